@@ -1,0 +1,3 @@
+module quern.dev
+
+go 1.26

@@ -1,0 +1,287 @@
+package ir
+
+import "math"
+
+// Expr is a value. Expressions have no side effects, except that a checked
+// index or division may stop the thread; they are trees, and a node occurs in
+// one place only (Clone copies).
+type Expr interface {
+	Type() *Type
+	expr()
+}
+
+// Const is a scalar constant. Integers and bools are in Bits, sign- or
+// zero-extended to 64 bits by the type's signedness; floats in Float.
+type Const struct {
+	T     *Type
+	Bits  uint64
+	Float float64
+}
+
+// Zero is the zero value of any type.
+type Zero struct{ T *Type }
+
+// Load reads a place.
+type Load struct{ Place Place }
+
+// Unary applies Neg, Not (bitwise complement) or LNot (boolean negation).
+type Unary struct {
+	Op UnaryOp
+	X  Expr
+}
+
+// Binary applies an arithmetic, comparison or short-circuit operator. The
+// operands have the same type, except that a shift count may be of any integer
+// type. Integer arithmetic wraps; shifts by more than the width give what Go
+// gives.
+type Binary struct {
+	Op   BinaryOp
+	X, Y Expr
+	// Check asks for the run-time check of a Div or Rem (divisor zero) or a
+	// shift (negative count); the site is Pos.
+	Check bool
+	// Strict forbids fusing this operation with another into one rounding.
+	Strict bool
+	Pos    Pos
+}
+
+// Convert converts between numeric types as Go does, or renames a type. A
+// conversion of a float to its own kind keeps its operand from being fused.
+type Convert struct {
+	T *Type
+	X Expr
+}
+
+// Len and Cap are the length and capacity of a slice, of type int.
+type Len struct{ X Expr }
+
+// Cap is the capacity of a slice.
+type Cap struct{ X Expr }
+
+// SliceExpr is x[lo:hi:max] of a slice value X or, when X is nil, of the array
+// at Array. Lo, Hi and Max may be nil.
+type SliceExpr struct {
+	T           *Type
+	X           Expr
+	Array       Place
+	Lo, Hi, Max Expr
+	Check       bool
+	Pos         Pos
+}
+
+// Addr is the address of a place.
+type Addr struct {
+	T     *Type
+	Place Place
+}
+
+// ThreadValue is one of the thread's coordinates, of type int.
+type ThreadValue struct{ Op ThreadOp }
+
+// Intrinsic is a pure operation that every back end knows.
+type Intrinsic struct {
+	Op     IntrinsicOp
+	T      *Type
+	Args   []Expr
+	Strict bool // of FMA-able float operations: not to be fused further
+}
+
+// Composite builds a struct (one element a field) or an array (one an
+// element). A nil element is zero.
+type Composite struct {
+	T     *Type
+	Elems []Expr
+}
+
+// Select is X if Cond holds, else Y; both are evaluated. Passes make it.
+type Select struct{ Cond, X, Y Expr }
+
+// UnaryOp is the operator of a Unary.
+type UnaryOp uint8
+
+// Unary operators.
+const (
+	Neg UnaryOp = iota
+	Not
+	LNot
+)
+
+// BinaryOp is the operator of a Binary.
+type BinaryOp uint8
+
+// Binary operators, in Go's meaning.
+const (
+	Add BinaryOp = iota
+	Sub
+	Mul
+	Div
+	Rem
+	And
+	Or
+	Xor
+	AndNot
+	Shl
+	Shr
+	Eq
+	Ne
+	Lt
+	Le
+	Gt
+	Ge
+	LAnd
+	LOr
+)
+
+// IsComparison reports whether the result is a bool computed from two numbers.
+func (op BinaryOp) IsComparison() bool { return op >= Eq && op <= Ge }
+
+// IsShift reports whether the operator is a shift.
+func (op BinaryOp) IsShift() bool { return op == Shl || op == Shr }
+
+// IsLogical reports whether the operator is && or ||.
+func (op BinaryOp) IsLogical() bool { return op == LAnd || op == LOr }
+
+// ThreadOp names a thread coordinate.
+type ThreadOp uint8
+
+// Thread coordinates.
+const (
+	ThreadIdxX ThreadOp = iota
+	ThreadIdxY
+	ThreadIdxZ
+	BlockIdxX
+	BlockIdxY
+	BlockIdxZ
+	BlockDimX
+	BlockDimY
+	BlockDimZ
+	GridDimX
+	GridDimY
+	GridDimZ
+	LaneID
+	WarpID
+)
+
+// IntrinsicOp names a pure operation.
+type IntrinsicOp uint8
+
+// Intrinsics. Float operations exist for float32 and float64 unless stated.
+const (
+	Sqrt          IntrinsicOp = iota // correctly rounded
+	FMA                              // x*y+z with one rounding
+	Abs                              // floats
+	Floor                            // to an integral value, as math.Floor
+	Ceil                             //
+	Trunc                            //
+	RoundToEven                      //
+	Copysign                         //
+	Min                              // Go's builtin min, integers and floats: NaN wins, -0 < +0
+	Max                              //
+	Bitcast                          // the same bits as another type of the same size (math.Float32bits...)
+	MulHi                            // high half of the product, unsigned 32 or 64 bits
+	LeadingZeros                     // of the argument's width (8..64 bits), result int
+	TrailingZeros                    //
+	OnesCount                        //
+	ReverseBits                      // result of the argument's type
+	ReverseBytes                     //
+	RotateLeft                       // (x, k int), k may be negative
+	ApproxExp2                       // float32, the hardware's ex2.approx
+	ApproxLog2                       // float32, lg2.approx
+	ApproxSin                        // float32, sin.approx
+	ApproxCos                        // float32, cos.approx
+	ApproxRsqrt                      // float32, rsqrt.approx
+	ApproxRcp                        // float32, rcp.approx
+	ApproxDiv                        // float32, div.full: made by fastmath from Div
+	ApproxSqrt                       // float32, sqrt.approx: made by fastmath from Sqrt
+	numIntrinsics
+)
+
+func (x *Const) Type() *Type     { return x.T }
+func (x *Zero) Type() *Type      { return x.T }
+func (x *Load) Type() *Type      { return x.Place.Type() }
+func (x *Unary) Type() *Type     { return x.X.Type() }
+func (x *Convert) Type() *Type   { return x.T }
+func (*Len) Type() *Type         { return TInt }
+func (*Cap) Type() *Type         { return TInt }
+func (x *SliceExpr) Type() *Type { return x.T }
+func (x *Addr) Type() *Type      { return x.T }
+func (*ThreadValue) Type() *Type { return TInt }
+func (x *Intrinsic) Type() *Type { return x.T }
+func (x *Composite) Type() *Type { return x.T }
+func (x *Select) Type() *Type    { return x.X.Type() }
+
+// Type is bool for comparisons and the operands' type otherwise.
+func (x *Binary) Type() *Type {
+	if x.Op.IsComparison() {
+		return TBool
+	}
+	return x.X.Type()
+}
+
+func (*Const) expr()       {}
+func (*Zero) expr()        {}
+func (*Load) expr()        {}
+func (*Unary) expr()       {}
+func (*Binary) expr()      {}
+func (*Convert) expr()     {}
+func (*Len) expr()         {}
+func (*Cap) expr()         {}
+func (*SliceExpr) expr()   {}
+func (*Addr) expr()        {}
+func (*ThreadValue) expr() {}
+func (*Intrinsic) expr()   {}
+func (*Composite) expr()   {}
+func (*Select) expr()      {}
+
+// Int64 is the value of an integer constant as a signed number.
+func (x *Const) Int64() int64 { return int64(x.Bits) }
+
+// IsZero reports whether the constant is 0, false or +0.
+func (x *Const) IsZero() bool {
+	if x.T.IsFloat() {
+		return math.Float64bits(x.Float) == 0
+	}
+	return x.Bits == 0
+}
+
+// IntConst returns the integer constant v of type t, wrapped to its width.
+func IntConst(t *Type, v int64) *Const { return &Const{T: t, Bits: WrapBits(t.Kind, uint64(v))} }
+
+// FloatConst returns the float constant v of type t, rounded to it.
+func FloatConst(t *Type, v float64) *Const {
+	if t.Kind == Float32 {
+		v = float64(float32(v))
+	}
+	return &Const{T: t, Float: v}
+}
+
+// BoolConst returns the bool constant v.
+func BoolConst(v bool) *Const {
+	c := &Const{T: TBool}
+	if v {
+		c.Bits = 1
+	}
+	return c
+}
+
+// WrapBits truncates v to the width of integer kind k and extends it again to
+// 64 bits by the kind's signedness: the form Const.Bits has.
+func WrapBits(k Kind, v uint64) uint64 {
+	switch k {
+	case Bool:
+		return v & 1
+	case Int8:
+		return uint64(int64(int8(v)))
+	case Int16:
+		return uint64(int64(int16(v)))
+	case Int32:
+		return uint64(int64(int32(v)))
+	case Uint8:
+		return uint64(uint8(v))
+	case Uint16:
+		return uint64(uint16(v))
+	case Uint32:
+		return uint64(uint32(v))
+	}
+	return v
+}

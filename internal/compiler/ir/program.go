@@ -1,0 +1,129 @@
+package ir
+
+import "fmt"
+
+// Program is what one Go package's kernels become.
+type Program struct {
+	Package string // import path
+	Name    string // package name
+	Kernels []*Kernel
+}
+
+// Kernel is a function that runs on a grid.
+type Kernel struct {
+	Name    string
+	Func    *Func
+	Shared  []*SharedVar // in order of appearance; SharedVar.ID is the index
+	Tables  []*Table     // used by Func and what it calls
+	Options Options
+
+	// Limits is set by the pass that narrows int: the conditions on launch
+	// arguments under which this body is exact. A launch that does not meet
+	// them needs the wide variant.
+	Limits Limits
+}
+
+// Options are those of the //quern:kernel directive.
+type Options struct {
+	Unchecked bool
+	FastMath  bool
+	Block     [3]int // launch bounds, 0 where not declared
+}
+
+// Func is a function. Params excludes parameters of type kernel.Thread.
+type Func struct {
+	Name    string // for reading: package.Function
+	Params  []*Local
+	Results []*Local // named or invented; Return also carries the values
+	Locals  []*Local // all others; a Local occurs in one list of one Func
+	Body    []Stmt
+	Pos     Pos
+
+	// Go is how Go source calls the function.
+	Go GoRef
+	// UsesThread reports that the body, or what it calls, reads the thread's
+	// coordinates, waits at a barrier or has shared variables, so that Go code
+	// outside a thread cannot call it as it is.
+	UsesThread bool
+	// Strict: floating-point operations are not to be fused (standard library).
+	Strict bool
+}
+
+// GoRef names a Go function or method.
+type GoRef struct {
+	Package  string // import path
+	Name     string
+	TypeArgs []*Type
+	Method   bool // Params[0] is the receiver
+	// Thread holds the positions of kernel.Thread parameters in the Go
+	// signature (receiver not counted).
+	Thread []int
+}
+
+// Local is a local variable, a parameter or a temporary.
+type Local struct {
+	Name string
+	Type *Type
+	Pos  Pos
+}
+
+// SharedVar is a static shared variable: one instance a block, contents
+// undefined at its start.
+type SharedVar struct {
+	Name string
+	Type *Type
+	ID   int
+	Pos  Pos
+}
+
+// Table is a package-level variable with constant contents that kernels only
+// read.
+type Table struct {
+	Name string // import/path.Name
+	Type *Type
+	// Data is the contents, little-endian, in Go's layout.
+	Data []byte
+	Go   GoRef
+}
+
+// Pos is a position in Go source; Line 0 means unknown.
+type Pos struct {
+	File      string
+	Line, Col int
+}
+
+func (p Pos) String() string { return fmt.Sprintf("%s:%d:%d", p.File, p.Line, p.Col) }
+
+// Limits is a conjunction of conditions Expr <= Max on launch arguments.
+type Limits []Limit
+
+// Limit is the condition X <= Max.
+type Limit struct {
+	X   *Sym
+	Max int64
+}
+
+// Sym is an integer expression over launch arguments, evaluated in saturating
+// 64-bit arithmetic.
+type Sym struct {
+	Op    SymOp
+	Value int64 // SymConst: the constant; SymArg: index of the kernel parameter; SymDim: 0..2 GridDim.XYZ, 3..5 BlockDim.XYZ
+	X, Y  *Sym  // operands of the others
+}
+
+// SymOp names an operation of a Sym.
+type SymOp uint8
+
+// Operations of symbolic expressions. SymArg is an integer parameter's value
+// or a slice parameter's length.
+const (
+	SymConst SymOp = iota
+	SymArg
+	SymDim
+	SymAdd
+	SymSub
+	SymMul
+	SymMin
+	SymMax
+	SymDiv // truncated; 0 when the divisor is 0
+)

@@ -1,0 +1,116 @@
+package ir
+
+// Stmt is a statement. Control flow is structured: there are no jumps but
+// Break and Continue to an enclosing Block or Loop.
+type Stmt interface{ stmt() }
+
+// Assign evaluates Src, then stores it to Dst.
+type Assign struct {
+	Dst Place
+	Src Expr
+	Pos Pos
+}
+
+// If runs Then or Else.
+type If struct {
+	Cond       Expr
+	Then, Else []Stmt
+	Pos        Pos
+}
+
+// Loop repeats: Pre, then leave unless Cond (nil means true), then Body, then
+// Post. Continue goes to Post, Break behind the loop. Pre holds what the
+// condition needs computed first.
+type Loop struct {
+	Label *Label
+	Pre   []Stmt
+	Cond  Expr
+	Body  []Stmt
+	Post  []Stmt
+	Pos   Pos
+}
+
+// Block is a statement list that Break can leave.
+type Block struct {
+	Label *Label
+	Body  []Stmt
+}
+
+// Break leaves the enclosing Loop or Block with that label.
+type Break struct{ Label *Label }
+
+// Continue goes to Post of the enclosing Loop with that label.
+type Continue struct{ Label *Label }
+
+// Return leaves the function. In a kernel it ends the thread.
+type Return struct {
+	Results []Expr
+	Pos     Pos
+}
+
+// Call calls a function; a nil destination drops the result. Thread
+// parameters are not passed: every function can read its thread.
+type Call struct {
+	Dst  []*Local
+	Func *Func
+	Args []Expr
+	Pos  Pos
+}
+
+// Atomic changes a place in one step; Dst (may be nil) gets the old value. Args
+// are the operand, or the expected and the new value of CompareAndSwap.
+type Atomic struct {
+	Dst   *Local
+	Op    AtomicOp
+	Place Place
+	Args  []Expr
+	Pos   Pos
+}
+
+// Barrier waits for all threads of the block.
+type Barrier struct{ Pos Pos }
+
+// Fence orders the thread's memory accesses for the device.
+type Fence struct{ Pos Pos }
+
+// Panic stops the thread with a constant reason.
+type Panic struct {
+	Reason string
+	Pos    Pos
+}
+
+// Check performs the checks on the way to a place and nothing else.
+type Check struct{ Place Place }
+
+// AtomicOp names an atomic operation.
+type AtomicOp uint8
+
+// Atomic operations.
+const (
+	AtomicAdd AtomicOp = iota
+	AtomicSub
+	AtomicMin
+	AtomicMax
+	AtomicAnd
+	AtomicOr
+	AtomicXor
+	AtomicExchange
+	AtomicCompareAndSwap
+)
+
+// Label identifies a Loop or Block; the name is for reading.
+type Label struct{ Name string }
+
+func (*Assign) stmt()   {}
+func (*If) stmt()       {}
+func (*Loop) stmt()     {}
+func (*Block) stmt()    {}
+func (*Break) stmt()    {}
+func (*Continue) stmt() {}
+func (*Return) stmt()   {}
+func (*Call) stmt()     {}
+func (*Atomic) stmt()   {}
+func (*Barrier) stmt()  {}
+func (*Fence) stmt()    {}
+func (*Panic) stmt()    {}
+func (*Check) stmt()    {}
