@@ -1,0 +1,137 @@
+package kernel
+
+import (
+	"sync/atomic"
+	"unsafe"
+)
+
+// AtomicInteger is the integer types that atomic operations exist for.
+type AtomicInteger interface {
+	~int32 | ~uint32 | ~int64 | ~uint64 | ~int | ~uint
+}
+
+// AtomicNumber is the types that can be added to atomically.
+type AtomicNumber interface {
+	AtomicInteger | Float
+}
+
+// The operations below switch on the size and kind of T. Both are constants in
+// each instance, so that one branch is left.
+
+func words[T AtomicNumber]() bool {
+	var v T
+	return unsafe.Sizeof(v) == 4
+}
+
+func integral[T AtomicNumber]() bool {
+	return T(1)/T(2) == 0
+}
+
+func word[T any](p *T) *uint32  { return (*uint32)(unsafe.Pointer(p)) }
+func dword[T any](p *T) *uint64 { return (*uint64)(unsafe.Pointer(p)) }
+
+func from32[T any](v uint32) T { return *(*T)(unsafe.Pointer(&v)) }
+func from64[T any](v uint64) T { return *(*T)(unsafe.Pointer(&v)) }
+
+func load[T AtomicNumber](p *T) T {
+	if words[T]() {
+		return from32[T](atomic.LoadUint32(word(p)))
+	}
+	return from64[T](atomic.LoadUint64(dword(p)))
+}
+
+// swapped replaces old by v at p, if its bits are there.
+func swapped[T AtomicNumber](p *T, old, v T) bool {
+	if words[T]() {
+		return atomic.CompareAndSwapUint32(word(p), *word(&old), *word(&v))
+	}
+	return atomic.CompareAndSwapUint64(dword(p), *dword(&old), *dword(&v))
+}
+
+// AtomicAdd adds v to *p and returns the old value.
+func AtomicAdd[T AtomicNumber](p *T, v T) T {
+	if integral[T]() {
+		if words[T]() {
+			return T(atomic.AddUint32(word(p), uint32(v))) - v
+		}
+		return T(atomic.AddUint64(dword(p), uint64(v))) - v
+	}
+	for {
+		old := load(p)
+		if swapped(p, old, old+v) {
+			return old
+		}
+	}
+}
+
+// AtomicSub subtracts v from *p and returns the old value.
+func AtomicSub[T AtomicNumber](p *T, v T) T {
+	return AtomicAdd(p, -v)
+}
+
+// AtomicMin stores the smaller of *p and v and returns the old value.
+func AtomicMin[T AtomicInteger](p *T, v T) T {
+	for {
+		old := load(p)
+		if old <= v || swapped(p, old, v) {
+			return old
+		}
+	}
+}
+
+// AtomicMax stores the larger of *p and v and returns the old value.
+func AtomicMax[T AtomicInteger](p *T, v T) T {
+	for {
+		old := load(p)
+		if old >= v || swapped(p, old, v) {
+			return old
+		}
+	}
+}
+
+// AtomicAnd stores *p & v and returns the old value.
+func AtomicAnd[T AtomicInteger](p *T, v T) T {
+	if words[T]() {
+		return T(atomic.AndUint32(word(p), uint32(v)))
+	}
+	return T(atomic.AndUint64(dword(p), uint64(v)))
+}
+
+// AtomicOr stores *p | v and returns the old value.
+func AtomicOr[T AtomicInteger](p *T, v T) T {
+	if words[T]() {
+		return T(atomic.OrUint32(word(p), uint32(v)))
+	}
+	return T(atomic.OrUint64(dword(p), uint64(v)))
+}
+
+// AtomicXor stores *p ^ v and returns the old value.
+func AtomicXor[T AtomicInteger](p *T, v T) T {
+	for {
+		old := load(p)
+		if swapped(p, old, old^v) {
+			return old
+		}
+	}
+}
+
+// AtomicExchange stores v and returns the old value.
+func AtomicExchange[T AtomicNumber](p *T, v T) T {
+	if words[T]() {
+		return from32[T](atomic.SwapUint32(word(p), *word(&v)))
+	}
+	return from64[T](atomic.SwapUint64(dword(p), *dword(&v)))
+}
+
+// AtomicCompareAndSwap stores v if *p equals old. It returns the value that was
+// there: the exchange happened if that is old.
+func AtomicCompareAndSwap[T AtomicInteger](p *T, old, v T) T {
+	for {
+		if now := load(p); now != old {
+			return now
+		}
+		if swapped(p, old, v) {
+			return old
+		}
+	}
+}

@@ -1,0 +1,81 @@
+// Package kernel is all that a GPU kernel may import: the thread's place in
+// the grid, barriers, shared memory, atomics and mathematics.
+//
+// # Kernels
+//
+// A kernel is a Go function without results whose first parameter is a
+// [Thread], marked by a directive. It is run once for every thread of a grid of
+// blocks:
+//
+//	// saxpy computes y = a*x + y.
+//	//
+//	//quern:kernel
+//	func saxpy(t kernel.Thread, a float32, x, y []float32) {
+//		if i := t.Global(); i < len(y) {
+//			y[i] += a * x[i]
+//		}
+//	}
+//
+// The tool quern gen compiles it for GPUs and for all cores of the CPU, and
+// writes a typed launcher, LaunchSaxpy. Options follow on the directive:
+//
+//	unchecked    no bounds checks
+//	fastmath     float32 functions built directly on the hardware's
+//	             approximations, without the bound of 2 ULP
+//	block=256    the largest block that the kernel is launched with; also in
+//	             two or three dimensions, as block=16x16
+//
+// A kernel is also an ordinary Go function. Everything in this package is
+// implemented in Go, so a kernel runs under a test and a debugger; [Each] runs
+// it over a whole grid with real barriers.
+//
+// # The language
+//
+// Kernels are written in a subset of Go, with Go's meaning: integers wrap
+// around, int and uint have 64 bits, a shift by more than the width gives 0
+// (or -1), and division by zero, an index out of range and panic stop the
+// thread and fail the launch. Products and sums may be fused, as the Go
+// specification allows; an explicit conversion such as float32(x*y) prevents
+// it.
+//
+// The subset has
+//
+//   - bool, all integer types, float32, float64, arrays, structs of these, and
+//     defined types over them;
+//   - slices of these as parameters, which can be indexed, sliced and ranged
+//     over; pointers to their elements and to locals;
+//   - if, for, range, switch, break and continue with labels, early return;
+//   - constants, conversions, generics, and calls of Go functions and methods
+//     whose source is in reach, and which are not recursive;
+//   - package math in float64, math/bits, and this package.
+//
+// It has no maps, channels, goroutines, defer, interfaces, strings (but as the
+// argument of panic), recursion, and no append, make or new of a size that is
+// not constant. Each of these is reported by the compiler at its place.
+//
+// # Blocks, barriers and shared memory
+//
+// The threads of one block share memory, which [Shared] declares with a
+// constant size and [Dynamic] with the size given at the launch. Its contents
+// are undefined when a block starts. [Thread.Sync] is the barrier of the block:
+// what the threads wrote before it, all of them see after it. All threads of
+// the block must reach the same barriers; a barrier under a condition that
+// differs between the threads of a block is a compile error.
+//
+// Between barriers the threads of a block, and at all times those of different
+// blocks, run in no particular order. Two of them may touch the same memory at
+// once only through the atomic functions.
+//
+// # Mathematics
+//
+// The functions are generic over float32 and float64 and take the special cases
+// of package math. In float32 they are within 2 ULP of the exact result on
+// every device unless the kernel is marked fastmath; Sqrt, FMA, Mod, Abs,
+// Copysign, Min, Max and the rounding functions are exact. In float64 they are
+// package math's, on every device.
+//
+// # What it does not do
+//
+// There are no operations between the lanes of a warp, textures, or 16-bit
+// floating-point types.
+package kernel

@@ -1,0 +1,218 @@
+package kernel
+
+import (
+	"fmt"
+	"iter"
+	"runtime"
+	"strings"
+	"unsafe"
+)
+
+// Each calls body once for every thread of a grid of blocks, as the plain Go
+// function that it is. It is the reference that the compiled forms of a kernel
+// are compared with, and the way to a debugger; for speed there is the compiled
+// form.
+//
+// Each is deterministic: blocks run one after another, and the threads of a
+// block one at a time, in order, each up to its next Sync. A thread must not
+// wait for another by other means. Shared memory is filled with the byte 0xA5
+// before each block.
+//
+// If a thread panics, or a block's threads do not all reach the same number of
+// barriers, Each panics with a [*ThreadError]. A Y or Z of zero in grid or
+// block counts as one; Each panics if grid or block is empty.
+func Each(grid, block Dim3, body func(t Thread)) {
+	EachDynamic(grid, block, 0, body)
+}
+
+// EachDynamic is [Each] with the given number of bytes of dynamic shared
+// memory.
+func EachDynamic(grid, block Dim3, bytes int, body func(t Thread)) {
+	grid, block = grid.filled(), block.filled()
+	if min(grid.X, grid.Y, grid.Z, block.X, block.Y, block.Z) < 1 {
+		panic(fmt.Sprintf("kernel: Each over a grid of %v blocks of %v threads", grid, block))
+	}
+	if bytes < 0 {
+		panic(fmt.Sprintf("kernel: Each with %d bytes of dynamic shared memory", bytes))
+	}
+	b := &blockState{
+		body:         body,
+		count:        block.Count(),
+		thread:       Thread{BlockDim: block, GridDim: grid},
+		dynamic:      make([]uint64, (bytes+7)/8),
+		dynamicBytes: bytes,
+	}
+	defer b.stop()
+	for z := range grid.Z {
+		for y := range grid.Y {
+			for x := range grid.X {
+				b.run(Dim3{x, y, z})
+			}
+		}
+	}
+}
+
+// ThreadError is what Each panics with when a thread panicked or missed a
+// barrier.
+type ThreadError struct {
+	Block, Thread Dim3
+	Value         any    // what the thread panicked with
+	File          string // where, if known
+	Line          int
+}
+
+func (e *ThreadError) Error() string {
+	at := ""
+	if e.File != "" {
+		at = fmt.Sprintf(" at %s:%d", e.File, e.Line)
+	}
+	return fmt.Sprintf("kernel: thread (%d,%d,%d) of block (%d,%d,%d)%s: %v",
+		e.Thread.X, e.Thread.Y, e.Thread.Z, e.Block.X, e.Block.Y, e.Block.Z, at, e.Value)
+}
+
+// Unwrap returns Value if it is an error.
+func (e *ThreadError) Unwrap() error {
+	err, _ := e.Value.(error)
+	return err
+}
+
+// blockState is the block that Each is running.
+//
+// Threads run on coroutines. A coroutine runs the threads that have not started
+// one after another, so that a body without barriers needs a single one; when a
+// thread waits at a barrier its coroutine is parked there, and another takes
+// over the rest.
+type blockState struct {
+	body    func(Thread)
+	count   int
+	thread  Thread // what the threads of the block have in common
+	number  int    // of the block, from 1
+	next    Dim3   // the next thread to start
+	started int
+	parked  []*threadState
+
+	variables    []variable
+	dynamic      []uint64
+	dynamicBytes int
+}
+
+// threadState is one coroutine and the thread that runs on it.
+type threadState struct {
+	block  *blockState
+	thread Thread
+	shared int // calls of Shared so far
+	yield  func(struct{}) bool
+	resume func() (struct{}, bool)
+	cancel func()
+}
+
+func (b *blockState) run(index Dim3) {
+	b.thread.BlockIdx = index
+	b.number++
+	b.next, b.started = Dim3{}, 0
+	fill(unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(b.dynamic))), len(b.dynamic)*8))
+	for b.started < b.count {
+		s := &threadState{block: b}
+		s.resume, s.cancel = iter.Pull(s.run)
+		if _, waits := s.resume(); waits {
+			b.parked = append(b.parked, s)
+		}
+	}
+	for len(b.parked) > 0 {
+		if len(b.parked) < b.count {
+			panic(&ThreadError{
+				Block:  index,
+				Thread: b.parked[0].thread.ThreadIdx,
+				Value:  "waits in Sync, but another thread of the block has returned",
+			})
+		}
+		still := b.parked[:0]
+		for i, s := range b.parked {
+			// The list stays complete for stop, should the thread panic.
+			if _, waits := s.resume(); waits {
+				b.parked[i], b.parked[len(still)] = b.parked[len(still)], s
+				still = b.parked[:len(still)+1]
+			}
+		}
+		clear(b.parked[len(still):])
+		b.parked = still
+	}
+}
+
+// stop ends the threads that a panic in another one left at a barrier.
+func (b *blockState) stop() {
+	for _, s := range b.parked {
+		s.cancel()
+	}
+}
+
+// stopped is the panic that ends a thread which waits at a barrier.
+type stopped struct{}
+
+// run runs the threads that have not started, on one coroutine.
+func (s *threadState) run(yield func(struct{}) bool) {
+	s.yield = yield
+	defer func() {
+		switch v := recover().(type) {
+		case nil, stopped:
+		default:
+			file, line := panicSite()
+			panic(&ThreadError{s.thread.BlockIdx, s.thread.ThreadIdx, v, file, line})
+		}
+	}()
+	b := s.block
+	for b.started < b.count {
+		s.thread = b.thread
+		s.thread.ThreadIdx = b.next
+		s.thread.state = s
+		s.shared = 0
+		b.started++
+		b.next = b.following(b.next)
+		b.body(s.thread)
+	}
+}
+
+// following returns the index of the thread after i, X running fastest.
+func (b *blockState) following(i Dim3) Dim3 {
+	if i.X++; i.X < b.thread.BlockDim.X {
+		return i
+	}
+	i.X = 0
+	if i.Y++; i.Y < b.thread.BlockDim.Y {
+		return i
+	}
+	return Dim3{Z: i.Z + 1}
+}
+
+func (s *threadState) sync() {
+	if !s.yield(struct{}{}) {
+		panic(stopped{})
+	}
+}
+
+// panicSite returns the place of the kernel's statement that panicked. It is
+// called from the function that recovers.
+func panicSite() (file string, line int) {
+	var pcs [16]uintptr
+	frames := runtime.CallersFrames(pcs[:runtime.Callers(3, pcs[:])])
+	for {
+		f, more := frames.Next()
+		if !supports(f.Function) {
+			return f.File, f.Line
+		}
+		if !more {
+			return "", 0
+		}
+	}
+}
+
+// supports reports whether a function is one that a kernel stands on rather
+// than part of a kernel.
+func supports(function string) bool {
+	for _, prefix := range []string{"runtime.", "sync/atomic.", "internal/runtime/", "quern.dev/kernel."} {
+		if strings.HasPrefix(function, prefix) {
+			return true
+		}
+	}
+	return false
+}

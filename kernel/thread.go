@@ -1,0 +1,99 @@
+package kernel
+
+import "fmt"
+
+// warpSize is the number of threads that the hardware runs in step.
+const warpSize = 32
+
+// Dim3 is an extent, in threads or blocks, or a place within one.
+type Dim3 struct{ X, Y, Z int }
+
+// Count returns the number of threads or blocks in the extent d. A Y or Z of
+// zero counts as one, so that Dim3{X: 256} is a line of 256.
+func (d Dim3) Count() int {
+	return d.X * max(d.Y, 1) * max(d.Z, 1)
+}
+
+// String returns d in the form "32x8x1".
+func (d Dim3) String() string {
+	return fmt.Sprintf("%dx%dx%d", d.X, d.Y, d.Z)
+}
+
+// filled returns the extent d with a Y or Z of zero replaced by one.
+func (d Dim3) filled() Dim3 {
+	if d.Y == 0 {
+		d.Y = 1
+	}
+	if d.Z == 0 {
+		d.Z = 1
+	}
+	return d
+}
+
+// Thread is one thread's place in the grid. It is the first parameter of every
+// kernel.
+//
+// A Thread that a program makes itself, to call a kernel for a single thread,
+// stands for a block of its own: Sync works only if BlockDim is a single
+// thread, and Shared returns fresh memory. [Each] runs whole blocks.
+type Thread struct {
+	ThreadIdx Dim3 // within the block
+	BlockIdx  Dim3 // within the grid
+	BlockDim  Dim3 // threads in a block
+	GridDim   Dim3 // blocks in the grid
+
+	state *threadState // set by Each
+}
+
+// Global returns the thread's index along X in the whole grid.
+func (t Thread) Global() int {
+	return t.BlockIdx.X*t.BlockDim.X + t.ThreadIdx.X
+}
+
+// Global2 returns the thread's place in the whole grid along X and Y.
+func (t Thread) Global2() (x, y int) {
+	return t.BlockIdx.X*t.BlockDim.X + t.ThreadIdx.X,
+		t.BlockIdx.Y*t.BlockDim.Y + t.ThreadIdx.Y
+}
+
+// Global3 returns the thread's place in the whole grid.
+func (t Thread) Global3() (x, y, z int) {
+	return t.BlockIdx.X*t.BlockDim.X + t.ThreadIdx.X,
+		t.BlockIdx.Y*t.BlockDim.Y + t.ThreadIdx.Y,
+		t.BlockIdx.Z*t.BlockDim.Z + t.ThreadIdx.Z
+}
+
+// Stride returns the number of threads of the grid along X, the step of a loop
+// in which the grid covers more elements than it has threads:
+//
+//	for i := t.Global(); i < len(x); i += t.Stride() {
+func (t Thread) Stride() int {
+	return t.GridDim.X * t.BlockDim.X
+}
+
+// Lane returns the thread's index within its warp, 0 to 31.
+func (t Thread) Lane() int {
+	return t.linear() % warpSize
+}
+
+// Warp returns the index of the thread's warp within the block.
+func (t Thread) Warp() int {
+	return t.linear() / warpSize
+}
+
+// linear returns the thread's number within the block, X running fastest.
+func (t Thread) linear() int {
+	return t.ThreadIdx.X + t.ThreadIdx.Y*t.BlockDim.X + t.ThreadIdx.Z*t.BlockDim.X*t.BlockDim.Y
+}
+
+// Sync waits until every thread of the block has called it. What a thread wrote
+// before is visible to the others after.
+func (t Thread) Sync() {
+	if t.state != nil {
+		t.state.sync()
+		return
+	}
+	if t.BlockDim.Count() > 1 {
+		panic("kernel: Sync in a block of " + t.BlockDim.String() + " threads of which only one is running; run the block with kernel.Each")
+	}
+}
