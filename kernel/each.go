@@ -214,5 +214,5 @@ func supports(function string) bool {
 			return true
 		}
 	}
-	return false
+	return !strings.Contains(function, ".") // assembly of the run time
 }

@@ -1,0 +1,125 @@
+package host
+
+import (
+	"fmt"
+	"runtime"
+	"strings"
+
+	"quern.dev/kernel"
+)
+
+// Failure is why a launch did not complete.
+type Failure struct {
+	Block, Thread kernel.Dim3 // who failed
+	File          string      // where, in the kernel's own source if known
+	Line          int
+
+	// Index and Length are the index or bound that was out of range, and the
+	// length or capacity that it was checked against.
+	Index, Length int64
+	HasIndex      bool
+
+	// Reason is "index out of range", "slice bounds out of range", "integer
+	// divide by zero", the text of a panic, and so on.
+	Reason string
+
+	// Canceled is set instead of all others if the context ended before every
+	// block had run: its cause.
+	Canceled error
+}
+
+// Fail ends the launch with the given reason.
+func Fail(r *Run, reason string) {
+	panic(reason)
+}
+
+// newFailure describes a panic with value v in the thread that r is at. It is
+// called from the function that recovers.
+func newFailure(r *Run, v any) *Failure {
+	f := &Failure{Block: r.BlockIdx, Thread: r.ThreadIdx}
+	f.File, f.Line = panicSite()
+	switch v := v.(type) {
+	case runtime.Error:
+		f.describe(v.Error())
+	case error:
+		f.Reason = v.Error()
+	default:
+		f.Reason = fmt.Sprint(v)
+	}
+	return f
+}
+
+// describe takes the text of one of Go's run-time errors apart:
+//
+//	index out of range [5] with length 3
+//	index out of range [-1]
+//	slice bounds out of range [:5] with capacity 3
+//	slice bounds out of range [4:2]
+func (f *Failure) describe(text string) {
+	text = strings.TrimPrefix(text, "runtime error: ")
+	reason, rest, found := strings.Cut(text, " [")
+	if !found || !strings.HasSuffix(reason, "out of range") {
+		f.Reason = text
+		return
+	}
+	f.Reason = reason
+	numbers := integers(rest)
+	if len(numbers) > 0 {
+		f.HasIndex, f.Index = true, numbers[0]
+	}
+	if len(numbers) > 1 {
+		f.Length = numbers[1]
+	}
+}
+
+// integers returns the decimal numbers in a text. The largest uint64 values,
+// which indices of that type can be, come out negative.
+func integers(text string) []int64 {
+	var list []int64
+	isDigit := func(i int) bool { return i < len(text) && '0' <= text[i] && text[i] <= '9' }
+	for i := 0; i < len(text); i++ {
+		if !isDigit(i) {
+			continue
+		}
+		negative := i > 0 && text[i-1] == '-'
+		var v uint64
+		for ; isDigit(i); i++ {
+			v = v*10 + uint64(text[i]-'0')
+		}
+		if negative {
+			v = -v
+		}
+		list = append(list, int64(v))
+	}
+	return list
+}
+
+// panicSite returns the place of the kernel's statement that panicked. It is
+// called by newFailure.
+func panicSite() (file string, line int) {
+	var pcs [32]uintptr
+	// Callers, panicSite, newFailure, and the function that recovers.
+	frames := runtime.CallersFrames(pcs[:runtime.Callers(4, pcs[:])])
+	for {
+		f, more := frames.Next()
+		if !supports(f.Function) {
+			return f.File, f.Line
+		}
+		if !more {
+			return "", 0
+		}
+	}
+}
+
+// supports reports whether a function is one that kernels stand on rather than
+// part of a kernel.
+func supports(function string) bool {
+	for _, prefix := range []string{
+		"runtime.", "sync/atomic.", "internal/runtime/", "quern.dev/kernel.", "quern.dev/kernel/host.",
+	} {
+		if strings.HasPrefix(function, prefix) {
+			return true
+		}
+	}
+	return !strings.Contains(function, ".") // assembly of the run time
+}
