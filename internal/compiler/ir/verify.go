@@ -1,0 +1,309 @@
+package ir
+
+import (
+	"fmt"
+)
+
+// Stage is how far the passes have come; each stage promises what the earlier
+// ones do and more.
+type Stage uint8
+
+// The stages.
+const (
+	StageFront   Stage = iota // what the front end makes
+	StageInlined              // no calls; Return has no results
+	StageFinal                // every value and every assignment is a scalar, a pointer or a slice
+)
+
+// Verify checks that a kernel, and before inlining all that it calls, is well
+// typed and keeps the promises of its stage. The error names the first fault.
+func Verify(k *Kernel, stage Stage) error {
+	v := &verifier{stage: stage, kernel: k, done: map[*Func]bool{}, shared: map[*SharedVar]bool{}}
+	for i, s := range k.Shared {
+		if s.ID != i {
+			return fmt.Errorf("shared variable %s has ID %d at index %d", s.Name, s.ID, i)
+		}
+		v.shared[s] = true
+	}
+	return v.verify(k.Func)
+}
+
+// verifier checks one function after the other; it stops at the first fault by
+// panicking with a fault, which verify turns into an error.
+type verifier struct {
+	stage   Stage
+	kernel  *Kernel
+	shared  map[*SharedVar]bool
+	done    map[*Func]bool
+	pending []*Func
+
+	// Of the function that is being checked.
+	fn      *Func
+	locals  map[*Local]bool
+	seen    map[any]bool
+	labels  map[*Label]bool // value: it is a loop's
+	defined map[*Label]bool
+}
+
+type fault string
+
+func (v *verifier) fail(format string, args ...any) {
+	panic(fault(fmt.Sprintf("%s: ", v.fn.Name) + fmt.Sprintf(format, args...)))
+}
+
+func (v *verifier) verify(f *Func) (err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			msg, ok := r.(fault)
+			if !ok {
+				panic(r)
+			}
+			err = fmt.Errorf("ir: %s", string(msg))
+		}
+	}()
+	v.pending = []*Func{f}
+	for len(v.pending) > 0 {
+		f := v.pending[len(v.pending)-1]
+		v.pending = v.pending[:len(v.pending)-1]
+		if v.done[f] {
+			continue
+		}
+		v.done[f] = true
+		v.function(f)
+	}
+	return nil
+}
+
+func (v *verifier) function(f *Func) {
+	v.fn = f
+	v.locals, v.seen = map[*Local]bool{}, map[any]bool{}
+	v.labels, v.defined = map[*Label]bool{}, map[*Label]bool{}
+	for _, list := range [...][]*Local{f.Params, f.Results, f.Locals} {
+		for _, l := range list {
+			if v.locals[l] {
+				v.fail("variable %s is listed twice", l.Name)
+			}
+			if l.Type == nil || l.Type.Kind == Invalid {
+				v.fail("variable %s has no type", l.Name)
+			}
+			v.locals[l] = true
+		}
+	}
+	v.body(f.Body)
+}
+
+// once rejects a node that occurs in two places.
+func (v *verifier) once(node any) {
+	if v.seen[node] {
+		v.fail("node %T occurs twice", node)
+	}
+	v.seen[node] = true
+}
+
+func (v *verifier) body(list []Stmt) {
+	for _, s := range list {
+		if s == nil {
+			v.fail("nil statement")
+		}
+		v.once(s)
+		v.stmt(s)
+	}
+}
+
+func (v *verifier) stmt(s Stmt) {
+	switch s := s.(type) {
+	case *Assign:
+		v.place(s.Dst)
+		v.typed(s.Src, s.Dst.Type(), "assigned value")
+		v.value(s.Src)
+		if _, ok := Root(s.Dst).(*TablePlace); ok {
+			v.fail("assignment to a table")
+		}
+	case *If:
+		v.cond(s.Cond)
+		v.body(s.Then)
+		v.body(s.Else)
+	case *Loop:
+		v.enter(s.Label, true)
+		v.body(s.Pre)
+		if s.Cond != nil {
+			v.cond(s.Cond)
+		}
+		v.body(s.Body)
+		v.body(s.Post)
+		delete(v.labels, s.Label)
+	case *Block:
+		v.enter(s.Label, false)
+		v.body(s.Body)
+		delete(v.labels, s.Label)
+	case *Break:
+		if _, ok := v.labels[s.Label]; !ok {
+			v.fail("break out of a label that does not enclose it")
+		}
+	case *Continue:
+		if !v.labels[s.Label] {
+			v.fail("continue of a label that is not an enclosing loop's")
+		}
+	case *Return:
+		v.results(s)
+	case *Call:
+		v.call(s)
+	case *Atomic:
+		v.atomic(s)
+	case *Check:
+		v.place(s.Place)
+	case *Barrier, *Fence, *Panic:
+	default:
+		v.fail("unknown statement %T", s)
+	}
+}
+
+// enter opens a Loop or Block. A label without breaks may be nil.
+func (v *verifier) enter(l *Label, loop bool) {
+	if l == nil {
+		return
+	}
+	if v.defined[l] {
+		v.fail("label %s belongs to two statements", l.Name)
+	}
+	v.defined[l] = true
+	v.labels[l] = loop
+}
+
+func (v *verifier) results(s *Return) {
+	if v.stage >= StageInlined || v.fn == v.kernel.Func {
+		if len(s.Results) > 0 {
+			v.fail("return with results in a kernel")
+		}
+		return
+	}
+	if len(s.Results) != len(v.fn.Results) {
+		v.fail("return of %d results, want %d", len(s.Results), len(v.fn.Results))
+	}
+	for i, e := range s.Results {
+		v.typed(e, v.fn.Results[i].Type, "result")
+	}
+}
+
+func (v *verifier) call(s *Call) {
+	if v.stage >= StageInlined {
+		v.fail("call of %s after inlining", s.Func.Name)
+	}
+	if len(s.Args) != len(s.Func.Params) {
+		v.fail("call of %s with %d arguments, want %d", s.Func.Name, len(s.Args), len(s.Func.Params))
+	}
+	for i, e := range s.Args {
+		v.typed(e, s.Func.Params[i].Type, "argument of "+s.Func.Name)
+	}
+	if len(s.Dst) != 0 && len(s.Dst) != len(s.Func.Results) {
+		v.fail("call of %s with %d destinations, want %d", s.Func.Name, len(s.Dst), len(s.Func.Results))
+	}
+	for i, d := range s.Dst {
+		if d == nil {
+			continue
+		}
+		v.local(d)
+		if !d.Type.Equal(s.Func.Results[i].Type) {
+			v.fail("call of %s: destination %s has type %s, want %s", s.Func.Name, d.Name, d.Type, s.Func.Results[i].Type)
+		}
+	}
+	v.pending = append(v.pending, s.Func)
+}
+
+func (v *verifier) atomic(s *Atomic) {
+	v.place(s.Place)
+	t := s.Place.Type()
+	if !t.IsInteger() && !t.IsFloat() {
+		v.fail("atomic %s on %s", s.Op, t)
+	}
+	want := 1
+	if s.Op == AtomicCompareAndSwap {
+		want = 2
+	}
+	if len(s.Args) != want {
+		v.fail("atomic %s with %d operands, want %d", s.Op, len(s.Args), want)
+	}
+	for _, e := range s.Args {
+		v.typed(e, t, "operand of atomic "+s.Op.String())
+	}
+	if s.Dst != nil {
+		v.local(s.Dst)
+		if !s.Dst.Type.Equal(t) {
+			v.fail("atomic %s: destination has type %s, want %s", s.Op, s.Dst.Type, t)
+		}
+	}
+}
+
+func (v *verifier) local(l *Local) {
+	if !v.locals[l] {
+		v.fail("variable %s is not the function's", l.Name)
+	}
+}
+
+// cond checks a bool expression.
+func (v *verifier) cond(e Expr) { v.typed(e, TBool, "condition") }
+
+// typed checks an expression that must have type t.
+func (v *verifier) typed(e Expr, t *Type, what string) {
+	v.expr(e)
+	if !e.Type().Equal(t) {
+		v.fail("%s has type %s, want %s", what, e.Type(), t)
+	}
+}
+
+// value applies the last stage's rule about the values of assignments.
+func (v *verifier) value(e Expr) {
+	if v.stage >= StageFinal && e.Type().IsAggregate() {
+		v.fail("assignment of type %s", e.Type())
+	}
+}
+
+func (v *verifier) integer(e Expr, what string) {
+	v.expr(e)
+	if !e.Type().IsInteger() {
+		v.fail("%s has type %s, want an integer", what, e.Type())
+	}
+}
+
+func (v *verifier) place(p Place) {
+	if p == nil {
+		v.fail("nil place")
+	}
+	v.once(p)
+	switch p := p.(type) {
+	case *VarPlace:
+		v.local(p.Var)
+	case *SharedPlace:
+		if !v.shared[p.Var] {
+			v.fail("shared variable %s is not the kernel's", p.Var.Name)
+		}
+	case *TablePlace:
+		if int64(len(p.Table.Data)) != p.Table.Type.Size() {
+			v.fail("table %s has %d bytes, want %d", p.Table.Name, len(p.Table.Data), p.Table.Type.Size())
+		}
+	case *DerefPlace:
+		v.expr(p.Ptr)
+		if p.Ptr.Type().Kind != Pointer {
+			v.fail("dereference of %s", p.Ptr.Type())
+		}
+	case *FieldPlace:
+		v.place(p.X)
+		if t := p.X.Type(); t.Kind != Struct || p.Field < 0 || p.Field >= len(t.Fields) {
+			v.fail("field %d of %s", p.Field, t)
+		}
+	case *IndexPlace:
+		v.place(p.X)
+		v.integer(p.Index, "index")
+		if p.X.Type().Kind != Array {
+			v.fail("index of %s", p.X.Type())
+		}
+	case *ElemPlace:
+		v.expr(p.Slice)
+		v.integer(p.Index, "index")
+		if p.Slice.Type().Kind != Slice {
+			v.fail("element of %s", p.Slice.Type())
+		}
+	default:
+		v.fail("unknown place %T", p)
+	}
+}

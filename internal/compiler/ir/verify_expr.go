@@ -1,0 +1,257 @@
+package ir
+
+// expr checks an expression and all below it.
+func (v *verifier) expr(e Expr) {
+	if e == nil {
+		v.fail("nil expression")
+	}
+	v.once(e)
+	switch e := e.(type) {
+	case *Const:
+		v.constant(e)
+	case *Zero:
+		if v.stage >= StageFinal && e.T.IsAggregate() {
+			v.fail("zero of type %s", e.T)
+		}
+	case *Load:
+		v.place(e.Place)
+		if v.stage >= StageFinal && e.Place.Type().IsAggregate() {
+			v.fail("load of type %s", e.Place.Type())
+		}
+	case *Unary:
+		v.unary(e)
+	case *Binary:
+		v.binary(e)
+	case *Convert:
+		v.convert(e)
+	case *Len:
+		v.sliceOperand(e.X)
+	case *Cap:
+		v.sliceOperand(e.X)
+	case *SliceExpr:
+		v.sliceExpr(e)
+	case *Addr:
+		v.place(e.Place)
+		if e.T.Kind != Pointer || !e.T.Elem.Equal(e.Place.Type()) {
+			v.fail("address of %s has type %s", e.Place.Type(), e.T)
+		}
+	case *ThreadValue:
+		if e.Op > WarpID {
+			v.fail("unknown thread value %d", e.Op)
+		}
+	case *Intrinsic:
+		v.intrinsic(e)
+	case *Composite:
+		v.composite(e)
+	case *Select:
+		v.cond(e.Cond)
+		v.expr(e.X)
+		v.typed(e.Y, e.X.Type(), "second value of select")
+	default:
+		v.fail("unknown expression %T", e)
+	}
+}
+
+func (v *verifier) constant(e *Const) {
+	switch {
+	case e.T.IsFloat():
+		if c := FloatConst(e.T, e.Float); c.Float != e.Float && e.Float == e.Float {
+			v.fail("constant %v is not a %s", e.Float, e.T)
+		}
+	case e.T.IsInteger() || e.T.Kind == Bool:
+		if WrapBits(e.T.Kind, e.Bits) != e.Bits {
+			v.fail("constant %#x is not extended as a %s", e.Bits, e.T)
+		}
+	default:
+		v.fail("constant of type %s", e.T)
+	}
+}
+
+func (v *verifier) unary(e *Unary) {
+	v.expr(e.X)
+	t := e.X.Type()
+	ok := false
+	switch e.Op {
+	case Neg:
+		ok = t.IsInteger() || t.IsFloat()
+	case Not:
+		ok = t.IsInteger()
+	case LNot:
+		ok = t.Kind == Bool
+	}
+	if !ok {
+		v.fail("operator %s on %s", e.Op, t)
+	}
+}
+
+func (v *verifier) binary(e *Binary) {
+	v.expr(e.X)
+	v.expr(e.Y)
+	x, y := e.X.Type(), e.Y.Type()
+	number := x.IsInteger() || x.IsFloat()
+	ok := false
+	switch e.Op {
+	case Add, Sub, Mul, Div:
+		ok = number && x.Equal(y)
+	case Rem, And, Or, Xor, AndNot:
+		ok = x.IsInteger() && x.Equal(y)
+	case Shl, Shr:
+		ok = x.IsInteger() && y.IsInteger()
+	case Eq, Ne:
+		ok = x.Equal(y) && (x.IsScalar() || x.Kind == Slice)
+	case Lt, Le, Gt, Ge:
+		ok = number && x.Equal(y)
+	case LAnd, LOr:
+		ok = x.Kind == Bool && y.Kind == Bool
+	}
+	if !ok {
+		v.fail("operator %s on %s and %s", e.Op, x, y)
+	}
+	if e.Check && e.Op != Div && e.Op != Rem && !e.Op.IsShift() {
+		v.fail("operator %s has a check", e.Op)
+	}
+}
+
+func (v *verifier) convert(e *Convert) {
+	v.expr(e.X)
+	x := e.X.Type()
+	if v.stage >= StageFinal && e.T.IsAggregate() {
+		v.fail("conversion to type %s", e.T)
+	}
+	number := func(t *Type) bool { return t.IsInteger() || t.IsFloat() }
+	if number(x) && number(e.T) || x.Equal(e.T) {
+		return
+	}
+	v.fail("conversion of %s to %s", x, e.T)
+}
+
+func (v *verifier) sliceOperand(e Expr) {
+	v.expr(e)
+	if e.Type().Kind != Slice {
+		v.fail("length or capacity of %s", e.Type())
+	}
+}
+
+func (v *verifier) sliceExpr(e *SliceExpr) {
+	if (e.X == nil) == (e.Array == nil) {
+		v.fail("slice expression needs a slice or an array")
+	}
+	elem := e.T.Elem
+	if e.X != nil {
+		v.sliceOperand(e.X)
+		elem = e.X.Type().Elem
+	} else {
+		v.place(e.Array)
+		if e.Array.Type().Kind != Array {
+			v.fail("slice of %s", e.Array.Type())
+		}
+		elem = e.Array.Type().Elem
+	}
+	if e.T.Kind != Slice || !e.T.Elem.Equal(elem) {
+		v.fail("slice of %s has type %s", elem, e.T)
+	}
+	for _, b := range [...]Expr{e.Lo, e.Hi, e.Max} {
+		if b != nil {
+			v.integer(b, "slice bound")
+		}
+	}
+}
+
+func (v *verifier) composite(e *Composite) {
+	if v.stage >= StageFinal {
+		v.fail("composite of type %s", e.T)
+	}
+	n := int64(len(e.T.Fields))
+	if e.T.Kind == Array {
+		n = e.T.Len
+	}
+	if !e.T.IsAggregate() || int64(len(e.Elems)) != n {
+		v.fail("composite of type %s with %d elements", e.T, len(e.Elems))
+	}
+	for i, x := range e.Elems {
+		if x == nil {
+			continue
+		}
+		t := e.T.Elem
+		if e.T.Kind == Struct {
+			t = e.T.Fields[i].Type
+		}
+		v.typed(x, t, "element")
+	}
+}
+
+// Argument classes of intrinsics.
+const (
+	floats   = "float"
+	float32s = "float32"
+	integers = "integer"
+	words    = "32- or 64-bit unsigned integer"
+	numbers  = "number"
+)
+
+// signatures holds each intrinsic's argument count and class.
+var signatures = [numIntrinsics]struct {
+	args  int
+	class string
+}{
+	Sqrt: {1, floats}, FMA: {3, floats}, Abs: {1, floats}, Floor: {1, floats}, Ceil: {1, floats}, Trunc: {1, floats},
+	RoundToEven: {1, floats}, Copysign: {2, floats}, Min: {2, numbers}, Max: {2, numbers}, Bitcast: {1, numbers},
+	MulHi: {2, words}, LeadingZeros: {1, integers}, TrailingZeros: {1, integers}, OnesCount: {1, integers},
+	ReverseBits: {1, integers}, ReverseBytes: {1, integers}, RotateLeft: {2, integers},
+	ApproxExp2: {1, float32s}, ApproxLog2: {1, float32s}, ApproxSin: {1, float32s}, ApproxCos: {1, float32s},
+	ApproxRsqrt: {1, float32s}, ApproxRcp: {1, float32s}, ApproxDiv: {2, float32s}, ApproxSqrt: {1, float32s},
+}
+
+func (v *verifier) intrinsic(e *Intrinsic) {
+	if int(e.Op) >= len(signatures) {
+		v.fail("unknown intrinsic %d", e.Op)
+	}
+	sig := signatures[e.Op]
+	if len(e.Args) != sig.args {
+		v.fail("%s with %d arguments, want %d", e.Op, len(e.Args), sig.args)
+	}
+	for _, a := range e.Args {
+		v.expr(a)
+	}
+	first := e.Args[0].Type()
+	if !inClass(first, sig.class) {
+		v.fail("%s of %s, want a %s", e.Op, first, sig.class)
+	}
+	for i, a := range e.Args[1:] {
+		if e.Op == RotateLeft {
+			v.checkKind(e, a.Type().IsInteger(), "count")
+			continue
+		}
+		if !a.Type().Equal(first) {
+			v.fail("%s: argument %d has type %s, want %s", e.Op, i+1, a.Type(), first)
+		}
+	}
+	switch e.Op {
+	case Bitcast:
+		v.checkKind(e, e.T.IsScalar() && e.T.Size() == first.Size(), "result")
+	case LeadingZeros, TrailingZeros, OnesCount:
+		v.checkKind(e, e.T.Kind == Int || e.T.Kind == Int32, "result")
+	default:
+		v.checkKind(e, e.T.Equal(first), "result")
+	}
+}
+
+func (v *verifier) checkKind(e *Intrinsic, ok bool, what string) {
+	if !ok {
+		v.fail("%s: wrong type of %s", e.Op, what)
+	}
+}
+
+func inClass(t *Type, class string) bool {
+	switch class {
+	case floats:
+		return t.IsFloat()
+	case float32s:
+		return t.Kind == Float32
+	case integers:
+		return t.IsInteger()
+	case words:
+		return t.IsInteger() && !t.IsSigned() && t.Size() >= 4
+	}
+	return t.IsInteger() || t.IsFloat()
+}

@@ -1,0 +1,28 @@
+package opt
+
+import (
+	"fmt"
+	"strings"
+
+	"quern.dev/internal/compiler/ir"
+)
+
+// Error is a fault in the programmer's kernel that a pass found.
+type Error struct {
+	Pos    ir.Pos
+	Kernel string
+	Msg    string
+}
+
+func (e *Error) Error() string { return fmt.Sprintf("%s: kernel %s: %s", e.Pos, e.Kernel, e.Msg) }
+
+// Errors is a list of faults in source order.
+type Errors []*Error
+
+func (list Errors) Error() string {
+	lines := make([]string, len(list))
+	for i, e := range list {
+		lines[i] = e.Error()
+	}
+	return strings.Join(lines, "\n")
+}

@@ -1,0 +1,151 @@
+package opt
+
+import (
+	"errors"
+	"fmt"
+
+	"quern.dev/internal/compiler/ir"
+)
+
+// pass is one step of the pipeline. It changes the kernel in place.
+type pass struct {
+	name string
+	run  func(k *ir.Kernel) error
+}
+
+// common are the passes that both variants of a kernel share, in their order.
+var common = []pass{
+	{"inline", inline},
+	{"unchecked", unchecked},
+	{"pointers", pointers},
+	{"uniform", uniform},
+	{"fold", fold},
+	{"unroll", unroll},
+	{"scalarise", scalarise},
+	{"late fold", fold},
+}
+
+// variant is one of the two forms of a kernel that PTX makes.
+type variant uint8
+
+const (
+	narrow variant = iota // exact if the launch meets Kernel.Limits
+	wide                  // exact for every launch
+)
+
+// passes returns the passes that finish a variant.
+func (v variant) passes() []pass {
+	return []pass{
+		{"ranges", func(k *ir.Kernel) error { return ranges(k, v) }},
+		{"strength", strength},
+		{"fuse", fuse},
+	}
+}
+
+// order lists pairs of passes of which the first must run before the second.
+// The reason is beside each.
+var order = [...][2]string{
+	// Pointer parameters resolve once the call is gone.
+	{"inline", "pointers"},
+	// Checks that an unchecked kernel does not want would keep code alive.
+	{"inline", "unchecked"},
+	{"unchecked", "fold"},
+	// A store through a pointer that resolves makes that variable alone vary.
+	{"pointers", "uniform"},
+	// Barriers and their conditions must be the programmer's, not what is left of them.
+	{"uniform", "fold"},
+	// Trip counts are constants after folding.
+	{"fold", "unroll"},
+	// Array elements become variables where indices are constants.
+	{"pointers", "scalarise"},
+	{"unroll", "scalarise"},
+	// Leaves of aggregates are copied often; folding removes what is not read.
+	{"scalarise", "late fold"},
+	// Intervals are of scalars; a variable that is assigned once is exact.
+	{"late fold", "ranges"},
+	// Whether a dividend is negative and how wide it is comes from ranges.
+	{"ranges", "strength"},
+	// Strength reduction may leave a multiplication that fuses.
+	{"strength", "fuse"},
+}
+
+// VerifyPasses makes PTX verify the kernel after each pass. Tests set it.
+var VerifyPasses bool
+
+// PTX prepares a kernel for the PTX back end and leaves k as it was. The narrow
+// variant is exact for launches that meet narrow.Limits; wide is exact for all,
+// and nil if narrow has no limits. The error is an Errors or a failure of a pass.
+func PTX(k *ir.Kernel) (narrowed, widened *ir.Kernel, err error) {
+	shared := ir.CloneKernel(k)
+	if err := run(shared, common); err != nil {
+		return nil, nil, err
+	}
+	if narrowed, err = finish(shared, narrow); err != nil || len(narrowed.Limits) == 0 {
+		return narrowed, nil, err
+	}
+	widened, err = finish(shared, wide)
+	return narrowed, widened, err
+}
+
+// finish returns a variant of a kernel that the common passes have run on.
+func finish(k *ir.Kernel, v variant) (*ir.Kernel, error) {
+	k = ir.CloneKernel(k)
+	if err := run(k, v.passes()); err != nil {
+		return nil, err
+	}
+	return k, nil
+}
+
+// run applies passes to a kernel.
+func run(k *ir.Kernel, passes []pass) error {
+	for _, p := range passes {
+		if err := p.run(k); err != nil {
+			if errors.As(err, new(Errors)) {
+				return err
+			}
+			return fmt.Errorf("kernel %s: pass %s: %w", k.Name, p.name, err)
+		}
+		if !VerifyPasses {
+			continue
+		}
+		if err := ir.Verify(k, stage(p.name)); err != nil {
+			return fmt.Errorf("kernel %s: after pass %s: %w", k.Name, p.name, err)
+		}
+	}
+	return nil
+}
+
+// stage is what a kernel promises after the named pass.
+func stage(name string) ir.Stage {
+	switch name {
+	case "inline", "unchecked", "pointers", "uniform", "fold", "unroll":
+		return ir.StageInlined
+	}
+	return ir.StageFinal
+}
+
+// unchecked clears the bounds checks of a kernel that asks for none. Divisions
+// and shifts keep theirs: their results, unlike an address, would be wrong silently.
+func unchecked(k *ir.Kernel) error {
+	if !k.Options.Unchecked {
+		return nil
+	}
+	clearPlace := func(p ir.Place) bool {
+		switch p := p.(type) {
+		case *ir.IndexPlace:
+			p.Check = false
+		case *ir.ElemPlace:
+			p.Check = false
+		}
+		return true
+	}
+	clearExpr := func(e ir.Expr) bool {
+		if s, ok := e.(*ir.SliceExpr); ok {
+			s.Check = false
+		}
+		return true
+	}
+	v := ir.Visitor{Expr: clearExpr, Place: clearPlace}
+	v.Body(k.Func.Body)
+	return nil
+}
