@@ -1,0 +1,102 @@
+package irtest
+
+import (
+	"math"
+
+	"quern.dev/internal/compiler/ir"
+)
+
+// Value is a scalar, a pointer or a slice. Integers and bools are extended to
+// 64 bits as in ir.Const; floats are the bits of a float64.
+type Value struct {
+	Bits uint64
+	// Of pointers and slices, in cells.
+	Object        *Object
+	Off, Len, Cap int
+}
+
+// Object is a variable's or a buffer's memory: one cell a scalar.
+type Object struct{ Cells []Value }
+
+// IntValue, FloatValue and SliceValue make arguments for Run.
+func IntValue(v int64) Value { return Value{Bits: uint64(v)} }
+
+// FloatValue is a float argument.
+func FloatValue(v float64) Value { return Value{Bits: math.Float64bits(v)} }
+
+// SliceValue is a slice of n elements of type elem, all zero.
+func SliceValue(elem *ir.Type, n int) Value {
+	return Value{Object: zeroObject(ir.ArrayOf(int64(n), elem)), Len: n, Cap: n}
+}
+
+func (v Value) float() float64 { return math.Float64frombits(v.Bits) }
+
+// cells is the number of cells a value of type t takes.
+func cells(t *ir.Type) int {
+	switch t.Kind {
+	case ir.Array:
+		return int(t.Len) * cells(t.Elem)
+	case ir.Struct:
+		n := 0
+		for _, f := range t.Fields {
+			n += cells(f.Type)
+		}
+		return n
+	}
+	return 1
+}
+
+func fieldOffset(t *ir.Type, field int) int {
+	n := 0
+	for _, f := range t.Fields[:field] {
+		n += cells(f.Type)
+	}
+	return n
+}
+
+func zeroObject(t *ir.Type) *Object { return &Object{Cells: make([]Value, cells(t))} }
+
+// round makes a float a value of its type.
+func round(t *ir.Type, v float64) Value {
+	if t.Kind == ir.Float32 {
+		v = float64(float32(v))
+	}
+	return FloatValue(v)
+}
+
+// convert is Go's conversion; floats out of an integer's range saturate.
+func convert(from, to *ir.Type, v Value) Value {
+	switch {
+	case from.IsFloat() && to.IsFloat():
+		return round(to, v.float())
+	case from.IsFloat():
+		return Value{Bits: ir.WrapBits(to.Kind, truncate(to, v.float()))}
+	case to.IsFloat() && from.IsSigned():
+		if to.Kind == ir.Float32 {
+			return FloatValue(float64(float32(int64(v.Bits))))
+		}
+		return FloatValue(float64(int64(v.Bits)))
+	case to.IsFloat():
+		if to.Kind == ir.Float32 {
+			return FloatValue(float64(float32(v.Bits)))
+		}
+		return FloatValue(float64(v.Bits))
+	case to.IsInteger():
+		return Value{Bits: ir.WrapBits(to.Kind, v.Bits)}
+	}
+	return v
+}
+
+func truncate(t *ir.Type, f float64) uint64 {
+	switch {
+	case f != f:
+		return 0
+	case !t.IsSigned():
+		return uint64(max(0, min(f, 1<<63)))
+	case f >= 1<<63:
+		return math.MaxInt64
+	case f <= -1<<63:
+		return 1 << 63
+	}
+	return uint64(int64(f))
+}
