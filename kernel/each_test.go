@@ -148,7 +148,6 @@ func TestDynamicSharedMemory(t *testing.T) {
 }
 
 func TestEachNamesTheThreadThatFails(t *testing.T) {
-	type pair struct{ p *int }
 	var empty []int
 	for _, c := range []struct {
 		name string
@@ -189,7 +188,7 @@ func TestEachNamesTheThreadThatFails(t *testing.T) {
 			}
 		}, "thread (1,0,0) of block (0,0,0) at each_test.go: kernel: call 1 of Shared in this thread is for a float32, but in another thread it was for a int32"},
 		{"shared memory with pointers", func(t kernel.Thread) {
-			kernel.Shared[[2]pair](t)
+			kernel.Shared[[2]struct{ name string }](t)
 		}, "can be shared"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
