@@ -1,0 +1,514 @@
+package frontend
+
+import (
+	"go/ast"
+	"go/constant"
+	"go/token"
+	"go/types"
+	"strings"
+
+	"quern.dev/internal/compiler/devicemath"
+	"quern.dev/internal/compiler/ir"
+)
+
+// call lowers a call and returns its results. As a statement the results are
+// not wanted.
+func (fn *function) call(e *ast.CallExpr, statement bool) []ir.Expr {
+	saved := fn.calling
+	fn.calling = e.Pos()
+	defer func() { fn.calling = saved }()
+
+	fun := ast.Unparen(e.Fun)
+	if tv, ok := fn.src.Info.Types[fun]; ok && tv.IsType() {
+		return []ir.Expr{fn.conversion(e)}
+	}
+	if id := calleeIdent(fun); id != nil {
+		switch obj := fn.src.Info.Uses[id].(type) {
+		case *types.Builtin:
+			return fn.builtin(e, obj.Name())
+		case *types.Func:
+			return fn.callFunc(e, fun, id, obj, statement)
+		case nil:
+			fn.errorf(e.Pos(), "%s is not declared", id.Name)
+			return nil
+		}
+	}
+	if _, ok := fun.(*ast.FuncLit); ok {
+		fn.errorf(e.Pos(), "function literals are not supported in kernels; declare a function and call it by its name")
+	} else {
+		fn.errorf(e.Pos(), "function values are not supported in kernels; call the function by its name")
+	}
+	return nil
+}
+
+// calleeIdent is the identifier that names what is called.
+func calleeIdent(fun ast.Expr) *ast.Ident {
+	switch f := fun.(type) {
+	case *ast.Ident:
+		return f
+	case *ast.SelectorExpr:
+		return f.Sel
+	case *ast.IndexExpr:
+		return calleeIdent(ast.Unparen(f.X))
+	case *ast.IndexListExpr:
+		return calleeIdent(ast.Unparen(f.X))
+	}
+	return nil
+}
+
+// callFunc lowers the call of a declared function or method.
+func (fn *function) callFunc(e *ast.CallExpr, fun ast.Expr, id *ast.Ident, obj *types.Func, statement bool) []ir.Expr {
+	path := ""
+	if obj.Pkg() != nil {
+		path = obj.Pkg().Path()
+	}
+	sel, _ := fun.(*ast.SelectorExpr)
+	var selection *types.Selection
+	if sel != nil {
+		selection = fn.src.Info.Selections[sel]
+	}
+	if selection != nil && isThread(selection.Recv()) {
+		return fn.threadMethod(e, obj.Name())
+	}
+	var typeArgs []types.Type
+	if inst, ok := fn.src.Info.Instances[id]; ok {
+		for i := range inst.TypeArgs.Len() {
+			typeArgs = append(typeArgs, fn.subst(inst.TypeArgs.At(i)))
+		}
+	}
+	if selection == nil {
+		if values, ok := fn.intrinsic(e, path, obj.Name(), typeArgs, statement); ok {
+			return values
+		}
+		return fn.callBody(e, path, obj.Name(), typeArgs, nil)
+	}
+	if selection.Kind() != types.MethodVal {
+		fn.errorf(e.Pos(), "method expressions are not supported in kernels; call the method of a value")
+		return nil
+	}
+	return fn.callMethod(e, sel, selection, obj)
+}
+
+// callMethod lowers x.Method(...): the receiver becomes the first argument.
+func (fn *function) callMethod(e *ast.CallExpr, sel *ast.SelectorExpr, selection *types.Selection, obj *types.Func) []ir.Expr {
+	recvType := fn.subst(selection.Recv())
+	index := selection.Index()
+	if _, ok := selection.Recv().(*types.TypeParam); ok || types.IsInterface(recvType) {
+		found, path, _ := types.LookupFieldOrMethod(recvType, true, obj.Pkg(), obj.Name())
+		m, ok := found.(*types.Func)
+		if !ok || types.IsInterface(recvType) {
+			fn.errorf(e.Pos(), "%s", "interfaces are not supported in kernels; use a concrete type or a generic function")
+			return nil
+		}
+		obj, index = m, path
+	}
+	recv := obj.Signature().Recv()
+	named, pointerRecv := receiverType(recv.Type())
+	if named == nil {
+		fn.errorf(e.Pos(), "interfaces are not supported in kernels; use a concrete type or a generic function")
+		return nil
+	}
+	if types.IsInterface(named) {
+		fn.errorf(e.Pos(), "interfaces are not supported in kernels; use a concrete type or a generic function")
+		return nil
+	}
+
+	// The operand, through embedded fields, as a place or a pointer.
+	var recvValue ir.Expr
+	embedded := index[:len(index)-1]
+	_, isPointer := recvType.Underlying().(*types.Pointer)
+	switch {
+	case pointerRecv && isPointer && len(embedded) == 0:
+		recvValue = fn.expr(sel.X)
+	case pointerRecv:
+		p := fn.fieldPath(sel.X, embedded)
+		if p.Type().Kind == ir.Pointer { // an embedded pointer
+			recvValue = &ir.Load{Place: p}
+		} else if d, ok := p.(*ir.DerefPlace); ok {
+			recvValue = d.Ptr
+		} else {
+			p = fn.stablePlace(p, sel.Pos())
+			recvValue = &ir.Addr{T: ir.PointerTo(p.Type()), Place: p}
+		}
+	case len(embedded) == 0 && !isPointer:
+		recvValue = fn.expr(sel.X)
+	default:
+		p := fn.fieldPath(sel.X, embedded)
+		if p.Type().Kind == ir.Pointer {
+			p = &ir.DerefPlace{Ptr: &ir.Load{Place: p}, Pos: fn.l.pos(sel.Pos())}
+		}
+		recvValue = &ir.Load{Place: p}
+	}
+
+	var typeArgs []types.Type
+	// The instance's type arguments come from the operand's type.
+	operand := recvType
+	if len(embedded) > 0 {
+		operand = embeddedType(recvType, embedded)
+	}
+	if n, _ := receiverType(operand); n != nil {
+		for i := range n.TypeArgs().Len() {
+			typeArgs = append(typeArgs, fn.subst(n.TypeArgs().At(i)))
+		}
+	}
+	return fn.callBody(e, obj.Pkg().Path(), named.Obj().Name()+"."+obj.Name(), typeArgs, recvValue)
+}
+
+func receiverType(t types.Type) (named *types.Named, pointer bool) {
+	t = types.Unalias(t)
+	if p, ok := t.(*types.Pointer); ok {
+		t, pointer = types.Unalias(p.Elem()), true
+	}
+	named, _ = t.(*types.Named)
+	return named, pointer
+}
+
+func embeddedType(t types.Type, path []int) types.Type {
+	for _, i := range path {
+		if p, ok := t.Underlying().(*types.Pointer); ok {
+			t = p.Elem()
+		}
+		s, ok := t.Underlying().(*types.Struct)
+		if !ok {
+			return t
+		}
+		t = s.Field(i).Type()
+	}
+	return t
+}
+
+// callBody lowers the function's own source and a call to it.
+func (fn *function) callBody(e *ast.CallExpr, path, name string, typeArgs []types.Type, recv ir.Expr) []ir.Expr {
+	l := fn.l
+	src := l.pkg
+	if path != l.pkg.Path {
+		var err error
+		if src, err = l.world.source(path); err != nil {
+			fn.errorf(e.Pos(), "call of %s: %v", name, err)
+			return nil
+		}
+	}
+	callee := fn.instance(e, src, name, typeArgs)
+	if callee == nil {
+		return nil
+	}
+	return fn.emitCall(e, callee, recv)
+}
+
+// instance lowers a function once for each list of type arguments.
+func (fn *function) instance(e *ast.CallExpr, src *Package, name string, typeArgs []types.Type) *ir.Func {
+	l := fn.l
+	key := instanceKey(src.Path, name, typeArgs)
+	depth := 0
+	for i, outer := range l.stack {
+		if outer.key != key {
+			continue
+		}
+		depth++
+		if !src.standard {
+			var cycle []string
+			for _, f := range l.stack[i:] {
+				cycle = append(cycle, f.f.Name)
+			}
+			fn.errorf(e.Pos(), "recursion is not supported in kernels (%s -> %s); use a loop", strings.Join(cycle, " -> "), outer.f.Name)
+			return nil
+		}
+	}
+	cacheKey := key + strings.Repeat("'", depth)
+	if f := l.funcs[cacheKey]; f != nil {
+		return f
+	}
+	src.index()
+	fd := src.funcs[name]
+	if fd == nil {
+		fn.errorf(e.Pos(), "the source of %s.%s was not found", src.Name, name)
+		return nil
+	}
+	obj, _ := src.Info.Defs[fd.Name].(*types.Func)
+	if obj == nil {
+		return nil
+	}
+	if reason := hostOnly[src.Path]; reason != "" {
+		fn.errorf(e.Pos(), "%s.%s cannot be called in kernels: %s", src.Name, name, reason)
+		return nil
+	}
+	if obj.Signature().Variadic() {
+		fn.errorf(e.Pos(), "variadic functions are not supported in kernels; pass an array or call it for each value")
+		return nil
+	}
+	var f *ir.Func
+	if depth < maxStandardDepth {
+		f = l.lowerFunc(src, fd, obj, typeArgs)
+	} else {
+		f = l.tooDeep(src, fd, obj)
+	}
+	if !l.sharing[f] { // each call has shared variables of its own
+		l.funcs[cacheKey] = f
+	}
+	return f
+}
+
+// maxStandardDepth is how often a function of the standard library may be on
+// its own call path. math.Pow calls itself once, for an argument of -Inf, which
+// it turns into another: deeper calls never happen.
+const maxStandardDepth = 2
+
+// tooDeep stands for a call that is never reached.
+func (l *lowering) tooDeep(src *Package, fd *ast.FuncDecl, obj *types.Func) *ir.Func {
+	fn := &function{l: l, src: src, vars: map[types.Object]*ir.Local{}, f: &ir.Func{
+		Name: src.Name + "." + declName(fd), Pos: l.pos(fd.Pos()), Strict: true,
+		Go: ir.GoRef{Package: src.Path, Name: fd.Name.Name},
+	}}
+	for i := range obj.Signature().Params().Len() {
+		fn.f.Params = append(fn.f.Params, fn.param(obj.Signature().Params().At(i), "arg"))
+	}
+	fn.emit(&ir.Panic{Reason: "recursion in " + fn.f.Name, Pos: fn.f.Pos})
+	ret := &ir.Return{Pos: fn.f.Pos}
+	for i := range obj.Signature().Results().Len() {
+		r := fn.param(obj.Signature().Results().At(i), "result")
+		fn.f.Results = append(fn.f.Results, r)
+		ret.Results = append(ret.Results, &ir.Zero{T: r.Type})
+	}
+	fn.emit(ret)
+	fn.f.Body = fn.out
+	return fn.f
+}
+
+// hostOnly are packages whose functions make no sense in a kernel.
+var hostOnly = map[string]string{
+	"fmt":          "kernels cannot print; write values to a slice",
+	"log":          "kernels cannot log; write values to a slice",
+	"os":           "kernels have no operating system",
+	"time":         "kernels have no clock",
+	"sync":         "kernels have no locks; use t.Sync and the atomics of package kernel",
+	"sync/atomic":  "use the atomics of package kernel",
+	"math/rand":    "keep a generator's state in a slice",
+	"math/rand/v2": "keep a generator's state in a slice",
+	"strings":      "strings are not supported",
+	"strconv":      "strings are not supported",
+	"errors":       "errors are not supported; write a code to a slice",
+	"runtime":      "kernels have no Go runtime",
+	"reflect":      "interfaces are not supported",
+	"sort":         "function values and interfaces are not supported",
+}
+
+// emitCall evaluates the arguments and emits the call.
+func (fn *function) emitCall(e *ast.CallExpr, callee *ir.Func, recv ir.Expr) []ir.Expr {
+	call := &ir.Call{Func: callee, Pos: fn.l.pos(e.Pos())}
+	if recv != nil {
+		call.Args = append(call.Args, recv)
+	}
+	params := callee.Params[len(call.Args):]
+	args := e.Args
+	if len(args) == 1 && len(params) > 1 { // f(g()) with g of several results
+		call.Args = append(call.Args, fn.multi(args[0])...)
+	} else {
+		for _, arg := range args {
+			if isThread(fn.typeOf(arg)) {
+				fn.threadValue(arg)
+				continue
+			}
+			if len(params) == 0 {
+				break
+			}
+			// A later argument may emit statements: what is evaluated before stays.
+			call.Args = append(call.Args, fn.stable(fn.exprAs(arg, params[0].Type), arg.Pos()))
+			params = params[1:]
+		}
+	}
+	if len(call.Args) != len(callee.Params) {
+		return nil // did not type-check
+	}
+	if callee.UsesThread {
+		fn.f.UsesThread = true
+	}
+	if fn.l.sharing[callee] {
+		fn.l.sharing[fn.f] = true
+	}
+	var results []ir.Expr
+	for _, r := range callee.Results {
+		fn.temps++
+		v := fn.newLocal(r.Name, r.Type, e.Pos())
+		call.Dst = append(call.Dst, v)
+		results = append(results, ir.Get(v))
+	}
+	fn.emit(call)
+	return results
+}
+
+// threadMethod lowers a method of kernel.Thread.
+func (fn *function) threadMethod(e *ast.CallExpr, name string) []ir.Expr {
+	fn.threadReceiver(e)
+	global := func(axis ir.ThreadOp) ir.Expr {
+		return &ir.Binary{Op: ir.Add,
+			X: &ir.Binary{Op: ir.Mul, X: &ir.ThreadValue{Op: ir.BlockIdxX + axis}, Y: &ir.ThreadValue{Op: ir.BlockDimX + axis}},
+			Y: &ir.ThreadValue{Op: ir.ThreadIdxX + axis}}
+	}
+	switch name {
+	case "Global":
+		return []ir.Expr{global(0)}
+	case "Global2":
+		return []ir.Expr{global(0), global(1)}
+	case "Global3":
+		return []ir.Expr{global(0), global(1), global(2)}
+	case "Stride":
+		return []ir.Expr{&ir.Binary{Op: ir.Mul, X: &ir.ThreadValue{Op: ir.GridDimX}, Y: &ir.ThreadValue{Op: ir.BlockDimX}}}
+	case "Lane":
+		return []ir.Expr{&ir.ThreadValue{Op: ir.LaneID}}
+	case "Warp":
+		return []ir.Expr{&ir.ThreadValue{Op: ir.WarpID}}
+	case "Sync":
+		fn.emit(&ir.Barrier{Pos: fn.l.pos(e.Pos())})
+		return nil
+	}
+	fn.errorf(e.Pos(), "method %s of kernel.Thread is not supported by this compiler", name)
+	return nil
+}
+
+func (fn *function) threadReceiver(e *ast.CallExpr) {
+	if sel, ok := ast.Unparen(e.Fun).(*ast.SelectorExpr); ok {
+		fn.threadValue(sel.X)
+	}
+}
+
+// builtin lowers a call of one of Go's built-in functions.
+func (fn *function) builtin(e *ast.CallExpr, name string) []ir.Expr {
+	one := func(v ir.Expr) []ir.Expr { return []ir.Expr{v} }
+	switch name {
+	case "len", "cap":
+		t := fn.subst(fn.typeOf(e.Args[0]))
+		switch u := t.Underlying().(type) {
+		case *types.Slice:
+			x := fn.expr(e.Args[0])
+			if name == "len" {
+				return one(&ir.Len{X: x})
+			}
+			return one(&ir.Cap{X: x})
+		case *types.Array:
+			return one(ir.IntConst(ir.TInt, u.Len()))
+		case *types.Pointer:
+			if a, ok := u.Elem().Underlying().(*types.Array); ok {
+				return one(ir.IntConst(ir.TInt, a.Len()))
+			}
+		}
+		fn.errorf(e.Pos(), "%s", unsupported(t))
+		return one(zeroOf(ir.TInt))
+	case "min", "max":
+		op := ir.Min
+		if name == "max" {
+			op = ir.Max
+		}
+		t := fn.valueType(e)
+		if !t.IsInteger() && !t.IsFloat() {
+			return one(zeroOf(t))
+		}
+		value := fn.exprAs(e.Args[0], t)
+		for _, arg := range e.Args[1:] {
+			value = &ir.Intrinsic{Op: op, T: t, Args: []ir.Expr{value, fn.exprAs(arg, t)}}
+		}
+		return one(value)
+	case "panic":
+		reason := "panic"
+		if tv := fn.src.Info.Types[e.Args[0]]; tv.Value != nil && tv.Value.Kind() == constant.String {
+			reason = constant.StringVal(tv.Value)
+		}
+		fn.emit(&ir.Panic{Reason: reason, Pos: fn.l.pos(e.Pos())})
+		return nil
+	case "append":
+		fn.errorf(e.Pos(), "append allocates, which is not supported in kernels; write to an index of a slice of the full length")
+	case "make", "new":
+		fn.errorf(e.Pos(), "%s allocates, which is not supported in kernels; use an array, or a buffer passed as a parameter", name)
+	case "copy", "clear":
+		fn.errorf(e.Pos(), "%s is not supported in kernels; write a loop", name)
+	case "delete":
+		fn.errorf(e.Pos(), "maps are not supported in kernels; use a slice or array indexed by the key")
+	case "close":
+		fn.errorf(e.Pos(), "channels are not supported in kernels; use slices for data and atomics to coordinate threads")
+	case "print", "println":
+		fn.errorf(e.Pos(), "%s is not supported in kernels; write values to a slice", name)
+	case "recover":
+		fn.errorf(e.Pos(), "recover is not supported in kernels; a failing thread stops and its launch returns the error")
+	case "complex", "real", "imag":
+		fn.errorf(e.Pos(), "complex numbers are not supported in kernels; use a struct of two floats")
+	default:
+		fn.errorf(e.Pos(), "%s is not supported in kernels", name)
+	}
+	return one(zeroOf(fn.valueType(e)))
+}
+
+// float32Functions are the functions of package kernel that have a float32
+// version of their own, and its name in package devicemath.
+func (fn *function) float32Function(name string) string {
+	if fn.l.kernel.Options.FastMath {
+		if fast, ok := devicemath.Fast[name]; ok {
+			return fast
+		}
+	}
+	return devicemath.Functions[name]
+}
+
+// sharedVar declares the shared variable of a kernel.Shared call.
+func (fn *function) sharedVar(e *ast.CallExpr, t types.Type) ir.Expr {
+	pos := fn.l.pos(e.Pos())
+	if fn.loops > 0 {
+		fn.errorf(e.Pos(), "kernel.Shared stands inside a loop; declare the shared variable before it")
+	}
+	v := &ir.SharedVar{Name: "shared", Type: fn.typ(t, e.Pos()), ID: len(fn.l.kernel.Shared), Pos: pos}
+	if !plain(v.Type) {
+		fn.errorf(e.Pos(), "shared memory cannot hold slices or pointers")
+	}
+	if size := v.Type.Size(); size > maxShared {
+		fn.errorf(e.Pos(), "the shared variable has %d bytes; static shared memory has at most %d", size, maxShared)
+	}
+	total := v.Type.Size()
+	for _, other := range fn.l.kernel.Shared {
+		total += other.Type.Size()
+	}
+	if total > maxShared && v.Type.Size() <= maxShared {
+		fn.errorf(e.Pos(), "the kernel's shared variables have %d bytes together; static shared memory has at most %d", total, maxShared)
+	}
+	fn.l.kernel.Shared = append(fn.l.kernel.Shared, v)
+	fn.f.UsesThread = true
+	fn.l.sharing[fn.f] = true
+	return &ir.Addr{T: ir.PointerTo(v.Type), Place: &ir.SharedPlace{Var: v}}
+}
+
+// maxShared is the static shared memory of a block, in bytes, on every device
+// (CUDA C Programming Guide, compute capabilities).
+const maxShared = 48 << 10
+
+// pointee is the place that a pointer argument refers to.
+func (fn *function) pointee(e ast.Expr) ir.Place {
+	if u, ok := ast.Unparen(e).(*ast.UnaryExpr); ok && u.Op == token.AND {
+		if _, lit := ast.Unparen(u.X).(*ast.CompositeLit); !lit {
+			return fn.place(u.X)
+		}
+	}
+	return &ir.DerefPlace{Ptr: fn.expr(e), Pos: fn.l.pos(e.Pos())}
+}
+
+// markUnreachable marks functions that generated code cannot call by name
+// because another package keeps them to itself: they are inlined instead, like
+// those that use the thread.
+func (l *lowering) markUnreachable(k *ir.Kernel) {
+	seen := map[*ir.Func]bool{}
+	var walk func(f *ir.Func)
+	walk = func(f *ir.Func) {
+		if seen[f] {
+			return
+		}
+		seen[f] = true
+		v := &ir.Visitor{Stmt: func(s ir.Stmt) bool {
+			if c, ok := s.(*ir.Call); ok {
+				inlined := f == k.Func || f.UsesThread
+				if inlined && c.Func.Go.Package != l.pkg.Path && !ast.IsExported(c.Func.Go.Name) {
+					c.Func.UsesThread = true
+				}
+				walk(c.Func)
+			}
+			return true
+		}}
+		v.Body(f.Body)
+	}
+	walk(k.Func)
+}

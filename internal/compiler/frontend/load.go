@@ -1,0 +1,163 @@
+package frontend
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"go/ast"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// GeneratedFile is the name of the Go file that the generator writes. Load does
+// not read it: what it declares counts as missing.
+const GeneratedFile = "quern_gen.go"
+
+// Load finds the packages that match the patterns, as the go command does in
+// dir, and type-checks those that have kernels. A package that lacks nothing
+// but its launchers is fine.
+func Load(ctx context.Context, dir string, patterns ...string) ([]*Package, error) {
+	matched, err := goList(ctx, dir, append([]string{"-e", "-json=ImportPath,Name,Dir,GoFiles,Imports,ImportMap,Standard,Error"}, patterns...))
+	if err != nil {
+		return nil, err
+	}
+	var roots []*listed
+	imports := map[string]bool{}
+	for _, l := range matched {
+		if l.Dir == "" && l.Error != nil {
+			return nil, errors.New(strings.TrimSpace(l.Error.Err))
+		}
+		if i := slices.Index(l.GoFiles, GeneratedFile); i >= 0 {
+			l.GoFiles = slices.Delete(slices.Clone(l.GoFiles), i, i+1)
+		}
+		has, err := mentionsKernels(l)
+		if err != nil {
+			return nil, err
+		}
+		if !has {
+			continue
+		}
+		roots = append(roots, l)
+		for _, path := range l.Imports {
+			if path != "unsafe" && path != "C" {
+				imports[path] = true
+			}
+		}
+	}
+	if len(roots) == 0 {
+		return nil, nil
+	}
+	w := newWorld()
+	if len(imports) > 0 {
+		args := []string{"-e", "-export", "-deps", "-json=ImportPath,Name,Dir,GoFiles,Imports,ImportMap,Export,Standard"}
+		for path := range imports {
+			args = append(args, path)
+		}
+		slices.Sort(args[4:])
+		deps, err := goList(ctx, dir, args)
+		if err != nil {
+			return nil, err
+		}
+		for _, l := range deps {
+			w.listed[l.ImportPath] = l
+		}
+	}
+	for _, l := range roots {
+		w.listed[l.ImportPath] = l
+	}
+	var out []*Package
+	for _, l := range roots {
+		files, err := w.parseFiles(l.Dir, l.GoFiles)
+		if err != nil {
+			return nil, err
+		}
+		p := w.check(l.ImportPath, files)
+		p.Dir = l.Dir
+		w.sources[l.ImportPath] = p
+		out = append(out, p)
+	}
+	return out, nil
+}
+
+// mentionsKernels reports whether a file of the package has a directive.
+func mentionsKernels(l *listed) (bool, error) {
+	for _, name := range l.GoFiles {
+		text, err := os.ReadFile(filepath.Join(l.Dir, name))
+		if err != nil {
+			return false, err
+		}
+		if bytes.HasPrefix(text, []byte(directivePrefix)) || bytes.Contains(text, []byte("\n"+directivePrefix)) {
+			return true, nil
+		}
+	}
+	return false, nil
+}
+
+func goList(ctx context.Context, dir string, args []string) ([]*listed, error) {
+	cmd := exec.CommandContext(ctx, "go", append([]string{"list"}, args...)...)
+	cmd.Dir = dir
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	if err != nil {
+		if text := strings.TrimSpace(stderr.String()); text != "" {
+			return nil, fmt.Errorf("go list: %s", text)
+		}
+		return nil, fmt.Errorf("go list: %w", err)
+	}
+	var list []*listed
+	for dec := json.NewDecoder(bytes.NewReader(out)); ; {
+		l := new(listed)
+		if err := dec.Decode(l); errors.Is(err, io.EOF) {
+			return list, nil
+		} else if err != nil {
+			return nil, fmt.Errorf("go list: %w", err)
+		}
+		list = append(list, l)
+	}
+}
+
+// index fills the maps from names to declarations, on first use.
+func (p *Package) index() {
+	if p.funcs != nil {
+		return
+	}
+	p.funcs = map[string]*ast.FuncDecl{}
+	for _, f := range p.Files {
+		for _, d := range f.Decls {
+			if fd, ok := d.(*ast.FuncDecl); ok {
+				p.funcs[declName(fd)] = fd
+			}
+		}
+	}
+}
+
+// declName is "Name" of a function and "Type.Name" of a method.
+func declName(fd *ast.FuncDecl) string {
+	if fd.Recv == nil || len(fd.Recv.List) == 0 {
+		return fd.Name.Name
+	}
+	t := fd.Recv.List[0].Type
+	for {
+		switch u := t.(type) {
+		case *ast.StarExpr:
+			t = u.X
+		case *ast.ParenExpr:
+			t = u.X
+		case *ast.IndexExpr:
+			t = u.X
+		case *ast.IndexListExpr:
+			t = u.X
+		case *ast.Ident:
+			return u.Name + "." + fd.Name.Name
+		default:
+			return fd.Name.Name
+		}
+	}
+}

@@ -1,0 +1,221 @@
+package frontend
+
+import (
+	"go/ast"
+	"go/token"
+	"go/types"
+
+	"quern.dev/internal/compiler/ir"
+)
+
+func (fn *function) forStmt(s *ast.ForStmt, label string) {
+	if s.Init != nil {
+		fn.stmt(s.Init, "")
+	}
+	loop := &ir.Loop{Label: &ir.Label{Name: labelOr(label, "for")}, Pos: fn.l.pos(s.Pos())}
+	if s.Cond != nil {
+		loop.Pre = fn.list(func() { loop.Cond = fn.expr(s.Cond) })
+	}
+	loop.Body = fn.loopBody(loop, label, s.Body)
+	if s.Post != nil {
+		loop.Post = fn.list(func() { fn.stmt(s.Post, "") })
+	}
+	fn.emit(loop)
+}
+
+func labelOr(label, fallback string) string {
+	if label != "" {
+		return label
+	}
+	return fallback
+}
+
+// loopBody lowers the body of a loop whose label Break and Continue may name.
+func (fn *function) loopBody(loop *ir.Loop, label string, body *ast.BlockStmt) []ir.Stmt {
+	fn.targets = append(fn.targets, target{name: label, brk: loop.Label, cont: loop.Label})
+	fn.loops++
+	list := fn.list(func() { fn.stmts(body.List) })
+	fn.loops--
+	fn.targets = fn.targets[:len(fn.targets)-1]
+	return list
+}
+
+func (fn *function) rangeStmt(s *ast.RangeStmt, label string) {
+	pos := fn.l.pos(s.Pos())
+	xt := fn.subst(fn.typeOf(s.X))
+	if xt == nil {
+		return
+	}
+	under := xt.Underlying()
+	if p, ok := under.(*types.Pointer); ok {
+		under = p.Elem().Underlying()
+	}
+	var limit ir.Expr // number of iterations
+	var element func(i *ir.Local) ir.Expr
+	indexType := ir.TInt
+	switch u := under.(type) {
+	case *types.Basic:
+		switch {
+		case u.Info()&types.IsInteger != 0:
+			limit = fn.stable(fn.expr(s.X), s.X.Pos())
+			indexType = limit.Type()
+			if tv := fn.src.Info.Types[s.X]; tv.Value != nil && s.Key != nil {
+				if id, ok := s.Key.(*ast.Ident); ok {
+					if t := fn.typeOf(id); t != nil {
+						indexType = fn.typ(t, id.Pos())
+						limit = convertTo(limit, indexType)
+					}
+				}
+			}
+		default:
+			fn.errorf(s.X.Pos(), "%s", unsupported(xt))
+			return
+		}
+	case *types.Slice:
+		x := fn.expr(s.X)
+		if _, simple := fn.neverReassigned(s.X, s.Body); !simple {
+			x = ir.Get(fn.temp(x, s.X.Pos()))
+		}
+		limit = &ir.Len{X: ir.CloneExpr(x)}
+		element = func(i *ir.Local) ir.Expr {
+			return &ir.Load{Place: &ir.ElemPlace{Slice: ir.CloneExpr(x), Index: ir.Get(i), Check: true, Pos: fn.l.pos(s.X.Pos())}}
+		}
+	case *types.Array:
+		limit = ir.IntConst(ir.TInt, u.Len())
+		if s.Value != nil && !isBlank(s.Value) {
+			place := fn.stablePlace(fn.place(s.X), s.X.Pos())
+			if _, ok := xt.Underlying().(*types.Pointer); ok {
+				place = &ir.DerefPlace{Ptr: &ir.Load{Place: place}, Pos: pos}
+			} else if _, simple := fn.neverReassigned(s.X, s.Body); !simple {
+				place = &ir.VarPlace{Var: fn.temp(&ir.Load{Place: place}, s.X.Pos())}
+			}
+			element = func(i *ir.Local) ir.Expr {
+				return &ir.Load{Place: &ir.IndexPlace{X: ir.ClonePlace(place), Index: ir.Get(i), Check: true, Pos: fn.l.pos(s.X.Pos())}}
+			}
+		}
+	case *types.Signature:
+		fn.errorf(s.X.Pos(), "range over a function is not supported in kernels; write a for loop")
+		return
+	default:
+		fn.errorf(s.X.Pos(), "%s", unsupported(xt))
+		return
+	}
+
+	// The hidden index counts; the user's variable is a copy unless the body
+	// leaves it alone.
+	index := fn.newLocal("i", indexType, s.Pos())
+	var key ir.Place
+	var keyID *ast.Ident
+	if s.Key != nil && !isBlank(s.Key) {
+		id, ok := s.Key.(*ast.Ident)
+		if ok && s.Tok == token.DEFINE {
+			index.Name = id.Name
+			if obj := fn.src.Info.Defs[id]; obj != nil && !fn.assigned(obj, s.Body) {
+				fn.vars[obj] = index
+			} else {
+				keyID = id
+			}
+		} else {
+			key = fn.place(s.Key)
+		}
+	}
+	fn.emit(&ir.Assign{Dst: &ir.VarPlace{Var: index}, Src: ir.IntConst(indexType, 0), Pos: pos})
+	loop := &ir.Loop{
+		Label: &ir.Label{Name: labelOr(label, "range")},
+		Cond:  &ir.Binary{Op: ir.Lt, X: ir.Get(index), Y: limit, Pos: pos},
+		Pos:   pos,
+	}
+	head := fn.list(func() {
+		if keyID != nil {
+			key = &ir.VarPlace{Var: fn.declare(keyID)}
+		}
+		if key != nil {
+			fn.emit(&ir.Assign{Dst: key, Src: convertTo(ir.Get(index), key.Type()), Pos: pos})
+		}
+		if s.Value != nil && !isBlank(s.Value) && element != nil {
+			v := element(index)
+			var dst ir.Place
+			if id, ok := s.Value.(*ast.Ident); ok && s.Tok == token.DEFINE {
+				dst = &ir.VarPlace{Var: fn.declare(id)}
+			} else {
+				dst = fn.place(s.Value)
+			}
+			fn.emit(&ir.Assign{Dst: dst, Src: v, Pos: pos})
+		}
+	})
+	loop.Body = append(head, fn.loopBody(loop, label, s.Body)...)
+	loop.Post = []ir.Stmt{&ir.Assign{
+		Dst: &ir.VarPlace{Var: index},
+		Src: &ir.Binary{Op: ir.Add, X: ir.Get(index), Y: ir.IntConst(indexType, 1), Pos: pos},
+		Pos: pos,
+	}}
+	fn.emit(loop)
+}
+
+// neverReassigned reports whether x is a variable that body does not assign as a
+// whole or in part, so that it need not be copied before the loop.
+func (fn *function) neverReassigned(x ast.Expr, body ast.Node) (types.Object, bool) {
+	id, ok := ast.Unparen(x).(*ast.Ident)
+	if !ok {
+		return nil, false
+	}
+	obj := fn.src.Info.Uses[id]
+	return obj, obj != nil && !fn.assigned(obj, body)
+}
+
+// assigned reports whether node assigns to the object, to a part of it (of an
+// array or struct, not through a slice or pointer), or takes its address.
+func (fn *function) assigned(obj types.Object, node ast.Node) bool {
+	found := false
+	isObj := func(e ast.Expr) bool {
+		for {
+			switch x := ast.Unparen(e).(type) {
+			case *ast.Ident:
+				return fn.src.Info.Uses[x] == obj
+			case *ast.SelectorExpr:
+				e = x.X
+			case *ast.IndexExpr:
+				if t := fn.typeOf(x.X); t == nil {
+					return false
+				} else if _, ok := fn.subst(t).Underlying().(*types.Array); !ok {
+					return false
+				}
+				e = x.X
+			default:
+				return false
+			}
+		}
+	}
+	ast.Inspect(node, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.AssignStmt:
+			for _, e := range n.Lhs {
+				found = found || isObj(e)
+			}
+		case *ast.IncDecStmt:
+			found = found || isObj(n.X)
+		case *ast.UnaryExpr:
+			found = found || n.Op == token.AND && isObj(n.X)
+		case *ast.RangeStmt:
+			found = found || n.Key != nil && isObj(n.Key) || n.Value != nil && isObj(n.Value)
+		case *ast.SliceExpr:
+			if t := fn.typeOf(n.X); t != nil {
+				if _, ok := fn.subst(t).Underlying().(*types.Array); ok {
+					found = found || isObj(n.X)
+				}
+			}
+		case *ast.CallExpr: // a method with a pointer receiver takes the address
+			if sel, ok := n.Fun.(*ast.SelectorExpr); ok {
+				if s := fn.src.Info.Selections[sel]; s != nil && s.Kind() == types.MethodVal {
+					if sig, ok := s.Obj().Type().(*types.Signature); ok && sig.Recv() != nil {
+						if _, ptr := sig.Recv().Type().(*types.Pointer); ptr {
+							found = found || isObj(sel.X)
+						}
+					}
+				}
+			}
+		}
+		return !found
+	})
+	return found
+}

@@ -1,0 +1,320 @@
+package frontend
+
+import (
+	"fmt"
+	"go/ast"
+	"go/token"
+	"go/types"
+	"path/filepath"
+	"strings"
+
+	"quern.dev/internal/compiler/ir"
+)
+
+// lowering is the work on one package.
+type lowering struct {
+	pkg    *Package
+	world  *World
+	diags  Diagnostics
+	types  map[types.Type]*ir.Type
+	tables map[string]*ir.Table
+
+	kernel  *ir.Kernel
+	funcs   map[string]*ir.Func // lowered functions of the kernel, by instance
+	stack   []*function         // functions being lowered, outermost first
+	sharing map[*ir.Func]bool   // functions with shared variables, their own or a callee's
+}
+
+// Lower compiles the package's kernels to IR. The error is Diagnostics.
+func (p *Package) Lower() (*ir.Program, error) {
+	p.world.mu.Lock()
+	defer p.world.mu.Unlock()
+	l := &lowering{pkg: p, world: p.world, types: map[types.Type]*ir.Type{}, tables: map[string]*ir.Table{}}
+	prog := &ir.Program{Package: p.Path, Name: p.Name}
+	launchers := map[string]bool{}
+	var decls []*ast.FuncDecl
+	for _, f := range p.Files {
+		for _, d := range f.Decls {
+			fd, ok := d.(*ast.FuncDecl)
+			if !ok {
+				if gd, ok := d.(*ast.GenDecl); ok {
+					for _, dir := range directives(gd.Doc) {
+						l.errorAt(dir.pos, "", "//quern:%s stands above something that is not a function", dir.verb)
+					}
+				}
+				continue
+			}
+			isKernel := false
+			for _, dir := range directives(fd.Doc) {
+				if dir.verb != "kernel" {
+					l.errorAt(dir.pos, "", "unknown directive //quern:%s; did you mean //quern:kernel?", dir.verb)
+					continue
+				}
+				isKernel = true
+			}
+			if isKernel {
+				decls = append(decls, fd)
+				launchers[LauncherName(fd.Name.Name)] = true
+			}
+		}
+	}
+	l.typeErrors(launchers)
+	for _, fd := range decls {
+		if k := l.lowerKernel(fd); k != nil {
+			prog.Kernels = append(prog.Kernels, k)
+		}
+	}
+	if err := l.diags.sorted(); err != nil {
+		return nil, err
+	}
+	return prog, nil
+}
+
+// LauncherName is the name of the function that launches a kernel: LaunchSaxpy
+// for saxpy.
+func LauncherName(kernel string) string {
+	return "Launch" + strings.ToUpper(kernel[:1]) + kernel[1:]
+}
+
+// typeErrors reports what the type checker found, except that launchers, which
+// the generator is about to write, are missing.
+func (l *lowering) typeErrors(launchers map[string]bool) {
+	for _, e := range l.pkg.errors {
+		if name, ok := strings.CutPrefix(e.Msg, "undefined: "); ok {
+			_, after, qualified := strings.Cut(name, ".")
+			if launchers[name] || qualified && strings.HasPrefix(after, "Launch") {
+				continue
+			}
+		}
+		if strings.Contains(e.Msg, "imported and not used") || strings.HasPrefix(e.Msg, "declared and not used") {
+			continue // a consequence of missing launchers, or the go command's to report
+		}
+		l.diags.add(Diagnostic{Pos: l.world.Fset.Position(e.Pos), Msg: e.Msg})
+	}
+}
+
+func (l *lowering) errorAt(pos token.Pos, kernel, format string, args ...any) {
+	l.diags.add(Diagnostic{Pos: l.world.Fset.Position(pos), Kernel: kernel, Msg: fmt.Sprintf(format, args...)})
+}
+
+// lowerKernel lowers one kernel; nil if its declaration is not a kernel's.
+func (l *lowering) lowerKernel(fd *ast.FuncDecl) *ir.Kernel {
+	name := fd.Name.Name
+	bad := func(pos token.Pos, format string, args ...any) *ir.Kernel {
+		l.errorAt(pos, name, format, args...)
+		return nil
+	}
+	var options ir.Options
+	for _, dir := range directives(fd.Doc) {
+		if dir.verb != "kernel" {
+			continue
+		}
+		o, err := kernelOptions(dir.args)
+		if err != nil {
+			return bad(dir.pos, "%v", err)
+		}
+		options = o
+	}
+	obj, _ := l.pkg.Info.Defs[fd.Name].(*types.Func)
+	if obj == nil {
+		return bad(fd.Pos(), "the function did not type-check")
+	}
+	sig := obj.Signature()
+	switch {
+	case sig.Recv() != nil:
+		return bad(fd.Recv.Pos(), "a kernel cannot be a method; write a function")
+	case sig.TypeParams().Len() > 0:
+		return bad(fd.Type.TypeParams.Pos(), "a kernel cannot have type parameters; write a kernel for each type that calls a generic function")
+	case sig.Results().Len() > 0:
+		return bad(fd.Type.Results.Pos(), "a kernel has no results; write them to a slice")
+	case sig.Params().Len() == 0 || !isThread(sig.Params().At(0).Type()):
+		return bad(fd.Type.Params.Pos(), "the first parameter of a kernel is its thread: %s(t kernel.Thread, ...)", name)
+	case sig.Variadic():
+		return bad(fd.Type.Params.Pos(), "a kernel cannot be variadic; take a slice")
+	case fd.Body == nil:
+		return bad(fd.Pos(), "a kernel needs a body")
+	}
+	k := &ir.Kernel{Name: name, Options: options}
+	l.kernel, l.funcs, l.stack, l.sharing = k, map[string]*ir.Func{}, nil, map[*ir.Func]bool{}
+	before := len(l.diags)
+	k.Func = l.lowerFunc(l.pkg, fd, obj, nil)
+	for i, v := range k.Func.Params {
+		pos := fd.Type.Params.Pos()
+		if o := sig.Params().At(i + 1); o.Pos().IsValid() {
+			pos = o.Pos()
+		}
+		t := v.Type
+		switch {
+		case t.Kind == ir.Slice && !plain(t.Elem), t.Kind != ir.Slice && !plain(t):
+			if t.Kind == ir.Pointer {
+				bad(pos, "parameter %s: a kernel takes slices, not pointers; use []%s", v.Name, t.Elem)
+			} else {
+				bad(pos, "parameter %s: %s contains slices or pointers, which device memory cannot hold; pass them as parameters of their own", v.Name, t)
+			}
+		}
+	}
+	if len(l.diags) > before {
+		return nil
+	}
+	l.markUnreachable(k)
+	return k
+}
+
+// pos converts a position; files are named by their base.
+func (l *lowering) pos(p token.Pos) ir.Pos {
+	q := l.world.Fset.Position(p)
+	return ir.Pos{File: filepath.Base(q.Filename), Line: q.Line, Col: q.Column}
+}
+
+// function is the state of lowering one function.
+type function struct {
+	l        *lowering
+	src      *Package
+	f        *ir.Func
+	key      string
+	typeArgs map[*types.TypeParam]types.Type
+	vars     map[types.Object]*ir.Local
+	out      []ir.Stmt // statements of the list being built
+	targets  []target  // enclosing statements that break and continue can name
+	loops    int       // enclosing loops
+	temps    int
+	calling  token.Pos // of the call being lowered
+}
+
+// target is an enclosing loop or switch.
+type target struct {
+	name string // Go label, "" for none
+	brk  *ir.Label
+	cont *ir.Label // nil for a switch
+}
+
+func (fn *function) errorf(pos token.Pos, format string, args ...any) {
+	l := fn.l
+	// An error in a function of another package is shown where this package calls it.
+	if fn.src != l.pkg {
+		for i := len(l.stack) - 1; i >= 0; i-- {
+			if l.stack[i].src == l.pkg {
+				format = "%s (called here): " + format
+				args = append([]any{fn.f.Name}, args...)
+				l.errorAt(l.stack[i].calling, l.kernel.Name, format, args...)
+				return
+			}
+		}
+	}
+	l.errorAt(pos, l.kernel.Name, format, args...)
+}
+
+// lowerFunc lowers a function with the given type arguments.
+func (l *lowering) lowerFunc(src *Package, fd *ast.FuncDecl, obj *types.Func, typeArgs []types.Type) *ir.Func {
+	sig := obj.Signature()
+	fn := &function{
+		l: l, src: src, key: instanceKey(src.Path, declName(fd), typeArgs),
+		typeArgs: map[*types.TypeParam]types.Type{}, vars: map[types.Object]*ir.Local{},
+		f: &ir.Func{Name: src.Name + "." + declName(fd), Pos: l.pos(fd.Pos()), Strict: src.standard},
+	}
+	if src.Types != nil && fn.f.Name == "." {
+		fn.f.Name = src.Types.Name() + "." + declName(fd)
+	}
+	params := sig.TypeParams()
+	if sig.Recv() != nil {
+		params = sig.RecvTypeParams()
+	}
+	for i := range params.Len() {
+		if i < len(typeArgs) {
+			fn.typeArgs[params.At(i)] = typeArgs[i]
+		}
+	}
+	l.stack = append(l.stack, fn)
+	defer func() { l.stack = l.stack[:len(l.stack)-1] }()
+
+	f := fn.f
+	f.Go = ir.GoRef{Package: src.Path, Name: fd.Name.Name, Method: sig.Recv() != nil}
+	if sig.Recv() == nil {
+		for _, a := range typeArgs {
+			f.Go.TypeArgs = append(f.Go.TypeArgs, fn.typ(a, fd.Pos()))
+		}
+	}
+	if r := sig.Recv(); r != nil {
+		f.Params = append(f.Params, fn.param(r, "recv"))
+	}
+	for i := range sig.Params().Len() {
+		p := sig.Params().At(i)
+		if isThread(p.Type()) {
+			f.Go.Thread = append(f.Go.Thread, i)
+			f.UsesThread = true
+			continue
+		}
+		f.Params = append(f.Params, fn.param(p, fmt.Sprintf("arg%d", i)))
+	}
+	for i := range sig.Results().Len() {
+		r := sig.Results().At(i)
+		v := fn.param(r, fmt.Sprintf("result%d", i))
+		f.Results = append(f.Results, v)
+		if r.Name() != "" && r.Name() != "_" {
+			fn.emit(&ir.Assign{Dst: &ir.VarPlace{Var: v}, Src: &ir.Zero{T: v.Type}, Pos: v.Pos})
+		}
+	}
+	if fd.Body == nil {
+		fn.errorf(fd.Pos(), "%s has no Go body (it is written in assembly), so it cannot be compiled", f.Name)
+		return f
+	}
+	fn.stmts(fd.Body.List)
+	f.Body = fn.out
+	return f
+}
+
+func (fn *function) param(v *types.Var, fallback string) *ir.Local {
+	name := v.Name()
+	if name == "" || name == "_" {
+		name = fallback
+	}
+	local := &ir.Local{Name: name, Type: fn.typ(v.Type(), v.Pos()), Pos: fn.l.pos(v.Pos())}
+	fn.vars[v] = local
+	return local
+}
+
+func instanceKey(path, name string, typeArgs []types.Type) string {
+	var b strings.Builder
+	b.WriteString(path + "." + name)
+	for _, t := range typeArgs {
+		b.WriteString("," + types.TypeString(t, (*types.Package).Path))
+	}
+	return b.String()
+}
+
+func (fn *function) emit(s ir.Stmt) { fn.out = append(fn.out, s) }
+
+// list runs f and returns the statements it emits.
+func (fn *function) list(f func()) []ir.Stmt {
+	saved := fn.out
+	fn.out = nil
+	f()
+	body := fn.out
+	fn.out = saved
+	return body
+}
+
+// newLocal declares a variable of the function.
+func (fn *function) newLocal(name string, t *ir.Type, pos token.Pos) *ir.Local {
+	v := &ir.Local{Name: name, Type: t, Pos: fn.l.pos(pos)}
+	fn.f.Locals = append(fn.f.Locals, v)
+	return v
+}
+
+// temp stores a value in a new variable.
+func (fn *function) temp(e ir.Expr, pos token.Pos) *ir.Local {
+	fn.temps++
+	v := fn.newLocal(fmt.Sprintf("t%d", fn.temps), e.Type(), pos)
+	fn.emit(&ir.Assign{Dst: &ir.VarPlace{Var: v}, Src: e, Pos: fn.l.pos(pos)})
+	return v
+}
+
+// stable returns an expression that can be evaluated later and more than once:
+// e itself if it is a constant, else a temporary that holds its value now.
+func (fn *function) stable(e ir.Expr, pos token.Pos) ir.Expr {
+	switch e.(type) {
+	case *ir.Const, *ir.ThreadValue:
+		return e
+	}
+	return ir.Get(fn.temp(e, pos))
+}

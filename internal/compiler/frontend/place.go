@@ -1,0 +1,200 @@
+package frontend
+
+import (
+	"go/ast"
+	"go/token"
+	"go/types"
+
+	"quern.dev/internal/compiler/ir"
+)
+
+// place lowers an operand that can be assigned to, or puts its value into a
+// temporary.
+func (fn *function) place(e ast.Expr) ir.Place {
+	e = ast.Unparen(e)
+	pos := fn.l.pos(e.Pos())
+	switch e := e.(type) {
+	case *ast.Ident:
+		obj := fn.src.Info.Uses[e]
+		if obj == nil {
+			obj = fn.src.Info.Defs[e]
+		}
+		if v, ok := fn.vars[obj]; ok {
+			return &ir.VarPlace{Var: v}
+		}
+		if v, ok := obj.(*types.Var); ok {
+			if isThread(v.Type()) {
+				fn.errorf(e.Pos(), "the kernel's thread cannot be changed")
+				return fn.badPlace(ir.TInt)
+			}
+			if v.Pkg() != nil && v.Parent() == v.Pkg().Scope() {
+				return fn.table(v, e.Pos())
+			}
+		}
+		if e.Name == "_" {
+			return fn.badPlace(fn.valueType(e))
+		}
+		fn.errorf(e.Pos(), "%s is not a variable that a kernel can use", e.Name)
+		return fn.badPlace(ir.TInt)
+	case *ast.SelectorExpr:
+		if fn.threadField(e) != nil || isThread(fn.typeOf(e.X)) {
+			break
+		}
+		sel := fn.src.Info.Selections[e]
+		if sel == nil {
+			if v, ok := fn.src.Info.Uses[e.Sel].(*types.Var); ok {
+				return fn.table(v, e.Pos())
+			}
+			fn.errorf(e.Pos(), "%s is not a variable that a kernel can use", e.Sel.Name)
+			return fn.badPlace(ir.TInt)
+		}
+		if sel.Kind() != types.FieldVal {
+			fn.errorf(e.Pos(), "function values are not supported in kernels; call the method")
+			return fn.badPlace(ir.TInt)
+		}
+		return fn.fieldPath(e.X, sel.Index())
+	case *ast.IndexExpr:
+		xt := fn.typeOf(e.X)
+		if xt == nil {
+			return fn.badPlace(ir.TInt)
+		}
+		xt = fn.subst(xt)
+		switch u := xt.Underlying().(type) {
+		case *types.Slice:
+			slice := fn.expr(e.X)
+			return &ir.ElemPlace{Slice: slice, Index: fn.index(e.Index), Check: true, Pos: pos}
+		case *types.Array:
+			x := fn.place(e.X)
+			return fn.arrayElem(x, e)
+		case *types.Pointer:
+			if _, ok := u.Elem().Underlying().(*types.Array); ok {
+				return fn.arrayElem(&ir.DerefPlace{Ptr: fn.expr(e.X), Pos: pos}, e)
+			}
+		case *types.Signature:
+			fn.errorf(e.Pos(), "function values are not supported in kernels; call the function by its name")
+			return fn.badPlace(ir.TInt)
+		}
+		fn.errorf(e.X.Pos(), "%s", unsupported(xt))
+		return fn.badPlace(ir.TInt)
+	case *ast.StarExpr:
+		return &ir.DerefPlace{Ptr: fn.expr(e.X), Pos: pos}
+	}
+	return &ir.VarPlace{Var: fn.temp(fn.expr(e), e.Pos())}
+}
+
+func (fn *function) badPlace(t *ir.Type) ir.Place {
+	return &ir.VarPlace{Var: fn.newLocal("bad", t, token.NoPos)}
+}
+
+func (fn *function) arrayElem(x ir.Place, e *ast.IndexExpr) ir.Place {
+	index := fn.index(e.Index)
+	_, constant := index.(*ir.Const) // the type checker has seen that it is in range
+	return &ir.IndexPlace{X: x, Index: index, Check: !constant, Pos: fn.l.pos(e.Pos())}
+}
+
+// index lowers an index or a bound; untyped constants are of type int.
+func (fn *function) index(e ast.Expr) ir.Expr {
+	if tv, ok := fn.src.Info.Types[e]; ok && tv.Value != nil {
+		if c := constantOf(tv.Value, ir.TInt); c != nil {
+			return c
+		}
+	}
+	return fn.expr(e)
+}
+
+// fieldPath is the place of a field, through embedded fields and pointers.
+func (fn *function) fieldPath(x ast.Expr, path []int) ir.Place {
+	t := fn.subst(fn.typeOf(x))
+	var p ir.Place
+	if ptr, ok := t.Underlying().(*types.Pointer); ok {
+		p = &ir.DerefPlace{Ptr: fn.expr(x), Pos: fn.l.pos(x.Pos())}
+		t = ptr.Elem()
+	} else {
+		p = fn.place(x)
+	}
+	return fn.fields(p, t, path, x.Pos())
+}
+
+func (fn *function) fields(p ir.Place, t types.Type, path []int, pos token.Pos) ir.Place {
+	for _, i := range path {
+		if ptr, ok := t.Underlying().(*types.Pointer); ok {
+			p = &ir.DerefPlace{Ptr: &ir.Load{Place: p}, Pos: fn.l.pos(pos)}
+			t = ptr.Elem()
+		}
+		s, ok := fn.subst(t).Underlying().(*types.Struct)
+		if !ok {
+			return fn.badPlace(ir.TInt)
+		}
+		if pt := p.Type(); pt.Kind != ir.Struct { // reported where the type was converted
+			return fn.badPlace(fn.typ(s.Field(i).Type(), pos))
+		}
+		p = &ir.FieldPlace{X: p, Field: i}
+		t = s.Field(i).Type()
+	}
+	return p
+}
+
+// stablePlace makes a place denote the same variable however often and
+// whenever it is used: its indices become constants or temporaries. Checks on
+// the way are made now.
+func (fn *function) stablePlace(p ir.Place, pos token.Pos) ir.Place {
+	p, checked := fn.stabilise(p, pos)
+	if checked {
+		fn.emit(&ir.Check{Place: ir.ClonePlace(p)})
+		clearChecks(p)
+	}
+	return p
+}
+
+func (fn *function) stabilise(p ir.Place, pos token.Pos) (ir.Place, bool) {
+	switch p := p.(type) {
+	case *ir.FieldPlace:
+		x, checked := fn.stabilise(p.X, pos)
+		p.X = x
+		return p, checked
+	case *ir.IndexPlace:
+		x, checked := fn.stabilise(p.X, pos)
+		p.X, p.Index = x, fn.stable(p.Index, pos)
+		return p, checked || p.Check
+	case *ir.ElemPlace:
+		p.Slice, p.Index = fn.stable(p.Slice, pos), fn.stable(p.Index, pos)
+		return p, p.Check
+	case *ir.DerefPlace:
+		if _, direct := p.Ptr.(*ir.Addr); !direct {
+			p.Ptr = fn.stable(p.Ptr, pos)
+		}
+		return p, false
+	}
+	return p, false
+}
+
+func clearChecks(p ir.Place) {
+	for {
+		switch q := p.(type) {
+		case *ir.FieldPlace:
+			p = q.X
+		case *ir.IndexPlace:
+			q.Check = false
+			p = q.X
+		case *ir.ElemPlace:
+			q.Check = false
+			return
+		default:
+			return
+		}
+	}
+}
+
+// addr is the address of an operand.
+func (fn *function) addr(e ast.Expr) ir.Expr {
+	if lit, ok := ast.Unparen(e).(*ast.CompositeLit); ok {
+		v := fn.temp(fn.composite(lit), e.Pos())
+		return &ir.Addr{T: ir.PointerTo(v.Type), Place: &ir.VarPlace{Var: v}}
+	}
+	p := fn.place(e)
+	if d, ok := p.(*ir.DerefPlace); ok {
+		return d.Ptr
+	}
+	p = fn.stablePlace(p, e.Pos())
+	return &ir.Addr{T: ir.PointerTo(p.Type()), Place: p}
+}

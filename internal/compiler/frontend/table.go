@@ -1,0 +1,153 @@
+package frontend
+
+import (
+	"encoding/binary"
+	"go/ast"
+	"go/constant"
+	"go/token"
+	"go/types"
+	"math"
+	"slices"
+
+	"quern.dev/internal/compiler/ir"
+)
+
+// table is the place of a package-level variable. Kernels see the contents it
+// was declared with, so it must be declared with constants and never assigned.
+func (fn *function) table(v *types.Var, pos token.Pos) ir.Place {
+	l := fn.l
+	path := v.Pkg().Path()
+	name := path + "." + v.Name()
+	if t, ok := l.tables[name]; ok {
+		if !slices.Contains(l.kernel.Tables, t) {
+			l.kernel.Tables = append(l.kernel.Tables, t)
+		}
+		return &ir.TablePlace{Table: t}
+	}
+	src := l.pkg
+	if path != l.pkg.Path {
+		var err error
+		if src, err = l.world.source(path); err != nil {
+			fn.errorf(pos, "%v", err)
+			return fn.badPlace(ir.TInt)
+		}
+	}
+	obj, _ := src.Types.Scope().Lookup(v.Name()).(*types.Var)
+	init, written := src.variable(obj)
+	if obj == nil || written {
+		fn.errorf(pos, "package-level variable %s is assigned somewhere, so a kernel cannot read it; pass it as a parameter", v.Name())
+		return fn.badPlace(fn.typ(v.Type(), pos))
+	}
+	t := fn.typ(obj.Type(), pos)
+	if !plain(t) {
+		fn.errorf(pos, "package-level variable %s: a kernel can read arrays, structs and numbers, not %s; declare it as an array or pass it as a parameter", v.Name(), t)
+		return fn.badPlace(t)
+	}
+	table := &ir.Table{Name: name, Type: t, Data: make([]byte, t.Size()), Go: ir.GoRef{Package: path, Name: v.Name()}}
+	if init != nil && !src.encode(table.Data, t, init) {
+		fn.errorf(pos, "package-level variable %s is not declared with constants, so a kernel cannot read it; pass it as a parameter", v.Name())
+	}
+	l.tables[name] = table
+	l.kernel.Tables = append(l.kernel.Tables, table)
+	return &ir.TablePlace{Table: table}
+}
+
+// variable returns the initialiser of a package-level variable and whether
+// anything assigns to it.
+func (p *Package) variable(v *types.Var) (init ast.Expr, written bool) {
+	if v == nil {
+		return nil, true
+	}
+	for _, f := range p.Files {
+		for _, d := range f.Decls {
+			gd, ok := d.(*ast.GenDecl)
+			if !ok || gd.Tok != token.VAR {
+				continue
+			}
+			for _, spec := range gd.Specs {
+				vs := spec.(*ast.ValueSpec)
+				for i, name := range vs.Names {
+					if p.Info.Defs[name] != v {
+						continue
+					}
+					if len(vs.Values) == len(vs.Names) {
+						init = vs.Values[i]
+					} else if len(vs.Values) > 0 {
+						return nil, true // assigned from a call of several results
+					}
+				}
+			}
+		}
+	}
+	// The same test as for local variables, over the whole package.
+	fn := &function{src: p}
+	for _, f := range p.Files {
+		if fn.assigned(v, f) {
+			return init, true
+		}
+	}
+	return init, false
+}
+
+// encode writes the value of a constant expression or a literal of such.
+func (p *Package) encode(dst []byte, t *ir.Type, e ast.Expr) bool {
+	e = ast.Unparen(e)
+	if tv := p.Info.Types[e]; tv.Value != nil {
+		c, ok := constantOf(tv.Value, t).(*ir.Const)
+		if !ok {
+			return false
+		}
+		bits := c.Bits
+		switch t.Kind {
+		case ir.Float32:
+			bits = uint64(math.Float32bits(float32(c.Float)))
+		case ir.Float64:
+			bits = math.Float64bits(c.Float)
+		}
+		var buf [8]byte
+		binary.LittleEndian.PutUint64(buf[:], bits)
+		copy(dst, buf[:t.Size()])
+		return true
+	}
+	lit, ok := e.(*ast.CompositeLit)
+	if !ok {
+		return false
+	}
+	switch t.Kind {
+	case ir.Array:
+		next := int64(0)
+		size := t.Elem.Size()
+		for _, el := range lit.Elts {
+			if kv, ok := el.(*ast.KeyValueExpr); ok {
+				tv := p.Info.Types[kv.Key]
+				if tv.Value == nil {
+					return false
+				}
+				next, _ = constant.Int64Val(constant.ToInt(tv.Value))
+				el = kv.Value
+			}
+			if next < 0 || next >= t.Len || !p.encode(dst[next*size:][:size], t.Elem, el) {
+				return false
+			}
+			next++
+		}
+		return true
+	case ir.Struct:
+		for i, el := range lit.Elts {
+			field := i
+			if kv, ok := el.(*ast.KeyValueExpr); ok {
+				field = slices.IndexFunc(t.Fields, func(f ir.Field) bool { return f.Name == kv.Key.(*ast.Ident).Name })
+				el = kv.Value
+			}
+			if field < 0 || field >= len(t.Fields) {
+				return false
+			}
+			f := t.Fields[field]
+			if !p.encode(dst[f.Offset:][:f.Type.Size()], f.Type, el) {
+				return false
+			}
+		}
+		return true
+	}
+	return false
+}

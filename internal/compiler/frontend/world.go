@@ -1,0 +1,306 @@
+package frontend
+
+import (
+	"errors"
+	"fmt"
+	"go/ast"
+	"go/build"
+	"go/importer"
+	"go/parser"
+	"go/token"
+	"go/types"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync"
+
+	"quern.dev"
+	"quern.dev/internal/compiler/devicemath"
+)
+
+// Import paths the compiler knows.
+const (
+	kernelPath     = "quern.dev/kernel"
+	devicemathPath = "quern.dev/internal/compiler/devicemath"
+)
+
+// World is a set of packages that kernels can reach.
+type World struct {
+	Fset *token.FileSet
+
+	mu sync.Mutex // held while a package is checked or lowered
+
+	listed  map[string]*listed        // what the go command said, by import path
+	types   map[string]*types.Package // for importing: exported API only
+	sources map[string]*Package       // with bodies
+	gc      types.Importer            // reads export data
+	goroot  string
+}
+
+// Package is a type-checked package with its syntax.
+type Package struct {
+	Path  string
+	Name  string
+	Dir   string
+	Files []*ast.File
+	Types *types.Package
+	Info  *types.Info
+
+	world    *World
+	standard bool
+	funcs    map[string]*ast.FuncDecl // by "Name" or "Recv.Name"
+	vars     map[*types.Var]*ast.ValueSpec
+	written  map[*types.Var]bool // package-level variables that something assigns
+	errors   []types.Error
+}
+
+// listed is what `go list -json` says of a package.
+type listed struct {
+	ImportPath string
+	Name       string
+	Dir        string
+	GoFiles    []string
+	Imports    []string
+	ImportMap  map[string]string
+	Export     string
+	Standard   bool
+	Error      *struct{ Err string }
+}
+
+func newWorld() *World {
+	w := &World{
+		Fset:    token.NewFileSet(),
+		listed:  map[string]*listed{},
+		types:   map[string]*types.Package{},
+		sources: map[string]*Package{},
+		goroot:  goroot(),
+	}
+	w.gc = importer.ForCompiler(w.Fset, "gc", func(path string) (io.ReadCloser, error) {
+		if l := w.listed[path]; l != nil && l.Export != "" {
+			return os.Open(l.Export)
+		}
+		return nil, fmt.Errorf("no export data for %s", path)
+	})
+	return w
+}
+
+// goroot finds the Go installation whose standard library can be compiled.
+func goroot() string {
+	if dir := os.Getenv("GOROOT"); dir != "" {
+		return dir
+	}
+	for _, dir := range []string{build.Default.GOROOT, runtimeGOROOT()} {
+		if dir != "" {
+			if _, err := os.Stat(filepath.Join(dir, "src", "math")); err == nil {
+				return dir
+			}
+		}
+	}
+	return ""
+}
+
+// sizes are those of every target: 64-bit.
+var sizes = types.SizesFor("gc", "amd64")
+
+// portable selects the standard library's files for a machine that has no
+// assembly in package math.
+func (w *World) portable() *build.Context {
+	ctx := build.Default
+	ctx.GOROOT, ctx.GOOS, ctx.GOARCH, ctx.CgoEnabled = w.goroot, "linux", "mips64le", false
+	ctx.BuildTags, ctx.ToolTags = nil, nil
+	return &ctx
+}
+
+// api returns a package's types for importing.
+func (w *World) api(path string) (*types.Package, error) {
+	if path == "unsafe" {
+		return types.Unsafe, nil
+	}
+	if p := w.types[path]; p != nil {
+		return p, nil
+	}
+	if p := w.sources[path]; p != nil {
+		return p.Types, nil
+	}
+	if l := w.listed[path]; l != nil && l.Export != "" {
+		if p, err := w.gc.Import(path); err == nil {
+			w.types[path] = p
+			return p, nil
+		}
+	}
+	files, _, err := w.files(path)
+	if err != nil {
+		return nil, err
+	}
+	conf := types.Config{
+		Importer:         w.importerFor(path),
+		Sizes:            sizes,
+		IgnoreFuncBodies: true,
+		FakeImportC:      true,
+		Error:            func(error) {}, // broken parts of a dependency matter where they are used
+	}
+	p, _ := conf.Check(path, w.Fset, files, nil)
+	w.types[path] = p
+	return p, nil
+}
+
+// importerFor resolves the imports of one package. The executor in package
+// kernel imports packages that no kernel needs: those are not looked for.
+func (w *World) importerFor(importing string) types.Importer {
+	return importerFunc(func(dep string) (*types.Package, error) {
+		if importing == kernelPath && dep != "math" && dep != "unsafe" {
+			return nil, fmt.Errorf("package %s is not for kernels", dep)
+		}
+		if l := w.listed[importing]; l != nil && l.ImportMap[dep] != "" {
+			dep = l.ImportMap[dep]
+		}
+		return w.api(dep)
+	})
+}
+
+// source returns a package with the bodies of its functions.
+func (w *World) source(path string) (*Package, error) {
+	if p := w.sources[path]; p != nil {
+		return p, nil
+	}
+	files, standard, err := w.files(path)
+	if err != nil {
+		return nil, err
+	}
+	p := w.check(path, files)
+	p.standard = standard
+	w.sources[path] = p
+	return p, nil
+}
+
+// check type-checks files as the package path; errors are kept in the package.
+func (w *World) check(path string, files []*ast.File) *Package {
+	p := &Package{Path: path, Files: files, world: w, Info: &types.Info{
+		Types:      map[ast.Expr]types.TypeAndValue{},
+		Defs:       map[*ast.Ident]types.Object{},
+		Uses:       map[*ast.Ident]types.Object{},
+		Implicits:  map[ast.Node]types.Object{},
+		Instances:  map[*ast.Ident]types.Instance{},
+		Selections: map[*ast.SelectorExpr]*types.Selection{},
+	}}
+	if len(files) > 0 {
+		p.Name = files[0].Name.Name
+	}
+	conf := types.Config{
+		Importer:    w.importerFor(path),
+		Sizes:       sizes,
+		FakeImportC: true,
+		Error: func(err error) {
+			var te types.Error
+			if errors.As(err, &te) {
+				p.errors = append(p.errors, te)
+			}
+		},
+	}
+	p.Types, _ = conf.Check(path, w.Fset, files, p.Info)
+	return p
+}
+
+// files parses the sources of a package.
+func (w *World) files(path string) (files []*ast.File, standard bool, err error) {
+	switch path {
+	case kernelPath:
+		files, err = w.parseFS(quern.KernelSource, "kernel", "kernel")
+		return files, false, err
+	case devicemathPath:
+		files, err = w.parseFS(devicemath.Source, ".", "internal/compiler/devicemath")
+		return files, false, err
+	}
+	if l := w.listed[path]; l != nil && !l.Standard {
+		if l.Dir == "" {
+			return nil, false, fmt.Errorf("package %s: its source was not found", path)
+		}
+		files, err = w.parseFiles(l.Dir, l.GoFiles)
+		return files, false, err
+	}
+	if w.goroot == "" {
+		return nil, true, fmt.Errorf("package %s: the Go standard library's source was not found; install Go or set GOROOT, or compile the kernel ahead of time with quern gen", path)
+	}
+	dir := filepath.Join(w.goroot, "src", filepath.FromSlash(path))
+	bp, err := w.portable().ImportDir(dir, 0)
+	if err != nil {
+		return nil, true, fmt.Errorf("package %s: %w", path, err)
+	}
+	files, err = w.parseFiles(dir, bp.GoFiles)
+	return files, true, err
+}
+
+func (w *World) parseFiles(dir string, names []string) ([]*ast.File, error) {
+	var files []*ast.File
+	for _, name := range names {
+		f, err := parser.ParseFile(w.Fset, filepath.Join(dir, name), nil, parser.ParseComments|parser.SkipObjectResolution)
+		if err != nil {
+			return nil, err
+		}
+		files = append(files, f)
+	}
+	return files, nil
+}
+
+func (w *World) parseFS(fsys fs.FS, dir, shown string) ([]*ast.File, error) {
+	entries, err := fs.ReadDir(fsys, dir)
+	if err != nil {
+		return nil, err
+	}
+	var files []*ast.File
+	for _, e := range entries {
+		if !strings.HasSuffix(e.Name(), ".go") || strings.HasSuffix(e.Name(), "_test.go") {
+			continue
+		}
+		text, err := fs.ReadFile(fsys, path.Join(dir, e.Name()))
+		if err != nil {
+			return nil, err
+		}
+		f, err := parser.ParseFile(w.Fset, path.Join(shown, e.Name()), text, parser.ParseComments|parser.SkipObjectResolution)
+		if err != nil {
+			return nil, err
+		}
+		files = append(files, f)
+	}
+	return files, nil
+}
+
+// texts is the World of all source texts of the process: what they import is
+// type-checked once.
+var texts = newWorld()
+
+// Text type-checks one file of Go source text, which may import package kernel
+// and the standard library. The name stands in positions. Text and Lower of its
+// package may be called from several goroutines.
+func Text(name, src string) (*Package, error) {
+	texts.mu.Lock()
+	defer texts.mu.Unlock()
+	f, err := parser.ParseFile(texts.Fset, name, src, parser.ParseComments|parser.SkipObjectResolution)
+	if err != nil {
+		return nil, err
+	}
+	return texts.check("main", []*ast.File{f}), nil
+}
+
+type importerFunc func(path string) (*types.Package, error)
+
+func (f importerFunc) Import(path string) (*types.Package, error) { return f(path) }
+
+// runtimeGOROOT asks where a go command on PATH is installed, without running it.
+func runtimeGOROOT() string {
+	name := "go"
+	if runtime.GOOS == "windows" {
+		name = "go.exe"
+	}
+	for _, dir := range filepath.SplitList(os.Getenv("PATH")) {
+		file, err := filepath.EvalSymlinks(filepath.Join(dir, name))
+		if err == nil && filepath.Base(filepath.Dir(file)) == "bin" {
+			return filepath.Dir(filepath.Dir(file))
+		}
+	}
+	return ""
+}
