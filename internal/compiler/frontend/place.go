@@ -8,6 +8,14 @@ import (
 	"quern.dev/internal/compiler/ir"
 )
 
+// target lowers the left side of an assignment.
+func (fn *function) target(e ast.Expr) ir.Place {
+	if fn.threadField(e) != nil || isThread(fn.typeOf(e)) {
+		fn.errorf(e.Pos(), "the kernel's thread cannot be changed; copy the coordinate to a variable")
+	}
+	return fn.place(e)
+}
+
 // place lowers an operand that can be assigned to, or puts its value into a
 // temporary.
 func (fn *function) place(e ast.Expr) ir.Place {
@@ -23,15 +31,14 @@ func (fn *function) place(e ast.Expr) ir.Place {
 			return &ir.VarPlace{Var: v}
 		}
 		if v, ok := obj.(*types.Var); ok {
-			if isThread(v.Type()) {
-				fn.errorf(e.Pos(), "the kernel's thread cannot be changed")
+			if isThread(v.Type()) { // reported by the callers
 				return fn.badPlace(ir.TInt)
 			}
 			if v.Pkg() != nil && v.Parent() == v.Pkg().Scope() {
 				return fn.table(v, e.Pos())
 			}
 		}
-		if e.Name == "_" {
+		if e.Name == "_" || obj == nil { // the type checker has reported an undeclared name
 			return fn.badPlace(fn.valueType(e))
 		}
 		fn.errorf(e.Pos(), "%s is not a variable that a kernel can use", e.Name)

@@ -32,7 +32,7 @@ func (fn *function) stmt(s ast.Stmt, label string) {
 			op = ir.Sub
 		}
 		one := ir.Expr(ir.IntConst(ir.TInt, 1))
-		place := fn.place(s.X)
+		place := fn.target(s.X)
 		if t := place.Type(); t.IsFloat() {
 			one = ir.FloatConst(t, 1)
 		} else {
@@ -136,7 +136,7 @@ func (fn *function) assignStmt(s *ast.AssignStmt) {
 			fn.errorf(s.Pos(), "operator %s is not supported in kernels", s.Tok)
 			return
 		}
-		place := fn.place(s.Lhs[0])
+		place := fn.target(s.Lhs[0])
 		var y ir.Expr
 		if op.IsShift() {
 			y = fn.expr(s.Rhs[0])
@@ -206,14 +206,20 @@ func (fn *function) define(lhs, rhs []ast.Expr, pos token.Pos) {
 	}
 	values := fn.multi(rhs[0])
 	for i, e := range lhs {
-		if isBlank(e) || i >= len(values) {
+		if isBlank(e) {
+			continue
+		}
+		if i >= len(values) { // reported: the call could not be lowered
+			if id, fresh := isNew(e); fresh {
+				fn.declare(id)
+			}
 			continue
 		}
 		var dst ir.Place
 		if id, fresh := isNew(e); fresh {
 			dst = &ir.VarPlace{Var: fn.declare(id)}
 		} else {
-			dst = fn.place(e)
+			dst = fn.target(e)
 		}
 		fn.emit(&ir.Assign{Dst: dst, Src: values[i], Pos: fn.l.pos(e.Pos())})
 	}
@@ -233,7 +239,7 @@ func (fn *function) assignSome(lhs, rhs []ast.Expr, pos token.Pos) {
 		if id, ok := e.(*ast.Ident); ok && fn.src.Info.Defs[id] != nil {
 			dst = &ir.VarPlace{Var: fn.declare(id)}
 		} else {
-			dst = fn.place(e)
+			dst = fn.target(e)
 		}
 		fn.emit(&ir.Assign{Dst: dst, Src: convertTo(values[i], dst.Type()), Pos: fn.l.pos(pos)})
 	}
@@ -246,7 +252,7 @@ func (fn *function) assign(lhs, rhs []ast.Expr, pos token.Pos) {
 			fn.discard(rhs[0])
 			return
 		}
-		dst := fn.place(lhs[0])
+		dst := fn.target(lhs[0])
 		src := fn.exprAs(rhs[0], dst.Type())
 		if src != nil {
 			fn.emit(&ir.Assign{Dst: dst, Src: src, Pos: fn.l.pos(pos)})
@@ -258,7 +264,7 @@ func (fn *function) assign(lhs, rhs []ast.Expr, pos token.Pos) {
 	places := make([]ir.Place, len(lhs))
 	for i, e := range lhs {
 		if !isBlank(e) {
-			places[i] = fn.stablePlace(fn.place(e), e.Pos())
+			places[i] = fn.stablePlace(fn.target(e), e.Pos())
 		}
 	}
 	var values []ir.Expr

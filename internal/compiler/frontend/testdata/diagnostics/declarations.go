@@ -1,0 +1,38 @@
+package p
+
+import "quern.dev/kernel"
+
+//quern:kernel
+func withResult(t kernel.Thread, out []int32) int32 { return 0 }
+
+//quern:kernel
+func withoutThread(out []int32) {}
+
+//quern:kernel
+func generic[T any](t kernel.Thread, out []T) {}
+
+//quern:kernel
+func variadic(t kernel.Thread, values ...int32) {}
+
+type filter struct{}
+
+//quern:kernel
+func (f filter) method(t kernel.Thread, out []int32) {}
+
+//quern:kernel bounds=off
+func unknownOption(t kernel.Thread, out []int32) {}
+
+//quern:kernel block=2048
+func blockTooLarge(t kernel.Thread, out []int32) {}
+
+//quern:kernel block=64x32
+func blockOfTooManyThreads(t kernel.Thread, out []int32) {}
+
+//quern:kernel block=16x
+func blockMalformed(t kernel.Thread, out []int32) {}
+
+//quern:kernal
+func misspelt(t kernel.Thread, out []int32) {}
+
+//quern:kernel
+var notAFunction = 1

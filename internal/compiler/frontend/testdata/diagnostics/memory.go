@@ -1,0 +1,69 @@
+package p
+
+import "quern.dev/kernel"
+
+var scale float32 = 2
+
+func init() { scale = 3 }
+
+var computed = seed()
+
+func seed() int32 { return 7 }
+
+var weights = []float32{1, 2, 1}
+
+//quern:kernel
+func mutableVariable(t kernel.Thread, out []float32) {
+	out[0] *= scale
+}
+
+//quern:kernel
+func computedVariable(t kernel.Thread, out []int32) {
+	out[0] = computed
+}
+
+//quern:kernel
+func sliceVariable(t kernel.Thread, out []float32) {
+	out[0] = weights[1]
+}
+
+//quern:kernel
+func sharedTooLarge(t kernel.Thread, out []float32) {
+	tile := kernel.Shared[[128][128]float32](t)
+	tile[0][0] = out[0]
+}
+
+//quern:kernel
+func sharedTooLargeTogether(t kernel.Thread, out []float32) {
+	a := kernel.Shared[[8192]float32](t)
+	b := kernel.Shared[[8192]float32](t)
+	a[0], b[0] = out[0], out[1]
+}
+
+//quern:kernel
+func sharedInLoop(t kernel.Thread, out []float32) {
+	for i := range 4 {
+		tile := kernel.Shared[[4]float32](t)
+		tile[i] = out[i]
+	}
+}
+
+//quern:kernel
+func atomicOnLocal(t kernel.Thread, out []int32) {
+	var n int32
+	kernel.AtomicAdd(&n, 1)
+	out[0] = n
+}
+
+//quern:kernel
+func changesThread(t kernel.Thread, out []int32) {
+	t.ThreadIdx.X = 3
+	u := kernel.Thread{}
+	out[0] = int32(u.Global())
+}
+
+//quern:kernel
+func undeclared(t kernel.Thread, out []int32) {
+	out[0] = missing
+	out[1] = 1.5
+}
