@@ -1,0 +1,79 @@
+package devicemath
+
+import "math"
+
+// FMA is fma.rn.f32: x*y + z with one rounding.
+func FMA(x, y, z float32) float32 {
+	// The product is exact in float64. The sum is rounded to odd, so that
+	// rounding it once more to float32 does what one rounding would (Boldo and
+	// Melquiond, Emulation of FMA and correctly rounded sums, 2008).
+	p := float64(x) * float64(y)
+	s := p + float64(z)
+	b := s - p
+	e := (p - (s - b)) + (float64(z) - b)
+	if e == 0 || e != e {
+		return float32(s)
+	}
+	bits := math.Float64bits(s)
+	if bits&1 == 0 {
+		if (e > 0) == (s > 0) {
+			bits++
+		} else {
+			bits--
+		}
+	}
+	return float32(math.Float64frombits(bits))
+}
+
+// Sqrt is sqrt.rn.f32.
+func Sqrt(x float32) float32 { return float32(math.Sqrt(float64(x))) }
+
+// Floor is cvt.rmi.f32.f32.
+func Floor(x float32) float32 { return float32(math.Floor(float64(x))) }
+
+// Ceil is cvt.rpi.f32.f32.
+func Ceil(x float32) float32 { return float32(math.Ceil(float64(x))) }
+
+// Trunc is cvt.rzi.f32.f32.
+func Trunc(x float32) float32 { return float32(math.Trunc(float64(x))) }
+
+// RoundToEven is cvt.rni.f32.f32.
+func RoundToEven(x float32) float32 { return float32(math.RoundToEven(float64(x))) }
+
+// Abs is abs.f32.
+func Abs(x float32) float32 { return math.Float32frombits(math.Float32bits(x) &^ (1 << 31)) }
+
+// Copysign is copysign.f32.
+func Copysign(x, sign float32) float32 {
+	return math.Float32frombits(math.Float32bits(x)&^(1<<31) | math.Float32bits(sign)&(1<<31))
+}
+
+// The bodies of the approximations round to 22 bits. That is the accuracy which
+// the PTX ISA, section Floating-Point Instructions, gives for the hardware's,
+// so that what holds for them here holds there too.
+
+func approximate(x float64) float32 {
+	y := float32(x)
+	if bits := math.Float32bits(y); y == y && bits&^(1<<31) < 0x7f800000 {
+		y = math.Float32frombits((bits + 1) &^ 3)
+	}
+	return y
+}
+
+// ApproxExp2 is ex2.approx.f32.
+func ApproxExp2(x float32) float32 { return approximate(math.Exp2(float64(x))) }
+
+// ApproxLog2 is lg2.approx.f32.
+func ApproxLog2(x float32) float32 { return approximate(math.Log2(float64(x))) }
+
+// ApproxSin is sin.approx.f32.
+func ApproxSin(x float32) float32 { return approximate(math.Sin(float64(x))) }
+
+// ApproxCos is cos.approx.f32.
+func ApproxCos(x float32) float32 { return approximate(math.Cos(float64(x))) }
+
+// ApproxRsqrt is rsqrt.approx.f32: 1/Sqrt(x).
+func ApproxRsqrt(x float32) float32 { return approximate(1 / math.Sqrt(float64(x))) }
+
+// ApproxRcp is rcp.approx.f32: 1/x.
+func ApproxRcp(x float32) float32 { return approximate(1 / float64(x)) }
