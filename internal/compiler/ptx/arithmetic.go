@@ -1,0 +1,240 @@
+package ptx
+
+import "quern.dev/internal/compiler/ir"
+
+func (g *generator) binary(e *ir.Binary, dst operand) operand {
+	switch {
+	case e.Op.IsLogical():
+		return g.logical(e, dst)
+	case e.Op.IsComparison():
+		return g.compare(e, dst)
+	case e.Op.IsShift():
+		return g.shift(e, dst)
+	case e.Type().IsFloat():
+		return g.float(e, dst, e.Strict)
+	case e.Op == ir.Div || e.Op == ir.Rem:
+		return g.divide(e, dst)
+	}
+	return g.integer(e, dst)
+}
+
+// float emits the four operations. Only operations without a rounding modifier
+// may be contracted by ptxas.
+func (g *generator) float(e *ir.Binary, dst operand, strict bool) operand {
+	t := e.Type()
+	x, y := g.value(e.X), g.value(e.Y)
+	dst = g.into(dst, classOf(t))
+	opcode, rounding := "", ""
+	if strict || isRounded(e.X) || isRounded(e.Y) {
+		rounding = ".rn"
+	}
+	switch e.Op {
+	case ir.Add:
+		opcode = "add"
+	case ir.Sub:
+		opcode = "sub"
+	case ir.Mul:
+		opcode = "mul"
+	case ir.Div:
+		opcode, rounding = "div", ".rn"
+	default:
+		g.fail(e.Pos, "operator %d on %s", e.Op, t)
+	}
+	g.emit(opcode+rounding+"."+arithmeticType(t.Kind), dst, x, y)
+	return dst
+}
+
+// isRounded reports whether an explicit conversion keeps e from being fused
+// with its user.
+func isRounded(e ir.Expr) bool {
+	c, ok := e.(*ir.Convert)
+	return ok && c.T.IsFloat() && c.T.Kind == c.X.Type().Kind
+}
+
+var integerOpcode = map[ir.BinaryOp]string{
+	ir.Add: "add.", ir.Sub: "sub.", ir.Mul: "mul.lo.", ir.And: "and.", ir.Or: "or.", ir.Xor: "xor.",
+}
+
+func (g *generator) integer(e *ir.Binary, dst operand) operand {
+	t := e.Type()
+	typ := arithmeticType(t.Kind)
+	switch e.Op {
+	case ir.Add:
+		if m, addend, ok := multiplyAdd(e); ok {
+			if d, ok := g.wideProduct("mad.wide.", m, addend, dst); ok {
+				return d
+			}
+			x, y, z := g.value(m.X), g.value(m.Y), g.value(addend)
+			dst = g.into(dst, classOf(t))
+			g.emit("mad.lo."+typ, dst, x, y, z)
+			g.extend(t.Kind, dst, dst)
+			return dst
+		}
+	case ir.Mul:
+		if d, ok := g.wideProduct("mul.wide.", e, nil, dst); ok {
+			return d
+		}
+	case ir.And, ir.Or, ir.Xor:
+		typ = bitType(t.Kind)
+	case ir.AndNot:
+		return g.andNot(e, dst)
+	}
+	x, y := g.value(e.X), g.value(e.Y)
+	dst = g.into(dst, classOf(t))
+	g.emit(integerOpcode[e.Op]+typ, dst, x, y)
+	if e.Op == ir.Add || e.Op == ir.Sub || e.Op == ir.Mul {
+		g.extend(t.Kind, dst, dst)
+	}
+	return dst
+}
+
+func (g *generator) andNot(e *ir.Binary, dst operand) operand {
+	typ := bitType(e.Type().Kind)
+	x, y := g.value(e.X), g.value(e.Y)
+	if y.immediate {
+		y.n = ir.WrapBits(e.Type().Kind, ^y.n)
+	} else {
+		mask := g.register(y.class)
+		g.emit("not."+typ, mask, y)
+		y = mask
+	}
+	dst = g.into(dst, x.class)
+	g.emit("and."+typ, dst, x, y)
+	return dst
+}
+
+// multiplyAdd splits x*y+z.
+func multiplyAdd(e *ir.Binary) (product *ir.Binary, addend ir.Expr, ok bool) {
+	if m, ok := e.X.(*ir.Binary); ok && m.Op == ir.Mul {
+		return m, e.Y, true
+	}
+	if m, ok := e.Y.(*ir.Binary); ok && m.Op == ir.Mul {
+		return m, e.X, true
+	}
+	return nil, nil, false
+}
+
+// wideProduct multiplies two 64-bit values that are extended from 32 bits, with
+// an instruction that extends: opcode is mul.wide, or mad.wide with an addend.
+func (g *generator) wideProduct(opcode string, m *ir.Binary, addend ir.Expr, dst operand) (operand, bool) {
+	if classOf(m.Type()) != b64Class {
+		return operand{}, false
+	}
+	xs, xu := extends32(m.X)
+	ys, yu := extends32(m.Y)
+	switch {
+	case xs && ys:
+		opcode += "s32"
+	case xu && yu:
+		opcode += "u32"
+	default:
+		return operand{}, false
+	}
+	x, y := g.low32(m.X, operand{}), g.low32(m.Y, operand{})
+	if addend == nil {
+		dst = g.into(dst, b64Class)
+		g.emit(opcode, dst, x, y)
+		return dst, true
+	}
+	z := g.value(addend)
+	dst = g.into(dst, b64Class)
+	g.emit(opcode, dst, x, y, z)
+	return dst, true
+}
+
+// extends32 reports whether a 64-bit value is the sign or the zero extension of
+// its low half. Coordinates of threads are below 1<<31 and are both.
+func extends32(e ir.Expr) (signed, unsigned bool) {
+	switch e := e.(type) {
+	case *ir.ThreadValue:
+		return true, true
+	case *ir.Const:
+		v := e.Int64()
+		return v == int64(int32(v)), v == int64(uint32(v))
+	case *ir.Convert:
+		if !e.X.Type().IsInteger() || classOf(e.X.Type()) != b32Class {
+			return false, false
+		}
+		k := e.X.Type().Kind
+		small := k == ir.Uint8 || k == ir.Uint16
+		return e.X.Type().IsSigned() || small, !e.X.Type().IsSigned()
+	}
+	return false, false
+}
+
+// divide emits a quotient or remainder. The hardware's result for the smallest
+// integer divided by -1 is not documented; Go's is the dividend.
+func (g *generator) divide(e *ir.Binary, dst operand) operand {
+	t := e.Type()
+	typ := arithmeticType(t.Kind)
+	x, y := g.value(e.X), g.value(e.Y)
+	if e.Check {
+		g.at(e.Pos)
+		g.checkDivisor(y, e.Pos)
+	}
+	opcode := "div."
+	if e.Op == ir.Rem {
+		opcode = "rem."
+	}
+	overflows := t.IsSigned() && width(t.Kind) >= 32
+	switch {
+	case !overflows || y.immediate && int64(y.n) != -1:
+		dst = g.into(dst, classOf(t))
+		g.emit(opcode+typ, dst, x, y)
+		g.extend(t.Kind, dst, dst)
+		return dst
+	case y.immediate && e.Op == ir.Rem:
+		return zeroOperand(classOf(t))
+	case y.immediate:
+		dst = g.into(dst, classOf(t))
+		g.emit("neg."+typ, dst, x)
+		return dst
+	}
+	minusOne := g.register(predClass)
+	g.emit("setp.eq."+typ, minusOne, y, intOperand(y.class, ^uint64(0)))
+	divisor := g.choose(operand{}, condition{pred: minusOne}, intOperand(y.class, 1), y)
+	if e.Op == ir.Rem {
+		dst = g.into(dst, classOf(t))
+		g.emit("rem."+typ, dst, x, divisor)
+		return dst
+	}
+	quotient, negated := g.register(y.class), g.register(y.class)
+	g.emit("div."+typ, quotient, x, divisor)
+	g.emit("neg."+typ, negated, x)
+	return g.choose(dst, condition{pred: minusOne}, negated, quotient)
+}
+
+// shift emits a shift. PTX clamps counts, which are 32 bits unsigned, to the
+// width, as Go does; a count of 64 bits is clamped before it is cut to 32.
+func (g *generator) shift(e *ir.Binary, dst operand) operand {
+	t := e.Type()
+	x := g.value(e.X)
+	count := g.shiftCount(e)
+	dst = g.into(dst, classOf(t))
+	if e.Op == ir.Shr {
+		g.emit("shr."+arithmeticType(t.Kind), dst, x, count)
+		return dst
+	}
+	g.emit("shl."+bitType(t.Kind), dst, x, count)
+	g.extend(t.Kind, dst, dst)
+	return dst
+}
+
+func (g *generator) shiftCount(e *ir.Binary) operand {
+	const most = 64
+	if c, ok := e.Y.(*ir.Const); ok {
+		return intOperand(b32Class, min(c.Bits, most))
+	}
+	y := stripWidening(e.Y)
+	count := g.value(y)
+	if e.Check && y.Type().IsSigned() {
+		g.at(e.Pos)
+		g.checkShift(count, e.Pos)
+	}
+	if count.class == b32Class {
+		return count
+	}
+	clamped := g.register(b64Class)
+	g.emit("min.u64", clamped, count, intOperand(b64Class, most))
+	return g.low(clamped)
+}

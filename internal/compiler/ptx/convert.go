@@ -1,0 +1,142 @@
+package ptx
+
+import "quern.dev/internal/compiler/ir"
+
+func (g *generator) convert(e *ir.Convert, dst operand) operand {
+	from, to := e.X.Type(), e.T
+	switch {
+	case from.IsFloat() && to.IsFloat():
+		return g.floatToFloat(e, dst)
+	case from.IsFloat() && to.IsInteger():
+		return g.floatToInteger(e, dst)
+	case from.IsInteger() && to.IsFloat():
+		return g.integerToFloat(e, dst)
+	case from.IsInteger() && to.IsInteger():
+		return g.integerToInteger(e, dst)
+	}
+	return g.eval(e.X, dst) // a type's new name
+}
+
+func (g *generator) floatToFloat(e *ir.Convert, dst operand) operand {
+	from, to := e.X.Type().Kind, e.T.Kind
+	if from == to {
+		if b, ok := e.X.(*ir.Binary); ok {
+			return g.float(b, dst, true)
+		}
+		return g.eval(e.X, dst)
+	}
+	x := g.inRegister(g.value(e.X))
+	dst = g.into(dst, classOf(e.T))
+	if to == ir.Float64 {
+		g.emit("cvt.f64.f32", dst, x)
+	} else {
+		g.emit("cvt.rn.f32.f64", dst, x)
+	}
+	return dst
+}
+
+// floatToInteger truncates. Go leaves the result open where the value does not
+// fit; kinds below 32 bits take the low bits of the 32-bit result, as Go does
+// on amd64.
+func (g *generator) floatToInteger(e *ir.Convert, dst operand) operand {
+	typ := arithmeticType(e.T.Kind)
+	if width(e.T.Kind) < 32 {
+		typ = "s32"
+	}
+	x := g.inRegister(g.value(e.X))
+	dst = g.into(dst, classOf(e.T))
+	g.emit("cvt.rzi."+typ+"."+arithmeticType(e.X.Type().Kind), dst, x)
+	g.extend(e.T.Kind, dst, dst)
+	return dst
+}
+
+func (g *generator) integerToFloat(e *ir.Convert, dst operand) operand {
+	source := stripExtension(e.X)
+	typ := arithmeticType(source.Type().Kind)
+	var x operand
+	if t, ok := source.(*ir.ThreadValue); ok {
+		x, typ = g.coordinate(t.Op), "u32"
+	} else {
+		x = g.value(source)
+	}
+	x = g.inRegister(x)
+	dst = g.into(dst, classOf(e.T))
+	g.emit("cvt.rn."+arithmeticType(e.T.Kind)+"."+typ, dst, x)
+	return dst
+}
+
+// stripExtension removes conversions between integers that keep the value.
+func stripExtension(e ir.Expr) ir.Expr {
+	for {
+		c, ok := e.(*ir.Convert)
+		if !ok || !c.X.Type().IsInteger() || !contains(c.T.Kind, c.X.Type().Kind) {
+			return e
+		}
+		e = c.X
+	}
+}
+
+// contains reports whether integer kind k has all values of kind sub.
+func contains(k, sub ir.Kind) bool {
+	signed, subSigned := ir.Basic(k).IsSigned(), ir.Basic(sub).IsSigned()
+	switch {
+	case signed == subSigned:
+		return width(k) >= width(sub)
+	case signed:
+		return width(k) > width(sub)
+	}
+	return false
+}
+
+func (g *generator) integerToInteger(e *ir.Convert, dst operand) operand {
+	from, to := e.X.Type(), e.T
+	if classOf(to) == b64Class {
+		if _, ok := e.X.(*ir.ThreadValue); ok || classOf(from) == b64Class {
+			return g.eval(e.X, dst)
+		}
+		x := g.value(e.X)
+		return g.widenTo(dst, x, from.IsSigned())
+	}
+	if width(to.Kind) == 32 || contains(to.Kind, from.Kind) {
+		return g.reinterpret(to.Kind, g.low32(e.X, dst))
+	}
+	x := g.low32(e.X, operand{})
+	if x.immediate {
+		return g.reinterpret(to.Kind, x)
+	}
+	dst = g.into(dst, b32Class)
+	g.extend(to.Kind, dst, x)
+	return dst
+}
+
+// reinterpret gives an immediate the form that kind k has; a register stays.
+func (g *generator) reinterpret(k ir.Kind, x operand) operand {
+	if x.immediate {
+		x.n = ir.WrapBits(k, x.n)
+	}
+	return x
+}
+
+// low32 evaluates the low 32 bits of an integer, without computing the rest
+// where that is easy.
+func (g *generator) low32(e ir.Expr, dst operand) operand {
+	if classOf(e.Type()) == b32Class {
+		return g.eval(e, dst)
+	}
+	switch e := e.(type) {
+	case *ir.ThreadValue:
+		return g.coordinate(e.Op)
+	case *ir.Len:
+		return g.sliceLength32(g.slice(e.X))
+	case *ir.Convert:
+		if e.X.Type().IsInteger() {
+			return g.low32(e.X, dst)
+		}
+	case *ir.Intrinsic:
+		if isCount(e.Op) {
+			return g.count(e, dst)
+		}
+	}
+	x := g.value(e)
+	return g.lowTo(dst, x)
+}

@@ -1,0 +1,212 @@
+package ptx
+
+import (
+	"fmt"
+	"strconv"
+
+	"quern.dev/internal/compiler/ir"
+)
+
+// Options change what Emit writes.
+type Options struct {
+	// OmitLines leaves out .file and .loc.
+	OmitLines bool
+}
+
+// Module is the PTX of one kernel.
+type Module struct {
+	Text    string
+	Entry   string // name of the entry: the kernel's, made a PTX identifier
+	Version string // PTX version that the text needs, "6.0"
+	Target  string // lowest target that the text needs, "sm_50"
+
+	Sites       []Site // what can fail; a fault record holds an index
+	SharedBytes int    // static shared memory of a block
+	LocalBytes  int    // variables of a thread that live in memory
+}
+
+// Error is a construct that PTX cannot express, or a kernel that is not in its
+// final form.
+type Error struct {
+	Kernel string
+	Pos    ir.Pos
+	Msg    string
+}
+
+func (e *Error) Error() string {
+	if e.Pos.Line == 0 {
+		return fmt.Sprintf("kernel %s: %s", e.Kernel, e.Msg)
+	}
+	return fmt.Sprintf("%s: kernel %s: %s", e.Pos, e.Kernel, e.Msg)
+}
+
+// generator emits one kernel. Files of this package each add the methods for
+// one subject.
+type generator struct {
+	writer
+	kernel  *ir.Kernel
+	options Options
+	err     *Error // the first error; emission goes on with arbitrary operands
+	target  int    // compute capability times ten that the instructions need
+
+	names     map[string]bool // PTX identifiers in use
+	params    []*parameter
+	variables map[*ir.Local]*variable
+	order     []*variable // in order of first use
+	shared    map[*ir.SharedVar]*memory
+	memories  []*memory // shared and local variables, in order of declaration
+	tables    []*table
+	coords    map[ir.ThreadOp]operand
+	loops     map[*ir.Label]*target
+	faults    faults
+	lines     lines
+
+	readsCaps bool // some capacity is read
+}
+
+// Emit translates a kernel in its final form. It does not change the kernel.
+// The error is an *Error.
+func Emit(k *ir.Kernel, options Options) (*Module, error) {
+	g := &generator{
+		kernel:    k,
+		options:   options,
+		target:    50,
+		names:     map[string]bool{"WARP_SZ": true}, // the one reserved word that is an identifier
+		variables: map[*ir.Local]*variable{},
+		shared:    map[*ir.SharedVar]*memory{},
+		coords:    map[ir.ThreadOp]operand{},
+		loops:     map[*ir.Label]*target{},
+	}
+	name := g.unique(k.Name)
+	g.declareParameters()
+	g.declareShared()
+	g.declareVariables()
+
+	if !g.body(k.Func.Body) {
+		g.emit("ret")
+	}
+	g.faultHandler()
+	if g.err != nil {
+		return nil, g.err
+	}
+	return &Module{
+		Text:        g.module(name),
+		Entry:       name,
+		Version:     "6.0",
+		Target:      "sm_" + strconv.Itoa(g.target),
+		Sites:       g.faults.sites,
+		SharedBytes: g.bytes(sharedSpace),
+		LocalBytes:  g.bytes(localSpace),
+	}, nil
+}
+
+// fail records an error.
+func (g *generator) fail(pos ir.Pos, format string, args ...any) {
+	if g.err == nil {
+		g.err = &Error{g.kernel.Name, pos, fmt.Sprintf(format, args...)}
+	}
+}
+
+// need raises the target to compute capability sm/10.
+func (g *generator) need(sm int) { g.target = max(g.target, sm) }
+
+// unique makes name a PTX identifier that is not in use yet, and takes it.
+func (g *generator) unique(name string) string {
+	id := make([]byte, 0, len(name))
+	for i, r := range name {
+		switch {
+		case 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || r == '_' || '0' <= r && r <= '9' && i > 0:
+			id = append(id, byte(r))
+		default:
+			id = append(id, '_')
+		}
+	}
+	if len(id) == 0 || string(id) == "_" { // _ is the bit bucket
+		id = append(id, "_0"...)
+	}
+	base := string(id)
+	for n := 1; g.names[string(id)]; n++ {
+		id = strconv.AppendInt(append(append(id[:0], base...), '_'), int64(n), 10)
+	}
+	g.names[string(id)] = true
+	return string(id)
+}
+
+// module assembles the text.
+func (g *generator) module(name string) string {
+	b := make([]byte, 0, len(g.text)+len(g.entry)+len(g.cold)+2048)
+	b = fmt.Appendf(b, ".version 6.0\n.target sm_%d\n.address_size 64\n\n", g.target)
+	for i, f := range g.lines.names {
+		b = fmt.Appendf(b, ".file %d %q\n", i+1, f)
+	}
+	for _, t := range g.tables {
+		b = t.append(b)
+	}
+	b = fmt.Appendf(b, "\n.visible .entry %s(", name)
+	for i, p := range g.params {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = p.append(append(b, "\n\t"...))
+	}
+	b = append(b, "\n)\n"...)
+	if d := g.kernel.Options.Block; d[0] > 0 {
+		b = fmt.Appendf(b, ".reqntid %d, %d, %d\n", d[0], max(d[1], 1), max(d[2], 1))
+	}
+	b = append(b, "{\n"...)
+	for c, n := range g.counts {
+		if n > 0 {
+			b = fmt.Appendf(b, "\t.reg %s %s<%d>;\n", classType[c], classPrefix[c], n+1)
+		}
+	}
+	for _, m := range g.memories {
+		b = m.append(b)
+	}
+	b = g.appendVariableNames(b)
+	b = append(b, '\n')
+	b = append(b, g.entry...)
+	b = append(b, g.text...)
+	b = append(b, g.cold...)
+	return string(append(b, "}\n"...))
+}
+
+// appendVariableNames adds comments that say which variable a register is.
+func (g *generator) appendVariableNames(b []byte) []byte {
+	const perLine = 8
+	n := 0
+	note := func(name, part string, o operand) {
+		if name == "" || !o.isRegister() {
+			return
+		}
+		if n%perLine == 0 {
+			b = append(b, "\n\t//"...)
+		}
+		n++
+		b = fmt.Appendf(o.append(append(b, ' ')), " %s%s", name, part)
+		b = append(b, ',')
+	}
+	for _, v := range g.order {
+		if v.home != inRegisters {
+			continue
+		}
+		name := g.comment(v.local.Name)
+		note(name, "", v.register)
+		note(name, ".ptr", v.pointer)
+		note(name, ".len", v.length)
+		note(name, ".cap", v.capacity)
+	}
+	if n > 0 {
+		b[len(b)-1] = '\n'
+	}
+	return b
+}
+
+// comment makes a name safe to stand in a line comment.
+func (g *generator) comment(name string) string {
+	for _, r := range name {
+		if r < ' ' || r == '\\' {
+			return ""
+		}
+	}
+	return name
+}

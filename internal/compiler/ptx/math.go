@@ -1,0 +1,137 @@
+package ptx
+
+import "quern.dev/internal/compiler/ir"
+
+// approximations are the float32 instructions that are an intrinsic's whole
+// meaning.
+var approximations = map[ir.IntrinsicOp]string{
+	ir.ApproxExp2:  "ex2.approx.f32",
+	ir.ApproxLog2:  "lg2.approx.f32",
+	ir.ApproxSin:   "sin.approx.f32",
+	ir.ApproxCos:   "cos.approx.f32",
+	ir.ApproxRsqrt: "rsqrt.approx.f32",
+	ir.ApproxRcp:   "rcp.approx.f32",
+	ir.ApproxDiv:   "div.full.f32",
+	ir.ApproxSqrt:  "sqrt.approx.f32",
+}
+
+// roundings are the cvt modifiers that round to an integral value.
+var roundings = map[ir.IntrinsicOp]string{
+	ir.Floor: "rmi", ir.Ceil: "rpi", ir.Trunc: "rzi", ir.RoundToEven: "rni",
+}
+
+func (g *generator) intrinsic(e *ir.Intrinsic, dst operand) operand {
+	if isCount(e.Op) {
+		return g.countAs(e, dst)
+	}
+	typ := arithmeticType(e.T.Kind)
+	switch e.Op {
+	case ir.Sqrt:
+		return g.apply(e, dst, "sqrt.rn."+typ)
+	case ir.FMA:
+		return g.apply(e, dst, "fma.rn."+typ)
+	case ir.Abs:
+		return g.apply(e, dst, "abs."+typ)
+	case ir.Floor, ir.Ceil, ir.Trunc, ir.RoundToEven:
+		x := g.inRegister(g.value(e.Args[0]))
+		dst = g.into(dst, x.class)
+		g.emit("cvt."+roundings[e.Op]+"."+typ+"."+typ, dst, x)
+		return dst
+	case ir.Copysign: // the instruction has the sign first
+		x, sign := g.value(e.Args[0]), g.value(e.Args[1])
+		dst = g.into(dst, classOf(e.T))
+		g.emit("copysign."+typ, dst, sign, x)
+		return dst
+	case ir.Min, ir.Max:
+		return g.minmax(e, dst)
+	case ir.MulHi:
+		return g.apply(e, dst, "mul.hi."+typ)
+	case ir.Bitcast:
+		return g.bitcast(e, dst)
+	case ir.ReverseBits:
+		return g.reverseBits(e, dst)
+	case ir.ReverseBytes:
+		return g.reverseBytes(e, dst)
+	case ir.RotateLeft:
+		return g.rotate(e, dst)
+	}
+	if opcode, ok := approximations[e.Op]; ok && e.T.Kind == ir.Float32 {
+		return g.apply(e, dst, opcode)
+	}
+	g.fail(ir.Pos{}, "intrinsic %d on %s", e.Op, e.T)
+	return zeroOperand(classOf(e.T))
+}
+
+// apply emits one instruction of up to three operands.
+func (g *generator) apply(e *ir.Intrinsic, dst operand, opcode string) operand {
+	var args [4]operand
+	n := copy(args[1:], make([]operand, len(e.Args))) + 1
+	for i := 1; i < n; i++ {
+		args[i] = g.value(e.Args[i-1])
+	}
+	args[0] = g.into(dst, classOf(e.T))
+	g.emit(opcode, args[:n]...)
+	return args[0]
+}
+
+// minmax emits min or max. The instructions order -0 before +0 as Go does, but
+// prefer a number to NaN: a sum is NaN if either operand is.
+func (g *generator) minmax(e *ir.Intrinsic, dst operand) operand {
+	opcode := "min."
+	if e.Op == ir.Max {
+		opcode = "max."
+	}
+	typ := arithmeticType(e.T.Kind)
+	if !e.T.IsFloat() {
+		return g.apply(e, dst, opcode+typ)
+	}
+	x, y := g.value(e.Args[0]), g.value(e.Args[1])
+	if x.immediate {
+		x, y = y, x
+	}
+	class := classOf(e.T)
+	number, sum, isNaN := g.register(class), x, g.register(predClass)
+	g.emit(opcode+typ, number, x, y)
+	if y.immediate && !isNaNBits(y) {
+		g.emit("setp.nan."+typ, isNaN, x, x)
+	} else {
+		g.emit("setp.nan."+typ, isNaN, x, y)
+		sum = g.register(class)
+		g.emit("add.rn."+typ, sum, x, y)
+	}
+	return g.choose(dst, condition{pred: isNaN}, sum, number)
+}
+
+func isNaNBits(o operand) bool {
+	if o.class == f32Class {
+		return o.n&0x7FFFFFFF > 0x7F800000
+	}
+	return o.n&(1<<63-1) > 0x7FF<<52
+}
+
+func (g *generator) bitcast(e *ir.Intrinsic, dst operand) operand {
+	from, to := e.Args[0].Type(), e.T
+	x := g.value(e.Args[0])
+	switch {
+	case x.immediate && !from.IsFloat() && !to.IsFloat():
+		return g.reinterpret(to.Kind, x)
+	case x.immediate:
+		x.class = classOf(to)
+		if !to.IsFloat() {
+			x.n = ir.WrapBits(to.Kind, x.n)
+		} else if to.Kind == ir.Float32 {
+			x.n = uint64(uint32(x.n))
+		}
+		return x
+	case x.class == classOf(to):
+		if width(to.Kind) >= 32 || from.Kind == to.Kind {
+			return x
+		}
+		dst = g.into(dst, b32Class)
+		g.extend(to.Kind, dst, x)
+		return dst
+	}
+	dst = g.into(dst, classOf(to))
+	g.emit("mov."+bitType(to.Kind), dst, x)
+	return dst
+}

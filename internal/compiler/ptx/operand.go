@@ -1,0 +1,166 @@
+package ptx
+
+import (
+	"math"
+	"strconv"
+
+	"quern.dev/internal/compiler/ir"
+)
+
+// class is a class of virtual registers.
+type class uint8
+
+const (
+	noClass class = iota
+	predClass
+	b32Class
+	b64Class
+	f32Class
+	f64Class
+	numClasses
+)
+
+// classPrefix and classType are how a class's registers are named and declared.
+var (
+	classPrefix = [numClasses]string{predClass: "%p", b32Class: "%r", b64Class: "%rd", f32Class: "%f", f64Class: "%fd"}
+	classType   = [numClasses]string{predClass: ".pred", b32Class: ".b32", b64Class: ".b64", f32Class: ".f32", f64Class: ".f64"}
+)
+
+// bits is the type of a class in instructions that move values.
+func (c class) bits() string {
+	return [numClasses]string{predClass: "pred", b32Class: "b32", b64Class: "b64", f32Class: "f32", f64Class: "f64"}[c]
+}
+
+// classOf is the class of the register that holds a scalar of type t. Pointers
+// are 64 bits here; those to shared memory are the exception (see space.go).
+func classOf(t *ir.Type) class {
+	switch t.Kind {
+	case ir.Bool:
+		return predClass
+	case ir.Float32:
+		return f32Class
+	case ir.Float64:
+		return f64Class
+	case ir.Int64, ir.Uint64, ir.Int, ir.Uint, ir.Pointer:
+		return b64Class
+	}
+	return b32Class
+}
+
+// operand is a register or an immediate; the zero operand is none. Operands
+// compare with ==.
+type operand struct {
+	class     class
+	immediate bool
+	n         uint64 // register number; integer bits as in ir.Const; float bits
+}
+
+func (o operand) isNone() bool     { return o.class == noClass }
+func (o operand) isRegister() bool { return o.class != noClass && !o.immediate }
+
+// intOperand is an integer immediate; v is extended to 64 bits.
+func intOperand(c class, v uint64) operand { return operand{c, true, v} }
+
+func constOperand(c *ir.Const) operand {
+	switch c.T.Kind {
+	case ir.Float32:
+		return operand{f32Class, true, uint64(math.Float32bits(float32(c.Float)))}
+	case ir.Float64:
+		return operand{f64Class, true, math.Float64bits(c.Float)}
+	}
+	return operand{classOf(c.T), true, c.Bits}
+}
+
+func zeroOperand(c class) operand { return operand{c, true, 0} }
+
+func (o operand) append(b []byte) []byte {
+	if !o.immediate {
+		b = append(b, classPrefix[o.class]...)
+		return strconv.AppendUint(b, o.n, 10)
+	}
+	switch o.class {
+	case f32Class:
+		return appendHex(append(b, "0f"...), o.n, 8)
+	case f64Class:
+		return appendHex(append(b, "0d"...), o.n, 16)
+	}
+	if int64(o.n) < math.MinInt32 {
+		return appendHex(append(b, "0x"...), o.n, 16)
+	}
+	return strconv.AppendInt(b, int64(o.n), 10)
+}
+
+func appendHex(b []byte, v uint64, digits int) []byte {
+	for shift := 4 * (digits - 1); shift >= 0; shift -= 4 {
+		b = append(b, "0123456789ABCDEF"[v>>shift&15])
+	}
+	return b
+}
+
+// condition is a predicate register or its complement.
+type condition struct {
+	pred    operand
+	negated bool
+}
+
+func (c condition) not() condition { return condition{c.pred, !c.negated} }
+
+// width is the number of bits of the scalar kind k in memory.
+func width(k ir.Kind) int {
+	switch k {
+	case ir.Int8, ir.Uint8, ir.Bool:
+		return 8
+	case ir.Int16, ir.Uint16:
+		return 16
+	case ir.Int32, ir.Uint32, ir.Float32:
+		return 32
+	}
+	return 64
+}
+
+// arithmeticType is the instruction type that computes with kind k in its
+// register: 32 bits for the narrower integers.
+func arithmeticType(k ir.Kind) string {
+	switch k {
+	case ir.Float32:
+		return "f32"
+	case ir.Float64:
+		return "f64"
+	case ir.Int8, ir.Int16, ir.Int32:
+		return "s32"
+	case ir.Int64, ir.Int:
+		return "s64"
+	case ir.Uint64, ir.Uint, ir.Pointer:
+		return "u64"
+	}
+	return "u32"
+}
+
+// bitType is arithmeticType without the sign.
+func bitType(k ir.Kind) string {
+	if width(k) == 64 {
+		return "b64"
+	}
+	return "b32"
+}
+
+// memoryType is the type that loads and stores kind k.
+func memoryType(k ir.Kind) string {
+	switch k {
+	case ir.Int8:
+		return "s8"
+	case ir.Uint8, ir.Bool:
+		return "u8"
+	case ir.Int16:
+		return "s16"
+	case ir.Uint16:
+		return "u16"
+	case ir.Float32:
+		return "f32"
+	case ir.Float64:
+		return "f64"
+	case ir.Int32, ir.Uint32:
+		return "u32"
+	}
+	return "u64"
+}

@@ -1,0 +1,324 @@
+package ptx
+
+import (
+	"math"
+	"math/bits"
+	"strconv"
+
+	"quern.dev/internal/compiler/ir"
+)
+
+// address is the address of a place: a symbol or a register, and an offset.
+type address struct {
+	space  space
+	symbol string
+	base   operand // where there is no symbol
+	memory *memory // behind the symbol, in shared and local memory
+	offset int64
+	table  *table // behind the symbol, of constant data
+}
+
+func (a address) plus(n int64) address {
+	a.offset += n
+	return a
+}
+
+func (a address) append(b []byte) []byte {
+	b = append(b, '[')
+	if a.symbol != "" {
+		b = append(b, a.symbol...)
+	} else {
+		b = a.base.append(b)
+	}
+	if a.offset != 0 {
+		b = strconv.AppendInt(append(b, '+'), a.offset, 10)
+	}
+	return append(b, ']')
+}
+
+// address computes the address of a place in memory, with the checks on the
+// way.
+func (g *generator) address(p ir.Place) address {
+	switch p := p.(type) {
+	case *ir.VarPlace:
+		v := g.variable(p.Var)
+		switch v.home {
+		case inMemory:
+			return address{space: localSpace, symbol: v.memory.name, memory: v.memory}
+		case inParam:
+			return address{space: paramSpace, symbol: v.param.name}
+		}
+		g.fail(p.Var.Pos, "variable %s has no address", p.Var.Name)
+	case *ir.SharedPlace:
+		m := g.shared[p.Var]
+		if m == nil {
+			g.fail(p.Var.Pos, "shared variable %s is not the kernel's", p.Var.Name)
+			return address{}
+		}
+		return address{space: sharedSpace, symbol: m.name, memory: m}
+	case *ir.TablePlace:
+		t := g.table(p.Table)
+		return address{space: globalSpace, symbol: t.name, table: t}
+	case *ir.DerefPlace:
+		g.at(p.Pos)
+		base, space := g.pointer(p.Ptr)
+		return address{space: space, base: base}
+	case *ir.FieldPlace:
+		a := g.address(p.X)
+		return a.plus(p.X.Type().Fields[p.Field].Offset)
+	case *ir.IndexPlace:
+		a := g.address(p.X)
+		n := p.X.Type().Len
+		return g.index(a, p.Index, p.Check, p.Pos, p.Type().Size(), length{constant: n, most: n})
+	case *ir.ElemPlace:
+		s := g.slice(p.Slice)
+		a := address{space: s.space, base: g.slicePointer(s)}
+		return g.index(a, p.Index, p.Check, p.Pos, p.Type().Size(), length{slice: &s, most: s.maxLength})
+	}
+	return address{space: globalSpace, base: zeroOperand(b64Class)}
+}
+
+// length is what an index is checked against.
+type length struct {
+	constant int64
+	slice    *slice // unless constant
+	most     int64  // upper bound
+}
+
+// index adds the offset of an element to the address a of an array or of a
+// slice's first element.
+func (g *generator) index(a address, index ir.Expr, check bool, pos ir.Pos, size int64, n length) address {
+	index = stripWidening(index)
+	if c, ok := index.(*ir.Const); ok && 0 <= c.Int64() && c.Int64() < 1<<24 && size < 1<<24 {
+		if check && (n.slice != nil || c.Int64() >= n.constant) {
+			g.at(pos)
+			g.checkIndex(constOperand(c), true, n, pos)
+		}
+		return g.offset(a, c.Int64()*size)
+	}
+	variable, constant := splitIndex(index, n.most)
+	variable = stripWidening(variable)
+	x, signed := g.indexValue(variable)
+	if check {
+		g.at(pos)
+		full := x
+		if constant != 0 {
+			if full.class != classOf(index.Type()) {
+				full = g.widen(full, signed)
+			}
+			sum := g.register(full.class)
+			g.emit("add."+arithmeticType(index.Type().Kind), sum, full, intOperand(full.class, uint64(constant)))
+			full = sum
+		}
+		g.checkIndex(full, signed, n, pos)
+	}
+	a = g.scaled(a, x, signed, size)
+	return g.offset(a, constant*size)
+}
+
+// indexValue evaluates an index: 32 bits suffice for coordinates of threads.
+func (g *generator) indexValue(e ir.Expr) (value operand, signed bool) {
+	if t, ok := e.(*ir.ThreadValue); ok {
+		return g.coordinate(t.Op), true
+	}
+	return g.value(e), e.Type().IsSigned()
+}
+
+// stripWidening removes conversions to 64 bits from as many or fewer: as an
+// index the converted value is the same.
+func stripWidening(e ir.Expr) ir.Expr {
+	for {
+		c, ok := e.(*ir.Convert)
+		if !ok || !c.T.IsInteger() || !c.X.Type().IsInteger() || classOf(c.T) != b64Class {
+			return e
+		}
+		e = c.X
+	}
+}
+
+// splitIndex splits an index into a variable part and a constant that can be
+// added to the address instead, where that is exact.
+//
+// In 64 bits address arithmetic is modulo 1<<64 and it always is. In 32 bits
+// the sum i+c may have wrapped. It is known to be at least 0 and below the
+// length (by its check, or because a pass proved that), so for c > 0 it has
+// not; for c < 0, where it has, it is at least 1<<31 + c, and no length is above
+// that.
+func splitIndex(e ir.Expr, maxLength int64) (variable ir.Expr, constant int64) {
+	b, ok := e.(*ir.Binary)
+	if !ok || b.Op != ir.Add && b.Op != ir.Sub {
+		return e, 0
+	}
+	x, y := b.X, b.Y
+	if _, ok := x.(*ir.Const); ok && b.Op == ir.Add {
+		x, y = y, x
+	}
+	c, ok := y.(*ir.Const)
+	if !ok {
+		return e, 0
+	}
+	v := c.Int64()
+	if b.Op == ir.Sub {
+		v = -v
+	}
+	const most = 1 << 20 // instructions hold offsets of 24 bits
+	if v < -most || v > most {
+		return e, 0
+	}
+	switch t := b.Type(); {
+	case classOf(t) == b64Class,
+		t.Kind == ir.Int32 && (v > 0 || maxLength <= 1<<31+v):
+		return x, v
+	}
+	return e, 0
+}
+
+// offset adds a constant number of bytes.
+func (g *generator) offset(a address, n int64) address {
+	if a.offset+n == int64(int32(a.offset+n)) {
+		return a.plus(n)
+	}
+	base := g.materialise(a)
+	sum := g.register(base.class)
+	g.emit("add."+addressType(a.space), sum, base, intOperand(base.class, uint64(n)))
+	return address{space: a.space, base: sum}
+}
+
+// scaled adds x*size to the address.
+func (g *generator) scaled(a address, x operand, signed bool, size int64) address {
+	base := g.base(a)
+	sum := g.register(base.class)
+	factor := intOperand(x.class, uint64(size))
+	switch {
+	case size == 0:
+		return a
+	case base.class == b32Class:
+		if x.class == b64Class {
+			x = g.low(x)
+		}
+		factor.class = b32Class
+		if size == 1 {
+			g.emit("add.u32", sum, base, x)
+		} else {
+			g.emit("mad.lo.u32", sum, x, factor, base)
+		}
+	case x.class == b32Class && size <= math.MaxInt32:
+		if signed {
+			g.emit("mad.wide.s32", sum, x, factor, base)
+		} else {
+			g.emit("mad.wide.u32", sum, x, factor, base)
+		}
+	default:
+		if x.class == b32Class {
+			x = g.widen(x, signed)
+			factor.class = b64Class
+		}
+		switch {
+		case size == 1:
+			g.emit("add.u64", sum, base, x)
+		case bits.OnesCount64(uint64(size)) == 1:
+			t := g.register(b64Class)
+			g.emit("shl.b64", t, x, intOperand(b32Class, uint64(bits.TrailingZeros64(uint64(size)))))
+			g.emit("add.u64", sum, base, t)
+		default:
+			g.emit("mad.lo.u64", sum, x, factor, base)
+		}
+	}
+	return address{space: a.space, base: sum, offset: a.offset}
+}
+
+// addressType is the instruction type that computes addresses of a space.
+func addressType(s space) string {
+	if s.class() == b32Class {
+		return "u32"
+	}
+	return "u64"
+}
+
+// base is the register that holds the address without its offset.
+func (g *generator) base(a address) operand {
+	if a.symbol == "" {
+		return a.base
+	}
+	var cached *operand
+	switch {
+	case a.memory != nil:
+		cached = &a.memory.base
+	case a.table != nil:
+		cached = &a.table.base
+	default:
+		r := g.register(b64Class)
+		g.emitSymbol("mov.b64", r, a.symbol)
+		return r
+	}
+	if cached.isNone() {
+		*cached = g.register(a.space.class())
+		g.atEntry(func() { g.emitSymbol("mov."+addressType(a.space), *cached, a.symbol) })
+	}
+	return *cached
+}
+
+// materialise is the register that holds the whole address.
+func (g *generator) materialise(a address) operand {
+	base := g.base(a)
+	if a.offset == 0 {
+		return base
+	}
+	sum := g.register(base.class)
+	g.emit("add."+addressType(a.space), sum, base, intOperand(base.class, uint64(a.offset)))
+	return sum
+}
+
+// loadPlace reads a scalar place.
+func (g *generator) loadPlace(p ir.Place, dst operand) operand {
+	t := p.Type()
+	if v, ok := p.(*ir.VarPlace); ok {
+		if v := g.variable(v.Var); v.home == inRegisters {
+			return g.scalar(v)
+		}
+	}
+	a := g.address(p)
+	if a.table != nil && a.symbol != "" {
+		if o, ok := a.table.constant(t, a.offset); ok {
+			return o
+		}
+	}
+	opcode := "ld" + a.space.directive()
+	if a.table != nil {
+		opcode += ".nc"
+	}
+	opcode += "." + memoryType(t.Kind)
+	if t.Kind == ir.Bool {
+		b := g.register(b32Class)
+		g.load(opcode, b, a)
+		dst = g.into(dst, predClass)
+		g.emit("setp.ne.u32", dst, b, zeroOperand(b32Class))
+		return dst
+	}
+	dst = g.into(dst, classOf(t))
+	g.load(opcode, dst, a)
+	return dst
+}
+
+// storePlace writes a scalar to a place in memory.
+func (g *generator) storePlace(p ir.Place, value operand) {
+	a := g.address(p)
+	if a.table != nil || a.space == paramSpace {
+		g.fail(ir.Pos{}, "assignment to constant memory")
+	}
+	g.store("st"+a.space.directive()+"."+memoryType(p.Type().Kind), a, g.byteOf(value))
+}
+
+// byteOf is the register or immediate that is stored for a value: predicates
+// become 0 or 1.
+func (g *generator) byteOf(value operand) operand {
+	if value.class != predClass {
+		return value
+	}
+	if value.immediate {
+		return intOperand(b32Class, value.n)
+	}
+	r := g.register(b32Class)
+	g.emit("selp.u32", r, intOperand(b32Class, 1), zeroOperand(b32Class), value)
+	return r
+}

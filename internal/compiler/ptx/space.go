@@ -1,0 +1,173 @@
+package ptx
+
+import (
+	"math"
+
+	"quern.dev/internal/compiler/ir"
+)
+
+// space is a PTX address space.
+type space uint8
+
+const (
+	noSpace space = iota // of a variable that nothing is assigned to
+	genericSpace
+	globalSpace
+	sharedSpace
+	localSpace
+	paramSpace
+)
+
+// directive is the state space's name, as a suffix of instructions too; the
+// generic space has none.
+func (s space) directive() string {
+	return [...]string{noSpace: "", genericSpace: "", globalSpace: ".global", sharedSpace: ".shared", localSpace: ".local", paramSpace: ".param"}[s]
+}
+
+// class is the class of an address in the space.
+func (s space) class() class {
+	if s == sharedSpace || s == localSpace {
+		return b32Class
+	}
+	return b64Class
+}
+
+// join is the space that holds addresses of both.
+func (s space) join(t space) space {
+	switch {
+	case s == noSpace:
+		return t
+	case t == noSpace || s == t:
+		return s
+	}
+	return genericSpace
+}
+
+// inferSpaces gives every pointer and slice variable the one space that all
+// its assignments have, or the generic one, and finds the slices that are
+// short. It iterates to a fixed point from below.
+func (g *generator) inferSpaces(assignments []*ir.Assign) {
+	for _, l := range g.kernel.Func.Params {
+		if v := g.variables[l]; l.Type.Kind == ir.Slice || l.Type.Kind == ir.Pointer {
+			v.space = globalSpace
+			v.maxLength = g.limitedLength(v.index)
+		}
+	}
+	for _, v := range g.variables {
+		if v.home == inMemory { // memory holds generic addresses
+			v.space, v.maxLength = genericSpace, math.MaxInt64
+		}
+	}
+	for changed := true; changed; {
+		changed = false
+		for _, a := range assignments {
+			v := g.variable(a.Dst.(*ir.VarPlace).Var)
+			space, most := v.space.join(g.spaceOf(a.Src)), max(v.maxLength, g.maxLength(a.Src))
+			if v.home == inRegisters && (space != v.space || most != v.maxLength) {
+				v.space, v.maxLength, changed = space, most, true
+			}
+		}
+	}
+	for _, v := range g.variables {
+		if v.space == noSpace {
+			v.space = globalSpace
+		}
+	}
+}
+
+// spaceOf is the address space of a pointer or slice value, as far as is known.
+func (g *generator) spaceOf(e ir.Expr) space {
+	switch e := e.(type) {
+	case *ir.Load:
+		if v, ok := e.Place.(*ir.VarPlace); ok {
+			return g.variable(v.Var).space
+		}
+		return genericSpace
+	case *ir.Convert:
+		return g.spaceOf(e.X)
+	case *ir.SliceExpr:
+		if e.X != nil {
+			return g.spaceOf(e.X)
+		}
+		return g.spaceOfPlace(e.Array)
+	case *ir.Addr:
+		return g.spaceOfPlace(e.Place)
+	case *ir.Select:
+		return g.spaceOf(e.X).join(g.spaceOf(e.Y))
+	case *ir.Zero:
+		if e.T.Kind == ir.Slice {
+			return noSpace // has no element to point to
+		}
+	}
+	return globalSpace // nil: shared memory has a variable at address 0
+}
+
+func (g *generator) spaceOfPlace(p ir.Place) space {
+	switch root := ir.Root(p).(type) {
+	case *ir.VarPlace:
+		return localSpace
+	case *ir.SharedPlace:
+		return sharedSpace
+	case *ir.DerefPlace:
+		return g.spaceOf(root.Ptr)
+	case *ir.ElemPlace:
+		return g.spaceOf(root.Slice)
+	}
+	return globalSpace
+}
+
+// limitedLength is the bound that the launch conditions put on the length of
+// slice parameter i.
+func (g *generator) limitedLength(i int) int64 {
+	most := int64(math.MaxInt64)
+	for _, l := range g.kernel.Limits {
+		if l.X.Op == ir.SymArg && l.X.Value == int64(i) {
+			most = min(most, l.Max)
+		}
+	}
+	return most
+}
+
+// maxLength bounds the length and capacity of a slice value.
+func (g *generator) maxLength(e ir.Expr) int64 {
+	switch e := e.(type) {
+	case *ir.Load:
+		if v, ok := e.Place.(*ir.VarPlace); ok {
+			return g.variable(v.Var).maxLength
+		}
+	case *ir.Convert:
+		return g.maxLength(e.X)
+	case *ir.SliceExpr:
+		if e.X != nil {
+			return g.maxLength(e.X)
+		}
+		return e.Array.Type().Len
+	case *ir.Select:
+		return max(g.maxLength(e.X), g.maxLength(e.Y))
+	case *ir.Zero:
+		return 0
+	}
+	return math.MaxInt64
+}
+
+// cast changes an address from one space to another that holds it.
+func (g *generator) cast(o operand, from, to space) operand {
+	if from == to || to == noSpace || from == noSpace {
+		return o
+	}
+	if to != genericSpace {
+		g.fail(ir.Pos{}, "address of space%s where%s is wanted", from.directive(), to.directive())
+		return o
+	}
+	if o.immediate { // nil
+		return o
+	}
+	if o.class == b32Class {
+		wide := g.register(b64Class)
+		g.emit("cvt.u64.u32", wide, o)
+		o = wide
+	}
+	d := g.register(b64Class)
+	g.emit("cvta"+from.directive()+".u64", d, o)
+	return d
+}

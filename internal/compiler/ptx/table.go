@@ -1,0 +1,76 @@
+package ptx
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math"
+
+	"quern.dev/internal/compiler/ir"
+)
+
+// table is constant data. It is in global memory, read through the read-only
+// cache: constant memory is slow where the threads of a warp differ in index.
+type table struct {
+	name string
+	data *ir.Table
+	base operand // register that holds its address, made when it is first needed
+}
+
+func (g *generator) table(t *ir.Table) *table {
+	for _, u := range g.tables {
+		if u.data == t {
+			return u
+		}
+	}
+	u := &table{name: g.unique("table_" + t.Name), data: t}
+	g.tables = append(g.tables, u)
+	return u
+}
+
+// append writes the definition, in the largest unit that fits.
+func (t *table) append(b []byte) []byte {
+	data, align := t.data.Data, max(t.data.Type.Align(), 1)
+	if len(data) == 0 {
+		return fmt.Appendf(b, ".global .align %d .b8 %s[1];\n", align, t.name)
+	}
+	unit := int(align)
+	for len(data)%unit != 0 {
+		unit /= 2
+	}
+	b = fmt.Appendf(b, ".global .align %d .b%d %s[%d] = {", align, 8*unit, t.name, len(data)/unit)
+	const perLine = 16
+	for i := 0; i < len(data); i += unit {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		if i/unit%perLine == 0 {
+			b = append(b, "\n\t"...)
+		} else {
+			b = append(b, ' ')
+		}
+		var v uint64
+		for j := range unit {
+			v |= uint64(data[i+j]) << (8 * j)
+		}
+		b = appendHex(append(b, "0x"...), v, 2*unit)
+	}
+	return append(b, "\n};\n"...)
+}
+
+// constant is the scalar of type t at an offset.
+func (t *table) constant(typ *ir.Type, offset int64) (operand, bool) {
+	size := typ.Size()
+	if offset < 0 || offset+size > int64(len(t.data.Data)) || !typ.IsScalar() || typ.Kind == ir.Pointer {
+		return operand{}, false
+	}
+	var word [8]byte
+	copy(word[:], t.data.Data[offset:offset+size])
+	v := binary.LittleEndian.Uint64(word[:])
+	switch typ.Kind {
+	case ir.Float32:
+		return constOperand(ir.FloatConst(typ, float64(math.Float32frombits(uint32(v))))), true
+	case ir.Float64:
+		return constOperand(ir.FloatConst(typ, math.Float64frombits(v))), true
+	}
+	return constOperand(ir.IntConst(typ, int64(v))), true
+}

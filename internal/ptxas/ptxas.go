@@ -1,0 +1,97 @@
+// Package ptxas runs NVIDIA's PTX assembler in tests: it proves that PTX text
+// is valid for an architecture, without a GPU, and tells what a kernel uses.
+//
+//	path, err := ptxas.Find()   // $PTXAS, else ptxas on PATH
+//	info, err := ptxas.Assemble(text, "sm_90")
+//
+// Nothing outside tests depends on it: the driver assembles PTX itself.
+package ptxas
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"sync"
+)
+
+// Architectures are the ones that every kernel should assemble for, oldest
+// first.
+var Architectures = []string{"sm_75", "sm_80", "sm_86", "sm_89", "sm_90", "sm_100", "sm_120"}
+
+// ErrNotFound reports that there is no assembler on this machine.
+var ErrNotFound = errors.New("ptxas not found: set PTXAS or put it on PATH")
+
+// Info is what one entry uses, as the assembler reports it.
+type Info struct {
+	Registers   int // 32-bit registers a thread
+	SpillStores int // bytes
+	SpillLoads  int // bytes
+	Stack       int // bytes of local memory a thread
+	Shared      int // bytes of static shared memory a block
+	Constant    int // bytes in the bank of parameters
+}
+
+// Find returns the path of the assembler; the error is ErrNotFound.
+var Find = sync.OnceValues(func() (string, error) {
+	if path := os.Getenv("PTXAS"); path != "" {
+		return path, nil
+	}
+	path, err := exec.LookPath("ptxas")
+	if err != nil {
+		return "", ErrNotFound
+	}
+	return path, nil
+})
+
+// Assemble assembles PTX text with one entry for an architecture such as
+// "sm_90". The error holds the assembler's messages.
+func Assemble(text, architecture string) (Info, error) {
+	path, err := Find()
+	if err != nil {
+		return Info{}, err
+	}
+	dir, err := os.MkdirTemp("", "ptxas")
+	if err != nil {
+		return Info{}, err
+	}
+	defer os.RemoveAll(dir)
+	source := filepath.Join(dir, "module.ptx")
+	if err := os.WriteFile(source, []byte(text), 0o600); err != nil {
+		return Info{}, err
+	}
+	out, err := exec.Command(path, "-v", "-arch="+architecture, source, "-o", filepath.Join(dir, "module.cubin")).CombinedOutput()
+	if err != nil {
+		messages := strings.ReplaceAll(strings.TrimSpace(string(out)), source, "module.ptx")
+		return Info{}, fmt.Errorf("ptxas for %s: %w\n%s", architecture, err, messages)
+	}
+	return parse(string(out)), nil
+}
+
+// reports are the phrases of ptxas -v and the numbers that they hold.
+var reports = []struct {
+	phrase *regexp.Regexp
+	number func(*Info) *int
+}{
+	{regexp.MustCompile(`Used (\d+) registers`), func(i *Info) *int { return &i.Registers }},
+	{regexp.MustCompile(`(\d+) bytes spill stores`), func(i *Info) *int { return &i.SpillStores }},
+	{regexp.MustCompile(`(\d+) bytes spill loads`), func(i *Info) *int { return &i.SpillLoads }},
+	{regexp.MustCompile(`(\d+) bytes stack frame`), func(i *Info) *int { return &i.Stack }},
+	{regexp.MustCompile(`(\d+) bytes smem`), func(i *Info) *int { return &i.Shared }},
+	{regexp.MustCompile(`(\d+) bytes cmem\[0\]`), func(i *Info) *int { return &i.Constant }},
+}
+
+// parse reads the assembler's verbose output; what it does not mention is 0.
+func parse(output string) Info {
+	var info Info
+	for _, r := range reports {
+		if m := r.phrase.FindStringSubmatch(output); m != nil {
+			*r.number(&info), _ = strconv.Atoi(m[1])
+		}
+	}
+	return info
+}
