@@ -1,0 +1,187 @@
+package gpu
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"sync/atomic"
+	"unsafe"
+
+	"quern.dev/internal/driver"
+)
+
+// Buffer is an array in the memory of a device. T holds no pointers: it is a
+// bool, an integer, a floating-point or complex number, or an array or struct of
+// such, and has the same layout on the device.
+//
+// A Buffer is safe for concurrent use; what its elements hold while several
+// streams write them is the program's business.
+type Buffer[T any] struct {
+	mem    *memory
+	offset int64 // in mem, bytes
+	length int
+	view   bool // made by Slice
+	closed atomic.Bool
+	err    error // of the Slice that made it
+}
+
+// memory is one allocation, shared by a buffer and its sub-buffers.
+type memory struct {
+	dev   *Device
+	drv   driver.Memory // zero if size is 0
+	size  int64         // bytes
+	lease lease
+}
+
+// Alloc makes a buffer of n elements, which is to be closed. Its contents are
+// undefined.
+func Alloc[T any](d *Device, n int) (*Buffer[T], error) {
+	var zero T
+	if d == nil {
+		return nil, driverError("alloc", invalid("device is nil"))
+	}
+	if err := checkType[T](); err != nil {
+		return nil, driverError("alloc", err)
+	}
+	if n < 0 || uint64(n) > math.MaxInt64/uint64(unsafe.Sizeof(zero)) {
+		return nil, driverError("alloc", invalid("%d elements of %d bytes", n, unsafe.Sizeof(zero)))
+	}
+	m, err := d.alloc(int64(n) * int64(unsafe.Sizeof(zero)))
+	if err != nil {
+		return nil, err
+	}
+	return &Buffer[T]{mem: m, length: n}, nil
+}
+
+func (d *Device) alloc(size int64) (*memory, error) {
+	if !d.lease.acquire() {
+		return nil, d.closedErr("alloc")
+	}
+	m := &memory{dev: d, size: size}
+	if size > 0 {
+		drv, err := d.drv.Alloc(size)
+		if err != nil {
+			return nil, errors.Join(driverError(fmt.Sprintf("alloc %d bytes", size), err), d.release())
+		}
+		m.drv = drv
+	}
+	d.mu.Lock()
+	if d.memory != nil {
+		d.memory[m] = struct{}{}
+	}
+	d.mu.Unlock()
+	if d.lease.closed() {
+		return nil, errors.Join(d.closedErr("alloc"), m.close())
+	}
+	return m, nil
+}
+
+// Len returns the number of elements.
+func (b *Buffer[T]) Len() int {
+	if b == nil {
+		return 0
+	}
+	return b.length
+}
+
+// Device returns the device of the buffer.
+func (b *Buffer[T]) Device() *Device { return b.mem.dev }
+
+// Slice returns the elements lo to hi-1 as a buffer that shares b's memory. It
+// need not be closed, and lives as long as b. If the range does not lie in b,
+// what is returned has no elements, and every use of it is an error that says
+// so.
+func (b *Buffer[T]) Slice(lo, hi int) *Buffer[T] {
+	if b == nil {
+		return nil
+	}
+	v := &Buffer[T]{mem: b.mem, view: true, err: b.err}
+	if v.err == nil && (lo < 0 || hi < lo || hi > b.length) {
+		v.err = invalid("sub-buffer [%d:%d] of a buffer of %d elements", lo, hi, b.length)
+	}
+	if v.err != nil {
+		return v
+	}
+	var zero T
+	v.offset, v.length = b.offset+int64(lo)*int64(unsafe.Sizeof(zero)), hi-lo
+	v.closed.Store(b.closed.Load())
+	return v
+}
+
+// Close frees the memory once the work that uses it is done. Closing a
+// sub-buffer ends the use of that sub-buffer only. Closing again does nothing.
+func (b *Buffer[T]) Close() error {
+	if b == nil || b.closed.Swap(true) || b.view {
+		return nil
+	}
+	return b.mem.close()
+}
+
+// check reports why the buffer cannot be used with device d.
+func (b *Buffer[T]) check(d *Device) error {
+	switch {
+	case b == nil:
+		return invalid("buffer is nil")
+	case b.err != nil:
+		return b.err
+	case b.closed.Load() || b.mem.lease.closed():
+		return closedError("buffer")
+	case b.mem.dev != d:
+		return invalid("buffer is of another device (%s, not %s)", b.mem.dev.id, d.id)
+	default:
+		return nil
+	}
+}
+
+// acquire begins a use of the buffer with device d. The memory's release ends
+// it.
+func (b *Buffer[T]) acquire(d *Device) error {
+	if err := b.check(d); err != nil {
+		return err
+	}
+	return b.mem.acquire()
+}
+
+// at returns where the buffer's elements are.
+func (b *Buffer[T]) at() driver.Memory { return b.mem.drv.Offset(b.offset) }
+
+// bytes returns the size of the buffer's elements.
+func (b *Buffer[T]) bytes() int64 {
+	var zero T
+	return int64(b.length) * int64(unsafe.Sizeof(zero))
+}
+
+func (m *memory) acquire() error {
+	if !m.lease.acquire() {
+		return closedError("buffer")
+	}
+	return nil
+}
+
+func (m *memory) release() {
+	if m.lease.release() {
+		m.free() // its error has nobody left to go to: Close has returned
+	}
+}
+
+func (m *memory) close() error {
+	first, destroy := m.lease.close()
+	if first {
+		m.dev.mu.Lock()
+		delete(m.dev.memory, m)
+		m.dev.mu.Unlock()
+	}
+	if destroy {
+		return m.free()
+	}
+	return nil
+}
+
+func (m *memory) free() error {
+	var err error
+	if m.size > 0 {
+		err = m.dev.drv.Free(m.drv)
+		m.drv = driver.Memory{}
+	}
+	return errors.Join(driverError("free", err), m.dev.release())
+}

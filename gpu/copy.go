@@ -1,0 +1,129 @@
+package gpu
+
+import (
+	"context"
+	"runtime"
+	"unsafe"
+)
+
+// Upload makes a buffer with a copy of src, which is to be closed. It returns
+// when src may be changed again.
+func Upload[T any](s *Stream, src []T) (*Buffer[T], error) {
+	if s == nil {
+		return nil, driverError("upload", invalid("stream is nil"))
+	}
+	b, err := Alloc[T](s.dev, len(src))
+	if err != nil {
+		return nil, err
+	}
+	if err := CopyIn(s, b, src); err != nil {
+		b.Close()
+		return nil, err
+	}
+	return b, nil
+}
+
+// CopyIn copies src to dst, which has as many elements. It returns when src may
+// be changed again.
+func CopyIn[T any](s *Stream, dst *Buffer[T], src []T) error {
+	if err := s.acquire(); err != nil {
+		return driverError("copy in", err)
+	}
+	defer s.release()
+	if err := dst.acquire(s.dev); err != nil {
+		return driverError("copy in", err)
+	}
+	defer dst.mem.release()
+	if len(src) != dst.length {
+		return driverError("copy in", invalid("slice of %d elements for a buffer of %d", len(src), dst.length))
+	}
+	if len(src) == 0 {
+		return nil
+	}
+	err := s.drv.CopyIn(dst.at(), unsafe.Pointer(unsafe.SliceData(src)), dst.bytes())
+	runtime.KeepAlive(src)
+	return driverError("copy in", err)
+}
+
+// Download waits for the work on s and copies src to dst, which has as many
+// elements. If a kernel on the stream failed, it returns the [*KernelError].
+// Cancelling ctx ends the wait and leaves dst as it was. After any other error
+// the contents of dst are undefined.
+func Download[T any](ctx context.Context, s *Stream, dst []T, src *Buffer[T]) error {
+	if err := s.acquire(); err != nil {
+		return driverError("download", err)
+	}
+	defer s.release()
+	if err := src.acquire(s.dev); err != nil {
+		return driverError("download", err)
+	}
+	defer src.mem.release()
+	if len(dst) != src.length {
+		return driverError("download", invalid("slice of %d elements for a buffer of %d", len(dst), src.length))
+	}
+	// The copy itself waits for the work, but could not be cancelled.
+	if ctx.Done() != nil || len(dst) == 0 {
+		if err := s.drv.Synchronize(ctx); err != nil {
+			return driverError("download", err)
+		}
+	}
+	if len(dst) > 0 {
+		err := s.drv.CopyOut(unsafe.Pointer(unsafe.SliceData(dst)), src.at(), src.bytes())
+		runtime.KeepAlive(dst)
+		if err != nil {
+			return driverError("download", err)
+		}
+	}
+	return s.fault()
+}
+
+// Copy copies src to dst, which has as many elements and does not overlap it.
+// Both are on the device of the stream.
+func Copy[T any](s *Stream, dst, src *Buffer[T]) error {
+	if err := s.acquire(); err != nil {
+		return driverError("copy", err)
+	}
+	defer s.release()
+	if err := dst.acquire(s.dev); err != nil {
+		return driverError("copy: destination", err)
+	}
+	defer dst.mem.release()
+	if err := src.acquire(s.dev); err != nil {
+		return driverError("copy: source", err)
+	}
+	defer src.mem.release()
+	if dst.length != src.length {
+		return driverError("copy", invalid("%d elements to a buffer of %d", src.length, dst.length))
+	}
+	if dst.length == 0 {
+		return nil
+	}
+	n := dst.bytes()
+	if dst.mem == src.mem && dst.offset < src.offset+n && src.offset < dst.offset+n {
+		return driverError("copy", invalid("source and destination overlap"))
+	}
+	return driverError("copy", s.drv.Copy(dst.at(), src.at(), n))
+}
+
+// Fill sets every element of b to v.
+func Fill[T any](s *Stream, b *Buffer[T], v T) error {
+	if err := s.acquire(); err != nil {
+		return driverError("fill", err)
+	}
+	defer s.release()
+	if err := b.acquire(s.dev); err != nil {
+		return driverError("fill", err)
+	}
+	defer b.mem.release()
+	if b.length == 0 {
+		return nil
+	}
+	pattern := unsafe.Slice((*byte)(unsafe.Pointer(&v)), unsafe.Sizeof(v))
+	return driverError("fill", s.drv.Fill(b.at(), pattern, int64(b.length)))
+}
+
+// Zero sets every byte of b to zero.
+func Zero[T any](s *Stream, b *Buffer[T]) error {
+	var zero T
+	return Fill(s, b, zero)
+}

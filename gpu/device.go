@@ -1,0 +1,181 @@
+package gpu
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync"
+
+	"quern.dev/internal/driver"
+)
+
+// Device is an opened device. It is safe for concurrent use. Every call of
+// [Open] returns a device of its own: buffers, streams and events belong to it
+// and cannot be used with another, even one of the same hardware.
+type Device struct {
+	backend Backend
+	id      string
+	passed  []string
+	drv     driver.Device
+	def     *Stream
+
+	// lease is held by every stream, event, buffer and loaded kernel, so that
+	// the driver's device is closed after them.
+	lease lease
+
+	mu      sync.Mutex
+	streams []*Stream
+	events  map[*Event]struct{}
+	memory  map[*memory]struct{}
+
+	kernels sync.Map    // *Kernel -> *resident
+	loaded  []*resident // by ID, guarded by mu
+}
+
+// Attributes are the limits and properties of a device.
+type Attributes struct {
+	ThreadsPerBlock int  // at most
+	Block           Dim3 // largest extent in each dimension
+	Grid            Dim3 // largest extent in each dimension
+	SharedPerBlock  int  // bytes, static and dynamic, at most
+	WarpSize        int  // threads
+	Multiprocessors int  // or cores
+	L2Size          int  // bytes, 0 if unknown
+	ClockRate       int  // kHz, 0 if unknown
+}
+
+func newDevice(name Backend, id string, drv driver.Device, passed []string) (*Device, error) {
+	d := &Device{
+		backend: name,
+		id:      id,
+		passed:  passed,
+		drv:     drv,
+		events:  make(map[*Event]struct{}),
+		memory:  make(map[*memory]struct{}),
+	}
+	s, err := d.newStream()
+	if err != nil {
+		return nil, errors.Join(err, driverError("close "+id, drv.Close()))
+	}
+	d.def = s
+	return d, nil
+}
+
+// Name returns what the device calls itself, such as "NVIDIA H200".
+func (d *Device) Name() string { return d.drv.Info().Name }
+
+// Backend returns the device's kind.
+func (d *Device) Backend() Backend { return d.backend }
+
+// ID returns the name by which the device can be asked for, such as "cuda:0".
+func (d *Device) ID() string { return d.id }
+
+// ComputeCapability returns the version of the GPU's instruction set, such as
+// 9, 0. It is 0, 0 for devices that have none.
+func (d *Device) ComputeCapability() (major, minor int) {
+	i := d.drv.Info()
+	return i.Major, i.Minor
+}
+
+// DriverVersion returns the version of the software that runs the device: for
+// GPUs, that of CUDA which the driver supports.
+func (d *Device) DriverVersion() string { return d.drv.Info().DriverVersion }
+
+// Attributes returns the device's limits and properties.
+func (d *Device) Attributes() Attributes { return Attributes(d.drv.Info().Attributes) }
+
+// PassedOver says why each better device was not opened, such as
+// "cuda: libcuda.so.1 was not found".
+func (d *Device) PassedOver() []string { return slices.Clone(d.passed) }
+
+// Memory returns the device's free and total memory in bytes. What is not known
+// is zero.
+func (d *Device) Memory() (free, total int64, err error) {
+	if !d.lease.acquire() {
+		return 0, 0, d.closedErr("memory")
+	}
+	defer d.release()
+	free, total, err = d.drv.Memory()
+	return free, total, driverError("memory of "+d.id, err)
+}
+
+// DefaultStream returns the stream that every device has. It is closed with the
+// device.
+func (d *Device) DefaultStream() *Stream { return d.def }
+
+// Synchronize waits for the work of all streams and returns the faults of their
+// kernels. Cancelling ctx ends the wait, not the work.
+func (d *Device) Synchronize(ctx context.Context) error {
+	if d.lease.closed() {
+		return d.closedErr("synchronize")
+	}
+	var errs []error
+	for _, s := range d.openStreams() {
+		if err := s.Synchronize(ctx); err != nil && !errors.Is(err, ErrClosed) {
+			errs = append(errs, err)
+		}
+		if ctx.Err() != nil {
+			break
+		}
+	}
+	if len(errs) == 1 {
+		return errs[0]
+	}
+	return errors.Join(errs...)
+}
+
+// Close waits for the device's work and releases the device and all that it
+// made. It returns the faults of kernels that no wait has returned, and a
+// [LeakError] if buffers were not closed. Closing again does nothing.
+func (d *Device) Close() error {
+	first, destroy := d.lease.close()
+	if !first {
+		return nil
+	}
+	var errs []error
+	for _, s := range d.openStreams() {
+		errs = append(errs, s.Close())
+	}
+	d.mu.Lock()
+	events, leaked, loaded := d.events, d.memory, d.loaded
+	d.events, d.memory = nil, nil
+	d.mu.Unlock()
+	for e := range events {
+		errs = append(errs, e.Close())
+	}
+	if len(leaked) > 0 {
+		leak := &LeakError{Device: d.id, Buffers: len(leaked)}
+		for m := range leaked {
+			leak.Bytes += m.size
+			errs = append(errs, m.close())
+		}
+		errs = append(errs, leak)
+	}
+	for _, r := range loaded {
+		errs = append(errs, r.close())
+	}
+	if destroy {
+		errs = append(errs, d.destroy())
+	}
+	return errors.Join(errs...)
+}
+
+func (d *Device) destroy() error { return driverError("close "+d.id, d.drv.Close()) }
+
+// release ends the hold of one object on the device.
+func (d *Device) release() error {
+	if d.lease.release() {
+		return d.destroy()
+	}
+	return nil
+}
+
+func (d *Device) openStreams() []*Stream {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return slices.Clone(d.streams)
+}
+
+func (d *Device) closedErr(doing string) error {
+	return driverError(doing, closedError("device "+d.id))
+}

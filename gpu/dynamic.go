@@ -1,0 +1,145 @@
+package gpu
+
+import (
+	"reflect"
+	"strings"
+	"unsafe"
+)
+
+// integer is how the limits of a kernel read an integer parameter.
+type integer uint8
+
+const (
+	notInteger integer = iota
+	signed8
+	signed16
+	signed32
+	signed64
+	unsigned8
+	unsigned16
+	unsigned32
+	unsigned64
+)
+
+// basicTypes gives the predeclared type with each name.
+var basicTypes = map[string]struct {
+	kind    reflect.Kind
+	integer integer
+}{
+	"bool": {reflect.Bool, notInteger},
+	"int":  {reflect.Int, signed64}, "int8": {reflect.Int8, signed8}, "int16": {reflect.Int16, signed16},
+	"int32": {reflect.Int32, signed32}, "rune": {reflect.Int32, signed32}, "int64": {reflect.Int64, signed64},
+	"uint": {reflect.Uint, unsigned64}, "uint8": {reflect.Uint8, unsigned8}, "byte": {reflect.Uint8, unsigned8},
+	"uint16": {reflect.Uint16, unsigned16}, "uint32": {reflect.Uint32, unsigned32}, "uint64": {reflect.Uint64, unsigned64},
+	"float32": {reflect.Float32, notInteger}, "float64": {reflect.Float64, notInteger},
+}
+
+// integerOf returns how to read a parameter. A defined type, whose name says
+// nothing, is read by its size as a signed integer: the limits that a kernel
+// has concern integer parameters only.
+func integerOf(p Param) integer {
+	if p.Kind != Scalar {
+		return notInteger
+	}
+	if b, ok := basicTypes[p.Type]; ok {
+		return b.integer
+	}
+	switch p.Size {
+	case 1:
+		return signed8
+	case 2:
+		return signed16
+	case 4:
+		return signed32
+	default:
+		return signed64
+	}
+}
+
+// read returns the integer at p. What exceeds int64 comes out negative, which no
+// limit of a parameter that is used as an index allows.
+func (k integer) read(p unsafe.Pointer) int64 {
+	switch k {
+	case signed8:
+		return int64(*(*int8)(p))
+	case signed16:
+		return int64(*(*int16)(p))
+	case signed32:
+		return int64(*(*int32)(p))
+	case signed64, unsigned64:
+		return *(*int64)(p)
+	case unsigned8:
+		return int64(*(*uint8)(p))
+	case unsigned16:
+		return int64(*(*uint16)(p))
+	case unsigned32:
+		return int64(*(*uint32)(p))
+	default:
+		return 0
+	}
+}
+
+// bufferArgument is a *Buffer[T] of any T.
+type bufferArgument interface {
+	element() reflect.Type
+	pass(l *Launch)
+}
+
+func (b *Buffer[T]) element() reflect.Type { return reflect.TypeFor[T]() }
+func (b *Buffer[T]) pass(l *Launch)        { SliceArg(l, b) }
+
+// Launch runs the kernel on the grid g with arguments whose number and types are
+// checked now rather than by the Go compiler. A number must have the parameter's
+// very type, as in float32(2); a struct or array its size. The argument for a
+// slice is a *Buffer.
+func (k *Kernel) Launch(s *Stream, g Grid, args ...any) error {
+	l, err := k.Begin(s, g)
+	if err != nil {
+		return err
+	}
+	for i, arg := range args {
+		if i < len(k.info.Params) {
+			l.pass(arg, &k.info.Params[i])
+		} else {
+			l.next++
+		}
+	}
+	return l.End()
+}
+
+// pass sets the next argument.
+func (l *Launch) pass(arg any, p *Param) {
+	b, isBuffer := arg.(bufferArgument)
+	switch {
+	case isBuffer && p.Kind == Slice && typeFits(b.element(), p):
+		b.pass(l)
+	case !isBuffer && arg != nil && p.Kind != Slice && typeFits(reflect.TypeOf(arg), p):
+		l.passValue(reflect.ValueOf(arg))
+	default:
+		if l.argument() != nil {
+			l.fail(invalid("have %T, want %s", arg, p.describe()))
+		}
+	}
+}
+
+func (l *Launch) passValue(v reflect.Value) {
+	a := l.argument()
+	if a == nil {
+		return
+	}
+	reflect.NewAt(v.Type(), a.Value).Elem().Set(v)
+	l.values[l.next-1] = l.kernel.integers[l.next-1].read(a.Value)
+}
+
+// typeFits reports whether t may stand for the value or element type of p.
+func typeFits(t reflect.Type, p *Param) bool {
+	if int(t.Size()) != p.Size || notData(t) != nil {
+		return false
+	}
+	if b, ok := basicTypes[p.Type]; ok {
+		return t.Kind() == b.kind
+	}
+	// Of other types the name may be another package's or unknown here.
+	composite := t.Kind() == reflect.Struct || t.Kind() == reflect.Array
+	return composite || !strings.ContainsAny(p.Type, "{[")
+}

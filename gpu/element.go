@@ -1,0 +1,55 @@
+package gpu
+
+import (
+	"reflect"
+	"sync"
+)
+
+// elements caches checkElement by type: nil or an error.
+var elements sync.Map // reflect.Type -> error
+
+// checkType reports why values of T cannot be in the memory of a device: they
+// hold pointers.
+func checkType[T any]() error {
+	t := reflect.TypeFor[T]()
+	if known, ok := elements.Load(t); ok {
+		err, _ := known.(error)
+		return err
+	}
+	err := checkElement(t)
+	elements.Store(t, err)
+	return err
+}
+
+func checkElement(t reflect.Type) error {
+	if t.Size() == 0 {
+		return invalid("elements of type %v have no size", t)
+	}
+	if inner := notData(t); inner != nil {
+		if inner == t {
+			return invalid("a device cannot hold elements of type %v", t)
+		}
+		return invalid("a device cannot hold elements of type %v: it contains %v", t, inner)
+	}
+	return nil
+}
+
+// notData returns the first type within t that a device cannot hold, nil if
+// there is none.
+func notData(t reflect.Type) reflect.Type {
+	switch k := t.Kind(); {
+	case k == reflect.Array:
+		return notData(t.Elem())
+	case k == reflect.Struct:
+		for i := range t.NumField() {
+			if inner := notData(t.Field(i).Type); inner != nil {
+				return inner
+			}
+		}
+		return nil
+	case reflect.Bool <= k && k <= reflect.Complex128 && k != reflect.Uintptr:
+		return nil
+	default:
+		return t
+	}
+}

@@ -1,0 +1,97 @@
+package gpu
+
+import (
+	"errors"
+	"fmt"
+
+	"quern.dev/internal/driver"
+)
+
+// Errors that are matched with errors.Is.
+var (
+	// ErrNoDevice is why [Open] fails; the message gives the reason.
+	ErrNoDevice = driver.ErrNoDevice
+
+	// ErrOutOfMemory means that a device has not enough free memory.
+	ErrOutOfMemory = driver.ErrOutOfMemory
+
+	// ErrClosed means that a device, stream, event or buffer was closed.
+	ErrClosed = errors.New("closed")
+
+	// ErrInvalid means that an argument is not acceptable: a nil buffer, one of
+	// another device, a range outside a buffer, an empty or oversized grid, a
+	// block that the kernel or the device does not allow, a wrong type or
+	// number of arguments.
+	ErrInvalid = errors.New("invalid argument")
+)
+
+// Error is an error that a device's driver returned. Some match a sentinel
+// error, such as [ErrOutOfMemory].
+//
+// An error of CUDA that says that a kernel accessed memory that it must not
+// (possible in kernels marked unchecked only) leaves the process without a
+// usable CUDA context: every later call on that GPU returns it.
+type Error struct {
+	Op   string // the driver's function, such as "cuMemAlloc"
+	Code int    // the driver's code, 0 if it has none
+	Name string // of the code, such as "CUDA_ERROR_OUT_OF_MEMORY"
+	Text string // what the driver says about it
+	Err  error  // the sentinel error that it matches, or nil
+}
+
+func (e *Error) Error() string {
+	if e.Code == 0 {
+		return fmt.Sprintf("%s: %s: %s", e.Op, e.Name, e.Text)
+	}
+	return fmt.Sprintf("%s: %s (%d): %s", e.Op, e.Name, e.Code, e.Text)
+}
+
+// Unwrap returns the sentinel error that e matches.
+func (e *Error) Unwrap() error { return e.Err }
+
+// LeakError is what closing a device returns if buffers were not closed before.
+// Their memory has been freed all the same.
+type LeakError struct {
+	Device  string // ID
+	Buffers int
+	Bytes   int64
+}
+
+func (e *LeakError) Error() string {
+	noun := "buffers were"
+	if e.Buffers == 1 {
+		noun = "buffer was"
+	}
+	return fmt.Sprintf("gpu: device %s: %d %s not closed (%d bytes)", e.Device, e.Buffers, noun, e.Bytes)
+}
+
+// failure is an error with a sentinel that errors.Is finds and the message does
+// not repeat.
+type failure struct {
+	text string
+	is   error
+}
+
+func (f *failure) Error() string { return f.text }
+func (f *failure) Unwrap() error { return f.is }
+
+// invalid returns an error that matches ErrInvalid.
+func invalid(format string, args ...any) error {
+	return &failure{fmt.Sprintf(format, args...), ErrInvalid}
+}
+
+// closedError returns an error that matches ErrClosed: "buffer is closed".
+func closedError(what string) error {
+	return &failure{what + " is closed", ErrClosed}
+}
+
+// driverError makes a driver's error the public one, and says what failed.
+func driverError(doing string, err error) error {
+	if err == nil {
+		return nil
+	}
+	if e, ok := err.(*driver.Error); ok {
+		err = (*Error)(e)
+	}
+	return fmt.Errorf("gpu: %s: %w", doing, err)
+}

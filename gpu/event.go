@@ -1,0 +1,129 @@
+package gpu
+
+import (
+	"context"
+	"errors"
+	"sync/atomic"
+	"time"
+
+	"quern.dev/internal/driver"
+)
+
+// Event is a point in the work of a stream, to wait for and to measure time
+// with. It is safe for concurrent use.
+type Event struct {
+	dev    *Device
+	drv    driver.Event
+	lease  lease
+	stream atomic.Pointer[Stream] // that recorded it last
+}
+
+// NewEvent makes an event, which is to be closed.
+func (d *Device) NewEvent() (*Event, error) {
+	if !d.lease.acquire() {
+		return nil, d.closedErr("new event")
+	}
+	drv, err := d.drv.NewEvent()
+	if err != nil {
+		return nil, errors.Join(driverError("new event", err), d.release())
+	}
+	e := &Event{dev: d, drv: drv}
+	d.mu.Lock()
+	if d.events != nil {
+		d.events[e] = struct{}{}
+	}
+	d.mu.Unlock()
+	if d.lease.closed() {
+		return nil, errors.Join(d.closedErr("new event"), e.Close())
+	}
+	return e, nil
+}
+
+// Synchronize waits until e was reached, and returns the fault of a kernel of
+// its stream as [*KernelError]. Cancelling ctx ends the wait, not the work. It
+// returns at once if e was never recorded.
+func (e *Event) Synchronize(ctx context.Context) error {
+	if err := e.acquire(nil); err != nil {
+		return driverError("synchronize event", err)
+	}
+	defer e.release()
+	if err := e.drv.Synchronize(ctx); err != nil {
+		return driverError("synchronize event", err)
+	}
+	s := e.stream.Load()
+	if s == nil || s.acquire() != nil {
+		return nil
+	}
+	defer s.release()
+	return s.fault()
+}
+
+// Done reports whether e was reached. It does not wait.
+func (e *Event) Done() (bool, error) {
+	if err := e.acquire(nil); err != nil {
+		return false, driverError("query event", err)
+	}
+	defer e.release()
+	done, err := e.drv.Done()
+	return done, driverError("query event", err)
+}
+
+// Elapsed returns the time on the device from start to end, both of which were
+// recorded and have been reached.
+func Elapsed(start, end *Event) (time.Duration, error) {
+	if err := start.acquire(nil); err != nil {
+		return 0, driverError("elapsed time: start", err)
+	}
+	defer start.release()
+	if err := end.acquire(start.dev); err != nil {
+		return 0, driverError("elapsed time: end", err)
+	}
+	defer end.release()
+	if start.stream.Load() == nil || end.stream.Load() == nil {
+		return 0, driverError("elapsed time", invalid("event was never recorded"))
+	}
+	t, err := end.drv.Since(start.drv)
+	return t, driverError("elapsed time", err)
+}
+
+// Close releases the event. Closing again does nothing.
+func (e *Event) Close() error {
+	if e == nil {
+		return nil
+	}
+	first, destroy := e.lease.close()
+	if first {
+		e.dev.mu.Lock()
+		delete(e.dev.events, e)
+		e.dev.mu.Unlock()
+	}
+	if destroy {
+		return e.destroy()
+	}
+	return nil
+}
+
+func (e *Event) destroy() error {
+	return errors.Join(driverError("close event", e.drv.Close()), e.dev.release())
+}
+
+// acquire begins a use of the event, which release ends. If dev is not nil, the
+// event must be of that device.
+func (e *Event) acquire(dev *Device) error {
+	switch {
+	case e == nil:
+		return invalid("event is nil")
+	case dev != nil && e.dev != dev:
+		return invalid("event is of another device (%s, not %s)", e.dev.id, dev.id)
+	case !e.lease.acquire():
+		return closedError("event")
+	default:
+		return nil
+	}
+}
+
+func (e *Event) release() {
+	if e.lease.release() {
+		e.destroy() // its error has nobody left to go to: Close has returned
+	}
+}

@@ -1,0 +1,161 @@
+package gpu
+
+import (
+	"fmt"
+	"path/filepath"
+	"strings"
+
+	"quern.dev/internal/driver"
+	"quern.dev/kernel"
+)
+
+// FaultKind classifies what stops a kernel.
+type FaultKind uint8
+
+// Kinds of faults that kernels find on every device, in their own checks.
+const (
+	OutOfRange   = FaultKind(driver.KindRange)  // an index or slice bound
+	DivideByZero = FaultKind(driver.KindDivide) // of integers
+	BadShift     = FaultKind(driver.KindShift)  // a negative shift count
+	Panic        = FaultKind(driver.KindPanic)  // a call of panic
+	NilPointer   = FaultKind(driver.KindNil)
+)
+
+// Kinds of faults that the simulator finds.
+const (
+	BadAddress    = FaultKind(driver.KindMemory)        // outside every allocation or variable
+	Misaligned    = FaultKind(driver.KindMisaligned)    // address not a multiple of the access size
+	UseAfterFree  = FaultKind(driver.KindFreed)         // of a closed buffer
+	DataRace      = FaultKind(driver.KindRace)          // two threads, one writing, no barrier or atomic
+	Divergence    = FaultKind(driver.KindBarrier)       // threads of a block at different barriers
+	Uninitialized = FaultKind(driver.KindUninitialized) // a read of memory that was never written
+	StepBudget    = FaultKind(driver.KindBudget)        // see SimOptions.Steps
+	Trap          = FaultKind(driver.KindTrap)
+)
+
+var faultNames = [...]string{
+	OutOfRange: "out of range", DivideByZero: "divide by zero", BadShift: "bad shift",
+	Panic: "panic", NilPointer: "nil pointer", BadAddress: "bad address",
+	Misaligned: "misaligned", UseAfterFree: "use after free", DataRace: "data race",
+	Divergence: "divergence", Uninitialized: "uninitialized", StepBudget: "step budget",
+	Trap: "trap",
+}
+
+func (k FaultKind) String() string {
+	if int(k) < len(faultNames) && faultNames[k] != "" {
+		return faultNames[k]
+	}
+	return "unknown fault"
+}
+
+// KernelError is what stopped a kernel: the first fault of a thread. It is
+// returned once, by the next wait on the stream that ran the kernel. The device
+// stays usable, and memory that the other threads wrote stays written.
+type KernelError struct {
+	Kernel        string
+	Kind          FaultKind
+	File          string // of the Go source
+	Line          int
+	Block, Thread Dim3
+	// Index and Length are the index or slice bound that was out of range and
+	// what it was checked against: a length, or for slice bounds a capacity.
+	Index, Length int64
+	Reason        string // "index 8 out of range [0,5)"
+}
+
+// Error returns, for example,
+//
+//	saxpy.go:16: kernel saxpy: index 8 out of range [0,5) in block (0,0,0) thread (8,0,0)
+func (e *KernelError) Error() string {
+	var b strings.Builder
+	if e.File != "" {
+		fmt.Fprintf(&b, "%s:%d: ", e.File, e.Line)
+	}
+	fmt.Fprintf(&b, "kernel %s: %s in block %s thread %s", e.Kernel, e.Reason, place(e.Block), place(e.Thread))
+	return b.String()
+}
+
+func place(d Dim3) string { return fmt.Sprintf("(%d,%d,%d)", d.X, d.Y, d.Z) }
+
+// kernelError translates a fault of a kernel that was launched on d.
+func (d *Device) kernelError(f *driver.Fault) *KernelError {
+	e := &KernelError{
+		Kernel: "unknown",
+		Kind:   FaultKind(f.Kind),
+		File:   f.File,
+		Line:   f.Line,
+		Block:  f.Block,
+		Thread: f.Thread,
+		Index:  f.Index,
+		Length: f.Length,
+		Reason: f.Reason,
+	}
+	r, wide := d.residentByID(f.ID)
+	if r == nil {
+		return e
+	}
+	info := &r.kernel.info
+	e.Kernel = info.Name
+	if f.Site < 0 {
+		e.File = info.sourceFile(f.File)
+		e.explain(f.HasIndex, f.Reason)
+		return e
+	}
+	sites := info.Sites
+	if wide {
+		sites = info.WideSites
+	}
+	if f.Site >= len(sites) {
+		e.Reason = fmt.Sprintf("failed check number %d", f.Site)
+		return e
+	}
+	s := &sites[f.Site]
+	e.Kind, e.File, e.Line = s.Kind.fault(), s.File, s.Line
+	switch s.Kind {
+	case SliceSite:
+		e.explain(true, "slice bounds out of range")
+	case PanicSite:
+		e.explain(false, s.Text)
+	default:
+		e.explain(true, "")
+	}
+	return e
+}
+
+// explain sets Reason from the kind, in the same words for every device. For
+// other kinds than those of a kernel's own checks, reason is kept.
+func (e *KernelError) explain(hasIndex bool, reason string) {
+	switch {
+	case e.Kind == OutOfRange && !hasIndex:
+		e.Reason = reason
+	case e.Kind == OutOfRange && strings.HasPrefix(reason, "slice"):
+		e.Reason = fmt.Sprintf("slice bound %d out of range [0,%d]", e.Index, e.Length)
+	case e.Kind == OutOfRange && e.Index < 0 && e.Length == 0:
+		e.Reason = fmt.Sprintf("index %d out of range", e.Index) // Go does not tell the length
+	case e.Kind == OutOfRange:
+		e.Reason = fmt.Sprintf("index %d out of range [0,%d)", e.Index, e.Length)
+	case e.Kind == DivideByZero:
+		e.Reason = "integer divide by zero"
+	case e.Kind == BadShift:
+		e.Reason = "negative shift amount"
+	case e.Kind == NilPointer:
+		e.Reason = "nil pointer dereference"
+	case e.Kind == Panic:
+		e.Reason = "panic: " + reason
+	}
+}
+
+// sourceFile returns the name under which the kernel's checks know a source
+// file, of which the run-time system of Go knows the full path.
+func (k *KernelInfo) sourceFile(path string) string {
+	path = filepath.ToSlash(path)
+	for i := range k.Sites {
+		if name := k.Sites[i].File; path == name || strings.HasSuffix(path, "/"+name) {
+			return name
+		}
+	}
+	return path[strings.LastIndexByte(path, '/')+1:]
+}
+
+// Dim3 is an extent, in threads or blocks, or a place within one.
+type Dim3 = kernel.Dim3

@@ -1,0 +1,169 @@
+package gpu
+
+import (
+	"fmt"
+	"math"
+
+	"quern.dev/internal/driver"
+)
+
+// Grid says how many threads a launch runs. [Linear], [Plane] and [Volume]
+// state the number of threads and leave the block size to the kernel; [Blocks]
+// states both. The zero value is an empty grid, which is an error to launch.
+type Grid struct {
+	threads Dim3 // at least; if rank > 0
+	rank    int8 // dimensions that blocks may extend in, 0 if made by Blocks
+
+	blocks, block Dim3 // if rank is 0
+	shared        int  // dynamic shared memory in bytes
+}
+
+// Linear is a grid of at least n threads along X.
+func Linear(n int) Grid {
+	return Grid{threads: Dim3{X: n, Y: 1, Z: 1}, rank: 1}
+}
+
+// Plane is a grid of at least w x h threads.
+func Plane(w, h int) Grid {
+	return Grid{threads: Dim3{X: w, Y: h, Z: 1}, rank: 2}
+}
+
+// Volume is a grid of at least w x h x d threads.
+func Volume(w, h, d int) Grid {
+	return Grid{threads: Dim3{X: w, Y: h, Z: d}, rank: 3}
+}
+
+// Blocks is a grid of the given number of blocks, each of the given number of
+// threads. A Y or Z of zero counts as one.
+func Blocks(grid, block Dim3) Grid {
+	return Grid{blocks: filled(grid), block: filled(block)}
+}
+
+// Shared returns g with the given number of bytes of dynamic shared memory for
+// each block.
+func (g Grid) Shared(bytes int) Grid {
+	g.shared = bytes
+	return g
+}
+
+// String returns g in the form "Plane(640, 480)".
+func (g Grid) String() string {
+	switch t := g.threads; g.rank {
+	case 1:
+		return fmt.Sprintf("Linear(%d)", t.X)
+	case 2:
+		return fmt.Sprintf("Plane(%d, %d)", t.X, t.Y)
+	case 3:
+		return fmt.Sprintf("Volume(%d, %d, %d)", t.X, t.Y, t.Z)
+	default:
+		return fmt.Sprintf("Blocks(%v, %v)", g.blocks, g.block)
+	}
+}
+
+func filled(d Dim3) Dim3 {
+	if d.Y == 0 {
+		d.Y = 1
+	}
+	if d.Z == 0 {
+		d.Z = 1
+	}
+	return d
+}
+
+// defaultThreads is the size of a block that neither the kernel nor the caller
+// states. It is the same on every device, unless the kernel's registers do not
+// allow it or leave a GPU emptier than it needs to be, so that kernels whose
+// result depends on the block size mostly agree between devices.
+const defaultThreads = 256
+
+// blockSizes are the blocks that a kernel gets on grids of one to three
+// dimensions.
+type blockSizes [3]Dim3
+
+// chooseBlocks picks the block sizes for a kernel that declares the given block,
+// zero if it declares none.
+func chooseBlocks(declared Dim3, p driver.Properties) blockSizes {
+	if declared.X > 0 {
+		b := filled(declared)
+		return blockSizes{b, b, b}
+	}
+	n := defaultThreads
+	if p.Preferred > 0 {
+		n = p.Preferred
+	}
+	for n > p.MaxThreads && n > 1 {
+		n /= 2
+	}
+	x2 := min(n, 32) // a warp, so that neighbours in X are neighbours in memory
+	y2 := max(1, n/x2)
+	z3 := min(2, y2)
+	return blockSizes{
+		{X: n, Y: 1, Z: 1},
+		{X: x2, Y: y2, Z: 1},
+		{X: x2, Y: y2 / z3, Z: z3},
+	}
+}
+
+// resolve returns the blocks of the grid and the threads of a block.
+func (g Grid) resolve(sizes *blockSizes) (blocks, block Dim3, err error) {
+	if g.rank == 0 {
+		if empty(g.blocks) || empty(g.block) {
+			return blocks, block, invalid("grid %v is empty", g)
+		}
+		return g.blocks, g.block, nil
+	}
+	t := g.threads
+	if empty(t) {
+		return blocks, block, invalid("grid %v is empty", g)
+	}
+	block = sizes[g.rank-1]
+	if g.rank < 3 && block.Z > 1 || g.rank < 2 && block.Y > 1 {
+		return blocks, block, invalid("grid %v has fewer dimensions than the kernel's block of %v", g, block)
+	}
+	return Dim3{X: divideUp(t.X, block.X), Y: divideUp(t.Y, block.Y), Z: divideUp(t.Z, block.Z)}, block, nil
+}
+
+func empty(d Dim3) bool { return d.X <= 0 || d.Y <= 0 || d.Z <= 0 }
+
+func divideUp(n, by int) int {
+	q := n / by
+	if n%by != 0 {
+		q++
+	}
+	return q
+}
+
+// within reports whether no dimension of d exceeds that of most.
+func within(d, most Dim3) bool { return d.X <= most.X && d.Y <= most.Y && d.Z <= most.Z }
+
+// threadCount returns the number of threads of a block, at most MaxInt32.
+func threadCount(d Dim3) int {
+	n := 1
+	for _, side := range [...]int{d.X, d.Y, d.Z} {
+		if side > math.MaxInt32/n {
+			return math.MaxInt32
+		}
+		n *= side
+	}
+	return n
+}
+
+// checkSize reports why a device cannot run the grid.
+func checkSize(g Grid, blocks, block Dim3, staticShared int, p *driver.Properties, a *driver.Attributes) error {
+	switch n := threadCount(block); {
+	case !within(blocks, a.Grid):
+		return invalid("grid %v is too large: %v blocks, at most %v", g, blocks, a.Grid)
+	case n > a.ThreadsPerBlock:
+		return invalid("block %v has %d threads, the device allows %d", block, n, a.ThreadsPerBlock)
+	case !within(block, a.Block):
+		return invalid("block %v is too large, the device allows %v", block, a.Block)
+	case n > p.MaxThreads:
+		return invalid("block %v has %d threads, the kernel's %d registers a thread allow %d", block, n, p.Registers, p.MaxThreads)
+	case g.shared < 0:
+		return invalid("%d bytes of shared memory", g.shared)
+	case g.shared > a.SharedPerBlock-staticShared:
+		return invalid("%d bytes of shared memory, %d of them dynamic, the device allows %d", staticShared+g.shared, g.shared, a.SharedPerBlock)
+	default:
+		return nil
+	}
+}

@@ -1,0 +1,287 @@
+package gpu
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"sync/atomic"
+
+	"quern.dev/internal/driver"
+	"quern.dev/internal/limits"
+	"quern.dev/kernel/host"
+)
+
+// KernelInfo is what quern gen knows about a kernel. Programs do not write it
+// themselves.
+type KernelInfo struct {
+	Name    string
+	Package string // import path
+	Pos     string // "saxpy.go:14"
+	Params  []Param
+
+	// PTX is the text of the kernel's modules, each behind a line
+	//
+	//	//quern:module <kernel> narrow|wide
+	//
+	// with those of other kernels between them. A text without such lines is
+	// one module, which is used for all sizes.
+	PTX string
+
+	// Limits are the conditions on the arguments under which the narrow module
+	// is exact; see package internal/limits for the encoding. A launch that does
+	// not meet them uses the wide module.
+	Limits []int64
+
+	Sites     []Site // of the narrow module
+	WideSites []Site // of the wide module
+
+	Block  Dim3 // that the kernel must be launched with, zero if any will do
+	Shared int  // static shared memory of a block in bytes
+
+	// Host is the kernel compiled to Go. Without it the CPU interprets the PTX.
+	Host host.Func
+}
+
+// Param is a parameter of a kernel.
+type Param struct {
+	Name string
+	Kind ParamKind
+	Type string // Go type of the value or of the elements
+	Size int    // of the value or of an element, bytes
+}
+
+// ParamKind is the form of a parameter.
+type ParamKind uint8
+
+// Forms of parameters.
+const (
+	Scalar ParamKind = iota // a number or bool
+	Slice                   // a slice; the argument is a Buffer
+	Struct                  // a struct or array
+)
+
+// Site is a check in a kernel that can fail.
+type Site struct {
+	Kind      SiteKind
+	File      string
+	Line, Col int
+	Text      string // the reason of a panic
+}
+
+// SiteKind is the kind of a check.
+type SiteKind uint8
+
+// Kinds of checks.
+const (
+	IndexSite  SiteKind = iota // an index
+	SliceSite                  // a bound of a slice expression
+	DivideSite                 // a divisor
+	ShiftSite                  // a shift count
+	PanicSite                  // a call of panic
+	NilSite                    // a pointer
+)
+
+func (k SiteKind) fault() FaultKind {
+	switch k {
+	case IndexSite, SliceSite:
+		return OutOfRange
+	case DivideSite:
+		return DivideByZero
+	case ShiftSite:
+		return BadShift
+	case NilSite:
+		return NilPointer
+	default:
+		return Panic
+	}
+}
+
+// Kernel is a kernel that can be launched on any device. It is safe for
+// concurrent use.
+type Kernel struct {
+	info     KernelInfo
+	params   []driver.Param
+	integers []integer // how limits read each parameter
+	limits   limits.Program
+	launches sync.Pool // of *Launch
+	err      error     // why it cannot be launched
+}
+
+// NewKernel makes a kernel of what quern gen has written. If that is damaged,
+// every launch returns an error that says so.
+func NewKernel(info KernelInfo) *Kernel {
+	k := &Kernel{info: info, limits: limits.Program(info.Limits)}
+	for _, p := range info.Params {
+		if p.Size <= 0 {
+			k.err = invalid("parameter %s has a size of %d bytes", p.Name, p.Size)
+		}
+		k.params = append(k.params, driver.Param{Slice: p.Kind == Slice, Size: p.Size})
+		k.integers = append(k.integers, integerOf(p))
+	}
+	if err := k.limits.Validate(len(info.Params)); err != nil && k.err == nil {
+		k.err = fmt.Errorf("limits: %w", err)
+	}
+	k.launches.New = func() any { return newLaunch(k) }
+	return k
+}
+
+// Name returns the name of the kernel's function.
+func (k *Kernel) Name() string { return k.info.Name }
+
+// Params returns the kernel's parameters but the first, the thread.
+func (k *Kernel) Params() []Param { return append([]Param(nil), k.info.Params...) }
+
+// String returns the kernel's name with its package: "quern.dev/examples/saxpy.saxpy".
+func (k *Kernel) String() string {
+	if k.info.Package == "" {
+		return k.info.Name
+	}
+	return k.info.Package + "." + k.info.Name
+}
+
+// Prepare loads the kernel on d, which its first launch does otherwise.
+func (k *Kernel) Prepare(d *Device) error {
+	if k == nil {
+		return driverError("prepare", invalid("kernel is nil"))
+	}
+	if d == nil {
+		return driverError("prepare "+k.info.Name, invalid("device is nil"))
+	}
+	r, err := d.resident(k)
+	if err != nil {
+		return driverError("prepare "+k.info.Name, err)
+	}
+	if _, err := r.variant(false); err != nil {
+		return driverError("prepare "+k.info.Name, err)
+	}
+	return nil
+}
+
+// module returns the PTX of the narrow or the wide module. A kernel whose narrow
+// module is always exact has no other.
+func (k *KernelInfo) module(wide bool) (string, error) {
+	const mark = "//quern:module "
+	if !strings.Contains(k.PTX, mark) {
+		return k.PTX, nil
+	}
+	names := []string{"narrow"}
+	if wide {
+		names = []string{"wide", "narrow"}
+	}
+	for _, name := range names {
+		line := mark + k.Name + " " + name + "\n"
+		if _, text, ok := strings.Cut("\n"+k.PTX, "\n"+line); ok {
+			text, _, _ = strings.Cut(text, "\n"+mark)
+			return text, nil
+		}
+	}
+	return "", fmt.Errorf("no PTX for kernel %s", k.Name)
+}
+
+// resident is a kernel on a device. It holds the device's lease.
+type resident struct {
+	dev    *Device
+	kernel *Kernel
+	id     uint32 // index in Device.loaded
+
+	mu       sync.Mutex // while loading
+	variants [2]atomic.Pointer[variant]
+	closed   bool
+}
+
+// variant is a loaded module.
+type variant struct {
+	function driver.Function
+	props    driver.Properties
+	sizes    blockSizes
+}
+
+// frameID is what fault records call the kernel: its number and the variant.
+func (r *resident) frameID(wide bool) uint32 {
+	if wide {
+		return r.id<<1 | 1
+	}
+	return r.id << 1
+}
+
+// residentByID returns the kernel with a frame's ID, nil if there is none.
+func (d *Device) residentByID(id uint32) (r *resident, wide bool) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if i := int(id >> 1); i < len(d.loaded) {
+		return d.loaded[i], id&1 != 0
+	}
+	return nil, false
+}
+
+// resident returns the place of kernel k on the device.
+func (d *Device) resident(k *Kernel) (*resident, error) {
+	if r, ok := d.kernels.Load(k); ok {
+		return r.(*resident), nil
+	}
+	if !d.lease.acquire() {
+		return nil, closedError("device " + d.id)
+	}
+	d.mu.Lock()
+	r := &resident{dev: d, kernel: k, id: uint32(len(d.loaded))}
+	if other, ok := d.kernels.LoadOrStore(k, r); ok {
+		d.mu.Unlock()
+		return other.(*resident), d.release()
+	}
+	d.loaded = append(d.loaded, r)
+	d.mu.Unlock()
+	if d.lease.closed() {
+		return nil, errors.Join(closedError("device "+d.id), r.close())
+	}
+	return r, nil
+}
+
+// variant returns the loaded module, and loads it first if need be.
+func (r *resident) variant(wide bool) (*variant, error) {
+	slot := &r.variants[0]
+	if wide {
+		slot = &r.variants[1]
+	}
+	if v := slot.Load(); v != nil {
+		return v, nil
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if v := slot.Load(); v != nil {
+		return v, nil
+	}
+	if r.closed {
+		return nil, closedError("device " + r.dev.id)
+	}
+	info := &r.kernel.info
+	text, err := info.module(wide)
+	if err != nil {
+		return nil, err
+	}
+	f, err := r.dev.drv.Load(&driver.Kernel{Name: info.Name, PTX: text, Host: info.Host})
+	if err != nil {
+		return nil, err
+	}
+	v := &variant{function: f, props: f.Properties()}
+	v.sizes = chooseBlocks(info.Block, v.props)
+	slot.Store(v)
+	return v, nil
+}
+
+// close unloads the modules.
+func (r *resident) close() error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.closed {
+		return nil
+	}
+	r.closed = true
+	var errs []error
+	for i := range r.variants {
+		if v := r.variants[i].Swap(nil); v != nil {
+			errs = append(errs, driverError("unload "+r.kernel.info.Name, v.function.Close()))
+		}
+	}
+	return errors.Join(append(errs, r.dev.release())...)
+}

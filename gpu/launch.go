@@ -1,0 +1,204 @@
+package gpu
+
+import (
+	"fmt"
+	"unsafe"
+
+	"quern.dev/internal/driver"
+)
+
+// Launch is a launch that is being put together. The launchers that quern gen
+// writes use it: [Kernel.Begin], then [Arg] or [SliceArg] for each parameter in
+// order, then [Launch.End], after which it must not be touched. The first error
+// sticks, and End returns it. It is used by one goroutine.
+type Launch struct {
+	kernel *Kernel
+	stream *Stream
+	grid   Grid
+	err    error
+
+	frame   *driver.Frame
+	next    int       // parameter that the next argument is for
+	buffers []*memory // by parameter; nil for values
+	values  []int64   // by parameter: the integer or the length, for the limits
+	dims    [6]int64  // grid and block, for the limits
+}
+
+func newLaunch(k *Kernel) *Launch {
+	return &Launch{
+		kernel:  k,
+		frame:   driver.NewFrame(k.params),
+		buffers: make([]*memory, len(k.params)),
+		values:  make([]int64, len(k.params)),
+	}
+}
+
+// Begin begins a launch of k on the grid g.
+func (k *Kernel) Begin(s *Stream, g Grid) (*Launch, error) {
+	switch {
+	case k == nil:
+		return nil, driverError("launch", invalid("kernel is nil"))
+	case s == nil:
+		return nil, k.launchError(invalid("stream is nil"))
+	case k.err != nil:
+		return nil, k.launchError(k.err)
+	}
+	l := k.launches.Get().(*Launch)
+	l.stream, l.grid, l.err, l.next = s, g, nil, 0
+	return l, nil
+}
+
+// launchError says which kernel could not be launched.
+func (k *Kernel) launchError(err error) error {
+	return driverError("launch "+k.info.Name, err)
+}
+
+// argument returns the storage of the next argument, nil if there is none or the
+// launch has failed.
+func (l *Launch) argument() *driver.Arg {
+	i := l.next
+	l.next++
+	if l.err != nil || i >= len(l.frame.Args) {
+		return nil
+	}
+	return &l.frame.Args[i]
+}
+
+// fail keeps the first error, which is that of the argument last taken.
+func (l *Launch) fail(err error) {
+	if l.err == nil {
+		l.err = fmt.Errorf("argument %s: %w", l.kernel.info.Params[l.next-1].Name, err)
+	}
+}
+
+// Arg sets the next argument, a number, bool, struct or array.
+func Arg[T any](l *Launch, v T) {
+	a := l.argument()
+	if a == nil {
+		return
+	}
+	if a.Value == nil || a.Size != int(unsafe.Sizeof(v)) {
+		l.fail(invalid("have %T, want %s", v, l.kernel.info.Params[l.next-1].describe()))
+		return
+	}
+	*(*T)(a.Value) = v
+	if len(l.kernel.limits) > 0 {
+		l.values[l.next-1] = l.kernel.integers[l.next-1].read(a.Value)
+	}
+}
+
+// SliceArg sets the next argument, a slice.
+func SliceArg[T any](l *Launch, b *Buffer[T]) {
+	a := l.argument()
+	if a == nil {
+		return
+	}
+	var zero T
+	p := &l.kernel.info.Params[l.next-1]
+	if a.Value != nil || p.Size != int(unsafe.Sizeof(zero)) {
+		l.fail(invalid("have %T, want %s", b, p.describe()))
+		return
+	}
+	if err := b.check(l.stream.dev); err != nil {
+		l.fail(err)
+		return
+	}
+	m := b.at()
+	a.Addr, a.Data, a.Length = m.Addr, m.Host, int64(b.length)
+	l.values[l.next-1] = a.Length
+	l.buffers[l.next-1] = b.mem
+}
+
+// describe returns the Go type of the argument for p.
+func (p *Param) describe() string {
+	if p.Kind == Slice {
+		return "*gpu.Buffer[" + p.Type + "]"
+	}
+	return p.Type
+}
+
+// End checks the launch and hands it to the device. It returns when the launch
+// is queued, on the CPU and the simulator when it is done. A fault of the kernel
+// is not returned here but by the next wait on the stream.
+func (l *Launch) End() error {
+	k := l.kernel
+	err := l.submit()
+	clear(l.buffers)
+	l.frame.Release()
+	l.stream = nil
+	k.launches.Put(l)
+	if err != nil {
+		return k.launchError(err)
+	}
+	return nil
+}
+
+func (l *Launch) submit() error {
+	if l.err != nil {
+		return l.err
+	}
+	if want := len(l.frame.Args); l.next != want {
+		return invalid("%d arguments, want %d", l.next, want)
+	}
+	if err := l.stream.acquire(); err != nil {
+		return err
+	}
+	defer l.stream.release()
+	held := 0
+	defer func() {
+		for _, m := range l.buffers[:held] {
+			if m != nil {
+				m.release()
+			}
+		}
+	}()
+	for i, m := range l.buffers {
+		if m != nil && !m.lease.acquire() {
+			return fmt.Errorf("argument %s: %w", l.kernel.info.Params[i].Name, closedError("buffer"))
+		}
+		held++
+	}
+	v, err := l.place()
+	if err != nil {
+		return err
+	}
+	return l.stream.drv.Launch(v.function, l.frame)
+}
+
+// place chooses the block size and the module, and checks the sizes.
+func (l *Launch) place() (*variant, error) {
+	k, dev := l.kernel, l.stream.dev
+	r, err := dev.resident(k)
+	if err != nil {
+		return nil, err
+	}
+	v, err := r.variant(false)
+	if err != nil {
+		return nil, err
+	}
+	f := l.frame
+	if f.Grid, f.Block, err = l.grid.resolve(&v.sizes); err != nil {
+		return nil, err
+	}
+	wide := false
+	if len(k.limits) > 0 {
+		l.dims = [...]int64{
+			int64(f.Grid.X), int64(f.Grid.Y), int64(f.Grid.Z),
+			int64(f.Block.X), int64(f.Block.Y), int64(f.Block.Z),
+		}
+		wide = !k.limits.Hold(l.values, &l.dims)
+	}
+	if wide {
+		if v, err = r.variant(true); err != nil {
+			return nil, err
+		}
+		if f.Grid, f.Block, err = l.grid.resolve(&v.sizes); err != nil {
+			return nil, err
+		}
+	}
+	f.Shared, f.ID = l.grid.shared, r.frameID(wide)
+	if want := k.info.Block; want.X > 0 && f.Block != filled(want) {
+		return nil, invalid("block %v, but the kernel is declared with block %v", f.Block, filled(want))
+	}
+	return v, checkSize(l.grid, f.Grid, f.Block, k.info.Shared, &v.props, &dev.drv.Info().Attributes)
+}

@@ -1,0 +1,156 @@
+package gpu
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"quern.dev/internal/driver"
+)
+
+// Stream is a queue of work for a device, done in the order in which it was
+// asked for. Work on different streams may overlap. It is safe for concurrent
+// use.
+//
+// On a GPU the functions that add work return at once. On the CPU and the
+// simulator they do the work before they return. Programs that wait before they
+// look at results run alike on all.
+//
+// A kernel that fails is reported by the next wait on its stream, once: by
+// [Stream.Synchronize], [Device.Synchronize], [Download], [Event.Synchronize] of
+// an event of the stream, or Close.
+type Stream struct {
+	dev   *Device
+	drv   driver.Stream
+	lease lease
+}
+
+// NewStream makes a stream, which is to be closed.
+func (d *Device) NewStream(ctx context.Context) (*Stream, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, driverError("new stream", err)
+	}
+	return d.newStream()
+}
+
+func (d *Device) newStream() (*Stream, error) {
+	if !d.lease.acquire() {
+		return nil, d.closedErr("new stream")
+	}
+	drv, err := d.drv.NewStream()
+	if err != nil {
+		return nil, errors.Join(driverError("new stream", err), d.release())
+	}
+	s := &Stream{dev: d, drv: drv}
+	d.mu.Lock()
+	d.streams = append(d.streams, s)
+	d.mu.Unlock()
+	if d.lease.closed() {
+		return nil, errors.Join(d.closedErr("new stream"), s.Close())
+	}
+	return s, nil
+}
+
+// Device returns the device of the stream.
+func (s *Stream) Device() *Device { return s.dev }
+
+// Synchronize waits until all work that was asked for is done, and returns the
+// fault of a kernel as [*KernelError]. Cancelling ctx ends the wait, not the
+// work.
+func (s *Stream) Synchronize(ctx context.Context) error {
+	if err := s.acquire(); err != nil {
+		return driverError("synchronize", err)
+	}
+	defer s.release()
+	if err := s.drv.Synchronize(ctx); err != nil {
+		return driverError("synchronize", err)
+	}
+	return s.fault()
+}
+
+// Record makes e reached when the work that was asked for so far is done.
+func (s *Stream) Record(e *Event) error {
+	if err := s.acquire(); err != nil {
+		return driverError("record event", err)
+	}
+	defer s.release()
+	if err := e.acquire(s.dev); err != nil {
+		return driverError("record event", err)
+	}
+	defer e.release()
+	if err := s.drv.Record(e.drv); err != nil {
+		return driverError("record event", err)
+	}
+	e.stream.Store(s)
+	return nil
+}
+
+// Wait makes work that is asked for later begin after e was reached. It does
+// not itself wait. An event that was never recorded counts as reached.
+func (s *Stream) Wait(e *Event) error {
+	if err := s.acquire(); err != nil {
+		return driverError("wait for event", err)
+	}
+	defer s.release()
+	if err := e.acquire(s.dev); err != nil {
+		return driverError("wait for event", err)
+	}
+	defer e.release()
+	return driverError("wait for event", s.drv.Wait(e.drv))
+}
+
+// Close waits for the work, returns the fault of a kernel that no wait has
+// returned, and releases the stream. Closing again does nothing.
+func (s *Stream) Close() error {
+	if s == nil {
+		return nil
+	}
+	first, destroy := s.lease.close()
+	if first {
+		s.dev.mu.Lock()
+		s.dev.streams = slices.DeleteFunc(s.dev.streams, func(o *Stream) bool { return o == s })
+		s.dev.mu.Unlock()
+	}
+	if destroy {
+		return s.destroy()
+	}
+	return nil
+}
+
+func (s *Stream) destroy() error {
+	return errors.Join(
+		driverError("close stream", s.drv.Synchronize(context.Background())),
+		s.fault(),
+		driverError("close stream", s.drv.Close()),
+		s.dev.release(),
+	)
+}
+
+// acquire begins a use of the stream, which release ends.
+func (s *Stream) acquire() error {
+	switch {
+	case s == nil:
+		return invalid("stream is nil")
+	case s.lease.acquire():
+		return nil
+	case s.dev.lease.closed():
+		return closedError("device " + s.dev.id)
+	default:
+		return closedError("stream")
+	}
+}
+
+func (s *Stream) release() {
+	if s.lease.release() {
+		s.destroy() // its error has nobody left to go to: Close has returned
+	}
+}
+
+// fault returns what stopped a kernel of the stream, once.
+func (s *Stream) fault() error {
+	err := s.drv.Fault()
+	if f, ok := err.(*driver.Fault); ok {
+		return s.dev.kernelError(f)
+	}
+	return driverError("read fault record", err)
+}

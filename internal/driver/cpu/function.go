@@ -1,0 +1,92 @@
+package cpu
+
+import (
+	"context"
+	"sync"
+
+	"quern.dev/internal/driver"
+	"quern.dev/kernel/host"
+)
+
+// function is a kernel that can be launched on the processor.
+type function interface {
+	driver.Function
+	run(l *driver.Frame, record []byte) error
+}
+
+// Load returns the kernel's Go form, or its PTX if it has none.
+func (d *device) Load(k *driver.Kernel) (driver.Function, error) {
+	if k.Host == nil {
+		return loadPTX(k)
+	}
+	return &compiled{kernel: k.Host}, nil
+}
+
+// compiled is a kernel that was compiled to Go.
+type compiled struct {
+	kernel   host.Func
+	launches sync.Pool // of *launch
+}
+
+// launch is what one call of host.Execute needs, kept for the next one.
+type launch struct {
+	host.Launch
+	args host.Args
+}
+
+func (f *compiled) Properties() driver.Properties {
+	return driver.Properties{MaxThreads: driver.MaxThreadsPerBlock}
+}
+
+func (f *compiled) Close() error { return nil }
+
+func (f *compiled) run(l *driver.Frame, _ []byte) error {
+	h, _ := f.launches.Get().(*launch)
+	if h == nil {
+		h = new(launch)
+		h.Args = &h.args
+	}
+	for i := range l.Args {
+		if a := &l.Args[i]; a.Value != nil {
+			h.args.SetValue(i, a.Value, uintptr(a.Size))
+		} else {
+			h.args.SetSlice(i, a.Data, int(a.Length))
+		}
+	}
+	h.Grid, h.Block, h.DynamicShared = l.Grid, l.Block, l.Shared
+	failure := host.Execute(context.Background(), f.kernel, &h.Launch)
+	h.args.Reset()
+	f.launches.Put(h)
+	if failure == nil {
+		return nil
+	}
+	return &driver.Fault{
+		ID:       l.ID,
+		Site:     -1,
+		Kind:     kindOf(failure),
+		File:     failure.File,
+		Line:     failure.Line,
+		Reason:   failure.Reason,
+		HasIndex: failure.HasIndex,
+		Index:    failure.Index,
+		Length:   failure.Length,
+		Block:    failure.Block,
+		Thread:   failure.Thread,
+	}
+}
+
+// kindOf classifies a failure by the text of Go's run-time error.
+func kindOf(f *host.Failure) driver.Kind {
+	switch {
+	case f.HasIndex:
+		return driver.KindRange
+	case f.Reason == "integer divide by zero":
+		return driver.KindDivide
+	case f.Reason == "negative shift amount":
+		return driver.KindShift
+	case f.Reason == "invalid memory address or nil pointer dereference":
+		return driver.KindNil
+	default:
+		return driver.KindPanic
+	}
+}

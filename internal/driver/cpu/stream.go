@@ -1,0 +1,117 @@
+package cpu
+
+import (
+	"context"
+	"errors"
+	"time"
+	"unsafe"
+
+	"quern.dev/internal/driver"
+)
+
+// stream does its work in the caller, one call at a time.
+type stream struct {
+	// turn holds one value while a call is at work. It is a channel so that a
+	// wait for it can be cancelled.
+	turn chan struct{}
+
+	fault  *driver.Fault
+	record []byte // fault record of interpreted kernels; see driver.Record
+
+	// control is the block that leads interpreted kernels to the record. It is
+	// made of words so that it is aligned.
+	control [driver.ControlSize / 8]uint64
+	words   [driver.RecordSize / 8]uint64
+}
+
+func newStream() *stream {
+	s := &stream{turn: make(chan struct{}, 1)}
+	s.record = unsafe.Slice((*byte)(unsafe.Pointer(&s.words)), driver.RecordSize)
+	s.control[1] = uint64(uintptr(unsafe.Pointer(&s.words)))
+	return s
+}
+
+func (s *stream) begin() { s.turn <- struct{}{} }
+func (s *stream) end()   { <-s.turn }
+
+func (s *stream) Launch(f driver.Function, l *driver.Frame) error {
+	s.begin()
+	defer s.end()
+	l.Control = uint64(uintptr(unsafe.Pointer(&s.control)))
+	err := f.(function).run(l, s.record)
+	s.control[0] = 0
+	fault, ok := errors.AsType[*driver.Fault](err)
+	if !ok {
+		return err
+	}
+	if s.fault == nil {
+		s.fault = fault
+	}
+	return nil
+}
+
+func (s *stream) CopyIn(dst driver.Memory, src unsafe.Pointer, n int64) error {
+	s.move(dst.Host, src, n)
+	return nil
+}
+
+func (s *stream) CopyOut(dst unsafe.Pointer, src driver.Memory, n int64) error {
+	s.move(dst, src.Host, n)
+	return nil
+}
+
+func (s *stream) Copy(dst, src driver.Memory, n int64) error {
+	s.move(dst.Host, src.Host, n)
+	return nil
+}
+
+func (s *stream) move(dst, src unsafe.Pointer, n int64) {
+	s.begin()
+	defer s.end()
+	copy(unsafe.Slice((*byte)(dst), n), unsafe.Slice((*byte)(src), n))
+}
+
+func (s *stream) Fill(dst driver.Memory, pattern []byte, count int64) error {
+	s.begin()
+	defer s.end()
+	to := unsafe.Slice((*byte)(dst.Host), count*int64(len(pattern)))
+	for done := copy(to, pattern); done < len(to); done *= 2 {
+		copy(to[done:], to[:done])
+	}
+	return nil
+}
+
+func (s *stream) Record(e driver.Event) error {
+	s.begin()
+	defer s.end()
+	e.(*driver.Timestamp).Set(time.Now())
+	return nil
+}
+
+func (s *stream) Wait(driver.Event) error { return nil }
+
+func (s *stream) Synchronize(ctx context.Context) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	select {
+	case s.turn <- struct{}{}:
+		<-s.turn
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+func (s *stream) Fault() error {
+	s.begin()
+	defer s.end()
+	f := s.fault
+	if f == nil {
+		return nil
+	}
+	s.fault = nil
+	return f
+}
+
+func (s *stream) Close() error { return nil }

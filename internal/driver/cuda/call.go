@@ -1,0 +1,105 @@
+package cuda
+
+import (
+	"runtime"
+	"strings"
+	"sync"
+	"unsafe"
+
+	"quern.dev/internal/driver"
+)
+
+// Result codes of the driver (CUresult) that the package acts on.
+const (
+	success        = 0
+	errOutOfMemory = 2
+	errNoDevice    = 100
+	errNotReady    = 600
+)
+
+// maxArgs is the most arguments of a function in the table.
+const maxArgs = 12
+
+var argPool = sync.Pool{New: func() any { return new([maxArgs]uintptr) }}
+
+// raw calls a function and returns its result code. It allocates nothing. The
+// arguments hold no pointers to Go memory but such as the caller knows to be on
+// the heap and keeps alive; for others there is call.
+func (a *api) raw(s symbol, args ...uintptr) uintptr {
+	buf := argPool.Get().(*[maxArgs]uintptr)
+	n := copy(buf[:], args)
+	r := a.lib.Call(a.addr[s], buf[:n])
+	argPool.Put(buf)
+	return r
+}
+
+// call calls a function that needs no current context.
+//
+// A pointer to Go memory is converted to uintptr in the argument list: the
+// directive, here and on the method of device, then puts what it points to on
+// the heap, which does not move, and keeps it alive for the call.
+//
+//go:uintptrescapes
+func (a *api) call(s symbol, args ...uintptr) error {
+	return a.check(s, a.raw(s, args...))
+}
+
+// check makes an error of a result code.
+func (a *api) check(s symbol, r uintptr) error {
+	code := int(int32(r))
+	if code == success {
+		return nil
+	}
+	name, _, _ := strings.Cut(symbolNames[s], "_")
+	err := &driver.Error{Op: name, Code: code, Name: a.text(cuGetErrorName, code), Text: a.text(cuGetErrorString, code)}
+	switch code {
+	case errOutOfMemory:
+		err.Err = driver.ErrOutOfMemory
+	case errNoDevice:
+		err.Err = driver.ErrNoDevice
+	}
+	return err
+}
+
+// text returns what the driver calls a result code.
+func (a *api) text(s symbol, code int) string {
+	p := new(cString)
+	pins := new(runtime.Pinner)
+	defer pins.Unpin()
+	pins.Pin(p)
+	if a.addr[s] == 0 || a.raw(s, uintptr(code), uintptr(unsafe.Pointer(p))) != success || p.first == nil {
+		return "unknown"
+	}
+	n := 0
+	for *(*byte)(unsafe.Add(unsafe.Pointer(p.first), n)) != 0 {
+		n++
+	}
+	return string(unsafe.Slice(p.first, n))
+}
+
+// cString is a pointer to a string of the driver's, which ends with a zero.
+type cString struct{ first *byte }
+
+// within calls a function, as raw does, with the context current on this thread,
+// and leaves it current.
+func (d *device) within(s symbol, args ...uintptr) uintptr {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	if r := d.api.raw(cuCtxSetCurrent, d.context); r != success {
+		return r
+	}
+	return d.api.raw(s, args...)
+}
+
+// handles calls a function whose arguments are handles and numbers.
+func (d *device) handles(s symbol, args ...uintptr) error {
+	return d.api.check(s, d.within(s, args...))
+}
+
+// call calls a function in the context of the device, some of whose arguments
+// may be pointers to Go memory.
+//
+//go:uintptrescapes
+func (d *device) call(s symbol, args ...uintptr) error {
+	return d.api.check(s, d.within(s, args...))
+}

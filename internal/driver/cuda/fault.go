@@ -1,0 +1,97 @@
+package cuda
+
+import (
+	"encoding/binary"
+	"errors"
+	"sync/atomic"
+	"unsafe"
+
+	"quern.dev/internal/driver"
+)
+
+// Flags of cuMemHostAlloc: memory for all contexts, which devices can write.
+const hostPortableMapped = 1 | 2
+
+// faultSlot is the control block of a stream and its fault record.
+type faultSlot struct {
+	control uint64         // device address
+	record  unsafe.Pointer // pinned memory of the driver
+}
+
+// takeSlot returns a slot for a new stream.
+func (d *device) takeSlot(s *stream) (faultSlot, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if n := len(d.slots); n > 0 {
+		slot := d.slots[n-1]
+		d.slots = d.slots[:n-1]
+		return slot, nil
+	}
+	return d.newSlot(s)
+}
+
+// putSlot keeps the slot of a stream whose work is done and whose fault was
+// read.
+func (d *device) putSlot(slot faultSlot) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.slots = append(d.slots, slot)
+}
+
+func (d *device) newSlot(s *stream) (slot faultSlot, err error) {
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, slot.free(d))
+		}
+	}()
+	if err = d.call(cuMemAlloc, uintptr(unsafe.Pointer(&slot.control)), driver.ControlSize); err != nil {
+		return slot, err
+	}
+	if err = d.call(cuMemHostAlloc, uintptr(unsafe.Pointer(&slot.record)), driver.RecordSize, hostPortableMapped); err != nil {
+		return slot, err
+	}
+	clear(slot.bytes())
+	var record uint64
+	if err = d.call(cuMemHostGetDevicePointer, uintptr(unsafe.Pointer(&record)), uintptr(slot.record), 0); err != nil {
+		return slot, err
+	}
+	control := make([]byte, driver.ControlSize)
+	binary.LittleEndian.PutUint64(control[8:], record)
+	if err = s.CopyIn(driver.Memory{Addr: slot.control}, unsafe.Pointer(unsafe.SliceData(control)), driver.ControlSize); err != nil {
+		return slot, err
+	}
+	return slot, d.handles(cuStreamSynchronize, s.handle)
+}
+
+func (slot faultSlot) bytes() []byte {
+	return unsafe.Slice((*byte)(slot.record), driver.RecordSize)
+}
+
+func (slot faultSlot) free(d *device) error {
+	var errs []error
+	if slot.control != 0 {
+		errs = append(errs, d.handles(cuMemFree, uintptr(slot.control)))
+	}
+	if slot.record != nil {
+		errs = append(errs, d.handles(cuMemFreeHost, uintptr(slot.record)))
+	}
+	return errors.Join(errs...)
+}
+
+// Fault returns the fault in the record and makes room for the next one. The
+// order matters: a kernel may claim the record as soon as claim is zero, and
+// must find state zero then.
+func (s *stream) Fault() error {
+	state := (*uint32)(s.slot.record)
+	if atomic.LoadUint32(state) != 1 {
+		return nil
+	}
+	f := driver.Record(s.slot.bytes())
+	if f == nil || !atomic.CompareAndSwapUint32(state, 1, 0) {
+		return nil // another wait has returned it
+	}
+	if err := s.dev.handles(cuMemsetD32Async, uintptr(s.slot.control), 0, 1, s.handle); err != nil {
+		return errors.Join(f, err)
+	}
+	return f
+}

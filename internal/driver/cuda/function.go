@@ -1,0 +1,140 @@
+package cuda
+
+import (
+	"fmt"
+	"runtime"
+	"strings"
+	"sync/atomic"
+	"unsafe"
+
+	"quern.dev/internal/driver"
+)
+
+// Attributes of functions (CUfunction_attribute).
+const (
+	functionMaxThreads       = 0
+	functionShared           = 1
+	functionLocal            = 3
+	functionRegisters        = 4
+	functionMaxDynamicShared = 8
+)
+
+// Options of the compiler in the driver (CUjit_option).
+const (
+	jitErrorLog     = 5
+	jitErrorLogSize = 6
+)
+
+// blockCandidates are the block sizes that a kernel may prefer. Of those that
+// keep as many threads resident, the first is preferred.
+var blockCandidates = []int{256, 128, 512}
+
+// function is a kernel in a module of its own.
+type function struct {
+	dev    *device
+	module uintptr // CUmodule
+	handle uintptr // CUfunction
+	props  driver.Properties
+
+	// dynamicShared is how much dynamic shared memory has been allowed beyond
+	// what every kernel may have.
+	dynamicShared atomic.Int64
+}
+
+// Load compiles the kernel's PTX for the GPU. The driver caches the result on
+// disk.
+func (d *device) Load(k *driver.Kernel) (driver.Function, error) {
+	f := &function{dev: d}
+	if err := f.loadModule(k.PTX); err != nil {
+		return nil, err
+	}
+	if err := f.inspect(k.Name); err != nil {
+		f.Close()
+		return nil, err
+	}
+	return f, nil
+}
+
+// jit is the arguments of cuModuleLoadDataEx.
+type jit struct {
+	ptx     []byte
+	log     [8 << 10]byte
+	options [2]int32
+	values  [2]uintptr
+}
+
+func (f *function) loadModule(ptx string) error {
+	j := &jit{ptx: append([]byte(ptx), 0)}
+	var pins runtime.Pinner
+	defer pins.Unpin()
+	pins.Pin(j)
+	j.options = [...]int32{jitErrorLog, jitErrorLogSize}
+	j.values = [...]uintptr{uintptr(unsafe.Pointer(&j.log)), uintptr(len(j.log))}
+	err := f.dev.call(cuModuleLoadDataEx,
+		uintptr(unsafe.Pointer(&f.module)), uintptr(unsafe.Pointer(unsafe.SliceData(j.ptx))),
+		uintptr(len(j.options)), uintptr(unsafe.Pointer(&j.options)), uintptr(unsafe.Pointer(&j.values)))
+	if log := strings.TrimSpace(text(j.log[:])); err != nil && log != "" {
+		return fmt.Errorf("%w\n%s", err, log)
+	}
+	return err
+}
+
+// inspect finds the kernel in the module and what it uses.
+func (f *function) inspect(name string) error {
+	cname := append([]byte(name), 0)
+	err := f.dev.call(cuModuleGetFunction, uintptr(unsafe.Pointer(&f.handle)), f.module, uintptr(unsafe.Pointer(unsafe.SliceData(cname))))
+	if err != nil {
+		return err
+	}
+	for _, q := range []struct {
+		attribute int
+		to        *int
+	}{
+		{functionMaxThreads, &f.props.MaxThreads},
+		{functionRegisters, &f.props.Registers},
+		{functionShared, &f.props.Shared},
+		{functionLocal, &f.props.Local},
+	} {
+		var v int32
+		if err := f.dev.call(cuFuncGetAttribute, uintptr(unsafe.Pointer(&v)), uintptr(q.attribute), f.handle); err != nil {
+			return err
+		}
+		*q.to = int(v)
+	}
+	f.props.Preferred, err = f.preferredBlock()
+	return err
+}
+
+// preferredBlock returns the block size that keeps most threads resident.
+func (f *function) preferredBlock() (int, error) {
+	best, most := 0, 0
+	for _, n := range blockCandidates {
+		if n > f.props.MaxThreads {
+			continue
+		}
+		var blocks int32
+		if err := f.dev.call(cuOccupancyMaxActiveBlocks, uintptr(unsafe.Pointer(&blocks)), f.handle, uintptr(n), 0); err != nil {
+			return 0, err
+		}
+		if resident := int(blocks) * n; resident > most {
+			best, most = n, resident
+		}
+	}
+	return best, nil
+}
+
+func (f *function) Properties() driver.Properties { return f.props }
+
+func (f *function) Close() error { return f.dev.handles(cuModuleUnload, f.module) }
+
+// allowShared makes room for the dynamic shared memory of a launch.
+func (f *function) allowShared(bytes int) error {
+	if f.props.Shared+bytes <= driver.MaxShared || int64(bytes) <= f.dynamicShared.Load() {
+		return nil
+	}
+	if err := f.dev.handles(cuFuncSetAttribute, f.handle, functionMaxDynamicShared, uintptr(bytes)); err != nil {
+		return err
+	}
+	f.dynamicShared.Store(int64(bytes))
+	return nil
+}

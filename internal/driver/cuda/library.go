@@ -1,0 +1,157 @@
+package cuda
+
+import (
+	"fmt"
+	"sync"
+	"unsafe"
+)
+
+// Library is NVIDIA's driver library, or what a test puts in its place.
+type Library interface {
+	// Lookup returns the address of a function, 0 if there is none of the name.
+	Lookup(name string) uintptr
+	// Call calls the function at an address. It does not keep args.
+	Call(function uintptr, args []uintptr) uintptr
+}
+
+// open opens the library once for the process.
+var open = sync.OnceValues(openLibrary)
+
+// symbol is a function of the library.
+type symbol int
+
+const (
+	cuInit symbol = iota
+	cuDriverGetVersion
+	cuGetErrorName
+	cuGetErrorString
+	cuDeviceGetCount
+	cuDeviceGet
+	cuDeviceGetName
+	cuDeviceGetAttribute
+	cuDeviceTotalMem
+	cuDevicePrimaryCtxRetain
+	cuDevicePrimaryCtxRelease
+	cuCtxSetCurrent
+	cuMemGetInfo
+	cuMemAlloc
+	cuMemFree
+	cuMemHostAlloc
+	cuMemFreeHost
+	cuMemHostGetDevicePointer
+	cuMemcpyHtoDAsync
+	cuMemcpyDtoHAsync
+	cuMemcpyDtoDAsync
+	cuMemsetD8Async
+	cuMemsetD16Async
+	cuMemsetD32Async
+	cuStreamCreate
+	cuStreamDestroy
+	cuStreamSynchronize
+	cuStreamQuery
+	cuStreamWaitEvent
+	cuEventCreate
+	cuEventDestroy
+	cuEventRecord
+	cuEventQuery
+	cuEventSynchronize
+	cuEventElapsedTime
+	cuModuleLoadDataEx
+	cuModuleUnload
+	cuModuleGetFunction
+	cuFuncGetAttribute
+	cuFuncSetAttribute
+	cuOccupancyMaxActiveBlocks
+	cuLaunchKernel
+
+	symbolCount
+)
+
+// symbolNames are the names in the library. The version suffixes are those of
+// the functions with 64-bit sizes and of today's semantics.
+var symbolNames = [symbolCount]string{
+	cuInit:                     "cuInit",
+	cuDriverGetVersion:         "cuDriverGetVersion",
+	cuGetErrorName:             "cuGetErrorName",
+	cuGetErrorString:           "cuGetErrorString",
+	cuDeviceGetCount:           "cuDeviceGetCount",
+	cuDeviceGet:                "cuDeviceGet",
+	cuDeviceGetName:            "cuDeviceGetName",
+	cuDeviceGetAttribute:       "cuDeviceGetAttribute",
+	cuDeviceTotalMem:           "cuDeviceTotalMem_v2",
+	cuDevicePrimaryCtxRetain:   "cuDevicePrimaryCtxRetain",
+	cuDevicePrimaryCtxRelease:  "cuDevicePrimaryCtxRelease_v2",
+	cuCtxSetCurrent:            "cuCtxSetCurrent",
+	cuMemGetInfo:               "cuMemGetInfo_v2",
+	cuMemAlloc:                 "cuMemAlloc_v2",
+	cuMemFree:                  "cuMemFree_v2",
+	cuMemHostAlloc:             "cuMemHostAlloc",
+	cuMemFreeHost:              "cuMemFreeHost",
+	cuMemHostGetDevicePointer:  "cuMemHostGetDevicePointer_v2",
+	cuMemcpyHtoDAsync:          "cuMemcpyHtoDAsync_v2",
+	cuMemcpyDtoHAsync:          "cuMemcpyDtoHAsync_v2",
+	cuMemcpyDtoDAsync:          "cuMemcpyDtoDAsync_v2",
+	cuMemsetD8Async:            "cuMemsetD8Async",
+	cuMemsetD16Async:           "cuMemsetD16Async",
+	cuMemsetD32Async:           "cuMemsetD32Async",
+	cuStreamCreate:             "cuStreamCreate",
+	cuStreamDestroy:            "cuStreamDestroy_v2",
+	cuStreamSynchronize:        "cuStreamSynchronize",
+	cuStreamQuery:              "cuStreamQuery",
+	cuStreamWaitEvent:          "cuStreamWaitEvent",
+	cuEventCreate:              "cuEventCreate",
+	cuEventDestroy:             "cuEventDestroy_v2",
+	cuEventRecord:              "cuEventRecord",
+	cuEventQuery:               "cuEventQuery",
+	cuEventSynchronize:         "cuEventSynchronize",
+	cuEventElapsedTime:         "cuEventElapsedTime",
+	cuModuleLoadDataEx:         "cuModuleLoadDataEx",
+	cuModuleUnload:             "cuModuleUnload",
+	cuModuleGetFunction:        "cuModuleGetFunction",
+	cuFuncGetAttribute:         "cuFuncGetAttribute",
+	cuFuncSetAttribute:         "cuFuncSetAttribute",
+	cuOccupancyMaxActiveBlocks: "cuOccupancyMaxActiveBlocksPerMultiprocessor",
+	cuLaunchKernel:             "cuLaunchKernel",
+}
+
+// api is an opened library with the addresses of its functions.
+type api struct {
+	lib  Library
+	addr [symbolCount]uintptr
+}
+
+// minimumVersion is the oldest CUDA version of the driver that has every
+// function of the table: cuDevicePrimaryCtxRelease_v2 came with 11.0.
+const minimumVersion = 11000
+
+// newAPI looks up the functions and initialises the driver. The error says what
+// stands in the way of using GPUs.
+func newAPI(lib Library) (*api, int, error) {
+	a := &api{lib: lib}
+	missing := ""
+	for s, name := range symbolNames {
+		if a.addr[s] = lib.Lookup(name); a.addr[s] == 0 && missing == "" {
+			missing = name
+		}
+	}
+	version := int32(0)
+	if a.addr[cuDriverGetVersion] != 0 {
+		if err := a.call(cuDriverGetVersion, uintptr(unsafe.Pointer(&version))); err != nil {
+			return nil, 0, err
+		}
+		if version < minimumVersion {
+			return nil, 0, fmt.Errorf("the NVIDIA driver is too old: it supports CUDA %s, needed is %s or later (driver 450)",
+				versionText(version), versionText(minimumVersion))
+		}
+	}
+	if missing != "" {
+		return nil, 0, fmt.Errorf("the NVIDIA driver library has no function %s", missing)
+	}
+	if err := a.call(cuInit, 0); err != nil {
+		return nil, 0, explainInit(err)
+	}
+	return a, int(version), nil
+}
+
+// versionText writes a version such as 12040 as 12.4.
+func versionText(v int32) string { return fmt.Sprintf("%d.%d", v/1000, v%1000/10) }

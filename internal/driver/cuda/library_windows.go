@@ -1,0 +1,37 @@
+package cuda
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"syscall"
+)
+
+type dll struct {
+	handle syscall.Handle
+}
+
+// openLibrary opens the library where the driver installs it, and nowhere else.
+func openLibrary() (Library, error) {
+	handle, err := syscall.LoadLibrary(filepath.Join(os.Getenv("SystemRoot"), "System32", "nvcuda.dll"))
+	if err != nil {
+		return nil, fmt.Errorf("the NVIDIA driver library nvcuda.dll is not there: %w", err)
+	}
+	return &dll{handle}, nil
+}
+
+func (l *dll) Lookup(name string) uintptr {
+	addr, err := syscall.GetProcAddress(l.handle, name)
+	if err != nil {
+		return 0
+	}
+	return addr
+}
+
+func (l *dll) Call(function uintptr, args []uintptr) uintptr {
+	r, _, _ := syscall.SyscallN(function, args...)
+	return r
+}
+
+// obstacle returns "": the system does not say why a device cannot be used.
+func obstacle() string { return "" }

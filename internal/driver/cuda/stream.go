@@ -1,0 +1,225 @@
+package cuda
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"runtime"
+	"sync"
+	"time"
+	"unsafe"
+
+	"quern.dev/internal/driver"
+)
+
+// streamNonBlocking keeps a stream apart from CUDA's legacy default stream.
+const streamNonBlocking = 1
+
+// stream is a CUDA stream.
+type stream struct {
+	dev    *device
+	handle uintptr // CUstream
+	slot   faultSlot
+	waits  sync.WaitGroup // goroutines of cancelled waits
+}
+
+func (d *device) NewStream() (driver.Stream, error) {
+	s := &stream{dev: d}
+	if err := d.call(cuStreamCreate, uintptr(unsafe.Pointer(&s.handle)), streamNonBlocking); err != nil {
+		return nil, err
+	}
+	var err error
+	if s.slot, err = d.takeSlot(s); err != nil {
+		return nil, errors.Join(err, d.handles(cuStreamDestroy, s.handle))
+	}
+	return s, nil
+}
+
+func (s *stream) Launch(fn driver.Function, l *driver.Frame) error {
+	f := fn.(*function)
+	if l.Shared > 0 {
+		if err := f.allowShared(l.Shared); err != nil {
+			return err
+		}
+	}
+	l.Control = s.slot.control
+	args := l.Call[:11]
+	args[0] = f.handle
+	extent(args[1:], l.Grid)
+	extent(args[4:], l.Block)
+	args[7], args[8] = uintptr(l.Shared), s.handle
+	args[9], args[10] = uintptr(unsafe.Pointer(unsafe.SliceData(l.Params))), 0
+
+	d := s.dev
+	runtime.LockOSThread()
+	symbol := cuCtxSetCurrent
+	r := d.api.raw(cuCtxSetCurrent, d.context)
+	if r == success {
+		symbol = cuLaunchKernel
+		r = d.api.lib.Call(d.api.addr[cuLaunchKernel], args)
+	}
+	runtime.UnlockOSThread()
+	runtime.KeepAlive(l)
+	return d.api.check(symbol, r)
+}
+
+func (s *stream) CopyIn(dst driver.Memory, src unsafe.Pointer, n int64) error {
+	err := s.dev.call(cuMemcpyHtoDAsync, uintptr(dst.Addr), uintptr(src), uintptr(n), s.handle)
+	if err == nil && s.dev.waitForCopies {
+		err = s.dev.handles(cuStreamSynchronize, s.handle)
+	}
+	runtime.KeepAlive(src)
+	return err
+}
+
+func (s *stream) CopyOut(dst unsafe.Pointer, src driver.Memory, n int64) error {
+	err := s.dev.call(cuMemcpyDtoHAsync, uintptr(dst), uintptr(src.Addr), uintptr(n), s.handle)
+	if err == nil {
+		err = s.dev.handles(cuStreamSynchronize, s.handle)
+	}
+	runtime.KeepAlive(dst)
+	return err
+}
+
+func (s *stream) Copy(dst, src driver.Memory, n int64) error {
+	return s.dev.handles(cuMemcpyDtoDAsync, uintptr(dst.Addr), uintptr(src.Addr), uintptr(n), s.handle)
+}
+
+func (s *stream) Record(e driver.Event) error {
+	return s.dev.handles(cuEventRecord, e.(*event).handle, s.handle)
+}
+
+func (s *stream) Wait(e driver.Event) error {
+	return s.dev.handles(cuStreamWaitEvent, s.handle, e.(*event).handle, 0)
+}
+
+func (s *stream) Synchronize(ctx context.Context) error {
+	return s.dev.wait(ctx, &s.waits, cuStreamSynchronize, cuStreamQuery, s.handle)
+}
+
+func (s *stream) Close() error {
+	s.waits.Wait()
+	s.dev.putSlot(s.slot)
+	return s.dev.handles(cuStreamDestroy, s.handle)
+}
+
+// event is a CUDA event with a time.
+type event struct {
+	dev    *device
+	handle uintptr        // CUevent
+	waits  sync.WaitGroup // goroutines of cancelled waits
+}
+
+func (d *device) NewEvent() (driver.Event, error) {
+	e := &event{dev: d}
+	err := d.call(cuEventCreate, uintptr(unsafe.Pointer(&e.handle)), 0)
+	return e, err
+}
+
+func (e *event) Synchronize(ctx context.Context) error {
+	return e.dev.wait(ctx, &e.waits, cuEventSynchronize, cuEventQuery, e.handle)
+}
+
+func (e *event) Done() (bool, error) { return e.dev.query(cuEventQuery, e.handle) }
+
+func (e *event) Since(start driver.Event) (time.Duration, error) {
+	var ms float32
+	err := e.dev.call(cuEventElapsedTime, uintptr(unsafe.Pointer(&ms)), start.(*event).handle, e.handle)
+	return time.Duration(float64(ms) * float64(time.Millisecond)), err
+}
+
+func (e *event) Close() error {
+	e.waits.Wait()
+	return e.dev.handles(cuEventDestroy, e.handle)
+}
+
+// polls is how often a wait that can be cancelled asks before it leaves the wait
+// to a goroutine: some tens of microseconds, as long as short kernels take.
+const polls = 100
+
+// wait waits for a stream or an event. Cancelling ctx leaves a goroutine that
+// waits on, which running counts.
+func (d *device) wait(ctx context.Context, running *sync.WaitGroup, synchronize, query symbol, handle uintptr) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if ctx.Done() == nil {
+		return d.handles(synchronize, handle)
+	}
+	for range polls {
+		if done, err := d.query(query, handle); done || err != nil {
+			return err
+		}
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+	}
+	result := make(chan error, 1)
+	running.Go(func() { result <- d.handles(synchronize, handle) })
+	select {
+	case err := <-result:
+		return err
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+func (d *device) query(query symbol, handle uintptr) (bool, error) {
+	r := d.within(query, handle)
+	if int32(r) == errNotReady {
+		return false, nil
+	}
+	return r == success, d.api.check(query, r)
+}
+
+// seedSize is how much of a long pattern is copied from the host in one piece.
+const seedSize = 64 << 10
+
+func (s *stream) Fill(dst driver.Memory, pattern []byte, count int64) error {
+	if unit := smallestUnit(pattern); unit > 0 {
+		pattern, count = pattern[:unit], count*int64(len(pattern)/unit)
+	}
+	d, at, n := s.dev, uintptr(dst.Addr), uintptr(count)
+	switch len(pattern) {
+	case 1:
+		return d.handles(cuMemsetD8Async, at, uintptr(pattern[0]), n, s.handle)
+	case 2:
+		return d.handles(cuMemsetD16Async, at, uintptr(binary.LittleEndian.Uint16(pattern)), n, s.handle)
+	case 4:
+		return d.handles(cuMemsetD32Async, at, uintptr(binary.LittleEndian.Uint32(pattern)), n, s.handle)
+	}
+	total := count * int64(len(pattern))
+	seed := make([]byte, 0, min(total, max(seedSize, int64(len(pattern)))))
+	for len(seed)+len(pattern) <= cap(seed) {
+		seed = append(seed, pattern...)
+	}
+	if err := s.CopyIn(dst, unsafe.Pointer(unsafe.SliceData(seed)), int64(len(seed))); err != nil {
+		return err
+	}
+	for done := int64(len(seed)); done < total; done *= 2 {
+		if err := s.Copy(dst.Offset(done), dst, min(done, total-done)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// smallestUnit returns how long a piece CUDA can repeat to make the pattern: 4,
+// 2 or 1 bytes, 0 if there is none.
+func smallestUnit(pattern []byte) int {
+	for _, unit := range []int{4, 2, 1} {
+		if len(pattern)%unit == 0 && repeats(pattern, unit) {
+			return unit
+		}
+	}
+	return 0
+}
+
+func repeats(pattern []byte, unit int) bool {
+	for i := unit; i < len(pattern); i++ {
+		if pattern[i] != pattern[i-unit] {
+			return false
+		}
+	}
+	return true
+}

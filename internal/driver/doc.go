@@ -1,0 +1,34 @@
+// Package driver is the interface between package gpu and the devices, and what
+// they share: the layout of a launch's arguments and of the fault record that a
+// failing kernel leaves.
+//
+// A device is a sub-package that implements [Device], [Stream], [Event] and
+// [Function], and lists what the machine has as [Candidate] values:
+//
+//	cuda   NVIDIA's driver library, opened at run time
+//	cpu    kernels compiled to Go, on all cores
+//	sim    interprets the PTX and checks what it does
+//
+// Package gpu checks every argument before it calls a device: addresses lie in
+// live allocations of that device, sizes fit, grids and blocks are within the
+// limits, objects are not closed while a call uses them. A device checks nothing
+// of this again. It reports what its driver reports, as [*Error].
+//
+// # Arguments
+//
+// A [Frame] holds the arguments of one launch in the form in which PTX takes
+// them: Params points at each PTX parameter in order. The pointers are made once
+// and lead into memory of the frame, so that setting an argument is a store and
+// a launch allocates nothing. Go's heap does not move, which is what lets a C
+// library read a frame.
+//
+// # Faults
+//
+// A kernel that fails an index check, divides by zero or panics writes a record
+// ([Record]) that the host can read, and its thread exits; the launch runs to
+// its end. Each stream has a control block of [ControlSize] bytes in device
+// memory: {u32 claim; u32 unused; u64 address of the record}. The thread that
+// changes claim from 0 to 1 writes the record, so the first failure is the one
+// that is kept. Faults of later work on the stream are dropped until
+// [Stream.Fault] has returned the first and cleared both.
+package driver

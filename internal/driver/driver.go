@@ -1,0 +1,181 @@
+package driver
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+	"unsafe"
+
+	"quern.dev/kernel"
+	"quern.dev/kernel/host"
+)
+
+// Candidate is a device that may be opened.
+type Candidate struct {
+	ID   string // "cuda:0", "cpu"; the name of the back end alone if it has no device
+	Info Info
+	Err  error // why the device cannot be used; Open is then nil
+	Open func() (Device, error)
+}
+
+// Info describes a device.
+type Info struct {
+	Name          string
+	DriverVersion string
+	Major, Minor  int   // compute capability, 0 if the device has none
+	TotalMemory   int64 // bytes, 0 if unknown
+	Attributes    Attributes
+}
+
+// Attributes are the limits and properties of a device.
+type Attributes struct {
+	ThreadsPerBlock int         // at most
+	Block           kernel.Dim3 // largest extent in each dimension
+	Grid            kernel.Dim3 // largest extent in each dimension
+	SharedPerBlock  int         // bytes, static and dynamic, at most
+	WarpSize        int         // threads
+	Multiprocessors int         // or cores
+	L2Size          int         // bytes, 0 if unknown
+	ClockRate       int         // kHz, 0 if unknown
+}
+
+// Limits of the CUDA model. Devices without limits of their own take these, so
+// that a launch is valid on all devices or on none.
+const (
+	MaxThreadsPerBlock = 1024
+	MaxBlockZ          = 64
+	MaxGridX           = 1<<31 - 1
+	MaxGridYZ          = 1<<16 - 1
+	MaxShared          = 48 << 10
+	WarpSize           = 32
+)
+
+// Defaults are the attributes of a device that has no limits of its own.
+func Defaults() Attributes {
+	return Attributes{
+		ThreadsPerBlock: MaxThreadsPerBlock,
+		Block:           kernel.Dim3{X: MaxThreadsPerBlock, Y: MaxThreadsPerBlock, Z: MaxBlockZ},
+		Grid:            kernel.Dim3{X: MaxGridX, Y: MaxGridYZ, Z: MaxGridYZ},
+		SharedPerBlock:  MaxShared,
+		WarpSize:        WarpSize,
+	}
+}
+
+// Device is an opened device. It and what it makes are safe for concurrent use.
+type Device interface {
+	Info() *Info
+	Memory() (free, total int64, err error)
+
+	// Alloc returns size > 0 bytes, aligned to 64 or more. Their contents are
+	// undefined.
+	Alloc(size int64) (Memory, error)
+	Free(m Memory) error
+
+	NewStream() (Stream, error)
+	NewEvent() (Event, error)
+	Load(k *Kernel) (Function, error)
+
+	// Close releases the device. All that it made has been closed before.
+	Close() error
+}
+
+// Memory is an address in the memory of a device.
+type Memory struct {
+	Addr uint64
+	// Host is the same address where the memory is Go's, otherwise nil. It keeps
+	// the memory alive.
+	Host unsafe.Pointer
+}
+
+// Offset returns the address n bytes after m.
+func (m Memory) Offset(n int64) Memory {
+	if m.Host != nil {
+		m.Host = unsafe.Add(m.Host, n)
+	}
+	m.Addr += uint64(n)
+	return m
+}
+
+// Stream is a queue of work that is done in order.
+type Stream interface {
+	Launch(f Function, l *Frame) error
+
+	// CopyIn copies n bytes from Go memory. It returns when src may be reused.
+	CopyIn(dst Memory, src unsafe.Pointer, n int64) error
+	// CopyOut copies n bytes to Go memory. It returns when they have arrived.
+	CopyOut(dst unsafe.Pointer, src Memory, n int64) error
+	// Copy copies n bytes within the device. The ranges do not overlap.
+	Copy(dst, src Memory, n int64) error
+	// Fill writes the pattern count times. It returns when the pattern may be
+	// reused.
+	Fill(dst Memory, pattern []byte, count int64) error
+
+	Record(e Event) error
+	Wait(e Event) error // later work waits for e on the device
+
+	// Synchronize waits until the work is done. Cancelling ctx ends the wait and
+	// returns its cause; the work goes on.
+	Synchronize(ctx context.Context) error
+	// Fault returns what stopped a kernel in work that is done, as [*Fault], and
+	// forgets it.
+	Fault() error
+
+	Close() error
+}
+
+// Event is a point in the work of a stream. One that was never recorded counts
+// as reached.
+type Event interface {
+	Synchronize(ctx context.Context) error
+	Done() (bool, error)
+	// Since returns the time from start to e, both of which were reached.
+	Since(start Event) (time.Duration, error)
+	Close() error
+}
+
+// Kernel is a kernel to load.
+type Kernel struct {
+	Name string
+	PTX  string    // text of one module with an entry of that name
+	Host host.Func // for the CPU; nil: the PTX is run there too
+}
+
+// Function is a kernel on a device.
+type Function interface {
+	Properties() Properties
+	Close() error
+}
+
+// Properties are a loaded kernel's use of resources.
+type Properties struct {
+	MaxThreads int // of a block, given the registers that the kernel needs
+	Registers  int // a thread, 0 if unknown
+	Shared     int // static shared memory of a block in bytes
+	Local      int // local memory of a thread in bytes
+	// Preferred is the number of threads of a block that keeps most threads
+	// resident, 0 if the device has no preference.
+	Preferred int
+}
+
+// Sentinel errors.
+var (
+	ErrOutOfMemory = errors.New("out of memory")
+	ErrNoDevice    = errors.New("no usable device")
+)
+
+// Error is an error that a device's driver returned.
+type Error struct {
+	Op   string // the driver's function, such as "cuMemAlloc"
+	Code int
+	Name string // of the code, such as "CUDA_ERROR_OUT_OF_MEMORY"
+	Text string // what the driver says about it
+	Err  error  // the sentinel error that it matches, or nil
+}
+
+func (e *Error) Error() string {
+	return fmt.Sprintf("%s: %s (%d): %s", e.Op, e.Name, e.Code, e.Text)
+}
+
+// Unwrap returns the sentinel error that e matches.
+func (e *Error) Unwrap() error { return e.Err }

@@ -1,0 +1,86 @@
+package driver
+
+import (
+	"encoding/binary"
+
+	"quern.dev/kernel"
+)
+
+// Sizes in bytes of a stream's control block and of its fault record.
+const (
+	ControlSize = 16
+	RecordSize  = 64
+)
+
+// Kind says what stopped a kernel.
+type Kind uint8
+
+// Kinds of faults. What a kernel's own checks find comes first; the rest is
+// found by the simulator.
+const (
+	KindUnknown Kind = iota
+	KindRange
+	KindDivide
+	KindShift
+	KindPanic
+	KindNil
+	KindMemory
+	KindMisaligned
+	KindFreed
+	KindRace
+	KindBarrier
+	KindUninitialized
+	KindBudget
+	KindTrap
+)
+
+// Fault is what stopped a kernel. It is an error so that [Stream.Fault] can
+// return either it or an [*Error].
+type Fault struct {
+	ID uint32 // of the Frame
+
+	// Site is the index of the check that failed. It is negative if the other
+	// fields describe the fault.
+	Site int
+
+	Kind   Kind
+	File   string
+	Line   int
+	Reason string
+
+	HasIndex      bool
+	Index, Length int64
+	Block, Thread kernel.Dim3
+}
+
+func (f *Fault) Error() string { return "kernel fault: " + f.Reason }
+
+// Record takes a fault record of RecordSize bytes apart. It returns nil if none
+// is complete.
+//
+//	 0 u32 state, 1 when complete
+//	 4 u32 site
+//	 8 u32 kernel (Frame.ID)
+//	12 u32 unused
+//	16 s64 index
+//	24 s64 length
+//	32 u32 x 3 block
+//	44 u32 x 3 thread
+func Record(b []byte) *Fault {
+	word := func(at int) uint32 { return binary.LittleEndian.Uint32(b[at:]) }
+	if word(0) != 1 {
+		return nil
+	}
+	dim := func(at int) kernel.Dim3 {
+		return kernel.Dim3{X: int(word(at)), Y: int(word(at + 4)), Z: int(word(at + 8))}
+	}
+	return &Fault{
+		Site:     int(word(4)),
+		ID:       word(8),
+		HasIndex: true,
+		Index:    int64(binary.LittleEndian.Uint64(b[16:])),
+		Length:   int64(binary.LittleEndian.Uint64(b[24:])),
+		Block:    dim(32),
+		Thread:   dim(44),
+	}
+}

@@ -1,0 +1,90 @@
+package driver
+
+import (
+	"unsafe"
+
+	"quern.dev/kernel"
+)
+
+// Param is the form of one parameter of a kernel.
+type Param struct {
+	Slice bool
+	Size  int // bytes of a value
+}
+
+// Arg is the storage of one argument.
+type Arg struct {
+	// A slice.
+	Data   unsafe.Pointer // where the memory is Go's, otherwise nil
+	Addr   uint64
+	Length int64 // elements
+
+	// A value: Size bytes in words of their own.
+	Value unsafe.Pointer
+	Size  int
+}
+
+// Frame is the arguments of one launch. It is used by one launch at a time.
+type Frame struct {
+	Grid, Block kernel.Dim3
+	Shared      int // dynamic shared memory in bytes
+	Args        []Arg
+
+	// Params points at each PTX parameter in order: one for a value, two for a
+	// slice (address and length), then Control and ID.
+	Params []unsafe.Pointer
+	// Bytes is the memory of each of Params.
+	Bytes [][]byte
+
+	Control uint64 // address of the stream's control block; the stream sets it
+	ID      uint32 // what the fault record calls the kernel
+
+	// Call is for the driver call of the launch.
+	Call [12]uintptr
+}
+
+// NewFrame returns a frame for a kernel with the given parameters.
+func NewFrame(params []Param) *Frame {
+	f := &Frame{Args: make([]Arg, len(params))}
+	words := 0
+	for _, p := range params {
+		words += wordsOf(p)
+	}
+	values := make([]uint64, words)
+	for i, p := range params {
+		a := &f.Args[i]
+		if p.Slice {
+			f.add(unsafe.Pointer(&a.Addr), 8)
+			f.add(unsafe.Pointer(&a.Length), 8)
+			continue
+		}
+		n := wordsOf(p)
+		a.Size, a.Value = p.Size, unsafe.Pointer(unsafe.SliceData(values))
+		values = values[n:]
+		f.add(a.Value, p.Size)
+	}
+	f.add(unsafe.Pointer(&f.Control), 8)
+	f.add(unsafe.Pointer(&f.ID), 4)
+	return f
+}
+
+// wordsOf returns the number of 8-byte words that hold a value of parameter p.
+// It is at least one, so that every value has an address of its own.
+func wordsOf(p Param) int {
+	if p.Slice {
+		return 0
+	}
+	return max(1, (p.Size+7)/8)
+}
+
+func (f *Frame) add(p unsafe.Pointer, size int) {
+	f.Params = append(f.Params, p)
+	f.Bytes = append(f.Bytes, unsafe.Slice((*byte)(p), size))
+}
+
+// Release drops the pointers to memory of the last launch.
+func (f *Frame) Release() {
+	for i := range f.Args {
+		f.Args[i].Data = nil
+	}
+}

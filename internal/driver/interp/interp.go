@@ -1,0 +1,111 @@
+// Package interp runs kernels that exist as PTX on the processor, for the
+// devices cpu and sim. It is the seam between the drivers' contracts and package
+// ptxvm: it turns a frame into a launch, and the interpreter's faults into those
+// of drivers.
+package interp
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"quern.dev/internal/driver"
+	"quern.dev/internal/ptxvm"
+	"quern.dev/kernel"
+)
+
+// Function is an interpreted kernel. It is safe for concurrent use.
+type Function struct {
+	name   string
+	module *ptxvm.Module
+	props  driver.Properties
+}
+
+// Load parses the kernel's PTX.
+func Load(k *driver.Kernel) (*Function, error) {
+	m, err := ptxvm.Parse(k.PTX)
+	if err != nil {
+		return nil, fmt.Errorf("PTX of kernel %s: %w", k.Name, err)
+	}
+	e := m.Entry(k.Name)
+	if e == nil {
+		return nil, fmt.Errorf("PTX of kernel %s has no entry of that name", k.Name)
+	}
+	return &Function{
+		name:   k.Name,
+		module: m,
+		props: driver.Properties{
+			MaxThreads: driver.MaxThreadsPerBlock,
+			Registers:  e.Registers,
+			Shared:     e.SharedSize,
+			Local:      e.LocalSize,
+		},
+	}, nil
+}
+
+// Properties returns the kernel's use of resources. Registers are virtual ones,
+// which limit nothing.
+func (f *Function) Properties() driver.Properties { return f.props }
+
+// Unload frees the kernel's variables in m.
+func (f *Function) Unload(m *ptxvm.Memory) { m.Unload(f.module) }
+
+// Options say how to run a kernel.
+type Options struct {
+	Memory *ptxvm.Memory
+	Checks bool
+	Steps  int64 // of all threads together, 0 for no limit
+}
+
+// Run runs the kernel and waits for its end. What the interpreter finds is
+// returned as [*driver.Fault]; what the kernel's own checks find is in the fault
+// record only.
+func (f *Function) Run(l *driver.Frame, o Options) error {
+	err := f.module.Launch(context.Background(), f.name, ptxvm.Config{
+		Grid:          [3]int{l.Grid.X, l.Grid.Y, l.Grid.Z},
+		Block:         [3]int{l.Block.X, l.Block.Y, l.Block.Z},
+		DynamicShared: l.Shared,
+		Params:        l.Bytes,
+		Memory:        o.Memory,
+		Checks:        o.Checks,
+		MaxSteps:      o.Steps,
+	})
+	if fault, ok := errors.AsType[*ptxvm.Fault](err); ok {
+		return translate(fault, l.ID)
+	}
+	return err
+}
+
+var kinds = map[ptxvm.Kind]driver.Kind{
+	ptxvm.OutOfBounds:      driver.KindMemory,
+	ptxvm.ReadOnly:         driver.KindMemory,
+	ptxvm.Misaligned:       driver.KindMisaligned,
+	ptxvm.UseAfterFree:     driver.KindFreed,
+	ptxvm.Uninitialised:    driver.KindUninitialized,
+	ptxvm.SharedRace:       driver.KindRace,
+	ptxvm.GlobalRace:       driver.KindRace,
+	ptxvm.DivergentBarrier: driver.KindBarrier,
+	ptxvm.DivergentWarp:    driver.KindBarrier,
+	ptxvm.StepBudget:       driver.KindBudget,
+	ptxvm.Trap:             driver.KindTrap,
+}
+
+func translate(f *ptxvm.Fault, id uint32) *driver.Fault {
+	reason := f.Kind.String()
+	if f.Detail != "" {
+		reason += ": " + f.Detail
+	}
+	if f.Other != nil {
+		reason += "; the other access is at " + f.Other.String() + ";"
+	}
+	return &driver.Fault{
+		ID:     id,
+		Site:   -1,
+		Kind:   kinds[f.Kind],
+		File:   f.File,
+		Line:   f.Line,
+		Reason: reason,
+		Block:  kernel.Dim3{X: f.Block[0], Y: f.Block[1], Z: f.Block[2]},
+		Thread: kernel.Dim3{X: f.Thread[0], Y: f.Thread[1], Z: f.Thread[2]},
+	}
+}

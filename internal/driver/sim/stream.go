@@ -1,0 +1,135 @@
+package sim
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"time"
+	"unsafe"
+
+	"quern.dev/internal/driver"
+)
+
+// stream does its work in the caller.
+type stream struct {
+	dev             *device
+	control, record driver.Memory
+	fault           *driver.Fault // guarded by the device's turn
+}
+
+func (d *device) NewStream() (driver.Stream, error) {
+	control, err := d.alloc(driver.ControlSize, "fault control")
+	if err != nil {
+		return nil, err
+	}
+	record, err := d.alloc(driver.RecordSize, "fault record")
+	if err != nil {
+		return nil, errors.Join(err, d.Free(control))
+	}
+	s := &stream{dev: d, control: control, record: record}
+	if err := s.reset(); err != nil {
+		return nil, errors.Join(err, s.Close())
+	}
+	return s, nil
+}
+
+// reset makes the control block and the record ready for a fault.
+func (s *stream) reset() error {
+	var control [driver.ControlSize]byte
+	binary.LittleEndian.PutUint64(control[8:], s.record.Addr)
+	m := s.dev.memory
+	return errors.Join(
+		m.Write(s.control.Addr, control[:]),
+		m.Write(s.record.Addr, make([]byte, driver.RecordSize)),
+	)
+}
+
+func (s *stream) Launch(f driver.Function, l *driver.Frame) error {
+	s.dev.begin()
+	defer s.dev.end()
+	l.Control = s.control.Addr
+	err := f.(*function).Run(l, s.dev.options)
+	fault, ok := errors.AsType[*driver.Fault](err)
+	if !ok && err != nil {
+		return err
+	}
+	if fault == nil {
+		if fault, err = s.recorded(); fault == nil {
+			return err
+		}
+	}
+	if s.fault == nil {
+		s.fault = fault
+	}
+	return s.reset()
+}
+
+// recorded returns what the kernel's own checks found.
+func (s *stream) recorded() (*driver.Fault, error) {
+	var b [driver.RecordSize]byte
+	if err := s.dev.memory.Read(s.record.Addr, b[:]); err != nil {
+		return nil, err
+	}
+	return driver.Record(b[:]), nil
+}
+
+func (s *stream) CopyIn(dst driver.Memory, src unsafe.Pointer, n int64) error {
+	s.dev.begin()
+	defer s.dev.end()
+	return s.dev.memory.Write(dst.Addr, unsafe.Slice((*byte)(src), n))
+}
+
+func (s *stream) CopyOut(dst unsafe.Pointer, src driver.Memory, n int64) error {
+	s.dev.begin()
+	defer s.dev.end()
+	return s.dev.memory.Read(src.Addr, unsafe.Slice((*byte)(dst), n))
+}
+
+func (s *stream) Copy(dst, src driver.Memory, n int64) error {
+	s.dev.begin()
+	defer s.dev.end()
+	return s.dev.memory.Copy(dst.Addr, src.Addr, int(n))
+}
+
+func (s *stream) Fill(dst driver.Memory, pattern []byte, count int64) error {
+	s.dev.begin()
+	defer s.dev.end()
+	return s.dev.memory.Fill(dst.Addr, len(pattern)*int(count), pattern)
+}
+
+func (s *stream) Record(e driver.Event) error {
+	s.dev.begin()
+	defer s.dev.end()
+	e.(*driver.Timestamp).Set(time.Now())
+	return nil
+}
+
+func (s *stream) Wait(driver.Event) error { return nil }
+
+func (s *stream) Synchronize(ctx context.Context) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	select {
+	case s.dev.turn <- struct{}{}:
+		s.dev.end()
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+func (s *stream) Fault() error {
+	s.dev.begin()
+	defer s.dev.end()
+	f := s.fault
+	if f == nil {
+		return nil
+	}
+	s.fault = nil
+	return f
+}
+
+func (s *stream) Close() error {
+	return errors.Join(s.dev.Free(s.record), s.dev.Free(s.control))
+}
