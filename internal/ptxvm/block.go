@@ -1,0 +1,226 @@
+package ptxvm
+
+// warpSize is the number of threads of a warp.
+const warpSize = 32
+
+// threadState says whether a thread can run, and if not, what it waits for.
+type threadState uint8
+
+const (
+	ready    threadState = iota
+	parked               // at a block barrier
+	gathered             // at a warp operation
+	merging              // at activemask, until its warp can go no further
+	halted               // exited, or stopped by a fault
+)
+
+// quantum is the number of instructions between two looks at the context, the
+// step budget and the other threads of the block.
+const quantum = 4096
+
+// thread is one thread of the block that a machine runs.
+type thread struct {
+	b     *block
+	warp  *warp
+	regs  []uint64 // slots
+	pc    int32
+	index int32 // x + y*blockDim.x + z*blockDim.x*blockDim.y
+	state threadState
+	carry uint64 // condition code of add.cc and its like, 0 or 1
+	mask  uint32 // operand of the warp operation or barrier that t waits at
+
+	// Times of the race checker; see shadow.go.
+	acquired, observed, fenced uint32
+}
+
+// warp is 32 consecutive threads.
+type warp struct {
+	threads []thread
+	present uint32 // lanes that have not exited
+	waiting uint32 // lanes at a warp operation
+	barrier uint32 // time of the last bar.warp.sync
+}
+
+// block is a machine: it runs the blocks of a launch one after another. A
+// machine belongs to one worker at a time.
+type block struct {
+	entry  *Entry
+	launch *launch
+	code   []instr
+	table  []*allocation // of the memory
+	direct bool
+	checks bool
+
+	index   [3]int // of the current block
+	threads []thread
+	warps   []warp
+	slots   []uint64 // of all threads
+	initial []uint64 // slots of a thread before its first instruction
+	live    int      // threads that have not exited
+
+	params     []byte
+	shared     []byte
+	sharedInit initialised
+	sharedRace shadow
+	local      []byte // of all threads
+	localInit  []initialised
+	barriers   [16]barrier
+
+	clock          // of the race checker
+	granted uint64 // instructions of all quanta so far
+	fuel    int    // instructions left of the quantum
+	err     error
+	fences  uint32 // fences executed; see decodeFence
+}
+
+// coordinates returns the x, y and z of the thread with the given linear index.
+func (b *block) coordinates(index int32) [3]int {
+	d := b.launch.config.Block
+	i := int(index)
+	return [3]int{i % d[0], i / d[0] % d[1], i / (d[0] * d[1])}
+}
+
+// blockIndex returns the x, y and z of the block with the given linear index.
+func (b *block) blockIndex(linear uint64) [3]int {
+	g := b.launch.config.Grid
+	x, y := uint64(g[0]), uint64(g[1])
+	return [3]int{int(linear % x), int(linear / x % y), int(linear / (x * y))}
+}
+
+// start prepares the machine for the block with the given linear index.
+func (b *block) start(linear uint64) {
+	b.index = b.blockIndex(linear)
+	b.live = len(b.threads)
+	clear(b.barriers[:])
+	if b.checks {
+		b.beginBlock()
+		b.sharedInit.clear()
+		for i := range b.localInit {
+			b.localInit[i].clear()
+		}
+	} else {
+		clear(b.shared)
+	}
+	slots := len(b.initial)
+	for i := range b.threads {
+		t := &b.threads[i]
+		t.regs = b.slots[i*slots : (i+1)*slots : (i+1)*slots]
+		copy(t.regs, b.initial)
+		t.pc, t.state, t.carry = 0, ready, 0
+		t.acquired, t.observed, t.fenced = 0, 0, 0
+		for _, s := range b.entry.specials {
+			t.regs[s.slot] = s.value(t)
+		}
+	}
+	for i := range b.warps {
+		w := &b.warps[i]
+		w.present = 1<<len(w.threads) - 1
+		w.waiting = 0
+		w.barrier = b.now
+	}
+}
+
+// run runs the current block to its end.
+func (b *block) run() {
+	for b.live > 0 {
+		progress := false
+		for i := range b.threads {
+			t := &b.threads[i]
+			if t.state != ready {
+				continue
+			}
+			progress = true
+			t.run()
+			if b.err != nil {
+				return
+			}
+		}
+		if !progress && !b.merge() {
+			b.deadlock()
+			return
+		}
+	}
+}
+
+// run runs t until it waits, exits or has used up the quantum.
+func (t *thread) run() {
+	b := t.b
+	code := b.code
+	for t.state == ready {
+		if b.fuel <= 0 && !b.refuel(t) {
+			return
+		}
+		b.fuel--
+		in := &code[t.pc]
+		t.pc++
+		if in.guard >= 0 && (t.regs[in.guard]&1 != 0) == in.unless {
+			continue
+		}
+		in.exec(t, in)
+		if b.fuel == 0 {
+			return // other threads may have to move for t to get on
+		}
+	}
+}
+
+// refuel starts the next quantum. It reports false when the launch is over.
+func (b *block) refuel(t *thread) bool {
+	n, err := b.launch.grant()
+	if err != nil {
+		t.state = halted
+		b.err = err
+		return false
+	}
+	if n == 0 {
+		t.fault(StepBudget, &b.code[t.pc], 0, "after %d instructions", b.launch.config.MaxSteps)
+		return false
+	}
+	b.fuel = n
+	b.granted += uint64(n)
+	return true
+}
+
+// exit ends a thread.
+func exit(t *thread, in *instr) {
+	t.state = halted
+	b := t.b
+	b.live--
+	w := t.warp
+	w.present &^= 1 << (t.index % warpSize)
+	if w.waiting != 0 {
+		w.gather(b)
+	}
+	for id := range b.barriers {
+		if b.barriers[id].parked > 0 {
+			b.barriers[id].complete(b, id)
+		}
+	}
+}
+
+// deadlock reports that no thread of the block can go on.
+func (b *block) deadlock() {
+	var first *thread
+	for i := range b.threads {
+		t := &b.threads[i]
+		if t.state == gathered {
+			w := t.warp
+			t.fault(DivergentWarp, &b.code[t.pc-1], 0, "waits for lanes %#08x, of which %#08x never arrive",
+				t.mask, t.mask&w.present&^w.waiting)
+			return
+		}
+		if t.state != parked {
+			continue
+		}
+		if first == nil {
+			first = t
+			continue
+		}
+		if first.pc != t.pc {
+			other := b.entry.site(&b.code[first.pc-1], b.index, b.coordinates(first.index))
+			t.fault(DivergentBarrier, &b.code[t.pc-1], 0, "another thread waits at %s", other)
+			return
+		}
+	}
+	first.fault(DivergentBarrier, &b.code[first.pc-1], 0, "%d of %d threads wait for others that never arrive",
+		b.barriers[first.mask].parked, len(b.threads))
+}

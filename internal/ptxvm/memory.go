@@ -1,0 +1,356 @@
+package ptxvm
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"unsafe"
+)
+
+// The address space of a checked memory gives each allocation a slot of
+// 64 GiB of its own and places it in the middle, so that an address tells its
+// allocation and a stray access between two allocations belongs to the nearer.
+const (
+	slotShift      = 36
+	slotBase       = 1 << (slotShift - 1)
+	maxAllocation  = slotBase
+	quarantineSize = 1 << 12 // freed slots that are not used again
+)
+
+// Generic addresses of the shared, local and parameter windows. No host has
+// user memory there, so that they are told apart from the host pointers of a
+// direct memory too.
+const (
+	windowShift  = 56
+	sharedWindow = 0xf1 << windowShift
+	localWindow  = 0xf2 << windowShift
+	paramWindow  = 0xf3 << windowShift
+	firstWindow  = 0xf0 << windowShift
+	windowOffset = 1<<windowShift - 1
+)
+
+// DefaultLimit is the size of a device memory whose limit was not set.
+const DefaultLimit = 8 << 30
+
+// ErrOutOfMemory is returned when an allocation exceeds the limit of a Memory.
+var ErrOutOfMemory = errors.New("ptxvm: out of memory")
+
+// AddressError reports host access to a range that is not within one
+// allocation.
+type AddressError struct {
+	Op      string // read, write, fill, copy, free
+	Address uint64
+	Size    int
+	Detail  string
+}
+
+func (e *AddressError) Error() string {
+	return fmt.Sprintf("ptxvm: %s of %d bytes at %#x: %s", e.Op, e.Size, e.Address, e.Detail)
+}
+
+// Memory is the global address space of one device. Its methods are safe for
+// concurrent use; access to the contents, by the host and by launches, is
+// ordered by the caller.
+type Memory struct {
+	direct bool
+
+	mu     sync.Mutex
+	limit  int64
+	used   int64
+	table  []*allocation          // by slot; never changed in place, launches hold on to it
+	free   []int                  // freed slots, longest ago first
+	owned  map[uint64]*allocation // of a direct memory
+	images map[*Module]map[*variable]uint64
+
+	checked   sync.Mutex // one checked launch at a time: the shadow has one clock
+	raceClock uint32
+}
+
+// allocation is a range of global memory.
+type allocation struct {
+	base     uint64
+	name     string
+	bytes    []byte // 16-byte aligned
+	size     uint64 // len(bytes), also after free
+	freed    bool
+	readOnly bool
+	init     initialised
+	race     shadow
+	// untracked is set by unchecked launches that write: what they wrote is
+	// not in init.
+	untracked atomic.Bool
+}
+
+// NewMemory returns an empty checked address space.
+func NewMemory() *Memory {
+	return &Memory{limit: DefaultLimit, table: make([]*allocation, 1)}
+}
+
+// NewDirectMemory returns an address space whose addresses are pointers into
+// the process's own memory: kernels access what the pointers in their
+// parameters point to, unchecked. The caller keeps that memory alive, outside
+// of any stack, until the launch has returned.
+func NewDirectMemory() *Memory {
+	return &Memory{direct: true, limit: DefaultLimit, owned: make(map[uint64]*allocation)}
+}
+
+// SetLimit sets the number of bytes that may be allocated at a time.
+func (m *Memory) SetLimit(bytes int64) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.limit = bytes
+}
+
+// Used returns the number of bytes allocated.
+func (m *Memory) Used() int64 {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.used
+}
+
+// Alloc allocates size bytes, zero but not initialised as the checks see it,
+// aligned to 16 bytes or more. The name appears in faults.
+func (m *Memory) Alloc(size int, name string) (uint64, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	a, err := m.alloc(size, name)
+	if err != nil {
+		return 0, err
+	}
+	return a.base, nil
+}
+
+func (m *Memory) alloc(size int, name string) (*allocation, error) {
+	if size <= 0 || size > maxAllocation {
+		return nil, fmt.Errorf("ptxvm: allocation of %d bytes", size)
+	}
+	if int64(size) > m.limit-m.used {
+		return nil, fmt.Errorf("%w: %d bytes asked for, %d of %d in use", ErrOutOfMemory, size, m.used, m.limit)
+	}
+	a := &allocation{name: name, size: uint64(size), bytes: alignedBytes(size)}
+	m.used += int64(size)
+	if m.direct {
+		a.base = uint64(uintptr(unsafe.Pointer(unsafe.SliceData(a.bytes))))
+		m.owned[a.base] = a
+		return a, nil
+	}
+	a.init = newInitialised(size)
+	slot := len(m.table)
+	if len(m.free) > quarantineSize {
+		slot = m.free[0]
+		m.free = m.free[1:]
+		m.table = slices.Clone(m.table)
+		m.table[slot] = a
+	} else {
+		m.table = append(m.table, a)
+	}
+	a.base = uint64(slot)<<slotShift | slotBase
+	return a, nil
+}
+
+// alignedBytes returns n zero bytes at a multiple of 16.
+func alignedBytes(n int) []byte {
+	type line [2]uint64
+	lines := make([]line, (n+15)/16+1)
+	start := unsafe.Pointer(unsafe.SliceData(lines))
+	skip := -uintptr(start) & 15
+	return unsafe.Slice((*byte)(unsafe.Add(start, skip)), n)
+}
+
+// Free ends the allocation that begins at address. Its address is not given
+// out again soon, so that the checks recognise late uses.
+func (m *Memory) Free(address uint64) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.direct {
+		a, ok := m.owned[address]
+		if !ok {
+			return &AddressError{Op: "free", Address: address, Detail: "not the address of an allocation"}
+		}
+		delete(m.owned, address)
+		m.used -= int64(a.size)
+		return nil
+	}
+	slot := address >> slotShift
+	if slot >= uint64(len(m.table)) || m.table[slot] == nil || m.table[slot].base != address {
+		return &AddressError{Op: "free", Address: address, Detail: "not the address of an allocation"}
+	}
+	a := m.table[slot]
+	if a.freed {
+		return &AddressError{Op: "free", Address: address, Detail: fmt.Sprintf("%q is freed already", a.name)}
+	}
+	m.used -= int64(a.size)
+	m.table = slices.Clone(m.table)
+	m.table[slot] = &allocation{base: a.base, name: a.name, size: a.size, freed: true}
+	m.free = append(m.free, int(slot))
+	return nil
+}
+
+// Read copies len(dst) bytes at address to dst. Bytes never written are zero.
+func (m *Memory) Read(address uint64, dst []byte) error {
+	src, _, err := m.span("read", address, len(dst))
+	if err != nil {
+		return err
+	}
+	copy(dst, src)
+	return nil
+}
+
+// Write copies src to address and marks the bytes initialised.
+func (m *Memory) Write(address uint64, src []byte) error {
+	dst, mark, err := m.span("write", address, len(src))
+	if err != nil {
+		return err
+	}
+	copy(dst, src)
+	mark()
+	return nil
+}
+
+// Fill repeats pattern over n bytes at address.
+func (m *Memory) Fill(address uint64, n int, pattern []byte) error {
+	if len(pattern) == 0 || n%len(pattern) != 0 {
+		return &AddressError{Op: "fill", Address: address, Size: n, Detail: fmt.Sprintf("not a multiple of the %d bytes of the pattern", len(pattern))}
+	}
+	dst, mark, err := m.span("fill", address, n)
+	if err != nil {
+		return err
+	}
+	for done := copy(dst, pattern); done < n; done *= 2 {
+		copy(dst[done:], dst[:done])
+	}
+	mark()
+	return nil
+}
+
+// Copy copies n bytes from src to dst. Bytes of src never written stay
+// uninitialised in dst.
+func (m *Memory) Copy(dst, src uint64, n int) error {
+	to, _, err := m.span("copy", dst, n)
+	if err != nil {
+		return err
+	}
+	from, _, err := m.span("copy", src, n)
+	if err != nil {
+		return err
+	}
+	copy(to, from)
+	if m.direct || n == 0 {
+		return nil
+	}
+	a, b := m.lookup(dst), m.lookup(src)
+	a.init.copyRange(dst-a.base, &b.init, src-b.base, uint64(n))
+	if b.untracked.Load() {
+		a.init.setRange(dst-a.base, uint64(n))
+	}
+	return nil
+}
+
+func (m *Memory) lookup(address uint64) *allocation {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	slot := address >> slotShift
+	if slot >= uint64(len(m.table)) {
+		return nil
+	}
+	return m.table[slot]
+}
+
+// span returns the n bytes at address and a function that marks them
+// initialised.
+func (m *Memory) span(op string, address uint64, n int) ([]byte, func(), error) {
+	if n == 0 {
+		return nil, func() {}, nil
+	}
+	if n < 0 {
+		return nil, nil, &AddressError{Op: op, Address: address, Size: n, Detail: "negative size"}
+	}
+	if m.direct {
+		if address < pageZero || address >= firstWindow {
+			return nil, nil, &AddressError{Op: op, Address: address, Size: n, Detail: "no memory there"}
+		}
+		return unsafe.Slice((*byte)(hostPointer(address)), n), func() {}, nil
+	}
+	a := m.lookup(address)
+	if a == nil || a.freed || address-a.base >= a.size || a.size-(address-a.base) < uint64(n) {
+		return nil, nil, &AddressError{Op: op, Address: address, Size: n, Detail: describeAddress(a, address)}
+	}
+	off := address - a.base
+	return a.bytes[off : off+uint64(n)], func() { a.init.setRange(off, uint64(n)) }, nil
+}
+
+// describeAddress says where address lies in relation to a, the allocation
+// of its slot or nil.
+func describeAddress(a *allocation, address uint64) string {
+	switch {
+	case a == nil:
+		return "no allocation there"
+	case a.freed:
+		return fmt.Sprintf("byte %d of %q (%d bytes), which is freed", int64(address-a.base), a.name, a.size)
+	case address < a.base:
+		return fmt.Sprintf("%d bytes before %q (%d bytes)", a.base-address, a.name, a.size)
+	case address-a.base >= a.size:
+		return fmt.Sprintf("%d bytes after the end of %q (%d bytes)", address-a.base-a.size, a.name, a.size)
+	}
+	return fmt.Sprintf("byte %d of %q (%d bytes)", address-a.base, a.name, a.size)
+}
+
+// pageZero bounds the addresses that no process has memory at.
+const pageZero = 1 << 12
+
+// hostPointer turns an address that a kernel computed into a pointer. It
+// reinterprets the bits: the address is not derived from a Go pointer here.
+func hostPointer(address uint64) unsafe.Pointer {
+	return *(*unsafe.Pointer)(unsafe.Pointer(&address))
+}
+
+// load gives the variables of module their memory and initial values, once,
+// and returns their addresses.
+func (m *Memory) load(module *Module) (map[*variable]uint64, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if image, ok := m.images[module]; ok {
+		return image, nil
+	}
+	image := make(map[*variable]uint64, len(module.variables))
+	allocations := make([]*allocation, len(module.variables))
+	for i, v := range module.variables {
+		a, err := m.alloc(max(v.size, 1), v.name)
+		if err != nil {
+			return nil, err
+		}
+		a.readOnly = v.space == constSpace
+		a.init.setRange(0, a.size)
+		copy(a.bytes, v.init)
+		image[v] = a.base
+		allocations[i] = a
+	}
+	for i, v := range module.variables {
+		for _, r := range v.relocs {
+			address := image[r.variable] + r.addend
+			for k := range 8 {
+				allocations[i].bytes[r.offset+k] = byte(address >> (8 * k))
+			}
+		}
+	}
+	if m.images == nil {
+		m.images = make(map[*Module]map[*variable]uint64)
+	}
+	m.images[module] = image
+	return image, nil
+}
+
+// Unload frees the variables of module. The next launch of one of its kernels
+// gives them new memory with their initial values.
+func (m *Memory) Unload(module *Module) {
+	m.mu.Lock()
+	image := m.images[module]
+	delete(m.images, module)
+	m.mu.Unlock()
+	for _, address := range image {
+		// The addresses are those of allocations made by load.
+		_ = m.Free(address)
+	}
+}

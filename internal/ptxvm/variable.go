@@ -1,0 +1,275 @@
+package ptxvm
+
+import "math"
+
+// space is a PTX state space.
+type space uint8
+
+const (
+	genericSpace space = iota
+	globalSpace
+	constSpace
+	sharedSpace
+	localSpace
+	paramSpace
+)
+
+var spaceNames = [...]string{"generic", "global", "constant", "shared", "local", "parameter"}
+
+func (s space) String() string { return spaceNames[s] }
+
+var spaceByModifier = map[string]space{
+	"global":      globalSpace,
+	"const":       constSpace,
+	"shared":      sharedSpace,
+	"shared::cta": sharedSpace,
+	"local":       localSpace,
+	"param":       paramSpace,
+}
+
+// Limits of what a module may declare. Those on shared and local memory are
+// the hardware's (227 KiB a block, 512 KiB a thread); the others keep a
+// damaged module from exhausting the host.
+const (
+	maxShared    = 227 << 10
+	maxLocal     = 512 << 10
+	maxParams    = 32764
+	maxVariable  = 1 << 30
+	maxRegisters = 1 << 16
+)
+
+// variable is a declared variable of any space but .reg.
+type variable struct {
+	name   string
+	space  space
+	typ    dataType
+	align  int
+	size   int    // bytes
+	offset uint64 // in the shared, local or parameter memory
+	init   []byte // leading bytes; the rest is zero
+	relocs []dataReloc
+}
+
+// dataReloc asks for the address of a variable in an initialiser.
+type dataReloc struct {
+	offset   int
+	variable *variable
+	addend   uint64
+}
+
+// declaration parses what follows the space directive of a variable:
+// alignment, type, and one or more names with dimensions and initialisers.
+// terminated says whether a semicolon ends it, as it does everywhere but in a
+// parameter list.
+func (p *parser) declaration(sp space, terminated bool) []*variable {
+	proto := variable{space: sp}
+	align, vector := 0, 1
+	for proto.typ == noType {
+		word := p.expect(dotted, "a type").text
+		switch word {
+		case "align":
+			align = p.alignment()
+		case "v2":
+			vector = 2
+		case "v4":
+			vector = 4
+		case "ptr": // .ptr .space .align N: promises about a pointer parameter
+			for p.peek().kind == dotted {
+				if p.next().text == "align" {
+					p.alignment()
+				}
+			}
+		case "attribute":
+			p.skipParentheses()
+		default:
+			t, ok := dataTypeByName[word]
+			if !ok || t == pred {
+				p.fail("unknown variable type .%s", word)
+			}
+			proto.typ = t
+		}
+		if proto.typ != noType && p.peek().kind == dotted && p.peek().text == "ptr" {
+			p.next()
+			for p.peek().kind == dotted {
+				if p.next().text == "align" {
+					p.alignment()
+				}
+			}
+		}
+	}
+	element := proto.typ.size() * vector
+	var vars []*variable
+	for {
+		v := proto
+		v.align = max(align, element)
+		v.name = p.expect(identifier, "a variable name").text
+		count := p.dimensions(&v, sp == sharedSpace)
+		if count > maxVariable/element {
+			p.fail("variable %s is larger than %d bytes", v.name, maxVariable)
+		}
+		v.size = count * element
+		if p.accept("=") {
+			if sp != globalSpace && sp != constSpace {
+				p.fail("variable %s in %s memory cannot be initialised", v.name, sp)
+			}
+			p.initialiser(&v)
+		}
+		vars = append(vars, &v)
+		if !terminated || !p.accept(",") {
+			break
+		}
+	}
+	if terminated {
+		p.expectPunctuation(";")
+	}
+	return vars
+}
+
+func (p *parser) alignment() int {
+	n := p.expect(integer, "an alignment").value
+	if n == 0 || n > 1<<12 || n&(n-1) != 0 {
+		p.fail("bad alignment %d", n)
+	}
+	return int(n)
+}
+
+// dimensions parses [n][m]... and returns the number of elements. An empty
+// first dimension, of dynamic shared memory, counts none.
+func (p *parser) dimensions(v *variable, dynamic bool) int {
+	count := 1
+	for first := true; p.accept("["); first = false {
+		if p.accept("]") {
+			if !first {
+				p.fail("only the first dimension of %s may be empty", v.name)
+			}
+			if dynamic {
+				count = 0
+			} else {
+				count = -1 // set by the initialiser
+			}
+			continue
+		}
+		n := p.constant()
+		p.expectPunctuation("]")
+		if n == 0 || n > maxVariable || count > 0 && uint64(count) > maxVariable/n {
+			p.fail("bad dimension %d of %s", n, v.name)
+		}
+		if count < 0 {
+			p.fail("array %s needs its size", v.name)
+		}
+		count *= int(n)
+	}
+	if count < 0 {
+		p.fail("array %s needs its size", v.name)
+	}
+	return count
+}
+
+// initialiser parses the value or the braced, possibly nested, list of values
+// of v. Nested lists are taken as written out in full.
+func (p *parser) initialiser(v *variable) {
+	if !p.accept("{") {
+		p.initialValue(v)
+		return
+	}
+	depth := 1
+	for depth > 0 {
+		switch {
+		case p.accept("{"):
+			depth++
+		case p.accept("}"):
+			depth--
+		case p.accept(","):
+		default:
+			p.initialValue(v)
+		}
+	}
+}
+
+func (p *parser) initialValue(v *variable) {
+	size := v.typ.size()
+	if len(v.init)+size > v.size {
+		p.fail("too many initial values for %s", v.name)
+	}
+	var bits uint64
+	if t := p.peek(); t.kind == identifier && t.text != "WARP_SZ" {
+		name := p.next().text
+		if name == "generic" && p.accept("(") {
+			name = p.expect(identifier, "a variable name").text
+			p.expectPunctuation(")")
+		}
+		target, ok := p.scope.lookup(name).(*variable)
+		if !ok || target.space != globalSpace && target.space != constSpace || size != 8 {
+			p.fail("%s cannot initialise %s", name, v.name)
+		}
+		r := dataReloc{offset: len(v.init), variable: target}
+		if p.accept("+") {
+			r.addend = p.constant()
+		}
+		v.relocs = append(v.relocs, r)
+	} else {
+		bits = p.immediate(v.typ)
+	}
+	for range size {
+		v.init = append(v.init, byte(bits))
+		bits >>= 8
+	}
+}
+
+// immediate parses a constant operand of type t and returns its bits.
+func (p *parser) immediate(t dataType) uint64 {
+	tok := p.peek()
+	negative := false
+	for tok.kind == punctuation && tok.text == "-" {
+		p.next()
+		negative = !negative
+		tok = p.peek()
+	}
+	switch tok.kind {
+	case float32Text, float64Text:
+		p.next()
+		bits, ok := floatBits(tok, t, negative)
+		if !ok {
+			p.fail("%s is not a value of type .%s", tok, t)
+		}
+		return bits
+	}
+	n := p.constant()
+	if negative {
+		n = -n
+	}
+	return n
+}
+
+// floatBits converts the floating constant tok to the bits of type t.
+func floatBits(tok token, t dataType, negative bool) (uint64, bool) {
+	bits, single := tok.value, tok.kind == float32Text
+	if negative {
+		if single {
+			bits ^= 1 << 31
+		} else {
+			bits ^= 1 << 63
+		}
+	}
+	switch t {
+	case f64, b64:
+		if single {
+			return math.Float64bits(float64(math.Float32frombits(uint32(bits)))), t == f64
+		}
+		return bits, true
+	case f32, b32:
+		if single {
+			return bits, true
+		}
+		return uint64(math.Float32bits(float32(math.Float64frombits(bits)))), t == f32
+	}
+	return 0, false
+}
+
+// place gives v the next aligned offset of a memory of which used bytes are
+// taken, and returns the bytes then taken.
+func (v *variable) place(used int) int {
+	used = (used + v.align - 1) &^ (v.align - 1)
+	v.offset = uint64(used)
+	return used + v.size
+}
