@@ -1,0 +1,13 @@
+// Package bench compares Quern with its peers. It is programs and scripts:
+//
+//	bench/build       builds all that a GPU machine needs into .gpu/
+//	bench/run         runs it there, beside CuPy, numba-cuda and CUDA C, and
+//	                  prints one table; needs Python with CuPy and numba-cuda,
+//	                  but no Go
+//	go run ./bench/cpu
+//	                  compares the CPU device with parallel Go by hand
+//
+// The kernels are in bench/kernels, the same algorithms in CUDA C in
+// bench/kernels.cu. Every result is checked before it is timed: inputs are
+// random, outputs are poisoned, and the reference is computed in float64.
+package bench
