@@ -26,7 +26,11 @@ func Asin(x float32) float32 {
 	tail := asinTail(s, z)
 	y := s + tail
 	if a > 0.5 {
-		y = FMA(s, -2, halfPi1) + FMA(tail, -2, halfPi2)
+		// The rounding of the first difference counts, where it is above 1
+		// and the result below.
+		y = FMA(s, -2, halfPi1)
+		rest := FMA(s, -2, halfPi1-y)
+		y += rest + FMA(tail, -2, halfPi2)
 	}
 	return Copysign(y, x)
 }
