@@ -181,9 +181,6 @@ func (fn *function) kernelFunction(e *ast.CallExpr, name string, typeArgs []type
 
 // float32Call lowers a mathematical function of package kernel at float32.
 func (fn *function) float32Call(e *ast.CallExpr, name string) ([]ir.Expr, bool) {
-	if name == "Rsqrt" {
-		return []ir.Expr{fn.operation(e, operation{ir.ApproxRsqrt, nil})}, true
-	}
 	device := fn.float32Function(name)
 	if device == "" {
 		return nil, false

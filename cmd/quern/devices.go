@@ -1,0 +1,112 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"quern.dev/gpu"
+)
+
+func devicesCommand() *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "devices",
+		Short: "List what kernels can run on",
+		Long: `devices lists every device of this machine, best first, and says why others
+cannot be used. The first usable one is what gpu.Open opens; QUERN_DEVICE
+(cuda:1, cpu, sim) chooses another.`,
+		Args: noArguments,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return devices(cmd.OutOrStdout(), gpu.Devices(), asJSON)
+		},
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	return cmd
+}
+
+// deviceJSON is a device in the output of --json. What is unknown is left out.
+type deviceJSON struct {
+	ID                string `json:"id"`
+	Backend           string `json:"backend"`
+	Usable            bool   `json:"usable"`
+	Name              string `json:"name,omitempty"`
+	Memory            int64  `json:"memory_bytes,omitempty"`
+	ComputeCapability string `json:"compute_capability,omitempty"`
+	Driver            string `json:"driver,omitempty"`
+	Reason            string `json:"reason,omitempty"`
+}
+
+func devices(w io.Writer, list []gpu.DeviceInfo, asJSON bool) error {
+	rows := make([]deviceJSON, len(list))
+	for i, d := range list {
+		rows[i] = deviceJSON{
+			ID: d.ID, Backend: string(d.Backend), Usable: d.Err == nil, Name: d.Name,
+			Memory: d.Memory, Driver: d.DriverVersion,
+		}
+		if d.ComputeMajor > 0 {
+			rows[i].ComputeCapability = fmt.Sprintf("%d.%d", d.ComputeMajor, d.ComputeMinor)
+		}
+		if d.Err != nil {
+			rows[i].Reason = d.Err.Error()
+		}
+	}
+	if asJSON {
+		enc := json.NewEncoder(w)
+		enc.SetIndent("", "  ")
+		return enc.Encode(rows)
+	}
+	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(tw, "DEVICE\tNAME\tMEMORY\tCAPABILITY\tDRIVER")
+	for _, r := range rows {
+		if r.Usable {
+			fmt.Fprintf(tw, "%s\t%s\t%s\t%s\t%s\n", r.ID, orDash(r.Name), memory(r.Memory), orDash(r.ComputeCapability), orDash(r.Driver))
+		}
+	}
+	if err := tw.Flush(); err != nil {
+		return err
+	}
+	first := true
+	for _, r := range rows {
+		if r.Usable {
+			continue
+		}
+		if first {
+			fmt.Fprintln(w, "\nNot usable:")
+			first = false
+		}
+		fmt.Fprintf(w, "  %s: %s\n", r.ID, r.Reason)
+	}
+	if !first {
+		fmt.Fprintln(w, "\nRun 'quern doctor' for what to do about it.")
+	}
+	return nil
+}
+
+func orDash(s string) string {
+	if s == "" {
+		return "-"
+	}
+	return s
+}
+
+func memory(bytes int64) string {
+	if bytes <= 0 {
+		return "-"
+	}
+	return fmt.Sprintf("%.1f GiB", float64(bytes)/(1<<30))
+}
+
+func noArguments(_ *cobra.Command, args []string) error {
+	if len(args) > 0 {
+		return errUsage{fmt.Errorf("this command takes no arguments, but got %q", args[0])}
+	}
+	return nil
+}
+
+func isUnknownCommand(err error) bool {
+	return err != nil && len(err.Error()) > 15 && err.Error()[:15] == "unknown command"
+}

@@ -1,0 +1,146 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+
+	"github.com/spf13/cobra"
+
+	"quern.dev/gpu"
+)
+
+func doctorCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "doctor",
+		Short: "Say what is missing to use a GPU, and how to get it",
+		Long: `doctor looks at what Quern uses: the Go toolchain, the NVIDIA driver and its
+device files, and optional tools. It says what each is for, what is wrong, and
+what to do. It exits with 1 if kernels cannot run on a GPU here; the CPU and the
+simulator need nothing.`,
+		Args: noArguments,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return doctor(cmd.OutOrStdout(), machine{
+				os: runtime.GOOS, arch: runtime.GOARCH,
+				devices:  gpu.Devices(),
+				lookPath: exec.LookPath,
+				glob:     filepath.Glob,
+				readable: func(name string) bool {
+					f, err := os.OpenFile(name, os.O_RDWR, 0)
+					if err == nil {
+						f.Close()
+					}
+					return err == nil
+				},
+				getenv: os.Getenv,
+			})
+		},
+	}
+}
+
+// machine is what doctor examines; tests make their own.
+type machine struct {
+	os, arch string
+	devices  []gpu.DeviceInfo
+	lookPath func(string) (string, error)
+	glob     func(string) ([]string, error)
+	readable func(string) bool
+	getenv   func(string) string
+}
+
+// finding is one line of the report.
+type finding struct {
+	ok     bool
+	needed bool // for GPU use
+	what   string
+	advice string
+}
+
+func doctor(w io.Writer, m machine) error {
+	findings, usable := m.examine()
+	for _, f := range findings {
+		mark := "ok     "
+		switch {
+		case !f.ok && f.needed:
+			mark = "MISSING"
+		case !f.ok:
+			mark = "note   "
+		}
+		fmt.Fprintf(w, "%s  %s\n", mark, f.what)
+		if f.advice != "" {
+			fmt.Fprintf(w, "         -> %s\n", f.advice)
+		}
+	}
+	if usable == "" {
+		fmt.Fprintln(w, "\nKernels run on the CPU here. Nothing else needs to be installed for that.")
+		return errFound
+	}
+	fmt.Fprintf(w, "\nKernels run on %s.\n", usable)
+	return nil
+}
+
+// examine looks at everything; usable is the GPU that works, "" for none.
+func (m machine) examine() (findings []finding, usable string) {
+	add := func(f finding) { findings = append(findings, f) }
+
+	if path, err := m.lookPath("go"); err == nil {
+		add(finding{ok: true, what: "go command: " + path + " (compiles programs; quern gen uses it)"})
+	} else {
+		add(finding{what: "go command: not on PATH", advice: "needed to run quern gen, not to run programs: install Go 1.26 or later"})
+	}
+
+	if m.os == "darwin" {
+		add(finding{needed: true, what: "NVIDIA driver: none exists for macOS", advice: "run on Linux or Windows to use an NVIDIA GPU"})
+	}
+	for _, d := range m.devices {
+		switch {
+		case d.Backend == gpu.CUDA && d.Err == nil:
+			add(finding{ok: true, needed: true, what: fmt.Sprintf("%s: %s, compute capability %d.%d, driver for CUDA %s", d.ID, d.Name, d.ComputeMajor, d.ComputeMinor, d.DriverVersion)})
+			if usable == "" {
+				usable = d.ID + " (" + d.Name + ")"
+			}
+		case d.Backend == gpu.CUDA && m.os != "darwin":
+			add(finding{needed: true, what: fmt.Sprintf("%s: %v", d.ID, d.Err), advice: m.driverAdvice()})
+		case d.Backend == gpu.CPU && d.Err == nil:
+			add(finding{ok: true, what: d.ID + ": " + d.Name})
+		}
+	}
+	if m.os == "linux" {
+		nodes, _ := m.glob("/dev/nvidia[0-9]*")
+		for _, node := range nodes {
+			if !m.readable(node) {
+				add(finding{needed: true, what: node + ": no permission to open it", advice: "add the user to the group that owns the device (often video or render), or fix its permissions"})
+			}
+		}
+	}
+	if v := m.getenv(gpu.DeviceVariable); v != "" {
+		add(finding{what: gpu.DeviceVariable + "=" + v + " is set", advice: "programs open this device and no other; unset it to let them choose"})
+	}
+	if v := m.getenv("CUDA_VISIBLE_DEVICES"); v != "" {
+		add(finding{what: "CUDA_VISIBLE_DEVICES=" + v + " is set", advice: "the driver shows only these GPUs"})
+	}
+	if path, err := m.lookPath("ptxas"); err == nil {
+		add(finding{ok: true, what: "ptxas: " + path + " (optional: tests assemble every kernel with it)"})
+	} else {
+		add(finding{what: "ptxas: not on PATH (optional)", advice: "tests assemble every kernel with it: pip install nvidia-cuda-nvcc, then set PTXAS to the ptxas inside"})
+	}
+	return findings, usable
+}
+
+// driverAdvice says how to get a working driver.
+func (m machine) driverAdvice() string {
+	if m.os == "windows" {
+		return "install the NVIDIA driver for the GPU; no CUDA toolkit is needed"
+	}
+	nodes, _ := m.glob("/dev/nvidia*")
+	if len(nodes) > 0 {
+		return "the GPU's device files are here but the driver library does not work: in a container, start it with GPU support (--gpus all); otherwise reinstall the driver (Debian: libcuda1)"
+	}
+	if _, err := m.lookPath("nvidia-smi"); err == nil {
+		return "nvidia-smi is installed but there is no device file: load the kernel module (modprobe nvidia nvidia_uvm)"
+	}
+	return "if the machine has an NVIDIA GPU, install its driver (Debian and Ubuntu: nvidia-driver and libcuda1); no CUDA toolkit is needed"
+}

@@ -1,0 +1,42 @@
+package frontend
+
+import (
+	"errors"
+	"go/token"
+	"path/filepath"
+
+	"quern.dev/internal/compiler/ir"
+)
+
+// Diagnose turns an error of a later stage into diagnostics. An error with a
+// position gets the full name of its file.
+func (p *Package) Diagnose(kernel string, err error) Diagnostics {
+	var several interface{ Unwrap() []error }
+	if errors.As(err, &several) {
+		var out Diagnostics
+		for _, e := range several.Unwrap() {
+			out = append(out, p.Diagnose(kernel, e)...)
+		}
+		return out
+	}
+	var located interface {
+		Position() ir.Pos
+		Message() string
+	}
+	if errors.As(err, &located) {
+		return Diagnostics{{Pos: p.position(located.Position()), Kernel: kernel, Msg: located.Message()}}
+	}
+	return Diagnostics{{Pos: token.Position{Filename: p.Path}, Kernel: kernel, Msg: err.Error()}}
+}
+
+// position finds the file that a position in the IR, which has its base name
+// only, belongs to.
+func (p *Package) position(pos ir.Pos) token.Position {
+	out := token.Position{Filename: pos.File, Line: pos.Line, Column: pos.Col}
+	for _, f := range p.Files {
+		if name := p.world.Fset.Position(f.Package).Filename; filepath.Base(name) == pos.File {
+			out.Filename = name
+		}
+	}
+	return out
+}
