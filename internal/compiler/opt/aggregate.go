@@ -1,0 +1,274 @@
+package opt
+
+import "quern.dev/internal/compiler/ir"
+
+// assign returns the assignments of scalars that an assignment of an aggregate
+// stands for.
+func (s *scalariser) assign(a *ir.Assign) []ir.Stmt {
+	x := &expansion{scalariser: s, pos: a.Pos}
+	if v, ok := ir.Root(a.Dst).(*ir.VarPlace); ok {
+		x.target = s.rootOf(v.Var)
+	}
+	x.settlePlace(a.Dst)
+	src := x.settle(a.Src)
+	x.flatten(a.Dst, src)
+	// A value that is loaded as a whole and its destination, of the same type, are
+	// the same or apart: only a composed value reads one part to write another.
+	if _, composed := src.(*ir.Composite); composed && x.overlaps() {
+		x.detach()
+	}
+	for _, m := range x.moves {
+		x.emit(m.dst, m.src)
+	}
+	return x.out
+}
+
+// rootOf returns the variable of the source program that v is a part of.
+func (s *scalariser) rootOf(v *ir.Local) *ir.Local {
+	if n := s.nodes[v]; n != nil {
+		return n.root
+	}
+	if r := s.roots[v]; r != nil {
+		return r
+	}
+	return v
+}
+
+// expansion is the assignment of one aggregate.
+type expansion struct {
+	*scalariser
+	pos    ir.Pos
+	target *ir.Local // the variable assigned to, nil for memory
+	moves  []move
+	out    []ir.Stmt
+}
+
+// move is the assignment of a scalar, or of a large array in memory.
+type move struct {
+	dst ir.Place
+	src ir.Expr
+}
+
+func (x *expansion) set(dst ir.Place, src ir.Expr) {
+	x.out = append(x.out, &ir.Assign{Dst: dst, Src: src, Pos: x.pos})
+}
+
+func (x *expansion) temp(t *ir.Type) *ir.Local {
+	v := &ir.Local{Name: "part", Type: t, Pos: x.pos}
+	x.f.Locals = append(x.f.Locals, v)
+	return v
+}
+
+// settle makes the places that a value is read from fit to be evaluated once
+// for each leaf, and returns the value without conversions.
+func (x *expansion) settle(e ir.Expr) ir.Expr {
+	switch e := e.(type) {
+	case *ir.Convert:
+		if e.T.IsAggregate() {
+			return x.settle(e.X)
+		}
+	case *ir.Load:
+		if e.Type().IsAggregate() {
+			x.settlePlace(e.Place)
+		}
+	case *ir.Composite:
+		for i, elem := range e.Elems {
+			if elem != nil {
+				e.Elems[i] = x.settle(elem)
+			}
+		}
+	}
+	return e
+}
+
+// settlePlace moves a place's checks in front, and into temporaries what is
+// expensive or what the assignment itself may change.
+func (x *expansion) settlePlace(p ir.Place) {
+	x.fixOperands(p)
+	if placeMayFault(p) {
+		x.out = append(x.out, &ir.Check{Place: ir.ClonePlace(p)})
+		clearChecks(p)
+	}
+}
+
+func (x *expansion) fixOperands(p ir.Place) {
+	switch p := p.(type) {
+	case *ir.FieldPlace:
+		x.fixOperands(p.X)
+	case *ir.IndexPlace:
+		x.fixOperands(p.X)
+		p.Index = x.fixed(p.Index)
+	case *ir.ElemPlace:
+		p.Slice = x.fixed(p.Slice)
+		p.Index = x.fixed(p.Index)
+	case *ir.DerefPlace:
+		p.Ptr = x.fixed(p.Ptr)
+	}
+}
+
+func (x *expansion) fixed(e ir.Expr) ir.Expr {
+	if asConst(e) != nil {
+		return e
+	}
+	if v, ok := loadedVar(e); ok && x.rootOf(v) != x.target {
+		if u := x.uses[v]; u == nil || !u.addressed {
+			return e
+		}
+	}
+	t := x.temp(e.Type())
+	x.set(&ir.VarPlace{Var: t}, e)
+	return ir.Get(t)
+}
+
+// flatten appends the moves of an aggregate's leaves.
+func (x *expansion) flatten(dst ir.Place, src ir.Expr) {
+	t := dst.Type()
+	if !t.IsAggregate() || x.needsLoop(dst, src) {
+		x.moves = append(x.moves, move{dst, src})
+		return
+	}
+	for i := range partCount(t) {
+		part := x.part(dst, i)
+		x.flatten(part, x.partOf(src, i, part.Type()))
+	}
+}
+
+// needsLoop reports whether an array is large and in memory on both sides.
+func (x *expansion) needsLoop(dst ir.Place, src ir.Expr) bool {
+	t := dst.Type()
+	if t.Kind != ir.Array || leafCount(t) <= maxLeaves || x.nodeOf(dst) != nil {
+		return false
+	}
+	switch src := src.(type) {
+	case *ir.Zero:
+		return true
+	case *ir.Load:
+		return x.nodeOf(src.Place) == nil
+	}
+	return false
+}
+
+func leafCount(t *ir.Type) int64 {
+	switch t.Kind {
+	case ir.Array:
+		return t.Len * leafCount(t.Elem)
+	case ir.Struct:
+		n := int64(0)
+		for _, f := range t.Fields {
+			n += leafCount(f.Type)
+		}
+		return n
+	}
+	return 1
+}
+
+// part is field or element i of a place.
+func (x *expansion) part(p ir.Place, i int) ir.Place {
+	if n := x.nodeOf(p); n != nil {
+		return &ir.VarPlace{Var: n.parts[i].local}
+	}
+	if p.Type().Kind == ir.Struct {
+		return &ir.FieldPlace{X: ir.ClonePlace(p), Field: i}
+	}
+	return &ir.IndexPlace{X: ir.ClonePlace(p), Index: ir.IntConst(ir.TInt, int64(i)), Pos: x.pos}
+}
+
+// partOf is part i, of type t, of a value.
+func (x *expansion) partOf(e ir.Expr, i int, t *ir.Type) ir.Expr {
+	switch e := e.(type) {
+	case *ir.Composite:
+		if elem := e.Elems[i]; elem != nil {
+			return elem
+		}
+	case *ir.Load:
+		return &ir.Load{Place: x.part(e.Place, i)}
+	}
+	return simplifyExpr(&ir.Zero{T: t})
+}
+
+// overlaps reports whether a move reads what an earlier one has written.
+func (x *expansion) overlaps() bool {
+	written := map[*ir.Local]bool{}
+	stored := false
+	for i, m := range x.moves {
+		if i > 0 && x.reads(m.src, written, stored) {
+			return true
+		}
+		if v, ok := ir.Root(m.dst).(*ir.VarPlace); ok {
+			written[v.Var] = true
+			stored = stored || x.isAddressed(v.Var)
+		} else {
+			stored = true
+		}
+	}
+	return false
+}
+
+func (x *expansion) isAddressed(v *ir.Local) bool {
+	u := x.uses[v]
+	return u != nil && u.addressed
+}
+
+// reads reports whether a value reads one of the variables or, if memory is
+// set, memory that a pointer may lead to.
+func (x *expansion) reads(e ir.Expr, vars map[*ir.Local]bool, memory bool) bool {
+	found := false
+	v := ir.Visitor{Place: func(p ir.Place) bool {
+		switch p := p.(type) {
+		case *ir.VarPlace:
+			found = found || vars[p.Var] || memory && x.isAddressed(p.Var)
+		case *ir.SharedPlace, *ir.ElemPlace, *ir.DerefPlace:
+			found = found || memory
+		}
+		return !found
+	}}
+	v.Value(e)
+	return found
+}
+
+// detach reads all values into temporaries before the first is written.
+func (x *expansion) detach() {
+	for i, m := range x.moves {
+		if asConst(m.src) != nil {
+			continue
+		}
+		t := x.temp(m.dst.Type())
+		x.emit(&ir.VarPlace{Var: t}, m.src)
+		x.moves[i].src = ir.Get(t)
+	}
+}
+
+// emit appends a move.
+func (x *expansion) emit(dst ir.Place, src ir.Expr) {
+	t := dst.Type()
+	if !t.IsAggregate() {
+		x.set(dst, src)
+		return
+	}
+	if !x.needsLoop(dst, src) {
+		for i := range partCount(t) {
+			part := x.part(dst, i)
+			x.emit(part, x.partOf(src, i, part.Type()))
+		}
+		return
+	}
+	i := x.temp(ir.TInt)
+	at := func(p ir.Place) ir.Place {
+		return &ir.IndexPlace{X: ir.ClonePlace(p), Index: ir.Get(i), Pos: x.pos}
+	}
+	var elem ir.Expr = &ir.Zero{T: t.Elem}
+	if l, ok := src.(*ir.Load); ok {
+		elem = &ir.Load{Place: at(l.Place)}
+	}
+	body := &expansion{scalariser: x.scalariser, pos: x.pos, target: x.target}
+	body.emit(at(dst), simplifyExpr(elem))
+	x.set(&ir.VarPlace{Var: i}, ir.IntConst(ir.TInt, 0))
+	x.out = append(x.out, &ir.Loop{
+		Label: &ir.Label{Name: "copy"},
+		Cond:  &ir.Binary{Op: ir.Lt, X: ir.Get(i), Y: ir.IntConst(ir.TInt, t.Len), Pos: x.pos},
+		Body:  body.out,
+		Post: []ir.Stmt{&ir.Assign{Dst: &ir.VarPlace{Var: i}, Pos: x.pos,
+			Src: &ir.Binary{Op: ir.Add, X: ir.Get(i), Y: ir.IntConst(ir.TInt, 1), Pos: x.pos}}},
+		Pos: x.pos,
+	})
+}

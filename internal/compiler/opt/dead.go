@@ -1,0 +1,165 @@
+package opt
+
+import "quern.dev/internal/compiler/ir"
+
+// removeDead removes assignments to variables that are not read, and
+// assignments that another one overwrites before the variable is read. What
+// could stop the thread stays. The result says whether a variable that is still
+// read lost an assignment, which may have left it with one.
+func removeDead(f *ir.Func) bool {
+	again := false
+	for range maxRounds {
+		r := &reaper{uses: countUses(f), own: map[*ir.Local]int{}}
+		r.countOwn(f.Body)
+		f.Body = r.body(f.Body)
+		again = again || r.overwritten
+		if !r.removed {
+			break
+		}
+	}
+	uses := countUses(f)
+	f.Locals = without(f.Locals, func(v *ir.Local) bool {
+		u := uses[v]
+		return u.writes == 0 && u.parts == 0 && u.reads == 0
+	})
+	return again
+}
+
+type reaper struct {
+	uses    usages
+	own     map[*ir.Local]int // reads of a variable in assignments to it
+	removed bool
+	// overwritten: an assignment to a variable that is read was removed.
+	overwritten bool
+	// later holds the variables that are assigned further down the straight-line
+	// code before they are read.
+	later map[*ir.Local]bool
+}
+
+// countOwn counts the reads that keep a variable alive only if it is alive.
+func (r *reaper) countOwn(body []ir.Stmt) {
+	v := ir.Visitor{
+		Stmt: func(s ir.Stmt) bool {
+			if a, ok := s.(*ir.Assign); ok {
+				if dst, ok := ir.Root(a.Dst).(*ir.VarPlace); ok {
+					r.reads(a, func(v *ir.Local) {
+						if v == dst.Var {
+							r.own[v]++
+						}
+					})
+				}
+			}
+			return true
+		},
+		Expr:  func(ir.Expr) bool { return false },
+		Place: func(ir.Place) bool { return false },
+	}
+	v.Body(body)
+}
+
+// reads calls do for each read that an assignment makes.
+func (r *reaper) reads(a *ir.Assign, do func(*ir.Local)) {
+	target := ir.Root(a.Dst)
+	v := ir.Visitor{Place: func(p ir.Place) bool {
+		if v, ok := p.(*ir.VarPlace); ok && p != target {
+			do(v.Var)
+		}
+		return true
+	}}
+	v.Value(a.Src)
+	v.Target(a.Dst)
+}
+
+// body goes through a list backwards.
+func (r *reaper) body(list []ir.Stmt) []ir.Stmt {
+	kept := len(list)
+	for i := len(list) - 1; i >= 0; i-- {
+		if !r.keep(list[i]) {
+			r.removed = true
+			continue
+		}
+		kept--
+		list[kept] = list[i]
+	}
+	return list[kept:]
+}
+
+// nested goes through a list that need not be executed once, after all of it.
+func (r *reaper) nested(list []ir.Stmt) []ir.Stmt {
+	r.later = nil
+	list = r.body(list)
+	r.later = nil
+	return list
+}
+
+func (r *reaper) keep(s ir.Stmt) bool {
+	switch s := s.(type) {
+	case *ir.Assign:
+		return r.keepAssign(s)
+	case *ir.If:
+		s.Else = r.nested(s.Else)
+		s.Then = r.nested(s.Then)
+	case *ir.Loop:
+		s.Post = r.nested(s.Post)
+		s.Body = r.nested(s.Body)
+		s.Pre = r.nested(s.Pre)
+	case *ir.Block:
+		s.Body = r.nested(s.Body)
+	case *ir.Atomic:
+		if s.Dst != nil && r.unread(s.Dst) {
+			s.Dst = nil
+		}
+		r.later = nil
+	default:
+		r.later = nil
+	}
+	return true
+}
+
+// unread reports whether nothing but assignments to v read it.
+func (r *reaper) unread(v *ir.Local) bool {
+	u := r.uses[v]
+	return u.reads <= r.own[v] && !u.addressed
+}
+
+func (r *reaper) keepAssign(s *ir.Assign) bool {
+	root, ok := ir.Root(s.Dst).(*ir.VarPlace)
+	if !ok {
+		r.readBy(s)
+		return true
+	}
+	v := root.Var
+	_, whole := s.Dst.(*ir.VarPlace)
+	dead := r.unread(v) || whole && r.later[v] && !r.uses[v].addressed
+	if dead && !mayFault(s.Src) && !placeMayFault(s.Dst) {
+		r.overwritten = r.overwritten || !r.unread(v)
+		r.reads(s, func(w *ir.Local) {
+			r.uses[w].reads--
+			if w == v {
+				r.own[w]--
+			}
+		})
+		return false
+	}
+	if whole {
+		if r.later == nil {
+			r.later = map[*ir.Local]bool{}
+		}
+		r.later[v] = true
+	}
+	r.readBy(s)
+	return true
+}
+
+// readBy notes that a statement that stays reads variables.
+func (r *reaper) readBy(s *ir.Assign) {
+	if len(r.later) == 0 {
+		return
+	}
+	r.reads(s, func(v *ir.Local) { delete(r.later, v) })
+	if root, ok := ir.Root(s.Dst).(*ir.VarPlace); ok {
+		if _, whole := s.Dst.(*ir.VarPlace); !whole {
+			delete(r.later, root.Var) // the rest of the variable stays
+		}
+	}
+}

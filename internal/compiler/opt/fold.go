@@ -1,0 +1,150 @@
+package opt
+
+import "quern.dev/internal/compiler/ir"
+
+// maxRounds bounds how often fold starts again because it found something: a
+// constant condition removes assignments, which makes other variables constant.
+const maxRounds = 4
+
+// fold evaluates constants, applies exact identities, propagates constants and
+// copies, removes code that is never reached or whose result is not used, and
+// moves the value of a temporary that is read once to where it is read.
+func fold(k *ir.Kernel) error {
+	for range maxRounds {
+		again := simplify(k.Func)
+		again = removeDead(k.Func) || again
+		again = forward(k.Func) || again
+		if !again {
+			break
+		}
+	}
+	return nil
+}
+
+// simplify folds a function's constants and its control flow, and reports
+// whether it did what another round could profit from.
+func simplify(f *ir.Func) bool {
+	s := &simplifier{propagation: newPropagation(f, nil)}
+	r := ir.Rewriter{Expr: s.expr, Place: s.place, Stmt: s.stmt}
+	f.Body = s.trim(r.Body(f.Body))
+	if n := len(f.Body); n > 0 {
+		if last, ok := f.Body[n-1].(*ir.Return); ok && len(last.Results) == 0 {
+			f.Body = f.Body[:n-1]
+		}
+	}
+	f.Locals = s.remaining(f.Locals)
+	return s.again
+}
+
+type simplifier struct {
+	*propagation
+	again bool
+}
+
+func (s *simplifier) expr(e ir.Expr) ir.Expr { return simplifyExpr(s.propagation.expr(e)) }
+
+func (s *simplifier) place(p ir.Place) ir.Place {
+	if d, ok := p.(*ir.DerefPlace); ok {
+		if a, ok := d.Ptr.(*ir.Addr); ok {
+			return a.Place
+		}
+	}
+	return s.propagation.place(p)
+}
+
+func (s *simplifier) stmt(st ir.Stmt) []ir.Stmt {
+	switch st := st.(type) {
+	case *ir.If:
+		return s.ifStmt(st)
+	case *ir.Loop:
+		return s.loop(st)
+	case *ir.Block:
+		st.Body = s.trim(st.Body)
+		return dissolve(st)
+	case *ir.Check:
+		if !placeMayFault(st.Place) {
+			return nil
+		}
+	case *ir.Assign:
+		if isCopyOf(st.Src, st.Dst) {
+			return nil
+		}
+		return s.propagation.stmt(st)
+	}
+	return []ir.Stmt{st}
+}
+
+// isCopyOf reports whether the assignment of e to p does nothing.
+func isCopyOf(e ir.Expr, p ir.Place) bool {
+	dst, ok := p.(*ir.VarPlace)
+	if !ok {
+		return false
+	}
+	v, ok := loadedVar(e)
+	return ok && v == dst.Var
+}
+
+// loadedVar returns the variable that e reads as a whole.
+func loadedVar(e ir.Expr) (*ir.Local, bool) {
+	l, ok := e.(*ir.Load)
+	if !ok {
+		return nil, false
+	}
+	p, ok := l.Place.(*ir.VarPlace)
+	if !ok {
+		return nil, false
+	}
+	return p.Var, true
+}
+
+func (s *simplifier) ifStmt(st *ir.If) []ir.Stmt {
+	st.Then, st.Else = s.trim(st.Then), s.trim(st.Else)
+	if c := asConst(st.Cond); c != nil {
+		s.again = true
+		if c.Bits != 0 {
+			return st.Then
+		}
+		return st.Else
+	}
+	switch {
+	case len(st.Then) == 0 && len(st.Else) == 0 && !mayFault(st.Cond):
+		s.again = true
+		return nil
+	case len(st.Then) == 0 && len(st.Else) > 0:
+		st.Cond, st.Then, st.Else = not(st.Cond), st.Else, nil
+	}
+	return []ir.Stmt{st}
+}
+
+func (s *simplifier) loop(st *ir.Loop) []ir.Stmt {
+	st.Pre, st.Body, st.Post = s.trim(st.Pre), s.trim(st.Body), s.trim(st.Post)
+	st.Body = dropTail(st.Body, continuesWith(st.Label))
+	c := asConst(st.Cond)
+	switch {
+	case c == nil:
+	case c.Bits != 0:
+		st.Cond = nil
+	case !leaves(st.Pre, breaksOut(st.Label)):
+		s.again = true
+		return st.Pre
+	}
+	return []ir.Stmt{st}
+}
+
+// trim drops what follows a jump in a list.
+func (s *simplifier) trim(list []ir.Stmt) []ir.Stmt {
+	for i, st := range list {
+		ends := false
+		switch st := st.(type) {
+		case *ir.Break, *ir.Continue, *ir.Return, *ir.Panic:
+			ends = true
+		case *ir.If:
+			ends = jumps(st.Then) && jumps(st.Else)
+		}
+		if ends && i+1 < len(list) {
+			s.again = true
+			return list[:i+1]
+		}
+	}
+	return list
+}

@@ -1,0 +1,286 @@
+package opt
+
+import "quern.dev/internal/compiler/ir"
+
+// maxTree bounds the nodes of an expression that forward builds, so that the
+// recursion of all that follows is bounded.
+const maxTree = 200
+
+// forward moves the value of a variable that is assigned once and read once to
+// where it is read, if that is in the same statement list and nothing between
+// changes what the value reads. It reports whether it moved something.
+func forward(f *ir.Func) bool {
+	w := &forwarder{uses: countUses(f)}
+	f.Body = w.body(f.Body)
+	if w.moved {
+		f.Locals = without(f.Locals, func(v *ir.Local) bool {
+			u := w.uses[v]
+			return u.reads == 0 && u.writes == 0 && u.parts == 0
+		})
+	}
+	return w.moved
+}
+
+type forwarder struct {
+	uses  usages
+	moved bool
+}
+
+// candidate is an assignment that may move down.
+type candidate struct {
+	v      *ir.Local
+	src    ir.Expr
+	at     int // index in the list
+	size   int
+	faults bool
+	memory bool // reads what a store through a pointer or slice may change
+	gone   bool // moved, or fixed where it is
+}
+
+// stretch holds the candidates of a straight-line stretch of a list.
+type stretch struct {
+	of      map[*ir.Local]*candidate
+	readers map[*ir.Local][]*candidate
+	memory  []*candidate
+	faults  []*candidate
+}
+
+func (s *stretch) clear() {
+	clear(s.of)
+	clear(s.readers)
+	s.memory, s.faults = s.memory[:0], s.faults[:0]
+}
+
+// fix leaves a candidate where it is. Faults keep their order: those before a
+// fault that stays do not move past it.
+func (s *stretch) fix(c *candidate) {
+	if c.gone {
+		return
+	}
+	c.gone = true
+	delete(s.of, c.v)
+	if c.faults {
+		s.fixFaults(c.at)
+	}
+}
+
+func (s *stretch) fixFaults(before int) {
+	for len(s.faults) > 0 && s.faults[0].at <= before {
+		c := s.faults[0]
+		s.faults = s.faults[1:]
+		if !c.gone {
+			c.gone = true
+			delete(s.of, c.v)
+		}
+	}
+}
+
+func (s *stretch) written(v *ir.Local) {
+	for _, c := range s.readers[v] {
+		s.fix(c)
+	}
+	delete(s.readers, v)
+}
+
+func (s *stretch) stored(at int) {
+	for _, c := range s.memory {
+		s.fix(c)
+	}
+	s.memory = s.memory[:0]
+	s.fixFaults(at)
+}
+
+func (w *forwarder) body(list []ir.Stmt) []ir.Stmt { return w.bodyThen(list, nil) }
+
+// bodyThen goes through a list that an expression follows.
+func (w *forwarder) bodyThen(list []ir.Stmt, e *ir.Expr) []ir.Stmt {
+	st := &stretch{of: map[*ir.Local]*candidate{}, readers: map[*ir.Local][]*candidate{}}
+	for i, s := range list {
+		w.substitute(st, list, s)
+		switch s := s.(type) {
+		case *ir.Assign:
+			w.assigned(st, i, s)
+		case *ir.Atomic:
+			st.stored(i)
+			if s.Dst != nil {
+				st.written(s.Dst)
+			}
+		case *ir.Check:
+			if placeMayFault(s.Place) {
+				st.fixFaults(i)
+			}
+		default:
+			w.nested(s)
+			st.clear()
+		}
+	}
+	if e != nil && *e != nil {
+		r := substitution{w: w, st: st, list: list}
+		*e = r.value(*e)
+	}
+	out := list[:0]
+	for _, s := range list {
+		if s != nil {
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+func (w *forwarder) nested(s ir.Stmt) {
+	switch s := s.(type) {
+	case *ir.If:
+		s.Then, s.Else = w.body(s.Then), w.body(s.Else)
+	case *ir.Loop:
+		s.Pre = w.bodyThen(s.Pre, &s.Cond)
+		s.Body, s.Post = w.body(s.Body), w.body(s.Post)
+	case *ir.Block:
+		s.Body = w.body(s.Body)
+	}
+}
+
+// substitute replaces candidates that a statement reads before it does anything
+// else, and removes their assignments from the list.
+func (w *forwarder) substitute(st *stretch, list []ir.Stmt, s ir.Stmt) {
+	if len(st.of) == 0 {
+		return
+	}
+	r := substitution{w: w, st: st, list: list}
+	switch s := s.(type) {
+	case *ir.Assign:
+		s.Src = r.value(s.Src)
+		s.Dst = r.target(s.Dst)
+	case *ir.If:
+		s.Cond = r.value(s.Cond)
+	case *ir.Atomic:
+		for i := range s.Args {
+			s.Args[i] = r.value(s.Args[i])
+		}
+		s.Place = r.target(s.Place)
+	case *ir.Check:
+		s.Place = r.target(s.Place)
+	}
+}
+
+type substitution struct {
+	w       *forwarder
+	st      *stretch
+	list    []ir.Stmt
+	guarded map[*ir.Local]bool // read only if the left side of && or || lets it
+}
+
+func (r *substitution) value(e ir.Expr) ir.Expr {
+	r.guarded = guardedVars(e)
+	rw := ir.Rewriter{Expr: r.expr}
+	return rw.Value(e)
+}
+
+func (r *substitution) target(p ir.Place) ir.Place {
+	rw := ir.Rewriter{Expr: r.expr}
+	return rw.Target(p)
+}
+
+func (r *substitution) expr(e ir.Expr) ir.Expr {
+	v, ok := loadedVar(e)
+	if !ok {
+		return e
+	}
+	c := r.st.of[v]
+	if c == nil || c.faults && r.guarded[v] {
+		return e
+	}
+	c.gone = true
+	delete(r.st.of, v)
+	r.list[c.at] = nil
+	u := r.w.uses[v]
+	u.reads, u.writes = 0, 0
+	r.w.moved = true
+	return c.src
+}
+
+// guardedVars returns the variables on the right of && and ||, nil if none.
+func guardedVars(e ir.Expr) map[*ir.Local]bool {
+	var vars map[*ir.Local]bool
+	collect := ir.Visitor{Place: func(p ir.Place) bool {
+		if v, ok := p.(*ir.VarPlace); ok {
+			vars[v.Var] = true
+		}
+		return true
+	}}
+	v := ir.Visitor{Expr: func(e ir.Expr) bool {
+		if b, ok := e.(*ir.Binary); ok && b.Op.IsLogical() {
+			if vars == nil {
+				vars = map[*ir.Local]bool{}
+			}
+			collect.Value(b.Y)
+		}
+		return true
+	}}
+	v.Value(e)
+	return vars
+}
+
+// assigned notes what an assignment changes, and makes it a candidate itself.
+func (w *forwarder) assigned(st *stretch, i int, s *ir.Assign) {
+	root, local := ir.Root(s.Dst).(*ir.VarPlace)
+	_, whole := s.Dst.(*ir.VarPlace)
+	if whole {
+		if c := w.candidate(i, root.Var, s.Src); c != nil {
+			w.note(st, c)
+			return
+		}
+	}
+	switch {
+	case !local || w.uses[root.Var].addressed:
+		st.stored(i)
+	case mayFault(s.Src) || placeMayFault(s.Dst):
+		st.fixFaults(i)
+	}
+	if local {
+		st.written(root.Var)
+	}
+}
+
+// candidate returns the assignment v = src as a candidate, nil if it is none.
+func (w *forwarder) candidate(i int, v *ir.Local, src ir.Expr) *candidate {
+	u := w.uses[v]
+	if !u.once() || u.param || u.reads != 1 || !v.Type.IsScalar() {
+		return nil
+	}
+	c := &candidate{v: v, src: src, at: i, faults: mayFault(src)}
+	count := ir.Visitor{
+		Expr: func(ir.Expr) bool { c.size++; return true },
+		Place: func(p ir.Place) bool {
+			switch p := p.(type) {
+			case *ir.VarPlace:
+				c.memory = c.memory || w.uses[p.Var].addressed
+			case *ir.SharedPlace, *ir.ElemPlace, *ir.DerefPlace:
+				c.memory = true
+			}
+			return true
+		},
+	}
+	count.Value(src)
+	if c.size > maxTree {
+		return nil
+	}
+	return c
+}
+
+// note adds a candidate to the stretch.
+func (w *forwarder) note(st *stretch, c *candidate) {
+	st.of[c.v] = c
+	if c.memory {
+		st.memory = append(st.memory, c)
+	}
+	if c.faults {
+		st.faults = append(st.faults, c)
+	}
+	reads := ir.Visitor{Place: func(p ir.Place) bool {
+		if v, ok := p.(*ir.VarPlace); ok {
+			st.readers[v.Var] = append(st.readers[v.Var], c)
+		}
+		return true
+	}}
+	reads.Value(c.src)
+}

@@ -1,0 +1,152 @@
+package opt
+
+import "quern.dev/internal/compiler/ir"
+
+// inline replaces every call by the body of what it calls. Parameters become
+// variables, a return an assignment and a break out of a block around the body,
+// which is left out where a return ends the body. The front end has rejected
+// recursion.
+func inline(k *ir.Kernel) error {
+	in := &inliner{flat: map[*ir.Func]*ir.Func{}, want: func(*ir.Func) bool { return true }}
+	in.function(k.Func)
+	propagate(k.Func, in.params)
+	return nil
+}
+
+// InlineThread returns a copy of a kernel in which the functions that depend on
+// the thread are inlined and all other calls stay.
+func InlineThread(k *ir.Kernel) *ir.Kernel {
+	k = ir.CloneKernel(k)
+	in := &inliner{flat: map[*ir.Func]*ir.Func{}, want: func(f *ir.Func) bool { return f.UsesThread }}
+	in.function(k.Func)
+	propagate(k.Func, in.params)
+	return k
+}
+
+type inliner struct {
+	want func(*ir.Func) bool
+	// flat holds copies of functions whose own calls are inlined.
+	flat   map[*ir.Func]*ir.Func
+	params map[*ir.Local]bool // of the copies in the function at hand
+}
+
+// function inlines the calls in f.
+func (in *inliner) function(f *ir.Func) {
+	in.params = map[*ir.Local]bool{}
+	r := ir.Rewriter{Stmt: func(s ir.Stmt) []ir.Stmt {
+		if c, ok := s.(*ir.Call); ok && in.want(c.Func) {
+			return in.expand(f, c)
+		}
+		return []ir.Stmt{s}
+	}}
+	f.Body = r.Body(f.Body)
+}
+
+func (in *inliner) flatten(f *ir.Func) *ir.Func {
+	if g, ok := in.flat[f]; ok {
+		return g
+	}
+	g := ir.CloneFunc(f)
+	outer := in.params
+	in.function(g)
+	propagate(g, in.params)
+	in.params = outer
+	in.flat[f] = g
+	return g
+}
+
+// expand returns the statements that a call in caller stands for.
+func (in *inliner) expand(caller *ir.Func, call *ir.Call) []ir.Stmt {
+	f := in.flatten(call.Func)
+	c := &ir.Cloner{Vars: map[*ir.Local]*ir.Local{}}
+	for _, list := range [...][]*ir.Local{f.Params, f.Results, f.Locals} {
+		for _, v := range list {
+			w := *v
+			c.Vars[v] = &w
+			caller.Locals = append(caller.Locals, &w)
+		}
+	}
+	var out []ir.Stmt
+	for i, p := range f.Params {
+		v := c.Vars[p]
+		in.params[v] = true
+		out = append(out, &ir.Assign{Dst: &ir.VarPlace{Var: v}, Src: call.Args[i], Pos: call.Pos})
+	}
+	exit := &ir.Label{Name: f.Name}
+	results := &results{caller: caller, dst: call.Dst, exit: exit}
+	block := &ir.Block{Label: exit, Body: results.replace(c.Body(f.Body))}
+	return append(out, dissolve(block)...)
+}
+
+// results turns the returns of an inlined body into assignments.
+type results struct {
+	caller *ir.Func
+	dst    []*ir.Local // of the call, nil where a result is dropped
+	exit   *ir.Label
+}
+
+func (r *results) replace(body []ir.Stmt) []ir.Stmt {
+	var out []ir.Stmt
+	for _, s := range body {
+		switch s := s.(type) {
+		case *ir.Return:
+			out = append(out, r.assign(s)...)
+			return append(out, &ir.Break{Label: r.exit})
+		case *ir.If:
+			s.Then, s.Else = r.replace(s.Then), r.replace(s.Else)
+		case *ir.Loop:
+			s.Pre, s.Body, s.Post = r.replace(s.Pre), r.replace(s.Body), r.replace(s.Post)
+		case *ir.Block:
+			s.Body = r.replace(s.Body)
+		}
+		out = append(out, s)
+	}
+	return out
+}
+
+// assign stores the results of a return. Several results go through temporaries
+// where one could read, through a pointer, what another is assigned to.
+func (r *results) assign(s *ir.Return) []ir.Stmt {
+	var first, then []ir.Stmt
+	indirect := len(s.Results) > 1 && readsMemory(s.Results)
+	for i, e := range s.Results {
+		var dst *ir.Local
+		if i < len(r.dst) {
+			dst = r.dst[i]
+		}
+		if dst == nil {
+			if !mayFault(e) {
+				continue
+			}
+			dst = r.temp(e.Type(), s.Pos)
+		}
+		if indirect {
+			t := r.temp(e.Type(), s.Pos)
+			first = append(first, &ir.Assign{Dst: &ir.VarPlace{Var: t}, Src: e, Pos: s.Pos})
+			e = ir.Get(t)
+		}
+		then = append(then, &ir.Assign{Dst: &ir.VarPlace{Var: dst}, Src: e, Pos: s.Pos})
+	}
+	return append(first, then...)
+}
+
+func (r *results) temp(t *ir.Type, pos ir.Pos) *ir.Local {
+	v := &ir.Local{Name: "result", Type: t, Pos: pos}
+	r.caller.Locals = append(r.caller.Locals, v)
+	return v
+}
+
+func readsMemory(list []ir.Expr) bool {
+	found := false
+	v := ir.Visitor{Place: func(p ir.Place) bool {
+		switch p.(type) {
+		case *ir.DerefPlace, *ir.ElemPlace:
+			found = true
+		}
+		return !found
+	}}
+	for _, e := range list {
+		v.Value(e)
+	}
+	return found
+}

@@ -1,0 +1,224 @@
+package opt
+
+import "quern.dev/internal/compiler/ir"
+
+// pointers replaces pointers by the places they point to and slices of arrays by
+// the arrays, where a variable that is assigned once holds them: the variable is
+// replaced by the address, and what the address of a place points to is the
+// place. Checks on the way to the place stay where the address was taken. What
+// does not resolve is an address at run time.
+func pointers(k *ir.Kernel) error {
+	// A pointer to a pointer takes a second round.
+	for range 4 {
+		r := &resolver{uses: countUses(k.Func), known: map[*ir.Local]ir.Expr{}}
+		rw := ir.Rewriter{Expr: r.expr, Place: r.place, Stmt: r.stmt}
+		k.Func.Body = rw.Body(k.Func.Body)
+		if len(r.known) == 0 {
+			break
+		}
+		k.Func.Locals = without(k.Func.Locals, func(v *ir.Local) bool { return r.known[v] != nil })
+	}
+	return nil
+}
+
+// without returns the locals for which drop does not hold.
+func without(list []*ir.Local, drop func(*ir.Local) bool) []*ir.Local {
+	out := list[:0]
+	for _, v := range list {
+		if !drop(v) {
+			out = append(out, v)
+		}
+	}
+	return out
+}
+
+type resolver struct {
+	uses usages
+	// known holds the Addr, or the SliceExpr of an array, of a variable.
+	known map[*ir.Local]ir.Expr
+}
+
+func (r *resolver) expr(e ir.Expr) ir.Expr {
+	switch e := e.(type) {
+	case *ir.Load:
+		if v, ok := e.Place.(*ir.VarPlace); ok && r.known[v.Var] != nil {
+			return ir.CloneExpr(r.known[v.Var])
+		}
+	case *ir.Len:
+		if w, ok := windowOf(e.X); ok {
+			return ir.IntConst(ir.TInt, w.hi-w.lo)
+		}
+	case *ir.Cap:
+		if w, ok := windowOf(e.X); ok {
+			return ir.IntConst(ir.TInt, w.max-w.lo)
+		}
+	case *ir.SliceExpr:
+		w, ok := windowOf(e)
+		if ok && e.X != nil {
+			return w.slice(e)
+		}
+		e.Check = e.Check && !ok
+	}
+	return e
+}
+
+func (r *resolver) place(p ir.Place) ir.Place {
+	switch p := p.(type) {
+	case *ir.DerefPlace:
+		if a, ok := p.Ptr.(*ir.Addr); ok {
+			return a.Place
+		}
+	case *ir.ElemPlace:
+		if w, ok := windowOf(p.Slice); ok {
+			return w.element(p)
+		}
+	}
+	return p
+}
+
+// stmt drops an assignment whose variable it replaces from here on.
+func (r *resolver) stmt(s ir.Stmt) []ir.Stmt {
+	a, ok := s.(*ir.Assign)
+	if !ok {
+		return []ir.Stmt{s}
+	}
+	dst, ok := a.Dst.(*ir.VarPlace)
+	if !ok || !r.uses[dst.Var].once() {
+		return []ir.Stmt{s}
+	}
+	var place ir.Place
+	switch src := a.Src.(type) {
+	case *ir.Addr:
+		place = src.Place
+	case *ir.SliceExpr:
+		if _, ok := windowOf(src); ok {
+			place = src.Array
+		}
+	}
+	if place == nil || !r.stable(place) {
+		return []ir.Stmt{s}
+	}
+	r.known[dst.Var] = a.Src
+	if !placeMayFault(place) {
+		return nil
+	}
+	check := &ir.Check{Place: ir.ClonePlace(place)}
+	clearChecks(place)
+	return []ir.Stmt{check}
+}
+
+// clearChecks clears the bounds checks on the way to a place; what its indices
+// check themselves stays.
+func clearChecks(p ir.Place) {
+	switch p := p.(type) {
+	case *ir.FieldPlace:
+		clearChecks(p.X)
+	case *ir.IndexPlace:
+		p.Check = false
+		clearChecks(p.X)
+	case *ir.ElemPlace:
+		p.Check = false
+	}
+}
+
+// stable reports whether a place stays the same while its indices' variables
+// are in scope, so that it can be evaluated again.
+func (r *resolver) stable(p ir.Place) bool {
+	switch p := p.(type) {
+	case *ir.VarPlace, *ir.SharedPlace, *ir.TablePlace:
+		return true
+	case *ir.FieldPlace:
+		return r.stable(p.X)
+	case *ir.IndexPlace:
+		return r.stable(p.X) && r.steady(p.Index)
+	case *ir.ElemPlace:
+		return r.steady(p.Slice) && r.steady(p.Index)
+	case *ir.DerefPlace:
+		return r.steady(p.Ptr)
+	}
+	return false
+}
+
+// steady reports whether an expression has the same value each time and cannot
+// stop the thread.
+func (r *resolver) steady(e ir.Expr) bool {
+	switch e := e.(type) {
+	case *ir.Const, *ir.ThreadValue:
+		return true
+	case *ir.Load:
+		v, ok := e.Place.(*ir.VarPlace)
+		return ok && r.uses[v.Var].once()
+	case *ir.Convert:
+		return r.steady(e.X)
+	case *ir.Unary:
+		return r.steady(e.X)
+	case *ir.Binary:
+		return !e.Check && r.steady(e.X) && r.steady(e.Y)
+	case *ir.Len:
+		return r.steady(e.X)
+	}
+	return false
+}
+
+// window is the part [lo:hi:max] of an array that a slice shows.
+type window struct {
+	array       ir.Place
+	lo, hi, max int64
+}
+
+// windowOf returns what a slice of an array with constant, valid bounds shows.
+func windowOf(e ir.Expr) (window, bool) {
+	s, ok := e.(*ir.SliceExpr)
+	if !ok {
+		return window{}, false
+	}
+	var w window
+	if s.Array != nil {
+		n := s.Array.Type().Len
+		w = window{s.Array, 0, n, n}
+	} else if w, ok = windowOf(s.X); !ok {
+		return w, false
+	}
+	lo, ok1 := boundOr(s.Lo, 0)
+	hi, ok2 := boundOr(s.Hi, w.hi-w.lo)
+	limit, ok3 := boundOr(s.Max, w.max-w.lo)
+	valid := ok1 && ok2 && ok3 && 0 <= lo && lo <= hi && hi <= limit && limit <= w.max-w.lo
+	return window{w.array, w.lo + lo, w.lo + hi, w.lo + limit}, valid
+}
+
+func boundOr(e ir.Expr, otherwise int64) (int64, bool) {
+	if e == nil {
+		return otherwise, true
+	}
+	c, ok := e.(*ir.Const)
+	if !ok {
+		return 0, false
+	}
+	return c.Int64(), true
+}
+
+// slice returns the slice expression of the array itself.
+func (w window) slice(e *ir.SliceExpr) ir.Expr {
+	bound := func(v int64) ir.Expr { return ir.IntConst(ir.TInt, v) }
+	return &ir.SliceExpr{T: e.T, Array: w.array, Lo: bound(w.lo), Hi: bound(w.hi), Max: bound(w.max), Pos: e.Pos}
+}
+
+// element returns the array's element that p is, or p where its check is not
+// the array's own.
+func (w window) element(p *ir.ElemPlace) ir.Place {
+	at := &ir.IndexPlace{X: w.array, Index: p.Index, Check: p.Check, Pos: p.Pos}
+	if w.lo == 0 && w.hi == w.array.Type().Len {
+		return at
+	}
+	if c, ok := p.Index.(*ir.Const); ok && c.Bits < uint64(w.hi-w.lo) {
+		at.Index, at.Check = ir.IntConst(ir.TInt, c.Int64()+w.lo), false
+		return at
+	}
+	if p.Check {
+		return p
+	}
+	if w.lo != 0 {
+		at.Index = &ir.Binary{Op: ir.Add, X: &ir.Convert{T: ir.TInt, X: p.Index}, Y: ir.IntConst(ir.TInt, w.lo)}
+	}
+	return at
+}

@@ -1,0 +1,282 @@
+package opt
+
+import "quern.dev/internal/compiler/ir"
+
+// usage is what a kernel does with one local.
+type usage struct {
+	writes int // to the whole variable; a parameter starts with one
+	parts  int // writes to a field or an element
+	reads  int // of the variable or a part
+	// addressed: a pointer or slice to it exists, so that other places alias it.
+	addressed bool
+	// astray: it is read where its first assignment need not have been executed.
+	astray bool
+	param  bool
+	live   bool // during the count: the first assignment is in scope
+}
+
+// once reports that the variable has one value for as long as it is in scope:
+// it is assigned in one statement, as a whole, and read only behind it in the
+// same statement list, or in lists nested there. Such a value stays what it was
+// until the assignment is executed again, which ends the scope.
+func (u *usage) once() bool { return u.writes == 1 && u.parts == 0 && !u.addressed && !u.astray }
+
+// usages maps each local to its usage.
+type usages map[*ir.Local]*usage
+
+// countUses finds how the kernel's locals are used.
+func countUses(f *ir.Func) usages {
+	n := len(f.Params) + len(f.Locals) + len(f.Results)
+	c := counter{all: make(usages, n)}
+	slab := make([]usage, n)
+	for _, list := range [...][]*ir.Local{f.Params, f.Results, f.Locals} {
+		for _, v := range list {
+			c.all[v] = &slab[0]
+			slab = slab[1:]
+		}
+	}
+	for _, v := range f.Params {
+		*c.all[v] = usage{writes: 1, param: true, live: true}
+	}
+	c.visitor = ir.Visitor{Expr: c.expr, Place: c.place}
+	c.body(f.Body)
+	return c.all
+}
+
+type counter struct {
+	all     usages
+	scope   []*usage // whose first assignment is in scope, innermost last
+	visitor ir.Visitor
+}
+
+func (c *counter) body(list []ir.Stmt) {
+	mark := len(c.scope)
+	c.open(list)
+	c.close(mark)
+}
+
+// open counts a list and leaves its variables in scope.
+func (c *counter) open(list []ir.Stmt) {
+	for _, s := range list {
+		c.stmt(s)
+	}
+}
+
+func (c *counter) close(mark int) {
+	for _, u := range c.scope[mark:] {
+		u.live = false
+	}
+	c.scope = c.scope[:mark]
+}
+
+func (c *counter) stmt(s ir.Stmt) {
+	switch s := s.(type) {
+	case *ir.Assign:
+		c.visitor.Value(s.Src)
+		c.write(s.Dst)
+	case *ir.If:
+		c.visitor.Value(s.Cond)
+		c.body(s.Then)
+		c.body(s.Else)
+	case *ir.Loop:
+		mark := len(c.scope)
+		c.open(s.Pre)
+		c.visitor.Value(s.Cond)
+		c.body(s.Body)
+		c.open(s.Post)
+		c.close(mark)
+	case *ir.Block:
+		c.body(s.Body)
+	case *ir.Return:
+		for _, e := range s.Results {
+			c.visitor.Value(e)
+		}
+	case *ir.Call:
+		for _, e := range s.Args {
+			c.visitor.Value(e)
+		}
+		for _, v := range s.Dst {
+			c.define(v)
+		}
+	case *ir.Atomic:
+		for _, e := range s.Args {
+			c.visitor.Value(e)
+		}
+		c.write(s.Place)
+		c.define(s.Dst)
+	case *ir.Check:
+		c.visitor.Target(s.Place)
+	}
+}
+
+// write counts an assignment to a place.
+func (c *counter) write(p ir.Place) {
+	if v, ok := p.(*ir.VarPlace); ok {
+		c.define(v.Var)
+		return
+	}
+	if v, ok := ir.Root(p).(*ir.VarPlace); ok {
+		u := c.all[v.Var]
+		u.parts++
+		u.reads-- // the visit below counts a read
+	}
+	c.visitor.Target(p)
+}
+
+func (c *counter) define(v *ir.Local) {
+	if v == nil {
+		return
+	}
+	u := c.all[v]
+	u.writes++
+	if u.writes == 1 {
+		u.live = true
+		c.scope = append(c.scope, u)
+	}
+}
+
+func (c *counter) place(p ir.Place) bool {
+	if v, ok := p.(*ir.VarPlace); ok {
+		u := c.all[v.Var]
+		u.reads++
+		u.astray = u.astray || !u.live
+	}
+	return true
+}
+
+func (c *counter) expr(e ir.Expr) bool {
+	var p ir.Place
+	switch e := e.(type) {
+	case *ir.Addr:
+		p = e.Place
+	case *ir.SliceExpr:
+		p = e.Array
+	}
+	if p == nil {
+		return true
+	}
+	if v, ok := ir.Root(p).(*ir.VarPlace); ok {
+		c.all[v.Var].addressed = true
+	}
+	return true
+}
+
+// mayFault reports whether evaluating an expression can stop the thread.
+func mayFault(e ir.Expr) bool { return faults(func(v *ir.Visitor) { v.Value(e) }) }
+
+// placeMayFault reports whether reaching a place can stop the thread.
+func placeMayFault(p ir.Place) bool { return faults(func(v *ir.Visitor) { v.Target(p) }) }
+
+func faults(visit func(*ir.Visitor)) bool {
+	found := false
+	v := ir.Visitor{
+		Expr: func(e ir.Expr) bool {
+			switch e := e.(type) {
+			case *ir.Binary:
+				found = found || e.Check
+			case *ir.SliceExpr:
+				found = found || e.Check
+			}
+			return !found
+		},
+		Place: func(p ir.Place) bool {
+			switch p := p.(type) {
+			case *ir.IndexPlace:
+				found = found || p.Check
+			case *ir.ElemPlace:
+				found = found || p.Check
+			case *ir.DerefPlace:
+				found = true // the pointer may be nil
+			}
+			return !found
+		},
+	}
+	visit(&v)
+	return found
+}
+
+// jumps reports that control never reaches the end of a list.
+func jumps(list []ir.Stmt) bool {
+	if len(list) == 0 {
+		return false
+	}
+	switch s := list[len(list)-1].(type) {
+	case *ir.Break, *ir.Continue, *ir.Return, *ir.Panic:
+		return true
+	case *ir.If:
+		return jumps(s.Then) && jumps(s.Else)
+	}
+	return false
+}
+
+// leaves reports whether a list has a statement for which leave holds.
+func leaves(list []ir.Stmt, leave func(ir.Stmt) bool) bool {
+	found := false
+	v := ir.Visitor{
+		Stmt: func(s ir.Stmt) bool {
+			found = found || leave(s)
+			return !found
+		},
+		Expr:  func(ir.Expr) bool { return false },
+		Place: func(ir.Place) bool { return false },
+	}
+	v.Body(list)
+	return found
+}
+
+func breaksOut(l *ir.Label) func(ir.Stmt) bool {
+	return func(s ir.Stmt) bool {
+		b, ok := s.(*ir.Break)
+		return ok && b.Label == l
+	}
+}
+
+func continuesWith(l *ir.Label) func(ir.Stmt) bool {
+	return func(s ir.Stmt) bool {
+		b, ok := s.(*ir.Continue)
+		return ok && b.Label == l
+	}
+}
+
+// dropTail removes jumps for which leave holds from a list at whose end control
+// goes where they lead: what follows an If that may jump moves into its other
+// branch. Jumps out of inner loops stay.
+func dropTail(list []ir.Stmt, leave func(ir.Stmt) bool) []ir.Stmt {
+	for i, s := range list {
+		if leave(s) {
+			return list[:i]
+		}
+		last := i == len(list)-1
+		switch s := s.(type) {
+		case *ir.If:
+			rest := list[i+1:]
+			switch {
+			case last:
+			case jumps(s.Then) && leaves(s.Then, leave):
+				s.Else = append(s.Else, rest...)
+			case jumps(s.Else) && leaves(s.Else, leave):
+				s.Then = append(s.Then, rest...)
+			default:
+				continue
+			}
+			s.Then, s.Else = dropTail(s.Then, leave), dropTail(s.Else, leave)
+			return list[:i+1]
+		case *ir.Block:
+			if last {
+				s.Body = dropTail(s.Body, leave)
+			}
+		}
+	}
+	return list
+}
+
+// dissolve returns the statements that a Block stands for: its body if no
+// break out of it is needed.
+func dissolve(b *ir.Block) []ir.Stmt {
+	leave := breaksOut(b.Label)
+	b.Body = dropTail(b.Body, leave)
+	if leaves(b.Body, leave) {
+		return []ir.Stmt{b}
+	}
+	return b.Body
+}
