@@ -55,6 +55,9 @@ func (f halfFormat) encode(x float64, m rounding) uint16 {
 			m = toNegative
 		}
 	}
+	if x == 0 {
+		return sign
+	}
 	infinity := uint16(f.high-f.low+2) << f.mantissa
 	if math.IsInf(x, 1) {
 		return sign | infinity

@@ -204,8 +204,8 @@ func highS64(a, b uint64) uint64 {
 	return high - uint64(int64(a)>>63)&b - uint64(int64(b)>>63)&a
 }
 
-// div gives all ones for a zero divisor and rem the dividend, as the hardware
-// does; PTX leaves both undefined.
+// div and rem give all ones for a zero divisor, as the hardware does; PTX
+// leaves it undefined.
 func div[T integerType](t *thread, in *instr) {
 	r := t.regs
 	if b := T(r[in.b]); b != 0 {
@@ -221,7 +221,7 @@ func rem[T integerType](t *thread, in *instr) {
 		r[in.d] = uint64(T(r[in.a]) % b)
 		return
 	}
-	r[in.d] = r[in.a]
+	r[in.d] = ^uint64(0)
 }
 
 func minimum[T integerType](t *thread, in *instr) {
