@@ -210,7 +210,7 @@ func (l *lowering) lowerFunc(src *Package, fd *ast.FuncDecl, obj *types.Func, ty
 	fn := &function{
 		l: l, src: src, key: instanceKey(src.Path, declName(fd), typeArgs),
 		typeArgs: map[*types.TypeParam]types.Type{}, vars: map[types.Object]*ir.Local{},
-		f: &ir.Func{Name: src.Name + "." + declName(fd), Pos: l.pos(fd.Pos()), Strict: src.standard},
+		f: &ir.Func{Name: src.Name + "." + declName(fd), Pos: l.pos(fd.Pos()), Strict: src.standard || src.Path == devicemathPath},
 	}
 	if src.Types != nil && fn.f.Name == "." {
 		fn.f.Name = src.Types.Name() + "." + declName(fd)
