@@ -113,7 +113,7 @@ type Kernel struct {
 func NewKernel(info KernelInfo) *Kernel {
 	k := &Kernel{info: info, limits: limits.Program(info.Limits)}
 	for _, p := range info.Params {
-		if p.Size <= 0 {
+		if p.Size < 0 || p.Size == 0 && p.Kind == Slice {
 			k.err = invalid("parameter %s has a size of %d bytes", p.Name, p.Size)
 		}
 		k.params = append(k.params, driver.Param{Slice: p.Kind == Slice, Size: p.Size})

@@ -96,7 +96,7 @@ func translate(f *ptxvm.Fault, id uint32) *driver.Fault {
 		reason += ": " + f.Detail
 	}
 	if f.Other != nil {
-		reason += "; the other access is at " + f.Other.String() + ";"
+		reason += " (the other access: " + f.Other.String() + ")"
 	}
 	return &driver.Fault{
 		ID:     id,

@@ -1,0 +1,215 @@
+package fakecuda
+
+import (
+	"fmt"
+	"sync"
+	"unsafe"
+
+	"quern.dev/internal/ptxvm"
+)
+
+// Result codes (CUresult).
+const (
+	Success         = 0
+	InvalidValue    = 1
+	OutOfMemory     = 2
+	NoDevice        = 100
+	InvalidPTX      = 218
+	InvalidContext  = 201
+	InvalidHandle   = 400
+	NotFound        = 500
+	IllegalAddress  = 700
+	LaunchResources = 701
+)
+
+var resultNames = map[int]string{
+	InvalidValue:    "CUDA_ERROR_INVALID_VALUE",
+	OutOfMemory:     "CUDA_ERROR_OUT_OF_MEMORY",
+	NoDevice:        "CUDA_ERROR_NO_DEVICE",
+	InvalidPTX:      "CUDA_ERROR_INVALID_PTX",
+	InvalidContext:  "CUDA_ERROR_INVALID_CONTEXT",
+	InvalidHandle:   "CUDA_ERROR_INVALID_HANDLE",
+	NotFound:        "CUDA_ERROR_NOT_FOUND",
+	IllegalAddress:  "CUDA_ERROR_ILLEGAL_ADDRESS",
+	LaunchResources: "CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES",
+}
+
+// Library is a driver library. Its exported fields are set before it is used.
+type Library struct {
+	Version int             // of CUDA, such as 12040; 0 is 13000
+	Devices int             // number of GPUs
+	Missing map[string]bool // functions that the library does not have
+	Memory  int64           // of a device in bytes; 0 is 1 GiB
+
+	// Idle makes launches do nothing, for measuring what a launch costs.
+	Idle bool
+
+	mu      sync.Mutex
+	fail    map[string]int
+	current int // context that is current, 0 for none
+	next    uintptr
+	memory  map[uintptr][]uint64 // by address
+	used    int64
+	objects map[uintptr]any // by handle
+
+	strings map[string]*byte
+	names   []string // of functions by address, less one
+}
+
+type (
+	stream   struct{}
+	event    struct{ recorded bool }
+	module   struct{ *ptxvm.Module }
+	function struct {
+		name string
+		*ptxvm.Module
+	}
+)
+
+// New returns a library with the given number of devices.
+func New(devices int) *Library {
+	l := &Library{
+		Devices: devices,
+		fail:    make(map[string]int),
+		next:    0x1000,
+		memory:  make(map[uintptr][]uint64),
+		objects: make(map[uintptr]any),
+		strings: make(map[string]*byte),
+	}
+	for name := range functions {
+		l.names = append(l.names, name)
+	}
+	return l
+}
+
+// Fail makes the next call of a function return the result code.
+func (l *Library) Fail(function string, code int) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.fail[function] = code
+}
+
+// Left says what has been made and not destroyed, "" if nothing was left.
+func (l *Library) Left() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if len(l.memory) == 0 && len(l.objects) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%d allocations of %d bytes, objects %v", len(l.memory), l.used, l.objects)
+}
+
+// Lookup returns the address of a function.
+func (l *Library) Lookup(name string) uintptr {
+	if l.Missing[name] {
+		return 0
+	}
+	for i, known := range l.names {
+		if known == name {
+			return uintptr(i + 1)
+		}
+	}
+	return 0
+}
+
+// Call calls a function.
+func (l *Library) Call(address uintptr, args []uintptr) uintptr {
+	if l.Idle {
+		return Success
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	name := l.names[address-1]
+	if code, ok := l.fail[name]; ok {
+		delete(l.fail, name)
+		return uintptr(code)
+	}
+	f := functions[name]
+	if f.inContext {
+		if l.current == 0 {
+			return InvalidContext
+		}
+		// The next call may come from another thread, which has no context.
+		defer func() { l.current = 0 }()
+	}
+	return uintptr(f.run(l, args))
+}
+
+// add makes a handle for an object.
+func (l *Library) add(to uintptr, object any) int {
+	l.next += 16
+	l.objects[l.next] = object
+	*at[uintptr](to) = l.next
+	return Success
+}
+
+// remove destroys the object of a handle.
+func (l *Library) remove(handle uintptr) int {
+	if _, ok := l.objects[handle]; !ok {
+		return InvalidHandle
+	}
+	delete(l.objects, handle)
+	return Success
+}
+
+// object returns what a handle stands for.
+func object[T any](l *Library, handle uintptr) (T, bool) {
+	o, ok := l.objects[handle].(T)
+	return o, ok
+}
+
+func (l *Library) capacity() int64 {
+	if l.Memory > 0 {
+		return l.Memory
+	}
+	return 1 << 30
+}
+
+func (l *Library) allocate(to, size uintptr) int {
+	if size == 0 {
+		return InvalidValue
+	}
+	if int64(size) > l.capacity()-l.used {
+		return OutOfMemory
+	}
+	words := make([]uint64, (size+7)/8)
+	address := uintptr(unsafe.Pointer(unsafe.SliceData(words)))
+	l.memory[address] = words
+	l.used += int64(len(words)) * 8
+	*at[uintptr](to) = address
+	return Success
+}
+
+func (l *Library) release(address uintptr) int {
+	words, ok := l.memory[address]
+	if !ok {
+		return InvalidValue
+	}
+	l.used -= int64(len(words)) * 8
+	delete(l.memory, address)
+	return Success
+}
+
+// cString returns the address of a string that ends with a zero.
+func (l *Library) cString(s string) uintptr {
+	if l.strings[s] == nil {
+		l.strings[s] = unsafe.SliceData(append([]byte(s), 0))
+	}
+	return uintptr(unsafe.Pointer(l.strings[s]))
+}
+
+// at returns the address as a pointer, which it was when the caller passed it.
+func at[T any](address uintptr) *T {
+	return *(**T)(unsafe.Pointer(&address))
+}
+
+func bytes(address, n uintptr) []byte { return unsafe.Slice(at[byte](address), n) }
+
+// goString reads a string that ends with a zero.
+func goString(address uintptr) string {
+	n := uintptr(0)
+	for *at[byte](address + n) != 0 {
+		n++
+	}
+	return string(bytes(address, n))
+}
