@@ -40,6 +40,12 @@ func (e *Error) Error() string {
 	return fmt.Sprintf("%s: kernel %s: %s", e.Pos, e.Kernel, e.Msg)
 }
 
+// Position is where the construct stands.
+func (e *Error) Position() ir.Pos { return e.Pos }
+
+// Message is what is wrong.
+func (e *Error) Message() string { return e.Msg }
+
 // generator emits one kernel. Files of this package each add the methods for
 // one subject.
 type generator struct {
@@ -135,7 +141,10 @@ func (g *generator) unique(name string) string {
 // module assembles the text.
 func (g *generator) module(name string) string {
 	b := make([]byte, 0, len(g.text)+len(g.entry)+len(g.cold)+2048)
-	b = fmt.Appendf(b, ".version 6.0\n.target sm_%d\n.address_size 64\n\n", g.target)
+	b = fmt.Appendf(b, ".version 6.0\n.target sm_%d\n.address_size 64\n", g.target)
+	if len(g.lines.names)+len(g.tables) > 0 {
+		b = append(b, '\n')
+	}
 	for i, f := range g.lines.names {
 		b = fmt.Appendf(b, ".file %d %q\n", i+1, f)
 	}

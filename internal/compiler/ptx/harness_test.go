@@ -183,7 +183,7 @@ func encode(b []byte, t *ir.Type, cells []irtest.Value) []byte {
 	start := len(b)
 	switch t.Kind {
 	case ir.Array:
-		n := len(cells) / max(int(t.Len), 1)
+		n := countCells(t.Elem)
 		for i := range int(t.Len) {
 			b = encode(b, t.Elem, cells[i*n:])
 		}

@@ -15,7 +15,7 @@ type address struct {
 	base   operand // where there is no symbol
 	memory *memory // behind the symbol, in shared and local memory
 	offset int64
-	table  *table // behind the symbol, of constant data
+	table  *table // that it is in, of constant data
 }
 
 func (a address) plus(n int64) address {
@@ -181,7 +181,7 @@ func (g *generator) offset(a address, n int64) address {
 	base := g.materialise(a)
 	sum := g.register(base.class)
 	g.emit("add."+addressType(a.space), sum, base, intOperand(base.class, uint64(n)))
-	return address{space: a.space, base: sum}
+	return address{space: a.space, base: sum, table: a.table}
 }
 
 // scaled adds x*size to the address.
@@ -224,7 +224,7 @@ func (g *generator) scaled(a address, x operand, signed bool, size int64) addres
 			g.emit("mad.lo.u64", sum, x, factor, base)
 		}
 	}
-	return address{space: a.space, base: sum, offset: a.offset}
+	return address{space: a.space, base: sum, offset: a.offset, table: a.table}
 }
 
 // addressType is the instruction type that computes addresses of a space.
