@@ -1,0 +1,387 @@
+package gohost
+
+import (
+	"fmt"
+	"strings"
+
+	"quern.dev/internal/compiler/ir"
+	"quern.dev/internal/compiler/opt"
+)
+
+const (
+	kernelPath = "quern.dev/kernel"
+	hostPath   = "quern.dev/kernel/host"
+)
+
+// Error says why a kernel cannot be written as Go.
+type Error struct {
+	Kernel string
+	Msg    string
+}
+
+func (e *Error) Error() string { return fmt.Sprintf("kernel %s: %s", e.Kernel, e.Msg) }
+
+// FuncName is the name of the function that Emit writes for a kernel.
+func FuncName(kernel string) string {
+	return "quernHost" + strings.ToUpper(kernel[:1]) + kernel[1:]
+}
+
+// Emit returns the declaration of the function that runs a kernel, as the front
+// end made it, on the CPU. It leaves k as it was. What the declaration refers to
+// is added to imports. The error is an *Error.
+func Emit(k *ir.Kernel, imports *Imports) (string, error) {
+	k = opt.InlineThread(k)
+	keepParams(k.Func)
+	f := newFacts(k)
+	p, err := newPlan(k, f)
+	if err != nil {
+		return "", err
+	}
+	// The first run finds the package-level names that local ones must not hide.
+	var reserved map[string]bool
+	for range 2 {
+		e := newEmitter(k, f, p, imports, reserved)
+		text := e.function()
+		if e.err != nil {
+			return "", e.err
+		}
+		if reserved != nil {
+			return text, nil
+		}
+		reserved = e.reserved
+	}
+	panic("unreachable")
+}
+
+// keepParams makes the body assign to copies of its parameters, so that these
+// stay what the launch was given.
+func keepParams(f *ir.Func) {
+	facts := newFacts(&ir.Kernel{Func: f})
+	var copies []ir.Stmt
+	for i, v := range f.Params {
+		if !facts.reassigned(v) {
+			continue
+		}
+		param := &ir.Local{Name: v.Name, Type: v.Type, Pos: v.Pos}
+		f.Params[i] = param
+		f.Locals = append(f.Locals, v)
+		copies = append(copies, &ir.Assign{Dst: &ir.VarPlace{Var: v}, Src: ir.Get(param), Pos: v.Pos})
+	}
+	f.Body = append(copies, f.Body...)
+}
+
+// emitter writes one kernel.
+type emitter struct {
+	kernel   *ir.Kernel
+	imports  *Imports
+	facts    *facts
+	plan     *plan
+	names    *names
+	reserved map[string]bool // package-level and import names in use
+	err      *Error
+
+	out     *text // where statements go
+	targets []target
+	scopes  *scopes
+
+	// sections hold what is declared where it is first needed, by the level at
+	// which it is computed; root is that of the launch. current is the level of
+	// the code being written: what is computed less often moves out of it.
+	sections [perThread + 1]*section
+	root     *section
+	dims     [ir.GridDimZ + 1]bool // coordinates of the launch and the block in use
+	current  level
+	params   map[*ir.Local]bool // in use
+	axes     [3]bool            // thread coordinates that the region reads
+}
+
+func newEmitter(k *ir.Kernel, f *facts, p *plan, imports *Imports, reserved map[string]bool) *emitter {
+	e := &emitter{
+		kernel: k, imports: imports, facts: f, plan: p,
+		names: newNames(reserved), reserved: map[string]bool{},
+		scopes: newScopes(), params: map[*ir.Local]bool{},
+	}
+	e.root = e.newSection()
+	e.sections[perLaunch] = e.root
+	e.sections[perBlock] = e.newSection()
+	return e
+}
+
+func (e *emitter) failf(format string, args ...any) {
+	if e.err == nil {
+		e.err = &Error{Kernel: e.kernel.Name, Msg: fmt.Sprintf(format, args...)}
+	}
+}
+
+func (e *emitter) reserve(name string) { e.reserved[name] = true }
+
+// function writes the function.
+func (e *emitter) function() string {
+	// Parameters keep their names if they can.
+	for _, v := range e.kernel.Func.Params {
+		e.names.name(v, v.Name)
+	}
+	host := e.member(hostPath, "Run")
+	blocks := target{label: e.newLabel("blocks"), loop: true, returns: true}
+	body := &text{}
+	e.out, e.current, e.targets = body, perBlock, []target{blocks}
+	e.items(e.plan.items)
+
+	whole := &text{}
+	whole.add("func %s(r *%s) {", FuncName(e.kernel.Name), host)
+	whole.depth++
+	for i, v := range e.kernel.Func.Params {
+		if !e.params[v] {
+			continue
+		}
+		get, t := "Value", v.Type
+		if v.Type.Kind == ir.Slice && v.Type.Name == "" {
+			get, t = "Slice", v.Type.Elem
+		}
+		s := fmt.Sprintf("%s[%s](r, %d)", e.member(hostPath, get), e.typ(t), i)
+		if v.Type.Kind == ir.Slice && v.Type.Name != "" {
+			s = e.conversion(v.Type, fmt.Sprintf("%s[%s](r, %d)", e.member(hostPath, "Slice"), e.typ(t.Elem), i))
+		}
+		whole.add("%s := %s", e.names.name(v, v.Name), s)
+	}
+	for op := ir.BlockDimX; op <= ir.GridDimZ; op++ {
+		e.declareCoordinate(whole, op)
+	}
+	whole.splice(e.root.text)
+	whole.label(blocks.label)
+	whole.add("for r.Next() {")
+	whole.depth++
+	for op := ir.BlockIdxX; op <= ir.BlockIdxZ; op++ {
+		e.declareCoordinate(whole, op)
+	}
+	whole.splice(e.sections[perBlock].text)
+	whole.splice(body)
+	whole.depth--
+	whole.add("}")
+	whole.depth--
+	whole.add("}")
+	return whole.String()
+}
+
+// declareCoordinate declares a coordinate of the block or launch that is in use.
+func (e *emitter) declareCoordinate(t *text, op ir.ThreadOp) {
+	if !e.dims[op] {
+		return
+	}
+	field := [...]string{ir.BlockIdxX: "BlockIdx", ir.BlockDimX: "BlockDim", ir.GridDimX: "GridDim"}[op-op%3]
+	t.add("%s := r.%s.%c", e.names.of[op], field, "XYZ"[op%3])
+}
+
+// section is a list of declarations, each made when it is first asked for.
+type section struct {
+	e    *emitter
+	text *text
+	temp map[string]string // name by value
+	has  map[any]bool
+}
+
+func (e *emitter) newSection() *section {
+	return &section{e: e, text: &text{}, temp: map[string]string{}, has: map[any]bool{}}
+}
+
+// value declares a variable for a value and returns its name; equal texts share
+// one.
+func (s *section) value(want, value string) string {
+	if name, ok := s.temp[value]; ok {
+		return name
+	}
+	name := s.e.names.fresh(want)
+	s.temp[value] = name
+	s.text.add("%s := %s", name, value)
+	return name
+}
+
+// once calls declare if the section does not have key.
+func (s *section) once(key any, declare func(t *text)) {
+	if !s.has[key] {
+		s.has[key] = true
+		declare(s.text)
+	}
+}
+
+// at runs f as code of the level.
+func (e *emitter) at(l level, f func()) {
+	saved := e.current
+	e.current = l
+	f()
+	e.current = saved
+}
+
+// hoist returns the name of a variable that holds the value of x, computed at
+// an outer level, or "" if x is to be computed where it stands.
+func (e *emitter) hoist(x ir.Expr) string {
+	if b, ok := x.(*ir.Binary); ok && (b.Op.IsComparison() || b.Op.IsLogical()) {
+		return ""
+	}
+	if weight(x) < 2 {
+		return ""
+	}
+	l := e.facts.level(x)
+	if l >= e.current {
+		return ""
+	}
+	want := "value"
+	if x.Type().IsInteger() {
+		want = "base"
+	}
+	s := ""
+	e.at(l, func() { s, _ = e.tree(x) })
+	return e.sections[l].value(want, s)
+}
+
+// weight is about the number of additions that computing x takes.
+func weight(x ir.Expr) int {
+	n := 0
+	v := ir.Visitor{Expr: func(x ir.Expr) bool {
+		switch x := x.(type) {
+		case *ir.Binary:
+			n++
+			switch x.Op {
+			case ir.Mul:
+				n++
+			case ir.Div, ir.Rem:
+				n += 4
+			}
+		case *ir.Unary:
+			n++
+		case *ir.Intrinsic:
+			n += 2
+		case *ir.Composite:
+			n += len(x.Elems)
+		}
+		return true
+	}}
+	v.Value(x)
+	return n
+}
+
+// coordinate returns the variable that holds a thread coordinate.
+func (e *emitter) coordinate(op ir.ThreadOp) string {
+	name := e.names.name(op, threadNames[op])
+	switch {
+	case op >= ir.BlockIdxX && op <= ir.GridDimZ:
+		e.dims[op] = true
+	case e.current <= perBlock:
+		return "0" // uniform only if it is the only one
+	default:
+		e.axes[op] = true
+	}
+	return name
+}
+
+// firstOfRow is the number in its block of the first thread of the row.
+func (e *emitter) firstOfRow() string {
+	if e.current <= perBlock {
+		return "0"
+	}
+	z, y := e.coordinate(ir.ThreadIdxZ), e.coordinate(ir.ThreadIdxY)
+	dimY, dimX := e.coordinate(ir.BlockDimY), e.coordinate(ir.BlockDimX)
+	return e.sections[perRow].value("first", fmt.Sprintf("(%s*%s+%s)*%s", z, dimY, y, dimX))
+}
+
+// shared returns the pointer to a shared variable, or the slice that is one.
+func (e *emitter) shared(v *ir.SharedVar) string {
+	want := v.Name
+	for p, s := range e.facts.shared {
+		if s == v && (want == v.Name || p.Name < want) {
+			want = p.Name // the name that the kernel gives the pointer
+		}
+	}
+	name := e.names.name(v, want)
+	e.root.once(v, func(t *text) {
+		get, typ := "Shared", v.Type
+		if v.Type.Kind == ir.Slice {
+			get, typ = "Dynamic", v.Type.Elem
+		}
+		t.add("%s := %s[%s](r, %d)", name, e.member(hostPath, get), e.typ(typ), v.ID)
+	})
+	return name
+}
+
+// isHoisted reports whether a variable's value is computed outside the place of
+// its assignment.
+func (e *emitter) isHoisted(v *ir.Local) bool {
+	if e.facts.params[v] {
+		return false
+	}
+	if e.facts.shared[v] != nil {
+		return true
+	}
+	l := e.facts.local(v)
+	return l < perThread || l == perThread && (e.plan.spread[v] || e.isCopy(v))
+}
+
+// isCopy reports whether a variable is another name for a value that has one.
+func (e *emitter) isCopy(v *ir.Local) bool {
+	switch src := e.facts.source[v].(type) {
+	case *ir.ThreadValue:
+		return identical(v.Type, ir.TInt) && src.Op != ir.LaneID && src.Op != ir.WarpID
+	case *ir.Load:
+		p, ok := src.Place.(*ir.VarPlace)
+		return ok && identical(p.Var.Type, v.Type) && e.facts.local(p.Var) < varying
+	}
+	return false
+}
+
+// variable prints a variable; the text starts with * if the name is that of a
+// pointer to it.
+func (e *emitter) variable(v *ir.Local) string {
+	if s := e.facts.shared[v]; s != nil {
+		return e.shared(s)
+	}
+	if !e.facts.params[v] && e.isHoisted(v) && e.isCopy(v) {
+		return e.expr(e.facts.source[v], precOr)
+	}
+	name := e.names.name(v, v.Name)
+	switch {
+	case e.facts.params[v]:
+		e.params[v] = true
+	case e.isHoisted(v):
+		l := e.facts.local(v)
+		if e.current <= perBlock && l > perBlock {
+			// Uniform because its axis has one thread.
+			return "(" + e.expr(ir.CloneExpr(e.facts.source[v]), precOr) + ")"
+		}
+		s := e.sections[l]
+		if s.has[v] {
+			return name
+		}
+		s.has[v] = true
+		e.at(l, func() {
+			d := e.definition(v, name, e.facts.source[v])
+			s.text.add("%s", d)
+		})
+	case e.plan.block[v]:
+		e.sections[perBlock].once(v, func(t *text) { t.add("var %s %s", name, e.typ(v.Type)) })
+	case e.plan.spread[v]:
+		if e.current <= perBlock {
+			return e.scratch(v) + "[0]"
+		}
+		if e.inPlace(v) {
+			return "*" + name
+		}
+	}
+	return name
+}
+
+// scratch returns the slice that holds a variable of each thread of the block.
+func (e *emitter) scratch(v *ir.Local) string {
+	name := e.names.name(scratchOf{v}, v.Name+"s")
+	e.root.once(scratchOf{v}, func(t *text) {
+		t.add("%s := %s[%s](r, %d, r.BlockDim.Count())", name, e.member(hostPath, "Scratch"), e.typ(v.Type), e.plan.scratchID[v])
+	})
+	return name
+}
+
+type scratchOf struct{ v *ir.Local }
+
+// inPlace reports whether a variable is used where it is stored, rather than in
+// a copy: it is large, or something points to it.
+func (e *emitter) inPlace(v *ir.Local) bool {
+	return v.Type.IsAggregate() || e.facts.addressed[v]
+}

@@ -1,0 +1,442 @@
+package gohost
+
+import (
+	"maps"
+
+	"quern.dev/internal/compiler/ir"
+)
+
+// level says how often a value has to be computed: once for the launch, the
+// block, the row of threads along X, or the thread.
+type level uint8
+
+const (
+	perLaunch level = iota
+	perBlock
+	perRow
+	perThread
+	varying // may differ from one evaluation to the next
+)
+
+// facts is what the body of a kernel says about its variables.
+type facts struct {
+	assigned  map[*ir.Local]int     // assignments to the variable as a whole
+	source    map[*ir.Local]ir.Expr // of an assignment that is the only one
+	addressed map[*ir.Local]bool    // its address is taken, or it is sliced
+	changed   map[*ir.Local]bool    // parts of it are assigned
+	read      map[*ir.Local]bool
+	params    map[*ir.Local]bool
+	levels    map[*ir.Local]level
+	shared    map[*ir.Local]*ir.SharedVar // pointers to shared variables
+}
+
+func newFacts(k *ir.Kernel) *facts {
+	f := &facts{
+		assigned: map[*ir.Local]int{}, source: map[*ir.Local]ir.Expr{},
+		addressed: map[*ir.Local]bool{}, changed: map[*ir.Local]bool{}, read: map[*ir.Local]bool{},
+		params: map[*ir.Local]bool{}, levels: map[*ir.Local]level{}, shared: map[*ir.Local]*ir.SharedVar{},
+	}
+	for _, v := range k.Func.Params {
+		f.params[v] = true
+	}
+	f.scan(k.Func.Body)
+	f.findReads(k.Func.Body)
+	for v, n := range f.assigned {
+		if n != 1 || f.addressed[v] || f.changed[v] || f.params[v] {
+			delete(f.source, v)
+		}
+	}
+	for v, src := range f.source {
+		if a, ok := src.(*ir.Addr); ok {
+			if s, ok := a.Place.(*ir.SharedPlace); ok {
+				f.shared[v] = s.Var
+			}
+		}
+	}
+	return f
+}
+
+func (f *facts) scan(body []ir.Stmt) {
+	v := ir.Visitor{
+		Stmt: func(s ir.Stmt) bool {
+			switch s := s.(type) {
+			case *ir.Assign:
+				if p, ok := s.Dst.(*ir.VarPlace); ok {
+					f.assigned[p.Var]++
+					f.source[p.Var] = s.Src
+				} else if p, ok := ir.Root(s.Dst).(*ir.VarPlace); ok {
+					f.changed[p.Var] = true
+				}
+			case *ir.Call:
+				for _, d := range s.Dst {
+					f.opaque(d)
+				}
+			case *ir.Atomic:
+				f.opaque(s.Dst)
+				if p, ok := ir.Root(s.Place).(*ir.VarPlace); ok {
+					f.addressed[p.Var] = true
+				}
+			}
+			return true
+		},
+		Expr: func(x ir.Expr) bool {
+			var p ir.Place
+			switch x := x.(type) {
+			case *ir.Addr:
+				p = x.Place
+			case *ir.SliceExpr:
+				p = x.Array
+			}
+			if p != nil {
+				if root, ok := ir.Root(p).(*ir.VarPlace); ok {
+					f.addressed[root.Var] = true
+				}
+			}
+			return true
+		},
+	}
+	v.Body(body)
+}
+
+// findReads finds the variables that something reads, other than assignments
+// to variables that nothing reads.
+func (f *facts) findReads(body []ir.Stmt) {
+	for {
+		before := len(f.read)
+		read := func(p ir.Place) {
+			if root, ok := ir.Root(p).(*ir.VarPlace); ok {
+				f.read[root.Var] = true
+			}
+		}
+		v := ir.Visitor{
+			Stmt: func(s ir.Stmt) bool {
+				switch s := s.(type) {
+				case *ir.Assign:
+					p, whole := s.Dst.(*ir.VarPlace)
+					if whole && !f.read[p.Var] {
+						return f.exprMayFault(s.Src)
+					}
+					if !whole {
+						read(s.Dst)
+					}
+				case *ir.Atomic:
+					read(s.Place)
+				case *ir.Check:
+					read(s.Place)
+				}
+				return true
+			},
+			Expr: func(x ir.Expr) bool {
+				switch x := x.(type) {
+				case *ir.Load:
+					read(x.Place)
+				case *ir.Addr:
+					read(x.Place)
+				case *ir.SliceExpr:
+					if x.Array != nil {
+						read(x.Array)
+					}
+				}
+				return true
+			},
+		}
+		v.Body(body)
+		if len(f.read) == before {
+			return
+		}
+	}
+}
+
+// opaque notes an assignment whose value is not an expression.
+func (f *facts) opaque(v *ir.Local) {
+	if v != nil {
+		f.assigned[v] += 2
+	}
+}
+
+// reassigned reports whether a parameter does not keep its value, or lends its
+// address.
+func (f *facts) reassigned(v *ir.Local) bool {
+	return f.assigned[v] > 0 || f.changed[v] || f.addressed[v]
+}
+
+// level returns how often an expression has to be computed. Below varying it is
+// free of side effects and faults and reads no memory that can change, so that
+// it can be evaluated anywhere.
+func (f *facts) level(e ir.Expr) level {
+	switch e := e.(type) {
+	case nil, *ir.Const, *ir.Zero:
+		return perLaunch
+	case *ir.Load:
+		return f.placeLevel(e.Place)
+	case *ir.Unary:
+		return f.level(e.X)
+	case *ir.Binary:
+		if mayFaultBinary(e) {
+			return varying
+		}
+		return max(f.level(e.X), f.level(e.Y))
+	case *ir.Convert:
+		return f.level(e.X)
+	case *ir.Len:
+		return f.level(e.X)
+	case *ir.Cap:
+		return f.level(e.X)
+	case *ir.Addr:
+		if _, ok := e.Place.(*ir.SharedPlace); ok {
+			return perLaunch
+		}
+	case *ir.ThreadValue:
+		switch {
+		case e.Op >= ir.BlockDimX && e.Op <= ir.GridDimZ:
+			return perLaunch
+		case e.Op >= ir.BlockIdxX && e.Op <= ir.BlockIdxZ:
+			return perBlock
+		case e.Op == ir.ThreadIdxY || e.Op == ir.ThreadIdxZ:
+			return perRow
+		}
+		return perThread
+	case *ir.Intrinsic:
+		return f.highest(e.Args)
+	case *ir.Composite:
+		return f.highest(e.Elems)
+	case *ir.Select:
+		return max(f.level(e.Cond), f.level(e.X), f.level(e.Y))
+	}
+	return varying
+}
+
+func (f *facts) highest(list []ir.Expr) level {
+	l := perLaunch
+	for _, e := range list {
+		l = max(l, f.level(e))
+	}
+	return l
+}
+
+func (f *facts) placeLevel(p ir.Place) level {
+	switch p := p.(type) {
+	case *ir.VarPlace:
+		return f.local(p.Var)
+	case *ir.FieldPlace:
+		return f.placeLevel(p.X)
+	case *ir.IndexPlace:
+		if inRange(p) {
+			return f.placeLevel(p.X)
+		}
+	}
+	return varying
+}
+
+// local returns how often a variable's value has to be computed.
+func (f *facts) local(v *ir.Local) level {
+	if f.params[v] {
+		if f.reassigned(v) {
+			return varying
+		}
+		return perLaunch
+	}
+	if l, ok := f.levels[v]; ok {
+		return l
+	}
+	f.levels[v] = varying // what a variable that depends on itself is
+	if src := f.source[v]; src != nil {
+		f.levels[v] = f.level(src)
+	}
+	return f.levels[v]
+}
+
+// inRange reports whether an array index is a constant that cannot fail.
+func inRange(p *ir.IndexPlace) bool {
+	c, ok := p.Index.(*ir.Const)
+	return ok && uint64(c.Bits) < uint64(p.X.Type().Len)
+}
+
+func mayFaultBinary(e *ir.Binary) bool {
+	c, constant := e.Y.(*ir.Const)
+	switch {
+	case (e.Op == ir.Div || e.Op == ir.Rem) && e.X.Type().IsInteger():
+		return !constant || c.Bits == 0
+	case e.Op.IsShift() && e.Y.Type().IsSigned():
+		return !constant || c.Int64() < 0
+	}
+	return false
+}
+
+// mayFault reports whether running statements can stop the thread.
+func (f *facts) mayFault(body []ir.Stmt) bool {
+	found := false
+	v := f.faultVisitor(&found)
+	v.Stmt = func(s ir.Stmt) bool {
+		switch s.(type) {
+		case *ir.Panic, *ir.Call:
+			found = true
+		}
+		return !found
+	}
+	v.Body(body)
+	return found
+}
+
+// exprMayFault reports whether evaluating an expression can stop the thread.
+func (f *facts) exprMayFault(e ir.Expr) bool {
+	found := false
+	v := f.faultVisitor(&found)
+	v.Value(e)
+	return found
+}
+
+func (f *facts) faultVisitor(found *bool) *ir.Visitor {
+	return &ir.Visitor{
+		Expr: func(e ir.Expr) bool {
+			switch e := e.(type) {
+			case *ir.Binary:
+				*found = *found || mayFaultBinary(e)
+			case *ir.SliceExpr:
+				*found = *found || e.Lo != nil || e.Hi != nil || e.Max != nil
+			}
+			return !*found
+		},
+		Place: func(p ir.Place) bool {
+			switch p := p.(type) {
+			case *ir.ElemPlace:
+				*found = true
+			case *ir.IndexPlace:
+				*found = *found || !inRange(p)
+			case *ir.DerefPlace:
+				*found = *found || !f.valid(p.Ptr)
+			}
+			return !*found
+		},
+	}
+}
+
+// valid reports whether a pointer is known not to be nil.
+func (f *facts) valid(ptr ir.Expr) bool {
+	switch e := ptr.(type) {
+	case *ir.Addr:
+		return true
+	case *ir.Load:
+		p, ok := e.Place.(*ir.VarPlace)
+		if !ok {
+			return false
+		}
+		_, addr := f.source[p.Var].(*ir.Addr)
+		return addr
+	}
+	return false
+}
+
+// readsMemory reports whether an expression reads what other threads can write.
+func readsMemory(e ir.Expr) bool {
+	found := false
+	v := ir.Visitor{Expr: func(e ir.Expr) bool {
+		if l, ok := e.(*ir.Load); ok && isMemory(l.Place) {
+			found = true
+		}
+		return !found
+	}}
+	v.Value(e)
+	return found
+}
+
+// isMemory reports whether a place may be seen by other threads.
+func isMemory(p ir.Place) bool {
+	switch ir.Root(p).(type) {
+	case *ir.VarPlace, *ir.TablePlace:
+		return false
+	}
+	return true
+}
+
+// writesMemory reports whether statements may change what other threads, or
+// pointers, see.
+func writesMemory(body []ir.Stmt) bool {
+	found := false
+	v := ir.Visitor{Stmt: func(s ir.Stmt) bool {
+		switch s := s.(type) {
+		case *ir.Assign:
+			found = found || isMemory(s.Dst)
+		case *ir.Call, *ir.Atomic, *ir.Fence:
+			found = true
+		}
+		return !found
+	}}
+	v.Body(body)
+	return found
+}
+
+// usage counts what statements do with variables.
+type usage struct {
+	reads, writes map[*ir.Local]bool
+}
+
+func (u usage) mentions(v *ir.Local) bool { return u.reads[v] || u.writes[v] }
+
+// all returns the variables that are read or written.
+func (u usage) all() map[*ir.Local]bool {
+	all := maps.Clone(u.reads)
+	maps.Copy(all, u.writes)
+	return all
+}
+
+// uses returns which variables statements read and write. A part that is
+// written counts as both.
+func uses(body ...ir.Stmt) usage {
+	u := usage{map[*ir.Local]bool{}, map[*ir.Local]bool{}}
+	v := ir.Visitor{
+		Stmt: func(s ir.Stmt) bool {
+			switch s := s.(type) {
+			case *ir.Assign:
+				if p, ok := s.Dst.(*ir.VarPlace); ok {
+					u.writes[p.Var] = true
+				} else if p, ok := ir.Root(s.Dst).(*ir.VarPlace); ok {
+					u.reads[p.Var], u.writes[p.Var] = true, true
+				}
+			case *ir.Call:
+				for _, d := range s.Dst {
+					if d != nil {
+						u.writes[d] = true
+					}
+				}
+			case *ir.Atomic:
+				if s.Dst != nil {
+					u.writes[s.Dst] = true
+				}
+				u.touch(s.Place)
+			case *ir.Check:
+				u.touch(s.Place)
+			}
+			return true
+		},
+		Expr: func(e ir.Expr) bool {
+			switch e := e.(type) {
+			case *ir.Load:
+				if p, ok := ir.Root(e.Place).(*ir.VarPlace); ok {
+					u.reads[p.Var] = true
+				}
+			case *ir.Addr:
+				u.touch(e.Place)
+			case *ir.SliceExpr:
+				if e.Array != nil {
+					u.touch(e.Array)
+				}
+			}
+			return true
+		},
+	}
+	v.Body(body)
+	return u
+}
+
+// touch notes a place that may be read and written.
+func (u usage) touch(p ir.Place) {
+	if root, ok := ir.Root(p).(*ir.VarPlace); ok {
+		u.reads[root.Var], u.writes[root.Var] = true, true
+	}
+}
+
+// readsOf returns the variables that an expression reads.
+func readsOf(e ir.Expr) usage {
+	return uses(&ir.Return{Results: []ir.Expr{e}})
+}

@@ -1,0 +1,92 @@
+package gohost
+
+import (
+	"fmt"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+)
+
+// Imports collects the packages that generated code refers to, for one file.
+type Imports struct {
+	pkg   string
+	names map[string]string // by import path
+	taken map[string]bool
+}
+
+// NewImports returns the imports of a file of the package with path pkg. The
+// reserved names, such as those that the package declares, are not given to
+// imported packages.
+func NewImports(pkg string, reserved ...string) *Imports {
+	im := &Imports{pkg: pkg, names: map[string]string{}, taken: map[string]bool{}}
+	for _, name := range reserved {
+		im.taken[name] = true
+	}
+	return im
+}
+
+// Name imports a package and returns the name it has in the file.
+func (im *Imports) Name(importPath string) string {
+	if name, ok := im.names[importPath]; ok {
+		return name
+	}
+	base := baseName(importPath)
+	name := base
+	for i := 2; im.taken[name]; i++ {
+		name = base + strconv.Itoa(i)
+	}
+	im.taken[name] = true
+	im.names[importPath] = name
+	return name
+}
+
+// Specs returns the import specifications, such as `"math"`, sorted by path. A
+// name is stated where it might not be the package's own.
+func (im *Imports) Specs() []string {
+	var paths []string
+	for p := range im.names {
+		paths = append(paths, p)
+	}
+	slices.Sort(paths)
+	specs := make([]string, len(paths))
+	for i, p := range paths {
+		specs[i] = strconv.Quote(p)
+		if name := im.names[p]; name != path.Base(p) || !ownsName(p) {
+			specs[i] = fmt.Sprintf("%s %q", name, p)
+		}
+	}
+	return specs
+}
+
+// baseName is the identifier that the last element of an import path suggests.
+func baseName(importPath string) string {
+	base := path.Base(importPath)
+	if dir := path.Dir(importPath); isVersion(base) && dir != "." {
+		base = path.Base(dir)
+	}
+	name := strings.Map(func(c rune) rune {
+		if c == '_' || unicode.IsLetter(c) || unicode.IsDigit(c) {
+			return c
+		}
+		return -1
+	}, base)
+	if name == "" || unicode.IsDigit(rune(name[0])) {
+		return "pkg" + name
+	}
+	return name
+}
+
+func isVersion(s string) bool {
+	n, ok := strings.CutPrefix(s, "v")
+	_, err := strconv.Atoi(n)
+	return ok && err == nil
+}
+
+// ownsName reports whether a package is known to be named as its path ends:
+// those of the standard library and of this module.
+func ownsName(importPath string) bool {
+	first, _, _ := strings.Cut(importPath, "/")
+	return !strings.Contains(first, ".") || first == "quern.dev"
+}

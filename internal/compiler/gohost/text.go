@@ -1,0 +1,82 @@
+package gohost
+
+import (
+	"fmt"
+	"path/filepath"
+	"strings"
+
+	"quern.dev/internal/compiler/ir"
+)
+
+// text is generated Go, line by line.
+type text struct {
+	lines []line
+	depth int
+}
+
+// line is one line of Go.
+type line struct {
+	text  string
+	depth int
+	pos   ir.Pos // of the statement
+	exact bool   // the statement can fail, so that its position matters
+	label *label // if set, the line is this label
+}
+
+// label is a Go label, printed only where something names it.
+type label struct {
+	name string
+	used bool
+}
+
+func (t *text) add(format string, args ...any) {
+	t.at(ir.Pos{}, false, format, args...)
+}
+
+// at adds a line that stands for the source at pos; exact says that it can fail.
+func (t *text) at(pos ir.Pos, exact bool, format string, args ...any) {
+	s := format
+	if len(args) > 0 {
+		s = fmt.Sprintf(format, args...)
+	}
+	t.lines = append(t.lines, line{text: s, depth: t.depth, pos: pos, exact: exact})
+}
+
+func (t *text) label(l *label) {
+	t.lines = append(t.lines, line{label: l, depth: t.depth})
+}
+
+// splice adds the lines of u, indented by the depth of t.
+func (t *text) splice(u *text) {
+	for _, l := range u.lines {
+		l.depth += t.depth
+		t.lines = append(t.lines, l)
+	}
+}
+
+// String renders the lines. A line directive stands before each line whose
+// source position is not the one the compiler would assume; lines that cannot
+// fail share that of the line before if it is of the same source line.
+func (t *text) String() string {
+	var b strings.Builder
+	file, next, last := "", 0, 0 // what the compiler takes the next line for; the last source line
+	for _, l := range t.lines {
+		if l.label != nil && !l.label.used {
+			continue
+		}
+		if name := filepath.Base(l.pos.File); l.pos.Line != 0 {
+			if (name != file || l.pos.Line != next) && (l.exact || name != file || l.pos.Line != last) {
+				file, next = name, l.pos.Line
+				fmt.Fprintf(&b, "//line %s:%d\n", file, next)
+			}
+			last = l.pos.Line
+		}
+		if l.label != nil {
+			fmt.Fprintf(&b, "%s%s:\n", strings.Repeat("\t", max(l.depth-1, 0)), l.label.name)
+		} else {
+			fmt.Fprintf(&b, "%s%s\n", strings.Repeat("\t", l.depth), l.text)
+		}
+		next++
+	}
+	return b.String()
+}
