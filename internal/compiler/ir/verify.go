@@ -40,6 +40,8 @@ type verifier struct {
 	// Of the function that is being checked.
 	fn      *Func
 	locals  map[*Local]bool
+	written map[*Local]bool // wholly, partly or through its address
+	reads   []*Local
 	seen    map[any]bool
 	labels  map[*Label]bool // value: it is a loop's
 	defined map[*Label]bool
@@ -77,6 +79,10 @@ func (v *verifier) verify(f *Func) (err error) {
 func (v *verifier) function(f *Func) {
 	v.fn = f
 	v.locals, v.seen = map[*Local]bool{}, map[any]bool{}
+	v.written, v.reads = map[*Local]bool{}, nil
+	for _, p := range f.Params {
+		v.written[p] = true
+	}
 	v.labels, v.defined = map[*Label]bool{}, map[*Label]bool{}
 	for _, list := range [...][]*Local{f.Params, f.Results, f.Locals} {
 		for _, l := range list {
@@ -90,6 +96,18 @@ func (v *verifier) function(f *Func) {
 		}
 	}
 	v.body(f.Body)
+	for _, l := range v.reads {
+		if !v.written[l] {
+			v.fail("variable %s is read and never assigned", l.Name)
+		}
+	}
+}
+
+// writes notes that a place may be assigned.
+func (v *verifier) writes(p Place) {
+	if r, ok := Root(p).(*VarPlace); ok {
+		v.written[r.Var] = true
+	}
 }
 
 // once rejects a node that occurs in two places.
@@ -114,6 +132,7 @@ func (v *verifier) stmt(s Stmt) {
 	switch s := s.(type) {
 	case *Assign:
 		v.place(s.Dst)
+		v.writes(s.Dst)
 		v.typed(s.Src, s.Dst.Type(), "assigned value")
 		v.value(s.Src)
 		if _, ok := Root(s.Dst).(*TablePlace); ok {
@@ -203,6 +222,7 @@ func (v *verifier) call(s *Call) {
 			continue
 		}
 		v.local(d)
+		v.written[d] = true
 		if !d.Type.Equal(s.Func.Results[i].Type) {
 			v.fail("call of %s: destination %s has type %s, want %s", s.Func.Name, d.Name, d.Type, s.Func.Results[i].Type)
 		}
@@ -212,6 +232,7 @@ func (v *verifier) call(s *Call) {
 
 func (v *verifier) atomic(s *Atomic) {
 	v.place(s.Place)
+	v.writes(s.Place)
 	t := s.Place.Type()
 	if !t.IsInteger() && !t.IsFloat() {
 		v.fail("atomic %s on %s", s.Op, t)
@@ -228,6 +249,7 @@ func (v *verifier) atomic(s *Atomic) {
 	}
 	if s.Dst != nil {
 		v.local(s.Dst)
+		v.written[s.Dst] = true
 		if !s.Dst.Type.Equal(t) {
 			v.fail("atomic %s: destination has type %s, want %s", s.Op, s.Dst.Type, t)
 		}
@@ -273,6 +295,7 @@ func (v *verifier) place(p Place) {
 	switch p := p.(type) {
 	case *VarPlace:
 		v.local(p.Var)
+		v.reads = append(v.reads, p.Var)
 	case *SharedPlace:
 		if !v.shared[p.Var] {
 			v.fail("shared variable %s is not the kernel's", p.Var.Name)

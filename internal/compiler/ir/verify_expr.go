@@ -32,6 +32,7 @@ func (v *verifier) expr(e Expr) {
 		v.sliceExpr(e)
 	case *Addr:
 		v.place(e.Place)
+		v.writes(e.Place)
 		if e.T.Kind != Pointer || !e.T.Elem.Equal(e.Place.Type()) {
 			v.fail("address of %s has type %s", e.Place.Type(), e.T)
 		}
@@ -142,6 +143,7 @@ func (v *verifier) sliceExpr(e *SliceExpr) {
 		elem = e.X.Type().Elem
 	} else {
 		v.place(e.Array)
+		v.writes(e.Array)
 		if e.Array.Type().Kind != Array {
 			v.fail("slice of %s", e.Array.Type())
 		}

@@ -20,7 +20,11 @@ func unroll(k *ir.Kernel) error {
 	// The bounds of an inner loop may be constant only in the outer one's copies.
 	for range maxRounds {
 		u := &unroller{f: k.Func, uses: countUses(k.Func), homes: map[*ir.Local]*loopScope{}, regions: map[*ir.Loop]*loopScope{}}
-		u.locate(k.Func.Body, &loopScope{})
+		whole := &loopScope{}
+		for _, p := range k.Func.Params {
+			u.homes[p] = whole
+		}
+		u.locate(k.Func.Body, whole)
 		k.Func.Body = u.list(k.Func.Body)
 		if !u.done {
 			break
