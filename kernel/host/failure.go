@@ -2,6 +2,7 @@ package host
 
 import (
 	"fmt"
+	"reflect"
 	"runtime"
 	"strings"
 
@@ -41,6 +42,9 @@ func newFailure(r *Run, v any) *Failure {
 	switch v := v.(type) {
 	case runtime.Error:
 		f.describe(v.Error())
+		if f.HasIndex && f.Index < 0 {
+			f.Length = boundOf(v)
+		}
 	case error:
 		f.Reason = v.Error()
 	default:
@@ -70,6 +74,19 @@ func (f *Failure) describe(text string) {
 	if len(numbers) > 1 {
 		f.Length = numbers[1]
 	}
+}
+
+// boundOf returns the length that a negative index was checked against, which
+// the run-time error holds but does not print; 0 if it cannot be read.
+func boundOf(err runtime.Error) int64 {
+	v := reflect.ValueOf(err)
+	if v.Kind() != reflect.Struct {
+		return 0
+	}
+	if y := v.FieldByName("y"); y.IsValid() && y.CanInt() {
+		return y.Int()
+	}
+	return 0
 }
 
 // integers returns the decimal numbers in a text. The largest uint64 values,

@@ -190,7 +190,7 @@ func TestFailures(t *testing.T) {
 		{"an index out of range", func(r *host.Run) { x[at] = 1 },
 			host.Failure{Reason: "index out of range", HasIndex: true, Index: 5, Length: 3}},
 		{"a negative index", func(r *host.Run) { x[minus] = 1 },
-			host.Failure{Reason: "index out of range", HasIndex: true, Index: -1}},
+			host.Failure{Reason: "index out of range", HasIndex: true, Index: -1, Length: 3}},
 		{"a huge index", func(r *host.Run) { x[huge] = 1 },
 			host.Failure{Reason: "index out of range", HasIndex: true, Index: 1 << 60, Length: 3}},
 		{"slicing beyond the capacity", func(r *host.Run) { x = x[:at] },

@@ -26,3 +26,18 @@ func (list Errors) Error() string {
 	}
 	return strings.Join(lines, "\n")
 }
+
+// Unwrap returns the single faults.
+func (list Errors) Unwrap() []error {
+	out := make([]error, len(list))
+	for i, e := range list {
+		out[i] = e
+	}
+	return out
+}
+
+// Position and Message are the parts of the text.
+func (e *Error) Position() ir.Pos { return e.Pos }
+
+// Message is what is wrong.
+func (e *Error) Message() string { return e.Msg }

@@ -1,0 +1,177 @@
+package conformance
+
+import "quern.dev/kernel"
+
+//quern:kernel
+func collatz(t kernel.Thread, in []int64, out []int64) {
+	for i := t.Global(); i < len(in); i += t.Stride() {
+		n := in[i]&0xffff + 1
+		steps := int64(0)
+		for n != 1 {
+			if n%2 == 0 {
+				n /= 2
+			} else {
+				n = 3*n + 1
+			}
+			steps++
+			if steps > 500 {
+				break
+			}
+		}
+		out[i] = steps
+	}
+}
+
+//quern:kernel
+func labelledLoops(t kernel.Thread, in []int32, out []int32) {
+	i := t.Global()
+	if i >= len(in) {
+		return
+	}
+	x := in[i]
+	sum := int32(0)
+outer:
+	for a := int32(0); a < 10; a++ {
+		for b := range int32(10) {
+			switch {
+			case a*b == x&63:
+				break outer
+			case b > a:
+				continue outer
+			case (a+b)&3 == x&3:
+				continue
+			}
+			sum += a*10 + b
+		}
+		sum ^= a
+	}
+	out[i] = sum
+}
+
+//quern:kernel
+func switches(t kernel.Thread, in []int32, out []int32) {
+	i := t.Global()
+	if i >= len(in) {
+		return
+	}
+	r := int32(0)
+	switch x := in[i] & 15; x {
+	case 0, 3, 5:
+		r = 1
+	case 1:
+		r = 10
+		fallthrough
+	case 2:
+		r += 100
+		if in[i] < 0 {
+			break
+		}
+		r += 7
+	default:
+		r = -x
+	case 9:
+		r = 99
+		fallthrough
+	case 10:
+		r++
+	}
+	switch {
+	case in[i] > 1000:
+		r *= 2
+	case in[i] < -1000:
+		r *= 3
+	}
+	out[i] = r
+}
+
+//quern:kernel
+func earlyReturns(t kernel.Thread, in []int32, out []int32) {
+	i := t.Global()
+	if i >= len(in) {
+		return
+	}
+	for k := int32(0); ; k++ {
+		if k*k > in[i]&1023 {
+			out[i] = k
+			return
+		}
+		if k == 20 {
+			break
+		}
+	}
+	out[i] = firstAbove(in, i, 1000)
+}
+
+// firstAbove has several returns, inside and outside of loops.
+func firstAbove(in []int32, from int, limit int32) int32 {
+	for k, v := range in[from:] {
+		if v > limit {
+			return int32(k)
+		}
+		if k > 40 {
+			return -2
+		}
+	}
+	return -1
+}
+
+//quern:kernel
+func divmod(t kernel.Thread, in []int32, out []int32) {
+	i := t.Global()
+	if i+1 >= len(in) {
+		return
+	}
+	q, r := divide(in[i], in[i+1]|1)
+	out[2*i], out[2*i+1] = q, r
+}
+
+func divide(a, b int32) (q, r int32) {
+	q = a / b
+	r = a - q*b
+	return
+}
+
+//quern:kernel
+func swaps(t kernel.Thread, in []int32, out []int32) {
+	i := t.Global()
+	if i*4+3 >= len(in) {
+		return
+	}
+	var v [4]int32
+	for k := range v {
+		v[k] = in[i*4+k]
+	}
+	// A sorting network.
+	for _, p := range [5][2]int{{0, 1}, {2, 3}, {0, 2}, {1, 3}, {1, 2}} {
+		if v[p[0]] > v[p[1]] {
+			v[p[0]], v[p[1]] = v[p[1]], v[p[0]]
+		}
+	}
+	for k, x := range v {
+		out[i*4+k] = x
+	}
+}
+
+//quern:kernel
+func volume(t kernel.Thread, w, h, d int, out []int32) {
+	x, y, z := t.Global3()
+	if x < w && y < h && z < d {
+		out[(z*h+y)*w+x] += int32(x + 100*y + 10000*z)
+	}
+}
+
+//quern:kernel
+func plane(t kernel.Thread, w, h int, in []int32, out []int32) {
+	x, y := t.Global2()
+	if x >= w || y >= h {
+		return
+	}
+	sum := int32(0)
+	for dy := -1; dy <= 1; dy++ {
+		for dx := -1; dx <= 1; dx++ {
+			u, v := min(max(x+dx, 0), w-1), min(max(y+dy, 0), h-1)
+			sum += in[v*w+u]
+		}
+	}
+	out[y*w+x] = sum
+}

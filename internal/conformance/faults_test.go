@@ -1,0 +1,110 @@
+package conformance
+
+import (
+	"context"
+	"errors"
+	"os"
+	"strings"
+	"testing"
+
+	"quern.dev/gpu"
+)
+
+// lineOf returns the line of faults.go on which a text stands.
+func lineOf(t *testing.T, text string) int {
+	t.Helper()
+	src, err := os.ReadFile("faults.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, line := range strings.Split(string(src), "\n") {
+		if strings.Contains(line, text) {
+			return i + 1
+		}
+	}
+	t.Fatalf("faults.go has no line with %q", text)
+	return 0
+}
+
+func TestFailingThreadIsReportedAndTheDeviceGoesOn(t *testing.T) {
+	type launcher func(s *gpu.Stream, g gpu.Grid, at int, in, out *gpu.Buffer[int32]) error
+	const at = 70 // block 2, thread 6 of blocks of 32
+	for _, c := range []struct {
+		kernel        string
+		launch        launcher
+		line          string
+		index, length int64
+		text          string
+	}{
+		{"indexOutOfRange", LaunchIndexOutOfRange, "in[i+len(in)]", at + 100, 100, "index 170 out of range"},
+		{"negativeIndex", LaunchNegativeIndex, "in[i-at-3]", -3, 100, "index -3 out of range"},
+		{"arrayIndexOutOfRange", LaunchArrayIndexOutOfRange, "v[in[i]]", 1000, 8, "index 1000 out of range"},
+		{"sharedIndexOutOfRange", LaunchSharedIndexOutOfRange, "s[in[i]]", 1000, 16, "index 1000 out of range"},
+		{"divisionByZero", LaunchDivisionByZero, "in[i] / d", 0, 0, "zero"},
+		{"negativeShift", LaunchNegativeShift, "1 << (int32(i)", 0, 0, "shift"},
+		{"sliceOutOfRange", LaunchSliceOutOfRange, "len(in)+1]", 101, 100, "101"},
+		{"panics", LaunchPanics, "panic(\"negative weight\")", 0, 0, "negative weight"},
+	} {
+		t.Run(c.kernel, func(t *testing.T) {
+			forEachDevice(t, func(t *testing.T, d *gpu.Device) {
+				ctx := context.Background()
+				s := d.DefaultStream()
+				host := make([]int32, 100)
+				for i := range host {
+					host[i] = 1000
+				}
+				in, err := gpu.Upload(s, host)
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer in.Close()
+				out, err := gpu.Alloc[int32](d, 100)
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer out.Close()
+				if err := c.launch(s, gpu.Blocks(dim(4), dim(32)), at, in, out); err != nil {
+					t.Fatal("the launch itself must succeed:", err)
+				}
+				err = s.Synchronize(ctx)
+				var ke *gpu.KernelError
+				if !errors.As(err, &ke) {
+					t.Fatalf("Synchronize returned %v, want a KernelError", err)
+				}
+				if ke.Kernel != c.kernel || ke.File != "faults.go" || ke.Line != lineOf(t, c.line) {
+					t.Errorf("reported %s at %s:%d, want %s at faults.go:%d", ke.Kernel, ke.File, ke.Line, c.kernel, lineOf(t, c.line))
+				}
+				if ke.Block != dim3(2, 0, 0) || ke.Thread != dim3(6, 0, 0) {
+					t.Errorf("reported block %v thread %v, want (2,0,0) and (6,0,0)", ke.Block, ke.Thread)
+				}
+				if c.length != 0 && (ke.Index != c.index || ke.Length != c.length) {
+					t.Errorf("reported index %d length %d, want %d and %d", ke.Index, ke.Length, c.index, c.length)
+				}
+				if !strings.Contains(err.Error(), c.text) {
+					t.Errorf("error %q does not say %q", err, c.text)
+				}
+				// Reported once; the context survives.
+				if err := s.Synchronize(ctx); err != nil {
+					t.Errorf("a second wait returned %v", err)
+				}
+				if err := c.launch(s, gpu.Blocks(dim(4), dim(32)), -1, in, out); err != nil {
+					t.Fatal(err)
+				}
+				if err := s.Synchronize(ctx); err != nil {
+					t.Errorf("after the fault a good launch returned %v", err)
+				}
+				back := make([]int32, 100)
+				if err := gpu.Download(ctx, s, back, in); err != nil {
+					t.Fatal(err)
+				}
+				for i, v := range back {
+					if v != 1000 {
+						t.Fatalf("in[%d] = %d: the failing kernel changed its input", i, v)
+					}
+				}
+			})
+		})
+	}
+}
+
+func dim3(x, y, z int) gpu.Dim3 { return gpu.Dim3{X: x, Y: y, Z: z} }
