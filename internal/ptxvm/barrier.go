@@ -92,7 +92,6 @@ func barrierSync(t *thread, in *instr) {
 	}
 	t.state = parked
 	t.mask = uint32(id)
-	bar.complete(b, id)
 }
 
 func barrierArrive(t *thread, in *instr) {

@@ -131,6 +131,14 @@ func (b *block) run() {
 			}
 			progress = true
 			t.run()
+			// Threads that were waited for are released here, not by the
+			// instruction, so that they continue in the order of their index.
+			switch t.state {
+			case parked:
+				b.barriers[t.mask].complete(b, int(t.mask))
+			case gathered:
+				t.warp.perform(b, t)
+			}
 			if b.err != nil {
 				return
 			}

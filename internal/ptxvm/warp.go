@@ -15,10 +15,8 @@ func joinWarp(t *thread, in *instr) {
 		t.fault(IllegalOperand, in, 0, "lane %d is not in its own mask %#08x", lane, t.mask)
 		return
 	}
-	w := t.warp
 	t.state = gathered
-	w.waiting |= 1 << lane
-	w.perform(t.b, t)
+	t.warp.waiting |= 1 << lane
 }
 
 // gather performs the operations that wait for nobody any more after a thread
