@@ -135,7 +135,7 @@ func Open(config Config) (*Device, error) {
 			continue
 		}
 		for _, candidate := range b.list(c) {
-			if c.hasID() && candidate.ID != c.Device && candidate.Err == nil {
+			if c.hasID() && candidate.ID != c.Device && candidate.ID != string(b.name) {
 				continue
 			}
 			drv, err := open(candidate)

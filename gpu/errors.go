@@ -39,12 +39,7 @@ type Error struct {
 	Err  error  // the sentinel error that it matches, or nil
 }
 
-func (e *Error) Error() string {
-	if e.Code == 0 {
-		return fmt.Sprintf("%s: %s: %s", e.Op, e.Name, e.Text)
-	}
-	return fmt.Sprintf("%s: %s (%d): %s", e.Op, e.Name, e.Code, e.Text)
-}
+func (e *Error) Error() string { return (*driver.Error)(e).Error() }
 
 // Unwrap returns the sentinel error that e matches.
 func (e *Error) Unwrap() error { return e.Err }
@@ -65,8 +60,8 @@ func (e *LeakError) Error() string {
 	return fmt.Sprintf("gpu: device %s: %d %s not closed (%d bytes)", e.Device, e.Buffers, noun, e.Bytes)
 }
 
-// failure is an error with a sentinel that errors.Is finds and the message does
-// not repeat.
+// failure is an error with another that errors.Is and errors.As find, and that
+// the message does not repeat.
 type failure struct {
 	text string
 	is   error
@@ -90,8 +85,8 @@ func driverError(doing string, err error) error {
 	if err == nil {
 		return nil
 	}
-	if e, ok := err.(*driver.Error); ok {
-		err = (*Error)(e)
+	if e, ok := errors.AsType[*driver.Error](err); ok {
+		err = &failure{err.Error(), (*Error)(e)}
 	}
 	return fmt.Errorf("gpu: %s: %w", doing, err)
 }

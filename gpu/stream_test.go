@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"quern.dev/internal/driver/cuda/fakecuda"
 )
 
 func TestEventsMeasureAndOrder(t *testing.T) {
@@ -86,6 +88,38 @@ func TestBadStreamAndEventCallsNameTheMistake(t *testing.T) {
 		}
 		closeAll(t, event, foreign, b, (*Event)(nil), (*Stream)(nil))
 	})
+}
+
+func TestCancellingAWaitLeavesTheWorkAlone(t *testing.T) {
+	lib := fakecuda.New(1)
+	d := openFake(t, lib)
+	s := must[*Stream](t)(d.NewStream(context.Background()))
+	e := must[*Event](t)(d.NewEvent())
+	do(t, s.Record(e))
+	lib.Busy = make(chan struct{})
+	for name, wait := range map[string]func(context.Context) error{"stream": s.Synchronize, "event": e.Synchronize} {
+		ctx, cancel := context.WithCancel(context.Background())
+		result := make(chan error)
+		go func() { result <- wait(ctx) }()
+		cancel()
+		if err := <-result; !errors.Is(err, context.Canceled) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if done := must[bool](t)(e.Done()); done {
+		t.Error("the event is done while its stream is busy")
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), time.Millisecond)
+	defer cancel()
+	if err := s.Synchronize(ctx); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("a wait with a deadline: %v", err)
+	}
+	close(lib.Busy)
+	do(t, s.Synchronize(context.Background()))
+	closeAll(t, e, s, d)
+	if left := lib.Left(); left != "" {
+		t.Errorf("left in the driver: %s", left)
+	}
 }
 
 func TestClosingAStreamReturnsAFaultThatNobodyWaitedFor(t *testing.T) {

@@ -167,13 +167,16 @@ var (
 // Error is an error that a device's driver returned.
 type Error struct {
 	Op   string // the driver's function, such as "cuMemAlloc"
-	Code int
+	Code int    // 0 if the driver has none
 	Name string // of the code, such as "CUDA_ERROR_OUT_OF_MEMORY"
 	Text string // what the driver says about it
 	Err  error  // the sentinel error that it matches, or nil
 }
 
 func (e *Error) Error() string {
+	if e.Code == 0 {
+		return fmt.Sprintf("%s: %s: %s", e.Op, e.Name, e.Text)
+	}
 	return fmt.Sprintf("%s: %s (%d): %s", e.Op, e.Name, e.Code, e.Text)
 }
 

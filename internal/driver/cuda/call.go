@@ -81,19 +81,20 @@ func (a *api) text(s symbol, code int) string {
 type cString struct{ first *byte }
 
 // within calls a function, as raw does, with the context current on this thread,
-// and leaves it current.
-func (d *device) within(s symbol, args ...uintptr) uintptr {
+// and leaves it current. It returns the function that was called last and its
+// result code.
+func (d *device) within(s symbol, args ...uintptr) (symbol, uintptr) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	if r := d.api.raw(cuCtxSetCurrent, d.context); r != success {
-		return r
+		return cuCtxSetCurrent, r
 	}
-	return d.api.raw(s, args...)
+	return s, d.api.raw(s, args...)
 }
 
 // handles calls a function whose arguments are handles and numbers.
 func (d *device) handles(s symbol, args ...uintptr) error {
-	return d.api.check(s, d.within(s, args...))
+	return d.api.check(d.within(s, args...))
 }
 
 // call calls a function in the context of the device, some of whose arguments
@@ -101,5 +102,5 @@ func (d *device) handles(s symbol, args ...uintptr) error {
 //
 //go:uintptrescapes
 func (d *device) call(s symbol, args ...uintptr) error {
-	return d.api.check(s, d.within(s, args...))
+	return d.api.check(d.within(s, args...))
 }

@@ -165,11 +165,11 @@ func (d *device) wait(ctx context.Context, running *sync.WaitGroup, synchronize,
 }
 
 func (d *device) query(query symbol, handle uintptr) (bool, error) {
-	r := d.within(query, handle)
+	last, r := d.within(query, handle)
 	if int32(r) == errNotReady {
 		return false, nil
 	}
-	return r == success, d.api.check(query, r)
+	return r == success, d.api.check(last, r)
 }
 
 // seedSize is how much of a long pattern is copied from the host in one piece.

@@ -18,6 +18,7 @@ const (
 	InvalidContext  = 201
 	InvalidHandle   = 400
 	NotFound        = 500
+	NotReady        = 600
 	IllegalAddress  = 700
 	LaunchResources = 701
 )
@@ -41,8 +42,12 @@ type Library struct {
 	Missing map[string]bool // functions that the library does not have
 	Memory  int64           // of a device in bytes; 0 is 1 GiB
 
-	// Idle makes launches do nothing, for measuring what a launch costs.
+	// Idle makes calls do nothing, for measuring what they cost.
 	Idle bool
+
+	// Busy, if not nil, is work that streams and events wait for: it ends when
+	// the channel is closed.
+	Busy chan struct{}
 
 	mu      sync.Mutex
 	fail    map[string]int
@@ -117,9 +122,12 @@ func (l *Library) Call(address uintptr, args []uintptr) uintptr {
 	if l.Idle {
 		return Success
 	}
+	name := l.names[address-1]
+	if code := l.wait(name); code != Success {
+		return uintptr(code)
+	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	name := l.names[address-1]
 	if code, ok := l.fail[name]; ok {
 		delete(l.fail, name)
 		return uintptr(code)
@@ -133,6 +141,24 @@ func (l *Library) Call(address uintptr, args []uintptr) uintptr {
 		defer func() { l.current = 0 }()
 	}
 	return uintptr(f.run(l, args))
+}
+
+// wait waits for the work that keeps the devices busy, or says that it goes on.
+func (l *Library) wait(name string) int {
+	if l.Busy == nil {
+		return Success
+	}
+	switch name {
+	case "cuStreamSynchronize", "cuEventSynchronize":
+		<-l.Busy
+	case "cuStreamQuery", "cuEventQuery":
+		select {
+		case <-l.Busy:
+		default:
+			return NotReady
+		}
+	}
+	return Success
 }
 
 // add makes a handle for an object.

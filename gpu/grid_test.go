@@ -1,0 +1,63 @@
+package gpu
+
+import (
+	"testing"
+
+	"quern.dev/internal/driver"
+)
+
+func TestGridsPickBlocksFromTheKernel(t *testing.T) {
+	dim := func(x, y, z int) Dim3 { return Dim3{X: x, Y: y, Z: z} }
+	any := driver.Properties{MaxThreads: 1024}
+	tests := []struct {
+		name          string
+		grid          Grid
+		declared      Dim3
+		props         driver.Properties
+		blocks, block Dim3
+	}{
+		{"a line", Linear(1000), Dim3{}, any, dim(4, 1, 1), dim(256, 1, 1)},
+		{"a line of whole blocks", Linear(512), Dim3{}, any, dim(2, 1, 1), dim(256, 1, 1)},
+		{"a plane", Plane(33, 9), Dim3{}, any, dim(2, 2, 1), dim(32, 8, 1)},
+		{"a volume", Volume(32, 4, 3), Dim3{}, any, dim(1, 1, 2), dim(32, 4, 2)},
+		{"a declared block", Linear(100), dim(64, 0, 0), any, dim(2, 1, 1), dim(64, 1, 1)},
+		{"a declared line in a plane", Plane(100, 3), dim(64, 0, 0), any, dim(2, 3, 1), dim(64, 1, 1)},
+		{"a declared square", Plane(17, 16), dim(16, 16, 0), any, dim(2, 1, 1), dim(16, 16, 1)},
+		{"a kernel with many registers", Linear(100), Dim3{}, driver.Properties{MaxThreads: 255}, dim(1, 1, 1), dim(128, 1, 1)},
+		{"a plane for a kernel with many registers", Plane(64, 64), Dim3{}, driver.Properties{MaxThreads: 64}, dim(2, 32, 1), dim(32, 2, 1)},
+		{"a volume for few threads", Volume(64, 2, 2), Dim3{}, driver.Properties{MaxThreads: 16}, dim(4, 2, 2), dim(16, 1, 1)},
+		{"a preference of the device", Linear(1000), Dim3{}, driver.Properties{MaxThreads: 1024, Preferred: 512}, dim(2, 1, 1), dim(512, 1, 1)},
+		{"stated blocks", Blocks(Dim3{X: 3}, Dim3{X: 5, Y: 7}), Dim3{}, any, dim(3, 1, 1), dim(5, 7, 1)},
+		{"the largest line", Linear(1 << 38), Dim3{}, any, dim(1<<30, 1, 1), dim(256, 1, 1)},
+	}
+	for _, test := range tests {
+		sizes := chooseBlocks(test.declared, test.props)
+		blocks, block, err := test.grid.resolve(&sizes)
+		if err != nil || blocks != test.blocks || block != test.block {
+			t.Errorf("%s: %v blocks of %v, error %v; want %v of %v", test.name, blocks, block, err, test.blocks, test.block)
+		}
+	}
+}
+
+func TestGridRefusesABlockOfMoreDimensions(t *testing.T) {
+	sizes := chooseBlocks(Dim3{X: 16, Y: 16}, driver.Properties{MaxThreads: 1024})
+	_, _, err := Linear(100).resolve(&sizes)
+	if want := "grid Linear(100) has fewer dimensions than the kernel's block of 16x16x1"; err == nil || err.Error() != want {
+		t.Errorf("got %v, want %s", err, want)
+	}
+}
+
+func TestThreadCountDoesNotOverflow(t *testing.T) {
+	for _, test := range []struct {
+		d    Dim3
+		want int
+	}{
+		{Dim3{X: 32, Y: 8, Z: 2}, 512},
+		{Dim3{X: 1 << 21, Y: 1 << 21, Z: 1 << 22}, 1<<31 - 1},
+		{Dim3{X: 1<<31 - 1, Y: 1, Z: 1}, 1<<31 - 1},
+	} {
+		if got := threadCount(test.d); got != test.want {
+			t.Errorf("%v: %d, want %d", test.d, got, test.want)
+		}
+	}
+}
