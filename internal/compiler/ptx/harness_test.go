@@ -167,8 +167,12 @@ func (d *device) compare(m *Module) {
 		array := ir.ArrayOf(int64(d.args[i].Len), p.Type.Elem)
 		got := decode(nil, array, d.read(d.buffers[i], int(array.Size())))
 		for j := range got {
-			if got[j].Bits != cells[j].Bits {
-				d.t.Errorf("%s: cell %d = %#x, want %#x\n%s", p.Name, j, got[j].Bits, cells[j].Bits, m.Text)
+			want := cells[j]
+			if p.Type.Elem.IsFloat() {
+				want = floatValue(math.Float64frombits(want.Bits))
+			}
+			if got[j].Bits != want.Bits {
+				d.t.Errorf("%s: cell %d = %#x, want %#x\n%s", p.Name, j, got[j].Bits, want.Bits, m.Text)
 				return
 			}
 		}
