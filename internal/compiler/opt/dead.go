@@ -27,7 +27,7 @@ func removeDead(f *ir.Func) bool {
 
 type reaper struct {
 	uses    usages
-	own     map[*ir.Local]int // reads of a variable in assignments to it
+	own     map[*ir.Local]int // reads of a variable in removable assignments to it
 	removed bool
 	// overwritten: an assignment to a variable that is read was removed.
 	overwritten bool
@@ -40,7 +40,7 @@ type reaper struct {
 func (r *reaper) countOwn(body []ir.Stmt) {
 	v := ir.Visitor{
 		Stmt: func(s ir.Stmt) bool {
-			if a, ok := s.(*ir.Assign); ok {
+			if a, ok := s.(*ir.Assign); ok && removable(a) {
 				if dst, ok := ir.Root(a.Dst).(*ir.VarPlace); ok {
 					r.reads(a, func(v *ir.Local) {
 						if v == dst.Var {
@@ -56,6 +56,9 @@ func (r *reaper) countOwn(body []ir.Stmt) {
 	}
 	v.Body(body)
 }
+
+// removable reports whether an assignment has no effect but its own.
+func removable(a *ir.Assign) bool { return !mayFault(a.Src) && !placeMayFault(a.Dst) }
 
 // reads calls do for each read that an assignment makes.
 func (r *reaper) reads(a *ir.Assign, do func(*ir.Local)) {
@@ -131,7 +134,7 @@ func (r *reaper) keepAssign(s *ir.Assign) bool {
 	v := root.Var
 	_, whole := s.Dst.(*ir.VarPlace)
 	dead := r.unread(v) || whole && r.later[v] && !r.uses[v].addressed
-	if dead && !mayFault(s.Src) && !placeMayFault(s.Dst) {
+	if dead && removable(s) {
 		r.overwritten = r.overwritten || !r.unread(v)
 		r.reads(s, func(w *ir.Local) {
 			r.uses[w].reads--
