@@ -163,7 +163,7 @@ func (p *program) kernel() (*ir.Kernel, []irtest.Value) {
 }
 
 func TestRandomKernelsComputeWhatTheReferenceComputes(t *testing.T) {
-	programs := uint64(150)
+	programs := uint64(80)
 	if testing.Short() {
 		programs = 20
 	}
