@@ -296,6 +296,19 @@ func TestDamagedKernelsAreErrors(t *testing.T) {
 	}
 }
 
+func TestDriversThatNeedTheContextForALaunchGetIt(t *testing.T) {
+	lib := fakecuda.New(1)
+	lib.OldLaunch = true
+	d := openFake(t, lib)
+	s := d.DefaultStream()
+	x, y := upload(t, s, ramp(8)...), upload(t, s, ramp(8)...)
+	do(t, launchSaxpy(NewKernel(saxpyInfo), s, Linear(8), 1, 8, x, y))
+	if got := download(t, s, y)[7]; got != 14 {
+		t.Errorf("got %v, want 14", got)
+	}
+	closeAll(t, x, y, d)
+}
+
 func TestDeclaredBlockIsUsed(t *testing.T) {
 	k := NewKernel(block64Info)
 	everyDevice(t, func(t *testing.T, d *Device) {

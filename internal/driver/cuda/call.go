@@ -11,10 +11,12 @@ import (
 
 // Result codes of the driver (CUresult) that the package acts on.
 const (
-	success        = 0
-	errOutOfMemory = 2
-	errNoDevice    = 100
-	errNotReady    = 600
+	success           = 0
+	errOutOfMemory    = 2
+	errNoDevice       = 100
+	errInvalidContext = 201
+	errInvalidHandle  = 400
+	errNotReady       = 600
 )
 
 // maxArgs is the most arguments of a function in the table.

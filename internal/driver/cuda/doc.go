@@ -11,10 +11,11 @@
 //
 // CUDA keeps the current context for each operating-system thread, and
 // goroutines move between threads. So a call locks its goroutine to the thread,
-// makes the device's context current (about 0.1 us), calls, and unlocks. There
-// is no thread or goroutine of the package's own in the way of a launch. A wait
-// that can be cancelled polls for a short time and then waits in a goroutine,
-// which outlives a cancelled wait until the work is done.
+// makes the device's context current (about 0.1 us), calls, and unlocks. A launch
+// does so only if the driver asks for it, which today's do not. There is no
+// thread or goroutine of the package's own in the way of a launch. A wait that
+// can be cancelled polls for a short time and then waits in a goroutine, which
+// outlives a cancelled wait until the work is done.
 //
 // The context is the device's primary one, which CUDA's runtime library and
 // PyTorch use too.

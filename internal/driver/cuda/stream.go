@@ -50,17 +50,15 @@ func (s *stream) Launch(fn driver.Function, l *driver.Frame) error {
 	args[7], args[8] = uintptr(l.Shared), s.handle
 	args[9], args[10] = uintptr(unsafe.Pointer(unsafe.SliceData(l.Params))), 0
 
-	d := s.dev
-	runtime.LockOSThread()
-	symbol := cuCtxSetCurrent
-	r := d.api.raw(cuCtxSetCurrent, d.context)
-	if r == success {
-		symbol = cuLaunchKernel
-		r = d.api.lib.Call(d.api.addr[cuLaunchKernel], args)
+	// Today's drivers find the context through the handles, whatever is current
+	// on this thread. One that does not has launched nothing.
+	a, last := s.dev.api, cuLaunchKernel
+	r := a.lib.Call(a.addr[cuLaunchKernel], args)
+	if r == errInvalidContext || r == errInvalidHandle {
+		last, r = s.dev.within(cuLaunchKernel, args...)
 	}
-	runtime.UnlockOSThread()
 	runtime.KeepAlive(l)
-	return d.api.check(symbol, r)
+	return a.check(last, r)
 }
 
 func (s *stream) CopyIn(dst driver.Memory, src unsafe.Pointer, n int64) error {

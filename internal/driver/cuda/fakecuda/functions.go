@@ -65,7 +65,7 @@ func init() {
 		"cuFuncGetAttribute":                          {true, functionAttribute},
 		"cuFuncSetAttribute":                          {true, func(*Library, []uintptr) int { return Success }},
 		"cuOccupancyMaxActiveBlocksPerMultiprocessor": {true, occupancy},
-		"cuLaunchKernel":                              {true, launch},
+		"cuLaunchKernel":                              {run: launch},
 	}
 }
 
@@ -120,7 +120,10 @@ var deviceAttributes = map[uintptr]int32{
 }
 
 func setCurrent(l *Library, a []uintptr) int {
-	l.current = int(a[0])
+	if a[0] == 0 {
+		return InvalidContext
+	}
+	l.current++
 	return Success
 }
 

@@ -42,6 +42,9 @@ type Library struct {
 	Missing map[string]bool // functions that the library does not have
 	Memory  int64           // of a device in bytes; 0 is 1 GiB
 
+	// OldLaunch makes launches need a current context, as other calls do.
+	OldLaunch bool
+
 	// Idle makes calls do nothing, for measuring what they cost.
 	Idle bool
 
@@ -51,7 +54,7 @@ type Library struct {
 
 	mu      sync.Mutex
 	fail    map[string]int
-	current int // context that is current, 0 for none
+	current int // calls that made a context current and were followed by no use
 	next    uintptr
 	memory  map[uintptr][]uint64 // by address
 	used    int64
@@ -133,12 +136,12 @@ func (l *Library) Call(address uintptr, args []uintptr) uintptr {
 		return uintptr(code)
 	}
 	f := functions[name]
-	if f.inContext {
+	if f.inContext || name == "cuLaunchKernel" && l.OldLaunch {
 		if l.current == 0 {
 			return InvalidContext
 		}
 		// The next call may come from another thread, which has no context.
-		defer func() { l.current = 0 }()
+		l.current--
 	}
 	return uintptr(f.run(l, args))
 }
