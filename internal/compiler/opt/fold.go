@@ -44,9 +44,14 @@ type simplifier struct {
 func (s *simplifier) expr(e ir.Expr) ir.Expr { return simplifyExpr(s.propagation.expr(e)) }
 
 func (s *simplifier) place(p ir.Place) ir.Place {
-	if d, ok := p.(*ir.DerefPlace); ok {
-		if a, ok := d.Ptr.(*ir.Addr); ok {
+	switch p := p.(type) {
+	case *ir.DerefPlace:
+		if a, ok := p.Ptr.(*ir.Addr); ok {
 			return a.Place
+		}
+	case *ir.IndexPlace:
+		if c := asConst(p.Index); c != nil && c.Bits < uint64(p.X.Type().Len) {
+			p.Check = false
 		}
 	}
 	return s.propagation.place(p)

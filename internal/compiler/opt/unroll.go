@@ -9,7 +9,7 @@ const (
 	maxTrips      = 64
 	maxArrayTrips = 128
 
-	smallBudget  = 1 << 12 // nothing to gain but the loop's own instructions
+	smallBudget  = 1 << 11 // nothing to gain but the loop's own instructions
 	memoryBudget = 1 << 15 // addresses in shared memory and tables become constants
 	arrayBudget  = 1 << 16 // elements of local arrays become registers
 )
@@ -235,21 +235,10 @@ func (u *unroller) worthwhile(s *ir.Loop, c *counted) bool {
 	nodes := 0
 	budget, trips := smallBudget, maxTrips
 	derived := map[*ir.Local]bool{c.v: true}
-	depends := func(e ir.Expr) bool {
-		found := false
-		v := ir.Visitor{Place: func(p ir.Place) bool {
-			if p, ok := p.(*ir.VarPlace); ok && derived[p.Var] {
-				found = true
-			}
-			return !found
-		}}
-		v.Value(e)
-		return found
-	}
 	v := ir.Visitor{
 		Stmt: func(s ir.Stmt) bool {
 			nodes++
-			if a, ok := s.(*ir.Assign); ok && depends(a.Src) {
+			if a, ok := s.(*ir.Assign); ok && follows(a.Src, derived) {
 				if dst, ok := a.Dst.(*ir.VarPlace); ok {
 					derived[dst.Var] = true
 				}
@@ -260,12 +249,16 @@ func (u *unroller) worthwhile(s *ir.Loop, c *counted) bool {
 		Place: func(p ir.Place) bool {
 			nodes++
 			at, ok := p.(*ir.IndexPlace)
-			if !ok || budget == arrayBudget || !depends(at.Index) {
+			if !ok || budget == arrayBudget || !follows(at.Index, derived) {
 				return true
 			}
 			switch root := ir.Root(at).(type) {
 			case *ir.VarPlace:
-				if use := u.uses[root.Var]; use == nil || !use.addressed && !use.param {
+				switch use := u.uses[root.Var]; {
+				case use.addressed:
+				case use.param:
+					budget = memoryBudget
+				default:
 					budget, trips = arrayBudget, maxArrayTrips
 				}
 			case *ir.SharedPlace, *ir.TablePlace:
@@ -276,6 +269,27 @@ func (u *unroller) worthwhile(s *ir.Loop, c *counted) bool {
 	}
 	v.Body(s.Body)
 	return len(c.values) <= trips && nodes*len(c.values) <= budget
+}
+
+// follows reports whether a value is computed from the derived variables by
+// arithmetic alone, so that in each copy it is a constant or a constant apart
+// from what it is in the others.
+func follows(e ir.Expr, derived map[*ir.Local]bool) bool {
+	found, arithmetic := false, true
+	v := ir.Visitor{Expr: func(e ir.Expr) bool {
+		switch e := e.(type) {
+		case *ir.Const, *ir.Unary, *ir.Binary, *ir.Convert, *ir.ThreadValue:
+		case *ir.Load:
+			w, ok := loadedVar(e)
+			arithmetic = arithmetic && ok
+			found = found || derived[w]
+		default:
+			arithmetic = false
+		}
+		return arithmetic
+	}}
+	v.Value(e)
+	return found && arithmetic
 }
 
 // expand returns the copies of a loop's body. A break out of the loop becomes
