@@ -136,7 +136,34 @@ func (g *generator) low32(e ir.Expr, dst operand) operand {
 		if isCount(e.Op) {
 			return g.count(e, dst)
 		}
+	case *ir.Binary:
+		if isModular(e.Op) {
+			return g.lowBinary(e, dst)
+		}
 	}
 	x := g.value(e)
 	return g.lowTo(dst, x)
+}
+
+// isModular reports whether the low bits of the result are those of the
+// operation on the low bits.
+func isModular(op ir.BinaryOp) bool {
+	return op == ir.Add || op == ir.Sub || op == ir.Mul || op == ir.And || op == ir.Or || op == ir.Xor
+}
+
+func (g *generator) lowBinary(e *ir.Binary, dst operand) operand {
+	if m, addend, ok := multiplyAdd(e); ok && e.Op == ir.Add {
+		x, y, z := g.low32(m.X, operand{}), g.low32(m.Y, operand{}), g.low32(addend, operand{})
+		dst = g.into(dst, b32Class)
+		g.emit("mad.lo.s32", dst, x, y, z)
+		return dst
+	}
+	typ := "s32"
+	if e.Op == ir.And || e.Op == ir.Or || e.Op == ir.Xor {
+		typ = "b32"
+	}
+	x, y := g.low32(e.X, operand{}), g.low32(e.Y, operand{})
+	dst = g.into(dst, b32Class)
+	g.emit(integerOpcode[e.Op]+typ, dst, x, y)
+	return dst
 }

@@ -179,12 +179,13 @@ func (g *generator) module(name string) string {
 	return string(append(b, "}\n"...))
 }
 
-// appendVariableNames adds comments that say which variable a register is.
+// appendVariableNames adds comments that say which variables the first
+// registers are.
 func (g *generator) appendVariableNames(b []byte) []byte {
-	const perLine = 8
+	const perLine, most = 8, 64
 	n := 0
 	note := func(name, part string, o operand) {
-		if name == "" || !o.isRegister() {
+		if name == "" || n == most || !o.isRegister() {
 			return
 		}
 		if n%perLine == 0 {

@@ -98,6 +98,10 @@ func (g *generator) index(a address, index ir.Expr, check bool, pos ir.Pos, size
 	}
 	variable, constant := splitIndex(index, n.most)
 	variable = stripWidening(variable)
+	if !check && a.space.class() == b32Class {
+		a = g.scaled(a, g.low32(variable, operand{}), true, size)
+		return g.offset(a, constant*size)
+	}
 	x, signed := g.indexValue(variable)
 	if check {
 		g.at(pos)

@@ -57,7 +57,9 @@ func (p *program) leaf(t *ir.Type) ir.Expr {
 }
 
 func (p *program) element() ir.Place {
-	return irtest.Index(irtest.Var(p.array), irtest.Op(p.expr(ir.TUint16, 1), ir.Rem, ir.IntConst(ir.TUint16, arrayLength)))
+	t := []*ir.Type{ir.TInt, ir.TInt32, ir.TUint16, ir.TUint64}[p.random.IntN(4)]
+	index := irtest.Op(p.expr(t, 2), ir.And, ir.IntConst(t, arrayLength-1))
+	return &ir.IndexPlace{X: irtest.Var(p.array), Index: index, Check: p.random.IntN(2) == 0}
 }
 
 func (p *program) expr(t *ir.Type, depth int) ir.Expr {
