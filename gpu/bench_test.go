@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"testing"
+
+	"quern.dev/internal/driver/cuda/fakecuda"
 )
 
 // everyDeviceB runs a benchmark on each device but the simulator.
@@ -95,5 +97,23 @@ func BenchmarkTransfer(b *testing.B) {
 				closeAll(b, buf)
 			})
 		})
+	}
+}
+
+// BenchmarkLaunchOverhead is what the package adds to a driver call: it launches
+// through a driver that does nothing.
+func BenchmarkLaunchOverhead(b *testing.B) {
+	k := NewKernel(saxpyInfo)
+	lib := fakecuda.New(1)
+	d := openFake(b, lib)
+	do(b, k.Prepare(d))
+	lib.Idle = true
+	s := d.DefaultStream()
+	x, y := upload(b, s, ramp(64)...), upload(b, s, ramp(64)...)
+	b.ReportAllocs()
+	for b.Loop() {
+		if err := launchSaxpy(k, s, Linear(64), 1, 64, x, y); err != nil {
+			b.Fatal(err)
+		}
 	}
 }

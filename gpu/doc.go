@@ -1,0 +1,75 @@
+// Package gpu runs kernels on devices: NVIDIA GPUs, all cores of the processor,
+// and a simulator of GPU code.
+//
+// A kernel is a Go function (see package kernel) from which quern gen has made a
+// launcher. A program opens a device, puts data in buffers, launches, and waits:
+//
+//	dev, err := gpu.Open(gpu.Config{}) // the best device there is
+//	defer dev.Close()
+//	s := dev.DefaultStream()
+//	x, err := gpu.Upload(s, hostX)
+//	defer x.Close()
+//	y, err := gpu.Upload(s, hostY)
+//	defer y.Close()
+//	err = LaunchSaxpy(s, gpu.Linear(len(hostX)), 2, x, y)
+//	err = gpu.Download(ctx, s, hostY, y) // waits
+//
+// # Devices
+//
+// [Devices] lists them, also those that cannot be used and why. [Open] opens the
+// one that Config.Device names, else the one that the environment variable
+// QUERN_DEVICE names (cuda, cuda:1, cpu, sim), else the first GPU, else the CPU;
+// the simulator only by name. [Device.PassedOver] says why it was not a better
+// one. With Config.Require a program insists on a back end.
+//
+// NVIDIA's driver library is opened at run time; CUDA 11.0 (driver 450) is the
+// oldest. Programs need no CUDA toolkit and no cgo, and run where there is no
+// driver.
+//
+// # Launches
+//
+// [Linear], [Plane] and [Volume] run at least as many threads as they say, in
+// blocks that suit the kernel: those that it declares, otherwise 256 threads
+// (256, 32x8, 32x4x2), fewer if its registers do not allow that. [Blocks] states
+// both. On the CPU and the simulator the limits are a GPU's.
+//
+// Everything that can be checked is checked before a launch, and an error names
+// kernel and argument: a nil or closed buffer, one of another device, an empty
+// or oversized grid, a block that the device or the kernel does not allow, a
+// closed stream, arguments of a wrong number or type. A launch allocates nothing
+// and is done on the goroutine that asks for it.
+//
+// A kernel checks its own indices. One that fails stops its thread, and the next
+// wait on the stream returns a [*KernelError] with the place in the Go source,
+// the thread, the index and the length. The first fault of a stream is kept
+// until it is returned; others until then are dropped. The device stays usable.
+//
+// # Waiting
+//
+// Streams do their work in order, and apart from each other. On a GPU that is
+// after the call has returned; on the CPU and the simulator it is before.
+// Whatever waits takes a context. Cancelling it ends the wait, never the kernel,
+// which goes on and keeps its buffers.
+//
+// # Closing
+//
+// Buffers, streams, events and devices are closed by the program. Closing twice
+// does nothing, and what is in use by another goroutine stays until that is
+// done. A device that is closed with open buffers returns a [*LeakError]; their
+// memory is freed all the same. Nothing is left to finalizers.
+//
+// # Errors
+//
+// Errors are values that say what was being done; nothing panics on bad input.
+// They match [ErrNoDevice], [ErrOutOfMemory], [ErrClosed] and [ErrInvalid] with
+// errors.Is; an [*Error] has a driver's function, code and text.
+//
+// # Concurrency
+//
+// All types but [Launch] may be used by several goroutines at once.
+//
+// # What it does not do
+//
+// There are no pinned or unified memory, memory pools, graphs, copies between
+// devices, or collection of what a program forgot to close.
+package gpu
