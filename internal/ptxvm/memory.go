@@ -164,28 +164,41 @@ func alignedBytes(n int) []byte {
 func (m *Memory) Free(address uint64) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.direct {
-		a, ok := m.owned[address]
-		if !ok {
-			return &AddressError{Op: "free", Address: address, Detail: "not the address of an allocation"}
-		}
-		delete(m.owned, address)
-		m.used -= int64(a.size)
-		return nil
-	}
-	slot := address >> slotShift
-	if slot >= uint64(len(m.table)) || m.table[slot] == nil || m.table[slot].base != address {
+	a := m.find(address)
+	if a == nil || a.base != address {
 		return &AddressError{Op: "free", Address: address, Detail: "not the address of an allocation"}
 	}
-	a := m.table[slot]
 	if a.freed {
-		return &AddressError{Op: "free", Address: address, Detail: fmt.Sprintf("%q is freed already", a.name)}
+		return &AddressError{Op: "free", Address: address, Size: int(a.size), Detail: fmt.Sprintf("%q is freed already", a.name)}
 	}
+	m.release(a)
+	return nil
+}
+
+// release ends an allocation.
+func (m *Memory) release(a *allocation) {
 	m.used -= int64(a.size)
+	if m.direct {
+		delete(m.owned, a.base)
+		return
+	}
+	slot := a.base >> slotShift
 	m.table = slices.Clone(m.table)
 	m.table[slot] = &allocation{base: a.base, name: a.name, size: a.size, freed: true}
 	m.free = append(m.free, int(slot))
-	return nil
+}
+
+// find returns the allocation whose slot address lies in or, in a direct
+// memory, that begins there; nil if there is none.
+func (m *Memory) find(address uint64) *allocation {
+	if m.direct {
+		return m.owned[address]
+	}
+	slot := address >> slotShift
+	if slot >= uint64(len(m.table)) {
+		return nil
+	}
+	return m.table[slot]
 }
 
 // Read copies len(dst) bytes at address to dst. Bytes never written are zero.
@@ -248,14 +261,11 @@ func (m *Memory) Copy(dst, src uint64, n int) error {
 	return nil
 }
 
+// lookup is find for callers that do not hold the lock.
 func (m *Memory) lookup(address uint64) *allocation {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	slot := address >> slotShift
-	if slot >= uint64(len(m.table)) {
-		return nil
-	}
-	return m.table[slot]
+	return m.find(address)
 }
 
 // span returns the n bytes at address and a function that marks them
@@ -319,10 +329,15 @@ func (m *Memory) load(module *Module) (map[*variable]uint64, error) {
 	for i, v := range module.variables {
 		a, err := m.alloc(max(v.size, 1), v.name)
 		if err != nil {
+			for _, a := range allocations[:i] {
+				m.release(a)
+			}
 			return nil, err
 		}
 		a.readOnly = v.space == constSpace
-		a.init.setRange(0, a.size)
+		if !m.direct {
+			a.init.setRange(0, a.size)
+		}
 		copy(a.bytes, v.init)
 		image[v] = a.base
 		allocations[i] = a
@@ -346,11 +361,11 @@ func (m *Memory) load(module *Module) (map[*variable]uint64, error) {
 // gives them new memory with their initial values.
 func (m *Memory) Unload(module *Module) {
 	m.mu.Lock()
-	image := m.images[module]
-	delete(m.images, module)
-	m.mu.Unlock()
-	for _, address := range image {
-		// The addresses are those of allocations made by load.
-		_ = m.Free(address)
+	defer m.mu.Unlock()
+	for _, address := range m.images[module] {
+		if a := m.find(address); a != nil && !a.freed {
+			m.release(a)
+		}
 	}
+	delete(m.images, module)
 }
