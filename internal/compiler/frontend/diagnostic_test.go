@@ -1,7 +1,6 @@
 package frontend
 
 import (
-	"flag"
 	"os"
 	"path/filepath"
 	"strings"
@@ -9,8 +8,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 )
-
-var update = flag.Bool("update", false, "rewrite golden files")
 
 // Each file of testdata/diagnostics holds kernels that cannot be compiled; the
 // golden file beside it lists everything the compiler says of them at once.

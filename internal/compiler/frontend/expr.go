@@ -294,22 +294,26 @@ func (fn *function) binary(op ir.BinaryOp, x, y ir.Expr, pos token.Pos) ir.Expr 
 	return b
 }
 
-// logical lowers && and ||. When the right side needs statements, they run
-// under an If.
+// logical lowers && and ||.
 func (fn *function) logical(op ir.BinaryOp, e *ast.BinaryExpr) ir.Expr {
-	x := fn.expr(e.X)
-	var y ir.Expr
-	pre := fn.list(func() { y = fn.expr(e.Y) })
+	return fn.shortCircuit(op, fn.expr(e.X), func() ir.Expr { return fn.expr(e.Y) }, e.OpPos)
+}
+
+// shortCircuit joins x and what y lowers by && or ||. When y emits statements,
+// they run under an If, only where y decides.
+func (fn *function) shortCircuit(op ir.BinaryOp, x ir.Expr, y func() ir.Expr, pos token.Pos) ir.Expr {
+	var right ir.Expr
+	pre := fn.list(func() { right = y() })
 	if len(pre) == 0 {
-		return &ir.Binary{Op: op, X: x, Y: y, Pos: fn.l.pos(e.OpPos)}
+		return &ir.Binary{Op: op, X: x, Y: right, Pos: fn.l.pos(pos)}
 	}
-	v := fn.temp(x, e.Pos())
-	set := append(pre, &ir.Assign{Dst: &ir.VarPlace{Var: v}, Src: y, Pos: fn.l.pos(e.OpPos)})
+	v := fn.temp(x, pos)
+	set := append(pre, &ir.Assign{Dst: &ir.VarPlace{Var: v}, Src: right, Pos: fn.l.pos(pos)})
 	cond := ir.Get(v)
 	if op == ir.LOr {
 		cond = &ir.Unary{Op: ir.LNot, X: cond}
 	}
-	fn.emit(&ir.If{Cond: cond, Then: set, Pos: fn.l.pos(e.OpPos)})
+	fn.emit(&ir.If{Cond: cond, Then: set, Pos: fn.l.pos(pos)})
 	return ir.Get(v)
 }
 

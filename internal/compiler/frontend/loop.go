@@ -73,7 +73,7 @@ func (fn *function) rangeStmt(s *ast.RangeStmt, label string) {
 		}
 	case *types.Slice:
 		x := fn.expr(s.X)
-		if _, simple := fn.neverReassigned(s.X, s.Body); !simple {
+		if !fn.unchanged(s.X, s.Body) {
 			x = ir.Get(fn.temp(x, s.X.Pos()))
 		}
 		limit = &ir.Len{X: ir.CloneExpr(x)}
@@ -86,7 +86,7 @@ func (fn *function) rangeStmt(s *ast.RangeStmt, label string) {
 			place := fn.stablePlace(fn.place(s.X), s.X.Pos())
 			if _, ok := xt.Underlying().(*types.Pointer); ok {
 				place = &ir.DerefPlace{Ptr: &ir.Load{Place: place}, Pos: pos}
-			} else if _, simple := fn.neverReassigned(s.X, s.Body); !simple {
+			} else if !fn.unchanged(s.X, s.Body) {
 				place = &ir.VarPlace{Var: fn.temp(&ir.Load{Place: place}, s.X.Pos())}
 			}
 			element = func(i *ir.Local) ir.Expr {
@@ -152,65 +152,57 @@ func (fn *function) rangeStmt(s *ast.RangeStmt, label string) {
 	fn.emit(loop)
 }
 
-// neverReassigned reports whether x is a variable that body does not assign as a
-// whole or in part, so that it need not be copied before the loop.
-func (fn *function) neverReassigned(x ast.Expr, body ast.Node) (types.Object, bool) {
+// unchanged reports whether x is a variable that keeps its value while body
+// runs: body does not assign it, as a whole or in part, and no pointer to it
+// exists.
+func (fn *function) unchanged(x ast.Expr, body ast.Node) bool {
 	id, ok := ast.Unparen(x).(*ast.Ident)
 	if !ok {
-		return nil, false
+		return false
 	}
 	obj := fn.src.Info.Uses[id]
-	return obj, obj != nil && !fn.assigned(obj, body)
+	return obj != nil && !fn.assigned(obj, body) && (fn.body == nil || !fn.addressed(obj, fn.body))
 }
 
 // assigned reports whether node assigns to the object, to a part of it (of an
 // array or struct, not through a slice or pointer), or takes its address.
 func (fn *function) assigned(obj types.Object, node ast.Node) bool {
 	found := false
-	isObj := func(e ast.Expr) bool {
-		for {
-			switch x := ast.Unparen(e).(type) {
-			case *ast.Ident:
-				return fn.src.Info.Uses[x] == obj
-			case *ast.SelectorExpr:
-				e = x.X
-			case *ast.IndexExpr:
-				if t := fn.typeOf(x.X); t == nil {
-					return false
-				} else if _, ok := fn.subst(t).Underlying().(*types.Array); !ok {
-					return false
-				}
-				e = x.X
-			default:
-				return false
-			}
-		}
-	}
 	ast.Inspect(node, func(n ast.Node) bool {
 		switch n := n.(type) {
 		case *ast.AssignStmt:
 			for _, e := range n.Lhs {
-				found = found || isObj(e)
+				found = found || fn.isPart(obj, e)
 			}
 		case *ast.IncDecStmt:
-			found = found || isObj(n.X)
-		case *ast.UnaryExpr:
-			found = found || n.Op == token.AND && isObj(n.X)
+			found = found || fn.isPart(obj, n.X)
 		case *ast.RangeStmt:
-			found = found || n.Key != nil && isObj(n.Key) || n.Value != nil && isObj(n.Value)
+			found = found || n.Key != nil && fn.isPart(obj, n.Key) || n.Value != nil && fn.isPart(obj, n.Value)
+		}
+		return !found
+	})
+	return found || fn.addressed(obj, node)
+}
+
+// addressed reports whether node takes the address of the object or of a part
+// of it: by &, by slicing an array, or by a method with a pointer receiver.
+func (fn *function) addressed(obj types.Object, node ast.Node) bool {
+	found := false
+	ast.Inspect(node, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.UnaryExpr:
+			found = found || n.Op == token.AND && fn.isPart(obj, n.X)
 		case *ast.SliceExpr:
 			if t := fn.typeOf(n.X); t != nil {
 				if _, ok := fn.subst(t).Underlying().(*types.Array); ok {
-					found = found || isObj(n.X)
+					found = found || fn.isPart(obj, n.X)
 				}
 			}
-		case *ast.CallExpr: // a method with a pointer receiver takes the address
-			if sel, ok := n.Fun.(*ast.SelectorExpr); ok {
-				if s := fn.src.Info.Selections[sel]; s != nil && s.Kind() == types.MethodVal {
-					if sig, ok := s.Obj().Type().(*types.Signature); ok && sig.Recv() != nil {
-						if _, ptr := sig.Recv().Type().(*types.Pointer); ptr {
-							found = found || isObj(sel.X)
-						}
+		case *ast.SelectorExpr:
+			if s := fn.src.Info.Selections[n]; s != nil && s.Kind() == types.MethodVal {
+				if sig, ok := s.Obj().Type().(*types.Signature); ok && sig.Recv() != nil {
+					if _, ptr := sig.Recv().Type().(*types.Pointer); ptr {
+						found = found || fn.isPart(obj, n.X)
 					}
 				}
 			}
@@ -218,4 +210,25 @@ func (fn *function) assigned(obj types.Object, node ast.Node) bool {
 		return !found
 	})
 	return found
+}
+
+// isPart reports whether e names the object or a part of it.
+func (fn *function) isPart(obj types.Object, e ast.Expr) bool {
+	for {
+		switch x := ast.Unparen(e).(type) {
+		case *ast.Ident:
+			return fn.src.Info.Uses[x] == obj
+		case *ast.SelectorExpr:
+			e = x.X
+		case *ast.IndexExpr:
+			if t := fn.typeOf(x.X); t == nil {
+				return false
+			} else if _, ok := fn.subst(t).Underlying().(*types.Array); !ok {
+				return false
+			}
+			e = x.X
+		default:
+			return false
+		}
+	}
 }

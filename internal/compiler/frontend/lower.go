@@ -174,6 +174,7 @@ type function struct {
 	key      string
 	typeArgs map[*types.TypeParam]types.Type
 	vars     map[types.Object]*ir.Local
+	body     *ast.BlockStmt
 	out      []ir.Stmt // statements of the list being built
 	targets  []target  // enclosing statements that break and continue can name
 	loops    int       // enclosing loops
@@ -258,6 +259,7 @@ func (l *lowering) lowerFunc(src *Package, fd *ast.FuncDecl, obj *types.Func, ty
 		fn.errorf(fd.Pos(), "%s has no Go body (it is written in assembly), so it cannot be compiled", f.Name)
 		return f
 	}
+	fn.body = fd.Body
 	fn.stmts(fd.Body.List)
 	f.Body = fn.out
 	return f

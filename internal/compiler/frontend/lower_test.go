@@ -1,70 +1,221 @@
 package frontend
 
 import (
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 
 	"quern.dev/internal/compiler/ir"
 )
 
-// lowerText lowers source text, with the package clause and import added.
-func lowerText(t *testing.T, src string) (*ir.Program, error) {
+var update = flag.Bool("update", false, "rewrite golden files")
+
+// lower type-checks and lowers a file of source text.
+func lower(t testing.TB, name, src string) (*Package, *ir.Program) {
 	t.Helper()
-	p, err := Text("test.go", src)
+	p, err := Text(name, src)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return p.Lower()
+	prog, err := p.Lower()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p, prog
 }
 
-func TestDebug(t *testing.T) {
-	prog, err := lowerText(t, `package p
-import ("math"; "quern.dev/kernel")
-
-type Pixel struct { R, G, B float32; A uint8 }
-
-func (p *Pixel) scale(f float32) { p.R *= f; p.G *= f }
-func (p Pixel) sum() float32 { return p.R + p.G + p.B }
-
-func clampIdx[T ~int | ~int32](x, lo, hi T) T { if x < lo { return lo }; if x > hi { return hi }; return x }
-
-//quern:kernel block=256
-func saxpy(t kernel.Thread, a float32, x, y []float32) {
-	if i := t.Global(); i < len(y) {
-		y[i] += a * x[i]
+// Each kernel of testdata/lower says in its comment what its representation, in
+// the golden file beside it, shows.
+func TestLower(t *testing.T) {
+	files, err := filepath.Glob("testdata/lower/*.go")
+	if err != nil || len(files) == 0 {
+		t.Fatal("no test files", err)
+	}
+	for _, file := range files {
+		t.Run(strings.TrimSuffix(filepath.Base(file), ".go"), func(t *testing.T) {
+			src, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			p, prog := lower(t, filepath.Base(file), string(src))
+			golden := strings.TrimSuffix(file, ".go") + ".golden"
+			want := readSections(t, golden)
+			var all strings.Builder
+			for _, k := range prog.Kernels {
+				sentence := sentenceOf(p, k.Name)
+				got := describe(k)
+				fmt.Fprintf(&all, "=== %s\n%s", sentence, got)
+				t.Run(sentence, func(t *testing.T) {
+					if err := ir.Verify(k, ir.StageFront); err != nil {
+						t.Error(err)
+					}
+					if *update {
+						return
+					}
+					if diff := cmp.Diff(want[sentence], got); diff != "" {
+						t.Errorf("-want +got:\n%s", diff)
+					}
+				})
+			}
+			if len(want) != len(prog.Kernels) && !*update {
+				t.Errorf("%s has %d kernels; the source has %d", golden, len(want), len(prog.Kernels))
+			}
+			if *update {
+				if err := os.WriteFile(golden, []byte(all.String()), 0o644); err != nil {
+					t.Fatal(err)
+				}
+			}
+		})
 	}
 }
+
+// readSections reads a golden file; while it is rewritten, it may be missing.
+func readSections(t *testing.T, name string) map[string]string {
+	t.Helper()
+	text, err := os.ReadFile(name)
+	if err != nil && !*update {
+		t.Fatal(err)
+	}
+	sections := map[string]string{}
+	for _, s := range strings.Split(string(text), "=== ")[1:] {
+		sentence, body, _ := strings.Cut(s, "\n")
+		sections[sentence] = body
+	}
+	return sections
+}
+
+// sentenceOf is the first line of a kernel's comment.
+func sentenceOf(p *Package, kernel string) string {
+	p.index()
+	line, _, _ := strings.Cut(p.funcs[kernel].Doc.Text(), "\n")
+	return strings.TrimSuffix(line, ".")
+}
+
+// describe prints a kernel and the functions of the test's own package that it
+// calls.
+func describe(k *ir.Kernel) string {
+	var b strings.Builder
+	b.WriteString(k.String())
+	seen := map[*ir.Func]bool{k.Func: true}
+	var calls func(f *ir.Func)
+	calls = func(f *ir.Func) {
+		v := &ir.Visitor{Stmt: func(s ir.Stmt) bool {
+			c, ok := s.(*ir.Call)
+			if !ok || seen[c.Func] || c.Func.Go.Package != "main" {
+				return true
+			}
+			seen[c.Func] = true
+			b.WriteString(c.Func.String())
+			calls(c.Func)
+			return true
+		}}
+		v.Body(f.Body)
+	}
+	calls(k.Func)
+	return b.String()
+}
+
+// A comment at the end of a line of this source lists what on the line may
+// fail: kind and column.
+const failing = `package p
+
+import "quern.dev/kernel"
+
+type row struct{ V [4]int32 }
+
 //quern:kernel
-func k2(t kernel.Thread, w, h int, in, out []float32, px []Pixel, hist []int32) {
-	tile := kernel.Shared[[32][33]float32](t)
-	x, y := t.BlockIdx.X*32+t.ThreadIdx.X, t.BlockIdx.Y*32+t.ThreadIdx.Y
-	if x < w && y < h {
-		tile[t.ThreadIdx.Y][t.ThreadIdx.X] = in[y*w+x]
+func positions(t kernel.Thread, n int, x, y []int32, rows []row) {
+	x[n] = y[n+1] // index 2, index 9
+	x[0] = x[1] / // divide 14, index 2, index 9
+		y[2] // index 3
+	n = n / len(x)       // divide 8
+	x[3] <<= n           // index 2, index 2, shift 2
+	rows[n].V[n&3] = 1   // index 2, index 2
+	s := x[1:n]          // slice 7
+	for i := range s {
+		s[i]++       // index 3, index 3
 	}
-	t.Sync()
-	px[x].scale(2)
-	out[x] = px[y].sum() + float32(math.Exp(float64(in[x])))
-	kernel.AtomicAdd(&hist[x & 255], 1)
-	old := kernel.AtomicMax(&hist[3], int32(x))
-	switch old { case 1, 2: out[0] = 1; fallthrough
-	case 3: out[1] = 2
-	default: out[2] = kernel.Exp(in[2]) }
-	var acc [8][8]float32
-	for i := range 8 { for j := range acc[i] { acc[i][j] += in[i*8+j] } }
-	for i, v := range in { if v < 0 { continue }; out[clampIdx(i, 0, w)] = v + acc[1][2] }
-	out[5] = float32(math.Sin(float64(in[0])))
-	p := &px[3]
-	p.A <<= uint(x)
-	s := out[1:w]
-	s[0] = float32(kernel.Pow(float64(in[1]), 2))
+	if n > 0 && x[n] > 0 { // index 14
+		helper(x, n)
+	}
 }
-`)
-	if err != nil {
-		t.Fatal(err)
+
+func helper(x []int32, n int) {
+	x[n] = 0     // index 2
+	if n == 3 {
+		panic("three") // panic 3
 	}
-	for _, k := range prog.Kernels {
-		t.Log(k)
-		if err := ir.Verify(k, ir.StageFront); err != nil {
-			t.Error(err)
+}
+`
+
+// failures collects, by line, what may fail in a function and what it calls.
+func failures(f *ir.Func) map[int][]string {
+	found := map[int][]string{}
+	add := func(kind string, check bool, pos ir.Pos) bool {
+		if check {
+			found[pos.Line] = append(found[pos.Line], fmt.Sprintf("%s %d", kind, pos.Col))
+		}
+		return true
+	}
+	seen := map[*ir.Func]bool{}
+	v := &ir.Visitor{}
+	v.Place = func(p ir.Place) bool {
+		switch p := p.(type) {
+		case *ir.IndexPlace:
+			return add("index", p.Check, p.Pos)
+		case *ir.ElemPlace:
+			return add("index", p.Check, p.Pos)
+		}
+		return true
+	}
+	v.Expr = func(e ir.Expr) bool {
+		switch e := e.(type) {
+		case *ir.SliceExpr:
+			return add("slice", e.Check, e.Pos)
+		case *ir.Binary:
+			if e.Op.IsShift() {
+				return add("shift", e.Check, e.Pos)
+			}
+			return add("divide", e.Check, e.Pos)
+		}
+		return true
+	}
+	v.Stmt = func(s ir.Stmt) bool {
+		switch s := s.(type) {
+		case *ir.Panic:
+			add("panic", true, s.Pos)
+		case *ir.Call:
+			if !seen[s.Func] {
+				seen[s.Func] = true
+				v.Body(s.Func.Body)
+			}
+		}
+		return true
+	}
+	v.Body(f.Body)
+	return found
+}
+
+func TestWhatMayFailCarriesItsPosition(t *testing.T) {
+	_, prog := lower(t, "failing.go", failing)
+	got := failures(prog.Kernels[0].Func)
+	for i, line := range strings.Split(failing, "\n") {
+		_, comment, _ := strings.Cut(line, "// ")
+		var want []string
+		if comment != "" {
+			want = strings.Split(comment, ", ")
+		}
+		for _, list := range [][]string{want, got[i+1]} {
+			slices.Sort(list)
+		}
+		if diff := cmp.Diff(want, got[i+1]); diff != "" {
+			t.Errorf("line %d: %s\n-want +got:\n%s", i+1, strings.TrimSpace(line), diff)
 		}
 	}
 }

@@ -166,6 +166,12 @@ func (fn *function) define(lhs, rhs []ast.Expr, pos token.Pos) {
 		return id, ok && id.Name != "_" && fn.src.Info.Defs[id] != nil
 	}
 	if len(lhs) == len(rhs) {
+		for _, e := range lhs {
+			if _, fresh := isNew(e); !fresh && !isBlank(e) {
+				fn.assignSome(lhs, rhs, pos)
+				return
+			}
+		}
 		// Values first, then the variables: the right side sees older ones.
 		type pending struct {
 			id    *ast.Ident
@@ -177,10 +183,6 @@ func (fn *function) define(lhs, rhs []ast.Expr, pos token.Pos) {
 			if fresh && isThread(fn.src.Info.Defs[id].Type()) {
 				fn.threadValue(rhs[i])
 				continue
-			}
-			if !fresh && !isBlank(e) {
-				fn.assignSome(lhs, rhs, pos)
-				return
 			}
 			var value ir.Expr
 			if fresh {

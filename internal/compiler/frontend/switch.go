@@ -113,21 +113,17 @@ func endsInFallthrough(c *ast.CaseClause) bool {
 	return ok && b.Tok == token.FALLTHROUGH
 }
 
-// caseCond is the condition of a case clause.
+// caseCond is the condition of a case clause, whose values are tried in order.
 func (fn *function) caseCond(c *ast.CaseClause, tag ir.Expr) ir.Expr {
-	var cond ir.Expr
-	for _, e := range c.List {
-		var one ir.Expr
+	matches := func(e ast.Expr) ir.Expr {
 		if tag == nil {
-			one = fn.expr(e)
-		} else {
-			one = fn.compare(ir.Eq, ir.CloneExpr(tag), fn.exprAs(e, tag.Type()), e.Pos())
+			return fn.expr(e)
 		}
-		if cond == nil {
-			cond = one
-		} else {
-			cond = &ir.Binary{Op: ir.LOr, X: cond, Y: one, Pos: fn.l.pos(e.Pos())}
-		}
+		return fn.compare(ir.Eq, ir.CloneExpr(tag), fn.exprAs(e, tag.Type()), e.Pos())
+	}
+	cond := matches(c.List[0])
+	for _, e := range c.List[1:] {
+		cond = fn.shortCircuit(ir.LOr, cond, func() ir.Expr { return matches(e) }, e.Pos())
 	}
 	return cond
 }

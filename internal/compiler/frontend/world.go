@@ -271,19 +271,20 @@ func (w *World) parseFS(fsys fs.FS, dir, shown string) ([]*ast.File, error) {
 
 // texts is the World of all source texts of the process: what they import is
 // type-checked once.
-var texts = newWorld()
+var texts = sync.OnceValue(newWorld)
 
 // Text type-checks one file of Go source text, which may import package kernel
 // and the standard library. The name stands in positions. Text and Lower of its
 // package may be called from several goroutines.
 func Text(name, src string) (*Package, error) {
-	texts.mu.Lock()
-	defer texts.mu.Unlock()
-	f, err := parser.ParseFile(texts.Fset, name, src, parser.ParseComments|parser.SkipObjectResolution)
+	w := texts()
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	f, err := parser.ParseFile(w.Fset, name, src, parser.ParseComments|parser.SkipObjectResolution)
 	if err != nil {
 		return nil, err
 	}
-	return texts.check("main", []*ast.File{f}), nil
+	return w.check("main", []*ast.File{f}), nil
 }
 
 type importerFunc func(path string) (*types.Package, error)

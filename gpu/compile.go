@@ -1,0 +1,61 @@
+package gpu
+
+import (
+	"quern.dev/internal/compiler"
+	"quern.dev/internal/compiler/ir"
+	"quern.dev/internal/compiler/ptx"
+)
+
+// Compile compiles the kernel with the given name in one file of Go source
+// text, for use on any device. If the file has one kernel only, name may be
+// empty. The text is what quern gen would read: a package clause, imports of
+// package kernel and of the standard library, and functions. Its errors are
+// those of quern vet, all at once.
+//
+// Arguments are checked when the kernel is launched with [Kernel.Launch]. On the
+// CPU device a kernel compiled at run time is interpreted, which is slow.
+// Functions of package math that are not single instructions need the standard
+// library's source, that is, a Go installation.
+//
+// Compile may be called from several goroutines.
+func (d *Device) Compile(src, name string) (*Kernel, error) {
+	if d.lease.closed() {
+		return nil, d.closedErr("compile")
+	}
+	k, err := compiler.Text("kernel.go", src, name)
+	if err != nil {
+		return nil, err
+	}
+	info := KernelInfo{
+		Name:    k.IR.Name,
+		Package: "main",
+		Pos:     k.IR.Func.Pos.String(),
+		PTX:     k.PTX(),
+		Limits:  k.Limits,
+		Sites:   sites(k.Narrow),
+		Block:   Dim3{X: k.IR.Options.Block[0], Y: k.IR.Options.Block[1], Z: k.IR.Options.Block[2]},
+		Shared:  k.Narrow.SharedBytes,
+	}
+	if k.Wide != nil {
+		info.WideSites = sites(k.Wide)
+	}
+	for _, v := range k.IR.Func.Params {
+		p := Param{Name: v.Name, Kind: Scalar, Type: v.Type.String(), Size: int(v.Type.Size())}
+		switch {
+		case v.Type.Kind == ir.Slice:
+			p.Kind, p.Type, p.Size = Slice, v.Type.Elem.String(), int(v.Type.Elem.Size())
+		case v.Type.IsAggregate():
+			p.Kind = Struct
+		}
+		info.Params = append(info.Params, p)
+	}
+	return NewKernel(info), nil
+}
+
+func sites(m *ptx.Module) []Site {
+	out := make([]Site, len(m.Sites))
+	for i, s := range m.Sites {
+		out[i] = Site{Kind: SiteKind(s.Kind), File: s.File, Line: s.Line, Col: s.Col, Text: s.Text}
+	}
+	return out
+}
