@@ -1,0 +1,157 @@
+package p
+
+import "quern.dev/kernel"
+
+type pixel struct {
+	R, G, B uint8
+	Weight  float32
+}
+
+type palette struct {
+	Colors [2]pixel
+	Count  int
+}
+
+// Struct and array values are built, copied, compared and taken apart.
+//
+//quern:kernel
+func structs(t kernel.Thread, in, out []pixel, n []int32) {
+	p := pixel{R: 1, Weight: 2}
+	q := in[0]
+	q.G = p.R
+	out[0] = q
+	if p == q {
+		n[0] = 1
+	}
+	if in[1] != (pixel{1, 2, 3, 4}) {
+		n[1] = 1
+	}
+	a := [4]int32{2: 7, 8}
+	b := a
+	b[n[2]&3] = 1
+	if a != b {
+		n[3] = a[2]
+	}
+	c := [...]pixel{{R: 1}, {G: 2}}
+	out[1] = c[1]
+}
+
+// A struct may be a parameter, by value, with arrays and structs inside.
+//
+//quern:kernel
+func nested(t kernel.Thread, p palette, out []pixel) {
+	i := t.Global() % p.Count
+	p.Colors[1].R = 9
+	out[i] = p.Colors[i]
+}
+
+// Pointers name variables, elements and fields.
+//
+//quern:kernel
+func pointers(t kernel.Thread, i int, out []pixel) {
+	x := 1
+	p := &x
+	*p += 2
+	q := &out[i+x]
+	q.R++
+	w := &q.Weight
+	*w *= 2
+	r := &out[0]
+	if i > 3 {
+		r = q
+	}
+	r.B = 4
+	set(&out[1].G, 5)
+	(*q).R = 6
+	s := &pixel{R: 1}
+	out[2] = *s
+}
+
+func set(p *uint8, v uint8) { *p = v }
+
+// Slicing of slices, arrays and pointers to arrays.
+//
+//quern:kernel
+func slicing(t kernel.Thread, n int, x []int32) {
+	a := x[2:n]
+	b := x[: n : n+1]
+	var local [8]int32
+	c := local[1:5]
+	tile := kernel.Shared[[16]int32](t)
+	d := tile[:]
+	fill(a, 1)
+	fill(b, 2)
+	fill(c, 3)
+	fill(d, 4)
+	for i, v := range local[n:] {
+		x[i] = v
+	}
+}
+
+func fill(x []int32, v int32) {
+	for i := range x {
+		x[i] = v
+	}
+}
+
+var kernelWeights = [3]float32{0.25, 0.5, 0.25}
+
+var origin = struct {
+	X, Y int32
+}{Y: 3}
+
+var scale float32 = 2
+
+// Package-level variables with constants are tables.
+//
+//quern:kernel
+func tables(t kernel.Thread, i int, out []float32) {
+	out[0] = kernelWeights[i] * scale
+	out[1] = float32(origin.Y)
+	for k, w := range kernelWeights {
+		out[k] = w
+	}
+}
+
+type block struct {
+	Sum   [32]float32
+	Count int32
+}
+
+// Shared variables are numbered; each call of a function has its own.
+//
+//quern:kernel block=32
+func shared(t kernel.Thread, out []float32) {
+	b := kernel.Shared[block](t)
+	i := t.ThreadIdx.X
+	b.Sum[i] = out[i]
+	if i == 0 {
+		b.Count = 32
+	}
+	t.Sync()
+	out[i] = b.Sum[31-i] + reduced(t, out[i]) + reduced(t, 1)
+}
+
+func reduced(t kernel.Thread, v float32) float32 {
+	s := kernel.Shared[[32]float32](t)
+	s[t.ThreadIdx.X] = v
+	t.Sync()
+	return s[0]
+}
+
+// Atomics are statements; a result that is not used has no variable.
+//
+//quern:kernel
+func atomics(t kernel.Thread, x []int32, u []uint64, f []float32) {
+	kernel.AtomicAdd(&x[0], 1)
+	old := kernel.AtomicMax(&x[1], 7)
+	x[2] = kernel.AtomicCompareAndSwap(&x[3], old, 5) + 1
+	kernel.AtomicExchange(&u[0], 1<<63)
+	kernel.AtomicSub(&f[0], 0.5)
+	count := kernel.Shared[uint32](t)
+	kernel.AtomicOr(count, 4)
+	kernel.Fence()
+	if kernel.AtomicAnd(&x[4], 1) == 0 && kernel.AtomicXor(&x[5], 1) == 0 {
+		x[6] = 1
+	}
+}
