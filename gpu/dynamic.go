@@ -19,6 +19,9 @@ const (
 	unsigned16
 	unsigned32
 	unsigned64
+	doubtful8 // signed or unsigned
+	doubtful16
+	doubtful32
 )
 
 // basicTypes gives the predeclared type with each name.
@@ -34,9 +37,9 @@ var basicTypes = map[string]struct {
 	"float32": {reflect.Float32, notInteger}, "float64": {reflect.Float64, notInteger},
 }
 
-// integerOf returns how to read a parameter. A defined type, whose name says
-// nothing, is read by its size as a signed integer: the limits that a kernel
-// has concern integer parameters only.
+// integerOf returns how to read a parameter. The name of a defined type does not
+// tell its sign: it is read as unsigned of its size, which read then doubts if
+// the highest bit is set.
 func integerOf(p Param) integer {
 	if p.Kind != Scalar {
 		return notInteger
@@ -46,36 +49,48 @@ func integerOf(p Param) integer {
 	}
 	switch p.Size {
 	case 1:
-		return signed8
+		return doubtful8
 	case 2:
-		return signed16
+		return doubtful16
 	case 4:
-		return signed32
+		return doubtful32
 	default:
-		return signed64
+		return unsigned64
 	}
 }
 
-// read returns the integer at p. What exceeds int64 comes out negative, which no
-// limit of a parameter that is used as an index allows.
-func (k integer) read(p unsafe.Pointer) int64 {
+// read returns the integer at p. It reports false if the value may exceed int64
+// or have another sign, so that no limit can be trusted to hold.
+func (k integer) read(p unsafe.Pointer) (v int64, ok bool) {
 	switch k {
 	case signed8:
-		return int64(*(*int8)(p))
+		return int64(*(*int8)(p)), true
 	case signed16:
-		return int64(*(*int16)(p))
+		return int64(*(*int16)(p)), true
 	case signed32:
-		return int64(*(*int32)(p))
-	case signed64, unsigned64:
-		return *(*int64)(p)
+		return int64(*(*int32)(p)), true
+	case signed64:
+		return *(*int64)(p), true
 	case unsigned8:
-		return int64(*(*uint8)(p))
+		return int64(*(*uint8)(p)), true
 	case unsigned16:
-		return int64(*(*uint16)(p))
+		return int64(*(*uint16)(p)), true
 	case unsigned32:
-		return int64(*(*uint32)(p))
+		return int64(*(*uint32)(p)), true
+	case doubtful8:
+		v := *(*int8)(p)
+		return int64(v), v >= 0
+	case doubtful16:
+		v := *(*int16)(p)
+		return int64(v), v >= 0
+	case doubtful32:
+		v := *(*int32)(p)
+		return int64(v), v >= 0
+	case unsigned64:
+		v := *(*int64)(p)
+		return v, v >= 0
 	default:
-		return 0
+		return 0, true
 	}
 }
 
@@ -128,7 +143,7 @@ func (l *Launch) passValue(v reflect.Value) {
 		return
 	}
 	reflect.NewAt(v.Type(), a.Value).Elem().Set(v)
-	l.values[l.next-1] = l.kernel.integers[l.next-1].read(a.Value)
+	l.setInteger(a.Value)
 }
 
 // typeFits reports whether t may stand for the value or element type of p.

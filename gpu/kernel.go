@@ -148,14 +148,18 @@ func (k *Kernel) Prepare(d *Device) error {
 	if d == nil {
 		return driverError("prepare "+k.info.Name, invalid("device is nil"))
 	}
+	if k.err != nil {
+		return driverError("prepare "+k.info.Name, k.err)
+	}
 	r, err := d.resident(k)
 	if err != nil {
 		return driverError("prepare "+k.info.Name, err)
 	}
-	if _, err := r.variant(false); err != nil {
-		return driverError("prepare "+k.info.Name, err)
+	_, err = r.variant(false)
+	if err == nil && len(k.limits) > 0 {
+		_, err = r.variant(true)
 	}
-	return nil
+	return driverError("prepare "+k.info.Name, err)
 }
 
 // module returns the PTX of the narrow or the wide module. A kernel whose narrow

@@ -22,6 +22,7 @@ type Launch struct {
 	buffers []*memory // by parameter; nil for values
 	values  []int64   // by parameter: the integer or the length, for the limits
 	dims    [6]int64  // grid and block, for the limits
+	wide    bool      // an argument is beyond what limits can judge
 }
 
 func newLaunch(k *Kernel) *Launch {
@@ -44,7 +45,7 @@ func (k *Kernel) Begin(s *Stream, g Grid) (*Launch, error) {
 		return nil, k.launchError(k.err)
 	}
 	l := k.launches.Get().(*Launch)
-	l.stream, l.grid, l.err, l.next = s, g, nil, 0
+	l.stream, l.grid, l.err, l.next, l.wide = s, g, nil, 0, false
 	return l, nil
 }
 
@@ -82,9 +83,17 @@ func Arg[T any](l *Launch, v T) {
 		return
 	}
 	*(*T)(a.Value) = v
-	if len(l.kernel.limits) > 0 {
-		l.values[l.next-1] = l.kernel.integers[l.next-1].read(a.Value)
+	l.setInteger(a.Value)
+}
+
+// setInteger keeps the value of the argument last taken for the limits.
+func (l *Launch) setInteger(p unsafe.Pointer) {
+	if len(l.kernel.limits) == 0 {
+		return
 	}
+	v, ok := l.kernel.integers[l.next-1].read(p)
+	l.values[l.next-1] = v
+	l.wide = l.wide || !ok
 }
 
 // SliceArg sets the next argument, a slice.
@@ -186,7 +195,7 @@ func (l *Launch) place() (*variant, error) {
 			int64(f.Grid.X), int64(f.Grid.Y), int64(f.Grid.Z),
 			int64(f.Block.X), int64(f.Block.Y), int64(f.Block.Z),
 		}
-		wide = !k.limits.Hold(l.values, &l.dims)
+		wide = l.wide || !k.limits.Hold(l.values, &l.dims)
 	}
 	if wide {
 		if v, err = r.variant(true); err != nil {

@@ -13,7 +13,11 @@ type dll struct {
 
 // openLibrary opens the library where the driver installs it, and nowhere else.
 func openLibrary() (Library, error) {
-	handle, err := syscall.LoadLibrary(filepath.Join(os.Getenv("SystemRoot"), "System32", "nvcuda.dll"))
+	root := os.Getenv("SystemRoot")
+	if root == "" {
+		root = `C:\Windows`
+	}
+	handle, err := syscall.LoadLibrary(filepath.Join(root, "System32", "nvcuda.dll"))
 	if err != nil {
 		return nil, fmt.Errorf("the NVIDIA driver library nvcuda.dll is not there: %w", err)
 	}
