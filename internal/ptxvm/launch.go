@@ -16,7 +16,7 @@ const (
 	maxGridX   = 1<<31 - 1
 	maxGridYZ  = 1<<16 - 1
 	// maxLocalTotal bounds the local memory of all threads of a block.
-	maxLocalTotal = 1 << 29
+	maxLocalTotal = 1 << 28
 )
 
 // Config says how to launch a kernel.
