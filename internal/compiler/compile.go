@@ -37,9 +37,7 @@ func Compile(k *ir.Kernel) (*Kernel, error) {
 	if out.Wide, err = ptx.Emit(wide, ptx.Options{}); err != nil {
 		return nil, err
 	}
-	if out.Limits, err = opt.EncodeLimits(narrow.Limits); err != nil {
-		return nil, fmt.Errorf("kernel %s: %w", k.Name, err)
-	}
+	out.Limits = opt.EncodeLimits(narrow.Limits)
 	return out, nil
 }
 

@@ -2,9 +2,11 @@ package generate
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"go/ast"
 	"go/format"
+	"go/scanner"
 	"go/types"
 	"path/filepath"
 	"strings"
@@ -93,18 +95,24 @@ func goFile(p *frontend.Package, prog *ir.Program, kernels []*compiler.Kernel) (
 	b.Write(hosts.Bytes())
 	text, err := format.Source(b.Bytes())
 	if err != nil {
-		return nil, fmt.Errorf("package %s: generated code does not parse: %w\n%s", p.Path, err, numbered(b.String()))
+		return nil, fmt.Errorf("package %s: the compiler wrote code that does not parse, which is a fault of its own: %w%s", p.Path, err, excerpt(b.String(), err))
 	}
 	return text, nil
 }
 
-// numbered shows generated code in an error, which is a fault of the compiler.
-func numbered(text string) string {
-	lines := strings.Split(text, "\n")
-	for i := range lines {
-		lines[i] = fmt.Sprintf("%4d %s", i+1, lines[i])
+// excerpt shows the lines around a syntax error in generated code.
+func excerpt(text string, err error) string {
+	var list scanner.ErrorList
+	if !errors.As(err, &list) || len(list) == 0 {
+		return ""
 	}
-	return strings.Join(lines, "\n")
+	lines := strings.Split(text, "\n")
+	at := list[0].Pos.Line
+	var b strings.Builder
+	for i := max(1, at-3); i <= min(len(lines), at+3); i++ {
+		fmt.Fprintf(&b, "\n%4d %s", i, lines[i-1])
+	}
+	return b.String()
 }
 
 func infoName(kernel string) string { return "quern" + strings.ToUpper(kernel[:1]) + kernel[1:] }
@@ -166,7 +174,7 @@ func writeLauncher(b *bytes.Buffer, p *frontend.Package, k *compiler.Kernel, fn 
 	}
 	b.WriteString("PTX: quernPTX,\n")
 	if len(k.Limits) > 0 {
-		fmt.Fprintf(b, "Limits: []int64{%s},\n", strings.Trim(fmt.Sprint([]int64(k.Limits)), "[]"))
+		fmt.Fprintf(b, "Limits: []int64{%s},\n", strings.ReplaceAll(strings.Trim(fmt.Sprint([]int64(k.Limits)), "[]"), " ", ", "))
 	}
 	writeSites(b, "Sites", gpu, k.Narrow.Sites)
 	if k.Wide != nil {
