@@ -40,6 +40,35 @@ func TestBufferRoundTrip(t *testing.T) {
 	})
 }
 
+func TestSourcesMayChangeOnceTheyAreCopied(t *testing.T) {
+	everyDevice(t, func(t *testing.T, d *Device) {
+		s := d.DefaultStream()
+		host := make([]uint32, 1<<21)
+		for i := range host {
+			host[i] = uint32(i)
+		}
+		b := upload(t, s, host...)
+		first := must[*Buffer[uint32]](t)(Alloc[uint32](d, len(host)))
+		do(t, Copy(s, first, b))
+		for i := range host {
+			host[i] = ^uint32(i)
+		}
+		do(t, CopyIn(s, b, host))
+		clear(host)
+		for i, v := range download(t, s, first) {
+			if v != uint32(i) {
+				t.Fatalf("first copy: element %d is %d", i, v)
+			}
+		}
+		for i, v := range download(t, s, b) {
+			if v != ^uint32(i) {
+				t.Fatalf("second copy: element %d is %d", i, v)
+			}
+		}
+		closeAll(t, b, first)
+	})
+}
+
 func TestEmptyBuffersWork(t *testing.T) {
 	everyDevice(t, func(t *testing.T, d *Device) {
 		s := d.DefaultStream()

@@ -22,15 +22,15 @@ const emptyPTX = `.version 6.0
 // waits for another to end.
 const queueDepth = 500
 
-// bench is a stream of the first GPU, and a kernel with the arguments of saxpy.
-type bench struct {
+// gpu is a stream of the first GPU, and a kernel with the arguments of saxpy.
+type gpu struct {
 	dev      *device
 	stream   *stream
 	function *function
 	frame    *driver.Frame
 }
 
-func newBench(b *testing.B) *bench {
+func newGPU(b testing.TB) *gpu {
 	c := Candidates()[0]
 	if c.Err != nil {
 		b.Skipf("no GPU: %v", c.Err)
@@ -56,11 +56,11 @@ func newBench(b *testing.B) *bench {
 			}
 		}
 	})
-	return &bench{dev.(*device), s.(*stream), f.(*function), l}
+	return &gpu{dev.(*device), s.(*stream), f.(*function), l}
 }
 
 // submit times launches in runs that fit the GPU's queue.
-func (x *bench) submit(b *testing.B, launch func() uintptr) {
+func (x *gpu) submit(b *testing.B, launch func() uintptr) {
 	b.ReportAllocs()
 	for n := 0; b.Loop(); n++ {
 		if r := launch(); r != success {
@@ -79,7 +79,7 @@ func (x *bench) submit(b *testing.B, launch func() uintptr) {
 // BenchmarkBareLaunch is the driver call alone, on a locked thread with the
 // context current.
 func BenchmarkBareLaunch(b *testing.B) {
-	x := newBench(b)
+	x := newGPU(b)
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	if r := x.dev.api.raw(cuCtxSetCurrent, x.dev.context); r != success {
@@ -93,7 +93,7 @@ func BenchmarkBareLaunch(b *testing.B) {
 // BenchmarkLaunchWithoutContext launches on a thread whose current context is
 // none, which the driver may or may not accept.
 func BenchmarkLaunchWithoutContext(b *testing.B) {
-	x := newBench(b)
+	x := newGPU(b)
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	if r := x.dev.api.raw(cuCtxSetCurrent, 0); r != success {
@@ -109,7 +109,7 @@ func BenchmarkLaunchWithoutContext(b *testing.B) {
 
 // BenchmarkStreamLaunch is the launch of the driver package.
 func BenchmarkStreamLaunch(b *testing.B) {
-	x := newBench(b)
+	x := newGPU(b)
 	x.submit(b, func() uintptr {
 		if err := x.stream.Launch(x.function, x.frame); err != nil {
 			b.Fatal(err)
@@ -118,9 +118,29 @@ func BenchmarkStreamLaunch(b *testing.B) {
 	})
 }
 
+// BenchmarkBareLaunchAndWait is the driver's launch and wait alone.
+func BenchmarkBareLaunchAndWait(b *testing.B) {
+	x := newGPU(b)
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	a := x.dev.api
+	if r := a.raw(cuCtxSetCurrent, x.dev.context); r != success {
+		b.Fatal(a.check(cuCtxSetCurrent, r))
+	}
+	args := []uintptr{x.function.handle, 1, 1, 1, 256, 1, 1, 0, x.stream.handle, uintptr(unsafe.Pointer(&x.frame.Params[0])), 0}
+	wait := []uintptr{x.stream.handle}
+	b.ReportAllocs()
+	for b.Loop() {
+		r := a.lib.Call(a.addr[cuLaunchKernel], args)
+		if r |= a.lib.Call(a.addr[cuStreamSynchronize], wait); r != success {
+			b.Fatal(a.check(cuStreamSynchronize, r))
+		}
+	}
+}
+
 // BenchmarkSetContext is what making the context current costs.
 func BenchmarkSetContext(b *testing.B) {
-	x := newBench(b)
+	x := newGPU(b)
 	b.ReportAllocs()
 	for b.Loop() {
 		runtime.LockOSThread()
