@@ -172,7 +172,7 @@ func TestFuzzProgramsAreValidPTX(t *testing.T) {
 	for i := range picks {
 		picks[i] = byte(i)
 	}
-	src := strings.Replace(fuzzProgram(picks), ".target sm_80", ".target sm_90", 1)
+	src := fuzzProgram(picks)
 	assembles(t, src)
 	mustParse(t, src)
 }
