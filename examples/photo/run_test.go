@@ -140,7 +140,7 @@ func TestBadInput(t *testing.T) {
 	}{
 		{"a missing file", []string{"-in", filepath.Join(dir, "absent.jpg")}, exitFailed, []string{"absent.jpg"}},
 		{"a folder", []string{"-in", dir}, exitFailed, []string{dir}},
-		{"a truncated PNG", []string{"-in", truncatedPNG}, exitFailed, []string{"truncated.png", "ends early"}},
+		{"a truncated PNG", []string{"-in", truncatedPNG}, exitFailed, []string{"truncated.png", "not enough pixel data"}},
 		{"a truncated JPEG", []string{"-in", truncatedJPEG}, exitFailed, []string{"truncated.jpg", "ends early"}},
 		{"a PNG of a header", []string{"-in", header}, exitFailed, []string{"header.png", "ends early"}},
 		{"a damaged PNG", []string{"-in", damaged}, exitFailed, []string{"damaged.png", "cannot be decoded"}},
