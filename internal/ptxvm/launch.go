@@ -31,7 +31,8 @@ type Config struct {
 	// the same answer every time.
 	Checks bool
 	// MaxSteps is the number of instructions that all threads together may
-	// execute; zero is no limit.
+	// execute; zero is no limit. Without Checks each worker takes them in
+	// portions, of which it may use the last in part only.
 	MaxSteps int64
 	// Workers is the number of blocks that run at a time without Checks; zero
 	// stands for GOMAXPROCS.
@@ -66,7 +67,8 @@ var errStopped = errors.New("ptxvm: another block failed")
 
 // Launch runs the kernel named entry and waits for it to end. The error is a
 // *Fault if the kernel did something wrong, a *LaunchError if c does not suit
-// it, or wraps the cause of the end of ctx.
+// it, or wraps the cause of the end of ctx or ErrOutOfMemory. Launches may run
+// concurrently; those with Checks on one Memory take turns.
 func (m *Module) Launch(ctx context.Context, entry string, c Config) error {
 	e := m.Entry(entry)
 	if e == nil {

@@ -64,44 +64,40 @@ type dataReloc struct {
 func (p *parser) declaration(sp space, terminated bool) []*variable {
 	proto := variable{space: sp}
 	align, vector := 0, 1
-	for proto.typ == noType {
-		word := p.expect(dotted, "a type").text
-		switch word {
-		case "align":
-			align = p.alignment()
+	for p.peek().kind == dotted {
+		switch word := p.next().text; word {
+		case "align": // also of what a .ptr parameter points to, which is no matter here
+			if n := p.alignment(); proto.typ == noType {
+				align = n
+			}
 		case "v2":
 			vector = 2
 		case "v4":
 			vector = 4
-		case "ptr": // .ptr .space .align N: promises about a pointer parameter
-			for p.peek().kind == dotted {
-				if p.next().text == "align" {
-					p.alignment()
-				}
-			}
 		case "attribute":
 			p.skipParentheses()
+		case "ptr", "global", "const", "shared", "local":
+			if sp != paramSpace {
+				p.fail("unexpected .%s", word)
+			}
 		default:
 			t, ok := dataTypeByName[word]
-			if !ok || t == pred {
+			if !ok || t == pred || proto.typ != noType {
 				p.fail("unknown variable type .%s", word)
 			}
 			proto.typ = t
 		}
-		if proto.typ != noType && p.peek().kind == dotted && p.peek().text == "ptr" {
-			p.next()
-			for p.peek().kind == dotted {
-				if p.next().text == "align" {
-					p.alignment()
-				}
-			}
-		}
+	}
+	if proto.typ == noType {
+		p.fail("a variable without a type")
 	}
 	element := proto.typ.size() * vector
 	var vars []*variable
 	for {
 		v := proto
-		v.align = max(align, element)
+		if v.align = align; align == 0 {
+			v.align = element
+		}
 		v.name = p.expect(identifier, "a variable name").text
 		count := p.dimensions(&v, sp == sharedSpace)
 		if count > maxVariable/element {
