@@ -29,7 +29,7 @@ func (fn *function) call(e *ast.CallExpr, statement bool) []ir.Expr {
 		case *types.Func:
 			return fn.callFunc(e, fun, id, obj, statement)
 		case nil:
-			fn.errorf(e.Pos(), "%s is not declared", id.Name)
+			fn.unresolved(id)
 			return nil
 		}
 	}

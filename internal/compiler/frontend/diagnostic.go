@@ -32,10 +32,11 @@ func (ds Diagnostics) Error() string {
 	return strings.Join(lines, "\n")
 }
 
-// add appends d unless the same was said of the line before.
+// add appends d unless the same was said of the line, or anything of the
+// position: what comes later is a consequence.
 func (ds *Diagnostics) add(d Diagnostic) {
 	for _, e := range *ds {
-		if e.Pos.Filename == d.Pos.Filename && e.Pos.Line == d.Pos.Line && e.Msg == d.Msg {
+		if e.Pos == d.Pos || e.Pos.Filename == d.Pos.Filename && e.Pos.Line == d.Pos.Line && e.Msg == d.Msg {
 			return
 		}
 	}

@@ -15,8 +15,8 @@ import (
 	"strings"
 )
 
-// GeneratedFile is the name of the Go file that the generator writes. Load does
-// not read it: what it declares counts as missing.
+// GeneratedFile is the name of the Go file that the generator writes. It is not
+// read from source, in any package: what it declares counts as missing.
 const GeneratedFile = "quern_gen.go"
 
 // Load finds the packages that match the patterns, as the go command does in
@@ -33,15 +33,15 @@ func Load(ctx context.Context, dir string, patterns ...string) ([]*Package, erro
 		if l.Dir == "" && l.Error != nil {
 			return nil, errors.New(strings.TrimSpace(l.Error.Err))
 		}
-		if i := slices.Index(l.GoFiles, GeneratedFile); i >= 0 {
-			l.GoFiles = slices.Delete(slices.Clone(l.GoFiles), i, i+1)
-		}
 		has, err := mentionsKernels(l)
 		if err != nil {
 			return nil, err
 		}
 		if !has {
 			continue
+		}
+		if err := l.broken(); err != nil {
+			return nil, err
 		}
 		roots = append(roots, l)
 		for _, path := range l.Imports {
@@ -55,7 +55,7 @@ func Load(ctx context.Context, dir string, patterns ...string) ([]*Package, erro
 	}
 	w := newWorld()
 	if len(imports) > 0 {
-		args := []string{"-e", "-export", "-deps", "-json=ImportPath,Name,Dir,GoFiles,Imports,ImportMap,Export,Standard"}
+		args := []string{"-e", "-export", "-deps", "-json=ImportPath,Name,Dir,GoFiles,Imports,ImportMap,Export,Standard,Error"}
 		for path := range imports {
 			args = append(args, path)
 		}
@@ -83,6 +83,27 @@ func Load(ctx context.Context, dir string, patterns ...string) ([]*Package, erro
 		out = append(out, p)
 	}
 	return out, nil
+}
+
+// broken is what the go command finds wrong with a package as a whole, such as
+// an import cycle. What it says of generated files does not count.
+func (l *listed) broken() error {
+	e := l.Error
+	if e == nil || strings.Contains(e.Pos+e.Err, strings.TrimSuffix(GeneratedFile, ".go")) {
+		return nil
+	}
+	if err := l.cycle(); err != nil {
+		return fmt.Errorf("%s: %w", l.ImportPath, err)
+	}
+	return fmt.Errorf("%s: %s", l.ImportPath, strings.TrimSpace(e.Err))
+}
+
+// cycle is an error if the package imports itself through others.
+func (l *listed) cycle() error {
+	if l.Error == nil || !strings.HasPrefix(l.Error.Err, "import cycle") {
+		return nil
+	}
+	return fmt.Errorf("%s: %s", l.Error.Err, strings.Join(l.Error.ImportStack, " -> "))
 }
 
 // mentionsKernels reports whether a file of the package has a directive.
@@ -118,6 +139,9 @@ func goList(ctx context.Context, dir string, args []string) ([]*listed, error) {
 			return list, nil
 		} else if err != nil {
 			return nil, fmt.Errorf("go list: %w", err)
+		}
+		if !l.Standard {
+			l.GoFiles = slices.DeleteFunc(l.GoFiles, func(name string) bool { return name == GeneratedFile })
 		}
 		list = append(list, l)
 	}

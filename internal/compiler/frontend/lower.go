@@ -16,6 +16,7 @@ type lowering struct {
 	pkg    *Package
 	world  *World
 	diags  Diagnostics
+	broken bool // the package has type errors, so names may be unresolved
 	types  map[types.Type]*ir.Type
 	tables map[string]*ir.Table
 
@@ -89,6 +90,7 @@ func (l *lowering) typeErrors(launchers map[string]bool) {
 		if strings.Contains(e.Msg, "imported and not used") || strings.HasPrefix(e.Msg, "declared and not used") {
 			continue // a consequence of missing launchers, or the go command's to report
 		}
+		l.broken = true
 		l.diags.add(Diagnostic{Pos: l.world.Fset.Position(e.Pos), Msg: e.Msg})
 	}
 }
@@ -203,6 +205,18 @@ func (fn *function) errorf(pos token.Pos, format string, args ...any) {
 		}
 	}
 	l.errorAt(pos, l.kernel.Name, format, args...)
+}
+
+// unresolved reports a name that the type checker does not know, unless it has.
+func (fn *function) unresolved(name *ast.Ident) {
+	kernel, launcher := strings.CutPrefix(name.Name, "Launch")
+	switch {
+	case fn.l.broken:
+	case launcher && kernel != "":
+		fn.errorf(name.Pos(), "%s starts a kernel from the host; a kernel cannot start another, but it can call one as a function", name.Name)
+	default:
+		fn.errorf(name.Pos(), "%s is not declared", name.Name)
+	}
 }
 
 // lowerFunc lowers a function with the given type arguments.

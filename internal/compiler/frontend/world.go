@@ -35,7 +35,7 @@ type World struct {
 	mu sync.Mutex // held while a package is checked or lowered
 
 	listed  map[string]*listed        // what the go command said, by import path
-	types   map[string]*types.Package // for importing: exported API only
+	types   map[string]*types.Package // for importing: exported API only; nil while being checked
 	sources map[string]*Package       // with bodies
 	gc      types.Importer            // reads export data
 	goroot  string
@@ -68,7 +68,10 @@ type listed struct {
 	ImportMap  map[string]string
 	Export     string
 	Standard   bool
-	Error      *struct{ Err string }
+	Error      *struct {
+		ImportStack []string
+		Pos, Err    string
+	}
 }
 
 func newWorld() *World {
@@ -120,8 +123,10 @@ func (w *World) api(path string) (*types.Package, error) {
 	if path == "unsafe" {
 		return types.Unsafe, nil
 	}
-	if p := w.types[path]; p != nil {
+	if p, ok := w.types[path]; p != nil {
 		return p, nil
+	} else if ok {
+		return nil, fmt.Errorf("package %s imports itself through others", path)
 	}
 	if p := w.sources[path]; p != nil {
 		return p.Types, nil
@@ -132,10 +137,16 @@ func (w *World) api(path string) (*types.Package, error) {
 			return p, nil
 		}
 	}
+	if l := w.listed[path]; l != nil {
+		if err := l.cycle(); err != nil {
+			return nil, err
+		}
+	}
 	files, _, err := w.files(path)
 	if err != nil {
 		return nil, err
 	}
+	w.types[path] = nil
 	conf := types.Config{
 		Importer:         w.importerFor(path),
 		Sizes:            sizes,

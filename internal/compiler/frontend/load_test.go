@@ -1,0 +1,383 @@
+package frontend
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"quern.dev/internal/compiler/ir"
+	"quern.dev/internal/testmodule"
+)
+
+// doubling is a package that only needs its launcher.
+const doubling = `
+-- double/double.go --
+package double
+
+import (
+	"quern.dev/gpu"
+	"quern.dev/kernel"
+)
+
+//quern:kernel
+func double(t kernel.Thread, x []float32) {
+	if i := t.Global(); i < len(x) {
+		x[i] = Twice(x[i])
+	}
+}
+
+// Twice is for kernels and hosts.
+func Twice(x float32) float32 { return 2 * x }
+
+func Double(s *gpu.Stream, x *gpu.Buffer[float32]) error {
+	err := LaunchDouble(s, gpu.Linear(x.Len()), x)
+	return err
+}
+`
+
+// user has a kernel that calls package double.
+const user = doubling + `
+-- user/user.go --
+package user
+
+import (
+	"example.test/demo/double"
+	"quern.dev/kernel"
+)
+
+//quern:kernel
+func quadruple(t kernel.Thread, x []float32) { x[t.Global()] = double.Twice(double.Twice(x[t.Global()])) }
+
+var launch = double.LaunchDouble
+`
+
+func TestLoad(t *testing.T) {
+	tests := []struct {
+		name    string
+		files   string
+		pattern string
+		kernels []string // package.kernel, with those called
+		errors  []string // lines, with the directory cut
+	}{
+		{
+			name:    "a package that lacks its launchers",
+			files:   doubling,
+			kernels: []string{"double.double"},
+		},
+		{
+			name: "a generated file of another version of the source is not looked at",
+			files: doubling + `
+-- double/quern_gen.go --
+package double
+
+import "quern.dev/kernel"
+
+var stale = missing(kernel.Thread{}.Removed)
+
+func Twice() {}
+`,
+			kernels: []string{"double.double"},
+		},
+		{
+			name:    "a generated file that was cut short is not looked at",
+			files:   doubling + "\n-- double/quern_gen.go --\npackage double\n\nfunc LaunchDouble(",
+			kernels: []string{"double.double"},
+		},
+		{
+			name:    "an empty generated file is not looked at",
+			files:   doubling + "\n-- double/quern_gen.go --\n",
+			kernels: []string{"double.double"},
+		},
+		{
+			name:    "a generated file whose embedded file is missing is not looked at",
+			files:   doubling + "\n-- double/quern_gen.go --\npackage double\n\nimport _ \"embed\"\n\n//go:embed quern_gen.ptx\nvar quernPTX string\n",
+			kernels: []string{"double.double"},
+		},
+		{
+			name:    "a dependency that lacks its launchers",
+			files:   user,
+			pattern: "./user",
+			kernels: []string{"user.quadruple"},
+		},
+		{
+			name:    "a dependency whose generated file is damaged",
+			files:   user + "\n-- double/quern_gen.go --\npackage double\n\nfunc LaunchDouble(",
+			pattern: "./user",
+			kernels: []string{"user.quadruple"},
+		},
+		{
+			name:    "several packages that call each other",
+			files:   user,
+			kernels: []string{"double.double", "user.quadruple"},
+		},
+		{
+			name: "generic functions and types of another package, at a type of this one",
+			files: `
+-- numeric/numeric.go --
+package numeric
+
+type Number interface{ ~int32 | ~float32 }
+
+type Interval[T Number] struct{ Lo, Hi T }
+
+func (r Interval[T]) Clamp(x T) T { return clamp(x, r.Lo, r.Hi) }
+
+func clamp[T Number](x, lo, hi T) T { return min(max(x, lo), hi) }
+
+func Sum[S ~[]T, T Number](list S) T {
+	var sum T
+	for _, v := range list {
+		sum += v
+	}
+	return sum
+}
+-- generic/generic.go --
+package generic
+
+import (
+	"example.test/demo/numeric"
+	"quern.dev/kernel"
+)
+
+type Level int32
+
+//quern:kernel
+func limit(t kernel.Thread, x []Level, y []float32) {
+	r := numeric.Interval[Level]{Lo: 1, Hi: 9}
+	x[0] = r.Clamp(numeric.Sum(x[1:]))
+	y[0] = numeric.Interval[float32]{Hi: 1}.Clamp(numeric.Sum(y))
+}
+`,
+			kernels: []string{"generic.limit"},
+		},
+		{
+			name: "kernels of a package in several files, named unlike its directory",
+			files: `
+-- dir/a.go --
+package other
+
+import "quern.dev/kernel"
+
+//quern:kernel
+func first(t kernel.Thread, x []int32) { x[0] = common(1) }
+
+func host() []int { return make([]int, 3) }
+-- dir/b.go --
+package other
+
+import "quern.dev/kernel"
+
+func common(x int32) int32 { return x + 1 }
+
+//quern:kernel
+func second(t kernel.Thread, x []int32) { x[0] = common(2) }
+`,
+			kernels: []string{"other.first", "other.second"},
+		},
+		{
+			name: "packages that only mention the directive, and tests, have no kernels",
+			files: `
+-- plain/plain.go --
+// Package plain mentions //quern:kernel.
+package plain
+
+const Text = "//quern:kernel"
+-- plain/plain_test.go --
+package plain
+
+import "quern.dev/kernel"
+
+//quern:kernel
+func tested(t kernel.Thread, x []int32) {}
+`,
+		},
+		{
+			name: "a type error is reported, a missing launcher beside it is not",
+			files: `
+-- wrong/wrong.go --
+package wrong
+
+import "quern.dev/kernel"
+
+//quern:kernel
+func fill(t kernel.Thread, x []int32) {
+	x[t.Global()] = "seven"
+}
+
+var launch = LaunchFill
+
+func host() int { return undeclared }
+`,
+			errors: []string{
+				`wrong/wrong.go:7:18: cannot use "seven" (untyped string constant) as int32 value in assignment`,
+				`wrong/wrong.go:12:26: undefined: undeclared`,
+			},
+		},
+		{
+			name: "a kernel that calls a launcher",
+			files: `
+-- nested/nested.go --
+package nested
+
+import "quern.dev/kernel"
+
+//quern:kernel
+func inner(t kernel.Thread, x []int32) {}
+
+//quern:kernel
+func outer(t kernel.Thread, x []int32) {
+	LaunchInner(x)
+}
+`,
+			errors: []string{`nested/nested.go:10:2: kernel outer: LaunchInner starts a kernel from the host; a kernel cannot start another, but it can call one as a function`},
+		},
+		{
+			name: "an import that does not exist is the only error",
+			files: `
+-- missing/missing.go --
+package missing
+
+import (
+	"example.test/demo/nowhere"
+	"quern.dev/kernel"
+)
+
+//quern:kernel
+func run(t kernel.Thread, x []int32) { x[0] = nowhere.Value + nowhere.Function(x) }
+`,
+			errors: []string{"missing/missing.go:4:2: could not import example.test/demo/nowhere (package example.test/demo/nowhere: its source was not found)"},
+		},
+		{
+			name: "a file that does not parse",
+			files: `
+-- syntax/syntax.go --
+package syntax
+
+import "quern.dev/kernel"
+
+//quern:kernel
+func run(t kernel.Thread, x []int32) { x[0] = }
+`,
+			errors: []string{"syntax/syntax.go:6:47: expected operand, found '}'"},
+		},
+		{
+			name: "two packages in a directory",
+			files: `
+-- mixed/a.go --
+package a
+-- mixed/b.go --
+package b
+
+import "quern.dev/kernel"
+
+//quern:kernel
+func run(t kernel.Thread, x []int32) {}
+`,
+			errors: []string{"example.test/demo/mixed: found packages a (a.go) and b (b.go) in mixed"},
+		},
+		{
+			name: "an import cycle",
+			files: `
+-- a/a.go --
+package a
+
+import (
+	"example.test/demo/b"
+	"quern.dev/kernel"
+)
+
+const Value = b.Value
+
+//quern:kernel
+func run(t kernel.Thread, x []int32) { x[0] = b.Value }
+-- b/b.go --
+package b
+
+import "example.test/demo/a"
+
+const Value = a.Value
+`,
+			pattern: "./a",
+			errors:  []string{"example.test/demo/a: import cycle not allowed: example.test/demo/a -> example.test/demo/b -> example.test/demo/a"},
+		},
+		{
+			name: "an import cycle among dependencies",
+			files: `
+-- top/top.go --
+package top
+
+import (
+	"example.test/demo/a"
+	"quern.dev/kernel"
+)
+
+//quern:kernel
+func run(t kernel.Thread, x []int32) { x[0] = a.Value }
+-- a/a.go --
+package a
+
+import "example.test/demo/b"
+
+const Value = b.Value
+-- b/b.go --
+package b
+
+import "example.test/demo/a"
+
+const Value = a.Value
+`,
+			pattern: "./top",
+			errors:  []string{"top/top.go:4:2: could not import example.test/demo/a (import cycle not allowed: example.test/demo/a -> example.test/demo/b -> example.test/demo/a)"},
+		},
+		{
+			name:    "a directory that does not exist",
+			files:   doubling,
+			pattern: "./nowhere",
+			errors:  []string{"stat nowhere: directory not found"},
+		},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			dir := testmodule.New(t, tt.files)
+			if tt.pattern == "" {
+				tt.pattern = "./..."
+			}
+			kernels, err := loadKernels(t, dir, tt.pattern)
+			var lines []string
+			if err != nil {
+				lines = strings.Split(strings.ReplaceAll(err.Error(), dir+"/", ""), "\n")
+			}
+			if diff := cmp.Diff(tt.errors, lines); diff != "" {
+				t.Errorf("errors: -want +got:\n%s", diff)
+			}
+			if diff := cmp.Diff(tt.kernels, kernels); diff != "" {
+				t.Errorf("kernels: -want +got:\n%s", diff)
+			}
+		})
+	}
+}
+
+// loadKernels loads and lowers packages and names their kernels.
+func loadKernels(t *testing.T, dir, pattern string) (kernels []string, err error) {
+	t.Helper()
+	packages, err := Load(t.Context(), dir, pattern)
+	if err != nil {
+		return nil, err
+	}
+	for _, p := range packages {
+		prog, err := p.Lower()
+		if err != nil {
+			return nil, err
+		}
+		for _, k := range prog.Kernels {
+			if err := ir.Verify(k, ir.StageFront); err != nil {
+				t.Error(err)
+			}
+			kernels = append(kernels, p.Name+"."+k.Name)
+		}
+	}
+	slices.Sort(kernels)
+	return kernels, nil
+}

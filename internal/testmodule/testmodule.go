@@ -1,0 +1,87 @@
+// Package testmodule makes Go modules in temporary directories for tests that
+// run the go command.
+//
+//	dir := testmodule.New(t, `
+//	-- filters/filters.go --
+//	package filters
+//	...
+//	`)
+//
+// The module is named Path. It sees this repository as quern.dev, through a
+// replace directive, and needs no network: everything that the repository
+// itself needs must be in the module cache.
+package testmodule
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"strings"
+	"testing"
+)
+
+// Path is the module path of every module.
+const Path = "example.test/demo"
+
+var separator = regexp.MustCompile(`(?m)^-- (\S+) --\n`)
+
+// New writes the files of an archive, each behind a line "-- name --", into a
+// new module and returns its directory. It sets the go command's environment
+// for the rest of the test, which therefore cannot run in parallel with others.
+func New(t testing.TB, archive string) string {
+	t.Helper()
+	t.Setenv("GOFLAGS", "-mod=mod")
+	t.Setenv("GOPROXY", "off")
+	t.Setenv("GOWORK", "off")
+
+	root := Root()
+	mod, err := os.ReadFile(filepath.Join(root, "go.mod"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, _, _ := strings.Cut(string(mod), "\ntool ")
+	text = strings.Replace(text, "module quern.dev", "module "+Path, 1)
+	text += "\nrequire quern.dev v0.0.0\n\nreplace quern.dev => " + filepath.ToSlash(root) + "\n"
+	sum, err := os.ReadFile(filepath.Join(root, "go.sum"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	write(t, filepath.Join(dir, "go.mod"), text)
+	write(t, filepath.Join(dir, "go.sum"), string(sum))
+	Write(t, dir, archive)
+	return dir
+}
+
+// Write writes the files of an archive below a directory.
+func Write(t testing.TB, dir, archive string) {
+	t.Helper()
+	heads := separator.FindAllStringSubmatchIndex(archive, -1)
+	for i, h := range heads {
+		end := len(archive)
+		if i+1 < len(heads) {
+			end = heads[i+1][0]
+		}
+		write(t, filepath.Join(dir, filepath.FromSlash(archive[h[2]:h[3]])), archive[h[1]:end])
+	}
+}
+
+func write(t testing.TB, name, text string) {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(name, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Root is the directory of this repository.
+func Root() string {
+	_, file, _, _ := runtime.Caller(0)
+	return filepath.Dir(filepath.Dir(filepath.Dir(file)))
+}
