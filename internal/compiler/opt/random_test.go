@@ -406,5 +406,3 @@ func outcome(k *ir.Kernel, seed uint64) ([]uint64, error) {
 	}
 	return cells, err
 }
-
-func init() { VerifyPasses = true }

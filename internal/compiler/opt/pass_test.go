@@ -1,0 +1,182 @@
+package opt
+
+import (
+	"regexp"
+	"strings"
+	"testing"
+
+	"quern.dev/internal/compiler/ir"
+	. "quern.dev/internal/compiler/ir/irtest"
+)
+
+func init() { VerifyPasses = true }
+
+func TestPassesRunInAnOrderThatMeetsTheConstraints(t *testing.T) {
+	for _, v := range []variant{narrow, wide} {
+		at := map[string]int{}
+		for i, p := range append(append([]pass{}, common...), v.passes()...) {
+			if _, twice := at[p.name]; twice {
+				t.Errorf("two passes are named %s", p.name)
+			}
+			at[p.name] = i
+		}
+		for _, o := range order {
+			first, ok1 := at[o[0]]
+			second, ok2 := at[o[1]]
+			if !ok1 || !ok2 || first >= second {
+				t.Errorf("%s does not run before %s", o[0], o[1])
+			}
+		}
+	}
+}
+
+// through runs the common passes up to the named one and returns the body as
+// text, without the head and the declarations.
+func through(t *testing.T, last string, k *ir.Kernel) string {
+	t.Helper()
+	if err := ir.Verify(k, ir.StageFront); err != nil {
+		t.Fatalf("%v\n%s", err, k)
+	}
+	for i, p := range common {
+		if p.name != last {
+			continue
+		}
+		if err := run(k, common[:i+1]); err != nil {
+			t.Fatalf("%v\n%s", err, k)
+		}
+		return text(k)
+	}
+	t.Fatalf("no pass %s", last)
+	return ""
+}
+
+// text is a kernel's body with its variables by their names only.
+func text(k *ir.Kernel) string {
+	var out []string
+	for _, line := range strings.Split(k.String(), "\n") {
+		line = strings.TrimSpace(line)
+		if line == "" || line == "}" || strings.HasPrefix(line, "var ") || strings.HasPrefix(line, "kernel ") || strings.HasPrefix(line, "shared ") && !strings.Contains(line, "=") {
+			continue
+		}
+		out = append(out, line)
+	}
+	return variableNumber.ReplaceAllString(strings.Join(out, "\n"), "")
+}
+
+var variableNumber = regexp.MustCompile(`\bv\d+\.`)
+
+func lines(list ...string) string { return strings.Join(list, "\n") }
+
+// passCase is a kernel and what is left of it after a pass.
+type passCase struct {
+	name   string
+	kernel func() *ir.Kernel
+	want   string
+}
+
+func checkPass(t *testing.T, last string, cases []passCase) {
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			if got := through(t, last, c.kernel()); got != c.want {
+				t.Errorf("got:\n%s\nwant:\n%s", got, c.want)
+			}
+		})
+	}
+}
+
+func locals(list ...*ir.Local) []*ir.Local { return list }
+
+var ints = ir.SliceOf(ir.TInt)
+
+func TestInlinedCallsLeaveNoTrace(t *testing.T) {
+	clamp := func() *ir.Func {
+		v, lo := Local("v", ir.TInt), Local("lo", ir.TInt)
+		return Func("clamp", locals(v, lo), locals(Local("r", ir.TInt)), nil,
+			If(Lt(ir.Get(v), ir.Get(lo)), Return(ir.Get(lo))),
+			Return(ir.Get(v)))
+	}
+	find := func() *ir.Func {
+		s, i := Local("s", ints), Local("i", ir.TInt)
+		return Func("find", locals(s), locals(Local("r", ir.TInt)), locals(i), Body(
+			For(i, Int(0), Len(s), If(Lt(Load(Elem(s, ir.Get(i))), Int(0)), Return(ir.Get(i)))),
+			Return(Int(-1)))...)
+	}
+	set := func() *ir.Func {
+		p, v := Local("p", ir.PointerTo(ir.TInt)), Local("v", ir.TInt)
+		return Func("set", locals(p, v), nil, nil, SetPlace(Deref(p), Add(Load(Deref(p)), ir.Get(v))))
+	}
+	n, out, x := func() *ir.Local { return Local("n", ir.TInt) }, func() *ir.Local { return Local("out", ints) }, func() *ir.Local { return Local("x", ir.TInt) }
+	checkPass(t, "pointers", []passCase{
+		{"an early return becomes the other branch", func() *ir.Kernel {
+			n, out, x := n(), out(), x()
+			return Kernel("k", locals(n, out), locals(x),
+				Call(x, clamp(), ir.Get(n), Int(3)),
+				SetPlace(Elem(out, Int(0)), ir.Get(x)))
+		}, lines(
+			"if n < 3 {", "x = 3", "} else {", "x = n",
+			"out[?0] = x")},
+		{"a return in a loop leaves a block", func() *ir.Kernel {
+			out, x := out(), x()
+			return Kernel("k", locals(out), locals(x),
+				Call(x, find(), ir.Get(out)),
+				SetPlace(Elem(out, Int(0)), ir.Get(x)))
+		}, lines(
+			"block L0.find {", "i = 0", "for L1.i i < len(out) {",
+			"if out[?i] < 0 {", "x = i", "break L0.find",
+			"} post {", "i = i + 1", "x = -1", "out[?0] = x")},
+		{"a pointer parameter is what it points to", func() *ir.Kernel {
+			out, x := out(), x()
+			return Kernel("k", locals(out), locals(x),
+				Set(x, Int(1)),
+				Call(nil, set(), Addr(Var(x)), Int(2)),
+				Call(nil, set(), Addr(Elem(out, Int(4))), ir.Get(x)))
+		}, lines(
+			"x = 1", "x = x + 2",
+			"check out[?4]", "v = x", "out[4] = out[4] + v")},
+	})
+}
+
+func TestPointersResolveToPlaces(t *testing.T) {
+	arr := ir.ArrayOf(4, ir.TInt)
+	checkPass(t, "pointers", []passCase{
+		{"a slice of a whole array is the array", func() *ir.Kernel {
+			a, w, n := Local("a", arr), Local("w", ints), Local("n", ir.TInt)
+			return Kernel("k", locals(n), locals(a, w),
+				Set(a, &ir.Zero{T: arr}),
+				Set(w, &ir.SliceExpr{T: ints, Array: Var(a), Check: true}),
+				SetPlace(Elem(w, ir.Get(n)), Len(w)))
+		}, lines("a = zero([4]int)", "a[?n] = 4")},
+		{"a part of an array keeps its own bounds", func() *ir.Kernel {
+			a, w, n := Local("a", arr), Local("w", ints), Local("n", ir.TInt)
+			return Kernel("k", locals(n), locals(a, w),
+				Set(a, &ir.Zero{T: arr}),
+				Set(w, &ir.SliceExpr{T: ints, Array: Var(a), Lo: Int(1), Hi: Int(3), Check: true}),
+				SetPlace(Elem(w, Int(1)), Int(5)),
+				SetPlace(Elem(w, ir.Get(n)), Int(6)))
+		}, lines("a = zero([4]int)", "a[2] = 5", "a[1:3][?n] = 6")},
+		{"a pointer whose index changes stays an address", func() *ir.Kernel {
+			out, i, p := Local("out", ints), Local("i", ir.TInt), Local("p", ir.PointerTo(ir.TInt))
+			return Kernel("k", locals(out), locals(i, p),
+				Set(i, Int(0)), Set(i, Thread(ir.ThreadIdxX)),
+				Set(p, Addr(Elem(out, ir.Get(i)))),
+				Set(i, Int(7)),
+				SetPlace(Deref(p), ir.Get(i)))
+		}, lines("i = 0", "i = ThreadIdx.X", "p = &out[?i]", "i = 7", "(*p) = i")},
+		{"a pointer that is assigned twice stays an address", func() *ir.Kernel {
+			out, p := Local("out", ints), Local("p", ir.PointerTo(ir.TInt))
+			return Kernel("k", locals(out), locals(p),
+				Set(p, Addr(Elem(out, Int(0)))),
+				If(Lt(Len(out), Int(9)), Set(p, Addr(Elem(out, Int(1))))),
+				SetPlace(Deref(p), Int(3)))
+		}, lines("p = &out[?0]", "if len(out) < 9 {", "p = &out[?1]", "(*p) = 3")},
+	})
+}
+
+func TestAnUncheckedKernelKeepsOnlyTheChecksOfArithmetic(t *testing.T) {
+	out := Local("out", ints)
+	k := Kernel("k", locals(out), nil, SetPlace(Elem(out, Len(out)), Op(Int(1), ir.Div, Len(out))))
+	k.Options.Unchecked = true
+	if got, want := through(t, "unchecked", k), "out[len(out)] = 1 /? len(out)"; got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+}
