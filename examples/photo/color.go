@@ -31,7 +31,7 @@ func encodeSRGB(linear float32) float32 {
 	if v <= 0.0031308 {
 		return 12.92 * v
 	}
-	return 1.055*kernel.Pow(v, 1/2.4) - 0.055
+	return 1.055*power(v, 1/2.4) - 0.055
 }
 
 // decodeSRGB is the inverse of encodeSRGB.
@@ -40,7 +40,13 @@ func decodeSRGB(encoded float32) float32 {
 	if v <= 0.04045 {
 		return v * (1 / 12.92)
 	}
-	return kernel.Pow((v+0.055)*(1/1.055), 2.4)
+	return power((v+0.055)*(1/1.055), 2.4)
+}
+
+// power returns x**y for x above 0. It does without Pow's care for its many
+// special cases, which costs more than the rest.
+func power(x, y float32) float32 {
+	return kernel.Exp(y * kernel.Log(x))
 }
 
 // srgbTable returns the intensity of each of the 256 sRGB values.

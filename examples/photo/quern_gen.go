@@ -24,16 +24,16 @@ var quernBlurRows = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "in", Kind: gpu.Slice, Type: "float32", Size: 4},
 		{Name: "out", Kind: gpu.Slice, Type: "float32", Size: 4},
 	},
-	PTX: quernPTX,
+	PTX:    quernPTX,
+	Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 2147483648, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 2147483648, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 2, 1, 2, 2, 1, 2, 0, 0, 7, 5, 3, 1, 2, 0, 0, 7, 4, 9, 2147483648, 1, 2, 0, 0, 6, 2, 2, 1, 2, 0, 0, 6, 5, 4, 9, 2147483648, 0, 256, 2, 0, 5, 9, 2147483648, 0, 256, 2, 0, 5, 0, 2, 1, 0, 5, 3, 1, 0, 0, 1, 4, 0, 32, 6, 4, 9, 2147483650, 0, 256, 2, 0, 5, 0, 2, 1, 0, 5, 3, 9, 2147483650, 0, -1, 1, 1, 5, 9, 2147483647},
 	Sites: []gpu.Site{
-		{Kind: gpu.IndexSite, File: "blur.go", Line: 35, Col: 15},
-		{Kind: gpu.IndexSite, File: "blur.go", Line: 35, Col: 3},
 		{Kind: gpu.IndexSite, File: "blur.go", Line: 38, Col: 13},
-		{Kind: gpu.IndexSite, File: "blur.go", Line: 38, Col: 3},
 		{Kind: gpu.IndexSite, File: "blur.go", Line: 44, Col: 22},
-		{Kind: gpu.IndexSite, File: "blur.go", Line: 46, Col: 11},
-		{Kind: gpu.IndexSite, File: "blur.go", Line: 46, Col: 24},
-		{Kind: gpu.IndexSite, File: "blur.go", Line: 46, Col: 41},
+		{Kind: gpu.IndexSite, File: "blur.go", Line: 48, Col: 3},
+	},
+	WideSites: []gpu.Site{
+		{Kind: gpu.IndexSite, File: "blur.go", Line: 38, Col: 13},
+		{Kind: gpu.IndexSite, File: "blur.go", Line: 44, Col: 22},
 		{Kind: gpu.IndexSite, File: "blur.go", Line: 48, Col: 3},
 	},
 	Block:  gpu.Dim3{X: 256, Y: 1, Z: 1},
@@ -68,16 +68,16 @@ var quernBlurColumns = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "in", Kind: gpu.Slice, Type: "float32", Size: 4},
 		{Name: "out", Kind: gpu.Slice, Type: "float32", Size: 4},
 	},
-	PTX: quernPTX,
+	PTX:    quernPTX,
+	Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 2147483648, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 2147483648, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 2, 2, 1, 2, 0, 0, 7, 5, 1, 2, 0, 0, 7, 4, 9, 2147483647, 1, 2, 0, 0, 6, 2, 2, 1, 2, 0, 0, 6, 5, 4, 9, 2147483648, 0, 32, 2, 0, 5, 9, 2147483648, 0, 64, 2, 1, 1, 1, 5, 5, 0, 2, 1, 0, 1, 1, 5, 5, 3, 0, 3, 1, 1, 5, 4, 1, 1, 1, 0, 0, 1, 4, 0, 32, 6, 5, 4, 9, 2147483647, 0, -1, 1, 1, 0, -1, 1, 0, 5, 0, 1, 3, 1, 2, 0, 1, 4, 6, 5, 5, 9, 2147483648, 0, -1, 1, 2, 5, 9, 2147483647, 1, 1, 1, 2, 5, 1, 1, 4, 9, 2147483647},
 	Sites: []gpu.Site{
-		{Kind: gpu.IndexSite, File: "blur.go", Line: 67, Col: 16},
-		{Kind: gpu.IndexSite, File: "blur.go", Line: 67, Col: 4},
 		{Kind: gpu.IndexSite, File: "blur.go", Line: 72, Col: 22},
-		{Kind: gpu.IndexSite, File: "blur.go", Line: 72, Col: 4},
 		{Kind: gpu.IndexSite, File: "blur.go", Line: 80, Col: 23},
-		{Kind: gpu.IndexSite, File: "blur.go", Line: 82, Col: 12},
-		{Kind: gpu.IndexSite, File: "blur.go", Line: 82, Col: 25},
-		{Kind: gpu.IndexSite, File: "blur.go", Line: 82, Col: 50},
+		{Kind: gpu.IndexSite, File: "blur.go", Line: 84, Col: 4},
+	},
+	WideSites: []gpu.Site{
+		{Kind: gpu.IndexSite, File: "blur.go", Line: 72, Col: 22},
+		{Kind: gpu.IndexSite, File: "blur.go", Line: 80, Col: 23},
 		{Kind: gpu.IndexSite, File: "blur.go", Line: 84, Col: 4},
 	},
 	Block:  gpu.Dim3{X: 32, Y: 8, Z: 1},
@@ -108,14 +108,16 @@ var quernHistogram = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "planes", Kind: gpu.Slice, Type: "float32", Size: 4},
 		{Name: "counts", Kind: gpu.Slice, Type: "uint32", Size: 4},
 	},
-	PTX: quernPTX,
+	PTX:    quernPTX,
+	Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 0, 4096, 2, 0, 5, 9, 2147483648},
 	Sites: []gpu.Site{
-		{Kind: gpu.IndexSite, File: "equalize.go", Line: 28, Col: 3},
-		{Kind: gpu.IndexSite, File: "equalize.go", Line: 36, Col: 13},
 		{Kind: gpu.IndexSite, File: "equalize.go", Line: 36, Col: 24},
-		{Kind: gpu.IndexSite, File: "equalize.go", Line: 36, Col: 37},
 		{Kind: gpu.IndexSite, File: "equalize.go", Line: 38, Col: 22},
-		{Kind: gpu.IndexSite, File: "equalize.go", Line: 44, Col: 15},
+		{Kind: gpu.IndexSite, File: "equalize.go", Line: 45, Col: 22},
+	},
+	WideSites: []gpu.Site{
+		{Kind: gpu.IndexSite, File: "equalize.go", Line: 36, Col: 24},
+		{Kind: gpu.IndexSite, File: "equalize.go", Line: 38, Col: 22},
 		{Kind: gpu.IndexSite, File: "equalize.go", Line: 45, Col: 22},
 	},
 	Block:  gpu.Dim3{X: 256, Y: 1, Z: 1},
@@ -145,15 +147,15 @@ var quernToneCurve = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "counts", Kind: gpu.Slice, Type: "uint32", Size: 4},
 		{Name: "curve", Kind: gpu.Slice, Type: "float32", Size: 4},
 	},
-	PTX: quernPTX,
+	PTX:    quernPTX,
+	Limits: []int64{1, 1, 9, 2147483647, 1, 2, 9, 2147483647},
 	Sites: []gpu.Site{
 		{Kind: gpu.IndexSite, File: "equalize.go", Line: 59, Col: 12},
-		{Kind: gpu.IndexSite, File: "equalize.go", Line: 59, Col: 2},
-		{Kind: gpu.IndexSite, File: "equalize.go", Line: 64, Col: 11},
-		{Kind: gpu.IndexSite, File: "equalize.go", Line: 67, Col: 3},
-		{Kind: gpu.IndexSite, File: "equalize.go", Line: 73, Col: 45},
 		{Kind: gpu.IndexSite, File: "equalize.go", Line: 73, Col: 2},
-		{Kind: gpu.IndexSite, File: "equalize.go", Line: 75, Col: 3},
+	},
+	WideSites: []gpu.Site{
+		{Kind: gpu.IndexSite, File: "equalize.go", Line: 59, Col: 12},
+		{Kind: gpu.IndexSite, File: "equalize.go", Line: 73, Col: 2},
 	},
 	Block:  gpu.Dim3{X: 256, Y: 1, Z: 1},
 	Shared: 1024,
@@ -183,16 +185,17 @@ var quernEqualize = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "curve", Kind: gpu.Slice, Type: "float32", Size: 4},
 		{Name: "planes", Kind: gpu.Slice, Type: "float32", Size: 4},
 	},
-	PTX: quernPTX,
+	PTX:    quernPTX,
+	Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648},
 	Sites: []gpu.Site{
-		{Kind: gpu.IndexSite, File: "equalize.go", Line: 88, Col: 11},
 		{Kind: gpu.IndexSite, File: "equalize.go", Line: 88, Col: 22},
-		{Kind: gpu.IndexSite, File: "equalize.go", Line: 88, Col: 35},
 		{Kind: gpu.IndexSite, File: "equalize.go", Line: 92, Col: 35},
 		{Kind: gpu.IndexSite, File: "equalize.go", Line: 92, Col: 45},
-		{Kind: gpu.IndexSite, File: "equalize.go", Line: 94, Col: 2},
-		{Kind: gpu.IndexSite, File: "equalize.go", Line: 95, Col: 2},
-		{Kind: gpu.IndexSite, File: "equalize.go", Line: 96, Col: 2},
+	},
+	WideSites: []gpu.Site{
+		{Kind: gpu.IndexSite, File: "equalize.go", Line: 88, Col: 22},
+		{Kind: gpu.IndexSite, File: "equalize.go", Line: 92, Col: 35},
+		{Kind: gpu.IndexSite, File: "equalize.go", Line: 92, Col: 45},
 	},
 	Host: quernHostEqualize,
 })
@@ -218,9 +221,17 @@ var quernToLinear = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "pixels", Kind: gpu.Slice, Type: "uint32", Size: 4},
 		{Name: "planes", Kind: gpu.Slice, Type: "float32", Size: 4},
 	},
-	PTX: quernPTX,
+	PTX:    quernPTX,
+	Limits: []int64{1, 0, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, 2, 1, 2, 5, 9, 2147483647, 0, 3, 1, 2, 5, 9, 2147483648},
 	Sites: []gpu.Site{
-		{Kind: gpu.IndexSite, File: "kernels.go", Line: 21, Col: 7},
+		{Kind: gpu.IndexSite, File: "kernels.go", Line: 22, Col: 11},
+		{Kind: gpu.IndexSite, File: "kernels.go", Line: 22, Col: 26},
+		{Kind: gpu.IndexSite, File: "kernels.go", Line: 22, Col: 44},
+		{Kind: gpu.IndexSite, File: "kernels.go", Line: 24, Col: 2},
+		{Kind: gpu.IndexSite, File: "kernels.go", Line: 25, Col: 2},
+		{Kind: gpu.IndexSite, File: "kernels.go", Line: 26, Col: 2},
+	},
+	WideSites: []gpu.Site{
 		{Kind: gpu.IndexSite, File: "kernels.go", Line: 22, Col: 11},
 		{Kind: gpu.IndexSite, File: "kernels.go", Line: 22, Col: 26},
 		{Kind: gpu.IndexSite, File: "kernels.go", Line: 22, Col: 44},
@@ -253,12 +264,17 @@ var quernToSRGB = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "planes", Kind: gpu.Slice, Type: "float32", Size: 4},
 		{Name: "pixels", Kind: gpu.Slice, Type: "uint32", Size: 4},
 	},
-	PTX: quernPTX,
+	PTX:    quernPTX,
+	Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, 2, 1, 1, 5, 9, 2147483647, 0, 3, 1, 1, 5, 9, 2147483648},
 	Sites: []gpu.Site{
 		{Kind: gpu.IndexSite, File: "kernels.go", Line: 35, Col: 35},
 		{Kind: gpu.IndexSite, File: "kernels.go", Line: 35, Col: 48},
 		{Kind: gpu.IndexSite, File: "kernels.go", Line: 35, Col: 24},
-		{Kind: gpu.IndexSite, File: "kernels.go", Line: 35, Col: 3},
+	},
+	WideSites: []gpu.Site{
+		{Kind: gpu.IndexSite, File: "kernels.go", Line: 35, Col: 35},
+		{Kind: gpu.IndexSite, File: "kernels.go", Line: 35, Col: 48},
+		{Kind: gpu.IndexSite, File: "kernels.go", Line: 35, Col: 24},
 	},
 	Host: quernHostToSRGB,
 })
@@ -283,11 +299,13 @@ var quernSharpen = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "blurred", Kind: gpu.Slice, Type: "float32", Size: 4},
 		{Name: "planes", Kind: gpu.Slice, Type: "float32", Size: 4},
 	},
-	PTX: quernPTX,
+	PTX:    quernPTX,
+	Limits: []int64{1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648},
 	Sites: []gpu.Site{
-		{Kind: gpu.IndexSite, File: "kernels.go", Line: 45, Col: 8},
 		{Kind: gpu.IndexSite, File: "kernels.go", Line: 46, Col: 34},
-		{Kind: gpu.IndexSite, File: "kernels.go", Line: 46, Col: 3},
+	},
+	WideSites: []gpu.Site{
+		{Kind: gpu.IndexSite, File: "kernels.go", Line: 46, Col: 34},
 	},
 	Host: quernHostSharpen,
 })
@@ -319,8 +337,18 @@ var quernRotateBilinear = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "outH", Kind: gpu.Scalar, Type: "int", Size: 8},
 		{Name: "out", Kind: gpu.Slice, Type: "float32", Size: 4},
 	},
-	PTX: quernPTX,
+	PTX:    quernPTX,
+	Limits: []int64{1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 2147483648, 1, 3, 9, 2147483647, 0, 0, 1, 3, 4, 9, 2147483648, 1, 4, 9, 2147483647, 1, 5, 9, 2147483647, 0, 0, 1, 5, 4, 9, 2147483648, 1, 6, 9, 2147483647, 0, 0, 1, 6, 4, 9, 2147483648, 1, 7, 9, 2147483647, 0, 32, 2, 0, 5, 9, 2147483648, 1, 5, 1, 6, 5, 9, 2147483647, 1, 5, 1, 6, 5, 1, 5, 4, 9, 2147483647, 0, -1, 1, 2, 5, 9, 2147483647, 0, -1, 1, 3, 5, 9, 2147483647, 1, 2, 1, 3, 5, 9, 2147483647, 0, -1, 1, 2, 1, 3, 5, 5, 9, 2147483648, 0, 2, 1, 2, 1, 3, 5, 5, 9, 2147483647, 0, -2, 1, 2, 1, 3, 5, 5, 9, 2147483648, 0, 2, 1, 2, 5, 9, 2147483647, 0, -2, 1, 2, 5, 9, 2147483648, 0, 2, 1, 5, 1, 6, 5, 5, 9, 2147483647, 0, 3, 1, 5, 1, 6, 5, 5, 9, 2147483648},
 	Sites: []gpu.Site{
+		{Kind: gpu.IndexSite, File: "rotate.go", Line: 55, Col: 23},
+		{Kind: gpu.IndexSite, File: "rotate.go", Line: 55, Col: 40},
+		{Kind: gpu.IndexSite, File: "rotate.go", Line: 56, Col: 26},
+		{Kind: gpu.IndexSite, File: "rotate.go", Line: 56, Col: 43},
+		{Kind: gpu.IndexSite, File: "rotate.go", Line: 61, Col: 2},
+		{Kind: gpu.IndexSite, File: "rotate.go", Line: 62, Col: 2},
+		{Kind: gpu.IndexSite, File: "rotate.go", Line: 63, Col: 2},
+	},
+	WideSites: []gpu.Site{
 		{Kind: gpu.IndexSite, File: "rotate.go", Line: 55, Col: 23},
 		{Kind: gpu.IndexSite, File: "rotate.go", Line: 55, Col: 40},
 		{Kind: gpu.IndexSite, File: "rotate.go", Line: 56, Col: 26},
@@ -365,8 +393,15 @@ var quernRotateBicubic = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "outH", Kind: gpu.Scalar, Type: "int", Size: 8},
 		{Name: "out", Kind: gpu.Slice, Type: "float32", Size: 4},
 	},
-	PTX: quernPTX,
+	PTX:    quernPTX,
+	Limits: []int64{1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 2147483648, 1, 3, 9, 2147483647, 0, 0, 1, 3, 4, 9, 2147483648, 1, 4, 9, 2147483647, 1, 5, 9, 2147483647, 0, 0, 1, 5, 4, 9, 2147483648, 1, 6, 9, 2147483647, 0, 0, 1, 6, 4, 9, 2147483648, 1, 7, 9, 2147483647, 0, 32, 2, 0, 5, 9, 2147483648, 1, 5, 1, 6, 5, 9, 2147483647, 1, 5, 1, 6, 5, 1, 5, 4, 9, 2147483647, 0, -1, 1, 2, 5, 9, 2147483647, 0, -1, 1, 3, 5, 9, 2147483647, 1, 2, 1, 3, 5, 9, 2147483647, 0, -1, 1, 2, 1, 3, 5, 5, 9, 2147483648, 0, 2, 1, 2, 1, 3, 5, 5, 9, 2147483647, 0, -2, 1, 2, 1, 3, 5, 5, 9, 2147483648, 0, 2, 1, 2, 5, 9, 2147483647, 0, -2, 1, 2, 5, 9, 2147483648, 0, 2, 1, 5, 1, 6, 5, 5, 9, 2147483647, 0, 3, 1, 5, 1, 6, 5, 5, 9, 2147483648},
 	Sites: []gpu.Site{
+		{Kind: gpu.IndexSite, File: "rotate.go", Line: 95, Col: 22},
+		{Kind: gpu.IndexSite, File: "rotate.go", Line: 103, Col: 2},
+		{Kind: gpu.IndexSite, File: "rotate.go", Line: 104, Col: 2},
+		{Kind: gpu.IndexSite, File: "rotate.go", Line: 105, Col: 2},
+	},
+	WideSites: []gpu.Site{
 		{Kind: gpu.IndexSite, File: "rotate.go", Line: 95, Col: 22},
 		{Kind: gpu.IndexSite, File: "rotate.go", Line: 103, Col: 2},
 		{Kind: gpu.IndexSite, File: "rotate.go", Line: 104, Col: 2},
@@ -403,8 +438,12 @@ var quernScene = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "h", Kind: gpu.Scalar, Type: "int", Size: 8},
 		{Name: "pixels", Kind: gpu.Slice, Type: "uint32", Size: 4},
 	},
-	PTX: quernPTX,
+	PTX:    quernPTX,
+	Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 2147483648, 1, 2, 9, 2147483647, 0, 32, 2, 0, 5, 9, 2147483648, 1, 0, 1, 1, 5, 9, 2147483648, 1, 0, 1, 1, 5, 1, 0, 4, 9, 2147483647},
 	Sites: []gpu.Site{
+		{Kind: gpu.IndexSite, File: "scene.go", Line: 37, Col: 2},
+	},
+	WideSites: []gpu.Site{
 		{Kind: gpu.IndexSite, File: "scene.go", Line: 37, Col: 2},
 	},
 	Block: gpu.Dim3{X: 32, Y: 8, Z: 1},
@@ -448,40 +487,84 @@ func quernHostBlurRows(r *host.Run) {
 		for threadZ := range dimZ {
 			for threadY := range dimY {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				for threadX := range dimX {
-					r.ThreadIdx.X = threadX
-//line blur.go:34
-					if threadX <= radius {
-						weight[threadX] = weights[threadX]
-					}
-					for k := threadX; k < base; k += 256 {
-						t1 := left + k - radius
-//line blur.go:38
-						result0 := kernel.Clamp[int](t1, 0, t2)
-//line blur.go:38
-						tile[k] = in[row+result0]
-					}
-				}
+				quernRow1BlurRows(r, radius, weight, weights, base, left, t2, tile, in, row, dimX)
 			}
 		}
 		for threadZ := range dimZ {
 			for threadY := range dimY {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				for threadX := range dimX {
-					r.ThreadIdx.X = threadX
-//line blur.go:42
-					x := left + threadX
-					if x < w {
-//line blur.go:43
-						centre := threadX + radius
-						sum := weight[0] * tile[centre]
-						for k2 := 1; k2 <= radius; k2++ {
-							sum += weight[k2] * (tile[centre-k2] + tile[centre+k2])
-						}
-						out[row+x] = sum
-					}
-				}
+				quernRow2BlurRows(r, left, w, radius, weight, tile, out, row, dimX)
 			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1BlurRows(r *host.Run, radius int, weight *[33]float32, weights []float32, base, left, t2 int, tile *[320]float32, in []float32, row, dimX int) {
+	count := dimX
+	if count <= len(weights) {
+		row2 := weights[:count]
+		for threadX := range count {
+			r.ThreadIdx.X = threadX
+//line blur.go:34
+			if threadX <= radius {
+				weight[threadX] = row2[threadX]
+			}
+			for k := threadX; k < base; k += 256 {
+				t1 := left + k - radius
+//line blur.go:38
+				result0 := kernel.Clamp[int](t1, 0, t2)
+//line blur.go:38
+				tile[k] = in[row+result0]
+			}
+		}
+		return
+	}
+	for threadX := range dimX {
+		r.ThreadIdx.X = threadX
+//line blur.go:34
+		if threadX <= radius {
+			weight[threadX] = weights[threadX]
+		}
+		for k := threadX; k < base; k += 256 {
+			t1 := left + k - radius
+//line blur.go:38
+			result0 := kernel.Clamp[int](t1, 0, t2)
+//line blur.go:38
+			tile[k] = in[row+result0]
+		}
+	}
+}
+
+//go:noinline
+func quernRow2BlurRows(r *host.Run, left, w, radius int, weight *[33]float32, tile *[320]float32, out []float32, row, dimX int) {
+	count2 := max(0, min(dimX, w-left))
+	if left >= 0 && w >= 0 && row+left >= 0 && count2 <= len(out)-(row+left) {
+		row3 := out[row+left:][:count2]
+		for threadX := range count2 {
+			r.ThreadIdx.X = threadX
+			centre := threadX + radius
+//line blur.go:44
+			sum := weight[0] * tile[centre]
+			for k2 := 1; k2 <= radius; k2++ {
+				sum += weight[k2] * (tile[centre-k2] + tile[centre+k2])
+			}
+			row3[threadX] = sum
+		}
+		return
+	}
+	for threadX := range dimX {
+		r.ThreadIdx.X = threadX
+//line blur.go:42
+		x := left + threadX
+		if x < w {
+//line blur.go:43
+			centre := threadX + radius
+			sum := weight[0] * tile[centre]
+			for k2 := 1; k2 <= radius; k2++ {
+				sum += weight[k2] * (tile[centre-k2] + tile[centre+k2])
+			}
+			out[row+x] = sum
 		}
 	}
 }
@@ -510,45 +593,55 @@ func quernHostBlurColumns(r *host.Run) {
 		for threadZ := range dimZ {
 			for threadY := range dimY {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				for threadX := range dimX {
-					r.ThreadIdx.X = threadX
-					x := base + threadX
-//line blur.go:65
-					if threadY == 0 {
-						for k := threadX; k <= radius; k += 32 {
-							weight[k] = weights[k]
-						}
-					}
-					if x < w {
-						for k2 := threadY; k2 < base2; k2 += 8 {
-							t1 := top + k2 - radius
-//line blur.go:72
-							result0 := kernel.Clamp[int](t1, 0, t2)
-//line blur.go:72
-							tile[k2][threadX] = in[plane+result0*w+x]
-						}
-					}
-				}
+				quernRow1BlurColumns(r, threadY, radius, weight, weights, base, w, base2, top, t2, tile, in, plane, dimX)
 			}
 		}
 		for threadZ := range dimZ {
 			for threadY := range dimY {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				for threadX := range dimX {
-					r.ThreadIdx.X = threadX
-					x := base + threadX
+				quernRow2BlurColumns(r, base, w, threadY, top, h, radius, weight, tile, out, plane, dimX)
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1BlurColumns(r *host.Run, threadY, radius int, weight *[33]float32, weights []float32, base, w, base2, top, t2 int, tile *[128][32]float32, in []float32, plane, dimX int) {
+	for threadX := range dimX {
+		r.ThreadIdx.X = threadX
+		x := base + threadX
+//line blur.go:65
+		if threadY == 0 {
+			for k := threadX; k <= radius; k += 32 {
+				weight[k] = weights[k]
+			}
+		}
+		if x < w {
+			for k2 := threadY; k2 < base2; k2 += 8 {
+				t1 := top + k2 - radius
+//line blur.go:72
+				result0 := kernel.Clamp[int](t1, 0, t2)
+//line blur.go:72
+				tile[k2][threadX] = in[plane+result0*w+x]
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow2BlurColumns(r *host.Run, base, w, threadY, top, h, radius int, weight *[33]float32, tile *[128][32]float32, out []float32, plane, dimX int) {
+	for threadX := range dimX {
+		r.ThreadIdx.X = threadX
+		x := base + threadX
 //line blur.go:77
-					if x < w {
-						for k3 := threadY; k3 < 64 && top+k3 < h; k3 += 8 {
-							centre := k3 + radius
-							sum := weight[0] * tile[centre][threadX]
-							for j := 1; j <= radius; j++ {
-								sum += weight[j] * (tile[centre-j][threadX] + tile[centre+j][threadX])
-							}
-							out[plane+(top+k3)*w+x] = sum
-						}
-					}
+		if x < w {
+			for k3 := threadY; k3 < 64 && top+k3 < h; k3 += 8 {
+				centre := k3 + radius
+				sum := weight[0] * tile[centre][threadX]
+				for j := 1; j <= radius; j++ {
+					sum += weight[j] * (tile[centre-j][threadX] + tile[centre+j][threadX])
 				}
+				out[plane+(top+k3)*w+x] = sum
 			}
 		}
 	}
@@ -569,53 +662,68 @@ func quernHostHistogram(r *host.Run) {
 		for threadZ := range dimZ {
 			for threadY := range dimY {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				for threadX := range dimX {
-					r.ThreadIdx.X = threadX
+				quernRow1Histogram(r, local, dimX)
+			}
+		}
+		for threadZ := range dimZ {
+			for threadY := range dimY {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				quernRow2Histogram(r, base, n, planes, base2, local, dimX)
+			}
+		}
+		for threadZ := range dimZ {
+			for threadY := range dimY {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				quernRow3Histogram(r, local, counts, dimX)
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1Histogram(r *host.Run, local *[256]uint32, dimX int) {
+	for threadX := range dimX {
+		r.ThreadIdx.X = threadX
 //line equalize.go:27
-					for b := threadX; b < 256; b += 256 {
-						local[b] = 0
-					}
-				}
-			}
+		for b := threadX; b < 256; b += 256 {
+			local[b] = 0
 		}
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				for threadX := range dimX {
-					r.ThreadIdx.X = threadX
+	}
+}
+
+//go:noinline
+func quernRow2Histogram(r *host.Run, base, n int, planes []float32, base2 int, local *[256]uint32, dimX int) {
+	for threadX := range dimX {
+		r.ThreadIdx.X = threadX
 //line equalize.go:33
-					first := base + threadX
-					for k := 0; k < 16; k++ {
-						i := first + k*256
-						if i < n {
+		first := base + threadX
+		for k := 0; k < 16; k++ {
+			i := first + k*256
+			if i < n {
 //line equalize.go:36
-							c := rgb{R: planes[i], G: planes[n+i], B: planes[base2+i]}
-							result0 := c.luminance()
-							t2 := result0
+				c := rgb{R: planes[i], G: planes[n+i], B: planes[base2+i]}
+				result0 := c.luminance()
+				t2 := result0
 //line equalize.go:37
-							result02 := encodeSRGB(t2)
-							tone := result02
+				result02 := encodeSRGB(t2)
+				tone := result02
 //line equalize.go:38
-							local[min(int(tone*256), 255)] += 1
-						}
-					}
-				}
+				local[min(int(tone*256), 255)] += 1
 			}
 		}
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				for threadX := range dimX {
-					r.ThreadIdx.X = threadX
+	}
+}
+
+//go:noinline
+func quernRow3Histogram(r *host.Run, local *[256]uint32, counts []uint32, dimX int) {
+	for threadX := range dimX {
+		r.ThreadIdx.X = threadX
 //line equalize.go:43
-					for b2 := threadX; b2 < 256; b2 += 256 {
-						count := local[b2]
-						if count != 0 {
+		for b2 := threadX; b2 < 256; b2 += 256 {
+			count := local[b2]
+			if count != 0 {
 //line equalize.go:45
-							atomic.AddUint32(&counts[b2], count)
-						}
-					}
-				}
+				atomic.AddUint32(&counts[b2], count)
 			}
 		}
 	}
@@ -636,11 +744,7 @@ func quernHostToneCurve(r *host.Run) {
 		for threadZ := range dimZ {
 			for threadY := range dimY {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				for threadX := range dimX {
-					r.ThreadIdx.X = threadX
-//line equalize.go:59
-					sums[threadX] = counts[threadX]
-				}
+				quernRow1ToneCurve(r, sums, counts, dimX)
 			}
 		}
 //line equalize.go:61
@@ -650,30 +754,14 @@ func quernHostToneCurve(r *host.Run) {
 				for threadY := range dimY {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 					first := (threadZ*dimY + threadY) * dimX
-					leftRow := lefts[first : first+dimX]
-					for threadX := range dimX {
-						r.ThreadIdx.X = threadX
-						var left uint32
-//line equalize.go:62
-						left = 0
-						if threadX >= d {
-							left = sums[threadX-d]
-						}
-						leftRow[threadX] = left
-					}
+					quernRow2ToneCurve(r, lefts, first, dimX, d, sums)
 				}
 			}
 			for threadZ := range dimZ {
 				for threadY := range dimY {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 					first2 := (threadZ*dimY + threadY) * dimX
-					leftRow := lefts[first2 : first2+dimX]
-					for threadX := range dimX {
-						r.ThreadIdx.X = threadX
-						left := leftRow[threadX]
-//line equalize.go:67
-						sums[threadX] += left
-					}
+					quernRow3ToneCurve(r, lefts, first2, dimX, sums)
 				}
 			}
 		}
@@ -682,20 +770,88 @@ func quernHostToneCurve(r *host.Run) {
 		for threadZ := range dimZ {
 			for threadY := range dimY {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				for threadX := range dimX {
-					r.ThreadIdx.X = threadX
-//line equalize.go:72
-					identity := float32(threadX+1) * 0.00390625
-					t2 := float32(sums[threadX]) / float32(total)
-//line equalize.go:73
-					result0 := kernel.Lerp[float32](identity, t2, strength)
-//line equalize.go:73
-					curve[threadX+1] = result0
-					if threadX == 0 {
-						curve[0] = 0
-					}
-				}
+				quernRow4ToneCurve(r, sums, total, strength, curve, dimX)
 			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1ToneCurve(r *host.Run, sums *[256]uint32, counts []uint32, dimX int) {
+	count := dimX
+	if count <= len(counts) {
+		row := counts[:count]
+		for threadX := range count {
+			r.ThreadIdx.X = threadX
+//line equalize.go:59
+			sums[threadX] = row[threadX]
+		}
+		return
+	}
+	for threadX := range dimX {
+		r.ThreadIdx.X = threadX
+//line equalize.go:59
+		sums[threadX] = counts[threadX]
+	}
+}
+
+//go:noinline
+func quernRow2ToneCurve(r *host.Run, lefts []uint32, first, dimX, d int, sums *[256]uint32) {
+	leftRow := lefts[first:][:dimX]
+	for threadX := range dimX {
+		r.ThreadIdx.X = threadX
+		var left uint32
+//line equalize.go:62
+		left = 0
+		if threadX >= d {
+			left = sums[threadX-d]
+		}
+		leftRow[threadX] = left
+	}
+}
+
+//go:noinline
+func quernRow3ToneCurve(r *host.Run, lefts []uint32, first2, dimX int, sums *[256]uint32) {
+	leftRow := lefts[first2:][:dimX]
+	for threadX := range dimX {
+		r.ThreadIdx.X = threadX
+		left := leftRow[threadX]
+//line equalize.go:67
+		sums[threadX] += left
+	}
+}
+
+//go:noinline
+func quernRow4ToneCurve(r *host.Run, sums *[256]uint32, total uint32, strength float32, curve []float32, dimX int) {
+	count2 := dimX
+	if count2 <= len(curve)-1 {
+		row2 := curve[1:][:count2]
+		for threadX := range count2 {
+			r.ThreadIdx.X = threadX
+			identity := float32(threadX+1) * 0.00390625
+//line equalize.go:73
+			t2 := float32(sums[threadX]) / float32(total)
+//line equalize.go:73
+			result0 := kernel.Lerp[float32](identity, t2, strength)
+			row2[threadX] = result0
+//line equalize.go:74
+			if threadX == 0 {
+				curve[0] = 0
+			}
+		}
+		return
+	}
+	for threadX := range dimX {
+		r.ThreadIdx.X = threadX
+//line equalize.go:72
+		identity := float32(threadX+1) * 0.00390625
+		t2 := float32(sums[threadX]) / float32(total)
+//line equalize.go:73
+		result0 := kernel.Lerp[float32](identity, t2, strength)
+//line equalize.go:73
+		curve[threadX+1] = result0
+		if threadX == 0 {
+			curve[0] = 0
 		}
 	}
 }
@@ -714,45 +870,50 @@ func quernHostEqualize(r *host.Run) {
 		for threadZ := range dimZ {
 			for threadY := range dimY {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				for threadX := range dimX {
-					r.ThreadIdx.X = threadX
-//line equalize.go:84
-					i := base + threadX
-					if i >= n {
-						continue
-					}
-					c := rgb{R: planes[i], G: planes[n+i], B: planes[base2+i]}
-					result0 := c.luminance()
-					y := max(result0, 6e-05)
-//line equalize.go:90
-					t2 := y
-//line equalize.go:90
-					result02 := encodeSRGB(t2)
-					tone := result02 * 256
-//line equalize.go:91
-					b := min(int(tone), 255)
-					t4 := curve[b]
-//line equalize.go:92
-					t5 := curve[b+1]
-					t6 := tone - float32(b)
-//line equalize.go:92
-					result03 := kernel.Lerp[float32](t4, t5, t6)
-					t8 := result03
-//line equalize.go:92
-					result04 := decodeSRGB(t8)
-					target := result04
-//line equalize.go:93
-					t10 := target / y
-//line equalize.go:93
-					result05 := c.scale(t10)
-					c = result05
-//line equalize.go:94
-					planes[i] = c.R
-					planes[n+i] = c.G
-					planes[base2+i] = c.B
-				}
+				quernRow1Equalize(r, base, n, planes, base2, curve, dimX)
 			}
 		}
+	}
+}
+
+//go:noinline
+func quernRow1Equalize(r *host.Run, base, n int, planes []float32, base2 int, curve []float32, dimX int) {
+	for threadX := range dimX {
+		r.ThreadIdx.X = threadX
+//line equalize.go:84
+		i := base + threadX
+		if i >= n {
+			continue
+		}
+		c := rgb{R: planes[i], G: planes[n+i], B: planes[base2+i]}
+		result0 := c.luminance()
+		y := max(result0, 6e-05)
+//line equalize.go:90
+		t2 := y
+//line equalize.go:90
+		result02 := encodeSRGB(t2)
+		tone := result02 * 256
+//line equalize.go:91
+		b := min(int(tone), 255)
+		t4 := curve[b]
+//line equalize.go:92
+		t5 := curve[b+1]
+		t6 := tone - float32(b)
+//line equalize.go:92
+		result03 := kernel.Lerp[float32](t4, t5, t6)
+		t8 := result03
+//line equalize.go:92
+		result04 := decodeSRGB(t8)
+		target := result04
+//line equalize.go:93
+		t10 := target / y
+//line equalize.go:93
+		result05 := c.scale(t10)
+		c = result05
+//line equalize.go:94
+		planes[i] = c.R
+		planes[n+i] = c.G
+		planes[base2+i] = c.B
 	}
 }
 
@@ -769,30 +930,60 @@ func quernHostToLinear(r *host.Run) {
 	for r.Next() {
 		blockX := r.BlockIdx.X
 		base := blockX * dimX
+		base3 := n + blockX*dimX
+		base4 := base2 + blockX*dimX
 		for threadZ := range dimZ {
 			for threadY := range dimY {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				for threadX := range dimX {
-					r.ThreadIdx.X = threadX
-//line kernels.go:17
-					i := base + threadX
-					if i >= n {
-						continue
-					}
-					p := pixels[i]
-					c := rgb{R: table[p&255], G: table[p>>8&255], B: table[p>>16&255]}
-					t1 := c
-					t2 := float32(p>>24) * 0.003921569
-//line kernels.go:23
-					result0 := background.mix(t1, t2)
-					c = result0
-//line kernels.go:24
-					planes[i] = c.R
-					planes[n+i] = c.G
-					planes[base2+i] = c.B
-				}
+				quernRow1ToLinear(r, base, n, pixels, table, background, planes, base2, dimX, base3, base4)
 			}
 		}
+	}
+}
+
+//go:noinline
+func quernRow1ToLinear(r *host.Run, base, n int, pixels []uint32, table []float32, background rgb, planes []float32, base2, dimX, base3, base4 int) {
+	count := max(0, min(dimX, n-base))
+	if base >= 0 && n >= 0 && count <= len(pixels)-base && count <= len(planes)-base && base3 >= 0 && count <= len(planes)-base3 && base4 >= 0 && count <= len(planes)-base4 {
+		row := pixels[base:][:count]
+		row2 := planes[base:][:count]
+		row3 := planes[base3:][:count]
+		row4 := planes[base4:][:count]
+		for threadX := range count {
+			r.ThreadIdx.X = threadX
+//line kernels.go:21
+			p := row[threadX]
+			c := rgb{R: table[p&255], G: table[p>>8&255], B: table[p>>16&255]}
+			t1 := c
+			t2 := float32(p>>24) * 0.003921569
+//line kernels.go:23
+			result0 := background.mix(t1, t2)
+			c = result0
+//line kernels.go:24
+			row2[threadX] = c.R
+			row3[threadX] = c.G
+			row4[threadX] = c.B
+		}
+		return
+	}
+	for threadX := range dimX {
+		r.ThreadIdx.X = threadX
+//line kernels.go:17
+		i := base + threadX
+		if i >= n {
+			continue
+		}
+		p := pixels[i]
+		c := rgb{R: table[p&255], G: table[p>>8&255], B: table[p>>16&255]}
+		t1 := c
+		t2 := float32(p>>24) * 0.003921569
+//line kernels.go:23
+		result0 := background.mix(t1, t2)
+		c = result0
+//line kernels.go:24
+		planes[i] = c.R
+		planes[n+i] = c.G
+		planes[base2+i] = c.B
 	}
 }
 
@@ -807,23 +998,46 @@ func quernHostToSRGB(r *host.Run) {
 	for r.Next() {
 		blockX := r.BlockIdx.X
 		base := blockX * dimX
+		base3 := n + blockX*dimX
+		base4 := base2 + blockX*dimX
 		for threadZ := range dimZ {
 			for threadY := range dimY {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				for threadX := range dimX {
-					r.ThreadIdx.X = threadX
-//line kernels.go:34
-					i := base + threadX
-					if i < n {
-//line kernels.go:35
-						t1 := rgb{R: planes[i], G: planes[n+i], B: planes[base2+i]}
-//line kernels.go:35
-						result0 := pack(t1)
-//line kernels.go:35
-						pixels[i] = result0
-					}
-				}
+				quernRow1ToSRGB(r, base, n, planes, base2, pixels, dimX, base3, base4)
 			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1ToSRGB(r *host.Run, base, n int, planes []float32, base2 int, pixels []uint32, dimX, base3, base4 int) {
+	count := max(0, min(dimX, n-base))
+	if base >= 0 && n >= 0 && count <= len(planes)-base && base3 >= 0 && count <= len(planes)-base3 && base4 >= 0 && count <= len(planes)-base4 && count <= len(pixels)-base {
+		row := planes[base:][:count]
+		row2 := planes[base3:][:count]
+		row3 := planes[base4:][:count]
+		row4 := pixels[base:][:count]
+		for threadX := range count {
+			r.ThreadIdx.X = threadX
+//line kernels.go:35
+			t1 := rgb{R: row[threadX], G: row2[threadX], B: row3[threadX]}
+//line kernels.go:35
+			result0 := pack(t1)
+			row4[threadX] = result0
+		}
+		return
+	}
+	for threadX := range dimX {
+		r.ThreadIdx.X = threadX
+//line kernels.go:34
+		i := base + threadX
+		if i < n {
+//line kernels.go:35
+			t1 := rgb{R: planes[i], G: planes[n+i], B: planes[base2+i]}
+//line kernels.go:35
+			result0 := pack(t1)
+//line kernels.go:35
+			pixels[i] = result0
 		}
 	}
 }
@@ -841,17 +1055,33 @@ func quernHostSharpen(r *host.Run) {
 		for threadZ := range dimZ {
 			for threadY := range dimY {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				for threadX := range dimX {
-					r.ThreadIdx.X = threadX
-//line kernels.go:44
-					i := base + threadX
-					if i < len(planes) {
-//line kernels.go:45
-						v := planes[i]
-						planes[i] = max(0, v+amount*(v-blurred[i]))
-					}
-				}
+				quernRow1Sharpen(r, base, planes, amount, blurred, dimX)
 			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1Sharpen(r *host.Run, base int, planes []float32, amount float32, blurred []float32, dimX int) {
+	count := max(0, min(dimX, len(planes)-base))
+	if base >= 0 && count <= len(planes)-base && count <= len(blurred)-base {
+		row := planes[base:][:count]
+		row2 := blurred[base:][:count]
+		for threadX := range count {
+//line kernels.go:45
+			v := row[threadX]
+			row[threadX] = max(0, v+amount*(v-row2[threadX]))
+		}
+		return
+	}
+	for threadX := range dimX {
+		r.ThreadIdx.X = threadX
+//line kernels.go:44
+		i := base + threadX
+		if i < len(planes) {
+//line kernels.go:45
+			v := planes[i]
+			planes[i] = max(0, v+amount*(v-blurred[i]))
 		}
 	}
 }
@@ -884,98 +1114,103 @@ func quernHostRotateBilinear(r *host.Run) {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				y := base2 + threadY
 				base3 := y * outW
-				for threadX := range dimX {
-					r.ThreadIdx.X = threadX
-//line rotate.go:39
-					x := base + threadX
-					if x >= outW || y >= outH {
-						continue
-					}
-					t1 := base3 + x
-					sx, sy := r2.source(x, y)
-					sx2 := sx
-					sy2 := sy
-//line rotate.go:45
-					t7 := sx2
-					t8 := sy2
-//line rotate.go:45
-					result0 := coverage(t7, t8, w, h)
-					alpha := result0
-//line rotate.go:46
-					c := background
-					if alpha > 0 {
-						t12 := float32(math.Floor(float64(sx2)))
-						t13 := float32(math.Floor(float64(sy2)))
-						fx := t12
-						fy := t13
-//line rotate.go:49
-						t14 := sx2 - fx
-						t15 := sy2 - fy
-						tx := t14
-						ty := t15
-//line rotate.go:50
-						t16 := int(fx)
-//line rotate.go:50
-						result02 := kernel.Clamp[int](t16, 0, t17)
-						t19 := result02
-						t20 := int(fx) + 1
-//line rotate.go:50
-						result03 := kernel.Clamp[int](t20, 0, t21)
-						t23 := result03
-						x0 := t19
-						x1 := t23
-//line rotate.go:51
-						t24 := int(fy)
-//line rotate.go:51
-						result04 := kernel.Clamp[int](t24, 0, t25)
-						t27 := result04 * w
-						t28 := int(fy) + 1
-//line rotate.go:51
-						result05 := kernel.Clamp[int](t28, 0, t29)
-						t31 := result05 * w
-						y0 := t27
-						y1 := t31
-//line rotate.go:52
-						v := [3]float32{}
-						for p := 0; p < 3; p++ {
-							plane := p * w * h
-							t32 := in[plane+y0+x0]
-//line rotate.go:55
-							t33 := in[plane+y0+x1]
-							t34 := tx
-//line rotate.go:55
-							result06 := kernel.Lerp[float32](t32, t33, t34)
-							top := result06
-//line rotate.go:56
-							t36 := in[plane+y1+x0]
-//line rotate.go:56
-							t37 := in[plane+y1+x1]
-							t38 := tx
-//line rotate.go:56
-							result07 := kernel.Lerp[float32](t36, t37, t38)
-							bottom := result07
-//line rotate.go:57
-							t40 := top
-							t41 := bottom
-							t42 := ty
-//line rotate.go:57
-							result08 := kernel.Lerp[float32](t40, t41, t42)
-//line rotate.go:57
-							v[p] = result08
-						}
-						t44 := rgb{R: v[0], G: v[1], B: v[2]}
-						t45 := alpha
-//line rotate.go:59
-						result09 := background.mix(t44, t45)
-						c = result09
-					}
-//line rotate.go:61
-					out[t1] = c.R
-					out[t2+t1] = c.G
-					out[base4+t1] = c.B
-				}
+				quernRow1RotateBilinear(r, base, outW, y, outH, base3, r2, w, h, background, t17, t21, t25, t29, in, out, t2, base4, dimX)
 			}
 		}
+	}
+}
+
+//go:noinline
+func quernRow1RotateBilinear(r *host.Run, base, outW, y, outH, base3 int, r2 rotation, w, h int, background rgb, t17, t21, t25, t29 int, in, out []float32, t2, base4, dimX int) {
+	for threadX := range dimX {
+		r.ThreadIdx.X = threadX
+//line rotate.go:39
+		x := base + threadX
+		if x >= outW || y >= outH {
+			continue
+		}
+		t1 := base3 + x
+		sx, sy := r2.source(x, y)
+		sx2 := sx
+		sy2 := sy
+//line rotate.go:45
+		t7 := sx2
+		t8 := sy2
+//line rotate.go:45
+		result0 := coverage(t7, t8, w, h)
+		alpha := result0
+//line rotate.go:46
+		c := background
+		if alpha > 0 {
+			t12 := float32(math.Floor(float64(sx2)))
+			t13 := float32(math.Floor(float64(sy2)))
+			fx := t12
+			fy := t13
+//line rotate.go:49
+			t14 := sx2 - fx
+			t15 := sy2 - fy
+			tx := t14
+			ty := t15
+//line rotate.go:50
+			t16 := int(fx)
+//line rotate.go:50
+			result02 := kernel.Clamp[int](t16, 0, t17)
+			t19 := result02
+			t20 := int(fx) + 1
+//line rotate.go:50
+			result03 := kernel.Clamp[int](t20, 0, t21)
+			t23 := result03
+			x0 := t19
+			x1 := t23
+//line rotate.go:51
+			t24 := int(fy)
+//line rotate.go:51
+			result04 := kernel.Clamp[int](t24, 0, t25)
+			t27 := result04 * w
+			t28 := int(fy) + 1
+//line rotate.go:51
+			result05 := kernel.Clamp[int](t28, 0, t29)
+			t31 := result05 * w
+			y0 := t27
+			y1 := t31
+//line rotate.go:52
+			v := [3]float32{}
+			for p := 0; p < 3; p++ {
+				plane := p * w * h
+				t32 := in[plane+y0+x0]
+//line rotate.go:55
+				t33 := in[plane+y0+x1]
+				t34 := tx
+//line rotate.go:55
+				result06 := kernel.Lerp[float32](t32, t33, t34)
+				top := result06
+//line rotate.go:56
+				t36 := in[plane+y1+x0]
+//line rotate.go:56
+				t37 := in[plane+y1+x1]
+				t38 := tx
+//line rotate.go:56
+				result07 := kernel.Lerp[float32](t36, t37, t38)
+				bottom := result07
+//line rotate.go:57
+				t40 := top
+				t41 := bottom
+				t42 := ty
+//line rotate.go:57
+				result08 := kernel.Lerp[float32](t40, t41, t42)
+//line rotate.go:57
+				v[p] = result08
+			}
+			t44 := rgb{R: v[0], G: v[1], B: v[2]}
+			t45 := alpha
+//line rotate.go:59
+			result09 := background.mix(t44, t45)
+			c = result09
+		}
+//line rotate.go:61
+		out[t1] = c.R
+		out[t2+t1] = c.G
+		out[base4+t1] = c.B
 	}
 }
 
@@ -1005,84 +1240,89 @@ func quernHostRotateBicubic(r *host.Run) {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				y := base2 + threadY
 				base3 := y * outW
-				for threadX := range dimX {
-					r.ThreadIdx.X = threadX
-//line rotate.go:71
-					x := base + threadX
-					if x >= outW || y >= outH {
-						continue
-					}
-					t1 := base3 + x
-					sx, sy := r2.source(x, y)
-					sx2 := sx
-					sy2 := sy
-//line rotate.go:77
-					t7 := sx2
-					t8 := sy2
-//line rotate.go:77
-					result0 := coverage(t7, t8, w, h)
-					alpha := result0
-//line rotate.go:78
-					c := background
-					if alpha > 0 {
-						t12 := float32(math.Floor(float64(sx2)))
-						t13 := float32(math.Floor(float64(sy2)))
-						fx := t12
-						fy := t13
-//line rotate.go:81
-						t14 := sx2 - fx
-//line rotate.go:81
-						result02 := catmullRom(t14)
-						t16 := result02
-						t17 := sy2 - fy
-//line rotate.go:81
-						result03 := catmullRom(t17)
-						t19 := result03
-						wx := t16
-						wy := t19
-//line rotate.go:82
-						columns := [4]int{}
-						rows := [4]int{}
-//line rotate.go:83
-						for k := 0; k < 4; k++ {
-							t20 := int(fx) + k - 1
-//line rotate.go:84
-							result04 := kernel.Clamp[int](t20, 0, t21)
-//line rotate.go:84
-							columns[k] = result04
-							t23 := int(fy) + k - 1
-//line rotate.go:85
-							result05 := kernel.Clamp[int](t23, 0, t24)
-//line rotate.go:85
-							rows[k] = result05 * w
-						}
-						v := [3]float32{}
-						for p := 0; p < 3; p++ {
-							plane := p * w * h
-							var sum float32
-							for j := 0; j < 4; j++ {
-								row := plane + rows[j]
-								var line float32
-								for k2 := 0; k2 < 4; k2++ {
-									line += wx[k2] * in[row+columns[k2]]
-								}
-								sum += wy[j] * line
-							}
-							v[p] = max(0, sum)
-						}
-						t26 := rgb{R: v[0], G: v[1], B: v[2]}
-						t27 := alpha
-//line rotate.go:101
-						result06 := background.mix(t26, t27)
-						c = result06
-					}
-//line rotate.go:103
-					out[t1] = c.R
-					out[t2+t1] = c.G
-					out[base4+t1] = c.B
-				}
+				quernRow1RotateBicubic(r, base, outW, y, outH, base3, r2, w, h, background, t21, t24, in, out, t2, base4, dimX)
 			}
 		}
+	}
+}
+
+//go:noinline
+func quernRow1RotateBicubic(r *host.Run, base, outW, y, outH, base3 int, r2 rotation, w, h int, background rgb, t21, t24 int, in, out []float32, t2, base4, dimX int) {
+	for threadX := range dimX {
+		r.ThreadIdx.X = threadX
+//line rotate.go:71
+		x := base + threadX
+		if x >= outW || y >= outH {
+			continue
+		}
+		t1 := base3 + x
+		sx, sy := r2.source(x, y)
+		sx2 := sx
+		sy2 := sy
+//line rotate.go:77
+		t7 := sx2
+		t8 := sy2
+//line rotate.go:77
+		result0 := coverage(t7, t8, w, h)
+		alpha := result0
+//line rotate.go:78
+		c := background
+		if alpha > 0 {
+			t12 := float32(math.Floor(float64(sx2)))
+			t13 := float32(math.Floor(float64(sy2)))
+			fx := t12
+			fy := t13
+//line rotate.go:81
+			t14 := sx2 - fx
+//line rotate.go:81
+			result02 := catmullRom(t14)
+			t16 := result02
+			t17 := sy2 - fy
+//line rotate.go:81
+			result03 := catmullRom(t17)
+			t19 := result03
+			wx := t16
+			wy := t19
+//line rotate.go:82
+			columns := [4]int{}
+			rows := [4]int{}
+//line rotate.go:83
+			for k := 0; k < 4; k++ {
+				t20 := int(fx) + k - 1
+//line rotate.go:84
+				result04 := kernel.Clamp[int](t20, 0, t21)
+//line rotate.go:84
+				columns[k] = result04
+				t23 := int(fy) + k - 1
+//line rotate.go:85
+				result05 := kernel.Clamp[int](t23, 0, t24)
+//line rotate.go:85
+				rows[k] = result05 * w
+			}
+			v := [3]float32{}
+			for p := 0; p < 3; p++ {
+				plane := p * w * h
+				var sum float32
+				for j := 0; j < 4; j++ {
+					row := plane + rows[j]
+					var line float32
+					for k2 := 0; k2 < 4; k2++ {
+						line += wx[k2] * in[row+columns[k2]]
+					}
+					sum += wy[j] * line
+				}
+				v[p] = max(0, sum)
+			}
+			t26 := rgb{R: v[0], G: v[1], B: v[2]}
+			t27 := alpha
+//line rotate.go:101
+			result06 := background.mix(t26, t27)
+			c = result06
+		}
+//line rotate.go:103
+		out[t1] = c.R
+		out[t2+t1] = c.G
+		out[base4+t1] = c.B
 	}
 }
 
@@ -1109,44 +1349,49 @@ func quernHostScene(r *host.Run) {
 				value3 := sy * sy
 				t12 := int32(y)
 				base3 := y * w
-				for threadX := range dimX {
-					r.ThreadIdx.X = threadX
-//line scene.go:19
-					x := base + threadX
-					if x >= w || y >= h {
-						continue
-					}
-//line scene.go:24
-					sx := (float32(x) + 0.5 - value) * pixel
-//line scene.go:27
-					c := rgb{}
-					if sy > -0.16 {
-						result0 := land(sx, sy, pixel)
-						c = result0
-					} else {
-//line scene.go:31
-						result02 := lake(sx, sy, pixel)
-						c = result02
-					}
-					t9 := 1 - 0.35*(sx*sx+value3)
-//line scene.go:34
-					result03 := c.scale(t9)
-					c = result03
-					t11 := int32(x)
-//line scene.go:36
-					result04 := hash(t11, t12)
-					t14 := 1 + 0.012*(result04-0.5)
-//line scene.go:36
-					result05 := c.scale(t14)
-					c = result05
-//line scene.go:37
-					t16 := c
-//line scene.go:37
-					result06 := pack(t16)
-//line scene.go:37
-					pixels[base3+x] = result06
-				}
+				quernRow1Scene(r, base, w, y, h, value, pixel, sy, value3, t12, pixels, base3, dimX)
 			}
 		}
+	}
+}
+
+//go:noinline
+func quernRow1Scene(r *host.Run, base, w, y, h int, value, pixel, sy, value3 float32, t12 int32, pixels []uint32, base3, dimX int) {
+	for threadX := range dimX {
+		r.ThreadIdx.X = threadX
+//line scene.go:19
+		x := base + threadX
+		if x >= w || y >= h {
+			continue
+		}
+//line scene.go:24
+		sx := (float32(x) + 0.5 - value) * pixel
+//line scene.go:27
+		c := rgb{}
+		if sy > -0.16 {
+			result0 := land(sx, sy, pixel)
+			c = result0
+		} else {
+//line scene.go:31
+			result02 := lake(sx, sy, pixel)
+			c = result02
+		}
+		t9 := 1 - 0.35*(sx*sx+value3)
+//line scene.go:34
+		result03 := c.scale(t9)
+		c = result03
+		t11 := int32(x)
+//line scene.go:36
+		result04 := hash(t11, t12)
+		t14 := 1 + 0.012*(result04-0.5)
+//line scene.go:36
+		result05 := c.scale(t14)
+		c = result05
+//line scene.go:37
+		t16 := c
+//line scene.go:37
+		result06 := pack(t16)
+//line scene.go:37
+		pixels[base3+x] = result06
 	}
 }

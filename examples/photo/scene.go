@@ -37,16 +37,22 @@ func scene(t kernel.Thread, w, h int, pixels []uint32) {
 	pixels[y*w+x] = pack(c)
 }
 
-// land is what lies above the shore: the sky, and the ranges before it.
+// land is what lies above the shore: the ranges, and the sky behind them. It
+// goes from the nearest to the farthest and stops at what hides the rest.
 func land(x, y, pixel float32) rgb {
-	c := sky(x, y)
-	for i := range ranges {
+	var c rgb
+	open := float32(1) // how much of what is behind shows
+	for i := ranges - 1; i >= 0 && open > 0; i-- {
 		depth := float32(i) / (ranges - 1) // 0 is the farthest
 		top := skyline(x, i)
 		cover := smoothStep(-pixel, pixel, top-y)
 		if cover > 0 {
-			c = c.mix(slope(x, y, top, depth), cover)
+			c = c.add(slope(x, y, top, depth).scale(open * cover))
+			open *= 1 - cover
 		}
+	}
+	if open > 0 {
+		c = c.add(sky(x, y).scale(open))
 	}
 	return c
 }
