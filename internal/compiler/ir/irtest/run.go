@@ -17,8 +17,9 @@ type Fault struct {
 
 func (f *Fault) Error() string { return fmt.Sprintf("%s: %s", f.Pos, f.Kind) }
 
-// maxSteps bounds the statements that a run executes.
-const maxSteps = 1 << 20
+// MaxSteps bounds the statements that a run executes: one that needs more stops
+// with the fault "steps".
+var MaxSteps = 1 << 20
 
 // Run executes the kernel for one thread. Arguments of array and struct type
 // are pointers to their contents. The error, if any, is a *Fault.
@@ -84,7 +85,7 @@ func (m *machine) body(list []ir.Stmt) (exit, *ir.Label) {
 }
 
 func (m *machine) stmt(s ir.Stmt) (exit, *ir.Label) {
-	if m.steps++; m.steps > maxSteps {
+	if m.steps++; m.steps > MaxSteps {
 		panic(&Fault{Kind: "steps"})
 	}
 	switch s := s.(type) {
@@ -130,7 +131,7 @@ func (m *machine) stmt(s ir.Stmt) (exit, *ir.Label) {
 
 func (m *machine) loop(s *ir.Loop) (exit, *ir.Label) {
 	for {
-		if m.steps++; m.steps > maxSteps {
+		if m.steps++; m.steps > MaxSteps {
 			panic(&Fault{Kind: "steps"})
 		}
 		for i, part := range [...][]ir.Stmt{s.Pre, s.Body, s.Post} {

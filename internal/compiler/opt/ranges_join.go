@@ -1,0 +1,206 @@
+package opt
+
+import (
+	"slices"
+
+	"quern.dev/internal/compiler/ir"
+)
+
+// joiner merges the states in which control reaches one point.
+type joiner struct {
+	w        *rangeWalk
+	vars     []int
+	start    atomID // bounds may name what was made before it: that has a value on every path
+	joined   []joined
+	arrivals int
+}
+
+// joined is what is known of a variable in all states that have arrived.
+type joined struct {
+	same  *poly // the value, if it is one in all
+	rng   interval
+	above []*poly // each at least the value
+	below []*poly // each at most the value
+	cond  *condition
+	// Bounds by launch arguments, of variables that are wanted in 32 bits.
+	launchAbove, launchBelow *poly
+}
+
+func (w *rangeWalk) newJoiner(vars []int, start atomID) *joiner {
+	return &joiner{w: w, vars: vars, start: start, joined: make([]joined, len(vars))}
+}
+
+// arrive adds a state. The facts in scope are those of its path.
+func (j *joiner) arrive(env []binding) {
+	for i, v := range j.vars {
+		if j.arrivals == 0 {
+			j.joined[i] = j.summary(v, env[v])
+		} else {
+			j.merge(&j.joined[i], v, env[v])
+		}
+	}
+	j.arrivals++
+}
+
+func (j *joiner) summary(v int, b binding) joined {
+	w := j.w
+	if b.num == nil {
+		return joined{rng: w.rangeOfVar(v), cond: b.cond}
+	}
+	s := joined{same: b.num, rng: w.rangeOf(b.num), above: j.candidates(b.num, 1), below: j.candidates(b.num, -1)}
+	if w.variant == narrow && w.wantedVars[v] && !s.rng.exact() {
+		s.launchAbove, s.launchBelow = w.launchBound(b.num, 1), w.launchBound(b.num, -1)
+	}
+	return s
+}
+
+// candidates returns bounds of p that have a value on every path.
+func (j *joiner) candidates(p *poly, sign int64) []*poly {
+	w := j.w
+	var out []*poly
+	if w.isOuterPoly(p, j.start) {
+		out = append(out, p)
+	} else if b := w.outerBound(p, sign, j.start); b != nil {
+		out = append(out, b)
+	}
+	w.budget = budgetOf
+	for _, t := range p.terms {
+		if w.isLaunch(t.mono) {
+			continue
+		}
+		w.eachStep(t, sign, func(step *poly) bool {
+			if b := p.plus(sign, step); b != nil && w.isOuterPoly(b, j.start) && !slices.ContainsFunc(out, b.equal) {
+				out = append(out, b)
+			}
+			return len(out) > 2
+		})
+		break
+	}
+	return out
+}
+
+func (j *joiner) merge(s *joined, v int, b binding) {
+	w := j.w
+	if s.cond != b.cond {
+		s.cond = nil
+	}
+	if b.num == nil {
+		*s = joined{rng: w.rangeOfVar(v), cond: s.cond}
+		return
+	}
+	r := w.rangeOf(b.num)
+	if w.variant == narrow && w.wantedVars[v] {
+		s.launchAbove = w.greater(ir.SymMax, s.launchAboveOf(), w.launchBoundOf(b.num, r, 1))
+		s.launchBelow = w.greater(ir.SymMin, s.launchBelowOf(), w.launchBoundOf(b.num, r, -1))
+	}
+	if s.same != nil && !s.same.equal(b.num) {
+		s.same = nil
+	}
+	s.rng = s.rng.hull(r)
+	s.above = slices.DeleteFunc(s.above, func(p *poly) bool { return !w.proves(p.plus(-1, b.num)) })
+	s.below = slices.DeleteFunc(s.below, func(p *poly) bool { return !w.proves(b.num.plus(-1, p)) })
+}
+
+// launchAboveOf and launchBelowOf are the bounds so far; those of a constant
+// are itself.
+func (s *joined) launchAboveOf() *poly {
+	if s.rng.exact() {
+		return constPoly(s.rng.hi)
+	}
+	return s.launchAbove
+}
+
+func (s *joined) launchBelowOf() *poly {
+	if s.rng.exact() {
+		return constPoly(s.rng.lo)
+	}
+	return s.launchBelow
+}
+
+func (w *rangeWalk) launchBoundOf(p *poly, r interval, sign int64) *poly {
+	if r.exact() {
+		return constPoly(r.lo)
+	}
+	return w.launchBound(p, sign)
+}
+
+// greater returns a bound that covers both p and q for all launches: the greater
+// for SymMax, the lesser for SymMin.
+func (w *rangeWalk) greater(op ir.SymOp, p, q *poly) *poly {
+	if p == nil || q == nil {
+		return nil
+	}
+	d := interval{noLo, noHi}
+	if diff := p.plus(-1, q); diff != nil {
+		d = w.launchRange(diff)
+	}
+	switch {
+	case d.lo >= 0 && op == ir.SymMax, d.hi <= 0 && op == ir.SymMin:
+		return p
+	case d.hi <= 0 && op == ir.SymMax, d.lo >= 0 && op == ir.SymMin:
+		return q
+	}
+	if w.nested(p) || w.nested(q) {
+		return nil
+	}
+	return w.launchOp(op, p, q)
+}
+
+// nested reports whether p has an operand that is itself a min, max or div: a
+// launch condition stays shallow.
+func (w *rangeWalk) nested(p *poly) bool {
+	for _, t := range p.terms {
+		for _, a := range w.factors[t.mono] {
+			if w.atoms[a].op > ir.SymDim {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// finish binds the variables to what all states have in common.
+func (j *joiner) finish() {
+	for i, v := range j.vars {
+		j.w.env[v] = j.bind(v, &j.joined[i])
+	}
+}
+
+func (j *joiner) bind(v int, s *joined) binding {
+	w := j.w
+	t := w.tracked[v].Type
+	if t.Kind == ir.Bool {
+		return binding{cond: s.cond}
+	}
+	if s.same != nil {
+		return binding{num: s.same}
+	}
+	return binding{num: w.derived(s.rng, s.facts)}
+}
+
+// facts are those of an atom for the variable.
+func (s *joined) facts(a *poly) []*poly {
+	var out []*poly
+	for _, p := range s.above {
+		out = append(out, p.plus(-1, a))
+	}
+	for _, p := range s.below {
+		out = append(out, a.plus(-1, p))
+	}
+	if s.launchAbove != nil && len(s.above) == 0 {
+		out = append(out, s.launchAbove.plus(-1, a))
+	}
+	if s.launchBelow != nil && len(s.below) == 0 {
+		out = append(out, a.plus(-1, s.launchBelow))
+	}
+	return out
+}
+
+// rangeOfVar is what a variable's type admits.
+func (w *rangeWalk) rangeOfVar(v int) interval {
+	t := w.tracked[v].Type
+	if t.Kind == ir.Slice {
+		return interval{0, w.maxLen()}
+	}
+	return kindRange(t.Kind)
+}

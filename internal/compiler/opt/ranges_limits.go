@@ -1,0 +1,166 @@
+package opt
+
+import (
+	"math"
+	"slices"
+
+	"quern.dev/internal/compiler/ir"
+	"quern.dev/internal/limits"
+)
+
+// launchConditions returns the launch conditions of the narrow variant: first those
+// of single arguments, then those of results, in the body's order and without
+// what others imply.
+func (w *rangeWalk) launchConditions() ir.Limits {
+	if w.variant != narrow {
+		return nil
+	}
+	var out ir.Limits
+	for i, v := range w.kernel.Func.Params {
+		arg := &ir.Sym{Op: ir.SymArg, Value: int64(i)}
+		switch {
+		case v.Type.Kind == ir.Slice:
+			out = append(out, ir.Limit{X: arg, Max: math.MaxInt32})
+		case w.sizes[v] && w.has(v):
+			negative := &ir.Sym{Op: ir.SymSub, X: &ir.Sym{}, Y: arg}
+			out = append(out, ir.Limit{X: arg, Max: math.MaxInt32}, ir.Limit{X: negative, Max: -math.MinInt32})
+		}
+	}
+	for _, p := range w.prune(w.collectLimits()) {
+		out = append(out, ir.Limit{X: w.sym(p.plusConst(-p.c)), Max: -p.c})
+	}
+	return out
+}
+
+func (w *rangeWalk) has(v *ir.Local) bool {
+	_, ok := w.index[v]
+	return ok
+}
+
+// collectLimits returns polynomials that must not be positive, one for each
+// shape, in the body's order.
+func (w *rangeWalk) collectLimits() []*poly {
+	var out []*poly
+	at := map[shapeID]int{}
+	add := func(p *poly) {
+		if p == nil || w.launchRange(p).hi <= 0 {
+			return
+		}
+		s := w.shape(p)
+		i, ok := at[s]
+		if !ok {
+			at[s] = len(out)
+			out = append(out, p)
+		} else if p.c > out[i].c {
+			out[i] = p
+		}
+	}
+	v := ir.Visitor{Expr: func(e ir.Expr) bool {
+		if ends, ok := w.limits[e]; ok {
+			if ends[0] != nil {
+				add(ends[0].plusConst(-math.MaxInt32))
+			}
+			if ends[1] != nil {
+				add(constPoly(math.MinInt32).plus(-1, ends[1]))
+			}
+		}
+		return true
+	}}
+	v.Body(w.kernel.Func.Body)
+	return out
+}
+
+// prune drops p <= 0 where q <= 0 is required too and q >= p for all launches.
+func (w *rangeWalk) prune(list []*poly) []*poly {
+	dropped := make([]bool, len(list))
+	for i, p := range list {
+		for j, q := range list {
+			if i == j || dropped[j] {
+				continue
+			}
+			if d := q.plus(-1, p); d != nil && w.launchRange(d).lo >= 0 {
+				dropped[i] = true
+				break
+			}
+		}
+	}
+	i := -1
+	return slices.DeleteFunc(list, func(*poly) bool { i++; return dropped[i] })
+}
+
+// sym writes a polynomial over launch atoms as an expression.
+func (w *rangeWalk) sym(p *poly) *ir.Sym {
+	var sum *ir.Sym
+	add := func(coef int64, x *ir.Sym) {
+		op := ir.SymAdd
+		if coef < 0 && sum != nil && coef != math.MinInt64 {
+			op, coef = ir.SymSub, -coef
+		}
+		switch {
+		case x == nil:
+			x = &ir.Sym{Value: coef}
+		case coef != 1:
+			x = &ir.Sym{Op: ir.SymMul, X: &ir.Sym{Value: coef}, Y: x}
+		}
+		if sum == nil {
+			sum = x
+			return
+		}
+		sum = &ir.Sym{Op: op, X: sum, Y: x}
+	}
+	terms := slices.Clone(p.terms)
+	slices.SortStableFunc(terms, func(a, b polyTerm) int { // positive ones first: sums do not start with a negation
+		switch {
+		case a.coef > 0 && b.coef < 0:
+			return -1
+		case a.coef < 0 && b.coef > 0:
+			return 1
+		}
+		return 0
+	})
+	for _, t := range terms {
+		var x *ir.Sym
+		for _, id := range w.factors[t.mono] {
+			y := w.atomSym(&w.atoms[id])
+			if x == nil {
+				x = y
+				continue
+			}
+			x = &ir.Sym{Op: ir.SymMul, X: x, Y: y}
+		}
+		add(t.coef, x)
+	}
+	if p.c != 0 || sum == nil {
+		add(p.c, nil)
+	}
+	return sum
+}
+
+func (w *rangeWalk) atomSym(a *atom) *ir.Sym {
+	if a.op <= ir.SymDim {
+		return &ir.Sym{Op: a.op, Value: a.value}
+	}
+	return &ir.Sym{Op: a.op, X: w.sym(a.x), Y: w.sym(a.y)}
+}
+
+// EncodeLimits writes launch conditions in the form that a launcher evaluates.
+func EncodeLimits(list ir.Limits) limits.Program {
+	var p limits.Program
+	for _, l := range list {
+		p = append(appendSym(p, l.X), limits.AtMost, l.Max)
+	}
+	return p
+}
+
+// operations are the operations of a limits.Program by SymOp.
+var operations = [...]int64{
+	ir.SymConst: limits.Const, ir.SymArg: limits.Arg, ir.SymDim: limits.Dim, ir.SymAdd: limits.Add, ir.SymSub: limits.Sub,
+	ir.SymMul: limits.Mul, ir.SymMin: limits.Min, ir.SymMax: limits.Max, ir.SymDiv: limits.Div,
+}
+
+func appendSym(p limits.Program, s *ir.Sym) limits.Program {
+	if s.Op <= ir.SymDim {
+		return append(p, operations[s.Op], s.Value)
+	}
+	return append(appendSym(appendSym(p, s.X), s.Y), operations[s.Op])
+}

@@ -1,0 +1,259 @@
+package opt
+
+import (
+	"math"
+	"slices"
+
+	"quern.dev/internal/compiler/ir"
+)
+
+// rangeWalk interprets a body over polynomials: each tracked variable is bound
+// to what it is known to be at the point that the walk has reached. What it
+// finds out about nodes is recorded by node; a loop's body may be walked more
+// than once, and the last walk, whose assumptions are the proven ones, counts.
+type rangeWalk struct {
+	*prover
+	*scan
+	kernel  *ir.Kernel
+	variant variant
+
+	env    []binding // by the scan's numbers
+	thread [ir.WarpID + 1]*poly
+	fields map[string]*poly // of stable parameters, by path
+	exits  map[*ir.Label]*exits
+	loops  map[*ir.Loop]*loopMemo
+
+	fits    map[ir.Expr]bool     // of int expressions: the value fits int32
+	stored  map[*ir.Assign]bool  // of reached assignments to int variables: the value fits int32
+	natural map[*ir.Binary]bool  // of divisions: no operand is negative
+	proven  map[*bool]bool       // by the Check of a node: it cannot fail
+	limits  map[ir.Expr][2]*poly // bounds that must fit int32: above, below; nil for none
+}
+
+// binding is what a variable is bound to: an integer's value, a slice's
+// length, or a bool's condition. Empty means unknown.
+type binding struct {
+	num  *poly
+	cond *condition
+}
+
+// exits collects the states in which a Block or Loop is left and continued.
+type exits struct{ left, continued *joiner }
+
+func newRangeWalk(k *ir.Kernel, v variant) *rangeWalk {
+	w := &rangeWalk{
+		prover: newProver(), scan: newScan(k.Func), kernel: k, variant: v,
+		fields: map[string]*poly{}, exits: map[*ir.Label]*exits{}, loops: map[*ir.Loop]*loopMemo{},
+		fits: map[ir.Expr]bool{}, stored: map[*ir.Assign]bool{}, natural: map[*ir.Binary]bool{},
+		proven: map[*bool]bool{}, limits: map[ir.Expr][2]*poly{},
+	}
+	w.env = make([]binding, len(w.tracked))
+	w.bindThread()
+	w.bindParams()
+	return w
+}
+
+// The most threads and blocks along each axis, on every device.
+var (
+	maxBlockDim = [3]int64{1024, 1024, 64}
+	maxGridDim  = [3]int64{math.MaxInt32, 65535, 65535}
+)
+
+// maxElements bounds the length of every slice: more do not fit an address space.
+const maxElements = 1 << 56
+
+func (w *rangeWalk) bindThread() {
+	for axis := range 3 {
+		block := constPoly(int64(w.kernel.Options.Block[axis]))
+		if block.c == 0 {
+			block = w.launchAtom(ir.SymDim, int64(3+axis), interval{1, maxBlockDim[axis]})
+		}
+		grid := w.launchAtom(ir.SymDim, int64(axis), interval{1, maxGridDim[axis]})
+		w.thread[ir.BlockDimX+ir.ThreadOp(axis)] = block
+		w.thread[ir.GridDimX+ir.ThreadOp(axis)] = grid
+		w.thread[ir.ThreadIdxX+ir.ThreadOp(axis)] = w.below(block)
+		w.thread[ir.BlockIdxX+ir.ThreadOp(axis)] = w.below(grid)
+	}
+	w.thread[ir.LaneID] = w.fresh(interval{0, 31})
+	w.thread[ir.WarpID] = w.fresh(interval{0, 31})
+}
+
+// below makes an atom in [0, n).
+func (w *rangeWalk) below(n *poly) *poly {
+	if n.isConst() && n.c == 1 {
+		return constPoly(0)
+	}
+	return w.derived(interval{0, w.rangeOf(n).hi - 1}, func(a *poly) []*poly {
+		return []*poly{n.plus(-1, a).plusConst(-1)}
+	})
+}
+
+// derived makes an atom with facts of its own.
+func (w *rangeWalk) derived(r interval, facts func(a *poly) []*poly) *poly {
+	p := w.fresh(r)
+	w.newest().facts = facts(p)
+	return p
+}
+
+func (w *rangeWalk) maxLen() int64 {
+	if w.variant == narrow {
+		return math.MaxInt32
+	}
+	return maxElements
+}
+
+func (w *rangeWalk) bindParams() {
+	for i, v := range w.kernel.Func.Params {
+		n, ok := w.index[v]
+		if !ok {
+			continue
+		}
+		switch t := v.Type; {
+		case t.Kind == ir.Slice:
+			w.env[n].num = w.launchAtom(ir.SymArg, int64(i), interval{0, w.maxLen()})
+		case t.Kind == ir.Uint || t.Kind == ir.Uint64:
+			w.env[n].num = w.fresh(kindRange(t.Kind)) // a launch condition sees a signed value
+		case t.IsInteger():
+			r := kindRange(t.Kind)
+			if w.variant == narrow && w.sizes[v] {
+				r = int32s
+			}
+			w.env[n].num = w.launchAtom(ir.SymArg, int64(i), r)
+		}
+	}
+}
+
+// list walks statements and reports whether control reaches their end.
+func (w *rangeWalk) list(list []ir.Stmt) bool {
+	for _, s := range list {
+		if !w.stmt(s) {
+			return false
+		}
+	}
+	return true
+}
+
+func (w *rangeWalk) stmt(s ir.Stmt) bool {
+	switch s := s.(type) {
+	case *ir.Assign:
+		w.assign(s)
+	case *ir.If:
+		return w.branch(s)
+	case *ir.Loop:
+		return w.loop(s)
+	case *ir.Block:
+		return w.block(s)
+	case *ir.Break:
+		w.exits[s.Label].left.arrive(w.env)
+		return false
+	case *ir.Continue:
+		w.exits[s.Label].continued.arrive(w.env)
+		return false
+	case *ir.Return:
+		for _, e := range s.Results {
+			w.visit(e)
+		}
+		return false
+	case *ir.Panic:
+		return false
+	case *ir.Atomic:
+		w.atomic(s)
+	case *ir.Check:
+		w.place(s.Place)
+	}
+	return true
+}
+
+func (w *rangeWalk) assign(s *ir.Assign) {
+	dst, ok := s.Dst.(*ir.VarPlace)
+	if !ok {
+		w.visit(s.Src)
+		w.place(s.Dst)
+		return
+	}
+	b := w.visit(s.Src)
+	i, ok := w.index[dst.Var]
+	if !ok {
+		return
+	}
+	if dst.Var.Type.Kind == ir.Int {
+		w.stored[s] = w.fitsInt32(b.num)
+	}
+	w.env[i] = b
+}
+
+// atomic walks the operands one by one: their order is the back end's choice,
+// so none may rely on a check of another.
+func (w *rangeWalk) atomic(s *ir.Atomic) {
+	for _, e := range s.Args {
+		w.apart(func() { w.visit(e) })
+	}
+	w.place(s.Place)
+	if s.Dst == nil {
+		return
+	}
+	if i, ok := w.index[s.Dst]; ok {
+		w.env[i] = binding{}
+	}
+}
+
+// apart runs f and forgets what was learned in it.
+func (w *rangeWalk) apart(f func()) {
+	m := w.mark()
+	f()
+	w.release(m)
+}
+
+func (w *rangeWalk) branch(s *ir.If) bool {
+	cond := w.condition(s.Cond)
+	start, base, m := w.now(), w.env, w.mark()
+	join := w.newJoiner(w.regions[s].assigned, start)
+
+	w.env = slices.Clone(base)
+	w.assumeCondition(cond, true)
+	thenEnds := w.list(s.Then)
+	if thenEnds {
+		join.arrive(w.env)
+	}
+	thenEnv := w.env
+	w.release(m)
+
+	w.env = slices.Clone(base)
+	w.assumeCondition(cond, false)
+	elseEnds := w.list(s.Else)
+	switch {
+	case thenEnds && elseEnds:
+		join.arrive(w.env)
+		w.release(m)
+		w.env = base
+		join.finish()
+	case thenEnds:
+		w.release(m)
+		w.assumeCondition(cond, true)
+		w.env = thenEnv
+	case !elseEnds:
+		w.release(m)
+		w.env = base
+	}
+	return thenEnds || elseEnds
+}
+
+func (w *rangeWalk) block(s *ir.Block) bool {
+	base, m := slices.Clone(w.env), w.mark()
+	join := w.newJoiner(w.regions[s].assigned, w.now())
+	w.exits[s.Label] = &exits{left: join}
+	ends := w.list(s.Body)
+	if join.arrivals == 0 {
+		return ends
+	}
+	if ends {
+		join.arrive(w.env)
+	}
+	w.release(m)
+	w.env = base
+	join.finish()
+	return true
+}
+
+// now is a point in the order in which atoms are made.
+func (w *rangeWalk) now() atomID { return atomID(len(w.atoms)) }
