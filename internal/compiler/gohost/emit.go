@@ -92,14 +92,21 @@ type emitter struct {
 	dims     [ir.GridDimZ + 1]bool // coordinates of the launch and the block in use
 	current  level
 	params   map[*ir.Local]bool // in use
-	axes     [3]bool            // thread coordinates that the region reads
+	rows     []*text            // functions that run rows of threads
+
+	// Of the region being written: the thread coordinates that it reads, what
+	// its function takes, and the parts of slices that it indexes from 0.
+	axes    [3]bool
+	free    *arguments
+	windows *windows
+	grouped map[ir.Expr]bool // sums that are worth a variable
 }
 
 func newEmitter(k *ir.Kernel, f *facts, p *plan, imports *Imports, reserved map[string]bool) *emitter {
 	e := &emitter{
 		kernel: k, imports: imports, facts: f, plan: p,
 		names: newNames(reserved), reserved: map[string]bool{},
-		scopes: newScopes(), params: map[*ir.Local]bool{},
+		scopes: newScopes(), params: map[*ir.Local]bool{}, grouped: map[ir.Expr]bool{},
 	}
 	e.root = e.newSection()
 	e.sections[perLaunch] = e.root
@@ -160,7 +167,11 @@ func (e *emitter) function() string {
 	whole.add("}")
 	whole.depth--
 	whole.add("}")
-	return whole.String()
+	s := whole.String()
+	for _, row := range e.rows {
+		s += "\n" + row.String()
+	}
+	return s
 }
 
 // declareCoordinate declares a coordinate of the block or launch that is in use.
@@ -184,16 +195,19 @@ func (e *emitter) newSection() *section {
 	return &section{e: e, text: &text{}, temp: map[string]string{}, has: map[any]bool{}}
 }
 
-// value declares a variable for a value and returns its name; equal texts share
-// one.
-func (s *section) value(want, value string) string {
-	if name, ok := s.temp[value]; ok {
+// value declares a variable for a value of the printed type and returns its
+// name; equal texts share one.
+func (s *section) value(want, typ, value string) string {
+	name, ok := s.temp[value]
+	if !ok {
+		name = s.e.names.fresh(want)
+		s.temp[value] = name
+		s.text.add("%s := %s", name, value)
+	}
+	if s == s.e.sections[perThread] {
 		return name
 	}
-	name := s.e.names.fresh(want)
-	s.temp[value] = name
-	s.text.add("%s := %s", name, value)
-	return name
+	return s.e.outer(name, typ)
 }
 
 // once calls declare if the section does not have key.
@@ -204,12 +218,16 @@ func (s *section) once(key any, declare func(t *text)) {
 	}
 }
 
-// at runs f as code of the level.
+// at runs f as code of the level. What is computed less often than for each
+// thread is outside the function of a region.
 func (e *emitter) at(l level, f func()) {
-	saved := e.current
+	current, free := e.current, e.free
 	e.current = l
+	if l < perThread {
+		e.free = nil
+	}
 	f()
-	e.current = saved
+	e.current, e.free = current, free
 }
 
 // hoist returns the name of a variable that holds the value of x, computed at
@@ -218,7 +236,7 @@ func (e *emitter) hoist(x ir.Expr) string {
 	if b, ok := x.(*ir.Binary); ok && (b.Op.IsComparison() || b.Op.IsLogical()) {
 		return ""
 	}
-	if weight(x) < 2 {
+	if weight(x) < 2 && !e.grouped[x] {
 		return ""
 	}
 	l := e.facts.level(x)
@@ -227,11 +245,11 @@ func (e *emitter) hoist(x ir.Expr) string {
 	}
 	want := "value"
 	if x.Type().IsInteger() {
-		want = "base"
+		want = [...]string{perLaunch: "size", perBlock: "base", perRow: "start", perThread: "at"}[l]
 	}
 	s := ""
 	e.at(l, func() { s, _ = e.tree(x) })
-	return e.sections[l].value(want, s)
+	return e.sections[l].value(want, e.typ(goType(x)), s)
 }
 
 // weight is about the number of additions that computing x takes.
@@ -270,8 +288,11 @@ func (e *emitter) coordinate(op ir.ThreadOp) string {
 		return "0" // uniform only if it is the only one
 	default:
 		e.axes[op] = true
+		if op == ir.ThreadIdxX {
+			return name
+		}
 	}
-	return name
+	return e.outer(name, "int")
 }
 
 // firstOfRow is the number in its block of the first thread of the row.
@@ -279,9 +300,12 @@ func (e *emitter) firstOfRow() string {
 	if e.current <= perBlock {
 		return "0"
 	}
-	z, y := e.coordinate(ir.ThreadIdxZ), e.coordinate(ir.ThreadIdxY)
-	dimY, dimX := e.coordinate(ir.BlockDimY), e.coordinate(ir.BlockDimX)
-	return e.sections[perRow].value("first", fmt.Sprintf("(%s*%s+%s)*%s", z, dimY, y, dimX))
+	s := ""
+	e.at(perRow, func() {
+		z, y := e.coordinate(ir.ThreadIdxZ), e.coordinate(ir.ThreadIdxY)
+		s = fmt.Sprintf("(%s*%s+%s)*%s", z, e.coordinate(ir.BlockDimY), y, e.coordinate(ir.BlockDimX))
+	})
+	return e.sections[perRow].value("first", "int", s)
 }
 
 // shared returns the pointer to a shared variable, or the slice that is one.
@@ -293,14 +317,14 @@ func (e *emitter) shared(v *ir.SharedVar) string {
 		}
 	}
 	name := e.names.name(v, want)
+	get, elem, typ := "Shared", v.Type, "*"+e.typ(v.Type)
+	if v.Type.Kind == ir.Slice {
+		get, elem, typ = "Dynamic", v.Type.Elem, e.typ(v.Type)
+	}
 	e.root.once(v, func(t *text) {
-		get, typ := "Shared", v.Type
-		if v.Type.Kind == ir.Slice {
-			get, typ = "Dynamic", v.Type.Elem
-		}
-		t.add("%s := %s[%s](r, %d)", name, e.member(hostPath, get), e.typ(typ), v.ID)
+		t.add("%s := %s[%s](r, %d)", name, e.member(hostPath, get), e.typ(elem), v.ID)
 	})
-	return name
+	return e.outer(name, typ)
 }
 
 // isHoisted reports whether a variable's value is computed outside the place of
@@ -313,8 +337,12 @@ func (e *emitter) isHoisted(v *ir.Local) bool {
 		return true
 	}
 	l := e.facts.local(v)
-	return l < perThread || l == perThread && (e.plan.spread[v] || e.isCopy(v))
+	return l < perThread || l == perThread && (e.plan.spread[v] || e.isCopy(v) || weight(e.facts.source[v]) <= cheap)
 }
+
+// cheap is the weight up to which a thread computes the value of a variable
+// before it is known whether it is needed.
+const cheap = 8
 
 // isCopy reports whether a variable is another name for a value that has one.
 func (e *emitter) isCopy(v *ir.Local) bool {
@@ -341,23 +369,20 @@ func (e *emitter) variable(v *ir.Local) string {
 	switch {
 	case e.facts.params[v]:
 		e.params[v] = true
+		return e.outer(name, e.typ(v.Type))
 	case e.isHoisted(v):
 		l := e.facts.local(v)
 		if e.current <= perBlock && l > perBlock {
 			// Uniform because its axis has one thread.
-			return "(" + e.expr(ir.CloneExpr(e.facts.source[v]), precOr) + ")"
+			return "(" + e.expr(e.facts.source[v], precOr) + ")"
 		}
-		s := e.sections[l]
-		if s.has[v] {
-			return name
+		e.define(v, name, l)
+		if l < perThread {
+			return e.outer(name, e.typ(v.Type))
 		}
-		s.has[v] = true
-		e.at(l, func() {
-			d := e.definition(v, name, e.facts.source[v])
-			s.text.add("%s", d)
-		})
 	case e.plan.block[v]:
 		e.sections[perBlock].once(v, func(t *text) { t.add("var %s %s", name, e.typ(v.Type)) })
+		return e.outer(name, e.typ(v.Type))
 	case e.plan.spread[v]:
 		if e.current <= perBlock {
 			return e.scratch(v) + "[0]"
@@ -369,13 +394,31 @@ func (e *emitter) variable(v *ir.Local) string {
 	return name
 }
 
+// define declares a variable whose value is computed at the level.
+func (e *emitter) define(v *ir.Local, name string, l level) {
+	s := e.sections[l]
+	if s.has[v] {
+		return
+	}
+	s.has[v] = true
+	if l == perThread {
+		d := e.definition(v, name, e.facts.source[v])
+		s.text.add("%s", d)
+		return
+	}
+	e.at(l, func() {
+		d := e.definition(v, name, e.facts.source[v])
+		s.text.add("%s", d)
+	})
+}
+
 // scratch returns the slice that holds a variable of each thread of the block.
 func (e *emitter) scratch(v *ir.Local) string {
 	name := e.names.name(scratchOf{v}, v.Name+"s")
 	e.root.once(scratchOf{v}, func(t *text) {
 		t.add("%s := %s[%s](r, %d, r.BlockDim.Count())", name, e.member(hostPath, "Scratch"), e.typ(v.Type), e.plan.scratchID[v])
 	})
-	return name
+	return e.outer(name, "[]"+e.typ(v.Type))
 }
 
 type scratchOf struct{ v *ir.Local }

@@ -201,7 +201,7 @@ func (e *emitter) opaque(x ir.Expr, prec int) string {
 	if !ok {
 		return e.expr(x, prec)
 	}
-	return e.root.value("c", e.conversion(c.T, e.literal(c)))
+	return e.root.value("c", e.typ(c.T), e.conversion(c.T, e.literal(c)))
 }
 
 func (e *emitter) zero(t *ir.Type) string {
@@ -229,6 +229,7 @@ func (e *emitter) unary(x *ir.Unary) string {
 }
 
 func (e *emitter) binary(x *ir.Binary) (string, int) {
+	x = e.regroup(x)
 	op := operators[x.Op]
 	if x.Op.IsLogical() {
 		return e.value(x.X, ir.TBool, op.prec) + " " + op.text + " " + e.value(x.Y, ir.TBool, op.prec+1), op.prec

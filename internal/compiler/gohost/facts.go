@@ -28,6 +28,12 @@ type facts struct {
 	params    map[*ir.Local]bool
 	levels    map[*ir.Local]level
 	shared    map[*ir.Local]*ir.SharedVar // pointers to shared variables
+
+	// once holds variables that keep their value while the code being written
+	// runs: those of the block, in a region.
+	once map[*ir.Local]bool
+	// safe, if set, reports elements that are known to exist.
+	safe func(*ir.ElemPlace) bool
 }
 
 func newFacts(k *ir.Kernel) *facts {
@@ -40,6 +46,11 @@ func newFacts(k *ir.Kernel) *facts {
 		f.params[v] = true
 	}
 	f.scan(k.Func.Body)
+	defer func() {
+		for v := range f.source {
+			f.local(v) // before once is set
+		}
+	}()
 	f.findReads(k.Func.Body)
 	for v, n := range f.assigned {
 		if n != 1 || f.addressed[v] || f.changed[v] || f.params[v] {
@@ -217,6 +228,9 @@ func (f *facts) highest(list []ir.Expr) level {
 func (f *facts) placeLevel(p ir.Place) level {
 	switch p := p.(type) {
 	case *ir.VarPlace:
+		if f.once[p.Var] {
+			return perRow
+		}
 		return f.local(p.Var)
 	case *ir.FieldPlace:
 		return f.placeLevel(p.X)
@@ -228,7 +242,8 @@ func (f *facts) placeLevel(p ir.Place) level {
 	return varying
 }
 
-// local returns how often a variable's value has to be computed.
+// local returns how often a variable's value has to be computed, if it is the
+// same all through the kernel.
 func (f *facts) local(v *ir.Local) level {
 	if f.params[v] {
 		if f.reassigned(v) {
@@ -300,7 +315,7 @@ func (f *facts) faultVisitor(found *bool) *ir.Visitor {
 		Place: func(p ir.Place) bool {
 			switch p := p.(type) {
 			case *ir.ElemPlace:
-				*found = true
+				*found = *found || f.safe == nil || !f.safe(p)
 			case *ir.IndexPlace:
 				*found = *found || !inRange(p)
 			case *ir.DerefPlace:

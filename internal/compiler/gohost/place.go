@@ -34,6 +34,9 @@ func (e *emitter) place(p ir.Place) string {
 		}
 		return base + "[" + e.index(p.Index) + "]"
 	case *ir.ElemPlace:
+		if w := e.window(p); w != "" {
+			return w
+		}
 		base := e.expr(p.Slice, precPrimary)
 		if c, ok := constant(p.Index); ok && c.Int64() < 0 {
 			return base + "[" + e.opaque(p.Index, precOr) + "]"

@@ -1,6 +1,11 @@
 package gohost
 
-import "quern.dev/internal/compiler/ir"
+import (
+	"fmt"
+	"strings"
+
+	"quern.dev/internal/compiler/ir"
+)
 
 // items prints what a block does.
 func (e *emitter) items(list []item) {
@@ -108,87 +113,155 @@ func (e *emitter) uniformLoop(s *ir.Loop, c *control) {
 }
 
 // region prints a region: loops over the threads of the block around its
-// statements.
+// statements. The innermost loop, over a row of threads, is a function of its
+// own: the Go compiler then keeps what the row needs in registers, rather than
+// what the whole kernel needs.
 func (e *emitter) region(g *region) {
-	e.scopes.place(g.stmts, e.plan.private[g])
-	threads := target{label: e.newLabel("threads"), loop: true, returns: true}
-	row, thread, body := e.newSection(), e.newSection(), &text{}
-	e.sections[perRow], e.sections[perThread] = row, thread
-	e.axes = [3]bool{}
-	out, targets := e.out, e.targets
-	e.out, e.targets = body, append(targets[:len(targets):len(targets)], threads)
+	row := e.newSection()
+	e.sections[perRow] = row
+	e.axes, e.free = [3]bool{}, newArguments()
+	targets := e.targets
 	fails := e.facts.mayFault(g.stmts)
-	e.at(perThread, func() {
-		e.carryIn(g, row.text, thread.text)
-		e.breakable(g.exit, g.exit != nil, func() { e.stmts(g.stmts) })
-		e.carryOut(g)
-		if fails {
-			for op := ir.ThreadIdxX; op <= ir.ThreadIdxZ; op++ {
-				e.coordinate(op)
-			}
+	prologue := &text{depth: 1}
+	e.current, e.facts.once = perThread, e.plan.block
+	e.carryRows(g, prologue)
+	all := e.threads(g, g.stmts, "", fails)
+	if all != nil {
+		if fast := e.fastThreads(g); fast != nil {
+			prologue.splice(fast)
 		}
-	})
-	e.out, e.targets = out, targets
-	if len(body.lines) == 0 {
+		prologue.splice(all)
+		e.coordinate(ir.BlockDimX)
+		if fails {
+			e.axes = [3]bool{true, true, true}
+			e.names.name(ir.ThreadIdxY, threadNames[ir.ThreadIdxY])
+			e.names.name(ir.ThreadIdxZ, threadNames[ir.ThreadIdxZ])
+		}
+	}
+	free := e.free
+	e.current, e.free, e.targets, e.facts.once = perBlock, nil, targets, nil
+	if all == nil {
 		return
 	}
 
-	out.add("%s", e.axis(ir.ThreadIdxZ))
-	out.depth++
-	out.add("%s", e.axis(ir.ThreadIdxY))
-	out.depth++
+	e.out.add("%s", e.axis(ir.ThreadIdxZ))
+	e.out.depth++
+	e.out.add("%s", e.axis(ir.ThreadIdxY))
+	e.out.depth++
 	if fails {
-		out.add("r.ThreadIdx.Y, r.ThreadIdx.Z = %s, %s", e.names.of[ir.ThreadIdxY], e.names.of[ir.ThreadIdxZ])
+		e.out.add("r.ThreadIdx.Y, r.ThreadIdx.Z = %s, %s", e.names.of[ir.ThreadIdxY], e.names.of[ir.ThreadIdxZ])
 	}
-	out.splice(row.text)
-	out.label(threads.label)
-	out.add("%s", e.axis(ir.ThreadIdxX))
-	out.depth++
+	e.out.splice(row.text)
+	e.out.add("%s(%s)", e.rowFunction(free, prologue), strings.Join(append([]string{"r"}, free.names...), ", "))
+	for range 2 {
+		e.out.depth--
+		e.out.add("}")
+	}
+}
+
+// rowFunction adds a function with the body and returns its name.
+func (e *emitter) rowFunction(free *arguments, body *text) string {
+	kernel := FuncName(e.kernel.Name)[len("quernHost"):]
+	name := fmt.Sprintf("quernRow%d%s", len(e.rows)+1, kernel)
+	f := &text{}
+	f.add("//go:noinline")
+	f.add("func %s(r *%s%s) {", name, e.member(hostPath, "Run"), free.signature())
+	f.splice(body)
+	f.add("}")
+	e.rows = append(e.rows, f)
+	return name
+}
+
+// threads returns the loop over a row of threads that run the statements of the
+// region, or a variant of them; nil if there is nothing to do. The loop ends at
+// limit, by default at the row's end.
+func (e *emitter) threads(g *region, stmts []ir.Stmt, limit string, fails bool) *text {
+	e.scopes = newScopes()
+	e.scopes.place(stmts, e.plan.private[g])
+	t := target{label: e.newLabel("threads"), loop: true, returns: true}
+	thread, body := e.newSection(), &text{}
+	e.sections[perThread] = thread
+	out, targets := e.out, e.targets
+	e.out, e.targets = body, []target{t}
+	e.breakable(g.exit, g.exit != nil, func() { e.stmts(stmts) })
+	empty := len(body.lines) == 0
+	carried := e.carryIn(g)
+	if !empty {
+		e.carryOut(g)
+	}
+	e.out, e.targets = out, targets
+	if empty {
+		return nil
+	}
+	loop := &text{}
+	if limit == "" {
+		limit = e.coordinate(ir.BlockDimX)
+	}
+	loop.label(t.label)
 	if fails {
-		out.add("r.ThreadIdx.X = %s", e.names.of[ir.ThreadIdxX])
+		e.axes[ir.ThreadIdxX] = true
+		e.names.name(ir.ThreadIdxX, threadNames[ir.ThreadIdxX])
 	}
-	out.splice(thread.text)
-	out.splice(body)
-	for range 3 {
-		out.depth--
-		out.add("}")
+	loop.add("%s", e.over(ir.ThreadIdxX, limit))
+	loop.depth++
+	if fails {
+		loop.add("r.ThreadIdx.X = %s", e.names.of[ir.ThreadIdxX])
 	}
+	loop.splice(carried)
+	loop.splice(thread.text)
+	loop.splice(body)
+	loop.depth--
+	loop.add("}")
+	return loop
 }
 
 // axis prints the head of the loop over an axis of the block.
 func (e *emitter) axis(op ir.ThreadOp) string {
-	dim := e.coordinate(op - ir.ThreadIdxX + ir.BlockDimX)
-	if e.axes[op] {
-		return "for " + e.names.of[op] + " := range " + dim + " {"
-	}
-	return "for range " + dim + " {"
+	return e.over(op, e.coordinate(op-ir.ThreadIdxX+ir.BlockDimX))
 }
 
-// carryIn gives the thread of a region its values of the variables that live
-// across barriers.
-func (e *emitter) carryIn(g *region, row, thread *text) {
+func (e *emitter) over(op ir.ThreadOp, limit string) string {
+	if e.axes[op] {
+		return "for " + e.names.of[op] + " := range " + limit + " {"
+	}
+	return "for range " + limit + " {"
+}
+
+// carryRows declares the row's part of the variables that live across barriers.
+func (e *emitter) carryRows(g *region, t *text) {
 	u := uses(g.stmts...)
 	for _, v := range e.plan.carried {
-		if !u.mentions(v) {
-			continue
-		}
-		all, name := e.scratch(v), e.names.name(v, v.Name)
-		of := e.names.name(rowOf{v}, v.Name+"Row")
-		first, dim := e.firstOfRow(), e.coordinate(ir.BlockDimX)
-		row.add("%s := %s[%s : %s+%s]", of, all, first, first, dim)
-		at := of + "[" + e.coordinate(ir.ThreadIdxX) + "]"
-		switch {
-		case e.inPlace(v):
-			thread.add("%s := &%s", name, at)
-		case assignedFirst(g, v):
-			thread.add("var %s %s", name, e.typ(v.Type))
-		default:
-			thread.add("%s := %s", name, at)
+		if u.mentions(v) {
+			of := e.names.name(rowOf{v}, v.Name+"Row")
+			t.add("%s := %s[%s:][:%s]", of, e.scratch(v), e.firstOfRow(), e.coordinate(ir.BlockDimX))
 		}
 	}
 }
 
 type rowOf struct{ v *ir.Local }
+
+// carryIn gives the thread its values of the variables that live across
+// barriers.
+func (e *emitter) carryIn(g *region) *text {
+	t := &text{}
+	u := uses(g.stmts...)
+	for _, v := range e.plan.carried {
+		if !u.mentions(v) {
+			continue
+		}
+		name := e.names.name(v, v.Name)
+		at := e.names.of[rowOf{v}] + "[" + e.coordinate(ir.ThreadIdxX) + "]"
+		switch {
+		case e.inPlace(v):
+			t.add("%s := &%s", name, at)
+		case assignedFirst(g, v):
+			t.add("var %s %s", name, e.typ(v.Type))
+		default:
+			t.add("%s := %s", name, at)
+		}
+	}
+	return t
+}
 
 // carryOut stores the values that the region has changed.
 func (e *emitter) carryOut(g *region) {

@@ -197,6 +197,10 @@ func (e *emitter) nested(list []ir.Stmt) {
 
 // loop prints a loop; init is its first clause, if any.
 func (e *emitter) loop(s *ir.Loop, init string) {
+	defer func(l level) { e.current = l }(e.current)
+	if e.current == perThread {
+		e.current = varying
+	}
 	t := target{ir: s.Label, label: e.newLabel("loop"), loop: true}
 	post := ""
 	if len(s.Post) == 1 {

@@ -1,0 +1,364 @@
+package gohost
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"quern.dev/internal/compiler/ir"
+)
+
+// maxFast is the size, in nodes, up to which a region gets a second form.
+const maxFast = 100
+
+// windows is the parts of slices that a row of threads indexes by thread: the
+// threads of the row use the elements from an offset on, one each.
+type windows struct {
+	count    string            // of threads that run
+	names    map[string]string // by slice and offset
+	decls    []string
+	required []string // conditions under which the elements exist
+	seen     map[string]bool
+}
+
+func (w *windows) require(condition string) {
+	if !w.seen[condition] {
+		w.seen[condition] = true
+		w.required = append(w.required, condition)
+	}
+}
+
+// fastThreads returns a form of the region in which the range of the threads
+// that pass the guards around the region's statements is computed before the
+// loop, and slices that they index side by side are cut to that range, so that
+// the loop is free of checks. It falls through where that form does not hold.
+// The result is nil if the region has no such form.
+func (e *emitter) fastThreads(g *region) *text {
+	if g.exit != nil || nodes(g.stmts) > maxFast {
+		return nil
+	}
+	guards, rest := e.splitGuards(g.stmts)
+	found := false
+	v := ir.Visitor{Place: func(p ir.Place) bool {
+		if elem, ok := p.(*ir.ElemPlace); ok && e.hasWindow(elem) {
+			found = true
+		}
+		return !found
+	}}
+	v.Body(rest)
+	if !found {
+		return nil
+	}
+
+	w := &windows{names: map[string]string{}, seen: map[string]bool{}, count: e.names.fresh("count")}
+	limits := []string{e.coordinate(ir.BlockDimX)}
+	for _, c := range guards {
+		if limit, ok := e.limit(c, w); ok {
+			limits = append(limits, limit)
+		} else {
+			w.require(e.value(c, ir.TBool, precAnd+1))
+		}
+	}
+	e.windows = w
+	e.facts.safe = e.hasWindow
+	fails := e.facts.mayFault(rest)
+	loop := e.threads(g, rest, w.count, fails)
+	e.windows = nil
+	e.facts.safe = nil
+	if loop == nil {
+		return nil
+	}
+
+	t := &text{}
+	count := limits[0]
+	if len(limits) > 1 {
+		count = fmt.Sprintf("max(0, min(%s))", strings.Join(limits, ", "))
+	}
+	t.add("%s := %s", w.count, count)
+	t.add("if %s {", strings.Join(w.required, " && "))
+	t.depth++
+	for _, d := range w.decls {
+		t.add("%s", d)
+	}
+	t.splice(loop)
+	t.add("return")
+	t.depth--
+	t.add("}")
+	return t
+}
+
+// nodes is the size of statements.
+func nodes(body []ir.Stmt) int {
+	n := 0
+	v := ir.Visitor{
+		Stmt: func(ir.Stmt) bool { n++; return true },
+		Expr: func(ir.Expr) bool { n++; return true },
+	}
+	v.Body(body)
+	return n
+}
+
+// splitGuards takes the conditions off a list that all of its effects depend
+// on: if i < n { ... } and if i >= n { return }. They have no effects and
+// cannot fail.
+func (e *emitter) splitGuards(list []ir.Stmt) (guards []ir.Expr, rest []ir.Stmt) {
+	var before []ir.Stmt // assignments of values of a thread
+	for i, s := range list {
+		switch s := s.(type) {
+		case *ir.Assign:
+			if p, ok := s.Dst.(*ir.VarPlace); ok && e.facts.local(p.Var) < varying {
+				before = append(before, s)
+				continue
+			}
+		case *ir.If:
+			tail := list[i+1:]
+			if len(s.Else) > 0 {
+				break
+			}
+			var conds []ir.Expr
+			inner := s.Then
+			if returns(s.Then) {
+				conds, inner = conjunction(s.Cond, true), tail
+			} else if len(tail) == 0 {
+				conds = conjunction(s.Cond, false)
+			}
+			n := 0
+			for n < len(conds) && e.isGuard(conds[n]) {
+				n++
+			}
+			if n == 0 {
+				break
+			}
+			if n < len(conds) {
+				inner = []ir.Stmt{&ir.If{Cond: join(conds[n:]), Then: inner, Pos: s.Pos}}
+			}
+			more, rest := e.splitGuards(inner)
+			return append(conds[:n], more...), append(before, rest...)
+		}
+		break
+	}
+	return nil, list
+}
+
+func returns(list []ir.Stmt) bool {
+	if len(list) != 1 {
+		return false
+	}
+	_, ok := list[0].(*ir.Return)
+	return ok
+}
+
+// conjunction returns the terms of a condition, or of its negation, all of which
+// must hold, in the order of their evaluation.
+func conjunction(x ir.Expr, negate bool) []ir.Expr {
+	b, ok := x.(*ir.Binary)
+	if ok && (b.Op == ir.LAnd && !negate || b.Op == ir.LOr && negate) {
+		return append(conjunction(b.X, negate), conjunction(b.Y, negate)...)
+	}
+	if !negate {
+		return []ir.Expr{x}
+	}
+	inverse := map[ir.BinaryOp]ir.BinaryOp{ir.Lt: ir.Ge, ir.Ge: ir.Lt, ir.Gt: ir.Le, ir.Le: ir.Gt}
+	if ok && b.X.Type().IsInteger() && inverse[b.Op] != 0 {
+		c := *b
+		c.Op = inverse[b.Op]
+		return []ir.Expr{&c}
+	}
+	return []ir.Expr{&ir.Unary{Op: ir.LNot, X: x}}
+}
+
+func join(terms []ir.Expr) ir.Expr {
+	x := terms[0]
+	for _, t := range terms[1:] {
+		x = &ir.Binary{Op: ir.LAnd, X: x, Y: t}
+	}
+	return x
+}
+
+// isGuard reports whether a condition is the same for the row of threads, or
+// holds for its first threads.
+func (e *emitter) isGuard(x ir.Expr) bool {
+	if e.facts.level(x) <= perRow {
+		return true
+	}
+	_, _, ok := e.bounded(x)
+	return ok
+}
+
+// bounded splits a condition offset + threadX < end.
+func (e *emitter) bounded(x ir.Expr) (offset, end ir.Expr, ok bool) {
+	b, isBinary := x.(*ir.Binary)
+	if !isBinary || b.X.Type().Kind != ir.Int {
+		return nil, nil, false
+	}
+	index := b.X
+	switch end = b.Y; b.Op {
+	case ir.Lt:
+	case ir.Gt:
+		index, end = b.Y, b.X
+	default:
+		return nil, nil, false
+	}
+	offset, ok = e.offset(index)
+	return offset, end, ok && e.facts.level(end) <= perRow
+}
+
+// limit prints how many of the row's threads pass a condition, if it is one of
+// an index being below an end.
+func (e *emitter) limit(x ir.Expr, w *windows) (string, bool) {
+	if e.facts.level(x) <= perRow {
+		return "", false
+	}
+	offset, end, _ := e.bounded(x)
+	// With both operands not negative their difference does not wrap.
+	e.notNegative(offset, w)
+	if _, isLen := end.(*ir.Len); !isLen {
+		e.notNegative(end, w)
+	}
+	return e.difference(e.value(end, ir.TInt, precAdd), offset), true
+}
+
+func (e *emitter) notNegative(x ir.Expr, w *windows) {
+	if c, ok := constant(x); ok && c.Int64() >= 0 {
+		return
+	}
+	w.require(e.value(x, ir.TInt, precCompare+1) + " >= 0")
+}
+
+func (e *emitter) difference(end string, offset ir.Expr) string {
+	if c, ok := constant(offset); ok && c.Bits == 0 {
+		return end
+	}
+	return end + " - " + e.value(offset, ir.TInt, precAdd+1)
+}
+
+// offset returns what an index has beside the thread's X coordinate, if the rest
+// is the same for the row.
+func (e *emitter) offset(x ir.Expr) (ir.Expr, bool) {
+	switch x := x.(type) {
+	case *ir.ThreadValue:
+		if x.Op == ir.ThreadIdxX {
+			return ir.IntConst(ir.TInt, 0), true
+		}
+	case *ir.Load:
+		if p, ok := x.Place.(*ir.VarPlace); ok && e.facts.local(p.Var) == perThread {
+			return e.offset(e.facts.source[p.Var])
+		}
+	case *ir.Binary:
+		if x.X.Type().Kind != ir.Int {
+			return nil, false
+		}
+		switch {
+		case x.Op == ir.Add && e.facts.level(x.X) <= perRow:
+			if o, ok := e.offset(x.Y); ok {
+				return sum(ir.Add, x.X, o), true
+			}
+		case (x.Op == ir.Add || x.Op == ir.Sub) && e.facts.level(x.Y) <= perRow:
+			if o, ok := e.offset(x.X); ok {
+				return sum(x.Op, o, x.Y), true
+			}
+		}
+	}
+	return nil, false
+}
+
+// regroup moves the terms of an integer sum that are computed less often than
+// where the sum stands to its front, so that they can be computed there together.
+// Integers wrap, so the sum stays the same.
+func (e *emitter) regroup(x *ir.Binary) *ir.Binary {
+	if x.Op != ir.Add && x.Op != ir.Sub || !x.X.Type().IsInteger() {
+		return x
+	}
+	t := goType(x)
+	var early, late []term
+	for _, term := range terms(x, false, nil) {
+		if !identical(goType(term.x), t) && !isConst(term.x) {
+			return x
+		}
+		if !isConst(term.x) && e.facts.level(term.x) < e.current {
+			early = append(early, term)
+		} else {
+			late = append(late, term)
+		}
+	}
+	if len(early) < 2 || len(late) == 0 {
+		return x
+	}
+	slices.SortStableFunc(early, func(a, b term) int {
+		return cmp.Compare(e.facts.level(a.x), e.facts.level(b.x))
+	})
+	first := slices.IndexFunc(early, func(t term) bool { return !t.negative })
+	if first < 0 {
+		return x
+	}
+	total := early[first].x
+	for i, term := range append(slices.Delete(early, first, first+1), late...) {
+		e.grouped[total] = i > 0
+		op := ir.Add
+		if term.negative {
+			op = ir.Sub
+		}
+		total = &ir.Binary{Op: op, X: total, Y: term.x, Pos: x.Pos}
+	}
+	return total.(*ir.Binary)
+}
+
+// term is a term of a sum.
+type term struct {
+	x        ir.Expr
+	negative bool
+}
+
+func terms(x ir.Expr, negative bool, list []term) []term {
+	b, ok := x.(*ir.Binary)
+	if !ok || b.Op != ir.Add && b.Op != ir.Sub {
+		return append(list, term{x, negative})
+	}
+	list = terms(b.X, negative, list)
+	return terms(b.Y, negative != (b.Op == ir.Sub), list)
+}
+
+func sum(op ir.BinaryOp, x, y ir.Expr) ir.Expr {
+	if c, ok := constant(y); ok && c.Bits == 0 {
+		return x
+	}
+	if c, ok := constant(x); ok && c.Bits == 0 && op == ir.Add {
+		return y
+	}
+	return &ir.Binary{Op: op, X: x, Y: y}
+}
+
+// hasWindow reports whether the threads of a row use elements of one slice side
+// by side.
+func (e *emitter) hasWindow(p *ir.ElemPlace) bool {
+	if e.facts.level(p.Slice) > perRow || p.Index.Type().Kind != ir.Int {
+		return false
+	}
+	_, ok := e.offset(p.Index)
+	return ok
+}
+
+// window prints an element of the part of a slice that the row uses, if the code
+// being written has that.
+func (e *emitter) window(p *ir.ElemPlace) string {
+	w := e.windows
+	if w == nil || !e.hasWindow(p) {
+		return ""
+	}
+	offset, _ := e.offset(p.Index)
+	slice, from := e.expr(p.Slice, precPrimary), e.value(offset, ir.TInt, precOr)
+	key := slice + "[" + from + ":]"
+	name, ok := w.names[key]
+	if !ok {
+		name = e.names.fresh("row")
+		w.names[key] = name
+		e.notNegative(offset, w)
+		w.require(w.count + " <= " + e.difference("len("+slice+")", offset))
+		if from == "0" {
+			key = slice
+		}
+		w.decls = append(w.decls, fmt.Sprintf("%s := %s[:%s]", name, key, w.count))
+	}
+	return name + "[" + e.coordinate(ir.ThreadIdxX) + "]"
+}
