@@ -180,3 +180,54 @@ func TestAnUncheckedKernelKeepsOnlyTheChecksOfArithmetic(t *testing.T) {
 		t.Errorf("got %s, want %s", got, want)
 	}
 }
+
+func TestOnlyFunctionsOfTheThreadAreInlinedForGo(t *testing.T) {
+	i, r := Local("i", ir.TInt), Local("r", ir.TInt)
+	plus := Func("plus", locals(i), locals(r), nil, Return(Add(ir.Get(i), Thread(ir.ThreadIdxX))))
+	plus.UsesThread = true
+	j, q := Local("j", ir.TInt), Local("q", ir.TInt)
+	twice := Func("twice", locals(j), locals(q), nil, Return(Mul(ir.Get(j), Int(2))))
+	out, a, b := Local("out", ints), Local("a", ir.TInt), Local("b", ir.TInt)
+	k := Kernel("k", locals(out), locals(a, b),
+		Call(a, plus, Int(3)), Call(b, twice, ir.Get(a)), SetPlace(Elem(out, Int(0)), ir.Get(b)))
+	before := k.String()
+	if got, want := text(InlineThread(k)), lines("a = 3 + ThreadIdx.X", "b = twice(a)", "out[?0] = b"); got != want {
+		t.Errorf("got:\n%s\nwant:\n%s", got, want)
+	}
+	if k.String() != before {
+		t.Error("the kernel itself has changed")
+	}
+}
+
+func TestAVariableHasOneValueOnlyWhereItsAssignmentIsInScope(t *testing.T) {
+	n, v := Local("n", ir.TInt), Local("v", ir.TInt)
+	out := Local("out", ints)
+	read := func() ir.Stmt { return SetPlace(Elem(out, Int(0)), ir.Get(v)) }
+	set := func() ir.Stmt { return Set(v, ir.Get(n)) }
+	cond := func() ir.Expr { return Lt(ir.Get(n), Int(3)) }
+	loop := func(pre, body, post []ir.Stmt) ir.Stmt {
+		return &ir.Loop{Cond: cond(), Pre: pre, Body: body, Post: post}
+	}
+	for _, c := range []struct {
+		name string
+		body []ir.Stmt
+		want bool
+	}{
+		{"read behind the assignment", Body(set(), read()), true},
+		{"read in a branch behind it", Body(set(), If(cond(), read())), true},
+		{"read in front of it", Body(read(), set()), false},
+		{"assigned in a branch, read behind it", Body(If(cond(), set()), read()), false},
+		{"assigned in one branch, read in the other", Body(Else(If(cond(), set()), read())), false},
+		{"assigned in front of a loop's condition, read behind the body", Body(loop(Body(set()), nil, Body(read()))), true},
+		{"assigned in a loop's body, read behind it, where a continue leads", Body(loop(nil, Body(set()), Body(read()))), false},
+		{"assigned twice", Body(set(), set(), read()), false},
+		{"its address is taken", Body(set(), SetPlace(&ir.DerefPlace{Ptr: Addr(Var(v))}, Int(1))), false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			f := Kernel("k", locals(n, out), locals(v), c.body...).Func
+			if got := countUses(f)[v].once(); got != c.want {
+				t.Errorf("got %v", got)
+			}
+		})
+	}
+}

@@ -24,7 +24,7 @@ func Uniform(k *ir.Kernel) Errors {
 	u := Analyse(k)
 	var list Errors
 	for _, b := range u.barriers {
-		list = append(list, &Error{Pos: b.pos, Kernel: k.Name, Msg: "Sync is not reached by all threads of the block together: " + u.explain(b.why)})
+		list = append(list, &Error{Pos: b.pos, Kernel: k.Name, Msg: "Sync is not reached by all threads of the block together: " + u.explain(b.why) + "; guard the work around Sync, not Sync itself"})
 	}
 	return list
 }
@@ -85,19 +85,9 @@ func (u *Uniformity) IsUniform(v *ir.Local) bool { return !u.private[v] && u.var
 // of the block.
 func (u *Uniformity) UniformExpr(e ir.Expr) bool { return e == nil || u.source(e) == nil }
 
-// UniformPlace reports whether a place is the same in all threads of the block
-// and, if it is a variable, has the same contents.
-func (u *Uniformity) UniformPlace(p ir.Place) bool {
-	return u.find(func(v *ir.Visitor) { v.Target(p) }) == nil
-}
-
 // source returns the node that makes an expression vary: a ThreadValue, an Addr
 // or SliceExpr of a variable, or the VarPlace of one; nil if it is uniform.
 func (u *Uniformity) source(e ir.Expr) any {
-	return u.find(func(v *ir.Visitor) { v.Value(e) })
-}
-
-func (u *Uniformity) find(visit func(*ir.Visitor)) any {
 	var found any
 	v := ir.Visitor{
 		Expr: func(e ir.Expr) bool {
@@ -124,7 +114,7 @@ func (u *Uniformity) find(visit func(*ir.Visitor)) any {
 			return found == nil
 		},
 	}
-	visit(&v)
+	v.Value(e)
 	return found
 }
 

@@ -1,0 +1,89 @@
+package opt
+
+import "quern.dev/internal/compiler/ir"
+
+// jumps reports that control never reaches the end of a list.
+func jumps(list []ir.Stmt) bool {
+	if len(list) == 0 {
+		return false
+	}
+	switch s := list[len(list)-1].(type) {
+	case *ir.Break, *ir.Continue, *ir.Return, *ir.Panic:
+		return true
+	case *ir.If:
+		return jumps(s.Then) && jumps(s.Else)
+	}
+	return false
+}
+
+// leaves reports whether a list has a statement for which leave holds.
+func leaves(list []ir.Stmt, leave func(ir.Stmt) bool) bool {
+	found := false
+	v := ir.Visitor{
+		Stmt: func(s ir.Stmt) bool {
+			found = found || leave(s)
+			return !found
+		},
+		Expr:  func(ir.Expr) bool { return false },
+		Place: func(ir.Place) bool { return false },
+	}
+	v.Body(list)
+	return found
+}
+
+func breaksOut(l *ir.Label) func(ir.Stmt) bool {
+	return func(s ir.Stmt) bool {
+		b, ok := s.(*ir.Break)
+		return ok && b.Label == l
+	}
+}
+
+func continuesWith(l *ir.Label) func(ir.Stmt) bool {
+	return func(s ir.Stmt) bool {
+		b, ok := s.(*ir.Continue)
+		return ok && b.Label == l
+	}
+}
+
+// dropTail removes jumps for which leave holds from a list at whose end control
+// goes where they lead: what follows an If that may jump moves into its other
+// branch. Jumps out of inner loops stay.
+func dropTail(list []ir.Stmt, leave func(ir.Stmt) bool) []ir.Stmt {
+	for i, s := range list {
+		if leave(s) {
+			return list[:i]
+		}
+		last := i == len(list)-1
+		switch s := s.(type) {
+		case *ir.If:
+			rest := list[i+1:]
+			switch {
+			case last:
+			case jumps(s.Then) && leaves(s.Then, leave):
+				s.Else = append(s.Else, rest...)
+			case jumps(s.Else) && leaves(s.Else, leave):
+				s.Then = append(s.Then, rest...)
+			default:
+				continue
+			}
+			s.Then, s.Else = dropTail(s.Then, leave), dropTail(s.Else, leave)
+			return list[:i+1]
+		case *ir.Block:
+			if last {
+				s.Body = dropTail(s.Body, leave)
+			}
+		}
+	}
+	return list
+}
+
+// dissolve returns the statements that a Block stands for: its body if no
+// break out of it is needed.
+func dissolve(b *ir.Block) []ir.Stmt {
+	leave := breaksOut(b.Label)
+	b.Body = dropTail(b.Body, leave)
+	if leaves(b.Body, leave) {
+		return []ir.Stmt{b}
+	}
+	return b.Body
+}
