@@ -28,9 +28,6 @@ func (fn *function) call(e *ast.CallExpr, statement bool) []ir.Expr {
 			return fn.builtin(e, obj.Name())
 		case *types.Func:
 			return fn.callFunc(e, fun, id, obj, statement)
-		case nil:
-			fn.unresolved(id)
-			return nil
 		}
 	}
 	if _, ok := fun.(*ast.FuncLit); ok {

@@ -16,7 +16,6 @@ type lowering struct {
 	pkg    *Package
 	world  *World
 	diags  Diagnostics
-	broken bool // the package has type errors, so names may be unresolved
 	types  map[types.Type]*ir.Type
 	tables map[string]*ir.Table
 
@@ -59,7 +58,10 @@ func (p *Package) Lower() (*ir.Program, error) {
 			}
 		}
 	}
-	l.typeErrors(launchers)
+	l.checkNames(decls)
+	if l.typeErrors(launchers) {
+		return nil, l.diags.sorted()
+	}
 	for _, fd := range decls {
 		if k := l.lowerKernel(fd); k != nil {
 			prog.Kernels = append(prog.Kernels, k)
@@ -71,29 +73,41 @@ func (p *Package) Lower() (*ir.Program, error) {
 	return prog, nil
 }
 
-// LauncherName is the name of the function that launches a kernel: LaunchSaxpy
-// for saxpy.
-func LauncherName(kernel string) string {
-	return "Launch" + strings.ToUpper(kernel[:1]) + kernel[1:]
-}
-
 // typeErrors reports what the type checker found, except that launchers, which
-// the generator is about to write, are missing.
-func (l *lowering) typeErrors(launchers map[string]bool) {
+// the generator is about to write, are missing. It returns whether there was
+// anything: then expressions may lack types, and nothing is lowered.
+func (l *lowering) typeErrors(launchers map[string]bool) bool {
+	found := false
 	for _, e := range l.pkg.errors {
-		if name, ok := strings.CutPrefix(e.Msg, "undefined: "); ok {
-			_, after, qualified := strings.Cut(name, ".")
-			if launchers[name] || qualified && strings.HasPrefix(after, "Launch") {
-				continue
-			}
+		name, qualified := missing(e)
+		if harmless(e) || launchers[name] || qualified && isLauncher(name) {
+			continue
 		}
-		if strings.Contains(e.Msg, "imported and not used") || strings.HasPrefix(e.Msg, "declared and not used") {
-			continue // a consequence of missing launchers, or the go command's to report
-		}
-		l.broken = true
+		found = true
 		l.diags.add(Diagnostic{Pos: l.world.Fset.Position(e.Pos), Msg: e.Msg})
 	}
+	return found
 }
+
+// harmless reports whether what e is about can be lowered all the same: it may
+// be a consequence of a missing launcher.
+func harmless(e types.Error) bool {
+	return strings.Contains(e.Msg, "imported and not used") || strings.HasPrefix(e.Msg, "declared and not used")
+}
+
+// missing is the name that an error says is undefined, without its package.
+func missing(e types.Error) (name string, qualified bool) {
+	name, ok := strings.CutPrefix(e.Msg, "undefined: ")
+	if !ok {
+		return "", false
+	}
+	if _, after, ok := strings.Cut(name, "."); ok {
+		return after, true
+	}
+	return name, false
+}
+
+func isLauncher(name string) bool { return strings.HasPrefix(name, "Launch") && name != "Launch" }
 
 func (l *lowering) errorAt(pos token.Pos, kernel, format string, args ...any) {
 	l.diags.add(Diagnostic{Pos: l.world.Fset.Position(pos), Kernel: kernel, Msg: fmt.Sprintf(format, args...)})
@@ -207,16 +221,21 @@ func (fn *function) errorf(pos token.Pos, format string, args ...any) {
 	l.errorAt(pos, l.kernel.Name, format, args...)
 }
 
-// unresolved reports a name that the type checker does not know, unless it has.
-func (fn *function) unresolved(name *ast.Ident) {
-	kernel, launcher := strings.CutPrefix(name.Name, "Launch")
-	switch {
-	case fn.l.broken:
-	case launcher && kernel != "":
-		fn.errorf(name.Pos(), "%s starts a kernel from the host; a kernel cannot start another, but it can call one as a function", name.Name)
-	default:
-		fn.errorf(name.Pos(), "%s is not declared", name.Name)
+// checked reports whether a function's source type-checked, and why it did not.
+func (fn *function) checked(fd *ast.FuncDecl) bool {
+	ok := true
+	for _, e := range fn.src.errors {
+		if e.Pos < fd.Pos() || fd.End() <= e.Pos || harmless(e) {
+			continue
+		}
+		ok = false
+		if name, _ := missing(e); isLauncher(name) {
+			fn.errorf(e.Pos, "%s starts a kernel from the host; a kernel cannot start another, but it can call one as a function", name)
+		} else {
+			fn.errorf(e.Pos, "%s", e.Msg)
+		}
 	}
+	return ok
 }
 
 // lowerFunc lowers a function with the given type arguments.
@@ -271,6 +290,9 @@ func (l *lowering) lowerFunc(src *Package, fd *ast.FuncDecl, obj *types.Func, ty
 	}
 	if fd.Body == nil {
 		fn.errorf(fd.Pos(), "%s has no Go body (it is written in assembly), so it cannot be compiled", f.Name)
+		return f
+	}
+	if !fn.checked(fd) {
 		return f
 	}
 	fn.body = fd.Body

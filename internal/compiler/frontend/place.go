@@ -49,14 +49,10 @@ func (fn *function) place(e ast.Expr) ir.Place {
 		}
 		sel := fn.src.Info.Selections[e]
 		if sel == nil {
-			switch obj := fn.src.Info.Uses[e.Sel].(type) {
-			case *types.Var:
-				return fn.table(obj, e.Pos())
-			case nil:
-				fn.unresolved(e.Sel)
-			default:
-				fn.errorf(e.Pos(), "%s is not a variable that a kernel can use", e.Sel.Name)
+			if v, ok := fn.src.Info.Uses[e.Sel].(*types.Var); ok {
+				return fn.table(v, e.Pos())
 			}
+			fn.errorf(e.Pos(), "%s is not a variable that a kernel can use", e.Sel.Name)
 			return fn.badPlace(ir.TInt)
 		}
 		if sel.Kind() != types.FieldVal {

@@ -36,3 +36,24 @@ func misspelt(t kernel.Thread, out []int32) {}
 
 //quern:kernel
 var notAFunction = 1
+
+//quern:kernel
+func collides(t kernel.Thread) {}
+
+//quern:kernel
+func Collides(t kernel.Thread) {}
+
+//quern:kernel
+func declared(t kernel.Thread) {}
+
+// LaunchDeclared stands where the generator wants to write.
+func LaunchDeclared() {}
+
+//quern:kernel
+func größe(t kernel.Thread) {}
+
+//quern:kernel
+func _(t kernel.Thread) {}
+
+//quern:kernel
+func PTX(t kernel.Thread) {}

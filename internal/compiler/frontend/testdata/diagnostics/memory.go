@@ -61,9 +61,3 @@ func changesThread(t kernel.Thread, out []int32) {
 	u := kernel.Thread{}
 	out[0] = int32(u.Global())
 }
-
-//quern:kernel
-func undeclared(t kernel.Thread, out []int32) {
-	out[0] = missing
-	out[1] = 1.5
-}
