@@ -392,7 +392,7 @@ func cleared(k *ir.Kernel) map[ir.Pos]bool {
 func TestRangesKeepTheMeaningOfRandomKernels(t *testing.T) {
 	defer func(n int) { MaxSteps = n }(MaxSteps)
 	MaxSteps = 400
-	kernels, held, narrowed := uint64(1500), 0, 0
+	kernels, held, narrowed := uint64(*seeds), 0, 0
 	for seed := range kernels {
 		g := newIndexing(seed)
 		if err := ir.Verify(g.k, ir.StageFinal); err != nil {
