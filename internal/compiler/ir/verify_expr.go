@@ -137,7 +137,7 @@ func (v *verifier) sliceExpr(e *SliceExpr) {
 	if (e.X == nil) == (e.Array == nil) {
 		v.fail("slice expression needs a slice or an array")
 	}
-	elem := e.T.Elem
+	var elem *Type
 	if e.X != nil {
 		v.sliceOperand(e.X)
 		elem = e.X.Type().Elem
