@@ -31,13 +31,11 @@ func (d *Device) Compile(src, name string) (*Kernel, error) {
 		Package: "main",
 		Pos:     k.IR.Func.Pos.String(),
 		PTX:     k.PTX(),
-		Limits:  k.Limits,
-		Sites:   sites(k.Narrow),
 		Block:   Dim3{X: k.IR.Options.Block[0], Y: k.IR.Options.Block[1], Z: k.IR.Options.Block[2]},
-		Shared:  k.Narrow.SharedBytes,
+		Shared:  k.Variants[0].SharedBytes,
 	}
-	if k.Wide != nil {
-		info.WideSites = sites(k.Wide)
+	for _, v := range k.Variants {
+		info.Variants = append(info.Variants, Variant{Name: v.Name, Limits: v.Limits, Sites: sites(v.Module)})
 	}
 	for _, v := range k.IR.Func.Params {
 		p := Param{Name: v.Name, Kind: Scalar, Type: v.Type.String(), Size: int(v.Type.Size())}

@@ -90,7 +90,7 @@ func (d *Device) kernelError(f *driver.Fault) *KernelError {
 		Length: f.Length,
 		Reason: f.Reason,
 	}
-	r, wide := d.residentByID(f.ID)
+	r, variant := d.residentByID(f.ID)
 	if r == nil {
 		return e
 	}
@@ -101,10 +101,7 @@ func (d *Device) kernelError(f *driver.Fault) *KernelError {
 		e.explain(f.HasIndex, f.Reason)
 		return e
 	}
-	sites := info.Sites
-	if wide {
-		sites = info.WideSites
-	}
+	sites := info.Variants[variant].Sites
 	if f.Site >= len(sites) {
 		e.Reason = fmt.Sprintf("failed check number %d", f.Site)
 		return e
@@ -149,9 +146,11 @@ func (e *KernelError) explain(hasIndex bool, reason string) {
 // file, of which the run-time system of Go knows the full path.
 func (k *KernelInfo) sourceFile(path string) string {
 	path = filepath.ToSlash(path)
-	for i := range k.Sites {
-		if name := k.Sites[i].File; path == name || strings.HasSuffix(path, "/"+name) {
-			return name
+	for _, v := range k.Variants {
+		for i := range v.Sites {
+			if name := v.Sites[i].File; path == name || strings.HasSuffix(path, "/"+name) {
+				return name
+			}
 		}
 	}
 	return path[strings.LastIndexByte(path, '/')+1:]

@@ -22,19 +22,16 @@ type KernelInfo struct {
 
 	// PTX is the text of the kernel's modules, each behind a line
 	//
-	//	//quern:module <kernel> narrow|wide
+	//	//quern:module <kernel> <variant>
 	//
 	// with those of other kernels between them. A text without such lines is
-	// one module, which is used for all sizes.
+	// one module, of every variant.
 	PTX string
 
-	// Limits are the conditions on the arguments under which the narrow module
-	// is exact; see package internal/limits for the encoding. A launch that does
-	// not meet them uses the wide module.
-	Limits []int64
-
-	Sites     []Site // of the narrow module
-	WideSites []Site // of the wide module
+	// Variants are the forms of the kernel, fastest first. A launch uses the
+	// first whose limits it meets; the last one has none. No variants means one
+	// without checks that can fail.
+	Variants []Variant
 
 	Block  Dim3 // that the kernel must be launched with, zero if any will do
 	Shared int  // static shared memory of a block in bytes
@@ -42,6 +39,16 @@ type KernelInfo struct {
 	// Host is the kernel compiled to Go. Without it the CPU interprets the PTX.
 	Host host.Func
 }
+
+// Variant is a form of a kernel that is exact for launches which meet its limits.
+type Variant struct {
+	Name   string  // "proven", "narrow" or "wide"
+	Limits []int64 // conditions on the arguments; see package internal/limits
+	Sites  []Site  // the checks that can fail
+}
+
+// maxVariants is how many variants a kernel can have.
+const maxVariants = 4
 
 // Param is a parameter of a kernel.
 type Param struct {
@@ -103,7 +110,7 @@ type Kernel struct {
 	info     KernelInfo
 	params   []driver.Param
 	integers []integer // how limits read each parameter
-	limits   limits.Program
+	limited  bool      // some variant has limits
 	launches sync.Pool // of *Launch
 	err      error     // why it cannot be launched
 }
@@ -111,7 +118,10 @@ type Kernel struct {
 // NewKernel makes a kernel of what quern gen has written. If that is damaged,
 // every launch returns an error that says so.
 func NewKernel(info KernelInfo) *Kernel {
-	k := &Kernel{info: info, limits: limits.Program(info.Limits)}
+	if len(info.Variants) == 0 {
+		info.Variants = []Variant{{Name: "wide"}}
+	}
+	k := &Kernel{info: info}
 	for _, p := range info.Params {
 		if p.Size < 0 || p.Size == 0 && p.Kind == Slice {
 			k.err = invalid("parameter %s has a size of %d bytes", p.Name, p.Size)
@@ -119,8 +129,15 @@ func NewKernel(info KernelInfo) *Kernel {
 		k.params = append(k.params, driver.Param{Slice: p.Kind == Slice, Size: p.Size})
 		k.integers = append(k.integers, integerOf(p))
 	}
-	if err := k.limits.Validate(len(info.Params)); err != nil && k.err == nil {
-		k.err = fmt.Errorf("limits: %w", err)
+	n := len(info.Variants)
+	if n > maxVariants || len(info.Variants[n-1].Limits) > 0 {
+		k.err = invalid("the kernel has %d variants, of which the last must have no limits", n)
+	}
+	for _, v := range info.Variants {
+		k.limited = k.limited || len(v.Limits) > 0
+		if err := limits.Program(v.Limits).Validate(len(info.Params)); err != nil && k.err == nil {
+			k.err = fmt.Errorf("limits of variant %s: %w", v.Name, err)
+		}
 	}
 	k.launches.New = func() any { return newLaunch(k) }
 	return k
@@ -155,32 +172,27 @@ func (k *Kernel) Prepare(d *Device) error {
 	if err != nil {
 		return driverError("prepare "+k.info.Name, err)
 	}
-	_, err = r.variant(false)
-	if err == nil && len(k.limits) > 0 {
-		_, err = r.variant(true)
+	for i := range k.info.Variants {
+		if _, err := r.variant(i); err != nil {
+			return driverError("prepare "+k.info.Name, err)
+		}
 	}
 	return driverError("prepare "+k.info.Name, err)
 }
 
-// module returns the PTX of the narrow or the wide module. A kernel whose narrow
-// module is always exact has no other.
-func (k *KernelInfo) module(wide bool) (string, error) {
+// module returns the PTX of a variant.
+func (k *KernelInfo) module(variant string) (string, error) {
 	const mark = "//quern:module "
 	if !strings.Contains(k.PTX, mark) {
 		return k.PTX, nil
 	}
-	names := []string{"narrow"}
-	if wide {
-		names = []string{"wide", "narrow"}
+	line := mark + k.Name + " " + variant + "\n"
+	_, text, ok := strings.Cut("\n"+k.PTX, "\n"+line)
+	if !ok {
+		return "", fmt.Errorf("no PTX for variant %s of kernel %s", variant, k.Name)
 	}
-	for _, name := range names {
-		line := mark + k.Name + " " + name + "\n"
-		if _, text, ok := strings.Cut("\n"+k.PTX, "\n"+line); ok {
-			text, _, _ = strings.Cut(text, "\n"+mark)
-			return text, nil
-		}
-	}
-	return "", fmt.Errorf("no PTX for kernel %s", k.Name)
+	text, _, _ = strings.Cut(text, "\n"+mark)
+	return text, nil
 }
 
 // resident is a kernel on a device. It holds the device's lease.
@@ -190,7 +202,7 @@ type resident struct {
 	id     uint32 // index in Device.loaded
 
 	mu       sync.Mutex // while loading
-	variants [2]atomic.Pointer[variant]
+	variants [maxVariants]atomic.Pointer[variant]
 	closed   bool
 }
 
@@ -201,22 +213,19 @@ type variant struct {
 	sizes    blockSizes
 }
 
-// frameID is what fault records call the kernel: its number and the variant.
-func (r *resident) frameID(wide bool) uint32 {
-	if wide {
-		return r.id<<1 | 1
-	}
-	return r.id << 1
+// frameID is what fault records call the kernel: its number and the variant's.
+func (r *resident) frameID(variant int) uint32 {
+	return r.id*maxVariants + uint32(variant)
 }
 
 // residentByID returns the kernel with a frame's ID, nil if there is none.
-func (d *Device) residentByID(id uint32) (r *resident, wide bool) {
+func (d *Device) residentByID(id uint32) (r *resident, variant int) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if i := int(id >> 1); i < len(d.loaded) {
-		return d.loaded[i], id&1 != 0
+	if i := int(id / maxVariants); i < len(d.loaded) {
+		return d.loaded[i], int(id % maxVariants)
 	}
-	return nil, false
+	return nil, 0
 }
 
 // resident returns the place of kernel k on the device.
@@ -242,11 +251,8 @@ func (d *Device) resident(k *Kernel) (*resident, error) {
 }
 
 // variant returns the loaded module, and loads it first if need be.
-func (r *resident) variant(wide bool) (*variant, error) {
-	slot := &r.variants[0]
-	if wide {
-		slot = &r.variants[1]
-	}
+func (r *resident) variant(i int) (*variant, error) {
+	slot := &r.variants[i]
 	if v := slot.Load(); v != nil {
 		return v, nil
 	}
@@ -259,7 +265,7 @@ func (r *resident) variant(wide bool) (*variant, error) {
 		return nil, closedError("device " + r.dev.id)
 	}
 	info := &r.kernel.info
-	text, err := info.module(wide)
+	text, err := info.module(info.Variants[i].Name)
 	if err != nil {
 		return nil, err
 	}

@@ -29,10 +29,18 @@ var saxpyInfo = KernelInfo{
 	PTX: module("other", "narrow", "") + module("saxpy", "narrow", saxpyPTX("")) +
 		module("saxpy", "wide", saxpyPTX("add.rn.f32 %f4, %f4, 0f42C80000;")) + module("other", "wide", ""),
 	// n <= 1<<20: the wide module, which adds 100 more, is for more.
-	Limits:    []int64{1, 1, 9, 1 << 20},
-	Sites:     []Site{{Kind: IndexSite, File: "saxpy.go", Line: 16, Col: 12}, {Kind: IndexSite, File: "saxpy.go", Line: 16, Col: 3}},
-	WideSites: []Site{{Kind: IndexSite, File: "saxpy.go", Line: 161, Col: 12}, {Kind: IndexSite, File: "saxpy.go", Line: 161, Col: 3}},
-	Host:      saxpyHost,
+	Variants: []Variant{
+		{
+			Name:   "narrow",
+			Limits: []int64{1, 1, 9, 1 << 20},
+			Sites:  []Site{{Kind: IndexSite, File: "saxpy.go", Line: 16, Col: 12}, {Kind: IndexSite, File: "saxpy.go", Line: 16, Col: 3}},
+		},
+		{
+			Name:  "wide",
+			Sites: []Site{{Kind: IndexSite, File: "saxpy.go", Line: 161, Col: 12}, {Kind: IndexSite, File: "saxpy.go", Line: 161, Col: 3}},
+		},
+	},
+	Host: saxpyHost,
 }
 
 func module(kernel, variant, text string) string {
@@ -116,14 +124,14 @@ var outcomeInfo = KernelInfo{
 	exit;
 ` + ptxFault + `}
 `,
-	Sites: []Site{
+	Variants: []Variant{{Name: "wide", Sites: []Site{
 		IndexSite:  {Kind: IndexSite, File: "outcome.go", Line: 10},
 		SliceSite:  {Kind: SliceSite, File: "outcome.go", Line: 11},
 		DivideSite: {Kind: DivideSite, File: "outcome.go", Line: 12},
 		ShiftSite:  {Kind: ShiftSite, File: "outcome.go", Line: 13},
 		PanicSite:  {Kind: PanicSite, File: "outcome.go", Line: 14, Text: "no such thing"},
 		NilSite:    {Kind: NilSite, File: "outcome.go", Line: 15},
-	},
+	}}},
 }
 
 // params is outcome's parameter: fail at a site with index and length, or, from

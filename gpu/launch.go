@@ -5,6 +5,7 @@ import (
 	"unsafe"
 
 	"quern.dev/internal/driver"
+	"quern.dev/internal/limits"
 )
 
 // Launch is a launch that is being put together. The launchers that quern gen
@@ -88,7 +89,7 @@ func Arg[T any](l *Launch, v T) {
 
 // setInteger keeps the value of the argument last taken for the limits.
 func (l *Launch) setInteger(p unsafe.Pointer) {
-	if len(l.kernel.limits) == 0 {
+	if !l.kernel.limited {
 		return
 	}
 	v, ok := l.kernel.integers[l.next-1].read(p)
@@ -181,7 +182,7 @@ func (l *Launch) place() (*variant, error) {
 	if err != nil {
 		return nil, err
 	}
-	v, err := r.variant(false)
+	v, err := r.variant(0)
 	if err != nil {
 		return nil, err
 	}
@@ -189,25 +190,39 @@ func (l *Launch) place() (*variant, error) {
 	if f.Grid, f.Block, err = l.grid.resolve(&v.sizes); err != nil {
 		return nil, err
 	}
-	wide := false
-	if len(k.limits) > 0 {
+	chosen := 0
+	if k.limited {
 		l.dims = [...]int64{
 			int64(f.Grid.X), int64(f.Grid.Y), int64(f.Grid.Z),
 			int64(f.Block.X), int64(f.Block.Y), int64(f.Block.Z),
 		}
-		wide = l.wide || !k.limits.Hold(l.values, &l.dims)
+		chosen = k.choose(l)
 	}
-	if wide {
-		if v, err = r.variant(true); err != nil {
+	if chosen > 0 {
+		if v, err = r.variant(chosen); err != nil {
 			return nil, err
 		}
 		if f.Grid, f.Block, err = l.grid.resolve(&v.sizes); err != nil {
 			return nil, err
 		}
 	}
-	f.Shared, f.ID = l.grid.shared, r.frameID(wide)
+	f.Shared, f.ID = l.grid.shared, r.frameID(chosen)
 	if want := k.info.Block; want.X > 0 && f.Block != filled(want) {
 		return nil, invalid("block %v, but the kernel is declared with block %v", f.Block, filled(want))
 	}
 	return v, checkSize(l.grid, f.Grid, f.Block, k.info.Shared, &v.props, &dev.drv.Info().Attributes)
+}
+
+// choose returns the number of the first variant whose limits the launch meets.
+func (k *Kernel) choose(l *Launch) int {
+	last := len(k.info.Variants) - 1
+	if l.wide {
+		return last
+	}
+	for i := range last {
+		if limits.Program(k.info.Variants[i].Limits).Hold(l.values, &l.dims) {
+			return i
+		}
+	}
+	return last
 }

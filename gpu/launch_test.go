@@ -269,8 +269,8 @@ func TestDamagedKernelsAreErrors(t *testing.T) {
 		change func(*KernelInfo)
 		want   string
 	}{
-		"limits":        {func(i *KernelInfo) { i.Limits = []int64{3} }, "limits"},
-		"no module":     {func(i *KernelInfo) { i.PTX = module("other", "narrow", "") }, "no PTX for kernel saxpy"},
+		"limits":        {func(i *KernelInfo) { i.Variants = []Variant{{Name: "narrow", Limits: []int64{3}}, {Name: "wide"}} }, "limits"},
+		"no module":     {func(i *KernelInfo) { i.PTX = module("other", "narrow", "") }, "no PTX for variant narrow of kernel saxpy"},
 		"syntax":        {func(i *KernelInfo) { i.PTX = ptxHeader + ".visible .entry saxpy(" }, "gpu: launch saxpy: "},
 		"negative size": {func(i *KernelInfo) { i.Params = []Param{{Name: "a", Size: -4}} }, "parameter a has a size of -4 bytes"},
 	}

@@ -243,7 +243,7 @@ again:
 	exit;
 }
 `,
-			Sites: []Site{{Kind: IndexSite, File: "probe.go", Line: 1}},
+			Variants: []Variant{{Name: "wide", Sites: []Site{{Kind: IndexSite, File: "probe.go", Line: 1}}}},
 		}
 	}
 	tests := []struct {

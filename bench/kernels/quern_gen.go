@@ -23,13 +23,16 @@ var quernBlurRows = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "out", Kind: gpu.Slice, Type: "float32", Size: 4},
 	},
 	PTX: quernPTX,
-	Sites: []gpu.Site{
-		{Kind: gpu.IndexSite, File: "blur.go", Line: 39, Col: 13},
-		{Kind: gpu.IndexSite, File: "blur.go", Line: 39, Col: 3},
-		{Kind: gpu.IndexSite, File: "blur.go", Line: 45, Col: 23},
-		{Kind: gpu.IndexSite, File: "blur.go", Line: 47, Col: 25},
-		{Kind: gpu.IndexSite, File: "blur.go", Line: 47, Col: 42},
-		{Kind: gpu.IndexSite, File: "blur.go", Line: 49, Col: 3},
+	Variants: []gpu.Variant{
+		{Name: "proven", Limits: []int64{1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 2147483648, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 0, 256, 2, 0, 5, 9, 2147483632, 1, 1, 0, 0, 6, 2, 1, 1, 1, 0, 0, 6, 5, 4, 0, -8, 1, 1, 0, 1, 4, 6, 4, 9, 0, 0, 256, 2, 0, 5, 2, 1, 1, 1, 0, 0, 7, 5, 3, 1, 3, 4, 1, 1, 0, 0, 7, 4, 9, -8, 0, -1, 1, 1, 5, 9, 2147483647, 2, 1, 1, 1, 5, 1, 4, 4, 9, 0}},
+		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 2147483648, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 0, 256, 2, 0, 5, 9, 2147483632, 0, 256, 2, 0, 5, 2, 1, 1, 1, 0, 0, 7, 5, 3, 1, 1, 0, 0, 7, 4, 9, 2147483640, 1, 1, 0, 0, 6, 2, 1, 1, 1, 0, 0, 6, 5, 4, 0, -8, 1, 1, 0, 1, 4, 6, 4, 9, 2147483648, 0, -1, 1, 1, 5, 9, 2147483647, 2, 1, 1, 1, 5, 9, 2147483648}, Sites: []gpu.Site{
+			{Kind: gpu.IndexSite, File: "blur.go", Line: 39, Col: 13},
+			{Kind: gpu.IndexSite, File: "blur.go", Line: 49, Col: 3},
+		}},
+		{Name: "wide", Sites: []gpu.Site{
+			{Kind: gpu.IndexSite, File: "blur.go", Line: 39, Col: 13},
+			{Kind: gpu.IndexSite, File: "blur.go", Line: 49, Col: 3},
+		}},
 	},
 	Block:  gpu.Dim3{X: 256, Y: 1, Z: 1},
 	Shared: 1088,
@@ -62,7 +65,11 @@ var quernBlurRowsUnchecked = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "in", Kind: gpu.Slice, Type: "float32", Size: 4},
 		{Name: "out", Kind: gpu.Slice, Type: "float32", Size: 4},
 	},
-	PTX:    quernPTX,
+	PTX: quernPTX,
+	Variants: []gpu.Variant{
+		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 2147483648, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 0, 256, 2, 0, 5, 9, 2147483632, 0, 256, 2, 0, 5, 2, 1, 1, 1, 0, 0, 7, 5, 3, 1, 1, 0, 0, 7, 4, 9, 2147483640, 1, 1, 0, 0, 6, 2, 1, 1, 1, 0, 0, 6, 5, 4, 0, -8, 1, 1, 0, 1, 4, 6, 4, 9, 2147483648, 0, -1, 1, 1, 5, 9, 2147483647, 2, 1, 1, 1, 5, 9, 2147483648}},
+		{Name: "wide"},
+	},
 	Block:  gpu.Dim3{X: 256, Y: 1, Z: 1},
 	Shared: 1088,
 	Host:   quernHostBlurRowsUnchecked,
@@ -94,13 +101,16 @@ var quernBlurColumns = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "out", Kind: gpu.Slice, Type: "float32", Size: 4},
 	},
 	PTX: quernPTX,
-	Sites: []gpu.Site{
-		{Kind: gpu.IndexSite, File: "blur.go", Line: 75, Col: 22},
-		{Kind: gpu.IndexSite, File: "blur.go", Line: 75, Col: 4},
-		{Kind: gpu.IndexSite, File: "blur.go", Line: 83, Col: 24},
-		{Kind: gpu.IndexSite, File: "blur.go", Line: 85, Col: 26},
-		{Kind: gpu.IndexSite, File: "blur.go", Line: 85, Col: 51},
-		{Kind: gpu.IndexSite, File: "blur.go", Line: 87, Col: 4},
+	Variants: []gpu.Variant{
+		{Name: "proven", Limits: []int64{1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 2147483648, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 2147483648, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 0, 32, 2, 0, 5, 9, 2147483648, 0, -1, 1, 1, 0, -8, 1, 2, 0, 1, 4, 6, 5, 5, 9, 0, 0, 8, 1, 1, 5, 0, 64, 2, 1, 1, 1, 5, 5, 3, 1, 3, 4, 9, 0, 0, 7, 1, 1, 5, 0, 64, 2, 1, 1, 1, 5, 5, 3, 9, 2147483647, 0, -1, 1, 2, 5, 9, 2147483647, 1, 1, 1, 2, 5, 1, 4, 4, 9, 0, 1, 1, 1, 2, 5, 1, 1, 4, 9, 2147483647}},
+		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 2147483648, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 2147483648, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 0, 32, 2, 0, 5, 9, 2147483648, 0, 8, 1, 1, 5, 0, 64, 2, 1, 1, 1, 5, 5, 3, 9, 2147483648, 0, -1, 1, 1, 0, -8, 1, 2, 0, 1, 4, 6, 5, 5, 9, 2147483648, 0, 7, 1, 1, 5, 0, 64, 2, 1, 1, 1, 5, 5, 3, 9, 2147483647, 0, -1, 1, 2, 5, 9, 2147483647, 1, 1, 1, 2, 5, 9, 2147483648, 1, 1, 1, 2, 5, 1, 1, 4, 9, 2147483647}, Sites: []gpu.Site{
+			{Kind: gpu.IndexSite, File: "blur.go", Line: 75, Col: 22},
+			{Kind: gpu.IndexSite, File: "blur.go", Line: 87, Col: 4},
+		}},
+		{Name: "wide", Sites: []gpu.Site{
+			{Kind: gpu.IndexSite, File: "blur.go", Line: 75, Col: 22},
+			{Kind: gpu.IndexSite, File: "blur.go", Line: 87, Col: 4},
+		}},
 	},
 	Block:  gpu.Dim3{X: 32, Y: 8, Z: 1},
 	Shared: 10240,
@@ -133,7 +143,11 @@ var quernBlurColumnsUnchecked = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "in", Kind: gpu.Slice, Type: "float32", Size: 4},
 		{Name: "out", Kind: gpu.Slice, Type: "float32", Size: 4},
 	},
-	PTX:    quernPTX,
+	PTX: quernPTX,
+	Variants: []gpu.Variant{
+		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 2147483648, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 2147483648, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 0, 32, 2, 0, 5, 9, 2147483648, 0, 8, 1, 1, 5, 0, 64, 2, 1, 1, 1, 5, 5, 3, 9, 2147483648, 0, -1, 1, 1, 0, -8, 1, 2, 0, 1, 4, 6, 5, 5, 9, 2147483648, 0, 7, 1, 1, 5, 0, 64, 2, 1, 1, 1, 5, 5, 3, 9, 2147483647, 0, -1, 1, 2, 5, 9, 2147483647, 1, 1, 1, 2, 5, 9, 2147483648, 1, 1, 1, 2, 5, 1, 1, 4, 9, 2147483647}},
+		{Name: "wide"},
+	},
 	Block:  gpu.Dim3{X: 32, Y: 8, Z: 1},
 	Shared: 10240,
 	Host:   quernHostBlurColumnsUnchecked,
@@ -166,14 +180,18 @@ var quernTileMatmul = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "c", Kind: gpu.Slice, Type: "float32", Size: 4},
 	},
 	PTX: quernPTX,
-	Sites: []gpu.Site{
-		{Kind: gpu.IndexSite, File: "matmul.go", Line: 35, Col: 9},
-		{Kind: gpu.IndexSite, File: "matmul.go", Line: 38, Col: 9},
-		{Kind: gpu.IndexSite, File: "matmul.go", Line: 40, Col: 3},
-		{Kind: gpu.IndexSite, File: "matmul.go", Line: 41, Col: 3},
-		{Kind: gpu.IndexSite, File: "matmul.go", Line: 44, Col: 11},
-		{Kind: gpu.IndexSite, File: "matmul.go", Line: 44, Col: 26},
-		{Kind: gpu.IndexSite, File: "matmul.go", Line: 49, Col: 3},
+	Variants: []gpu.Variant{
+		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 2147483648, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 2147483648, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 1, 5, 9, 2147483647, 0, 16, 2, 0, 5, 9, 2147483648, 1, 0, 1, 2, 5, 1, 3, 4, 9, 0, 1, 0, 1, 2, 5, 1, 2, 4, 9, 2147483647, 1, 1, 1, 2, 5, 1, 4, 4, 9, 0, 1, 1, 1, 2, 5, 1, 1, 4, 9, 2147483647, 0, 16, 1, 2, 0, 1, 4, 0, 16, 8, 5, 9, 2147483631, 1, 0, 1, 1, 5, 1, 5, 4, 9, 0, 1, 0, 1, 1, 5, 1, 1, 4, 9, 2147483647}},
+		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 2147483648, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 2147483648, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 1, 5, 9, 2147483647, 0, 16, 2, 0, 5, 9, 2147483648, 1, 0, 1, 2, 5, 9, 2147483648, 1, 0, 1, 2, 5, 1, 2, 4, 9, 2147483647, 1, 1, 1, 2, 5, 9, 2147483648, 1, 1, 1, 2, 5, 1, 1, 4, 9, 2147483647, 1, 2, 9, 2147483632, 1, 0, 1, 1, 5, 9, 2147483648, 1, 0, 1, 1, 5, 1, 1, 4, 9, 2147483647}, Sites: []gpu.Site{
+			{Kind: gpu.IndexSite, File: "matmul.go", Line: 35, Col: 9},
+			{Kind: gpu.IndexSite, File: "matmul.go", Line: 38, Col: 9},
+			{Kind: gpu.IndexSite, File: "matmul.go", Line: 49, Col: 3},
+		}},
+		{Name: "wide", Sites: []gpu.Site{
+			{Kind: gpu.IndexSite, File: "matmul.go", Line: 35, Col: 9},
+			{Kind: gpu.IndexSite, File: "matmul.go", Line: 38, Col: 9},
+			{Kind: gpu.IndexSite, File: "matmul.go", Line: 49, Col: 3},
+		}},
 	},
 	Block:  gpu.Dim3{X: 16, Y: 16, Z: 1},
 	Shared: 2048,
@@ -207,7 +225,11 @@ var quernTileMatmulUnchecked = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "b", Kind: gpu.Slice, Type: "float32", Size: 4},
 		{Name: "c", Kind: gpu.Slice, Type: "float32", Size: 4},
 	},
-	PTX:    quernPTX,
+	PTX: quernPTX,
+	Variants: []gpu.Variant{
+		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 2147483648, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 2147483648, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 1, 5, 9, 2147483647, 0, 16, 2, 0, 5, 9, 2147483648, 1, 0, 1, 2, 5, 9, 2147483648, 1, 0, 1, 2, 5, 1, 2, 4, 9, 2147483647, 1, 1, 1, 2, 5, 9, 2147483648, 1, 1, 1, 2, 5, 1, 1, 4, 9, 2147483647, 1, 2, 9, 2147483632, 1, 0, 1, 1, 5, 9, 2147483648, 1, 0, 1, 1, 5, 1, 1, 4, 9, 2147483647}},
+		{Name: "wide"},
+	},
 	Block:  gpu.Dim3{X: 16, Y: 16, Z: 1},
 	Shared: 2048,
 	Host:   quernHostTileMatmulUnchecked,
@@ -241,14 +263,18 @@ var quernRegisterMatmul = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "c", Kind: gpu.Slice, Type: "float32", Size: 4},
 	},
 	PTX: quernPTX,
-	Sites: []gpu.Site{
-		{Kind: gpu.IndexSite, File: "matmul.go", Line: 96, Col: 38},
-		{Kind: gpu.IndexSite, File: "matmul.go", Line: 96, Col: 4},
-		{Kind: gpu.IndexSite, File: "matmul.go", Line: 97, Col: 38},
-		{Kind: gpu.IndexSite, File: "matmul.go", Line: 97, Col: 4},
-		{Kind: gpu.IndexSite, File: "matmul.go", Line: 103, Col: 13},
-		{Kind: gpu.IndexSite, File: "matmul.go", Line: 104, Col: 13},
-		{Kind: gpu.IndexSite, File: "matmul.go", Line: 116, Col: 4},
+	Variants: []gpu.Variant{
+		{Name: "proven", Limits: []int64{1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 2147483648, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 2147483648, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 1, 5, 9, 2147483647, 0, 128, 2, 0, 5, 9, 2147483775, 0, 127, 1, 2, 5, 0, 16, 1, 2, 0, 1, 4, 0, 16, 8, 5, 3, 0, 128, 2, 1, 1, 2, 5, 5, 3, 1, 3, 4, 9, -16, 0, 127, 1, 2, 5, 0, 128, 2, 1, 1, 2, 5, 5, 3, 9, 2147483647, 0, 383, 1, 2, 5, 0, 16, 1, 2, 0, 1, 4, 0, 16, 8, 5, 3, 0, 128, 2, 1, 1, 2, 5, 5, 3, 1, 3, 4, 9, -16, 0, 383, 1, 2, 5, 0, 128, 2, 1, 1, 2, 5, 5, 3, 9, 2147483647, 0, 639, 1, 2, 5, 0, 16, 1, 2, 0, 1, 4, 0, 16, 8, 5, 3, 0, 128, 2, 1, 1, 2, 5, 5, 3, 1, 3, 4, 9, -16, 0, 639, 1, 2, 5, 0, 128, 2, 1, 1, 2, 5, 5, 3, 9, 2147483647, 0, 895, 1, 2, 5, 0, 16, 1, 2, 0, 1, 4, 0, 16, 8, 5, 3, 0, 128, 2, 1, 1, 2, 5, 5, 3, 1, 3, 4, 9, -16, 0, 895, 1, 2, 5, 0, 128, 2, 1, 1, 2, 5, 5, 3, 9, 2147483647, 0, 1151, 1, 2, 5, 0, 16, 1, 2, 0, 1, 4, 0, 16, 8, 5, 3, 0, 128, 2, 1, 1, 2, 5, 5, 3, 1, 3, 4, 9, -16, 0, 1151, 1, 2, 5, 0, 128, 2, 1, 1, 2, 5, 5, 3, 9, 2147483647, 0, 1407, 1, 2, 5, 0, 16, 1, 2, 0, 1, 4, 0, 16, 8, 5, 3, 0, 128, 2, 1, 1, 2, 5, 5, 3, 1, 3, 4, 9, -16, 0, 1407, 1, 2, 5, 0, 128, 2, 1, 1, 2, 5, 5, 3, 9, 2147483647, 0, 1663, 1, 2, 5, 0, 16, 1, 2, 0, 1, 4, 0, 16, 8, 5, 3, 0, 128, 2, 1, 1, 2, 5, 5, 3, 1, 3, 4, 9, -16, 0, 1663, 1, 2, 5, 0, 128, 2, 1, 1, 2, 5, 5, 3, 9, 2147483647, 0, 1919, 1, 2, 5, 0, 16, 1, 2, 0, 1, 4, 0, 16, 8, 5, 3, 0, 128, 2, 1, 1, 2, 5, 5, 3, 1, 3, 4, 9, -16, 0, 1919, 1, 2, 5, 0, 128, 2, 1, 1, 2, 5, 5, 3, 9, 2147483647, 0, -2047, 1, 1, 0, 0, 6, 5, 0, 16, 1, 2, 0, 1, 4, 0, 16, 8, 1, 1, 0, 0, 6, 5, 5, 4, 9, 0, 0, 128, 2, 0, 5, 0, 2047, 1, 1, 0, 0, 7, 5, 3, 0, 16, 1, 2, 0, 1, 4, 0, 16, 8, 1, 1, 0, 0, 7, 5, 5, 3, 1, 4, 4, 9, 0, 0, 8, 1, 1, 0, 0, 6, 5, 0, 128, 2, 1, 1, 1, 0, 0, 6, 5, 5, 4, 9, 0, 0, 128, 2, 0, 5, 0, 128, 2, 1, 1, 1, 0, 0, 7, 5, 5, 3, 1, 5, 4, 0, 8, 1, 1, 0, 0, 7, 5, 4, 9, 0, 0, 8, 1, 1, 0, 0, 6, 5, 1, 1, 4, 0, 128, 2, 1, 1, 1, 0, 0, 6, 5, 5, 4, 9, 0, 0, 128, 2, 0, 5, 1, 1, 3, 0, 128, 2, 1, 1, 1, 0, 0, 7, 5, 5, 3, 1, 5, 4, 0, 8, 1, 1, 0, 0, 7, 5, 4, 9, 0, 0, 8, 1, 1, 0, 0, 6, 5, 0, 2, 1, 1, 5, 4, 0, 128, 2, 1, 1, 1, 0, 0, 6, 5, 5, 4, 9, 0, 0, 128, 2, 0, 5, 0, 2, 1, 1, 5, 3, 0, 128, 2, 1, 1, 1, 0, 0, 7, 5, 5, 3, 1, 5, 4, 0, 8, 1, 1, 0, 0, 7, 5, 4, 9, 0, 0, 8, 1, 1, 0, 0, 6, 5, 0, 3, 1, 1, 5, 4, 0, 128, 2, 1, 1, 1, 0, 0, 6, 5, 5, 4, 9, 0, 0, 128, 2, 0, 5, 0, 3, 1, 1, 5, 3, 0, 128, 2, 1, 1, 1, 0, 0, 7, 5, 5, 3, 1, 5, 4, 0, 8, 1, 1, 0, 0, 7, 5, 4, 9, 0, 0, 8, 1, 1, 0, 0, 6, 5, 0, 4, 1, 1, 5, 4, 0, 128, 2, 1, 1, 1, 0, 0, 6, 5, 5, 4, 9, 0, 0, 128, 2, 0, 5, 0, 4, 1, 1, 5, 3, 0, 128, 2, 1, 1, 1, 0, 0, 7, 5, 5, 3, 1, 5, 4, 0, 8, 1, 1, 0, 0, 7, 5, 4, 9, 0, 0, 8, 1, 1, 0, 0, 6, 5, 0, 5, 1, 1, 5, 4, 0, 128, 2, 1, 1, 1, 0, 0, 6, 5, 5, 4, 9, 0, 0, 128, 2, 0, 5, 0, 5, 1, 1, 5, 3, 0, 128, 2, 1, 1, 1, 0, 0, 7, 5, 5, 3, 1, 5, 4, 0, 8, 1, 1, 0, 0, 7, 5, 4, 9, 0, 0, 8, 1, 1, 0, 0, 6, 5, 0, 6, 1, 1, 5, 4, 0, 128, 2, 1, 1, 1, 0, 0, 6, 5, 5, 4, 9, 0, 0, 128, 2, 0, 5, 0, 6, 1, 1, 5, 3, 0, 128, 2, 1, 1, 1, 0, 0, 7, 5, 5, 3, 1, 5, 4, 0, 8, 1, 1, 0, 0, 7, 5, 4, 9, 0, 0, 8, 1, 1, 0, 0, 6, 5, 0, 7, 1, 1, 5, 4, 0, 128, 2, 1, 1, 1, 0, 0, 6, 5, 5, 4, 9, 0, 0, 128, 2, 0, 5, 0, 7, 1, 1, 5, 3, 0, 128, 2, 1, 1, 1, 0, 0, 7, 5, 5, 3, 1, 5, 4, 0, 8, 1, 1, 0, 0, 7, 5, 4, 9, 0}},
+		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 2147483648, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 2147483648, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 1, 5, 9, 2147483647, 0, 128, 2, 0, 5, 9, 2147483775, 0, 128, 1, 2, 5, 0, 128, 2, 1, 1, 2, 5, 5, 3, 9, 2147483633, 0, 127, 1, 2, 5, 0, 128, 2, 1, 1, 2, 5, 5, 3, 9, 2147483647, 0, 384, 1, 2, 5, 0, 128, 2, 1, 1, 2, 5, 5, 3, 9, 2147483633, 0, 383, 1, 2, 5, 0, 128, 2, 1, 1, 2, 5, 5, 3, 9, 2147483647, 0, 640, 1, 2, 5, 0, 128, 2, 1, 1, 2, 5, 5, 3, 9, 2147483633, 0, 639, 1, 2, 5, 0, 128, 2, 1, 1, 2, 5, 5, 3, 9, 2147483647, 0, 896, 1, 2, 5, 0, 128, 2, 1, 1, 2, 5, 5, 3, 9, 2147483633, 0, 895, 1, 2, 5, 0, 128, 2, 1, 1, 2, 5, 5, 3, 9, 2147483647, 0, 1152, 1, 2, 5, 0, 128, 2, 1, 1, 2, 5, 5, 3, 9, 2147483633, 0, 1151, 1, 2, 5, 0, 128, 2, 1, 1, 2, 5, 5, 3, 9, 2147483647, 0, 1408, 1, 2, 5, 0, 128, 2, 1, 1, 2, 5, 5, 3, 9, 2147483633, 0, 1407, 1, 2, 5, 0, 128, 2, 1, 1, 2, 5, 5, 3, 9, 2147483647, 0, 1664, 1, 2, 5, 0, 128, 2, 1, 1, 2, 5, 5, 3, 9, 2147483633, 0, 1663, 1, 2, 5, 0, 128, 2, 1, 1, 2, 5, 5, 3, 9, 2147483647, 0, 1920, 1, 2, 5, 0, 128, 2, 1, 1, 2, 5, 5, 3, 9, 2147483633, 0, 1919, 1, 2, 5, 0, 128, 2, 1, 1, 2, 5, 5, 3, 9, 2147483647, 0, 128, 2, 0, 5, 0, 2046, 1, 1, 0, 0, 7, 5, 3, 1, 2, 1, 1, 0, 0, 7, 5, 3, 9, 2147483648, 0, -2046, 1, 1, 0, 0, 6, 5, 1, 2, 1, 1, 0, 0, 6, 5, 4, 9, 2147483648, 0, 128, 2, 0, 5, 0, 128, 2, 1, 1, 1, 0, 0, 7, 5, 5, 3, 0, 8, 1, 1, 0, 0, 7, 5, 4, 9, 2147483648, 0, 8, 1, 1, 0, 0, 6, 5, 0, 128, 2, 1, 1, 1, 0, 0, 6, 5, 5, 4, 9, 2147483648, 0, 128, 2, 0, 5, 1, 1, 3, 0, 128, 2, 1, 1, 1, 0, 0, 7, 5, 5, 3, 0, 8, 1, 1, 0, 0, 7, 5, 4, 9, 2147483648, 0, 8, 1, 1, 0, 0, 6, 5, 1, 1, 4, 0, 128, 2, 1, 1, 1, 0, 0, 6, 5, 5, 4, 9, 2147483648, 0, 128, 2, 0, 5, 0, 2, 1, 1, 5, 3, 0, 128, 2, 1, 1, 1, 0, 0, 7, 5, 5, 3, 0, 8, 1, 1, 0, 0, 7, 5, 4, 9, 2147483648, 0, 8, 1, 1, 0, 0, 6, 5, 0, 2, 1, 1, 5, 4, 0, 128, 2, 1, 1, 1, 0, 0, 6, 5, 5, 4, 9, 2147483648, 0, 128, 2, 0, 5, 0, 3, 1, 1, 5, 3, 0, 128, 2, 1, 1, 1, 0, 0, 7, 5, 5, 3, 0, 8, 1, 1, 0, 0, 7, 5, 4, 9, 2147483648, 0, 8, 1, 1, 0, 0, 6, 5, 0, 3, 1, 1, 5, 4, 0, 128, 2, 1, 1, 1, 0, 0, 6, 5, 5, 4, 9, 2147483648, 0, 128, 2, 0, 5, 0, 4, 1, 1, 5, 3, 0, 128, 2, 1, 1, 1, 0, 0, 7, 5, 5, 3, 0, 8, 1, 1, 0, 0, 7, 5, 4, 9, 2147483648, 0, 8, 1, 1, 0, 0, 6, 5, 0, 4, 1, 1, 5, 4, 0, 128, 2, 1, 1, 1, 0, 0, 6, 5, 5, 4, 9, 2147483648, 0, 128, 2, 0, 5, 0, 5, 1, 1, 5, 3, 0, 128, 2, 1, 1, 1, 0, 0, 7, 5, 5, 3, 0, 8, 1, 1, 0, 0, 7, 5, 4, 9, 2147483648, 0, 8, 1, 1, 0, 0, 6, 5, 0, 5, 1, 1, 5, 4, 0, 128, 2, 1, 1, 1, 0, 0, 6, 5, 5, 4, 9, 2147483648, 0, 128, 2, 0, 5, 0, 6, 1, 1, 5, 3, 0, 128, 2, 1, 1, 1, 0, 0, 7, 5, 5, 3, 0, 8, 1, 1, 0, 0, 7, 5, 4, 9, 2147483648, 0, 8, 1, 1, 0, 0, 6, 5, 0, 6, 1, 1, 5, 4, 0, 128, 2, 1, 1, 1, 0, 0, 6, 5, 5, 4, 9, 2147483648, 0, 128, 2, 0, 5, 0, 7, 1, 1, 5, 3, 0, 128, 2, 1, 1, 1, 0, 0, 7, 5, 5, 3, 0, 8, 1, 1, 0, 0, 7, 5, 4, 9, 2147483648, 0, 8, 1, 1, 0, 0, 6, 5, 0, 7, 1, 1, 5, 4, 0, 128, 2, 1, 1, 1, 0, 0, 6, 5, 5, 4, 9, 2147483648}, Sites: []gpu.Site{
+			{Kind: gpu.IndexSite, File: "matmul.go", Line: 96, Col: 38},
+			{Kind: gpu.IndexSite, File: "matmul.go", Line: 97, Col: 38},
+			{Kind: gpu.IndexSite, File: "matmul.go", Line: 116, Col: 4},
+		}},
+		{Name: "wide", Sites: []gpu.Site{
+			{Kind: gpu.IndexSite, File: "matmul.go", Line: 96, Col: 38},
+			{Kind: gpu.IndexSite, File: "matmul.go", Line: 97, Col: 38},
+			{Kind: gpu.IndexSite, File: "matmul.go", Line: 116, Col: 4},
+		}},
 	},
 	Block:  gpu.Dim3{X: 16, Y: 16, Z: 1},
 	Shared: 16640,
@@ -283,7 +309,11 @@ var quernRegisterMatmulUnchecked = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "b", Kind: gpu.Slice, Type: "float32", Size: 4},
 		{Name: "c", Kind: gpu.Slice, Type: "float32", Size: 4},
 	},
-	PTX:    quernPTX,
+	PTX: quernPTX,
+	Variants: []gpu.Variant{
+		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 2147483648, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 2147483648, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 1, 5, 9, 2147483647, 0, 128, 2, 0, 5, 9, 2147483775, 0, 128, 1, 2, 5, 0, 128, 2, 1, 1, 2, 5, 5, 3, 9, 2147483633, 0, 127, 1, 2, 5, 0, 128, 2, 1, 1, 2, 5, 5, 3, 9, 2147483647, 0, 384, 1, 2, 5, 0, 128, 2, 1, 1, 2, 5, 5, 3, 9, 2147483633, 0, 383, 1, 2, 5, 0, 128, 2, 1, 1, 2, 5, 5, 3, 9, 2147483647, 0, 640, 1, 2, 5, 0, 128, 2, 1, 1, 2, 5, 5, 3, 9, 2147483633, 0, 639, 1, 2, 5, 0, 128, 2, 1, 1, 2, 5, 5, 3, 9, 2147483647, 0, 896, 1, 2, 5, 0, 128, 2, 1, 1, 2, 5, 5, 3, 9, 2147483633, 0, 895, 1, 2, 5, 0, 128, 2, 1, 1, 2, 5, 5, 3, 9, 2147483647, 0, 1152, 1, 2, 5, 0, 128, 2, 1, 1, 2, 5, 5, 3, 9, 2147483633, 0, 1151, 1, 2, 5, 0, 128, 2, 1, 1, 2, 5, 5, 3, 9, 2147483647, 0, 1408, 1, 2, 5, 0, 128, 2, 1, 1, 2, 5, 5, 3, 9, 2147483633, 0, 1407, 1, 2, 5, 0, 128, 2, 1, 1, 2, 5, 5, 3, 9, 2147483647, 0, 1664, 1, 2, 5, 0, 128, 2, 1, 1, 2, 5, 5, 3, 9, 2147483633, 0, 1663, 1, 2, 5, 0, 128, 2, 1, 1, 2, 5, 5, 3, 9, 2147483647, 0, 1920, 1, 2, 5, 0, 128, 2, 1, 1, 2, 5, 5, 3, 9, 2147483633, 0, 1919, 1, 2, 5, 0, 128, 2, 1, 1, 2, 5, 5, 3, 9, 2147483647, 0, 128, 2, 0, 5, 0, 2046, 1, 1, 0, 0, 7, 5, 3, 1, 2, 1, 1, 0, 0, 7, 5, 3, 9, 2147483648, 0, -2046, 1, 1, 0, 0, 6, 5, 1, 2, 1, 1, 0, 0, 6, 5, 4, 9, 2147483648, 0, 128, 2, 0, 5, 0, 128, 2, 1, 1, 1, 0, 0, 7, 5, 5, 3, 0, 8, 1, 1, 0, 0, 7, 5, 4, 9, 2147483648, 0, 8, 1, 1, 0, 0, 6, 5, 0, 128, 2, 1, 1, 1, 0, 0, 6, 5, 5, 4, 9, 2147483648, 0, 128, 2, 0, 5, 1, 1, 3, 0, 128, 2, 1, 1, 1, 0, 0, 7, 5, 5, 3, 0, 8, 1, 1, 0, 0, 7, 5, 4, 9, 2147483648, 0, 8, 1, 1, 0, 0, 6, 5, 1, 1, 4, 0, 128, 2, 1, 1, 1, 0, 0, 6, 5, 5, 4, 9, 2147483648, 0, 128, 2, 0, 5, 0, 2, 1, 1, 5, 3, 0, 128, 2, 1, 1, 1, 0, 0, 7, 5, 5, 3, 0, 8, 1, 1, 0, 0, 7, 5, 4, 9, 2147483648, 0, 8, 1, 1, 0, 0, 6, 5, 0, 2, 1, 1, 5, 4, 0, 128, 2, 1, 1, 1, 0, 0, 6, 5, 5, 4, 9, 2147483648, 0, 128, 2, 0, 5, 0, 3, 1, 1, 5, 3, 0, 128, 2, 1, 1, 1, 0, 0, 7, 5, 5, 3, 0, 8, 1, 1, 0, 0, 7, 5, 4, 9, 2147483648, 0, 8, 1, 1, 0, 0, 6, 5, 0, 3, 1, 1, 5, 4, 0, 128, 2, 1, 1, 1, 0, 0, 6, 5, 5, 4, 9, 2147483648, 0, 128, 2, 0, 5, 0, 4, 1, 1, 5, 3, 0, 128, 2, 1, 1, 1, 0, 0, 7, 5, 5, 3, 0, 8, 1, 1, 0, 0, 7, 5, 4, 9, 2147483648, 0, 8, 1, 1, 0, 0, 6, 5, 0, 4, 1, 1, 5, 4, 0, 128, 2, 1, 1, 1, 0, 0, 6, 5, 5, 4, 9, 2147483648, 0, 128, 2, 0, 5, 0, 5, 1, 1, 5, 3, 0, 128, 2, 1, 1, 1, 0, 0, 7, 5, 5, 3, 0, 8, 1, 1, 0, 0, 7, 5, 4, 9, 2147483648, 0, 8, 1, 1, 0, 0, 6, 5, 0, 5, 1, 1, 5, 4, 0, 128, 2, 1, 1, 1, 0, 0, 6, 5, 5, 4, 9, 2147483648, 0, 128, 2, 0, 5, 0, 6, 1, 1, 5, 3, 0, 128, 2, 1, 1, 1, 0, 0, 7, 5, 5, 3, 0, 8, 1, 1, 0, 0, 7, 5, 4, 9, 2147483648, 0, 8, 1, 1, 0, 0, 6, 5, 0, 6, 1, 1, 5, 4, 0, 128, 2, 1, 1, 1, 0, 0, 6, 5, 5, 4, 9, 2147483648, 0, 128, 2, 0, 5, 0, 7, 1, 1, 5, 3, 0, 128, 2, 1, 1, 1, 0, 0, 7, 5, 5, 3, 0, 8, 1, 1, 0, 0, 7, 5, 4, 9, 2147483648, 0, 8, 1, 1, 0, 0, 6, 5, 0, 7, 1, 1, 5, 4, 0, 128, 2, 1, 1, 1, 0, 0, 6, 5, 5, 4, 9, 2147483648}},
+		{Name: "wide"},
+	},
 	Block:  gpu.Dim3{X: 16, Y: 16, Z: 1},
 	Shared: 16640,
 	Host:   quernHostRegisterMatmulUnchecked,
@@ -314,9 +344,14 @@ var quernSaxpy = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "y", Kind: gpu.Slice, Type: "float32", Size: 4},
 	},
 	PTX: quernPTX,
-	Sites: []gpu.Site{
-		{Kind: gpu.IndexSite, File: "saxpy.go", Line: 21, Col: 3},
-		{Kind: gpu.IndexSite, File: "saxpy.go", Line: 21, Col: 15},
+	Variants: []gpu.Variant{
+		{Name: "proven", Limits: []int64{1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 1, 2, 1, 1, 4, 9, 0}},
+		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Sites: []gpu.Site{
+			{Kind: gpu.IndexSite, File: "saxpy.go", Line: 21, Col: 15},
+		}},
+		{Name: "wide", Sites: []gpu.Site{
+			{Kind: gpu.IndexSite, File: "saxpy.go", Line: 21, Col: 15},
+		}},
 	},
 	Host: quernHostSaxpy,
 })
@@ -342,7 +377,11 @@ var quernSaxpyUnchecked = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "x", Kind: gpu.Slice, Type: "float32", Size: 4},
 		{Name: "y", Kind: gpu.Slice, Type: "float32", Size: 4},
 	},
-	PTX:  quernPTX,
+	PTX: quernPTX,
+	Variants: []gpu.Variant{
+		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}},
+		{Name: "wide"},
+	},
 	Host: quernHostSaxpyUnchecked,
 })
 
@@ -368,7 +407,11 @@ var quernEmpty = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "x", Kind: gpu.Slice, Type: "float32", Size: 4},
 		{Name: "y", Kind: gpu.Slice, Type: "float32", Size: 4},
 	},
-	PTX:  quernPTX,
+	PTX: quernPTX,
+	Variants: []gpu.Variant{
+		{Name: "narrow", Limits: []int64{1, 2, 9, 2147483647, 1, 3, 9, 2147483647}},
+		{Name: "wide"},
+	},
 	Host: quernHostEmpty,
 })
 
@@ -405,37 +448,62 @@ func quernHostBlurRows(r *host.Run) {
 		for threadZ := range dimZ {
 			for threadY := range dimY {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				for threadX := range dimX {
-					r.ThreadIdx.X = threadX
-//line blur.go:38
-					for k := threadX; k < 272; k += 256 {
-						t1 := left + k - 8
-//line blur.go:39
-						result0 := kernel.Clamp[int](t1, 0, t2)
-//line blur.go:39
-						tile[k] = in[row+result0]
-					}
-				}
+				quernRow1BlurRows(r, left, t2, tile, in, row, dimX)
 			}
 		}
 		for threadZ := range dimZ {
 			for threadY := range dimY {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				for threadX := range dimX {
-					r.ThreadIdx.X = threadX
-//line blur.go:43
-					x := left + threadX
-					if x < w {
-//line blur.go:44
-						centre := threadX + 8
-						sum := weights[0] * tile[centre]
-						for k2 := 1; k2 <= 8; k2++ {
-							sum += weights[k2] * (tile[centre-k2] + tile[centre+k2])
-						}
-						out[row+x] = sum
-					}
-				}
+				quernRow2BlurRows(r, left, w, weights, tile, out, row, dimX)
 			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1BlurRows(r *host.Run, left, t2 int, tile *[272]float32, in []float32, row, dimX int) {
+	for threadX := range dimX {
+		r.ThreadIdx.X = threadX
+//line blur.go:38
+		for k := threadX; k < 272; k += 256 {
+			t1 := left + k - 8
+//line blur.go:39
+			result0 := kernel.Clamp[int](t1, 0, t2)
+//line blur.go:39
+			tile[k] = in[row+result0]
+		}
+	}
+}
+
+//go:noinline
+func quernRow2BlurRows(r *host.Run, left, w int, weights Weights, tile *[272]float32, out []float32, row, dimX int) {
+	count := max(0, min(dimX, w-left))
+	if left >= 0 && w >= 0 && row+left >= 0 && count <= len(out)-(row+left) {
+		row2 := out[row+left:][:count]
+		for threadX := range count {
+			r.ThreadIdx.X = threadX
+			centre := threadX + 8
+//line blur.go:45
+			sum := weights[0] * tile[centre]
+			for k2 := 1; k2 <= 8; k2++ {
+				sum += weights[k2] * (tile[centre-k2] + tile[centre+k2])
+			}
+			row2[threadX] = sum
+		}
+		return
+	}
+	for threadX := range dimX {
+		r.ThreadIdx.X = threadX
+		x := left + threadX
+		centre := threadX + 8
+//line blur.go:43
+		if x < w {
+//line blur.go:45
+			sum := weights[0] * tile[centre]
+			for k2 := 1; k2 <= 8; k2++ {
+				sum += weights[k2] * (tile[centre-k2] + tile[centre+k2])
+			}
+			out[row+x] = sum
 		}
 	}
 }
@@ -458,37 +526,62 @@ func quernHostBlurRowsUnchecked(r *host.Run) {
 		for threadZ := range dimZ {
 			for threadY := range dimY {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				for threadX := range dimX {
-					r.ThreadIdx.X = threadX
-//line blur.go:38
-					for k := threadX; k < 272; k += 256 {
-						t1 := left + k - 8
-//line blur.go:39
-						result0 := kernel.Clamp[int](t1, 0, t2)
-//line blur.go:39
-						tile[k] = in[row+result0]
-					}
-				}
+				quernRow1BlurRowsUnchecked(r, left, t2, tile, in, row, dimX)
 			}
 		}
 		for threadZ := range dimZ {
 			for threadY := range dimY {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				for threadX := range dimX {
-					r.ThreadIdx.X = threadX
-//line blur.go:43
-					x := left + threadX
-					if x < w {
-//line blur.go:44
-						centre := threadX + 8
-						sum := weights[0] * tile[centre]
-						for k2 := 1; k2 <= 8; k2++ {
-							sum += weights[k2] * (tile[centre-k2] + tile[centre+k2])
-						}
-						out[row+x] = sum
-					}
-				}
+				quernRow2BlurRowsUnchecked(r, left, w, weights, tile, out, row, dimX)
 			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1BlurRowsUnchecked(r *host.Run, left, t2 int, tile *[272]float32, in []float32, row, dimX int) {
+	for threadX := range dimX {
+		r.ThreadIdx.X = threadX
+//line blur.go:38
+		for k := threadX; k < 272; k += 256 {
+			t1 := left + k - 8
+//line blur.go:39
+			result0 := kernel.Clamp[int](t1, 0, t2)
+//line blur.go:39
+			tile[k] = in[row+result0]
+		}
+	}
+}
+
+//go:noinline
+func quernRow2BlurRowsUnchecked(r *host.Run, left, w int, weights Weights, tile *[272]float32, out []float32, row, dimX int) {
+	count := max(0, min(dimX, w-left))
+	if left >= 0 && w >= 0 && row+left >= 0 && count <= len(out)-(row+left) {
+		row2 := out[row+left:][:count]
+		for threadX := range count {
+			r.ThreadIdx.X = threadX
+			centre := threadX + 8
+//line blur.go:45
+			sum := weights[0] * tile[centre]
+			for k2 := 1; k2 <= 8; k2++ {
+				sum += weights[k2] * (tile[centre-k2] + tile[centre+k2])
+			}
+			row2[threadX] = sum
+		}
+		return
+	}
+	for threadX := range dimX {
+		r.ThreadIdx.X = threadX
+		x := left + threadX
+		centre := threadX + 8
+//line blur.go:43
+		if x < w {
+//line blur.go:45
+			sum := weights[0] * tile[centre]
+			for k2 := 1; k2 <= 8; k2++ {
+				sum += weights[k2] * (tile[centre-k2] + tile[centre+k2])
+			}
+			out[row+x] = sum
 		}
 	}
 }
@@ -512,40 +605,50 @@ func quernHostBlurColumns(r *host.Run) {
 		for threadZ := range dimZ {
 			for threadY := range dimY {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				for threadX := range dimX {
-					r.ThreadIdx.X = threadX
-					x := base + threadX
-//line blur.go:73
-					if x < w {
-						for k := threadY; k < 80; k += 8 {
-							t1 := top + k - 8
-//line blur.go:75
-							result0 := kernel.Clamp[int](t1, 0, t2)
-//line blur.go:75
-							tile[k][threadX] = in[result0*w+x]
-						}
-					}
-				}
+				quernRow1BlurColumns(r, base, w, threadY, top, t2, tile, in, dimX)
 			}
 		}
 		for threadZ := range dimZ {
 			for threadY := range dimY {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				for threadX := range dimX {
-					r.ThreadIdx.X = threadX
-					x := base + threadX
+				quernRow2BlurColumns(r, base, w, threadY, top, h, weights, tile, out, dimX)
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1BlurColumns(r *host.Run, base, w, threadY, top, t2 int, tile *[80][32]float32, in []float32, dimX int) {
+	for threadX := range dimX {
+		r.ThreadIdx.X = threadX
+		x := base + threadX
+//line blur.go:73
+		if x < w {
+			for k := threadY; k < 80; k += 8 {
+				t1 := top + k - 8
+//line blur.go:75
+				result0 := kernel.Clamp[int](t1, 0, t2)
+//line blur.go:75
+				tile[k][threadX] = in[result0*w+x]
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow2BlurColumns(r *host.Run, base, w, threadY, top, h int, weights Weights, tile *[80][32]float32, out []float32, dimX int) {
+	for threadX := range dimX {
+		r.ThreadIdx.X = threadX
+		x := base + threadX
 //line blur.go:80
-					if x < w {
-						for k2 := threadY; k2 < 64 && top+k2 < h; k2 += 8 {
-							centre := k2 + 8
-							sum := weights[0] * tile[centre][threadX]
-							for j := 1; j <= 8; j++ {
-								sum += weights[j] * (tile[centre-j][threadX] + tile[centre+j][threadX])
-							}
-							out[(top+k2)*w+x] = sum
-						}
-					}
+		if x < w {
+			for k2 := threadY; k2 < 64 && top+k2 < h; k2 += 8 {
+				centre := k2 + 8
+				sum := weights[0] * tile[centre][threadX]
+				for j := 1; j <= 8; j++ {
+					sum += weights[j] * (tile[centre-j][threadX] + tile[centre+j][threadX])
 				}
+				out[(top+k2)*w+x] = sum
 			}
 		}
 	}
@@ -570,40 +673,50 @@ func quernHostBlurColumnsUnchecked(r *host.Run) {
 		for threadZ := range dimZ {
 			for threadY := range dimY {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				for threadX := range dimX {
-					r.ThreadIdx.X = threadX
-					x := base + threadX
-//line blur.go:73
-					if x < w {
-						for k := threadY; k < 80; k += 8 {
-							t1 := top + k - 8
-//line blur.go:75
-							result0 := kernel.Clamp[int](t1, 0, t2)
-//line blur.go:75
-							tile[k][threadX] = in[result0*w+x]
-						}
-					}
-				}
+				quernRow1BlurColumnsUnchecked(r, base, w, threadY, top, t2, tile, in, dimX)
 			}
 		}
 		for threadZ := range dimZ {
 			for threadY := range dimY {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				for threadX := range dimX {
-					r.ThreadIdx.X = threadX
-					x := base + threadX
+				quernRow2BlurColumnsUnchecked(r, base, w, threadY, top, h, weights, tile, out, dimX)
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1BlurColumnsUnchecked(r *host.Run, base, w, threadY, top, t2 int, tile *[80][32]float32, in []float32, dimX int) {
+	for threadX := range dimX {
+		r.ThreadIdx.X = threadX
+		x := base + threadX
+//line blur.go:73
+		if x < w {
+			for k := threadY; k < 80; k += 8 {
+				t1 := top + k - 8
+//line blur.go:75
+				result0 := kernel.Clamp[int](t1, 0, t2)
+//line blur.go:75
+				tile[k][threadX] = in[result0*w+x]
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow2BlurColumnsUnchecked(r *host.Run, base, w, threadY, top, h int, weights Weights, tile *[80][32]float32, out []float32, dimX int) {
+	for threadX := range dimX {
+		r.ThreadIdx.X = threadX
+		x := base + threadX
 //line blur.go:80
-					if x < w {
-						for k2 := threadY; k2 < 64 && top+k2 < h; k2 += 8 {
-							centre := k2 + 8
-							sum := weights[0] * tile[centre][threadX]
-							for j := 1; j <= 8; j++ {
-								sum += weights[j] * (tile[centre-j][threadX] + tile[centre+j][threadX])
-							}
-							out[(top+k2)*w+x] = sum
-						}
-					}
+		if x < w {
+			for k2 := threadY; k2 < 64 && top+k2 < h; k2 += 8 {
+				centre := k2 + 8
+				sum := weights[0] * tile[centre][threadX]
+				for j := 1; j <= 8; j++ {
+					sum += weights[j] * (tile[centre-j][threadX] + tile[centre+j][threadX])
 				}
+				out[(top+k2)*w+x] = sum
 			}
 		}
 	}
@@ -627,60 +740,31 @@ func quernHostTileMatmul(r *host.Run) {
 		blockY := r.BlockIdx.Y
 		var k0 int
 		base := blockY * 16
-		base3 := blockX * 16
+		base2 := blockX * 16
 //line matmul.go:32
 		k0 = 0
 		for threadZ := range dimZ {
 			for threadY := range dimY {
 				first := (threadZ*dimY + threadY) * dimX
-				sumRow := sums[first : first+dimX]
-				for threadX := range dimX {
-					var sum float32
-//line matmul.go:31
-					sum = 0
-					sumRow[threadX] = sum
-				}
+				quernRow1TileMatmul(r, sums, first, dimX)
 			}
 		}
-//line matmul.go:32
 		for ; k0 < k; k0 += 16 {
 			for threadZ := range dimZ {
 				for threadY := range dimY {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 					t1 := base + threadY
-					base2 := t1 * k
-					for threadX := range dimX {
-						r.ThreadIdx.X = threadX
-						t2 := base3 + threadX
-//line matmul.go:33
-						var va float32
-						var vb float32
-//line matmul.go:34
-						if t1 < m && k0+threadX < k {
-							va = a[base2+k0+threadX]
-						}
-						if k0+threadY < k && t2 < n {
-							vb = b[(k0+threadY)*n+t2]
-						}
-						tileA[threadY][threadX] = va
-						tileB[threadY][threadX] = vb
-					}
+					start := t1*k + k0
+					start2 := (k0 + threadY) * n
+					start3 := (k0+threadY)*n + base2
+					quernRow2TileMatmul(r, t1, m, k0, k, a, start, threadY, base2, n, b, start2, tileA, tileB, dimX, start3)
 				}
 			}
 			for threadZ := range dimZ {
 				for threadY := range dimY {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 					first2 := (threadZ*dimY + threadY) * dimX
-					sumRow := sums[first2 : first2+dimX]
-					for threadX := range dimX {
-						r.ThreadIdx.X = threadX
-						sum := sumRow[threadX]
-//line matmul.go:43
-						for i := 0; i < 16; i++ {
-							sum += tileA[threadY][i] * tileB[i][threadX]
-						}
-						sumRow[threadX] = sum
-					}
+					quernRow3TileMatmul(r, sums, first2, dimX, tileA, threadY, tileB)
 				}
 			}
 		}
@@ -688,19 +772,102 @@ func quernHostTileMatmul(r *host.Run) {
 			for threadY := range dimY {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				first3 := (threadZ*dimY + threadY) * dimX
-				sumRow := sums[first3 : first3+dimX]
 				t1 := base + threadY
-				base4 := t1 * n
-				for threadX := range dimX {
-					r.ThreadIdx.X = threadX
-					sum := sumRow[threadX]
-					t2 := base3 + threadX
-//line matmul.go:48
-					if t1 < m && t2 < n {
-						c[base4+t2] = sum
-					}
-				}
+				start4 := t1 * n
+				start5 := t1*n + base2
+				quernRow4TileMatmul(r, sums, first3, dimX, t1, m, base2, n, c, start4, start5)
 			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1TileMatmul(r *host.Run, sums []float32, first, dimX int) {
+	sumRow := sums[first:][:dimX]
+	for threadX := range dimX {
+		var sum float32
+//line matmul.go:31
+		sum = 0
+		sumRow[threadX] = sum
+	}
+}
+
+//go:noinline
+func quernRow2TileMatmul(r *host.Run, t1, m, k0, k int, a []float32, start, threadY, base2, n int, b []float32, start2 int, tileA, tileB *[16][16]float32, dimX, start3 int) {
+	count := dimX
+	if start >= 0 && count <= len(a)-start && start3 >= 0 && count <= len(b)-start3 {
+		row := a[start:][:count]
+		row2 := b[start3:][:count]
+		for threadX := range count {
+			r.ThreadIdx.X = threadX
+			t2 := base2 + threadX
+//line matmul.go:33
+			var va float32
+			var vb float32
+//line matmul.go:34
+			if t1 < m && k0+threadX < k {
+				va = row[threadX]
+			}
+			if k0+threadY < k && t2 < n {
+				vb = row2[threadX]
+			}
+			tileA[threadY][threadX] = va
+			tileB[threadY][threadX] = vb
+		}
+		return
+	}
+	for threadX := range dimX {
+		r.ThreadIdx.X = threadX
+		t2 := base2 + threadX
+//line matmul.go:33
+		var va float32
+		var vb float32
+//line matmul.go:34
+		if t1 < m && k0+threadX < k {
+			va = a[start+threadX]
+		}
+		if k0+threadY < k && t2 < n {
+			vb = b[start2+t2]
+		}
+		tileA[threadY][threadX] = va
+		tileB[threadY][threadX] = vb
+	}
+}
+
+//go:noinline
+func quernRow3TileMatmul(r *host.Run, sums []float32, first2, dimX int, tileA *[16][16]float32, threadY int, tileB *[16][16]float32) {
+	sumRow := sums[first2:][:dimX]
+	for threadX := range dimX {
+		r.ThreadIdx.X = threadX
+		sum := sumRow[threadX]
+//line matmul.go:43
+		for i := 0; i < 16; i++ {
+			sum += tileA[threadY][i] * tileB[i][threadX]
+		}
+		sumRow[threadX] = sum
+	}
+}
+
+//go:noinline
+func quernRow4TileMatmul(r *host.Run, sums []float32, first3, dimX, t1, m, base2, n int, c []float32, start4, start5 int) {
+	sumRow := sums[first3:][:dimX]
+	count2 := max(0, min(dimX, n-base2))
+	if t1 < m && base2 >= 0 && n >= 0 && start5 >= 0 && count2 <= len(c)-start5 {
+		row3 := c[start5:][:count2]
+		for threadX := range count2 {
+			sum := sumRow[threadX]
+//line matmul.go:49
+			row3[threadX] = sum
+		}
+		return
+	}
+	for threadX := range dimX {
+		r.ThreadIdx.X = threadX
+		sum := sumRow[threadX]
+		t2 := base2 + threadX
+//line matmul.go:48
+		if t1 < m && t2 < n {
+			c[start4+t2] = sum
 		}
 	}
 }
@@ -723,60 +890,31 @@ func quernHostTileMatmulUnchecked(r *host.Run) {
 		blockY := r.BlockIdx.Y
 		var k0 int
 		base := blockY * 16
-		base3 := blockX * 16
+		base2 := blockX * 16
 //line matmul.go:32
 		k0 = 0
 		for threadZ := range dimZ {
 			for threadY := range dimY {
 				first := (threadZ*dimY + threadY) * dimX
-				sumRow := sums[first : first+dimX]
-				for threadX := range dimX {
-					var sum float32
-//line matmul.go:31
-					sum = 0
-					sumRow[threadX] = sum
-				}
+				quernRow1TileMatmulUnchecked(r, sums, first, dimX)
 			}
 		}
-//line matmul.go:32
 		for ; k0 < k; k0 += 16 {
 			for threadZ := range dimZ {
 				for threadY := range dimY {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 					t1 := base + threadY
-					base2 := t1 * k
-					for threadX := range dimX {
-						r.ThreadIdx.X = threadX
-						t2 := base3 + threadX
-//line matmul.go:33
-						var va float32
-						var vb float32
-//line matmul.go:34
-						if t1 < m && k0+threadX < k {
-							va = a[base2+k0+threadX]
-						}
-						if k0+threadY < k && t2 < n {
-							vb = b[(k0+threadY)*n+t2]
-						}
-						tileA[threadY][threadX] = va
-						tileB[threadY][threadX] = vb
-					}
+					start := t1*k + k0
+					start2 := (k0 + threadY) * n
+					start3 := (k0+threadY)*n + base2
+					quernRow2TileMatmulUnchecked(r, t1, m, k0, k, a, start, threadY, base2, n, b, start2, tileA, tileB, dimX, start3)
 				}
 			}
 			for threadZ := range dimZ {
 				for threadY := range dimY {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 					first2 := (threadZ*dimY + threadY) * dimX
-					sumRow := sums[first2 : first2+dimX]
-					for threadX := range dimX {
-						r.ThreadIdx.X = threadX
-						sum := sumRow[threadX]
-//line matmul.go:43
-						for i := 0; i < 16; i++ {
-							sum += tileA[threadY][i] * tileB[i][threadX]
-						}
-						sumRow[threadX] = sum
-					}
+					quernRow3TileMatmulUnchecked(r, sums, first2, dimX, tileA, threadY, tileB)
 				}
 			}
 		}
@@ -784,19 +922,102 @@ func quernHostTileMatmulUnchecked(r *host.Run) {
 			for threadY := range dimY {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				first3 := (threadZ*dimY + threadY) * dimX
-				sumRow := sums[first3 : first3+dimX]
 				t1 := base + threadY
-				base4 := t1 * n
-				for threadX := range dimX {
-					r.ThreadIdx.X = threadX
-					sum := sumRow[threadX]
-					t2 := base3 + threadX
-//line matmul.go:48
-					if t1 < m && t2 < n {
-						c[base4+t2] = sum
-					}
-				}
+				start4 := t1 * n
+				start5 := t1*n + base2
+				quernRow4TileMatmulUnchecked(r, sums, first3, dimX, t1, m, base2, n, c, start4, start5)
 			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1TileMatmulUnchecked(r *host.Run, sums []float32, first, dimX int) {
+	sumRow := sums[first:][:dimX]
+	for threadX := range dimX {
+		var sum float32
+//line matmul.go:31
+		sum = 0
+		sumRow[threadX] = sum
+	}
+}
+
+//go:noinline
+func quernRow2TileMatmulUnchecked(r *host.Run, t1, m, k0, k int, a []float32, start, threadY, base2, n int, b []float32, start2 int, tileA, tileB *[16][16]float32, dimX, start3 int) {
+	count := dimX
+	if start >= 0 && count <= len(a)-start && start3 >= 0 && count <= len(b)-start3 {
+		row := a[start:][:count]
+		row2 := b[start3:][:count]
+		for threadX := range count {
+			r.ThreadIdx.X = threadX
+			t2 := base2 + threadX
+//line matmul.go:33
+			var va float32
+			var vb float32
+//line matmul.go:34
+			if t1 < m && k0+threadX < k {
+				va = row[threadX]
+			}
+			if k0+threadY < k && t2 < n {
+				vb = row2[threadX]
+			}
+			tileA[threadY][threadX] = va
+			tileB[threadY][threadX] = vb
+		}
+		return
+	}
+	for threadX := range dimX {
+		r.ThreadIdx.X = threadX
+		t2 := base2 + threadX
+//line matmul.go:33
+		var va float32
+		var vb float32
+//line matmul.go:34
+		if t1 < m && k0+threadX < k {
+			va = a[start+threadX]
+		}
+		if k0+threadY < k && t2 < n {
+			vb = b[start2+t2]
+		}
+		tileA[threadY][threadX] = va
+		tileB[threadY][threadX] = vb
+	}
+}
+
+//go:noinline
+func quernRow3TileMatmulUnchecked(r *host.Run, sums []float32, first2, dimX int, tileA *[16][16]float32, threadY int, tileB *[16][16]float32) {
+	sumRow := sums[first2:][:dimX]
+	for threadX := range dimX {
+		r.ThreadIdx.X = threadX
+		sum := sumRow[threadX]
+//line matmul.go:43
+		for i := 0; i < 16; i++ {
+			sum += tileA[threadY][i] * tileB[i][threadX]
+		}
+		sumRow[threadX] = sum
+	}
+}
+
+//go:noinline
+func quernRow4TileMatmulUnchecked(r *host.Run, sums []float32, first3, dimX, t1, m, base2, n int, c []float32, start4, start5 int) {
+	sumRow := sums[first3:][:dimX]
+	count2 := max(0, min(dimX, n-base2))
+	if t1 < m && base2 >= 0 && n >= 0 && start5 >= 0 && count2 <= len(c)-start5 {
+		row3 := c[start5:][:count2]
+		for threadX := range count2 {
+			sum := sumRow[threadX]
+//line matmul.go:49
+			row3[threadX] = sum
+		}
+		return
+	}
+	for threadX := range dimX {
+		r.ThreadIdx.X = threadX
+		sum := sumRow[threadX]
+		t2 := base2 + threadX
+//line matmul.go:48
+		if t1 < m && t2 < n {
+			c[start4+t2] = sum
 		}
 	}
 }
@@ -824,57 +1045,23 @@ func quernHostRegisterMatmul(r *host.Run) {
 		for threadZ := range dimZ {
 			for threadY := range dimY {
 				first := (threadZ*dimY + threadY) * dimX
-				sumsRow := sumss[first : first+dimX]
-				for threadX := range dimX {
-					sums := &sumsRow[threadX]
-//line matmul.go:92
-					*sums = [8][8]float32{}
-				}
+				quernRow1RegisterMatmul(r, sumss, first, dimX)
 			}
 		}
-//line matmul.go:93
 		for ; k0 < k; k0 += 16 {
 			for threadZ := range dimZ {
 				for threadY := range dimY {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-					base := threadY * 16
-					for threadX := range dimX {
-						r.ThreadIdx.X = threadX
-						thread := base + threadX
-//line matmul.go:94
-						for i := 0; i < 8; i++ {
-							e := thread + i*256
-							tileA[e%16][e/16] = a[(t1+e/16)*k+k0+e%16]
-							tileB[e/128][e%128] = b[(k0+e/128)*n+t2+e%128]
-						}
-					}
+					start := threadY * 16
+					quernRow2RegisterMatmul(r, start, tileA, a, t1, k, k0, tileB, b, n, t2, dimX)
 				}
 			}
 			for threadZ := range dimZ {
 				for threadY := range dimY {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 					first2 := (threadZ*dimY + threadY) * dimX
-					sumsRow := sumss[first2 : first2+dimX]
-					base2 := threadY * 8
-					for threadX := range dimX {
-						r.ThreadIdx.X = threadX
-						sums := &sumsRow[threadX]
-//line matmul.go:100
-						for p := 0; p < 16; p++ {
-							va := [8]float32{}
-							vb := [8]float32{}
-//line matmul.go:102
-							for i2 := 0; i2 < 8; i2++ {
-								va[i2] = tileA[p][base2+i2]
-								vb[i2] = tileB[p][threadX*8+i2]
-							}
-							for i3 := 0; i3 < 8; i3++ {
-								for j := 0; j < 8; j++ {
-									sums[i3][j] += va[i3] * vb[j]
-								}
-							}
-						}
-					}
+					start2 := threadY * 8
+					quernRow3RegisterMatmul(r, sumss, first2, dimX, tileA, start2, tileB)
 				}
 			}
 		}
@@ -882,18 +1069,73 @@ func quernHostRegisterMatmul(r *host.Run) {
 			for threadY := range dimY {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				first3 := (threadZ*dimY + threadY) * dimX
-				sumsRow := sumss[first3 : first3+dimX]
-				base3 := t1 + threadY*8
-				for threadX := range dimX {
-					r.ThreadIdx.X = threadX
-					sums := &sumsRow[threadX]
-//line matmul.go:114
-					for i4 := 0; i4 < 8; i4++ {
-						for j2 := 0; j2 < 8; j2++ {
-							c[(base3+i4)*n+t2+threadX*8+j2] = sums[i4][j2]
-						}
-					}
+				start3 := t1 + threadY*8
+				quernRow4RegisterMatmul(r, sumss, first3, dimX, c, t2, start3, n)
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1RegisterMatmul(r *host.Run, sumss [][8][8]float32, first, dimX int) {
+	sumsRow := sumss[first:][:dimX]
+	for threadX := range dimX {
+		sums := &sumsRow[threadX]
+//line matmul.go:92
+		*sums = [8][8]float32{}
+	}
+}
+
+//go:noinline
+func quernRow2RegisterMatmul(r *host.Run, start int, tileA *[16][132]float32, a []float32, t1, k, k0 int, tileB *[16][128]float32, b []float32, n, t2, dimX int) {
+	for threadX := range dimX {
+		r.ThreadIdx.X = threadX
+		thread := start + threadX
+//line matmul.go:94
+		for i := 0; i < 8; i++ {
+			e := thread + i*256
+			tileA[e%16][e/16] = a[(t1+e/16)*k+k0+e%16]
+			tileB[e/128][e%128] = b[(k0+e/128)*n+t2+e%128]
+		}
+	}
+}
+
+//go:noinline
+func quernRow3RegisterMatmul(r *host.Run, sumss [][8][8]float32, first2, dimX int, tileA *[16][132]float32, start2 int, tileB *[16][128]float32) {
+	sumsRow := sumss[first2:][:dimX]
+	for threadX := range dimX {
+		r.ThreadIdx.X = threadX
+		sums := &sumsRow[threadX]
+		at := threadX * 8
+//line matmul.go:100
+		for p := 0; p < 16; p++ {
+			va := [8]float32{}
+			vb := [8]float32{}
+//line matmul.go:102
+			for i2 := 0; i2 < 8; i2++ {
+				va[i2] = tileA[p][start2+i2]
+				vb[i2] = tileB[p][at+i2]
+			}
+			for i3 := 0; i3 < 8; i3++ {
+				for j := 0; j < 8; j++ {
+					sums[i3][j] += va[i3] * vb[j]
 				}
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow4RegisterMatmul(r *host.Run, sumss [][8][8]float32, first3, dimX int, c []float32, t2, start3, n int) {
+	sumsRow := sumss[first3:][:dimX]
+	for threadX := range dimX {
+		r.ThreadIdx.X = threadX
+		sums := &sumsRow[threadX]
+		at2 := t2 + threadX*8
+//line matmul.go:114
+		for i4 := 0; i4 < 8; i4++ {
+			for j2 := 0; j2 < 8; j2++ {
+				c[at2+(start3+i4)*n+j2] = sums[i4][j2]
 			}
 		}
 	}
@@ -922,57 +1164,23 @@ func quernHostRegisterMatmulUnchecked(r *host.Run) {
 		for threadZ := range dimZ {
 			for threadY := range dimY {
 				first := (threadZ*dimY + threadY) * dimX
-				sumsRow := sumss[first : first+dimX]
-				for threadX := range dimX {
-					sums := &sumsRow[threadX]
-//line matmul.go:92
-					*sums = [8][8]float32{}
-				}
+				quernRow1RegisterMatmulUnchecked(r, sumss, first, dimX)
 			}
 		}
-//line matmul.go:93
 		for ; k0 < k; k0 += 16 {
 			for threadZ := range dimZ {
 				for threadY := range dimY {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-					base := threadY * 16
-					for threadX := range dimX {
-						r.ThreadIdx.X = threadX
-						thread := base + threadX
-//line matmul.go:94
-						for i := 0; i < 8; i++ {
-							e := thread + i*256
-							tileA[e%16][e/16] = a[(t1+e/16)*k+k0+e%16]
-							tileB[e/128][e%128] = b[(k0+e/128)*n+t2+e%128]
-						}
-					}
+					start := threadY * 16
+					quernRow2RegisterMatmulUnchecked(r, start, tileA, a, t1, k, k0, tileB, b, n, t2, dimX)
 				}
 			}
 			for threadZ := range dimZ {
 				for threadY := range dimY {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 					first2 := (threadZ*dimY + threadY) * dimX
-					sumsRow := sumss[first2 : first2+dimX]
-					base2 := threadY * 8
-					for threadX := range dimX {
-						r.ThreadIdx.X = threadX
-						sums := &sumsRow[threadX]
-//line matmul.go:100
-						for p := 0; p < 16; p++ {
-							va := [8]float32{}
-							vb := [8]float32{}
-//line matmul.go:102
-							for i2 := 0; i2 < 8; i2++ {
-								va[i2] = tileA[p][base2+i2]
-								vb[i2] = tileB[p][threadX*8+i2]
-							}
-							for i3 := 0; i3 < 8; i3++ {
-								for j := 0; j < 8; j++ {
-									sums[i3][j] += va[i3] * vb[j]
-								}
-							}
-						}
-					}
+					start2 := threadY * 8
+					quernRow3RegisterMatmulUnchecked(r, sumss, first2, dimX, tileA, start2, tileB)
 				}
 			}
 		}
@@ -980,18 +1188,73 @@ func quernHostRegisterMatmulUnchecked(r *host.Run) {
 			for threadY := range dimY {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				first3 := (threadZ*dimY + threadY) * dimX
-				sumsRow := sumss[first3 : first3+dimX]
-				base3 := t1 + threadY*8
-				for threadX := range dimX {
-					r.ThreadIdx.X = threadX
-					sums := &sumsRow[threadX]
-//line matmul.go:114
-					for i4 := 0; i4 < 8; i4++ {
-						for j2 := 0; j2 < 8; j2++ {
-							c[(base3+i4)*n+t2+threadX*8+j2] = sums[i4][j2]
-						}
-					}
+				start3 := t1 + threadY*8
+				quernRow4RegisterMatmulUnchecked(r, sumss, first3, dimX, c, t2, start3, n)
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1RegisterMatmulUnchecked(r *host.Run, sumss [][8][8]float32, first, dimX int) {
+	sumsRow := sumss[first:][:dimX]
+	for threadX := range dimX {
+		sums := &sumsRow[threadX]
+//line matmul.go:92
+		*sums = [8][8]float32{}
+	}
+}
+
+//go:noinline
+func quernRow2RegisterMatmulUnchecked(r *host.Run, start int, tileA *[16][132]float32, a []float32, t1, k, k0 int, tileB *[16][128]float32, b []float32, n, t2, dimX int) {
+	for threadX := range dimX {
+		r.ThreadIdx.X = threadX
+		thread := start + threadX
+//line matmul.go:94
+		for i := 0; i < 8; i++ {
+			e := thread + i*256
+			tileA[e%16][e/16] = a[(t1+e/16)*k+k0+e%16]
+			tileB[e/128][e%128] = b[(k0+e/128)*n+t2+e%128]
+		}
+	}
+}
+
+//go:noinline
+func quernRow3RegisterMatmulUnchecked(r *host.Run, sumss [][8][8]float32, first2, dimX int, tileA *[16][132]float32, start2 int, tileB *[16][128]float32) {
+	sumsRow := sumss[first2:][:dimX]
+	for threadX := range dimX {
+		r.ThreadIdx.X = threadX
+		sums := &sumsRow[threadX]
+		at := threadX * 8
+//line matmul.go:100
+		for p := 0; p < 16; p++ {
+			va := [8]float32{}
+			vb := [8]float32{}
+//line matmul.go:102
+			for i2 := 0; i2 < 8; i2++ {
+				va[i2] = tileA[p][start2+i2]
+				vb[i2] = tileB[p][at+i2]
+			}
+			for i3 := 0; i3 < 8; i3++ {
+				for j := 0; j < 8; j++ {
+					sums[i3][j] += va[i3] * vb[j]
 				}
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow4RegisterMatmulUnchecked(r *host.Run, sumss [][8][8]float32, first3, dimX int, c []float32, t2, start3, n int) {
+	sumsRow := sumss[first3:][:dimX]
+	for threadX := range dimX {
+		r.ThreadIdx.X = threadX
+		sums := &sumsRow[threadX]
+		at2 := t2 + threadX*8
+//line matmul.go:114
+		for i4 := 0; i4 < 8; i4++ {
+			for j2 := 0; j2 < 8; j2++ {
+				c[at2+(start3+i4)*n+j2] = sums[i4][j2]
 			}
 		}
 	}
@@ -1010,16 +1273,30 @@ func quernHostSaxpy(r *host.Run) {
 		for threadZ := range dimZ {
 			for threadY := range dimY {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				for threadX := range dimX {
-					r.ThreadIdx.X = threadX
-//line saxpy.go:20
-					i := base + threadX
-					if i < len(y) {
-//line saxpy.go:21
-						y[i] += a * x[i]
-					}
-				}
+				quernRow1Saxpy(r, base, y, a, x, dimX)
 			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1Saxpy(r *host.Run, base int, y []float32, a float32, x []float32, dimX int) {
+	count := max(0, min(dimX, len(y)-base))
+	if base >= 0 && count <= len(y)-base && count <= len(x)-base {
+		row := y[base:][:count]
+		row2 := x[base:][:count]
+		for threadX := range count {
+//line saxpy.go:21
+			row[threadX] += a * row2[threadX]
+		}
+		return
+	}
+	for threadX := range dimX {
+		r.ThreadIdx.X = threadX
+		i := base + threadX
+//line saxpy.go:20
+		if i < len(y) {
+			y[i] += a * x[i]
 		}
 	}
 }
@@ -1037,16 +1314,30 @@ func quernHostSaxpyUnchecked(r *host.Run) {
 		for threadZ := range dimZ {
 			for threadY := range dimY {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				for threadX := range dimX {
-					r.ThreadIdx.X = threadX
-//line saxpy.go:20
-					i := base + threadX
-					if i < len(y) {
-//line saxpy.go:21
-						y[i] += a * x[i]
-					}
-				}
+				quernRow1SaxpyUnchecked(r, base, y, a, x, dimX)
 			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1SaxpyUnchecked(r *host.Run, base int, y []float32, a float32, x []float32, dimX int) {
+	count := max(0, min(dimX, len(y)-base))
+	if base >= 0 && count <= len(y)-base && count <= len(x)-base {
+		row := y[base:][:count]
+		row2 := x[base:][:count]
+		for threadX := range count {
+//line saxpy.go:21
+			row[threadX] += a * row2[threadX]
+		}
+		return
+	}
+	for threadX := range dimX {
+		r.ThreadIdx.X = threadX
+		i := base + threadX
+//line saxpy.go:20
+		if i < len(y) {
+			y[i] += a * x[i]
 		}
 	}
 }

@@ -24,17 +24,22 @@ var quernBlurRows = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "in", Kind: gpu.Slice, Type: "float32", Size: 4},
 		{Name: "out", Kind: gpu.Slice, Type: "float32", Size: 4},
 	},
-	PTX:    quernPTX,
-	Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 2147483648, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 2147483648, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 2, 1, 2, 2, 1, 2, 0, 0, 7, 5, 3, 1, 2, 0, 0, 7, 4, 9, 2147483648, 1, 2, 0, 0, 6, 2, 2, 1, 2, 0, 0, 6, 5, 4, 9, 2147483648, 0, 256, 2, 0, 5, 9, 2147483648, 0, 256, 2, 0, 5, 0, 2, 1, 0, 5, 3, 1, 0, 0, 1, 4, 0, 32, 6, 4, 9, 2147483650, 0, 256, 2, 0, 5, 0, 2, 1, 0, 5, 3, 9, 2147483650, 0, -1, 1, 1, 5, 9, 2147483647},
-	Sites: []gpu.Site{
-		{Kind: gpu.IndexSite, File: "blur.go", Line: 38, Col: 13},
-		{Kind: gpu.IndexSite, File: "blur.go", Line: 44, Col: 22},
-		{Kind: gpu.IndexSite, File: "blur.go", Line: 48, Col: 3},
-	},
-	WideSites: []gpu.Site{
-		{Kind: gpu.IndexSite, File: "blur.go", Line: 38, Col: 13},
-		{Kind: gpu.IndexSite, File: "blur.go", Line: 44, Col: 22},
-		{Kind: gpu.IndexSite, File: "blur.go", Line: 48, Col: 3},
+	PTX: quernPTX,
+	Variants: []gpu.Variant{
+		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 2147483648, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 2147483648, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 2, 1, 2, 2, 1, 2, 0, 0, 7, 5, 3, 1, 2, 0, 0, 7, 4, 9, 2147483648, 1, 2, 0, 0, 6, 2, 2, 1, 2, 0, 0, 6, 5, 4, 9, 2147483648, 0, 256, 2, 0, 5, 9, 2147483648, 0, 256, 2, 0, 5, 0, 2, 1, 0, 5, 3, 1, 0, 0, 1, 4, 0, 32, 6, 4, 9, 2147483650, 0, 256, 2, 0, 5, 0, 2, 1, 0, 5, 3, 9, 2147483650, 0, -1, 1, 1, 5, 9, 2147483647, 0, -1, 1, 0, 0, 1, 4, 0, 32, 6, 5, 9, 0}, Sites: []gpu.Site{
+			{Kind: gpu.IndexSite, File: "blur.go", Line: 38, Col: 13},
+			{Kind: gpu.IndexSite, File: "blur.go", Line: 48, Col: 3},
+		}},
+		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 2147483648, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 2147483648, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 2, 1, 2, 2, 1, 2, 0, 0, 7, 5, 3, 1, 2, 0, 0, 7, 4, 9, 2147483648, 1, 2, 0, 0, 6, 2, 2, 1, 2, 0, 0, 6, 5, 4, 9, 2147483648, 0, 256, 2, 0, 5, 9, 2147483648, 0, 256, 2, 0, 5, 0, 2, 1, 0, 5, 3, 1, 0, 0, 1, 4, 0, 32, 6, 4, 9, 2147483650, 0, 256, 2, 0, 5, 0, 2, 1, 0, 5, 3, 9, 2147483650, 0, -1, 1, 1, 5, 9, 2147483647}, Sites: []gpu.Site{
+			{Kind: gpu.IndexSite, File: "blur.go", Line: 38, Col: 13},
+			{Kind: gpu.IndexSite, File: "blur.go", Line: 44, Col: 22},
+			{Kind: gpu.IndexSite, File: "blur.go", Line: 48, Col: 3},
+		}},
+		{Name: "wide", Sites: []gpu.Site{
+			{Kind: gpu.IndexSite, File: "blur.go", Line: 38, Col: 13},
+			{Kind: gpu.IndexSite, File: "blur.go", Line: 44, Col: 22},
+			{Kind: gpu.IndexSite, File: "blur.go", Line: 48, Col: 3},
+		}},
 	},
 	Block:  gpu.Dim3{X: 256, Y: 1, Z: 1},
 	Shared: 1412,
@@ -68,17 +73,22 @@ var quernBlurColumns = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "in", Kind: gpu.Slice, Type: "float32", Size: 4},
 		{Name: "out", Kind: gpu.Slice, Type: "float32", Size: 4},
 	},
-	PTX:    quernPTX,
-	Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 2147483648, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 2147483648, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 2, 2, 1, 2, 0, 0, 7, 5, 1, 2, 0, 0, 7, 4, 9, 2147483647, 1, 2, 0, 0, 6, 2, 2, 1, 2, 0, 0, 6, 5, 4, 9, 2147483648, 0, 32, 2, 0, 5, 9, 2147483648, 0, 64, 2, 1, 1, 1, 5, 5, 0, 2, 1, 0, 1, 1, 5, 5, 3, 0, 3, 1, 1, 5, 4, 1, 1, 1, 0, 0, 1, 4, 0, 32, 6, 5, 4, 9, 2147483647, 0, -1, 1, 1, 0, -1, 1, 0, 5, 0, 1, 3, 1, 2, 0, 1, 4, 6, 5, 5, 9, 2147483648, 0, -1, 1, 2, 5, 9, 2147483647, 1, 1, 1, 2, 5, 1, 1, 4, 9, 2147483647},
-	Sites: []gpu.Site{
-		{Kind: gpu.IndexSite, File: "blur.go", Line: 72, Col: 22},
-		{Kind: gpu.IndexSite, File: "blur.go", Line: 80, Col: 23},
-		{Kind: gpu.IndexSite, File: "blur.go", Line: 84, Col: 4},
-	},
-	WideSites: []gpu.Site{
-		{Kind: gpu.IndexSite, File: "blur.go", Line: 72, Col: 22},
-		{Kind: gpu.IndexSite, File: "blur.go", Line: 80, Col: 23},
-		{Kind: gpu.IndexSite, File: "blur.go", Line: 84, Col: 4},
+	PTX: quernPTX,
+	Variants: []gpu.Variant{
+		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 2147483648, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 2147483648, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 2, 2, 1, 2, 0, 0, 7, 5, 1, 2, 0, 0, 7, 4, 9, 2147483647, 1, 2, 0, 0, 6, 2, 2, 1, 2, 0, 0, 6, 5, 4, 9, 2147483648, 0, 32, 2, 0, 5, 9, 2147483648, 0, 64, 2, 1, 1, 1, 5, 5, 0, 2, 1, 0, 1, 1, 5, 5, 3, 0, 3, 1, 1, 5, 4, 1, 1, 1, 0, 0, 1, 4, 0, 32, 6, 5, 4, 9, 2147483647, 0, -1, 1, 1, 0, -1, 1, 0, 5, 0, 1, 3, 1, 2, 0, 1, 4, 6, 5, 5, 9, 2147483648, 0, -1, 1, 2, 5, 9, 2147483647, 0, -1, 1, 0, 0, 1, 4, 0, 32, 6, 5, 9, 0, 1, 1, 1, 2, 5, 1, 1, 4, 9, 2147483647}, Sites: []gpu.Site{
+			{Kind: gpu.IndexSite, File: "blur.go", Line: 72, Col: 22},
+			{Kind: gpu.IndexSite, File: "blur.go", Line: 84, Col: 4},
+		}},
+		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 2147483648, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 2147483648, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 2, 2, 1, 2, 0, 0, 7, 5, 1, 2, 0, 0, 7, 4, 9, 2147483647, 1, 2, 0, 0, 6, 2, 2, 1, 2, 0, 0, 6, 5, 4, 9, 2147483648, 0, 32, 2, 0, 5, 9, 2147483648, 0, 64, 2, 1, 1, 1, 5, 5, 0, 2, 1, 0, 1, 1, 5, 5, 3, 0, 3, 1, 1, 5, 4, 1, 1, 1, 0, 0, 1, 4, 0, 32, 6, 5, 4, 9, 2147483647, 0, -1, 1, 1, 0, -1, 1, 0, 5, 0, 1, 3, 1, 2, 0, 1, 4, 6, 5, 5, 9, 2147483648, 0, -1, 1, 2, 5, 9, 2147483647, 1, 1, 1, 2, 5, 1, 1, 4, 9, 2147483647}, Sites: []gpu.Site{
+			{Kind: gpu.IndexSite, File: "blur.go", Line: 72, Col: 22},
+			{Kind: gpu.IndexSite, File: "blur.go", Line: 80, Col: 23},
+			{Kind: gpu.IndexSite, File: "blur.go", Line: 84, Col: 4},
+		}},
+		{Name: "wide", Sites: []gpu.Site{
+			{Kind: gpu.IndexSite, File: "blur.go", Line: 72, Col: 22},
+			{Kind: gpu.IndexSite, File: "blur.go", Line: 80, Col: 23},
+			{Kind: gpu.IndexSite, File: "blur.go", Line: 84, Col: 4},
+		}},
 	},
 	Block:  gpu.Dim3{X: 32, Y: 8, Z: 1},
 	Shared: 16516,
@@ -108,17 +118,21 @@ var quernHistogram = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "planes", Kind: gpu.Slice, Type: "float32", Size: 4},
 		{Name: "counts", Kind: gpu.Slice, Type: "uint32", Size: 4},
 	},
-	PTX:    quernPTX,
-	Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 0, 4096, 2, 0, 5, 9, 2147483648},
-	Sites: []gpu.Site{
-		{Kind: gpu.IndexSite, File: "equalize.go", Line: 36, Col: 24},
-		{Kind: gpu.IndexSite, File: "equalize.go", Line: 38, Col: 22},
-		{Kind: gpu.IndexSite, File: "equalize.go", Line: 45, Col: 22},
-	},
-	WideSites: []gpu.Site{
-		{Kind: gpu.IndexSite, File: "equalize.go", Line: 36, Col: 24},
-		{Kind: gpu.IndexSite, File: "equalize.go", Line: 38, Col: 22},
-		{Kind: gpu.IndexSite, File: "equalize.go", Line: 45, Col: 22},
+	PTX: quernPTX,
+	Variants: []gpu.Variant{
+		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 0, 4096, 2, 0, 5, 9, 2147483648, 1, 0, 9, 0, 0, -1, 1, 1, 5, 9, -256}, Sites: []gpu.Site{
+			{Kind: gpu.IndexSite, File: "equalize.go", Line: 38, Col: 22},
+		}},
+		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 0, 4096, 2, 0, 5, 9, 2147483648}, Sites: []gpu.Site{
+			{Kind: gpu.IndexSite, File: "equalize.go", Line: 36, Col: 24},
+			{Kind: gpu.IndexSite, File: "equalize.go", Line: 38, Col: 22},
+			{Kind: gpu.IndexSite, File: "equalize.go", Line: 45, Col: 22},
+		}},
+		{Name: "wide", Sites: []gpu.Site{
+			{Kind: gpu.IndexSite, File: "equalize.go", Line: 36, Col: 24},
+			{Kind: gpu.IndexSite, File: "equalize.go", Line: 38, Col: 22},
+			{Kind: gpu.IndexSite, File: "equalize.go", Line: 45, Col: 22},
+		}},
 	},
 	Block:  gpu.Dim3{X: 256, Y: 1, Z: 1},
 	Shared: 1024,
@@ -147,15 +161,17 @@ var quernToneCurve = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "counts", Kind: gpu.Slice, Type: "uint32", Size: 4},
 		{Name: "curve", Kind: gpu.Slice, Type: "float32", Size: 4},
 	},
-	PTX:    quernPTX,
-	Limits: []int64{1, 1, 9, 2147483647, 1, 2, 9, 2147483647},
-	Sites: []gpu.Site{
-		{Kind: gpu.IndexSite, File: "equalize.go", Line: 59, Col: 12},
-		{Kind: gpu.IndexSite, File: "equalize.go", Line: 73, Col: 2},
-	},
-	WideSites: []gpu.Site{
-		{Kind: gpu.IndexSite, File: "equalize.go", Line: 59, Col: 12},
-		{Kind: gpu.IndexSite, File: "equalize.go", Line: 73, Col: 2},
+	PTX: quernPTX,
+	Variants: []gpu.Variant{
+		{Name: "proven", Limits: []int64{1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 0, -1, 1, 1, 5, 9, -256, 0, -1, 1, 2, 5, 9, -257}},
+		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 1, 2, 9, 2147483647}, Sites: []gpu.Site{
+			{Kind: gpu.IndexSite, File: "equalize.go", Line: 59, Col: 12},
+			{Kind: gpu.IndexSite, File: "equalize.go", Line: 73, Col: 2},
+		}},
+		{Name: "wide", Sites: []gpu.Site{
+			{Kind: gpu.IndexSite, File: "equalize.go", Line: 59, Col: 12},
+			{Kind: gpu.IndexSite, File: "equalize.go", Line: 73, Col: 2},
+		}},
 	},
 	Block:  gpu.Dim3{X: 256, Y: 1, Z: 1},
 	Shared: 1024,
@@ -185,17 +201,21 @@ var quernEqualize = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "curve", Kind: gpu.Slice, Type: "float32", Size: 4},
 		{Name: "planes", Kind: gpu.Slice, Type: "float32", Size: 4},
 	},
-	PTX:    quernPTX,
-	Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648},
-	Sites: []gpu.Site{
-		{Kind: gpu.IndexSite, File: "equalize.go", Line: 88, Col: 22},
-		{Kind: gpu.IndexSite, File: "equalize.go", Line: 92, Col: 35},
-		{Kind: gpu.IndexSite, File: "equalize.go", Line: 92, Col: 45},
-	},
-	WideSites: []gpu.Site{
-		{Kind: gpu.IndexSite, File: "equalize.go", Line: 88, Col: 22},
-		{Kind: gpu.IndexSite, File: "equalize.go", Line: 92, Col: 35},
-		{Kind: gpu.IndexSite, File: "equalize.go", Line: 92, Col: 45},
+	PTX: quernPTX,
+	Variants: []gpu.Variant{
+		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 1, 1, 9, 0, 0, -1, 1, 0, 5, 9, -257}, Sites: []gpu.Site{
+			{Kind: gpu.IndexSite, File: "equalize.go", Line: 92, Col: 35},
+		}},
+		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Sites: []gpu.Site{
+			{Kind: gpu.IndexSite, File: "equalize.go", Line: 88, Col: 22},
+			{Kind: gpu.IndexSite, File: "equalize.go", Line: 92, Col: 35},
+			{Kind: gpu.IndexSite, File: "equalize.go", Line: 92, Col: 45},
+		}},
+		{Name: "wide", Sites: []gpu.Site{
+			{Kind: gpu.IndexSite, File: "equalize.go", Line: 88, Col: 22},
+			{Kind: gpu.IndexSite, File: "equalize.go", Line: 92, Col: 35},
+			{Kind: gpu.IndexSite, File: "equalize.go", Line: 92, Col: 45},
+		}},
 	},
 	Host: quernHostEqualize,
 })
@@ -221,23 +241,25 @@ var quernToLinear = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "pixels", Kind: gpu.Slice, Type: "uint32", Size: 4},
 		{Name: "planes", Kind: gpu.Slice, Type: "float32", Size: 4},
 	},
-	PTX:    quernPTX,
-	Limits: []int64{1, 0, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, 2, 1, 2, 5, 9, 2147483647, 0, 3, 1, 2, 5, 9, 2147483648},
-	Sites: []gpu.Site{
-		{Kind: gpu.IndexSite, File: "kernels.go", Line: 22, Col: 11},
-		{Kind: gpu.IndexSite, File: "kernels.go", Line: 22, Col: 26},
-		{Kind: gpu.IndexSite, File: "kernels.go", Line: 22, Col: 44},
-		{Kind: gpu.IndexSite, File: "kernels.go", Line: 24, Col: 2},
-		{Kind: gpu.IndexSite, File: "kernels.go", Line: 25, Col: 2},
-		{Kind: gpu.IndexSite, File: "kernels.go", Line: 26, Col: 2},
-	},
-	WideSites: []gpu.Site{
-		{Kind: gpu.IndexSite, File: "kernels.go", Line: 22, Col: 11},
-		{Kind: gpu.IndexSite, File: "kernels.go", Line: 22, Col: 26},
-		{Kind: gpu.IndexSite, File: "kernels.go", Line: 22, Col: 44},
-		{Kind: gpu.IndexSite, File: "kernels.go", Line: 24, Col: 2},
-		{Kind: gpu.IndexSite, File: "kernels.go", Line: 25, Col: 2},
-		{Kind: gpu.IndexSite, File: "kernels.go", Line: 26, Col: 2},
+	PTX: quernPTX,
+	Variants: []gpu.Variant{
+		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 0, 5, 9, -16777216, 0, 3, 1, 2, 5, 1, 3, 4, 9, 0}},
+		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, 2, 1, 2, 5, 9, 2147483647, 0, 3, 1, 2, 5, 9, 2147483648}, Sites: []gpu.Site{
+			{Kind: gpu.IndexSite, File: "kernels.go", Line: 22, Col: 11},
+			{Kind: gpu.IndexSite, File: "kernels.go", Line: 22, Col: 26},
+			{Kind: gpu.IndexSite, File: "kernels.go", Line: 22, Col: 44},
+			{Kind: gpu.IndexSite, File: "kernels.go", Line: 24, Col: 2},
+			{Kind: gpu.IndexSite, File: "kernels.go", Line: 25, Col: 2},
+			{Kind: gpu.IndexSite, File: "kernels.go", Line: 26, Col: 2},
+		}},
+		{Name: "wide", Sites: []gpu.Site{
+			{Kind: gpu.IndexSite, File: "kernels.go", Line: 22, Col: 11},
+			{Kind: gpu.IndexSite, File: "kernels.go", Line: 22, Col: 26},
+			{Kind: gpu.IndexSite, File: "kernels.go", Line: 22, Col: 44},
+			{Kind: gpu.IndexSite, File: "kernels.go", Line: 24, Col: 2},
+			{Kind: gpu.IndexSite, File: "kernels.go", Line: 25, Col: 2},
+			{Kind: gpu.IndexSite, File: "kernels.go", Line: 26, Col: 2},
+		}},
 	},
 	Host: quernHostToLinear,
 })
@@ -264,17 +286,19 @@ var quernToSRGB = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "planes", Kind: gpu.Slice, Type: "float32", Size: 4},
 		{Name: "pixels", Kind: gpu.Slice, Type: "uint32", Size: 4},
 	},
-	PTX:    quernPTX,
-	Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, 2, 1, 1, 5, 9, 2147483647, 0, 3, 1, 1, 5, 9, 2147483648},
-	Sites: []gpu.Site{
-		{Kind: gpu.IndexSite, File: "kernels.go", Line: 35, Col: 35},
-		{Kind: gpu.IndexSite, File: "kernels.go", Line: 35, Col: 48},
-		{Kind: gpu.IndexSite, File: "kernels.go", Line: 35, Col: 24},
-	},
-	WideSites: []gpu.Site{
-		{Kind: gpu.IndexSite, File: "kernels.go", Line: 35, Col: 35},
-		{Kind: gpu.IndexSite, File: "kernels.go", Line: 35, Col: 48},
-		{Kind: gpu.IndexSite, File: "kernels.go", Line: 35, Col: 24},
+	PTX: quernPTX,
+	Variants: []gpu.Variant{
+		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, 3, 1, 1, 5, 1, 0, 4, 9, 0}},
+		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, 2, 1, 1, 5, 9, 2147483647, 0, 3, 1, 1, 5, 9, 2147483648}, Sites: []gpu.Site{
+			{Kind: gpu.IndexSite, File: "kernels.go", Line: 35, Col: 35},
+			{Kind: gpu.IndexSite, File: "kernels.go", Line: 35, Col: 48},
+			{Kind: gpu.IndexSite, File: "kernels.go", Line: 35, Col: 24},
+		}},
+		{Name: "wide", Sites: []gpu.Site{
+			{Kind: gpu.IndexSite, File: "kernels.go", Line: 35, Col: 35},
+			{Kind: gpu.IndexSite, File: "kernels.go", Line: 35, Col: 48},
+			{Kind: gpu.IndexSite, File: "kernels.go", Line: 35, Col: 24},
+		}},
 	},
 	Host: quernHostToSRGB,
 })
@@ -299,13 +323,15 @@ var quernSharpen = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "blurred", Kind: gpu.Slice, Type: "float32", Size: 4},
 		{Name: "planes", Kind: gpu.Slice, Type: "float32", Size: 4},
 	},
-	PTX:    quernPTX,
-	Limits: []int64{1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648},
-	Sites: []gpu.Site{
-		{Kind: gpu.IndexSite, File: "kernels.go", Line: 46, Col: 34},
-	},
-	WideSites: []gpu.Site{
-		{Kind: gpu.IndexSite, File: "kernels.go", Line: 46, Col: 34},
+	PTX: quernPTX,
+	Variants: []gpu.Variant{
+		{Name: "proven", Limits: []int64{1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 1, 2, 1, 1, 4, 9, 0}},
+		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Sites: []gpu.Site{
+			{Kind: gpu.IndexSite, File: "kernels.go", Line: 46, Col: 34},
+		}},
+		{Name: "wide", Sites: []gpu.Site{
+			{Kind: gpu.IndexSite, File: "kernels.go", Line: 46, Col: 34},
+		}},
 	},
 	Host: quernHostSharpen,
 })
@@ -337,25 +363,32 @@ var quernRotateBilinear = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "outH", Kind: gpu.Scalar, Type: "int", Size: 8},
 		{Name: "out", Kind: gpu.Slice, Type: "float32", Size: 4},
 	},
-	PTX:    quernPTX,
-	Limits: []int64{1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 2147483648, 1, 3, 9, 2147483647, 0, 0, 1, 3, 4, 9, 2147483648, 1, 4, 9, 2147483647, 1, 5, 9, 2147483647, 0, 0, 1, 5, 4, 9, 2147483648, 1, 6, 9, 2147483647, 0, 0, 1, 6, 4, 9, 2147483648, 1, 7, 9, 2147483647, 0, 32, 2, 0, 5, 9, 2147483648, 1, 5, 1, 6, 5, 9, 2147483647, 1, 5, 1, 6, 5, 1, 5, 4, 9, 2147483647, 0, -1, 1, 2, 5, 9, 2147483647, 0, -1, 1, 3, 5, 9, 2147483647, 1, 2, 1, 3, 5, 9, 2147483647, 0, -1, 1, 2, 1, 3, 5, 5, 9, 2147483648, 0, 2, 1, 2, 1, 3, 5, 5, 9, 2147483647, 0, -2, 1, 2, 1, 3, 5, 5, 9, 2147483648, 0, 2, 1, 2, 5, 9, 2147483647, 0, -2, 1, 2, 5, 9, 2147483648, 0, 2, 1, 5, 1, 6, 5, 5, 9, 2147483647, 0, 3, 1, 5, 1, 6, 5, 5, 9, 2147483648},
-	Sites: []gpu.Site{
-		{Kind: gpu.IndexSite, File: "rotate.go", Line: 55, Col: 23},
-		{Kind: gpu.IndexSite, File: "rotate.go", Line: 55, Col: 40},
-		{Kind: gpu.IndexSite, File: "rotate.go", Line: 56, Col: 26},
-		{Kind: gpu.IndexSite, File: "rotate.go", Line: 56, Col: 43},
-		{Kind: gpu.IndexSite, File: "rotate.go", Line: 61, Col: 2},
-		{Kind: gpu.IndexSite, File: "rotate.go", Line: 62, Col: 2},
-		{Kind: gpu.IndexSite, File: "rotate.go", Line: 63, Col: 2},
-	},
-	WideSites: []gpu.Site{
-		{Kind: gpu.IndexSite, File: "rotate.go", Line: 55, Col: 23},
-		{Kind: gpu.IndexSite, File: "rotate.go", Line: 55, Col: 40},
-		{Kind: gpu.IndexSite, File: "rotate.go", Line: 56, Col: 26},
-		{Kind: gpu.IndexSite, File: "rotate.go", Line: 56, Col: 43},
-		{Kind: gpu.IndexSite, File: "rotate.go", Line: 61, Col: 2},
-		{Kind: gpu.IndexSite, File: "rotate.go", Line: 62, Col: 2},
-		{Kind: gpu.IndexSite, File: "rotate.go", Line: 63, Col: 2},
+	PTX: quernPTX,
+	Variants: []gpu.Variant{
+		{Name: "proven", Limits: []int64{1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 2147483648, 1, 3, 9, 2147483647, 0, 0, 1, 3, 4, 9, 2147483648, 1, 4, 9, 2147483647, 1, 5, 9, 2147483647, 0, 0, 1, 5, 4, 9, 2147483648, 1, 6, 9, 2147483647, 0, 0, 1, 6, 4, 9, 2147483648, 1, 7, 9, 2147483647, 0, 32, 2, 0, 5, 9, 2147483648, 1, 5, 1, 6, 5, 1, 5, 4, 9, 2147483647, 0, -1, 1, 2, 5, 9, 2147483647, 0, -1, 1, 3, 5, 9, 2147483647, 1, 2, 1, 3, 5, 9, 2147483647, 0, -1, 1, 2, 1, 3, 5, 5, 9, 2147483648, 0, 2, 1, 2, 1, 3, 5, 5, 9, 2147483647, 0, -2, 1, 2, 1, 3, 5, 5, 9, 2147483648, 0, 2, 1, 2, 5, 9, 2147483647, 0, -2, 1, 2, 5, 9, 2147483648, 1, 5, 1, 6, 5, 1, 7, 4, 9, 0, 0, 2, 1, 5, 1, 6, 5, 5, 1, 7, 4, 9, 0, 0, 3, 1, 5, 1, 6, 5, 5, 1, 7, 4, 9, 0}, Sites: []gpu.Site{
+			{Kind: gpu.IndexSite, File: "rotate.go", Line: 55, Col: 23},
+			{Kind: gpu.IndexSite, File: "rotate.go", Line: 55, Col: 40},
+			{Kind: gpu.IndexSite, File: "rotate.go", Line: 56, Col: 26},
+			{Kind: gpu.IndexSite, File: "rotate.go", Line: 56, Col: 43},
+		}},
+		{Name: "narrow", Limits: []int64{1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 2147483648, 1, 3, 9, 2147483647, 0, 0, 1, 3, 4, 9, 2147483648, 1, 4, 9, 2147483647, 1, 5, 9, 2147483647, 0, 0, 1, 5, 4, 9, 2147483648, 1, 6, 9, 2147483647, 0, 0, 1, 6, 4, 9, 2147483648, 1, 7, 9, 2147483647, 0, 32, 2, 0, 5, 9, 2147483648, 1, 5, 1, 6, 5, 9, 2147483647, 1, 5, 1, 6, 5, 1, 5, 4, 9, 2147483647, 0, -1, 1, 2, 5, 9, 2147483647, 0, -1, 1, 3, 5, 9, 2147483647, 1, 2, 1, 3, 5, 9, 2147483647, 0, -1, 1, 2, 1, 3, 5, 5, 9, 2147483648, 0, 2, 1, 2, 1, 3, 5, 5, 9, 2147483647, 0, -2, 1, 2, 1, 3, 5, 5, 9, 2147483648, 0, 2, 1, 2, 5, 9, 2147483647, 0, -2, 1, 2, 5, 9, 2147483648, 0, 2, 1, 5, 1, 6, 5, 5, 9, 2147483647, 0, 3, 1, 5, 1, 6, 5, 5, 9, 2147483648}, Sites: []gpu.Site{
+			{Kind: gpu.IndexSite, File: "rotate.go", Line: 55, Col: 23},
+			{Kind: gpu.IndexSite, File: "rotate.go", Line: 55, Col: 40},
+			{Kind: gpu.IndexSite, File: "rotate.go", Line: 56, Col: 26},
+			{Kind: gpu.IndexSite, File: "rotate.go", Line: 56, Col: 43},
+			{Kind: gpu.IndexSite, File: "rotate.go", Line: 61, Col: 2},
+			{Kind: gpu.IndexSite, File: "rotate.go", Line: 62, Col: 2},
+			{Kind: gpu.IndexSite, File: "rotate.go", Line: 63, Col: 2},
+		}},
+		{Name: "wide", Sites: []gpu.Site{
+			{Kind: gpu.IndexSite, File: "rotate.go", Line: 55, Col: 23},
+			{Kind: gpu.IndexSite, File: "rotate.go", Line: 55, Col: 40},
+			{Kind: gpu.IndexSite, File: "rotate.go", Line: 56, Col: 26},
+			{Kind: gpu.IndexSite, File: "rotate.go", Line: 56, Col: 43},
+			{Kind: gpu.IndexSite, File: "rotate.go", Line: 61, Col: 2},
+			{Kind: gpu.IndexSite, File: "rotate.go", Line: 62, Col: 2},
+			{Kind: gpu.IndexSite, File: "rotate.go", Line: 63, Col: 2},
+		}},
 	},
 	Block: gpu.Dim3{X: 32, Y: 8, Z: 1},
 	Host:  quernHostRotateBilinear,
@@ -393,19 +426,23 @@ var quernRotateBicubic = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "outH", Kind: gpu.Scalar, Type: "int", Size: 8},
 		{Name: "out", Kind: gpu.Slice, Type: "float32", Size: 4},
 	},
-	PTX:    quernPTX,
-	Limits: []int64{1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 2147483648, 1, 3, 9, 2147483647, 0, 0, 1, 3, 4, 9, 2147483648, 1, 4, 9, 2147483647, 1, 5, 9, 2147483647, 0, 0, 1, 5, 4, 9, 2147483648, 1, 6, 9, 2147483647, 0, 0, 1, 6, 4, 9, 2147483648, 1, 7, 9, 2147483647, 0, 32, 2, 0, 5, 9, 2147483648, 1, 5, 1, 6, 5, 9, 2147483647, 1, 5, 1, 6, 5, 1, 5, 4, 9, 2147483647, 0, -1, 1, 2, 5, 9, 2147483647, 0, -1, 1, 3, 5, 9, 2147483647, 1, 2, 1, 3, 5, 9, 2147483647, 0, -1, 1, 2, 1, 3, 5, 5, 9, 2147483648, 0, 2, 1, 2, 1, 3, 5, 5, 9, 2147483647, 0, -2, 1, 2, 1, 3, 5, 5, 9, 2147483648, 0, 2, 1, 2, 5, 9, 2147483647, 0, -2, 1, 2, 5, 9, 2147483648, 0, 2, 1, 5, 1, 6, 5, 5, 9, 2147483647, 0, 3, 1, 5, 1, 6, 5, 5, 9, 2147483648},
-	Sites: []gpu.Site{
-		{Kind: gpu.IndexSite, File: "rotate.go", Line: 95, Col: 22},
-		{Kind: gpu.IndexSite, File: "rotate.go", Line: 103, Col: 2},
-		{Kind: gpu.IndexSite, File: "rotate.go", Line: 104, Col: 2},
-		{Kind: gpu.IndexSite, File: "rotate.go", Line: 105, Col: 2},
-	},
-	WideSites: []gpu.Site{
-		{Kind: gpu.IndexSite, File: "rotate.go", Line: 95, Col: 22},
-		{Kind: gpu.IndexSite, File: "rotate.go", Line: 103, Col: 2},
-		{Kind: gpu.IndexSite, File: "rotate.go", Line: 104, Col: 2},
-		{Kind: gpu.IndexSite, File: "rotate.go", Line: 105, Col: 2},
+	PTX: quernPTX,
+	Variants: []gpu.Variant{
+		{Name: "proven", Limits: []int64{1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 2147483648, 1, 3, 9, 2147483647, 0, 0, 1, 3, 4, 9, 2147483648, 1, 4, 9, 2147483647, 1, 5, 9, 2147483647, 0, 0, 1, 5, 4, 9, 2147483648, 1, 6, 9, 2147483647, 0, 0, 1, 6, 4, 9, 2147483648, 1, 7, 9, 2147483647, 0, 32, 2, 0, 5, 9, 2147483648, 1, 5, 1, 6, 5, 1, 5, 4, 9, 2147483647, 0, -1, 1, 2, 5, 9, 2147483647, 0, -1, 1, 3, 5, 9, 2147483647, 1, 2, 1, 3, 5, 9, 2147483647, 0, -1, 1, 2, 1, 3, 5, 5, 9, 2147483648, 0, 2, 1, 2, 1, 3, 5, 5, 9, 2147483647, 0, -2, 1, 2, 1, 3, 5, 5, 9, 2147483648, 0, 2, 1, 2, 5, 9, 2147483647, 0, -2, 1, 2, 5, 9, 2147483648, 1, 5, 1, 6, 5, 1, 7, 4, 9, 0, 0, 2, 1, 5, 1, 6, 5, 5, 1, 7, 4, 9, 0, 0, 3, 1, 5, 1, 6, 5, 5, 1, 7, 4, 9, 0}, Sites: []gpu.Site{
+			{Kind: gpu.IndexSite, File: "rotate.go", Line: 95, Col: 22},
+		}},
+		{Name: "narrow", Limits: []int64{1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 2147483648, 1, 3, 9, 2147483647, 0, 0, 1, 3, 4, 9, 2147483648, 1, 4, 9, 2147483647, 1, 5, 9, 2147483647, 0, 0, 1, 5, 4, 9, 2147483648, 1, 6, 9, 2147483647, 0, 0, 1, 6, 4, 9, 2147483648, 1, 7, 9, 2147483647, 0, 32, 2, 0, 5, 9, 2147483648, 1, 5, 1, 6, 5, 9, 2147483647, 1, 5, 1, 6, 5, 1, 5, 4, 9, 2147483647, 0, -1, 1, 2, 5, 9, 2147483647, 0, -1, 1, 3, 5, 9, 2147483647, 1, 2, 1, 3, 5, 9, 2147483647, 0, -1, 1, 2, 1, 3, 5, 5, 9, 2147483648, 0, 2, 1, 2, 1, 3, 5, 5, 9, 2147483647, 0, -2, 1, 2, 1, 3, 5, 5, 9, 2147483648, 0, 2, 1, 2, 5, 9, 2147483647, 0, -2, 1, 2, 5, 9, 2147483648, 0, 2, 1, 5, 1, 6, 5, 5, 9, 2147483647, 0, 3, 1, 5, 1, 6, 5, 5, 9, 2147483648}, Sites: []gpu.Site{
+			{Kind: gpu.IndexSite, File: "rotate.go", Line: 95, Col: 22},
+			{Kind: gpu.IndexSite, File: "rotate.go", Line: 103, Col: 2},
+			{Kind: gpu.IndexSite, File: "rotate.go", Line: 104, Col: 2},
+			{Kind: gpu.IndexSite, File: "rotate.go", Line: 105, Col: 2},
+		}},
+		{Name: "wide", Sites: []gpu.Site{
+			{Kind: gpu.IndexSite, File: "rotate.go", Line: 95, Col: 22},
+			{Kind: gpu.IndexSite, File: "rotate.go", Line: 103, Col: 2},
+			{Kind: gpu.IndexSite, File: "rotate.go", Line: 104, Col: 2},
+			{Kind: gpu.IndexSite, File: "rotate.go", Line: 105, Col: 2},
+		}},
 	},
 	Block: gpu.Dim3{X: 32, Y: 8, Z: 1},
 	Host:  quernHostRotateBicubic,
@@ -438,13 +475,15 @@ var quernScene = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "h", Kind: gpu.Scalar, Type: "int", Size: 8},
 		{Name: "pixels", Kind: gpu.Slice, Type: "uint32", Size: 4},
 	},
-	PTX:    quernPTX,
-	Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 2147483648, 1, 2, 9, 2147483647, 0, 32, 2, 0, 5, 9, 2147483648, 1, 0, 1, 1, 5, 9, 2147483648, 1, 0, 1, 1, 5, 1, 0, 4, 9, 2147483647},
-	Sites: []gpu.Site{
-		{Kind: gpu.IndexSite, File: "scene.go", Line: 37, Col: 2},
-	},
-	WideSites: []gpu.Site{
-		{Kind: gpu.IndexSite, File: "scene.go", Line: 37, Col: 2},
+	PTX: quernPTX,
+	Variants: []gpu.Variant{
+		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 2147483648, 1, 2, 9, 2147483647, 0, 32, 2, 0, 5, 9, 2147483648, 1, 0, 1, 1, 5, 1, 2, 4, 9, 0, 1, 0, 1, 1, 5, 1, 0, 4, 9, 2147483647}},
+		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 2147483648, 1, 2, 9, 2147483647, 0, 32, 2, 0, 5, 9, 2147483648, 1, 0, 1, 1, 5, 9, 2147483648, 1, 0, 1, 1, 5, 1, 0, 4, 9, 2147483647}, Sites: []gpu.Site{
+			{Kind: gpu.IndexSite, File: "scene.go", Line: 37, Col: 2},
+		}},
+		{Name: "wide", Sites: []gpu.Site{
+			{Kind: gpu.IndexSite, File: "scene.go", Line: 37, Col: 2},
+		}},
 	},
 	Block: gpu.Dim3{X: 32, Y: 8, Z: 1},
 	Host:  quernHostScene,
@@ -475,7 +514,7 @@ func quernHostBlurRows(r *host.Run) {
 	dimZ := r.BlockDim.Z
 	radius := min(len(weights)-1, 32)
 	weight := host.Shared[[33]float32](r, 1)
-	base := 256 + 2*radius
+	size := 256 + 2*radius
 	t2 := w - 1
 	tile := host.Shared[[320]float32](r, 0)
 	for r.Next() {
@@ -483,24 +522,25 @@ func quernHostBlurRows(r *host.Run) {
 		blockY := r.BlockIdx.Y
 		blockZ := r.BlockIdx.Z
 		left := blockX * 256
+		base := left - radius
 		row := (blockZ*h + blockY) * w
 		for threadZ := range dimZ {
 			for threadY := range dimY {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1BlurRows(r, radius, weight, weights, base, left, t2, tile, in, row, dimX)
+				quernRow1BlurRows(r, radius, weight, weights, size, base, t2, tile, in, row, dimX)
 			}
 		}
 		for threadZ := range dimZ {
 			for threadY := range dimY {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow2BlurRows(r, left, w, radius, weight, tile, out, row, dimX)
+				quernRow2BlurRows(r, left, w, weight, tile, radius, out, row, dimX)
 			}
 		}
 	}
 }
 
 //go:noinline
-func quernRow1BlurRows(r *host.Run, radius int, weight *[33]float32, weights []float32, base, left, t2 int, tile *[320]float32, in []float32, row, dimX int) {
+func quernRow1BlurRows(r *host.Run, radius int, weight *[33]float32, weights []float32, size, base, t2 int, tile *[320]float32, in []float32, row, dimX int) {
 	count := dimX
 	if count <= len(weights) {
 		row2 := weights[:count]
@@ -510,8 +550,8 @@ func quernRow1BlurRows(r *host.Run, radius int, weight *[33]float32, weights []f
 			if threadX <= radius {
 				weight[threadX] = row2[threadX]
 			}
-			for k := threadX; k < base; k += 256 {
-				t1 := left + k - radius
+			for k := threadX; k < size; k += 256 {
+				t1 := base + k
 //line blur.go:38
 				result0 := kernel.Clamp[int](t1, 0, t2)
 //line blur.go:38
@@ -526,8 +566,8 @@ func quernRow1BlurRows(r *host.Run, radius int, weight *[33]float32, weights []f
 		if threadX <= radius {
 			weight[threadX] = weights[threadX]
 		}
-		for k := threadX; k < base; k += 256 {
-			t1 := left + k - radius
+		for k := threadX; k < size; k += 256 {
+			t1 := base + k
 //line blur.go:38
 			result0 := kernel.Clamp[int](t1, 0, t2)
 //line blur.go:38
@@ -537,7 +577,7 @@ func quernRow1BlurRows(r *host.Run, radius int, weight *[33]float32, weights []f
 }
 
 //go:noinline
-func quernRow2BlurRows(r *host.Run, left, w, radius int, weight *[33]float32, tile *[320]float32, out []float32, row, dimX int) {
+func quernRow2BlurRows(r *host.Run, left, w int, weight *[33]float32, tile *[320]float32, radius int, out []float32, row, dimX int) {
 	count2 := max(0, min(dimX, w-left))
 	if left >= 0 && w >= 0 && row+left >= 0 && count2 <= len(out)-(row+left) {
 		row3 := out[row+left:][:count2]
@@ -555,11 +595,11 @@ func quernRow2BlurRows(r *host.Run, left, w, radius int, weight *[33]float32, ti
 	}
 	for threadX := range dimX {
 		r.ThreadIdx.X = threadX
-//line blur.go:42
 		x := left + threadX
+		centre := threadX + radius
+//line blur.go:42
 		if x < w {
-//line blur.go:43
-			centre := threadX + radius
+//line blur.go:44
 			sum := weight[0] * tile[centre]
 			for k2 := 1; k2 <= radius; k2++ {
 				sum += weight[k2] * (tile[centre-k2] + tile[centre+k2])
@@ -580,7 +620,7 @@ func quernHostBlurColumns(r *host.Run) {
 	dimZ := r.BlockDim.Z
 	radius := min(len(weights)-1, 32)
 	weight := host.Shared[[33]float32](r, 1)
-	base2 := 64 + 2*radius
+	size := 64 + 2*radius
 	t2 := h - 1
 	tile := host.Shared[[128][32]float32](r, 0)
 	for r.Next() {
@@ -589,11 +629,12 @@ func quernHostBlurColumns(r *host.Run) {
 		blockZ := r.BlockIdx.Z
 		base := blockX * 32
 		top := blockY * 64
+		base2 := top - radius
 		plane := blockZ * h * w
 		for threadZ := range dimZ {
 			for threadY := range dimY {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1BlurColumns(r, threadY, radius, weight, weights, base, w, base2, top, t2, tile, in, plane, dimX)
+				quernRow1BlurColumns(r, threadY, radius, weight, weights, base, w, size, base2, t2, tile, in, plane, dimX)
 			}
 		}
 		for threadZ := range dimZ {
@@ -606,10 +647,11 @@ func quernHostBlurColumns(r *host.Run) {
 }
 
 //go:noinline
-func quernRow1BlurColumns(r *host.Run, threadY, radius int, weight *[33]float32, weights []float32, base, w, base2, top, t2 int, tile *[128][32]float32, in []float32, plane, dimX int) {
+func quernRow1BlurColumns(r *host.Run, threadY, radius int, weight *[33]float32, weights []float32, base, w, size, base2, t2 int, tile *[128][32]float32, in []float32, plane, dimX int) {
 	for threadX := range dimX {
 		r.ThreadIdx.X = threadX
 		x := base + threadX
+		at := plane + x
 //line blur.go:65
 		if threadY == 0 {
 			for k := threadX; k <= radius; k += 32 {
@@ -617,12 +659,12 @@ func quernRow1BlurColumns(r *host.Run, threadY, radius int, weight *[33]float32,
 			}
 		}
 		if x < w {
-			for k2 := threadY; k2 < base2; k2 += 8 {
-				t1 := top + k2 - radius
+			for k2 := threadY; k2 < size; k2 += 8 {
+				t1 := base2 + k2
 //line blur.go:72
 				result0 := kernel.Clamp[int](t1, 0, t2)
 //line blur.go:72
-				tile[k2][threadX] = in[plane+result0*w+x]
+				tile[k2][threadX] = in[at+result0*w]
 			}
 		}
 	}
@@ -633,6 +675,7 @@ func quernRow2BlurColumns(r *host.Run, base, w, threadY, top, h, radius int, wei
 	for threadX := range dimX {
 		r.ThreadIdx.X = threadX
 		x := base + threadX
+		at2 := plane + x
 //line blur.go:77
 		if x < w {
 			for k3 := threadY; k3 < 64 && top+k3 < h; k3 += 8 {
@@ -641,7 +684,7 @@ func quernRow2BlurColumns(r *host.Run, base, w, threadY, top, h, radius int, wei
 				for j := 1; j <= radius; j++ {
 					sum += weight[j] * (tile[centre-j][threadX] + tile[centre+j][threadX])
 				}
-				out[plane+(top+k3)*w+x] = sum
+				out[at2+(top+k3)*w] = sum
 			}
 		}
 	}
@@ -655,7 +698,7 @@ func quernHostHistogram(r *host.Run) {
 	dimZ := r.BlockDim.Z
 	local := host.Shared[[256]uint32](r, 0)
 	n := len(planes) / 3
-	base2 := 2 * n
+	size := 2 * n
 	for r.Next() {
 		blockX := r.BlockIdx.X
 		base := blockX * 4096
@@ -668,7 +711,7 @@ func quernHostHistogram(r *host.Run) {
 		for threadZ := range dimZ {
 			for threadY := range dimY {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow2Histogram(r, base, n, planes, base2, local, dimX)
+				quernRow2Histogram(r, base, n, planes, size, local, dimX)
 			}
 		}
 		for threadZ := range dimZ {
@@ -692,16 +735,16 @@ func quernRow1Histogram(r *host.Run, local *[256]uint32, dimX int) {
 }
 
 //go:noinline
-func quernRow2Histogram(r *host.Run, base, n int, planes []float32, base2 int, local *[256]uint32, dimX int) {
+func quernRow2Histogram(r *host.Run, base, n int, planes []float32, size int, local *[256]uint32, dimX int) {
 	for threadX := range dimX {
 		r.ThreadIdx.X = threadX
-//line equalize.go:33
 		first := base + threadX
+//line equalize.go:34
 		for k := 0; k < 16; k++ {
 			i := first + k*256
 			if i < n {
 //line equalize.go:36
-				c := rgb{R: planes[i], G: planes[n+i], B: planes[base2+i]}
+				c := rgb{R: planes[i], G: planes[n+i], B: planes[size+i]}
 				result0 := c.luminance()
 				t2 := result0
 //line equalize.go:37
@@ -843,8 +886,8 @@ func quernRow4ToneCurve(r *host.Run, sums *[256]uint32, total uint32, strength f
 	}
 	for threadX := range dimX {
 		r.ThreadIdx.X = threadX
-//line equalize.go:72
 		identity := float32(threadX+1) * 0.00390625
+//line equalize.go:73
 		t2 := float32(sums[threadX]) / float32(total)
 //line equalize.go:73
 		result0 := kernel.Lerp[float32](identity, t2, strength)
@@ -863,29 +906,29 @@ func quernHostEqualize(r *host.Run) {
 	dimY := r.BlockDim.Y
 	dimZ := r.BlockDim.Z
 	n := len(planes) / 3
-	base2 := 2 * n
+	size := 2 * n
 	for r.Next() {
 		blockX := r.BlockIdx.X
 		base := blockX * dimX
 		for threadZ := range dimZ {
 			for threadY := range dimY {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1Equalize(r, base, n, planes, base2, curve, dimX)
+				quernRow1Equalize(r, base, n, planes, size, curve, dimX)
 			}
 		}
 	}
 }
 
 //go:noinline
-func quernRow1Equalize(r *host.Run, base, n int, planes []float32, base2 int, curve []float32, dimX int) {
+func quernRow1Equalize(r *host.Run, base, n int, planes []float32, size int, curve []float32, dimX int) {
 	for threadX := range dimX {
 		r.ThreadIdx.X = threadX
-//line equalize.go:84
 		i := base + threadX
+//line equalize.go:85
 		if i >= n {
 			continue
 		}
-		c := rgb{R: planes[i], G: planes[n+i], B: planes[base2+i]}
+		c := rgb{R: planes[i], G: planes[n+i], B: planes[size+i]}
 		result0 := c.luminance()
 		y := max(result0, 6e-05)
 //line equalize.go:90
@@ -913,7 +956,7 @@ func quernRow1Equalize(r *host.Run, base, n int, planes []float32, base2 int, cu
 //line equalize.go:94
 		planes[i] = c.R
 		planes[n+i] = c.G
-		planes[base2+i] = c.B
+		planes[size+i] = c.B
 	}
 }
 
@@ -926,29 +969,29 @@ func quernHostToLinear(r *host.Run) {
 	dimY := r.BlockDim.Y
 	dimZ := r.BlockDim.Z
 	n := len(pixels)
-	base2 := 2 * n
+	size := 2 * n
 	for r.Next() {
 		blockX := r.BlockIdx.X
 		base := blockX * dimX
-		base3 := n + blockX*dimX
-		base4 := base2 + blockX*dimX
+		base2 := n + blockX*dimX
+		base3 := size + blockX*dimX
 		for threadZ := range dimZ {
 			for threadY := range dimY {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1ToLinear(r, base, n, pixels, table, background, planes, base2, dimX, base3, base4)
+				quernRow1ToLinear(r, base, n, pixels, table, background, planes, size, dimX, base2, base3)
 			}
 		}
 	}
 }
 
 //go:noinline
-func quernRow1ToLinear(r *host.Run, base, n int, pixels []uint32, table []float32, background rgb, planes []float32, base2, dimX, base3, base4 int) {
+func quernRow1ToLinear(r *host.Run, base, n int, pixels []uint32, table []float32, background rgb, planes []float32, size, dimX, base2, base3 int) {
 	count := max(0, min(dimX, n-base))
-	if base >= 0 && n >= 0 && count <= len(pixels)-base && count <= len(planes)-base && base3 >= 0 && count <= len(planes)-base3 && base4 >= 0 && count <= len(planes)-base4 {
+	if base >= 0 && n >= 0 && count <= len(pixels)-base && count <= len(planes)-base && base2 >= 0 && count <= len(planes)-base2 && base3 >= 0 && count <= len(planes)-base3 {
 		row := pixels[base:][:count]
 		row2 := planes[base:][:count]
-		row3 := planes[base3:][:count]
-		row4 := planes[base4:][:count]
+		row3 := planes[base2:][:count]
+		row4 := planes[base3:][:count]
 		for threadX := range count {
 			r.ThreadIdx.X = threadX
 //line kernels.go:21
@@ -968,8 +1011,8 @@ func quernRow1ToLinear(r *host.Run, base, n int, pixels []uint32, table []float3
 	}
 	for threadX := range dimX {
 		r.ThreadIdx.X = threadX
-//line kernels.go:17
 		i := base + threadX
+//line kernels.go:18
 		if i >= n {
 			continue
 		}
@@ -983,7 +1026,7 @@ func quernRow1ToLinear(r *host.Run, base, n int, pixels []uint32, table []float3
 //line kernels.go:24
 		planes[i] = c.R
 		planes[n+i] = c.G
-		planes[base2+i] = c.B
+		planes[size+i] = c.B
 	}
 }
 
@@ -994,28 +1037,28 @@ func quernHostToSRGB(r *host.Run) {
 	dimY := r.BlockDim.Y
 	dimZ := r.BlockDim.Z
 	n := len(pixels)
-	base2 := 2 * n
+	size := 2 * n
 	for r.Next() {
 		blockX := r.BlockIdx.X
 		base := blockX * dimX
-		base3 := n + blockX*dimX
-		base4 := base2 + blockX*dimX
+		base2 := n + blockX*dimX
+		base3 := size + blockX*dimX
 		for threadZ := range dimZ {
 			for threadY := range dimY {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1ToSRGB(r, base, n, planes, base2, pixels, dimX, base3, base4)
+				quernRow1ToSRGB(r, base, n, planes, size, pixels, dimX, base2, base3)
 			}
 		}
 	}
 }
 
 //go:noinline
-func quernRow1ToSRGB(r *host.Run, base, n int, planes []float32, base2 int, pixels []uint32, dimX, base3, base4 int) {
+func quernRow1ToSRGB(r *host.Run, base, n int, planes []float32, size int, pixels []uint32, dimX, base2, base3 int) {
 	count := max(0, min(dimX, n-base))
-	if base >= 0 && n >= 0 && count <= len(planes)-base && base3 >= 0 && count <= len(planes)-base3 && base4 >= 0 && count <= len(planes)-base4 && count <= len(pixels)-base {
+	if base >= 0 && n >= 0 && count <= len(planes)-base && base2 >= 0 && count <= len(planes)-base2 && base3 >= 0 && count <= len(planes)-base3 && count <= len(pixels)-base {
 		row := planes[base:][:count]
-		row2 := planes[base3:][:count]
-		row3 := planes[base4:][:count]
+		row2 := planes[base2:][:count]
+		row3 := planes[base3:][:count]
 		row4 := pixels[base:][:count]
 		for threadX := range count {
 			r.ThreadIdx.X = threadX
@@ -1029,11 +1072,10 @@ func quernRow1ToSRGB(r *host.Run, base, n int, planes []float32, base2 int, pixe
 	}
 	for threadX := range dimX {
 		r.ThreadIdx.X = threadX
-//line kernels.go:34
 		i := base + threadX
+//line kernels.go:34
 		if i < n {
-//line kernels.go:35
-			t1 := rgb{R: planes[i], G: planes[n+i], B: planes[base2+i]}
+			t1 := rgb{R: planes[i], G: planes[n+i], B: planes[size+i]}
 //line kernels.go:35
 			result0 := pack(t1)
 //line kernels.go:35
@@ -1076,10 +1118,9 @@ func quernRow1Sharpen(r *host.Run, base int, planes []float32, amount float32, b
 	}
 	for threadX := range dimX {
 		r.ThreadIdx.X = threadX
-//line kernels.go:44
 		i := base + threadX
+//line kernels.go:44
 		if i < len(planes) {
-//line kernels.go:45
 			v := planes[i]
 			planes[i] = max(0, v+amount*(v-blurred[i]))
 		}
@@ -1103,7 +1144,7 @@ func quernHostRotateBilinear(r *host.Run) {
 	t25 := h - 1
 	t29 := h - 1
 	t2 := outW * outH
-	base4 := 2 * t2
+	size := 2 * t2
 	for r.Next() {
 		blockX := r.BlockIdx.X
 		blockY := r.BlockIdx.Y
@@ -1113,23 +1154,24 @@ func quernHostRotateBilinear(r *host.Run) {
 			for threadY := range dimY {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				y := base2 + threadY
-				base3 := y * outW
-				quernRow1RotateBilinear(r, base, outW, y, outH, base3, r2, w, h, background, t17, t21, t25, t29, in, out, t2, base4, dimX)
+				start := y * outW
+				quernRow1RotateBilinear(r, base, outW, y, outH, r2, w, h, background, t17, t21, t25, t29, in, out, start, t2, size, dimX)
 			}
 		}
 	}
 }
 
 //go:noinline
-func quernRow1RotateBilinear(r *host.Run, base, outW, y, outH, base3 int, r2 rotation, w, h int, background rgb, t17, t21, t25, t29 int, in, out []float32, t2, base4, dimX int) {
+func quernRow1RotateBilinear(r *host.Run, base, outW, y, outH int, r2 rotation, w, h int, background rgb, t17, t21, t25, t29 int, in, out []float32, start, t2, size, dimX int) {
 	for threadX := range dimX {
 		r.ThreadIdx.X = threadX
-//line rotate.go:39
 		x := base + threadX
+		t1 := start + x
+//line rotate.go:40
 		if x >= outW || y >= outH {
 			continue
 		}
-		t1 := base3 + x
+//line rotate.go:44
 		sx, sy := r2.source(x, y)
 		sx2 := sx
 		sy2 := sy
@@ -1210,7 +1252,7 @@ func quernRow1RotateBilinear(r *host.Run, base, outW, y, outH, base3 int, r2 rot
 //line rotate.go:61
 		out[t1] = c.R
 		out[t2+t1] = c.G
-		out[base4+t1] = c.B
+		out[size+t1] = c.B
 	}
 }
 
@@ -1229,7 +1271,7 @@ func quernHostRotateBicubic(r *host.Run) {
 	t21 := w - 1
 	t24 := h - 1
 	t2 := outW * outH
-	base4 := 2 * t2
+	size := 2 * t2
 	for r.Next() {
 		blockX := r.BlockIdx.X
 		blockY := r.BlockIdx.Y
@@ -1239,23 +1281,24 @@ func quernHostRotateBicubic(r *host.Run) {
 			for threadY := range dimY {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				y := base2 + threadY
-				base3 := y * outW
-				quernRow1RotateBicubic(r, base, outW, y, outH, base3, r2, w, h, background, t21, t24, in, out, t2, base4, dimX)
+				start := y * outW
+				quernRow1RotateBicubic(r, base, outW, y, outH, r2, w, h, background, t21, t24, in, out, start, t2, size, dimX)
 			}
 		}
 	}
 }
 
 //go:noinline
-func quernRow1RotateBicubic(r *host.Run, base, outW, y, outH, base3 int, r2 rotation, w, h int, background rgb, t21, t24 int, in, out []float32, t2, base4, dimX int) {
+func quernRow1RotateBicubic(r *host.Run, base, outW, y, outH int, r2 rotation, w, h int, background rgb, t21, t24 int, in, out []float32, start, t2, size, dimX int) {
 	for threadX := range dimX {
 		r.ThreadIdx.X = threadX
-//line rotate.go:71
 		x := base + threadX
+		t1 := start + x
+//line rotate.go:72
 		if x >= outW || y >= outH {
 			continue
 		}
-		t1 := base3 + x
+//line rotate.go:76
 		sx, sy := r2.source(x, y)
 		sx2 := sx
 		sy2 := sy
@@ -1322,7 +1365,7 @@ func quernRow1RotateBicubic(r *host.Run, base, outW, y, outH, base3 int, r2 rota
 //line rotate.go:103
 		out[t1] = c.R
 		out[t2+t1] = c.G
-		out[base4+t1] = c.B
+		out[size+t1] = c.B
 	}
 }
 
@@ -1348,19 +1391,20 @@ func quernHostScene(r *host.Run) {
 				sy := (value2 - float32(y) - 0.5) * pixel
 				value3 := sy * sy
 				t12 := int32(y)
-				base3 := y * w
-				quernRow1Scene(r, base, w, y, h, value, pixel, sy, value3, t12, pixels, base3, dimX)
+				start := y * w
+				quernRow1Scene(r, base, w, y, h, value, pixel, sy, value3, t12, pixels, start, dimX)
 			}
 		}
 	}
 }
 
 //go:noinline
-func quernRow1Scene(r *host.Run, base, w, y, h int, value, pixel, sy, value3 float32, t12 int32, pixels []uint32, base3, dimX int) {
+func quernRow1Scene(r *host.Run, base, w, y, h int, value, pixel, sy, value3 float32, t12 int32, pixels []uint32, start, dimX int) {
 	for threadX := range dimX {
 		r.ThreadIdx.X = threadX
-//line scene.go:19
 		x := base + threadX
+		t11 := int32(x)
+//line scene.go:20
 		if x >= w || y >= h {
 			continue
 		}
@@ -1369,19 +1413,21 @@ func quernRow1Scene(r *host.Run, base, w, y, h int, value, pixel, sy, value3 flo
 //line scene.go:27
 		c := rgb{}
 		if sy > -0.16 {
-			result0 := land(sx, sy, pixel)
+			t1 := sx
+//line scene.go:29
+			result0 := land(t1, sy, pixel)
 			c = result0
 		} else {
 //line scene.go:31
-			result02 := lake(sx, sy, pixel)
+			t5 := sx
+//line scene.go:31
+			result02 := lake(t5, sy, pixel)
 			c = result02
 		}
 		t9 := 1 - 0.35*(sx*sx+value3)
 //line scene.go:34
 		result03 := c.scale(t9)
 		c = result03
-		t11 := int32(x)
-//line scene.go:36
 		result04 := hash(t11, t12)
 		t14 := 1 + 0.012*(result04-0.5)
 //line scene.go:36
@@ -1392,6 +1438,6 @@ func quernRow1Scene(r *host.Run, base, w, y, h int, value, pixel, sy, value3 flo
 //line scene.go:37
 		result06 := pack(t16)
 //line scene.go:37
-		pixels[base3+x] = result06
+		pixels[start+x] = result06
 	}
 }

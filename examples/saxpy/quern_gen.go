@@ -20,9 +20,14 @@ var quernSaxpy = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "y", Kind: gpu.Slice, Type: "float32", Size: 4},
 	},
 	PTX: quernPTX,
-	Sites: []gpu.Site{
-		{Kind: gpu.IndexSite, File: "main.go", Line: 20, Col: 3},
-		{Kind: gpu.IndexSite, File: "main.go", Line: 20, Col: 15},
+	Variants: []gpu.Variant{
+		{Name: "proven", Limits: []int64{1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 1, 2, 1, 1, 4, 9, 0}},
+		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Sites: []gpu.Site{
+			{Kind: gpu.IndexSite, File: "main.go", Line: 20, Col: 15},
+		}},
+		{Name: "wide", Sites: []gpu.Site{
+			{Kind: gpu.IndexSite, File: "main.go", Line: 20, Col: 15},
+		}},
 	},
 	Host: quernHostSaxpy,
 })
@@ -54,16 +59,30 @@ func quernHostSaxpy(r *host.Run) {
 		for threadZ := range dimZ {
 			for threadY := range dimY {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				for threadX := range dimX {
-					r.ThreadIdx.X = threadX
-//line main.go:19
-					i := base + threadX
-					if i < len(y) {
-//line main.go:20
-						y[i] += a * x[i]
-					}
-				}
+				quernRow1Saxpy(r, base, y, a, x, dimX)
 			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1Saxpy(r *host.Run, base int, y []float32, a float32, x []float32, dimX int) {
+	count := max(0, min(dimX, len(y)-base))
+	if base >= 0 && count <= len(y)-base && count <= len(x)-base {
+		row := y[base:][:count]
+		row2 := x[base:][:count]
+		for threadX := range count {
+//line main.go:20
+			row[threadX] += a * row2[threadX]
+		}
+		return
+	}
+	for threadX := range dimX {
+		r.ThreadIdx.X = threadX
+		i := base + threadX
+//line main.go:19
+		if i < len(y) {
+			y[i] += a * x[i]
 		}
 	}
 }

@@ -2,6 +2,7 @@ package compiler
 
 import (
 	"fmt"
+	"strings"
 
 	"quern.dev/internal/compiler/frontend"
 	"quern.dev/internal/compiler/ir"
@@ -12,32 +13,32 @@ import (
 
 // Kernel is a kernel compiled to PTX.
 type Kernel struct {
-	IR *ir.Kernel // as the front end made it
+	IR       *ir.Kernel // as the front end made it
+	Variants []Variant  // fastest first; the last one has no limits
+}
 
-	// Narrow is exact for launches that meet Limits, Wide for all. Wide is nil
-	// when there are no limits.
-	Narrow, Wide *ptx.Module
-	Limits       limits.Program
+// Variant is a module that is exact for launches which meet its limits.
+type Variant struct {
+	Name string // proven, narrow or wide
+	*ptx.Module
+	Limits limits.Program
 }
 
 // Compile compiles one kernel. The error says what is wrong with the kernel, or
 // is a fault of the compiler.
 func Compile(k *ir.Kernel) (*Kernel, error) {
-	narrow, wide, err := opt.PTX(k)
+	variants, err := opt.PTX(k)
 	if err != nil {
 		return nil, err
 	}
 	out := &Kernel{IR: k}
-	if out.Narrow, err = ptx.Emit(narrow, ptx.Options{}); err != nil {
-		return nil, err
+	for _, v := range variants {
+		module, err := ptx.Emit(v.Kernel, ptx.Options{})
+		if err != nil {
+			return nil, err
+		}
+		out.Variants = append(out.Variants, Variant{v.Name, module, opt.EncodeLimits(v.Limits)})
 	}
-	if wide == nil {
-		return out, nil
-	}
-	if out.Wide, err = ptx.Emit(wide, ptx.Options{}); err != nil {
-		return nil, err
-	}
-	out.Limits = opt.EncodeLimits(narrow.Limits)
 	return out, nil
 }
 
@@ -69,19 +70,18 @@ func Text(file, src, name string) (*Kernel, error) {
 }
 
 // Section is the line that stands before a module in a file of several.
-func Section(kernel string, wide bool) string {
-	variant := "narrow"
-	if wide {
-		variant = "wide"
-	}
+func Section(kernel, variant string) string {
 	return "//quern:module " + kernel + " " + variant + "\n"
 }
 
 // PTX is the text of the kernel's modules, each behind its section line.
 func (k *Kernel) PTX() string {
-	text := Section(k.IR.Name, false) + k.Narrow.Text
-	if k.Wide != nil {
-		text += "\n" + Section(k.IR.Name, true) + k.Wide.Text
+	var b strings.Builder
+	for i, v := range k.Variants {
+		if i > 0 {
+			b.WriteByte('\n')
+		}
+		b.WriteString(Section(k.IR.Name, v.Name) + v.Text)
 	}
-	return text
+	return b.String()
 }

@@ -23,12 +23,14 @@ var quernBlockSum = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "out", Kind: gpu.Slice, Type: "int32", Size: 4},
 	},
 	PTX: quernPTX,
-	Sites: []gpu.Site{
-		{Kind: gpu.IndexSite, File: "block.go", Line: 11, Col: 7},
-		{Kind: gpu.IndexSite, File: "block.go", Line: 13, Col: 2},
-		{Kind: gpu.IndexSite, File: "block.go", Line: 17, Col: 4},
-		{Kind: gpu.IndexSite, File: "block.go", Line: 17, Col: 18},
-		{Kind: gpu.IndexSite, File: "block.go", Line: 22, Col: 3},
+	Variants: []gpu.Variant{
+		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 0, 64, 2, 0, 5, 9, 2147483648, 2, 0, 1, 1, 4, 9, 0}},
+		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 0, 64, 2, 0, 5, 9, 2147483648}, Sites: []gpu.Site{
+			{Kind: gpu.IndexSite, File: "block.go", Line: 22, Col: 3},
+		}},
+		{Name: "wide", Sites: []gpu.Site{
+			{Kind: gpu.IndexSite, File: "block.go", Line: 22, Col: 3},
+		}},
 	},
 	Block:  gpu.Dim3{X: 64, Y: 1, Z: 1},
 	Shared: 256,
@@ -55,11 +57,16 @@ var quernTransposeTile = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "out", Kind: gpu.Slice, Type: "float32", Size: 4},
 	},
 	PTX: quernPTX,
-	Sites: []gpu.Site{
-		{Kind: gpu.IndexSite, File: "block.go", Line: 31, Col: 40},
-		{Kind: gpu.IndexSite, File: "block.go", Line: 31, Col: 3},
-		{Kind: gpu.IndexSite, File: "block.go", Line: 37, Col: 16},
-		{Kind: gpu.IndexSite, File: "block.go", Line: 37, Col: 3},
+	Variants: []gpu.Variant{
+		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 2147483648, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 0, 16, 2, 0, 5, 9, 2147483648, 1, 0, 1, 1, 5, 1, 2, 4, 9, 0, 1, 0, 1, 1, 5, 1, 0, 4, 9, 2147483647, 1, 0, 1, 1, 5, 1, 3, 4, 9, 0, 1, 0, 1, 1, 5, 1, 1, 4, 9, 2147483647}},
+		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 2147483648, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 0, 16, 2, 0, 5, 9, 2147483648, 1, 0, 1, 1, 5, 9, 2147483648, 1, 0, 1, 1, 5, 1, 0, 4, 9, 2147483647, 1, 0, 1, 1, 5, 1, 1, 4, 9, 2147483647}, Sites: []gpu.Site{
+			{Kind: gpu.IndexSite, File: "block.go", Line: 31, Col: 40},
+			{Kind: gpu.IndexSite, File: "block.go", Line: 37, Col: 3},
+		}},
+		{Name: "wide", Sites: []gpu.Site{
+			{Kind: gpu.IndexSite, File: "block.go", Line: 31, Col: 40},
+			{Kind: gpu.IndexSite, File: "block.go", Line: 37, Col: 3},
+		}},
 	},
 	Block:  gpu.Dim3{X: 16, Y: 16, Z: 1},
 	Shared: 1088,
@@ -88,16 +95,18 @@ var quernMatmulTile = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "c", Kind: gpu.Slice, Type: "float32", Size: 4},
 	},
 	PTX: quernPTX,
-	Sites: []gpu.Site{
-		{Kind: gpu.IndexSite, File: "block.go", Line: 49, Col: 3},
-		{Kind: gpu.IndexSite, File: "block.go", Line: 49, Col: 15},
-		{Kind: gpu.IndexSite, File: "block.go", Line: 51, Col: 17},
-		{Kind: gpu.IndexSite, File: "block.go", Line: 51, Col: 4},
-		{Kind: gpu.IndexSite, File: "block.go", Line: 54, Col: 17},
-		{Kind: gpu.IndexSite, File: "block.go", Line: 54, Col: 4},
-		{Kind: gpu.IndexSite, File: "block.go", Line: 58, Col: 11},
-		{Kind: gpu.IndexSite, File: "block.go", Line: 58, Col: 23},
-		{Kind: gpu.IndexSite, File: "block.go", Line: 63, Col: 3},
+	Variants: []gpu.Variant{
+		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 0, 8, 2, 0, 5, 9, 2147483648, 1, 0, 1, 0, 5, 1, 1, 4, 9, 0, 1, 0, 1, 0, 5, 1, 0, 4, 9, 2147483647, 1, 0, 1, 0, 5, 1, 2, 4, 9, 0, 0, 8, 1, 0, 0, 1, 4, 0, 8, 8, 5, 9, 2147483639, 1, 0, 1, 0, 5, 1, 3, 4, 9, 0}},
+		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 0, 8, 2, 0, 5, 9, 2147483648, 1, 0, 1, 0, 5, 9, 2147483648, 1, 0, 1, 0, 5, 1, 0, 4, 9, 2147483647, 1, 0, 9, 2147483640}, Sites: []gpu.Site{
+			{Kind: gpu.IndexSite, File: "block.go", Line: 51, Col: 17},
+			{Kind: gpu.IndexSite, File: "block.go", Line: 54, Col: 17},
+			{Kind: gpu.IndexSite, File: "block.go", Line: 63, Col: 3},
+		}},
+		{Name: "wide", Sites: []gpu.Site{
+			{Kind: gpu.IndexSite, File: "block.go", Line: 51, Col: 17},
+			{Kind: gpu.IndexSite, File: "block.go", Line: 54, Col: 17},
+			{Kind: gpu.IndexSite, File: "block.go", Line: 63, Col: 3},
+		}},
 	},
 	Block:  gpu.Dim3{X: 8, Y: 8, Z: 1},
 	Shared: 512,
@@ -125,14 +134,11 @@ var quernBarrierInCall = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "out", Kind: gpu.Slice, Type: "int32", Size: 4},
 	},
 	PTX: quernPTX,
-	Sites: []gpu.Site{
-		{Kind: gpu.IndexSite, File: "block.go", Line: 77, Col: 10},
-		{Kind: gpu.IndexSite, File: "block.go", Line: 97, Col: 2},
-		{Kind: gpu.IndexSite, File: "block.go", Line: 99, Col: 7},
-		{Kind: gpu.IndexSite, File: "block.go", Line: 82, Col: 3},
-		{Kind: gpu.IndexSite, File: "block.go", Line: 84, Col: 4},
-		{Kind: gpu.IndexSite, File: "block.go", Line: 86, Col: 12},
-		{Kind: gpu.IndexSite, File: "block.go", Line: 91, Col: 3},
+	Variants: []gpu.Variant{
+		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 0, 32, 2, 0, 5, 9, 2147483648, 1, 0, 9, 2147483616}},
+		{Name: "wide", Sites: []gpu.Site{
+			{Kind: gpu.IndexSite, File: "block.go", Line: 99, Col: 7},
+		}},
 	},
 	Block:  gpu.Dim3{X: 32, Y: 1, Z: 1},
 	Shared: 128,
@@ -161,10 +167,9 @@ var quernSharedInCall = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "out", Kind: gpu.Slice, Type: "int32", Size: 4},
 	},
 	PTX: quernPTX,
-	Sites: []gpu.Site{
-		{Kind: gpu.IndexSite, File: "block.go", Line: 121, Col: 7},
-		{Kind: gpu.IndexSite, File: "block.go", Line: 107, Col: 2},
-		{Kind: gpu.IndexSite, File: "block.go", Line: 126, Col: 3},
+	Variants: []gpu.Variant{
+		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 0, 32, 2, 0, 5, 9, 2147483648}},
+		{Name: "wide"},
 	},
 	Block:  gpu.Dim3{X: 32, Y: 1, Z: 1},
 	Shared: 256,
@@ -189,12 +194,14 @@ var quernHistogram = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "counts", Kind: gpu.Slice, Type: "uint32", Size: 4},
 	},
 	PTX: quernPTX,
-	Sites: []gpu.Site{
-		{Kind: gpu.IndexSite, File: "block.go", Line: 134, Col: 3},
-		{Kind: gpu.IndexSite, File: "block.go", Line: 138, Col: 27},
-		{Kind: gpu.IndexSite, File: "block.go", Line: 138, Col: 21},
-		{Kind: gpu.IndexSite, File: "block.go", Line: 142, Col: 11},
-		{Kind: gpu.IndexSite, File: "block.go", Line: 143, Col: 22},
+	Variants: []gpu.Variant{
+		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483647, 1, 0, 2, 3, 2, 0, 5, 3, 9, 2147483648, 0, -1, 1, 1, 5, 9, -256}},
+		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483647, 1, 0, 2, 3, 2, 0, 5, 3, 9, 2147483648}, Sites: []gpu.Site{
+			{Kind: gpu.IndexSite, File: "block.go", Line: 143, Col: 22},
+		}},
+		{Name: "wide", Sites: []gpu.Site{
+			{Kind: gpu.IndexSite, File: "block.go", Line: 143, Col: 22},
+		}},
 	},
 	Shared: 1024,
 	Host:   quernHostHistogram,
@@ -223,30 +230,54 @@ var quernAtomics = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "f64", Kind: gpu.Slice, Type: "float64", Size: 8},
 	},
 	PTX: quernPTX,
-	Sites: []gpu.Site{
-		{Kind: gpu.IndexSite, File: "block.go", Line: 154, Col: 7},
-		{Kind: gpu.IndexSite, File: "block.go", Line: 155, Col: 20},
-		{Kind: gpu.IndexSite, File: "block.go", Line: 156, Col: 20},
-		{Kind: gpu.IndexSite, File: "block.go", Line: 157, Col: 20},
-		{Kind: gpu.IndexSite, File: "block.go", Line: 158, Col: 20},
-		{Kind: gpu.IndexSite, File: "block.go", Line: 159, Col: 20},
-		{Kind: gpu.IndexSite, File: "block.go", Line: 160, Col: 19},
-		{Kind: gpu.IndexSite, File: "block.go", Line: 161, Col: 20},
-		{Kind: gpu.IndexSite, File: "block.go", Line: 162, Col: 20},
-		{Kind: gpu.IndexSite, File: "block.go", Line: 163, Col: 20},
-		{Kind: gpu.IndexSite, File: "block.go", Line: 164, Col: 20},
-		{Kind: gpu.IndexSite, File: "block.go", Line: 165, Col: 20},
-		{Kind: gpu.IndexSite, File: "block.go", Line: 166, Col: 20},
-		{Kind: gpu.IndexSite, File: "block.go", Line: 167, Col: 20},
-		{Kind: gpu.IndexSite, File: "block.go", Line: 168, Col: 20},
-		{Kind: gpu.IndexSite, File: "block.go", Line: 169, Col: 20},
-		{Kind: gpu.IndexSite, File: "block.go", Line: 170, Col: 20},
-		{Kind: gpu.IndexSite, File: "block.go", Line: 171, Col: 20},
-		{Kind: gpu.IndexSite, File: "block.go", Line: 172, Col: 20},
-		{Kind: gpu.IndexSite, File: "block.go", Line: 174, Col: 32},
-		{Kind: gpu.IndexSite, File: "block.go", Line: 175, Col: 20},
-		{Kind: gpu.IndexSite, File: "block.go", Line: 178, Col: 31},
-		{Kind: gpu.IndexSite, File: "block.go", Line: 179, Col: 39},
+	Variants: []gpu.Variant{
+		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 1, 5, 9, 2147483647, 1, 6, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 1, 5, 9, -8, 0, -1, 1, 2, 5, 9, -4, 0, -1, 1, 3, 5, 9, -4, 0, -1, 1, 4, 5, 9, -3, 0, -1, 1, 5, 5, 9, -1, 0, -1, 1, 6, 5, 9, -1}},
+		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 1, 5, 9, 2147483647, 1, 6, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Sites: []gpu.Site{
+			{Kind: gpu.IndexSite, File: "block.go", Line: 155, Col: 20},
+			{Kind: gpu.IndexSite, File: "block.go", Line: 156, Col: 20},
+			{Kind: gpu.IndexSite, File: "block.go", Line: 157, Col: 20},
+			{Kind: gpu.IndexSite, File: "block.go", Line: 158, Col: 20},
+			{Kind: gpu.IndexSite, File: "block.go", Line: 159, Col: 20},
+			{Kind: gpu.IndexSite, File: "block.go", Line: 160, Col: 19},
+			{Kind: gpu.IndexSite, File: "block.go", Line: 161, Col: 20},
+			{Kind: gpu.IndexSite, File: "block.go", Line: 162, Col: 20},
+			{Kind: gpu.IndexSite, File: "block.go", Line: 163, Col: 20},
+			{Kind: gpu.IndexSite, File: "block.go", Line: 164, Col: 20},
+			{Kind: gpu.IndexSite, File: "block.go", Line: 165, Col: 20},
+			{Kind: gpu.IndexSite, File: "block.go", Line: 166, Col: 20},
+			{Kind: gpu.IndexSite, File: "block.go", Line: 167, Col: 20},
+			{Kind: gpu.IndexSite, File: "block.go", Line: 168, Col: 20},
+			{Kind: gpu.IndexSite, File: "block.go", Line: 169, Col: 20},
+			{Kind: gpu.IndexSite, File: "block.go", Line: 170, Col: 20},
+			{Kind: gpu.IndexSite, File: "block.go", Line: 171, Col: 20},
+			{Kind: gpu.IndexSite, File: "block.go", Line: 172, Col: 20},
+			{Kind: gpu.IndexSite, File: "block.go", Line: 174, Col: 32},
+			{Kind: gpu.IndexSite, File: "block.go", Line: 175, Col: 20},
+			{Kind: gpu.IndexSite, File: "block.go", Line: 178, Col: 31},
+		}},
+		{Name: "wide", Sites: []gpu.Site{
+			{Kind: gpu.IndexSite, File: "block.go", Line: 155, Col: 20},
+			{Kind: gpu.IndexSite, File: "block.go", Line: 156, Col: 20},
+			{Kind: gpu.IndexSite, File: "block.go", Line: 157, Col: 20},
+			{Kind: gpu.IndexSite, File: "block.go", Line: 158, Col: 20},
+			{Kind: gpu.IndexSite, File: "block.go", Line: 159, Col: 20},
+			{Kind: gpu.IndexSite, File: "block.go", Line: 160, Col: 19},
+			{Kind: gpu.IndexSite, File: "block.go", Line: 161, Col: 20},
+			{Kind: gpu.IndexSite, File: "block.go", Line: 162, Col: 20},
+			{Kind: gpu.IndexSite, File: "block.go", Line: 163, Col: 20},
+			{Kind: gpu.IndexSite, File: "block.go", Line: 164, Col: 20},
+			{Kind: gpu.IndexSite, File: "block.go", Line: 165, Col: 20},
+			{Kind: gpu.IndexSite, File: "block.go", Line: 166, Col: 20},
+			{Kind: gpu.IndexSite, File: "block.go", Line: 167, Col: 20},
+			{Kind: gpu.IndexSite, File: "block.go", Line: 168, Col: 20},
+			{Kind: gpu.IndexSite, File: "block.go", Line: 169, Col: 20},
+			{Kind: gpu.IndexSite, File: "block.go", Line: 170, Col: 20},
+			{Kind: gpu.IndexSite, File: "block.go", Line: 171, Col: 20},
+			{Kind: gpu.IndexSite, File: "block.go", Line: 172, Col: 20},
+			{Kind: gpu.IndexSite, File: "block.go", Line: 174, Col: 32},
+			{Kind: gpu.IndexSite, File: "block.go", Line: 175, Col: 20},
+			{Kind: gpu.IndexSite, File: "block.go", Line: 178, Col: 31},
+		}},
 	},
 	Host: quernHostAtomics,
 })
@@ -274,9 +305,14 @@ var quernCollatz = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "out", Kind: gpu.Slice, Type: "int64", Size: 8},
 	},
 	PTX: quernPTX,
-	Sites: []gpu.Site{
-		{Kind: gpu.IndexSite, File: "control.go", Line: 8, Col: 8},
-		{Kind: gpu.IndexSite, File: "control.go", Line: 21, Col: 3},
+	Variants: []gpu.Variant{
+		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483647, 1, 0, 1, 1, 4, 9, 0, 1, 0, 2, 3, 2, 0, 5, 3, 9, 2147483648}},
+		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483647, 1, 0, 2, 3, 2, 0, 5, 3, 9, 2147483648}, Sites: []gpu.Site{
+			{Kind: gpu.IndexSite, File: "control.go", Line: 21, Col: 3},
+		}},
+		{Name: "wide", Sites: []gpu.Site{
+			{Kind: gpu.IndexSite, File: "control.go", Line: 21, Col: 3},
+		}},
 	},
 	Host: quernHostCollatz,
 })
@@ -299,9 +335,14 @@ var quernLabelledLoops = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "out", Kind: gpu.Slice, Type: "int32", Size: 4},
 	},
 	PTX: quernPTX,
-	Sites: []gpu.Site{
-		{Kind: gpu.IndexSite, File: "control.go", Line: 31, Col: 7},
-		{Kind: gpu.IndexSite, File: "control.go", Line: 48, Col: 2},
+	Variants: []gpu.Variant{
+		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 1, 0, 1, 1, 4, 9, 0}},
+		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Sites: []gpu.Site{
+			{Kind: gpu.IndexSite, File: "control.go", Line: 48, Col: 2},
+		}},
+		{Name: "wide", Sites: []gpu.Site{
+			{Kind: gpu.IndexSite, File: "control.go", Line: 48, Col: 2},
+		}},
 	},
 	Host: quernHostLabelledLoops,
 })
@@ -324,12 +365,14 @@ var quernSwitches = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "out", Kind: gpu.Slice, Type: "int32", Size: 4},
 	},
 	PTX: quernPTX,
-	Sites: []gpu.Site{
-		{Kind: gpu.IndexSite, File: "control.go", Line: 58, Col: 14},
-		{Kind: gpu.IndexSite, File: "control.go", Line: 66, Col: 6},
-		{Kind: gpu.IndexSite, File: "control.go", Line: 79, Col: 7},
-		{Kind: gpu.IndexSite, File: "control.go", Line: 81, Col: 7},
-		{Kind: gpu.IndexSite, File: "control.go", Line: 84, Col: 2},
+	Variants: []gpu.Variant{
+		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 1, 0, 1, 1, 4, 9, 0}},
+		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Sites: []gpu.Site{
+			{Kind: gpu.IndexSite, File: "control.go", Line: 84, Col: 2},
+		}},
+		{Name: "wide", Sites: []gpu.Site{
+			{Kind: gpu.IndexSite, File: "control.go", Line: 84, Col: 2},
+		}},
 	},
 	Host: quernHostSwitches,
 })
@@ -352,12 +395,16 @@ var quernEarlyReturns = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "out", Kind: gpu.Slice, Type: "int32", Size: 4},
 	},
 	PTX: quernPTX,
-	Sites: []gpu.Site{
-		{Kind: gpu.IndexSite, File: "control.go", Line: 94, Col: 12},
-		{Kind: gpu.IndexSite, File: "control.go", Line: 95, Col: 4},
-		{Kind: gpu.SliceSite, File: "control.go", Line: 107, Col: 20},
-		{Kind: gpu.IndexSite, File: "control.go", Line: 107, Col: 20},
-		{Kind: gpu.IndexSite, File: "control.go", Line: 102, Col: 2},
+	Variants: []gpu.Variant{
+		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 1, 0, 1, 1, 4, 9, 0}},
+		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Sites: []gpu.Site{
+			{Kind: gpu.IndexSite, File: "control.go", Line: 95, Col: 4},
+			{Kind: gpu.IndexSite, File: "control.go", Line: 102, Col: 2},
+		}},
+		{Name: "wide", Sites: []gpu.Site{
+			{Kind: gpu.IndexSite, File: "control.go", Line: 95, Col: 4},
+			{Kind: gpu.IndexSite, File: "control.go", Line: 102, Col: 2},
+		}},
 	},
 	Host: quernHostEarlyReturns,
 })
@@ -380,12 +427,20 @@ var quernDivmod = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "out", Kind: gpu.Slice, Type: "int32", Size: 4},
 	},
 	PTX: quernPTX,
-	Sites: []gpu.Site{
-		{Kind: gpu.IndexSite, File: "control.go", Line: 124, Col: 17},
-		{Kind: gpu.IndexSite, File: "control.go", Line: 124, Col: 24},
-		{Kind: gpu.DivideSite, File: "control.go", Line: 129, Col: 8},
-		{Kind: gpu.IndexSite, File: "control.go", Line: 125, Col: 2},
-		{Kind: gpu.IndexSite, File: "control.go", Line: 125, Col: 12},
+	Variants: []gpu.Variant{
+		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483647, 0, 2, 1, 0, 5, 1, 1, 4, 9, 2}, Sites: []gpu.Site{
+			{Kind: gpu.DivideSite, File: "control.go", Line: 129, Col: 8},
+		}},
+		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483647, 0, 2, 1, 0, 5, 9, 2147483650}, Sites: []gpu.Site{
+			{Kind: gpu.DivideSite, File: "control.go", Line: 129, Col: 8},
+			{Kind: gpu.IndexSite, File: "control.go", Line: 125, Col: 2},
+			{Kind: gpu.IndexSite, File: "control.go", Line: 125, Col: 12},
+		}},
+		{Name: "wide", Sites: []gpu.Site{
+			{Kind: gpu.DivideSite, File: "control.go", Line: 129, Col: 8},
+			{Kind: gpu.IndexSite, File: "control.go", Line: 125, Col: 2},
+			{Kind: gpu.IndexSite, File: "control.go", Line: 125, Col: 12},
+		}},
 	},
 	Host: quernHostDivmod,
 })
@@ -408,9 +463,14 @@ var quernSwaps = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "out", Kind: gpu.Slice, Type: "int32", Size: 4},
 	},
 	PTX: quernPTX,
-	Sites: []gpu.Site{
-		{Kind: gpu.IndexSite, File: "control.go", Line: 142, Col: 10},
-		{Kind: gpu.IndexSite, File: "control.go", Line: 151, Col: 3},
+	Variants: []gpu.Variant{
+		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 0, 4, 2, 3, 2, 0, 5, 5, 9, 2147483648, 1, 0, 1, 1, 4, 9, 0}},
+		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 0, 4, 2, 3, 2, 0, 5, 5, 9, 2147483648}, Sites: []gpu.Site{
+			{Kind: gpu.IndexSite, File: "control.go", Line: 151, Col: 3},
+		}},
+		{Name: "wide", Sites: []gpu.Site{
+			{Kind: gpu.IndexSite, File: "control.go", Line: 151, Col: 3},
+		}},
 	},
 	Host: quernHostSwaps,
 })
@@ -435,8 +495,14 @@ var quernVolume = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "out", Kind: gpu.Slice, Type: "int32", Size: 4},
 	},
 	PTX: quernPTX,
-	Sites: []gpu.Site{
-		{Kind: gpu.IndexSite, File: "control.go", Line: 159, Col: 3},
+	Variants: []gpu.Variant{
+		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 2147483648, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 2147483648, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 1, 0, 1, 1, 5, 1, 2, 5, 1, 3, 4, 9, 0, 1, 0, 1, 1, 5, 1, 2, 5, 1, 0, 4, 9, 2147483647, 1, 1, 1, 2, 5, 9, 2147483648, 1, 1, 1, 2, 5, 1, 1, 4, 9, 2147483647}},
+		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 2147483648, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 2147483648, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 1, 0, 1, 1, 5, 1, 2, 5, 9, 2147483648, 1, 0, 1, 1, 5, 1, 2, 5, 1, 0, 4, 9, 2147483647, 1, 1, 1, 2, 5, 9, 2147483648, 1, 1, 1, 2, 5, 1, 1, 4, 9, 2147483647}, Sites: []gpu.Site{
+			{Kind: gpu.IndexSite, File: "control.go", Line: 159, Col: 3},
+		}},
+		{Name: "wide", Sites: []gpu.Site{
+			{Kind: gpu.IndexSite, File: "control.go", Line: 159, Col: 3},
+		}},
 	},
 	Host: quernHostVolume,
 })
@@ -463,9 +529,16 @@ var quernPlane = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "out", Kind: gpu.Slice, Type: "int32", Size: 4},
 	},
 	PTX: quernPTX,
-	Sites: []gpu.Site{
-		{Kind: gpu.IndexSite, File: "control.go", Line: 173, Col: 11},
-		{Kind: gpu.IndexSite, File: "control.go", Line: 176, Col: 2},
+	Variants: []gpu.Variant{
+		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 2147483648, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 1, 0, 1, 1, 0, 2, 4, 0, 0, 7, 5, 1, 0, 0, 2, 4, 0, 0, 7, 3, 1, 2, 4, 9, -1, 1, 0, 1, 0, 1, 1, 0, 2, 4, 0, 0, 7, 5, 3, 1, 2, 4, 9, -1, 1, 0, 1, 1, 5, 1, 0, 0, 2, 4, 0, 0, 7, 3, 1, 0, 4, 1, 2, 4, 9, -1, 1, 0, 1, 1, 5, 1, 0, 0, 2, 4, 0, 0, 7, 3, 1, 2, 4, 9, -1, 1, 0, 1, 0, 1, 1, 5, 3, 1, 2, 4, 9, -1, 1, 0, 1, 1, 5, 1, 3, 4, 9, 0}},
+		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 2147483648, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 1, 0, 1, 1, 0, 2, 4, 0, 0, 7, 5, 1, 0, 0, 2, 4, 0, 0, 7, 3, 9, 2147483647, 1, 0, 1, 0, 1, 1, 0, 2, 4, 0, 0, 7, 5, 3, 9, 2147483647, 1, 0, 1, 1, 5, 1, 0, 0, 2, 4, 0, 0, 7, 3, 1, 0, 4, 9, 2147483647, 1, 0, 1, 1, 5, 1, 0, 0, 2, 4, 0, 0, 7, 3, 9, 2147483647, 1, 0, 1, 0, 1, 1, 5, 3, 9, 2147483647}, Sites: []gpu.Site{
+			{Kind: gpu.IndexSite, File: "control.go", Line: 173, Col: 11},
+			{Kind: gpu.IndexSite, File: "control.go", Line: 176, Col: 2},
+		}},
+		{Name: "wide", Sites: []gpu.Site{
+			{Kind: gpu.IndexSite, File: "control.go", Line: 173, Col: 11},
+			{Kind: gpu.IndexSite, File: "control.go", Line: 176, Col: 2},
+		}},
 	},
 	Host: quernHostPlane,
 })
@@ -491,10 +564,16 @@ var quernIndexOutOfRange = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "out", Kind: gpu.Slice, Type: "int32", Size: 4},
 	},
 	PTX: quernPTX,
-	Sites: []gpu.Site{
-		{Kind: gpu.IndexSite, File: "faults.go", Line: 11, Col: 3},
-		{Kind: gpu.IndexSite, File: "faults.go", Line: 14, Col: 12},
-		{Kind: gpu.IndexSite, File: "faults.go", Line: 14, Col: 3},
+	Variants: []gpu.Variant{
+		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 1, 0, 9, -1}},
+		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 1, 0, 1, 1, 3, 9, 2147483647}, Sites: []gpu.Site{
+			{Kind: gpu.IndexSite, File: "faults.go", Line: 14, Col: 12},
+			{Kind: gpu.IndexSite, File: "faults.go", Line: 14, Col: 3},
+		}},
+		{Name: "wide", Sites: []gpu.Site{
+			{Kind: gpu.IndexSite, File: "faults.go", Line: 14, Col: 12},
+			{Kind: gpu.IndexSite, File: "faults.go", Line: 14, Col: 3},
+		}},
 	},
 	Host: quernHostIndexOutOfRange,
 })
@@ -519,9 +598,16 @@ var quernNegativeIndex = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "out", Kind: gpu.Slice, Type: "int32", Size: 4},
 	},
 	PTX: quernPTX,
-	Sites: []gpu.Site{
-		{Kind: gpu.IndexSite, File: "faults.go", Line: 21, Col: 12},
-		{Kind: gpu.IndexSite, File: "faults.go", Line: 21, Col: 3},
+	Variants: []gpu.Variant{
+		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 1, 0, 9, -3}},
+		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Sites: []gpu.Site{
+			{Kind: gpu.IndexSite, File: "faults.go", Line: 21, Col: 12},
+			{Kind: gpu.IndexSite, File: "faults.go", Line: 21, Col: 3},
+		}},
+		{Name: "wide", Sites: []gpu.Site{
+			{Kind: gpu.IndexSite, File: "faults.go", Line: 21, Col: 12},
+			{Kind: gpu.IndexSite, File: "faults.go", Line: 21, Col: 3},
+		}},
 	},
 	Host: quernHostNegativeIndex,
 })
@@ -546,11 +632,22 @@ var quernArrayIndexOutOfRange = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "out", Kind: gpu.Slice, Type: "int32", Size: 4},
 	},
 	PTX: quernPTX,
-	Sites: []gpu.Site{
-		{Kind: gpu.IndexSite, File: "faults.go", Line: 29, Col: 10},
-		{Kind: gpu.IndexSite, File: "faults.go", Line: 32, Col: 14},
-		{Kind: gpu.IndexSite, File: "faults.go", Line: 32, Col: 12},
-		{Kind: gpu.IndexSite, File: "faults.go", Line: 32, Col: 3},
+	Variants: []gpu.Variant{
+		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 0, -1, 1, 1, 5, 9, -8, 2, 3, 2, 0, 5, 9, 2147483648, 1, 0, 1, 1, 4, 9, -1, 1, 0, 1, 2, 4, 9, -1}, Sites: []gpu.Site{
+			{Kind: gpu.IndexSite, File: "faults.go", Line: 32, Col: 12},
+		}},
+		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Sites: []gpu.Site{
+			{Kind: gpu.IndexSite, File: "faults.go", Line: 29, Col: 10},
+			{Kind: gpu.IndexSite, File: "faults.go", Line: 32, Col: 14},
+			{Kind: gpu.IndexSite, File: "faults.go", Line: 32, Col: 12},
+			{Kind: gpu.IndexSite, File: "faults.go", Line: 32, Col: 3},
+		}},
+		{Name: "wide", Sites: []gpu.Site{
+			{Kind: gpu.IndexSite, File: "faults.go", Line: 29, Col: 10},
+			{Kind: gpu.IndexSite, File: "faults.go", Line: 32, Col: 14},
+			{Kind: gpu.IndexSite, File: "faults.go", Line: 32, Col: 12},
+			{Kind: gpu.IndexSite, File: "faults.go", Line: 32, Col: 3},
+		}},
 	},
 	Host: quernHostArrayIndexOutOfRange,
 })
@@ -575,11 +672,20 @@ var quernSharedIndexOutOfRange = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "out", Kind: gpu.Slice, Type: "int32", Size: 4},
 	},
 	PTX: quernPTX,
-	Sites: []gpu.Site{
-		{Kind: gpu.IndexSite, File: "faults.go", Line: 40, Col: 3},
-		{Kind: gpu.IndexSite, File: "faults.go", Line: 44, Col: 14},
-		{Kind: gpu.IndexSite, File: "faults.go", Line: 44, Col: 12},
-		{Kind: gpu.IndexSite, File: "faults.go", Line: 44, Col: 3},
+	Variants: []gpu.Variant{
+		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 1, 0, 1, 1, 4, 9, -1, 1, 0, 1, 2, 4, 9, -1}, Sites: []gpu.Site{
+			{Kind: gpu.IndexSite, File: "faults.go", Line: 44, Col: 12},
+		}},
+		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Sites: []gpu.Site{
+			{Kind: gpu.IndexSite, File: "faults.go", Line: 44, Col: 14},
+			{Kind: gpu.IndexSite, File: "faults.go", Line: 44, Col: 12},
+			{Kind: gpu.IndexSite, File: "faults.go", Line: 44, Col: 3},
+		}},
+		{Name: "wide", Sites: []gpu.Site{
+			{Kind: gpu.IndexSite, File: "faults.go", Line: 44, Col: 14},
+			{Kind: gpu.IndexSite, File: "faults.go", Line: 44, Col: 12},
+			{Kind: gpu.IndexSite, File: "faults.go", Line: 44, Col: 3},
+		}},
 	},
 	Shared: 64,
 	Host:   quernHostSharedIndexOutOfRange,
@@ -605,12 +711,18 @@ var quernDivisionByZero = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "out", Kind: gpu.Slice, Type: "int32", Size: 4},
 	},
 	PTX: quernPTX,
-	Sites: []gpu.Site{
-		{Kind: gpu.IndexSite, File: "faults.go", Line: 53, Col: 8},
-		{Kind: gpu.IndexSite, File: "faults.go", Line: 53, Col: 16},
-		{Kind: gpu.IndexSite, File: "faults.go", Line: 55, Col: 12},
-		{Kind: gpu.DivideSite, File: "faults.go", Line: 55, Col: 18},
-		{Kind: gpu.IndexSite, File: "faults.go", Line: 55, Col: 3},
+	Variants: []gpu.Variant{
+		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 1, 1, 1, 2, 4, 9, 0}, Sites: []gpu.Site{
+			{Kind: gpu.DivideSite, File: "faults.go", Line: 55, Col: 18},
+		}},
+		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Sites: []gpu.Site{
+			{Kind: gpu.DivideSite, File: "faults.go", Line: 55, Col: 18},
+			{Kind: gpu.IndexSite, File: "faults.go", Line: 55, Col: 3},
+		}},
+		{Name: "wide", Sites: []gpu.Site{
+			{Kind: gpu.DivideSite, File: "faults.go", Line: 55, Col: 18},
+			{Kind: gpu.IndexSite, File: "faults.go", Line: 55, Col: 3},
+		}},
 	},
 	Host: quernHostDivisionByZero,
 })
@@ -635,9 +747,18 @@ var quernNegativeShift = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "out", Kind: gpu.Slice, Type: "int32", Size: 4},
 	},
 	PTX: quernPTX,
-	Sites: []gpu.Site{
-		{Kind: gpu.ShiftSite, File: "faults.go", Line: 62, Col: 14},
-		{Kind: gpu.IndexSite, File: "faults.go", Line: 62, Col: 3},
+	Variants: []gpu.Variant{
+		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 1, 0, 1, 2, 4, 9, -1}, Sites: []gpu.Site{
+			{Kind: gpu.ShiftSite, File: "faults.go", Line: 62, Col: 14},
+		}},
+		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Sites: []gpu.Site{
+			{Kind: gpu.ShiftSite, File: "faults.go", Line: 62, Col: 14},
+			{Kind: gpu.IndexSite, File: "faults.go", Line: 62, Col: 3},
+		}},
+		{Name: "wide", Sites: []gpu.Site{
+			{Kind: gpu.ShiftSite, File: "faults.go", Line: 62, Col: 14},
+			{Kind: gpu.IndexSite, File: "faults.go", Line: 62, Col: 3},
+		}},
 	},
 	Host: quernHostNegativeShift,
 })
@@ -662,10 +783,20 @@ var quernSliceOutOfRange = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "out", Kind: gpu.Slice, Type: "int32", Size: 4},
 	},
 	PTX: quernPTX,
-	Sites: []gpu.Site{
-		{Kind: gpu.SliceSite, File: "faults.go", Line: 69, Col: 11},
-		{Kind: gpu.IndexSite, File: "faults.go", Line: 70, Col: 12},
-		{Kind: gpu.IndexSite, File: "faults.go", Line: 70, Col: 3},
+	Variants: []gpu.Variant{
+		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 1, 1, 9, 2147483646, 0, -1, 1, 1, 5, 9, -2, 1, 0, 1, 2, 4, 9, -1}, Sites: []gpu.Site{
+			{Kind: gpu.SliceSite, File: "faults.go", Line: 69, Col: 11},
+		}},
+		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 1, 1, 9, 2147483646}, Sites: []gpu.Site{
+			{Kind: gpu.SliceSite, File: "faults.go", Line: 69, Col: 11},
+			{Kind: gpu.IndexSite, File: "faults.go", Line: 70, Col: 12},
+			{Kind: gpu.IndexSite, File: "faults.go", Line: 70, Col: 3},
+		}},
+		{Name: "wide", Sites: []gpu.Site{
+			{Kind: gpu.SliceSite, File: "faults.go", Line: 69, Col: 11},
+			{Kind: gpu.IndexSite, File: "faults.go", Line: 70, Col: 12},
+			{Kind: gpu.IndexSite, File: "faults.go", Line: 70, Col: 3},
+		}},
 	},
 	Host: quernHostSliceOutOfRange,
 })
@@ -690,8 +821,13 @@ var quernPanics = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "out", Kind: gpu.Slice, Type: "int32", Size: 4},
 	},
 	PTX: quernPTX,
-	Sites: []gpu.Site{
-		{Kind: gpu.PanicSite, File: "faults.go", Line: 77, Col: 3, Text: "negative weight"},
+	Variants: []gpu.Variant{
+		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Sites: []gpu.Site{
+			{Kind: gpu.PanicSite, File: "faults.go", Line: 77, Col: 3, Text: "negative weight"},
+		}},
+		{Name: "wide", Sites: []gpu.Site{
+			{Kind: gpu.PanicSite, File: "faults.go", Line: 77, Col: 3, Text: "negative weight"},
+		}},
 	},
 	Host: quernHostPanics,
 })
@@ -715,26 +851,14 @@ var quernFloat32Arithmetic = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "out", Kind: gpu.Slice, Type: "float32", Size: 4},
 	},
 	PTX: quernPTX,
-	Sites: []gpu.Site{
-		{Kind: gpu.IndexSite, File: "float.go", Line: 15, Col: 10},
-		{Kind: gpu.IndexSite, File: "float.go", Line: 15, Col: 17},
-		{Kind: gpu.SliceSite, File: "float.go", Line: 16, Col: 7},
-		{Kind: gpu.IndexSite, File: "float.go", Line: 17, Col: 2},
-		{Kind: gpu.IndexSite, File: "float.go", Line: 17, Col: 8},
-		{Kind: gpu.IndexSite, File: "float.go", Line: 17, Col: 14},
-		{Kind: gpu.IndexSite, File: "float.go", Line: 17, Col: 20},
-		{Kind: gpu.IndexSite, File: "float.go", Line: 18, Col: 2},
-		{Kind: gpu.IndexSite, File: "float.go", Line: 19, Col: 2},
-		{Kind: gpu.IndexSite, File: "float.go", Line: 19, Col: 8},
-		{Kind: gpu.IndexSite, File: "float.go", Line: 20, Col: 2},
-		{Kind: gpu.IndexSite, File: "float.go", Line: 20, Col: 8},
-		{Kind: gpu.IndexSite, File: "float.go", Line: 21, Col: 2},
-		{Kind: gpu.IndexSite, File: "float.go", Line: 21, Col: 8},
-		{Kind: gpu.IndexSite, File: "float.go", Line: 22, Col: 2},
-		{Kind: gpu.IndexSite, File: "float.go", Line: 23, Col: 2},
-		{Kind: gpu.IndexSite, File: "float.go", Line: 24, Col: 2},
-		{Kind: gpu.IndexSite, File: "float.go", Line: 26, Col: 3},
-		{Kind: gpu.IndexSite, File: "float.go", Line: 29, Col: 3},
+	Variants: []gpu.Variant{
+		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483647, 0, 16, 1, 0, 5, 1, 1, 4, 9, 16}},
+		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483647, 0, 16, 1, 0, 5, 9, 2147483663}, Sites: []gpu.Site{
+			{Kind: gpu.SliceSite, File: "float.go", Line: 16, Col: 7},
+		}},
+		{Name: "wide", Sites: []gpu.Site{
+			{Kind: gpu.SliceSite, File: "float.go", Line: 16, Col: 7},
+		}},
 	},
 	Host: quernHostFloat32Arithmetic,
 })
@@ -757,26 +881,14 @@ var quernFloat64Arithmetic = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "out", Kind: gpu.Slice, Type: "float64", Size: 8},
 	},
 	PTX: quernPTX,
-	Sites: []gpu.Site{
-		{Kind: gpu.IndexSite, File: "float.go", Line: 39, Col: 10},
-		{Kind: gpu.IndexSite, File: "float.go", Line: 39, Col: 17},
-		{Kind: gpu.SliceSite, File: "float.go", Line: 40, Col: 7},
-		{Kind: gpu.IndexSite, File: "float.go", Line: 41, Col: 2},
-		{Kind: gpu.IndexSite, File: "float.go", Line: 41, Col: 8},
-		{Kind: gpu.IndexSite, File: "float.go", Line: 41, Col: 14},
-		{Kind: gpu.IndexSite, File: "float.go", Line: 41, Col: 20},
-		{Kind: gpu.IndexSite, File: "float.go", Line: 42, Col: 2},
-		{Kind: gpu.IndexSite, File: "float.go", Line: 43, Col: 2},
-		{Kind: gpu.IndexSite, File: "float.go", Line: 43, Col: 8},
-		{Kind: gpu.IndexSite, File: "float.go", Line: 44, Col: 2},
-		{Kind: gpu.IndexSite, File: "float.go", Line: 44, Col: 8},
-		{Kind: gpu.IndexSite, File: "float.go", Line: 45, Col: 2},
-		{Kind: gpu.IndexSite, File: "float.go", Line: 45, Col: 8},
-		{Kind: gpu.IndexSite, File: "float.go", Line: 46, Col: 2},
-		{Kind: gpu.IndexSite, File: "float.go", Line: 47, Col: 2},
-		{Kind: gpu.IndexSite, File: "float.go", Line: 48, Col: 2},
-		{Kind: gpu.IndexSite, File: "float.go", Line: 49, Col: 2},
-		{Kind: gpu.IndexSite, File: "float.go", Line: 50, Col: 2},
+	Variants: []gpu.Variant{
+		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483647, 0, 16, 1, 0, 5, 1, 1, 4, 9, 16}},
+		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483647, 0, 16, 1, 0, 5, 9, 2147483663}, Sites: []gpu.Site{
+			{Kind: gpu.SliceSite, File: "float.go", Line: 40, Col: 7},
+		}},
+		{Name: "wide", Sites: []gpu.Site{
+			{Kind: gpu.SliceSite, File: "float.go", Line: 40, Col: 7},
+		}},
 	},
 	Host: quernHostFloat64Arithmetic,
 })
@@ -799,32 +911,30 @@ var quernFloat64Math = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "out", Kind: gpu.Slice, Type: "float64", Size: 8},
 	},
 	PTX: quernPTX,
-	Sites: []gpu.Site{
-		{Kind: gpu.IndexSite, File: "float.go", Line: 61, Col: 7},
-		{Kind: gpu.SliceSite, File: "float.go", Line: 62, Col: 7},
-		{Kind: gpu.IndexSite, File: "float.go", Line: 63, Col: 2},
-		{Kind: gpu.IndexSite, File: "float.go", Line: 63, Col: 8},
-		{Kind: gpu.IndexSite, File: "float.go", Line: 63, Col: 14},
-		{Kind: gpu.PanicSite, File: "pow.go", Line: 48, Col: 1, Text: "recursion in math.Pow"},
-		{Kind: gpu.IndexSite, File: "float.go", Line: 64, Col: 2},
-		{Kind: gpu.IndexSite, File: "float.go", Line: 64, Col: 8},
-		{Kind: gpu.IndexSite, File: "float.go", Line: 64, Col: 14},
-		{Kind: gpu.IndexSite, File: "trig_reduce.go", Line: 46, Col: 9},
-		{Kind: gpu.IndexSite, File: "trig_reduce.go", Line: 46, Col: 37},
-		{Kind: gpu.IndexSite, File: "trig_reduce.go", Line: 47, Col: 9},
-		{Kind: gpu.IndexSite, File: "trig_reduce.go", Line: 47, Col: 39},
-		{Kind: gpu.IndexSite, File: "trig_reduce.go", Line: 48, Col: 9},
-		{Kind: gpu.IndexSite, File: "trig_reduce.go", Line: 48, Col: 39},
-		{Kind: gpu.IndexSite, File: "float.go", Line: 65, Col: 2},
-		{Kind: gpu.IndexSite, File: "float.go", Line: 65, Col: 8},
-		{Kind: gpu.IndexSite, File: "float.go", Line: 66, Col: 2},
-		{Kind: gpu.IndexSite, File: "float.go", Line: 66, Col: 8},
-		{Kind: gpu.IndexSite, File: "float.go", Line: 67, Col: 2},
-		{Kind: gpu.IndexSite, File: "float.go", Line: 68, Col: 2},
-		{Kind: gpu.IndexSite, File: "float.go", Line: 69, Col: 2},
-		{Kind: gpu.IndexSite, File: "float.go", Line: 70, Col: 2},
-		{Kind: gpu.IndexSite, File: "float.go", Line: 72, Col: 2},
-		{Kind: gpu.IndexSite, File: "float.go", Line: 73, Col: 2},
+	Variants: []gpu.Variant{
+		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, 16, 1, 0, 5, 1, 1, 4, 9, 0}, Sites: []gpu.Site{
+			{Kind: gpu.PanicSite, File: "pow.go", Line: 48, Col: 1, Text: "recursion in math.Pow"},
+			{Kind: gpu.IndexSite, File: "trig_reduce.go", Line: 46, Col: 9},
+			{Kind: gpu.IndexSite, File: "trig_reduce.go", Line: 46, Col: 37},
+			{Kind: gpu.IndexSite, File: "trig_reduce.go", Line: 47, Col: 39},
+			{Kind: gpu.IndexSite, File: "trig_reduce.go", Line: 48, Col: 39},
+		}},
+		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, 16, 1, 0, 5, 9, 2147483647}, Sites: []gpu.Site{
+			{Kind: gpu.SliceSite, File: "float.go", Line: 62, Col: 7},
+			{Kind: gpu.PanicSite, File: "pow.go", Line: 48, Col: 1, Text: "recursion in math.Pow"},
+			{Kind: gpu.IndexSite, File: "trig_reduce.go", Line: 46, Col: 9},
+			{Kind: gpu.IndexSite, File: "trig_reduce.go", Line: 46, Col: 37},
+			{Kind: gpu.IndexSite, File: "trig_reduce.go", Line: 47, Col: 39},
+			{Kind: gpu.IndexSite, File: "trig_reduce.go", Line: 48, Col: 39},
+		}},
+		{Name: "wide", Sites: []gpu.Site{
+			{Kind: gpu.SliceSite, File: "float.go", Line: 62, Col: 7},
+			{Kind: gpu.PanicSite, File: "pow.go", Line: 48, Col: 1, Text: "recursion in math.Pow"},
+			{Kind: gpu.IndexSite, File: "trig_reduce.go", Line: 46, Col: 9},
+			{Kind: gpu.IndexSite, File: "trig_reduce.go", Line: 46, Col: 37},
+			{Kind: gpu.IndexSite, File: "trig_reduce.go", Line: 47, Col: 39},
+			{Kind: gpu.IndexSite, File: "trig_reduce.go", Line: 48, Col: 39},
+		}},
 	},
 	Host: quernHostFloat64Math,
 })
@@ -849,25 +959,14 @@ var quernFloat32Math = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "out", Kind: gpu.Slice, Type: "float32", Size: 4},
 	},
 	PTX: quernPTX,
-	Sites: []gpu.Site{
-		{Kind: gpu.IndexSite, File: "float.go", Line: 82, Col: 7},
-		{Kind: gpu.SliceSite, File: "float.go", Line: 83, Col: 7},
-		{Kind: gpu.IndexSite, File: "float.go", Line: 84, Col: 2},
-		{Kind: gpu.IndexSite, File: "float.go", Line: 84, Col: 8},
-		{Kind: gpu.IndexSite, File: "float.go", Line: 84, Col: 14},
-		{Kind: gpu.IndexSite, File: "float.go", Line: 85, Col: 2},
-		{Kind: gpu.IndexSite, File: "float.go", Line: 85, Col: 8},
-		{Kind: gpu.IndexSite, File: "float.go", Line: 85, Col: 14},
-		{Kind: gpu.IndexSite, File: "float.go", Line: 86, Col: 2},
-		{Kind: gpu.IndexSite, File: "float.go", Line: 86, Col: 8},
-		{Kind: gpu.IndexSite, File: "float.go", Line: 87, Col: 2},
-		{Kind: gpu.IndexSite, File: "float.go", Line: 87, Col: 8},
-		{Kind: gpu.IndexSite, File: "float.go", Line: 88, Col: 2},
-		{Kind: gpu.IndexSite, File: "float.go", Line: 89, Col: 2},
-		{Kind: gpu.IndexSite, File: "float.go", Line: 90, Col: 2},
-		{Kind: gpu.IndexSite, File: "float.go", Line: 91, Col: 2},
-		{Kind: gpu.IndexSite, File: "float.go", Line: 92, Col: 2},
-		{Kind: gpu.IndexSite, File: "float.go", Line: 93, Col: 2},
+	Variants: []gpu.Variant{
+		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, 16, 1, 0, 5, 1, 1, 4, 9, 0}},
+		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, 16, 1, 0, 5, 9, 2147483647}, Sites: []gpu.Site{
+			{Kind: gpu.SliceSite, File: "float.go", Line: 83, Col: 7},
+		}},
+		{Name: "wide", Sites: []gpu.Site{
+			{Kind: gpu.SliceSite, File: "float.go", Line: 83, Col: 7},
+		}},
 	},
 	Host: quernHostFloat32Math,
 })
@@ -891,11 +990,18 @@ var quernDot = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "out", Kind: gpu.Slice, Type: "float32", Size: 4},
 	},
 	PTX: quernPTX,
-	Sites: []gpu.Site{
-		{Kind: gpu.DivideSite, File: "float.go", Line: 104, Col: 18},
-		{Kind: gpu.IndexSite, File: "float.go", Line: 104, Col: 10},
-		{Kind: gpu.IndexSite, File: "float.go", Line: 104, Col: 30},
-		{Kind: gpu.IndexSite, File: "float.go", Line: 106, Col: 2},
+	Variants: []gpu.Variant{
+		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 1, 0, 1, 2, 3, 9, 2147483649, 1, 0, 1, 1, 4, 9, 0}, Sites: []gpu.Site{
+			{Kind: gpu.DivideSite, File: "float.go", Line: 104, Col: 18},
+		}},
+		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 1, 0, 1, 2, 3, 9, 2147483649}, Sites: []gpu.Site{
+			{Kind: gpu.DivideSite, File: "float.go", Line: 104, Col: 18},
+			{Kind: gpu.IndexSite, File: "float.go", Line: 104, Col: 30},
+		}},
+		{Name: "wide", Sites: []gpu.Site{
+			{Kind: gpu.DivideSite, File: "float.go", Line: 104, Col: 18},
+			{Kind: gpu.IndexSite, File: "float.go", Line: 104, Col: 30},
+		}},
 	},
 	Host: quernHostDot,
 })
@@ -919,10 +1025,14 @@ var quernNanComparisons = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "out", Kind: gpu.Slice, Type: "int64", Size: 8},
 	},
 	PTX: quernPTX,
-	Sites: []gpu.Site{
-		{Kind: gpu.IndexSite, File: "float.go", Line: 115, Col: 17},
-		{Kind: gpu.IndexSite, File: "float.go", Line: 115, Col: 10},
-		{Kind: gpu.IndexSite, File: "float.go", Line: 126, Col: 2},
+	Variants: []gpu.Variant{
+		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483647, 1, 0, 1, 1, 4, 9, 1}},
+		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483647}, Sites: []gpu.Site{
+			{Kind: gpu.IndexSite, File: "float.go", Line: 126, Col: 2},
+		}},
+		{Name: "wide", Sites: []gpu.Site{
+			{Kind: gpu.IndexSite, File: "float.go", Line: 126, Col: 2},
+		}},
 	},
 	Host: quernHostNanComparisons,
 })
@@ -945,24 +1055,21 @@ var quernInt8Arithmetic = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "out", Kind: gpu.Slice, Type: "int8", Size: 1},
 	},
 	PTX: quernPTX,
-	Sites: []gpu.Site{
-		{Kind: gpu.IndexSite, File: "integer.go", Line: 18, Col: 10},
-		{Kind: gpu.IndexSite, File: "integer.go", Line: 18, Col: 17},
-		{Kind: gpu.SliceSite, File: "integer.go", Line: 19, Col: 7},
-		{Kind: gpu.IndexSite, File: "integer.go", Line: 20, Col: 2},
-		{Kind: gpu.IndexSite, File: "integer.go", Line: 20, Col: 8},
-		{Kind: gpu.IndexSite, File: "integer.go", Line: 20, Col: 14},
-		{Kind: gpu.IndexSite, File: "integer.go", Line: 22, Col: 3},
-		{Kind: gpu.IndexSite, File: "integer.go", Line: 22, Col: 9},
-		{Kind: gpu.DivideSite, File: "integer.go", Line: 22, Col: 22},
-		{Kind: gpu.DivideSite, File: "integer.go", Line: 22, Col: 17},
-		{Kind: gpu.IndexSite, File: "integer.go", Line: 24, Col: 2},
-		{Kind: gpu.IndexSite, File: "integer.go", Line: 24, Col: 8},
-		{Kind: gpu.IndexSite, File: "integer.go", Line: 24, Col: 14},
-		{Kind: gpu.IndexSite, File: "integer.go", Line: 24, Col: 20},
-		{Kind: gpu.IndexSite, File: "integer.go", Line: 25, Col: 2},
-		{Kind: gpu.IndexSite, File: "integer.go", Line: 25, Col: 8},
-		{Kind: gpu.IndexSite, File: "integer.go", Line: 26, Col: 2},
+	Variants: []gpu.Variant{
+		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483647, 0, 12, 1, 0, 5, 1, 1, 4, 9, 12}, Sites: []gpu.Site{
+			{Kind: gpu.DivideSite, File: "integer.go", Line: 22, Col: 22},
+			{Kind: gpu.DivideSite, File: "integer.go", Line: 22, Col: 17},
+		}},
+		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483647, 0, 12, 1, 0, 5, 9, 2147483659}, Sites: []gpu.Site{
+			{Kind: gpu.SliceSite, File: "integer.go", Line: 19, Col: 7},
+			{Kind: gpu.DivideSite, File: "integer.go", Line: 22, Col: 22},
+			{Kind: gpu.DivideSite, File: "integer.go", Line: 22, Col: 17},
+		}},
+		{Name: "wide", Sites: []gpu.Site{
+			{Kind: gpu.SliceSite, File: "integer.go", Line: 19, Col: 7},
+			{Kind: gpu.DivideSite, File: "integer.go", Line: 22, Col: 22},
+			{Kind: gpu.DivideSite, File: "integer.go", Line: 22, Col: 17},
+		}},
 	},
 	Host: quernHostInt8Arithmetic,
 })
@@ -985,24 +1092,14 @@ var quernUint16Arithmetic = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "out", Kind: gpu.Slice, Type: "uint16", Size: 2},
 	},
 	PTX: quernPTX,
-	Sites: []gpu.Site{
-		{Kind: gpu.IndexSite, File: "integer.go", Line: 35, Col: 10},
-		{Kind: gpu.IndexSite, File: "integer.go", Line: 35, Col: 17},
-		{Kind: gpu.SliceSite, File: "integer.go", Line: 36, Col: 7},
-		{Kind: gpu.IndexSite, File: "integer.go", Line: 37, Col: 2},
-		{Kind: gpu.IndexSite, File: "integer.go", Line: 37, Col: 8},
-		{Kind: gpu.IndexSite, File: "integer.go", Line: 37, Col: 14},
-		{Kind: gpu.IndexSite, File: "integer.go", Line: 39, Col: 3},
-		{Kind: gpu.IndexSite, File: "integer.go", Line: 39, Col: 9},
-		{Kind: gpu.DivideSite, File: "integer.go", Line: 39, Col: 22},
-		{Kind: gpu.DivideSite, File: "integer.go", Line: 39, Col: 17},
-		{Kind: gpu.IndexSite, File: "integer.go", Line: 41, Col: 2},
-		{Kind: gpu.IndexSite, File: "integer.go", Line: 41, Col: 8},
-		{Kind: gpu.IndexSite, File: "integer.go", Line: 41, Col: 14},
-		{Kind: gpu.IndexSite, File: "integer.go", Line: 41, Col: 20},
-		{Kind: gpu.IndexSite, File: "integer.go", Line: 42, Col: 2},
-		{Kind: gpu.IndexSite, File: "integer.go", Line: 42, Col: 8},
-		{Kind: gpu.IndexSite, File: "integer.go", Line: 43, Col: 2},
+	Variants: []gpu.Variant{
+		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483647, 0, 12, 1, 0, 5, 1, 1, 4, 9, 12}},
+		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483647, 0, 12, 1, 0, 5, 9, 2147483659}, Sites: []gpu.Site{
+			{Kind: gpu.SliceSite, File: "integer.go", Line: 36, Col: 7},
+		}},
+		{Name: "wide", Sites: []gpu.Site{
+			{Kind: gpu.SliceSite, File: "integer.go", Line: 36, Col: 7},
+		}},
 	},
 	Host: quernHostUint16Arithmetic,
 })
@@ -1025,28 +1122,21 @@ var quernInt32Arithmetic = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "out", Kind: gpu.Slice, Type: "int32", Size: 4},
 	},
 	PTX: quernPTX,
-	Sites: []gpu.Site{
-		{Kind: gpu.IndexSite, File: "integer.go", Line: 52, Col: 10},
-		{Kind: gpu.IndexSite, File: "integer.go", Line: 52, Col: 17},
-		{Kind: gpu.SliceSite, File: "integer.go", Line: 53, Col: 7},
-		{Kind: gpu.IndexSite, File: "integer.go", Line: 54, Col: 2},
-		{Kind: gpu.IndexSite, File: "integer.go", Line: 54, Col: 8},
-		{Kind: gpu.IndexSite, File: "integer.go", Line: 54, Col: 14},
-		{Kind: gpu.IndexSite, File: "integer.go", Line: 56, Col: 3},
-		{Kind: gpu.IndexSite, File: "integer.go", Line: 56, Col: 9},
-		{Kind: gpu.DivideSite, File: "integer.go", Line: 56, Col: 22},
-		{Kind: gpu.DivideSite, File: "integer.go", Line: 56, Col: 17},
-		{Kind: gpu.IndexSite, File: "integer.go", Line: 58, Col: 2},
-		{Kind: gpu.IndexSite, File: "integer.go", Line: 58, Col: 8},
-		{Kind: gpu.IndexSite, File: "integer.go", Line: 58, Col: 14},
-		{Kind: gpu.IndexSite, File: "integer.go", Line: 58, Col: 20},
-		{Kind: gpu.IndexSite, File: "integer.go", Line: 59, Col: 2},
-		{Kind: gpu.IndexSite, File: "integer.go", Line: 59, Col: 8},
-		{Kind: gpu.IndexSite, File: "integer.go", Line: 60, Col: 2},
-		{Kind: gpu.IndexSite, File: "integer.go", Line: 60, Col: 9},
-		{Kind: gpu.IndexSite, File: "integer.go", Line: 61, Col: 2},
-		{Kind: gpu.IndexSite, File: "integer.go", Line: 61, Col: 9},
-		{Kind: gpu.IndexSite, File: "integer.go", Line: 62, Col: 2},
+	Variants: []gpu.Variant{
+		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483647, 0, 16, 1, 0, 5, 1, 1, 4, 9, 16}, Sites: []gpu.Site{
+			{Kind: gpu.DivideSite, File: "integer.go", Line: 56, Col: 22},
+			{Kind: gpu.DivideSite, File: "integer.go", Line: 56, Col: 17},
+		}},
+		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483647, 0, 16, 1, 0, 5, 9, 2147483663}, Sites: []gpu.Site{
+			{Kind: gpu.SliceSite, File: "integer.go", Line: 53, Col: 7},
+			{Kind: gpu.DivideSite, File: "integer.go", Line: 56, Col: 22},
+			{Kind: gpu.DivideSite, File: "integer.go", Line: 56, Col: 17},
+		}},
+		{Name: "wide", Sites: []gpu.Site{
+			{Kind: gpu.SliceSite, File: "integer.go", Line: 53, Col: 7},
+			{Kind: gpu.DivideSite, File: "integer.go", Line: 56, Col: 22},
+			{Kind: gpu.DivideSite, File: "integer.go", Line: 56, Col: 17},
+		}},
 	},
 	Host: quernHostInt32Arithmetic,
 })
@@ -1069,28 +1159,14 @@ var quernUint32Arithmetic = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "out", Kind: gpu.Slice, Type: "uint32", Size: 4},
 	},
 	PTX: quernPTX,
-	Sites: []gpu.Site{
-		{Kind: gpu.IndexSite, File: "integer.go", Line: 71, Col: 10},
-		{Kind: gpu.IndexSite, File: "integer.go", Line: 71, Col: 17},
-		{Kind: gpu.SliceSite, File: "integer.go", Line: 72, Col: 7},
-		{Kind: gpu.IndexSite, File: "integer.go", Line: 73, Col: 2},
-		{Kind: gpu.IndexSite, File: "integer.go", Line: 73, Col: 8},
-		{Kind: gpu.IndexSite, File: "integer.go", Line: 73, Col: 14},
-		{Kind: gpu.IndexSite, File: "integer.go", Line: 75, Col: 3},
-		{Kind: gpu.IndexSite, File: "integer.go", Line: 75, Col: 9},
-		{Kind: gpu.DivideSite, File: "integer.go", Line: 75, Col: 22},
-		{Kind: gpu.DivideSite, File: "integer.go", Line: 75, Col: 17},
-		{Kind: gpu.IndexSite, File: "integer.go", Line: 77, Col: 2},
-		{Kind: gpu.IndexSite, File: "integer.go", Line: 77, Col: 8},
-		{Kind: gpu.IndexSite, File: "integer.go", Line: 77, Col: 14},
-		{Kind: gpu.IndexSite, File: "integer.go", Line: 77, Col: 20},
-		{Kind: gpu.IndexSite, File: "integer.go", Line: 78, Col: 2},
-		{Kind: gpu.IndexSite, File: "integer.go", Line: 78, Col: 8},
-		{Kind: gpu.IndexSite, File: "integer.go", Line: 79, Col: 2},
-		{Kind: gpu.IndexSite, File: "integer.go", Line: 79, Col: 9},
-		{Kind: gpu.IndexSite, File: "integer.go", Line: 80, Col: 2},
-		{Kind: gpu.IndexSite, File: "integer.go", Line: 80, Col: 9},
-		{Kind: gpu.IndexSite, File: "integer.go", Line: 81, Col: 2},
+	Variants: []gpu.Variant{
+		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483647, 0, 16, 1, 0, 5, 1, 1, 4, 9, 16}},
+		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483647, 0, 16, 1, 0, 5, 9, 2147483663}, Sites: []gpu.Site{
+			{Kind: gpu.SliceSite, File: "integer.go", Line: 72, Col: 7},
+		}},
+		{Name: "wide", Sites: []gpu.Site{
+			{Kind: gpu.SliceSite, File: "integer.go", Line: 72, Col: 7},
+		}},
 	},
 	Host: quernHostUint32Arithmetic,
 })
@@ -1113,28 +1189,21 @@ var quernInt64Arithmetic = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "out", Kind: gpu.Slice, Type: "int64", Size: 8},
 	},
 	PTX: quernPTX,
-	Sites: []gpu.Site{
-		{Kind: gpu.IndexSite, File: "integer.go", Line: 90, Col: 10},
-		{Kind: gpu.IndexSite, File: "integer.go", Line: 90, Col: 17},
-		{Kind: gpu.SliceSite, File: "integer.go", Line: 91, Col: 7},
-		{Kind: gpu.IndexSite, File: "integer.go", Line: 92, Col: 2},
-		{Kind: gpu.IndexSite, File: "integer.go", Line: 92, Col: 8},
-		{Kind: gpu.IndexSite, File: "integer.go", Line: 92, Col: 14},
-		{Kind: gpu.IndexSite, File: "integer.go", Line: 94, Col: 3},
-		{Kind: gpu.IndexSite, File: "integer.go", Line: 94, Col: 9},
-		{Kind: gpu.DivideSite, File: "integer.go", Line: 94, Col: 22},
-		{Kind: gpu.DivideSite, File: "integer.go", Line: 94, Col: 17},
-		{Kind: gpu.IndexSite, File: "integer.go", Line: 96, Col: 2},
-		{Kind: gpu.IndexSite, File: "integer.go", Line: 96, Col: 8},
-		{Kind: gpu.IndexSite, File: "integer.go", Line: 96, Col: 14},
-		{Kind: gpu.IndexSite, File: "integer.go", Line: 96, Col: 20},
-		{Kind: gpu.IndexSite, File: "integer.go", Line: 97, Col: 2},
-		{Kind: gpu.IndexSite, File: "integer.go", Line: 97, Col: 8},
-		{Kind: gpu.IndexSite, File: "integer.go", Line: 98, Col: 2},
-		{Kind: gpu.IndexSite, File: "integer.go", Line: 98, Col: 9},
-		{Kind: gpu.IndexSite, File: "integer.go", Line: 99, Col: 2},
-		{Kind: gpu.IndexSite, File: "integer.go", Line: 99, Col: 9},
-		{Kind: gpu.IndexSite, File: "integer.go", Line: 100, Col: 2},
+	Variants: []gpu.Variant{
+		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483647, 0, 16, 1, 0, 5, 1, 1, 4, 9, 16}, Sites: []gpu.Site{
+			{Kind: gpu.DivideSite, File: "integer.go", Line: 94, Col: 22},
+			{Kind: gpu.DivideSite, File: "integer.go", Line: 94, Col: 17},
+		}},
+		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483647, 0, 16, 1, 0, 5, 9, 2147483663}, Sites: []gpu.Site{
+			{Kind: gpu.SliceSite, File: "integer.go", Line: 91, Col: 7},
+			{Kind: gpu.DivideSite, File: "integer.go", Line: 94, Col: 22},
+			{Kind: gpu.DivideSite, File: "integer.go", Line: 94, Col: 17},
+		}},
+		{Name: "wide", Sites: []gpu.Site{
+			{Kind: gpu.SliceSite, File: "integer.go", Line: 91, Col: 7},
+			{Kind: gpu.DivideSite, File: "integer.go", Line: 94, Col: 22},
+			{Kind: gpu.DivideSite, File: "integer.go", Line: 94, Col: 17},
+		}},
 	},
 	Host: quernHostInt64Arithmetic,
 })
@@ -1157,28 +1226,14 @@ var quernUint64Arithmetic = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "out", Kind: gpu.Slice, Type: "uint64", Size: 8},
 	},
 	PTX: quernPTX,
-	Sites: []gpu.Site{
-		{Kind: gpu.IndexSite, File: "integer.go", Line: 109, Col: 10},
-		{Kind: gpu.IndexSite, File: "integer.go", Line: 109, Col: 17},
-		{Kind: gpu.SliceSite, File: "integer.go", Line: 110, Col: 7},
-		{Kind: gpu.IndexSite, File: "integer.go", Line: 111, Col: 2},
-		{Kind: gpu.IndexSite, File: "integer.go", Line: 111, Col: 8},
-		{Kind: gpu.IndexSite, File: "integer.go", Line: 111, Col: 14},
-		{Kind: gpu.IndexSite, File: "integer.go", Line: 113, Col: 3},
-		{Kind: gpu.IndexSite, File: "integer.go", Line: 113, Col: 9},
-		{Kind: gpu.DivideSite, File: "integer.go", Line: 113, Col: 22},
-		{Kind: gpu.DivideSite, File: "integer.go", Line: 113, Col: 17},
-		{Kind: gpu.IndexSite, File: "integer.go", Line: 115, Col: 2},
-		{Kind: gpu.IndexSite, File: "integer.go", Line: 115, Col: 8},
-		{Kind: gpu.IndexSite, File: "integer.go", Line: 115, Col: 14},
-		{Kind: gpu.IndexSite, File: "integer.go", Line: 115, Col: 20},
-		{Kind: gpu.IndexSite, File: "integer.go", Line: 116, Col: 2},
-		{Kind: gpu.IndexSite, File: "integer.go", Line: 116, Col: 8},
-		{Kind: gpu.IndexSite, File: "integer.go", Line: 117, Col: 2},
-		{Kind: gpu.IndexSite, File: "integer.go", Line: 117, Col: 9},
-		{Kind: gpu.IndexSite, File: "integer.go", Line: 118, Col: 2},
-		{Kind: gpu.IndexSite, File: "integer.go", Line: 118, Col: 9},
-		{Kind: gpu.IndexSite, File: "integer.go", Line: 119, Col: 2},
+	Variants: []gpu.Variant{
+		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483647, 0, 16, 1, 0, 5, 1, 1, 4, 9, 16}},
+		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483647, 0, 16, 1, 0, 5, 9, 2147483663}, Sites: []gpu.Site{
+			{Kind: gpu.SliceSite, File: "integer.go", Line: 110, Col: 7},
+		}},
+		{Name: "wide", Sites: []gpu.Site{
+			{Kind: gpu.SliceSite, File: "integer.go", Line: 110, Col: 7},
+		}},
 	},
 	Host: quernHostUint64Arithmetic,
 })
@@ -1201,18 +1256,14 @@ var quernIntArithmetic = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "out", Kind: gpu.Slice, Type: "int64", Size: 8},
 	},
 	PTX: quernPTX,
-	Sites: []gpu.Site{
-		{Kind: gpu.IndexSite, File: "integer.go", Line: 130, Col: 14},
-		{Kind: gpu.IndexSite, File: "integer.go", Line: 130, Col: 26},
-		{Kind: gpu.SliceSite, File: "integer.go", Line: 131, Col: 7},
-		{Kind: gpu.IndexSite, File: "integer.go", Line: 132, Col: 2},
-		{Kind: gpu.IndexSite, File: "integer.go", Line: 133, Col: 2},
-		{Kind: gpu.IndexSite, File: "integer.go", Line: 134, Col: 2},
-		{Kind: gpu.IndexSite, File: "integer.go", Line: 135, Col: 2},
-		{Kind: gpu.IndexSite, File: "integer.go", Line: 136, Col: 2},
-		{Kind: gpu.IndexSite, File: "integer.go", Line: 141, Col: 2},
-		{Kind: gpu.IndexSite, File: "integer.go", Line: 142, Col: 2},
-		{Kind: gpu.IndexSite, File: "integer.go", Line: 143, Col: 2},
+	Variants: []gpu.Variant{
+		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483647, 0, 8, 1, 0, 5, 1, 1, 4, 9, 8}},
+		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483647, 0, 8, 1, 0, 5, 9, 2147483655}, Sites: []gpu.Site{
+			{Kind: gpu.SliceSite, File: "integer.go", Line: 131, Col: 7},
+		}},
+		{Name: "wide", Sites: []gpu.Site{
+			{Kind: gpu.SliceSite, File: "integer.go", Line: 131, Col: 7},
+		}},
 	},
 	Host: quernHostIntArithmetic,
 })
@@ -1237,25 +1288,14 @@ var quernConversions = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "out", Kind: gpu.Slice, Type: "int64", Size: 8},
 	},
 	PTX: quernPTX,
-	Sites: []gpu.Site{
-		{Kind: gpu.IndexSite, File: "integer.go", Line: 152, Col: 7},
-		{Kind: gpu.SliceSite, File: "integer.go", Line: 153, Col: 7},
-		{Kind: gpu.IndexSite, File: "integer.go", Line: 154, Col: 2},
-		{Kind: gpu.IndexSite, File: "integer.go", Line: 154, Col: 8},
-		{Kind: gpu.IndexSite, File: "integer.go", Line: 154, Col: 14},
-		{Kind: gpu.IndexSite, File: "integer.go", Line: 155, Col: 2},
-		{Kind: gpu.IndexSite, File: "integer.go", Line: 155, Col: 8},
-		{Kind: gpu.IndexSite, File: "integer.go", Line: 155, Col: 14},
-		{Kind: gpu.IndexSite, File: "integer.go", Line: 156, Col: 2},
-		{Kind: gpu.IndexSite, File: "integer.go", Line: 157, Col: 2},
-		{Kind: gpu.IndexSite, File: "integer.go", Line: 158, Col: 2},
-		{Kind: gpu.IndexSite, File: "integer.go", Line: 159, Col: 2},
-		{Kind: gpu.IndexSite, File: "integer.go", Line: 160, Col: 2},
-		{Kind: gpu.IndexSite, File: "integer.go", Line: 161, Col: 2},
-		{Kind: gpu.IndexSite, File: "integer.go", Line: 162, Col: 2},
-		{Kind: gpu.IndexSite, File: "integer.go", Line: 164, Col: 3},
-		{Kind: gpu.IndexSite, File: "integer.go", Line: 166, Col: 2},
-		{Kind: gpu.IndexSite, File: "integer.go", Line: 167, Col: 2},
+	Variants: []gpu.Variant{
+		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, 16, 1, 0, 5, 1, 1, 4, 9, 0}},
+		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, 16, 1, 0, 5, 9, 2147483647}, Sites: []gpu.Site{
+			{Kind: gpu.SliceSite, File: "integer.go", Line: 153, Col: 7},
+		}},
+		{Name: "wide", Sites: []gpu.Site{
+			{Kind: gpu.SliceSite, File: "integer.go", Line: 153, Col: 7},
+		}},
 	},
 	Host: quernHostConversions,
 })
@@ -1278,25 +1318,14 @@ var quernBitTricks = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "out", Kind: gpu.Slice, Type: "uint64", Size: 8},
 	},
 	PTX: quernPTX,
-	Sites: []gpu.Site{
-		{Kind: gpu.IndexSite, File: "integer.go", Line: 176, Col: 7},
-		{Kind: gpu.SliceSite, File: "integer.go", Line: 177, Col: 7},
-		{Kind: gpu.IndexSite, File: "integer.go", Line: 178, Col: 2},
-		{Kind: gpu.IndexSite, File: "integer.go", Line: 179, Col: 2},
-		{Kind: gpu.IndexSite, File: "integer.go", Line: 180, Col: 2},
-		{Kind: gpu.IndexSite, File: "integer.go", Line: 181, Col: 2},
-		{Kind: gpu.IndexSite, File: "integer.go", Line: 182, Col: 2},
-		{Kind: gpu.IndexSite, File: "integer.go", Line: 183, Col: 2},
-		{Kind: gpu.IndexSite, File: "integer.go", Line: 184, Col: 2},
-		{Kind: gpu.IndexSite, File: "integer.go", Line: 185, Col: 2},
-		{Kind: gpu.IndexSite, File: "integer.go", Line: 186, Col: 2},
-		{Kind: gpu.IndexSite, File: "integer.go", Line: 187, Col: 2},
-		{Kind: gpu.IndexSite, File: "integer.go", Line: 188, Col: 2},
-		{Kind: gpu.IndexSite, File: "integer.go", Line: 189, Col: 2},
-		{Kind: gpu.IndexSite, File: "integer.go", Line: 191, Col: 2},
-		{Kind: gpu.IndexSite, File: "integer.go", Line: 191, Col: 9},
-		{Kind: gpu.IndexSite, File: "integer.go", Line: 193, Col: 2},
-		{Kind: gpu.IndexSite, File: "integer.go", Line: 193, Col: 9},
+	Variants: []gpu.Variant{
+		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, 16, 1, 0, 5, 1, 1, 4, 9, 0}},
+		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, 16, 1, 0, 5, 9, 2147483647}, Sites: []gpu.Site{
+			{Kind: gpu.SliceSite, File: "integer.go", Line: 177, Col: 7},
+		}},
+		{Name: "wide", Sites: []gpu.Site{
+			{Kind: gpu.SliceSite, File: "integer.go", Line: 177, Col: 7},
+		}},
 	},
 	Host: quernHostBitTricks,
 })
@@ -1319,11 +1348,18 @@ var quernComparisons = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "out", Kind: gpu.Slice, Type: "int64", Size: 8},
 	},
 	PTX: quernPTX,
-	Sites: []gpu.Site{
-		{Kind: gpu.IndexSite, File: "integer.go", Line: 202, Col: 10},
-		{Kind: gpu.IndexSite, File: "integer.go", Line: 202, Col: 17},
-		{Kind: gpu.DivideSite, File: "integer.go", Line: 208, Col: 37},
-		{Kind: gpu.IndexSite, File: "integer.go", Line: 209, Col: 2},
+	Variants: []gpu.Variant{
+		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483647, 1, 0, 1, 1, 4, 9, 1}, Sites: []gpu.Site{
+			{Kind: gpu.DivideSite, File: "integer.go", Line: 208, Col: 37},
+		}},
+		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483647}, Sites: []gpu.Site{
+			{Kind: gpu.DivideSite, File: "integer.go", Line: 208, Col: 37},
+			{Kind: gpu.IndexSite, File: "integer.go", Line: 209, Col: 2},
+		}},
+		{Name: "wide", Sites: []gpu.Site{
+			{Kind: gpu.DivideSite, File: "integer.go", Line: 208, Col: 37},
+			{Kind: gpu.IndexSite, File: "integer.go", Line: 209, Col: 2},
+		}},
 	},
 	Host: quernHostComparisons,
 })
@@ -1347,9 +1383,14 @@ var quernStructs = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "out", Kind: gpu.Slice, Type: "Pixel", Size: 32},
 	},
 	PTX: quernPTX,
-	Sites: []gpu.Site{
-		{Kind: gpu.IndexSite, File: "memory.go", Line: 41, Col: 7},
-		{Kind: gpu.IndexSite, File: "memory.go", Line: 48, Col: 8},
+	Variants: []gpu.Variant{
+		{Name: "proven", Limits: []int64{1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 1, 1, 1, 2, 4, 9, 0}},
+		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Sites: []gpu.Site{
+			{Kind: gpu.IndexSite, File: "memory.go", Line: 48, Col: 8},
+		}},
+		{Name: "wide", Sites: []gpu.Site{
+			{Kind: gpu.IndexSite, File: "memory.go", Line: 48, Col: 8},
+		}},
 	},
 	Host: quernHostStructs,
 })
@@ -1373,9 +1414,14 @@ var quernNested = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "out", Kind: gpu.Slice, Type: "float32", Size: 4},
 	},
 	PTX: quernPTX,
-	Sites: []gpu.Site{
-		{Kind: gpu.IndexSite, File: "memory.go", Line: 65, Col: 21},
-		{Kind: gpu.IndexSite, File: "memory.go", Line: 82, Col: 2},
+	Variants: []gpu.Variant{
+		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 0, 6, 2, 3, 2, 0, 5, 5, 9, 2147483648, 2, 3, 2, 0, 5, 1, 1, 4, 9, 0}},
+		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 0, 6, 2, 3, 2, 0, 5, 5, 9, 2147483648}, Sites: []gpu.Site{
+			{Kind: gpu.IndexSite, File: "memory.go", Line: 82, Col: 2},
+		}},
+		{Name: "wide", Sites: []gpu.Site{
+			{Kind: gpu.IndexSite, File: "memory.go", Line: 82, Col: 2},
+		}},
 	},
 	Host: quernHostNested,
 })
@@ -1400,12 +1446,20 @@ var quernStructArgument = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "out", Kind: gpu.Slice, Type: "int32", Size: 4},
 	},
 	PTX: quernPTX,
-	Sites: []gpu.Site{
-		{Kind: gpu.DivideSite, File: "memory.go", Line: 91, Col: 11},
-		{Kind: gpu.DivideSite, File: "memory.go", Line: 91, Col: 18},
-		{Kind: gpu.IndexSite, File: "memory.go", Line: 92, Col: 23},
-		{Kind: gpu.IndexSite, File: "memory.go", Line: 92, Col: 67},
-		{Kind: gpu.IndexSite, File: "memory.go", Line: 92, Col: 2},
+	Variants: []gpu.Variant{
+		{Name: "narrow", Limits: []int64{1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Sites: []gpu.Site{
+			{Kind: gpu.DivideSite, File: "memory.go", Line: 91, Col: 11},
+			{Kind: gpu.DivideSite, File: "memory.go", Line: 91, Col: 18},
+			{Kind: gpu.IndexSite, File: "memory.go", Line: 92, Col: 23},
+			{Kind: gpu.IndexSite, File: "memory.go", Line: 92, Col: 2},
+		}},
+		{Name: "wide", Sites: []gpu.Site{
+			{Kind: gpu.DivideSite, File: "memory.go", Line: 91, Col: 11},
+			{Kind: gpu.DivideSite, File: "memory.go", Line: 91, Col: 18},
+			{Kind: gpu.IndexSite, File: "memory.go", Line: 92, Col: 23},
+			{Kind: gpu.IndexSite, File: "memory.go", Line: 92, Col: 67},
+			{Kind: gpu.IndexSite, File: "memory.go", Line: 92, Col: 2},
+		}},
 	},
 	Host: quernHostStructArgument,
 })
@@ -1430,11 +1484,14 @@ var quernLocalArrays = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "out", Kind: gpu.Slice, Type: "int32", Size: 4},
 	},
 	PTX: quernPTX,
-	Sites: []gpu.Site{
-		{Kind: gpu.IndexSite, File: "memory.go", Line: 105, Col: 16},
-		{Kind: gpu.IndexSite, File: "memory.go", Line: 116, Col: 18},
-		{Kind: gpu.IndexSite, File: "memory.go", Line: 116, Col: 3},
-		{Kind: gpu.IndexSite, File: "memory.go", Line: 127, Col: 2},
+	Variants: []gpu.Variant{
+		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 1, 0, 1, 1, 4, 9, 0}},
+		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Sites: []gpu.Site{
+			{Kind: gpu.IndexSite, File: "memory.go", Line: 127, Col: 2},
+		}},
+		{Name: "wide", Sites: []gpu.Site{
+			{Kind: gpu.IndexSite, File: "memory.go", Line: 127, Col: 2},
+		}},
 	},
 	Host: quernHostLocalArrays,
 })
@@ -1459,14 +1516,20 @@ var quernSlices = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "out", Kind: gpu.Slice, Type: "int32", Size: 4},
 	},
 	PTX: quernPTX,
-	Sites: []gpu.Site{
-		{Kind: gpu.SliceSite, File: "memory.go", Line: 136, Col: 10},
-		{Kind: gpu.SliceSite, File: "memory.go", Line: 137, Col: 10},
-		{Kind: gpu.SliceSite, File: "memory.go", Line: 142, Col: 49},
-		{Kind: gpu.IndexSite, File: "memory.go", Line: 143, Col: 20},
-		{Kind: gpu.IndexSite, File: "memory.go", Line: 152, Col: 3},
-		{Kind: gpu.IndexSite, File: "memory.go", Line: 159, Col: 44},
-		{Kind: gpu.IndexSite, File: "memory.go", Line: 156, Col: 2},
+	Variants: []gpu.Variant{
+		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 2147483648, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 0, 5, 9, 0, 1, 0, 1, 1, 4, 9, 0, 1, 1, 1, 2, 4, 9, 0, 1, 2, 1, 3, 4, 9, 0}, Sites: []gpu.Site{
+			{Kind: gpu.SliceSite, File: "memory.go", Line: 142, Col: 49},
+		}},
+		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 2147483648, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Sites: []gpu.Site{
+			{Kind: gpu.SliceSite, File: "memory.go", Line: 136, Col: 10},
+			{Kind: gpu.SliceSite, File: "memory.go", Line: 142, Col: 49},
+			{Kind: gpu.IndexSite, File: "memory.go", Line: 156, Col: 2},
+		}},
+		{Name: "wide", Sites: []gpu.Site{
+			{Kind: gpu.SliceSite, File: "memory.go", Line: 136, Col: 10},
+			{Kind: gpu.SliceSite, File: "memory.go", Line: 142, Col: 49},
+			{Kind: gpu.IndexSite, File: "memory.go", Line: 156, Col: 2},
+		}},
 	},
 	Host: quernHostSlices,
 })
@@ -1491,13 +1554,14 @@ var quernTables = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "out", Kind: gpu.Slice, Type: "float32", Size: 4},
 	},
 	PTX: quernPTX,
-	Sites: []gpu.Site{
-		{Kind: gpu.DivideSite, File: "memory.go", Line: 177, Col: 31},
-		{Kind: gpu.IndexSite, File: "memory.go", Line: 177, Col: 23},
-		{Kind: gpu.IndexSite, File: "memory.go", Line: 179, Col: 7},
-		{Kind: gpu.IndexSite, File: "memory.go", Line: 180, Col: 32},
-		{Kind: gpu.IndexSite, File: "memory.go", Line: 180, Col: 48},
-		{Kind: gpu.IndexSite, File: "memory.go", Line: 180, Col: 2},
+	Variants: []gpu.Variant{
+		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 1, 0, 9, 2147483644, 1, 0, 1, 1, 4, 9, 0}},
+		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 1, 0, 9, 2147483644}, Sites: []gpu.Site{
+			{Kind: gpu.IndexSite, File: "memory.go", Line: 180, Col: 2},
+		}},
+		{Name: "wide", Sites: []gpu.Site{
+			{Kind: gpu.IndexSite, File: "memory.go", Line: 180, Col: 2},
+		}},
 	},
 	Host: quernHostTables,
 })
@@ -1520,11 +1584,14 @@ var quernPointers = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "out", Kind: gpu.Slice, Type: "int32", Size: 4},
 	},
 	PTX: quernPTX,
-	Sites: []gpu.Site{
-		{Kind: gpu.IndexSite, File: "memory.go", Line: 191, Col: 17},
-		{Kind: gpu.IndexSite, File: "memory.go", Line: 191, Col: 10},
-		{Kind: gpu.IndexSite, File: "memory.go", Line: 198, Col: 8},
-		{Kind: gpu.IndexSite, File: "memory.go", Line: 199, Col: 2},
+	Variants: []gpu.Variant{
+		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 1, 0, 1, 1, 4, 9, 0}},
+		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Sites: []gpu.Site{
+			{Kind: gpu.IndexSite, File: "memory.go", Line: 198, Col: 8},
+		}},
+		{Name: "wide", Sites: []gpu.Site{
+			{Kind: gpu.IndexSite, File: "memory.go", Line: 198, Col: 8},
+		}},
 	},
 	Host: quernHostPointers,
 })
@@ -1549,11 +1616,14 @@ var quernGenerics = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "out", Kind: gpu.Slice, Type: "int32", Size: 4},
 	},
 	PTX: quernPTX,
-	Sites: []gpu.Site{
-		{Kind: gpu.IndexSite, File: "memory.go", Line: 216, Col: 19},
-		{Kind: gpu.IndexSite, File: "memory.go", Line: 218, Col: 36},
-		{Kind: gpu.IndexSite, File: "memory.go", Line: 220, Col: 110},
-		{Kind: gpu.IndexSite, File: "memory.go", Line: 220, Col: 2},
+	Variants: []gpu.Variant{
+		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 1, 0, 1, 1, 4, 9, 0}},
+		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Sites: []gpu.Site{
+			{Kind: gpu.IndexSite, File: "memory.go", Line: 220, Col: 2},
+		}},
+		{Name: "wide", Sites: []gpu.Site{
+			{Kind: gpu.IndexSite, File: "memory.go", Line: 220, Col: 2},
+		}},
 	},
 	Host: quernHostGenerics,
 })
@@ -1576,7 +1646,7 @@ func quernHostBlockSum(r *host.Run) {
 	dimY := r.BlockDim.Y
 	dimZ := r.BlockDim.Z
 	partial := host.Shared[[64]int32](r, 0)
-	base2 := dimX / 2
+	size := dimX / 2
 	for r.Next() {
 		blockX := r.BlockIdx.X
 		base := blockX * dimX
@@ -1584,46 +1654,75 @@ func quernHostBlockSum(r *host.Run) {
 		for threadZ := range dimZ {
 			for threadY := range dimY {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				for threadX := range dimX {
-					r.ThreadIdx.X = threadX
-//line block.go:9
-					var v int32
-					i := base + threadX
-					if i < len(in) {
-//line block.go:11
-						v = in[i]
-					}
-					partial[threadX] = v
-				}
+				quernRow1BlockSum(r, base, in, partial, dimX)
 			}
 		}
 //line block.go:15
-		s = base2
+		s = size
 		for ; s > 0; s /= 2 {
 			for threadZ := range dimZ {
 				for threadY := range dimY {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-					for threadX := range dimX {
-						r.ThreadIdx.X = threadX
-//line block.go:16
-						if threadX < s {
-							partial[threadX] += partial[threadX+s]
-						}
-					}
+					quernRow2BlockSum(r, s, partial, dimX)
 				}
 			}
 		}
 		for threadZ := range dimZ {
 			for threadY := range dimY {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				for threadX := range dimX {
-					r.ThreadIdx.X = threadX
-//line block.go:21
-					if threadX == 0 {
-						out[blockX] = partial[0]
-					}
-				}
+				quernRow3BlockSum(r, out, blockX, partial, dimX)
 			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1BlockSum(r *host.Run, base int, in []int32, partial *[64]int32, dimX int) {
+	count := dimX
+	if base >= 0 && count <= len(in)-base {
+		row := in[base:][:count]
+		for threadX := range count {
+			r.ThreadIdx.X = threadX
+			i := base + threadX
+//line block.go:9
+			var v int32
+			if i < len(in) {
+				v = row[threadX]
+			}
+			partial[threadX] = v
+		}
+		return
+	}
+	for threadX := range dimX {
+		r.ThreadIdx.X = threadX
+		i := base + threadX
+//line block.go:9
+		var v int32
+		if i < len(in) {
+			v = in[i]
+		}
+		partial[threadX] = v
+	}
+}
+
+//go:noinline
+func quernRow2BlockSum(r *host.Run, s int, partial *[64]int32, dimX int) {
+	for threadX := range dimX {
+		r.ThreadIdx.X = threadX
+//line block.go:16
+		if threadX < s {
+			partial[threadX] += partial[threadX+s]
+		}
+	}
+}
+
+//go:noinline
+func quernRow3BlockSum(r *host.Run, out []int32, blockX int, partial *[64]int32, dimX int) {
+	for threadX := range dimX {
+		r.ThreadIdx.X = threadX
+//line block.go:21
+		if threadX == 0 {
+			out[blockX] = partial[0]
 		}
 	}
 }
@@ -1642,38 +1741,48 @@ func quernHostTransposeTile(r *host.Run) {
 		blockY := r.BlockIdx.Y
 		base := blockX * dimX
 		base2 := blockY * dimY
-		base4 := blockY * 16
-		base5 := blockX * 16
+		base3 := blockY * 16
+		base4 := blockX * 16
 		for threadZ := range dimZ {
 			for threadY := range dimY {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				base3 := base2 + threadY
-				for threadX := range dimX {
-					r.ThreadIdx.X = threadX
-//line block.go:29
-					x := base + threadX
-					y := base3
-//line block.go:30
-					if x < w && y < h {
-						tile[threadY][threadX] = in[y*w+x]
-					}
-				}
+				start := base2 + threadY
+				quernRow1TransposeTile(r, base, start, w, h, tile, threadY, in, dimX)
 			}
 		}
 		for threadZ := range dimZ {
 			for threadY := range dimY {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				base6 := base5 + threadY
-				for threadX := range dimX {
-					r.ThreadIdx.X = threadX
-//line block.go:34
-					x := base4 + threadX
-					y := base6
-					if x < h && y < w {
-						out[y*h+x] = tile[threadX][threadY]
-					}
-				}
+				start2 := base4 + threadY
+				quernRow2TransposeTile(r, base3, start2, h, w, out, tile, threadY, dimX)
 			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1TransposeTile(r *host.Run, base, start, w, h int, tile *[16][17]float32, threadY int, in []float32, dimX int) {
+	for threadX := range dimX {
+		r.ThreadIdx.X = threadX
+//line block.go:29
+		x := base + threadX
+		y := start
+//line block.go:30
+		if x < w && y < h {
+			tile[threadY][threadX] = in[y*w+x]
+		}
+	}
+}
+
+//go:noinline
+func quernRow2TransposeTile(r *host.Run, base3, start2, h, w int, out []float32, tile *[16][17]float32, threadY, dimX int) {
+	for threadX := range dimX {
+		r.ThreadIdx.X = threadX
+//line block.go:34
+		x := base3 + threadX
+		y := start2
+		if x < h && y < w {
+			out[y*h+x] = tile[threadX][threadY]
 		}
 	}
 }
@@ -1694,62 +1803,31 @@ func quernHostMatmulTile(r *host.Run) {
 		blockY := r.BlockIdx.Y
 		var k int
 		base := blockY * dimY
-		base3 := blockX * dimX
+		base2 := blockX * dimX
 //line block.go:48
 		k = 0
 		for threadZ := range dimZ {
 			for threadY := range dimY {
 				first := (threadZ*dimY + threadY) * dimX
-				sumRow := sums[first : first+dimX]
-				for threadX := range dimX {
-					var sum float32
-//line block.go:47
-					sum = 0
-					sumRow[threadX] = sum
-				}
+				quernRow1MatmulTile(r, sums, first, dimX)
 			}
 		}
-//line block.go:48
 		for ; k < n; k += 8 {
 			for threadZ := range dimZ {
 				for threadY := range dimY {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 					row := base + threadY
-					base2 := row * n
-					for threadX := range dimX {
-						r.ThreadIdx.X = threadX
-						col := base3 + threadX
-//line block.go:49
-						_ = as[threadY][threadX]
-//line block.go:49
-						_ = bs[threadY][threadX]
-//line block.go:49
-						as[threadY][threadX] = 0
-//line block.go:49
-						bs[threadY][threadX] = 0
-						if row < n && k+threadX < n {
-							as[threadY][threadX] = a[base2+k+threadX]
-						}
-						if col < n && k+threadY < n {
-							bs[threadY][threadX] = b[(k+threadY)*n+col]
-						}
-					}
+					start := row*n + k
+					start2 := (k + threadY) * n
+					start3 := (k+threadY)*n + base2
+					quernRow2MatmulTile(r, as, threadY, bs, row, n, k, a, start, base2, b, start2, dimX, start3)
 				}
 			}
 			for threadZ := range dimZ {
 				for threadY := range dimY {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 					first2 := (threadZ*dimY + threadY) * dimX
-					sumRow := sums[first2 : first2+dimX]
-					for threadX := range dimX {
-						r.ThreadIdx.X = threadX
-						sum := sumRow[threadX]
-//line block.go:57
-						for i := 0; i < 8; i++ {
-							sum += as[threadY][i] * bs[i][threadX]
-						}
-						sumRow[threadX] = sum
-					}
+					quernRow3MatmulTile(r, sums, first2, dimX, as, threadY, bs)
 				}
 			}
 		}
@@ -1757,19 +1835,106 @@ func quernHostMatmulTile(r *host.Run) {
 			for threadY := range dimY {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				first3 := (threadZ*dimY + threadY) * dimX
-				sumRow := sums[first3 : first3+dimX]
 				row := base + threadY
-				base4 := row * n
-				for threadX := range dimX {
-					r.ThreadIdx.X = threadX
-					sum := sumRow[threadX]
-					col := base3 + threadX
-//line block.go:62
-					if row < n && col < n {
-						c[base4+col] = sum
-					}
-				}
+				start4 := row * n
+				start5 := row*n + base2
+				quernRow4MatmulTile(r, sums, first3, dimX, row, n, base2, c, start4, start5)
 			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1MatmulTile(r *host.Run, sums []float32, first, dimX int) {
+	sumRow := sums[first:][:dimX]
+	for threadX := range dimX {
+		var sum float32
+//line block.go:47
+		sum = 0
+		sumRow[threadX] = sum
+	}
+}
+
+//go:noinline
+func quernRow2MatmulTile(r *host.Run, as *[8][8]float32, threadY int, bs *[8][8]float32, row, n, k int, a []float32, start, base2 int, b []float32, start2, dimX, start3 int) {
+	count := dimX
+	if start >= 0 && count <= len(a)-start && start3 >= 0 && count <= len(b)-start3 {
+		row2 := a[start:][:count]
+		row3 := b[start3:][:count]
+		for threadX := range count {
+			r.ThreadIdx.X = threadX
+			col := base2 + threadX
+//line block.go:49
+			_ = as[threadY][threadX]
+//line block.go:49
+			_ = bs[threadY][threadX]
+//line block.go:49
+			as[threadY][threadX] = 0
+//line block.go:49
+			bs[threadY][threadX] = 0
+			if row < n && k+threadX < n {
+				as[threadY][threadX] = row2[threadX]
+			}
+			if col < n && k+threadY < n {
+				bs[threadY][threadX] = row3[threadX]
+			}
+		}
+		return
+	}
+	for threadX := range dimX {
+		r.ThreadIdx.X = threadX
+		col := base2 + threadX
+//line block.go:49
+		_ = as[threadY][threadX]
+//line block.go:49
+		_ = bs[threadY][threadX]
+//line block.go:49
+		as[threadY][threadX] = 0
+//line block.go:49
+		bs[threadY][threadX] = 0
+		if row < n && k+threadX < n {
+			as[threadY][threadX] = a[start+threadX]
+		}
+		if col < n && k+threadY < n {
+			bs[threadY][threadX] = b[start2+col]
+		}
+	}
+}
+
+//go:noinline
+func quernRow3MatmulTile(r *host.Run, sums []float32, first2, dimX int, as *[8][8]float32, threadY int, bs *[8][8]float32) {
+	sumRow := sums[first2:][:dimX]
+	for threadX := range dimX {
+		r.ThreadIdx.X = threadX
+		sum := sumRow[threadX]
+//line block.go:57
+		for i := 0; i < 8; i++ {
+			sum += as[threadY][i] * bs[i][threadX]
+		}
+		sumRow[threadX] = sum
+	}
+}
+
+//go:noinline
+func quernRow4MatmulTile(r *host.Run, sums []float32, first3, dimX, row, n, base2 int, c []float32, start4, start5 int) {
+	sumRow := sums[first3:][:dimX]
+	count2 := max(0, min(dimX, n-base2))
+	if row < n && base2 >= 0 && n >= 0 && start5 >= 0 && count2 <= len(c)-start5 {
+		row4 := c[start5:][:count2]
+		for threadX := range count2 {
+			sum := sumRow[threadX]
+//line block.go:63
+			row4[threadX] = sum
+		}
+		return
+	}
+	for threadX := range dimX {
+		r.ThreadIdx.X = threadX
+		sum := sumRow[threadX]
+		col := base2 + threadX
+//line block.go:62
+		if row < n && col < n {
+			c[start4+col] = sum
 		}
 	}
 }
@@ -1796,73 +1961,31 @@ func quernHostBarrierInCall(r *host.Run) {
 			for threadY := range dimY {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				first := (threadZ*dimY + threadY) * dimX
-				mineRow := mines[first : first+dimX]
-				historyRow := historys[first : first+dimX]
-				for threadX := range dimX {
-					r.ThreadIdx.X = threadX
-					var mine int32
-					history := &historyRow[threadX]
-					i := base + threadX
-//line block.go:75
-					mine = 0
-					if i < len(in) {
-						mine = in[i]
-					}
-					*history = [4]int32{}
-					mineRow[threadX] = mine
-				}
+				quernRow1BarrierInCall(r, mines, first, dimX, historys, base, in)
 			}
 		}
-//line block.go:80
 		for ; r2 < rounds; r2++ {
+//line block.go:81
 			t4 = r2 + 1
 			for threadZ := range dimZ {
 				for threadY := range dimY {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 					first2 := (threadZ*dimY + threadY) * dimX
-					mineRow := mines[first2 : first2+dimX]
-					for threadX := range dimX {
-						r.ThreadIdx.X = threadX
-						mine := mineRow[threadX]
-						t3 := mine
-//line block.go:97
-						line[threadX] = t3
-					}
+					quernRow2BarrierInCall(r, mines, first2, dimX, line)
 				}
 			}
 			for threadZ := range dimZ {
 				for threadY := range dimY {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 					first3 := (threadZ*dimY + threadY) * dimX
-					wRow := ws[first3 : first3+dimX]
-					for threadX := range dimX {
-						r.ThreadIdx.X = threadX
-						var w int32
-//line block.go:99
-						w = line[(threadX+t4)%32]
-						wRow[threadX] = w
-					}
+					quernRow3BarrierInCall(r, ws, first3, dimX, line, t4)
 				}
 			}
 			for threadZ := range dimZ {
 				for threadY := range dimY {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 					first4 := (threadZ*dimY + threadY) * dimX
-					mineRow := mines[first4 : first4+dimX]
-					historyRow := historys[first4 : first4+dimX]
-					wRow := ws[first4 : first4+dimX]
-					for threadX := range dimX {
-						r.ThreadIdx.X = threadX
-						mine := mineRow[threadX]
-						history := &historyRow[threadX]
-						w := wRow[threadX]
-//line block.go:101
-						result0 := w
-//line block.go:81
-						mine = mine*3 + result0
-						history[r2&3] = mine
-						mineRow[threadX] = mine
-					}
+					quernRow4BarrierInCall(r, mines, first4, dimX, historys, ws, r2)
 				}
 			}
 //line block.go:83
@@ -1871,27 +1994,14 @@ func quernHostBarrierInCall(r *host.Run) {
 					for threadY := range dimY {
 						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 						first5 := (threadZ*dimY + threadY) * dimX
-						mineRow := mines[first5 : first5+dimX]
-						for threadX := range dimX {
-							r.ThreadIdx.X = threadX
-							mine := mineRow[threadX]
-//line block.go:84
-							line[threadX] = mine
-						}
+						quernRow5BarrierInCall(r, mines, first5, dimX, line)
 					}
 				}
 				for threadZ := range dimZ {
 					for threadY := range dimY {
 						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 						first6 := (threadZ*dimY + threadY) * dimX
-						mineRow := mines[first6 : first6+dimX]
-						for threadX := range dimX {
-							r.ThreadIdx.X = threadX
-							mine := mineRow[threadX]
-//line block.go:86
-							mine += line[31-threadX]
-							mineRow[threadX] = mine
-						}
+						quernRow6BarrierInCall(r, mines, first6, dimX, line)
 					}
 				}
 			}
@@ -1900,19 +2010,138 @@ func quernHostBarrierInCall(r *host.Run) {
 			for threadY := range dimY {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				first7 := (threadZ*dimY + threadY) * dimX
-				mineRow := mines[first7 : first7+dimX]
-				historyRow := historys[first7 : first7+dimX]
-				for threadX := range dimX {
-					r.ThreadIdx.X = threadX
-					mine := mineRow[threadX]
-					history := &historyRow[threadX]
-					i := base + threadX
-//line block.go:90
-					if i < len(out) {
-						out[i] = mine + history[1] - history[2]
-					}
-				}
+				quernRow7BarrierInCall(r, mines, first7, dimX, historys, base, out)
 			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1BarrierInCall(r *host.Run, mines []int32, first, dimX int, historys [][4]int32, base int, in []int32) {
+	mineRow := mines[first:][:dimX]
+	historyRow := historys[first:][:dimX]
+	count := dimX
+	if base >= 0 && count <= len(in)-base {
+		row := in[base:][:count]
+		for threadX := range count {
+			var mine int32
+			history := &historyRow[threadX]
+			i := base + threadX
+//line block.go:75
+			mine = 0
+			if i < len(in) {
+				mine = row[threadX]
+			}
+			*history = [4]int32{}
+			mineRow[threadX] = mine
+		}
+		return
+	}
+	for threadX := range dimX {
+		r.ThreadIdx.X = threadX
+		var mine int32
+		history := &historyRow[threadX]
+		i := base + threadX
+//line block.go:75
+		mine = 0
+		if i < len(in) {
+			mine = in[i]
+		}
+		*history = [4]int32{}
+		mineRow[threadX] = mine
+	}
+}
+
+//go:noinline
+func quernRow2BarrierInCall(r *host.Run, mines []int32, first2, dimX int, line *[32]int32) {
+	mineRow := mines[first2:][:dimX]
+	for threadX := range dimX {
+		r.ThreadIdx.X = threadX
+		mine := mineRow[threadX]
+//line block.go:81
+		t3 := mine
+//line block.go:97
+		line[threadX] = t3
+	}
+}
+
+//go:noinline
+func quernRow3BarrierInCall(r *host.Run, ws []int32, first3, dimX int, line *[32]int32, t4 int) {
+	wRow := ws[first3:][:dimX]
+	for threadX := range dimX {
+		r.ThreadIdx.X = threadX
+		var w int32
+//line block.go:99
+		w = line[(threadX+t4)%32]
+		wRow[threadX] = w
+	}
+}
+
+//go:noinline
+func quernRow4BarrierInCall(r *host.Run, mines []int32, first4, dimX int, historys [][4]int32, ws []int32, r2 int) {
+	mineRow := mines[first4:][:dimX]
+	historyRow := historys[first4:][:dimX]
+	wRow := ws[first4:][:dimX]
+	for threadX := range dimX {
+		r.ThreadIdx.X = threadX
+		mine := mineRow[threadX]
+		history := &historyRow[threadX]
+		w := wRow[threadX]
+//line block.go:101
+		result0 := w
+//line block.go:81
+		mine = mine*3 + result0
+		history[r2&3] = mine
+		mineRow[threadX] = mine
+	}
+}
+
+//go:noinline
+func quernRow5BarrierInCall(r *host.Run, mines []int32, first5, dimX int, line *[32]int32) {
+	mineRow := mines[first5:][:dimX]
+	for threadX := range dimX {
+		r.ThreadIdx.X = threadX
+		mine := mineRow[threadX]
+//line block.go:84
+		line[threadX] = mine
+	}
+}
+
+//go:noinline
+func quernRow6BarrierInCall(r *host.Run, mines []int32, first6, dimX int, line *[32]int32) {
+	mineRow := mines[first6:][:dimX]
+	for threadX := range dimX {
+		r.ThreadIdx.X = threadX
+		mine := mineRow[threadX]
+//line block.go:86
+		mine += line[31-threadX]
+		mineRow[threadX] = mine
+	}
+}
+
+//go:noinline
+func quernRow7BarrierInCall(r *host.Run, mines []int32, first7, dimX int, historys [][4]int32, base int, out []int32) {
+	mineRow := mines[first7:][:dimX]
+	historyRow := historys[first7:][:dimX]
+	count2 := max(0, min(dimX, len(out)-base))
+	if base >= 0 && count2 <= len(out)-base {
+		row2 := out[base:][:count2]
+		for threadX := range count2 {
+			mine := mineRow[threadX]
+			history := &historyRow[threadX]
+//line block.go:91
+			row2[threadX] = mine + history[1] - history[2]
+		}
+		return
+	}
+	for threadX := range dimX {
+		r.ThreadIdx.X = threadX
+		mine := mineRow[threadX]
+		history := &historyRow[threadX]
+		i := base + threadX
+//line block.go:90
+		if i < len(out) {
+			out[i] = mine + history[1] - history[2]
 		}
 	}
 }
@@ -1941,21 +2170,7 @@ func quernHostSharedInCall(r *host.Run) {
 			for threadY := range dimY {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				first := (threadZ*dimY + threadY) * dimX
-				vRow := vs[first : first+dimX]
-				for threadX := range dimX {
-					r.ThreadIdx.X = threadX
-					var v int32
-					i := base + threadX
-//line block.go:119
-					v = -2147483648
-					if i < len(in) {
-						v = in[i]
-					}
-					t1 := v
-//line block.go:107
-					s[threadX] = t1
-					vRow[threadX] = v
-				}
+				quernRow1SharedInCall(r, vs, first, dimX, base, in, s)
 			}
 		}
 //line block.go:109
@@ -1973,15 +2188,7 @@ func quernHostSharedInCall(r *host.Run) {
 			for threadY := range dimY {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				first2 := (threadZ*dimY + threadY) * dimX
-				vRow := vs[first2 : first2+dimX]
-				for threadX := range dimX {
-					r.ThreadIdx.X = threadX
-					v := vRow[threadX]
-//line block.go:124
-					t3 := ^v
-//line block.go:107
-					s2[threadX] = t3
-				}
+				quernRow2SharedInCall(r, vs, first2, dimX, s2)
 			}
 		}
 //line block.go:109
@@ -1998,15 +2205,80 @@ func quernHostSharedInCall(r *host.Run) {
 		for threadZ := range dimZ {
 			for threadY := range dimY {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				for threadX := range dimX {
-					r.ThreadIdx.X = threadX
-					i := base + threadX
-//line block.go:125
-					if i < len(out) {
-						out[i] = a - b
-					}
-				}
+				quernRow3SharedInCall(r, base, out, a, b, dimX)
 			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1SharedInCall(r *host.Run, vs []int32, first, dimX, base int, in []int32, s *[32]int32) {
+	vRow := vs[first:][:dimX]
+	count := dimX
+	if base >= 0 && count <= len(in)-base {
+		row := in[base:][:count]
+		for threadX := range count {
+			r.ThreadIdx.X = threadX
+			var v int32
+			i := base + threadX
+//line block.go:119
+			v = -2147483648
+			if i < len(in) {
+				v = row[threadX]
+			}
+			t1 := v
+//line block.go:107
+			s[threadX] = t1
+			vRow[threadX] = v
+		}
+		return
+	}
+	for threadX := range dimX {
+		r.ThreadIdx.X = threadX
+		var v int32
+		i := base + threadX
+//line block.go:119
+		v = -2147483648
+		if i < len(in) {
+			v = in[i]
+		}
+		t1 := v
+//line block.go:107
+		s[threadX] = t1
+		vRow[threadX] = v
+	}
+}
+
+//go:noinline
+func quernRow2SharedInCall(r *host.Run, vs []int32, first2, dimX int, s2 *[32]int32) {
+	vRow := vs[first2:][:dimX]
+	for threadX := range dimX {
+		r.ThreadIdx.X = threadX
+		v := vRow[threadX]
+//line block.go:124
+		t3 := ^v
+//line block.go:107
+		s2[threadX] = t3
+	}
+}
+
+//go:noinline
+func quernRow3SharedInCall(r *host.Run, base int, out []int32, a, b int32, dimX int) {
+	count2 := max(0, min(dimX, len(out)-base))
+	if base >= 0 && count2 <= len(out)-base {
+		row2 := out[base:][:count2]
+		for threadX := range count2 {
+//line block.go:126
+			row2[threadX] = a - b
+		}
+		return
+	}
+	for threadX := range dimX {
+		r.ThreadIdx.X = threadX
+		i := base + threadX
+//line block.go:125
+		if i < len(out) {
+			out[i] = a - b
 		}
 	}
 }
@@ -2019,48 +2291,63 @@ func quernHostHistogram(r *host.Run) {
 	dimZ := r.BlockDim.Z
 	gridX := r.GridDim.X
 	local := host.Shared[[256]uint32](r, 0)
-	base2 := gridX * dimX
+	size := gridX * dimX
 	for r.Next() {
 		blockX := r.BlockIdx.X
 		base := blockX * dimX
 		for threadZ := range dimZ {
 			for threadY := range dimY {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				for threadX := range dimX {
-					r.ThreadIdx.X = threadX
+				quernRow1Histogram(r, dimX, local)
+			}
+		}
+		for threadZ := range dimZ {
+			for threadY := range dimY {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				quernRow2Histogram(r, base, size, in, local, dimX)
+			}
+		}
+		for threadZ := range dimZ {
+			for threadY := range dimY {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				quernRow3Histogram(r, dimX, local, counts)
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1Histogram(r *host.Run, dimX int, local *[256]uint32) {
+	for threadX := range dimX {
+		r.ThreadIdx.X = threadX
 //line block.go:133
-					for i := threadX; i < 256; i += dimX {
-						local[i] = 0
-					}
-				}
-			}
+		for i := threadX; i < 256; i += dimX {
+			local[i] = 0
 		}
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				for threadX := range dimX {
-					r.ThreadIdx.X = threadX
+	}
+}
+
+//go:noinline
+func quernRow2Histogram(r *host.Run, base, size int, in []uint8, local *[256]uint32, dimX int) {
+	for threadX := range dimX {
+		r.ThreadIdx.X = threadX
 //line block.go:137
-					for i2 := base + threadX; i2 < len(in); i2 += base2 {
-						local[in[i2]] += 1
-					}
-				}
-			}
+		for i2 := base + threadX; i2 < len(in); i2 += size {
+			local[in[i2]] += 1
 		}
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				for threadX := range dimX {
-					r.ThreadIdx.X = threadX
+	}
+}
+
+//go:noinline
+func quernRow3Histogram(r *host.Run, dimX int, local *[256]uint32, counts []uint32) {
+	for threadX := range dimX {
+		r.ThreadIdx.X = threadX
 //line block.go:141
-					for i3 := threadX; i3 < 256; i3 += dimX {
-						n := local[i3]
-						if n > 0 {
+		for i3 := threadX; i3 < 256; i3 += dimX {
+			n := local[i3]
+			if n > 0 {
 //line block.go:143
-							atomic.AddUint32(&counts[i3], n)
-						}
-					}
-				}
+				atomic.AddUint32(&counts[i3], n)
 			}
 		}
 	}
@@ -2083,52 +2370,57 @@ func quernHostAtomics(r *host.Run) {
 		for threadZ := range dimZ {
 			for threadY := range dimY {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				for threadX := range dimX {
-					r.ThreadIdx.X = threadX
-//line block.go:150
-					i := base + threadX
-					if i >= len(in) {
-						continue
-					}
-					v := in[i]
-					atomic.AddInt32(&i32[0], v)
-					kernel.AtomicMin(&i32[1], v)
-					kernel.AtomicMax(&i32[2], v)
-					kernel.AtomicSub(&i32[3], v)
-					kernel.AtomicAnd(&i32[4], v)
-					kernel.AtomicOr(&i32[5], v)
-					kernel.AtomicXor(&i32[6], v)
-					atomic.AddUint32(&u32[0], uint32(v))
-					kernel.AtomicMin(&u32[1], uint32(v))
-					kernel.AtomicMax(&u32[2], uint32(v))
-					atomic.AddInt64(&i64[0], int64(v)*int64(v))
-					kernel.AtomicMin(&i64[1], int64(v)<<20)
-					kernel.AtomicMax(&i64[2], int64(v)<<20)
-					atomic.AddUint64(&u64[0], uint64(v))
-					kernel.AtomicMin(&u64[1], uint64(v))
-					kernel.AtomicMax(&u64[2], uint64(v))
-					kernel.AtomicAdd(&f32[0], float32(v&7))
-					kernel.AtomicAdd(&f64[0], float64(v&1023))
-//line block.go:174
-					old := kernel.AtomicExchange(&i32[7], int32(i))
-					old2 := old
-//line block.go:175
-					atomic.AddInt64(&i64[3], int64(old2))
-//line block.go:177
-					want := uint32(v)*2654435761 ^ uint32(i)
-					old3 := kernel.AtomicOr(&u32[3], 0)
-					for seen := old3; seen < want; {
-//line block.go:179
-						old4 := kernel.AtomicCompareAndSwap(&u32[3], seen, want)
-						was := old4
-//line block.go:180
-						if was == seen {
-							break
-						}
-						seen = was
-					}
-				}
+				quernRow1Atomics(r, base, in, i32, u32, i64, u64, f32, f64, dimX)
 			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1Atomics(r *host.Run, base int, in, i32 []int32, u32 []uint32, i64 []int64, u64 []uint64, f32 []float32, f64 []float64, dimX int) {
+	for threadX := range dimX {
+		r.ThreadIdx.X = threadX
+		i := base + threadX
+//line block.go:151
+		if i >= len(in) {
+			continue
+		}
+		v := in[i]
+		atomic.AddInt32(&i32[0], v)
+		kernel.AtomicMin(&i32[1], v)
+		kernel.AtomicMax(&i32[2], v)
+		kernel.AtomicSub(&i32[3], v)
+		kernel.AtomicAnd(&i32[4], v)
+		kernel.AtomicOr(&i32[5], v)
+		kernel.AtomicXor(&i32[6], v)
+		atomic.AddUint32(&u32[0], uint32(v))
+		kernel.AtomicMin(&u32[1], uint32(v))
+		kernel.AtomicMax(&u32[2], uint32(v))
+		atomic.AddInt64(&i64[0], int64(v)*int64(v))
+		kernel.AtomicMin(&i64[1], int64(v)<<20)
+		kernel.AtomicMax(&i64[2], int64(v)<<20)
+		atomic.AddUint64(&u64[0], uint64(v))
+		kernel.AtomicMin(&u64[1], uint64(v))
+		kernel.AtomicMax(&u64[2], uint64(v))
+		kernel.AtomicAdd(&f32[0], float32(v&7))
+		kernel.AtomicAdd(&f64[0], float64(v&1023))
+//line block.go:174
+		old := kernel.AtomicExchange(&i32[7], int32(i))
+		old2 := old
+//line block.go:175
+		atomic.AddInt64(&i64[3], int64(old2))
+//line block.go:177
+		want := uint32(v)*2654435761 ^ uint32(i)
+		old3 := kernel.AtomicOr(&u32[3], 0)
+		for seen := old3; seen < want; {
+//line block.go:179
+			old4 := kernel.AtomicCompareAndSwap(&u32[3], seen, want)
+			was := old4
+//line block.go:180
+			if was == seen {
+				break
+			}
+			seen = was
 		}
 	}
 }
@@ -2140,34 +2432,39 @@ func quernHostCollatz(r *host.Run) {
 	dimY := r.BlockDim.Y
 	dimZ := r.BlockDim.Z
 	gridX := r.GridDim.X
-	base2 := gridX * dimX
+	size := gridX * dimX
 	for r.Next() {
 		blockX := r.BlockIdx.X
 		base := blockX * dimX
 		for threadZ := range dimZ {
 			for threadY := range dimY {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				for threadX := range dimX {
-					r.ThreadIdx.X = threadX
+				quernRow1Collatz(r, base, size, in, out, dimX)
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1Collatz(r *host.Run, base, size int, in, out []int64, dimX int) {
+	for threadX := range dimX {
+		r.ThreadIdx.X = threadX
 //line control.go:7
-					for i := base + threadX; i < len(in); i += base2 {
-						n := in[i]&65535 + 1
-						var steps int64
-						for n != 1 {
-							if n%2 == 0 {
-								n /= 2
-							} else {
-								n = 3*n + 1
-							}
-							steps++
-							if steps > 500 {
-								break
-							}
-						}
-						out[i] = steps
-					}
+		for i := base + threadX; i < len(in); i += size {
+			n := in[i]&65535 + 1
+			var steps int64
+			for n != 1 {
+				if n%2 == 0 {
+					n /= 2
+				} else {
+					n = 3*n + 1
+				}
+				steps++
+				if steps > 500 {
+					break
 				}
 			}
+			out[i] = steps
 		}
 	}
 }
@@ -2184,34 +2481,66 @@ func quernHostLabelledLoops(r *host.Run) {
 		for threadZ := range dimZ {
 			for threadY := range dimY {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				for threadX := range dimX {
-					r.ThreadIdx.X = threadX
-//line control.go:27
-					i := base + threadX
-					if i >= len(in) {
-						continue
-					}
-					x := in[i]
-					var sum int32
-				loop:
-					for a := int32(0); a < 10; a++ {
-						for b := int32(0); b < 10; b++ {
-//line control.go:37
-							if a*b == x&63 {
-								break loop
-							} else if b > a {
-								continue loop
-							} else if (a+b)&3 == x&3 {
-								continue
-							}
-							sum += a*10 + b
-						}
-						sum ^= a
-					}
-					out[i] = sum
-				}
+				quernRow1LabelledLoops(r, base, in, out, dimX)
 			}
 		}
+	}
+}
+
+//go:noinline
+func quernRow1LabelledLoops(r *host.Run, base int, in, out []int32, dimX int) {
+	count := max(0, min(dimX, len(in)-base))
+	if base >= 0 && count <= len(in)-base && count <= len(out)-base {
+		row := in[base:][:count]
+		row2 := out[base:][:count]
+		for threadX := range count {
+//line control.go:31
+			x := row[threadX]
+			var sum int32
+		loop3:
+			for a := int32(0); a < 10; a++ {
+				for b := int32(0); b < 10; b++ {
+//line control.go:37
+					if a*b == x&63 {
+						break loop3
+					} else if b > a {
+						continue loop3
+					} else if (a+b)&3 == x&3 {
+						continue
+					}
+					sum += a*10 + b
+				}
+				sum ^= a
+			}
+			row2[threadX] = sum
+		}
+		return
+	}
+	for threadX := range dimX {
+		r.ThreadIdx.X = threadX
+		i := base + threadX
+//line control.go:28
+		if i >= len(in) {
+			continue
+		}
+		x := in[i]
+		var sum int32
+	loop:
+		for a := int32(0); a < 10; a++ {
+			for b := int32(0); b < 10; b++ {
+//line control.go:37
+				if a*b == x&63 {
+					break loop
+				} else if b > a {
+					continue loop
+				} else if (a+b)&3 == x&3 {
+					continue
+				}
+				sum += a*10 + b
+			}
+			sum ^= a
+		}
+		out[i] = sum
 	}
 }
 
@@ -2227,84 +2556,89 @@ func quernHostSwitches(r *host.Run) {
 		for threadZ := range dimZ {
 			for threadY := range dimY {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				for threadX := range dimX {
-					r.ThreadIdx.X = threadX
-//line control.go:53
-					i := base + threadX
-					if i >= len(in) {
-						continue
-					}
-					var r2 int32
-					x := in[i] & 15
-					t1 := x
-					switch {
-					default:
-						var selected int
-//line control.go:59
-						if t1 == 0 || t1 == 3 || t1 == 5 {
-//line control.go:58
-							selected = 0
-//line control.go:61
-						} else if t1 == 1 {
-//line control.go:58
-							selected = 1
-//line control.go:64
-						} else if t1 == 2 {
-//line control.go:58
-							selected = 2
-//line control.go:72
-						} else if t1 == 9 {
-//line control.go:58
-							selected = 4
-//line control.go:75
-						} else if t1 == 10 {
-//line control.go:58
-							selected = 5
-						} else {
-							selected = 3
-						}
-//line control.go:59
-						if selected == 0 {
-							r2 = 1
-						}
-//line control.go:61
-						if selected == 1 {
-							r2 = 10
-//line control.go:58
-							selected = 2
-						}
-//line control.go:64
-						if selected == 2 {
-							r2 += 100
-							if in[i] < 0 {
-								break
-							}
-							r2 += 7
-						}
-//line control.go:70
-						if selected == 3 {
-							r2 = -x
-						}
-//line control.go:72
-						if selected == 4 {
-							r2 = 99
-//line control.go:58
-							selected = 5
-						}
-//line control.go:75
-						if selected == 5 {
-							r2++
-						}
-					}
-					if in[i] > 1000 {
-						r2 *= 2
-					} else if in[i] < -1000 {
-						r2 *= 3
-					}
-					out[i] = r2
-				}
+				quernRow1Switches(r, base, in, out, dimX)
 			}
 		}
+	}
+}
+
+//go:noinline
+func quernRow1Switches(r *host.Run, base int, in, out []int32, dimX int) {
+	for threadX := range dimX {
+		r.ThreadIdx.X = threadX
+		i := base + threadX
+//line control.go:54
+		if i >= len(in) {
+			continue
+		}
+		var r2 int32
+		x := in[i] & 15
+		t1 := x
+		switch {
+		default:
+			var selected int
+//line control.go:59
+			if t1 == 0 || t1 == 3 || t1 == 5 {
+//line control.go:58
+				selected = 0
+//line control.go:61
+			} else if t1 == 1 {
+//line control.go:58
+				selected = 1
+//line control.go:64
+			} else if t1 == 2 {
+//line control.go:58
+				selected = 2
+//line control.go:72
+			} else if t1 == 9 {
+//line control.go:58
+				selected = 4
+//line control.go:75
+			} else if t1 == 10 {
+//line control.go:58
+				selected = 5
+			} else {
+				selected = 3
+			}
+//line control.go:59
+			if selected == 0 {
+				r2 = 1
+			}
+//line control.go:61
+			if selected == 1 {
+				r2 = 10
+//line control.go:58
+				selected = 2
+			}
+//line control.go:64
+			if selected == 2 {
+				r2 += 100
+				if in[i] < 0 {
+					break
+				}
+				r2 += 7
+			}
+//line control.go:70
+			if selected == 3 {
+				r2 = -x
+			}
+//line control.go:72
+			if selected == 4 {
+				r2 = 99
+//line control.go:58
+				selected = 5
+			}
+//line control.go:75
+			if selected == 5 {
+				r2++
+			}
+		}
+		if in[i] > 1000 {
+			r2 *= 2
+		} else if in[i] < -1000 {
+			r2 *= 3
+		}
+		out[i] = r2
 	}
 }
 
@@ -2320,29 +2654,57 @@ func quernHostEarlyReturns(r *host.Run) {
 		for threadZ := range dimZ {
 			for threadY := range dimY {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-			threads:
-				for threadX := range dimX {
-					r.ThreadIdx.X = threadX
-//line control.go:89
-					i := base + threadX
-					if i >= len(in) {
-						continue
-					}
-					for k := int32(0); ; k++ {
-						if k*k > in[i]&1023 {
-							out[i] = k
-							continue threads
-						}
-						if k == 20 {
-							break
-						}
-					}
-					result0 := firstAbove(in, i, 1000)
-//line control.go:102
-					out[i] = result0
-				}
+				quernRow1EarlyReturns(r, base, in, out, dimX)
 			}
 		}
+	}
+}
+
+//go:noinline
+func quernRow1EarlyReturns(r *host.Run, base int, in, out []int32, dimX int) {
+	count := max(0, min(dimX, len(in)-base))
+	if base >= 0 && count <= len(in)-base && count <= len(out)-base {
+		row := in[base:][:count]
+		row2 := out[base:][:count]
+	threads2:
+		for threadX := range count {
+			r.ThreadIdx.X = threadX
+			i := base + threadX
+//line control.go:93
+			for k := int32(0); ; k++ {
+				if k*k > row[threadX]&1023 {
+					row2[threadX] = k
+					continue threads2
+				}
+				if k == 20 {
+					break
+				}
+			}
+			result0 := firstAbove(in, i, 1000)
+			row2[threadX] = result0
+		}
+		return
+	}
+threads:
+	for threadX := range dimX {
+		r.ThreadIdx.X = threadX
+		i := base + threadX
+//line control.go:90
+		if i >= len(in) {
+			continue
+		}
+		for k := int32(0); ; k++ {
+			if k*k > in[i]&1023 {
+				out[i] = k
+				continue threads
+			}
+			if k == 20 {
+				break
+			}
+		}
+		result0 := firstAbove(in, i, 1000)
+//line control.go:102
+		out[i] = result0
 	}
 }
 
@@ -2355,39 +2717,73 @@ func quernHostDivmod(r *host.Run) {
 	for r.Next() {
 		blockX := r.BlockIdx.X
 		base := blockX * dimX
+		base2 := blockX*dimX + 1
 		for threadZ := range dimZ {
 			for threadY := range dimY {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				for threadX := range dimX {
-					r.ThreadIdx.X = threadX
-//line control.go:120
-					i := base + threadX
-					if i+1 >= len(in) {
-						continue
-					}
-					t1 := in[i]
-//line control.go:124
-					t2 := in[i+1] | 1
-//line control.go:124
-					q, r2 := divide(t1, t2)
-					q2 := q
-					r3 := r2
-//line control.go:125
-					t6 := 2 * i
-//line control.go:125
-					_ = out[t6]
-					t8 := 2*i + 1
-//line control.go:125
-					_ = out[t8]
-					t9 := q2
-					t10 := r3
-//line control.go:125
-					out[t6] = t9
-//line control.go:125
-					out[t8] = t10
-				}
+				quernRow1Divmod(r, base, in, out, dimX, base2)
 			}
 		}
+	}
+}
+
+//go:noinline
+func quernRow1Divmod(r *host.Run, base int, in, out []int32, dimX, base2 int) {
+	count := max(0, min(dimX, len(in)-base2))
+	if base2 >= 0 && base >= 0 && count <= len(in)-base && count <= len(in)-base2 {
+		row := in[base:][:count]
+		row2 := in[base2:][:count]
+		for threadX := range count {
+			r.ThreadIdx.X = threadX
+			i := base + threadX
+			t6 := 2 * i
+			t8 := 2*i + 1
+//line control.go:124
+			t1 := row[threadX]
+			t2 := row2[threadX] | 1
+//line control.go:124
+			q, r2 := divide(t1, t2)
+			q2 := q
+			r3 := r2
+//line control.go:125
+			_ = out[t6]
+//line control.go:125
+			_ = out[t8]
+			t9 := q2
+			t10 := r3
+//line control.go:125
+			out[t6] = t9
+//line control.go:125
+			out[t8] = t10
+		}
+		return
+	}
+	for threadX := range dimX {
+		r.ThreadIdx.X = threadX
+		i := base + threadX
+		t6 := 2 * i
+		t8 := 2*i + 1
+//line control.go:121
+		if i+1 >= len(in) {
+			continue
+		}
+		t1 := in[i]
+//line control.go:124
+		t2 := in[i+1] | 1
+//line control.go:124
+		q, r2 := divide(t1, t2)
+		q2 := q
+		r3 := r2
+//line control.go:125
+		_ = out[t6]
+//line control.go:125
+		_ = out[t8]
+		t9 := q2
+		t10 := r3
+//line control.go:125
+		out[t6] = t9
+//line control.go:125
+		out[t8] = t10
 	}
 }
 
@@ -2404,45 +2800,51 @@ func quernHostSwaps(r *host.Run) {
 		for threadZ := range dimZ {
 			for threadY := range dimY {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				for threadX := range dimX {
-					r.ThreadIdx.X = threadX
-//line control.go:136
-					i := base + threadX
-					if i*4+3 >= len(in) {
-						continue
-					}
-					v := [4]int32{}
-					for k := 0; k < 4; k++ {
-						v[k] = in[i*4+k]
-					}
-//line control.go:145
-					for i2 := 0; i2 < 5; i2++ {
-//line control.go:145
-						p := t1[i2]
-						if v[p[0]] > v[p[1]] {
-							t3 := p[0]
-//line control.go:147
-							_ = v[t3]
-							t4 := p[1]
-//line control.go:147
-							_ = v[t4]
-//line control.go:147
-							t5 := v[p[1]]
-//line control.go:147
-							t6 := v[p[0]]
-//line control.go:147
-							v[t3] = t5
-//line control.go:147
-							v[t4] = t6
-						}
-					}
-					for k2 := 0; k2 < 4; k2++ {
-//line control.go:150
-						x := v[k2]
-						out[i*4+k2] = x
-					}
-				}
+				quernRow1Swaps(r, base, in, t1, out, dimX)
 			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1Swaps(r *host.Run, base int, in []int32, t1 [5][2]int, out []int32, dimX int) {
+	for threadX := range dimX {
+		r.ThreadIdx.X = threadX
+		i := base + threadX
+		at := i * 4
+//line control.go:137
+		if i*4+3 >= len(in) {
+			continue
+		}
+		v := [4]int32{}
+		for k := 0; k < 4; k++ {
+			v[k] = in[at+k]
+		}
+//line control.go:145
+		for i2 := 0; i2 < 5; i2++ {
+//line control.go:145
+			p := t1[i2]
+			if v[p[0]] > v[p[1]] {
+				t3 := p[0]
+//line control.go:147
+				_ = v[t3]
+				t4 := p[1]
+//line control.go:147
+				_ = v[t4]
+//line control.go:147
+				t5 := v[p[1]]
+//line control.go:147
+				t6 := v[p[0]]
+//line control.go:147
+				v[t3] = t5
+//line control.go:147
+				v[t4] = t6
+			}
+		}
+		for k2 := 0; k2 < 4; k2++ {
+//line control.go:150
+			x := v[k2]
+			out[at+k2] = x
 		}
 	}
 }
@@ -2467,18 +2869,33 @@ func quernHostVolume(r *host.Run) {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				y := base2 + threadY
 				z := base3 + threadZ
-				base4 := (z*h + y) * w
-				base5 := 100 * y
-				base6 := 10000 * z
-				for threadX := range dimX {
-					r.ThreadIdx.X = threadX
-//line control.go:157
-					x := base + threadX
-					if x < w && y < h && z < d {
-						out[base4+x] += int32(x + base5 + base6)
-					}
-				}
+				start := (z*h + y) * w
+				start2 := 100*y + 10000*z
+				start3 := (z*h+y)*w + base
+				quernRow1Volume(r, base, w, y, h, z, d, out, start, start2, dimX, start3)
 			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1Volume(r *host.Run, base, w, y, h, z, d int, out []int32, start, start2, dimX, start3 int) {
+	count := max(0, min(dimX, w-base))
+	if base >= 0 && w >= 0 && y < h && z < d && start3 >= 0 && count <= len(out)-start3 {
+		row := out[start3:][:count]
+		for threadX := range count {
+			x := base + threadX
+//line control.go:159
+			row[threadX] += int32(start2 + x)
+		}
+		return
+	}
+	for threadX := range dimX {
+		r.ThreadIdx.X = threadX
+		x := base + threadX
+//line control.go:158
+		if x < w && y < h && z < d {
+			out[start+x] += int32(start2 + x)
 		}
 	}
 }
@@ -2500,29 +2917,57 @@ func quernHostPlane(r *host.Run) {
 			for threadY := range dimY {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				y := base2 + threadY
-				base3 := y * w
-				for threadX := range dimX {
-					r.ThreadIdx.X = threadX
-//line control.go:165
-					x := base + threadX
-					if x >= w || y >= h {
-						continue
-					}
-					var sum int32
-					for dy := -1; dy <= 1; dy++ {
-						for dx := -1; dx <= 1; dx++ {
-							t1 := min(max(x+dx, 0), w-1)
-							t2 := min(max(y+dy, 0), h-1)
-							u := t1
-							v := t2
-//line control.go:173
-							sum += in[v*w+u]
-						}
-					}
-					out[base3+x] = sum
-				}
+				start := y * w
+				start2 := y*w + base
+				quernRow1Plane(r, base, w, y, h, in, out, start, dimX, start2)
 			}
 		}
+	}
+}
+
+//go:noinline
+func quernRow1Plane(r *host.Run, base, w, y, h int, in, out []int32, start, dimX, start2 int) {
+	count := max(0, min(dimX, w-base))
+	if base >= 0 && w >= 0 && y < h && start2 >= 0 && count <= len(out)-start2 {
+		row := out[start2:][:count]
+		for threadX := range count {
+			r.ThreadIdx.X = threadX
+			x := base + threadX
+//line control.go:169
+			var sum int32
+			for dy := -1; dy <= 1; dy++ {
+				for dx := -1; dx <= 1; dx++ {
+					t1 := min(max(x+dx, 0), w-1)
+					t2 := min(max(y+dy, 0), h-1)
+					u := t1
+					v := t2
+//line control.go:173
+					sum += in[v*w+u]
+				}
+			}
+			row[threadX] = sum
+		}
+		return
+	}
+	for threadX := range dimX {
+		r.ThreadIdx.X = threadX
+		x := base + threadX
+//line control.go:166
+		if x >= w || y >= h {
+			continue
+		}
+		var sum int32
+		for dy := -1; dy <= 1; dy++ {
+			for dx := -1; dx <= 1; dx++ {
+				t1 := min(max(x+dx, 0), w-1)
+				t2 := min(max(y+dy, 0), h-1)
+				u := t1
+				v := t2
+//line control.go:173
+				sum += in[v*w+u]
+			}
+		}
+		out[start+x] = sum
 	}
 }
 
@@ -2536,21 +2981,43 @@ func quernHostIndexOutOfRange(r *host.Run) {
 	for r.Next() {
 		blockX := r.BlockIdx.X
 		base := blockX * dimX
+		base2 := blockX*dimX + len(in)
 		for threadZ := range dimZ {
 			for threadY := range dimY {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				for threadX := range dimX {
-					r.ThreadIdx.X = threadX
-//line faults.go:9
-					i := base + threadX
-					if i < len(out) {
-						out[i] = 1
-					}
-					if i == at {
-						out[i] = in[i+len(in)]
-					}
-				}
+				quernRow1IndexOutOfRange(r, base, out, at, in, dimX, base2)
 			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1IndexOutOfRange(r *host.Run, base int, out []int32, at int, in []int32, dimX, base2 int) {
+	count := dimX
+	if base >= 0 && count <= len(out)-base && base2 >= 0 && count <= len(in)-base2 {
+		row := out[base:][:count]
+		row2 := in[base2:][:count]
+		for threadX := range count {
+			i := base + threadX
+//line faults.go:10
+			if i < len(out) {
+				row[threadX] = 1
+			}
+			if i == at {
+				row[threadX] = row2[threadX]
+			}
+		}
+		return
+	}
+	for threadX := range dimX {
+		r.ThreadIdx.X = threadX
+		i := base + threadX
+//line faults.go:10
+		if i < len(out) {
+			out[i] = 1
+		}
+		if i == at {
+			out[i] = in[i+len(in)]
 		}
 	}
 }
@@ -2565,19 +3032,37 @@ func quernHostNegativeIndex(r *host.Run) {
 	for r.Next() {
 		blockX := r.BlockIdx.X
 		base := blockX * dimX
+		base2 := blockX*dimX - at - 3
 		for threadZ := range dimZ {
 			for threadY := range dimY {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				for threadX := range dimX {
-					r.ThreadIdx.X = threadX
-//line faults.go:20
-					i := base + threadX
-					if i == at {
-//line faults.go:21
-						out[i] = in[i-at-3]
-					}
-				}
+				quernRow1NegativeIndex(r, base, at, out, in, dimX, base2)
 			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1NegativeIndex(r *host.Run, base, at int, out, in []int32, dimX, base2 int) {
+	count := dimX
+	if base >= 0 && count <= len(out)-base && base2 >= 0 && count <= len(in)-base2 {
+		row := out[base:][:count]
+		row2 := in[base2:][:count]
+		for threadX := range count {
+			i := base + threadX
+//line faults.go:20
+			if i == at {
+				row[threadX] = row2[threadX]
+			}
+		}
+		return
+	}
+	for threadX := range dimX {
+		r.ThreadIdx.X = threadX
+		i := base + threadX
+//line faults.go:20
+		if i == at {
+			out[i] = in[i-at-3]
 		}
 	}
 }
@@ -2595,20 +3080,42 @@ func quernHostArrayIndexOutOfRange(r *host.Run) {
 		for threadZ := range dimZ {
 			for threadY := range dimY {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				for threadX := range dimX {
-					r.ThreadIdx.X = threadX
-//line faults.go:27
-					v := [8]int32{}
-					for k := 0; k < 8; k++ {
-						v[k] = in[k]
-					}
-					i := base + threadX
-					if i == at {
-//line faults.go:32
-						out[i] = v[in[i]]
-					}
-				}
+				quernRow1ArrayIndexOutOfRange(r, in, base, at, out, dimX)
 			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1ArrayIndexOutOfRange(r *host.Run, in []int32, base, at int, out []int32, dimX int) {
+	count := dimX
+	if base >= 0 && count <= len(out)-base && count <= len(in)-base {
+		row := out[base:][:count]
+		row2 := in[base:][:count]
+		for threadX := range count {
+			r.ThreadIdx.X = threadX
+			i := base + threadX
+//line faults.go:27
+			v := [8]int32{}
+			for k := 0; k < 8; k++ {
+				v[k] = in[k]
+			}
+			if i == at {
+				row[threadX] = v[row2[threadX]]
+			}
+		}
+		return
+	}
+	for threadX := range dimX {
+		r.ThreadIdx.X = threadX
+		i := base + threadX
+//line faults.go:27
+		v := [8]int32{}
+		for k := 0; k < 8; k++ {
+			v[k] = in[k]
+		}
+		if i == at {
+			out[i] = v[in[i]]
 		}
 	}
 }
@@ -2627,28 +3134,51 @@ func quernHostSharedIndexOutOfRange(r *host.Run) {
 		for threadZ := range dimZ {
 			for threadY := range dimY {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				for threadX := range dimX {
-					r.ThreadIdx.X = threadX
-//line faults.go:39
-					if threadX < 16 {
-						s[threadX] = 1
-					}
-				}
+				quernRow1SharedIndexOutOfRange(r, s, dimX)
 			}
 		}
 		for threadZ := range dimZ {
 			for threadY := range dimY {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				for threadX := range dimX {
-					r.ThreadIdx.X = threadX
-//line faults.go:43
-					i := base + threadX
-					if i == at {
-//line faults.go:44
-						out[i] = s[in[i]]
-					}
-				}
+				quernRow2SharedIndexOutOfRange(r, base, at, out, s, in, dimX)
 			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1SharedIndexOutOfRange(r *host.Run, s *[16]int32, dimX int) {
+	for threadX := range dimX {
+		r.ThreadIdx.X = threadX
+//line faults.go:39
+		if threadX < 16 {
+			s[threadX] = 1
+		}
+	}
+}
+
+//go:noinline
+func quernRow2SharedIndexOutOfRange(r *host.Run, base, at int, out []int32, s *[16]int32, in []int32, dimX int) {
+	count := dimX
+	if base >= 0 && count <= len(out)-base && count <= len(in)-base {
+		row := out[base:][:count]
+		row2 := in[base:][:count]
+		for threadX := range count {
+			r.ThreadIdx.X = threadX
+			i := base + threadX
+//line faults.go:43
+			if i == at {
+				row[threadX] = s[row2[threadX]]
+			}
+		}
+		return
+	}
+	for threadX := range dimX {
+		r.ThreadIdx.X = threadX
+		i := base + threadX
+//line faults.go:43
+		if i == at {
+			out[i] = s[in[i]]
 		}
 	}
 }
@@ -2666,20 +3196,40 @@ func quernHostDivisionByZero(r *host.Run) {
 		for threadZ := range dimZ {
 			for threadY := range dimY {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				for threadX := range dimX {
-					r.ThreadIdx.X = threadX
-//line faults.go:50
-					i := base + threadX
-					if i < len(in) {
-//line faults.go:51
-						var d int32 = 1
-						if i == at {
-							d = in[i] - in[i]
-						}
-						out[i] = in[i] / d
-					}
-				}
+				quernRow1DivisionByZero(r, base, in, at, out, dimX)
 			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1DivisionByZero(r *host.Run, base int, in []int32, at int, out []int32, dimX int) {
+	count := max(0, min(dimX, len(in)-base))
+	if base >= 0 && count <= len(in)-base && count <= len(out)-base {
+		row := in[base:][:count]
+		row2 := out[base:][:count]
+		for threadX := range count {
+			r.ThreadIdx.X = threadX
+			i := base + threadX
+//line faults.go:51
+			var d int32 = 1
+			if i == at {
+				d = row[threadX] - row[threadX]
+			}
+			row2[threadX] = row[threadX] / d
+		}
+		return
+	}
+	for threadX := range dimX {
+		r.ThreadIdx.X = threadX
+		i := base + threadX
+//line faults.go:50
+		if i < len(in) {
+			var d int32 = 1
+			if i == at {
+				d = in[i] - in[i]
+			}
+			out[i] = in[i] / d
 		}
 	}
 }
@@ -2697,16 +3247,33 @@ func quernHostNegativeShift(r *host.Run) {
 		for threadZ := range dimZ {
 			for threadY := range dimY {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				for threadX := range dimX {
-					r.ThreadIdx.X = threadX
-//line faults.go:61
-					i := base + threadX
-					if i == at {
-//line faults.go:62
-						out[i] = c << (int32(i) - int32(at) - 1)
-					}
-				}
+				quernRow1NegativeShift(r, base, at, out, c, dimX)
 			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1NegativeShift(r *host.Run, base, at int, out []int32, c int32, dimX int) {
+	count := dimX
+	if base >= 0 && count <= len(out)-base {
+		row := out[base:][:count]
+		for threadX := range count {
+			r.ThreadIdx.X = threadX
+			i := base + threadX
+//line faults.go:61
+			if i == at {
+				row[threadX] = c << (int32(i) - int32(at) - 1)
+			}
+		}
+		return
+	}
+	for threadX := range dimX {
+		r.ThreadIdx.X = threadX
+		i := base + threadX
+//line faults.go:61
+		if i == at {
+			out[i] = c << (int32(i) - int32(at) - 1)
 		}
 	}
 }
@@ -2726,17 +3293,35 @@ func quernHostSliceOutOfRange(r *host.Run) {
 		for threadZ := range dimZ {
 			for threadY := range dimY {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				for threadX := range dimX {
-					r.ThreadIdx.X = threadX
-//line faults.go:68
-					i := base + threadX
-					if i == at {
-//line faults.go:69
-						part := in[c:t1]
-						out[i] = part[0]
-					}
-				}
+				quernRow1SliceOutOfRange(r, base, at, in, c, t1, out, dimX)
 			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1SliceOutOfRange(r *host.Run, base, at int, in []int32, c, t1 int, out []int32, dimX int) {
+	count := dimX
+	if base >= 0 && count <= len(out)-base {
+		row := out[base:][:count]
+		for threadX := range count {
+			r.ThreadIdx.X = threadX
+			i := base + threadX
+//line faults.go:68
+			if i == at {
+				part := in[c:t1]
+				row[threadX] = part[0]
+			}
+		}
+		return
+	}
+	for threadX := range dimX {
+		r.ThreadIdx.X = threadX
+		i := base + threadX
+//line faults.go:68
+		if i == at {
+			part := in[c:t1]
+			out[i] = part[0]
 		}
 	}
 }
@@ -2752,14 +3337,19 @@ func quernHostPanics(r *host.Run) {
 		for threadZ := range dimZ {
 			for threadY := range dimY {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				for threadX := range dimX {
-					r.ThreadIdx.X = threadX
-//line faults.go:76
-					if base+threadX == at {
-						host.Fail(r, "negative weight")
-					}
-				}
+				quernRow1Panics(r, base, at, dimX)
 			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1Panics(r *host.Run, base, at, dimX int) {
+	for threadX := range dimX {
+		r.ThreadIdx.X = threadX
+//line faults.go:76
+		if base+threadX == at {
+			host.Fail(r, "negative weight")
 		}
 	}
 }
@@ -2776,95 +3366,99 @@ func quernHostFloat32Arithmetic(r *host.Run) {
 		for threadZ := range dimZ {
 			for threadY := range dimY {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				for threadX := range dimX {
-					r.ThreadIdx.X = threadX
-//line float.go:11
-					i := base + threadX
-					if i+1 >= len(in) {
-						continue
-					}
-					t1 := in[i]
-//line float.go:15
-					t2 := in[i+1]
-					x := t1
-					y := t2
-//line float.go:16
-					t3 := i * 16
-					t4 := i*16 + 16
-//line float.go:16
-					o := out[t3:t4]
-					t5 := o
-//line float.go:17
-					_ = t5[0]
-					t6 := o
-//line float.go:17
-					_ = t6[1]
-					t7 := o
-//line float.go:17
-					_ = t7[2]
-					t8 := o
-//line float.go:17
-					_ = t8[3]
-					t9 := x + y
-					t10 := x - y
-					t11 := float32(x * y)
-					t12 := x / y
-//line float.go:17
-					t5[0] = t9
-//line float.go:17
-					t6[1] = t10
-//line float.go:17
-					t7[2] = t11
-//line float.go:17
-					t8[3] = t12
-					o[4] = kernel.FMA[float32](x, y, 1)
-					t13 := o
-//line float.go:19
-					_ = t13[5]
-					t14 := o
-//line float.go:19
-					_ = t14[6]
-					t15 := min(x, y)
-					t16 := max(x, y)
-//line float.go:19
-					t13[5] = t15
-//line float.go:19
-					t14[6] = t16
-					t17 := o
-//line float.go:20
-					_ = t17[7]
-					t18 := o
-//line float.go:20
-					_ = t18[8]
-					t19 := float32(math.Floor(float64(x)))
-					t20 := float32(math.Ceil(float64(y)))
-//line float.go:20
-					t17[7] = t19
-//line float.go:20
-					t18[8] = t20
-					t21 := o
-//line float.go:21
-					_ = t21[9]
-					t22 := o
-//line float.go:21
-					_ = t22[10]
-					t23 := float32(math.Trunc(float64(x)))
-					t24 := float32(math.RoundToEven(float64(y)))
-//line float.go:21
-					t21[9] = t23
-//line float.go:21
-					t22[10] = t24
-					o[11] = float32(math.Sqrt(float64(float32(math.Abs(float64(x))))))
-					o[12] = float32(math.Copysign(float64(x), float64(y)))
-					o[13] = -x
-					if x < y || x != x {
-						o[14] = 1
-					}
-					if !(x > y) && x != y {
-						o[15] = 2
-					}
-				}
+				quernRow1Float32Arithmetic(r, base, in, out, dimX)
 			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1Float32Arithmetic(r *host.Run, base int, in, out []float32, dimX int) {
+	for threadX := range dimX {
+		r.ThreadIdx.X = threadX
+		i := base + threadX
+		t3 := i * 16
+		t4 := i*16 + 16
+//line float.go:12
+		if i+1 >= len(in) {
+			continue
+		}
+		t1 := in[i]
+//line float.go:15
+		t2 := in[i+1]
+		x := t1
+		y := t2
+//line float.go:16
+		o := out[t3:t4]
+		t5 := o
+//line float.go:17
+		_ = t5[0]
+		t6 := o
+//line float.go:17
+		_ = t6[1]
+		t7 := o
+//line float.go:17
+		_ = t7[2]
+		t8 := o
+//line float.go:17
+		_ = t8[3]
+		t9 := x + y
+		t10 := x - y
+		t11 := float32(x * y)
+		t12 := x / y
+//line float.go:17
+		t5[0] = t9
+//line float.go:17
+		t6[1] = t10
+//line float.go:17
+		t7[2] = t11
+//line float.go:17
+		t8[3] = t12
+		o[4] = kernel.FMA[float32](x, y, 1)
+		t13 := o
+//line float.go:19
+		_ = t13[5]
+		t14 := o
+//line float.go:19
+		_ = t14[6]
+		t15 := min(x, y)
+		t16 := max(x, y)
+//line float.go:19
+		t13[5] = t15
+//line float.go:19
+		t14[6] = t16
+		t17 := o
+//line float.go:20
+		_ = t17[7]
+		t18 := o
+//line float.go:20
+		_ = t18[8]
+		t19 := float32(math.Floor(float64(x)))
+		t20 := float32(math.Ceil(float64(y)))
+//line float.go:20
+		t17[7] = t19
+//line float.go:20
+		t18[8] = t20
+		t21 := o
+//line float.go:21
+		_ = t21[9]
+		t22 := o
+//line float.go:21
+		_ = t22[10]
+		t23 := float32(math.Trunc(float64(x)))
+		t24 := float32(math.RoundToEven(float64(y)))
+//line float.go:21
+		t21[9] = t23
+//line float.go:21
+		t22[10] = t24
+		o[11] = float32(math.Sqrt(float64(float32(math.Abs(float64(x))))))
+		o[12] = float32(math.Copysign(float64(x), float64(y)))
+		o[13] = -x
+		if x < y || x != x {
+			o[14] = 1
+		}
+		if !(x > y) && x != y {
+			o[15] = 2
 		}
 	}
 }
@@ -2881,101 +3475,105 @@ func quernHostFloat64Arithmetic(r *host.Run) {
 		for threadZ := range dimZ {
 			for threadY := range dimY {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				for threadX := range dimX {
-					r.ThreadIdx.X = threadX
-//line float.go:35
-					i := base + threadX
-					if i+1 >= len(in) {
-						continue
-					}
-					t1 := in[i]
-//line float.go:39
-					t2 := in[i+1]
-					x := t1
-					y := t2
-//line float.go:40
-					t3 := i * 16
-					t4 := i*16 + 16
-//line float.go:40
-					o := out[t3:t4]
-					t5 := o
-//line float.go:41
-					_ = t5[0]
-					t6 := o
-//line float.go:41
-					_ = t6[1]
-					t7 := o
-//line float.go:41
-					_ = t7[2]
-					t8 := o
-//line float.go:41
-					_ = t8[3]
-					t9 := x + y
-					t10 := x - y
-					t11 := float64(x * y)
-					t12 := x / y
-//line float.go:41
-					t5[0] = t9
-//line float.go:41
-					t6[1] = t10
-//line float.go:41
-					t7[2] = t11
-//line float.go:41
-					t8[3] = t12
-					o[4] = math.FMA(x, y, 1)
-					t13 := o
-//line float.go:43
-					_ = t13[5]
-					t14 := o
-//line float.go:43
-					_ = t14[6]
-					t15 := min(x, y)
-					t16 := max(x, y)
-//line float.go:43
-					t13[5] = t15
-//line float.go:43
-					t14[6] = t16
-					t17 := o
-//line float.go:44
-					_ = t17[7]
-					t18 := o
-//line float.go:44
-					_ = t18[8]
-					t19 := math.Floor(x)
-					t20 := math.Ceil(y)
-//line float.go:44
-					t17[7] = t19
-//line float.go:44
-					t18[8] = t20
-					t21 := o
-//line float.go:45
-					_ = t21[9]
-					t22 := o
-//line float.go:45
-					_ = t22[10]
-					t23 := math.Trunc(x)
-					t24 := math.RoundToEven(y)
-//line float.go:45
-					t21[9] = t23
-//line float.go:45
-					t22[10] = t24
-					o[11] = math.Sqrt(math.Abs(x))
-					o[12] = math.Copysign(x, y)
-					o[13] = float64(float32(x))
-					o[14] = math.Float64frombits(math.Float64bits(x) ^ 9223372036854775808)
-					t25 := x
-					t26 := y
-//line float.go:50
-					result0 := math.Max(t25, t26)
-					t28 := x
-					t29 := y
-//line float.go:50
-					result02 := math.Min(t28, t29)
-//line float.go:50
-					o[15] = result0 + result02
-				}
+				quernRow1Float64Arithmetic(r, base, in, out, dimX)
 			}
 		}
+	}
+}
+
+//go:noinline
+func quernRow1Float64Arithmetic(r *host.Run, base int, in, out []float64, dimX int) {
+	for threadX := range dimX {
+		r.ThreadIdx.X = threadX
+		i := base + threadX
+		t3 := i * 16
+		t4 := i*16 + 16
+//line float.go:36
+		if i+1 >= len(in) {
+			continue
+		}
+		t1 := in[i]
+//line float.go:39
+		t2 := in[i+1]
+		x := t1
+		y := t2
+//line float.go:40
+		o := out[t3:t4]
+		t5 := o
+//line float.go:41
+		_ = t5[0]
+		t6 := o
+//line float.go:41
+		_ = t6[1]
+		t7 := o
+//line float.go:41
+		_ = t7[2]
+		t8 := o
+//line float.go:41
+		_ = t8[3]
+		t9 := x + y
+		t10 := x - y
+		t11 := float64(x * y)
+		t12 := x / y
+//line float.go:41
+		t5[0] = t9
+//line float.go:41
+		t6[1] = t10
+//line float.go:41
+		t7[2] = t11
+//line float.go:41
+		t8[3] = t12
+		o[4] = math.FMA(x, y, 1)
+		t13 := o
+//line float.go:43
+		_ = t13[5]
+		t14 := o
+//line float.go:43
+		_ = t14[6]
+		t15 := min(x, y)
+		t16 := max(x, y)
+//line float.go:43
+		t13[5] = t15
+//line float.go:43
+		t14[6] = t16
+		t17 := o
+//line float.go:44
+		_ = t17[7]
+		t18 := o
+//line float.go:44
+		_ = t18[8]
+		t19 := math.Floor(x)
+		t20 := math.Ceil(y)
+//line float.go:44
+		t17[7] = t19
+//line float.go:44
+		t18[8] = t20
+		t21 := o
+//line float.go:45
+		_ = t21[9]
+		t22 := o
+//line float.go:45
+		_ = t22[10]
+		t23 := math.Trunc(x)
+		t24 := math.RoundToEven(y)
+//line float.go:45
+		t21[9] = t23
+//line float.go:45
+		t22[10] = t24
+		o[11] = math.Sqrt(math.Abs(x))
+		o[12] = math.Copysign(x, y)
+		o[13] = float64(float32(x))
+		o[14] = math.Float64frombits(math.Float64bits(x) ^ 9223372036854775808)
+		t25 := x
+		t26 := y
+//line float.go:50
+		result0 := math.Max(t25, t26)
+		t28 := x
+		t29 := y
+//line float.go:50
+		result02 := math.Min(t28, t29)
+//line float.go:50
+		o[15] = result0 + result02
 	}
 }
 
@@ -2991,148 +3589,152 @@ func quernHostFloat64Math(r *host.Run) {
 		for threadZ := range dimZ {
 			for threadY := range dimY {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				for threadX := range dimX {
-					r.ThreadIdx.X = threadX
-//line float.go:57
-					i := base + threadX
-					if i >= len(in) {
-						continue
-					}
-					x := in[i]
-					t1 := i * 16
-					t2 := i*16 + 16
-//line float.go:62
-					o := out[t1:t2]
-					t3 := o
-//line float.go:63
-					_ = t3[0]
-					t4 := o
-//line float.go:63
-					_ = t4[1]
-					t5 := o
-//line float.go:63
-					_ = t5[2]
-					t6 := x
-//line float.go:63
-					result0 := math.Exp(t6)
-					t8 := result0
-					t9 := math.Abs(x)
-//line float.go:63
-					result02 := math.Log(t9)
-					t11 := result02
-					t12 := math.Abs(x)
-//line float.go:63
-					result03 := math.Pow(t12, 1.7)
-					t14 := result03
-//line float.go:63
-					t3[0] = t8
-//line float.go:63
-					t4[1] = t11
-//line float.go:63
-					t5[2] = t14
-					t15 := o
-//line float.go:64
-					_ = t15[3]
-					t16 := o
-//line float.go:64
-					_ = t16[4]
-					t17 := o
-//line float.go:64
-					_ = t17[5]
-					t18 := x
-//line float.go:64
-					result04 := math.Sin(t18)
-					t20 := result04
-					t21 := x
-//line float.go:64
-					result05 := math.Cos(t21)
-					t23 := result05
-					t24 := x
-//line float.go:64
-					result06 := math.Tan(t24)
-					t26 := result06
-//line float.go:64
-					t15[3] = t20
-//line float.go:64
-					t16[4] = t23
-//line float.go:64
-					t17[5] = t26
-					t27 := o
-//line float.go:65
-					_ = t27[6]
-					t28 := o
-//line float.go:65
-					_ = t28[7]
-					t29 := x
-//line float.go:65
-					result07 := math.Atan(t29)
-					t31 := result07
-					t32 := x
-//line float.go:65
-					result08 := math.Atan2(t32, 2)
-					t34 := result08
-//line float.go:65
-					t27[6] = t31
-//line float.go:65
-					t28[7] = t34
-					t35 := o
-//line float.go:66
-					_ = t35[8]
-					t36 := o
-//line float.go:66
-					_ = t36[9]
-					t37 := x
-//line float.go:66
-					result09 := math.Tanh(t37)
-					t39 := result09
-					t40 := x
-//line float.go:66
-					result010 := math.Cbrt(t40)
-					t42 := result010
-//line float.go:66
-					t35[8] = t39
-//line float.go:66
-					t36[9] = t42
-					t43 := x
-//line float.go:67
-					result011 := math.Mod(t43, 3)
-//line float.go:67
-					o[10] = result011
-					t45 := x
-//line float.go:68
-					result012 := math.Hypot(t45, 3)
-//line float.go:68
-					o[11] = result012
-					t47 := math.Abs(x)
-//line float.go:69
-					result013 := math.Log1p(t47)
-//line float.go:69
-					o[12] = result013
-					t49 := x
-//line float.go:70
-					result014 := math.Expm1(t49)
-//line float.go:70
-					o[13] = result014
-					t51 := x
-//line float.go:71
-					frac, exp := math.Frexp(t51)
-					frac2 := frac
-					exp2 := exp
-//line float.go:72
-					t54 := frac2
-					t55 := exp2 + 1
-//line float.go:72
-					result015 := math.Ldexp(t54, t55)
-//line float.go:72
-					o[14] = result015
-					t57 := x
-//line float.go:73
-					result016 := math.Erf(t57)
-//line float.go:73
-					o[15] = result016
-				}
+				quernRow1Float64Math(r, base, in, out, dimX)
 			}
 		}
+	}
+}
+
+//go:noinline
+func quernRow1Float64Math(r *host.Run, base int, in, out []float64, dimX int) {
+	for threadX := range dimX {
+		r.ThreadIdx.X = threadX
+		i := base + threadX
+		t1 := i * 16
+		t2 := i*16 + 16
+//line float.go:58
+		if i >= len(in) {
+			continue
+		}
+		x := in[i]
+		o := out[t1:t2]
+		t3 := o
+//line float.go:63
+		_ = t3[0]
+		t4 := o
+//line float.go:63
+		_ = t4[1]
+		t5 := o
+//line float.go:63
+		_ = t5[2]
+		t6 := x
+//line float.go:63
+		result0 := math.Exp(t6)
+		t8 := result0
+		t9 := math.Abs(x)
+//line float.go:63
+		result02 := math.Log(t9)
+		t11 := result02
+		t12 := math.Abs(x)
+//line float.go:63
+		result03 := math.Pow(t12, 1.7)
+		t14 := result03
+//line float.go:63
+		t3[0] = t8
+//line float.go:63
+		t4[1] = t11
+//line float.go:63
+		t5[2] = t14
+		t15 := o
+//line float.go:64
+		_ = t15[3]
+		t16 := o
+//line float.go:64
+		_ = t16[4]
+		t17 := o
+//line float.go:64
+		_ = t17[5]
+		t18 := x
+//line float.go:64
+		result04 := math.Sin(t18)
+		t20 := result04
+		t21 := x
+//line float.go:64
+		result05 := math.Cos(t21)
+		t23 := result05
+		t24 := x
+//line float.go:64
+		result06 := math.Tan(t24)
+		t26 := result06
+//line float.go:64
+		t15[3] = t20
+//line float.go:64
+		t16[4] = t23
+//line float.go:64
+		t17[5] = t26
+		t27 := o
+//line float.go:65
+		_ = t27[6]
+		t28 := o
+//line float.go:65
+		_ = t28[7]
+		t29 := x
+//line float.go:65
+		result07 := math.Atan(t29)
+		t31 := result07
+		t32 := x
+//line float.go:65
+		result08 := math.Atan2(t32, 2)
+		t34 := result08
+//line float.go:65
+		t27[6] = t31
+//line float.go:65
+		t28[7] = t34
+		t35 := o
+//line float.go:66
+		_ = t35[8]
+		t36 := o
+//line float.go:66
+		_ = t36[9]
+		t37 := x
+//line float.go:66
+		result09 := math.Tanh(t37)
+		t39 := result09
+		t40 := x
+//line float.go:66
+		result010 := math.Cbrt(t40)
+		t42 := result010
+//line float.go:66
+		t35[8] = t39
+//line float.go:66
+		t36[9] = t42
+		t43 := x
+//line float.go:67
+		result011 := math.Mod(t43, 3)
+//line float.go:67
+		o[10] = result011
+		t45 := x
+//line float.go:68
+		result012 := math.Hypot(t45, 3)
+//line float.go:68
+		o[11] = result012
+		t47 := math.Abs(x)
+//line float.go:69
+		result013 := math.Log1p(t47)
+//line float.go:69
+		o[12] = result013
+		t49 := x
+//line float.go:70
+		result014 := math.Expm1(t49)
+//line float.go:70
+		o[13] = result014
+		t51 := x
+//line float.go:71
+		frac, exp := math.Frexp(t51)
+		frac2 := frac
+		exp2 := exp
+//line float.go:72
+		t54 := frac2
+		t55 := exp2 + 1
+//line float.go:72
+		result015 := math.Ldexp(t54, t55)
+//line float.go:72
+		o[14] = result015
+		t57 := x
+//line float.go:73
+		result016 := math.Erf(t57)
+//line float.go:73
+		o[15] = result016
 	}
 }
 
@@ -3148,141 +3750,145 @@ func quernHostFloat32Math(r *host.Run) {
 		for threadZ := range dimZ {
 			for threadY := range dimY {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				for threadX := range dimX {
-					r.ThreadIdx.X = threadX
-//line float.go:78
-					i := base + threadX
-					if i >= len(in) {
-						continue
-					}
-					x := in[i]
-					t1 := i * 16
-					t2 := i*16 + 16
-//line float.go:83
-					o := out[t1:t2]
-					t3 := o
-//line float.go:84
-					_ = t3[0]
-					t4 := o
-//line float.go:84
-					_ = t4[1]
-					t5 := o
-//line float.go:84
-					_ = t5[2]
-					t6 := x
-//line float.go:84
-					result0 := kernel.Exp[float32](t6)
-					t8 := result0
-					t9 := float32(math.Abs(float64(x)))
-//line float.go:84
-					result02 := kernel.Log[float32](t9)
-					t11 := result02
-					t12 := float32(math.Abs(float64(x)))
-//line float.go:84
-					result03 := kernel.Pow[float32](t12, 1.7)
-					t14 := result03
-//line float.go:84
-					t3[0] = t8
-//line float.go:84
-					t4[1] = t11
-//line float.go:84
-					t5[2] = t14
-					t15 := o
-//line float.go:85
-					_ = t15[3]
-					t16 := o
-//line float.go:85
-					_ = t16[4]
-					t17 := o
-//line float.go:85
-					_ = t17[5]
-					t18 := x
-//line float.go:85
-					result04 := kernel.Sin[float32](t18)
-					t20 := result04
-					t21 := x
-//line float.go:85
-					result05 := kernel.Cos[float32](t21)
-					t23 := result05
-					t24 := x
-//line float.go:85
-					result06 := kernel.Tan[float32](t24)
-					t26 := result06
-//line float.go:85
-					t15[3] = t20
-//line float.go:85
-					t16[4] = t23
-//line float.go:85
-					t17[5] = t26
-					t27 := o
-//line float.go:86
-					_ = t27[6]
-					t28 := o
-//line float.go:86
-					_ = t28[7]
-					t29 := x
-//line float.go:86
-					result07 := kernel.Atan[float32](t29)
-					t31 := result07
-					t32 := x
-//line float.go:86
-					result08 := kernel.Atan2[float32](t32, 2)
-					t34 := result08
-//line float.go:86
-					t27[6] = t31
-//line float.go:86
-					t28[7] = t34
-					t35 := o
-//line float.go:87
-					_ = t35[8]
-					t36 := o
-//line float.go:87
-					_ = t36[9]
-					t37 := x
-//line float.go:87
-					result09 := kernel.Tanh[float32](t37)
-					t39 := result09
-					t40 := x
-//line float.go:87
-					result010 := kernel.Cbrt[float32](t40)
-					t42 := result010
-//line float.go:87
-					t35[8] = t39
-//line float.go:87
-					t36[9] = t42
-					t43 := x
-//line float.go:88
-					result011 := kernel.Mod[float32](t43, 3)
-//line float.go:88
-					o[10] = result011
-					t45 := x
-//line float.go:89
-					result012 := kernel.Hypot[float32](t45, 3)
-//line float.go:89
-					o[11] = result012
-					t47 := float32(math.Abs(float64(x)))
-//line float.go:90
-					result013 := kernel.Log2[float32](t47)
-//line float.go:90
-					o[12] = result013
-					t49 := float32(math.Abs(float64(x)))
-//line float.go:91
-					result014 := kernel.Rsqrt[float32](t49)
-//line float.go:91
-					o[13] = result014
-					t51 := x
-//line float.go:92
-					result015 := kernel.Clamp[float32](t51, -1, 1)
-//line float.go:92
-					o[14] = result015
-					t53 := x
-//line float.go:93
-					result016 := kernel.Lerp[float32](t53, 2, 0.25)
-//line float.go:93
-					o[15] = result016
-				}
+				quernRow1Float32Math(r, base, in, out, dimX)
 			}
 		}
+	}
+}
+
+//go:noinline
+func quernRow1Float32Math(r *host.Run, base int, in, out []float32, dimX int) {
+	for threadX := range dimX {
+		r.ThreadIdx.X = threadX
+		i := base + threadX
+		t1 := i * 16
+		t2 := i*16 + 16
+//line float.go:79
+		if i >= len(in) {
+			continue
+		}
+		x := in[i]
+		o := out[t1:t2]
+		t3 := o
+//line float.go:84
+		_ = t3[0]
+		t4 := o
+//line float.go:84
+		_ = t4[1]
+		t5 := o
+//line float.go:84
+		_ = t5[2]
+		t6 := x
+//line float.go:84
+		result0 := kernel.Exp[float32](t6)
+		t8 := result0
+		t9 := float32(math.Abs(float64(x)))
+//line float.go:84
+		result02 := kernel.Log[float32](t9)
+		t11 := result02
+		t12 := float32(math.Abs(float64(x)))
+//line float.go:84
+		result03 := kernel.Pow[float32](t12, 1.7)
+		t14 := result03
+//line float.go:84
+		t3[0] = t8
+//line float.go:84
+		t4[1] = t11
+//line float.go:84
+		t5[2] = t14
+		t15 := o
+//line float.go:85
+		_ = t15[3]
+		t16 := o
+//line float.go:85
+		_ = t16[4]
+		t17 := o
+//line float.go:85
+		_ = t17[5]
+		t18 := x
+//line float.go:85
+		result04 := kernel.Sin[float32](t18)
+		t20 := result04
+		t21 := x
+//line float.go:85
+		result05 := kernel.Cos[float32](t21)
+		t23 := result05
+		t24 := x
+//line float.go:85
+		result06 := kernel.Tan[float32](t24)
+		t26 := result06
+//line float.go:85
+		t15[3] = t20
+//line float.go:85
+		t16[4] = t23
+//line float.go:85
+		t17[5] = t26
+		t27 := o
+//line float.go:86
+		_ = t27[6]
+		t28 := o
+//line float.go:86
+		_ = t28[7]
+		t29 := x
+//line float.go:86
+		result07 := kernel.Atan[float32](t29)
+		t31 := result07
+		t32 := x
+//line float.go:86
+		result08 := kernel.Atan2[float32](t32, 2)
+		t34 := result08
+//line float.go:86
+		t27[6] = t31
+//line float.go:86
+		t28[7] = t34
+		t35 := o
+//line float.go:87
+		_ = t35[8]
+		t36 := o
+//line float.go:87
+		_ = t36[9]
+		t37 := x
+//line float.go:87
+		result09 := kernel.Tanh[float32](t37)
+		t39 := result09
+		t40 := x
+//line float.go:87
+		result010 := kernel.Cbrt[float32](t40)
+		t42 := result010
+//line float.go:87
+		t35[8] = t39
+//line float.go:87
+		t36[9] = t42
+		t43 := x
+//line float.go:88
+		result011 := kernel.Mod[float32](t43, 3)
+//line float.go:88
+		o[10] = result011
+		t45 := x
+//line float.go:89
+		result012 := kernel.Hypot[float32](t45, 3)
+//line float.go:89
+		o[11] = result012
+		t47 := float32(math.Abs(float64(x)))
+//line float.go:90
+		result013 := kernel.Log2[float32](t47)
+//line float.go:90
+		o[12] = result013
+		t49 := float32(math.Abs(float64(x)))
+//line float.go:91
+		result014 := kernel.Rsqrt[float32](t49)
+//line float.go:91
+		o[13] = result014
+		t51 := x
+//line float.go:92
+		result015 := kernel.Clamp[float32](t51, -1, 1)
+//line float.go:92
+		o[14] = result015
+		t53 := x
+//line float.go:93
+		result016 := kernel.Lerp[float32](t53, 2, 0.25)
+//line float.go:93
+		o[15] = result016
 	}
 }
 
@@ -3299,21 +3905,41 @@ func quernHostDot(r *host.Run) {
 		for threadZ := range dimZ {
 			for threadY := range dimY {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				for threadX := range dimX {
-					r.ThreadIdx.X = threadX
-//line float.go:98
-					i := base + threadX
-					if i >= len(out) {
-						continue
-					}
-					var sum float32
-					for k := 0; k < n; k++ {
-						sum += in[(i+k)%len(in)] * in[k]
-					}
-					out[i] = sum
-				}
+				quernRow1Dot(r, base, out, n, in, dimX)
 			}
 		}
+	}
+}
+
+//go:noinline
+func quernRow1Dot(r *host.Run, base int, out []float32, n int, in []float32, dimX int) {
+	count := max(0, min(dimX, len(out)-base))
+	if base >= 0 && count <= len(out)-base {
+		row := out[base:][:count]
+		for threadX := range count {
+			r.ThreadIdx.X = threadX
+			i := base + threadX
+//line float.go:102
+			var sum float32
+			for k := 0; k < n; k++ {
+				sum += in[(i+k)%len(in)] * in[k]
+			}
+			row[threadX] = sum
+		}
+		return
+	}
+	for threadX := range dimX {
+		r.ThreadIdx.X = threadX
+		i := base + threadX
+//line float.go:99
+		if i >= len(out) {
+			continue
+		}
+		var sum float32
+		for k := 0; k < n; k++ {
+			sum += in[(i+k)%len(in)] * in[k]
+		}
+		out[i] = sum
 	}
 }
 
@@ -3329,100 +3955,104 @@ func quernHostNanComparisons(r *host.Run) {
 		for threadZ := range dimZ {
 			for threadY := range dimY {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				for threadX := range dimX {
-					r.ThreadIdx.X = threadX
-//line float.go:111
-					i := base + threadX
-					if i+1 >= len(in) {
-						continue
-					}
-					t1 := in[i]
-//line float.go:115
-					t2 := in[i+1]
-					x := t1
-					y := t2
-//line float.go:116
-					if i%5 == 0 {
-						result0 := math.NaN()
-						y = result0
-					}
-//line float.go:119
-					if i%7 == 0 {
-						t4 := 1 - 2*(i&1)
-//line float.go:120
-						result02 := math.Inf(t4)
-						x = result02
-					}
-//line float.go:122
-					t6 := x < y
-//line float.go:122
-					result03 := func1(t6, 1)
-					t8 := x <= y
-//line float.go:122
-					result04 := func1(t8, 2)
-					t10 := x > y
-//line float.go:122
-					result05 := func1(t10, 4)
-					t12 := x >= y
-//line float.go:122
-					result06 := func1(t12, 8)
-					t14 := x == y
-//line float.go:122
-					result07 := func1(t14, 16)
-					t16 := x != y
-//line float.go:122
-					result08 := func1(t16, 32)
-					r2 := result03 + result04 + result05 + result06 + result07 + result08
-//line float.go:123
-					t18 := !(x < y)
-//line float.go:123
-					result09 := func1(t18, 64)
-					t20 := !(x == y)
-//line float.go:123
-					result010 := func1(t20, 128)
-					t22 := !(x >= y)
-//line float.go:123
-					result011 := func1(t22, 256)
-					r2 += result09 + result010 + result011
-//line float.go:124
-					t24 := y
-//line float.go:124
-					is := math.IsNaN(t24)
-					t26 := is
-//line float.go:124
-					result012 := func1(t26, 512)
-					t28 := x
-//line float.go:124
-					result013 := math.IsInf(t28, 0)
-					t30 := result013
-//line float.go:124
-					result014 := func1(t30, 1024)
-					t32 := x
-//line float.go:124
-					result015 := math.Signbit(t32)
-					t34 := result015
-//line float.go:124
-					result016 := func1(t34, 2048)
-					r2 += result012 + result014 + result016
-//line float.go:125
-					t36 := min(x, y)
-//line float.go:125
-					is2 := math.IsNaN(t36)
-					t38 := is2
-//line float.go:125
-					result017 := func1(t38, 4096)
-					t40 := max(x, y)
-//line float.go:125
-					is3 := math.IsNaN(t40)
-					t42 := is3
-//line float.go:125
-					result018 := func1(t42, 8192)
-					r2 += result017 + result018
-//line float.go:126
-					out[i] = r2
-				}
+				quernRow1NanComparisons(r, base, in, out, dimX)
 			}
 		}
+	}
+}
+
+//go:noinline
+func quernRow1NanComparisons(r *host.Run, base int, in []float64, out []int64, dimX int) {
+	for threadX := range dimX {
+		r.ThreadIdx.X = threadX
+		i := base + threadX
+		t4 := 1 - 2*(i&1)
+//line float.go:112
+		if i+1 >= len(in) {
+			continue
+		}
+		t1 := in[i]
+//line float.go:115
+		t2 := in[i+1]
+		x := t1
+		y := t2
+//line float.go:116
+		if i%5 == 0 {
+			result0 := math.NaN()
+			y = result0
+		}
+//line float.go:119
+		if i%7 == 0 {
+			result02 := math.Inf(t4)
+			x = result02
+		}
+//line float.go:122
+		t6 := x < y
+//line float.go:122
+		result03 := func1(t6, 1)
+		t8 := x <= y
+//line float.go:122
+		result04 := func1(t8, 2)
+		t10 := x > y
+//line float.go:122
+		result05 := func1(t10, 4)
+		t12 := x >= y
+//line float.go:122
+		result06 := func1(t12, 8)
+		t14 := x == y
+//line float.go:122
+		result07 := func1(t14, 16)
+		t16 := x != y
+//line float.go:122
+		result08 := func1(t16, 32)
+		r2 := result03 + result04 + result05 + result06 + result07 + result08
+//line float.go:123
+		t18 := !(x < y)
+//line float.go:123
+		result09 := func1(t18, 64)
+		t20 := !(x == y)
+//line float.go:123
+		result010 := func1(t20, 128)
+		t22 := !(x >= y)
+//line float.go:123
+		result011 := func1(t22, 256)
+		r2 += result09 + result010 + result011
+//line float.go:124
+		t24 := y
+//line float.go:124
+		is := math.IsNaN(t24)
+		t26 := is
+//line float.go:124
+		result012 := func1(t26, 512)
+		t28 := x
+//line float.go:124
+		result013 := math.IsInf(t28, 0)
+		t30 := result013
+//line float.go:124
+		result014 := func1(t30, 1024)
+		t32 := x
+//line float.go:124
+		result015 := math.Signbit(t32)
+		t34 := result015
+//line float.go:124
+		result016 := func1(t34, 2048)
+		r2 += result012 + result014 + result016
+//line float.go:125
+		t36 := min(x, y)
+//line float.go:125
+		is2 := math.IsNaN(t36)
+		t38 := is2
+//line float.go:125
+		result017 := func1(t38, 4096)
+		t40 := max(x, y)
+//line float.go:125
+		is3 := math.IsNaN(t40)
+		t42 := is3
+//line float.go:125
+		result018 := func1(t42, 8192)
+		r2 += result017 + result018
+//line float.go:126
+		out[i] = r2
 	}
 }
 
@@ -3438,97 +4068,101 @@ func quernHostInt8Arithmetic(r *host.Run) {
 		for threadZ := range dimZ {
 			for threadY := range dimY {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				for threadX := range dimX {
-					r.ThreadIdx.X = threadX
-//line integer.go:14
-					i := base + threadX
-					if i+1 >= len(in) {
-						continue
-					}
-					t1 := in[i]
-//line integer.go:18
-					t2 := in[i+1]
-					x := t1
-					y := t2
-//line integer.go:19
-					t3 := i * 12
-					t4 := i*12 + 12
-//line integer.go:19
-					o := out[t3:t4]
-					t5 := o
-//line integer.go:20
-					_ = t5[0]
-					t6 := o
-//line integer.go:20
-					_ = t6[1]
-					t7 := o
-//line integer.go:20
-					_ = t7[2]
-					t8 := x + y
-					t9 := x - y
-					t10 := x * y
-//line integer.go:20
-					t5[0] = t8
-//line integer.go:20
-					t6[1] = t9
-//line integer.go:20
-					t7[2] = t10
-					if y != 0 {
-						t11 := o
-//line integer.go:22
-						_ = t11[3]
-						t12 := o
-//line integer.go:22
-						_ = t12[4]
-//line integer.go:22
-						t13 := x / y
-//line integer.go:22
-						t14 := x % y
-//line integer.go:22
-						t11[3] = t13
-//line integer.go:22
-						t12[4] = t14
-					}
-					t15 := o
-//line integer.go:24
-					_ = t15[5]
-					t16 := o
-//line integer.go:24
-					_ = t16[6]
-					t17 := o
-//line integer.go:24
-					_ = t17[7]
-					t18 := o
-//line integer.go:24
-					_ = t18[8]
-					t19 := x & y
-					t20 := x | y
-					t21 := x ^ y
-					t22 := x &^ y
-//line integer.go:24
-					t15[5] = t19
-//line integer.go:24
-					t16[6] = t20
-//line integer.go:24
-					t17[7] = t21
-//line integer.go:24
-					t18[8] = t22
-					t23 := o
-//line integer.go:25
-					_ = t23[9]
-					t24 := o
-//line integer.go:25
-					_ = t24[10]
-					t25 := x << (uint8(y) & 15)
-					t26 := x >> (uint8(y) & 15)
-//line integer.go:25
-					t23[9] = t25
-//line integer.go:25
-					t24[10] = t26
-					o[11] = -x + ^y
-				}
+				quernRow1Int8Arithmetic(r, base, in, out, dimX)
 			}
 		}
+	}
+}
+
+//go:noinline
+func quernRow1Int8Arithmetic(r *host.Run, base int, in, out []int8, dimX int) {
+	for threadX := range dimX {
+		r.ThreadIdx.X = threadX
+		i := base + threadX
+		t3 := i * 12
+		t4 := i*12 + 12
+//line integer.go:15
+		if i+1 >= len(in) {
+			continue
+		}
+		t1 := in[i]
+//line integer.go:18
+		t2 := in[i+1]
+		x := t1
+		y := t2
+//line integer.go:19
+		o := out[t3:t4]
+		t5 := o
+//line integer.go:20
+		_ = t5[0]
+		t6 := o
+//line integer.go:20
+		_ = t6[1]
+		t7 := o
+//line integer.go:20
+		_ = t7[2]
+		t8 := x + y
+		t9 := x - y
+		t10 := x * y
+//line integer.go:20
+		t5[0] = t8
+//line integer.go:20
+		t6[1] = t9
+//line integer.go:20
+		t7[2] = t10
+		if y != 0 {
+			t11 := o
+//line integer.go:22
+			_ = t11[3]
+			t12 := o
+//line integer.go:22
+			_ = t12[4]
+//line integer.go:22
+			t13 := x / y
+//line integer.go:22
+			t14 := x % y
+//line integer.go:22
+			t11[3] = t13
+//line integer.go:22
+			t12[4] = t14
+		}
+		t15 := o
+//line integer.go:24
+		_ = t15[5]
+		t16 := o
+//line integer.go:24
+		_ = t16[6]
+		t17 := o
+//line integer.go:24
+		_ = t17[7]
+		t18 := o
+//line integer.go:24
+		_ = t18[8]
+		t19 := x & y
+		t20 := x | y
+		t21 := x ^ y
+		t22 := x &^ y
+//line integer.go:24
+		t15[5] = t19
+//line integer.go:24
+		t16[6] = t20
+//line integer.go:24
+		t17[7] = t21
+//line integer.go:24
+		t18[8] = t22
+		t23 := o
+//line integer.go:25
+		_ = t23[9]
+		t24 := o
+//line integer.go:25
+		_ = t24[10]
+		t25 := x << (uint8(y) & 15)
+		t26 := x >> (uint8(y) & 15)
+//line integer.go:25
+		t23[9] = t25
+//line integer.go:25
+		t24[10] = t26
+		o[11] = -x + ^y
 	}
 }
 
@@ -3544,97 +4178,101 @@ func quernHostUint16Arithmetic(r *host.Run) {
 		for threadZ := range dimZ {
 			for threadY := range dimY {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				for threadX := range dimX {
-					r.ThreadIdx.X = threadX
-//line integer.go:31
-					i := base + threadX
-					if i+1 >= len(in) {
-						continue
-					}
-					t1 := in[i]
-//line integer.go:35
-					t2 := in[i+1]
-					x := t1
-					y := t2
-//line integer.go:36
-					t3 := i * 12
-					t4 := i*12 + 12
-//line integer.go:36
-					o := out[t3:t4]
-					t5 := o
-//line integer.go:37
-					_ = t5[0]
-					t6 := o
-//line integer.go:37
-					_ = t6[1]
-					t7 := o
-//line integer.go:37
-					_ = t7[2]
-					t8 := x + y
-					t9 := x - y
-					t10 := x * y
-//line integer.go:37
-					t5[0] = t8
-//line integer.go:37
-					t6[1] = t9
-//line integer.go:37
-					t7[2] = t10
-					if y != 0 {
-						t11 := o
-//line integer.go:39
-						_ = t11[3]
-						t12 := o
-//line integer.go:39
-						_ = t12[4]
-//line integer.go:39
-						t13 := x / y
-//line integer.go:39
-						t14 := x % y
-//line integer.go:39
-						t11[3] = t13
-//line integer.go:39
-						t12[4] = t14
-					}
-					t15 := o
-//line integer.go:41
-					_ = t15[5]
-					t16 := o
-//line integer.go:41
-					_ = t16[6]
-					t17 := o
-//line integer.go:41
-					_ = t17[7]
-					t18 := o
-//line integer.go:41
-					_ = t18[8]
-					t19 := x & y
-					t20 := x | y
-					t21 := x ^ y
-					t22 := x &^ y
-//line integer.go:41
-					t15[5] = t19
-//line integer.go:41
-					t16[6] = t20
-//line integer.go:41
-					t17[7] = t21
-//line integer.go:41
-					t18[8] = t22
-					t23 := o
-//line integer.go:42
-					_ = t23[9]
-					t24 := o
-//line integer.go:42
-					_ = t24[10]
-					t25 := x << (y & 31)
-					t26 := x >> (y & 31)
-//line integer.go:42
-					t23[9] = t25
-//line integer.go:42
-					t24[10] = t26
-					o[11] = -x + ^y
-				}
+				quernRow1Uint16Arithmetic(r, base, in, out, dimX)
 			}
 		}
+	}
+}
+
+//go:noinline
+func quernRow1Uint16Arithmetic(r *host.Run, base int, in, out []uint16, dimX int) {
+	for threadX := range dimX {
+		r.ThreadIdx.X = threadX
+		i := base + threadX
+		t3 := i * 12
+		t4 := i*12 + 12
+//line integer.go:32
+		if i+1 >= len(in) {
+			continue
+		}
+		t1 := in[i]
+//line integer.go:35
+		t2 := in[i+1]
+		x := t1
+		y := t2
+//line integer.go:36
+		o := out[t3:t4]
+		t5 := o
+//line integer.go:37
+		_ = t5[0]
+		t6 := o
+//line integer.go:37
+		_ = t6[1]
+		t7 := o
+//line integer.go:37
+		_ = t7[2]
+		t8 := x + y
+		t9 := x - y
+		t10 := x * y
+//line integer.go:37
+		t5[0] = t8
+//line integer.go:37
+		t6[1] = t9
+//line integer.go:37
+		t7[2] = t10
+		if y != 0 {
+			t11 := o
+//line integer.go:39
+			_ = t11[3]
+			t12 := o
+//line integer.go:39
+			_ = t12[4]
+//line integer.go:39
+			t13 := x / y
+//line integer.go:39
+			t14 := x % y
+//line integer.go:39
+			t11[3] = t13
+//line integer.go:39
+			t12[4] = t14
+		}
+		t15 := o
+//line integer.go:41
+		_ = t15[5]
+		t16 := o
+//line integer.go:41
+		_ = t16[6]
+		t17 := o
+//line integer.go:41
+		_ = t17[7]
+		t18 := o
+//line integer.go:41
+		_ = t18[8]
+		t19 := x & y
+		t20 := x | y
+		t21 := x ^ y
+		t22 := x &^ y
+//line integer.go:41
+		t15[5] = t19
+//line integer.go:41
+		t16[6] = t20
+//line integer.go:41
+		t17[7] = t21
+//line integer.go:41
+		t18[8] = t22
+		t23 := o
+//line integer.go:42
+		_ = t23[9]
+		t24 := o
+//line integer.go:42
+		_ = t24[10]
+		t25 := x << (y & 31)
+		t26 := x >> (y & 31)
+//line integer.go:42
+		t23[9] = t25
+//line integer.go:42
+		t24[10] = t26
+		o[11] = -x + ^y
 	}
 }
 
@@ -3650,121 +4288,125 @@ func quernHostInt32Arithmetic(r *host.Run) {
 		for threadZ := range dimZ {
 			for threadY := range dimY {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				for threadX := range dimX {
-					r.ThreadIdx.X = threadX
-//line integer.go:48
-					i := base + threadX
-					if i+1 >= len(in) {
-						continue
-					}
-					t1 := in[i]
-//line integer.go:52
-					t2 := in[i+1]
-					x := t1
-					y := t2
-//line integer.go:53
-					t3 := i * 16
-					t4 := i*16 + 16
-//line integer.go:53
-					o := out[t3:t4]
-					t5 := o
-//line integer.go:54
-					_ = t5[0]
-					t6 := o
-//line integer.go:54
-					_ = t6[1]
-					t7 := o
-//line integer.go:54
-					_ = t7[2]
-					t8 := x + y
-					t9 := x - y
-					t10 := x * y
-//line integer.go:54
-					t5[0] = t8
-//line integer.go:54
-					t6[1] = t9
-//line integer.go:54
-					t7[2] = t10
-					if y != 0 {
-						t11 := o
-//line integer.go:56
-						_ = t11[3]
-						t12 := o
-//line integer.go:56
-						_ = t12[4]
-//line integer.go:56
-						t13 := x / y
-//line integer.go:56
-						t14 := x % y
-//line integer.go:56
-						t11[3] = t13
-//line integer.go:56
-						t12[4] = t14
-					}
-					t15 := o
-//line integer.go:58
-					_ = t15[5]
-					t16 := o
-//line integer.go:58
-					_ = t16[6]
-					t17 := o
-//line integer.go:58
-					_ = t17[7]
-					t18 := o
-//line integer.go:58
-					_ = t18[8]
-					t19 := x & y
-					t20 := x | y
-					t21 := x ^ y
-					t22 := x &^ y
-//line integer.go:58
-					t15[5] = t19
-//line integer.go:58
-					t16[6] = t20
-//line integer.go:58
-					t17[7] = t21
-//line integer.go:58
-					t18[8] = t22
-					t23 := o
-//line integer.go:59
-					_ = t23[9]
-					t24 := o
-//line integer.go:59
-					_ = t24[10]
-					t25 := x << (uint32(y) & 63)
-					t26 := x >> (uint32(y) & 63)
-//line integer.go:59
-					t23[9] = t25
-//line integer.go:59
-					t24[10] = t26
-					t27 := o
-//line integer.go:60
-					_ = t27[11]
-					t28 := o
-//line integer.go:60
-					_ = t28[12]
-					t29 := -x
-					t30 := ^y
-//line integer.go:60
-					t27[11] = t29
-//line integer.go:60
-					t28[12] = t30
-					t31 := o
-//line integer.go:61
-					_ = t31[13]
-					t32 := o
-//line integer.go:61
-					_ = t32[14]
-					t33 := x / 7
-					t34 := x % 7
-//line integer.go:61
-					t31[13] = t33
-//line integer.go:61
-					t32[14] = t34
-					o[15] = x/8 + x%16*min(min(x, y), 3) - max(x, y)
-				}
+				quernRow1Int32Arithmetic(r, base, in, out, dimX)
 			}
 		}
+	}
+}
+
+//go:noinline
+func quernRow1Int32Arithmetic(r *host.Run, base int, in, out []int32, dimX int) {
+	for threadX := range dimX {
+		r.ThreadIdx.X = threadX
+		i := base + threadX
+		t3 := i * 16
+		t4 := i*16 + 16
+//line integer.go:49
+		if i+1 >= len(in) {
+			continue
+		}
+		t1 := in[i]
+//line integer.go:52
+		t2 := in[i+1]
+		x := t1
+		y := t2
+//line integer.go:53
+		o := out[t3:t4]
+		t5 := o
+//line integer.go:54
+		_ = t5[0]
+		t6 := o
+//line integer.go:54
+		_ = t6[1]
+		t7 := o
+//line integer.go:54
+		_ = t7[2]
+		t8 := x + y
+		t9 := x - y
+		t10 := x * y
+//line integer.go:54
+		t5[0] = t8
+//line integer.go:54
+		t6[1] = t9
+//line integer.go:54
+		t7[2] = t10
+		if y != 0 {
+			t11 := o
+//line integer.go:56
+			_ = t11[3]
+			t12 := o
+//line integer.go:56
+			_ = t12[4]
+//line integer.go:56
+			t13 := x / y
+//line integer.go:56
+			t14 := x % y
+//line integer.go:56
+			t11[3] = t13
+//line integer.go:56
+			t12[4] = t14
+		}
+		t15 := o
+//line integer.go:58
+		_ = t15[5]
+		t16 := o
+//line integer.go:58
+		_ = t16[6]
+		t17 := o
+//line integer.go:58
+		_ = t17[7]
+		t18 := o
+//line integer.go:58
+		_ = t18[8]
+		t19 := x & y
+		t20 := x | y
+		t21 := x ^ y
+		t22 := x &^ y
+//line integer.go:58
+		t15[5] = t19
+//line integer.go:58
+		t16[6] = t20
+//line integer.go:58
+		t17[7] = t21
+//line integer.go:58
+		t18[8] = t22
+		t23 := o
+//line integer.go:59
+		_ = t23[9]
+		t24 := o
+//line integer.go:59
+		_ = t24[10]
+		t25 := x << (uint32(y) & 63)
+		t26 := x >> (uint32(y) & 63)
+//line integer.go:59
+		t23[9] = t25
+//line integer.go:59
+		t24[10] = t26
+		t27 := o
+//line integer.go:60
+		_ = t27[11]
+		t28 := o
+//line integer.go:60
+		_ = t28[12]
+		t29 := -x
+		t30 := ^y
+//line integer.go:60
+		t27[11] = t29
+//line integer.go:60
+		t28[12] = t30
+		t31 := o
+//line integer.go:61
+		_ = t31[13]
+		t32 := o
+//line integer.go:61
+		_ = t32[14]
+		t33 := x / 7
+		t34 := x % 7
+//line integer.go:61
+		t31[13] = t33
+//line integer.go:61
+		t32[14] = t34
+		o[15] = x/8 + x%16*min(min(x, y), 3) - max(x, y)
 	}
 }
 
@@ -3780,121 +4422,125 @@ func quernHostUint32Arithmetic(r *host.Run) {
 		for threadZ := range dimZ {
 			for threadY := range dimY {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				for threadX := range dimX {
-					r.ThreadIdx.X = threadX
-//line integer.go:67
-					i := base + threadX
-					if i+1 >= len(in) {
-						continue
-					}
-					t1 := in[i]
-//line integer.go:71
-					t2 := in[i+1]
-					x := t1
-					y := t2
-//line integer.go:72
-					t3 := i * 16
-					t4 := i*16 + 16
-//line integer.go:72
-					o := out[t3:t4]
-					t5 := o
-//line integer.go:73
-					_ = t5[0]
-					t6 := o
-//line integer.go:73
-					_ = t6[1]
-					t7 := o
-//line integer.go:73
-					_ = t7[2]
-					t8 := x + y
-					t9 := x - y
-					t10 := x * y
-//line integer.go:73
-					t5[0] = t8
-//line integer.go:73
-					t6[1] = t9
-//line integer.go:73
-					t7[2] = t10
-					if y != 0 {
-						t11 := o
-//line integer.go:75
-						_ = t11[3]
-						t12 := o
-//line integer.go:75
-						_ = t12[4]
-//line integer.go:75
-						t13 := x / y
-//line integer.go:75
-						t14 := x % y
-//line integer.go:75
-						t11[3] = t13
-//line integer.go:75
-						t12[4] = t14
-					}
-					t15 := o
-//line integer.go:77
-					_ = t15[5]
-					t16 := o
-//line integer.go:77
-					_ = t16[6]
-					t17 := o
-//line integer.go:77
-					_ = t17[7]
-					t18 := o
-//line integer.go:77
-					_ = t18[8]
-					t19 := x & y
-					t20 := x | y
-					t21 := x ^ y
-					t22 := x &^ y
-//line integer.go:77
-					t15[5] = t19
-//line integer.go:77
-					t16[6] = t20
-//line integer.go:77
-					t17[7] = t21
-//line integer.go:77
-					t18[8] = t22
-					t23 := o
-//line integer.go:78
-					_ = t23[9]
-					t24 := o
-//line integer.go:78
-					_ = t24[10]
-					t25 := x << (y & 63)
-					t26 := x >> (y & 63)
-//line integer.go:78
-					t23[9] = t25
-//line integer.go:78
-					t24[10] = t26
-					t27 := o
-//line integer.go:79
-					_ = t27[11]
-					t28 := o
-//line integer.go:79
-					_ = t28[12]
-					t29 := -x
-					t30 := ^y
-//line integer.go:79
-					t27[11] = t29
-//line integer.go:79
-					t28[12] = t30
-					t31 := o
-//line integer.go:80
-					_ = t31[13]
-					t32 := o
-//line integer.go:80
-					_ = t32[14]
-					t33 := x / 10
-					t34 := x % 1000
-//line integer.go:80
-					t31[13] = t33
-//line integer.go:80
-					t32[14] = t34
-					o[15] = x/8 + x%16*min(x, y) - max(x, y)
-				}
+				quernRow1Uint32Arithmetic(r, base, in, out, dimX)
 			}
 		}
+	}
+}
+
+//go:noinline
+func quernRow1Uint32Arithmetic(r *host.Run, base int, in, out []uint32, dimX int) {
+	for threadX := range dimX {
+		r.ThreadIdx.X = threadX
+		i := base + threadX
+		t3 := i * 16
+		t4 := i*16 + 16
+//line integer.go:68
+		if i+1 >= len(in) {
+			continue
+		}
+		t1 := in[i]
+//line integer.go:71
+		t2 := in[i+1]
+		x := t1
+		y := t2
+//line integer.go:72
+		o := out[t3:t4]
+		t5 := o
+//line integer.go:73
+		_ = t5[0]
+		t6 := o
+//line integer.go:73
+		_ = t6[1]
+		t7 := o
+//line integer.go:73
+		_ = t7[2]
+		t8 := x + y
+		t9 := x - y
+		t10 := x * y
+//line integer.go:73
+		t5[0] = t8
+//line integer.go:73
+		t6[1] = t9
+//line integer.go:73
+		t7[2] = t10
+		if y != 0 {
+			t11 := o
+//line integer.go:75
+			_ = t11[3]
+			t12 := o
+//line integer.go:75
+			_ = t12[4]
+//line integer.go:75
+			t13 := x / y
+//line integer.go:75
+			t14 := x % y
+//line integer.go:75
+			t11[3] = t13
+//line integer.go:75
+			t12[4] = t14
+		}
+		t15 := o
+//line integer.go:77
+		_ = t15[5]
+		t16 := o
+//line integer.go:77
+		_ = t16[6]
+		t17 := o
+//line integer.go:77
+		_ = t17[7]
+		t18 := o
+//line integer.go:77
+		_ = t18[8]
+		t19 := x & y
+		t20 := x | y
+		t21 := x ^ y
+		t22 := x &^ y
+//line integer.go:77
+		t15[5] = t19
+//line integer.go:77
+		t16[6] = t20
+//line integer.go:77
+		t17[7] = t21
+//line integer.go:77
+		t18[8] = t22
+		t23 := o
+//line integer.go:78
+		_ = t23[9]
+		t24 := o
+//line integer.go:78
+		_ = t24[10]
+		t25 := x << (y & 63)
+		t26 := x >> (y & 63)
+//line integer.go:78
+		t23[9] = t25
+//line integer.go:78
+		t24[10] = t26
+		t27 := o
+//line integer.go:79
+		_ = t27[11]
+		t28 := o
+//line integer.go:79
+		_ = t28[12]
+		t29 := -x
+		t30 := ^y
+//line integer.go:79
+		t27[11] = t29
+//line integer.go:79
+		t28[12] = t30
+		t31 := o
+//line integer.go:80
+		_ = t31[13]
+		t32 := o
+//line integer.go:80
+		_ = t32[14]
+		t33 := x / 10
+		t34 := x % 1000
+//line integer.go:80
+		t31[13] = t33
+//line integer.go:80
+		t32[14] = t34
+		o[15] = x/8 + x%16*min(x, y) - max(x, y)
 	}
 }
 
@@ -3910,121 +4556,125 @@ func quernHostInt64Arithmetic(r *host.Run) {
 		for threadZ := range dimZ {
 			for threadY := range dimY {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				for threadX := range dimX {
-					r.ThreadIdx.X = threadX
-//line integer.go:86
-					i := base + threadX
-					if i+1 >= len(in) {
-						continue
-					}
-					t1 := in[i]
-//line integer.go:90
-					t2 := in[i+1]
-					x := t1
-					y := t2
-//line integer.go:91
-					t3 := i * 16
-					t4 := i*16 + 16
-//line integer.go:91
-					o := out[t3:t4]
-					t5 := o
-//line integer.go:92
-					_ = t5[0]
-					t6 := o
-//line integer.go:92
-					_ = t6[1]
-					t7 := o
-//line integer.go:92
-					_ = t7[2]
-					t8 := x + y
-					t9 := x - y
-					t10 := x * y
-//line integer.go:92
-					t5[0] = t8
-//line integer.go:92
-					t6[1] = t9
-//line integer.go:92
-					t7[2] = t10
-					if y != 0 {
-						t11 := o
-//line integer.go:94
-						_ = t11[3]
-						t12 := o
-//line integer.go:94
-						_ = t12[4]
-//line integer.go:94
-						t13 := x / y
-//line integer.go:94
-						t14 := x % y
-//line integer.go:94
-						t11[3] = t13
-//line integer.go:94
-						t12[4] = t14
-					}
-					t15 := o
-//line integer.go:96
-					_ = t15[5]
-					t16 := o
-//line integer.go:96
-					_ = t16[6]
-					t17 := o
-//line integer.go:96
-					_ = t17[7]
-					t18 := o
-//line integer.go:96
-					_ = t18[8]
-					t19 := x & y
-					t20 := x | y
-					t21 := x ^ y
-					t22 := x &^ y
-//line integer.go:96
-					t15[5] = t19
-//line integer.go:96
-					t16[6] = t20
-//line integer.go:96
-					t17[7] = t21
-//line integer.go:96
-					t18[8] = t22
-					t23 := o
-//line integer.go:97
-					_ = t23[9]
-					t24 := o
-//line integer.go:97
-					_ = t24[10]
-					t25 := x << (uint64(y) & 127)
-					t26 := x >> (uint64(y) & 127)
-//line integer.go:97
-					t23[9] = t25
-//line integer.go:97
-					t24[10] = t26
-					t27 := o
-//line integer.go:98
-					_ = t27[11]
-					t28 := o
-//line integer.go:98
-					_ = t28[12]
-					t29 := -x
-					t30 := ^y
-//line integer.go:98
-					t27[11] = t29
-//line integer.go:98
-					t28[12] = t30
-					t31 := o
-//line integer.go:99
-					_ = t31[13]
-					t32 := o
-//line integer.go:99
-					_ = t32[14]
-					t33 := x / 1000003
-					t34 := x % 12
-//line integer.go:99
-					t31[13] = t33
-//line integer.go:99
-					t32[14] = t34
-					o[15] = x/64 + x%4096*min(x, y) - max(x, y)
-				}
+				quernRow1Int64Arithmetic(r, base, in, out, dimX)
 			}
 		}
+	}
+}
+
+//go:noinline
+func quernRow1Int64Arithmetic(r *host.Run, base int, in, out []int64, dimX int) {
+	for threadX := range dimX {
+		r.ThreadIdx.X = threadX
+		i := base + threadX
+		t3 := i * 16
+		t4 := i*16 + 16
+//line integer.go:87
+		if i+1 >= len(in) {
+			continue
+		}
+		t1 := in[i]
+//line integer.go:90
+		t2 := in[i+1]
+		x := t1
+		y := t2
+//line integer.go:91
+		o := out[t3:t4]
+		t5 := o
+//line integer.go:92
+		_ = t5[0]
+		t6 := o
+//line integer.go:92
+		_ = t6[1]
+		t7 := o
+//line integer.go:92
+		_ = t7[2]
+		t8 := x + y
+		t9 := x - y
+		t10 := x * y
+//line integer.go:92
+		t5[0] = t8
+//line integer.go:92
+		t6[1] = t9
+//line integer.go:92
+		t7[2] = t10
+		if y != 0 {
+			t11 := o
+//line integer.go:94
+			_ = t11[3]
+			t12 := o
+//line integer.go:94
+			_ = t12[4]
+//line integer.go:94
+			t13 := x / y
+//line integer.go:94
+			t14 := x % y
+//line integer.go:94
+			t11[3] = t13
+//line integer.go:94
+			t12[4] = t14
+		}
+		t15 := o
+//line integer.go:96
+		_ = t15[5]
+		t16 := o
+//line integer.go:96
+		_ = t16[6]
+		t17 := o
+//line integer.go:96
+		_ = t17[7]
+		t18 := o
+//line integer.go:96
+		_ = t18[8]
+		t19 := x & y
+		t20 := x | y
+		t21 := x ^ y
+		t22 := x &^ y
+//line integer.go:96
+		t15[5] = t19
+//line integer.go:96
+		t16[6] = t20
+//line integer.go:96
+		t17[7] = t21
+//line integer.go:96
+		t18[8] = t22
+		t23 := o
+//line integer.go:97
+		_ = t23[9]
+		t24 := o
+//line integer.go:97
+		_ = t24[10]
+		t25 := x << (uint64(y) & 127)
+		t26 := x >> (uint64(y) & 127)
+//line integer.go:97
+		t23[9] = t25
+//line integer.go:97
+		t24[10] = t26
+		t27 := o
+//line integer.go:98
+		_ = t27[11]
+		t28 := o
+//line integer.go:98
+		_ = t28[12]
+		t29 := -x
+		t30 := ^y
+//line integer.go:98
+		t27[11] = t29
+//line integer.go:98
+		t28[12] = t30
+		t31 := o
+//line integer.go:99
+		_ = t31[13]
+		t32 := o
+//line integer.go:99
+		_ = t32[14]
+		t33 := x / 1000003
+		t34 := x % 12
+//line integer.go:99
+		t31[13] = t33
+//line integer.go:99
+		t32[14] = t34
+		o[15] = x/64 + x%4096*min(x, y) - max(x, y)
 	}
 }
 
@@ -4040,121 +4690,125 @@ func quernHostUint64Arithmetic(r *host.Run) {
 		for threadZ := range dimZ {
 			for threadY := range dimY {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				for threadX := range dimX {
-					r.ThreadIdx.X = threadX
-//line integer.go:105
-					i := base + threadX
-					if i+1 >= len(in) {
-						continue
-					}
-					t1 := in[i]
-//line integer.go:109
-					t2 := in[i+1]
-					x := t1
-					y := t2
-//line integer.go:110
-					t3 := i * 16
-					t4 := i*16 + 16
-//line integer.go:110
-					o := out[t3:t4]
-					t5 := o
-//line integer.go:111
-					_ = t5[0]
-					t6 := o
-//line integer.go:111
-					_ = t6[1]
-					t7 := o
-//line integer.go:111
-					_ = t7[2]
-					t8 := x + y
-					t9 := x - y
-					t10 := x * y
-//line integer.go:111
-					t5[0] = t8
-//line integer.go:111
-					t6[1] = t9
-//line integer.go:111
-					t7[2] = t10
-					if y != 0 {
-						t11 := o
-//line integer.go:113
-						_ = t11[3]
-						t12 := o
-//line integer.go:113
-						_ = t12[4]
-//line integer.go:113
-						t13 := x / y
-//line integer.go:113
-						t14 := x % y
-//line integer.go:113
-						t11[3] = t13
-//line integer.go:113
-						t12[4] = t14
-					}
-					t15 := o
-//line integer.go:115
-					_ = t15[5]
-					t16 := o
-//line integer.go:115
-					_ = t16[6]
-					t17 := o
-//line integer.go:115
-					_ = t17[7]
-					t18 := o
-//line integer.go:115
-					_ = t18[8]
-					t19 := x & y
-					t20 := x | y
-					t21 := x ^ y
-					t22 := x &^ y
-//line integer.go:115
-					t15[5] = t19
-//line integer.go:115
-					t16[6] = t20
-//line integer.go:115
-					t17[7] = t21
-//line integer.go:115
-					t18[8] = t22
-					t23 := o
-//line integer.go:116
-					_ = t23[9]
-					t24 := o
-//line integer.go:116
-					_ = t24[10]
-					t25 := x << (y & 127)
-					t26 := x >> (y & 127)
-//line integer.go:116
-					t23[9] = t25
-//line integer.go:116
-					t24[10] = t26
-					t27 := o
-//line integer.go:117
-					_ = t27[11]
-					t28 := o
-//line integer.go:117
-					_ = t28[12]
-					t29 := -x
-					t30 := ^y
-//line integer.go:117
-					t27[11] = t29
-//line integer.go:117
-					t28[12] = t30
-					t31 := o
-//line integer.go:118
-					_ = t31[13]
-					t32 := o
-//line integer.go:118
-					_ = t32[14]
-					t33 := x / 10
-					t34 := x % 1000000007
-//line integer.go:118
-					t31[13] = t33
-//line integer.go:118
-					t32[14] = t34
-					o[15] = x/64 + x%4096*min(x, y) - max(x, y)
-				}
+				quernRow1Uint64Arithmetic(r, base, in, out, dimX)
 			}
 		}
+	}
+}
+
+//go:noinline
+func quernRow1Uint64Arithmetic(r *host.Run, base int, in, out []uint64, dimX int) {
+	for threadX := range dimX {
+		r.ThreadIdx.X = threadX
+		i := base + threadX
+		t3 := i * 16
+		t4 := i*16 + 16
+//line integer.go:106
+		if i+1 >= len(in) {
+			continue
+		}
+		t1 := in[i]
+//line integer.go:109
+		t2 := in[i+1]
+		x := t1
+		y := t2
+//line integer.go:110
+		o := out[t3:t4]
+		t5 := o
+//line integer.go:111
+		_ = t5[0]
+		t6 := o
+//line integer.go:111
+		_ = t6[1]
+		t7 := o
+//line integer.go:111
+		_ = t7[2]
+		t8 := x + y
+		t9 := x - y
+		t10 := x * y
+//line integer.go:111
+		t5[0] = t8
+//line integer.go:111
+		t6[1] = t9
+//line integer.go:111
+		t7[2] = t10
+		if y != 0 {
+			t11 := o
+//line integer.go:113
+			_ = t11[3]
+			t12 := o
+//line integer.go:113
+			_ = t12[4]
+//line integer.go:113
+			t13 := x / y
+//line integer.go:113
+			t14 := x % y
+//line integer.go:113
+			t11[3] = t13
+//line integer.go:113
+			t12[4] = t14
+		}
+		t15 := o
+//line integer.go:115
+		_ = t15[5]
+		t16 := o
+//line integer.go:115
+		_ = t16[6]
+		t17 := o
+//line integer.go:115
+		_ = t17[7]
+		t18 := o
+//line integer.go:115
+		_ = t18[8]
+		t19 := x & y
+		t20 := x | y
+		t21 := x ^ y
+		t22 := x &^ y
+//line integer.go:115
+		t15[5] = t19
+//line integer.go:115
+		t16[6] = t20
+//line integer.go:115
+		t17[7] = t21
+//line integer.go:115
+		t18[8] = t22
+		t23 := o
+//line integer.go:116
+		_ = t23[9]
+		t24 := o
+//line integer.go:116
+		_ = t24[10]
+		t25 := x << (y & 127)
+		t26 := x >> (y & 127)
+//line integer.go:116
+		t23[9] = t25
+//line integer.go:116
+		t24[10] = t26
+		t27 := o
+//line integer.go:117
+		_ = t27[11]
+		t28 := o
+//line integer.go:117
+		_ = t28[12]
+		t29 := -x
+		t30 := ^y
+//line integer.go:117
+		t27[11] = t29
+//line integer.go:117
+		t28[12] = t30
+		t31 := o
+//line integer.go:118
+		_ = t31[13]
+		t32 := o
+//line integer.go:118
+		_ = t32[14]
+		t33 := x / 10
+		t34 := x % 1000000007
+//line integer.go:118
+		t31[13] = t33
+//line integer.go:118
+		t32[14] = t34
+		o[15] = x/64 + x%4096*min(x, y) - max(x, y)
 	}
 }
 
@@ -4170,46 +4824,50 @@ func quernHostIntArithmetic(r *host.Run) {
 		for threadZ := range dimZ {
 			for threadY := range dimY {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				for threadX := range dimX {
-					r.ThreadIdx.X = threadX
-//line integer.go:126
-					i := base + threadX
-					if i+1 >= len(in) {
-						continue
-					}
-					t1 := int(in[i])
-//line integer.go:130
-					t2 := int(in[i+1])
-					x := t1
-					y := t2
-//line integer.go:131
-					t3 := i * 8
-					t4 := i*8 + 8
-//line integer.go:131
-					o := out[t3:t4]
-					o[0] = int64(x*y + 3)
-					o[1] = int64((x + y) >> 1)
-					o[2] = int64(x % 1000)
-					o[3] = int64(uint(x) / 10)
-					o[4] = int64(int32(x)) * int64(int16(y))
-					t5 := x
-					t6 := y
-					lo := t5
-					hi := t6
-//line integer.go:138
-					if lo > hi {
-						t7 := hi
-						t8 := lo
-						lo = t7
-						hi = t8
-					}
-//line integer.go:141
-					o[5] = int64(hi - lo)
-					o[6] = int64(x&255) * int64(y&65535)
-					o[7] = int64(i*i*i*i*i*i*i*i*i*i*i) + int64(x<<40>>40)
-				}
+				quernRow1IntArithmetic(r, base, in, out, dimX)
 			}
 		}
+	}
+}
+
+//go:noinline
+func quernRow1IntArithmetic(r *host.Run, base int, in, out []int64, dimX int) {
+	for threadX := range dimX {
+		r.ThreadIdx.X = threadX
+		i := base + threadX
+		t3 := i * 8
+		t4 := i*8 + 8
+//line integer.go:127
+		if i+1 >= len(in) {
+			continue
+		}
+		t1 := int(in[i])
+//line integer.go:130
+		t2 := int(in[i+1])
+		x := t1
+		y := t2
+//line integer.go:131
+		o := out[t3:t4]
+		o[0] = int64(x*y + 3)
+		o[1] = int64((x + y) >> 1)
+		o[2] = int64(x % 1000)
+		o[3] = int64(uint(x) / 10)
+		o[4] = int64(int32(x)) * int64(int16(y))
+		t5 := x
+		t6 := y
+		lo := t5
+		hi := t6
+//line integer.go:138
+		if lo > hi {
+			t7 := hi
+			t8 := lo
+			lo = t7
+			hi = t8
+		}
+//line integer.go:141
+		o[5] = int64(hi - lo)
+		o[6] = int64(x&255) * int64(y&65535)
+		o[7] = int64(i*i*i*i*i*i*i*i*i*i*i) + int64(x<<40>>40)
 	}
 }
 
@@ -4225,69 +4883,73 @@ func quernHostConversions(r *host.Run) {
 		for threadZ := range dimZ {
 			for threadY := range dimY {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				for threadX := range dimX {
-					r.ThreadIdx.X = threadX
-//line integer.go:148
-					i := base + threadX
-					if i >= len(in) {
-						continue
-					}
-					x := in[i]
-					t1 := i * 16
-					t2 := i*16 + 16
-//line integer.go:153
-					o := out[t1:t2]
-					t3 := o
-//line integer.go:154
-					_ = t3[0]
-					t4 := o
-//line integer.go:154
-					_ = t4[1]
-					t5 := o
-//line integer.go:154
-					_ = t5[2]
-					t6 := int64(int8(x))
-					t7 := int64(int16(x))
-					t8 := int64(int32(x))
-//line integer.go:154
-					t3[0] = t6
-//line integer.go:154
-					t4[1] = t7
-//line integer.go:154
-					t5[2] = t8
-					t9 := o
-//line integer.go:155
-					_ = t9[3]
-					t10 := o
-//line integer.go:155
-					_ = t10[4]
-					t11 := o
-//line integer.go:155
-					_ = t11[5]
-					t12 := int64(uint8(x))
-					t13 := int64(uint16(x))
-					t14 := int64(uint32(x))
-//line integer.go:155
-					t9[3] = t12
-//line integer.go:155
-					t10[4] = t13
-//line integer.go:155
-					t11[5] = t14
-					o[6] = int64(uint64(x) >> 1)
-					o[7] = int64(float32(int32(x)))
-					o[8] = int64(float64(int32(x)) * 0.5)
-					o[9] = int64(int32(float32(int16(x)) * 0.25))
-					o[10] = int64(uint8(float32(uint8(x))))
-					o[11] = int64(float64(x>>12) / 3)
-					o[12] = int64(int16(int8(x))) + int64(uint16(int8(x)))
-					if x&1 == 0 {
-						o[13] = 1
-					}
-					o[14] = int64(int8(uint8(x) + 200))
-					o[15] = int64(uint32(int8(x)))
-				}
+				quernRow1Conversions(r, base, in, out, dimX)
 			}
 		}
+	}
+}
+
+//go:noinline
+func quernRow1Conversions(r *host.Run, base int, in, out []int64, dimX int) {
+	for threadX := range dimX {
+		r.ThreadIdx.X = threadX
+		i := base + threadX
+		t1 := i * 16
+		t2 := i*16 + 16
+//line integer.go:149
+		if i >= len(in) {
+			continue
+		}
+		x := in[i]
+		o := out[t1:t2]
+		t3 := o
+//line integer.go:154
+		_ = t3[0]
+		t4 := o
+//line integer.go:154
+		_ = t4[1]
+		t5 := o
+//line integer.go:154
+		_ = t5[2]
+		t6 := int64(int8(x))
+		t7 := int64(int16(x))
+		t8 := int64(int32(x))
+//line integer.go:154
+		t3[0] = t6
+//line integer.go:154
+		t4[1] = t7
+//line integer.go:154
+		t5[2] = t8
+		t9 := o
+//line integer.go:155
+		_ = t9[3]
+		t10 := o
+//line integer.go:155
+		_ = t10[4]
+		t11 := o
+//line integer.go:155
+		_ = t11[5]
+		t12 := int64(uint8(x))
+		t13 := int64(uint16(x))
+		t14 := int64(uint32(x))
+//line integer.go:155
+		t9[3] = t12
+//line integer.go:155
+		t10[4] = t13
+//line integer.go:155
+		t11[5] = t14
+		o[6] = int64(uint64(x) >> 1)
+		o[7] = int64(float32(int32(x)))
+		o[8] = int64(float64(int32(x)) * 0.5)
+		o[9] = int64(int32(float32(int16(x)) * 0.25))
+		o[10] = int64(uint8(float32(uint8(x))))
+		o[11] = int64(float64(x>>12) / 3)
+		o[12] = int64(int16(int8(x))) + int64(uint16(int8(x)))
+		if x&1 == 0 {
+			o[13] = 1
+		}
+		o[14] = int64(int8(uint8(x) + 200))
+		o[15] = int64(uint32(int8(x)))
 	}
 }
 
@@ -4303,69 +4965,73 @@ func quernHostBitTricks(r *host.Run) {
 		for threadZ := range dimZ {
 			for threadY := range dimY {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				for threadX := range dimX {
-					r.ThreadIdx.X = threadX
-//line integer.go:172
-					i := base + threadX
-					if i >= len(in) {
-						continue
-					}
-					x := in[i]
-					t1 := i * 16
-					t2 := i*16 + 16
-//line integer.go:177
-					o := out[t1:t2]
-					o[0] = uint64(bits.LeadingZeros64(x))
-					o[1] = uint64(bits.LeadingZeros32(uint32(x)))
-					o[2] = uint64(bits.TrailingZeros64(x))
-					o[3] = uint64(bits.TrailingZeros16(uint16(x)))
-					o[4] = uint64(bits.OnesCount64(x))
-					o[5] = uint64(bits.OnesCount8(uint8(x)))
-					o[6] = bits.Reverse64(x)
-					o[7] = uint64(bits.Reverse16(uint16(x)))
-					o[8] = bits.ReverseBytes64(x)
-					o[9] = uint64(bits.RotateLeft32(uint32(x), int(x>>32)%70))
-					o[10] = bits.RotateLeft64(x, -13)
-					o[11] = uint64(32 - bits.LeadingZeros32(uint32(x)))
-					t3 := x
-					t4 := x ^ 11400714819323198485
-					hi := func() uint64 { hi, _ := bits.Mul64(t3, t4); return hi }()
-					lo := t3 * t4
-//line integer.go:191
-					t5 := o
-//line integer.go:191
-					_ = t5[12]
-					t6 := o
-//line integer.go:191
-					_ = t6[13]
-					t7 := hi
-					t8 := lo
-//line integer.go:191
-					t5[12] = t7
-//line integer.go:191
-					t6[13] = t8
-					t9 := x
-					t10 := x << 1
-//line integer.go:192
-					sum, carryOut := bits.Add64(t9, t10, 1)
-					sum2 := sum
-					carry := carryOut
-//line integer.go:193
-					t13 := o
-//line integer.go:193
-					_ = t13[14]
-					t14 := o
-//line integer.go:193
-					_ = t14[15]
-					t15 := sum2
-					t16 := carry
-//line integer.go:193
-					t13[14] = t15
-//line integer.go:193
-					t14[15] = t16
-				}
+				quernRow1BitTricks(r, base, in, out, dimX)
 			}
 		}
+	}
+}
+
+//go:noinline
+func quernRow1BitTricks(r *host.Run, base int, in, out []uint64, dimX int) {
+	for threadX := range dimX {
+		r.ThreadIdx.X = threadX
+		i := base + threadX
+		t1 := i * 16
+		t2 := i*16 + 16
+//line integer.go:173
+		if i >= len(in) {
+			continue
+		}
+		x := in[i]
+		o := out[t1:t2]
+		o[0] = uint64(bits.LeadingZeros64(x))
+		o[1] = uint64(bits.LeadingZeros32(uint32(x)))
+		o[2] = uint64(bits.TrailingZeros64(x))
+		o[3] = uint64(bits.TrailingZeros16(uint16(x)))
+		o[4] = uint64(bits.OnesCount64(x))
+		o[5] = uint64(bits.OnesCount8(uint8(x)))
+		o[6] = bits.Reverse64(x)
+		o[7] = uint64(bits.Reverse16(uint16(x)))
+		o[8] = bits.ReverseBytes64(x)
+		o[9] = uint64(bits.RotateLeft32(uint32(x), int(x>>32)%70))
+		o[10] = bits.RotateLeft64(x, -13)
+		o[11] = uint64(32 - bits.LeadingZeros32(uint32(x)))
+		t3 := x
+		t4 := x ^ 11400714819323198485
+		hi := func() uint64 { hi, _ := bits.Mul64(t3, t4); return hi }()
+		lo := t3 * t4
+//line integer.go:191
+		t5 := o
+//line integer.go:191
+		_ = t5[12]
+		t6 := o
+//line integer.go:191
+		_ = t6[13]
+		t7 := hi
+		t8 := lo
+//line integer.go:191
+		t5[12] = t7
+//line integer.go:191
+		t6[13] = t8
+		t9 := x
+		t10 := x << 1
+//line integer.go:192
+		sum, carryOut := bits.Add64(t9, t10, 1)
+		sum2 := sum
+		carry := carryOut
+//line integer.go:193
+		t13 := o
+//line integer.go:193
+		_ = t13[14]
+		t14 := o
+//line integer.go:193
+		_ = t14[15]
+		t15 := sum2
+		t16 := carry
+//line integer.go:193
+		t13[14] = t15
+//line integer.go:193
+		t14[15] = t16
 	}
 }
 
@@ -4381,66 +5047,71 @@ func quernHostComparisons(r *host.Run) {
 		for threadZ := range dimZ {
 			for threadY := range dimY {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				for threadX := range dimX {
-					r.ThreadIdx.X = threadX
-//line integer.go:198
-					i := base + threadX
-					if i+1 >= len(in) {
-						continue
-					}
-					t1 := in[i]
-//line integer.go:202
-					t2 := in[i+1]
-					x := t1
-					y := t2
-//line integer.go:203
-					var r2 int64
-					t3 := x < y
-//line integer.go:204
-					result0 := func1(t3, 1)
-					t5 := x <= y
-//line integer.go:204
-					result02 := func1(t5, 2)
-					t7 := x > y
-//line integer.go:204
-					result03 := func1(t7, 4)
-					t9 := x >= y
-//line integer.go:204
-					result04 := func1(t9, 8)
-					t11 := x == y
-//line integer.go:204
-					result05 := func1(t11, 16)
-					t13 := x != y
-//line integer.go:204
-					result06 := func1(t13, 32)
-					add := result0 + result02 + result03 + result04 + result05 + result06
-//line integer.go:205
-					r2 += add
-					t15 := uint64(x) < uint64(y)
-//line integer.go:206
-					result07 := func1(t15, 64)
-					t17 := int8(x) < int8(y)
-//line integer.go:206
-					result08 := func1(t17, 128)
-					t19 := uint8(x) >= uint8(y)
-//line integer.go:206
-					result09 := func1(t19, 256)
-					r2 += result07 + result08 + result09
-//line integer.go:207
-					t21 := x > 0 && y > 0 || x < 0 && !(y < 0)
-//line integer.go:207
-					result010 := func1(t21, 512)
-					r2 += result010
-//line integer.go:208
-					t23 := int32(x) > int32(y) && x/(y|1) > 3
-//line integer.go:208
-					result011 := func1(t23, 1024)
-					r2 += result011
-//line integer.go:209
-					out[i] = r2
-				}
+				quernRow1Comparisons(r, base, in, out, dimX)
 			}
 		}
+	}
+}
+
+//go:noinline
+func quernRow1Comparisons(r *host.Run, base int, in, out []int64, dimX int) {
+	for threadX := range dimX {
+		r.ThreadIdx.X = threadX
+		i := base + threadX
+//line integer.go:199
+		if i+1 >= len(in) {
+			continue
+		}
+		t1 := in[i]
+//line integer.go:202
+		t2 := in[i+1]
+		x := t1
+		y := t2
+//line integer.go:203
+		var r2 int64
+		t3 := x < y
+//line integer.go:204
+		result0 := func1(t3, 1)
+		t5 := x <= y
+//line integer.go:204
+		result02 := func1(t5, 2)
+		t7 := x > y
+//line integer.go:204
+		result03 := func1(t7, 4)
+		t9 := x >= y
+//line integer.go:204
+		result04 := func1(t9, 8)
+		t11 := x == y
+//line integer.go:204
+		result05 := func1(t11, 16)
+		t13 := x != y
+//line integer.go:204
+		result06 := func1(t13, 32)
+		add := result0 + result02 + result03 + result04 + result05 + result06
+//line integer.go:205
+		r2 += add
+		t15 := uint64(x) < uint64(y)
+//line integer.go:206
+		result07 := func1(t15, 64)
+		t17 := int8(x) < int8(y)
+//line integer.go:206
+		result08 := func1(t17, 128)
+		t19 := uint8(x) >= uint8(y)
+//line integer.go:206
+		result09 := func1(t19, 256)
+		r2 += result07 + result08 + result09
+//line integer.go:207
+		t21 := x > 0 && y > 0 || x < 0 && !(y < 0)
+//line integer.go:207
+		result010 := func1(t21, 512)
+		r2 += result010
+//line integer.go:208
+		t23 := int32(x) > int32(y) && x/(y|1) > 3
+//line integer.go:208
+		result011 := func1(t23, 1024)
+		r2 += result011
+//line integer.go:209
+		out[i] = r2
 	}
 }
 
@@ -4457,37 +5128,75 @@ func quernHostStructs(r *host.Run) {
 		for threadZ := range dimZ {
 			for threadY := range dimY {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				for threadX := range dimX {
-					r.ThreadIdx.X = threadX
-//line memory.go:37
-					i := base + threadX
-					if i >= len(in) {
-						continue
-					}
-					p := in[i]
-					p.scale(gain)
-					p.Tag += int64(i)
-					p.On = !p.On && p.A > 100
-					result0 := p.luma()
-					if result0 > 0.5 {
-//line memory.go:46
-						p.A = 255 - p.A
-					}
-					_ = out[i]
-//line memory.go:48
-					q := &out[i]
-					*q = p
-					result02 := p.luma()
-					q.G = result02
-//line memory.go:51
-					t6 := *q
-					t7 := p
-					if t6.R == t7.R && t6.G == t7.G && t6.B == t7.B && t6.A == t7.A && t6.Tag == t7.Tag && t6.On == t7.On {
-//line memory.go:52
-						q.Tag = -1
-					}
-				}
+				quernRow1Structs(r, base, in, gain, out, dimX)
 			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1Structs(r *host.Run, base int, in []Pixel, gain float32, out []Pixel, dimX int) {
+	count := max(0, min(dimX, len(in)-base))
+	if base >= 0 && count <= len(in)-base && count <= len(out)-base {
+		row := in[base:][:count]
+		row2 := out[base:][:count]
+		for threadX := range count {
+			r.ThreadIdx.X = threadX
+			i := base + threadX
+//line memory.go:41
+			p := row[threadX]
+			p.scale(gain)
+			p.Tag += int64(i)
+			p.On = !p.On && p.A > 100
+			result0 := p.luma()
+			if result0 > 0.5 {
+//line memory.go:46
+				p.A = 255 - p.A
+			}
+			_ = row2[threadX]
+			q := &row2[threadX]
+//line memory.go:49
+			*q = p
+			result02 := p.luma()
+			q.G = result02
+//line memory.go:51
+			t6 := *q
+			t7 := p
+			if t6.R == t7.R && t6.G == t7.G && t6.B == t7.B && t6.A == t7.A && t6.Tag == t7.Tag && t6.On == t7.On {
+//line memory.go:52
+				q.Tag = -1
+			}
+		}
+		return
+	}
+	for threadX := range dimX {
+		r.ThreadIdx.X = threadX
+		i := base + threadX
+//line memory.go:38
+		if i >= len(in) {
+			continue
+		}
+		p := in[i]
+		p.scale(gain)
+		p.Tag += int64(i)
+		p.On = !p.On && p.A > 100
+		result0 := p.luma()
+		if result0 > 0.5 {
+//line memory.go:46
+			p.A = 255 - p.A
+		}
+		_ = out[i]
+//line memory.go:48
+		q := &out[i]
+		*q = p
+		result02 := p.luma()
+		q.G = result02
+//line memory.go:51
+		t6 := *q
+		t7 := p
+		if t6.R == t7.R && t6.G == t7.G && t6.B == t7.B && t6.A == t7.A && t6.Tag == t7.Tag && t6.On == t7.On {
+//line memory.go:52
+			q.Tag = -1
 		}
 	}
 }
@@ -4505,44 +5214,50 @@ func quernHostNested(r *host.Run) {
 		for threadZ := range dimZ {
 			for threadY := range dimY {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				for threadX := range dimX {
-					r.ThreadIdx.X = threadX
-//line memory.go:58
-					i := base + threadX
-					if i*6+5 >= len(in) {
-						continue
-					}
-					b := box{}
-					for r2 := 0; r2 < 2; r2++ {
-						for c := 0; c < 3; c++ {
-							b.Corner[r2][c] = in[i*6+r2*3+c]
-						}
-					}
-					b.Label.A = int16(i)
-					c2 := b
-					c2.Corner[1] = b.Corner[0]
-					c2.Pix = value
-					swapped := [2]box{c2, b}
-					var sum float32
-					for i2 := 0; i2 < 2; i2++ {
-//line memory.go:74
-						x := swapped[i2]
-						t1 := x.Corner
-						for i3 := 0; i3 < 2; i3++ {
-//line memory.go:75
-							row := t1[i3]
-							for i4 := 0; i4 < 3; i4++ {
-//line memory.go:76
-								v := row[i4]
-								sum = sum*2 + v
-							}
-						}
-						sum += float32(x.Label.A) + x.Pix.R + float32(x.Pix.Tag)
-					}
-					out[i] = sum
-				}
+				quernRow1Nested(r, base, in, value, out, dimX)
 			}
 		}
+	}
+}
+
+//go:noinline
+func quernRow1Nested(r *host.Run, base int, in []float32, value Pixel, out []float32, dimX int) {
+	for threadX := range dimX {
+		r.ThreadIdx.X = threadX
+		i := base + threadX
+		at := i * 6
+//line memory.go:59
+		if i*6+5 >= len(in) {
+			continue
+		}
+		b := box{}
+		for r2 := 0; r2 < 2; r2++ {
+			for c := 0; c < 3; c++ {
+				b.Corner[r2][c] = in[at+r2*3+c]
+			}
+		}
+		b.Label.A = int16(i)
+		c2 := b
+		c2.Corner[1] = b.Corner[0]
+		c2.Pix = value
+		swapped := [2]box{c2, b}
+		var sum float32
+		for i2 := 0; i2 < 2; i2++ {
+//line memory.go:74
+			x := swapped[i2]
+			t1 := x.Corner
+			for i3 := 0; i3 < 2; i3++ {
+//line memory.go:75
+				row := t1[i3]
+				for i4 := 0; i4 < 3; i4++ {
+//line memory.go:76
+					v := row[i4]
+					sum = sum*2 + v
+				}
+			}
+			sum += float32(x.Label.A) + x.Pix.R + float32(x.Pix.Tag)
+		}
+		out[i] = sum
 	}
 }
 
@@ -4554,39 +5269,44 @@ func quernHostStructArgument(r *host.Run) {
 	dimX := r.BlockDim.X
 	dimY := r.BlockDim.Y
 	dimZ := r.BlockDim.Z
-	base2 := g.W * g.H
+	size := g.W * g.H
 	for r.Next() {
 		blockX := r.BlockIdx.X
 		base := blockX * dimX
 		for threadZ := range dimZ {
 			for threadY := range dimY {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				for threadX := range dimX {
-					r.ThreadIdx.X = threadX
-//line memory.go:87
-					i := int32(base + threadX)
-					if i >= base2 {
-						continue
-					}
-					t1 := i % g.W
-//line memory.go:91
-					t2 := i / g.W
-					x := t1
-					y := t2
-//line memory.go:92
-					t3 := x
-					t4 := y
-//line memory.go:92
-					result0 := g.index(t3, t4)
-					t6 := g.W - 1 - x
-					t7 := g.H - 1 - y
-//line memory.go:92
-					result02 := g.index(t6, t7)
-//line memory.go:92
-					out[result0] = in[result02] + offset[0] + offset[i%3]
-				}
+				quernRow1StructArgument(r, base, size, g, out, in, offset, dimX)
 			}
 		}
+	}
+}
+
+//go:noinline
+func quernRow1StructArgument(r *host.Run, base int, size int32, g Grid2, out, in []int32, offset [3]int32, dimX int) {
+	for threadX := range dimX {
+		r.ThreadIdx.X = threadX
+		i := int32(base + threadX)
+//line memory.go:88
+		if i >= size {
+			continue
+		}
+		t1 := i % g.W
+//line memory.go:91
+		t2 := i / g.W
+		x := t1
+		y := t2
+//line memory.go:92
+		t3 := x
+		t4 := y
+//line memory.go:92
+		result0 := g.index(t3, t4)
+		t6 := g.W - 1 - x
+		t7 := g.H - 1 - y
+//line memory.go:92
+		result02 := g.index(t6, t7)
+//line memory.go:92
+		out[result0] = in[result02] + offset[0] + offset[i%3]
 	}
 }
 
@@ -4602,52 +5322,57 @@ func quernHostLocalArrays(r *host.Run) {
 		for threadZ := range dimZ {
 			for threadY := range dimY {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				for threadX := range dimX {
-					r.ThreadIdx.X = threadX
-//line memory.go:97
-					i := base + threadX
-					if i >= len(in) {
-						continue
-					}
-//line memory.go:102
-					acc := [4][4]int32{}
-					for r2 := 0; r2 < 4; r2++ {
-						for c := 0; c < 4; c++ {
-							acc[r2][c] = in[i]*int32(r2+1) + int32(c)
-						}
-					}
-					for k := 0; k < 4; k++ {
-						for r3 := 0; r3 < 4; r3++ {
-							acc[r3][k] += acc[k][r3]
-						}
-					}
-//line memory.go:114
-					counts := [16]uint8{}
-					for k2 := 0; k2 < 20; k2++ {
-						counts[uint32(in[i])>>k2&15]++
-					}
-					var sum int32
-					for k3 := 0; k3 < 16; k3++ {
-//line memory.go:119
-						c2 := counts[k3]
-						sum += int32(c2) * int32(k3+1)
-					}
-					for r4 := 0; r4 < 4; r4++ {
-						t1 := r4
-//line memory.go:123
-						_ = acc[t1]
-//line memory.go:123
-						t2 := acc[t1]
-						for i2 := 0; i2 < 4; i2++ {
-//line memory.go:123
-							v := t2[i2]
-							sum = sum*31 + v
-						}
-					}
-					out[i] = sum
-				}
+				quernRow1LocalArrays(r, base, in, out, dimX)
 			}
 		}
+	}
+}
+
+//go:noinline
+func quernRow1LocalArrays(r *host.Run, base int, in, out []int32, dimX int) {
+	for threadX := range dimX {
+		r.ThreadIdx.X = threadX
+		i := base + threadX
+//line memory.go:98
+		if i >= len(in) {
+			continue
+		}
+//line memory.go:102
+		acc := [4][4]int32{}
+		for r2 := 0; r2 < 4; r2++ {
+			for c := 0; c < 4; c++ {
+				acc[r2][c] = in[i]*int32(r2+1) + int32(c)
+			}
+		}
+		for k := 0; k < 4; k++ {
+			for r3 := 0; r3 < 4; r3++ {
+				acc[r3][k] += acc[k][r3]
+			}
+		}
+//line memory.go:114
+		counts := [16]uint8{}
+		for k2 := 0; k2 < 20; k2++ {
+			counts[uint32(in[i])>>k2&15]++
+		}
+		var sum int32
+		for k3 := 0; k3 < 16; k3++ {
+//line memory.go:119
+			c2 := counts[k3]
+			sum += int32(c2) * int32(k3+1)
+		}
+		for r4 := 0; r4 < 4; r4++ {
+			t1 := r4
+//line memory.go:123
+			_ = acc[t1]
+//line memory.go:123
+			t2 := acc[t1]
+			for i2 := 0; i2 < 4; i2++ {
+//line memory.go:123
+				v := t2[i2]
+				sum = sum*31 + v
+			}
+		}
+		out[i] = sum
 	}
 }
 
@@ -4668,43 +5393,48 @@ func quernHostSlices(r *host.Run) {
 		for threadZ := range dimZ {
 			for threadY := range dimY {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				for threadX := range dimX {
-					r.ThreadIdx.X = threadX
-//line memory.go:132
-					i := base + threadX
-					if i >= len(in) {
-						continue
-					}
-					part := in[lo:hi]
-					rest := in[hi:]
-					both := part
-					if i&1 == 0 {
-						both = rest
-					}
-					r2 := int32(len(part)*1000 + len(rest)*10 + cap(both[:c]))
-					for k := 0; k < len(both); k++ {
-//line memory.go:143
-						v := both[k]
-						if k > 5 {
-							break
-						}
-						r2 += v
-					}
-					tmp := [8]int32{}
-					view := tmp[c2:c3]
-					for k2 := 0; k2 < len(view); k2++ {
-						view[k2] = int32(k2) + r2
-					}
-					p := &tmp[3]
-					*p += 5
-					t4 := view
-//line memory.go:156
-					result0 := pick(t4, i)
-//line memory.go:156
-					out[i] = tmp[1] + tmp[3] + view[3] + int32(len(view)) + result0
-				}
+				quernRow1Slices(r, base, in, lo, hi, c, c2, c3, out, dimX)
 			}
 		}
+	}
+}
+
+//go:noinline
+func quernRow1Slices(r *host.Run, base int, in []int32, lo, hi, c, c2, c3 int, out []int32, dimX int) {
+	for threadX := range dimX {
+		r.ThreadIdx.X = threadX
+		i := base + threadX
+//line memory.go:133
+		if i >= len(in) {
+			continue
+		}
+		part := in[lo:hi]
+		rest := in[hi:]
+		both := part
+		if i&1 == 0 {
+			both = rest
+		}
+		r2 := int32(len(part)*1000 + len(rest)*10 + cap(both[:c]))
+		for k := 0; k < len(both); k++ {
+//line memory.go:143
+			v := both[k]
+			if k > 5 {
+				break
+			}
+			r2 += v
+		}
+		tmp := [8]int32{}
+		view := tmp[c2:c3]
+		for k2 := 0; k2 < len(view); k2++ {
+			view[k2] = int32(k2) + r2
+		}
+		p := &tmp[3]
+		*p += 5
+		t4 := view
+//line memory.go:156
+		result0 := pick(t4, i)
+//line memory.go:156
+		out[i] = tmp[1] + tmp[3] + view[3] + int32(len(view)) + result0
 	}
 }
 
@@ -4720,22 +5450,43 @@ func quernHostTables(r *host.Run) {
 		for threadZ := range dimZ {
 			for threadY := range dimY {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				for threadX := range dimX {
-					r.ThreadIdx.X = threadX
-//line memory.go:171
-					i := base + threadX
-					if i >= len(in) {
-						continue
-					}
-					var sum float32
-					for k := 0; k < 5; k++ {
-						sum += weights[k] * in[(i+k)%len(in)]
-					}
-					c := curve[i&1]
-					out[i] = sum*c.Gain + float32(c.Steps[i%3]) + weights[i%5]
-				}
+				quernRow1Tables(r, base, in, out, dimX)
 			}
 		}
+	}
+}
+
+//go:noinline
+func quernRow1Tables(r *host.Run, base int, in, out []float32, dimX int) {
+	count := max(0, min(dimX, len(in)-base))
+	if base >= 0 && count <= len(out)-base {
+		row := out[base:][:count]
+		for threadX := range count {
+			r.ThreadIdx.X = threadX
+			i := base + threadX
+//line memory.go:175
+			var sum float32
+			for k := 0; k < 5; k++ {
+				sum += weights[k] * in[(i+k)%len(in)]
+			}
+			c := curve[i&1]
+			row[threadX] = sum*c.Gain + float32(c.Steps[i%3]) + weights[i%5]
+		}
+		return
+	}
+	for threadX := range dimX {
+		r.ThreadIdx.X = threadX
+		i := base + threadX
+//line memory.go:172
+		if i >= len(in) {
+			continue
+		}
+		var sum float32
+		for k := 0; k < 5; k++ {
+			sum += weights[k] * in[(i+k)%len(in)]
+		}
+		c := curve[i&1]
+		out[i] = sum*c.Gain + float32(c.Steps[i%3]) + weights[i%5]
 	}
 }
 
@@ -4751,37 +5502,73 @@ func quernHostPointers(r *host.Run) {
 		for threadZ := range dimZ {
 			for threadY := range dimY {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				for threadX := range dimX {
-					r.ThreadIdx.X = threadX
-//line memory.go:187
-					i := base + threadX
-					if i >= len(in) {
-						continue
-					}
-					t1 := in[i]
-//line memory.go:191
-					t2 := in[len(in)-1-i]
-					a := t1
-					b := t2
-//line memory.go:192
-					p := &a
-					if b&1 == 0 {
-						p = &b
-					}
-					*p += 10
-					t3 := p
-//line memory.go:197
-					bump(t3, 3)
-					_ = out[i]
-//line memory.go:198
-					t6 := &out[i]
-					t7 := a
-//line memory.go:198
-					bump(t6, t7)
-					out[i] += a*7 + b
-				}
+				quernRow1Pointers(r, base, in, out, dimX)
 			}
 		}
+	}
+}
+
+//go:noinline
+func quernRow1Pointers(r *host.Run, base int, in, out []int32, dimX int) {
+	count := max(0, min(dimX, len(in)-base))
+	if base >= 0 && count <= len(in)-base && count <= len(out)-base {
+		row := in[base:][:count]
+		row2 := out[base:][:count]
+		for threadX := range count {
+			r.ThreadIdx.X = threadX
+			i := base + threadX
+//line memory.go:191
+			t1 := row[threadX]
+//line memory.go:191
+			t2 := in[len(in)-1-i]
+			a := t1
+			b := t2
+//line memory.go:192
+			p := &a
+			if b&1 == 0 {
+				p = &b
+			}
+			*p += 10
+			t3 := p
+//line memory.go:197
+			bump(t3, 3)
+			_ = row2[threadX]
+			t6 := &row2[threadX]
+			t7 := a
+//line memory.go:198
+			bump(t6, t7)
+			row2[threadX] += a*7 + b
+		}
+		return
+	}
+	for threadX := range dimX {
+		r.ThreadIdx.X = threadX
+		i := base + threadX
+//line memory.go:188
+		if i >= len(in) {
+			continue
+		}
+		t1 := in[i]
+//line memory.go:191
+		t2 := in[len(in)-1-i]
+		a := t1
+		b := t2
+//line memory.go:192
+		p := &a
+		if b&1 == 0 {
+			p = &b
+		}
+		*p += 10
+		t3 := p
+//line memory.go:197
+		bump(t3, 3)
+		_ = out[i]
+//line memory.go:198
+		t6 := &out[i]
+		t7 := a
+//line memory.go:198
+		bump(t6, t7)
+		out[i] += a*7 + b
 	}
 }
 
@@ -4797,31 +5584,60 @@ func quernHostGenerics(r *host.Run) {
 		for threadZ := range dimZ {
 			for threadY := range dimY {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				for threadX := range dimX {
-					r.ThreadIdx.X = threadX
-//line memory.go:212
-					i := base + threadX
-					if i >= len(in) {
-						continue
-					}
-					p := pair[int32]{first: in[i], second: 7}
-					p.swap()
-					q := pair[float32]{first: float32(in[i]) / 3}
-					q.swap()
-					t1 := p.second
-//line memory.go:220
-					result0 := clampTo[int32](t1, -50, 50)
-					t3 := q.second
-//line memory.go:220
-					result02 := clampTo[float32](t3, -1.5, 1.5)
-//line memory.go:220
-					t5 := int64(in[i])
-//line memory.go:220
-					result03 := clampTo[int64](t5, -3, 3)
-//line memory.go:220
-					out[i] = p.first - result0 + int32(result02*4) + int32(result03)
-				}
+				quernRow1Generics(r, base, in, out, dimX)
 			}
 		}
+	}
+}
+
+//go:noinline
+func quernRow1Generics(r *host.Run, base int, in, out []int32, dimX int) {
+	count := max(0, min(dimX, len(in)-base))
+	if base >= 0 && count <= len(in)-base && count <= len(out)-base {
+		row := in[base:][:count]
+		row2 := out[base:][:count]
+		for threadX := range count {
+			r.ThreadIdx.X = threadX
+//line memory.go:216
+			p := pair[int32]{first: row[threadX], second: 7}
+			p.swap()
+			q := pair[float32]{first: float32(row[threadX]) / 3}
+			q.swap()
+			t1 := p.second
+//line memory.go:220
+			result0 := clampTo[int32](t1, -50, 50)
+			t3 := q.second
+//line memory.go:220
+			result02 := clampTo[float32](t3, -1.5, 1.5)
+			t5 := int64(row[threadX])
+//line memory.go:220
+			result03 := clampTo[int64](t5, -3, 3)
+			row2[threadX] = p.first - result0 + int32(result02*4) + int32(result03)
+		}
+		return
+	}
+	for threadX := range dimX {
+		r.ThreadIdx.X = threadX
+		i := base + threadX
+//line memory.go:213
+		if i >= len(in) {
+			continue
+		}
+		p := pair[int32]{first: in[i], second: 7}
+		p.swap()
+		q := pair[float32]{first: float32(in[i]) / 3}
+		q.swap()
+		t1 := p.second
+//line memory.go:220
+		result0 := clampTo[int32](t1, -50, 50)
+		t3 := q.second
+//line memory.go:220
+		result02 := clampTo[float32](t3, -1.5, 1.5)
+//line memory.go:220
+		t5 := int64(in[i])
+//line memory.go:220
+		result03 := clampTo[int64](t5, -3, 3)
+//line memory.go:220
+		out[i] = p.first - result0 + int32(result02*4) + int32(result03)
 	}
 }

@@ -173,18 +173,21 @@ func writeLauncher(b *bytes.Buffer, p *frontend.Package, k *compiler.Kernel, fn 
 		b.WriteString("},\n")
 	}
 	b.WriteString("PTX: quernPTX,\n")
-	if len(k.Limits) > 0 {
-		fmt.Fprintf(b, "Limits: []int64{%s},\n", strings.ReplaceAll(strings.Trim(fmt.Sprint([]int64(k.Limits)), "[]"), " ", ", "))
+	fmt.Fprintf(b, "Variants: []%s.Variant{\n", gpu)
+	for _, v := range k.Variants {
+		fmt.Fprintf(b, "{Name: %q", v.Name)
+		if len(v.Limits) > 0 {
+			fmt.Fprintf(b, ", Limits: []int64{%s}", strings.ReplaceAll(strings.Trim(fmt.Sprint([]int64(v.Limits)), "[]"), " ", ", "))
+		}
+		writeSites(b, gpu, v.Sites)
+		b.WriteString("},\n")
 	}
-	writeSites(b, "Sites", gpu, k.Narrow.Sites)
-	if k.Wide != nil {
-		writeSites(b, "WideSites", gpu, k.Wide.Sites)
-	}
+	b.WriteString("},\n")
 	if block := k.IR.Options.Block; block != [3]int{} {
 		fmt.Fprintf(b, "Block: %s.Dim3{X: %d, Y: %d, Z: %d},\n", gpu, block[0], block[1], block[2])
 	}
-	if k.Narrow.SharedBytes > 0 {
-		fmt.Fprintf(b, "Shared: %d,\n", k.Narrow.SharedBytes)
+	if k.Variants[0].SharedBytes > 0 {
+		fmt.Fprintf(b, "Shared: %d,\n", k.Variants[0].SharedBytes)
 	}
 	fmt.Fprintf(b, "Host: %s,\n})\n", hostName(name))
 
@@ -217,11 +220,11 @@ func signature(params []parameter) string {
 	return b.String()
 }
 
-func writeSites(b *bytes.Buffer, field, gpu string, sites []ptx.Site) {
+func writeSites(b *bytes.Buffer, gpu string, sites []ptx.Site) {
 	if len(sites) == 0 {
 		return
 	}
-	fmt.Fprintf(b, "%s: []%s.Site{\n", field, gpu)
+	fmt.Fprintf(b, ", Sites: []%s.Site{\n", gpu)
 	for _, s := range sites {
 		fmt.Fprintf(b, "{Kind: %s.%s, File: %q, Line: %d, Col: %d", gpu, siteKinds[s.Kind], s.File, s.Line, s.Col)
 		if s.Text != "" {
@@ -229,7 +232,7 @@ func writeSites(b *bytes.Buffer, field, gpu string, sites []ptx.Site) {
 		}
 		b.WriteString("},\n")
 	}
-	b.WriteString("},\n")
+	b.WriteString("}")
 }
 
 // docOf is the kernel's doc comment without directives, as comment lines.

@@ -4,7 +4,7 @@
 // variants of a kernel: one in which int values are narrowed to 32 bits under
 // conditions on the launch, and one for every launch.
 //
-//		narrow, wide, err := opt.PTX(k)
+//		variants, err := opt.PTX(k)
 //
 //	  - inline: calls become the bodies of what they call;
 //	  - unchecked: bounds checks go where the kernel asks for none;

@@ -25,13 +25,16 @@ var common = []pass{
 	{"late fold", fold},
 }
 
-// variant is one of the two forms of a kernel that PTX makes.
+// variant is one of the forms of a kernel that PTX makes.
 type variant uint8
 
 const (
 	narrow variant = iota // exact if the launch meets Kernel.Limits
 	wide                  // exact for every launch
+	proven                // narrow, and the limits also promise that most checks hold
 )
+
+func (v variant) String() string { return [...]string{"narrow", "wide", "proven"}[v] }
 
 // passes returns the passes that finish a variant.
 func (v variant) passes() []pass {
@@ -72,19 +75,65 @@ var order = [...][2]string{
 // VerifyPasses makes PTX verify the kernel after each pass. Tests set it.
 var VerifyPasses bool
 
-// PTX prepares a kernel for the PTX back end and leaves k as it was. The narrow
-// variant is exact for launches that meet narrow.Limits; wide is exact for all,
-// and nil if narrow has no limits. The error is an Errors or a failure of a pass.
-func PTX(k *ir.Kernel) (narrowed, widened *ir.Kernel, err error) {
+// Variant is a form of a kernel, and its name: proven, narrow or wide.
+type Variant struct {
+	Name string
+	*ir.Kernel
+}
+
+// PTX prepares a kernel for the PTX back end and leaves k as it was. All
+// variants that it returns compute the same, each for launches that meet its
+// Limits; they come fastest first, and the last one has no limits. The error is
+// an Errors or a failure of a pass.
+func PTX(k *ir.Kernel) ([]Variant, error) {
 	shared := ir.CloneKernel(k)
 	if err := run(shared, common); err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	if narrowed, err = finish(shared, narrow); err != nil || len(narrowed.Limits) == 0 {
-		return narrowed, nil, err
+	var out []Variant
+	for _, v := range [...]variant{proven, narrow, wide} {
+		k, err := finish(shared, v)
+		if err != nil {
+			return nil, err
+		}
+		if v == narrow && len(out) > 0 && checks(k) == checks(out[0].Kernel) {
+			out = nil // nothing was promised
+		}
+		out = append(out, Variant{v.String(), k})
+		if v != proven && len(k.Limits) == 0 {
+			break
+		}
 	}
-	widened, err = finish(shared, wide)
-	return narrowed, widened, err
+	return out, nil
+}
+
+// checks counts the checks of indices and slice bounds in a kernel.
+func checks(k *ir.Kernel) int {
+	n := 0
+	count := func(check bool) {
+		if check {
+			n++
+		}
+	}
+	v := ir.Visitor{
+		Place: func(p ir.Place) bool {
+			switch p := p.(type) {
+			case *ir.IndexPlace:
+				count(p.Check)
+			case *ir.ElemPlace:
+				count(p.Check)
+			}
+			return true
+		},
+		Expr: func(e ir.Expr) bool {
+			if s, ok := e.(*ir.SliceExpr); ok {
+				count(s.Check)
+			}
+			return true
+		},
+	}
+	v.Body(k.Func.Body)
+	return n
 }
 
 // finish returns a variant of a kernel that the common passes have run on.

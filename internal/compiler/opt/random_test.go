@@ -386,22 +386,56 @@ func TestThePassesKeepWhatARandomKernelDoes(t *testing.T) {
 	}
 }
 
+func TestBothVariantsKeepWhatARandomKernelDoes(t *testing.T) {
+	narrowed := 0
+	for seed := range uint64(*seeds) {
+		k := newProgram(seed).kernel()
+		want, wantErr := outcome(k, seed)
+		n, w, err := PTX(k)
+		if err != nil {
+			t.Fatalf("seed %d: %v\n%s", seed, err, k)
+		}
+		variants := []*ir.Kernel{w}
+		if n0, length := arguments(seed)[0], int64(8); EncodeLimits(n.Limits).Hold([]int64{int64(n0.Bits), 0, length}, &[6]int64{1, 1, 1, 4, 1, 1}) {
+			variants = append(variants, n)
+			narrowed++
+		}
+		for _, v := range variants {
+			if v == nil {
+				continue
+			}
+			got, gotErr := outcome(v, seed)
+			if (gotErr == nil) != (wantErr == nil) || !reflect.DeepEqual(got, want) || isUnchecked(gotErr) {
+				t.Fatalf("seed %d\ngot  %v, %v\nwant %v, %v\nof: %s\nto: %s", seed, got, gotErr, want, wantErr, k, v)
+			}
+		}
+	}
+	if narrowed < *seeds/2 {
+		t.Errorf("%d of %d launches can use the narrow variant", narrowed, *seeds)
+	}
+}
+
 func isUnchecked(err error) bool {
 	f, ok := err.(*Fault)
 	return ok && f.Kind == "unchecked index"
 }
 
-// outcome runs a kernel on arguments that depend on the seed.
-func outcome(k *ir.Kernel, seed uint64) ([]uint64, error) {
+// arguments are those of a random kernel: n, s and out.
+func arguments(seed uint64) []Value {
 	rnd := rand.New(rand.NewPCG(seed, 2))
-	out := SliceValue(ir.TInt, 8)
-	arg := &Object{}
+	s := &Object{}
 	for range 6 {
-		arg.Cells = append(arg.Cells, IntValue(int64(rnd.IntN(9)-2)))
+		s.Cells = append(s.Cells, IntValue(int64(rnd.IntN(9)-2)))
 	}
-	err := Run(k, Coordinates{ir.ThreadIdxX: 3, ir.BlockDimX: 4}, IntValue(int64(rnd.IntN(10))), Value{Object: arg}, out)
+	return []Value{IntValue(int64(rnd.IntN(10))), {Object: s}, SliceValue(ir.TInt, 8)}
+}
+
+// outcome runs a kernel and returns what it leaves in out.
+func outcome(k *ir.Kernel, seed uint64) ([]uint64, error) {
+	args := arguments(seed)
+	err := Run(k, Coordinates{ir.ThreadIdxX: 3, ir.BlockDimX: 4, ir.BlockDimY: 1, ir.BlockDimZ: 1, ir.GridDimX: 1, ir.GridDimY: 1, ir.GridDimZ: 1}, args...)
 	var cells []uint64
-	for _, c := range out.Object.Cells {
+	for _, c := range args[2].Object.Cells {
 		cells = append(cells, c.Bits)
 	}
 	return cells, err

@@ -264,7 +264,7 @@ func (w *rangeWalk) commonBound(x, y *poly, sign int64) []*poly {
 	}
 	try(x, y)
 	try(y, x)
-	if w.variant == narrow {
+	if w.variant != wide {
 		op := ir.SymMax
 		if sign < 0 {
 			op = ir.SymMin

@@ -48,7 +48,7 @@ func (j *joiner) summary(v int, b binding) joined {
 		return joined{rng: w.rangeOfVar(v), cond: b.cond}
 	}
 	s := joined{same: b.num, rng: w.rangeOf(b.num), above: j.candidates(b.num, 1), below: j.candidates(b.num, -1)}
-	if w.variant == narrow && w.wantedVars[v] && !s.rng.exact() {
+	if w.variant != wide && w.wantedVars[v] && !s.rng.exact() {
 		s.launchAbove, s.launchBelow = w.launchBound(b.num, 1), w.launchBound(b.num, -1)
 	}
 	return s
@@ -89,7 +89,7 @@ func (j *joiner) merge(s *joined, v int, b binding) {
 		return
 	}
 	r := w.rangeOf(b.num)
-	if w.variant == narrow && w.wantedVars[v] {
+	if w.variant != wide && w.wantedVars[v] {
 		s.launchAbove = w.greater(ir.SymMax, s.launchAboveOf(), w.launchBoundOf(b.num, r, 1))
 		s.launchBelow = w.greater(ir.SymMin, s.launchBelowOf(), w.launchBoundOf(b.num, r, -1))
 	}

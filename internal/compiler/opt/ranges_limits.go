@@ -8,11 +8,11 @@ import (
 	"quern.dev/internal/limits"
 )
 
-// launchConditions returns the launch conditions of the narrow variant: first those
-// of single arguments, then those of results, in the body's order and without
-// what others imply.
+// launchConditions returns the launch conditions of the variant: first those of
+// single arguments, then those of results and of promised checks, in the body's
+// order and without what others imply.
 func (w *rangeWalk) launchConditions() ir.Limits {
-	if w.variant != narrow {
+	if w.variant == wide {
 		return nil
 	}
 	var out ir.Limits
@@ -55,17 +55,36 @@ func (w *rangeWalk) collectLimits() []*poly {
 			out[i] = p
 		}
 	}
-	v := ir.Visitor{Expr: func(e ir.Expr) bool {
-		if ends, ok := w.limits[e]; ok {
-			if ends[0] != nil {
-				add(ends[0].plusConst(-math.MaxInt32))
-			}
-			if ends[1] != nil {
-				add(constPoly(math.MinInt32).plus(-1, ends[1]))
-			}
+	promises := func(check *bool) {
+		for _, p := range w.promises[check] {
+			add(p.negated())
 		}
-		return true
-	}}
+	}
+	v := ir.Visitor{
+		Expr: func(e ir.Expr) bool {
+			if ends, ok := w.limits[e]; ok {
+				if ends[0] != nil {
+					add(ends[0].plusConst(-math.MaxInt32))
+				}
+				if ends[1] != nil {
+					add(constPoly(math.MinInt32).plus(-1, ends[1]))
+				}
+			}
+			if s, ok := e.(*ir.SliceExpr); ok {
+				promises(&s.Check)
+			}
+			return true
+		},
+		Place: func(p ir.Place) bool {
+			switch p := p.(type) {
+			case *ir.IndexPlace:
+				promises(&p.Check)
+			case *ir.ElemPlace:
+				promises(&p.Check)
+			}
+			return true
+		},
+	}
 	v.Body(w.kernel.Func.Body)
 	return out
 }

@@ -105,6 +105,10 @@ type head struct {
 func (it *iteration) walk() (ends, stable bool) {
 	w, s := it.rangeWalk, it.loop
 	it.outside = w.mark()
+	entered := make([]*poly, len(it.vars))
+	for i, v := range it.vars {
+		entered[i] = w.env[v].num
+	}
 	it.bindHeads()
 	it.left = w.newJoiner(it.vars, w.now())
 	ex := &exits{left: it.left, continued: w.newJoiner(w.regions[loopBody{s}].assigned, w.now())}
@@ -118,6 +122,7 @@ func (it *iteration) walk() (ends, stable bool) {
 	}
 	atCond, inside := slices.Clone(w.env), w.mark()
 	w.assumeCondition(cond, true)
+	it.assumeSteps(cond, entered)
 	it.noteInside()
 
 	var back []interval
@@ -178,6 +183,86 @@ func (it *iteration) bindHeads() {
 		h.atom = w.derived(h.rng, facts.facts)
 		w.env[v] = binding{num: h.atom}
 	}
+}
+
+// assumeSteps assumes that a variable which enters as a known value and moves up
+// by a constant k is, in the body, that value plus a multiple of k: from v < x
+// follows v <= entry + k*((x-1-entry)/k), which is tighter than x-1. It
+// matters to promises only: tiles that end exactly at the end of a slice.
+func (it *iteration) assumeSteps(cond *condition, entered []*poly) {
+	w := it.rangeWalk
+	if w.variant != proven || cond == nil || cond.not || cond.op != ir.Lt || !w.isLaunchPoly(cond.y) {
+		return
+	}
+	for i, v := range it.vars {
+		h, entry := it.heads[i].atom, entered[i]
+		if h == nil || !h.equal(cond.x) || entry == nil || !w.isLaunchPoly(entry) {
+			continue
+		}
+		step := it.constantStep(v)
+		last := cond.y.plus(-1, entry).plusConst(-1)
+		if step < 2 || last == nil {
+			return
+		}
+		steps := w.launchOp(ir.SymDiv, last, constPoly(step))
+		w.assume(entry.plus(step, steps).plus(-1, h))
+		return
+	}
+}
+
+// isLaunchPoly reports whether p is a polynomial over launch arguments.
+func (pr *prover) isLaunchPoly(p *poly) bool {
+	if p == nil {
+		return false
+	}
+	for _, t := range p.terms {
+		if !pr.isLaunch(t.mono) {
+			return false
+		}
+	}
+	return true
+}
+
+// constantStep returns k if all that the loop does to variable v is to add the
+// positive constant k to it, once, at its end; else 0.
+func (it *iteration) constantStep(v int) int64 {
+	variable := it.tracked[v]
+	assignments := 0
+	count := ir.Visitor{Stmt: func(s ir.Stmt) bool {
+		switch s := s.(type) {
+		case *ir.Assign:
+			if p, ok := s.Dst.(*ir.VarPlace); ok && p.Var == variable {
+				assignments++
+			}
+		case *ir.Atomic:
+			if s.Dst == variable {
+				assignments++
+			}
+		}
+		return true
+	}}
+	count.Body([]ir.Stmt{it.loop})
+	if assignments != 1 {
+		return 0
+	}
+	for _, s := range it.loop.Post {
+		a, ok := s.(*ir.Assign)
+		if !ok {
+			continue
+		}
+		p, ok := a.Dst.(*ir.VarPlace)
+		if !ok || p.Var != variable {
+			continue
+		}
+		b, ok := a.Src.(*ir.Binary)
+		if !ok || b.Op != ir.Add || !reads(b.X, variable) {
+			return 0
+		}
+		if c, ok := b.Y.(*ir.Const); ok {
+			return c.Int64()
+		}
+	}
+	return 0
 }
 
 // noteInside records the ranges where the body begins.

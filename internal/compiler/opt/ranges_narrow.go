@@ -110,7 +110,7 @@ func (n *narrower) place(p ir.Place) ir.Place {
 		p.Index = n.subscript(p.Index, p.Check, true)
 	case *ir.ElemPlace:
 		p.Slice = n.any(p.Slice)
-		p.Index = n.subscript(p.Index, p.Check, n.walk.variant == narrow)
+		p.Index = n.subscript(p.Index, p.Check, n.walk.variant != wide)
 	}
 	return p
 }

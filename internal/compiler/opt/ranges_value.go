@@ -187,9 +187,35 @@ func (w *rangeWalk) place(p ir.Place) {
 // check has passed, or the kernel has promised to stay in range.
 func (w *rangeWalk) access(check *bool, i, n *poly) {
 	room := n.plus(-1, i).plusConst(-1)
-	w.proven[check] = w.proves(i) && w.proves(room)
+	w.settle(check, i, room)
 	w.learn(i)
 	w.learn(room)
+}
+
+// settle notes whether a check, that all of order are non-negative, can be left
+// out: because they are, or because a condition on the launch can promise it.
+func (w *rangeWalk) settle(check *bool, order ...*poly) {
+	delete(w.promises, check)
+	var promised []*poly
+	for _, p := range order {
+		if w.proves(p) {
+			continue
+		}
+		if w.variant != proven {
+			w.proven[check] = false
+			return
+		}
+		low := w.bound(p, -1, w.isLaunch, func(u *poly) bool { return w.launchRange(u).hi >= 0 })
+		if low == nil {
+			w.proven[check] = false
+			return
+		}
+		promised = append(promised, low)
+	}
+	w.proven[check] = true
+	if promised != nil {
+		w.promises[check] = promised
+	}
 }
 
 // length walks a slice expression and returns its length.
@@ -265,11 +291,7 @@ func (w *rangeWalk) slice(e *ir.SliceExpr) *poly {
 		last = w.value(e.Max)
 	}
 	order := []*poly{lo, hi.plus(-1, lo), last.plus(-1, hi), n.plus(-1, last)}
-	sure := true
-	for _, p := range order {
-		sure = sure && w.proves(p)
-	}
-	w.proven[&e.Check] = sure
+	w.settle(&e.Check, order...)
 	if e.X != nil && !w.isParam(e.X) {
 		order = order[:3] // the capacity may be more than n
 	}
@@ -348,7 +370,7 @@ func (w *rangeWalk) arithmetic(e ir.Expr, p *poly, r interval) *poly {
 // is one worth having.
 func (w *rangeWalk) limit(e ir.Expr, p *poly) bool {
 	delete(w.limits, e)
-	if w.variant != narrow {
+	if w.variant == wide {
 		return false
 	}
 	var ends [2]*poly

@@ -28,6 +28,8 @@ type rangeWalk struct {
 	natural map[*ir.Binary]bool  // of divisions: no operand is negative
 	proven  map[*bool]bool       // by the Check of a node: it cannot fail
 	limits  map[ir.Expr][2]*poly // bounds that must fit int32: above, below; nil for none
+	// promises are what launches must keep non-negative so that a check cannot fail.
+	promises map[*bool][]*poly
 }
 
 // binding is what a variable is bound to: an integer's value, a slice's
@@ -45,7 +47,7 @@ func newRangeWalk(k *ir.Kernel, v variant) *rangeWalk {
 		prover: newProver(), scan: newScan(k.Func), kernel: k, variant: v,
 		fields: map[string]*poly{}, exits: map[*ir.Label]*exits{}, loops: map[*ir.Loop]*loopMemo{},
 		fits: map[ir.Expr]bool{}, stored: map[*ir.Assign]bool{}, natural: map[*ir.Binary]bool{},
-		proven: map[*bool]bool{}, limits: map[ir.Expr][2]*poly{},
+		proven: map[*bool]bool{}, limits: map[ir.Expr][2]*poly{}, promises: map[*bool][]*poly{},
 	}
 	w.env = make([]binding, len(w.tracked))
 	w.bindThread()
@@ -96,7 +98,7 @@ func (w *rangeWalk) derived(r interval, facts func(a *poly) []*poly) *poly {
 }
 
 func (w *rangeWalk) maxLen() int64 {
-	if w.variant == narrow {
+	if w.variant != wide {
 		return math.MaxInt32
 	}
 	return maxElements
@@ -115,7 +117,7 @@ func (w *rangeWalk) bindParams() {
 			w.env[n].num = w.fresh(kindRange(t.Kind)) // a launch condition sees a signed value
 		case t.IsInteger():
 			r := kindRange(t.Kind)
-			if w.variant == narrow && w.sizes[v] {
+			if w.variant != wide && w.sizes[v] {
 				r = int32s
 			}
 			w.env[n].num = w.launchAtom(ir.SymArg, int64(i), r)
