@@ -1,21 +1,23 @@
 // Package opt transforms kernels between the front end and the back ends.
 //
-// PTX runs a table of passes with stated ordering constraints and returns two
-// variants of a kernel: one in which int values are narrowed to 32 bits under
-// conditions on the launch, and one for every launch.
+// PTX runs a table of passes with stated ordering constraints and returns
+// variants of a kernel: fast ones, exact under conditions on the launch, and one
+// for every launch.
 //
-//		variants, err := opt.PTX(k)
+//	variants, err := opt.PTX(k)
 //
-//	  - inline: calls become the bodies of what they call;
-//	  - unchecked: bounds checks go where the kernel asks for none;
-//	  - pointers: pointers and slices of arrays become the places they lead to;
-//	  - uniform: a barrier that not all threads of a block reach together is an error;
-//	  - fold: constants, exact identities, copies, code without effect;
-//	  - unroll: counted loops whose copies index arrays by constants;
-//	  - scalarise: structs and constantly indexed arrays become scalar variables;
-//	  - ranges: proves checks and narrows int;
-//	  - strength: divisions by constants become shifts and multiplications;
-//	  - fuse: multiplications and additions become one operation.
+// The passes are, in their order:
+//
+//   - inline: calls become the bodies of what they call;
+//   - unchecked: bounds checks go where the kernel asks for none;
+//   - pointers: pointers and slices of arrays become the places they lead to;
+//   - uniform: a barrier that not all threads of a block reach together is an error;
+//   - fold: constants, exact identities, copies, code without effect;
+//   - unroll: counted loops whose copies index arrays by constants;
+//   - scalarise: structs and constantly indexed arrays become scalar variables;
+//   - ranges: proves checks and narrows int to 32 bits;
+//   - strength: divisions by constants become shifts and multiplications;
+//   - fuse: multiplications and additions become one operation.
 //
 // The Go back end uses InlineThread, which inlines only what depends on the
 // thread, and Analyse, which finds the values that are uniform in a block.
