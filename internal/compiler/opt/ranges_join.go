@@ -1,6 +1,7 @@
 package opt
 
 import (
+	"math"
 	"slices"
 
 	"quern.dev/internal/compiler/ir"
@@ -121,7 +122,19 @@ func (w *rangeWalk) launchBoundOf(p *poly, r interval, sign int64) *poly {
 	if r.exact() {
 		return constPoly(r.lo)
 	}
-	return w.launchBound(p, sign)
+	b := w.launchBound(p, sign)
+	// What is known of p for every launch may be tighter than what was found.
+	end := r.lo
+	if sign > 0 {
+		end = r.hi
+	}
+	if end < math.MinInt32 || end > math.MaxInt32 || b == nil {
+		return b
+	}
+	if found := w.launchRange(b); sign > 0 && found.lo >= end || sign < 0 && found.hi <= end {
+		return constPoly(end)
+	}
+	return b
 }
 
 // greater returns a bound that covers both p and q for all launches: the greater

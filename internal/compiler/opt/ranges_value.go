@@ -2,6 +2,7 @@ package opt
 
 import (
 	"math"
+	"slices"
 	"strconv"
 
 	"quern.dev/internal/compiler/ir"
@@ -205,7 +206,7 @@ func (w *rangeWalk) settle(check *bool, order ...*poly) {
 			w.proven[check] = false
 			return
 		}
-		low := w.bound(p, -1, w.isLaunch, func(u *poly) bool { return w.launchRange(u).hi >= 0 })
+		low := w.lowest(p)
 		if low == nil {
 			w.proven[check] = false
 			return
@@ -216,6 +217,30 @@ func (w *rangeWalk) settle(check *bool, order ...*poly) {
 	if promised != nil {
 		w.promises[check] = promised
 	}
+}
+
+// alternatives is how many bounds of a value a launch condition weighs.
+const alternatives = 4
+
+// lowest returns a polynomial over launch arguments that p is not below: the
+// greatest of several that are found, since which is tightest depends on the
+// launch. It is nil if there is none that can be positive.
+func (w *rangeWalk) lowest(p *poly) *poly {
+	var found []*poly
+	w.bound(p, -1, w.isLaunch, func(u *poly) bool {
+		if w.launchRange(u).hi >= 0 && !slices.ContainsFunc(found, u.equal) {
+			found = append(found, u)
+		}
+		return len(found) == alternatives
+	})
+	if len(found) == 0 {
+		return nil
+	}
+	low := found[0]
+	for _, u := range found[1:] {
+		low = w.launchOp(ir.SymMax, low, u)
+	}
+	return low
 }
 
 // length walks a slice expression and returns its length.
