@@ -22,8 +22,9 @@ func (w *rangeWalk) launchConditions() ir.Limits {
 		case v.Type.Kind == ir.Slice:
 			out = append(out, ir.Limit{X: arg, Max: math.MaxInt32})
 		case w.sizes[v] && w.has(v):
+			r := w.launchable(v)
 			negative := &ir.Sym{Op: ir.SymSub, X: &ir.Sym{}, Y: arg}
-			out = append(out, ir.Limit{X: arg, Max: math.MaxInt32}, ir.Limit{X: negative, Max: -math.MinInt32})
+			out = append(out, ir.Limit{X: arg, Max: r.hi}, ir.Limit{X: negative, Max: -r.lo})
 		}
 	}
 	for _, p := range w.prune(w.collectLimits()) {

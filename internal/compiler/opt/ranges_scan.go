@@ -23,6 +23,10 @@ type scan struct {
 	// sizes are the int parameters that are used as numbers of things and not
 	// only as bits or as values to pass on.
 	sizes map[*ir.Local]bool
+	// strides are those sizes that are multiplied by something that varies: the
+	// width of a row, the size of a plane. The launch is asked that they are not
+	// negative, so that the sign of products is known.
+	strides map[*ir.Local]bool
 	// stable are the parameters of array or struct type that nothing changes.
 	stable map[*ir.Local]bool
 }
@@ -48,6 +52,7 @@ func newScan(f *ir.Func) *scan {
 		continued: map[*ir.Label]bool{},
 		wanted:    map[ir.Expr]bool{},
 		sizes:     map[*ir.Local]bool{},
+		strides:   map[*ir.Local]bool{},
 		stable:    map[*ir.Local]bool{},
 	}
 	changed := s.changedByParts(f)
@@ -341,23 +346,27 @@ func comparisons(cond ir.Expr, list []*ir.Binary) []*ir.Binary {
 // findSizes finds the parameters whose values the launch is asked to keep in 32
 // bits. A seed of a generator or a hash must not be among them.
 func (s *scan) findSizes(body []ir.Stmt) {
-	use := func(list ...ir.Expr) {
+	add := func(set map[*ir.Local]bool, list ...ir.Expr) {
 		for _, e := range list {
 			l, ok := e.(*ir.Load)
 			if !ok {
 				continue
 			}
 			if v, ok := l.Place.(*ir.VarPlace); ok && v.Var.Type.Kind == ir.Int {
-				s.sizes[v.Var] = true
+				set[v.Var] = true
 			}
 		}
 	}
+	use := func(list ...ir.Expr) { add(s.sizes, list...) }
 	v := ir.Visitor{
 		Expr: func(e ir.Expr) bool {
 			switch e := e.(type) {
 			case *ir.Binary:
 				if e.Op < ir.And && !isLargeConst(e.X) && !isLargeConst(e.Y) || e.Op.IsComparison() {
 					use(e.X, e.Y)
+				}
+				if e.Op == ir.Mul && !isConst(e.X) && !isConst(e.Y) {
+					add(s.strides, e.X, e.Y)
 				}
 			case *ir.Unary:
 				if e.Op == ir.Neg {
@@ -386,6 +395,11 @@ func (s *scan) findSizes(body []ir.Stmt) {
 		},
 	}
 	v.Body(body)
+}
+
+func isConst(e ir.Expr) bool {
+	_, ok := e.(*ir.Const)
+	return ok
 }
 
 func isLargeConst(e ir.Expr) bool {

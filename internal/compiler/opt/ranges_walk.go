@@ -118,11 +118,19 @@ func (w *rangeWalk) bindParams() {
 		case t.IsInteger():
 			r := kindRange(t.Kind)
 			if w.variant != wide && w.sizes[v] {
-				r = int32s
+				r = w.launchable(v)
 			}
 			w.env[n].num = w.launchAtom(ir.SymArg, int64(i), r)
 		}
 	}
+}
+
+// launchable is what the launch conditions let a size be.
+func (w *rangeWalk) launchable(v *ir.Local) interval {
+	if w.strides[v] {
+		return interval{0, math.MaxInt32}
+	}
+	return int32s
 }
 
 // list walks statements and reports whether control reaches their end.
