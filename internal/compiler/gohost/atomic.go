@@ -40,8 +40,6 @@ func (e *emitter) atomic(s *ir.Atomic) {
 // addFunctions are the additions that sync/atomic has.
 var addFunctions = map[ir.Kind]string{ir.Int32: "AddInt32", ir.Uint32: "AddUint32", ir.Int64: "AddInt64", ir.Uint64: "AddUint64"}
 
-func (e *emitter) wants(v *ir.Local) bool { return v != nil && e.facts.read[v] }
-
 // old prints a statement that assigns a value to the operation's destination,
 // or evaluates it alone.
 func (e *emitter) old(s *ir.Atomic, value string) {

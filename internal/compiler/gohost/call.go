@@ -68,7 +68,7 @@ func (e *emitter) results(s *ir.Call, call string) {
 	dst := make([]string, len(s.Dst))
 	defined, assigned := 0, 0
 	for i, v := range s.Dst {
-		if v == nil || !e.facts.read[v] {
+		if !e.wants(v) {
 			dst[i] = "_"
 			continue
 		}
@@ -89,7 +89,7 @@ func (e *emitter) results(s *ir.Call, call string) {
 		return
 	}
 	for _, v := range s.Dst {
-		if e.scopes.define[s][v] && e.facts.read[v] {
+		if e.scopes.define[s][v] && e.wants(v) {
 			e.out.add("var %s %s", e.names.name(v, v.Name), e.typ(v.Type))
 		}
 	}

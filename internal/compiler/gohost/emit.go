@@ -99,14 +99,17 @@ type emitter struct {
 	axes    [3]bool
 	free    *arguments
 	windows *windows
-	grouped map[ir.Expr]bool // sums that are worth a variable
+	dead    map[*ir.Local]bool // variables whose value nothing in the region needs
+	grouped map[ir.Expr]bool   // sums that are worth a variable
+
+	costs map[*ir.Local]int // of computing a variable for each thread
 }
 
 func newEmitter(k *ir.Kernel, f *facts, p *plan, imports *Imports, reserved map[string]bool) *emitter {
 	e := &emitter{
 		kernel: k, imports: imports, facts: f, plan: p,
 		names: newNames(reserved), reserved: map[string]bool{},
-		scopes: newScopes(), params: map[*ir.Local]bool{}, grouped: map[ir.Expr]bool{},
+		scopes: newScopes(), params: map[*ir.Local]bool{}, grouped: map[ir.Expr]bool{}, costs: map[*ir.Local]int{},
 	}
 	e.root = e.newSection()
 	e.sections[perLaunch] = e.root
@@ -240,7 +243,7 @@ func (e *emitter) hoist(x ir.Expr) string {
 		return ""
 	}
 	l := e.facts.level(x)
-	if l >= e.current {
+	if l >= e.current || l == perThread && !e.isReady(x) {
 		return ""
 	}
 	want := "value"
@@ -327,6 +330,9 @@ func (e *emitter) shared(v *ir.SharedVar) string {
 	return e.outer(name, typ)
 }
 
+// wants reports whether the value of a variable, which may be nil, is needed.
+func (e *emitter) wants(v *ir.Local) bool { return v != nil && e.facts.read[v] && !e.dead[v] }
+
 // isHoisted reports whether a variable's value is computed outside the place of
 // its assignment.
 func (e *emitter) isHoisted(v *ir.Local) bool {
@@ -336,24 +342,62 @@ func (e *emitter) isHoisted(v *ir.Local) bool {
 	if e.facts.shared[v] != nil {
 		return true
 	}
-	l := e.facts.local(v)
-	return l < perThread || l == perThread && (e.plan.spread[v] || e.isCopy(v) || weight(e.facts.source[v]) <= cheap)
+	switch l := e.facts.local(v); {
+	case l < perThread:
+		return true
+	case l == perThread:
+		return e.plan.spread[v] || e.windows != nil || e.isCopy(v) || e.isCheap(v)
+	}
+	return false
 }
 
 // cheap is the weight up to which a thread computes the value of a variable
 // before it is known whether it is needed.
 const cheap = 8
 
-// isCopy reports whether a variable is another name for a value that has one.
+// isCheap reports whether what each thread has to compute for a variable's value
+// is cheap.
+func (e *emitter) isCheap(v *ir.Local) bool {
+	cost, ok := e.costs[v]
+	if !ok {
+		src := e.facts.source[v]
+		cost = weight(src)
+		for w := range readsOf(src).reads {
+			switch {
+			case e.facts.local(w) != perThread:
+			case e.isCheap(w):
+				cost += e.costs[w]
+			default:
+				cost += cheap + 1
+			}
+		}
+		e.costs[v] = cost
+	}
+	return cost <= cheap
+}
+
+// isCopy reports whether a variable is another name for a value that is computed
+// outside the statements of the thread.
 func (e *emitter) isCopy(v *ir.Local) bool {
 	switch src := e.facts.source[v].(type) {
 	case *ir.ThreadValue:
 		return identical(v.Type, ir.TInt) && src.Op != ir.LaneID && src.Op != ir.WarpID
 	case *ir.Load:
 		p, ok := src.Place.(*ir.VarPlace)
-		return ok && identical(p.Var.Type, v.Type) && e.facts.local(p.Var) < varying
+		return ok && identical(p.Var.Type, v.Type) && e.facts.local(p.Var) < varying && e.isReady(src)
 	}
 	return false
+}
+
+// isReady reports whether all that an expression reads is computed outside the
+// statements of the thread.
+func (e *emitter) isReady(x ir.Expr) bool {
+	for v := range readsOf(x).reads {
+		if e.facts.local(v) == perThread && !e.isHoisted(v) {
+			return false
+		}
+	}
+	return true
 }
 
 // variable prints a variable; the text starts with * if the name is that of a
@@ -401,11 +445,6 @@ func (e *emitter) define(v *ir.Local, name string, l level) {
 		return
 	}
 	s.has[v] = true
-	if l == perThread {
-		d := e.definition(v, name, e.facts.source[v])
-		s.text.add("%s", d)
-		return
-	}
 	e.at(l, func() {
 		d := e.definition(v, name, e.facts.source[v])
 		s.text.add("%s", d)

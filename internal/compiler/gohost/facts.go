@@ -39,7 +39,7 @@ type facts struct {
 func newFacts(k *ir.Kernel) *facts {
 	f := &facts{
 		assigned: map[*ir.Local]int{}, source: map[*ir.Local]ir.Expr{},
-		addressed: map[*ir.Local]bool{}, changed: map[*ir.Local]bool{}, read: map[*ir.Local]bool{},
+		addressed: map[*ir.Local]bool{}, changed: map[*ir.Local]bool{},
 		params: map[*ir.Local]bool{}, levels: map[*ir.Local]level{}, shared: map[*ir.Local]*ir.SharedVar{},
 	}
 	for _, v := range k.Func.Params {
@@ -51,7 +51,7 @@ func newFacts(k *ir.Kernel) *facts {
 			f.local(v) // before once is set
 		}
 	}()
-	f.findReads(k.Func.Body)
+	f.read = f.reads(k.Func.Body, nil)
 	for v, n := range f.assigned {
 		if n != 1 || f.addressed[v] || f.changed[v] || f.params[v] {
 			delete(f.source, v)
@@ -109,53 +109,52 @@ func (f *facts) scan(body []ir.Stmt) {
 	v.Body(body)
 }
 
-// findReads finds the variables that something reads, other than assignments
-// to variables that nothing reads.
-func (f *facts) findReads(body []ir.Stmt) {
-	for {
-		before := len(f.read)
-		read := func(p ir.Place) {
-			if root, ok := ir.Root(p).(*ir.VarPlace); ok {
-				f.read[root.Var] = true
-			}
-		}
-		v := ir.Visitor{
-			Stmt: func(s ir.Stmt) bool {
-				switch s := s.(type) {
-				case *ir.Assign:
-					p, whole := s.Dst.(*ir.VarPlace)
-					if whole && !f.read[p.Var] {
-						return f.exprMayFault(s.Src)
-					}
-					if !whole {
-						read(s.Dst)
-					}
-				case *ir.Atomic:
-					read(s.Place)
-				case *ir.Check:
-					read(s.Place)
-				}
-				return true
-			},
-			Expr: func(x ir.Expr) bool {
-				switch x := x.(type) {
-				case *ir.Load:
-					read(x.Place)
-				case *ir.Addr:
-					read(x.Place)
-				case *ir.SliceExpr:
-					if x.Array != nil {
-						read(x.Array)
-					}
-				}
-				return true
-			},
-		}
-		v.Body(body)
-		if len(f.read) == before {
-			return
+// reads returns the variables that statements read, other than for assignments
+// to variables that are neither read nor live after them.
+func (f *facts) reads(body []ir.Stmt, live map[*ir.Local]bool) map[*ir.Local]bool {
+	found := map[*ir.Local]bool{}
+	read := func(p ir.Place) {
+		if root, ok := ir.Root(p).(*ir.VarPlace); ok {
+			found[root.Var] = true
 		}
 	}
+	v := ir.Visitor{
+		Stmt: func(s ir.Stmt) bool {
+			switch s := s.(type) {
+			case *ir.Assign:
+				p, whole := s.Dst.(*ir.VarPlace)
+				if whole && !found[p.Var] && !live[p.Var] {
+					return f.exprMayFault(s.Src)
+				}
+				if !whole {
+					read(s.Dst)
+				}
+			case *ir.Atomic:
+				read(s.Place)
+			case *ir.Check:
+				read(s.Place)
+			}
+			return true
+		},
+		Expr: func(x ir.Expr) bool {
+			switch x := x.(type) {
+			case *ir.Load:
+				read(x.Place)
+			case *ir.Addr:
+				read(x.Place)
+			case *ir.SliceExpr:
+				if x.Array != nil {
+					read(x.Array)
+				}
+			}
+			return true
+		},
+	}
+	for before := -1; before < len(found); {
+		before = len(found)
+		v.Body(body)
+	}
+	return found
 }
 
 // opaque notes an assignment whose value is not an expression.

@@ -35,7 +35,7 @@ func (w *windows) require(condition string) {
 // the loop is free of checks. It falls through where that form does not hold.
 // The result is nil if the region has no such form.
 func (e *emitter) fastThreads(g *region) *text {
-	if g.exit != nil || nodes(g.stmts) > maxFast {
+	if nodes(g.stmts) > maxFast {
 		return nil
 	}
 	guards, rest := e.splitGuards(g.stmts)

@@ -14,8 +14,7 @@ type item interface{ item() }
 // another.
 type region struct {
 	stmts []ir.Stmt
-	exit  *ir.Label // of a construct that ends where the region does
-	last  bool      // nothing follows it
+	last  bool // nothing follows it
 }
 
 // once is a statement that is run once for the block.
@@ -429,51 +428,85 @@ func (s *splitter) fixed(x ir.Expr) bool {
 
 // split divides a list into items.
 func (s *splitter) split(list []ir.Stmt, owner ir.Stmt) []item {
-	var items []item
-	var open *region
-	add := func(it item) { items, open = append(items, it), nil }
+	var l layout
+	s.splitInto(&l, list, owner)
+	return l.items
+}
+
+// layout is a list of items in the making.
+type layout struct {
+	items []item
+	open  *region // the last item, if statements can be added to it
+}
+
+func (l *layout) add(it item) { l.items, l.open = append(l.items, it), nil }
+
+func (l *layout) run(stmts ...ir.Stmt) {
+	if l.open == nil {
+		g := &region{}
+		l.add(g)
+		l.open = g
+	}
+	l.open.stmts = append(l.open.stmts, stmts...)
+}
+
+func (s *splitter) splitInto(l *layout, list []ir.Stmt, owner ir.Stmt) {
 	for i, t := range list {
 		switch {
 		case isBarrier(t):
-			open = nil
+			l.open = nil
 		case s.control[t]:
+			if b, ok := t.(*ir.Block); ok && !s.leaves(b.Body, b.Label) {
+				s.splitInto(l, b.Body, b)
+				continue
+			}
 			c := &control{stmt: t}
 			for j, inner := range children(t) {
 				c.lists[j] = s.split(inner, t)
 			}
-			add(c)
+			l.add(c)
 		case isJump(t):
-			add(&once{t})
+			l.add(&once{t})
 		case s.endsWith(list[i:], owner):
-			if open == nil {
-				open = &region{}
-				items = append(items, open)
-			}
-			open.stmts = append(open.stmts, list[i:]...)
 			switch o := owner.(type) {
 			case *ir.Block:
-				open.exit = o.Label
+				l.run(&ir.Block{Label: o.Label, Body: list[i:]})
 			case *ir.Loop:
-				open.exit = o.Label
+				l.run(&ir.Block{Label: o.Label, Body: list[i:]})
+			default:
+				l.run(list[i:]...)
 			}
-			return items
-		case s.runsOnce(t):
-			if open == nil {
-				add(&once{t})
-			} else if s.movesUp(t, open.stmts) {
-				items = append(items[:len(items)-1], &once{t}, open)
-			} else {
-				add(&once{t})
-			}
+			return
+		case !s.runsOnce(t):
+			l.run(t)
+		case l.open != nil && s.movesUp(t, l.open.stmts):
+			open := l.open
+			l.items[len(l.items)-1] = &once{t}
+			l.add(open)
+			l.open = open
 		default:
-			if open == nil {
-				open = &region{}
-				items = append(items, open)
-			}
-			open.stmts = append(open.stmts, t)
+			l.add(&once{t})
 		}
 	}
-	return items
+}
+
+// leaves reports whether the block as a whole breaks out of the construct with
+// the label.
+func (s *splitter) leaves(list []ir.Stmt, label *ir.Label) bool {
+	for _, t := range list {
+		if b, ok := t.(*ir.Break); ok && b.Label == label {
+			return true
+		}
+		if !s.control[t] {
+			continue
+		}
+		for _, inner := range children(t) {
+			if s.leaves(inner, label) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // movesUp reports whether t, which runs once, can run before the statements of

@@ -44,28 +44,8 @@ func (e *emitter) control(c *control) {
 	case *ir.Loop:
 		e.uniformLoop(s, c)
 	case *ir.Block:
-		e.breakable(s.Label, leaves(c.lists[0], s.Label), func() { e.items(c.lists[0]) })
+		e.breakable(s.Label, true, func() { e.items(c.lists[0]) })
 	}
-}
-
-// leaves reports whether the block, rather than its threads one by one, breaks
-// out of the construct with the label.
-func leaves(list []item, l *ir.Label) bool {
-	for _, it := range list {
-		switch it := it.(type) {
-		case *once:
-			if breaks([]ir.Stmt{it.stmt}, l) {
-				return true
-			}
-		case *control:
-			for _, inner := range it.lists {
-				if leaves(inner, l) {
-					return true
-				}
-			}
-		}
-	}
-	return false
 }
 
 func (e *emitter) indented(f func()) {
@@ -119,7 +99,7 @@ func (e *emitter) uniformLoop(s *ir.Loop, c *control) {
 func (e *emitter) region(g *region) {
 	row := e.newSection()
 	e.sections[perRow] = row
-	e.axes, e.free = [3]bool{}, newArguments()
+	e.axes, e.free, e.dead = [3]bool{}, newArguments(), e.deadIn(g)
 	targets := e.targets
 	fails := e.facts.mayFault(g.stmts)
 	prologue := &text{depth: 1}
@@ -139,7 +119,7 @@ func (e *emitter) region(g *region) {
 		}
 	}
 	free := e.free
-	e.current, e.free, e.targets, e.facts.once = perBlock, nil, targets, nil
+	e.current, e.free, e.targets, e.facts.once, e.dead = perBlock, nil, targets, nil, nil
 	if all == nil {
 		return
 	}
@@ -183,7 +163,7 @@ func (e *emitter) threads(g *region, stmts []ir.Stmt, limit string, fails bool) 
 	e.sections[perThread] = thread
 	out, targets := e.out, e.targets
 	e.out, e.targets = body, []target{t}
-	e.breakable(g.exit, g.exit != nil, func() { e.stmts(stmts) })
+	e.stmts(stmts)
 	empty := len(body.lines) == 0
 	carried := e.carryIn(g)
 	if !empty {
@@ -227,11 +207,32 @@ func (e *emitter) over(op ir.ThreadOp, limit string) string {
 	return "for range " + limit + " {"
 }
 
+// deadIn returns the variables of its own, or that it carries, which a region
+// assigns to no effect.
+func (e *emitter) deadIn(g *region) map[*ir.Local]bool {
+	u := uses(g.stmts...)
+	live := map[*ir.Local]bool{}
+	for _, v := range e.plan.carried {
+		live[v] = stores(g, u, v)
+	}
+	dead := map[*ir.Local]bool{}
+	read := e.facts.reads(g.stmts, live)
+	for v := range u.all() {
+		if !read[v] && !live[v] && !e.plan.block[v] {
+			dead[v] = true
+		}
+	}
+	return dead
+}
+
+// stores reports whether other regions may need the value that g gives v.
+func stores(g *region, u usage, v *ir.Local) bool { return u.writes[v] && !g.last }
+
 // carryRows declares the row's part of the variables that live across barriers.
 func (e *emitter) carryRows(g *region, t *text) {
 	u := uses(g.stmts...)
 	for _, v := range e.plan.carried {
-		if u.mentions(v) {
+		if u.mentions(v) && !e.dead[v] && (e.inPlace(v) || stores(g, u, v) || !assignedFirst(g, v)) {
 			of := e.names.name(rowOf{v}, v.Name+"Row")
 			t.add("%s := %s[%s:][:%s]", of, e.scratch(v), e.firstOfRow(), e.coordinate(ir.BlockDimX))
 		}
@@ -246,31 +247,28 @@ func (e *emitter) carryIn(g *region) *text {
 	t := &text{}
 	u := uses(g.stmts...)
 	for _, v := range e.plan.carried {
-		if !u.mentions(v) {
+		if !u.mentions(v) || e.dead[v] {
 			continue
 		}
 		name := e.names.name(v, v.Name)
-		at := e.names.of[rowOf{v}] + "[" + e.coordinate(ir.ThreadIdxX) + "]"
-		switch {
-		case e.inPlace(v):
-			t.add("%s := &%s", name, at)
-		case assignedFirst(g, v):
+		if !e.inPlace(v) && assignedFirst(g, v) {
 			t.add("var %s %s", name, e.typ(v.Type))
-		default:
-			t.add("%s := %s", name, at)
+			continue
 		}
+		of := ""
+		if e.inPlace(v) {
+			of = "&"
+		}
+		t.add("%s := %s%s[%s]", name, of, e.names.of[rowOf{v}], e.coordinate(ir.ThreadIdxX))
 	}
 	return t
 }
 
 // carryOut stores the values that the region has changed.
 func (e *emitter) carryOut(g *region) {
-	if g.last {
-		return
-	}
 	u := uses(g.stmts...)
 	for _, v := range e.plan.carried {
-		if u.writes[v] && !e.inPlace(v) {
+		if stores(g, u, v) && !e.inPlace(v) {
 			e.out.add("%s[%s] = %s", e.names.of[rowOf{v}], e.coordinate(ir.ThreadIdxX), e.names.of[v])
 		}
 	}

@@ -38,6 +38,9 @@ func (e *emitter) stmts(list []ir.Stmt) {
 // declare prints the declarations that stand before a statement.
 func (e *emitter) declare(s ir.Stmt) {
 	for _, v := range e.scopes.before[s] {
+		if !e.wants(v) {
+			continue
+		}
 		e.out.add("var %s %s", e.names.name(v, v.Name), e.typ(v.Type))
 	}
 }
@@ -101,7 +104,7 @@ func placePos(p ir.Place) ir.Pos {
 // nothing reads the variable or its value is computed elsewhere.
 func (e *emitter) skipped(s *ir.Assign) bool {
 	p, ok := s.Dst.(*ir.VarPlace)
-	return ok && (!e.facts.read[p.Var] || e.moved(s))
+	return ok && (!e.wants(p.Var) || e.moved(s))
 }
 
 // moved reports whether the variable's value is computed where it is first
@@ -317,7 +320,7 @@ func hasStmt(list []ir.Stmt, is func(ir.Stmt) bool) bool {
 // block prints a Block. Go's break leaves no plain block, but it leaves a
 // switch, which costs nothing.
 func (e *emitter) block(s *ir.Block) {
-	e.breakable(s.Label, breaks(s.Body, s.Label), func() { e.stmts(s.Body) })
+	e.breakable(s.Label, breaks(s.Body, s.Label) || continues(s.Body, s.Label), func() { e.stmts(s.Body) })
 }
 
 // breakable prints what body prints so that a break to the label leaves it.
@@ -359,8 +362,7 @@ func (e *emitter) next(l *ir.Label) {
 			return
 		}
 		if t.ir == l {
-			// Where the construct is a region of its own, continue ends it.
-			if !t.loop {
+			if !t.loop { // the rest of a loop's body, as a part of a region
 				e.out.add("%s", jump("break", t.label, i == len(e.targets)-1))
 				return
 			}

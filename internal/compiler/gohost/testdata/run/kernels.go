@@ -436,3 +436,138 @@ func panics(t kernel.Thread, x []int32) {
 		panic("thirteen")
 	}
 }
+
+// scan is an inclusive prefix sum of each block, in rounds.
+//
+//quern:kernel
+func scan(t kernel.Thread, x []int32, steps int) {
+	buffer := kernel.Shared[[2][64]int32](t)
+	id := t.ThreadIdx.X
+	from := 0
+	buffer[from][id] = x[t.Global()]
+	t.Sync()
+	for round := range steps {
+		for distance := 1; distance < t.BlockDim.X; distance *= 2 {
+			to := 1 - from
+			v := buffer[from][id]
+			if id >= distance {
+				v += buffer[from][id-distance]
+			}
+			buffer[to][id] = v
+			from = to
+			t.Sync()
+		}
+		if round%2 == 0 {
+			total := buffer[from][t.BlockDim.X-1]
+			t.Sync()
+			buffer[from][id] -= total / 2
+			t.Sync()
+		} else {
+			buffer[1-from][id] = buffer[from][t.BlockDim.X-1-id]
+			from = 1 - from
+			t.Sync()
+		}
+	}
+	x[t.Global()] = buffer[from][id]
+}
+
+// neighbour returns the value of the thread to the right, or 0 at the end.
+func neighbour(t kernel.Thread, v int32) int32 {
+	m := kernel.Shared[[64]int32](t)
+	i := t.ThreadIdx.X
+	t.Sync()
+	m[i] = v
+	t.Sync()
+	if i+1 >= t.BlockDim.X {
+		return 0
+	}
+	v = m[i+1]
+	if v < 0 {
+		return -v
+	}
+	return v
+}
+
+//quern:kernel
+func stencil(t kernel.Thread, rounds int32, x []int32) {
+	i := t.Global()
+	if rounds <= 0 {
+		return
+	}
+	var v int32
+	if i < len(x) {
+		v = x[i]
+	}
+	for r := int32(0); r < rounds; r++ {
+		n := neighbour(t, v)
+		if n == 3 {
+			continue
+		}
+		v = v*2 - n
+		for k := int32(0); k < r; k++ {
+			if v > 1000 {
+				break
+			}
+			v += k * n
+		}
+	}
+	if i >= len(x) {
+		return
+	}
+	x[i] = v
+}
+
+// costly computes more for a thread than it is worth to compute early.
+//
+//quern:kernel
+func costly(t kernel.Thread, n int, x []float64) {
+	i := t.Global()
+	if i >= len(x) {
+		return
+	}
+	z := math.Sqrt(math.Sqrt(float64(i+1))+math.Floor(float64(i)/3)) + math.Abs(float64(i-5))*1.5
+	zz := z
+	var s float64
+	for k := range n {
+		f := float64(k)
+		w := z*2 + 1
+		if k%2 == 0 {
+			y := zz
+			f += y * w
+		}
+		s += f * (w + float64(i-n+k))
+	}
+	x[i] = s
+}
+
+type settings struct {
+	Scale  float32
+	Window [3]int32
+	On     bool
+}
+
+//quern:kernel block=32x4
+func configured(t kernel.Thread, s settings, w int, x []float32, table []settings) {
+	tile := kernel.Shared[[4][32]float32](t)
+	u, v := t.Global2()
+	best := s
+	if !s.On {
+		best = table[t.BlockIdx.X]
+	}
+	half := w / 2
+	tile[t.ThreadIdx.Y][t.ThreadIdx.X] = x[v*w+u] * best.Scale
+	t.Sync()
+	var sum float32
+	for k, weight := range best.Window {
+		c := t.ThreadIdx.X + k - 1
+		if c >= 0 && c < t.BlockDim.X {
+			sum += float32(weight) * tile[t.ThreadIdx.Y][c]
+		}
+	}
+	t.Sync()
+	if best.On && u < half {
+		x[v*w+u] = sum
+	} else {
+		x[v*w+u] -= float32(best.Window[u%3])
+	}
+}
