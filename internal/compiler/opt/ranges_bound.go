@@ -145,14 +145,22 @@ func monoPoly(m monoID) *poly {
 // may hold: sign 1 above, -1 below.
 func (pr *prover) launchBound(p *poly, sign int64) *poly {
 	return pr.bound(p, sign, pr.isLaunch, func(u *poly) bool {
-		for _, t := range u.terms {
-			if t.coef > maxCoef || t.coef < -maxCoef {
-				return false
-			}
+		if !u.hasCoefsUpTo(maxCoef) {
+			return false
 		}
 		r := pr.rangeOf(u)
 		return sign > 0 && r.lo <= math.MaxInt32 || sign < 0 && r.hi >= math.MinInt32
 	})
+}
+
+// hasCoefsUpTo reports whether no coefficient is beyond most in magnitude.
+func (p *poly) hasCoefsUpTo(most int64) bool {
+	for _, t := range p.terms {
+		if t.coef > most || t.coef < -most {
+			return false
+		}
+	}
+	return true
 }
 
 // outerBound bounds p by atoms made before the atom end, and launch arguments.

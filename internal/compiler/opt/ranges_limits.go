@@ -90,22 +90,55 @@ func (w *rangeWalk) collectLimits() []*poly {
 	return out
 }
 
-// prune drops p <= 0 where q <= 0 is required too and q >= p for all launches.
+// prune drops p <= 0 where q <= 0 is required too and implies it for all launches.
 func (w *rangeWalk) prune(list []*poly) []*poly {
-	dropped := make([]bool, len(list))
+	cases := make([][]*poly, len(list))
 	for i, p := range list {
-		for j, q := range list {
-			if i == j || dropped[j] {
-				continue
-			}
-			if d := q.plus(-1, p); d != nil && w.launchRange(d).lo >= 0 {
-				dropped[i] = true
-				break
-			}
+		cases[i] = w.cases(p)
+	}
+	dropped := make([]bool, len(list))
+	for i := range list {
+		for j := len(list) - 1; j >= 0 && !dropped[i]; j-- { // unrolled code often ends with the greatest index
+			dropped[i] = i != j && !dropped[j] && w.implies(cases[j], cases[i])
 		}
 	}
 	i := -1
 	return slices.DeleteFunc(list, func(*poly) bool { i++; return dropped[i] })
+}
+
+// cases splits a condition p <= 0 with p = q - max(x, y) into q - x <= 0 and
+// q - y <= 0, of which one must hold.
+func (w *rangeWalk) cases(p *poly) []*poly {
+	for _, t := range p.terms {
+		f := w.factors[t.mono]
+		if t.coef != -1 || len(f) != 1 || w.atoms[f[0]].op != ir.SymMax {
+			continue
+		}
+		a := &w.atoms[f[0]]
+		rest := p.plus(1, w.self[f[0]])
+		x, y := rest.plus(-1, a.x), rest.plus(-1, a.y)
+		if x == nil || y == nil {
+			break
+		}
+		return append(w.cases(x), w.cases(y)...)
+	}
+	return []*poly{p}
+}
+
+// implies reports whether q <= 0 for one of qs implies p <= 0 for one of ps.
+func (w *rangeWalk) implies(qs, ps []*poly) bool {
+	for _, q := range qs {
+		if !slices.ContainsFunc(ps, func(p *poly) bool { return w.neverBelow(q, p) }) {
+			return false
+		}
+	}
+	return true
+}
+
+// neverBelow reports whether p >= q for all launches.
+func (w *rangeWalk) neverBelow(p, q *poly) bool {
+	d := p.plus(-1, q)
+	return d != nil && w.launchRange(d).lo >= 0
 }
 
 // sym writes a polynomial over launch atoms as an expression.

@@ -219,8 +219,13 @@ func (w *rangeWalk) settle(check *bool, order ...*poly) {
 	}
 }
 
-// alternatives is how many bounds of a value a launch condition weighs.
-const alternatives = 4
+// alternatives is how many bounds of a value a launch condition weighs. Those
+// with factors above maxPromise come from the greatest grid there can be: they
+// hold for no launch that others do not hold for.
+const (
+	alternatives = 4
+	maxPromise   = 1 << 14
+)
 
 // lowest returns a polynomial over launch arguments that p is not below: the
 // greatest of several that are found, since which is tightest depends on the
@@ -228,9 +233,11 @@ const alternatives = 4
 func (w *rangeWalk) lowest(p *poly) *poly {
 	var found []*poly
 	w.bound(p, -1, w.isLaunch, func(u *poly) bool {
-		if w.launchRange(u).hi >= 0 && !slices.ContainsFunc(found, u.equal) {
-			found = append(found, u)
+		if w.launchRange(u).hi < 0 || !u.hasCoefsUpTo(maxPromise) || slices.ContainsFunc(found, func(f *poly) bool { return w.neverBelow(f, u) }) {
+			return false
 		}
+		found = slices.DeleteFunc(found, func(f *poly) bool { return w.neverBelow(u, f) })
+		found = append(found, u)
 		return len(found) == alternatives
 	})
 	if len(found) == 0 {
