@@ -1,0 +1,155 @@
+package codegen
+
+import (
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"quern.dev/internal/compiler/generate"
+	"quern.dev/internal/ptxas"
+	"quern.dev/internal/testmodule"
+)
+
+const registersFile = "testdata/registers.golden"
+
+// module is PTX text to assemble. Its name is a directory, a kernel and a
+// variant.
+type module struct{ name, text string }
+
+// modules are those of the kernels of this package and of every generated file
+// in the repository.
+func modules(t *testing.T) []module {
+	t.Helper()
+	var out []module
+	for _, s := range sources(t) {
+		for _, k := range s.kernels {
+			for _, v := range k.Variants {
+				out = append(out, module{"codegen " + k.IR.Name + " " + v.Name, v.Text})
+			}
+		}
+	}
+	root := testmodule.Root()
+	err := filepath.WalkDir(root, func(path string, d os.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case d.IsDir() && strings.HasPrefix(d.Name(), "."):
+			return filepath.SkipDir
+		case d.Name() != generate.PTXFile:
+			return nil
+		}
+		text, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		dir, err := filepath.Rel(root, filepath.Dir(path))
+		if err != nil {
+			return err
+		}
+		for _, section := range strings.Split(string(text), "//quern:module ")[1:] {
+			name, ptx, _ := strings.Cut(section, "\n")
+			out = append(out, module{filepath.ToSlash(dir) + " " + name, ptx})
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+// Every module assembles for every architecture, and no kernel spills
+// registers. What it uses on sm_90 is compared with what was recorded.
+func TestModulesAssemble(t *testing.T) {
+	if _, err := ptxas.Find(); err != nil {
+		t.Skip(err)
+	}
+	const recorded = "sm_90"
+	var mu sync.Mutex
+	got := map[string]ptxas.Info{}
+	t.Run("assemble", func(t *testing.T) {
+		for _, m := range modules(t) {
+			t.Run(m.name, func(t *testing.T) {
+				t.Parallel()
+				for _, arch := range ptxas.Architectures {
+					info, err := ptxas.Assemble(m.text, arch)
+					if err != nil {
+						t.Fatal(err)
+					}
+					if info.SpillStores+info.SpillLoads > 0 {
+						t.Errorf("%s: %d bytes of registers are spilled", arch, info.SpillStores+info.SpillLoads)
+					}
+					if arch == recorded {
+						mu.Lock()
+						got[m.name] = info
+						mu.Unlock()
+					}
+				}
+			})
+		}
+	})
+	if *update {
+		writeRegisters(t, got)
+		return
+	}
+	want := readRegisters(t)
+	for _, name := range slices.Sorted(maps.Keys(got)) {
+		g := got[name]
+		w, ok := want[name]
+		delete(want, name)
+		switch {
+		case !ok:
+			t.Errorf("%s: %d registers, none recorded", name, g.Registers)
+		case abs(g.Registers-w.Registers) > max(2, w.Registers/10):
+			t.Errorf("%s: %d registers, %d recorded", name, g.Registers, w.Registers)
+		case g.Stack != w.Stack || g.Shared != w.Shared:
+			t.Errorf("%s: %d bytes of local and %d of shared memory, %d and %d recorded", name, g.Stack, g.Shared, w.Stack, w.Shared)
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(want)) {
+		t.Errorf("%s is recorded, but there is no such module", name)
+	}
+	if t.Failed() {
+		t.Log("where this is meant, record it with go test -update")
+	}
+}
+
+func abs(x int) int { return max(x, -x) }
+
+const registersHead = "# What ptxas says that kernels use on sm_90: registers, then bytes of local and shared memory.\n"
+
+func writeRegisters(t *testing.T, infos map[string]ptxas.Info) {
+	t.Helper()
+	var b strings.Builder
+	b.WriteString(registersHead)
+	for _, name := range slices.Sorted(maps.Keys(infos)) {
+		i := infos[name]
+		fmt.Fprintf(&b, "%s %d %d %d\n", name, i.Registers, i.Stack, i.Shared)
+	}
+	if err := os.WriteFile(registersFile, []byte(b.String()), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func readRegisters(t *testing.T) map[string]ptxas.Info {
+	t.Helper()
+	text, err := os.ReadFile(registersFile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := map[string]ptxas.Info{}
+	for line := range strings.Lines(strings.TrimPrefix(string(text), registersHead)) {
+		var dir, kernel, variant string
+		var i ptxas.Info
+		if _, err := fmt.Sscan(line, &dir, &kernel, &variant, &i.Registers, &i.Stack, &i.Shared); err != nil {
+			t.Fatalf("%s: %q: %v", registersFile, line, err)
+		}
+		out[dir+" "+kernel+" "+variant] = i
+	}
+	return out
+}

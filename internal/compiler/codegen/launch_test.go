@@ -1,0 +1,61 @@
+package codegen
+
+import "testing"
+
+// Launches of ordinary size run a variant in 32 bits, and without checks where
+// the buffers are as large as the sizes say.
+func TestLaunchesRunTheVariant(t *testing.T) {
+	kernels := map[string]*kernelSource{}
+	for _, s := range sources(t) {
+		for i := range s.kernels {
+			kernels[s.kernels[i].IR.Name] = &s.kernels[i]
+		}
+	}
+	const mega = 1 << 20
+	tests := []struct {
+		name   string
+		kernel string
+		args   []int64  // values of numbers, lengths of slices
+		dims   [6]int64 // grid, block
+		want   string
+	}{
+		{"a vector in a grid of its size", "add", []int64{100 * mega, 100 * mega, 100 * mega}, [6]int64{400 * 1024, 1, 1, 256, 1, 1}, "proven"},
+		{"a vector in a small grid", "add", []int64{mega, mega, mega}, [6]int64{132, 1, 1, 1024, 1, 1}, "proven"},
+		{"a short operand", "add", []int64{mega - 1, mega, mega}, [6]int64{132, 1, 1, 1024, 1, 1}, "narrow"},
+		{"a vector beyond 32 bits", "add", []int64{3 << 30, 3 << 30, 3 << 30}, [6]int64{132, 1, 1, 1024, 1, 1}, "wide"},
+		{"an empty vector", "add", []int64{0, 0, 0}, [6]int64{1, 1, 1, 256, 1, 1}, "proven"},
+
+		{"a picture", "picture", []int64{3840, 2160, 3840 * 2160, 3840 * 2160}, [6]int64{120, 270, 1, 32, 8, 1}, "proven"},
+		{"a picture whose buffer is too short", "picture", []int64{3840, 2160, 3840*2160 - 1, 3840 * 2160}, [6]int64{120, 270, 1, 32, 8, 1}, "narrow"},
+		{"a large picture", "picture", []int64{32768, 32768, 1 << 30, 1 << 30}, [6]int64{1024, 4096, 1, 32, 8, 1}, "proven"},
+		{"a picture beyond 32 bits", "picture", []int64{65536, 65536, 1 << 32, 1 << 32}, [6]int64{2048, 8192, 1, 32, 8, 1}, "wide"},
+		{"a picture of negative width", "picture", []int64{-5, 10, 100, 100}, [6]int64{1, 1, 1, 16, 16, 1}, "wide"},
+
+		{"a stencil", "stencil", []int64{3840, 2160, 3840 * 2160, 3840 * 2160}, [6]int64{120, 270, 1, 32, 8, 1}, "proven"},
+		{"a transposition", "transpose", []int64{8192, 8192, 8192 * 8192, 8192 * 8192}, [6]int64{256, 256, 1, 32, 8, 1}, "proven"},
+		{"a product of matrices", "matmul", []int64{4096, 4096, 4096, mega * 16, mega * 16, mega * 16}, [6]int64{256, 256, 1, 16, 16, 1}, "proven"},
+		{"a product of odd matrices", "matmul", []int64{1000, 77, 3, 3000, 231, 77000}, [6]int64{5, 63, 1, 16, 16, 1}, "proven"},
+		{"a reduction", "reduce", []int64{100 * mega, 512}, [6]int64{512, 1, 1, 256, 1, 1}, "proven"},
+		{"a reduction with too large a block", "reduce", []int64{100 * mega, 512}, [6]int64{512, 1, 1, 512, 1, 1}, "narrow"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			k := kernels[tt.kernel]
+			if k == nil {
+				t.Fatalf("there is no kernel %s", tt.kernel)
+			}
+			for _, v := range k.Variants {
+				if v.Limits.Hold(tt.args, &tt.dims) {
+					if v.Name != tt.want {
+						t.Errorf("runs variant %s, want %s", v.Name, tt.want)
+						for _, v := range k.Variants {
+							t.Logf("%s needs %v", v.Name, v.Limits)
+						}
+					}
+					return
+				}
+			}
+			t.Error("no variant runs")
+		})
+	}
+}

@@ -1,0 +1,96 @@
+package codegen
+
+import (
+	"math"
+
+	"quern.dev/kernel"
+)
+
+// A product that is added is fused; an explicit conversion prevents that.
+//
+//quern:kernel
+func fusing(t kernel.Thread, x []float32, d []float64) {
+	x[0] = x[1]*x[2] + x[3]          // ptx:"fma.rn.f32" ptx:-"mul.*f32"
+	x[1] = x[1] - x[2]*x[3]          // ptx:"fma.rn.f32" ptx:-"mul.*f32"
+	x[2] = float32(x[1]*x[2]) + x[3] // ptx:"mul.rn.f32" ptx:"add.*f32" ptx:-"fma"
+	d[0] = d[1]*d[2] + d[3]          // ptx:"fma.rn.f64" ptx:-"mul"
+}
+
+// The mathematics of the standard library is compiled as it is written: no
+// operation is fused or left to the assembler to fuse.
+//
+// ptx:"mul.rn.f64" ptx:-"(mul|add|sub).f64"
+//
+//quern:kernel
+func strict(t kernel.Thread, d []float64) {
+	d[0] = math.Exp(d[1])
+}
+
+// What the hardware has is one instruction.
+//
+//quern:kernel
+func hardware(t kernel.Thread, x []float32, d []float64, u []uint32) {
+	x[0] = kernel.Sqrt(x[1])        // ptx:"sqrt.rn.f32"
+	d[0] = math.Sqrt(d[1])          // ptx:"sqrt.rn.f64"
+	x[1] = kernel.Floor(x[2])       // ptx:"cvt.rmi.f32.f32"
+	x[2] = x[3] / x[4]              // ptx:"div.rn.f32"
+	u[0] = u[1]<<3 | u[1]>>29       // ptx:"shf|shl.b32"
+	u[1] = min(u[2], u[3])          // ptx:"min.u32"
+	u[2] = uint32(kernel.Abs(x[5])) // ptx:"abs.f32"
+}
+
+// With fastmath a division and a root are the hardware's approximations.
+//
+// ptx:-"div.rn" ptx:-"sqrt.rn"
+//
+//quern:kernel fastmath
+func approximate(t kernel.Thread, x []float32) {
+	x[0] = x[1] / x[2]       // ptx:"div.(approx|full).f32"
+	x[1] = kernel.Sqrt(x[2]) // ptx:"sqrt.approx.f32"
+	x[2] = kernel.Exp(x[3])  // ptx:"ex2.approx"
+}
+
+// Division by a constant power of two is a shift, and of a value that is not
+// negative a mask.
+//
+// ptx:-"\tdiv." ptx:-"\trem."
+//
+//quern:kernel
+func powersOfTwo(t kernel.Thread, x []int32, u []uint32, w []int64) {
+	i := t.Global()
+	u[0] /= 16           // ptx:"shr.u32"
+	u[1] %= 16           // ptx:"and.b32"
+	w[0] /= 4            // ptx:"shr.s64"
+	x[1] = int32(i / 32) // ptx:"shr.[su]32" ptx:-"add"
+	x[2] = int32(i % 32) // ptx:"and.b32" ptx:-"sub"
+}
+
+// 64-bit division by a constant is a multiplication.
+//
+// ptx:-"\tdiv." ptx:-"\trem."
+//
+//quern:kernel
+func constantDivisor(t kernel.Thread, u []uint64, s []int64) {
+	u[0] /= 10   // ptx:"mul.hi.u64"
+	s[0] /= 7    // ptx:"mul.hi.[su]64"
+	s[1] %= 1000 // ptx:"mul.hi.[su]64"
+}
+
+// Division by a variable is checked for zero, also where the launch proves that
+// indices are in range.
+//
+//quern:kernel
+func variableDivisor(t kernel.Thread, n int, x []int32) {
+	i := t.Global()
+	x[0] = int32(i / n) // narrow:"setp.(eq|ne)" proven:"setp.(eq|ne)"
+	x[1] = x[2] % x[3]  // ptx:"rem.s32" ptx:"setp.(eq|ne).[sbu]32"
+}
+
+// A shift by a constant needs neither check nor clamp.
+//
+//quern:kernel
+func shifts(t kernel.Thread, n uint32, u []uint32, w []uint64) {
+	u[0] <<= 5 // ptx:"shl.b32 %r\d+, %r\d+, 5" ptx:-"setp.*, 3[12]" ptx:-"selp"
+	w[0] >>= 5 // ptx:"shr.u64 %rd\d+, %rd\d+, 5"
+	u[1] <<= n // ptx:"shl.b32" ptx:-"selp" ptx:-"setp.*, 3[12]"
+}
