@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"runtime"
 
 	"github.com/ebitengine/purego"
 )
@@ -14,6 +15,9 @@ type sharedObject struct {
 }
 
 func openLibrary() (Library, error) {
+	// The C library keeps what went wrong for the thread that asks.
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
 	handle, err := purego.Dlopen("libcuda.so.1", purego.RTLD_NOW|purego.RTLD_LOCAL)
 	if err != nil {
 		return nil, fmt.Errorf("the NVIDIA driver library is not there: %w", err)
