@@ -38,12 +38,12 @@ func (d *Device) Compile(src, name string) (*Kernel, error) {
 		info.Variants = append(info.Variants, Variant{Name: v.Name, Limits: v.Limits, Sites: sites(v.Module)})
 	}
 	for _, v := range k.IR.Func.Params {
-		p := Param{Name: v.Name, Kind: Scalar, Type: v.Type.String(), Size: int(v.Type.Size())}
+		p := Param{Name: v.Name, Kind: Scalar, Type: v.Type.Kind.String(), Size: int(v.Type.Size())}
 		switch {
 		case v.Type.Kind == ir.Slice:
 			p.Kind, p.Type, p.Size = Slice, v.Type.Elem.String(), int(v.Type.Elem.Size())
 		case v.Type.IsAggregate():
-			p.Kind = Struct
+			p.Kind, p.Type = Struct, v.Type.String()
 		}
 		info.Params = append(info.Params, p)
 	}

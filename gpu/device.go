@@ -88,15 +88,18 @@ func (d *Device) Attributes() Attributes { return Attributes(d.drv.Info().Attrib
 // "cuda: libcuda.so.1 was not found".
 func (d *Device) PassedOver() []string { return slices.Clone(d.passed) }
 
-// Memory returns the device's free and total memory in bytes. What is not known
-// is zero.
-func (d *Device) Memory() (free, total int64, err error) {
+// Memory returns the device's free and total memory in bytes. What is not known,
+// or no longer because the device is closed, is zero.
+func (d *Device) Memory() (free, total int64) {
 	if !d.lease.acquire() {
-		return 0, 0, d.closedErr("memory")
+		return 0, 0
 	}
 	defer d.release()
-	free, total, err = d.drv.Memory()
-	return free, total, driverError("memory of "+d.id, err)
+	free, total, err := d.drv.Memory()
+	if err != nil {
+		return 0, 0
+	}
+	return free, total
 }
 
 // DefaultStream returns the stream that every device has. It is closed with the

@@ -22,7 +22,8 @@
 //	unchecked    no bounds checks
 //	fastmath     float32 functions built directly on the hardware's
 //	             approximations, without the bound of 2 ULP
-//	block=256    the largest block that the kernel is launched with; also in
+//	block=256    the block that every launch must have; Linear, Plane and
+//	             Volume use it, any other is an error; also in
 //	             two or three dimensions, as block=16x16
 //
 // A kernel is also an ordinary Go function. Everything in this package is

@@ -24,7 +24,7 @@ var quernBlockSum = gpu.NewKernel(gpu.KernelInfo{
 	},
 	PTX: quernPTX,
 	Variants: []gpu.Variant{
-		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 0, 64, 2, 0, 5, 9, 2147483648, 0, -1, 1, 1, 2, 0, 4, 1, 1, 0, 2147483647, 4, 7, 5, 9, 0}},
+		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 0, 64, 2, 0, 5, 9, 2147483648, 2, 0, 1, 1, 4, 9, 0}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 0, 64, 2, 0, 5, 9, 2147483648}, Sites: []gpu.Site{
 			{Kind: gpu.IndexSite, File: "block.go", Line: 22, Col: 3},
 		}},
@@ -36,6 +36,8 @@ var quernBlockSum = gpu.NewKernel(gpu.KernelInfo{
 	Shared: 256,
 	Host:   quernHostBlockSum,
 })
+
+var _ = blockSum // compiled, not called
 
 // LaunchBlockSum runs blockSum on the grid g.
 func LaunchBlockSum(s *gpu.Stream, g gpu.Grid, in, out *gpu.Buffer[int32]) error {
@@ -58,8 +60,8 @@ var quernTransposeTile = gpu.NewKernel(gpu.KernelInfo{
 	},
 	PTX: quernPTX,
 	Variants: []gpu.Variant{
-		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 2147483648, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 0, 16, 2, 0, 5, 9, 2147483648, 0, -1, 1, 2, 1, 0, 1, 1, 5, 4, 1, 2, 0, 15, 1, 0, 5, 4, 1, 0, 1, 1, 5, 4, 7, 1, 2, 0, 16, 2, 1, 1, 0, 5, 5, 4, 7, 1, 2, 0, 1048560, 1, 0, 5, 4, 7, 5, 9, 0, 1, 0, 1, 1, 5, 9, 2147483648, 1, 0, 1, 1, 5, 1, 0, 4, 9, 2147483647, 0, -1, 1, 3, 1, 0, 1, 1, 5, 4, 0, 16, 1, 1, 5, 1, 3, 3, 1, 0, 1, 1, 5, 4, 0, 16, 2, 0, 1, 1, 5, 5, 4, 7, 1, 3, 0, 16, 2, 0, 1, 1, 5, 5, 4, 7, 1, 3, 0, 2147483632, 1, 1, 5, 4, 1, 0, 1, 1, 5, 4, 7, 5, 9, 0, 1, 0, 1, 1, 5, 1, 1, 4, 9, 2147483647}},
-		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 2147483648, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 0, 16, 2, 0, 5, 9, 2147483648, 1, 0, 1, 1, 5, 9, 2147483648, 1, 0, 1, 1, 5, 1, 0, 4, 9, 2147483647, 1, 0, 1, 1, 5, 1, 1, 4, 9, 2147483647}, Sites: []gpu.Site{
+		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 0, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 0, 16, 2, 0, 5, 9, 2147483648, 0, -1, 1, 2, 1, 0, 1, 1, 5, 4, 1, 2, 0, 16, 2, 1, 1, 0, 5, 5, 4, 7, 1, 0, 1, 2, 3, 0, 16, 2, 0, 5, 4, 1, 0, 1, 1, 5, 4, 7, 1, 0, 1, 2, 3, 0, 16, 2, 0, 5, 4, 0, 16, 2, 1, 1, 0, 5, 5, 4, 7, 5, 9, 0, 1, 0, 1, 1, 5, 9, 2147483648, 1, 0, 1, 1, 5, 1, 0, 4, 9, 2147483647, 0, -1, 1, 3, 1, 0, 1, 1, 5, 4, 0, 16, 1, 1, 5, 1, 3, 3, 1, 0, 1, 1, 5, 4, 0, 16, 2, 0, 1, 1, 5, 5, 4, 7, 1, 3, 0, 16, 2, 0, 1, 1, 5, 5, 4, 7, 1, 1, 1, 3, 3, 0, 16, 2, 1, 5, 4, 1, 0, 1, 1, 5, 4, 7, 5, 9, 0, 1, 0, 1, 1, 5, 1, 1, 4, 9, 2147483647}},
+		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 0, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 0, 16, 2, 0, 5, 9, 2147483648, 1, 0, 1, 1, 5, 9, 2147483648, 1, 0, 1, 1, 5, 1, 0, 4, 9, 2147483647, 1, 0, 1, 1, 5, 1, 1, 4, 9, 2147483647}, Sites: []gpu.Site{
 			{Kind: gpu.IndexSite, File: "block.go", Line: 31, Col: 40},
 			{Kind: gpu.IndexSite, File: "block.go", Line: 37, Col: 3},
 		}},
@@ -72,6 +74,8 @@ var quernTransposeTile = gpu.NewKernel(gpu.KernelInfo{
 	Shared: 1088,
 	Host:   quernHostTransposeTile,
 })
+
+var _ = transposeTile // compiled, not called
 
 // LaunchTransposeTile runs transposeTile on the grid g.
 func LaunchTransposeTile(s *gpu.Stream, g gpu.Grid, w, h int, in, out *gpu.Buffer[float32]) error {
@@ -96,8 +100,8 @@ var quernMatmulTile = gpu.NewKernel(gpu.KernelInfo{
 	},
 	PTX: quernPTX,
 	Variants: []gpu.Variant{
-		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 0, 8, 2, 0, 5, 9, 2147483648, 0, -1, 1, 1, 1, 0, 1, 0, 5, 4, 1, 1, 0, 7, 1, 0, 5, 4, 1, 0, 1, 0, 5, 4, 7, 1, 1, 0, 8, 2, 1, 1, 0, 5, 5, 4, 7, 1, 1, 0, 524280, 1, 0, 5, 4, 7, 5, 9, 0, 1, 0, 1, 0, 5, 1, 0, 4, 9, 2147483647, 0, -1, 1, 2, 1, 0, 1, 0, 5, 4, 1, 2, 0, 7, 1, 0, 5, 4, 1, 0, 1, 0, 5, 4, 7, 1, 2, 0, 8, 1, 0, 5, 4, 0, 8, 1, 0, 1, 0, 0, 1, 4, 0, 8, 8, 5, 5, 4, 7, 1, 2, 0, 2147483654, 1, 0, 5, 4, 7, 5, 9, 0, 0, 8, 1, 0, 0, 1, 4, 0, 8, 8, 5, 9, 2147483639, 1, 0, 1, 0, 5, 1, 3, 4, 9, 0}},
-		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 0, 8, 2, 0, 5, 9, 2147483648, 1, 0, 1, 0, 5, 9, 2147483648, 1, 0, 1, 0, 5, 1, 0, 4, 9, 2147483647, 1, 0, 9, 2147483640}, Sites: []gpu.Site{
+		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 0, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 0, 8, 2, 0, 5, 9, 2147483648, 0, -1, 1, 1, 1, 0, 1, 0, 5, 4, 1, 1, 0, 8, 2, 1, 1, 0, 5, 5, 4, 7, 1, 0, 1, 1, 3, 0, 8, 1, 0, 0, 1, 4, 0, 8, 8, 5, 4, 1, 0, 1, 0, 5, 4, 0, 8, 4, 7, 1, 0, 1, 1, 3, 0, 8, 1, 0, 0, 1, 4, 0, 8, 8, 5, 4, 0, 8, 2, 1, 1, 0, 5, 5, 4, 0, 8, 4, 7, 5, 9, 0, 0, -1, 1, 2, 1, 0, 1, 0, 5, 4, 1, 2, 0, 8, 1, 0, 5, 4, 0, 8, 1, 0, 1, 0, 0, 1, 4, 0, 8, 8, 5, 5, 4, 7, 1, 0, 1, 2, 3, 0, 8, 2, 0, 5, 4, 1, 0, 1, 0, 5, 4, 7, 1, 2, 0, 8, 2, 0, 5, 4, 0, 7, 1, 0, 5, 4, 0, 8, 1, 0, 1, 0, 0, 1, 4, 0, 8, 8, 5, 5, 4, 7, 5, 9, 0, 0, 8, 1, 0, 0, 1, 4, 0, 8, 8, 5, 9, 2147483639, 1, 0, 1, 0, 5, 1, 3, 4, 9, 0}},
+		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 0, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 0, 8, 2, 0, 5, 9, 2147483648, 1, 0, 1, 0, 5, 9, 2147483648, 1, 0, 1, 0, 5, 1, 0, 4, 9, 2147483647, 1, 0, 9, 2147483640}, Sites: []gpu.Site{
 			{Kind: gpu.IndexSite, File: "block.go", Line: 51, Col: 17},
 			{Kind: gpu.IndexSite, File: "block.go", Line: 54, Col: 17},
 			{Kind: gpu.IndexSite, File: "block.go", Line: 63, Col: 3},
@@ -112,6 +116,8 @@ var quernMatmulTile = gpu.NewKernel(gpu.KernelInfo{
 	Shared: 512,
 	Host:   quernHostMatmulTile,
 })
+
+var _ = matmulTile // compiled, not called
 
 // LaunchMatmulTile runs matmulTile on the grid g.
 func LaunchMatmulTile(s *gpu.Stream, g gpu.Grid, n int, a, b, c *gpu.Buffer[float32]) error {
@@ -145,6 +151,8 @@ var quernBarrierInCall = gpu.NewKernel(gpu.KernelInfo{
 	Host:   quernHostBarrierInCall,
 })
 
+var _ = barrierInCall // compiled, not called
+
 // LaunchBarrierInCall runs barrierInCall on the grid g.
 //
 // barrierInCall waits inside a function, under uniform control flow, with
@@ -176,6 +184,8 @@ var quernSharedInCall = gpu.NewKernel(gpu.KernelInfo{
 	Host:   quernHostSharedInCall,
 })
 
+var _ = sharedInCall // compiled, not called
+
 // LaunchSharedInCall runs sharedInCall on the grid g.
 func LaunchSharedInCall(s *gpu.Stream, g gpu.Grid, in, out *gpu.Buffer[int32]) error {
 	l, err := quernSharedInCall.Begin(s, g)
@@ -206,6 +216,8 @@ var quernHistogram = gpu.NewKernel(gpu.KernelInfo{
 	Shared: 1024,
 	Host:   quernHostHistogram,
 })
+
+var _ = histogram // compiled, not called
 
 // LaunchHistogram runs histogram on the grid g.
 func LaunchHistogram(s *gpu.Stream, g gpu.Grid, in *gpu.Buffer[uint8], counts *gpu.Buffer[uint32]) error {
@@ -282,6 +294,8 @@ var quernAtomics = gpu.NewKernel(gpu.KernelInfo{
 	Host: quernHostAtomics,
 })
 
+var _ = atomics // compiled, not called
+
 // LaunchAtomics runs atomics on the grid g.
 func LaunchAtomics(s *gpu.Stream, g gpu.Grid, in, i32 *gpu.Buffer[int32], u32 *gpu.Buffer[uint32], i64 *gpu.Buffer[int64], u64 *gpu.Buffer[uint64], f32 *gpu.Buffer[float32], f64 *gpu.Buffer[float64]) error {
 	l, err := quernAtomics.Begin(s, g)
@@ -306,7 +320,7 @@ var quernCollatz = gpu.NewKernel(gpu.KernelInfo{
 	},
 	PTX: quernPTX,
 	Variants: []gpu.Variant{
-		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483647, 0, -1, 1, 1, 1, 0, 4, 1, 1, 0, 2147483647, 4, 7, 5, 9, 0, 1, 0, 2, 3, 2, 0, 5, 3, 9, 2147483648}},
+		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483647, 1, 0, 1, 1, 4, 9, 0, 1, 0, 2, 3, 2, 0, 5, 3, 9, 2147483648}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483647, 1, 0, 2, 3, 2, 0, 5, 3, 9, 2147483648}, Sites: []gpu.Site{
 			{Kind: gpu.IndexSite, File: "control.go", Line: 21, Col: 3},
 		}},
@@ -316,6 +330,8 @@ var quernCollatz = gpu.NewKernel(gpu.KernelInfo{
 	},
 	Host: quernHostCollatz,
 })
+
+var _ = collatz // compiled, not called
 
 // LaunchCollatz runs collatz on the grid g.
 func LaunchCollatz(s *gpu.Stream, g gpu.Grid, in, out *gpu.Buffer[int64]) error {
@@ -336,7 +352,7 @@ var quernLabelledLoops = gpu.NewKernel(gpu.KernelInfo{
 	},
 	PTX: quernPTX,
 	Variants: []gpu.Variant{
-		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 1, 1, 0, 4, 1, 1, 2, 3, 4, 1, 0, 4, 0, 1, 3, 7, 1, 1, 2, 3, 2, 0, 5, 4, 7, 1, 1, 0, 2147483647, 2, 3, 5, 4, 7, 5, 9, 0}},
+		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 1, 1, 0, 4, 1, 1, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Sites: []gpu.Site{
 			{Kind: gpu.IndexSite, File: "control.go", Line: 48, Col: 2},
 		}},
@@ -346,6 +362,8 @@ var quernLabelledLoops = gpu.NewKernel(gpu.KernelInfo{
 	},
 	Host: quernHostLabelledLoops,
 })
+
+var _ = labelledLoops // compiled, not called
 
 // LaunchLabelledLoops runs labelledLoops on the grid g.
 func LaunchLabelledLoops(s *gpu.Stream, g gpu.Grid, in, out *gpu.Buffer[int32]) error {
@@ -366,7 +384,7 @@ var quernSwitches = gpu.NewKernel(gpu.KernelInfo{
 	},
 	PTX: quernPTX,
 	Variants: []gpu.Variant{
-		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 1, 1, 0, 4, 1, 1, 2, 3, 4, 1, 0, 4, 0, 1, 3, 7, 1, 1, 2, 3, 2, 0, 5, 4, 7, 1, 1, 0, 2147483647, 2, 3, 5, 4, 7, 5, 9, 0}},
+		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 1, 1, 0, 4, 1, 1, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Sites: []gpu.Site{
 			{Kind: gpu.IndexSite, File: "control.go", Line: 84, Col: 2},
 		}},
@@ -376,6 +394,8 @@ var quernSwitches = gpu.NewKernel(gpu.KernelInfo{
 	},
 	Host: quernHostSwitches,
 })
+
+var _ = switches // compiled, not called
 
 // LaunchSwitches runs switches on the grid g.
 func LaunchSwitches(s *gpu.Stream, g gpu.Grid, in, out *gpu.Buffer[int32]) error {
@@ -396,7 +416,7 @@ var quernEarlyReturns = gpu.NewKernel(gpu.KernelInfo{
 	},
 	PTX: quernPTX,
 	Variants: []gpu.Variant{
-		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 1, 1, 0, 4, 1, 1, 2, 3, 4, 1, 0, 4, 0, 1, 3, 7, 1, 1, 2, 3, 2, 0, 5, 4, 7, 1, 1, 0, 2147483647, 2, 3, 5, 4, 7, 5, 9, 0}},
+		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 1, 1, 0, 4, 1, 1, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Sites: []gpu.Site{
 			{Kind: gpu.IndexSite, File: "control.go", Line: 95, Col: 4},
 			{Kind: gpu.IndexSite, File: "control.go", Line: 102, Col: 2},
@@ -408,6 +428,8 @@ var quernEarlyReturns = gpu.NewKernel(gpu.KernelInfo{
 	},
 	Host: quernHostEarlyReturns,
 })
+
+var _ = earlyReturns // compiled, not called
 
 // LaunchEarlyReturns runs earlyReturns on the grid g.
 func LaunchEarlyReturns(s *gpu.Stream, g gpu.Grid, in, out *gpu.Buffer[int32]) error {
@@ -428,7 +450,7 @@ var quernDivmod = gpu.NewKernel(gpu.KernelInfo{
 	},
 	PTX: quernPTX,
 	Variants: []gpu.Variant{
-		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483647, 0, 2, 1, 0, 5, 9, 2147483650, 0, -1, 1, 1, 0, 2, 1, 0, 5, 4, 0, 3, 3, 1, 1, 0, 2, 2, 3, 5, 4, 0, 2, 1, 0, 5, 4, 0, 5, 3, 7, 1, 1, 0, 2, 2, 3, 2, 0, 5, 5, 4, 0, 1, 3, 7, 1, 1, 0, 2, 1, 0, 5, 4, 0, 2043, 4, 7, 5, 9, 0, 0, -1, 1, 1, 0, 2, 1, 0, 5, 4, 0, 2, 3, 1, 1, 0, 2, 2, 3, 5, 4, 0, 2, 1, 0, 5, 4, 0, 4, 3, 7, 1, 1, 0, 2, 2, 3, 2, 0, 5, 5, 4, 7, 1, 1, 0, 2, 1, 0, 5, 4, 0, 2044, 4, 7, 5, 9, 0}, Sites: []gpu.Site{
+		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483647, 0, 2, 1, 0, 5, 9, 2147483650, 0, -1, 1, 1, 0, 2, 1, 0, 5, 4, 0, 2, 3, 1, 1, 0, 2, 2, 3, 2, 0, 5, 5, 4, 7, 5, 9, 0}, Sites: []gpu.Site{
 			{Kind: gpu.DivideSite, File: "control.go", Line: 129, Col: 8},
 		}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483647, 0, 2, 1, 0, 5, 9, 2147483650}, Sites: []gpu.Site{
@@ -444,6 +466,8 @@ var quernDivmod = gpu.NewKernel(gpu.KernelInfo{
 	},
 	Host: quernHostDivmod,
 })
+
+var _ = divmod // compiled, not called
 
 // LaunchDivmod runs divmod on the grid g.
 func LaunchDivmod(s *gpu.Stream, g gpu.Grid, in, out *gpu.Buffer[int32]) error {
@@ -464,7 +488,7 @@ var quernSwaps = gpu.NewKernel(gpu.KernelInfo{
 	},
 	PTX: quernPTX,
 	Variants: []gpu.Variant{
-		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 0, 4, 2, 3, 2, 0, 5, 5, 9, 2147483648, 0, -1, 1, 1, 1, 0, 4, 0, 3, 3, 1, 1, 0, 4, 2, 3, 5, 4, 1, 0, 4, 0, 7, 3, 7, 1, 1, 0, 4, 2, 3, 2, 0, 5, 5, 4, 0, 3, 3, 7, 1, 1, 1, 0, 4, 0, 4089, 4, 7, 5, 9, 0, 0, -1, 1, 1, 1, 0, 4, 0, 2, 3, 1, 1, 0, 4, 2, 3, 5, 4, 1, 0, 4, 0, 6, 3, 7, 1, 1, 0, 4, 2, 3, 2, 0, 5, 5, 4, 0, 2, 3, 7, 1, 1, 1, 0, 4, 0, 4090, 4, 7, 5, 9, 0, 0, -1, 1, 1, 1, 0, 4, 0, 1, 3, 1, 1, 0, 4, 2, 3, 5, 4, 1, 0, 4, 0, 5, 3, 7, 1, 1, 0, 4, 2, 3, 2, 0, 5, 5, 4, 0, 1, 3, 7, 1, 1, 1, 0, 4, 0, 4091, 4, 7, 5, 9, 0, 0, -1, 1, 1, 1, 0, 4, 1, 1, 0, 4, 2, 3, 5, 4, 1, 0, 4, 0, 4, 3, 7, 1, 1, 0, 4, 2, 3, 2, 0, 5, 5, 4, 7, 1, 1, 1, 0, 4, 0, 4092, 4, 7, 5, 9, 0}},
+		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 0, 4, 2, 3, 2, 0, 5, 5, 9, 2147483648, 0, -1, 1, 1, 1, 0, 4, 1, 1, 0, 4, 2, 3, 2, 0, 5, 5, 4, 7, 5, 9, 0}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 0, 4, 2, 3, 2, 0, 5, 5, 9, 2147483648}, Sites: []gpu.Site{
 			{Kind: gpu.IndexSite, File: "control.go", Line: 151, Col: 3},
 		}},
@@ -474,6 +498,8 @@ var quernSwaps = gpu.NewKernel(gpu.KernelInfo{
 	},
 	Host: quernHostSwaps,
 })
+
+var _ = swaps // compiled, not called
 
 // LaunchSwaps runs swaps on the grid g.
 func LaunchSwaps(s *gpu.Stream, g gpu.Grid, in, out *gpu.Buffer[int32]) error {
@@ -496,8 +522,8 @@ var quernVolume = gpu.NewKernel(gpu.KernelInfo{
 	},
 	PTX: quernPTX,
 	Variants: []gpu.Variant{
-		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 2147483648, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 2147483648, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 3, 1, 0, 1, 1, 5, 1, 2, 5, 4, 1, 3, 1, 0, 1, 1, 5, 3, 1, 0, 1, 1, 5, 1, 2, 5, 4, 2, 5, 1, 0, 5, 1, 1, 5, 4, 7, 1, 3, 2, 5, 2, 2, 5, 1, 0, 5, 1, 1, 5, 4, 7, 1, 3, 0, 65535, 2, 5, 1, 0, 5, 1, 1, 5, 5, 4, 7, 5, 9, 0, 1, 0, 1, 1, 5, 1, 2, 5, 9, 2147483648, 1, 0, 1, 1, 5, 1, 2, 5, 1, 0, 4, 9, 2147483647, 1, 1, 1, 2, 5, 9, 2147483648, 1, 1, 1, 2, 5, 1, 1, 4, 9, 2147483647}},
-		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 2147483648, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 2147483648, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 1, 0, 1, 1, 5, 1, 2, 5, 9, 2147483648, 1, 0, 1, 1, 5, 1, 2, 5, 1, 0, 4, 9, 2147483647, 1, 1, 1, 2, 5, 9, 2147483648, 1, 1, 1, 2, 5, 1, 1, 4, 9, 2147483647}, Sites: []gpu.Site{
+		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 0, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 2147483648, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 3, 1, 0, 1, 1, 5, 1, 2, 5, 4, 1, 3, 1, 0, 1, 1, 5, 3, 1, 0, 1, 1, 5, 1, 2, 5, 4, 2, 5, 1, 0, 5, 1, 1, 5, 4, 7, 1, 3, 2, 5, 2, 2, 5, 1, 0, 5, 1, 1, 5, 4, 7, 1, 3, 2, 5, 1, 0, 5, 1, 1, 5, 3, 0, 64, 1, 0, 1, 1, 5, 5, 4, 2, 5, 2, 2, 5, 1, 0, 5, 1, 1, 5, 4, 7, 5, 9, 0, 1, 0, 1, 1, 5, 1, 2, 5, 9, 2147483648, 1, 0, 1, 1, 5, 1, 2, 5, 1, 0, 4, 9, 2147483647, 1, 1, 1, 2, 5, 9, 2147483648, 1, 1, 1, 2, 5, 1, 1, 4, 9, 2147483647}},
+		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 0, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 2147483648, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 1, 0, 1, 1, 5, 1, 2, 5, 9, 2147483648, 1, 0, 1, 1, 5, 1, 2, 5, 1, 0, 4, 9, 2147483647, 1, 1, 1, 2, 5, 9, 2147483648, 1, 1, 1, 2, 5, 1, 1, 4, 9, 2147483647}, Sites: []gpu.Site{
 			{Kind: gpu.IndexSite, File: "control.go", Line: 159, Col: 3},
 		}},
 		{Name: "wide", Sites: []gpu.Site{
@@ -506,6 +532,8 @@ var quernVolume = gpu.NewKernel(gpu.KernelInfo{
 	},
 	Host: quernHostVolume,
 })
+
+var _ = volume // compiled, not called
 
 // LaunchVolume runs volume on the grid g.
 func LaunchVolume(s *gpu.Stream, g gpu.Grid, w, h, d int, out *gpu.Buffer[int32]) error {
@@ -530,8 +558,8 @@ var quernPlane = gpu.NewKernel(gpu.KernelInfo{
 	},
 	PTX: quernPTX,
 	Variants: []gpu.Variant{
-		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 2147483648, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 2, 1, 0, 1, 1, 0, 2, 4, 0, 0, 7, 5, 4, 1, 0, 0, 2, 4, 0, 0, 7, 4, 0, 1, 4, 1, 2, 1, 0, 4, 1, 0, 1, 1, 0, 2, 4, 0, 0, 7, 5, 4, 7, 1, 2, 1, 0, 1, 1, 0, 2, 4, 0, 0, 7, 5, 4, 0, 2147483647, 4, 7, 1, 2, 0, 67107838, 1, 0, 5, 4, 1, 0, 0, 2, 4, 0, 0, 7, 4, 0, 1, 4, 7, 5, 9, 0, 1, 0, 1, 1, 0, 2, 4, 0, 0, 7, 5, 1, 0, 0, 2, 4, 0, 0, 7, 3, 9, 2147483647, 0, -1, 1, 2, 1, 0, 4, 1, 0, 1, 1, 0, 2, 4, 0, 0, 7, 5, 4, 1, 2, 0, 67107839, 1, 0, 5, 4, 7, 1, 2, 1, 0, 1, 1, 5, 4, 7, 1, 2, 2, 3, 4, 1, 0, 4, 1, 0, 1, 1, 0, 2, 4, 0, 0, 7, 5, 4, 0, 1, 3, 7, 5, 9, 0, 1, 0, 1, 0, 1, 1, 0, 2, 4, 0, 0, 7, 5, 3, 9, 2147483647, 0, -1, 1, 2, 1, 0, 4, 1, 0, 1, 1, 0, 2, 4, 0, 0, 7, 5, 4, 0, 1, 4, 1, 2, 2, 3, 4, 1, 0, 4, 1, 0, 1, 1, 0, 2, 4, 0, 0, 7, 5, 4, 7, 1, 2, 2, 3, 2, 0, 5, 4, 1, 0, 1, 1, 0, 2, 4, 0, 0, 7, 5, 4, 0, 1, 4, 7, 1, 2, 0, 2147483647, 2, 3, 5, 4, 1, 0, 1, 1, 0, 2, 4, 0, 0, 7, 5, 4, 0, 1, 4, 7, 5, 9, 0, 0, -1, 1, 0, 1, 2, 3, 1, 0, 1, 1, 5, 4, 1, 0, 0, 2, 4, 0, 0, 7, 4, 0, 1, 4, 1, 2, 1, 0, 1, 1, 5, 4, 7, 1, 0, 1, 2, 3, 1, 0, 1, 1, 5, 4, 0, 2147483647, 4, 7, 0, 2, 1, 0, 5, 1, 2, 3, 1, 0, 1, 1, 5, 4, 1, 0, 0, 2, 4, 0, 0, 7, 4, 2, 4, 1, 0, 5, 4, 0, 1, 4, 7, 5, 9, 0, 1, 0, 1, 1, 5, 1, 0, 0, 2, 4, 0, 0, 7, 3, 1, 0, 4, 9, 2147483647, 0, -1, 1, 2, 1, 0, 1, 1, 5, 4, 1, 0, 1, 2, 3, 1, 0, 1, 1, 5, 4, 2, 4, 1, 0, 5, 4, 7, 1, 2, 2, 4, 2, 1, 5, 1, 0, 5, 4, 7, 1, 2, 0, 65535, 2, 4, 1, 0, 5, 5, 4, 7, 5, 9, 0, 0, -1, 1, 2, 1, 0, 1, 1, 5, 4, 0, 1, 4, 1, 2, 2, 3, 4, 1, 0, 1, 1, 5, 4, 7, 1, 0, 1, 2, 3, 2, 3, 2, 0, 5, 4, 1, 0, 1, 1, 5, 4, 0, 1, 4, 7, 1, 0, 1, 2, 3, 0, 2147483647, 2, 3, 5, 4, 1, 0, 1, 1, 5, 4, 0, 1, 4, 7, 5, 9, 0, 0, -1, 1, 2, 1, 0, 1, 1, 5, 4, 1, 0, 0, 2, 4, 0, 0, 7, 4, 0, 1, 4, 1, 2, 1, 0, 4, 1, 0, 1, 1, 5, 4, 7, 1, 2, 1, 0, 1, 1, 5, 4, 0, 2147483647, 4, 7, 1, 0, 1, 2, 3, 1, 0, 1, 1, 5, 4, 1, 0, 0, 2, 4, 0, 0, 7, 4, 2, 4, 1, 0, 5, 4, 0, 1, 4, 7, 5, 9, 0, 1, 0, 1, 1, 5, 1, 0, 0, 2, 4, 0, 0, 7, 3, 9, 2147483647, 0, -1, 1, 2, 1, 0, 4, 1, 0, 1, 1, 5, 4, 1, 2, 1, 0, 1, 1, 5, 4, 2, 4, 1, 0, 5, 4, 7, 1, 2, 1, 0, 4, 2, 4, 2, 1, 5, 1, 0, 5, 4, 7, 1, 2, 1, 0, 4, 0, 65535, 2, 4, 1, 0, 5, 5, 4, 7, 5, 9, 0, 1, 0, 1, 0, 1, 1, 5, 3, 9, 2147483647, 0, -1, 1, 2, 1, 0, 4, 1, 0, 1, 1, 5, 4, 0, 1, 4, 1, 2, 2, 3, 4, 1, 0, 4, 1, 0, 1, 1, 5, 4, 7, 1, 2, 2, 3, 2, 0, 5, 4, 1, 0, 1, 1, 5, 4, 0, 1, 4, 7, 1, 2, 0, 2147483647, 2, 3, 5, 4, 1, 0, 1, 1, 5, 4, 0, 1, 4, 7, 5, 9, 0, 0, -1, 1, 3, 1, 0, 1, 1, 5, 4, 1, 0, 1, 3, 3, 1, 0, 1, 1, 5, 4, 2, 4, 1, 0, 5, 4, 7, 1, 3, 2, 4, 2, 1, 5, 1, 0, 5, 4, 7, 1, 3, 0, 65535, 2, 4, 1, 0, 5, 5, 4, 7, 5, 9, 0}},
-		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 2147483648, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 1, 0, 1, 1, 0, 2, 4, 0, 0, 7, 5, 1, 0, 0, 2, 4, 0, 0, 7, 3, 9, 2147483647, 1, 0, 1, 0, 1, 1, 0, 2, 4, 0, 0, 7, 5, 3, 9, 2147483647, 1, 0, 1, 1, 5, 1, 0, 0, 2, 4, 0, 0, 7, 3, 1, 0, 4, 9, 2147483647, 1, 0, 1, 1, 5, 1, 0, 0, 2, 4, 0, 0, 7, 3, 9, 2147483647, 1, 0, 1, 0, 1, 1, 5, 3, 9, 2147483647}, Sites: []gpu.Site{
+		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 0, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 2147483648, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 1, 0, 1, 1, 0, 2, 4, 0, 0, 7, 5, 1, 0, 0, 2, 4, 0, 0, 7, 3, 9, 2147483647, 1, 0, 1, 0, 1, 1, 0, 2, 4, 0, 0, 7, 5, 3, 9, 2147483647, 0, -1, 1, 2, 2, 3, 2, 0, 5, 4, 1, 0, 1, 1, 0, 2, 4, 0, 0, 7, 5, 4, 0, 1, 4, 1, 2, 1, 0, 4, 1, 0, 1, 1, 0, 2, 4, 0, 0, 7, 5, 4, 7, 1, 2, 1, 0, 1, 1, 5, 4, 0, 1, 4, 7, 1, 0, 1, 2, 3, 2, 3, 2, 0, 5, 4, 1, 0, 1, 1, 5, 4, 0, 1, 4, 7, 5, 9, 0, 0, -1, 1, 2, 1, 0, 1, 1, 5, 4, 1, 0, 0, 2, 4, 0, 0, 7, 4, 0, 1, 4, 1, 2, 1, 0, 4, 1, 0, 1, 1, 5, 4, 7, 1, 0, 1, 2, 3, 1, 0, 1, 1, 5, 4, 1, 0, 0, 2, 4, 0, 0, 7, 4, 2, 4, 1, 0, 5, 4, 0, 1, 4, 7, 1, 2, 1, 0, 1, 1, 5, 4, 2, 4, 1, 0, 5, 4, 7, 5, 9, 0, 1, 0, 1, 1, 5, 1, 0, 0, 2, 4, 0, 0, 7, 3, 9, 2147483647, 0, -1, 1, 2, 1, 0, 4, 1, 0, 1, 1, 5, 4, 1, 2, 1, 0, 1, 1, 5, 4, 2, 4, 1, 0, 5, 4, 7, 1, 2, 1, 0, 4, 2, 4, 2, 1, 5, 1, 0, 5, 4, 7, 1, 2, 2, 4, 1, 0, 5, 3, 0, 1025, 1, 0, 5, 4, 2, 4, 2, 1, 5, 1, 0, 5, 4, 7, 5, 9, 0, 1, 0, 1, 0, 1, 1, 5, 3, 9, 2147483647, 0, -1, 1, 2, 2, 3, 2, 0, 5, 4, 1, 0, 1, 1, 5, 4, 0, 1, 4, 1, 2, 1, 0, 4, 1, 0, 1, 1, 5, 4, 7, 1, 2, 1, 0, 1, 1, 5, 4, 2, 4, 1, 0, 5, 4, 0, 1, 4, 7, 1, 0, 1, 2, 3, 2, 3, 2, 0, 5, 4, 1, 0, 1, 1, 5, 4, 2, 4, 1, 0, 5, 4, 0, 1, 4, 7, 5, 9, 0, 0, -1, 1, 3, 1, 0, 1, 1, 5, 4, 1, 0, 1, 3, 3, 1, 0, 1, 1, 5, 4, 2, 4, 1, 0, 5, 4, 7, 1, 3, 2, 4, 2, 1, 5, 1, 0, 5, 4, 7, 1, 3, 2, 4, 1, 0, 5, 3, 0, 1024, 1, 0, 5, 4, 2, 4, 2, 1, 5, 1, 0, 5, 4, 7, 5, 9, 0}},
+		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 0, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 2147483648, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 1, 0, 1, 1, 0, 2, 4, 0, 0, 7, 5, 1, 0, 0, 2, 4, 0, 0, 7, 3, 9, 2147483647, 1, 0, 1, 0, 1, 1, 0, 2, 4, 0, 0, 7, 5, 3, 9, 2147483647, 1, 0, 1, 1, 5, 1, 0, 0, 2, 4, 0, 0, 7, 3, 9, 2147483647, 1, 0, 1, 0, 1, 1, 5, 3, 9, 2147483647}, Sites: []gpu.Site{
 			{Kind: gpu.IndexSite, File: "control.go", Line: 173, Col: 11},
 			{Kind: gpu.IndexSite, File: "control.go", Line: 176, Col: 2},
 		}},
@@ -542,6 +570,8 @@ var quernPlane = gpu.NewKernel(gpu.KernelInfo{
 	},
 	Host: quernHostPlane,
 })
+
+var _ = plane // compiled, not called
 
 // LaunchPlane runs plane on the grid g.
 func LaunchPlane(s *gpu.Stream, g gpu.Grid, w, h int, in, out *gpu.Buffer[int32]) error {
@@ -565,7 +595,7 @@ var quernIndexOutOfRange = gpu.NewKernel(gpu.KernelInfo{
 	},
 	PTX: quernPTX,
 	Variants: []gpu.Variant{
-		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 0, -1, 1, 0, 5, 0, 1, 4, 0, -1, 2, 3, 5, 1, 0, 4, 7, 0, -1, 1, 0, 5, 0, 1024, 4, 7, 5, 9, 0, 1, 0, 1, 1, 3, 9, 2147483647, 0, -1, 1, 2, 1, 0, 4, 0, 1, 4, 1, 2, 2, 3, 2, 0, 5, 4, 7, 1, 2, 0, 2147483647, 2, 3, 5, 4, 7, 1, 2, 2, 3, 4, 1, 0, 4, 7, 5, 9, 0}},
+		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 1, 0, 9, -1}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 1, 0, 1, 1, 3, 9, 2147483647}, Sites: []gpu.Site{
 			{Kind: gpu.IndexSite, File: "faults.go", Line: 14, Col: 12},
 			{Kind: gpu.IndexSite, File: "faults.go", Line: 14, Col: 3},
@@ -577,6 +607,8 @@ var quernIndexOutOfRange = gpu.NewKernel(gpu.KernelInfo{
 	},
 	Host: quernHostIndexOutOfRange,
 })
+
+var _ = indexOutOfRange // compiled, not called
 
 // LaunchIndexOutOfRange runs indexOutOfRange on the grid g.
 func LaunchIndexOutOfRange(s *gpu.Stream, g gpu.Grid, at int, in, out *gpu.Buffer[int32]) error {
@@ -599,7 +631,7 @@ var quernNegativeIndex = gpu.NewKernel(gpu.KernelInfo{
 	},
 	PTX: quernPTX,
 	Variants: []gpu.Variant{
-		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 1, 0, 9, -3, 0, -1, 1, 2, 1, 0, 4, 0, 1, 4, 1, 2, 2, 3, 2, 0, 5, 4, 7, 1, 2, 0, 2147483647, 2, 3, 5, 4, 7, 1, 2, 2, 3, 4, 1, 0, 4, 7, 5, 9, 0}},
+		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 1, 0, 9, -3}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Sites: []gpu.Site{
 			{Kind: gpu.IndexSite, File: "faults.go", Line: 21, Col: 12},
 			{Kind: gpu.IndexSite, File: "faults.go", Line: 21, Col: 3},
@@ -611,6 +643,8 @@ var quernNegativeIndex = gpu.NewKernel(gpu.KernelInfo{
 	},
 	Host: quernHostNegativeIndex,
 })
+
+var _ = negativeIndex // compiled, not called
 
 // LaunchNegativeIndex runs negativeIndex on the grid g.
 func LaunchNegativeIndex(s *gpu.Stream, g gpu.Grid, at int, in, out *gpu.Buffer[int32]) error {
@@ -633,7 +667,7 @@ var quernArrayIndexOutOfRange = gpu.NewKernel(gpu.KernelInfo{
 	},
 	PTX: quernPTX,
 	Variants: []gpu.Variant{
-		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 0, -1, 1, 1, 5, 9, -8, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 1, 1, 0, 4, 0, 1, 4, 1, 1, 2, 3, 2, 0, 5, 4, 7, 1, 1, 0, 2147483647, 2, 3, 5, 4, 7, 1, 1, 2, 3, 4, 1, 0, 4, 7, 5, 9, 0, 0, -1, 1, 2, 1, 0, 4, 0, 1, 4, 1, 2, 2, 3, 2, 0, 5, 4, 7, 1, 2, 0, 2147483647, 2, 3, 5, 4, 7, 1, 2, 2, 3, 4, 1, 0, 4, 7, 5, 9, 0}, Sites: []gpu.Site{
+		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 0, -1, 1, 1, 5, 9, -8, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 1, 1, 0, 4, 0, 1, 4, 1, 1, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0, 0, -1, 1, 2, 1, 0, 4, 0, 1, 4, 1, 2, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0}, Sites: []gpu.Site{
 			{Kind: gpu.IndexSite, File: "faults.go", Line: 32, Col: 12},
 		}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Sites: []gpu.Site{
@@ -651,6 +685,8 @@ var quernArrayIndexOutOfRange = gpu.NewKernel(gpu.KernelInfo{
 	},
 	Host: quernHostArrayIndexOutOfRange,
 })
+
+var _ = arrayIndexOutOfRange // compiled, not called
 
 // LaunchArrayIndexOutOfRange runs arrayIndexOutOfRange on the grid g.
 func LaunchArrayIndexOutOfRange(s *gpu.Stream, g gpu.Grid, at int, in, out *gpu.Buffer[int32]) error {
@@ -673,7 +709,7 @@ var quernSharedIndexOutOfRange = gpu.NewKernel(gpu.KernelInfo{
 	},
 	PTX: quernPTX,
 	Variants: []gpu.Variant{
-		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 1, 1, 0, 4, 0, 1, 4, 1, 1, 2, 3, 2, 0, 5, 4, 7, 1, 1, 0, 2147483647, 2, 3, 5, 4, 7, 1, 1, 2, 3, 4, 1, 0, 4, 7, 5, 9, 0, 0, -1, 1, 2, 1, 0, 4, 0, 1, 4, 1, 2, 2, 3, 2, 0, 5, 4, 7, 1, 2, 0, 2147483647, 2, 3, 5, 4, 7, 1, 2, 2, 3, 4, 1, 0, 4, 7, 5, 9, 0}, Sites: []gpu.Site{
+		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 1, 1, 0, 4, 0, 1, 4, 1, 1, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0, 0, -1, 1, 2, 1, 0, 4, 0, 1, 4, 1, 2, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0}, Sites: []gpu.Site{
 			{Kind: gpu.IndexSite, File: "faults.go", Line: 44, Col: 12},
 		}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Sites: []gpu.Site{
@@ -690,6 +726,8 @@ var quernSharedIndexOutOfRange = gpu.NewKernel(gpu.KernelInfo{
 	Shared: 64,
 	Host:   quernHostSharedIndexOutOfRange,
 })
+
+var _ = sharedIndexOutOfRange // compiled, not called
 
 // LaunchSharedIndexOutOfRange runs sharedIndexOutOfRange on the grid g.
 func LaunchSharedIndexOutOfRange(s *gpu.Stream, g gpu.Grid, at int, in, out *gpu.Buffer[int32]) error {
@@ -712,7 +750,7 @@ var quernDivisionByZero = gpu.NewKernel(gpu.KernelInfo{
 	},
 	PTX: quernPTX,
 	Variants: []gpu.Variant{
-		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 2, 1, 1, 4, 1, 2, 2, 3, 4, 1, 1, 4, 0, 1, 3, 7, 1, 2, 2, 3, 2, 0, 5, 4, 7, 1, 2, 0, 2147483647, 2, 3, 5, 4, 7, 5, 9, 0}, Sites: []gpu.Site{
+		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 2, 1, 1, 4, 1, 2, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0}, Sites: []gpu.Site{
 			{Kind: gpu.DivideSite, File: "faults.go", Line: 55, Col: 18},
 		}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Sites: []gpu.Site{
@@ -726,6 +764,8 @@ var quernDivisionByZero = gpu.NewKernel(gpu.KernelInfo{
 	},
 	Host: quernHostDivisionByZero,
 })
+
+var _ = divisionByZero // compiled, not called
 
 // LaunchDivisionByZero runs divisionByZero on the grid g.
 func LaunchDivisionByZero(s *gpu.Stream, g gpu.Grid, at int, in, out *gpu.Buffer[int32]) error {
@@ -748,7 +788,7 @@ var quernNegativeShift = gpu.NewKernel(gpu.KernelInfo{
 	},
 	PTX: quernPTX,
 	Variants: []gpu.Variant{
-		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 2, 1, 0, 4, 0, 1, 4, 1, 2, 2, 3, 2, 0, 5, 4, 7, 1, 2, 0, 2147483647, 2, 3, 5, 4, 7, 1, 2, 2, 3, 4, 1, 0, 4, 7, 5, 9, 0}, Sites: []gpu.Site{
+		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 2, 1, 0, 4, 0, 1, 4, 1, 2, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0}, Sites: []gpu.Site{
 			{Kind: gpu.ShiftSite, File: "faults.go", Line: 62, Col: 14},
 		}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Sites: []gpu.Site{
@@ -762,6 +802,8 @@ var quernNegativeShift = gpu.NewKernel(gpu.KernelInfo{
 	},
 	Host: quernHostNegativeShift,
 })
+
+var _ = negativeShift // compiled, not called
 
 // LaunchNegativeShift runs negativeShift on the grid g.
 func LaunchNegativeShift(s *gpu.Stream, g gpu.Grid, at int, in, out *gpu.Buffer[int32]) error {
@@ -784,7 +826,7 @@ var quernSliceOutOfRange = gpu.NewKernel(gpu.KernelInfo{
 	},
 	PTX: quernPTX,
 	Variants: []gpu.Variant{
-		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 1, 1, 9, 2147483646, 0, -1, 1, 1, 5, 9, -2, 0, -1, 1, 2, 1, 0, 4, 0, 1, 4, 1, 2, 2, 3, 2, 0, 5, 4, 7, 1, 2, 0, 2147483647, 2, 3, 5, 4, 7, 1, 2, 2, 3, 4, 1, 0, 4, 7, 5, 9, 0}, Sites: []gpu.Site{
+		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 1, 1, 9, 2147483646, 0, -1, 1, 1, 5, 9, -2, 0, -1, 1, 2, 1, 0, 4, 0, 1, 4, 1, 2, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0}, Sites: []gpu.Site{
 			{Kind: gpu.SliceSite, File: "faults.go", Line: 69, Col: 11},
 		}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 1, 1, 9, 2147483646}, Sites: []gpu.Site{
@@ -800,6 +842,8 @@ var quernSliceOutOfRange = gpu.NewKernel(gpu.KernelInfo{
 	},
 	Host: quernHostSliceOutOfRange,
 })
+
+var _ = sliceOutOfRange // compiled, not called
 
 // LaunchSliceOutOfRange runs sliceOutOfRange on the grid g.
 func LaunchSliceOutOfRange(s *gpu.Stream, g gpu.Grid, at int, in, out *gpu.Buffer[int32]) error {
@@ -832,6 +876,8 @@ var quernPanics = gpu.NewKernel(gpu.KernelInfo{
 	Host: quernHostPanics,
 })
 
+var _ = panics // compiled, not called
+
 // LaunchPanics runs panics on the grid g.
 func LaunchPanics(s *gpu.Stream, g gpu.Grid, at int, in, out *gpu.Buffer[int32]) error {
 	l, err := quernPanics.Begin(s, g)
@@ -852,7 +898,7 @@ var quernFloat32Arithmetic = gpu.NewKernel(gpu.KernelInfo{
 	},
 	PTX: quernPTX,
 	Variants: []gpu.Variant{
-		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483647, 0, -1, 1, 1, 0, 16, 1, 0, 5, 4, 0, 16, 3, 1, 1, 0, 16, 2, 3, 5, 4, 0, 16, 1, 0, 5, 4, 0, 32, 3, 7, 1, 1, 0, 16, 2, 3, 2, 0, 5, 5, 4, 7, 1, 1, 0, 16, 1, 0, 5, 4, 0, 16352, 4, 7, 5, 9, 0, 0, 16, 1, 0, 5, 9, 2147483663}},
+		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483647, 0, -1, 1, 1, 0, 16, 1, 0, 5, 4, 0, 16, 3, 1, 1, 0, 16, 2, 3, 2, 0, 5, 5, 4, 7, 5, 9, 0, 0, 16, 1, 0, 5, 9, 2147483663}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483647, 0, 16, 1, 0, 5, 9, 2147483663}, Sites: []gpu.Site{
 			{Kind: gpu.SliceSite, File: "float.go", Line: 16, Col: 7},
 		}},
@@ -862,6 +908,8 @@ var quernFloat32Arithmetic = gpu.NewKernel(gpu.KernelInfo{
 	},
 	Host: quernHostFloat32Arithmetic,
 })
+
+var _ = float32Arithmetic // compiled, not called
 
 // LaunchFloat32Arithmetic runs float32Arithmetic on the grid g.
 func LaunchFloat32Arithmetic(s *gpu.Stream, g gpu.Grid, in, out *gpu.Buffer[float32]) error {
@@ -882,7 +930,7 @@ var quernFloat64Arithmetic = gpu.NewKernel(gpu.KernelInfo{
 	},
 	PTX: quernPTX,
 	Variants: []gpu.Variant{
-		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483647, 0, -1, 1, 1, 0, 16, 1, 0, 5, 4, 0, 16, 3, 1, 1, 0, 16, 2, 3, 5, 4, 0, 16, 1, 0, 5, 4, 0, 32, 3, 7, 1, 1, 0, 16, 2, 3, 2, 0, 5, 5, 4, 7, 1, 1, 0, 16, 1, 0, 5, 4, 0, 16352, 4, 7, 5, 9, 0, 0, 16, 1, 0, 5, 9, 2147483663}},
+		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483647, 0, -1, 1, 1, 0, 16, 1, 0, 5, 4, 0, 16, 3, 1, 1, 0, 16, 2, 3, 2, 0, 5, 5, 4, 7, 5, 9, 0, 0, 16, 1, 0, 5, 9, 2147483663}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483647, 0, 16, 1, 0, 5, 9, 2147483663}, Sites: []gpu.Site{
 			{Kind: gpu.SliceSite, File: "float.go", Line: 40, Col: 7},
 		}},
@@ -892,6 +940,8 @@ var quernFloat64Arithmetic = gpu.NewKernel(gpu.KernelInfo{
 	},
 	Host: quernHostFloat64Arithmetic,
 })
+
+var _ = float64Arithmetic // compiled, not called
 
 // LaunchFloat64Arithmetic runs float64Arithmetic on the grid g.
 func LaunchFloat64Arithmetic(s *gpu.Stream, g gpu.Grid, in, out *gpu.Buffer[float64]) error {
@@ -912,7 +962,7 @@ var quernFloat64Math = gpu.NewKernel(gpu.KernelInfo{
 	},
 	PTX: quernPTX,
 	Variants: []gpu.Variant{
-		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 1, 0, 16, 1, 0, 5, 4, 1, 1, 0, 16, 2, 3, 5, 4, 0, 16, 1, 0, 5, 4, 0, 16, 3, 7, 1, 1, 0, 16, 2, 3, 2, 0, 5, 5, 4, 7, 1, 1, 0, 16, 1, 0, 5, 4, 0, 16368, 4, 7, 5, 9, 0, 0, 16, 1, 0, 5, 9, 2147483647}, Sites: []gpu.Site{
+		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 1, 0, 16, 1, 0, 5, 4, 1, 1, 0, 16, 2, 3, 2, 0, 5, 5, 4, 7, 5, 9, 0, 0, 16, 1, 0, 5, 9, 2147483647}, Sites: []gpu.Site{
 			{Kind: gpu.PanicSite, File: "pow.go", Line: 48, Col: 1, Text: "recursion in math.Pow"},
 			{Kind: gpu.IndexSite, File: "trig_reduce.go", Line: 46, Col: 9},
 			{Kind: gpu.IndexSite, File: "trig_reduce.go", Line: 46, Col: 37},
@@ -939,6 +989,8 @@ var quernFloat64Math = gpu.NewKernel(gpu.KernelInfo{
 	Host: quernHostFloat64Math,
 })
 
+var _ = float64Math // compiled, not called
+
 // LaunchFloat64Math runs float64Math on the grid g.
 //
 // float64Math is compiled from the standard library's own Go source.
@@ -960,7 +1012,7 @@ var quernFloat32Math = gpu.NewKernel(gpu.KernelInfo{
 	},
 	PTX: quernPTX,
 	Variants: []gpu.Variant{
-		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 1, 0, 16, 1, 0, 5, 4, 1, 1, 0, 16, 2, 3, 5, 4, 0, 16, 1, 0, 5, 4, 0, 16, 3, 7, 1, 1, 0, 16, 2, 3, 2, 0, 5, 5, 4, 7, 1, 1, 0, 16, 1, 0, 5, 4, 0, 16368, 4, 7, 5, 9, 0, 0, 16, 1, 0, 5, 9, 2147483647}},
+		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 1, 0, 16, 1, 0, 5, 4, 1, 1, 0, 16, 2, 3, 2, 0, 5, 5, 4, 7, 5, 9, 0, 0, 16, 1, 0, 5, 9, 2147483647}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, 16, 1, 0, 5, 9, 2147483647}, Sites: []gpu.Site{
 			{Kind: gpu.SliceSite, File: "float.go", Line: 83, Col: 7},
 		}},
@@ -970,6 +1022,8 @@ var quernFloat32Math = gpu.NewKernel(gpu.KernelInfo{
 	},
 	Host: quernHostFloat32Math,
 })
+
+var _ = float32Math // compiled, not called
 
 // LaunchFloat32Math runs float32Math on the grid g.
 func LaunchFloat32Math(s *gpu.Stream, g gpu.Grid, in, out *gpu.Buffer[float32]) error {
@@ -991,7 +1045,7 @@ var quernDot = gpu.NewKernel(gpu.KernelInfo{
 	},
 	PTX: quernPTX,
 	Variants: []gpu.Variant{
-		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 1, 0, 1, 2, 3, 9, 2147483649, 0, -1, 1, 1, 1, 0, 4, 1, 1, 0, 2147483647, 4, 7, 5, 9, 0}, Sites: []gpu.Site{
+		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 1, 0, 1, 2, 3, 9, 2147483649, 1, 0, 1, 1, 4, 9, 0}, Sites: []gpu.Site{
 			{Kind: gpu.DivideSite, File: "float.go", Line: 104, Col: 18},
 		}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 1, 0, 1, 2, 3, 9, 2147483649}, Sites: []gpu.Site{
@@ -1005,6 +1059,8 @@ var quernDot = gpu.NewKernel(gpu.KernelInfo{
 	},
 	Host: quernHostDot,
 })
+
+var _ = dot // compiled, not called
 
 // LaunchDot runs dot on the grid g.
 func LaunchDot(s *gpu.Stream, g gpu.Grid, n int, in, out *gpu.Buffer[float32]) error {
@@ -1026,7 +1082,7 @@ var quernNanComparisons = gpu.NewKernel(gpu.KernelInfo{
 	},
 	PTX: quernPTX,
 	Variants: []gpu.Variant{
-		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483647, 0, -1, 1, 1, 1, 0, 4, 0, 1, 3, 1, 1, 2, 3, 4, 1, 0, 4, 0, 2, 3, 7, 1, 1, 2, 3, 2, 0, 5, 4, 7, 1, 1, 0, 2147483647, 2, 3, 5, 4, 7, 5, 9, 0}},
+		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483647, 0, -1, 1, 1, 1, 0, 4, 0, 1, 3, 1, 1, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483647}, Sites: []gpu.Site{
 			{Kind: gpu.IndexSite, File: "float.go", Line: 126, Col: 2},
 		}},
@@ -1036,6 +1092,8 @@ var quernNanComparisons = gpu.NewKernel(gpu.KernelInfo{
 	},
 	Host: quernHostNanComparisons,
 })
+
+var _ = nanComparisons // compiled, not called
 
 // LaunchNanComparisons runs nanComparisons on the grid g.
 func LaunchNanComparisons(s *gpu.Stream, g gpu.Grid, in *gpu.Buffer[float64], out *gpu.Buffer[int64]) error {
@@ -1056,7 +1114,7 @@ var quernInt8Arithmetic = gpu.NewKernel(gpu.KernelInfo{
 	},
 	PTX: quernPTX,
 	Variants: []gpu.Variant{
-		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483647, 0, -1, 1, 1, 0, 12, 1, 0, 5, 4, 0, 12, 3, 1, 1, 0, 12, 2, 3, 5, 4, 0, 12, 1, 0, 5, 4, 0, 24, 3, 7, 1, 1, 0, 12, 2, 3, 2, 0, 5, 5, 4, 7, 1, 1, 0, 12, 1, 0, 5, 4, 0, 12264, 4, 7, 5, 9, 0, 0, 12, 1, 0, 5, 9, 2147483659}, Sites: []gpu.Site{
+		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483647, 0, -1, 1, 1, 0, 12, 1, 0, 5, 4, 0, 12, 3, 1, 1, 0, 12, 2, 3, 2, 0, 5, 5, 4, 7, 5, 9, 0, 0, 12, 1, 0, 5, 9, 2147483659}, Sites: []gpu.Site{
 			{Kind: gpu.DivideSite, File: "integer.go", Line: 22, Col: 22},
 			{Kind: gpu.DivideSite, File: "integer.go", Line: 22, Col: 17},
 		}},
@@ -1073,6 +1131,8 @@ var quernInt8Arithmetic = gpu.NewKernel(gpu.KernelInfo{
 	},
 	Host: quernHostInt8Arithmetic,
 })
+
+var _ = int8Arithmetic // compiled, not called
 
 // LaunchInt8Arithmetic runs int8Arithmetic on the grid g.
 func LaunchInt8Arithmetic(s *gpu.Stream, g gpu.Grid, in, out *gpu.Buffer[int8]) error {
@@ -1093,7 +1153,7 @@ var quernUint16Arithmetic = gpu.NewKernel(gpu.KernelInfo{
 	},
 	PTX: quernPTX,
 	Variants: []gpu.Variant{
-		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483647, 0, -1, 1, 1, 0, 12, 1, 0, 5, 4, 0, 12, 3, 1, 1, 0, 12, 2, 3, 5, 4, 0, 12, 1, 0, 5, 4, 0, 24, 3, 7, 1, 1, 0, 12, 2, 3, 2, 0, 5, 5, 4, 7, 1, 1, 0, 12, 1, 0, 5, 4, 0, 12264, 4, 7, 5, 9, 0, 0, 12, 1, 0, 5, 9, 2147483659}},
+		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483647, 0, -1, 1, 1, 0, 12, 1, 0, 5, 4, 0, 12, 3, 1, 1, 0, 12, 2, 3, 2, 0, 5, 5, 4, 7, 5, 9, 0, 0, 12, 1, 0, 5, 9, 2147483659}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483647, 0, 12, 1, 0, 5, 9, 2147483659}, Sites: []gpu.Site{
 			{Kind: gpu.SliceSite, File: "integer.go", Line: 36, Col: 7},
 		}},
@@ -1103,6 +1163,8 @@ var quernUint16Arithmetic = gpu.NewKernel(gpu.KernelInfo{
 	},
 	Host: quernHostUint16Arithmetic,
 })
+
+var _ = uint16Arithmetic // compiled, not called
 
 // LaunchUint16Arithmetic runs uint16Arithmetic on the grid g.
 func LaunchUint16Arithmetic(s *gpu.Stream, g gpu.Grid, in, out *gpu.Buffer[uint16]) error {
@@ -1123,7 +1185,7 @@ var quernInt32Arithmetic = gpu.NewKernel(gpu.KernelInfo{
 	},
 	PTX: quernPTX,
 	Variants: []gpu.Variant{
-		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483647, 0, -1, 1, 1, 0, 16, 1, 0, 5, 4, 0, 16, 3, 1, 1, 0, 16, 2, 3, 5, 4, 0, 16, 1, 0, 5, 4, 0, 32, 3, 7, 1, 1, 0, 16, 2, 3, 2, 0, 5, 5, 4, 7, 1, 1, 0, 16, 1, 0, 5, 4, 0, 16352, 4, 7, 5, 9, 0, 0, 16, 1, 0, 5, 9, 2147483663}, Sites: []gpu.Site{
+		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483647, 0, -1, 1, 1, 0, 16, 1, 0, 5, 4, 0, 16, 3, 1, 1, 0, 16, 2, 3, 2, 0, 5, 5, 4, 7, 5, 9, 0, 0, 16, 1, 0, 5, 9, 2147483663}, Sites: []gpu.Site{
 			{Kind: gpu.DivideSite, File: "integer.go", Line: 56, Col: 22},
 			{Kind: gpu.DivideSite, File: "integer.go", Line: 56, Col: 17},
 		}},
@@ -1140,6 +1202,8 @@ var quernInt32Arithmetic = gpu.NewKernel(gpu.KernelInfo{
 	},
 	Host: quernHostInt32Arithmetic,
 })
+
+var _ = int32Arithmetic // compiled, not called
 
 // LaunchInt32Arithmetic runs int32Arithmetic on the grid g.
 func LaunchInt32Arithmetic(s *gpu.Stream, g gpu.Grid, in, out *gpu.Buffer[int32]) error {
@@ -1160,7 +1224,7 @@ var quernUint32Arithmetic = gpu.NewKernel(gpu.KernelInfo{
 	},
 	PTX: quernPTX,
 	Variants: []gpu.Variant{
-		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483647, 0, -1, 1, 1, 0, 16, 1, 0, 5, 4, 0, 16, 3, 1, 1, 0, 16, 2, 3, 5, 4, 0, 16, 1, 0, 5, 4, 0, 32, 3, 7, 1, 1, 0, 16, 2, 3, 2, 0, 5, 5, 4, 7, 1, 1, 0, 16, 1, 0, 5, 4, 0, 16352, 4, 7, 5, 9, 0, 0, 16, 1, 0, 5, 9, 2147483663}},
+		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483647, 0, -1, 1, 1, 0, 16, 1, 0, 5, 4, 0, 16, 3, 1, 1, 0, 16, 2, 3, 2, 0, 5, 5, 4, 7, 5, 9, 0, 0, 16, 1, 0, 5, 9, 2147483663}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483647, 0, 16, 1, 0, 5, 9, 2147483663}, Sites: []gpu.Site{
 			{Kind: gpu.SliceSite, File: "integer.go", Line: 72, Col: 7},
 		}},
@@ -1170,6 +1234,8 @@ var quernUint32Arithmetic = gpu.NewKernel(gpu.KernelInfo{
 	},
 	Host: quernHostUint32Arithmetic,
 })
+
+var _ = uint32Arithmetic // compiled, not called
 
 // LaunchUint32Arithmetic runs uint32Arithmetic on the grid g.
 func LaunchUint32Arithmetic(s *gpu.Stream, g gpu.Grid, in, out *gpu.Buffer[uint32]) error {
@@ -1190,7 +1256,7 @@ var quernInt64Arithmetic = gpu.NewKernel(gpu.KernelInfo{
 	},
 	PTX: quernPTX,
 	Variants: []gpu.Variant{
-		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483647, 0, -1, 1, 1, 0, 16, 1, 0, 5, 4, 0, 16, 3, 1, 1, 0, 16, 2, 3, 5, 4, 0, 16, 1, 0, 5, 4, 0, 32, 3, 7, 1, 1, 0, 16, 2, 3, 2, 0, 5, 5, 4, 7, 1, 1, 0, 16, 1, 0, 5, 4, 0, 16352, 4, 7, 5, 9, 0, 0, 16, 1, 0, 5, 9, 2147483663}, Sites: []gpu.Site{
+		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483647, 0, -1, 1, 1, 0, 16, 1, 0, 5, 4, 0, 16, 3, 1, 1, 0, 16, 2, 3, 2, 0, 5, 5, 4, 7, 5, 9, 0, 0, 16, 1, 0, 5, 9, 2147483663}, Sites: []gpu.Site{
 			{Kind: gpu.DivideSite, File: "integer.go", Line: 94, Col: 22},
 			{Kind: gpu.DivideSite, File: "integer.go", Line: 94, Col: 17},
 		}},
@@ -1207,6 +1273,8 @@ var quernInt64Arithmetic = gpu.NewKernel(gpu.KernelInfo{
 	},
 	Host: quernHostInt64Arithmetic,
 })
+
+var _ = int64Arithmetic // compiled, not called
 
 // LaunchInt64Arithmetic runs int64Arithmetic on the grid g.
 func LaunchInt64Arithmetic(s *gpu.Stream, g gpu.Grid, in, out *gpu.Buffer[int64]) error {
@@ -1227,7 +1295,7 @@ var quernUint64Arithmetic = gpu.NewKernel(gpu.KernelInfo{
 	},
 	PTX: quernPTX,
 	Variants: []gpu.Variant{
-		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483647, 0, -1, 1, 1, 0, 16, 1, 0, 5, 4, 0, 16, 3, 1, 1, 0, 16, 2, 3, 5, 4, 0, 16, 1, 0, 5, 4, 0, 32, 3, 7, 1, 1, 0, 16, 2, 3, 2, 0, 5, 5, 4, 7, 1, 1, 0, 16, 1, 0, 5, 4, 0, 16352, 4, 7, 5, 9, 0, 0, 16, 1, 0, 5, 9, 2147483663}},
+		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483647, 0, -1, 1, 1, 0, 16, 1, 0, 5, 4, 0, 16, 3, 1, 1, 0, 16, 2, 3, 2, 0, 5, 5, 4, 7, 5, 9, 0, 0, 16, 1, 0, 5, 9, 2147483663}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483647, 0, 16, 1, 0, 5, 9, 2147483663}, Sites: []gpu.Site{
 			{Kind: gpu.SliceSite, File: "integer.go", Line: 110, Col: 7},
 		}},
@@ -1237,6 +1305,8 @@ var quernUint64Arithmetic = gpu.NewKernel(gpu.KernelInfo{
 	},
 	Host: quernHostUint64Arithmetic,
 })
+
+var _ = uint64Arithmetic // compiled, not called
 
 // LaunchUint64Arithmetic runs uint64Arithmetic on the grid g.
 func LaunchUint64Arithmetic(s *gpu.Stream, g gpu.Grid, in, out *gpu.Buffer[uint64]) error {
@@ -1257,7 +1327,7 @@ var quernIntArithmetic = gpu.NewKernel(gpu.KernelInfo{
 	},
 	PTX: quernPTX,
 	Variants: []gpu.Variant{
-		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483647, 0, -1, 1, 1, 0, 8, 1, 0, 5, 4, 0, 8, 3, 1, 1, 0, 8, 2, 3, 5, 4, 0, 8, 1, 0, 5, 4, 0, 16, 3, 7, 1, 1, 0, 8, 2, 3, 2, 0, 5, 5, 4, 7, 1, 1, 0, 8, 1, 0, 5, 4, 0, 8176, 4, 7, 5, 9, 0, 0, 8, 1, 0, 5, 9, 2147483655}},
+		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483647, 0, -1, 1, 1, 0, 8, 1, 0, 5, 4, 0, 8, 3, 1, 1, 0, 8, 2, 3, 2, 0, 5, 5, 4, 7, 5, 9, 0, 0, 8, 1, 0, 5, 9, 2147483655}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483647, 0, 8, 1, 0, 5, 9, 2147483655}, Sites: []gpu.Site{
 			{Kind: gpu.SliceSite, File: "integer.go", Line: 131, Col: 7},
 		}},
@@ -1267,6 +1337,8 @@ var quernIntArithmetic = gpu.NewKernel(gpu.KernelInfo{
 	},
 	Host: quernHostIntArithmetic,
 })
+
+var _ = intArithmetic // compiled, not called
 
 // LaunchIntArithmetic runs intArithmetic on the grid g.
 //
@@ -1289,7 +1361,7 @@ var quernConversions = gpu.NewKernel(gpu.KernelInfo{
 	},
 	PTX: quernPTX,
 	Variants: []gpu.Variant{
-		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 1, 0, 16, 1, 0, 5, 4, 1, 1, 0, 16, 2, 3, 5, 4, 0, 16, 1, 0, 5, 4, 0, 16, 3, 7, 1, 1, 0, 16, 2, 3, 2, 0, 5, 5, 4, 7, 1, 1, 0, 16, 1, 0, 5, 4, 0, 16368, 4, 7, 5, 9, 0, 0, 16, 1, 0, 5, 9, 2147483647}},
+		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 1, 0, 16, 1, 0, 5, 4, 1, 1, 0, 16, 2, 3, 2, 0, 5, 5, 4, 7, 5, 9, 0, 0, 16, 1, 0, 5, 9, 2147483647}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, 16, 1, 0, 5, 9, 2147483647}, Sites: []gpu.Site{
 			{Kind: gpu.SliceSite, File: "integer.go", Line: 153, Col: 7},
 		}},
@@ -1299,6 +1371,8 @@ var quernConversions = gpu.NewKernel(gpu.KernelInfo{
 	},
 	Host: quernHostConversions,
 })
+
+var _ = conversions // compiled, not called
 
 // LaunchConversions runs conversions on the grid g.
 func LaunchConversions(s *gpu.Stream, g gpu.Grid, in, out *gpu.Buffer[int64]) error {
@@ -1319,7 +1393,7 @@ var quernBitTricks = gpu.NewKernel(gpu.KernelInfo{
 	},
 	PTX: quernPTX,
 	Variants: []gpu.Variant{
-		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 1, 0, 16, 1, 0, 5, 4, 1, 1, 0, 16, 2, 3, 5, 4, 0, 16, 1, 0, 5, 4, 0, 16, 3, 7, 1, 1, 0, 16, 2, 3, 2, 0, 5, 5, 4, 7, 1, 1, 0, 16, 1, 0, 5, 4, 0, 16368, 4, 7, 5, 9, 0, 0, 16, 1, 0, 5, 9, 2147483647}},
+		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 1, 0, 16, 1, 0, 5, 4, 1, 1, 0, 16, 2, 3, 2, 0, 5, 5, 4, 7, 5, 9, 0, 0, 16, 1, 0, 5, 9, 2147483647}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, 16, 1, 0, 5, 9, 2147483647}, Sites: []gpu.Site{
 			{Kind: gpu.SliceSite, File: "integer.go", Line: 177, Col: 7},
 		}},
@@ -1329,6 +1403,8 @@ var quernBitTricks = gpu.NewKernel(gpu.KernelInfo{
 	},
 	Host: quernHostBitTricks,
 })
+
+var _ = bitTricks // compiled, not called
 
 // LaunchBitTricks runs bitTricks on the grid g.
 func LaunchBitTricks(s *gpu.Stream, g gpu.Grid, in, out *gpu.Buffer[uint64]) error {
@@ -1349,7 +1425,7 @@ var quernComparisons = gpu.NewKernel(gpu.KernelInfo{
 	},
 	PTX: quernPTX,
 	Variants: []gpu.Variant{
-		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483647, 0, -1, 1, 1, 1, 0, 4, 0, 1, 3, 1, 1, 2, 3, 4, 1, 0, 4, 0, 2, 3, 7, 1, 1, 2, 3, 2, 0, 5, 4, 7, 1, 1, 0, 2147483647, 2, 3, 5, 4, 7, 5, 9, 0}, Sites: []gpu.Site{
+		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483647, 0, -1, 1, 1, 1, 0, 4, 0, 1, 3, 1, 1, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0}, Sites: []gpu.Site{
 			{Kind: gpu.DivideSite, File: "integer.go", Line: 208, Col: 37},
 		}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483647}, Sites: []gpu.Site{
@@ -1363,6 +1439,8 @@ var quernComparisons = gpu.NewKernel(gpu.KernelInfo{
 	},
 	Host: quernHostComparisons,
 })
+
+var _ = comparisons // compiled, not called
 
 // LaunchComparisons runs comparisons on the grid g.
 func LaunchComparisons(s *gpu.Stream, g gpu.Grid, in, out *gpu.Buffer[int64]) error {
@@ -1384,7 +1462,7 @@ var quernStructs = gpu.NewKernel(gpu.KernelInfo{
 	},
 	PTX: quernPTX,
 	Variants: []gpu.Variant{
-		{Name: "proven", Limits: []int64{1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 2, 1, 1, 4, 1, 2, 2, 3, 4, 1, 1, 4, 0, 1, 3, 7, 1, 2, 2, 3, 2, 0, 5, 4, 7, 1, 2, 0, 2147483647, 2, 3, 5, 4, 7, 5, 9, 0}},
+		{Name: "proven", Limits: []int64{1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 2, 1, 1, 4, 1, 2, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0}},
 		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Sites: []gpu.Site{
 			{Kind: gpu.IndexSite, File: "memory.go", Line: 48, Col: 8},
 		}},
@@ -1394,6 +1472,8 @@ var quernStructs = gpu.NewKernel(gpu.KernelInfo{
 	},
 	Host: quernHostStructs,
 })
+
+var _ = structs // compiled, not called
 
 // LaunchStructs runs structs on the grid g.
 func LaunchStructs(s *gpu.Stream, g gpu.Grid, gain float32, in, out *gpu.Buffer[Pixel]) error {
@@ -1415,7 +1495,7 @@ var quernNested = gpu.NewKernel(gpu.KernelInfo{
 	},
 	PTX: quernPTX,
 	Variants: []gpu.Variant{
-		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 0, 6, 2, 3, 2, 0, 5, 5, 9, 2147483648, 0, -1, 1, 1, 2, 3, 2, 0, 5, 4, 1, 1, 0, 2147483647, 2, 3, 5, 4, 7, 2, 3, 1, 1, 3, 2, 3, 2, 0, 5, 4, 0, 1024, 4, 7, 5, 9, 0}},
+		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 0, 6, 2, 3, 2, 0, 5, 5, 9, 2147483648, 2, 3, 2, 0, 5, 1, 1, 4, 9, 0}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 0, 6, 2, 3, 2, 0, 5, 5, 9, 2147483648}, Sites: []gpu.Site{
 			{Kind: gpu.IndexSite, File: "memory.go", Line: 82, Col: 2},
 		}},
@@ -1425,6 +1505,8 @@ var quernNested = gpu.NewKernel(gpu.KernelInfo{
 	},
 	Host: quernHostNested,
 })
+
+var _ = nested // compiled, not called
 
 // LaunchNested runs nested on the grid g.
 func LaunchNested(s *gpu.Stream, g gpu.Grid, in, out *gpu.Buffer[float32]) error {
@@ -1464,6 +1546,8 @@ var quernStructArgument = gpu.NewKernel(gpu.KernelInfo{
 	Host: quernHostStructArgument,
 })
 
+var _ = structArgument // compiled, not called
+
 // LaunchStructArgument runs structArgument on the grid g.
 func LaunchStructArgument(s *gpu.Stream, g gpu.Grid, g_ Grid2, offset [3]int32, in, out *gpu.Buffer[int32]) error {
 	l, err := quernStructArgument.Begin(s, g)
@@ -1485,7 +1569,7 @@ var quernLocalArrays = gpu.NewKernel(gpu.KernelInfo{
 	},
 	PTX: quernPTX,
 	Variants: []gpu.Variant{
-		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 1, 1, 0, 4, 1, 1, 2, 3, 4, 1, 0, 4, 0, 1, 3, 7, 1, 1, 2, 3, 2, 0, 5, 4, 7, 1, 1, 0, 2147483647, 2, 3, 5, 4, 7, 5, 9, 0}},
+		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 1, 1, 0, 4, 1, 1, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Sites: []gpu.Site{
 			{Kind: gpu.IndexSite, File: "memory.go", Line: 127, Col: 2},
 		}},
@@ -1495,6 +1579,8 @@ var quernLocalArrays = gpu.NewKernel(gpu.KernelInfo{
 	},
 	Host: quernHostLocalArrays,
 })
+
+var _ = localArrays // compiled, not called
 
 // LaunchLocalArrays runs localArrays on the grid g.
 func LaunchLocalArrays(s *gpu.Stream, g gpu.Grid, in, out *gpu.Buffer[int32]) error {
@@ -1517,7 +1603,7 @@ var quernSlices = gpu.NewKernel(gpu.KernelInfo{
 	},
 	PTX: quernPTX,
 	Variants: []gpu.Variant{
-		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 2147483648, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 0, 5, 9, 0, 1, 0, 1, 1, 4, 9, 0, 1, 1, 1, 2, 4, 9, 0, 0, -1, 1, 3, 1, 2, 4, 1, 3, 2, 3, 4, 1, 2, 4, 0, 1, 3, 7, 1, 3, 2, 3, 2, 0, 5, 4, 7, 1, 3, 0, 2147483647, 2, 3, 5, 4, 7, 5, 9, 0}, Sites: []gpu.Site{
+		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 2147483648, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 0, 5, 9, 0, 1, 0, 1, 1, 4, 9, 0, 1, 1, 1, 2, 4, 9, 0, 0, -1, 1, 3, 1, 2, 4, 1, 3, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0}, Sites: []gpu.Site{
 			{Kind: gpu.SliceSite, File: "memory.go", Line: 142, Col: 49},
 		}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 2147483648, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Sites: []gpu.Site{
@@ -1533,6 +1619,8 @@ var quernSlices = gpu.NewKernel(gpu.KernelInfo{
 	},
 	Host: quernHostSlices,
 })
+
+var _ = slices // compiled, not called
 
 // LaunchSlices runs slices on the grid g.
 func LaunchSlices(s *gpu.Stream, g gpu.Grid, lo, hi int, in, out *gpu.Buffer[int32]) error {
@@ -1555,7 +1643,7 @@ var quernTables = gpu.NewKernel(gpu.KernelInfo{
 	},
 	PTX: quernPTX,
 	Variants: []gpu.Variant{
-		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 1, 0, 9, 2147483644, 0, -1, 1, 1, 1, 0, 4, 1, 1, 2, 3, 4, 1, 0, 4, 0, 1, 3, 7, 1, 1, 2, 3, 2, 0, 5, 4, 7, 1, 1, 0, 2147483647, 2, 3, 5, 4, 7, 5, 9, 0}},
+		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 1, 0, 9, 2147483644, 0, -1, 1, 1, 1, 0, 4, 1, 1, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 1, 0, 9, 2147483644}, Sites: []gpu.Site{
 			{Kind: gpu.IndexSite, File: "memory.go", Line: 180, Col: 2},
 		}},
@@ -1565,6 +1653,8 @@ var quernTables = gpu.NewKernel(gpu.KernelInfo{
 	},
 	Host: quernHostTables,
 })
+
+var _ = tables // compiled, not called
 
 // LaunchTables runs tables on the grid g.
 func LaunchTables(s *gpu.Stream, g gpu.Grid, in, out *gpu.Buffer[float32]) error {
@@ -1585,7 +1675,7 @@ var quernPointers = gpu.NewKernel(gpu.KernelInfo{
 	},
 	PTX: quernPTX,
 	Variants: []gpu.Variant{
-		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 1, 1, 0, 4, 1, 1, 2, 3, 4, 1, 0, 4, 0, 1, 3, 7, 1, 1, 2, 3, 2, 0, 5, 4, 7, 1, 1, 0, 2147483647, 2, 3, 5, 4, 7, 5, 9, 0}},
+		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 1, 1, 0, 4, 1, 1, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Sites: []gpu.Site{
 			{Kind: gpu.IndexSite, File: "memory.go", Line: 198, Col: 8},
 		}},
@@ -1595,6 +1685,8 @@ var quernPointers = gpu.NewKernel(gpu.KernelInfo{
 	},
 	Host: quernHostPointers,
 })
+
+var _ = pointers // compiled, not called
 
 // LaunchPointers runs pointers on the grid g.
 //
@@ -1617,7 +1709,7 @@ var quernGenerics = gpu.NewKernel(gpu.KernelInfo{
 	},
 	PTX: quernPTX,
 	Variants: []gpu.Variant{
-		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 1, 1, 0, 4, 1, 1, 2, 3, 4, 1, 0, 4, 0, 1, 3, 7, 1, 1, 2, 3, 2, 0, 5, 4, 7, 1, 1, 0, 2147483647, 2, 3, 5, 4, 7, 5, 9, 0}},
+		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 1, 1, 0, 4, 1, 1, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Sites: []gpu.Site{
 			{Kind: gpu.IndexSite, File: "memory.go", Line: 220, Col: 2},
 		}},
@@ -1627,6 +1719,8 @@ var quernGenerics = gpu.NewKernel(gpu.KernelInfo{
 	},
 	Host: quernHostGenerics,
 })
+
+var _ = generics // compiled, not called
 
 // LaunchGenerics runs generics on the grid g.
 func LaunchGenerics(s *gpu.Stream, g gpu.Grid, in, out *gpu.Buffer[int32]) error {

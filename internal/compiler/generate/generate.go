@@ -149,7 +149,7 @@ func writeLauncher(b *bytes.Buffer, p *frontend.Package, k *compiler.Kernel, fn 
 		v := sig.Params().At(i)
 		t := k.IR.Func.Params[i-1].Type
 		goType := types.TypeString(v.Type(), qualify)
-		kind, shown, size := "Scalar", goType, t.Size()
+		kind, shown, size := "Scalar", t.Kind.String(), t.Size()
 		par := parameter{name: v.Name(), typ: goType}
 		switch {
 		case t.Kind == ir.Slice:
@@ -157,7 +157,7 @@ func writeLauncher(b *bytes.Buffer, p *frontend.Package, k *compiler.Kernel, fn 
 			kind, shown, size = "Slice", types.TypeString(elem, qualify), t.Elem.Size()
 			par.slice, par.typ = true, fmt.Sprintf("*%s.Buffer[%s]", gpu, shown)
 		case t.IsAggregate():
-			kind = "Struct"
+			kind, shown = "Struct", goType
 		}
 		if par.name == "" || par.name == "_" {
 			par.name = fmt.Sprintf("arg%d", i-1)
@@ -190,6 +190,7 @@ func writeLauncher(b *bytes.Buffer, p *frontend.Package, k *compiler.Kernel, fn 
 		fmt.Fprintf(b, "Shared: %d,\n", k.Variants[0].SharedBytes)
 	}
 	fmt.Fprintf(b, "Host: %s,\n})\n", hostName(name))
+	fmt.Fprintf(b, "\nvar _ = %s // compiled, not called\n", name)
 
 	launcher := frontend.LauncherName(name)
 	fmt.Fprintf(b, "\n// %s runs %s on the grid g.\n", launcher, name)

@@ -10,6 +10,7 @@ import (
 
 	"quern.dev/internal/compiler/ir"
 	. "quern.dev/internal/compiler/ir/irtest"
+	"quern.dev/internal/limits"
 )
 
 // indexing generates kernels that are about indices: guards, counting loops,
@@ -392,13 +393,16 @@ func cleared(k *ir.Kernel) map[ir.Pos]bool {
 func TestRangesKeepTheMeaningOfRandomKernels(t *testing.T) {
 	defer func(n int) { MaxSteps = n }(MaxSteps)
 	MaxSteps = 400
-	kernels, held, narrowed := uint64(*seeds), 0, 0
+	kernels, narrowed := uint64(*seeds), 0
+	var held [3]int // launches, by variant
+	promised := 0   // of checks, in launches that keep it
 	for seed := range kernels {
 		g := newIndexing(seed)
 		if err := ir.Verify(g.k, ir.StageFinal); err != nil {
 			t.Fatalf("seed %d: the generator: %v", seed, err)
 		}
-		variants := [2]*ir.Kernel{ir.CloneKernel(g.k), ir.CloneKernel(g.k)}
+		variants := [3]*ir.Kernel{ir.CloneKernel(g.k), ir.CloneKernel(g.k), ir.CloneKernel(g.k)}
+		var programs [3]limits.Program
 		for v, k := range variants {
 			if err := ranges(k, variant(v)); err != nil {
 				t.Fatal(err)
@@ -406,21 +410,22 @@ func TestRangesKeepTheMeaningOfRandomKernels(t *testing.T) {
 			if err := ir.Verify(k, ir.StageFinal); err != nil {
 				t.Fatalf("seed %d, variant %d: %v\n%s", seed, v, err, k)
 			}
-		}
-		program := EncodeLimits(variants[narrow].Limits)
-		if err := program.Validate(len(g.k.Func.Params)); err != nil {
-			t.Fatalf("seed %d: %v", seed, err)
+			programs[v] = EncodeLimits(k.Limits)
+			if err := programs[v].Validate(len(g.k.Func.Params)); err != nil {
+				t.Fatalf("seed %d, variant %d: %v", seed, v, err)
+			}
 		}
 		for range 12 {
 			l := g.launch()
 			memory, fault := l.run(g.k)
 			for v, k := range variants {
-				if variant(v) == narrow {
-					args := []int64{l.n, l.m, l.q, int64(l.lens[0]), int64(l.lens[1]), int64(l.lens[2])}
-					if !program.Hold(args, &l.dim) {
-						continue
-					}
-					held++
+				args := []int64{l.n, l.m, l.q, int64(l.lens[0]), int64(l.lens[1]), int64(l.lens[2])}
+				if !programs[v].Hold(args, &l.dim) {
+					continue
+				}
+				held[v]++
+				if variant(v) == proven {
+					promised += checks(variants[narrow]) - checks(k)
 				}
 				gotMemory, gotFault := l.run(k)
 				if fault != nil && fault.Kind == "steps" {
@@ -441,9 +446,10 @@ func TestRangesKeepTheMeaningOfRandomKernels(t *testing.T) {
 			}
 		}
 	}
-	if held < int(kernels) || narrowed < int(kernels) {
-		t.Errorf("%d launches were narrow and %d variables: the test says little", held, narrowed)
+	if held[narrow] < int(kernels) || narrowed < int(kernels) || promised < int(kernels)/10 {
+		t.Errorf("launches by variant %v, %d narrow variables, %d promised checks: the test says little", held, narrowed, promised)
 	}
+	t.Logf("launches by variant %v, %d promised checks", held, promised)
 }
 
 func cells(list []*Object) [][]int64 {

@@ -88,6 +88,7 @@ var kinds = map[ptxvm.Kind]driver.Kind{
 	ptxvm.DivergentWarp:    driver.KindBarrier,
 	ptxvm.StepBudget:       driver.KindBudget,
 	ptxvm.Trap:             driver.KindTrap,
+	ptxvm.IllegalOperand:   driver.KindTrap,
 }
 
 func translate(f *ptxvm.Fault, id uint32) *driver.Fault {
