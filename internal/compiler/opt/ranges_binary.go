@@ -216,18 +216,19 @@ func (w *rangeWalk) minMax(op ir.IntrinsicOp, x, y *poly) *poly {
 		return y
 	}
 	rx, ry := w.rangeOf(x), w.rangeOf(y)
-	if op == ir.Min {
-		r := interval{min(rx.lo, ry.lo), min(rx.hi, ry.hi)}
-		lower := w.commonBound(x, y, -1)
-		return w.derived(r, func(a *poly) []*poly {
-			return append(differences(lower, a, -1), x.plus(-1, a), y.plus(-1, a))
-		})
+	r := interval{min(rx.lo, ry.lo), min(rx.hi, ry.hi)}
+	sign := int64(-1)
+	if op == ir.Max {
+		r = interval{max(rx.lo, ry.lo), max(rx.hi, ry.hi)}
+		sign = 1
 	}
-	r := interval{max(rx.lo, ry.lo), max(rx.hi, ry.hi)}
-	upper := w.commonBound(x, y, 1)
-	return w.derived(r, func(a *poly) []*poly {
-		return append(differences(upper, a, 1), a.plus(-1, x), a.plus(-1, y))
+	far := w.commonBound(x, y, sign) // a min is not below what both are not below
+	p := w.derived(r, func(a *poly) []*poly {
+		return append(differences(far, a, sign), differences([]*poly{x, y}, a, -sign)...)
 	})
+	a := w.newest()
+	a.either, a.x, a.y = true, x, y
+	return p
 }
 
 // differences returns b - a >= 0 for bounds from above (sign 1) and a - b >= 0

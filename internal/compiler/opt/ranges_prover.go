@@ -38,6 +38,8 @@ type atom struct {
 	value int64
 	x, y  *poly
 
+	either bool // the atom is a min or max: x or y
+
 	// word is the signed value of which the atom is the unsigned
 	// reinterpretation: they are equal once the atom is known to be small.
 	word *poly
@@ -133,8 +135,10 @@ func (pr *prover) launchOp(op ir.SymOp, x, y *poly) *poly {
 	a.launch, a.base, a.op, a.x, a.y = true, r, op, x, y
 	switch op {
 	case ir.SymMin:
+		a.either = true
 		a.facts = []*poly{x.plus(-1, p), y.plus(-1, p)}
 	case ir.SymMax:
+		a.either = true
 		a.facts = []*poly{p.plus(-1, x), p.plus(-1, y)}
 	}
 	pr.launch[k] = atomID(len(pr.atoms) - 1)
@@ -321,6 +325,25 @@ func (pr *prover) derive(p *poly, depth int) bool {
 		if pr.eachStep(t, -1, func(step *poly) bool {
 			return pr.derive(p.plus(-1, step), depth-1)
 		}) {
+			return true
+		}
+	}
+	return pr.deriveCases(p, depth)
+}
+
+// deriveCases derives p >= 0 for both values that a min or max in p can have.
+func (pr *prover) deriveCases(p *poly, depth int) bool {
+	for _, t := range p.terms {
+		f := pr.factors[t.mono]
+		if len(f) != 1 || !pr.atoms[f[0]].either {
+			continue
+		}
+		if pr.budget--; pr.budget < 0 {
+			return false
+		}
+		a := &pr.atoms[f[0]]
+		rest := p.plus(-t.coef, pr.self[f[0]])
+		if pr.derive(rest.plus(t.coef, a.x), depth-1) && pr.derive(rest.plus(t.coef, a.y), depth-1) {
 			return true
 		}
 	}
