@@ -186,6 +186,7 @@ func TestDriverErrorsAreValues(t *testing.T) {
 	}
 	for _, function := range []string{
 		"cuStreamCreate", "cuMemHostAlloc", "cuMemHostGetDevicePointer", "cuMemAlloc", "cuMemcpyHtoDAsync",
+		"cuEventCreate", "cuMemsetD32Async", "cuMemcpyDtoDAsync", "cuEventRecord",
 		"cuStreamWaitEvent", "cuModuleLoadDataEx", "cuModuleGetFunction", "cuFuncGetAttribute",
 		"cuOccupancyMaxActiveBlocksPerMultiprocessor", "cuLaunchKernel", "cuCtxSetCurrent",
 		"cuStreamSynchronize", "cuMemcpyDtoHAsync", "cuEventSynchronize", "cuEventQuery", "cuEventElapsedTime",

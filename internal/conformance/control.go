@@ -67,13 +67,21 @@ func switches(t kernel.Thread, in []int32, out []int32) {
 			break
 		}
 		r += 7
-	default:
-		r = -x
 	case 9:
 		r = 99
 		fallthrough
 	case 10:
 		r++
+	default:
+		r = -x
+	}
+	switch in[i] & 3 {
+	default:
+		r += 5
+		fallthrough
+	case 1:
+		r -= 2
+	case 2:
 	}
 	switch {
 	case in[i] > 1000:

@@ -50,7 +50,7 @@ func divisionByZero(t kernel.Thread, at int, in []int32, out []int32) {
 	if i := t.Global(); i < len(in) {
 		d := int32(1)
 		if i == at {
-			d = in[i] - in[i]
+			d = in[i] - 1000
 		}
 		out[i] = in[i] / d
 	}

@@ -386,10 +386,10 @@ var quernSwitches = gpu.NewKernel(gpu.KernelInfo{
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 1, 1, 0, 4, 1, 1, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Sites: []gpu.Site{
-			{Kind: gpu.IndexSite, File: "control.go", Line: 84, Col: 2},
+			{Kind: gpu.IndexSite, File: "control.go", Line: 92, Col: 2},
 		}},
 		{Name: "wide", Sites: []gpu.Site{
-			{Kind: gpu.IndexSite, File: "control.go", Line: 84, Col: 2},
+			{Kind: gpu.IndexSite, File: "control.go", Line: 92, Col: 2},
 		}},
 	},
 	Host: quernHostSwitches,
@@ -409,7 +409,7 @@ func LaunchSwitches(s *gpu.Stream, g gpu.Grid, in, out *gpu.Buffer[int32]) error
 }
 
 var quernEarlyReturns = gpu.NewKernel(gpu.KernelInfo{
-	Name: "earlyReturns", Package: "quern.dev/internal/conformance", Pos: "control.go:88",
+	Name: "earlyReturns", Package: "quern.dev/internal/conformance", Pos: "control.go:96",
 	Params: []gpu.Param{
 		{Name: "in", Kind: gpu.Slice, Type: "int32", Size: 4},
 		{Name: "out", Kind: gpu.Slice, Type: "int32", Size: 4},
@@ -418,12 +418,12 @@ var quernEarlyReturns = gpu.NewKernel(gpu.KernelInfo{
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 1, 1, 0, 4, 1, 1, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Sites: []gpu.Site{
-			{Kind: gpu.IndexSite, File: "control.go", Line: 95, Col: 4},
-			{Kind: gpu.IndexSite, File: "control.go", Line: 102, Col: 2},
+			{Kind: gpu.IndexSite, File: "control.go", Line: 103, Col: 4},
+			{Kind: gpu.IndexSite, File: "control.go", Line: 110, Col: 2},
 		}},
 		{Name: "wide", Sites: []gpu.Site{
-			{Kind: gpu.IndexSite, File: "control.go", Line: 95, Col: 4},
-			{Kind: gpu.IndexSite, File: "control.go", Line: 102, Col: 2},
+			{Kind: gpu.IndexSite, File: "control.go", Line: 103, Col: 4},
+			{Kind: gpu.IndexSite, File: "control.go", Line: 110, Col: 2},
 		}},
 	},
 	Host: quernHostEarlyReturns,
@@ -443,7 +443,7 @@ func LaunchEarlyReturns(s *gpu.Stream, g gpu.Grid, in, out *gpu.Buffer[int32]) e
 }
 
 var quernDivmod = gpu.NewKernel(gpu.KernelInfo{
-	Name: "divmod", Package: "quern.dev/internal/conformance", Pos: "control.go:119",
+	Name: "divmod", Package: "quern.dev/internal/conformance", Pos: "control.go:127",
 	Params: []gpu.Param{
 		{Name: "in", Kind: gpu.Slice, Type: "int32", Size: 4},
 		{Name: "out", Kind: gpu.Slice, Type: "int32", Size: 4},
@@ -451,17 +451,17 @@ var quernDivmod = gpu.NewKernel(gpu.KernelInfo{
 	PTX: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483647, 0, 2, 1, 0, 5, 9, 2147483650, 0, -1, 1, 1, 0, 2, 1, 0, 5, 4, 0, 2, 3, 1, 1, 0, 2, 2, 3, 2, 0, 5, 5, 4, 7, 5, 9, 0}, Sites: []gpu.Site{
-			{Kind: gpu.DivideSite, File: "control.go", Line: 129, Col: 8},
+			{Kind: gpu.DivideSite, File: "control.go", Line: 137, Col: 8},
 		}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483647, 0, 2, 1, 0, 5, 9, 2147483650}, Sites: []gpu.Site{
-			{Kind: gpu.DivideSite, File: "control.go", Line: 129, Col: 8},
-			{Kind: gpu.IndexSite, File: "control.go", Line: 125, Col: 2},
-			{Kind: gpu.IndexSite, File: "control.go", Line: 125, Col: 12},
+			{Kind: gpu.DivideSite, File: "control.go", Line: 137, Col: 8},
+			{Kind: gpu.IndexSite, File: "control.go", Line: 133, Col: 2},
+			{Kind: gpu.IndexSite, File: "control.go", Line: 133, Col: 12},
 		}},
 		{Name: "wide", Sites: []gpu.Site{
-			{Kind: gpu.DivideSite, File: "control.go", Line: 129, Col: 8},
-			{Kind: gpu.IndexSite, File: "control.go", Line: 125, Col: 2},
-			{Kind: gpu.IndexSite, File: "control.go", Line: 125, Col: 12},
+			{Kind: gpu.DivideSite, File: "control.go", Line: 137, Col: 8},
+			{Kind: gpu.IndexSite, File: "control.go", Line: 133, Col: 2},
+			{Kind: gpu.IndexSite, File: "control.go", Line: 133, Col: 12},
 		}},
 	},
 	Host: quernHostDivmod,
@@ -481,7 +481,7 @@ func LaunchDivmod(s *gpu.Stream, g gpu.Grid, in, out *gpu.Buffer[int32]) error {
 }
 
 var quernSwaps = gpu.NewKernel(gpu.KernelInfo{
-	Name: "swaps", Package: "quern.dev/internal/conformance", Pos: "control.go:135",
+	Name: "swaps", Package: "quern.dev/internal/conformance", Pos: "control.go:143",
 	Params: []gpu.Param{
 		{Name: "in", Kind: gpu.Slice, Type: "int32", Size: 4},
 		{Name: "out", Kind: gpu.Slice, Type: "int32", Size: 4},
@@ -490,10 +490,10 @@ var quernSwaps = gpu.NewKernel(gpu.KernelInfo{
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 0, 4, 2, 3, 2, 0, 5, 5, 9, 2147483648, 0, -1, 1, 1, 1, 0, 4, 1, 1, 0, 4, 2, 3, 2, 0, 5, 5, 4, 7, 5, 9, 0}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 0, 4, 2, 3, 2, 0, 5, 5, 9, 2147483648}, Sites: []gpu.Site{
-			{Kind: gpu.IndexSite, File: "control.go", Line: 151, Col: 3},
+			{Kind: gpu.IndexSite, File: "control.go", Line: 159, Col: 3},
 		}},
 		{Name: "wide", Sites: []gpu.Site{
-			{Kind: gpu.IndexSite, File: "control.go", Line: 151, Col: 3},
+			{Kind: gpu.IndexSite, File: "control.go", Line: 159, Col: 3},
 		}},
 	},
 	Host: quernHostSwaps,
@@ -513,7 +513,7 @@ func LaunchSwaps(s *gpu.Stream, g gpu.Grid, in, out *gpu.Buffer[int32]) error {
 }
 
 var quernVolume = gpu.NewKernel(gpu.KernelInfo{
-	Name: "volume", Package: "quern.dev/internal/conformance", Pos: "control.go:156",
+	Name: "volume", Package: "quern.dev/internal/conformance", Pos: "control.go:164",
 	Params: []gpu.Param{
 		{Name: "w", Kind: gpu.Scalar, Type: "int", Size: 8},
 		{Name: "h", Kind: gpu.Scalar, Type: "int", Size: 8},
@@ -524,10 +524,10 @@ var quernVolume = gpu.NewKernel(gpu.KernelInfo{
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 0, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 2147483648, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 3, 1, 0, 1, 1, 5, 1, 2, 5, 4, 1, 3, 1, 0, 1, 1, 5, 3, 1, 0, 1, 1, 5, 1, 2, 5, 4, 2, 5, 1, 0, 5, 1, 1, 5, 4, 7, 1, 3, 2, 5, 2, 2, 5, 1, 0, 5, 1, 1, 5, 4, 7, 1, 3, 2, 5, 1, 0, 5, 1, 1, 5, 3, 0, 64, 1, 0, 1, 1, 5, 5, 4, 2, 5, 2, 2, 5, 1, 0, 5, 1, 1, 5, 4, 7, 5, 9, 0, 1, 0, 1, 1, 5, 1, 2, 5, 9, 2147483648, 1, 0, 1, 1, 5, 1, 2, 5, 1, 0, 4, 9, 2147483647, 1, 1, 1, 2, 5, 9, 2147483648, 1, 1, 1, 2, 5, 1, 1, 4, 9, 2147483647}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 0, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 2147483648, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 1, 0, 1, 1, 5, 1, 2, 5, 9, 2147483648, 1, 0, 1, 1, 5, 1, 2, 5, 1, 0, 4, 9, 2147483647, 1, 1, 1, 2, 5, 9, 2147483648, 1, 1, 1, 2, 5, 1, 1, 4, 9, 2147483647}, Sites: []gpu.Site{
-			{Kind: gpu.IndexSite, File: "control.go", Line: 159, Col: 3},
+			{Kind: gpu.IndexSite, File: "control.go", Line: 167, Col: 3},
 		}},
 		{Name: "wide", Sites: []gpu.Site{
-			{Kind: gpu.IndexSite, File: "control.go", Line: 159, Col: 3},
+			{Kind: gpu.IndexSite, File: "control.go", Line: 167, Col: 3},
 		}},
 	},
 	Host: quernHostVolume,
@@ -549,7 +549,7 @@ func LaunchVolume(s *gpu.Stream, g gpu.Grid, w, h, d int, out *gpu.Buffer[int32]
 }
 
 var quernPlane = gpu.NewKernel(gpu.KernelInfo{
-	Name: "plane", Package: "quern.dev/internal/conformance", Pos: "control.go:164",
+	Name: "plane", Package: "quern.dev/internal/conformance", Pos: "control.go:172",
 	Params: []gpu.Param{
 		{Name: "w", Kind: gpu.Scalar, Type: "int", Size: 8},
 		{Name: "h", Kind: gpu.Scalar, Type: "int", Size: 8},
@@ -558,14 +558,14 @@ var quernPlane = gpu.NewKernel(gpu.KernelInfo{
 	},
 	PTX: quernPTX,
 	Variants: []gpu.Variant{
-		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 0, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 2147483648, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 1, 0, 1, 1, 0, 2, 4, 0, 0, 7, 5, 1, 0, 0, 2, 4, 0, 0, 7, 3, 9, 2147483647, 1, 0, 1, 0, 1, 1, 0, 2, 4, 0, 0, 7, 5, 3, 9, 2147483647, 0, -1, 1, 2, 2, 3, 2, 0, 5, 4, 1, 0, 1, 1, 0, 2, 4, 0, 0, 7, 5, 4, 0, 1, 4, 1, 2, 1, 0, 4, 1, 0, 1, 1, 0, 2, 4, 0, 0, 7, 5, 4, 7, 1, 2, 1, 0, 1, 1, 5, 4, 0, 1, 4, 7, 1, 0, 1, 2, 3, 2, 3, 2, 0, 5, 4, 1, 0, 1, 1, 5, 4, 0, 1, 4, 7, 5, 9, 0, 0, -1, 1, 2, 1, 0, 1, 1, 5, 4, 1, 0, 0, 2, 4, 0, 0, 7, 4, 0, 1, 4, 1, 2, 1, 0, 4, 1, 0, 1, 1, 5, 4, 7, 1, 0, 1, 2, 3, 1, 0, 1, 1, 5, 4, 1, 0, 0, 2, 4, 0, 0, 7, 4, 2, 4, 1, 0, 5, 4, 0, 1, 4, 7, 1, 2, 1, 0, 1, 1, 5, 4, 2, 4, 1, 0, 5, 4, 7, 5, 9, 0, 1, 0, 1, 1, 5, 1, 0, 0, 2, 4, 0, 0, 7, 3, 9, 2147483647, 0, -1, 1, 2, 1, 0, 4, 1, 0, 1, 1, 5, 4, 1, 2, 1, 0, 1, 1, 5, 4, 2, 4, 1, 0, 5, 4, 7, 1, 2, 1, 0, 4, 2, 4, 2, 1, 5, 1, 0, 5, 4, 7, 1, 2, 2, 4, 1, 0, 5, 3, 0, 1025, 1, 0, 5, 4, 2, 4, 2, 1, 5, 1, 0, 5, 4, 7, 5, 9, 0, 1, 0, 1, 0, 1, 1, 5, 3, 9, 2147483647, 0, -1, 1, 2, 2, 3, 2, 0, 5, 4, 1, 0, 1, 1, 5, 4, 0, 1, 4, 1, 2, 1, 0, 4, 1, 0, 1, 1, 5, 4, 7, 1, 2, 1, 0, 1, 1, 5, 4, 2, 4, 1, 0, 5, 4, 0, 1, 4, 7, 1, 0, 1, 2, 3, 2, 3, 2, 0, 5, 4, 1, 0, 1, 1, 5, 4, 2, 4, 1, 0, 5, 4, 0, 1, 4, 7, 5, 9, 0, 0, -1, 1, 3, 1, 0, 1, 1, 5, 4, 1, 0, 1, 3, 3, 1, 0, 1, 1, 5, 4, 2, 4, 1, 0, 5, 4, 7, 1, 3, 2, 4, 2, 1, 5, 1, 0, 5, 4, 7, 1, 3, 2, 4, 1, 0, 5, 3, 0, 1024, 1, 0, 5, 4, 2, 4, 2, 1, 5, 1, 0, 5, 4, 7, 5, 9, 0}},
-		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 0, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 2147483648, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 1, 0, 1, 1, 0, 2, 4, 0, 0, 7, 5, 1, 0, 0, 2, 4, 0, 0, 7, 3, 9, 2147483647, 1, 0, 1, 0, 1, 1, 0, 2, 4, 0, 0, 7, 5, 3, 9, 2147483647, 1, 0, 1, 1, 5, 1, 0, 0, 2, 4, 0, 0, 7, 3, 9, 2147483647, 1, 0, 1, 0, 1, 1, 5, 3, 9, 2147483647}, Sites: []gpu.Site{
-			{Kind: gpu.IndexSite, File: "control.go", Line: 173, Col: 11},
-			{Kind: gpu.IndexSite, File: "control.go", Line: 176, Col: 2},
+		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 0, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 2147483648, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 1, 0, 1, 1, 0, 2, 4, 0, 0, 7, 5, 1, 0, 0, 2, 4, 0, 0, 7, 3, 1, 2, 4, 9, -1, 1, 0, 1, 0, 1, 1, 0, 2, 4, 0, 0, 7, 5, 3, 9, 2147483647, 0, -1, 1, 2, 2, 3, 2, 0, 5, 4, 1, 0, 1, 1, 0, 2, 4, 0, 0, 7, 5, 4, 0, 1, 4, 1, 2, 1, 0, 4, 1, 0, 1, 1, 0, 2, 4, 0, 0, 7, 5, 4, 7, 5, 9, 0, 0, -1, 1, 2, 1, 0, 0, 2, 4, 0, 0, 7, 4, 1, 0, 1, 1, 5, 4, 0, 1, 4, 1, 0, 1, 2, 3, 1, 0, 0, 2, 4, 0, 0, 7, 4, 1, 0, 1, 1, 5, 4, 2, 4, 1, 0, 5, 4, 0, 1, 4, 7, 1, 2, 1, 0, 0, 2, 4, 0, 0, 7, 4, 2, 4, 2, 1, 5, 1, 0, 5, 4, 0, 1, 4, 7, 1, 2, 2, 4, 1, 0, 5, 3, 0, 1024, 1, 0, 5, 4, 1, 0, 0, 2, 4, 0, 0, 7, 4, 2, 4, 2, 1, 5, 1, 0, 5, 4, 0, 1, 4, 7, 5, 9, 0, 1, 0, 0, 2, 4, 0, 0, 7, 1, 0, 1, 1, 5, 3, 9, 2147483647, 0, -1, 1, 2, 1, 0, 4, 1, 0, 1, 1, 5, 4, 1, 2, 1, 0, 1, 1, 5, 4, 2, 4, 1, 0, 5, 4, 7, 1, 2, 1, 0, 4, 2, 4, 2, 1, 5, 1, 0, 5, 4, 7, 1, 2, 2, 4, 1, 0, 5, 3, 0, 1025, 1, 0, 5, 4, 2, 4, 2, 1, 5, 1, 0, 5, 4, 7, 5, 9, 0, 1, 0, 1, 0, 1, 1, 5, 3, 9, 2147483647, 0, -1, 1, 2, 2, 3, 2, 0, 5, 4, 1, 0, 1, 1, 5, 4, 0, 1, 4, 1, 2, 1, 0, 4, 1, 0, 1, 1, 5, 4, 7, 1, 2, 1, 0, 1, 1, 5, 4, 2, 4, 1, 0, 5, 4, 0, 1, 4, 7, 1, 0, 1, 2, 3, 2, 3, 2, 0, 5, 4, 1, 0, 1, 1, 5, 4, 2, 4, 1, 0, 5, 4, 0, 1, 4, 7, 5, 9, 0, 0, -1, 1, 3, 1, 0, 1, 1, 5, 4, 1, 0, 1, 3, 3, 1, 0, 1, 1, 5, 4, 2, 4, 1, 0, 5, 4, 7, 1, 3, 2, 4, 2, 1, 5, 1, 0, 5, 4, 7, 1, 3, 2, 4, 1, 0, 5, 3, 0, 1024, 1, 0, 5, 4, 2, 4, 2, 1, 5, 1, 0, 5, 4, 7, 5, 9, 0}},
+		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 0, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 2147483648, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 1, 0, 1, 1, 0, 2, 4, 0, 0, 7, 5, 1, 0, 0, 2, 4, 0, 0, 7, 3, 9, 2147483647, 1, 0, 1, 0, 1, 1, 0, 2, 4, 0, 0, 7, 5, 3, 9, 2147483647, 1, 0, 0, 2, 4, 0, 0, 7, 1, 0, 1, 1, 5, 3, 9, 2147483647, 1, 0, 1, 0, 1, 1, 5, 3, 9, 2147483647}, Sites: []gpu.Site{
+			{Kind: gpu.IndexSite, File: "control.go", Line: 181, Col: 11},
+			{Kind: gpu.IndexSite, File: "control.go", Line: 184, Col: 2},
 		}},
 		{Name: "wide", Sites: []gpu.Site{
-			{Kind: gpu.IndexSite, File: "control.go", Line: 173, Col: 11},
-			{Kind: gpu.IndexSite, File: "control.go", Line: 176, Col: 2},
+			{Kind: gpu.IndexSite, File: "control.go", Line: 181, Col: 11},
+			{Kind: gpu.IndexSite, File: "control.go", Line: 184, Col: 2},
 		}},
 	},
 	Host: quernHostPlane,
@@ -1772,21 +1772,6 @@ func quernHostBlockSum(r *host.Run) {
 
 //go:noinline
 func quernRow1BlockSum(r *host.Run, base int, in []int32, partial *[64]int32, dimX int) {
-	count := dimX
-	if base >= 0 && count <= len(in)-base {
-		row := in[base:][:count]
-		for threadX := range count {
-			r.ThreadIdx.X = threadX
-			i := base + threadX
-//line block.go:9
-			var v int32
-			if i < len(in) {
-				v = row[threadX]
-			}
-			partial[threadX] = v
-		}
-		return
-	}
 	for threadX := range dimX {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
@@ -1951,30 +1936,6 @@ func quernRow1MatmulTile(r *host.Run, sums []float32, first, dimX int) {
 
 //go:noinline
 func quernRow2MatmulTile(r *host.Run, as *[8][8]float32, threadY int, bs *[8][8]float32, row, n, k int, a []float32, start, base2 int, b []float32, start2, dimX, start3 int) {
-	count := dimX
-	if start >= 0 && count <= len(a)-start && start3 >= 0 && count <= len(b)-start3 {
-		row2 := a[start:][:count]
-		row3 := b[start3:][:count]
-		for threadX := range count {
-			r.ThreadIdx.X = threadX
-			col := base2 + threadX
-//line block.go:49
-			_ = as[threadY][threadX]
-//line block.go:49
-			_ = bs[threadY][threadX]
-//line block.go:49
-			as[threadY][threadX] = 0
-//line block.go:49
-			bs[threadY][threadX] = 0
-			if row < n && k+threadX < n {
-				as[threadY][threadX] = row2[threadX]
-			}
-			if col < n && k+threadY < n {
-				bs[threadY][threadX] = row3[threadX]
-			}
-		}
-		return
-	}
 	for threadX := range dimX {
 		r.ThreadIdx.X = threadX
 		col := base2 + threadX
@@ -2308,25 +2269,6 @@ func quernHostSharedInCall(r *host.Run) {
 //go:noinline
 func quernRow1SharedInCall(r *host.Run, vs []int32, first, dimX, base int, in []int32, s *[32]int32) {
 	vRow := vs[first:][:dimX]
-	count := dimX
-	if base >= 0 && count <= len(in)-base {
-		row := in[base:][:count]
-		for threadX := range count {
-			r.ThreadIdx.X = threadX
-			var v int32
-			i := base + threadX
-//line block.go:119
-			v = -2147483648
-			if i < len(in) {
-				v = row[threadX]
-			}
-			t1 := v
-//line block.go:107
-			s[threadX] = t1
-			vRow[threadX] = v
-		}
-		return
-	}
 	for threadX := range dimX {
 		r.ThreadIdx.X = threadX
 		var v int32
@@ -2683,16 +2625,16 @@ func quernRow1Switches(r *host.Run, base int, in, out []int32, dimX int) {
 			} else if t1 == 2 {
 //line control.go:58
 				selected = 2
-//line control.go:72
+//line control.go:70
 			} else if t1 == 9 {
 //line control.go:58
-				selected = 4
-//line control.go:75
+				selected = 3
+//line control.go:73
 			} else if t1 == 10 {
 //line control.go:58
-				selected = 5
+				selected = 4
 			} else {
-				selected = 3
+				selected = 5
 			}
 //line control.go:59
 			if selected == 0 {
@@ -2714,19 +2656,47 @@ func quernRow1Switches(r *host.Run, base int, in, out []int32, dimX int) {
 			}
 //line control.go:70
 			if selected == 3 {
-				r2 = -x
-			}
-//line control.go:72
-			if selected == 4 {
 				r2 = 99
 //line control.go:58
-				selected = 5
+				selected = 4
+			}
+//line control.go:73
+			if selected == 4 {
+				r2++
 			}
 //line control.go:75
 			if selected == 5 {
-				r2++
+				r2 = -x
 			}
 		}
+//line control.go:78
+		t2 := in[i] & 3
+		var selected2 int
+//line control.go:82
+		if t2 == 1 {
+//line control.go:78
+			selected2 = 1
+//line control.go:84
+		} else if t2 == 2 {
+//line control.go:78
+			selected2 = 2
+		} else {
+			selected2 = 0
+		}
+//line control.go:79
+		if selected2 == 0 {
+			r2 += 5
+//line control.go:78
+			selected2 = 1
+		}
+//line control.go:82
+		if selected2 == 1 {
+			r2 -= 2
+		}
+//line control.go:84
+		if selected2 == 2 {
+		}
+//line control.go:87
 		if in[i] > 1000 {
 			r2 *= 2
 		} else if in[i] < -1000 {
@@ -2764,7 +2734,7 @@ func quernRow1EarlyReturns(r *host.Run, base int, in, out []int32, dimX int) {
 		for threadX := range count {
 			r.ThreadIdx.X = threadX
 			i := base + threadX
-//line control.go:93
+//line control.go:101
 			for k := int32(0); ; k++ {
 				if k*k > row[threadX]&1023 {
 					row2[threadX] = k
@@ -2783,7 +2753,7 @@ threads:
 	for threadX := range dimX {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
-//line control.go:90
+//line control.go:98
 		if i >= len(in) {
 			continue
 		}
@@ -2797,7 +2767,7 @@ threads:
 			}
 		}
 		result0 := firstAbove(in, i, 1000)
-//line control.go:102
+//line control.go:110
 		out[i] = result0
 	}
 }
@@ -2832,22 +2802,22 @@ func quernRow1Divmod(r *host.Run, base int, in, out []int32, dimX, base2 int) {
 			i := base + threadX
 			t6 := 2 * i
 			t8 := 2*i + 1
-//line control.go:124
+//line control.go:132
 			t1 := row[threadX]
 			t2 := row2[threadX] | 1
-//line control.go:124
+//line control.go:132
 			q, r2 := divide(t1, t2)
 			q2 := q
 			r3 := r2
-//line control.go:125
+//line control.go:133
 			_ = out[t6]
-//line control.go:125
+//line control.go:133
 			_ = out[t8]
 			t9 := q2
 			t10 := r3
-//line control.go:125
+//line control.go:133
 			out[t6] = t9
-//line control.go:125
+//line control.go:133
 			out[t8] = t10
 		}
 		return
@@ -2857,26 +2827,26 @@ func quernRow1Divmod(r *host.Run, base int, in, out []int32, dimX, base2 int) {
 		i := base + threadX
 		t6 := 2 * i
 		t8 := 2*i + 1
-//line control.go:121
+//line control.go:129
 		if i+1 >= len(in) {
 			continue
 		}
 		t1 := in[i]
-//line control.go:124
+//line control.go:132
 		t2 := in[i+1] | 1
-//line control.go:124
+//line control.go:132
 		q, r2 := divide(t1, t2)
 		q2 := q
 		r3 := r2
-//line control.go:125
+//line control.go:133
 		_ = out[t6]
-//line control.go:125
+//line control.go:133
 		_ = out[t8]
 		t9 := q2
 		t10 := r3
-//line control.go:125
+//line control.go:133
 		out[t6] = t9
-//line control.go:125
+//line control.go:133
 		out[t8] = t10
 	}
 }
@@ -2906,7 +2876,7 @@ func quernRow1Swaps(r *host.Run, base int, in []int32, t1 [5][2]int, out []int32
 		r.ThreadIdx.X = threadX
 		i := base + threadX
 		at := i * 4
-//line control.go:137
+//line control.go:145
 		if i*4+3 >= len(in) {
 			continue
 		}
@@ -2914,29 +2884,29 @@ func quernRow1Swaps(r *host.Run, base int, in []int32, t1 [5][2]int, out []int32
 		for k := 0; k < 4; k++ {
 			v[k] = in[at+k]
 		}
-//line control.go:145
+//line control.go:153
 		for i2 := 0; i2 < 5; i2++ {
-//line control.go:145
+//line control.go:153
 			p := t1[i2]
 			if v[p[0]] > v[p[1]] {
 				t3 := p[0]
-//line control.go:147
+//line control.go:155
 				_ = v[t3]
 				t4 := p[1]
-//line control.go:147
+//line control.go:155
 				_ = v[t4]
-//line control.go:147
+//line control.go:155
 				t5 := v[p[1]]
-//line control.go:147
+//line control.go:155
 				t6 := v[p[0]]
-//line control.go:147
+//line control.go:155
 				v[t3] = t5
-//line control.go:147
+//line control.go:155
 				v[t4] = t6
 			}
 		}
 		for k2 := 0; k2 < 4; k2++ {
-//line control.go:150
+//line control.go:158
 			x := v[k2]
 			out[at+k2] = x
 		}
@@ -2979,7 +2949,7 @@ func quernRow1Volume(r *host.Run, base, w, y, h, z, d int, out []int32, start, s
 		row := out[start3:][:count]
 		for threadX := range count {
 			x := base + threadX
-//line control.go:159
+//line control.go:167
 			row[threadX] += int32(start2 + x)
 		}
 		return
@@ -2987,7 +2957,7 @@ func quernRow1Volume(r *host.Run, base, w, y, h, z, d int, out []int32, start, s
 	for threadX := range dimX {
 		r.ThreadIdx.X = threadX
 		x := base + threadX
-//line control.go:158
+//line control.go:166
 		if x < w && y < h && z < d {
 			out[start+x] += int32(start2 + x)
 		}
@@ -3027,7 +2997,7 @@ func quernRow1Plane(r *host.Run, base, w, y, h int, in, out []int32, start, dimX
 		for threadX := range count {
 			r.ThreadIdx.X = threadX
 			x := base + threadX
-//line control.go:169
+//line control.go:177
 			var sum int32
 			for dy := -1; dy <= 1; dy++ {
 				for dx := -1; dx <= 1; dx++ {
@@ -3035,7 +3005,7 @@ func quernRow1Plane(r *host.Run, base, w, y, h int, in, out []int32, start, dimX
 					t2 := min(max(y+dy, 0), h-1)
 					u := t1
 					v := t2
-//line control.go:173
+//line control.go:181
 					sum += in[v*w+u]
 				}
 			}
@@ -3046,7 +3016,7 @@ func quernRow1Plane(r *host.Run, base, w, y, h int, in, out []int32, start, dimX
 	for threadX := range dimX {
 		r.ThreadIdx.X = threadX
 		x := base + threadX
-//line control.go:166
+//line control.go:174
 		if x >= w || y >= h {
 			continue
 		}
@@ -3057,7 +3027,7 @@ func quernRow1Plane(r *host.Run, base, w, y, h int, in, out []int32, start, dimX
 				t2 := min(max(y+dy, 0), h-1)
 				u := t1
 				v := t2
-//line control.go:173
+//line control.go:181
 				sum += in[v*w+u]
 			}
 		}
@@ -3182,24 +3152,6 @@ func quernHostArrayIndexOutOfRange(r *host.Run) {
 
 //go:noinline
 func quernRow1ArrayIndexOutOfRange(r *host.Run, in []int32, base, at int, out []int32, dimX int) {
-	count := dimX
-	if base >= 0 && count <= len(out)-base && count <= len(in)-base {
-		row := out[base:][:count]
-		row2 := in[base:][:count]
-		for threadX := range count {
-			r.ThreadIdx.X = threadX
-			i := base + threadX
-//line faults.go:27
-			v := [8]int32{}
-			for k := 0; k < 8; k++ {
-				v[k] = in[k]
-			}
-			if i == at {
-				row[threadX] = v[row2[threadX]]
-			}
-		}
-		return
-	}
 	for threadX := range dimX {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
@@ -3253,20 +3205,6 @@ func quernRow1SharedIndexOutOfRange(r *host.Run, s *[16]int32, dimX int) {
 
 //go:noinline
 func quernRow2SharedIndexOutOfRange(r *host.Run, base, at int, out []int32, s *[16]int32, in []int32, dimX int) {
-	count := dimX
-	if base >= 0 && count <= len(out)-base && count <= len(in)-base {
-		row := out[base:][:count]
-		row2 := in[base:][:count]
-		for threadX := range count {
-			r.ThreadIdx.X = threadX
-			i := base + threadX
-//line faults.go:43
-			if i == at {
-				row[threadX] = s[row2[threadX]]
-			}
-		}
-		return
-	}
 	for threadX := range dimX {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
@@ -3308,7 +3246,7 @@ func quernRow1DivisionByZero(r *host.Run, base int, in []int32, at int, out []in
 //line faults.go:51
 			var d int32 = 1
 			if i == at {
-				d = row[threadX] - row[threadX]
+				d = row[threadX] - 1000
 			}
 			row2[threadX] = row[threadX] / d
 		}
@@ -3321,7 +3259,7 @@ func quernRow1DivisionByZero(r *host.Run, base int, in []int32, at int, out []in
 		if i < len(in) {
 			var d int32 = 1
 			if i == at {
-				d = in[i] - in[i]
+				d = in[i] - 1000
 			}
 			out[i] = in[i] / d
 		}
@@ -3349,19 +3287,6 @@ func quernHostNegativeShift(r *host.Run) {
 
 //go:noinline
 func quernRow1NegativeShift(r *host.Run, base, at int, out []int32, c int32, dimX int) {
-	count := dimX
-	if base >= 0 && count <= len(out)-base {
-		row := out[base:][:count]
-		for threadX := range count {
-			r.ThreadIdx.X = threadX
-			i := base + threadX
-//line faults.go:61
-			if i == at {
-				row[threadX] = c << (int32(i) - int32(at) - 1)
-			}
-		}
-		return
-	}
 	for threadX := range dimX {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
@@ -3395,20 +3320,6 @@ func quernHostSliceOutOfRange(r *host.Run) {
 
 //go:noinline
 func quernRow1SliceOutOfRange(r *host.Run, base, at int, in []int32, c, t1 int, out []int32, dimX int) {
-	count := dimX
-	if base >= 0 && count <= len(out)-base {
-		row := out[base:][:count]
-		for threadX := range count {
-			r.ThreadIdx.X = threadX
-			i := base + threadX
-//line faults.go:68
-			if i == at {
-				part := in[c:t1]
-				row[threadX] = part[0]
-			}
-		}
-		return
-	}
 	for threadX := range dimX {
 		r.ThreadIdx.X = threadX
 		i := base + threadX

@@ -31,7 +31,7 @@ func (fn *function) stmt(s ast.Stmt, label string) {
 		if s.Tok == token.DEC {
 			op = ir.Sub
 		}
-		one := ir.Expr(ir.IntConst(ir.TInt, 1))
+		var one ir.Expr
 		place := fn.target(s.X)
 		if t := place.Type(); t.IsFloat() {
 			one = ir.FloatConst(t, 1)

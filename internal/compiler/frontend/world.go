@@ -53,8 +53,6 @@ type Package struct {
 	world    *World
 	standard bool
 	funcs    map[string]*ast.FuncDecl // by "Name" or "Recv.Name"
-	vars     map[*types.Var]*ast.ValueSpec
-	written  map[*types.Var]bool // package-level variables that something assigns
 	errors   []types.Error
 }
 
