@@ -327,8 +327,24 @@ func (pr *prover) derive(p *poly, depth int) bool {
 		}) {
 			return true
 		}
+		if pr.exceedsFact(p, t.mono) {
+			return true
+		}
 	}
 	return pr.deriveCases(p, depth)
+}
+
+// exceedsFact reports whether p is at least what a fact of one of m's atoms says
+// is not negative, although the fact has another multiple of m.
+func (pr *prover) exceedsFact(p *poly, m monoID) bool {
+	for _, a := range pr.factors[m] {
+		for _, f := range pr.atoms[a].facts {
+			if d := p.plus(-1, f); d != nil && pr.rangeOf(d).lo >= 0 {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // deriveCases derives p >= 0 for both values that a min or max in p can have.

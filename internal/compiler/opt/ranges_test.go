@@ -153,6 +153,9 @@ func TestRanges(t *testing.T) {
 				Else(If(Lt(Load(Elem(f.x, get(m))), get(f.n)), Set(i, Add(get(m), Int(1)))), Set(j, get(m))))), narrow,
 			[]string{"var v6.i int32", "var v7.j int32", "var v8.m int32"}, 0},
 
+		{"three planes in one slice", f.kernel(start, Set(m, Op(Len(f.x), ir.Div, Int(3))), If(Op(get(i), ir.Ge, get(m)), Return()),
+			at(f.x, get(i)), at(f.x, Add(get(m), get(i))), at(f.x, Add(Mul(Int(2), get(m)), get(i)))), narrow, nil, 0},
+
 		{"a byte indexes 256 bins", f.kernel(If(Lt(Int(0), Len(f.b)), bin(To(ir.TInt, Load(Elem(f.b, Int(0))))))), wide, []string{"int32(v2.b[0i32])"}, 0},
 		{"a mask bounds an index", f.kernel(bin(Op(get(f.n), ir.And, Int(255)))), wide, []string{"int32(v5.n) & 255i32"}, 0},
 		{"a remainder is below its divisor", f.kernel(start, at(f.x, Op(get(i), ir.Rem, Len(f.x)))), narrow, []string{
