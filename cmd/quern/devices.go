@@ -100,13 +100,9 @@ func memory(bytes int64) string {
 	return fmt.Sprintf("%.1f GiB", float64(bytes)/(1<<30))
 }
 
-func noArguments(_ *cobra.Command, args []string) error {
+func noArguments(cmd *cobra.Command, args []string) error {
 	if len(args) > 0 {
-		return errUsage{fmt.Errorf("this command takes no arguments, but got %q", args[0])}
+		return errUsage{fmt.Errorf("%s takes no arguments, but got %q", cmd.CommandPath(), args[0]), cmd.CommandPath()}
 	}
 	return nil
-}
-
-func isUnknownCommand(err error) bool {
-	return err != nil && len(err.Error()) > 15 && err.Error()[:15] == "unknown command"
 }

@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -103,18 +104,13 @@ func (m machine) examine() (findings []finding, usable string) {
 				usable = d.ID + " (" + d.Name + ")"
 			}
 		case d.Backend == gpu.CUDA && m.os != "darwin":
-			add(finding{needed: true, what: fmt.Sprintf("%s: %v", d.ID, d.Err), advice: m.driverAdvice()})
+			add(finding{needed: true, what: fmt.Sprintf("%s: %v", d.ID, d.Err), advice: m.advice(d.Err.Error())})
 		case d.Backend == gpu.CPU && d.Err == nil:
 			add(finding{ok: true, what: d.ID + ": " + d.Name})
 		}
 	}
-	if m.os == "linux" {
-		nodes, _ := m.glob("/dev/nvidia[0-9]*")
-		for _, node := range nodes {
-			if !m.readable(node) {
-				add(finding{needed: true, what: node + ": no permission to open it", advice: "add the user to the group that owns the device (often video or render), or fix its permissions"})
-			}
-		}
+	for _, node := range m.closedNodes() {
+		add(finding{needed: true, what: node + ": no permission to open it", advice: openAdvice})
 	}
 	if v := m.getenv(gpu.DeviceVariable); v != "" {
 		add(finding{what: gpu.DeviceVariable + "=" + v + " is set", advice: "programs open this device and no other; unset it to let them choose"})
@@ -130,17 +126,50 @@ func (m machine) examine() (findings []finding, usable string) {
 	return findings, usable
 }
 
-// driverAdvice says how to get a working driver.
-func (m machine) driverAdvice() string {
+const openAdvice = "add the user to the group that owns the device file (often video or render), or change its permissions"
+
+// closedNodes are the device files of GPUs that this process may not open.
+func (m machine) closedNodes() (closed []string) {
+	if m.os != "linux" {
+		return nil
+	}
+	nodes, _ := m.glob("/dev/nvidia[0-9]*")
+	for _, node := range nodes {
+		if !m.readable(node) {
+			closed = append(closed, node)
+		}
+	}
+	return closed
+}
+
+// advice says what to do about a GPU that cannot be used for the reason.
+func (m machine) advice(reason string) string {
+	for _, known := range []struct{ text, advice string }{
+		{"too old", "update the NVIDIA driver; no CUDA toolkit is needed"},
+		{"compute mode", "let programs use it again, as administrator: nvidia-smi -c DEFAULT"},
+		{"compute capability", "this GPU cannot run Quern's code; use a newer one"},
+		{"no permission", openAdvice},
+	} {
+		if strings.Contains(reason, known.text) {
+			return known.advice
+		}
+	}
 	if m.os == "windows" {
-		return "install the NVIDIA driver for the GPU; no CUDA toolkit is needed"
+		return "if the machine has an NVIDIA GPU, install its driver; no CUDA toolkit is needed"
 	}
 	nodes, _ := m.glob("/dev/nvidia*")
-	if len(nodes) > 0 {
-		return "the GPU's device files are here but the driver library does not work: in a container, start it with GPU support (--gpus all); otherwise reinstall the driver (Debian: libcuda1)"
-	}
-	if _, err := m.lookPath("nvidia-smi"); err == nil {
-		return "nvidia-smi is installed but there is no device file: load the kernel module (modprobe nvidia nvidia_uvm)"
+	container, _ := m.glob("/.dockerenv")
+	podman, _ := m.glob("/run/.containerenv")
+	_, smi := m.lookPath("nvidia-smi")
+	switch {
+	case len(m.closedNodes()) > 0:
+		return "see the device file below"
+	case len(container)+len(podman) > 0:
+		return "this is a container: start it with GPUs (docker run --gpus all, with the NVIDIA Container Toolkit on the host)"
+	case len(nodes) > 0:
+		return "the GPU's device files are here, but the driver library does not work with them: reinstall the driver (Debian and Ubuntu: libcuda1)"
+	case smi == nil:
+		return "nvidia-smi is installed, but there is no device file: load the kernel modules (modprobe nvidia nvidia_uvm)"
 	}
 	return "if the machine has an NVIDIA GPU, install its driver (Debian and Ubuntu: nvidia-driver and libcuda1); no CUDA toolkit is needed"
 }

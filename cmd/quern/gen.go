@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -26,8 +27,12 @@ quern_gen.ptx, the GPU code, and quern_gen.go, a typed launcher for each kernel
 and its version for the CPU. The same source gives the same bytes; files that
 are up to date are left alone. Commit both.
 
-A package may be broken in one way: that its launchers are missing.`,
-		Example: "  quern gen ./...\n  //go:generate go tool quern gen",
+A package may be broken in one way: that its launchers are missing.
+
+Make quern a tool of your module with: go get -tool quern.dev/cmd/quern`,
+		Example: `  quern gen ./...                    compile every kernel below this directory
+  quern gen --check ./...            in CI: fail if a generated file is out of date
+  //go:generate go tool quern gen    in a Go file, for go generate`,
 		RunE: func(cmd *cobra.Command, patterns []string) error {
 			return gen(cmd.Context(), cmd.OutOrStdout(), cmd.ErrOrStderr(), patterns, check)
 		},
@@ -42,7 +47,7 @@ func vetCommand() *cobra.Command {
 		Short: "Check kernels without writing anything",
 		Long: `vet compiles the kernels of each package and reports every error, each with
 its place, the kernel, and what to write instead. It writes nothing.`,
-		Example: "  quern vet ./...",
+		Example: "  quern vet ./...    check every kernel below this directory",
 		RunE: func(cmd *cobra.Command, patterns []string) error {
 			return vet(cmd.Context(), cmd.OutOrStdout(), cmd.ErrOrStderr(), patterns)
 		},
@@ -76,23 +81,21 @@ func gen(ctx context.Context, stdout, stderr io.Writer, patterns []string, check
 			found = true
 			continue
 		}
-		goFile, ptxFile := generate.Files(p)
-		for _, f := range []struct {
-			name string
-			text []byte
-		}{{ptxFile, out.PTX}, {goFile, out.Go}} {
-			old, err := os.ReadFile(f.name)
-			if err == nil && bytes.Equal(old, f.text) {
-				continue
-			}
-			if check {
+		stale, err := outOfDate(p, out)
+		if err != nil {
+			return err
+		}
+		if check {
+			for _, f := range stale {
 				fmt.Fprintf(stdout, "%s is out of date\n", relative(f.name))
 				found = true
-				continue
 			}
-			if err := writeFile(f.name, f.text); err != nil {
-				return err
-			}
+			continue
+		}
+		if err := replace(stale); err != nil {
+			return err
+		}
+		for _, f := range stale {
 			fmt.Fprintf(stdout, "%s: %s\n", relative(f.name), count(len(out.Kernels), "kernel"))
 		}
 	}
@@ -140,18 +143,67 @@ func report(w io.Writer, err error) bool {
 	return true
 }
 
-// writeFile replaces a file in one step, so that a reader never sees a part.
-func writeFile(name string, text []byte) error {
-	f, err := os.CreateTemp(filepath.Dir(name), ".quern-*")
-	if err != nil {
-		return err
+// file is a generated file.
+type file struct {
+	name string
+	text []byte
+}
+
+// outOfDate returns the files of a package that are missing or differ.
+func outOfDate(p *frontend.Package, out *generate.Output) ([]file, error) {
+	goFile, ptxFile := generate.Files(p)
+	var stale []file
+	for _, f := range []file{{ptxFile, out.PTX}, {goFile, out.Go}} {
+		old, err := os.ReadFile(f.name)
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return nil, err
+		}
+		if err != nil || !bytes.Equal(old, f.text) {
+			stale = append(stale, f)
+		}
 	}
-	defer os.Remove(f.Name())
-	_, err = f.Write(text)
-	if err := errors.Join(err, f.Chmod(0o644), f.Close()); err != nil {
-		return err
+	return stale, nil
+}
+
+// replace writes files: all or, if there is no room or no permission, none. A
+// reader never sees a part of one.
+func replace(files []file) error {
+	temporary := make([]string, len(files))
+	defer func() {
+		for _, name := range temporary {
+			os.Remove(name)
+		}
+	}()
+	for i, f := range files {
+		w, err := os.CreateTemp(filepath.Dir(f.name), ".quern-*")
+		if err != nil {
+			return fmt.Errorf("cannot write %s: %w", relative(f.name), cause(err))
+		}
+		temporary[i] = w.Name()
+		_, err = w.Write(f.text)
+		if err := errors.Join(err, w.Chmod(0o644), w.Close()); err != nil {
+			return fmt.Errorf("cannot write %s: %w", relative(f.name), err)
+		}
 	}
-	return os.Rename(f.Name(), name)
+	for i, f := range files {
+		if err := os.Rename(temporary[i], f.name); err != nil {
+			return fmt.Errorf("cannot write %s: %w", relative(f.name), cause(err))
+		}
+	}
+	return nil
+}
+
+// cause is an error without the name of the temporary file.
+func cause(err error) error {
+	var path *fs.PathError
+	var link *os.LinkError
+	switch {
+	case errors.As(err, &path):
+		return path.Err
+	case errors.As(err, &link):
+		return link.Err
+	}
+	return err
 }
 
 func relative(name string) string {

@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"strings"
 
 	"github.com/spf13/cobra"
 )
@@ -20,8 +21,11 @@ func main() {
 // errFound ends a command whose findings are already printed.
 var errFound = errors.New("problems were found")
 
-// errUsage is a mistake on the command line.
-type errUsage struct{ error }
+// errUsage is a mistake on the command line of a command.
+type errUsage struct {
+	error
+	command string // "quern gen"
+}
 
 // run runs the command line and returns the exit code.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
@@ -43,8 +47,9 @@ program then runs it on an NVIDIA GPU, on all CPU cores, or on the simulator.`,
 	root.SetOut(stdout)
 	root.SetErr(stderr)
 	root.SetArgs(args)
-	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return errUsage{err} })
+	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return errUsage{err, cmd.CommandPath()} })
 	root.AddCommand(genCommand(), vetCommand(), devicesCommand(), doctorCommand())
+	completeShells(root)
 
 	err := root.ExecuteContext(ctx)
 	var usage errUsage
@@ -53,10 +58,27 @@ program then runs it on an NVIDIA GPU, on all CPU cores, or on the simulator.`,
 		return 0
 	case errors.Is(err, errFound):
 		return 1
-	case errors.As(err, &usage), root.CalledAs() == "" && isUnknownCommand(err):
-		fmt.Fprintf(stderr, "quern: %v\nRun 'quern --help' for usage.\n", err)
-		return 2
+	case errors.As(err, &usage):
+	case strings.HasPrefix(err.Error(), "unknown command"):
+		usage = errUsage{err, root.Name()}
+	default:
+		fmt.Fprintf(stderr, "quern: %v\n", err)
+		return 1
 	}
-	fmt.Fprintf(stderr, "quern: %v\n", err)
-	return 1
+	fmt.Fprintf(stderr, "quern: %s\nRun '%s --help' for usage.\n", strings.TrimSpace(usage.Error()), usage.command)
+	return 2
+}
+
+// completeShells makes the completion command insist on a shell.
+func completeShells(root *cobra.Command) {
+	root.InitDefaultCompletionCmd()
+	for _, cmd := range root.Commands() {
+		if cmd.Name() != "completion" {
+			continue
+		}
+		cmd.Short = "Print a completion script for a shell"
+		cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+			return errUsage{errors.New("name a shell: bash, fish, powershell or zsh"), cmd.CommandPath()}
+		}
+	}
 }

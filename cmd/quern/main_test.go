@@ -1,0 +1,94 @@
+package main
+
+import (
+	"bytes"
+	"flag"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+var update = flag.Bool("update", false, "rewrite golden files")
+
+// quern runs a command line in the current directory.
+func quern(t *testing.T, args ...string) (code int, stdout, stderr string) {
+	t.Helper()
+	var out, errs bytes.Buffer
+	code = run(t.Context(), args, &out, &errs)
+	return code, out.String(), errs.String()
+}
+
+func TestHelp(t *testing.T) {
+	for _, command := range []string{"", "gen", "vet", "devices", "doctor", "completion"} {
+		name := "quern"
+		args := []string{"--help"}
+		if command != "" {
+			name, args = command, []string{command, "--help"}
+		}
+		t.Run(name, func(t *testing.T) {
+			code, got, stderr := quern(t, args...)
+			if code != 0 || stderr != "" {
+				t.Errorf("exit code %d, standard error %q", code, stderr)
+			}
+			golden := filepath.Join("testdata", "help", name+".txt")
+			if *update {
+				if err := os.WriteFile(golden, []byte(got), 0o644); err != nil {
+					t.Fatal(err)
+				}
+			}
+			want, err := os.ReadFile(golden)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(string(want), got); diff != "" {
+				t.Errorf("-want +got:\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestMistakesOnTheCommandLineExitWithTwo(t *testing.T) {
+	tests := []struct {
+		name string
+		args []string
+		want string
+	}{
+		{"a command that does not exist", []string{"compile"}, "quern: unknown command \"compile\" for \"quern\"\nRun 'quern --help' for usage.\n"},
+		{"a command that resembles another", []string{"gem"}, "quern: unknown command \"gem\" for \"quern\"\n\nDid you mean this?\n\tgen\n\tvet\nRun 'quern --help' for usage.\n"},
+		{"a flag that does not exist", []string{"gen", "--force"}, "quern: unknown flag: --force\nRun 'quern gen --help' for usage.\n"},
+		{"a flag of another command", []string{"vet", "--check"}, "quern: unknown flag: --check\nRun 'quern vet --help' for usage.\n"},
+		{"a value that the flag does not take", []string{"devices", "--json=perhaps"}, "quern: invalid argument \"perhaps\" for \"--json\" flag: strconv.ParseBool: parsing \"perhaps\": invalid syntax\nRun 'quern devices --help' for usage.\n"},
+		{"an argument where there is none", []string{"doctor", "please"}, "quern: quern doctor takes no arguments, but got \"please\"\nRun 'quern doctor --help' for usage.\n"},
+		{"a completion for no shell", []string{"completion"}, "quern: name a shell: bash, fish, powershell or zsh\nRun 'quern completion --help' for usage.\n"},
+		{"a completion for an unknown shell", []string{"completion", "tcsh"}, "quern: unknown command \"tcsh\" for \"quern completion\"\nRun 'quern --help' for usage.\n"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			code, stdout, stderr := quern(t, tt.args...)
+			if code != 2 || stdout != "" {
+				t.Errorf("exit code %d, want 2; standard output %q", code, stdout)
+			}
+			if diff := cmp.Diff(tt.want, stderr); diff != "" {
+				t.Errorf("-want +got:\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestCompletionScripts(t *testing.T) {
+	for _, shell := range []string{"bash", "fish", "powershell", "zsh"} {
+		code, stdout, stderr := quern(t, "completion", shell)
+		if code != 0 || stderr != "" || !strings.Contains(stdout, "quern") {
+			t.Errorf("%s: exit code %d, %d bytes, standard error %q", shell, code, len(stdout), stderr)
+		}
+	}
+	_, stdout, _ := quern(t, "__complete", "")
+	for _, command := range []string{"gen", "vet", "devices", "doctor", "completion"} {
+		if !strings.Contains(stdout, command+"\t") {
+			t.Errorf("completion does not offer %s:\n%s", command, stdout)
+		}
+	}
+}
