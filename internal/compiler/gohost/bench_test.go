@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"quern.dev/internal/compiler/gohost"
 )
 
 // BenchmarkAgainstGoByHand reports how much longer compiled kernels take than
@@ -21,4 +23,17 @@ func BenchmarkAgainstGoByHand(b *testing.B) {
 			b.Logf("%-16s %12.0f ns compiled, %12.0f ns by hand", name, compiled, byHand)
 		}
 	}
+}
+
+func BenchmarkEmit(b *testing.B) {
+	prog := lower(b, kernelsFile)
+	b.ReportAllocs()
+	for b.Loop() {
+		for _, k := range prog.Kernels {
+			if _, err := gohost.Emit(k, gohost.NewImports(prog.Package)); err != nil {
+				b.Fatal(err)
+			}
+		}
+	}
+	b.ReportMetric(float64(b.Elapsed().Microseconds())/float64(b.N*len(prog.Kernels)), "µs/kernel")
 }

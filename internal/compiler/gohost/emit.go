@@ -32,11 +32,11 @@ func FuncName(kernel string) string {
 func Emit(k *ir.Kernel, imports *Imports) (string, error) {
 	k = opt.InlineThread(k)
 	keepParams(k.Func)
-	f := newFacts(k)
-	p, err := newPlan(k, f)
-	if err != nil {
+	if err := predicate(k); err != nil {
 		return "", err
 	}
+	f := newFacts(k)
+	p := newPlan(k, f)
 	// The first run finds the package-level names that local ones must not hide.
 	var reserved map[string]bool
 	for range 2 {

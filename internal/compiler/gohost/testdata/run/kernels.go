@@ -571,3 +571,38 @@ func configured(t kernel.Thread, s settings, w int, x []float32, table []setting
 		x[v*w+u] -= float32(best.Window[u%3])
 	}
 }
+
+// leaver has threads that leave one by one after a barrier, but not at the end.
+//
+//quern:kernel
+func leaver(t kernel.Thread, n int, x []int32) {
+	m := kernel.Shared[[32]int32](t)
+	i := t.Global()
+	m[t.ThreadIdx.X] = x[i]
+	for k := range n {
+		t.Sync()
+		if k > 0 {
+			v := m[(t.ThreadIdx.X+k)%t.BlockDim.X]
+			t.Sync()
+			if v%3 == 0 {
+				continue
+			}
+			m[t.ThreadIdx.X] += v
+			if k == 2 {
+				x[i] += 3
+			}
+		}
+		x[i] ^= int32(k)
+	}
+	if n > 2 {
+		t.Sync()
+		for j := range 3 {
+			if x[i] > int32(40*j) {
+				x[i]--
+				return
+			}
+		}
+		x[i] += m[t.ThreadIdx.X]
+	}
+	x[i] *= 2
+}

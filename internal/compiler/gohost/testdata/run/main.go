@@ -73,6 +73,8 @@ func tests() []test {
 		{"costly", costly, quernHostCostly, d(3, 1, 1), d(32, 1, 1), []any{7, make([]float64, 90)}},
 		{"configured", configured, quernHostConfigured, d(2, 3, 1), d(32, 4, 1), []any{settings{2, [3]int32{1, 2, 1}, true}, 64, ramp(64*12, small), make([]settings, 2)}},
 		{"configured", configured, quernHostConfigured, d(2, 3, 1), d(32, 4, 1), []any{settings{}, 64, ramp(64*12, small), []settings{{1, [3]int32{3, 4, 5}, true}, {4, [3]int32{-1, 0, 1}, false}}}},
+		{"leaver", leaver, quernHostLeaver, d(3, 1, 1), d(32, 1, 1), []any{4, ramp(96, func(i int) int32 { return int32(noise(i)%200) - 50 })}},
+		{"leaver", leaver, quernHostLeaver, d(3, 1, 1), d(32, 1, 1), []any{1, ramp(96, func(i int) int32 { return int32(i) })}},
 		{"indexFails", indexFails, quernHostIndexFails, d(4, 1, 1), d(8, 1, 1), []any{make([]int32, 32)}},
 		{"divisionFails", divisionFails, quernHostDivisionFails, d(1, 1, 1), d(8, 1, 1), []any{[]int32{1, 2, 0, 4, 5, 6, 7, 8}}},
 		{"panics", panics, quernHostPanics, d(4, 1, 1), d(8, 1, 1), []any{make([]int32, 32)}},

@@ -1,0 +1,170 @@
+package gohost
+
+import (
+	"slices"
+
+	"quern.dev/internal/compiler/ir"
+)
+
+// predicate makes jumps, by which threads one by one leave a statement beside a
+// barrier, into variables that say which threads have left, and conditions on
+// what they skip:
+//
+//	if uniform {                    if uniform {
+//		t.Sync()                        t.Sync()
+//		if x[i] > 0 {                   if x[i] > 0 {
+//			return          =>              left = true
+//		}                               }
+//		a()                             if !left {
+//	}                                       a()
+//	b()                                 }
+//	                                }
+//	                                if !left {
+//	                                        b()
+//	                                }
+//
+// No barrier is skipped, because one that only some threads reach is an error.
+func predicate(k *ir.Kernel) error {
+	if !hasStmt(k.Func.Body, isBarrier) {
+		return nil
+	}
+	s := newSplitter(k, newFacts(k))
+	if len(s.divergent) == 0 {
+		return nil
+	}
+	p := &predicator{splitter: s, flags: map[any]*ir.Local{}}
+	body, _ := p.list(k.Func.Body)
+	k.Func.Body = append(p.clear(returnTarget{}), body...)
+	k.Func.Locals = append(k.Func.Locals, p.locals...)
+	if len(newSplitter(k, newFacts(k)).divergent) > 0 {
+		return &Error{Kernel: k.Name, Msg: "threads of a block leave a loop with a barrier one by one"}
+	}
+	return nil
+}
+
+// predicator rewrites the statement lists that the block goes through once.
+type predicator struct {
+	*splitter
+	flags  map[any]*ir.Local // by what the jump is to
+	locals []*ir.Local
+}
+
+// returnTarget, breakTarget and continueTarget are what a jump can be to.
+type (
+	returnTarget   struct{}
+	breakTarget    struct{ label *ir.Label }
+	continueTarget struct{ label *ir.Label }
+)
+
+func targetOf(jump ir.Stmt) any {
+	switch j := jump.(type) {
+	case *ir.Break:
+		return breakTarget{j.Label}
+	case *ir.Continue:
+		return continueTarget{j.Label}
+	}
+	return returnTarget{}
+}
+
+// flag returns the variable that is true in threads that have made a jump.
+func (p *predicator) flag(target any) *ir.Local {
+	v := p.flags[target]
+	if v == nil {
+		v = &ir.Local{Name: "left", Type: ir.TBool}
+		p.flags[target] = v
+		p.locals = append(p.locals, v)
+	}
+	return v
+}
+
+// clear returns the statement that a construct begins with if threads leave it.
+func (p *predicator) clear(target any) []ir.Stmt {
+	if p.flags[target] == nil {
+		return nil
+	}
+	return []ir.Stmt{&ir.Assign{Dst: &ir.VarPlace{Var: p.flags[target]}, Src: ir.BoolConst(false)}}
+}
+
+// list rewrites a list; it returns the targets for which threads may have left
+// when it ends.
+func (p *predicator) list(list []ir.Stmt) ([]ir.Stmt, []any) {
+	for i, t := range list {
+		var left []any
+		rewritten := t
+		switch {
+		case p.control[t]:
+			left = p.children(t)
+		case p.divergent[t] != nil:
+			rewritten, left = p.statement(t)
+		}
+		if len(left) == 0 {
+			continue
+		}
+		out := append(slices.Clone(list[:i]), rewritten)
+		rest, more := p.list(list[i+1:])
+		for _, target := range more {
+			if !slices.Contains(left, target) {
+				left = append(left, target)
+			}
+		}
+		if len(rest) > 0 {
+			out = append(out, &ir.If{Cond: p.stays(left), Then: rest})
+		}
+		return out, left
+	}
+	return list, nil
+}
+
+// stays is the condition that a thread has not left.
+func (p *predicator) stays(targets []any) ir.Expr {
+	var all ir.Expr
+	for _, target := range targets {
+		x := ir.Expr(&ir.Unary{Op: ir.LNot, X: ir.Get(p.flag(target))})
+		if all != nil {
+			x = &ir.Binary{Op: ir.LAnd, X: all, Y: x}
+		}
+		all = x
+	}
+	return all
+}
+
+// children rewrites the lists of a control statement and returns the targets
+// outside it.
+func (p *predicator) children(t ir.Stmt) (left []any) {
+	switch t := t.(type) {
+	case *ir.If:
+		var more []any
+		t.Then, left = p.list(t.Then)
+		t.Else, more = p.list(t.Else)
+		left = append(left, more...)
+	case *ir.Loop:
+		t.Body, left = p.list(t.Body)
+		t.Body = append(p.clear(continueTarget{t.Label}), t.Body...)
+		left = slices.DeleteFunc(left, func(x any) bool { return x == continueTarget{t.Label} })
+	case *ir.Block:
+		t.Body, left = p.list(t.Body)
+		t.Body = append(p.clear(breakTarget{t.Label}), t.Body...)
+		left = slices.DeleteFunc(left, func(x any) bool { return x == breakTarget{t.Label} })
+	}
+	return left
+}
+
+// statement rewrites a statement that threads leave.
+func (p *predicator) statement(t ir.Stmt) (ir.Stmt, []any) {
+	end := &ir.Label{Name: "left"}
+	var left []any
+	r := ir.Rewriter{Stmt: func(s ir.Stmt) []ir.Stmt {
+		if !slices.Contains(p.divergent[t], s) {
+			return []ir.Stmt{s}
+		}
+		target := targetOf(s)
+		if !slices.Contains(left, target) {
+			left = append(left, target)
+		}
+		return []ir.Stmt{
+			&ir.Assign{Dst: &ir.VarPlace{Var: p.flag(target)}, Src: ir.BoolConst(true)},
+			&ir.Break{Label: end},
+		}
+	}}
+	return &ir.Block{Label: end, Body: r.Body([]ir.Stmt{t})}, left
+}

@@ -1,0 +1,64 @@
+package gohost
+
+import (
+	"cmp"
+	"slices"
+
+	"quern.dev/internal/compiler/ir"
+)
+
+// regroup moves the terms of an integer sum that are computed less often than
+// where the sum stands to its front, so that they can be computed there together.
+// Integers wrap, so the sum stays the same.
+func (e *emitter) regroup(x *ir.Binary) *ir.Binary {
+	if x.Op != ir.Add && x.Op != ir.Sub || !x.X.Type().IsInteger() {
+		return x
+	}
+	t := goType(x)
+	var early, late []term
+	for _, term := range terms(x, false, nil) {
+		if !identical(goType(term.x), t) && !isConst(term.x) {
+			return x
+		}
+		if !isConst(term.x) && e.facts.level(term.x) < e.current {
+			early = append(early, term)
+		} else {
+			late = append(late, term)
+		}
+	}
+	if len(early) < 2 || len(late) == 0 {
+		return x
+	}
+	slices.SortStableFunc(early, func(a, b term) int {
+		return cmp.Compare(e.facts.level(a.x), e.facts.level(b.x))
+	})
+	first := slices.IndexFunc(early, func(t term) bool { return !t.negative })
+	if first < 0 {
+		return x
+	}
+	total := early[first].x
+	for i, term := range append(slices.Delete(early, first, first+1), late...) {
+		e.grouped[total] = i > 0
+		op := ir.Add
+		if term.negative {
+			op = ir.Sub
+		}
+		total = &ir.Binary{Op: op, X: total, Y: term.x, Pos: x.Pos}
+	}
+	return total.(*ir.Binary)
+}
+
+// term is a term of a sum.
+type term struct {
+	x        ir.Expr
+	negative bool
+}
+
+func terms(x ir.Expr, negative bool, list []term) []term {
+	b, ok := x.(*ir.Binary)
+	if !ok || b.Op != ir.Add && b.Op != ir.Sub {
+		return append(list, term{x, negative})
+	}
+	list = terms(b.X, negative, list)
+	return terms(b.Y, negative != (b.Op == ir.Sub), list)
+}
