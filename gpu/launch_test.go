@@ -372,6 +372,9 @@ func TestConcurrentLaunchesAndCloses(t *testing.T) {
 }
 
 func TestLaunchAllocatesNothing(t *testing.T) {
+	if raceEnabled {
+		t.Skip("the race detector allocates")
+	}
 	k := NewKernel(saxpyInfo)
 	run := func(t *testing.T, d *Device) {
 		s := d.DefaultStream()

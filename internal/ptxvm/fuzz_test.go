@@ -143,6 +143,9 @@ func fuzzLaunch(t *testing.T, m *Module, e *Entry, shape uint8, param uint64, ch
 		MaxSteps:      20000,
 		Workers:       2,
 	}
+	if raceEnabled {
+		c.Workers = 1 // the programs race with themselves
+	}
 	if r := e.RequiredThreads; r[0] != 0 {
 		c.Block = r
 	}
