@@ -1733,6 +1733,112 @@ func LaunchGenerics(s *gpu.Stream, g gpu.Grid, in, out *gpu.Buffer[int32]) error
 	return l.End()
 }
 
+var quernFarIndex = gpu.NewKernel(gpu.KernelInfo{
+	Name: "farIndex", Package: "quern.dev/internal/conformance", Pos: "size.go:9",
+	Params: []gpu.Param{
+		{Name: "base", Kind: gpu.Scalar, Type: "int", Size: 8},
+		{Name: "step", Kind: gpu.Scalar, Type: "int", Size: 8},
+		{Name: "in", Kind: gpu.Slice, Type: "int32", Size: 4},
+		{Name: "out", Kind: gpu.Slice, Type: "int32", Size: 4},
+	},
+	PTX: quernPTX,
+	Variants: []gpu.Variant{
+		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483647, 1, 0, 1, 1, 1, 3, 5, 3, 1, 1, 4, 9, 2147483647, 1, 1, 1, 3, 5, 1, 1, 4, 9, 2147483647, 1, 3, 2, 3, 2, 0, 5, 3, 9, 2147483648}, Sites: []gpu.Site{
+			{Kind: gpu.DivideSite, File: "size.go", Line: 12, Col: 18},
+			{Kind: gpu.IndexSite, File: "size.go", Line: 12, Col: 12},
+			{Kind: gpu.DivideSite, File: "size.go", Line: 12, Col: 63},
+		}},
+		{Name: "wide", Sites: []gpu.Site{
+			{Kind: gpu.DivideSite, File: "size.go", Line: 12, Col: 18},
+			{Kind: gpu.IndexSite, File: "size.go", Line: 12, Col: 12},
+			{Kind: gpu.DivideSite, File: "size.go", Line: 12, Col: 63},
+		}},
+	},
+	Host: quernHostFarIndex,
+})
+
+var _ = farIndex // compiled, not called
+
+// LaunchFarIndex runs farIndex on the grid g.
+//
+// farIndex computes its indices through values that need more than 32 bits when
+// base is large.
+func LaunchFarIndex(s *gpu.Stream, g gpu.Grid, base, step int, in, out *gpu.Buffer[int32]) error {
+	l, err := quernFarIndex.Begin(s, g)
+	if err != nil {
+		return err
+	}
+	gpu.Arg(l, base)
+	gpu.Arg(l, step)
+	gpu.SliceArg(l, in)
+	gpu.SliceArg(l, out)
+	return l.End()
+}
+
+var quernCountdown = gpu.NewKernel(gpu.KernelInfo{
+	Name: "countdown", Package: "quern.dev/internal/conformance", Pos: "size.go:19",
+	Params: []gpu.Param{
+		{Name: "from", Kind: gpu.Scalar, Type: "int", Size: 8},
+		{Name: "in", Kind: gpu.Slice, Type: "int32", Size: 4},
+		{Name: "out", Kind: gpu.Slice, Type: "int32", Size: 4},
+	},
+	PTX: quernPTX,
+	Variants: []gpu.Variant{
+		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 0, 5, 9, 2147483592, 1, 0, 1, 2, 3, 9, 2147483648}, Sites: []gpu.Site{
+			{Kind: gpu.DivideSite, File: "size.go", Line: 26, Col: 25},
+			{Kind: gpu.IndexSite, File: "size.go", Line: 26, Col: 17},
+		}},
+		{Name: "wide", Sites: []gpu.Site{
+			{Kind: gpu.DivideSite, File: "size.go", Line: 26, Col: 25},
+			{Kind: gpu.IndexSite, File: "size.go", Line: 26, Col: 17},
+		}},
+	},
+	Host: quernHostCountdown,
+})
+
+var _ = countdown // compiled, not called
+
+// LaunchCountdown runs countdown on the grid g.
+//
+// countdown has loops that fall, by more than one, and start above 32 bits.
+func LaunchCountdown(s *gpu.Stream, g gpu.Grid, from int, in, out *gpu.Buffer[int32]) error {
+	l, err := quernCountdown.Begin(s, g)
+	if err != nil {
+		return err
+	}
+	gpu.Arg(l, from)
+	gpu.SliceArg(l, in)
+	gpu.SliceArg(l, out)
+	return l.End()
+}
+
+var quernMark = gpu.NewKernel(gpu.KernelInfo{
+	Name: "mark", Package: "quern.dev/internal/conformance", Pos: "size.go:37",
+	Params: []gpu.Param{
+		{Name: "out", Kind: gpu.Slice, Type: "uint8", Size: 1},
+	},
+	PTX: quernPTX,
+	Variants: []gpu.Variant{
+		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483647, 1, 0, 2, 3, 2, 0, 5, 3, 9, 2147483648}},
+		{Name: "wide"},
+	},
+	Host: quernHostMark,
+})
+
+var _ = mark // compiled, not called
+
+// LaunchMark runs mark on the grid g.
+//
+// mark writes to the ends of a slice that may have more than 2^31 elements.
+func LaunchMark(s *gpu.Stream, g gpu.Grid, out *gpu.Buffer[uint8]) error {
+	l, err := quernMark.Begin(s, g)
+	if err != nil {
+		return err
+	}
+	gpu.SliceArg(l, out)
+	return l.End()
+}
+
 func quernHostBlockSum(r *host.Run) {
 	in := host.Slice[int32](r, 0)
 	out := host.Slice[int32](r, 1)
@@ -1898,8 +2004,7 @@ func quernHostMatmulTile(r *host.Run) {
 					row := base + threadY
 					start := row*n + k
 					start2 := (k + threadY) * n
-					start3 := (k+threadY)*n + base2
-					quernRow2MatmulTile(r, as, threadY, bs, row, n, k, a, start, base2, b, start2, dimX, start3)
+					quernRow2MatmulTile(r, as, threadY, bs, row, n, k, a, start, base2, b, start2, dimX)
 				}
 			}
 			for threadZ := range dimZ {
@@ -1915,9 +2020,9 @@ func quernHostMatmulTile(r *host.Run) {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				first3 := (threadZ*dimY + threadY) * dimX
 				row := base + threadY
-				start4 := row * n
-				start5 := row*n + base2
-				quernRow4MatmulTile(r, sums, first3, dimX, row, n, base2, c, start4, start5)
+				start3 := row * n
+				start4 := row*n + base2
+				quernRow4MatmulTile(r, sums, first3, dimX, row, n, base2, c, start3, start4)
 			}
 		}
 	}
@@ -1935,7 +2040,7 @@ func quernRow1MatmulTile(r *host.Run, sums []float32, first, dimX int) {
 }
 
 //go:noinline
-func quernRow2MatmulTile(r *host.Run, as *[8][8]float32, threadY int, bs *[8][8]float32, row, n, k int, a []float32, start, base2 int, b []float32, start2, dimX, start3 int) {
+func quernRow2MatmulTile(r *host.Run, as *[8][8]float32, threadY int, bs *[8][8]float32, row, n, k int, a []float32, start, base2 int, b []float32, start2, dimX int) {
 	for threadX := range dimX {
 		r.ThreadIdx.X = threadX
 		col := base2 + threadX
@@ -1971,15 +2076,15 @@ func quernRow3MatmulTile(r *host.Run, sums []float32, first2, dimX int, as *[8][
 }
 
 //go:noinline
-func quernRow4MatmulTile(r *host.Run, sums []float32, first3, dimX, row, n, base2 int, c []float32, start4, start5 int) {
+func quernRow4MatmulTile(r *host.Run, sums []float32, first3, dimX, row, n, base2 int, c []float32, start3, start4 int) {
 	sumRow := sums[first3:][:dimX]
-	count2 := max(0, min(dimX, n-base2))
-	if row < n && base2 >= 0 && n >= 0 && start5 >= 0 && count2 <= len(c)-start5 {
-		row4 := c[start5:][:count2]
-		for threadX := range count2 {
+	count := max(0, min(dimX, n-base2))
+	if row < n && base2 >= 0 && n >= 0 && start4 >= 0 && count <= len(c)-start4 {
+		row2 := c[start4:][:count]
+		for threadX := range count {
 			sum := sumRow[threadX]
 //line block.go:63
-			row4[threadX] = sum
+			row2[threadX] = sum
 		}
 		return
 	}
@@ -1989,7 +2094,7 @@ func quernRow4MatmulTile(r *host.Run, sums []float32, first3, dimX, row, n, base
 		col := base2 + threadX
 //line block.go:62
 		if row < n && col < n {
-			c[start4+col] = sum
+			c[start3+col] = sum
 		}
 	}
 }
@@ -2300,12 +2405,12 @@ func quernRow2SharedInCall(r *host.Run, vs []int32, first2, dimX int, s2 *[32]in
 
 //go:noinline
 func quernRow3SharedInCall(r *host.Run, base int, out []int32, a, b int32, dimX int) {
-	count2 := max(0, min(dimX, len(out)-base))
-	if base >= 0 && count2 <= len(out)-base {
-		row2 := out[base:][:count2]
-		for threadX := range count2 {
+	count := max(0, min(dimX, len(out)-base))
+	if base >= 0 && count <= len(out)-base {
+		row := out[base:][:count]
+		for threadX := range count {
 //line block.go:126
-			row2[threadX] = a - b
+			row[threadX] = a - b
 		}
 		return
 	}
@@ -5644,5 +5749,128 @@ func quernRow1Generics(r *host.Run, base int, in, out []int32, dimX int) {
 		result03 := clampTo[int64](t5, -3, 3)
 //line memory.go:220
 		out[i] = p.first - result0 + int32(result02*4) + int32(result03)
+	}
+}
+
+func quernHostFarIndex(r *host.Run) {
+	base := host.Value[int](r, 0)
+	step := host.Value[int](r, 1)
+	in := host.Slice[int32](r, 2)
+	out := host.Slice[int32](r, 3)
+	dimX := r.BlockDim.X
+	dimY := r.BlockDim.Y
+	dimZ := r.BlockDim.Z
+	gridX := r.GridDim.X
+	size := gridX * dimX
+	for r.Next() {
+		blockX := r.BlockIdx.X
+		base2 := blockX * dimX
+		for threadZ := range dimZ {
+			for threadY := range dimY {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				quernRow1FarIndex(r, base2, size, out, base, step, in, dimX)
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1FarIndex(r *host.Run, base2, size int, out []int32, base, step int, in []int32, dimX int) {
+	for threadX := range dimX {
+		r.ThreadIdx.X = threadX
+//line size.go:10
+		for i := base2 + threadX; i < len(out); i += size {
+			far := base + i*step
+			out[i] = in[far%len(in)] + int32(far>>20) + int32((far-base)/step)
+		}
+	}
+}
+
+func quernHostCountdown(r *host.Run) {
+	from := host.Value[int](r, 0)
+	in := host.Slice[int32](r, 1)
+	out := host.Slice[int32](r, 2)
+	dimX := r.BlockDim.X
+	dimY := r.BlockDim.Y
+	dimZ := r.BlockDim.Z
+	for r.Next() {
+		blockX := r.BlockIdx.X
+		base := blockX * dimX
+		for threadZ := range dimZ {
+			for threadY := range dimY {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				quernRow1Countdown(r, base, out, from, in, dimX)
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1Countdown(r *host.Run, base int, out []int32, from int, in []int32, dimX int) {
+	count := max(0, min(dimX, len(out)-base))
+	if base >= 0 && count <= len(out)-base {
+		row := out[base:][:count]
+		for threadX := range count {
+			r.ThreadIdx.X = threadX
+			i := base + threadX
+//line size.go:24
+			var sum int32
+			for k := from; k > from-50; k -= 7 {
+				sum = sum*5 + in[(k+i)%len(in)]
+			}
+			for k2 := len(in) - 1; k2 >= 0; k2 -= 3 {
+				sum ^= in[k2]
+			}
+			row[threadX] = sum
+		}
+		return
+	}
+	for threadX := range dimX {
+		r.ThreadIdx.X = threadX
+		i := base + threadX
+//line size.go:21
+		if i >= len(out) {
+			continue
+		}
+		var sum int32
+		for k := from; k > from-50; k -= 7 {
+			sum = sum*5 + in[(k+i)%len(in)]
+		}
+		for k2 := len(in) - 1; k2 >= 0; k2 -= 3 {
+			sum ^= in[k2]
+		}
+		out[i] = sum
+	}
+}
+
+func quernHostMark(r *host.Run) {
+	out := host.Slice[uint8](r, 0)
+	dimX := r.BlockDim.X
+	dimY := r.BlockDim.Y
+	dimZ := r.BlockDim.Z
+	gridX := r.GridDim.X
+	size := gridX * dimX
+	for r.Next() {
+		blockX := r.BlockIdx.X
+		base := blockX * dimX
+		for threadZ := range dimZ {
+			for threadY := range dimY {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				quernRow1Mark(r, base, size, out, dimX)
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1Mark(r *host.Run, base, size int, out []uint8, dimX int) {
+	for threadX := range dimX {
+		r.ThreadIdx.X = threadX
+//line size.go:38
+		for i := base + threadX; i < len(out); i += size {
+			if i%4097 == 0 || i == len(out)-1 {
+				out[i] = uint8(i>>24) | 1
+			}
+		}
 	}
 }
