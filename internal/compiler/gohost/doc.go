@@ -14,20 +14,31 @@
 //			for threadZ := range dimZ {
 //				for threadY := range dimY {
 //					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-//					for threadX := range dimX {
-//						r.ThreadIdx.X = threadX
-//						i := base + threadX
-//						if i < len(y) {
-//							y[i] += a * x[i]
-//						}
-//					}
+//					quernRow1Saxpy(r, base, y, a, x, dimX)
 //				}
 //			}
 //		}
 //	}
 //
-// The threads of a block are iterations of a loop. Values that are the same for
-// all threads of a row, a block or the launch are computed outside it.
+//	func quernRow1Saxpy(r *host.Run, base int, y []float32, a float32, x []float32, dimX int) {
+//		for threadX := range dimX {
+//			r.ThreadIdx.X = threadX
+//			i := base + threadX
+//			if i < len(y) {
+//				y[i] += a * x[i]
+//			}
+//		}
+//	}
+//
+// The threads of a block are iterations of loops. The innermost, over a row of
+// threads, is a function of its own, because the Go compiler keeps few variables
+// in registers across a nest of loops. Values that are the same for all threads
+// of a row, a block or the launch are computed outside it, and terms of sums are
+// regrouped so that more of them are.
+//
+// A small loop whose threads use elements side by side, as here, gets a second
+// form before it: the number of threads that pass the guard is computed once,
+// and the slices are cut to it, so that no check is left in the loop.
 //
 // # Barriers
 //
@@ -37,7 +48,8 @@
 // block goes through it once, outside those loops. Variables that live from one
 // region to another are either the same for all threads, and exist once; or are
 // computed from thread coordinates, and are computed again; or are kept for
-// each thread in scratch memory.
+// each thread in scratch memory. Where threads leave a construct one by one after
+// its last barrier, a variable says which have.
 //
 // # Meaning
 //
@@ -56,7 +68,6 @@
 // # What it does not do
 //
 // The text can refer only to exported names of other packages, so that a
-// function there which uses the thread must not use unexported ones. Threads
-// that leave a construct with a barrier in it one by one may do so only in the
-// part after its last barrier.
+// function there which uses the thread must not use unexported ones. It finds no
+// barriers that only some threads reach: package opt has rejected those.
 package gohost

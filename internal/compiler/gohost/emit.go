@@ -236,7 +236,7 @@ func (e *emitter) at(l level, f func()) {
 // hoist returns the name of a variable that holds the value of x, computed at
 // an outer level, or "" if x is to be computed where it stands.
 func (e *emitter) hoist(x ir.Expr) string {
-	if b, ok := x.(*ir.Binary); ok && (b.Op.IsComparison() || b.Op.IsLogical()) {
+	if b, ok := x.(*ir.Binary); ok && (b.Op.IsComparison() || b.Op.IsLogical()) || x.Type().IsAggregate() {
 		return ""
 	}
 	if weight(x) < 2 && !e.grouped[x] {
@@ -413,7 +413,7 @@ func (e *emitter) variable(v *ir.Local) string {
 	switch {
 	case e.facts.params[v]:
 		e.params[v] = true
-		return e.outer(name, e.typ(v.Type))
+		return e.outerVariable(name, v.Type)
 	case e.isHoisted(v):
 		l := e.facts.local(v)
 		if e.current <= perBlock && l > perBlock {
@@ -422,11 +422,11 @@ func (e *emitter) variable(v *ir.Local) string {
 		}
 		e.define(v, name, l)
 		if l < perThread {
-			return e.outer(name, e.typ(v.Type))
+			return e.outerVariable(name, v.Type)
 		}
 	case e.plan.block[v]:
 		e.sections[perBlock].once(v, func(t *text) { t.add("var %s %s", name, e.typ(v.Type)) })
-		return e.outer(name, e.typ(v.Type))
+		return e.outerVariable(name, v.Type)
 	case e.plan.spread[v]:
 		if e.current <= perBlock {
 			return e.scratch(v) + "[0]"

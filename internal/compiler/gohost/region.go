@@ -132,7 +132,7 @@ func (e *emitter) region(g *region) {
 		e.out.add("r.ThreadIdx.Y, r.ThreadIdx.Z = %s, %s", e.names.of[ir.ThreadIdxY], e.names.of[ir.ThreadIdxZ])
 	}
 	e.out.splice(row.text)
-	e.out.add("%s(%s)", e.rowFunction(free, prologue), strings.Join(append([]string{"r"}, free.names...), ", "))
+	e.out.add("%s(%s)", e.rowFunction(free, prologue), strings.Join(append([]string{"r"}, free.values...), ", "))
 	for range 2 {
 		e.out.depth--
 		e.out.add("}")

@@ -606,3 +606,26 @@ func leaver(t kernel.Thread, n int, x []int32) {
 	}
 	x[i] *= 2
 }
+
+type matrix struct {
+	Rows [4][4]float64
+	Name [8]uint8
+}
+
+// large has arguments and constants that are worth passing by reference.
+//
+//quern:kernel
+func large(t kernel.Thread, m matrix, x []float64, chosen []matrix) {
+	i := t.Global()
+	window := [12]float64{1, 2, 3, 4, 5, 6, 5, 4, 3, 2, 1, 0}
+	tile := kernel.Shared[[32]float64](t)
+	own := chosen[t.BlockIdx.X]
+	tile[t.ThreadIdx.X] = x[i]
+	t.Sync()
+	var s float64
+	for k, w := range window {
+		s += w * tile[(t.ThreadIdx.X+k)%32]
+	}
+	row := m.Rows[i&3]
+	x[i] = s*row[i>>2&3] + own.Rows[0][i&3] + m.Rows[1][1] + float64(own.Name[i&7])
+}

@@ -41,6 +41,18 @@ func small(i int) float32 { return float32(noise(i)%2000)/100 - 10 }
 
 func d(x, y, z int) kernel.Dim3 { return kernel.Dim3{X: x, Y: y, Z: z} }
 
+// square returns a matrix of different numbers.
+func square(scale float64) matrix {
+	var m matrix
+	for i := range m.Rows {
+		for j := range m.Rows[i] {
+			m.Rows[i][j] = scale * float64(i*4+j)
+		}
+		m.Name[2*i] = uint8(i)
+	}
+	return m
+}
+
 func tests() []test {
 	points := make([]point, 50)
 	for i := range points {
@@ -75,6 +87,7 @@ func tests() []test {
 		{"configured", configured, quernHostConfigured, d(2, 3, 1), d(32, 4, 1), []any{settings{}, 64, ramp(64*12, small), []settings{{1, [3]int32{3, 4, 5}, true}, {4, [3]int32{-1, 0, 1}, false}}}},
 		{"leaver", leaver, quernHostLeaver, d(3, 1, 1), d(32, 1, 1), []any{4, ramp(96, func(i int) int32 { return int32(noise(i)%200) - 50 })}},
 		{"leaver", leaver, quernHostLeaver, d(3, 1, 1), d(32, 1, 1), []any{1, ramp(96, func(i int) int32 { return int32(i) })}},
+		{"large", large, quernHostLarge, d(3, 1, 1), d(32, 1, 1), []any{square(2), ramp(96, func(i int) float64 { return float64(i % 11) }), []matrix{square(1), square(3), square(4)}}},
 		{"indexFails", indexFails, quernHostIndexFails, d(4, 1, 1), d(8, 1, 1), []any{make([]int32, 32)}},
 		{"divisionFails", divisionFails, quernHostDivisionFails, d(1, 1, 1), d(8, 1, 1), []any{[]int32{1, 2, 0, 4, 5, 6, 7, 8}}},
 		{"panics", panics, quernHostPanics, d(4, 1, 1), d(8, 1, 1), []any{make([]int32, 32)}},
