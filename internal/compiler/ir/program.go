@@ -103,8 +103,8 @@ type Limit struct {
 	Max int64
 }
 
-// Sym is an integer expression over launch arguments, evaluated in saturating
-// 64-bit arithmetic.
+// Sym is an integer expression over launch arguments. Its value is the
+// mathematical one: where that does not fit 64 bits, a condition on it fails.
 type Sym struct {
 	Op    SymOp
 	Value int64 // SymConst: the constant; SymArg: index of the kernel parameter; SymDim: 0..2 GridDim.XYZ, 3..5 BlockDim.XYZ
