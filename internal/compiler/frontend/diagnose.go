@@ -29,6 +29,9 @@ func (p *Package) Diagnose(kernel string, err error) Diagnostics {
 	return Diagnostics{{Pos: token.Position{Filename: p.Path}, Kernel: kernel, Msg: err.Error()}}
 }
 
+// Position is the place of something that the package declares.
+func (p *Package) Position(pos token.Pos) token.Position { return p.world.Fset.Position(pos) }
+
 // position finds the file that a position in the IR, which has its base name
 // only, belongs to.
 func (p *Package) position(pos ir.Pos) token.Position {

@@ -40,7 +40,7 @@ func Package(p *frontend.Package) (*Output, error) {
 		return nil, err
 	}
 	out := &Output{}
-	var diags frontend.Diagnostics
+	diags := hidden(p)
 	for _, k := range prog.Kernels {
 		compiled, err := compiler.Compile(k)
 		if err != nil {
@@ -141,7 +141,7 @@ func writeLauncher(b *bytes.Buffer, p *frontend.Package, k *compiler.Kernel, fn 
 	fmt.Fprintf(b, "Name: %q, Package: %q, Pos: \"%s:%d\",\n", name, p.Path, pos.File, pos.Line)
 	var params []parameter
 	sig := fn.Signature()
-	taken := map[string]bool{gpu: true, "l": true, "err": true, "s": true, "g": true}
+	taken := map[string]bool{gpu: true, infoName(name): true, "l": true, "err": true, "s": true, "g": true, "nil": true}
 	if sig.Params().Len() > 1 {
 		fmt.Fprintf(b, "Params: []%s.Param{\n", gpu)
 	}

@@ -1,0 +1,406 @@
+package generate_test
+
+import (
+	"bytes"
+	"go/ast"
+	"go/format"
+	"go/parser"
+	"go/token"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"quern.dev/internal/compiler/frontend"
+	"quern.dev/internal/compiler/generate"
+	"quern.dev/internal/testmodule"
+)
+
+// text generates the files for one file of source text.
+func text(t testing.TB, src string) (*generate.Output, error) {
+	t.Helper()
+	p, err := frontend.Text("kernels.go", src)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return generate.Package(p)
+}
+
+// launchers returns the declarations of the launchers in generated code,
+// without their bodies.
+func launchers(t *testing.T, code []byte) string {
+	t.Helper()
+	fset := token.NewFileSet()
+	file, err := parser.ParseFile(fset, "quern_gen.go", code, parser.ParseComments)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var b bytes.Buffer
+	for _, d := range file.Decls {
+		if fd, ok := d.(*ast.FuncDecl); ok && strings.HasPrefix(fd.Name.Name, "Launch") {
+			fd.Body = nil
+			if err := format.Node(&b, fset, fd); err != nil {
+				t.Fatal(err)
+			}
+			b.WriteByte('\n')
+		}
+	}
+	return b.String()
+}
+
+func TestLaunchers(t *testing.T) {
+	tests := []struct {
+		name string
+		src  string
+		want string
+	}{
+		{
+			name: "numbers are parameters and slices are buffers; runs of one type are joined",
+			src: `
+//quern:kernel
+func saxpy(t kernel.Thread, n int, a, b float32, x, y []float32, z []int32) {}
+`,
+			want: `// LaunchSaxpy runs saxpy on the grid g.
+func LaunchSaxpy(s *gpu.Stream, g gpu.Grid, n int, a, b float32, x, y *gpu.Buffer[float32], z *gpu.Buffer[int32]) error
+`,
+		},
+		{
+			name: "a comment is carried over without directives",
+			src: `
+// blur makes it
+// unsharp.
+//
+//   - slowly
+//
+//quern:kernel block=256
+func blur(t kernel.Thread) {}
+`,
+			want: `// LaunchBlur runs blur on the grid g.
+//
+// blur makes it
+// unsharp.
+//
+//   - slowly
+func LaunchBlur(s *gpu.Stream, g gpu.Grid) error
+`,
+		},
+		{
+			name: "exported and unexported kernels have exported launchers",
+			src: `
+//quern:kernel
+func Public(t kernel.Thread) {}
+
+//quern:kernel
+func private(t kernel.Thread) {}
+`,
+			want: `// LaunchPublic runs Public on the grid g.
+func LaunchPublic(s *gpu.Stream, g gpu.Grid) error
+// LaunchPrivate runs private on the grid g.
+func LaunchPrivate(s *gpu.Stream, g gpu.Grid) error
+`,
+		},
+		{
+			name: "parameters that have the names of the launcher's own get others",
+			src: `
+//quern:kernel
+func names(t kernel.Thread, s, g, l, err, gpu int32, s_ float32, quernNames, nil int8, kernel []uint8) {}
+`,
+			want: `// LaunchNames runs names on the grid g.
+func LaunchNames(s *gpu.Stream, g gpu.Grid, s_, g_, l_, err_, gpu_ int32, s__ float32, quernNames_, nil_ int8, kernel *gpu.Buffer[uint8]) error
+`,
+		},
+		{
+			name: "parameters without a name are numbered",
+			src: `
+//quern:kernel
+func unnamed(kernel.Thread, int32, []float32) {}
+
+//quern:kernel
+func blank(t kernel.Thread, _ int32, x []float32, _ float32) {}
+`,
+			want: `// LaunchUnnamed runs unnamed on the grid g.
+func LaunchUnnamed(s *gpu.Stream, g gpu.Grid, arg0 int32, arg1 *gpu.Buffer[float32]) error
+// LaunchBlank runs blank on the grid g.
+func LaunchBlank(s *gpu.Stream, g gpu.Grid, arg0 int32, x *gpu.Buffer[float32], arg2 float32) error
+`,
+		},
+		{
+			name: "types keep their names, those of other packages too",
+			src: `
+type Pixel struct{ R, G, B uint8 }
+
+type Level = int32
+
+type Row []Pixel
+
+//quern:kernel
+func types(t kernel.Thread, Pixel Pixel, d kernel.Dim3, l Level, x []kernel.Dim3, r Row, a [3]float32) {}
+`,
+			want: `// LaunchTypes runs types on the grid g.
+func LaunchTypes(s *gpu.Stream, g gpu.Grid, Pixel Pixel, d kernel.Dim3, l_ Level, x *gpu.Buffer[kernel.Dim3], r *gpu.Buffer[Pixel], a [3]float32) error
+`,
+		},
+		{
+			name: "a package that declares gpu and kernel itself",
+			src: `
+type gpu struct{ N int32 }
+
+//quern:kernel
+func own(t kernel.Thread, g gpu) {}
+`,
+			want: `// LaunchOwn runs own on the grid g.
+func LaunchOwn(s *gpu2.Stream, g gpu2.Grid, g_ gpu) error
+`,
+		},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			out, err := text(t, "package filters\n\nimport \"quern.dev/kernel\"\n"+tt.src)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(tt.want, launchers(t, out.Go)); diff != "" {
+				t.Errorf("-want +got:\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestNamesThatGeneratedCodeNeedsCannotBeHidden(t *testing.T) {
+	_, err := text(t, `package filters
+
+import "quern.dev/kernel"
+
+func min(a, b int32) int32 { if a < b { return a }; return b }
+
+//quern:kernel
+func len(t kernel.Thread, x []int32) {}
+`)
+	want := `kernels.go:5:6: min hides Go's own, which quern_gen.go needs; rename it
+kernels.go:8:6: len hides Go's own, which quern_gen.go needs; rename it`
+	if err == nil || err.Error() != want {
+		t.Errorf("error\n%v\nwant\n%s", err, want)
+	}
+}
+
+// The bytes depend on nothing but the source: not on the order of a map, nor on
+// what was compiled before.
+func TestSameSourceGivesTheSameBytes(t *testing.T) {
+	var first *generate.Output
+	for load := range 2 {
+		packages, err := frontend.Load(t.Context(), "../../conformance", ".")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for run := range 10 {
+			out, err := generate.Package(packages[0])
+			if err != nil {
+				t.Fatal(err)
+			}
+			if first == nil {
+				first = out
+			}
+			if !bytes.Equal(first.Go, out.Go) || !bytes.Equal(first.PTX, out.PTX) {
+				t.Fatalf("run %d after load %d gave other bytes", run, load)
+			}
+		}
+	}
+}
+
+// awkward are packages whose generated code is hard to get right.
+const awkward = `
+-- names/names.go --
+package names
+
+import k "quern.dev/kernel"
+
+type Pixel struct{ R, G, B uint8 }
+
+type gpu int32
+
+const host, quern, math, unsafe, driver = 1, 2, 3, 4, 5
+
+var bits, atomic = 6, 7
+
+//quern:kernel
+func copy(t k.Thread, s, g, l, err, kernel int32, r []int32, Pixel Pixel, min, max, nil_ float32) {
+	i := t.Global()
+	if i >= len(r) {
+		return
+	}
+	base, tx, end, row, _x := s, g, l, err, kernel
+	r[i] = base + tx + end + row + _x + int32(Pixel.R) + int32(min*max)
+}
+
+//quern:kernel
+func clear(t k.Thread, len, int, int32 float32, x []gpu) {
+	if x[0] > 3 {
+		x[t.ThreadIdx.X] = 7
+	}
+}
+
+//quern:kernel
+func append(t k.Thread, x []int32, quern_fault, quern_kernel, x_len, x_ptr int32, π, mov, reg float32) {
+	x[t.Global()] = quern_fault + quern_kernel + x_len + x_ptr + int32(π+mov+reg)
+}
+
+//quern:kernel
+func _leading(t k.Thread, x []int32) { x[t.Global()] = int32(host + quern + math) }
+
+//quern:kernel
+func real(t k.Thread, x []int32) { x[t.Global()]++ }
+-- renamed-dir/v2/kernels.go --
+package other
+
+import (
+	"example.test/demo/names"
+	"quern.dev/kernel"
+)
+
+type local struct {
+	Pixel names.Pixel
+	N     [2]int32
+}
+
+//quern:kernel
+func set(t kernel.Thread, p names.Pixel, x []names.Pixel, q []local, l local) {
+	i := t.Global()
+	if i < len(x) && i < len(q) {
+		x[i], q[i] = p, l
+		q[i].Pixel = x[i]
+	}
+}
+-- user/user.go --
+package user
+
+import (
+	"example.test/demo/renamed-dir/v2"
+	"quern.dev/gpu"
+)
+
+var launch func(*gpu.Stream, gpu.Grid, ...any)
+
+func use() { _ = other.LaunchSet }
+-- program/main.go --
+package main
+
+import (
+	"fmt"
+
+	"quern.dev/gpu"
+	"quern.dev/kernel"
+)
+
+//quern:kernel
+func fill(t kernel.Thread, v int32, x []int32) {
+	if i := t.Global(); i < len(x) {
+		x[i] = v
+	}
+}
+
+func main() { fmt.Println(run()) }
+
+func run() error {
+	dev, err := gpu.Open(gpu.Config{})
+	if err != nil {
+		return err
+	}
+	defer dev.Close()
+	x, err := gpu.Alloc[int32](dev, 10)
+	if err != nil {
+		return err
+	}
+	return LaunchFill(dev.DefaultStream(), gpu.Linear(10), 3, x)
+}
+-- generic/generic.go --
+package generic
+
+import "quern.dev/kernel"
+
+type number interface{ ~int32 | ~float32 }
+
+type Level int32
+
+type Interval[T number] struct{ Lo, Hi T }
+
+func (r Interval[T]) Clamp(x T) T { return min(max(x, r.Lo), r.Hi) }
+
+func sum[S ~[]T, T number](list S) T {
+	var total T
+	for _, v := range list {
+		total += v
+	}
+	return total
+}
+
+type point struct{ x, y float32 }
+
+func (p *point) move(d float32) { p.x += d }
+
+func reduce[T number](t kernel.Thread, v T) T {
+	s := kernel.Shared[[64]T](t)
+	s[t.ThreadIdx.X] = v
+	t.Sync()
+	return s[0]
+}
+
+//quern:kernel block=64
+func all(t kernel.Thread, x []Level, y []float32, r Interval[Level], p []point) {
+	i := t.Global()
+	if i < len(x) {
+		x[i] = r.Clamp(sum(x[i:]))
+	}
+	if i < len(y) {
+		y[i] = Interval[float32]{Hi: 1}.Clamp(sum(y))
+	}
+	if i < len(p) {
+		p[i].move(2)
+		q := point{1, 2}
+		q.move(p[i].y)
+		p[i] = q
+	}
+	v := reduce(t, float32(i))
+	w := reduce(t, Level(i))
+	if i == 0 {
+		y[0], x[0] = v, w
+	}
+}
+`
+
+func TestGeneratedCodeCompiles(t *testing.T) {
+	if _, err := exec.LookPath("go"); err != nil {
+		t.Skip(err)
+	}
+	dir := testmodule.New(t, awkward)
+	packages, err := frontend.Load(t.Context(), dir, "./...")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(packages) != 4 {
+		t.Fatalf("%d packages with kernels, want 4", len(packages))
+	}
+	for _, p := range packages {
+		out, err := generate.Package(p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		goFile, ptxFile := generate.Files(p)
+		for name, text := range map[string][]byte{goFile: out.Go, ptxFile: out.PTX} {
+			if err := os.WriteFile(name, text, 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	cmd := exec.CommandContext(t.Context(), "go", "vet", "./...")
+	cmd.Dir = dir
+	if text, err := cmd.CombinedOutput(); err != nil {
+		t.Errorf("%v\n%s", err, text)
+	}
+	run := exec.CommandContext(t.Context(), "go", "run", "./program")
+	run.Dir, run.Env = dir, append(os.Environ(), "QUERN_DEVICE=sim")
+	if text, err := run.CombinedOutput(); err != nil || string(text) != "<nil>\n" {
+		t.Errorf("%v\n%s", err, text)
+	}
+}
