@@ -72,8 +72,9 @@ func TestModulesAssemble(t *testing.T) {
 	const recorded = "sm_90"
 	var mu sync.Mutex
 	got := map[string]ptxas.Info{}
+	all := modules(t)
 	t.Run("assemble", func(t *testing.T) {
-		for _, m := range modules(t) {
+		for _, m := range all {
 			t.Run(m.name, func(t *testing.T) {
 				t.Parallel()
 				for _, arch := range ptxas.Architectures {
@@ -93,23 +94,29 @@ func TestModulesAssemble(t *testing.T) {
 			})
 		}
 	})
+	want := readRegisters(t)
+	for _, m := range all {
+		g, assembled := got[m.name]
+		if !assembled { // not among the tests that run
+			got[m.name] = want[m.name]
+			delete(want, m.name)
+			continue
+		}
+		w, recorded := want[m.name]
+		delete(want, m.name)
+		switch {
+		case *update:
+		case !recorded:
+			t.Errorf("%s: %d registers, none recorded", m.name, g.Registers)
+		case abs(g.Registers-w.Registers) > max(2, w.Registers/10):
+			t.Errorf("%s: %d registers, %d recorded", m.name, g.Registers, w.Registers)
+		case g.Stack != w.Stack || g.Shared != w.Shared:
+			t.Errorf("%s: %d bytes of local and %d of shared memory, %d and %d recorded", m.name, g.Stack, g.Shared, w.Stack, w.Shared)
+		}
+	}
 	if *update {
 		writeRegisters(t, got)
 		return
-	}
-	want := readRegisters(t)
-	for _, name := range slices.Sorted(maps.Keys(got)) {
-		g := got[name]
-		w, ok := want[name]
-		delete(want, name)
-		switch {
-		case !ok:
-			t.Errorf("%s: %d registers, none recorded", name, g.Registers)
-		case abs(g.Registers-w.Registers) > max(2, w.Registers/10):
-			t.Errorf("%s: %d registers, %d recorded", name, g.Registers, w.Registers)
-		case g.Stack != w.Stack || g.Shared != w.Shared:
-			t.Errorf("%s: %d bytes of local and %d of shared memory, %d and %d recorded", name, g.Stack, g.Shared, w.Stack, w.Shared)
-		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(want)) {
 		t.Errorf("%s is recorded, but there is no such module", name)
