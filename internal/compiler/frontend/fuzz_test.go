@@ -38,6 +38,8 @@ func FuzzMutation(f *testing.F) {
 	f.Fuzz(func(t *testing.T, seed uint64) { compileAny(t, c.mutate(seed)) })
 }
 
+func init() { opt.VerifyPasses = true }
+
 func compileAny(t *testing.T, src string) {
 	defer func() {
 		if r := recover(); r != nil {
