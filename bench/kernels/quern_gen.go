@@ -457,9 +457,6 @@ func quernHostBlurRows(r *host.Run) {
 	w := host.Value[int](r, 1)
 	in := host.Slice[float32](r, 3)
 	out := host.Slice[float32](r, 4)
-	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
 	t2 := w - 1
 	tile := host.Shared[[272]float32](r, 0)
 	for r.Next() {
@@ -467,24 +464,24 @@ func quernHostBlurRows(r *host.Run) {
 		blockY := r.BlockIdx.Y
 		left := blockX * 256
 		row := blockY * w
-		for threadZ := range dimZ {
-			for threadY := range dimY {
+		for threadZ := range 1 {
+			for threadY := range 1 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1BlurRows(r, left, t2, tile, in, row, dimX)
+				quernRow1BlurRows(r, left, t2, tile, in, row)
 			}
 		}
-		for threadZ := range dimZ {
-			for threadY := range dimY {
+		for threadZ := range 1 {
+			for threadY := range 1 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow2BlurRows(r, left, w, weights, tile, out, row, dimX)
+				quernRow2BlurRows(r, left, w, weights, tile, out, row)
 			}
 		}
 	}
 }
 
 //go:noinline
-func quernRow1BlurRows(r *host.Run, left, t2 int, tile *[272]float32, in []float32, row, dimX int) {
-	for threadX := range dimX {
+func quernRow1BlurRows(r *host.Run, left, t2 int, tile *[272]float32, in []float32, row int) {
+	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 //line blur.go:38
 		for k := threadX; k < 272; k += 256 {
@@ -498,23 +495,8 @@ func quernRow1BlurRows(r *host.Run, left, t2 int, tile *[272]float32, in []float
 }
 
 //go:noinline
-func quernRow2BlurRows(r *host.Run, left, w int, weights Weights, tile *[272]float32, out []float32, row, dimX int) {
-	count := max(0, min(dimX, w-left))
-	if left >= 0 && w >= 0 && row+left >= 0 && count <= len(out)-(row+left) {
-		row2 := out[row+left:][:count]
-		for threadX := range count {
-			r.ThreadIdx.X = threadX
-			centre := threadX + 8
-//line blur.go:45
-			sum := weights[0] * tile[centre]
-			for k2 := 1; k2 <= 8; k2++ {
-				sum += weights[k2] * (tile[centre-k2] + tile[centre+k2])
-			}
-			row2[threadX] = sum
-		}
-		return
-	}
-	for threadX := range dimX {
+func quernRow2BlurRows(r *host.Run, left, w int, weights Weights, tile *[272]float32, out []float32, row int) {
+	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		x := left + threadX
 		centre := threadX + 8
@@ -522,9 +504,23 @@ func quernRow2BlurRows(r *host.Run, left, w int, weights Weights, tile *[272]flo
 		if x < w {
 //line blur.go:45
 			sum := weights[0] * tile[centre]
-			for k2 := 1; k2 <= 8; k2++ {
-				sum += weights[k2] * (tile[centre-k2] + tile[centre+k2])
-			}
+//line blur.go:47
+			sum += weights[1] * (tile[centre-1] + tile[centre+1])
+//line blur.go:47
+			sum += weights[2] * (tile[centre-2] + tile[centre+2])
+//line blur.go:47
+			sum += weights[3] * (tile[centre-3] + tile[centre+3])
+//line blur.go:47
+			sum += weights[4] * (tile[centre-4] + tile[centre+4])
+//line blur.go:47
+			sum += weights[5] * (tile[centre-5] + tile[centre+5])
+//line blur.go:47
+			sum += weights[6] * (tile[centre-6] + tile[centre+6])
+//line blur.go:47
+			sum += weights[7] * (tile[centre-7] + tile[centre+7])
+//line blur.go:47
+			sum += weights[8] * (tile[centre-8] + tile[centre+8])
+//line blur.go:49
 			out[row+x] = sum
 		}
 	}
@@ -535,9 +531,6 @@ func quernHostBlurRowsUnchecked(r *host.Run) {
 	w := host.Value[int](r, 1)
 	in := host.Slice[float32](r, 3)
 	out := host.Slice[float32](r, 4)
-	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
 	t2 := w - 1
 	tile := host.Shared[[272]float32](r, 0)
 	for r.Next() {
@@ -545,24 +538,24 @@ func quernHostBlurRowsUnchecked(r *host.Run) {
 		blockY := r.BlockIdx.Y
 		left := blockX * 256
 		row := blockY * w
-		for threadZ := range dimZ {
-			for threadY := range dimY {
+		for threadZ := range 1 {
+			for threadY := range 1 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1BlurRowsUnchecked(r, left, t2, tile, in, row, dimX)
+				quernRow1BlurRowsUnchecked(r, left, t2, tile, in, row)
 			}
 		}
-		for threadZ := range dimZ {
-			for threadY := range dimY {
+		for threadZ := range 1 {
+			for threadY := range 1 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow2BlurRowsUnchecked(r, left, w, weights, tile, out, row, dimX)
+				quernRow2BlurRowsUnchecked(r, left, w, weights, tile, out, row)
 			}
 		}
 	}
 }
 
 //go:noinline
-func quernRow1BlurRowsUnchecked(r *host.Run, left, t2 int, tile *[272]float32, in []float32, row, dimX int) {
-	for threadX := range dimX {
+func quernRow1BlurRowsUnchecked(r *host.Run, left, t2 int, tile *[272]float32, in []float32, row int) {
+	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 //line blur.go:38
 		for k := threadX; k < 272; k += 256 {
@@ -576,23 +569,8 @@ func quernRow1BlurRowsUnchecked(r *host.Run, left, t2 int, tile *[272]float32, i
 }
 
 //go:noinline
-func quernRow2BlurRowsUnchecked(r *host.Run, left, w int, weights Weights, tile *[272]float32, out []float32, row, dimX int) {
-	count := max(0, min(dimX, w-left))
-	if left >= 0 && w >= 0 && row+left >= 0 && count <= len(out)-(row+left) {
-		row2 := out[row+left:][:count]
-		for threadX := range count {
-			r.ThreadIdx.X = threadX
-			centre := threadX + 8
-//line blur.go:45
-			sum := weights[0] * tile[centre]
-			for k2 := 1; k2 <= 8; k2++ {
-				sum += weights[k2] * (tile[centre-k2] + tile[centre+k2])
-			}
-			row2[threadX] = sum
-		}
-		return
-	}
-	for threadX := range dimX {
+func quernRow2BlurRowsUnchecked(r *host.Run, left, w int, weights Weights, tile *[272]float32, out []float32, row int) {
+	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		x := left + threadX
 		centre := threadX + 8
@@ -600,9 +578,23 @@ func quernRow2BlurRowsUnchecked(r *host.Run, left, w int, weights Weights, tile 
 		if x < w {
 //line blur.go:45
 			sum := weights[0] * tile[centre]
-			for k2 := 1; k2 <= 8; k2++ {
-				sum += weights[k2] * (tile[centre-k2] + tile[centre+k2])
-			}
+//line blur.go:47
+			sum += weights[1] * (tile[centre-1] + tile[centre+1])
+//line blur.go:47
+			sum += weights[2] * (tile[centre-2] + tile[centre+2])
+//line blur.go:47
+			sum += weights[3] * (tile[centre-3] + tile[centre+3])
+//line blur.go:47
+			sum += weights[4] * (tile[centre-4] + tile[centre+4])
+//line blur.go:47
+			sum += weights[5] * (tile[centre-5] + tile[centre+5])
+//line blur.go:47
+			sum += weights[6] * (tile[centre-6] + tile[centre+6])
+//line blur.go:47
+			sum += weights[7] * (tile[centre-7] + tile[centre+7])
+//line blur.go:47
+			sum += weights[8] * (tile[centre-8] + tile[centre+8])
+//line blur.go:49
 			out[row+x] = sum
 		}
 	}
@@ -614,9 +606,6 @@ func quernHostBlurColumns(r *host.Run) {
 	h := host.Value[int](r, 2)
 	in := host.Slice[float32](r, 3)
 	out := host.Slice[float32](r, 4)
-	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
 	t2 := h - 1
 	tile := host.Shared[[80][32]float32](r, 0)
 	for r.Next() {
@@ -624,24 +613,24 @@ func quernHostBlurColumns(r *host.Run) {
 		blockY := r.BlockIdx.Y
 		base := blockX * 32
 		top := blockY * 64
-		for threadZ := range dimZ {
-			for threadY := range dimY {
+		for threadZ := range 1 {
+			for threadY := range 8 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1BlurColumns(r, base, w, threadY, top, t2, tile, in, dimX)
+				quernRow1BlurColumns(r, base, w, threadY, top, t2, tile, in)
 			}
 		}
-		for threadZ := range dimZ {
-			for threadY := range dimY {
+		for threadZ := range 1 {
+			for threadY := range 8 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow2BlurColumns(r, base, w, threadY, top, h, weights, tile, out, dimX)
+				quernRow2BlurColumns(r, base, w, threadY, top, h, weights, tile, out)
 			}
 		}
 	}
 }
 
 //go:noinline
-func quernRow1BlurColumns(r *host.Run, base, w, threadY, top, t2 int, tile *[80][32]float32, in []float32, dimX int) {
-	for threadX := range dimX {
+func quernRow1BlurColumns(r *host.Run, base, w, threadY, top, t2 int, tile *[80][32]float32, in []float32) {
+	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		x := base + threadX
 //line blur.go:73
@@ -658,8 +647,8 @@ func quernRow1BlurColumns(r *host.Run, base, w, threadY, top, t2 int, tile *[80]
 }
 
 //go:noinline
-func quernRow2BlurColumns(r *host.Run, base, w, threadY, top, h int, weights Weights, tile *[80][32]float32, out []float32, dimX int) {
-	for threadX := range dimX {
+func quernRow2BlurColumns(r *host.Run, base, w, threadY, top, h int, weights Weights, tile *[80][32]float32, out []float32) {
+	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		x := base + threadX
 //line blur.go:80
@@ -667,9 +656,23 @@ func quernRow2BlurColumns(r *host.Run, base, w, threadY, top, h int, weights Wei
 			for k2 := threadY; k2 < 64 && top+k2 < h; k2 += 8 {
 				centre := k2 + 8
 				sum := weights[0] * tile[centre][threadX]
-				for j := 1; j <= 8; j++ {
-					sum += weights[j] * (tile[centre-j][threadX] + tile[centre+j][threadX])
-				}
+//line blur.go:85
+				sum += weights[1] * (tile[centre-1][threadX] + tile[centre+1][threadX])
+//line blur.go:85
+				sum += weights[2] * (tile[centre-2][threadX] + tile[centre+2][threadX])
+//line blur.go:85
+				sum += weights[3] * (tile[centre-3][threadX] + tile[centre+3][threadX])
+//line blur.go:85
+				sum += weights[4] * (tile[centre-4][threadX] + tile[centre+4][threadX])
+//line blur.go:85
+				sum += weights[5] * (tile[centre-5][threadX] + tile[centre+5][threadX])
+//line blur.go:85
+				sum += weights[6] * (tile[centre-6][threadX] + tile[centre+6][threadX])
+//line blur.go:85
+				sum += weights[7] * (tile[centre-7][threadX] + tile[centre+7][threadX])
+//line blur.go:85
+				sum += weights[8] * (tile[centre-8][threadX] + tile[centre+8][threadX])
+//line blur.go:87
 				out[(top+k2)*w+x] = sum
 			}
 		}
@@ -682,9 +685,6 @@ func quernHostBlurColumnsUnchecked(r *host.Run) {
 	h := host.Value[int](r, 2)
 	in := host.Slice[float32](r, 3)
 	out := host.Slice[float32](r, 4)
-	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
 	t2 := h - 1
 	tile := host.Shared[[80][32]float32](r, 0)
 	for r.Next() {
@@ -692,24 +692,24 @@ func quernHostBlurColumnsUnchecked(r *host.Run) {
 		blockY := r.BlockIdx.Y
 		base := blockX * 32
 		top := blockY * 64
-		for threadZ := range dimZ {
-			for threadY := range dimY {
+		for threadZ := range 1 {
+			for threadY := range 8 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1BlurColumnsUnchecked(r, base, w, threadY, top, t2, tile, in, dimX)
+				quernRow1BlurColumnsUnchecked(r, base, w, threadY, top, t2, tile, in)
 			}
 		}
-		for threadZ := range dimZ {
-			for threadY := range dimY {
+		for threadZ := range 1 {
+			for threadY := range 8 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow2BlurColumnsUnchecked(r, base, w, threadY, top, h, weights, tile, out, dimX)
+				quernRow2BlurColumnsUnchecked(r, base, w, threadY, top, h, weights, tile, out)
 			}
 		}
 	}
 }
 
 //go:noinline
-func quernRow1BlurColumnsUnchecked(r *host.Run, base, w, threadY, top, t2 int, tile *[80][32]float32, in []float32, dimX int) {
-	for threadX := range dimX {
+func quernRow1BlurColumnsUnchecked(r *host.Run, base, w, threadY, top, t2 int, tile *[80][32]float32, in []float32) {
+	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		x := base + threadX
 //line blur.go:73
@@ -726,8 +726,8 @@ func quernRow1BlurColumnsUnchecked(r *host.Run, base, w, threadY, top, t2 int, t
 }
 
 //go:noinline
-func quernRow2BlurColumnsUnchecked(r *host.Run, base, w, threadY, top, h int, weights Weights, tile *[80][32]float32, out []float32, dimX int) {
-	for threadX := range dimX {
+func quernRow2BlurColumnsUnchecked(r *host.Run, base, w, threadY, top, h int, weights Weights, tile *[80][32]float32, out []float32) {
+	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		x := base + threadX
 //line blur.go:80
@@ -735,9 +735,23 @@ func quernRow2BlurColumnsUnchecked(r *host.Run, base, w, threadY, top, h int, we
 			for k2 := threadY; k2 < 64 && top+k2 < h; k2 += 8 {
 				centre := k2 + 8
 				sum := weights[0] * tile[centre][threadX]
-				for j := 1; j <= 8; j++ {
-					sum += weights[j] * (tile[centre-j][threadX] + tile[centre+j][threadX])
-				}
+//line blur.go:85
+				sum += weights[1] * (tile[centre-1][threadX] + tile[centre+1][threadX])
+//line blur.go:85
+				sum += weights[2] * (tile[centre-2][threadX] + tile[centre+2][threadX])
+//line blur.go:85
+				sum += weights[3] * (tile[centre-3][threadX] + tile[centre+3][threadX])
+//line blur.go:85
+				sum += weights[4] * (tile[centre-4][threadX] + tile[centre+4][threadX])
+//line blur.go:85
+				sum += weights[5] * (tile[centre-5][threadX] + tile[centre+5][threadX])
+//line blur.go:85
+				sum += weights[6] * (tile[centre-6][threadX] + tile[centre+6][threadX])
+//line blur.go:85
+				sum += weights[7] * (tile[centre-7][threadX] + tile[centre+7][threadX])
+//line blur.go:85
+				sum += weights[8] * (tile[centre-8][threadX] + tile[centre+8][threadX])
+//line blur.go:87
 				out[(top+k2)*w+x] = sum
 			}
 		}
@@ -751,9 +765,6 @@ func quernHostTileMatmul(r *host.Run) {
 	a := host.Slice[float32](r, 3)
 	b := host.Slice[float32](r, 4)
 	c := host.Slice[float32](r, 5)
-	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
 	sums := host.Scratch[float32](r, 0, r.BlockDim.Count())
 	tileA := host.Shared[[16][16]float32](r, 0)
 	tileB := host.Shared[[16][16]float32](r, 1)
@@ -765,48 +776,47 @@ func quernHostTileMatmul(r *host.Run) {
 		base2 := blockX * 16
 //line matmul.go:32
 		k0 = 0
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				first := (threadZ*dimY + threadY) * dimX
-				quernRow1TileMatmul(r, sums, first, dimX)
+		for threadZ := range 1 {
+			for threadY := range 16 {
+				first := (threadZ*16 + threadY) * 16
+				quernRow1TileMatmul(r, sums, first)
 			}
 		}
 		for ; k0 < k; k0 += 16 {
-			for threadZ := range dimZ {
-				for threadY := range dimY {
+			for threadZ := range 1 {
+				for threadY := range 16 {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 					t1 := base + threadY
 					start := t1*k + k0
 					start2 := (k0 + threadY) * n
-					start3 := (k0+threadY)*n + base2
-					quernRow2TileMatmul(r, t1, m, k0, k, a, start, threadY, base2, n, b, start2, tileA, tileB, dimX, start3)
+					quernRow2TileMatmul(r, t1, m, k0, k, a, start, threadY, base2, n, b, start2, tileA, tileB)
 				}
 			}
-			for threadZ := range dimZ {
-				for threadY := range dimY {
+			for threadZ := range 1 {
+				for threadY := range 16 {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-					first2 := (threadZ*dimY + threadY) * dimX
-					quernRow3TileMatmul(r, sums, first2, dimX, tileA, threadY, tileB)
+					first2 := (threadZ*16 + threadY) * 16
+					quernRow3TileMatmul(r, sums, first2, tileA, threadY, tileB)
 				}
 			}
 		}
-		for threadZ := range dimZ {
-			for threadY := range dimY {
+		for threadZ := range 1 {
+			for threadY := range 16 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				first3 := (threadZ*dimY + threadY) * dimX
+				first3 := (threadZ*16 + threadY) * 16
 				t1 := base + threadY
-				start4 := t1 * n
-				start5 := t1*n + base2
-				quernRow4TileMatmul(r, sums, first3, dimX, t1, m, base2, n, c, start4, start5)
+				start3 := t1 * n
+				start4 := t1*n + base2
+				quernRow4TileMatmul(r, sums, first3, t1, m, base2, n, c, start3, start4)
 			}
 		}
 	}
 }
 
 //go:noinline
-func quernRow1TileMatmul(r *host.Run, sums []float32, first, dimX int) {
-	sumRow := sums[first:][:dimX]
-	for threadX := range dimX {
+func quernRow1TileMatmul(r *host.Run, sums []float32, first int) {
+	sumRow := sums[first:][:16]
+	for threadX := range 16 {
 		var sum float32
 //line matmul.go:31
 		sum = 0
@@ -815,30 +825,8 @@ func quernRow1TileMatmul(r *host.Run, sums []float32, first, dimX int) {
 }
 
 //go:noinline
-func quernRow2TileMatmul(r *host.Run, t1, m, k0, k int, a []float32, start, threadY, base2, n int, b []float32, start2 int, tileA, tileB *[16][16]float32, dimX, start3 int) {
-	count := dimX
-	if start >= 0 && count <= len(a)-start && start3 >= 0 && count <= len(b)-start3 {
-		row := a[start:][:count]
-		row2 := b[start3:][:count]
-		for threadX := range count {
-			r.ThreadIdx.X = threadX
-			t2 := base2 + threadX
-//line matmul.go:33
-			var va float32
-			var vb float32
-//line matmul.go:34
-			if t1 < m && k0+threadX < k {
-				va = row[threadX]
-			}
-			if k0+threadY < k && t2 < n {
-				vb = row2[threadX]
-			}
-			tileA[threadY][threadX] = va
-			tileB[threadY][threadX] = vb
-		}
-		return
-	}
-	for threadX := range dimX {
+func quernRow2TileMatmul(r *host.Run, t1, m, k0, k int, a []float32, start, threadY, base2, n int, b []float32, start2 int, tileA, tileB *[16][16]float32) {
+	for threadX := range 16 {
 		r.ThreadIdx.X = threadX
 		t2 := base2 + threadX
 //line matmul.go:33
@@ -857,39 +845,67 @@ func quernRow2TileMatmul(r *host.Run, t1, m, k0, k int, a []float32, start, thre
 }
 
 //go:noinline
-func quernRow3TileMatmul(r *host.Run, sums []float32, first2, dimX int, tileA *[16][16]float32, threadY int, tileB *[16][16]float32) {
-	sumRow := sums[first2:][:dimX]
-	for threadX := range dimX {
+func quernRow3TileMatmul(r *host.Run, sums []float32, first2 int, tileA *[16][16]float32, threadY int, tileB *[16][16]float32) {
+	sumRow := sums[first2:][:16]
+	for threadX := range 16 {
 		r.ThreadIdx.X = threadX
 		sum := sumRow[threadX]
-//line matmul.go:43
-		for i := 0; i < 16; i++ {
-			sum += tileA[threadY][i] * tileB[i][threadX]
-		}
+//line matmul.go:44
+		sum += tileA[threadY][0] * tileB[0][threadX]
+//line matmul.go:44
+		sum += tileA[threadY][1] * tileB[1][threadX]
+//line matmul.go:44
+		sum += tileA[threadY][2] * tileB[2][threadX]
+//line matmul.go:44
+		sum += tileA[threadY][3] * tileB[3][threadX]
+//line matmul.go:44
+		sum += tileA[threadY][4] * tileB[4][threadX]
+//line matmul.go:44
+		sum += tileA[threadY][5] * tileB[5][threadX]
+//line matmul.go:44
+		sum += tileA[threadY][6] * tileB[6][threadX]
+//line matmul.go:44
+		sum += tileA[threadY][7] * tileB[7][threadX]
+//line matmul.go:44
+		sum += tileA[threadY][8] * tileB[8][threadX]
+//line matmul.go:44
+		sum += tileA[threadY][9] * tileB[9][threadX]
+//line matmul.go:44
+		sum += tileA[threadY][10] * tileB[10][threadX]
+//line matmul.go:44
+		sum += tileA[threadY][11] * tileB[11][threadX]
+//line matmul.go:44
+		sum += tileA[threadY][12] * tileB[12][threadX]
+//line matmul.go:44
+		sum += tileA[threadY][13] * tileB[13][threadX]
+//line matmul.go:44
+		sum += tileA[threadY][14] * tileB[14][threadX]
+//line matmul.go:44
+		sum += tileA[threadY][15] * tileB[15][threadX]
 		sumRow[threadX] = sum
 	}
 }
 
 //go:noinline
-func quernRow4TileMatmul(r *host.Run, sums []float32, first3, dimX, t1, m, base2, n int, c []float32, start4, start5 int) {
-	sumRow := sums[first3:][:dimX]
-	count2 := max(0, min(dimX, n-base2))
-	if t1 < m && base2 >= 0 && n >= 0 && start5 >= 0 && count2 <= len(c)-start5 {
-		row3 := c[start5:][:count2]
-		for threadX := range count2 {
+func quernRow4TileMatmul(r *host.Run, sums []float32, first3, t1, m, base2, n int, c []float32, start3, start4 int) {
+	sumRow := sums[first3:][:16]
+	count := max(0, min(16, n-base2))
+	if t1 < m && base2 >= 0 && n >= 0 && start4 >= 0 && count <= len(c)-start4 {
+		row := c[start4:][:count]
+		for threadX := range count {
 			sum := sumRow[threadX]
 //line matmul.go:49
-			row3[threadX] = sum
+			row[threadX] = sum
 		}
 		return
 	}
-	for threadX := range dimX {
+	for threadX := range 16 {
 		r.ThreadIdx.X = threadX
 		sum := sumRow[threadX]
 		t2 := base2 + threadX
 //line matmul.go:48
 		if t1 < m && t2 < n {
-			c[start4+t2] = sum
+			c[start3+t2] = sum
 		}
 	}
 }
@@ -901,9 +917,6 @@ func quernHostTileMatmulUnchecked(r *host.Run) {
 	a := host.Slice[float32](r, 3)
 	b := host.Slice[float32](r, 4)
 	c := host.Slice[float32](r, 5)
-	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
 	sums := host.Scratch[float32](r, 0, r.BlockDim.Count())
 	tileA := host.Shared[[16][16]float32](r, 0)
 	tileB := host.Shared[[16][16]float32](r, 1)
@@ -915,48 +928,47 @@ func quernHostTileMatmulUnchecked(r *host.Run) {
 		base2 := blockX * 16
 //line matmul.go:32
 		k0 = 0
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				first := (threadZ*dimY + threadY) * dimX
-				quernRow1TileMatmulUnchecked(r, sums, first, dimX)
+		for threadZ := range 1 {
+			for threadY := range 16 {
+				first := (threadZ*16 + threadY) * 16
+				quernRow1TileMatmulUnchecked(r, sums, first)
 			}
 		}
 		for ; k0 < k; k0 += 16 {
-			for threadZ := range dimZ {
-				for threadY := range dimY {
+			for threadZ := range 1 {
+				for threadY := range 16 {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 					t1 := base + threadY
 					start := t1*k + k0
 					start2 := (k0 + threadY) * n
-					start3 := (k0+threadY)*n + base2
-					quernRow2TileMatmulUnchecked(r, t1, m, k0, k, a, start, threadY, base2, n, b, start2, tileA, tileB, dimX, start3)
+					quernRow2TileMatmulUnchecked(r, t1, m, k0, k, a, start, threadY, base2, n, b, start2, tileA, tileB)
 				}
 			}
-			for threadZ := range dimZ {
-				for threadY := range dimY {
+			for threadZ := range 1 {
+				for threadY := range 16 {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-					first2 := (threadZ*dimY + threadY) * dimX
-					quernRow3TileMatmulUnchecked(r, sums, first2, dimX, tileA, threadY, tileB)
+					first2 := (threadZ*16 + threadY) * 16
+					quernRow3TileMatmulUnchecked(r, sums, first2, tileA, threadY, tileB)
 				}
 			}
 		}
-		for threadZ := range dimZ {
-			for threadY := range dimY {
+		for threadZ := range 1 {
+			for threadY := range 16 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				first3 := (threadZ*dimY + threadY) * dimX
+				first3 := (threadZ*16 + threadY) * 16
 				t1 := base + threadY
-				start4 := t1 * n
-				start5 := t1*n + base2
-				quernRow4TileMatmulUnchecked(r, sums, first3, dimX, t1, m, base2, n, c, start4, start5)
+				start3 := t1 * n
+				start4 := t1*n + base2
+				quernRow4TileMatmulUnchecked(r, sums, first3, t1, m, base2, n, c, start3, start4)
 			}
 		}
 	}
 }
 
 //go:noinline
-func quernRow1TileMatmulUnchecked(r *host.Run, sums []float32, first, dimX int) {
-	sumRow := sums[first:][:dimX]
-	for threadX := range dimX {
+func quernRow1TileMatmulUnchecked(r *host.Run, sums []float32, first int) {
+	sumRow := sums[first:][:16]
+	for threadX := range 16 {
 		var sum float32
 //line matmul.go:31
 		sum = 0
@@ -965,30 +977,8 @@ func quernRow1TileMatmulUnchecked(r *host.Run, sums []float32, first, dimX int) 
 }
 
 //go:noinline
-func quernRow2TileMatmulUnchecked(r *host.Run, t1, m, k0, k int, a []float32, start, threadY, base2, n int, b []float32, start2 int, tileA, tileB *[16][16]float32, dimX, start3 int) {
-	count := dimX
-	if start >= 0 && count <= len(a)-start && start3 >= 0 && count <= len(b)-start3 {
-		row := a[start:][:count]
-		row2 := b[start3:][:count]
-		for threadX := range count {
-			r.ThreadIdx.X = threadX
-			t2 := base2 + threadX
-//line matmul.go:33
-			var va float32
-			var vb float32
-//line matmul.go:34
-			if t1 < m && k0+threadX < k {
-				va = row[threadX]
-			}
-			if k0+threadY < k && t2 < n {
-				vb = row2[threadX]
-			}
-			tileA[threadY][threadX] = va
-			tileB[threadY][threadX] = vb
-		}
-		return
-	}
-	for threadX := range dimX {
+func quernRow2TileMatmulUnchecked(r *host.Run, t1, m, k0, k int, a []float32, start, threadY, base2, n int, b []float32, start2 int, tileA, tileB *[16][16]float32) {
+	for threadX := range 16 {
 		r.ThreadIdx.X = threadX
 		t2 := base2 + threadX
 //line matmul.go:33
@@ -1007,39 +997,67 @@ func quernRow2TileMatmulUnchecked(r *host.Run, t1, m, k0, k int, a []float32, st
 }
 
 //go:noinline
-func quernRow3TileMatmulUnchecked(r *host.Run, sums []float32, first2, dimX int, tileA *[16][16]float32, threadY int, tileB *[16][16]float32) {
-	sumRow := sums[first2:][:dimX]
-	for threadX := range dimX {
+func quernRow3TileMatmulUnchecked(r *host.Run, sums []float32, first2 int, tileA *[16][16]float32, threadY int, tileB *[16][16]float32) {
+	sumRow := sums[first2:][:16]
+	for threadX := range 16 {
 		r.ThreadIdx.X = threadX
 		sum := sumRow[threadX]
-//line matmul.go:43
-		for i := 0; i < 16; i++ {
-			sum += tileA[threadY][i] * tileB[i][threadX]
-		}
+//line matmul.go:44
+		sum += tileA[threadY][0] * tileB[0][threadX]
+//line matmul.go:44
+		sum += tileA[threadY][1] * tileB[1][threadX]
+//line matmul.go:44
+		sum += tileA[threadY][2] * tileB[2][threadX]
+//line matmul.go:44
+		sum += tileA[threadY][3] * tileB[3][threadX]
+//line matmul.go:44
+		sum += tileA[threadY][4] * tileB[4][threadX]
+//line matmul.go:44
+		sum += tileA[threadY][5] * tileB[5][threadX]
+//line matmul.go:44
+		sum += tileA[threadY][6] * tileB[6][threadX]
+//line matmul.go:44
+		sum += tileA[threadY][7] * tileB[7][threadX]
+//line matmul.go:44
+		sum += tileA[threadY][8] * tileB[8][threadX]
+//line matmul.go:44
+		sum += tileA[threadY][9] * tileB[9][threadX]
+//line matmul.go:44
+		sum += tileA[threadY][10] * tileB[10][threadX]
+//line matmul.go:44
+		sum += tileA[threadY][11] * tileB[11][threadX]
+//line matmul.go:44
+		sum += tileA[threadY][12] * tileB[12][threadX]
+//line matmul.go:44
+		sum += tileA[threadY][13] * tileB[13][threadX]
+//line matmul.go:44
+		sum += tileA[threadY][14] * tileB[14][threadX]
+//line matmul.go:44
+		sum += tileA[threadY][15] * tileB[15][threadX]
 		sumRow[threadX] = sum
 	}
 }
 
 //go:noinline
-func quernRow4TileMatmulUnchecked(r *host.Run, sums []float32, first3, dimX, t1, m, base2, n int, c []float32, start4, start5 int) {
-	sumRow := sums[first3:][:dimX]
-	count2 := max(0, min(dimX, n-base2))
-	if t1 < m && base2 >= 0 && n >= 0 && start5 >= 0 && count2 <= len(c)-start5 {
-		row3 := c[start5:][:count2]
-		for threadX := range count2 {
+func quernRow4TileMatmulUnchecked(r *host.Run, sums []float32, first3, t1, m, base2, n int, c []float32, start3, start4 int) {
+	sumRow := sums[first3:][:16]
+	count := max(0, min(16, n-base2))
+	if t1 < m && base2 >= 0 && n >= 0 && start4 >= 0 && count <= len(c)-start4 {
+		row := c[start4:][:count]
+		for threadX := range count {
 			sum := sumRow[threadX]
 //line matmul.go:49
-			row3[threadX] = sum
+			row[threadX] = sum
 		}
 		return
 	}
-	for threadX := range dimX {
+	for threadX := range 16 {
 		r.ThreadIdx.X = threadX
 		sum := sumRow[threadX]
 		t2 := base2 + threadX
 //line matmul.go:48
 		if t1 < m && t2 < n {
-			c[start4+t2] = sum
+			c[start3+t2] = sum
 		}
 	}
 }
@@ -1050,9 +1068,6 @@ func quernHostRegisterMatmul(r *host.Run) {
 	a := host.Slice[float32](r, 3)
 	b := host.Slice[float32](r, 4)
 	c := host.Slice[float32](r, 5)
-	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
 	sumss := host.Scratch[[8][8]float32](r, 0, r.BlockDim.Count())
 	tileA := host.Shared[[16][132]float32](r, 0)
 	tileB := host.Shared[[16][128]float32](r, 1)
@@ -1064,44 +1079,51 @@ func quernHostRegisterMatmul(r *host.Run) {
 		t2 := blockX * 128
 //line matmul.go:93
 		k0 = 0
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				first := (threadZ*dimY + threadY) * dimX
-				quernRow1RegisterMatmul(r, sumss, first, dimX)
+		for threadZ := range 1 {
+			for threadY := range 16 {
+				first := (threadZ*16 + threadY) * 16
+				quernRow1RegisterMatmul(r, sumss, first)
 			}
 		}
 		for ; k0 < k; k0 += 16 {
-			for threadZ := range dimZ {
-				for threadY := range dimY {
+			for threadZ := range 1 {
+				for threadY := range 16 {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 					start := threadY * 16
-					quernRow2RegisterMatmul(r, start, tileA, a, t1, k, k0, tileB, b, n, t2, dimX)
+					quernRow2RegisterMatmul(r, start, tileA, a, t1, k, k0, tileB, b, n, t2)
 				}
 			}
-			for threadZ := range dimZ {
-				for threadY := range dimY {
+			for threadZ := range 1 {
+				for threadY := range 16 {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-					first2 := (threadZ*dimY + threadY) * dimX
+					first2 := (threadZ*16 + threadY) * 16
 					start2 := threadY * 8
-					quernRow3RegisterMatmul(r, sumss, first2, dimX, tileA, start2, tileB)
+					start3 := threadY*8 + 1
+					start4 := threadY*8 + 2
+					start5 := threadY*8 + 3
+					start6 := threadY*8 + 4
+					start7 := threadY*8 + 5
+					start8 := threadY*8 + 6
+					start9 := threadY*8 + 7
+					quernRow3RegisterMatmul(r, sumss, first2, tileA, start2, tileB, start3, start4, start5, start6, start7, start8, start9)
 				}
 			}
 		}
-		for threadZ := range dimZ {
-			for threadY := range dimY {
+		for threadZ := range 1 {
+			for threadY := range 16 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				first3 := (threadZ*dimY + threadY) * dimX
-				start3 := t1 + threadY*8
-				quernRow4RegisterMatmul(r, sumss, first3, dimX, c, t2, start3, n)
+				first3 := (threadZ*16 + threadY) * 16
+				start10 := t1 + threadY*8
+				quernRow4RegisterMatmul(r, sumss, first3, c, t2, start10, n)
 			}
 		}
 	}
 }
 
 //go:noinline
-func quernRow1RegisterMatmul(r *host.Run, sumss [][8][8]float32, first, dimX int) {
-	sumsRow := sumss[first:][:dimX]
-	for threadX := range dimX {
+func quernRow1RegisterMatmul(r *host.Run, sumss [][8][8]float32, first int) {
+	sumsRow := sumss[first:][:16]
+	for threadX := range 16 {
 		sums := &sumsRow[threadX]
 //line matmul.go:92
 		*sums = [8][8]float32{}
@@ -1109,8 +1131,8 @@ func quernRow1RegisterMatmul(r *host.Run, sumss [][8][8]float32, first, dimX int
 }
 
 //go:noinline
-func quernRow2RegisterMatmul(r *host.Run, start int, tileA *[16][132]float32, a []float32, t1, k, k0 int, tileB *[16][128]float32, b []float32, n, t2, dimX int) {
-	for threadX := range dimX {
+func quernRow2RegisterMatmul(r *host.Run, start int, tileA *[16][132]float32, a []float32, t1, k, k0 int, tileB *[16][128]float32, b []float32, n, t2 int) {
+	for threadX := range 16 {
 		r.ThreadIdx.X = threadX
 		thread := start + threadX
 //line matmul.go:94
@@ -1123,42 +1145,94 @@ func quernRow2RegisterMatmul(r *host.Run, start int, tileA *[16][132]float32, a 
 }
 
 //go:noinline
-func quernRow3RegisterMatmul(r *host.Run, sumss [][8][8]float32, first2, dimX int, tileA *[16][132]float32, start2 int, tileB *[16][128]float32) {
-	sumsRow := sumss[first2:][:dimX]
-	for threadX := range dimX {
+func quernRow3RegisterMatmul(r *host.Run, sumss [][8][8]float32, first2 int, tileA *[16][132]float32, start2 int, tileB *[16][128]float32, start3, start4, start5, start6, start7, start8, start9 int) {
+	sumsRow := sumss[first2:][:16]
+	for threadX := range 16 {
 		r.ThreadIdx.X = threadX
 		sums := &sumsRow[threadX]
 		at := threadX * 8
+		at2 := threadX*8 + 1
+		at3 := threadX*8 + 2
+		at4 := threadX*8 + 3
+		at5 := threadX*8 + 4
+		at6 := threadX*8 + 5
+		at7 := threadX*8 + 6
+		at8 := threadX*8 + 7
 //line matmul.go:100
 		for p := 0; p < 16; p++ {
 			va := [8]float32{}
 			vb := [8]float32{}
-//line matmul.go:102
+			va[0] = tileA[p][start2]
+			vb[0] = tileB[p][at]
+//line matmul.go:103
+			va[1] = tileA[p][start3]
+			vb[1] = tileB[p][at2]
+//line matmul.go:103
+			va[2] = tileA[p][start4]
+			vb[2] = tileB[p][at3]
+//line matmul.go:103
+			va[3] = tileA[p][start5]
+			vb[3] = tileB[p][at4]
+//line matmul.go:103
+			va[4] = tileA[p][start6]
+			vb[4] = tileB[p][at5]
+//line matmul.go:103
+			va[5] = tileA[p][start7]
+			vb[5] = tileB[p][at6]
+//line matmul.go:103
+			va[6] = tileA[p][start8]
+			vb[6] = tileB[p][at7]
+//line matmul.go:103
+			va[7] = tileA[p][start9]
+			vb[7] = tileB[p][at8]
+//line matmul.go:106
 			for i2 := 0; i2 < 8; i2++ {
-				va[i2] = tileA[p][start2+i2]
-				vb[i2] = tileB[p][at+i2]
-			}
-			for i3 := 0; i3 < 8; i3++ {
-				for j := 0; j < 8; j++ {
-					sums[i3][j] += va[i3] * vb[j]
-				}
+//line matmul.go:108
+				sums[i2][0] += va[i2] * vb[0]
+//line matmul.go:108
+				sums[i2][1] += va[i2] * vb[1]
+//line matmul.go:108
+				sums[i2][2] += va[i2] * vb[2]
+//line matmul.go:108
+				sums[i2][3] += va[i2] * vb[3]
+//line matmul.go:108
+				sums[i2][4] += va[i2] * vb[4]
+//line matmul.go:108
+				sums[i2][5] += va[i2] * vb[5]
+//line matmul.go:108
+				sums[i2][6] += va[i2] * vb[6]
+//line matmul.go:108
+				sums[i2][7] += va[i2] * vb[7]
 			}
 		}
 	}
 }
 
 //go:noinline
-func quernRow4RegisterMatmul(r *host.Run, sumss [][8][8]float32, first3, dimX int, c []float32, t2, start3, n int) {
-	sumsRow := sumss[first3:][:dimX]
-	for threadX := range dimX {
+func quernRow4RegisterMatmul(r *host.Run, sumss [][8][8]float32, first3 int, c []float32, t2, start10, n int) {
+	sumsRow := sumss[first3:][:16]
+	for threadX := range 16 {
 		r.ThreadIdx.X = threadX
 		sums := &sumsRow[threadX]
-		at2 := t2 + threadX*8
+		at9 := t2 + threadX*8
 //line matmul.go:114
-		for i4 := 0; i4 < 8; i4++ {
-			for j2 := 0; j2 < 8; j2++ {
-				c[at2+(start3+i4)*n+j2] = sums[i4][j2]
-			}
+		for i3 := 0; i3 < 8; i3++ {
+//line matmul.go:116
+			c[at9+(start10+i3)*n] = sums[i3][0]
+//line matmul.go:116
+			c[at9+(start10+i3)*n+1] = sums[i3][1]
+//line matmul.go:116
+			c[at9+(start10+i3)*n+2] = sums[i3][2]
+//line matmul.go:116
+			c[at9+(start10+i3)*n+3] = sums[i3][3]
+//line matmul.go:116
+			c[at9+(start10+i3)*n+4] = sums[i3][4]
+//line matmul.go:116
+			c[at9+(start10+i3)*n+5] = sums[i3][5]
+//line matmul.go:116
+			c[at9+(start10+i3)*n+6] = sums[i3][6]
+//line matmul.go:116
+			c[at9+(start10+i3)*n+7] = sums[i3][7]
 		}
 	}
 }
@@ -1169,9 +1243,6 @@ func quernHostRegisterMatmulUnchecked(r *host.Run) {
 	a := host.Slice[float32](r, 3)
 	b := host.Slice[float32](r, 4)
 	c := host.Slice[float32](r, 5)
-	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
 	sumss := host.Scratch[[8][8]float32](r, 0, r.BlockDim.Count())
 	tileA := host.Shared[[16][132]float32](r, 0)
 	tileB := host.Shared[[16][128]float32](r, 1)
@@ -1183,44 +1254,51 @@ func quernHostRegisterMatmulUnchecked(r *host.Run) {
 		t2 := blockX * 128
 //line matmul.go:93
 		k0 = 0
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				first := (threadZ*dimY + threadY) * dimX
-				quernRow1RegisterMatmulUnchecked(r, sumss, first, dimX)
+		for threadZ := range 1 {
+			for threadY := range 16 {
+				first := (threadZ*16 + threadY) * 16
+				quernRow1RegisterMatmulUnchecked(r, sumss, first)
 			}
 		}
 		for ; k0 < k; k0 += 16 {
-			for threadZ := range dimZ {
-				for threadY := range dimY {
+			for threadZ := range 1 {
+				for threadY := range 16 {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 					start := threadY * 16
-					quernRow2RegisterMatmulUnchecked(r, start, tileA, a, t1, k, k0, tileB, b, n, t2, dimX)
+					quernRow2RegisterMatmulUnchecked(r, start, tileA, a, t1, k, k0, tileB, b, n, t2)
 				}
 			}
-			for threadZ := range dimZ {
-				for threadY := range dimY {
+			for threadZ := range 1 {
+				for threadY := range 16 {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-					first2 := (threadZ*dimY + threadY) * dimX
+					first2 := (threadZ*16 + threadY) * 16
 					start2 := threadY * 8
-					quernRow3RegisterMatmulUnchecked(r, sumss, first2, dimX, tileA, start2, tileB)
+					start3 := threadY*8 + 1
+					start4 := threadY*8 + 2
+					start5 := threadY*8 + 3
+					start6 := threadY*8 + 4
+					start7 := threadY*8 + 5
+					start8 := threadY*8 + 6
+					start9 := threadY*8 + 7
+					quernRow3RegisterMatmulUnchecked(r, sumss, first2, tileA, start2, tileB, start3, start4, start5, start6, start7, start8, start9)
 				}
 			}
 		}
-		for threadZ := range dimZ {
-			for threadY := range dimY {
+		for threadZ := range 1 {
+			for threadY := range 16 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				first3 := (threadZ*dimY + threadY) * dimX
-				start3 := t1 + threadY*8
-				quernRow4RegisterMatmulUnchecked(r, sumss, first3, dimX, c, t2, start3, n)
+				first3 := (threadZ*16 + threadY) * 16
+				start10 := t1 + threadY*8
+				quernRow4RegisterMatmulUnchecked(r, sumss, first3, c, t2, start10, n)
 			}
 		}
 	}
 }
 
 //go:noinline
-func quernRow1RegisterMatmulUnchecked(r *host.Run, sumss [][8][8]float32, first, dimX int) {
-	sumsRow := sumss[first:][:dimX]
-	for threadX := range dimX {
+func quernRow1RegisterMatmulUnchecked(r *host.Run, sumss [][8][8]float32, first int) {
+	sumsRow := sumss[first:][:16]
+	for threadX := range 16 {
 		sums := &sumsRow[threadX]
 //line matmul.go:92
 		*sums = [8][8]float32{}
@@ -1228,8 +1306,8 @@ func quernRow1RegisterMatmulUnchecked(r *host.Run, sumss [][8][8]float32, first,
 }
 
 //go:noinline
-func quernRow2RegisterMatmulUnchecked(r *host.Run, start int, tileA *[16][132]float32, a []float32, t1, k, k0 int, tileB *[16][128]float32, b []float32, n, t2, dimX int) {
-	for threadX := range dimX {
+func quernRow2RegisterMatmulUnchecked(r *host.Run, start int, tileA *[16][132]float32, a []float32, t1, k, k0 int, tileB *[16][128]float32, b []float32, n, t2 int) {
+	for threadX := range 16 {
 		r.ThreadIdx.X = threadX
 		thread := start + threadX
 //line matmul.go:94
@@ -1242,42 +1320,94 @@ func quernRow2RegisterMatmulUnchecked(r *host.Run, start int, tileA *[16][132]fl
 }
 
 //go:noinline
-func quernRow3RegisterMatmulUnchecked(r *host.Run, sumss [][8][8]float32, first2, dimX int, tileA *[16][132]float32, start2 int, tileB *[16][128]float32) {
-	sumsRow := sumss[first2:][:dimX]
-	for threadX := range dimX {
+func quernRow3RegisterMatmulUnchecked(r *host.Run, sumss [][8][8]float32, first2 int, tileA *[16][132]float32, start2 int, tileB *[16][128]float32, start3, start4, start5, start6, start7, start8, start9 int) {
+	sumsRow := sumss[first2:][:16]
+	for threadX := range 16 {
 		r.ThreadIdx.X = threadX
 		sums := &sumsRow[threadX]
 		at := threadX * 8
+		at2 := threadX*8 + 1
+		at3 := threadX*8 + 2
+		at4 := threadX*8 + 3
+		at5 := threadX*8 + 4
+		at6 := threadX*8 + 5
+		at7 := threadX*8 + 6
+		at8 := threadX*8 + 7
 //line matmul.go:100
 		for p := 0; p < 16; p++ {
 			va := [8]float32{}
 			vb := [8]float32{}
-//line matmul.go:102
+			va[0] = tileA[p][start2]
+			vb[0] = tileB[p][at]
+//line matmul.go:103
+			va[1] = tileA[p][start3]
+			vb[1] = tileB[p][at2]
+//line matmul.go:103
+			va[2] = tileA[p][start4]
+			vb[2] = tileB[p][at3]
+//line matmul.go:103
+			va[3] = tileA[p][start5]
+			vb[3] = tileB[p][at4]
+//line matmul.go:103
+			va[4] = tileA[p][start6]
+			vb[4] = tileB[p][at5]
+//line matmul.go:103
+			va[5] = tileA[p][start7]
+			vb[5] = tileB[p][at6]
+//line matmul.go:103
+			va[6] = tileA[p][start8]
+			vb[6] = tileB[p][at7]
+//line matmul.go:103
+			va[7] = tileA[p][start9]
+			vb[7] = tileB[p][at8]
+//line matmul.go:106
 			for i2 := 0; i2 < 8; i2++ {
-				va[i2] = tileA[p][start2+i2]
-				vb[i2] = tileB[p][at+i2]
-			}
-			for i3 := 0; i3 < 8; i3++ {
-				for j := 0; j < 8; j++ {
-					sums[i3][j] += va[i3] * vb[j]
-				}
+//line matmul.go:108
+				sums[i2][0] += va[i2] * vb[0]
+//line matmul.go:108
+				sums[i2][1] += va[i2] * vb[1]
+//line matmul.go:108
+				sums[i2][2] += va[i2] * vb[2]
+//line matmul.go:108
+				sums[i2][3] += va[i2] * vb[3]
+//line matmul.go:108
+				sums[i2][4] += va[i2] * vb[4]
+//line matmul.go:108
+				sums[i2][5] += va[i2] * vb[5]
+//line matmul.go:108
+				sums[i2][6] += va[i2] * vb[6]
+//line matmul.go:108
+				sums[i2][7] += va[i2] * vb[7]
 			}
 		}
 	}
 }
 
 //go:noinline
-func quernRow4RegisterMatmulUnchecked(r *host.Run, sumss [][8][8]float32, first3, dimX int, c []float32, t2, start3, n int) {
-	sumsRow := sumss[first3:][:dimX]
-	for threadX := range dimX {
+func quernRow4RegisterMatmulUnchecked(r *host.Run, sumss [][8][8]float32, first3 int, c []float32, t2, start10, n int) {
+	sumsRow := sumss[first3:][:16]
+	for threadX := range 16 {
 		r.ThreadIdx.X = threadX
 		sums := &sumsRow[threadX]
-		at2 := t2 + threadX*8
+		at9 := t2 + threadX*8
 //line matmul.go:114
-		for i4 := 0; i4 < 8; i4++ {
-			for j2 := 0; j2 < 8; j2++ {
-				c[at2+(start3+i4)*n+j2] = sums[i4][j2]
-			}
+		for i3 := 0; i3 < 8; i3++ {
+//line matmul.go:116
+			c[at9+(start10+i3)*n] = sums[i3][0]
+//line matmul.go:116
+			c[at9+(start10+i3)*n+1] = sums[i3][1]
+//line matmul.go:116
+			c[at9+(start10+i3)*n+2] = sums[i3][2]
+//line matmul.go:116
+			c[at9+(start10+i3)*n+3] = sums[i3][3]
+//line matmul.go:116
+			c[at9+(start10+i3)*n+4] = sums[i3][4]
+//line matmul.go:116
+			c[at9+(start10+i3)*n+5] = sums[i3][5]
+//line matmul.go:116
+			c[at9+(start10+i3)*n+6] = sums[i3][6]
+//line matmul.go:116
+			c[at9+(start10+i3)*n+7] = sums[i3][7]
 		}
 	}
 }

@@ -118,16 +118,14 @@ var quernHistogram = gpu.NewKernel(gpu.KernelInfo{
 	},
 	PTX: quernPTX,
 	Variants: []gpu.Variant{
-		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 0, 4096, 2, 0, 5, 9, 2147483648, 0, -1, 0, -1, 1, 0, 5, 1, 0, 0, 1431655764, 4, 7, 1, 0, 0, 4096, 2, 0, 5, 4, 0, 715827882, 4, 7, 5, 9, 0, 0, -1, 1, 1, 5, 9, -256}, Sites: []gpu.Site{
+		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 0, 4096, 2, 0, 5, 9, 2147483648, 0, -1, 1, 1, 5, 9, -256}, Sites: []gpu.Site{
 			{Kind: gpu.IndexSite, File: "equalize.go", Line: 38, Col: 22},
 		}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 0, 4096, 2, 0, 5, 9, 2147483648}, Sites: []gpu.Site{
-			{Kind: gpu.IndexSite, File: "equalize.go", Line: 36, Col: 24},
 			{Kind: gpu.IndexSite, File: "equalize.go", Line: 38, Col: 22},
 			{Kind: gpu.IndexSite, File: "equalize.go", Line: 45, Col: 22},
 		}},
 		{Name: "wide", Sites: []gpu.Site{
-			{Kind: gpu.IndexSite, File: "equalize.go", Line: 36, Col: 24},
 			{Kind: gpu.IndexSite, File: "equalize.go", Line: 38, Col: 22},
 			{Kind: gpu.IndexSite, File: "equalize.go", Line: 45, Col: 22},
 		}},
@@ -205,16 +203,14 @@ var quernEqualize = gpu.NewKernel(gpu.KernelInfo{
 	},
 	PTX: quernPTX,
 	Variants: []gpu.Variant{
-		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 0, -1, 1, 1, 5, 1, 1, 0, 1431655764, 4, 7, 1, 1, 2, 3, 2, 0, 5, 4, 0, 715827882, 4, 7, 5, 9, 0, 0, -1, 1, 0, 5, 9, -257}, Sites: []gpu.Site{
+		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 0, 5, 9, -257}, Sites: []gpu.Site{
 			{Kind: gpu.IndexSite, File: "equalize.go", Line: 92, Col: 35},
 		}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Sites: []gpu.Site{
-			{Kind: gpu.IndexSite, File: "equalize.go", Line: 88, Col: 22},
 			{Kind: gpu.IndexSite, File: "equalize.go", Line: 92, Col: 35},
 			{Kind: gpu.IndexSite, File: "equalize.go", Line: 92, Col: 45},
 		}},
 		{Name: "wide", Sites: []gpu.Site{
-			{Kind: gpu.IndexSite, File: "equalize.go", Line: 88, Col: 22},
 			{Kind: gpu.IndexSite, File: "equalize.go", Line: 92, Col: 35},
 			{Kind: gpu.IndexSite, File: "equalize.go", Line: 92, Col: 45},
 		}},
@@ -518,9 +514,6 @@ func quernHostBlurRows(r *host.Run) {
 	h := host.Value[int](r, 2)
 	in := host.Slice[float32](r, 3)
 	out := host.Slice[float32](r, 4)
-	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
 	radius := min(len(weights)-1, 32)
 	weight := host.Shared[[33]float32](r, 1)
 	size := 256 + 2*radius
@@ -533,43 +526,24 @@ func quernHostBlurRows(r *host.Run) {
 		left := blockX * 256
 		base := left - radius
 		row := (blockZ*h + blockY) * w
-		for threadZ := range dimZ {
-			for threadY := range dimY {
+		for threadZ := range 1 {
+			for threadY := range 1 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1BlurRows(r, radius, weight, weights, size, base, t2, tile, in, row, dimX)
+				quernRow1BlurRows(r, radius, weight, weights, size, base, t2, tile, in, row)
 			}
 		}
-		for threadZ := range dimZ {
-			for threadY := range dimY {
+		for threadZ := range 1 {
+			for threadY := range 1 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow2BlurRows(r, left, w, weight, tile, radius, out, row, dimX)
+				quernRow2BlurRows(r, left, w, weight, tile, radius, out, row)
 			}
 		}
 	}
 }
 
 //go:noinline
-func quernRow1BlurRows(r *host.Run, radius int, weight *[33]float32, weights []float32, size, base, t2 int, tile *[320]float32, in []float32, row, dimX int) {
-	count := dimX
-	if count <= len(weights) {
-		row2 := weights[:count]
-		for threadX := range count {
-			r.ThreadIdx.X = threadX
-//line blur.go:34
-			if threadX <= radius {
-				weight[threadX] = row2[threadX]
-			}
-			for k := threadX; k < size; k += 256 {
-				t1 := base + k
-//line blur.go:38
-				result0 := kernel.Clamp[int](t1, 0, t2)
-//line blur.go:38
-				tile[k] = in[row+result0]
-			}
-		}
-		return
-	}
-	for threadX := range dimX {
+func quernRow1BlurRows(r *host.Run, radius int, weight *[33]float32, weights []float32, size, base, t2 int, tile *[320]float32, in []float32, row int) {
+	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 //line blur.go:34
 		if threadX <= radius {
@@ -586,11 +560,11 @@ func quernRow1BlurRows(r *host.Run, radius int, weight *[33]float32, weights []f
 }
 
 //go:noinline
-func quernRow2BlurRows(r *host.Run, left, w int, weight *[33]float32, tile *[320]float32, radius int, out []float32, row, dimX int) {
-	count2 := max(0, min(dimX, w-left))
-	if left >= 0 && w >= 0 && row+left >= 0 && count2 <= len(out)-(row+left) {
-		row3 := out[row+left:][:count2]
-		for threadX := range count2 {
+func quernRow2BlurRows(r *host.Run, left, w int, weight *[33]float32, tile *[320]float32, radius int, out []float32, row int) {
+	count := max(0, min(256, w-left))
+	if left >= 0 && w >= 0 && row+left >= 0 && count <= len(out)-(row+left) {
+		row2 := out[row+left:][:count]
+		for threadX := range count {
 			r.ThreadIdx.X = threadX
 			centre := threadX + radius
 //line blur.go:44
@@ -598,11 +572,11 @@ func quernRow2BlurRows(r *host.Run, left, w int, weight *[33]float32, tile *[320
 			for k2 := 1; k2 <= radius; k2++ {
 				sum += weight[k2] * (tile[centre-k2] + tile[centre+k2])
 			}
-			row3[threadX] = sum
+			row2[threadX] = sum
 		}
 		return
 	}
-	for threadX := range dimX {
+	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		x := left + threadX
 		centre := threadX + radius
@@ -624,9 +598,6 @@ func quernHostBlurColumns(r *host.Run) {
 	h := host.Value[int](r, 2)
 	in := host.Slice[float32](r, 3)
 	out := host.Slice[float32](r, 4)
-	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
 	radius := min(len(weights)-1, 32)
 	weight := host.Shared[[33]float32](r, 1)
 	size := 64 + 2*radius
@@ -640,24 +611,24 @@ func quernHostBlurColumns(r *host.Run) {
 		top := blockY * 64
 		base2 := top - radius
 		plane := blockZ * h * w
-		for threadZ := range dimZ {
-			for threadY := range dimY {
+		for threadZ := range 1 {
+			for threadY := range 8 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1BlurColumns(r, threadY, radius, weight, weights, base, w, size, base2, t2, tile, in, plane, dimX)
+				quernRow1BlurColumns(r, threadY, radius, weight, weights, base, w, size, base2, t2, tile, in, plane)
 			}
 		}
-		for threadZ := range dimZ {
-			for threadY := range dimY {
+		for threadZ := range 1 {
+			for threadY := range 8 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow2BlurColumns(r, base, w, threadY, top, h, radius, weight, tile, out, plane, dimX)
+				quernRow2BlurColumns(r, base, w, threadY, top, h, radius, weight, tile, out, plane)
 			}
 		}
 	}
 }
 
 //go:noinline
-func quernRow1BlurColumns(r *host.Run, threadY, radius int, weight *[33]float32, weights []float32, base, w, size, base2, t2 int, tile *[128][32]float32, in []float32, plane, dimX int) {
-	for threadX := range dimX {
+func quernRow1BlurColumns(r *host.Run, threadY, radius int, weight *[33]float32, weights []float32, base, w, size, base2, t2 int, tile *[128][32]float32, in []float32, plane int) {
+	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		x := base + threadX
 		at := plane + x
@@ -680,8 +651,8 @@ func quernRow1BlurColumns(r *host.Run, threadY, radius int, weight *[33]float32,
 }
 
 //go:noinline
-func quernRow2BlurColumns(r *host.Run, base, w, threadY, top, h, radius int, weight *[33]float32, tile *[128][32]float32, out []float32, plane, dimX int) {
-	for threadX := range dimX {
+func quernRow2BlurColumns(r *host.Run, base, w, threadY, top, h, radius int, weight *[33]float32, tile *[128][32]float32, out []float32, plane int) {
+	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		x := base + threadX
 		at2 := plane + x
@@ -702,39 +673,36 @@ func quernRow2BlurColumns(r *host.Run, base, w, threadY, top, h, radius int, wei
 func quernHostHistogram(r *host.Run) {
 	planes := host.Slice[float32](r, 0)
 	counts := host.Slice[uint32](r, 1)
-	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
 	local := host.Shared[[256]uint32](r, 0)
 	n := len(planes) / 3
 	size := 2 * n
 	for r.Next() {
 		blockX := r.BlockIdx.X
 		base := blockX * 4096
-		for threadZ := range dimZ {
-			for threadY := range dimY {
+		for threadZ := range 1 {
+			for threadY := range 1 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1Histogram(r, local, dimX)
+				quernRow1Histogram(r, local)
 			}
 		}
-		for threadZ := range dimZ {
-			for threadY := range dimY {
+		for threadZ := range 1 {
+			for threadY := range 1 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow2Histogram(r, base, n, planes, size, local, dimX)
+				quernRow2Histogram(r, base, n, planes, size, local)
 			}
 		}
-		for threadZ := range dimZ {
-			for threadY := range dimY {
+		for threadZ := range 1 {
+			for threadY := range 1 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow3Histogram(r, local, counts, dimX)
+				quernRow3Histogram(r, local, counts)
 			}
 		}
 	}
 }
 
 //go:noinline
-func quernRow1Histogram(r *host.Run, local *[256]uint32, dimX int) {
-	for threadX := range dimX {
+func quernRow1Histogram(r *host.Run, local *[256]uint32) {
+	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 //line equalize.go:27
 		for b := threadX; b < 256; b += 256 {
@@ -744,8 +712,8 @@ func quernRow1Histogram(r *host.Run, local *[256]uint32, dimX int) {
 }
 
 //go:noinline
-func quernRow2Histogram(r *host.Run, base, n int, planes []float32, size int, local *[256]uint32, dimX int) {
-	for threadX := range dimX {
+func quernRow2Histogram(r *host.Run, base, n int, planes []float32, size int, local *[256]uint32) {
+	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		first := base + threadX
 //line equalize.go:34
@@ -767,8 +735,8 @@ func quernRow2Histogram(r *host.Run, base, n int, planes []float32, size int, lo
 }
 
 //go:noinline
-func quernRow3Histogram(r *host.Run, local *[256]uint32, counts []uint32, dimX int) {
-	for threadX := range dimX {
+func quernRow3Histogram(r *host.Run, local *[256]uint32, counts []uint32) {
+	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 //line equalize.go:43
 		for b2 := threadX; b2 < 256; b2 += 256 {
@@ -785,62 +753,49 @@ func quernHostToneCurve(r *host.Run) {
 	strength := host.Value[float32](r, 0)
 	counts := host.Slice[uint32](r, 1)
 	curve := host.Slice[float32](r, 2)
-	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
 	sums := host.Shared[[256]uint32](r, 0)
 	lefts := host.Scratch[uint32](r, 0, r.BlockDim.Count())
 	for r.Next() {
 		var d int
 		var total uint32
-		for threadZ := range dimZ {
-			for threadY := range dimY {
+		for threadZ := range 1 {
+			for threadY := range 1 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1ToneCurve(r, sums, counts, dimX)
+				quernRow1ToneCurve(r, sums, counts)
 			}
 		}
 //line equalize.go:61
 		d = 1
 		for ; d < 256; d *= 2 {
-			for threadZ := range dimZ {
-				for threadY := range dimY {
+			for threadZ := range 1 {
+				for threadY := range 1 {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-					first := (threadZ*dimY + threadY) * dimX
-					quernRow2ToneCurve(r, lefts, first, dimX, d, sums)
+					first := (threadZ*1 + threadY) * 256
+					quernRow2ToneCurve(r, lefts, first, d, sums)
 				}
 			}
-			for threadZ := range dimZ {
-				for threadY := range dimY {
+			for threadZ := range 1 {
+				for threadY := range 1 {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-					first2 := (threadZ*dimY + threadY) * dimX
-					quernRow3ToneCurve(r, lefts, first2, dimX, sums)
+					first2 := (threadZ*1 + threadY) * 256
+					quernRow3ToneCurve(r, lefts, first2, sums)
 				}
 			}
 		}
 //line equalize.go:71
 		total = max(sums[255], 1)
-		for threadZ := range dimZ {
-			for threadY := range dimY {
+		for threadZ := range 1 {
+			for threadY := range 1 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow4ToneCurve(r, sums, total, strength, curve, dimX)
+				quernRow4ToneCurve(r, sums, total, strength, curve)
 			}
 		}
 	}
 }
 
 //go:noinline
-func quernRow1ToneCurve(r *host.Run, sums *[256]uint32, counts []uint32, dimX int) {
-	count := dimX
-	if count <= len(counts) {
-		row := counts[:count]
-		for threadX := range count {
-			r.ThreadIdx.X = threadX
-//line equalize.go:59
-			sums[threadX] = row[threadX]
-		}
-		return
-	}
-	for threadX := range dimX {
+func quernRow1ToneCurve(r *host.Run, sums *[256]uint32, counts []uint32) {
+	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 //line equalize.go:59
 		sums[threadX] = counts[threadX]
@@ -848,9 +803,9 @@ func quernRow1ToneCurve(r *host.Run, sums *[256]uint32, counts []uint32, dimX in
 }
 
 //go:noinline
-func quernRow2ToneCurve(r *host.Run, lefts []uint32, first, dimX, d int, sums *[256]uint32) {
-	leftRow := lefts[first:][:dimX]
-	for threadX := range dimX {
+func quernRow2ToneCurve(r *host.Run, lefts []uint32, first, d int, sums *[256]uint32) {
+	leftRow := lefts[first:][:256]
+	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		var left uint32
 //line equalize.go:62
@@ -863,9 +818,9 @@ func quernRow2ToneCurve(r *host.Run, lefts []uint32, first, dimX, d int, sums *[
 }
 
 //go:noinline
-func quernRow3ToneCurve(r *host.Run, lefts []uint32, first2, dimX int, sums *[256]uint32) {
-	leftRow := lefts[first2:][:dimX]
-	for threadX := range dimX {
+func quernRow3ToneCurve(r *host.Run, lefts []uint32, first2 int, sums *[256]uint32) {
+	leftRow := lefts[first2:][:256]
+	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		left := leftRow[threadX]
 //line equalize.go:67
@@ -874,26 +829,8 @@ func quernRow3ToneCurve(r *host.Run, lefts []uint32, first2, dimX int, sums *[25
 }
 
 //go:noinline
-func quernRow4ToneCurve(r *host.Run, sums *[256]uint32, total uint32, strength float32, curve []float32, dimX int) {
-	count2 := dimX
-	if count2 <= len(curve)-1 {
-		row2 := curve[1:][:count2]
-		for threadX := range count2 {
-			r.ThreadIdx.X = threadX
-			identity := float32(threadX+1) * 0.00390625
-//line equalize.go:73
-			t2 := float32(sums[threadX]) / float32(total)
-//line equalize.go:73
-			result0 := kernel.Lerp[float32](identity, t2, strength)
-			row2[threadX] = result0
-//line equalize.go:74
-			if threadX == 0 {
-				curve[0] = 0
-			}
-		}
-		return
-	}
-	for threadX := range dimX {
+func quernRow4ToneCurve(r *host.Run, sums *[256]uint32, total uint32, strength float32, curve []float32) {
+	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		identity := float32(threadX+1) * 0.00390625
 //line equalize.go:73
@@ -1145,9 +1082,6 @@ func quernHostRotateBilinear(r *host.Run) {
 	outW := host.Value[int](r, 5)
 	outH := host.Value[int](r, 6)
 	out := host.Slice[float32](r, 7)
-	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
 	t17 := w - 1
 	t21 := w - 1
 	t25 := h - 1
@@ -1157,22 +1091,22 @@ func quernHostRotateBilinear(r *host.Run) {
 	for r.Next() {
 		blockX := r.BlockIdx.X
 		blockY := r.BlockIdx.Y
-		base := blockX * dimX
-		base2 := blockY * dimY
-		for threadZ := range dimZ {
-			for threadY := range dimY {
+		base := blockX * 32
+		base2 := blockY * 8
+		for threadZ := range 1 {
+			for threadY := range 8 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				y := base2 + threadY
 				start := y * outW
-				quernRow1RotateBilinear(r, base, outW, y, outH, r2, w, h, background, t17, t21, t25, t29, in, out, start, t2, size, dimX)
+				quernRow1RotateBilinear(r, base, outW, y, outH, r2, w, h, background, t17, t21, t25, t29, in, out, start, t2, size)
 			}
 		}
 	}
 }
 
 //go:noinline
-func quernRow1RotateBilinear(r *host.Run, base, outW, y, outH int, r2 rotation, w, h int, background rgb, t17, t21, t25, t29 int, in, out []float32, start, t2, size, dimX int) {
-	for threadX := range dimX {
+func quernRow1RotateBilinear(r *host.Run, base, outW, y, outH int, r2 rotation, w, h int, background rgb, t17, t21, t25, t29 int, in, out []float32, start, t2, size int) {
+	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		x := base + threadX
 		t1 := start + x
@@ -1274,9 +1208,6 @@ func quernHostRotateBicubic(r *host.Run) {
 	outW := host.Value[int](r, 5)
 	outH := host.Value[int](r, 6)
 	out := host.Slice[float32](r, 7)
-	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
 	t21 := w - 1
 	t24 := h - 1
 	t2 := outW * outH
@@ -1284,22 +1215,22 @@ func quernHostRotateBicubic(r *host.Run) {
 	for r.Next() {
 		blockX := r.BlockIdx.X
 		blockY := r.BlockIdx.Y
-		base := blockX * dimX
-		base2 := blockY * dimY
-		for threadZ := range dimZ {
-			for threadY := range dimY {
+		base := blockX * 32
+		base2 := blockY * 8
+		for threadZ := range 1 {
+			for threadY := range 8 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				y := base2 + threadY
 				start := y * outW
-				quernRow1RotateBicubic(r, base, outW, y, outH, r2, w, h, background, t21, t24, in, out, start, t2, size, dimX)
+				quernRow1RotateBicubic(r, base, outW, y, outH, r2, w, h, background, t21, t24, in, out, start, t2, size)
 			}
 		}
 	}
 }
 
 //go:noinline
-func quernRow1RotateBicubic(r *host.Run, base, outW, y, outH int, r2 rotation, w, h int, background rgb, t21, t24 int, in, out []float32, start, t2, size, dimX int) {
-	for threadX := range dimX {
+func quernRow1RotateBicubic(r *host.Run, base, outW, y, outH int, r2 rotation, w, h int, background rgb, t21, t24 int, in, out []float32, start, t2, size int) {
+	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		x := base + threadX
 		t1 := start + x
@@ -1355,14 +1286,59 @@ func quernRow1RotateBicubic(r *host.Run, base, outW, y, outH int, r2 rotation, w
 			for p := 0; p < 3; p++ {
 				plane := p * w * h
 				var sum float32
-				for j := 0; j < 4; j++ {
-					row := plane + rows[j]
-					var line float32
-					for k2 := 0; k2 < 4; k2++ {
-						line += wx[k2] * in[row+columns[k2]]
-					}
-					sum += wy[j] * line
-				}
+//line rotate.go:92
+				row := plane + rows[0]
+				var line float32
+//line rotate.go:95
+				line += wx[0] * in[row+columns[0]]
+//line rotate.go:95
+				line += wx[1] * in[row+columns[1]]
+//line rotate.go:95
+				line += wx[2] * in[row+columns[2]]
+//line rotate.go:95
+				line += wx[3] * in[row+columns[3]]
+//line rotate.go:97
+				sum += wy[0] * line
+//line rotate.go:92
+				row2 := plane + rows[1]
+				var line2 float32
+//line rotate.go:95
+				line2 += wx[0] * in[row2+columns[0]]
+//line rotate.go:95
+				line2 += wx[1] * in[row2+columns[1]]
+//line rotate.go:95
+				line2 += wx[2] * in[row2+columns[2]]
+//line rotate.go:95
+				line2 += wx[3] * in[row2+columns[3]]
+//line rotate.go:97
+				sum += wy[1] * line2
+//line rotate.go:92
+				row3 := plane + rows[2]
+				var line3 float32
+//line rotate.go:95
+				line3 += wx[0] * in[row3+columns[0]]
+//line rotate.go:95
+				line3 += wx[1] * in[row3+columns[1]]
+//line rotate.go:95
+				line3 += wx[2] * in[row3+columns[2]]
+//line rotate.go:95
+				line3 += wx[3] * in[row3+columns[3]]
+//line rotate.go:97
+				sum += wy[2] * line3
+//line rotate.go:92
+				row4 := plane + rows[3]
+				var line4 float32
+//line rotate.go:95
+				line4 += wx[0] * in[row4+columns[0]]
+//line rotate.go:95
+				line4 += wx[1] * in[row4+columns[1]]
+//line rotate.go:95
+				line4 += wx[2] * in[row4+columns[2]]
+//line rotate.go:95
+				line4 += wx[3] * in[row4+columns[3]]
+//line rotate.go:97
+				sum += wy[3] * line4
+//line rotate.go:99
 				v[p] = max(0, sum)
 			}
 			t26 := rgb{R: v[0], G: v[1], B: v[2]}
@@ -1382,34 +1358,31 @@ func quernHostScene(r *host.Run) {
 	w := host.Value[int](r, 0)
 	h := host.Value[int](r, 1)
 	pixels := host.Slice[uint32](r, 2)
-	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
 	value := float32(w) / 2
 	pixel := 1 / float32(h)
 	value2 := float32(h) / 2
 	for r.Next() {
 		blockX := r.BlockIdx.X
 		blockY := r.BlockIdx.Y
-		base := blockX * dimX
-		base2 := blockY * dimY
-		for threadZ := range dimZ {
-			for threadY := range dimY {
+		base := blockX * 32
+		base2 := blockY * 8
+		for threadZ := range 1 {
+			for threadY := range 8 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				y := base2 + threadY
 				sy := (value2 - float32(y) - 0.5) * pixel
 				value3 := sy * sy
 				t12 := int32(y)
 				start := y * w
-				quernRow1Scene(r, base, w, y, h, value, pixel, sy, value3, t12, pixels, start, dimX)
+				quernRow1Scene(r, base, w, y, h, value, pixel, sy, value3, t12, pixels, start)
 			}
 		}
 	}
 }
 
 //go:noinline
-func quernRow1Scene(r *host.Run, base, w, y, h int, value, pixel, sy, value3 float32, t12 int32, pixels []uint32, start, dimX int) {
-	for threadX := range dimX {
+func quernRow1Scene(r *host.Run, base, w, y, h int, value, pixel, sy, value3 float32, t12 int32, pixels []uint32, start int) {
+	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		x := base + threadX
 		t11 := int32(x)

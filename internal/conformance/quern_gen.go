@@ -1842,43 +1842,40 @@ func LaunchMark(s *gpu.Stream, g gpu.Grid, out *gpu.Buffer[uint8]) error {
 func quernHostBlockSum(r *host.Run) {
 	in := host.Slice[int32](r, 0)
 	out := host.Slice[int32](r, 1)
-	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
 	partial := host.Shared[[64]int32](r, 0)
-	size := dimX / 2
+	size := 64 / 2
 	for r.Next() {
 		blockX := r.BlockIdx.X
-		base := blockX * dimX
+		base := blockX * 64
 		var s int
-		for threadZ := range dimZ {
-			for threadY := range dimY {
+		for threadZ := range 1 {
+			for threadY := range 1 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1BlockSum(r, base, in, partial, dimX)
+				quernRow1BlockSum(r, base, in, partial)
 			}
 		}
 //line block.go:15
 		s = size
 		for ; s > 0; s /= 2 {
-			for threadZ := range dimZ {
-				for threadY := range dimY {
+			for threadZ := range 1 {
+				for threadY := range 1 {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-					quernRow2BlockSum(r, s, partial, dimX)
+					quernRow2BlockSum(r, s, partial)
 				}
 			}
 		}
-		for threadZ := range dimZ {
-			for threadY := range dimY {
+		for threadZ := range 1 {
+			for threadY := range 1 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow3BlockSum(r, out, blockX, partial, dimX)
+				quernRow3BlockSum(r, out, blockX, partial)
 			}
 		}
 	}
 }
 
 //go:noinline
-func quernRow1BlockSum(r *host.Run, base int, in []int32, partial *[64]int32, dimX int) {
-	for threadX := range dimX {
+func quernRow1BlockSum(r *host.Run, base int, in []int32, partial *[64]int32) {
+	for threadX := range 64 {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
 //line block.go:9
@@ -1891,8 +1888,8 @@ func quernRow1BlockSum(r *host.Run, base int, in []int32, partial *[64]int32, di
 }
 
 //go:noinline
-func quernRow2BlockSum(r *host.Run, s int, partial *[64]int32, dimX int) {
-	for threadX := range dimX {
+func quernRow2BlockSum(r *host.Run, s int, partial *[64]int32) {
+	for threadX := range 64 {
 		r.ThreadIdx.X = threadX
 //line block.go:16
 		if threadX < s {
@@ -1902,8 +1899,8 @@ func quernRow2BlockSum(r *host.Run, s int, partial *[64]int32, dimX int) {
 }
 
 //go:noinline
-func quernRow3BlockSum(r *host.Run, out []int32, blockX int, partial *[64]int32, dimX int) {
-	for threadX := range dimX {
+func quernRow3BlockSum(r *host.Run, out []int32, blockX int, partial *[64]int32) {
+	for threadX := range 64 {
 		r.ThreadIdx.X = threadX
 //line block.go:21
 		if threadX == 0 {
@@ -1917,37 +1914,32 @@ func quernHostTransposeTile(r *host.Run) {
 	h := host.Value[int](r, 1)
 	in := host.Slice[float32](r, 2)
 	out := host.Slice[float32](r, 3)
-	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
 	tile := host.Shared[[16][17]float32](r, 0)
 	for r.Next() {
 		blockX := r.BlockIdx.X
 		blockY := r.BlockIdx.Y
-		base := blockX * dimX
-		base2 := blockY * dimY
-		base3 := blockY * 16
-		base4 := blockX * 16
-		for threadZ := range dimZ {
-			for threadY := range dimY {
+		base := blockX * 16
+		base2 := blockY * 16
+		for threadZ := range 1 {
+			for threadY := range 16 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				start := base2 + threadY
-				quernRow1TransposeTile(r, base, start, w, h, tile, threadY, in, dimX)
+				quernRow1TransposeTile(r, base, start, w, h, tile, threadY, in)
 			}
 		}
-		for threadZ := range dimZ {
-			for threadY := range dimY {
+		for threadZ := range 1 {
+			for threadY := range 16 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				start2 := base4 + threadY
-				quernRow2TransposeTile(r, base3, start2, h, w, out, tile, threadY, dimX)
+				start2 := base + threadY
+				quernRow2TransposeTile(r, base2, start2, h, w, out, tile, threadY)
 			}
 		}
 	}
 }
 
 //go:noinline
-func quernRow1TransposeTile(r *host.Run, base, start, w, h int, tile *[16][17]float32, threadY int, in []float32, dimX int) {
-	for threadX := range dimX {
+func quernRow1TransposeTile(r *host.Run, base, start, w, h int, tile *[16][17]float32, threadY int, in []float32) {
+	for threadX := range 16 {
 		r.ThreadIdx.X = threadX
 //line block.go:29
 		x := base + threadX
@@ -1960,11 +1952,11 @@ func quernRow1TransposeTile(r *host.Run, base, start, w, h int, tile *[16][17]fl
 }
 
 //go:noinline
-func quernRow2TransposeTile(r *host.Run, base3, start2, h, w int, out []float32, tile *[16][17]float32, threadY, dimX int) {
-	for threadX := range dimX {
+func quernRow2TransposeTile(r *host.Run, base2, start2, h, w int, out []float32, tile *[16][17]float32, threadY int) {
+	for threadX := range 16 {
 		r.ThreadIdx.X = threadX
 //line block.go:34
-		x := base3 + threadX
+		x := base2 + threadX
 		y := start2
 		if x < h && y < w {
 			out[y*h+x] = tile[threadX][threadY]
@@ -1977,9 +1969,6 @@ func quernHostMatmulTile(r *host.Run) {
 	a := host.Slice[float32](r, 1)
 	b := host.Slice[float32](r, 2)
 	c := host.Slice[float32](r, 3)
-	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
 	sums := host.Scratch[float32](r, 0, r.BlockDim.Count())
 	as := host.Shared[[8][8]float32](r, 0)
 	bs := host.Shared[[8][8]float32](r, 1)
@@ -1987,51 +1976,51 @@ func quernHostMatmulTile(r *host.Run) {
 		blockX := r.BlockIdx.X
 		blockY := r.BlockIdx.Y
 		var k int
-		base := blockY * dimY
-		base2 := blockX * dimX
+		base := blockY * 8
+		base2 := blockX * 8
 //line block.go:48
 		k = 0
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				first := (threadZ*dimY + threadY) * dimX
-				quernRow1MatmulTile(r, sums, first, dimX)
+		for threadZ := range 1 {
+			for threadY := range 8 {
+				first := (threadZ*8 + threadY) * 8
+				quernRow1MatmulTile(r, sums, first)
 			}
 		}
 		for ; k < n; k += 8 {
-			for threadZ := range dimZ {
-				for threadY := range dimY {
+			for threadZ := range 1 {
+				for threadY := range 8 {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 					row := base + threadY
 					start := row*n + k
 					start2 := (k + threadY) * n
-					quernRow2MatmulTile(r, as, threadY, bs, row, n, k, a, start, base2, b, start2, dimX)
+					quernRow2MatmulTile(r, as, threadY, bs, row, n, k, a, start, base2, b, start2)
 				}
 			}
-			for threadZ := range dimZ {
-				for threadY := range dimY {
+			for threadZ := range 1 {
+				for threadY := range 8 {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-					first2 := (threadZ*dimY + threadY) * dimX
-					quernRow3MatmulTile(r, sums, first2, dimX, as, threadY, bs)
+					first2 := (threadZ*8 + threadY) * 8
+					quernRow3MatmulTile(r, sums, first2, as, threadY, bs)
 				}
 			}
 		}
-		for threadZ := range dimZ {
-			for threadY := range dimY {
+		for threadZ := range 1 {
+			for threadY := range 8 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				first3 := (threadZ*dimY + threadY) * dimX
+				first3 := (threadZ*8 + threadY) * 8
 				row := base + threadY
 				start3 := row * n
 				start4 := row*n + base2
-				quernRow4MatmulTile(r, sums, first3, dimX, row, n, base2, c, start3, start4)
+				quernRow4MatmulTile(r, sums, first3, row, n, base2, c, start3, start4)
 			}
 		}
 	}
 }
 
 //go:noinline
-func quernRow1MatmulTile(r *host.Run, sums []float32, first, dimX int) {
-	sumRow := sums[first:][:dimX]
-	for threadX := range dimX {
+func quernRow1MatmulTile(r *host.Run, sums []float32, first int) {
+	sumRow := sums[first:][:8]
+	for threadX := range 8 {
 		var sum float32
 //line block.go:47
 		sum = 0
@@ -2040,8 +2029,8 @@ func quernRow1MatmulTile(r *host.Run, sums []float32, first, dimX int) {
 }
 
 //go:noinline
-func quernRow2MatmulTile(r *host.Run, as *[8][8]float32, threadY int, bs *[8][8]float32, row, n, k int, a []float32, start, base2 int, b []float32, start2, dimX int) {
-	for threadX := range dimX {
+func quernRow2MatmulTile(r *host.Run, as *[8][8]float32, threadY int, bs *[8][8]float32, row, n, k int, a []float32, start, base2 int, b []float32, start2 int) {
+	for threadX := range 8 {
 		r.ThreadIdx.X = threadX
 		col := base2 + threadX
 //line block.go:49
@@ -2062,23 +2051,35 @@ func quernRow2MatmulTile(r *host.Run, as *[8][8]float32, threadY int, bs *[8][8]
 }
 
 //go:noinline
-func quernRow3MatmulTile(r *host.Run, sums []float32, first2, dimX int, as *[8][8]float32, threadY int, bs *[8][8]float32) {
-	sumRow := sums[first2:][:dimX]
-	for threadX := range dimX {
+func quernRow3MatmulTile(r *host.Run, sums []float32, first2 int, as *[8][8]float32, threadY int, bs *[8][8]float32) {
+	sumRow := sums[first2:][:8]
+	for threadX := range 8 {
 		r.ThreadIdx.X = threadX
 		sum := sumRow[threadX]
-//line block.go:57
-		for i := 0; i < 8; i++ {
-			sum += as[threadY][i] * bs[i][threadX]
-		}
+//line block.go:58
+		sum += as[threadY][0] * bs[0][threadX]
+//line block.go:58
+		sum += as[threadY][1] * bs[1][threadX]
+//line block.go:58
+		sum += as[threadY][2] * bs[2][threadX]
+//line block.go:58
+		sum += as[threadY][3] * bs[3][threadX]
+//line block.go:58
+		sum += as[threadY][4] * bs[4][threadX]
+//line block.go:58
+		sum += as[threadY][5] * bs[5][threadX]
+//line block.go:58
+		sum += as[threadY][6] * bs[6][threadX]
+//line block.go:58
+		sum += as[threadY][7] * bs[7][threadX]
 		sumRow[threadX] = sum
 	}
 }
 
 //go:noinline
-func quernRow4MatmulTile(r *host.Run, sums []float32, first3, dimX, row, n, base2 int, c []float32, start3, start4 int) {
-	sumRow := sums[first3:][:dimX]
-	count := max(0, min(dimX, n-base2))
+func quernRow4MatmulTile(r *host.Run, sums []float32, first3, row, n, base2 int, c []float32, start3, start4 int) {
+	sumRow := sums[first3:][:8]
+	count := max(0, min(8, n-base2))
 	if row < n && base2 >= 0 && n >= 0 && start4 >= 0 && count <= len(c)-start4 {
 		row2 := c[start4:][:count]
 		for threadX := range count {
@@ -2088,7 +2089,7 @@ func quernRow4MatmulTile(r *host.Run, sums []float32, first3, dimX, row, n, base
 		}
 		return
 	}
-	for threadX := range dimX {
+	for threadX := range 8 {
 		r.ThreadIdx.X = threadX
 		sum := sumRow[threadX]
 		col := base2 + threadX
@@ -2103,9 +2104,6 @@ func quernHostBarrierInCall(r *host.Run) {
 	rounds := host.Value[int](r, 0)
 	in := host.Slice[int32](r, 1)
 	out := host.Slice[int32](r, 2)
-	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
 	mines := host.Scratch[int32](r, 0, r.BlockDim.Count())
 	historys := host.Scratch[[4]int32](r, 1, r.BlockDim.Count())
 	line := host.Shared[[32]int32](r, 0)
@@ -2113,74 +2111,74 @@ func quernHostBarrierInCall(r *host.Run) {
 	for r.Next() {
 		blockX := r.BlockIdx.X
 		var r2 int
-		base := blockX * dimX
+		base := blockX * 32
 		var t4 int
 //line block.go:80
 		r2 = 0
-		for threadZ := range dimZ {
-			for threadY := range dimY {
+		for threadZ := range 1 {
+			for threadY := range 1 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				first := (threadZ*dimY + threadY) * dimX
-				quernRow1BarrierInCall(r, mines, first, dimX, historys, base, in)
+				first := (threadZ*1 + threadY) * 32
+				quernRow1BarrierInCall(r, mines, first, historys, base, in)
 			}
 		}
 		for ; r2 < rounds; r2++ {
 //line block.go:81
 			t4 = r2 + 1
-			for threadZ := range dimZ {
-				for threadY := range dimY {
+			for threadZ := range 1 {
+				for threadY := range 1 {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-					first2 := (threadZ*dimY + threadY) * dimX
-					quernRow2BarrierInCall(r, mines, first2, dimX, line)
+					first2 := (threadZ*1 + threadY) * 32
+					quernRow2BarrierInCall(r, mines, first2, line)
 				}
 			}
-			for threadZ := range dimZ {
-				for threadY := range dimY {
+			for threadZ := range 1 {
+				for threadY := range 1 {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-					first3 := (threadZ*dimY + threadY) * dimX
-					quernRow3BarrierInCall(r, ws, first3, dimX, line, t4)
+					first3 := (threadZ*1 + threadY) * 32
+					quernRow3BarrierInCall(r, ws, first3, line, t4)
 				}
 			}
-			for threadZ := range dimZ {
-				for threadY := range dimY {
+			for threadZ := range 1 {
+				for threadY := range 1 {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-					first4 := (threadZ*dimY + threadY) * dimX
-					quernRow4BarrierInCall(r, mines, first4, dimX, historys, ws, r2)
+					first4 := (threadZ*1 + threadY) * 32
+					quernRow4BarrierInCall(r, mines, first4, historys, ws, r2)
 				}
 			}
 //line block.go:83
 			if blockX&1 == 1 {
-				for threadZ := range dimZ {
-					for threadY := range dimY {
+				for threadZ := range 1 {
+					for threadY := range 1 {
 						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-						first5 := (threadZ*dimY + threadY) * dimX
-						quernRow5BarrierInCall(r, mines, first5, dimX, line)
+						first5 := (threadZ*1 + threadY) * 32
+						quernRow5BarrierInCall(r, mines, first5, line)
 					}
 				}
-				for threadZ := range dimZ {
-					for threadY := range dimY {
+				for threadZ := range 1 {
+					for threadY := range 1 {
 						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-						first6 := (threadZ*dimY + threadY) * dimX
-						quernRow6BarrierInCall(r, mines, first6, dimX, line)
+						first6 := (threadZ*1 + threadY) * 32
+						quernRow6BarrierInCall(r, mines, first6, line)
 					}
 				}
 			}
 		}
-		for threadZ := range dimZ {
-			for threadY := range dimY {
+		for threadZ := range 1 {
+			for threadY := range 1 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				first7 := (threadZ*dimY + threadY) * dimX
-				quernRow7BarrierInCall(r, mines, first7, dimX, historys, base, out)
+				first7 := (threadZ*1 + threadY) * 32
+				quernRow7BarrierInCall(r, mines, first7, historys, base, out)
 			}
 		}
 	}
 }
 
 //go:noinline
-func quernRow1BarrierInCall(r *host.Run, mines []int32, first, dimX int, historys [][4]int32, base int, in []int32) {
-	mineRow := mines[first:][:dimX]
-	historyRow := historys[first:][:dimX]
-	count := dimX
+func quernRow1BarrierInCall(r *host.Run, mines []int32, first int, historys [][4]int32, base int, in []int32) {
+	mineRow := mines[first:][:32]
+	historyRow := historys[first:][:32]
+	count := 32
 	if base >= 0 && count <= len(in)-base {
 		row := in[base:][:count]
 		for threadX := range count {
@@ -2197,7 +2195,7 @@ func quernRow1BarrierInCall(r *host.Run, mines []int32, first, dimX int, history
 		}
 		return
 	}
-	for threadX := range dimX {
+	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		var mine int32
 		history := &historyRow[threadX]
@@ -2213,9 +2211,9 @@ func quernRow1BarrierInCall(r *host.Run, mines []int32, first, dimX int, history
 }
 
 //go:noinline
-func quernRow2BarrierInCall(r *host.Run, mines []int32, first2, dimX int, line *[32]int32) {
-	mineRow := mines[first2:][:dimX]
-	for threadX := range dimX {
+func quernRow2BarrierInCall(r *host.Run, mines []int32, first2 int, line *[32]int32) {
+	mineRow := mines[first2:][:32]
+	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		mine := mineRow[threadX]
 //line block.go:81
@@ -2226,9 +2224,9 @@ func quernRow2BarrierInCall(r *host.Run, mines []int32, first2, dimX int, line *
 }
 
 //go:noinline
-func quernRow3BarrierInCall(r *host.Run, ws []int32, first3, dimX int, line *[32]int32, t4 int) {
-	wRow := ws[first3:][:dimX]
-	for threadX := range dimX {
+func quernRow3BarrierInCall(r *host.Run, ws []int32, first3 int, line *[32]int32, t4 int) {
+	wRow := ws[first3:][:32]
+	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		var w int32
 //line block.go:99
@@ -2238,11 +2236,11 @@ func quernRow3BarrierInCall(r *host.Run, ws []int32, first3, dimX int, line *[32
 }
 
 //go:noinline
-func quernRow4BarrierInCall(r *host.Run, mines []int32, first4, dimX int, historys [][4]int32, ws []int32, r2 int) {
-	mineRow := mines[first4:][:dimX]
-	historyRow := historys[first4:][:dimX]
-	wRow := ws[first4:][:dimX]
-	for threadX := range dimX {
+func quernRow4BarrierInCall(r *host.Run, mines []int32, first4 int, historys [][4]int32, ws []int32, r2 int) {
+	mineRow := mines[first4:][:32]
+	historyRow := historys[first4:][:32]
+	wRow := ws[first4:][:32]
+	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		mine := mineRow[threadX]
 		history := &historyRow[threadX]
@@ -2257,9 +2255,9 @@ func quernRow4BarrierInCall(r *host.Run, mines []int32, first4, dimX int, histor
 }
 
 //go:noinline
-func quernRow5BarrierInCall(r *host.Run, mines []int32, first5, dimX int, line *[32]int32) {
-	mineRow := mines[first5:][:dimX]
-	for threadX := range dimX {
+func quernRow5BarrierInCall(r *host.Run, mines []int32, first5 int, line *[32]int32) {
+	mineRow := mines[first5:][:32]
+	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		mine := mineRow[threadX]
 //line block.go:84
@@ -2268,9 +2266,9 @@ func quernRow5BarrierInCall(r *host.Run, mines []int32, first5, dimX int, line *
 }
 
 //go:noinline
-func quernRow6BarrierInCall(r *host.Run, mines []int32, first6, dimX int, line *[32]int32) {
-	mineRow := mines[first6:][:dimX]
-	for threadX := range dimX {
+func quernRow6BarrierInCall(r *host.Run, mines []int32, first6 int, line *[32]int32) {
+	mineRow := mines[first6:][:32]
+	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		mine := mineRow[threadX]
 //line block.go:86
@@ -2280,10 +2278,10 @@ func quernRow6BarrierInCall(r *host.Run, mines []int32, first6, dimX int, line *
 }
 
 //go:noinline
-func quernRow7BarrierInCall(r *host.Run, mines []int32, first7, dimX int, historys [][4]int32, base int, out []int32) {
-	mineRow := mines[first7:][:dimX]
-	historyRow := historys[first7:][:dimX]
-	count2 := max(0, min(dimX, len(out)-base))
+func quernRow7BarrierInCall(r *host.Run, mines []int32, first7 int, historys [][4]int32, base int, out []int32) {
+	mineRow := mines[first7:][:32]
+	historyRow := historys[first7:][:32]
+	count2 := max(0, min(32, len(out)-base))
 	if base >= 0 && count2 <= len(out)-base {
 		row2 := out[base:][:count2]
 		for threadX := range count2 {
@@ -2294,7 +2292,7 @@ func quernRow7BarrierInCall(r *host.Run, mines []int32, first7, dimX int, histor
 		}
 		return
 	}
-	for threadX := range dimX {
+	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		mine := mineRow[threadX]
 		history := &historyRow[threadX]
@@ -2309,15 +2307,12 @@ func quernRow7BarrierInCall(r *host.Run, mines []int32, first7, dimX int, histor
 func quernHostSharedInCall(r *host.Run) {
 	in := host.Slice[int32](r, 0)
 	out := host.Slice[int32](r, 1)
-	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
 	vs := host.Scratch[int32](r, 0, r.BlockDim.Count())
 	s := host.Shared[[32]int32](r, 0)
 	s2 := host.Shared[[32]int32](r, 1)
 	for r.Next() {
 		blockX := r.BlockIdx.X
-		base := blockX * dimX
+		base := blockX * 32
 		var m int32
 		var k int
 		var result0 int32
@@ -2326,11 +2321,11 @@ func quernHostSharedInCall(r *host.Run) {
 		var k2 int
 		var result02 int32
 		var b int32
-		for threadZ := range dimZ {
-			for threadY := range dimY {
+		for threadZ := range 1 {
+			for threadY := range 1 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				first := (threadZ*dimY + threadY) * dimX
-				quernRow1SharedInCall(r, vs, first, dimX, base, in, s)
+				first := (threadZ*1 + threadY) * 32
+				quernRow1SharedInCall(r, vs, first, base, in, s)
 			}
 		}
 //line block.go:109
@@ -2344,11 +2339,11 @@ func quernHostSharedInCall(r *host.Run) {
 		result0 = m
 //line block.go:123
 		a = result0
-		for threadZ := range dimZ {
-			for threadY := range dimY {
+		for threadZ := range 1 {
+			for threadY := range 1 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				first2 := (threadZ*dimY + threadY) * dimX
-				quernRow2SharedInCall(r, vs, first2, dimX, s2)
+				first2 := (threadZ*1 + threadY) * 32
+				quernRow2SharedInCall(r, vs, first2, s2)
 			}
 		}
 //line block.go:109
@@ -2362,19 +2357,19 @@ func quernHostSharedInCall(r *host.Run) {
 		result02 = m2
 //line block.go:124
 		b = result02
-		for threadZ := range dimZ {
-			for threadY := range dimY {
+		for threadZ := range 1 {
+			for threadY := range 1 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow3SharedInCall(r, base, out, a, b, dimX)
+				quernRow3SharedInCall(r, base, out, a, b)
 			}
 		}
 	}
 }
 
 //go:noinline
-func quernRow1SharedInCall(r *host.Run, vs []int32, first, dimX, base int, in []int32, s *[32]int32) {
-	vRow := vs[first:][:dimX]
-	for threadX := range dimX {
+func quernRow1SharedInCall(r *host.Run, vs []int32, first, base int, in []int32, s *[32]int32) {
+	vRow := vs[first:][:32]
+	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		var v int32
 		i := base + threadX
@@ -2391,9 +2386,9 @@ func quernRow1SharedInCall(r *host.Run, vs []int32, first, dimX, base int, in []
 }
 
 //go:noinline
-func quernRow2SharedInCall(r *host.Run, vs []int32, first2, dimX int, s2 *[32]int32) {
-	vRow := vs[first2:][:dimX]
-	for threadX := range dimX {
+func quernRow2SharedInCall(r *host.Run, vs []int32, first2 int, s2 *[32]int32) {
+	vRow := vs[first2:][:32]
+	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		v := vRow[threadX]
 //line block.go:124
@@ -2404,8 +2399,8 @@ func quernRow2SharedInCall(r *host.Run, vs []int32, first2, dimX int, s2 *[32]in
 }
 
 //go:noinline
-func quernRow3SharedInCall(r *host.Run, base int, out []int32, a, b int32, dimX int) {
-	count := max(0, min(dimX, len(out)-base))
+func quernRow3SharedInCall(r *host.Run, base int, out []int32, a, b int32) {
+	count := max(0, min(32, len(out)-base))
 	if base >= 0 && count <= len(out)-base {
 		row := out[base:][:count]
 		for threadX := range count {
@@ -2414,7 +2409,7 @@ func quernRow3SharedInCall(r *host.Run, base int, out []int32, a, b int32, dimX 
 		}
 		return
 	}
-	for threadX := range dimX {
+	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
 //line block.go:125
@@ -2969,26 +2964,30 @@ func quernHostSwaps(r *host.Run) {
 		for threadZ := range dimZ {
 			for threadY := range dimY {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1Swaps(r, base, in, t1, out, dimX)
+				quernRow1Swaps(r, base, in, &t1, out, dimX)
 			}
 		}
 	}
 }
 
 //go:noinline
-func quernRow1Swaps(r *host.Run, base int, in []int32, t1 [5][2]int, out []int32, dimX int) {
+func quernRow1Swaps(r *host.Run, base int, in []int32, t1 *[5][2]int, out []int32, dimX int) {
 	for threadX := range dimX {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
-		at := i * 4
 //line control.go:145
 		if i*4+3 >= len(in) {
 			continue
 		}
 		v := [4]int32{}
-		for k := 0; k < 4; k++ {
-			v[k] = in[at+k]
-		}
+//line control.go:150
+		v[0] = in[i*4]
+//line control.go:150
+		v[1] = in[i*4+1]
+//line control.go:150
+		v[2] = in[i*4+2]
+//line control.go:150
+		v[3] = in[i*4+3]
 //line control.go:153
 		for i2 := 0; i2 < 5; i2++ {
 //line control.go:153
@@ -3010,11 +3009,17 @@ func quernRow1Swaps(r *host.Run, base int, in []int32, t1 [5][2]int, out []int32
 				v[t4] = t6
 			}
 		}
-		for k2 := 0; k2 < 4; k2++ {
+		x := v[0]
+		out[i*4] = x
 //line control.go:158
-			x := v[k2]
-			out[at+k2] = x
-		}
+		x2 := v[1]
+		out[i*4+1] = x2
+//line control.go:158
+		x3 := v[2]
+		out[i*4+2] = x3
+//line control.go:158
+		x4 := v[3]
+		out[i*4+3] = x4
 	}
 }
 
@@ -3086,57 +3091,82 @@ func quernHostPlane(r *host.Run) {
 			for threadY := range dimY {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				y := base2 + threadY
-				start := y * w
-				start2 := y*w + base
-				quernRow1Plane(r, base, w, y, h, in, out, start, dimX, start2)
+				t2 := min(max(y+-1, 0), h-1)
+				start := t2 * w
+				t22 := min(max(y+-1, 0), h-1)
+				start2 := t22 * w
+				t23 := min(max(y+-1, 0), h-1)
+				start3 := t23 * w
+				t24 := min(max(y, 0), h-1)
+				start4 := t24 * w
+				t25 := min(max(y, 0), h-1)
+				start5 := t25 * w
+				t26 := min(max(y, 0), h-1)
+				start6 := t26 * w
+				t27 := min(max(y+1, 0), h-1)
+				start7 := t27 * w
+				t28 := min(max(y+1, 0), h-1)
+				start8 := t28 * w
+				t29 := min(max(y+1, 0), h-1)
+				start9 := t29 * w
+				start10 := y * w
+				quernRow1Plane(r, base, w, y, h, in, start, start2, start3, start4, start5, start6, start7, start8, start9, out, start10, dimX)
 			}
 		}
 	}
 }
 
 //go:noinline
-func quernRow1Plane(r *host.Run, base, w, y, h int, in, out []int32, start, dimX, start2 int) {
-	count := max(0, min(dimX, w-base))
-	if base >= 0 && w >= 0 && y < h && start2 >= 0 && count <= len(out)-start2 {
-		row := out[start2:][:count]
-		for threadX := range count {
-			r.ThreadIdx.X = threadX
-			x := base + threadX
-//line control.go:177
-			var sum int32
-			for dy := -1; dy <= 1; dy++ {
-				for dx := -1; dx <= 1; dx++ {
-					t1 := min(max(x+dx, 0), w-1)
-					t2 := min(max(y+dy, 0), h-1)
-					u := t1
-					v := t2
-//line control.go:181
-					sum += in[v*w+u]
-				}
-			}
-			row[threadX] = sum
-		}
-		return
-	}
+func quernRow1Plane(r *host.Run, base, w, y, h int, in []int32, start, start2, start3, start4, start5, start6, start7, start8, start9 int, out []int32, start10, dimX int) {
 	for threadX := range dimX {
 		r.ThreadIdx.X = threadX
 		x := base + threadX
+		t12 := min(max(x, 0), w-1)
+		t15 := min(max(x, 0), w-1)
+		t18 := min(max(x, 0), w-1)
 //line control.go:174
 		if x >= w || y >= h {
 			continue
 		}
 		var sum int32
-		for dy := -1; dy <= 1; dy++ {
-			for dx := -1; dx <= 1; dx++ {
-				t1 := min(max(x+dx, 0), w-1)
-				t2 := min(max(y+dy, 0), h-1)
-				u := t1
-				v := t2
+//line control.go:180
+		t1 := min(max(x+-1, 0), w-1)
+		u := t1
 //line control.go:181
-				sum += in[v*w+u]
-			}
-		}
-		out[start+x] = sum
+		sum += in[start+u]
+//line control.go:181
+		sum += in[start2+t12]
+//line control.go:180
+		t13 := min(max(x+1, 0), w-1)
+		u2 := t13
+//line control.go:181
+		sum += in[start3+u2]
+//line control.go:180
+		t14 := min(max(x+-1, 0), w-1)
+		u3 := t14
+//line control.go:181
+		sum += in[start4+u3]
+//line control.go:181
+		sum += in[start5+t15]
+//line control.go:180
+		t16 := min(max(x+1, 0), w-1)
+		u4 := t16
+//line control.go:181
+		sum += in[start6+u4]
+//line control.go:180
+		t17 := min(max(x+-1, 0), w-1)
+		u5 := t17
+//line control.go:181
+		sum += in[start7+u5]
+//line control.go:181
+		sum += in[start8+t18]
+//line control.go:180
+		t19 := min(max(x+1, 0), w-1)
+		u6 := t19
+//line control.go:181
+		sum += in[start9+u6]
+//line control.go:184
+		out[start10+x] = sum
 	}
 }
 
@@ -3262,9 +3292,23 @@ func quernRow1ArrayIndexOutOfRange(r *host.Run, in []int32, base, at int, out []
 		i := base + threadX
 //line faults.go:27
 		v := [8]int32{}
-		for k := 0; k < 8; k++ {
-			v[k] = in[k]
-		}
+//line faults.go:29
+		v[0] = in[0]
+//line faults.go:29
+		v[1] = in[1]
+//line faults.go:29
+		v[2] = in[2]
+//line faults.go:29
+		v[3] = in[3]
+//line faults.go:29
+		v[4] = in[4]
+//line faults.go:29
+		v[5] = in[5]
+//line faults.go:29
+		v[6] = in[6]
+//line faults.go:29
+		v[7] = in[7]
+//line faults.go:31
 		if i == at {
 			out[i] = v[in[i]]
 		}
@@ -5317,56 +5361,97 @@ func quernHostNested(r *host.Run) {
 	dimX := r.BlockDim.X
 	dimY := r.BlockDim.Y
 	dimZ := r.BlockDim.Z
-	value := Pixel{R: 1, Tag: 3}
 	for r.Next() {
 		blockX := r.BlockIdx.X
 		base := blockX * dimX
 		for threadZ := range dimZ {
 			for threadY := range dimY {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1Nested(r, base, in, value, out, dimX)
+				quernRow1Nested(r, base, in, out, dimX)
 			}
 		}
 	}
 }
 
 //go:noinline
-func quernRow1Nested(r *host.Run, base int, in []float32, value Pixel, out []float32, dimX int) {
+func quernRow1Nested(r *host.Run, base int, in, out []float32, dimX int) {
 	for threadX := range dimX {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
-		at := i * 6
 //line memory.go:59
 		if i*6+5 >= len(in) {
 			continue
 		}
 		b := box{}
-		for r2 := 0; r2 < 2; r2++ {
-			for c := 0; c < 3; c++ {
-				b.Corner[r2][c] = in[at+r2*3+c]
-			}
-		}
+//line memory.go:65
+		b.Corner[0][0] = in[i*6]
+//line memory.go:65
+		b.Corner[0][1] = in[i*6+1]
+//line memory.go:65
+		b.Corner[0][2] = in[i*6+2]
+//line memory.go:65
+		b.Corner[1][0] = in[i*6+3]
+//line memory.go:65
+		b.Corner[1][1] = in[i*6+4]
+//line memory.go:65
+		b.Corner[1][2] = in[i*6+5]
+//line memory.go:68
 		b.Label.A = int16(i)
-		c2 := b
-		c2.Corner[1] = b.Corner[0]
-		c2.Pix = value
-		swapped := [2]box{c2, b}
+		c := b
+		c.Corner[1] = b.Corner[0]
+		c.Pix = Pixel{R: 1, Tag: 3}
+		swapped := [2]box{c, b}
 		var sum float32
-		for i2 := 0; i2 < 2; i2++ {
-//line memory.go:74
-			x := swapped[i2]
-			t1 := x.Corner
-			for i3 := 0; i3 < 2; i3++ {
-//line memory.go:75
-				row := t1[i3]
-				for i4 := 0; i4 < 3; i4++ {
+		x := swapped[0]
+		t1 := x.Corner
+		row := t1[0]
 //line memory.go:76
-					v := row[i4]
-					sum = sum*2 + v
-				}
-			}
-			sum += float32(x.Label.A) + x.Pix.R + float32(x.Pix.Tag)
-		}
+		v := row[0]
+		sum = sum*2 + v
+//line memory.go:76
+		v2 := row[1]
+		sum = sum*2 + v2
+//line memory.go:76
+		v3 := row[2]
+		sum = sum*2 + v3
+//line memory.go:75
+		row2 := t1[1]
+		v4 := row2[0]
+		sum = sum*2 + v4
+//line memory.go:76
+		v5 := row2[1]
+		sum = sum*2 + v5
+//line memory.go:76
+		v6 := row2[2]
+		sum = sum*2 + v6
+//line memory.go:80
+		sum += float32(x.Label.A) + x.Pix.R + float32(x.Pix.Tag)
+//line memory.go:74
+		x2 := swapped[1]
+		t12 := x2.Corner
+		row3 := t12[0]
+//line memory.go:76
+		v7 := row3[0]
+		sum = sum*2 + v7
+//line memory.go:76
+		v8 := row3[1]
+		sum = sum*2 + v8
+//line memory.go:76
+		v9 := row3[2]
+		sum = sum*2 + v9
+//line memory.go:75
+		row4 := t12[1]
+		v10 := row4[0]
+		sum = sum*2 + v10
+//line memory.go:76
+		v11 := row4[1]
+		sum = sum*2 + v11
+//line memory.go:76
+		v12 := row4[2]
+		sum = sum*2 + v12
+//line memory.go:80
+		sum += float32(x2.Label.A) + x2.Pix.R + float32(x2.Pix.Tag)
+//line memory.go:82
 		out[i] = sum
 	}
 }
@@ -5449,39 +5534,129 @@ func quernRow1LocalArrays(r *host.Run, base int, in, out []int32, dimX int) {
 		}
 //line memory.go:102
 		acc := [4][4]int32{}
-		for r2 := 0; r2 < 4; r2++ {
-			for c := 0; c < 4; c++ {
-				acc[r2][c] = in[i]*int32(r2+1) + int32(c)
-			}
-		}
-		for k := 0; k < 4; k++ {
-			for r3 := 0; r3 < 4; r3++ {
-				acc[r3][k] += acc[k][r3]
-			}
-		}
+//line memory.go:105
+		acc[0][0] = in[i]
+//line memory.go:105
+		acc[0][1] = in[i] + 1
+//line memory.go:105
+		acc[0][2] = in[i] + 2
+//line memory.go:105
+		acc[0][3] = in[i] + 3
+//line memory.go:105
+		acc[1][0] = in[i] * 2
+//line memory.go:105
+		acc[1][1] = in[i]*2 + 1
+//line memory.go:105
+		acc[1][2] = in[i]*2 + 2
+//line memory.go:105
+		acc[1][3] = in[i]*2 + 3
+//line memory.go:105
+		acc[2][0] = in[i] * 3
+//line memory.go:105
+		acc[2][1] = in[i]*3 + 1
+//line memory.go:105
+		acc[2][2] = in[i]*3 + 2
+//line memory.go:105
+		acc[2][3] = in[i]*3 + 3
+//line memory.go:105
+		acc[3][0] = in[i] * 4
+//line memory.go:105
+		acc[3][1] = in[i]*4 + 1
+//line memory.go:105
+		acc[3][2] = in[i]*4 + 2
+//line memory.go:105
+		acc[3][3] = in[i]*4 + 3
+//line memory.go:110
+		acc[0][0] += acc[0][0]
+		acc[1][0] += acc[0][1]
+		acc[2][0] += acc[0][2]
+		acc[3][0] += acc[0][3]
+		acc[0][1] += acc[1][0]
+		acc[1][1] += acc[1][1]
+		acc[2][1] += acc[1][2]
+		acc[3][1] += acc[1][3]
+		acc[0][2] += acc[2][0]
+		acc[1][2] += acc[2][1]
+		acc[2][2] += acc[2][2]
+		acc[3][2] += acc[2][3]
+		acc[0][3] += acc[3][0]
+		acc[1][3] += acc[3][1]
+		acc[2][3] += acc[3][2]
+		acc[3][3] += acc[3][3]
 //line memory.go:114
 		counts := [16]uint8{}
-		for k2 := 0; k2 < 20; k2++ {
-			counts[uint32(in[i])>>k2&15]++
+		for k := 0; k < 20; k++ {
+			counts[uint32(in[i])>>k&15]++
 		}
 		var sum int32
-		for k3 := 0; k3 < 16; k3++ {
+		c := counts[0]
+		sum += int32(c)
 //line memory.go:119
-			c2 := counts[k3]
-			sum += int32(c2) * int32(k3+1)
-		}
-		for r4 := 0; r4 < 4; r4++ {
-			t1 := r4
+		c2 := counts[1]
+		sum += int32(c2) * 2
+//line memory.go:119
+		c3 := counts[2]
+		sum += int32(c3) * 3
+//line memory.go:119
+		c4 := counts[3]
+		sum += int32(c4) * 4
+//line memory.go:119
+		c5 := counts[4]
+		sum += int32(c5) * 5
+//line memory.go:119
+		c6 := counts[5]
+		sum += int32(c6) * 6
+//line memory.go:119
+		c7 := counts[6]
+		sum += int32(c7) * 7
+//line memory.go:119
+		c8 := counts[7]
+		sum += int32(c8) * 8
+//line memory.go:119
+		c9 := counts[8]
+		sum += int32(c9) * 9
+//line memory.go:119
+		c10 := counts[9]
+		sum += int32(c10) * 10
+//line memory.go:119
+		c11 := counts[10]
+		sum += int32(c11) * 11
+//line memory.go:119
+		c12 := counts[11]
+		sum += int32(c12) * 12
+//line memory.go:119
+		c13 := counts[12]
+		sum += int32(c13) * 13
+//line memory.go:119
+		c14 := counts[13]
+		sum += int32(c14) * 14
+//line memory.go:119
+		c15 := counts[14]
+		sum += int32(c15) * 15
+//line memory.go:119
+		c16 := counts[15]
+		sum += int32(c16) * 16
+//line memory.go:122
+		for r2 := 0; r2 < 4; r2++ {
+			t1 := r2
 //line memory.go:123
 			_ = acc[t1]
 //line memory.go:123
 			t2 := acc[t1]
-			for i2 := 0; i2 < 4; i2++ {
+			v := t2[0]
+//line memory.go:124
+			sum = sum*31 + v
 //line memory.go:123
-				v := t2[i2]
-				sum = sum*31 + v
-			}
+			v2 := t2[1]
+			sum = sum*31 + v2
+//line memory.go:123
+			v3 := t2[2]
+			sum = sum*31 + v3
+//line memory.go:123
+			v4 := t2[3]
+			sum = sum*31 + v4
 		}
+//line memory.go:127
 		out[i] = sum
 	}
 }
@@ -5568,22 +5743,6 @@ func quernHostTables(r *host.Run) {
 
 //go:noinline
 func quernRow1Tables(r *host.Run, base int, in, out []float32, dimX int) {
-	count := max(0, min(dimX, len(in)-base))
-	if base >= 0 && count <= len(out)-base {
-		row := out[base:][:count]
-		for threadX := range count {
-			r.ThreadIdx.X = threadX
-			i := base + threadX
-//line memory.go:175
-			var sum float32
-			for k := 0; k < 5; k++ {
-				sum += weights[k] * in[(i+k)%len(in)]
-			}
-			c := curve[i&1]
-			row[threadX] = sum*c.Gain + float32(c.Steps[i%3]) + weights[i%5]
-		}
-		return
-	}
 	for threadX := range dimX {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
@@ -5592,9 +5751,17 @@ func quernRow1Tables(r *host.Run, base int, in, out []float32, dimX int) {
 			continue
 		}
 		var sum float32
-		for k := 0; k < 5; k++ {
-			sum += weights[k] * in[(i+k)%len(in)]
-		}
+//line memory.go:177
+		sum += weights[0] * in[i%len(in)]
+//line memory.go:177
+		sum += weights[1] * in[(i+1)%len(in)]
+//line memory.go:177
+		sum += weights[2] * in[(i+2)%len(in)]
+//line memory.go:177
+		sum += weights[3] * in[(i+3)%len(in)]
+//line memory.go:177
+		sum += weights[4] * in[(i+4)%len(in)]
+//line memory.go:179
 		c := curve[i&1]
 		out[i] = sum*c.Gain + float32(c.Steps[i%3]) + weights[i%5]
 	}

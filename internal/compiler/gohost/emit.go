@@ -2,6 +2,7 @@ package gohost
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 
 	"quern.dev/internal/compiler/ir"
@@ -30,7 +31,7 @@ func FuncName(kernel string) string {
 // end made it, on the CPU. It leaves k as it was. What the declaration refers to
 // is added to imports. The error is an *Error.
 func Emit(k *ir.Kernel, imports *Imports) (string, error) {
-	k = opt.InlineThread(k)
+	k = opt.Host(k)
 	keepParams(k.Func)
 	if err := predicate(k); err != nil {
 		return "", err
@@ -283,6 +284,11 @@ func weight(x ir.Expr) int {
 
 // coordinate returns the variable that holds a thread coordinate.
 func (e *emitter) coordinate(op ir.ThreadOp) string {
+	if op >= ir.BlockDimX && op <= ir.BlockDimZ {
+		if n := e.kernel.Options.Block[op-ir.BlockDimX]; n > 0 {
+			return strconv.Itoa(n) // declared
+		}
+	}
 	name := e.names.name(op, threadNames[op])
 	switch {
 	case op >= ir.BlockIdxX && op <= ir.GridDimZ:

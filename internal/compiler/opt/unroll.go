@@ -19,12 +19,8 @@ const (
 func unroll(k *ir.Kernel) error {
 	// The bounds of an inner loop may be constant only in the outer one's copies.
 	for range maxRounds {
-		u := &unroller{f: k.Func, uses: countUses(k.Func), homes: map[*ir.Local]*loopScope{}, regions: map[*ir.Loop]*loopScope{}}
-		whole := &loopScope{}
-		for _, p := range k.Func.Params {
-			u.homes[p] = whole
-		}
-		u.locate(k.Func.Body, whole)
+		u := newUnroller(k.Func)
+		u.wanted = u.worthwhile
 		k.Func.Body = u.list(k.Func.Body)
 		if !u.done {
 			break
@@ -35,8 +31,19 @@ func unroll(k *ir.Kernel) error {
 	return nil
 }
 
+func newUnroller(f *ir.Func) *unroller {
+	u := &unroller{f: f, uses: countUses(f), homes: map[*ir.Local]*loopScope{}, regions: map[*ir.Loop]*loopScope{}}
+	whole := &loopScope{}
+	for _, p := range f.Params {
+		u.homes[p] = whole
+	}
+	u.locate(f.Body, whole)
+	return u
+}
+
 type unroller struct {
 	f       *ir.Func
+	wanted  func(s *ir.Loop, c *counted) bool
 	uses    usages
 	homes   map[*ir.Local]*loopScope
 	regions map[*ir.Loop]*loopScope
@@ -166,7 +173,7 @@ func (u *unroller) count(before []ir.Stmt, s *ir.Loop) *counted {
 			return nil
 		}
 	}
-	if !u.worthwhile(s, c) {
+	if !u.wanted(s, c) {
 		return nil
 	}
 	return c

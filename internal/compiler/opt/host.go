@@ -1,0 +1,66 @@
+package opt
+
+import "quern.dev/internal/compiler/ir"
+
+// Host prepares a kernel, as the front end made it, for the Go back end, and
+// leaves k as it was: calls of functions that use the thread are inlined, and
+// short loops of plain assignments with constant bounds unrolled, which the Go
+// compiler does not do.
+func Host(k *ir.Kernel) *ir.Kernel {
+	k = InlineThread(k)
+	u := newUnroller(k.Func)
+	u.wanted = u.short
+	k.Func.Body = u.list(k.Func.Body)
+	return k
+}
+
+// Limits of a loop that Host unrolls.
+const (
+	hostTrips  = 16
+	hostBudget = 512 // nodes
+)
+
+// short reports whether a loop is to be unrolled in Go: few iterations of
+// assignments whose copies remain valid Go. A constant index out of range, or
+// a constant divisor of zero, is an error of the Go compiler rather than a
+// fault of the thread.
+func (u *unroller) short(s *ir.Loop, c *counted) bool {
+	if len(c.values) > hostTrips {
+		return false
+	}
+	derived := map[*ir.Local]bool{c.v: true}
+	nodes, plain := 0, true
+	v := ir.Visitor{
+		Stmt: func(s ir.Stmt) bool {
+			nodes++
+			_, ok := s.(*ir.Assign)
+			plain = plain && ok
+			return plain
+		},
+		Expr: func(e ir.Expr) bool {
+			nodes++
+			if b, ok := e.(*ir.Binary); ok && (b.Op == ir.Div || b.Op == ir.Rem || b.Op.IsShift()) && follows(b.Y, derived) {
+				plain = false
+			}
+			if _, ok := e.(*ir.SliceExpr); ok {
+				plain = false
+			}
+			return plain
+		},
+		Place: func(p ir.Place) bool {
+			nodes++
+			at, ok := p.(*ir.IndexPlace)
+			if !ok || !follows(at.Index, derived) {
+				return plain
+			}
+			for _, value := range c.values {
+				if i := evaluate(at.Index, c.v, value); i != nil && (i.Int64() < 0 || i.Int64() >= at.X.Type().Len) {
+					plain = false
+				}
+			}
+			return plain
+		},
+	}
+	v.Body(s.Body)
+	return plain && nodes*len(c.values) <= hostBudget
+}
