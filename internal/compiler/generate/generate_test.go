@@ -386,7 +386,7 @@ func TestGeneratedCodeRuns(t *testing.T) {
 		t.Fatal(err)
 	}
 	dir := generated(t, string(archive), 1)
-	if out, err := goCommand(t, dir, "run", "."); err != nil {
+	if out, err := goCommand(t, dir, "run", "."); err != nil || out != "896 values agree\n" {
 		t.Errorf("%v\n%s", err, out)
 	}
 }
