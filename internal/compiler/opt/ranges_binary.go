@@ -129,6 +129,25 @@ func (w *rangeWalk) quotientBy(x *poly, k int64) *poly {
 	})
 }
 
+// quotient makes or finds an atom for x/y, where x >= 0 and y >= least > 0.
+func (w *rangeWalk) quotient(x, y *poly, least int64) *poly {
+	for _, k := range w.quotients {
+		if k.x.equal(x) && k.y.equal(y) {
+			return k.q
+		}
+	}
+	r := interval{0, w.rangeOf(x).hi}
+	if r.hi != noHi { // an unbounded hi may be a uint64's
+		r.hi /= least
+	}
+	q := w.derived(r, func(a *poly) []*poly {
+		rest := x.plus(-1, w.times(a, y)) // first, for y*(x/y) <= x is better than y*(x/y) <= y*x
+		return []*poly{rest, y.plusConst(-1).plus(-1, rest), x.plus(-1, a)}
+	})
+	w.quotients = append(w.quotients, knownQuotient{x, y, q})
+	return q
+}
+
 // divide walks x/y or x%y.
 func (w *rangeWalk) divide(e *ir.Binary, x, y *poly) *poly {
 	rx, ry := w.rangeOf(x), w.rangeOf(y)
@@ -150,19 +169,24 @@ func (w *rangeWalk) divide(e *ir.Binary, x, y *poly) *poly {
 	case natural && e.Op == ir.Div && y.isConst() && y.c > 0:
 		return w.quotientBy(x, y.c)
 	case natural && e.Op == ir.Div:
-		r := interval{0, rx.hi}
-		if rx.hi != noHi {
-			r.hi /= max(ry.lo, 1)
-		}
-		return w.atMost(x, r)
+		return w.quotient(x, y, max(ry.lo, 1))
 	case natural:
 		r := interval{0, rx.hi}
 		if ry.hi != noHi {
 			r.hi = min(r.hi, ry.hi-1)
 		}
-		return w.derived(r, func(a *poly) []*poly {
+		var whole *poly // x - x%y
+		if !y.isConst() {
+			whole = w.times(w.quotient(x, y, max(ry.lo, 1)), y)
+		}
+		p := w.derived(r, func(a *poly) []*poly {
 			return []*poly{y.plus(-1, a).plusConst(-1), x.plus(-1, a)}
 		})
+		if zero := whole.plus(1, p).plus(-1, x); zero != nil {
+			w.assume(zero)
+			w.assume(zero.negated())
+		}
+		return p
 	case e.Op == ir.Rem && e.X.Type().IsSigned():
 		// |x%y| < |y|, |x%y| <= |x|, and the sign is x's.
 		m := interval{0, noHi}

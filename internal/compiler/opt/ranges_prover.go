@@ -21,9 +21,13 @@ type prover struct {
 	known      []int64 // by shapeID: the least c for which terms + c >= 0 is a fact; noHi if there is none
 	trail      []change
 
-	launch map[launchKey]atomID
-	budget int
+	launch    map[launchKey]atomID
+	quotients []knownQuotient // in this scope
+	budget    int
 }
+
+// knownQuotient is an atom q = x/y of x >= 0 and y > 0.
+type knownQuotient struct{ x, y, q *poly }
 
 // atom is an unknown value: one of launch arguments only (launch), or another.
 type atom struct {
@@ -61,7 +65,7 @@ type change struct {
 }
 
 // scope marks a point to which release can go back.
-type scope struct{ trail, conditions, uniform int }
+type scope struct{ trail, conditions, uniform, quotients int }
 
 func newProver() *prover {
 	p := &prover{launch: map[launchKey]atomID{}}
@@ -70,7 +74,7 @@ func newProver() *prover {
 }
 
 func (pr *prover) mark() scope {
-	return scope{len(pr.trail), len(pr.conditions), len(pr.uniform)}
+	return scope{len(pr.trail), len(pr.conditions), len(pr.uniform), len(pr.quotients)}
 }
 
 func (pr *prover) release(s scope) {
@@ -85,6 +89,7 @@ func (pr *prover) release(s scope) {
 	pr.trail = pr.trail[:s.trail]
 	pr.conditions = pr.conditions[:s.conditions]
 	pr.uniform = pr.uniform[:s.uniform]
+	pr.quotients = pr.quotients[:s.quotients]
 }
 
 // fresh makes an atom that is only known to be in r.

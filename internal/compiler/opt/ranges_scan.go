@@ -23,8 +23,8 @@ type scan struct {
 	// sizes are the int parameters that are used as numbers of things and not
 	// only as bits or as values to pass on.
 	sizes map[*ir.Local]bool
-	// strides are those sizes that are multiplied by something that varies: the
-	// width of a row, the size of a plane. The launch is asked that they are not
+	// strides are those sizes that are multiplied by something that varies, or
+	// divide: the width of a row, the size of a plane. The launch is asked that they are not
 	// negative, so that the sign of products is known.
 	strides map[*ir.Local]bool
 	// stable are the parameters of array or struct type that nothing changes.
@@ -367,6 +367,9 @@ func (s *scan) findSizes(body []ir.Stmt) {
 				}
 				if e.Op == ir.Mul && !isConst(e.X) && !isConst(e.Y) {
 					add(s.strides, e.X, e.Y)
+				}
+				if e.Op == ir.Div || e.Op == ir.Rem {
+					add(s.strides, e.Y)
 				}
 			case *ir.Unary:
 				if e.Op == ir.Neg {
