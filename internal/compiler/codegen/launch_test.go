@@ -31,6 +31,7 @@ func TestLaunchesRunTheVariant(t *testing.T) {
 		{"a picture beyond 32 bits", "picture", []int64{65536, 65536, 1 << 32, 1 << 32}, [6]int64{2048, 8192, 1, 32, 8, 1}, "wide"},
 		{"a picture of negative width", "picture", []int64{-5, 10, 100, 100}, [6]int64{1, 1, 1, 16, 16, 1}, "wide"},
 
+		{"rows by division", "rows", []int64{3840, 2160, 3840 * 2160, 3840 * 2160}, [6]int64{32400, 1, 1, 256, 1, 1}, "narrow"},
 		{"a stencil", "stencil", []int64{3840, 2160, 3840 * 2160, 3840 * 2160}, [6]int64{120, 270, 1, 32, 8, 1}, "proven"},
 		{"a transposition", "transpose", []int64{8192, 8192, 8192 * 8192, 8192 * 8192}, [6]int64{256, 256, 1, 32, 8, 1}, "proven"},
 		{"a product of matrices", "matmul", []int64{4096, 4096, 4096, mega * 16, mega * 16, mega * 16}, [6]int64{256, 256, 1, 16, 16, 1}, "proven"},

@@ -76,13 +76,13 @@ func constantDivisor(t kernel.Thread, u []uint64, s []int64) {
 	s[1] %= 1000 // ptx:"mul.hi.[su]64"
 }
 
-// Division by a variable is checked for zero, also where the launch proves that
-// indices are in range.
+// Division by a variable is done in 32 bits and checked for zero, also where the
+// launch proves that indices are in range.
 //
 //quern:kernel
 func variableDivisor(t kernel.Thread, n int, x []int32) {
 	i := t.Global()
-	x[0] = int32(i / n) // narrow:"setp.(eq|ne)" proven:"setp.(eq|ne)"
+	x[0] = int32(i / n) // narrow:"div.[su]32" narrow:-"div.[su]64" narrow:"setp.(eq|ne)" proven:"setp.(eq|ne)"
 	x[1] = x[2] % x[3]  // ptx:"rem.s32" ptx:"setp.(eq|ne).[sbu]32"
 }
 

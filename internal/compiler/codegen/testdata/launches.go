@@ -23,6 +23,20 @@ func picture(t kernel.Thread, w, h int, in, out []float32) {
 	}
 }
 
+// A row and a column are found by division.
+//
+// narrow:-"div.[su]64" narrow:-"rem.[su]64"
+//
+//quern:kernel
+func rows(t kernel.Thread, w, h int, in, out []float32) {
+	i := t.Global()
+	if i >= w*h {
+		return
+	}
+	y, x := i/w, i%w
+	out[x*h+y] = in[y*w+x]
+}
+
 // ptx:-"mul.lo.s64"
 //
 //quern:kernel
