@@ -90,6 +90,12 @@ func (g *indexing) number(depth int) ir.Expr {
 		return Mul(g.number(depth-1), g.number(depth-1))
 	case 7:
 		op := choose(g, ir.Div, ir.Rem)
+		if g.IntN(4) == 0 { // row and column of an index
+			x, y := g.number(depth-1), g.leaf()
+			row := g.at(Op(x, ir.Div, y))
+			column := g.at(Op(ir.CloneExpr(x), ir.Rem, ir.CloneExpr(y)))
+			return Add(Mul(row, choose(g, ir.CloneExpr(y), g.leaf())), column)
+		}
 		if g.IntN(2) == 0 {
 			return Op(g.number(depth-1), op, Int(choose[int64](g, 1, 2, 3, 4, 7, -1, -2, 16)))
 		}
