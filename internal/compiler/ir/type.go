@@ -2,6 +2,7 @@ package ir
 
 import (
 	"fmt"
+	"regexp"
 	"strings"
 )
 
@@ -181,12 +182,17 @@ func (t *Type) Equal(u *Type) bool {
 	return true
 }
 
+// directories matches what precedes the package name in a full type name, also
+// in those of type arguments.
+var directories = regexp.MustCompile(`[^\[\],*\s]*/`)
+
+// String is the Go type with package names instead of import paths.
 func (t *Type) String() string {
 	if t == nil {
 		return "<nil>"
 	}
 	if t.Name != "" {
-		return t.Name[strings.LastIndexByte(t.Name, '/')+1:]
+		return directories.ReplaceAllString(t.Name, "")
 	}
 	switch t.Kind {
 	case Array:
