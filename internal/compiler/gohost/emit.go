@@ -342,7 +342,7 @@ func (e *emitter) wants(v *ir.Local) bool { return v != nil && e.facts.read[v] &
 // isHoisted reports whether a variable's value is computed outside the place of
 // its assignment.
 func (e *emitter) isHoisted(v *ir.Local) bool {
-	if e.facts.params[v] {
+	if e.facts.params[v] || e.facts.rows[v] {
 		return false
 	}
 	if e.facts.shared[v] != nil {
@@ -420,6 +420,8 @@ func (e *emitter) variable(v *ir.Local) string {
 	case e.facts.params[v]:
 		e.params[v] = true
 		return e.outerVariable(name, v.Type)
+	case e.facts.rows[v]:
+		return e.outer(name, e.typ(v.Type))
 	case e.isHoisted(v):
 		l := e.facts.local(v)
 		if e.current <= perBlock && l > perBlock {

@@ -29,11 +29,13 @@ type facts struct {
 	levels    map[*ir.Local]level
 	shared    map[*ir.Local]*ir.SharedVar // pointers to shared variables
 
+	// rows holds counters of loops that a row of threads goes through in step.
+	rows map[*ir.Local]bool
 	// once holds variables that keep their value while the code being written
 	// runs: those of the block, in a region.
 	once map[*ir.Local]bool
 	// safe, if set, reports elements that are known to exist.
-	safe func(*ir.ElemPlace) bool
+	safe func(ir.Place) bool
 }
 
 func newFacts(k *ir.Kernel) *facts {
@@ -41,6 +43,7 @@ func newFacts(k *ir.Kernel) *facts {
 		assigned: map[*ir.Local]int{}, source: map[*ir.Local]ir.Expr{},
 		addressed: map[*ir.Local]bool{}, changed: map[*ir.Local]bool{},
 		params: map[*ir.Local]bool{}, levels: map[*ir.Local]level{}, shared: map[*ir.Local]*ir.SharedVar{},
+		rows: map[*ir.Local]bool{},
 	}
 	for _, v := range k.Func.Params {
 		f.params[v] = true
@@ -250,6 +253,9 @@ func (f *facts) local(v *ir.Local) level {
 		}
 		return perLaunch
 	}
+	if f.rows[v] {
+		return perRow
+	}
 	if l, ok := f.levels[v]; ok {
 		return l
 	}
@@ -316,6 +322,9 @@ func (f *facts) faultVisitor(found *bool) *ir.Visitor {
 			case *ir.ElemPlace:
 				*found = *found || f.safe == nil || !f.safe(p)
 			case *ir.IndexPlace:
+				if f.safe != nil && f.safe(p) {
+					return false // what is on the way to it exists too
+				}
 				*found = *found || !inRange(p)
 			case *ir.DerefPlace:
 				*found = *found || !f.valid(p.Ptr)

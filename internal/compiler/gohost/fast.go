@@ -3,13 +3,14 @@ package gohost
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"quern.dev/internal/compiler/ir"
 )
 
 // maxFast is the size, in nodes, up to which a region gets a second form.
-const maxFast = 100
+const maxFast = 300
 
 // windows is the parts of slices that a row of threads indexes by thread: the
 // threads of the row use the elements from an offset on, one each.
@@ -40,9 +41,7 @@ func (e *emitter) fastThreads(g *region) *text {
 	guards, rest := e.splitGuards(g.stmts)
 	found := false
 	v := ir.Visitor{Place: func(p ir.Place) bool {
-		if elem, ok := p.(*ir.ElemPlace); ok && e.hasWindow(elem) {
-			found = true
-		}
+		found = found || e.hasWindow(p)
 		return !found
 	}}
 	v.Body(rest)
@@ -276,36 +275,111 @@ func sum(op ir.BinaryOp, x, y ir.Expr) ir.Expr {
 	return &ir.Binary{Op: op, X: x, Y: y}
 }
 
-// hasWindow reports whether the threads of a row use elements of one slice side
-// by side.
-func (e *emitter) hasWindow(p *ir.ElemPlace) bool {
-	if e.facts.level(p.Slice) > perRow || p.Index.Type().Kind != ir.Int {
+// hasWindow reports whether the threads of a row use elements of one slice, or
+// of one array that all of them see, side by side.
+func (e *emitter) hasWindow(p ir.Place) bool {
+	var index ir.Expr
+	switch p := p.(type) {
+	case *ir.ElemPlace:
+		if e.facts.level(p.Slice) > perRow {
+			return false
+		}
+		index = p.Index
+	case *ir.IndexPlace:
+		if !e.ofRow(p.X) {
+			return false
+		}
+		index = p.Index
+	default:
 		return false
 	}
-	_, ok := e.offset(p.Index)
+	if index.Type().Kind != ir.Int {
+		return false
+	}
+	_, ok := e.offset(index)
 	return ok
 }
 
-// window prints an element of the part of a slice that the row uses, if the code
-// being written has that.
-func (e *emitter) window(p *ir.ElemPlace) string {
+// ofRow reports whether a place is the same part of shared memory for the whole
+// row.
+func (e *emitter) ofRow(p ir.Place) bool {
+	switch p := p.(type) {
+	case *ir.SharedPlace:
+		return p.Var.Type.Kind != ir.Slice
+	case *ir.DerefPlace:
+		v, ok := loadOf(p.Ptr)
+		return ok && e.facts.shared[v] != nil
+	case *ir.FieldPlace:
+		return e.ofRow(p.X)
+	case *ir.IndexPlace:
+		return p.Index.Type().Kind == ir.Int && e.facts.level(p.Index) <= perRow && e.ofRow(p.X)
+	}
+	return false
+}
+
+// window prints an element of the part of a slice or array that the row uses, if
+// the code being written has that.
+func (e *emitter) window(p ir.Place) string {
 	w := e.windows
 	if w == nil || !e.hasWindow(p) {
 		return ""
 	}
-	offset, _ := e.offset(p.Index)
-	slice, from := e.expr(p.Slice, precPrimary), e.value(offset, ir.TInt, precOr)
+	switch p := p.(type) {
+	case *ir.ElemPlace:
+		slice := e.expr(p.Slice, precPrimary)
+		return e.sideBySide(slice, "len("+slice+")", p.Index)
+	case *ir.IndexPlace:
+		e.requireRow(p.X)
+		return e.sideBySide(e.base(p.X), strconv.FormatInt(p.X.Type().Len, 10), p.Index)
+	}
+	return ""
+}
+
+// sideBySide prints the thread's element of the slice or array with that
+// length; index is an offset and the thread's X coordinate.
+func (e *emitter) sideBySide(slice, length string, index ir.Expr) string {
+	w := e.windows
+	offset, _ := e.offset(index)
+	from := e.value(offset, ir.TInt, precOr)
 	key := slice + "[" + from + ":]"
 	name, ok := w.names[key]
 	if !ok {
 		name = e.names.fresh("row")
 		w.names[key] = name
 		e.notNegative(offset, w)
-		w.require(w.count + " <= " + e.difference("len("+slice+")", offset))
+		w.require(w.count + " <= " + e.difference(length, offset))
 		if from == "0" {
 			key = slice
 		}
 		w.decls = append(w.decls, fmt.Sprintf("%s := %s[:%s]", name, key, w.count))
 	}
 	return name + "[" + e.coordinate(ir.ThreadIdxX) + "]"
+}
+
+// requireRow makes the fast form depend on that a part of shared memory exists.
+func (e *emitter) requireRow(p ir.Place) {
+	switch p := p.(type) {
+	case *ir.FieldPlace:
+		e.requireRow(p.X)
+	case *ir.IndexPlace:
+		e.requireRow(p.X)
+		if inRange(p) {
+			return
+		}
+		e.notNegative(p.Index, e.windows)
+		e.windows.require(fmt.Sprintf("%s < %d", e.value(p.Index, ir.TInt, precCompare+1), p.X.Type().Len))
+	}
+}
+
+// loadOf returns the variable that an expression reads.
+func loadOf(x ir.Expr) (*ir.Local, bool) {
+	l, ok := x.(*ir.Load)
+	if !ok {
+		return nil, false
+	}
+	p, ok := l.Place.(*ir.VarPlace)
+	if !ok {
+		return nil, false
+	}
+	return p.Var, true
 }

@@ -28,6 +28,9 @@ func (e *emitter) place(p ir.Place) string {
 	case *ir.FieldPlace:
 		return e.base(p.X) + "." + e.field(p.X.Type(), p.Field)
 	case *ir.IndexPlace:
+		if w := e.window(p); w != "" {
+			return w
+		}
 		base := e.base(p.X)
 		if c, ok := constant(p.Index); ok && c.Bits >= uint64(p.X.Type().Len) {
 			return base + "[" + e.opaque(p.Index, precOr) + "]"

@@ -97,6 +97,11 @@ func (e *emitter) uniformLoop(s *ir.Loop, c *control) {
 // own: the Go compiler then keeps what the row needs in registers, rather than
 // what the whole kernel needs.
 func (e *emitter) region(g *region) {
+	outer := g.stmts
+	around := e.interchange(g)
+	if around != nil {
+		defer e.restore(g, outer, around)
+	}
 	row := e.newSection()
 	e.sections[perRow] = row
 	e.axes, e.free, e.dead = [3]bool{}, newArguments(), e.deadIn(g)
@@ -131,9 +136,14 @@ func (e *emitter) region(g *region) {
 	if fails {
 		e.out.add("r.ThreadIdx.Y, r.ThreadIdx.Z = %s, %s", e.names.of[ir.ThreadIdxY], e.names.of[ir.ThreadIdxZ])
 	}
+	depth := 2
+	if around != nil {
+		e.rowLoop(around)
+		depth++
+	}
 	e.out.splice(row.text)
 	e.out.add("%s(%s)", e.rowFunction(free, prologue), strings.Join(append([]string{"r"}, free.values...), ", "))
-	for range 2 {
+	for range depth {
 		e.out.depth--
 		e.out.add("}")
 	}

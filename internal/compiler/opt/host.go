@@ -3,15 +3,25 @@ package opt
 import "quern.dev/internal/compiler/ir"
 
 // Host prepares a kernel, as the front end made it, for the Go back end, and
-// leaves k as it was: calls of functions that use the thread are inlined, and
+// leaves k as it was: calls of functions that use the thread, and of formulas, are inlined, and
 // short loops of plain assignments with constant bounds unrolled, which the Go
 // compiler does not do.
 func Host(k *ir.Kernel) *ir.Kernel {
-	k = InlineThread(k)
+	k = inlineIf(k, func(f *ir.Func) bool { return f.UsesThread || isFormula(f) })
 	u := newUnroller(k.Func)
 	u.wanted = u.short
 	k.Func.Body = u.list(k.Func.Body)
 	return k
+}
+
+// isFormula reports whether a function is a formula of package kernel, such as
+// Clamp: inlined, it can be taken out of loops.
+func isFormula(f *ir.Func) bool {
+	if f.Go.Package != "quern.dev/kernel" || len(f.Body) != 1 {
+		return false
+	}
+	_, ok := f.Body[0].(*ir.Return)
+	return ok
 }
 
 // Limits of a loop that Host unrolls.

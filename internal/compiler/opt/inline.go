@@ -16,8 +16,13 @@ func inline(k *ir.Kernel) error {
 // InlineThread returns a copy of a kernel in which the functions that depend on
 // the thread are inlined and all other calls stay.
 func InlineThread(k *ir.Kernel) *ir.Kernel {
+	return inlineIf(k, func(f *ir.Func) bool { return f.UsesThread })
+}
+
+// inlineIf returns a copy of a kernel with the wanted calls inlined.
+func inlineIf(k *ir.Kernel, want func(*ir.Func) bool) *ir.Kernel {
 	k = ir.CloneKernel(k)
-	in := &inliner{flat: map[*ir.Func]*ir.Func{}, want: func(f *ir.Func) bool { return f.UsesThread }}
+	in := &inliner{flat: map[*ir.Func]*ir.Func{}, want: want}
 	in.function(k.Func)
 	propagate(k.Func, in.params)
 	return k
