@@ -207,13 +207,13 @@ type target struct {
 
 func (fn *function) errorf(pos token.Pos, format string, args ...any) {
 	l := fn.l
-	// An error in a function of another package is shown where this package calls it.
+	// An error in a function of another package is shown where this package calls
+	// it, without the advice, which is for who wrote that function.
 	if fn.src != l.pkg {
 		for i := len(l.stack) - 1; i >= 0; i-- {
 			if l.stack[i].src == l.pkg {
-				format = "%s (called here): " + format
-				args = append([]any{fn.f.Name}, args...)
-				l.errorAt(l.stack[i].calling, l.kernel.Name, format, args...)
+				msg, _, _ := strings.Cut(fmt.Sprintf(format, args...), "; ")
+				l.errorAt(l.stack[i].calling, l.kernel.Name, "%s (called here): %s", fn.f.Name, msg)
 				return
 			}
 		}

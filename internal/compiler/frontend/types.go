@@ -39,7 +39,7 @@ func unsupported(t types.Type) string {
 			return "nil is not supported in kernels; use a flag or an index of -1"
 		}
 	case *types.Slice:
-		return "a slice inside " + "a slice or array is not supported in kernels; use one slice and compute the index"
+		return "a slice inside a slice or array is not supported in kernels; use one slice and compute the index"
 	}
 	return "type " + t.String() + " is not supported in kernels"
 }
@@ -131,6 +131,9 @@ func (l *lowering) convertNewType(t types.Type, depth int) (*ir.Type, string) {
 			return b, ""
 		}
 	case *types.Named:
+		if isThread(t) {
+			return nil, "a kernel.Thread can only be passed to functions and asked for its coordinates"
+		}
 		under, bad := l.convertType(t.Underlying(), depth+1)
 		if bad != "" {
 			return nil, bad

@@ -2,6 +2,7 @@ package p
 
 import (
 	"fmt"
+	"math"
 	"math/rand"
 	"sync/atomic"
 
@@ -69,4 +70,9 @@ func areaOf(s shape) float32 { return s.area() }
 func interfaceCall(t kernel.Thread, out []float32) {
 	var s shape
 	out[0] = areaOf(s)
+}
+
+//quern:kernel
+func inLibrary(t kernel.Thread, out []float64) {
+	out[0] = math.Gamma(out[1])
 }

@@ -61,3 +61,13 @@ func changesThread(t kernel.Thread, out []int32) {
 	u := kernel.Thread{}
 	out[0] = int32(u.Global())
 }
+
+type holder struct{ T kernel.Thread }
+
+//quern:kernel
+func keepsThread(t kernel.Thread, out []int32) {
+	h := holder{t}
+	out[h.T.Global()] = 1
+	var many [2]kernel.Thread
+	out[0] = int32(many[0].Global())
+}
