@@ -1,0 +1,107 @@
+package compiler
+
+import (
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+)
+
+const one = `package p
+
+import (
+	"math"
+
+	"quern.dev/kernel"
+)
+
+//quern:kernel
+func root(t kernel.Thread, x []float64) {
+	if i := t.Global(); i < len(x) {
+		x[i] = math.Cbrt(x[i])
+	}
+}
+`
+
+const two = one + `
+//quern:kernel
+func square(t kernel.Thread, x []float64) {
+	if i := t.Global(); i < len(x) {
+		x[i] *= x[i]
+	}
+}
+`
+
+func TestTextChoosesTheKernel(t *testing.T) {
+	tests := []struct {
+		name   string
+		src    string
+		kernel string
+		want   string // name, or error
+	}{
+		{"the only kernel needs no name", one, "", "root"},
+		{"a kernel by its name", two, "square", "square"},
+		{"several kernels need a name", two, "", "kernels.go has several kernels ([root square]); name one"},
+		{"a name that no kernel has", two, "cube", "kernels.go has no kernel cube; it has [root square]"},
+		{"a file without kernels", "package p\n", "", "kernels.go has no kernels; mark one with //quern:kernel"},
+		{"a file that does not parse", "package p\nfunc", "", "kernels.go:2:5: expected 'IDENT', found 'EOF'"},
+		{"an error in another kernel", two + "\n//quern:kernel\nfunc bad(t kernel.Thread) { go println() }\n", "root",
+			"kernels.go:24:29: kernel bad: go statements are not supported in kernels; the grid already runs many threads: launch more of them"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			k, err := Text("kernels.go", tt.src, tt.kernel)
+			got := ""
+			if err != nil {
+				got = err.Error()
+			} else {
+				got = k.IR.Name
+			}
+			if got != tt.want {
+				t.Errorf("%s, want %s", got, tt.want)
+			}
+		})
+	}
+}
+
+// The last variant has no launch conditions; each module is behind its section.
+func TestVariants(t *testing.T) {
+	k, err := Text("kernels.go", one, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, v := range k.Variants {
+		if last := i == len(k.Variants)-1; last != (len(v.Limits) == 0) {
+			t.Errorf("variant %d of %d, %s, has %d launch conditions", i, len(k.Variants), v.Name, len(v.Limits))
+		}
+		if section := Section("root", v.Name) + v.Text; !strings.Contains(k.PTX(), section) {
+			t.Errorf("the text of variant %s is not in the kernel's", v.Name)
+		}
+	}
+}
+
+func TestTextMayBeCalledFromManyGoroutines(t *testing.T) {
+	want, err := Text("kernels.go", one, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var group sync.WaitGroup
+	errs := make([]error, 16)
+	for i := range errs {
+		group.Go(func() {
+			k, err := Text("kernels.go", strings.Replace(one, "x[i] =", fmt.Sprintf("x[i] = %d +", i), 1), "")
+			switch {
+			case err != nil:
+				errs[i] = err
+			case k.PTX() == want.PTX():
+				errs[i] = fmt.Errorf("kernel %d is another's", i)
+			}
+		})
+	}
+	group.Wait()
+	for _, err := range errs {
+		if err != nil {
+			t.Error(err)
+		}
+	}
+}
