@@ -6,7 +6,6 @@ import (
 	_ "embed"
 
 	"quern.dev/gpu"
-	"quern.dev/kernel"
 	"quern.dev/kernel/host"
 )
 
@@ -486,8 +485,8 @@ func quernRow1BlurRows(r *host.Run, left, t2 int, tile *[272]float32, in []float
 //line blur.go:38
 		for k := threadX; k < 272; k += 256 {
 			t1 := left + k - 8
-//line blur.go:39
-			result0 := kernel.Clamp[int](t1, 0, t2)
+//line math.go:151
+			result0 := min(max(t1, 0), t2)
 //line blur.go:39
 			tile[k] = in[row+result0]
 		}
@@ -496,6 +495,26 @@ func quernRow1BlurRows(r *host.Run, left, t2 int, tile *[272]float32, in []float
 
 //go:noinline
 func quernRow2BlurRows(r *host.Run, left, w int, weights Weights, tile *[272]float32, out []float32, row int) {
+	if left >= 0 && w >= 0 && row+left >= 0 && 256 <= len(out)-(row+left) && w-left >= 256 {
+		row2 := (*[272]float32)(tile[0:])
+		row3 := (*[256]float32)(out[row+left:])
+		for threadX := range 256 {
+//line blur.go:45
+			sum := weights[0] * row2[threadX+8]
+//line blur.go:47
+			sum += weights[1] * (row2[threadX+7] + row2[threadX+9])
+			sum += weights[2] * (row2[threadX+6] + row2[threadX+10])
+			sum += weights[3] * (row2[threadX+5] + row2[threadX+11])
+			sum += weights[4] * (row2[threadX+4] + row2[threadX+12])
+			sum += weights[5] * (row2[threadX+3] + row2[threadX+13])
+			sum += weights[6] * (row2[threadX+2] + row2[threadX+14])
+			sum += weights[7] * (row2[threadX+1] + row2[threadX+15])
+			sum += weights[8] * (row2[threadX] + row2[threadX+16])
+//line blur.go:49
+			row3[threadX] = sum
+		}
+		return
+	}
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		x := left + threadX
@@ -560,8 +579,8 @@ func quernRow1BlurRowsUnchecked(r *host.Run, left, t2 int, tile *[272]float32, i
 //line blur.go:38
 		for k := threadX; k < 272; k += 256 {
 			t1 := left + k - 8
-//line blur.go:39
-			result0 := kernel.Clamp[int](t1, 0, t2)
+//line math.go:151
+			result0 := min(max(t1, 0), t2)
 //line blur.go:39
 			tile[k] = in[row+result0]
 		}
@@ -570,6 +589,26 @@ func quernRow1BlurRowsUnchecked(r *host.Run, left, t2 int, tile *[272]float32, i
 
 //go:noinline
 func quernRow2BlurRowsUnchecked(r *host.Run, left, w int, weights Weights, tile *[272]float32, out []float32, row int) {
+	if left >= 0 && w >= 0 && row+left >= 0 && 256 <= len(out)-(row+left) && w-left >= 256 {
+		row2 := (*[272]float32)(tile[0:])
+		row3 := (*[256]float32)(out[row+left:])
+		for threadX := range 256 {
+//line blur.go:45
+			sum := weights[0] * row2[threadX+8]
+//line blur.go:47
+			sum += weights[1] * (row2[threadX+7] + row2[threadX+9])
+			sum += weights[2] * (row2[threadX+6] + row2[threadX+10])
+			sum += weights[3] * (row2[threadX+5] + row2[threadX+11])
+			sum += weights[4] * (row2[threadX+4] + row2[threadX+12])
+			sum += weights[5] * (row2[threadX+3] + row2[threadX+13])
+			sum += weights[6] * (row2[threadX+2] + row2[threadX+14])
+			sum += weights[7] * (row2[threadX+1] + row2[threadX+15])
+			sum += weights[8] * (row2[threadX] + row2[threadX+16])
+//line blur.go:49
+			row3[threadX] = sum
+		}
+		return
+	}
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		x := left + threadX
@@ -606,8 +645,8 @@ func quernHostBlurColumns(r *host.Run) {
 	h := host.Value[int](r, 2)
 	in := host.Slice[float32](r, 3)
 	out := host.Slice[float32](r, 4)
-	t2 := h - 1
 	tile := host.Shared[[80][32]float32](r, 0)
+	t2 := h - 1
 	for r.Next() {
 		blockX := r.BlockIdx.X
 		blockY := r.BlockIdx.Y
@@ -616,65 +655,97 @@ func quernHostBlurColumns(r *host.Run) {
 		for threadZ := range 1 {
 			for threadY := range 8 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1BlurColumns(r, base, w, threadY, top, t2, tile, in)
+				for k := threadY; k < 80; k += 8 {
+					t1 := top + k - 8
+					result0 := min(max(t1, 0), t2)
+					start := result0 * w
+					start2 := result0*w + base
+					quernRow1BlurColumns(r, base, w, tile, k, in, start, start2)
+				}
 			}
 		}
 		for threadZ := range 1 {
 			for threadY := range 8 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow2BlurColumns(r, base, w, threadY, top, h, weights, tile, out)
+				for k2 := threadY; k2 < 64 && top+k2 < h; k2 += 8 {
+					centre := k2 + 8
+					start3 := (top + k2) * w
+					start4 := (top+k2)*w + base
+					quernRow2BlurColumns(r, base, w, weights, tile, centre, out, start3, start4)
+				}
 			}
 		}
 	}
 }
 
 //go:noinline
-func quernRow1BlurColumns(r *host.Run, base, w, threadY, top, t2 int, tile *[80][32]float32, in []float32) {
+func quernRow1BlurColumns(r *host.Run, base, w int, tile *[80][32]float32, k int, in []float32, start, start2 int) {
+	if base >= 0 && w >= 0 && k >= 0 && 1 <= 80-k && start2 >= 0 && 32 <= len(in)-start2 && w-base >= 32 {
+		row := (*[1][32]float32)(tile[k:])
+		row2 := (*[32]float32)(in[start2:])
+		for threadX := range 32 {
+//line blur.go:75
+			row[0][threadX] = row2[threadX]
+		}
+		return
+	}
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		x := base + threadX
-//line blur.go:73
+//line blur.go:74
 		if x < w {
-			for k := threadY; k < 80; k += 8 {
-				t1 := top + k - 8
-//line blur.go:75
-				result0 := kernel.Clamp[int](t1, 0, t2)
-//line blur.go:75
-				tile[k][threadX] = in[result0*w+x]
-			}
+			tile[k][threadX] = in[start+x]
 		}
 	}
 }
 
 //go:noinline
-func quernRow2BlurColumns(r *host.Run, base, w, threadY, top, h int, weights Weights, tile *[80][32]float32, out []float32) {
-	for threadX := range 32 {
-		r.ThreadIdx.X = threadX
-		x := base + threadX
-//line blur.go:80
-		if x < w {
-			for k2 := threadY; k2 < 64 && top+k2 < h; k2 += 8 {
-				centre := k2 + 8
-				sum := weights[0] * tile[centre][threadX]
+func quernRow2BlurColumns(r *host.Run, base, w int, weights Weights, tile *[80][32]float32, centre int, out []float32, start3, start4 int) {
+	if base >= 0 && w >= 0 && centre-8 >= 0 && 17 <= 80-(centre-8) && start4 >= 0 && 32 <= len(out)-start4 && w-base >= 32 {
+		row3 := (*[17][32]float32)(tile[centre-8:])
+		row4 := (*[32]float32)(out[start4:])
+		for threadX := range 32 {
+//line blur.go:83
+			sum := weights[0] * row3[8][threadX]
 //line blur.go:85
-				sum += weights[1] * (tile[centre-1][threadX] + tile[centre+1][threadX])
-//line blur.go:85
-				sum += weights[2] * (tile[centre-2][threadX] + tile[centre+2][threadX])
-//line blur.go:85
-				sum += weights[3] * (tile[centre-3][threadX] + tile[centre+3][threadX])
-//line blur.go:85
-				sum += weights[4] * (tile[centre-4][threadX] + tile[centre+4][threadX])
-//line blur.go:85
-				sum += weights[5] * (tile[centre-5][threadX] + tile[centre+5][threadX])
-//line blur.go:85
-				sum += weights[6] * (tile[centre-6][threadX] + tile[centre+6][threadX])
-//line blur.go:85
-				sum += weights[7] * (tile[centre-7][threadX] + tile[centre+7][threadX])
-//line blur.go:85
-				sum += weights[8] * (tile[centre-8][threadX] + tile[centre+8][threadX])
+			sum += weights[1] * (row3[7][threadX] + row3[9][threadX])
+			sum += weights[2] * (row3[6][threadX] + row3[10][threadX])
+			sum += weights[3] * (row3[5][threadX] + row3[11][threadX])
+			sum += weights[4] * (row3[4][threadX] + row3[12][threadX])
+			sum += weights[5] * (row3[3][threadX] + row3[13][threadX])
+			sum += weights[6] * (row3[2][threadX] + row3[14][threadX])
+			sum += weights[7] * (row3[1][threadX] + row3[15][threadX])
+			sum += weights[8] * (row3[0][threadX] + row3[16][threadX])
 //line blur.go:87
-				out[(top+k2)*w+x] = sum
-			}
+			row4[threadX] = sum
+		}
+		return
+	}
+	for threadX := range 32 {
+		r.ThreadIdx.X = threadX
+		x := base + threadX
+//line blur.go:81
+		if x < w {
+//line blur.go:83
+			sum := weights[0] * tile[centre][threadX]
+//line blur.go:85
+			sum += weights[1] * (tile[centre-1][threadX] + tile[centre+1][threadX])
+//line blur.go:85
+			sum += weights[2] * (tile[centre-2][threadX] + tile[centre+2][threadX])
+//line blur.go:85
+			sum += weights[3] * (tile[centre-3][threadX] + tile[centre+3][threadX])
+//line blur.go:85
+			sum += weights[4] * (tile[centre-4][threadX] + tile[centre+4][threadX])
+//line blur.go:85
+			sum += weights[5] * (tile[centre-5][threadX] + tile[centre+5][threadX])
+//line blur.go:85
+			sum += weights[6] * (tile[centre-6][threadX] + tile[centre+6][threadX])
+//line blur.go:85
+			sum += weights[7] * (tile[centre-7][threadX] + tile[centre+7][threadX])
+//line blur.go:85
+			sum += weights[8] * (tile[centre-8][threadX] + tile[centre+8][threadX])
+//line blur.go:87
+			out[start3+x] = sum
 		}
 	}
 }
@@ -685,8 +756,8 @@ func quernHostBlurColumnsUnchecked(r *host.Run) {
 	h := host.Value[int](r, 2)
 	in := host.Slice[float32](r, 3)
 	out := host.Slice[float32](r, 4)
-	t2 := h - 1
 	tile := host.Shared[[80][32]float32](r, 0)
+	t2 := h - 1
 	for r.Next() {
 		blockX := r.BlockIdx.X
 		blockY := r.BlockIdx.Y
@@ -695,65 +766,97 @@ func quernHostBlurColumnsUnchecked(r *host.Run) {
 		for threadZ := range 1 {
 			for threadY := range 8 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1BlurColumnsUnchecked(r, base, w, threadY, top, t2, tile, in)
+				for k := threadY; k < 80; k += 8 {
+					t1 := top + k - 8
+					result0 := min(max(t1, 0), t2)
+					start := result0 * w
+					start2 := result0*w + base
+					quernRow1BlurColumnsUnchecked(r, base, w, tile, k, in, start, start2)
+				}
 			}
 		}
 		for threadZ := range 1 {
 			for threadY := range 8 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow2BlurColumnsUnchecked(r, base, w, threadY, top, h, weights, tile, out)
+				for k2 := threadY; k2 < 64 && top+k2 < h; k2 += 8 {
+					centre := k2 + 8
+					start3 := (top + k2) * w
+					start4 := (top+k2)*w + base
+					quernRow2BlurColumnsUnchecked(r, base, w, weights, tile, centre, out, start3, start4)
+				}
 			}
 		}
 	}
 }
 
 //go:noinline
-func quernRow1BlurColumnsUnchecked(r *host.Run, base, w, threadY, top, t2 int, tile *[80][32]float32, in []float32) {
+func quernRow1BlurColumnsUnchecked(r *host.Run, base, w int, tile *[80][32]float32, k int, in []float32, start, start2 int) {
+	if base >= 0 && w >= 0 && k >= 0 && 1 <= 80-k && start2 >= 0 && 32 <= len(in)-start2 && w-base >= 32 {
+		row := (*[1][32]float32)(tile[k:])
+		row2 := (*[32]float32)(in[start2:])
+		for threadX := range 32 {
+//line blur.go:75
+			row[0][threadX] = row2[threadX]
+		}
+		return
+	}
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		x := base + threadX
-//line blur.go:73
+//line blur.go:74
 		if x < w {
-			for k := threadY; k < 80; k += 8 {
-				t1 := top + k - 8
-//line blur.go:75
-				result0 := kernel.Clamp[int](t1, 0, t2)
-//line blur.go:75
-				tile[k][threadX] = in[result0*w+x]
-			}
+			tile[k][threadX] = in[start+x]
 		}
 	}
 }
 
 //go:noinline
-func quernRow2BlurColumnsUnchecked(r *host.Run, base, w, threadY, top, h int, weights Weights, tile *[80][32]float32, out []float32) {
-	for threadX := range 32 {
-		r.ThreadIdx.X = threadX
-		x := base + threadX
-//line blur.go:80
-		if x < w {
-			for k2 := threadY; k2 < 64 && top+k2 < h; k2 += 8 {
-				centre := k2 + 8
-				sum := weights[0] * tile[centre][threadX]
+func quernRow2BlurColumnsUnchecked(r *host.Run, base, w int, weights Weights, tile *[80][32]float32, centre int, out []float32, start3, start4 int) {
+	if base >= 0 && w >= 0 && centre-8 >= 0 && 17 <= 80-(centre-8) && start4 >= 0 && 32 <= len(out)-start4 && w-base >= 32 {
+		row3 := (*[17][32]float32)(tile[centre-8:])
+		row4 := (*[32]float32)(out[start4:])
+		for threadX := range 32 {
+//line blur.go:83
+			sum := weights[0] * row3[8][threadX]
 //line blur.go:85
-				sum += weights[1] * (tile[centre-1][threadX] + tile[centre+1][threadX])
-//line blur.go:85
-				sum += weights[2] * (tile[centre-2][threadX] + tile[centre+2][threadX])
-//line blur.go:85
-				sum += weights[3] * (tile[centre-3][threadX] + tile[centre+3][threadX])
-//line blur.go:85
-				sum += weights[4] * (tile[centre-4][threadX] + tile[centre+4][threadX])
-//line blur.go:85
-				sum += weights[5] * (tile[centre-5][threadX] + tile[centre+5][threadX])
-//line blur.go:85
-				sum += weights[6] * (tile[centre-6][threadX] + tile[centre+6][threadX])
-//line blur.go:85
-				sum += weights[7] * (tile[centre-7][threadX] + tile[centre+7][threadX])
-//line blur.go:85
-				sum += weights[8] * (tile[centre-8][threadX] + tile[centre+8][threadX])
+			sum += weights[1] * (row3[7][threadX] + row3[9][threadX])
+			sum += weights[2] * (row3[6][threadX] + row3[10][threadX])
+			sum += weights[3] * (row3[5][threadX] + row3[11][threadX])
+			sum += weights[4] * (row3[4][threadX] + row3[12][threadX])
+			sum += weights[5] * (row3[3][threadX] + row3[13][threadX])
+			sum += weights[6] * (row3[2][threadX] + row3[14][threadX])
+			sum += weights[7] * (row3[1][threadX] + row3[15][threadX])
+			sum += weights[8] * (row3[0][threadX] + row3[16][threadX])
 //line blur.go:87
-				out[(top+k2)*w+x] = sum
-			}
+			row4[threadX] = sum
+		}
+		return
+	}
+	for threadX := range 32 {
+		r.ThreadIdx.X = threadX
+		x := base + threadX
+//line blur.go:81
+		if x < w {
+//line blur.go:83
+			sum := weights[0] * tile[centre][threadX]
+//line blur.go:85
+			sum += weights[1] * (tile[centre-1][threadX] + tile[centre+1][threadX])
+//line blur.go:85
+			sum += weights[2] * (tile[centre-2][threadX] + tile[centre+2][threadX])
+//line blur.go:85
+			sum += weights[3] * (tile[centre-3][threadX] + tile[centre+3][threadX])
+//line blur.go:85
+			sum += weights[4] * (tile[centre-4][threadX] + tile[centre+4][threadX])
+//line blur.go:85
+			sum += weights[5] * (tile[centre-5][threadX] + tile[centre+5][threadX])
+//line blur.go:85
+			sum += weights[6] * (tile[centre-6][threadX] + tile[centre+6][threadX])
+//line blur.go:85
+			sum += weights[7] * (tile[centre-7][threadX] + tile[centre+7][threadX])
+//line blur.go:85
+			sum += weights[8] * (tile[centre-8][threadX] + tile[centre+8][threadX])
+//line blur.go:87
+			out[start3+x] = sum
 		}
 	}
 }
@@ -765,13 +868,13 @@ func quernHostTileMatmul(r *host.Run) {
 	a := host.Slice[float32](r, 3)
 	b := host.Slice[float32](r, 4)
 	c := host.Slice[float32](r, 5)
+	var k0 int
 	sums := host.Scratch[float32](r, 0, r.BlockDim.Count())
 	tileA := host.Shared[[16][16]float32](r, 0)
 	tileB := host.Shared[[16][16]float32](r, 1)
 	for r.Next() {
 		blockX := r.BlockIdx.X
 		blockY := r.BlockIdx.Y
-		var k0 int
 		base := blockY * 16
 		base2 := blockX * 16
 //line matmul.go:32
@@ -789,7 +892,8 @@ func quernHostTileMatmul(r *host.Run) {
 					t1 := base + threadY
 					start := t1*k + k0
 					start2 := (k0 + threadY) * n
-					quernRow2TileMatmul(r, t1, m, k0, k, a, start, threadY, base2, n, b, start2, tileA, tileB)
+					start3 := (k0+threadY)*n + base2
+					quernRow2TileMatmul(r, t1, m, k0, k, a, start, threadY, base2, n, b, start2, tileA, tileB, start3)
 				}
 			}
 			for threadZ := range 1 {
@@ -805,9 +909,9 @@ func quernHostTileMatmul(r *host.Run) {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				first3 := (threadZ*16 + threadY) * 16
 				t1 := base + threadY
-				start3 := t1 * n
-				start4 := t1*n + base2
-				quernRow4TileMatmul(r, sums, first3, t1, m, base2, n, c, start3, start4)
+				start4 := t1 * n
+				start5 := t1*n + base2
+				quernRow4TileMatmul(r, sums, first3, t1, m, base2, n, c, start4, start5)
 			}
 		}
 	}
@@ -825,7 +929,29 @@ func quernRow1TileMatmul(r *host.Run, sums []float32, first int) {
 }
 
 //go:noinline
-func quernRow2TileMatmul(r *host.Run, t1, m, k0, k int, a []float32, start, threadY, base2, n int, b []float32, start2 int, tileA, tileB *[16][16]float32) {
+func quernRow2TileMatmul(r *host.Run, t1, m, k0, k int, a []float32, start, threadY, base2, n int, b []float32, start2 int, tileA, tileB *[16][16]float32, start3 int) {
+	if start >= 0 && 16 <= len(a)-start && start3 >= 0 && 16 <= len(b)-start3 && threadY >= 0 && 1 <= 16-threadY {
+		row := (*[16]float32)(a[start:])
+		row2 := (*[16]float32)(b[start3:])
+		row3 := (*[1][16]float32)(tileA[threadY:])
+		row4 := (*[1][16]float32)(tileB[threadY:])
+		for threadX := range 16 {
+			t2 := base2 + threadX
+//line matmul.go:33
+			var va float32
+			var vb float32
+//line matmul.go:34
+			if t1 < m && k0+threadX < k {
+				va = row[threadX]
+			}
+			if k0+threadY < k && t2 < n {
+				vb = row2[threadX]
+			}
+			row3[0][threadX] = va
+			row4[0][threadX] = vb
+		}
+		return
+	}
 	for threadX := range 16 {
 		r.ThreadIdx.X = threadX
 		t2 := base2 + threadX
@@ -887,15 +1013,14 @@ func quernRow3TileMatmul(r *host.Run, sums []float32, first2 int, tileA *[16][16
 }
 
 //go:noinline
-func quernRow4TileMatmul(r *host.Run, sums []float32, first3, t1, m, base2, n int, c []float32, start3, start4 int) {
+func quernRow4TileMatmul(r *host.Run, sums []float32, first3, t1, m, base2, n int, c []float32, start4, start5 int) {
 	sumRow := sums[first3:][:16]
-	count := max(0, min(16, n-base2))
-	if t1 < m && base2 >= 0 && n >= 0 && start4 >= 0 && count <= len(c)-start4 {
-		row := c[start4:][:count]
-		for threadX := range count {
+	if t1 < m && base2 >= 0 && n >= 0 && start5 >= 0 && 16 <= len(c)-start5 && n-base2 >= 16 {
+		row5 := (*[16]float32)(c[start5:])
+		for threadX := range 16 {
 			sum := sumRow[threadX]
 //line matmul.go:49
-			row[threadX] = sum
+			row5[threadX] = sum
 		}
 		return
 	}
@@ -905,7 +1030,7 @@ func quernRow4TileMatmul(r *host.Run, sums []float32, first3, t1, m, base2, n in
 		t2 := base2 + threadX
 //line matmul.go:48
 		if t1 < m && t2 < n {
-			c[start3+t2] = sum
+			c[start4+t2] = sum
 		}
 	}
 }
@@ -917,13 +1042,13 @@ func quernHostTileMatmulUnchecked(r *host.Run) {
 	a := host.Slice[float32](r, 3)
 	b := host.Slice[float32](r, 4)
 	c := host.Slice[float32](r, 5)
+	var k0 int
 	sums := host.Scratch[float32](r, 0, r.BlockDim.Count())
 	tileA := host.Shared[[16][16]float32](r, 0)
 	tileB := host.Shared[[16][16]float32](r, 1)
 	for r.Next() {
 		blockX := r.BlockIdx.X
 		blockY := r.BlockIdx.Y
-		var k0 int
 		base := blockY * 16
 		base2 := blockX * 16
 //line matmul.go:32
@@ -941,7 +1066,8 @@ func quernHostTileMatmulUnchecked(r *host.Run) {
 					t1 := base + threadY
 					start := t1*k + k0
 					start2 := (k0 + threadY) * n
-					quernRow2TileMatmulUnchecked(r, t1, m, k0, k, a, start, threadY, base2, n, b, start2, tileA, tileB)
+					start3 := (k0+threadY)*n + base2
+					quernRow2TileMatmulUnchecked(r, t1, m, k0, k, a, start, threadY, base2, n, b, start2, tileA, tileB, start3)
 				}
 			}
 			for threadZ := range 1 {
@@ -957,9 +1083,9 @@ func quernHostTileMatmulUnchecked(r *host.Run) {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				first3 := (threadZ*16 + threadY) * 16
 				t1 := base + threadY
-				start3 := t1 * n
-				start4 := t1*n + base2
-				quernRow4TileMatmulUnchecked(r, sums, first3, t1, m, base2, n, c, start3, start4)
+				start4 := t1 * n
+				start5 := t1*n + base2
+				quernRow4TileMatmulUnchecked(r, sums, first3, t1, m, base2, n, c, start4, start5)
 			}
 		}
 	}
@@ -977,7 +1103,29 @@ func quernRow1TileMatmulUnchecked(r *host.Run, sums []float32, first int) {
 }
 
 //go:noinline
-func quernRow2TileMatmulUnchecked(r *host.Run, t1, m, k0, k int, a []float32, start, threadY, base2, n int, b []float32, start2 int, tileA, tileB *[16][16]float32) {
+func quernRow2TileMatmulUnchecked(r *host.Run, t1, m, k0, k int, a []float32, start, threadY, base2, n int, b []float32, start2 int, tileA, tileB *[16][16]float32, start3 int) {
+	if start >= 0 && 16 <= len(a)-start && start3 >= 0 && 16 <= len(b)-start3 && threadY >= 0 && 1 <= 16-threadY {
+		row := (*[16]float32)(a[start:])
+		row2 := (*[16]float32)(b[start3:])
+		row3 := (*[1][16]float32)(tileA[threadY:])
+		row4 := (*[1][16]float32)(tileB[threadY:])
+		for threadX := range 16 {
+			t2 := base2 + threadX
+//line matmul.go:33
+			var va float32
+			var vb float32
+//line matmul.go:34
+			if t1 < m && k0+threadX < k {
+				va = row[threadX]
+			}
+			if k0+threadY < k && t2 < n {
+				vb = row2[threadX]
+			}
+			row3[0][threadX] = va
+			row4[0][threadX] = vb
+		}
+		return
+	}
 	for threadX := range 16 {
 		r.ThreadIdx.X = threadX
 		t2 := base2 + threadX
@@ -1039,15 +1187,14 @@ func quernRow3TileMatmulUnchecked(r *host.Run, sums []float32, first2 int, tileA
 }
 
 //go:noinline
-func quernRow4TileMatmulUnchecked(r *host.Run, sums []float32, first3, t1, m, base2, n int, c []float32, start3, start4 int) {
+func quernRow4TileMatmulUnchecked(r *host.Run, sums []float32, first3, t1, m, base2, n int, c []float32, start4, start5 int) {
 	sumRow := sums[first3:][:16]
-	count := max(0, min(16, n-base2))
-	if t1 < m && base2 >= 0 && n >= 0 && start4 >= 0 && count <= len(c)-start4 {
-		row := c[start4:][:count]
-		for threadX := range count {
+	if t1 < m && base2 >= 0 && n >= 0 && start5 >= 0 && 16 <= len(c)-start5 && n-base2 >= 16 {
+		row5 := (*[16]float32)(c[start5:])
+		for threadX := range 16 {
 			sum := sumRow[threadX]
 //line matmul.go:49
-			row[threadX] = sum
+			row5[threadX] = sum
 		}
 		return
 	}
@@ -1057,7 +1204,7 @@ func quernRow4TileMatmulUnchecked(r *host.Run, sums []float32, first3, t1, m, ba
 		t2 := base2 + threadX
 //line matmul.go:48
 		if t1 < m && t2 < n {
-			c[start3+t2] = sum
+			c[start4+t2] = sum
 		}
 	}
 }
@@ -1068,13 +1215,13 @@ func quernHostRegisterMatmul(r *host.Run) {
 	a := host.Slice[float32](r, 3)
 	b := host.Slice[float32](r, 4)
 	c := host.Slice[float32](r, 5)
+	var k0 int
 	sumss := host.Scratch[[8][8]float32](r, 0, r.BlockDim.Count())
 	tileA := host.Shared[[16][132]float32](r, 0)
 	tileB := host.Shared[[16][128]float32](r, 1)
 	for r.Next() {
 		blockX := r.BlockIdx.X
 		blockY := r.BlockIdx.Y
-		var k0 int
 		t1 := blockY * 128
 		t2 := blockX * 128
 //line matmul.go:93
@@ -1089,32 +1236,37 @@ func quernHostRegisterMatmul(r *host.Run) {
 			for threadZ := range 1 {
 				for threadY := range 16 {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-					start := threadY * 16
-					quernRow2RegisterMatmul(r, start, tileA, a, t1, k, k0, tileB, b, n, t2)
+					for i := 0; i < 8; i++ {
+						start := threadY * 16
+						start2 := i * 256
+						quernRow2RegisterMatmul(r, tileA, start, start2, a, t1, k, k0, tileB, b, n, t2)
+					}
 				}
 			}
 			for threadZ := range 1 {
 				for threadY := range 16 {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 					first2 := (threadZ*16 + threadY) * 16
-					start2 := threadY * 8
-					start3 := threadY*8 + 1
-					start4 := threadY*8 + 2
-					start5 := threadY*8 + 3
-					start6 := threadY*8 + 4
-					start7 := threadY*8 + 5
-					start8 := threadY*8 + 6
-					start9 := threadY*8 + 7
-					quernRow3RegisterMatmul(r, sumss, first2, tileA, start2, tileB, start3, start4, start5, start6, start7, start8, start9)
+					start3 := threadY * 8
+					start4 := threadY*8 + 1
+					start5 := threadY*8 + 2
+					start6 := threadY*8 + 3
+					start7 := threadY*8 + 4
+					start8 := threadY*8 + 5
+					start9 := threadY*8 + 6
+					start10 := threadY*8 + 7
+					quernRow3RegisterMatmul(r, sumss, first2, tileA, start3, tileB, start4, start5, start6, start7, start8, start9, start10)
 				}
 			}
 		}
 		for threadZ := range 1 {
 			for threadY := range 16 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				first3 := (threadZ*16 + threadY) * 16
-				start10 := t1 + threadY*8
-				quernRow4RegisterMatmul(r, sumss, first3, c, t2, start10, n)
+				for i3 := 0; i3 < 8; i3++ {
+					first3 := (threadZ*16 + threadY) * 16
+					start11 := t2 + (t1+threadY*8+i3)*n
+					quernRow4RegisterMatmul(r, sumss, first3, c, start11, i3)
+				}
 			}
 		}
 	}
@@ -1131,21 +1283,19 @@ func quernRow1RegisterMatmul(r *host.Run, sumss [][8][8]float32, first int) {
 }
 
 //go:noinline
-func quernRow2RegisterMatmul(r *host.Run, start int, tileA *[16][132]float32, a []float32, t1, k, k0 int, tileB *[16][128]float32, b []float32, n, t2 int) {
+func quernRow2RegisterMatmul(r *host.Run, tileA *[16][132]float32, start, start2 int, a []float32, t1, k, k0 int, tileB *[16][128]float32, b []float32, n, t2 int) {
 	for threadX := range 16 {
 		r.ThreadIdx.X = threadX
 		thread := start + threadX
-//line matmul.go:94
-		for i := 0; i < 8; i++ {
-			e := thread + i*256
-			tileA[e%16][e/16] = a[(t1+e/16)*k+k0+e%16]
-			tileB[e/128][e%128] = b[(k0+e/128)*n+t2+e%128]
-		}
+		e := thread + start2
+//line matmul.go:96
+		tileA[e%16][e/16] = a[(t1+e/16)*k+k0+e%16]
+		tileB[e/128][e%128] = b[(k0+e/128)*n+t2+e%128]
 	}
 }
 
 //go:noinline
-func quernRow3RegisterMatmul(r *host.Run, sumss [][8][8]float32, first2 int, tileA *[16][132]float32, start2 int, tileB *[16][128]float32, start3, start4, start5, start6, start7, start8, start9 int) {
+func quernRow3RegisterMatmul(r *host.Run, sumss [][8][8]float32, first2 int, tileA *[16][132]float32, start3 int, tileB *[16][128]float32, start4, start5, start6, start7, start8, start9, start10 int) {
 	sumsRow := sumss[first2:][:16]
 	for threadX := range 16 {
 		r.ThreadIdx.X = threadX
@@ -1162,28 +1312,28 @@ func quernRow3RegisterMatmul(r *host.Run, sumss [][8][8]float32, first2 int, til
 		for p := 0; p < 16; p++ {
 			va := [8]float32{}
 			vb := [8]float32{}
-			va[0] = tileA[p][start2]
+			va[0] = tileA[p][start3]
 			vb[0] = tileB[p][at]
 //line matmul.go:103
-			va[1] = tileA[p][start3]
+			va[1] = tileA[p][start4]
 			vb[1] = tileB[p][at2]
 //line matmul.go:103
-			va[2] = tileA[p][start4]
+			va[2] = tileA[p][start5]
 			vb[2] = tileB[p][at3]
 //line matmul.go:103
-			va[3] = tileA[p][start5]
+			va[3] = tileA[p][start6]
 			vb[3] = tileB[p][at4]
 //line matmul.go:103
-			va[4] = tileA[p][start6]
+			va[4] = tileA[p][start7]
 			vb[4] = tileB[p][at5]
 //line matmul.go:103
-			va[5] = tileA[p][start7]
+			va[5] = tileA[p][start8]
 			vb[5] = tileB[p][at6]
 //line matmul.go:103
-			va[6] = tileA[p][start8]
+			va[6] = tileA[p][start9]
 			vb[6] = tileB[p][at7]
 //line matmul.go:103
-			va[7] = tileA[p][start9]
+			va[7] = tileA[p][start10]
 			vb[7] = tileB[p][at8]
 //line matmul.go:106
 			for i2 := 0; i2 < 8; i2++ {
@@ -1209,31 +1359,27 @@ func quernRow3RegisterMatmul(r *host.Run, sumss [][8][8]float32, first2 int, til
 }
 
 //go:noinline
-func quernRow4RegisterMatmul(r *host.Run, sumss [][8][8]float32, first3 int, c []float32, t2, start10, n int) {
+func quernRow4RegisterMatmul(r *host.Run, sumss [][8][8]float32, first3 int, c []float32, start11, i3 int) {
 	sumsRow := sumss[first3:][:16]
 	for threadX := range 16 {
 		r.ThreadIdx.X = threadX
 		sums := &sumsRow[threadX]
-		at9 := t2 + threadX*8
-//line matmul.go:114
-		for i3 := 0; i3 < 8; i3++ {
 //line matmul.go:116
-			c[at9+(start10+i3)*n] = sums[i3][0]
+		c[start11+threadX*8] = sums[i3][0]
 //line matmul.go:116
-			c[at9+(start10+i3)*n+1] = sums[i3][1]
+		c[start11+threadX*8+1] = sums[i3][1]
 //line matmul.go:116
-			c[at9+(start10+i3)*n+2] = sums[i3][2]
+		c[start11+threadX*8+2] = sums[i3][2]
 //line matmul.go:116
-			c[at9+(start10+i3)*n+3] = sums[i3][3]
+		c[start11+threadX*8+3] = sums[i3][3]
 //line matmul.go:116
-			c[at9+(start10+i3)*n+4] = sums[i3][4]
+		c[start11+threadX*8+4] = sums[i3][4]
 //line matmul.go:116
-			c[at9+(start10+i3)*n+5] = sums[i3][5]
+		c[start11+threadX*8+5] = sums[i3][5]
 //line matmul.go:116
-			c[at9+(start10+i3)*n+6] = sums[i3][6]
+		c[start11+threadX*8+6] = sums[i3][6]
 //line matmul.go:116
-			c[at9+(start10+i3)*n+7] = sums[i3][7]
-		}
+		c[start11+threadX*8+7] = sums[i3][7]
 	}
 }
 
@@ -1243,13 +1389,13 @@ func quernHostRegisterMatmulUnchecked(r *host.Run) {
 	a := host.Slice[float32](r, 3)
 	b := host.Slice[float32](r, 4)
 	c := host.Slice[float32](r, 5)
+	var k0 int
 	sumss := host.Scratch[[8][8]float32](r, 0, r.BlockDim.Count())
 	tileA := host.Shared[[16][132]float32](r, 0)
 	tileB := host.Shared[[16][128]float32](r, 1)
 	for r.Next() {
 		blockX := r.BlockIdx.X
 		blockY := r.BlockIdx.Y
-		var k0 int
 		t1 := blockY * 128
 		t2 := blockX * 128
 //line matmul.go:93
@@ -1264,32 +1410,37 @@ func quernHostRegisterMatmulUnchecked(r *host.Run) {
 			for threadZ := range 1 {
 				for threadY := range 16 {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-					start := threadY * 16
-					quernRow2RegisterMatmulUnchecked(r, start, tileA, a, t1, k, k0, tileB, b, n, t2)
+					for i := 0; i < 8; i++ {
+						start := threadY * 16
+						start2 := i * 256
+						quernRow2RegisterMatmulUnchecked(r, tileA, start, start2, a, t1, k, k0, tileB, b, n, t2)
+					}
 				}
 			}
 			for threadZ := range 1 {
 				for threadY := range 16 {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 					first2 := (threadZ*16 + threadY) * 16
-					start2 := threadY * 8
-					start3 := threadY*8 + 1
-					start4 := threadY*8 + 2
-					start5 := threadY*8 + 3
-					start6 := threadY*8 + 4
-					start7 := threadY*8 + 5
-					start8 := threadY*8 + 6
-					start9 := threadY*8 + 7
-					quernRow3RegisterMatmulUnchecked(r, sumss, first2, tileA, start2, tileB, start3, start4, start5, start6, start7, start8, start9)
+					start3 := threadY * 8
+					start4 := threadY*8 + 1
+					start5 := threadY*8 + 2
+					start6 := threadY*8 + 3
+					start7 := threadY*8 + 4
+					start8 := threadY*8 + 5
+					start9 := threadY*8 + 6
+					start10 := threadY*8 + 7
+					quernRow3RegisterMatmulUnchecked(r, sumss, first2, tileA, start3, tileB, start4, start5, start6, start7, start8, start9, start10)
 				}
 			}
 		}
 		for threadZ := range 1 {
 			for threadY := range 16 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				first3 := (threadZ*16 + threadY) * 16
-				start10 := t1 + threadY*8
-				quernRow4RegisterMatmulUnchecked(r, sumss, first3, c, t2, start10, n)
+				for i3 := 0; i3 < 8; i3++ {
+					first3 := (threadZ*16 + threadY) * 16
+					start11 := t2 + (t1+threadY*8+i3)*n
+					quernRow4RegisterMatmulUnchecked(r, sumss, first3, c, start11, i3)
+				}
 			}
 		}
 	}
@@ -1306,21 +1457,19 @@ func quernRow1RegisterMatmulUnchecked(r *host.Run, sumss [][8][8]float32, first 
 }
 
 //go:noinline
-func quernRow2RegisterMatmulUnchecked(r *host.Run, start int, tileA *[16][132]float32, a []float32, t1, k, k0 int, tileB *[16][128]float32, b []float32, n, t2 int) {
+func quernRow2RegisterMatmulUnchecked(r *host.Run, tileA *[16][132]float32, start, start2 int, a []float32, t1, k, k0 int, tileB *[16][128]float32, b []float32, n, t2 int) {
 	for threadX := range 16 {
 		r.ThreadIdx.X = threadX
 		thread := start + threadX
-//line matmul.go:94
-		for i := 0; i < 8; i++ {
-			e := thread + i*256
-			tileA[e%16][e/16] = a[(t1+e/16)*k+k0+e%16]
-			tileB[e/128][e%128] = b[(k0+e/128)*n+t2+e%128]
-		}
+		e := thread + start2
+//line matmul.go:96
+		tileA[e%16][e/16] = a[(t1+e/16)*k+k0+e%16]
+		tileB[e/128][e%128] = b[(k0+e/128)*n+t2+e%128]
 	}
 }
 
 //go:noinline
-func quernRow3RegisterMatmulUnchecked(r *host.Run, sumss [][8][8]float32, first2 int, tileA *[16][132]float32, start2 int, tileB *[16][128]float32, start3, start4, start5, start6, start7, start8, start9 int) {
+func quernRow3RegisterMatmulUnchecked(r *host.Run, sumss [][8][8]float32, first2 int, tileA *[16][132]float32, start3 int, tileB *[16][128]float32, start4, start5, start6, start7, start8, start9, start10 int) {
 	sumsRow := sumss[first2:][:16]
 	for threadX := range 16 {
 		r.ThreadIdx.X = threadX
@@ -1337,28 +1486,28 @@ func quernRow3RegisterMatmulUnchecked(r *host.Run, sumss [][8][8]float32, first2
 		for p := 0; p < 16; p++ {
 			va := [8]float32{}
 			vb := [8]float32{}
-			va[0] = tileA[p][start2]
+			va[0] = tileA[p][start3]
 			vb[0] = tileB[p][at]
 //line matmul.go:103
-			va[1] = tileA[p][start3]
+			va[1] = tileA[p][start4]
 			vb[1] = tileB[p][at2]
 //line matmul.go:103
-			va[2] = tileA[p][start4]
+			va[2] = tileA[p][start5]
 			vb[2] = tileB[p][at3]
 //line matmul.go:103
-			va[3] = tileA[p][start5]
+			va[3] = tileA[p][start6]
 			vb[3] = tileB[p][at4]
 //line matmul.go:103
-			va[4] = tileA[p][start6]
+			va[4] = tileA[p][start7]
 			vb[4] = tileB[p][at5]
 //line matmul.go:103
-			va[5] = tileA[p][start7]
+			va[5] = tileA[p][start8]
 			vb[5] = tileB[p][at6]
 //line matmul.go:103
-			va[6] = tileA[p][start8]
+			va[6] = tileA[p][start9]
 			vb[6] = tileB[p][at7]
 //line matmul.go:103
-			va[7] = tileA[p][start9]
+			va[7] = tileA[p][start10]
 			vb[7] = tileB[p][at8]
 //line matmul.go:106
 			for i2 := 0; i2 < 8; i2++ {
@@ -1384,31 +1533,27 @@ func quernRow3RegisterMatmulUnchecked(r *host.Run, sumss [][8][8]float32, first2
 }
 
 //go:noinline
-func quernRow4RegisterMatmulUnchecked(r *host.Run, sumss [][8][8]float32, first3 int, c []float32, t2, start10, n int) {
+func quernRow4RegisterMatmulUnchecked(r *host.Run, sumss [][8][8]float32, first3 int, c []float32, start11, i3 int) {
 	sumsRow := sumss[first3:][:16]
 	for threadX := range 16 {
 		r.ThreadIdx.X = threadX
 		sums := &sumsRow[threadX]
-		at9 := t2 + threadX*8
-//line matmul.go:114
-		for i3 := 0; i3 < 8; i3++ {
 //line matmul.go:116
-			c[at9+(start10+i3)*n] = sums[i3][0]
+		c[start11+threadX*8] = sums[i3][0]
 //line matmul.go:116
-			c[at9+(start10+i3)*n+1] = sums[i3][1]
+		c[start11+threadX*8+1] = sums[i3][1]
 //line matmul.go:116
-			c[at9+(start10+i3)*n+2] = sums[i3][2]
+		c[start11+threadX*8+2] = sums[i3][2]
 //line matmul.go:116
-			c[at9+(start10+i3)*n+3] = sums[i3][3]
+		c[start11+threadX*8+3] = sums[i3][3]
 //line matmul.go:116
-			c[at9+(start10+i3)*n+4] = sums[i3][4]
+		c[start11+threadX*8+4] = sums[i3][4]
 //line matmul.go:116
-			c[at9+(start10+i3)*n+5] = sums[i3][5]
+		c[start11+threadX*8+5] = sums[i3][5]
 //line matmul.go:116
-			c[at9+(start10+i3)*n+6] = sums[i3][6]
+		c[start11+threadX*8+6] = sums[i3][6]
 //line matmul.go:116
-			c[at9+(start10+i3)*n+7] = sums[i3][7]
-		}
+		c[start11+threadX*8+7] = sums[i3][7]
 	}
 }
 

@@ -7,7 +7,6 @@ import (
 
 	"math"
 	"quern.dev/gpu"
-	"quern.dev/kernel"
 	"quern.dev/kernel/host"
 	"sync/atomic"
 )
@@ -551,8 +550,8 @@ func quernRow1BlurRows(r *host.Run, radius int, weight *[33]float32, weights []f
 		}
 		for k := threadX; k < size; k += 256 {
 			t1 := base + k
-//line blur.go:38
-			result0 := kernel.Clamp[int](t1, 0, t2)
+//line math.go:151
+			result0 := min(max(t1, 0), t2)
 //line blur.go:38
 			tile[k] = in[row+result0]
 		}
@@ -561,18 +560,18 @@ func quernRow1BlurRows(r *host.Run, radius int, weight *[33]float32, weights []f
 
 //go:noinline
 func quernRow2BlurRows(r *host.Run, left, w int, weight *[33]float32, tile *[320]float32, radius int, out []float32, row int) {
-	count := max(0, min(256, w-left))
-	if left >= 0 && w >= 0 && row+left >= 0 && count <= len(out)-(row+left) {
-		row2 := out[row+left:][:count]
-		for threadX := range count {
+	if left >= 0 && w >= 0 && radius >= 0 && 256 <= 320-radius && row+left >= 0 && 256 <= len(out)-(row+left) && w-left >= 256 {
+		row2 := (*[256]float32)(tile[radius:])
+		row3 := (*[256]float32)(out[row+left:])
+		for threadX := range 256 {
 			r.ThreadIdx.X = threadX
 			centre := threadX + radius
 //line blur.go:44
-			sum := weight[0] * tile[centre]
+			sum := weight[0] * row2[threadX]
 			for k2 := 1; k2 <= radius; k2++ {
 				sum += weight[k2] * (tile[centre-k2] + tile[centre+k2])
 			}
-			row2[threadX] = sum
+			row3[threadX] = sum
 		}
 		return
 	}
@@ -611,6 +610,7 @@ func quernHostBlurColumns(r *host.Run) {
 		top := blockY * 64
 		base2 := top - radius
 		plane := blockZ * h * w
+		base3 := plane + blockX*32
 		for threadZ := range 1 {
 			for threadY := range 8 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
@@ -620,7 +620,12 @@ func quernHostBlurColumns(r *host.Run) {
 		for threadZ := range 1 {
 			for threadY := range 8 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow2BlurColumns(r, base, w, threadY, top, h, radius, weight, tile, out, plane)
+				for k3 := threadY; k3 < 64 && top+k3 < h; k3 += 8 {
+					centre := k3 + radius
+					start := plane + (top+k3)*w
+					start2 := base3 + (top+k3)*w
+					quernRow2BlurColumns(r, base, w, weight, tile, centre, radius, out, start, start2)
+				}
 			}
 		}
 	}
@@ -641,8 +646,8 @@ func quernRow1BlurColumns(r *host.Run, threadY, radius int, weight *[33]float32,
 		if x < w {
 			for k2 := threadY; k2 < size; k2 += 8 {
 				t1 := base2 + k2
-//line blur.go:72
-				result0 := kernel.Clamp[int](t1, 0, t2)
+//line math.go:151
+				result0 := min(max(t1, 0), t2)
 //line blur.go:72
 				tile[k2][threadX] = in[at+result0*w]
 			}
@@ -651,21 +656,32 @@ func quernRow1BlurColumns(r *host.Run, threadY, radius int, weight *[33]float32,
 }
 
 //go:noinline
-func quernRow2BlurColumns(r *host.Run, base, w, threadY, top, h, radius int, weight *[33]float32, tile *[128][32]float32, out []float32, plane int) {
+func quernRow2BlurColumns(r *host.Run, base, w int, weight *[33]float32, tile *[128][32]float32, centre, radius int, out []float32, start, start2 int) {
+	if base >= 0 && w >= 0 && centre >= 0 && 1 <= 128-centre && start2 >= 0 && 32 <= len(out)-start2 && w-base >= 32 {
+		row := (*[1][32]float32)(tile[centre:])
+		row2 := (*[32]float32)(out[start2:])
+		for threadX := range 32 {
+			r.ThreadIdx.X = threadX
+//line blur.go:80
+			sum := weight[0] * row[0][threadX]
+			for j := 1; j <= radius; j++ {
+				sum += weight[j] * (tile[centre-j][threadX] + tile[centre+j][threadX])
+			}
+			row2[threadX] = sum
+		}
+		return
+	}
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		x := base + threadX
-		at2 := plane + x
-//line blur.go:77
+//line blur.go:78
 		if x < w {
-			for k3 := threadY; k3 < 64 && top+k3 < h; k3 += 8 {
-				centre := k3 + radius
-				sum := weight[0] * tile[centre][threadX]
-				for j := 1; j <= radius; j++ {
-					sum += weight[j] * (tile[centre-j][threadX] + tile[centre+j][threadX])
-				}
-				out[at2+(top+k3)*w] = sum
+//line blur.go:80
+			sum := weight[0] * tile[centre][threadX]
+			for j := 1; j <= radius; j++ {
+				sum += weight[j] * (tile[centre-j][threadX] + tile[centre+j][threadX])
 			}
+			out[start+x] = sum
 		}
 	}
 }
@@ -754,10 +770,10 @@ func quernHostToneCurve(r *host.Run) {
 	counts := host.Slice[uint32](r, 1)
 	curve := host.Slice[float32](r, 2)
 	sums := host.Shared[[256]uint32](r, 0)
+	var d int
 	lefts := host.Scratch[uint32](r, 0, r.BlockDim.Count())
+	var total uint32
 	for r.Next() {
-		var d int
-		var total uint32
 		for threadZ := range 1 {
 			for threadY := range 1 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
@@ -795,6 +811,15 @@ func quernHostToneCurve(r *host.Run) {
 
 //go:noinline
 func quernRow1ToneCurve(r *host.Run, sums *[256]uint32, counts []uint32) {
+	if 256 <= len(counts) {
+		row := (*[256]uint32)(sums[0:])
+		row2 := (*[256]uint32)(counts[0:])
+		for threadX := range 256 {
+//line equalize.go:59
+			row[threadX] = row2[threadX]
+		}
+		return
+	}
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 //line equalize.go:59
@@ -805,6 +830,19 @@ func quernRow1ToneCurve(r *host.Run, sums *[256]uint32, counts []uint32) {
 //go:noinline
 func quernRow2ToneCurve(r *host.Run, lefts []uint32, first, d int, sums *[256]uint32) {
 	leftRow := lefts[first:][:256]
+	if 0-d >= 0 && 256 <= 256-(0-d) {
+		row3 := (*[256]uint32)(sums[0-d:])
+		for threadX := range 256 {
+			var left uint32
+//line equalize.go:62
+			left = 0
+			if threadX >= d {
+				left = row3[threadX]
+			}
+			leftRow[threadX] = left
+		}
+		return
+	}
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		var left uint32
@@ -820,11 +858,11 @@ func quernRow2ToneCurve(r *host.Run, lefts []uint32, first, d int, sums *[256]ui
 //go:noinline
 func quernRow3ToneCurve(r *host.Run, lefts []uint32, first2 int, sums *[256]uint32) {
 	leftRow := lefts[first2:][:256]
+	row4 := (*[256]uint32)(sums[0:])
 	for threadX := range 256 {
-		r.ThreadIdx.X = threadX
 		left := leftRow[threadX]
 //line equalize.go:67
-		sums[threadX] += left
+		row4[threadX] += left
 	}
 }
 
@@ -835,8 +873,8 @@ func quernRow4ToneCurve(r *host.Run, sums *[256]uint32, total uint32, strength f
 		identity := float32(threadX+1) * 0.00390625
 //line equalize.go:73
 		t2 := float32(sums[threadX]) / float32(total)
-//line equalize.go:73
-		result0 := kernel.Lerp[float32](identity, t2, strength)
+//line math.go:157
+		result0 := identity + strength*(t2-identity)
 //line equalize.go:73
 		curve[threadX+1] = result0
 		if threadX == 0 {
@@ -856,17 +894,60 @@ func quernHostEqualize(r *host.Run) {
 	for r.Next() {
 		blockX := r.BlockIdx.X
 		base := blockX * dimX
+		base2 := n + blockX*dimX
+		base3 := size + blockX*dimX
 		for threadZ := range dimZ {
 			for threadY := range dimY {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1Equalize(r, base, n, planes, size, curve, dimX)
+				quernRow1Equalize(r, base, n, planes, size, curve, dimX, base2, base3)
 			}
 		}
 	}
 }
 
 //go:noinline
-func quernRow1Equalize(r *host.Run, base, n int, planes []float32, size int, curve []float32, dimX int) {
+func quernRow1Equalize(r *host.Run, base, n int, planes []float32, size int, curve []float32, dimX, base2, base3 int) {
+	count := max(0, min(dimX, n-base))
+	if base >= 0 && n >= 0 && count <= len(planes)-base && base2 >= 0 && count <= len(planes)-base2 && base3 >= 0 && count <= len(planes)-base3 {
+		row := planes[base:][:count]
+		row2 := planes[base2:][:count]
+		row3 := planes[base3:][:count]
+		for threadX := range count {
+			r.ThreadIdx.X = threadX
+//line equalize.go:88
+			c := rgb{R: row[threadX], G: row2[threadX], B: row3[threadX]}
+			result0 := c.luminance()
+			y := max(result0, 6e-05)
+//line equalize.go:90
+			t2 := y
+//line equalize.go:90
+			result02 := encodeSRGB(t2)
+			tone := result02 * 256
+//line equalize.go:91
+			b := min(int(tone), 255)
+			t4 := curve[b]
+//line equalize.go:92
+			t5 := curve[b+1]
+			t6 := tone - float32(b)
+//line math.go:157
+			result03 := t4 + t6*(t5-t4)
+//line equalize.go:92
+			t8 := result03
+//line equalize.go:92
+			result04 := decodeSRGB(t8)
+			target := result04
+//line equalize.go:93
+			t10 := target / y
+//line equalize.go:93
+			result05 := c.scale(t10)
+			c = result05
+//line equalize.go:94
+			row[threadX] = c.R
+			row2[threadX] = c.G
+			row3[threadX] = c.B
+		}
+		return
+	}
 	for threadX := range dimX {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
@@ -888,8 +969,9 @@ func quernRow1Equalize(r *host.Run, base, n int, planes []float32, size int, cur
 //line equalize.go:92
 		t5 := curve[b+1]
 		t6 := tone - float32(b)
+//line math.go:157
+		result03 := t4 + t6*(t5-t4)
 //line equalize.go:92
-		result03 := kernel.Lerp[float32](t4, t5, t6)
 		t8 := result03
 //line equalize.go:92
 		result04 := decodeSRGB(t8)
@@ -1086,6 +1168,9 @@ func quernHostRotateBilinear(r *host.Run) {
 	t21 := w - 1
 	t25 := h - 1
 	t29 := h - 1
+	plane := 0
+	plane2 := w * h
+	plane3 := w * 2 * h
 	t2 := outW * outH
 	size := 2 * t2
 	for r.Next() {
@@ -1098,14 +1183,14 @@ func quernHostRotateBilinear(r *host.Run) {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				y := base2 + threadY
 				start := y * outW
-				quernRow1RotateBilinear(r, base, outW, y, outH, r2, w, h, background, t17, t21, t25, t29, in, out, start, t2, size)
+				quernRow1RotateBilinear(r, base, outW, y, outH, r2, w, h, background, t17, t21, t25, t29, in, plane, plane2, plane3, out, start, t2, size)
 			}
 		}
 	}
 }
 
 //go:noinline
-func quernRow1RotateBilinear(r *host.Run, base, outW, y, outH int, r2 rotation, w, h int, background rgb, t17, t21, t25, t29 int, in, out []float32, start, t2, size int) {
+func quernRow1RotateBilinear(r *host.Run, base, outW, y, outH int, r2 rotation, w, h int, background rgb, t17, t21, t25, t29 int, in []float32, plane, plane2, plane3 int, out []float32, start, t2, size int) {
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		x := base + threadX
@@ -1138,59 +1223,110 @@ func quernRow1RotateBilinear(r *host.Run, base, outW, y, outH int, r2 rotation, 
 			ty := t15
 //line rotate.go:50
 			t16 := int(fx)
+//line math.go:151
+			result02 := min(max(t16, 0), t17)
 //line rotate.go:50
-			result02 := kernel.Clamp[int](t16, 0, t17)
 			t19 := result02
 			t20 := int(fx) + 1
+//line math.go:151
+			result03 := min(max(t20, 0), t21)
 //line rotate.go:50
-			result03 := kernel.Clamp[int](t20, 0, t21)
 			t23 := result03
 			x0 := t19
 			x1 := t23
 //line rotate.go:51
 			t24 := int(fy)
+//line math.go:151
+			result04 := min(max(t24, 0), t25)
 //line rotate.go:51
-			result04 := kernel.Clamp[int](t24, 0, t25)
 			t27 := result04 * w
 			t28 := int(fy) + 1
+//line math.go:151
+			result05 := min(max(t28, 0), t29)
 //line rotate.go:51
-			result05 := kernel.Clamp[int](t28, 0, t29)
 			t31 := result05 * w
 			y0 := t27
 			y1 := t31
 //line rotate.go:52
 			v := [3]float32{}
-			for p := 0; p < 3; p++ {
-				plane := p * w * h
-				t32 := in[plane+y0+x0]
 //line rotate.go:55
-				t33 := in[plane+y0+x1]
-				t34 := tx
+			t32 := in[plane+y0+x0]
 //line rotate.go:55
-				result06 := kernel.Lerp[float32](t32, t33, t34)
-				top := result06
+			t33 := in[plane+y0+x1]
+			t34 := tx
+//line math.go:157
+			result06 := t32 + t34*(t33-t32)
+//line rotate.go:55
+			top := result06
+			t36 := in[plane+y1+x0]
 //line rotate.go:56
-				t36 := in[plane+y1+x0]
+			t37 := in[plane+y1+x1]
+			t38 := tx
+//line math.go:157
+			result07 := t36 + t38*(t37-t36)
 //line rotate.go:56
-				t37 := in[plane+y1+x1]
-				t38 := tx
+			bottom := result07
+			t40 := top
+			t41 := bottom
+			t42 := ty
+//line math.go:157
+			result08 := t40 + t42*(t41-t40)
+//line rotate.go:57
+			v[0] = result08
+//line rotate.go:55
+			t322 := in[plane2+y0+x0]
+//line rotate.go:55
+			t332 := in[plane2+y0+x1]
+			t342 := tx
+//line math.go:157
+			result09 := t322 + t342*(t332-t322)
+//line rotate.go:55
+			top2 := result09
+			t362 := in[plane2+y1+x0]
 //line rotate.go:56
-				result07 := kernel.Lerp[float32](t36, t37, t38)
-				bottom := result07
+			t372 := in[plane2+y1+x1]
+			t382 := tx
+//line math.go:157
+			result010 := t362 + t382*(t372-t362)
+//line rotate.go:56
+			bottom2 := result010
+			t402 := top2
+			t412 := bottom2
+			t422 := ty
+//line math.go:157
+			result011 := t402 + t422*(t412-t402)
 //line rotate.go:57
-				t40 := top
-				t41 := bottom
-				t42 := ty
+			v[1] = result011
+//line rotate.go:55
+			t323 := in[plane3+y0+x0]
+//line rotate.go:55
+			t333 := in[plane3+y0+x1]
+			t343 := tx
+//line math.go:157
+			result012 := t323 + t343*(t333-t323)
+//line rotate.go:55
+			top3 := result012
+			t363 := in[plane3+y1+x0]
+//line rotate.go:56
+			t373 := in[plane3+y1+x1]
+			t383 := tx
+//line math.go:157
+			result013 := t363 + t383*(t373-t363)
+//line rotate.go:56
+			bottom3 := result013
+			t403 := top3
+			t413 := bottom3
+			t423 := ty
+//line math.go:157
+			result014 := t403 + t423*(t413-t403)
 //line rotate.go:57
-				result08 := kernel.Lerp[float32](t40, t41, t42)
-//line rotate.go:57
-				v[p] = result08
-			}
+			v[2] = result014
+//line rotate.go:59
 			t44 := rgb{R: v[0], G: v[1], B: v[2]}
 			t45 := alpha
 //line rotate.go:59
-			result09 := background.mix(t44, t45)
-			c = result09
+			result015 := background.mix(t44, t45)
+			c = result015
 		}
 //line rotate.go:61
 		out[t1] = c.R
@@ -1210,6 +1346,12 @@ func quernHostRotateBicubic(r *host.Run) {
 	out := host.Slice[float32](r, 7)
 	t21 := w - 1
 	t24 := h - 1
+	t212 := w - 1
+	t242 := h - 1
+	t213 := w - 1
+	t243 := h - 1
+	t214 := w - 1
+	t244 := h - 1
 	t2 := outW * outH
 	size := 2 * t2
 	for r.Next() {
@@ -1222,14 +1364,14 @@ func quernHostRotateBicubic(r *host.Run) {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				y := base2 + threadY
 				start := y * outW
-				quernRow1RotateBicubic(r, base, outW, y, outH, r2, w, h, background, t21, t24, in, out, start, t2, size)
+				quernRow1RotateBicubic(r, base, outW, y, outH, r2, w, h, background, t21, t24, t212, t242, t213, t243, t214, t244, in, out, start, t2, size)
 			}
 		}
 	}
 }
 
 //go:noinline
-func quernRow1RotateBicubic(r *host.Run, base, outW, y, outH int, r2 rotation, w, h int, background rgb, t21, t24 int, in, out []float32, start, t2, size int) {
+func quernRow1RotateBicubic(r *host.Run, base, outW, y, outH int, r2 rotation, w, h int, background rgb, t21, t24, t212, t242, t213, t243, t214, t244 int, in, out []float32, start, t2, size int) {
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		x := base + threadX
@@ -1269,19 +1411,50 @@ func quernRow1RotateBicubic(r *host.Run, base, outW, y, outH int, r2 rotation, w
 //line rotate.go:82
 			columns := [4]int{}
 			rows := [4]int{}
-//line rotate.go:83
-			for k := 0; k < 4; k++ {
-				t20 := int(fx) + k - 1
+			t20 := int(fx) - 1
+//line math.go:151
+			result04 := min(max(t20, 0), t21)
 //line rotate.go:84
-				result04 := kernel.Clamp[int](t20, 0, t21)
+			columns[0] = result04
+			t23 := int(fy) - 1
+//line math.go:151
+			result05 := min(max(t23, 0), t24)
+//line rotate.go:85
+			rows[0] = result05 * w
 //line rotate.go:84
-				columns[k] = result04
-				t23 := int(fy) + k - 1
+			t202 := int(fx)
+//line math.go:151
+			result06 := min(max(t202, 0), t212)
+//line rotate.go:84
+			columns[1] = result06
+			t232 := int(fy)
+//line math.go:151
+			result07 := min(max(t232, 0), t242)
 //line rotate.go:85
-				result05 := kernel.Clamp[int](t23, 0, t24)
+			rows[1] = result07 * w
+//line rotate.go:84
+			t203 := int(fx) + 1
+//line math.go:151
+			result08 := min(max(t203, 0), t213)
+//line rotate.go:84
+			columns[2] = result08
+			t233 := int(fy) + 1
+//line math.go:151
+			result09 := min(max(t233, 0), t243)
 //line rotate.go:85
-				rows[k] = result05 * w
-			}
+			rows[2] = result09 * w
+//line rotate.go:84
+			t204 := int(fx) + 2
+//line math.go:151
+			result010 := min(max(t204, 0), t214)
+//line rotate.go:84
+			columns[3] = result010
+			t234 := int(fy) + 2
+//line math.go:151
+			result011 := min(max(t234, 0), t244)
+//line rotate.go:85
+			rows[3] = result011 * w
+//line rotate.go:87
 			v := [3]float32{}
 			for p := 0; p < 3; p++ {
 				plane := p * w * h
@@ -1344,8 +1517,8 @@ func quernRow1RotateBicubic(r *host.Run, base, outW, y, outH int, r2 rotation, w
 			t26 := rgb{R: v[0], G: v[1], B: v[2]}
 			t27 := alpha
 //line rotate.go:101
-			result06 := background.mix(t26, t27)
-			c = result06
+			result012 := background.mix(t26, t27)
+			c = result012
 		}
 //line rotate.go:103
 		out[t1] = c.R
@@ -1374,14 +1547,48 @@ func quernHostScene(r *host.Run) {
 				value3 := sy * sy
 				t12 := int32(y)
 				start := y * w
-				quernRow1Scene(r, base, w, y, h, value, pixel, sy, value3, t12, pixels, start)
+				start2 := y*w + base
+				quernRow1Scene(r, base, w, y, h, value, pixel, sy, value3, t12, pixels, start, start2)
 			}
 		}
 	}
 }
 
 //go:noinline
-func quernRow1Scene(r *host.Run, base, w, y, h int, value, pixel, sy, value3 float32, t12 int32, pixels []uint32, start int) {
+func quernRow1Scene(r *host.Run, base, w, y, h int, value, pixel, sy, value3 float32, t12 int32, pixels []uint32, start, start2 int) {
+	if base >= 0 && w >= 0 && y < h && start2 >= 0 && 32 <= len(pixels)-start2 && w-base >= 32 {
+		row := (*[32]uint32)(pixels[start2:])
+		for threadX := range 32 {
+			r.ThreadIdx.X = threadX
+			x := base + threadX
+			sx := (float32(x) + 0.5 - value) * pixel
+			t9 := 1 - 0.35*(sx*sx+value3)
+			t11 := int32(x)
+//line scene.go:27
+			c := rgb{}
+			if sy > -0.16 {
+				result0 := land(sx, sy, pixel)
+				c = result0
+			} else {
+//line scene.go:31
+				result02 := lake(sx, sy, pixel)
+				c = result02
+			}
+			result03 := c.scale(t9)
+			c = result03
+			result04 := hash(t11, t12)
+			t14 := 1 + 0.012*(result04-0.5)
+//line scene.go:36
+			result05 := c.scale(t14)
+			c = result05
+//line scene.go:37
+			t16 := c
+//line scene.go:37
+			result06 := pack(t16)
+			row[threadX] = result06
+		}
+		return
+	}
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		x := base + threadX

@@ -1045,7 +1045,7 @@ var quernDot = gpu.NewKernel(gpu.KernelInfo{
 	},
 	PTX: quernPTX,
 	Variants: []gpu.Variant{
-		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 1, 0, 1, 2, 3, 9, 2147483649, 1, 0, 1, 1, 4, 9, 0}, Sites: []gpu.Site{
+		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 1, 0, 1, 2, 3, 9, 2147483649, 0, -1, 1, 1, 1, 0, 4, 1, 1, 1, 0, 4, 1, 2, 4, 0, 1, 3, 7, 5, 9, 0}, Sites: []gpu.Site{
 			{Kind: gpu.DivideSite, File: "float.go", Line: 104, Col: 18},
 		}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 1, 0, 1, 2, 3, 9, 2147483649}, Sites: []gpu.Site{
@@ -1643,7 +1643,7 @@ var quernTables = gpu.NewKernel(gpu.KernelInfo{
 	},
 	PTX: quernPTX,
 	Variants: []gpu.Variant{
-		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 1, 0, 9, 2147483644, 0, -1, 1, 1, 1, 0, 4, 1, 1, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0}},
+		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 1, 0, 9, 2147483644, 0, -1, 1, 1, 1, 0, 4, 1, 1, 2, 3, 2, 0, 5, 4, 7, 1, 1, 0, 2, 1, 0, 5, 4, 0, 1, 3, 7, 1, 1, 0, 4, 1, 0, 5, 4, 1, 0, 1, 0, 5, 4, 0, 4, 3, 7, 5, 9, 0}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 1, 0, 9, 2147483644}, Sites: []gpu.Site{
 			{Kind: gpu.IndexSite, File: "memory.go", Line: 180, Col: 2},
 		}},
@@ -1843,11 +1843,11 @@ func quernHostBlockSum(r *host.Run) {
 	in := host.Slice[int32](r, 0)
 	out := host.Slice[int32](r, 1)
 	partial := host.Shared[[64]int32](r, 0)
+	var s int
 	size := 64 / 2
 	for r.Next() {
 		blockX := r.BlockIdx.X
 		base := blockX * 64
-		var s int
 		for threadZ := range 1 {
 			for threadY := range 1 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
@@ -1875,6 +1875,20 @@ func quernHostBlockSum(r *host.Run) {
 
 //go:noinline
 func quernRow1BlockSum(r *host.Run, base int, in []int32, partial *[64]int32) {
+	if base >= 0 && 64 <= len(in)-base {
+		row := (*[64]int32)(in[base:])
+		row2 := (*[64]int32)(partial[0:])
+		for threadX := range 64 {
+			i := base + threadX
+//line block.go:9
+			var v int32
+			if i < len(in) {
+				v = row[threadX]
+			}
+			row2[threadX] = v
+		}
+		return
+	}
 	for threadX := range 64 {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
@@ -1889,6 +1903,15 @@ func quernRow1BlockSum(r *host.Run, base int, in []int32, partial *[64]int32) {
 
 //go:noinline
 func quernRow2BlockSum(r *host.Run, s int, partial *[64]int32) {
+	if s >= 0 && 64 <= 64-s && s >= 64 {
+		row3 := (*[64]int32)(partial[0:])
+		row4 := (*[64]int32)(partial[s:])
+		for threadX := range 64 {
+//line block.go:17
+			row3[threadX] += row4[threadX]
+		}
+		return
+	}
 	for threadX := range 64 {
 		r.ThreadIdx.X = threadX
 //line block.go:16
@@ -1969,13 +1992,13 @@ func quernHostMatmulTile(r *host.Run) {
 	a := host.Slice[float32](r, 1)
 	b := host.Slice[float32](r, 2)
 	c := host.Slice[float32](r, 3)
+	var k int
 	sums := host.Scratch[float32](r, 0, r.BlockDim.Count())
 	as := host.Shared[[8][8]float32](r, 0)
 	bs := host.Shared[[8][8]float32](r, 1)
 	for r.Next() {
 		blockX := r.BlockIdx.X
 		blockY := r.BlockIdx.Y
-		var k int
 		base := blockY * 8
 		base2 := blockX * 8
 //line block.go:48
@@ -2079,10 +2102,9 @@ func quernRow3MatmulTile(r *host.Run, sums []float32, first2 int, as *[8][8]floa
 //go:noinline
 func quernRow4MatmulTile(r *host.Run, sums []float32, first3, row, n, base2 int, c []float32, start3, start4 int) {
 	sumRow := sums[first3:][:8]
-	count := max(0, min(8, n-base2))
-	if row < n && base2 >= 0 && n >= 0 && start4 >= 0 && count <= len(c)-start4 {
-		row2 := c[start4:][:count]
-		for threadX := range count {
+	if row < n && base2 >= 0 && n >= 0 && start4 >= 0 && 8 <= len(c)-start4 && n-base2 >= 8 {
+		row2 := (*[8]float32)(c[start4:])
+		for threadX := range 8 {
 			sum := sumRow[threadX]
 //line block.go:63
 			row2[threadX] = sum
@@ -2104,15 +2126,15 @@ func quernHostBarrierInCall(r *host.Run) {
 	rounds := host.Value[int](r, 0)
 	in := host.Slice[int32](r, 1)
 	out := host.Slice[int32](r, 2)
+	var r2 int
 	mines := host.Scratch[int32](r, 0, r.BlockDim.Count())
 	historys := host.Scratch[[4]int32](r, 1, r.BlockDim.Count())
+	var t4 int
 	line := host.Shared[[32]int32](r, 0)
 	ws := host.Scratch[int32](r, 2, r.BlockDim.Count())
 	for r.Next() {
 		blockX := r.BlockIdx.X
-		var r2 int
 		base := blockX * 32
-		var t4 int
 //line block.go:80
 		r2 = 0
 		for threadZ := range 1 {
@@ -2178,10 +2200,9 @@ func quernHostBarrierInCall(r *host.Run) {
 func quernRow1BarrierInCall(r *host.Run, mines []int32, first int, historys [][4]int32, base int, in []int32) {
 	mineRow := mines[first:][:32]
 	historyRow := historys[first:][:32]
-	count := 32
-	if base >= 0 && count <= len(in)-base {
-		row := in[base:][:count]
-		for threadX := range count {
+	if base >= 0 && 32 <= len(in)-base {
+		row := (*[32]int32)(in[base:])
+		for threadX := range 32 {
 			var mine int32
 			history := &historyRow[threadX]
 			i := base + threadX
@@ -2257,11 +2278,11 @@ func quernRow4BarrierInCall(r *host.Run, mines []int32, first4 int, historys [][
 //go:noinline
 func quernRow5BarrierInCall(r *host.Run, mines []int32, first5 int, line *[32]int32) {
 	mineRow := mines[first5:][:32]
+	row2 := (*[32]int32)(line[0:])
 	for threadX := range 32 {
-		r.ThreadIdx.X = threadX
 		mine := mineRow[threadX]
 //line block.go:84
-		line[threadX] = mine
+		row2[threadX] = mine
 	}
 }
 
@@ -2281,14 +2302,13 @@ func quernRow6BarrierInCall(r *host.Run, mines []int32, first6 int, line *[32]in
 func quernRow7BarrierInCall(r *host.Run, mines []int32, first7 int, historys [][4]int32, base int, out []int32) {
 	mineRow := mines[first7:][:32]
 	historyRow := historys[first7:][:32]
-	count2 := max(0, min(32, len(out)-base))
-	if base >= 0 && count2 <= len(out)-base {
-		row2 := out[base:][:count2]
-		for threadX := range count2 {
+	if base >= 0 && 32 <= len(out)-base && len(out)-base >= 32 {
+		row3 := (*[32]int32)(out[base:])
+		for threadX := range 32 {
 			mine := mineRow[threadX]
 			history := &historyRow[threadX]
 //line block.go:91
-			row2[threadX] = mine + history[1] - history[2]
+			row3[threadX] = mine + history[1] - history[2]
 		}
 		return
 	}
@@ -2309,18 +2329,18 @@ func quernHostSharedInCall(r *host.Run) {
 	out := host.Slice[int32](r, 1)
 	vs := host.Scratch[int32](r, 0, r.BlockDim.Count())
 	s := host.Shared[[32]int32](r, 0)
+	var m int32
+	var k int
+	var result0 int32
+	var a int32
 	s2 := host.Shared[[32]int32](r, 1)
+	var m2 int32
+	var k2 int
+	var result02 int32
+	var b int32
 	for r.Next() {
 		blockX := r.BlockIdx.X
 		base := blockX * 32
-		var m int32
-		var k int
-		var result0 int32
-		var a int32
-		var m2 int32
-		var k2 int
-		var result02 int32
-		var b int32
 		for threadZ := range 1 {
 			for threadY := range 1 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
@@ -2369,6 +2389,24 @@ func quernHostSharedInCall(r *host.Run) {
 //go:noinline
 func quernRow1SharedInCall(r *host.Run, vs []int32, first, base int, in []int32, s *[32]int32) {
 	vRow := vs[first:][:32]
+	if base >= 0 && 32 <= len(in)-base {
+		row := (*[32]int32)(in[base:])
+		row2 := (*[32]int32)(s[0:])
+		for threadX := range 32 {
+			var v int32
+			i := base + threadX
+//line block.go:119
+			v = -2147483648
+			if i < len(in) {
+				v = row[threadX]
+			}
+			t1 := v
+//line block.go:107
+			row2[threadX] = t1
+			vRow[threadX] = v
+		}
+		return
+	}
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		var v int32
@@ -2388,24 +2426,23 @@ func quernRow1SharedInCall(r *host.Run, vs []int32, first, base int, in []int32,
 //go:noinline
 func quernRow2SharedInCall(r *host.Run, vs []int32, first2 int, s2 *[32]int32) {
 	vRow := vs[first2:][:32]
+	row3 := (*[32]int32)(s2[0:])
 	for threadX := range 32 {
-		r.ThreadIdx.X = threadX
 		v := vRow[threadX]
 //line block.go:124
 		t3 := ^v
 //line block.go:107
-		s2[threadX] = t3
+		row3[threadX] = t3
 	}
 }
 
 //go:noinline
 func quernRow3SharedInCall(r *host.Run, base int, out []int32, a, b int32) {
-	count := max(0, min(32, len(out)-base))
-	if base >= 0 && count <= len(out)-base {
-		row := out[base:][:count]
-		for threadX := range count {
+	if base >= 0 && 32 <= len(out)-base && len(out)-base >= 32 {
+		row4 := (*[32]int32)(out[base:])
+		for threadX := range 32 {
 //line block.go:126
-			row[threadX] = a - b
+			row4[threadX] = a - b
 		}
 		return
 	}
@@ -2514,6 +2551,53 @@ func quernHostAtomics(r *host.Run) {
 
 //go:noinline
 func quernRow1Atomics(r *host.Run, base int, in, i32 []int32, u32 []uint32, i64 []int64, u64 []uint64, f32 []float32, f64 []float64, dimX int) {
+	count := max(0, min(dimX, len(in)-base))
+	if base >= 0 && count <= len(in)-base {
+		row := in[base:][:count]
+		for threadX := range count {
+			r.ThreadIdx.X = threadX
+			i := base + threadX
+//line block.go:154
+			v := row[threadX]
+			atomic.AddInt32(&i32[0], v)
+			kernel.AtomicMin(&i32[1], v)
+			kernel.AtomicMax(&i32[2], v)
+			kernel.AtomicSub(&i32[3], v)
+			kernel.AtomicAnd(&i32[4], v)
+			kernel.AtomicOr(&i32[5], v)
+			kernel.AtomicXor(&i32[6], v)
+			atomic.AddUint32(&u32[0], uint32(v))
+			kernel.AtomicMin(&u32[1], uint32(v))
+			kernel.AtomicMax(&u32[2], uint32(v))
+			atomic.AddInt64(&i64[0], int64(v)*int64(v))
+			kernel.AtomicMin(&i64[1], int64(v)<<20)
+			kernel.AtomicMax(&i64[2], int64(v)<<20)
+			atomic.AddUint64(&u64[0], uint64(v))
+			kernel.AtomicMin(&u64[1], uint64(v))
+			kernel.AtomicMax(&u64[2], uint64(v))
+			kernel.AtomicAdd(&f32[0], float32(v&7))
+			kernel.AtomicAdd(&f64[0], float64(v&1023))
+//line block.go:174
+			old := kernel.AtomicExchange(&i32[7], int32(i))
+			old2 := old
+//line block.go:175
+			atomic.AddInt64(&i64[3], int64(old2))
+//line block.go:177
+			want := uint32(v)*2654435761 ^ uint32(i)
+			old3 := kernel.AtomicOr(&u32[3], 0)
+			for seen := old3; seen < want; {
+//line block.go:179
+				old4 := kernel.AtomicCompareAndSwap(&u32[3], seen, want)
+				was := old4
+//line block.go:180
+				if was == seen {
+					break
+				}
+				seen = was
+			}
+		}
+		return
+	}
 	for threadX := range dimX {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
@@ -2700,6 +2784,111 @@ func quernHostSwitches(r *host.Run) {
 
 //go:noinline
 func quernRow1Switches(r *host.Run, base int, in, out []int32, dimX int) {
+	count := max(0, min(dimX, len(in)-base))
+	if base >= 0 && count <= len(in)-base && count <= len(out)-base {
+		row := in[base:][:count]
+		row2 := out[base:][:count]
+		for threadX := range count {
+//line control.go:57
+			var r2 int32
+			x := row[threadX] & 15
+			t1 := x
+			switch {
+			default:
+				var selected int
+//line control.go:59
+				if t1 == 0 || t1 == 3 || t1 == 5 {
+//line control.go:58
+					selected = 0
+//line control.go:61
+				} else if t1 == 1 {
+//line control.go:58
+					selected = 1
+//line control.go:64
+				} else if t1 == 2 {
+//line control.go:58
+					selected = 2
+//line control.go:70
+				} else if t1 == 9 {
+//line control.go:58
+					selected = 3
+//line control.go:73
+				} else if t1 == 10 {
+//line control.go:58
+					selected = 4
+				} else {
+					selected = 5
+				}
+//line control.go:59
+				if selected == 0 {
+					r2 = 1
+				}
+//line control.go:61
+				if selected == 1 {
+					r2 = 10
+//line control.go:58
+					selected = 2
+				}
+//line control.go:64
+				if selected == 2 {
+					r2 += 100
+					if row[threadX] < 0 {
+						break
+					}
+					r2 += 7
+				}
+//line control.go:70
+				if selected == 3 {
+					r2 = 99
+//line control.go:58
+					selected = 4
+				}
+//line control.go:73
+				if selected == 4 {
+					r2++
+				}
+//line control.go:75
+				if selected == 5 {
+					r2 = -x
+				}
+			}
+//line control.go:78
+			t2 := row[threadX] & 3
+			var selected2 int
+//line control.go:82
+			if t2 == 1 {
+//line control.go:78
+				selected2 = 1
+//line control.go:84
+			} else if t2 == 2 {
+//line control.go:78
+				selected2 = 2
+			} else {
+				selected2 = 0
+			}
+//line control.go:79
+			if selected2 == 0 {
+				r2 += 5
+//line control.go:78
+				selected2 = 1
+			}
+//line control.go:82
+			if selected2 == 1 {
+				r2 -= 2
+			}
+//line control.go:84
+			if selected2 == 2 {
+			}
+//line control.go:87
+			if row[threadX] > 1000 {
+				r2 *= 2
+			} else if row[threadX] < -1000 {
+				r2 *= 3
+			}
+			row2[threadX] = r2
+		}
+		return
+	}
 	for threadX := range dimX {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
@@ -3343,6 +3532,15 @@ func quernHostSharedIndexOutOfRange(r *host.Run) {
 
 //go:noinline
 func quernRow1SharedIndexOutOfRange(r *host.Run, s *[16]int32, dimX int) {
+	count := max(0, min(dimX, 16))
+	if count <= 16 {
+		row := s[:count]
+		for threadX := range count {
+//line faults.go:40
+			row[threadX] = 1
+		}
+		return
+	}
 	for threadX := range dimX {
 		r.ThreadIdx.X = threadX
 //line faults.go:39
@@ -3517,17 +3715,107 @@ func quernHostFloat32Arithmetic(r *host.Run) {
 	for r.Next() {
 		blockX := r.BlockIdx.X
 		base := blockX * dimX
+		base2 := blockX*dimX + 1
 		for threadZ := range dimZ {
 			for threadY := range dimY {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1Float32Arithmetic(r, base, in, out, dimX)
+				quernRow1Float32Arithmetic(r, base, in, out, dimX, base2)
 			}
 		}
 	}
 }
 
 //go:noinline
-func quernRow1Float32Arithmetic(r *host.Run, base int, in, out []float32, dimX int) {
+func quernRow1Float32Arithmetic(r *host.Run, base int, in, out []float32, dimX, base2 int) {
+	count := max(0, min(dimX, len(in)-base2))
+	if base2 >= 0 && base >= 0 && count <= len(in)-base && count <= len(in)-base2 {
+		row := in[base:][:count]
+		row2 := in[base2:][:count]
+		for threadX := range count {
+			r.ThreadIdx.X = threadX
+			i := base + threadX
+			t3 := i * 16
+			t4 := i*16 + 16
+//line float.go:15
+			t1 := row[threadX]
+			t2 := row2[threadX]
+			x := t1
+			y := t2
+//line float.go:16
+			o := out[t3:t4]
+			t5 := o
+//line float.go:17
+			_ = t5[0]
+			t6 := o
+//line float.go:17
+			_ = t6[1]
+			t7 := o
+//line float.go:17
+			_ = t7[2]
+			t8 := o
+//line float.go:17
+			_ = t8[3]
+			t9 := x + y
+			t10 := x - y
+			t11 := float32(x * y)
+			t12 := x / y
+//line float.go:17
+			t5[0] = t9
+//line float.go:17
+			t6[1] = t10
+//line float.go:17
+			t7[2] = t11
+//line float.go:17
+			t8[3] = t12
+			o[4] = kernel.FMA[float32](x, y, 1)
+			t13 := o
+//line float.go:19
+			_ = t13[5]
+			t14 := o
+//line float.go:19
+			_ = t14[6]
+			t15 := min(x, y)
+			t16 := max(x, y)
+//line float.go:19
+			t13[5] = t15
+//line float.go:19
+			t14[6] = t16
+			t17 := o
+//line float.go:20
+			_ = t17[7]
+			t18 := o
+//line float.go:20
+			_ = t18[8]
+			t19 := float32(math.Floor(float64(x)))
+			t20 := float32(math.Ceil(float64(y)))
+//line float.go:20
+			t17[7] = t19
+//line float.go:20
+			t18[8] = t20
+			t21 := o
+//line float.go:21
+			_ = t21[9]
+			t22 := o
+//line float.go:21
+			_ = t22[10]
+			t23 := float32(math.Trunc(float64(x)))
+			t24 := float32(math.RoundToEven(float64(y)))
+//line float.go:21
+			t21[9] = t23
+//line float.go:21
+			t22[10] = t24
+			o[11] = float32(math.Sqrt(float64(float32(math.Abs(float64(x))))))
+			o[12] = float32(math.Copysign(float64(x), float64(y)))
+			o[13] = -x
+			if x < y || x != x {
+				o[14] = 1
+			}
+			if !(x > y) && x != y {
+				o[15] = 2
+			}
+		}
+		return
+	}
 	for threadX := range dimX {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
@@ -3626,17 +3914,112 @@ func quernHostFloat64Arithmetic(r *host.Run) {
 	for r.Next() {
 		blockX := r.BlockIdx.X
 		base := blockX * dimX
+		base2 := blockX*dimX + 1
 		for threadZ := range dimZ {
 			for threadY := range dimY {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1Float64Arithmetic(r, base, in, out, dimX)
+				quernRow1Float64Arithmetic(r, base, in, out, dimX, base2)
 			}
 		}
 	}
 }
 
 //go:noinline
-func quernRow1Float64Arithmetic(r *host.Run, base int, in, out []float64, dimX int) {
+func quernRow1Float64Arithmetic(r *host.Run, base int, in, out []float64, dimX, base2 int) {
+	count := max(0, min(dimX, len(in)-base2))
+	if base2 >= 0 && base >= 0 && count <= len(in)-base && count <= len(in)-base2 {
+		row := in[base:][:count]
+		row2 := in[base2:][:count]
+		for threadX := range count {
+			r.ThreadIdx.X = threadX
+			i := base + threadX
+			t3 := i * 16
+			t4 := i*16 + 16
+//line float.go:39
+			t1 := row[threadX]
+			t2 := row2[threadX]
+			x := t1
+			y := t2
+//line float.go:40
+			o := out[t3:t4]
+			t5 := o
+//line float.go:41
+			_ = t5[0]
+			t6 := o
+//line float.go:41
+			_ = t6[1]
+			t7 := o
+//line float.go:41
+			_ = t7[2]
+			t8 := o
+//line float.go:41
+			_ = t8[3]
+			t9 := x + y
+			t10 := x - y
+			t11 := float64(x * y)
+			t12 := x / y
+//line float.go:41
+			t5[0] = t9
+//line float.go:41
+			t6[1] = t10
+//line float.go:41
+			t7[2] = t11
+//line float.go:41
+			t8[3] = t12
+			o[4] = math.FMA(x, y, 1)
+			t13 := o
+//line float.go:43
+			_ = t13[5]
+			t14 := o
+//line float.go:43
+			_ = t14[6]
+			t15 := min(x, y)
+			t16 := max(x, y)
+//line float.go:43
+			t13[5] = t15
+//line float.go:43
+			t14[6] = t16
+			t17 := o
+//line float.go:44
+			_ = t17[7]
+			t18 := o
+//line float.go:44
+			_ = t18[8]
+			t19 := math.Floor(x)
+			t20 := math.Ceil(y)
+//line float.go:44
+			t17[7] = t19
+//line float.go:44
+			t18[8] = t20
+			t21 := o
+//line float.go:45
+			_ = t21[9]
+			t22 := o
+//line float.go:45
+			_ = t22[10]
+			t23 := math.Trunc(x)
+			t24 := math.RoundToEven(y)
+//line float.go:45
+			t21[9] = t23
+//line float.go:45
+			t22[10] = t24
+			o[11] = math.Sqrt(math.Abs(x))
+			o[12] = math.Copysign(x, y)
+			o[13] = float64(float32(x))
+			o[14] = math.Float64frombits(math.Float64bits(x) ^ 9223372036854775808)
+			t25 := x
+			t26 := y
+//line float.go:50
+			result0 := math.Max(t25, t26)
+			t28 := x
+			t29 := y
+//line float.go:50
+			result02 := math.Min(t28, t29)
+//line float.go:50
+			o[15] = result0 + result02
+		}
+		return
+	}
 	for threadX := range dimX {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
@@ -3751,6 +4134,147 @@ func quernHostFloat64Math(r *host.Run) {
 
 //go:noinline
 func quernRow1Float64Math(r *host.Run, base int, in, out []float64, dimX int) {
+	count := max(0, min(dimX, len(in)-base))
+	if base >= 0 && count <= len(in)-base {
+		row := in[base:][:count]
+		for threadX := range count {
+			r.ThreadIdx.X = threadX
+			i := base + threadX
+			t1 := i * 16
+			t2 := i*16 + 16
+//line float.go:61
+			x := row[threadX]
+			o := out[t1:t2]
+			t3 := o
+//line float.go:63
+			_ = t3[0]
+			t4 := o
+//line float.go:63
+			_ = t4[1]
+			t5 := o
+//line float.go:63
+			_ = t5[2]
+			t6 := x
+//line float.go:63
+			result0 := math.Exp(t6)
+			t8 := result0
+			t9 := math.Abs(x)
+//line float.go:63
+			result02 := math.Log(t9)
+			t11 := result02
+			t12 := math.Abs(x)
+//line float.go:63
+			result03 := math.Pow(t12, 1.7)
+			t14 := result03
+//line float.go:63
+			t3[0] = t8
+//line float.go:63
+			t4[1] = t11
+//line float.go:63
+			t5[2] = t14
+			t15 := o
+//line float.go:64
+			_ = t15[3]
+			t16 := o
+//line float.go:64
+			_ = t16[4]
+			t17 := o
+//line float.go:64
+			_ = t17[5]
+			t18 := x
+//line float.go:64
+			result04 := math.Sin(t18)
+			t20 := result04
+			t21 := x
+//line float.go:64
+			result05 := math.Cos(t21)
+			t23 := result05
+			t24 := x
+//line float.go:64
+			result06 := math.Tan(t24)
+			t26 := result06
+//line float.go:64
+			t15[3] = t20
+//line float.go:64
+			t16[4] = t23
+//line float.go:64
+			t17[5] = t26
+			t27 := o
+//line float.go:65
+			_ = t27[6]
+			t28 := o
+//line float.go:65
+			_ = t28[7]
+			t29 := x
+//line float.go:65
+			result07 := math.Atan(t29)
+			t31 := result07
+			t32 := x
+//line float.go:65
+			result08 := math.Atan2(t32, 2)
+			t34 := result08
+//line float.go:65
+			t27[6] = t31
+//line float.go:65
+			t28[7] = t34
+			t35 := o
+//line float.go:66
+			_ = t35[8]
+			t36 := o
+//line float.go:66
+			_ = t36[9]
+			t37 := x
+//line float.go:66
+			result09 := math.Tanh(t37)
+			t39 := result09
+			t40 := x
+//line float.go:66
+			result010 := math.Cbrt(t40)
+			t42 := result010
+//line float.go:66
+			t35[8] = t39
+//line float.go:66
+			t36[9] = t42
+			t43 := x
+//line float.go:67
+			result011 := math.Mod(t43, 3)
+//line float.go:67
+			o[10] = result011
+			t45 := x
+//line float.go:68
+			result012 := math.Hypot(t45, 3)
+//line float.go:68
+			o[11] = result012
+			t47 := math.Abs(x)
+//line float.go:69
+			result013 := math.Log1p(t47)
+//line float.go:69
+			o[12] = result013
+			t49 := x
+//line float.go:70
+			result014 := math.Expm1(t49)
+//line float.go:70
+			o[13] = result014
+			t51 := x
+//line float.go:71
+			frac, exp := math.Frexp(t51)
+			frac2 := frac
+			exp2 := exp
+//line float.go:72
+			t54 := frac2
+			t55 := exp2 + 1
+//line float.go:72
+			result015 := math.Ldexp(t54, t55)
+//line float.go:72
+			o[14] = result015
+			t57 := x
+//line float.go:73
+			result016 := math.Erf(t57)
+//line float.go:73
+			o[15] = result016
+		}
+		return
+	}
 	for threadX := range dimX {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
@@ -3912,6 +4436,140 @@ func quernHostFloat32Math(r *host.Run) {
 
 //go:noinline
 func quernRow1Float32Math(r *host.Run, base int, in, out []float32, dimX int) {
+	count := max(0, min(dimX, len(in)-base))
+	if base >= 0 && count <= len(in)-base {
+		row := in[base:][:count]
+		for threadX := range count {
+			r.ThreadIdx.X = threadX
+			i := base + threadX
+			t1 := i * 16
+			t2 := i*16 + 16
+//line float.go:82
+			x := row[threadX]
+			o := out[t1:t2]
+			t3 := o
+//line float.go:84
+			_ = t3[0]
+			t4 := o
+//line float.go:84
+			_ = t4[1]
+			t5 := o
+//line float.go:84
+			_ = t5[2]
+			t6 := x
+//line float.go:84
+			result0 := kernel.Exp[float32](t6)
+			t8 := result0
+			t9 := float32(math.Abs(float64(x)))
+//line float.go:84
+			result02 := kernel.Log[float32](t9)
+			t11 := result02
+			t12 := float32(math.Abs(float64(x)))
+//line float.go:84
+			result03 := kernel.Pow[float32](t12, 1.7)
+			t14 := result03
+//line float.go:84
+			t3[0] = t8
+//line float.go:84
+			t4[1] = t11
+//line float.go:84
+			t5[2] = t14
+			t15 := o
+//line float.go:85
+			_ = t15[3]
+			t16 := o
+//line float.go:85
+			_ = t16[4]
+			t17 := o
+//line float.go:85
+			_ = t17[5]
+			t18 := x
+//line float.go:85
+			result04 := kernel.Sin[float32](t18)
+			t20 := result04
+			t21 := x
+//line float.go:85
+			result05 := kernel.Cos[float32](t21)
+			t23 := result05
+			t24 := x
+//line float.go:85
+			result06 := kernel.Tan[float32](t24)
+			t26 := result06
+//line float.go:85
+			t15[3] = t20
+//line float.go:85
+			t16[4] = t23
+//line float.go:85
+			t17[5] = t26
+			t27 := o
+//line float.go:86
+			_ = t27[6]
+			t28 := o
+//line float.go:86
+			_ = t28[7]
+			t29 := x
+//line float.go:86
+			result07 := kernel.Atan[float32](t29)
+			t31 := result07
+			t32 := x
+//line float.go:86
+			result08 := kernel.Atan2[float32](t32, 2)
+			t34 := result08
+//line float.go:86
+			t27[6] = t31
+//line float.go:86
+			t28[7] = t34
+			t35 := o
+//line float.go:87
+			_ = t35[8]
+			t36 := o
+//line float.go:87
+			_ = t36[9]
+			t37 := x
+//line float.go:87
+			result09 := kernel.Tanh[float32](t37)
+			t39 := result09
+			t40 := x
+//line float.go:87
+			result010 := kernel.Cbrt[float32](t40)
+			t42 := result010
+//line float.go:87
+			t35[8] = t39
+//line float.go:87
+			t36[9] = t42
+			t43 := x
+//line float.go:88
+			result011 := kernel.Mod[float32](t43, 3)
+//line float.go:88
+			o[10] = result011
+			t45 := x
+//line float.go:89
+			result012 := kernel.Hypot[float32](t45, 3)
+//line float.go:89
+			o[11] = result012
+			t47 := float32(math.Abs(float64(x)))
+//line float.go:90
+			result013 := kernel.Log2[float32](t47)
+//line float.go:90
+			o[12] = result013
+			t49 := float32(math.Abs(float64(x)))
+//line float.go:91
+			result014 := kernel.Rsqrt[float32](t49)
+//line float.go:91
+			o[13] = result014
+			t51 := x
+//line math.go:151
+			result015 := min(max(t51, -1), 1)
+//line float.go:92
+			o[14] = result015
+			t53 := x
+//line math.go:157
+			result016 := t53 + 0.25*(2-t53)
+//line float.go:93
+			o[15] = result016
+		}
+		return
+	}
 	for threadX := range dimX {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
@@ -4034,13 +4692,13 @@ func quernRow1Float32Math(r *host.Run, base int, in, out []float32, dimX int) {
 //line float.go:91
 		o[13] = result014
 		t51 := x
-//line float.go:92
-		result015 := kernel.Clamp[float32](t51, -1, 1)
+//line math.go:151
+		result015 := min(max(t51, -1), 1)
 //line float.go:92
 		o[14] = result015
 		t53 := x
-//line float.go:93
-		result016 := kernel.Lerp[float32](t53, 2, 0.25)
+//line math.go:157
+		result016 := t53 + 0.25*(2-t53)
 //line float.go:93
 		o[15] = result016
 	}
@@ -4106,17 +4764,112 @@ func quernHostNanComparisons(r *host.Run) {
 	for r.Next() {
 		blockX := r.BlockIdx.X
 		base := blockX * dimX
+		base2 := blockX*dimX + 1
 		for threadZ := range dimZ {
 			for threadY := range dimY {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1NanComparisons(r, base, in, out, dimX)
+				quernRow1NanComparisons(r, base, in, out, dimX, base2)
 			}
 		}
 	}
 }
 
 //go:noinline
-func quernRow1NanComparisons(r *host.Run, base int, in []float64, out []int64, dimX int) {
+func quernRow1NanComparisons(r *host.Run, base int, in []float64, out []int64, dimX, base2 int) {
+	count := max(0, min(dimX, len(in)-base2))
+	if base2 >= 0 && base >= 0 && count <= len(in)-base && count <= len(in)-base2 && count <= len(out)-base {
+		row := in[base:][:count]
+		row2 := in[base2:][:count]
+		row3 := out[base:][:count]
+		for threadX := range count {
+			r.ThreadIdx.X = threadX
+			i := base + threadX
+			t4 := 1 - 2*(i&1)
+//line float.go:115
+			t1 := row[threadX]
+			t2 := row2[threadX]
+			x := t1
+			y := t2
+//line float.go:116
+			if i%5 == 0 {
+				result0 := math.NaN()
+				y = result0
+			}
+//line float.go:119
+			if i%7 == 0 {
+				result02 := math.Inf(t4)
+				x = result02
+			}
+//line float.go:122
+			t6 := x < y
+//line float.go:122
+			result03 := func1(t6, 1)
+			t8 := x <= y
+//line float.go:122
+			result04 := func1(t8, 2)
+			t10 := x > y
+//line float.go:122
+			result05 := func1(t10, 4)
+			t12 := x >= y
+//line float.go:122
+			result06 := func1(t12, 8)
+			t14 := x == y
+//line float.go:122
+			result07 := func1(t14, 16)
+			t16 := x != y
+//line float.go:122
+			result08 := func1(t16, 32)
+			r2 := result03 + result04 + result05 + result06 + result07 + result08
+//line float.go:123
+			t18 := !(x < y)
+//line float.go:123
+			result09 := func1(t18, 64)
+			t20 := !(x == y)
+//line float.go:123
+			result010 := func1(t20, 128)
+			t22 := !(x >= y)
+//line float.go:123
+			result011 := func1(t22, 256)
+			r2 += result09 + result010 + result011
+//line float.go:124
+			t24 := y
+//line float.go:124
+			is := math.IsNaN(t24)
+			t26 := is
+//line float.go:124
+			result012 := func1(t26, 512)
+			t28 := x
+//line float.go:124
+			result013 := math.IsInf(t28, 0)
+			t30 := result013
+//line float.go:124
+			result014 := func1(t30, 1024)
+			t32 := x
+//line float.go:124
+			result015 := math.Signbit(t32)
+			t34 := result015
+//line float.go:124
+			result016 := func1(t34, 2048)
+			r2 += result012 + result014 + result016
+//line float.go:125
+			t36 := min(x, y)
+//line float.go:125
+			is2 := math.IsNaN(t36)
+			t38 := is2
+//line float.go:125
+			result017 := func1(t38, 4096)
+			t40 := max(x, y)
+//line float.go:125
+			is3 := math.IsNaN(t40)
+			t42 := is3
+//line float.go:125
+			result018 := func1(t42, 8192)
+			r2 += result017 + result018
+//line float.go:126
+			row3[threadX] = r2
+		}
+		return
+	}
 	for threadX := range dimX {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
@@ -4219,17 +4972,108 @@ func quernHostInt8Arithmetic(r *host.Run) {
 	for r.Next() {
 		blockX := r.BlockIdx.X
 		base := blockX * dimX
+		base2 := blockX*dimX + 1
 		for threadZ := range dimZ {
 			for threadY := range dimY {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1Int8Arithmetic(r, base, in, out, dimX)
+				quernRow1Int8Arithmetic(r, base, in, out, dimX, base2)
 			}
 		}
 	}
 }
 
 //go:noinline
-func quernRow1Int8Arithmetic(r *host.Run, base int, in, out []int8, dimX int) {
+func quernRow1Int8Arithmetic(r *host.Run, base int, in, out []int8, dimX, base2 int) {
+	count := max(0, min(dimX, len(in)-base2))
+	if base2 >= 0 && base >= 0 && count <= len(in)-base && count <= len(in)-base2 {
+		row := in[base:][:count]
+		row2 := in[base2:][:count]
+		for threadX := range count {
+			r.ThreadIdx.X = threadX
+			i := base + threadX
+			t3 := i * 12
+			t4 := i*12 + 12
+//line integer.go:18
+			t1 := row[threadX]
+			t2 := row2[threadX]
+			x := t1
+			y := t2
+//line integer.go:19
+			o := out[t3:t4]
+			t5 := o
+//line integer.go:20
+			_ = t5[0]
+			t6 := o
+//line integer.go:20
+			_ = t6[1]
+			t7 := o
+//line integer.go:20
+			_ = t7[2]
+			t8 := x + y
+			t9 := x - y
+			t10 := x * y
+//line integer.go:20
+			t5[0] = t8
+//line integer.go:20
+			t6[1] = t9
+//line integer.go:20
+			t7[2] = t10
+			if y != 0 {
+				t11 := o
+//line integer.go:22
+				_ = t11[3]
+				t12 := o
+//line integer.go:22
+				_ = t12[4]
+//line integer.go:22
+				t13 := x / y
+//line integer.go:22
+				t14 := x % y
+//line integer.go:22
+				t11[3] = t13
+//line integer.go:22
+				t12[4] = t14
+			}
+			t15 := o
+//line integer.go:24
+			_ = t15[5]
+			t16 := o
+//line integer.go:24
+			_ = t16[6]
+			t17 := o
+//line integer.go:24
+			_ = t17[7]
+			t18 := o
+//line integer.go:24
+			_ = t18[8]
+			t19 := x & y
+			t20 := x | y
+			t21 := x ^ y
+			t22 := x &^ y
+//line integer.go:24
+			t15[5] = t19
+//line integer.go:24
+			t16[6] = t20
+//line integer.go:24
+			t17[7] = t21
+//line integer.go:24
+			t18[8] = t22
+			t23 := o
+//line integer.go:25
+			_ = t23[9]
+			t24 := o
+//line integer.go:25
+			_ = t24[10]
+			t25 := x << (uint8(y) & 15)
+			t26 := x >> (uint8(y) & 15)
+//line integer.go:25
+			t23[9] = t25
+//line integer.go:25
+			t24[10] = t26
+			o[11] = -x + ^y
+		}
+		return
+	}
 	for threadX := range dimX {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
@@ -4329,17 +5173,108 @@ func quernHostUint16Arithmetic(r *host.Run) {
 	for r.Next() {
 		blockX := r.BlockIdx.X
 		base := blockX * dimX
+		base2 := blockX*dimX + 1
 		for threadZ := range dimZ {
 			for threadY := range dimY {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1Uint16Arithmetic(r, base, in, out, dimX)
+				quernRow1Uint16Arithmetic(r, base, in, out, dimX, base2)
 			}
 		}
 	}
 }
 
 //go:noinline
-func quernRow1Uint16Arithmetic(r *host.Run, base int, in, out []uint16, dimX int) {
+func quernRow1Uint16Arithmetic(r *host.Run, base int, in, out []uint16, dimX, base2 int) {
+	count := max(0, min(dimX, len(in)-base2))
+	if base2 >= 0 && base >= 0 && count <= len(in)-base && count <= len(in)-base2 {
+		row := in[base:][:count]
+		row2 := in[base2:][:count]
+		for threadX := range count {
+			r.ThreadIdx.X = threadX
+			i := base + threadX
+			t3 := i * 12
+			t4 := i*12 + 12
+//line integer.go:35
+			t1 := row[threadX]
+			t2 := row2[threadX]
+			x := t1
+			y := t2
+//line integer.go:36
+			o := out[t3:t4]
+			t5 := o
+//line integer.go:37
+			_ = t5[0]
+			t6 := o
+//line integer.go:37
+			_ = t6[1]
+			t7 := o
+//line integer.go:37
+			_ = t7[2]
+			t8 := x + y
+			t9 := x - y
+			t10 := x * y
+//line integer.go:37
+			t5[0] = t8
+//line integer.go:37
+			t6[1] = t9
+//line integer.go:37
+			t7[2] = t10
+			if y != 0 {
+				t11 := o
+//line integer.go:39
+				_ = t11[3]
+				t12 := o
+//line integer.go:39
+				_ = t12[4]
+//line integer.go:39
+				t13 := x / y
+//line integer.go:39
+				t14 := x % y
+//line integer.go:39
+				t11[3] = t13
+//line integer.go:39
+				t12[4] = t14
+			}
+			t15 := o
+//line integer.go:41
+			_ = t15[5]
+			t16 := o
+//line integer.go:41
+			_ = t16[6]
+			t17 := o
+//line integer.go:41
+			_ = t17[7]
+			t18 := o
+//line integer.go:41
+			_ = t18[8]
+			t19 := x & y
+			t20 := x | y
+			t21 := x ^ y
+			t22 := x &^ y
+//line integer.go:41
+			t15[5] = t19
+//line integer.go:41
+			t16[6] = t20
+//line integer.go:41
+			t17[7] = t21
+//line integer.go:41
+			t18[8] = t22
+			t23 := o
+//line integer.go:42
+			_ = t23[9]
+			t24 := o
+//line integer.go:42
+			_ = t24[10]
+			t25 := x << (y & 31)
+			t26 := x >> (y & 31)
+//line integer.go:42
+			t23[9] = t25
+//line integer.go:42
+			t24[10] = t26
+			o[11] = -x + ^y
+		}
+		return
+	}
 	for threadX := range dimX {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
@@ -4439,17 +5374,132 @@ func quernHostInt32Arithmetic(r *host.Run) {
 	for r.Next() {
 		blockX := r.BlockIdx.X
 		base := blockX * dimX
+		base2 := blockX*dimX + 1
 		for threadZ := range dimZ {
 			for threadY := range dimY {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1Int32Arithmetic(r, base, in, out, dimX)
+				quernRow1Int32Arithmetic(r, base, in, out, dimX, base2)
 			}
 		}
 	}
 }
 
 //go:noinline
-func quernRow1Int32Arithmetic(r *host.Run, base int, in, out []int32, dimX int) {
+func quernRow1Int32Arithmetic(r *host.Run, base int, in, out []int32, dimX, base2 int) {
+	count := max(0, min(dimX, len(in)-base2))
+	if base2 >= 0 && base >= 0 && count <= len(in)-base && count <= len(in)-base2 {
+		row := in[base:][:count]
+		row2 := in[base2:][:count]
+		for threadX := range count {
+			r.ThreadIdx.X = threadX
+			i := base + threadX
+			t3 := i * 16
+			t4 := i*16 + 16
+//line integer.go:52
+			t1 := row[threadX]
+			t2 := row2[threadX]
+			x := t1
+			y := t2
+//line integer.go:53
+			o := out[t3:t4]
+			t5 := o
+//line integer.go:54
+			_ = t5[0]
+			t6 := o
+//line integer.go:54
+			_ = t6[1]
+			t7 := o
+//line integer.go:54
+			_ = t7[2]
+			t8 := x + y
+			t9 := x - y
+			t10 := x * y
+//line integer.go:54
+			t5[0] = t8
+//line integer.go:54
+			t6[1] = t9
+//line integer.go:54
+			t7[2] = t10
+			if y != 0 {
+				t11 := o
+//line integer.go:56
+				_ = t11[3]
+				t12 := o
+//line integer.go:56
+				_ = t12[4]
+//line integer.go:56
+				t13 := x / y
+//line integer.go:56
+				t14 := x % y
+//line integer.go:56
+				t11[3] = t13
+//line integer.go:56
+				t12[4] = t14
+			}
+			t15 := o
+//line integer.go:58
+			_ = t15[5]
+			t16 := o
+//line integer.go:58
+			_ = t16[6]
+			t17 := o
+//line integer.go:58
+			_ = t17[7]
+			t18 := o
+//line integer.go:58
+			_ = t18[8]
+			t19 := x & y
+			t20 := x | y
+			t21 := x ^ y
+			t22 := x &^ y
+//line integer.go:58
+			t15[5] = t19
+//line integer.go:58
+			t16[6] = t20
+//line integer.go:58
+			t17[7] = t21
+//line integer.go:58
+			t18[8] = t22
+			t23 := o
+//line integer.go:59
+			_ = t23[9]
+			t24 := o
+//line integer.go:59
+			_ = t24[10]
+			t25 := x << (uint32(y) & 63)
+			t26 := x >> (uint32(y) & 63)
+//line integer.go:59
+			t23[9] = t25
+//line integer.go:59
+			t24[10] = t26
+			t27 := o
+//line integer.go:60
+			_ = t27[11]
+			t28 := o
+//line integer.go:60
+			_ = t28[12]
+			t29 := -x
+			t30 := ^y
+//line integer.go:60
+			t27[11] = t29
+//line integer.go:60
+			t28[12] = t30
+			t31 := o
+//line integer.go:61
+			_ = t31[13]
+			t32 := o
+//line integer.go:61
+			_ = t32[14]
+			t33 := x / 7
+			t34 := x % 7
+//line integer.go:61
+			t31[13] = t33
+//line integer.go:61
+			t32[14] = t34
+			o[15] = x/8 + x%16*min(min(x, y), 3) - max(x, y)
+		}
+		return
+	}
 	for threadX := range dimX {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
@@ -4573,17 +5623,132 @@ func quernHostUint32Arithmetic(r *host.Run) {
 	for r.Next() {
 		blockX := r.BlockIdx.X
 		base := blockX * dimX
+		base2 := blockX*dimX + 1
 		for threadZ := range dimZ {
 			for threadY := range dimY {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1Uint32Arithmetic(r, base, in, out, dimX)
+				quernRow1Uint32Arithmetic(r, base, in, out, dimX, base2)
 			}
 		}
 	}
 }
 
 //go:noinline
-func quernRow1Uint32Arithmetic(r *host.Run, base int, in, out []uint32, dimX int) {
+func quernRow1Uint32Arithmetic(r *host.Run, base int, in, out []uint32, dimX, base2 int) {
+	count := max(0, min(dimX, len(in)-base2))
+	if base2 >= 0 && base >= 0 && count <= len(in)-base && count <= len(in)-base2 {
+		row := in[base:][:count]
+		row2 := in[base2:][:count]
+		for threadX := range count {
+			r.ThreadIdx.X = threadX
+			i := base + threadX
+			t3 := i * 16
+			t4 := i*16 + 16
+//line integer.go:71
+			t1 := row[threadX]
+			t2 := row2[threadX]
+			x := t1
+			y := t2
+//line integer.go:72
+			o := out[t3:t4]
+			t5 := o
+//line integer.go:73
+			_ = t5[0]
+			t6 := o
+//line integer.go:73
+			_ = t6[1]
+			t7 := o
+//line integer.go:73
+			_ = t7[2]
+			t8 := x + y
+			t9 := x - y
+			t10 := x * y
+//line integer.go:73
+			t5[0] = t8
+//line integer.go:73
+			t6[1] = t9
+//line integer.go:73
+			t7[2] = t10
+			if y != 0 {
+				t11 := o
+//line integer.go:75
+				_ = t11[3]
+				t12 := o
+//line integer.go:75
+				_ = t12[4]
+//line integer.go:75
+				t13 := x / y
+//line integer.go:75
+				t14 := x % y
+//line integer.go:75
+				t11[3] = t13
+//line integer.go:75
+				t12[4] = t14
+			}
+			t15 := o
+//line integer.go:77
+			_ = t15[5]
+			t16 := o
+//line integer.go:77
+			_ = t16[6]
+			t17 := o
+//line integer.go:77
+			_ = t17[7]
+			t18 := o
+//line integer.go:77
+			_ = t18[8]
+			t19 := x & y
+			t20 := x | y
+			t21 := x ^ y
+			t22 := x &^ y
+//line integer.go:77
+			t15[5] = t19
+//line integer.go:77
+			t16[6] = t20
+//line integer.go:77
+			t17[7] = t21
+//line integer.go:77
+			t18[8] = t22
+			t23 := o
+//line integer.go:78
+			_ = t23[9]
+			t24 := o
+//line integer.go:78
+			_ = t24[10]
+			t25 := x << (y & 63)
+			t26 := x >> (y & 63)
+//line integer.go:78
+			t23[9] = t25
+//line integer.go:78
+			t24[10] = t26
+			t27 := o
+//line integer.go:79
+			_ = t27[11]
+			t28 := o
+//line integer.go:79
+			_ = t28[12]
+			t29 := -x
+			t30 := ^y
+//line integer.go:79
+			t27[11] = t29
+//line integer.go:79
+			t28[12] = t30
+			t31 := o
+//line integer.go:80
+			_ = t31[13]
+			t32 := o
+//line integer.go:80
+			_ = t32[14]
+			t33 := x / 10
+			t34 := x % 1000
+//line integer.go:80
+			t31[13] = t33
+//line integer.go:80
+			t32[14] = t34
+			o[15] = x/8 + x%16*min(x, y) - max(x, y)
+		}
+		return
+	}
 	for threadX := range dimX {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
@@ -4707,17 +5872,132 @@ func quernHostInt64Arithmetic(r *host.Run) {
 	for r.Next() {
 		blockX := r.BlockIdx.X
 		base := blockX * dimX
+		base2 := blockX*dimX + 1
 		for threadZ := range dimZ {
 			for threadY := range dimY {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1Int64Arithmetic(r, base, in, out, dimX)
+				quernRow1Int64Arithmetic(r, base, in, out, dimX, base2)
 			}
 		}
 	}
 }
 
 //go:noinline
-func quernRow1Int64Arithmetic(r *host.Run, base int, in, out []int64, dimX int) {
+func quernRow1Int64Arithmetic(r *host.Run, base int, in, out []int64, dimX, base2 int) {
+	count := max(0, min(dimX, len(in)-base2))
+	if base2 >= 0 && base >= 0 && count <= len(in)-base && count <= len(in)-base2 {
+		row := in[base:][:count]
+		row2 := in[base2:][:count]
+		for threadX := range count {
+			r.ThreadIdx.X = threadX
+			i := base + threadX
+			t3 := i * 16
+			t4 := i*16 + 16
+//line integer.go:90
+			t1 := row[threadX]
+			t2 := row2[threadX]
+			x := t1
+			y := t2
+//line integer.go:91
+			o := out[t3:t4]
+			t5 := o
+//line integer.go:92
+			_ = t5[0]
+			t6 := o
+//line integer.go:92
+			_ = t6[1]
+			t7 := o
+//line integer.go:92
+			_ = t7[2]
+			t8 := x + y
+			t9 := x - y
+			t10 := x * y
+//line integer.go:92
+			t5[0] = t8
+//line integer.go:92
+			t6[1] = t9
+//line integer.go:92
+			t7[2] = t10
+			if y != 0 {
+				t11 := o
+//line integer.go:94
+				_ = t11[3]
+				t12 := o
+//line integer.go:94
+				_ = t12[4]
+//line integer.go:94
+				t13 := x / y
+//line integer.go:94
+				t14 := x % y
+//line integer.go:94
+				t11[3] = t13
+//line integer.go:94
+				t12[4] = t14
+			}
+			t15 := o
+//line integer.go:96
+			_ = t15[5]
+			t16 := o
+//line integer.go:96
+			_ = t16[6]
+			t17 := o
+//line integer.go:96
+			_ = t17[7]
+			t18 := o
+//line integer.go:96
+			_ = t18[8]
+			t19 := x & y
+			t20 := x | y
+			t21 := x ^ y
+			t22 := x &^ y
+//line integer.go:96
+			t15[5] = t19
+//line integer.go:96
+			t16[6] = t20
+//line integer.go:96
+			t17[7] = t21
+//line integer.go:96
+			t18[8] = t22
+			t23 := o
+//line integer.go:97
+			_ = t23[9]
+			t24 := o
+//line integer.go:97
+			_ = t24[10]
+			t25 := x << (uint64(y) & 127)
+			t26 := x >> (uint64(y) & 127)
+//line integer.go:97
+			t23[9] = t25
+//line integer.go:97
+			t24[10] = t26
+			t27 := o
+//line integer.go:98
+			_ = t27[11]
+			t28 := o
+//line integer.go:98
+			_ = t28[12]
+			t29 := -x
+			t30 := ^y
+//line integer.go:98
+			t27[11] = t29
+//line integer.go:98
+			t28[12] = t30
+			t31 := o
+//line integer.go:99
+			_ = t31[13]
+			t32 := o
+//line integer.go:99
+			_ = t32[14]
+			t33 := x / 1000003
+			t34 := x % 12
+//line integer.go:99
+			t31[13] = t33
+//line integer.go:99
+			t32[14] = t34
+			o[15] = x/64 + x%4096*min(x, y) - max(x, y)
+		}
+		return
+	}
 	for threadX := range dimX {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
@@ -4841,17 +6121,132 @@ func quernHostUint64Arithmetic(r *host.Run) {
 	for r.Next() {
 		blockX := r.BlockIdx.X
 		base := blockX * dimX
+		base2 := blockX*dimX + 1
 		for threadZ := range dimZ {
 			for threadY := range dimY {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1Uint64Arithmetic(r, base, in, out, dimX)
+				quernRow1Uint64Arithmetic(r, base, in, out, dimX, base2)
 			}
 		}
 	}
 }
 
 //go:noinline
-func quernRow1Uint64Arithmetic(r *host.Run, base int, in, out []uint64, dimX int) {
+func quernRow1Uint64Arithmetic(r *host.Run, base int, in, out []uint64, dimX, base2 int) {
+	count := max(0, min(dimX, len(in)-base2))
+	if base2 >= 0 && base >= 0 && count <= len(in)-base && count <= len(in)-base2 {
+		row := in[base:][:count]
+		row2 := in[base2:][:count]
+		for threadX := range count {
+			r.ThreadIdx.X = threadX
+			i := base + threadX
+			t3 := i * 16
+			t4 := i*16 + 16
+//line integer.go:109
+			t1 := row[threadX]
+			t2 := row2[threadX]
+			x := t1
+			y := t2
+//line integer.go:110
+			o := out[t3:t4]
+			t5 := o
+//line integer.go:111
+			_ = t5[0]
+			t6 := o
+//line integer.go:111
+			_ = t6[1]
+			t7 := o
+//line integer.go:111
+			_ = t7[2]
+			t8 := x + y
+			t9 := x - y
+			t10 := x * y
+//line integer.go:111
+			t5[0] = t8
+//line integer.go:111
+			t6[1] = t9
+//line integer.go:111
+			t7[2] = t10
+			if y != 0 {
+				t11 := o
+//line integer.go:113
+				_ = t11[3]
+				t12 := o
+//line integer.go:113
+				_ = t12[4]
+//line integer.go:113
+				t13 := x / y
+//line integer.go:113
+				t14 := x % y
+//line integer.go:113
+				t11[3] = t13
+//line integer.go:113
+				t12[4] = t14
+			}
+			t15 := o
+//line integer.go:115
+			_ = t15[5]
+			t16 := o
+//line integer.go:115
+			_ = t16[6]
+			t17 := o
+//line integer.go:115
+			_ = t17[7]
+			t18 := o
+//line integer.go:115
+			_ = t18[8]
+			t19 := x & y
+			t20 := x | y
+			t21 := x ^ y
+			t22 := x &^ y
+//line integer.go:115
+			t15[5] = t19
+//line integer.go:115
+			t16[6] = t20
+//line integer.go:115
+			t17[7] = t21
+//line integer.go:115
+			t18[8] = t22
+			t23 := o
+//line integer.go:116
+			_ = t23[9]
+			t24 := o
+//line integer.go:116
+			_ = t24[10]
+			t25 := x << (y & 127)
+			t26 := x >> (y & 127)
+//line integer.go:116
+			t23[9] = t25
+//line integer.go:116
+			t24[10] = t26
+			t27 := o
+//line integer.go:117
+			_ = t27[11]
+			t28 := o
+//line integer.go:117
+			_ = t28[12]
+			t29 := -x
+			t30 := ^y
+//line integer.go:117
+			t27[11] = t29
+//line integer.go:117
+			t28[12] = t30
+			t31 := o
+//line integer.go:118
+			_ = t31[13]
+			t32 := o
+//line integer.go:118
+			_ = t32[14]
+			t33 := x / 10
+			t34 := x % 1000000007
+//line integer.go:118
+			t31[13] = t33
+//line integer.go:118
+			t32[14] = t34
+			o[15] = x/64 + x%4096*min(x, y) - max(x, y)
+		}
+		return
+	}
 	for threadX := range dimX {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
@@ -4975,17 +6370,57 @@ func quernHostIntArithmetic(r *host.Run) {
 	for r.Next() {
 		blockX := r.BlockIdx.X
 		base := blockX * dimX
+		base2 := blockX*dimX + 1
 		for threadZ := range dimZ {
 			for threadY := range dimY {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1IntArithmetic(r, base, in, out, dimX)
+				quernRow1IntArithmetic(r, base, in, out, dimX, base2)
 			}
 		}
 	}
 }
 
 //go:noinline
-func quernRow1IntArithmetic(r *host.Run, base int, in, out []int64, dimX int) {
+func quernRow1IntArithmetic(r *host.Run, base int, in, out []int64, dimX, base2 int) {
+	count := max(0, min(dimX, len(in)-base2))
+	if base2 >= 0 && base >= 0 && count <= len(in)-base && count <= len(in)-base2 {
+		row := in[base:][:count]
+		row2 := in[base2:][:count]
+		for threadX := range count {
+			r.ThreadIdx.X = threadX
+			i := base + threadX
+			t3 := i * 8
+			t4 := i*8 + 8
+//line integer.go:130
+			t1 := int(row[threadX])
+			t2 := int(row2[threadX])
+			x := t1
+			y := t2
+//line integer.go:131
+			o := out[t3:t4]
+			o[0] = int64(x*y + 3)
+			o[1] = int64((x + y) >> 1)
+			o[2] = int64(x % 1000)
+			o[3] = int64(uint(x) / 10)
+			o[4] = int64(int32(x)) * int64(int16(y))
+			t5 := x
+			t6 := y
+			lo := t5
+			hi := t6
+//line integer.go:138
+			if lo > hi {
+				t7 := hi
+				t8 := lo
+				lo = t7
+				hi = t8
+			}
+//line integer.go:141
+			o[5] = int64(hi - lo)
+			o[6] = int64(x&255) * int64(y&65535)
+			o[7] = int64(i*i*i*i*i*i*i*i*i*i*i) + int64(x<<40>>40)
+		}
+		return
+	}
 	for threadX := range dimX {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
@@ -5045,6 +6480,68 @@ func quernHostConversions(r *host.Run) {
 
 //go:noinline
 func quernRow1Conversions(r *host.Run, base int, in, out []int64, dimX int) {
+	count := max(0, min(dimX, len(in)-base))
+	if base >= 0 && count <= len(in)-base {
+		row := in[base:][:count]
+		for threadX := range count {
+			r.ThreadIdx.X = threadX
+			i := base + threadX
+			t1 := i * 16
+			t2 := i*16 + 16
+//line integer.go:152
+			x := row[threadX]
+			o := out[t1:t2]
+			t3 := o
+//line integer.go:154
+			_ = t3[0]
+			t4 := o
+//line integer.go:154
+			_ = t4[1]
+			t5 := o
+//line integer.go:154
+			_ = t5[2]
+			t6 := int64(int8(x))
+			t7 := int64(int16(x))
+			t8 := int64(int32(x))
+//line integer.go:154
+			t3[0] = t6
+//line integer.go:154
+			t4[1] = t7
+//line integer.go:154
+			t5[2] = t8
+			t9 := o
+//line integer.go:155
+			_ = t9[3]
+			t10 := o
+//line integer.go:155
+			_ = t10[4]
+			t11 := o
+//line integer.go:155
+			_ = t11[5]
+			t12 := int64(uint8(x))
+			t13 := int64(uint16(x))
+			t14 := int64(uint32(x))
+//line integer.go:155
+			t9[3] = t12
+//line integer.go:155
+			t10[4] = t13
+//line integer.go:155
+			t11[5] = t14
+			o[6] = int64(uint64(x) >> 1)
+			o[7] = int64(float32(int32(x)))
+			o[8] = int64(float64(int32(x)) * 0.5)
+			o[9] = int64(int32(float32(int16(x)) * 0.25))
+			o[10] = int64(uint8(float32(uint8(x))))
+			o[11] = int64(float64(x>>12) / 3)
+			o[12] = int64(int16(int8(x))) + int64(uint16(int8(x)))
+			if x&1 == 0 {
+				o[13] = 1
+			}
+			o[14] = int64(int8(uint8(x) + 200))
+			o[15] = int64(uint32(int8(x)))
+		}
+		return
+	}
 	for threadX := range dimX {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
@@ -5127,6 +6624,68 @@ func quernHostBitTricks(r *host.Run) {
 
 //go:noinline
 func quernRow1BitTricks(r *host.Run, base int, in, out []uint64, dimX int) {
+	count := max(0, min(dimX, len(in)-base))
+	if base >= 0 && count <= len(in)-base {
+		row := in[base:][:count]
+		for threadX := range count {
+			r.ThreadIdx.X = threadX
+			i := base + threadX
+			t1 := i * 16
+			t2 := i*16 + 16
+//line integer.go:176
+			x := row[threadX]
+			o := out[t1:t2]
+			o[0] = uint64(bits.LeadingZeros64(x))
+			o[1] = uint64(bits.LeadingZeros32(uint32(x)))
+			o[2] = uint64(bits.TrailingZeros64(x))
+			o[3] = uint64(bits.TrailingZeros16(uint16(x)))
+			o[4] = uint64(bits.OnesCount64(x))
+			o[5] = uint64(bits.OnesCount8(uint8(x)))
+			o[6] = bits.Reverse64(x)
+			o[7] = uint64(bits.Reverse16(uint16(x)))
+			o[8] = bits.ReverseBytes64(x)
+			o[9] = uint64(bits.RotateLeft32(uint32(x), int(x>>32)%70))
+			o[10] = bits.RotateLeft64(x, -13)
+			o[11] = uint64(32 - bits.LeadingZeros32(uint32(x)))
+			t3 := x
+			t4 := x ^ 11400714819323198485
+			hi := func() uint64 { hi, _ := bits.Mul64(t3, t4); return hi }()
+			lo := t3 * t4
+//line integer.go:191
+			t5 := o
+//line integer.go:191
+			_ = t5[12]
+			t6 := o
+//line integer.go:191
+			_ = t6[13]
+			t7 := hi
+			t8 := lo
+//line integer.go:191
+			t5[12] = t7
+//line integer.go:191
+			t6[13] = t8
+			t9 := x
+			t10 := x << 1
+//line integer.go:192
+			sum, carryOut := bits.Add64(t9, t10, 1)
+			sum2 := sum
+			carry := carryOut
+//line integer.go:193
+			t13 := o
+//line integer.go:193
+			_ = t13[14]
+			t14 := o
+//line integer.go:193
+			_ = t14[15]
+			t15 := sum2
+			t16 := carry
+//line integer.go:193
+			t13[14] = t15
+//line integer.go:193
+			t14[15] = t16
+		}
+		return
+	}
 	for threadX := range dimX {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
@@ -5198,17 +6757,78 @@ func quernHostComparisons(r *host.Run) {
 	for r.Next() {
 		blockX := r.BlockIdx.X
 		base := blockX * dimX
+		base2 := blockX*dimX + 1
 		for threadZ := range dimZ {
 			for threadY := range dimY {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1Comparisons(r, base, in, out, dimX)
+				quernRow1Comparisons(r, base, in, out, dimX, base2)
 			}
 		}
 	}
 }
 
 //go:noinline
-func quernRow1Comparisons(r *host.Run, base int, in, out []int64, dimX int) {
+func quernRow1Comparisons(r *host.Run, base int, in, out []int64, dimX, base2 int) {
+	count := max(0, min(dimX, len(in)-base2))
+	if base2 >= 0 && base >= 0 && count <= len(in)-base && count <= len(in)-base2 && count <= len(out)-base {
+		row := in[base:][:count]
+		row2 := in[base2:][:count]
+		row3 := out[base:][:count]
+		for threadX := range count {
+			r.ThreadIdx.X = threadX
+//line integer.go:202
+			t1 := row[threadX]
+			t2 := row2[threadX]
+			x := t1
+			y := t2
+//line integer.go:203
+			var r2 int64
+			t3 := x < y
+//line integer.go:204
+			result0 := func1(t3, 1)
+			t5 := x <= y
+//line integer.go:204
+			result02 := func1(t5, 2)
+			t7 := x > y
+//line integer.go:204
+			result03 := func1(t7, 4)
+			t9 := x >= y
+//line integer.go:204
+			result04 := func1(t9, 8)
+			t11 := x == y
+//line integer.go:204
+			result05 := func1(t11, 16)
+			t13 := x != y
+//line integer.go:204
+			result06 := func1(t13, 32)
+			add := result0 + result02 + result03 + result04 + result05 + result06
+//line integer.go:205
+			r2 += add
+			t15 := uint64(x) < uint64(y)
+//line integer.go:206
+			result07 := func1(t15, 64)
+			t17 := int8(x) < int8(y)
+//line integer.go:206
+			result08 := func1(t17, 128)
+			t19 := uint8(x) >= uint8(y)
+//line integer.go:206
+			result09 := func1(t19, 256)
+			r2 += result07 + result08 + result09
+//line integer.go:207
+			t21 := x > 0 && y > 0 || x < 0 && !(y < 0)
+//line integer.go:207
+			result010 := func1(t21, 512)
+			r2 += result010
+//line integer.go:208
+			t23 := int32(x) > int32(y) && x/(y|1) > 3
+//line integer.go:208
+			result011 := func1(t23, 1024)
+			r2 += result011
+//line integer.go:209
+			row3[threadX] = r2
+		}
+		return
+	}
 	for threadX := range dimX {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
@@ -5686,6 +7306,43 @@ func quernHostSlices(r *host.Run) {
 
 //go:noinline
 func quernRow1Slices(r *host.Run, base int, in []int32, lo, hi, c, c2, c3 int, out []int32, dimX int) {
+	count := max(0, min(dimX, len(in)-base))
+	if base >= 0 && count <= len(out)-base {
+		row := out[base:][:count]
+		for threadX := range count {
+			r.ThreadIdx.X = threadX
+			i := base + threadX
+//line memory.go:136
+			part := in[lo:hi]
+			rest := in[hi:]
+			both := part
+			if i&1 == 0 {
+				both = rest
+			}
+			r2 := int32(len(part)*1000 + len(rest)*10 + cap(both[:c]))
+			for k := 0; k < len(both); k++ {
+//line memory.go:143
+				v := both[k]
+				if k > 5 {
+					break
+				}
+				r2 += v
+			}
+			tmp := [8]int32{}
+			view := tmp[c2:c3]
+			for k2 := 0; k2 < len(view); k2++ {
+				view[k2] = int32(k2) + r2
+			}
+			p := &tmp[3]
+			*p += 5
+			t4 := view
+//line memory.go:156
+			result0 := pick(t4, i)
+//line memory.go:156
+			row[threadX] = tmp[1] + tmp[3] + view[3] + int32(len(view)) + result0
+		}
+		return
+	}
 	for threadX := range dimX {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
@@ -5743,6 +7400,30 @@ func quernHostTables(r *host.Run) {
 
 //go:noinline
 func quernRow1Tables(r *host.Run, base int, in, out []float32, dimX int) {
+	count := max(0, min(dimX, len(in)-base))
+	if base >= 0 && count <= len(out)-base {
+		row := out[base:][:count]
+		for threadX := range count {
+			r.ThreadIdx.X = threadX
+			i := base + threadX
+//line memory.go:175
+			var sum float32
+//line memory.go:177
+			sum += weights[0] * in[i%len(in)]
+//line memory.go:177
+			sum += weights[1] * in[(i+1)%len(in)]
+//line memory.go:177
+			sum += weights[2] * in[(i+2)%len(in)]
+//line memory.go:177
+			sum += weights[3] * in[(i+3)%len(in)]
+//line memory.go:177
+			sum += weights[4] * in[(i+4)%len(in)]
+//line memory.go:179
+			c := curve[i&1]
+			row[threadX] = sum*c.Gain + float32(c.Steps[i%3]) + weights[i%5]
+		}
+		return
+	}
 	for threadX := range dimX {
 		r.ThreadIdx.X = threadX
 		i := base + threadX

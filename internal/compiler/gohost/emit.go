@@ -433,7 +433,7 @@ func (e *emitter) variable(v *ir.Local) string {
 			return e.outerVariable(name, v.Type)
 		}
 	case e.plan.block[v]:
-		e.sections[perBlock].once(v, func(t *text) { t.add("var %s %s", name, e.typ(v.Type)) })
+		e.root.once(v, func(t *text) { t.add("var %s %s", name, e.typ(v.Type)) })
 		return e.outerVariable(name, v.Type)
 	case e.plan.spread[v]:
 		if e.current <= perBlock {

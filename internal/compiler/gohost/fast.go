@@ -16,6 +16,9 @@ const maxFast = 300
 // threads of the row use the elements from an offset on, one each.
 type windows struct {
 	count    string            // of threads that run
+	full     int64             // their number, if it is known: all of a row of a declared length
+	groups   map[string]*group // by slice and what offsets have beside constants, if full is known
+	scanning bool              // groups are being found
 	names    map[string]string // by slice and offset
 	decls    []string
 	required []string // conditions under which the elements exist
@@ -33,10 +36,11 @@ func (w *windows) require(condition string) {
 // that pass the guards around the region's statements is computed before the
 // loop, and slices that they index side by side are cut to that range, so that
 // the loop is free of checks. It falls through where that form does not hold.
-// The result is nil if the region has no such form.
-func (e *emitter) fastThreads(g *region) *text {
+// The result is nil if the region has no such form; always reports that no
+// other form is needed.
+func (e *emitter) fastThreads(g *region) (_ *text, always bool) {
 	if nodes(g.stmts) > maxFast {
-		return nil
+		return nil, false
 	}
 	guards, rest := e.splitGuards(g.stmts)
 	found := false
@@ -46,17 +50,20 @@ func (e *emitter) fastThreads(g *region) *text {
 	}}
 	v.Body(rest)
 	if !found {
-		return nil
+		return nil, false
 	}
 
 	e.facts.safe = e.hasWindow
 	fails := e.facts.mayFault(rest)
 	e.facts.safe = nil
 	if fails && !slices.ContainsFunc(guards, func(c ir.Expr) bool { return e.facts.level(c) > perRow }) {
-		return nil // little would be gained
+		return nil, false // little would be gained
 	}
 
-	w := &windows{names: map[string]string{}, seen: map[string]bool{}, count: e.names.fresh("count")}
+	w := &windows{
+		names: map[string]string{}, seen: map[string]bool{}, count: e.names.fresh("count"),
+		full: int64(e.kernel.Options.Block[0]), groups: map[string]*group{},
+	}
 	limits := []string{e.coordinate(ir.BlockDimX)}
 	for _, c := range guards {
 		if limit, ok := e.limit(c, w); ok {
@@ -66,18 +73,42 @@ func (e *emitter) fastThreads(g *region) *text {
 		}
 	}
 	e.windows, e.facts.safe = w, e.hasWindow
-	loop := e.threads(g, rest, w.count, fails)
+	if w.full > 0 {
+		w.scanning = true
+		e.threads(g, rest, limits[0], fails)
+		w.scanning = false
+	}
+	loop := e.threads(g, rest, w.limit(), fails)
 	e.windows, e.facts.safe = nil, nil
 	if loop == nil {
-		return nil
+		return nil, false
 	}
 
 	t := &text{}
+	if w.full > 0 {
+		for _, limit := range limits[1:] {
+			w.require(limit + " >= " + limits[0])
+		}
+		return w.guard(t, loop)
+	}
 	count := limits[0]
 	if len(limits) > 1 {
 		count = fmt.Sprintf("max(0, min(%s))", strings.Join(limits, ", "))
 	}
 	t.add("%s := %s", w.count, count)
+	return w.guard(t, loop)
+}
+
+// guard adds the loop, under the conditions that it requires; always reports
+// that there are none.
+func (w *windows) guard(t, loop *text) (_ *text, always bool) {
+	if len(w.required) == 0 {
+		for _, d := range w.decls {
+			t.add("%s", d)
+		}
+		t.splice(loop)
+		return t, true
+	}
 	t.add("if %s {", strings.Join(w.required, " && "))
 	t.depth++
 	for _, d := range w.decls {
@@ -87,7 +118,7 @@ func (e *emitter) fastThreads(g *region) *text {
 	t.add("return")
 	t.depth--
 	t.add("}")
-	return t
+	return t, false
 }
 
 // nodes is the size of statements.
@@ -327,12 +358,131 @@ func (e *emitter) window(p ir.Place) string {
 	switch p := p.(type) {
 	case *ir.ElemPlace:
 		slice := e.expr(p.Slice, precPrimary)
+		if w.full > 0 {
+			return e.element(slice, "len("+slice+")", p.Type(), p.Index)
+		}
 		return e.sideBySide(slice, "len("+slice+")", p.Index)
 	case *ir.IndexPlace:
+		length := strconv.FormatInt(p.X.Type().Len, 10)
+		if w.full == 0 {
+			e.requireRow(p.X)
+			return e.sideBySide(e.base(p.X), length, p.Index)
+		}
+		if outer, ok := p.X.(*ir.IndexPlace); ok && !inRange(outer) {
+			return e.elementOfRow(outer, p)
+		}
 		e.requireRow(p.X)
-		return e.sideBySide(e.base(p.X), strconv.FormatInt(p.X.Type().Len, 10), p.Index)
+		return e.element(e.base(p.X), length, p.Type(), p.Index)
 	}
 	return ""
+}
+
+// limit is how many threads of the row run.
+func (w *windows) limit() string {
+	if w.full > 0 {
+		return strconv.FormatInt(w.full, 10)
+	}
+	return w.count
+}
+
+// group is windows of one slice or array whose offsets differ by constants. It
+// is an array of known length, so that the Go compiler needs neither checks nor
+// a pointer for each.
+type group struct {
+	name     string
+	min, max int64
+}
+
+// member returns the group with the key and its window's place in it.
+func (w *windows) member(e *emitter, key string, c int64) (g *group, at int64) {
+	g = w.groups[key]
+	if g == nil {
+		g = &group{min: c, max: c}
+		w.groups[key] = g
+	}
+	if w.scanning {
+		g.min, g.max = min(g.min, c), max(g.max, c)
+	}
+	return g, c - g.min
+}
+
+// element prints the thread's element of a slice or array of the given length
+// and element type.
+func (e *emitter) element(slice, length string, elem *ir.Type, index ir.Expr) string {
+	w := e.windows
+	offset, _ := e.offset(index)
+	base, c := splitConst(offset)
+	g, at := w.member(e, slice+"["+e.printed(base), c)
+	if g.name == "" && !w.scanning {
+		e.declareGroup(g, base, slice, length, w.full+g.max-g.min, fmt.Sprintf("[%d]%s", w.full+g.max-g.min, e.typ(elem)))
+	}
+	s := g.name + "[" + e.coordinate(ir.ThreadIdxX)
+	if at > 0 {
+		s += " + " + strconv.FormatInt(at, 10)
+	}
+	return s + "]"
+}
+
+// elementOfRow prints the thread's element of a row of an array of arrays.
+func (e *emitter) elementOfRow(outer, p *ir.IndexPlace) string {
+	w := e.windows
+	offset, _ := e.offset(p.Index)
+	within, isConst := constant(offset)
+	if !isConst || within.Int64() < 0 || within.Int64()+w.full > p.X.Type().Len {
+		e.requireRow(p.X)
+		return e.element(e.base(p.X), strconv.FormatInt(p.X.Type().Len, 10), p.Type(), p.Index)
+	}
+	base, c := splitConst(outer.Index)
+	e.requireRow(outer.X)
+	array := e.base(outer.X)
+	g, at := w.member(e, array+"["+e.printed(base)+"][", c)
+	if g.name == "" && !w.scanning {
+		rows := g.max - g.min + 1
+		e.declareGroup(g, base, array, strconv.FormatInt(outer.X.Type().Len, 10), rows, fmt.Sprintf("[%d]%s", rows, e.typ(outer.Type())))
+	}
+	s := fmt.Sprintf("%s[%d][%s", g.name, at, e.coordinate(ir.ThreadIdxX))
+	if n := within.Int64(); n > 0 {
+		s += " + " + strconv.FormatInt(n, 10)
+	}
+	return s + "]"
+}
+
+// declareGroup declares a group of n elements of a slice or array as a pointer
+// to an array of type typ.
+func (e *emitter) declareGroup(g *group, base ir.Expr, slice, length string, n int64, typ string) {
+	w := e.windows
+	g.name = e.names.fresh("row")
+	start := sum(ir.Add, base, ir.IntConst(ir.TInt, g.min))
+	if g.min < 0 {
+		start = &ir.Binary{Op: ir.Sub, X: base, Y: ir.IntConst(ir.TInt, -g.min)}
+	}
+	from := e.value(start, ir.TInt, precOr)
+	e.notNegative(start, w)
+	at, isConst := constant(start)
+	if total, err := strconv.ParseInt(length, 10, 64); !isConst || err != nil || at.Int64()+n > total {
+		w.require(fmt.Sprintf("%d <= %s", n, e.difference(length, start)))
+	}
+	w.decls = append(w.decls, fmt.Sprintf("%s := (*%s)(%s[%s:])", g.name, typ, slice, from))
+}
+
+// printed is the text of an expression, by which equal ones are known.
+func (e *emitter) printed(x ir.Expr) string { return e.value(x, ir.TInt, precOr) }
+
+// splitConst splits x into a part and a constant that is added to it.
+func splitConst(x ir.Expr) (ir.Expr, int64) {
+	if c, ok := constant(x); ok {
+		return ir.IntConst(ir.TInt, 0), c.Int64()
+	}
+	if b, ok := x.(*ir.Binary); ok && (b.Op == ir.Add || b.Op == ir.Sub) {
+		if c, ok := constant(b.Y); ok {
+			inner, n := splitConst(b.X)
+			if b.Op == ir.Sub {
+				return inner, n - c.Int64()
+			}
+			return inner, n + c.Int64()
+		}
+	}
+	return x, 0
 }
 
 // sideBySide prints the thread's element of the slice or array with that

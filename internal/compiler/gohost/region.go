@@ -112,10 +112,13 @@ func (e *emitter) region(g *region) {
 	e.carryRows(g, prologue)
 	all := e.threads(g, g.stmts, "", fails)
 	if all != nil {
-		if fast := e.fastThreads(g); fast != nil {
+		fast, always := e.fastThreads(g)
+		if fast != nil {
 			prologue.splice(fast)
 		}
-		prologue.splice(all)
+		if !always {
+			prologue.splice(all)
+		}
 		e.coordinate(ir.BlockDimX)
 		if fails {
 			e.axes = [3]bool{true, true, true}
