@@ -921,9 +921,8 @@ func quernHostTileMatmul(r *host.Run) {
 func quernRow1TileMatmul(r *host.Run, sums []float32, first int) {
 	sumRow := sums[first:][:16]
 	for threadX := range 16 {
-		var sum float32
 //line matmul.go:31
-		sum = 0
+		var sum float32
 		sumRow[threadX] = sum
 	}
 }
@@ -1095,9 +1094,8 @@ func quernHostTileMatmulUnchecked(r *host.Run) {
 func quernRow1TileMatmulUnchecked(r *host.Run, sums []float32, first int) {
 	sumRow := sums[first:][:16]
 	for threadX := range 16 {
-		var sum float32
 //line matmul.go:31
-		sum = 0
+		var sum float32
 		sumRow[threadX] = sum
 	}
 }

@@ -833,9 +833,8 @@ func quernRow2ToneCurve(r *host.Run, lefts []uint32, first, d int, sums *[256]ui
 	if 0-d >= 0 && 256 <= 256-(0-d) {
 		row3 := (*[256]uint32)(sums[0-d:])
 		for threadX := range 256 {
-			var left uint32
 //line equalize.go:62
-			left = 0
+			var left uint32
 			if threadX >= d {
 				left = row3[threadX]
 			}
@@ -845,9 +844,8 @@ func quernRow2ToneCurve(r *host.Run, lefts []uint32, first, d int, sums *[256]ui
 	}
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
-		var left uint32
 //line equalize.go:62
-		left = 0
+		var left uint32
 		if threadX >= d {
 			left = sums[threadX-d]
 		}

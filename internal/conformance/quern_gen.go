@@ -2044,9 +2044,8 @@ func quernHostMatmulTile(r *host.Run) {
 func quernRow1MatmulTile(r *host.Run, sums []float32, first int) {
 	sumRow := sums[first:][:8]
 	for threadX := range 8 {
-		var sum float32
 //line block.go:47
-		sum = 0
+		var sum float32
 		sumRow[threadX] = sum
 	}
 }
@@ -2203,11 +2202,10 @@ func quernRow1BarrierInCall(r *host.Run, mines []int32, first int, historys [][4
 	if base >= 0 && 32 <= len(in)-base {
 		row := (*[32]int32)(in[base:])
 		for threadX := range 32 {
-			var mine int32
 			history := &historyRow[threadX]
 			i := base + threadX
 //line block.go:75
-			mine = 0
+			var mine int32
 			if i < len(in) {
 				mine = row[threadX]
 			}
@@ -2218,11 +2216,10 @@ func quernRow1BarrierInCall(r *host.Run, mines []int32, first int, historys [][4
 	}
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
-		var mine int32
 		history := &historyRow[threadX]
 		i := base + threadX
 //line block.go:75
-		mine = 0
+		var mine int32
 		if i < len(in) {
 			mine = in[i]
 		}
@@ -2249,9 +2246,8 @@ func quernRow3BarrierInCall(r *host.Run, ws []int32, first3 int, line *[32]int32
 	wRow := ws[first3:][:32]
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
-		var w int32
 //line block.go:99
-		w = line[(threadX+t4)%32]
+		w := line[(threadX+t4)%32]
 		wRow[threadX] = w
 	}
 }
@@ -2393,10 +2389,9 @@ func quernRow1SharedInCall(r *host.Run, vs []int32, first, base int, in []int32,
 		row := (*[32]int32)(in[base:])
 		row2 := (*[32]int32)(s[0:])
 		for threadX := range 32 {
-			var v int32
 			i := base + threadX
 //line block.go:119
-			v = -2147483648
+			var v int32 = -2147483648
 			if i < len(in) {
 				v = row[threadX]
 			}
@@ -2409,10 +2404,9 @@ func quernRow1SharedInCall(r *host.Run, vs []int32, first, base int, in []int32,
 	}
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
-		var v int32
 		i := base + threadX
 //line block.go:119
-		v = -2147483648
+		var v int32 = -2147483648
 		if i < len(in) {
 			v = in[i]
 		}

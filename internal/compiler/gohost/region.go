@@ -171,6 +171,7 @@ func (e *emitter) rowFunction(free *arguments, body *text) string {
 func (e *emitter) threads(g *region, stmts []ir.Stmt, limit string, fails bool) *text {
 	e.scopes = newScopes()
 	e.scopes.place(stmts, e.plan.private[g])
+	e.defineCarried(g, stmts)
 	t := target{label: e.newLabel("threads"), loop: true, returns: true}
 	thread, body := e.newSection(), &text{}
 	e.sections[perThread] = thread
@@ -265,7 +266,9 @@ func (e *emitter) carryIn(g *region) *text {
 		}
 		name := e.names.name(v, v.Name)
 		if !e.inPlace(v) && assignedFirst(g, v) {
-			t.add("var %s %s", name, e.typ(v.Type))
+			if !e.scopes.defined[v] {
+				t.add("var %s %s", name, e.typ(v.Type))
+			}
 			continue
 		}
 		of := ""
@@ -275,6 +278,26 @@ func (e *emitter) carryIn(g *region) *text {
 		t.add("%s := %s%s[%s]", name, of, e.names.of[rowOf{v}], e.coordinate(ir.ThreadIdxX))
 	}
 	return t
+}
+
+// defineCarried makes the assignments that come before all other mentions of
+// variables which live across barriers declare them.
+func (e *emitter) defineCarried(g *region, stmts []ir.Stmt) {
+	for _, v := range e.plan.carried {
+		if e.dead[v] || e.inPlace(v) || !assignedFirst(g, v) {
+			continue
+		}
+		for _, s := range stmts {
+			if !uses(s).mentions(v) {
+				continue
+			}
+			if _, ok := s.(*ir.Assign); ok && definesFirst(s, v) {
+				e.scopes.defineAt(s, v)
+				e.scopes.defined[v] = true
+			}
+			break
+		}
+	}
 }
 
 // carryOut stores the values that the region has changed.

@@ -13,14 +13,17 @@ type scopes struct {
 	inFor map[ir.Stmt]bool
 
 	uses map[ir.Stmt]usage
+	// defined holds variables that live across barriers and have a definition.
+	defined map[*ir.Local]bool
 }
 
 func newScopes() *scopes {
 	return &scopes{
-		define: map[ir.Stmt]map[*ir.Local]bool{},
-		before: map[ir.Stmt][]*ir.Local{},
-		inFor:  map[ir.Stmt]bool{},
-		uses:   map[ir.Stmt]usage{},
+		define:  map[ir.Stmt]map[*ir.Local]bool{},
+		before:  map[ir.Stmt][]*ir.Local{},
+		inFor:   map[ir.Stmt]bool{},
+		uses:    map[ir.Stmt]usage{},
+		defined: map[*ir.Local]bool{},
 	}
 }
 
