@@ -1733,6 +1733,133 @@ func LaunchGenerics(s *gpu.Stream, g gpu.Grid, in, out *gpu.Buffer[int32]) error
 	return l.End()
 }
 
+var quernColumnTiles = gpu.NewKernel(gpu.KernelInfo{
+	Name: "columnTiles", Package: "quern.dev/internal/conformance", Pos: "rows.go:10",
+	Params: []gpu.Param{
+		{Name: "w", Kind: gpu.Scalar, Type: "int", Size: 8},
+		{Name: "h", Kind: gpu.Scalar, Type: "int", Size: 8},
+		{Name: "in", Kind: gpu.Slice, Type: "int32", Size: 4},
+		{Name: "out", Kind: gpu.Slice, Type: "int32", Size: 4},
+	},
+	PTX: quernPTX,
+	Variants: []gpu.Variant{
+		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 0, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 2147483648, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 0, 16, 2, 0, 5, 9, 2147483648, 0, -1, 1, 0, 0, 0, 1, 1, 0, 1, 4, 6, 5, 5, 9, 0, 0, -1, 1, 2, 0, 4, 1, 0, 5, 4, 0, 16, 2, 1, 1, 0, 5, 5, 4, 1, 2, 1, 0, 1, 1, 5, 4, 7, 1, 2, 0, 16, 2, 0, 5, 4, 0, 3, 1, 0, 5, 4, 0, 16, 2, 1, 1, 0, 5, 5, 4, 7, 1, 0, 1, 2, 3, 0, 16, 2, 0, 5, 4, 1, 0, 1, 1, 5, 4, 7, 5, 9, 0, 0, 4, 1, 0, 5, 0, 16, 2, 1, 1, 0, 5, 5, 3, 9, 2147483648, 0, 3, 1, 0, 5, 0, 16, 2, 1, 1, 0, 5, 5, 3, 9, 2147483647, 0, -1, 1, 1, 5, 9, 2147483647, 0, -1, 1, 3, 1, 0, 1, 1, 5, 4, 0, 16, 1, 0, 5, 1, 3, 3, 0, 16, 2, 1, 1, 0, 5, 5, 4, 1, 0, 1, 1, 5, 4, 7, 1, 3, 0, 16, 2, 1, 1, 0, 5, 5, 4, 7, 1, 0, 1, 3, 3, 0, 16, 2, 0, 5, 4, 1, 0, 1, 1, 5, 4, 7, 5, 9, 0, 1, 0, 1, 1, 5, 9, 2147483648, 1, 0, 1, 1, 5, 1, 0, 4, 9, 2147483647}},
+		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 0, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 2147483648, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 0, 16, 2, 0, 5, 9, 2147483648, 0, 4, 1, 0, 5, 0, 16, 2, 1, 1, 0, 5, 5, 3, 9, 2147483648, 0, -1, 1, 0, 0, 0, 1, 1, 0, 1, 4, 6, 5, 5, 9, 2147483648, 0, 3, 1, 0, 5, 0, 16, 2, 1, 1, 0, 5, 5, 3, 9, 2147483647, 0, -1, 1, 1, 5, 9, 2147483647, 1, 0, 1, 1, 5, 9, 2147483648, 1, 0, 1, 1, 5, 1, 0, 4, 9, 2147483647}, Sites: []gpu.Site{
+			{Kind: gpu.IndexSite, File: "rows.go", Line: 16, Col: 29},
+			{Kind: gpu.IndexSite, File: "rows.go", Line: 30, Col: 4},
+		}},
+		{Name: "wide", Sites: []gpu.Site{
+			{Kind: gpu.IndexSite, File: "rows.go", Line: 16, Col: 29},
+			{Kind: gpu.IndexSite, File: "rows.go", Line: 30, Col: 4},
+		}},
+	},
+	Block:  gpu.Dim3{X: 16, Y: 4, Z: 1},
+	Shared: 1536,
+	Host:   quernHostColumnTiles,
+})
+
+var _ = columnTiles // compiled, not called
+
+// LaunchColumnTiles runs columnTiles on the grid g.
+func LaunchColumnTiles(s *gpu.Stream, g gpu.Grid, w, h int, in, out *gpu.Buffer[int32]) error {
+	l, err := quernColumnTiles.Begin(s, g)
+	if err != nil {
+		return err
+	}
+	gpu.Arg(l, w)
+	gpu.Arg(l, h)
+	gpu.SliceArg(l, in)
+	gpu.SliceArg(l, out)
+	return l.End()
+}
+
+var quernRowTiles = gpu.NewKernel(gpu.KernelInfo{
+	Name: "rowTiles", Package: "quern.dev/internal/conformance", Pos: "rows.go:38",
+	Params: []gpu.Param{
+		{Name: "shift", Kind: gpu.Scalar, Type: "int", Size: 8},
+		{Name: "in", Kind: gpu.Slice, Type: "int32", Size: 4},
+		{Name: "out", Kind: gpu.Slice, Type: "int32", Size: 4},
+	},
+	PTX: quernPTX,
+	Variants: []gpu.Variant{
+		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 0, 32, 2, 0, 5, 9, 2147483640, 0, -1, 0, 0, 1, 1, 0, 1, 4, 6, 5, 9, 0, 0, -1, 1, 0, 5, 9, 0, 0, -1, 0, -1, 1, 0, 5, 1, 2, 4, 0, 40, 3, 0, -1, 1, 0, 5, 0, 8, 3, 7, 5, 9, 0, 1, 0, 1, 2, 3, 9, 2147483648}},
+		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 0, 32, 2, 0, 5, 9, 2147483640, 1, 0, 1, 2, 3, 9, 2147483648}, Sites: []gpu.Site{
+			{Kind: gpu.IndexSite, File: "rows.go", Line: 42, Col: 13},
+			{Kind: gpu.IndexSite, File: "rows.go", Line: 46, Col: 12},
+		}},
+		{Name: "wide", Sites: []gpu.Site{
+			{Kind: gpu.IndexSite, File: "rows.go", Line: 42, Col: 13},
+			{Kind: gpu.IndexSite, File: "rows.go", Line: 46, Col: 12},
+		}},
+	},
+	Block:  gpu.Dim3{X: 32, Y: 1, Z: 1},
+	Shared: 160,
+	Host:   quernHostRowTiles,
+})
+
+var _ = rowTiles // compiled, not called
+
+// LaunchRowTiles runs rowTiles on the grid g.
+//
+// rowTiles shifts its window by a run-time offset, which may leave the tile.
+func LaunchRowTiles(s *gpu.Stream, g gpu.Grid, shift int, in, out *gpu.Buffer[int32]) error {
+	l, err := quernRowTiles.Begin(s, g)
+	if err != nil {
+		return err
+	}
+	gpu.Arg(l, shift)
+	gpu.SliceArg(l, in)
+	gpu.SliceArg(l, out)
+	return l.End()
+}
+
+var quernRunningRows = gpu.NewKernel(gpu.KernelInfo{
+	Name: "runningRows", Package: "quern.dev/internal/conformance", Pos: "rows.go:54",
+	Params: []gpu.Param{
+		{Name: "w", Kind: gpu.Scalar, Type: "int", Size: 8},
+		{Name: "h", Kind: gpu.Scalar, Type: "int", Size: 8},
+		{Name: "in", Kind: gpu.Slice, Type: "int32", Size: 4},
+		{Name: "out", Kind: gpu.Slice, Type: "int32", Size: 4},
+	},
+	PTX: quernPTX,
+	Variants: []gpu.Variant{
+		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 0, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 2147483648, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 0, 8, 2, 0, 5, 9, 2147483648, 0, -1, 1, 2, 1, 0, 1, 1, 5, 4, 1, 0, 1, 2, 3, 0, 8, 2, 0, 5, 4, 1, 0, 1, 1, 5, 4, 7, 5, 9, 0, 1, 0, 1, 1, 5, 9, 2147483648, 0, -1, 1, 3, 1, 0, 1, 1, 5, 4, 1, 0, 1, 3, 3, 0, 8, 2, 0, 5, 4, 1, 0, 1, 1, 5, 4, 7, 5, 9, 0, 1, 1, 9, 2147483640}},
+		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 0, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 2147483648, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 0, 8, 2, 0, 5, 9, 2147483648, 1, 0, 1, 1, 5, 9, 2147483648, 1, 0, 1, 1, 5, 1, 0, 4, 9, 2147483647, 1, 1, 9, 2147483640}, Sites: []gpu.Site{
+			{Kind: gpu.IndexSite, File: "rows.go", Line: 60, Col: 20},
+			{Kind: gpu.IndexSite, File: "rows.go", Line: 61, Col: 4},
+			{Kind: gpu.IndexSite, File: "rows.go", Line: 68, Col: 9},
+		}},
+		{Name: "wide", Sites: []gpu.Site{
+			{Kind: gpu.IndexSite, File: "rows.go", Line: 60, Col: 20},
+			{Kind: gpu.IndexSite, File: "rows.go", Line: 61, Col: 4},
+			{Kind: gpu.IndexSite, File: "rows.go", Line: 68, Col: 9},
+			{Kind: gpu.IndexSite, File: "rows.go", Line: 70, Col: 10},
+			{Kind: gpu.IndexSite, File: "rows.go", Line: 75, Col: 4},
+		}},
+	},
+	Block:  gpu.Dim3{X: 8, Y: 8, Z: 1},
+	Shared: 256,
+	Host:   quernHostRunningRows,
+})
+
+var _ = runningRows // compiled, not called
+
+// LaunchRunningRows runs runningRows on the grid g.
+//
+// runningRows keeps a value of its own from one iteration to the next, in one
+// loop, and none in the other; the inner loop is left early.
+func LaunchRunningRows(s *gpu.Stream, g gpu.Grid, w, h int, in, out *gpu.Buffer[int32]) error {
+	l, err := quernRunningRows.Begin(s, g)
+	if err != nil {
+		return err
+	}
+	gpu.Arg(l, w)
+	gpu.Arg(l, h)
+	gpu.SliceArg(l, in)
+	gpu.SliceArg(l, out)
+	return l.End()
+}
+
 var quernFarIndex = gpu.NewKernel(gpu.KernelInfo{
 	Name: "farIndex", Package: "quern.dev/internal/conformance", Pos: "size.go:9",
 	Params: []gpu.Param{
@@ -7591,6 +7718,261 @@ func quernRow1Generics(r *host.Run, base int, in, out []int32, dimX int) {
 		result03 := clampTo[int64](t5, -3, 3)
 //line memory.go:220
 		out[i] = p.first - result0 + int32(result02*4) + int32(result03)
+	}
+}
+
+func quernHostColumnTiles(r *host.Run) {
+	w := host.Value[int](r, 0)
+	h := host.Value[int](r, 1)
+	in := host.Slice[int32](r, 2)
+	out := host.Slice[int32](r, 3)
+	tile := host.Shared[[24][16]int32](r, 0)
+	t2 := h - 1
+	for r.Next() {
+		blockX := r.BlockIdx.X
+		blockY := r.BlockIdx.Y
+		base := blockX * 16
+		top := blockY * 16
+		for threadZ := range 1 {
+			for threadY := range 4 {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				for k := threadY; k < 24; k += 4 {
+					t1 := top + k - 4
+					result0 := min(max(t1, 0), t2)
+					start := result0 * w
+					start2 := result0*w + base
+					quernRow1ColumnTiles(r, base, w, tile, k, in, start, start2)
+				}
+			}
+		}
+		for threadZ := range 1 {
+			for threadY := range 4 {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				for k2 := threadY; k2 < 16 && top+k2 < h; k2 += 4 {
+					centre := k2 + 4
+					start3 := (top + k2) * w
+					start4 := (top+k2)*w + base
+					quernRow2ColumnTiles(r, base, w, tile, centre, k2, out, start3, start4)
+				}
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1ColumnTiles(r *host.Run, base, w int, tile *[24][16]int32, k int, in []int32, start, start2 int) {
+	if base >= 0 && w >= 0 && k >= 0 && 1 <= 24-k && start2 >= 0 && 16 <= len(in)-start2 && w-base >= 16 {
+		row := (*[1][16]int32)(tile[k:])
+		row2 := (*[16]int32)(in[start2:])
+		for threadX := range 16 {
+//line rows.go:16
+			row[0][threadX] = row2[threadX]
+		}
+		return
+	}
+	for threadX := range 16 {
+		r.ThreadIdx.X = threadX
+		x := base + threadX
+//line rows.go:15
+		if x < w {
+			tile[k][threadX] = in[start+x]
+		}
+	}
+}
+
+//go:noinline
+func quernRow2ColumnTiles(r *host.Run, base, w int, tile *[24][16]int32, centre, k2 int, out []int32, start3, start4 int) {
+	if base >= 0 && w >= 0 && centre-4 >= 0 && 9 <= 24-(centre-4) && start4 >= 0 && 16 <= len(out)-start4 && w-base >= 16 {
+		row3 := (*[9][16]int32)(tile[centre-4:])
+		row4 := (*[16]int32)(out[start4:])
+		for threadX := range 16 {
+//line rows.go:23
+			var sum int32
+//line rows.go:25
+			sum = sum*3 + row3[0][threadX]
+			sum = sum*3 + row3[1][threadX]
+			sum = sum*3 + row3[2][threadX]
+			sum = sum*3 + row3[3][threadX]
+			sum = sum*3 + row3[4][threadX]
+			sum = sum*3 + row3[5][threadX]
+			sum = sum*3 + row3[6][threadX]
+			sum = sum*3 + row3[7][threadX]
+			sum = sum*3 + row3[8][threadX]
+//line rows.go:27
+			if sum&1 == 0 {
+				sum += int32(k2)
+			}
+			row4[threadX] = sum
+		}
+		return
+	}
+	for threadX := range 16 {
+		r.ThreadIdx.X = threadX
+		x := base + threadX
+//line rows.go:21
+		if x < w {
+//line rows.go:23
+			var sum int32
+//line rows.go:25
+			sum = sum*3 + tile[centre+-4][threadX]
+//line rows.go:25
+			sum = sum*3 + tile[centre+-3][threadX]
+//line rows.go:25
+			sum = sum*3 + tile[centre+-2][threadX]
+//line rows.go:25
+			sum = sum*3 + tile[centre+-1][threadX]
+//line rows.go:25
+			sum = sum*3 + tile[centre][threadX]
+//line rows.go:25
+			sum = sum*3 + tile[centre+1][threadX]
+//line rows.go:25
+			sum = sum*3 + tile[centre+2][threadX]
+//line rows.go:25
+			sum = sum*3 + tile[centre+3][threadX]
+//line rows.go:25
+			sum = sum*3 + tile[centre+4][threadX]
+//line rows.go:27
+			if sum&1 == 0 {
+				sum += int32(k2)
+			}
+			out[start3+x] = sum
+		}
+	}
+}
+
+func quernHostRowTiles(r *host.Run) {
+	shift := host.Value[int](r, 0)
+	in := host.Slice[int32](r, 1)
+	out := host.Slice[int32](r, 2)
+	line := host.Shared[[40]int32](r, 0)
+	for r.Next() {
+		blockX := r.BlockIdx.X
+		base := blockX * 32
+		for threadZ := range 1 {
+			for threadY := range 1 {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				quernRow1RowTiles(r, line, in, base)
+			}
+		}
+		for threadZ := range 1 {
+			for threadY := range 1 {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				quernRow2RowTiles(r, base, out, line, shift)
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1RowTiles(r *host.Run, line *[40]int32, in []int32, base int) {
+	for threadX := range 32 {
+		r.ThreadIdx.X = threadX
+//line rows.go:41
+		for k := threadX; k < 40; k += 32 {
+			line[k] = in[min(base+k, len(in)-1)]
+		}
+	}
+}
+
+//go:noinline
+func quernRow2RowTiles(r *host.Run, base int, out []int32, line *[40]int32, shift int) {
+	if base >= 0 && 32 <= len(out)-base && shift >= 0 && 32 <= 40-shift && len(out)-base >= 32 {
+		row := (*[32]int32)(out[base:])
+		row2 := (*[32]int32)(line[shift:])
+		row3 := (*[36]int32)(line[0:])
+		for threadX := range 32 {
+//line rows.go:46
+			row[threadX] = row2[threadX] - 2*row3[threadX+4] + row3[threadX]
+		}
+		return
+	}
+	for threadX := range 32 {
+		r.ThreadIdx.X = threadX
+		i := base + threadX
+//line rows.go:45
+		if i < len(out) {
+			out[i] = line[threadX+shift] - 2*line[threadX+4] + line[threadX]
+		}
+	}
+}
+
+func quernHostRunningRows(r *host.Run) {
+	w := host.Value[int](r, 0)
+	h := host.Value[int](r, 1)
+	in := host.Slice[int32](r, 2)
+	out := host.Slice[int32](r, 3)
+	s := host.Shared[[8][8]int32](r, 0)
+	for r.Next() {
+		blockX := r.BlockIdx.X
+		base := blockX * 8
+		for threadZ := range 1 {
+			for threadY := range 8 {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				quernRow1RunningRows(r, base, w, threadY, h, in, out, s)
+			}
+		}
+		for threadZ := range 1 {
+			for threadY := range 8 {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				for y2 := threadY; y2 < h; y2 += 8 {
+					start := y2 * w
+					start2 := y2*w + base
+					quernRow2RunningRows(r, base, w, out, start, s, y2, start2)
+				}
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1RunningRows(r *host.Run, base, w, threadY, h int, in, out []int32, s *[8][8]int32) {
+	for threadX := range 8 {
+		r.ThreadIdx.X = threadX
+		x := base + threadX
+//line rows.go:57
+		var mine int32
+		if x < w {
+			for y := threadY; y < h; y += 8 {
+				mine = mine*7 + in[y*w+x]
+				out[y*w+x] = mine
+			}
+		}
+		s[threadY][threadX] = mine
+	}
+}
+
+//go:noinline
+func quernRow2RunningRows(r *host.Run, base, w int, out []int32, start int, s *[8][8]int32, y2, start2 int) {
+	if base >= 0 && w >= 0 && start2 >= 0 && 8 <= len(out)-start2 && w-base >= 8 {
+		row := (*[8]int32)(out[start2:])
+		for threadX := range 8 {
+			r.ThreadIdx.X = threadX
+//line rows.go:68
+			v := row[threadX]
+			for k := 0; k < 8; k++ {
+				v ^= s[(y2+k)%8][threadX]
+				if v < 0 {
+					break
+				}
+			}
+			row[threadX] = v
+		}
+		return
+	}
+	for threadX := range 8 {
+		r.ThreadIdx.X = threadX
+		x := base + threadX
+//line rows.go:67
+		if x < w {
+			v := out[start+x]
+			for k := 0; k < 8; k++ {
+				v ^= s[(y2+k)%8][threadX]
+				if v < 0 {
+					break
+				}
+			}
+			out[start+x] = v
+		}
 	}
 }
 

@@ -1,0 +1,78 @@
+package conformance
+
+import "quern.dev/kernel"
+
+// Kernels whose blocks have a declared shape, with loops that a row of threads
+// goes through in step, and with accesses side by side. The CPU device turns
+// their loops inside out and cuts windows out of slices and shared memory.
+
+//quern:kernel block=16x4
+func columnTiles(t kernel.Thread, w, h int, in, out []int32) {
+	tile := kernel.Shared[[24][16]int32](t)
+	top := t.BlockIdx.Y * 16
+	x := t.BlockIdx.X*16 + t.ThreadIdx.X
+	if x < w {
+		for k := t.ThreadIdx.Y; k < 24; k += 4 {
+			tile[k][t.ThreadIdx.X] = in[kernel.Clamp(top+k-4, 0, h-1)*w+x]
+		}
+	}
+	t.Sync()
+	if x < w {
+		for k := t.ThreadIdx.Y; k < 16 && top+k < h; k += 4 {
+			centre := k + 4
+			sum := int32(0)
+			for j := -4; j <= 4; j++ {
+				sum = sum*3 + tile[centre+j][t.ThreadIdx.X]
+			}
+			if sum&1 == 0 {
+				sum += int32(k)
+			}
+			out[(top+k)*w+x] = sum
+		}
+	}
+}
+
+// rowTiles shifts its window by a run-time offset, which may leave the tile.
+//
+//quern:kernel block=32
+func rowTiles(t kernel.Thread, shift int, in, out []int32) {
+	line := kernel.Shared[[40]int32](t)
+	i := t.Global()
+	for k := t.ThreadIdx.X; k < 40; k += 32 {
+		line[k] = in[min(t.BlockIdx.X*32+k, len(in)-1)]
+	}
+	t.Sync()
+	if i < len(out) {
+		out[i] = line[t.ThreadIdx.X+shift] - 2*line[t.ThreadIdx.X+4] + line[t.ThreadIdx.X]
+	}
+}
+
+// runningRows keeps a value of its own from one iteration to the next, in one
+// loop, and none in the other; the inner loop is left early.
+//
+//quern:kernel block=8x8
+func runningRows(t kernel.Thread, w, h int, in, out []int32) {
+	s := kernel.Shared[[8][8]int32](t)
+	x := t.BlockIdx.X*8 + t.ThreadIdx.X
+	mine := int32(0)
+	if x < w {
+		for y := t.ThreadIdx.Y; y < h; y += 8 {
+			mine = mine*7 + in[y*w+x]
+			out[y*w+x] = mine
+		}
+	}
+	s[t.ThreadIdx.Y][t.ThreadIdx.X] = mine
+	t.Sync()
+	if x < w {
+		for y := t.ThreadIdx.Y; y < h; y += 8 {
+			v := out[y*w+x]
+			for k := range 8 {
+				v ^= s[(y+k)%8][t.ThreadIdx.X]
+				if v < 0 {
+					break
+				}
+			}
+			out[y*w+x] = v
+		}
+	}
+}
