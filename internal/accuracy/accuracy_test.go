@@ -1,0 +1,98 @@
+package accuracy
+
+import (
+	"context"
+	"math"
+	"testing"
+
+	"quern.dev/gpu"
+)
+
+type launcher func(s *gpu.Stream, g gpu.Grid, from uint32, step, count int, out *gpu.Buffer[uint64]) error
+
+var functions = []struct {
+	name  string
+	run   launcher
+	pairs bool
+}{
+	{"Exp", LaunchErrorExp, false},
+	{"Exp2", LaunchErrorExp2, false},
+	{"Expm1", LaunchErrorExpm1, false},
+	{"Log", LaunchErrorLog, false},
+	{"Log2", LaunchErrorLog2, false},
+	{"Log10", LaunchErrorLog10, false},
+	{"Log1p", LaunchErrorLog1p, false},
+	{"Sin", LaunchErrorSin, false},
+	{"Cos", LaunchErrorCos, false},
+	{"Tan", LaunchErrorTan, false},
+	{"Asin", LaunchErrorAsin, false},
+	{"Acos", LaunchErrorAcos, false},
+	{"Atan", LaunchErrorAtan, false},
+	{"Sinh", LaunchErrorSinh, false},
+	{"Cosh", LaunchErrorCosh, false},
+	{"Tanh", LaunchErrorTanh, false},
+	{"Cbrt", LaunchErrorCbrt, false},
+	{"Rsqrt", LaunchErrorRsqrt, false},
+	{"Pow", LaunchErrorPow, true},
+	{"Atan2", LaunchErrorAtan2, true},
+	{"Hypot", LaunchErrorHypot, true},
+	{"Mod", LaunchErrorMod, true},
+}
+
+// bound is what package kernel promises of its float32 functions, in units in
+// the last place.
+const bound = 2
+
+// On a GPU every float32 is tried; on the other devices, which take hours for
+// that, a sample that is spread over all of them.
+func TestFloat32FunctionsAreWithinTwoUnitsInTheLastPlace(t *testing.T) {
+	for _, info := range gpu.Devices() {
+		t.Run(info.ID, func(t *testing.T) {
+			if info.Err != nil {
+				t.Skipf("%s is not usable: %v", info.ID, info.Err)
+			}
+			d, err := gpu.Open(gpu.Config{Device: info.ID})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer d.Close()
+			for _, f := range functions {
+				t.Run(f.name, func(t *testing.T) { measure(t, d, f.run, f.pairs) })
+			}
+		})
+	}
+}
+
+func measure(t *testing.T, d *gpu.Device, run launcher, pairs bool) {
+	const floats = 1 << 32
+	count := map[gpu.Backend]int{gpu.CUDA: floats, gpu.CPU: 1 << 17, gpu.Sim: 1 << 11}[d.Backend()]
+	chunk := min(count, 1<<28)
+	step := floats / count
+	if step > 1 {
+		step++ // odd: all low bits occur
+	}
+	s := d.DefaultStream()
+	out, err := gpu.Upload(s, []uint64{0})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer out.Close()
+	for from := 0; from < count; from += chunk {
+		first := uint32(from * step)
+		if pairs {
+			first = uint32(from / chunk)
+		}
+		if err := run(s, gpu.Linear(min(chunk, 1<<19)), first, step, chunk, out); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got := make([]uint64, 1)
+	if err := gpu.Download(context.Background(), s, got, out); err != nil {
+		t.Fatal(err)
+	}
+	worst, bits := float64(got[0]>>32)/1024, uint32(got[0])
+	t.Logf("at most %.3f ulp, at %#08x = %g", worst, bits, math.Float32frombits(bits))
+	if worst > bound {
+		t.Errorf("%.3f ulp at %#08x = %g, more than %d", worst, bits, math.Float32frombits(bits), bound)
+	}
+}
