@@ -1733,6 +1733,229 @@ func LaunchGenerics(s *gpu.Stream, g gpu.Grid, in, out *gpu.Buffer[int32]) error
 	return l.End()
 }
 
+var quernGlobalRace = gpu.NewKernel(gpu.KernelInfo{
+	Name: "globalRace", Package: "quern.dev/internal/conformance", Pos: "misuse.go:8",
+	Params: []gpu.Param{
+		{Name: "out", Kind: gpu.Slice, Type: "int32", Size: 4},
+	},
+	PTX: quernPTX,
+	Variants: []gpu.Variant{
+		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 0, 2, 3, 2, 0, 5, 4, 1, 0, 2, 3, 2, 0, 5, 0, 1, 4, 0, 2, 8, 4, 0, 1, 4, 7, 5, 9, 0}},
+		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Sites: []gpu.Site{
+			{Kind: gpu.IndexSite, File: "misuse.go", Line: 9, Col: 2},
+		}},
+		{Name: "wide", Sites: []gpu.Site{
+			{Kind: gpu.IndexSite, File: "misuse.go", Line: 9, Col: 2},
+		}},
+	},
+	Host: quernHostGlobalRace,
+})
+
+var _ = globalRace // compiled, not called
+
+// LaunchGlobalRace runs globalRace on the grid g.
+func LaunchGlobalRace(s *gpu.Stream, g gpu.Grid, out *gpu.Buffer[int32]) error {
+	l, err := quernGlobalRace.Begin(s, g)
+	if err != nil {
+		return err
+	}
+	gpu.SliceArg(l, out)
+	return l.End()
+}
+
+var quernRaceBetweenBlocks = gpu.NewKernel(gpu.KernelInfo{
+	Name: "raceBetweenBlocks", Package: "quern.dev/internal/conformance", Pos: "misuse.go:13",
+	Params: []gpu.Param{
+		{Name: "out", Kind: gpu.Slice, Type: "int32", Size: 4},
+	},
+	PTX: quernPTX,
+	Variants: []gpu.Variant{
+		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, -1, 1, 0, 5, 9, -1}},
+		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647}, Sites: []gpu.Site{
+			{Kind: gpu.IndexSite, File: "misuse.go", Line: 15, Col: 3},
+		}},
+		{Name: "wide", Sites: []gpu.Site{
+			{Kind: gpu.IndexSite, File: "misuse.go", Line: 15, Col: 3},
+		}},
+	},
+	Host: quernHostRaceBetweenBlocks,
+})
+
+var _ = raceBetweenBlocks // compiled, not called
+
+// LaunchRaceBetweenBlocks runs raceBetweenBlocks on the grid g.
+func LaunchRaceBetweenBlocks(s *gpu.Stream, g gpu.Grid, out *gpu.Buffer[int32]) error {
+	l, err := quernRaceBetweenBlocks.Begin(s, g)
+	if err != nil {
+		return err
+	}
+	gpu.SliceArg(l, out)
+	return l.End()
+}
+
+var quernMissingBarrier = gpu.NewKernel(gpu.KernelInfo{
+	Name: "missingBarrier", Package: "quern.dev/internal/conformance", Pos: "misuse.go:20",
+	Params: []gpu.Param{
+		{Name: "in", Kind: gpu.Slice, Type: "int32", Size: 4},
+		{Name: "out", Kind: gpu.Slice, Type: "int32", Size: 4},
+	},
+	PTX: quernPTX,
+	Variants: []gpu.Variant{
+		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 0, 32, 2, 0, 5, 1, 0, 4, 9, 0, 0, 32, 2, 0, 5, 1, 1, 4, 9, 0}},
+		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 0, 32, 2, 0, 5, 9, 2147483648}, Sites: []gpu.Site{
+			{Kind: gpu.IndexSite, File: "misuse.go", Line: 22, Col: 21},
+			{Kind: gpu.IndexSite, File: "misuse.go", Line: 23, Col: 2},
+		}},
+		{Name: "wide", Sites: []gpu.Site{
+			{Kind: gpu.IndexSite, File: "misuse.go", Line: 22, Col: 21},
+			{Kind: gpu.IndexSite, File: "misuse.go", Line: 23, Col: 2},
+		}},
+	},
+	Block:  gpu.Dim3{X: 32, Y: 1, Z: 1},
+	Shared: 128,
+	Host:   quernHostMissingBarrier,
+})
+
+var _ = missingBarrier // compiled, not called
+
+// LaunchMissingBarrier runs missingBarrier on the grid g.
+func LaunchMissingBarrier(s *gpu.Stream, g gpu.Grid, in, out *gpu.Buffer[int32]) error {
+	l, err := quernMissingBarrier.Begin(s, g)
+	if err != nil {
+		return err
+	}
+	gpu.SliceArg(l, in)
+	gpu.SliceArg(l, out)
+	return l.End()
+}
+
+var quernSharedRace = gpu.NewKernel(gpu.KernelInfo{
+	Name: "sharedRace", Package: "quern.dev/internal/conformance", Pos: "misuse.go:27",
+	Params: []gpu.Param{
+		{Name: "in", Kind: gpu.Slice, Type: "int32", Size: 4},
+		{Name: "out", Kind: gpu.Slice, Type: "int32", Size: 4},
+	},
+	PTX: quernPTX,
+	Variants: []gpu.Variant{
+		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 0, 32, 2, 0, 5, 1, 0, 4, 9, 0, 0, 32, 2, 0, 5, 1, 1, 4, 9, 0}},
+		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 0, 32, 2, 0, 5, 9, 2147483648}, Sites: []gpu.Site{
+			{Kind: gpu.IndexSite, File: "misuse.go", Line: 29, Col: 21},
+			{Kind: gpu.IndexSite, File: "misuse.go", Line: 33, Col: 2},
+		}},
+		{Name: "wide", Sites: []gpu.Site{
+			{Kind: gpu.IndexSite, File: "misuse.go", Line: 29, Col: 21},
+			{Kind: gpu.IndexSite, File: "misuse.go", Line: 33, Col: 2},
+		}},
+	},
+	Block:  gpu.Dim3{X: 32, Y: 1, Z: 1},
+	Shared: 128,
+	Host:   quernHostSharedRace,
+})
+
+var _ = sharedRace // compiled, not called
+
+// LaunchSharedRace runs sharedRace on the grid g.
+func LaunchSharedRace(s *gpu.Stream, g gpu.Grid, in, out *gpu.Buffer[int32]) error {
+	l, err := quernSharedRace.Begin(s, g)
+	if err != nil {
+		return err
+	}
+	gpu.SliceArg(l, in)
+	gpu.SliceArg(l, out)
+	return l.End()
+}
+
+var quernReadsUnwritten = gpu.NewKernel(gpu.KernelInfo{
+	Name: "readsUnwritten", Package: "quern.dev/internal/conformance", Pos: "misuse.go:37",
+	Params: []gpu.Param{
+		{Name: "in", Kind: gpu.Slice, Type: "int32", Size: 4},
+		{Name: "out", Kind: gpu.Slice, Type: "int32", Size: 4},
+	},
+	PTX: quernPTX,
+	Variants: []gpu.Variant{
+		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 1, 0, 4, 9, 0, 2, 3, 2, 0, 5, 1, 1, 4, 9, 0}},
+		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Sites: []gpu.Site{
+			{Kind: gpu.IndexSite, File: "misuse.go", Line: 38, Col: 20},
+			{Kind: gpu.IndexSite, File: "misuse.go", Line: 38, Col: 2},
+		}},
+		{Name: "wide", Sites: []gpu.Site{
+			{Kind: gpu.IndexSite, File: "misuse.go", Line: 38, Col: 20},
+			{Kind: gpu.IndexSite, File: "misuse.go", Line: 38, Col: 2},
+		}},
+	},
+	Host: quernHostReadsUnwritten,
+})
+
+var _ = readsUnwritten // compiled, not called
+
+// LaunchReadsUnwritten runs readsUnwritten on the grid g.
+func LaunchReadsUnwritten(s *gpu.Stream, g gpu.Grid, in, out *gpu.Buffer[int32]) error {
+	l, err := quernReadsUnwritten.Begin(s, g)
+	if err != nil {
+		return err
+	}
+	gpu.SliceArg(l, in)
+	gpu.SliceArg(l, out)
+	return l.End()
+}
+
+var quernUncheckedOutOfBounds = gpu.NewKernel(gpu.KernelInfo{
+	Name: "uncheckedOutOfBounds", Package: "quern.dev/internal/conformance", Pos: "misuse.go:42",
+	Params: []gpu.Param{
+		{Name: "in", Kind: gpu.Slice, Type: "int32", Size: 4},
+		{Name: "out", Kind: gpu.Slice, Type: "int32", Size: 4},
+	},
+	PTX: quernPTX,
+	Variants: []gpu.Variant{
+		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 0, 2, 3, 2, 0, 5, 3, 9, 2147483648}},
+		{Name: "wide"},
+	},
+	Host: quernHostUncheckedOutOfBounds,
+})
+
+var _ = uncheckedOutOfBounds // compiled, not called
+
+// LaunchUncheckedOutOfBounds runs uncheckedOutOfBounds on the grid g.
+func LaunchUncheckedOutOfBounds(s *gpu.Stream, g gpu.Grid, in, out *gpu.Buffer[int32]) error {
+	l, err := quernUncheckedOutOfBounds.Begin(s, g)
+	if err != nil {
+		return err
+	}
+	gpu.SliceArg(l, in)
+	gpu.SliceArg(l, out)
+	return l.End()
+}
+
+var quernNeverEnds = gpu.NewKernel(gpu.KernelInfo{
+	Name: "neverEnds", Package: "quern.dev/internal/conformance", Pos: "misuse.go:47",
+	Params: []gpu.Param{
+		{Name: "out", Kind: gpu.Slice, Type: "int32", Size: 4},
+	},
+	PTX: quernPTX,
+	Variants: []gpu.Variant{
+		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 2, 3, 2, 0, 5, 1, 0, 4, 9, 0}},
+		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Sites: []gpu.Site{
+			{Kind: gpu.IndexSite, File: "misuse.go", Line: 48, Col: 6},
+		}},
+		{Name: "wide", Sites: []gpu.Site{
+			{Kind: gpu.IndexSite, File: "misuse.go", Line: 48, Col: 6},
+		}},
+	},
+	Host: quernHostNeverEnds,
+})
+
+var _ = neverEnds // compiled, not called
+
+// LaunchNeverEnds runs neverEnds on the grid g.
+func LaunchNeverEnds(s *gpu.Stream, g gpu.Grid, out *gpu.Buffer[int32]) error {
+	l, err := quernNeverEnds.Begin(s, g)
+	if err != nil {
+		return err
+	}
+	gpu.SliceArg(l, out)
+	return l.End()
+}
+
 var quernColumnTiles = gpu.NewKernel(gpu.KernelInfo{
 	Name: "columnTiles", Package: "quern.dev/internal/conformance", Pos: "rows.go:10",
 	Params: []gpu.Param{
@@ -7718,6 +7941,275 @@ func quernRow1Generics(r *host.Run, base int, in, out []int32, dimX int) {
 		result03 := clampTo[int64](t5, -3, 3)
 //line memory.go:220
 		out[i] = p.first - result0 + int32(result02*4) + int32(result03)
+	}
+}
+
+func quernHostGlobalRace(r *host.Run) {
+	out := host.Slice[int32](r, 0)
+	dimX := r.BlockDim.X
+	dimY := r.BlockDim.Y
+	dimZ := r.BlockDim.Z
+	for r.Next() {
+		blockX := r.BlockIdx.X
+		base := blockX * dimX
+		for threadZ := range dimZ {
+			for threadY := range dimY {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				quernRow1GlobalRace(r, out, base, dimX)
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1GlobalRace(r *host.Run, out []int32, base, dimX int) {
+	for threadX := range dimX {
+		r.ThreadIdx.X = threadX
+//line misuse.go:9
+		out[(base+threadX)/2] = int32(base + threadX)
+	}
+}
+
+func quernHostRaceBetweenBlocks(r *host.Run) {
+	out := host.Slice[int32](r, 0)
+	dimX := r.BlockDim.X
+	dimY := r.BlockDim.Y
+	dimZ := r.BlockDim.Z
+	for r.Next() {
+		for threadZ := range dimZ {
+			for threadY := range dimY {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				quernRow1RaceBetweenBlocks(r, out, dimX)
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1RaceBetweenBlocks(r *host.Run, out []int32, dimX int) {
+	for threadX := range dimX {
+		r.ThreadIdx.X = threadX
+//line misuse.go:14
+		if threadX == 0 {
+			out[0]++
+		}
+	}
+}
+
+func quernHostMissingBarrier(r *host.Run) {
+	in := host.Slice[int32](r, 0)
+	out := host.Slice[int32](r, 1)
+	s := host.Shared[[32]int32](r, 0)
+	for r.Next() {
+		blockX := r.BlockIdx.X
+		base := blockX * 32
+		for threadZ := range 1 {
+			for threadY := range 1 {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				quernRow1MissingBarrier(r, s, in, base, out)
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1MissingBarrier(r *host.Run, s *[32]int32, in []int32, base int, out []int32) {
+	for threadX := range 32 {
+		r.ThreadIdx.X = threadX
+//line misuse.go:22
+		s[threadX] = in[base+threadX]
+		out[base+threadX] = s[31-threadX]
+	}
+}
+
+func quernHostSharedRace(r *host.Run) {
+	in := host.Slice[int32](r, 0)
+	out := host.Slice[int32](r, 1)
+	s := host.Shared[[32]int32](r, 0)
+	for r.Next() {
+		blockX := r.BlockIdx.X
+		base := blockX * 32
+		for threadZ := range 1 {
+			for threadY := range 1 {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				quernRow1SharedRace(r, s, in, base)
+			}
+		}
+		for threadZ := range 1 {
+			for threadY := range 1 {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				quernRow2SharedRace(r, s)
+			}
+		}
+		for threadZ := range 1 {
+			for threadY := range 1 {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				quernRow3SharedRace(r, out, base, s)
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1SharedRace(r *host.Run, s *[32]int32, in []int32, base int) {
+	if base >= 0 && 32 <= len(in)-base {
+		row := (*[32]int32)(s[0:])
+		row2 := (*[32]int32)(in[base:])
+		for threadX := range 32 {
+//line misuse.go:29
+			row[threadX] = row2[threadX]
+		}
+		return
+	}
+	for threadX := range 32 {
+		r.ThreadIdx.X = threadX
+//line misuse.go:29
+		s[threadX] = in[base+threadX]
+	}
+}
+
+//go:noinline
+func quernRow2SharedRace(r *host.Run, s *[32]int32) {
+	for threadX := range 32 {
+		r.ThreadIdx.X = threadX
+//line misuse.go:31
+		s[31-threadX] += s[threadX]
+	}
+}
+
+//go:noinline
+func quernRow3SharedRace(r *host.Run, out []int32, base int, s *[32]int32) {
+	if base >= 0 && 32 <= len(out)-base {
+		row3 := (*[32]int32)(out[base:])
+		row4 := (*[32]int32)(s[0:])
+		for threadX := range 32 {
+//line misuse.go:33
+			row3[threadX] = row4[threadX]
+		}
+		return
+	}
+	for threadX := range 32 {
+		r.ThreadIdx.X = threadX
+//line misuse.go:33
+		out[base+threadX] = s[threadX]
+	}
+}
+
+func quernHostReadsUnwritten(r *host.Run) {
+	in := host.Slice[int32](r, 0)
+	out := host.Slice[int32](r, 1)
+	dimX := r.BlockDim.X
+	dimY := r.BlockDim.Y
+	dimZ := r.BlockDim.Z
+	for r.Next() {
+		blockX := r.BlockIdx.X
+		base := blockX * dimX
+		for threadZ := range dimZ {
+			for threadY := range dimY {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				quernRow1ReadsUnwritten(r, out, base, in, dimX)
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1ReadsUnwritten(r *host.Run, out []int32, base int, in []int32, dimX int) {
+	count := dimX
+	if base >= 0 && count <= len(out)-base && count <= len(in)-base {
+		row := out[base:][:count]
+		row2 := in[base:][:count]
+		for threadX := range count {
+//line misuse.go:38
+			row[threadX] = row2[threadX]
+		}
+		return
+	}
+	for threadX := range dimX {
+		r.ThreadIdx.X = threadX
+//line misuse.go:38
+		out[base+threadX] = in[base+threadX]
+	}
+}
+
+func quernHostUncheckedOutOfBounds(r *host.Run) {
+	in := host.Slice[int32](r, 0)
+	out := host.Slice[int32](r, 1)
+	dimX := r.BlockDim.X
+	dimY := r.BlockDim.Y
+	dimZ := r.BlockDim.Z
+	for r.Next() {
+		blockX := r.BlockIdx.X
+		base := blockX * dimX
+		base2 := len(in) + blockX*dimX
+		base3 := blockX*dimX + len(in)
+		for threadZ := range dimZ {
+			for threadY := range dimY {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				quernRow1UncheckedOutOfBounds(r, out, base, in, base2, dimX, base3)
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1UncheckedOutOfBounds(r *host.Run, out []int32, base int, in []int32, base2, dimX, base3 int) {
+	count := dimX
+	if base >= 0 && count <= len(out)-base && base3 >= 0 && count <= len(in)-base3 {
+		row := out[base:][:count]
+		row2 := in[base3:][:count]
+		for threadX := range count {
+//line misuse.go:43
+			row[threadX] = row2[threadX]
+		}
+		return
+	}
+	for threadX := range dimX {
+		r.ThreadIdx.X = threadX
+//line misuse.go:43
+		out[base+threadX] = in[base2+threadX]
+	}
+}
+
+func quernHostNeverEnds(r *host.Run) {
+	out := host.Slice[int32](r, 0)
+	dimX := r.BlockDim.X
+	dimY := r.BlockDim.Y
+	dimZ := r.BlockDim.Z
+	for r.Next() {
+		blockX := r.BlockIdx.X
+		base := blockX * dimX
+		for threadZ := range dimZ {
+			for threadY := range dimY {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				quernRow1NeverEnds(r, out, base, dimX)
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1NeverEnds(r *host.Run, out []int32, base, dimX int) {
+	count := dimX
+	if base >= 0 && count <= len(out)-base {
+		row := out[base:][:count]
+		for threadX := range count {
+//line misuse.go:48
+			for row[threadX] >= 0 {
+				row[threadX]++
+				row[threadX]--
+			}
+		}
+		return
+	}
+	for threadX := range dimX {
+		r.ThreadIdx.X = threadX
+		at := base + threadX
+//line misuse.go:48
+		for out[at] >= 0 {
+			out[at]++
+			out[at]--
+		}
 	}
 }
 
