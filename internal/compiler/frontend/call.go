@@ -64,7 +64,12 @@ func (fn *function) callFunc(e *ast.CallExpr, fun ast.Expr, id *ast.Ident, obj *
 	if sel != nil {
 		selection = fn.src.Info.Selections[sel]
 	}
-	if selection != nil && isThread(selection.Recv()) {
+	if selection != nil && selection.Kind() != types.MethodVal {
+		fn.errorf(e.Pos(), "method expressions are not supported in kernels; call the method of a value")
+		return nil
+	}
+	if recv := obj.Signature().Recv(); recv != nil && isThread(recv.Type()) {
+		fn.threadValue(sel.X)
 		return fn.threadMethod(e, obj.Name())
 	}
 	var typeArgs []types.Type
@@ -78,10 +83,6 @@ func (fn *function) callFunc(e *ast.CallExpr, fun ast.Expr, id *ast.Ident, obj *
 			return values
 		}
 		return fn.callBody(e, path, obj.Name(), typeArgs, nil)
-	}
-	if selection.Kind() != types.MethodVal {
-		fn.errorf(e.Pos(), "method expressions are not supported in kernels; call the method of a value")
-		return nil
 	}
 	return fn.callMethod(e, sel, selection, obj)
 }
@@ -132,7 +133,7 @@ func (fn *function) callMethod(e *ast.CallExpr, sel *ast.SelectorExpr, selection
 	default:
 		p := fn.fieldPath(sel.X, embedded)
 		if p.Type().Kind == ir.Pointer {
-			p = &ir.DerefPlace{Ptr: &ir.Load{Place: p}, Pos: fn.l.pos(sel.Pos())}
+			p = fn.deref(&ir.Load{Place: p}, sel.Pos())
 		}
 		recvValue = &ir.Load{Place: p}
 	}
@@ -335,7 +336,6 @@ func (fn *function) emitCall(e *ast.CallExpr, callee *ir.Func, recv ir.Expr) []i
 
 // threadMethod lowers a method of kernel.Thread.
 func (fn *function) threadMethod(e *ast.CallExpr, name string) []ir.Expr {
-	fn.threadReceiver(e)
 	global := func(axis ir.ThreadOp) ir.Expr {
 		return &ir.Binary{Op: ir.Add,
 			X: &ir.Binary{Op: ir.Mul, X: &ir.ThreadValue{Op: ir.BlockIdxX + axis}, Y: &ir.ThreadValue{Op: ir.BlockDimX + axis}},
@@ -360,12 +360,6 @@ func (fn *function) threadMethod(e *ast.CallExpr, name string) []ir.Expr {
 	}
 	fn.errorf(e.Pos(), "method %s of kernel.Thread is not supported by this compiler", name)
 	return nil
-}
-
-func (fn *function) threadReceiver(e *ast.CallExpr) {
-	if sel, ok := ast.Unparen(e.Fun).(*ast.SelectorExpr); ok {
-		fn.threadValue(sel.X)
-	}
 }
 
 // builtin lowers a call of one of Go's built-in functions.
@@ -408,6 +402,8 @@ func (fn *function) builtin(e *ast.CallExpr, name string) []ir.Expr {
 		reason := "panic"
 		if tv := fn.src.Info.Types[e.Args[0]]; tv.Value != nil && tv.Value.Kind() == constant.String {
 			reason = constant.StringVal(tv.Value)
+		} else if !fn.src.standard { // the standard library panics with errors
+			fn.errorf(e.Args[0].Pos(), "panic takes a constant string in kernels; write values to a slice")
 		}
 		fn.emit(&ir.Panic{Reason: reason, Pos: fn.l.pos(e.Pos())})
 		return nil
@@ -482,7 +478,7 @@ func (fn *function) pointee(e ast.Expr) ir.Place {
 			return fn.place(u.X)
 		}
 	}
-	return &ir.DerefPlace{Ptr: fn.expr(e), Pos: fn.l.pos(e.Pos())}
+	return fn.deref(fn.expr(e), e.Pos())
 }
 
 // markUnreachable marks functions that generated code cannot call by name

@@ -48,6 +48,10 @@ func (fn *function) expr(e ast.Expr) ir.Expr {
 			fn.errorf(e.Pos(), "%s", unsupported(types.Typ[types.String]))
 			return zeroOf(ir.TInt)
 		}
+		if tv.Value.Kind() == constant.Complex {
+			fn.errorf(e.Pos(), "%s", unsupported(types.Typ[types.Complex128]))
+			return zeroOf(ir.TInt)
+		}
 		irType := fn.typ(t, e.Pos())
 		if c := constantOf(tv.Value, irType); c != nil {
 			return c
@@ -208,13 +212,34 @@ func (fn *function) threadField(e ast.Expr) ir.Expr {
 
 // threadValue checks that an expression of type kernel.Thread is the thread.
 func (fn *function) threadValue(e ast.Expr) {
-	id, ok := ast.Unparen(e).(*ast.Ident)
-	if ok {
-		if _, isVar := fn.src.Info.Uses[id].(*types.Var); isVar {
-			return
+	if fn.ofVariable(e) { // the thread, or a part of a variable that was reported where it is declared
+		return
+	}
+	if u, ok := ast.Unparen(e).(*ast.UnaryExpr); ok && u.Op == token.AND {
+		fn.errorf(e.Pos(), "%s", threadByPointer)
+		return
+	}
+	fn.errorf(e.Pos(), "a kernel.Thread cannot be made or kept in a kernel; pass the kernel's own")
+}
+
+// ofVariable reports whether e names a variable of the function or a part of
+// one.
+func (fn *function) ofVariable(e ast.Expr) bool {
+	for {
+		switch x := ast.Unparen(e).(type) {
+		case *ast.Ident:
+			v, ok := fn.src.Info.Uses[x].(*types.Var)
+			return ok && (v.Pkg() == nil || v.Parent() != v.Pkg().Scope())
+		case *ast.SelectorExpr:
+			e = x.X
+		case *ast.IndexExpr:
+			e = x.X
+		case *ast.StarExpr:
+			e = x.X
+		default:
+			return false
 		}
 	}
-	fn.errorf(e.Pos(), "a kernel.Thread cannot be made in a kernel; pass the kernel's own")
 }
 
 func (fn *function) unaryExpr(e *ast.UnaryExpr) ir.Expr {
@@ -265,6 +290,9 @@ func (fn *function) binaryExpr(e *ast.BinaryExpr) ir.Expr {
 		y := fn.index(e.Y)
 		return fn.binary(op, x, y, e.OpPos)
 	case op.IsComparison():
+		if fn.comparesNil(e) {
+			return zeroOf(ir.TBool)
+		}
 		var x, y ir.Expr
 		if tv := fn.src.Info.Types[e.X]; tv.Value != nil {
 			y = fn.expr(e.Y)
@@ -317,6 +345,26 @@ func (fn *function) shortCircuit(op ir.BinaryOp, x ir.Expr, y func() ir.Expr, po
 	return ir.Get(v)
 }
 
+// comparesNil reports a comparison with nil.
+func (fn *function) comparesNil(e *ast.BinaryExpr) bool {
+	other := e.X
+	switch {
+	case fn.src.Info.Types[e.Y].IsNil():
+	case fn.src.Info.Types[e.X].IsNil():
+		other = e.Y
+	default:
+		return false
+	}
+	if t := fn.typeOf(other); t != nil {
+		if _, ok := fn.subst(t).Underlying().(*types.Slice); ok {
+			fn.errorf(e.OpPos, "nil is not supported in kernels; use len(%s) %s 0", types.ExprString(other), e.Op)
+			return true
+		}
+	}
+	fn.errorf(e.OpPos, "%s", unsupported(types.Typ[types.UntypedNil]))
+	return true
+}
+
 // maxCompared is the number of scalars that == on arrays and structs may expand to.
 const maxCompared = 64
 
@@ -330,6 +378,9 @@ func (fn *function) compare(op ir.BinaryOp, x, y ir.Expr, pos token.Pos) ir.Expr
 			return zeroOf(ir.TBool)
 		}
 		return &ir.Binary{Op: op, X: x, Y: y, Pos: fn.l.pos(pos)}
+	}
+	if !t.Equal(y.Type()) { // one of them was reported
+		return zeroOf(ir.TBool)
 	}
 	a := &ir.VarPlace{Var: fn.temp(x, pos)}
 	b := &ir.VarPlace{Var: fn.temp(y, pos)}
@@ -464,7 +515,7 @@ func (fn *function) sliceExpr(e *ast.SliceExpr) ir.Expr {
 			fn.errorf(e.X.Pos(), "%s", unsupported(xt))
 			return zeroOf(out.T)
 		}
-		out.Array = &ir.DerefPlace{Ptr: fn.stable(fn.expr(e.X), e.X.Pos()), Pos: out.Pos}
+		out.Array = fn.deref(fn.stable(fn.expr(e.X), e.X.Pos()), e.Pos())
 	default:
 		fn.errorf(e.X.Pos(), "%s", unsupported(xt))
 		return zeroOf(ir.SliceOf(ir.TUint8))
@@ -505,6 +556,12 @@ func (fn *function) conversion(e *ast.CallExpr) ir.Expr {
 		fn.errorf(e.Pos(), "%s", unsupported(to))
 		return zeroOf(ir.TInt)
 	}
+	for _, other := range []types.Type{from, to} {
+		if b, ok := other.Underlying().(*types.Basic); ok && (b.Kind() == types.UnsafePointer || b.Kind() == types.Uintptr) {
+			fn.errorf(e.Pos(), "%s", unsupported(other))
+			return zeroOf(ir.TInt)
+		}
+	}
 	t := fn.typ(to, e.Pos())
 	if tv := fn.src.Info.Types[e.Args[0]]; tv.Value != nil && t.IsScalar() {
 		// A constant that is converted to a type parameter's type.
@@ -515,6 +572,10 @@ func (fn *function) conversion(e *ast.CallExpr) ir.Expr {
 		if c := constantOf(v, t); c != nil {
 			return c
 		}
+	}
+	if _, ok := from.Underlying().(*types.Slice); ok && t.Kind != ir.Slice {
+		fn.errorf(e.Pos(), "the conversion from %s to %s is not supported in kernels; copy the elements in a loop, or index the slice", from, to)
+		return zeroOf(t)
 	}
 	x := fn.expr(e.Args[0])
 	xt := x.Type()

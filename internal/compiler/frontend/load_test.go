@@ -234,6 +234,41 @@ func outer(t kernel.Thread, x []int32) {
 			errors: []string{`nested/nested.go:10:2: kernel outer: LaunchInner starts a kernel from the host; a kernel cannot start another, but it can call one as a function`},
 		},
 		{
+			name: "a variable that another package can assign, and one that it cannot",
+			files: `
+-- tables/tables.go --
+package tables
+
+var Weights = [2]float32{1, 2}
+
+var offsets = [2]float32{3, 4}
+
+func Offset(i int) float32 { return offsets[i] }
+
+func Weight(i int) float32 { return Weights[i] }
+-- reads/reads.go --
+package reads
+
+import (
+	"example.test/demo/tables"
+	"quern.dev/kernel"
+)
+
+func init() { tables.Weights[1] = 7 }
+
+//quern:kernel
+func read(t kernel.Thread, x []float32) {
+	x[0] = tables.Offset(1)
+	x[1] = tables.Weights[1]
+	x[2] = tables.Weight(1)
+}
+`,
+			errors: []string{
+				"reads/reads.go:13:9: kernel read: exported variable Weights of package tables can be assigned by any package, so a kernel cannot read it; unexport it or pass it as a parameter",
+				"reads/reads.go:14:9: kernel read: tables.Weight (called here): exported variable Weights of package tables can be assigned by any package, so a kernel cannot read it",
+			},
+		},
+		{
 			name: "an import that does not exist is the only error",
 			files: `
 -- missing/missing.go --

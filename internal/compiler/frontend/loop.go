@@ -78,19 +78,19 @@ func (fn *function) rangeStmt(s *ast.RangeStmt, label string) {
 		}
 		limit = &ir.Len{X: ir.CloneExpr(x)}
 		element = func(i *ir.Local) ir.Expr {
-			return &ir.Load{Place: &ir.ElemPlace{Slice: ir.CloneExpr(x), Index: ir.Get(i), Check: true, Pos: fn.l.pos(s.X.Pos())}}
+			return &ir.Load{Place: fn.elem(ir.CloneExpr(x), ir.Get(i), s.X.Pos())}
 		}
 	case *types.Array:
 		limit = ir.IntConst(ir.TInt, u.Len())
 		if s.Value != nil && !isBlank(s.Value) {
 			place := fn.stablePlace(fn.place(s.X), s.X.Pos())
 			if _, ok := xt.Underlying().(*types.Pointer); ok {
-				place = &ir.DerefPlace{Ptr: &ir.Load{Place: place}, Pos: pos}
+				place = fn.deref(&ir.Load{Place: place}, s.Pos())
 			} else if !fn.unchanged(s.X, s.Body) {
 				place = &ir.VarPlace{Var: fn.temp(&ir.Load{Place: place}, s.X.Pos())}
 			}
 			element = func(i *ir.Local) ir.Expr {
-				return &ir.Load{Place: &ir.IndexPlace{X: ir.ClonePlace(place), Index: ir.Get(i), Check: true, Pos: fn.l.pos(s.X.Pos())}}
+				return &ir.Load{Place: fn.indexed(ir.ClonePlace(place), ir.Get(i), true, s.X.Pos())}
 			}
 		}
 	case *types.Signature:

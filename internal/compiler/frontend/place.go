@@ -20,7 +20,6 @@ func (fn *function) target(e ast.Expr) ir.Place {
 // temporary.
 func (fn *function) place(e ast.Expr) ir.Place {
 	e = ast.Unparen(e)
-	pos := fn.l.pos(e.Pos())
 	switch e := e.(type) {
 	case *ast.Ident:
 		obj := fn.src.Info.Uses[e]
@@ -69,13 +68,13 @@ func (fn *function) place(e ast.Expr) ir.Place {
 		switch u := xt.Underlying().(type) {
 		case *types.Slice:
 			slice := fn.expr(e.X)
-			return &ir.ElemPlace{Slice: slice, Index: fn.index(e.Index), Check: true, Pos: pos}
+			return fn.elem(slice, fn.index(e.Index), e.Pos())
 		case *types.Array:
 			x := fn.place(e.X)
 			return fn.arrayElem(x, e)
 		case *types.Pointer:
 			if _, ok := u.Elem().Underlying().(*types.Array); ok {
-				return fn.arrayElem(&ir.DerefPlace{Ptr: fn.expr(e.X), Pos: pos}, e)
+				return fn.arrayElem(fn.deref(fn.expr(e.X), e.Pos()), e)
 			}
 		case *types.Signature:
 			fn.errorf(e.Pos(), "function values are not supported in kernels; call the function by its name")
@@ -84,7 +83,7 @@ func (fn *function) place(e ast.Expr) ir.Place {
 		fn.errorf(e.X.Pos(), "%s", unsupported(xt))
 		return fn.badPlace(ir.TInt)
 	case *ast.StarExpr:
-		return &ir.DerefPlace{Ptr: fn.expr(e.X), Pos: pos}
+		return fn.deref(fn.expr(e.X), e.Pos())
 	}
 	return &ir.VarPlace{Var: fn.temp(fn.expr(e), e.Pos())}
 }
@@ -93,10 +92,35 @@ func (fn *function) badPlace(t *ir.Type) ir.Place {
 	return &ir.VarPlace{Var: fn.newLocal("bad", t, token.NoPos)}
 }
 
+// deref is what a pointer points to. A value of another kind, as in elem, stands
+// for one that was reported as an error.
+func (fn *function) deref(ptr ir.Expr, pos token.Pos) ir.Place {
+	if ptr.Type().Kind != ir.Pointer {
+		return fn.badPlace(ir.TInt)
+	}
+	return &ir.DerefPlace{Ptr: ptr, Pos: fn.l.pos(pos)}
+}
+
+// elem is an element of a slice.
+func (fn *function) elem(slice, index ir.Expr, pos token.Pos) ir.Place {
+	if slice.Type().Kind != ir.Slice {
+		return fn.badPlace(ir.TInt)
+	}
+	return &ir.ElemPlace{Slice: slice, Index: index, Check: true, Pos: fn.l.pos(pos)}
+}
+
 func (fn *function) arrayElem(x ir.Place, e *ast.IndexExpr) ir.Place {
 	index := fn.index(e.Index)
 	_, constant := index.(*ir.Const) // the type checker has seen that it is in range
-	return &ir.IndexPlace{X: x, Index: index, Check: !constant, Pos: fn.l.pos(e.Pos())}
+	return fn.indexed(x, index, !constant, e.Pos())
+}
+
+// indexed is an element of an array.
+func (fn *function) indexed(x ir.Place, index ir.Expr, check bool, pos token.Pos) ir.Place {
+	if x.Type().Kind != ir.Array {
+		return fn.badPlace(ir.TInt)
+	}
+	return &ir.IndexPlace{X: x, Index: index, Check: check, Pos: fn.l.pos(pos)}
 }
 
 // index lowers an index or a bound; untyped constants are of type int.
@@ -114,7 +138,7 @@ func (fn *function) fieldPath(x ast.Expr, path []int) ir.Place {
 	t := fn.subst(fn.typeOf(x))
 	var p ir.Place
 	if ptr, ok := t.Underlying().(*types.Pointer); ok {
-		p = &ir.DerefPlace{Ptr: fn.expr(x), Pos: fn.l.pos(x.Pos())}
+		p = fn.deref(fn.expr(x), x.Pos())
 		t = ptr.Elem()
 	} else {
 		p = fn.place(x)
@@ -125,11 +149,14 @@ func (fn *function) fieldPath(x ast.Expr, path []int) ir.Place {
 func (fn *function) fields(p ir.Place, t types.Type, path []int, pos token.Pos) ir.Place {
 	for _, i := range path {
 		if ptr, ok := t.Underlying().(*types.Pointer); ok {
-			p = &ir.DerefPlace{Ptr: &ir.Load{Place: p}, Pos: fn.l.pos(pos)}
+			p = fn.deref(&ir.Load{Place: p}, pos)
 			t = ptr.Elem()
 		}
 		s, ok := fn.subst(t).Underlying().(*types.Struct)
 		if !ok {
+			return fn.badPlace(ir.TInt)
+		}
+		if isThread(s.Field(i).Type()) { // reported with the variable that holds it
 			return fn.badPlace(ir.TInt)
 		}
 		if pt := p.Type(); pt.Kind != ir.Struct { // reported where the type was converted
@@ -197,6 +224,10 @@ func (fn *function) addr(e ast.Expr) ir.Expr {
 	if lit, ok := ast.Unparen(e).(*ast.CompositeLit); ok {
 		v := fn.temp(fn.composite(lit), e.Pos())
 		return &ir.Addr{T: ir.PointerTo(v.Type), Place: &ir.VarPlace{Var: v}}
+	}
+	if isThread(fn.typeOf(e)) {
+		fn.errorf(e.Pos(), "%s", threadByPointer)
+		return zeroOf(ir.TInt)
 	}
 	p := fn.place(e)
 	if d, ok := p.(*ir.DerefPlace); ok {

@@ -14,6 +14,8 @@ import (
 
 // table is the place of a package-level variable. Kernels see the contents it
 // was declared with, so it must be declared with constants and never assigned.
+// That an exported variable is never assigned would take all packages of the
+// program to prove: only those of the standard library are taken as constant.
 func (fn *function) table(v *types.Var, pos token.Pos) ir.Place {
 	l := fn.l
 	path := v.Pkg().Path()
@@ -31,6 +33,10 @@ func (fn *function) table(v *types.Var, pos token.Pos) ir.Place {
 			fn.errorf(pos, "%v", err)
 			return fn.badPlace(ir.TInt)
 		}
+	}
+	if v.Exported() && !src.standard {
+		fn.errorf(pos, "exported variable %s of package %s can be assigned by any package, so a kernel cannot read it; unexport it or pass it as a parameter", v.Name(), src.Name)
+		return fn.badPlace(fn.typ(v.Type(), pos))
 	}
 	obj, _ := src.Types.Scope().Lookup(v.Name()).(*types.Var)
 	init, written := src.variable(obj)

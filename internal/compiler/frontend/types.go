@@ -146,6 +146,9 @@ func (l *lowering) convertNewType(t types.Type, depth int) (*ir.Type, string) {
 		if bad != "" {
 			return nil, bad
 		}
+		if size := elem.Size(); size > 0 && t.Len() > maxTypeSize/size {
+			return nil, "type " + t.String() + " is larger than the memory of any device; use a slice"
+		}
 		return ir.ArrayOf(t.Len(), elem), ""
 	case *types.Slice:
 		elem, bad := l.convertType(t.Elem(), depth+1)
@@ -154,6 +157,9 @@ func (l *lowering) convertNewType(t types.Type, depth int) (*ir.Type, string) {
 		}
 		return ir.SliceOf(elem), ""
 	case *types.Pointer:
+		if isThread(t.Elem()) {
+			return nil, threadByPointer
+		}
 		elem, bad := l.convertType(t.Elem(), depth+1)
 		if bad != "" {
 			return nil, bad
@@ -172,6 +178,13 @@ func (l *lowering) convertNewType(t types.Type, depth int) (*ir.Type, string) {
 	}
 	return nil, unsupported(t)
 }
+
+// threadByPointer is said of every pointer to a kernel.Thread.
+const threadByPointer = "a kernel.Thread is passed as it is, not by pointer; write f(t kernel.Thread)"
+
+// maxTypeSize bounds the size of a type in bytes, so that sums and products of
+// sizes do not overflow.
+const maxTypeSize = 1 << 40
 
 // typeName is the full name of a package-level type, "" for a local one, which
 // nothing outside its function can name.

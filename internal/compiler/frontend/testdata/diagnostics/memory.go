@@ -27,6 +27,13 @@ func sliceVariable(t kernel.Thread, out []float32) {
 	out[0] = weights[1]
 }
 
+var Exported = [4]float32{1, 2, 3, 4}
+
+//quern:kernel
+func exportedVariable(t kernel.Thread, out []float32) {
+	out[0] = Exported[1]
+}
+
 //quern:kernel
 func sharedTooLarge(t kernel.Thread, out []float32) {
 	tile := kernel.Shared[[128][128]float32](t)
