@@ -56,8 +56,10 @@ func newPlan(k *ir.Kernel, f *facts) *plan {
 		s.findBlock(k.Func)
 		p.items, p.block = s.split(body, nil), s.block
 	}
-	if g, ok := p.items[len(p.items)-1].(*region); ok {
-		g.last = true
+	if n := len(p.items); n > 0 { // a body of barriers alone has no items
+		if g, ok := p.items[n-1].(*region); ok {
+			g.last = true
+		}
 	}
 	p.findHomes(k.Func, f)
 	return p

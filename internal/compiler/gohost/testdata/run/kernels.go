@@ -629,3 +629,22 @@ func large(t kernel.Thread, m matrix, x []float64, chosen []matrix) {
 	row := m.Rows[i&3]
 	x[i] = s*row[i>>2&3] + own.Rows[0][i&3] + m.Rows[1][1] + float64(own.Name[i&7])
 }
+
+// barrier does nothing but wait.
+//
+//quern:kernel
+func barrier(t kernel.Thread) { t.Sync() }
+
+// barriers does nothing but wait, a number of times.
+//
+//quern:kernel
+func barriers(t kernel.Thread, rounds int, x []int32) {
+	t.Sync()
+	t.Sync()
+	for range rounds {
+		t.Sync()
+	}
+	if rounds > 2 {
+		t.Sync()
+	}
+}

@@ -88,6 +88,8 @@ func tests() []test {
 		{"leaver", leaver, quernHostLeaver, d(3, 1, 1), d(32, 1, 1), []any{4, ramp(96, func(i int) int32 { return int32(noise(i)%200) - 50 })}},
 		{"leaver", leaver, quernHostLeaver, d(3, 1, 1), d(32, 1, 1), []any{1, ramp(96, func(i int) int32 { return int32(i) })}},
 		{"large", large, quernHostLarge, d(3, 1, 1), d(32, 1, 1), []any{square(2), ramp(96, func(i int) float64 { return float64(i % 11) }), []matrix{square(1), square(3), square(4)}}},
+		{"barrier", barrier, quernHostBarrier, d(3, 1, 1), d(32, 1, 1), nil},
+		{"barriers", barriers, quernHostBarriers, d(3, 1, 1), d(32, 1, 1), []any{3, ramp(96, func(i int) int32 { return int32(i) })}},
 		{"indexFails", indexFails, quernHostIndexFails, d(4, 1, 1), d(8, 1, 1), []any{make([]int32, 32)}},
 		{"divisionFails", divisionFails, quernHostDivisionFails, d(1, 1, 1), d(8, 1, 1), []any{[]int32{1, 2, 0, 4, 5, 6, 7, 8}}},
 		{"panics", panics, quernHostPanics, d(4, 1, 1), d(8, 1, 1), []any{make([]int32, 32)}},
