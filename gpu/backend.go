@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 
 	"quern.dev/internal/driver"
@@ -29,9 +30,10 @@ const DeviceVariable = "QUERN_DEVICE"
 
 // Config says which device to open. The zero value is the best one there is.
 type Config struct {
-	// Device is "cuda", "cuda:1", "cpu" or "sim". If it is empty, the environment
-	// variable QUERN_DEVICE takes its place; if that is empty too, Open takes the
-	// first usable device of [Devices] that is not a simulator.
+	// Device is "cuda", "cuda:1", "cpu" or "sim"; the last two have one device
+	// each, number 0. If it is empty, the environment variable QUERN_DEVICE takes
+	// its place; if that is empty too, Open takes the first usable device of
+	// [Devices] that is not a simulator.
 	Device string
 
 	// Require is the back end that the device must have. If there is no such
@@ -135,7 +137,7 @@ func Open(config Config) (*Device, error) {
 			continue
 		}
 		for _, candidate := range b.list(c) {
-			if c.hasID() && candidate.ID != c.Device && candidate.ID != string(b.name) {
+			if !c.selects(candidate) {
 				continue
 			}
 			drv, err := open(candidate)
@@ -147,7 +149,7 @@ func Open(config Config) (*Device, error) {
 		}
 	}
 	if len(passed) == 0 {
-		passed = []string{c.Device + ": there is no such device"}
+		passed = []string{c.Device + ": there is no such device" + c.onlyDevice()}
 	}
 	return nil, fmt.Errorf("gpu: open %s: %w: %s", c.wanted(), ErrNoDevice, strings.Join(passed, "; "))
 }
@@ -171,6 +173,13 @@ func (c Config) normalize() (Config, error) {
 	if c.Device != "" && !known(c.backend()) {
 		return c, fmt.Errorf("gpu: open: %w: %s=%s names no back end; write cuda, cuda:1, cpu or sim", ErrNoDevice, source, c.Device)
 	}
+	if name, number, ok := strings.Cut(c.Device, ":"); ok {
+		n, err := strconv.ParseUint(number, 10, 31)
+		if err != nil {
+			return c, fmt.Errorf("gpu: open: %w: %s=%s: %q is not a device number", ErrNoDevice, source, c.Device, number)
+		}
+		c.Device = fmt.Sprintf("%s:%d", name, n)
+	}
 	if c.Require != "" && !known(c.Require) {
 		return c, fmt.Errorf("gpu: open: %w: Config.Require: there is no back end %q", ErrNoDevice, c.Require)
 	}
@@ -183,8 +192,27 @@ func (c Config) backend() Backend {
 	return Backend(name)
 }
 
-// hasID reports whether Device names one device of its back end.
-func (c Config) hasID() bool { return strings.Contains(c.Device, ":") }
+// selects reports whether Device, whose back end is the candidate's, means the
+// candidate. Where a back end has one device, that is number 0; one that says
+// why its back end has none stands for all numbers.
+func (c Config) selects(candidate driver.Candidate) bool {
+	_, number, ok := strings.Cut(c.Device, ":")
+	if !ok || candidate.ID == c.Device {
+		return true
+	}
+	alone := !strings.Contains(candidate.ID, ":")
+	return alone && (number == "0" || candidate.Err != nil)
+}
+
+// onlyDevice says that the back end has one device, if so.
+func (c Config) onlyDevice() string {
+	switch b := c.backend(); b {
+	case CPU, Sim:
+		return fmt.Sprintf("; %s has one device, %[1]s", b)
+	default:
+		return ""
+	}
+}
 
 // wants reports whether devices of b are to be considered.
 func (c Config) wants(b backend) bool {

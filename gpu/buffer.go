@@ -37,14 +37,14 @@ type memory struct {
 // undefined.
 func Alloc[T any](d *Device, n int) (*Buffer[T], error) {
 	var zero T
-	if d == nil {
-		return nil, driverError("alloc", invalid("device is nil"))
-	}
 	if err := checkType[T](); err != nil {
 		return nil, driverError("alloc", err)
 	}
-	if n < 0 || uint64(n) > math.MaxInt64/uint64(unsafe.Sizeof(zero)) {
-		return nil, driverError("alloc", invalid("%d elements of %d bytes", n, unsafe.Sizeof(zero)))
+	if n < 0 {
+		return nil, driverError("alloc", invalid("negative length %d", n))
+	}
+	if uint64(n) > math.MaxInt64/uint64(unsafe.Sizeof(zero)) {
+		return nil, driverError("alloc", invalid("too large: %d elements of %d bytes", n, unsafe.Sizeof(zero)))
 	}
 	m, err := d.alloc(int64(n) * int64(unsafe.Sizeof(zero)))
 	if err != nil {
@@ -54,8 +54,8 @@ func Alloc[T any](d *Device, n int) (*Buffer[T], error) {
 }
 
 func (d *Device) alloc(size int64) (*memory, error) {
-	if !d.lease.acquire() {
-		return nil, d.closedErr("alloc")
+	if err := d.acquire(); err != nil {
+		return nil, driverError("alloc", err)
 	}
 	m := &memory{dev: d, size: size}
 	if size > 0 {
@@ -70,8 +70,8 @@ func (d *Device) alloc(size int64) (*memory, error) {
 		d.memory[m] = struct{}{}
 	}
 	d.mu.Unlock()
-	if d.lease.closed() {
-		return nil, errors.Join(d.closedErr("alloc"), m.close())
+	if err := d.check(); err != nil {
+		return nil, errors.Join(driverError("alloc", err), m.close())
 	}
 	return m, nil
 }
@@ -85,7 +85,12 @@ func (b *Buffer[T]) Len() int {
 }
 
 // Device returns the device of the buffer.
-func (b *Buffer[T]) Device() *Device { return b.mem.dev }
+func (b *Buffer[T]) Device() *Device {
+	if b == nil || b.mem == nil {
+		return nil
+	}
+	return b.mem.dev
+}
 
 // Slice returns the elements lo to hi-1 as a buffer that shares b's memory. It
 // need not be closed, and lives as long as b. If the range does not lie in b,
@@ -96,10 +101,10 @@ func (b *Buffer[T]) Slice(lo, hi int) *Buffer[T] {
 		return nil
 	}
 	v := &Buffer[T]{mem: b.mem, view: true, err: b.err}
-	if v.err == nil && (lo < 0 || hi < lo || hi > b.length) {
-		v.err = invalid("sub-buffer [%d:%d] of a buffer of %d elements", lo, hi, b.length)
+	if v.err == nil && b.mem != nil && (lo < 0 || hi < lo || hi > b.length) {
+		v.err = invalid("sub-buffer [%d:%d] of a buffer of %s", lo, hi, count(b.length, "element"))
 	}
-	if v.err != nil {
+	if v.err != nil || b.mem == nil {
 		return v
 	}
 	var zero T
@@ -111,7 +116,7 @@ func (b *Buffer[T]) Slice(lo, hi int) *Buffer[T] {
 // Close frees the memory once the work that uses it is done. Closing a
 // sub-buffer ends the use of that sub-buffer only. Closing again does nothing.
 func (b *Buffer[T]) Close() error {
-	if b == nil || b.closed.Swap(true) || b.view {
+	if b == nil || b.mem == nil || b.closed.Swap(true) || b.view {
 		return nil
 	}
 	return b.mem.close()
@@ -124,10 +129,12 @@ func (b *Buffer[T]) check(d *Device) error {
 		return invalid("buffer is nil")
 	case b.err != nil:
 		return b.err
+	case b.mem == nil:
+		return invalid("buffer was not made by Alloc or Upload")
 	case b.closed.Load() || b.mem.lease.closed():
 		return closedError("buffer")
 	case b.mem.dev != d:
-		return invalid("buffer is of another device (%s, not %s)", b.mem.dev.id, d.id)
+		return otherDevice("buffer", b.mem.dev, d)
 	default:
 		return nil
 	}

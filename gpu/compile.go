@@ -19,8 +19,8 @@ import (
 //
 // Compile may be called from several goroutines.
 func (d *Device) Compile(src, name string) (*Kernel, error) {
-	if d.lease.closed() {
-		return nil, d.closedErr("compile")
+	if err := d.check(); err != nil {
+		return nil, driverError("compile", err)
 	}
 	k, err := compiler.Text("kernel.go", src, name)
 	if err != nil {

@@ -9,8 +9,8 @@ import (
 // Upload makes a buffer with a copy of src, which is to be closed. It returns
 // when src may be changed again.
 func Upload[T any](s *Stream, src []T) (*Buffer[T], error) {
-	if s == nil {
-		return nil, driverError("upload", invalid("stream is nil"))
+	if err := s.check(); err != nil {
+		return nil, driverError("upload", err)
 	}
 	b, err := Alloc[T](s.dev, len(src))
 	if err != nil {
@@ -35,7 +35,7 @@ func CopyIn[T any](s *Stream, dst *Buffer[T], src []T) error {
 	}
 	defer dst.mem.release()
 	if len(src) != dst.length {
-		return driverError("copy in", invalid("slice of %d elements for a buffer of %d", len(src), dst.length))
+		return driverError("copy in", invalid("slice of %s for a buffer of %d", count(len(src), "element"), dst.length))
 	}
 	if len(src) == 0 {
 		return nil
@@ -59,8 +59,9 @@ func Download[T any](ctx context.Context, s *Stream, dst []T, src *Buffer[T]) er
 	}
 	defer src.mem.release()
 	if len(dst) != src.length {
-		return driverError("download", invalid("slice of %d elements for a buffer of %d", len(dst), src.length))
+		return driverError("download", invalid("slice of %s for a buffer of %d", count(len(dst), "element"), src.length))
 	}
+	ctx = orBackground(ctx)
 	// The copy itself waits for the work, but could not be cancelled.
 	if ctx.Done() != nil || len(dst) == 0 {
 		if err := s.drv.Synchronize(ctx); err != nil {
@@ -93,7 +94,7 @@ func Copy[T any](s *Stream, dst, src *Buffer[T]) error {
 	}
 	defer src.mem.release()
 	if dst.length != src.length {
-		return driverError("copy", invalid("%d elements to a buffer of %d", src.length, dst.length))
+		return driverError("copy", invalid("%s to a buffer of %d", count(src.length, "element"), dst.length))
 	}
 	if dst.length == 0 {
 		return nil

@@ -61,37 +61,63 @@ func newDevice(name Backend, id string, drv driver.Device, passed []string) (*De
 	return d, nil
 }
 
+// opened reports whether d was made by Open.
+func (d *Device) opened() bool { return d != nil && d.drv != nil }
+
+// info describes the device; what was never opened has nothing to say.
+func (d *Device) info() *driver.Info {
+	if !d.opened() {
+		return new(driver.Info)
+	}
+	return d.drv.Info()
+}
+
 // Name returns what the device calls itself, such as "NVIDIA H200".
-func (d *Device) Name() string { return d.drv.Info().Name }
+func (d *Device) Name() string { return d.info().Name }
 
 // Backend returns the device's kind.
-func (d *Device) Backend() Backend { return d.backend }
+func (d *Device) Backend() Backend {
+	if d == nil {
+		return ""
+	}
+	return d.backend
+}
 
 // ID returns the name by which the device can be asked for, such as "cuda:0".
-func (d *Device) ID() string { return d.id }
+func (d *Device) ID() string {
+	if d == nil {
+		return ""
+	}
+	return d.id
+}
 
 // ComputeCapability returns the version of the GPU's instruction set, such as
 // 9, 0. It is 0, 0 for devices that have none.
 func (d *Device) ComputeCapability() (major, minor int) {
-	i := d.drv.Info()
+	i := d.info()
 	return i.Major, i.Minor
 }
 
 // DriverVersion returns the version of the software that runs the device: for
 // GPUs, that of CUDA which the driver supports.
-func (d *Device) DriverVersion() string { return d.drv.Info().DriverVersion }
+func (d *Device) DriverVersion() string { return d.info().DriverVersion }
 
 // Attributes returns the device's limits and properties.
-func (d *Device) Attributes() Attributes { return Attributes(d.drv.Info().Attributes) }
+func (d *Device) Attributes() Attributes { return Attributes(d.info().Attributes) }
 
 // PassedOver says why each better device was not opened, such as
 // "cuda: libcuda.so.1 was not found".
-func (d *Device) PassedOver() []string { return slices.Clone(d.passed) }
+func (d *Device) PassedOver() []string {
+	if d == nil {
+		return nil
+	}
+	return slices.Clone(d.passed)
+}
 
 // Memory returns the device's free and total memory in bytes. What is not known,
 // or no longer because the device is closed, is zero.
 func (d *Device) Memory() (free, total int64) {
-	if !d.lease.acquire() {
+	if d.acquire() != nil {
 		return 0, 0
 	}
 	defer d.release()
@@ -104,14 +130,20 @@ func (d *Device) Memory() (free, total int64) {
 
 // DefaultStream returns the stream that every device has. It is closed with the
 // device.
-func (d *Device) DefaultStream() *Stream { return d.def }
+func (d *Device) DefaultStream() *Stream {
+	if d == nil {
+		return nil
+	}
+	return d.def
+}
 
 // Synchronize waits for the work of all streams and returns the faults of their
 // kernels. Cancelling ctx ends the wait, not the work.
 func (d *Device) Synchronize(ctx context.Context) error {
-	if d.lease.closed() {
-		return d.closedErr("synchronize")
+	if err := d.check(); err != nil {
+		return driverError("synchronize", err)
 	}
+	ctx = orBackground(ctx)
 	var errs []error
 	for _, s := range d.openStreams() {
 		if err := s.Synchronize(ctx); err != nil && !errors.Is(err, ErrClosed) {
@@ -131,6 +163,9 @@ func (d *Device) Synchronize(ctx context.Context) error {
 // made. It returns the faults of kernels that no wait has returned, and a
 // [LeakError] if buffers were not closed. Closing again does nothing.
 func (d *Device) Close() error {
+	if !d.opened() {
+		return nil
+	}
 	first, destroy := d.lease.close()
 	if !first {
 		return nil
@@ -179,6 +214,35 @@ func (d *Device) openStreams() []*Stream {
 	return slices.Clone(d.streams)
 }
 
-func (d *Device) closedErr(doing string) error {
-	return driverError(doing, closedError("device "+d.id))
+// check reports why the device cannot be used.
+func (d *Device) check() error {
+	switch {
+	case d == nil:
+		return invalid("device is nil")
+	case d.drv == nil:
+		return invalid("device was not made by Open")
+	case d.lease.closed():
+		return closedError("device " + d.id)
+	default:
+		return nil
+	}
+}
+
+// acquire begins a hold on the device, which release ends.
+func (d *Device) acquire() error {
+	if err := d.check(); err != nil {
+		return err
+	}
+	if !d.lease.acquire() {
+		return closedError("device " + d.id)
+	}
+	return nil
+}
+
+// orBackground makes waiting with a nil context waiting without an end.
+func orBackground(ctx context.Context) context.Context {
+	if ctx == nil {
+		return context.Background()
+	}
+	return ctx
 }

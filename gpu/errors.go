@@ -75,9 +75,26 @@ func invalid(format string, args ...any) error {
 	return &failure{fmt.Sprintf(format, args...), ErrInvalid}
 }
 
+// count returns "1 element" or "2 elements".
+func count(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}
+
 // closedError returns an error that matches ErrClosed: "buffer is closed".
 func closedError(what string) error {
 	return &failure{what + " is closed", ErrClosed}
+}
+
+// otherDevice is the error for what belongs to device have and is used with
+// device want.
+func otherDevice(what string, have, want *Device) error {
+	if have.id == want.id {
+		return invalid("%s is of another opened device (%s was opened more than once)", what, have.id)
+	}
+	return invalid("%s is of another device (%s, not %s)", what, have.id, want.id)
 }
 
 // driverError makes a driver's error the public one, and says what failed.

@@ -20,8 +20,8 @@ type Event struct {
 
 // NewEvent makes an event, which is to be closed.
 func (d *Device) NewEvent() (*Event, error) {
-	if !d.lease.acquire() {
-		return nil, d.closedErr("new event")
+	if err := d.acquire(); err != nil {
+		return nil, driverError("new event", err)
 	}
 	drv, err := d.drv.NewEvent()
 	if err != nil {
@@ -33,8 +33,8 @@ func (d *Device) NewEvent() (*Event, error) {
 		d.events[e] = struct{}{}
 	}
 	d.mu.Unlock()
-	if d.lease.closed() {
-		return nil, errors.Join(d.closedErr("new event"), e.Close())
+	if err := d.check(); err != nil {
+		return nil, errors.Join(driverError("new event", err), e.Close())
 	}
 	return e, nil
 }
@@ -47,7 +47,7 @@ func (e *Event) Synchronize(ctx context.Context) error {
 		return driverError("synchronize event", err)
 	}
 	defer e.release()
-	if err := e.drv.Synchronize(ctx); err != nil {
+	if err := e.drv.Synchronize(orBackground(ctx)); err != nil {
 		return driverError("synchronize event", err)
 	}
 	s := e.stream.Load()
@@ -88,7 +88,7 @@ func Elapsed(start, end *Event) (time.Duration, error) {
 
 // Close releases the event. Closing again does nothing.
 func (e *Event) Close() error {
-	if e == nil {
+	if e == nil || e.dev == nil {
 		return nil
 	}
 	first, destroy := e.lease.close()
@@ -113,8 +113,10 @@ func (e *Event) acquire(dev *Device) error {
 	switch {
 	case e == nil:
 		return invalid("event is nil")
+	case e.dev == nil:
+		return invalid("event was not made by NewEvent")
 	case dev != nil && e.dev != dev:
-		return invalid("event is of another device (%s, not %s)", e.dev.id, dev.id)
+		return otherDevice("event", e.dev, dev)
 	case !e.lease.acquire():
 		return closedError("event")
 	default:

@@ -2,7 +2,6 @@ package gpu
 
 import (
 	"fmt"
-	"math"
 
 	"quern.dev/internal/driver"
 )
@@ -18,17 +17,23 @@ type Grid struct {
 	shared        int  // dynamic shared memory in bytes
 }
 
-// Linear is a grid of at least n threads along X.
+// Linear is a grid of at least n threads along X: the last block is a whole one,
+// so that up to a block less one of the threads have an index of n or more. A
+// kernel leaves these out, as in
+//
+//	if i := t.Global(); i < n { ... }
 func Linear(n int) Grid {
 	return Grid{threads: Dim3{X: n, Y: 1, Z: 1}, rank: 1}
 }
 
-// Plane is a grid of at least w x h threads.
+// Plane is a grid of at least w x h threads. As with [Linear], kernels leave out
+// the threads beyond.
 func Plane(w, h int) Grid {
 	return Grid{threads: Dim3{X: w, Y: h, Z: 1}, rank: 2}
 }
 
-// Volume is a grid of at least w x h x d threads.
+// Volume is a grid of at least w x h x d threads. As with [Linear], kernels
+// leave out the threads beyond.
 func Volume(w, h, d int) Grid {
 	return Grid{threads: Dim3{X: w, Y: h, Z: d}, rank: 3}
 }
@@ -107,14 +112,11 @@ func chooseBlocks(declared Dim3, p driver.Properties) blockSizes {
 // resolve returns the blocks of the grid and the threads of a block.
 func (g Grid) resolve(sizes *blockSizes) (blocks, block Dim3, err error) {
 	if g.rank == 0 {
-		if empty(g.blocks) || empty(g.block) {
-			return blocks, block, invalid("grid %v is empty", g)
-		}
-		return g.blocks, g.block, nil
+		return g.blocks, g.block, g.checkExtents(g.blocks, g.block)
 	}
 	t := g.threads
-	if empty(t) {
-		return blocks, block, invalid("grid %v is empty", g)
+	if err := g.checkExtents(t); err != nil {
+		return blocks, block, err
 	}
 	block = sizes[g.rank-1]
 	if g.rank < 3 && block.Z > 1 || g.rank < 2 && block.Y > 1 {
@@ -123,7 +125,18 @@ func (g Grid) resolve(sizes *blockSizes) (blocks, block Dim3, err error) {
 	return Dim3{X: divideUp(t.X, block.X), Y: divideUp(t.Y, block.Y), Z: divideUp(t.Z, block.Z)}, block, nil
 }
 
-func empty(d Dim3) bool { return d.X <= 0 || d.Y <= 0 || d.Z <= 0 }
+// checkExtents reports extents of g that are zero or less.
+func (g Grid) checkExtents(extents ...Dim3) error {
+	for _, d := range extents {
+		switch least := min(d.X, d.Y, d.Z); {
+		case least < 0:
+			return invalid("grid %v has a negative extent", g)
+		case least == 0:
+			return invalid("grid %v is empty", g)
+		}
+	}
+	return nil
+}
 
 func divideUp(n, by int) int {
 	q := n / by
@@ -136,33 +149,24 @@ func divideUp(n, by int) int {
 // within reports whether no dimension of d exceeds that of most.
 func within(d, most Dim3) bool { return d.X <= most.X && d.Y <= most.Y && d.Z <= most.Z }
 
-// threadCount returns the number of threads of a block, at most MaxInt32.
-func threadCount(d Dim3) int {
-	n := 1
-	for _, side := range [...]int{d.X, d.Y, d.Z} {
-		if side > math.MaxInt32/n {
-			return math.MaxInt32
-		}
-		n *= side
-	}
-	return n
-}
-
 // checkSize reports why a device cannot run the grid.
 func checkSize(g Grid, blocks, block Dim3, staticShared int, p *driver.Properties, a *driver.Attributes) error {
-	switch n := threadCount(block); {
+	switch {
 	case !within(blocks, a.Grid):
 		return invalid("grid %v is too large: %v blocks, at most %v", g, blocks, a.Grid)
-	case n > a.ThreadsPerBlock:
-		return invalid("block %v has %d threads, the device allows %d", block, n, a.ThreadsPerBlock)
 	case !within(block, a.Block):
 		return invalid("block %v is too large, the device allows %v", block, a.Block)
+	}
+	// The extents are a device's now, so that their product does not overflow.
+	switch n := block.X * block.Y * block.Z; {
+	case n > a.ThreadsPerBlock:
+		return invalid("block %v has %d threads, the device allows %d", block, n, a.ThreadsPerBlock)
 	case n > p.MaxThreads:
 		return invalid("block %v has %d threads, the kernel's %d registers a thread allow %d", block, n, p.Registers, p.MaxThreads)
 	case g.shared < 0:
-		return invalid("%d bytes of shared memory", g.shared)
+		return invalid("negative size of dynamic shared memory: %d bytes", g.shared)
 	case g.shared > a.SharedPerBlock-staticShared:
-		return invalid("%d bytes of shared memory, %d of them dynamic, the device allows %d", staticShared+g.shared, g.shared, a.SharedPerBlock)
+		return invalid("%d bytes of dynamic shared memory beside %d static ones, the device allows %d in all", g.shared, staticShared, a.SharedPerBlock)
 	default:
 		return nil
 	}

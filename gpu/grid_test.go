@@ -1,6 +1,7 @@
 package gpu
 
 import (
+	"math"
 	"testing"
 
 	"quern.dev/internal/driver"
@@ -47,17 +48,26 @@ func TestGridRefusesABlockOfMoreDimensions(t *testing.T) {
 	}
 }
 
-func TestThreadCountDoesNotOverflow(t *testing.T) {
+func TestBlocksBeyondTheDeviceAreNamedWithTheirExtents(t *testing.T) {
+	attributes := driver.Defaults()
+	props := driver.Properties{MaxThreads: 512, Registers: 128}
+	one := Dim3{X: 1, Y: 1, Z: 1}
 	for _, test := range []struct {
-		d    Dim3
-		want int
+		name   string
+		block  Dim3
+		shared int
+		want   string
 	}{
-		{Dim3{X: 32, Y: 8, Z: 2}, 512},
-		{Dim3{X: 1 << 21, Y: 1 << 21, Z: 1 << 22}, 1<<31 - 1},
-		{Dim3{X: 1<<31 - 1, Y: 1, Z: 1}, 1<<31 - 1},
+		{"a long block", Dim3{X: 1 << 31, Y: 1, Z: 1}, 0, "block 2147483648x1x1 is too large, the device allows 1024x1024x64"},
+		{"a block whose threads overflow", Dim3{X: 1 << 32, Y: 1 << 32, Z: 1}, 0, "block 4294967296x4294967296x1 is too large, the device allows 1024x1024x64"},
+		{"a block of too many threads", Dim3{X: 64, Y: 32, Z: 1}, 0, "block 64x32x1 has 2048 threads, the device allows 1024"},
+		{"a block of too many registers", Dim3{X: 1024, Y: 1, Z: 1}, 0, "block 1024x1x1 has 1024 threads, the kernel's 128 registers a thread allow 512"},
+		{"shared memory that overflows", one, math.MaxInt, "9223372036854775807 bytes of dynamic shared memory beside 1024 static ones, the device allows 49152 in all"},
+		{"negative shared memory", one, -1, "negative size of dynamic shared memory: -1 bytes"},
 	} {
-		if got := threadCount(test.d); got != test.want {
-			t.Errorf("%v: %d, want %d", test.d, got, test.want)
+		g := Blocks(one, test.block).Shared(test.shared)
+		if err := checkSize(g, one, test.block, 1024, &props, &attributes); err == nil || err.Error() != test.want {
+			t.Errorf("%s: got %v, want %s", test.name, err, test.want)
 		}
 	}
 }

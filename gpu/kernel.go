@@ -3,6 +3,7 @@ package gpu
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -144,40 +145,67 @@ func NewKernel(info KernelInfo) *Kernel {
 }
 
 // Name returns the name of the kernel's function.
-func (k *Kernel) Name() string { return k.info.Name }
+func (k *Kernel) Name() string {
+	if k == nil {
+		return ""
+	}
+	return k.info.Name
+}
 
 // Params returns the kernel's parameters but the first, the thread.
-func (k *Kernel) Params() []Param { return append([]Param(nil), k.info.Params...) }
+func (k *Kernel) Params() []Param {
+	if k == nil {
+		return nil
+	}
+	return slices.Clone(k.info.Params)
+}
 
 // String returns the kernel's name with its package: "quern.dev/examples/saxpy.saxpy".
 func (k *Kernel) String() string {
-	if k.info.Package == "" {
-		return k.info.Name
+	if k == nil || k.info.Package == "" {
+		return k.Name()
 	}
 	return k.info.Package + "." + k.info.Name
 }
 
+// check reports why the kernel cannot be launched.
+func (k *Kernel) check() error {
+	switch {
+	case k == nil:
+		return invalid("kernel is nil")
+	case k.launches.New == nil:
+		return invalid("kernel was not made by NewKernel")
+	default:
+		return k.err
+	}
+}
+
 // Prepare loads the kernel on d, which its first launch does otherwise.
 func (k *Kernel) Prepare(d *Device) error {
-	if k == nil {
-		return driverError("prepare", invalid("kernel is nil"))
+	if err := k.check(); err != nil {
+		return k.failed("prepare", err)
 	}
-	if d == nil {
-		return driverError("prepare "+k.info.Name, invalid("device is nil"))
-	}
-	if k.err != nil {
-		return driverError("prepare "+k.info.Name, k.err)
+	if err := d.check(); err != nil {
+		return k.failed("prepare", err)
 	}
 	r, err := d.resident(k)
 	if err != nil {
-		return driverError("prepare "+k.info.Name, err)
+		return k.failed("prepare", err)
 	}
 	for i := range k.info.Variants {
 		if _, err := r.variant(i); err != nil {
-			return driverError("prepare "+k.info.Name, err)
+			return k.failed("prepare", err)
 		}
 	}
-	return driverError("prepare "+k.info.Name, err)
+	return nil
+}
+
+// failed says which kernel could not be prepared or launched.
+func (k *Kernel) failed(doing string, err error) error {
+	if name := k.Name(); name != "" {
+		doing += " " + name
+	}
+	return driverError(doing, err)
 }
 
 // module returns the PTX of a variant.
@@ -233,8 +261,8 @@ func (d *Device) resident(k *Kernel) (*resident, error) {
 	if r, ok := d.kernels.Load(k); ok {
 		return r.(*resident), nil
 	}
-	if !d.lease.acquire() {
-		return nil, closedError("device " + d.id)
+	if err := d.acquire(); err != nil {
+		return nil, err
 	}
 	d.mu.Lock()
 	r := &resident{dev: d, kernel: k, id: uint32(len(d.loaded))}
@@ -244,8 +272,8 @@ func (d *Device) resident(k *Kernel) (*resident, error) {
 	}
 	d.loaded = append(d.loaded, r)
 	d.mu.Unlock()
-	if d.lease.closed() {
-		return nil, errors.Join(closedError("device "+d.id), r.close())
+	if err := d.check(); err != nil {
+		return nil, errors.Join(err, r.close())
 	}
 	return r, nil
 }

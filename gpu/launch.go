@@ -2,6 +2,7 @@ package gpu
 
 import (
 	"fmt"
+	"os"
 	"unsafe"
 
 	"quern.dev/internal/driver"
@@ -37,27 +38,23 @@ func newLaunch(k *Kernel) *Launch {
 
 // Begin begins a launch of k on the grid g.
 func (k *Kernel) Begin(s *Stream, g Grid) (*Launch, error) {
-	switch {
-	case k == nil:
-		return nil, driverError("launch", invalid("kernel is nil"))
-	case s == nil:
-		return nil, k.launchError(invalid("stream is nil"))
-	case k.err != nil:
-		return nil, k.launchError(k.err)
+	if err := k.check(); err != nil {
+		return nil, k.failed("launch", err)
+	}
+	if err := s.check(); err != nil {
+		return nil, k.failed("launch", err)
 	}
 	l := k.launches.Get().(*Launch)
 	l.stream, l.grid, l.err, l.next, l.wide = s, g, nil, 0, false
 	return l, nil
 }
 
-// launchError says which kernel could not be launched.
-func (k *Kernel) launchError(err error) error {
-	return driverError("launch "+k.info.Name, err)
-}
-
 // argument returns the storage of the next argument, nil if there is none or the
-// launch has failed.
+// launch has failed or was not begun.
 func (l *Launch) argument() *driver.Arg {
+	if l == nil || l.stream == nil {
+		return nil
+	}
 	i := l.next
 	l.next++
 	if l.err != nil || i >= len(l.frame.Args) {
@@ -131,6 +128,9 @@ func (p *Param) describe() string {
 // is queued, on the CPU and the simulator when it is done. A fault of the kernel
 // is not returned here but by the next wait on the stream.
 func (l *Launch) End() error {
+	if l == nil || l.stream == nil {
+		return driverError("launch", invalid("launch was not made by Begin, or has ended"))
+	}
 	k := l.kernel
 	err := l.submit()
 	clear(l.buffers)
@@ -138,7 +138,7 @@ func (l *Launch) End() error {
 	l.stream = nil
 	k.launches.Put(l)
 	if err != nil {
-		return k.launchError(err)
+		return k.failed("launch", err)
 	}
 	return nil
 }
@@ -148,7 +148,7 @@ func (l *Launch) submit() error {
 		return l.err
 	}
 	if want := len(l.frame.Args); l.next != want {
-		return invalid("%d arguments, want %d", l.next, want)
+		return invalid("%s, want %d", count(l.next, "argument"), want)
 	}
 	if err := l.stream.acquire(); err != nil {
 		return err
@@ -220,9 +220,30 @@ func (k *Kernel) choose(l *Launch) int {
 		return last
 	}
 	for i := range last {
+		if firstVariant != "" && k.info.Variants[i].Name != firstVariant && !k.reached(i) {
+			continue
+		}
 		if limits.Program(k.info.Variants[i].Limits).Hold(l.values, &l.dims) {
 			return i
 		}
 	}
 	return last
+}
+
+// VariantVariable is the environment variable that names the first variant which
+// launches may use, "narrow" or "wide" instead of "proven": for measuring what
+// bounds checks and 64-bit indices cost.
+const VariantVariable = "QUERN_VARIANT"
+
+var firstVariant = os.Getenv(VariantVariable)
+
+// reached reports whether a variant comes behind the first one that launches may
+// use.
+func (k *Kernel) reached(i int) bool {
+	for _, v := range k.info.Variants[:i] {
+		if v.Name == firstVariant {
+			return true
+		}
+	}
+	return false
 }

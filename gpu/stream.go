@@ -27,15 +27,15 @@ type Stream struct {
 
 // NewStream makes a stream, which is to be closed.
 func (d *Device) NewStream(ctx context.Context) (*Stream, error) {
-	if err := ctx.Err(); err != nil {
+	if err := orBackground(ctx).Err(); err != nil {
 		return nil, driverError("new stream", err)
 	}
 	return d.newStream()
 }
 
 func (d *Device) newStream() (*Stream, error) {
-	if !d.lease.acquire() {
-		return nil, d.closedErr("new stream")
+	if err := d.acquire(); err != nil {
+		return nil, driverError("new stream", err)
 	}
 	drv, err := d.drv.NewStream()
 	if err != nil {
@@ -45,14 +45,19 @@ func (d *Device) newStream() (*Stream, error) {
 	d.mu.Lock()
 	d.streams = append(d.streams, s)
 	d.mu.Unlock()
-	if d.lease.closed() {
-		return nil, errors.Join(d.closedErr("new stream"), s.Close())
+	if err := d.check(); err != nil {
+		return nil, errors.Join(driverError("new stream", err), s.Close())
 	}
 	return s, nil
 }
 
 // Device returns the device of the stream.
-func (s *Stream) Device() *Device { return s.dev }
+func (s *Stream) Device() *Device {
+	if s == nil {
+		return nil
+	}
+	return s.dev
+}
 
 // Synchronize waits until all work that was asked for is done, and returns the
 // fault of a kernel as [*KernelError]. Cancelling ctx ends the wait, not the
@@ -62,7 +67,7 @@ func (s *Stream) Synchronize(ctx context.Context) error {
 		return driverError("synchronize", err)
 	}
 	defer s.release()
-	if err := s.drv.Synchronize(ctx); err != nil {
+	if err := s.drv.Synchronize(orBackground(ctx)); err != nil {
 		return driverError("synchronize", err)
 	}
 	return s.fault()
@@ -102,7 +107,7 @@ func (s *Stream) Wait(e *Event) error {
 // Close waits for the work, returns the fault of a kernel that no wait has
 // returned, and releases the stream. Closing again does nothing.
 func (s *Stream) Close() error {
-	if s == nil {
+	if s == nil || s.dev == nil {
 		return nil
 	}
 	first, destroy := s.lease.close()
@@ -126,11 +131,24 @@ func (s *Stream) destroy() error {
 	)
 }
 
-// acquire begins a use of the stream, which release ends.
-func (s *Stream) acquire() error {
+// check reports why the stream is none.
+func (s *Stream) check() error {
 	switch {
 	case s == nil:
 		return invalid("stream is nil")
+	case s.dev == nil:
+		return invalid("stream was not made by NewStream")
+	default:
+		return nil
+	}
+}
+
+// acquire begins a use of the stream, which release ends.
+func (s *Stream) acquire() error {
+	if err := s.check(); err != nil {
+		return err
+	}
+	switch {
 	case s.lease.acquire():
 		return nil
 	case s.dev.lease.closed():
