@@ -123,7 +123,7 @@ func (m *Memory) Alloc(size int, name string) (uint64, error) {
 }
 
 func (m *Memory) alloc(size int, name string) (*allocation, error) {
-	if size <= 0 || size > maxAllocation {
+	if size <= 0 || uint64(size) > maxAllocation {
 		return nil, fmt.Errorf("ptxvm: allocation of %d bytes", size)
 	}
 	if int64(size) > m.limit-m.used {
