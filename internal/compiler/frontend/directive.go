@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"go/ast"
 	"go/token"
+	"regexp"
 	"strconv"
 	"strings"
 
@@ -39,6 +40,40 @@ func directives(doc *ast.CommentGroup) []directive {
 	}
 	return list
 }
+
+// spaced reports whether a comment is a kernel's directive but for the space
+// after its slashes, which makes it an ordinary comment.
+func spaced(comment string) bool {
+	text := strings.TrimLeft(strings.TrimPrefix(comment, "//"), " ")
+	fields := strings.Fields(text)
+	if !strings.HasPrefix(text, "quern:kernel") || fields[0] != "quern:kernel" {
+		return false
+	}
+	_, err := kernelOptions(fields[1:])
+	return err == nil
+}
+
+// strayDirectives reports comments that were meant as directives and are not:
+// those that do not belong to a declaration, and those with a space.
+func (l *lowering) strayDirectives(attached map[token.Pos]bool) {
+	for _, f := range l.pkg.Files {
+		for _, group := range f.Comments {
+			for _, c := range group.List {
+				switch {
+				case attached[c.Pos()]:
+				case strings.HasPrefix(c.Text, directivePrefix):
+					l.errorAt(c.Pos(), "", "the directive must stand directly above the function, without a blank line")
+				case spaced(c.Text):
+					l.errorAt(c.Pos(), "", "a directive has no space after the slashes; write //quern:kernel")
+				}
+			}
+		}
+	}
+}
+
+// mentioned matches the source text of files that may have kernels, also with
+// directives that strayDirectives reports.
+var mentioned = regexp.MustCompile(`(?m)^// *quern:`)
 
 // maxBlock is the largest number of threads in a block, on every device.
 const maxBlock = 1024

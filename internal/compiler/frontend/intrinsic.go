@@ -164,9 +164,15 @@ func (fn *function) kernelFunction(e *ast.CallExpr, name string, typeArgs []type
 	case "Fence":
 		fn.emit(&ir.Fence{Pos: fn.l.pos(e.Pos())})
 		return nil, true
-	case "Dynamic", "LoadAcquire", "StoreRelease":
-		fn.errorf(e.Pos(), "kernel.%s is not in this version of the kernel language", name)
+	case "Dynamic":
+		fn.errorf(e.Pos(), "kernel.Dynamic cannot be compiled in this version; declare kernel.Shared with the largest size")
 		return []ir.Expr{zeroOf(fn.valueType(e))}, true
+	case "LoadAcquire":
+		fn.errorf(e.Pos(), "kernel.LoadAcquire cannot be compiled in this version; use kernel.AtomicOr(p, 0), followed by kernel.Fence()")
+		return []ir.Expr{zeroOf(fn.valueType(e))}, true
+	case "StoreRelease":
+		fn.errorf(e.Pos(), "kernel.StoreRelease cannot be compiled in this version; use kernel.Fence(), followed by kernel.AtomicExchange(p, v)")
+		return nil, true
 	case "Each", "EachDynamic":
 		fn.errorf(e.Pos(), "kernel.%s runs kernels from the host; a kernel cannot start another", name)
 		return nil, true

@@ -20,24 +20,32 @@ import (
 const GeneratedFile = "quern_gen.go"
 
 // Load finds the packages that match the patterns, as the go command does in
-// dir, and type-checks those that have kernels. A package that lacks nothing
-// but its launchers is fine.
+// dir, and type-checks those that have kernels or generated files. A package
+// that lacks nothing but its launchers is fine.
 func Load(ctx context.Context, dir string, patterns ...string) ([]*Package, error) {
-	matched, err := goList(ctx, dir, append([]string{"-e", "-json=ImportPath,Name,Dir,GoFiles,Imports,ImportMap,Standard,Error"}, patterns...))
+	matched, err := goList(ctx, dir, append([]string{"-e", "-json=ImportPath,Name,Dir,GoFiles,CgoFiles,IgnoredGoFiles,TestGoFiles,XTestGoFiles,Imports,ImportMap,Standard,Error", "--"}, patterns...))
 	if err != nil {
 		return nil, err
 	}
+	if len(matched) == 0 {
+		return nil, fmt.Errorf("no packages match %s", strings.Join(patterns, " "))
+	}
 	var roots []*listed
+	wrong := map[*listed]Diagnostics{}
 	imports := map[string]bool{}
 	for _, l := range matched {
 		if l.Dir == "" && l.Error != nil {
 			return nil, errors.New(strings.TrimSpace(l.Error.Err))
 		}
-		has, err := mentionsKernels(l)
+		has, err := l.mentionsKernels()
 		if err != nil {
 			return nil, err
 		}
-		if !has {
+		wrong[l], err = l.misplaced()
+		if err != nil {
+			return nil, err
+		}
+		if !has && len(wrong[l]) == 0 && !l.generated() {
 			continue
 		}
 		if err := l.broken(); err != nil {
@@ -78,7 +86,7 @@ func Load(ctx context.Context, dir string, patterns ...string) ([]*Package, erro
 			return nil, err
 		}
 		p := w.check(l.ImportPath, files)
-		p.Dir = l.Dir
+		p.Dir, p.Misplaced = l.Dir, wrong[l]
 		w.sources[l.ImportPath] = p
 		out = append(out, p)
 	}
@@ -107,17 +115,27 @@ func (l *listed) cycle() error {
 }
 
 // mentionsKernels reports whether a file of the package has a directive.
-func mentionsKernels(l *listed) (bool, error) {
+func (l *listed) mentionsKernels() (bool, error) {
 	for _, name := range l.GoFiles {
 		text, err := os.ReadFile(filepath.Join(l.Dir, name))
 		if err != nil {
 			return false, err
 		}
-		if bytes.HasPrefix(text, []byte(directivePrefix)) || bytes.Contains(text, []byte("\n"+directivePrefix)) {
+		if mentionsKernels(text) {
 			return true, nil
 		}
 	}
 	return false, nil
+}
+
+func mentionsKernels(text []byte) bool {
+	return bytes.HasPrefix(text, []byte(directivePrefix)) || bytes.Contains(text, []byte("\n"+directivePrefix))
+}
+
+// generated reports whether the package has a file that the generator writes.
+func (l *listed) generated() bool {
+	_, err := os.Stat(filepath.Join(l.Dir, GeneratedFile))
+	return err == nil && !l.Standard
 }
 
 func goList(ctx context.Context, dir string, args []string) ([]*listed, error) {

@@ -269,6 +269,19 @@ func read(t kernel.Thread, x []float32) {
 			},
 		},
 		{
+			name: "a directive that is only a comment, alone in its package",
+			files: `
+-- spaced/spaced.go --
+package spaced
+
+import "quern.dev/kernel"
+
+// quern:kernel
+func read(t kernel.Thread, x []float32) {}
+`,
+			errors: []string{"spaced/spaced.go:5:1: a directive has no space after the slashes; write //quern:kernel"},
+		},
+		{
 			name: "an import that does not exist is the only error",
 			files: `
 -- missing/missing.go --

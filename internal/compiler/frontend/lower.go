@@ -25,20 +25,24 @@ type lowering struct {
 	sharing map[*ir.Func]bool   // functions with shared variables, their own or a callee's
 }
 
-// Lower compiles the package's kernels to IR. The error is Diagnostics.
-func (p *Package) Lower() (*ir.Program, error) {
+// Lower compiles the package's kernels to IR. The error is Diagnostics or a
+// *Fault.
+func (p *Package) Lower() (_ *ir.Program, err error) {
 	p.world.mu.Lock()
 	defer p.world.mu.Unlock()
 	l := &lowering{pkg: p, world: p.world, types: map[types.Type]*ir.Type{}, tables: map[string]*ir.Table{}}
+	defer l.catch(&err)
 	prog := &ir.Program{Package: p.Path, Name: p.Name}
 	launchers := map[string]bool{}
 	var decls []*ast.FuncDecl
+	attached := map[token.Pos]bool{} // directives above declarations
 	for _, f := range p.Files {
 		for _, d := range f.Decls {
 			fd, ok := d.(*ast.FuncDecl)
 			if !ok {
 				if gd, ok := d.(*ast.GenDecl); ok {
 					for _, dir := range directives(gd.Doc) {
+						attached[dir.pos] = true
 						l.errorAt(dir.pos, "", "//quern:%s stands above something that is not a function", dir.verb)
 					}
 				}
@@ -46,9 +50,13 @@ func (p *Package) Lower() (*ir.Program, error) {
 			}
 			isKernel := false
 			for _, dir := range directives(fd.Doc) {
+				attached[dir.pos] = true
 				if dir.verb != "kernel" {
 					l.errorAt(dir.pos, "", "unknown directive //quern:%s; did you mean //quern:kernel?", dir.verb)
 					continue
+				}
+				if isKernel {
+					l.errorAt(dir.pos, "", "%s has two //quern:kernel directives; put all options on one", fd.Name.Name)
 				}
 				isKernel = true
 			}
@@ -58,6 +66,7 @@ func (p *Package) Lower() (*ir.Program, error) {
 			}
 		}
 	}
+	l.strayDirectives(attached)
 	l.checkNames(decls)
 	if l.typeErrors(launchers) {
 		return nil, l.diags.sorted()
@@ -154,13 +163,20 @@ func (l *lowering) lowerKernel(fd *ast.FuncDecl) *ir.Kernel {
 	l.kernel, l.funcs, l.stack, l.sharing = k, map[string]*ir.Func{}, nil, map[*ir.Func]bool{}
 	before := len(l.diags)
 	k.Func = l.lowerFunc(l.pkg, fd, obj, nil)
+	end, tooLong := int64(0), token.NoPos // of the parameters so far; the first that goes beyond the limit
 	for i, v := range k.Func.Params {
 		pos := fd.Type.Params.Pos()
 		if o := sig.Params().At(i + 1); o.Pos().IsValid() {
 			pos = o.Pos()
 		}
 		t := v.Type
+		end = parameterEnd(end, t)
+		if allParameters(end) > maxParameters && !tooLong.IsValid() {
+			tooLong = pos
+		}
 		switch {
+		case t.Size() == 0:
+			bad(pos, "parameter %s: a value of type %s has no bytes to pass; leave it out", v.Name, t)
 		case t.Kind == ir.Slice && !plain(t.Elem), t.Kind != ir.Slice && !plain(t):
 			if t.Kind == ir.Pointer {
 				bad(pos, "parameter %s: a kernel takes slices, not pointers; use []%s", v.Name, t.Elem)
@@ -169,11 +185,34 @@ func (l *lowering) lowerKernel(fd *ast.FuncDecl) *ir.Kernel {
 			}
 		}
 	}
+	if tooLong.IsValid() {
+		bad(tooLong, "the parameters have %d bytes together; a kernel has at most %d; pass large arrays as slices", allParameters(end), maxParameters)
+	}
 	if len(l.diags) > before {
 		return nil
 	}
 	l.markUnreachable(k)
 	return k
+}
+
+// maxParameters is how many bytes of parameters a kernel has at most, on every
+// device: with PTX before version 8.1 (PTX ISA, kernel function parameters).
+const maxParameters = 4352
+
+// allParameters adds those of the compiler, an address and 32 bits, which follow
+// those of the kernel.
+func allParameters(end int64) int64 {
+	return parameterEnd(parameterEnd(end, ir.TUint64), ir.TUint32)
+}
+
+// parameterEnd is where a parameter that follows end bytes of others ends. A
+// slice is passed as its address and length.
+func parameterEnd(end int64, t *ir.Type) int64 {
+	size, align := t.Size(), max(t.Align(), 1)
+	if t.Kind == ir.Slice {
+		size = 16
+	}
+	return (end+align-1)/align*align + size
 }
 
 // pos converts a position; files are named by their base.
@@ -211,11 +250,18 @@ func (fn *function) errorf(pos token.Pos, format string, args ...any) {
 	// it, without the advice, which is for who wrote that function.
 	if fn.src != l.pkg {
 		for i := len(l.stack) - 1; i >= 0; i-- {
-			if l.stack[i].src == l.pkg {
-				msg, _, _ := strings.Cut(fmt.Sprintf(format, args...), "; ")
-				l.errorAt(l.stack[i].calling, l.kernel.Name, "%s (called here): %s", fn.f.Name, msg)
-				return
+			if l.stack[i].src != l.pkg {
+				continue
 			}
+			msg, _, _ := strings.Cut(fmt.Sprintf(format, args...), "; ")
+			for _, called := range l.stack[i+1:] {
+				if called.src.standard {
+					l.errorAt(l.stack[i].calling, l.kernel.Name, "%s is not available in kernels: its source in the standard library cannot be compiled (%s); call it on the host and pass the values", called.f.Name, msg)
+					return
+				}
+			}
+			l.errorAt(l.stack[i].calling, l.kernel.Name, "%s (called here): %s", fn.f.Name, msg)
+			return
 		}
 	}
 	l.errorAt(pos, l.kernel.Name, format, args...)
@@ -332,8 +378,15 @@ func (fn *function) list(f func()) []ir.Stmt {
 	return body
 }
 
+// maxLocal is the local memory of a thread in bytes, on every device (CUDA C
+// Programming Guide, compute capabilities).
+const maxLocal = 512 << 10
+
 // newLocal declares a variable of the function.
 func (fn *function) newLocal(name string, t *ir.Type, pos token.Pos) *ir.Local {
+	if size := t.Size(); size > maxLocal && pos.IsValid() {
+		fn.errorf(pos, "a variable of type %s has %d bytes; a thread has at most %d of local memory; use a slice parameter", t, size, maxLocal)
+	}
 	v := &ir.Local{Name: name, Type: t, Pos: fn.l.pos(pos)}
 	fn.f.Locals = append(fn.f.Locals, v)
 	return v

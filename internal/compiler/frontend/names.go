@@ -38,6 +38,10 @@ func (l *lowering) checkNames(kernels []*ast.FuncDecl) {
 			l.errorAt(fd.Name.Pos(), kernel, "the name of a kernel is also that of its GPU code, which has ASCII letters, digits and _ only")
 			continue
 		}
+		if kernel == "WARP_SZ" {
+			l.errorAt(fd.Name.Pos(), kernel, "the name of a kernel is also that of its GPU code, where WARP_SZ is reserved; rename it")
+			continue
+		}
 		for _, name := range generatedNames(kernel) {
 			if how, found := taken[name]; found {
 				l.errorAt(fd.Name.Pos(), kernel, "quern_gen.go would declare %s %s; rename one of them", name, how)

@@ -41,12 +41,16 @@ func (fn *function) table(v *types.Var, pos token.Pos) ir.Place {
 	obj, _ := src.Types.Scope().Lookup(v.Name()).(*types.Var)
 	init, written := src.variable(obj)
 	if obj == nil || written {
-		fn.errorf(pos, "package-level variable %s is assigned somewhere, so a kernel cannot read it; pass it as a parameter", v.Name())
+		fn.errorf(pos, "package-level variable %s is assigned, or its address taken, so a kernel cannot read it; pass it as a parameter", v.Name())
 		return fn.badPlace(fn.typ(v.Type(), pos))
 	}
 	t := fn.typ(obj.Type(), pos)
 	if !plain(t) {
 		fn.errorf(pos, "package-level variable %s: a kernel can read arrays, structs and numbers, not %s; declare it as an array or pass it as a parameter", v.Name(), t)
+		return fn.badPlace(t)
+	}
+	if size := t.Size(); size > maxTable {
+		fn.errorf(pos, "package-level variable %s has %d bytes; a kernel can read at most %d; pass it as a slice", v.Name(), size, maxTable)
 		return fn.badPlace(t)
 	}
 	table := &ir.Table{Name: name, Type: t, Data: make([]byte, t.Size()), Go: ir.GoRef{Package: path, Name: v.Name()}}
@@ -57,6 +61,9 @@ func (fn *function) table(v *types.Var, pos token.Pos) ir.Place {
 	l.kernel.Tables = append(l.kernel.Tables, table)
 	return &ir.TablePlace{Table: table}
 }
+
+// maxTable bounds a variable in bytes: its contents become text of the GPU code.
+const maxTable = 1 << 20
 
 // variable returns the initialiser of a package-level variable and whether
 // anything assigns to it.

@@ -147,7 +147,7 @@ func (l *lowering) convertNewType(t types.Type, depth int) (*ir.Type, string) {
 			return nil, bad
 		}
 		if size := elem.Size(); size > 0 && t.Len() > maxTypeSize/size {
-			return nil, "type " + t.String() + " is larger than the memory of any device; use a slice"
+			return nil, tooLarge(t)
 		}
 		return ir.ArrayOf(t.Len(), elem), ""
 	case *types.Slice:
@@ -167,10 +167,14 @@ func (l *lowering) convertNewType(t types.Type, depth int) (*ir.Type, string) {
 		return ir.PointerTo(elem), ""
 	case *types.Struct:
 		fields := make([]ir.Field, t.NumFields())
+		size := int64(0)
 		for i := range fields {
 			ft, bad := l.convertType(t.Field(i).Type(), depth+1)
 			if bad != "" {
 				return nil, bad
+			}
+			if size += ft.Size(); size > maxTypeSize {
+				return nil, tooLarge(t)
 			}
 			fields[i] = ir.Field{Name: t.Field(i).Name(), Type: ft}
 		}
@@ -185,6 +189,10 @@ const threadByPointer = "a kernel.Thread is passed as it is, not by pointer; wri
 // maxTypeSize bounds the size of a type in bytes, so that sums and products of
 // sizes do not overflow.
 const maxTypeSize = 1 << 40
+
+func tooLarge(t types.Type) string {
+	return "type " + t.String() + " is larger than the memory of any device; use a slice"
+}
 
 // typeName is the full name of a package-level type, "" for a local one, which
 // nothing outside its function can name.

@@ -50,6 +50,10 @@ type Package struct {
 	Types *types.Package
 	Info  *types.Info
 
+	// Misplaced are errors about kernels in files that are not compiled, or not
+	// on every platform.
+	Misplaced Diagnostics
+
 	world    *World
 	standard bool
 	funcs    map[string]*ast.FuncDecl // by "Name" or "Recv.Name"
@@ -66,7 +70,11 @@ type listed struct {
 	ImportMap  map[string]string
 	Export     string
 	Standard   bool
-	Error      *struct {
+
+	// Files that are not compiled, or not in every build.
+	CgoFiles, IgnoredGoFiles, TestGoFiles, XTestGoFiles []string
+
+	Error *struct {
 		ImportStack []string
 		Pos, Err    string
 	}
@@ -230,6 +238,9 @@ func (w *World) files(path string) (files []*ast.File, standard bool, err error)
 		}
 		files, err = w.parseFiles(l.Dir, l.GoFiles)
 		return files, false, err
+	}
+	if len(w.listed) == 0 && strings.Contains(strings.Split(path, "/")[0], ".") {
+		return nil, false, errors.New("only package kernel and the standard library can be imported here")
 	}
 	if w.goroot == "" {
 		return nil, true, fmt.Errorf("package %s: the Go standard library's source was not found; install Go or set GOROOT, or compile the kernel ahead of time with quern gen", path)

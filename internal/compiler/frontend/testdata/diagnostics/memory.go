@@ -78,3 +78,10 @@ func keepsThread(t kernel.Thread, out []int32) {
 	var many [2]kernel.Thread
 	out[0] = int32(many[0].Global())
 }
+
+//quern:kernel
+func notCompiledYet(t kernel.Thread, out []int32) {
+	tile := kernel.Dynamic[int32](t)
+	tile[0] = kernel.LoadAcquire(&out[0])
+	kernel.StoreRelease(&out[1], tile[0])
+}

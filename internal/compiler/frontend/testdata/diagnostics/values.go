@@ -14,7 +14,7 @@ func sliceLiteral(t kernel.Thread, x []int) {
 		x[i] = v.a[0]
 	}
 	// The length of an array is constant: the operand is not evaluated.
-	for i := range (&[]struct{ a [2]int }{{}}[0].a) {
+	for i := range &[]struct{ a [2]int }{{}}[0].a {
 		x[i] = 0
 	}
 	x[2] = (*(&[][3]int{{}}[0]))[1]
