@@ -54,43 +54,86 @@ its place, the kernel, and what to write instead. It writes nothing.`,
 	}
 }
 
-// load finds the packages with kernels.
-func load(ctx context.Context, patterns []string) ([]*frontend.Package, error) {
+// load finds the packages with kernels, or with files of kernels that are gone.
+func load(ctx context.Context, command string, patterns []string) ([]*frontend.Package, error) {
+	for _, p := range patterns {
+		switch {
+		case p == "":
+			return nil, errUsage{errors.New("a package is empty; leave it out for the one in the current directory"), command}
+		case strings.HasSuffix(p, ".go") && !isDirectory(p):
+			return nil, errUsage{fmt.Errorf("%s is a file; give the package's directory, not files", p), command}
+		}
+	}
 	if len(patterns) == 0 {
 		patterns = []string{"."}
 	}
 	return frontend.Load(ctx, ".", patterns...)
 }
 
+func isDirectory(name string) bool {
+	info, err := os.Stat(name)
+	return err == nil && info.IsDir()
+}
+
+// compile compiles packages one after another and hands over what comes of
+// each. Errors are printed, and do not stop the work on other packages; failed
+// says that there were some.
+func compile(stderr io.Writer, packages []*frontend.Package, use func(*frontend.Package, *generate.Output) error) (failed bool) {
+	for _, p := range packages {
+		out, err := generate.Package(p)
+		if err == nil {
+			err = use(p, out)
+		}
+		if err != nil {
+			report(stderr, err)
+			failed = true
+		}
+	}
+	return failed
+}
+
 func gen(ctx context.Context, stdout, stderr io.Writer, patterns []string, check bool) error {
-	packages, err := load(ctx, patterns)
+	packages, err := load(ctx, "quern gen", patterns)
 	if err != nil {
 		return err
 	}
-	if len(packages) == 0 {
-		fmt.Fprintf(stdout, "no kernels in %s: mark a function with //quern:kernel\n", shown(patterns))
-		return nil
-	}
-	found := false
-	for _, p := range packages {
-		out, err := generate.Package(p)
-		if err != nil {
-			if !report(stderr, err) {
-				return err
-			}
-			found = true
-			continue
-		}
-		stale, err := outOfDate(p, out)
+	outdated, kernels, removed := false, 0, 0
+	failed := compile(stderr, packages, func(p *frontend.Package, out *generate.Output) error {
+		old, err := read(p)
 		if err != nil {
 			return err
+		}
+		kernels += len(out.Kernels)
+		if len(out.Kernels) == 0 {
+			for _, f := range old {
+				if f.text == nil {
+					continue
+				}
+				removed++
+				if check {
+					outdated = true
+					fmt.Fprintf(stdout, "%s is out of date: the package has no kernels\n", relative(f.name))
+					continue
+				}
+				if err := os.Remove(f.name); err != nil {
+					return err
+				}
+				fmt.Fprintf(stdout, "%s: removed, since the package has no kernels\n", relative(f.name))
+			}
+			return nil
+		}
+		var stale []file
+		for i, text := range [][]byte{out.PTX, out.Go} {
+			if old[i].text == nil || !bytes.Equal(old[i].text, text) {
+				stale = append(stale, file{old[i].name, text})
+			}
 		}
 		if check {
 			for _, f := range stale {
 				fmt.Fprintf(stdout, "%s is out of date\n", relative(f.name))
-				found = true
+				outdated = true
 			}
-			continue
+			return nil
 		}
 		if err := replace(stale); err != nil {
 			return err
@@ -98,71 +141,82 @@ func gen(ctx context.Context, stdout, stderr io.Writer, patterns []string, check
 		for _, f := range stale {
 			fmt.Fprintf(stdout, "%s: %s\n", relative(f.name), count(len(out.Kernels), "kernel"))
 		}
-	}
-	if found {
+		return nil
+	})
+	if failed || outdated {
 		return errFound
+	}
+	if kernels == 0 && removed == 0 {
+		fmt.Fprintf(stdout, "no kernels in %s: mark a function with //quern:kernel\n", shown(patterns))
 	}
 	return nil
 }
 
 func vet(ctx context.Context, stdout, stderr io.Writer, patterns []string) error {
-	packages, err := load(ctx, patterns)
+	packages, err := load(ctx, "quern vet", patterns)
 	if err != nil {
 		return err
 	}
-	kernels, found := 0, false
-	for _, p := range packages {
-		out, err := generate.Package(p)
-		if err != nil {
-			if !report(stderr, err) {
-				return err
-			}
-			found = true
-			continue
+	kernels, having := 0, 0
+	failed := compile(stderr, packages, func(_ *frontend.Package, out *generate.Output) error {
+		if len(out.Kernels) > 0 {
+			kernels += len(out.Kernels)
+			having++
 		}
-		kernels += len(out.Kernels)
-	}
-	if found {
+		return nil
+	})
+	if failed {
 		return errFound
 	}
-	fmt.Fprintf(stdout, "%s in %s: no problems\n", count(kernels, "kernel"), count(len(packages), "package"))
+	fmt.Fprintf(stdout, "%s in %s: no problems\n", count(kernels, "kernel"), count(having, "package"))
 	return nil
 }
 
-// report prints diagnostics with paths relative to the current directory; false
-// if the error is something else.
-func report(w io.Writer, err error) bool {
+// report prints an error: diagnostics with paths relative to the current
+// directory, and those that it joins one by one.
+func report(w io.Writer, err error) {
+	var joined interface{ Unwrap() []error }
 	var diags frontend.Diagnostics
-	if !errors.As(err, &diags) {
-		return false
+	switch {
+	case errors.As(err, &joined):
+		for _, e := range joined.Unwrap() {
+			report(w, e)
+		}
+	case errors.As(err, &diags):
+		for _, d := range diags {
+			d.Pos.Filename = relative(d.Pos.Filename)
+			fmt.Fprintln(w, d.Error())
+		}
+	default:
+		fmt.Fprintf(w, "quern: %v\n", err)
 	}
-	for _, d := range diags {
-		d.Pos.Filename = relative(d.Pos.Filename)
-		fmt.Fprintln(w, d.Error())
-	}
-	return true
 }
 
 // file is a generated file.
 type file struct {
 	name string
-	text []byte
+	text []byte // nil if there is none
 }
 
-// outOfDate returns the files of a package that are missing or differ.
-func outOfDate(p *frontend.Package, out *generate.Output) ([]file, error) {
+// read returns the generated files that a package has: the GPU code and the Go
+// file. It is an error if the Go file is not a generated one. A file of GPU code
+// is another's only in a package without generated Go.
+func read(p *frontend.Package) ([]file, error) {
 	goFile, ptxFile := generate.Files(p)
-	var stale []file
-	for _, f := range []file{{ptxFile, out.PTX}, {goFile, out.Go}} {
-		old, err := os.ReadFile(f.name)
+	files := []file{{name: ptxFile}, {name: goFile}}
+	for i := range files {
+		text, err := os.ReadFile(files[i].name)
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return nil, err
 		}
-		if err != nil || !bytes.Equal(old, f.text) {
-			stale = append(stale, f)
+		if err == nil {
+			files[i].text = append([]byte{}, text...)
 		}
 	}
-	return stale, nil
+	if text := files[1].text; text != nil && !generate.IsGo(text) {
+		return nil, fmt.Errorf("%s was not written by quern gen, which would replace it; rename it", relative(goFile))
+	}
+	return files, nil
 }
 
 // replace writes files: all or, if there is no room or no permission, none. A

@@ -50,6 +50,7 @@ program then runs it on an NVIDIA GPU, on all CPU cores, or on the simulator.`,
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return errUsage{err, cmd.CommandPath()} })
 	root.AddCommand(genCommand(), vetCommand(), devicesCommand(), doctorCommand())
 	completeShells(root)
+	checkHelp(root)
 
 	err := root.ExecuteContext(ctx)
 	var usage errUsage
@@ -79,6 +80,22 @@ func completeShells(root *cobra.Command) {
 		cmd.Short = "Print a completion script for a shell"
 		cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 			return errUsage{errors.New("name a shell: bash, fish, powershell or zsh"), cmd.CommandPath()}
+		}
+	}
+}
+
+// checkHelp makes the help command insist on a command that exists.
+func checkHelp(root *cobra.Command) {
+	root.InitDefaultHelpCmd()
+	for _, cmd := range root.Commands() {
+		if cmd.Name() != "help" {
+			continue
+		}
+		cmd.Args = func(cmd *cobra.Command, args []string) error {
+			if _, rest, err := root.Find(args); err != nil || len(rest) > 0 {
+				return errUsage{fmt.Errorf("no help for %q", strings.Join(args, " ")), root.Name()}
+			}
+			return nil
 		}
 	}
 }

@@ -25,8 +25,9 @@ type Variant struct {
 }
 
 // Compile compiles one kernel. The error says what is wrong with the kernel, or
-// is a fault of the compiler.
-func Compile(k *ir.Kernel) (*Kernel, error) {
+// is a *frontend.Fault.
+func Compile(k *ir.Kernel) (_ *Kernel, err error) {
+	defer frontend.Catch(&err, k.Func.Go.Package, k.Name)
 	variants, err := opt.PTX(k)
 	if err != nil {
 		return nil, err
@@ -44,7 +45,8 @@ func Compile(k *ir.Kernel) (*Kernel, error) {
 
 // Text compiles the kernel with that name in one file of Go source text. An
 // empty name means the only kernel of the file.
-func Text(file, src, name string) (*Kernel, error) {
+func Text(file, src, name string) (_ *Kernel, err error) {
+	defer frontend.Catch(&err, file, "")
 	p, err := frontend.Text(file, src)
 	if err != nil {
 		return nil, err
@@ -69,9 +71,12 @@ func Text(file, src, name string) (*Kernel, error) {
 	return nil, fmt.Errorf("%s has no kernel %s; it has %v", file, name, names)
 }
 
+// SectionPrefix begins every section line.
+const SectionPrefix = "//quern:module "
+
 // Section is the line that stands before a module in a file of several.
 func Section(kernel, variant string) string {
-	return "//quern:module " + kernel + " " + variant + "\n"
+	return SectionPrefix + kernel + " " + variant + "\n"
 }
 
 // PTX is the text of the kernel's modules, each behind its section line.

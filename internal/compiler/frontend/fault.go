@@ -1,0 +1,56 @@
+package frontend
+
+import (
+	"fmt"
+	"os"
+	"runtime/debug"
+)
+
+// DebugVariable is the environment variable that adds stacks to faults.
+const DebugVariable = "QUERN_DEBUG"
+
+// Fault is a panic of the compiler: a mistake of its own, not of the kernel.
+type Fault struct {
+	Package string
+	Kernel  string // "" if the panic was not in the work on one kernel
+	Value   any    // of the panic
+	Stack   []byte // nil unless DebugVariable is set
+}
+
+func (f *Fault) Error() string {
+	where := "package " + f.Package
+	if f.Kernel != "" {
+		where = "kernel " + f.Kernel + " of " + where
+	}
+	text := fmt.Sprintf("internal error in %s: %v; please report it", where, f.Value)
+	if f.Stack == nil {
+		return text + ", with what " + DebugVariable + "=1 adds to this message"
+	}
+	return text + "\n" + string(f.Stack)
+}
+
+// Catch, deferred, makes a panic a *Fault in err.
+func Catch(err *error, pkg, kernel string) {
+	if v := recover(); v != nil {
+		*err = newFault(pkg, kernel, v)
+	}
+}
+
+// catch is Catch for the kernel that is being lowered.
+func (l *lowering) catch(err *error) {
+	if v := recover(); v != nil {
+		kernel := ""
+		if l.kernel != nil {
+			kernel = l.kernel.Name
+		}
+		*err = newFault(l.pkg.Path, kernel, v)
+	}
+}
+
+func newFault(pkg, kernel string, value any) *Fault {
+	f := &Fault{Package: pkg, Kernel: kernel, Value: value}
+	if os.Getenv(DebugVariable) != "" {
+		f.Stack = debug.Stack()
+	}
+	return f
+}
