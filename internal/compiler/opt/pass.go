@@ -42,6 +42,7 @@ func (v variant) passes() []pass {
 		{"ranges", func(k *ir.Kernel) error { return ranges(k, v) }},
 		{"strength", strength},
 		{"fuse", fuse},
+		{"gather", gather},
 	}
 }
 
@@ -70,6 +71,10 @@ var order = [...][2]string{
 	{"ranges", "strength"},
 	// Strength reduction may leave a multiplication that fuses.
 	{"strength", "fuse"},
+	// Only the checks that are left move, and nothing that follows relies on
+	// where they stand.
+	{"ranges", "gather"},
+	{"fuse", "gather"},
 }
 
 // VerifyPasses makes PTX verify the kernel after each pass. Tests set it.
