@@ -42,7 +42,10 @@
 // A kernel checks its own indices. One that fails stops its thread, and the next
 // wait on the stream returns a [*KernelError] with the place in the Go source,
 // the thread, the index and the length. The first fault of a stream is kept
-// until it is returned; others until then are dropped. The device stays usable.
+// until it is returned; others until then are dropped. The device stays usable,
+// but what the buffers hold that the kernel writes is unspecified: on a GPU and
+// the simulator the other threads go on, on the CPU the rest of the launch is
+// not run.
 //
 // # Waiting
 //
@@ -60,7 +63,9 @@
 //
 // # Errors
 //
-// Errors are values that say what was being done; nothing panics on bad input.
+// Errors are values that say what was being done; nothing panics on bad input,
+// nil and zero values of this package's types included. A nil context is
+// [context.Background].
 // They match [ErrNoDevice], [ErrOutOfMemory], [ErrClosed] and [ErrInvalid] with
 // errors.Is; an [*Error] has a driver's function, code and text.
 //

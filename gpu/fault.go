@@ -50,7 +50,10 @@ func (k FaultKind) String() string {
 
 // KernelError is what stopped a kernel: the first fault of a thread. It is
 // returned once, by the next wait on the stream that ran the kernel. The device
-// stays usable, and memory that the other threads wrote stays written.
+// stays usable. The contents of the buffers that the kernel writes are
+// unspecified: on a GPU and the simulator the other threads go on, on the CPU
+// the rest of the launch is not run. A fault that only the simulator finds ends
+// its launch.
 type KernelError struct {
 	Kernel        string
 	Kind          FaultKind

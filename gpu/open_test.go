@@ -257,13 +257,15 @@ again:
 	tests := []struct {
 		name, body string
 		kind       FaultKind
+		reason     string
 	}{
-		{"an access past the end", "st.global.u32 [%rd1+64], %r1;", BadAddress},
-		{"a misaligned access", "st.global.u32 [%rd1+2], %r1;", Misaligned},
-		{"a data race", "st.global.u32 [%rd1], %r1;", DataRace},
-		{"an uninitialised read", "ld.global.u32 %r2, [%rd1];", Uninitialized},
-		{"a loop without end", "bra again;", StepBudget},
-		{"a trap", "trap;", Trap},
+		{"an access past the end", "st.global.u32 [%rd1+64], %r1;", BadAddress, `32 bytes after the end of "buffer" (32 bytes)`},
+		{"a misaligned access", "st.global.u32 [%rd1+2], %r1;", Misaligned, ""},
+		{"a data race", "st.global.u32 [%rd1], %r1;", DataRace, ""},
+		{"an uninitialised read", "ld.global.u32 %r2, [%rd1];", Uninitialized, `byte 0 of "buffer" (32 bytes)`},
+		{"an uninitialised read of shared memory", ".shared .align 4 .b8 tile[64]; ld.shared.u32 %r2, [tile+8];", Uninitialized, "byte 8 of 64; is a t.Sync() missing?"},
+		{"a loop without end", "bra again;", StepBudget, ""},
+		{"a trap", "trap;", Trap, ""},
 	}
 	d := must[*Device](t)(Open(Config{Device: "sim", Sim: SimOptions{Steps: 10000}}))
 	s := d.DefaultStream()
@@ -274,6 +276,9 @@ again:
 			fault, ok := errors.AsType[*KernelError](s.Synchronize(context.Background()))
 			if !ok || fault.Kind != test.kind || fault.File != "probe.go" || fault.Line != 12 || fault.Kernel != "probe" {
 				t.Errorf("got %v (%+v)", fault, fault)
+			}
+			if !strings.HasSuffix(fault.Reason, test.reason) {
+				t.Errorf("reason %q, want %q at its end", fault.Reason, test.reason)
 			}
 			closeAll(t, out)
 		})

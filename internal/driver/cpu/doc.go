@@ -5,8 +5,8 @@
 // than its own.
 //
 // Streams do their work at once, in the goroutine that asks for it: a call
-// returns when the work is done, and a fault is kept for the next wait. Work on
-// one stream from several goroutines is done in turn.
+// returns when the work is done, and a fault, which ends its launch, is kept for
+// the next wait. Work on one stream from several goroutines is done in turn.
 //
 // The limits on grids and blocks are those of CUDA, so that a launch that is
 // valid here is valid on a GPU.

@@ -8,6 +8,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"quern.dev/internal/driver"
 	"quern.dev/internal/ptxvm"
@@ -95,6 +96,9 @@ func translate(f *ptxvm.Fault, id uint32) *driver.Fault {
 	reason := f.Kind.String()
 	if f.Detail != "" {
 		reason += ": " + f.Detail
+	}
+	if f.Kind == ptxvm.Uninitialised && strings.HasPrefix(f.Detail, "shared ") {
+		reason += "; is a t.Sync() missing?"
 	}
 	if f.Other != nil {
 		reason += " (the other access: " + f.Other.String() + ")"

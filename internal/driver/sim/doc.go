@@ -7,5 +7,7 @@
 // Blocks run one after another. Streams do their work at once, in the goroutine
 // that asks for it, and the whole device does one thing at a time.
 //
-// A fault ends the launch; what the kernel has written by then stays written.
+// What a kernel's own checks find stops the thread, as on a GPU. What the
+// simulator finds ends the launch; what the kernel has written by then stays
+// written.
 package sim

@@ -76,7 +76,7 @@ func (d *device) Memory() (free, total int64, err error) {
 }
 
 func (d *device) Alloc(size int64) (driver.Memory, error) {
-	return d.alloc(size, fmt.Sprintf("buffer of %d bytes", size))
+	return d.alloc(size, "buffer")
 }
 
 func (d *device) alloc(size int64, name string) (driver.Memory, error) {
