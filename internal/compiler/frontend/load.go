@@ -121,7 +121,7 @@ func (l *listed) mentionsKernels() (bool, error) {
 		if err != nil {
 			return false, err
 		}
-		if mentionsKernels(text) {
+		if mentioned.Match(text) {
 			return true, nil
 		}
 	}

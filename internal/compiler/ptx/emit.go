@@ -70,6 +70,10 @@ type generator struct {
 	readsCaps bool // some capacity is read
 }
 
+// maxLocal is the local memory of a thread in bytes, on every device (CUDA C
+// Programming Guide, compute capabilities).
+const maxLocal = 512 << 10
+
 // Emit translates a kernel in its final form. It does not change the kernel.
 // The error is an *Error.
 func Emit(k *ir.Kernel, options Options) (*Module, error) {
@@ -92,6 +96,9 @@ func Emit(k *ir.Kernel, options Options) (*Module, error) {
 		g.emit("ret")
 	}
 	g.faultHandler()
+	if n := g.bytes(localSpace); n > maxLocal {
+		g.fail(k.Func.Pos, "the kernel's variables take %d bytes of local memory; a thread has at most %d; use slice parameters", n, maxLocal)
+	}
 	if g.err != nil {
 		return nil, g.err
 	}

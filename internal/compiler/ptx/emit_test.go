@@ -159,6 +159,10 @@ func TestKernelsThatAreNotFinalAreErrors(t *testing.T) {
 	s := irtest.Local("s", ir.ArrayOf(2, ir.TInt))
 	empty := irtest.Local("empty", ir.StructOf("kernel.Empty"))
 	label := &ir.Label{Name: "gone"}
+	half, most := irtest.Local("half", ir.ArrayOf(256<<10, ir.TUint8)), irtest.Local("most", ir.ArrayOf(256<<10+1, ir.TUint8))
+	element := func(v *ir.Local) ir.Stmt {
+		return irtest.SetPlace(&ir.IndexPlace{X: irtest.Var(v), Index: &ir.ThreadValue{Op: ir.ThreadIdxX}}, ir.IntConst(ir.TUint8, 1))
+	}
 	for _, c := range []struct {
 		name string
 		k    *ir.Kernel
@@ -167,6 +171,7 @@ func TestKernelsThatAreNotFinalAreErrors(t *testing.T) {
 		{"a call", irtest.Kernel("k", nil, nil, &ir.Call{Func: irtest.Func("f", nil, nil, nil), Pos: pos(1)}), "kernel.go:1:2: kernel k: call of f was not inlined"},
 		{"an array assigned as a whole", irtest.Kernel("k", nil, []*ir.Local{s}, &ir.Assign{Dst: irtest.Var(s), Src: &ir.Zero{T: s.Type}, Pos: pos(2)}), "kernel.go:2:2: kernel k: assignment of type [2]int as a whole"},
 		{"a parameter without a size", irtest.Kernel("k", []*ir.Local{empty}, nil), "kernel k: parameter empty has no size"},
+		{"variables beyond local memory", irtest.Kernel("k", nil, []*ir.Local{half, most}, element(half), element(most)), "kernel k: the kernel's variables take 524289 bytes of local memory; a thread has at most 524288; use slice parameters"},
 		{"a jump to nowhere", irtest.Kernel("k", nil, nil, &ir.Break{Label: label}), "kernel k: jump to label gone, which encloses nothing"},
 		{"a foreign variable", irtest.Kernel("k", nil, nil, irtest.Set(irtest.Local("x", ir.TInt), irtest.Int(1))), "kernel k: variable x is not the kernel's"},
 	} {
