@@ -73,6 +73,7 @@ func TestParseReportsErrorsWithTheirLines(t *testing.T) {
 		{"body that does not end", header + ".entry k()\n{ ret;", 5, "not closed"},
 		{"variable twice", header + ".global .u32 a;\n.global .u32 a;", 5, "declared twice"},
 		{"too much shared memory", header + ".shared .b8 a[300000];", 4, "the limit is"},
+		{"too many parameters", header + ".entry k(.param .u32 n,\n.param .align 8 .b8 a[4352]) { ret; }", 5, "4360 bytes of parameter memory: the limit is 4352"},
 		{"array too large", header + ".global .b8 a[99999999999];", 4, "bad dimension"},
 		{"nested arrays too large", header + ".global .b8 a[1000000][1000000];", 4, "bad dimension"},
 		{"too many initial values", header + ".global .u8 a[2] = {1, 2, 3};", 4, "too many initial values"},

@@ -28,12 +28,13 @@ var spaceByModifier = map[string]space{
 }
 
 // Limits of what a module may declare. Those on shared and local memory are
-// the hardware's (227 KiB a block, 512 KiB a thread); the others keep a
-// damaged module from exhausting the host.
+// the hardware's (227 KiB a block, 512 KiB a thread), that on parameters is
+// PTX's before version 8.1; the others keep a damaged module from exhausting the
+// host.
 const (
 	maxShared    = 227 << 10
 	maxLocal     = 512 << 10
-	maxParams    = 32764
+	maxParams    = 4352
 	maxVariable  = 1 << 30
 	maxRegisters = 1 << 16
 )
