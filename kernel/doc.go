@@ -50,18 +50,23 @@
 //     whose source is in reach, and which are not recursive;
 //   - package math in float64, math/bits, and this package.
 //
-// It has no maps, channels, goroutines, defer, interfaces, strings (but as the
-// argument of panic), recursion, and no append, make or new of a size that is
+// A kernel can also read package-level variables that are not exported, are
+// declared with constants and never assigned: their contents become part of the
+// kernel. An exported variable can be assigned by any package, so a kernel cannot
+// read it, but those of the standard library.
+//
+// It has no maps, channels, goroutines, defer, interfaces, strings (but a
+// constant as the argument of panic), recursion, and no append, make or new of a size that is
 // not constant. Each of these is reported by the compiler at its place.
 //
 // # Blocks, barriers and shared memory
 //
 // The threads of one block share memory, which [Shared] declares with a
-// constant size and [Dynamic] with the size given at the launch. Its contents
-// are undefined when a block starts. [Thread.Sync] is the barrier of the block:
-// what the threads wrote before it, all of them see after it. All threads of
-// the block must reach the same barriers; a barrier under a condition that
-// differs between the threads of a block is a compile error.
+// constant size. Its contents are undefined when a block starts. [Thread.Sync]
+// is the barrier of the block: what the threads wrote before it, all of them see
+// after it. All threads of the block must reach the same barriers; a barrier
+// under a condition that differs between the threads of a block is a compile
+// error.
 //
 // Between barriers the threads of a block, and at all times those of different
 // blocks, run in no particular order. Two of them may touch the same memory at
@@ -79,4 +84,11 @@
 //
 // There are no operations between the lanes of a warp, textures, or 16-bit
 // floating-point types.
+//
+// [Dynamic], which [EachDynamic] is for, [LoadAcquire] and [StoreRelease] work where a kernel runs as an
+// ordinary Go function; the compiler of this version refuses kernels that call
+// them, and says what to call instead.
+//
+// The parameters of a kernel have at most 4352 bytes together, of which a slice
+// takes 16 and the compiler 12; a variable has at most 512 KiB.
 package kernel

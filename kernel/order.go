@@ -6,12 +6,18 @@ import "sync/atomic"
 // after it: if the value was stored with StoreRelease, everything that was
 // written before that store is visible. The order holds between all threads of
 // the device.
+//
+// Kernels that call it cannot be compiled in this version, only run as ordinary
+// Go functions. There, use AtomicOr(p, 0), followed by [Fence].
 func LoadAcquire[T AtomicNumber](p *T) T {
 	return load(p)
 }
 
 // StoreRelease writes v to *p, after everything that the thread read and wrote
 // before.
+//
+// Kernels that call it cannot be compiled in this version, only run as ordinary
+// Go functions. There, use [Fence], followed by [AtomicExchange].
 func StoreRelease[T AtomicNumber](p *T, v T) {
 	if words[T]() {
 		atomic.StoreUint32(word(p), *word(&v))

@@ -25,6 +25,10 @@ func Shared[T any](t Thread) *T {
 // in bytes is given at the launch; what does not fill an element is left out.
 // Its contents are undefined when the block starts, and every call returns the
 // same memory.
+//
+// Only a kernel that [EachDynamic] runs can call it: compiled kernels of this
+// version have no dynamic shared memory. There, use [Shared] with the largest
+// size.
 func Dynamic[T any](t Thread) []T {
 	if t.state == nil {
 		return nil
