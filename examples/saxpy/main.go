@@ -3,6 +3,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log"
 
@@ -27,9 +28,9 @@ func main() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	defer dev.Close()
-	if err := run(context.Background(), dev); err != nil {
-		log.Print(err)
+	err = run(context.Background(), dev)
+	if err := errors.Join(err, dev.Close()); err != nil {
+		log.Fatal(err)
 	}
 }
 

@@ -13,7 +13,7 @@ import (
 var quernPTX string
 
 var quernSaxpy = gpu.NewKernel(gpu.KernelInfo{
-	Name: "saxpy", Package: "quern.dev/examples/saxpy", Pos: "main.go:18",
+	Name: "saxpy", Package: "quern.dev/examples/saxpy", Pos: "main.go:19",
 	Params: []gpu.Param{
 		{Name: "a", Kind: gpu.Scalar, Type: "float32", Size: 4},
 		{Name: "x", Kind: gpu.Slice, Type: "float32", Size: 4},
@@ -23,10 +23,10 @@ var quernSaxpy = gpu.NewKernel(gpu.KernelInfo{
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 1, 1, 2, 4, 1, 1, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0}},
 		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Sites: []gpu.Site{
-			{Kind: gpu.IndexSite, File: "main.go", Line: 20, Col: 15},
+			{Kind: gpu.IndexSite, File: "main.go", Line: 21, Col: 15},
 		}},
 		{Name: "wide", Sites: []gpu.Site{
-			{Kind: gpu.IndexSite, File: "main.go", Line: 20, Col: 15},
+			{Kind: gpu.IndexSite, File: "main.go", Line: 21, Col: 15},
 		}},
 	},
 	Host: quernHostSaxpy,
@@ -74,7 +74,7 @@ func quernRow1Saxpy(r *host.Run, base int, y []float32, a float32, x []float32, 
 		row := y[base:][:count]
 		row2 := x[base:][:count]
 		for threadX := range count {
-//line main.go:20
+//line main.go:21
 			row[threadX] += a * row2[threadX]
 		}
 		return
@@ -82,7 +82,7 @@ func quernRow1Saxpy(r *host.Run, base int, y []float32, a float32, x []float32, 
 	for threadX := range dimX {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
-//line main.go:19
+//line main.go:20
 		if i < len(y) {
 			y[i] += a * x[i]
 		}
