@@ -106,7 +106,7 @@ func gen(ctx context.Context, stdout, stderr io.Writer, patterns []string, check
 		kernels += len(out.Kernels)
 		if len(out.Kernels) == 0 {
 			for _, f := range old {
-				if f.text == nil {
+				if f.text == nil || !generate.IsGo(f.text) && !generate.IsPTX(f.text) {
 					continue
 				}
 				removed++
@@ -199,8 +199,7 @@ type file struct {
 }
 
 // read returns the generated files that a package has: the GPU code and the Go
-// file. It is an error if the Go file is not a generated one. A file of GPU code
-// is another's only in a package without generated Go.
+// file. It is an error if the Go file is not a generated one.
 func read(p *frontend.Package) ([]file, error) {
 	goFile, ptxFile := generate.Files(p)
 	files := []file{{name: ptxFile}, {name: goFile}}

@@ -61,6 +61,11 @@ func TestMistakesOnTheCommandLineExitWithTwo(t *testing.T) {
 		{"a flag that does not exist", []string{"gen", "--force"}, "quern: unknown flag: --force\nRun 'quern gen --help' for usage.\n"},
 		{"a flag of another command", []string{"vet", "--check"}, "quern: unknown flag: --check\nRun 'quern vet --help' for usage.\n"},
 		{"a value that the flag does not take", []string{"devices", "--json=perhaps"}, "quern: invalid argument \"perhaps\" for \"--json\" flag: strconv.ParseBool: parsing \"perhaps\": invalid syntax\nRun 'quern devices --help' for usage.\n"},
+		{"help for a command that does not exist", []string{"help", "bogus"}, "quern: no help for \"bogus\"\nRun 'quern --help' for usage.\n"},
+		{"help for more than a command", []string{"help", "gen", "bogus"}, "quern: no help for \"gen bogus\"\nRun 'quern --help' for usage.\n"},
+		{"an empty package", []string{"gen", ""}, "quern: a package is empty; leave it out for the one in the current directory\nRun 'quern gen --help' for usage.\n"},
+		{"a file to compile", []string{"gen", "./own/kernels.go"}, "quern: ./own/kernels.go is a file; give the package's directory, not files\nRun 'quern gen --help' for usage.\n"},
+		{"a file to check", []string{"vet", "kernels.go"}, "quern: kernels.go is a file; give the package's directory, not files\nRun 'quern vet --help' for usage.\n"},
 		{"an argument where there is none", []string{"doctor", "please"}, "quern: quern doctor takes no arguments, but got \"please\"\nRun 'quern doctor --help' for usage.\n"},
 		{"a completion for no shell", []string{"completion"}, "quern: name a shell: bash, fish, powershell or zsh\nRun 'quern completion --help' for usage.\n"},
 		{"a completion for an unknown shell", []string{"completion", "tcsh"}, "quern: unknown command \"tcsh\" for \"quern completion\"\nRun 'quern --help' for usage.\n"},
@@ -75,6 +80,13 @@ func TestMistakesOnTheCommandLineExitWithTwo(t *testing.T) {
 				t.Errorf("-want +got:\n%s", diff)
 			}
 		})
+	}
+}
+
+func TestHelpForACommandIsThatOfTheCommand(t *testing.T) {
+	_, want, _ := quern(t, "vet", "--help")
+	if code, got, stderr := quern(t, "help", "vet"); code != 0 || stderr != "" || got != want {
+		t.Errorf("exit code %d, standard error %q, standard output\n%s", code, stderr, got)
 	}
 }
 

@@ -1,10 +1,14 @@
 package compiler
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"sync"
 	"testing"
+
+	"quern.dev/internal/compiler/frontend"
+	"quern.dev/internal/compiler/ir"
 )
 
 const one = `package p
@@ -59,6 +63,36 @@ func TestTextChoosesTheKernel(t *testing.T) {
 			}
 			if got != tt.want {
 				t.Errorf("%s, want %s", got, tt.want)
+			}
+		})
+	}
+}
+
+func TestAPanicNamesTheKernel(t *testing.T) {
+	broken := &ir.Kernel{Name: "kk", Func: &ir.Func{Go: ir.GoRef{Package: "example.test/p"}, Body: []ir.Stmt{nil}}}
+	tests := []struct {
+		name  string
+		debug string
+		want  []string
+	}{
+		{"with what went wrong", "", []string{"internal error in kernel kk of package example.test/p: ", "unknown statement", "; please report it"}},
+		{"with the stack, if asked for", "1", []string{"internal error in kernel kk of package example.test/p: ", "compiler.Compile("}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Setenv(frontend.DebugVariable, tt.debug)
+			_, err := Compile(broken)
+			var fault *frontend.Fault
+			if !errors.As(err, &fault) {
+				t.Fatalf("error %v", err)
+			}
+			for _, want := range tt.want {
+				if !strings.Contains(err.Error(), want) {
+					t.Errorf("error %v, want %q in it", err, want)
+				}
+			}
+			if stack := strings.Contains(err.Error(), "goroutine"); stack != (tt.debug != "") {
+				t.Errorf("error %v has a stack: %t", err, stack)
 			}
 		})
 	}

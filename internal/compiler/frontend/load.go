@@ -19,6 +19,9 @@ import (
 // read from source, in any package: what it declares counts as missing.
 const GeneratedFile = "quern_gen.go"
 
+// GeneratedPTX is the name of the file with the GPU code, beside it.
+const GeneratedPTX = "quern_gen.ptx"
+
 // Load finds the packages that match the patterns, as the go command does in
 // dir, and type-checks those that have kernels or generated files. A package
 // that lacks nothing but its launchers is fine.
@@ -128,14 +131,17 @@ func (l *listed) mentionsKernels() (bool, error) {
 	return false, nil
 }
 
-func mentionsKernels(text []byte) bool {
-	return bytes.HasPrefix(text, []byte(directivePrefix)) || bytes.Contains(text, []byte("\n"+directivePrefix))
-}
-
 // generated reports whether the package has a file that the generator writes.
 func (l *listed) generated() bool {
-	_, err := os.Stat(filepath.Join(l.Dir, GeneratedFile))
-	return err == nil && !l.Standard
+	if l.Standard {
+		return false
+	}
+	for _, name := range []string{GeneratedFile, GeneratedPTX} {
+		if _, err := os.Stat(filepath.Join(l.Dir, name)); err == nil {
+			return true
+		}
+	}
+	return false
 }
 
 func goList(ctx context.Context, dir string, args []string) ([]*listed, error) {

@@ -36,7 +36,7 @@ func (l *listed) misplaced() (Diagnostics, error) {
 			if err != nil {
 				return nil, err
 			}
-			if !mentionsKernels(text) {
+			if !mentioned.Match(text) {
 				continue
 			}
 			fset := token.NewFileSet()

@@ -11,7 +11,7 @@ import (
 // Names of the generated files.
 const (
 	GoFile  = frontend.GeneratedFile
-	PTXFile = "quern_gen.ptx"
+	PTXFile = frontend.GeneratedPTX
 )
 
 // header is the first line of every generated Go file.

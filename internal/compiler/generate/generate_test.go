@@ -2,6 +2,7 @@ package generate_test
 
 import (
 	"bytes"
+	"errors"
 	"go/ast"
 	"go/format"
 	"go/parser"
@@ -169,19 +170,47 @@ func LaunchOwn(s *gpu2.Stream, g gpu2.Grid, g_ gpu) error
 }
 
 func TestNamesThatGeneratedCodeNeedsCannotBeHidden(t *testing.T) {
-	_, err := text(t, `package filters
+	const kernel = "\n\n//quern:kernel\nfunc run(t kernel.Thread, x []int32) { x[0] = 1 }\n"
+	hides := func(at, name string) string {
+		return "kernels.go:" + at + ": " + name + " hides Go's own, which quern_gen.go needs; rename it"
+	}
+	tests := []struct {
+		name string
+		src  string
+		want string // "" for none
+	}{
+		{"a function", "func min(a, b int32) int32 { return a }" + kernel, hides("5:6", "min")},
+		{"a type", "type int int8" + kernel, hides("5:6", "int")},
+		{"a type that stands for another size", "type int64 int32" + kernel, hides("5:6", "int64")},
+		{"a constant", "const nil = 3" + kernel, hides("5:7", "nil")},
+		{"a variable", "var true = false" + kernel, hides("5:5", "true")},
+		{"a kernel called len", "//quern:kernel\nfunc len(t kernel.Thread) {}", hides("6:6", "len")},
+		{"a kernel called nil", "//quern:kernel\nfunc nil(t kernel.Thread) {}", hides("6:6", "nil")},
+		{"a kernel called error", "//quern:kernel\nfunc error(t kernel.Thread) {}", hides("6:6", "error")},
+		{"a kernel called string", "//quern:kernel\nfunc string(t kernel.Thread) {}", hides("6:6", "string")},
+		{"a kernel called int, which makes other errors", "//quern:kernel\nfunc int(t kernel.Thread, n int) {}", hides("6:6", "int")},
+		{"two at once", "type bool int8\n\nfunc panic() {}" + kernel, hides("5:6", "bool") + "\n" + hides("7:6", "panic")},
+		{"names that generated code does without", "func append() {}\n\ntype any int\n\nconst iota = 4" + kernel, ""},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			_, err := text(t, "package filters\n\nimport \"quern.dev/kernel\"\n\n"+tt.src)
+			got := ""
+			if err != nil {
+				got = err.Error()
+			}
+			if diff := cmp.Diff(tt.want, got); diff != "" {
+				t.Errorf("-want +got:\n%s", diff)
+			}
+		})
+	}
+}
 
-import "quern.dev/kernel"
-
-func min(a, b int32) int32 { if a < b { return a }; return b }
-
-//quern:kernel
-func len(t kernel.Thread, x []int32) {}
-`)
-	want := `kernels.go:5:6: min hides Go's own, which quern_gen.go needs; rename it
-kernels.go:8:6: len hides Go's own, which quern_gen.go needs; rename it`
-	if err == nil || err.Error() != want {
-		t.Errorf("error\n%v\nwant\n%s", err, want)
+func TestAPanicOfTheCompilerIsAFault(t *testing.T) {
+	_, err := generate.Package(&frontend.Package{Path: "example.test/broken"})
+	var fault *frontend.Fault
+	if !errors.As(err, &fault) || fault.Package != "example.test/broken" {
+		t.Fatalf("error %v", err)
 	}
 }
 
