@@ -53,11 +53,11 @@
 // A kernel can also read package-level variables that are not exported, are
 // declared with constants and never assigned: their contents become part of the
 // kernel. An exported variable can be assigned by any package, so a kernel cannot
-// read it, but those of the standard library.
+// read it; those of the standard library are taken as constant.
 //
 // It has no maps, channels, goroutines, defer, interfaces, strings (but a
-// constant as the argument of panic), recursion, and no append, make or new of a size that is
-// not constant. Each of these is reported by the compiler at its place.
+// constant as the argument of panic), recursion, and no append, make or new. Each
+// of these is reported by the compiler at its place.
 //
 // # Blocks, barriers and shared memory
 //
@@ -85,10 +85,11 @@
 // There are no operations between the lanes of a warp, textures, or 16-bit
 // floating-point types.
 //
-// [Dynamic], which [EachDynamic] is for, [LoadAcquire] and [StoreRelease] work where a kernel runs as an
-// ordinary Go function; the compiler of this version refuses kernels that call
-// them, and says what to call instead.
+// [Dynamic], [LoadAcquire] and [StoreRelease] work where a kernel runs as an
+// ordinary Go function, and so does [EachDynamic]; the compiler of this version
+// refuses kernels that call them, and says what to call instead.
 //
-// The parameters of a kernel have at most 4352 bytes together, of which a slice
-// takes 16 and the compiler 12; a variable has at most 512 KiB.
+// The parameters of a kernel have at most 4352 bytes together, with 16 for a
+// slice and 12 for the compiler's own. The variables of a thread that are kept in
+// memory have at most 512 KiB, and a package-level variable 1 MiB.
 package kernel
