@@ -27,9 +27,11 @@ quern_gen.ptx, the GPU code, and quern_gen.go, a typed launcher for each kernel
 and its version for the CPU. The same source gives the same bytes; files that
 are up to date are left alone. Commit both.
 
-A package may be broken in one way: that its launchers are missing.
+A package may be broken in one way: that its launchers are missing. Where no
+kernels are left, the two files are removed. A quern_gen.go that gen did not
+write is left alone, and is an error.
 
-Make quern a tool of your module with: go get -tool quern.dev/cmd/quern`,
+Make quern a tool of your module with: go mod edit -tool=quern.dev/cmd/quern`,
 		Example: `  quern gen ./...                    compile every kernel below this directory
   quern gen --check ./...            in CI: fail if a generated file is out of date
   //go:generate go tool quern gen    in a Go file, for go generate`,
