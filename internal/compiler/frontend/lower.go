@@ -72,6 +72,7 @@ func (p *Package) Lower() (_ *ir.Program, err error) {
 		return nil, l.diags.sorted()
 	}
 	for _, fd := range decls {
+		l.kernel = nil
 		if k := l.lowerKernel(fd); k != nil {
 			prog.Kernels = append(prog.Kernels, k)
 		}
