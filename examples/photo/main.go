@@ -48,7 +48,9 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		return exitUsage // package flag has printed the error and the usage
 	}
 	if err == nil {
-		err = develop(ctx, opt, stdout)
+		p := startProgress(stderr)
+		err = develop(ctx, opt, stdout, p)
+		p.end()
 	}
 	if err != nil {
 		if errors.Is(err, context.Canceled) {
@@ -61,7 +63,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 }
 
 // develop does the job and prints the report.
-func develop(ctx context.Context, opt options, stdout io.Writer) (err error) {
+func develop(ctx context.Context, opt options, stdout io.Writer, working *progress) (err error) {
 	begin := time.Now()
 	out, err := createOutput(opt.out)
 	if err != nil {
@@ -75,31 +77,37 @@ func develop(ctx context.Context, opt options, stdout io.Writer) (err error) {
 	}
 	defer func() { err = errors.Join(err, dev.Close()) }()
 
-	r := report{opt: opt, device: fmt.Sprintf("%s (%s)", dev.Name(), dev.ID())}
-	var src picture
-	err = r.step("decode", func() (err error) {
-		src, err = openPicture(opt.in, dev.Backend())
-		return err
-	})
-	if err != nil {
-		return err
+	r := newReport(opt, dev, working)
+	src := newScene(dev.Backend())
+	if opt.in != "" {
+		err = r.step("decode", func() (err error) {
+			src, err = openPicture(opt.in, dev.Backend())
+			return err
+		})
+		if err != nil {
+			return err
+		}
 	}
 
 	p, err := newPipeline(dev, opt, src)
 	if err != nil {
 		return err
 	}
+	p.working = working
 	defer func() { err = errors.Join(err, p.close()) }()
 	r.picture = p.String()
 
-	if err := r.step("upload", func() error { return p.upload(ctx) }); err != nil {
-		return err
+	if opt.in != "" {
+		if err := r.step("upload", func() error { return p.upload(ctx) }); err != nil {
+			return err
+		}
 	}
 	if r.stages, err = p.measure(ctx); err != nil {
 		return err
 	}
+	r.sumKernels()
 	if opt.verify {
-		if err := verify(ctx, p, r.stages); err != nil {
+		if err := r.step("verify", func() error { return verify(ctx, p, r.stages) }); err != nil {
 			return err
 		}
 	}
@@ -115,6 +123,7 @@ func develop(ctx context.Context, opt options, stdout io.Writer) (err error) {
 		return err
 	}
 	r.total = time.Since(begin)
+	working.end()
 	if err := r.print(stdout); err != nil {
 		return err
 	}

@@ -76,7 +76,7 @@ func (opt *options) check() error {
 	case !(opt.sigma > 0):
 		return fmt.Errorf("-sigma %v: want a standard deviation above 0 pixels", opt.sigma)
 	case !(opt.sigma <= maxSigma):
-		return fmt.Errorf("-sigma %v: at most %.2f pixels, since the blur kernels hold a radius of %d", opt.sigma, maxSigma, maxRadius)
+		return fmt.Errorf("-sigma %v: at most %.2f pixels, since the blur kernels hold a radius of %d", opt.sigma, math.Floor(maxSigma*100)/100, maxRadius)
 	case !(opt.amount >= 0 && opt.amount <= maxAmount):
 		return fmt.Errorf("-amount %v: want 0 to %d", opt.amount, maxAmount)
 	case !(opt.strength >= 0 && opt.strength <= 1):

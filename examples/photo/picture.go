@@ -13,6 +13,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"quern.dev/gpu"
 )
@@ -33,14 +34,16 @@ const (
 	simPixels = 1 << 18
 )
 
-// openPicture reads the file in, or returns the scene to render if it is empty.
-func openPicture(in string, backend gpu.Backend) (picture, error) {
-	if in == "" {
-		if backend == gpu.Sim {
-			return picture{w: 320, h: 180}, nil
-		}
-		return picture{w: 3840, h: 2160}, nil
+// newScene returns the picture to render.
+func newScene(backend gpu.Backend) picture {
+	if backend == gpu.Sim {
+		return picture{w: 320, h: 180}
 	}
+	return picture{w: 3840, h: 2160}
+}
+
+// openPicture reads the file in.
+func openPicture(in string, backend gpu.Backend) (picture, error) {
 	limit := maxPixels
 	if backend == gpu.Sim {
 		limit = simPixels
@@ -69,6 +72,9 @@ func decode(name string, limit int) (picture, error) {
 		return picture{}, err
 	}
 	defer f.Close()
+	if info, err := f.Stat(); err == nil && info.IsDir() {
+		return picture{}, fmt.Errorf("%s is a directory", name)
+	}
 
 	config, _, err := image.DecodeConfig(bufio.NewReader(f))
 	if err != nil {
@@ -139,6 +145,9 @@ type output struct {
 func createOutput(name string) (*output, error) {
 	if info, err := os.Stat(name); err == nil && !info.Mode().IsRegular() {
 		return nil, fmt.Errorf("cannot write %s: not a regular file", name)
+	}
+	if !strings.EqualFold(filepath.Ext(name), ".png") {
+		return nil, fmt.Errorf("cannot write %s: photo writes PNG; use a name that ends in .png", name)
 	}
 	temp, err := os.CreateTemp(filepath.Dir(name), ".photo-*.png")
 	if err != nil {

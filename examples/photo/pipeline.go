@@ -27,13 +27,14 @@ type pipeline struct {
 	blurred, scratch *gpu.Buffer[float32] // scratch holds the rows' blur, then the rotated image
 
 	stages  []stage
+	working *progress // told of the stages
 	closers []io.Closer
 }
 
 // stage is one step of the job.
 type stage struct {
 	name   string
-	bytes  int // that must move: each input read once, each output written once
+	bytes  int // that must move: each input read once, each output written once; 0 for few
 	launch func() error
 	// What the stage makes; one of the two.
 	planes *gpu.Buffer[float32]
@@ -159,7 +160,7 @@ func (p *pipeline) plan() []stage {
 			},
 		},
 		stage{
-			name: "tone curve", bytes: 2 * bins * word, planes: p.curve, check: intensity(1e-6),
+			name: "tone curve", planes: p.curve, check: intensity(1e-6),
 			launch: func() error {
 				return LaunchToneCurve(s, oneBlock(bins), float32(opt.strength), p.counts, p.curve)
 			},
@@ -266,6 +267,7 @@ func (p *pipeline) round(ctx context.Context, marks []*gpu.Event) error {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
+		p.working.at(stage.name)
 		if err := p.stream.Record(marks[i]); err != nil {
 			return err
 		}

@@ -5,14 +5,18 @@ import (
 	"io"
 	"text/tabwriter"
 	"time"
+
+	"quern.dev/gpu"
 )
 
 // report is what the program prints in the end.
 type report struct {
 	opt             options
 	device, picture string
+	passed          string // why there is no GPU, if that is why the CPU does it
+	working         *progress
 	stages          []measurement // on the device
-	steps           []measurement // on the host
+	steps           []measurement // on the host, and all kernels
 	total           time.Duration
 }
 
@@ -24,12 +28,37 @@ type measurement struct {
 	difference *difference // from the CPU device; nil if not compared
 }
 
+func newReport(opt options, dev *gpu.Device, working *progress) *report {
+	r := &report{opt: opt, working: working, device: fmt.Sprintf("%s (%s)", dev.Name(), dev.ID())}
+	if dev.Backend() == gpu.CPU {
+		cores := "cores"
+		if dev.Attributes().Multiprocessors == 1 {
+			cores = "core"
+		}
+		r.device += fmt.Sprintf(", %d %s", dev.Attributes().Multiprocessors, cores)
+		if passed := dev.PassedOver(); len(passed) > 0 {
+			r.passed = passed[0]
+		}
+	}
+	return r
+}
+
 // step runs f and enters its time.
 func (r *report) step(name string, f func() error) error {
+	r.working.at(name)
 	begin := time.Now()
 	err := f()
 	r.steps = append(r.steps, measurement{name: name, time: time.Since(begin)})
 	return err
+}
+
+// sumKernels enters the time of all stages as a step.
+func (r *report) sumKernels() {
+	all := measurement{name: "kernels"}
+	for _, m := range r.stages {
+		all.time += m.time
+	}
+	r.steps = append(r.steps, all)
 }
 
 // mismatch returns an error that names the first stage whose result is too far
@@ -45,7 +74,11 @@ func (r *report) mismatch() error {
 }
 
 func (r *report) print(w io.Writer) error {
-	fmt.Fprintf(w, "device   %s\npicture  %s\nwritten  %s\n\n", r.device, r.picture, r.opt.out)
+	fmt.Fprintf(w, "device   %s\n", r.device)
+	if r.passed != "" {
+		fmt.Fprintf(w, "no GPU   %s; go tool quern doctor says more\n", r.passed)
+	}
+	fmt.Fprintf(w, "picture  %s\nwritten  %s\n\n", r.picture, r.opt.out)
 
 	t := tabwriter.NewWriter(w, 0, 0, 3, ' ', tabwriter.AlignRight)
 	fmt.Fprint(t, "stage\ttime\tGB/s\t")
@@ -53,10 +86,8 @@ func (r *report) print(w io.Writer) error {
 		fmt.Fprint(t, "max diff\tmean diff\ttolerance\t")
 	}
 	fmt.Fprintln(t)
-	var kernels time.Duration
 	for _, m := range r.stages {
-		kernels += m.time
-		fmt.Fprintf(t, "%s\t%s\t%.1f\t", m.name, milliseconds(m.time), float64(m.bytes)/float64(m.time.Nanoseconds()))
+		fmt.Fprintf(t, "%s\t%s\t%s\t", m.name, milliseconds(m.time), m.rate())
 		if d := m.difference; d != nil {
 			fmt.Fprintf(t, "%.2g\t%.2g\t%.2g %s\t", d.max, d.mean, d.check.limit, d.check.unit)
 		}
@@ -69,9 +100,6 @@ func (r *report) print(w io.Writer) error {
 
 	t = tabwriter.NewWriter(w, 0, 0, 3, ' ', tabwriter.AlignRight)
 	for _, m := range r.steps {
-		if m.name == "download" {
-			fmt.Fprintf(t, "kernels\t%s\t\n", milliseconds(kernels))
-		}
 		fmt.Fprintf(t, "%s\t%s\t\n", m.name, milliseconds(m.time))
 	}
 	fmt.Fprintf(t, "total\t%s\t\n", milliseconds(r.total))
@@ -92,6 +120,15 @@ func (r *report) hint() string {
 	default:
 		return "Next: -angle, -interp, -sigma, -amount and -equalize change the result; -help lists the rest."
 	}
+}
+
+// rate returns the bytes a second in GB/s, "-" for a rate that says nothing.
+func (m measurement) rate() string {
+	gigabytes := float64(m.bytes) / float64(m.time.Nanoseconds())
+	if gigabytes < 0.05 {
+		return "-"
+	}
+	return fmt.Sprintf("%.1f", gigabytes)
 }
 
 func milliseconds(d time.Duration) string {

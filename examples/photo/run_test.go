@@ -11,6 +11,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"quern.dev/gpu"
 )
 
 // spacewalk is a real photograph, 1024x768 pixels.
@@ -72,7 +74,7 @@ func TestRunWritesThePictureAndReportsTheStages(t *testing.T) {
 	if size := readPNG(t, out).Bounds().Size(); size != image.Pt(30, 40) {
 		t.Errorf("the result has %v pixels, want 30x40", size)
 	}
-	for _, want := range []string{"(cpu)", "40x30", "blur rows", "histogram", "rotate", "GB/s", "tolerance", "encode", "Next:"} {
+	for _, want := range []string{"(cpu), ", " core", "40x30", "decode", "upload", "kernels", "verify", "blur rows", "histogram", "rotate", "GB/s", "tolerance", "encode", "Next:"} {
 		if !strings.Contains(stdout, want) {
 			t.Errorf("the report lacks %q:\n%s", want, stdout)
 		}
@@ -80,11 +82,24 @@ func TestRunWritesThePictureAndReportsTheStages(t *testing.T) {
 	onlyFiles(t, dir, "in.png", "out.png")
 }
 
+func TestTheReportSaysWhyThereIsNoGPU(t *testing.T) {
+	t.Setenv(gpu.DeviceVariable, "")
+	dir := t.TempDir()
+	code, stdout, stderr := photo(t.Context(), "-device", "", "-in", writePNG(t, dir), "-out", filepath.Join(dir, "out.png"))
+	if code != exitOK {
+		t.Fatalf("exit code %d: %s", code, stderr)
+	}
+	onCPU := strings.Contains(stdout, "(cpu)")
+	if line := strings.Contains(stdout, "no GPU   cuda"); line != onCPU {
+		t.Errorf("on the CPU: %t, but a reason: %t\n%s", onCPU, line, stdout)
+	}
+}
+
 func TestRunRendersASmallSceneOnSim(t *testing.T) {
 	dir := t.TempDir()
 	out := filepath.Join(dir, "out.png")
 	code, stdout, stderr := photo(t.Context(), "-device", "sim", "-out", out, "-angle", "0")
-	if code != exitOK || !strings.Contains(stdout, "320x180") {
+	if code != exitOK || !strings.Contains(stdout, "320x180") || strings.Contains(stdout, "decode") || strings.Contains(stdout, "upload") {
 		t.Fatalf("exit code %d: %s%s", code, stdout, stderr)
 	}
 	if size := readPNG(t, out).Bounds().Size(); size != image.Pt(320, 180) {
@@ -139,7 +154,7 @@ func TestBadInput(t *testing.T) {
 		want []string // in the message
 	}{
 		{"a missing file", []string{"-in", filepath.Join(dir, "absent.jpg")}, exitFailed, []string{"absent.jpg"}},
-		{"a folder", []string{"-in", dir}, exitFailed, []string{dir}},
+		{"a folder", []string{"-in", dir}, exitFailed, []string{dir + " is a directory"}},
 		{"a truncated PNG", []string{"-in", truncatedPNG}, exitFailed, []string{"truncated.png", "not enough pixel data"}},
 		{"a truncated JPEG", []string{"-in", truncatedJPEG}, exitFailed, []string{"truncated.jpg", "ends early"}},
 		{"a PNG of a header", []string{"-in", header}, exitFailed, []string{"header.png", "ends early"}},
@@ -149,11 +164,14 @@ func TestBadInput(t *testing.T) {
 		{"a picture of absurd size", []string{"-in", huge}, exitFailed, []string{"huge.png", "1000000x1000000"}},
 		{"an output in a missing folder", []string{"-out", missingDir}, exitFailed, []string{missingDir}},
 		{"an output that is a folder", []string{"-out", dir}, exitFailed, []string{dir, "not a regular file"}},
+		{"an output that is no PNG", []string{"-out", filepath.Join(dir, "out.jpg")}, exitFailed, []string{"out.jpg", "ends in .png"}},
+		{"an output without an extension", []string{"-out", filepath.Join(dir, "out")}, exitFailed, []string{"out: photo writes PNG"}},
 		{"an empty output name", []string{"-out", ""}, exitFailed, []string{"-out"}},
 		{"a zero sigma", []string{"-sigma", "0"}, exitFailed, []string{"-sigma 0"}},
 		{"a negative sigma", []string{"-sigma", "-1"}, exitFailed, []string{"-sigma -1"}},
 		{"a sigma that is not a number", []string{"-sigma", "NaN"}, exitFailed, []string{"-sigma NaN"}},
-		{"a huge sigma", []string{"-sigma", "1000"}, exitFailed, []string{"-sigma 1000", "10.67", "32"}},
+		{"a huge sigma", []string{"-sigma", "1000"}, exitFailed, []string{"-sigma 1000", "10.66", "32"}},
+		{"a sigma that rounds to the limit", []string{"-sigma", "10.67"}, exitFailed, []string{"-sigma 10.67: at most 10.66"}},
 		{"an angle that is not a number", []string{"-angle", "NaN"}, exitFailed, []string{"-angle NaN"}},
 		{"an infinite angle", []string{"-angle", "-Inf"}, exitFailed, []string{"-angle -Inf"}},
 		{"a negative amount", []string{"-amount", "-0.1"}, exitFailed, []string{"-amount -0.1"}},

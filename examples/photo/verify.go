@@ -47,6 +47,7 @@ func verify(ctx context.Context, p *pipeline, stages []measurement) (err error) 
 
 	for i, stage := range p.stages {
 		reference := cpu.stages[i]
+		p.working.at("verify " + stage.name)
 		if err := errors.Join(ctx.Err(), stage.launch(), reference.launch()); err != nil {
 			return fmt.Errorf("%s: %w", stage.name, err)
 		}
