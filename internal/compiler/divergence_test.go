@@ -1,0 +1,50 @@
+package compiler_test
+
+import (
+	"flag"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"quern.dev/internal/compiler"
+	"quern.dev/internal/compiler/frontend"
+)
+
+var update = flag.Bool("update", false, "rewrite golden files")
+
+func TestABarrierThatNotAllThreadsReachIsAnError(t *testing.T) {
+	const file = "testdata/diagnostics/divergence.go"
+	src, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := frontend.Text("divergence.go", string(src))
+	if err != nil {
+		t.Fatal(err)
+	}
+	prog, err := p.Lower()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got strings.Builder
+	for _, k := range prog.Kernels {
+		if _, err := compiler.Compile(k); err != nil {
+			got.WriteString(err.Error() + "\n")
+		}
+	}
+	golden := strings.TrimSuffix(file, ".go") + ".golden"
+	if *update {
+		if err := os.WriteFile(golden, []byte(got.String()), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(golden)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), got.String()); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+}

@@ -1,0 +1,66 @@
+package p
+
+import "quern.dev/kernel"
+
+//quern:kernel
+func underThreadIndex(t kernel.Thread, x []int32) {
+	if t.ThreadIdx.X < 16 {
+		t.Sync()
+	}
+}
+
+//quern:kernel
+func afterReturn(t kernel.Thread, x []int32) {
+	i := t.Global()
+	if i >= len(x) {
+		return
+	}
+	x[i] = 1
+	t.Sync()
+}
+
+//quern:kernel
+func inDivergentLoop(t kernel.Thread, x []int32) {
+	for i := t.ThreadIdx.X; i < len(x); i += t.BlockDim.X {
+		x[i]++
+		t.Sync()
+	}
+}
+
+//quern:kernel
+func afterBreak(t kernel.Thread, n int, x []int32) {
+	for k := range n {
+		if x[t.Global()] == int32(k) {
+			break
+		}
+		t.Sync()
+	}
+}
+
+//quern:kernel
+func throughCall(t kernel.Thread, x []int32) {
+	if x[t.Global()] > 0 {
+		waits(t)
+	}
+}
+
+func waits(t kernel.Thread) { t.Sync() }
+
+//quern:kernel
+func onAtomicResult(t kernel.Thread, x []int32) {
+	if kernel.AtomicAdd(&x[0], 1) == 0 {
+		t.Sync()
+	}
+}
+
+//quern:kernel
+func uniformIsFine(t kernel.Thread, n int, x []int32) {
+	for k := 0; k < n; k++ {
+		if k&1 == 0 && t.BlockIdx.X > 2 {
+			t.Sync()
+		}
+	}
+	if i := t.Global(); i < len(x) {
+		x[i] = 1
+	}
+}
