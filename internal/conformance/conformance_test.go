@@ -207,6 +207,8 @@ var cases = map[string]func(t *testing.T, d *gpu.Device){
 	"float32 arithmetic is IEEE":                floatCase(16, 0, float32Arithmetic, LaunchFloat32Arithmetic),
 	"float64 arithmetic is IEEE":                floatCase(16, 0, float64Arithmetic, LaunchFloat64Arithmetic),
 	"package math is Go's own":                  floatCase(16, 2, float64Math, LaunchFloat64Math),
+	"package math with tables and gotos":        floatCase(8, 4, specialFunctions, LaunchSpecialFunctions),
+	"goto to a label further down":              integerCase(1, forwardGotos, LaunchForwardGotos),
 	"float32 mathematics is within 2 ulp":       floatCase(16, 2.5, float32Math, LaunchFloat32Math),
 	"nested structs and arrays are values":      floatCase(1, 4, nested, LaunchNested),
 	"package-level tables":                      floatCase(1, 64, tables, LaunchTables), // sums that cancel

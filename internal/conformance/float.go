@@ -125,3 +125,48 @@ func nanComparisons(t kernel.Thread, in []float64, out []int64) {
 	r += func1(math.IsNaN(min(x, y)), 4096) + func1(math.IsNaN(max(x, y)), 8192)
 	out[i] = r
 }
+
+// specialFunctions are those of package math with tables and gotos.
+//
+//quern:kernel
+func specialFunctions(t kernel.Thread, in []float64, out []float64) {
+	i := t.Global()
+	if i >= len(in) {
+		return
+	}
+	x := in[i]
+	o := out[i*8 : i*8+8]
+	o[0] = math.Gamma(x)
+	o[1], _ = math.Lgamma(x)
+	o[2], o[3] = math.J0(x), math.J1(x)
+	o[4], o[5] = math.Y0(math.Abs(x)), math.Jn(3, x)
+	o[6] = math.Erfinv(x / 200)
+	o[7] = math.Remainder(x, 0.3)
+}
+
+//quern:kernel
+func forwardGotos(t kernel.Thread, in []int32, out []int32) {
+	i := t.Global()
+	if i >= len(in) {
+		return
+	}
+	x, r := in[i], int32(0)
+	for k := range int32(9) {
+		if x&7 == k {
+			goto small
+		}
+		if x>>3&7 == k {
+			goto done
+		}
+		r += k * x
+	}
+	r ^= 5
+small:
+	r += 100
+	if r&1 == 0 {
+		goto done
+	}
+	r -= 3
+done:
+	out[i] = r
+}

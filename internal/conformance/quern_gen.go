@@ -1106,6 +1106,88 @@ func LaunchNanComparisons(s *gpu.Stream, g gpu.Grid, in *gpu.Buffer[float64], ou
 	return l.End()
 }
 
+var quernSpecialFunctions = gpu.NewKernel(gpu.KernelInfo{
+	Name: "specialFunctions", Package: "quern.dev/internal/conformance", Pos: "float.go:132",
+	Params: []gpu.Param{
+		{Name: "in", Kind: gpu.Slice, Type: "float64", Size: 8},
+		{Name: "out", Kind: gpu.Slice, Type: "float64", Size: 8},
+	},
+	PTX: quernPTX,
+	Variants: []gpu.Variant{
+		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 1, 0, 8, 1, 0, 5, 4, 1, 1, 0, 8, 2, 3, 2, 0, 5, 5, 4, 7, 5, 9, 0, 0, 8, 1, 0, 5, 9, 2147483647}, Sites: []gpu.Site{
+			{Kind: gpu.PanicSite, File: "pow.go", Line: 48, Col: 1, Text: "recursion in math.Pow"},
+			{Kind: gpu.IndexSite, File: "trig_reduce.go", Line: 46, Col: 9},
+			{Kind: gpu.IndexSite, File: "trig_reduce.go", Line: 46, Col: 37},
+			{Kind: gpu.IndexSite, File: "trig_reduce.go", Line: 47, Col: 39},
+			{Kind: gpu.IndexSite, File: "trig_reduce.go", Line: 48, Col: 39},
+		}},
+		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, 8, 1, 0, 5, 9, 2147483647}, Sites: []gpu.Site{
+			{Kind: gpu.SliceSite, File: "float.go", Line: 138, Col: 7},
+			{Kind: gpu.PanicSite, File: "pow.go", Line: 48, Col: 1, Text: "recursion in math.Pow"},
+			{Kind: gpu.IndexSite, File: "trig_reduce.go", Line: 46, Col: 9},
+			{Kind: gpu.IndexSite, File: "trig_reduce.go", Line: 46, Col: 37},
+			{Kind: gpu.IndexSite, File: "trig_reduce.go", Line: 47, Col: 39},
+			{Kind: gpu.IndexSite, File: "trig_reduce.go", Line: 48, Col: 39},
+		}},
+		{Name: "wide", Sites: []gpu.Site{
+			{Kind: gpu.SliceSite, File: "float.go", Line: 138, Col: 7},
+			{Kind: gpu.PanicSite, File: "pow.go", Line: 48, Col: 1, Text: "recursion in math.Pow"},
+			{Kind: gpu.IndexSite, File: "trig_reduce.go", Line: 46, Col: 9},
+			{Kind: gpu.IndexSite, File: "trig_reduce.go", Line: 46, Col: 37},
+			{Kind: gpu.IndexSite, File: "trig_reduce.go", Line: 47, Col: 39},
+			{Kind: gpu.IndexSite, File: "trig_reduce.go", Line: 48, Col: 39},
+		}},
+	},
+	Host: quernHostSpecialFunctions,
+})
+
+var _ = specialFunctions // compiled, not called
+
+// LaunchSpecialFunctions runs specialFunctions on the grid g.
+//
+// specialFunctions are those of package math with tables and gotos.
+func LaunchSpecialFunctions(s *gpu.Stream, g gpu.Grid, in, out *gpu.Buffer[float64]) error {
+	l, err := quernSpecialFunctions.Begin(s, g)
+	if err != nil {
+		return err
+	}
+	gpu.SliceArg(l, in)
+	gpu.SliceArg(l, out)
+	return l.End()
+}
+
+var quernForwardGotos = gpu.NewKernel(gpu.KernelInfo{
+	Name: "forwardGotos", Package: "quern.dev/internal/conformance", Pos: "float.go:148",
+	Params: []gpu.Param{
+		{Name: "in", Kind: gpu.Slice, Type: "int32", Size: 4},
+		{Name: "out", Kind: gpu.Slice, Type: "int32", Size: 4},
+	},
+	PTX: quernPTX,
+	Variants: []gpu.Variant{
+		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 1, 1, 4, 9, 0}},
+		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Sites: []gpu.Site{
+			{Kind: gpu.IndexSite, File: "float.go", Line: 171, Col: 2},
+		}},
+		{Name: "wide", Sites: []gpu.Site{
+			{Kind: gpu.IndexSite, File: "float.go", Line: 171, Col: 2},
+		}},
+	},
+	Host: quernHostForwardGotos,
+})
+
+var _ = forwardGotos // compiled, not called
+
+// LaunchForwardGotos runs forwardGotos on the grid g.
+func LaunchForwardGotos(s *gpu.Stream, g gpu.Grid, in, out *gpu.Buffer[int32]) error {
+	l, err := quernForwardGotos.Begin(s, g)
+	if err != nil {
+		return err
+	}
+	gpu.SliceArg(l, in)
+	gpu.SliceArg(l, out)
+	return l.End()
+}
+
 var quernInt8Arithmetic = gpu.NewKernel(gpu.KernelInfo{
 	Name: "int8Arithmetic", Package: "quern.dev/internal/conformance", Pos: "integer.go:13",
 	Params: []gpu.Param{
@@ -5303,6 +5385,273 @@ func quernRow1NanComparisons(r *host.Run, base int, in []float64, out []int64, d
 		result018 := func1(t42, 8192)
 		r2 += result017 + result018
 //line float.go:126
+		out[i] = r2
+	}
+}
+
+func quernHostSpecialFunctions(r *host.Run) {
+	in := host.Slice[float64](r, 0)
+	out := host.Slice[float64](r, 1)
+	dimX := r.BlockDim.X
+	dimY := r.BlockDim.Y
+	dimZ := r.BlockDim.Z
+	for r.Next() {
+		blockX := r.BlockIdx.X
+		base := blockX * dimX
+		for threadZ := range dimZ {
+			for threadY := range dimY {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				quernRow1SpecialFunctions(r, base, in, out, dimX)
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1SpecialFunctions(r *host.Run, base int, in, out []float64, dimX int) {
+	count := max(0, min(dimX, len(in)-base))
+	if base >= 0 && count <= len(in)-base {
+		row := in[base:][:count]
+		for threadX := range count {
+			r.ThreadIdx.X = threadX
+			i := base + threadX
+			t1 := i * 8
+			t2 := i*8 + 8
+//line float.go:137
+			x := row[threadX]
+			o := out[t1:t2]
+			t3 := x
+//line float.go:139
+			result0 := math.Gamma(t3)
+//line float.go:139
+			o[0] = result0
+			t5 := o
+//line float.go:140
+			_ = t5[1]
+			t6 := x
+//line float.go:140
+			lgamma, _ := math.Lgamma(t6)
+//line float.go:140
+			t5[1] = lgamma
+			t9 := o
+//line float.go:141
+			_ = t9[2]
+			t10 := o
+//line float.go:141
+			_ = t10[3]
+			t11 := x
+//line float.go:141
+			result02 := math.J0(t11)
+			t13 := result02
+			t14 := x
+//line float.go:141
+			result03 := math.J1(t14)
+			t16 := result03
+//line float.go:141
+			t9[2] = t13
+//line float.go:141
+			t10[3] = t16
+			t17 := o
+//line float.go:142
+			_ = t17[4]
+			t18 := o
+//line float.go:142
+			_ = t18[5]
+			t19 := math.Abs(x)
+//line float.go:142
+			result04 := math.Y0(t19)
+			t21 := result04
+			t22 := x
+//line float.go:142
+			result05 := math.Jn(3, t22)
+			t24 := result05
+//line float.go:142
+			t17[4] = t21
+//line float.go:142
+			t18[5] = t24
+			t25 := x / 200
+//line float.go:143
+			result06 := math.Erfinv(t25)
+//line float.go:143
+			o[6] = result06
+			t27 := x
+//line float.go:144
+			result07 := math.Remainder(t27, 0.3)
+//line float.go:144
+			o[7] = result07
+		}
+		return
+	}
+	for threadX := range dimX {
+		r.ThreadIdx.X = threadX
+		i := base + threadX
+		t1 := i * 8
+		t2 := i*8 + 8
+//line float.go:134
+		if i >= len(in) {
+			continue
+		}
+		x := in[i]
+		o := out[t1:t2]
+		t3 := x
+//line float.go:139
+		result0 := math.Gamma(t3)
+//line float.go:139
+		o[0] = result0
+		t5 := o
+//line float.go:140
+		_ = t5[1]
+		t6 := x
+//line float.go:140
+		lgamma, _ := math.Lgamma(t6)
+//line float.go:140
+		t5[1] = lgamma
+		t9 := o
+//line float.go:141
+		_ = t9[2]
+		t10 := o
+//line float.go:141
+		_ = t10[3]
+		t11 := x
+//line float.go:141
+		result02 := math.J0(t11)
+		t13 := result02
+		t14 := x
+//line float.go:141
+		result03 := math.J1(t14)
+		t16 := result03
+//line float.go:141
+		t9[2] = t13
+//line float.go:141
+		t10[3] = t16
+		t17 := o
+//line float.go:142
+		_ = t17[4]
+		t18 := o
+//line float.go:142
+		_ = t18[5]
+		t19 := math.Abs(x)
+//line float.go:142
+		result04 := math.Y0(t19)
+		t21 := result04
+		t22 := x
+//line float.go:142
+		result05 := math.Jn(3, t22)
+		t24 := result05
+//line float.go:142
+		t17[4] = t21
+//line float.go:142
+		t18[5] = t24
+		t25 := x / 200
+//line float.go:143
+		result06 := math.Erfinv(t25)
+//line float.go:143
+		o[6] = result06
+		t27 := x
+//line float.go:144
+		result07 := math.Remainder(t27, 0.3)
+//line float.go:144
+		o[7] = result07
+	}
+}
+
+func quernHostForwardGotos(r *host.Run) {
+	in := host.Slice[int32](r, 0)
+	out := host.Slice[int32](r, 1)
+	dimX := r.BlockDim.X
+	dimY := r.BlockDim.Y
+	dimZ := r.BlockDim.Z
+	for r.Next() {
+		blockX := r.BlockIdx.X
+		base := blockX * dimX
+		for threadZ := range dimZ {
+			for threadY := range dimY {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				quernRow1ForwardGotos(r, base, in, out, dimX)
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1ForwardGotos(r *host.Run, base int, in, out []int32, dimX int) {
+	count := dimX
+	if base >= 0 && count <= len(in)-base && count <= len(out)-base {
+		row := in[base:][:count]
+		row2 := out[base:][:count]
+		for threadX := range count {
+			i := base + threadX
+			var r2 int32
+		block3:
+			switch {
+			default:
+			block4:
+				switch {
+				default:
+//line float.go:150
+					if i >= len(in) {
+						continue
+					}
+					t1 := row[threadX]
+					x := t1
+					r2 = 0
+//line float.go:154
+					for k := int32(0); k < 9; k++ {
+						if x&7 == k {
+							break block4
+						}
+						if x>>3&7 == k {
+							break block3
+						}
+						r2 += k * x
+					}
+					r2 ^= 5
+				}
+				r2 += 100
+				if r2&1 == 0 {
+					break
+				}
+				r2 -= 3
+			}
+			row2[threadX] = r2
+		}
+		return
+	}
+	for threadX := range dimX {
+		r.ThreadIdx.X = threadX
+		i := base + threadX
+		var r2 int32
+	block:
+		switch {
+		default:
+		block2:
+			switch {
+			default:
+//line float.go:150
+				if i >= len(in) {
+					continue
+				}
+				t1 := in[i]
+				x := t1
+				r2 = 0
+//line float.go:154
+				for k := int32(0); k < 9; k++ {
+					if x&7 == k {
+						break block2
+					}
+					if x>>3&7 == k {
+						break block
+					}
+					r2 += k * x
+				}
+				r2 ^= 5
+			}
+			r2 += 100
+			if r2&1 == 0 {
+				break
+			}
+			r2 -= 3
+		}
 		out[i] = r2
 	}
 }

@@ -167,6 +167,11 @@ func (fn *function) unchanged(x ast.Expr, body ast.Node) bool {
 // assigned reports whether node assigns to the object, to a part of it (of an
 // array or struct, not through a slice or pointer), or takes its address.
 func (fn *function) assigned(obj types.Object, node ast.Node) bool {
+	return fn.stored(obj, node) || fn.addressed(obj, node)
+}
+
+// stored reports whether node assigns to the object or to a part of it by name.
+func (fn *function) stored(obj types.Object, node ast.Node) bool {
 	found := false
 	ast.Inspect(node, func(n ast.Node) bool {
 		switch n := n.(type) {
@@ -181,7 +186,7 @@ func (fn *function) assigned(obj types.Object, node ast.Node) bool {
 		}
 		return !found
 	})
-	return found || fn.addressed(obj, node)
+	return found
 }
 
 // addressed reports whether node takes the address of the object or of a part

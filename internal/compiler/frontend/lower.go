@@ -232,6 +232,7 @@ type function struct {
 	vars     map[types.Object]*ir.Local
 	body     *ast.BlockStmt
 	out      []ir.Stmt // statements of the list being built
+	gotos    []target  // labels further down
 	targets  []target  // enclosing statements that break and continue can name
 	loops    int       // enclosing loops
 	temps    int

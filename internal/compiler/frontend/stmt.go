@@ -9,9 +9,37 @@ import (
 )
 
 func (fn *function) stmts(list []ast.Stmt) {
+	// A goto to a label further down is a break out of what comes before it.
+	for i := len(list) - 1; i > 0; i-- {
+		l, ok := list[i].(*ast.LabeledStmt)
+		if !ok || !jumpsTo(list[:i], l.Label.Name) {
+			continue
+		}
+		label := &ir.Label{Name: l.Label.Name}
+		fn.gotos = append(fn.gotos, target{name: l.Label.Name, brk: label})
+		before := fn.list(func() { fn.stmts(list[:i]) })
+		fn.gotos = fn.gotos[:len(fn.gotos)-1]
+		fn.emit(&ir.Block{Label: label, Body: before})
+		list = list[i:]
+		break
+	}
 	for _, s := range list {
 		fn.stmt(s, "")
 	}
+}
+
+// jumpsTo reports whether statements have a goto to the label.
+func jumpsTo(list []ast.Stmt, label string) bool {
+	found := false
+	for _, s := range list {
+		ast.Inspect(s, func(n ast.Node) bool {
+			if b, ok := n.(*ast.BranchStmt); ok && b.Tok == token.GOTO && b.Label.Name == label {
+				found = true
+			}
+			return !found
+		})
+	}
+	return found
 }
 
 // stmt lowers a statement; label is the Go label it carries.
@@ -333,7 +361,13 @@ func (fn *function) ifStmt(s *ast.IfStmt) {
 
 func (fn *function) branchStmt(s *ast.BranchStmt) {
 	if s.Tok == token.GOTO {
-		fn.errorf(s.Pos(), "goto is not supported in kernels; use a loop, or break with a label")
+		for _, t := range fn.gotos {
+			if t.name == s.Label.Name {
+				fn.emit(&ir.Break{Label: t.brk})
+				return
+			}
+		}
+		fn.errorf(s.Pos(), "goto backwards is not supported in kernels; use a loop, or break with a label")
 		return
 	}
 	for i := len(fn.targets) - 1; i >= 0; i-- {

@@ -95,7 +95,8 @@ func (p *Package) variable(v *types.Var) (init ast.Expr, written bool) {
 	// The same test as for local variables, over the whole package.
 	fn := &function{src: p}
 	for _, f := range p.Files {
-		if fn.assigned(v, f) {
+		// The standard library takes addresses of its tables to read them.
+		if fn.stored(v, f) || !p.standard && fn.addressed(v, f) {
 			return init, true
 		}
 	}

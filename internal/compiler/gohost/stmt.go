@@ -38,7 +38,7 @@ func (e *emitter) stmts(list []ir.Stmt) {
 // declare prints the declarations that stand before a statement.
 func (e *emitter) declare(s ir.Stmt) {
 	for _, v := range e.scopes.before[s] {
-		if !e.wants(v) {
+		if !e.wants(v) || e.isHoisted(v) {
 			continue
 		}
 		e.out.add("var %s %s", e.names.name(v, v.Name), e.typ(v.Type))
