@@ -39,6 +39,7 @@ type Error struct {
 	Err  error  // the sentinel error that it matches, or nil
 }
 
+// Error names the operation, then the driver's code and text or the reason.
 func (e *Error) Error() string { return (*driver.Error)(e).Error() }
 
 // Unwrap returns the sentinel error that e matches.
@@ -52,6 +53,7 @@ type LeakError struct {
 	Bytes   int64
 }
 
+// Error tells how many buffers and bytes were left on which device.
 func (e *LeakError) Error() string {
 	noun := "buffers were"
 	if e.Buffers == 1 {

@@ -41,6 +41,7 @@ var faultNames = [...]string{
 	Trap: "trap",
 }
 
+// String returns the kind in words, such as "data race".
 func (k FaultKind) String() string {
 	if int(k) < len(faultNames) && faultNames[k] != "" {
 		return faultNames[k]

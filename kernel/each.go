@@ -61,6 +61,7 @@ type ThreadError struct {
 	Line          int
 }
 
+// Error tells what failed, where, and in which thread of which block.
 func (e *ThreadError) Error() string {
 	at := ""
 	if e.File != "" {
