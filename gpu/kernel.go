@@ -3,6 +3,7 @@ package gpu
 import (
 	"errors"
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -47,6 +48,12 @@ type Variant struct {
 	Limits []int64 // conditions on the arguments; see package internal/limits
 	Sites  []Site  // the checks that can fail
 }
+
+// VariantVariable is the environment variable that names the first variant which
+// launches may use, "narrow" or "wide" instead of "proven": for measuring what
+// bounds checks and 64-bit indices cost. Kernels without that variant use their
+// last one.
+const VariantVariable = "QUERN_VARIANT"
 
 // maxVariants is how many variants a kernel can have.
 const maxVariants = 4
@@ -112,6 +119,7 @@ type Kernel struct {
 	params   []driver.Param
 	integers []integer // how limits read each parameter
 	limited  bool      // some variant has limits
+	first    int       // variant that launches may use; see VariantVariable
 	launches sync.Pool // of *Launch
 	err      error     // why it cannot be launched
 }
@@ -138,6 +146,12 @@ func NewKernel(info KernelInfo) *Kernel {
 		k.limited = k.limited || len(v.Limits) > 0
 		if err := limits.Program(v.Limits).Validate(len(info.Params)); err != nil && k.err == nil {
 			k.err = fmt.Errorf("limits of variant %s: %w", v.Name, err)
+		}
+	}
+	if name := os.Getenv(VariantVariable); name != "" {
+		k.first = slices.IndexFunc(info.Variants, func(v Variant) bool { return v.Name == name })
+		if k.first < 0 {
+			k.first = n - 1
 		}
 	}
 	k.launches.New = func() any { return newLaunch(k) }

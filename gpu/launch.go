@@ -2,7 +2,6 @@ package gpu
 
 import (
 	"fmt"
-	"os"
 	"unsafe"
 
 	"quern.dev/internal/driver"
@@ -219,31 +218,10 @@ func (k *Kernel) choose(l *Launch) int {
 	if l.wide {
 		return last
 	}
-	for i := range last {
-		if firstVariant != "" && k.info.Variants[i].Name != firstVariant && !k.reached(i) {
-			continue
-		}
+	for i := k.first; i < last; i++ {
 		if limits.Program(k.info.Variants[i].Limits).Hold(l.values, &l.dims) {
 			return i
 		}
 	}
 	return last
-}
-
-// VariantVariable is the environment variable that names the first variant which
-// launches may use, "narrow" or "wide" instead of "proven": for measuring what
-// bounds checks and 64-bit indices cost.
-const VariantVariable = "QUERN_VARIANT"
-
-var firstVariant = os.Getenv(VariantVariable)
-
-// reached reports whether a variant comes behind the first one that launches may
-// use.
-func (k *Kernel) reached(i int) bool {
-	for _, v := range k.info.Variants[:i] {
-		if v.Name == firstVariant {
-			return true
-		}
-	}
-	return false
 }
