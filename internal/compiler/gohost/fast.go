@@ -338,7 +338,7 @@ func (e *emitter) ofRow(p ir.Place) bool {
 	case *ir.SharedPlace:
 		return p.Var.Type.Kind != ir.Slice
 	case *ir.DerefPlace:
-		v, ok := loadOf(p.Ptr)
+		v, ok := ir.Variable(p.Ptr)
 		return ok && e.facts.shared[v] != nil
 	case *ir.FieldPlace:
 		return e.ofRow(p.X)
@@ -519,17 +519,4 @@ func (e *emitter) requireRow(p ir.Place) {
 		e.notNegative(p.Index, e.windows)
 		e.windows.require(fmt.Sprintf("%s < %d", e.value(p.Index, ir.TInt, precCompare+1), p.X.Type().Len))
 	}
-}
-
-// loadOf returns the variable that an expression reads.
-func loadOf(x ir.Expr) (*ir.Local, bool) {
-	l, ok := x.(*ir.Load)
-	if !ok {
-		return nil, false
-	}
-	p, ok := l.Place.(*ir.VarPlace)
-	if !ok {
-		return nil, false
-	}
-	return p.Var, true
 }

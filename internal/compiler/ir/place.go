@@ -75,3 +75,16 @@ func Root(p Place) Place {
 
 // Get returns an expression that reads variable v.
 func Get(v *Local) Expr { return &Load{&VarPlace{v}} }
+
+// Variable returns the variable that an expression reads as a whole.
+func Variable(e Expr) (*Local, bool) {
+	l, ok := e.(*Load)
+	if !ok {
+		return nil, false
+	}
+	p, ok := l.Place.(*VarPlace)
+	if !ok {
+		return nil, false
+	}
+	return p.Var, true
+}

@@ -110,7 +110,7 @@ func (x *expansion) fixed(e ir.Expr) ir.Expr {
 	if asConst(e) != nil {
 		return e
 	}
-	if v, ok := loadedVar(e); ok && x.rootOf(v) != x.target {
+	if v, ok := ir.Variable(e); ok && x.rootOf(v) != x.target {
 		if u := x.uses[v]; u == nil || !u.addressed {
 			return e
 		}

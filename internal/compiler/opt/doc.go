@@ -17,10 +17,11 @@
 //   - scalarise: structs and constantly indexed arrays become scalar variables;
 //   - ranges: proves checks and narrows int to 32 bits;
 //   - strength: divisions by constants become shifts and multiplications;
-//   - fuse: multiplications and additions become one operation.
+//   - fuse: multiplications and additions become one operation;
+//   - gather: the checks of a run of assignments come together before it.
 //
-// The Go back end uses InlineThread, which inlines only what depends on the
-// thread, and Analyse, which finds the values that are uniform in a block.
+// The Go back end uses Host, which inlines only what depends on the thread and
+// unrolls short loops, and Analyse, which finds the values that are uniform in a block.
 //
 // A pass keeps what a kernel computes and which thread stops where: integers
 // wrap, floats round as Go rounds them, and of two faults the first stays the

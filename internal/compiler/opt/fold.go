@@ -85,21 +85,8 @@ func isCopyOf(e ir.Expr, p ir.Place) bool {
 	if !ok {
 		return false
 	}
-	v, ok := loadedVar(e)
+	v, ok := ir.Variable(e)
 	return ok && v == dst.Var
-}
-
-// loadedVar returns the variable that e reads as a whole.
-func loadedVar(e ir.Expr) (*ir.Local, bool) {
-	l, ok := e.(*ir.Load)
-	if !ok {
-		return nil, false
-	}
-	p, ok := l.Place.(*ir.VarPlace)
-	if !ok {
-		return nil, false
-	}
-	return p.Var, true
 }
 
 func (s *simplifier) ifStmt(st *ir.If) []ir.Stmt {

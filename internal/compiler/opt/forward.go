@@ -181,7 +181,7 @@ func (r *substitution) target(p ir.Place) ir.Place {
 }
 
 func (r *substitution) expr(e ir.Expr) ir.Expr {
-	v, ok := loadedVar(e)
+	v, ok := ir.Variable(e)
 	if !ok {
 		return e
 	}

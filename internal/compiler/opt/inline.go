@@ -13,12 +13,6 @@ func inline(k *ir.Kernel) error {
 	return nil
 }
 
-// InlineThread returns a copy of a kernel in which the functions that depend on
-// the thread are inlined and all other calls stay.
-func InlineThread(k *ir.Kernel) *ir.Kernel {
-	return inlineIf(k, func(f *ir.Func) bool { return f.UsesThread })
-}
-
 // inlineIf returns a copy of a kernel with the wanted calls inlined.
 func inlineIf(k *ir.Kernel, want func(*ir.Func) bool) *ir.Kernel {
 	k = ir.CloneKernel(k)

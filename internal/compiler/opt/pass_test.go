@@ -191,7 +191,7 @@ func TestOnlyFunctionsOfTheThreadAreInlinedForGo(t *testing.T) {
 	k := Kernel("k", locals(out), locals(a, b),
 		Call(a, plus, Int(3)), Call(b, twice, ir.Get(a)), SetPlace(Elem(out, Int(0)), ir.Get(b)))
 	before := k.String()
-	if got, want := text(InlineThread(k)), lines("a = 3 + ThreadIdx.X", "b = twice(a)", "out[?0] = b"); got != want {
+	if got, want := text(Host(k)), lines("a = 3 + ThreadIdx.X", "b = twice(a)", "out[?0] = b"); got != want {
 		t.Errorf("got:\n%s\nwant:\n%s", got, want)
 	}
 	if k.String() != before {

@@ -71,12 +71,8 @@ func (w *rangeWalk) guess(vars []int) *loopMemo {
 
 // reads reports whether e is a read of v.
 func reads(e ir.Expr, v *ir.Local) bool {
-	l, ok := e.(*ir.Load)
-	if !ok {
-		return false
-	}
-	p, ok := l.Place.(*ir.VarPlace)
-	return ok && p.Var == v
+	w, ok := ir.Variable(e)
+	return ok && w == v
 }
 
 // iteration is one walk of a loop under assumptions about its head.

@@ -217,7 +217,7 @@ func evaluate(e ir.Expr, v *ir.Local, value *ir.Const) *ir.Const {
 	case *ir.Const:
 		return e
 	case *ir.Load:
-		if w, ok := loadedVar(e); ok && w == v {
+		if w, ok := ir.Variable(e); ok && w == v {
 			return value
 		}
 	case *ir.Unary:
@@ -287,7 +287,7 @@ func follows(e ir.Expr, derived map[*ir.Local]bool) bool {
 		switch e := e.(type) {
 		case *ir.Const, *ir.Unary, *ir.Binary, *ir.Convert, *ir.ThreadValue:
 		case *ir.Load:
-			w, ok := loadedVar(e)
+			w, ok := ir.Variable(e)
 			arithmetic = arithmetic && ok
 			found = found || derived[w]
 		default:
@@ -405,7 +405,7 @@ func outerLabels(body []ir.Stmt) []*ir.Label {
 // substituteConst replaces a variable that a body only reads by a constant.
 func substituteConst(body []ir.Stmt, v *ir.Local, value *ir.Const) []ir.Stmt {
 	r := ir.Rewriter{Expr: func(e ir.Expr) ir.Expr {
-		if w, ok := loadedVar(e); ok && w == v {
+		if w, ok := ir.Variable(e); ok && w == v {
 			k := *value
 			return &k
 		}
