@@ -161,6 +161,9 @@ func (fn *function) kernelFunction(e *ast.CallExpr, name string, typeArgs []type
 			return nil, true
 		}
 		return []ir.Expr{fn.sharedVar(e, typeArgs[0])}, true
+	case "Assert":
+		fn.assert(e)
+		return nil, true
 	case "Fence":
 		fn.emit(&ir.Fence{Pos: fn.l.pos(e.Pos())})
 		return nil, true

@@ -169,7 +169,7 @@ func (w *World) api(path string) (*types.Package, error) {
 // kernel imports packages that no kernel needs: those are not looked for.
 func (w *World) importerFor(importing string) types.Importer {
 	return importerFunc(func(dep string) (*types.Package, error) {
-		if importing == kernelPath && dep != "math" && dep != "unsafe" {
+		if importing == kernelPath && dep != "math" && dep != "math/bits" && dep != "unsafe" {
 			return nil, fmt.Errorf("package %s is not for kernels", dep)
 		}
 		if l := w.listed[importing]; l != nil && l.ImportMap[dep] != "" {

@@ -17,7 +17,7 @@ func Host(k *ir.Kernel) *ir.Kernel {
 // isFormula reports whether a function is a formula of package kernel, such as
 // Clamp: inlined, it can be taken out of loops.
 func isFormula(f *ir.Func) bool {
-	if f.Go.Package != "quern.dev/kernel" || len(f.Body) != 1 {
+	if f.Go.Package != "quern.dev/kernel" || len(f.Body) != 1 || len(f.Results) != 1 || !f.Results[0].Type.IsScalar() {
 		return false
 	}
 	_, ok := f.Body[0].(*ir.Return)
