@@ -237,6 +237,15 @@ func (k *KernelInfo) module(variant string) (string, error) {
 	return text, nil
 }
 
+// placed returns the bytes of the kernel's shared variables if they are in
+// dynamic shared memory; see [driver.Kernel].
+func (k *KernelInfo) placed() int {
+	if k.Shared <= driver.MaxStaticShared {
+		return 0
+	}
+	return k.Shared
+}
+
 // resident is a kernel on a device. It holds the device's lease.
 type resident struct {
 	dev    *Device
@@ -311,7 +320,7 @@ func (r *resident) variant(i int) (*variant, error) {
 	if err != nil {
 		return nil, err
 	}
-	f, err := r.dev.drv.Load(&driver.Kernel{Name: info.Name, PTX: text, Host: info.Host})
+	f, err := r.dev.drv.Load(&driver.Kernel{Name: info.Name, PTX: text, Host: info.Host, Placed: info.placed()})
 	if err != nil {
 		return nil, err
 	}

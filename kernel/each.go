@@ -26,7 +26,7 @@ func Each(grid, block Dim3, body func(t Thread)) {
 }
 
 // EachDynamic is [Each] with the given number of bytes of dynamic shared
-// memory, which compiled kernels of this version do not have: see [Dynamic].
+// memory; see [Dynamic].
 func EachDynamic(grid, block Dim3, bytes int, body func(t Thread)) {
 	grid, block = grid.filled(), block.filled()
 	if min(grid.X, grid.Y, grid.Z, block.X, block.Y, block.Z) < 1 {

@@ -13,7 +13,8 @@ import (
 //	tile := kernel.Shared[[32][33]float32](t)
 //
 // Each call in the kernel's text declares one variable, so it may stand neither
-// in a loop nor under a condition.
+// in a loop nor under a condition. A block has up to 227 KiB on recent GPUs, and
+// 48 KiB on all: a launch on a device with too little returns an error.
 func Shared[T any](t Thread) *T {
 	if t.state == nil {
 		return new(T)
@@ -22,13 +23,10 @@ func Shared[T any](t Thread) *T {
 }
 
 // Dynamic returns the block's dynamic shared memory as elements of T. Its size
-// in bytes is given at the launch; what does not fill an element is left out.
-// Its contents are undefined when the block starts, and every call returns the
-// same memory.
-//
-// Only a kernel that [EachDynamic] runs can call it: compiled kernels of this
-// version have no dynamic shared memory. There, use [Shared] with the largest
-// size.
+// in bytes is given at the launch, by Grid.Shared or [EachDynamic]; what does
+// not fill an element is left out. Its contents are undefined when the block
+// starts, and every call returns the same memory, whatever its T. T holds no
+// pointers.
 func Dynamic[T any](t Thread) []T {
 	if t.state == nil {
 		return nil

@@ -47,7 +47,8 @@ const (
 	MaxBlockZ          = 64
 	MaxGridX           = 1<<31 - 1
 	MaxGridYZ          = 1<<16 - 1
-	MaxShared          = 48 << 10
+	MaxShared          = 227 << 10 // static and dynamic
+	MaxStaticShared    = 48 << 10
 	WarpSize           = 32
 )
 
@@ -139,6 +140,11 @@ type Kernel struct {
 	Name string
 	PTX  string    // text of one module with an entry of that name
 	Host host.Func // for the CPU; nil: the PTX is run there too
+
+	// Placed is the bytes of the kernel's shared variables where these are more
+	// than MaxStaticShared: the PTX then has them at the start of the dynamic
+	// shared memory, before that which the launch asks for. Otherwise it is zero.
+	Placed int
 }
 
 // Function is a kernel on a device.

@@ -441,36 +441,6 @@ func (fn *function) float32Function(name string) string {
 	return devicemath.Functions[name]
 }
 
-// sharedVar declares the shared variable of a kernel.Shared call.
-func (fn *function) sharedVar(e *ast.CallExpr, t types.Type) ir.Expr {
-	pos := fn.l.pos(e.Pos())
-	if fn.loops > 0 {
-		fn.errorf(e.Pos(), "kernel.Shared stands inside a loop; declare the shared variable before it")
-	}
-	v := &ir.SharedVar{Name: "shared", Type: fn.typ(t, e.Pos()), ID: len(fn.l.kernel.Shared), Pos: pos}
-	if !plain(v.Type) {
-		fn.errorf(e.Pos(), "shared memory cannot hold slices or pointers")
-	}
-	if size := v.Type.Size(); size > maxShared {
-		fn.errorf(e.Pos(), "the shared variable has %d bytes; static shared memory has at most %d", size, maxShared)
-	}
-	total := v.Type.Size()
-	for _, other := range fn.l.kernel.Shared {
-		total += other.Type.Size()
-	}
-	if total > maxShared && v.Type.Size() <= maxShared {
-		fn.errorf(e.Pos(), "the kernel's shared variables have %d bytes together; static shared memory has at most %d", total, maxShared)
-	}
-	fn.l.kernel.Shared = append(fn.l.kernel.Shared, v)
-	fn.f.UsesThread = true
-	fn.l.sharing[fn.f] = true
-	return &ir.Addr{T: ir.PointerTo(v.Type), Place: &ir.SharedPlace{Var: v}}
-}
-
-// maxShared is the static shared memory of a block, in bytes, on every device
-// (CUDA C Programming Guide, compute capabilities).
-const maxShared = 48 << 10
-
 // pointee is the place that a pointer argument refers to.
 func (fn *function) pointee(e ast.Expr) ir.Place {
 	if u, ok := ast.Unparen(e).(*ast.UnaryExpr); ok && u.Op == token.AND {

@@ -168,8 +168,7 @@ func (fn *function) kernelFunction(e *ast.CallExpr, name string, typeArgs []type
 		fn.emit(&ir.Fence{Pos: fn.l.pos(e.Pos())})
 		return nil, true
 	case "Dynamic":
-		fn.errorf(e.Pos(), "kernel.Dynamic cannot be compiled in this version; declare kernel.Shared with the largest size")
-		return []ir.Expr{zeroOf(fn.valueType(e))}, true
+		return []ir.Expr{fn.dynamicShared(e, typeArgs[0])}, true
 	case "LoadAcquire":
 		fn.errorf(e.Pos(), "kernel.LoadAcquire cannot be compiled in this version; use kernel.AtomicOr(p, 0), followed by kernel.Fence()")
 		return []ir.Expr{zeroOf(fn.valueType(e))}, true

@@ -27,7 +27,7 @@ type facts struct {
 	read      map[*ir.Local]bool
 	params    map[*ir.Local]bool
 	levels    map[*ir.Local]level
-	shared    map[*ir.Local]*ir.SharedVar // pointers to shared variables
+	shared    map[*ir.Local]*ir.SharedVar // pointers to shared variables, and dynamic shared memory
 
 	// rows holds counters of loops that a row of threads goes through in step.
 	rows map[*ir.Local]bool
@@ -65,6 +65,9 @@ func newFacts(k *ir.Kernel) *facts {
 			if s, ok := a.Place.(*ir.SharedPlace); ok {
 				f.shared[v] = s.Var
 			}
+		}
+		if s, ok := ir.Dynamic(src); ok {
+			f.shared[v] = s
 		}
 	}
 	return f
@@ -239,6 +242,10 @@ func (f *facts) placeLevel(p ir.Place) level {
 	case *ir.IndexPlace:
 		if inRange(p) {
 			return f.placeLevel(p.X)
+		}
+	case *ir.SharedPlace:
+		if p.Var.IsDynamic() { // the slice, not its elements
+			return perLaunch
 		}
 	}
 	return varying

@@ -9,7 +9,7 @@ type Place interface {
 // VarPlace is a local variable or parameter.
 type VarPlace struct{ Var *Local }
 
-// SharedPlace is a static shared variable of the block.
+// SharedPlace is a shared variable of the block.
 type SharedPlace struct{ Var *SharedVar }
 
 // TablePlace is a package-level variable that kernels only read.

@@ -67,8 +67,8 @@ type Local struct {
 	Pos  Pos
 }
 
-// SharedVar is a static shared variable: one instance a block, contents
-// undefined at its start.
+// SharedVar is a shared variable: one instance a block, contents undefined at
+// its start. One of slice type is the dynamic shared memory (see IsDynamic).
 type SharedVar struct {
 	Name string
 	Type *Type

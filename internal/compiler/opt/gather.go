@@ -156,6 +156,9 @@ func settled(e ir.Expr, written map[*ir.Local]bool) bool {
 		Expr: func(e ir.Expr) bool {
 			switch e := e.(type) {
 			case *ir.Load:
+				if _, dynamic := ir.Dynamic(e); dynamic {
+					break
+				}
 				v, isVar := e.Place.(*ir.VarPlace)
 				ok = ok && isVar && !written[v.Var]
 			case *ir.Binary:

@@ -255,6 +255,9 @@ func (w *rangeWalk) length(e ir.Expr) *poly {
 	full := interval{0, w.maxLen()}
 	switch e := e.(type) {
 	case *ir.Load:
+		if v, ok := ir.Dynamic(e); ok {
+			return w.dynamicLength(v)
+		}
 		v, ok := e.Place.(*ir.VarPlace)
 		if !ok {
 			w.place(e.Place)

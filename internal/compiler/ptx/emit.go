@@ -21,7 +21,7 @@ type Module struct {
 	Target  string // lowest target that the text needs, "sm_50"
 
 	Sites       []Site // what can fail; a fault record holds an index
-	SharedBytes int    // static shared memory of a block
+	SharedBytes int    // shared variables of a block; above ir.MaxStaticShared they are in dynamic memory
 	LocalBytes  int    // variables of a thread that live in memory
 }
 
@@ -59,7 +59,7 @@ type generator struct {
 	params    []*parameter
 	variables map[*ir.Local]*variable
 	order     []*variable // in order of first use
-	shared    map[*ir.SharedVar]*memory
+	shared    sharedMemory
 	memories  []*memory // shared and local variables, in order of declaration
 	tables    []*table
 	coords    map[ir.ThreadOp]operand
@@ -83,7 +83,6 @@ func Emit(k *ir.Kernel, options Options) (*Module, error) {
 		target:    50,
 		names:     map[string]bool{"WARP_SZ": true}, // the one reserved word that is an identifier
 		variables: map[*ir.Local]*variable{},
-		shared:    map[*ir.SharedVar]*memory{},
 		coords:    map[ir.ThreadOp]operand{},
 		loops:     map[*ir.Label]*target{},
 	}
@@ -108,7 +107,7 @@ func Emit(k *ir.Kernel, options Options) (*Module, error) {
 		Version:     "6.0",
 		Target:      "sm_" + strconv.Itoa(g.target),
 		Sites:       g.faults.sites,
-		SharedBytes: g.bytes(sharedSpace),
+		SharedBytes: g.sharedBytes(),
 		LocalBytes:  g.bytes(localSpace),
 	}, nil
 }
@@ -149,7 +148,7 @@ func (g *generator) unique(name string) string {
 func (g *generator) module(name string) string {
 	b := make([]byte, 0, len(g.text)+len(g.entry)+len(g.cold)+2048)
 	b = fmt.Appendf(b, ".version 6.0\n.target sm_%d\n.address_size 64\n", g.target)
-	if len(g.lines.names)+len(g.tables) > 0 {
+	if len(g.lines.names)+len(g.tables) > 0 || g.shared.dynamic != nil {
 		b = append(b, '\n')
 	}
 	for i, f := range g.lines.names {
@@ -158,6 +157,7 @@ func (g *generator) module(name string) string {
 	for _, t := range g.tables {
 		b = t.append(b)
 	}
+	b = g.shared.appendDynamic(b)
 	b = fmt.Appendf(b, "\n.visible .entry %s(", name)
 	for i, p := range g.params {
 		if i > 0 {

@@ -50,12 +50,7 @@ func (g *generator) address(p ir.Place) address {
 		}
 		g.fail(p.Var.Pos, "variable %s has no address", p.Var.Name)
 	case *ir.SharedPlace:
-		m := g.shared[p.Var]
-		if m == nil {
-			g.fail(p.Var.Pos, "shared variable %s is not the kernel's", p.Var.Name)
-			return address{}
-		}
-		return address{space: sharedSpace, symbol: m.name, memory: m}
+		return g.sharedAddress(p.Var)
 	case *ir.TablePlace:
 		t := g.table(p.Table)
 		return address{space: globalSpace, symbol: t.name, table: t}

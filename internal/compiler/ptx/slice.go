@@ -38,6 +38,9 @@ func (g *generator) loadSlice(p ir.Place) slice {
 			return slice{variable: v, space: v.space, maxLength: v.maxLength}
 		}
 	}
+	if s, ok := p.(*ir.SharedPlace); ok {
+		return g.dynamicSlice(s.Var)
+	}
 	a := g.address(p)
 	part := func(offset int64) operand {
 		r := g.register(b64Class)

@@ -82,6 +82,9 @@ func (g *generator) spaceOf(e ir.Expr) space {
 		if v, ok := e.Place.(*ir.VarPlace); ok {
 			return g.variable(v.Var).space
 		}
+		if _, ok := ir.Dynamic(e); ok {
+			return sharedSpace
+		}
 		return genericSpace
 	case *ir.Convert:
 		return g.spaceOf(e.X)
@@ -134,6 +137,9 @@ func (g *generator) maxLength(e ir.Expr) int64 {
 	case *ir.Load:
 		if v, ok := e.Place.(*ir.VarPlace); ok {
 			return g.variable(v.Var).maxLength
+		}
+		if v, ok := ir.Dynamic(e); ok {
+			return ir.MaxDynamic(v.Type.Elem)
 		}
 	case *ir.Convert:
 		return g.maxLength(e.X)

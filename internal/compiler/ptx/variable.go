@@ -43,6 +43,9 @@ type memory struct {
 	typ   *ir.Type
 	space space
 	base  operand // register that holds its address, made when it is first needed
+	block *memory // that it is a part of, at offset; nil: it is a variable of its own
+
+	offset int64
 }
 
 // vectorAlign is the alignment of variables in memory of at least that size:
@@ -73,12 +76,6 @@ func (g *generator) bytes(s space) int {
 		}
 	}
 	return int(end)
-}
-
-func (g *generator) declareShared() {
-	for _, s := range g.kernel.Shared {
-		g.shared[s] = g.declareMemory(s.Name, s.Type, sharedSpace)
-	}
 }
 
 func (g *generator) declareMemory(name string, t *ir.Type, s space) *memory {

@@ -35,16 +35,17 @@ type function struct {
 	module uintptr // CUmodule
 	handle uintptr // CUfunction
 	props  driver.Properties
+	placed int // bytes of shared variables in dynamic shared memory
 
-	// dynamicShared is how much dynamic shared memory has been allowed beyond
-	// what every kernel may have.
-	dynamicShared atomic.Int64
+	// allowed is set when the kernel may have all shared memory of the device
+	// rather than what every kernel may have.
+	allowed atomic.Bool
 }
 
 // Load compiles the kernel's PTX for the GPU. The driver caches the result on
 // disk.
 func (d *device) Load(k *driver.Kernel) (driver.Function, error) {
-	f := &function{dev: d}
+	f := &function{dev: d, placed: k.Placed}
 	if err := f.loadModule(k.PTX); err != nil {
 		return nil, err
 	}
@@ -101,6 +102,9 @@ func (f *function) inspect(name string) error {
 		}
 		*q.to = int(v)
 	}
+	if err := f.allowShared(f.placed); err != nil {
+		return err
+	}
 	f.props.Preferred, err = f.preferredBlock()
 	return err
 }
@@ -113,7 +117,7 @@ func (f *function) preferredBlock() (int, error) {
 			continue
 		}
 		var blocks int32
-		if err := f.dev.call(cuOccupancyMaxActiveBlocks, uintptr(unsafe.Pointer(&blocks)), f.handle, uintptr(n), 0); err != nil {
+		if err := f.dev.call(cuOccupancyMaxActiveBlocks, uintptr(unsafe.Pointer(&blocks)), f.handle, uintptr(n), uintptr(f.placed)); err != nil {
 			return 0, err
 		}
 		if resident := int(blocks) * n; resident > most {
@@ -129,12 +133,18 @@ func (f *function) Close() error { return f.dev.handles(cuModuleUnload, f.module
 
 // allowShared makes room for the dynamic shared memory of a launch.
 func (f *function) allowShared(bytes int) error {
-	if f.props.Shared+bytes <= driver.MaxShared || int64(bytes) <= f.dynamicShared.Load() {
+	if f.props.Shared+bytes <= driver.MaxStaticShared || f.allowed.Load() {
 		return nil
 	}
-	if err := f.dev.handles(cuFuncSetAttribute, f.handle, functionMaxDynamicShared, uintptr(bytes)); err != nil {
+	// All that there is: launches with different sizes can come at the same time.
+	most := f.dev.info.Attributes.SharedPerBlock - f.props.Shared
+	if bytes > most {
+		return &driver.Error{Op: "load", Name: "too much shared memory",
+			Text: fmt.Sprintf("the kernel needs %d bytes, the device allows %d", f.props.Shared+bytes, most+f.props.Shared)}
+	}
+	if err := f.dev.handles(cuFuncSetAttribute, f.handle, functionMaxDynamicShared, uintptr(most)); err != nil {
 		return err
 	}
-	f.dynamicShared.Store(int64(bytes))
+	f.allowed.Store(true)
 	return nil
 }

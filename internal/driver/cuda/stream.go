@@ -37,8 +37,9 @@ func (d *device) NewStream() (driver.Stream, error) {
 
 func (s *stream) Launch(fn driver.Function, l *driver.Frame) error {
 	f := fn.(*function)
-	if l.Shared > 0 {
-		if err := f.allowShared(l.Shared); err != nil {
+	shared := l.Shared + f.placed
+	if shared > 0 {
+		if err := f.allowShared(shared); err != nil {
 			return err
 		}
 	}
@@ -47,7 +48,7 @@ func (s *stream) Launch(fn driver.Function, l *driver.Frame) error {
 	args[0] = f.handle
 	extent(args[1:], l.Grid)
 	extent(args[4:], l.Block)
-	args[7], args[8] = uintptr(l.Shared), s.handle
+	args[7], args[8] = uintptr(shared), s.handle
 	args[9], args[10] = uintptr(unsafe.Pointer(unsafe.SliceData(l.Params))), 0
 
 	// Today's drivers find the context through the handles, whatever is current

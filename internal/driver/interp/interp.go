@@ -20,6 +20,7 @@ type Function struct {
 	name   string
 	module *ptxvm.Module
 	props  driver.Properties
+	placed int // bytes of shared variables in dynamic shared memory
 }
 
 // Load parses the kernel's PTX.
@@ -35,6 +36,7 @@ func Load(k *driver.Kernel) (*Function, error) {
 	return &Function{
 		name:   k.Name,
 		module: m,
+		placed: k.Placed,
 		props: driver.Properties{
 			MaxThreads: driver.MaxThreadsPerBlock,
 			Registers:  e.Registers,
@@ -65,7 +67,7 @@ func (f *Function) Run(l *driver.Frame, o Options) error {
 	err := f.module.Launch(context.Background(), f.name, ptxvm.Config{
 		Grid:          [3]int{l.Grid.X, l.Grid.Y, l.Grid.Z},
 		Block:         [3]int{l.Block.X, l.Block.Y, l.Block.Z},
-		DynamicShared: l.Shared,
+		DynamicShared: l.Shared + f.placed,
 		Params:        l.Bytes,
 		Memory:        o.Memory,
 		Checks:        o.Checks,

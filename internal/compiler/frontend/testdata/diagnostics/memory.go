@@ -36,14 +36,14 @@ func exportedVariable(t kernel.Thread, out []float32) {
 
 //quern:kernel
 func sharedTooLarge(t kernel.Thread, out []float32) {
-	tile := kernel.Shared[[128][128]float32](t)
+	tile := kernel.Shared[[256][256]float32](t)
 	tile[0][0] = out[0]
 }
 
 //quern:kernel
 func sharedTooLargeTogether(t kernel.Thread, out []float32) {
-	a := kernel.Shared[[8192]float32](t)
-	b := kernel.Shared[[8192]float32](t)
+	a := kernel.Shared[[32768]float32](t)
+	b := kernel.Shared[[32768]float32](t)
 	a[0], b[0] = out[0], out[1]
 }
 
@@ -81,7 +81,17 @@ func keepsThread(t kernel.Thread, out []int32) {
 
 //quern:kernel
 func notCompiledYet(t kernel.Thread, out []int32) {
-	tile := kernel.Dynamic[int32](t)
-	tile[0] = kernel.LoadAcquire(&out[0])
-	kernel.StoreRelease(&out[1], tile[0])
+	out[0] = kernel.LoadAcquire(&out[0])
+	kernel.StoreRelease(&out[1], out[0])
+}
+
+//quern:kernel
+func dynamicOfSlices(t kernel.Thread, out []int32) {
+	s := kernel.Dynamic[[]int32](t)
+	out[0] = s[0][0]
+}
+
+//quern:kernel
+func dynamicOfNothing(t kernel.Thread, out []int32) {
+	out[0] = int32(len(kernel.Dynamic[struct{}](t)))
 }

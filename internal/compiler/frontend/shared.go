@@ -1,0 +1,65 @@
+package frontend
+
+import (
+	"go/ast"
+	"go/types"
+
+	"quern.dev/internal/compiler/ir"
+)
+
+// sharedVar declares the shared variable of a kernel.Shared call.
+func (fn *function) sharedVar(e *ast.CallExpr, t types.Type) ir.Expr {
+	if fn.loops > 0 {
+		fn.errorf(e.Pos(), "kernel.Shared stands inside a loop; declare the shared variable before it")
+	}
+	v := &ir.SharedVar{Name: "shared", Type: fn.typ(t, e.Pos()), Pos: fn.l.pos(e.Pos())}
+	if !plain(v.Type) {
+		fn.errorf(e.Pos(), "shared memory cannot hold slices or pointers")
+		v.Type = ir.TInt
+	}
+	if size := v.Type.Size(); size > ir.MaxShared {
+		fn.errorf(e.Pos(), "the shared variable has %d bytes; a block has at most %d; let each block do less, or use a slice parameter", size, ir.MaxShared)
+	}
+	total := v.Type.Size()
+	for _, other := range fn.l.kernel.Shared {
+		if !other.IsDynamic() {
+			total += other.Type.Size()
+		}
+	}
+	if total > ir.MaxShared && v.Type.Size() <= ir.MaxShared {
+		fn.errorf(e.Pos(), "the kernel's shared variables have %d bytes together; a block has at most %d; let each block do less, or use a slice parameter", total, ir.MaxShared)
+	}
+	fn.share(v)
+	fn.l.sharing[fn.f] = true
+	return &ir.Addr{T: ir.PointerTo(v.Type), Place: &ir.SharedPlace{Var: v}}
+}
+
+// dynamicShared is the block's dynamic shared memory as a slice of elements of
+// type t: one variable of the kernel for each type.
+func (fn *function) dynamicShared(e *ast.CallExpr, t types.Type) ir.Expr {
+	elem := fn.typ(t, e.Pos())
+	switch {
+	case !plain(elem):
+		fn.errorf(e.Pos(), "shared memory cannot hold slices or pointers")
+		return &ir.Zero{T: ir.SliceOf(elem)}
+	case elem.Size() == 0:
+		fn.errorf(e.Pos(), "kernel.Dynamic of %s, which has no bytes; use a type that has", elem)
+		return &ir.Zero{T: ir.SliceOf(elem)}
+	}
+	for _, v := range fn.l.kernel.Shared {
+		if v.IsDynamic() && v.Type.Elem.Equal(elem) && v.Type.Elem.Name == elem.Name {
+			fn.f.UsesThread = true
+			return &ir.Load{Place: &ir.SharedPlace{Var: v}}
+		}
+	}
+	v := &ir.SharedVar{Name: "dynamic", Type: ir.SliceOf(elem), Pos: fn.l.pos(e.Pos())}
+	fn.share(v)
+	return &ir.Load{Place: &ir.SharedPlace{Var: v}}
+}
+
+// share adds a variable to the kernel's shared ones.
+func (fn *function) share(v *ir.SharedVar) {
+	v.ID = len(fn.l.kernel.Shared)
+	fn.l.kernel.Shared = append(fn.l.kernel.Shared, v)
+	fn.f.UsesThread = true
+}

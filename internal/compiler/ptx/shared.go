@@ -1,0 +1,120 @@
+package ptx
+
+import (
+	"fmt"
+
+	"quern.dev/internal/compiler/ir"
+)
+
+// sharedMemory is the shared memory of a block. Its variables are static ones
+// of the entry, unless they are larger together than what a kernel may declare:
+// then they are at the start of the dynamic shared memory, in front of that which
+// the launch asks for.
+type sharedMemory struct {
+	variables map[*ir.SharedVar]*memory
+	dynamic   *memory // the dynamic memory, nil if it is not used
+	placed    int64   // bytes at its start that variables take, a multiple of dynamicAlign
+	length    map[*ir.SharedVar]operand
+}
+
+// dynamicAlign is the alignment of the dynamic shared memory, which the widest
+// accesses and copies need.
+const dynamicAlign = 16
+
+func (g *generator) declareShared() {
+	s := &g.shared
+	s.variables, s.length = map[*ir.SharedVar]*memory{}, map[*ir.SharedVar]operand{}
+	end := int64(0)
+	for _, v := range g.kernel.Shared {
+		if v.IsDynamic() {
+			g.dynamicMemory()
+			continue
+		}
+		m := &memory{name: g.unique(v.Name), typ: v.Type, space: sharedSpace}
+		a := max(m.align(), 1)
+		m.offset = (end + a - 1) / a * a
+		end = m.offset + m.size()
+		s.variables[v] = m
+	}
+	for _, v := range g.kernel.Shared {
+		switch m := s.variables[v]; {
+		case m == nil:
+		case end > ir.MaxStaticShared:
+			m.block = g.dynamicMemory()
+			s.placed = (end + dynamicAlign - 1) / dynamicAlign * dynamicAlign
+		default:
+			m.offset = 0
+			g.memories = append(g.memories, m)
+		}
+	}
+}
+
+// dynamicMemory is the dynamic shared memory.
+func (g *generator) dynamicMemory() *memory {
+	if g.shared.dynamic == nil {
+		g.shared.dynamic = &memory{name: g.unique("dynamic_shared"), space: sharedSpace}
+	}
+	return g.shared.dynamic
+}
+
+// sharedBytes is the size of all variables in shared memory.
+func (g *generator) sharedBytes() int {
+	if g.shared.placed > 0 {
+		return int(g.shared.placed)
+	}
+	return g.bytes(sharedSpace)
+}
+
+// appendDynamic adds the declaration of the dynamic memory.
+func (s *sharedMemory) appendDynamic(b []byte) []byte {
+	if s.dynamic == nil {
+		return b
+	}
+	return fmt.Appendf(b, ".extern .shared .align %d .b8 %s[];\n", dynamicAlign, s.dynamic.name)
+}
+
+// sharedAddress is the address of a shared variable.
+func (g *generator) sharedAddress(v *ir.SharedVar) address {
+	m := g.shared.variables[v]
+	if m == nil {
+		g.fail(v.Pos, "shared variable %s is not the kernel's, or has no place in memory", v.Name)
+		return address{}
+	}
+	if m.block != nil {
+		return address{space: sharedSpace, symbol: m.block.name, memory: m.block, offset: m.offset}
+	}
+	return address{space: sharedSpace, symbol: m.name, memory: m}
+}
+
+// dynamicSlice is the dynamic shared memory that the launch has asked for, as
+// a slice.
+func (g *generator) dynamicSlice(v *ir.SharedVar) slice {
+	most := ir.MaxDynamic(v.Type.Elem)
+	start := address{space: sharedSpace, symbol: g.dynamicMemory().name, memory: g.dynamicMemory()}
+	s := slice{space: sharedSpace, maxLength: most, pointer: g.base(start)}
+	if g.shared.placed > 0 {
+		s.pointer = g.materialise(start.plus(g.shared.placed))
+	}
+	n, ok := g.shared.length[v]
+	if !ok {
+		n = g.register(b64Class)
+		g.atEntry(func() { g.dynamicLength(n, v.Type.Elem.Size()) })
+		g.shared.length[v] = n
+	}
+	s.length, s.capacity = n, n
+	return s
+}
+
+// dynamicLength computes the number of elements that the dynamic shared memory
+// of the launch has room for.
+func (g *generator) dynamicLength(dst operand, size int64) {
+	bytes, n := g.register(b32Class), g.register(b32Class)
+	g.emitSymbol("mov.u32", bytes, "%dynamic_smem_size")
+	if g.shared.placed > 0 {
+		rest := g.register(b32Class)
+		g.emit("sub.u32", rest, bytes, intOperand(b32Class, uint64(g.shared.placed)))
+		bytes = rest
+	}
+	g.emit("div.u32", n, bytes, intOperand(b32Class, uint64(size)))
+	g.emit("cvt.u64.u32", dst, n)
+}
