@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"iter"
 	"runtime"
+	"slices"
 	"strings"
 	"unsafe"
 )
@@ -14,12 +15,12 @@ import (
 // form.
 //
 // Each is deterministic: blocks run one after another, and the threads of a
-// block one at a time, in order, each up to its next Sync. A thread must not
+// block one at a time, in order, each up to its next Sync or warp operation. A thread must not
 // wait for another by other means. Shared memory is filled with the byte 0xA5
 // before each block.
 //
-// If a thread panics, or a block's threads do not all reach the same number of
-// barriers, Each panics with a [*ThreadError]. A Y or Z of zero in grid or
+// If a thread panics, a block's threads do not all reach the same number of
+// barriers, or a warp's not the same warp operations, Each panics with a [*ThreadError]. A Y or Z of zero in grid or
 // block counts as one; Each panics if grid or block is empty.
 func Each(grid, block Dim3, body func(t Thread)) {
 	EachDynamic(grid, block, 0, body)
@@ -90,7 +91,8 @@ type blockState struct {
 	number  int    // of the block, from 1
 	next    Dim3   // the next thread to start
 	started int
-	parked  []*threadState
+	parked  []*threadState // that waited when they were last run, in order
+	warps   []*meetings
 
 	variables    []variable
 	dynamic      []uint64
@@ -101,7 +103,10 @@ type blockState struct {
 type threadState struct {
 	block  *blockState
 	thread Thread
-	shared int // calls of Shared so far
+	shared int      // calls of Shared so far
+	met    int      // calls of warp operations so far
+	at     *meeting // the warp operation that it waits in
+	waits  bool     // rather than having returned
 	yield  func(struct{}) bool
 	resume func() (struct{}, bool)
 	cancel func()
@@ -115,11 +120,15 @@ func (b *blockState) run(index Dim3) {
 	for b.started < b.count {
 		s := &threadState{block: b}
 		s.resume, s.cancel = iter.Pull(s.run)
-		if _, waits := s.resume(); waits {
+		if s.step(); s.waits {
 			b.parked = append(b.parked, s)
 		}
 	}
 	for len(b.parked) > 0 {
+		if b.runWarps() {
+			b.parked = slices.DeleteFunc(b.parked, (*threadState).returned)
+			continue
+		}
 		if len(b.parked) < b.count {
 			panic(&ThreadError{
 				Block:  index,
@@ -127,16 +136,10 @@ func (b *blockState) run(index Dim3) {
 				Value:  "waits in Sync, but another thread of the block has returned",
 			})
 		}
-		still := b.parked[:0]
-		for i, s := range b.parked {
-			// The list stays complete for stop, should the thread panic.
-			if _, waits := s.resume(); waits {
-				b.parked[i], b.parked[len(still)] = b.parked[len(still)], s
-				still = b.parked[:len(still)+1]
-			}
+		for _, s := range b.parked {
+			s.step()
 		}
-		clear(b.parked[len(still):])
-		b.parked = still
+		b.parked = slices.DeleteFunc(b.parked, (*threadState).returned)
 	}
 }
 
@@ -166,7 +169,7 @@ func (s *threadState) run(yield func(struct{}) bool) {
 		s.thread = b.thread
 		s.thread.ThreadIdx = b.next
 		s.thread.state = s
-		s.shared = 0
+		s.shared, s.met = 0, 0
 		b.started++
 		b.next = b.following(b.next)
 		b.body(s.thread)
@@ -185,7 +188,13 @@ func (b *blockState) following(i Dim3) Dim3 {
 	return Dim3{Z: i.Z + 1}
 }
 
-func (s *threadState) sync() {
+// step runs the thread up to where it waits again.
+func (s *threadState) step() { _, s.waits = s.resume() }
+
+func (s *threadState) returned() bool { return !s.waits }
+
+// wait hands over to the other threads.
+func (s *threadState) wait() {
 	if !s.yield(struct{}{}) {
 		panic(stopped{})
 	}
@@ -195,7 +204,12 @@ func (s *threadState) sync() {
 // called from the function that recovers.
 func panicSite() (file string, line int) {
 	var pcs [16]uintptr
-	frames := runtime.CallersFrames(pcs[:runtime.Callers(3, pcs[:])])
+	return site(pcs[:runtime.Callers(3, pcs[:])])
+}
+
+// site returns the place in the kernel that a stack of calls leads to.
+func site(callers []uintptr) (file string, line int) {
+	frames := runtime.CallersFrames(callers)
 	for {
 		f, more := frames.Next()
 		if !supports(f.Function) {

@@ -90,7 +90,7 @@ func (t Thread) linear() int {
 // before is visible to the others after.
 func (t Thread) Sync() {
 	if t.state != nil {
-		t.state.sync()
+		t.state.wait()
 		return
 	}
 	if t.BlockDim.Count() > 1 {

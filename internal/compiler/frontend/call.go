@@ -354,6 +354,9 @@ func (fn *function) threadMethod(e *ast.CallExpr, name string) []ir.Expr {
 		return []ir.Expr{&ir.ThreadValue{Op: ir.LaneID}}
 	case "Warp":
 		return []ir.Expr{&ir.ThreadValue{Op: ir.WarpID}}
+	case "SyncWarp":
+		fn.syncWarp(e)
+		return nil
 	case "Sync":
 		fn.emit(&ir.Barrier{Pos: fn.l.pos(e.Pos())})
 		return nil

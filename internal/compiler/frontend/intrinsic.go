@@ -155,6 +155,9 @@ func (fn *function) kernelFunction(e *ast.CallExpr, name string, typeArgs []type
 	if op, ok := atomics[name]; ok {
 		return fn.atomic(e, op, name, statement), true
 	}
+	if op, ok := warpFunctions[name]; ok {
+		return fn.warp(e, op, name, typeArgs), true
+	}
 	switch name {
 	case "Shared":
 		if len(typeArgs) != 1 {

@@ -116,6 +116,8 @@ func (c *Cloner) stmt(s Stmt) Stmt {
 		t.Place = c.Place(s.Place)
 		t.Args = c.exprs(s.Args)
 		return &t
+	case *Warp:
+		return c.warp(s)
 	case *Check:
 		return &Check{c.Place(s.Place)}
 	case *Barrier:

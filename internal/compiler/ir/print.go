@@ -232,6 +232,8 @@ func (p *printer) stmt(s Stmt) {
 		p.line("%s", call)
 	case *Atomic:
 		p.line("%s = atomic %s(&%s, %s)", p.local(s.Dst), s.Op, p.place(s.Place), p.exprs(s.Args))
+	case *Warp:
+		p.warp(s)
 	case *Barrier:
 		p.line("barrier")
 	case *Fence:

@@ -169,6 +169,8 @@ func (v *verifier) stmt(s Stmt) {
 		v.call(s)
 	case *Atomic:
 		v.atomic(s)
+	case *Warp:
+		v.warp(s)
 	case *Check:
 		v.place(s.Place)
 	case *Barrier, *Fence, *Panic:

@@ -40,6 +40,8 @@ func (r *Rewriter) statement(s Stmt) []Stmt {
 	case *Atomic:
 		s.Place = r.Target(s.Place)
 		r.values(s.Args)
+	case *Warp:
+		r.values(s.Args)
 	case *Check:
 		s.Place = r.Target(s.Place)
 	}
@@ -154,6 +156,8 @@ func (v *Visitor) statement(s Stmt) {
 		v.values(s.Args)
 	case *Atomic:
 		v.Target(s.Place)
+		v.values(s.Args)
+	case *Warp:
 		v.values(s.Args)
 	case *Check:
 		v.Target(s.Place)

@@ -105,6 +105,11 @@ func (w *forwarder) bodyThen(list []ir.Stmt, e *ir.Expr) []ir.Stmt {
 			if s.Dst != nil {
 				st.written(s.Dst)
 			}
+		case *ir.Warp:
+			st.stored(i)
+			for _, v := range s.Dst {
+				st.written(v)
+			}
 		case *ir.Check:
 			if placeMayFault(s.Place) {
 				st.fixFaults(i)
@@ -157,6 +162,10 @@ func (w *forwarder) substitute(st *stretch, list []ir.Stmt, s ir.Stmt) {
 			s.Args[i] = r.value(s.Args[i])
 		}
 		s.Place = r.target(s.Place)
+	case *ir.Warp:
+		for i := range s.Args {
+			s.Args[i] = r.value(s.Args[i])
+		}
 	case *ir.Check:
 		s.Place = r.target(s.Place)
 	}

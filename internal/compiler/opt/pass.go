@@ -19,6 +19,7 @@ var common = []pass{
 	{"unchecked", unchecked},
 	{"pointers", pointers},
 	{"uniform", uniform},
+	{"collectives", collectives},
 	{"fold", fold},
 	{"unroll", unroll},
 	{"scalarise", scalarise},
@@ -58,6 +59,10 @@ var order = [...][2]string{
 	{"pointers", "uniform"},
 	// Barriers and their conditions must be the programmer's, not what is left of them.
 	{"uniform", "fold"},
+	// Divergence is told of the operations that the programmer wrote.
+	{"uniform", "collectives"},
+	// What a reduction becomes is folded and unrolled like other code.
+	{"collectives", "fold"},
 	// Trip counts are constants after folding.
 	{"fold", "unroll"},
 	// Array elements become variables where indices are constants.
@@ -172,7 +177,7 @@ func run(k *ir.Kernel, passes []pass) error {
 // stage is what a kernel promises after the named pass.
 func stage(name string) ir.Stage {
 	switch name {
-	case "inline", "unchecked", "pointers", "uniform", "fold", "unroll":
+	case "inline", "unchecked", "pointers", "uniform", "collectives", "fold", "unroll":
 		return ir.StageInlined
 	}
 	return ir.StageFinal

@@ -53,9 +53,11 @@ func freezeParams(f *ir.Func) {
 			if v, ok := s.Dst.(*ir.VarPlace); ok {
 				assign(v.Var)
 			}
-		case *ir.Atomic:
-			if s.Dst != nil {
-				assign(s.Dst)
+		default:
+			for _, v := range ir.Defined(s) {
+				if v != nil {
+					assign(v)
+				}
 			}
 		}
 		return true
@@ -72,8 +74,17 @@ func freezeParams(f *ir.Func) {
 			return p
 		},
 		Stmt: func(s ir.Stmt) []ir.Stmt {
-			if a, ok := s.(*ir.Atomic); ok && copies[a.Dst] != nil {
-				a.Dst = copies[a.Dst]
+			switch s := s.(type) {
+			case *ir.Atomic:
+				if copies[s.Dst] != nil {
+					s.Dst = copies[s.Dst]
+				}
+			case *ir.Warp:
+				for i, v := range s.Dst {
+					if copies[v] != nil {
+						s.Dst[i] = copies[v]
+					}
+				}
 			}
 			return []ir.Stmt{s}
 		},

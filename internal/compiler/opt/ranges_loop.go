@@ -230,9 +230,11 @@ func (it *iteration) constantStep(v int) int64 {
 			if p, ok := s.Dst.(*ir.VarPlace); ok && p.Var == variable {
 				assignments++
 			}
-		case *ir.Atomic:
-			if s.Dst == variable {
-				assignments++
+		default:
+			for _, v := range ir.Defined(s) {
+				if v == variable {
+					assignments++
+				}
 			}
 		}
 		return true

@@ -37,8 +37,10 @@ func (n *narrower) chooseVariables(f *ir.Func) {
 			if fits, reached := n.walk.stored[s]; reached && !fits {
 				delete(n.narrow, s.Dst.(*ir.VarPlace).Var)
 			}
-		case *ir.Atomic:
-			delete(n.narrow, s.Dst)
+		default:
+			for _, v := range ir.Defined(s) {
+				delete(n.narrow, v)
+			}
 		}
 		return true
 	}}
@@ -83,6 +85,8 @@ func (n *narrower) stmt(s ir.Stmt) bool {
 	case *ir.Atomic:
 		n.all(s.Args)
 		s.Place = n.place(s.Place)
+	case *ir.Warp:
+		n.all(s.Args)
 	case *ir.Check:
 		s.Place = n.place(s.Place)
 		return placeMayFault(s.Place)

@@ -158,12 +158,14 @@ func (n *numbering) stmt(s ir.Stmt) {
 		return
 	case *ir.Assign:
 		n.define(s.Dst, s.Src)
-	case *ir.Atomic:
-		if s.Dst != nil {
-			n.occurs(s.Dst)
-		}
 	case *ir.Continue:
 		n.continued[s.Label] = true
+	default:
+		for _, v := range ir.Defined(s) {
+			if v != nil {
+				n.occurs(v)
+			}
+		}
 	}
 	n.visitor.Body([]ir.Stmt{s})
 }
@@ -208,9 +210,11 @@ func (a *assignments) body(list []ir.Stmt) {
 			if v, ok := s.Dst.(*ir.VarPlace); ok {
 				a.assign(v.Var)
 			}
-		case *ir.Atomic:
-			if s.Dst != nil {
-				a.assign(s.Dst)
+		case *ir.Atomic, *ir.Warp:
+			for _, v := range ir.Defined(s) {
+				if v != nil {
+					a.assign(v)
+				}
 			}
 		case *ir.If:
 			a.inside(s, s.Then, s.Else)

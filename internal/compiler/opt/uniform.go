@@ -18,11 +18,11 @@ func uniform(k *ir.Kernel) error {
 // between the threads of a block, in source order. The functions that use the
 // thread must have been inlined.
 func Uniform(k *ir.Kernel) Errors {
+	list := uniformWarps(k)
 	if !leaves(k.Func.Body, isBarrier) {
-		return nil
+		return list
 	}
 	u := Analyse(k)
-	var list Errors
 	for _, b := range u.barriers {
 		list = append(list, &Error{Pos: b.pos, Kernel: k.Name, Msg: "Sync is not reached by all threads of the block together: " + u.explain(b.why) + "; guard the work around Sync, not Sync itself"})
 	}
@@ -38,6 +38,7 @@ func isBarrier(s ir.Stmt) bool {
 // time. A load from memory at a uniform address counts as uniform: in a program
 // without data races it is.
 type Uniformity struct {
+	group    group
 	options  ir.Options
 	varying  map[*ir.Local]*cause
 	private  map[*ir.Local]bool // whose address is taken: one variable a thread
@@ -56,11 +57,14 @@ type cause struct {
 type divergentBarrier struct {
 	pos ir.Pos
 	why *cause
+	op  string // of a warp operation
 }
 
 // Analyse finds the uniform values of a kernel, before or after scalarisation.
-func Analyse(k *ir.Kernel) *Uniformity {
-	u := &Uniformity{options: k.Options, varying: map[*ir.Local]*cause{}, private: map[*ir.Local]bool{}}
+func Analyse(k *ir.Kernel) *Uniformity { return analyse(k, ofBlock) }
+
+func analyse(k *ir.Kernel, g group) *Uniformity {
+	u := &Uniformity{group: g, options: k.Options, varying: map[*ir.Local]*cause{}, private: map[*ir.Local]bool{}}
 	for v, use := range countUses(k.Func) {
 		if use.addressed {
 			u.private[v] = true
@@ -125,6 +129,9 @@ func isLocal(p ir.Place) bool {
 
 // varies reports whether a coordinate differs between the threads of a block.
 func (u *Uniformity) varies(op ir.ThreadOp) bool {
+	if u.group == ofWarp {
+		return u.variesInWarp(op)
+	}
 	switch op {
 	case ir.ThreadIdxX, ir.ThreadIdxY, ir.ThreadIdxZ:
 		return u.options.Block[op-ir.ThreadIdxX] != 1
@@ -256,9 +263,11 @@ func (d *divergence) stmt(s ir.Stmt) {
 		d.define(s.Dst, nil, "the result of an atomic operation", s.Pos)
 		d.assign(s.Place, nil, s.Pos)
 	case *ir.Barrier:
-		if why := d.current(); why != nil {
-			d.barriers = append(d.barriers, divergentBarrier{s.Pos, why})
+		if why := d.current(); why != nil && d.u.group == ofBlock {
+			d.barriers = append(d.barriers, divergentBarrier{pos: s.Pos, why: why})
 		}
+	case *ir.Warp:
+		d.warp(s)
 	}
 }
 

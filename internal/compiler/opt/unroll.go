@@ -1,6 +1,10 @@
 package opt
 
-import "quern.dev/internal/compiler/ir"
+import (
+	"slices"
+
+	"quern.dev/internal/compiler/ir"
+)
 
 // A loop is unrolled if its trips are at most maxTrips (maxArrayTrips) and the
 // copies of its body have at most as many nodes as the budget that fits what it
@@ -103,9 +107,11 @@ func (u *unroller) locate(body []ir.Stmt, at *loopScope) {
 			v.Body(s.Post)
 			at = outer
 			return false
-		case *ir.Atomic:
-			if s.Dst != nil {
-				see(s.Dst)
+		default:
+			for _, v := range ir.Defined(s) {
+				if v != nil {
+					see(v)
+				}
 			}
 		}
 		return true
@@ -205,6 +211,8 @@ func assigns(list []ir.Stmt, v *ir.Local) bool {
 		case *ir.Atomic:
 			root, ok := ir.Root(s.Place).(*ir.VarPlace)
 			return s.Dst == v || ok && root.Var == v
+		case *ir.Warp:
+			return slices.Contains(s.Dst, v)
 		}
 		return false
 	})
@@ -359,8 +367,8 @@ func (u *unroller) private(body []ir.Stmt, here *loopScope) []*ir.Local {
 	}
 	v := ir.Visitor{
 		Stmt: func(s ir.Stmt) bool {
-			if a, ok := s.(*ir.Atomic); ok {
-				see(a.Dst)
+			for _, v := range ir.Defined(s) {
+				see(v)
 			}
 			return true
 		},

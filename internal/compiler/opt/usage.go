@@ -104,6 +104,11 @@ func (c *counter) stmt(s ir.Stmt) {
 		}
 		c.write(s.Place)
 		c.define(s.Dst)
+	case *ir.Warp:
+		c.visitor.Body([]ir.Stmt{s})
+		for _, v := range s.Dst {
+			c.define(v)
+		}
 	case *ir.Check:
 		c.visitor.Target(s.Place)
 	}

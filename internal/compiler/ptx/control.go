@@ -51,6 +51,9 @@ func (g *generator) statement(s ir.Stmt) (leaves bool) {
 	case *ir.Atomic:
 		g.at(s.Pos)
 		g.atomicStatement(s)
+	case *ir.Warp:
+		g.at(s.Pos)
+		g.warp(s)
 	case *ir.Barrier:
 		g.at(s.Pos)
 		g.barrier()

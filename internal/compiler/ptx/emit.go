@@ -63,6 +63,7 @@ type generator struct {
 	memories  []*memory // shared and local variables, in order of declaration
 	tables    []*table
 	coords    map[ir.ThreadOp]operand
+	lanes     members // of the thread's warp
 	loops     map[*ir.Label]*target
 	faults    faults
 	lines     lines

@@ -150,9 +150,9 @@ func (g *generator) findUses(body []ir.Stmt) *uses {
 						u.pointers = append(u.pointers, s)
 					}
 				}
-			case *ir.Atomic:
-				if s.Dst != nil {
-					u.assigned[s.Dst] = true
+			default:
+				for _, v := range ir.Defined(s) {
+					u.assigned[v] = true
 				}
 			}
 			return true

@@ -1,0 +1,137 @@
+package ptx
+
+import "quern.dev/internal/compiler/ir"
+
+// warp emits a warp operation. The pass collectives has left shuffles, votes and
+// barriers.
+func (g *generator) warp(s *ir.Warp) {
+	switch s.Op {
+	case ir.WarpShuffle, ir.WarpShuffleUp, ir.WarpShuffleDown, ir.WarpShuffleXor:
+		g.shuffle(s)
+	case ir.WarpBallot:
+		g.vote("vote.sync.ballot.b32", s)
+	case ir.WarpAny:
+		g.vote("vote.sync.any.pred", s)
+	case ir.WarpAll:
+		g.vote("vote.sync.all.pred", s)
+	case ir.WarpSync:
+		g.emit("bar.warp.sync", g.members().mask)
+	default:
+		g.fail(s.Pos, "warp operation %s", s.Op)
+	}
+}
+
+func (g *generator) vote(opcode string, s *ir.Warp) {
+	x := g.inRegister(g.value(s.Args[0]))
+	class := predClass
+	if s.Op == ir.WarpBallot {
+		class = b32Class
+	}
+	g.result(s.Dst[0], class, func(dst operand) { g.emit(opcode, dst, x, g.members().mask) })
+}
+
+var shuffleModes = map[ir.WarpOp]string{
+	ir.WarpShuffle: "idx", ir.WarpShuffleUp: "up", ir.WarpShuffleDown: "down", ir.WarpShuffleXor: "bfly",
+}
+
+// shuffle emits one shfl for each 32 bits of the value. The operand that limits
+// the lanes makes those that do not exist give way to the thread's own.
+func (g *generator) shuffle(s *ir.Warp) {
+	x := g.inRegister(g.value(s.Args[0]))
+	lane := g.low(g.value(s.Args[1]))
+	m := g.members()
+	limit := m.last
+	if s.Op == ir.WarpShuffleUp {
+		limit = zeroOperand(b32Class)
+	}
+	opcode := "shfl.sync." + shuffleModes[s.Op] + ".b32"
+	exists := operand{}
+	if s.Dst[1] != nil {
+		exists = g.register(predClass)
+	}
+	word := func(dst, src operand) {
+		g.paired(opcode, dst, exists, src, lane, limit, m.mask)
+		exists = operand{}
+	}
+	inside := exists
+	g.result(s.Dst[0], x.class, func(dst operand) {
+		switch x.class {
+		case predClass:
+			from, to := g.choose(operand{}, condition{pred: x}, intOperand(b32Class, 1), zeroOperand(b32Class)), g.register(b32Class)
+			word(to, from)
+			g.emit("setp.ne.u32", dst, to, zeroOperand(b32Class))
+		case b64Class, f64Class:
+			lo, hi := g.register(b32Class), g.register(b32Class)
+			g.split(lo, hi, x)
+			word(lo, lo)
+			word(hi, hi)
+			g.join(dst, lo, hi)
+		default:
+			word(dst, x)
+		}
+	})
+	if s.Dst[1] != nil {
+		g.result(s.Dst[1], predClass, func(dst operand) { g.move(dst, inside) })
+	}
+}
+
+// paired emits an instruction whose destination may be a pair d|p.
+func (w *writer) paired(opcode string, dst, pred operand, args ...operand) {
+	w.text = append(append(append(w.text, '\t'), opcode...), ' ')
+	w.text = dst.append(w.text)
+	if !pred.isNone() {
+		w.text = pred.append(append(w.text, '|'))
+	}
+	for _, x := range args {
+		w.text = x.append(append(w.text, ", "...))
+	}
+	w.text = append(w.text, ";\n"...)
+}
+
+// result emits what computes a value of class c, in the register of the variable
+// that gets it or in a fresh one.
+func (g *generator) result(v *ir.Local, c class, compute func(dst operand)) {
+	if v == nil {
+		compute(g.register(c))
+		return
+	}
+	if home := g.variable(v); home.home == inRegisters {
+		compute(g.scalar(home))
+		return
+	}
+	dst := g.register(c)
+	compute(dst)
+	g.storePlace(&ir.VarPlace{Var: v}, dst)
+}
+
+// members is which lanes the thread's warp has: a mask and the number of the
+// last.
+type members struct{ mask, last operand }
+
+// members returns them. Only the last warp of a block can lack some; a declared
+// block says whether it does.
+func (g *generator) members() members {
+	if g.kernel.Options.FullWarps() {
+		return members{intOperand(b32Class, ^uint64(0)), intOperand(b32Class, 31)}
+	}
+	if !g.lanes.mask.isNone() {
+		return g.lanes
+	}
+	x, y, z := g.coordinate(ir.BlockDimX), g.coordinate(ir.BlockDimY), g.coordinate(ir.BlockDimZ)
+	warp := g.coordinate(ir.WarpID)
+	m := members{g.register(b32Class), g.register(b32Class)}
+	area, threads, first, lanes := g.register(b32Class), g.register(b32Class), g.register(b32Class), g.register(b32Class)
+	g.atEntry(func() {
+		g.emit("mul.lo.u32", area, x, y)
+		g.emit("mul.lo.u32", threads, area, z)
+		g.emit("shl.b32", first, warp, intOperand(b32Class, 5))
+		g.emit("sub.u32", lanes, threads, first)
+		g.emit("min.u32", lanes, lanes, intOperand(b32Class, 32))
+		g.emit("sub.u32", m.last, lanes, intOperand(b32Class, 1))
+		// Shifted by 32, PTX has 0 left.
+		g.emit("shl.b32", m.mask, intOperand(b32Class, 1), lanes)
+		g.emit("sub.u32", m.mask, m.mask, intOperand(b32Class, 1))
+	})
+	g.lanes = m
+	return m
+}
