@@ -33,7 +33,7 @@ func (p *Package) Lower() (_ *ir.Program, err error) {
 	l := &lowering{pkg: p, world: p.world, types: map[types.Type]*ir.Type{}, tables: map[string]*ir.Table{}}
 	defer l.catch(&err)
 	prog := &ir.Program{Package: p.Path, Name: p.Name}
-	launchers := map[string]bool{}
+	generated := map[string]bool{} // names
 	var decls []*ast.FuncDecl
 	attached := map[token.Pos]bool{} // directives above declarations
 	for _, f := range p.Files {
@@ -62,13 +62,15 @@ func (p *Package) Lower() (_ *ir.Program, err error) {
 			}
 			if isKernel {
 				decls = append(decls, fd)
-				launchers[LauncherName(fd.Name.Name)] = true
+				for _, name := range generatedNames(fd.Name.Name) {
+					generated[name] = true
+				}
 			}
 		}
 	}
 	l.strayDirectives(attached)
 	l.checkNames(decls)
-	if l.typeErrors(launchers) {
+	if l.typeErrors(generated) {
 		return nil, l.diags.sorted()
 	}
 	for _, fd := range decls {
@@ -83,14 +85,14 @@ func (p *Package) Lower() (_ *ir.Program, err error) {
 	return prog, nil
 }
 
-// typeErrors reports what the type checker found, except that launchers, which
-// the generator is about to write, are missing. It returns whether there was
+// typeErrors reports what the type checker found, except that names which the
+// generator is about to declare are missing. It returns whether there was
 // anything: then expressions may lack types, and nothing is lowered.
-func (l *lowering) typeErrors(launchers map[string]bool) bool {
+func (l *lowering) typeErrors(generated map[string]bool) bool {
 	found := false
 	for _, e := range l.pkg.errors {
 		name, qualified := missing(e)
-		if harmless(e) || launchers[name] || qualified && isLauncher(name) {
+		if harmless(e) || generated[name] || qualified && isLauncher(name) {
 			continue
 		}
 		found = true

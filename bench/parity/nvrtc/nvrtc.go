@@ -1,0 +1,156 @@
+//go:build linux
+
+package nvrtc
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"unsafe"
+
+	"github.com/ebitengine/purego"
+)
+
+// Compiler is the opened library. It is safe for concurrent use.
+type Compiler struct {
+	path      string
+	functions map[string]uintptr
+}
+
+// functionNames are the library's functions that are called.
+var functionNames = []string{
+	"nvrtcVersion", "nvrtcCreateProgram", "nvrtcDestroyProgram", "nvrtcCompileProgram",
+	"nvrtcGetProgramLogSize", "nvrtcGetProgramLog", "nvrtcGetCUBINSize", "nvrtcGetCUBIN",
+	"nvrtcGetPTXSize", "nvrtcGetPTX",
+}
+
+// places are patterns of paths of the library, tried in turn.
+var places = []string{
+	"/usr/local/cuda*/lib64/libnvrtc.so*",
+	"/usr/lib/*/libnvrtc.so*",
+	"/usr/local/lib/python3*/*-packages/nvidia/*/lib/libnvrtc.so*",
+	"/usr/lib/python3*/*-packages/nvidia/*/lib/libnvrtc.so*",
+	"/opt/*/lib/python3*/site-packages/nvidia/*/lib/libnvrtc.so*",
+	"/opt/*/*/lib/python3*/site-packages/nvidia/*/lib/libnvrtc.so*",
+	"/*/lib/python3*/site-packages/nvidia/*/lib/libnvrtc.so*",
+	"$HOME/.local/lib/python3*/site-packages/nvidia/*/lib/libnvrtc.so*",
+	"$VIRTUAL_ENV/lib/python3*/site-packages/nvidia/*/lib/libnvrtc.so*",
+	"$CUDA_HOME/lib64/libnvrtc.so*",
+}
+
+// Open opens the library at path, or where it is found if path is empty.
+func Open(path string) (*Compiler, error) {
+	candidates := []string{path}
+	if path == "" {
+		candidates = []string{"libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so"}
+		for _, pattern := range places {
+			found, err := filepath.Glob(os.ExpandEnv(pattern))
+			if err != nil {
+				return nil, err
+			}
+			for _, f := range found {
+				if !strings.Contains(f, ".alt.") {
+					candidates = append(candidates, f)
+				}
+			}
+		}
+	}
+	var errs []error
+	for _, c := range candidates {
+		opened, err := open(c)
+		if err == nil {
+			return opened, nil
+		}
+		errs = append(errs, err)
+	}
+	return nil, fmt.Errorf("NVRTC was not found: %w", errors.Join(errs...))
+}
+
+func open(path string) (*Compiler, error) {
+	runtime.LockOSThread() // the C library keeps errors by thread
+	defer runtime.UnlockOSThread()
+	lib, err := purego.Dlopen(path, purego.RTLD_NOW|purego.RTLD_LOCAL)
+	if err != nil {
+		return nil, err
+	}
+	c := &Compiler{path: path, functions: map[string]uintptr{}}
+	for _, name := range functionNames {
+		if c.functions[name], err = purego.Dlsym(lib, name); err != nil {
+			return nil, err
+		}
+	}
+	return c, nil
+}
+
+func (c *Compiler) call(name string, args ...uintptr) error {
+	if code, _, _ := purego.SyscallN(c.functions[name], args...); int32(code) != 0 {
+		return fmt.Errorf("%s returned error %d", name, int32(code))
+	}
+	return nil
+}
+
+// Version is that of the library, with its path.
+func (c *Compiler) Version() string {
+	var pins runtime.Pinner
+	defer pins.Unpin()
+	v := new([2]int32)
+	pins.Pin(v)
+	if err := c.call("nvrtcVersion", uintptr(unsafe.Pointer(&v[0])), uintptr(unsafe.Pointer(&v[1]))); err != nil {
+		return err.Error()
+	}
+	return fmt.Sprintf("NVRTC %d.%d (%s)", v[0], v[1], c.path)
+}
+
+// Output is what a program is compiled to.
+type Output struct {
+	Cubin []byte
+	PTX   string // for reading
+}
+
+// Compile compiles a program for an architecture such as "sm_90", with default
+// options. The error holds the compiler's messages.
+func (c *Compiler) Compile(name, text, architecture string) (*Output, error) {
+	var pins runtime.Pinner
+	defer pins.Unpin()
+	cstring := func(s string) uintptr {
+		b := append([]byte(s), 0)
+		pins.Pin(&b[0])
+		return uintptr(unsafe.Pointer(&b[0]))
+	}
+	program := new(uintptr)
+	pins.Pin(program)
+	if err := c.call("nvrtcCreateProgram", uintptr(unsafe.Pointer(program)), cstring(text), cstring(name), 0, 0, 0); err != nil {
+		return nil, err
+	}
+	defer c.call("nvrtcDestroyProgram", uintptr(unsafe.Pointer(program)))
+
+	options := &[1]uintptr{cstring("--gpu-architecture=" + architecture)}
+	pins.Pin(options)
+	if err := c.call("nvrtcCompileProgram", *program, uintptr(len(options)), uintptr(unsafe.Pointer(options))); err != nil {
+		log, logErr := c.get(*program, "nvrtcGetProgramLogSize", "nvrtcGetProgramLog")
+		return nil, errors.Join(fmt.Errorf("%s: %w\n%s", name, err, log), logErr)
+	}
+	cubin, err := c.get(*program, "nvrtcGetCUBINSize", "nvrtcGetCUBIN")
+	if err != nil {
+		return nil, err
+	}
+	ptx, err := c.get(*program, "nvrtcGetPTXSize", "nvrtcGetPTX")
+	return &Output{cubin, strings.TrimRight(string(ptx), "\x00")}, err
+}
+
+// get returns what a pair of functions tells of a program.
+func (c *Compiler) get(program uintptr, size, content string) ([]byte, error) {
+	var pins runtime.Pinner
+	defer pins.Unpin()
+	n := new(uintptr)
+	pins.Pin(n)
+	if err := c.call(size, program, uintptr(unsafe.Pointer(n))); err != nil || *n == 0 {
+		return nil, err
+	}
+	buffer := make([]byte, *n)
+	pins.Pin(&buffer[0])
+	return buffer, c.call(content, program, uintptr(unsafe.Pointer(&buffer[0])))
+}

@@ -1,0 +1,67 @@
+package suite
+
+import (
+	"math/rand/v2"
+
+	shared "quern.dev/bench/kernels"
+	"quern.dev/bench/parity/byhand"
+	"quern.dev/bench/parity/kernels"
+	"quern.dev/gpu"
+)
+
+// Kernels that floating-point arithmetic limits.
+
+func mandelbrot(z Size) *Case {
+	w, h, limit := z.of(61, 512, 4096), z.of(43, 512, 4096), z.of(64, 256, 512)
+	// Near the border of the set a rounding more or less changes the count.
+	steps := out[int32](w*h, Agreement{Outliers: 0.02})
+	return &Case{
+		Name: "mandelbrot", Kernel: kernels.Mandelbrot,
+		Grid: gpu.Blocks(gpu.Dim3{X: ceilDiv(w, 16), Y: ceilDiv(h, 16)}, gpu.Dim3{X: 16, Y: 16}),
+		Args: []any{w, h, limit, steps},
+		Unit: Items, Work: float64(w) * float64(h),
+		ByHand: func() { byhand.Mandelbrot(w, h, limit, steps.Hand) },
+	}
+}
+
+// FlopsPerPair is how many operations a pair of bodies is taken to need:
+// 3 subtractions, 9 for the squares and the force, 1 for the root, 6 to add, and
+// the softening.
+const FlopsPerPair = 20
+
+func nbody(z Size) *Case {
+	n := z.of(300, 4096, 1<<17)
+	bodies := in(random(n, func(r *rand.Rand) kernels.Body {
+		return kernels.Body{X: r.Float32(), Y: r.Float32(), Z: r.Float32(), Mass: r.Float32() / float32(n)}
+	}))
+	accelerations := out[kernels.Acceleration](n, Agreement{Tolerance: 1e-3})
+	return &Case{
+		Name: "nbody", Kernel: kernels.NBody,
+		Grid: gpu.Blocks(gpu.Dim3{X: ceilDiv(n, kernels.BodyTile)}, gpu.Dim3{X: kernels.BodyTile}),
+		Args: []any{bodies, accelerations},
+		Unit: Flops, Work: FlopsPerPair * float64(n) * float64(n),
+		ByHand: func() { byhand.NBody(bodies.Host, accelerations.Hand) },
+	}
+}
+
+// product makes a case of a matrix product with blocks of 16x16 threads that
+// compute tile x tile elements.
+func product(name string, pair shared.Pair, tile, m, n, k int) *Case {
+	a, b := in(random(m*k, between(-1, 1))), in(random(k*n, between(-1, 1)))
+	c := out[float32](m*n, Agreement{Tolerance: 1e-6 * float64(k)})
+	return &Case{
+		Name: name, Kernel: pair,
+		Grid: gpu.Blocks(gpu.Dim3{X: ceilDiv(n, tile), Y: ceilDiv(m, tile)}, gpu.Dim3{X: 16, Y: 16}),
+		Args: []any{m, n, k, a, b, c},
+		Unit: Flops, Work: 2 * float64(m) * float64(n) * float64(k),
+		ByHand: func() { byhand.Matmul(m, n, k, a.Host, b.Host, c.Hand) },
+	}
+}
+
+func tileMatmul(z Size) *Case {
+	return product("tile_matmul", shared.TileMatmul, shared.Tile, z.of(37, 512, 4096), z.of(21, 512, 4096), z.of(40, 512, 4096))
+}
+
+func registerMatmul(z Size) *Case {
+	return product("register_matmul", shared.RegisterMatmul, shared.BlockTile, z.of(128, 512, 4096), z.of(128, 512, 4096), z.of(32, 512, 4096))
+}

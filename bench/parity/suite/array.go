@@ -1,0 +1,159 @@
+package suite
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+	"unsafe"
+
+	"quern.dev/gpu"
+)
+
+// Argument is an *Array of any element type.
+type Argument interface {
+	bind(s *gpu.Stream) (buffer any, err error)
+	reset(s *gpu.Stream) error
+	compare(ctx context.Context, s *gpu.Stream) error
+	keep(ctx context.Context, s *gpu.Stream) error
+	release() error
+}
+
+// Array is the argument for a slice. Its elements are numbers, or structs or
+// arrays of float32 alone.
+type Array[T any] struct {
+	Host []T // what a launch finds
+	Hand []T // what it leaves, by the hand-written version; nil if it only reads
+
+	role   role
+	agree  Agreement
+	buffer *gpu.Buffer[T]
+}
+
+type role int
+
+const (
+	input role = iota
+	output
+	both
+)
+
+// Agreement is how closely results must agree: numbers by Tolerance, relative
+// to the right one or to 1, whichever is larger, but for a share of Outliers.
+type Agreement struct {
+	Tolerance, Outliers float64
+}
+
+// exact is the agreement of integers.
+var exact = Agreement{}
+
+func in[T any](host []T) *Array[T] { return &Array[T]{Host: host} }
+
+// out is an array of n elements that a launch writes without reading it.
+func out[T any](n int, a Agreement) *Array[T] {
+	return &Array[T]{Host: make([]T, n), Hand: make([]T, n), role: output, agree: a}
+}
+
+// inOut is an array that a launch reads and writes.
+func inOut[T any](host []T, a Agreement) *Array[T] {
+	return &Array[T]{Host: host, Hand: slices.Clone(host), role: both, agree: a}
+}
+
+func (a *Array[T]) bind(s *gpu.Stream) (any, error) {
+	var err error
+	a.buffer, err = gpu.Upload(s, a.Host)
+	return a.buffer, err
+}
+
+func (a *Array[T]) release() error {
+	b := a.buffer
+	a.buffer = nil
+	return b.Close()
+}
+
+// poison is a byte of which four are no plausible number of any type.
+const poison = 0xA5
+
+func (a *Array[T]) reset(s *gpu.Stream) error {
+	switch a.role {
+	case output:
+		var v T
+		for i := range unsafe.Slice((*byte)(unsafe.Pointer(&v)), unsafe.Sizeof(v)) {
+			unsafe.Slice((*byte)(unsafe.Pointer(&v)), unsafe.Sizeof(v))[i] = poison
+		}
+		return gpu.Fill(s, a.buffer, v)
+	case both:
+		return gpu.CopyIn(s, a.buffer, a.Host)
+	default:
+		return nil
+	}
+}
+
+func (a *Array[T]) keep(ctx context.Context, s *gpu.Stream) error {
+	if a.role == input {
+		return nil
+	}
+	return gpu.Download(ctx, s, a.Hand, a.buffer)
+}
+
+func (a *Array[T]) compare(ctx context.Context, s *gpu.Stream) error {
+	if a.role == input {
+		return nil
+	}
+	got := make([]T, len(a.Hand))
+	if err := gpu.Download(ctx, s, got, a.buffer); err != nil {
+		return err
+	}
+	return a.agree.check(numbers(got), numbers(a.Hand))
+}
+
+// check returns an error that shows the first disagreement, if there are too
+// many.
+func (a Agreement) check(got, want sequence) error {
+	first, count := -1, 0
+	for i := range want.length {
+		g, w := got.at(i), want.at(i)
+		if !(math.Abs(g-w) <= a.Tolerance*max(1, math.Abs(w))) {
+			if count == 0 {
+				first = i
+			}
+			count++
+		}
+	}
+	if float64(count) > a.Outliers*float64(want.length) {
+		return fmt.Errorf("%d of %d numbers differ, the first is number %d: %v, want %v", count, want.length, first, got.at(first), want.at(first))
+	}
+	return nil
+}
+
+// sequence is an array seen as numbers.
+type sequence struct {
+	length int
+	at     func(i int) float64
+}
+
+type number interface {
+	~int32 | ~uint32 | ~uint8 | ~int64 | ~uint64 | ~float32
+}
+
+func view[E number](v []E) sequence {
+	return sequence{len(v), func(i int) float64 { return float64(v[i]) }}
+}
+
+func numbers[T any](v []T) sequence {
+	switch v := any(v).(type) {
+	case []uint8:
+		return view(v)
+	case []int32:
+		return view(v)
+	case []uint32:
+		return view(v)
+	case []uint64:
+		return view(v)
+	case []float32:
+		return view(v)
+	}
+	var element T
+	floats := len(v) * int(unsafe.Sizeof(element)/4)
+	return view(unsafe.Slice((*float32)(unsafe.Pointer(unsafe.SliceData(v))), floats))
+}

@@ -1,0 +1,43 @@
+// Package twins has the kernels of package parity in CUDA C, as a CUDA
+// programmer writes them: 32-bit indices, restrict pointers, launch bounds,
+// unrolled constant loops. Algorithms and blocks are those of the Go kernels.
+//
+// The parameters are the Go kernels' too, so that one launch serves both: a
+// slice is a pointer and a length.
+package twins
+
+import (
+	"embed"
+	"fmt"
+	"regexp"
+)
+
+//go:embed *.cu twin.h
+var files embed.FS
+
+// function matches the beginning of a kernel's definition.
+var function = regexp.MustCompile(`(?m)^KERNEL\(\d+\) (\w+)\(`)
+
+// Source returns the file that has the kernel of that name, with its header.
+func Source(kernel string) (file, text string, err error) {
+	header, err := files.ReadFile("twin.h")
+	if err != nil {
+		return "", "", err
+	}
+	entries, err := files.ReadDir(".")
+	if err != nil {
+		return "", "", err
+	}
+	for _, e := range entries {
+		source, err := files.ReadFile(e.Name())
+		if err != nil {
+			return "", "", err
+		}
+		for _, match := range function.FindAllSubmatch(source, -1) {
+			if string(match[1]) == kernel {
+				return e.Name(), string(header) + "#line 1 \"" + e.Name() + "\"\n" + string(source), nil
+			}
+		}
+	}
+	return "", "", fmt.Errorf("there is no CUDA C kernel %s", kernel)
+}

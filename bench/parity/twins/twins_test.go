@@ -1,0 +1,37 @@
+package twins_test
+
+import (
+	"os"
+	"testing"
+
+	"quern.dev/bench/parity/nvrtc"
+	"quern.dev/bench/parity/suite"
+	"quern.dev/bench/parity/twins"
+)
+
+func TestEveryKernelHasATwin(t *testing.T) {
+	for _, entry := range suite.All {
+		if _, _, err := twins.Source(entry.Name); err != nil {
+			t.Error(err)
+		}
+	}
+	if _, _, err := twins.Source("missing"); err == nil {
+		t.Error("Source finds a kernel that is not there")
+	}
+}
+
+func TestTwinsCompile(t *testing.T) {
+	c, err := nvrtc.Open(os.Getenv("NVRTC"))
+	if err != nil {
+		t.Skip(err)
+	}
+	for _, entry := range suite.All {
+		file, text, err := twins.Source(entry.Name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := c.Compile(file, text, "sm_90"); err != nil {
+			t.Error(err)
+		}
+	}
+}

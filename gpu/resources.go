@@ -1,0 +1,35 @@
+package gpu
+
+// Resources are what a variant of a kernel uses on a device.
+type Resources struct {
+	Variant   string // "proven", "narrow" or "wide"
+	Registers int    // of a thread, 0 if unknown
+	Local     int    // bytes of memory of a thread: arrays that are indexed at run time, and spilled registers
+	Shared    int    // bytes of static shared memory of a block
+}
+
+// Resources returns what each variant of the kernel uses on d, in the order in
+// which launches try them. It loads the kernel.
+func (k *Kernel) Resources(d *Device) ([]Resources, error) {
+	if err := k.Prepare(d); err != nil {
+		return nil, err
+	}
+	r, err := d.resident(k)
+	if err != nil {
+		return nil, k.failed("prepare", err)
+	}
+	var all []Resources
+	for i := k.first; i < len(k.info.Variants); i++ {
+		v, err := r.variant(i)
+		if err != nil {
+			return nil, k.failed("prepare", err)
+		}
+		all = append(all, Resources{
+			Variant:   k.info.Variants[i].Name,
+			Registers: v.props.Registers,
+			Local:     v.props.Local,
+			Shared:    v.props.Shared,
+		})
+	}
+	return all, nil
+}
