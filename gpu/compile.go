@@ -8,7 +8,8 @@ import (
 
 // Compile compiles the kernel with the given name in one file of Go source
 // text, for use on any device. If the file has one kernel only, name may be
-// empty. The text is what quern gen would read: a package clause, imports of
+// empty. The name of an instance of a generic kernel has its type arguments, as in
+// "scale[float32]". The text is what quern gen would read: a package clause, imports of
 // package kernel and of the standard library, and functions. Its errors are
 // those of quern vet, all at once.
 //
@@ -28,6 +29,7 @@ func (d *Device) Compile(src, name string) (*Kernel, error) {
 	}
 	info := KernelInfo{
 		Name:    k.IR.Name,
+		Entry:   k.Variants[0].Entry,
 		Package: "main",
 		Pos:     k.IR.Func.Pos.String(),
 		PTX:     k.PTX(),

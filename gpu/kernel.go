@@ -1,6 +1,7 @@
 package gpu
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
@@ -17,7 +18,8 @@ import (
 // KernelInfo is what quern gen knows about a kernel. Programs do not write it
 // themselves.
 type KernelInfo struct {
-	Name    string
+	Name    string // of an instance of a generic kernel with its type arguments: "scale[float32]"
+	Entry   string // of the kernel in its PTX; empty if it is Name
 	Package string // import path
 	Pos     string // "saxpy.go:14"
 	Params  []Param
@@ -320,7 +322,7 @@ func (r *resident) variant(i int) (*variant, error) {
 	if err != nil {
 		return nil, err
 	}
-	f, err := r.dev.drv.Load(&driver.Kernel{Name: info.Name, PTX: text, Host: info.Host, Placed: info.placed()})
+	f, err := r.dev.drv.Load(&driver.Kernel{Name: cmp.Or(info.Entry, info.Name), PTX: text, Host: info.Host, Placed: info.placed()})
 	if err != nil {
 		return nil, err
 	}

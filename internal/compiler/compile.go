@@ -43,21 +43,27 @@ func Compile(k *ir.Kernel) (_ *Kernel, err error) {
 	return out, nil
 }
 
-// Text compiles the kernel with that name in one file of Go source text. An
-// empty name means the only kernel of the file.
+// Text compiles the kernel with that name in one file of Go source text. The
+// name of an instance of a generic kernel has its type arguments, as in
+// scale[float32]; its directive need not list them. An empty name means the only
+// kernel of the file.
 func Text(file, src, name string) (_ *Kernel, err error) {
 	defer frontend.Catch(&err, file, "")
 	p, err := frontend.Text(file, src)
 	if err != nil {
 		return nil, err
 	}
-	prog, err := p.Lower()
+	var wanted []string
+	if name != "" {
+		wanted = []string{name}
+	}
+	prog, err := p.Lower(wanted...)
 	if err != nil {
 		return nil, err
 	}
 	var names []string
 	for _, k := range prog.Kernels {
-		if k.Name == name || name == "" && len(prog.Kernels) == 1 {
+		if k.Name == strings.ReplaceAll(name, " ", "") || name == "" && len(prog.Kernels) == 1 {
 			return Compile(k)
 		}
 		names = append(names, k.Name)

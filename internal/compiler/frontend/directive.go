@@ -1,14 +1,10 @@
 package frontend
 
 import (
-	"fmt"
 	"go/ast"
 	"go/token"
 	"regexp"
-	"strconv"
 	"strings"
-
-	"quern.dev/internal/compiler/ir"
 )
 
 const directivePrefix = "//quern:"
@@ -17,7 +13,25 @@ const directivePrefix = "//quern:"
 type directive struct {
 	pos  token.Pos
 	verb string
-	args []string
+	args []word
+}
+
+// word is a part of a directive between spaces.
+type word struct {
+	text string
+	pos  token.Pos
+}
+
+// words splits a text that starts at pos.
+func words(text string, pos token.Pos) []word {
+	var list []word
+	at := 0
+	for field := range strings.FieldsSeq(text) {
+		at += strings.Index(text[at:], field)
+		list = append(list, word{field, pos + token.Pos(at)})
+		at += len(field)
+	}
+	return list
 }
 
 // directives returns those of a declaration's doc comment.
@@ -31,10 +45,10 @@ func directives(doc *ast.CommentGroup) []directive {
 		if !ok {
 			continue
 		}
-		fields := strings.Fields(text)
+		fields := words(text, c.Pos()+token.Pos(len(directivePrefix)))
 		d := directive{pos: c.Pos()}
 		if len(fields) > 0 {
-			d.verb, d.args = fields[0], fields[1:]
+			d.verb, d.args = fields[0].text, fields[1:]
 		}
 		list = append(list, d)
 	}
@@ -45,12 +59,12 @@ func directives(doc *ast.CommentGroup) []directive {
 // after its slashes, which makes it an ordinary comment.
 func spaced(comment string) bool {
 	text := strings.TrimLeft(strings.TrimPrefix(comment, "//"), " ")
-	fields := strings.Fields(text)
-	if !strings.HasPrefix(text, "quern:kernel") || fields[0] != "quern:kernel" {
+	fields := words(text, token.NoPos)
+	if !strings.HasPrefix(text, "quern:kernel") || fields[0].text != "quern:kernel" {
 		return false
 	}
-	_, err := kernelOptions(fields[1:])
-	return err == nil
+	_, wrong := kernelOptions(fields[1:])
+	return len(wrong) == 0
 }
 
 // strayDirectives reports comments that were meant as directives and are not:
@@ -74,56 +88,3 @@ func (l *lowering) strayDirectives(attached map[token.Pos]bool) {
 // mentioned matches the source text of files that may have kernels, also with
 // directives that strayDirectives reports.
 var mentioned = regexp.MustCompile(`(?m)^// *quern:`)
-
-// maxBlock is the largest number of threads in a block, on every device.
-const maxBlock = 1024
-
-// kernelOptions reads the words after //quern:kernel.
-func kernelOptions(args []string) (ir.Options, error) {
-	var o ir.Options
-	for _, arg := range args {
-		name, value, hasValue := strings.Cut(arg, "=")
-		switch {
-		case name == "unchecked" && !hasValue:
-			o.Unchecked = true
-		case name == "fastmath" && !hasValue:
-			o.FastMath = true
-		case name == "block" && hasValue:
-			block, err := parseBlock(value)
-			if err != nil {
-				return o, err
-			}
-			o.Block = block
-		default:
-			return o, fmt.Errorf("unknown kernel option %q; the options are unchecked, fastmath and block=X[xY[xZ]]", arg)
-		}
-	}
-	return o, nil
-}
-
-func parseBlock(s string) ([3]int, error) {
-	block := [3]int{1, 1, 1}
-	parts := strings.Split(s, "x")
-	if len(parts) > 3 {
-		return block, fmt.Errorf("block=%s has more than three dimensions", s)
-	}
-	count := 1
-	for i, part := range parts {
-		n, err := strconv.Atoi(part)
-		if err != nil || n < 1 {
-			return block, fmt.Errorf("block=%s: %q is not a positive number", s, part)
-		}
-		if n > maxBlock {
-			return block, fmt.Errorf("block=%s: a block has at most %d threads", s, maxBlock)
-		}
-		block[i] = n
-		count *= n
-	}
-	if count > maxBlock {
-		return block, fmt.Errorf("block=%s is %d threads; a block has at most %d", s, count, maxBlock)
-	}
-	if block[2] > 64 {
-		return block, fmt.Errorf("block=%s: the third dimension is at most 64", s)
-	}
-	return block, nil
-}

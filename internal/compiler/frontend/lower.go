@@ -16,6 +16,8 @@ type lowering struct {
 	pkg    *Package
 	world  *World
 	diags  Diagnostics
+	wanted []string          // instances of generic kernels beside those of directives
+	taken  map[string]string // names of the generated file, and what says that one is declared again
 	types  map[types.Type]*ir.Type
 	tables map[string]*ir.Table
 
@@ -25,14 +27,17 @@ type lowering struct {
 	sharing map[*ir.Func]bool   // functions with shared variables, their own or a callee's
 }
 
-// Lower compiles the package's kernels to IR. The error is Diagnostics or a
-// *Fault.
-func (p *Package) Lower() (_ *ir.Program, err error) {
+// Lower compiles the package's kernels to IR. Generic kernels become one kernel
+// for each instance that their directives list and for each of the given names,
+// such as scale[float32]; with names, a directive need not list any. The error is
+// Diagnostics or a *Fault.
+func (p *Package) Lower(names ...string) (_ *ir.Program, err error) {
 	p.world.mu.Lock()
 	defer p.world.mu.Unlock()
-	l := &lowering{pkg: p, world: p.world, types: map[types.Type]*ir.Type{}, tables: map[string]*ir.Table{}}
+	l := &lowering{pkg: p, world: p.world, wanted: names, types: map[types.Type]*ir.Type{}, tables: map[string]*ir.Table{}}
 	defer l.catch(&err)
 	prog := &ir.Program{Package: p.Path, Name: p.Name}
+	p.instances = map[string][]types.Type{}
 	generated := map[string]bool{} // names
 	var decls []*ast.FuncDecl
 	attached := map[token.Pos]bool{} // directives above declarations
@@ -75,9 +80,7 @@ func (p *Package) Lower() (_ *ir.Program, err error) {
 	}
 	for _, fd := range decls {
 		l.kernel = nil
-		if k := l.lowerKernel(fd); k != nil {
-			prog.Kernels = append(prog.Kernels, k)
-		}
+		prog.Kernels = append(prog.Kernels, l.lowerKernels(fd)...)
 	}
 	if err := l.diags.sorted(); err != nil {
 		return nil, err
@@ -125,23 +128,27 @@ func (l *lowering) errorAt(pos token.Pos, kernel, format string, args ...any) {
 	l.diags.add(Diagnostic{Pos: l.world.Fset.Position(pos), Kernel: kernel, Msg: fmt.Sprintf(format, args...)})
 }
 
-// lowerKernel lowers one kernel; nil if its declaration is not a kernel's.
-func (l *lowering) lowerKernel(fd *ast.FuncDecl) *ir.Kernel {
+// lowerKernels lowers what a declaration with a directive declares: a kernel, or
+// the instances of a generic one; nothing if the declaration is not a kernel's.
+func (l *lowering) lowerKernels(fd *ast.FuncDecl) []*ir.Kernel {
 	name := fd.Name.Name
-	bad := func(pos token.Pos, format string, args ...any) *ir.Kernel {
+	bad := func(pos token.Pos, format string, args ...any) []*ir.Kernel {
 		l.errorAt(pos, name, format, args...)
 		return nil
 	}
-	var options ir.Options
+	var o options
 	for _, dir := range directives(fd.Doc) {
 		if dir.verb != "kernel" {
 			continue
 		}
-		o, err := kernelOptions(dir.args)
-		if err != nil {
-			return bad(dir.pos, "%v", err)
+		var wrong []wrongOption
+		o, wrong = kernelOptions(dir.args)
+		for _, w := range wrong {
+			bad(w.pos, "%s", w.msg)
 		}
-		options = o
+		if len(wrong) > 0 {
+			return nil
+		}
 	}
 	obj, _ := l.pkg.Info.Defs[fd.Name].(*types.Func)
 	if obj == nil {
@@ -151,8 +158,6 @@ func (l *lowering) lowerKernel(fd *ast.FuncDecl) *ir.Kernel {
 	switch {
 	case sig.Recv() != nil:
 		return bad(fd.Recv.Pos(), "a kernel cannot be a method; write a function")
-	case sig.TypeParams().Len() > 0:
-		return bad(fd.Type.TypeParams.Pos(), "a kernel cannot have type parameters; write a kernel for each type that calls a generic function")
 	case sig.Results().Len() > 0:
 		return bad(fd.Type.Results.Pos(), "a kernel has no results; write them to a slice")
 	case sig.Params().Len() == 0 || !isThread(sig.Params().At(0).Type()):
@@ -162,10 +167,24 @@ func (l *lowering) lowerKernel(fd *ast.FuncDecl) *ir.Kernel {
 	case fd.Body == nil:
 		return bad(fd.Pos(), "a kernel needs a body")
 	}
-	k := &ir.Kernel{Name: name, Options: options}
+	var kernels []*ir.Kernel
+	for _, instance := range l.instances(fd, obj, o.instances) {
+		if k := l.lowerKernel(fd, obj, instance, o); k != nil {
+			kernels = append(kernels, k)
+			l.pkg.instances[k.Name] = instance.typeArgs
+		}
+	}
+	return kernels
+}
+
+// lowerKernel lowers one instance of a kernel; nil if there were errors.
+func (l *lowering) lowerKernel(fd *ast.FuncDecl, obj *types.Func, instance instance, o options) *ir.Kernel {
+	sig := obj.Signature()
+	bad := func(pos token.Pos, format string, args ...any) { l.errorAt(pos, instance.name, format, args...) }
+	k := &ir.Kernel{Name: instance.name, Options: o.Options}
 	l.kernel, l.funcs, l.stack, l.sharing = k, map[string]*ir.Func{}, nil, map[*ir.Func]bool{}
 	before := len(l.diags)
-	k.Func = l.lowerFunc(l.pkg, fd, obj, nil)
+	k.Func = l.lowerFunc(l.pkg, fd, obj, instance.typeArgs)
 	end, tooLong := int64(0), token.NoPos // of the parameters so far; the first that goes beyond the limit
 	for i, v := range k.Func.Params {
 		pos := fd.Type.Params.Pos()

@@ -2,8 +2,11 @@ package frontend
 
 import (
 	"go/ast"
+	"go/token"
 	"regexp"
 	"strings"
+
+	"quern.dev/internal/compiler/ir"
 )
 
 // LauncherName is the name of the function that launches a kernel: LaunchSaxpy
@@ -17,6 +20,12 @@ func generatedNames(kernel string) []string {
 	return []string{"Launch" + c, "quern" + c, "quernHost" + c}
 }
 
+// instanceNames are those of an instance of a generic kernel, such as
+// quernScale_float32 for scale[float32].
+func instanceNames(instance string) []string {
+	return generatedNames(ir.Identifier(instance))[1:]
+}
+
 func capitalised(name string) string { return strings.ToUpper(name[:1]) + name[1:] }
 
 // entryName matches what can name the entry of a GPU module.
@@ -25,11 +34,11 @@ var entryName = regexp.MustCompile("^([a-zA-Z]|_[a-zA-Z0-9_])[a-zA-Z0-9_]*$")
 // checkNames reports kernels whose names do not suit the GPU and names that the
 // generated file would declare twice.
 func (l *lowering) checkNames(kernels []*ast.FuncDecl) {
-	taken := map[string]string{"quernPTX": "twice: for this kernel and for the GPU code"}
+	l.taken = map[string]string{"quernPTX": "twice: for this kernel and for the GPU code"}
 	if l.pkg.Types != nil {
 		scope := l.pkg.Types.Scope()
 		for _, name := range scope.Names() {
-			taken[name] = "again, after " + l.pos(scope.Lookup(name).Pos()).String()
+			l.taken[name] = "again, after " + l.pos(scope.Lookup(name).Pos()).String()
 		}
 	}
 	for _, fd := range kernels {
@@ -42,12 +51,17 @@ func (l *lowering) checkNames(kernels []*ast.FuncDecl) {
 			l.errorAt(fd.Name.Pos(), kernel, "the name of a kernel is also that of its GPU code, where WARP_SZ is reserved; rename it")
 			continue
 		}
-		for _, name := range generatedNames(kernel) {
-			if how, found := taken[name]; found {
-				l.errorAt(fd.Name.Pos(), kernel, "quern_gen.go would declare %s %s; rename one of them", name, how)
-				break
-			}
-			taken[name] = "twice: for this kernel and for kernel " + kernel
+		l.declareNames(fd.Name.Pos(), kernel, generatedNames(kernel))
+	}
+}
+
+// declareNames reports the first of a kernel's names that is in use.
+func (l *lowering) declareNames(pos token.Pos, kernel string, names []string) {
+	for _, name := range names {
+		if how, found := l.taken[name]; found {
+			l.errorAt(pos, kernel, "quern_gen.go would declare %s %s; rename one of them", name, how)
+			return
 		}
+		l.taken[name] = "twice: for this kernel and for kernel " + kernel
 	}
 }

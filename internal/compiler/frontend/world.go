@@ -54,10 +54,11 @@ type Package struct {
 	// on every platform.
 	Misplaced Diagnostics
 
-	world    *World
-	standard bool
-	funcs    map[string]*ast.FuncDecl // by "Name" or "Recv.Name"
-	errors   []types.Error
+	world     *World
+	instances map[string][]types.Type // type arguments by kernel, once lowered
+	standard  bool
+	funcs     map[string]*ast.FuncDecl // by "Name" or "Recv.Name"
+	errors    []types.Error
 }
 
 // listed is what `go list -json` says of a package.

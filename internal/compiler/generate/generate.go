@@ -77,15 +77,20 @@ func Package(p *frontend.Package) (_ *Output, err error) {
 func goFile(p *frontend.Package, prog *ir.Program, kernels []*compiler.Kernel) ([]byte, error) {
 	reserved := p.Types.Scope().Names()
 	for _, k := range kernels {
-		reserved = append(reserved, frontend.LauncherName(k.IR.Name), infoName(k.IR.Name), hostName(k.IR.Name))
+		reserved = append(reserved, frontend.LauncherName(k.IR.Func.Go.Name), infoName(k.IR.Name), hostName(k.IR.Name))
+		reserved = append(reserved, typeParameters(p, k)...)
 	}
 	reserved = append(reserved, "quernPTX", "l", "err", "s", "g")
 	imports := gohost.NewImports(p.Path, reserved...)
 
 	var launchers, hosts bytes.Buffer
-	for _, k := range kernels {
-		fn := p.Types.Scope().Lookup(k.IR.Name).(*types.Func)
-		writeLauncher(&launchers, p, k, fn, imports)
+	for i, k := range kernels {
+		params := writeInfo(&launchers, p, k, imports)
+		if len(p.Instance(k.IR.Name)) == 0 {
+			writeLauncher(&launchers, p, k, params, imports)
+		} else if i+1 == len(kernels) || kernels[i+1].IR.Func.Go.Name != k.IR.Func.Go.Name {
+			writeGenericLauncher(&launchers, p, instancesOf(k, kernels), imports)
+		}
 		text, err := emit(p, k.IR, imports)
 		if err != nil {
 			return nil, err
@@ -130,61 +135,76 @@ func excerpt(text string, err error) string {
 	return b.String()
 }
 
-func infoName(kernel string) string { return "quern" + strings.ToUpper(kernel[:1]) + kernel[1:] }
-func hostName(kernel string) string { return "quernHost" + strings.ToUpper(kernel[:1]) + kernel[1:] }
-
-// parameter is a parameter of a launcher.
-type parameter struct {
-	name  string
-	typ   string // in the launcher's signature
-	slice bool
+func infoName(kernel string) string {
+	return "quern" + strings.ToUpper(kernel[:1]) + ir.Identifier(kernel)[1:]
 }
 
-// writeLauncher writes the descriptor and the launcher of one kernel.
-func writeLauncher(b *bytes.Buffer, p *frontend.Package, k *compiler.Kernel, fn *types.Func, imports *gohost.Imports) {
-	name := k.IR.Name
-	gpu := imports.Name(gpuPath)
-	qualify := func(other *types.Package) string {
-		if other == p.Types {
-			return ""
-		}
-		return imports.Name(other.Path())
-	}
+func hostName(kernel string) string { return gohost.FuncName(kernel) }
 
-	fmt.Fprintf(b, "\nvar %s = %s.NewKernel(%s.KernelInfo{\n", infoName(name), gpu, gpu)
-	pos := k.IR.Func.Pos
-	fmt.Fprintf(b, "Name: %q, Package: %q, Pos: \"%s:%d\",\n", name, p.Path, pos.File, pos.Line)
-	var params []parameter
-	sig := fn.Signature()
-	taken := map[string]bool{gpu: true, infoName(name): true, "l": true, "err": true, "s": true, "g": true, "nil": true}
-	if sig.Params().Len() > 1 {
-		fmt.Fprintf(b, "Params: []%s.Param{\n", gpu)
-	}
+// parameter is a parameter of a kernel and of its launcher.
+type parameter struct {
+	declared string // name in the kernel
+	name     string // in the launcher
+	typ      string // in the launcher's signature
+	kind     string // a gpu.ParamKind
+	shown    string // Go type of the value or of the elements
+	size     int64  // of the value or of an element
+}
+
+// parameters returns those of a kernel but the thread; sig is the signature in
+// whose terms types are written. Names that are taken get an underscore.
+func parameters(k *compiler.Kernel, sig *types.Signature, gpu string, qualify types.Qualifier, taken map[string]bool) []parameter {
+	var list []parameter
 	for i := 1; i < sig.Params().Len(); i++ {
 		v := sig.Params().At(i)
 		t := k.IR.Func.Params[i-1].Type
-		goType := types.TypeString(v.Type(), qualify)
-		kind, shown, size := "Scalar", t.Kind.String(), t.Size()
-		par := parameter{name: v.Name(), typ: goType}
+		par := parameter{declared: v.Name(), name: v.Name(), typ: types.TypeString(v.Type(), qualify), kind: "Scalar", shown: t.Kind.String(), size: t.Size()}
 		switch {
 		case t.Kind == ir.Slice:
 			elem := v.Type().Underlying().(*types.Slice).Elem()
-			kind, shown, size = "Slice", types.TypeString(elem, qualify), t.Elem.Size()
-			par.slice, par.typ = true, fmt.Sprintf("*%s.Buffer[%s]", gpu, shown)
+			par.kind, par.shown, par.size = "Slice", types.TypeString(elem, qualify), t.Elem.Size()
+			par.typ = fmt.Sprintf("*%s.Buffer[%s]", gpu, par.shown)
 		case t.IsAggregate():
-			kind, shown = "Struct", goType
+			par.kind, par.shown = "Struct", par.typ
 		}
 		if par.name == "" || par.name == "_" {
 			par.name = fmt.Sprintf("arg%d", i-1)
 		}
-		for taken[par.name] {
-			par.name += "_"
-		}
-		taken[par.name] = true
-		params = append(params, par)
-		fmt.Fprintf(b, "{Name: %q, Kind: %s.%s, Type: %q, Size: %d},\n", v.Name(), gpu, kind, shown, size)
+		par.name = fresh(par.name, taken)
+		list = append(list, par)
 	}
+	return list
+}
+
+// fresh returns a name that is not taken, and takes it.
+func fresh(name string, taken map[string]bool) string {
+	for taken[name] {
+		name += "_"
+	}
+	taken[name] = true
+	return name
+}
+
+// writeInfo writes the descriptor of a kernel and returns its parameters.
+func writeInfo(b *bytes.Buffer, p *frontend.Package, k *compiler.Kernel, imports *gohost.Imports) []parameter {
+	name := k.IR.Name
+	gpu := imports.Name(gpuPath)
+	qualify := qualifier(p, imports)
+	sig := signatureOf(p, k)
+
+	fmt.Fprintf(b, "\nvar %s = %s.NewKernel(%s.KernelInfo{\n", infoName(name), gpu, gpu)
+	pos := k.IR.Func.Pos
+	fmt.Fprintf(b, "Name: %q, Package: %q, Pos: \"%s:%d\",\n", name, p.Path, pos.File, pos.Line)
+	if entry := k.Variants[0].Entry; entry != name {
+		fmt.Fprintf(b, "Entry: %q,\n", entry)
+	}
+	taken := map[string]bool{gpu: true, infoName(name): true, "l": true, "err": true, "s": true, "g": true, "nil": true}
+	params := parameters(k, sig, gpu, qualify, taken)
 	if len(params) > 0 {
+		fmt.Fprintf(b, "Params: []%s.Param{\n", gpu)
+		for _, par := range params {
+			fmt.Fprintf(b, "{Name: %q, Kind: %s.%s, Type: %q, Size: %d},\n", par.declared, gpu, par.kind, par.shown, par.size)
+		}
 		b.WriteString("},\n")
 	}
 	b.WriteString("PTX: quernPTX,\n")
@@ -205,8 +225,14 @@ func writeLauncher(b *bytes.Buffer, p *frontend.Package, k *compiler.Kernel, fn 
 		fmt.Fprintf(b, "Shared: %d,\n", k.Variants[0].SharedBytes)
 	}
 	fmt.Fprintf(b, "Host: %s,\n})\n", hostName(name))
-	fmt.Fprintf(b, "\nvar _ = %s // compiled, not called\n", name)
+	fmt.Fprintf(b, "\nvar _ = %s%s // compiled, not called\n", k.IR.Func.Go.Name, typeArguments(p, k, qualify))
+	return params
+}
 
+// writeLauncher writes the function that launches a kernel.
+func writeLauncher(b *bytes.Buffer, p *frontend.Package, k *compiler.Kernel, params []parameter, imports *gohost.Imports) {
+	name := k.IR.Name
+	gpu := imports.Name(gpuPath)
 	launcher := frontend.LauncherName(name)
 	fmt.Fprintf(b, "\n// %s runs %s on the grid g.\n", launcher, name)
 	if doc := docOf(p, name); doc != "" {
@@ -214,14 +240,19 @@ func writeLauncher(b *bytes.Buffer, p *frontend.Package, k *compiler.Kernel, fn 
 	}
 	fmt.Fprintf(b, "func %s(s *%s.Stream, g %s.Grid%s) error {\n", launcher, gpu, gpu, signature(params))
 	fmt.Fprintf(b, "l, err := %s.Begin(s, g)\nif err != nil {\nreturn err\n}\n", infoName(name))
+	writeArguments(b, gpu, "l", params)
+	b.WriteString("return l.End()\n}\n")
+}
+
+// writeArguments passes the parameters of a launcher to the launch l.
+func writeArguments(b *bytes.Buffer, gpu, l string, params []parameter) {
 	for _, par := range params {
 		set := "Arg"
-		if par.slice {
+		if par.kind == "Slice" {
 			set = "SliceArg"
 		}
-		fmt.Fprintf(b, "%s.%s(l, %s)\n", gpu, set, par.name)
+		fmt.Fprintf(b, "%s.%s(%s, %s)\n", gpu, set, l, par.name)
 	}
-	b.WriteString("return l.End()\n}\n")
 }
 
 // signature writes parameters as Go does, with runs of one type joined.

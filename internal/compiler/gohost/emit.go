@@ -24,7 +24,7 @@ func (e *Error) Error() string { return fmt.Sprintf("kernel %s: %s", e.Kernel, e
 
 // FuncName is the name of the function that Emit writes for a kernel.
 func FuncName(kernel string) string {
-	return "quernHost" + strings.ToUpper(kernel[:1]) + kernel[1:]
+	return "quernHost" + strings.ToUpper(kernel[:1]) + ir.Identifier(kernel)[1:]
 }
 
 // Emit returns the declaration of the function that runs a kernel, as the front

@@ -11,7 +11,7 @@ type Program struct {
 
 // Kernel is a function that runs on a grid.
 type Kernel struct {
-	Name    string
+	Name    string // of the function; of an instance with its type arguments, as in scale[float32]
 	Func    *Func
 	Shared  []*SharedVar // in order of appearance; SharedVar.ID is the index
 	Tables  []*Table     // used by Func and what it calls
@@ -28,6 +28,8 @@ type Options struct {
 	Unchecked bool
 	FastMath  bool
 	Block     [3]int // launch bounds, 0 where not declared
+	MinBlocks int    // blocks that a multiprocessor is to hold at once, 0 for any number
+	MaxRegs   int    // registers that a thread has at most, 0 for any number
 }
 
 // Func is a function. Params excludes parameters of type kernel.Thread.

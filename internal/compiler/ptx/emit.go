@@ -87,7 +87,7 @@ func Emit(k *ir.Kernel, options Options) (*Module, error) {
 		coords:    map[ir.ThreadOp]operand{},
 		loops:     map[*ir.Label]*target{},
 	}
-	name := g.unique(k.Name)
+	name := g.unique(k.Entry())
 	g.declareParameters()
 	g.declareShared()
 	g.declareVariables()
@@ -170,6 +170,7 @@ func (g *generator) module(name string) string {
 	if d := g.kernel.Options.Block; d[0] > 0 {
 		b = fmt.Appendf(b, ".reqntid %d, %d, %d\n", d[0], max(d[1], 1), max(d[2], 1))
 	}
+	b = g.appendBounds(b)
 	b = append(b, "{\n"...)
 	for c, n := range g.counts {
 		if n > 0 {

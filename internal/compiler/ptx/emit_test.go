@@ -143,7 +143,7 @@ func TestNamesBecomePTXIdentifiers(t *testing.T) {
 	k := irtest.Kernel("add[float32]", names, nil, body...)
 	k.Shared = []*ir.SharedVar{tile}
 	m := emit(t, k)
-	if m.Entry != "add_float32_" {
+	if m.Entry != "add_float32" {
 		t.Errorf("entry %q", m.Entry)
 	}
 	seen := map[string]bool{}

@@ -1,0 +1,180 @@
+package frontend
+
+import (
+	"fmt"
+	"go/token"
+	"strconv"
+	"strings"
+
+	"quern.dev/internal/compiler/ir"
+)
+
+// options are what a //quern:kernel directive says.
+type options struct {
+	ir.Options
+	instances []word // the type arguments of each instance of a generic kernel
+}
+
+// option is a word that may follow //quern:kernel.
+type option struct {
+	name   string
+	value  string // the form of its value, "" for an option without one
+	repeat bool   // may be given more than once
+	set    func(o *options, value word) error
+}
+
+// kernelOptionTable are all options, in the order in which errors list them.
+var kernelOptionTable = []option{
+	{name: "block", value: "X[xY[xZ]]", set: func(o *options, value word) (err error) {
+		o.Block, err = parseBlock(value.text)
+		return err
+	}},
+	{name: "minblocks", value: "N", set: func(o *options, value word) (err error) {
+		o.MinBlocks, err = parseCount("minblocks", value.text, 1, maxResidentBlocks)
+		return err
+	}},
+	{name: "maxregs", value: "N", set: func(o *options, value word) (err error) {
+		o.MaxRegs, err = parseCount("maxregs", value.text, minRegisters, maxRegisters)
+		return err
+	}},
+	{name: "unchecked", set: func(o *options, _ word) error { o.Unchecked = true; return nil }},
+	{name: "fastmath", set: func(o *options, _ word) error { o.FastMath = true; return nil }},
+	{name: "instantiate", value: "T1,T2", set: func(o *options, value word) error {
+		o.instances = splitWord(value, ',')
+		return nil
+	}},
+}
+
+// wrongOption says what is wrong with a word of a directive.
+type wrongOption struct {
+	pos token.Pos
+	msg string
+}
+
+// kernelOptions reads the words after //quern:kernel.
+func kernelOptions(args []word) (o options, wrong []wrongOption) {
+	given := map[string]word{}
+	for _, arg := range args {
+		name, value, hasValue := strings.Cut(arg.text, "=")
+		known := findOption(name)
+		_, again := given[name]
+		var err error
+		switch {
+		case known == nil:
+			err = fmt.Errorf("unknown kernel option %q; the options are %s", arg.text, optionForms())
+		case hasValue && known.value == "":
+			err = fmt.Errorf("option %s takes no value; write %s", name, name)
+		case value == "" && known.value != "":
+			err = fmt.Errorf("option %s is written %s", name, known.form())
+		case again && !known.repeat:
+			err = fmt.Errorf("option %s is given twice; keep one", name)
+		default:
+			err = known.set(&o, word{value, arg.pos + token.Pos(len(name)+1)})
+		}
+		if err != nil {
+			wrong = append(wrong, wrongOption{arg.pos, err.Error()})
+		}
+		given[name] = arg
+	}
+	if o.MinBlocks > 0 && len(wrong) == 0 {
+		at := given["minblocks"].pos
+		switch threads := o.Block[0] * o.Block[1] * o.Block[2]; {
+		case threads == 0:
+			wrong = append(wrong, wrongOption{at, "minblocks counts blocks of a known size; add block=, as in block=256 minblocks=2"})
+		case threads*o.MinBlocks > maxResidentThreads:
+			wrong = append(wrong, wrongOption{at, fmt.Sprintf("minblocks=%d of %d threads each are %d threads; a multiprocessor holds at most %d; ask for fewer", o.MinBlocks, threads, threads*o.MinBlocks, maxResidentThreads)})
+		}
+	}
+	return o, wrong
+}
+
+func findOption(name string) *option {
+	for i := range kernelOptionTable {
+		if kernelOptionTable[i].name == name {
+			return &kernelOptionTable[i]
+		}
+	}
+	return nil
+}
+
+// optionForms lists how all options are written.
+func optionForms() string {
+	var forms []string
+	for _, known := range kernelOptionTable {
+		forms = append(forms, known.form())
+	}
+	last := len(forms) - 1
+	return strings.Join(forms[:last], ", ") + " and " + forms[last]
+}
+
+// form is how the option is written.
+func (k option) form() string {
+	if k.value == "" {
+		return k.name
+	}
+	return k.name + "=" + k.value
+}
+
+// splitWord splits a word at separators that are not inside brackets.
+func splitWord(w word, separator byte) []word {
+	var list []word
+	depth, start := 0, 0
+	for i := range len(w.text) {
+		switch w.text[i] {
+		case '[', '(':
+			depth++
+		case ']', ')':
+			depth--
+		case separator:
+			if depth == 0 {
+				list = append(list, word{w.text[start:i], w.pos + token.Pos(start)})
+				start = i + 1
+			}
+		}
+	}
+	return append(list, word{w.text[start:], w.pos + token.Pos(start)})
+}
+
+// Limits of every device (CUDA C Programming Guide, compute capabilities).
+const (
+	maxBlock           = 1024 // threads in a block
+	maxResidentThreads = 2048 // threads on a multiprocessor
+	maxResidentBlocks  = 32   // blocks on a multiprocessor
+	minRegisters       = 24   // least that the driver's compiler can be held to
+	maxRegisters       = 255  // of a thread
+)
+
+func parseCount(option, s string, least, most int) (int, error) {
+	n, err := strconv.Atoi(s)
+	if err != nil || n < least || n > most {
+		return 0, fmt.Errorf("%s=%s: it takes a number from %d to %d", option, s, least, most)
+	}
+	return n, nil
+}
+
+func parseBlock(s string) ([3]int, error) {
+	block := [3]int{1, 1, 1}
+	parts := strings.Split(s, "x")
+	if len(parts) > 3 {
+		return block, fmt.Errorf("block=%s has more than three dimensions", s)
+	}
+	count := 1
+	for i, part := range parts {
+		n, err := strconv.Atoi(part)
+		if err != nil || n < 1 {
+			return block, fmt.Errorf("block=%s: %q is not a positive number", s, part)
+		}
+		if n > maxBlock {
+			return block, fmt.Errorf("block=%s: a block has at most %d threads", s, maxBlock)
+		}
+		block[i] = n
+		count *= n
+	}
+	if count > maxBlock {
+		return block, fmt.Errorf("block=%s is %d threads; a block has at most %d", s, count, maxBlock)
+	}
+	if block[2] > 64 {
+		return block, fmt.Errorf("block=%s: the third dimension is at most 64", s)
+	}
+	return block, nil
+}

@@ -1,0 +1,24 @@
+package p
+
+import "quern.dev/kernel"
+
+//quern:kernel blocks=2 unchecked=true block
+func malformed(t kernel.Thread, x []int32) {}
+
+//quern:kernel block=64 block=128
+func repeated(t kernel.Thread, x []int32) {}
+
+//quern:kernel minblocks=2
+func withoutBlock(t kernel.Thread, x []int32) {}
+
+//quern:kernel block=1024 minblocks=3
+func tooManyThreads(t kernel.Thread, x []int32) {}
+
+//quern:kernel block=32 minblocks=33
+func tooManyBlocks(t kernel.Thread, x []int32) {}
+
+//quern:kernel maxregs=16
+func tooFewRegisters(t kernel.Thread, x []int32) {}
+
+//quern:kernel maxregs=many
+func notANumber(t kernel.Thread, x []int32) {}

@@ -1,0 +1,15 @@
+package ptx
+
+import "fmt"
+
+// appendBounds adds the directives that tell the driver's compiler how many
+// registers it may use (PTX ISA, performance-tuning directives).
+func (g *generator) appendBounds(b []byte) []byte {
+	if n := g.kernel.Options.MinBlocks; n > 0 {
+		b = fmt.Appendf(b, ".minnctapersm %d\n", n)
+	}
+	if n := g.kernel.Options.MaxRegs; n > 0 {
+		b = fmt.Appendf(b, ".maxnreg %d\n", n)
+	}
+	return b
+}
