@@ -37,7 +37,7 @@ func (d *Device) Compile(src, name string) (*Kernel, error) {
 		Shared:  k.Variants[0].SharedBytes,
 	}
 	for _, v := range k.Variants {
-		info.Variants = append(info.Variants, Variant{Name: v.Name, Limits: v.Limits, Sites: sites(v.Module)})
+		info.Variants = append(info.Variants, Variant{Name: v.Name, Limits: v.Limits, Sites: sites(v.Module), Threads: v.Threads, Adjacent: v.Adjacent})
 	}
 	for _, v := range k.IR.Func.Params {
 		p := Param{Name: v.Name, Kind: Scalar, Type: v.Type.Kind.String(), Size: int(v.Type.Size())}

@@ -46,14 +46,21 @@ type KernelInfo struct {
 
 // Variant is a form of a kernel that is exact for launches which meet its limits.
 type Variant struct {
-	Name   string  // "proven", "narrow" or "wide"
+	Name   string  // "coarse", "proven", "narrow" or "wide"
 	Limits []int64 // conditions on the arguments; see package internal/limits
 	Sites  []Site  // the checks that can fail
+
+	// Threads is how many threads of the kernel, along X, one thread runs: as
+	// many blocks fewer are launched, with a last one for the rest. Zero is one.
+	Threads int
+	// Adjacent: these threads have numbers in the grid that follow each other;
+	// otherwise they are the same thread of blocks that do.
+	Adjacent bool
 }
 
 // VariantVariable is the environment variable that names the first variant which
-// launches may use, "narrow" or "wide" instead of "proven": for measuring what
-// bounds checks and 64-bit indices cost. Kernels without that variant use their
+// launches may use, "proven", "narrow" or "wide" instead of "coarse": for
+// measuring what 128-bit accesses, bounds checks and 64-bit indices bring or cost. Kernels without that variant use their
 // last one.
 const VariantVariable = "QUERN_VARIANT"
 
@@ -122,6 +129,7 @@ type Kernel struct {
 	integers []integer // how limits read each parameter
 	limited  bool      // some variant has limits
 	first    int       // variant that launches may use; see VariantVariable
+	base     int       // the first of these with a thread for each of the kernel's
 	launches sync.Pool // of *Launch
 	err      error     // why it cannot be launched
 }
@@ -155,6 +163,10 @@ func NewKernel(info KernelInfo) *Kernel {
 		if k.first < 0 {
 			k.first = n - 1
 		}
+	}
+	k.base = k.first
+	for k.base < n-1 && info.Variants[k.base].Threads > 1 {
+		k.base++
 	}
 	k.launches.New = func() any { return newLaunch(k) }
 	return k

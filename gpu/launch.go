@@ -22,6 +22,7 @@ type Launch struct {
 	next    int       // parameter that the next argument is for
 	buffers []*memory // by parameter; nil for values
 	values  []int64   // by parameter: the integer or the length, for the limits
+	places  []uint64  // by parameter: the address of a slice, for the limits
 	dims    [6]int64  // grid and block, for the limits
 	wide    bool      // an argument is beyond what limits can judge
 }
@@ -32,6 +33,7 @@ func newLaunch(k *Kernel) *Launch {
 		frame:   driver.NewFrame(k.params),
 		buffers: make([]*memory, len(k.params)),
 		values:  make([]int64, len(k.params)),
+		places:  make([]uint64, len(k.params)),
 	}
 }
 
@@ -111,7 +113,7 @@ func SliceArg[T any](l *Launch, b *Buffer[T]) {
 	}
 	m := b.at()
 	a.Addr, a.Data, a.Length = m.Addr, m.Host, int64(b.length)
-	l.values[l.next-1] = a.Length
+	l.values[l.next-1], l.places[l.next-1] = a.Length, a.Addr
 	l.buffers[l.next-1] = b.mem
 }
 
@@ -181,7 +183,7 @@ func (l *Launch) place() (*variant, error) {
 	if err != nil {
 		return nil, err
 	}
-	v, err := r.variant(0)
+	v, err := r.variant(k.base)
 	if err != nil {
 		return nil, err
 	}
@@ -189,7 +191,7 @@ func (l *Launch) place() (*variant, error) {
 	if f.Grid, f.Block, err = l.grid.resolve(&v.sizes); err != nil {
 		return nil, err
 	}
-	chosen := 0
+	chosen := k.base
 	if k.limited {
 		l.dims = [...]int64{
 			int64(f.Grid.X), int64(f.Grid.Y), int64(f.Grid.Z),
@@ -197,7 +199,18 @@ func (l *Launch) place() (*variant, error) {
 		}
 		chosen = k.choose(l)
 	}
-	if chosen > 0 {
+	if chosen < k.base { // coarse: in the blocks of the base
+		coarse, err := r.variant(chosen)
+		switch {
+		case err != nil:
+			return nil, err
+		case f.Block.X*f.Block.Y*f.Block.Z <= coarse.props.MaxThreads:
+			v = coarse
+		default:
+			chosen = k.base
+		}
+	}
+	if chosen > k.base {
 		if v, err = r.variant(chosen); err != nil {
 			return nil, err
 		}
@@ -206,6 +219,8 @@ func (l *Launch) place() (*variant, error) {
 		}
 	}
 	f.Shared, f.ID = l.grid.shared, r.frameID(chosen)
+	form := &k.info.Variants[chosen]
+	f.Threads, f.Adjacent = max(1, form.Threads), form.Adjacent
 	if want := k.info.Block; want.X > 0 && f.Block != filled(want) {
 		return nil, invalid("block %v, but the kernel is declared with block %v", f.Block, filled(want))
 	}
@@ -219,7 +234,7 @@ func (k *Kernel) choose(l *Launch) int {
 		return last
 	}
 	for i := k.first; i < last; i++ {
-		if limits.Program(k.info.Variants[i].Limits).Hold(l.values, &l.dims) {
+		if limits.Program(k.info.Variants[i].Limits).HoldAt(l.values, l.places, &l.dims) {
 			return i
 		}
 	}

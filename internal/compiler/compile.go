@@ -22,6 +22,10 @@ type Variant struct {
 	Name string // proven, narrow or wide
 	*ptx.Module
 	Limits limits.Program
+	// Threads is how many threads of the kernel, along X, one thread of the module
+	// runs; Adjacent says which. See ir.Coarsening.
+	Threads  int
+	Adjacent bool
 }
 
 // Compile compiles one kernel. The error says what is wrong with the kernel, or
@@ -38,7 +42,11 @@ func Compile(k *ir.Kernel) (_ *Kernel, err error) {
 		if err != nil {
 			return nil, err
 		}
-		out.Variants = append(out.Variants, Variant{v.Name, module, opt.EncodeLimits(v.Limits)})
+		w := Variant{Name: v.Name, Module: module, Limits: opt.EncodeLimits(v.Limits), Threads: 1}
+		if c := v.Coarse; c != nil {
+			w.Threads, w.Adjacent = c.Threads, c.Adjacent
+		}
+		out.Variants = append(out.Variants, w)
 	}
 	return out, nil
 }

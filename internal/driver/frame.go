@@ -28,16 +28,24 @@ type Arg struct {
 type Frame struct {
 	Grid, Block kernel.Dim3
 	Shared      int // dynamic shared memory in bytes
-	Args        []Arg
+	// Threads is how many threads of the kernel, along X, one thread of the PTX
+	// runs; see Frame.Blocks. It is at least 1. Kernels in Go run them one by one.
+	Threads int
+	// Adjacent: these have numbers in the grid that follow each other; otherwise
+	// they are the same thread of blocks that do.
+	Adjacent bool
+	Args     []Arg
 
 	// Params points at each PTX parameter in order: one for a value, two for a
-	// slice (address and length), then Control and ID.
+	// slice (address and length), then Control, ID and Stated, of which a kernel
+	// may declare fewer.
 	Params []unsafe.Pointer
 	// Bytes is the memory of each of Params.
 	Bytes [][]byte
 
 	Control uint64 // address of the stream's control block; the stream sets it
 	ID      uint32 // what the fault record calls the kernel
+	Stated  uint32 // Grid.X
 
 	// Call is for the driver call of the launch.
 	Call [12]uintptr
@@ -65,7 +73,31 @@ func NewFrame(params []Param) *Frame {
 	}
 	f.add(unsafe.Pointer(&f.Control), 8)
 	f.add(unsafe.Pointer(&f.ID), 4)
+	f.add(unsafe.Pointer(&f.Stated), 4)
 	return f
+}
+
+// Blocks returns the blocks that run the PTX: along X one for as many of Grid as
+// a thread runs threads, with a last one for the rest.
+func (f *Frame) Blocks() kernel.Dim3 {
+	d := f.Grid
+	if n := f.Threads; n > 1 {
+		d.X = (d.X-1)/n + 1
+	}
+	return d
+}
+
+// First returns the first of the kernel's threads that a thread of the PTX runs.
+func (f *Frame) First(block, thread kernel.Dim3) (kernel.Dim3, kernel.Dim3) {
+	if f.Threads > 1 {
+		block.X *= f.Threads
+		if f.Adjacent {
+			n := thread.X * f.Threads
+			block.X += n / f.Block.X
+			thread.X = n % f.Block.X
+		}
+	}
+	return block, thread
 }
 
 // wordsOf returns the number of 8-byte words that hold a value of parameter p.

@@ -10,23 +10,27 @@ import (
 // Program is a conjunction of conditions; see the package comment.
 type Program []int64
 
-// Operations of a Program. Const, Arg, Dim and AtMost are followed by one
-// operand.
+// Operations of a Program. Const, Arg, Dim, AtMost and Address are followed by
+// one operand.
 const (
-	Const  int64 = iota // push the operand
-	Arg                 // push the value of the integer parameter, or the length of the slice parameter, with that index
-	Dim                 // push a dimension: 0..2 GridDim.XYZ, 3..5 BlockDim.XYZ
-	Add                 // pop y, pop x, push x+y
-	Sub                 // x-y
-	Mul                 // x*y
-	Min                 // the lesser of x and y
-	Max                 // the greater of x and y
-	Div                 // x/y truncated; 0 when y is 0
-	AtMost              // pop x; fail unless x <= operand
+	Const   int64 = iota // push the operand
+	Arg                  // push the value of the integer parameter, or the length of the slice parameter, with that index
+	Dim                  // push a dimension: 0..2 GridDim.XYZ, 3..5 BlockDim.XYZ
+	Add                  // pop y, pop x, push x+y
+	Sub                  // x-y
+	Mul                  // x*y
+	Min                  // the lesser of x and y
+	Max                  // the greater of x and y
+	Div                  // x/y truncated; 0 when y is 0
+	AtMost               // pop x; fail unless x <= operand
+	Address              // push the address of the slice parameter with that index, modulo 16
 )
 
 // Depth is the most values that a valid program has on its stack.
 const Depth = 16
+
+// addressModulus is the alignment that conditions can ask for.
+const addressModulus = 16
 
 // dims is the number of dimensions that Dim can name.
 const dims = 6
@@ -34,13 +38,16 @@ const dims = 6
 // Hold reports whether all conditions hold. args has an element for each
 // kernel parameter: an integer's value (of a signed type sign-extended, of an
 // unsigned one zero-extended), a slice's length, and anything for the others.
-// dim is GridDim.XYZ, BlockDim.XYZ.
-func (p Program) Hold(args []int64, dim *[6]int64) bool {
+// dim is GridDim.XYZ, BlockDim.XYZ. The addresses of slices are multiples of 16.
+func (p Program) Hold(args []int64, dim *[6]int64) bool { return p.HoldAt(args, nil, dim) }
+
+// HoldAt is Hold for slices at the given addresses, one for each parameter.
+func (p Program) HoldAt(args []int64, addresses []uint64, dim *[6]int64) bool {
 	var stack [Depth]int64
 	sp := 0
 	for i := 0; i < len(p); i++ {
 		op := p[i]
-		if op <= Dim || op == AtMost {
+		if hasOperand(op) {
 			i++
 			if i >= len(p) {
 				return false
@@ -58,6 +65,15 @@ func (p Program) Hold(args []int64, dim *[6]int64) bool {
 					return false
 				}
 				v = dim[v]
+			case Address:
+				if uint64(v) >= uint64(len(args)) {
+					return false
+				}
+				if addresses == nil {
+					v = 0
+					break
+				}
+				v = int64(addresses[v] % addressModulus)
 			case AtMost:
 				if sp != 1 || stack[0] > v {
 					return false
@@ -86,6 +102,8 @@ func (p Program) Hold(args []int64, dim *[6]int64) bool {
 	}
 	return sp == 0
 }
+
+func hasOperand(op int64) bool { return op <= Dim || op >= AtMost }
 
 // apply computes x op y; ok is false when the result does not fit or op is no
 // operation.
@@ -125,9 +143,9 @@ func (p Program) Validate(nargs int) error {
 	for i := 0; i < len(p); i++ {
 		op, at := p[i], i
 		switch {
-		case op < Const || op > AtMost:
+		case op < Const || op > Address:
 			return &ProgramError{at, fmt.Sprintf("unknown operation %d", op)}
-		case op <= Dim || op == AtMost:
+		case hasOperand(op):
 			i++
 			if i == len(p) {
 				return &ProgramError{at, "operand missing"}
@@ -139,7 +157,7 @@ func (p Program) Validate(nargs int) error {
 				}
 				continue
 			}
-			if op == Arg && uint64(p[i]) >= uint64(nargs) {
+			if (op == Arg || op == Address) && uint64(p[i]) >= uint64(nargs) {
 				return &ProgramError{at, fmt.Sprintf("argument %d of %d", p[i], nargs)}
 			}
 			if op == Dim && uint64(p[i]) >= dims {
@@ -203,6 +221,9 @@ func (p Program) String() string {
 		case Dim:
 			i++
 			stack = append(stack, text{dimNames[p[i]], 2})
+		case Address:
+			i++
+			stack = append(stack, text{fmt.Sprintf("&arg%d%%%d", p[i], addressModulus), 2})
 		case AtMost:
 			i++
 			lines = append(lines, fmt.Sprintf("%s <= %d", stack[0].s, p[i]))

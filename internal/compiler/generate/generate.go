@@ -214,6 +214,12 @@ func writeInfo(b *bytes.Buffer, p *frontend.Package, k *compiler.Kernel, imports
 		if len(v.Limits) > 0 {
 			fmt.Fprintf(b, ", Limits: []int64{%s}", strings.ReplaceAll(strings.Trim(fmt.Sprint([]int64(v.Limits)), "[]"), " ", ", "))
 		}
+		if v.Threads > 1 {
+			fmt.Fprintf(b, ", Threads: %d", v.Threads)
+		}
+		if v.Adjacent {
+			b.WriteString(", Adjacent: true")
+		}
 		writeSites(b, gpu, v.Sites)
 		b.WriteString("},\n")
 	}

@@ -17,13 +17,20 @@ func ClonePlace(p Place) Place { return (&Cloner{}).Place(p) }
 // new, functions that it calls, shared variables and tables are not.
 func CloneKernel(k *Kernel) *Kernel {
 	out := *k
-	out.Func = CloneFunc(k.Func)
+	c := &Cloner{Vars: map[*Local]*Local{}}
+	out.Func = c.function(k.Func)
+	if k.Coarse != nil {
+		coarse := *k.Coarse
+		coarse.Number = c.local(coarse.Number)
+		out.Coarse = &coarse
+	}
 	return &out
 }
 
 // CloneFunc copies a function and its locals.
-func CloneFunc(f *Func) *Func {
-	c := &Cloner{Vars: map[*Local]*Local{}}
+func CloneFunc(f *Func) *Func { return (&Cloner{Vars: map[*Local]*Local{}}).function(f) }
+
+func (c *Cloner) function(f *Func) *Func {
 	out := *f
 	out.Params, out.Results, out.Locals = c.locals(f.Params), c.locals(f.Results), c.locals(f.Locals)
 	out.Body = c.Body(f.Body)
@@ -120,6 +127,16 @@ func (c *Cloner) stmt(s Stmt) Stmt {
 		return c.warp(s)
 	case *Check:
 		return &Check{c.Place(s.Place)}
+	case *LoadVector:
+		dst := make([]*Local, len(s.Dst))
+		for i, v := range s.Dst {
+			if v != nil {
+				dst[i] = c.local(v)
+			}
+		}
+		return &LoadVector{dst, c.Place(s.Place), s.Pos}
+	case *StoreVector:
+		return &StoreVector{c.Place(s.Place), c.exprs(s.Src), s.Pos}
 	case *Barrier:
 		t := *s
 		return &t

@@ -39,6 +39,8 @@ func (s *Sym) String() string {
 		return fmt.Sprintf("p%d", s.Value)
 	case SymDim:
 		return [...]string{"GridDim.X", "GridDim.Y", "GridDim.Z", "BlockDim.X", "BlockDim.Y", "BlockDim.Z"}[s.Value]
+	case SymAddress:
+		return fmt.Sprintf("&p%d%%%d", s.Value, VectorBytes)
 	case SymMin:
 		return fmt.Sprintf("min(%s, %s)", s.X, s.Y)
 	case SymMax:
@@ -242,6 +244,14 @@ func (p *printer) stmt(s Stmt) {
 		p.line("panic(%q)", s.Reason)
 	case *Check:
 		p.line("check %s", p.place(s.Place))
+	case *LoadVector:
+		dst := make([]string, len(s.Dst))
+		for i, v := range s.Dst {
+			dst[i] = p.local(v)
+		}
+		p.line("%s = vector %s", strings.Join(dst, ", "), p.place(s.Place))
+	case *StoreVector:
+		p.line("vector %s = %s", p.place(s.Place), p.exprs(s.Src))
 	default:
 		p.line("unknown statement %T", s)
 	}

@@ -21,6 +21,27 @@ type Kernel struct {
 	// arguments under which this body is exact. A launch that does not meet
 	// them needs the wide variant.
 	Limits Limits
+
+	// Coarse is set where a thread of this body runs several threads of the
+	// kernel as it was written.
+	Coarse *Coarsening
+}
+
+// Coarsening says which threads of a kernel one thread of its coarse form runs:
+// Threads of them, numbered from 0. With the grid's blocks along X numbered as
+// the launch states them, of which ceil(GridDim.X/Threads) are run,
+//
+//	the thread's block is BlockIdx.X*Threads + number, its place in it the same; or
+//	Adjacent: its number in the grid along X is (BlockIdx.X*BlockDim.X + ThreadIdx.X)*Threads + number.
+//
+// In the body GridDim.X is the number of blocks that the launch states, and
+// BlockIdx.X the block that runs. Threads whose block is not below GridDim.X do
+// not exist, and the body does nothing for them.
+type Coarsening struct {
+	Threads  int
+	Adjacent bool
+	// Number is the thread that runs where something can fail.
+	Number *Local
 }
 
 // Options are those of the //quern:kernel directive.
@@ -128,4 +149,6 @@ const (
 	SymMin
 	SymMax
 	SymDiv // truncated; 0 when the divisor is 0
+
+	SymAddress // Value: index of a slice parameter; the slice's address modulo VectorBytes
 )

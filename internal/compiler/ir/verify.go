@@ -173,6 +173,10 @@ func (v *verifier) stmt(s Stmt) {
 		v.warp(s)
 	case *Check:
 		v.place(s.Place)
+	case *LoadVector:
+		v.loadVector(s)
+	case *StoreVector:
+		v.storeVector(s)
 	case *Barrier, *Fence, *Panic:
 	default:
 		v.fail("unknown statement %T", s)

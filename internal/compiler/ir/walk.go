@@ -44,6 +44,11 @@ func (r *Rewriter) statement(s Stmt) []Stmt {
 		r.values(s.Args)
 	case *Check:
 		s.Place = r.Target(s.Place)
+	case *LoadVector:
+		s.Place = r.Target(s.Place)
+	case *StoreVector:
+		r.values(s.Src)
+		s.Place = r.Target(s.Place)
 	}
 	if r.Stmt == nil {
 		return []Stmt{s}
@@ -160,6 +165,11 @@ func (v *Visitor) statement(s Stmt) {
 	case *Warp:
 		v.values(s.Args)
 	case *Check:
+		v.Target(s.Place)
+	case *LoadVector:
+		v.Target(s.Place)
+	case *StoreVector:
+		v.values(s.Src)
 		v.Target(s.Place)
 	}
 }

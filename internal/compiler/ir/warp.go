@@ -137,6 +137,8 @@ func Defined(s Stmt) []*Local {
 		return []*Local{s.Dst}
 	case *Warp:
 		return s.Dst
+	case *LoadVector:
+		return s.Dst
 	}
 	return nil
 }

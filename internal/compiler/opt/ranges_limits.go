@@ -208,11 +208,11 @@ func EncodeLimits(list ir.Limits) limits.Program {
 // operations are the operations of a limits.Program by SymOp.
 var operations = [...]int64{
 	ir.SymConst: limits.Const, ir.SymArg: limits.Arg, ir.SymDim: limits.Dim, ir.SymAdd: limits.Add, ir.SymSub: limits.Sub,
-	ir.SymMul: limits.Mul, ir.SymMin: limits.Min, ir.SymMax: limits.Max, ir.SymDiv: limits.Div,
+	ir.SymAddress: limits.Address, ir.SymMul: limits.Mul, ir.SymMin: limits.Min, ir.SymMax: limits.Max, ir.SymDiv: limits.Div,
 }
 
 func appendSym(p limits.Program, s *ir.Sym) limits.Program {
-	if s.Op <= ir.SymDim {
+	if s.Op <= ir.SymDim || s.Op == ir.SymAddress {
 		return append(p, operations[s.Op], s.Value)
 	}
 	return append(appendSym(appendSym(p, s.X), s.Y), operations[s.Op])

@@ -111,6 +111,16 @@ func (c *counter) stmt(s ir.Stmt) {
 		}
 	case *ir.Check:
 		c.visitor.Target(s.Place)
+	case *ir.LoadVector:
+		c.visitor.Target(s.Place)
+		for _, v := range s.Dst {
+			c.define(v)
+		}
+	case *ir.StoreVector:
+		for _, e := range s.Src {
+			c.visitor.Value(e)
+		}
+		c.write(s.Place)
 	}
 }
 

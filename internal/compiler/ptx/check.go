@@ -203,9 +203,20 @@ func (g *generator) faultHandler() {
 	g.store("st.volatile.global.u32", at(record, recordKernel), number)
 	g.store("st.volatile.global.u64", at(record, recordIndex), f.index)
 	g.store("st.volatile.global.u64", at(record, recordLength), f.length)
+	var block, thread operand
+	if c := g.kernel.Coarse; c != nil {
+		block, thread = g.failingThread(c)
+	}
 	for i, special := range []string{"%ctaid.x", "%ctaid.y", "%ctaid.z", "%tid.x", "%tid.y", "%tid.z"} {
 		r := g.register(b32Class)
-		g.emitSymbol("mov.u32", r, special)
+		switch {
+		case i == 0 && !block.isNone():
+			r = block
+		case i == 3 && !thread.isNone():
+			r = thread
+		default:
+			g.emitSymbol("mov.u32", r, special)
+		}
 		g.store("st.volatile.global.u32", at(record, recordBlock+4*int64(i)), r)
 	}
 	g.emit("membar.sys")

@@ -48,6 +48,12 @@ func (g *generator) statement(s ir.Stmt) (leaves bool) {
 		return true
 	case *ir.Check:
 		g.check(s)
+	case *ir.LoadVector:
+		g.at(s.Pos)
+		g.loadVector(s)
+	case *ir.StoreVector:
+		g.at(s.Pos)
+		g.storeVector(s)
 	case *ir.Atomic:
 		g.at(s.Pos)
 		g.atomicStatement(s)

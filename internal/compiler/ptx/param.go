@@ -28,7 +28,7 @@ const (
 )
 
 func (g *generator) declareParameters() {
-	g.names[faultParam], g.names[kernelParam] = true, true
+	g.names[faultParam], g.names[kernelParam], g.names[blocksParam] = true, true, true
 	for i, l := range g.kernel.Func.Params {
 		v := &variable{local: l, isParam: true, index: i}
 		g.variables[l] = v
@@ -50,6 +50,9 @@ func (g *generator) declareParameters() {
 		}
 	}
 	g.params = append(g.params, &parameter{name: faultParam, typ: "u64"}, &parameter{name: kernelParam, typ: "u32"})
+	if g.kernel.Coarse != nil {
+		g.params = append(g.params, &parameter{name: blocksParam, typ: "u32"})
+	}
 }
 
 func (g *generator) addParameter(p *parameter) *parameter {

@@ -21,6 +21,8 @@ func (g *generator) coordinate(op ir.ThreadOp) operand {
 	case op >= ir.BlockDimX && op <= ir.BlockDimZ && g.kernel.Options.Block[0] > 0:
 		n := g.kernel.Options.Block[op-ir.BlockDimX]
 		o = intOperand(b32Class, uint64(max(n, 1)))
+	case op == ir.GridDimX && g.kernel.Coarse != nil:
+		o = g.gridBlocks()
 	case op == ir.WarpID:
 		o = g.warpID()
 	default:

@@ -46,7 +46,8 @@ func (s *stream) Launch(fn driver.Function, l *driver.Frame) error {
 	l.Control = s.slot.control
 	args := l.Call[:11]
 	args[0] = f.handle
-	extent(args[1:], l.Grid)
+	l.Stated = uint32(l.Grid.X)
+	extent(args[1:], l.Blocks())
 	extent(args[4:], l.Block)
 	args[7], args[8] = uintptr(shared), s.handle
 	args[9], args[10] = uintptr(unsafe.Pointer(unsafe.SliceData(l.Params))), 0

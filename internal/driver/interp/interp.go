@@ -21,6 +21,7 @@ type Function struct {
 	module *ptxvm.Module
 	props  driver.Properties
 	placed int // bytes of shared variables in dynamic shared memory
+	params int // that the PTX declares
 }
 
 // Load parses the kernel's PTX.
@@ -37,6 +38,7 @@ func Load(k *driver.Kernel) (*Function, error) {
 		name:   k.Name,
 		module: m,
 		placed: k.Placed,
+		params: len(e.Params),
 		props: driver.Properties{
 			MaxThreads: driver.MaxThreadsPerBlock,
 			Registers:  e.Registers,
@@ -64,17 +66,19 @@ type Options struct {
 // returned as [*driver.Fault]; what the kernel's own checks find is in the fault
 // record only.
 func (f *Function) Run(l *driver.Frame, o Options) error {
+	l.Stated = uint32(l.Grid.X)
+	grid := l.Blocks()
 	err := f.module.Launch(context.Background(), f.name, ptxvm.Config{
-		Grid:          [3]int{l.Grid.X, l.Grid.Y, l.Grid.Z},
+		Grid:          [3]int{grid.X, grid.Y, grid.Z},
 		Block:         [3]int{l.Block.X, l.Block.Y, l.Block.Z},
 		DynamicShared: l.Shared + f.placed,
-		Params:        l.Bytes,
+		Params:        l.Bytes[:max(len(l.Bytes)-1, min(len(l.Bytes), f.params))],
 		Memory:        o.Memory,
 		Checks:        o.Checks,
 		MaxSteps:      o.Steps,
 	})
 	if fault, ok := errors.AsType[*ptxvm.Fault](err); ok {
-		return translate(fault, l.ID)
+		return translate(fault, l)
 	}
 	return err
 }
@@ -94,7 +98,7 @@ var kinds = map[ptxvm.Kind]driver.Kind{
 	ptxvm.IllegalOperand:   driver.KindTrap,
 }
 
-func translate(f *ptxvm.Fault, id uint32) *driver.Fault {
+func translate(f *ptxvm.Fault, l *driver.Frame) *driver.Fault {
 	reason := f.Kind.String()
 	if f.Detail != "" {
 		reason += ": " + f.Detail
@@ -105,14 +109,15 @@ func translate(f *ptxvm.Fault, id uint32) *driver.Fault {
 	if f.Other != nil {
 		reason += " (the other access: " + f.Other.String() + ")"
 	}
+	block, thread := l.First(kernel.Dim3{X: f.Block[0], Y: f.Block[1], Z: f.Block[2]}, kernel.Dim3{X: f.Thread[0], Y: f.Thread[1], Z: f.Thread[2]})
 	return &driver.Fault{
-		ID:     id,
+		ID:     l.ID,
 		Site:   -1,
 		Kind:   kinds[f.Kind],
 		File:   f.File,
 		Line:   f.Line,
 		Reason: reason,
-		Block:  kernel.Dim3{X: f.Block[0], Y: f.Block[1], Z: f.Block[2]},
-		Thread: kernel.Dim3{X: f.Thread[0], Y: f.Thread[1], Z: f.Thread[2]},
+		Block:  block,
+		Thread: thread,
 	}
 }

@@ -123,6 +123,19 @@ func (m *machine) stmt(s ir.Stmt) (exit, *ir.Label) {
 		m.atomic(s)
 	case *ir.Check:
 		m.place(s.Place)
+	case *ir.LoadVector:
+		o, off := m.place(s.Place)
+		for i, v := range s.Dst {
+			if v != nil {
+				m.variable(v).Cells[0] = o.Cells[off+i]
+			}
+		}
+	case *ir.StoreVector:
+		values := m.list(s.Src)
+		o, off := m.place(s.Place)
+		for i, v := range values {
+			o.Cells[off+i] = v[0]
+		}
 	case *ir.Panic:
 		panic(&Fault{"panic", s.Pos})
 	}
