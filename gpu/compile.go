@@ -44,7 +44,7 @@ func (d *Device) Compile(src, name string) (*Kernel, error) {
 		switch {
 		case v.Type.Kind == ir.Slice:
 			p.Kind, p.Type, p.Size = Slice, v.Type.Elem.String(), int(v.Type.Elem.Size())
-		case v.Type.IsAggregate():
+		case v.Type.IsAggregate() || v.Type.IsHalf():
 			p.Kind, p.Type = Struct, v.Type.String()
 		}
 		info.Params = append(info.Params, p)

@@ -138,6 +138,9 @@ func (fn *function) callMethod(e *ast.CallExpr, sel *ast.SelectorExpr, selection
 		recvValue = &ir.Load{Place: p}
 	}
 
+	if v, ok := fn.halfMethod(e, obj.Name(), recvValue); ok {
+		return []ir.Expr{v}
+	}
 	var typeArgs []types.Type
 	// The instance's type arguments come from the operand's type.
 	operand := recvType

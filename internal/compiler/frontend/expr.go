@@ -377,7 +377,7 @@ func (fn *function) compare(op ir.BinaryOp, x, y ir.Expr, pos token.Pos) ir.Expr
 			fn.errorf(pos, "comparing pointers or slices is not supported in kernels; compare indices")
 			return zeroOf(ir.TBool)
 		}
-		return &ir.Binary{Op: op, X: x, Y: y, Pos: fn.l.pos(pos)}
+		return fn.equal(op, x, y, pos)
 	}
 	if !t.Equal(y.Type()) { // one of them was reported
 		return zeroOf(ir.TBool)
@@ -404,7 +404,7 @@ func (fn *function) compare(op ir.BinaryOp, x, y ir.Expr, pos token.Pos) ir.Expr
 			if n > maxCompared {
 				return
 			}
-			one := &ir.Binary{Op: ir.Eq, X: &ir.Load{Place: a}, Y: &ir.Load{Place: b}, Pos: fn.l.pos(pos)}
+			one := fn.equal(ir.Eq, &ir.Load{Place: a}, &ir.Load{Place: b}, pos)
 			if all == nil {
 				all = one
 			} else {
@@ -431,6 +431,9 @@ func (fn *function) composite(e *ast.CompositeLit) ir.Expr {
 	switch u := t.Underlying().(type) {
 	case *types.Struct:
 		out := &ir.Composite{T: fn.typ(t, e.Pos()), Elems: make([]ir.Expr, u.NumFields())}
+		if out.T.IsHalf() {
+			return zeroOf(out.T)
+		}
 		if out.T.Kind != ir.Struct {
 			return zeroOf(ir.TInt)
 		}

@@ -158,6 +158,9 @@ func (fn *function) kernelFunction(e *ast.CallExpr, name string, typeArgs []type
 	if op, ok := warpFunctions[name]; ok {
 		return fn.warp(e, op, name, typeArgs), true
 	}
+	if values, ok := fn.halfFunction(e, name, typeArgs); ok {
+		return values, true
+	}
 	switch name {
 	case "Shared":
 		if len(typeArgs) != 1 {

@@ -166,6 +166,9 @@ func (l *lowering) convertNewType(t types.Type, depth int) (*ir.Type, string) {
 		}
 		return ir.PointerTo(elem), ""
 	case *types.Struct:
+		if half := halfType(t); half != nil {
+			return half, ""
+		}
 		fields := make([]ir.Field, t.NumFields())
 		size := int64(0)
 		for i := range fields {

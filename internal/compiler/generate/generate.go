@@ -164,7 +164,7 @@ func parameters(k *compiler.Kernel, sig *types.Signature, gpu string, qualify ty
 			elem := v.Type().Underlying().(*types.Slice).Elem()
 			par.kind, par.shown, par.size = "Slice", types.TypeString(elem, qualify), t.Elem.Size()
 			par.typ = fmt.Sprintf("*%s.Buffer[%s]", gpu, par.shown)
-		case t.IsAggregate():
+		case t.IsAggregate() || t.IsHalf():
 			par.kind, par.shown = "Struct", par.typ
 		}
 		if par.name == "" || par.name == "_" {

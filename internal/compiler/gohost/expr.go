@@ -118,6 +118,9 @@ func (e *emitter) expr(x ir.Expr, prec int) string {
 func (e *emitter) tree(x ir.Expr) (string, int) {
 	if c, ok := constant(x); ok {
 		s := e.literal(c)
+		if c.T.IsHalf() {
+			return s, precPrimary
+		}
 		if c.T.Name == "" && (c.T.Kind == ir.Int || c.T.Kind == ir.Bool) {
 			if strings.HasPrefix(s, "-") {
 				return s, precUnary
@@ -167,6 +170,8 @@ func (e *emitter) tree(x ir.Expr) (string, int) {
 // literal prints a constant without its type.
 func (e *emitter) literal(c *ir.Const) string {
 	switch {
+	case c.T.IsHalf():
+		return e.halfLiteral(c)
 	case c.T.Kind == ir.Bool:
 		return strconv.FormatBool(c.Bits != 0)
 	case c.T.IsSigned():
@@ -292,6 +297,9 @@ func (e *emitter) shift(x *ir.Binary) (string, int) {
 }
 
 func (e *emitter) convert(x *ir.Convert) string {
+	if x.X.Type().IsHalf() || x.T.IsHalf() {
+		return e.halfConvert(x)
+	}
 	if c, ok := constant(x.X); ok && !representable(c, x.T) {
 		return e.conversion(x.T, e.opaque(x.X, precOr))
 	}

@@ -27,6 +27,9 @@ var bitFunctions = map[ir.IntrinsicOp]string{
 }
 
 func (e *emitter) intrinsic(x *ir.Intrinsic) (string, int) {
+	if x.T.IsHalf() && x.Op == ir.FMA {
+		return e.halfFMA(x), precPrimary
+	}
 	if name, ok := mathFunctions[x.Op]; ok {
 		return e.mathCall(name, x), precPrimary
 	}
@@ -129,6 +132,9 @@ func (e *emitter) minMax(name string, x *ir.Intrinsic) string {
 
 func (e *emitter) bitcast(x *ir.Intrinsic) string {
 	from, to := x.Args[0].Type(), x.T
+	if from.IsHalf() || to.IsHalf() {
+		return e.halfBitcast(x)
+	}
 	width := to.Size() * 8
 	bits := ir.TUint32
 	float := ir.TFloat32

@@ -278,7 +278,7 @@ func WrapBits(k Kind, v uint64) uint64 {
 		return uint64(int64(int32(v)))
 	case Uint8:
 		return uint64(uint8(v))
-	case Uint16:
+	case Uint16, Float16, BFloat16:
 		return uint64(uint16(v))
 	case Uint32:
 		return uint64(uint32(v))

@@ -90,6 +90,8 @@ func (x *Const) String() string {
 	switch {
 	case x.T.Kind == Bool:
 		return strconv.FormatBool(x.Bits != 0)
+	case x.T.IsHalf():
+		return fmt.Sprintf("%v(%v)", x.T.Kind, x.Half())
 	case x.T.IsFloat():
 		bits := 64
 		if x.T.Kind == Float32 {

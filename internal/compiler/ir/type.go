@@ -26,13 +26,15 @@ const (
 	Uint
 	Float32
 	Float64
+	Float16  // kernel.Float16 and kernel.BFloat16: only moved and converted, to and
+	BFloat16 // from floats and uint16 (see half.go)
 	Array
 	Struct
 	Slice
 	Pointer
 )
 
-var kindNames = [...]string{"invalid", "bool", "int8", "int16", "int32", "int64", "int", "uint8", "uint16", "uint32", "uint64", "uint", "float32", "float64", "array", "struct", "slice", "pointer"}
+var kindNames = [...]string{"invalid", "bool", "int8", "int16", "int32", "int64", "int", "uint8", "uint16", "uint32", "uint64", "uint", "float32", "float64", "float16", "bfloat16", "array", "struct", "slice", "pointer"}
 
 func (k Kind) String() string { return kindNames[k] }
 
@@ -78,7 +80,7 @@ var (
 func Basic(k Kind) *Type {
 	return [...]*Type{Bool: TBool, Int8: TInt8, Int16: TInt16, Int32: TInt32, Int64: TInt64, Int: TInt,
 		Uint8: TUint8, Uint16: TUint16, Uint32: TUint32, Uint64: TUint64, Uint: TUint,
-		Float32: TFloat32, Float64: TFloat64}[k]
+		Float32: TFloat32, Float64: TFloat64, Float16: TFloat16, BFloat16: TBFloat16}[k]
 }
 
 // ArrayOf, SliceOf and PointerTo build unnamed composite types.
@@ -100,7 +102,7 @@ func (t *Type) IsSigned() bool { return t.Kind >= Int8 && t.Kind <= Int }
 func (t *Type) IsFloat() bool { return t.Kind == Float32 || t.Kind == Float64 }
 
 // IsScalar reports whether a value fits one register: a bool, a number or a pointer.
-func (t *Type) IsScalar() bool { return t.Kind >= Bool && t.Kind <= Float64 || t.Kind == Pointer }
+func (t *Type) IsScalar() bool { return t.Kind >= Bool && t.Kind <= BFloat16 || t.Kind == Pointer }
 
 // IsAggregate reports whether the type is an array or a struct.
 func (t *Type) IsAggregate() bool { return t.Kind == Array || t.Kind == Struct }
@@ -111,7 +113,7 @@ func (t *Type) Size() int64 {
 	switch t.Kind {
 	case Bool, Int8, Uint8:
 		return 1
-	case Int16, Uint16:
+	case Int16, Uint16, Float16, BFloat16:
 		return 2
 	case Int32, Uint32, Float32:
 		return 4

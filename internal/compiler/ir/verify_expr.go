@@ -59,7 +59,7 @@ func (v *verifier) constant(e *Const) {
 		if c := FloatConst(e.T, e.Float); c.Float != e.Float && e.Float == e.Float {
 			v.fail("constant %v is not a %s", e.Float, e.T)
 		}
-	case e.T.IsInteger() || e.T.Kind == Bool:
+	case e.T.IsInteger() || e.T.IsHalf() || e.T.Kind == Bool:
 		if WrapBits(e.T.Kind, e.Bits) != e.Bits {
 			v.fail("constant %#x is not extended as a %s", e.Bits, e.T)
 		}
@@ -120,7 +120,7 @@ func (v *verifier) convert(e *Convert) {
 		v.fail("conversion to type %s", e.T)
 	}
 	number := func(t *Type) bool { return t.IsInteger() || t.IsFloat() }
-	if number(x) && number(e.T) || x.Equal(e.T) {
+	if number(x) && number(e.T) || x.Equal(e.T) || x.IsHalf() && e.T.IsFloat() || x.IsFloat() && e.T.IsHalf() {
 		return
 	}
 	v.fail("conversion of %s to %s", x, e.T)
@@ -189,6 +189,8 @@ const (
 	integers = "integer"
 	words    = "32- or 64-bit unsigned integer"
 	numbers  = "number"
+	reals    = "float of 16 bits or more"
+	bits     = "number or 16-bit float"
 )
 
 // signatures holds each intrinsic's argument count and class.
@@ -196,8 +198,8 @@ var signatures = [numIntrinsics]struct {
 	args  int
 	class string
 }{
-	Sqrt: {1, floats}, FMA: {3, floats}, Abs: {1, floats}, Floor: {1, floats}, Ceil: {1, floats}, Trunc: {1, floats},
-	RoundToEven: {1, floats}, Copysign: {2, floats}, Min: {2, numbers}, Max: {2, numbers}, Bitcast: {1, numbers},
+	Sqrt: {1, floats}, FMA: {3, reals}, Abs: {1, floats}, Floor: {1, floats}, Ceil: {1, floats}, Trunc: {1, floats},
+	RoundToEven: {1, floats}, Copysign: {2, floats}, Min: {2, numbers}, Max: {2, numbers}, Bitcast: {1, bits},
 	MulHi: {2, words}, LeadingZeros: {1, integers}, TrailingZeros: {1, integers}, OnesCount: {1, integers},
 	ReverseBits: {1, integers}, ReverseBytes: {1, integers}, RotateLeft: {2, integers},
 	ApproxExp2: {1, float32s}, ApproxLog2: {1, float32s}, ApproxSin: {1, float32s}, ApproxCos: {1, float32s},
@@ -254,6 +256,10 @@ func inClass(t *Type, class string) bool {
 		return t.IsInteger()
 	case words:
 		return t.IsInteger() && !t.IsSigned() && t.Size() >= 4
+	case reals:
+		return t.IsFloat() || t.IsHalf()
+	case bits:
+		return t.IsInteger() || t.IsFloat() || t.IsHalf()
 	}
 	return t.IsInteger() || t.IsFloat()
 }

@@ -140,6 +140,10 @@ func constCompare(op ir.BinaryOp, x, y *ir.Const) *ir.Const {
 // (a float out of the integer's range).
 func constConvert(t *ir.Type, x *ir.Const) *ir.Const {
 	switch {
+	case t.IsHalf() && x.T.IsFloat():
+		return ir.HalfConst(t, x.Float)
+	case t.IsFloat() && x.T.IsHalf():
+		return ir.FloatConst(t, x.Half())
 	case t.IsFloat() && x.T.IsFloat():
 		return ir.FloatConst(t, x.Float)
 	case t.IsFloat():
@@ -189,6 +193,9 @@ func constIntrinsic(e *ir.Intrinsic, args []*ir.Const) *ir.Const {
 	x := args[0]
 	if x.T.IsFloat() {
 		return constFloatIntrinsic(e, args)
+	}
+	if x.T.IsHalf() && e.Op != ir.Bitcast {
+		return nil
 	}
 	size := int(8 * x.T.Size())
 	word := x.Bits
@@ -272,7 +279,7 @@ func constBitcast(t *ir.Type, word uint64) *ir.Const {
 			return &ir.Const{T: t, Float: float64(f)}
 		}
 		return nil
-	case t.IsInteger():
+	case t.IsInteger() || t.IsHalf():
 		return wrapped(t, word)
 	}
 	return nil

@@ -89,7 +89,7 @@ func (p *propagation) remaining(list []*ir.Local) []*ir.Local {
 
 // zeroConst is the zero of a number or bool type as a constant, nil for others.
 func zeroConst(t *ir.Type) *ir.Const {
-	if t.IsInteger() || t.IsFloat() || t.Kind == ir.Bool {
+	if t.IsInteger() || t.IsFloat() || t.IsHalf() || t.Kind == ir.Bool {
 		return &ir.Const{T: t}
 	}
 	return nil

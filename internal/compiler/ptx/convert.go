@@ -5,6 +5,8 @@ import "quern.dev/internal/compiler/ir"
 func (g *generator) convert(e *ir.Convert, dst operand) operand {
 	from, to := e.X.Type(), e.T
 	switch {
+	case from.IsHalf() || to.IsHalf():
+		return g.halfConvert(e, dst)
 	case from.IsFloat() && to.IsFloat():
 		return g.floatToFloat(e, dst)
 	case from.IsFloat() && to.IsInteger():

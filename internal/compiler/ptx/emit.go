@@ -54,6 +54,7 @@ type generator struct {
 	options Options
 	err     *Error // the first error; emission goes on with arbitrary operands
 	target  int    // compute capability times ten that the instructions need
+	version int    // PTX version times ten that they need
 
 	names     map[string]bool // PTX identifiers in use
 	params    []*parameter
@@ -69,6 +70,7 @@ type generator struct {
 	lines     lines
 
 	readsCaps bool // some capacity is read
+	emulates  bool // something that one instruction of a later target does
 }
 
 // maxLocal is the local memory of a thread in bytes, on every device (CUDA C
@@ -78,10 +80,21 @@ const maxLocal = 512 << 10
 // Emit translates a kernel in its final form. It does not change the kernel.
 // The error is an *Error.
 func Emit(k *ir.Kernel, options Options) (*Module, error) {
+	const lowest = 50
+	m, g, err := emitFor(lowest, k, options)
+	if err == nil && g.emulates && g.target > lowest {
+		m, _, err = emitFor(g.target, k, options)
+	}
+	return m, err
+}
+
+// emitFor is Emit for devices of that compute capability, times ten, or higher.
+func emitFor(lowest int, k *ir.Kernel, options Options) (*Module, *generator, error) {
 	g := &generator{
 		kernel:    k,
 		options:   options,
-		target:    50,
+		target:    lowest,
+		version:   60,
 		names:     map[string]bool{"WARP_SZ": true}, // the one reserved word that is an identifier
 		variables: map[*ir.Local]*variable{},
 		coords:    map[ir.ThreadOp]operand{},
@@ -100,17 +113,18 @@ func Emit(k *ir.Kernel, options Options) (*Module, error) {
 		g.fail(k.Func.Pos, "the kernel's variables take %d bytes of local memory; a thread has at most %d; use slice parameters", n, maxLocal)
 	}
 	if g.err != nil {
-		return nil, g.err
+		return nil, nil, g.err
 	}
-	return &Module{
+	m := &Module{
 		Text:        g.module(name),
 		Entry:       name,
-		Version:     "6.0",
+		Version:     g.ptxVersion(),
 		Target:      "sm_" + strconv.Itoa(g.target),
 		Sites:       g.faults.sites,
 		SharedBytes: g.sharedBytes(),
 		LocalBytes:  g.bytes(localSpace),
-	}, nil
+	}
+	return m, g, nil
 }
 
 // fail records an error.
@@ -122,6 +136,11 @@ func (g *generator) fail(pos ir.Pos, format string, args ...any) {
 
 // need raises the target to compute capability sm/10.
 func (g *generator) need(sm int) { g.target = max(g.target, sm) }
+
+// needVersion raises the PTX version to v/10.
+func (g *generator) needVersion(v int) { g.version = max(g.version, v) }
+
+func (g *generator) ptxVersion() string { return fmt.Sprintf("%d.%d", g.version/10, g.version%10) }
 
 // unique makes name a PTX identifier that is not in use yet, and takes it.
 func (g *generator) unique(name string) string {
@@ -148,7 +167,7 @@ func (g *generator) unique(name string) string {
 // module assembles the text.
 func (g *generator) module(name string) string {
 	b := make([]byte, 0, len(g.text)+len(g.entry)+len(g.cold)+2048)
-	b = fmt.Appendf(b, ".version 6.0\n.target sm_%d\n.address_size 64\n", g.target)
+	b = fmt.Appendf(b, ".version %s\n.target sm_%d\n.address_size 64\n", g.ptxVersion(), g.target)
 	if len(g.lines.names)+len(g.tables) > 0 || g.shared.dynamic != nil {
 		b = append(b, '\n')
 	}

@@ -29,6 +29,9 @@ func (g *generator) intrinsic(e *ir.Intrinsic, dst operand) operand {
 	case ir.Sqrt:
 		return g.apply(e, dst, "sqrt.rn."+typ)
 	case ir.FMA:
+		if e.T.IsHalf() {
+			return g.halfFMA(e, dst)
+		}
 		return g.apply(e, dst, "fma.rn."+typ)
 	case ir.Abs:
 		return g.apply(e, dst, "abs."+typ)
@@ -112,6 +115,9 @@ func isNaNBits(o operand) bool {
 func (g *generator) bitcast(e *ir.Intrinsic, dst operand) operand {
 	from, to := e.Args[0].Type(), e.T
 	x := g.value(e.Args[0])
+	if from.IsHalf() || to.IsHalf() {
+		return g.halfBitcast(x, to, dst)
+	}
 	switch {
 	case x.immediate && !from.IsFloat() && !to.IsFloat():
 		return g.reinterpret(to.Kind, x)

@@ -17,18 +17,19 @@ const (
 	b64Class
 	f32Class
 	f64Class
+	b16Class // 16-bit floats only: narrow integers are kept in 32 bits
 	numClasses
 )
 
 // classPrefix and classType are how a class's registers are named and declared.
 var (
-	classPrefix = [numClasses]string{predClass: "%p", b32Class: "%r", b64Class: "%rd", f32Class: "%f", f64Class: "%fd"}
-	classType   = [numClasses]string{predClass: ".pred", b32Class: ".b32", b64Class: ".b64", f32Class: ".f32", f64Class: ".f64"}
+	classPrefix = [numClasses]string{predClass: "%p", b32Class: "%r", b64Class: "%rd", f32Class: "%f", f64Class: "%fd", b16Class: "%h"}
+	classType   = [numClasses]string{predClass: ".pred", b32Class: ".b32", b64Class: ".b64", f32Class: ".f32", f64Class: ".f64", b16Class: ".b16"}
 )
 
 // bits is the type of a class in instructions that move values.
 func (c class) bits() string {
-	return [numClasses]string{predClass: "pred", b32Class: "b32", b64Class: "b64", f32Class: "f32", f64Class: "f64"}[c]
+	return [numClasses]string{predClass: "pred", b32Class: "b32", b64Class: "b64", f32Class: "f32", f64Class: "f64", b16Class: "b16"}[c]
 }
 
 // classOf is the class of the register that holds a scalar of type t. Pointers
@@ -41,6 +42,8 @@ func classOf(t *ir.Type) class {
 		return f32Class
 	case ir.Float64:
 		return f64Class
+	case ir.Float16, ir.BFloat16:
+		return b16Class
 	case ir.Int64, ir.Uint64, ir.Int, ir.Uint, ir.Pointer:
 		return b64Class
 	}
@@ -110,7 +113,7 @@ func width(k ir.Kind) int {
 	switch k {
 	case ir.Int8, ir.Uint8, ir.Bool:
 		return 8
-	case ir.Int16, ir.Uint16:
+	case ir.Int16, ir.Uint16, ir.Float16, ir.BFloat16:
 		return 16
 	case ir.Int32, ir.Uint32, ir.Float32:
 		return 32
@@ -155,6 +158,8 @@ func memoryType(k ir.Kind) string {
 		return "s16"
 	case ir.Uint16:
 		return "u16"
+	case ir.Float16, ir.BFloat16:
+		return "b16"
 	case ir.Float32:
 		return "f32"
 	case ir.Float64:

@@ -72,5 +72,5 @@ func (t *table) constant(typ *ir.Type, offset int64) (operand, bool) {
 	case ir.Float64:
 		return constOperand(ir.FloatConst(typ, math.Float64frombits(v))), true
 	}
-	return constOperand(ir.IntConst(typ, int64(v))), true
+	return constOperand(&ir.Const{T: typ, Bits: ir.WrapBits(typ.Kind, v)}), true
 }

@@ -1,0 +1,33 @@
+package ir
+
+import "quern.dev/kernel"
+
+// TFloat16 and TBFloat16 are the types of 16-bit floats, which Go has as types
+// of package kernel. Values are opaque 16 bits (Const.Bits): a Convert reads or
+// rounds them from a float, a Bitcast gives their bits as uint16, FMA is their
+// only other operation. Sums and the like are conversions around a float32
+// operation, which rounds them correctly; a back end may use an instruction of
+// the type instead.
+var (
+	TFloat16  = &Type{Kind: Float16, Name: "quern.dev/kernel.Float16"}
+	TBFloat16 = &Type{Kind: BFloat16, Name: "quern.dev/kernel.BFloat16"}
+)
+
+// IsHalf reports whether values are 16-bit floats.
+func (t *Type) IsHalf() bool { return t.Kind == Float16 || t.Kind == BFloat16 }
+
+// HalfConst returns the constant of the 16-bit type t nearest to v.
+func HalfConst(t *Type, v float64) *Const {
+	if t.Kind == BFloat16 {
+		return &Const{T: t, Bits: uint64(kernel.ToBFloat16(v).Bits())}
+	}
+	return &Const{T: t, Bits: uint64(kernel.ToFloat16(v).Bits())}
+}
+
+// Half returns the value of a constant of a 16-bit type.
+func (x *Const) Half() float64 {
+	if x.T.Kind == BFloat16 {
+		return kernel.BFloat16FromBits(uint16(x.Bits)).Float64()
+	}
+	return kernel.Float16FromBits(uint16(x.Bits)).Float64()
+}

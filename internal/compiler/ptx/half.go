@@ -1,0 +1,167 @@
+package ptx
+
+import "quern.dev/internal/compiler/ir"
+
+// halfConvert converts between a 16-bit float and a wider one.
+func (g *generator) halfConvert(e *ir.Convert, dst operand) operand {
+	from, to := e.X.Type(), e.T
+	switch {
+	case from.IsHalf() && to.IsHalf():
+		return g.eval(e.X, dst)
+	case from.Kind == ir.Float16:
+		x := g.inRegister(g.value(e.X))
+		dst = g.into(dst, classOf(to))
+		g.emit("cvt."+arithmeticType(to.Kind)+".f16", dst, x)
+		return dst
+	case from.Kind == ir.BFloat16:
+		return g.widenBFloat16(e, dst)
+	}
+	if d, ok := g.halfArithmetic(e, dst); ok {
+		return d
+	}
+	if to.Kind == ir.Float16 {
+		x := g.inRegister(g.value(e.X))
+		dst = g.into(dst, b16Class)
+		g.emit("cvt.rn.f16."+arithmeticType(from.Kind), dst, x)
+		return dst
+	}
+	if from.Kind == ir.Float64 {
+		return g.roundBFloat16(g.roundToOdd(g.inRegister(g.value(e.X))), dst)
+	}
+	return g.roundBFloat16(g.inRegister(g.value(e.X)), dst)
+}
+
+// halfOpcodes are operations that have an instruction for float16.
+var halfOpcodes = map[ir.BinaryOp]string{ir.Add: "add.rn.f16", ir.Sub: "sub.rn.f16", ir.Mul: "mul.rn.f16"}
+
+// halfArithmetic emits one instruction for a float32 operation on two float16
+// that is rounded to float16, which gives the same.
+func (g *generator) halfArithmetic(e *ir.Convert, dst operand) (operand, bool) {
+	b, ok := e.X.(*ir.Binary)
+	if !ok || e.T.Kind != ir.Float16 {
+		return operand{}, false
+	}
+	opcode := halfOpcodes[b.Op]
+	x, y := widenedFloat16(b.X), widenedFloat16(b.Y)
+	if opcode == "" || x == nil || y == nil {
+		return operand{}, false
+	}
+	g.need(53)
+	left, right := g.inRegister(g.value(x)), g.inRegister(g.value(y))
+	dst = g.into(dst, b16Class)
+	g.emit(opcode, dst, left, right)
+	return dst, true
+}
+
+// widenedFloat16 returns the float16 that e is the float32 of, nil if it is none.
+func widenedFloat16(e ir.Expr) ir.Expr {
+	switch e := e.(type) {
+	case *ir.Convert:
+		if e.X.Type().Kind == ir.Float16 && e.T.Kind == ir.Float32 {
+			return e.X
+		}
+	case *ir.Const:
+		if h := ir.HalfConst(ir.TFloat16, e.Float); e.T.Kind == ir.Float32 && h.Half() == e.Float {
+			return h
+		}
+	}
+	return nil
+}
+
+// halfFMA is the fused multiply-add of a 16-bit type.
+func (g *generator) halfFMA(e *ir.Intrinsic, dst operand) operand {
+	opcode := "fma.rn.f16"
+	g.need(53)
+	if e.T.Kind == ir.BFloat16 {
+		opcode = "fma.rn.bf16"
+		g.need(80)
+		g.needVersion(70)
+	}
+	var args [4]operand
+	for i, a := range e.Args {
+		args[i+1] = g.inRegister(g.value(a))
+	}
+	args[0] = g.into(dst, b16Class)
+	g.emit(opcode, args[:]...)
+	return args[0]
+}
+
+// widenBFloat16 puts the bits of a bfloat16 into the upper half of a float32.
+func (g *generator) widenBFloat16(e *ir.Convert, dst operand) operand {
+	x := g.inRegister(g.value(e.X))
+	low := g.register(b32Class)
+	g.emit("cvt.u32.u16", low, x)
+	g.emit("shl.b32", low, low, intOperand(b32Class, 16))
+	if e.T.Kind == ir.Float32 {
+		dst = g.into(dst, f32Class)
+		g.emit("mov.b32", dst, low)
+		return dst
+	}
+	single := g.register(f32Class)
+	g.emit("mov.b32", single, low)
+	dst = g.into(dst, f64Class)
+	g.emit("cvt.f64.f32", dst, single)
+	return dst
+}
+
+// roundBFloat16 rounds a float32 to its upper half. On devices that have the
+// instruction that is one, elsewhere integer arithmetic: adding just under half
+// of the last bit, or half where it is odd, carries into it where the value is
+// to be rounded up.
+func (g *generator) roundBFloat16(x, dst operand) operand {
+	if g.target >= 80 {
+		g.needVersion(70)
+		dst = g.into(dst, b16Class)
+		g.emit("cvt.rn.bf16.f32", dst, x)
+		return dst
+	}
+	g.emulates = true
+	bits, odd, number := g.register(b32Class), g.register(b32Class), g.register(predClass)
+	g.emit("mov.b32", bits, x)
+	g.emit("bfe.u32", odd, bits, intOperand(b32Class, 16), intOperand(b32Class, 1))
+	g.emit("add.u32", bits, bits, odd)
+	g.emit("add.u32", bits, bits, intOperand(b32Class, 0x7FFF))
+	g.emit("shr.u32", bits, bits, intOperand(b32Class, 16))
+	g.emit("setp.num.f32", number, x, x)
+	g.emit("selp.b32", bits, bits, intOperand(b32Class, 0x7FFF), number)
+	dst = g.into(dst, b16Class)
+	g.emit("cvt.u16.u32", dst, bits)
+	return dst
+}
+
+// roundToOdd makes a float64 a float32 that rounds to a bfloat16 as it does:
+// where it is not exact, the neighbour whose last bit is 1 (Boldo and Melquiond,
+// Emulation of FMA and correctly rounded sums, 2008).
+func (g *generator) roundToOdd(x operand) operand {
+	single, back := g.register(f32Class), g.register(f64Class)
+	bits, odd, inexact := g.register(b32Class), g.register(b32Class), g.register(predClass)
+	g.emit("cvt.rz.f32.f64", single, x)
+	g.emit("cvt.f64.f32", back, single)
+	g.emit("setp.ne.f64", inexact, back, x) // ordered: a NaN stays one
+	g.emit("mov.b32", bits, single)
+	g.emit("or.b32", odd, bits, intOperand(b32Class, 1))
+	g.emit("selp.b32", bits, odd, bits, inexact)
+	g.emit("mov.b32", single, bits)
+	return single
+}
+
+// halfBitcast moves the bits of a 16-bit float to an integer, or the other way.
+func (g *generator) halfBitcast(x operand, to *ir.Type, dst operand) operand {
+	c := classOf(to)
+	switch {
+	case x.class == c:
+		return x
+	case x.immediate:
+		return operand{class: c, immediate: true, n: ir.WrapBits(to.Kind, x.n)}
+	}
+	dst = g.into(dst, c)
+	switch {
+	case c == b16Class:
+		g.emit("cvt.u16.u32", dst, x)
+	case to.IsSigned():
+		g.emit("cvt.s32.s16", dst, x)
+	default:
+		g.emit("cvt.u32.u16", dst, x)
+	}
+	return dst
+}

@@ -1,0 +1,286 @@
+package kernel
+
+import (
+	"math"
+	"reflect"
+	"strconv"
+)
+
+// Float16 is a 16-bit floating-point number of IEEE 754 (binary16): 11
+// significant bits, largest value 65504, smallest 2**-24. The zero value is 0.
+//
+// Go has no operators for it; the methods compute as Go's operators would, each
+// rounded once, to the nearest value and half to the even one. Sums of many
+// values are best kept in float32. == and switch compare the bits, so that a NaN
+// equals itself and 0 does not equal -0; [Float16.Equal] compares as == does on
+// Go's floats.
+type Float16 struct{ float16 uint16 }
+
+// BFloat16 is a 16-bit floating-point number with the range of float32 and 8
+// significant bits: the upper half of a float32. Its methods are those of
+// [Float16].
+type BFloat16 struct{ bfloat16 uint16 }
+
+// Scalar is any type of number that can be an element of a buffer. Generic
+// kernels over it compute in float32, by [ToFloat32] and [FromFloat32].
+type Scalar interface {
+	Number | Float16 | BFloat16
+}
+
+// halfNaN is the only NaN that rounding to Float16 or BFloat16 makes, as on the
+// GPU.
+const halfNaN = 0x7fff
+
+// ToFloat16 returns x rounded once, to the nearest Float16 and half to the even
+// one. What is too large becomes an infinity.
+func ToFloat16[T Number](x T) Float16 { return roundFloat16(exactOrOdd(x)) }
+
+// ToBFloat16 returns x rounded once, to the nearest BFloat16 and half to the
+// even one. What is too large becomes an infinity.
+func ToBFloat16[T Number](x T) BFloat16 { return roundBFloat16(exactOrOdd(x)) }
+
+// exactOrOdd returns x, or if it has more than 53 bits a float64 near it that
+// rounds to 11 bits or fewer as x does: the neighbour whose last bit is 1.
+func exactOrOdd[T Number](x T) float64 {
+	if T(1)/T(2) != 0 { // a float
+		return float64(x)
+	}
+	negative := x < 0
+	u := uint64(x)
+	if negative {
+		u = -u
+	}
+	if u>>53 != 0 {
+		const below = 1<<11 - 1
+		odd := u&below != 0
+		u &^= below
+		if odd {
+			u |= below + 1
+		}
+	}
+	if negative {
+		return -float64(u)
+	}
+	return float64(u)
+}
+
+func roundFloat16(x float64) Float16   { return Float16{roundHalf(x, 10, -14)} }
+func roundBFloat16(x float64) BFloat16 { return BFloat16{roundHalf(x, 7, -126)} }
+
+// roundHalf rounds x to a format of 16 bits with so many bits of fraction, whose
+// smallest normal value is 2**low.
+func roundHalf(x float64, fraction, low int) uint16 {
+	const float64Fraction, float64Bias = 52, 1023
+	b := math.Float64bits(x)
+	sign := uint16(b>>48) & 0x8000
+	b &^= 1 << 63
+	shift := float64Fraction - fraction
+	switch {
+	case b > 0x7ff<<float64Fraction:
+		return halfNaN
+	case b < uint64(low+float64Bias)<<float64Fraction:
+		// Added to a power of two whose last bit is the format's smallest value,
+		// x is rounded to a multiple of that.
+		unit := math.Float64frombits(uint64(low-fraction+float64Fraction+float64Bias) << float64Fraction)
+		return sign | uint16(math.Float64bits(math.Float64frombits(b)+unit))
+	}
+	b += 1<<(shift-1) - 1 + b>>shift&1
+	b = b>>shift - uint64(low-1+float64Bias)<<fraction
+	infinity := uint64(3-2*low) << fraction
+	return sign | uint16(min(b, infinity))
+}
+
+// Float16FromBits returns the number with the IEEE 754 representation b.
+func Float16FromBits(b uint16) Float16 { return Float16{b} }
+
+// BFloat16FromBits returns the number whose bits are the upper half of a
+// float32's.
+func BFloat16FromBits(b uint16) BFloat16 { return BFloat16{b} }
+
+// Bits returns the IEEE 754 representation of x.
+func (x Float16) Bits() uint16 { return x.float16 }
+
+// Bits returns the upper half of the bits of x as a float32.
+func (x BFloat16) Bits() uint16 { return x.bfloat16 }
+
+// Float32 returns x, exactly.
+func (x Float16) Float32() float32 {
+	b := uint32(x.float16&0x7fff) << 13
+	if b >= 0x7c00<<13 { // an infinity or NaN
+		b |= 0x7f800000
+	} else {
+		// As a float32 the bits mean a number 2**112 times smaller, also where
+		// they are subnormal.
+		b = math.Float32bits(math.Float32frombits(b) * 0x1p112)
+	}
+	return math.Float32frombits(b | uint32(x.float16&0x8000)<<16)
+}
+
+// Float32 returns x, exactly.
+func (x BFloat16) Float32() float32 { return math.Float32frombits(uint32(x.bfloat16) << 16) }
+
+// Float64 returns x, exactly.
+func (x Float16) Float64() float64 { return float64(x.Float32()) }
+
+// Float64 returns x, exactly.
+func (x BFloat16) Float64() float64 { return float64(x.Float32()) }
+
+// float32 has more than twice the bits of either format and two more, so that a
+// float32 sum, product, quotient or root, rounded again, is what one rounding
+// gives (Figueroa, When is double rounding innocuous?, 1995); the products have
+// no error at all before the last rounding.
+
+// Add returns x + y.
+func (x Float16) Add(y Float16) Float16 { return ToFloat16(x.Float32() + y.Float32()) }
+
+// Sub returns x - y.
+func (x Float16) Sub(y Float16) Float16 { return ToFloat16(x.Float32() - y.Float32()) }
+
+// Mul returns x * y.
+func (x Float16) Mul(y Float16) Float16 { return ToFloat16(x.Float32() * y.Float32()) }
+
+// Div returns x / y.
+func (x Float16) Div(y Float16) Float16 { return ToFloat16(x.Float32() / y.Float32()) }
+
+// FMA returns x*y + z, rounded once.
+func (x Float16) FMA(y, z Float16) Float16 {
+	return ToFloat16(fma32(x.Float64(), y.Float64(), z.Float64()))
+}
+
+// Sqrt returns the square root of x.
+func (x Float16) Sqrt() Float16 { return ToFloat16(Sqrt(x.Float32())) }
+
+// Neg returns -x.
+func (x Float16) Neg() Float16 { return Float16FromBits(x.Bits() ^ 0x8000) }
+
+// Abs returns the absolute value of x.
+func (x Float16) Abs() Float16 { return Float16FromBits(x.Bits() &^ 0x8000) }
+
+// Min returns the smaller of x and y, as Go's min does.
+func (x Float16) Min(y Float16) Float16 { return ToFloat16(min(x.Float32(), y.Float32())) }
+
+// Max returns the larger of x and y, as Go's max does.
+func (x Float16) Max(y Float16) Float16 { return ToFloat16(max(x.Float32(), y.Float32())) }
+
+// Equal reports whether x == y: 0 equals -0, a NaN equals nothing.
+func (x Float16) Equal(y Float16) bool { return x.Float32() == y.Float32() }
+
+// Less reports whether x < y.
+func (x Float16) Less(y Float16) bool { return x.Float32() < y.Float32() }
+
+// IsNaN reports whether x is not a number.
+func (x Float16) IsNaN() bool { return x.Bits()&0x7fff > 0x7c00 }
+
+// IsInf reports whether x is an infinity: the positive one if sign > 0, the
+// negative one if sign < 0, either if sign == 0.
+func (x Float16) IsInf(sign int) bool {
+	return sign >= 0 && x.Bits() == 0x7c00 || sign <= 0 && x.Bits() == 0xfc00
+}
+
+// String returns the shortest decimal that rounds to x.
+func (x Float16) String() string {
+	return shortest(x.Float64(), func(f float64) bool { return ToFloat16(f).Equal(x) })
+}
+
+// Add returns x + y.
+func (x BFloat16) Add(y BFloat16) BFloat16 { return ToBFloat16(x.Float32() + y.Float32()) }
+
+// Sub returns x - y.
+func (x BFloat16) Sub(y BFloat16) BFloat16 { return ToBFloat16(x.Float32() - y.Float32()) }
+
+// Mul returns x * y.
+func (x BFloat16) Mul(y BFloat16) BFloat16 { return ToBFloat16(x.Float32() * y.Float32()) }
+
+// Div returns x / y.
+func (x BFloat16) Div(y BFloat16) BFloat16 { return ToBFloat16(x.Float32() / y.Float32()) }
+
+// FMA returns x*y + z, rounded once.
+func (x BFloat16) FMA(y, z BFloat16) BFloat16 {
+	return ToBFloat16(fma32(x.Float64(), y.Float64(), z.Float64()))
+}
+
+// Sqrt returns the square root of x.
+func (x BFloat16) Sqrt() BFloat16 { return ToBFloat16(Sqrt(x.Float32())) }
+
+// Neg returns -x.
+func (x BFloat16) Neg() BFloat16 { return BFloat16FromBits(x.Bits() ^ 0x8000) }
+
+// Abs returns the absolute value of x.
+func (x BFloat16) Abs() BFloat16 { return BFloat16FromBits(x.Bits() &^ 0x8000) }
+
+// Min returns the smaller of x and y, as Go's min does.
+func (x BFloat16) Min(y BFloat16) BFloat16 { return ToBFloat16(min(x.Float32(), y.Float32())) }
+
+// Max returns the larger of x and y, as Go's max does.
+func (x BFloat16) Max(y BFloat16) BFloat16 { return ToBFloat16(max(x.Float32(), y.Float32())) }
+
+// Equal reports whether x == y: 0 equals -0, a NaN equals nothing.
+func (x BFloat16) Equal(y BFloat16) bool { return x.Float32() == y.Float32() }
+
+// Less reports whether x < y.
+func (x BFloat16) Less(y BFloat16) bool { return x.Float32() < y.Float32() }
+
+// IsNaN reports whether x is not a number.
+func (x BFloat16) IsNaN() bool { return x.Bits()&0x7fff > 0x7f80 }
+
+// IsInf reports whether x is an infinity: the positive one if sign > 0, the
+// negative one if sign < 0, either if sign == 0.
+func (x BFloat16) IsInf(sign int) bool {
+	return sign >= 0 && x.Bits() == 0x7f80 || sign <= 0 && x.Bits() == 0xff80
+}
+
+// String returns the shortest decimal that rounds to x.
+func (x BFloat16) String() string {
+	return shortest(x.Float64(), func(f float64) bool { return ToBFloat16(f).Equal(x) })
+}
+
+// shortest formats x with as few digits as still round to the same number.
+func shortest(x float64, same func(float64) bool) string {
+	if x != x {
+		return "NaN"
+	}
+	for digits := 1; ; digits++ {
+		s := strconv.FormatFloat(x, 'g', digits, 64)
+		if f, err := strconv.ParseFloat(s, 64); err != nil || same(f) {
+			return s
+		}
+	}
+}
+
+// ToFloat32 returns x as a float32, exactly if it is a 16-bit float.
+func ToFloat32[T Scalar](x T) float32 {
+	switch x := any(x).(type) {
+	case float32:
+		return x
+	case Float16:
+		return x.Float32()
+	case BFloat16:
+		return x.Float32()
+	}
+	switch v := reflect.ValueOf(x); {
+	case v.CanInt():
+		return float32(v.Int())
+	case v.CanUint():
+		return float32(v.Uint())
+	default:
+		return float32(v.Float())
+	}
+}
+
+// FromFloat32 returns x as a T: rounded if T is a 16-bit float, and converted as
+// Go converts otherwise.
+func FromFloat32[T Scalar](x float32) T {
+	var y T
+	switch y := any(&y).(type) {
+	case *float32:
+		*y = x
+	case *Float16:
+		*y = ToFloat16(x)
+	case *BFloat16:
+		*y = ToBFloat16(x)
+	default:
+		v := reflect.ValueOf(y).Elem()
+		v.Set(reflect.ValueOf(x).Convert(v.Type()))
+	}
+	return y
+}
