@@ -63,7 +63,7 @@ func modules(t *testing.T) []module {
 	return out
 }
 
-// Every module assembles for every architecture, and no kernel spills
+// Every module assembles for every architecture from its target on, and no kernel spills
 // registers. What it uses on sm_90 is compared with what was recorded.
 func TestModulesAssemble(t *testing.T) {
 	if _, err := ptxas.Find(); err != nil {
@@ -78,6 +78,9 @@ func TestModulesAssemble(t *testing.T) {
 			t.Run(m.name, func(t *testing.T) {
 				t.Parallel()
 				for _, arch := range ptxas.Architectures {
+					if older(arch, m.text) {
+						continue
+					}
 					info, err := ptxas.Assemble(m.text, arch)
 					if err != nil {
 						t.Fatal(err)
@@ -123,6 +126,16 @@ func TestModulesAssemble(t *testing.T) {
 	if t.Failed() {
 		t.Log("where this is meant, record it with go test -update")
 	}
+}
+
+// older reports whether an architecture comes before the target of PTX text.
+func older(arch, text string) bool {
+	number := func(s string) (n int) {
+		fmt.Sscanf(s, "sm_%d", &n)
+		return n
+	}
+	_, target, _ := strings.Cut(text, "\n.target ")
+	return number(arch) < number(target)
 }
 
 func abs(x int) int { return max(x, -x) }
