@@ -2,6 +2,7 @@ package byhand
 
 import (
 	"math"
+	"sync/atomic"
 
 	"quern.dev/bench/parity/kernels"
 )
@@ -71,4 +72,66 @@ func Matmul(m, n, k int, a, b, c []float32) {
 			}
 		}
 	})
+}
+
+// Pi adds to hits[0] how many of the kernel's random points are within the unit
+// circle.
+func Pi(threads, rounds int, seed uint32, hits []uint32) {
+	var total atomic.Uint32
+	parallel(threads, func(lo, hi int) {
+		var count uint32
+		within := func(a, b uint32) {
+			x, y := float32(a>>8)*(1./(1<<24)), float32(b>>8)*(1./(1<<24))
+			if x*x+y*y < 1 {
+				count++
+			}
+		}
+		for thread := lo; thread < hi; thread++ {
+			for round := range rounds {
+				a, b, c, d := philox(uint32(thread), uint32(round), seed)
+				within(a, b)
+				within(c, d)
+			}
+		}
+		total.Add(count)
+	})
+	hits[0] += total.Load()
+}
+
+// philox is Philox4x32-10 of the counter (c0, c1, 0, 0) and the key (k0, 0).
+func philox(c0, c1, k0 uint32) (uint32, uint32, uint32, uint32) {
+	var c2, c3, k1 uint32
+	for range 10 {
+		p, q := uint64(c0)*0xD2511F53, uint64(c2)*0xCD9E8D57
+		c0, c1, c2, c3 = uint32(q>>32)^c1^k0, uint32(q), uint32(p>>32)^c3^k1, uint32(p)
+		k0 += 0x9E3779B9
+		k1 += 0xBB67AE85
+	}
+	return c0, c1, c2, c3
+}
+
+// BlackScholes prices European options.
+func BlackScholes(rate, volatility float32, spots, strikes, years, calls, puts []float32) {
+	parallel(len(spots), func(lo, hi int) {
+		for i := lo; i < hi; i++ {
+			spot, strike, time := spots[i], strikes[i], years[i]
+			deviation := volatility * float32(math.Sqrt(float64(time)))
+			d1 := (float32(math.Log(float64(spot/strike))) + (rate+0.5*volatility*volatility)*time) / deviation
+			n1, n2 := normal(d1), normal(d1-deviation)
+			discounted := strike * float32(math.Exp(float64(-rate*time)))
+			calls[i] = spot*n1 - discounted*n2
+			puts[i] = discounted*(1-n2) - spot*(1-n1)
+		}
+	})
+}
+
+// normal is the cumulative normal distribution.
+func normal(d float32) float32 {
+	k := 1 / (1 + 0.2316419*float32(math.Abs(float64(d))))
+	tail := 0.39894228 * float32(math.Exp(float64(-0.5*d*d))) *
+		(k * (0.31938153 + k*(-0.356563782+k*(1.781477937+k*(-1.821255978+k*1.330274429)))))
+	if d > 0 {
+		return 1 - tail
+	}
+	return tail
 }

@@ -5,6 +5,7 @@ package kernels
 import (
 	_ "embed"
 
+	"math"
 	"quern.dev/gpu"
 	"quern.dev/kernel"
 	"quern.dev/kernel/host"
@@ -13,6 +14,318 @@ import (
 
 //go:embed quern_gen.ptx
 var quernPTX string
+
+var quernAlign = gpu.NewKernel(gpu.KernelInfo{
+	Name: "align", Package: "quern.dev/bench/parity/kernels", Pos: "align.go:20",
+	Params: []gpu.Param{
+		{Name: "length", Kind: gpu.Scalar, Type: "int", Size: 8},
+		{Name: "queries", Kind: gpu.Slice, Type: "uint8", Size: 1},
+		{Name: "targets", Kind: gpu.Slice, Type: "uint8", Size: 1},
+		{Name: "scores", Kind: gpu.Slice, Type: "int32", Size: 4},
+	},
+	PTX: quernPTX,
+	Variants: []gpu.Variant{
+		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 0, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 0, 128, 2, 0, 5, 1, 1, 4, 9, 0, 1, 0, 9, 2147483520, 2, 0, 1, 0, 5, 1, 2, 4, 9, 0, 0, -1, 1, 3, 2, 0, 4, 1, 3, 0, 16777216, 4, 7, 5, 9, 0}},
+		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 0, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 0, 128, 2, 0, 5, 9, 2147483648, 1, 0, 9, 2147483520, 2, 0, 1, 0, 5, 9, 2147483648, 2, 0, 1, 0, 5, 1, 0, 4, 9, 2147483647}, Sites: []gpu.Site{
+			{Kind: gpu.IndexSite, File: "align.go", Line: 38, Col: 12},
+			{Kind: gpu.IndexSite, File: "align.go", Line: 50, Col: 7},
+			{Kind: gpu.IndexSite, File: "align.go", Line: 62, Col: 3},
+		}},
+		{Name: "wide", Sites: []gpu.Site{
+			{Kind: gpu.IndexSite, File: "align.go", Line: 38, Col: 12},
+			{Kind: gpu.IndexSite, File: "align.go", Line: 50, Col: 7},
+			{Kind: gpu.IndexSite, File: "align.go", Line: 62, Col: 3},
+		}},
+	},
+	Block:  gpu.Dim3{X: 128, Y: 1, Z: 1},
+	Shared: 1036,
+	Host:   quernHostAlign,
+})
+
+var _ = align // compiled, not called
+
+// LaunchAlign runs align on the grid g.
+//
+// align computes the score of the best local alignment (Smith and Waterman) of
+// each query with the target of the same number, of length letters, a block a
+// pair.
+func LaunchAlign(s *gpu.Stream, g gpu.Grid, length int, queries, targets *gpu.Buffer[uint8], scores *gpu.Buffer[int32]) error {
+	l, err := quernAlign.Begin(s, g)
+	if err != nil {
+		return err
+	}
+	gpu.Arg(l, length)
+	gpu.SliceArg(l, queries)
+	gpu.SliceArg(l, targets)
+	gpu.SliceArg(l, scores)
+	return l.End()
+}
+
+var quernAlignUnchecked = gpu.NewKernel(gpu.KernelInfo{
+	Name: "alignUnchecked", Package: "quern.dev/bench/parity/kernels", Pos: "align.go:27",
+	Params: []gpu.Param{
+		{Name: "length", Kind: gpu.Scalar, Type: "int", Size: 8},
+		{Name: "queries", Kind: gpu.Slice, Type: "uint8", Size: 1},
+		{Name: "targets", Kind: gpu.Slice, Type: "uint8", Size: 1},
+		{Name: "scores", Kind: gpu.Slice, Type: "int32", Size: 4},
+	},
+	PTX: quernPTX,
+	Variants: []gpu.Variant{
+		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 0, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 0, 128, 2, 0, 5, 9, 2147483648, 1, 0, 9, 2147483520, 2, 0, 1, 0, 5, 9, 2147483648, 2, 0, 1, 0, 5, 1, 0, 4, 9, 2147483647}},
+		{Name: "wide"},
+	},
+	Block:  gpu.Dim3{X: 128, Y: 1, Z: 1},
+	Shared: 1036,
+	Host:   quernHostAlignUnchecked,
+})
+
+var _ = alignUnchecked // compiled, not called
+
+// LaunchAlignUnchecked runs alignUnchecked on the grid g.
+//
+// alignUnchecked is align without bounds checks.
+func LaunchAlignUnchecked(s *gpu.Stream, g gpu.Grid, length int, queries, targets *gpu.Buffer[uint8], scores *gpu.Buffer[int32]) error {
+	l, err := quernAlignUnchecked.Begin(s, g)
+	if err != nil {
+		return err
+	}
+	gpu.Arg(l, length)
+	gpu.SliceArg(l, queries)
+	gpu.SliceArg(l, targets)
+	gpu.SliceArg(l, scores)
+	return l.End()
+}
+
+var quernChacha20 = gpu.NewKernel(gpu.KernelInfo{
+	Name: "chacha20", Package: "quern.dev/bench/parity/kernels", Pos: "chacha.go:16",
+	Params: []gpu.Param{
+		{Name: "key", Kind: gpu.Struct, Type: "[8]uint32", Size: 32},
+		{Name: "nonce", Kind: gpu.Struct, Type: "[3]uint32", Size: 12},
+		{Name: "in", Kind: gpu.Slice, Type: "uint32", Size: 4},
+		{Name: "out", Kind: gpu.Slice, Type: "uint32", Size: 4},
+	},
+	PTX: quernPTX,
+	Variants: []gpu.Variant{
+		{Name: "proven", Limits: []int64{1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 0, 128, 2, 0, 5, 9, 2147483648, 0, -1, 1, 3, 1, 2, 4, 1, 3, 0, 2147483632, 4, 7, 1, 3, 0, 2048, 2, 0, 5, 4, 7, 5, 9, 0}},
+		{Name: "narrow", Limits: []int64{1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 0, 128, 2, 0, 5, 9, 2147483648}, Sites: []gpu.Site{
+			{Kind: gpu.IndexSite, File: "chacha.go", Line: 49, Col: 3},
+		}},
+		{Name: "wide", Sites: []gpu.Site{
+			{Kind: gpu.IndexSite, File: "chacha.go", Line: 49, Col: 3},
+		}},
+	},
+	Block: gpu.Dim3{X: 128, Y: 1, Z: 1},
+	Host:  quernHostChacha20,
+})
+
+var _ = chacha20 // compiled, not called
+
+// LaunchChacha20 runs chacha20 on the grid g.
+//
+// chacha20 encrypts in to out, blocks of 64 bytes as little-endian words, one
+// block a thread (RFC 8439).
+func LaunchChacha20(s *gpu.Stream, g gpu.Grid, key [8]uint32, nonce [3]uint32, in, out *gpu.Buffer[uint32]) error {
+	l, err := quernChacha20.Begin(s, g)
+	if err != nil {
+		return err
+	}
+	gpu.Arg(l, key)
+	gpu.Arg(l, nonce)
+	gpu.SliceArg(l, in)
+	gpu.SliceArg(l, out)
+	return l.End()
+}
+
+var quernChacha20Unchecked = gpu.NewKernel(gpu.KernelInfo{
+	Name: "chacha20Unchecked", Package: "quern.dev/bench/parity/kernels", Pos: "chacha.go:23",
+	Params: []gpu.Param{
+		{Name: "key", Kind: gpu.Struct, Type: "[8]uint32", Size: 32},
+		{Name: "nonce", Kind: gpu.Struct, Type: "[3]uint32", Size: 12},
+		{Name: "in", Kind: gpu.Slice, Type: "uint32", Size: 4},
+		{Name: "out", Kind: gpu.Slice, Type: "uint32", Size: 4},
+	},
+	PTX: quernPTX,
+	Variants: []gpu.Variant{
+		{Name: "narrow", Limits: []int64{1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 0, 128, 2, 0, 5, 9, 2147483648}},
+		{Name: "wide"},
+	},
+	Block: gpu.Dim3{X: 128, Y: 1, Z: 1},
+	Host:  quernHostChacha20Unchecked,
+})
+
+var _ = chacha20Unchecked // compiled, not called
+
+// LaunchChacha20Unchecked runs chacha20Unchecked on the grid g.
+//
+// chacha20Unchecked is chacha20 without bounds checks.
+func LaunchChacha20Unchecked(s *gpu.Stream, g gpu.Grid, key [8]uint32, nonce [3]uint32, in, out *gpu.Buffer[uint32]) error {
+	l, err := quernChacha20Unchecked.Begin(s, g)
+	if err != nil {
+		return err
+	}
+	gpu.Arg(l, key)
+	gpu.Arg(l, nonce)
+	gpu.SliceArg(l, in)
+	gpu.SliceArg(l, out)
+	return l.End()
+}
+
+var quernConvolve = gpu.NewKernel(gpu.KernelInfo{
+	Name: "convolve", Package: "quern.dev/bench/parity/kernels", Pos: "convolve.go:25",
+	Params: []gpu.Param{
+		{Name: "filter", Kind: gpu.Struct, Type: "Filter", Size: 196},
+		{Name: "w", Kind: gpu.Scalar, Type: "int", Size: 8},
+		{Name: "h", Kind: gpu.Scalar, Type: "int", Size: 8},
+		{Name: "in", Kind: gpu.Slice, Type: "float32", Size: 4},
+		{Name: "out", Kind: gpu.Slice, Type: "float32", Size: 4},
+	},
+	PTX: quernPTX,
+	Variants: []gpu.Variant{
+		{Name: "proven", Limits: []int64{1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 2147483648, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 0, 32, 2, 0, 5, 9, 2147483642, 0, -1, 1, 1, 0, 0, 1, 2, 0, 1, 4, 6, 5, 5, 0, 0, 1, 1, 0, 1, 4, 6, 4, 9, 0, 0, -1, 1, 3, 0, 32, 2, 0, 5, 4, 0, 1408, 1, 1, 5, 4, 0, 32, 2, 1, 1, 1, 5, 5, 4, 0, 3, 4, 1, 3, 0, 1409, 1, 1, 5, 4, 0, 32, 2, 1, 1, 1, 5, 5, 4, 7, 1, 1, 1, 3, 3, 0, 32, 2, 0, 5, 4, 1, 1, 1, 2, 5, 4, 0, 3, 4, 7, 1, 3, 1, 1, 1, 2, 5, 4, 7, 5, 9, 0, 0, 32, 2, 0, 5, 0, 1408, 1, 1, 5, 3, 0, 32, 2, 1, 1, 1, 5, 5, 3, 9, 2147483645, 0, -1, 1, 2, 5, 9, 2147483647, 0, -1, 1, 4, 1, 1, 1, 2, 5, 4, 0, 32, 1, 1, 5, 1, 4, 3, 0, 32, 2, 1, 1, 1, 5, 5, 4, 1, 1, 1, 2, 5, 4, 7, 1, 4, 0, 32, 2, 1, 1, 1, 5, 5, 4, 7, 1, 1, 1, 4, 3, 0, 32, 2, 0, 5, 4, 1, 1, 1, 2, 5, 4, 7, 5, 9, 0, 1, 1, 1, 2, 5, 9, 2147483648, 1, 1, 1, 2, 5, 1, 1, 4, 9, 2147483647}},
+		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 2147483648, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 0, 32, 2, 0, 5, 9, 2147483642, 0, 32, 2, 0, 5, 0, 1408, 1, 1, 5, 3, 0, 32, 2, 1, 1, 1, 5, 5, 3, 9, 2147483645, 0, -1, 1, 1, 0, 0, 1, 2, 0, 1, 4, 6, 5, 5, 0, 0, 1, 1, 0, 1, 4, 6, 4, 9, 2147483648, 0, -1, 1, 2, 5, 9, 2147483647, 1, 1, 1, 2, 5, 9, 2147483648, 1, 1, 1, 2, 5, 1, 1, 4, 9, 2147483647}, Sites: []gpu.Site{
+			{Kind: gpu.IndexSite, File: "convolve.go", Line: 44, Col: 23},
+			{Kind: gpu.IndexSite, File: "convolve.go", Line: 58, Col: 3},
+		}},
+		{Name: "wide", Sites: []gpu.Site{
+			{Kind: gpu.IndexSite, File: "convolve.go", Line: 44, Col: 23},
+			{Kind: gpu.IndexSite, File: "convolve.go", Line: 58, Col: 3},
+		}},
+	},
+	Block:  gpu.Dim3{X: 32, Y: 8, Z: 1},
+	Shared: 5776,
+	Host:   quernHostConvolve,
+})
+
+var _ = convolve // compiled, not called
+
+// LaunchConvolve runs convolve on the grid g.
+//
+// convolve filters a w x h image. Beyond the border the border pixel is repeated.
+func LaunchConvolve(s *gpu.Stream, g gpu.Grid, filter Filter, w, h int, in, out *gpu.Buffer[float32]) error {
+	l, err := quernConvolve.Begin(s, g)
+	if err != nil {
+		return err
+	}
+	gpu.Arg(l, filter)
+	gpu.Arg(l, w)
+	gpu.Arg(l, h)
+	gpu.SliceArg(l, in)
+	gpu.SliceArg(l, out)
+	return l.End()
+}
+
+var quernConvolveUnchecked = gpu.NewKernel(gpu.KernelInfo{
+	Name: "convolveUnchecked", Package: "quern.dev/bench/parity/kernels", Pos: "convolve.go:32",
+	Params: []gpu.Param{
+		{Name: "filter", Kind: gpu.Struct, Type: "Filter", Size: 196},
+		{Name: "w", Kind: gpu.Scalar, Type: "int", Size: 8},
+		{Name: "h", Kind: gpu.Scalar, Type: "int", Size: 8},
+		{Name: "in", Kind: gpu.Slice, Type: "float32", Size: 4},
+		{Name: "out", Kind: gpu.Slice, Type: "float32", Size: 4},
+	},
+	PTX: quernPTX,
+	Variants: []gpu.Variant{
+		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 2147483648, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 0, 32, 2, 0, 5, 9, 2147483642, 0, 32, 2, 0, 5, 0, 1408, 1, 1, 5, 3, 0, 32, 2, 1, 1, 1, 5, 5, 3, 9, 2147483645, 0, -1, 1, 1, 0, 0, 1, 2, 0, 1, 4, 6, 5, 5, 0, 0, 1, 1, 0, 1, 4, 6, 4, 9, 2147483648, 0, -1, 1, 2, 5, 9, 2147483647, 1, 1, 1, 2, 5, 9, 2147483648, 1, 1, 1, 2, 5, 1, 1, 4, 9, 2147483647}},
+		{Name: "wide"},
+	},
+	Block:  gpu.Dim3{X: 32, Y: 8, Z: 1},
+	Shared: 5776,
+	Host:   quernHostConvolveUnchecked,
+})
+
+var _ = convolveUnchecked // compiled, not called
+
+// LaunchConvolveUnchecked runs convolveUnchecked on the grid g.
+//
+// convolveUnchecked is convolve without bounds checks.
+func LaunchConvolveUnchecked(s *gpu.Stream, g gpu.Grid, filter Filter, w, h int, in, out *gpu.Buffer[float32]) error {
+	l, err := quernConvolveUnchecked.Begin(s, g)
+	if err != nil {
+		return err
+	}
+	gpu.Arg(l, filter)
+	gpu.Arg(l, w)
+	gpu.Arg(l, h)
+	gpu.SliceArg(l, in)
+	gpu.SliceArg(l, out)
+	return l.End()
+}
+
+var quernFft = gpu.NewKernel(gpu.KernelInfo{
+	Name: "fft", Package: "quern.dev/bench/parity/kernels", Pos: "fft.go:24",
+	Params: []gpu.Param{
+		{Name: "twiddles", Kind: gpu.Slice, Type: "Complex", Size: 8},
+		{Name: "in", Kind: gpu.Slice, Type: "Complex", Size: 8},
+		{Name: "out", Kind: gpu.Slice, Type: "Complex", Size: 8},
+	},
+	PTX: quernPTX,
+	Variants: []gpu.Variant{
+		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 0, 512, 2, 0, 5, 1, 1, 4, 9, 0, 0, -1, 1, 0, 5, 9, -442, 0, 512, 2, 0, 5, 1, 2, 4, 9, 0}},
+		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 0, 512, 2, 0, 5, 9, 2147484096}, Sites: []gpu.Site{
+			{Kind: gpu.IndexSite, File: "fft.go", Line: 41, Col: 10},
+			{Kind: gpu.IndexSite, File: "fft.go", Line: 59, Col: 26},
+			{Kind: gpu.IndexSite, File: "fft.go", Line: 64, Col: 3},
+		}},
+		{Name: "wide", Sites: []gpu.Site{
+			{Kind: gpu.IndexSite, File: "fft.go", Line: 41, Col: 10},
+			{Kind: gpu.IndexSite, File: "fft.go", Line: 59, Col: 26},
+			{Kind: gpu.IndexSite, File: "fft.go", Line: 64, Col: 3},
+		}},
+	},
+	Block:  gpu.Dim3{X: 64, Y: 1, Z: 1},
+	Shared: 4224,
+	Host:   quernHostFft,
+})
+
+var _ = fft // compiled, not called
+
+// LaunchFft runs fft on the grid g.
+//
+// fft transforms every FFTSize points of in, a block a transform, in three passes
+// of radix 8 (Stockham). Twiddles has exp(-2*pi*i*k/FFTSize) for each k.
+func LaunchFft(s *gpu.Stream, g gpu.Grid, twiddles, in, out *gpu.Buffer[Complex]) error {
+	l, err := quernFft.Begin(s, g)
+	if err != nil {
+		return err
+	}
+	gpu.SliceArg(l, twiddles)
+	gpu.SliceArg(l, in)
+	gpu.SliceArg(l, out)
+	return l.End()
+}
+
+var quernFftUnchecked = gpu.NewKernel(gpu.KernelInfo{
+	Name: "fftUnchecked", Package: "quern.dev/bench/parity/kernels", Pos: "fft.go:31",
+	Params: []gpu.Param{
+		{Name: "twiddles", Kind: gpu.Slice, Type: "Complex", Size: 8},
+		{Name: "in", Kind: gpu.Slice, Type: "Complex", Size: 8},
+		{Name: "out", Kind: gpu.Slice, Type: "Complex", Size: 8},
+	},
+	PTX: quernPTX,
+	Variants: []gpu.Variant{
+		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 0, 512, 2, 0, 5, 9, 2147484096}},
+		{Name: "wide"},
+	},
+	Block:  gpu.Dim3{X: 64, Y: 1, Z: 1},
+	Shared: 4224,
+	Host:   quernHostFftUnchecked,
+})
+
+var _ = fftUnchecked // compiled, not called
+
+// LaunchFftUnchecked runs fftUnchecked on the grid g.
+//
+// fftUnchecked is fft without bounds checks.
+func LaunchFftUnchecked(s *gpu.Stream, g gpu.Grid, twiddles, in, out *gpu.Buffer[Complex]) error {
+	l, err := quernFftUnchecked.Begin(s, g)
+	if err != nil {
+		return err
+	}
+	gpu.SliceArg(l, twiddles)
+	gpu.SliceArg(l, in)
+	gpu.SliceArg(l, out)
+	return l.End()
+}
 
 var quernHistogram = gpu.NewKernel(gpu.KernelInfo{
 	Name: "histogram", Package: "quern.dev/bench/parity/kernels", Pos: "histogram.go:11",
@@ -78,6 +391,181 @@ func LaunchHistogramUnchecked(s *gpu.Stream, g gpu.Grid, data *gpu.Buffer[uint8]
 	}
 	gpu.SliceArg(l, data)
 	gpu.SliceArg(l, bins)
+	return l.End()
+}
+
+var quernLbm = gpu.NewKernel(gpu.KernelInfo{
+	Name: "lbm", Package: "quern.dev/bench/parity/kernels", Pos: "lbm.go:20",
+	Params: []gpu.Param{
+		{Name: "w", Kind: gpu.Scalar, Type: "int", Size: 8},
+		{Name: "h", Kind: gpu.Scalar, Type: "int", Size: 8},
+		{Name: "omega", Kind: gpu.Scalar, Type: "float32", Size: 4},
+		{Name: "in", Kind: gpu.Slice, Type: "float32", Size: 4},
+		{Name: "out", Kind: gpu.Slice, Type: "float32", Size: 4},
+	},
+	PTX: quernPTX,
+	Variants: []gpu.Variant{
+		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 0, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 2147483648, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 0, 128, 2, 0, 5, 9, 2147483648, 0, 2, 1, 1, 5, 9, 2147483647, 0, 3, 1, 1, 5, 9, 2147483647, 0, 4, 1, 1, 5, 9, 2147483647, 0, 5, 1, 1, 5, 9, 2147483647, 0, 6, 1, 1, 5, 9, 2147483647, 0, 7, 1, 1, 5, 9, 2147483647, 0, 8, 1, 1, 5, 9, 2147483647, 0, -1, 1, 4, 1, 0, 1, 1, 5, 4, 1, 4, 2, 1, 1, 0, 5, 4, 7, 1, 0, 1, 4, 3, 0, 128, 2, 0, 5, 4, 1, 0, 1, 1, 5, 4, 7, 1, 0, 1, 4, 3, 0, 128, 2, 0, 5, 4, 2, 1, 1, 0, 5, 4, 7, 5, 9, 0, 1, 0, 1, 1, 5, 9, 2147483648, 1, 0, 1, 1, 5, 1, 0, 4, 9, 2147483647, 0, -1, 1, 4, 0, 2, 1, 0, 1, 1, 5, 5, 4, 1, 4, 1, 0, 1, 1, 5, 4, 2, 1, 1, 0, 5, 4, 7, 1, 0, 1, 4, 3, 0, 128, 2, 0, 5, 4, 0, 2, 1, 0, 1, 1, 5, 5, 4, 7, 1, 0, 1, 4, 3, 0, 128, 2, 0, 5, 4, 1, 0, 1, 1, 5, 4, 2, 1, 1, 0, 5, 4, 7, 5, 9, 0, 0, 2, 1, 0, 1, 1, 5, 5, 9, 2147483648, 0, 2, 1, 0, 1, 1, 5, 5, 1, 0, 4, 9, 2147483647, 0, -1, 1, 4, 0, 3, 1, 0, 1, 1, 5, 5, 4, 1, 4, 0, 2, 1, 0, 1, 1, 5, 5, 4, 2, 1, 1, 0, 5, 4, 7, 1, 0, 1, 4, 3, 0, 128, 2, 0, 5, 4, 0, 3, 1, 0, 1, 1, 5, 5, 4, 7, 1, 0, 1, 4, 3, 0, 128, 2, 0, 5, 4, 0, 2, 1, 0, 1, 1, 5, 5, 4, 2, 1, 1, 0, 5, 4, 7, 5, 9, 0, 0, 3, 1, 0, 1, 1, 5, 5, 9, 2147483648, 0, 3, 1, 0, 1, 1, 5, 5, 1, 0, 4, 9, 2147483647, 0, -1, 1, 4, 0, 4, 1, 0, 1, 1, 5, 5, 4, 1, 4, 0, 3, 1, 0, 1, 1, 5, 5, 4, 2, 1, 1, 0, 5, 4, 7, 1, 0, 1, 4, 3, 0, 128, 2, 0, 5, 4, 0, 4, 1, 0, 1, 1, 5, 5, 4, 7, 1, 0, 1, 4, 3, 0, 128, 2, 0, 5, 4, 0, 3, 1, 0, 1, 1, 5, 5, 4, 2, 1, 1, 0, 5, 4, 7, 5, 9, 0, 0, 4, 1, 0, 1, 1, 5, 5, 9, 2147483648, 0, 4, 1, 0, 1, 1, 5, 5, 1, 0, 4, 9, 2147483647, 0, -1, 1, 4, 0, 5, 1, 0, 1, 1, 5, 5, 4, 1, 4, 0, 4, 1, 0, 1, 1, 5, 5, 4, 2, 1, 1, 0, 5, 4, 7, 1, 0, 1, 4, 3, 0, 128, 2, 0, 5, 4, 0, 5, 1, 0, 1, 1, 5, 5, 4, 7, 1, 0, 1, 4, 3, 0, 128, 2, 0, 5, 4, 0, 4, 1, 0, 1, 1, 5, 5, 4, 2, 1, 1, 0, 5, 4, 7, 5, 9, 0, 0, 5, 1, 0, 1, 1, 5, 5, 9, 2147483648, 0, 5, 1, 0, 1, 1, 5, 5, 1, 0, 4, 9, 2147483647, 0, -1, 1, 4, 0, 6, 1, 0, 1, 1, 5, 5, 4, 1, 4, 0, 5, 1, 0, 1, 1, 5, 5, 4, 2, 1, 1, 0, 5, 4, 7, 1, 0, 1, 4, 3, 0, 128, 2, 0, 5, 4, 0, 6, 1, 0, 1, 1, 5, 5, 4, 7, 1, 0, 1, 4, 3, 0, 128, 2, 0, 5, 4, 0, 5, 1, 0, 1, 1, 5, 5, 4, 2, 1, 1, 0, 5, 4, 7, 5, 9, 0, 0, 6, 1, 0, 1, 1, 5, 5, 9, 2147483648, 0, 6, 1, 0, 1, 1, 5, 5, 1, 0, 4, 9, 2147483647, 0, -1, 1, 4, 0, 7, 1, 0, 1, 1, 5, 5, 4, 1, 4, 0, 6, 1, 0, 1, 1, 5, 5, 4, 2, 1, 1, 0, 5, 4, 7, 1, 0, 1, 4, 3, 0, 128, 2, 0, 5, 4, 0, 7, 1, 0, 1, 1, 5, 5, 4, 7, 1, 0, 1, 4, 3, 0, 128, 2, 0, 5, 4, 0, 6, 1, 0, 1, 1, 5, 5, 4, 2, 1, 1, 0, 5, 4, 7, 5, 9, 0, 0, 7, 1, 0, 1, 1, 5, 5, 9, 2147483648, 0, 7, 1, 0, 1, 1, 5, 5, 1, 0, 4, 9, 2147483647, 0, -1, 1, 4, 0, 8, 1, 0, 1, 1, 5, 5, 4, 1, 4, 0, 7, 1, 0, 1, 1, 5, 5, 4, 2, 1, 1, 0, 5, 4, 7, 1, 0, 1, 4, 3, 0, 128, 2, 0, 5, 4, 0, 8, 1, 0, 1, 1, 5, 5, 4, 7, 1, 0, 1, 4, 3, 0, 128, 2, 0, 5, 4, 0, 7, 1, 0, 1, 1, 5, 5, 4, 2, 1, 1, 0, 5, 4, 7, 5, 9, 0, 0, 8, 1, 0, 1, 1, 5, 5, 9, 2147483648, 0, 8, 1, 0, 1, 1, 5, 5, 1, 0, 4, 9, 2147483647, 0, -1, 1, 4, 0, 9, 1, 0, 1, 1, 5, 5, 4, 1, 4, 0, 8, 1, 0, 1, 1, 5, 5, 4, 2, 1, 1, 0, 5, 4, 7, 1, 0, 1, 4, 3, 0, 128, 2, 0, 5, 4, 0, 9, 1, 0, 1, 1, 5, 5, 4, 7, 1, 0, 1, 4, 3, 0, 128, 2, 0, 5, 4, 0, 8, 1, 0, 1, 1, 5, 5, 4, 2, 1, 1, 0, 5, 4, 7, 5, 9, 0, 0, 9, 1, 0, 1, 1, 5, 5, 9, 2147483648, 0, 9, 1, 0, 1, 1, 5, 5, 1, 0, 4, 9, 2147483647, 0, 9, 1, 1, 5, 9, 2147483648}, Sites: []gpu.Site{
+			{Kind: gpu.IndexSite, File: "lbm.go", Line: 52, Col: 10},
+		}},
+		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 0, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 2147483648, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 0, 128, 2, 0, 5, 9, 2147483648, 0, 2, 1, 1, 5, 9, 2147483647, 0, 3, 1, 1, 5, 9, 2147483647, 0, 4, 1, 1, 5, 9, 2147483647, 0, 5, 1, 1, 5, 9, 2147483647, 0, 6, 1, 1, 5, 9, 2147483647, 0, 7, 1, 1, 5, 9, 2147483647, 0, 8, 1, 1, 5, 9, 2147483647, 1, 0, 1, 1, 5, 9, 2147483648, 1, 0, 1, 1, 5, 1, 0, 4, 9, 2147483647, 0, 2, 1, 0, 1, 1, 5, 5, 9, 2147483648, 0, 2, 1, 0, 1, 1, 5, 5, 1, 0, 4, 9, 2147483647, 0, 3, 1, 0, 1, 1, 5, 5, 9, 2147483648, 0, 3, 1, 0, 1, 1, 5, 5, 1, 0, 4, 9, 2147483647, 0, 4, 1, 0, 1, 1, 5, 5, 9, 2147483648, 0, 4, 1, 0, 1, 1, 5, 5, 1, 0, 4, 9, 2147483647, 0, 5, 1, 0, 1, 1, 5, 5, 9, 2147483648, 0, 5, 1, 0, 1, 1, 5, 5, 1, 0, 4, 9, 2147483647, 0, 6, 1, 0, 1, 1, 5, 5, 9, 2147483648, 0, 6, 1, 0, 1, 1, 5, 5, 1, 0, 4, 9, 2147483647, 0, 7, 1, 0, 1, 1, 5, 5, 9, 2147483648, 0, 7, 1, 0, 1, 1, 5, 5, 1, 0, 4, 9, 2147483647, 0, 8, 1, 0, 1, 1, 5, 5, 9, 2147483648, 0, 8, 1, 0, 1, 1, 5, 5, 1, 0, 4, 9, 2147483647, 0, 9, 1, 0, 1, 1, 5, 5, 9, 2147483648, 0, 9, 1, 0, 1, 1, 5, 5, 1, 0, 4, 9, 2147483647, 0, 9, 1, 1, 5, 9, 2147483648}, Sites: []gpu.Site{
+			{Kind: gpu.IndexSite, File: "lbm.go", Line: 52, Col: 10},
+			{Kind: gpu.IndexSite, File: "lbm.go", Line: 63, Col: 3},
+		}},
+		{Name: "wide", Sites: []gpu.Site{
+			{Kind: gpu.IndexSite, File: "lbm.go", Line: 52, Col: 10},
+			{Kind: gpu.IndexSite, File: "lbm.go", Line: 63, Col: 3},
+		}},
+	},
+	Block: gpu.Dim3{X: 128, Y: 1, Z: 1},
+	Host:  quernHostLbm,
+})
+
+var _ = lbm // compiled, not called
+
+// LaunchLbm runs lbm on the grid g.
+//
+// lbm makes a step of the lattice Boltzmann method (D2Q9, BGK collisions with
+// relaxation omega) on a w x h torus: it streams from in and collides. The nine
+// populations are planes one after another.
+func LaunchLbm(s *gpu.Stream, g gpu.Grid, w, h int, omega float32, in, out *gpu.Buffer[float32]) error {
+	l, err := quernLbm.Begin(s, g)
+	if err != nil {
+		return err
+	}
+	gpu.Arg(l, w)
+	gpu.Arg(l, h)
+	gpu.Arg(l, omega)
+	gpu.SliceArg(l, in)
+	gpu.SliceArg(l, out)
+	return l.End()
+}
+
+var quernLbmUnchecked = gpu.NewKernel(gpu.KernelInfo{
+	Name: "lbmUnchecked", Package: "quern.dev/bench/parity/kernels", Pos: "lbm.go:27",
+	Params: []gpu.Param{
+		{Name: "w", Kind: gpu.Scalar, Type: "int", Size: 8},
+		{Name: "h", Kind: gpu.Scalar, Type: "int", Size: 8},
+		{Name: "omega", Kind: gpu.Scalar, Type: "float32", Size: 4},
+		{Name: "in", Kind: gpu.Slice, Type: "float32", Size: 4},
+		{Name: "out", Kind: gpu.Slice, Type: "float32", Size: 4},
+	},
+	PTX: quernPTX,
+	Variants: []gpu.Variant{
+		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 0, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 2147483648, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 0, 128, 2, 0, 5, 9, 2147483648, 0, 2, 1, 1, 5, 9, 2147483647, 0, 3, 1, 1, 5, 9, 2147483647, 0, 4, 1, 1, 5, 9, 2147483647, 0, 5, 1, 1, 5, 9, 2147483647, 0, 6, 1, 1, 5, 9, 2147483647, 0, 7, 1, 1, 5, 9, 2147483647, 0, 8, 1, 1, 5, 9, 2147483647, 1, 0, 1, 1, 5, 9, 2147483648, 1, 0, 1, 1, 5, 1, 0, 4, 9, 2147483647, 0, 2, 1, 0, 1, 1, 5, 5, 9, 2147483648, 0, 2, 1, 0, 1, 1, 5, 5, 1, 0, 4, 9, 2147483647, 0, 3, 1, 0, 1, 1, 5, 5, 9, 2147483648, 0, 3, 1, 0, 1, 1, 5, 5, 1, 0, 4, 9, 2147483647, 0, 4, 1, 0, 1, 1, 5, 5, 9, 2147483648, 0, 4, 1, 0, 1, 1, 5, 5, 1, 0, 4, 9, 2147483647, 0, 5, 1, 0, 1, 1, 5, 5, 9, 2147483648, 0, 5, 1, 0, 1, 1, 5, 5, 1, 0, 4, 9, 2147483647, 0, 6, 1, 0, 1, 1, 5, 5, 9, 2147483648, 0, 6, 1, 0, 1, 1, 5, 5, 1, 0, 4, 9, 2147483647, 0, 7, 1, 0, 1, 1, 5, 5, 9, 2147483648, 0, 7, 1, 0, 1, 1, 5, 5, 1, 0, 4, 9, 2147483647, 0, 8, 1, 0, 1, 1, 5, 5, 9, 2147483648, 0, 8, 1, 0, 1, 1, 5, 5, 1, 0, 4, 9, 2147483647, 0, 9, 1, 0, 1, 1, 5, 5, 9, 2147483648, 0, 9, 1, 0, 1, 1, 5, 5, 1, 0, 4, 9, 2147483647, 0, 9, 1, 1, 5, 9, 2147483648}},
+		{Name: "wide"},
+	},
+	Block: gpu.Dim3{X: 128, Y: 1, Z: 1},
+	Host:  quernHostLbmUnchecked,
+})
+
+var _ = lbmUnchecked // compiled, not called
+
+// LaunchLbmUnchecked runs lbmUnchecked on the grid g.
+//
+// lbmUnchecked is lbm without bounds checks.
+func LaunchLbmUnchecked(s *gpu.Stream, g gpu.Grid, w, h int, omega float32, in, out *gpu.Buffer[float32]) error {
+	l, err := quernLbmUnchecked.Begin(s, g)
+	if err != nil {
+		return err
+	}
+	gpu.Arg(l, w)
+	gpu.Arg(l, h)
+	gpu.Arg(l, omega)
+	gpu.SliceArg(l, in)
+	gpu.SliceArg(l, out)
+	return l.End()
+}
+
+var quernLife = gpu.NewKernel(gpu.KernelInfo{
+	Name: "life", Package: "quern.dev/bench/parity/kernels", Pos: "life.go:9",
+	Params: []gpu.Param{
+		{Name: "w", Kind: gpu.Scalar, Type: "int", Size: 8},
+		{Name: "h", Kind: gpu.Scalar, Type: "int", Size: 8},
+		{Name: "in", Kind: gpu.Slice, Type: "uint8", Size: 1},
+		{Name: "out", Kind: gpu.Slice, Type: "uint8", Size: 1},
+	},
+	PTX: quernPTX,
+	Variants: []gpu.Variant{
+		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 0, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 2147483648, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 0, 32, 2, 0, 5, 9, 2147483648, 0, -1, 1, 0, 0, 1, 4, 0, 0, 6, 1, 0, 1, 1, 0, 1, 4, 0, 0, 6, 5, 3, 1, 0, 0, 1, 4, 0, 0, 6, 1, 0, 4, 7, 5, 9, 0, 1, 0, 1, 1, 5, 1, 2, 4, 9, 0, 0, 0, 1, 0, 0, 1, 4, 7, 1, 0, 1, 1, 5, 3, 1, 0, 4, 1, 2, 4, 9, -1, 1, 0, 1, 0, 0, 0, 1, 1, 0, 1, 4, 7, 5, 3, 1, 2, 4, 9, 0, 0, 0, 1, 0, 0, 1, 4, 7, 1, 0, 0, 0, 1, 1, 0, 1, 4, 7, 5, 3, 1, 2, 4, 9, -1, 0, -1, 1, 3, 1, 0, 1, 1, 5, 4, 1, 3, 0, 8, 2, 1, 1, 0, 5, 5, 4, 7, 1, 0, 1, 3, 3, 0, 32, 2, 0, 5, 4, 1, 0, 1, 1, 5, 4, 7, 1, 0, 1, 3, 3, 0, 32, 2, 0, 5, 4, 0, 8, 2, 1, 1, 0, 5, 5, 4, 7, 5, 9, 0}},
+		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 0, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 2147483648, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 0, 32, 2, 0, 5, 9, 2147483648, 1, 0, 1, 1, 5, 9, 2147483648, 0, 0, 1, 0, 0, 1, 4, 7, 1, 0, 1, 1, 5, 3, 1, 0, 4, 9, 2147483647, 1, 0, 1, 0, 0, 0, 1, 1, 0, 1, 4, 7, 5, 3, 9, 2147483648, 0, 0, 1, 0, 0, 1, 4, 7, 1, 0, 0, 0, 1, 1, 0, 1, 4, 7, 5, 3, 9, 2147483647}, Sites: []gpu.Site{
+			{Kind: gpu.IndexSite, File: "life.go", Line: 40, Col: 16},
+			{Kind: gpu.IndexSite, File: "life.go", Line: 40, Col: 33},
+			{Kind: gpu.IndexSite, File: "life.go", Line: 40, Col: 47},
+			{Kind: gpu.IndexSite, File: "life.go", Line: 41, Col: 3},
+			{Kind: gpu.IndexSite, File: "life.go", Line: 41, Col: 19},
+			{Kind: gpu.IndexSite, File: "life.go", Line: 42, Col: 3},
+			{Kind: gpu.IndexSite, File: "life.go", Line: 42, Col: 20},
+			{Kind: gpu.IndexSite, File: "life.go", Line: 42, Col: 34},
+			{Kind: gpu.IndexSite, File: "life.go", Line: 44, Col: 43},
+			{Kind: gpu.IndexSite, File: "life.go", Line: 47, Col: 2},
+		}},
+		{Name: "wide", Sites: []gpu.Site{
+			{Kind: gpu.IndexSite, File: "life.go", Line: 40, Col: 16},
+			{Kind: gpu.IndexSite, File: "life.go", Line: 40, Col: 33},
+			{Kind: gpu.IndexSite, File: "life.go", Line: 40, Col: 47},
+			{Kind: gpu.IndexSite, File: "life.go", Line: 41, Col: 3},
+			{Kind: gpu.IndexSite, File: "life.go", Line: 41, Col: 19},
+			{Kind: gpu.IndexSite, File: "life.go", Line: 42, Col: 3},
+			{Kind: gpu.IndexSite, File: "life.go", Line: 42, Col: 20},
+			{Kind: gpu.IndexSite, File: "life.go", Line: 42, Col: 34},
+			{Kind: gpu.IndexSite, File: "life.go", Line: 44, Col: 43},
+			{Kind: gpu.IndexSite, File: "life.go", Line: 47, Col: 2},
+		}},
+	},
+	Block: gpu.Dim3{X: 32, Y: 8, Z: 1},
+	Host:  quernHostLife,
+})
+
+var _ = life // compiled, not called
+
+// LaunchLife runs life on the grid g.
+//
+// life makes the next generation of Conway's Game of Life on a w x h torus. A
+// cell is 1 or 0.
+func LaunchLife(s *gpu.Stream, g gpu.Grid, w, h int, in, out *gpu.Buffer[uint8]) error {
+	l, err := quernLife.Begin(s, g)
+	if err != nil {
+		return err
+	}
+	gpu.Arg(l, w)
+	gpu.Arg(l, h)
+	gpu.SliceArg(l, in)
+	gpu.SliceArg(l, out)
+	return l.End()
+}
+
+var quernLifeUnchecked = gpu.NewKernel(gpu.KernelInfo{
+	Name: "lifeUnchecked", Package: "quern.dev/bench/parity/kernels", Pos: "life.go:16",
+	Params: []gpu.Param{
+		{Name: "w", Kind: gpu.Scalar, Type: "int", Size: 8},
+		{Name: "h", Kind: gpu.Scalar, Type: "int", Size: 8},
+		{Name: "in", Kind: gpu.Slice, Type: "uint8", Size: 1},
+		{Name: "out", Kind: gpu.Slice, Type: "uint8", Size: 1},
+	},
+	PTX: quernPTX,
+	Variants: []gpu.Variant{
+		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 0, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 2147483648, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 0, 32, 2, 0, 5, 9, 2147483648, 1, 0, 1, 1, 5, 9, 2147483648, 0, 0, 1, 0, 0, 1, 4, 7, 1, 0, 1, 1, 5, 3, 1, 0, 4, 9, 2147483647, 1, 0, 1, 0, 0, 0, 1, 1, 0, 1, 4, 7, 5, 3, 9, 2147483648, 0, 0, 1, 0, 0, 1, 4, 7, 1, 0, 0, 0, 1, 1, 0, 1, 4, 7, 5, 3, 9, 2147483647}},
+		{Name: "wide"},
+	},
+	Block: gpu.Dim3{X: 32, Y: 8, Z: 1},
+	Host:  quernHostLifeUnchecked,
+})
+
+var _ = lifeUnchecked // compiled, not called
+
+// LaunchLifeUnchecked runs lifeUnchecked on the grid g.
+//
+// lifeUnchecked is life without bounds checks.
+func LaunchLifeUnchecked(s *gpu.Stream, g gpu.Grid, w, h int, in, out *gpu.Buffer[uint8]) error {
+	l, err := quernLifeUnchecked.Begin(s, g)
+	if err != nil {
+		return err
+	}
+	gpu.Arg(l, w)
+	gpu.Arg(l, h)
+	gpu.SliceArg(l, in)
+	gpu.SliceArg(l, out)
 	return l.End()
 }
 
@@ -223,6 +711,97 @@ func LaunchNbodyUnchecked(s *gpu.Stream, g gpu.Grid, bodies *gpu.Buffer[Body], a
 	return l.End()
 }
 
+var quernBlackScholes = gpu.NewKernel(gpu.KernelInfo{
+	Name: "blackScholes", Package: "quern.dev/bench/parity/kernels", Pos: "options.go:8",
+	Params: []gpu.Param{
+		{Name: "rate", Kind: gpu.Scalar, Type: "float32", Size: 4},
+		{Name: "volatility", Kind: gpu.Scalar, Type: "float32", Size: 4},
+		{Name: "spots", Kind: gpu.Slice, Type: "float32", Size: 4},
+		{Name: "strikes", Kind: gpu.Slice, Type: "float32", Size: 4},
+		{Name: "years", Kind: gpu.Slice, Type: "float32", Size: 4},
+		{Name: "calls", Kind: gpu.Slice, Type: "float32", Size: 4},
+		{Name: "puts", Kind: gpu.Slice, Type: "float32", Size: 4},
+	},
+	PTX: quernPTX,
+	Variants: []gpu.Variant{
+		{Name: "proven", Limits: []int64{1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 1, 5, 9, 2147483647, 1, 6, 9, 2147483647, 0, 256, 2, 0, 5, 9, 2147483648, 0, -1, 1, 3, 1, 2, 4, 1, 3, 0, 256, 2, 0, 5, 4, 7, 5, 9, 0, 0, -1, 1, 4, 1, 2, 4, 1, 4, 0, 256, 2, 0, 5, 4, 7, 5, 9, 0, 0, -1, 1, 5, 1, 2, 4, 1, 5, 0, 256, 2, 0, 5, 4, 7, 5, 9, 0, 0, -1, 1, 6, 1, 2, 4, 1, 6, 0, 256, 2, 0, 5, 4, 7, 5, 9, 0}},
+		{Name: "narrow", Limits: []int64{1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 1, 5, 9, 2147483647, 1, 6, 9, 2147483647, 0, 256, 2, 0, 5, 9, 2147483648}, Sites: []gpu.Site{
+			{Kind: gpu.IndexSite, File: "options.go", Line: 24, Col: 34},
+			{Kind: gpu.IndexSite, File: "options.go", Line: 24, Col: 46},
+			{Kind: gpu.IndexSite, File: "options.go", Line: 29, Col: 2},
+			{Kind: gpu.IndexSite, File: "options.go", Line: 30, Col: 2},
+		}},
+		{Name: "wide", Sites: []gpu.Site{
+			{Kind: gpu.IndexSite, File: "options.go", Line: 24, Col: 34},
+			{Kind: gpu.IndexSite, File: "options.go", Line: 24, Col: 46},
+			{Kind: gpu.IndexSite, File: "options.go", Line: 29, Col: 2},
+			{Kind: gpu.IndexSite, File: "options.go", Line: 30, Col: 2},
+		}},
+	},
+	Block: gpu.Dim3{X: 256, Y: 1, Z: 1},
+	Host:  quernHostBlackScholes,
+})
+
+var _ = blackScholes // compiled, not called
+
+// LaunchBlackScholes runs blackScholes on the grid g.
+//
+// blackScholes prices European options with the Black-Scholes formula.
+func LaunchBlackScholes(s *gpu.Stream, g gpu.Grid, rate, volatility float32, spots, strikes, years, calls, puts *gpu.Buffer[float32]) error {
+	l, err := quernBlackScholes.Begin(s, g)
+	if err != nil {
+		return err
+	}
+	gpu.Arg(l, rate)
+	gpu.Arg(l, volatility)
+	gpu.SliceArg(l, spots)
+	gpu.SliceArg(l, strikes)
+	gpu.SliceArg(l, years)
+	gpu.SliceArg(l, calls)
+	gpu.SliceArg(l, puts)
+	return l.End()
+}
+
+var quernBlackScholesUnchecked = gpu.NewKernel(gpu.KernelInfo{
+	Name: "blackScholesUnchecked", Package: "quern.dev/bench/parity/kernels", Pos: "options.go:15",
+	Params: []gpu.Param{
+		{Name: "rate", Kind: gpu.Scalar, Type: "float32", Size: 4},
+		{Name: "volatility", Kind: gpu.Scalar, Type: "float32", Size: 4},
+		{Name: "spots", Kind: gpu.Slice, Type: "float32", Size: 4},
+		{Name: "strikes", Kind: gpu.Slice, Type: "float32", Size: 4},
+		{Name: "years", Kind: gpu.Slice, Type: "float32", Size: 4},
+		{Name: "calls", Kind: gpu.Slice, Type: "float32", Size: 4},
+		{Name: "puts", Kind: gpu.Slice, Type: "float32", Size: 4},
+	},
+	PTX: quernPTX,
+	Variants: []gpu.Variant{
+		{Name: "narrow", Limits: []int64{1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 1, 5, 9, 2147483647, 1, 6, 9, 2147483647, 0, 256, 2, 0, 5, 9, 2147483648}},
+		{Name: "wide"},
+	},
+	Block: gpu.Dim3{X: 256, Y: 1, Z: 1},
+	Host:  quernHostBlackScholesUnchecked,
+})
+
+var _ = blackScholesUnchecked // compiled, not called
+
+// LaunchBlackScholesUnchecked runs blackScholesUnchecked on the grid g.
+//
+// blackScholesUnchecked is blackScholes without bounds checks.
+func LaunchBlackScholesUnchecked(s *gpu.Stream, g gpu.Grid, rate, volatility float32, spots, strikes, years, calls, puts *gpu.Buffer[float32]) error {
+	l, err := quernBlackScholesUnchecked.Begin(s, g)
+	if err != nil {
+		return err
+	}
+	gpu.Arg(l, rate)
+	gpu.Arg(l, volatility)
+	gpu.SliceArg(l, spots)
+	gpu.SliceArg(l, strikes)
+	gpu.SliceArg(l, years)
+	gpu.SliceArg(l, calls)
+	gpu.SliceArg(l, puts)
+	return l.End()
+}
+
 var quernMultiplyAdd = gpu.NewKernel(gpu.KernelInfo{
 	Name: "multiplyAdd", Package: "quern.dev/bench/parity/kernels", Pos: "peak.go:13",
 	Params: []gpu.Param{
@@ -253,6 +832,79 @@ func LaunchMultiplyAdd(s *gpu.Stream, g gpu.Grid, rounds int, f float32, sums *g
 	gpu.Arg(l, rounds)
 	gpu.Arg(l, f)
 	gpu.SliceArg(l, sums)
+	return l.End()
+}
+
+var quernPi = gpu.NewKernel(gpu.KernelInfo{
+	Name: "pi", Package: "quern.dev/bench/parity/kernels", Pos: "pi.go:10",
+	Params: []gpu.Param{
+		{Name: "rounds", Kind: gpu.Scalar, Type: "int", Size: 8},
+		{Name: "seed", Kind: gpu.Scalar, Type: "uint32", Size: 4},
+		{Name: "hits", Kind: gpu.Slice, Type: "uint32", Size: 4},
+	},
+	PTX: quernPTX,
+	Variants: []gpu.Variant{
+		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 2, 9, 2147483647, 0, -1, 1, 2, 5, 9, -1}},
+		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 2, 9, 2147483647}, Sites: []gpu.Site{
+			{Kind: gpu.IndexSite, File: "pi.go", Line: 40, Col: 21},
+		}},
+		{Name: "wide", Sites: []gpu.Site{
+			{Kind: gpu.IndexSite, File: "pi.go", Line: 40, Col: 21},
+		}},
+	},
+	Block:  gpu.Dim3{X: 256, Y: 1, Z: 1},
+	Shared: 4,
+	Host:   quernHostPi,
+})
+
+var _ = pi // compiled, not called
+
+// LaunchPi runs pi on the grid g.
+//
+// pi adds to hits[0] how many of random points of the unit square are within the
+// unit circle. Each thread draws 2*rounds points, from the generator's counters
+// that begin with its index.
+func LaunchPi(s *gpu.Stream, g gpu.Grid, rounds int, seed uint32, hits *gpu.Buffer[uint32]) error {
+	l, err := quernPi.Begin(s, g)
+	if err != nil {
+		return err
+	}
+	gpu.Arg(l, rounds)
+	gpu.Arg(l, seed)
+	gpu.SliceArg(l, hits)
+	return l.End()
+}
+
+var quernPiUnchecked = gpu.NewKernel(gpu.KernelInfo{
+	Name: "piUnchecked", Package: "quern.dev/bench/parity/kernels", Pos: "pi.go:17",
+	Params: []gpu.Param{
+		{Name: "rounds", Kind: gpu.Scalar, Type: "int", Size: 8},
+		{Name: "seed", Kind: gpu.Scalar, Type: "uint32", Size: 4},
+		{Name: "hits", Kind: gpu.Slice, Type: "uint32", Size: 4},
+	},
+	PTX: quernPTX,
+	Variants: []gpu.Variant{
+		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 2, 9, 2147483647}},
+		{Name: "wide"},
+	},
+	Block:  gpu.Dim3{X: 256, Y: 1, Z: 1},
+	Shared: 4,
+	Host:   quernHostPiUnchecked,
+})
+
+var _ = piUnchecked // compiled, not called
+
+// LaunchPiUnchecked runs piUnchecked on the grid g.
+//
+// piUnchecked is pi without bounds checks.
+func LaunchPiUnchecked(s *gpu.Stream, g gpu.Grid, rounds int, seed uint32, hits *gpu.Buffer[uint32]) error {
+	l, err := quernPiUnchecked.Begin(s, g)
+	if err != nil {
+		return err
+	}
+	gpu.Arg(l, rounds)
+	gpu.Arg(l, seed)
+	gpu.SliceArg(l, hits)
 	return l.End()
 }
 
@@ -320,6 +972,467 @@ func LaunchReduceUnchecked(s *gpu.Stream, g gpu.Grid, x, sum *gpu.Buffer[float32
 	}
 	gpu.SliceArg(l, x)
 	gpu.SliceArg(l, sum)
+	return l.End()
+}
+
+var quernRotate = gpu.NewKernel(gpu.KernelInfo{
+	Name: "rotate", Package: "quern.dev/bench/parity/kernels", Pos: "rotate.go:12",
+	Params: []gpu.Param{
+		{Name: "m", Kind: gpu.Struct, Type: "Affine", Size: 24},
+		{Name: "w", Kind: gpu.Scalar, Type: "int", Size: 8},
+		{Name: "h", Kind: gpu.Scalar, Type: "int", Size: 8},
+		{Name: "in", Kind: gpu.Slice, Type: "float32", Size: 4},
+		{Name: "out", Kind: gpu.Slice, Type: "float32", Size: 4},
+	},
+	PTX: quernPTX,
+	Variants: []gpu.Variant{
+		{Name: "proven", Limits: []int64{1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 2147483648, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 0, 32, 2, 0, 5, 9, 2147483648, 1, 1, 1, 2, 5, 1, 3, 4, 9, 0, 0, -1, 1, 4, 1, 1, 1, 2, 5, 4, 1, 4, 0, 8, 2, 1, 1, 1, 5, 5, 4, 7, 1, 1, 1, 4, 3, 0, 32, 2, 0, 5, 4, 1, 1, 1, 2, 5, 4, 7, 1, 1, 1, 4, 3, 0, 32, 2, 0, 5, 4, 0, 8, 2, 1, 1, 1, 5, 5, 4, 7, 5, 9, 0}},
+		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 2147483648, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 0, 32, 2, 0, 5, 9, 2147483648, 1, 1, 1, 2, 5, 9, 2147483648, 1, 1, 1, 2, 5, 1, 1, 4, 9, 2147483647}, Sites: []gpu.Site{
+			{Kind: gpu.IndexSite, File: "rotate.go", Line: 41, Col: 9},
+			{Kind: gpu.IndexSite, File: "rotate.go", Line: 34, Col: 2},
+		}},
+		{Name: "wide", Sites: []gpu.Site{
+			{Kind: gpu.IndexSite, File: "rotate.go", Line: 41, Col: 9},
+			{Kind: gpu.IndexSite, File: "rotate.go", Line: 34, Col: 2},
+		}},
+	},
+	Block: gpu.Dim3{X: 32, Y: 8, Z: 1},
+	Host:  quernHostRotate,
+})
+
+var _ = rotate // compiled, not called
+
+// LaunchRotate runs rotate on the grid g.
+//
+// rotate writes to each pixel of a w x h image what the source has at the place
+// that m maps it to, interpolated bilinearly. Beyond the border the source is 0.
+func LaunchRotate(s *gpu.Stream, g gpu.Grid, m Affine, w, h int, in, out *gpu.Buffer[float32]) error {
+	l, err := quernRotate.Begin(s, g)
+	if err != nil {
+		return err
+	}
+	gpu.Arg(l, m)
+	gpu.Arg(l, w)
+	gpu.Arg(l, h)
+	gpu.SliceArg(l, in)
+	gpu.SliceArg(l, out)
+	return l.End()
+}
+
+var quernRotateUnchecked = gpu.NewKernel(gpu.KernelInfo{
+	Name: "rotateUnchecked", Package: "quern.dev/bench/parity/kernels", Pos: "rotate.go:19",
+	Params: []gpu.Param{
+		{Name: "m", Kind: gpu.Struct, Type: "Affine", Size: 24},
+		{Name: "w", Kind: gpu.Scalar, Type: "int", Size: 8},
+		{Name: "h", Kind: gpu.Scalar, Type: "int", Size: 8},
+		{Name: "in", Kind: gpu.Slice, Type: "float32", Size: 4},
+		{Name: "out", Kind: gpu.Slice, Type: "float32", Size: 4},
+	},
+	PTX: quernPTX,
+	Variants: []gpu.Variant{
+		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 2147483648, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 0, 32, 2, 0, 5, 9, 2147483648, 1, 1, 1, 2, 5, 9, 2147483648, 1, 1, 1, 2, 5, 1, 1, 4, 9, 2147483647}},
+		{Name: "wide"},
+	},
+	Block: gpu.Dim3{X: 32, Y: 8, Z: 1},
+	Host:  quernHostRotateUnchecked,
+})
+
+var _ = rotateUnchecked // compiled, not called
+
+// LaunchRotateUnchecked runs rotateUnchecked on the grid g.
+//
+// rotateUnchecked is rotate without bounds checks.
+func LaunchRotateUnchecked(s *gpu.Stream, g gpu.Grid, m Affine, w, h int, in, out *gpu.Buffer[float32]) error {
+	l, err := quernRotateUnchecked.Begin(s, g)
+	if err != nil {
+		return err
+	}
+	gpu.Arg(l, m)
+	gpu.Arg(l, w)
+	gpu.Arg(l, h)
+	gpu.SliceArg(l, in)
+	gpu.SliceArg(l, out)
+	return l.End()
+}
+
+var quernBlockScan = gpu.NewKernel(gpu.KernelInfo{
+	Name: "blockScan", Package: "quern.dev/bench/parity/kernels", Pos: "scan.go:19",
+	Params: []gpu.Param{
+		{Name: "in", Kind: gpu.Slice, Type: "uint32", Size: 4},
+		{Name: "out", Kind: gpu.Slice, Type: "uint32", Size: 4},
+		{Name: "totals", Kind: gpu.Slice, Type: "uint32", Size: 4},
+	},
+	PTX: quernPTX,
+	Variants: []gpu.Variant{
+		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 0, 1024, 2, 0, 5, 9, 2147483651, 0, -1, 1, 1, 1, 0, 4, 1, 1, 0, 1024, 2, 0, 5, 4, 7, 5, 9, 0, 2, 0, 1, 2, 4, 9, 0}},
+		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 0, 1024, 2, 0, 5, 9, 2147483651}, Sites: []gpu.Site{
+			{Kind: gpu.IndexSite, File: "scan.go", Line: 55, Col: 4},
+			{Kind: gpu.IndexSite, File: "scan.go", Line: 59, Col: 3},
+		}},
+		{Name: "wide", Sites: []gpu.Site{
+			{Kind: gpu.IndexSite, File: "scan.go", Line: 55, Col: 4},
+			{Kind: gpu.IndexSite, File: "scan.go", Line: 59, Col: 3},
+		}},
+	},
+	Block:  gpu.Dim3{X: 256, Y: 1, Z: 1},
+	Shared: 1024,
+	Host:   quernHostBlockScan,
+})
+
+var _ = blockScan // compiled, not called
+
+// LaunchBlockScan runs blockScan on the grid g.
+//
+// blockScan writes the running sums of every ScanTile elements of in to out, and
+// the sum of each tile to totals.
+func LaunchBlockScan(s *gpu.Stream, g gpu.Grid, in, out, totals *gpu.Buffer[uint32]) error {
+	l, err := quernBlockScan.Begin(s, g)
+	if err != nil {
+		return err
+	}
+	gpu.SliceArg(l, in)
+	gpu.SliceArg(l, out)
+	gpu.SliceArg(l, totals)
+	return l.End()
+}
+
+var quernBlockScanUnchecked = gpu.NewKernel(gpu.KernelInfo{
+	Name: "blockScanUnchecked", Package: "quern.dev/bench/parity/kernels", Pos: "scan.go:26",
+	Params: []gpu.Param{
+		{Name: "in", Kind: gpu.Slice, Type: "uint32", Size: 4},
+		{Name: "out", Kind: gpu.Slice, Type: "uint32", Size: 4},
+		{Name: "totals", Kind: gpu.Slice, Type: "uint32", Size: 4},
+	},
+	PTX: quernPTX,
+	Variants: []gpu.Variant{
+		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 0, 1024, 2, 0, 5, 9, 2147483651}},
+		{Name: "wide"},
+	},
+	Block:  gpu.Dim3{X: 256, Y: 1, Z: 1},
+	Shared: 1024,
+	Host:   quernHostBlockScanUnchecked,
+})
+
+var _ = blockScanUnchecked // compiled, not called
+
+// LaunchBlockScanUnchecked runs blockScanUnchecked on the grid g.
+//
+// blockScanUnchecked is blockScan without bounds checks.
+func LaunchBlockScanUnchecked(s *gpu.Stream, g gpu.Grid, in, out, totals *gpu.Buffer[uint32]) error {
+	l, err := quernBlockScanUnchecked.Begin(s, g)
+	if err != nil {
+		return err
+	}
+	gpu.SliceArg(l, in)
+	gpu.SliceArg(l, out)
+	gpu.SliceArg(l, totals)
+	return l.End()
+}
+
+var quernSha256 = gpu.NewKernel(gpu.KernelInfo{
+	Name: "sha256", Package: "quern.dev/bench/parity/kernels", Pos: "sha256.go:30",
+	Params: []gpu.Param{
+		{Name: "messages", Kind: gpu.Slice, Type: "uint32", Size: 4},
+		{Name: "digests", Kind: gpu.Slice, Type: "uint32", Size: 4},
+	},
+	PTX: quernPTX,
+	Variants: []gpu.Variant{
+		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 0, 128, 2, 0, 5, 9, 2147483648, 0, 2, 1, 1, 5, 9, 2147483663, 0, -1, 1, 0, 0, 2, 1, 1, 5, 4, 1, 0, 0, 2048, 2, 0, 5, 4, 7, 5, 9, 0}},
+		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 0, 128, 2, 0, 5, 9, 2147483648, 0, 2, 1, 1, 5, 9, 2147483663}, Sites: []gpu.Site{
+			{Kind: gpu.IndexSite, File: "sha256.go", Line: 51, Col: 10},
+		}},
+		{Name: "wide", Sites: []gpu.Site{
+			{Kind: gpu.IndexSite, File: "sha256.go", Line: 51, Col: 10},
+		}},
+	},
+	Block: gpu.Dim3{X: 128, Y: 1, Z: 1},
+	Host:  quernHostSha256,
+})
+
+var _ = sha256 // compiled, not called
+
+// LaunchSha256 runs sha256 on the grid g.
+//
+// sha256 hashes messages of 64 bytes, one a thread.
+func LaunchSha256(s *gpu.Stream, g gpu.Grid, messages, digests *gpu.Buffer[uint32]) error {
+	l, err := quernSha256.Begin(s, g)
+	if err != nil {
+		return err
+	}
+	gpu.SliceArg(l, messages)
+	gpu.SliceArg(l, digests)
+	return l.End()
+}
+
+var quernSha256Unchecked = gpu.NewKernel(gpu.KernelInfo{
+	Name: "sha256Unchecked", Package: "quern.dev/bench/parity/kernels", Pos: "sha256.go:37",
+	Params: []gpu.Param{
+		{Name: "messages", Kind: gpu.Slice, Type: "uint32", Size: 4},
+		{Name: "digests", Kind: gpu.Slice, Type: "uint32", Size: 4},
+	},
+	PTX: quernPTX,
+	Variants: []gpu.Variant{
+		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 0, 128, 2, 0, 5, 9, 2147483648, 0, 2, 1, 1, 5, 9, 2147483663}},
+		{Name: "wide"},
+	},
+	Block: gpu.Dim3{X: 128, Y: 1, Z: 1},
+	Host:  quernHostSha256Unchecked,
+})
+
+var _ = sha256Unchecked // compiled, not called
+
+// LaunchSha256Unchecked runs sha256Unchecked on the grid g.
+//
+// sha256Unchecked is sha256 without bounds checks.
+func LaunchSha256Unchecked(s *gpu.Stream, g gpu.Grid, messages, digests *gpu.Buffer[uint32]) error {
+	l, err := quernSha256Unchecked.Begin(s, g)
+	if err != nil {
+		return err
+	}
+	gpu.SliceArg(l, messages)
+	gpu.SliceArg(l, digests)
+	return l.End()
+}
+
+var quernBitonicSort = gpu.NewKernel(gpu.KernelInfo{
+	Name: "bitonicSort", Package: "quern.dev/bench/parity/kernels", Pos: "sort.go:11",
+	Params: []gpu.Param{
+		{Name: "keys", Kind: gpu.Slice, Type: "uint32", Size: 4},
+	},
+	PTX: quernPTX,
+	Variants: []gpu.Variant{
+		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 1024, 2, 0, 5, 1, 0, 4, 9, 0}, Sites: []gpu.Site{
+			{Kind: gpu.IndexSite, File: "sort.go", Line: 31, Col: 21},
+		}},
+		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 1024, 2, 0, 5, 9, 2147484160}, Sites: []gpu.Site{
+			{Kind: gpu.IndexSite, File: "sort.go", Line: 25, Col: 13},
+			{Kind: gpu.IndexSite, File: "sort.go", Line: 26, Col: 24},
+			{Kind: gpu.IndexSite, File: "sort.go", Line: 31, Col: 21},
+		}},
+		{Name: "wide", Sites: []gpu.Site{
+			{Kind: gpu.IndexSite, File: "sort.go", Line: 25, Col: 13},
+			{Kind: gpu.IndexSite, File: "sort.go", Line: 26, Col: 24},
+			{Kind: gpu.IndexSite, File: "sort.go", Line: 31, Col: 21},
+		}},
+	},
+	Block:  gpu.Dim3{X: 512, Y: 1, Z: 1},
+	Shared: 4096,
+	Host:   quernHostBitonicSort,
+})
+
+var _ = bitonicSort // compiled, not called
+
+// LaunchBitonicSort runs bitonicSort on the grid g.
+//
+// bitonicSort sorts every SortTile keys with a bitonic network in shared memory.
+func LaunchBitonicSort(s *gpu.Stream, g gpu.Grid, keys *gpu.Buffer[uint32]) error {
+	l, err := quernBitonicSort.Begin(s, g)
+	if err != nil {
+		return err
+	}
+	gpu.SliceArg(l, keys)
+	return l.End()
+}
+
+var quernBitonicSortUnchecked = gpu.NewKernel(gpu.KernelInfo{
+	Name: "bitonicSortUnchecked", Package: "quern.dev/bench/parity/kernels", Pos: "sort.go:18",
+	Params: []gpu.Param{
+		{Name: "keys", Kind: gpu.Slice, Type: "uint32", Size: 4},
+	},
+	PTX: quernPTX,
+	Variants: []gpu.Variant{
+		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 1024, 2, 0, 5, 9, 2147484160}},
+		{Name: "wide"},
+	},
+	Block:  gpu.Dim3{X: 512, Y: 1, Z: 1},
+	Shared: 4096,
+	Host:   quernHostBitonicSortUnchecked,
+})
+
+var _ = bitonicSortUnchecked // compiled, not called
+
+// LaunchBitonicSortUnchecked runs bitonicSortUnchecked on the grid g.
+//
+// bitonicSortUnchecked is bitonicSort without bounds checks.
+func LaunchBitonicSortUnchecked(s *gpu.Stream, g gpu.Grid, keys *gpu.Buffer[uint32]) error {
+	l, err := quernBitonicSortUnchecked.Begin(s, g)
+	if err != nil {
+		return err
+	}
+	gpu.SliceArg(l, keys)
+	return l.End()
+}
+
+var quernSpmv = gpu.NewKernel(gpu.KernelInfo{
+	Name: "spmv", Package: "quern.dev/bench/parity/kernels", Pos: "spmv.go:9",
+	Params: []gpu.Param{
+		{Name: "starts", Kind: gpu.Slice, Type: "int32", Size: 4},
+		{Name: "columns", Kind: gpu.Slice, Type: "int32", Size: 4},
+		{Name: "values", Kind: gpu.Slice, Type: "float32", Size: 4},
+		{Name: "x", Kind: gpu.Slice, Type: "float32", Size: 4},
+		{Name: "y", Kind: gpu.Slice, Type: "float32", Size: 4},
+	},
+	PTX: quernPTX,
+	Variants: []gpu.Variant{
+		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 0, 128, 2, 0, 5, 9, 2147483648, 0, -1, 1, 0, 1, 4, 4, 0, 1, 4, 1, 0, 0, 128, 2, 0, 5, 4, 0, 1, 4, 7, 5, 9, 0, 0, -1, 1, 1, 5, 9, -2147483647}, Sites: []gpu.Site{
+			{Kind: gpu.IndexSite, File: "spmv.go", Line: 27, Col: 10},
+			{Kind: gpu.IndexSite, File: "spmv.go", Line: 27, Col: 22},
+		}},
+		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 0, 128, 2, 0, 5, 9, 2147483648}, Sites: []gpu.Site{
+			{Kind: gpu.IndexSite, File: "spmv.go", Line: 26, Col: 11},
+			{Kind: gpu.IndexSite, File: "spmv.go", Line: 26, Col: 26},
+			{Kind: gpu.IndexSite, File: "spmv.go", Line: 27, Col: 10},
+			{Kind: gpu.IndexSite, File: "spmv.go", Line: 27, Col: 24},
+			{Kind: gpu.IndexSite, File: "spmv.go", Line: 27, Col: 22},
+		}},
+		{Name: "wide", Sites: []gpu.Site{
+			{Kind: gpu.IndexSite, File: "spmv.go", Line: 26, Col: 11},
+			{Kind: gpu.IndexSite, File: "spmv.go", Line: 26, Col: 26},
+			{Kind: gpu.IndexSite, File: "spmv.go", Line: 27, Col: 10},
+			{Kind: gpu.IndexSite, File: "spmv.go", Line: 27, Col: 24},
+			{Kind: gpu.IndexSite, File: "spmv.go", Line: 27, Col: 22},
+		}},
+	},
+	Block: gpu.Dim3{X: 128, Y: 1, Z: 1},
+	Host:  quernHostSpmv,
+})
+
+var _ = spmv // compiled, not called
+
+// LaunchSpmv runs spmv on the grid g.
+//
+// spmv multiplies a sparse matrix in compressed rows (CSR) with x, a row a
+// thread: row i has the elements starts[i] to starts[i+1]-1.
+func LaunchSpmv(s *gpu.Stream, g gpu.Grid, starts, columns *gpu.Buffer[int32], values, x, y *gpu.Buffer[float32]) error {
+	l, err := quernSpmv.Begin(s, g)
+	if err != nil {
+		return err
+	}
+	gpu.SliceArg(l, starts)
+	gpu.SliceArg(l, columns)
+	gpu.SliceArg(l, values)
+	gpu.SliceArg(l, x)
+	gpu.SliceArg(l, y)
+	return l.End()
+}
+
+var quernSpmvUnchecked = gpu.NewKernel(gpu.KernelInfo{
+	Name: "spmvUnchecked", Package: "quern.dev/bench/parity/kernels", Pos: "spmv.go:16",
+	Params: []gpu.Param{
+		{Name: "starts", Kind: gpu.Slice, Type: "int32", Size: 4},
+		{Name: "columns", Kind: gpu.Slice, Type: "int32", Size: 4},
+		{Name: "values", Kind: gpu.Slice, Type: "float32", Size: 4},
+		{Name: "x", Kind: gpu.Slice, Type: "float32", Size: 4},
+		{Name: "y", Kind: gpu.Slice, Type: "float32", Size: 4},
+	},
+	PTX: quernPTX,
+	Variants: []gpu.Variant{
+		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 0, 128, 2, 0, 5, 9, 2147483648}},
+		{Name: "wide"},
+	},
+	Block: gpu.Dim3{X: 128, Y: 1, Z: 1},
+	Host:  quernHostSpmvUnchecked,
+})
+
+var _ = spmvUnchecked // compiled, not called
+
+// LaunchSpmvUnchecked runs spmvUnchecked on the grid g.
+//
+// spmvUnchecked is spmv without bounds checks.
+func LaunchSpmvUnchecked(s *gpu.Stream, g gpu.Grid, starts, columns *gpu.Buffer[int32], values, x, y *gpu.Buffer[float32]) error {
+	l, err := quernSpmvUnchecked.Begin(s, g)
+	if err != nil {
+		return err
+	}
+	gpu.SliceArg(l, starts)
+	gpu.SliceArg(l, columns)
+	gpu.SliceArg(l, values)
+	gpu.SliceArg(l, x)
+	gpu.SliceArg(l, y)
+	return l.End()
+}
+
+var quernStencil = gpu.NewKernel(gpu.KernelInfo{
+	Name: "stencil", Package: "quern.dev/bench/parity/kernels", Pos: "stencil.go:13",
+	Params: []gpu.Param{
+		{Name: "weights", Kind: gpu.Struct, Type: "StencilWeights", Size: 16},
+		{Name: "nx", Kind: gpu.Scalar, Type: "int", Size: 8},
+		{Name: "ny", Kind: gpu.Scalar, Type: "int", Size: 8},
+		{Name: "nz", Kind: gpu.Scalar, Type: "int", Size: 8},
+		{Name: "in", Kind: gpu.Slice, Type: "float32", Size: 4},
+		{Name: "out", Kind: gpu.Slice, Type: "float32", Size: 4},
+	},
+	PTX: quernPTX,
+	Variants: []gpu.Variant{
+		{Name: "proven", Limits: []int64{1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 0, 1, 3, 9, 2147483647, 0, 0, 1, 3, 4, 9, 2147483648, 1, 4, 9, 2147483647, 1, 5, 9, 2147483647, 0, 32, 2, 0, 5, 9, 2147483648, 1, 2, 1, 3, 5, 1, 2, 4, 9, 2147483647, 1, 2, 1, 3, 5, 9, 2147483648, 1, 1, 1, 2, 5, 1, 3, 5, 1, 1, 4, 9, 2147483647, 1, 1, 1, 2, 5, 1, 3, 5, 9, 2147483648, 0, -1, 1, 4, 1, 1, 1, 2, 5, 1, 3, 5, 4, 1, 4, 0, 8, 1, 1, 1, 2, 5, 5, 3, 0, 3, 1, 1, 1, 2, 5, 1, 3, 5, 5, 4, 0, 2, 2, 2, 1, 1, 5, 1, 2, 5, 5, 4, 7, 1, 4, 0, 5, 1, 1, 1, 2, 5, 5, 3, 0, 3, 1, 1, 1, 2, 5, 1, 3, 5, 5, 4, 7, 1, 4, 0, 5, 1, 1, 1, 2, 5, 5, 3, 0, 2, 1, 1, 1, 2, 5, 1, 3, 5, 5, 4, 0, 2, 2, 2, 1, 1, 5, 1, 2, 5, 5, 4, 7, 5, 9, 0, 0, -1, 1, 1, 1, 5, 3, 1, 1, 1, 2, 5, 3, 1, 1, 1, 2, 5, 1, 3, 5, 4, 0, 1, 3, 1, 1, 1, 5, 3, 0, 9, 1, 1, 1, 2, 5, 5, 3, 0, 3, 1, 1, 1, 2, 5, 1, 3, 5, 5, 4, 0, 2, 2, 2, 1, 1, 5, 1, 2, 5, 5, 4, 0, 1, 3, 7, 1, 1, 1, 5, 3, 0, 6, 1, 1, 1, 2, 5, 5, 3, 0, 3, 1, 1, 1, 2, 5, 1, 3, 5, 5, 4, 0, 1, 3, 7, 1, 1, 1, 5, 3, 0, 6, 1, 1, 1, 2, 5, 5, 3, 0, 2, 1, 1, 1, 2, 5, 1, 3, 5, 5, 4, 0, 2, 2, 2, 1, 1, 5, 1, 2, 5, 5, 4, 0, 1, 3, 7, 5, 9, 0}},
+		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 0, 1, 3, 9, 2147483647, 0, 0, 1, 3, 4, 9, 2147483648, 1, 4, 9, 2147483647, 1, 5, 9, 2147483647, 0, 32, 2, 0, 5, 9, 2147483648, 1, 2, 1, 3, 5, 1, 2, 4, 9, 2147483647, 1, 2, 1, 3, 5, 9, 2147483648, 1, 1, 1, 2, 5, 1, 3, 5, 1, 1, 4, 9, 2147483647, 1, 1, 1, 2, 5, 1, 3, 5, 9, 2147483648}, Sites: []gpu.Site{
+			{Kind: gpu.IndexSite, File: "stencil.go", Line: 33, Col: 41},
+			{Kind: gpu.IndexSite, File: "stencil.go", Line: 37, Col: 2},
+		}},
+		{Name: "wide", Sites: []gpu.Site{
+			{Kind: gpu.IndexSite, File: "stencil.go", Line: 33, Col: 41},
+			{Kind: gpu.IndexSite, File: "stencil.go", Line: 37, Col: 2},
+		}},
+	},
+	Block: gpu.Dim3{X: 32, Y: 4, Z: 2},
+	Host:  quernHostStencil,
+})
+
+var _ = stencil // compiled, not called
+
+// LaunchStencil runs stencil on the grid g.
+//
+// stencil writes to each inner point of an nx x ny x nz grid the weighted sum of
+// the 27 points around it.
+func LaunchStencil(s *gpu.Stream, g gpu.Grid, weights StencilWeights, nx, ny, nz int, in, out *gpu.Buffer[float32]) error {
+	l, err := quernStencil.Begin(s, g)
+	if err != nil {
+		return err
+	}
+	gpu.Arg(l, weights)
+	gpu.Arg(l, nx)
+	gpu.Arg(l, ny)
+	gpu.Arg(l, nz)
+	gpu.SliceArg(l, in)
+	gpu.SliceArg(l, out)
+	return l.End()
+}
+
+var quernStencilUnchecked = gpu.NewKernel(gpu.KernelInfo{
+	Name: "stencilUnchecked", Package: "quern.dev/bench/parity/kernels", Pos: "stencil.go:20",
+	Params: []gpu.Param{
+		{Name: "weights", Kind: gpu.Struct, Type: "StencilWeights", Size: 16},
+		{Name: "nx", Kind: gpu.Scalar, Type: "int", Size: 8},
+		{Name: "ny", Kind: gpu.Scalar, Type: "int", Size: 8},
+		{Name: "nz", Kind: gpu.Scalar, Type: "int", Size: 8},
+		{Name: "in", Kind: gpu.Slice, Type: "float32", Size: 4},
+		{Name: "out", Kind: gpu.Slice, Type: "float32", Size: 4},
+	},
+	PTX: quernPTX,
+	Variants: []gpu.Variant{
+		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 0, 1, 3, 9, 2147483647, 0, 0, 1, 3, 4, 9, 2147483648, 1, 4, 9, 2147483647, 1, 5, 9, 2147483647, 0, 32, 2, 0, 5, 9, 2147483648, 1, 2, 1, 3, 5, 1, 2, 4, 9, 2147483647, 1, 2, 1, 3, 5, 9, 2147483648, 1, 1, 1, 2, 5, 1, 3, 5, 1, 1, 4, 9, 2147483647, 1, 1, 1, 2, 5, 1, 3, 5, 9, 2147483648}},
+		{Name: "wide"},
+	},
+	Block: gpu.Dim3{X: 32, Y: 4, Z: 2},
+	Host:  quernHostStencilUnchecked,
+})
+
+var _ = stencilUnchecked // compiled, not called
+
+// LaunchStencilUnchecked runs stencilUnchecked on the grid g.
+//
+// stencilUnchecked is stencil without bounds checks.
+func LaunchStencilUnchecked(s *gpu.Stream, g gpu.Grid, weights StencilWeights, nx, ny, nz int, in, out *gpu.Buffer[float32]) error {
+	l, err := quernStencilUnchecked.Begin(s, g)
+	if err != nil {
+		return err
+	}
+	gpu.Arg(l, weights)
+	gpu.Arg(l, nx)
+	gpu.Arg(l, ny)
+	gpu.Arg(l, nz)
+	gpu.SliceArg(l, in)
+	gpu.SliceArg(l, out)
 	return l.End()
 }
 
@@ -398,6 +1511,1042 @@ func LaunchTransposeUnchecked(s *gpu.Stream, g gpu.Grid, w, h int, in, out *gpu.
 	gpu.SliceArg(l, in)
 	gpu.SliceArg(l, out)
 	return l.End()
+}
+
+func quernHostAlign(r *host.Run) {
+	length := host.Value[int](r, 0)
+	queries := host.Slice[uint8](r, 1)
+	targets := host.Slice[uint8](r, 2)
+	scores := host.Slice[int32](r, 3)
+	var step int
+	letters := host.Scratch[uint8](r, 0, r.BlockDim.Count())
+	lefts := host.Scratch[int32](r, 1, r.BlockDim.Count())
+	diagonals := host.Scratch[int32](r, 2, r.BlockDim.Count())
+	mosts := host.Scratch[int32](r, 3, r.BlockDim.Count())
+	row := host.Shared[[2][129]int32](r, 0)
+	best := host.Shared[int32](r, 1)
+	t7 := length + 128 - 1
+	for r.Next() {
+		blockX := r.BlockIdx.X
+		base := blockX * 128
+		base2 := blockX * length
+//line align.go:45
+		step = 0
+		for threadZ := range 1 {
+			for threadY := range 1 {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				first := (threadZ*1 + threadY) * 128
+				quernRow1Align(r, letters, first, lefts, diagonals, mosts, queries, base, row, best)
+			}
+		}
+		for ; step < t7; step++ {
+			for threadZ := range 1 {
+				for threadY := range 1 {
+					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+					first2 := (threadZ*1 + threadY) * 128
+					start := (step + 1) & 1
+					quernRow2Align(r, letters, first2, lefts, diagonals, mosts, row, start, step, length, targets, base2)
+				}
+			}
+		}
+		for threadZ := range 1 {
+			for threadY := range 1 {
+				first3 := (threadZ*1 + threadY) * 128
+				quernRow3Align(r, mosts, first3, best)
+			}
+		}
+		for threadZ := range 1 {
+			for threadY := range 1 {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				quernRow4Align(r, scores, blockX, best)
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1Align(r *host.Run, letters []uint8, first int, lefts, diagonals, mosts []int32, queries []uint8, base int, row *[2][129]int32, best *int32) {
+	letterRow := letters[first:][:128]
+	leftRow := lefts[first:][:128]
+	diagonalRow := diagonals[first:][:128]
+	mostRow := mosts[first:][:128]
+	for threadX := range 128 {
+		r.ThreadIdx.X = threadX
+		t2 := threadX + 1
+		t4 := threadX + 1
+//line align.go:38
+		letter := queries[base+threadX]
+		_ = row[0][t2]
+//line align.go:39
+		_ = row[1][t4]
+//line align.go:39
+		row[0][t2] = 0
+//line align.go:39
+		row[1][t4] = 0
+		if threadX == 0 {
+			row[0][0] = 0
+//line align.go:41
+			row[1][0] = 0
+			*best = 0
+		}
+		var left int32
+		var diagonal int32
+		var most int32
+		letterRow[threadX] = letter
+		leftRow[threadX] = left
+		diagonalRow[threadX] = diagonal
+		mostRow[threadX] = most
+	}
+}
+
+//go:noinline
+func quernRow2Align(r *host.Run, letters []uint8, first2 int, lefts, diagonals, mosts []int32, row *[2][129]int32, start, step, length int, targets []uint8, base2 int) {
+	letterRow := letters[first2:][:128]
+	leftRow := lefts[first2:][:128]
+	diagonalRow := diagonals[first2:][:128]
+	mostRow := mosts[first2:][:128]
+	for threadX := range 128 {
+		r.ThreadIdx.X = threadX
+		letter := letterRow[threadX]
+		left := leftRow[threadX]
+		diagonal := diagonalRow[threadX]
+		most := mostRow[threadX]
+//line align.go:47
+		up := row[start][threadX]
+		column := step - threadX
+		if column >= 0 && column < length {
+//line align.go:49
+			var match int32 = -3
+			if targets[base2+column] == letter {
+				match = 3
+			}
+			score := max(max(max(0, diagonal+match), up+-2), left+-2)
+			row[step&1][threadX+1] = score
+			most = max(most, score)
+			t8 := score
+			t9 := up
+			left = t8
+			diagonal = t9
+		}
+		leftRow[threadX] = left
+		diagonalRow[threadX] = diagonal
+		mostRow[threadX] = most
+	}
+}
+
+//go:noinline
+func quernRow3Align(r *host.Run, mosts []int32, first3 int, best *int32) {
+	mostRow := mosts[first3:][:128]
+	for threadX := range 128 {
+		most := mostRow[threadX]
+//line align.go:59
+		*best = max(*best, most)
+	}
+}
+
+//go:noinline
+func quernRow4Align(r *host.Run, scores []int32, blockX int, best *int32) {
+	for threadX := range 128 {
+		r.ThreadIdx.X = threadX
+//line align.go:61
+		if threadX == 0 {
+			scores[blockX] = *best
+		}
+	}
+}
+
+func quernHostAlignUnchecked(r *host.Run) {
+	length := host.Value[int](r, 0)
+	queries := host.Slice[uint8](r, 1)
+	targets := host.Slice[uint8](r, 2)
+	scores := host.Slice[int32](r, 3)
+	var step int
+	letters := host.Scratch[uint8](r, 0, r.BlockDim.Count())
+	lefts := host.Scratch[int32](r, 1, r.BlockDim.Count())
+	diagonals := host.Scratch[int32](r, 2, r.BlockDim.Count())
+	mosts := host.Scratch[int32](r, 3, r.BlockDim.Count())
+	row := host.Shared[[2][129]int32](r, 0)
+	best := host.Shared[int32](r, 1)
+	t7 := length + 128 - 1
+	for r.Next() {
+		blockX := r.BlockIdx.X
+		base := blockX * 128
+		base2 := blockX * length
+//line align.go:45
+		step = 0
+		for threadZ := range 1 {
+			for threadY := range 1 {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				first := (threadZ*1 + threadY) * 128
+				quernRow1AlignUnchecked(r, letters, first, lefts, diagonals, mosts, queries, base, row, best)
+			}
+		}
+		for ; step < t7; step++ {
+			for threadZ := range 1 {
+				for threadY := range 1 {
+					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+					first2 := (threadZ*1 + threadY) * 128
+					start := (step + 1) & 1
+					quernRow2AlignUnchecked(r, letters, first2, lefts, diagonals, mosts, row, start, step, length, targets, base2)
+				}
+			}
+		}
+		for threadZ := range 1 {
+			for threadY := range 1 {
+				first3 := (threadZ*1 + threadY) * 128
+				quernRow3AlignUnchecked(r, mosts, first3, best)
+			}
+		}
+		for threadZ := range 1 {
+			for threadY := range 1 {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				quernRow4AlignUnchecked(r, scores, blockX, best)
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1AlignUnchecked(r *host.Run, letters []uint8, first int, lefts, diagonals, mosts []int32, queries []uint8, base int, row *[2][129]int32, best *int32) {
+	letterRow := letters[first:][:128]
+	leftRow := lefts[first:][:128]
+	diagonalRow := diagonals[first:][:128]
+	mostRow := mosts[first:][:128]
+	for threadX := range 128 {
+		r.ThreadIdx.X = threadX
+		t2 := threadX + 1
+		t4 := threadX + 1
+//line align.go:38
+		letter := queries[base+threadX]
+		_ = row[0][t2]
+//line align.go:39
+		_ = row[1][t4]
+//line align.go:39
+		row[0][t2] = 0
+//line align.go:39
+		row[1][t4] = 0
+		if threadX == 0 {
+			row[0][0] = 0
+//line align.go:41
+			row[1][0] = 0
+			*best = 0
+		}
+		var left int32
+		var diagonal int32
+		var most int32
+		letterRow[threadX] = letter
+		leftRow[threadX] = left
+		diagonalRow[threadX] = diagonal
+		mostRow[threadX] = most
+	}
+}
+
+//go:noinline
+func quernRow2AlignUnchecked(r *host.Run, letters []uint8, first2 int, lefts, diagonals, mosts []int32, row *[2][129]int32, start, step, length int, targets []uint8, base2 int) {
+	letterRow := letters[first2:][:128]
+	leftRow := lefts[first2:][:128]
+	diagonalRow := diagonals[first2:][:128]
+	mostRow := mosts[first2:][:128]
+	for threadX := range 128 {
+		r.ThreadIdx.X = threadX
+		letter := letterRow[threadX]
+		left := leftRow[threadX]
+		diagonal := diagonalRow[threadX]
+		most := mostRow[threadX]
+//line align.go:47
+		up := row[start][threadX]
+		column := step - threadX
+		if column >= 0 && column < length {
+//line align.go:49
+			var match int32 = -3
+			if targets[base2+column] == letter {
+				match = 3
+			}
+			score := max(max(max(0, diagonal+match), up+-2), left+-2)
+			row[step&1][threadX+1] = score
+			most = max(most, score)
+			t8 := score
+			t9 := up
+			left = t8
+			diagonal = t9
+		}
+		leftRow[threadX] = left
+		diagonalRow[threadX] = diagonal
+		mostRow[threadX] = most
+	}
+}
+
+//go:noinline
+func quernRow3AlignUnchecked(r *host.Run, mosts []int32, first3 int, best *int32) {
+	mostRow := mosts[first3:][:128]
+	for threadX := range 128 {
+		most := mostRow[threadX]
+//line align.go:59
+		*best = max(*best, most)
+	}
+}
+
+//go:noinline
+func quernRow4AlignUnchecked(r *host.Run, scores []int32, blockX int, best *int32) {
+	for threadX := range 128 {
+		r.ThreadIdx.X = threadX
+//line align.go:61
+		if threadX == 0 {
+			scores[blockX] = *best
+		}
+	}
+}
+
+func quernHostChacha20(r *host.Run) {
+	key := host.Value[[8]uint32](r, 0)
+	nonce := host.Value[[3]uint32](r, 1)
+	in := host.Slice[uint32](r, 2)
+	out := host.Slice[uint32](r, 3)
+	size := len(in) / 16
+	for r.Next() {
+		blockX := r.BlockIdx.X
+		base := blockX * 128
+		for threadZ := range 1 {
+			for threadY := range 1 {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				quernRow1Chacha20(r, base, size, key, nonce, out, in)
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1Chacha20(r *host.Run, base, size int, key [8]uint32, nonce [3]uint32, out, in []uint32) {
+	for threadX := range 128 {
+		r.ThreadIdx.X = threadX
+		block := base + threadX
+		at := block * 16
+//line chacha.go:29
+		if !(block >= size) {
+//line chacha.go:32
+			start := [16]uint32{1634760805, 857760878, 2036477234, 1797285236, key[0], key[1], key[2], key[3], key[4], key[5], key[6], key[7], uint32(block), nonce[0], nonce[1], nonce[2]}
+//line chacha.go:37
+			x := start
+			for i := 0; i < 10; i++ {
+				t1 := &x[0]
+				t2 := &x[4]
+				t3 := &x[8]
+				t4 := &x[12]
+//line chacha.go:39
+				quarter(t1, t2, t3, t4)
+				t5 := &x[1]
+				t6 := &x[5]
+				t7 := &x[9]
+				t8 := &x[13]
+//line chacha.go:40
+				quarter(t5, t6, t7, t8)
+				t9 := &x[2]
+				t10 := &x[6]
+				t11 := &x[10]
+				t12 := &x[14]
+//line chacha.go:41
+				quarter(t9, t10, t11, t12)
+				t13 := &x[3]
+				t14 := &x[7]
+				t15 := &x[11]
+				t16 := &x[15]
+//line chacha.go:42
+				quarter(t13, t14, t15, t16)
+				t17 := &x[0]
+				t18 := &x[5]
+				t19 := &x[10]
+				t20 := &x[15]
+//line chacha.go:43
+				quarter(t17, t18, t19, t20)
+				t21 := &x[1]
+				t22 := &x[6]
+				t23 := &x[11]
+				t24 := &x[12]
+//line chacha.go:44
+				quarter(t21, t22, t23, t24)
+				t25 := &x[2]
+				t26 := &x[7]
+				t27 := &x[8]
+				t28 := &x[13]
+//line chacha.go:45
+				quarter(t25, t26, t27, t28)
+				t29 := &x[3]
+				t30 := &x[4]
+				t31 := &x[9]
+				t32 := &x[14]
+//line chacha.go:46
+				quarter(t29, t30, t31, t32)
+			}
+			for i2 := 0; i2 < 16; i2++ {
+				out[at+i2] = in[at+i2] ^ (x[i2] + start[i2])
+			}
+		}
+	}
+}
+
+func quernHostChacha20Unchecked(r *host.Run) {
+	key := host.Value[[8]uint32](r, 0)
+	nonce := host.Value[[3]uint32](r, 1)
+	in := host.Slice[uint32](r, 2)
+	out := host.Slice[uint32](r, 3)
+	size := len(in) / 16
+	for r.Next() {
+		blockX := r.BlockIdx.X
+		base := blockX * 128
+		for threadZ := range 1 {
+			for threadY := range 1 {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				quernRow1Chacha20Unchecked(r, base, size, key, nonce, out, in)
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1Chacha20Unchecked(r *host.Run, base, size int, key [8]uint32, nonce [3]uint32, out, in []uint32) {
+	for threadX := range 128 {
+		r.ThreadIdx.X = threadX
+		block := base + threadX
+		at := block * 16
+//line chacha.go:29
+		if !(block >= size) {
+//line chacha.go:32
+			start := [16]uint32{1634760805, 857760878, 2036477234, 1797285236, key[0], key[1], key[2], key[3], key[4], key[5], key[6], key[7], uint32(block), nonce[0], nonce[1], nonce[2]}
+//line chacha.go:37
+			x := start
+			for i := 0; i < 10; i++ {
+				t1 := &x[0]
+				t2 := &x[4]
+				t3 := &x[8]
+				t4 := &x[12]
+//line chacha.go:39
+				quarter(t1, t2, t3, t4)
+				t5 := &x[1]
+				t6 := &x[5]
+				t7 := &x[9]
+				t8 := &x[13]
+//line chacha.go:40
+				quarter(t5, t6, t7, t8)
+				t9 := &x[2]
+				t10 := &x[6]
+				t11 := &x[10]
+				t12 := &x[14]
+//line chacha.go:41
+				quarter(t9, t10, t11, t12)
+				t13 := &x[3]
+				t14 := &x[7]
+				t15 := &x[11]
+				t16 := &x[15]
+//line chacha.go:42
+				quarter(t13, t14, t15, t16)
+				t17 := &x[0]
+				t18 := &x[5]
+				t19 := &x[10]
+				t20 := &x[15]
+//line chacha.go:43
+				quarter(t17, t18, t19, t20)
+				t21 := &x[1]
+				t22 := &x[6]
+				t23 := &x[11]
+				t24 := &x[12]
+//line chacha.go:44
+				quarter(t21, t22, t23, t24)
+				t25 := &x[2]
+				t26 := &x[7]
+				t27 := &x[8]
+				t28 := &x[13]
+//line chacha.go:45
+				quarter(t25, t26, t27, t28)
+				t29 := &x[3]
+				t30 := &x[4]
+				t31 := &x[9]
+				t32 := &x[14]
+//line chacha.go:46
+				quarter(t29, t30, t31, t32)
+			}
+			for i2 := 0; i2 < 16; i2++ {
+				out[at+i2] = in[at+i2] ^ (x[i2] + start[i2])
+			}
+		}
+	}
+}
+
+func quernHostConvolve(r *host.Run) {
+	filter := host.Value[Filter](r, 0)
+	w := host.Value[int](r, 1)
+	h := host.Value[int](r, 2)
+	in := host.Slice[float32](r, 3)
+	out := host.Slice[float32](r, 4)
+	t6 := w - 1
+	t9 := h - 1
+	tile := host.Shared[[38][38]float32](r, 0)
+	for r.Next() {
+		blockX := r.BlockIdx.X
+		blockY := r.BlockIdx.Y
+		t1 := blockX * 32
+		t2 := blockY * 32
+		for threadZ := range 1 {
+			for threadY := range 8 {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				start := threadY * 32
+				quernRow1Convolve(r, start, t1, t6, t2, t9, tile, in, w)
+			}
+		}
+		for threadZ := range 1 {
+			for threadY := range 8 {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				quernRow2Convolve(r, t1, w, threadY, t2, h, &filter, tile, out)
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1Convolve(r *host.Run, start, t1, t6, t2, t9 int, tile *[38][38]float32, in []float32, w int) {
+	for threadX := range 32 {
+		r.ThreadIdx.X = threadX
+//line convolve.go:40
+		for i := start + threadX; i < 1444; i += 256 {
+			t3 := i / 38
+			t4 := i % 38
+			row := t3
+			column := t4
+//line convolve.go:42
+			t5 := t1 + column - 3
+//line math.go:151
+			result0 := min(max(t5, 0), t6)
+//line convolve.go:42
+			x := result0
+			t8 := t2 + row - 3
+//line math.go:151
+			result02 := min(max(t8, 0), t9)
+//line convolve.go:43
+			y := result02
+			tile[row][column] = in[y*w+x]
+		}
+	}
+}
+
+//go:noinline
+func quernRow2Convolve(r *host.Run, t1, w, threadY, t2, h int, filter *Filter, tile *[38][38]float32, out []float32) {
+	for threadX := range 32 {
+		r.ThreadIdx.X = threadX
+		x2 := t1 + threadX
+//line convolve.go:48
+		if !(x2 >= w) {
+//line convolve.go:51
+			for row2 := threadY; row2 < 32 && t2+row2 < h; row2 += 8 {
+				var sum float32
+				for j := 0; j < 7; j++ {
+//line convolve.go:55
+					sum += filter[j][0] * tile[row2+j][threadX]
+//line convolve.go:55
+					sum += filter[j][1] * tile[row2+j][threadX+1]
+//line convolve.go:55
+					sum += filter[j][2] * tile[row2+j][threadX+2]
+//line convolve.go:55
+					sum += filter[j][3] * tile[row2+j][threadX+3]
+//line convolve.go:55
+					sum += filter[j][4] * tile[row2+j][threadX+4]
+//line convolve.go:55
+					sum += filter[j][5] * tile[row2+j][threadX+5]
+//line convolve.go:55
+					sum += filter[j][6] * tile[row2+j][threadX+6]
+				}
+//line convolve.go:58
+				out[(t2+row2)*w+x2] = sum
+			}
+		}
+	}
+}
+
+func quernHostConvolveUnchecked(r *host.Run) {
+	filter := host.Value[Filter](r, 0)
+	w := host.Value[int](r, 1)
+	h := host.Value[int](r, 2)
+	in := host.Slice[float32](r, 3)
+	out := host.Slice[float32](r, 4)
+	t6 := w - 1
+	t9 := h - 1
+	tile := host.Shared[[38][38]float32](r, 0)
+	for r.Next() {
+		blockX := r.BlockIdx.X
+		blockY := r.BlockIdx.Y
+		t1 := blockX * 32
+		t2 := blockY * 32
+		for threadZ := range 1 {
+			for threadY := range 8 {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				start := threadY * 32
+				quernRow1ConvolveUnchecked(r, start, t1, t6, t2, t9, tile, in, w)
+			}
+		}
+		for threadZ := range 1 {
+			for threadY := range 8 {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				quernRow2ConvolveUnchecked(r, t1, w, threadY, t2, h, &filter, tile, out)
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1ConvolveUnchecked(r *host.Run, start, t1, t6, t2, t9 int, tile *[38][38]float32, in []float32, w int) {
+	for threadX := range 32 {
+		r.ThreadIdx.X = threadX
+//line convolve.go:40
+		for i := start + threadX; i < 1444; i += 256 {
+			t3 := i / 38
+			t4 := i % 38
+			row := t3
+			column := t4
+//line convolve.go:42
+			t5 := t1 + column - 3
+//line math.go:151
+			result0 := min(max(t5, 0), t6)
+//line convolve.go:42
+			x := result0
+			t8 := t2 + row - 3
+//line math.go:151
+			result02 := min(max(t8, 0), t9)
+//line convolve.go:43
+			y := result02
+			tile[row][column] = in[y*w+x]
+		}
+	}
+}
+
+//go:noinline
+func quernRow2ConvolveUnchecked(r *host.Run, t1, w, threadY, t2, h int, filter *Filter, tile *[38][38]float32, out []float32) {
+	for threadX := range 32 {
+		r.ThreadIdx.X = threadX
+		x2 := t1 + threadX
+//line convolve.go:48
+		if !(x2 >= w) {
+//line convolve.go:51
+			for row2 := threadY; row2 < 32 && t2+row2 < h; row2 += 8 {
+				var sum float32
+				for j := 0; j < 7; j++ {
+//line convolve.go:55
+					sum += filter[j][0] * tile[row2+j][threadX]
+//line convolve.go:55
+					sum += filter[j][1] * tile[row2+j][threadX+1]
+//line convolve.go:55
+					sum += filter[j][2] * tile[row2+j][threadX+2]
+//line convolve.go:55
+					sum += filter[j][3] * tile[row2+j][threadX+3]
+//line convolve.go:55
+					sum += filter[j][4] * tile[row2+j][threadX+4]
+//line convolve.go:55
+					sum += filter[j][5] * tile[row2+j][threadX+5]
+//line convolve.go:55
+					sum += filter[j][6] * tile[row2+j][threadX+6]
+				}
+//line convolve.go:58
+				out[(t2+row2)*w+x2] = sum
+			}
+		}
+	}
+}
+
+func quernHostFft(r *host.Run) {
+	twiddles := host.Slice[Complex](r, 0)
+	in := host.Slice[Complex](r, 1)
+	out := host.Slice[Complex](r, 2)
+	var done int
+	vs := host.Scratch[[8]Complex](r, 0, r.BlockDim.Count())
+	var last int
+	re := host.Shared[[528]float32](r, 0)
+	im := host.Shared[[528]float32](r, 1)
+	for r.Next() {
+		blockX := r.BlockIdx.X
+		t1 := blockX * 512
+//line fft.go:44
+		done = 8
+		for threadZ := range 1 {
+			for threadY := range 1 {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				first := (threadZ*1 + threadY) * 64
+				quernRow1Fft(r, vs, first, in, t1)
+			}
+		}
+		for ; done < 512; done *= 8 {
+//line fft.go:46
+			last = done / 8
+			for threadZ := range 1 {
+				for threadY := range 1 {
+					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+					first2 := (threadZ*1 + threadY) * 64
+					quernRow2Fft(r, vs, first2, last, done, re, im)
+				}
+			}
+			for threadZ := range 1 {
+				for threadY := range 1 {
+					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+					first3 := (threadZ*1 + threadY) * 64
+					quernRow3Fft(r, vs, first3, re, im)
+				}
+			}
+			for threadZ := range 1 {
+				for threadY := range 1 {
+					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+					first4 := (threadZ*1 + threadY) * 64
+					quernRow4Fft(r, vs, first4, twiddles, done)
+				}
+			}
+		}
+		for threadZ := range 1 {
+			for threadY := range 1 {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				first5 := (threadZ*1 + threadY) * 64
+				quernRow5Fft(r, vs, first5, out, t1)
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1Fft(r *host.Run, vs [][8]Complex, first int, in []Complex, t1 int) {
+	vRow := vs[first:][:64]
+	for threadX := range 64 {
+		r.ThreadIdx.X = threadX
+		v := &vRow[threadX]
+//line fft.go:39
+		*v = [8]Complex{}
+//line fft.go:41
+		v[0] = in[t1+threadX]
+//line fft.go:41
+		v[1] = in[t1+threadX+64]
+//line fft.go:41
+		v[2] = in[t1+threadX+128]
+//line fft.go:41
+		v[3] = in[t1+threadX+192]
+//line fft.go:41
+		v[4] = in[t1+threadX+256]
+//line fft.go:41
+		v[5] = in[t1+threadX+320]
+//line fft.go:41
+		v[6] = in[t1+threadX+384]
+//line fft.go:41
+		v[7] = in[t1+threadX+448]
+//line fft.go:43
+		t2 := v
+//line fft.go:43
+		butterfly(t2)
+	}
+}
+
+//go:noinline
+func quernRow2Fft(r *host.Run, vs [][8]Complex, first2, last, done int, re, im *[528]float32) {
+	vRow := vs[first2:][:64]
+	for threadX := range 64 {
+		r.ThreadIdx.X = threadX
+		v := &vRow[threadX]
+//line fft.go:47
+		to := threadX/last*done + threadX%last
+		for r2 := 0; r2 < 8; r2++ {
+			t3 := to + r2*last
+//line fft.go:49
+			result0 := padded(t3)
+			place := result0
+//line fft.go:50
+			t6 := place
+//line fft.go:50
+			_ = re[t6]
+			t8 := place
+//line fft.go:50
+			_ = im[t8]
+//line fft.go:50
+			t9 := v[r2].Re
+//line fft.go:50
+			t10 := v[r2].Im
+//line fft.go:50
+			re[t6] = t9
+//line fft.go:50
+			im[t8] = t10
+		}
+	}
+}
+
+//go:noinline
+func quernRow3Fft(r *host.Run, vs [][8]Complex, first3 int, re, im *[528]float32) {
+	vRow := vs[first3:][:64]
+	for threadX := range 64 {
+		r.ThreadIdx.X = threadX
+		v := &vRow[threadX]
+//line fft.go:53
+		for r3 := 0; r3 < 8; r3++ {
+			t11 := threadX + r3*64
+//line fft.go:54
+			result02 := padded(t11)
+			place2 := result02
+//line fft.go:55
+			v[r3] = Complex{Re: re[place2], Im: im[place2]}
+		}
+	}
+}
+
+//go:noinline
+func quernRow4Fft(r *host.Run, vs [][8]Complex, first4 int, twiddles []Complex, done int) {
+	vRow := vs[first4:][:64]
+	for threadX := range 64 {
+		r.ThreadIdx.X = threadX
+		v := &vRow[threadX]
+//line fft.go:58
+		for r4 := 1; r4 < 8; r4++ {
+			t13 := v[r4]
+//line fft.go:59
+			t14 := twiddles[r4*(threadX%done)*(64/done)]
+//line fft.go:59
+			result03 := multiply(t13, t14)
+//line fft.go:59
+			v[r4] = result03
+		}
+		t16 := v
+//line fft.go:61
+		butterfly(t16)
+	}
+}
+
+//go:noinline
+func quernRow5Fft(r *host.Run, vs [][8]Complex, first5 int, out []Complex, t1 int) {
+	vRow := vs[first5:][:64]
+	if t1 >= 0 && 512 <= len(out)-t1 {
+		row := (*[512]Complex)(out[t1:])
+		for threadX := range 64 {
+			v := &vRow[threadX]
+//line fft.go:64
+			row[threadX] = v[0]
+			row[threadX+64] = v[1]
+			row[threadX+128] = v[2]
+			row[threadX+192] = v[3]
+			row[threadX+256] = v[4]
+			row[threadX+320] = v[5]
+			row[threadX+384] = v[6]
+			row[threadX+448] = v[7]
+		}
+		return
+	}
+	for threadX := range 64 {
+		r.ThreadIdx.X = threadX
+		v := &vRow[threadX]
+//line fft.go:64
+		out[t1+threadX] = v[0]
+//line fft.go:64
+		out[t1+threadX+64] = v[1]
+//line fft.go:64
+		out[t1+threadX+128] = v[2]
+//line fft.go:64
+		out[t1+threadX+192] = v[3]
+//line fft.go:64
+		out[t1+threadX+256] = v[4]
+//line fft.go:64
+		out[t1+threadX+320] = v[5]
+//line fft.go:64
+		out[t1+threadX+384] = v[6]
+//line fft.go:64
+		out[t1+threadX+448] = v[7]
+	}
+}
+
+func quernHostFftUnchecked(r *host.Run) {
+	twiddles := host.Slice[Complex](r, 0)
+	in := host.Slice[Complex](r, 1)
+	out := host.Slice[Complex](r, 2)
+	var done int
+	vs := host.Scratch[[8]Complex](r, 0, r.BlockDim.Count())
+	var last int
+	re := host.Shared[[528]float32](r, 0)
+	im := host.Shared[[528]float32](r, 1)
+	for r.Next() {
+		blockX := r.BlockIdx.X
+		t1 := blockX * 512
+//line fft.go:44
+		done = 8
+		for threadZ := range 1 {
+			for threadY := range 1 {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				first := (threadZ*1 + threadY) * 64
+				quernRow1FftUnchecked(r, vs, first, in, t1)
+			}
+		}
+		for ; done < 512; done *= 8 {
+//line fft.go:46
+			last = done / 8
+			for threadZ := range 1 {
+				for threadY := range 1 {
+					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+					first2 := (threadZ*1 + threadY) * 64
+					quernRow2FftUnchecked(r, vs, first2, last, done, re, im)
+				}
+			}
+			for threadZ := range 1 {
+				for threadY := range 1 {
+					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+					first3 := (threadZ*1 + threadY) * 64
+					quernRow3FftUnchecked(r, vs, first3, re, im)
+				}
+			}
+			for threadZ := range 1 {
+				for threadY := range 1 {
+					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+					first4 := (threadZ*1 + threadY) * 64
+					quernRow4FftUnchecked(r, vs, first4, twiddles, done)
+				}
+			}
+		}
+		for threadZ := range 1 {
+			for threadY := range 1 {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				first5 := (threadZ*1 + threadY) * 64
+				quernRow5FftUnchecked(r, vs, first5, out, t1)
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1FftUnchecked(r *host.Run, vs [][8]Complex, first int, in []Complex, t1 int) {
+	vRow := vs[first:][:64]
+	for threadX := range 64 {
+		r.ThreadIdx.X = threadX
+		v := &vRow[threadX]
+//line fft.go:39
+		*v = [8]Complex{}
+//line fft.go:41
+		v[0] = in[t1+threadX]
+//line fft.go:41
+		v[1] = in[t1+threadX+64]
+//line fft.go:41
+		v[2] = in[t1+threadX+128]
+//line fft.go:41
+		v[3] = in[t1+threadX+192]
+//line fft.go:41
+		v[4] = in[t1+threadX+256]
+//line fft.go:41
+		v[5] = in[t1+threadX+320]
+//line fft.go:41
+		v[6] = in[t1+threadX+384]
+//line fft.go:41
+		v[7] = in[t1+threadX+448]
+//line fft.go:43
+		t2 := v
+//line fft.go:43
+		butterfly(t2)
+	}
+}
+
+//go:noinline
+func quernRow2FftUnchecked(r *host.Run, vs [][8]Complex, first2, last, done int, re, im *[528]float32) {
+	vRow := vs[first2:][:64]
+	for threadX := range 64 {
+		r.ThreadIdx.X = threadX
+		v := &vRow[threadX]
+//line fft.go:47
+		to := threadX/last*done + threadX%last
+		for r2 := 0; r2 < 8; r2++ {
+			t3 := to + r2*last
+//line fft.go:49
+			result0 := padded(t3)
+			place := result0
+//line fft.go:50
+			t6 := place
+//line fft.go:50
+			_ = re[t6]
+			t8 := place
+//line fft.go:50
+			_ = im[t8]
+//line fft.go:50
+			t9 := v[r2].Re
+//line fft.go:50
+			t10 := v[r2].Im
+//line fft.go:50
+			re[t6] = t9
+//line fft.go:50
+			im[t8] = t10
+		}
+	}
+}
+
+//go:noinline
+func quernRow3FftUnchecked(r *host.Run, vs [][8]Complex, first3 int, re, im *[528]float32) {
+	vRow := vs[first3:][:64]
+	for threadX := range 64 {
+		r.ThreadIdx.X = threadX
+		v := &vRow[threadX]
+//line fft.go:53
+		for r3 := 0; r3 < 8; r3++ {
+			t11 := threadX + r3*64
+//line fft.go:54
+			result02 := padded(t11)
+			place2 := result02
+//line fft.go:55
+			v[r3] = Complex{Re: re[place2], Im: im[place2]}
+		}
+	}
+}
+
+//go:noinline
+func quernRow4FftUnchecked(r *host.Run, vs [][8]Complex, first4 int, twiddles []Complex, done int) {
+	vRow := vs[first4:][:64]
+	for threadX := range 64 {
+		r.ThreadIdx.X = threadX
+		v := &vRow[threadX]
+//line fft.go:58
+		for r4 := 1; r4 < 8; r4++ {
+			t13 := v[r4]
+//line fft.go:59
+			t14 := twiddles[r4*(threadX%done)*(64/done)]
+//line fft.go:59
+			result03 := multiply(t13, t14)
+//line fft.go:59
+			v[r4] = result03
+		}
+		t16 := v
+//line fft.go:61
+		butterfly(t16)
+	}
+}
+
+//go:noinline
+func quernRow5FftUnchecked(r *host.Run, vs [][8]Complex, first5 int, out []Complex, t1 int) {
+	vRow := vs[first5:][:64]
+	if t1 >= 0 && 512 <= len(out)-t1 {
+		row := (*[512]Complex)(out[t1:])
+		for threadX := range 64 {
+			v := &vRow[threadX]
+//line fft.go:64
+			row[threadX] = v[0]
+			row[threadX+64] = v[1]
+			row[threadX+128] = v[2]
+			row[threadX+192] = v[3]
+			row[threadX+256] = v[4]
+			row[threadX+320] = v[5]
+			row[threadX+384] = v[6]
+			row[threadX+448] = v[7]
+		}
+		return
+	}
+	for threadX := range 64 {
+		r.ThreadIdx.X = threadX
+		v := &vRow[threadX]
+//line fft.go:64
+		out[t1+threadX] = v[0]
+//line fft.go:64
+		out[t1+threadX+64] = v[1]
+//line fft.go:64
+		out[t1+threadX+128] = v[2]
+//line fft.go:64
+		out[t1+threadX+192] = v[3]
+//line fft.go:64
+		out[t1+threadX+256] = v[4]
+//line fft.go:64
+		out[t1+threadX+320] = v[5]
+//line fft.go:64
+		out[t1+threadX+384] = v[6]
+//line fft.go:64
+		out[t1+threadX+448] = v[7]
+	}
 }
 
 func quernHostHistogram(r *host.Run) {
@@ -533,6 +2682,280 @@ func quernRow3HistogramUnchecked(r *host.Run, bins []uint32, local *[256]uint32)
 		r.ThreadIdx.X = threadX
 //line histogram.go:31
 		atomic.AddUint32(&bins[threadX], local[threadX])
+	}
+}
+
+func quernHostLbm(r *host.Run) {
+	w := host.Value[int](r, 0)
+	h := host.Value[int](r, 1)
+	omega := host.Value[float32](r, 2)
+	in := host.Slice[float32](r, 3)
+	out := host.Slice[float32](r, 4)
+	for r.Next() {
+		blockX := r.BlockIdx.X
+		blockY := r.BlockIdx.Y
+		base := blockX * 128
+		base2 := blockY * 1
+		for threadZ := range 1 {
+			for threadY := range 1 {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				y := base2 + threadY
+				quernRow1Lbm(r, base, w, y, h, in, out, omega)
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1Lbm(r *host.Run, base, w, y, h int, in, out []float32, omega float32) {
+	for threadX := range 128 {
+		r.ThreadIdx.X = threadX
+		x := base + threadX
+//line lbm.go:33
+		if !(x >= w || y >= h) {
+//line lbm.go:36
+			f := [9]float32{}
+			var density float32
+			var ux float32
+			var uy float32
+//line lbm.go:38
+			for i := 0; i < 9; i++ {
+				t1 := x - latticeX[i]
+//line lbm.go:39
+				t2 := y - latticeY[i]
+				sx := t1
+				sy := t2
+//line lbm.go:40
+				if sx < 0 {
+					sx += w
+				}
+				if sx >= w {
+					sx -= w
+				}
+				if sy < 0 {
+					sy += h
+				}
+				if sy >= h {
+					sy -= h
+				}
+				f[i] = in[(i*h+sy)*w+sx]
+				density += f[i]
+				ux += float32(latticeX[i]) * f[i]
+				uy += float32(latticeY[i]) * f[i]
+			}
+			ux /= density
+			uy /= density
+			square := 1.5 * (ux*ux + uy*uy)
+			for i2 := 0; i2 < 9; i2++ {
+				u := 3 * (float32(latticeX[i2])*ux + float32(latticeY[i2])*uy)
+				equilibrium := latticeWeight[i2] * density * (1 + u + 0.5*u*u - square)
+				out[(i2*h+y)*w+x] = f[i2] + omega*(equilibrium-f[i2])
+			}
+		}
+	}
+}
+
+func quernHostLbmUnchecked(r *host.Run) {
+	w := host.Value[int](r, 0)
+	h := host.Value[int](r, 1)
+	omega := host.Value[float32](r, 2)
+	in := host.Slice[float32](r, 3)
+	out := host.Slice[float32](r, 4)
+	for r.Next() {
+		blockX := r.BlockIdx.X
+		blockY := r.BlockIdx.Y
+		base := blockX * 128
+		base2 := blockY * 1
+		for threadZ := range 1 {
+			for threadY := range 1 {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				y := base2 + threadY
+				quernRow1LbmUnchecked(r, base, w, y, h, in, out, omega)
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1LbmUnchecked(r *host.Run, base, w, y, h int, in, out []float32, omega float32) {
+	for threadX := range 128 {
+		r.ThreadIdx.X = threadX
+		x := base + threadX
+//line lbm.go:33
+		if !(x >= w || y >= h) {
+//line lbm.go:36
+			f := [9]float32{}
+			var density float32
+			var ux float32
+			var uy float32
+//line lbm.go:38
+			for i := 0; i < 9; i++ {
+				t1 := x - latticeX[i]
+//line lbm.go:39
+				t2 := y - latticeY[i]
+				sx := t1
+				sy := t2
+//line lbm.go:40
+				if sx < 0 {
+					sx += w
+				}
+				if sx >= w {
+					sx -= w
+				}
+				if sy < 0 {
+					sy += h
+				}
+				if sy >= h {
+					sy -= h
+				}
+				f[i] = in[(i*h+sy)*w+sx]
+				density += f[i]
+				ux += float32(latticeX[i]) * f[i]
+				uy += float32(latticeY[i]) * f[i]
+			}
+			ux /= density
+			uy /= density
+			square := 1.5 * (ux*ux + uy*uy)
+			for i2 := 0; i2 < 9; i2++ {
+				u := 3 * (float32(latticeX[i2])*ux + float32(latticeY[i2])*uy)
+				equilibrium := latticeWeight[i2] * density * (1 + u + 0.5*u*u - square)
+				out[(i2*h+y)*w+x] = f[i2] + omega*(equilibrium-f[i2])
+			}
+		}
+	}
+}
+
+func quernHostLife(r *host.Run) {
+	w := host.Value[int](r, 0)
+	h := host.Value[int](r, 1)
+	in := host.Slice[uint8](r, 2)
+	out := host.Slice[uint8](r, 3)
+	for r.Next() {
+		blockX := r.BlockIdx.X
+		blockY := r.BlockIdx.Y
+		base := blockX * 32
+		base2 := blockY * 8
+		for threadZ := range 1 {
+			for threadY := range 8 {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				y := base2 + threadY
+				t3 := y - 1
+				t4 := y + 1
+				t6 := y * w
+				quernRow1Life(r, base, w, y, h, t3, t4, in, t6, out)
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1Life(r *host.Run, base, w, y, h, t3, t4 int, in []uint8, t6 int, out []uint8) {
+	for threadX := range 32 {
+		r.ThreadIdx.X = threadX
+		x := base + threadX
+		t1 := x - 1
+		t2 := x + 1
+//line life.go:22
+		if !(x >= w || y >= h) {
+//line life.go:25
+			left := t1
+			right := t2
+//line life.go:26
+			if left < 0 {
+				left = w - 1
+			}
+			if right == w {
+				right = 0
+			}
+			up := t3
+			down := t4
+//line life.go:33
+			if up < 0 {
+				up = h - 1
+			}
+			if down == h {
+				down = 0
+			}
+			t5 := up * w
+			t7 := down * w
+			above := t5
+			below := t7
+//line life.go:40
+			neighbours := in[above+left] + in[above+x] + in[above+right] + in[t6+left] + in[t6+right] + in[below+left] + in[below+x] + in[below+right]
+//line life.go:43
+			var next uint8
+			if neighbours == 3 || neighbours == 2 && in[t6+x] == 1 {
+				next = 1
+			}
+			out[t6+x] = next
+		}
+	}
+}
+
+func quernHostLifeUnchecked(r *host.Run) {
+	w := host.Value[int](r, 0)
+	h := host.Value[int](r, 1)
+	in := host.Slice[uint8](r, 2)
+	out := host.Slice[uint8](r, 3)
+	for r.Next() {
+		blockX := r.BlockIdx.X
+		blockY := r.BlockIdx.Y
+		base := blockX * 32
+		base2 := blockY * 8
+		for threadZ := range 1 {
+			for threadY := range 8 {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				y := base2 + threadY
+				t3 := y - 1
+				t4 := y + 1
+				t6 := y * w
+				quernRow1LifeUnchecked(r, base, w, y, h, t3, t4, in, t6, out)
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1LifeUnchecked(r *host.Run, base, w, y, h, t3, t4 int, in []uint8, t6 int, out []uint8) {
+	for threadX := range 32 {
+		r.ThreadIdx.X = threadX
+		x := base + threadX
+		t1 := x - 1
+		t2 := x + 1
+//line life.go:22
+		if !(x >= w || y >= h) {
+//line life.go:25
+			left := t1
+			right := t2
+//line life.go:26
+			if left < 0 {
+				left = w - 1
+			}
+			if right == w {
+				right = 0
+			}
+			up := t3
+			down := t4
+//line life.go:33
+			if up < 0 {
+				up = h - 1
+			}
+			if down == h {
+				down = 0
+			}
+			t5 := up * w
+			t7 := down * w
+			above := t5
+			below := t7
+//line life.go:40
+			neighbours := in[above+left] + in[above+x] + in[above+right] + in[t6+left] + in[t6+right] + in[below+left] + in[below+x] + in[below+right]
+//line life.go:43
+			var next uint8
+			if neighbours == 3 || neighbours == 2 && in[t6+x] == 1 {
+				next = 1
+			}
+			out[t6+x] = next
+		}
 	}
 }
 
@@ -1014,6 +3437,138 @@ func quernRow4NbodyUnchecked(r *host.Run, as []Acceleration, first4, base int, b
 	}
 }
 
+func quernHostBlackScholes(r *host.Run) {
+	rate := host.Value[float32](r, 0)
+	volatility := host.Value[float32](r, 1)
+	spots := host.Slice[float32](r, 2)
+	strikes := host.Slice[float32](r, 3)
+	years := host.Slice[float32](r, 4)
+	calls := host.Slice[float32](r, 5)
+	puts := host.Slice[float32](r, 6)
+	value := rate + 0.5*volatility*volatility
+	for r.Next() {
+		blockX := r.BlockIdx.X
+		base := blockX * 256
+		for threadZ := range 1 {
+			for threadY := range 1 {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				quernRow1BlackScholes(r, base, spots, strikes, years, volatility, value, rate, calls, puts)
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1BlackScholes(r *host.Run, base int, spots, strikes, years []float32, volatility, value, rate float32, calls, puts []float32) {
+	for threadX := range 256 {
+		r.ThreadIdx.X = threadX
+		i := base + threadX
+//line options.go:21
+		if !(i >= len(spots)) {
+//line options.go:24
+			t1 := spots[i]
+//line options.go:24
+			t2 := strikes[i]
+//line options.go:24
+			t3 := years[i]
+			spot := t1
+			strike := t2
+			time := t3
+//line options.go:25
+			deviation := volatility * float32(math.Sqrt(float64(time)))
+			t4 := spot / strike
+//line options.go:26
+			result0 := kernel.Log[float32](t4)
+			d1 := (result0 + value*time) / deviation
+//line options.go:27
+			t6 := d1
+//line options.go:27
+			result02 := normal(t6)
+			t8 := result02
+			t9 := d1 - deviation
+//line options.go:27
+			result03 := normal(t9)
+			t11 := result03
+			n1 := t8
+			n2 := t11
+//line options.go:28
+			t12 := -rate * time
+//line options.go:28
+			result04 := kernel.Exp[float32](t12)
+			discounted := strike * result04
+//line options.go:29
+			calls[i] = spot*n1 - discounted*n2
+			puts[i] = discounted*(1-n2) - spot*(1-n1)
+		}
+	}
+}
+
+func quernHostBlackScholesUnchecked(r *host.Run) {
+	rate := host.Value[float32](r, 0)
+	volatility := host.Value[float32](r, 1)
+	spots := host.Slice[float32](r, 2)
+	strikes := host.Slice[float32](r, 3)
+	years := host.Slice[float32](r, 4)
+	calls := host.Slice[float32](r, 5)
+	puts := host.Slice[float32](r, 6)
+	value := rate + 0.5*volatility*volatility
+	for r.Next() {
+		blockX := r.BlockIdx.X
+		base := blockX * 256
+		for threadZ := range 1 {
+			for threadY := range 1 {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				quernRow1BlackScholesUnchecked(r, base, spots, strikes, years, volatility, value, rate, calls, puts)
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1BlackScholesUnchecked(r *host.Run, base int, spots, strikes, years []float32, volatility, value, rate float32, calls, puts []float32) {
+	for threadX := range 256 {
+		r.ThreadIdx.X = threadX
+		i := base + threadX
+//line options.go:21
+		if !(i >= len(spots)) {
+//line options.go:24
+			t1 := spots[i]
+//line options.go:24
+			t2 := strikes[i]
+//line options.go:24
+			t3 := years[i]
+			spot := t1
+			strike := t2
+			time := t3
+//line options.go:25
+			deviation := volatility * float32(math.Sqrt(float64(time)))
+			t4 := spot / strike
+//line options.go:26
+			result0 := kernel.Log[float32](t4)
+			d1 := (result0 + value*time) / deviation
+//line options.go:27
+			t6 := d1
+//line options.go:27
+			result02 := normal(t6)
+			t8 := result02
+			t9 := d1 - deviation
+//line options.go:27
+			result03 := normal(t9)
+			t11 := result03
+			n1 := t8
+			n2 := t11
+//line options.go:28
+			t12 := -rate * time
+//line options.go:28
+			result04 := kernel.Exp[float32](t12)
+			discounted := strike * result04
+//line options.go:29
+			calls[i] = spot*n1 - discounted*n2
+			puts[i] = discounted*(1-n2) - spot*(1-n1)
+		}
+	}
+}
+
 func quernHostMultiplyAdd(r *host.Run) {
 	rounds := host.Value[int](r, 0)
 	f := host.Value[float32](r, 1)
@@ -1098,6 +3653,174 @@ func quernRow1MultiplyAdd(r *host.Run, rounds int, f float32, sums []float32, ba
 			i = kernel.FMA[float32](i, f, 1)
 		}
 		sums[base+threadX] = a + b + c + d + e + g + h + i
+	}
+}
+
+func quernHostPi(r *host.Run) {
+	rounds := host.Value[int](r, 0)
+	seed := host.Value[uint32](r, 1)
+	hits := host.Slice[uint32](r, 2)
+	total := host.Shared[uint32](r, 0)
+	t3 := [2]uint32{seed}
+	for r.Next() {
+		blockX := r.BlockIdx.X
+		base := blockX * 256
+		for range 1 {
+			for range 1 {
+				quernRow1Pi(r, total)
+			}
+		}
+		for threadZ := range 1 {
+			for threadY := range 1 {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				quernRow2Pi(r, rounds, base, t3, total)
+			}
+		}
+		for threadZ := range 1 {
+			for threadY := range 1 {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				quernRow3Pi(r, hits, total)
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1Pi(r *host.Run, total *uint32) {
+	for threadX := range 256 {
+//line pi.go:23
+		if threadX == 0 {
+			*total = 0
+		}
+	}
+}
+
+//go:noinline
+func quernRow2Pi(r *host.Run, rounds, base int, t3 [2]uint32, total *uint32) {
+	for threadX := range 256 {
+		r.ThreadIdx.X = threadX
+		at := uint32(base + threadX)
+//line pi.go:27
+		var count uint32
+		for round := 0; round < rounds; round++ {
+			t2 := [4]uint32{at, uint32(round)}
+//line pi.go:29
+			result0 := kernel.Philox(t2, t3)
+			r2 := result0
+//line pi.go:30
+			t5 := r2[0]
+			t6 := r2[1]
+//line pi.go:30
+			result02 := within(t5, t6)
+			if result02 {
+//line pi.go:31
+				count++
+			}
+			t8 := r2[2]
+			t9 := r2[3]
+//line pi.go:33
+			result03 := within(t8, t9)
+			if result03 {
+//line pi.go:34
+				count++
+			}
+		}
+		*total += count
+	}
+}
+
+//go:noinline
+func quernRow3Pi(r *host.Run, hits []uint32, total *uint32) {
+	for threadX := range 256 {
+		r.ThreadIdx.X = threadX
+//line pi.go:39
+		if threadX == 0 {
+			atomic.AddUint32(&hits[0], *total)
+		}
+	}
+}
+
+func quernHostPiUnchecked(r *host.Run) {
+	rounds := host.Value[int](r, 0)
+	seed := host.Value[uint32](r, 1)
+	hits := host.Slice[uint32](r, 2)
+	total := host.Shared[uint32](r, 0)
+	t3 := [2]uint32{seed}
+	for r.Next() {
+		blockX := r.BlockIdx.X
+		base := blockX * 256
+		for range 1 {
+			for range 1 {
+				quernRow1PiUnchecked(r, total)
+			}
+		}
+		for threadZ := range 1 {
+			for threadY := range 1 {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				quernRow2PiUnchecked(r, rounds, base, t3, total)
+			}
+		}
+		for threadZ := range 1 {
+			for threadY := range 1 {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				quernRow3PiUnchecked(r, hits, total)
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1PiUnchecked(r *host.Run, total *uint32) {
+	for threadX := range 256 {
+//line pi.go:23
+		if threadX == 0 {
+			*total = 0
+		}
+	}
+}
+
+//go:noinline
+func quernRow2PiUnchecked(r *host.Run, rounds, base int, t3 [2]uint32, total *uint32) {
+	for threadX := range 256 {
+		r.ThreadIdx.X = threadX
+		at := uint32(base + threadX)
+//line pi.go:27
+		var count uint32
+		for round := 0; round < rounds; round++ {
+			t2 := [4]uint32{at, uint32(round)}
+//line pi.go:29
+			result0 := kernel.Philox(t2, t3)
+			r2 := result0
+//line pi.go:30
+			t5 := r2[0]
+			t6 := r2[1]
+//line pi.go:30
+			result02 := within(t5, t6)
+			if result02 {
+//line pi.go:31
+				count++
+			}
+			t8 := r2[2]
+			t9 := r2[3]
+//line pi.go:33
+			result03 := within(t8, t9)
+			if result03 {
+//line pi.go:34
+				count++
+			}
+		}
+		*total += count
+	}
+}
+
+//go:noinline
+func quernRow3PiUnchecked(r *host.Run, hits []uint32, total *uint32) {
+	for threadX := range 256 {
+		r.ThreadIdx.X = threadX
+//line pi.go:39
+		if threadX == 0 {
+			atomic.AddUint32(&hits[0], *total)
+		}
 	}
 }
 
@@ -1257,6 +3980,1026 @@ func quernRow3ReduceUnchecked(r *host.Run, sum []float32, partial *[256]float32)
 //line reduce.go:37
 		if threadX == 0 {
 			kernel.AtomicAdd(&sum[0], partial[0])
+		}
+	}
+}
+
+func quernHostRotate(r *host.Run) {
+	m := host.Value[Affine](r, 0)
+	w := host.Value[int](r, 1)
+	h := host.Value[int](r, 2)
+	in := host.Slice[float32](r, 3)
+	out := host.Slice[float32](r, 4)
+	for r.Next() {
+		blockX := r.BlockIdx.X
+		blockY := r.BlockIdx.Y
+		base := blockX * 32
+		base2 := blockY * 8
+		for threadZ := range 1 {
+			for threadY := range 8 {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				y := base2 + threadY
+				t2 := float32(y)
+				value := m.B * t2
+				value2 := m.E * t2
+				start := y * w
+				quernRow1Rotate(r, base, w, y, h, m, value, value2, in, out, start)
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1Rotate(r *host.Run, base, w, y, h int, m Affine, value, value2 float32, in, out []float32, start int) {
+	for threadX := range 32 {
+		r.ThreadIdx.X = threadX
+		x := base + threadX
+		t1 := float32(x)
+//line rotate.go:25
+		if !(x >= w || y >= h) {
+//line rotate.go:29
+			t3 := m.A*t1 + value + m.C
+			t4 := m.D*t1 + value2 + m.F
+			sx := t3
+			sy := t4
+//line rotate.go:30
+			t5 := float32(math.Floor(float64(sx)))
+			t6 := float32(math.Floor(float64(sy)))
+			left := t5
+			top := t6
+//line rotate.go:31
+			t7 := int(left)
+			t8 := int(top)
+			x0 := t7
+			y0 := t8
+//line rotate.go:32
+			t12 := x0
+			t13 := y0
+//line rotate.go:32
+			result0 := pixel(w, h, in, t12, t13)
+			t15 := result0
+			t19 := x0 + 1
+			t20 := y0
+//line rotate.go:32
+			result02 := pixel(w, h, in, t19, t20)
+			t22 := result02
+			t23 := sx - left
+//line math.go:157
+			result03 := t15 + t23*(t22-t15)
+//line rotate.go:32
+			upper := result03
+			t28 := x0
+			t29 := y0 + 1
+//line rotate.go:33
+			result04 := pixel(w, h, in, t28, t29)
+			t31 := result04
+			t35 := x0 + 1
+			t36 := y0 + 1
+//line rotate.go:33
+			result05 := pixel(w, h, in, t35, t36)
+			t38 := result05
+			t39 := sx - left
+//line math.go:157
+			result06 := t31 + t39*(t38-t31)
+//line rotate.go:33
+			lower := result06
+			t41 := upper
+			t42 := lower
+			t43 := sy - top
+//line math.go:157
+			result07 := t41 + t43*(t42-t41)
+//line rotate.go:34
+			out[start+x] = result07
+		}
+	}
+}
+
+func quernHostRotateUnchecked(r *host.Run) {
+	m := host.Value[Affine](r, 0)
+	w := host.Value[int](r, 1)
+	h := host.Value[int](r, 2)
+	in := host.Slice[float32](r, 3)
+	out := host.Slice[float32](r, 4)
+	for r.Next() {
+		blockX := r.BlockIdx.X
+		blockY := r.BlockIdx.Y
+		base := blockX * 32
+		base2 := blockY * 8
+		for threadZ := range 1 {
+			for threadY := range 8 {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				y := base2 + threadY
+				t2 := float32(y)
+				value := m.B * t2
+				value2 := m.E * t2
+				start := y * w
+				quernRow1RotateUnchecked(r, base, w, y, h, m, value, value2, in, out, start)
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1RotateUnchecked(r *host.Run, base, w, y, h int, m Affine, value, value2 float32, in, out []float32, start int) {
+	for threadX := range 32 {
+		r.ThreadIdx.X = threadX
+		x := base + threadX
+		t1 := float32(x)
+//line rotate.go:25
+		if !(x >= w || y >= h) {
+//line rotate.go:29
+			t3 := m.A*t1 + value + m.C
+			t4 := m.D*t1 + value2 + m.F
+			sx := t3
+			sy := t4
+//line rotate.go:30
+			t5 := float32(math.Floor(float64(sx)))
+			t6 := float32(math.Floor(float64(sy)))
+			left := t5
+			top := t6
+//line rotate.go:31
+			t7 := int(left)
+			t8 := int(top)
+			x0 := t7
+			y0 := t8
+//line rotate.go:32
+			t12 := x0
+			t13 := y0
+//line rotate.go:32
+			result0 := pixel(w, h, in, t12, t13)
+			t15 := result0
+			t19 := x0 + 1
+			t20 := y0
+//line rotate.go:32
+			result02 := pixel(w, h, in, t19, t20)
+			t22 := result02
+			t23 := sx - left
+//line math.go:157
+			result03 := t15 + t23*(t22-t15)
+//line rotate.go:32
+			upper := result03
+			t28 := x0
+			t29 := y0 + 1
+//line rotate.go:33
+			result04 := pixel(w, h, in, t28, t29)
+			t31 := result04
+			t35 := x0 + 1
+			t36 := y0 + 1
+//line rotate.go:33
+			result05 := pixel(w, h, in, t35, t36)
+			t38 := result05
+			t39 := sx - left
+//line math.go:157
+			result06 := t31 + t39*(t38-t31)
+//line rotate.go:33
+			lower := result06
+			t41 := upper
+			t42 := lower
+			t43 := sy - top
+//line math.go:157
+			result07 := t41 + t43*(t42-t41)
+//line rotate.go:34
+			out[start+x] = result07
+		}
+	}
+}
+
+func quernHostBlockScan(r *host.Run) {
+	in := host.Slice[uint32](r, 0)
+	out := host.Slice[uint32](r, 1)
+	totals := host.Slice[uint32](r, 2)
+	var distance int
+	mines := host.Scratch[[4]uint32](r, 0, r.BlockDim.Count())
+	sums := host.Scratch[uint32](r, 1, r.BlockDim.Count())
+	sums2 := host.Shared[[256]uint32](r, 0)
+	lefts := host.Scratch[uint32](r, 2, r.BlockDim.Count())
+	for r.Next() {
+		blockX := r.BlockIdx.X
+		base := blockX * 1024
+//line scan.go:43
+		distance = 1
+		for threadZ := range 1 {
+			for threadY := range 1 {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				first := (threadZ*1 + threadY) * 256
+				quernRow1BlockScan(r, mines, first, sums, base, in, sums2)
+			}
+		}
+		for ; distance < 256; distance *= 2 {
+			for threadZ := range 1 {
+				for threadY := range 1 {
+					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+					first3 := (threadZ*1 + threadY) * 256
+					quernRow2BlockScan(r, lefts, first3, distance, sums2)
+				}
+			}
+			for threadZ := range 1 {
+				for threadY := range 1 {
+					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+					first4 := (threadZ*1 + threadY) * 256
+					quernRow3BlockScan(r, lefts, first4, sums2)
+				}
+			}
+		}
+		for threadZ := range 1 {
+			for threadY := range 1 {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				first5 := (threadZ*1 + threadY) * 256
+				quernRow4BlockScan(r, mines, first5, sums, sums2, base, in, out, totals, blockX)
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1BlockScan(r *host.Run, mines [][4]uint32, first int, sums []uint32, base int, in []uint32, sums2 *[256]uint32) {
+	mineRow := mines[first:][:256]
+	sumRow := sums[first:][:256]
+	for threadX := range 256 {
+		r.ThreadIdx.X = threadX
+		mine := &mineRow[threadX]
+		first2 := base + threadX*4
+//line scan.go:34
+		*mine = [4]uint32{}
+		var sum uint32
+		for k := 0; k < 4; k++ {
+			if first2+k < len(in) {
+				sum += in[first2+k]
+			}
+			mine[k] = sum
+		}
+		sums2[threadX] = sum
+		sumRow[threadX] = sum
+	}
+}
+
+//go:noinline
+func quernRow2BlockScan(r *host.Run, lefts []uint32, first3, distance int, sums2 *[256]uint32) {
+	leftRow := lefts[first3:][:256]
+	if 0-distance >= 0 && 256 <= 256-(0-distance) {
+		row := (*[256]uint32)(sums2[0-distance:])
+		for threadX := range 256 {
+//line scan.go:45
+			var left uint32
+			if threadX >= distance {
+				left = row[threadX]
+			}
+			leftRow[threadX] = left
+		}
+		return
+	}
+	for threadX := range 256 {
+		r.ThreadIdx.X = threadX
+//line scan.go:45
+		var left uint32
+		if threadX >= distance {
+			left = sums2[threadX-distance]
+		}
+		leftRow[threadX] = left
+	}
+}
+
+//go:noinline
+func quernRow3BlockScan(r *host.Run, lefts []uint32, first4 int, sums2 *[256]uint32) {
+	leftRow := lefts[first4:][:256]
+	row2 := (*[256]uint32)(sums2[0:])
+	for threadX := range 256 {
+		left := leftRow[threadX]
+//line scan.go:50
+		row2[threadX] += left
+	}
+}
+
+//go:noinline
+func quernRow4BlockScan(r *host.Run, mines [][4]uint32, first5 int, sums []uint32, sums2 *[256]uint32, base int, in, out, totals []uint32, blockX int) {
+	mineRow := mines[first5:][:256]
+	sumRow := sums[first5:][:256]
+	for threadX := range 256 {
+		r.ThreadIdx.X = threadX
+		mine := &mineRow[threadX]
+		sum := sumRow[threadX]
+		first2 := base + threadX*4
+//line scan.go:52
+		before := sums2[threadX] - sum
+		for k2 := 0; k2 < 4; k2++ {
+			if first2+k2 < len(in) {
+				out[first2+k2] = before + mine[k2]
+			}
+		}
+		if threadX == 255 {
+			totals[blockX] = sums2[threadX]
+		}
+	}
+}
+
+func quernHostBlockScanUnchecked(r *host.Run) {
+	in := host.Slice[uint32](r, 0)
+	out := host.Slice[uint32](r, 1)
+	totals := host.Slice[uint32](r, 2)
+	var distance int
+	mines := host.Scratch[[4]uint32](r, 0, r.BlockDim.Count())
+	sums := host.Scratch[uint32](r, 1, r.BlockDim.Count())
+	sums2 := host.Shared[[256]uint32](r, 0)
+	lefts := host.Scratch[uint32](r, 2, r.BlockDim.Count())
+	for r.Next() {
+		blockX := r.BlockIdx.X
+		base := blockX * 1024
+//line scan.go:43
+		distance = 1
+		for threadZ := range 1 {
+			for threadY := range 1 {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				first := (threadZ*1 + threadY) * 256
+				quernRow1BlockScanUnchecked(r, mines, first, sums, base, in, sums2)
+			}
+		}
+		for ; distance < 256; distance *= 2 {
+			for threadZ := range 1 {
+				for threadY := range 1 {
+					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+					first3 := (threadZ*1 + threadY) * 256
+					quernRow2BlockScanUnchecked(r, lefts, first3, distance, sums2)
+				}
+			}
+			for threadZ := range 1 {
+				for threadY := range 1 {
+					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+					first4 := (threadZ*1 + threadY) * 256
+					quernRow3BlockScanUnchecked(r, lefts, first4, sums2)
+				}
+			}
+		}
+		for threadZ := range 1 {
+			for threadY := range 1 {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				first5 := (threadZ*1 + threadY) * 256
+				quernRow4BlockScanUnchecked(r, mines, first5, sums, sums2, base, in, out, totals, blockX)
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1BlockScanUnchecked(r *host.Run, mines [][4]uint32, first int, sums []uint32, base int, in []uint32, sums2 *[256]uint32) {
+	mineRow := mines[first:][:256]
+	sumRow := sums[first:][:256]
+	for threadX := range 256 {
+		r.ThreadIdx.X = threadX
+		mine := &mineRow[threadX]
+		first2 := base + threadX*4
+//line scan.go:34
+		*mine = [4]uint32{}
+		var sum uint32
+		for k := 0; k < 4; k++ {
+			if first2+k < len(in) {
+				sum += in[first2+k]
+			}
+			mine[k] = sum
+		}
+		sums2[threadX] = sum
+		sumRow[threadX] = sum
+	}
+}
+
+//go:noinline
+func quernRow2BlockScanUnchecked(r *host.Run, lefts []uint32, first3, distance int, sums2 *[256]uint32) {
+	leftRow := lefts[first3:][:256]
+	if 0-distance >= 0 && 256 <= 256-(0-distance) {
+		row := (*[256]uint32)(sums2[0-distance:])
+		for threadX := range 256 {
+//line scan.go:45
+			var left uint32
+			if threadX >= distance {
+				left = row[threadX]
+			}
+			leftRow[threadX] = left
+		}
+		return
+	}
+	for threadX := range 256 {
+		r.ThreadIdx.X = threadX
+//line scan.go:45
+		var left uint32
+		if threadX >= distance {
+			left = sums2[threadX-distance]
+		}
+		leftRow[threadX] = left
+	}
+}
+
+//go:noinline
+func quernRow3BlockScanUnchecked(r *host.Run, lefts []uint32, first4 int, sums2 *[256]uint32) {
+	leftRow := lefts[first4:][:256]
+	row2 := (*[256]uint32)(sums2[0:])
+	for threadX := range 256 {
+		left := leftRow[threadX]
+//line scan.go:50
+		row2[threadX] += left
+	}
+}
+
+//go:noinline
+func quernRow4BlockScanUnchecked(r *host.Run, mines [][4]uint32, first5 int, sums []uint32, sums2 *[256]uint32, base int, in, out, totals []uint32, blockX int) {
+	mineRow := mines[first5:][:256]
+	sumRow := sums[first5:][:256]
+	for threadX := range 256 {
+		r.ThreadIdx.X = threadX
+		mine := &mineRow[threadX]
+		sum := sumRow[threadX]
+		first2 := base + threadX*4
+//line scan.go:52
+		before := sums2[threadX] - sum
+		for k2 := 0; k2 < 4; k2++ {
+			if first2+k2 < len(in) {
+				out[first2+k2] = before + mine[k2]
+			}
+		}
+		if threadX == 255 {
+			totals[blockX] = sums2[threadX]
+		}
+	}
+}
+
+func quernHostSha256(r *host.Run) {
+	messages := host.Slice[uint32](r, 0)
+	digests := host.Slice[uint32](r, 1)
+	size := len(digests) / 8
+	for r.Next() {
+		blockX := r.BlockIdx.X
+		base := blockX * 128
+		for threadZ := range 1 {
+			for threadY := range 1 {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				quernRow1Sha256(r, base, size, messages, digests)
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1Sha256(r *host.Run, base, size int, messages, digests []uint32) {
+	for threadX := range 128 {
+		r.ThreadIdx.X = threadX
+		i := base + threadX
+//line sha256.go:43
+		if !(i >= size) {
+//line sha256.go:46
+			state := [8]uint32{1779033703, 3144134277, 1013904242, 2773480762, 1359893119, 2600822924, 528734635, 1541459225}
+//line sha256.go:49
+			w := [16]uint32{}
+//line sha256.go:51
+			w[0] = messages[i*16]
+//line sha256.go:51
+			w[1] = messages[i*16+1]
+//line sha256.go:51
+			w[2] = messages[i*16+2]
+//line sha256.go:51
+			w[3] = messages[i*16+3]
+//line sha256.go:51
+			w[4] = messages[i*16+4]
+//line sha256.go:51
+			w[5] = messages[i*16+5]
+//line sha256.go:51
+			w[6] = messages[i*16+6]
+//line sha256.go:51
+			w[7] = messages[i*16+7]
+//line sha256.go:51
+			w[8] = messages[i*16+8]
+//line sha256.go:51
+			w[9] = messages[i*16+9]
+//line sha256.go:51
+			w[10] = messages[i*16+10]
+//line sha256.go:51
+			w[11] = messages[i*16+11]
+//line sha256.go:51
+			w[12] = messages[i*16+12]
+//line sha256.go:51
+			w[13] = messages[i*16+13]
+//line sha256.go:51
+			w[14] = messages[i*16+14]
+//line sha256.go:51
+			w[15] = messages[i*16+15]
+//line sha256.go:53
+			t1 := &state
+			t2 := &w
+//line sha256.go:53
+			compress(t1, t2)
+//line sha256.go:55
+			w = [16]uint32{2147483648, 15: 512}
+			t3 := &state
+			t4 := &w
+//line sha256.go:56
+			compress(t3, t4)
+//line sha256.go:58
+			digests[i*8] = state[0]
+//line sha256.go:58
+			digests[i*8+1] = state[1]
+//line sha256.go:58
+			digests[i*8+2] = state[2]
+//line sha256.go:58
+			digests[i*8+3] = state[3]
+//line sha256.go:58
+			digests[i*8+4] = state[4]
+//line sha256.go:58
+			digests[i*8+5] = state[5]
+//line sha256.go:58
+			digests[i*8+6] = state[6]
+//line sha256.go:58
+			digests[i*8+7] = state[7]
+		}
+	}
+}
+
+func quernHostSha256Unchecked(r *host.Run) {
+	messages := host.Slice[uint32](r, 0)
+	digests := host.Slice[uint32](r, 1)
+	size := len(digests) / 8
+	for r.Next() {
+		blockX := r.BlockIdx.X
+		base := blockX * 128
+		for threadZ := range 1 {
+			for threadY := range 1 {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				quernRow1Sha256Unchecked(r, base, size, messages, digests)
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1Sha256Unchecked(r *host.Run, base, size int, messages, digests []uint32) {
+	for threadX := range 128 {
+		r.ThreadIdx.X = threadX
+		i := base + threadX
+//line sha256.go:43
+		if !(i >= size) {
+//line sha256.go:46
+			state := [8]uint32{1779033703, 3144134277, 1013904242, 2773480762, 1359893119, 2600822924, 528734635, 1541459225}
+//line sha256.go:49
+			w := [16]uint32{}
+//line sha256.go:51
+			w[0] = messages[i*16]
+//line sha256.go:51
+			w[1] = messages[i*16+1]
+//line sha256.go:51
+			w[2] = messages[i*16+2]
+//line sha256.go:51
+			w[3] = messages[i*16+3]
+//line sha256.go:51
+			w[4] = messages[i*16+4]
+//line sha256.go:51
+			w[5] = messages[i*16+5]
+//line sha256.go:51
+			w[6] = messages[i*16+6]
+//line sha256.go:51
+			w[7] = messages[i*16+7]
+//line sha256.go:51
+			w[8] = messages[i*16+8]
+//line sha256.go:51
+			w[9] = messages[i*16+9]
+//line sha256.go:51
+			w[10] = messages[i*16+10]
+//line sha256.go:51
+			w[11] = messages[i*16+11]
+//line sha256.go:51
+			w[12] = messages[i*16+12]
+//line sha256.go:51
+			w[13] = messages[i*16+13]
+//line sha256.go:51
+			w[14] = messages[i*16+14]
+//line sha256.go:51
+			w[15] = messages[i*16+15]
+//line sha256.go:53
+			t1 := &state
+			t2 := &w
+//line sha256.go:53
+			compress(t1, t2)
+//line sha256.go:55
+			w = [16]uint32{2147483648, 15: 512}
+			t3 := &state
+			t4 := &w
+//line sha256.go:56
+			compress(t3, t4)
+//line sha256.go:58
+			digests[i*8] = state[0]
+//line sha256.go:58
+			digests[i*8+1] = state[1]
+//line sha256.go:58
+			digests[i*8+2] = state[2]
+//line sha256.go:58
+			digests[i*8+3] = state[3]
+//line sha256.go:58
+			digests[i*8+4] = state[4]
+//line sha256.go:58
+			digests[i*8+5] = state[5]
+//line sha256.go:58
+			digests[i*8+6] = state[6]
+//line sha256.go:58
+			digests[i*8+7] = state[7]
+		}
+	}
+}
+
+func quernHostBitonicSort(r *host.Run) {
+	keys := host.Slice[uint32](r, 0)
+	var size int
+	tile := host.Shared[[1024]uint32](r, 0)
+	var stride int
+	for r.Next() {
+		blockX := r.BlockIdx.X
+		t1 := blockX * 1024
+//line sort.go:27
+		size = 2
+		for threadZ := range 1 {
+			for threadY := range 1 {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				quernRow1BitonicSort(r, tile, keys, t1)
+			}
+		}
+		for ; size <= 1024; size *= 2 {
+//line sort.go:28
+			stride = size / 2
+			for ; stride > 0; stride /= 2 {
+				for threadZ := range 1 {
+					for threadY := range 1 {
+						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+						quernRow2BitonicSort(r, stride, tile, size)
+					}
+				}
+			}
+		}
+		for threadZ := range 1 {
+			for threadY := range 1 {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				quernRow3BitonicSort(r, keys, t1, tile)
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1BitonicSort(r *host.Run, tile *[1024]uint32, keys []uint32, t1 int) {
+	if t1 >= 0 && 1024 <= len(keys)-t1 {
+		row := (*[1024]uint32)(tile[0:])
+		row2 := (*[1024]uint32)(keys[t1:])
+		for threadX := range 512 {
+//line sort.go:25
+			row[threadX] = row2[threadX]
+			row[threadX+512] = row2[threadX+512]
+		}
+		return
+	}
+	for threadX := range 512 {
+		r.ThreadIdx.X = threadX
+//line sort.go:25
+		tile[threadX] = keys[t1+threadX]
+		tile[threadX+512] = keys[t1+threadX+512]
+	}
+}
+
+//go:noinline
+func quernRow2BitonicSort(r *host.Run, stride int, tile *[1024]uint32, size int) {
+	for threadX := range 512 {
+		r.ThreadIdx.X = threadX
+//line sort.go:30
+		i := 2*threadX - threadX&(stride-1)
+		t2 := tile[i]
+//line sort.go:31
+		t3 := tile[i+stride]
+		a := t2
+		b := t3
+//line sort.go:32
+		if a > b == (i&size == 0) {
+			t5 := i
+//line sort.go:33
+			_ = tile[t5]
+			t7 := i + stride
+//line sort.go:33
+			_ = tile[t7]
+			t8 := b
+			t9 := a
+//line sort.go:33
+			tile[t5] = t8
+//line sort.go:33
+			tile[t7] = t9
+		}
+	}
+}
+
+//go:noinline
+func quernRow3BitonicSort(r *host.Run, keys []uint32, t1 int, tile *[1024]uint32) {
+	if t1 >= 0 && 1024 <= len(keys)-t1 {
+		row3 := (*[1024]uint32)(keys[t1:])
+		row4 := (*[1024]uint32)(tile[0:])
+		for threadX := range 512 {
+//line sort.go:38
+			row3[threadX] = row4[threadX]
+			row3[threadX+512] = row4[threadX+512]
+		}
+		return
+	}
+	for threadX := range 512 {
+		r.ThreadIdx.X = threadX
+//line sort.go:38
+		keys[t1+threadX] = tile[threadX]
+		keys[t1+threadX+512] = tile[threadX+512]
+	}
+}
+
+func quernHostBitonicSortUnchecked(r *host.Run) {
+	keys := host.Slice[uint32](r, 0)
+	var size int
+	tile := host.Shared[[1024]uint32](r, 0)
+	var stride int
+	for r.Next() {
+		blockX := r.BlockIdx.X
+		t1 := blockX * 1024
+//line sort.go:27
+		size = 2
+		for threadZ := range 1 {
+			for threadY := range 1 {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				quernRow1BitonicSortUnchecked(r, tile, keys, t1)
+			}
+		}
+		for ; size <= 1024; size *= 2 {
+//line sort.go:28
+			stride = size / 2
+			for ; stride > 0; stride /= 2 {
+				for threadZ := range 1 {
+					for threadY := range 1 {
+						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+						quernRow2BitonicSortUnchecked(r, stride, tile, size)
+					}
+				}
+			}
+		}
+		for threadZ := range 1 {
+			for threadY := range 1 {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				quernRow3BitonicSortUnchecked(r, keys, t1, tile)
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1BitonicSortUnchecked(r *host.Run, tile *[1024]uint32, keys []uint32, t1 int) {
+	if t1 >= 0 && 1024 <= len(keys)-t1 {
+		row := (*[1024]uint32)(tile[0:])
+		row2 := (*[1024]uint32)(keys[t1:])
+		for threadX := range 512 {
+//line sort.go:25
+			row[threadX] = row2[threadX]
+			row[threadX+512] = row2[threadX+512]
+		}
+		return
+	}
+	for threadX := range 512 {
+		r.ThreadIdx.X = threadX
+//line sort.go:25
+		tile[threadX] = keys[t1+threadX]
+		tile[threadX+512] = keys[t1+threadX+512]
+	}
+}
+
+//go:noinline
+func quernRow2BitonicSortUnchecked(r *host.Run, stride int, tile *[1024]uint32, size int) {
+	for threadX := range 512 {
+		r.ThreadIdx.X = threadX
+//line sort.go:30
+		i := 2*threadX - threadX&(stride-1)
+		t2 := tile[i]
+//line sort.go:31
+		t3 := tile[i+stride]
+		a := t2
+		b := t3
+//line sort.go:32
+		if a > b == (i&size == 0) {
+			t5 := i
+//line sort.go:33
+			_ = tile[t5]
+			t7 := i + stride
+//line sort.go:33
+			_ = tile[t7]
+			t8 := b
+			t9 := a
+//line sort.go:33
+			tile[t5] = t8
+//line sort.go:33
+			tile[t7] = t9
+		}
+	}
+}
+
+//go:noinline
+func quernRow3BitonicSortUnchecked(r *host.Run, keys []uint32, t1 int, tile *[1024]uint32) {
+	if t1 >= 0 && 1024 <= len(keys)-t1 {
+		row3 := (*[1024]uint32)(keys[t1:])
+		row4 := (*[1024]uint32)(tile[0:])
+		for threadX := range 512 {
+//line sort.go:38
+			row3[threadX] = row4[threadX]
+			row3[threadX+512] = row4[threadX+512]
+		}
+		return
+	}
+	for threadX := range 512 {
+		r.ThreadIdx.X = threadX
+//line sort.go:38
+		keys[t1+threadX] = tile[threadX]
+		keys[t1+threadX+512] = tile[threadX+512]
+	}
+}
+
+func quernHostSpmv(r *host.Run) {
+	starts := host.Slice[int32](r, 0)
+	columns := host.Slice[int32](r, 1)
+	values := host.Slice[float32](r, 2)
+	x := host.Slice[float32](r, 3)
+	y := host.Slice[float32](r, 4)
+	for r.Next() {
+		blockX := r.BlockIdx.X
+		base := blockX * 128
+		for threadZ := range 1 {
+			for threadY := range 1 {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				quernRow1Spmv(r, base, y, starts, values, x, columns)
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1Spmv(r *host.Run, base int, y []float32, starts []int32, values, x []float32, columns []int32) {
+	for threadX := range 128 {
+		r.ThreadIdx.X = threadX
+		i := base + threadX
+//line spmv.go:22
+		if !(i >= len(y)) {
+//line spmv.go:25
+			var sum float32
+			for e := starts[i]; e < starts[i+1]; e++ {
+				sum += values[e] * x[columns[e]]
+			}
+			y[i] = sum
+		}
+	}
+}
+
+func quernHostSpmvUnchecked(r *host.Run) {
+	starts := host.Slice[int32](r, 0)
+	columns := host.Slice[int32](r, 1)
+	values := host.Slice[float32](r, 2)
+	x := host.Slice[float32](r, 3)
+	y := host.Slice[float32](r, 4)
+	for r.Next() {
+		blockX := r.BlockIdx.X
+		base := blockX * 128
+		for threadZ := range 1 {
+			for threadY := range 1 {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				quernRow1SpmvUnchecked(r, base, y, starts, values, x, columns)
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1SpmvUnchecked(r *host.Run, base int, y []float32, starts []int32, values, x []float32, columns []int32) {
+	for threadX := range 128 {
+		r.ThreadIdx.X = threadX
+		i := base + threadX
+//line spmv.go:22
+		if !(i >= len(y)) {
+//line spmv.go:25
+			var sum float32
+			for e := starts[i]; e < starts[i+1]; e++ {
+				sum += values[e] * x[columns[e]]
+			}
+			y[i] = sum
+		}
+	}
+}
+
+func quernHostStencil(r *host.Run) {
+	weights := host.Value[StencilWeights](r, 0)
+	nx := host.Value[int](r, 1)
+	ny := host.Value[int](r, 2)
+	nz := host.Value[int](r, 3)
+	in := host.Slice[float32](r, 4)
+	out := host.Slice[float32](r, 5)
+	for r.Next() {
+		blockX := r.BlockIdx.X
+		blockY := r.BlockIdx.Y
+		blockZ := r.BlockIdx.Z
+		base := blockX * 32
+		base2 := blockY * 4
+		base3 := blockZ * 2
+		for threadZ := range 2 {
+			for threadY := range 4 {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				y := base2 + threadY
+				z := base3 + threadZ
+				start := (z*ny + y) * nx
+				quernRow1Stencil(r, base, nx, y, ny, z, nz, weights, in, out, start)
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1Stencil(r *host.Run, base, nx, y, ny, z, nz int, weights StencilWeights, in, out []float32, start int) {
+	for threadX := range 32 {
+		r.ThreadIdx.X = threadX
+		x := base + threadX
+//line stencil.go:26
+		if !(x < 1 || x >= nx-1 || y < 1 || y >= ny-1 || z < 1 || z >= nz-1) {
+//line stencil.go:29
+			var sum float32
+			for dz := -1; dz <= 1; dz++ {
+//line stencil.go:33
+				sum += weights[dz*dz+2] * in[((z+dz)*ny+y+-1)*nx+x+-1]
+//line stencil.go:33
+				sum += weights[dz*dz+1] * in[((z+dz)*ny+y+-1)*nx+x]
+//line stencil.go:33
+				sum += weights[dz*dz+2] * in[((z+dz)*ny+y+-1)*nx+x+1]
+//line stencil.go:33
+				sum += weights[dz*dz+1] * in[((z+dz)*ny+y)*nx+x+-1]
+//line stencil.go:33
+				sum += weights[dz*dz] * in[((z+dz)*ny+y)*nx+x]
+//line stencil.go:33
+				sum += weights[dz*dz+1] * in[((z+dz)*ny+y)*nx+x+1]
+//line stencil.go:33
+				sum += weights[dz*dz+2] * in[((z+dz)*ny+y+1)*nx+x+-1]
+//line stencil.go:33
+				sum += weights[dz*dz+1] * in[((z+dz)*ny+y+1)*nx+x]
+//line stencil.go:33
+				sum += weights[dz*dz+2] * in[((z+dz)*ny+y+1)*nx+x+1]
+			}
+//line stencil.go:37
+			out[start+x] = sum
+		}
+	}
+}
+
+func quernHostStencilUnchecked(r *host.Run) {
+	weights := host.Value[StencilWeights](r, 0)
+	nx := host.Value[int](r, 1)
+	ny := host.Value[int](r, 2)
+	nz := host.Value[int](r, 3)
+	in := host.Slice[float32](r, 4)
+	out := host.Slice[float32](r, 5)
+	for r.Next() {
+		blockX := r.BlockIdx.X
+		blockY := r.BlockIdx.Y
+		blockZ := r.BlockIdx.Z
+		base := blockX * 32
+		base2 := blockY * 4
+		base3 := blockZ * 2
+		for threadZ := range 2 {
+			for threadY := range 4 {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				y := base2 + threadY
+				z := base3 + threadZ
+				start := (z*ny + y) * nx
+				quernRow1StencilUnchecked(r, base, nx, y, ny, z, nz, weights, in, out, start)
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1StencilUnchecked(r *host.Run, base, nx, y, ny, z, nz int, weights StencilWeights, in, out []float32, start int) {
+	for threadX := range 32 {
+		r.ThreadIdx.X = threadX
+		x := base + threadX
+//line stencil.go:26
+		if !(x < 1 || x >= nx-1 || y < 1 || y >= ny-1 || z < 1 || z >= nz-1) {
+//line stencil.go:29
+			var sum float32
+			for dz := -1; dz <= 1; dz++ {
+//line stencil.go:33
+				sum += weights[dz*dz+2] * in[((z+dz)*ny+y+-1)*nx+x+-1]
+//line stencil.go:33
+				sum += weights[dz*dz+1] * in[((z+dz)*ny+y+-1)*nx+x]
+//line stencil.go:33
+				sum += weights[dz*dz+2] * in[((z+dz)*ny+y+-1)*nx+x+1]
+//line stencil.go:33
+				sum += weights[dz*dz+1] * in[((z+dz)*ny+y)*nx+x+-1]
+//line stencil.go:33
+				sum += weights[dz*dz] * in[((z+dz)*ny+y)*nx+x]
+//line stencil.go:33
+				sum += weights[dz*dz+1] * in[((z+dz)*ny+y)*nx+x+1]
+//line stencil.go:33
+				sum += weights[dz*dz+2] * in[((z+dz)*ny+y+1)*nx+x+-1]
+//line stencil.go:33
+				sum += weights[dz*dz+1] * in[((z+dz)*ny+y+1)*nx+x]
+//line stencil.go:33
+				sum += weights[dz*dz+2] * in[((z+dz)*ny+y+1)*nx+x+1]
+			}
+//line stencil.go:37
+			out[start+x] = sum
 		}
 	}
 }

@@ -65,3 +65,37 @@ func tileMatmul(z Size) *Case {
 func registerMatmul(z Size) *Case {
 	return product("register_matmul", shared.RegisterMatmul, shared.BlockTile, z.of(128, 512, 4096), z.of(128, 512, 4096), z.of(32, 512, 4096))
 }
+
+func pi(z Size) *Case {
+	blocks, rounds := z.of(3, 64, 132*16), z.of(5, 64, 512)
+	const threads = 256
+	seed := rand.Uint32()
+	// On the circle a rounding decides.
+	hits := inOut(make([]uint32, 1), Agreement{Tolerance: 1e-5})
+	return &Case{
+		Name: "pi", Kernel: kernels.Pi,
+		Grid: gpu.Blocks(gpu.Dim3{X: blocks}, gpu.Dim3{X: threads}),
+		Args: []any{rounds, seed, hits},
+		Unit: Items, Work: 2 * float64(blocks*threads) * float64(rounds),
+		ByHand: func() { byhand.Pi(blocks*threads, rounds, seed, hits.Hand) },
+	}
+}
+
+func blackScholes(z Size) *Case {
+	const rate, volatility = 0.02, 0.3
+	n := z.of(1_003, 1<<19, 1<<26)
+	spots, strikes := in(random(n, between(5, 30))), in(random(n, between(1, 100)))
+	years := in(random(n, between(0.25, 10)))
+	// Prices are up to 100, and differences of such.
+	agree := Agreement{Tolerance: 1e-4}
+	calls, puts := out[float32](n, agree), out[float32](n, agree)
+	return &Case{
+		Name: "black_scholes", Kernel: kernels.BlackScholes,
+		Grid: gpu.Blocks(gpu.Dim3{X: ceilDiv(n, 256)}, gpu.Dim3{X: 256}),
+		Args: []any{float32(rate), float32(volatility), spots, strikes, years, calls, puts},
+		Unit: Bytes, Work: 20 * float64(n),
+		ByHand: func() {
+			byhand.BlackScholes(rate, volatility, spots.Host, strikes.Host, years.Host, calls.Hand, puts.Hand)
+		},
+	}
+}

@@ -40,53 +40,55 @@ KERNEL(256) nbody(IN(float4, bodies), OUT(Acceleration, accelerations)) {
     if (i < LEN(bodies)) accelerations[i] = {ax, ay, az};
 }
 
-KERNEL(256) tile_matmul(int m, int n, int k, IN(float, a), IN(float, b), OUT(float, c)) {
-    __shared__ float tileA[16][16], tileB[16][16];
-    int tx = threadIdx.x, ty = threadIdx.y;
-    int row = blockIdx.y * 16 + ty, column = blockIdx.x * 16 + tx;
-    float sum = 0;
-    for (int k0 = 0; k0 < k; k0 += 16) {
-        tileA[ty][tx] = row < m && k0 + tx < k ? a[row * k + k0 + tx] : 0;
-        tileB[ty][tx] = k0 + ty < k && column < n ? b[(k0 + ty) * n + column] : 0;
-        __syncthreads();
-        #pragma unroll
-        for (int i = 0; i < 16; i++) sum += tileA[ty][i] * tileB[i][tx];
-        __syncthreads();
-    }
-    if (row < m && column < n) c[row * n + column] = sum;
+__device__ float normal(float d) {
+    float k = 1 / (1 + 0.2316419f * fabsf(d));
+    float tail = 0.39894228f * expf(-0.5f * d * d) *
+        (k * (0.31938153f + k * (-0.356563782f + k * (1.781477937f + k * (-1.821255978f + k * 1.330274429f)))));
+    return d > 0 ? 1 - tail : tail;
 }
 
-KERNEL(256) register_matmul(int m, int n, int k, IN(float, a), IN(float, b), OUT(float, c)) {
-    __shared__ __align__(16) float tileA[16][128 + 4]; // transposed; the padding keeps threads off each other's banks
-    __shared__ __align__(16) float tileB[16][128];
-    int tx = threadIdx.x, ty = threadIdx.y, thread = ty * 16 + tx;
-    int row0 = blockIdx.y * 128, column0 = blockIdx.x * 128;
-    float sums[8][8] = {};
-    for (int k0 = 0; k0 < k; k0 += 16) {
-        #pragma unroll
-        for (int i = 0; i < 8; i++) {
-            int e = thread + i * 256;
-            tileA[e % 16][e / 16] = a[(row0 + e / 16) * k + k0 + e % 16];
-            tileB[e / 128][e % 128] = b[(k0 + e / 128) * n + column0 + e % 128];
-        }
-        __syncthreads();
-        #pragma unroll
-        for (int p = 0; p < 16; p++) {
-            float va[8], vb[8];
-            #pragma unroll
-            for (int i = 0; i < 8; i++) {
-                va[i] = tileA[p][ty * 8 + i];
-                vb[i] = tileB[p][tx * 8 + i];
-            }
-            #pragma unroll
-            for (int i = 0; i < 8; i++)
-                #pragma unroll
-                for (int j = 0; j < 8; j++) sums[i][j] += va[i] * vb[j];
-        }
-        __syncthreads();
-    }
+KERNEL(256) black_scholes(float rate, float volatility, IN(float, spots), IN(float, strikes), IN(float, years),
+                          OUT(float, calls), OUT(float, puts)) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i >= LEN(spots)) return;
+    float spot = spots[i], strike = strikes[i], time = years[i];
+    float deviation = volatility * sqrtf(time);
+    float d1 = (logf(spot / strike) + (rate + 0.5f * volatility * volatility) * time) / deviation;
+    float n1 = normal(d1), n2 = normal(d1 - deviation);
+    float discounted = strike * expf(-rate * time);
+    calls[i] = spot * n1 - discounted * n2;
+    puts[i] = discounted * (1 - n2) - spot * (1 - n1);
+}
+
+__device__ bool within(uint32_t a, uint32_t b) {
+    float x = (a >> 8) * (1.f / (1 << 24)), y = (b >> 8) * (1.f / (1 << 24));
+    return x * x + y * y < 1;
+}
+
+// Philox4x32-10 (Salmon and others, 2011).
+__device__ uint4 philox(uint4 c, uint2 k) {
     #pragma unroll
-    for (int i = 0; i < 8; i++)
-        #pragma unroll
-        for (int j = 0; j < 8; j++) c[(row0 + ty * 8 + i) * n + column0 + tx * 8 + j] = sums[i][j];
+    for (int i = 0; i < 10; i++) {
+        uint32_t h0 = __umulhi(0xD2511F53, c.x), l0 = 0xD2511F53 * c.x;
+        uint32_t h1 = __umulhi(0xCD9E8D57, c.z), l1 = 0xCD9E8D57 * c.z;
+        c = make_uint4(h1 ^ c.y ^ k.x, l1, h0 ^ c.w ^ k.y, l0);
+        k.x += 0x9E3779B9;
+        k.y += 0xBB67AE85;
+    }
+    return c;
+}
+
+KERNEL(256) pi(int rounds, uint32_t seed, OUT(uint32_t, hits)) {
+    __shared__ uint32_t total;
+    if (threadIdx.x == 0) total = 0;
+    __syncthreads();
+    uint32_t count = 0, thread = blockIdx.x * blockDim.x + threadIdx.x;
+    for (int round = 0; round < rounds; round++) {
+        uint4 r = philox(make_uint4(thread, round, 0, 0), make_uint2(seed, 0));
+        count += within(r.x, r.y);
+        count += within(r.z, r.w);
+    }
+    atomicAdd(&total, count);
+    __syncthreads();
+    if (threadIdx.x == 0) atomicAdd(hits, total);
 }

@@ -1,0 +1,64 @@
+package kernels
+
+import "quern.dev/kernel"
+
+const (
+	// QueryLength is the length of the queries of align, one letter a thread.
+	QueryLength = 128
+
+	// Scores of an alignment.
+	ScoreMatch    = 3
+	ScoreMismatch = -3
+	ScoreGap      = -2 // a letter
+)
+
+// align computes the score of the best local alignment (Smith and Waterman) of
+// each query with the target of the same number, of length letters, a block a
+// pair.
+//
+//quern:kernel block=128
+func align(t kernel.Thread, length int, queries, targets []uint8, scores []int32) {
+	alignPair(t, length, queries, targets, scores)
+}
+
+// alignUnchecked is align without bounds checks.
+//
+//quern:kernel block=128 unchecked
+func alignUnchecked(t kernel.Thread, length int, queries, targets []uint8, scores []int32) {
+	alignPair(t, length, queries, targets, scores)
+}
+
+func alignPair(t kernel.Thread, length int, queries, targets []uint8, scores []int32) {
+	// A thread has a row of the matrix, and the block goes along its
+	// antidiagonals: row[p][k+1] is the score of thread k on the last
+	// antidiagonal of parity p.
+	row := kernel.Shared[[2][QueryLength + 1]int32](t)
+	best := kernel.Shared[int32](t)
+	k, pair := t.ThreadIdx.X, t.BlockIdx.X
+	letter := queries[pair*QueryLength+k]
+	row[0][k+1], row[1][k+1] = 0, 0
+	if k == 0 {
+		row[0][0], row[1][0] = 0, 0
+		*best = 0
+	}
+	var left, diagonal, most int32
+	for step := range length + QueryLength - 1 {
+		t.Sync()
+		up := row[(step+1)&1][k]
+		if column := step - k; column >= 0 && column < length {
+			var match int32 = ScoreMismatch
+			if targets[pair*length+column] == letter {
+				match = ScoreMatch
+			}
+			score := max(0, diagonal+match, up+ScoreGap, left+ScoreGap)
+			row[step&1][k+1] = score
+			most = max(most, score)
+			left, diagonal = score, up
+		}
+	}
+	kernel.AtomicMax(best, most)
+	t.Sync()
+	if k == 0 {
+		scores[pair] = *best
+	}
+}
