@@ -2,6 +2,7 @@ package gpu
 
 import (
 	"fmt"
+	"io"
 	"os"
 	"slices"
 	"strconv"
@@ -39,6 +40,11 @@ type Config struct {
 	// Require is the back end that the device must have. If there is no such
 	// device, Open fails instead of falling back to the CPU.
 	Require Backend
+
+	// Output is where the kernels of the device print with kernel.Printf; nil is
+	// standard output. Their messages are written by the waits that also return
+	// faults, those of one thread in order.
+	Output io.Writer
 
 	// Sim applies if the device is the simulator.
 	Sim SimOptions
@@ -145,7 +151,7 @@ func Open(config Config) (*Device, error) {
 				passed = append(passed, fmt.Sprintf("%s: %v", candidate.ID, err))
 				continue
 			}
-			return newDevice(b.name, candidate.ID, drv, passed)
+			return newDevice(b.name, candidate.ID, drv, passed, c.Output)
 		}
 	}
 	if len(passed) == 0 {

@@ -3,6 +3,7 @@ package gpu
 import (
 	"context"
 	"errors"
+	"io"
 	"slices"
 	"sync"
 
@@ -18,6 +19,7 @@ type Device struct {
 	passed  []string
 	drv     driver.Device
 	def     *Stream
+	output  *output
 
 	// lease is held by every stream, event, buffer and loaded kernel, so that
 	// the driver's device is closed after them.
@@ -44,12 +46,13 @@ type Attributes struct {
 	ClockRate       int  // kHz, 0 if unknown
 }
 
-func newDevice(name Backend, id string, drv driver.Device, passed []string) (*Device, error) {
+func newDevice(name Backend, id string, drv driver.Device, passed []string, w io.Writer) (*Device, error) {
 	d := &Device{
 		backend: name,
 		id:      id,
 		passed:  passed,
 		drv:     drv,
+		output:  newOutput(w),
 		events:  make(map[*Event]struct{}),
 		memory:  make(map[*memory]struct{}),
 	}

@@ -40,6 +40,8 @@ type KernelInfo struct {
 	Block  Dim3 // that the kernel must be launched with, zero if any will do
 	Shared int  // static shared memory of a block in bytes
 
+	Formats []Format // calls of kernel.Printf
+
 	// Host is the kernel compiled to Go. Without it the CPU interprets the PTX.
 	Host host.Func
 }
@@ -334,7 +336,9 @@ func (r *resident) variant(i int) (*variant, error) {
 	if err != nil {
 		return nil, err
 	}
-	f, err := r.dev.drv.Load(&driver.Kernel{Name: cmp.Or(info.Entry, info.Name), PTX: text, Host: info.Host, Placed: info.placed()})
+	f, err := r.dev.drv.Load(&driver.Kernel{
+		Name: cmp.Or(info.Entry, info.Name), PTX: text, Host: info.Host, Placed: info.placed(), Prints: len(info.Formats) > 0,
+	})
 	if err != nil {
 		return nil, err
 	}

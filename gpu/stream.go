@@ -164,11 +164,18 @@ func (s *Stream) release() {
 	}
 }
 
-// fault returns what stopped a kernel of the stream, once.
+// fault delivers what kernels of the stream have printed, and returns what
+// stopped one, once.
 func (s *Stream) fault() error {
+	printed := s.deliver()
 	err := s.drv.Fault()
 	if f, ok := err.(*driver.Fault); ok {
-		return s.dev.kernelError(f)
+		err = s.dev.kernelError(f)
+	} else {
+		err = driverError("read fault record", err)
 	}
-	return driverError("read fault record", err)
+	if printed != nil {
+		return errors.Join(printed, err)
+	}
+	return err
 }

@@ -27,8 +27,16 @@
 // A kernel that fails an index check, divides by zero or panics writes a record
 // ([Record]) that the host can read, and its thread exits; the launch runs to
 // its end. Each stream has a control block of [ControlSize] bytes in device
-// memory: {u32 claim; u32 unused; u64 address of the record}. The thread that
+// memory: {u32 claim; u32 printed; u64 address of the record; u64 address of the
+// output; u32 size of the output; u32 dropped}. The thread that
 // changes claim from 0 to 1 writes the record, so the first failure is the one
 // that is kept. Faults of later work on the stream are dropped until
 // [Stream.Fault] has returned the first and cleared both.
+//
+// # Output
+//
+// A kernel that prints adds the size of its message to printed in the control
+// block, and writes the message to the output at the offset that was there, if
+// it fits; if not, it adds one to dropped. A word of the fault record says that
+// there is output. [Stream.Output] takes it out.
 package driver

@@ -121,6 +121,9 @@ type Stream interface {
 	// Fault returns what stopped a kernel in work that is done, as [*Fault], and
 	// forgets it.
 	Fault() error
+	// Output returns what kernels printed in work that is done, in order, and how
+	// many messages found no room, and forgets both.
+	Output() (messages []Message, dropped int, err error)
 
 	Close() error
 }
@@ -145,6 +148,8 @@ type Kernel struct {
 	// than MaxStaticShared: the PTX then has them at the start of the dynamic
 	// shared memory, before that which the launch asks for. Otherwise it is zero.
 	Placed int
+
+	Prints bool // it calls kernel.Printf
 }
 
 // Function is a kernel on a device.

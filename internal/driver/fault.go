@@ -8,7 +8,7 @@ import (
 
 // Sizes in bytes of a stream's control block and of its fault record.
 const (
-	ControlSize = 16
+	ControlSize = 32
 	RecordSize  = 64
 )
 
@@ -61,7 +61,7 @@ func (f *Fault) Error() string { return "kernel fault: " + f.Reason }
 //	 0 u32 state, 1 when complete
 //	 4 u32 site
 //	 8 u32 kernel (Frame.ID)
-//	12 u32 unused
+//	12 u32 not zero if kernels have printed
 //	16 s64 index
 //	24 s64 length
 //	32 u32 x 3 block

@@ -15,7 +15,8 @@ type Launch struct {
 	Grid, Block   kernel.Dim3 // a Y or Z of zero counts as one
 	DynamicShared int         // bytes
 	Args          *Args
-	Workers       int // at most; 0 is GOMAXPROCS
+	Workers       int     // at most; 0 is GOMAXPROCS
+	Output        *Output // where kernels print; nil: to standard output
 }
 
 const (
@@ -46,6 +47,7 @@ func Execute(ctx context.Context, f Func, l *Launch) *Failure {
 	own.grid, own.block = filled(l.Grid), filled(l.Block)
 	own.blocks, own.dynamic = blocks, l.DynamicShared
 	own.ctx, own.done = ctx, ctx.Done()
+	own.output = l.Output
 	own.workers = l.Workers
 	if own.workers <= 0 {
 		own.workers = runtime.GOMAXPROCS(0)
@@ -115,7 +117,7 @@ func (p *pool) giveBack(r *Run) *Failure {
 	for l.helpers > 0 {
 		p.quiet.Wait()
 	}
-	l.kernel, l.args, l.ctx, l.done = nil, nil, nil, nil
+	l.kernel, l.args, l.ctx, l.done, l.output = nil, nil, nil, nil, nil
 	p.idle = append(p.idle, r)
 	return l.failure.Load()
 }

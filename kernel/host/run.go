@@ -45,6 +45,7 @@ type launch struct {
 	workers     int // at most, the caller included
 	ctx         context.Context
 	done        <-chan struct{} // of ctx
+	output      *Output
 
 	// helpers is the number of other workers that are in the launch. It is
 	// guarded by the pool's mutex.

@@ -11,7 +11,7 @@ import (
 // function is a kernel that can be launched on the processor.
 type function interface {
 	driver.Function
-	run(l *driver.Frame, record []byte) error
+	run(s *stream, l *driver.Frame) error
 }
 
 // Load returns the kernel's Go form, or its PTX if it has none.
@@ -19,12 +19,13 @@ func (d *device) Load(k *driver.Kernel) (driver.Function, error) {
 	if k.Host == nil {
 		return loadPTX(k)
 	}
-	return &compiled{kernel: k.Host}, nil
+	return &compiled{kernel: k.Host, prints: k.Prints}, nil
 }
 
 // compiled is a kernel that was compiled to Go.
 type compiled struct {
 	kernel   host.Func
+	prints   bool
 	launches sync.Pool // of *launch
 }
 
@@ -40,7 +41,7 @@ func (f *compiled) Properties() driver.Properties {
 
 func (f *compiled) Close() error { return nil }
 
-func (f *compiled) run(l *driver.Frame, _ []byte) error {
+func (f *compiled) run(s *stream, l *driver.Frame) error {
 	h, _ := f.launches.Get().(*launch)
 	if h == nil {
 		h = new(launch)
@@ -54,7 +55,15 @@ func (f *compiled) run(l *driver.Frame, _ []byte) error {
 		}
 	}
 	h.Grid, h.Block, h.DynamicShared = l.Grid, l.Block, l.Shared
+	if f.prints {
+		h.Output = &host.Output{Size: driver.OutputSize}
+	}
 	failure := host.Execute(context.Background(), f.kernel, &h.Launch)
+	if f.prints {
+		s.messages = append(s.messages, driver.Message{Text: h.Output.String()})
+		s.dropped += h.Output.Dropped
+		h.Output = nil
+	}
 	h.args.Reset()
 	f.launches.Put(h)
 	if failure == nil {

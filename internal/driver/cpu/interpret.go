@@ -11,6 +11,7 @@ import (
 type interpreted struct {
 	*interp.Function
 	memory *ptxvm.Memory
+	prints bool
 }
 
 func loadPTX(k *driver.Kernel) (driver.Function, error) {
@@ -18,17 +19,24 @@ func loadPTX(k *driver.Kernel) (driver.Function, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &interpreted{f, ptxvm.NewDirectMemory()}, nil
+	return &interpreted{f, ptxvm.NewDirectMemory(), k.Prints}, nil
 }
 
 func (f *interpreted) Close() error { return nil }
 
-func (f *interpreted) run(l *driver.Frame, record []byte) error {
+func (f *interpreted) run(s *stream, l *driver.Frame) error {
+	if f.prints && s.printed == nil {
+		s.printed = make([]uint64, driver.OutputSize/8)
+	}
+	s.resetControl()
 	if err := f.Run(l, interp.Options{Memory: f.memory}); err != nil {
 		return err
 	}
-	fault := driver.Record(record)
-	clear(record)
+	if f.prints {
+		s.collect()
+	}
+	fault := driver.Record(s.record)
+	clear(s.record)
 	if fault == nil {
 		return nil
 	}

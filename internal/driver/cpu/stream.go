@@ -22,13 +22,36 @@ type stream struct {
 	// made of words so that it is aligned.
 	control [driver.ControlSize / 8]uint64
 	words   [driver.RecordSize / 8]uint64
+	printed []uint64 // what interpreted kernels print, nil before the first that does
+
+	messages []driver.Message
+	dropped  int
 }
 
 func newStream() *stream {
 	s := &stream{turn: make(chan struct{}, 1)}
 	s.record = unsafe.Slice((*byte)(unsafe.Pointer(&s.words)), driver.RecordSize)
-	s.control[1] = uint64(uintptr(unsafe.Pointer(&s.words)))
+	s.resetControl()
 	return s
+}
+
+// resetControl makes the control block ready for the next kernel.
+func (s *stream) resetControl() {
+	at := uint64(uintptr(unsafe.Pointer(unsafe.SliceData(s.printed))))
+	driver.PutControl(s.block(), uint64(uintptr(unsafe.Pointer(&s.words))), at, len(s.printed)*8)
+}
+
+func (s *stream) block() []byte {
+	return unsafe.Slice((*byte)(unsafe.Pointer(&s.control)), driver.ControlSize)
+}
+
+// collect takes over what an interpreted kernel has printed.
+func (s *stream) collect() {
+	c := driver.ReadControl(s.block())
+	s.dropped += c.Dropped
+	records := unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(s.printed))), min(c.Printed, driver.OutputSize))
+	s.messages = append(s.messages, driver.Messages(records)...)
+	clear(records)
 }
 
 func (s *stream) begin() { s.turn <- struct{}{} }
@@ -38,8 +61,7 @@ func (s *stream) Launch(f driver.Function, l *driver.Frame) error {
 	s.begin()
 	defer s.end()
 	l.Control = uint64(uintptr(unsafe.Pointer(&s.control)))
-	err := f.(function).run(l, s.record)
-	s.control[0] = 0
+	err := f.(function).run(s, l)
 	fault, ok := errors.AsType[*driver.Fault](err)
 	if !ok {
 		return err
@@ -112,6 +134,14 @@ func (s *stream) Fault() error {
 	}
 	s.fault = nil
 	return f
+}
+
+func (s *stream) Output() ([]driver.Message, int, error) {
+	s.begin()
+	defer s.end()
+	messages, dropped := s.messages, s.dropped
+	s.messages, s.dropped = nil, 0
+	return messages, dropped, nil
 }
 
 func (s *stream) Close() error { return nil }

@@ -1,7 +1,6 @@
 package cuda
 
 import (
-	"encoding/binary"
 	"errors"
 	"sync/atomic"
 	"unsafe"
@@ -56,11 +55,14 @@ func (d *device) newSlot(s *stream) (slot faultSlot, err error) {
 		return slot, err
 	}
 	control := make([]byte, driver.ControlSize)
-	binary.LittleEndian.PutUint64(control[8:], record)
-	if err = s.CopyIn(driver.Memory{Addr: slot.control}, unsafe.Pointer(unsafe.SliceData(control)), driver.ControlSize); err != nil {
-		return slot, err
-	}
-	return slot, d.handles(cuStreamSynchronize, s.handle)
+	driver.PutControl(control, record, 0, 0)
+	return slot, slot.write(s, 0, control)
+}
+
+// write stores bytes at an offset in the control block, and waits.
+func (slot faultSlot) write(s *stream, at uint64, b []byte) error {
+	err := s.CopyIn(driver.Memory{Addr: slot.control + at}, unsafe.Pointer(unsafe.SliceData(b)), int64(len(b)))
+	return errors.Join(err, s.dev.handles(cuStreamSynchronize, s.handle))
 }
 
 func (slot faultSlot) bytes() []byte {

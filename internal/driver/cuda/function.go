@@ -36,6 +36,7 @@ type function struct {
 	handle uintptr // CUfunction
 	props  driver.Properties
 	placed int // bytes of shared variables in dynamic shared memory
+	prints bool
 
 	// allowed is set when the kernel may have all shared memory of the device
 	// rather than what every kernel may have.
@@ -45,7 +46,7 @@ type function struct {
 // Load compiles the kernel's PTX for the GPU. The driver caches the result on
 // disk.
 func (d *device) Load(k *driver.Kernel) (driver.Function, error) {
-	f := &function{dev: d, placed: k.Placed}
+	f := &function{dev: d, placed: k.Placed, prints: k.Prints}
 	if err := f.loadModule(k.PTX); err != nil {
 		return nil, err
 	}

@@ -21,6 +21,7 @@ type stream struct {
 	handle uintptr // CUstream
 	slot   faultSlot
 	waits  sync.WaitGroup // goroutines of cancelled waits
+	output output
 }
 
 func (d *device) NewStream() (driver.Stream, error) {
@@ -37,6 +38,13 @@ func (d *device) NewStream() (driver.Stream, error) {
 
 func (s *stream) Launch(fn driver.Function, l *driver.Frame) error {
 	f := fn.(*function)
+	if f.prints {
+		return s.launchPrinting(func() error { return s.launch(f, l) })
+	}
+	return s.launch(f, l)
+}
+
+func (s *stream) launch(f *function, l *driver.Frame) error {
 	shared := l.Shared + f.placed
 	if shared > 0 {
 		if err := f.allowShared(shared); err != nil {
@@ -99,8 +107,9 @@ func (s *stream) Synchronize(ctx context.Context) error {
 
 func (s *stream) Close() error {
 	s.waits.Wait()
+	err := s.closeOutput()
 	s.dev.putSlot(s.slot)
-	return s.dev.handles(cuStreamDestroy, s.handle)
+	return errors.Join(err, s.dev.handles(cuStreamDestroy, s.handle))
 }
 
 // event is a CUDA event with a time.

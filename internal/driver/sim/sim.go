@@ -110,7 +110,7 @@ func (d *device) Load(k *driver.Kernel) (driver.Function, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &function{f, d}, nil
+	return &function{f, d, k.Prints}, nil
 }
 
 func (d *device) Close() error { return nil }
@@ -121,7 +121,8 @@ func (d *device) end()   { <-d.turn }
 // function is a loaded kernel.
 type function struct {
 	*interp.Function
-	dev *device
+	dev    *device
+	prints bool
 }
 
 func (f *function) Close() error {

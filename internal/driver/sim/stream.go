@@ -2,7 +2,6 @@ package sim
 
 import (
 	"context"
-	"encoding/binary"
 	"errors"
 	"time"
 	"unsafe"
@@ -14,7 +13,12 @@ import (
 type stream struct {
 	dev             *device
 	control, record driver.Memory
-	fault           *driver.Fault // guarded by the device's turn
+	output          driver.Memory // nil address before the first kernel that prints
+
+	// Guarded by the device's turn.
+	fault    *driver.Fault
+	messages []driver.Message
+	dropped  int
 }
 
 func (d *device) NewStream() (driver.Stream, error) {
@@ -36,7 +40,11 @@ func (d *device) NewStream() (driver.Stream, error) {
 // reset makes the control block and the record ready for a fault.
 func (s *stream) reset() error {
 	var control [driver.ControlSize]byte
-	binary.LittleEndian.PutUint64(control[8:], s.record.Addr)
+	size := 0
+	if s.output.Addr != 0 {
+		size = driver.OutputSize
+	}
+	driver.PutControl(control[:], s.record.Addr, s.output.Addr, size)
 	m := s.dev.memory
 	return errors.Join(
 		m.Write(s.control.Addr, control[:]),
@@ -44,24 +52,65 @@ func (s *stream) reset() error {
 	)
 }
 
+// openOutput gives kernels room to print to.
+func (s *stream) openOutput() error {
+	if s.output.Addr != 0 {
+		return nil
+	}
+	var err error
+	if s.output, err = s.dev.alloc(driver.OutputSize, "output of kernel.Printf"); err != nil {
+		return err
+	}
+	return s.reset()
+}
+
+// collect takes over what a kernel has printed.
+func (s *stream) collect() error {
+	control := make([]byte, driver.ControlSize)
+	if err := s.dev.memory.Read(s.control.Addr, control); err != nil {
+		return err
+	}
+	c := driver.ReadControl(control)
+	s.dropped += c.Dropped
+	if c.Printed == 0 {
+		return nil
+	}
+	records := make([]byte, min(c.Printed, driver.OutputSize))
+	if err := s.dev.memory.Read(s.output.Addr, records); err != nil {
+		return err
+	}
+	s.messages = append(s.messages, driver.Messages(records)...)
+	return errors.Join(s.dev.memory.Write(s.output.Addr, make([]byte, len(records))), s.reset())
+}
+
 func (s *stream) Launch(f driver.Function, l *driver.Frame) error {
 	s.dev.begin()
 	defer s.dev.end()
 	l.Control = s.control.Addr
-	err := f.(*function).Run(l, s.dev.options)
+	k := f.(*function)
+	if k.prints {
+		if err := s.openOutput(); err != nil {
+			return err
+		}
+	}
+	err := k.Run(l, s.dev.options)
 	fault, ok := errors.AsType[*driver.Fault](err)
 	if !ok && err != nil {
 		return err
 	}
 	if fault == nil {
-		if fault, err = s.recorded(); fault == nil {
-			return err
-		}
+		fault, err = s.recorded()
+	}
+	if k.prints {
+		err = errors.Join(err, s.collect())
+	}
+	if fault == nil {
+		return err
 	}
 	if s.fault == nil {
 		s.fault = fault
 	}
-	return s.reset()
+	return errors.Join(err, s.reset())
 }
 
 // recorded returns what the kernel's own checks found.
@@ -130,6 +179,18 @@ func (s *stream) Fault() error {
 	return f
 }
 
+func (s *stream) Output() ([]driver.Message, int, error) {
+	s.dev.begin()
+	defer s.dev.end()
+	messages, dropped := s.messages, s.dropped
+	s.messages, s.dropped = nil, 0
+	return messages, dropped, nil
+}
+
 func (s *stream) Close() error {
-	return errors.Join(s.dev.Free(s.record), s.dev.Free(s.control))
+	err := errors.Join(s.dev.Free(s.record), s.dev.Free(s.control))
+	if s.output.Addr != 0 {
+		err = errors.Join(err, s.dev.Free(s.output))
+	}
+	return err
 }
