@@ -39,6 +39,13 @@ func (d *Device) Compile(src, name string) (*Kernel, error) {
 	for _, v := range k.Variants {
 		info.Variants = append(info.Variants, Variant{Name: v.Name, Limits: v.Limits, Sites: sites(v.Module), Threads: v.Threads, Adjacent: v.Adjacent})
 	}
+	for _, f := range k.IR.Formats {
+		format := Format{Text: f.Text}
+		for _, a := range f.Args {
+			format.Args = append(format.Args, a.String())
+		}
+		info.Formats = append(info.Formats, format)
+	}
 	for _, v := range k.IR.Func.Params {
 		p := Param{Name: v.Name, Kind: Scalar, Type: v.Type.Kind.String(), Size: int(v.Type.Size())}
 		switch {

@@ -5,6 +5,7 @@ import (
 	"io"
 	"math"
 	"os"
+	"strconv"
 	"strings"
 	"sync"
 
@@ -13,8 +14,10 @@ import (
 
 // Format is a call of kernel.Printf in a kernel.
 type Format struct {
-	Text string   // the format
-	Args []string // predeclared Go types of the arguments
+	Text string // the format
+	// Args are the predeclared Go types of the arguments. A constant string is
+	// there as a Go literal.
+	Args []string
 }
 
 // output is where a device's kernels print. Several streams may write to it.
@@ -55,17 +58,24 @@ func (s *Stream) deliver() error {
 
 // message returns the text of a message.
 func (d *Device) message(m driver.Message) string {
-	r, _ := d.residentByID(m.ID)
-	if m.Args == nil && m.Text != "" {
+	if m.Text != "" {
 		return m.Text
 	}
+	r, _ := d.residentByID(m.ID)
 	if r == nil || m.Format >= len(r.kernel.info.Formats) {
 		return ""
 	}
 	f := &r.kernel.info.Formats[m.Format]
-	args := make([]any, min(len(m.Args), len(f.Args)))
-	for i := range args {
-		args[i] = printed(f.Args[i], m.Args[i])
+	args, words := make([]any, len(f.Args)), m.Args
+	for i, typ := range f.Args {
+		if constant, err := strconv.Unquote(typ); err == nil {
+			args[i] = constant
+			continue
+		}
+		if len(words) == 0 {
+			return ""
+		}
+		args[i], words = printed(typ, words[0]), words[1:]
 	}
 	return fmt.Sprintf(f.Text, args...)
 }

@@ -170,6 +170,9 @@ func (fn *function) kernelFunction(e *ast.CallExpr, name string, typeArgs []type
 	case "Assert":
 		fn.assert(e)
 		return nil, true
+	case "Printf":
+		fn.printf(e)
+		return nil, true
 	case "Fence":
 		fn.emit(&ir.Fence{Pos: fn.l.pos(e.Pos())})
 		return nil, true

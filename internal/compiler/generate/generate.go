@@ -224,6 +224,7 @@ func writeInfo(b *bytes.Buffer, p *frontend.Package, k *compiler.Kernel, imports
 		b.WriteString("},\n")
 	}
 	b.WriteString("},\n")
+	writeFormats(b, gpu, k.IR.Formats)
 	if block := k.IR.Options.Block; block != [3]int{} {
 		fmt.Fprintf(b, "Block: %s.Dim3{X: %d, Y: %d, Z: %d},\n", gpu, block[0], block[1], block[2])
 	}

@@ -15,6 +15,7 @@ type Kernel struct {
 	Func    *Func
 	Shared  []*SharedVar // in order of appearance; SharedVar.ID is the index
 	Tables  []*Table     // used by Func and what it calls
+	Formats []*Format    // calls of kernel.Printf; Format.ID is the index
 	Options Options
 
 	// Limits is set by the pass that narrows int: the conditions on launch

@@ -1,0 +1,130 @@
+package ir
+
+import "strconv"
+
+// Effect is what a thread does beyond computing values and changing places. It
+// happens once each time the statement is reached, in order. Arguments and
+// results are scalars; a nil destination drops a result.
+type Effect struct {
+	Op   EffectOp
+	Dst  []*Local
+	Args []Expr
+
+	Format   *Format   // of a Print
+	Assembly *Assembly // of an Inline
+
+	Pos Pos
+}
+
+func (*Effect) stmt() {}
+
+// EffectOp names an effect.
+type EffectOp uint8
+
+// Effects.
+const (
+	Print  EffectOp = iota // Format with the arguments
+	Inline                 // instructions of Assembly
+)
+
+var effectNames = [...]string{Print: "print", Inline: "inline"}
+
+func (op EffectOp) String() string { return name(effectNames[:], int(op)) }
+
+// Format is a call of kernel.Printf.
+type Format struct {
+	ID   int // index in Kernel.Formats
+	Text string
+	Args []FormatArg
+}
+
+// FormatArg is an argument of a Format: a value of a type, which stays int where
+// the value is narrowed, or a constant string.
+type FormatArg struct {
+	Type *Type // nil for a string
+	Text string
+}
+
+// String is the argument's type, or a constant string as a Go literal.
+func (a FormatArg) String() string {
+	if a.Type == nil {
+		return strconv.Quote(a.Text)
+	}
+	return a.Type.Kind.String()
+}
+
+// values is the number of arguments that are not constant.
+func (f *Format) values() int {
+	n := 0
+	for _, a := range f.Args {
+		if a.Type != nil {
+			n++
+		}
+	}
+	return n
+}
+
+// Assembly is instructions for a GPU that stand for a function.
+type Assembly struct {
+	Lines   []string // "$name" is a parameter or result
+	Version string   // lowest PTX version, such as "7.0", or ""
+	Target  int      // lowest compute capability times ten, 0 if any will do
+	Params  []string // names of the arguments
+	Results []string // names of the results
+}
+
+func (c *Cloner) effect(s *Effect) *Effect {
+	t := *s
+	t.Dst = make([]*Local, len(s.Dst))
+	for i, v := range s.Dst {
+		if v != nil {
+			t.Dst[i] = c.local(v)
+		}
+	}
+	t.Args = c.exprs(s.Args)
+	return &t
+}
+
+func (p *printer) effect(s *Effect) {
+	dst := ""
+	for i, v := range s.Dst {
+		if i > 0 {
+			dst += ", "
+		}
+		dst += p.local(v)
+	}
+	if dst != "" {
+		dst += " = "
+	}
+	switch s.Op {
+	case Print:
+		p.line("%sprint %q(%s)", dst, s.Format.Text, p.exprs(s.Args))
+	case Inline:
+		p.line("%sinline %q(%s)", dst, s.Assembly.Lines, p.exprs(s.Args))
+	}
+}
+
+func (v *verifier) effect(s *Effect) {
+	for i, e := range s.Args {
+		v.expr(e)
+		if !e.Type().IsScalar() {
+			v.fail("argument %d of %s has type %s", i, s.Op, e.Type())
+		}
+	}
+	for _, d := range s.Dst {
+		if d != nil {
+			v.local(d)
+			v.written[d] = true
+		}
+	}
+	switch s.Op {
+	case Print:
+		if s.Format == nil || len(s.Args) != s.Format.values() || len(s.Dst) > 0 {
+			v.fail("print does not fit its format")
+		}
+	case Inline:
+		if s.Assembly == nil || len(s.Args) != len(s.Assembly.Params) || len(s.Dst) != len(s.Assembly.Results) {
+			v.fail("inline instructions do not fit their function")
+		}
+	}
+}
