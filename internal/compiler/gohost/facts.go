@@ -88,6 +88,10 @@ func (f *facts) scan(body []ir.Stmt) {
 				for _, d := range s.Dst {
 					f.opaque(d)
 				}
+			case *ir.Effect:
+				for _, d := range s.Dst {
+					f.opaque(d)
+				}
 			case *ir.Atomic:
 				f.opaque(s.Dst)
 				if p, ok := ir.Root(s.Place).(*ir.VarPlace); ok {
@@ -387,7 +391,7 @@ func writesMemory(body []ir.Stmt) bool {
 		switch s := s.(type) {
 		case *ir.Assign:
 			found = found || isMemory(s.Dst)
-		case *ir.Call, *ir.Atomic, *ir.Fence:
+		case *ir.Call, *ir.Atomic, *ir.Fence, *ir.Effect:
 			found = true
 		}
 		return !found
@@ -424,6 +428,12 @@ func uses(body ...ir.Stmt) usage {
 					u.reads[p.Var], u.writes[p.Var] = true, true
 				}
 			case *ir.Call:
+				for _, d := range s.Dst {
+					if d != nil {
+						u.writes[d] = true
+					}
+				}
+			case *ir.Effect:
 				for _, d := range s.Dst {
 					if d != nil {
 						u.writes[d] = true

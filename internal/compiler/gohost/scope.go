@@ -146,6 +146,8 @@ func definesFirst(s ir.Stmt, v *ir.Local) bool {
 		return ok && p.Var == v && !readsOf(s.Src).mentions(v)
 	case *ir.Call:
 		return !uses(&ir.Return{Results: s.Args}).mentions(v)
+	case *ir.Effect:
+		return !uses(&ir.Return{Results: s.Args}).mentions(v)
 	case *ir.Atomic:
 		return s.Dst == v && !uses(&ir.Check{Place: s.Place}, &ir.Return{Results: s.Args}).mentions(v)
 	}

@@ -73,6 +73,8 @@ func (e *emitter) stmt(s ir.Stmt) {
 		e.atomic(s)
 	case *ir.Fence:
 		e.out.at(s.Pos, true, "%s()", e.member(kernelPath, "Fence"))
+	case *ir.Effect:
+		e.effect(s)
 	case *ir.Panic:
 		e.out.at(s.Pos, true, "%s(r, %s)", e.member(hostPath, "Fail"), strconv.Quote(s.Reason))
 	case *ir.Check:

@@ -125,6 +125,8 @@ func (c *Cloner) stmt(s Stmt) Stmt {
 		return &t
 	case *Warp:
 		return c.warp(s)
+	case *Effect:
+		return c.effect(s)
 	case *Check:
 		return &Check{c.Place(s.Place)}
 	case *LoadVector:

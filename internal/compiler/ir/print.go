@@ -238,6 +238,8 @@ func (p *printer) stmt(s Stmt) {
 		p.line("%s = atomic %s(&%s, %s)", p.local(s.Dst), s.Op, p.place(s.Place), p.exprs(s.Args))
 	case *Warp:
 		p.warp(s)
+	case *Effect:
+		p.effect(s)
 	case *Barrier:
 		p.line("barrier")
 	case *Fence:

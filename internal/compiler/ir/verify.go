@@ -171,6 +171,8 @@ func (v *verifier) stmt(s Stmt) {
 		v.atomic(s)
 	case *Warp:
 		v.warp(s)
+	case *Effect:
+		v.effect(s)
 	case *Check:
 		v.place(s.Place)
 	case *LoadVector:

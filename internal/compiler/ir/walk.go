@@ -42,6 +42,8 @@ func (r *Rewriter) statement(s Stmt) []Stmt {
 		r.values(s.Args)
 	case *Warp:
 		r.values(s.Args)
+	case *Effect:
+		r.values(s.Args)
 	case *Check:
 		s.Place = r.Target(s.Place)
 	case *LoadVector:
@@ -163,6 +165,8 @@ func (v *Visitor) statement(s Stmt) {
 		v.Target(s.Place)
 		v.values(s.Args)
 	case *Warp:
+		v.values(s.Args)
+	case *Effect:
 		v.values(s.Args)
 	case *Check:
 		v.Target(s.Place)

@@ -138,6 +138,7 @@ func Defined(s Stmt) []*Local {
 	case *Warp:
 		return s.Dst
 	case *LoadVector:
+	case *Effect:
 		return s.Dst
 	}
 	return nil

@@ -115,6 +115,8 @@ func (r *reaper) keep(s ir.Stmt) bool {
 		r.later = nil
 	case *ir.Warp:
 		return r.keepWarp(s)
+	case *ir.Effect:
+		r.keepEffect(s)
 	default:
 		r.later = nil
 	}

@@ -105,9 +105,9 @@ func (w *forwarder) bodyThen(list []ir.Stmt, e *ir.Expr) []ir.Stmt {
 			if s.Dst != nil {
 				st.written(s.Dst)
 			}
-		case *ir.Warp:
+		case *ir.Warp, *ir.Effect:
 			st.stored(i)
-			for _, v := range s.Dst {
+			for _, v := range ir.Defined(s) {
 				st.written(v)
 			}
 		case *ir.Check:
@@ -163,6 +163,10 @@ func (w *forwarder) substitute(st *stretch, list []ir.Stmt, s ir.Stmt) {
 		}
 		s.Place = r.target(s.Place)
 	case *ir.Warp:
+		for i := range s.Args {
+			s.Args[i] = r.value(s.Args[i])
+		}
+	case *ir.Effect:
 		for i := range s.Args {
 			s.Args[i] = r.value(s.Args[i])
 		}

@@ -85,6 +85,12 @@ func freezeParams(f *ir.Func) {
 						s.Dst[i] = copies[v]
 					}
 				}
+			case *ir.Effect:
+				for i, v := range s.Dst {
+					if copies[v] != nil {
+						s.Dst[i] = copies[v]
+					}
+				}
 			}
 			return []ir.Stmt{s}
 		},

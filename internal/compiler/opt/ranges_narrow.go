@@ -87,6 +87,8 @@ func (n *narrower) stmt(s ir.Stmt) bool {
 		s.Place = n.place(s.Place)
 	case *ir.Warp:
 		n.all(s.Args)
+	case *ir.Effect:
+		n.all(s.Args)
 	case *ir.Check:
 		s.Place = n.place(s.Place)
 		return placeMayFault(s.Place)

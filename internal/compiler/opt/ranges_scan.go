@@ -210,7 +210,7 @@ func (a *assignments) body(list []ir.Stmt) {
 			if v, ok := s.Dst.(*ir.VarPlace); ok {
 				a.assign(v.Var)
 			}
-		case *ir.Atomic, *ir.Warp:
+		case *ir.Atomic, *ir.Warp, *ir.Effect:
 			for _, v := range ir.Defined(s) {
 				if v != nil {
 					a.assign(v)

@@ -170,6 +170,8 @@ func (w *rangeWalk) stmt(s ir.Stmt) bool {
 		w.atomic(s)
 	case *ir.Warp:
 		w.warp(s)
+	case *ir.Effect:
+		w.effect(s)
 	case *ir.Check:
 		w.place(s.Place)
 	}

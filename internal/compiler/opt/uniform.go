@@ -268,6 +268,10 @@ func (d *divergence) stmt(s ir.Stmt) {
 		}
 	case *ir.Warp:
 		d.warp(s)
+	case *ir.Effect:
+		for _, v := range s.Dst {
+			d.define(v, nil, "the result of an operation of one thread", s.Pos)
+		}
 	}
 }
 

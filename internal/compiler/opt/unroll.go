@@ -211,8 +211,8 @@ func assigns(list []ir.Stmt, v *ir.Local) bool {
 		case *ir.Atomic:
 			root, ok := ir.Root(s.Place).(*ir.VarPlace)
 			return s.Dst == v || ok && root.Var == v
-		case *ir.Warp:
-			return slices.Contains(s.Dst, v)
+		case *ir.Warp, *ir.Effect:
+			return slices.Contains(ir.Defined(s), v)
 		}
 		return false
 	})

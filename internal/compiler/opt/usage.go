@@ -104,9 +104,9 @@ func (c *counter) stmt(s ir.Stmt) {
 		}
 		c.write(s.Place)
 		c.define(s.Dst)
-	case *ir.Warp:
+	case *ir.Warp, *ir.Effect:
 		c.visitor.Body([]ir.Stmt{s})
-		for _, v := range s.Dst {
+		for _, v := range ir.Defined(s) {
 			c.define(v)
 		}
 	case *ir.Check:

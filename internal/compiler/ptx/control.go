@@ -57,6 +57,9 @@ func (g *generator) statement(s ir.Stmt) (leaves bool) {
 	case *ir.Atomic:
 		g.at(s.Pos)
 		g.atomicStatement(s)
+	case *ir.Effect:
+		g.at(s.Pos)
+		g.effect(s)
 	case *ir.Warp:
 		g.at(s.Pos)
 		g.warp(s)

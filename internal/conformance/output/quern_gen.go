@@ -51,6 +51,79 @@ func LaunchAsserted(s *gpu.Stream, g gpu.Grid, x, out *gpu.Buffer[int32]) error 
 	return l.End()
 }
 
+var quernReport = gpu.NewKernel(gpu.KernelInfo{
+	Name: "report", Package: "quern.dev/internal/conformance/output", Pos: "printf.go:10",
+	Params: []gpu.Param{
+		{Name: "big", Kind: gpu.Scalar, Type: "int", Size: 8},
+		{Name: "flags", Kind: gpu.Slice, Type: "bool", Size: 1},
+		{Name: "x", Kind: gpu.Slice, Type: "float64", Size: 8},
+	},
+	PTX: quernPTX,
+	Variants: []gpu.Variant{
+		{Name: "proven", Limits: []int64{1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 1, 1, 2, 4, 1, 1, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0}},
+		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Sites: []gpu.Site{
+			{Kind: gpu.IndexSite, File: "printf.go", Line: 15, Col: 38},
+		}},
+		{Name: "wide", Sites: []gpu.Site{
+			{Kind: gpu.IndexSite, File: "printf.go", Line: 15, Col: 38},
+		}},
+	},
+	Formats: []gpu.Format{
+		{Text: "thread %d: %v\n", Args: []string{"int", "bool"}},
+		{Text: "%d %d %v\n", Args: []string{"int8", "uint16", "float64"}},
+		{Text: "%d.%d %5.2f|%s|%x %d%%\n", Args: []string{"int", "int", "float32", "\"constant %d\"", "uint32", "uint64"}},
+		{Text: "%v %v %g\n", Args: []string{"int64", "float32", "float64"}},
+		{Text: "done\n"},
+	},
+	Host: quernHostReport,
+})
+
+var _ = report // compiled, not called
+
+// LaunchReport runs report on the grid g.
+//
+// report prints values of every type.
+func LaunchReport(s *gpu.Stream, g gpu.Grid, big int, flags *gpu.Buffer[bool], x *gpu.Buffer[float64]) error {
+	l, err := quernReport.Begin(s, g)
+	if err != nil {
+		return err
+	}
+	gpu.Arg(l, big)
+	gpu.SliceArg(l, flags)
+	gpu.SliceArg(l, x)
+	return l.End()
+}
+
+var quernChatter = gpu.NewKernel(gpu.KernelInfo{
+	Name: "chatter", Package: "quern.dev/internal/conformance/output", Pos: "printf.go:29",
+	Params: []gpu.Param{
+		{Name: "n", Kind: gpu.Scalar, Type: "int", Size: 8},
+	},
+	PTX: quernPTX,
+	Variants: []gpu.Variant{
+		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 2, 3, 2, 0, 5, 9, 2147483648}},
+		{Name: "wide"},
+	},
+	Formats: []gpu.Format{
+		{Text: "%d %d\n", Args: []string{"int", "int"}},
+	},
+	Host: quernHostChatter,
+})
+
+var _ = chatter // compiled, not called
+
+// LaunchChatter runs chatter on the grid g.
+//
+// chatter prints more than there is room for.
+func LaunchChatter(s *gpu.Stream, g gpu.Grid, n int) error {
+	l, err := quernChatter.Begin(s, g)
+	if err != nil {
+		return err
+	}
+	gpu.Arg(l, n)
+	return l.End()
+}
+
 var quernWords = gpu.NewKernel(gpu.KernelInfo{
 	Name: "words", Package: "quern.dev/internal/conformance/output", Pos: "random.go:8",
 	Params: []gpu.Param{
@@ -185,6 +258,116 @@ func quernRow1Asserted(r *host.Run, base int, x, out []int32, dimX int) {
 //line assert.go:11
 			out[i] = x[i] * 2
 		}
+	}
+}
+
+func quernHostReport(r *host.Run) {
+	big := host.Value[int](r, 0)
+	flags := host.Slice[bool](r, 1)
+	x := host.Slice[float64](r, 2)
+	dimX := r.BlockDim.X
+	dimY := r.BlockDim.Y
+	dimZ := r.BlockDim.Z
+	t10 := uint64(big)
+	t11 := int64(big)
+	for r.Next() {
+		blockX := r.BlockIdx.X
+		base := blockX * dimX
+		for threadZ := range dimZ {
+			for threadY := range dimY {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				quernRow1Report(r, base, x, flags, t10, t11, dimX)
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1Report(r *host.Run, base int, x []float64, flags []bool, t10 uint64, t11 int64, dimX int) {
+	count := max(0, min(dimX, len(x)-base))
+	if base >= 0 && count <= len(flags)-base && count <= len(x)-base {
+		row := flags[base:][:count]
+		row2 := x[base:][:count]
+		for threadX := range count {
+			i := base + threadX
+			t32 := int8(-i)
+			t4 := uint16(i) + 65535
+			t9 := uint32(i) << 28
+//line printf.go:15
+			t2 := row[threadX]
+//line printf.go:15
+			host.Printf(r, "thread %d: %v\n", int(i), bool(t2))
+			t5 := row2[threadX]
+//line printf.go:24
+			t3 := t5
+//line printf.go:24
+			host.Printf(r, "%d %d %v\n", int8(t32), uint16(t4), float64(t3))
+//line printf.go:17
+			for k := 0; k < 3; k++ {
+				t7 := k
+				t8 := float32(k) / 4
+//line printf.go:18
+				host.Printf(r, "%d.%d %5.2f|%s|%x %d%%\n", int(i), int(t7), float32(t8), "constant %d", uint32(t9), uint64(t10))
+			}
+			host.Printf(r, "%v %v %g\n", int64(t11), float32(36.5), float64(2))
+			host.Printf(r, "done\n")
+		}
+		return
+	}
+	for threadX := range dimX {
+		r.ThreadIdx.X = threadX
+		i := base + threadX
+		t32 := int8(-i)
+		t4 := uint16(i) + 65535
+		t9 := uint32(i) << 28
+//line printf.go:12
+		if i >= len(x) {
+			continue
+		}
+		t2 := flags[i]
+//line printf.go:15
+		host.Printf(r, "thread %d: %v\n", int(i), bool(t2))
+		t5 := x[i]
+//line printf.go:24
+		t3 := t5
+//line printf.go:24
+		host.Printf(r, "%d %d %v\n", int8(t32), uint16(t4), float64(t3))
+//line printf.go:17
+		for k := 0; k < 3; k++ {
+			t7 := k
+			t8 := float32(k) / 4
+//line printf.go:18
+			host.Printf(r, "%d.%d %5.2f|%s|%x %d%%\n", int(i), int(t7), float32(t8), "constant %d", uint32(t9), uint64(t10))
+		}
+		host.Printf(r, "%v %v %g\n", int64(t11), float32(36.5), float64(2))
+		host.Printf(r, "done\n")
+	}
+}
+
+func quernHostChatter(r *host.Run) {
+	n := host.Value[int](r, 0)
+	dimX := r.BlockDim.X
+	dimY := r.BlockDim.Y
+	dimZ := r.BlockDim.Z
+	for r.Next() {
+		blockX := r.BlockIdx.X
+		base := blockX * dimX
+		for range dimZ {
+			for range dimY {
+				for k := 0; k < n; k++ {
+					quernRow1Chatter(r, base, k, dimX)
+				}
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1Chatter(r *host.Run, base, k, dimX int) {
+	for threadX := range dimX {
+		t2 := base + threadX
+//line printf.go:31
+		host.Printf(r, "%d %d\n", int(t2), int(k))
 	}
 }
 

@@ -136,6 +136,7 @@ func (m *machine) stmt(s ir.Stmt) (exit, *ir.Label) {
 		for i, v := range values {
 			o.Cells[off+i] = v[0]
 		}
+	case *ir.Effect: // it changes nothing that the machine compares
 	case *ir.Panic:
 		panic(&Fault{"panic", s.Pos})
 	}

@@ -1,0 +1,12 @@
+package ptx
+
+import "quern.dev/internal/compiler/ir"
+
+func (g *generator) effect(s *ir.Effect) {
+	switch s.Op {
+	case ir.Print:
+		g.print(s)
+	default:
+		g.fail(s.Pos, "effect %s", s.Op)
+	}
+}
