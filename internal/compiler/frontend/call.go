@@ -240,6 +240,7 @@ func (fn *function) instance(e *ast.CallExpr, src *Package, name string, typeArg
 	var f *ir.Func
 	if depth < maxStandardDepth {
 		f = l.lowerFunc(src, fd, obj, typeArgs)
+		f.Assembly = l.assembly(fd, f)
 	} else {
 		f = l.tooDeep(src, fd, obj)
 	}

@@ -56,6 +56,9 @@ func (p *Package) Lower(names ...string) (_ *ir.Program, err error) {
 			isKernel := false
 			for _, dir := range directives(fd.Doc) {
 				attached[dir.pos] = true
+				if dir.verb == assemblyVerb {
+					continue
+				}
 				if dir.verb != "kernel" {
 					l.errorAt(dir.pos, "", "unknown directive //quern:%s; did you mean //quern:kernel?", dir.verb)
 					continue

@@ -10,8 +10,8 @@ type Effect struct {
 	Dst  []*Local
 	Args []Expr
 
-	Format   *Format   // of a Print
-	Assembly *Assembly // of an Inline
+	Format *Format // of a Print
+	Func   *Func   // of an Inline, with the instructions in Func.Assembly
 
 	Pos Pos
 }
@@ -24,7 +24,7 @@ type EffectOp uint8
 // Effects.
 const (
 	Print  EffectOp = iota // Format with the arguments
-	Inline                 // instructions of Assembly
+	Inline                 // the instructions of Func
 )
 
 var effectNames = [...]string{Print: "print", Inline: "inline"}
@@ -66,11 +66,9 @@ func (f *Format) values() int {
 
 // Assembly is instructions for a GPU that stand for a function.
 type Assembly struct {
-	Lines   []string // "$name" is a parameter or result
-	Version string   // lowest PTX version, such as "7.0", or ""
+	Lines   []string // "$name" is a parameter or result of the function
+	Version int      // lowest PTX version times ten, 0 if any will do
 	Target  int      // lowest compute capability times ten, 0 if any will do
-	Params  []string // names of the arguments
-	Results []string // names of the results
 }
 
 func (c *Cloner) effect(s *Effect) *Effect {
@@ -100,7 +98,7 @@ func (p *printer) effect(s *Effect) {
 	case Print:
 		p.line("%sprint %q(%s)", dst, s.Format.Text, p.exprs(s.Args))
 	case Inline:
-		p.line("%sinline %q(%s)", dst, s.Assembly.Lines, p.exprs(s.Args))
+		p.line("%sinline %s(%s)", dst, s.Func.Name, p.exprs(s.Args))
 	}
 }
 
@@ -123,7 +121,7 @@ func (v *verifier) effect(s *Effect) {
 			v.fail("print does not fit its format")
 		}
 	case Inline:
-		if s.Assembly == nil || len(s.Args) != len(s.Assembly.Params) || len(s.Dst) != len(s.Assembly.Results) {
+		if s.Func == nil || s.Func.Assembly == nil || len(s.Args) != len(s.Func.Params) || len(s.Dst) != len(s.Func.Results) {
 			v.fail("inline instructions do not fit their function")
 		}
 	}

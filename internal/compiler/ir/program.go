@@ -69,6 +69,8 @@ type Func struct {
 	// coordinates, waits at a barrier or has shared variables, so that Go code
 	// outside a thread cannot call it as it is.
 	UsesThread bool
+	// Assembly is what the function is on a GPU; Body is its equivalent elsewhere.
+	Assembly *Assembly
 	// Strict: floating-point operations are not to be fused (standard library).
 	Strict bool
 }

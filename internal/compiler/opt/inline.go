@@ -7,7 +7,7 @@ import "quern.dev/internal/compiler/ir"
 // which is left out where a return ends the body. The front end has rejected
 // recursion.
 func inline(k *ir.Kernel) error {
-	in := &inliner{flat: map[*ir.Func]*ir.Func{}, want: func(*ir.Func) bool { return true }}
+	in := &inliner{flat: map[*ir.Func]*ir.Func{}, want: func(*ir.Func) bool { return true }, assembly: true}
 	in.function(k.Func)
 	propagate(k.Func, in.params)
 	return nil
@@ -24,6 +24,8 @@ func inlineIf(k *ir.Kernel, want func(*ir.Func) bool) *ir.Kernel {
 
 type inliner struct {
 	want func(*ir.Func) bool
+	// assembly: instructions take the place of functions that have some.
+	assembly bool
 	// flat holds copies of functions whose own calls are inlined.
 	flat   map[*ir.Func]*ir.Func
 	params map[*ir.Local]bool // of the copies in the function at hand
@@ -34,6 +36,9 @@ func (in *inliner) function(f *ir.Func) {
 	in.params = map[*ir.Local]bool{}
 	r := ir.Rewriter{Stmt: func(s ir.Stmt) []ir.Stmt {
 		if c, ok := s.(*ir.Call); ok && in.want(c.Func) {
+			if in.assembly && c.Func.Assembly != nil {
+				return []ir.Stmt{inlineAssembly(f, c)}
+			}
 			return in.expand(f, c)
 		}
 		return []ir.Stmt{s}

@@ -6,6 +6,8 @@ func (g *generator) effect(s *ir.Effect) {
 	switch s.Op {
 	case ir.Print:
 		g.print(s)
+	case ir.Inline:
+		g.assembly(s)
 	default:
 		g.fail(s.Pos, "effect %s", s.Op)
 	}

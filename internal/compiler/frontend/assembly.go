@@ -1,0 +1,111 @@
+package frontend
+
+import (
+	"errors"
+	"fmt"
+	"go/ast"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"quern.dev/internal/compiler/ir"
+)
+
+// assemblyVerb begins the directives that give a function instructions for GPUs.
+const assemblyVerb = "ptx"
+
+// placeholder matches a parameter or result in an instruction.
+var placeholder = regexp.MustCompile(`\$[A-Za-z_][A-Za-z0-9_]*`)
+
+// assembly reads the //quern:ptx directives of a function; nil if it has none,
+// or wrong ones.
+func (l *lowering) assembly(fd *ast.FuncDecl, f *ir.Func) *ir.Assembly {
+	a := &ir.Assembly{}
+	var first directive
+	for _, dir := range directives(fd.Doc) {
+		if dir.verb != assemblyVerb {
+			continue
+		}
+		if first.verb == "" {
+			first = dir
+		}
+		if err := addLine(a, dir.args); err != nil {
+			l.errorAt(dir.pos, "", "%v", err)
+			return nil
+		}
+	}
+	if first.verb == "" {
+		return nil
+	}
+	bad := func(format string, args ...any) *ir.Assembly {
+		l.errorAt(first.pos, "", "//quern:ptx: "+format, args...)
+		return nil
+	}
+	names := map[string]bool{}
+	for _, list := range [...][]*ir.Local{f.Params, f.Results} {
+		for _, v := range list {
+			if !v.Type.IsInteger() && !v.Type.IsFloat() {
+				return bad("%s has type %s; instructions take and give numbers", v.Name, v.Type)
+			}
+			names["$"+v.Name] = true
+		}
+	}
+	switch {
+	case fd.Recv != nil:
+		return bad("%s is a method; instructions stand for functions", fd.Name.Name)
+	case fd.Type.TypeParams != nil:
+		return bad("%s has type parameters; write one function for each type", fd.Name.Name)
+	case f.UsesThread:
+		return bad("%s uses the thread; instructions stand for functions of numbers", fd.Name.Name)
+	case len(a.Lines) == 0:
+		return bad("there are no instructions")
+	}
+	text := strings.Join(a.Lines, "\n")
+	for _, name := range placeholder.FindAllString(text, -1) {
+		if !names[name] {
+			return bad("%s is neither a parameter nor a named result of %s", name, fd.Name.Name)
+		}
+	}
+	for _, v := range f.Results {
+		if !slices.Contains(placeholder.FindAllString(text, -1), "$"+v.Name) {
+			return bad("no instruction gives the result; name it and write $name")
+		}
+	}
+	return a
+}
+
+// addLine reads the words of one directive: an instruction, or what all of them
+// need.
+func addLine(a *ir.Assembly, words []string) error {
+	if len(words) == 0 {
+		return errors.New("//quern:ptx is followed by an instruction, .version or .target")
+	}
+	switch words[0] {
+	case ".target":
+		if len(words) != 2 || !targetName.MatchString(words[1]) {
+			return errors.New("//quern:ptx .target is followed by one target, as sm_80")
+		}
+		n, err := strconv.Atoi(targetName.FindStringSubmatch(words[1])[1])
+		a.Target = n
+		return err
+	case ".version":
+		if len(words) != 2 || !versionNumber.MatchString(words[1]) {
+			return errors.New("//quern:ptx .version is followed by one version, as 7.0")
+		}
+		n, err := strconv.Atoi(strings.Replace(words[1], ".", "", 1))
+		a.Version = n
+		return err
+	}
+	line := strings.Join(words, " ")
+	if !strings.HasSuffix(line, ";") {
+		return fmt.Errorf("//quern:ptx: the instruction %q does not end with a semicolon", line)
+	}
+	a.Lines = append(a.Lines, line)
+	return nil
+}
+
+var (
+	targetName    = regexp.MustCompile(`^sm_([1-9][0-9]{1,2})$`)
+	versionNumber = regexp.MustCompile(`^[6-9]\.[0-9]$`)
+)
