@@ -77,7 +77,11 @@ func (l *lowering) assembly(fd *ast.FuncDecl, f *ir.Func) *ir.Assembly {
 
 // addLine reads the words of one directive: an instruction, or what all of them
 // need.
-func addLine(a *ir.Assembly, words []string) error {
+func addLine(a *ir.Assembly, args []word) error {
+	var words []string
+	for _, w := range args {
+		words = append(words, w.text)
+	}
 	if len(words) == 0 {
 		return errors.New("//quern:ptx is followed by an instruction, .version or .target")
 	}

@@ -138,6 +138,7 @@ func Defined(s Stmt) []*Local {
 	case *Warp:
 		return s.Dst
 	case *LoadVector:
+		return s.Dst
 	case *Effect:
 		return s.Dst
 	}

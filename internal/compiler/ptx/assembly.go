@@ -14,7 +14,7 @@ var placeholder = regexp.MustCompile(`\$[A-Za-z_][A-Za-z0-9_]*`)
 func (g *generator) assembly(s *ir.Effect) {
 	a := s.Func.Assembly
 	g.need(a.Target)
-	g.version = max(g.version, a.Version)
+	g.needVersion(a.Version)
 	of := map[string]operand{}
 	for i, p := range s.Func.Params {
 		x := g.value(s.Args[i])

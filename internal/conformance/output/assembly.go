@@ -60,5 +60,7 @@ func assembled(t kernel.Thread, x []uint32, f []float64, out []uint32) {
 //quern:kernel
 func paused(t kernel.Thread, out []int32) {
 	pause(100)
-	out[t.Global()]++
+	if i := t.Global(); i < len(out) {
+		out[i]++
+	}
 }

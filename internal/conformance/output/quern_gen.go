@@ -13,6 +13,89 @@ import (
 //go:embed quern_gen.ptx
 var quernPTX string
 
+var quernAssembled = gpu.NewKernel(gpu.KernelInfo{
+	Name: "assembled", Package: "quern.dev/internal/conformance/output", Pos: "assembly.go:45",
+	Params: []gpu.Param{
+		{Name: "x", Kind: gpu.Slice, Type: "uint32", Size: 4},
+		{Name: "f", Kind: gpu.Slice, Type: "float64", Size: 8},
+		{Name: "out", Kind: gpu.Slice, Type: "uint32", Size: 4},
+	},
+	PTX: quernPTX,
+	Variants: []gpu.Variant{
+		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, 4, 1, 1, 5, 9, 2147483651, 0, -1, 1, 0, 0, 4, 1, 1, 5, 4, 1, 0, 0, 4, 2, 3, 2, 0, 5, 5, 4, 7, 5, 9, 0, 0, 3, 1, 1, 5, 9, 2147483648, 0, -1, 1, 2, 0, 3, 1, 1, 5, 4, 1, 2, 0, 3, 2, 3, 2, 0, 5, 5, 4, 7, 5, 9, 0}},
+		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, 4, 1, 1, 5, 9, 2147483651, 0, 3, 1, 1, 5, 9, 2147483648}, Sites: []gpu.Site{
+			{Kind: gpu.SliceSite, File: "assembly.go", Line: 50, Col: 7},
+			{Kind: gpu.IndexSite, File: "assembly.go", Line: 51, Col: 20},
+			{Kind: gpu.IndexSite, File: "assembly.go", Line: 51, Col: 26},
+			{Kind: gpu.IndexSite, File: "assembly.go", Line: 51, Col: 32},
+			{Kind: gpu.IndexSite, File: "assembly.go", Line: 51, Col: 38},
+			{Kind: gpu.IndexSite, File: "assembly.go", Line: 53, Col: 2},
+			{Kind: gpu.IndexSite, File: "assembly.go", Line: 53, Col: 12},
+			{Kind: gpu.IndexSite, File: "assembly.go", Line: 54, Col: 23},
+			{Kind: gpu.IndexSite, File: "assembly.go", Line: 54, Col: 29},
+			{Kind: gpu.IndexSite, File: "assembly.go", Line: 54, Col: 35},
+			{Kind: gpu.IndexSite, File: "assembly.go", Line: 54, Col: 2},
+		}},
+		{Name: "wide", Sites: []gpu.Site{
+			{Kind: gpu.SliceSite, File: "assembly.go", Line: 50, Col: 7},
+			{Kind: gpu.IndexSite, File: "assembly.go", Line: 51, Col: 20},
+			{Kind: gpu.IndexSite, File: "assembly.go", Line: 51, Col: 26},
+			{Kind: gpu.IndexSite, File: "assembly.go", Line: 51, Col: 32},
+			{Kind: gpu.IndexSite, File: "assembly.go", Line: 51, Col: 38},
+			{Kind: gpu.IndexSite, File: "assembly.go", Line: 53, Col: 2},
+			{Kind: gpu.IndexSite, File: "assembly.go", Line: 53, Col: 12},
+			{Kind: gpu.IndexSite, File: "assembly.go", Line: 54, Col: 23},
+			{Kind: gpu.IndexSite, File: "assembly.go", Line: 54, Col: 29},
+			{Kind: gpu.IndexSite, File: "assembly.go", Line: 54, Col: 35},
+			{Kind: gpu.IndexSite, File: "assembly.go", Line: 54, Col: 2},
+		}},
+	},
+	Host: quernHostAssembled,
+})
+
+var _ = assembled // compiled, not called
+
+// LaunchAssembled runs assembled on the grid g.
+//
+// assembled applies functions that are instructions on a GPU.
+func LaunchAssembled(s *gpu.Stream, g gpu.Grid, x *gpu.Buffer[uint32], f *gpu.Buffer[float64], out *gpu.Buffer[uint32]) error {
+	l, err := quernAssembled.Begin(s, g)
+	if err != nil {
+		return err
+	}
+	gpu.SliceArg(l, x)
+	gpu.SliceArg(l, f)
+	gpu.SliceArg(l, out)
+	return l.End()
+}
+
+var quernPaused = gpu.NewKernel(gpu.KernelInfo{
+	Name: "paused", Package: "quern.dev/internal/conformance/output", Pos: "assembly.go:61",
+	Params: []gpu.Param{
+		{Name: "out", Kind: gpu.Slice, Type: "int32", Size: 4},
+	},
+	PTX: quernPTX,
+	Variants: []gpu.Variant{
+		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}},
+		{Name: "wide"},
+	},
+	Host: quernHostPaused,
+})
+
+var _ = paused // compiled, not called
+
+// LaunchPaused runs paused on the grid g.
+//
+// paused waits a little.
+func LaunchPaused(s *gpu.Stream, g gpu.Grid, out *gpu.Buffer[int32]) error {
+	l, err := quernPaused.Begin(s, g)
+	if err != nil {
+		return err
+	}
+	gpu.SliceArg(l, out)
+	return l.End()
+}
+
 var quernAsserted = gpu.NewKernel(gpu.KernelInfo{
 	Name: "asserted", Package: "quern.dev/internal/conformance/output", Pos: "assert.go:8",
 	Params: []gpu.Param{
@@ -208,6 +291,174 @@ func LaunchDraws(s *gpu.Stream, g gpu.Grid, seed uint64, out *gpu.Buffer[float64
 	gpu.Arg(l, seed)
 	gpu.SliceArg(l, out)
 	return l.End()
+}
+
+func quernHostAssembled(r *host.Run) {
+	x := host.Slice[uint32](r, 0)
+	f := host.Slice[float64](r, 1)
+	out := host.Slice[uint32](r, 2)
+	dimX := r.BlockDim.X
+	dimY := r.BlockDim.Y
+	dimZ := r.BlockDim.Z
+	for r.Next() {
+		blockX := r.BlockIdx.X
+		base := blockX * dimX
+		for threadZ := range dimZ {
+			for threadY := range dimY {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				quernRow1Assembled(r, base, f, x, out, dimX)
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1Assembled(r *host.Run, base int, f []float64, x, out []uint32, dimX int) {
+	count := max(0, min(dimX, len(f)-base))
+	if base >= 0 && count <= len(f)-base {
+		row := f[base:][:count]
+		for threadX := range count {
+			r.ThreadIdx.X = threadX
+			i := base + threadX
+			t1 := 4 * i
+			t15 := 3 * i
+			t17 := 3*i + 1
+			t25 := i - 3
+//line assembly.go:50
+			a := x[t1:]
+			t2 := a[0]
+//line assembly.go:51
+			t3 := a[1]
+//line assembly.go:51
+			t4 := a[2]
+//line assembly.go:51
+			t5 := a[3]
+//line assembly.go:51
+			lo, hi := wideSum(t2, t3, t4, t5)
+			lo2 := lo
+			hi2 := hi
+//line assembly.go:52
+			t8 := lo2
+			t9 := hi2
+			t10 := hi2
+			t11 := lo2
+//line assembly.go:52
+			lo3, hi3 := wideSum(t8, t9, t10, t11)
+			lo2 = lo3
+			hi2 = hi3
+//line assembly.go:53
+			_ = out[t15]
+//line assembly.go:53
+			_ = out[t17]
+			t18 := lo2
+			t19 := hi2
+//line assembly.go:53
+			out[t15] = t18
+//line assembly.go:53
+			out[t17] = t19
+			t20 := a[0]
+//line assembly.go:54
+			t21 := a[1]
+//line assembly.go:54
+			t22 := a[2]
+//line assembly.go:54
+			r2 := permute(t20, t21, t22)
+//line assembly.go:54
+			out[3*i+2] = r2
+			t24 := row[threadX]
+//line assembly.go:55
+			y := half(t24, t25)
+			row[threadX] = y
+		}
+		return
+	}
+	for threadX := range dimX {
+		r.ThreadIdx.X = threadX
+		i := base + threadX
+		t1 := 4 * i
+		t15 := 3 * i
+		t17 := 3*i + 1
+		t25 := i - 3
+//line assembly.go:47
+		if i >= len(f) {
+			continue
+		}
+		a := x[t1:]
+		t2 := a[0]
+//line assembly.go:51
+		t3 := a[1]
+//line assembly.go:51
+		t4 := a[2]
+//line assembly.go:51
+		t5 := a[3]
+//line assembly.go:51
+		lo, hi := wideSum(t2, t3, t4, t5)
+		lo2 := lo
+		hi2 := hi
+//line assembly.go:52
+		t8 := lo2
+		t9 := hi2
+		t10 := hi2
+		t11 := lo2
+//line assembly.go:52
+		lo3, hi3 := wideSum(t8, t9, t10, t11)
+		lo2 = lo3
+		hi2 = hi3
+//line assembly.go:53
+		_ = out[t15]
+//line assembly.go:53
+		_ = out[t17]
+		t18 := lo2
+		t19 := hi2
+//line assembly.go:53
+		out[t15] = t18
+//line assembly.go:53
+		out[t17] = t19
+		t20 := a[0]
+//line assembly.go:54
+		t21 := a[1]
+//line assembly.go:54
+		t22 := a[2]
+//line assembly.go:54
+		r2 := permute(t20, t21, t22)
+//line assembly.go:54
+		out[3*i+2] = r2
+		t24 := f[i]
+//line assembly.go:55
+		y := half(t24, t25)
+//line assembly.go:55
+		f[i] = y
+	}
+}
+
+func quernHostPaused(r *host.Run) {
+	out := host.Slice[int32](r, 0)
+	dimX := r.BlockDim.X
+	dimY := r.BlockDim.Y
+	dimZ := r.BlockDim.Z
+	for r.Next() {
+		blockX := r.BlockIdx.X
+		base := blockX * dimX
+		for threadZ := range dimZ {
+			for threadY := range dimY {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				quernRow1Paused(r, base, out, dimX)
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1Paused(r *host.Run, base int, out []int32, dimX int) {
+	for threadX := range dimX {
+		r.ThreadIdx.X = threadX
+		i := base + threadX
+//line assembly.go:62
+		pause(100)
+		if i < len(out) {
+			out[i]++
+		}
+	}
 }
 
 func quernHostAsserted(r *host.Run) {
