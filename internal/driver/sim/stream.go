@@ -95,10 +95,12 @@ func (s *stream) Launch(f driver.Function, l *driver.Frame) error {
 	}
 	err := k.Run(l, s.dev.options)
 	fault, ok := errors.AsType[*driver.Fault](err)
-	if !ok && err != nil {
+	switch {
+	case ok:
+		err = nil
+	case err != nil:
 		return err
-	}
-	if fault == nil {
+	default:
 		fault, err = s.recorded()
 	}
 	if k.prints {
