@@ -30,10 +30,8 @@ func (fn *function) call(e *ast.CallExpr, statement bool) []ir.Expr {
 			return fn.callFunc(e, fun, id, obj, statement)
 		}
 	}
-	if _, ok := fun.(*ast.FuncLit); ok {
-		fn.errorf(e.Pos(), "function literals are not supported in kernels; declare a function and call it by its name")
-	} else {
-		fn.errorf(e.Pos(), "function values are not supported in kernels; call the function by its name")
+	if c := fn.closure(fun); c != nil {
+		return fn.callClosure(e, c, statement)
 	}
 	return nil
 }
@@ -55,47 +53,67 @@ func calleeIdent(fun ast.Expr) *ast.Ident {
 
 // callFunc lowers the call of a declared function or method.
 func (fn *function) callFunc(e *ast.CallExpr, fun ast.Expr, id *ast.Ident, obj *types.Func, statement bool) []ir.Expr {
-	path := ""
-	if obj.Pkg() != nil {
-		path = obj.Pkg().Path()
-	}
 	sel, _ := fun.(*ast.SelectorExpr)
 	var selection *types.Selection
 	if sel != nil {
 		selection = fn.src.Info.Selections[sel]
 	}
-	if selection != nil && selection.Kind() != types.MethodVal {
-		fn.errorf(e.Pos(), "method expressions are not supported in kernels; call the method of a value")
-		return nil
+	if selection != nil && selection.Kind() == types.MethodExpr {
+		return fn.callMethodExpr(e, fn.selected(selection, obj))
 	}
 	if recv := obj.Signature().Recv(); recv != nil && isThread(recv.Type()) {
 		fn.threadValue(sel.X)
 		return fn.threadMethod(e, obj.Name())
 	}
+	if selection == nil {
+		return fn.callNamed(e, obj, fn.typeArgsAt(id), statement)
+	}
+	if m := fn.method(sel.X, fn.selected(selection, obj)); m != nil {
+		return fn.callBody(e, m.path, m.name, m.typeArgs, m.recv)
+	}
+	return nil
+}
+
+// typeArgsAt are the type arguments with which an identifier uses a generic
+// function.
+func (fn *function) typeArgsAt(id *ast.Ident) []types.Type {
 	var typeArgs []types.Type
 	if inst, ok := fn.src.Info.Instances[id]; ok {
 		for i := range inst.TypeArgs.Len() {
 			typeArgs = append(typeArgs, fn.subst(inst.TypeArgs.At(i)))
 		}
 	}
-	if selection == nil {
-		if values, ok := fn.intrinsic(e, path, obj.Name(), typeArgs, statement); ok {
-			return values
-		}
-		return fn.callBody(e, path, obj.Name(), typeArgs, nil)
-	}
-	return fn.callMethod(e, sel, selection, obj)
+	return typeArgs
 }
 
-// callMethod lowers x.Method(...): the receiver becomes the first argument.
-func (fn *function) callMethod(e *ast.CallExpr, sel *ast.SelectorExpr, selection *types.Selection, obj *types.Func) []ir.Expr {
-	recvType := fn.subst(selection.Recv())
-	index := selection.Index()
-	if _, ok := selection.Recv().(*types.TypeParam); ok || types.IsInterface(recvType) {
+// callNamed lowers the call of a package-level function.
+func (fn *function) callNamed(e *ast.CallExpr, obj *types.Func, typeArgs []types.Type, statement bool) []ir.Expr {
+	path := ""
+	if obj.Pkg() != nil {
+		path = obj.Pkg().Path()
+	}
+	if values, ok := fn.intrinsic(e, path, obj.Name(), typeArgs, statement); ok {
+		return values
+	}
+	return fn.callBody(e, path, obj.Name(), typeArgs, nil)
+}
+
+// method is a method with the value that it is called on.
+type method struct {
+	path, name string // of the function, as callBody takes them
+	typeArgs   []types.Type
+	recv       ir.Expr
+}
+
+// method resolves the method that is selected of x: the receiver becomes the
+// first argument. It is nil if that was reported as an error.
+func (fn *function) method(x ast.Expr, s *selected) *method {
+	recvType, index, obj := s.recv, s.index, s.obj
+	if s.generic || types.IsInterface(recvType) {
 		found, path, _ := types.LookupFieldOrMethod(recvType, true, obj.Pkg(), obj.Name())
 		m, ok := found.(*types.Func)
 		if !ok || types.IsInterface(recvType) {
-			fn.errorf(e.Pos(), "%s", "interfaces are not supported in kernels; use a concrete type or a generic function")
+			fn.errorf(x.Pos(), "%s", "interfaces are not supported in kernels; use a concrete type or a generic function")
 			return nil
 		}
 		obj, index = m, path
@@ -103,11 +121,11 @@ func (fn *function) callMethod(e *ast.CallExpr, sel *ast.SelectorExpr, selection
 	recv := obj.Signature().Recv()
 	named, pointerRecv := receiverType(recv.Type())
 	if named == nil {
-		fn.errorf(e.Pos(), "interfaces are not supported in kernels; use a concrete type or a generic function")
+		fn.errorf(x.Pos(), "interfaces are not supported in kernels; use a concrete type or a generic function")
 		return nil
 	}
 	if types.IsInterface(named) {
-		fn.errorf(e.Pos(), "interfaces are not supported in kernels; use a concrete type or a generic function")
+		fn.errorf(x.Pos(), "interfaces are not supported in kernels; use a concrete type or a generic function")
 		return nil
 	}
 
@@ -117,23 +135,23 @@ func (fn *function) callMethod(e *ast.CallExpr, sel *ast.SelectorExpr, selection
 	_, isPointer := recvType.Underlying().(*types.Pointer)
 	switch {
 	case pointerRecv && isPointer && len(embedded) == 0:
-		recvValue = fn.expr(sel.X)
+		recvValue = fn.expr(x)
 	case pointerRecv:
-		p := fn.fieldPath(sel.X, embedded)
+		p := fn.fieldPath(x, embedded)
 		if p.Type().Kind == ir.Pointer { // an embedded pointer
 			recvValue = &ir.Load{Place: p}
 		} else if d, ok := p.(*ir.DerefPlace); ok {
 			recvValue = d.Ptr
 		} else {
-			p = fn.stablePlace(p, sel.Pos())
+			p = fn.stablePlace(p, x.Pos())
 			recvValue = &ir.Addr{T: ir.PointerTo(p.Type()), Place: p}
 		}
 	case len(embedded) == 0 && !isPointer:
-		recvValue = fn.expr(sel.X)
+		recvValue = fn.expr(x)
 	default:
-		p := fn.fieldPath(sel.X, embedded)
+		p := fn.fieldPath(x, embedded)
 		if p.Type().Kind == ir.Pointer {
-			p = fn.deref(&ir.Load{Place: p}, sel.Pos())
+			p = fn.deref(&ir.Load{Place: p}, x.Pos())
 		}
 		recvValue = &ir.Load{Place: p}
 	}
@@ -152,7 +170,7 @@ func (fn *function) callMethod(e *ast.CallExpr, sel *ast.SelectorExpr, selection
 			typeArgs = append(typeArgs, fn.subst(n.TypeArgs().At(i)))
 		}
 	}
-	return fn.callBody(e, obj.Pkg().Path(), named.Obj().Name()+"."+obj.Name(), typeArgs, recvValue)
+	return &method{obj.Pkg().Path(), named.Obj().Name() + "." + obj.Name(), typeArgs, recvValue}
 }
 
 func receiverType(t types.Type) (named *types.Named, pointer bool) {
@@ -189,6 +207,9 @@ func (fn *function) callBody(e *ast.CallExpr, path, name string, typeArgs []type
 			return nil
 		}
 	}
+	if fd, sig := src.higherOrder(name); fd != nil {
+		return fn.callHigherOrder(e, src, fd, sig, typeArgs, recv)
+	}
 	callee := fn.instance(e, src, name, typeArgs)
 	if callee == nil {
 		return nil
@@ -209,9 +230,9 @@ func (fn *function) instance(e *ast.CallExpr, src *Package, name string, typeArg
 		if !src.standard {
 			var cycle []string
 			for _, f := range l.stack[i:] {
-				cycle = append(cycle, f.f.Name)
+				cycle = append(cycle, f.name)
 			}
-			fn.errorf(e.Pos(), "recursion is not supported in kernels (%s -> %s); use a loop", strings.Join(cycle, " -> "), outer.f.Name)
+			fn.errorf(e.Pos(), "recursion is not supported in kernels (%s -> %s); use a loop", strings.Join(cycle, " -> "), outer.name)
 			return nil
 		}
 	}
@@ -229,7 +250,7 @@ func (fn *function) instance(e *ast.CallExpr, src *Package, name string, typeArg
 	if obj == nil {
 		return nil
 	}
-	if reason := hostOnly[src.Path]; reason != "" {
+	if reason := hostOnly[src.Path]; reason != "" && !inKernels[src.Path+"."+name] {
 		fn.errorf(e.Pos(), "%s.%s cannot be called in kernels: %s", src.Name, name, reason)
 		return nil
 	}
@@ -291,8 +312,11 @@ var hostOnly = map[string]string{
 	"errors":       "errors are not supported; write a code to a slice",
 	"runtime":      "kernels have no Go runtime",
 	"reflect":      "interfaces are not supported",
-	"sort":         "function values and interfaces are not supported",
+	"sort":         "interfaces are not supported",
 }
+
+// inKernels are functions of hostOnly packages that make sense all the same.
+var inKernels = map[string]bool{"sort.Search": true}
 
 // emitCall evaluates the arguments and emits the call.
 func (fn *function) emitCall(e *ast.CallExpr, callee *ir.Func, recv ir.Expr) []ir.Expr {

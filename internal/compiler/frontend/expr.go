@@ -77,11 +77,11 @@ func (fn *function) expr(e ast.Expr) ir.Expr {
 	case *ast.SliceExpr:
 		return fn.sliceExpr(e)
 	case *ast.FuncLit:
-		fn.errorf(e.Pos(), "function literals are not supported in kernels; declare a function and call it by its name")
+		fn.errorf(e.Pos(), keptFunction)
 	case *ast.TypeAssertExpr:
 		fn.errorf(e.Pos(), "%s", "interfaces are not supported in kernels; use a concrete type or a generic function")
 	case *ast.IndexListExpr:
-		fn.errorf(e.Pos(), "function values are not supported in kernels; call the function by its name")
+		fn.errorf(e.Pos(), keptFunction)
 	default:
 		fn.errorf(e.Pos(), "this expression is not supported in kernels")
 	}
@@ -158,7 +158,7 @@ func (fn *function) value(e ast.Expr) ir.Expr {
 			return zeroOf(ir.TInt)
 		}
 		if _, ok := t.Underlying().(*types.Signature); ok {
-			fn.errorf(e.Pos(), "function values are not supported in kernels; call the function by its name")
+			fn.errorf(e.Pos(), keptFunction)
 			return zeroOf(ir.TInt)
 		}
 		if _, ok := t.(*types.Tuple); ok { // the comma-ok form

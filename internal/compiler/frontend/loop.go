@@ -190,13 +190,16 @@ func (fn *function) stored(obj types.Object, node ast.Node) bool {
 }
 
 // addressed reports whether node takes the address of the object or of a part
-// of it: by &, by slicing an array, or by a method with a pointer receiver.
+// of it: by &, by slicing an array, by a method with a pointer receiver, or by a
+// function literal that assigns to it.
 func (fn *function) addressed(obj types.Object, node ast.Node) bool {
 	found := false
 	ast.Inspect(node, func(n ast.Node) bool {
 		switch n := n.(type) {
 		case *ast.UnaryExpr:
 			found = found || n.Op == token.AND && fn.isPart(obj, n.X)
+		case *ast.FuncLit:
+			found = found || fn.stored(obj, n.Body)
 		case *ast.SliceExpr:
 			if t := fn.typeOf(n.X); t != nil {
 				if _, ok := fn.subst(t).Underlying().(*types.Array); ok {

@@ -21,10 +21,11 @@ type lowering struct {
 	types  map[types.Type]*ir.Type
 	tables map[string]*ir.Table
 
-	kernel  *ir.Kernel
-	funcs   map[string]*ir.Func // lowered functions of the kernel, by instance
-	stack   []*function         // functions being lowered, outermost first
-	sharing map[*ir.Func]bool   // functions with shared variables, their own or a callee's
+	kernel    *ir.Kernel
+	funcs     map[string]*ir.Func // lowered functions of the kernel, by instance
+	stack     []*function         // functions being lowered, outermost first
+	inlinings int                 // calls of the kernel that were lowered into their callers
+	sharing   map[*ir.Func]bool   // functions with shared variables, their own or a callee's
 }
 
 // Lower compiles the package's kernels to IR. Generic kernels become one kernel
@@ -185,7 +186,7 @@ func (l *lowering) lowerKernel(fd *ast.FuncDecl, obj *types.Func, instance insta
 	sig := obj.Signature()
 	bad := func(pos token.Pos, format string, args ...any) { l.errorAt(pos, instance.name, format, args...) }
 	k := &ir.Kernel{Name: instance.name, Options: o.Options}
-	l.kernel, l.funcs, l.stack, l.sharing = k, map[string]*ir.Func{}, nil, map[*ir.Func]bool{}
+	l.kernel, l.funcs, l.stack, l.sharing, l.inlinings = k, map[string]*ir.Func{}, nil, map[*ir.Func]bool{}, 0
 	before := len(l.diags)
 	k.Func = l.lowerFunc(l.pkg, fd, obj, instance.typeArgs)
 	end, tooLong := int64(0), token.NoPos // of the parameters so far; the first that goes beyond the limit
@@ -250,15 +251,19 @@ func (l *lowering) pos(p token.Pos) ir.Pos {
 type function struct {
 	l        *lowering
 	src      *Package
-	f        *ir.Func
+	f        *ir.Func // that statements and variables are added to
+	name     string   // of the Go function
 	key      string
 	typeArgs map[*types.TypeParam]types.Type
 	vars     map[types.Object]*ir.Local
-	body     *ast.BlockStmt
-	out      []ir.Stmt // statements of the list being built
-	gotos    []target  // labels further down
-	targets  []target  // enclosing statements that break and continue can name
-	loops    int       // enclosing loops
+	closures map[types.Object]*closure // variables of function types
+	inlined  *inlined                  // set if the body is lowered into its caller's
+	returned []*closure                // results of function types of the call lowered last
+	body     *ast.BlockStmt            // of the declared function
+	out      []ir.Stmt                 // statements of the list being built
+	gotos    []target                  // labels further down
+	targets  []target                  // enclosing statements that break and continue can name
+	loops    int                       // enclosing loops
 	temps    int
 	calling  token.Pos // of the call being lowered
 }
@@ -282,11 +287,11 @@ func (fn *function) errorf(pos token.Pos, format string, args ...any) {
 			msg, _, _ := strings.Cut(fmt.Sprintf(format, args...), "; ")
 			for _, called := range l.stack[i+1:] {
 				if called.src.standard {
-					l.errorAt(l.stack[i].calling, l.kernel.Name, "%s is not available in kernels: its source in the standard library cannot be compiled (%s); call it on the host and pass the values", called.f.Name, msg)
+					l.errorAt(l.stack[i].calling, l.kernel.Name, "%s is not available in kernels: its source in the standard library cannot be compiled (%s); call it on the host and pass the values", called.name, msg)
 					return
 				}
 			}
-			l.errorAt(l.stack[i].calling, l.kernel.Name, "%s (called here): %s", fn.f.Name, msg)
+			l.errorAt(l.stack[i].calling, l.kernel.Name, "%s (called here): %s", fn.name, msg)
 			return
 		}
 	}
@@ -315,21 +320,14 @@ func (l *lowering) lowerFunc(src *Package, fd *ast.FuncDecl, obj *types.Func, ty
 	sig := obj.Signature()
 	fn := &function{
 		l: l, src: src, key: instanceKey(src.Path, declName(fd), typeArgs),
-		typeArgs: map[*types.TypeParam]types.Type{}, vars: map[types.Object]*ir.Local{},
+		vars: map[types.Object]*ir.Local{}, closures: map[types.Object]*closure{},
 		f: &ir.Func{Name: src.Name + "." + declName(fd), Pos: l.pos(fd.Pos()), Strict: src.standard || src.Path == devicemathPath},
 	}
 	if src.Types != nil && fn.f.Name == "." {
 		fn.f.Name = src.Types.Name() + "." + declName(fd)
 	}
-	params := sig.TypeParams()
-	if sig.Recv() != nil {
-		params = sig.RecvTypeParams()
-	}
-	for i := range params.Len() {
-		if i < len(typeArgs) {
-			fn.typeArgs[params.At(i)] = typeArgs[i]
-		}
-	}
+	fn.name = fn.f.Name
+	fn.bindTypes(sig, typeArgs)
 	l.stack = append(l.stack, fn)
 	defer func() { l.stack = l.stack[:len(l.stack)-1] }()
 
@@ -373,10 +371,29 @@ func (l *lowering) lowerFunc(src *Package, fd *ast.FuncDecl, obj *types.Func, ty
 	return f
 }
 
+// bindTypes sets the type arguments of a function or of a method's receiver.
+func (fn *function) bindTypes(sig *types.Signature, typeArgs []types.Type) {
+	params := sig.TypeParams()
+	if sig.Recv() != nil {
+		params = sig.RecvTypeParams()
+	}
+	fn.typeArgs = map[*types.TypeParam]types.Type{}
+	for i := range params.Len() {
+		if i < len(typeArgs) {
+			fn.typeArgs[params.At(i)] = typeArgs[i]
+		}
+	}
+}
+
 func (fn *function) param(v *types.Var, fallback string) *ir.Local {
 	name := v.Name()
 	if name == "" || name == "_" {
 		name = fallback
+	}
+	if isFunction(fn.subst(v.Type())) && fn.closures != nil { // a kernel's: functions with such parameters are inlined
+		fn.closures[v] = nil
+		fn.errorf(v.Pos(), "parameter %s: a kernel takes data, not functions; call functions by their names in a switch on a number, or write a kernel for each", name)
+		return &ir.Local{Name: name, Type: ir.TInt, Pos: fn.l.pos(v.Pos())}
 	}
 	local := &ir.Local{Name: name, Type: fn.typ(v.Type(), v.Pos()), Pos: fn.l.pos(v.Pos())}
 	fn.vars[v] = local

@@ -55,7 +55,7 @@ func (fn *function) place(e ast.Expr) ir.Place {
 			return fn.badPlace(ir.TInt)
 		}
 		if sel.Kind() != types.FieldVal {
-			fn.errorf(e.Pos(), "function values are not supported in kernels; call the method")
+			fn.errorf(e.Pos(), keptFunction)
 			return fn.badPlace(ir.TInt)
 		}
 		return fn.fieldPath(e.X, sel.Index())
@@ -77,7 +77,7 @@ func (fn *function) place(e ast.Expr) ir.Place {
 				return fn.arrayElem(fn.deref(fn.expr(e.X), e.Pos()), e)
 			}
 		case *types.Signature:
-			fn.errorf(e.Pos(), "function values are not supported in kernels; call the function by its name")
+			fn.errorf(e.Pos(), keptFunction)
 			return fn.badPlace(ir.TInt)
 		}
 		fn.errorf(e.X.Pos(), "%s", unsupported(xt))
@@ -227,6 +227,10 @@ func (fn *function) addr(e ast.Expr) ir.Expr {
 	}
 	if isThread(fn.typeOf(e)) {
 		fn.errorf(e.Pos(), "%s", threadByPointer)
+		return zeroOf(ir.TInt)
+	}
+	if fn.isFunctionExpr(e) {
+		fn.errorf(e.Pos()-1, functionPointer)
 		return zeroOf(ir.TInt)
 	}
 	p := fn.place(e)

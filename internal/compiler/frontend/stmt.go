@@ -131,6 +131,10 @@ func (fn *function) declStmt(d ast.Decl) {
 					fn.errorf(name.Pos(), "kernel.Thread is the kernel's own: use its parameter")
 					continue
 				}
+				if isFunction(fn.subst(obj.Type())) {
+					fn.declareUnbound(name, obj)
+					continue
+				}
 				v := fn.declare(name)
 				fn.emit(&ir.Assign{Dst: &ir.VarPlace{Var: v}, Src: &ir.Zero{T: v.Type}, Pos: fn.l.pos(name.Pos())})
 			}
@@ -212,6 +216,10 @@ func (fn *function) define(lhs, rhs []ast.Expr, pos token.Pos) {
 				fn.threadValue(rhs[i])
 				continue
 			}
+			if fn.isFunctionExpr(rhs[i]) {
+				fn.bind(e, fn.closure(rhs[i]))
+				continue
+			}
 			var value ir.Expr
 			if fresh {
 				value = fn.exprAs(rhs[i], fn.typ(fn.src.Info.Defs[id].Type(), id.Pos()))
@@ -235,8 +243,13 @@ func (fn *function) define(lhs, rhs []ast.Expr, pos token.Pos) {
 		return
 	}
 	values := fn.multi(rhs[0])
+	returned := fn.returned
 	for i, e := range lhs {
 		if isBlank(e) {
+			continue
+		}
+		if i < len(returned) && returned[i] != nil {
+			fn.bind(e, returned[i])
 			continue
 		}
 		if i >= len(values) { // reported: the call could not be lowered
@@ -277,6 +290,12 @@ func (fn *function) assignSome(lhs, rhs []ast.Expr, pos token.Pos) {
 
 // assign lowers lhs = rhs.
 func (fn *function) assign(lhs, rhs []ast.Expr, pos token.Pos) {
+	for _, e := range lhs {
+		if fn.isFunctionExpr(e) {
+			fn.reassigned(e)
+			return
+		}
+	}
 	if len(lhs) == 1 && len(rhs) == 1 {
 		if isBlank(lhs[0]) {
 			fn.discard(rhs[0])
@@ -321,6 +340,10 @@ func (fn *function) assign(lhs, rhs []ast.Expr, pos token.Pos) {
 // discard evaluates an expression for its effects.
 func (fn *function) discard(e ast.Expr) {
 	if isThread(fn.typeOf(e)) {
+		return
+	}
+	if fn.isFunctionExpr(e) {
+		fn.closure(e)
 		return
 	}
 	if v := fn.expr(e); v != nil {
@@ -389,6 +412,10 @@ func (fn *function) branchStmt(s *ast.BranchStmt) {
 }
 
 func (fn *function) returnStmt(s *ast.ReturnStmt) {
+	if fn.inlined != nil {
+		fn.returnInlined(s)
+		return
+	}
 	ret := &ir.Return{Pos: fn.l.pos(s.Pos())}
 	results := fn.f.Results
 	switch {

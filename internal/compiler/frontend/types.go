@@ -24,7 +24,7 @@ func unsupported(t types.Type) string {
 	case *types.Chan:
 		return "channels are not supported in kernels; use slices for data and atomics to coordinate threads"
 	case *types.Signature:
-		return "function values are not supported in kernels; call the function by its name"
+		return keptFunction
 	case *types.Interface:
 		return "interfaces are not supported in kernels; use a concrete type or a generic function"
 	case *types.Basic:

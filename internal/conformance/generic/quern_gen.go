@@ -5,12 +5,246 @@ package generic
 import (
 	_ "embed"
 
+	"math"
 	"quern.dev/gpu"
 	"quern.dev/kernel/host"
 )
 
 //go:embed quern_gen.ptx
 var quernPTX string
+
+var quernLiterals = gpu.NewKernel(gpu.KernelInfo{
+	Name: "literals", Package: "quern.dev/internal/conformance/generic", Pos: "functions.go:83",
+	Params: []gpu.Param{
+		{Name: "x", Kind: gpu.Slice, Type: "int32", Size: 4},
+	},
+	PTX: quernPTX,
+	Variants: []gpu.Variant{
+		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}},
+		{Name: "wide"},
+	},
+	Host: quernHostLiterals,
+})
+
+var _ = literals // compiled, not called
+
+// LaunchLiterals runs literals on the grid g.
+//
+// literals calls function literals that capture and change variables.
+func LaunchLiterals(s *gpu.Stream, g gpu.Grid, x *gpu.Buffer[int32]) error {
+	l, err := quernLiterals.Begin(s, g)
+	if err != nil {
+		return err
+	}
+	gpu.SliceArg(l, x)
+	return l.End()
+}
+
+var quernPassed = gpu.NewKernel(gpu.KernelInfo{
+	Name: "passed", Package: "quern.dev/internal/conformance/generic", Pos: "functions.go:110",
+	Params: []gpu.Param{
+		{Name: "x", Kind: gpu.Slice, Type: "int32", Size: 4},
+	},
+	PTX: quernPTX,
+	Variants: []gpu.Variant{
+		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}},
+		{Name: "wide"},
+	},
+	Host: quernHostPassed,
+})
+
+var _ = passed // compiled, not called
+
+// LaunchPassed runs passed on the grid g.
+//
+// passed passes functions to functions: literals, declared and generic
+// functions, functions of package kernel, and through several levels.
+func LaunchPassed(s *gpu.Stream, g gpu.Grid, x *gpu.Buffer[int32]) error {
+	l, err := quernPassed.Begin(s, g)
+	if err != nil {
+		return err
+	}
+	gpu.SliceArg(l, x)
+	return l.End()
+}
+
+var quernReturned = gpu.NewKernel(gpu.KernelInfo{
+	Name: "returned", Package: "quern.dev/internal/conformance/generic", Pos: "functions.go:129",
+	Params: []gpu.Param{
+		{Name: "x", Kind: gpu.Slice, Type: "int32", Size: 4},
+	},
+	PTX: quernPTX,
+	Variants: []gpu.Variant{
+		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}},
+		{Name: "wide"},
+	},
+	Host: quernHostReturned,
+})
+
+var _ = returned // compiled, not called
+
+// LaunchReturned runs returned on the grid g.
+//
+// returned calls functions that functions return.
+func LaunchReturned(s *gpu.Stream, g gpu.Grid, x *gpu.Buffer[int32]) error {
+	l, err := quernReturned.Begin(s, g)
+	if err != nil {
+		return err
+	}
+	gpu.SliceArg(l, x)
+	return l.End()
+}
+
+var quernMethods = gpu.NewKernel(gpu.KernelInfo{
+	Name: "methods", Package: "quern.dev/internal/conformance/generic", Pos: "functions.go:143",
+	Params: []gpu.Param{
+		{Name: "x", Kind: gpu.Slice, Type: "int32", Size: 4},
+	},
+	PTX: quernPTX,
+	Variants: []gpu.Variant{
+		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483647, 1, 0, 2, 3, 2, 0, 5, 3, 9, 2147483648}},
+		{Name: "wide"},
+	},
+	Host: quernHostMethods,
+})
+
+var _ = methods // compiled, not called
+
+// LaunchMethods runs methods on the grid g.
+//
+// methods uses methods as values, bound and unbound.
+func LaunchMethods(s *gpu.Stream, g gpu.Grid, x *gpu.Buffer[int32]) error {
+	l, err := quernMethods.Begin(s, g)
+	if err != nil {
+		return err
+	}
+	gpu.SliceArg(l, x)
+	return l.End()
+}
+
+var quernSearches = gpu.NewKernel(gpu.KernelInfo{
+	Name: "searches", Package: "quern.dev/internal/conformance/generic", Pos: "functions.go:164",
+	Params: []gpu.Param{
+		{Name: "x", Kind: gpu.Slice, Type: "int32", Size: 4},
+	},
+	PTX: quernPTX,
+	Variants: []gpu.Variant{
+		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 0, -2, 1, 0, 5, 1, 0, 1, 0, 0, 2, 8, 4, 0, 1073741824, 4, 7, 5, 9, 0}},
+		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Sites: []gpu.Site{
+			{Kind: gpu.IndexSite, File: "functions.go", Line: 171, Col: 59},
+		}},
+		{Name: "wide", Sites: []gpu.Site{
+			{Kind: gpu.IndexSite, File: "functions.go", Line: 171, Col: 59},
+		}},
+	},
+	Host: quernHostSearches,
+})
+
+var _ = searches // compiled, not called
+
+// LaunchSearches runs searches on the grid g.
+//
+// searches passes literals to functions of the standard library and to
+// functions with several returns.
+func LaunchSearches(s *gpu.Stream, g gpu.Grid, x *gpu.Buffer[int32]) error {
+	l, err := quernSearches.Begin(s, g)
+	if err != nil {
+		return err
+	}
+	gpu.SliceArg(l, x)
+	return l.End()
+}
+
+var quernTogether = gpu.NewKernel(gpu.KernelInfo{
+	Name: "together", Package: "quern.dev/internal/conformance/generic", Pos: "functions.go:185",
+	Params: []gpu.Param{
+		{Name: "x", Kind: gpu.Slice, Type: "int32", Size: 4},
+	},
+	PTX: quernPTX,
+	Variants: []gpu.Variant{
+		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 64, 2, 0, 5, 1, 0, 4, 9, 0}},
+		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 64, 2, 0, 5, 9, 2147483648}, Sites: []gpu.Site{
+			{Kind: gpu.IndexSite, File: "functions.go", Line: 201, Col: 7},
+		}},
+		{Name: "wide", Sites: []gpu.Site{
+			{Kind: gpu.IndexSite, File: "functions.go", Line: 201, Col: 7},
+		}},
+	},
+	Block:  gpu.Dim3{X: 64, Y: 1, Z: 1},
+	Shared: 256,
+	Host:   quernHostTogether,
+})
+
+var _ = together // compiled, not called
+
+// LaunchTogether runs together on the grid g.
+//
+// together passes functions that wait at barriers and use shared memory.
+func LaunchTogether(s *gpu.Stream, g gpu.Grid, x *gpu.Buffer[int32]) error {
+	l, err := quernTogether.Begin(s, g)
+	if err != nil {
+		return err
+	}
+	gpu.SliceArg(l, x)
+	return l.End()
+}
+
+var quernMapped_int32 = gpu.NewKernel(gpu.KernelInfo{
+	Name: "mapped[int32]", Package: "quern.dev/internal/conformance/generic", Pos: "functions.go:210",
+	Entry: "mapped_int32",
+	Params: []gpu.Param{
+		{Name: "x", Kind: gpu.Slice, Type: "int32", Size: 4},
+	},
+	PTX: quernPTX,
+	Variants: []gpu.Variant{
+		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 4, 2, 3, 2, 0, 5, 5, 9, 2147483651, 0, -1, 0, 4, 1, 0, 6, 1, 0, 4, 0, 1, 3, 0, -1, 1, 0, 5, 0, 2, 3, 7, 0, 4, 1, 0, 6, 0, 4, 2, 3, 2, 0, 5, 5, 4, 0, 4, 3, 7, 0, -4, 2, 3, 2, 0, 5, 5, 0, 5, 3, 7, 5, 9, 0, 1, 0, 9, 2147483644}},
+		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 4, 2, 3, 2, 0, 5, 5, 9, 2147483651, 1, 0, 9, 2147483644}, Sites: []gpu.Site{
+			{Kind: gpu.SliceSite, File: "functions.go", Line: 213, Col: 15},
+		}},
+		{Name: "wide"},
+	},
+	Host: quernHostMapped_int32,
+})
+
+var _ = mapped[int32] // compiled, not called
+
+var quernMapped_int64 = gpu.NewKernel(gpu.KernelInfo{
+	Name: "mapped[int64]", Package: "quern.dev/internal/conformance/generic", Pos: "functions.go:210",
+	Entry: "mapped_int64",
+	Params: []gpu.Param{
+		{Name: "x", Kind: gpu.Slice, Type: "int64", Size: 8},
+	},
+	PTX: quernPTX,
+	Variants: []gpu.Variant{
+		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 4, 2, 3, 2, 0, 5, 5, 9, 2147483651, 0, -1, 0, 4, 1, 0, 6, 1, 0, 4, 0, 1, 3, 0, -1, 1, 0, 5, 0, 2, 3, 7, 0, 4, 1, 0, 6, 0, 4, 2, 3, 2, 0, 5, 5, 4, 0, 4, 3, 7, 0, -4, 2, 3, 2, 0, 5, 5, 0, 5, 3, 7, 5, 9, 0, 1, 0, 9, 2147483644}},
+		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 4, 2, 3, 2, 0, 5, 5, 9, 2147483651, 1, 0, 9, 2147483644}, Sites: []gpu.Site{
+			{Kind: gpu.SliceSite, File: "functions.go", Line: 213, Col: 15},
+		}},
+		{Name: "wide"},
+	},
+	Host: quernHostMapped_int64,
+})
+
+var _ = mapped[int64] // compiled, not called
+
+// LaunchMapped runs mapped on the grid g.
+//
+// mapped is generic in a function's types.
+func LaunchMapped[T int32 | int64](s *gpu.Stream, g gpu.Grid, x *gpu.Buffer[T]) error {
+	var k *gpu.Kernel
+	switch any((*T)(nil)).(type) {
+	case *int32:
+		k = quernMapped_int32
+	case *int64:
+		k = quernMapped_int64
+	}
+	l, err := k.Begin(s, g)
+	if err != nil {
+		return err
+	}
+	gpu.SliceArg(l, x)
+	return l.End()
+}
 
 var quernScale_float32 = gpu.NewKernel(gpu.KernelInfo{
 	Name: "scale[float32]", Package: "quern.dev/internal/conformance/generic", Pos: "instances.go:26",
@@ -546,6 +780,960 @@ func LaunchReverse[T int32 | float64 | Point](s *gpu.Stream, g gpu.Grid, x *gpu.
 	}
 	gpu.SliceArg(l, x)
 	return l.End()
+}
+
+func quernHostLiterals(r *host.Run) {
+	x := host.Slice[int32](r, 0)
+	dimX := r.BlockDim.X
+	dimY := r.BlockDim.Y
+	dimZ := r.BlockDim.Z
+	for r.Next() {
+		blockX := r.BlockIdx.X
+		base := blockX * dimX
+		for threadZ := range dimZ {
+			for threadY := range dimY {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				quernRow1Literals(r, base, x, dimX)
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1Literals(r *host.Run, base int, x []int32, dimX int) {
+	count := max(0, min(dimX, len(x)-base))
+	if base >= 0 && count <= len(x)-base {
+		row := x[base:][:count]
+		for threadX := range count {
+//line functions.go:88
+			var a int32 = 3
+			var calls int32
+//line functions.go:97
+			var sum int32
+			for j := int32(0); j < 4; j++ {
+				v := row[threadX] + j
+				var result int32
+				switch {
+				default:
+//line functions.go:90
+					calls++
+					if v%2 == 0 {
+						result = a * v
+						break
+					}
+//line functions.go:94
+					a++
+					result = v - a
+				}
+//line functions.go:99
+				sum += result
+			}
+			a = 10
+			v2 := row[threadX]
+			var result2 int32
+			switch {
+			default:
+//line functions.go:90
+				calls++
+				if v2%2 == 0 {
+					result2 = a * v2
+					break
+				}
+//line functions.go:94
+				a++
+				result2 = v2 - a
+			}
+//line functions.go:102
+			sum += result2
+			row[threadX] = sum*100 + a + calls
+		}
+		return
+	}
+	for threadX := range dimX {
+		r.ThreadIdx.X = threadX
+		i := base + threadX
+//line functions.go:85
+		if i >= len(x) {
+			continue
+		}
+		var a int32 = 3
+		var calls int32
+//line functions.go:97
+		var sum int32
+		for j := int32(0); j < 4; j++ {
+			v := x[i] + j
+			var result int32
+			switch {
+			default:
+//line functions.go:90
+				calls++
+				if v%2 == 0 {
+					result = a * v
+					break
+				}
+//line functions.go:94
+				a++
+				result = v - a
+			}
+//line functions.go:99
+			sum += result
+		}
+		a = 10
+		v2 := x[i]
+		var result2 int32
+		switch {
+		default:
+//line functions.go:90
+			calls++
+			if v2%2 == 0 {
+				result2 = a * v2
+				break
+			}
+//line functions.go:94
+			a++
+			result2 = v2 - a
+		}
+//line functions.go:102
+		sum += result2
+		x[i] = sum*100 + a + calls
+	}
+}
+
+func quernHostPassed(r *host.Run) {
+	x := host.Slice[int32](r, 0)
+	dimX := r.BlockDim.X
+	dimY := r.BlockDim.Y
+	dimZ := r.BlockDim.Z
+	var x6 int32 = 3
+	for r.Next() {
+		blockX := r.BlockIdx.X
+		base := blockX * dimX
+		for threadZ := range dimZ {
+			for threadY := range dimY {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				quernRow1Passed(r, base, x, x6, dimX)
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1Passed(r *host.Run, base int, x []int32, x6 int32, dimX int) {
+	count := max(0, min(dimX, len(x)-base))
+	if base >= 0 && count <= len(x)-base {
+		row := x[base:][:count]
+		for threadX := range count {
+			r.ThreadIdx.X = threadX
+//line functions.go:115
+			k := row[threadX]
+			x2 := k
+			result := x2*k + 1
+//line functions.go:13
+			result2 := result
+//line functions.go:116
+			v := result2
+			x3 := k
+//line functions.go:13
+			t1 := x3
+//line functions.go:13
+			result0 := double(t1)
+			result3 := result0
+//line functions.go:117
+			x4 := k
+//line functions.go:15
+			t12 := x4
+//line functions.go:15
+			result02 := square[int32](t12)
+			t3 := result02
+//line functions.go:15
+			result03 := square[int32](t3)
+			result4 := result03
+//line functions.go:117
+			x5 := k
+//line functions.go:15
+			t13 := x5
+//line functions.go:15
+			result04 := square[int32](t13)
+			t32 := result04
+//line functions.go:15
+			result05 := square[int32](t32)
+			result5 := result05
+//line functions.go:117
+			v += result3 + result4 + result5
+//line functions.go:119
+			k++
+			result6 := x6 + x6*k
+//line functions.go:13
+			result7 := result6
+//line functions.go:119
+			result8 := result7
+//line functions.go:15
+			v2 := result8
+//line functions.go:119
+			k++
+			result9 := v2 + v2*k
+//line functions.go:13
+			result10 := result9
+//line functions.go:119
+			result11 := result10
+//line functions.go:15
+			result12 := result11
+//line functions.go:118
+			v += result12
+//line functions.go:121
+			x7 := float32(k * k)
+//line functions.go:13
+			result13 := float32(math.Sqrt(float64(x7)))
+//line functions.go:121
+			v += int32(result13)
+			v += k
+			row[threadX] = v
+		}
+		return
+	}
+	for threadX := range dimX {
+		r.ThreadIdx.X = threadX
+		i := base + threadX
+//line functions.go:112
+		if i >= len(x) {
+			continue
+		}
+		k := x[i]
+		x2 := k
+		result := x2*k + 1
+//line functions.go:13
+		result2 := result
+//line functions.go:116
+		v := result2
+		x3 := k
+//line functions.go:13
+		t1 := x3
+//line functions.go:13
+		result0 := double(t1)
+		result3 := result0
+//line functions.go:117
+		x4 := k
+//line functions.go:15
+		t12 := x4
+//line functions.go:15
+		result02 := square[int32](t12)
+		t3 := result02
+//line functions.go:15
+		result03 := square[int32](t3)
+		result4 := result03
+//line functions.go:117
+		x5 := k
+//line functions.go:15
+		t13 := x5
+//line functions.go:15
+		result04 := square[int32](t13)
+		t32 := result04
+//line functions.go:15
+		result05 := square[int32](t32)
+		result5 := result05
+//line functions.go:117
+		v += result3 + result4 + result5
+//line functions.go:119
+		k++
+		result6 := x6 + x6*k
+//line functions.go:13
+		result7 := result6
+//line functions.go:119
+		result8 := result7
+//line functions.go:15
+		v2 := result8
+//line functions.go:119
+		k++
+		result9 := v2 + v2*k
+//line functions.go:13
+		result10 := result9
+//line functions.go:119
+		result11 := result10
+//line functions.go:15
+		result12 := result11
+//line functions.go:118
+		v += result12
+//line functions.go:121
+		x7 := float32(k * k)
+//line functions.go:13
+		result13 := float32(math.Sqrt(float64(x7)))
+//line functions.go:121
+		v += int32(result13)
+		v += k
+		x[i] = v
+	}
+}
+
+func quernHostReturned(r *host.Run) {
+	x := host.Slice[int32](r, 0)
+	dimX := r.BlockDim.X
+	dimY := r.BlockDim.Y
+	dimZ := r.BlockDim.Z
+	var v int32 = 1
+	var v2 int32 = 5
+	var v4 int32 = 100
+	var v5 int32 = 10
+	var v6 int32 = 1
+	var n5 int32 = 7
+	result6 := v6 + n5
+	for r.Next() {
+		blockX := r.BlockIdx.X
+		base := blockX * dimX
+		for threadZ := range dimZ {
+			for threadY := range dimY {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				quernRow1Returned(r, base, x, v, v2, v4, v5, result6, dimX)
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1Returned(r *host.Run, base int, x []int32, v, v2, v4, v5, result6 int32, dimX int) {
+	count := max(0, min(dimX, len(x)-base))
+	if base >= 0 && count <= len(x)-base {
+		row := x[base:][:count]
+		for threadX := range count {
+			i := base + threadX
+			n3 := int32(i)
+//line functions.go:134
+			n := row[threadX]
+//line functions.go:30
+			result := v + n
+//line functions.go:135
+			n2 := result
+//line functions.go:34
+			var by int32
+			by = 3 * n3
+			n4 := by
+			t1 := by
+			by = t1
+//line functions.go:136
+			by2 := by
+//line functions.go:30
+			result2 := v2 + n2
+//line functions.go:137
+			v3 := result2
+//line functions.go:30
+			result3 := v3 + n
+			result4 := v4 + n4
+//line functions.go:36
+			result5 := v5 - by
+//line functions.go:137
+			row[threadX] = result3 + result6 + result4*result5 + by2
+		}
+		return
+	}
+	for threadX := range dimX {
+		r.ThreadIdx.X = threadX
+		i := base + threadX
+		n3 := int32(i)
+//line functions.go:131
+		if i >= len(x) {
+			continue
+		}
+		n := x[i]
+//line functions.go:30
+		result := v + n
+//line functions.go:135
+		n2 := result
+//line functions.go:34
+		var by int32
+		by = 3 * n3
+		n4 := by
+		t1 := by
+		by = t1
+//line functions.go:136
+		by2 := by
+//line functions.go:30
+		result2 := v2 + n2
+//line functions.go:137
+		v3 := result2
+//line functions.go:30
+		result3 := v3 + n
+		result4 := v4 + n4
+//line functions.go:36
+		result5 := v5 - by
+//line functions.go:137
+		x[i] = result3 + result6 + result4*result5 + by2
+	}
+}
+
+func quernHostMethods(r *host.Run) {
+	x := host.Slice[int32](r, 0)
+	dimX := r.BlockDim.X
+	dimY := r.BlockDim.Y
+	dimZ := r.BlockDim.Z
+	gridX := r.GridDim.X
+	size := gridX * dimX
+	var x2 int32 = 2
+	for r.Next() {
+		blockX := r.BlockIdx.X
+		base := blockX * dimX
+		for threadZ := range dimZ {
+			for threadY := range dimY {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				quernRow1Methods(r, base, size, x, x2, dimX)
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1Methods(r *host.Run, base, size int, x []int32, x2 int32, dimX int) {
+	for threadX := range dimX {
+		r.ThreadIdx.X = threadX
+//line functions.go:146
+		for i := base + threadX; i < len(x); i += size {
+			c := counter{n: x[i], step: 2}
+			t1 := c
+			c.n = 1000
+			result0 := t1.plus(1)
+//line functions.go:150
+			result02 := c.advance(5)
+//line functions.go:150
+			result03 := c.advance(6)
+			v := result0 + result02 + result03 + c.n
+//line functions.go:151
+			t5 := c
+//line functions.go:151
+			result04 := t5.plus(3)
+			t7 := &c
+//line functions.go:151
+			result05 := t7.advance(4)
+			v += result04 + result05
+//line functions.go:152
+			h := holder{scale: 3, counter: counter{n: x[i], step: 7}}
+			t9 := h.counter
+//line functions.go:13
+			result06 := t9.plus(x2)
+			result := result06
+//line functions.go:153
+			x3 := h.scale
+//line functions.go:13
+			t12 := x3
+//line functions.go:13
+			result07 := h.counter.advance(t12)
+			result2 := result07
+//line functions.go:153
+			t10 := h.counter
+//line functions.go:153
+			result08 := t10.plus(1)
+			v += result + result2 + result08
+			t122 := h.counter
+//line functions.go:155
+			result09 := t122.plus(1)
+			t14 := number(v)
+//line functions.go:155
+			result010 := twiceOf[number](t14)
+			v += result09 + int32(result010)
+//line functions.go:156
+			x[i] = v
+		}
+	}
+}
+
+func quernHostSearches(r *host.Run) {
+	x := host.Slice[int32](r, 0)
+	dimX := r.BlockDim.X
+	dimY := r.BlockDim.Y
+	dimZ := r.BlockDim.Z
+	size := len(x) / 2
+	t1 := len(x) / 2
+	for r.Next() {
+		blockX := r.BlockIdx.X
+		base := blockX * dimX
+		for threadZ := range dimZ {
+			for threadY := range dimY {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				quernRow1Searches(r, base, size, x, t1, dimX)
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1Searches(r *host.Run, base, size int, x []int32, t1, dimX int) {
+	count := max(0, min(dimX, size-base))
+	if base >= 0 && size >= 0 && count <= len(x)-base {
+		row := x[base:][:count]
+		for threadX := range count {
+			r.ThreadIdx.X = threadX
+//line functions.go:169
+			sorted := x[t1:]
+			want := row[threadX]
+			n := len(sorted)
+//line search.go:61
+			t12 := n
+			i2 := 0
+//line search.go:62
+			for j := t12; i2 < j; {
+				h := int(uint(i2+j) >> 1)
+//line functions.go:171
+				result := sorted[h] >= want
+//line search.go:65
+				if !result {
+					i2 = h + 1
+				} else {
+					j = h
+				}
+			}
+//line search.go:72
+			result2 := i2
+//line functions.go:171
+			at := result2
+			var result3 int
+			var result4 bool
+		block3:
+			switch {
+			default:
+//line functions.go:41
+				for i3 := 0; i3 < len(sorted); i3++ {
+//line functions.go:41
+					v := sorted[i3]
+//line functions.go:172
+					result5 := v > want/2
+//line functions.go:42
+					if result5 {
+						t13 := i3
+						result3 = t13
+						result4 = true
+						break block3
+					}
+				}
+//line functions.go:46
+				result3 = -1
+				result4 = false
+			}
+//line functions.go:172
+			first := result3
+			found := result4
+//line functions.go:173
+			v2 := int32(at*1000 + first)
+			if found {
+				v2++
+			}
+			var result6 int
+		block4:
+			switch {
+			default:
+//line slices.go:108
+				for i4 := 0; i4 < len(sorted); i4++ {
+					v3 := sorted[i4]
+//line functions.go:177
+					result7 := v3 == want
+//line slices.go:109
+					if result7 {
+						result6 = i4
+						break block4
+					}
+				}
+//line slices.go:113
+				result6 = -1
+			}
+//line functions.go:177
+			v2 += int32(result6)
+			var a int32 = 1
+//line functions.go:22
+			for i5 := 0; i5 < len(sorted); i5++ {
+//line functions.go:22
+				v4 := sorted[i5]
+				a2 := a
+//line functions.go:178
+				result8 := a2*3 + v4%7
+//line functions.go:23
+				a = result8
+			}
+			result9 := a
+//line functions.go:178
+			v2 += result9
+			row[threadX] = v2
+		}
+		return
+	}
+	for threadX := range dimX {
+		r.ThreadIdx.X = threadX
+		i := base + threadX
+//line functions.go:166
+		if i >= size {
+			continue
+		}
+		sorted := x[t1:]
+		want := x[i]
+		n := len(sorted)
+//line search.go:61
+		t12 := n
+		i2 := 0
+//line search.go:62
+		for j := t12; i2 < j; {
+			h := int(uint(i2+j) >> 1)
+//line functions.go:171
+			result := sorted[h] >= want
+//line search.go:65
+			if !result {
+				i2 = h + 1
+			} else {
+				j = h
+			}
+		}
+//line search.go:72
+		result2 := i2
+//line functions.go:171
+		at := result2
+		var result3 int
+		var result4 bool
+	block:
+		switch {
+		default:
+//line functions.go:41
+			for i3 := 0; i3 < len(sorted); i3++ {
+//line functions.go:41
+				v := sorted[i3]
+//line functions.go:172
+				result5 := v > want/2
+//line functions.go:42
+				if result5 {
+					t13 := i3
+					result3 = t13
+					result4 = true
+					break block
+				}
+			}
+//line functions.go:46
+			result3 = -1
+			result4 = false
+		}
+//line functions.go:172
+		first := result3
+		found := result4
+//line functions.go:173
+		v2 := int32(at*1000 + first)
+		if found {
+			v2++
+		}
+		var result6 int
+	block2:
+		switch {
+		default:
+//line slices.go:108
+			for i4 := 0; i4 < len(sorted); i4++ {
+				v3 := sorted[i4]
+//line functions.go:177
+				result7 := v3 == want
+//line slices.go:109
+				if result7 {
+					result6 = i4
+					break block2
+				}
+			}
+//line slices.go:113
+			result6 = -1
+		}
+//line functions.go:177
+		v2 += int32(result6)
+		var a int32 = 1
+//line functions.go:22
+		for i5 := 0; i5 < len(sorted); i5++ {
+//line functions.go:22
+			v4 := sorted[i5]
+			a2 := a
+//line functions.go:178
+			result8 := a2*3 + v4%7
+//line functions.go:23
+			a = result8
+		}
+		result9 := a
+//line functions.go:178
+		v2 += result9
+		x[i] = v2
+	}
+}
+
+func quernHostTogether(r *host.Run) {
+	x := host.Slice[int32](r, 0)
+	vs := host.Scratch[int32](r, 0, r.BlockDim.Count())
+	tile := host.Shared[[64]int32](r, 0)
+	var n int
+	var out int32
+	var result2 int32
+	var sum int32
+	var n2 int
+	var out2 int32
+	var result4 int32
+	var most int32
+	for r.Next() {
+		blockX := r.BlockIdx.X
+		base := blockX * 64
+		for threadZ := range 1 {
+			for threadY := range 1 {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				first := (threadZ*1 + threadY) * 64
+				quernRow1Together(r, vs, first, x, base, tile)
+			}
+		}
+//line functions.go:191
+		n = 32
+		for ; n > 0; n /= 2 {
+			for threadZ := range 1 {
+				for threadY := range 1 {
+					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+					quernRow2Together(r, n, tile)
+				}
+			}
+		}
+//line functions.go:197
+		out = tile[0]
+//line functions.go:199
+		result2 = out
+//line functions.go:202
+		sum = result2
+		for threadZ := range 1 {
+			for threadY := range 1 {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				first2 := (threadZ*1 + threadY) * 64
+				quernRow3Together(r, vs, first2, tile)
+			}
+		}
+//line functions.go:191
+		n2 = 32
+		for ; n2 > 0; n2 /= 2 {
+			for threadZ := range 1 {
+				for threadY := range 1 {
+					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+					quernRow4Together(r, n2, tile)
+				}
+			}
+		}
+//line functions.go:197
+		out2 = tile[0]
+//line functions.go:199
+		result4 = out2
+//line functions.go:203
+		most = result4
+		for threadZ := range 1 {
+			for threadY := range 1 {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				first3 := (threadZ*1 + threadY) * 64
+				quernRow5Together(r, vs, first3, x, base, sum, most)
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1Together(r *host.Run, vs []int32, first int, x []int32, base int, tile *[64]int32) {
+	vRow := vs[first:][:64]
+	if base >= 0 && 64 <= len(x)-base {
+		row := (*[64]int32)(x[base:])
+		row2 := (*[64]int32)(tile[0:])
+		for threadX := range 64 {
+//line functions.go:201
+			v := row[threadX]
+//line functions.go:189
+			row2[threadX] = v
+			vRow[threadX] = v
+		}
+		return
+	}
+	for threadX := range 64 {
+		r.ThreadIdx.X = threadX
+		i := base + threadX
+//line functions.go:201
+		v := x[i]
+//line functions.go:189
+		tile[threadX] = v
+		vRow[threadX] = v
+	}
+}
+
+//go:noinline
+func quernRow2Together(r *host.Run, n int, tile *[64]int32) {
+	if n >= 0 && 64 <= 64-n && n >= 64 {
+		row3 := (*[64]int32)(tile[0:])
+		row4 := (*[64]int32)(tile[n:])
+		for threadX := range 64 {
+//line functions.go:193
+			a := row3[threadX]
+			b := row4[threadX]
+//line functions.go:202
+			result := a + b
+//line functions.go:193
+			row3[threadX] = result
+		}
+		return
+	}
+	for threadX := range 64 {
+		r.ThreadIdx.X = threadX
+//line functions.go:192
+		if threadX < n {
+			a := tile[threadX]
+//line functions.go:193
+			b := tile[threadX+n]
+//line functions.go:202
+			result := a + b
+//line functions.go:193
+			tile[threadX] = result
+		}
+	}
+}
+
+//go:noinline
+func quernRow3Together(r *host.Run, vs []int32, first2 int, tile *[64]int32) {
+	vRow := vs[first2:][:64]
+	row5 := (*[64]int32)(tile[0:])
+	for threadX := range 64 {
+		v := vRow[threadX]
+//line functions.go:189
+		row5[threadX] = v
+	}
+}
+
+//go:noinline
+func quernRow4Together(r *host.Run, n2 int, tile *[64]int32) {
+	if n2 >= 0 && 64 <= 64-n2 && n2 >= 64 {
+		row6 := (*[64]int32)(tile[0:])
+		row7 := (*[64]int32)(tile[n2:])
+		for threadX := range 64 {
+//line functions.go:193
+			a2 := row6[threadX]
+			b2 := row7[threadX]
+//line functions.go:203
+			result3 := max(a2, b2)
+//line functions.go:193
+			row6[threadX] = result3
+		}
+		return
+	}
+	for threadX := range 64 {
+		r.ThreadIdx.X = threadX
+//line functions.go:192
+		if threadX < n2 {
+			a2 := tile[threadX]
+//line functions.go:193
+			b2 := tile[threadX+n2]
+//line functions.go:203
+			result3 := max(a2, b2)
+//line functions.go:193
+			tile[threadX] = result3
+		}
+	}
+}
+
+//go:noinline
+func quernRow5Together(r *host.Run, vs []int32, first3 int, x []int32, base int, sum, most int32) {
+	vRow := vs[first3:][:64]
+	if base >= 0 && 64 <= len(x)-base {
+		row8 := (*[64]int32)(x[base:])
+		for threadX := range 64 {
+			v := vRow[threadX]
+//line functions.go:204
+			row8[threadX] = sum - most*v
+		}
+		return
+	}
+	for threadX := range 64 {
+		r.ThreadIdx.X = threadX
+		v := vRow[threadX]
+		i := base + threadX
+//line functions.go:204
+		x[i] = sum - most*v
+	}
+}
+
+func quernHostMapped_int32(r *host.Run) {
+	x := host.Slice[int32](r, 0)
+	dimX := r.BlockDim.X
+	dimY := r.BlockDim.Y
+	dimZ := r.BlockDim.Z
+	for r.Next() {
+		blockX := r.BlockIdx.X
+		base := blockX * dimX
+		for threadZ := range dimZ {
+			for threadY := range dimY {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				quernRow1Mapped_int32(r, base, x, dimX)
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1Mapped_int32(r *host.Run, base int, x []int32, dimX int) {
+	for threadX := range dimX {
+		r.ThreadIdx.X = threadX
+		i := 4 * (base + threadX)
+		t2 := min(i+4, len(x))
+//line functions.go:211
+		if i < len(x) {
+//line functions.go:213
+			x2 := x[i:t2]
+			var a int32
+//line functions.go:22
+			for i2 := 0; i2 < len(x2); i2++ {
+//line functions.go:22
+				v := x2[i2]
+				a2 := a
+//line functions.go:213
+				t1 := v
+//line functions.go:213
+				result0 := square[int32](t1)
+				result := a2 + result0
+//line functions.go:23
+				a = result
+			}
+			result2 := a
+//line functions.go:213
+			x[i] = result2
+		}
+	}
+}
+
+func quernHostMapped_int64(r *host.Run) {
+	x := host.Slice[int64](r, 0)
+	dimX := r.BlockDim.X
+	dimY := r.BlockDim.Y
+	dimZ := r.BlockDim.Z
+	for r.Next() {
+		blockX := r.BlockIdx.X
+		base := blockX * dimX
+		for threadZ := range dimZ {
+			for threadY := range dimY {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				quernRow1Mapped_int64(r, base, x, dimX)
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1Mapped_int64(r *host.Run, base int, x []int64, dimX int) {
+	for threadX := range dimX {
+		r.ThreadIdx.X = threadX
+		i := 4 * (base + threadX)
+		t2 := min(i+4, len(x))
+//line functions.go:211
+		if i < len(x) {
+//line functions.go:213
+			x2 := x[i:t2]
+			var a int64
+//line functions.go:22
+			for i2 := 0; i2 < len(x2); i2++ {
+//line functions.go:22
+				v := x2[i2]
+				a2 := a
+//line functions.go:213
+				t1 := v
+//line functions.go:213
+				result0 := square[int64](t1)
+				result := a2 + result0
+//line functions.go:23
+				a = result
+			}
+			result2 := a
+//line functions.go:213
+			x[i] = result2
+		}
+	}
 }
 
 func quernHostScale_float32(r *host.Run) {

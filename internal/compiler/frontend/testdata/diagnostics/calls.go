@@ -41,15 +41,6 @@ func hostFunctions(t kernel.Thread, out []int32) {
 	atomic.AddInt32(&out[0], 1)
 }
 
-func apply(f func(int32) int32, v int32) int32 { return f(v) }
-
-//quern:kernel
-func functionValues(t kernel.Thread, out []int32) {
-	double := func(v int32) int32 { return 2 * v }
-	out[0] = double(out[0])
-	out[1] = apply(double, 3)
-}
-
 func sum(values ...int32) (total int32) {
 	for _, v := range values {
 		total += v
