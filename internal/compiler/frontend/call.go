@@ -69,9 +69,18 @@ func (fn *function) callFunc(e *ast.CallExpr, fun ast.Expr, id *ast.Ident, obj *
 		return fn.callNamed(e, obj, fn.typeArgsAt(id), statement)
 	}
 	if m := fn.method(sel.X, fn.selected(selection, obj)); m != nil {
-		return fn.callBody(e, m.path, m.name, m.typeArgs, m.recv)
+		return fn.callMethod(e, m)
 	}
 	return nil
+}
+
+// callMethod lowers the call of a method.
+func (fn *function) callMethod(e *ast.CallExpr, m *method) []ir.Expr {
+	_, name, _ := strings.Cut(m.name, ".")
+	if v, ok := fn.halfMethod(e, name, m.recv); ok {
+		return []ir.Expr{v}
+	}
+	return fn.callBody(e, m.path, m.name, m.typeArgs, m.recv)
 }
 
 // typeArgsAt are the type arguments with which an identifier uses a generic
@@ -156,9 +165,6 @@ func (fn *function) method(x ast.Expr, s *selected) *method {
 		recvValue = &ir.Load{Place: p}
 	}
 
-	if v, ok := fn.halfMethod(e, obj.Name(), recvValue); ok {
-		return []ir.Expr{v}
-	}
 	var typeArgs []types.Type
 	// The instance's type arguments come from the operand's type.
 	operand := recvType

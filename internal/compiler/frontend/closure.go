@@ -169,7 +169,7 @@ func (fn *function) callMethodExpr(e *ast.CallExpr, s *selected) []ir.Expr {
 		return nil
 	}
 	m.recv = fn.stable(m.recv, e.Args[0].Pos())
-	return fn.callBody(&rest, m.path, m.name, m.typeArgs, m.recv)
+	return fn.callMethod(&rest, m)
 }
 
 // callClosure lowers the call of a function value.
@@ -182,7 +182,9 @@ func (fn *function) callClosure(e *ast.CallExpr, c *closure, statement bool) []i
 	case c.expression != nil:
 		return fn.callMethodExpr(e, c.expression)
 	case c.method != nil:
-		return fn.callBody(e, c.method.path, c.method.name, c.method.typeArgs, ir.CloneExpr(c.method.recv))
+		m := *c.method
+		m.recv = ir.CloneExpr(m.recv)
+		return fn.callMethod(e, &m)
 	}
 	return fn.callNamed(e, c.named, c.typeArgs, statement)
 }
