@@ -83,3 +83,7 @@ func hasPointers(t reflect.Type) bool {
 		return t.Kind() > reflect.Complex128
 	}
 }
+
+// DivideComplex returns x/y. Generated code calls it where a kernel divides
+// complex numbers.
+func DivideComplex(x, y complex128) complex128 { return x / y }

@@ -460,7 +460,7 @@ func (fn *function) builtin(e *ast.CallExpr, name string) []ir.Expr {
 		fn.errorf(e.Pos(), "recover is not supported in kernels; a failing thread stops and its launch returns the error")
 		return nil
 	case "complex", "real", "imag":
-		fn.errorf(e.Pos(), "complex numbers are not supported in kernels; use a struct of two floats")
+		return one(fn.complexBuiltin(e, name))
 	default:
 		fn.errorf(e.Pos(), "%s is not supported in kernels", name)
 	}

@@ -30,8 +30,8 @@ func zeroOf(t *ir.Type) ir.Expr { return &ir.Zero{T: t} }
 
 // exprAs lowers an expression that is assigned to type t.
 func (fn *function) exprAs(e ast.Expr, t *ir.Type) ir.Expr {
-	if tv, ok := fn.src.Info.Types[e]; ok && tv.Value != nil && t != nil && t.IsScalar() {
-		if c := constantOf(tv.Value, t); c != nil {
+	if tv, ok := fn.src.Info.Types[e]; ok && tv.Value != nil && t != nil && (t.IsScalar() || t.IsComplex()) {
+		if c := constantAs(tv.Value, t); c != nil {
 			return c
 		}
 	}
@@ -48,12 +48,8 @@ func (fn *function) expr(e ast.Expr) ir.Expr {
 			fn.errorf(e.Pos(), "%s", unsupported(types.Typ[types.String]))
 			return zeroOf(ir.TInt)
 		}
-		if tv.Value.Kind() == constant.Complex {
-			fn.errorf(e.Pos(), "%s", unsupported(types.Typ[types.Complex128]))
-			return zeroOf(ir.TInt)
-		}
 		irType := fn.typ(t, e.Pos())
-		if c := constantOf(tv.Value, irType); c != nil {
+		if c := constantAs(tv.Value, irType); c != nil {
 			return c
 		}
 		fn.errorf(e.Pos(), "this constant is not supported in kernels")
@@ -247,7 +243,11 @@ func (fn *function) unaryExpr(e *ast.UnaryExpr) ir.Expr {
 	case token.ADD:
 		return fn.expr(e.X)
 	case token.SUB:
-		return &ir.Unary{Op: ir.Neg, X: fn.expr(e.X)}
+		x := fn.expr(e.X)
+		if x.Type().IsComplex() {
+			return fn.complexNegation(x, e.Pos())
+		}
+		return &ir.Unary{Op: ir.Neg, X: x}
 	case token.XOR:
 		return &ir.Unary{Op: ir.Not, X: fn.expr(e.X)}
 	case token.NOT:
@@ -311,6 +311,9 @@ func (fn *function) binaryExpr(e *ast.BinaryExpr) ir.Expr {
 
 // binary builds an arithmetic operation with the checks that Go makes.
 func (fn *function) binary(op ir.BinaryOp, x, y ir.Expr, pos token.Pos) ir.Expr {
+	if x.Type().IsComplex() {
+		return fn.complexBinary(op, x, y, pos)
+	}
 	b := &ir.Binary{Op: op, X: x, Y: y, Strict: fn.f.Strict, Pos: fn.l.pos(pos)}
 	_, constant := y.(*ir.Const)
 	switch {
@@ -566,13 +569,13 @@ func (fn *function) conversion(e *ast.CallExpr) ir.Expr {
 		}
 	}
 	t := fn.typ(to, e.Pos())
-	if tv := fn.src.Info.Types[e.Args[0]]; tv.Value != nil && t.IsScalar() {
+	if tv := fn.src.Info.Types[e.Args[0]]; tv.Value != nil && (t.IsScalar() || t.IsComplex()) {
 		// A constant that is converted to a type parameter's type.
 		v := tv.Value
 		if t.IsInteger() {
 			v = constant.ToInt(v)
 		}
-		if c := constantOf(v, t); c != nil {
+		if c := constantAs(v, t); c != nil {
 			return c
 		}
 	}
@@ -583,6 +586,8 @@ func (fn *function) conversion(e *ast.CallExpr) ir.Expr {
 	x := fn.expr(e.Args[0])
 	xt := x.Type()
 	switch {
+	case t.IsComplex() && xt.IsComplex():
+		return fn.complexConversion(x, t, e.Pos())
 	case t.IsScalar() && xt.IsScalar() && t.Kind != ir.Pointer && t.Kind != ir.Bool && xt.Kind != ir.Bool:
 		if t.Kind == xt.Kind && t.IsInteger() && t.Name == xt.Name {
 			return x

@@ -61,7 +61,9 @@ func (fn *function) stmt(s ast.Stmt, label string) {
 		}
 		var one ir.Expr
 		place := fn.target(s.X)
-		if t := place.Type(); t.IsFloat() {
+		if t := place.Type(); t.IsComplex() {
+			one = &ir.Composite{T: t, Elems: []ir.Expr{ir.FloatConst(t.Fields[0].Type, 1), ir.FloatConst(t.Fields[1].Type, 0)}}
+		} else if t.IsFloat() {
 			one = ir.FloatConst(t, 1)
 		} else {
 			one = ir.IntConst(t, 1)

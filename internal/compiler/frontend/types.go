@@ -14,6 +14,7 @@ var basicTypes = map[types.BasicKind]*ir.Type{
 	types.Uint8: ir.TUint8, types.Uint16: ir.TUint16, types.Uint32: ir.TUint32, types.Uint64: ir.TUint64, types.Uint: ir.TUint,
 	types.UntypedInt: ir.TInt, types.UntypedRune: ir.TInt32,
 	types.Float32: ir.TFloat32, types.Float64: ir.TFloat64, types.UntypedFloat: ir.TFloat64,
+	types.Complex64: ir.TComplex64, types.Complex128: ir.TComplex128, types.UntypedComplex: ir.TComplex128,
 }
 
 // unsupported says why values of a type cannot be in a kernel, and what can.
@@ -31,8 +32,6 @@ func unsupported(t types.Type) string {
 		switch {
 		case u.Info()&types.IsString != 0:
 			return "strings are not supported in kernels; pass bytes in a []uint8"
-		case u.Info()&types.IsComplex != 0:
-			return "complex numbers are not supported in kernels; use a struct of two floats"
 		case u.Kind() == types.UnsafePointer || u.Kind() == types.Uintptr:
 			return "package unsafe and uintptr are not supported in kernels; index a slice"
 		case u.Kind() == types.UntypedNil:

@@ -210,6 +210,9 @@ func (e *emitter) opaque(x ir.Expr, prec int) string {
 }
 
 func (e *emitter) zero(t *ir.Type) string {
+	if t.IsComplex() {
+		return e.conversion(t, "0")
+	}
 	switch t.Kind {
 	case ir.Array, ir.Struct:
 		return e.typ(t) + "{}"
@@ -402,6 +405,9 @@ func (e *emitter) linear() string {
 }
 
 func (e *emitter) composite(x *ir.Composite) string {
+	if x.T.IsComplex() {
+		return e.complexComposite(x)
+	}
 	elems := make([]string, 0, len(x.Elems))
 	for i, v := range x.Elems {
 		if v == nil {

@@ -26,6 +26,9 @@ func (e *emitter) place(p ir.Place) string {
 		}
 		return "*" + e.expr(p.Ptr, precUnary)
 	case *ir.FieldPlace:
+		if p.X.Type().IsComplex() {
+			return e.complexPart(p)
+		}
 		return e.base(p.X) + "." + e.field(p.X.Type(), p.Field)
 	case *ir.IndexPlace:
 		if w := e.window(p); w != "" {

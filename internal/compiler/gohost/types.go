@@ -17,6 +17,9 @@ func (e *emitter) typ(t *ir.Type) string {
 	if t.Name != "" {
 		return qualified.ReplaceAllStringFunc(t.Name, e.object)
 	}
+	if t.IsComplex() {
+		return t.String()
+	}
 	switch t.Kind {
 	case ir.Array:
 		return fmt.Sprintf("[%d]%s", t.Len, e.typ(t.Elem))

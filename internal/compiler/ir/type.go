@@ -196,6 +196,9 @@ func (t *Type) String() string {
 	if t.Name != "" {
 		return directories.ReplaceAllString(t.Name, "")
 	}
+	if t.IsComplex() {
+		return t.complexName()
+	}
 	switch t.Kind {
 	case Array:
 		return fmt.Sprintf("[%d]%s", t.Len, t.Elem)

@@ -6,6 +6,7 @@ import (
 	_ "embed"
 
 	"math"
+	"math/cmplx"
 	"quern.dev/gpu"
 	"quern.dev/kernel"
 	"quern.dev/kernel/host"
@@ -13,6 +14,149 @@ import (
 
 //go:embed quern_gen.ptx
 var quernPTX string
+
+var quernComplex128Operators = gpu.NewKernel(gpu.KernelInfo{
+	Name: "complex128Operators", Package: "quern.dev/internal/conformance/types", Pos: "complex.go:12",
+	Params: []gpu.Param{
+		{Name: "c", Kind: gpu.Struct, Type: "complex128", Size: 16},
+		{Name: "x", Kind: gpu.Slice, Type: "complex128", Size: 16},
+		{Name: "y", Kind: gpu.Slice, Type: "complex128", Size: 16},
+		{Name: "out", Kind: gpu.Slice, Type: "complex128", Size: 16},
+		{Name: "flags", Kind: gpu.Slice, Type: "uint8", Size: 1},
+	},
+	PTX: quernPTX,
+	Variants: []gpu.Variant{
+		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}},
+		{Name: "wide"},
+	},
+	Host: quernHostComplex128Operators,
+})
+
+var _ = complex128Operators // compiled, not called
+
+// LaunchComplex128Operators runs complex128Operators on the grid g.
+//
+// complex128Operators applies every operator.
+func LaunchComplex128Operators(s *gpu.Stream, g gpu.Grid, c complex128, x, y, out *gpu.Buffer[complex128], flags *gpu.Buffer[uint8]) error {
+	l, err := quernComplex128Operators.Begin(s, g)
+	if err != nil {
+		return err
+	}
+	gpu.Arg(l, c)
+	gpu.SliceArg(l, x)
+	gpu.SliceArg(l, y)
+	gpu.SliceArg(l, out)
+	gpu.SliceArg(l, flags)
+	return l.End()
+}
+
+var quernComplex64Operators = gpu.NewKernel(gpu.KernelInfo{
+	Name: "complex64Operators", Package: "quern.dev/internal/conformance/types", Pos: "complex.go:46",
+	Params: []gpu.Param{
+		{Name: "c", Kind: gpu.Struct, Type: "complex64", Size: 8},
+		{Name: "x", Kind: gpu.Slice, Type: "complex64", Size: 8},
+		{Name: "y", Kind: gpu.Slice, Type: "complex64", Size: 8},
+		{Name: "out", Kind: gpu.Slice, Type: "complex64", Size: 8},
+		{Name: "flags", Kind: gpu.Slice, Type: "uint8", Size: 1},
+	},
+	PTX: quernPTX,
+	Variants: []gpu.Variant{
+		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}},
+		{Name: "wide"},
+	},
+	Host: quernHostComplex64Operators,
+})
+
+var _ = complex64Operators // compiled, not called
+
+// LaunchComplex64Operators runs complex64Operators on the grid g.
+//
+// complex64Operators applies every operator.
+func LaunchComplex64Operators(s *gpu.Stream, g gpu.Grid, c complex64, x, y, out *gpu.Buffer[complex64], flags *gpu.Buffer[uint8]) error {
+	l, err := quernComplex64Operators.Begin(s, g)
+	if err != nil {
+		return err
+	}
+	gpu.Arg(l, c)
+	gpu.SliceArg(l, x)
+	gpu.SliceArg(l, y)
+	gpu.SliceArg(l, out)
+	gpu.SliceArg(l, flags)
+	return l.End()
+}
+
+var quernComplexFields = gpu.NewKernel(gpu.KernelInfo{
+	Name: "complexFields", Package: "quern.dev/internal/conformance/types", Pos: "complex.go:95",
+	Params: []gpu.Param{
+		{Name: "bias", Kind: gpu.Struct, Type: "wave", Size: 40},
+		{Name: "in", Kind: gpu.Slice, Type: "wave", Size: 40},
+		{Name: "out", Kind: gpu.Slice, Type: "wave", Size: 40},
+	},
+	PTX: quernPTX,
+	Variants: []gpu.Variant{
+		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 0, 64, 2, 0, 5, 9, 2147483648}},
+		{Name: "wide"},
+	},
+	Block:  gpu.Dim3{X: 64, Y: 1, Z: 1},
+	Shared: 512,
+	Host:   quernHostComplexFields,
+})
+
+var _ = complexFields // compiled, not called
+
+// LaunchComplexFields runs complexFields on the grid g.
+//
+// complexFields moves complex numbers through structs, arrays, shared memory,
+// pointers and locals indexed at run time.
+func LaunchComplexFields(s *gpu.Stream, g gpu.Grid, bias wave, in, out *gpu.Buffer[wave]) error {
+	l, err := quernComplexFields.Begin(s, g)
+	if err != nil {
+		return err
+	}
+	gpu.Arg(l, bias)
+	gpu.SliceArg(l, in)
+	gpu.SliceArg(l, out)
+	return l.End()
+}
+
+var quernComplexLibrary = gpu.NewKernel(gpu.KernelInfo{
+	Name: "complexLibrary", Package: "quern.dev/internal/conformance/types", Pos: "complex.go:125",
+	Params: []gpu.Param{
+		{Name: "x", Kind: gpu.Slice, Type: "complex128", Size: 16},
+		{Name: "out", Kind: gpu.Slice, Type: "complex128", Size: 16},
+	},
+	PTX: quernPTX,
+	Variants: []gpu.Variant{
+		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Sites: []gpu.Site{
+			{Kind: gpu.IndexSite, File: "trig_reduce.go", Line: 46, Col: 9},
+			{Kind: gpu.IndexSite, File: "trig_reduce.go", Line: 46, Col: 37},
+			{Kind: gpu.IndexSite, File: "trig_reduce.go", Line: 47, Col: 39},
+			{Kind: gpu.IndexSite, File: "trig_reduce.go", Line: 48, Col: 39},
+		}},
+		{Name: "wide", Sites: []gpu.Site{
+			{Kind: gpu.IndexSite, File: "trig_reduce.go", Line: 46, Col: 9},
+			{Kind: gpu.IndexSite, File: "trig_reduce.go", Line: 46, Col: 37},
+			{Kind: gpu.IndexSite, File: "trig_reduce.go", Line: 47, Col: 39},
+			{Kind: gpu.IndexSite, File: "trig_reduce.go", Line: 48, Col: 39},
+		}},
+	},
+	Host: quernHostComplexLibrary,
+})
+
+var _ = complexLibrary // compiled, not called
+
+// LaunchComplexLibrary runs complexLibrary on the grid g.
+//
+// complexLibrary calls functions of the standard library.
+func LaunchComplexLibrary(s *gpu.Stream, g gpu.Grid, x, out *gpu.Buffer[complex128]) error {
+	l, err := quernComplexLibrary.Begin(s, g)
+	if err != nil {
+		return err
+	}
+	gpu.SliceArg(l, x)
+	gpu.SliceArg(l, out)
+	return l.End()
+}
 
 var quernFloat16FromFloat32 = gpu.NewKernel(gpu.KernelInfo{
 	Name: "float16FromFloat32", Package: "quern.dev/internal/conformance/types", Pos: "half.go:8",
@@ -379,6 +523,480 @@ func LaunchScaleScalars(s *gpu.Stream, g gpu.Grid, a float32, h *gpu.Buffer[kern
 	gpu.SliceArg(l, d)
 	gpu.SliceArg(l, n)
 	return l.End()
+}
+
+func quernHostComplex128Operators(r *host.Run) {
+	c := host.Value[complex128](r, 0)
+	x := host.Slice[complex128](r, 1)
+	y := host.Slice[complex128](r, 2)
+	out := host.Slice[complex128](r, 3)
+	flags := host.Slice[uint8](r, 4)
+	dimX := r.BlockDim.X
+	dimY := r.BlockDim.Y
+	dimZ := r.BlockDim.Z
+	size := 10 * len(x)
+	c2 := int(10)
+	t19 := complex128(complex(1, 0))
+	t32 := complex128(complex(3, 0))
+	t43 := complex128(complex(1, 0))
+	t50 := complex128(complex(0, 0))
+	t54 := complex128(complex(0, 1))
+	for r.Next() {
+		blockX := r.BlockIdx.X
+		base := blockX * dimX
+		for threadZ := range dimZ {
+			for threadY := range dimY {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				quernRow1Complex128Operators(r, out, base, x, y, flags, size, c2, c, t19, t32, t43, t50, t54, dimX)
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1Complex128Operators(r *host.Run, out []complex128, base int, x, y []complex128, flags []uint8, size, c2 int, c, t19, t32, t43, t50, t54 complex128, dimX int) {
+	for threadX := range dimX {
+		r.ThreadIdx.X = threadX
+		i := base + threadX
+		t3 := 10 * i
+//line complex.go:12
+		out2 := out
+//line complex.go:15
+		if i >= len(x) || i >= len(y) || i >= len(flags) || len(out2) < size {
+			continue
+		}
+		t1 := x[i]
+//line complex.go:18
+		t2 := y[i]
+		a := t1
+		b := t2
+//line complex.go:19
+		out2 = out2[t3:][:c2]
+		t4 := a
+		t5 := b
+//line complex.go:20
+		out2[0] = complex(real(t4)+real(t5), imag(t4)+imag(t5))
+		t6 := a
+		t7 := b
+//line complex.go:21
+		out2[1] = complex(real(t6)-real(t7), imag(t6)-imag(t7))
+		t8 := a
+		t9 := b
+//line complex.go:22
+		out2[2] = complex(float64(real(t8)*real(t9))-float64(imag(t8)*imag(t9)), float64(real(t8)*imag(t9))+float64(imag(t8)*real(t9)))
+		t10 := a
+		t11 := b
+//line complex.go:23
+		quotient := host.DivideComplex(t10, t11)
+//line complex.go:23
+		out2[3] = quotient
+		t13 := a
+//line complex.go:24
+		out2[4] = complex(-real(t13), -imag(t13))
+		t14 := imag(a)
+//line complex.go:25
+		out2[5] = complex(t14, real(b))
+		t15 := a
+		t16 := float64(real(t15)*2) - float64(imag(t15)*-1)
+		t17 := float64(real(t15)*-1) + float64(imag(t15)*2)
+//line complex.go:26
+		out2[6] = complex(t16+real(c), t17+imag(c))
+		t20 := b
+//line complex.go:27
+		quotient2 := host.DivideComplex(t19, t20)
+//line complex.go:27
+		out2[7] = quotient2
+		t22 := a
+		t23 := float32(real(t22))
+		t24 := float32(imag(t22))
+//line complex.go:28
+		out2[8] = complex(float64(t23), float64(t24))
+		t25 := out2[9]
+//line complex.go:29
+		out2[9] = complex(real(t25)+real(c), imag(t25)+imag(c))
+		t27 := out2[9]
+		t28 := a
+//line complex.go:30
+		out2[9] = complex(float64(real(t27)*real(t28))-float64(imag(t27)*imag(t28)), float64(real(t27)*imag(t28))+float64(imag(t27)*real(t28)))
+		t29 := out2[9]
+//line complex.go:31
+		out2[9] = complex(real(t29)-0, imag(t29)-1)
+		t30 := out2[9]
+//line complex.go:32
+		out2[9] = complex(real(t30)+1, imag(t30)+0)
+		t31 := out2[9]
+//line complex.go:33
+		quotient3 := host.DivideComplex(t31, t32)
+//line complex.go:33
+		out2[9] = quotient3
+		t34 := a
+		t35 := b
+		t36 := real(t34) == real(t35) && imag(t34) == imag(t35)
+//line complex.go:34
+		result0 := flag(t36, 0)
+		t38 := a
+		t40 := !(real(t38) == real(c) && imag(t38) == imag(c))
+//line complex.go:34
+		result02 := flag(t40, 1)
+		t42 := a
+		t44 := real(t42) == real(t43) && imag(t42) == imag(t43)
+//line complex.go:34
+		result03 := flag(t44, 2)
+		t46 := real(a) < imag(b)
+//line complex.go:34
+		result04 := flag(t46, 3)
+//line complex.go:34
+		flags[i] = result0 | result02 | result03 | result04
+		t48 := a
+		t49 := t48
+		if real(t49) == real(t50) && imag(t49) == imag(t50) {
+//line complex.go:37
+			flags[i] |= 16
+		} else {
+//line complex.go:38
+			t51 := t48
+			t52 := b
+			t55 := real(t51) == real(t52) && imag(t51) == imag(t52)
+			if !t55 {
+				t53 := t48
+				t55 = real(t53) == real(t54) && imag(t53) == imag(t54)
+			}
+			if t55 {
+//line complex.go:39
+				flags[i] |= 32
+			}
+		}
+	}
+}
+
+func quernHostComplex64Operators(r *host.Run) {
+	c := host.Value[complex64](r, 0)
+	x := host.Slice[complex64](r, 1)
+	y := host.Slice[complex64](r, 2)
+	out := host.Slice[complex64](r, 3)
+	flags := host.Slice[uint8](r, 4)
+	dimX := r.BlockDim.X
+	dimY := r.BlockDim.Y
+	dimZ := r.BlockDim.Z
+	size := 10 * len(x)
+	c2 := int(10)
+	c3 := float32(2)
+	c4 := float32(-1)
+	c5 := float32(1)
+	c6 := float32(0)
+	t22 := complex(float64(c5), float64(c6))
+	c7 := float32(3)
+	t40 := complex(float64(c7), float64(c6))
+	t52 := complex64(complex(1, 0))
+	t59 := complex64(complex(0, 0))
+	t63 := complex64(complex(0, 1))
+	for r.Next() {
+		blockX := r.BlockIdx.X
+		base := blockX * dimX
+		for threadZ := range dimZ {
+			for threadY := range dimY {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				quernRow1Complex64Operators(r, out, base, x, y, flags, size, c2, c3, c4, c, t22, t40, t52, t59, t63, dimX)
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1Complex64Operators(r *host.Run, out []complex64, base int, x, y []complex64, flags []uint8, size, c2 int, c3, c4 float32, c complex64, t22, t40 complex128, t52, t59, t63 complex64, dimX int) {
+	for threadX := range dimX {
+		r.ThreadIdx.X = threadX
+		i := base + threadX
+		t3 := 10 * i
+//line complex.go:46
+		out2 := out
+//line complex.go:49
+		if i >= len(x) || i >= len(y) || i >= len(flags) || len(out2) < size {
+			continue
+		}
+		t1 := x[i]
+//line complex.go:52
+		t2 := y[i]
+		a := t1
+		b := t2
+//line complex.go:53
+		out2 = out2[t3:][:c2]
+		t4 := a
+		t5 := b
+//line complex.go:54
+		out2[0] = complex(real(t4)+real(t5), imag(t4)+imag(t5))
+		t6 := a
+		t7 := b
+//line complex.go:55
+		out2[1] = complex(real(t6)-real(t7), imag(t6)-imag(t7))
+		t8 := a
+		t9 := b
+//line complex.go:56
+		out2[2] = complex(float32(float64(real(t8))*float64(real(t9))-float64(imag(t8))*float64(imag(t9))), float32(float64(real(t8))*float64(imag(t9))+float64(imag(t8))*float64(real(t9))))
+		t10 := a
+		t11 := complex(float64(real(t10)), float64(imag(t10)))
+		t12 := b
+		t13 := complex(float64(real(t12)), float64(imag(t12)))
+//line complex.go:57
+		quotient := host.DivideComplex(t11, t13)
+		t15 := quotient
+//line complex.go:57
+		out2[3] = complex(float32(real(t15)), float32(imag(t15)))
+		t16 := a
+//line complex.go:58
+		out2[4] = complex(-real(t16), -imag(t16))
+		t17 := imag(a)
+//line complex.go:59
+		out2[5] = complex(t17, real(b))
+		t18 := a
+		t19 := float32(float64(real(t18))*float64(c3) - float64(imag(t18))*float64(c4))
+		t20 := float32(float64(real(t18))*float64(c4) + float64(imag(t18))*float64(c3))
+//line complex.go:60
+		out2[6] = complex(t19+real(c), t20+imag(c))
+		t23 := b
+		t24 := complex(float64(real(t23)), float64(imag(t23)))
+//line complex.go:61
+		quotient2 := host.DivideComplex(t22, t24)
+		t26 := quotient2
+//line complex.go:61
+		out2[7] = complex(float32(real(t26)), float32(imag(t26)))
+		t27 := a
+		t28 := float64(real(t27))
+		t29 := float64(imag(t27))
+		t30 := float64(t28*1.5) - float64(t29*0)
+		t31 := float64(t28*0) + float64(t29*1.5)
+//line complex.go:62
+		out2[8] = complex(float32(t30), float32(t31))
+		t32 := out2[9]
+//line complex.go:63
+		out2[9] = complex(real(t32)+real(c), imag(t32)+imag(c))
+		t34 := out2[9]
+		t35 := a
+//line complex.go:64
+		out2[9] = complex(float32(float64(real(t34))*float64(real(t35))-float64(imag(t34))*float64(imag(t35))), float32(float64(real(t34))*float64(imag(t35))+float64(imag(t34))*float64(real(t35))))
+		t36 := out2[9]
+//line complex.go:65
+		out2[9] = complex(real(t36)-0, imag(t36)-1)
+		t37 := out2[9]
+//line complex.go:66
+		out2[9] = complex(real(t37)+1, imag(t37)+0)
+		t38 := out2[9]
+		t39 := complex(float64(real(t38)), float64(imag(t38)))
+//line complex.go:67
+		quotient3 := host.DivideComplex(t39, t40)
+		t42 := quotient3
+//line complex.go:67
+		out2[9] = complex(float32(real(t42)), float32(imag(t42)))
+		t43 := a
+		t44 := b
+		t45 := real(t43) == real(t44) && imag(t43) == imag(t44)
+//line complex.go:68
+		result0 := flag(t45, 0)
+		t47 := a
+		t49 := !(real(t47) == real(c) && imag(t47) == imag(c))
+//line complex.go:68
+		result02 := flag(t49, 1)
+		t51 := a
+		t53 := real(t51) == real(t52) && imag(t51) == imag(t52)
+//line complex.go:68
+		result03 := flag(t53, 2)
+		t55 := real(a) < imag(b)
+//line complex.go:68
+		result04 := flag(t55, 3)
+//line complex.go:68
+		flags[i] = result0 | result02 | result03 | result04
+		t57 := a
+		t58 := t57
+		if real(t58) == real(t59) && imag(t58) == imag(t59) {
+//line complex.go:71
+			flags[i] |= 16
+		} else {
+//line complex.go:72
+			t60 := t57
+			t61 := b
+			t64 := real(t60) == real(t61) && imag(t60) == imag(t61)
+			if !t64 {
+				t62 := t57
+				t64 = real(t62) == real(t63) && imag(t62) == imag(t63)
+			}
+			if t64 {
+//line complex.go:73
+				flags[i] |= 32
+			}
+		}
+	}
+}
+
+func quernHostComplexFields(r *host.Run) {
+	bias := host.Value[wave](r, 0)
+	in := host.Slice[wave](r, 1)
+	out := host.Slice[wave](r, 2)
+	ws := host.Scratch[wave](r, 0, r.BlockDim.Count())
+	tile := host.Shared[[64]complex64](r, 0)
+	t3 := bias.Points[1]
+	t5 := bias.Sum
+	for r.Next() {
+		blockX := r.BlockIdx.X
+		base := blockX * 64
+		for threadZ := range 1 {
+			for threadY := range 1 {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				first := (threadZ*1 + threadY) * 64
+				quernRow1ComplexFields(r, ws, first, base, in, tile, t3)
+			}
+		}
+		for threadZ := range 1 {
+			for threadY := range 1 {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				first2 := (threadZ*1 + threadY) * 64
+				quernRow2ComplexFields(r, ws, first2, base, out, tile, t5, bias)
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1ComplexFields(r *host.Run, ws []wave, first, base int, in []wave, tile *[64]complex64, t3 complex64) {
+	wRow := ws[first:][:64]
+	for threadX := range 64 {
+		r.ThreadIdx.X = threadX
+		w := &wRow[threadX]
+		t1 := base + threadX
+//line complex.go:98
+		*w = wave{}
+		if t1 < len(in) {
+			*w = in[t1]
+		}
+		t2 := w.Points[threadX%2]
+//line complex.go:102
+		tile[threadX] = complex(float32(float64(real(t2))*float64(real(t3))-float64(imag(t2))*float64(imag(t3))), float32(float64(real(t2))*float64(imag(t3))+float64(imag(t2))*float64(real(t3))))
+	}
+}
+
+//go:noinline
+func quernRow2ComplexFields(r *host.Run, ws []wave, first2, base int, out []wave, tile *[64]complex64, t5 amplitude, bias wave) {
+	wRow := ws[first2:][:64]
+	if base >= 0 && 64 <= len(out)-base && len(out)-base >= 64 {
+		row := (*[64]wave)(out[base:])
+		for threadX := range 64 {
+			r.ThreadIdx.X = threadX
+			w := &wRow[threadX]
+//line complex.go:107
+			local := [3]complex64{1: complex64(complex(2, 1)), 2: tile[63-threadX]}
+			t4 := &w.Sum
+//line complex.go:108
+			accumulate(t4, t5)
+			w.Phase += uint8(real(local[threadX%3]))
+			w.Points[0] = local[(threadX+1)%3]
+			result0 := w.Sum.power()
+			t7 := float32(result0)
+			w.Points[1] = complex(t7, real(bias.Points[0]))
+//line complex.go:112
+			t8 := *w
+			if t8.Phase == bias.Phase && real(t8.Points[0]) == real(bias.Points[0]) && imag(t8.Points[0]) == imag(bias.Points[0]) && real(t8.Points[1]) == real(bias.Points[1]) && imag(t8.Points[1]) == imag(bias.Points[1]) && real(t8.Sum) == real(bias.Sum) && imag(t8.Sum) == imag(bias.Sum) {
+//line complex.go:113
+				w.Phase = 77
+			}
+			row[threadX] = *w
+		}
+		return
+	}
+	for threadX := range 64 {
+		r.ThreadIdx.X = threadX
+		w := &wRow[threadX]
+		t1 := base + threadX
+//line complex.go:104
+		if t1 >= len(out) {
+			continue
+		}
+		local := [3]complex64{1: complex64(complex(2, 1)), 2: tile[63-threadX]}
+		t4 := &w.Sum
+//line complex.go:108
+		accumulate(t4, t5)
+		w.Phase += uint8(real(local[threadX%3]))
+		w.Points[0] = local[(threadX+1)%3]
+		result0 := w.Sum.power()
+		t7 := float32(result0)
+		w.Points[1] = complex(t7, real(bias.Points[0]))
+//line complex.go:112
+		t8 := *w
+		if t8.Phase == bias.Phase && real(t8.Points[0]) == real(bias.Points[0]) && imag(t8.Points[0]) == imag(bias.Points[0]) && real(t8.Points[1]) == real(bias.Points[1]) && imag(t8.Points[1]) == imag(bias.Points[1]) && real(t8.Sum) == real(bias.Sum) && imag(t8.Sum) == imag(bias.Sum) {
+//line complex.go:113
+			w.Phase = 77
+		}
+		out[t1] = *w
+	}
+}
+
+func quernHostComplexLibrary(r *host.Run) {
+	x := host.Slice[complex128](r, 0)
+	out := host.Slice[complex128](r, 1)
+	dimX := r.BlockDim.X
+	dimY := r.BlockDim.Y
+	dimZ := r.BlockDim.Z
+	size := 6 * len(x)
+	c := int(6)
+	for r.Next() {
+		blockX := r.BlockIdx.X
+		base := blockX * dimX
+		for threadZ := range dimZ {
+			for threadY := range dimY {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				quernRow1ComplexLibrary(r, out, base, x, size, c, dimX)
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1ComplexLibrary(r *host.Run, out []complex128, base int, x []complex128, size, c, dimX int) {
+	for threadX := range dimX {
+		r.ThreadIdx.X = threadX
+		i := base + threadX
+		t1 := 6 * i
+//line complex.go:125
+		out2 := out
+//line complex.go:128
+		if i >= len(x) || len(out2) < size {
+			continue
+		}
+		out2 = out2[t1:][:c]
+		t2 := x[i]
+//line complex.go:132
+		result0 := cmplx.Abs(t2)
+		t4 := result0
+//line complex.go:132
+		t5 := x[i]
+//line complex.go:132
+		result02 := cmplx.Phase(t5)
+//line complex.go:132
+		out2[0] = complex(t4, result02)
+		t7 := x[i]
+//line complex.go:133
+		result03 := cmplx.Sqrt(t7)
+//line complex.go:133
+		out2[1] = result03
+		t9 := x[i]
+//line complex.go:134
+		result04 := cmplx.Exp(t9)
+//line complex.go:134
+		out2[2] = result04
+		t11 := x[i]
+//line complex.go:135
+		result05 := cmplx.Conj(t11)
+//line complex.go:135
+		out2[3] = result05
+		t13 := x[i]
+//line complex.go:136
+		result06 := cmplx.Log(t13)
+//line complex.go:136
+		out2[4] = result06
+		t15 := x[i]
+//line complex.go:137
+		result07 := cmplx.Sin(t15)
+//line complex.go:137
+		out2[5] = result07
+	}
 }
 
 func quernHostFloat16FromFloat32(r *host.Run) {

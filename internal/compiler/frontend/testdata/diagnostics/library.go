@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"math"
 	"math/bits"
-	"math/cmplx"
 	"slices"
 	"unicode/utf8"
 
@@ -40,6 +39,5 @@ func lists(t kernel.Thread, x []int) {
 
 //quern:kernel
 func numbers(t kernel.Thread, x []int) {
-	x[1] = int(cmplx.Abs(2))
 	x[2] = utf8.RuneLen(rune(x[0]))
 }

@@ -50,12 +50,6 @@ func sliceOfPointers(t kernel.Thread, rows []*float32) {}
 func recursiveType(t kernel.Thread, list []node) {}
 
 //quern:kernel
-func usesComplex(t kernel.Thread, out []float32) {
-	z := complex(out[0], out[1])
-	out[0] = real(z)
-}
-
-//quern:kernel
 func usesInterface(t kernel.Thread, out []int32) {
 	var v any = out[0]
 	switch v := v.(type) {

@@ -29,16 +29,6 @@ func panics(t kernel.Thread, x []int) {
 }
 
 //quern:kernel
-func complexConstants(t kernel.Thread, x []float64) {
-	c := 1i
-	var d complex64 = 2
-	x[0] = real(c) + imag(3+4i) + float64(real(d))
-	if c == 2+1i {
-		x[1] = 1
-	}
-}
-
-//quern:kernel
 func comparesWithNil(t kernel.Thread, x []int, p [4]int) {
 	if x == nil || nil != x[1:] {
 		x[0] = 1
