@@ -94,6 +94,7 @@ type emitter struct {
 	current  level
 	params   map[*ir.Local]bool // in use
 	rows     []*text            // functions that run rows of threads
+	warp     *warpNames         // if code for one warp is written
 
 	// Of the region being written: the thread coordinates that it reads, what
 	// its function takes, and the parts of slices that it indexes from 0.
@@ -293,6 +294,8 @@ func (e *emitter) coordinate(op ir.ThreadOp) string {
 	switch {
 	case op >= ir.BlockIdxX && op <= ir.GridDimZ:
 		e.dims[op] = true
+	case e.current <= perBlock && e.warp != nil:
+		return e.warpCoordinate(op)
 	case e.current <= perBlock:
 		return "0" // uniform only if it is the only one
 	default:
@@ -436,6 +439,9 @@ func (e *emitter) variable(v *ir.Local) string {
 		e.root.once(v, func(t *text) { t.add("var %s %s", name, e.typ(v.Type)) })
 		return e.outerVariable(name, v.Type)
 	case e.plan.spread[v]:
+		if e.current <= perBlock && e.warp != nil {
+			return e.scratch(v) + "[" + e.warp.first + "]"
+		}
 		if e.current <= perBlock {
 			return e.scratch(v) + "[0]"
 		}

@@ -390,6 +390,9 @@ func (e *emitter) address(p ir.Place) (string, int) {
 }
 
 func (e *emitter) threadValue(op ir.ThreadOp) (string, int) {
+	if e.warp != nil && op == ir.WarpID {
+		return e.outer(e.warp.first, "int") + ">>5", precMul
+	}
 	switch op {
 	case ir.LaneID:
 		return "(" + e.linear() + ")&31", precMul
@@ -401,6 +404,9 @@ func (e *emitter) threadValue(op ir.ThreadOp) (string, int) {
 
 // linear is the thread's number in its block, X running fastest.
 func (e *emitter) linear() string {
+	if e.warp != nil {
+		return e.outer(e.warp.at, "int") + " + " + e.warp.lane
+	}
 	return e.coordinate(ir.ThreadIdxX) + " + " + e.firstOfRow()
 }
 

@@ -88,8 +88,8 @@ func (f *facts) scan(body []ir.Stmt) {
 				for _, d := range s.Dst {
 					f.opaque(d)
 				}
-			case *ir.Effect:
-				for _, d := range s.Dst {
+			case *ir.Effect, *ir.Warp:
+				for _, d := range ir.Defined(s) {
 					f.opaque(d)
 				}
 			case *ir.Atomic:
@@ -391,7 +391,7 @@ func writesMemory(body []ir.Stmt) bool {
 		switch s := s.(type) {
 		case *ir.Assign:
 			found = found || isMemory(s.Dst)
-		case *ir.Call, *ir.Atomic, *ir.Fence, *ir.Effect:
+		case *ir.Call, *ir.Atomic, *ir.Fence, *ir.Effect, *ir.Warp:
 			found = true
 		}
 		return !found
@@ -427,8 +427,8 @@ func uses(body ...ir.Stmt) usage {
 				} else if p, ok := ir.Root(s.Dst).(*ir.VarPlace); ok {
 					u.reads[p.Var], u.writes[p.Var] = true, true
 				}
-			case *ir.Call:
-				for _, d := range s.Dst {
+			case *ir.Call, *ir.Warp:
+				for _, d := range ir.Defined(s) {
 					if d != nil {
 						u.writes[d] = true
 					}

@@ -49,20 +49,30 @@ func newPlan(k *ir.Kernel, f *facts) *plan {
 		spread: map[*ir.Local]bool{}, scratchID: map[*ir.Local]int{}, private: map[*region][]*ir.Local{},
 	}
 	body := k.Func.Body
-	if !hasStmt(body, isBarrier) {
+	if !hasStmt(body, isCollective) {
 		p.items = []item{&region{stmts: body}}
 	} else {
 		s := newSplitter(k, f)
 		s.findBlock(k.Func)
 		p.items, p.block = s.split(body, nil), s.block
+		p.items = p.splitWarps(k, f, p.items)
 	}
-	if n := len(p.items); n > 0 { // a body of barriers alone has no items
-		if g, ok := p.items[n-1].(*region); ok {
-			g.last = true
-		}
-	}
+	p.markLast(p.items)
 	p.findHomes(k.Func, f)
 	return p
+}
+
+// markLast finds the region that nothing follows. A body of barriers alone has
+// no items.
+func (p *plan) markLast(list []item) {
+	if n := len(list); n > 0 {
+		switch it := list[n-1].(type) {
+		case *region:
+			it.last = true
+		case *warps:
+			p.markLast(it.items)
+		}
+	}
 }
 
 func isBarrier(s ir.Stmt) bool {
@@ -93,6 +103,10 @@ func (p *plan) findHomes(fn *ir.Func, f *facts) {
 				mention(uses(it.stmts...), it)
 			case *once:
 				mention(uses(it.stmt), nil)
+			case *warps:
+				walk(it.items)
+			case *collective:
+				mention(it.uses(), nil)
 			case *control:
 				switch s := it.stmt.(type) {
 				case *ir.If:

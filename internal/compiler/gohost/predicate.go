@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"quern.dev/internal/compiler/ir"
+	"quern.dev/internal/compiler/opt"
 )
 
 // predicate makes jumps, by which threads one by one leave a statement beside a
@@ -23,12 +24,22 @@ import (
 //	                                        b()
 //	                                }
 //
-// No barrier is skipped, because one that only some threads reach is an error.
+// No barrier is skipped, because one that only some threads reach is an error. The
+// same is done beside the warp operations that not all warps reach together.
 func predicate(k *ir.Kernel) error {
-	if !hasStmt(k.Func.Body, isBarrier) {
-		return nil
+	if hasStmt(k.Func.Body, isCollective) {
+		if err := predicateWith(k, newSplitter); err != nil {
+			return err
+		}
 	}
-	s := newSplitter(k, newFacts(k))
+	if hasStmt(k.Func.Body, opt.IsWarp) {
+		return predicateWith(k, newWarpSplitter)
+	}
+	return nil
+}
+
+func predicateWith(k *ir.Kernel, split func(*ir.Kernel, *facts) *splitter) error {
+	s := split(k, newFacts(k))
 	if len(s.divergent) == 0 {
 		return nil
 	}
@@ -36,7 +47,7 @@ func predicate(k *ir.Kernel) error {
 	body, _ := p.list(k.Func.Body)
 	k.Func.Body = append(p.clear(returnTarget{}), body...)
 	k.Func.Locals = append(k.Func.Locals, p.locals...)
-	if len(newSplitter(k, newFacts(k)).divergent) > 0 {
+	if len(split(k, newFacts(k)).divergent) > 0 {
 		return &Error{Kernel: k.Name, Msg: "threads of a block leave a loop with a barrier one by one"}
 	}
 	return nil

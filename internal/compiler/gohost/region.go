@@ -18,13 +18,20 @@ func (e *emitter) items(list []item) {
 			e.stmt(it.stmt)
 		case *control:
 			e.control(it)
+		case *collective:
+			e.collective(it)
+		case *warps:
+			e.warpLoop(it)
 		}
 	}
 }
 
 // faults prepares for a failure outside the loops over the threads.
 func (e *emitter) faults(may bool) {
-	if may {
+	switch {
+	case may && e.warp != nil:
+		e.out.add("r.SetThread(%s)", e.warp.first)
+	case may:
 		e.out.add("r.ThreadIdx = %s{}", e.member(kernelPath, "Dim3"))
 	}
 }
@@ -98,7 +105,10 @@ func (e *emitter) uniformLoop(s *ir.Loop, c *control) {
 // what the whole kernel needs.
 func (e *emitter) region(g *region) {
 	outer := g.stmts
-	around := e.interchange(g)
+	var around *rowLoop
+	if e.warp == nil {
+		around = e.interchange(g)
+	}
 	if around != nil {
 		defer e.restore(g, outer, around)
 	}
@@ -112,7 +122,11 @@ func (e *emitter) region(g *region) {
 	e.carryRows(g, prologue)
 	all := e.threads(g, g.stmts, "", fails)
 	if all != nil {
-		fast, always := e.fastThreads(g)
+		var fast *text
+		always := false
+		if e.warp == nil {
+			fast, always = e.fastThreads(g)
+		}
 		if fast != nil {
 			prologue.splice(fast)
 		}
@@ -132,6 +146,13 @@ func (e *emitter) region(g *region) {
 		return
 	}
 
+	call := func() {
+		e.out.add("%s(%s)", e.rowFunction(free, prologue), strings.Join(append([]string{"r"}, free.values...), ", "))
+	}
+	if e.warp != nil {
+		e.runs(row, fails, call)
+		return
+	}
 	e.out.add("%s", e.axis(ir.ThreadIdxZ))
 	e.out.depth++
 	e.out.add("%s", e.axis(ir.ThreadIdxY))
@@ -145,7 +166,7 @@ func (e *emitter) region(g *region) {
 		depth++
 	}
 	e.out.splice(row.text)
-	e.out.add("%s(%s)", e.rowFunction(free, prologue), strings.Join(append([]string{"r"}, free.values...), ", "))
+	call()
 	for range depth {
 		e.out.depth--
 		e.out.add("}")
@@ -189,15 +210,18 @@ func (e *emitter) threads(g *region, stmts []ir.Stmt, limit string, fails bool) 
 	}
 	loop := &text{}
 	if limit == "" {
-		limit = e.coordinate(ir.BlockDimX)
+		limit = e.rowLength()
 	}
 	loop.label(t.label)
 	if fails {
 		e.axes[ir.ThreadIdxX] = true
 		e.names.name(ir.ThreadIdxX, threadNames[ir.ThreadIdxX])
 	}
-	loop.add("%s", e.over(ir.ThreadIdxX, limit))
+	e.rowHead(loop, limit)
 	loop.depth++
+	if e.warp != nil && e.axes[ir.ThreadIdxX] {
+		loop.add("%s := %s + %s", e.names.of[ir.ThreadIdxX], e.outer(e.warp.x, "int"), e.warp.lane)
+	}
 	if fails {
 		loop.add("r.ThreadIdx.X = %s", e.names.of[ir.ThreadIdxX])
 	}
@@ -207,6 +231,40 @@ func (e *emitter) threads(g *region, stmts []ir.Stmt, limit string, fails bool) 
 	loop.depth--
 	loop.add("}")
 	return loop
+}
+
+// rowHead prints the head of the loop over a row.
+func (e *emitter) rowHead(t *text, limit string) {
+	if e.warp != nil {
+		t.add("for %s := range %s {", e.warp.lane, limit)
+		return
+	}
+	t.add("%s", e.over(ir.ThreadIdxX, limit))
+}
+
+// rowLength is the number of threads of the row: all along X, or those of a
+// warp.
+func (e *emitter) rowLength() string {
+	if e.warp != nil {
+		return e.outer(e.warp.n, "int")
+	}
+	return e.coordinate(ir.BlockDimX)
+}
+
+// rowStart is the number in its block of the first thread of the row.
+func (e *emitter) rowStart() string {
+	if e.warp != nil {
+		return e.outer(e.warp.at, "int")
+	}
+	return e.firstOfRow()
+}
+
+// inRow is the number of the thread in its row.
+func (e *emitter) inRow() string {
+	if e.warp != nil {
+		return e.warp.lane
+	}
+	return e.coordinate(ir.ThreadIdxX)
 }
 
 // axis prints the head of the loop over an axis of the block.
@@ -248,7 +306,7 @@ func (e *emitter) carryRows(g *region, t *text) {
 	for _, v := range e.plan.carried {
 		if u.mentions(v) && !e.dead[v] && (e.inPlace(v) || stores(g, u, v) || !assignedFirst(g, v)) {
 			of := e.names.name(rowOf{v}, v.Name+"Row")
-			t.add("%s := %s[%s:][:%s]", of, e.scratch(v), e.firstOfRow(), e.coordinate(ir.BlockDimX))
+			t.add("%s := %s[%s:][:%s]", of, e.scratch(v), e.rowStart(), e.rowLength())
 		}
 	}
 }
@@ -275,7 +333,7 @@ func (e *emitter) carryIn(g *region) *text {
 		if e.inPlace(v) {
 			of = "&"
 		}
-		t.add("%s := %s%s[%s]", name, of, e.names.of[rowOf{v}], e.coordinate(ir.ThreadIdxX))
+		t.add("%s := %s%s[%s]", name, of, e.names.of[rowOf{v}], e.inRow())
 	}
 	return t
 }
@@ -305,7 +363,7 @@ func (e *emitter) carryOut(g *region) {
 	u := uses(g.stmts...)
 	for _, v := range e.plan.carried {
 		if stores(g, u, v) && !e.inPlace(v) {
-			e.out.add("%s[%s] = %s", e.names.of[rowOf{v}], e.coordinate(ir.ThreadIdxX), e.names.of[v])
+			e.out.add("%s[%s] = %s", e.names.of[rowOf{v}], e.inRow(), e.names.of[v])
 		}
 	}
 }

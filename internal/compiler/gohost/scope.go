@@ -1,6 +1,10 @@
 package gohost
 
-import "quern.dev/internal/compiler/ir"
+import (
+	"slices"
+
+	"quern.dev/internal/compiler/ir"
+)
 
 // scopes says where the variables of a statement list are declared: in the
 // innermost list that holds all that mentions them, at the first mention.
@@ -148,6 +152,8 @@ func definesFirst(s ir.Stmt, v *ir.Local) bool {
 		return !uses(&ir.Return{Results: s.Args}).mentions(v)
 	case *ir.Effect:
 		return !uses(&ir.Return{Results: s.Args}).mentions(v)
+	case *ir.Warp:
+		return slices.Contains(s.Dst, v) && !uses(&ir.Return{Results: s.Args}).mentions(v)
 	case *ir.Atomic:
 		return s.Dst == v && !uses(&ir.Check{Place: s.Place}, &ir.Return{Results: s.Args}).mentions(v)
 	}

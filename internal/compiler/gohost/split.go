@@ -9,10 +9,17 @@ import (
 
 // splitter divides a body with barriers into items.
 type splitter struct {
+	fn      *ir.Func
 	facts   *facts
 	uniform *opt.Uniformity
+	splits  func(ir.Stmt) bool // where regions end
 	control map[ir.Stmt]bool   // statements whose control flow the block goes through once
 	block   map[*ir.Local]bool // variables that exist once
+
+	// Of a splitter of what a warp does: it is one, and the variables that exist
+	// once for the block.
+	warp  bool
+	outer map[*ir.Local]bool
 
 	// divergent holds statements that threads leave one by one for a place that
 	// is not the end of a region, with the jumps that do.
@@ -20,12 +27,21 @@ type splitter struct {
 }
 
 func newSplitter(k *ir.Kernel, f *facts) *splitter {
-	s := &splitter{
-		facts: f, uniform: opt.Analyse(k), control: map[ir.Stmt]bool{},
-		block: map[*ir.Local]bool{}, divergent: map[ir.Stmt][]ir.Stmt{},
-	}
+	u := opt.Analyse(k)
+	s := newSplitterOf(f, u, func(s ir.Stmt) bool {
+		w, ok := s.(*ir.Warp)
+		return isBarrier(s) || ok && u.Together(w)
+	})
+	s.fn = k.Func
 	s.findControl(k.Func.Body)
 	return s
+}
+
+func newSplitterOf(f *facts, u *opt.Uniformity, splits func(ir.Stmt) bool) *splitter {
+	return &splitter{
+		facts: f, uniform: u, splits: splits, control: map[ir.Stmt]bool{},
+		block: map[*ir.Local]bool{}, divergent: map[ir.Stmt][]ir.Stmt{},
+	}
 }
 
 // children returns the statement lists of a statement in the order of
@@ -47,7 +63,7 @@ func children(s ir.Stmt) [3][]ir.Stmt {
 func (s *splitter) findControl(body []ir.Stmt) {
 	hasStmt(body, func(t ir.Stmt) bool {
 		for _, list := range children(t) {
-			if hasStmt(list, isBarrier) {
+			if hasStmt(list, s.splits) {
 				s.control[t] = true
 			}
 		}
@@ -136,7 +152,7 @@ func (s *splitter) endsRegion(rest []ir.Stmt, owner ir.Stmt) bool {
 		}
 	}
 	for _, t := range rest {
-		if s.control[t] || isBarrier(t) {
+		if s.control[t] || s.splits(t) {
 			return len(jumpsOut(rest[0])) == 0
 		}
 	}
@@ -207,6 +223,8 @@ func (s *splitter) dropAssigned(list []ir.Stmt, owner ir.Stmt) {
 				s.dropAssigned(inner, t)
 			}
 		case isJump(t), isBarrier(t):
+		case s.splits(t):
+			s.dropResults(t.(*ir.Warp))
 		case s.endsWith(list[i:], owner):
 			s.drop(list[i:])
 			return
@@ -271,7 +289,10 @@ func (s *splitter) fixed(x ir.Expr) bool {
 		return false
 	}
 	for v := range readsOf(x).reads {
-		if !s.block[v] && !s.facts.params[v] && s.facts.local(v) > perBlock {
+		switch {
+		case s.block[v], s.outer[v], s.facts.params[v], s.facts.local(v) <= perBlock:
+		case s.warp && s.facts.local(v) < varying && s.fixed(s.facts.source[v]):
+		default:
 			return false
 		}
 	}
@@ -307,6 +328,8 @@ func (s *splitter) splitInto(l *layout, list []ir.Stmt, owner ir.Stmt) {
 		switch {
 		case isBarrier(t):
 			l.open = nil
+		case s.splits(t):
+			s.collective(l, t.(*ir.Warp))
 		case s.control[t]:
 			if b, ok := t.(*ir.Block); ok && !s.leaves(b.Body, b.Label) {
 				s.splitInto(l, b.Body, b)

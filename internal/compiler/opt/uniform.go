@@ -43,6 +43,7 @@ type Uniformity struct {
 	varying  map[*ir.Local]*cause
 	private  map[*ir.Local]bool // whose address is taken: one variable a thread
 	barriers []divergentBarrier
+	apart    map[*ir.Warp]bool
 }
 
 // cause is why a value or the control flow differs between threads.
@@ -72,10 +73,10 @@ func analyse(k *ir.Kernel, g group) *Uniformity {
 	}
 	loops := map[*ir.Loop]*cause{}
 	for {
-		d := &divergence{u: u, loops: loops}
+		d := &divergence{u: u, loops: loops, apart: map[*ir.Warp]bool{}}
 		d.body(k.Func.Body)
 		if !d.changed {
-			u.barriers = d.barriers
+			u.barriers, u.apart = d.barriers, d.apart
 			return u
 		}
 	}
@@ -193,6 +194,7 @@ type divergence struct {
 	now      *cause // why control flow diverges here; nil if it does not
 	pending  []departure
 	barriers []divergentBarrier
+	apart    map[*ir.Warp]bool
 }
 
 // departure is a jump that only some threads make: what follows, up to where

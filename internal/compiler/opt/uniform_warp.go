@@ -29,6 +29,9 @@ func uniformWarps(k *ir.Kernel) Errors {
 	return list
 }
 
+// Together reports whether all threads of the group reach a warp operation.
+func (u *Uniformity) Together(s *ir.Warp) bool { return !u.apart[s] }
+
 // IsWarp reports whether a statement is a warp operation.
 func IsWarp(s ir.Stmt) bool {
 	_, ok := s.(*ir.Warp)
@@ -55,8 +58,11 @@ func (u *Uniformity) variesInWarp(op ir.ThreadOp) bool {
 
 // warp notes a warp operation and what is known of its results.
 func (d *divergence) warp(s *ir.Warp) {
-	if why := d.current(); why != nil && d.u.group == ofWarp {
-		d.barriers = append(d.barriers, divergentBarrier{pos: s.Pos, why: why, op: s.Op.GoName()})
+	if why := d.current(); why != nil {
+		d.apart[s] = true
+		if d.u.group == ofWarp {
+			d.barriers = append(d.barriers, divergentBarrier{pos: s.Pos, why: why, op: s.Op.GoName()})
+		}
 	}
 	what := "the result of " + s.Op.GoName()
 	if d.sameForAll(s) {

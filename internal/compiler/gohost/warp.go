@@ -1,0 +1,384 @@
+package gohost
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"quern.dev/internal/compiler/ir"
+	"quern.dev/internal/compiler/opt"
+)
+
+// collective is a warp operation, which is carried out on the values that the
+// threads have left in scratch memory.
+type collective struct {
+	stmt  *ir.Warp
+	value *ir.Local // what each thread gives; nil for an operation without
+	lane  ir.Expr   // of a shuffle: the same for all threads, or
+	lanes *ir.Local // the lane that each thread reads
+}
+
+// warps is a loop over the warps of the block, each of which goes through the
+// items before the next one does: it stands for statements with warp operations
+// that not all warps reach.
+type warps struct{ items []item }
+
+func (*collective) item() {}
+func (*warps) item()      {}
+
+// isCollective reports whether a statement is one at which threads meet.
+func isCollective(s ir.Stmt) bool { return isBarrier(s) || opt.IsWarp(s) }
+
+func (c *collective) uses() usage {
+	u := usage{map[*ir.Local]bool{}, map[*ir.Local]bool{}}
+	if c.lane != nil {
+		u = readsOf(c.lane)
+	}
+	for _, v := range [...]*ir.Local{c.value, c.lanes} {
+		if v != nil {
+			u.reads[v] = true
+		}
+	}
+	for _, v := range c.stmt.Dst {
+		if v != nil {
+			u.writes[v] = true
+		}
+	}
+	return u
+}
+
+// newWarpSplitter returns a splitter of what a warp does.
+func newWarpSplitter(k *ir.Kernel, f *facts) *splitter {
+	s := newSplitterOf(f, opt.AnalyseWarp(k), isCollective)
+	s.fn, s.warp = k.Func, true
+	s.findControl(k.Func.Body)
+	return s
+}
+
+// splitWarps divides the regions of a list that have warp operations.
+func (p *plan) splitWarps(k *ir.Kernel, f *facts, list []item) []item {
+	var uniform *opt.Uniformity
+	var walk func(list []item) []item
+	walk = func(list []item) []item {
+		for i, it := range list {
+			switch it := it.(type) {
+			case *control:
+				for j := range it.lists {
+					it.lists[j] = walk(it.lists[j])
+				}
+			case *region:
+				if !hasStmt(it.stmts, opt.IsWarp) {
+					break
+				}
+				if uniform == nil {
+					uniform = opt.AnalyseWarp(k)
+				}
+				s := newSplitterOf(f, uniform, opt.IsWarp)
+				s.fn, s.warp, s.outer = k.Func, true, p.block
+				s.findControl(it.stmts)
+				s.findOwn(it.stmts, p.mentionedBeside(it))
+				list[i] = &warps{s.split(it.stmts, nil)}
+				for v := range s.block {
+					p.block[v] = true
+				}
+			}
+		}
+		return list
+	}
+	return walk(list)
+}
+
+// mentionedBeside returns the variables that other items than g mention.
+func (p *plan) mentionedBeside(g *region) map[*ir.Local]bool {
+	found := map[*ir.Local]bool{}
+	add := func(u usage) {
+		for v := range u.all() {
+			found[v] = true
+		}
+	}
+	var walk func(list []item)
+	walk = func(list []item) {
+		for _, it := range list {
+			switch it := it.(type) {
+			case *region:
+				if it != g {
+					add(uses(it.stmts...))
+				}
+			case *once:
+				add(uses(it.stmt))
+			case *collective:
+				add(it.uses())
+			case *warps:
+				walk(it.items)
+			case *control:
+				add(headUses(it.stmt))
+				for _, l := range it.lists {
+					walk(l)
+				}
+			}
+		}
+	}
+	walk(p.items)
+	return found
+}
+
+// headUses returns what the condition of a control statement reads.
+func headUses(s ir.Stmt) usage {
+	switch s := s.(type) {
+	case *ir.If:
+		return readsOf(s.Cond)
+	case *ir.Loop:
+		if s.Cond != nil {
+			return readsOf(s.Cond)
+		}
+	}
+	return usage{}
+}
+
+// findOwn finds the variables that exist once for the warp while it runs the
+// statements: they are the same for its threads, nothing else mentions them, and
+// they need no value from before.
+func (s *splitter) findOwn(body []ir.Stmt, beside map[*ir.Local]bool) {
+	for v := range uses(body...).all() {
+		if s.uniform.IsUniform(v) && !s.facts.addressed[v] && !s.facts.params[v] && s.facts.local(v) > perBlock &&
+			!beside[v] && !s.outer[v] && startsHere(body, v) {
+			s.block[v] = true
+		}
+	}
+	for {
+		before := len(s.block)
+		s.dropAssigned(body, nil)
+		if len(s.block) == before {
+			return
+		}
+	}
+}
+
+// startsHere reports whether a variable gets a value, each time that control
+// comes to the list, before any of its statements reads it.
+func startsHere(list []ir.Stmt, v *ir.Local) bool {
+	for i, t := range list {
+		if !uses(t).mentions(v) {
+			continue
+		}
+		if definesFirst(t, v) {
+			return true
+		}
+		if uses(list[i+1:]...).mentions(v) || headUses(t).mentions(v) {
+			return false
+		}
+		inside := 0
+		for _, l := range children(t) {
+			if uses(l...).mentions(v) {
+				inside++
+				if !startsHere(l, v) {
+					return false
+				}
+			}
+		}
+		_, isLoop := t.(*ir.Loop)
+		return inside == 1 || !isLoop
+	}
+	return true
+}
+
+// dropResults removes the results of a warp operation from the variables that
+// exist once, unless the whole warp gets the same.
+func (s *splitter) dropResults(t *ir.Warp) {
+	if !s.warp {
+		s.drop([]ir.Stmt{t})
+	}
+}
+
+// collective adds a warp operation, and before it the assignments to what the
+// threads give.
+func (s *splitter) collective(l *layout, t *ir.Warp) {
+	c := &collective{stmt: t}
+	if len(t.Args) > 0 {
+		c.value = s.given(l, t.Args[0], t.Pos)
+	}
+	if t.Op.IsShuffle() {
+		if s.fixed(t.Args[1]) {
+			c.lane = t.Args[1]
+		} else {
+			c.lanes = s.given(l, laneOf(t), t.Pos)
+		}
+	}
+	if t.Op == ir.WarpSync {
+		l.open = nil
+		return
+	}
+	l.add(c)
+}
+
+// given returns the variable in which each thread has the value of x.
+func (s *splitter) given(l *layout, x ir.Expr, pos ir.Pos) *ir.Local {
+	if v, ok := ir.Variable(x); ok && s.facts.local(v) == varying && !s.facts.params[v] && !s.block[v] && !s.outer[v] && !s.facts.addressed[v] {
+		return v
+	}
+	v := &ir.Local{Name: "given", Type: goType(x), Pos: pos}
+	s.fn.Locals = append(s.fn.Locals, v)
+	s.facts.read[v] = true
+	s.facts.opaque(v)
+	l.run(&ir.Assign{Dst: &ir.VarPlace{Var: v}, Src: x, Pos: pos})
+	return v
+}
+
+// laneOf is the number of the lane that a thread reads in a shuffle: one that
+// does not exist stands for its own.
+func laneOf(t *ir.Warp) ir.Expr {
+	distance := &ir.Binary{Op: ir.And, X: t.Args[1], Y: ir.IntConst(ir.TInt, ir.WarpSize-1)}
+	own := &ir.ThreadValue{Op: ir.LaneID}
+	switch t.Op {
+	case ir.WarpShuffleUp:
+		return &ir.Binary{Op: ir.Sub, X: own, Y: distance}
+	case ir.WarpShuffleDown:
+		return &ir.Binary{Op: ir.Add, X: own, Y: distance}
+	case ir.WarpShuffleXor:
+		return &ir.Binary{Op: ir.Xor, X: own, Y: distance}
+	}
+	return distance
+}
+
+// warpNames are the names of what a warp, or a run of its threads with
+// consecutive X, is while code for it is written.
+type warpNames struct {
+	first, lanes string // number of the first thread in the block, and of threads
+	at, n, x     string // of the run: its first thread and number of threads, the first thread's X
+	lane         string // of the loop over the run
+}
+
+// warpLoop prints the loop over the warps of the block.
+func (e *emitter) warpLoop(w *warps) {
+	names := &warpNames{
+		first: e.names.fresh("first"), lanes: e.names.fresh("lanes"),
+		at: e.names.fresh("at"), n: e.names.fresh("n"), x: e.names.fresh("startX"), lane: e.names.fresh("lane"),
+	}
+	label := e.newLabel("warps")
+	body, out := &text{}, e.out
+	e.warp, e.out = names, body
+	e.targets = append(e.targets, target{label: label, loop: true, returns: true})
+	e.items(w.items)
+	e.targets = e.targets[:len(e.targets)-1]
+	e.warp, e.out = nil, out
+	threads := e.blockThreads()
+	e.out.label(label)
+	e.out.add("for %s := 0; %s < %s; %s += %d {", names.first, names.first, threads, names.first, ir.WarpSize)
+	e.out.depth++
+	if body.mentions(names.lanes) {
+		e.out.add("%s := min(%d, %s-%s)", names.lanes, ir.WarpSize, threads, names.first)
+	}
+	e.out.splice(body)
+	e.out.depth--
+	e.out.add("}")
+}
+
+// mentions reports whether a line has the name.
+func (t *text) mentions(name string) bool {
+	return slices.ContainsFunc(t.lines, func(l line) bool { return strings.Contains(l.text, name) })
+}
+
+// blockThreads is the number of threads of the block.
+func (e *emitter) blockThreads() string {
+	name := e.names.name(blockThreads{}, "threads")
+	e.root.once(blockThreads{}, func(t *text) { t.add("%s := r.BlockDim.Count()", name) })
+	return e.outer(name, "int")
+}
+
+type blockThreads struct{}
+
+// runs prints the loop over the runs of a warp's threads with consecutive X
+// around what body prints.
+func (e *emitter) runs(row *section, fails bool, body func()) {
+	w := e.warp
+	dimX, dimY := e.coordinate(ir.BlockDimX), e.coordinate(ir.BlockDimY)
+	e.out.add("for %s, %s := %s, 0; %s < %s+%s; %s += %s {", w.at, w.n, w.first, w.at, w.first, w.lanes, w.at, w.n)
+	e.out.depth++
+	e.out.add("%s := %s %% %s", w.x, w.at, dimX)
+	e.out.add("%s = min(%s-%s, %s+%s-%s)", w.n, dimX, w.x, w.first, w.lanes, w.at)
+	if e.axes[ir.ThreadIdxY] {
+		e.out.add("%s := %s / %s %% %s", e.names.of[ir.ThreadIdxY], w.at, dimX, dimY)
+	}
+	if e.axes[ir.ThreadIdxZ] {
+		e.out.add("%s := %s / (%s * %s)", e.names.of[ir.ThreadIdxZ], w.at, dimX, dimY)
+	}
+	if fails {
+		e.out.add("r.ThreadIdx.Y, r.ThreadIdx.Z = %s, %s", e.names.of[ir.ThreadIdxY], e.names.of[ir.ThreadIdxZ])
+	}
+	e.out.splice(row.text)
+	body()
+	e.out.depth--
+	e.out.add("}")
+}
+
+// warpCoordinate is a coordinate that is the same for the warp.
+func (e *emitter) warpCoordinate(op ir.ThreadOp) string {
+	first := e.warp.first
+	switch op {
+	case ir.ThreadIdxY:
+		return fmt.Sprintf("(%s / %s %% %s)", first, e.coordinate(ir.BlockDimX), e.coordinate(ir.BlockDimY))
+	case ir.ThreadIdxZ:
+		return fmt.Sprintf("(%s / (%s * %s))", first, e.coordinate(ir.BlockDimX), e.coordinate(ir.BlockDimY))
+	}
+	return "0" // uniform only if it is the only one
+}
+
+var collectiveFunctions = map[ir.WarpOp]string{
+	ir.WarpShuffle: "Shuffle", ir.WarpShuffleUp: "ShuffleUp", ir.WarpShuffleDown: "ShuffleDown", ir.WarpShuffleXor: "ShuffleXor",
+	ir.WarpBallot: "Ballot", ir.WarpAny: "Any", ir.WarpAll: "All", ir.WarpMatchAny: "MatchAny", ir.WarpMatchAll: "MatchAll",
+	ir.WarpReduceAdd: "ReduceAdd", ir.WarpReduceMin: "ReduceMin", ir.WarpReduceMax: "ReduceMax",
+	ir.WarpReduceAnd: "ReduceAnd", ir.WarpReduceOr: "ReduceOr", ir.WarpReduceXor: "ReduceXor",
+	ir.WarpScanAdd: "ScanAdd", ir.WarpScanExclusive: "ScanExclusiveAdd",
+}
+
+// collective prints a warp operation, in all warps of the block or in the one
+// that code is written for.
+func (e *emitter) collective(c *collective) {
+	var args []string
+	var after []string
+	wanted := false
+	for _, v := range c.stmt.Dst {
+		switch {
+		case c.stmt.Op.IsShuffle() && len(args) > 0: // whether the lane exists
+			continue
+		case !e.wants(v):
+			args = append(args, "nil")
+			continue
+		case e.plan.block[v]:
+			one := e.names.name(oneOf{v}, v.Name+"Of")
+			e.root.once(oneOf{v}, func(t *text) { t.add("var %s [1]%s", one, e.typ(v.Type)) })
+			args = append(args, one+"[:]")
+			after = append(after, fmt.Sprintf("%s = %s[0]", e.variable(v), one))
+		default:
+			args = append(args, e.ofWarp(v))
+		}
+		wanted = true
+	}
+	if !wanted {
+		return
+	}
+	name := collectiveFunctions[c.stmt.Op]
+	args = append(args, e.ofWarp(c.value))
+	switch {
+	case c.lane != nil:
+		args = append(args, e.value(c.lane, ir.TInt, precOr))
+	case c.lanes != nil:
+		name = "Gather"
+		args = append(args, e.ofWarp(c.lanes))
+	}
+	e.out.at(c.stmt.Pos, false, "%s(%s)", e.member(hostPath, name), strings.Join(args, ", "))
+	for _, s := range after {
+		e.out.add("%s", s)
+	}
+}
+
+type oneOf struct{ v *ir.Local }
+
+// ofWarp is the part of a scratch slice that the code being written is for.
+func (e *emitter) ofWarp(v *ir.Local) string {
+	s := e.scratch(v)
+	if e.warp != nil {
+		return fmt.Sprintf("%s[%s:][:%s]", s, e.warp.first, e.warp.lanes)
+	}
+	return s
+}

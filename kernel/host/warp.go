@@ -1,0 +1,327 @@
+package host
+
+import (
+	"unsafe"
+
+	"quern.dev/kernel"
+)
+
+// warpSize is the number of threads of a whole warp.
+const warpSize = 32
+
+// The functions of this file carry out one warp operation in all warps of src,
+// whose element i is what thread i gives. They write what the threads get to
+// dst; where that is shorter than src, to what there is of it.
+
+// SetThread makes thread number n of the block, X running fastest, the one that
+// a failure is located in.
+func (r *Run) SetThread(n int) {
+	r.ThreadIdx = kernel.Dim3{
+		X: n % r.BlockDim.X,
+		Y: n / r.BlockDim.X % r.BlockDim.Y,
+		Z: n / (r.BlockDim.X * r.BlockDim.Y),
+	}
+}
+
+// warp returns the parts of two slices that belong to the warp which begins at
+// thread first.
+func warp[D, S any](dst []D, src []S, first int) ([]D, []S) {
+	return dst[min(first, len(dst)):min(first+warpSize, len(dst))], src[first:min(first+warpSize, len(src))]
+}
+
+func fill[T any](dst []T, v T) {
+	for i := range dst {
+		dst[i] = v
+	}
+}
+
+// Shuffle gives all threads the value of one lane.
+func Shuffle[T any](dst, src []T, lane int) {
+	lane &= warpSize - 1
+	for first := 0; first < len(src); first += warpSize {
+		d, s := warp(dst, src, first)
+		if lane < len(s) {
+			fill(d, s[lane])
+		} else {
+			copy(d, s)
+		}
+	}
+}
+
+// ShuffleUp gives each thread the value of the lane delta below.
+func ShuffleUp[T any](dst, src []T, delta int) {
+	delta &= warpSize - 1
+	for first := 0; first < len(src); first += warpSize {
+		d, s := warp(dst, src, first)
+		n := min(delta, len(d))
+		if n < len(d) {
+			copy(d[n:], s)
+		}
+		copy(d[:n], s)
+	}
+}
+
+// ShuffleDown gives each thread the value of the lane delta above.
+func ShuffleDown[T any](dst, src []T, delta int) {
+	delta &= warpSize - 1
+	for first := 0; first < len(src); first += warpSize {
+		d, s := warp(dst, src, first)
+		n := 0
+		if delta < len(s) {
+			n = copy(d, s[delta:])
+		}
+		if n < len(d) {
+			copy(d[n:], s[n:])
+		}
+	}
+}
+
+// ShuffleXor gives each thread the value of the lane with the bits of mask
+// flipped.
+func ShuffleXor[T any](dst, src []T, mask int) {
+	mask &= warpSize - 1
+	for first := 0; first < len(src); first += warpSize {
+		d, s := warp(dst, src, first)
+		for i := range d {
+			from := i ^ mask
+			if from >= len(s) {
+				from = i
+			}
+			d[i] = s[from]
+		}
+	}
+}
+
+// Gather gives each thread the value of a lane of its own choice, or its own if
+// that does not exist.
+func Gather[T any](dst, src []T, lanes []int) {
+	for first := 0; first < len(src); first += warpSize {
+		d, s := warp(dst, src, first)
+		_, from := warp(dst, lanes, first)
+		for i := range d {
+			if at := from[i]; uint(at) < uint(len(s)) {
+				d[i] = s[at]
+			} else {
+				d[i] = s[i]
+			}
+		}
+	}
+}
+
+// Ballot gives a mask of the lanes that have true.
+func Ballot[B ~bool](dst []uint32, src []B) {
+	for first := 0; first < len(src); first += warpSize {
+		d, s := warp(dst, src, first)
+		var mask uint32
+		for i, p := range s {
+			var bit uint32
+			if p {
+				bit = 1
+			}
+			mask |= bit << i
+		}
+		fill(d, mask)
+	}
+}
+
+// Any reports whether a lane has true.
+func Any[B ~bool](dst []bool, src []B) {
+	for first := 0; first < len(src); first += warpSize {
+		d, s := warp(dst, src, first)
+		any := false
+		for _, p := range s {
+			any = any || bool(p)
+		}
+		fill(d, any)
+	}
+}
+
+// All reports whether all lanes have true.
+func All[B ~bool](dst []bool, src []B) {
+	for first := 0; first < len(src); first += warpSize {
+		d, s := warp(dst, src, first)
+		all := true
+		for _, p := range s {
+			all = all && bool(p)
+		}
+		fill(d, all)
+	}
+}
+
+// MatchAny gives masks of the lanes that have the same bits.
+func MatchAny[T any](dst []uint32, src []T) {
+	for first := 0; first < len(src); first += warpSize {
+		d, s := warp(dst, src, first)
+		for i := range d {
+			d[i] = matching(s, &s[i])
+		}
+	}
+}
+
+// MatchAll gives a mask of all lanes, and true, if they have the same bits.
+func MatchAll[T any](mask []uint32, all []bool, src []T) {
+	for first := 0; first < len(src); first += warpSize {
+		m, s := warp(mask, src, first)
+		a, _ := warp(all, src, first)
+		lanes := matching(s, &s[0])
+		same := lanes == uint32(1<<len(s)-1)
+		if !same {
+			lanes = 0
+		}
+		fill(m, lanes)
+		fill(a, same)
+	}
+}
+
+func matching[T any](values []T, v *T) uint32 {
+	var mask uint32
+	for i := range values {
+		var bit uint32
+		if sameBits(&values[i], v) {
+			bit = 1
+		}
+		mask |= bit << i
+	}
+	return mask
+}
+
+// sameBits compares numbers by their size, a constant in each instance.
+func sameBits[T any](x, y *T) bool {
+	switch unsafe.Sizeof(*x) {
+	case 1:
+		return *(*uint8)(unsafe.Pointer(x)) == *(*uint8)(unsafe.Pointer(y))
+	case 2:
+		return *(*uint16)(unsafe.Pointer(x)) == *(*uint16)(unsafe.Pointer(y))
+	case 4:
+		return *(*uint32)(unsafe.Pointer(x)) == *(*uint32)(unsafe.Pointer(y))
+	}
+	return *(*uint64)(unsafe.Pointer(x)) == *(*uint64)(unsafe.Pointer(y))
+}
+
+// ReduceAdd gives the sum over the warp, in the order of a tree over the lanes
+// with distances 16, 8, 4, 2 and 1.
+func ReduceAdd[T kernel.Number](dst, src []T) {
+	for first := 0; first < len(src); first += warpSize {
+		d, s := warp(dst, src, first)
+		if len(s) == warpSize {
+			fill(d, sum((*[warpSize]T)(s)))
+			continue
+		}
+		var v [warpSize]T
+		n := copy(v[:], s)
+		for step := warpSize / 2; step > 0; step /= 2 {
+			for i := range min(step, n-step) {
+				v[i] += v[i+step]
+			}
+		}
+		fill(d, v[0])
+	}
+}
+
+func sum[T kernel.Number](s *[warpSize]T) T {
+	var q [4]T
+	for i := range q {
+		q[i] = ((s[i] + s[i+16]) + (s[i+8] + s[i+24])) + ((s[i+4] + s[i+20]) + (s[i+12] + s[i+28]))
+	}
+	return (q[0] + q[2]) + (q[1] + q[3])
+}
+
+// ReduceMin gives the smallest value of the warp, or NaN if there is one.
+func ReduceMin[T kernel.Number](dst, src []T) {
+	for first := 0; first < len(src); first += warpSize {
+		d, s := warp(dst, src, first)
+		v := s[0]
+		for _, w := range s {
+			v = min(v, w)
+		}
+		fill(d, v)
+	}
+}
+
+// ReduceMax gives the largest value of the warp, or NaN if there is one.
+func ReduceMax[T kernel.Number](dst, src []T) {
+	for first := 0; first < len(src); first += warpSize {
+		d, s := warp(dst, src, first)
+		v := s[0]
+		for _, w := range s {
+			v = max(v, w)
+		}
+		fill(d, v)
+	}
+}
+
+// ReduceAnd gives the bitwise and over the warp.
+func ReduceAnd[T kernel.Integer](dst, src []T) {
+	for first := 0; first < len(src); first += warpSize {
+		d, s := warp(dst, src, first)
+		v := s[0]
+		for _, w := range s {
+			v &= w
+		}
+		fill(d, v)
+	}
+}
+
+// ReduceOr gives the bitwise or over the warp.
+func ReduceOr[T kernel.Integer](dst, src []T) {
+	for first := 0; first < len(src); first += warpSize {
+		d, s := warp(dst, src, first)
+		var v T
+		for _, w := range s {
+			v |= w
+		}
+		fill(d, v)
+	}
+}
+
+// ReduceXor gives the bitwise exclusive or over the warp.
+func ReduceXor[T kernel.Integer](dst, src []T) {
+	for first := 0; first < len(src); first += warpSize {
+		d, s := warp(dst, src, first)
+		var v T
+		for _, w := range s {
+			v ^= w
+		}
+		fill(d, v)
+	}
+}
+
+// ScanAdd gives each thread the sum over the lanes up to its own, in the order
+// of additions of the lanes 1, 2, 4, 8 and 16 below.
+func ScanAdd[T kernel.Number](dst, src []T) {
+	for first := 0; first < len(src); first += warpSize {
+		d, s := warp(dst, src, first)
+		var v [warpSize]T
+		scan(&v, s)
+		copy(d, v[:])
+	}
+}
+
+// ScanExclusiveAdd gives each thread what ScanAdd gives the lane below, and zero
+// to lane 0.
+func ScanExclusiveAdd[T kernel.Number](dst, src []T) {
+	for first := 0; first < len(src); first += warpSize {
+		d, s := warp(dst, src, first)
+		var v [warpSize]T
+		scan(&v, s)
+		d[0] = 0
+		copy(d[1:], v[:])
+	}
+}
+
+func scan[T kernel.Number](v *[warpSize]T, s []T) {
+	if T(1)/T(2) == 0 { // the order of integer additions makes no difference
+		var sum T
+		for i, w := range s {
+			sum += w
+			v[i&(warpSize-1)] = sum
+		}
+		return
+	}
+	n := copy(v[:], s)
+	for step := 1; step < n; step *= 2 {
+		for i := n - 1; i >= step; i-- {
+			v[i&(warpSize-1)] += v[(i-step)&(warpSize-1)]
+		}
+	}
+}
