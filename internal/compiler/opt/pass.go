@@ -18,6 +18,7 @@ var common = []pass{
 	{"inline", inline},
 	{"unchecked", unchecked},
 	{"pointers", pointers},
+	{"versions", versions},
 	{"uniform", uniform},
 	{"collectives", collectives},
 	{"fold", fold},
@@ -59,6 +60,10 @@ var order = [...][2]string{
 	{"pointers", "uniform"},
 	// Barriers and their conditions must be the programmer's, not what is left of them.
 	{"uniform", "fold"},
+	// A variable whose address was taken for a call is one of the kernel's own now.
+	{"pointers", "versions"},
+	// A variable that is used again is uniform while it holds a uniform value.
+	{"versions", "uniform"},
 	// Divergence is told of the operations that the programmer wrote.
 	{"uniform", "collectives"},
 	// What a reduction becomes is folded and unrolled like other code.
@@ -177,7 +182,7 @@ func run(k *ir.Kernel, passes []pass) error {
 // stage is what a kernel promises after the named pass.
 func stage(name string) ir.Stage {
 	switch name {
-	case "inline", "unchecked", "pointers", "uniform", "collectives", "fold", "unroll":
+	case "inline", "unchecked", "pointers", "versions", "uniform", "collectives", "fold", "unroll":
 		return ir.StageInlined
 	}
 	return ir.StageFinal

@@ -1,0 +1,207 @@
+package opt
+
+import (
+	"slices"
+
+	"quern.dev/internal/compiler/ir"
+)
+
+// versions gives a variable that is assigned anew another name from there on, in
+// kernels with warp operations:
+//
+//	v := x[i]                      v := x[i]
+//	v = kernel.WarpReduceAdd(t, v) v2 := kernel.WarpReduceAdd(t, v)
+//	if v > 0 {                     if v2 > 0 {
+//
+// Whether a variable is the same for all threads is asked of it as a whole; the
+// second v is and the first is not. Only assignments that stand directly in the
+// list which holds all that mentions the variable begin a version, because all
+// that is further down in the list comes after them.
+func versions(k *ir.Kernel) error {
+	if !leaves(k.Func.Body, IsWarp) {
+		return nil
+	}
+	s := &versioner{f: k.Func, uses: countUses(k.Func)}
+	var vars []*ir.Local
+	for v := range s.uses {
+		if !s.uses[v].addressed && s.uses[v].writes > 1 {
+			vars = append(vars, v)
+		}
+	}
+	slices.SortFunc(vars, func(a, b *ir.Local) int { return s.index(a) - s.index(b) })
+	for _, v := range vars {
+		s.list(k.Func.Body, v, false)
+	}
+	return nil
+}
+
+type versioner struct {
+	f    *ir.Func
+	uses usages
+}
+
+// index orders variables.
+func (s *versioner) index(v *ir.Local) int {
+	if i := slices.Index(s.f.Params, v); i >= 0 {
+		return i
+	}
+	return len(s.f.Params) + slices.Index(s.f.Locals, v)
+}
+
+// list looks for the list that holds all that mentions v, from the one at hand
+// inwards.
+func (s *versioner) list(list []ir.Stmt, v *ir.Local, inLoop bool) {
+	first, n := -1, 0
+	for i, t := range list {
+		if mentionsVar(t, v) {
+			if n++; first < 0 {
+				first = i
+			}
+		}
+	}
+	if n == 0 {
+		return
+	}
+	if n == 1 {
+		if inner, loop := only(list[first], v); inner != nil {
+			s.list(inner, v, inLoop || loop)
+			return
+		}
+	}
+	if inLoop && !(assignsWhole(list[first], v) && !readsVar(list[first], v)) {
+		return // needs the value of the iteration before
+	}
+	s.rename(list[first:], v, s.uses[v].param)
+}
+
+// only returns the list inside a statement that holds all of its mentions of v,
+// and whether it is repeated.
+func only(t ir.Stmt, v *ir.Local) (inner []ir.Stmt, loop bool) {
+	var lists [][]ir.Stmt
+	var head ir.Expr
+	switch t := t.(type) {
+	case *ir.If:
+		lists, head = [][]ir.Stmt{t.Then, t.Else}, t.Cond
+	case *ir.Block:
+		lists = [][]ir.Stmt{t.Body}
+	case *ir.Loop:
+		lists, head, loop = [][]ir.Stmt{t.Pre, t.Body, t.Post}, t.Cond, true
+	}
+	if head != nil && mentionsVar(&ir.Return{Results: []ir.Expr{head}}, v) {
+		return nil, false
+	}
+	for _, l := range lists {
+		if !slices.ContainsFunc(l, func(t ir.Stmt) bool { return mentionsVar(t, v) }) {
+			continue
+		}
+		if inner != nil {
+			return nil, false
+		}
+		inner = l
+	}
+	return inner, loop
+}
+
+// rename begins a version at each direct assignment but the first, which gives v
+// itself its value unless it has one already.
+func (s *versioner) rename(list []ir.Stmt, v *ir.Local, hasValue bool) {
+	now := v
+	r := ir.Rewriter{
+		Place: func(p ir.Place) ir.Place {
+			if p, ok := p.(*ir.VarPlace); ok && p.Var == v {
+				p.Var = now
+			}
+			return p
+		},
+		Stmt: func(t ir.Stmt) []ir.Stmt {
+			redefine(t, v, now)
+			return []ir.Stmt{t}
+		},
+	}
+	for i, t := range list {
+		begins := assignsWhole(t, v) && (hasValue || i > 0)
+		if !begins {
+			if now != v {
+				r.Body(list[i : i+1])
+			}
+			continue
+		}
+		before := now
+		if now != v {
+			r.Body(list[i : i+1]) // its operands, and its destination too
+		}
+		now = &ir.Local{Name: v.Name, Type: v.Type, Pos: v.Pos}
+		s.f.Locals = append(s.f.Locals, now)
+		redefine(t, before, now)
+		if a, ok := t.(*ir.Assign); ok {
+			a.Dst.(*ir.VarPlace).Var = now
+		}
+	}
+}
+
+// redefine makes what a statement other than an Assign gives v a value give it
+// to w.
+func redefine(t ir.Stmt, v, w *ir.Local) {
+	switch t := t.(type) {
+	case *ir.Atomic:
+		if t.Dst == v {
+			t.Dst = w
+		}
+	case *ir.Warp:
+		for i := range t.Dst {
+			if t.Dst[i] == v {
+				t.Dst[i] = w
+			}
+		}
+	case *ir.Call:
+		for i := range t.Dst {
+			if t.Dst[i] == v {
+				t.Dst[i] = w
+			}
+		}
+	}
+}
+
+// assignsWhole reports whether a statement is an assignment of all of v.
+func assignsWhole(t ir.Stmt, v *ir.Local) bool {
+	if a, ok := t.(*ir.Assign); ok {
+		p, ok := a.Dst.(*ir.VarPlace)
+		return ok && p.Var == v
+	}
+	return slices.Contains(ir.Defined(t), v)
+}
+
+// readsVar reports whether a statement, which is an assignment to v, reads it.
+func readsVar(t ir.Stmt, v *ir.Local) bool {
+	reads := 0
+	visitor := ir.Visitor{Place: func(p ir.Place) bool {
+		if p, ok := p.(*ir.VarPlace); ok && p.Var == v {
+			reads++
+		}
+		return true
+	}}
+	visitor.Body([]ir.Stmt{t})
+	if _, ok := t.(*ir.Assign); ok {
+		reads-- // the destination
+	}
+	return reads > 0
+}
+
+// mentionsVar reports whether a statement reads or assigns v.
+func mentionsVar(t ir.Stmt, v *ir.Local) bool {
+	found := false
+	visitor := ir.Visitor{
+		Stmt: func(t ir.Stmt) bool {
+			found = found || slices.Contains(ir.Defined(t), v)
+			return !found
+		},
+		Place: func(p ir.Place) bool {
+			if p, ok := p.(*ir.VarPlace); ok && p.Var == v {
+				found = true
+			}
+			return !found
+		},
+	}
+	visitor.Body([]ir.Stmt{t})
+	return found
+}
