@@ -142,22 +142,16 @@ func (s *versioner) rename(list []ir.Stmt, v *ir.Local, hasValue bool) {
 // redefine makes what a statement other than an Assign gives v a value give it
 // to w.
 func redefine(t ir.Stmt, v, w *ir.Local) {
-	switch t := t.(type) {
-	case *ir.Atomic:
-		if t.Dst == v {
-			t.Dst = w
+	if a, ok := t.(*ir.Atomic); ok {
+		if a.Dst == v {
+			a.Dst = w
 		}
-	case *ir.Warp:
-		for i := range t.Dst {
-			if t.Dst[i] == v {
-				t.Dst[i] = w
-			}
-		}
-	case *ir.Call:
-		for i := range t.Dst {
-			if t.Dst[i] == v {
-				t.Dst[i] = w
-			}
+		return
+	}
+	dst := ir.Defined(t)
+	for i := range dst {
+		if dst[i] == v {
+			dst[i] = w
 		}
 	}
 }
