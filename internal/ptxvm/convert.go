@@ -8,6 +8,10 @@ import (
 // decodeCvt decodes cvt. The register of either operand may be wider than its
 // type.
 func decodeCvt(d *decoder) {
+	if len(d.mods) > 1 && d.mods[1] == "tf32" {
+		decodeTF32(d)
+		return
+	}
 	integral := d.mod("rni", "rzi", "rmi", "rpi")
 	m := d.floatMode()
 	if integral != "" {

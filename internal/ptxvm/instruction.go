@@ -82,6 +82,8 @@ func init() {
 		"bar": decodeBarrier, "barrier": decodeBarrier,
 		"vote": decodeVote, "shfl": decodeShuffle, "match": decodeMatch, "redux": decodeRedux,
 		"activemask": decodeActivemask,
+		// matrices: matrix.go
+		"ldmatrix": decodeLoadMatrix, "mma": decodeMMA,
 		// control: branch.go
 		"bra": decodeBra, "brx": decodeBrx, "ret": decodeExit, "exit": decodeExit, "trap": decodeTrap,
 		"brkpt": decodeNothing, "nanosleep": decodeNanosleep, "pmevent": decodeNothing,

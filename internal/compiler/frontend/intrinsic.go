@@ -161,6 +161,9 @@ func (fn *function) kernelFunction(e *ast.CallExpr, name string, typeArgs []type
 	if values, ok := fn.halfFunction(e, name, typeArgs); ok {
 		return values, true
 	}
+	if values, ok := fn.matrix(e, name, typeArgs); ok {
+		return values, true
+	}
 	switch name {
 	case "Shared":
 		if len(typeArgs) != 1 {

@@ -24,6 +24,15 @@ func (o Options) FullWarps() bool {
 	return o.Block[0] > 0 && o.Block[0]*max(o.Block[1], 1)*max(o.Block[2], 1)%WarpSize == 0
 }
 
+// Warps returns the largest number of warps in a block.
+func (o Options) Warps() int64 {
+	threads := 1024
+	if o.Block[0] > 0 {
+		threads = o.Block[0] * max(o.Block[1], 1) * max(o.Block[2], 1)
+	}
+	return int64(threads+WarpSize-1) / WarpSize
+}
+
 // WarpOp names a warp operation.
 type WarpOp uint8
 
@@ -48,12 +57,23 @@ const (
 	WarpScanAdd                     // (v): over the lanes up to this one, with distances 1, 2, 4, 8, 16
 	WarpScanExclusive               // (v): WarpScanAdd of the lane below, 0 in lane 0
 	WarpSync                        // orders the memory accesses of the warp
+
+	// Matrices (matrix.go). Pointers are to 16 bytes of shared memory.
+	WarpLoadMatrix           // (pointer): words of the four 8x8 matrices that the warp points to
+	WarpLoadMatrixTransposed //
+	WarpMMAFloat16           // (a, b, c): 4 and 2 words, 4 elements of a*b + c
+	WarpMMABFloat16          //
+	WarpMMATF32              //
+	WarpMMAInt8              //
+	WarpMMAInt8Uint8         //
+	WarpMMAUint8Int8         //
+	WarpMMAUint8             //
 	numWarpOps
 )
 
 // warpShape is the name of an operation and the types of its arguments and
 // results: T is the type of the first argument, i int (int32 once narrowed), b
-// bool, u uint32.
+// bool, u uint32, f float32, s int32, p any pointer.
 type warpShape struct{ name, args, results string }
 
 var warpShapes = [numWarpOps]warpShape{
@@ -75,6 +95,16 @@ var warpShapes = [numWarpOps]warpShape{
 	WarpScanAdd:       {"scanAdd", "T", "T"},
 	WarpScanExclusive: {"scanExclusiveAdd", "T", "T"},
 	WarpSync:          {"sync", "", ""},
+
+	WarpLoadMatrix:           {"loadMatrix", "p", "uuuu"},
+	WarpLoadMatrixTransposed: {"loadMatrixTransposed", "p", "uuuu"},
+	WarpMMAFloat16:           {"mmaFloat16", "uuuuuuffff", "ffff"},
+	WarpMMABFloat16:          {"mmaBFloat16", "uuuuuuffff", "ffff"},
+	WarpMMATF32:              {"mmaTF32", "uuuuuuffff", "ffff"},
+	WarpMMAInt8:              {"mmaInt8", "uuuuuussss", "ssss"},
+	WarpMMAInt8Uint8:         {"mmaInt8Uint8", "uuuuuussss", "ssss"},
+	WarpMMAUint8Int8:         {"mmaUint8Int8", "uuuuuussss", "ssss"},
+	WarpMMAUint8:             {"mmaUint8", "uuuuuussss", "ssss"},
 }
 
 func (op WarpOp) String() string {
@@ -92,6 +122,8 @@ func (op WarpOp) GoName() string {
 	switch {
 	case op == WarpSync:
 		return "SyncWarp"
+	case op.IsMMA():
+		return "kernel.MMA"
 	case op.IsReduction(), op == WarpScanAdd, op == WarpScanExclusive:
 		n = "Warp" + n
 	}
@@ -123,6 +155,10 @@ func warpType(r rune, t *Type) *Type {
 		return TBool
 	case 'u':
 		return TUint32
+	case 'f':
+		return TFloat32
+	case 's':
+		return TInt32
 	}
 	return t
 }
@@ -190,7 +226,7 @@ func (v *verifier) warp(s *Warp) {
 		}
 		v.typed(e, warpType(rune(shape.args[i]), t), "argument of warp "+s.Op.String())
 	}
-	if t != nil && (!t.IsScalar() || t.Kind == Pointer) {
+	if t != nil && (!t.IsScalar() || (t.Kind == Pointer) != s.Op.IsLoadMatrix()) {
 		v.fail("warp %s of %s", s.Op, t)
 	}
 	for i, d := range s.Dst {

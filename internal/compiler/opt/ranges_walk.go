@@ -77,7 +77,7 @@ func (w *rangeWalk) bindThread() {
 		w.thread[ir.BlockIdxX+ir.ThreadOp(axis)] = w.below(grid)
 	}
 	w.thread[ir.LaneID] = w.fresh(interval{0, 31})
-	w.thread[ir.WarpID] = w.fresh(interval{0, 31})
+	w.thread[ir.WarpID] = w.fresh(interval{0, w.kernel.Options.Warps() - 1})
 }
 
 // below makes an atom in [0, n).

@@ -16,7 +16,13 @@ func (g *generator) warp(s *ir.Warp) {
 		g.vote("vote.sync.all.pred", s)
 	case ir.WarpSync:
 		g.emit("bar.warp.sync", g.members().mask)
+	case ir.WarpLoadMatrix, ir.WarpLoadMatrixTransposed:
+		g.loadMatrix(s)
 	default:
+		if s.Op.IsMMA() {
+			g.mma(s)
+			return
+		}
 		g.fail(s.Pos, "warp operation %s", s.Op)
 	}
 }

@@ -1,0 +1,44 @@
+package ir
+
+import "quern.dev/internal/mma"
+
+// IsLoadMatrix reports whether the operation reads matrices in shared memory.
+func (op WarpOp) IsLoadMatrix() bool { return op == WarpLoadMatrix || op == WarpLoadMatrixTransposed }
+
+// IsMMA reports whether the operation multiplies matrices.
+func (op WarpOp) IsMMA() bool { return op >= WarpMMAFloat16 && op <= WarpMMAUint8 }
+
+// mmaFormats are the formats of the factors of each multiplication.
+var mmaFormats = map[[2]mma.Format]WarpOp{
+	{mma.Float16, mma.Float16}:   WarpMMAFloat16,
+	{mma.BFloat16, mma.BFloat16}: WarpMMABFloat16,
+	{mma.TF32, mma.TF32}:         WarpMMATF32,
+	{mma.Int8, mma.Int8}:         WarpMMAInt8,
+	{mma.Int8, mma.Uint8}:        WarpMMAInt8Uint8,
+	{mma.Uint8, mma.Int8}:        WarpMMAUint8Int8,
+	{mma.Uint8, mma.Uint8}:       WarpMMAUint8,
+}
+
+// MMA returns the operation that multiplies matrices of two formats.
+func MMA(a, b mma.Format) (op WarpOp, ok bool) {
+	op, ok = mmaFormats[[2]mma.Format{a, b}]
+	return op, ok
+}
+
+// MMAFormats returns the formats of the factors of a multiplication.
+func (op WarpOp) MMAFormats() (a, b mma.Format) {
+	for formats, o := range mmaFormats {
+		if o == op {
+			return formats[0], formats[1]
+		}
+	}
+	return 0, 0
+}
+
+// MMASum is the type of the elements that the operation adds up.
+func (op WarpOp) MMASum() *Type {
+	if op >= WarpMMAInt8 {
+		return TInt32
+	}
+	return TFloat32
+}

@@ -1,0 +1,129 @@
+package ptx
+
+import (
+	"quern.dev/internal/compiler/ir"
+	"quern.dev/internal/mma"
+)
+
+// Tensor cores need sm_80 and PTX 7.0 (PTX ISA, mma); ldmatrix is older by one
+// generation of both.
+const (
+	tensorTarget  = 80
+	tensorVersion = 70
+)
+
+// loadMatrix emits an ldmatrix. The pointers are to elements of arrays of 16
+// bytes in shared memory, so that they are multiples of 16 wherever the
+// variable begins at one.
+func (g *generator) loadMatrix(s *ir.Warp) {
+	g.need(tensorTarget)
+	g.needVersion(tensorVersion)
+	addr, ok := s.Args[0].(*ir.Addr)
+	if !ok || g.spaceOf(s.Args[0]) != sharedSpace {
+		g.fail(s.Pos, "kernel.LoadMatrix reads shared memory; copy the matrix there first, or read it by kernel.ReadMatrix")
+		return
+	}
+	if !aligned(addr.Place, matrixLine) {
+		g.fail(s.Pos, "kernel.LoadMatrix needs lines that begin at multiples of 16 bytes; declare arrays of arrays of 16 bytes")
+		return
+	}
+	a := g.address(addr.Place)
+	opcode := "ldmatrix.sync.aligned.m8n8.x4.shared.b16"
+	if s.Op == ir.WarpLoadMatrixTransposed {
+		opcode = "ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16"
+	}
+	g.results(s.Dst, b32Class, func(dst []operand) { g.matrix(opcode, dst, &a) })
+}
+
+// matrixLine is the size and alignment of what ldmatrix reads for a thread.
+const matrixLine = 16
+
+// aligned reports whether a place in shared memory is at a multiple of n bytes.
+func aligned(p ir.Place, n int64) bool {
+	switch p := p.(type) {
+	case *ir.SharedPlace:
+		return true // every variable is
+	case *ir.ElemPlace: // of the dynamic memory, or an array
+		return p.Type().Size()%n == 0
+	case *ir.IndexPlace:
+		return p.Type().Size()%n == 0 && aligned(p.X, n)
+	case *ir.FieldPlace:
+		return p.X.Type().Fields[p.Field].Offset%n == 0 && aligned(p.X, n)
+	}
+	return false
+}
+
+var mmaTypes = map[mma.Format]string{
+	mma.Float16: "f16", mma.BFloat16: "bf16", mma.TF32: "tf32", mma.Int8: "s8", mma.Uint8: "u8",
+}
+
+var mmaShapes = map[mma.Format]string{
+	mma.Float16: "m16n8k16", mma.BFloat16: "m16n8k16", mma.TF32: "m16n8k8", mma.Int8: "m16n8k32", mma.Uint8: "m16n8k32",
+}
+
+// mma emits a multiplication.
+func (g *generator) mma(s *ir.Warp) {
+	g.need(tensorTarget)
+	g.needVersion(tensorVersion)
+	a, b := s.Op.MMAFormats()
+	sum, class := "f32", f32Class
+	if s.Op.MMASum().Kind == ir.Int32 {
+		sum, class = "s32", b32Class
+	}
+	var args []operand
+	for i, e := range s.Args {
+		x := g.inRegister(g.value(e))
+		if a == mma.TF32 && i < 6 {
+			r := g.register(b32Class)
+			f := g.register(f32Class)
+			g.emit("mov.b32", f, x)
+			g.emit("cvt.rna.tf32.f32", r, f)
+			x = r
+		}
+		args = append(args, x)
+	}
+	opcode := "mma.sync.aligned." + mmaShapes[a] + ".row.col." + sum + "." + mmaTypes[a] + "." + mmaTypes[b] + "." + sum
+	g.results(s.Dst, class, func(dst []operand) { g.matrix(opcode, dst, nil, args[:4], args[4:6], args[6:]) })
+}
+
+// matrix emits an instruction whose destination and sources are vectors, with an
+// address or without.
+func (w *writer) matrix(opcode string, dst []operand, a *address, src ...[]operand) {
+	vector := func(b []byte, list []operand) []byte {
+		b = append(b, '{')
+		for i, o := range list {
+			if i > 0 {
+				b = append(b, ", "...)
+			}
+			b = o.append(b)
+		}
+		return append(b, '}')
+	}
+	w.text = append(append(append(w.text, '\t'), opcode...), ' ')
+	w.text = vector(w.text, dst)
+	if a != nil {
+		w.text = a.append(append(w.text, ", "...))
+	}
+	for _, list := range src {
+		w.text = vector(append(w.text, ", "...), list)
+	}
+	w.text = append(w.text, ";\n"...)
+}
+
+// results is result for an operation with several results of one class.
+func (g *generator) results(vars []*ir.Local, c class, compute func(dst []operand)) {
+	dst := make([]operand, len(vars))
+	for i, v := range vars {
+		if v != nil && g.variable(v).home == inRegisters {
+			dst[i] = g.scalar(g.variable(v))
+		} else {
+			dst[i] = g.register(c)
+		}
+	}
+	compute(dst)
+	for i, v := range vars {
+		if v != nil && g.variable(v).home != inRegisters {
+			g.storePlace(&ir.VarPlace{Var: v}, dst[i])
+		}
+	}
+}

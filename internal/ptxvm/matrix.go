@@ -1,0 +1,140 @@
+package ptxvm
+
+import (
+	"math"
+
+	"quern.dev/internal/mma"
+)
+
+// joinWhole makes a thread wait for all lanes of its warp. PTX leaves it open
+// what happens where some are missing: their part is zero here.
+func joinWhole(t *thread, _ *instr) {
+	t.mask = ^uint32(0)
+	t.state = gathered
+	t.warp.waiting |= 1 << (t.index % warpSize)
+}
+
+// decodeLoadMatrix decodes ldmatrix of 8x8 matrices of 16-bit elements.
+func decodeLoadMatrix(d *decoder) {
+	d.requireSync()
+	if d.mod("aligned") == "" || d.mod("m8n8") == "" {
+		d.emit(nil)
+	}
+	n := map[string]int{"x1": 1, "x2": 2, "x4": 4}[d.mod("x1", "x2", "x4")]
+	transposed := d.mod("trans") != ""
+	sp, _ := d.space()
+	if n == 0 || sp != sharedSpace || d.typ() != b16 {
+		d.emit(nil)
+	}
+	d.want(2, 2)
+	d.in.slots = d.elements(d.args[0], n, func(o operand) int32 { return d.target(o, b32, false) })
+	d.in.access = access{size: 16, read: true}
+	d.address(d.args[1], sp)
+	d.in.collective = func(w *warp, in *instr, members uint32) {
+		var lines mma.Lines
+		w.each(members, func(t *thread, lane int) {
+			if lane >= 8*n { // these give no addresses
+				return
+			}
+			if p := t.pointer(in); p != nil {
+				lines[lane] = *(*[4]uint32)(p)
+			}
+		})
+		w.each(members, func(t *thread, lane int) {
+			words := lines.Load(lane, transposed)
+			for i, slot := range in.slots {
+				t.regs[slot] = uint64(words[i])
+			}
+		})
+	}
+	d.emit(joinWhole)
+}
+
+// mmaFormats are the formats of factors, and the shapes that multiply them.
+var mmaFormats = map[string]struct {
+	format mma.Format
+	shape  string
+}{
+	"f16":  {mma.Float16, "m16n8k16"},
+	"bf16": {mma.BFloat16, "m16n8k16"},
+	"tf32": {mma.TF32, "m16n8k8"},
+	"s8":   {mma.Int8, "m16n8k32"},
+	"u8":   {mma.Uint8, "m16n8k32"},
+}
+
+// decodeMMA decodes mma.sync of factors of 32 bytes a row with sums of 32 bits.
+func decodeMMA(d *decoder) {
+	d.requireSync()
+	if len(d.mods) != 8 || d.mod("aligned") == "" || d.mod("row") == "" || d.mod("col") == "" {
+		d.emit(nil)
+	}
+	shape, sum := d.mods[0], d.mods[1]
+	a, knownA := mmaFormats[d.mods[2]]
+	b, knownB := mmaFormats[d.mods[3]]
+	integer := a.format >= mma.Int8
+	want := "f32"
+	if integer {
+		want = "s32"
+	}
+	if !knownA || !knownB || a.shape != shape || b.shape != shape || sum != want || d.mods[4] != want || !integer && a.format != b.format {
+		d.emit(nil)
+	}
+	d.mods = nil
+	d.want(4, 4)
+	t := dataTypeByName[sum]
+	slots := d.elements(d.args[0], 4, func(o operand) int32 { return d.target(o, t, false) })
+	for i, n := range []int{4, 2, 4} {
+		u := b32
+		if i == 2 {
+			u = t
+		}
+		slots = append(slots, d.elements(d.args[i+1], n, func(o operand) int32 { return d.value(o, u, false) })...)
+	}
+	d.in.slots = slots
+	if integer {
+		d.in.collective = multiply(a.format, b.format, func(v uint64) int32 { return int32(v) }, func(v int32) uint64 { return uint64(uint32(v)) })
+	} else {
+		d.in.collective = multiply(a.format, b.format,
+			func(v uint64) float32 { return math.Float32frombits(uint32(v)) },
+			func(v float32) uint64 { return uint64(math.Float32bits(v)) })
+	}
+	d.emit(joinWhole)
+}
+
+// multiply returns the multiplication. The slots are those of d, a, b and c.
+func multiply[T mma.Value](fa, fb mma.Format, value func(uint64) T, bits func(T) uint64) collective {
+	return func(w *warp, in *instr, members uint32) {
+		var a mma.A
+		var b mma.B
+		var c mma.C[T]
+		w.each(members, func(t *thread, lane int) {
+			for i := range a[lane] {
+				a[lane][i] = uint32(t.regs[in.slots[4+i]])
+			}
+			for i := range b[lane] {
+				b[lane][i] = uint32(t.regs[in.slots[8+i]])
+			}
+			for i := range c[lane] {
+				c[lane][i] = value(t.regs[in.slots[10+i]])
+			}
+		})
+		mma.Multiply(fa, fb, &a, &b, &c)
+		w.each(members, func(t *thread, lane int) {
+			for i, v := range c[lane] {
+				t.regs[in.slots[i]] = bits(v)
+			}
+		})
+	}
+}
+
+// decodeTF32 decodes cvt.rna.tf32.f32, whose result is in an untyped register.
+func decodeTF32(d *decoder) {
+	d.want(2, 2)
+	if len(d.mods) != 3 || d.mods[0] != "rna" || d.mods[2] != "f32" {
+		d.emit(nil)
+	}
+	d.mods = nil
+	d.in.d = d.destination(0, b32)
+	d.in.a = d.source(1, f32)
+	d.emit(func(t *thread, in *instr) { t.regs[in.d] = uint64(mma.RoundTF32(uint32(t.regs[in.a]))) })
+}
