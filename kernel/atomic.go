@@ -49,7 +49,7 @@ func swapped[T AtomicNumber](p *T, old, v T) bool {
 }
 
 // AtomicAdd adds v to *p and returns the old value.
-func AtomicAdd[T AtomicNumber](p *T, v T) T {
+func AtomicAdd[T AtomicNumber](p *T, v T, _ ...Scope) T {
 	if integral[T]() {
 		if words[T]() {
 			return T(atomic.AddUint32(word(p), uint32(v))) - v
@@ -65,32 +65,48 @@ func AtomicAdd[T AtomicNumber](p *T, v T) T {
 }
 
 // AtomicSub subtracts v from *p and returns the old value.
-func AtomicSub[T AtomicNumber](p *T, v T) T {
+func AtomicSub[T AtomicNumber](p *T, v T, _ ...Scope) T {
 	return AtomicAdd(p, -v)
 }
 
-// AtomicMin stores the smaller of *p and v and returns the old value.
-func AtomicMin[T AtomicInteger](p *T, v T) T {
+// AtomicMin stores the smaller of *p and v and returns the old value. Of floats,
+// -0 is smaller than +0, and a NaN larger than all numbers; what it does where
+// *p is a NaN with its sign bit set is undefined.
+func AtomicMin[T AtomicNumber](p *T, v T, _ ...Scope) T {
 	for {
 		old := load(p)
-		if old <= v || swapped(p, old, v) {
+		if !less(v, old) || swapped(p, old, v) {
 			return old
 		}
 	}
 }
 
-// AtomicMax stores the larger of *p and v and returns the old value.
-func AtomicMax[T AtomicInteger](p *T, v T) T {
+// AtomicMax stores the larger of *p and v, in the order of [AtomicMin], and
+// returns the old value.
+func AtomicMax[T AtomicNumber](p *T, v T, _ ...Scope) T {
 	for {
 		old := load(p)
-		if old >= v || swapped(p, old, v) {
+		if !less(old, v) || swapped(p, old, v) {
 			return old
 		}
 	}
+}
+
+// less reports whether x is before y in the order of AtomicMin.
+func less[T AtomicNumber](x, y T) bool {
+	switch {
+	case x != x:
+		return false
+	case y != y:
+		return true
+	case integral[T]() || x != y:
+		return x < y
+	}
+	return 1/x < 1/y // of zeros, by the sign
 }
 
 // AtomicAnd stores *p & v and returns the old value.
-func AtomicAnd[T AtomicInteger](p *T, v T) T {
+func AtomicAnd[T AtomicInteger](p *T, v T, _ ...Scope) T {
 	if words[T]() {
 		return T(atomic.AndUint32(word(p), uint32(v)))
 	}
@@ -98,7 +114,7 @@ func AtomicAnd[T AtomicInteger](p *T, v T) T {
 }
 
 // AtomicOr stores *p | v and returns the old value.
-func AtomicOr[T AtomicInteger](p *T, v T) T {
+func AtomicOr[T AtomicInteger](p *T, v T, _ ...Scope) T {
 	if words[T]() {
 		return T(atomic.OrUint32(word(p), uint32(v)))
 	}
@@ -106,7 +122,7 @@ func AtomicOr[T AtomicInteger](p *T, v T) T {
 }
 
 // AtomicXor stores *p ^ v and returns the old value.
-func AtomicXor[T AtomicInteger](p *T, v T) T {
+func AtomicXor[T AtomicInteger](p *T, v T, _ ...Scope) T {
 	for {
 		old := load(p)
 		if swapped(p, old, old^v) {
@@ -116,7 +132,7 @@ func AtomicXor[T AtomicInteger](p *T, v T) T {
 }
 
 // AtomicExchange stores v and returns the old value.
-func AtomicExchange[T AtomicNumber](p *T, v T) T {
+func AtomicExchange[T AtomicNumber](p *T, v T, _ ...Scope) T {
 	if words[T]() {
 		return from32[T](atomic.SwapUint32(word(p), *word(&v)))
 	}
@@ -124,14 +140,22 @@ func AtomicExchange[T AtomicNumber](p *T, v T) T {
 }
 
 // AtomicCompareAndSwap stores v if *p equals old. It returns the value that was
-// there: the exchange happened if that is old.
-func AtomicCompareAndSwap[T AtomicInteger](p *T, old, v T) T {
+// there: the exchange happened if that is old. Floats are compared by their
+// bits.
+func AtomicCompareAndSwap[T AtomicNumber](p *T, old, v T, _ ...Scope) T {
 	for {
-		if now := load(p); now != old {
+		if now := load(p); !equalBits(now, old) {
 			return now
 		}
 		if swapped(p, old, v) {
 			return old
 		}
 	}
+}
+
+func equalBits[T AtomicNumber](x, y T) bool {
+	if words[T]() {
+		return *word(&x) == *word(&y)
+	}
+	return *dword(&x) == *dword(&y)
 }

@@ -64,7 +64,9 @@ func testAtomicIntegers[T kernel.AtomicInteger](t *testing.T) {
 		{"exchange", 12, 12, 10, func(p *T) T { return kernel.AtomicExchange(p, 10) }},
 		{"compare and swap that matches", 12, 12, 10, func(p *T) T { return kernel.AtomicCompareAndSwap(p, 12, 10) }},
 		{"compare and swap that does not", 12, 12, 12, func(p *T) T { return kernel.AtomicCompareAndSwap(p, 11, 10) }},
-		{"load", 12, 12, 12, kernel.LoadAcquire[T]},
+		{"load", 12, 12, 12, func(p *T) T { return kernel.LoadAcquire(p) }},
+		{"relaxed load", 12, 12, 12, func(p *T) T { return kernel.LoadRelaxed(p, kernel.BlockScope) }},
+		{"relaxed store", 12, 0, 9, func(p *T) T { kernel.StoreRelaxed(p, 9, kernel.SystemScope); return 0 }},
 		{"store", 12, 0, 9, func(p *T) T { kernel.StoreRelease(p, 9); return 0 }},
 	} {
 		// Neighbours show whether more than the operand is written.

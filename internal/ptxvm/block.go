@@ -29,6 +29,11 @@ type thread struct {
 	carry uint64 // condition code of add.cc and its like, 0 or 1
 	mask  uint32 // operand of the warp operation or barrier that t waits at
 
+	// Copies that the thread has begun, and the number of its current group of
+	// them; see async.go.
+	copies []pendingCopy
+	groups int
+
 	// Times of the race checker; see shadow.go.
 	acquired, observed, fenced uint32
 }
@@ -108,6 +113,7 @@ func (b *block) start(linear uint64) {
 		copy(t.regs, b.initial)
 		t.pc, t.state, t.carry = 0, ready, 0
 		t.acquired, t.observed, t.fenced = 0, 0, 0
+		t.copies, t.groups = t.copies[:0], 0
 		for _, s := range b.entry.specials {
 			t.regs[s.slot] = s.value(t)
 		}

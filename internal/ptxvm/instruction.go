@@ -78,6 +78,7 @@ func init() {
 		"ld": decodeLoad, "ldu": decodeLoad, "st": decodeStore, "atom": decodeAtomic, "red": decodeAtomic,
 		"prefetch": decodeHint, "prefetchu": decodeHint, "applypriority": decodeHint,
 		"membar": decodeFence, "fence": decodeFence,
+		"cp": decodeCopy, // async.go
 		// synchronisation: barrier.go, warp.go
 		"bar": decodeBarrier, "barrier": decodeBarrier,
 		"vote": decodeVote, "shfl": decodeShuffle, "match": decodeMatch, "redux": decodeRedux,

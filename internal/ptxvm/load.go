@@ -343,6 +343,8 @@ func (t *thread) check(in *instr, init initialised, race shadow, off uint64, flo
 func (t *thread) violation(in *instr, sp space, address uint64, other record, where string) {
 	detail := in.access.describe(sp) + ": " + where
 	switch {
+	case other == 0 && sp == sharedSpace && t.b.copying(address, in.access.size):
+		t.fault(Uninitialised, in, address, "%s, which an asynchronous copy is still to write", detail)
 	case other == 0:
 		t.fault(Uninitialised, in, address, "%s", detail)
 	case sp == sharedSpace:

@@ -59,8 +59,13 @@ func newFailure(r *Run, v any) *Failure {
 //	index out of range [-1]
 //	slice bounds out of range [:5] with capacity 3
 //	slice bounds out of range [4:2]
+//	cannot convert slice with length 3 to array or pointer to array with length 4
 func (f *Failure) describe(text string) {
 	text = strings.TrimPrefix(text, "runtime error: ")
+	if n := integers(text); strings.HasPrefix(text, "cannot convert slice") && len(n) == 2 {
+		f.Reason, f.HasIndex, f.Index, f.Length = "slice bounds out of range", true, n[1], n[0]
+		return
+	}
 	reason, rest, found := strings.Cut(text, " [")
 	if !found || !strings.HasSuffix(reason, "out of range") {
 		f.Reason = text

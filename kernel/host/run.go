@@ -31,6 +31,8 @@ type Run struct {
 	dynamic         []uint64
 	pointers        []interface{ release() } // storage in use that holds pointers
 
+	loads uint // ordered loads so far; see Load
+
 	own launch // the launch that this worker's goroutine started
 }
 
@@ -65,6 +67,9 @@ func (l *launch) fail(f *Failure) {
 	l.failure.CompareAndSwap(nil, f)
 }
 
+// cancel ends the launch because its context has ended.
+func (l *launch) cancel() { l.fail(&Failure{Canceled: context.Cause(l.ctx)}) }
+
 // finished reports whether there is nothing left to draw.
 func (l *launch) finished() bool {
 	return l.ticket.Load() >= int64(l.blocks) || l.failure.Load() != nil
@@ -86,7 +91,7 @@ func (r *Run) Next() bool {
 	if l.done != nil {
 		select {
 		case <-l.done:
-			l.fail(&Failure{Canceled: context.Cause(l.ctx)})
+			l.cancel()
 			return false
 		default:
 		}
@@ -151,7 +156,9 @@ func (r *Run) work(l *launch) {
 // leave turns a panic of the kernel into the launch's failure, and lets go of
 // what belongs to the launch.
 func (r *Run) leave() {
-	if v := recover(); v != nil {
+	switch v := recover().(type) {
+	case nil, abandoned:
+	default:
 		r.launch.fail(newFailure(r, v))
 	}
 	r.launch = nil

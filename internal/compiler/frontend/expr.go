@@ -579,6 +579,12 @@ func (fn *function) conversion(e *ast.CallExpr) ir.Expr {
 			return c
 		}
 	}
+	if place := fn.arrayOfSlice(e, t); place != nil {
+		if t.Kind == ir.Pointer {
+			return &ir.Addr{T: t, Place: place}
+		}
+		return &ir.Load{Place: place}
+	}
 	if _, ok := from.Underlying().(*types.Slice); ok && t.Kind != ir.Slice {
 		fn.errorf(e.Pos(), "the conversion from %s to %s is not supported in kernels; copy the elements in a loop, or index the slice", from, to)
 		return zeroOf(t)

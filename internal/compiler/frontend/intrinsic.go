@@ -164,6 +164,9 @@ func (fn *function) kernelFunction(e *ast.CallExpr, name string, typeArgs []type
 	if values, ok := fn.matrix(e, name, typeArgs); ok {
 		return values, true
 	}
+	if values, ok := fn.memoryFunction(e, name); ok {
+		return values, true
+	}
 	switch name {
 	case "Shared":
 		if len(typeArgs) != 1 {
@@ -176,17 +179,8 @@ func (fn *function) kernelFunction(e *ast.CallExpr, name string, typeArgs []type
 	case "Printf":
 		fn.printf(e)
 		return nil, true
-	case "Fence":
-		fn.emit(&ir.Fence{Pos: fn.l.pos(e.Pos())})
-		return nil, true
 	case "Dynamic":
 		return []ir.Expr{fn.dynamicShared(e, typeArgs[0])}, true
-	case "LoadAcquire":
-		fn.errorf(e.Pos(), "kernel.LoadAcquire cannot be compiled in this version; use kernel.AtomicOr(p, 0), followed by kernel.Fence()")
-		return []ir.Expr{zeroOf(fn.valueType(e))}, true
-	case "StoreRelease":
-		fn.errorf(e.Pos(), "kernel.StoreRelease cannot be compiled in this version; use kernel.Fence(), followed by kernel.AtomicExchange(p, v)")
-		return nil, true
 	case "Each", "EachDynamic":
 		fn.errorf(e.Pos(), "kernel.%s runs kernels from the host; a kernel cannot start another", name)
 		return nil, true
@@ -220,26 +214,25 @@ func (fn *function) float32Call(e *ast.CallExpr, name string) ([]ir.Expr, bool) 
 
 // atomic lowers a call of kernel.AtomicXxx.
 func (fn *function) atomic(e *ast.CallExpr, op ir.AtomicOp, name string, statement bool) []ir.Expr {
-	place := fn.pointee(e.Args[0])
+	place, ok := fn.visible(e.Args[0], name)
 	t := place.Type()
-	switch {
-	case t.Kind == ir.Int8, t.Kind == ir.Int16, t.Kind == ir.Uint8, t.Kind == ir.Uint16, !t.IsInteger() && !t.IsFloat(),
-		t.IsFloat() && op != ir.AtomicAdd && op != ir.AtomicSub && op != ir.AtomicExchange:
+	if !ok {
+		return []ir.Expr{zeroOf(t)}
+	}
+	bitwise := op == ir.AtomicAnd || op == ir.AtomicOr || op == ir.AtomicXor
+	if !isAtomic(t) || bitwise && !t.IsInteger() {
 		fn.errorf(e.Pos(), "kernel.%s is not supported on %s", name, t)
 		return []ir.Expr{zeroOf(t)}
 	}
-	switch root := ir.Root(place).(type) {
-	case *ir.VarPlace:
-		fn.errorf(e.Args[0].Pos(), "kernel.%s on %s, which only this thread can see; use an element of a slice or of a shared variable", name, root.Var.Name)
-		return []ir.Expr{zeroOf(t)}
-	case *ir.TablePlace:
-		fn.errorf(e.Args[0].Pos(), "kernel.%s on a package-level variable, which kernels only read", name)
-		return []ir.Expr{zeroOf(t)}
-	}
 	a := &ir.Atomic{Op: op, Place: place, Pos: fn.l.pos(e.Pos())}
-	for _, arg := range e.Args[1:] {
+	operands := 2
+	if op == ir.AtomicCompareAndSwap {
+		operands = 3
+	}
+	for _, arg := range e.Args[1:operands] {
 		a.Args = append(a.Args, fn.exprAs(arg, t))
 	}
+	a.Scope = fn.scope(e, operands, name)
 	if statement {
 		fn.emit(a)
 		return nil

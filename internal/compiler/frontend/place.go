@@ -193,6 +193,9 @@ func (fn *function) stabilise(p ir.Place, pos token.Pos) (ir.Place, bool) {
 	case *ir.ElemPlace:
 		p.Slice, p.Index = fn.stable(p.Slice, pos), fn.stable(p.Index, pos)
 		return p, p.Check
+	case *ir.ArrayPlace:
+		p.Slice = fn.stable(p.Slice, pos)
+		return p, p.Check
 	case *ir.DerefPlace:
 		if _, direct := p.Ptr.(*ir.Addr); !direct {
 			p.Ptr = fn.stable(p.Ptr, pos)
@@ -213,10 +216,28 @@ func clearChecks(p ir.Place) {
 		case *ir.ElemPlace:
 			q.Check = false
 			return
+		case *ir.ArrayPlace:
+			q.Check = false
+			return
 		default:
 			return
 		}
 	}
+}
+
+// arrayOfSlice is the array that a slice is converted to, or to a pointer to;
+// nil if the conversion is another one.
+func (fn *function) arrayOfSlice(e *ast.CallExpr, t *ir.Type) ir.Place {
+	from, ok := fn.subst(fn.typeOf(e.Args[0])).Underlying().(*types.Slice)
+	array := t
+	if t.Kind == ir.Pointer {
+		array = t.Elem
+	}
+	if !ok || array.Kind != ir.Array || array.Len == 0 || !array.Elem.Equal(fn.typ(from.Elem(), e.Pos())) {
+		return nil
+	}
+	s := ir.Get(fn.temp(fn.expr(e.Args[0]), e.Pos()))
+	return &ir.ArrayPlace{T: array, Slice: s, Check: true, Pos: fn.l.pos(e.Pos())}
 }
 
 // addr is the address of an operand.

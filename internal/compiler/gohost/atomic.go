@@ -85,6 +85,8 @@ func (e *emitter) isShared(p ir.Place) bool {
 		return true
 	case *ir.ElemPlace:
 		return e.sharedSlice(root.Slice)
+	case *ir.ArrayPlace:
+		return e.sharedSlice(root.Slice)
 	case *ir.DerefPlace:
 		switch ptr := root.Ptr.(type) {
 		case *ir.Addr:

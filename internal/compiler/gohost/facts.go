@@ -97,6 +97,13 @@ func (f *facts) scan(body []ir.Stmt) {
 				if p, ok := ir.Root(s.Place).(*ir.VarPlace); ok {
 					f.addressed[p.Var] = true
 				}
+			case *ir.Memory:
+				f.opaque(s.Dst)
+				for _, p := range s.Places {
+					if p, ok := ir.Root(p).(*ir.VarPlace); ok {
+						f.addressed[p.Var] = true
+					}
+				}
 			}
 			return true
 		},
@@ -141,6 +148,10 @@ func (f *facts) reads(body []ir.Stmt, live map[*ir.Local]bool) map[*ir.Local]boo
 				}
 			case *ir.Atomic:
 				read(s.Place)
+			case *ir.Memory:
+				for _, p := range s.Places {
+					read(p)
+				}
 			case *ir.Check:
 				read(s.Place)
 			}
@@ -337,6 +348,8 @@ func (f *facts) faultVisitor(found *bool) *ir.Visitor {
 					return false // what is on the way to it exists too
 				}
 				*found = *found || !inRange(p)
+			case *ir.ArrayPlace:
+				*found = true
 			case *ir.DerefPlace:
 				*found = *found || !f.valid(p.Ptr)
 			}
@@ -391,7 +404,7 @@ func writesMemory(body []ir.Stmt) bool {
 		switch s := s.(type) {
 		case *ir.Assign:
 			found = found || isMemory(s.Dst)
-		case *ir.Call, *ir.Atomic, *ir.Fence, *ir.Effect, *ir.Warp:
+		case *ir.Call, *ir.Atomic, *ir.Fence, *ir.Effect, *ir.Warp, *ir.Memory:
 			found = true
 		}
 		return !found
@@ -444,6 +457,13 @@ func uses(body ...ir.Stmt) usage {
 					u.writes[s.Dst] = true
 				}
 				u.touch(s.Place)
+			case *ir.Memory:
+				if s.Dst != nil {
+					u.writes[s.Dst] = true
+				}
+				for _, p := range s.Places {
+					u.touch(p)
+				}
 			case *ir.Check:
 				u.touch(s.Place)
 			}

@@ -39,6 +39,8 @@ func (e *emitter) place(p ir.Place) string {
 			return base + "[" + e.opaque(p.Index, precOr) + "]"
 		}
 		return base + "[" + e.index(p.Index) + "]"
+	case *ir.ArrayPlace:
+		return "*(*" + e.typ(p.T) + ")(" + e.expr(p.Slice, precOr) + ")"
 	case *ir.ElemPlace:
 		if w := e.window(p); w != "" {
 			return w

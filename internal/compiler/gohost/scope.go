@@ -156,6 +156,8 @@ func definesFirst(s ir.Stmt, v *ir.Local) bool {
 		return slices.Contains(s.Dst, v) && !uses(&ir.Return{Results: s.Args}).mentions(v)
 	case *ir.Atomic:
 		return s.Dst == v && !uses(&ir.Check{Place: s.Place}, &ir.Return{Results: s.Args}).mentions(v)
+	case *ir.Memory:
+		return s.Dst == v && !memoryOperands(s).mentions(v)
 	}
 	return false
 }

@@ -75,6 +75,8 @@ func (e *emitter) stmt(s ir.Stmt) {
 		e.out.at(s.Pos, true, "%s()", e.member(kernelPath, "Fence"))
 	case *ir.Effect:
 		e.effect(s)
+	case *ir.Memory:
+		e.memory(s)
 	case *ir.Panic:
 		e.out.at(s.Pos, true, "%s(r, %s)", e.member(hostPath, "Fail"), strconv.Quote(s.Reason))
 	case *ir.Check:
@@ -93,6 +95,8 @@ func placePos(p ir.Place) ir.Pos {
 		case *ir.IndexPlace:
 			return q.Pos
 		case *ir.ElemPlace:
+			return q.Pos
+		case *ir.ArrayPlace:
 			return q.Pos
 		case *ir.DerefPlace:
 			return q.Pos

@@ -127,6 +127,8 @@ func (c *Cloner) stmt(s Stmt) Stmt {
 		return c.warp(s)
 	case *Effect:
 		return c.effect(s)
+	case *Memory:
+		return c.memory(s)
 	case *Check:
 		return &Check{c.Place(s.Place)}
 	case *LoadVector:
@@ -225,6 +227,10 @@ func (c *Cloner) Place(p Place) Place {
 	case *IndexPlace:
 		t := *p
 		t.X, t.Index = c.Place(p.X), c.Expr(p.Index)
+		return &t
+	case *ArrayPlace:
+		t := *p
+		t.Slice = c.Expr(p.Slice)
 		return &t
 	case *ElemPlace:
 		t := *p

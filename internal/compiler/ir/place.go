@@ -43,6 +43,15 @@ type ElemPlace struct {
 	Pos   Pos
 }
 
+// ArrayPlace is the array at the start of a slice: what the conversion
+// (*[n]T)(slice) points to.
+type ArrayPlace struct {
+	T     *Type // the array
+	Slice Expr
+	Check bool // stop the thread unless the slice has as many elements
+	Pos   Pos
+}
+
 func (p *VarPlace) Type() *Type    { return p.Var.Type }
 func (p *SharedPlace) Type() *Type { return p.Var.Type }
 func (p *TablePlace) Type() *Type  { return p.Table.Type }
@@ -51,6 +60,9 @@ func (p *FieldPlace) Type() *Type  { return p.X.Type().Fields[p.Field].Type }
 func (p *IndexPlace) Type() *Type  { return p.X.Type().Elem }
 func (p *ElemPlace) Type() *Type   { return p.Slice.Type().Elem }
 
+func (p *ArrayPlace) Type() *Type { return p.T }
+
+func (*ArrayPlace) place()  {}
 func (*VarPlace) place()    {}
 func (*SharedPlace) place() {}
 func (*TablePlace) place()  {}

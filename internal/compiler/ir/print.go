@@ -235,7 +235,13 @@ func (p *printer) stmt(s Stmt) {
 		}
 		p.line("%s", call)
 	case *Atomic:
-		p.line("%s = atomic %s(&%s, %s)", p.local(s.Dst), s.Op, p.place(s.Place), p.exprs(s.Args))
+		scope := ""
+		if s.Scope != DeviceScope {
+			scope = s.Scope.String() + " "
+		}
+		p.line("%s = atomic %s%s(&%s, %s)", p.local(s.Dst), scope, s.Op, p.place(s.Place), p.exprs(s.Args))
+	case *Memory:
+		p.memory(s)
 	case *Warp:
 		p.warp(s)
 	case *Effect:
@@ -243,6 +249,10 @@ func (p *printer) stmt(s Stmt) {
 	case *Barrier:
 		p.line("barrier")
 	case *Fence:
+		if s.Scope != DeviceScope {
+			p.line("fence %s", s.Scope)
+			break
+		}
 		p.line("fence")
 	case *Panic:
 		p.line("panic(%q)", s.Reason)
@@ -375,6 +385,8 @@ func (p *printer) place(pl Place) string {
 		return fmt.Sprintf("%s.field%d", p.place(pl.X), pl.Field)
 	case *IndexPlace:
 		return fmt.Sprintf("%s[%s%s]", p.place(pl.X), mark("?", pl.Check), p.expr(pl.Index))
+	case *ArrayPlace:
+		return fmt.Sprintf("%s[%s:%d]", p.operand(pl.Slice), mark("?", pl.Check), pl.T.Len)
 	case *ElemPlace:
 		return fmt.Sprintf("%s[%s%s]", p.operand(pl.Slice), mark("?", pl.Check), p.expr(pl.Index))
 	}

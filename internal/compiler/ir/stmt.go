@@ -64,14 +64,18 @@ type Atomic struct {
 	Op    AtomicOp
 	Place Place
 	Args  []Expr
+	Scope Scope
 	Pos   Pos
 }
 
 // Barrier waits for all threads of the block.
 type Barrier struct{ Pos Pos }
 
-// Fence orders the thread's memory accesses for the device.
-type Fence struct{ Pos Pos }
+// Fence orders the thread's memory accesses for the threads of the scope.
+type Fence struct {
+	Scope Scope
+	Pos   Pos
+}
 
 // Panic stops the thread with a constant reason.
 type Panic struct {

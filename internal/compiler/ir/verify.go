@@ -169,6 +169,8 @@ func (v *verifier) stmt(s Stmt) {
 		v.call(s)
 	case *Atomic:
 		v.atomic(s)
+	case *Memory:
+		v.memory(s)
 	case *Warp:
 		v.warp(s)
 	case *Effect:
@@ -333,6 +335,11 @@ func (v *verifier) place(p Place) {
 		v.integer(p.Index, "index")
 		if p.Slice.Type().Kind != Slice {
 			v.fail("element of %s", p.Slice.Type())
+		}
+	case *ArrayPlace:
+		v.expr(p.Slice)
+		if t := p.Slice.Type(); p.T.Kind != Array || t.Kind != Slice || !t.Elem.Equal(p.T.Elem) {
+			v.fail("array %s at %s", p.T, t)
 		}
 	default:
 		v.fail("unknown place %T", p)

@@ -40,6 +40,8 @@ func (r *Rewriter) statement(s Stmt) []Stmt {
 	case *Atomic:
 		s.Place = r.Target(s.Place)
 		r.values(s.Args)
+	case *Memory:
+		r.memory(s)
 	case *Warp:
 		r.values(s.Args)
 	case *Effect:
@@ -116,6 +118,8 @@ func (r *Rewriter) Target(p Place) Place {
 	case *ElemPlace:
 		p.Slice = r.Value(p.Slice)
 		p.Index = r.Value(p.Index)
+	case *ArrayPlace:
+		p.Slice = r.Value(p.Slice)
 	}
 	if r.Place == nil {
 		return p
@@ -164,6 +168,8 @@ func (v *Visitor) statement(s Stmt) {
 	case *Atomic:
 		v.Target(s.Place)
 		v.values(s.Args)
+	case *Memory:
+		v.memory(s)
 	case *Warp:
 		v.values(s.Args)
 	case *Effect:
@@ -240,5 +246,7 @@ func (v *Visitor) Target(p Place) {
 	case *ElemPlace:
 		v.Value(p.Slice)
 		v.Value(p.Index)
+	case *ArrayPlace:
+		v.Value(p.Slice)
 	}
 }

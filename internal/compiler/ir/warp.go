@@ -177,6 +177,8 @@ func Defined(s Stmt) []*Local {
 		return s.Dst
 	case *Effect:
 		return s.Dst
+	case *Memory:
+		return []*Local{s.Dst}
 	}
 	return nil
 }

@@ -101,6 +101,8 @@ func (x *expansion) fixOperands(p ir.Place) {
 	case *ir.ElemPlace:
 		p.Slice = x.fixed(p.Slice)
 		p.Index = x.fixed(p.Index)
+	case *ir.ArrayPlace:
+		p.Slice = x.fixed(p.Slice)
 	case *ir.DerefPlace:
 		p.Ptr = x.fixed(p.Ptr)
 	}
@@ -217,7 +219,7 @@ func (x *expansion) reads(e ir.Expr, vars map[*ir.Local]bool, memory bool) bool 
 		switch p := p.(type) {
 		case *ir.VarPlace:
 			found = found || vars[p.Var] || memory && x.isAddressed(p.Var)
-		case *ir.SharedPlace, *ir.ElemPlace, *ir.DerefPlace:
+		case *ir.SharedPlace, *ir.ElemPlace, *ir.DerefPlace, *ir.ArrayPlace:
 			found = found || memory
 		}
 		return !found

@@ -113,6 +113,8 @@ func (r *reaper) keep(s ir.Stmt) bool {
 			s.Dst = nil
 		}
 		r.later = nil
+	case *ir.Memory:
+		r.keepMemory(s)
 	case *ir.Warp:
 		return r.keepWarp(s)
 	case *ir.Effect:

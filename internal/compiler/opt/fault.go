@@ -26,6 +26,8 @@ func faults(visit func(*ir.Visitor)) bool {
 				found = found || p.Check
 			case *ir.ElemPlace:
 				found = found || p.Check
+			case *ir.ArrayPlace:
+				found = found || p.Check
 			case *ir.DerefPlace:
 				found = true // the pointer may be nil
 			}

@@ -105,6 +105,9 @@ func (w *forwarder) bodyThen(list []ir.Stmt, e *ir.Expr) []ir.Stmt {
 			if s.Dst != nil {
 				st.written(s.Dst)
 			}
+		case *ir.Memory:
+			st.stored(i)
+			st.written(s.Dst)
 		case *ir.Warp, *ir.Effect:
 			st.stored(i)
 			for _, v := range ir.Defined(s) {
@@ -162,6 +165,8 @@ func (w *forwarder) substitute(st *stretch, list []ir.Stmt, s ir.Stmt) {
 			s.Args[i] = r.value(s.Args[i])
 		}
 		s.Place = r.target(s.Place)
+	case *ir.Memory:
+		r.memory(s)
 	case *ir.Warp:
 		for i := range s.Args {
 			s.Args[i] = r.value(s.Args[i])
@@ -267,7 +272,7 @@ func (w *forwarder) candidate(i int, v *ir.Local, src ir.Expr) *candidate {
 			switch p := p.(type) {
 			case *ir.VarPlace:
 				c.memory = c.memory || w.uses[p.Var].addressed
-			case *ir.SharedPlace, *ir.ElemPlace, *ir.DerefPlace:
+			case *ir.SharedPlace, *ir.ElemPlace, *ir.DerefPlace, *ir.ArrayPlace:
 				c.memory = true
 			}
 			return true

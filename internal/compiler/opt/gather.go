@@ -132,6 +132,8 @@ func movable(a *ir.Assign, written map[*ir.Local]bool) (places []ir.Place, ok bo
 				if p.Check {
 					take(p, p.Slice, p.Index)
 				}
+			case *ir.ArrayPlace:
+				ok = ok && !p.Check
 			case *ir.IndexPlace:
 				if p.Check {
 					if _, shared := p.X.(*ir.SharedPlace); !shared {

@@ -9,6 +9,7 @@ import "quern.dev/internal/compiler/ir"
 func Host(k *ir.Kernel) *ir.Kernel {
 	k = inlineIf(k, func(f *ir.Func) bool { return f.UsesThread || isFormula(f) })
 	_ = versions(k) // finds no fault in a kernel
+	copyAtOnce(k)
 	u := newUnroller(k.Func)
 	u.wanted = u.short
 	k.Func.Body = u.list(k.Func.Body)

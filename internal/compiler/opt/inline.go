@@ -144,7 +144,7 @@ func readsMemory(list []ir.Expr) bool {
 	found := false
 	v := ir.Visitor{Place: func(p ir.Place) bool {
 		switch p.(type) {
-		case *ir.DerefPlace, *ir.ElemPlace:
+		case *ir.DerefPlace, *ir.ElemPlace, *ir.ArrayPlace:
 			found = true
 		}
 		return !found

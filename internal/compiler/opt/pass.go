@@ -137,6 +137,8 @@ func checks(k *ir.Kernel) int {
 				count(p.Check)
 			case *ir.ElemPlace:
 				count(p.Check)
+			case *ir.ArrayPlace:
+				count(p.Check)
 			}
 			return true
 		},
@@ -199,6 +201,8 @@ func unchecked(k *ir.Kernel) error {
 		case *ir.IndexPlace:
 			p.Check = false
 		case *ir.ElemPlace:
+			p.Check = false
+		case *ir.ArrayPlace:
 			p.Check = false
 		}
 		return true

@@ -118,6 +118,8 @@ func clearChecks(p ir.Place) {
 		clearChecks(p.X)
 	case *ir.ElemPlace:
 		p.Check = false
+	case *ir.ArrayPlace:
+		p.Check = false
 	}
 }
 
@@ -133,6 +135,8 @@ func (r *resolver) stable(p ir.Place) bool {
 		return r.stable(p.X) && r.steady(p.Index)
 	case *ir.ElemPlace:
 		return r.steady(p.Slice) && r.steady(p.Index)
+	case *ir.ArrayPlace:
+		return r.steady(p.Slice)
 	case *ir.DerefPlace:
 		return r.steady(p.Ptr)
 	}

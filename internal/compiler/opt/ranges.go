@@ -79,6 +79,10 @@ func freezeParams(f *ir.Func) {
 				if copies[s.Dst] != nil {
 					s.Dst = copies[s.Dst]
 				}
+			case *ir.Memory:
+				if copies[s.Dst] != nil {
+					s.Dst = copies[s.Dst]
+				}
 			case *ir.Warp:
 				for i, v := range s.Dst {
 					if copies[v] != nil {

@@ -82,6 +82,8 @@ func (w *rangeWalk) collectLimits() []*poly {
 				promises(&p.Check)
 			case *ir.ElemPlace:
 				promises(&p.Check)
+			case *ir.ArrayPlace:
+				promises(&p.Check)
 			}
 			return true
 		},

@@ -85,6 +85,8 @@ func (n *narrower) stmt(s ir.Stmt) bool {
 	case *ir.Atomic:
 		n.all(s.Args)
 		s.Place = n.place(s.Place)
+	case *ir.Memory:
+		n.memory(s)
 	case *ir.Warp:
 		n.all(s.Args)
 	case *ir.Effect:
@@ -114,6 +116,8 @@ func (n *narrower) place(p ir.Place) ir.Place {
 	case *ir.IndexPlace:
 		p.X = n.place(p.X)
 		p.Index = n.subscript(p.Index, p.Check, true)
+	case *ir.ArrayPlace:
+		p.Slice = n.any(p.Slice)
 	case *ir.ElemPlace:
 		p.Slice = n.any(p.Slice)
 		p.Index = n.subscript(p.Index, p.Check, n.walk.variant != wide)

@@ -102,6 +102,10 @@ func (s *scan) changedByParts(f *ir.Func) map[*ir.Local]bool {
 				}
 			case *ir.Atomic:
 				root(st.Place)
+			case *ir.Memory:
+				for _, p := range st.Places {
+					root(p)
+				}
 			}
 			return true
 		},
@@ -210,7 +214,7 @@ func (a *assignments) body(list []ir.Stmt) {
 			if v, ok := s.Dst.(*ir.VarPlace); ok {
 				a.assign(v.Var)
 			}
-		case *ir.Atomic, *ir.Warp, *ir.Effect:
+		case *ir.Atomic, *ir.Warp, *ir.Effect, *ir.Memory:
 			for _, v := range ir.Defined(s) {
 				if v != nil {
 					a.assign(v)

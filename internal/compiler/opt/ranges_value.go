@@ -178,6 +178,10 @@ func (w *rangeWalk) place(p ir.Place) {
 	case *ir.IndexPlace:
 		w.place(p.X)
 		w.access(&p.Check, w.value(p.Index), constPoly(p.X.Type().Len))
+	case *ir.ArrayPlace:
+		room := w.length(p.Slice).plusConst(-p.T.Len)
+		w.settle(&p.Check, room)
+		w.learn(room)
 	case *ir.ElemPlace:
 		n := w.length(p.Slice)
 		w.access(&p.Check, w.value(p.Index), n)

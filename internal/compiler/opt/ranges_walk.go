@@ -168,6 +168,8 @@ func (w *rangeWalk) stmt(s ir.Stmt) bool {
 		return false
 	case *ir.Atomic:
 		w.atomic(s)
+	case *ir.Memory:
+		w.memory(s)
 	case *ir.Warp:
 		w.warp(s)
 	case *ir.Effect:

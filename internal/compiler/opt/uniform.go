@@ -264,6 +264,8 @@ func (d *divergence) stmt(s ir.Stmt) {
 	case *ir.Atomic:
 		d.define(s.Dst, nil, "the result of an atomic operation", s.Pos)
 		d.assign(s.Place, nil, s.Pos)
+	case *ir.Memory:
+		d.memory(s)
 	case *ir.Barrier:
 		if why := d.current(); why != nil && d.u.group == ofBlock {
 			d.barriers = append(d.barriers, divergentBarrier{pos: s.Pos, why: why})

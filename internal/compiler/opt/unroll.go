@@ -211,6 +211,8 @@ func assigns(list []ir.Stmt, v *ir.Local) bool {
 		case *ir.Atomic:
 			root, ok := ir.Root(s.Place).(*ir.VarPlace)
 			return s.Dst == v || ok && root.Var == v
+		case *ir.Memory:
+			return s.Dst == v || touches(s, v)
 		case *ir.Warp, *ir.Effect:
 			return slices.Contains(ir.Defined(s), v)
 		}

@@ -104,6 +104,8 @@ func (c *counter) stmt(s ir.Stmt) {
 		}
 		c.write(s.Place)
 		c.define(s.Dst)
+	case *ir.Memory:
+		c.memory(s)
 	case *ir.Warp, *ir.Effect:
 		c.visitor.Body([]ir.Stmt{s})
 		for _, v := range ir.Defined(s) {

@@ -6,18 +6,16 @@ import "quern.dev/internal/compiler/ir"
 // wanted and the operation has one.
 func (g *generator) atomicStatement(s *ir.Atomic) {
 	t := s.Place.Type()
+	if t.IsFloat() && (s.Op == ir.AtomicMin || s.Op == ir.AtomicMax) {
+		g.floatExtreme(s)
+		return
+	}
 	suffix, ok := g.atomicSuffix(s.Op, t)
 	if !ok {
 		g.fail(s.Pos, "no atomic operation of this kind on %s: use a 32- or 64-bit integer, or add and exchange on floats", t)
 		return
 	}
-	a := g.address(s.Place)
-	switch {
-	case a.space == localSpace:
-		g.fail(s.Pos, "atomic operation on a variable that belongs to one thread: use an ordinary assignment")
-	case a.space == paramSpace || a.table != nil:
-		g.fail(s.Pos, "atomic operation on constant memory")
-	}
+	a := g.atomicAddress(s)
 	args := make([]operand, len(s.Args))
 	for i, x := range s.Args {
 		args[i] = g.value(x)
@@ -25,23 +23,88 @@ func (g *generator) atomicStatement(s *ir.Atomic) {
 	if s.Op == ir.AtomicSub {
 		args[0] = g.negate(t, args[0])
 	}
+	where := g.atomicScope(s.Scope, a.space) + a.space.directive()
 	returns := s.Op == ir.AtomicExchange || s.Op == ir.AtomicCompareAndSwap
 	if s.Dst == nil && !returns {
-		g.atomic("red"+a.space.directive()+suffix, operand{}, a, args...)
+		g.atomic("red"+where+suffix, operand{}, a, args...)
 		return
 	}
-	opcode := "atom" + a.space.directive() + suffix
+	opcode := "atom" + where + suffix
 	if s.Dst == nil {
 		g.atomic(opcode, g.register(classOf(t)), a, args...)
 		return
 	}
-	if v := g.variable(s.Dst); v.home == inRegisters {
-		g.atomic(opcode, g.scalar(v), a, args...)
-		return
+	g.resultTo(s.Dst, func(dst operand) { g.atomic(opcode, dst, a, args...) })
+}
+
+// atomicAddress is the address of the place of an atomic operation.
+func (g *generator) atomicAddress(s *ir.Atomic) address {
+	a := g.address(s.Place)
+	switch {
+	case a.space == localSpace:
+		g.fail(s.Pos, "atomic operation on a variable that belongs to one thread: use an ordinary assignment")
+	case a.space == paramSpace || a.table != nil:
+		g.fail(s.Pos, "atomic operation on constant memory")
 	}
-	old := g.register(classOf(t))
-	g.atomic(opcode, old, a, args...)
-	g.storePlace(&ir.VarPlace{Var: s.Dst}, old)
+	return a
+}
+
+// atomicScope is the modifier for a scope; the device's is the default, and
+// shared memory has no other threads than the block's.
+func (g *generator) atomicScope(s ir.Scope, sp space) string {
+	if s == ir.DeviceScope || sp == sharedSpace {
+		return ""
+	}
+	g.need(60)
+	return "." + scopeNames[s]
+}
+
+// floatExtreme emits the minimum or maximum of floats. Without their sign floats
+// are ordered as their bits are, so that it is an integer operation, which one
+// depending on the sign of the operand: signed for positive ones, where all
+// negative numbers are smaller; else unsigned, where they are all larger, in
+// reverse order. A NaN is the largest positive number.
+func (g *generator) floatExtreme(s *ir.Atomic) {
+	a := g.atomicAddress(s)
+	v := g.inRegister(g.value(s.Args[0]))
+	size := v.class.bits()[1:]
+	isNaN, negative := g.register(predClass), g.register(predClass)
+	g.emit("setp.nan.f"+size, isNaN, v, v)
+	integer := b32Class
+	largest := intOperand(b32Class, 1<<31-1)
+	if size == "64" {
+		integer, largest = b64Class, intOperand(b64Class, 1<<63-1)
+	}
+	word := g.register(integer)
+	g.emit("mov.b"+size, word, v)
+	x := g.register(integer)
+	g.emit("selp.b"+size, x, largest, word, isNaN)
+	g.emit("setp.lt.s"+size, negative, x, zeroOperand(integer))
+
+	signed, reverse := ".min.s"+size, ".max.u"+size
+	if s.Op == ir.AtomicMax {
+		signed, reverse = ".max.s"+size, ".min.u"+size
+	}
+	kind := "red"
+	var old operand
+	if s.Dst != nil {
+		kind, old = "atom", g.register(integer)
+	}
+	opcode := kind + g.atomicScope(s.Scope, a.space) + a.space.directive()
+	g.atomicIf(condition{pred: negative, negated: true}, opcode+signed, old, a, x)
+	g.atomicIf(condition{pred: negative}, opcode+reverse, old, a, x)
+	if s.Dst != nil {
+		g.resultTo(s.Dst, func(dst operand) { g.emit("mov.b"+size, dst, old) })
+	}
+}
+
+// atomicIf is atomic under a guard.
+func (g *generator) atomicIf(c condition, opcode string, dst operand, a address, args ...operand) {
+	g.text = append(g.text, '\t')
+	g.guard(c)
+	start := len(g.text)
+	g.atomic(opcode, dst, a, args...)
+	g.text = append(g.text[:start], g.text[start+1:]...) // its tabulator
 }
 
 // atomicSuffix is the operation and type of the instruction.
@@ -63,9 +126,9 @@ func (g *generator) atomicSuffix(op ir.AtomicOp, t *ir.Type) (suffix string, ok 
 	case ir.AtomicCompareAndSwap:
 		return ".cas." + bitType(t.Kind), true
 	case ir.AtomicMin:
-		return ".min." + arithmeticType(t.Kind), t.IsInteger()
+		return ".min." + arithmeticType(t.Kind), true
 	case ir.AtomicMax:
-		return ".max." + arithmeticType(t.Kind), t.IsInteger()
+		return ".max." + arithmeticType(t.Kind), true
 	case ir.AtomicAnd:
 		return ".and." + bitType(t.Kind), t.IsInteger()
 	case ir.AtomicOr:

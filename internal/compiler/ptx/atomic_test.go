@@ -62,7 +62,7 @@ func TestAtomicsThatThereAreNotAreErrors(t *testing.T) {
 		want string
 	}{
 		{"an integer of 16 bits", irtest.Kernel("k", []*ir.Local{s16}, nil, &ir.Atomic{Op: ir.AtomicAdd, Place: e16, Args: []ir.Expr{ir.IntConst(ir.TInt16, 1)}, Pos: pos(3)}), "kernel.go:3:2: kernel k: no atomic operation of this kind on int16"},
-		{"the minimum of floats", irtest.Kernel("k", []*ir.Local{s32}, nil, &ir.Atomic{Op: ir.AtomicMin, Place: e32, Args: []ir.Expr{irtest.F32(1)}, Pos: pos(4)}), "kernel.go:4:2: kernel k: no atomic operation of this kind on float32"},
+		{"the union of floats", irtest.Kernel("k", []*ir.Local{s32}, nil, &ir.Atomic{Op: ir.AtomicOr, Place: e32, Args: []ir.Expr{irtest.F32(1)}, Pos: pos(4)}), "kernel.go:4:2: kernel k: no atomic operation of this kind on float32"},
 		{"a variable of one thread", irtest.Kernel("k", nil, []*ir.Local{local}, irtest.Set(local, ir.IntConst(ir.TInt32, 0)),
 			irtest.SetPlace(irtest.Var(local), ir.IntConst(ir.TInt32, 0)),
 			&ir.Check{Place: &ir.DerefPlace{Ptr: irtest.Addr(irtest.Var(local))}},

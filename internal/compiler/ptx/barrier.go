@@ -1,7 +1,12 @@
 package ptx
 
+import "quern.dev/internal/compiler/ir"
+
 // barrier waits for all threads of the block.
 func (g *generator) barrier() { g.emit("bar.sync", intOperand(b32Class, 0)) }
 
-// fence orders the thread's memory accesses for the whole device.
-func (g *generator) fence() { g.emit("membar.gl") }
+// fence orders the thread's memory accesses for the threads of a scope, loads
+// behind stores among them.
+func (g *generator) fence(s ir.Scope) {
+	g.emit("membar." + [...]string{ir.BlockScope: "cta", ir.DeviceScope: "gl", ir.SystemScope: "sys"}[s])
+}

@@ -60,6 +60,9 @@ func (g *generator) statement(s ir.Stmt) (leaves bool) {
 	case *ir.Effect:
 		g.at(s.Pos)
 		g.effect(s)
+	case *ir.Memory:
+		g.at(s.Pos)
+		g.memory(s)
 	case *ir.Warp:
 		g.at(s.Pos)
 		g.warp(s)
@@ -68,7 +71,7 @@ func (g *generator) statement(s ir.Stmt) (leaves bool) {
 		g.barrier()
 	case *ir.Fence:
 		g.at(s.Pos)
-		g.fence()
+		g.fence(s.Scope)
 	case *ir.Call:
 		g.fail(s.Pos, "call of %s was not inlined", s.Func.Name)
 	default:

@@ -11,6 +11,10 @@ import (
 type Options struct {
 	// OmitLines leaves out .file and .loc.
 	OmitLines bool
+	// Target is the compute capability, times ten, of the oldest devices that the
+	// module is for: operations that have a replacement on them use it. Zero is
+	// that of the operations' own instructions.
+	Target int
 }
 
 // Module is the PTX of one kernel.
@@ -23,6 +27,10 @@ type Module struct {
 	Sites       []Site // what can fail; a fault record holds an index
 	SharedBytes int    // shared variables of a block; above ir.MaxStaticShared they are in dynamic memory
 	LocalBytes  int    // variables of a thread that live in memory
+
+	// Replaceable reports that a module for older devices is another one; see
+	// Options.Target.
+	Replaceable bool
 }
 
 // Error is a construct that PTX cannot express, or a kernel that is not in its
@@ -55,6 +63,10 @@ type generator struct {
 	err     *Error // the first error; emission goes on with arbitrary operands
 	target  int    // compute capability times ten that the instructions need
 	version int    // PTX version times ten that they need
+
+	replaceable bool                    // some operation has a replacement on older devices
+	sources     map[*ir.Local][]ir.Expr // see findSources
+	visiting    map[*ir.Local]bool
 
 	names     map[string]bool // PTX identifiers in use
 	params    []*parameter
@@ -104,6 +116,7 @@ func emitFor(lowest int, k *ir.Kernel, options Options) (*Module, *generator, er
 	g.declareParameters()
 	g.declareShared()
 	g.declareVariables()
+	g.findSources(k.Func.Body)
 
 	if !g.body(k.Func.Body) {
 		g.emit("ret")
@@ -119,6 +132,7 @@ func emitFor(lowest int, k *ir.Kernel, options Options) (*Module, *generator, er
 		Text:        g.module(name),
 		Entry:       name,
 		Version:     g.ptxVersion(),
+		Replaceable: g.replaceable,
 		Target:      "sm_" + strconv.Itoa(g.target),
 		Sites:       g.faults.sites,
 		SharedBytes: g.sharedBytes(),
@@ -141,6 +155,17 @@ func (g *generator) need(sm int) { g.target = max(g.target, sm) }
 func (g *generator) needVersion(v int) { g.version = max(g.version, v) }
 
 func (g *generator) ptxVersion() string { return fmt.Sprintf("%d.%d", g.version/10, g.version%10) }
+
+// has reports whether the module may use instructions of compute capability
+// sm/10 that have a replacement on older devices, and if so needs it.
+func (g *generator) has(sm int) bool {
+	g.replaceable = true
+	if g.options.Target != 0 && g.options.Target < sm {
+		return false
+	}
+	g.need(sm)
+	return true
+}
 
 // unique makes name a PTX identifier that is not in use yet, and takes it.
 func (g *generator) unique(name string) string {

@@ -65,6 +65,13 @@ func (g *generator) address(p ir.Place) address {
 		a := g.address(p.X)
 		n := p.X.Type().Len
 		return g.index(a, p.Index, p.Check, p.Pos, p.Type().Size(), length{constant: n, most: n})
+	case *ir.ArrayPlace:
+		s := g.slice(p.Slice)
+		if p.Check {
+			g.at(p.Pos)
+			g.checkBound(intOperand(b64Class, uint64(p.T.Len)), g.sliceLength(s), p.Pos)
+		}
+		return address{space: s.space, base: g.slicePointer(s)}
 	case *ir.ElemPlace:
 		s := g.slice(p.Slice)
 		a := address{space: s.space, base: g.slicePointer(s)}

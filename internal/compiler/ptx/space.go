@@ -115,6 +115,8 @@ func (g *generator) spaceOfPlace(p ir.Place) space {
 		return g.spaceOf(root.Ptr)
 	case *ir.ElemPlace:
 		return g.spaceOf(root.Slice)
+	case *ir.ArrayPlace:
+		return g.spaceOf(root.Slice)
 	}
 	return globalSpace
 }

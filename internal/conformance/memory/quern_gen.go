@@ -13,6 +13,353 @@ import (
 //go:embed quern_gen.ptx
 var quernPTX string
 
+var quernWords = gpu.NewKernel(gpu.KernelInfo{
+	Name: "words", Package: "quern.dev/internal/conformance/memory", Pos: "async.go:8",
+	Params: []gpu.Param{
+		{Name: "a", Kind: gpu.Slice, Type: "float32", Size: 4},
+		{Name: "b", Kind: gpu.Slice, Type: "int64", Size: 8},
+		{Name: "out", Kind: gpu.Slice, Type: "float64", Size: 8},
+	},
+	PTX: quernPTX,
+	Variants: []gpu.Variant{
+		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 9, 64, 0, -1, 1, 0, 2, 3, 2, 0, 5, 4, 2, 3, 1, 0, 3, 2, 3, 2, 0, 5, 4, 0, 64, 4, 7, 5, 9, 0, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 1, 2, 3, 2, 0, 5, 4, 2, 3, 1, 1, 3, 2, 3, 2, 0, 5, 4, 0, 64, 4, 7, 5, 9, 0, 0, -1, 1, 2, 2, 3, 2, 0, 5, 4, 2, 3, 1, 2, 3, 2, 3, 2, 0, 5, 4, 0, 64, 4, 7, 5, 9, 0}},
+		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Sites: []gpu.Site{
+			{Kind: gpu.IndexSite, File: "async.go", Line: 12, Col: 23},
+			{Kind: gpu.IndexSite, File: "async.go", Line: 12, Col: 30},
+			{Kind: gpu.IndexSite, File: "async.go", Line: 13, Col: 30},
+			{Kind: gpu.IndexSite, File: "async.go", Line: 18, Col: 28},
+			{Kind: gpu.IndexSite, File: "async.go", Line: 18, Col: 2},
+		}},
+		{Name: "wide", Sites: []gpu.Site{
+			{Kind: gpu.IndexSite, File: "async.go", Line: 12, Col: 23},
+			{Kind: gpu.IndexSite, File: "async.go", Line: 12, Col: 30},
+			{Kind: gpu.IndexSite, File: "async.go", Line: 13, Col: 30},
+			{Kind: gpu.IndexSite, File: "async.go", Line: 18, Col: 28},
+			{Kind: gpu.IndexSite, File: "async.go", Line: 18, Col: 2},
+		}},
+	},
+	Shared: 768,
+	Host:   quernHostWords,
+})
+
+var _ = words // compiled, not called
+
+// LaunchWords runs words on the grid g.
+//
+// words copies single words of each size.
+func LaunchWords(s *gpu.Stream, g gpu.Grid, a *gpu.Buffer[float32], b *gpu.Buffer[int64], out *gpu.Buffer[float64]) error {
+	l, err := quernWords.Begin(s, g)
+	if err != nil {
+		return err
+	}
+	gpu.SliceArg(l, a)
+	gpu.SliceArg(l, b)
+	gpu.SliceArg(l, out)
+	return l.End()
+}
+
+var quernPipeline = gpu.NewKernel(gpu.KernelInfo{
+	Name: "pipeline", Package: "quern.dev/internal/conformance/memory", Pos: "async.go:25",
+	Params: []gpu.Param{
+		{Name: "tiles", Kind: gpu.Scalar, Type: "int", Size: 8},
+		{Name: "a", Kind: gpu.Slice, Type: "float32", Size: 4},
+		{Name: "out", Kind: gpu.Slice, Type: "float32", Size: 4},
+	},
+	PTX: quernPTX,
+	Variants: []gpu.Variant{
+		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 0, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 0, 1, 0, 5, 1, 0, 4, 9, 2147483647, 0, 256, 2, 0, 1, 0, 5, 5, 0, 256, 1, 0, 5, 4, 1, 1, 4, 9, -512, 1, 0, 9, 2147483646, 0, 256, 2, 0, 1, 0, 5, 5, 1, 1, 4, 9, 4, 0, 256, 1, 0, 5, 9, 2147483903, 0, -1, 1, 1, 0, 256, 2, 0, 1, 0, 5, 5, 4, 0, 256, 1, 0, 5, 1, 1, 3, 0, 256, 2, 0, 1, 0, 5, 5, 4, 0, 2147483648, 4, 7, 5, 9, 0, 0, 64, 2, 0, 5, 1, 2, 4, 9, 0}},
+		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 0, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 0, 256, 2, 0, 1, 0, 5, 5, 0, 256, 1, 0, 5, 4, 9, 2147483139, 2, 0, 1, 0, 5, 1, 0, 4, 9, 2147483647, 1, 0, 9, 2147483646, 0, 256, 2, 0, 1, 0, 5, 5, 9, 2147483651, 0, 256, 1, 0, 5, 9, 2147483903, 0, 64, 2, 0, 5, 9, 2147483648}, Sites: []gpu.Site{
+			{Kind: gpu.SliceSite, File: "async.go", Line: 32, Col: 68},
+			{Kind: gpu.SliceSite, File: "async.go", Line: 32, Col: 54},
+			{Kind: gpu.SliceSite, File: "async.go", Line: 41, Col: 78},
+			{Kind: gpu.SliceSite, File: "async.go", Line: 41, Col: 64},
+			{Kind: gpu.IndexSite, File: "async.go", Line: 48, Col: 2},
+		}},
+		{Name: "wide", Sites: []gpu.Site{
+			{Kind: gpu.SliceSite, File: "async.go", Line: 32, Col: 68},
+			{Kind: gpu.SliceSite, File: "async.go", Line: 32, Col: 54},
+			{Kind: gpu.IndexSite, File: "async.go", Line: 41, Col: 38},
+			{Kind: gpu.SliceSite, File: "async.go", Line: 41, Col: 78},
+			{Kind: gpu.SliceSite, File: "async.go", Line: 41, Col: 64},
+			{Kind: gpu.IndexSite, File: "async.go", Line: 45, Col: 11},
+			{Kind: gpu.IndexSite, File: "async.go", Line: 48, Col: 2},
+		}},
+	},
+	Block:  gpu.Dim3{X: 64, Y: 1, Z: 1},
+	Shared: 3072,
+	Host:   quernHostPipeline,
+})
+
+var _ = pipeline // compiled, not called
+
+// LaunchPipeline runs pipeline on the grid g.
+//
+// pipeline adds up tiles of a row by row, with two tiles on their way while a
+// third is added.
+func LaunchPipeline(s *gpu.Stream, g gpu.Grid, tiles int, a, out *gpu.Buffer[float32]) error {
+	l, err := quernPipeline.Begin(s, g)
+	if err != nil {
+		return err
+	}
+	gpu.Arg(l, tiles)
+	gpu.SliceArg(l, a)
+	gpu.SliceArg(l, out)
+	return l.End()
+}
+
+var quernAnyAlignment = gpu.NewKernel(gpu.KernelInfo{
+	Name: "anyAlignment", Package: "quern.dev/internal/conformance/memory", Pos: "async.go:60",
+	Params: []gpu.Param{
+		{Name: "offset", Kind: gpu.Scalar, Type: "int", Size: 8},
+		{Name: "s", Kind: gpu.Slice, Type: "sample", Size: 8},
+		{Name: "b", Kind: gpu.Slice, Type: "uint8", Size: 1},
+		{Name: "out", Kind: gpu.Slice, Type: "int32", Size: 4},
+	},
+	PTX: quernPTX,
+	Variants: []gpu.Variant{
+		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 0, -1, 1, 1, 2, 3, 4, 0, 1, 4, 1, 1, 0, 33, 4, 7, 5, 9, 0, 0, 16, 2, 3, 5, 9, 16, 0, -1, 1, 0, 5, 9, 0, 0, -1, 1, 2, 0, 16, 2, 3, 5, 4, 1, 0, 4, 1, 2, 1, 0, 4, 0, 512, 4, 7, 5, 9, 0, 0, -1, 1, 3, 2, 3, 4, 1, 3, 0, 32, 4, 7, 5, 9, 0}, Sites: []gpu.Site{
+			{Kind: gpu.SliceSite, File: "async.go", Line: 65, Col: 22},
+			{Kind: gpu.IndexSite, File: "async.go", Line: 72, Col: 24},
+		}},
+		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 0, 16, 2, 3, 5, 1, 0, 3, 9, 2147483663}, Sites: []gpu.Site{
+			{Kind: gpu.IndexSite, File: "async.go", Line: 64, Col: 23},
+			{Kind: gpu.IndexSite, File: "async.go", Line: 64, Col: 36},
+			{Kind: gpu.SliceSite, File: "async.go", Line: 65, Col: 35},
+			{Kind: gpu.SliceSite, File: "async.go", Line: 65, Col: 63},
+			{Kind: gpu.SliceSite, File: "async.go", Line: 65, Col: 22},
+			{Kind: gpu.SliceSite, File: "async.go", Line: 65, Col: 50},
+			{Kind: gpu.IndexSite, File: "async.go", Line: 70, Col: 15},
+			{Kind: gpu.IndexSite, File: "async.go", Line: 72, Col: 24},
+			{Kind: gpu.IndexSite, File: "async.go", Line: 74, Col: 2},
+		}},
+		{Name: "wide", Sites: []gpu.Site{
+			{Kind: gpu.IndexSite, File: "async.go", Line: 64, Col: 23},
+			{Kind: gpu.IndexSite, File: "async.go", Line: 64, Col: 36},
+			{Kind: gpu.SliceSite, File: "async.go", Line: 65, Col: 35},
+			{Kind: gpu.SliceSite, File: "async.go", Line: 65, Col: 63},
+			{Kind: gpu.SliceSite, File: "async.go", Line: 65, Col: 22},
+			{Kind: gpu.SliceSite, File: "async.go", Line: 65, Col: 50},
+			{Kind: gpu.IndexSite, File: "async.go", Line: 70, Col: 15},
+			{Kind: gpu.IndexSite, File: "async.go", Line: 72, Col: 24},
+			{Kind: gpu.IndexSite, File: "async.go", Line: 74, Col: 2},
+		}},
+	},
+	Shared: 256,
+	Host:   quernHostAnyAlignment,
+})
+
+var _ = anyAlignment // compiled, not called
+
+// LaunchAnyAlignment runs anyAlignment on the grid g.
+//
+// anyAlignment copies structs and parts of rows from places that are multiples
+// of their elements' sizes only.
+func LaunchAnyAlignment(s *gpu.Stream, g gpu.Grid, offset int, s_ *gpu.Buffer[sample], b *gpu.Buffer[uint8], out *gpu.Buffer[int32]) error {
+	l, err := quernAnyAlignment.Begin(s, g)
+	if err != nil {
+		return err
+	}
+	gpu.Arg(l, offset)
+	gpu.SliceArg(l, s_)
+	gpu.SliceArg(l, b)
+	gpu.SliceArg(l, out)
+	return l.End()
+}
+
+var quernTooShort = gpu.NewKernel(gpu.KernelInfo{
+	Name: "tooShort", Package: "quern.dev/internal/conformance/memory", Pos: "async.go:80",
+	Params: []gpu.Param{
+		{Name: "a", Kind: gpu.Slice, Type: "int32", Size: 4},
+		{Name: "out", Kind: gpu.Slice, Type: "int32", Size: 4},
+	},
+	PTX: quernPTX,
+	Variants: []gpu.Variant{
+		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 1, 0, 4, 9, -3, 2, 3, 1, 1, 4, 9, 0}},
+		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647}, Sites: []gpu.Site{
+			{Kind: gpu.SliceSite, File: "async.go", Line: 81, Col: 19},
+			{Kind: gpu.SliceSite, File: "async.go", Line: 81, Col: 7},
+			{Kind: gpu.IndexSite, File: "async.go", Line: 82, Col: 2},
+		}},
+		{Name: "wide", Sites: []gpu.Site{
+			{Kind: gpu.SliceSite, File: "async.go", Line: 81, Col: 19},
+			{Kind: gpu.SliceSite, File: "async.go", Line: 81, Col: 7},
+			{Kind: gpu.IndexSite, File: "async.go", Line: 82, Col: 2},
+		}},
+	},
+	Host: quernHostTooShort,
+})
+
+var _ = tooShort // compiled, not called
+
+// LaunchTooShort runs tooShort on the grid g.
+//
+// tooShort converts a slice of fewer elements than an array has.
+func LaunchTooShort(s *gpu.Stream, g gpu.Grid, a, out *gpu.Buffer[int32]) error {
+	l, err := quernTooShort.Begin(s, g)
+	if err != nil {
+		return err
+	}
+	gpu.SliceArg(l, a)
+	gpu.SliceArg(l, out)
+	return l.End()
+}
+
+var quernForgotWait = gpu.NewKernel(gpu.KernelInfo{
+	Name: "forgotWait", Package: "quern.dev/internal/conformance/memory", Pos: "async.go:90",
+	Params: []gpu.Param{
+		{Name: "a", Kind: gpu.Slice, Type: "int32", Size: 4},
+		{Name: "out", Kind: gpu.Slice, Type: "int32", Size: 4},
+	},
+	PTX: quernPTX,
+	Variants: []gpu.Variant{
+		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 9, 32, 0, -1, 1, 0, 2, 3, 4, 1, 0, 0, 32, 4, 7, 5, 9, 0, 0, -1, 1, 1, 2, 3, 4, 1, 1, 0, 32, 4, 7, 5, 9, 0}},
+		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647}, Sites: []gpu.Site{
+			{Kind: gpu.IndexSite, File: "async.go", Line: 92, Col: 23},
+			{Kind: gpu.IndexSite, File: "async.go", Line: 92, Col: 42},
+			{Kind: gpu.IndexSite, File: "async.go", Line: 95, Col: 2},
+		}},
+		{Name: "wide", Sites: []gpu.Site{
+			{Kind: gpu.IndexSite, File: "async.go", Line: 92, Col: 23},
+			{Kind: gpu.IndexSite, File: "async.go", Line: 92, Col: 42},
+			{Kind: gpu.IndexSite, File: "async.go", Line: 95, Col: 2},
+		}},
+	},
+	Shared: 128,
+	Host:   quernHostForgotWait,
+})
+
+var _ = forgotWait // compiled, not called
+
+// LaunchForgotWait runs forgotWait on the grid g.
+//
+// forgotWait reads what has not arrived.
+func LaunchForgotWait(s *gpu.Stream, g gpu.Grid, a, out *gpu.Buffer[int32]) error {
+	l, err := quernForgotWait.Begin(s, g)
+	if err != nil {
+		return err
+	}
+	gpu.SliceArg(l, a)
+	gpu.SliceArg(l, out)
+	return l.End()
+}
+
+var quernForgotCommit = gpu.NewKernel(gpu.KernelInfo{
+	Name: "forgotCommit", Package: "quern.dev/internal/conformance/memory", Pos: "async.go:101",
+	Params: []gpu.Param{
+		{Name: "a", Kind: gpu.Slice, Type: "int32", Size: 4},
+		{Name: "out", Kind: gpu.Slice, Type: "int32", Size: 4},
+	},
+	PTX: quernPTX,
+	Variants: []gpu.Variant{
+		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 9, 32, 0, -1, 1, 0, 2, 3, 4, 1, 0, 0, 32, 4, 7, 5, 9, 0, 0, -1, 1, 1, 2, 3, 4, 1, 1, 0, 32, 4, 7, 5, 9, 0}},
+		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647}, Sites: []gpu.Site{
+			{Kind: gpu.IndexSite, File: "async.go", Line: 103, Col: 23},
+			{Kind: gpu.IndexSite, File: "async.go", Line: 103, Col: 42},
+			{Kind: gpu.IndexSite, File: "async.go", Line: 106, Col: 2},
+		}},
+		{Name: "wide", Sites: []gpu.Site{
+			{Kind: gpu.IndexSite, File: "async.go", Line: 103, Col: 23},
+			{Kind: gpu.IndexSite, File: "async.go", Line: 103, Col: 42},
+			{Kind: gpu.IndexSite, File: "async.go", Line: 106, Col: 2},
+		}},
+	},
+	Shared: 128,
+	Host:   quernHostForgotCommit,
+})
+
+var _ = forgotCommit // compiled, not called
+
+// LaunchForgotCommit runs forgotCommit on the grid g.
+//
+// forgotCommit waits for a group that the copy is not in.
+func LaunchForgotCommit(s *gpu.Stream, g gpu.Grid, a, out *gpu.Buffer[int32]) error {
+	l, err := quernForgotCommit.Begin(s, g)
+	if err != nil {
+		return err
+	}
+	gpu.SliceArg(l, a)
+	gpu.SliceArg(l, out)
+	return l.End()
+}
+
+var quernForgotSync = gpu.NewKernel(gpu.KernelInfo{
+	Name: "forgotSync", Package: "quern.dev/internal/conformance/memory", Pos: "async.go:112",
+	Params: []gpu.Param{
+		{Name: "a", Kind: gpu.Slice, Type: "int32", Size: 4},
+		{Name: "out", Kind: gpu.Slice, Type: "int32", Size: 4},
+	},
+	PTX: quernPTX,
+	Variants: []gpu.Variant{
+		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 9, 32, 0, -1, 1, 0, 2, 3, 4, 1, 0, 0, 32, 4, 7, 5, 9, 0, 0, -1, 1, 1, 2, 3, 4, 1, 1, 0, 32, 4, 7, 5, 9, 0}},
+		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647}, Sites: []gpu.Site{
+			{Kind: gpu.IndexSite, File: "async.go", Line: 114, Col: 23},
+			{Kind: gpu.IndexSite, File: "async.go", Line: 114, Col: 42},
+			{Kind: gpu.IndexSite, File: "async.go", Line: 117, Col: 2},
+		}},
+		{Name: "wide", Sites: []gpu.Site{
+			{Kind: gpu.IndexSite, File: "async.go", Line: 114, Col: 23},
+			{Kind: gpu.IndexSite, File: "async.go", Line: 114, Col: 42},
+			{Kind: gpu.IndexSite, File: "async.go", Line: 117, Col: 2},
+		}},
+	},
+	Shared: 128,
+	Host:   quernHostForgotSync,
+})
+
+var _ = forgotSync // compiled, not called
+
+// LaunchForgotSync runs forgotSync on the grid g.
+//
+// forgotSync reads what another thread has copied.
+func LaunchForgotSync(s *gpu.Stream, g gpu.Grid, a, out *gpu.Buffer[int32]) error {
+	l, err := quernForgotSync.Begin(s, g)
+	if err != nil {
+		return err
+	}
+	gpu.SliceArg(l, a)
+	gpu.SliceArg(l, out)
+	return l.End()
+}
+
+var quernOverwrites = gpu.NewKernel(gpu.KernelInfo{
+	Name: "overwrites", Package: "quern.dev/internal/conformance/memory", Pos: "async.go:123",
+	Params: []gpu.Param{
+		{Name: "a", Kind: gpu.Slice, Type: "int32", Size: 4},
+		{Name: "out", Kind: gpu.Slice, Type: "int32", Size: 4},
+	},
+	PTX: quernPTX,
+	Variants: []gpu.Variant{
+		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 1, 0, 4, 9, 0, 2, 3, 9, 32, 0, -1, 1, 1, 2, 3, 4, 1, 1, 0, 32, 4, 7, 5, 9, 0}},
+		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647}, Sites: []gpu.Site{
+			{Kind: gpu.IndexSite, File: "async.go", Line: 125, Col: 21},
+			{Kind: gpu.IndexSite, File: "async.go", Line: 125, Col: 2},
+			{Kind: gpu.IndexSite, File: "async.go", Line: 131, Col: 2},
+		}},
+		{Name: "wide", Sites: []gpu.Site{
+			{Kind: gpu.IndexSite, File: "async.go", Line: 125, Col: 21},
+			{Kind: gpu.IndexSite, File: "async.go", Line: 125, Col: 2},
+			{Kind: gpu.IndexSite, File: "async.go", Line: 131, Col: 2},
+		}},
+	},
+	Shared: 128,
+	Host:   quernHostOverwrites,
+})
+
+var _ = overwrites // compiled, not called
+
+// LaunchOverwrites runs overwrites on the grid g.
+//
+// overwrites copies to where other threads still read.
+func LaunchOverwrites(s *gpu.Stream, g gpu.Grid, a, out *gpu.Buffer[int32]) error {
+	l, err := quernOverwrites.Begin(s, g)
+	if err != nil {
+		return err
+	}
+	gpu.SliceArg(l, a)
+	gpu.SliceArg(l, out)
+	return l.End()
+}
+
 var quernReverse = gpu.NewKernel(gpu.KernelInfo{
 	Name: "reverse", Package: "quern.dev/internal/conformance/memory", Pos: "shared.go:8",
 	Params: []gpu.Param{
@@ -249,6 +596,491 @@ func LaunchLarge(s *gpu.Stream, g gpu.Grid, x *gpu.Buffer[float32]) error {
 	}
 	gpu.SliceArg(l, x)
 	return l.End()
+}
+
+func quernHostWords(r *host.Run) {
+	a := host.Slice[float32](r, 0)
+	b := host.Slice[int64](r, 1)
+	out := host.Slice[float64](r, 2)
+	dimX := r.BlockDim.X
+	dimY := r.BlockDim.Y
+	dimZ := r.BlockDim.Z
+	s := host.Shared[[64]float32](r, 0)
+	l := host.Shared[[64]int64](r, 1)
+	for r.Next() {
+		blockX := r.BlockIdx.X
+		base := blockX * dimX
+		for threadZ := range dimZ {
+			for threadY := range dimY {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				quernRow1Words(r, s, a, base, l, b, dimX)
+			}
+		}
+		for threadZ := range dimZ {
+			for threadY := range dimY {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				quernRow2Words(r, out, base, s, dimX, l)
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1Words(r *host.Run, s *[64]float32, a []float32, base int, l *[64]int64, b []int64, dimX int) {
+	for threadX := range dimX {
+		r.ThreadIdx.X = threadX
+//line async.go:12
+		_ = s[threadX]
+//line async.go:12
+		s[threadX] = a[base+threadX]
+		_ = l[threadX]
+//line async.go:13
+		l[threadX] = b[base+threadX]
+	}
+}
+
+//go:noinline
+func quernRow2Words(r *host.Run, out []float64, base int, s *[64]float32, dimX int, l *[64]int64) {
+	for threadX := range dimX {
+		r.ThreadIdx.X = threadX
+//line async.go:18
+		out[base+threadX] = float64(s[dimX-1-threadX]) + float64(l[dimX-1-threadX])
+	}
+}
+
+func quernHostPipeline(r *host.Run) {
+	tiles := host.Value[int](r, 0)
+	a := host.Slice[float32](r, 1)
+	out := host.Slice[float32](r, 2)
+	var k int
+	sums := host.Scratch[float32](r, 0, r.BlockDim.Count())
+	ring := host.Shared[[3][256]float32](r, 0)
+	var next int
+	for r.Next() {
+		blockX := r.BlockIdx.X
+		base := blockX * tiles * 256
+		base2 := blockX * 64
+//line async.go:37
+		k = 0
+		for threadZ := range 1 {
+			for threadY := range 1 {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				first := (threadZ*1 + threadY) * 64
+				quernRow1Pipeline(r, sums, first, tiles, ring, base, a)
+			}
+		}
+		for ; k < tiles; k++ {
+//line async.go:40
+			next = k + 3 - 1
+			for threadZ := range 1 {
+				for threadY := range 1 {
+					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+					first2 := (threadZ*1 + threadY) * 64
+					start := next % 3
+					start2 := base + next*256
+					start3 := k % 3
+					quernRow2Pipeline(r, sums, first2, next, tiles, start, ring, start2, a, start3, k)
+				}
+			}
+		}
+		for threadZ := range 1 {
+			for threadY := range 1 {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				first3 := (threadZ*1 + threadY) * 64
+				quernRow3Pipeline(r, sums, first3, out, base2)
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1Pipeline(r *host.Run, sums []float32, first, tiles int, ring *[3][256]float32, base int, a []float32) {
+	sumRow := sums[first:][:64]
+	for threadX := range 64 {
+		r.ThreadIdx.X = threadX
+		t3 := 4 * threadX
+		at := base + 4*threadX
+//line async.go:30
+		for s := 0; s < 2; s++ {
+			if s < tiles {
+				t2 := s
+//line async.go:32
+				_ = ring[t2]
+//line async.go:32
+				t4 := ring[t2][t3:]
+				t5 := at + s*256
+//line async.go:32
+				t6 := a[t5:]
+//line async.go:32
+				*(*[4]float32)(t4) = *(*[4]float32)(t6)
+			}
+		}
+//line async.go:36
+		var sum float32
+		sumRow[threadX] = sum
+	}
+}
+
+//go:noinline
+func quernRow2Pipeline(r *host.Run, sums []float32, first2, next, tiles, start int, ring *[3][256]float32, start2 int, a []float32, start3, k int) {
+	sumRow := sums[first2:][:64]
+	for threadX := range 64 {
+		r.ThreadIdx.X = threadX
+		sum := sumRow[threadX]
+		t10 := 4 * threadX
+//line async.go:40
+		if next < tiles {
+			t9 := start
+//line async.go:41
+			_ = ring[t9]
+//line async.go:41
+			t11 := ring[t9][t10:]
+			t12 := start2 + 4*threadX
+//line async.go:41
+			t13 := a[t12:]
+//line async.go:41
+			*(*[4]float32)(t11) = *(*[4]float32)(t13)
+		}
+//line async.go:45
+		sum += ring[start3][threadX] * float32(k+1)
+//line async.go:45
+		sum += ring[start3][threadX+64] * float32(k+1)
+//line async.go:45
+		sum += ring[start3][threadX+128] * float32(k+1)
+//line async.go:45
+		sum += ring[start3][threadX+192] * float32(k+1)
+		sumRow[threadX] = sum
+	}
+}
+
+//go:noinline
+func quernRow3Pipeline(r *host.Run, sums []float32, first3 int, out []float32, base2 int) {
+	sumRow := sums[first3:][:64]
+	if base2 >= 0 && 64 <= len(out)-base2 {
+		row := (*[64]float32)(out[base2:])
+		for threadX := range 64 {
+			sum := sumRow[threadX]
+//line async.go:48
+			row[threadX] = sum
+		}
+		return
+	}
+	for threadX := range 64 {
+		r.ThreadIdx.X = threadX
+		sum := sumRow[threadX]
+//line async.go:48
+		out[base2+threadX] = sum
+	}
+}
+
+func quernHostAnyAlignment(r *host.Run) {
+	offset := host.Value[int](r, 0)
+	s := host.Slice[sample](r, 1)
+	b := host.Slice[uint8](r, 2)
+	out := host.Slice[int32](r, 3)
+	dimX := r.BlockDim.X
+	dimY := r.BlockDim.Y
+	dimZ := r.BlockDim.Z
+	samples := host.Shared[[32]sample](r, 0)
+	bytes := host.Dynamic[uint8](r, 1)
+	for r.Next() {
+		for threadZ := range dimZ {
+			for threadY := range dimY {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				quernRow1AnyAlignment(r, samples, s, bytes, b, offset, dimX)
+			}
+		}
+		for threadZ := range dimZ {
+			for threadY := range dimY {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				quernRow2AnyAlignment(r, dimX, samples, bytes, out)
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1AnyAlignment(r *host.Run, samples *[32]sample, s []sample, bytes, b []uint8, offset, dimX int) {
+	for threadX := range dimX {
+		r.ThreadIdx.X = threadX
+		t3 := 16 * threadX
+		t5 := offset + 16*threadX
+//line async.go:64
+		_ = samples[threadX]
+//line async.go:64
+		samples[threadX] = s[threadX+1]
+		t4 := bytes[t3:]
+//line async.go:65
+		t6 := b[t5:]
+//line async.go:65
+		*(*[16]uint8)(t4) = *(*[16]uint8)(t6)
+	}
+}
+
+//go:noinline
+func quernRow2AnyAlignment(r *host.Run, dimX int, samples *[32]sample, bytes []uint8, out []int32) {
+	for threadX := range dimX {
+		r.ThreadIdx.X = threadX
+//line async.go:69
+		j := (threadX + 1) % dimX
+		sum := int32(samples[j].position[0]) + int32(samples[j].position[2])*int32(samples[j].kind)
+//line async.go:72
+		sum = sum*31 + int32(bytes[j*16])
+//line async.go:72
+		sum = sum*31 + int32(bytes[j*16+1])
+//line async.go:72
+		sum = sum*31 + int32(bytes[j*16+2])
+//line async.go:72
+		sum = sum*31 + int32(bytes[j*16+3])
+//line async.go:72
+		sum = sum*31 + int32(bytes[j*16+4])
+//line async.go:72
+		sum = sum*31 + int32(bytes[j*16+5])
+//line async.go:72
+		sum = sum*31 + int32(bytes[j*16+6])
+//line async.go:72
+		sum = sum*31 + int32(bytes[j*16+7])
+//line async.go:72
+		sum = sum*31 + int32(bytes[j*16+8])
+//line async.go:72
+		sum = sum*31 + int32(bytes[j*16+9])
+//line async.go:72
+		sum = sum*31 + int32(bytes[j*16+10])
+//line async.go:72
+		sum = sum*31 + int32(bytes[j*16+11])
+//line async.go:72
+		sum = sum*31 + int32(bytes[j*16+12])
+//line async.go:72
+		sum = sum*31 + int32(bytes[j*16+13])
+//line async.go:72
+		sum = sum*31 + int32(bytes[j*16+14])
+//line async.go:72
+		sum = sum*31 + int32(bytes[j*16+15])
+//line async.go:74
+		out[threadX] = sum
+	}
+}
+
+func quernHostTooShort(r *host.Run) {
+	a := host.Slice[int32](r, 0)
+	out := host.Slice[int32](r, 1)
+	dimX := r.BlockDim.X
+	dimY := r.BlockDim.Y
+	dimZ := r.BlockDim.Z
+	for r.Next() {
+		for threadZ := range dimZ {
+			for threadY := range dimY {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				quernRow1TooShort(r, a, out, dimX)
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1TooShort(r *host.Run, a, out []int32, dimX int) {
+	for threadX := range dimX {
+		r.ThreadIdx.X = threadX
+//line async.go:81
+		t1 := a[threadX:]
+//line async.go:81
+		p := &*(*[4]int32)(t1)
+		out[threadX] = p[3]
+		q := *(*[2]int32)(a)
+		out[threadX] += q[0]
+	}
+}
+
+func quernHostForgotWait(r *host.Run) {
+	a := host.Slice[int32](r, 0)
+	out := host.Slice[int32](r, 1)
+	dimX := r.BlockDim.X
+	dimY := r.BlockDim.Y
+	dimZ := r.BlockDim.Z
+	s := host.Shared[[32]int32](r, 0)
+	for r.Next() {
+		for threadZ := range dimZ {
+			for threadY := range dimY {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				quernRow1ForgotWait(r, s, a, dimX)
+			}
+		}
+		for threadZ := range dimZ {
+			for threadY := range dimY {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				quernRow2ForgotWait(r, out, s, dimX)
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1ForgotWait(r *host.Run, s *[32]int32, a []int32, dimX int) {
+	for threadX := range dimX {
+		r.ThreadIdx.X = threadX
+//line async.go:92
+		_ = s[threadX]
+//line async.go:92
+		s[threadX] = a[threadX]
+	}
+}
+
+//go:noinline
+func quernRow2ForgotWait(r *host.Run, out []int32, s *[32]int32, dimX int) {
+	count := dimX
+	if count <= len(out) && count <= 32 {
+		row := out[:count]
+		row2 := s[:count]
+		for threadX := range count {
+//line async.go:95
+			row[threadX] = row2[threadX]
+		}
+		return
+	}
+	for threadX := range dimX {
+		r.ThreadIdx.X = threadX
+//line async.go:95
+		out[threadX] = s[threadX]
+	}
+}
+
+func quernHostForgotCommit(r *host.Run) {
+	a := host.Slice[int32](r, 0)
+	out := host.Slice[int32](r, 1)
+	dimX := r.BlockDim.X
+	dimY := r.BlockDim.Y
+	dimZ := r.BlockDim.Z
+	s := host.Shared[[32]int32](r, 0)
+	for r.Next() {
+		for threadZ := range dimZ {
+			for threadY := range dimY {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				quernRow1ForgotCommit(r, s, a, dimX)
+			}
+		}
+		for threadZ := range dimZ {
+			for threadY := range dimY {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				quernRow2ForgotCommit(r, out, s, dimX)
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1ForgotCommit(r *host.Run, s *[32]int32, a []int32, dimX int) {
+	for threadX := range dimX {
+		r.ThreadIdx.X = threadX
+//line async.go:103
+		_ = s[threadX]
+//line async.go:103
+		s[threadX] = a[threadX]
+	}
+}
+
+//go:noinline
+func quernRow2ForgotCommit(r *host.Run, out []int32, s *[32]int32, dimX int) {
+	count := dimX
+	if count <= len(out) && count <= 32 {
+		row := out[:count]
+		row2 := s[:count]
+		for threadX := range count {
+//line async.go:106
+			row[threadX] = row2[threadX]
+		}
+		return
+	}
+	for threadX := range dimX {
+		r.ThreadIdx.X = threadX
+//line async.go:106
+		out[threadX] = s[threadX]
+	}
+}
+
+func quernHostForgotSync(r *host.Run) {
+	a := host.Slice[int32](r, 0)
+	out := host.Slice[int32](r, 1)
+	dimX := r.BlockDim.X
+	dimY := r.BlockDim.Y
+	dimZ := r.BlockDim.Z
+	s := host.Shared[[32]int32](r, 0)
+	for r.Next() {
+		for threadZ := range dimZ {
+			for threadY := range dimY {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				quernRow1ForgotSync(r, s, a, out, dimX)
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1ForgotSync(r *host.Run, s *[32]int32, a, out []int32, dimX int) {
+	for threadX := range dimX {
+		r.ThreadIdx.X = threadX
+//line async.go:114
+		_ = s[threadX]
+//line async.go:114
+		s[threadX] = a[threadX]
+//line async.go:117
+		out[threadX] = s[threadX^1]
+	}
+}
+
+func quernHostOverwrites(r *host.Run) {
+	a := host.Slice[int32](r, 0)
+	out := host.Slice[int32](r, 1)
+	dimX := r.BlockDim.X
+	dimY := r.BlockDim.Y
+	dimZ := r.BlockDim.Z
+	s := host.Shared[[32]int32](r, 0)
+	for r.Next() {
+		for threadZ := range dimZ {
+			for threadY := range dimY {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				quernRow1Overwrites(r, s, a, dimX)
+			}
+		}
+		for threadZ := range dimZ {
+			for threadY := range dimY {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				quernRow2Overwrites(r, s, a, out, dimX)
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1Overwrites(r *host.Run, s *[32]int32, a []int32, dimX int) {
+	count := dimX
+	if count <= 32 && count <= len(a) {
+		row := s[:count]
+		row2 := a[:count]
+		for threadX := range count {
+//line async.go:125
+			row[threadX] = row2[threadX]
+		}
+		return
+	}
+	for threadX := range dimX {
+		r.ThreadIdx.X = threadX
+//line async.go:125
+		s[threadX] = a[threadX]
+	}
+}
+
+//go:noinline
+func quernRow2Overwrites(r *host.Run, s *[32]int32, a, out []int32, dimX int) {
+	for threadX := range dimX {
+		r.ThreadIdx.X = threadX
+//line async.go:127
+		sum := s[threadX^1]
+		_ = s[threadX]
+//line async.go:128
+		s[threadX] = a[threadX]
+//line async.go:131
+		out[threadX] = sum + s[threadX]
+	}
 }
 
 func quernHostReverse(r *host.Run) {

@@ -103,7 +103,11 @@ func translate(f *ptxvm.Fault, l *driver.Frame) *driver.Fault {
 	if f.Detail != "" {
 		reason += ": " + f.Detail
 	}
-	if f.Kind == ptxvm.Uninitialised && strings.HasPrefix(f.Detail, "shared ") {
+	switch {
+	case f.Kind != ptxvm.Uninitialised:
+	case strings.Contains(f.Detail, "asynchronous copy"):
+		reason += "; is a kernel.AsyncWait() missing, or an AsyncCommit before it?"
+	case strings.HasPrefix(f.Detail, "shared "):
 		reason += "; is a t.Sync() missing?"
 	}
 	if f.Other != nil {

@@ -231,6 +231,12 @@ func (m *machine) place(p ir.Place) (*Object, int) {
 		o, off := m.place(p.X)
 		t := p.X.Type()
 		return o, off + m.index(p.Index, int(t.Len), p.Check, p.Pos)*cells(t.Elem)
+	case *ir.ArrayPlace:
+		v := m.scalar(p.Slice)
+		if int64(v.Len) < p.T.Len {
+			panic(&Fault{"slice", p.Pos})
+		}
+		return v.Object, v.Off
 	case *ir.ElemPlace:
 		v := m.scalar(p.Slice)
 		return v.Object, v.Off + m.index(p.Index, v.Len, p.Check, p.Pos)*cells(p.Type())

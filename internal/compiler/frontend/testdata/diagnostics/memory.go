@@ -80,12 +80,6 @@ func keepsThread(t kernel.Thread, out []int32) {
 }
 
 //quern:kernel
-func notCompiledYet(t kernel.Thread, out []int32) {
-	out[0] = kernel.LoadAcquire(&out[0])
-	kernel.StoreRelease(&out[1], out[0])
-}
-
-//quern:kernel
 func dynamicOfSlices(t kernel.Thread, out []int32) {
 	s := kernel.Dynamic[[]int32](t)
 	out[0] = s[0][0]
@@ -94,4 +88,39 @@ func dynamicOfSlices(t kernel.Thread, out []int32) {
 //quern:kernel
 func dynamicOfNothing(t kernel.Thread, out []int32) {
 	out[0] = int32(len(kernel.Dynamic[struct{}](t)))
+}
+
+//quern:kernel
+func asyncCopyOfWrongSize(t kernel.Thread, in []float64, out []float64) {
+	s := kernel.Shared[[8][3]float64](t)
+	kernel.AsyncCopy(t, &s[0], (*[3]float64)(in))
+	b := kernel.Shared[[8]int16](t)
+	var local int16
+	kernel.AsyncCopy(t, &b[0], &local)
+}
+
+//quern:kernel
+func asyncWaitForVariable(t kernel.Thread, n int, out []float64) {
+	kernel.AsyncWait(t, n)
+	kernel.AsyncWait(t, -1)
+}
+
+//quern:kernel
+func scopes(t kernel.Thread, scope kernel.Scope, out []int32) {
+	kernel.AtomicAdd(&out[0], 1, scope)
+	kernel.Fence(kernel.BlockScope, kernel.DeviceScope)
+	out[1] = kernel.LoadAcquire(&out[2], 7)
+}
+
+//quern:kernel
+func orderedAccessOfLocal(t kernel.Thread, out []int32) {
+	var n int32
+	kernel.StoreRelease(&n, 1)
+	out[0] = kernel.LoadRelaxed(&n)
+}
+
+//quern:kernel
+func arrayOfNothing(t kernel.Thread, out []float64) {
+	p := (*[0]float64)(out)
+	out[0] = float64(len(p))
 }

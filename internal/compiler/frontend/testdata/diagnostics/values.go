@@ -39,13 +39,6 @@ func comparesWithNil(t kernel.Thread, x []int, p [4]int) {
 }
 
 //quern:kernel
-func sliceToArray(t kernel.Thread, x []int) {
-	a := [4]int(x)
-	b := (*[4]int)(x[4:])
-	x[0] = a[1] + b[2]
-}
-
-//quern:kernel
 func unsafePointers(t kernel.Thread, x []int) {
 	p := unsafe.Pointer(&x[0])
 	x[1] = int(*(*int32)(p))

@@ -1,0 +1,168 @@
+package frontend
+
+import (
+	"go/ast"
+	"go/constant"
+
+	"quern.dev/internal/compiler/ir"
+)
+
+// orderedAccesses are the ordered loads and stores of package kernel.
+var orderedAccesses = map[string]ir.MemoryOp{
+	"LoadAcquire": ir.LoadAcquire, "LoadRelaxed": ir.LoadRelaxed,
+	"StoreRelease": ir.StoreRelease, "StoreRelaxed": ir.StoreRelaxed,
+}
+
+// clocks are the clocks of package kernel.
+var clocks = map[string]ir.MemoryOp{"Clock": ir.Clock, "GlobalTimer": ir.GlobalTimer}
+
+// memoryFunction lowers the functions of package kernel that order memory, copy
+// asynchronously or read a clock.
+func (fn *function) memoryFunction(e *ast.CallExpr, name string) ([]ir.Expr, bool) {
+	if op, ok := orderedAccesses[name]; ok {
+		return fn.orderedAccess(e, op, name), true
+	}
+	if op, ok := clocks[name]; ok {
+		s := &ir.Memory{Op: op, Dst: fn.result("now", ir.TInt64, e), Pos: fn.l.pos(e.Pos())}
+		fn.emit(s)
+		return []ir.Expr{ir.Get(s.Dst)}, true
+	}
+	switch name {
+	case "Fence":
+		fn.emit(&ir.Fence{Scope: fn.scope(e, 0, name), Pos: fn.l.pos(e.Pos())})
+	case "AsyncCopy":
+		fn.asyncCopy(e)
+	case "AsyncCommit":
+		fn.threadValue(e.Args[0])
+		fn.f.UsesThread = true
+		fn.emit(&ir.Memory{Op: ir.AsyncCommit, Pos: fn.l.pos(e.Pos())})
+	case "AsyncWait":
+		fn.threadValue(e.Args[0])
+		fn.f.UsesThread = true
+		fn.emit(&ir.Memory{Op: ir.AsyncWait, Count: fn.groups(e.Args[1]), Pos: fn.l.pos(e.Pos())})
+	default:
+		return nil, false
+	}
+	return nil, true
+}
+
+// result is a new variable for the result of an operation.
+func (fn *function) result(name string, t *ir.Type, e *ast.CallExpr) *ir.Local {
+	fn.temps++
+	return fn.newLocal(name, t, e.Pos())
+}
+
+// scope is the constant that may follow the first n arguments of a call.
+func (fn *function) scope(e *ast.CallExpr, n int, name string) ir.Scope {
+	if len(e.Args) <= n {
+		return ir.DeviceScope
+	}
+	v := fn.src.Info.Types[e.Args[n]].Value
+	if v == nil || e.Ellipsis.IsValid() {
+		fn.errorf(e.Args[n].Pos(), "the scope of kernel.%s is not a constant; write kernel.BlockScope, kernel.DeviceScope or kernel.SystemScope", name)
+		return ir.DeviceScope
+	}
+	if len(e.Args) > n+1 {
+		fn.errorf(e.Args[n+1].Pos(), "kernel.%s has more than one scope; write the widest of them", name)
+	}
+	s, exact := constant.Int64Val(constant.ToInt(v))
+	if !exact || s < 0 || s > int64(ir.SystemScope) {
+		fn.errorf(e.Args[n].Pos(), "there is no scope %s; write kernel.BlockScope, kernel.DeviceScope or kernel.SystemScope", v)
+		return ir.DeviceScope
+	}
+	return ir.Scope(s)
+}
+
+// groups is the constant number of groups that AsyncWait leaves pending.
+func (fn *function) groups(e ast.Expr) int64 {
+	v := fn.src.Info.Types[e].Value
+	if v == nil {
+		fn.errorf(e.Pos(), "the number of groups of kernel.AsyncWait is not a constant; unroll the loop around it, or wait for all with 0")
+		return 0
+	}
+	n, exact := constant.Int64Val(constant.ToInt(v))
+	if !exact || n < 0 || n > maxGroups {
+		fn.errorf(e.Pos(), "kernel.AsyncWait for %s groups; the number is between 0 and %d", v, maxGroups)
+		return 0
+	}
+	return n
+}
+
+// maxGroups bounds the pending groups of copies, more than any pipeline has.
+const maxGroups = 64
+
+// visible is the place that a pointer argument refers to, if other threads can
+// see it; ok is false after an error.
+func (fn *function) visible(e ast.Expr, name string) (p ir.Place, ok bool) {
+	p = fn.pointee(e)
+	switch root := ir.Root(p).(type) {
+	case *ir.VarPlace:
+		fn.errorf(e.Pos(), "kernel.%s on %s, which only this thread can see; use an element of a slice or of a shared variable", name, root.Var.Name)
+		return p, false
+	case *ir.TablePlace:
+		fn.errorf(e.Pos(), "kernel.%s on a package-level variable, which kernels only read", name)
+		return p, false
+	}
+	return p, true
+}
+
+func (fn *function) orderedAccess(e *ast.CallExpr, op ir.MemoryOp, name string) []ir.Expr {
+	place, ok := fn.visible(e.Args[0], name)
+	t := place.Type()
+	bad := func() []ir.Expr {
+		if op.IsLoad() {
+			return []ir.Expr{zeroOf(t)}
+		}
+		return nil
+	}
+	if !ok {
+		return bad()
+	}
+	if !isAtomic(t) {
+		fn.errorf(e.Pos(), "kernel.%s is not supported on %s", name, t)
+		return bad()
+	}
+	s := &ir.Memory{Op: op, Pos: fn.l.pos(e.Pos())}
+	if op.IsStore() {
+		s.Args = []ir.Expr{fn.exprAs(e.Args[1], t)}
+		s.Scope = fn.scope(e, 2, name)
+	} else {
+		s.Dst, s.Scope = fn.result("loaded", t, e), fn.scope(e, 1, name)
+	}
+	s.Places = []ir.Place{place}
+	fn.f.UsesThread = true // a thread that waits for another ends with its launch
+	fn.emit(s)
+	if s.Dst == nil {
+		return nil
+	}
+	return []ir.Expr{ir.Get(s.Dst)}
+}
+
+// isAtomic reports whether values of a type are read and written in one piece.
+func isAtomic(t *ir.Type) bool {
+	return (t.IsInteger() || t.IsFloat()) && t.Size() >= 4
+}
+
+func (fn *function) asyncCopy(e *ast.CallExpr) {
+	fn.threadValue(e.Args[0])
+	fn.f.UsesThread = true
+	dst, ok := fn.visible(e.Args[1], "AsyncCopy")
+	if !ok {
+		return
+	}
+	dst = fn.stablePlace(dst, e.Pos()) // the source may need statements
+	src, ok := fn.visible(e.Args[2], "AsyncCopy")
+	if !ok {
+		return
+	}
+	t := dst.Type()
+	switch {
+	case !plain(t):
+		fn.errorf(e.Pos(), "kernel.AsyncCopy of %s; shared memory cannot hold slices or pointers", t)
+	case t.Size() != 4 && t.Size() != 8 && t.Size() != 16:
+		fn.errorf(e.Pos(), "kernel.AsyncCopy of %s, which has %d bytes; copy 4, 8 or 16 bytes at a time, as in (*[4]float32)(s[i:])", t, t.Size())
+	case !src.Type().Equal(t):
+	default:
+		fn.emit(&ir.Memory{Op: ir.AsyncCopy, Places: []ir.Place{dst, src}, Pos: fn.l.pos(e.Pos())})
+	}
+}

@@ -1,0 +1,50 @@
+package gohost
+
+import (
+	"fmt"
+	"strings"
+
+	"quern.dev/internal/compiler/ir"
+)
+
+// memory prints an operation on memory. Loads are given the run: a thread that
+// waits for another must end when the launch fails.
+func (e *emitter) memory(s *ir.Memory) {
+	switch {
+	case s.Op.IsLoad():
+		ptr, _ := e.address(s.Places[0])
+		e.result(s, fmt.Sprintf("%s(r, %s)", e.member(hostPath, "Load"), ptr))
+	case s.Op.IsStore():
+		ptr, _ := e.address(s.Places[0])
+		e.out.at(s.Pos, true, "%s(%s, %s)", e.member(kernelPath, strings.TrimPrefix(s.Op.GoName(), "kernel.")), ptr, e.value(s.Args[0], s.Places[0].Type(), precOr))
+	case s.Op == ir.Clock:
+		e.result(s, e.member(kernelPath, "Clock")+"()")
+	case s.Op == ir.GlobalTimer:
+		e.result(s, e.member(kernelPath, "GlobalTimer")+"()")
+	default:
+		e.failf("unexpected operation %s", s.Op)
+	}
+}
+
+// result prints a statement that assigns a value to the destination, or
+// evaluates it alone.
+func (e *emitter) result(s *ir.Memory, value string) {
+	v := s.Dst
+	switch {
+	case !e.wants(v):
+		e.out.at(s.Pos, true, "%s", value)
+	case e.scopes.define[s][v]:
+		e.out.at(s.Pos, true, "%s := %s", e.names.name(v, v.Name), value)
+	default:
+		e.out.at(s.Pos, true, "%s = %s", e.variable(v), value)
+	}
+}
+
+// memoryOperands is what an operation on memory reads to know what to do.
+func memoryOperands(s *ir.Memory) usage {
+	reads := []ir.Stmt{&ir.Return{Results: s.Args}}
+	for _, p := range s.Places {
+		reads = append(reads, &ir.Check{Place: p})
+	}
+	return uses(reads...)
+}

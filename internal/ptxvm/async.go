@@ -1,0 +1,115 @@
+package ptxvm
+
+import "unsafe"
+
+// Asynchronous copies. With checks a copy reads its source when it is begun and
+// writes its destination when the thread waits for it; until then the
+// destination counts as never written. Without, it is done at once.
+
+// pendingCopy is a copy to shared memory that has been begun.
+type pendingCopy struct {
+	in    *instr // of the write
+	off   uint64
+	data  [16]byte
+	group int // number of the thread's group that it belongs to
+}
+
+// decodeCopy decodes cp.async and what belongs to it.
+func decodeCopy(d *decoder) {
+	switch {
+	case d.mod("async") == "":
+		d.emit(nil)
+	case d.mod("commit_group") != "":
+		d.want(0, 0)
+		d.emit(func(t *thread, _ *instr) { t.groups++ })
+	case d.mod("wait_group") != "":
+		d.want(1, 1)
+		d.in.e = int32(min(d.immediate(0), 1<<20))
+		d.emit(func(t *thread, in *instr) { t.arriveCopies(t.groups - int(in.e)) })
+	case d.mod("wait_all") != "":
+		d.want(0, 0)
+		d.emit(func(t *thread, _ *instr) { t.arriveCopies(t.groups + 1) })
+	default:
+		decodeAsyncCopy(d)
+	}
+}
+
+func decodeAsyncCopy(d *decoder) {
+	cache := d.mod("ca", "cg")
+	d.drop(cacheModifiers...)
+	if d.mod("shared", "shared::cta") == "" || d.mod("global") == "" {
+		d.p.fail("%s: want a copy from global to shared memory", d.text)
+	}
+	d.want(3, 3)
+	size := d.immediate(2)
+	if size != 16 && (cache == "cg" || size != 4 && size != 8) {
+		d.p.fail("%s: a copy of %d bytes", d.text, size)
+	}
+	d.in.access = access{read: true, size: uint8(size)}
+	d.address(d.args[1], globalSpace)
+	from := d.in
+	d.in.offset, d.in.access = 0, access{write: true, size: uint8(size)}
+	d.address(d.args[0], sharedSpace)
+	d.emit(func(t *thread, in *instr) { t.copyAsync(in, &from) })
+}
+
+// copyAsync begins the copy whose write is in.
+func (t *thread) copyAsync(in, from *instr) {
+	src := t.pointer(from)
+	if src == nil {
+		return
+	}
+	dst := t.pointer(in)
+	if dst == nil {
+		return
+	}
+	size := int(in.access.size)
+	if !t.b.checks {
+		copy(unsafe.Slice((*byte)(dst), size), unsafe.Slice((*byte)(src), size))
+		return
+	}
+	off := t.regs[in.a] + in.offset
+	if in.access.narrow {
+		off = t.regs[in.a]&(1<<32-1) + in.offset
+	}
+	p := pendingCopy{in: in, off: off, group: t.groups}
+	copy(p.data[:size], unsafe.Slice((*byte)(src), size))
+	t.b.sharedInit.unset(off, in.access.size)
+	t.copies = append(t.copies, p)
+}
+
+// arriveCopies makes the copies of the groups below a number arrive.
+func (t *thread) arriveCopies(below int) {
+	kept := t.copies[:0]
+	for i := range t.copies {
+		p := &t.copies[i]
+		if p.group >= below {
+			kept = append(kept, *p)
+			continue
+		}
+		dst := t.blockPointer(p.in, sharedSpace, p.off)
+		if dst == nil {
+			return
+		}
+		copy(unsafe.Slice((*byte)(dst), p.in.access.size), p.data[:])
+	}
+	t.copies = kept
+}
+
+// copying reports whether a copy is still to write some of the bytes at off of
+// the shared memory.
+func (b *block) copying(off uint64, size uint8) bool {
+	for i := range b.threads {
+		for j := range b.threads[i].copies {
+			p := &b.threads[i].copies[j]
+			if p.off < off+uint64(size) && off < p.off+uint64(p.in.access.size) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func (m initialised) unset(off uint64, size uint8) {
+	m[off>>6] &^= (1<<size - 1) << (off & 63)
+}

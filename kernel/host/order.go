@@ -1,0 +1,39 @@
+package host
+
+import (
+	"runtime"
+
+	"quern.dev/kernel"
+)
+
+// loadsPerLook is how many loads a thread makes before it looks whether the
+// launch goes on, and lets other goroutines have its core: it may be waiting.
+const loadsPerLook = 256
+
+// Load reads *p anew, ahead of all accesses that follow. It does not return if
+// the launch has failed, so that no thread waits for one that will not store.
+func Load[T kernel.AtomicNumber](r *Run, p *T) T {
+	if r.loads++; r.loads%loadsPerLook == 0 {
+		r.look()
+	}
+	return kernel.LoadAcquire(p)
+}
+
+// look ends the thread if the launch has failed or was cancelled.
+func (r *Run) look() {
+	l := r.launch
+	if l.done != nil {
+		select {
+		case <-l.done:
+			l.cancel()
+		default:
+		}
+	}
+	if l.failure.Load() != nil {
+		panic(abandoned{})
+	}
+	runtime.Gosched()
+}
+
+// abandoned is the panic that ends a worker of a launch that has failed.
+type abandoned struct{}
