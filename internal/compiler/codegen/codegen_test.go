@@ -75,12 +75,12 @@ func sources(t testing.TB) []source {
 
 // expectation is one regular expression in a comment.
 type expectation struct {
-	variant string // ptx for the fastest
+	variant string // ptx for the fastest with a thread for each of the kernel's
 	not     bool
 	text    string
 }
 
-var expectationForm = regexp.MustCompile("(ptx|proven|narrow|wide):(-?)(\"(?:[^\"\\\\]|\\\\.)*\")")
+var expectationForm = regexp.MustCompile("(ptx|coarse|proven|narrow|wide):(-?)(\"(?:[^\"\\\\]|\\\\.)*\")")
 
 // expectations reads those in a comment. An expression is written as in a regular
 // expression, so its backslashes stand for themselves.
@@ -124,6 +124,9 @@ func TestInstructions(t *testing.T) {
 func (k *kernelSource) expect(t *testing.T, where string, e expectation, line int) {
 	t.Helper()
 	v := &k.Variants[0]
+	if v.Name == "coarse" {
+		v = &k.Variants[1]
+	}
 	if e.variant != "ptx" {
 		v = nil
 		for i := range k.Variants {

@@ -90,7 +90,7 @@ var order = [...][2]string{
 // VerifyPasses makes PTX verify the kernel after each pass. Tests set it.
 var VerifyPasses bool
 
-// Variant is a form of a kernel, and its name: proven, narrow or wide.
+// Variant is a form of a kernel, and its name: coarse, proven, narrow or wide.
 type Variant struct {
 	Name string
 	*ir.Kernel
@@ -118,6 +118,14 @@ func PTX(k *ir.Kernel) ([]Variant, error) {
 		if v != proven && len(k.Limits) == 0 {
 			break
 		}
+	}
+	if k := coarse(out[0].Kernel); k != nil {
+		if VerifyPasses {
+			if err := ir.Verify(k, ir.StageFinal); err != nil {
+				return nil, fmt.Errorf("kernel %s: coarse form: %w", k.Name, err)
+			}
+		}
+		out = append([]Variant{{"coarse", k}}, out...)
 	}
 	return out, nil
 }
