@@ -20,6 +20,7 @@ var quernLiterals = gpu.NewKernel(gpu.KernelInfo{
 	},
 	PTX: quernPTX,
 	Variants: []gpu.Variant{
+		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -8, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -65536, 10, 0, 9, 0, 1, 0, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Threads: 2, Adjacent: true},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}},
 		{Name: "wide"},
 	},
@@ -47,6 +48,7 @@ var quernPassed = gpu.NewKernel(gpu.KernelInfo{
 	},
 	PTX: quernPTX,
 	Variants: []gpu.Variant{
+		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -16, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -65536, 10, 0, 9, 0, 1, 0, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Threads: 4, Adjacent: true},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}},
 		{Name: "wide"},
 	},
@@ -75,6 +77,7 @@ var quernReturned = gpu.NewKernel(gpu.KernelInfo{
 	},
 	PTX: quernPTX,
 	Variants: []gpu.Variant{
+		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -16, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -65536, 10, 0, 9, 0, 1, 0, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Threads: 4, Adjacent: true},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}},
 		{Name: "wide"},
 	},
@@ -255,6 +258,7 @@ var quernScale_float32 = gpu.NewKernel(gpu.KernelInfo{
 	},
 	PTX: quernPTX,
 	Variants: []gpu.Variant{
+		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -16, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -65536, 10, 1, 9, 0, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Threads: 4, Adjacent: true},
 		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}},
 		{Name: "wide"},
 	},
@@ -272,6 +276,7 @@ var quernScale_float64 = gpu.NewKernel(gpu.KernelInfo{
 	},
 	PTX: quernPTX,
 	Variants: []gpu.Variant{
+		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -8, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -65536, 10, 1, 9, 0, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Threads: 2, Adjacent: true},
 		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}},
 		{Name: "wide"},
 	},
@@ -289,6 +294,7 @@ var quernScale_int16 = gpu.NewKernel(gpu.KernelInfo{
 	},
 	PTX: quernPTX,
 	Variants: []gpu.Variant{
+		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -32, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -65536, 10, 1, 9, 0, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Threads: 8, Adjacent: true},
 		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}},
 		{Name: "wide"},
 	},
@@ -306,6 +312,7 @@ var quernScale_uint64 = gpu.NewKernel(gpu.KernelInfo{
 	},
 	PTX: quernPTX,
 	Variants: []gpu.Variant{
+		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -8, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -65536, 10, 1, 9, 0, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Threads: 2, Adjacent: true},
 		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}},
 		{Name: "wide"},
 	},
@@ -323,6 +330,7 @@ var quernScale_Celsius = gpu.NewKernel(gpu.KernelInfo{
 	},
 	PTX: quernPTX,
 	Variants: []gpu.Variant{
+		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -16, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -65536, 10, 1, 9, 0, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Threads: 4, Adjacent: true},
 		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}},
 		{Name: "wide"},
 	},
@@ -458,6 +466,7 @@ var quernConvert_float32_int32 = gpu.NewKernel(gpu.KernelInfo{
 	},
 	PTX: quernPTX,
 	Variants: []gpu.Variant{
+		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -16, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -65536, 10, 0, 10, 1, 3, 9, 0, 1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 1, 1, 0, 4, 1, 1, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0}, Threads: 4, Adjacent: true},
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 1, 1, 0, 4, 1, 1, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Sites: []gpu.Site{
 			{Kind: gpu.IndexSite, File: "instances.go", Line: 46, Col: 3},
@@ -480,6 +489,7 @@ var quernConvert_float64_int64 = gpu.NewKernel(gpu.KernelInfo{
 	},
 	PTX: quernPTX,
 	Variants: []gpu.Variant{
+		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -8, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -65536, 10, 0, 10, 1, 3, 9, 0, 1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 1, 1, 0, 4, 1, 1, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0}, Threads: 2, Adjacent: true},
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 1, 1, 0, 4, 1, 1, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Sites: []gpu.Site{
 			{Kind: gpu.IndexSite, File: "instances.go", Line: 46, Col: 3},
@@ -502,6 +512,7 @@ var quernConvert_int8_uint16 = gpu.NewKernel(gpu.KernelInfo{
 	},
 	PTX: quernPTX,
 	Variants: []gpu.Variant{
+		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -32, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -65536, 10, 0, 10, 1, 3, 9, 0, 1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 1, 1, 0, 4, 1, 1, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0}, Threads: 8, Adjacent: true},
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 1, 1, 0, 4, 1, 1, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Sites: []gpu.Site{
 			{Kind: gpu.IndexSite, File: "instances.go", Line: 46, Col: 3},
@@ -549,6 +560,7 @@ var quernPack_uint8_float32 = gpu.NewKernel(gpu.KernelInfo{
 	},
 	PTX: quernPTX,
 	Variants: []gpu.Variant{
+		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -16, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -65536, 1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 1, 1, 2, 4, 1, 1, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0, 0, -1, 1, 0, 1, 2, 4, 1, 0, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0}, Threads: 4},
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 1, 1, 2, 4, 1, 1, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0, 0, -1, 1, 0, 1, 2, 4, 1, 0, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Sites: []gpu.Site{
 			{Kind: gpu.IndexSite, File: "instances.go", Line: 55, Col: 44},
@@ -574,6 +586,7 @@ var quernPack_uint8_float64 = gpu.NewKernel(gpu.KernelInfo{
 	},
 	PTX: quernPTX,
 	Variants: []gpu.Variant{
+		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -8, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -65536, 1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 1, 1, 2, 4, 1, 1, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0, 0, -1, 1, 0, 1, 2, 4, 1, 0, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0}, Threads: 2},
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 1, 1, 2, 4, 1, 1, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0, 0, -1, 1, 0, 1, 2, 4, 1, 0, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Sites: []gpu.Site{
 			{Kind: gpu.IndexSite, File: "instances.go", Line: 55, Col: 44},
@@ -599,6 +612,7 @@ var quernPack_int64_float32 = gpu.NewKernel(gpu.KernelInfo{
 	},
 	PTX: quernPTX,
 	Variants: []gpu.Variant{
+		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -8, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -65536, 1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 1, 1, 2, 4, 1, 1, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0, 0, -1, 1, 0, 1, 2, 4, 1, 0, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0}, Threads: 2},
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 1, 1, 2, 4, 1, 1, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0, 0, -1, 1, 0, 1, 2, 4, 1, 0, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Sites: []gpu.Site{
 			{Kind: gpu.IndexSite, File: "instances.go", Line: 55, Col: 44},
@@ -624,6 +638,7 @@ var quernPack_int64_float64 = gpu.NewKernel(gpu.KernelInfo{
 	},
 	PTX: quernPTX,
 	Variants: []gpu.Variant{
+		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -8, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -65536, 1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 1, 1, 2, 4, 1, 1, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0, 0, -1, 1, 0, 1, 2, 4, 1, 0, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0}, Threads: 2},
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 1, 1, 2, 4, 1, 1, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0, 0, -1, 1, 0, 1, 2, 4, 1, 0, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Sites: []gpu.Site{
 			{Kind: gpu.IndexSite, File: "instances.go", Line: 55, Col: 44},
@@ -673,6 +688,7 @@ var quernTotal_Point = gpu.NewKernel(gpu.KernelInfo{
 	},
 	PTX: quernPTX,
 	Variants: []gpu.Variant{
+		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -8, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -65536, 1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 1, 1, 0, 4, 1, 1, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0}, Threads: 2},
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 1, 1, 0, 4, 1, 1, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Sites: []gpu.Site{
 			{Kind: gpu.IndexSite, File: "instances.go", Line: 67, Col: 3},
