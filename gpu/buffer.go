@@ -25,12 +25,13 @@ type Buffer[T any] struct {
 	err    error // of the Slice that made it
 }
 
-// memory is one allocation, shared by a buffer and its sub-buffers.
+// memory is one allocation, shared by a buffer and its sub-buffers, or a texture.
 type memory struct {
-	dev   *Device
-	drv   driver.Memory // zero if size is 0
-	size  int64         // bytes
-	lease lease
+	dev     *Device
+	drv     driver.Memory  // zero if size is 0
+	texture driver.Texture // instead of drv
+	size    int64          // bytes
+	lease   lease
 }
 
 // Alloc makes a buffer of n elements, which is to be closed. Its contents are
@@ -65,6 +66,11 @@ func (d *Device) alloc(size int64) (*memory, error) {
 		}
 		m.drv = drv
 	}
+	return d.adopt(m)
+}
+
+// adopt makes what was allocated the device's to close.
+func (d *Device) adopt(m *memory) (*memory, error) {
 	d.mu.Lock()
 	if d.memory != nil {
 		d.memory[m] = struct{}{}
@@ -186,7 +192,10 @@ func (m *memory) close() error {
 
 func (m *memory) free() error {
 	var err error
-	if m.size > 0 {
+	switch {
+	case m.texture != nil:
+		err = m.texture.Close()
+	case m.size > 0:
 		err = m.dev.drv.Free(m.drv)
 		m.drv = driver.Memory{}
 	}

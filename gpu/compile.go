@@ -1,6 +1,8 @@
 package gpu
 
 import (
+	"strings"
+
 	"quern.dev/internal/compiler"
 	"quern.dev/internal/compiler/ir"
 	"quern.dev/internal/compiler/ptx"
@@ -51,6 +53,8 @@ func (d *Device) Compile(src, name string) (*Kernel, error) {
 		switch {
 		case v.Type.Kind == ir.Slice:
 			p.Kind, p.Type, p.Size = Slice, v.Type.Elem.String(), int(v.Type.Elem.Size())
+		case strings.HasPrefix(v.Type.Name, textureName):
+			p.Kind, p.Type = Texture, strings.TrimSuffix(v.Type.String()[strings.IndexByte(v.Type.String(), '[')+1:], "]")
 		case v.Type.IsAggregate() || v.Type.IsHalf():
 			p.Kind, p.Type = Struct, v.Type.String()
 		}
@@ -58,6 +62,9 @@ func (d *Device) Compile(src, name string) (*Kernel, error) {
 	}
 	return NewKernel(info), nil
 }
+
+// textureName begins the name of the type of every texture.
+const textureName = "quern.dev/kernel.Texture2D["
 
 func sites(m *ptx.Module) []Site {
 	out := make([]Site, len(m.Sites))

@@ -103,10 +103,19 @@ type bufferArgument interface {
 func (b *Buffer[T]) element() reflect.Type { return reflect.TypeFor[T]() }
 func (b *Buffer[T]) pass(l *Launch)        { SliceArg(l, b) }
 
+// textureArgument is a *Texture2D[T] of any T.
+type textureArgument interface {
+	texel() reflect.Type
+	pass(l *Launch)
+}
+
+func (x *Texture2D[T]) texel() reflect.Type { return reflect.TypeFor[T]() }
+func (x *Texture2D[T]) pass(l *Launch)      { TextureArg(l, x) }
+
 // Launch runs the kernel on the grid g with arguments whose number and types are
 // checked now rather than by the Go compiler. A number must have the parameter's
 // very type, as in float32(2); a struct or array its size. The argument for a
-// slice is a *Buffer.
+// slice is a *Buffer, for a texture a *Texture2D.
 func (k *Kernel) Launch(s *Stream, g Grid, args ...any) error {
 	l, err := k.Begin(s, g)
 	if err != nil {
@@ -125,10 +134,13 @@ func (k *Kernel) Launch(s *Stream, g Grid, args ...any) error {
 // pass sets the next argument.
 func (l *Launch) pass(arg any, p *Param) {
 	b, isBuffer := arg.(bufferArgument)
+	x, isTexture := arg.(textureArgument)
 	switch {
+	case isTexture && p.Kind == Texture && typeFits(x.texel(), p):
+		x.pass(l)
 	case isBuffer && p.Kind == Slice && typeFits(b.element(), p):
 		b.pass(l)
-	case !isBuffer && arg != nil && p.Kind != Slice && typeFits(reflect.TypeOf(arg), p):
+	case !isBuffer && !isTexture && arg != nil && p.Kind != Slice && p.Kind != Texture && typeFits(reflect.TypeOf(arg), p):
 		l.passValue(reflect.ValueOf(arg))
 	default:
 		if l.argument() != nil {

@@ -85,6 +85,7 @@ const (
 	Scalar ParamKind = iota // a number or bool
 	Slice                   // a slice; the argument is a Buffer
 	Struct                  // a struct or array
+	Texture                 // a texture; the argument is a Texture2D
 )
 
 // Site is a check in a kernel that can fail.

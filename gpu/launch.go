@@ -122,6 +122,9 @@ func (p *Param) describe() string {
 	if p.Kind == Slice {
 		return "*gpu.Buffer[" + p.Type + "]"
 	}
+	if p.Kind == Texture {
+		return "*gpu.Texture2D[" + p.Type + "]"
+	}
 	return p.Type
 }
 

@@ -76,6 +76,7 @@ type Device interface {
 	NewStream() (Stream, error)
 	NewEvent() (Event, error)
 	Load(k *Kernel) (Function, error)
+	NewTexture(i TextureInfo) (Texture, error)
 
 	// Close releases the device. All that it made has been closed before.
 	Close() error

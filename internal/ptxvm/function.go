@@ -339,7 +339,7 @@ const (
 	constOperand                      // integer constant
 	floatOperand                      // floating constant
 	vectorOperand                     // {a, b}
-	addressOperand                    // [a+n]
+	addressOperand                    // [a+n], [a, {b, c}]
 	pairOperand                       // a|b
 	sinkOperand                       // _
 )
@@ -439,6 +439,9 @@ func (p *parser) vectorOperand() operand {
 func (p *parser) addressOperand() operand {
 	p.next()
 	o := operand{kind: addressOperand, list: []operand{p.simpleOperand()}}
+	for p.accept(",") {
+		o.list = append(o.list, p.simpleOperand())
+	}
 	switch {
 	case p.accept("+"):
 		o.value = p.constant()

@@ -76,6 +76,7 @@ func init() {
 		"mov": decodeMov, "cvt": decodeCvt, "cvta": decodeCvta, "isspacep": decodeIsspacep,
 		// memory: load.go, atomic.go
 		"ld": decodeLoad, "ldu": decodeLoad, "st": decodeStore, "atom": decodeAtomic, "red": decodeAtomic,
+		"tex":      decodeTexture,
 		"prefetch": decodeHint, "prefetchu": decodeHint, "applypriority": decodeHint,
 		"membar": decodeFence, "fence": decodeFence,
 		"cp": decodeCopy, // async.go

@@ -265,10 +265,13 @@ func (fn *function) instance(e *ast.CallExpr, src *Package, name string, typeArg
 		return nil
 	}
 	var f *ir.Func
-	if depth < maxStandardDepth {
+	switch {
+	case src.Path == kernelPath && name == sampleMethod:
+		f = l.sampleFunc(src, fd, obj, typeArgs)
+	case depth < maxStandardDepth:
 		f = l.lowerFunc(src, fd, obj, typeArgs)
 		f.Assembly = l.assembly(fd, f)
-	} else {
+	default:
 		f = l.tooDeep(src, fd, obj)
 	}
 	if !l.sharing[f] { // each call has shared variables of its own

@@ -201,6 +201,8 @@ func (l *lowering) lowerKernel(fd *ast.FuncDecl, obj *types.Func, instance insta
 			tooLong = pos
 		}
 		switch {
+		case holdsTexture(sig.Params().At(i + 1).Type()):
+			bad(pos, "parameter %s: a texture is a parameter of its own, not a part of another", v.Name)
 		case t.Size() == 0:
 			bad(pos, "parameter %s: a value of type %s has no bytes to pass; leave it out", v.Name, t)
 		case t.Kind == ir.Slice && !plain(t.Elem), t.Kind != ir.Slice && !plain(t):

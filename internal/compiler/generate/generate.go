@@ -164,6 +164,9 @@ func parameters(k *compiler.Kernel, sig *types.Signature, gpu string, qualify ty
 			elem := v.Type().Underlying().(*types.Slice).Elem()
 			par.kind, par.shown, par.size = "Slice", types.TypeString(elem, qualify), t.Elem.Size()
 			par.typ = fmt.Sprintf("*%s.Buffer[%s]", gpu, par.shown)
+		case frontend.TextureElem(v.Type()) != nil:
+			par.kind, par.shown = "Texture", types.TypeString(frontend.TextureElem(v.Type()), qualify)
+			par.typ = fmt.Sprintf("*%s.Texture2D[%s]", gpu, par.shown)
 		case t.IsAggregate() || t.IsHalf():
 			par.kind, par.shown = "Struct", par.typ
 		}
@@ -255,8 +258,8 @@ func writeLauncher(b *bytes.Buffer, p *frontend.Package, k *compiler.Kernel, par
 func writeArguments(b *bytes.Buffer, gpu, l string, params []parameter) {
 	for _, par := range params {
 		set := "Arg"
-		if par.kind == "Slice" {
-			set = "SliceArg"
+		if par.kind == "Slice" || par.kind == "Texture" {
+			set = par.kind + "Arg"
 		}
 		fmt.Fprintf(b, "%s.%s(%s, %s)\n", gpu, set, l, par.name)
 	}

@@ -25,9 +25,10 @@ type EffectOp uint8
 const (
 	Print  EffectOp = iota // Format with the arguments
 	Inline                 // the instructions of Func
+	Sample                 // (texture object uint64, u, v float32): the four numbers of a texel
 )
 
-var effectNames = [...]string{Print: "print", Inline: "inline"}
+var effectNames = [...]string{Print: "print", Inline: "inline", Sample: "sample"}
 
 func (op EffectOp) String() string { return name(effectNames[:], int(op)) }
 
@@ -99,6 +100,8 @@ func (p *printer) effect(s *Effect) {
 		p.line("%sprint %q(%s)", dst, s.Format.Text, p.exprs(s.Args))
 	case Inline:
 		p.line("%sinline %s(%s)", dst, s.Func.Name, p.exprs(s.Args))
+	default:
+		p.line("%s%s(%s)", dst, s.Op, p.exprs(s.Args))
 	}
 }
 
@@ -123,6 +126,10 @@ func (v *verifier) effect(s *Effect) {
 	case Inline:
 		if s.Func == nil || s.Func.Assembly == nil || len(s.Args) != len(s.Func.Params) || len(s.Dst) != len(s.Func.Results) {
 			v.fail("inline instructions do not fit their function")
+		}
+	case Sample:
+		if len(s.Args) != 3 || len(s.Dst) != 4 {
+			v.fail("sample with %d arguments and %d results", len(s.Args), len(s.Dst))
 		}
 	}
 }

@@ -1,6 +1,10 @@
 package opt
 
-import "quern.dev/internal/compiler/ir"
+import (
+	"slices"
+
+	"quern.dev/internal/compiler/ir"
+)
 
 // Host prepares a kernel, as the front end made it, for the Go back end, and
 // leaves k as it was: calls of functions that use the thread, and of formulas, are inlined, and
@@ -17,10 +21,16 @@ func Host(k *ir.Kernel) *ir.Kernel {
 }
 
 // isFormula reports whether a function is a formula of package kernel, such as
-// Clamp: inlined, it can be taken out of loops.
+// Clamp: inlined, it can be taken out of loops. Those of structs would name
+// fields, which need not be exported.
 func isFormula(f *ir.Func) bool {
-	if f.Go.Package != "quern.dev/kernel" || len(f.Body) != 1 || len(f.Results) != 1 || !f.Results[0].Type.IsScalar() {
+	if f.Go.Package != "quern.dev/kernel" || len(f.Body) != 1 || len(f.Results) != 1 {
 		return false
+	}
+	for _, v := range slices.Concat(f.Params, f.Results) {
+		if !v.Type.IsScalar() {
+			return false
+		}
 	}
 	_, ok := f.Body[0].(*ir.Return)
 	return ok

@@ -8,6 +8,8 @@ func (g *generator) effect(s *ir.Effect) {
 		g.print(s)
 	case ir.Inline:
 		g.assembly(s)
+	case ir.Sample:
+		g.sample(s)
 	default:
 		g.fail(s.Pos, "effect %s", s.Op)
 	}

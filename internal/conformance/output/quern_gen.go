@@ -293,6 +293,79 @@ func LaunchDraws(s *gpu.Stream, g gpu.Grid, seed uint64, out *gpu.Buffer[float64
 	return l.End()
 }
 
+var quernSampled = gpu.NewKernel(gpu.KernelInfo{
+	Name: "sampled", Package: "quern.dev/internal/conformance/output", Pos: "texture.go:8",
+	Params: []gpu.Param{
+		{Name: "image", Kind: gpu.Texture, Type: "float32", Size: 24},
+		{Name: "u", Kind: gpu.Slice, Type: "float32", Size: 4},
+		{Name: "v", Kind: gpu.Slice, Type: "float32", Size: 4},
+		{Name: "out", Kind: gpu.Slice, Type: "float32", Size: 4},
+	},
+	PTX: quernPTX,
+	Variants: []gpu.Variant{
+		{Name: "proven", Limits: []int64{1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 1, 1, 3, 4, 1, 1, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0, 0, -1, 1, 2, 1, 3, 4, 1, 2, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0}},
+		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Sites: []gpu.Site{
+			{Kind: gpu.IndexSite, File: "texture.go", Line: 10, Col: 25},
+			{Kind: gpu.IndexSite, File: "texture.go", Line: 10, Col: 31},
+		}},
+		{Name: "wide", Sites: []gpu.Site{
+			{Kind: gpu.IndexSite, File: "texture.go", Line: 10, Col: 25},
+			{Kind: gpu.IndexSite, File: "texture.go", Line: 10, Col: 31},
+		}},
+	},
+	Host: quernHostSampled,
+})
+
+var _ = sampled // compiled, not called
+
+// LaunchSampled runs sampled on the grid g.
+//
+// sampled reads an image at given coordinates.
+func LaunchSampled(s *gpu.Stream, g gpu.Grid, image *gpu.Texture2D[float32], u, v, out *gpu.Buffer[float32]) error {
+	l, err := quernSampled.Begin(s, g)
+	if err != nil {
+		return err
+	}
+	gpu.TextureArg(l, image)
+	gpu.SliceArg(l, u)
+	gpu.SliceArg(l, v)
+	gpu.SliceArg(l, out)
+	return l.End()
+}
+
+var quernFetched = gpu.NewKernel(gpu.KernelInfo{
+	Name: "fetched", Package: "quern.dev/internal/conformance/output", Pos: "texture.go:17",
+	Params: []gpu.Param{
+		{Name: "image", Kind: gpu.Texture, Type: "float32", Size: 24},
+		{Name: "out", Kind: gpu.Slice, Type: "float32", Size: 4},
+	},
+	PTX: quernPTX,
+	Variants: []gpu.Variant{
+		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Sites: []gpu.Site{
+			{Kind: gpu.IndexSite, File: "texture.go", Line: 21, Col: 3},
+		}},
+		{Name: "wide", Sites: []gpu.Site{
+			{Kind: gpu.IndexSite, File: "texture.go", Line: 21, Col: 3},
+		}},
+	},
+	Host: quernHostFetched,
+})
+
+var _ = fetched // compiled, not called
+
+// LaunchFetched runs fetched on the grid g.
+//
+// fetched copies an image with a border of two elements around it.
+func LaunchFetched(s *gpu.Stream, g gpu.Grid, image *gpu.Texture2D[float32], out *gpu.Buffer[float32]) error {
+	l, err := quernFetched.Begin(s, g)
+	if err != nil {
+		return err
+	}
+	gpu.TextureArg(l, image)
+	gpu.SliceArg(l, out)
+	return l.End()
+}
+
 func quernHostAssembled(r *host.Run) {
 	x := host.Slice[uint32](r, 0)
 	f := host.Slice[float64](r, 1)
@@ -724,5 +797,102 @@ func quernRow1Draws(r *host.Run, seed uint64, base int, out []float64, dimX int)
 		result07 := random.Uint64()
 //line random.go:30
 		at[7] = float64(result07 >> 12)
+	}
+}
+
+func quernHostSampled(r *host.Run) {
+	image := host.Value[kernel.Texture2D[float32]](r, 0)
+	u := host.Slice[float32](r, 1)
+	v := host.Slice[float32](r, 2)
+	out := host.Slice[float32](r, 3)
+	dimX := r.BlockDim.X
+	dimY := r.BlockDim.Y
+	dimZ := r.BlockDim.Z
+	for r.Next() {
+		blockX := r.BlockIdx.X
+		base := blockX * dimX
+		for threadZ := range dimZ {
+			for threadY := range dimY {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				quernRow1Sampled(r, base, out, u, v, image, dimX)
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1Sampled(r *host.Run, base int, out, u, v []float32, image kernel.Texture2D[float32], dimX int) {
+	count := max(0, min(dimX, len(out)-base))
+	if base >= 0 && count <= len(u)-base && count <= len(v)-base && count <= len(out)-base {
+		row := u[base:][:count]
+		row2 := v[base:][:count]
+		row3 := out[base:][:count]
+		for threadX := range count {
+			r.ThreadIdx.X = threadX
+//line texture.go:10
+			t1 := row[threadX]
+			t2 := row2[threadX]
+//line texture.go:10
+			result := image.Sample(t1, t2)
+			row3[threadX] = result
+		}
+		return
+	}
+	for threadX := range dimX {
+		r.ThreadIdx.X = threadX
+		i := base + threadX
+//line texture.go:9
+		if i < len(out) {
+			t1 := u[i]
+//line texture.go:10
+			t2 := v[i]
+//line texture.go:10
+			result := image.Sample(t1, t2)
+//line texture.go:10
+			out[i] = result
+		}
+	}
+}
+
+func quernHostFetched(r *host.Run) {
+	image := host.Value[kernel.Texture2D[float32]](r, 0)
+	out := host.Slice[float32](r, 1)
+	dimX := r.BlockDim.X
+	dimY := r.BlockDim.Y
+	dimZ := r.BlockDim.Z
+	for r.Next() {
+		blockX := r.BlockIdx.X
+		blockY := r.BlockIdx.Y
+		base := blockX * dimX
+		base2 := blockY * dimY
+		for threadZ := range dimZ {
+			for threadY := range dimY {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				y := base2 + threadY
+				quernRow1Fetched(r, image, base, y, out, dimX)
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1Fetched(r *host.Run, image kernel.Texture2D[float32], base, y int, out []float32, dimX int) {
+	for threadX := range dimX {
+		r.ThreadIdx.X = threadX
+		x := base + threadX
+//line texture.go:19
+		result0 := image.Width()
+		t2 := result0 + 4
+//line texture.go:19
+		result02 := image.Height()
+		t4 := result02 + 4
+		w := t2
+		h := t4
+//line texture.go:20
+		if x < w && y < h {
+			result03 := corner(image, x, y)
+//line texture.go:21
+			out[y*w+x] = result03
+		}
 	}
 }

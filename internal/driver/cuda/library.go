@@ -63,6 +63,11 @@ const (
 	cuFuncSetAttribute
 	cuOccupancyMaxActiveBlocks
 	cuLaunchKernel
+	cuArrayCreate
+	cuArrayDestroy
+	cuTexObjectCreate
+	cuTexObjectDestroy
+	cuMemcpy2DAsync
 
 	symbolCount
 )
@@ -112,6 +117,11 @@ var symbolNames = [symbolCount]string{
 	cuFuncSetAttribute:         "cuFuncSetAttribute",
 	cuOccupancyMaxActiveBlocks: "cuOccupancyMaxActiveBlocksPerMultiprocessor",
 	cuLaunchKernel:             "cuLaunchKernel",
+	cuArrayCreate:              "cuArrayCreate_v2",
+	cuArrayDestroy:             "cuArrayDestroy",
+	cuTexObjectCreate:          "cuTexObjectCreate",
+	cuTexObjectDestroy:         "cuTexObjectDestroy",
+	cuMemcpy2DAsync:            "cuMemcpy2DAsync_v2",
 }
 
 // api is an opened library with the addresses of its functions.

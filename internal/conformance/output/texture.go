@@ -1,0 +1,25 @@
+package output
+
+import "quern.dev/kernel"
+
+// sampled reads an image at given coordinates.
+//
+//quern:kernel
+func sampled(t kernel.Thread, image kernel.Texture2D[float32], u, v, out []float32) {
+	if i := t.Global(); i < len(out) {
+		out[i] = image.Sample(u[i], v[i])
+	}
+}
+
+// fetched copies an image with a border of two elements around it.
+//
+//quern:kernel
+func fetched(t kernel.Thread, image kernel.Texture2D[float32], out []float32) {
+	x, y := t.Global2()
+	w, h := image.Width()+4, image.Height()+4
+	if x < w && y < h {
+		out[y*w+x] = corner(image, x, y)
+	}
+}
+
+func corner(image kernel.Texture2D[float32], x, y int) float32 { return image.Fetch(x-2, y-2) }

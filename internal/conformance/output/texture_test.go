@@ -1,0 +1,191 @@
+package output
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"quern.dev/gpu"
+	"quern.dev/internal/devicetest"
+	"quern.dev/kernel"
+)
+
+// reference computes a sample in float64 from the CUDA C Programming Guide's
+// formulas, with exact weights.
+func reference(texels []float32, w, h int, o gpu.TextureOptions, u, v float64) float64 {
+	if o.Normalized {
+		u, v = u*float64(w), v*float64(h)
+	}
+	at := func(i int, n int, mode gpu.AddressMode) int {
+		switch {
+		case 0 <= i && i < n:
+			return i
+		case mode == gpu.AddressBorder:
+			return -1
+		case mode == gpu.AddressWrap:
+			return ((i % n) + n) % n
+		case mode == gpu.AddressMirror:
+			i = ((i % (2 * n)) + 2*n) % (2 * n)
+			if i >= n {
+				i = 2*n - 1 - i
+			}
+			return i
+		}
+		return min(max(i, 0), n-1)
+	}
+	texel := func(i, j int) float64 {
+		i, j = at(i, w, o.AddressX), at(j, h, o.AddressY)
+		if i < 0 || j < 0 {
+			return 0
+		}
+		return float64(texels[j*w+i])
+	}
+	if o.Filter == gpu.FilterPoint {
+		return texel(int(math.Floor(u)), int(math.Floor(v)))
+	}
+	i, j := math.Floor(u-0.5), math.Floor(v-0.5)
+	a, b := u-0.5-i, v-0.5-j
+	x, y := int(i), int(j)
+	return (1-a)*(1-b)*texel(x, y) + a*(1-b)*texel(x+1, y) + (1-a)*b*texel(x, y+1) + a*b*texel(x+1, y+1)
+}
+
+func TestSamplesAreThoseOfTheFormulas(t *testing.T) {
+	const w, h, n = 13, 7, 4096
+	r := rand.New(rand.NewPCG(3, 4))
+	texels := make([]float32, w*h)
+	for i := range texels {
+		texels[i] = r.Float32()
+	}
+	modes := []gpu.AddressMode{gpu.AddressClamp, gpu.AddressBorder, gpu.AddressWrap, gpu.AddressMirror}
+	devicetest.Each(t, func(t *testing.T, d *gpu.Device) {
+		for _, filter := range []gpu.TextureFilter{gpu.FilterPoint, gpu.FilterLinear} {
+			for mx, modeX := range modes {
+				for my, modeY := range modes {
+					for _, normalized := range []bool{false, true} {
+						if !normalized && (mx > 1 || my > 1) {
+							continue
+						}
+						o := gpu.TextureOptions{Filter: filter, AddressX: modeX, AddressY: modeY, Normalized: normalized}
+						t.Run(fmt.Sprintf("filter %d, modes %d and %d, normalised %v", filter, mx, my, normalized), func(t *testing.T) {
+							compareSamples(t, d, r, texels, w, h, n, o)
+						})
+					}
+				}
+			}
+		}
+	})
+}
+
+func compareSamples(t *testing.T, d *gpu.Device, r *rand.Rand, texels []float32, w, h, n int, o gpu.TextureOptions) {
+	image, err := gpu.NewTexture2D[float32](d.DefaultStream(), w, h, texels, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer image.Close()
+	u, v := make([]float32, n), make([]float32, n)
+	for i := range u {
+		u[i], v[i] = (r.Float32()*3-1)*float32(w), (r.Float32()*3-1)*float32(h)
+		if o.Filter == gpu.FilterPoint { // away from the edges, where rounding decides
+			u[i] = float32(math.Floor(float64(u[i]))) + 0.1 + 0.8*r.Float32()
+			v[i] = float32(math.Floor(float64(v[i]))) + 0.1 + 0.8*r.Float32()
+		}
+		if o.Normalized {
+			u[i], v[i] = u[i]/float32(w), v[i]/float32(h)
+		}
+	}
+	out := devicetest.Upload(t, d, make([]float32, n))
+	if err := LaunchSampled(d.DefaultStream(), gpu.Linear(n), image, devicetest.Upload(t, d, u), devicetest.Upload(t, d, v), out); err != nil {
+		t.Fatal(err)
+	}
+	// Weights have 8 binary places, and each of two is off by half a unit; on
+	// hardware by one.
+	tolerance := 0.0
+	if o.Filter == gpu.FilterLinear {
+		tolerance = 2.0/256 + 1e-5
+	}
+	for i, got := range devicetest.Download(t, d, out) {
+		if want := reference(texels, w, h, o, float64(u[i]), float64(v[i])); math.Abs(float64(got)-want) > tolerance || got != got {
+			t.Fatalf("at (%g, %g): %g, want %g", u[i], v[i], got, want)
+		}
+	}
+}
+
+func TestFetchReadsElementsAndWhatTheAddressModeSaysBeyond(t *testing.T) {
+	const w, h = 5, 3
+	texels := make([]float32, w*h)
+	for i := range texels {
+		texels[i] = float32(i) + 1
+	}
+	devicetest.Each(t, func(t *testing.T, d *gpu.Device) {
+		for _, o := range []gpu.TextureOptions{
+			{}, {Filter: gpu.FilterLinear}, {AddressX: gpu.AddressBorder}, {Normalized: true},
+			{Normalized: true, Filter: gpu.FilterLinear, AddressX: gpu.AddressWrap, AddressY: gpu.AddressMirror},
+		} {
+			image, err := gpu.NewTexture2D[float32](d.DefaultStream(), w, h, texels, o)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer image.Close()
+			out := devicetest.Upload(t, d, make([]float32, (w+4)*(h+4)))
+			if err := LaunchFetched(d.DefaultStream(), gpu.Plane(w+4, h+4), image, out); err != nil {
+				t.Fatal(err)
+			}
+			for i, got := range devicetest.Download(t, d, out) {
+				x, y := i%(w+4)-2, i/(w+4)-2
+				point := o
+				point.Filter, point.Normalized = gpu.FilterPoint, false
+				if want := reference(texels, w, h, point, float64(x)+0.5, float64(y)+0.5); float64(got) != want {
+					t.Errorf("%+v: element (%d,%d) is %g, want %g", o, x, y, got, want)
+				}
+			}
+		}
+	})
+}
+
+func TestIntegersBecomeNumbersUpToOne(t *testing.T) {
+	devicetest.Each(t, func(t *testing.T, d *gpu.Device) {
+		s := d.DefaultStream()
+		bytes, err := gpu.NewTexture2D[float32](s, 4, 1, []uint8{0, 1, 128, 255}, gpu.TextureOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer bytes.Close()
+		words, err := gpu.NewTexture2D[float32](s, 4, 1, []uint16{9, 9, 9, 9}, gpu.TextureOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer words.Close()
+		if err := gpu.Store(s, words, []uint16{0, 1, 32768, 65535}); err != nil {
+			t.Fatal(err)
+		}
+		u, v := devicetest.Upload(t, d, []float32{0.5, 1.5, 2.5, 3.5}), devicetest.Upload(t, d, make([]float32, 4))
+		out := devicetest.Upload(t, d, make([]float32, 4))
+		for _, c := range []struct {
+			image *gpu.Texture2D[float32]
+			want  [4]float32
+		}{
+			{bytes, [4]float32{0, 1.0 / 255, 128.0 / 255, 1}},
+			{words, [4]float32{0, 1.0 / 65535, 32768.0 / 65535, 1}},
+		} {
+			if err := LaunchSampled(s, gpu.Linear(4), c.image, u, v, out); err != nil {
+				t.Fatal(err)
+			}
+			if got := [4]float32(devicetest.Download(t, d, out)); got != c.want {
+				t.Errorf("have %v, want %v", got, c.want)
+			}
+		}
+	})
+}
+
+func TestPlainGoSamplesImagesThatItOpens(t *testing.T) {
+	object := kernel.OpenImage(&kernel.Image{Width: 2, Height: 1, Channels: 1, Texels: []float32{1, 3}, Linear: true})
+	defer kernel.CloseImage(object)
+	out := []float32{0}
+	kernel.Each(kernel.Dim3{X: 1}, kernel.Dim3{X: 1}, func(th kernel.Thread) {
+		sampled(th, kernel.NewTexture2D[float32](object, 2, 1, false), []float32{1}, []float32{0.5}, out)
+	})
+	if out[0] != 2 {
+		t.Errorf("between 1 and 3: %g, want 2", out[0])
+	}
+}

@@ -1,0 +1,51 @@
+package kernel
+
+// Texel is what a texture gives.
+type Texel interface{ ~float32 }
+
+// Texture2D is an image that kernels read between its elements and beyond its
+// borders: on a GPU through its texture units, elsewhere by the same rules in
+// software. It is a parameter of a kernel, or of a function that a kernel calls;
+// gpu.NewTexture2D makes its argument, and says how coordinates are meant, what
+// happens outside the image, and whether values are interpolated.
+//
+// Interpolation is bilinear with weights of 8 binary places, as the hardware
+// has it.
+type Texture2D[T Texel] struct {
+	object         uint64 // what the device calls the image
+	width, height  int32
+	scaleX, scaleY float32 // of an element, in coordinates
+}
+
+// NewTexture2D is for package gpu.
+func NewTexture2D[T Texel](object uint64, width, height int, normalized bool) Texture2D[T] {
+	x := Texture2D[T]{object: object, width: int32(width), height: int32(height), scaleX: 1, scaleY: 1}
+	if normalized {
+		x.scaleX, x.scaleY = 1/float32(width), 1/float32(height)
+	}
+	return x
+}
+
+// Width returns the number of elements in a row.
+func (x Texture2D[T]) Width() int { return int(x.width) }
+
+// Height returns the number of rows.
+func (x Texture2D[T]) Height() int { return int(x.height) }
+
+// Sample returns the image's value at (u, v). The element in column i of row j
+// covers the coordinates from (i, j) to (i+1, j+1); its middle, where it is not
+// mixed with others, is (i+0.5, j+0.5). In normalised coordinates the whole image
+// covers (0, 0) to (1, 1).
+func (x Texture2D[T]) Sample(u, v float32) T {
+	texel, ok := SampleImage(x.object, u, v)
+	if !ok {
+		panic("kernel: a texture that is not open")
+	}
+	return T(texel[0])
+}
+
+// Fetch returns the element in column i of row j. Outside the image it is what
+// the texture's address mode says.
+func (x Texture2D[T]) Fetch(i, j int) T {
+	return x.Sample((float32(i)+0.5)*x.scaleX, (float32(j)+0.5)*x.scaleY)
+}
