@@ -156,6 +156,7 @@ func (fn *function) callMethodExpr(e *ast.CallExpr, s *selected) []ir.Expr {
 	}
 	rest := *e
 	rest.Args = e.Args[1:]
+	fn.src.Info.Types[&rest] = fn.src.Info.Types[e]
 	if isThread(s.recv) {
 		fn.threadValue(e.Args[0])
 		return fn.threadMethod(&rest, s.obj.Name())

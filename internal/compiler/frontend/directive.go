@@ -55,30 +55,47 @@ func directives(doc *ast.CommentGroup) []directive {
 	return list
 }
 
-// spaced reports whether a comment is a kernel's directive but for the space
-// after its slashes, which makes it an ordinary comment.
-func spaced(comment string) bool {
+// spaced returns the verb of a comment that is a kernel's directive or a loop hint
+// but for the space after its slashes, which makes it an ordinary comment; "" for
+// others.
+func spaced(comment string) string {
 	text := strings.TrimLeft(strings.TrimPrefix(comment, "//"), " ")
+	text, ok := strings.CutPrefix(text, "quern:")
 	fields := words(text, token.NoPos)
-	if !strings.HasPrefix(text, "quern:kernel") || fields[0].text != "quern:kernel" {
-		return false
+	if !ok || len(fields) == 0 || !strings.HasPrefix(text, fields[0].text) {
+		return ""
 	}
-	_, wrong := kernelOptions(fields[1:])
-	return len(wrong) == 0
+	verb := fields[0].text
+	switch {
+	case verb == "kernel":
+		if _, wrong := kernelOptions(fields[1:]); len(wrong) > 0 {
+			return ""
+		}
+	case isHint(verb):
+		if _, wrong := parseHint(directive{verb: verb, args: fields[1:]}); wrong != "" {
+			return ""
+		}
+	default:
+		return ""
+	}
+	return verb
 }
 
 // strayDirectives reports comments that were meant as directives and are not:
 // those that do not belong to a declaration, and those with a space.
 func (l *lowering) strayDirectives(attached map[token.Pos]bool) {
+	hints := l.checkHints()
 	for _, f := range l.pkg.Files {
 		for _, group := range f.Comments {
 			for _, c := range group.List {
 				switch {
-				case attached[c.Pos()]:
+				case attached[c.Pos()] || hints[c.Pos()]:
+				case strayHint(c.Text) != "":
+					l.errorAt(c.Pos(), "", "%s", strayHint(c.Text))
 				case strings.HasPrefix(c.Text, directivePrefix):
 					l.errorAt(c.Pos(), "", "the directive must stand directly above the function, without a blank line")
-				case spaced(c.Text):
-					l.errorAt(c.Pos(), "", "a directive has no space after the slashes; write //quern:kernel")
+				case spaced(c.Text) != "":
+					l.errorAt(c.Pos(), "", "a directive has no space after the slashes; write //quern:%s", spaced(c.Text))
 				}
 			}
 		}

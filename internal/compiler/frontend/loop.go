@@ -12,7 +12,7 @@ func (fn *function) forStmt(s *ast.ForStmt, label string) {
 	if s.Init != nil {
 		fn.stmt(s.Init, "")
 	}
-	loop := &ir.Loop{Label: &ir.Label{Name: labelOr(label, "for")}, Pos: fn.l.pos(s.Pos())}
+	loop := &ir.Loop{Label: &ir.Label{Name: labelOr(label, "for")}, Pos: fn.l.pos(s.Pos()), Unroll: fn.hintOf(s)}
 	if s.Cond != nil {
 		loop.Pre = fn.list(func() { loop.Cond = fn.expr(s.Cond) })
 	}
@@ -123,7 +123,7 @@ func (fn *function) rangeStmt(s *ast.RangeStmt, label string) {
 	loop := &ir.Loop{
 		Label: &ir.Label{Name: labelOr(label, "range")},
 		Cond:  &ir.Binary{Op: ir.Lt, X: ir.Get(index), Y: limit, Pos: pos},
-		Pos:   pos,
+		Pos:   pos, Unroll: fn.hintOf(s),
 	}
 	head := fn.list(func() {
 		if keyID != nil {

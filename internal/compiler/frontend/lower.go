@@ -60,6 +60,10 @@ func (p *Package) Lower(names ...string) (_ *ir.Program, err error) {
 				if dir.verb == assemblyVerb {
 					continue
 				}
+				if isHint(dir.verb) {
+					l.errorAt(dir.pos, "", "%s", strayHint(directivePrefix+dir.verb))
+					continue
+				}
 				if dir.verb != "kernel" {
 					l.errorAt(dir.pos, "", "unknown directive //quern:%s; did you mean //quern:kernel?", dir.verb)
 					continue

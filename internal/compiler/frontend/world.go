@@ -56,6 +56,8 @@ type Package struct {
 
 	world     *World
 	instances map[string][]types.Type // type arguments by kernel, once lowered
+	hints     map[ast.Stmt]directive  // of loops, once looked for
+	hinting   map[token.Pos]bool      // the comments that they are
 	standard  bool
 	funcs     map[string]*ast.FuncDecl // by "Name" or "Recv.Name"
 	errors    []types.Error

@@ -272,6 +272,13 @@ func (p *printer) stmt(s Stmt) {
 }
 
 func (p *printer) loop(s *Loop) {
+	switch s.Unroll {
+	case UnrollAsWorthwhile:
+	case UnrollAll:
+		p.line("unroll")
+	default:
+		p.line("unroll %d", s.Unroll)
+	}
 	cond := ""
 	if s.Cond != nil {
 		cond = " " + p.expr(s.Cond)

@@ -28,6 +28,8 @@ type Loop struct {
 	Body  []Stmt
 	Post  []Stmt
 	Pos   Pos
+
+	Unroll Unroll
 }
 
 // Block is a statement list that Break can leave.

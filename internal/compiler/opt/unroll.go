@@ -16,6 +16,9 @@ const (
 	smallBudget  = 1 << 11 // nothing to gain but the loop's own instructions
 	memoryBudget = 1 << 15 // addresses in shared memory and tables become constants
 	arrayBudget  = 1 << 16 // elements of local arrays become registers
+
+	maxHintTrips = 1 << 10
+	hintBudget   = 1 << 17 // the programmer wants it
 )
 
 // unroll replaces counted loops with constant bounds by copies of their body, so
@@ -32,6 +35,7 @@ func unroll(k *ir.Kernel) error {
 		simplify(k.Func)
 		removeDead(k.Func)
 	}
+	newUnroller(k.Func).partial(k.Func.Body)
 	return nil
 }
 
@@ -148,20 +152,21 @@ type counted struct {
 
 // count returns how a loop counts if it is to be unrolled, nil otherwise.
 func (u *unroller) count(before []ir.Stmt, s *ir.Loop) *counted {
-	if len(s.Pre) != 0 || s.Cond == nil || len(s.Post) != 1 {
+	step := u.step(s)
+	if step == nil || s.Unroll == ir.NoUnroll {
 		return nil
 	}
-	step, ok := s.Post[0].(*ir.Assign)
-	if !ok {
-		return nil
-	}
-	dst, ok := step.Dst.(*ir.VarPlace)
-	if !ok || u.uses[dst.Var] == nil || u.uses[dst.Var].addressed || assigns(s.Body, dst.Var) {
-		return nil
-	}
-	c := &counted{v: dst.Var, after: initial(before, dst.Var)}
+	v, _ := ir.Variable(&ir.Load{Place: step.Dst})
+	c := &counted{v: v, after: initial(before, v)}
 	if c.after == nil {
 		return nil
+	}
+	most := maxArrayTrips
+	switch {
+	case s.Unroll == ir.UnrollAll:
+		most = maxHintTrips
+	case s.Unroll > ir.NoUnroll:
+		most = int(s.Unroll)
 	}
 	for {
 		more := evaluate(s.Cond, c.v, c.after)
@@ -171,7 +176,7 @@ func (u *unroller) count(before []ir.Stmt, s *ir.Loop) *counted {
 		if more.Bits == 0 {
 			break
 		}
-		if len(c.values) == maxArrayTrips {
+		if len(c.values) == most {
 			return nil
 		}
 		c.values = append(c.values, c.after)
@@ -183,6 +188,23 @@ func (u *unroller) count(before []ir.Stmt, s *ir.Loop) *counted {
 		return nil
 	}
 	return c
+}
+
+// step returns the assignment with which a loop goes to its next iteration, if it
+// has one condition and nothing else changes the variable; nil otherwise.
+func (u *unroller) step(s *ir.Loop) *ir.Assign {
+	if len(s.Pre) != 0 || s.Cond == nil || len(s.Post) != 1 {
+		return nil
+	}
+	step, ok := s.Post[0].(*ir.Assign)
+	if !ok {
+		return nil
+	}
+	dst, ok := step.Dst.(*ir.VarPlace)
+	if !ok || u.uses[dst.Var] == nil || u.uses[dst.Var].addressed || assigns(s.Body, dst.Var) {
+		return nil
+	}
+	return step
 }
 
 // initial returns the constant that v has behind a statement list.
@@ -285,6 +307,9 @@ func (u *unroller) worthwhile(s *ir.Loop, c *counted) bool {
 		},
 	}
 	v.Body(s.Body)
+	if s.Unroll != ir.UnrollAsWorthwhile {
+		return nodes*len(c.values) <= hintBudget
+	}
 	return len(c.values) <= trips && nodes*len(c.values) <= budget
 }
 
@@ -326,18 +351,7 @@ func (u *unroller) expand(s *ir.Loop, c *counted) []ir.Stmt {
 	}
 	var out []ir.Stmt
 	for _, value := range c.values {
-		cl := &ir.Cloner{Vars: map[*ir.Local]*ir.Local{}}
-		for _, l := range outside {
-			cl.Keep(l)
-		}
-		for _, v := range private {
-			w := *v
-			cl.Vars[v] = &w
-			u.f.Locals = append(u.f.Locals, &w)
-			u.homes[&w] = here.parent
-			u.uses[&w] = u.uses[v]
-		}
-		body := substituteConst(cl.Body(s.Body), c.v, value)
+		body := substituteConst(u.copyBody(s.Body, outside, private, here.parent), c.v, value)
 		if continues {
 			next := &ir.Label{Name: s.Label.Name}
 			body = dissolve(&ir.Block{Label: next, Body: continueAsBreak(body, s.Label, next)})
@@ -352,6 +366,23 @@ func (u *unroller) expand(s *ir.Loop, c *counted) []ir.Stmt {
 		return out
 	}
 	return dissolve(&ir.Block{Label: s.Label, Body: out})
+}
+
+// copyBody copies a loop's body for a place in the loop home. The copy has
+// private variables of its own and leaves through the same labels outside.
+func (u *unroller) copyBody(body []ir.Stmt, outside []*ir.Label, private []*ir.Local, home *loopScope) []ir.Stmt {
+	cl := &ir.Cloner{Vars: map[*ir.Local]*ir.Local{}}
+	for _, l := range outside {
+		cl.Keep(l)
+	}
+	for _, v := range private {
+		w := *v
+		cl.Vars[v] = &w
+		u.f.Locals = append(u.f.Locals, &w)
+		u.homes[&w] = home
+		u.uses[&w] = u.uses[v]
+	}
+	return cl.Body(body)
 }
 
 // private returns the locals in a body whose home is the loop or inside it.

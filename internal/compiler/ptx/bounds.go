@@ -13,3 +13,9 @@ func (g *generator) appendBounds(b []byte) []byte {
 	}
 	return b
 }
+
+// pragma passes a word to the driver's compiler. "nounroll" stands at the head of
+// a loop (PTX ISA, pragma strings).
+func (w *writer) pragma(word string) {
+	w.text = fmt.Appendf(w.text, "\t.pragma %q;\n", word)
+}

@@ -239,6 +239,9 @@ func (g *generator) loop(s *ir.Loop) {
 		g.branch(s.Cond, false, t.end)
 	}
 	g.placeHead(head)
+	if s.Unroll == ir.NoUnroll {
+		g.pragma("nounroll")
+	}
 	leaves := false
 	if !bottom {
 		leaves = g.body(s.Pre)
