@@ -798,6 +798,97 @@ func LaunchReverse[T int32 | float64 | Point](s *gpu.Stream, g gpu.Grid, x *gpu.
 	return l.End()
 }
 
+var quernUnrolled = gpu.NewKernel(gpu.KernelInfo{
+	Name: "unrolled", Package: "quern.dev/internal/conformance/generic", Pos: "loops.go:10",
+	Params: []gpu.Param{
+		{Name: "n", Kind: gpu.Scalar, Type: "int32", Size: 4},
+		{Name: "x", Kind: gpu.Slice, Type: "int32", Size: 4},
+	},
+	PTX: quernPTX,
+	Variants: []gpu.Variant{
+		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}},
+		{Name: "wide"},
+	},
+	Host: quernHostUnrolled,
+})
+
+var _ = unrolled // compiled, not called
+
+// LaunchUnrolled runs unrolled on the grid g.
+//
+// unrolled has loops with hints: counting up and down, by steps, with bounds
+// that are constant and that are not, left early and continued, over integers
+// that wrap around.
+func LaunchUnrolled(s *gpu.Stream, g gpu.Grid, n int32, x *gpu.Buffer[int32]) error {
+	l, err := quernUnrolled.Begin(s, g)
+	if err != nil {
+		return err
+	}
+	gpu.Arg(l, n)
+	gpu.SliceArg(l, x)
+	return l.End()
+}
+
+var quernAtTheEdges = gpu.NewKernel(gpu.KernelInfo{
+	Name: "atTheEdges", Package: "quern.dev/internal/conformance/generic", Pos: "loops.go:73",
+	Params: []gpu.Param{
+		{Name: "n", Kind: gpu.Scalar, Type: "int64", Size: 8},
+		{Name: "x", Kind: gpu.Slice, Type: "int64", Size: 8},
+	},
+	PTX: quernPTX,
+	Variants: []gpu.Variant{
+		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}},
+		{Name: "wide"},
+	},
+	Host: quernHostAtTheEdges,
+})
+
+var _ = atTheEdges // compiled, not called
+
+// LaunchAtTheEdges runs atTheEdges on the grid g.
+//
+// atTheEdges counts to the ends of integer types, where the bound of the
+// unrolled loop must not wrap around.
+func LaunchAtTheEdges(s *gpu.Stream, g gpu.Grid, n int64, x *gpu.Buffer[int64]) error {
+	l, err := quernAtTheEdges.Begin(s, g)
+	if err != nil {
+		return err
+	}
+	gpu.Arg(l, n)
+	gpu.SliceArg(l, x)
+	return l.End()
+}
+
+var quernReduced = gpu.NewKernel(gpu.KernelInfo{
+	Name: "reduced", Package: "quern.dev/internal/conformance/generic", Pos: "loops.go:107",
+	Params: []gpu.Param{
+		{Name: "x", Kind: gpu.Slice, Type: "float32", Size: 4},
+		{Name: "sums", Kind: gpu.Slice, Type: "float32", Size: 4},
+	},
+	PTX: quernPTX,
+	Variants: []gpu.Variant{
+		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 1, 0, 1, 1, 3, 9, 2147483648}},
+		{Name: "wide"},
+	},
+	Host: quernHostReduced,
+})
+
+var _ = reduced // compiled, not called
+
+// LaunchReduced runs reduced on the grid g.
+//
+// reduced sums slices of a slice, with an unrolled loop whose indices are
+// checked.
+func LaunchReduced(s *gpu.Stream, g gpu.Grid, x, sums *gpu.Buffer[float32]) error {
+	l, err := quernReduced.Begin(s, g)
+	if err != nil {
+		return err
+	}
+	gpu.SliceArg(l, x)
+	gpu.SliceArg(l, sums)
+	return l.End()
+}
+
 func quernHostLiterals(r *host.Run) {
 	x := host.Slice[int32](r, 0)
 	dimX := r.BlockDim.X
@@ -2588,6 +2679,294 @@ func quernRow2Reverse_Point(r *host.Run, base int, x []Point, tile *[64]Point) {
 //line instances.go:81
 		if i < len(x) {
 			x[i] = tile[63-threadX]
+		}
+	}
+}
+
+func quernHostUnrolled(r *host.Run) {
+	n := host.Value[int32](r, 0)
+	x := host.Slice[int32](r, 1)
+	dimX := r.BlockDim.X
+	dimY := r.BlockDim.Y
+	dimZ := r.BlockDim.Z
+	for r.Next() {
+		blockX := r.BlockIdx.X
+		base := blockX * dimX
+		for threadZ := range dimZ {
+			for threadY := range dimY {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				quernRow1Unrolled(r, base, x, n, dimX)
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1Unrolled(r *host.Run, base int, x []int32, n int32, dimX int) {
+	count := max(0, min(dimX, len(x)-base))
+	if base >= 0 && count <= len(x)-base {
+		row := x[base:][:count]
+		for threadX := range count {
+//line loops.go:15
+			v := row[threadX]
+//line loops.go:18
+			v = v
+			v += v
+			v += v * 2
+			v += v * 3
+			v += v * 4
+//line loops.go:21
+			for j := int32(0); j < n; j++ {
+				v += j ^ v
+			}
+//line loops.go:25
+			for j2 := n; j2 > -2; j2 -= 2 {
+				v = v*3 + j2
+			}
+			var k int32
+//line loops.go:30
+			for ; k <= v&31; k += 3 {
+				if k == n {
+					continue
+				}
+				if k*k > 400 {
+					break
+				}
+				v += k * n
+			}
+			v += k
+//line loops.go:41
+			for j3 := 0; j3 < 4; j3++ {
+				v ^= int32(j3) << 3
+			}
+//line loops.go:45
+			for j4 := uint8(250); j4 >= 3; j4 -= 4 {
+				v += int32(j4)
+			}
+		loop14:
+//line loops.go:50
+			for j5 := int64(n) - 5; j5 < int64(n); j5++ {
+//line loops.go:52
+				for l := int16(0); l < int16(n)+4; l++ {
+					if l == 11 {
+						continue loop14
+					}
+					if int64(l)+j5 == 40 {
+						break loop14
+					}
+					v += int32(l) + int32(j5)
+				}
+			}
+//line loops.go:63
+			for v > 1000 {
+				v /= 2
+			}
+			row[threadX] = v
+		}
+		return
+	}
+	for threadX := range dimX {
+		r.ThreadIdx.X = threadX
+		i := base + threadX
+//line loops.go:12
+		if i >= len(x) {
+			continue
+		}
+		v := x[i]
+//line loops.go:18
+		v = v
+		v += v
+		v += v * 2
+		v += v * 3
+		v += v * 4
+//line loops.go:21
+		for j := int32(0); j < n; j++ {
+			v += j ^ v
+		}
+//line loops.go:25
+		for j2 := n; j2 > -2; j2 -= 2 {
+			v = v*3 + j2
+		}
+		var k int32
+//line loops.go:30
+		for ; k <= v&31; k += 3 {
+			if k == n {
+				continue
+			}
+			if k*k > 400 {
+				break
+			}
+			v += k * n
+		}
+		v += k
+//line loops.go:41
+		for j3 := 0; j3 < 4; j3++ {
+			v ^= int32(j3) << 3
+		}
+//line loops.go:45
+		for j4 := uint8(250); j4 >= 3; j4 -= 4 {
+			v += int32(j4)
+		}
+	loop6:
+//line loops.go:50
+		for j5 := int64(n) - 5; j5 < int64(n); j5++ {
+//line loops.go:52
+			for l := int16(0); l < int16(n)+4; l++ {
+				if l == 11 {
+					continue loop6
+				}
+				if int64(l)+j5 == 40 {
+					break loop6
+				}
+				v += int32(l) + int32(j5)
+			}
+		}
+//line loops.go:63
+		for v > 1000 {
+			v /= 2
+		}
+		x[i] = v
+	}
+}
+
+func quernHostAtTheEdges(r *host.Run) {
+	n := host.Value[int64](r, 0)
+	x := host.Slice[int64](r, 1)
+	dimX := r.BlockDim.X
+	dimY := r.BlockDim.Y
+	dimZ := r.BlockDim.Z
+	var first int64 = -9223372036854775808
+	var last int64 = 9223372036854775807
+	m := int8(n)
+	for r.Next() {
+		blockX := r.BlockIdx.X
+		base := blockX * dimX
+		for threadZ := range dimZ {
+			for threadY := range dimY {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				quernRow1AtTheEdges(r, base, x, first, n, last, m, dimX)
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1AtTheEdges(r *host.Run, base int, x []int64, first, n, last int64, m int8, dimX int) {
+	count := max(0, min(dimX, len(x)-base))
+	if base >= 0 && count <= len(x)-base {
+		row := x[base:][:count]
+		for threadX := range count {
+//line loops.go:78
+			var v int64
+//line loops.go:81
+			for j := first; j < first+n; j++ {
+				v = v*5 + j>>60
+			}
+//line loops.go:85
+			for j2 := last; j2 > last-n; j2-- {
+				v = v*7 + j2&3
+			}
+//line loops.go:89
+			for j3 := uint64(0); j3 < uint64(n)&7; j3++ {
+				v += int64(j3)
+			}
+//line loops.go:94
+			for j4 := int8(-120); j4 < m; j4 += 9 {
+				v = v*3 + int64(j4)
+				if j4 > 110 {
+					break
+				}
+			}
+			row[threadX] += v
+		}
+		return
+	}
+	for threadX := range dimX {
+		r.ThreadIdx.X = threadX
+		i := base + threadX
+//line loops.go:75
+		if i >= len(x) {
+			continue
+		}
+		var v int64
+//line loops.go:81
+		for j := first; j < first+n; j++ {
+			v = v*5 + j>>60
+		}
+//line loops.go:85
+		for j2 := last; j2 > last-n; j2-- {
+			v = v*7 + j2&3
+		}
+//line loops.go:89
+		for j3 := uint64(0); j3 < uint64(n)&7; j3++ {
+			v += int64(j3)
+		}
+//line loops.go:94
+		for j4 := int8(-120); j4 < m; j4 += 9 {
+			v = v*3 + int64(j4)
+			if j4 > 110 {
+				break
+			}
+		}
+		x[i] += v
+	}
+}
+
+func quernHostReduced(r *host.Run) {
+	x := host.Slice[float32](r, 0)
+	sums := host.Slice[float32](r, 1)
+	dimX := r.BlockDim.X
+	dimY := r.BlockDim.Y
+	dimZ := r.BlockDim.Z
+	for r.Next() {
+		blockX := r.BlockIdx.X
+		base := blockX * dimX
+		for threadZ := range dimZ {
+			for threadY := range dimY {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				quernRow1Reduced(r, base, sums, x, dimX)
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1Reduced(r *host.Run, base int, sums, x []float32, dimX int) {
+	count := max(0, min(dimX, len(sums)-base))
+	if base >= 0 && count <= len(sums)-base {
+		row := sums[base:][:count]
+		for threadX := range count {
+			r.ThreadIdx.X = threadX
+			i := base + threadX
+//line loops.go:109
+			var s float32
+//line loops.go:111
+			for j := i; j < len(x); j += len(sums) {
+				s += x[j]
+			}
+//line loops.go:115
+			for j2 := 0; j2 < len(x); j2++ {
+				s += x[j2] * 0.5
+			}
+			row[threadX] = s
+		}
+		return
+	}
+	for threadX := range dimX {
+		r.ThreadIdx.X = threadX
+		i := base + threadX
+//line loops.go:108
+		if i < len(sums) {
+			var s float32
+//line loops.go:111
+			for j := i; j < len(x); j += len(sums) {
+				s += x[j]
+			}
+//line loops.go:115
+			for j2 := 0; j2 < len(x); j2++ {
+				s += x[j2] * 0.5
+			}
+			sums[i] = s
 		}
 	}
 }
