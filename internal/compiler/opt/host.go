@@ -16,8 +16,24 @@ func Host(k *ir.Kernel) *ir.Kernel {
 	copyAtOnce(k)
 	u := newUnroller(k.Func)
 	u.wanted = u.short
-	k.Func.Body = u.list(k.Func.Body)
+	k.Func.Body = withoutSelfAssignments(u.list(k.Func.Body))
 	return k
+}
+
+// withoutSelfAssignments drops what is left of v += 0*v in a copy, of which go vet
+// would complain.
+func withoutSelfAssignments(body []ir.Stmt) []ir.Stmt {
+	r := ir.Rewriter{Stmt: func(s ir.Stmt) []ir.Stmt {
+		if a, ok := s.(*ir.Assign); ok {
+			if v, ok := ir.Variable(a.Src); ok {
+				if dst, ok := a.Dst.(*ir.VarPlace); ok && dst.Var == v {
+					return nil
+				}
+			}
+		}
+		return []ir.Stmt{s}
+	}}
+	return r.Body(body)
 }
 
 // isFormula reports whether a function is a formula of package kernel, such as

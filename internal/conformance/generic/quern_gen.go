@@ -2710,7 +2710,6 @@ func quernRow1Unrolled(r *host.Run, base int, x []int32, n int32, dimX int) {
 //line loops.go:15
 			v := row[threadX]
 //line loops.go:18
-			v = v
 			v += v
 			v += v * 2
 			v += v * 3
@@ -2774,7 +2773,6 @@ func quernRow1Unrolled(r *host.Run, base int, x []int32, n int32, dimX int) {
 		}
 		v := x[i]
 //line loops.go:18
-		v = v
 		v += v
 		v += v * 2
 		v += v * 3
