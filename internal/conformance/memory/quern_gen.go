@@ -8,6 +8,7 @@ import (
 	"quern.dev/gpu"
 	"quern.dev/kernel"
 	"quern.dev/kernel/host"
+	"sync/atomic"
 )
 
 //go:embed quern_gen.ptx
@@ -357,6 +358,743 @@ func LaunchOverwrites(s *gpu.Stream, g gpu.Grid, a, out *gpu.Buffer[int32]) erro
 	}
 	gpu.SliceArg(l, a)
 	gpu.SliceArg(l, out)
+	return l.End()
+}
+
+var quernOperations_int32 = gpu.NewKernel(gpu.KernelInfo{
+	Name: "operations[int32]", Package: "quern.dev/internal/conformance/memory", Pos: "atomic.go:9",
+	Entry: "operations_int32",
+	Params: []gpu.Param{
+		{Name: "x", Kind: gpu.Slice, Type: "int32", Size: 4},
+		{Name: "cells", Kind: gpu.Slice, Type: "int32", Size: 4},
+		{Name: "old", Kind: gpu.Slice, Type: "int32", Size: 4},
+	},
+	PTX: quernPTX,
+	Variants: []gpu.Variant{
+		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 1, 0, 11, 1, 0, 5, 4, 1, 1, 0, 11, 2, 3, 2, 0, 5, 5, 4, 7, 5, 9, 0, 0, 11, 1, 0, 5, 9, 2147483658, 0, -1, 1, 2, 0, 11, 1, 0, 5, 4, 1, 2, 0, 11, 2, 3, 2, 0, 5, 5, 4, 7, 5, 9, 0}},
+		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, 11, 1, 0, 5, 9, 2147483658}, Sites: []gpu.Site{
+			{Kind: gpu.SliceSite, File: "atomic.go", Line: 14, Col: 10},
+			{Kind: gpu.SliceSite, File: "atomic.go", Line: 14, Col: 29},
+		}},
+		{Name: "wide", Sites: []gpu.Site{
+			{Kind: gpu.SliceSite, File: "atomic.go", Line: 14, Col: 10},
+			{Kind: gpu.SliceSite, File: "atomic.go", Line: 14, Col: 29},
+		}},
+	},
+	Host: quernHostOperations_int32,
+})
+
+var _ = operations[int32] // compiled, not called
+
+var quernOperations_uint32 = gpu.NewKernel(gpu.KernelInfo{
+	Name: "operations[uint32]", Package: "quern.dev/internal/conformance/memory", Pos: "atomic.go:9",
+	Entry: "operations_uint32",
+	Params: []gpu.Param{
+		{Name: "x", Kind: gpu.Slice, Type: "uint32", Size: 4},
+		{Name: "cells", Kind: gpu.Slice, Type: "uint32", Size: 4},
+		{Name: "old", Kind: gpu.Slice, Type: "uint32", Size: 4},
+	},
+	PTX: quernPTX,
+	Variants: []gpu.Variant{
+		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 1, 0, 11, 1, 0, 5, 4, 1, 1, 0, 11, 2, 3, 2, 0, 5, 5, 4, 7, 5, 9, 0, 0, 11, 1, 0, 5, 9, 2147483658, 0, -1, 1, 2, 0, 11, 1, 0, 5, 4, 1, 2, 0, 11, 2, 3, 2, 0, 5, 5, 4, 7, 5, 9, 0}},
+		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, 11, 1, 0, 5, 9, 2147483658}, Sites: []gpu.Site{
+			{Kind: gpu.SliceSite, File: "atomic.go", Line: 14, Col: 10},
+			{Kind: gpu.SliceSite, File: "atomic.go", Line: 14, Col: 29},
+		}},
+		{Name: "wide", Sites: []gpu.Site{
+			{Kind: gpu.SliceSite, File: "atomic.go", Line: 14, Col: 10},
+			{Kind: gpu.SliceSite, File: "atomic.go", Line: 14, Col: 29},
+		}},
+	},
+	Host: quernHostOperations_uint32,
+})
+
+var _ = operations[uint32] // compiled, not called
+
+var quernOperations_int64 = gpu.NewKernel(gpu.KernelInfo{
+	Name: "operations[int64]", Package: "quern.dev/internal/conformance/memory", Pos: "atomic.go:9",
+	Entry: "operations_int64",
+	Params: []gpu.Param{
+		{Name: "x", Kind: gpu.Slice, Type: "int64", Size: 8},
+		{Name: "cells", Kind: gpu.Slice, Type: "int64", Size: 8},
+		{Name: "old", Kind: gpu.Slice, Type: "int64", Size: 8},
+	},
+	PTX: quernPTX,
+	Variants: []gpu.Variant{
+		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 1, 0, 11, 1, 0, 5, 4, 1, 1, 0, 11, 2, 3, 2, 0, 5, 5, 4, 7, 5, 9, 0, 0, 11, 1, 0, 5, 9, 2147483658, 0, -1, 1, 2, 0, 11, 1, 0, 5, 4, 1, 2, 0, 11, 2, 3, 2, 0, 5, 5, 4, 7, 5, 9, 0}},
+		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, 11, 1, 0, 5, 9, 2147483658}, Sites: []gpu.Site{
+			{Kind: gpu.SliceSite, File: "atomic.go", Line: 14, Col: 10},
+			{Kind: gpu.SliceSite, File: "atomic.go", Line: 14, Col: 29},
+		}},
+		{Name: "wide", Sites: []gpu.Site{
+			{Kind: gpu.SliceSite, File: "atomic.go", Line: 14, Col: 10},
+			{Kind: gpu.SliceSite, File: "atomic.go", Line: 14, Col: 29},
+		}},
+	},
+	Host: quernHostOperations_int64,
+})
+
+var _ = operations[int64] // compiled, not called
+
+var quernOperations_uint64 = gpu.NewKernel(gpu.KernelInfo{
+	Name: "operations[uint64]", Package: "quern.dev/internal/conformance/memory", Pos: "atomic.go:9",
+	Entry: "operations_uint64",
+	Params: []gpu.Param{
+		{Name: "x", Kind: gpu.Slice, Type: "uint64", Size: 8},
+		{Name: "cells", Kind: gpu.Slice, Type: "uint64", Size: 8},
+		{Name: "old", Kind: gpu.Slice, Type: "uint64", Size: 8},
+	},
+	PTX: quernPTX,
+	Variants: []gpu.Variant{
+		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 1, 0, 11, 1, 0, 5, 4, 1, 1, 0, 11, 2, 3, 2, 0, 5, 5, 4, 7, 5, 9, 0, 0, 11, 1, 0, 5, 9, 2147483658, 0, -1, 1, 2, 0, 11, 1, 0, 5, 4, 1, 2, 0, 11, 2, 3, 2, 0, 5, 5, 4, 7, 5, 9, 0}},
+		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, 11, 1, 0, 5, 9, 2147483658}, Sites: []gpu.Site{
+			{Kind: gpu.SliceSite, File: "atomic.go", Line: 14, Col: 10},
+			{Kind: gpu.SliceSite, File: "atomic.go", Line: 14, Col: 29},
+		}},
+		{Name: "wide", Sites: []gpu.Site{
+			{Kind: gpu.SliceSite, File: "atomic.go", Line: 14, Col: 10},
+			{Kind: gpu.SliceSite, File: "atomic.go", Line: 14, Col: 29},
+		}},
+	},
+	Host: quernHostOperations_uint64,
+})
+
+var _ = operations[uint64] // compiled, not called
+
+var quernOperations_int = gpu.NewKernel(gpu.KernelInfo{
+	Name: "operations[int]", Package: "quern.dev/internal/conformance/memory", Pos: "atomic.go:9",
+	Entry: "operations_int",
+	Params: []gpu.Param{
+		{Name: "x", Kind: gpu.Slice, Type: "int", Size: 8},
+		{Name: "cells", Kind: gpu.Slice, Type: "int", Size: 8},
+		{Name: "old", Kind: gpu.Slice, Type: "int", Size: 8},
+	},
+	PTX: quernPTX,
+	Variants: []gpu.Variant{
+		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 1, 0, 11, 1, 0, 5, 4, 1, 1, 0, 11, 2, 3, 2, 0, 5, 5, 4, 7, 5, 9, 0, 0, 11, 1, 0, 5, 9, 2147483658, 0, -1, 1, 2, 0, 11, 1, 0, 5, 4, 1, 2, 0, 11, 2, 3, 2, 0, 5, 5, 4, 7, 5, 9, 0}},
+		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, 11, 1, 0, 5, 9, 2147483658}, Sites: []gpu.Site{
+			{Kind: gpu.SliceSite, File: "atomic.go", Line: 14, Col: 10},
+			{Kind: gpu.SliceSite, File: "atomic.go", Line: 14, Col: 29},
+		}},
+		{Name: "wide", Sites: []gpu.Site{
+			{Kind: gpu.SliceSite, File: "atomic.go", Line: 14, Col: 10},
+			{Kind: gpu.SliceSite, File: "atomic.go", Line: 14, Col: 29},
+		}},
+	},
+	Host: quernHostOperations_int,
+})
+
+var _ = operations[int] // compiled, not called
+
+var quernOperations_uint = gpu.NewKernel(gpu.KernelInfo{
+	Name: "operations[uint]", Package: "quern.dev/internal/conformance/memory", Pos: "atomic.go:9",
+	Entry: "operations_uint",
+	Params: []gpu.Param{
+		{Name: "x", Kind: gpu.Slice, Type: "uint", Size: 8},
+		{Name: "cells", Kind: gpu.Slice, Type: "uint", Size: 8},
+		{Name: "old", Kind: gpu.Slice, Type: "uint", Size: 8},
+	},
+	PTX: quernPTX,
+	Variants: []gpu.Variant{
+		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 1, 0, 11, 1, 0, 5, 4, 1, 1, 0, 11, 2, 3, 2, 0, 5, 5, 4, 7, 5, 9, 0, 0, 11, 1, 0, 5, 9, 2147483658, 0, -1, 1, 2, 0, 11, 1, 0, 5, 4, 1, 2, 0, 11, 2, 3, 2, 0, 5, 5, 4, 7, 5, 9, 0}},
+		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, 11, 1, 0, 5, 9, 2147483658}, Sites: []gpu.Site{
+			{Kind: gpu.SliceSite, File: "atomic.go", Line: 14, Col: 10},
+			{Kind: gpu.SliceSite, File: "atomic.go", Line: 14, Col: 29},
+		}},
+		{Name: "wide", Sites: []gpu.Site{
+			{Kind: gpu.SliceSite, File: "atomic.go", Line: 14, Col: 10},
+			{Kind: gpu.SliceSite, File: "atomic.go", Line: 14, Col: 29},
+		}},
+	},
+	Host: quernHostOperations_uint,
+})
+
+var _ = operations[uint] // compiled, not called
+
+// LaunchOperations runs operations on the grid g.
+//
+// operations applies each atomic operation on integers once a thread to cells of
+// its own in global memory, and stores the old values.
+func LaunchOperations[T int32 | uint32 | int64 | uint64 | int | uint](s *gpu.Stream, g gpu.Grid, x, cells, old *gpu.Buffer[T]) error {
+	var k *gpu.Kernel
+	switch any((*T)(nil)).(type) {
+	case *int32:
+		k = quernOperations_int32
+	case *uint32:
+		k = quernOperations_uint32
+	case *int64:
+		k = quernOperations_int64
+	case *uint64:
+		k = quernOperations_uint64
+	case *int:
+		k = quernOperations_int
+	case *uint:
+		k = quernOperations_uint
+	}
+	l, err := k.Begin(s, g)
+	if err != nil {
+		return err
+	}
+	gpu.SliceArg(l, x)
+	gpu.SliceArg(l, cells)
+	gpu.SliceArg(l, old)
+	return l.End()
+}
+
+var quernFloatOperations_float32 = gpu.NewKernel(gpu.KernelInfo{
+	Name: "floatOperations[float32]", Package: "quern.dev/internal/conformance/memory", Pos: "atomic.go:36",
+	Entry: "floatOperations_float32",
+	Params: []gpu.Param{
+		{Name: "x", Kind: gpu.Slice, Type: "float32", Size: 4},
+		{Name: "cells", Kind: gpu.Slice, Type: "float32", Size: 4},
+		{Name: "old", Kind: gpu.Slice, Type: "float32", Size: 4},
+	},
+	PTX: quernPTX,
+	Variants: []gpu.Variant{
+		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 1, 0, 8, 1, 0, 5, 4, 1, 1, 0, 8, 2, 3, 2, 0, 5, 5, 4, 7, 5, 9, 0, 0, 8, 1, 0, 5, 9, 2147483655, 0, -1, 1, 2, 0, 8, 1, 0, 5, 4, 1, 2, 0, 8, 2, 3, 2, 0, 5, 5, 4, 7, 5, 9, 0}},
+		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, 8, 1, 0, 5, 9, 2147483655}, Sites: []gpu.Site{
+			{Kind: gpu.SliceSite, File: "atomic.go", Line: 41, Col: 10},
+			{Kind: gpu.SliceSite, File: "atomic.go", Line: 41, Col: 27},
+		}},
+		{Name: "wide", Sites: []gpu.Site{
+			{Kind: gpu.SliceSite, File: "atomic.go", Line: 41, Col: 10},
+			{Kind: gpu.SliceSite, File: "atomic.go", Line: 41, Col: 27},
+		}},
+	},
+	Host: quernHostFloatOperations_float32,
+})
+
+var _ = floatOperations[float32] // compiled, not called
+
+var quernFloatOperations_float64 = gpu.NewKernel(gpu.KernelInfo{
+	Name: "floatOperations[float64]", Package: "quern.dev/internal/conformance/memory", Pos: "atomic.go:36",
+	Entry: "floatOperations_float64",
+	Params: []gpu.Param{
+		{Name: "x", Kind: gpu.Slice, Type: "float64", Size: 8},
+		{Name: "cells", Kind: gpu.Slice, Type: "float64", Size: 8},
+		{Name: "old", Kind: gpu.Slice, Type: "float64", Size: 8},
+	},
+	PTX: quernPTX,
+	Variants: []gpu.Variant{
+		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 1, 0, 8, 1, 0, 5, 4, 1, 1, 0, 8, 2, 3, 2, 0, 5, 5, 4, 7, 5, 9, 0, 0, 8, 1, 0, 5, 9, 2147483655, 0, -1, 1, 2, 0, 8, 1, 0, 5, 4, 1, 2, 0, 8, 2, 3, 2, 0, 5, 5, 4, 7, 5, 9, 0}},
+		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, 8, 1, 0, 5, 9, 2147483655}, Sites: []gpu.Site{
+			{Kind: gpu.SliceSite, File: "atomic.go", Line: 41, Col: 10},
+			{Kind: gpu.SliceSite, File: "atomic.go", Line: 41, Col: 27},
+		}},
+		{Name: "wide", Sites: []gpu.Site{
+			{Kind: gpu.SliceSite, File: "atomic.go", Line: 41, Col: 10},
+			{Kind: gpu.SliceSite, File: "atomic.go", Line: 41, Col: 27},
+		}},
+	},
+	Host: quernHostFloatOperations_float64,
+})
+
+var _ = floatOperations[float64] // compiled, not called
+
+// LaunchFloatOperations runs floatOperations on the grid g.
+//
+// floatOperations does the same for floats.
+func LaunchFloatOperations[T float32 | float64](s *gpu.Stream, g gpu.Grid, x, cells, old *gpu.Buffer[T]) error {
+	var k *gpu.Kernel
+	switch any((*T)(nil)).(type) {
+	case *float32:
+		k = quernFloatOperations_float32
+	case *float64:
+		k = quernFloatOperations_float64
+	}
+	l, err := k.Begin(s, g)
+	if err != nil {
+		return err
+	}
+	gpu.SliceArg(l, x)
+	gpu.SliceArg(l, cells)
+	gpu.SliceArg(l, old)
+	return l.End()
+}
+
+var quernScopes = gpu.NewKernel(gpu.KernelInfo{
+	Name: "scopes", Package: "quern.dev/internal/conformance/memory", Pos: "atomic.go:57",
+	Params: []gpu.Param{
+		{Name: "x", Kind: gpu.Slice, Type: "float32", Size: 4},
+		{Name: "sums", Kind: gpu.Slice, Type: "uint32", Size: 4},
+		{Name: "extremes", Kind: gpu.Slice, Type: "float32", Size: 4},
+	},
+	PTX: quernPTX,
+	Variants: []gpu.Variant{
+		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 2, 0, 1, 1, 4, 9, 0, 0, -1, 1, 1, 5, 9, -2, 0, -1, 1, 2, 5, 9, -2}},
+		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Sites: []gpu.Site{
+			{Kind: gpu.IndexSite, File: "atomic.go", Line: 73, Col: 21},
+			{Kind: gpu.IndexSite, File: "atomic.go", Line: 74, Col: 21},
+			{Kind: gpu.IndexSite, File: "atomic.go", Line: 76, Col: 21},
+			{Kind: gpu.IndexSite, File: "atomic.go", Line: 77, Col: 21},
+		}},
+		{Name: "wide", Sites: []gpu.Site{
+			{Kind: gpu.IndexSite, File: "atomic.go", Line: 73, Col: 21},
+			{Kind: gpu.IndexSite, File: "atomic.go", Line: 74, Col: 21},
+			{Kind: gpu.IndexSite, File: "atomic.go", Line: 76, Col: 21},
+			{Kind: gpu.IndexSite, File: "atomic.go", Line: 77, Col: 21},
+		}},
+	},
+	Shared: 16,
+	Host:   quernHostScopes,
+})
+
+var _ = scopes // compiled, not called
+
+// LaunchScopes runs scopes on the grid g.
+//
+// scopes combines the values of all threads through cells of each scope, in
+// shared memory first.
+func LaunchScopes(s *gpu.Stream, g gpu.Grid, x *gpu.Buffer[float32], sums *gpu.Buffer[uint32], extremes *gpu.Buffer[float32]) error {
+	l, err := quernScopes.Begin(s, g)
+	if err != nil {
+		return err
+	}
+	gpu.SliceArg(l, x)
+	gpu.SliceArg(l, sums)
+	gpu.SliceArg(l, extremes)
+	return l.End()
+}
+
+var quernHistogram = gpu.NewKernel(gpu.KernelInfo{
+	Name: "histogram", Package: "quern.dev/internal/conformance/memory", Pos: "atomic.go:84",
+	Params: []gpu.Param{
+		{Name: "x", Kind: gpu.Slice, Type: "uint32", Size: 4},
+		{Name: "out", Kind: gpu.Slice, Type: "uint32", Size: 4},
+	},
+	PTX: quernPTX,
+	Variants: []gpu.Variant{
+		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483647, 1, 0, 2, 3, 2, 0, 5, 3, 9, 2147483648, 0, -1, 1, 1, 5, 9, -58112}, Sites: []gpu.Site{
+			{Kind: gpu.DivideSite, File: "atomic.go", Line: 91, Col: 35},
+		}},
+		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483647, 1, 0, 2, 3, 2, 0, 5, 3, 9, 2147483648}, Sites: []gpu.Site{
+			{Kind: gpu.DivideSite, File: "atomic.go", Line: 91, Col: 35},
+			{Kind: gpu.IndexSite, File: "atomic.go", Line: 95, Col: 21},
+		}},
+		{Name: "wide", Sites: []gpu.Site{
+			{Kind: gpu.DivideSite, File: "atomic.go", Line: 91, Col: 35},
+			{Kind: gpu.IndexSite, File: "atomic.go", Line: 95, Col: 21},
+		}},
+	},
+	Host: quernHostHistogram,
+})
+
+var _ = histogram // compiled, not called
+
+// LaunchHistogram runs histogram on the grid g.
+//
+// histogram counts in shared memory whose size the launch gives.
+func LaunchHistogram(s *gpu.Stream, g gpu.Grid, x, out *gpu.Buffer[uint32]) error {
+	l, err := quernHistogram.Begin(s, g)
+	if err != nil {
+		return err
+	}
+	gpu.SliceArg(l, x)
+	gpu.SliceArg(l, out)
+	return l.End()
+}
+
+var quernScan = gpu.NewKernel(gpu.KernelInfo{
+	Name: "scan", Package: "quern.dev/internal/conformance/memory", Pos: "order.go:18",
+	Params: []gpu.Param{
+		{Name: "x", Kind: gpu.Slice, Type: "int32", Size: 4},
+		{Name: "ticket", Kind: gpu.Slice, Type: "uint32", Size: 4},
+		{Name: "descriptors", Kind: gpu.Slice, Type: "uint64", Size: 8},
+	},
+	PTX: quernPTX,
+	Variants: []gpu.Variant{
+		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 0, -1, 1, 1, 5, 9, -1}, Sites: []gpu.Site{
+			{Kind: gpu.IndexSite, File: "order.go", Line: 31, Col: 7},
+			{Kind: gpu.IndexSite, File: "order.go", Line: 47, Col: 25},
+			{Kind: gpu.IndexSite, File: "order.go", Line: 49, Col: 30},
+			{Kind: gpu.IndexSite, File: "order.go", Line: 51, Col: 30},
+			{Kind: gpu.IndexSite, File: "order.go", Line: 59, Col: 24},
+			{Kind: gpu.IndexSite, File: "order.go", Line: 64, Col: 3},
+		}},
+		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647}, Sites: []gpu.Site{
+			{Kind: gpu.IndexSite, File: "order.go", Line: 24, Col: 35},
+			{Kind: gpu.IndexSite, File: "order.go", Line: 31, Col: 7},
+			{Kind: gpu.IndexSite, File: "order.go", Line: 47, Col: 25},
+			{Kind: gpu.IndexSite, File: "order.go", Line: 49, Col: 30},
+			{Kind: gpu.IndexSite, File: "order.go", Line: 51, Col: 30},
+			{Kind: gpu.IndexSite, File: "order.go", Line: 59, Col: 24},
+			{Kind: gpu.IndexSite, File: "order.go", Line: 64, Col: 3},
+		}},
+		{Name: "wide", Sites: []gpu.Site{
+			{Kind: gpu.IndexSite, File: "order.go", Line: 24, Col: 35},
+			{Kind: gpu.IndexSite, File: "order.go", Line: 31, Col: 7},
+			{Kind: gpu.IndexSite, File: "order.go", Line: 47, Col: 25},
+			{Kind: gpu.IndexSite, File: "order.go", Line: 49, Col: 30},
+			{Kind: gpu.IndexSite, File: "order.go", Line: 51, Col: 30},
+			{Kind: gpu.IndexSite, File: "order.go", Line: 59, Col: 24},
+			{Kind: gpu.IndexSite, File: "order.go", Line: 64, Col: 3},
+		}},
+	},
+	Block:  gpu.Dim3{X: 64, Y: 1, Z: 1},
+	Shared: 272,
+	Host:   quernHostScan,
+})
+
+var _ = scan // compiled, not called
+
+// LaunchScan runs scan on the grid g.
+//
+// scan is an inclusive scan in one pass: blocks number themselves in the order
+// in which they start, and a block waits for the sums of those with smaller
+// numbers (decoupled look-back, Merrill and Garland, 2016). A descriptor is a
+// sum and a state in one word.
+func LaunchScan(s *gpu.Stream, g gpu.Grid, x *gpu.Buffer[int32], ticket *gpu.Buffer[uint32], descriptors *gpu.Buffer[uint64]) error {
+	l, err := quernScan.Begin(s, g)
+	if err != nil {
+		return err
+	}
+	gpu.SliceArg(l, x)
+	gpu.SliceArg(l, ticket)
+	gpu.SliceArg(l, descriptors)
+	return l.End()
+}
+
+var quernLastBlock = gpu.NewKernel(gpu.KernelInfo{
+	Name: "lastBlock", Package: "quern.dev/internal/conformance/memory", Pos: "order.go:72",
+	Params: []gpu.Param{
+		{Name: "partial", Kind: gpu.Slice, Type: "int64", Size: 8},
+		{Name: "counter", Kind: gpu.Slice, Type: "uint32", Size: 4},
+		{Name: "out", Kind: gpu.Slice, Type: "int64", Size: 8},
+	},
+	PTX: quernPTX,
+	Variants: []gpu.Variant{
+		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 0, 32, 2, 0, 5, 1, 0, 4, 9, 0, 0, -1, 1, 1, 5, 9, -1, 0, -1, 1, 2, 5, 9, -1}},
+		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 0, 32, 2, 0, 5, 9, 2147483648}, Sites: []gpu.Site{
+			{Kind: gpu.IndexSite, File: "order.go", Line: 75, Col: 2},
+			{Kind: gpu.IndexSite, File: "order.go", Line: 79, Col: 29},
+			{Kind: gpu.IndexSite, File: "order.go", Line: 86, Col: 11},
+			{Kind: gpu.IndexSite, File: "order.go", Line: 88, Col: 21},
+		}},
+		{Name: "wide", Sites: []gpu.Site{
+			{Kind: gpu.IndexSite, File: "order.go", Line: 75, Col: 2},
+			{Kind: gpu.IndexSite, File: "order.go", Line: 79, Col: 29},
+			{Kind: gpu.IndexSite, File: "order.go", Line: 86, Col: 11},
+			{Kind: gpu.IndexSite, File: "order.go", Line: 88, Col: 21},
+		}},
+	},
+	Block:  gpu.Dim3{X: 32, Y: 1, Z: 1},
+	Shared: 1,
+	Host:   quernHostLastBlock,
+})
+
+var _ = lastBlock // compiled, not called
+
+// LaunchLastBlock runs lastBlock on the grid g.
+//
+// lastBlock adds up what all blocks have written, in the block that is the last
+// to count itself: plain stores ordered by fences around a relaxed counter.
+func LaunchLastBlock(s *gpu.Stream, g gpu.Grid, partial *gpu.Buffer[int64], counter *gpu.Buffer[uint32], out *gpu.Buffer[int64]) error {
+	l, err := quernLastBlock.Begin(s, g)
+	if err != nil {
+		return err
+	}
+	gpu.SliceArg(l, partial)
+	gpu.SliceArg(l, counter)
+	gpu.SliceArg(l, out)
+	return l.End()
+}
+
+var quernPassAlong_int32 = gpu.NewKernel(gpu.KernelInfo{
+	Name: "passAlong[int32]", Package: "quern.dev/internal/conformance/memory", Pos: "order.go:95",
+	Entry: "passAlong_int32",
+	Params: []gpu.Param{
+		{Name: "step", Kind: gpu.Scalar, Type: "int32", Size: 4},
+		{Name: "chain", Kind: gpu.Slice, Type: "int32", Size: 4},
+		{Name: "ticket", Kind: gpu.Slice, Type: "uint32", Size: 4},
+		{Name: "ready", Kind: gpu.Slice, Type: "uint32", Size: 4},
+	},
+	PTX: quernPTX,
+	Variants: []gpu.Variant{
+		{Name: "proven", Limits: []int64{1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 0, -1, 1, 2, 5, 9, -1}, Sites: []gpu.Site{
+			{Kind: gpu.IndexSite, File: "order.go", Line: 100, Col: 35},
+			{Kind: gpu.IndexSite, File: "order.go", Line: 105, Col: 28},
+			{Kind: gpu.IndexSite, File: "order.go", Line: 107, Col: 23},
+			{Kind: gpu.IndexSite, File: "order.go", Line: 108, Col: 23},
+		}},
+		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647}, Sites: []gpu.Site{
+			{Kind: gpu.IndexSite, File: "order.go", Line: 99, Col: 29},
+			{Kind: gpu.IndexSite, File: "order.go", Line: 100, Col: 35},
+			{Kind: gpu.IndexSite, File: "order.go", Line: 105, Col: 28},
+			{Kind: gpu.IndexSite, File: "order.go", Line: 107, Col: 23},
+			{Kind: gpu.IndexSite, File: "order.go", Line: 108, Col: 23},
+		}},
+		{Name: "wide", Sites: []gpu.Site{
+			{Kind: gpu.IndexSite, File: "order.go", Line: 99, Col: 29},
+			{Kind: gpu.IndexSite, File: "order.go", Line: 100, Col: 35},
+			{Kind: gpu.IndexSite, File: "order.go", Line: 105, Col: 28},
+			{Kind: gpu.IndexSite, File: "order.go", Line: 107, Col: 23},
+			{Kind: gpu.IndexSite, File: "order.go", Line: 108, Col: 23},
+		}},
+	},
+	Host: quernHostPassAlong_int32,
+})
+
+var _ = passAlong[int32] // compiled, not called
+
+var quernPassAlong_uint64 = gpu.NewKernel(gpu.KernelInfo{
+	Name: "passAlong[uint64]", Package: "quern.dev/internal/conformance/memory", Pos: "order.go:95",
+	Entry: "passAlong_uint64",
+	Params: []gpu.Param{
+		{Name: "step", Kind: gpu.Scalar, Type: "uint64", Size: 8},
+		{Name: "chain", Kind: gpu.Slice, Type: "uint64", Size: 8},
+		{Name: "ticket", Kind: gpu.Slice, Type: "uint32", Size: 4},
+		{Name: "ready", Kind: gpu.Slice, Type: "uint32", Size: 4},
+	},
+	PTX: quernPTX,
+	Variants: []gpu.Variant{
+		{Name: "proven", Limits: []int64{1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 0, -1, 1, 2, 5, 9, -1}, Sites: []gpu.Site{
+			{Kind: gpu.IndexSite, File: "order.go", Line: 100, Col: 35},
+			{Kind: gpu.IndexSite, File: "order.go", Line: 105, Col: 28},
+			{Kind: gpu.IndexSite, File: "order.go", Line: 107, Col: 23},
+			{Kind: gpu.IndexSite, File: "order.go", Line: 108, Col: 23},
+		}},
+		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647}, Sites: []gpu.Site{
+			{Kind: gpu.IndexSite, File: "order.go", Line: 99, Col: 29},
+			{Kind: gpu.IndexSite, File: "order.go", Line: 100, Col: 35},
+			{Kind: gpu.IndexSite, File: "order.go", Line: 105, Col: 28},
+			{Kind: gpu.IndexSite, File: "order.go", Line: 107, Col: 23},
+			{Kind: gpu.IndexSite, File: "order.go", Line: 108, Col: 23},
+		}},
+		{Name: "wide", Sites: []gpu.Site{
+			{Kind: gpu.IndexSite, File: "order.go", Line: 99, Col: 29},
+			{Kind: gpu.IndexSite, File: "order.go", Line: 100, Col: 35},
+			{Kind: gpu.IndexSite, File: "order.go", Line: 105, Col: 28},
+			{Kind: gpu.IndexSite, File: "order.go", Line: 107, Col: 23},
+			{Kind: gpu.IndexSite, File: "order.go", Line: 108, Col: 23},
+		}},
+	},
+	Host: quernHostPassAlong_uint64,
+})
+
+var _ = passAlong[uint64] // compiled, not called
+
+var quernPassAlong_float32 = gpu.NewKernel(gpu.KernelInfo{
+	Name: "passAlong[float32]", Package: "quern.dev/internal/conformance/memory", Pos: "order.go:95",
+	Entry: "passAlong_float32",
+	Params: []gpu.Param{
+		{Name: "step", Kind: gpu.Scalar, Type: "float32", Size: 4},
+		{Name: "chain", Kind: gpu.Slice, Type: "float32", Size: 4},
+		{Name: "ticket", Kind: gpu.Slice, Type: "uint32", Size: 4},
+		{Name: "ready", Kind: gpu.Slice, Type: "uint32", Size: 4},
+	},
+	PTX: quernPTX,
+	Variants: []gpu.Variant{
+		{Name: "proven", Limits: []int64{1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 0, -1, 1, 2, 5, 9, -1}, Sites: []gpu.Site{
+			{Kind: gpu.IndexSite, File: "order.go", Line: 100, Col: 35},
+			{Kind: gpu.IndexSite, File: "order.go", Line: 105, Col: 28},
+			{Kind: gpu.IndexSite, File: "order.go", Line: 107, Col: 23},
+			{Kind: gpu.IndexSite, File: "order.go", Line: 108, Col: 23},
+		}},
+		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647}, Sites: []gpu.Site{
+			{Kind: gpu.IndexSite, File: "order.go", Line: 99, Col: 29},
+			{Kind: gpu.IndexSite, File: "order.go", Line: 100, Col: 35},
+			{Kind: gpu.IndexSite, File: "order.go", Line: 105, Col: 28},
+			{Kind: gpu.IndexSite, File: "order.go", Line: 107, Col: 23},
+			{Kind: gpu.IndexSite, File: "order.go", Line: 108, Col: 23},
+		}},
+		{Name: "wide", Sites: []gpu.Site{
+			{Kind: gpu.IndexSite, File: "order.go", Line: 99, Col: 29},
+			{Kind: gpu.IndexSite, File: "order.go", Line: 100, Col: 35},
+			{Kind: gpu.IndexSite, File: "order.go", Line: 105, Col: 28},
+			{Kind: gpu.IndexSite, File: "order.go", Line: 107, Col: 23},
+			{Kind: gpu.IndexSite, File: "order.go", Line: 108, Col: 23},
+		}},
+	},
+	Host: quernHostPassAlong_float32,
+})
+
+var _ = passAlong[float32] // compiled, not called
+
+var quernPassAlong_float64 = gpu.NewKernel(gpu.KernelInfo{
+	Name: "passAlong[float64]", Package: "quern.dev/internal/conformance/memory", Pos: "order.go:95",
+	Entry: "passAlong_float64",
+	Params: []gpu.Param{
+		{Name: "step", Kind: gpu.Scalar, Type: "float64", Size: 8},
+		{Name: "chain", Kind: gpu.Slice, Type: "float64", Size: 8},
+		{Name: "ticket", Kind: gpu.Slice, Type: "uint32", Size: 4},
+		{Name: "ready", Kind: gpu.Slice, Type: "uint32", Size: 4},
+	},
+	PTX: quernPTX,
+	Variants: []gpu.Variant{
+		{Name: "proven", Limits: []int64{1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 0, -1, 1, 2, 5, 9, -1}, Sites: []gpu.Site{
+			{Kind: gpu.IndexSite, File: "order.go", Line: 100, Col: 35},
+			{Kind: gpu.IndexSite, File: "order.go", Line: 105, Col: 28},
+			{Kind: gpu.IndexSite, File: "order.go", Line: 107, Col: 23},
+			{Kind: gpu.IndexSite, File: "order.go", Line: 108, Col: 23},
+		}},
+		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647}, Sites: []gpu.Site{
+			{Kind: gpu.IndexSite, File: "order.go", Line: 99, Col: 29},
+			{Kind: gpu.IndexSite, File: "order.go", Line: 100, Col: 35},
+			{Kind: gpu.IndexSite, File: "order.go", Line: 105, Col: 28},
+			{Kind: gpu.IndexSite, File: "order.go", Line: 107, Col: 23},
+			{Kind: gpu.IndexSite, File: "order.go", Line: 108, Col: 23},
+		}},
+		{Name: "wide", Sites: []gpu.Site{
+			{Kind: gpu.IndexSite, File: "order.go", Line: 99, Col: 29},
+			{Kind: gpu.IndexSite, File: "order.go", Line: 100, Col: 35},
+			{Kind: gpu.IndexSite, File: "order.go", Line: 105, Col: 28},
+			{Kind: gpu.IndexSite, File: "order.go", Line: 107, Col: 23},
+			{Kind: gpu.IndexSite, File: "order.go", Line: 108, Col: 23},
+		}},
+	},
+	Host: quernHostPassAlong_float64,
+})
+
+var _ = passAlong[float64] // compiled, not called
+
+// LaunchPassAlong runs passAlong on the grid g.
+//
+// passAlong hands a value of each type from one block to the next.
+func LaunchPassAlong[T int32 | uint64 | float32 | float64](s *gpu.Stream, g gpu.Grid, step T, chain *gpu.Buffer[T], ticket, ready *gpu.Buffer[uint32]) error {
+	var k *gpu.Kernel
+	switch any((*T)(nil)).(type) {
+	case *int32:
+		k = quernPassAlong_int32
+	case *uint64:
+		k = quernPassAlong_uint64
+	case *float32:
+		k = quernPassAlong_float32
+	case *float64:
+		k = quernPassAlong_float64
+	}
+	l, err := k.Begin(s, g)
+	if err != nil {
+		return err
+	}
+	gpu.Arg(l, step)
+	gpu.SliceArg(l, chain)
+	gpu.SliceArg(l, ticket)
+	gpu.SliceArg(l, ready)
+	return l.End()
+}
+
+var quernUnordered = gpu.NewKernel(gpu.KernelInfo{
+	Name: "unordered", Package: "quern.dev/internal/conformance/memory", Pos: "order.go:114",
+	Params: []gpu.Param{
+		{Name: "data", Kind: gpu.Slice, Type: "int32", Size: 4},
+		{Name: "flag", Kind: gpu.Slice, Type: "int32", Size: 4},
+		{Name: "out", Kind: gpu.Slice, Type: "int32", Size: 4},
+	},
+	PTX: quernPTX,
+	Variants: []gpu.Variant{
+		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 0, -1, 1, 0, 5, 9, -1, 0, -1, 1, 1, 5, 9, -1, 0, -1, 1, 2, 5, 9, -1}},
+		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647}, Sites: []gpu.Site{
+			{Kind: gpu.IndexSite, File: "order.go", Line: 119, Col: 3},
+			{Kind: gpu.IndexSite, File: "order.go", Line: 120, Col: 24},
+			{Kind: gpu.IndexSite, File: "order.go", Line: 121, Col: 32},
+			{Kind: gpu.IndexSite, File: "order.go", Line: 122, Col: 12},
+			{Kind: gpu.IndexSite, File: "order.go", Line: 122, Col: 3},
+		}},
+		{Name: "wide", Sites: []gpu.Site{
+			{Kind: gpu.IndexSite, File: "order.go", Line: 119, Col: 3},
+			{Kind: gpu.IndexSite, File: "order.go", Line: 120, Col: 24},
+			{Kind: gpu.IndexSite, File: "order.go", Line: 121, Col: 32},
+			{Kind: gpu.IndexSite, File: "order.go", Line: 122, Col: 12},
+			{Kind: gpu.IndexSite, File: "order.go", Line: 122, Col: 3},
+		}},
+	},
+	Host: quernHostUnordered,
+})
+
+var _ = unordered // compiled, not called
+
+// LaunchUnordered runs unordered on the grid g.
+//
+// unordered reads what another block has written behind a flag, without order.
+func LaunchUnordered(s *gpu.Stream, g gpu.Grid, data, flag, out *gpu.Buffer[int32]) error {
+	l, err := quernUnordered.Begin(s, g)
+	if err != nil {
+		return err
+	}
+	gpu.SliceArg(l, data)
+	gpu.SliceArg(l, flag)
+	gpu.SliceArg(l, out)
+	return l.End()
+}
+
+var quernWaitsForPanic = gpu.NewKernel(gpu.KernelInfo{
+	Name: "waitsForPanic", Package: "quern.dev/internal/conformance/memory", Pos: "order.go:130",
+	Params: []gpu.Param{
+		{Name: "ticket", Kind: gpu.Slice, Type: "uint32", Size: 4},
+		{Name: "flag", Kind: gpu.Slice, Type: "uint32", Size: 4},
+	},
+	PTX: quernPTX,
+	Variants: []gpu.Variant{
+		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 0, -1, 1, 0, 5, 9, -1, 0, -1, 1, 1, 5, 9, -1}, Sites: []gpu.Site{
+			{Kind: gpu.PanicSite, File: "order.go", Line: 135, Col: 3, Text: "no store"},
+		}},
+		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647}, Sites: []gpu.Site{
+			{Kind: gpu.IndexSite, File: "order.go", Line: 134, Col: 23},
+			{Kind: gpu.PanicSite, File: "order.go", Line: 135, Col: 3, Text: "no store"},
+			{Kind: gpu.IndexSite, File: "order.go", Line: 137, Col: 26},
+		}},
+		{Name: "wide", Sites: []gpu.Site{
+			{Kind: gpu.IndexSite, File: "order.go", Line: 134, Col: 23},
+			{Kind: gpu.PanicSite, File: "order.go", Line: 135, Col: 3, Text: "no store"},
+			{Kind: gpu.IndexSite, File: "order.go", Line: 137, Col: 26},
+		}},
+	},
+	Host: quernHostWaitsForPanic,
+})
+
+var _ = waitsForPanic // compiled, not called
+
+// LaunchWaitsForPanic runs waitsForPanic on the grid g.
+//
+// waitsForPanic waits in all blocks but the first for a store that the first
+// one panics before.
+func LaunchWaitsForPanic(s *gpu.Stream, g gpu.Grid, ticket, flag *gpu.Buffer[uint32]) error {
+	l, err := quernWaitsForPanic.Begin(s, g)
+	if err != nil {
+		return err
+	}
+	gpu.SliceArg(l, ticket)
+	gpu.SliceArg(l, flag)
+	return l.End()
+}
+
+var quernTimes = gpu.NewKernel(gpu.KernelInfo{
+	Name: "times", Package: "quern.dev/internal/conformance/memory", Pos: "order.go:144",
+	Params: []gpu.Param{
+		{Name: "n", Kind: gpu.Scalar, Type: "int", Size: 8},
+		{Name: "x", Kind: gpu.Slice, Type: "float32", Size: 4},
+		{Name: "clocks", Kind: gpu.Slice, Type: "int64", Size: 8},
+	},
+	PTX: quernPTX,
+	Variants: []gpu.Variant{
+		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 1, 1, 4, 9, 0, 0, 2, 2, 3, 2, 0, 5, 5, 1, 2, 4, 9, 0}},
+		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 0, 2, 2, 3, 2, 0, 5, 5, 9, 2147483648}, Sites: []gpu.Site{
+			{Kind: gpu.IndexSite, File: "order.go", Line: 147, Col: 7},
+			{Kind: gpu.IndexSite, File: "order.go", Line: 152, Col: 2},
+			{Kind: gpu.IndexSite, File: "order.go", Line: 153, Col: 2},
+		}},
+		{Name: "wide", Sites: []gpu.Site{
+			{Kind: gpu.IndexSite, File: "order.go", Line: 147, Col: 7},
+			{Kind: gpu.IndexSite, File: "order.go", Line: 152, Col: 2},
+			{Kind: gpu.IndexSite, File: "order.go", Line: 153, Col: 2},
+		}},
+	},
+	Host: quernHostTimes,
+})
+
+var _ = times // compiled, not called
+
+// LaunchTimes runs times on the grid g.
+//
+// times reads the clocks around some work.
+func LaunchTimes(s *gpu.Stream, g gpu.Grid, n int, x *gpu.Buffer[float32], clocks *gpu.Buffer[int64]) error {
+	l, err := quernTimes.Begin(s, g)
+	if err != nil {
+		return err
+	}
+	gpu.Arg(l, n)
+	gpu.SliceArg(l, x)
+	gpu.SliceArg(l, clocks)
 	return l.End()
 }
 
@@ -1080,6 +1818,1747 @@ func quernRow2Overwrites(r *host.Run, s *[32]int32, a, out []int32, dimX int) {
 		s[threadX] = a[threadX]
 //line async.go:131
 		out[threadX] = sum + s[threadX]
+	}
+}
+
+func quernHostOperations_int32(r *host.Run) {
+	x := host.Slice[int32](r, 0)
+	cells := host.Slice[int32](r, 1)
+	old := host.Slice[int32](r, 2)
+	dimX := r.BlockDim.X
+	dimY := r.BlockDim.Y
+	dimZ := r.BlockDim.Z
+	c := int(11)
+	for r.Next() {
+		blockX := r.BlockIdx.X
+		base := blockX * dimX
+		for threadZ := range dimZ {
+			for threadY := range dimY {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				quernRow1Operations_int32(r, base, x, cells, c, old, dimX)
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1Operations_int32(r *host.Run, base int, x, cells []int32, c int, old []int32, dimX int) {
+	count := max(0, min(dimX, len(x)-base))
+	if base >= 0 && count <= len(x)-base {
+		row := x[base:][:count]
+		for threadX := range count {
+			r.ThreadIdx.X = threadX
+			i := base + threadX
+			t1 := 11 * i
+			t3 := 11 * i
+//line atomic.go:14
+			t2 := cells[t1:][:c]
+//line atomic.go:14
+			t4 := old[t3:][:c]
+			c2 := t2
+			o := t4
+//line atomic.go:15
+			v := row[threadX]
+			old2 := atomic.AddInt32(&c2[0], v) - v
+//line atomic.go:16
+			o[0] = old2
+			old3 := kernel.AtomicSub(&c2[1], v)
+//line atomic.go:17
+			o[1] = old3
+			old4 := kernel.AtomicMin(&c2[2], v)
+//line atomic.go:18
+			o[2] = old4
+			old5 := kernel.AtomicMax(&c2[3], v)
+//line atomic.go:19
+			o[3] = old5
+			old6 := kernel.AtomicAnd(&c2[4], v)
+//line atomic.go:20
+			o[4] = old6
+			old7 := kernel.AtomicOr(&c2[5], v)
+//line atomic.go:21
+			o[5] = old7
+			old8 := kernel.AtomicXor(&c2[6], v)
+//line atomic.go:22
+			o[6] = old8
+			old9 := kernel.AtomicExchange(&c2[7], v)
+//line atomic.go:23
+			o[7] = old9
+			old10 := kernel.AtomicCompareAndSwap(&c2[8], v, v+1)
+//line atomic.go:24
+			o[8] = old10
+			old11 := kernel.AtomicCompareAndSwap(&c2[9], v+1, v)
+//line atomic.go:25
+			o[9] = old11
+			atomic.AddInt32(&c2[10], v)
+			kernel.AtomicMin(&c2[10], v/2)
+			kernel.AtomicMax(&c2[10], v/4)
+			kernel.AtomicXor(&c2[10], v)
+			kernel.AtomicExchange(&c2[9], c2[10]+1)
+		}
+		return
+	}
+	for threadX := range dimX {
+		r.ThreadIdx.X = threadX
+		i := base + threadX
+		t1 := 11 * i
+		t3 := 11 * i
+//line atomic.go:11
+		if i >= len(x) {
+			continue
+		}
+		t2 := cells[t1:][:c]
+//line atomic.go:14
+		t4 := old[t3:][:c]
+		c2 := t2
+		o := t4
+//line atomic.go:15
+		v := x[i]
+		old2 := atomic.AddInt32(&c2[0], v) - v
+//line atomic.go:16
+		o[0] = old2
+		old3 := kernel.AtomicSub(&c2[1], v)
+//line atomic.go:17
+		o[1] = old3
+		old4 := kernel.AtomicMin(&c2[2], v)
+//line atomic.go:18
+		o[2] = old4
+		old5 := kernel.AtomicMax(&c2[3], v)
+//line atomic.go:19
+		o[3] = old5
+		old6 := kernel.AtomicAnd(&c2[4], v)
+//line atomic.go:20
+		o[4] = old6
+		old7 := kernel.AtomicOr(&c2[5], v)
+//line atomic.go:21
+		o[5] = old7
+		old8 := kernel.AtomicXor(&c2[6], v)
+//line atomic.go:22
+		o[6] = old8
+		old9 := kernel.AtomicExchange(&c2[7], v)
+//line atomic.go:23
+		o[7] = old9
+		old10 := kernel.AtomicCompareAndSwap(&c2[8], v, v+1)
+//line atomic.go:24
+		o[8] = old10
+		old11 := kernel.AtomicCompareAndSwap(&c2[9], v+1, v)
+//line atomic.go:25
+		o[9] = old11
+		atomic.AddInt32(&c2[10], v)
+		kernel.AtomicMin(&c2[10], v/2)
+		kernel.AtomicMax(&c2[10], v/4)
+		kernel.AtomicXor(&c2[10], v)
+		kernel.AtomicExchange(&c2[9], c2[10]+1)
+	}
+}
+
+func quernHostOperations_uint32(r *host.Run) {
+	x := host.Slice[uint32](r, 0)
+	cells := host.Slice[uint32](r, 1)
+	old := host.Slice[uint32](r, 2)
+	dimX := r.BlockDim.X
+	dimY := r.BlockDim.Y
+	dimZ := r.BlockDim.Z
+	c := int(11)
+	for r.Next() {
+		blockX := r.BlockIdx.X
+		base := blockX * dimX
+		for threadZ := range dimZ {
+			for threadY := range dimY {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				quernRow1Operations_uint32(r, base, x, cells, c, old, dimX)
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1Operations_uint32(r *host.Run, base int, x, cells []uint32, c int, old []uint32, dimX int) {
+	count := max(0, min(dimX, len(x)-base))
+	if base >= 0 && count <= len(x)-base {
+		row := x[base:][:count]
+		for threadX := range count {
+			r.ThreadIdx.X = threadX
+			i := base + threadX
+			t1 := 11 * i
+			t3 := 11 * i
+//line atomic.go:14
+			t2 := cells[t1:][:c]
+//line atomic.go:14
+			t4 := old[t3:][:c]
+			c2 := t2
+			o := t4
+//line atomic.go:15
+			v := row[threadX]
+			old2 := atomic.AddUint32(&c2[0], v) - v
+//line atomic.go:16
+			o[0] = old2
+			old3 := kernel.AtomicSub(&c2[1], v)
+//line atomic.go:17
+			o[1] = old3
+			old4 := kernel.AtomicMin(&c2[2], v)
+//line atomic.go:18
+			o[2] = old4
+			old5 := kernel.AtomicMax(&c2[3], v)
+//line atomic.go:19
+			o[3] = old5
+			old6 := kernel.AtomicAnd(&c2[4], v)
+//line atomic.go:20
+			o[4] = old6
+			old7 := kernel.AtomicOr(&c2[5], v)
+//line atomic.go:21
+			o[5] = old7
+			old8 := kernel.AtomicXor(&c2[6], v)
+//line atomic.go:22
+			o[6] = old8
+			old9 := kernel.AtomicExchange(&c2[7], v)
+//line atomic.go:23
+			o[7] = old9
+			old10 := kernel.AtomicCompareAndSwap(&c2[8], v, v+1)
+//line atomic.go:24
+			o[8] = old10
+			old11 := kernel.AtomicCompareAndSwap(&c2[9], v+1, v)
+//line atomic.go:25
+			o[9] = old11
+			atomic.AddUint32(&c2[10], v)
+			kernel.AtomicMin(&c2[10], v/2)
+			kernel.AtomicMax(&c2[10], v/4)
+			kernel.AtomicXor(&c2[10], v)
+			kernel.AtomicExchange(&c2[9], c2[10]+1)
+		}
+		return
+	}
+	for threadX := range dimX {
+		r.ThreadIdx.X = threadX
+		i := base + threadX
+		t1 := 11 * i
+		t3 := 11 * i
+//line atomic.go:11
+		if i >= len(x) {
+			continue
+		}
+		t2 := cells[t1:][:c]
+//line atomic.go:14
+		t4 := old[t3:][:c]
+		c2 := t2
+		o := t4
+//line atomic.go:15
+		v := x[i]
+		old2 := atomic.AddUint32(&c2[0], v) - v
+//line atomic.go:16
+		o[0] = old2
+		old3 := kernel.AtomicSub(&c2[1], v)
+//line atomic.go:17
+		o[1] = old3
+		old4 := kernel.AtomicMin(&c2[2], v)
+//line atomic.go:18
+		o[2] = old4
+		old5 := kernel.AtomicMax(&c2[3], v)
+//line atomic.go:19
+		o[3] = old5
+		old6 := kernel.AtomicAnd(&c2[4], v)
+//line atomic.go:20
+		o[4] = old6
+		old7 := kernel.AtomicOr(&c2[5], v)
+//line atomic.go:21
+		o[5] = old7
+		old8 := kernel.AtomicXor(&c2[6], v)
+//line atomic.go:22
+		o[6] = old8
+		old9 := kernel.AtomicExchange(&c2[7], v)
+//line atomic.go:23
+		o[7] = old9
+		old10 := kernel.AtomicCompareAndSwap(&c2[8], v, v+1)
+//line atomic.go:24
+		o[8] = old10
+		old11 := kernel.AtomicCompareAndSwap(&c2[9], v+1, v)
+//line atomic.go:25
+		o[9] = old11
+		atomic.AddUint32(&c2[10], v)
+		kernel.AtomicMin(&c2[10], v/2)
+		kernel.AtomicMax(&c2[10], v/4)
+		kernel.AtomicXor(&c2[10], v)
+		kernel.AtomicExchange(&c2[9], c2[10]+1)
+	}
+}
+
+func quernHostOperations_int64(r *host.Run) {
+	x := host.Slice[int64](r, 0)
+	cells := host.Slice[int64](r, 1)
+	old := host.Slice[int64](r, 2)
+	dimX := r.BlockDim.X
+	dimY := r.BlockDim.Y
+	dimZ := r.BlockDim.Z
+	c := int(11)
+	for r.Next() {
+		blockX := r.BlockIdx.X
+		base := blockX * dimX
+		for threadZ := range dimZ {
+			for threadY := range dimY {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				quernRow1Operations_int64(r, base, x, cells, c, old, dimX)
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1Operations_int64(r *host.Run, base int, x, cells []int64, c int, old []int64, dimX int) {
+	count := max(0, min(dimX, len(x)-base))
+	if base >= 0 && count <= len(x)-base {
+		row := x[base:][:count]
+		for threadX := range count {
+			r.ThreadIdx.X = threadX
+			i := base + threadX
+			t1 := 11 * i
+			t3 := 11 * i
+//line atomic.go:14
+			t2 := cells[t1:][:c]
+//line atomic.go:14
+			t4 := old[t3:][:c]
+			c2 := t2
+			o := t4
+//line atomic.go:15
+			v := row[threadX]
+			old2 := atomic.AddInt64(&c2[0], v) - v
+//line atomic.go:16
+			o[0] = old2
+			old3 := kernel.AtomicSub(&c2[1], v)
+//line atomic.go:17
+			o[1] = old3
+			old4 := kernel.AtomicMin(&c2[2], v)
+//line atomic.go:18
+			o[2] = old4
+			old5 := kernel.AtomicMax(&c2[3], v)
+//line atomic.go:19
+			o[3] = old5
+			old6 := kernel.AtomicAnd(&c2[4], v)
+//line atomic.go:20
+			o[4] = old6
+			old7 := kernel.AtomicOr(&c2[5], v)
+//line atomic.go:21
+			o[5] = old7
+			old8 := kernel.AtomicXor(&c2[6], v)
+//line atomic.go:22
+			o[6] = old8
+			old9 := kernel.AtomicExchange(&c2[7], v)
+//line atomic.go:23
+			o[7] = old9
+			old10 := kernel.AtomicCompareAndSwap(&c2[8], v, v+1)
+//line atomic.go:24
+			o[8] = old10
+			old11 := kernel.AtomicCompareAndSwap(&c2[9], v+1, v)
+//line atomic.go:25
+			o[9] = old11
+			atomic.AddInt64(&c2[10], v)
+			kernel.AtomicMin(&c2[10], v/2)
+			kernel.AtomicMax(&c2[10], v/4)
+			kernel.AtomicXor(&c2[10], v)
+			kernel.AtomicExchange(&c2[9], c2[10]+1)
+		}
+		return
+	}
+	for threadX := range dimX {
+		r.ThreadIdx.X = threadX
+		i := base + threadX
+		t1 := 11 * i
+		t3 := 11 * i
+//line atomic.go:11
+		if i >= len(x) {
+			continue
+		}
+		t2 := cells[t1:][:c]
+//line atomic.go:14
+		t4 := old[t3:][:c]
+		c2 := t2
+		o := t4
+//line atomic.go:15
+		v := x[i]
+		old2 := atomic.AddInt64(&c2[0], v) - v
+//line atomic.go:16
+		o[0] = old2
+		old3 := kernel.AtomicSub(&c2[1], v)
+//line atomic.go:17
+		o[1] = old3
+		old4 := kernel.AtomicMin(&c2[2], v)
+//line atomic.go:18
+		o[2] = old4
+		old5 := kernel.AtomicMax(&c2[3], v)
+//line atomic.go:19
+		o[3] = old5
+		old6 := kernel.AtomicAnd(&c2[4], v)
+//line atomic.go:20
+		o[4] = old6
+		old7 := kernel.AtomicOr(&c2[5], v)
+//line atomic.go:21
+		o[5] = old7
+		old8 := kernel.AtomicXor(&c2[6], v)
+//line atomic.go:22
+		o[6] = old8
+		old9 := kernel.AtomicExchange(&c2[7], v)
+//line atomic.go:23
+		o[7] = old9
+		old10 := kernel.AtomicCompareAndSwap(&c2[8], v, v+1)
+//line atomic.go:24
+		o[8] = old10
+		old11 := kernel.AtomicCompareAndSwap(&c2[9], v+1, v)
+//line atomic.go:25
+		o[9] = old11
+		atomic.AddInt64(&c2[10], v)
+		kernel.AtomicMin(&c2[10], v/2)
+		kernel.AtomicMax(&c2[10], v/4)
+		kernel.AtomicXor(&c2[10], v)
+		kernel.AtomicExchange(&c2[9], c2[10]+1)
+	}
+}
+
+func quernHostOperations_uint64(r *host.Run) {
+	x := host.Slice[uint64](r, 0)
+	cells := host.Slice[uint64](r, 1)
+	old := host.Slice[uint64](r, 2)
+	dimX := r.BlockDim.X
+	dimY := r.BlockDim.Y
+	dimZ := r.BlockDim.Z
+	c := int(11)
+	for r.Next() {
+		blockX := r.BlockIdx.X
+		base := blockX * dimX
+		for threadZ := range dimZ {
+			for threadY := range dimY {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				quernRow1Operations_uint64(r, base, x, cells, c, old, dimX)
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1Operations_uint64(r *host.Run, base int, x, cells []uint64, c int, old []uint64, dimX int) {
+	count := max(0, min(dimX, len(x)-base))
+	if base >= 0 && count <= len(x)-base {
+		row := x[base:][:count]
+		for threadX := range count {
+			r.ThreadIdx.X = threadX
+			i := base + threadX
+			t1 := 11 * i
+			t3 := 11 * i
+//line atomic.go:14
+			t2 := cells[t1:][:c]
+//line atomic.go:14
+			t4 := old[t3:][:c]
+			c2 := t2
+			o := t4
+//line atomic.go:15
+			v := row[threadX]
+			old2 := atomic.AddUint64(&c2[0], v) - v
+//line atomic.go:16
+			o[0] = old2
+			old3 := kernel.AtomicSub(&c2[1], v)
+//line atomic.go:17
+			o[1] = old3
+			old4 := kernel.AtomicMin(&c2[2], v)
+//line atomic.go:18
+			o[2] = old4
+			old5 := kernel.AtomicMax(&c2[3], v)
+//line atomic.go:19
+			o[3] = old5
+			old6 := kernel.AtomicAnd(&c2[4], v)
+//line atomic.go:20
+			o[4] = old6
+			old7 := kernel.AtomicOr(&c2[5], v)
+//line atomic.go:21
+			o[5] = old7
+			old8 := kernel.AtomicXor(&c2[6], v)
+//line atomic.go:22
+			o[6] = old8
+			old9 := kernel.AtomicExchange(&c2[7], v)
+//line atomic.go:23
+			o[7] = old9
+			old10 := kernel.AtomicCompareAndSwap(&c2[8], v, v+1)
+//line atomic.go:24
+			o[8] = old10
+			old11 := kernel.AtomicCompareAndSwap(&c2[9], v+1, v)
+//line atomic.go:25
+			o[9] = old11
+			atomic.AddUint64(&c2[10], v)
+			kernel.AtomicMin(&c2[10], v/2)
+			kernel.AtomicMax(&c2[10], v/4)
+			kernel.AtomicXor(&c2[10], v)
+			kernel.AtomicExchange(&c2[9], c2[10]+1)
+		}
+		return
+	}
+	for threadX := range dimX {
+		r.ThreadIdx.X = threadX
+		i := base + threadX
+		t1 := 11 * i
+		t3 := 11 * i
+//line atomic.go:11
+		if i >= len(x) {
+			continue
+		}
+		t2 := cells[t1:][:c]
+//line atomic.go:14
+		t4 := old[t3:][:c]
+		c2 := t2
+		o := t4
+//line atomic.go:15
+		v := x[i]
+		old2 := atomic.AddUint64(&c2[0], v) - v
+//line atomic.go:16
+		o[0] = old2
+		old3 := kernel.AtomicSub(&c2[1], v)
+//line atomic.go:17
+		o[1] = old3
+		old4 := kernel.AtomicMin(&c2[2], v)
+//line atomic.go:18
+		o[2] = old4
+		old5 := kernel.AtomicMax(&c2[3], v)
+//line atomic.go:19
+		o[3] = old5
+		old6 := kernel.AtomicAnd(&c2[4], v)
+//line atomic.go:20
+		o[4] = old6
+		old7 := kernel.AtomicOr(&c2[5], v)
+//line atomic.go:21
+		o[5] = old7
+		old8 := kernel.AtomicXor(&c2[6], v)
+//line atomic.go:22
+		o[6] = old8
+		old9 := kernel.AtomicExchange(&c2[7], v)
+//line atomic.go:23
+		o[7] = old9
+		old10 := kernel.AtomicCompareAndSwap(&c2[8], v, v+1)
+//line atomic.go:24
+		o[8] = old10
+		old11 := kernel.AtomicCompareAndSwap(&c2[9], v+1, v)
+//line atomic.go:25
+		o[9] = old11
+		atomic.AddUint64(&c2[10], v)
+		kernel.AtomicMin(&c2[10], v/2)
+		kernel.AtomicMax(&c2[10], v/4)
+		kernel.AtomicXor(&c2[10], v)
+		kernel.AtomicExchange(&c2[9], c2[10]+1)
+	}
+}
+
+func quernHostOperations_int(r *host.Run) {
+	x := host.Slice[int](r, 0)
+	cells := host.Slice[int](r, 1)
+	old := host.Slice[int](r, 2)
+	dimX := r.BlockDim.X
+	dimY := r.BlockDim.Y
+	dimZ := r.BlockDim.Z
+	c := int(11)
+	for r.Next() {
+		blockX := r.BlockIdx.X
+		base := blockX * dimX
+		for threadZ := range dimZ {
+			for threadY := range dimY {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				quernRow1Operations_int(r, base, x, cells, c, old, dimX)
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1Operations_int(r *host.Run, base int, x, cells []int, c int, old []int, dimX int) {
+	count := max(0, min(dimX, len(x)-base))
+	if base >= 0 && count <= len(x)-base {
+		row := x[base:][:count]
+		for threadX := range count {
+			r.ThreadIdx.X = threadX
+			i := base + threadX
+			t1 := 11 * i
+			t3 := 11 * i
+//line atomic.go:14
+			t2 := cells[t1:][:c]
+//line atomic.go:14
+			t4 := old[t3:][:c]
+			c2 := t2
+			o := t4
+//line atomic.go:15
+			v := row[threadX]
+			old2 := kernel.AtomicAdd(&c2[0], v)
+//line atomic.go:16
+			o[0] = old2
+			old3 := kernel.AtomicSub(&c2[1], v)
+//line atomic.go:17
+			o[1] = old3
+			old4 := kernel.AtomicMin(&c2[2], v)
+//line atomic.go:18
+			o[2] = old4
+			old5 := kernel.AtomicMax(&c2[3], v)
+//line atomic.go:19
+			o[3] = old5
+			old6 := kernel.AtomicAnd(&c2[4], v)
+//line atomic.go:20
+			o[4] = old6
+			old7 := kernel.AtomicOr(&c2[5], v)
+//line atomic.go:21
+			o[5] = old7
+			old8 := kernel.AtomicXor(&c2[6], v)
+//line atomic.go:22
+			o[6] = old8
+			old9 := kernel.AtomicExchange(&c2[7], v)
+//line atomic.go:23
+			o[7] = old9
+			old10 := kernel.AtomicCompareAndSwap(&c2[8], v, v+1)
+//line atomic.go:24
+			o[8] = old10
+			old11 := kernel.AtomicCompareAndSwap(&c2[9], v+1, v)
+//line atomic.go:25
+			o[9] = old11
+			kernel.AtomicAdd(&c2[10], v)
+			kernel.AtomicMin(&c2[10], v/2)
+			kernel.AtomicMax(&c2[10], v/4)
+			kernel.AtomicXor(&c2[10], v)
+			kernel.AtomicExchange(&c2[9], c2[10]+1)
+		}
+		return
+	}
+	for threadX := range dimX {
+		r.ThreadIdx.X = threadX
+		i := base + threadX
+		t1 := 11 * i
+		t3 := 11 * i
+//line atomic.go:11
+		if i >= len(x) {
+			continue
+		}
+		t2 := cells[t1:][:c]
+//line atomic.go:14
+		t4 := old[t3:][:c]
+		c2 := t2
+		o := t4
+//line atomic.go:15
+		v := x[i]
+		old2 := kernel.AtomicAdd(&c2[0], v)
+//line atomic.go:16
+		o[0] = old2
+		old3 := kernel.AtomicSub(&c2[1], v)
+//line atomic.go:17
+		o[1] = old3
+		old4 := kernel.AtomicMin(&c2[2], v)
+//line atomic.go:18
+		o[2] = old4
+		old5 := kernel.AtomicMax(&c2[3], v)
+//line atomic.go:19
+		o[3] = old5
+		old6 := kernel.AtomicAnd(&c2[4], v)
+//line atomic.go:20
+		o[4] = old6
+		old7 := kernel.AtomicOr(&c2[5], v)
+//line atomic.go:21
+		o[5] = old7
+		old8 := kernel.AtomicXor(&c2[6], v)
+//line atomic.go:22
+		o[6] = old8
+		old9 := kernel.AtomicExchange(&c2[7], v)
+//line atomic.go:23
+		o[7] = old9
+		old10 := kernel.AtomicCompareAndSwap(&c2[8], v, v+1)
+//line atomic.go:24
+		o[8] = old10
+		old11 := kernel.AtomicCompareAndSwap(&c2[9], v+1, v)
+//line atomic.go:25
+		o[9] = old11
+		kernel.AtomicAdd(&c2[10], v)
+		kernel.AtomicMin(&c2[10], v/2)
+		kernel.AtomicMax(&c2[10], v/4)
+		kernel.AtomicXor(&c2[10], v)
+		kernel.AtomicExchange(&c2[9], c2[10]+1)
+	}
+}
+
+func quernHostOperations_uint(r *host.Run) {
+	x := host.Slice[uint](r, 0)
+	cells := host.Slice[uint](r, 1)
+	old := host.Slice[uint](r, 2)
+	dimX := r.BlockDim.X
+	dimY := r.BlockDim.Y
+	dimZ := r.BlockDim.Z
+	c := int(11)
+	for r.Next() {
+		blockX := r.BlockIdx.X
+		base := blockX * dimX
+		for threadZ := range dimZ {
+			for threadY := range dimY {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				quernRow1Operations_uint(r, base, x, cells, c, old, dimX)
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1Operations_uint(r *host.Run, base int, x, cells []uint, c int, old []uint, dimX int) {
+	count := max(0, min(dimX, len(x)-base))
+	if base >= 0 && count <= len(x)-base {
+		row := x[base:][:count]
+		for threadX := range count {
+			r.ThreadIdx.X = threadX
+			i := base + threadX
+			t1 := 11 * i
+			t3 := 11 * i
+//line atomic.go:14
+			t2 := cells[t1:][:c]
+//line atomic.go:14
+			t4 := old[t3:][:c]
+			c2 := t2
+			o := t4
+//line atomic.go:15
+			v := row[threadX]
+			old2 := kernel.AtomicAdd(&c2[0], v)
+//line atomic.go:16
+			o[0] = old2
+			old3 := kernel.AtomicSub(&c2[1], v)
+//line atomic.go:17
+			o[1] = old3
+			old4 := kernel.AtomicMin(&c2[2], v)
+//line atomic.go:18
+			o[2] = old4
+			old5 := kernel.AtomicMax(&c2[3], v)
+//line atomic.go:19
+			o[3] = old5
+			old6 := kernel.AtomicAnd(&c2[4], v)
+//line atomic.go:20
+			o[4] = old6
+			old7 := kernel.AtomicOr(&c2[5], v)
+//line atomic.go:21
+			o[5] = old7
+			old8 := kernel.AtomicXor(&c2[6], v)
+//line atomic.go:22
+			o[6] = old8
+			old9 := kernel.AtomicExchange(&c2[7], v)
+//line atomic.go:23
+			o[7] = old9
+			old10 := kernel.AtomicCompareAndSwap(&c2[8], v, v+1)
+//line atomic.go:24
+			o[8] = old10
+			old11 := kernel.AtomicCompareAndSwap(&c2[9], v+1, v)
+//line atomic.go:25
+			o[9] = old11
+			kernel.AtomicAdd(&c2[10], v)
+			kernel.AtomicMin(&c2[10], v/2)
+			kernel.AtomicMax(&c2[10], v/4)
+			kernel.AtomicXor(&c2[10], v)
+			kernel.AtomicExchange(&c2[9], c2[10]+1)
+		}
+		return
+	}
+	for threadX := range dimX {
+		r.ThreadIdx.X = threadX
+		i := base + threadX
+		t1 := 11 * i
+		t3 := 11 * i
+//line atomic.go:11
+		if i >= len(x) {
+			continue
+		}
+		t2 := cells[t1:][:c]
+//line atomic.go:14
+		t4 := old[t3:][:c]
+		c2 := t2
+		o := t4
+//line atomic.go:15
+		v := x[i]
+		old2 := kernel.AtomicAdd(&c2[0], v)
+//line atomic.go:16
+		o[0] = old2
+		old3 := kernel.AtomicSub(&c2[1], v)
+//line atomic.go:17
+		o[1] = old3
+		old4 := kernel.AtomicMin(&c2[2], v)
+//line atomic.go:18
+		o[2] = old4
+		old5 := kernel.AtomicMax(&c2[3], v)
+//line atomic.go:19
+		o[3] = old5
+		old6 := kernel.AtomicAnd(&c2[4], v)
+//line atomic.go:20
+		o[4] = old6
+		old7 := kernel.AtomicOr(&c2[5], v)
+//line atomic.go:21
+		o[5] = old7
+		old8 := kernel.AtomicXor(&c2[6], v)
+//line atomic.go:22
+		o[6] = old8
+		old9 := kernel.AtomicExchange(&c2[7], v)
+//line atomic.go:23
+		o[7] = old9
+		old10 := kernel.AtomicCompareAndSwap(&c2[8], v, v+1)
+//line atomic.go:24
+		o[8] = old10
+		old11 := kernel.AtomicCompareAndSwap(&c2[9], v+1, v)
+//line atomic.go:25
+		o[9] = old11
+		kernel.AtomicAdd(&c2[10], v)
+		kernel.AtomicMin(&c2[10], v/2)
+		kernel.AtomicMax(&c2[10], v/4)
+		kernel.AtomicXor(&c2[10], v)
+		kernel.AtomicExchange(&c2[9], c2[10]+1)
+	}
+}
+
+func quernHostFloatOperations_float32(r *host.Run) {
+	x := host.Slice[float32](r, 0)
+	cells := host.Slice[float32](r, 1)
+	old := host.Slice[float32](r, 2)
+	dimX := r.BlockDim.X
+	dimY := r.BlockDim.Y
+	dimZ := r.BlockDim.Z
+	c := int(8)
+	for r.Next() {
+		blockX := r.BlockIdx.X
+		base := blockX * dimX
+		for threadZ := range dimZ {
+			for threadY := range dimY {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				quernRow1FloatOperations_float32(r, base, x, cells, c, old, dimX)
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1FloatOperations_float32(r *host.Run, base int, x, cells []float32, c int, old []float32, dimX int) {
+	count := max(0, min(dimX, len(x)-base))
+	if base >= 0 && count <= len(x)-base {
+		row := x[base:][:count]
+		for threadX := range count {
+			r.ThreadIdx.X = threadX
+			i := base + threadX
+			t1 := 8 * i
+			t3 := 8 * i
+//line atomic.go:41
+			t2 := cells[t1:][:c]
+//line atomic.go:41
+			t4 := old[t3:][:c]
+			c2 := t2
+			o := t4
+//line atomic.go:42
+			v := row[threadX]
+			old2 := kernel.AtomicAdd(&c2[0], v)
+//line atomic.go:43
+			o[0] = old2
+			old3 := kernel.AtomicSub(&c2[1], v)
+//line atomic.go:44
+			o[1] = old3
+			old4 := kernel.AtomicMin(&c2[2], v)
+//line atomic.go:45
+			o[2] = old4
+			old5 := kernel.AtomicMax(&c2[3], v)
+//line atomic.go:46
+			o[3] = old5
+			old6 := kernel.AtomicExchange(&c2[4], v)
+//line atomic.go:47
+			o[4] = old6
+			old7 := kernel.AtomicCompareAndSwap(&c2[5], v, 7)
+//line atomic.go:48
+			o[5] = old7
+			kernel.AtomicMin(&c2[6], v)
+			kernel.AtomicMax(&c2[7], v)
+		}
+		return
+	}
+	for threadX := range dimX {
+		r.ThreadIdx.X = threadX
+		i := base + threadX
+		t1 := 8 * i
+		t3 := 8 * i
+//line atomic.go:38
+		if i >= len(x) {
+			continue
+		}
+		t2 := cells[t1:][:c]
+//line atomic.go:41
+		t4 := old[t3:][:c]
+		c2 := t2
+		o := t4
+//line atomic.go:42
+		v := x[i]
+		old2 := kernel.AtomicAdd(&c2[0], v)
+//line atomic.go:43
+		o[0] = old2
+		old3 := kernel.AtomicSub(&c2[1], v)
+//line atomic.go:44
+		o[1] = old3
+		old4 := kernel.AtomicMin(&c2[2], v)
+//line atomic.go:45
+		o[2] = old4
+		old5 := kernel.AtomicMax(&c2[3], v)
+//line atomic.go:46
+		o[3] = old5
+		old6 := kernel.AtomicExchange(&c2[4], v)
+//line atomic.go:47
+		o[4] = old6
+		old7 := kernel.AtomicCompareAndSwap(&c2[5], v, 7)
+//line atomic.go:48
+		o[5] = old7
+		kernel.AtomicMin(&c2[6], v)
+		kernel.AtomicMax(&c2[7], v)
+	}
+}
+
+func quernHostFloatOperations_float64(r *host.Run) {
+	x := host.Slice[float64](r, 0)
+	cells := host.Slice[float64](r, 1)
+	old := host.Slice[float64](r, 2)
+	dimX := r.BlockDim.X
+	dimY := r.BlockDim.Y
+	dimZ := r.BlockDim.Z
+	c := int(8)
+	for r.Next() {
+		blockX := r.BlockIdx.X
+		base := blockX * dimX
+		for threadZ := range dimZ {
+			for threadY := range dimY {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				quernRow1FloatOperations_float64(r, base, x, cells, c, old, dimX)
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1FloatOperations_float64(r *host.Run, base int, x, cells []float64, c int, old []float64, dimX int) {
+	count := max(0, min(dimX, len(x)-base))
+	if base >= 0 && count <= len(x)-base {
+		row := x[base:][:count]
+		for threadX := range count {
+			r.ThreadIdx.X = threadX
+			i := base + threadX
+			t1 := 8 * i
+			t3 := 8 * i
+//line atomic.go:41
+			t2 := cells[t1:][:c]
+//line atomic.go:41
+			t4 := old[t3:][:c]
+			c2 := t2
+			o := t4
+//line atomic.go:42
+			v := row[threadX]
+			old2 := kernel.AtomicAdd(&c2[0], v)
+//line atomic.go:43
+			o[0] = old2
+			old3 := kernel.AtomicSub(&c2[1], v)
+//line atomic.go:44
+			o[1] = old3
+			old4 := kernel.AtomicMin(&c2[2], v)
+//line atomic.go:45
+			o[2] = old4
+			old5 := kernel.AtomicMax(&c2[3], v)
+//line atomic.go:46
+			o[3] = old5
+			old6 := kernel.AtomicExchange(&c2[4], v)
+//line atomic.go:47
+			o[4] = old6
+			old7 := kernel.AtomicCompareAndSwap(&c2[5], v, 7)
+//line atomic.go:48
+			o[5] = old7
+			kernel.AtomicMin(&c2[6], v)
+			kernel.AtomicMax(&c2[7], v)
+		}
+		return
+	}
+	for threadX := range dimX {
+		r.ThreadIdx.X = threadX
+		i := base + threadX
+		t1 := 8 * i
+		t3 := 8 * i
+//line atomic.go:38
+		if i >= len(x) {
+			continue
+		}
+		t2 := cells[t1:][:c]
+//line atomic.go:41
+		t4 := old[t3:][:c]
+		c2 := t2
+		o := t4
+//line atomic.go:42
+		v := x[i]
+		old2 := kernel.AtomicAdd(&c2[0], v)
+//line atomic.go:43
+		o[0] = old2
+		old3 := kernel.AtomicSub(&c2[1], v)
+//line atomic.go:44
+		o[1] = old3
+		old4 := kernel.AtomicMin(&c2[2], v)
+//line atomic.go:45
+		o[2] = old4
+		old5 := kernel.AtomicMax(&c2[3], v)
+//line atomic.go:46
+		o[3] = old5
+		old6 := kernel.AtomicExchange(&c2[4], v)
+//line atomic.go:47
+		o[4] = old6
+		old7 := kernel.AtomicCompareAndSwap(&c2[5], v, 7)
+//line atomic.go:48
+		o[5] = old7
+		kernel.AtomicMin(&c2[6], v)
+		kernel.AtomicMax(&c2[7], v)
+	}
+}
+
+func quernHostScopes(r *host.Run) {
+	x := host.Slice[float32](r, 0)
+	sums := host.Slice[uint32](r, 1)
+	extremes := host.Slice[float32](r, 2)
+	dimX := r.BlockDim.X
+	dimY := r.BlockDim.Y
+	dimZ := r.BlockDim.Z
+	count := host.Shared[uint32](r, 0)
+	low := host.Shared[float32](r, 1)
+	high := host.Shared[float64](r, 2)
+	for r.Next() {
+		blockX := r.BlockIdx.X
+		base := blockX * dimX
+		for threadZ := range dimZ {
+			for threadY := range dimY {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				quernRow1Scopes(r, count, low, high, dimX)
+			}
+		}
+		for threadZ := range dimZ {
+			for threadY := range dimY {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				quernRow2Scopes(r, base, x, count, low, high, dimX)
+			}
+		}
+		for threadZ := range dimZ {
+			for threadY := range dimY {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				quernRow3Scopes(r, sums, blockX, count, extremes, low, high, dimX)
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1Scopes(r *host.Run, count *uint32, low *float32, high *float64, dimX int) {
+	for threadX := range dimX {
+		r.ThreadIdx.X = threadX
+//line atomic.go:61
+		if threadX == 0 {
+			*count = 0
+			*low = 1e+30
+//line atomic.go:63
+			*high = -1e+30
+		}
+	}
+}
+
+//go:noinline
+func quernRow2Scopes(r *host.Run, base int, x []float32, count *uint32, low *float32, high *float64, dimX int) {
+	count2 := max(0, min(dimX, len(x)-base))
+	if base >= 0 && count2 <= len(x)-base {
+		row := x[base:][:count2]
+		for threadX := range count2 {
+//line atomic.go:67
+			*count += uint32(row[threadX])
+			*low = min(*low, row[threadX])
+			*high = max(*high, float64(row[threadX]))
+		}
+		return
+	}
+	for threadX := range dimX {
+		r.ThreadIdx.X = threadX
+		i := base + threadX
+//line atomic.go:66
+		if i < len(x) {
+			*count += uint32(x[i])
+			*low = min(*low, x[i])
+			*high = max(*high, float64(x[i]))
+		}
+	}
+}
+
+//go:noinline
+func quernRow3Scopes(r *host.Run, sums []uint32, blockX int, count *uint32, extremes []float32, low *float32, high *float64, dimX int) {
+	for threadX := range dimX {
+		r.ThreadIdx.X = threadX
+//line atomic.go:72
+		if threadX == 0 {
+			atomic.AddUint32(&sums[blockX], *count)
+			atomic.AddUint32(&sums[len(sums)-2], *count)
+			atomic.AddUint32(&sums[len(sums)-1], *count)
+			kernel.AtomicMin(&extremes[0], *low)
+			kernel.AtomicMax(&extremes[1], float32(*high))
+		}
+	}
+}
+
+func quernHostHistogram(r *host.Run) {
+	x := host.Slice[uint32](r, 0)
+	out := host.Slice[uint32](r, 1)
+	dimX := r.BlockDim.X
+	dimY := r.BlockDim.Y
+	dimZ := r.BlockDim.Z
+	gridX := r.GridDim.X
+	bins := host.Dynamic[uint32](r, 0)
+	size := gridX * dimX
+	for r.Next() {
+		blockX := r.BlockIdx.X
+		base := blockX * dimX
+		for threadZ := range dimZ {
+			for threadY := range dimY {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				quernRow1Histogram(r, dimX, bins)
+			}
+		}
+		for threadZ := range dimZ {
+			for threadY := range dimY {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				quernRow2Histogram(r, base, size, x, bins, dimX)
+			}
+		}
+		for threadZ := range dimZ {
+			for threadY := range dimY {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				quernRow3Histogram(r, dimX, bins, out)
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1Histogram(r *host.Run, dimX int, bins []uint32) {
+	for threadX := range dimX {
+		r.ThreadIdx.X = threadX
+//line atomic.go:86
+		for i := threadX; i < len(bins); i += dimX {
+			bins[i] = 0
+		}
+	}
+}
+
+//go:noinline
+func quernRow2Histogram(r *host.Run, base, size int, x, bins []uint32, dimX int) {
+	for threadX := range dimX {
+		r.ThreadIdx.X = threadX
+//line atomic.go:90
+		for i2 := base + threadX; i2 < len(x); i2 += size {
+			bins[int(x[i2])%len(bins)] += 1
+		}
+	}
+}
+
+//go:noinline
+func quernRow3Histogram(r *host.Run, dimX int, bins, out []uint32) {
+	for threadX := range dimX {
+		r.ThreadIdx.X = threadX
+//line atomic.go:94
+		for i3 := threadX; i3 < len(bins); i3 += dimX {
+			atomic.AddUint32(&out[i3], bins[i3])
+		}
+	}
+}
+
+func quernHostScan(r *host.Run) {
+	x := host.Slice[int32](r, 0)
+	ticket := host.Slice[uint32](r, 1)
+	descriptors := host.Slice[uint64](r, 2)
+	c := uint32(1)
+	number := host.Shared[int](r, 0)
+	var n int
+	ats := host.Scratch[int](r, 0, r.BlockDim.Count())
+	vs := host.Scratch[int32](r, 1, r.BlockDim.Count())
+	s := host.Shared[[64]int32](r, 2)
+	var d int
+	before := host.Shared[int32](r, 1)
+	for r.Next() {
+		for threadZ := range 1 {
+			for threadY := range 1 {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				quernRow1Scan(r, ticket, c, number)
+			}
+		}
+//line order.go:27
+		n = *number
+		for threadZ := range 1 {
+			for threadY := range 1 {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				first := (threadZ*1 + threadY) * 64
+				start := n * 64
+				quernRow2Scan(r, ats, first, vs, start, x, s)
+			}
+		}
+//line order.go:35
+		d = 1
+		for ; d < 64; d *= 2 {
+			for threadZ := range 1 {
+				for threadY := range 1 {
+					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+					first2 := (threadZ*1 + threadY) * 64
+					quernRow3Scan(r, vs, first2, d, s)
+				}
+			}
+			for threadZ := range 1 {
+				for threadY := range 1 {
+					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+					first3 := (threadZ*1 + threadY) * 64
+					quernRow4Scan(r, vs, first3, s)
+				}
+			}
+		}
+		for threadZ := range 1 {
+			for threadY := range 1 {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				quernRow5Scan(r, s, n, descriptors, before)
+			}
+		}
+		for threadZ := range 1 {
+			for threadY := range 1 {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				first4 := (threadZ*1 + threadY) * 64
+				quernRow6Scan(r, ats, first4, vs, x, before)
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1Scan(r *host.Run, ticket []uint32, c uint32, number *int) {
+	for threadX := range 64 {
+		r.ThreadIdx.X = threadX
+//line order.go:23
+		if threadX == 0 {
+			old := atomic.AddUint32(&ticket[0], 1) - c
+			*number = int(old)
+		}
+	}
+}
+
+//go:noinline
+func quernRow2Scan(r *host.Run, ats []int, first int, vs []int32, start int, x []int32, s *[64]int32) {
+	atRow := ats[first:][:64]
+	vRow := vs[first:][:64]
+	for threadX := range 64 {
+		r.ThreadIdx.X = threadX
+//line order.go:28
+		at := start + threadX
+		var v int32
+		if at < len(x) {
+			v = x[at]
+		}
+		s[threadX] = v
+		atRow[threadX] = at
+		vRow[threadX] = v
+	}
+}
+
+//go:noinline
+func quernRow3Scan(r *host.Run, vs []int32, first2, d int, s *[64]int32) {
+	vRow := vs[first2:][:64]
+	if 0-d >= 0 && 64 <= 64-(0-d) {
+		row := (*[64]int32)(s[0-d:])
+		for threadX := range 64 {
+			v := vRow[threadX]
+//line order.go:36
+			if threadX >= d {
+				v += row[threadX]
+			}
+			vRow[threadX] = v
+		}
+		return
+	}
+	for threadX := range 64 {
+		r.ThreadIdx.X = threadX
+		v := vRow[threadX]
+//line order.go:36
+		if threadX >= d {
+			v += s[threadX-d]
+		}
+		vRow[threadX] = v
+	}
+}
+
+//go:noinline
+func quernRow4Scan(r *host.Run, vs []int32, first3 int, s *[64]int32) {
+	vRow := vs[first3:][:64]
+	row2 := (*[64]int32)(s[0:])
+	for threadX := range 64 {
+		v := vRow[threadX]
+//line order.go:40
+		row2[threadX] = v
+	}
+}
+
+//go:noinline
+func quernRow5Scan(r *host.Run, s *[64]int32, n int, descriptors []uint64, before *int32) {
+	for threadX := range 64 {
+		r.ThreadIdx.X = threadX
+//line order.go:43
+		if threadX == 0 {
+			total := s[63]
+			var sum int32
+			if n > 0 {
+				kernel.StoreRelease(&descriptors[n], uint64(uint32(total))<<32|1)
+				for k := n - 1; ; k-- {
+					loaded := host.Load(r, &descriptors[k])
+					d2 := loaded
+//line order.go:50
+					for d2&3 == 0 {
+						loaded2 := host.Load(r, &descriptors[k])
+						d2 = loaded2
+					}
+//line order.go:53
+					sum += int32(d2 >> 32)
+					if d2&3 == 2 {
+						break
+					}
+				}
+			}
+			kernel.StoreRelease(&descriptors[n], uint64(uint32(sum+total))<<32|2)
+			*before = sum
+		}
+	}
+}
+
+//go:noinline
+func quernRow6Scan(r *host.Run, ats []int, first4 int, vs, x []int32, before *int32) {
+	atRow := ats[first4:][:64]
+	vRow := vs[first4:][:64]
+	for threadX := range 64 {
+		r.ThreadIdx.X = threadX
+		at := atRow[threadX]
+		v := vRow[threadX]
+//line order.go:63
+		if at < len(x) {
+			x[at] = v + *before
+		}
+	}
+}
+
+func quernHostLastBlock(r *host.Run) {
+	partial := host.Slice[int64](r, 0)
+	counter := host.Slice[uint32](r, 1)
+	out := host.Slice[int64](r, 2)
+	gridX := r.GridDim.X
+	c := uint32(1)
+	last := host.Shared[bool](r, 0)
+	for r.Next() {
+		blockX := r.BlockIdx.X
+		base := blockX * 32
+		for threadZ := range 1 {
+			for threadY := range 1 {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				quernRow1LastBlock(r, partial, base)
+			}
+		}
+		for threadZ := range 1 {
+			for threadY := range 1 {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				quernRow2LastBlock(r, counter, c, last, gridX)
+			}
+		}
+		for threadZ := range 1 {
+			for threadY := range 1 {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				quernRow3LastBlock(r, last, gridX, partial, out)
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1LastBlock(r *host.Run, partial []int64, base int) {
+	if base >= 0 && 32 <= len(partial)-base {
+		row := (*[32]int64)(partial[base:])
+		for threadX := range 32 {
+//line order.go:75
+			row[threadX] = int64((base + threadX) * 3)
+		}
+		return
+	}
+	for threadX := range 32 {
+		r.ThreadIdx.X = threadX
+//line order.go:75
+		partial[base+threadX] = int64((base + threadX) * 3)
+	}
+}
+
+//go:noinline
+func quernRow2LastBlock(r *host.Run, counter []uint32, c uint32, last *bool, gridX int) {
+	for threadX := range 32 {
+		r.ThreadIdx.X = threadX
+//line order.go:77
+		if threadX == 0 {
+			kernel.Fence()
+			old := atomic.AddUint32(&counter[0], 1) - c
+			*last = old == uint32(gridX-1)
+//line order.go:80
+			kernel.Fence()
+		}
+	}
+}
+
+//go:noinline
+func quernRow3LastBlock(r *host.Run, last *bool, gridX int, partial, out []int64) {
+	for threadX := range 32 {
+		r.ThreadIdx.X = threadX
+//line order.go:83
+		if *last {
+			var sum int64
+			for b := 0; b < gridX; b++ {
+				sum += partial[b*32+threadX]
+			}
+			atomic.AddInt64(&out[0], sum)
+		}
+	}
+}
+
+func quernHostPassAlong_int32(r *host.Run) {
+	step := host.Value[int32](r, 0)
+	chain := host.Slice[int32](r, 1)
+	ticket := host.Slice[uint32](r, 2)
+	ready := host.Slice[uint32](r, 3)
+	dimX := r.BlockDim.X
+	dimY := r.BlockDim.Y
+	dimZ := r.BlockDim.Z
+	c := uint32(1)
+	for r.Next() {
+		for threadZ := range dimZ {
+			for threadY := range dimY {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				quernRow1PassAlong_int32(r, ticket, c, ready, step, chain, dimX)
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1PassAlong_int32(r *host.Run, ticket []uint32, c uint32, ready []uint32, step int32, chain []int32, dimX int) {
+	for threadX := range dimX {
+		r.ThreadIdx.X = threadX
+//line order.go:96
+		if threadX > 0 {
+			continue
+		}
+		old := atomic.AddUint32(&ticket[0], 1) - c
+		n := int(old)
+		var loaded uint32
+		var t3 bool
+//line order.go:100
+		for {
+			t3 = n > 0
+			if t3 {
+//line order.go:100
+				loaded = host.Load(r, &ready[n-1])
+				t3 = loaded == 0
+			}
+			if !t3 {
+				break
+			}
+		}
+//line order.go:102
+		kernel.Fence()
+		v := step
+		if n > 0 {
+			loaded2 := host.Load(r, &chain[n-1])
+			v += loaded2
+		}
+//line order.go:107
+		kernel.StoreRelaxed(&chain[n], v)
+		kernel.StoreRelease(&ready[n], 1)
+	}
+}
+
+func quernHostPassAlong_uint64(r *host.Run) {
+	step := host.Value[uint64](r, 0)
+	chain := host.Slice[uint64](r, 1)
+	ticket := host.Slice[uint32](r, 2)
+	ready := host.Slice[uint32](r, 3)
+	dimX := r.BlockDim.X
+	dimY := r.BlockDim.Y
+	dimZ := r.BlockDim.Z
+	c := uint32(1)
+	for r.Next() {
+		for threadZ := range dimZ {
+			for threadY := range dimY {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				quernRow1PassAlong_uint64(r, ticket, c, ready, step, chain, dimX)
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1PassAlong_uint64(r *host.Run, ticket []uint32, c uint32, ready []uint32, step uint64, chain []uint64, dimX int) {
+	for threadX := range dimX {
+		r.ThreadIdx.X = threadX
+//line order.go:96
+		if threadX > 0 {
+			continue
+		}
+		old := atomic.AddUint32(&ticket[0], 1) - c
+		n := int(old)
+		var loaded uint32
+		var t3 bool
+//line order.go:100
+		for {
+			t3 = n > 0
+			if t3 {
+//line order.go:100
+				loaded = host.Load(r, &ready[n-1])
+				t3 = loaded == 0
+			}
+			if !t3 {
+				break
+			}
+		}
+//line order.go:102
+		kernel.Fence()
+		v := step
+		if n > 0 {
+			loaded2 := host.Load(r, &chain[n-1])
+			v += loaded2
+		}
+//line order.go:107
+		kernel.StoreRelaxed(&chain[n], v)
+		kernel.StoreRelease(&ready[n], 1)
+	}
+}
+
+func quernHostPassAlong_float32(r *host.Run) {
+	step := host.Value[float32](r, 0)
+	chain := host.Slice[float32](r, 1)
+	ticket := host.Slice[uint32](r, 2)
+	ready := host.Slice[uint32](r, 3)
+	dimX := r.BlockDim.X
+	dimY := r.BlockDim.Y
+	dimZ := r.BlockDim.Z
+	c := uint32(1)
+	for r.Next() {
+		for threadZ := range dimZ {
+			for threadY := range dimY {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				quernRow1PassAlong_float32(r, ticket, c, ready, step, chain, dimX)
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1PassAlong_float32(r *host.Run, ticket []uint32, c uint32, ready []uint32, step float32, chain []float32, dimX int) {
+	for threadX := range dimX {
+		r.ThreadIdx.X = threadX
+//line order.go:96
+		if threadX > 0 {
+			continue
+		}
+		old := atomic.AddUint32(&ticket[0], 1) - c
+		n := int(old)
+		var loaded uint32
+		var t3 bool
+//line order.go:100
+		for {
+			t3 = n > 0
+			if t3 {
+//line order.go:100
+				loaded = host.Load(r, &ready[n-1])
+				t3 = loaded == 0
+			}
+			if !t3 {
+				break
+			}
+		}
+//line order.go:102
+		kernel.Fence()
+		v := step
+		if n > 0 {
+			loaded2 := host.Load(r, &chain[n-1])
+			v += loaded2
+		}
+//line order.go:107
+		kernel.StoreRelaxed(&chain[n], v)
+		kernel.StoreRelease(&ready[n], 1)
+	}
+}
+
+func quernHostPassAlong_float64(r *host.Run) {
+	step := host.Value[float64](r, 0)
+	chain := host.Slice[float64](r, 1)
+	ticket := host.Slice[uint32](r, 2)
+	ready := host.Slice[uint32](r, 3)
+	dimX := r.BlockDim.X
+	dimY := r.BlockDim.Y
+	dimZ := r.BlockDim.Z
+	c := uint32(1)
+	for r.Next() {
+		for threadZ := range dimZ {
+			for threadY := range dimY {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				quernRow1PassAlong_float64(r, ticket, c, ready, step, chain, dimX)
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1PassAlong_float64(r *host.Run, ticket []uint32, c uint32, ready []uint32, step float64, chain []float64, dimX int) {
+	for threadX := range dimX {
+		r.ThreadIdx.X = threadX
+//line order.go:96
+		if threadX > 0 {
+			continue
+		}
+		old := atomic.AddUint32(&ticket[0], 1) - c
+		n := int(old)
+		var loaded uint32
+		var t3 bool
+//line order.go:100
+		for {
+			t3 = n > 0
+			if t3 {
+//line order.go:100
+				loaded = host.Load(r, &ready[n-1])
+				t3 = loaded == 0
+			}
+			if !t3 {
+				break
+			}
+		}
+//line order.go:102
+		kernel.Fence()
+		v := step
+		if n > 0 {
+			loaded2 := host.Load(r, &chain[n-1])
+			v += loaded2
+		}
+//line order.go:107
+		kernel.StoreRelaxed(&chain[n], v)
+		kernel.StoreRelease(&ready[n], 1)
+	}
+}
+
+func quernHostUnordered(r *host.Run) {
+	data := host.Slice[int32](r, 0)
+	flag := host.Slice[int32](r, 1)
+	out := host.Slice[int32](r, 2)
+	dimX := r.BlockDim.X
+	dimY := r.BlockDim.Y
+	dimZ := r.BlockDim.Z
+	for r.Next() {
+		blockX := r.BlockIdx.X
+		for threadZ := range dimZ {
+			for threadY := range dimY {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				quernRow1Unordered(r, blockX, data, flag, out, dimX)
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1Unordered(r *host.Run, blockX int, data, flag, out []int32, dimX int) {
+	for threadX := range dimX {
+		r.ThreadIdx.X = threadX
+//line order.go:115
+		if threadX > 0 {
+			continue
+		}
+		if blockX == 0 {
+			data[0] = 5
+			kernel.StoreRelaxed(&flag[0], 1)
+		} else {
+//line order.go:121
+			loaded := host.Load(r, &flag[0])
+			if loaded == 1 {
+//line order.go:122
+				out[0] = data[0]
+			}
+		}
+	}
+}
+
+func quernHostWaitsForPanic(r *host.Run) {
+	ticket := host.Slice[uint32](r, 0)
+	flag := host.Slice[uint32](r, 1)
+	dimX := r.BlockDim.X
+	dimY := r.BlockDim.Y
+	dimZ := r.BlockDim.Z
+	c := uint32(1)
+	for r.Next() {
+		for threadZ := range dimZ {
+			for threadY := range dimY {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				quernRow1WaitsForPanic(r, ticket, c, flag, dimX)
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1WaitsForPanic(r *host.Run, ticket []uint32, c uint32, flag []uint32, dimX int) {
+	for threadX := range dimX {
+		r.ThreadIdx.X = threadX
+//line order.go:131
+		if threadX > 0 {
+			continue
+		}
+		old := atomic.AddUint32(&ticket[0], 1) - c
+		if old == 0 {
+//line order.go:135
+			host.Fail(r, "no store")
+		}
+		var loaded uint32
+//line order.go:137
+		for {
+//line order.go:137
+			loaded = host.Load(r, &flag[0])
+			if !(loaded == 0) {
+				break
+			}
+		}
+	}
+}
+
+func quernHostTimes(r *host.Run) {
+	n := host.Value[int](r, 0)
+	x := host.Slice[float32](r, 1)
+	clocks := host.Slice[int64](r, 2)
+	dimX := r.BlockDim.X
+	dimY := r.BlockDim.Y
+	dimZ := r.BlockDim.Z
+	for r.Next() {
+		blockX := r.BlockIdx.X
+		base := blockX * dimX
+		for threadZ := range dimZ {
+			for threadY := range dimY {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				quernRow1Times(r, x, base, n, clocks, dimX)
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1Times(r *host.Run, x []float32, base, n int, clocks []int64, dimX int) {
+	for threadX := range dimX {
+		r.ThreadIdx.X = threadX
+		i := base + threadX
+//line order.go:146
+		now := kernel.Clock()
+		t2 := now
+//line order.go:146
+		now2 := kernel.GlobalTimer()
+		t4 := now2
+		start := t2
+		begin := t4
+//line order.go:147
+		v := x[i]
+		for i2 := 0; i2 < n; i2++ {
+			v = v*0.5 + 1
+		}
+		x[i] = v
+		now3 := kernel.Clock()
+//line order.go:152
+		clocks[2*i] = now3 - start
+		now4 := kernel.GlobalTimer()
+//line order.go:153
+		clocks[2*i+1] = now4 - begin
 	}
 }
 
