@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -26,7 +27,7 @@ type KernelInfo struct {
 
 	// PTX is the text of the kernel's modules, each behind a line
 	//
-	//	//quern:module <kernel> <variant>
+	//	//quern:module <kernel> <variant> [older]
 	//
 	// with those of other kernels between them. A text without such lines is
 	// one module, of every variant.
@@ -239,8 +240,34 @@ func (k *Kernel) failed(doing string, err error) error {
 	return driverError(doing, err)
 }
 
-// module returns the PTX of a variant.
-func (k *KernelInfo) module(variant string) (string, error) {
+// module returns the PTX of a variant for a device of the given compute
+// capability, times ten, 0 if it has none. Of a variant that needs a newer one
+// there may be a module with replacements, as a section of its own.
+func (k *KernelInfo) module(variant string, capability int) (string, error) {
+	text, err := k.section(variant)
+	if err != nil || capability == 0 || targetOf(text) <= capability {
+		return text, err
+	}
+	if older, err := k.section(variant + " older"); err == nil {
+		return older, nil
+	}
+	return text, nil
+}
+
+// targetOf returns the compute capability, times ten, that PTX is for, 0 if it
+// does not say.
+func targetOf(ptx string) int {
+	_, rest, _ := strings.Cut(ptx, ".target sm_")
+	digits, _, _ := strings.Cut(rest, "\n")
+	n, err := strconv.Atoi(strings.TrimSpace(digits))
+	if err != nil {
+		return 0
+	}
+	return n
+}
+
+// section returns the text behind the line that names the kernel and a variant.
+func (k *KernelInfo) section(variant string) (string, error) {
 	const mark = "//quern:module "
 	if !strings.Contains(k.PTX, mark) {
 		return k.PTX, nil
@@ -333,7 +360,8 @@ func (r *resident) variant(i int) (*variant, error) {
 		return nil, closedError("device " + r.dev.id)
 	}
 	info := &r.kernel.info
-	text, err := info.module(info.Variants[i].Name)
+	device := r.dev.drv.Info()
+	text, err := info.module(info.Variants[i].Name, 10*device.Major+device.Minor)
 	if err != nil {
 		return nil, err
 	}

@@ -21,6 +21,9 @@ type Kernel struct {
 type Variant struct {
 	Name string // proven, narrow or wide
 	*ptx.Module
+	// Older is the module for devices that lack instructions of Module which have
+	// replacements; nil if there are none.
+	Older  *ptx.Module
 	Limits limits.Program
 	// Threads is how many threads of the kernel, along X, one thread of the module
 	// runs; Adjacent says which. See ir.Coarsening.
@@ -42,13 +45,34 @@ func Compile(k *ir.Kernel) (_ *Kernel, err error) {
 		if err != nil {
 			return nil, err
 		}
-		w := Variant{Name: v.Name, Module: module, Limits: opt.EncodeLimits(v.Limits), Threads: 1}
+		older, err := replacement(v.Kernel, module)
+		if err != nil {
+			return nil, err
+		}
+		w := Variant{Name: v.Name, Module: module, Older: older, Limits: opt.EncodeLimits(v.Limits), Threads: 1}
 		if c := v.Coarse; c != nil {
 			w.Threads, w.Adjacent = c.Threads, c.Adjacent
 		}
 		out.Variants = append(out.Variants, w)
 	}
 	return out, nil
+}
+
+// oldest is the compute capability, times ten, of the oldest devices that PTX
+// runs on here.
+const oldest = 50
+
+// replacement returns the module for devices older than m is for, nil if it
+// would be the same.
+func replacement(k *ir.Kernel, m *ptx.Module) (*ptx.Module, error) {
+	if !m.Replaceable {
+		return nil, nil
+	}
+	older, err := ptx.Emit(k, ptx.Options{Target: oldest})
+	if err != nil || older.Target == m.Target {
+		return nil, err
+	}
+	return older, nil
 }
 
 // Text compiles the kernel with that name in one file of Go source text. The
@@ -85,6 +109,10 @@ func Text(file, src, name string) (_ *Kernel, err error) {
 	return nil, fmt.Errorf("%s has no kernel %s; it has %v", file, name, names)
 }
 
+// OlderSuffix follows the variant in the section line of a module for older
+// devices.
+const OlderSuffix = " older"
+
 // SectionPrefix begins every section line.
 const SectionPrefix = "//quern:module "
 
@@ -101,6 +129,9 @@ func (k *Kernel) PTX() string {
 			b.WriteByte('\n')
 		}
 		b.WriteString(Section(k.IR.Name, v.Name) + v.Text)
+		if v.Older != nil {
+			b.WriteString("\n" + Section(k.IR.Name, v.Name+OlderSuffix) + v.Older.Text)
+		}
 	}
 	return b.String()
 }

@@ -1,0 +1,48 @@
+package memory
+
+import (
+	"strings"
+	"testing"
+
+	"quern.dev/gpu"
+	"quern.dev/internal/devicetest"
+	"quern.dev/kernel"
+)
+
+// olderKernel is the kernel with the PTX for devices that lack the instructions
+// of its usual one, in its wide form.
+func olderKernel(t *testing.T, k *gpu.Kernel) *gpu.Kernel {
+	t.Helper()
+	_, text, ok := strings.Cut(quernPTX, "//quern:module "+k.Name()+" wide older\n")
+	if !ok {
+		t.Fatalf("there is no module of %s for older devices", k.Name())
+	}
+	text, _, _ = strings.Cut(text, "//quern:module ")
+	if !strings.Contains(text, ".target sm_50\n") && !strings.Contains(text, ".target sm_60\n") {
+		t.Fatalf("the module of %s for older devices is not for them:\n%s", k.Name(), text)
+	}
+	return gpu.NewKernel(gpu.KernelInfo{Name: k.Name(), Params: k.Params(), PTX: text})
+}
+
+func TestModulesForOlderDevicesComputeTheSame(t *testing.T) {
+	devicetest.Each(t, func(t *testing.T, d *gpu.Device) {
+		s := d.DefaultStream()
+		a := numbers[float32](2 * 5 * 256)
+		want := make([]float32, 128)
+		each(2, 64, func(th kernel.Thread) { pipeline(th, 5, a, want) })
+		out := devicetest.Upload(t, d, make([]float32, 128))
+		launched(t, olderKernel(t, quernPipeline).Launch(s, line(2, 64), 5, devicetest.Upload(t, d, a), out))
+		check(t, devicetest.Download(t, d, out), want)
+
+		x := numbers[int32](1000)
+		wantSums := make([]int32, 1000)
+		sum := int32(0)
+		for i, v := range x {
+			sum += v
+			wantSums[i] = sum
+		}
+		b := devicetest.Upload(t, d, x)
+		launched(t, olderKernel(t, quernScan).Launch(s, line(16, 64), b, devicetest.Upload(t, d, make([]uint32, 1)), devicetest.Upload(t, d, make([]uint64, 16))))
+		check(t, devicetest.Download(t, d, b), wantSums)
+	})
+}
