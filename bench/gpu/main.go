@@ -54,7 +54,7 @@ func measure(ctx context.Context, device string, small bool) (file results.File,
 		defer b.marks[i].Close()
 	}
 	for _, measure := range []func() error{
-		b.launch, b.copy, b.saxpy, b.tileMatmul, b.registerMatmul, b.blur,
+		b.launch, b.copy, b.saxpy, b.elementwise, b.tileMatmul, b.registerMatmul, b.blur,
 	} {
 		if err := errors.Join(measure(), ctx.Err()); err != nil {
 			return file, err

@@ -176,6 +176,258 @@ func LaunchBlurColumnsUnchecked(s *gpu.Stream, g gpu.Grid, weights Weights, w, h
 	return l.End()
 }
 
+var quernDuplicate = gpu.NewKernel(gpu.KernelInfo{
+	Name: "duplicate", Package: "quern.dev/bench/kernels", Pos: "elementwise.go:8",
+	Params: []gpu.Param{
+		{Name: "x", Kind: gpu.Slice, Type: "float32", Size: 4},
+		{Name: "y", Kind: gpu.Slice, Type: "float32", Size: 4},
+	},
+	PTX: quernPTX,
+	Variants: []gpu.Variant{
+		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -16, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 10, 0, 10, 1, 3, 9, 0, 1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 0, 1, 1, 4, 1, 0, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0}, Threads: 4, Adjacent: true},
+		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 0, 1, 1, 4, 1, 0, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0}},
+		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Sites: []gpu.Site{
+			{Kind: gpu.IndexSite, File: "elementwise.go", Line: 10, Col: 10},
+		}},
+		{Name: "wide", Sites: []gpu.Site{
+			{Kind: gpu.IndexSite, File: "elementwise.go", Line: 10, Col: 10},
+		}},
+	},
+	Host: quernHostDuplicate,
+})
+
+var _ = duplicate // compiled, not called
+
+// LaunchDuplicate runs duplicate on the grid g.
+//
+// duplicate copies x to y.
+func LaunchDuplicate(s *gpu.Stream, g gpu.Grid, x, y *gpu.Buffer[float32]) error {
+	l, err := quernDuplicate.Begin(s, g)
+	if err != nil {
+		return err
+	}
+	gpu.SliceArg(l, x)
+	gpu.SliceArg(l, y)
+	return l.End()
+}
+
+var quernScale = gpu.NewKernel(gpu.KernelInfo{
+	Name: "scale", Package: "quern.dev/bench/kernels", Pos: "elementwise.go:17",
+	Params: []gpu.Param{
+		{Name: "a", Kind: gpu.Scalar, Type: "float32", Size: 4},
+		{Name: "x", Kind: gpu.Slice, Type: "float32", Size: 4},
+	},
+	PTX: quernPTX,
+	Variants: []gpu.Variant{
+		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -16, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 10, 1, 9, 0, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Threads: 4, Adjacent: true},
+		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}},
+		{Name: "wide"},
+	},
+	Host: quernHostScale,
+})
+
+var _ = scale // compiled, not called
+
+// LaunchScale runs scale on the grid g.
+//
+// scale multiplies x by a.
+func LaunchScale(s *gpu.Stream, g gpu.Grid, a float32, x *gpu.Buffer[float32]) error {
+	l, err := quernScale.Begin(s, g)
+	if err != nil {
+		return err
+	}
+	gpu.Arg(l, a)
+	gpu.SliceArg(l, x)
+	return l.End()
+}
+
+var quernAdd = gpu.NewKernel(gpu.KernelInfo{
+	Name: "add", Package: "quern.dev/bench/kernels", Pos: "elementwise.go:26",
+	Params: []gpu.Param{
+		{Name: "x", Kind: gpu.Slice, Type: "float32", Size: 4},
+		{Name: "y", Kind: gpu.Slice, Type: "float32", Size: 4},
+		{Name: "z", Kind: gpu.Slice, Type: "float32", Size: 4},
+	},
+	PTX: quernPTX,
+	Variants: []gpu.Variant{
+		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -16, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 10, 0, 10, 1, 3, 10, 2, 3, 9, 0, 1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 0, 1, 2, 4, 1, 0, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0, 0, -1, 1, 1, 1, 2, 4, 1, 1, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0}, Threads: 4, Adjacent: true},
+		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 0, 1, 2, 4, 1, 0, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0, 0, -1, 1, 1, 1, 2, 4, 1, 1, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0}},
+		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Sites: []gpu.Site{
+			{Kind: gpu.IndexSite, File: "elementwise.go", Line: 28, Col: 10},
+			{Kind: gpu.IndexSite, File: "elementwise.go", Line: 28, Col: 17},
+		}},
+		{Name: "wide", Sites: []gpu.Site{
+			{Kind: gpu.IndexSite, File: "elementwise.go", Line: 28, Col: 10},
+			{Kind: gpu.IndexSite, File: "elementwise.go", Line: 28, Col: 17},
+		}},
+	},
+	Host: quernHostAdd,
+})
+
+var _ = add // compiled, not called
+
+// LaunchAdd runs add on the grid g.
+//
+// add computes z = x + y.
+func LaunchAdd(s *gpu.Stream, g gpu.Grid, x, y, z *gpu.Buffer[float32]) error {
+	l, err := quernAdd.Begin(s, g)
+	if err != nil {
+		return err
+	}
+	gpu.SliceArg(l, x)
+	gpu.SliceArg(l, y)
+	gpu.SliceArg(l, z)
+	return l.End()
+}
+
+var quernAddDoubles = gpu.NewKernel(gpu.KernelInfo{
+	Name: "addDoubles", Package: "quern.dev/bench/kernels", Pos: "elementwise.go:35",
+	Params: []gpu.Param{
+		{Name: "x", Kind: gpu.Slice, Type: "float64", Size: 8},
+		{Name: "y", Kind: gpu.Slice, Type: "float64", Size: 8},
+		{Name: "z", Kind: gpu.Slice, Type: "float64", Size: 8},
+	},
+	PTX: quernPTX,
+	Variants: []gpu.Variant{
+		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -8, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 10, 0, 10, 1, 3, 10, 2, 3, 9, 0, 1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 0, 1, 2, 4, 1, 0, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0, 0, -1, 1, 1, 1, 2, 4, 1, 1, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0}, Threads: 2, Adjacent: true},
+		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 0, 1, 2, 4, 1, 0, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0, 0, -1, 1, 1, 1, 2, 4, 1, 1, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0}},
+		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Sites: []gpu.Site{
+			{Kind: gpu.IndexSite, File: "elementwise.go", Line: 37, Col: 10},
+			{Kind: gpu.IndexSite, File: "elementwise.go", Line: 37, Col: 17},
+		}},
+		{Name: "wide", Sites: []gpu.Site{
+			{Kind: gpu.IndexSite, File: "elementwise.go", Line: 37, Col: 10},
+			{Kind: gpu.IndexSite, File: "elementwise.go", Line: 37, Col: 17},
+		}},
+	},
+	Host: quernHostAddDoubles,
+})
+
+var _ = addDoubles // compiled, not called
+
+// LaunchAddDoubles runs addDoubles on the grid g.
+//
+// addDoubles is add in float64.
+func LaunchAddDoubles(s *gpu.Stream, g gpu.Grid, x, y, z *gpu.Buffer[float64]) error {
+	l, err := quernAddDoubles.Begin(s, g)
+	if err != nil {
+		return err
+	}
+	gpu.SliceArg(l, x)
+	gpu.SliceArg(l, y)
+	gpu.SliceArg(l, z)
+	return l.End()
+}
+
+var quernInvertBytes = gpu.NewKernel(gpu.KernelInfo{
+	Name: "invertBytes", Package: "quern.dev/bench/kernels", Pos: "elementwise.go:44",
+	Params: []gpu.Param{
+		{Name: "x", Kind: gpu.Slice, Type: "uint8", Size: 1},
+		{Name: "y", Kind: gpu.Slice, Type: "uint8", Size: 1},
+	},
+	PTX: quernPTX,
+	Variants: []gpu.Variant{
+		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -64, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 10, 0, 10, 1, 3, 9, 0, 1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 0, 1, 1, 4, 1, 0, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0}, Threads: 16, Adjacent: true},
+		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 0, 1, 1, 4, 1, 0, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0}},
+		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Sites: []gpu.Site{
+			{Kind: gpu.IndexSite, File: "elementwise.go", Line: 46, Col: 16},
+		}},
+		{Name: "wide", Sites: []gpu.Site{
+			{Kind: gpu.IndexSite, File: "elementwise.go", Line: 46, Col: 16},
+		}},
+	},
+	Host: quernHostInvertBytes,
+})
+
+var _ = invertBytes // compiled, not called
+
+// LaunchInvertBytes runs invertBytes on the grid g.
+//
+// invertBytes computes y = 255 - x.
+func LaunchInvertBytes(s *gpu.Stream, g gpu.Grid, x, y *gpu.Buffer[uint8]) error {
+	l, err := quernInvertBytes.Begin(s, g)
+	if err != nil {
+		return err
+	}
+	gpu.SliceArg(l, x)
+	gpu.SliceArg(l, y)
+	return l.End()
+}
+
+var quernMixWords = gpu.NewKernel(gpu.KernelInfo{
+	Name: "mixWords", Package: "quern.dev/bench/kernels", Pos: "elementwise.go:53",
+	Params: []gpu.Param{
+		{Name: "x", Kind: gpu.Slice, Type: "uint16", Size: 2},
+		{Name: "y", Kind: gpu.Slice, Type: "uint16", Size: 2},
+		{Name: "z", Kind: gpu.Slice, Type: "uint16", Size: 2},
+	},
+	PTX: quernPTX,
+	Variants: []gpu.Variant{
+		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -32, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 10, 0, 10, 1, 3, 10, 2, 3, 9, 0, 1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 0, 1, 2, 4, 1, 0, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0, 0, -1, 1, 1, 1, 2, 4, 1, 1, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0}, Threads: 8, Adjacent: true},
+		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 0, 1, 2, 4, 1, 0, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0, 0, -1, 1, 1, 1, 2, 4, 1, 1, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0}},
+		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Sites: []gpu.Site{
+			{Kind: gpu.IndexSite, File: "elementwise.go", Line: 55, Col: 25},
+			{Kind: gpu.IndexSite, File: "elementwise.go", Line: 55, Col: 40},
+		}},
+		{Name: "wide", Sites: []gpu.Site{
+			{Kind: gpu.IndexSite, File: "elementwise.go", Line: 55, Col: 25},
+			{Kind: gpu.IndexSite, File: "elementwise.go", Line: 55, Col: 40},
+		}},
+	},
+	Host: quernHostMixWords,
+})
+
+var _ = mixWords // compiled, not called
+
+// LaunchMixWords runs mixWords on the grid g.
+//
+// mixWords is the rounded mean of x and y.
+func LaunchMixWords(s *gpu.Stream, g gpu.Grid, x, y, z *gpu.Buffer[uint16]) error {
+	l, err := quernMixWords.Begin(s, g)
+	if err != nil {
+		return err
+	}
+	gpu.SliceArg(l, x)
+	gpu.SliceArg(l, y)
+	gpu.SliceArg(l, z)
+	return l.End()
+}
+
+var quernWidenBytes = gpu.NewKernel(gpu.KernelInfo{
+	Name: "widenBytes", Package: "quern.dev/bench/kernels", Pos: "elementwise.go:62",
+	Params: []gpu.Param{
+		{Name: "x", Kind: gpu.Slice, Type: "uint8", Size: 1},
+		{Name: "y", Kind: gpu.Slice, Type: "float32", Size: 4},
+	},
+	PTX: quernPTX,
+	Variants: []gpu.Variant{
+		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -16, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 10, 0, 10, 1, 3, 9, 0, 1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 0, 1, 1, 4, 1, 0, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0}, Threads: 4, Adjacent: true},
+		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 0, 1, 1, 4, 1, 0, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0}},
+		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Sites: []gpu.Site{
+			{Kind: gpu.IndexSite, File: "elementwise.go", Line: 64, Col: 18},
+		}},
+		{Name: "wide", Sites: []gpu.Site{
+			{Kind: gpu.IndexSite, File: "elementwise.go", Line: 64, Col: 18},
+		}},
+	},
+	Host: quernHostWidenBytes,
+})
+
+var _ = widenBytes // compiled, not called
+
+// LaunchWidenBytes runs widenBytes on the grid g.
+//
+// widenBytes makes numbers from 0 to 1 of bytes.
+func LaunchWidenBytes(s *gpu.Stream, g gpu.Grid, x *gpu.Buffer[uint8], y *gpu.Buffer[float32]) error {
+	l, err := quernWidenBytes.Begin(s, g)
+	if err != nil {
+		return err
+	}
+	gpu.SliceArg(l, x)
+	gpu.SliceArg(l, y)
+	return l.End()
+}
+
 var quernTileMatmul = gpu.NewKernel(gpu.KernelInfo{
 	Name: "tileMatmul", Package: "quern.dev/bench/kernels", Pos: "matmul.go:14",
 	Params: []gpu.Param{
@@ -360,7 +612,7 @@ var quernSaxpy = gpu.NewKernel(gpu.KernelInfo{
 	},
 	PTX: quernPTX,
 	Variants: []gpu.Variant{
-		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -16, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -65536, 10, 1, 10, 2, 3, 9, 0, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 1, 1, 2, 4, 1, 1, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0}, Threads: 4, Adjacent: true},
+		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -16, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 10, 1, 10, 2, 3, 9, 0, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 1, 1, 2, 4, 1, 1, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0}, Threads: 4, Adjacent: true},
 		{Name: "proven", Limits: []int64{1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 1, 1, 2, 4, 1, 1, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0}},
 		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Sites: []gpu.Site{
 			{Kind: gpu.IndexSite, File: "saxpy.go", Line: 21, Col: 15},
@@ -397,7 +649,7 @@ var quernSaxpyUnchecked = gpu.NewKernel(gpu.KernelInfo{
 	},
 	PTX: quernPTX,
 	Variants: []gpu.Variant{
-		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -16, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -65536, 10, 1, 10, 2, 3, 9, 0, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Threads: 4, Adjacent: true},
+		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -16, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 10, 1, 10, 2, 3, 9, 0, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Threads: 4, Adjacent: true},
 		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}},
 		{Name: "wide"},
 	},
@@ -859,6 +1111,291 @@ func quernRow2BlurColumnsUnchecked(r *host.Run, base, w int, weights Weights, ti
 			sum += weights[8] * (tile[centre-8][threadX] + tile[centre+8][threadX])
 //line blur.go:87
 			out[start3+x] = sum
+		}
+	}
+}
+
+func quernHostDuplicate(r *host.Run) {
+	x := host.Slice[float32](r, 0)
+	y := host.Slice[float32](r, 1)
+	dimX := r.BlockDim.X
+	dimY := r.BlockDim.Y
+	dimZ := r.BlockDim.Z
+	for r.Next() {
+		blockX := r.BlockIdx.X
+		base := blockX * dimX
+		for threadZ := range dimZ {
+			for threadY := range dimY {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				quernRow1Duplicate(r, base, y, x, dimX)
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1Duplicate(r *host.Run, base int, y, x []float32, dimX int) {
+	count := max(0, min(dimX, len(y)-base))
+	if base >= 0 && count <= len(y)-base && count <= len(x)-base {
+		row := y[base:][:count]
+		row2 := x[base:][:count]
+		for threadX := range count {
+//line elementwise.go:10
+			row[threadX] = row2[threadX]
+		}
+		return
+	}
+	for threadX := range dimX {
+		r.ThreadIdx.X = threadX
+		i := base + threadX
+//line elementwise.go:9
+		if i < len(y) {
+			y[i] = x[i]
+		}
+	}
+}
+
+func quernHostScale(r *host.Run) {
+	a := host.Value[float32](r, 0)
+	x := host.Slice[float32](r, 1)
+	dimX := r.BlockDim.X
+	dimY := r.BlockDim.Y
+	dimZ := r.BlockDim.Z
+	for r.Next() {
+		blockX := r.BlockIdx.X
+		base := blockX * dimX
+		for threadZ := range dimZ {
+			for threadY := range dimY {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				quernRow1Scale(r, base, x, a, dimX)
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1Scale(r *host.Run, base int, x []float32, a float32, dimX int) {
+	count := max(0, min(dimX, len(x)-base))
+	if base >= 0 && count <= len(x)-base {
+		row := x[base:][:count]
+		for threadX := range count {
+//line elementwise.go:19
+			row[threadX] *= a
+		}
+		return
+	}
+	for threadX := range dimX {
+		r.ThreadIdx.X = threadX
+		i := base + threadX
+//line elementwise.go:18
+		if i < len(x) {
+			x[i] *= a
+		}
+	}
+}
+
+func quernHostAdd(r *host.Run) {
+	x := host.Slice[float32](r, 0)
+	y := host.Slice[float32](r, 1)
+	z := host.Slice[float32](r, 2)
+	dimX := r.BlockDim.X
+	dimY := r.BlockDim.Y
+	dimZ := r.BlockDim.Z
+	for r.Next() {
+		blockX := r.BlockIdx.X
+		base := blockX * dimX
+		for threadZ := range dimZ {
+			for threadY := range dimY {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				quernRow1Add(r, base, z, x, y, dimX)
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1Add(r *host.Run, base int, z, x, y []float32, dimX int) {
+	count := max(0, min(dimX, len(z)-base))
+	if base >= 0 && count <= len(z)-base && count <= len(x)-base && count <= len(y)-base {
+		row := z[base:][:count]
+		row2 := x[base:][:count]
+		row3 := y[base:][:count]
+		for threadX := range count {
+//line elementwise.go:28
+			row[threadX] = row2[threadX] + row3[threadX]
+		}
+		return
+	}
+	for threadX := range dimX {
+		r.ThreadIdx.X = threadX
+		i := base + threadX
+//line elementwise.go:27
+		if i < len(z) {
+			z[i] = x[i] + y[i]
+		}
+	}
+}
+
+func quernHostAddDoubles(r *host.Run) {
+	x := host.Slice[float64](r, 0)
+	y := host.Slice[float64](r, 1)
+	z := host.Slice[float64](r, 2)
+	dimX := r.BlockDim.X
+	dimY := r.BlockDim.Y
+	dimZ := r.BlockDim.Z
+	for r.Next() {
+		blockX := r.BlockIdx.X
+		base := blockX * dimX
+		for threadZ := range dimZ {
+			for threadY := range dimY {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				quernRow1AddDoubles(r, base, z, x, y, dimX)
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1AddDoubles(r *host.Run, base int, z, x, y []float64, dimX int) {
+	count := max(0, min(dimX, len(z)-base))
+	if base >= 0 && count <= len(z)-base && count <= len(x)-base && count <= len(y)-base {
+		row := z[base:][:count]
+		row2 := x[base:][:count]
+		row3 := y[base:][:count]
+		for threadX := range count {
+//line elementwise.go:37
+			row[threadX] = row2[threadX] + row3[threadX]
+		}
+		return
+	}
+	for threadX := range dimX {
+		r.ThreadIdx.X = threadX
+		i := base + threadX
+//line elementwise.go:36
+		if i < len(z) {
+			z[i] = x[i] + y[i]
+		}
+	}
+}
+
+func quernHostInvertBytes(r *host.Run) {
+	x := host.Slice[uint8](r, 0)
+	y := host.Slice[uint8](r, 1)
+	dimX := r.BlockDim.X
+	dimY := r.BlockDim.Y
+	dimZ := r.BlockDim.Z
+	for r.Next() {
+		blockX := r.BlockIdx.X
+		base := blockX * dimX
+		for threadZ := range dimZ {
+			for threadY := range dimY {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				quernRow1InvertBytes(r, base, y, x, dimX)
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1InvertBytes(r *host.Run, base int, y, x []uint8, dimX int) {
+	count := max(0, min(dimX, len(y)-base))
+	if base >= 0 && count <= len(y)-base && count <= len(x)-base {
+		row := y[base:][:count]
+		row2 := x[base:][:count]
+		for threadX := range count {
+//line elementwise.go:46
+			row[threadX] = 255 - row2[threadX]
+		}
+		return
+	}
+	for threadX := range dimX {
+		r.ThreadIdx.X = threadX
+		i := base + threadX
+//line elementwise.go:45
+		if i < len(y) {
+			y[i] = 255 - x[i]
+		}
+	}
+}
+
+func quernHostMixWords(r *host.Run) {
+	x := host.Slice[uint16](r, 0)
+	y := host.Slice[uint16](r, 1)
+	z := host.Slice[uint16](r, 2)
+	dimX := r.BlockDim.X
+	dimY := r.BlockDim.Y
+	dimZ := r.BlockDim.Z
+	for r.Next() {
+		blockX := r.BlockIdx.X
+		base := blockX * dimX
+		for threadZ := range dimZ {
+			for threadY := range dimY {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				quernRow1MixWords(r, base, z, x, y, dimX)
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1MixWords(r *host.Run, base int, z, x, y []uint16, dimX int) {
+	count := max(0, min(dimX, len(z)-base))
+	if base >= 0 && count <= len(z)-base && count <= len(x)-base && count <= len(y)-base {
+		row := z[base:][:count]
+		row2 := x[base:][:count]
+		row3 := y[base:][:count]
+		for threadX := range count {
+//line elementwise.go:55
+			row[threadX] = uint16((uint32(row2[threadX]) + uint32(row3[threadX]) + 1) / 2)
+		}
+		return
+	}
+	for threadX := range dimX {
+		r.ThreadIdx.X = threadX
+		i := base + threadX
+//line elementwise.go:54
+		if i < len(z) {
+			z[i] = uint16((uint32(x[i]) + uint32(y[i]) + 1) / 2)
+		}
+	}
+}
+
+func quernHostWidenBytes(r *host.Run) {
+	x := host.Slice[uint8](r, 0)
+	y := host.Slice[float32](r, 1)
+	dimX := r.BlockDim.X
+	dimY := r.BlockDim.Y
+	dimZ := r.BlockDim.Z
+	for r.Next() {
+		blockX := r.BlockIdx.X
+		base := blockX * dimX
+		for threadZ := range dimZ {
+			for threadY := range dimY {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				quernRow1WidenBytes(r, base, y, x, dimX)
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1WidenBytes(r *host.Run, base int, y []float32, x []uint8, dimX int) {
+	count := max(0, min(dimX, len(y)-base))
+	if base >= 0 && count <= len(y)-base && count <= len(x)-base {
+		row := y[base:][:count]
+		row2 := x[base:][:count]
+		for threadX := range count {
+//line elementwise.go:64
+			row[threadX] = float32(row2[threadX]) * 0.003921569
+		}
+		return
+	}
+	for threadX := range dimX {
+		r.ThreadIdx.X = threadX
+		i := base + threadX
+//line elementwise.go:63
+		if i < len(y) {
+			y[i] = float32(x[i]) * 0.003921569
 		}
 	}
 }

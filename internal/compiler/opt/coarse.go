@@ -40,7 +40,7 @@ const (
 	// leastCoarse is the number of threads under which a launch gains nothing by
 	// running fewer, and leastBlocks that of blocks along X for each thread of a
 	// thread, so that the last block, which is slow, matters little.
-	leastCoarse = 1 << 16
+	leastCoarse = 1 << 17
 	leastBlocks = 4
 )
 

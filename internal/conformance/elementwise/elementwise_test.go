@@ -12,7 +12,7 @@ import (
 )
 
 // coarse is the number of threads that a launch needs to run a coarse variant.
-const coarse = 1 << 16
+const coarse = 1 << 17
 
 // lengths are those around multiples of vectors, blocks and the threads of a
 // coarse block.
