@@ -208,7 +208,7 @@ func (r *runner) time(launch func() error, n int) (float64, error) {
 // measurePeaks measures what the device can do: fused multiplications and
 // additions, and copies.
 func (r *runner) measurePeaks(to *report) (err error) {
-	const rounds = 4096
+	const rounds = 512
 	a := r.dev.Attributes()
 	grid := gpu.Blocks(gpu.Dim3{X: 8 * a.Multiprocessors}, gpu.Dim3{X: 256})
 	threads := 8 * a.Multiprocessors * 256
