@@ -25,6 +25,7 @@ var common = []pass{
 	{"unroll", unroll},
 	{"scalarise", scalarise},
 	{"late fold", fold},
+	{"hoist", hoist},
 }
 
 // variant is one of the forms of a kernel that PTX makes.
@@ -44,6 +45,7 @@ func (v variant) passes() []pass {
 		{"ranges", func(k *ir.Kernel) error { return ranges(k, v) }},
 		{"strength", strength},
 		{"fuse", fuse},
+		{"batch", batch},
 		{"gather", gather},
 	}
 }
@@ -81,6 +83,15 @@ var order = [...][2]string{
 	{"ranges", "strength"},
 	// Strength reduction may leave a multiplication that fuses.
 	{"strength", "fuse"},
+	// Conditions are what they will be.
+	{"late fold", "hoist"},
+	// A loop whose bound is a variable is counted.
+	{"hoist", "ranges"},
+	{"hoist", "batch"},
+	// Counters are int32 and need no proof any more that they stay in range.
+	{"ranges", "batch"},
+	// The checks of a batch move together.
+	{"batch", "gather"},
 	// Only the checks that are left move, and nothing that follows relies on
 	// where they stand.
 	{"ranges", "gather"},

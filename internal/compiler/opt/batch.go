@@ -1,0 +1,366 @@
+package opt
+
+import (
+	"math"
+	"math/bits"
+
+	"quern.dev/internal/compiler/ir"
+)
+
+// A loop without another in it goes on by several iterations at a time if these
+// have at most as many nodes. The loads of a batch are under way together, which
+// hides more of their latency than more threads could.
+const (
+	batchSize   = 4
+	batchBudget = 640 // nodes of a batch
+)
+
+// batch makes loops over an int32 that counts up to a bound go on by batchSize
+// iterations at a time:
+//
+//	for ; i < n; i += s { body(i) }
+//
+// becomes, with no overflow where there was none,
+//
+//	for ; i < n-3*s; i += 4*s { body(i); body(i+s); body(i+2*s); body(i+3*s) }
+//	for ; i < n; i += s { body(i) }
+//
+// It runs when what can be proven of the loop has been.
+func batch(k *ir.Kernel) error {
+	b := batcher{newUnroller(k.Func)}
+	k.Func.Body = b.list(k.Func.Body)
+	return nil
+}
+
+type batcher struct{ *unroller }
+
+func (b *batcher) list(list []ir.Stmt) []ir.Stmt {
+	var out []ir.Stmt
+	for _, s := range list {
+		switch s := s.(type) {
+		case *ir.If:
+			s.Then, s.Else = b.list(s.Then), b.list(s.Else)
+		case *ir.Block:
+			s.Body = b.list(s.Body)
+		case *ir.Loop:
+			if leaves(s.Body, isLoop) {
+				s.Body = b.list(s.Body)
+				break
+			}
+			if c := b.counts(out, s); c != nil {
+				out = append(out, b.batches(s, c)...)
+				continue
+			}
+		}
+		out = append(out, s)
+	}
+	return out
+}
+
+func isLoop(s ir.Stmt) bool {
+	_, ok := s.(*ir.Loop)
+	return ok
+}
+
+// counting is a loop that counts up to a bound which it does not change.
+type counting struct {
+	v     *ir.Local
+	cond  *ir.Binary // v < bound or v <= bound
+	step  ir.Expr    // above 0
+	fixed *ir.Const  // the step, nil if it is not constant
+	start *ir.Const  // of v, nil if it is not constant
+}
+
+// counts returns how a loop counts if it is to go on in batches.
+func (b *batcher) counts(before []ir.Stmt, s *ir.Loop) *counting {
+	cond, ok := s.Cond.(*ir.Binary)
+	if !ok || len(s.Pre) != 0 || len(s.Post) != 1 || cond.Op != ir.Lt && cond.Op != ir.Le {
+		return nil
+	}
+	v, ok := ir.Variable(cond.X)
+	if !ok || v.Type.Kind != ir.Int32 || b.uses[v] == nil || b.uses[v].addressed || assigns(s.Body, v) {
+		return nil
+	}
+	post, ok := s.Post[0].(*ir.Assign)
+	if !ok {
+		return nil
+	}
+	if dst, ok := post.Dst.(*ir.VarPlace); !ok || dst.Var != v {
+		return nil
+	}
+	sum, ok := post.Src.(*ir.Binary)
+	if !ok || sum.Op != ir.Add {
+		return nil
+	}
+	if w, ok := ir.Variable(sum.X); !ok || w != v {
+		return nil
+	}
+	c := &counting{v: v, cond: cond, step: sum.Y, fixed: asConst(sum.Y), start: initial(before, v)}
+	switch {
+	case c.fixed != nil && (c.fixed.Int64() <= 0 || c.fixed.Int64() > math.MaxInt32/batchSize):
+		return nil
+	case c.fixed == nil && !isExtent(c.step):
+		return nil
+	case !b.constantIn(s, cond.Y) || !worthBatching(s):
+		return nil
+	}
+	return c
+}
+
+// isExtent reports whether an expression is made of extents of the grid and of
+// blocks by multiplication, so that it is above 0.
+func isExtent(e ir.Expr) bool {
+	switch e := e.(type) {
+	case *ir.Const:
+		return e.Int64() > 0
+	case *ir.Convert:
+		return isExtent(e.X)
+	case *ir.Binary:
+		return e.Op == ir.Mul && isExtent(e.X) && isExtent(e.Y)
+	case *ir.ThreadValue:
+		switch e.Op {
+		case ir.BlockDimX, ir.BlockDimY, ir.BlockDimZ, ir.GridDimX, ir.GridDimY, ir.GridDimZ:
+			return true
+		}
+	}
+	return false
+}
+
+// constantIn reports whether an expression has one value for as long as a loop
+// runs, and cannot fail.
+func (b *batcher) constantIn(s *ir.Loop, e ir.Expr) bool {
+	ok := !mayFault(e)
+	v := ir.Visitor{Expr: func(e ir.Expr) bool {
+		if l, isLoad := e.(*ir.Load); isLoad {
+			w, isVar := ir.Variable(l)
+			ok = ok && isVar && b.uses[w] != nil && !b.uses[w].addressed && !assigns(s.Body, w) && !assigns(s.Post, w)
+			return false
+		}
+		return ok
+	}}
+	v.Value(e)
+	return ok
+}
+
+// worthBatching weighs the size of a batch.
+func worthBatching(s *ir.Loop) bool {
+	nodes := 0
+	v := ir.Visitor{
+		Stmt:  func(ir.Stmt) bool { nodes++; return true },
+		Expr:  func(ir.Expr) bool { nodes++; return true },
+		Place: func(ir.Place) bool { nodes++; return true },
+	}
+	v.Body(s.Body)
+	return nodes*batchSize <= batchBudget
+}
+
+// batches returns the loop over batches and the one over the rest.
+func (b *batcher) batches(s *ir.Loop, c *counting) []ir.Stmt {
+	breaks := leaves(s.Body, breaksOut(s.Label))
+	main := &ir.Loop{Label: &ir.Label{Name: s.Label.Name + ".batch"}, Cond: c.cond, Pos: s.Pos}
+	var out []ir.Stmt
+	rest := !c.isMultiple()
+	if rest {
+		var limit *ir.Local
+		out, limit = b.limit(c, s.Pos)
+		main.Cond = &ir.Binary{Op: c.cond.Op, X: ir.Get(c.v), Y: ir.Get(limit), Pos: c.cond.Pos}
+	}
+	outside := outerLabels(s.Body)
+	private := b.private(s.Body, b.regions[s])
+	at := func() ir.Expr { return ir.Get(c.v) } // the counter of the copy
+	for j := range batchSize {
+		cl := &ir.Cloner{Vars: map[*ir.Local]*ir.Local{}}
+		for _, l := range outside {
+			cl.Keep(l)
+		}
+		for _, v := range private {
+			cl.Vars[v] = b.copyOf(v)
+		}
+		body := cl.Body(s.Body)
+		if j > 0 {
+			if c.fixed != nil {
+				at = func() ir.Expr { return plus(c.v, int64(j)*c.fixed.Int64()) }
+			} else {
+				next := b.copyOf(c.v)
+				main.Body = append(main.Body, &ir.Assign{
+					Dst: &ir.VarPlace{Var: next},
+					Src: &ir.Binary{Op: ir.Add, X: at(), Y: ir.CloneExpr(c.step)},
+					Pos: s.Pos,
+				})
+				at = func() ir.Expr { return ir.Get(next) }
+			}
+		}
+		body = c.substitute(body, j, at)
+		if leaves(s.Body, continuesWith(s.Label)) {
+			next := &ir.Label{Name: s.Label.Name}
+			body = dissolve(&ir.Block{Label: next, Body: continueAsBreak(body, s.Label, next)})
+		}
+		main.Body = append(main.Body, body...)
+	}
+	last := at()
+	if c.fixed != nil {
+		last = plus(c.v, (batchSize-1)*c.fixed.Int64())
+	}
+	main.Post = []ir.Stmt{&ir.Assign{
+		Dst: &ir.VarPlace{Var: c.v},
+		Src: simplifyExpr(&ir.Binary{Op: ir.Add, X: last, Y: ir.CloneExpr(c.step)}),
+		Pos: s.Pos,
+	}}
+	if !breaks {
+		if out = append(out, main); rest {
+			out = append(out, s)
+		}
+		return out
+	}
+	// A break leaves both loops, so that its label goes to a block around them.
+	whole := s.Label
+	if out = append(out, main); rest {
+		s.Label = &ir.Label{Name: whole.Name}
+		s.Body = continueFrom(s.Body, whole, s.Label)
+		out = append(out, s)
+	}
+	return dissolve(&ir.Block{Label: whole, Body: out})
+}
+
+// continueFrom makes the continues of one loop those of another.
+func continueFrom(body []ir.Stmt, from, to *ir.Label) []ir.Stmt {
+	continues := continuesWith(from)
+	r := ir.Rewriter{Stmt: func(s ir.Stmt) []ir.Stmt {
+		if continues(s) {
+			return []ir.Stmt{&ir.Continue{Label: to}}
+		}
+		return []ir.Stmt{s}
+	}}
+	return r.Body(body)
+}
+
+// isMultiple reports whether the loop is known to have a multiple of batchSize
+// iterations.
+func (c *counting) isMultiple() bool {
+	end := asConst(c.cond.Y)
+	if c.start == nil || c.fixed == nil || end == nil {
+		return false
+	}
+	distance, step := end.Int64()-c.start.Int64(), c.fixed.Int64()
+	if c.cond.Op == ir.Le {
+		distance++
+	}
+	return distance > 0 && (distance+step-1)/step%batchSize == 0
+}
+
+// limit assigns the bound of the counter at which a whole batch is left to a
+// variable. It is the bound less the steps within a batch, or the least int32 if
+// that is lower.
+func (b *batcher) limit(c *counting, pos ir.Pos) ([]ir.Stmt, *ir.Local) {
+	limit := &ir.Local{Name: c.v.Name + "Limit", Type: ir.TInt32}
+	b.f.Locals = append(b.f.Locals, limit)
+	const within = batchSize - 1
+	bound := ir.CloneExpr(c.cond.Y)
+	wide := func(e ir.Expr) ir.Expr { return &ir.Convert{T: ir.TInt64, X: e} }
+	var steps ir.Expr
+	if c.fixed != nil {
+		steps = ir.IntConst(ir.TInt64, within*c.fixed.Int64())
+	} else {
+		steps = &ir.Binary{Op: ir.Mul, X: wide(ir.CloneExpr(c.step)), Y: ir.IntConst(ir.TInt64, within)}
+	}
+	src := ir.Expr(&ir.Convert{T: ir.TInt32, X: &ir.Intrinsic{
+		Op: ir.Max, T: ir.TInt64,
+		Args: []ir.Expr{&ir.Binary{Op: ir.Sub, X: wide(bound), Y: steps}, ir.IntConst(ir.TInt64, math.MinInt32)},
+	}})
+	if k := asConst(bound); c.fixed != nil && (isLength(bound) || k != nil && k.Int64() >= 0) {
+		src = &ir.Binary{Op: ir.Sub, X: bound, Y: ir.IntConst(ir.TInt32, within*c.fixed.Int64())}
+	}
+	return []ir.Stmt{&ir.Assign{Dst: &ir.VarPlace{Var: limit}, Src: simplifyExpr(src), Pos: pos}}, limit
+}
+
+// isLength reports whether an expression is a slice's length, as an int32.
+func isLength(e ir.Expr) bool {
+	if c, ok := e.(*ir.Convert); ok {
+		e = c.X
+	}
+	_, ok := e.(*ir.Len)
+	return ok
+}
+
+// copyOf makes a variable like v.
+func (b *batcher) copyOf(v *ir.Local) *ir.Local {
+	w := *v
+	b.f.Locals = append(b.f.Locals, &w)
+	b.uses[&w] = b.uses[v]
+	return &w
+}
+
+func plus(v *ir.Local, n int64) ir.Expr {
+	if n == 0 {
+		return ir.Get(v)
+	}
+	return &ir.Binary{Op: ir.Add, X: ir.Get(v), Y: ir.IntConst(v.Type, n)}
+}
+
+// substitute puts the counter of copy j in the place of the loop's in a body.
+// Bits of it that all batches agree in become constant.
+func (c *counting) substitute(body []ir.Stmt, j int, at func() ir.Expr) []ir.Stmt {
+	same, low := 0, int64(0)
+	if c.start != nil && c.fixed != nil {
+		same = bits.TrailingZeros64(uint64(batchSize * c.fixed.Int64()))
+		low = c.start.Int64() + int64(j)*c.fixed.Int64()
+	}
+	r := ir.Rewriter{Expr: func(e ir.Expr) ir.Expr {
+		if w, ok := ir.Variable(e); ok && w == c.v {
+			return at()
+		}
+		return simplifyExpr(e)
+	}}
+	masks := ir.Rewriter{Expr: func(e ir.Expr) ir.Expr {
+		m, ok := e.(*ir.Binary)
+		if !ok || m.Op != ir.And {
+			return e
+		}
+		mask := asConst(m.Y)
+		if mask == nil || mask.Int64() < 0 || bits.Len64(mask.Bits) > same {
+			return e
+		}
+		if value, known := lowBits(m.X, c.v, low); known {
+			return ir.IntConst(m.Type(), value&mask.Int64())
+		}
+		return e
+	}}
+	return r.Body(masks.Body(body))
+}
+
+// lowBits computes the low bits of an expression from those of v; known is
+// false if they depend on anything else.
+func lowBits(e ir.Expr, v *ir.Local, value int64) (_ int64, known bool) {
+	switch e := e.(type) {
+	case *ir.Const:
+		return e.Int64(), e.T.IsInteger()
+	case *ir.Load:
+		w, ok := ir.Variable(e)
+		return value, ok && w == v
+	case *ir.Convert:
+		if e.T.IsInteger() && e.T.Size() >= 4 && e.X.Type().IsInteger() {
+			return lowBits(e.X, v, value)
+		}
+	case *ir.Binary:
+		x, knownX := lowBits(e.X, v, value)
+		y, knownY := lowBits(e.Y, v, value)
+		if !knownX || !knownY {
+			return 0, false
+		}
+		switch e.Op {
+		case ir.Add:
+			return x + y, true
+		case ir.Sub:
+			return x - y, true
+		case ir.Mul:
+			return x * y, true
+		case ir.Xor:
+			return x ^ y, true
+		case ir.And:
+			return x & y, true
+		case ir.Or:
+			return x | y, true
+		}
+	}
+	return 0, false
+}

@@ -1,0 +1,86 @@
+package opt
+
+import (
+	"testing"
+
+	"quern.dev/internal/compiler/ir"
+	. "quern.dev/internal/compiler/ir/irtest"
+)
+
+func TestLoopsGoOnInBatches(t *testing.T) {
+	i32 := func(v int64) ir.Expr { return ir.IntConst(ir.TInt32, v) }
+	counter := func() *ir.Local { return Local("i", ir.TInt32) }
+	n, out := Local("n", ir.TInt32), Local("out", ir.SliceOf(ir.TInt32))
+	check := func(cases []passCase) {
+		for _, c := range cases {
+			t.Run(c.name, func(t *testing.T) {
+				k := c.kernel()
+				if err := batch(k); err != nil {
+					t.Fatal(err)
+				}
+				if err := ir.Verify(k, ir.StageFinal); err != nil {
+					t.Error(err)
+				}
+				if got := text(k); got != c.want {
+					t.Errorf("got:\n%s\nwant:\n%s", got, c.want)
+				}
+			})
+		}
+	}
+	check([]passCase{
+		{"a loop up to a parameter, and the rest of its iterations", func() *ir.Kernel {
+			i := counter()
+			return Kernel("k", locals(out, n), locals(i), For(i, ir.Get(n), ir.Get(n), SetPlace(Elem(out, ir.Get(i)), ir.Get(i)))...)
+		}, lines("i = n",
+			"iLimit = int32(max(int64(n) - 3i64, -2147483648i64))",
+			"for L0.i.batch i < iLimit {",
+			"out[?i] = i", "out[?i + 1i32] = i + 1i32", "out[?i + 2i32] = i + 2i32", "out[?i + 3i32] = i + 3i32",
+			"} post {", "i = i + 4i32",
+			"for L1.i i < n {", "out[?i] = i", "} post {", "i = i + 1i32")},
+		{"a multiple of the batch leaves no rest, and low bits of the counter are constant", func() *ir.Kernel {
+			i := counter()
+			return Kernel("k", locals(out), locals(i), For(i, i32(0), i32(400), SetPlace(Elem(out, Op(ir.Get(i), ir.And, i32(3))), i32(7)))...)
+		}, lines("i = 0i32", "for L0.i.batch i < 400i32 {",
+			"out[?0i32] = 7i32", "out[?1i32] = 7i32", "out[?2i32] = 7i32", "out[?3i32] = 7i32",
+			"} post {", "i = i + 4i32")},
+		{"a break leaves both loops", func() *ir.Kernel {
+			i := counter()
+			list := For(i, ir.Get(n), ir.Get(n))
+			l := list[1].(*ir.Loop)
+			l.Body = []ir.Stmt{If(Op(ir.Get(i), ir.Eq, i32(9)), &ir.Break{Label: l.Label})}
+			return Kernel("k", locals(out, n), locals(i), Body(list, SetPlace(Elem(out, Int(0)), ir.Get(i)))...)
+		}, lines("i = n", "block L0.i {",
+			"iLimit = int32(max(int64(n) - 3i64, -2147483648i64))",
+			"for L1.i.batch i < iLimit {",
+			"if i == 9i32 {", "break L0.i", "if (i + 1i32) == 9i32 {", "break L0.i",
+			"if (i + 2i32) == 9i32 {", "break L0.i", "if (i + 3i32) == 9i32 {", "break L0.i",
+			"} post {", "i = i + 4i32",
+			"for L2.i i < n {", "if i == 9i32 {", "break L0.i", "} post {", "i = i + 1i32",
+			"out[?0] = i")},
+		{"a loop whose bound changes stays", func() *ir.Kernel {
+			i, m := counter(), Local("m", ir.TInt32)
+			return Kernel("k", locals(out), locals(i, m), Body(Set(m, i32(50)), For(i, i32(0), ir.Get(m), Set(m, Add(ir.Get(m), i32(-1)))), SetPlace(Elem(out, Int(0)), ir.Get(m)))...)
+		}, lines("m = 50i32", "i = 0i32", "for L0.i i < m {", "m = m + -1i32", "} post {", "i = i + 1i32", "out[?0] = m")},
+	})
+}
+
+func TestBoundsInMemoryAreReadOnce(t *testing.T) {
+	ends, out := Local("ends", ir.SliceOf(ir.TInt)), Local("out", ir.SliceOf(ir.TInt))
+	sum, i, n := Local("sum", ir.TInt), Local("i", ir.TInt), Local("n", ir.TInt)
+	checkPass(t, "hoist", []passCase{
+		{"in a loop that stores nothing", func() *ir.Kernel {
+			return Kernel("k", locals(ends, out, n), locals(sum, i), Body(Set(sum, Int(0)),
+				For(i, Int(0), Load(Elem(ends, ir.Get(n))), Set(sum, Add(ir.Get(sum), Load(Elem(out, ir.Get(i)))))),
+				SetPlace(Elem(out, Int(0)), ir.Get(sum)))...)
+		}, lines("sum = 0", "i = 0", "bound = ends[?n]", "for L0.i i < bound {", "sum = sum + out[?i]", "} post {", "i = i + 1", "out[?0] = sum")},
+		{"not in a loop that stores to memory", func() *ir.Kernel {
+			return Kernel("k", locals(ends, out, n), locals(i),
+				For(i, Int(0), Load(Elem(ends, ir.Get(n))), SetPlace(Elem(out, ir.Get(i)), Int(1)))...)
+		}, lines("i = 0", "for L0.i i < ends[?n] {", "out[?i] = 1", "} post {", "i = i + 1")},
+		{"not if the element that holds it changes", func() *ir.Kernel {
+			return Kernel("k", locals(ends, out), locals(sum, i), Body(Set(sum, Int(0)),
+				For(i, Int(0), Load(Elem(ends, ir.Get(i))), Set(sum, Add(ir.Get(sum), Int(1)))),
+				SetPlace(Elem(out, Int(0)), ir.Get(sum)))...)
+		}, lines("sum = 0", "i = 0", "for L0.i i < ends[?i] {", "sum = sum + 1", "} post {", "i = i + 1", "out[?0] = sum")},
+	})
+}
