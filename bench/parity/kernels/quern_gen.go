@@ -805,7 +805,7 @@ func LaunchBlackScholesUnchecked(s *gpu.Stream, g gpu.Grid, rate, volatility flo
 }
 
 var quernMultiplyAdd = gpu.NewKernel(gpu.KernelInfo{
-	Name: "multiplyAdd", Package: "quern.dev/bench/parity/kernels", Pos: "peak.go:13",
+	Name: "multiplyAdd", Package: "quern.dev/bench/parity/kernels", Pos: "peak.go:16",
 	Params: []gpu.Param{
 		{Name: "rounds", Kind: gpu.Scalar, Type: "int", Size: 8},
 		{Name: "f", Kind: gpu.Scalar, Type: "float32", Size: 4},
@@ -3600,7 +3600,7 @@ func quernRow1MultiplyAdd(r *host.Run, rounds int, f float32, sums []float32, ba
 			t6 := start + 5
 			t7 := start + 6
 			t8 := start + 7
-//line peak.go:15
+//line peak.go:18
 			a := start
 			b := t2
 			c := t3
@@ -3609,16 +3609,18 @@ func quernRow1MultiplyAdd(r *host.Run, rounds int, f float32, sums []float32, ba
 			g := t6
 			h := t7
 			i := t8
-//line peak.go:16
+//line peak.go:19
 			for i2 := 0; i2 < rounds; i2++ {
-				a = kernel.FMA[float32](a, f, 1)
-				b = kernel.FMA[float32](b, f, 1)
-				c = kernel.FMA[float32](c, f, 1)
-				d = kernel.FMA[float32](d, f, 1)
-				e = kernel.FMA[float32](e, f, 1)
-				g = kernel.FMA[float32](g, f, 1)
-				h = kernel.FMA[float32](h, f, 1)
-				i = kernel.FMA[float32](i, f, 1)
+				for i3 := 0; i3 < 16; i3++ {
+					a = kernel.FMA[float32](a, f, 1)
+					b = kernel.FMA[float32](b, f, 1)
+					c = kernel.FMA[float32](c, f, 1)
+					d = kernel.FMA[float32](d, f, 1)
+					e = kernel.FMA[float32](e, f, 1)
+					g = kernel.FMA[float32](g, f, 1)
+					h = kernel.FMA[float32](h, f, 1)
+					i = kernel.FMA[float32](i, f, 1)
+				}
 			}
 			row[threadX] = a + b + c + d + e + g + h + i
 		}
@@ -3634,7 +3636,7 @@ func quernRow1MultiplyAdd(r *host.Run, rounds int, f float32, sums []float32, ba
 		t6 := start + 5
 		t7 := start + 6
 		t8 := start + 7
-//line peak.go:15
+//line peak.go:18
 		a := start
 		b := t2
 		c := t3
@@ -3643,16 +3645,18 @@ func quernRow1MultiplyAdd(r *host.Run, rounds int, f float32, sums []float32, ba
 		g := t6
 		h := t7
 		i := t8
-//line peak.go:16
+//line peak.go:19
 		for i2 := 0; i2 < rounds; i2++ {
-			a = kernel.FMA[float32](a, f, 1)
-			b = kernel.FMA[float32](b, f, 1)
-			c = kernel.FMA[float32](c, f, 1)
-			d = kernel.FMA[float32](d, f, 1)
-			e = kernel.FMA[float32](e, f, 1)
-			g = kernel.FMA[float32](g, f, 1)
-			h = kernel.FMA[float32](h, f, 1)
-			i = kernel.FMA[float32](i, f, 1)
+			for i3 := 0; i3 < 16; i3++ {
+				a = kernel.FMA[float32](a, f, 1)
+				b = kernel.FMA[float32](b, f, 1)
+				c = kernel.FMA[float32](c, f, 1)
+				d = kernel.FMA[float32](d, f, 1)
+				e = kernel.FMA[float32](e, f, 1)
+				g = kernel.FMA[float32](g, f, 1)
+				h = kernel.FMA[float32](h, f, 1)
+				i = kernel.FMA[float32](i, f, 1)
+			}
 		}
 		sums[base+threadX] = a + b + c + d + e + g + h + i
 	}
