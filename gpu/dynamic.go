@@ -136,7 +136,7 @@ func (l *Launch) pass(arg any, p *Param) {
 	b, isBuffer := arg.(bufferArgument)
 	x, isTexture := arg.(textureArgument)
 	switch {
-	case isTexture && p.Kind == Texture && typeFits(x.texel(), p):
+	case isTexture && p.Kind == Texture && x.texel().String() == p.Type:
 		x.pass(l)
 	case isBuffer && p.Kind == Slice && typeFits(b.element(), p):
 		b.pass(l)
