@@ -5,12 +5,52 @@ package language
 import (
 	_ "embed"
 
+	"math"
 	"quern.dev/gpu"
+	"quern.dev/kernel"
 	"quern.dev/kernel/host"
 )
 
 //go:embed quern_gen.ptx
 var quernPTX string
+
+var quernDots = gpu.NewKernel(gpu.KernelInfo{
+	Name: "dots", Package: "quern.dev/examples/language", Pos: "assembly.go:19",
+	Params: []gpu.Param{
+		{Name: "a", Kind: gpu.Slice, Type: "uint32", Size: 4},
+		{Name: "b", Kind: gpu.Slice, Type: "uint32", Size: 4},
+		{Name: "out", Kind: gpu.Slice, Type: "uint32", Size: 4},
+	},
+	PTX: quernPTX,
+	Variants: []gpu.Variant{
+		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 0, 1, 2, 4, 1, 0, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0, 0, -1, 1, 1, 1, 2, 4, 1, 1, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0}},
+		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Sites: []gpu.Site{
+			{Kind: gpu.IndexSite, File: "assembly.go", Line: 21, Col: 17},
+			{Kind: gpu.IndexSite, File: "assembly.go", Line: 21, Col: 23},
+		}},
+		{Name: "wide", Sites: []gpu.Site{
+			{Kind: gpu.IndexSite, File: "assembly.go", Line: 21, Col: 17},
+			{Kind: gpu.IndexSite, File: "assembly.go", Line: 21, Col: 23},
+		}},
+	},
+	Host: quernHostDots,
+})
+
+var _ = dots // compiled, not called
+
+// LaunchDots runs dots on the grid g.
+//
+// dots computes scalar products of rows of four bytes.
+func LaunchDots(s *gpu.Stream, g gpu.Grid, a, b, out *gpu.Buffer[uint32]) error {
+	l, err := quernDots.Begin(s, g)
+	if err != nil {
+		return err
+	}
+	gpu.SliceArg(l, a)
+	gpu.SliceArg(l, b)
+	gpu.SliceArg(l, out)
+	return l.End()
+}
 
 var quernScale = gpu.NewKernel(gpu.KernelInfo{
 	Name: "scale", Package: "quern.dev/examples/language", Pos: "kernels.go:8",
@@ -40,6 +80,326 @@ func LaunchScale(s *gpu.Stream, g gpu.Grid, a float32, x *gpu.Buffer[float32]) e
 	gpu.Arg(l, a)
 	gpu.SliceArg(l, x)
 	return l.End()
+}
+
+var quernTrace = gpu.NewKernel(gpu.KernelInfo{
+	Name: "trace", Package: "quern.dev/examples/language", Pos: "output.go:8",
+	Params: []gpu.Param{
+		{Name: "limit", Kind: gpu.Scalar, Type: "float32", Size: 4},
+		{Name: "x", Kind: gpu.Slice, Type: "float32", Size: 4},
+	},
+	PTX: quernPTX,
+	Variants: []gpu.Variant{
+		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}},
+		{Name: "wide"},
+	},
+	Formats: []gpu.Format{
+		{Text: "x[%d] = %.1f > %g\n", Args: []string{"int", "float32", "float32"}},
+	},
+	Host: quernHostTrace,
+})
+
+var _ = trace // compiled, not called
+
+// LaunchTrace runs trace on the grid g.
+//
+// trace prints the elements that are out of bounds.
+func LaunchTrace(s *gpu.Stream, g gpu.Grid, limit float32, x *gpu.Buffer[float32]) error {
+	l, err := quernTrace.Begin(s, g)
+	if err != nil {
+		return err
+	}
+	gpu.Arg(l, limit)
+	gpu.SliceArg(l, x)
+	return l.End()
+}
+
+var quernRoots = gpu.NewKernel(gpu.KernelInfo{
+	Name: "roots", Package: "quern.dev/examples/language", Pos: "output.go:17",
+	Params: []gpu.Param{
+		{Name: "x", Kind: gpu.Slice, Type: "float64", Size: 8},
+	},
+	PTX: quernPTX,
+	Variants: []gpu.Variant{
+		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Sites: []gpu.Site{
+			{Kind: gpu.PanicSite, File: "output.go", Line: 19, Col: 3, Text: "assertion failed: the input is not negative"},
+		}},
+		{Name: "wide", Sites: []gpu.Site{
+			{Kind: gpu.PanicSite, File: "output.go", Line: 19, Col: 3, Text: "assertion failed: the input is not negative"},
+		}},
+	},
+	Host: quernHostRoots,
+})
+
+var _ = roots // compiled, not called
+
+// LaunchRoots runs roots on the grid g.
+//
+// roots replaces each element by its square root.
+func LaunchRoots(s *gpu.Stream, g gpu.Grid, x *gpu.Buffer[float64]) error {
+	l, err := quernRoots.Begin(s, g)
+	if err != nil {
+		return err
+	}
+	gpu.SliceArg(l, x)
+	return l.End()
+}
+
+var quernDecode = gpu.NewKernel(gpu.KernelInfo{
+	Name: "decode", Package: "quern.dev/examples/language", Pos: "output.go:27",
+	Params: []gpu.Param{
+		{Name: "text", Kind: gpu.Slice, Type: "uint8", Size: 1},
+		{Name: "values", Kind: gpu.Slice, Type: "int32", Size: 4},
+	},
+	PTX: quernPTX,
+	Variants: []gpu.Variant{
+		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 1, 1, 0, 4, 1, 1, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0}, Sites: []gpu.Site{
+			{Kind: gpu.PanicSite, File: "output.go", Line: 36, Col: 3, Text: "not a digit"},
+		}},
+		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Sites: []gpu.Site{
+			{Kind: gpu.IndexSite, File: "output.go", Line: 34, Col: 3},
+			{Kind: gpu.PanicSite, File: "output.go", Line: 36, Col: 3, Text: "not a digit"},
+		}},
+		{Name: "wide", Sites: []gpu.Site{
+			{Kind: gpu.IndexSite, File: "output.go", Line: 34, Col: 3},
+			{Kind: gpu.PanicSite, File: "output.go", Line: 36, Col: 3, Text: "not a digit"},
+		}},
+	},
+	Host: quernHostDecode,
+})
+
+var _ = decode // compiled, not called
+
+// LaunchDecode runs decode on the grid g.
+//
+// decode turns digits into numbers.
+func LaunchDecode(s *gpu.Stream, g gpu.Grid, text *gpu.Buffer[uint8], values *gpu.Buffer[int32]) error {
+	l, err := quernDecode.Begin(s, g)
+	if err != nil {
+		return err
+	}
+	gpu.SliceArg(l, text)
+	gpu.SliceArg(l, values)
+	return l.End()
+}
+
+var quernPiHits = gpu.NewKernel(gpu.KernelInfo{
+	Name: "piHits", Package: "quern.dev/examples/language", Pos: "random.go:9",
+	Params: []gpu.Param{
+		{Name: "seed", Kind: gpu.Scalar, Type: "uint64", Size: 8},
+		{Name: "n", Kind: gpu.Scalar, Type: "int", Size: 8},
+		{Name: "hits", Kind: gpu.Slice, Type: "int32", Size: 4},
+	},
+	PTX: quernPTX,
+	Variants: []gpu.Variant{
+		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 2147483648, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}},
+		{Name: "wide"},
+	},
+	Host: quernHostPiHits,
+})
+
+var _ = piHits // compiled, not called
+
+// LaunchPiHits runs piHits on the grid g.
+//
+// piHits counts, for each thread, how many of n random points lie in the quarter
+// of a circle.
+func LaunchPiHits(s *gpu.Stream, g gpu.Grid, seed uint64, n int, hits *gpu.Buffer[int32]) error {
+	l, err := quernPiHits.Begin(s, g)
+	if err != nil {
+		return err
+	}
+	gpu.Arg(l, seed)
+	gpu.Arg(l, n)
+	gpu.SliceArg(l, hits)
+	return l.End()
+}
+
+var quernNoise = gpu.NewKernel(gpu.KernelInfo{
+	Name: "noise", Package: "quern.dev/examples/language", Pos: "random.go:29",
+	Params: []gpu.Param{
+		{Name: "seed", Kind: gpu.Scalar, Type: "uint64", Size: 8},
+		{Name: "sigma", Kind: gpu.Scalar, Type: "float32", Size: 4},
+		{Name: "signal", Kind: gpu.Slice, Type: "float32", Size: 4},
+	},
+	PTX: quernPTX,
+	Variants: []gpu.Variant{
+		{Name: "narrow", Limits: []int64{1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483647, 1, 2, 2, 3, 2, 0, 5, 3, 9, 2147483648}},
+		{Name: "wide"},
+	},
+	Host: quernHostNoise,
+})
+
+var _ = noise // compiled, not called
+
+// LaunchNoise runs noise on the grid g.
+//
+// noise adds normally distributed numbers to a signal. A value depends on its
+// index alone, however many threads there are.
+func LaunchNoise(s *gpu.Stream, g gpu.Grid, seed uint64, sigma float32, signal *gpu.Buffer[float32]) error {
+	l, err := quernNoise.Begin(s, g)
+	if err != nil {
+		return err
+	}
+	gpu.Arg(l, seed)
+	gpu.Arg(l, sigma)
+	gpu.SliceArg(l, signal)
+	return l.End()
+}
+
+var quernShuffledKeys = gpu.NewKernel(gpu.KernelInfo{
+	Name: "shuffledKeys", Package: "quern.dev/examples/language", Pos: "random.go:40",
+	Params: []gpu.Param{
+		{Name: "key", Kind: gpu.Struct, Type: "[2]uint32", Size: 8},
+		{Name: "keys", Kind: gpu.Slice, Type: "uint32", Size: 4},
+	},
+	PTX: quernPTX,
+	Variants: []gpu.Variant{
+		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}},
+		{Name: "wide"},
+	},
+	Host: quernHostShuffledKeys,
+})
+
+var _ = shuffledKeys // compiled, not called
+
+// LaunchShuffledKeys runs shuffledKeys on the grid g.
+//
+// shuffledKeys gives every element a random key, with the generator itself.
+func LaunchShuffledKeys(s *gpu.Stream, g gpu.Grid, key [2]uint32, keys *gpu.Buffer[uint32]) error {
+	l, err := quernShuffledKeys.Begin(s, g)
+	if err != nil {
+		return err
+	}
+	gpu.Arg(l, key)
+	gpu.SliceArg(l, keys)
+	return l.End()
+}
+
+var quernZoom = gpu.NewKernel(gpu.KernelInfo{
+	Name: "zoom", Package: "quern.dev/examples/language", Pos: "texture.go:8",
+	Params: []gpu.Param{
+		{Name: "factor", Kind: gpu.Scalar, Type: "float32", Size: 4},
+		{Name: "image", Kind: gpu.Texture, Type: "float32", Size: 24},
+		{Name: "w", Kind: gpu.Scalar, Type: "int", Size: 8},
+		{Name: "h", Kind: gpu.Scalar, Type: "int", Size: 8},
+		{Name: "out", Kind: gpu.Slice, Type: "float32", Size: 4},
+	},
+	PTX: quernPTX,
+	Variants: []gpu.Variant{
+		{Name: "proven", Limits: []int64{1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 0, 1, 3, 9, 2147483647, 0, 0, 1, 3, 4, 9, 2147483648, 1, 4, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 4, 1, 2, 1, 3, 5, 4, 1, 2, 1, 4, 3, 1, 2, 1, 3, 5, 4, 2, 4, 1, 2, 5, 4, 7, 1, 4, 2, 4, 2, 1, 5, 1, 2, 5, 4, 7, 1, 4, 2, 4, 1, 2, 5, 3, 0, 1024, 1, 2, 5, 4, 2, 4, 2, 1, 5, 1, 2, 5, 4, 7, 5, 9, 0, 1, 2, 1, 3, 5, 9, 2147483648, 1, 2, 1, 3, 5, 1, 2, 4, 9, 2147483647}},
+		{Name: "narrow", Limits: []int64{1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 0, 1, 3, 9, 2147483647, 0, 0, 1, 3, 4, 9, 2147483648, 1, 4, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 1, 2, 1, 3, 5, 9, 2147483648, 1, 2, 1, 3, 5, 1, 2, 4, 9, 2147483647}, Sites: []gpu.Site{
+			{Kind: gpu.IndexSite, File: "texture.go", Line: 15, Col: 2},
+		}},
+		{Name: "wide", Sites: []gpu.Site{
+			{Kind: gpu.IndexSite, File: "texture.go", Line: 15, Col: 2},
+		}},
+	},
+	Host: quernHostZoom,
+})
+
+var _ = zoom // compiled, not called
+
+// LaunchZoom runs zoom on the grid g.
+//
+// zoom draws the middle of an image enlarged.
+func LaunchZoom(s *gpu.Stream, g gpu.Grid, factor float32, image *gpu.Texture2D[float32], w, h int, out *gpu.Buffer[float32]) error {
+	l, err := quernZoom.Begin(s, g)
+	if err != nil {
+		return err
+	}
+	gpu.Arg(l, factor)
+	gpu.TextureArg(l, image)
+	gpu.Arg(l, w)
+	gpu.Arg(l, h)
+	gpu.SliceArg(l, out)
+	return l.End()
+}
+
+var quernEdges = gpu.NewKernel(gpu.KernelInfo{
+	Name: "edges", Package: "quern.dev/examples/language", Pos: "texture.go:21",
+	Params: []gpu.Param{
+		{Name: "image", Kind: gpu.Texture, Type: "float32", Size: 24},
+		{Name: "out", Kind: gpu.Slice, Type: "float32", Size: 4},
+	},
+	PTX: quernPTX,
+	Variants: []gpu.Variant{
+		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483647}, Sites: []gpu.Site{
+			{Kind: gpu.IndexSite, File: "texture.go", Line: 24, Col: 3},
+		}},
+		{Name: "wide", Sites: []gpu.Site{
+			{Kind: gpu.IndexSite, File: "texture.go", Line: 24, Col: 3},
+		}},
+	},
+	Host: quernHostEdges,
+})
+
+var _ = edges // compiled, not called
+
+// LaunchEdges runs edges on the grid g.
+//
+// edges takes differences of neighbours, which exist beyond the image too.
+func LaunchEdges(s *gpu.Stream, g gpu.Grid, image *gpu.Texture2D[float32], out *gpu.Buffer[float32]) error {
+	l, err := quernEdges.Begin(s, g)
+	if err != nil {
+		return err
+	}
+	gpu.TextureArg(l, image)
+	gpu.SliceArg(l, out)
+	return l.End()
+}
+
+func quernHostDots(r *host.Run) {
+	a := host.Slice[uint32](r, 0)
+	b := host.Slice[uint32](r, 1)
+	out := host.Slice[uint32](r, 2)
+	dimX := r.BlockDim.X
+	dimY := r.BlockDim.Y
+	dimZ := r.BlockDim.Z
+	for r.Next() {
+		blockX := r.BlockIdx.X
+		base := blockX * dimX
+		for threadZ := range dimZ {
+			for threadY := range dimY {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				quernRow1Dots(r, base, out, a, b, dimX)
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1Dots(r *host.Run, base int, out, a, b []uint32, dimX int) {
+	count := max(0, min(dimX, len(out)-base))
+	if base >= 0 && count <= len(a)-base && count <= len(b)-base && count <= len(out)-base {
+		row := a[base:][:count]
+		row2 := b[base:][:count]
+		row3 := out[base:][:count]
+		for threadX := range count {
+			r.ThreadIdx.X = threadX
+//line assembly.go:21
+			t1 := row[threadX]
+			t2 := row2[threadX]
+//line assembly.go:21
+			sum := dot4(t1, t2, 0)
+			row3[threadX] = sum
+		}
+		return
+	}
+	for threadX := range dimX {
+		r.ThreadIdx.X = threadX
+		i := base + threadX
+//line assembly.go:20
+		if i < len(out) {
+			t1 := a[i]
+//line assembly.go:21
+			t2 := b[i]
+//line assembly.go:21
+			sum := dot4(t1, t2, 0)
+//line assembly.go:21
+			out[i] = sum
+		}
+	}
 }
 
 func quernHostScale(r *host.Run) {
@@ -77,6 +437,443 @@ func quernRow1Scale(r *host.Run, base int, x []float32, a float32, dimX int) {
 //line kernels.go:9
 		if i < len(x) {
 			x[i] *= a
+		}
+	}
+}
+
+func quernHostTrace(r *host.Run) {
+	limit := host.Value[float32](r, 0)
+	x := host.Slice[float32](r, 1)
+	dimX := r.BlockDim.X
+	dimY := r.BlockDim.Y
+	dimZ := r.BlockDim.Z
+	for r.Next() {
+		blockX := r.BlockIdx.X
+		base := blockX * dimX
+		for threadZ := range dimZ {
+			for threadY := range dimY {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				quernRow1Trace(r, base, x, limit, dimX)
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1Trace(r *host.Run, base int, x []float32, limit float32, dimX int) {
+	count := max(0, min(dimX, len(x)-base))
+	if base >= 0 && count <= len(x)-base {
+		row := x[base:][:count]
+		for threadX := range count {
+			i := base + threadX
+//line output.go:9
+			if row[threadX] > limit {
+				t2 := row[threadX]
+//line output.go:10
+				host.Printf(r, "x[%d] = %.1f > %g\n", int(i), float32(t2), float32(limit))
+			}
+		}
+		return
+	}
+	for threadX := range dimX {
+		r.ThreadIdx.X = threadX
+		i := base + threadX
+//line output.go:9
+		if i < len(x) && x[i] > limit {
+			t2 := x[i]
+//line output.go:10
+			host.Printf(r, "x[%d] = %.1f > %g\n", int(i), float32(t2), float32(limit))
+		}
+	}
+}
+
+func quernHostRoots(r *host.Run) {
+	x := host.Slice[float64](r, 0)
+	dimX := r.BlockDim.X
+	dimY := r.BlockDim.Y
+	dimZ := r.BlockDim.Z
+	for r.Next() {
+		blockX := r.BlockIdx.X
+		base := blockX * dimX
+		for threadZ := range dimZ {
+			for threadY := range dimY {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				quernRow1Roots(r, base, x, dimX)
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1Roots(r *host.Run, base int, x []float64, dimX int) {
+	count := max(0, min(dimX, len(x)-base))
+	if base >= 0 && count <= len(x)-base {
+		row := x[base:][:count]
+		for threadX := range count {
+			r.ThreadIdx.X = threadX
+//line output.go:19
+			if !(row[threadX] >= 0) {
+//line output.go:19
+				host.Fail(r, "assertion failed: the input is not negative")
+			}
+//line output.go:20
+			row[threadX] = math.Sqrt(row[threadX])
+		}
+		return
+	}
+	for threadX := range dimX {
+		r.ThreadIdx.X = threadX
+		i := base + threadX
+//line output.go:18
+		if i < len(x) {
+			if !(x[i] >= 0) {
+//line output.go:19
+				host.Fail(r, "assertion failed: the input is not negative")
+			}
+//line output.go:20
+			x[i] = math.Sqrt(x[i])
+		}
+	}
+}
+
+func quernHostDecode(r *host.Run) {
+	text := host.Slice[uint8](r, 0)
+	values := host.Slice[int32](r, 1)
+	dimX := r.BlockDim.X
+	dimY := r.BlockDim.Y
+	dimZ := r.BlockDim.Z
+	for r.Next() {
+		blockX := r.BlockIdx.X
+		base := blockX * dimX
+		for threadZ := range dimZ {
+			for threadY := range dimY {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				quernRow1Decode(r, base, text, values, dimX)
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1Decode(r *host.Run, base int, text []uint8, values []int32, dimX int) {
+	count := max(0, min(dimX, len(text)-base))
+	if base >= 0 && count <= len(text)-base && count <= len(values)-base {
+		row := text[base:][:count]
+		row2 := values[base:][:count]
+		for threadX := range count {
+			r.ThreadIdx.X = threadX
+//line output.go:32
+			c := row[threadX]
+			if 48 <= c && c <= 57 {
+				row2[threadX] = int32(c - 48)
+			} else {
+				host.Fail(r, "not a digit")
+			}
+		}
+		return
+	}
+	for threadX := range dimX {
+		r.ThreadIdx.X = threadX
+		i := base + threadX
+//line output.go:29
+		if i >= len(text) {
+			continue
+		}
+		c := text[i]
+		if 48 <= c && c <= 57 {
+			values[i] = int32(c - 48)
+		} else {
+			host.Fail(r, "not a digit")
+		}
+	}
+}
+
+func quernHostPiHits(r *host.Run) {
+	seed := host.Value[uint64](r, 0)
+	n := host.Value[int](r, 1)
+	hits := host.Slice[int32](r, 2)
+	dimX := r.BlockDim.X
+	dimY := r.BlockDim.Y
+	dimZ := r.BlockDim.Z
+	for r.Next() {
+		blockX := r.BlockIdx.X
+		base := blockX * dimX
+		for threadZ := range dimZ {
+			for threadY := range dimY {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				quernRow1PiHits(r, base, hits, seed, n, dimX)
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1PiHits(r *host.Run, base int, hits []int32, seed uint64, n, dimX int) {
+	count2 := max(0, min(dimX, len(hits)-base))
+	if base >= 0 && count2 <= len(hits)-base {
+		row := hits[base:][:count2]
+		for threadX := range count2 {
+			r.ThreadIdx.X = threadX
+			i := base + threadX
+			t2 := uint64(i)
+//line random.go:14
+			result0 := kernel.NewRandom(seed, t2)
+			random := result0
+//line random.go:15
+			var count int32
+			for i2 := 0; i2 < n; i2++ {
+				result02 := random.Float32()
+				t6 := result02
+//line random.go:17
+				result03 := random.Float32()
+				t8 := result03
+				x := t6
+				y := t8
+//line random.go:18
+				if x*x+y*y < 1 {
+					count++
+				}
+			}
+			row[threadX] = count
+		}
+		return
+	}
+	for threadX := range dimX {
+		r.ThreadIdx.X = threadX
+		i := base + threadX
+		t2 := uint64(i)
+//line random.go:11
+		if i >= len(hits) {
+			continue
+		}
+		result0 := kernel.NewRandom(seed, t2)
+		random := result0
+//line random.go:15
+		var count int32
+		for i2 := 0; i2 < n; i2++ {
+			result02 := random.Float32()
+			t6 := result02
+//line random.go:17
+			result03 := random.Float32()
+			t8 := result03
+			x := t6
+			y := t8
+//line random.go:18
+			if x*x+y*y < 1 {
+				count++
+			}
+		}
+		hits[i] = count
+	}
+}
+
+func quernHostNoise(r *host.Run) {
+	seed := host.Value[uint64](r, 0)
+	sigma := host.Value[float32](r, 1)
+	signal := host.Slice[float32](r, 2)
+	dimX := r.BlockDim.X
+	dimY := r.BlockDim.Y
+	dimZ := r.BlockDim.Z
+	gridX := r.GridDim.X
+	size := gridX * dimX
+	for r.Next() {
+		blockX := r.BlockIdx.X
+		base := blockX * dimX
+		for threadZ := range dimZ {
+			for threadY := range dimY {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				quernRow1Noise(r, base, size, signal, seed, sigma, dimX)
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1Noise(r *host.Run, base, size int, signal []float32, seed uint64, sigma float32, dimX int) {
+	for threadX := range dimX {
+		r.ThreadIdx.X = threadX
+//line random.go:30
+		for i := base + threadX; i < len(signal); i += size {
+			t2 := uint64(i)
+//line random.go:31
+			result0 := kernel.NewRandom(seed, t2)
+			random := result0
+//line random.go:32
+			x, _ := random.Normal()
+			x2 := x
+//line random.go:33
+			signal[i] += sigma * x2
+		}
+	}
+}
+
+func quernHostShuffledKeys(r *host.Run) {
+	key := host.Value[[2]uint32](r, 0)
+	keys := host.Slice[uint32](r, 1)
+	dimX := r.BlockDim.X
+	dimY := r.BlockDim.Y
+	dimZ := r.BlockDim.Z
+	for r.Next() {
+		blockX := r.BlockIdx.X
+		base := blockX * dimX
+		for threadZ := range dimZ {
+			for threadY := range dimY {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				quernRow1ShuffledKeys(r, base, keys, key, dimX)
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1ShuffledKeys(r *host.Run, base int, keys []uint32, key [2]uint32, dimX int) {
+	count := max(0, min(dimX, len(keys)-base))
+	if base >= 0 && count <= len(keys)-base {
+		row := keys[base:][:count]
+		for threadX := range count {
+			r.ThreadIdx.X = threadX
+			i := base + threadX
+			t1 := [4]uint32{uint32(i)}
+//line random.go:42
+			result0 := kernel.Philox(t1, key)
+			t4 := result0
+			row[threadX] = t4[0]
+		}
+		return
+	}
+	for threadX := range dimX {
+		r.ThreadIdx.X = threadX
+		i := base + threadX
+		t1 := [4]uint32{uint32(i)}
+//line random.go:41
+		if i < len(keys) {
+			result0 := kernel.Philox(t1, key)
+			t4 := result0
+//line random.go:42
+			keys[i] = t4[0]
+		}
+	}
+}
+
+func quernHostZoom(r *host.Run) {
+	factor := host.Value[float32](r, 0)
+	image := host.Value[kernel.Texture2D[float32]](r, 1)
+	w := host.Value[int](r, 2)
+	h := host.Value[int](r, 3)
+	out := host.Slice[float32](r, 4)
+	dimX := r.BlockDim.X
+	dimY := r.BlockDim.Y
+	dimZ := r.BlockDim.Z
+	value := float32(w) / 2
+	value2 := float32(h) / 2
+	for r.Next() {
+		blockX := r.BlockIdx.X
+		blockY := r.BlockIdx.Y
+		base := blockX * dimX
+		base2 := blockY * dimY
+		for threadZ := range dimZ {
+			for threadY := range dimY {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				y := base2 + threadY
+				value3 := (float32(y) + 0.5 - value2) / factor
+				start := y * w
+				start2 := y*w + base
+				quernRow1Zoom(r, base, w, y, h, image, value, factor, value3, out, start, dimX, start2)
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1Zoom(r *host.Run, base, w, y, h int, image kernel.Texture2D[float32], value, factor, value3 float32, out []float32, start, dimX, start2 int) {
+	count := max(0, min(dimX, w-base))
+	if base >= 0 && w >= 0 && y < h && start2 >= 0 && count <= len(out)-start2 {
+		row := out[start2:][:count]
+		for threadX := range count {
+			r.ThreadIdx.X = threadX
+			x := base + threadX
+//line texture.go:13
+			result0 := image.Width()
+			u := float32(result0)/2 + (float32(x)+0.5-value)/factor
+//line texture.go:14
+			result02 := image.Height()
+			v := float32(result02)/2 + value3
+//line texture.go:15
+			t3 := u
+			t4 := v
+//line texture.go:15
+			result := image.Sample(t3, t4)
+			row[threadX] = result
+		}
+		return
+	}
+	for threadX := range dimX {
+		r.ThreadIdx.X = threadX
+		x := base + threadX
+//line texture.go:10
+		if x >= w || y >= h {
+			continue
+		}
+		result0 := image.Width()
+		u := float32(result0)/2 + (float32(x)+0.5-value)/factor
+//line texture.go:14
+		result02 := image.Height()
+		v := float32(result02)/2 + value3
+//line texture.go:15
+		t3 := u
+		t4 := v
+//line texture.go:15
+		result := image.Sample(t3, t4)
+//line texture.go:15
+		out[start+x] = result
+	}
+}
+
+func quernHostEdges(r *host.Run) {
+	image := host.Value[kernel.Texture2D[float32]](r, 0)
+	out := host.Slice[float32](r, 1)
+	dimX := r.BlockDim.X
+	dimY := r.BlockDim.Y
+	dimZ := r.BlockDim.Z
+	for r.Next() {
+		blockX := r.BlockIdx.X
+		blockY := r.BlockIdx.Y
+		base := blockX * dimX
+		base2 := blockY * dimY
+		for threadZ := range dimZ {
+			for threadY := range dimY {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				y := base2 + threadY
+				quernRow1Edges(r, image, base, y, out, dimX)
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1Edges(r *host.Run, image kernel.Texture2D[float32], base, y int, out []float32, dimX int) {
+	for threadX := range dimX {
+		r.ThreadIdx.X = threadX
+		x := base + threadX
+		t5 := x + 1
+		t8 := x - 1
+//line texture.go:23
+		result0 := image.Width()
+		t3 := x < result0
+		if t3 {
+//line texture.go:23
+			result02 := image.Height()
+			t3 = y < result02
+		}
+		if t3 {
+//line texture.go:24
+			result03 := image.Width()
+//line texture.go:24
+			result04 := image.Fetch(t5, y)
+//line texture.go:24
+			result05 := image.Fetch(t8, y)
+//line texture.go:24
+			out[y*result03+x] = result04 - result05
 		}
 	}
 }
