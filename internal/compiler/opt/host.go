@@ -14,10 +14,26 @@ func Host(k *ir.Kernel) *ir.Kernel {
 	k = inlineIf(k, func(f *ir.Func) bool { return f.UsesThread || isFormula(f) })
 	_ = versions(k) // finds no fault in a kernel
 	copyAtOnce(k)
+	singleThread(k)
 	u := newUnroller(k.Func)
 	u.wanted = u.short
 	k.Func.Body = withoutSelfAssignments(u.list(k.Func.Body))
 	return k
+}
+
+// singleThread makes the X coordinate of the only thread of a row a constant, so
+// that all that depends on it is seen to be the same for the row.
+func singleThread(k *ir.Kernel) {
+	if k.Options.Block[0] != 1 {
+		return
+	}
+	r := ir.Rewriter{Expr: func(e ir.Expr) ir.Expr {
+		if t, ok := e.(*ir.ThreadValue); ok && t.Op == ir.ThreadIdxX {
+			return ir.IntConst(ir.TInt, 0)
+		}
+		return e
+	}}
+	k.Func.Body = r.Body(k.Func.Body)
 }
 
 // withoutSelfAssignments drops what is left of v += 0*v in a copy, of which go vet

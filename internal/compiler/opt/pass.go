@@ -111,14 +111,17 @@ type Variant struct {
 // variants that it returns compute the same, each for launches that meet its
 // Limits; they come fastest first, and the last one has no limits. The error is
 // an Errors or a failure of a pass.
-func PTX(k *ir.Kernel) ([]Variant, error) {
+func PTX(k *ir.Kernel) ([]Variant, error) { return Config{}.PTX(k) }
+
+// PTX is the function PTX with fewer passes.
+func (c Config) PTX(k *ir.Kernel) ([]Variant, error) {
 	shared := ir.CloneKernel(k)
-	if err := run(shared, common); err != nil {
+	if err := run(shared, c.keep(common)); err != nil {
 		return nil, err
 	}
 	var out []Variant
 	for _, v := range [...]variant{proven, narrow, wide} {
-		k, err := finish(shared, v)
+		k, err := finish(shared, c.keep(v.passes()))
 		if err != nil {
 			return nil, err
 		}
@@ -173,9 +176,9 @@ func checks(k *ir.Kernel) int {
 }
 
 // finish returns a variant of a kernel that the common passes have run on.
-func finish(k *ir.Kernel, v variant) (*ir.Kernel, error) {
+func finish(k *ir.Kernel, passes []pass) (*ir.Kernel, error) {
 	k = ir.CloneKernel(k)
-	if err := run(k, v.passes()); err != nil {
+	if err := run(k, passes); err != nil {
 		return nil, err
 	}
 	return k, nil

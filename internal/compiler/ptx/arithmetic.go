@@ -227,7 +227,8 @@ func (g *generator) shiftCount(e *ir.Binary) operand {
 	}
 	y := stripWidening(e.Y)
 	count := g.value(y)
-	if e.Check && y.Type().IsSigned() {
+	// A conversion that is left out may have made a uint64 negative.
+	if e.Check && (y.Type().IsSigned() || count.class == b64Class) {
 		g.at(e.Pos)
 		g.checkShift(count, e.Pos)
 	}

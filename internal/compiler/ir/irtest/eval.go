@@ -268,9 +268,7 @@ func intrinsic(e *ir.Intrinsic, a []Value) Value {
 		return round(t, math.Sqrt(f))
 	case ir.FMA:
 		if t.Kind == ir.Float32 {
-			// The product of two float32 is exact in float64; the tests' values
-			// keep the sum exact too.
-			return round(t, f*a[1].float()+a[2].float())
+			return round(t, fma32(f, a[1].float(), a[2].float()))
 		}
 		return round(t, math.FMA(f, a[1].float(), a[2].float()))
 	case ir.Abs:

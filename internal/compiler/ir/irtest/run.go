@@ -23,15 +23,23 @@ var MaxSteps = 1 << 20
 
 // Run executes the kernel for one thread. Arguments of array and struct type
 // are pointers to their contents. The error, if any, is a *Fault.
-func Run(k *ir.Kernel, at Coordinates, args ...Value) (err error) {
+func Run(k *ir.Kernel, at Coordinates, args ...Value) error {
 	m := &machine{at: at, shared: map[*ir.SharedVar]*Object{}}
+	if f := m.run(k, args); f != nil {
+		return f
+	}
+	return nil
+}
+
+// run executes the kernel and returns what stopped it, if anything did.
+func (m *machine) run(k *ir.Kernel, args []Value) (fault *Fault) {
 	defer func() {
 		if r := recover(); r != nil {
 			f, ok := r.(*Fault)
 			if !ok {
 				panic(r)
 			}
-			err = f
+			fault = f
 		}
 	}()
 	in := make([][]Value, len(args))
@@ -51,6 +59,8 @@ type machine struct {
 	vars   map[*ir.Local]*Object
 	result [][]Value
 	steps  int
+
+	barrier func() // waits for the other threads of the block; nil: there are none
 }
 
 // exit is how a statement list ends.
@@ -137,6 +147,10 @@ func (m *machine) stmt(s ir.Stmt) (exit, *ir.Label) {
 			o.Cells[off+i] = v[0]
 		}
 	case *ir.Effect: // it changes nothing that the machine compares
+	case *ir.Barrier:
+		if m.barrier != nil {
+			m.barrier()
+		}
 	case *ir.Panic:
 		panic(&Fault{"panic", s.Pos})
 	}

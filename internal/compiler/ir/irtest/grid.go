@@ -1,0 +1,155 @@
+package irtest
+
+import (
+	"iter"
+	"math"
+
+	"quern.dev/internal/compiler/ir"
+)
+
+// ThreadFault is a fault and the thread that it stopped.
+type ThreadFault struct {
+	*Fault
+	Block, Thread [3]int64
+}
+
+// RunGrid executes the kernel for every thread of a grid, the blocks one after
+// another and the threads of a block one at a time, each up to its next barrier.
+// It returns the threads that stopped with a fault; the others go on.
+func RunGrid(k *ir.Kernel, grid, block [3]int64, args ...Value) []ThreadFault {
+	var faults []ThreadFault
+	waits := hasBarrier(k.Func.Body)
+	for b := range indices(grid) {
+		shared := map[*ir.SharedVar]*Object{}
+		var waiting []func() (struct{}, bool)
+		for t := range indices(block) {
+			m := &machine{at: coordinates(grid, block, b, t), shared: shared}
+			run := func() {
+				if f := m.run(k, args); f != nil {
+					faults = append(faults, ThreadFault{f, b, t})
+				}
+			}
+			if !waits {
+				run()
+				continue
+			}
+			resume, _ := iter.Pull(func(yield func(struct{}) bool) {
+				m.barrier = func() { yield(struct{}{}) }
+				run()
+			})
+			waiting = append(waiting, resume)
+		}
+		for len(waiting) > 0 {
+			still := waiting[:0]
+			for _, resume := range waiting {
+				if _, more := resume(); more {
+					still = append(still, resume)
+				}
+			}
+			waiting = still
+		}
+	}
+	return faults
+}
+
+// indices are the places in a box, X running fastest.
+func indices(box [3]int64) iter.Seq[[3]int64] {
+	return func(yield func([3]int64) bool) {
+		for z := range box[2] {
+			for y := range box[1] {
+				for x := range box[0] {
+					if !yield([3]int64{x, y, z}) {
+						return
+					}
+				}
+			}
+		}
+	}
+}
+
+const warpSize = 32
+
+func coordinates(grid, block, b, t [3]int64) Coordinates {
+	linear := t[0] + block[0]*(t[1]+block[1]*t[2])
+	return Coordinates{
+		ir.ThreadIdxX: t[0], ir.ThreadIdxY: t[1], ir.ThreadIdxZ: t[2],
+		ir.BlockIdxX: b[0], ir.BlockIdxY: b[1], ir.BlockIdxZ: b[2],
+		ir.BlockDimX: block[0], ir.BlockDimY: block[1], ir.BlockDimZ: block[2],
+		ir.GridDimX: grid[0], ir.GridDimY: grid[1], ir.GridDimZ: grid[2],
+		ir.LaneID: linear % warpSize, ir.WarpID: linear / warpSize,
+	}
+}
+
+// hasBarrier reports whether statements, or what they call, wait at a barrier.
+func hasBarrier(list []ir.Stmt) bool {
+	found := false
+	v := ir.Visitor{Stmt: func(s ir.Stmt) bool {
+		switch s := s.(type) {
+		case *ir.Barrier:
+			found = true
+		case *ir.Call:
+			found = found || hasBarrier(s.Func.Body)
+		}
+		return !found
+	}}
+	v.Body(list)
+	return found
+}
+
+// Buffer is a slice of elements with the given contents, little-endian in Go's
+// layout.
+func Buffer(elem *ir.Type, data []byte) Value {
+	n := 0
+	if size := elem.Size(); size > 0 {
+		n = len(data) / int(size)
+	}
+	o := &Object{}
+	unpack(o, ir.ArrayOf(int64(n), elem), data)
+	return Value{Object: o, Len: n, Cap: n}
+}
+
+// Scalar is a number or bool with the given contents.
+func Scalar(t *ir.Type, data []byte) Value { return Buffer(t, data).Object.Cells[0] }
+
+// Bytes writes the elements of a buffer over data. Padding keeps what it has.
+func Bytes(elem *ir.Type, v Value, data []byte) {
+	pack(v.Object.Cells[v.Off:], ir.ArrayOf(int64(v.Len), elem), data)
+}
+
+func pack(in []Value, t *ir.Type, data []byte) []Value {
+	switch t.Kind {
+	case ir.Array:
+		for i := range t.Len {
+			in = pack(in, t.Elem, data[i*t.Elem.Size():])
+		}
+		return in
+	case ir.Struct:
+		for _, f := range t.Fields {
+			in = pack(in, f.Type, data[f.Offset:])
+		}
+		return in
+	}
+	bits := toBits(t, in[0])
+	for i := range t.Size() {
+		data[i] = byte(bits >> (8 * i))
+	}
+	return in[1:]
+}
+
+// fma32 is x*y+z of float32 values, rounded once: the product is exact in
+// float64, and a sum rounded to odd keeps what the second rounding needs to know.
+func fma32(x, y, z float64) float64 {
+	p := x * y
+	s := p + z
+	if math.IsInf(s, 0) || math.IsNaN(s) {
+		return s
+	}
+	b := s - p
+	if lost := (p - (s - b)) + (z - b); lost != 0 && math.Float64bits(s)&1 == 0 {
+		if (lost > 0) == (s > 0) {
+			return math.Float64frombits(math.Float64bits(s) + 1)
+		}
+		return math.Float64frombits(math.Float64bits(s) - 1)
+	}
+	return s
+}

@@ -1,0 +1,158 @@
+package fuzz
+
+import (
+	"fmt"
+	"strings"
+
+	"quern.dev/internal/compiler/frontend"
+	"quern.dev/internal/compiler/ir"
+	"quern.dev/internal/compiler/opt"
+	"quern.dev/internal/compiler/ptx"
+	"quern.dev/internal/limits"
+)
+
+// Mismatch is a program that something gets wrong.
+type Mismatch struct {
+	*Case
+	Where string // what gets it wrong: "sim narrow", "cpu", "compile"
+	What  string // and how
+}
+
+func (m *Mismatch) Error() string {
+	return fmt.Sprintf("seed %d: %s: %s", m.Seed, m.Where, m.What)
+}
+
+// Checker runs programs in this process: interpreted, and on devices.
+type Checker struct {
+	Devices []*Device
+	// Metamorphic asks for other forms of the kernel, beside its own variants.
+	Metamorphic bool
+	AllForms    bool // rather than one that the seed chooses
+}
+
+// Check runs the program and returns the first mismatch, nil if there is none.
+func (ch *Checker) Check(c *Case) *Mismatch {
+	_, m := ch.check(c)
+	return m
+}
+
+// check is Check; the reference is nil if the program does not compile.
+func (ch *Checker) check(c *Case) (*reference, *Mismatch) {
+	fail := func(where, format string, args ...any) *Mismatch {
+		return &Mismatch{c, where, fmt.Sprintf(format, args...)}
+	}
+	k, err := lower("p.go", c.Source)
+	if err != nil {
+		return nil, fail("compile", "%v", err)
+	}
+	ref, err := c.refer(k)
+	if err != nil {
+		return nil, fail("reference", "%v", err)
+	}
+	for _, form := range ch.forms(c, ref) {
+		variants, err := form.compile(k)
+		if err != nil {
+			return ref, fail("compile", "%s: %v", form.name, err)
+		}
+		for _, v := range variants {
+			if !v.Limits.Hold(integers64(c, k), &[6]int64{int64(c.Grid.X), int64(c.Grid.Y), int64(c.Grid.Z), int64(c.Block.X), int64(c.Block.Y), int64(c.Block.Z)}) {
+				continue
+			}
+			for _, d := range ch.Devices {
+				where := strings.Join(strings.Fields(d.Name+" "+form.name+" "+v.name), " ")
+				out, err := d.run(c, k, v.Module)
+				if err != nil {
+					if len(ref.faults) > 0 && ref.barriers {
+						continue // the others read what a thread that stopped has not written
+					}
+					return ref, fail(where, "%v", err)
+				}
+				if diff := ref.compare(out); diff != "" {
+					return ref, fail(where, "%s", diff)
+				}
+			}
+		}
+	}
+	return ref, nil
+}
+
+// integers64 are the values of integers and the lengths of slices, as limits read
+// them.
+func integers64(c *Case, k *ir.Kernel) []int64 {
+	args := c.arguments(k)
+	out := make([]int64, len(args))
+	for i, p := range k.Func.Params {
+		switch t := p.Type; {
+		case t.Kind == ir.Slice:
+			out[i] = int64(len(args[i])) / t.Elem.Size()
+		case t.IsInteger():
+			v := uint64(0)
+			for j, b := range args[i] {
+				v |= uint64(b) << (8 * j)
+			}
+			out[i] = int64(ir.WrapBits(t.Kind, v))
+		}
+	}
+	return out
+}
+
+// form is a way to compile a kernel.
+type form struct {
+	name    string
+	options opt.Config
+	change  func(k *ir.Kernel) // before the passes; nil if it stays as it is
+}
+
+type compiled struct {
+	name string
+	*ptx.Module
+	Limits limits.Program
+}
+
+func (f *form) compile(k *ir.Kernel) (_ []compiled, err error) {
+	defer frontend.Catch(&err, "p.go", k.Name)
+	if f.change != nil {
+		k = ir.CloneKernel(k)
+		f.change(k)
+	}
+	variants, err := f.options.PTX(k)
+	if err != nil {
+		return nil, err
+	}
+	var out []compiled
+	for _, v := range variants {
+		m, err := ptx.Emit(v.Kernel, ptx.Options{})
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, compiled{v.Name, m, opt.EncodeLimits(v.Limits)})
+	}
+	return out, nil
+}
+
+// forms are the ways to compile that must give the same answer: the compiler's
+// own and, of the others, one that the seed chooses.
+func (ch *Checker) forms(c *Case, ref *reference) []form {
+	own := form{}
+	if !ch.Metamorphic {
+		return []form{own}
+	}
+	others := []form{
+		{name: "without unroll", options: opt.Config{Without: []string{"unroll"}}},
+		{name: "without fold", options: opt.Config{Without: []string{"fold", "late fold"}}},
+		{name: "without strength", options: opt.Config{Without: []string{"strength", "fuse"}}},
+		{name: "without gather", options: opt.Config{Without: []string{"gather"}}},
+		{name: "without ranges", options: opt.Config{Without: []string{"ranges"}}},
+		{name: "plain", options: opt.Config{Without: []string{"unroll", "fold", "late fold", "strength", "fuse", "gather", "ranges"}}},
+	}
+	if len(ref.faults) == 0 {
+		others = append(others, form{name: "unchecked", change: func(k *ir.Kernel) { k.Options.Unchecked = true }})
+	}
+	if ch.AllForms {
+		return append([]form{own}, others...)
+	}
+	if c.Seed%3 > 0 {
+		return []form{own}
+	}
+	return []form{own, others[c.Seed/3%uint64(len(others))]}
+}

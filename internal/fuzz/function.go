@@ -1,0 +1,385 @@
+package fuzz
+
+import (
+	"fmt"
+	"strings"
+)
+
+// callable is a function or method of the generated program.
+type callable struct {
+	name    string
+	recv    *typ // of a method: structure or pointer to one
+	generic bool
+	params  []*typ
+	results []*typ
+	pure    bool // writes nothing but its own variables
+	thread  bool // takes the thread
+	cost    int  // of a call, in statements
+}
+
+// frame is the function being generated and what is visible at one place of it.
+type frame struct {
+	g        *generator
+	b        *strings.Builder
+	vars     []*variable
+	labels   []string // of enclosing loops, "" for those that need none
+	breaks   int      // enclosing statements that break leaves
+	results  []*typ
+	named    bool // the results have names
+	thread   bool // t is a kernel.Thread
+	noFaults bool // what comes must not fail
+	leave    bool // may return or panic
+	digest   bool // acc takes up the values of variables
+	kernel   bool
+	trips    int // of the enclosing loops, multiplied
+	cost     *int
+	depth    int // of statements
+	nested   int // of indices
+	fresh    *int
+	atomics  []*variable
+}
+
+// most is how many statements a thread may run, about.
+const most = 700
+
+func (f *frame) line(format string, args ...any) {
+	fmt.Fprintf(f.b, format, args...)
+	f.b.WriteByte('\n')
+	*f.cost += f.trips
+}
+
+// scope is a frame for a nested block, which takes part in b.
+func (f *frame) scope() *frame {
+	in := *f
+	in.vars = f.vars[:len(f.vars):len(f.vars)]
+	in.labels = f.labels[:len(f.labels):len(f.labels)]
+	in.depth++
+	return &in
+}
+
+// name is a name for a variable: a new one or, in the way of people, a short one
+// that may hide another variable.
+func (f *frame) name() string {
+	if f.depth > 0 && f.g.IntN(8) == 0 {
+		return pick(f.g, []string{"r", "l", "s", "g", "j", "err", "ok", "host", "run", "k", "e", "block", "thread"})
+	}
+	*f.fresh++
+	return fmt.Sprintf("v%d", *f.fresh)
+}
+
+// add makes a variable visible, which hides others of its name.
+func (f *frame) add(v *variable) *variable {
+	kept := make([]*variable, 0, len(f.vars)+1)
+	for _, w := range f.vars {
+		if w.name != v.name {
+			kept = append(kept, w)
+		}
+	}
+	f.vars = append(kept, v)
+	return v
+}
+
+// callExpr calls a pure function with one result, in an expression.
+func (f *frame) callExpr(t *typ, d int) string {
+	g := f.g
+	if f.nested > 0 {
+		return f.leaf(t)
+	}
+	var fit []*callable
+	for _, c := range g.callables {
+		if c.pure && len(c.results) == 1 && f.affordable(c) {
+			fit = append(fit, c)
+		}
+	}
+	if len(fit) == 0 {
+		return f.leaf(t)
+	}
+	c := pick(g, fit)
+	if c.generic {
+		at := g.integerType()
+		if c.params[0].form == float {
+			at = pick(g, floats)
+		}
+		*f.cost += f.trips * c.cost
+		explicit := ""
+		if g.IntN(2) == 0 {
+			explicit = "[" + at.text + "]"
+		}
+		return f.convert(fmt.Sprintf("%s%s(%s, %s)", c.name, explicit, f.expr(at, d), f.expr(at, d)), at, t)
+	}
+	text, ok := f.callText(c, d)
+	if !ok {
+		return f.leaf(t)
+	}
+	return f.convert(text, c.results[0], t)
+}
+
+func (f *frame) affordable(c *callable) bool {
+	return (!c.thread || f.thread) && *f.cost+f.trips*c.cost < most
+}
+
+// callText writes a call; ok is false if there is nothing to call it with.
+func (f *frame) callText(c *callable, d int) (text string, ok bool) {
+	var args []string
+	if c.thread {
+		args = append(args, "t")
+	}
+	for _, p := range c.params {
+		if p.form == slice || p.form == pointer {
+			d = 0 // arguments are evaluated in an order that matters
+		}
+	}
+	for _, p := range c.params {
+		a, ok := f.argument(p, d)
+		if !ok {
+			return "", false
+		}
+		args = append(args, a)
+	}
+	*f.cost += f.trips * c.cost
+	call := c.name + "(" + strings.Join(args, ", ") + ")"
+	if c.recv == nil {
+		return call, true
+	}
+	x := f.operandOf(c.recv)
+	if x == "" {
+		return "", false
+	}
+	return x + "." + call, true
+}
+
+// operandOf is a variable or part of one that has the type, or points to it; "" if
+// there is none.
+func (f *frame) operandOf(t *typ) string {
+	var fit []string
+	for _, v := range f.vars {
+		switch {
+		case v.t.text == t.text, v.t.form == pointer && v.t.elem.text == t.text && t.form == structure:
+			fit = append(fit, v.name)
+		case t.form == pointer && !v.fixed && v.t.text == t.elem.text:
+			fit = append(fit, v.name)
+		case v.t.form == array && v.t.elem.text == t.text:
+			fit = append(fit, fmt.Sprintf("%s[%s]", v.name, f.index(v.t.n)))
+		}
+	}
+	if len(fit) == 0 {
+		return ""
+	}
+	return pick(f.g, fit)
+}
+
+// argument is an argument for a parameter.
+func (f *frame) argument(t *typ, d int) (string, bool) {
+	g := f.g
+	if t.isBasic() {
+		return f.expr(t, d), true
+	}
+	var fit []string
+	for _, v := range f.vars {
+		switch {
+		case v.t.text == t.text && (t.form != slice || !v.read && v.own == 0 && v.length >= 3):
+			fit = append(fit, v.name)
+		case t.form == pointer && v.t.text == t.elem.text && !v.fixed:
+			fit = append(fit, "&"+v.name)
+		case t.form == pointer && v.t.form == array && !v.fixed && v.t.elem.text == t.elem.text:
+			fit = append(fit, fmt.Sprintf("&%s[%d]", v.name, g.IntN(v.t.n)))
+		case t.form == slice && v.t.form == array && !v.fixed && v.t.elem.text == t.elem.text && v.t.n >= 3:
+			fit = append(fit, v.name+"[:]")
+			if v.t.n > 3 {
+				fit = append(fit, v.name+"[1:]")
+			}
+		}
+	}
+	if len(fit) == 0 {
+		return "", false
+	}
+	return pick(g, fit), true
+}
+
+// function declares a function or method.
+func (g *generator) function() {
+	cost, fresh := 0, 0
+	f := &frame{g: g, b: &strings.Builder{}, trips: 1, cost: &cost, fresh: &fresh, leave: true}
+	c := &callable{}
+	switch n := g.IntN(8); {
+	case n == 0:
+		g.genericFunction(f, c)
+	case n < 3:
+		g.scalarFunction(f, c)
+	case n < 5 && len(g.structs) > 0:
+		g.method(f, c)
+	default:
+		g.memoryFunction(f, c)
+	}
+	c.cost = cost + 1
+	g.callables = append(g.callables, c)
+	g.decls = append(g.decls, f.b.String())
+}
+
+// genericFunction is func f[T constraint](x, y T) T.
+func (g *generator) genericFunction(f *frame, c *callable) {
+	c.name, c.generic, c.pure = g.global("gen"), true, true
+	t := &typ{form: integer, text: "T", bits: 8, small: true}
+	constraint := "kernel.Integer"
+	if g.IntN(3) == 0 && !g.noFloats {
+		t, constraint = &typ{form: float, text: "T", bits: 32, small: true}, "kernel.Float"
+	}
+	c.params, c.results = []*typ{t, t}, []*typ{t}
+	f.results, f.noFaults = c.results, true
+	f.line("func %s[T %s](x, y T) T {", c.name, constraint)
+	f.add(&variable{name: "x", t: t})
+	f.add(&variable{name: "y", t: t})
+	for range g.IntN(3) {
+		f.assignOf(f.vars[g.IntN(2)])
+	}
+	if g.IntN(2) == 0 {
+		f.line("if %s {\nreturn %s\n}", f.condition(1), f.expr(t, 2))
+	}
+	f.line("return %s\n}", f.expr(t, 2))
+}
+
+// scalarFunction is func f(numbers) number.
+func (g *generator) scalarFunction(f *frame, c *callable) {
+	c.name, c.pure, c.results = g.global("fun"), true, []*typ{g.basic()}
+	var params []string
+	if g.thread && g.IntN(4) == 0 {
+		c.thread, f.thread = true, true
+		params = append(params, "t kernel.Thread")
+	}
+	for i := range 1 + g.IntN(3) {
+		v := f.add(&variable{name: string(rune('p' + i)), t: g.basic()})
+		c.params = append(c.params, v.t)
+		params = append(params, v.name+" "+v.t.text)
+	}
+	f.results = c.results
+	result := c.results[0].text
+	if g.IntN(3) == 0 {
+		f.named = true
+		result = "(res " + result + ")"
+	}
+	f.line("func %s(%s) %s {", c.name, strings.Join(params, ", "), result)
+	if f.named {
+		f.add(&variable{name: "res", t: c.results[0]})
+	}
+	f.body(1 + g.amount(3, 6))
+	f.line("%s\n}", f.returning())
+}
+
+// method is a method with a value or a pointer as its receiver.
+func (g *generator) method(f *frame, c *callable) {
+	t := pick(g, g.structs)
+	c.name, c.recv, c.pure, c.results = g.global("met"), t, true, []*typ{g.basic()}
+	if g.IntN(2) == 0 {
+		c.recv, c.pure = pointerTo(t), false
+	}
+	f.add(&variable{name: "q", t: c.recv, fixed: c.recv.form == pointer})
+	v := f.add(&variable{name: "p", t: g.basic()})
+	c.params, f.results = []*typ{v.t}, c.results
+	f.line("func (q %s) %s(p %s) %s {", c.recv.text, c.name, v.t.text, c.results[0].text)
+	f.body(1 + g.amount(2, 5))
+	f.line("%s\n}", f.returning())
+	t.methods = append(t.methods, c)
+}
+
+// memoryFunction takes pointers, slices, structs and arrays, and has one or two
+// results.
+func (g *generator) memoryFunction(f *frame, c *callable) {
+	c.name = g.global("mem")
+	var params []string
+	for i := range 1 + g.IntN(4) {
+		v := &variable{name: string(rune('p' + i))}
+		switch g.IntN(4) {
+		case 0:
+			v.t = g.basic()
+		case 1:
+			v.t, v.length = sliceOf(g.basic()), 3
+		case 2:
+			v.t = g.composite()
+		case 3:
+			v.t, v.fixed = pointerTo(g.basic()), true
+			if g.IntN(2) == 0 {
+				v.t = pointerTo(g.composite())
+			}
+		}
+		f.add(v)
+		c.params = append(c.params, v.t)
+		params = append(params, v.name+" "+v.t.text)
+	}
+	results := make([]string, 1+g.IntN(2))
+	for i := range results {
+		t := g.basic()
+		if g.IntN(4) == 0 {
+			t = g.composite()
+		}
+		c.results = append(c.results, t)
+		results[i] = t.text
+	}
+	f.results = c.results
+	f.line("func %s(%s) (%s) {", c.name, strings.Join(params, ", "), strings.Join(results, ", "))
+	f.body(1 + g.amount(3, 7))
+	f.line("%s\n}", f.returning())
+}
+
+// returning is a return statement of the function.
+func (f *frame) returning() string {
+	if f.named && f.g.IntN(2) == 0 && f.visible("res") {
+		return "return"
+	}
+	values := make([]string, len(f.results))
+	for i, t := range f.results {
+		values[i] = f.value(t)
+	}
+	return strings.TrimSpace("return " + strings.Join(values, ", "))
+}
+
+// visible reports whether the variable of that name is the function's result.
+func (f *frame) visible(name string) bool {
+	for _, v := range f.vars {
+		if v.name == name {
+			return v.t == f.results[0]
+		}
+	}
+	return false
+}
+
+// value is an expression of any type but slice and pointer.
+func (f *frame) value(t *typ) string {
+	g := f.g
+	if t.isBasic() {
+		return f.expr(t, 2)
+	}
+	if x := f.operandOf(t); x != "" && g.IntN(2) == 0 && !f.pointed(x, t) {
+		return x
+	}
+	var elems []string
+	switch {
+	case t.form == structure && g.IntN(2) == 0:
+		for _, x := range t.fields {
+			if g.IntN(3) > 0 {
+				elems = append(elems, x.name+": "+f.value(x.t))
+			}
+		}
+	case t.form == structure:
+		for _, x := range t.fields {
+			elems = append(elems, f.value(x.t))
+		}
+	case g.IntN(3) == 0:
+		i := g.IntN(t.n)
+		elems = append(elems, fmt.Sprintf("%d: %s", i, f.value(t.elem)))
+	default:
+		for range 1 + g.IntN(t.n) {
+			elems = append(elems, f.value(t.elem))
+		}
+	}
+	return t.text + "{" + strings.Join(elems, ", ") + "}"
+}
+
+// pointed reports whether the variable is a pointer to a t rather than a t.
+func (f *frame) pointed(name string, t *typ) bool {
+	for _, v := range f.vars {
+		if v.name == name {
+			return v.t.form == pointer && v.t.text != t.text
+		}
+	}
+	return false
+}

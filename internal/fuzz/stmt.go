@@ -1,0 +1,710 @@
+package fuzz
+
+import (
+	"fmt"
+	"strings"
+)
+
+// body generates statements and, where values are collected, what takes up the
+// variables that they declare.
+func (f *frame) body(n int) {
+	before := len(f.vars)
+	outer := map[*variable]bool{}
+	for _, v := range f.vars[:before] {
+		outer[v] = true
+	}
+	for range n {
+		if *f.cost > most {
+			break
+		}
+		f.statement()
+	}
+	for _, v := range f.vars {
+		if !outer[v] {
+			f.collect(v)
+		}
+	}
+}
+
+// collect makes the value of a variable count.
+func (f *frame) collect(v *variable) {
+	if !f.digest || v.name == "acc" || !f.has("acc") {
+		f.line("_ = %s", v.name)
+		return
+	}
+	saved := f.noFaults
+	f.noFaults = true
+	defer func() { f.noFaults = saved }()
+	switch {
+	case v.t.isBasic():
+		f.line("acc = acc*31 + %s", f.hash(v.name, v.t))
+	case v.t.form == array && v.t.elem.isBasic() && f.g.IntN(2) == 0:
+		f.line("for _, e := range %s {\nacc = acc*31 + %s\n}", v.name, f.hash("e", v.t.elem))
+	case v.t.form == pointer:
+		text, t := f.place(v)
+		f.line("acc = acc*31 + %s", f.hash(text, t))
+	case v.t.form == slice:
+		f.line("acc = acc*31 + uint64(len(%s))", v.name)
+		if v.length > 0 {
+			text, t := f.place(v)
+			f.line("acc = acc*31 + %s", f.hash(text, t))
+		}
+	default:
+		for _, leaf := range allLeaves(v.name, v.t, 8) {
+			f.line("acc = acc*31 + %s", f.hash(leaf.name, leaf.t))
+		}
+	}
+}
+
+func (f *frame) has(name string) bool {
+	for _, v := range f.vars {
+		if v.name == name {
+			return v.t == tUint64
+		}
+	}
+	return false
+}
+
+// allLeaves are the basic parts of a variable, at most n.
+func allLeaves(text string, t *typ, n int) []*variable {
+	switch {
+	case t.isBasic():
+		return []*variable{{name: text, t: t}}
+	case t.form == array:
+		var out []*variable
+		for i := range t.n {
+			if len(out) < n {
+				out = append(out, allLeaves(fmt.Sprintf("%s[%d]", text, i), t.elem, n-len(out))...)
+			}
+		}
+		return out
+	}
+	var out []*variable
+	for _, x := range t.fields {
+		if len(out) < n {
+			out = append(out, allLeaves(text+"."+x.name, x.t, n-len(out))...)
+		}
+	}
+	return out
+}
+
+// hash is a value of basic type as a uint64.
+func (f *frame) hash(text string, t *typ) string {
+	switch t.form {
+	case float:
+		return fmt.Sprintf("%s(float64(%s))", f.g.helper("image"), text)
+	case boolean:
+		return fmt.Sprintf("uint64(%s(%s))", f.g.helper("truth"), text)
+	}
+	return fmt.Sprintf("uint64(%s)", text)
+}
+
+func (f *frame) statement() {
+	g := f.g
+	if f.depth > 2+g.amount(1, 3) {
+		f.assignment()
+		return
+	}
+	switch n := g.IntN(40); {
+	case n < 7:
+		f.declaration()
+	case n < 9:
+		v := &variable{name: f.name(), t: g.composite()}
+		if g.IntN(3) == 0 {
+			f.line("var %s %s", v.name, v.t.text)
+		} else {
+			f.line("%s := %s", v.name, f.value(v.t))
+		}
+		f.add(v)
+	case n < 13:
+		f.branch()
+	case n < 19:
+		f.loop()
+	case n < 21:
+		f.switching()
+	case n < 23:
+		f.jump()
+	case n < 26:
+		f.callStatement()
+	case n < 28:
+		f.pointerStatement()
+	case n < 30:
+		f.sliceStatement()
+	case n == 30:
+		f.copyStatement()
+	case n == 31:
+		f.forward()
+	case n == 32:
+		f.guarded()
+	case n == 33 && f.kernel:
+		f.atomic()
+	case n == 34 && f.leave:
+		f.line("if %s {\n%s\n}", f.unlikely(), f.returning())
+	case n == 35 && f.faulty() && f.leave:
+		f.line("if %s {\npanic(\"reason %d\")\n}", f.unlikely(), g.IntN(10))
+	case n == 36:
+		f.wideStatement()
+	default:
+		f.assignment()
+	}
+}
+
+// unlikely is a condition that mostly does not hold.
+func (f *frame) unlikely() string {
+	return fmt.Sprintf("%s && %s", f.condition(1), f.condition(0))
+}
+
+func (f *frame) declaration() {
+	g := f.g
+	t := g.basic()
+	v := &variable{name: f.name(), t: t}
+	switch g.IntN(4) {
+	case 0:
+		f.line("var %s %s = %s", v.name, t.text, f.operand(t, 3))
+	case 1:
+		f.line("%s := %s(%s)", v.name, t.text, f.operand(t, 2))
+	default:
+		f.line("%s := %s", v.name, f.expr(t, 3))
+	}
+	f.add(v)
+}
+
+// assignable are the variables that have parts which may be assigned.
+func (f *frame) assignable() []*variable {
+	var fit []*variable
+	for _, v := range f.vars {
+		if v.read || v.fixed && v.t.form != pointer && v.t.form != slice {
+			continue
+		}
+		if v.t.form == slice && v.own == 0 && v.length == 0 {
+			continue
+		}
+		fit = append(fit, v)
+	}
+	return fit
+}
+
+func (f *frame) assignment() {
+	fit := f.assignable()
+	if len(fit) == 0 {
+		f.declaration()
+		return
+	}
+	if f.g.IntN(8) == 0 {
+		f.parallel(fit)
+		return
+	}
+	f.assignOf(pick(f.g, fit))
+}
+
+// assignOf assigns to v or a part of it.
+func (f *frame) assignOf(v *variable) {
+	g := f.g
+	text, t := f.place(v)
+	if t.form == boolean {
+		f.line("%s = %s", text, f.expr(t, 2))
+		return
+	}
+	switch n := g.IntN(10); {
+	case n == 0 && t.form == integer:
+		f.line("%s%s", text, pick(g, []string{"++", "--"}))
+	case n < 4 && t.form == integer:
+		switch op := pick(g, []string{"+", "-", "*", "&", "|", "^", "&^", "/", "%", "<<", ">>"}); op {
+		case "/", "%":
+			f.line("%s %s= %s", text, op, f.divisor(t, 1))
+		case "<<", ">>":
+			f.line("%s %s= %s", text, op, f.count(1))
+		default:
+			f.line("%s %s= %s", text, op, f.operand(t, 2))
+		}
+	case n < 3:
+		f.line("%s %s= %s", text, pick(g, []string{"+", "-"}), f.operand(t, 2))
+	default:
+		f.line("%s = %s", text, f.operand(t, 3))
+	}
+}
+
+// parallel assigns two places at once.
+func (f *frame) parallel(fit []*variable) {
+	f.noCalls(func() {
+		a, at := f.place(pick(f.g, fit))
+		b, bt := f.place(pick(f.g, fit))
+		f.line("%s, %s = %s, %s", a, b, f.expr(at, 1), f.expr(bt, 1))
+	})
+}
+
+// noCalls runs what must not generate calls.
+func (f *frame) noCalls(do func()) {
+	f.nested++
+	do()
+	f.nested--
+}
+
+func (f *frame) branch() {
+	g := f.g
+	in := f.scope()
+	if g.IntN(4) == 0 {
+		t := g.basic()
+		v := &variable{name: f.name(), t: t}
+		f.b.WriteString("if ")
+		init := fmt.Sprintf("%s := %s", v.name, f.expr(t, 2))
+		in.add(v)
+		f.line("%s; %s {", init, in.conditionOn(v))
+	} else {
+		f.line("if %s {", f.condition(2))
+	}
+	in.scope().body(1 + g.amount(2, 4))
+	if g.IntN(4) == 0 {
+		f.line("} else if %s {", in.condition(1))
+		in.scope().body(1 + g.IntN(2))
+	}
+	if g.IntN(2) == 0 {
+		f.line("} else {")
+		in.scope().body(1 + g.amount(2, 4))
+	}
+	f.line("}")
+}
+
+// conditionOn is a condition on a variable of basic type.
+func (f *frame) conditionOn(v *variable) string {
+	if v.t.form == boolean {
+		return v.name
+	}
+	return fmt.Sprintf("%s %s %s", v.name, f.g.comparison(), f.operand(v.t, 1))
+}
+
+// loop generates one of many forms of loops; each ends.
+func (f *frame) loop() {
+	g := f.g
+	trips := 1 + g.IntN(6)
+	if f.trips > 30 || *f.cost > most/2 {
+		trips = 1 + g.IntN(2)
+	}
+	in := f.scope()
+	in.trips *= trips
+	in.breaks++
+	label := ""
+	if g.IntN(3) == 0 {
+		*f.fresh++
+		label = fmt.Sprintf("L%d", *f.fresh)
+	}
+	in.labels = append(in.labels, label)
+	var head string
+	switch g.IntN(12) {
+	case 0, 1, 2: // counting up
+		t := g.integerType()
+		from, step := g.IntN(3), 1+g.IntN(2)
+		v := in.add(&variable{name: f.name(), t: t, fixed: g.IntN(5) > 0, limit: from + trips*step})
+		if !v.fixed {
+			v.limit = 0 // the body may count on; it never counts back
+			v.fixed = true
+			in.counter(v)
+		}
+		head = fmt.Sprintf("for %s := %s(%d); %s < %d; %s", v.name, t.text, from, v.name, from+trips*step, v.name)
+		if step == 1 {
+			head += "++"
+		} else {
+			head += fmt.Sprintf(" += %d", step)
+		}
+	case 3: // counting down
+		t := pick(g, []*typ{tInt, tInt32, tInt64})
+		v := in.add(&variable{name: f.name(), t: t, fixed: true, limit: trips})
+		head = fmt.Sprintf("for %s := %s(%d); %s >= 0; %s--", v.name, t.text, trips-1, v.name, v.name)
+	case 4: // wrapping around
+		t := pick(g, []*typ{tUint8, tUint16, tUint32, tUint64})
+		v := in.add(&variable{name: f.name(), t: t, fixed: true})
+		head = fmt.Sprintf("for %s := ^%s(0) - %d; %s != %d; %s++", v.name, t.text, trips/2, v.name, trips-trips/2-1, v.name)
+	case 5, 6: // over an integer
+		t := g.integerType()
+		v := in.add(&variable{name: f.name(), t: t, fixed: true, limit: trips})
+		limit := fmt.Sprintf("%s(%d)", t.text, trips)
+		if g.IntN(2) == 0 {
+			limit = fmt.Sprintf("(%s & %d)", f.expr(t, 1), 3)
+			v.limit, in.trips = 3, f.trips*3
+		}
+		head = fmt.Sprintf("for %s := range %s", v.name, limit)
+		f.loopBody(in, label, head, "", v)
+		return
+	case 7, 8: // over a composite
+		var fit []*variable
+		for _, v := range f.vars {
+			if v.t.form == array && v.t.n*f.trips < 100 || v.t.form == pointer && v.t.elem.form == array {
+				fit = append(fit, v)
+			}
+			if v.t.form == slice && v.own == 0 && v.length > 0 && v.length*f.trips < 60 && !v.read {
+				fit = append(fit, v)
+			}
+		}
+		if len(fit) == 0 {
+			head = fmt.Sprintf("for range %d", trips)
+			break
+		}
+		x := pick(g, fit)
+		t, n := x.t, x.length
+		if t.form == pointer {
+			t = t.elem
+		}
+		if t.form == array {
+			n = t.n
+		} else {
+			n = max(n, 8)
+		}
+		in.trips = f.trips * n
+		k := &variable{name: f.name(), t: tInt, limit: n, fixed: g.IntN(3) > 0}
+		if t.form == slice {
+			k.limit = 0
+			if k.fixed {
+				k.within = x
+			}
+		}
+		if !k.fixed {
+			k.limit = 0 // may be assigned
+		}
+		e := &variable{name: f.name(), t: t.elem}
+		switch {
+		case g.IntN(3) == 0 || e.name == k.name:
+			in.add(k)
+			head = fmt.Sprintf("for %s := range %s", k.name, x.name)
+		case g.IntN(2) == 0:
+			in.add(e)
+			head = fmt.Sprintf("for _, %s := range %s", e.name, x.name)
+			f.loopBody(in, label, head, "", e)
+			return
+		default:
+			in.add(k)
+			in.add(e)
+			head = fmt.Sprintf("for %s, %s := range %s", k.name, e.name, x.name)
+		}
+		f.loopBody(in, label, head, "", in.vars[len(in.vars)-strings.Count(head, ",")-1:]...)
+		return
+	case 9: // while
+		*f.fresh++
+		fuel := fmt.Sprintf("fuel%d", *f.fresh)
+		f.line("%s := %d", fuel, trips)
+		head = fmt.Sprintf("for %s > 0 && %s", fuel, f.condition(1))
+		f.loopBody(in, label, head, fuel+"--")
+		return
+	case 10: // forever, left by break
+		*f.fresh++
+		fuel := fmt.Sprintf("fuel%d", *f.fresh)
+		f.line("%s := %d", fuel, trips)
+		f.loopBody(in, label, "for", fmt.Sprintf("if %s--; %s < 0 || %s {\nbreak\n}", fuel, fuel, f.unlikely()))
+		return
+	default: // two variables
+		i, j := f.name(), f.name()
+		if i == j {
+			j = "jj"
+		}
+		in.add(&variable{name: i, t: tInt, fixed: true, limit: trips})
+		in.add(&variable{name: j, t: tInt, fixed: true, limit: trips + 1})
+		head = fmt.Sprintf("for %s, %s := 0, %d; %s < %s; %s, %s = %s+1, %s-1", i, j, trips, i, j, i, j, i, j)
+	}
+	f.loopBody(in, label, head, "")
+}
+
+// counter adds a statement that counts a loop's variable on.
+func (f *frame) counter(v *variable) {
+	f.g.pending = append(f.g.pending, fmt.Sprintf("if %s < 20 {\n%s++\n}", v.name, v.name))
+}
+
+// loopBody writes a loop; the label goes before it if something uses it.
+func (f *frame) loopBody(in *frame, label, head, first string, ranged ...*variable) {
+	saved := f.b
+	var b strings.Builder
+	in.b = &b
+	if first != "" {
+		in.line("%s", first)
+	}
+	for _, v := range ranged {
+		in.collect(v)
+	}
+	if p := f.g.pending; len(p) > 0 {
+		f.g.pending = nil
+		in.line("%s", p[0])
+	}
+	in.scope().body(1 + f.g.amount(3, 5))
+	if label != "" && strings.Contains(b.String(), " "+label+"\n") {
+		fmt.Fprintf(saved, "%s:\n", label)
+	}
+	fmt.Fprintf(saved, "%s {\n%s}\n", head, b.String())
+}
+
+// jump leaves or continues a loop under a condition.
+func (f *frame) jump() {
+	g := f.g
+	if len(f.labels) == 0 {
+		f.assignment()
+		return
+	}
+	verb := pick(g, []string{"break", "continue"})
+	label := pick(g, f.labels)
+	f.line("if %s {", f.condition(1))
+	if g.IntN(2) == 0 {
+		f.scope().body(1)
+	}
+	if label != "" {
+		f.line("%s %s\n}", verb, label)
+	} else {
+		f.line("%s\n}", verb)
+	}
+}
+
+func (f *frame) switching() {
+	g := f.g
+	t := g.integerType()
+	tagless := g.IntN(3) == 0
+	if tagless {
+		f.line("switch {")
+	} else {
+		f.line("switch %s {", f.expr(t, 2))
+	}
+	used := map[string]bool{}
+	n := 2 + g.IntN(3)
+	deflt := g.IntN(n + 2)
+	for i := range n {
+		switch {
+		case i == deflt:
+			f.line("default:")
+		case tagless:
+			f.line("case %s:", f.condition(1))
+		default:
+			var values []string
+			for range 1 + g.IntN(2) {
+				c := g.constant(t)
+				if g.IntN(4) == 0 {
+					c = f.expr(t, 1)
+				}
+				if !used[c] {
+					used[c] = true
+					values = append(values, c)
+				}
+			}
+			if len(values) == 0 {
+				values = append(values, f.expr(t, 1))
+			}
+			f.line("case %s:", strings.Join(values, ", "))
+		}
+		in := f.scope()
+		in.labels = nil // a plain break would leave the switch
+		for _, l := range f.labels {
+			if l != "" {
+				in.labels = append(in.labels, l)
+			}
+		}
+		in.body(1 + g.IntN(2))
+		switch {
+		case i < n-1 && g.IntN(5) == 0:
+			f.line("fallthrough")
+		case g.IntN(8) == 0:
+			f.line("break")
+		}
+	}
+	f.line("}")
+}
+
+// callStatement calls any function and keeps its results.
+func (f *frame) callStatement() {
+	g := f.g
+	var fit []*callable
+	for _, c := range g.callables {
+		if !c.generic && f.affordable(c) {
+			fit = append(fit, c)
+		}
+	}
+	if len(fit) == 0 {
+		f.declaration()
+		return
+	}
+	c := pick(g, fit)
+	var text string
+	ok := false
+	f.noCalls(func() { text, ok = f.callText(c, 1) })
+	if !ok {
+		f.declaration()
+		return
+	}
+	if g.IntN(6) == 0 {
+		f.line("%s", text)
+		return
+	}
+	names := make([]string, len(c.results))
+	for i := range names {
+		*f.fresh++
+		names[i] = fmt.Sprintf("v%d", *f.fresh)
+	}
+	f.line("%s := %s", strings.Join(names, ", "), text)
+	for i, n := range names {
+		f.add(&variable{name: n, t: c.results[i]})
+	}
+}
+
+// pointerStatement makes a pointer, and sometimes lets it point elsewhere.
+func (f *frame) pointerStatement() {
+	g := f.g
+	var fit []*variable
+	for _, v := range f.vars {
+		if !v.fixed && !v.read && v.name != "acc" && (v.t.isBasic() || v.t.form == array || v.t.form == structure) {
+			fit = append(fit, v)
+		}
+	}
+	if len(fit) == 0 {
+		f.assignment()
+		return
+	}
+	v := pick(g, fit)
+	text, t := v.name, v.t
+	if !t.isBasic() && g.IntN(2) == 0 {
+		text, t = f.place(v)
+	}
+	p := &variable{name: f.name(), t: pointerTo(t), fixed: true}
+	f.line("%s := &%s", p.name, text)
+	f.add(p)
+	if g.IntN(3) == 0 {
+		for _, w := range fit {
+			if w != v && w.t.text == t.text && w.name != p.name {
+				f.line("if %s {\n%s = &%s\n}", f.condition(1), p.name, w.name)
+				break
+			}
+		}
+	}
+	f.assignOf(p)
+}
+
+// sliceStatement makes a slice of an array or of a slice.
+func (f *frame) sliceStatement() {
+	g := f.g
+	var fit []*variable
+	for _, v := range f.vars {
+		switch {
+		case v.t.form == array && !v.fixed && v.t.n >= 2, v.t.form == slice && v.own == 0 && v.length >= 2:
+			fit = append(fit, v)
+		}
+	}
+	if len(fit) == 0 {
+		f.assignment()
+		return
+	}
+	v := pick(g, fit)
+	n := v.t.n
+	if v.t.form == slice {
+		n = v.length
+	}
+	s := &variable{name: f.name(), t: sliceOf(v.t.elem), fixed: true, read: v.read}
+	switch lo := g.IntN(n); g.IntN(6) {
+	case 0:
+		f.line("%s := %s[:]", s.name, v.name)
+		s.length = n
+	case 1:
+		f.line("%s := %s[%d:]", s.name, v.name, lo)
+		s.length = n - lo
+	case 2:
+		f.line("%s := %s[:%s]", s.name, v.name, fmt.Sprint(lo+1))
+		s.length = lo + 1
+	case 3:
+		hi := lo + g.IntN(n-lo) + 1
+		f.line("%s := %s[%d:%d:%d]", s.name, v.name, lo, hi, hi)
+		s.length = hi - lo
+	case 4:
+		if f.faulty() && !f.shares(v) {
+			f.line("%s := %s[%s:]", s.name, v.name, f.expr(tInt, 1))
+			break
+		}
+		f.line("%s := %s[%s:]", s.name, v.name, f.index(n))
+		s.length = 1
+	default:
+		at := f.index(n)
+		f.line("%s := %s[%s:%d]", s.name, v.name, at, n)
+		s.length = 1
+	}
+	f.add(s)
+}
+
+// shares reports whether other threads have parts of a slice.
+func (f *frame) shares(v *variable) bool { return v.t.form == slice && v.read }
+
+// copyStatement copies a composite.
+func (f *frame) copyStatement() {
+	a, b := f.twoOf(func(t *typ) bool { return t.form == array || t.form == structure })
+	if a == nil || a.fixed {
+		f.assignment()
+		return
+	}
+	if a == b {
+		f.line("%s = %s", a.name, f.value(a.t))
+		return
+	}
+	f.line("%s = %s", a.name, b.name)
+}
+
+// forward jumps ahead with goto.
+func (f *frame) forward() {
+	*f.fresh++
+	label := fmt.Sprintf("G%d", *f.fresh)
+	f.line("if %s {\ngoto %s\n}\n{", f.condition(1), label)
+	f.scope().body(1 + f.g.IntN(2))
+	f.line("}\n%s:\n{", label)
+	f.scope().body(1)
+	f.line("}")
+}
+
+// guarded uses an index where a condition allows it.
+func (f *frame) guarded() {
+	g := f.g
+	var fit []*variable
+	for _, v := range f.vars {
+		if v.t.form == slice && v.own == 0 {
+			fit = append(fit, v)
+		}
+	}
+	if len(fit) == 0 {
+		f.branch()
+		return
+	}
+	s := pick(g, fit)
+	t := g.integerType()
+	i := &variable{name: f.name(), t: t, within: s, fixed: true}
+	if i.name == s.name {
+		i.name = "guard"
+	}
+	f.line("%s := %s", i.name, f.expr(t, 2))
+	var cond string
+	switch g.IntN(3) {
+	case 0:
+		cond = fmt.Sprintf("uint64(%s) < uint64(len(%s))", i.name, s.name)
+	case 1:
+		cond = fmt.Sprintf("int64(%s) >= 0 && %s < %s", i.name, f.convert(i.name, t, tInt64), "int64(len("+s.name+"))")
+	default:
+		cond = fmt.Sprintf("!(int64(%s) < 0 || len(%s) <= int(%s))", i.name, s.name, i.name)
+	}
+	f.line("if %s {", cond)
+	in := f.scope()
+	in.add(i)
+	if s.read {
+		in.declaration()
+		in.collect(in.vars[len(in.vars)-1])
+	} else {
+		in.assignOf(s)
+	}
+	in.scope().body(1 + g.IntN(2))
+	f.line("}")
+	f.add(&variable{name: i.name, t: t})
+}
+
+// wideStatement calls a function of math/bits with two results.
+func (f *frame) wideStatement() {
+	g := f.g
+	*f.fresh += 2
+	a, b := fmt.Sprintf("v%d", *f.fresh-1), fmt.Sprintf("v%d", *f.fresh)
+	t := pick(g, []*typ{tUint32, tUint64})
+	name := strings.TrimPrefix(t.text, "uint")
+	switch g.IntN(3) {
+	case 0:
+		f.line("%s, %s := bits.Mul%s(%s, %s)", a, b, name, f.expr(t, 2), f.expr(t, 2))
+	case 1:
+		f.line("%s, %s := bits.Add%s(%s, %s, %s&1)", a, b, name, f.expr(t, 2), f.expr(t, 2), f.expr(t, 1))
+	default:
+		f.line("%s, %s := bits.Sub%s(%s, %s, %s&1)", a, b, name, f.expr(t, 2), f.expr(t, 2), f.expr(t, 1))
+	}
+	f.add(&variable{name: a, t: t})
+	f.add(&variable{name: b, t: t})
+}
