@@ -3,54 +3,155 @@ package fuzz
 import (
 	"context"
 	"flag"
+	"os"
+	"path/filepath"
 	"testing"
 	"time"
 
+	"quern.dev/internal/driver/cuda"
 	"quern.dev/internal/driver/sim"
 	"quern.dev/internal/testmodule"
 )
 
 var (
-	first = flag.Uint64("first", 1, "seed of the first program")
-	count = flag.Uint64("count", 1e9, "number of programs")
-	limit = flag.Duration("duration", 5*time.Second, "how long to generate programs")
+	first    = flag.Uint64("first", 1, "seed of the first program")
+	duration = flag.Duration("duration", 4*time.Second, "how long to check programs on the devices that run PTX")
+	native   = flag.Int("native", 60, "number of programs for plain Go and cpu")
 )
 
-func TestGeneratedProgramsGiveTheSameResultsEverywhere(t *testing.T) {
-	d, err := OpenDevice("sim", sim.Candidate(sim.Options{Steps: SimSteps}))
-	if err != nil {
-		t.Fatal(err)
+// devices are the simulator and, where there is one, a GPU.
+func devices(t *testing.T) []*Device {
+	candidates := map[string]func() (*Device, error){
+		"sim": func() (*Device, error) { return OpenDevice("sim", sim.Candidate(sim.Options{Steps: SimSteps})) },
 	}
-	defer d.Close()
-	ch := &Checker{Devices: []*Device{d}, Metamorphic: true}
-	end := time.Now().Add(*limit)
-	n := 0
-	for seed := *first; seed < *first+*count && time.Now().Before(end); seed++ {
-		c := Generate(seed)
-		if m := ch.Check(c); m != nil {
+	if c := cuda.Candidates()[0]; c.Err == nil {
+		candidates["cuda"] = func() (*Device, error) { return OpenDevice("cuda", c) }
+	} else {
+		t.Logf("without cuda: %v", c.Err)
+	}
+	var list []*Device
+	for _, open := range candidates {
+		d, err := open()
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() {
+			if err := d.Close(); err != nil {
+				t.Error(err)
+			}
+		})
+		list = append(list, d)
+	}
+	return list
+}
+
+func TestGeneratedProgramsGiveTheSameResultsOnEveryDevice(t *testing.T) {
+	ch := &Checker{Devices: devices(t), Metamorphic: true}
+	end := time.Now().Add(*duration)
+	programs := 0
+	for seed := *first; time.Now().Before(end); seed++ {
+		if m := ch.Check(Generate(seed)); m != nil {
 			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 			defer cancel()
 			m = ch.Reduce(ctx, m)
 			t.Fatalf("%v\n%s", m, m.Source)
 		}
-		n++
+		programs++
 	}
-	t.Logf("%d programs", n)
+	t.Logf("%d programs", programs)
 }
 
-func TestNative(t *testing.T) {
-	n := &Native{Root: testmodule.Root()}
+func TestGeneratedProgramsGiveTheSameResultsAsGo(t *testing.T) {
 	var cases []*Case
-	for i := range uint64(100) {
-		cases = append(cases, Generate(*first+i))
+	for seed := range uint64(*native) {
+		cases = append(cases, Generate(*first+seed))
 	}
+	checkNative(t, cases)
+}
+
+// checkNative checks programs as plain Go and on the cpu.
+func checkNative(t *testing.T, cases []*Case) {
+	t.Helper()
+	n := &Native{Root: testmodule.Root()}
 	list, err := n.Check(t.Context(), cases)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, m := range list {
 		if m != nil {
-			t.Errorf("%v", m)
+			t.Errorf("%v\n%s", m, m.Source)
 		}
+	}
+}
+
+func TestProgramsThatFailedGiveTheSameResultsEverywhere(t *testing.T) {
+	names, err := filepath.Glob("testdata/*.go")
+	if err != nil || len(names) == 0 {
+		t.Fatalf("%d programs, %v", len(names), err)
+	}
+	ch := &Checker{Devices: devices(t), Metamorphic: true, AllForms: true}
+	var cases []*Case
+	for _, name := range names {
+		text, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		c, err := Parse(string(text))
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		if m := ch.Check(c); m != nil {
+			t.Errorf("%s: %v", name, m)
+		}
+		cases = append(cases, c)
+	}
+	checkNative(t, cases)
+}
+
+// A mismatch is of use only if it is found: a kernel whose code was changed behind
+// the checker's back must not pass.
+func TestAWrongResultIsFound(t *testing.T) {
+	c := Generate(*first)
+	k, err := lower("p.go", c.Source)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ref, err := c.refer(k)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := &Outcome{}
+	for _, b := range ref.args {
+		got.Args = append(got.Args, append([]byte(nil), b...))
+	}
+	if diff := ref.compare(got); diff != "" {
+		t.Fatalf("the reference differs from itself: %s", diff)
+	}
+	for i, p := range k.Func.Params {
+		if p.Name == "sums" {
+			got.Args[i][0] ^= 1
+		}
+	}
+	if ref.compare(got) == "" {
+		t.Error("one bit of sums was changed, and no difference is found")
+	}
+}
+
+func TestAFailingProgramIsMinimised(t *testing.T) {
+	c := Generate(*first)
+	small := Reduce(t.Context(), c, 8, func(list []*Case) []bool {
+		out := make([]bool, len(list))
+		for i, c := range list {
+			_, err := lower("p.go", c.Source)
+			out[i] = err == nil
+		}
+		return out
+	})
+	if len(small.Source) > len(c.Source)/3 {
+		t.Errorf("any program that compiles is wanted, and of %d bytes %d are left:\n%s", len(c.Source), len(small.Source), small.Source)
+	}
+	again, err := Parse(small.Source)
+	if err != nil || again.Seed != c.Seed || again.Grid != c.Grid {
+		t.Errorf("the minimised program is launched as %+v, %v, want %+v", again, err, c)
 	}
 }

@@ -58,6 +58,9 @@ func (n *Native) Check(ctx context.Context, cases []*Case) ([]*Mismatch, error) 
 		files[fmt.Sprintf("h%d.go", i)] = text
 	}
 	for {
+		if len(files) == 0 {
+			return out, nil
+		}
 		binary, log, err := n.build(ctx, files)
 		if err != nil {
 			return nil, err
@@ -72,7 +75,7 @@ func (n *Native) Check(ctx context.Context, cases []*Case) ([]*Mismatch, error) 
 		for _, m := range blamed.FindAllStringSubmatch(log, -1) {
 			i, _ := strconv.Atoi(m[2])
 			if _, there := files["p"+m[2]+".go"]; there {
-				out[i], found = &Mismatch{cases[i], "cpu build", m[0]}, true
+				out[i], found = &Mismatch{cases[i], "cpu build", m[3]}, true
 				delete(files, "p"+m[2]+".go")
 				delete(files, "h"+m[2]+".go")
 			}
@@ -84,7 +87,7 @@ func (n *Native) Check(ctx context.Context, cases []*Case) ([]*Mismatch, error) 
 }
 
 // blamed matches an error of the Go compiler in the files of a program.
-var blamed = regexp.MustCompile(`\b([ph])(\d+)\.go:\d+.*`)
+var blamed = regexp.MustCompile(`\b([ph])(\d+)\.go:[\d:]+ (.*)`)
 
 // hostFile is the program's kernel compiled for the CPU, and what calls both forms.
 func hostFile(id int, k *ir.Kernel) (_ string, err error) {
