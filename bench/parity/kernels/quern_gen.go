@@ -3258,10 +3258,10 @@ func quernRow3Nbody(r *host.Run, mes []Body, first3 int, as []Acceleration, tile
 			dz := t4
 //line nbody.go:51
 			t5 := dx*dx + dy*dy + dz*dz + 0.001
-//line nbody.go:51
+//line root.go:6
 			result0 := kernel.Rsqrt[float32](t5)
+//line nbody.go:51
 			inverse := result0
-//line nbody.go:52
 			f := b.Mass * inverse * inverse * inverse
 			a.X += f * dx
 			a.Y += f * dy
@@ -3404,10 +3404,10 @@ func quernRow3NbodyUnchecked(r *host.Run, mes []Body, first3 int, as []Accelerat
 			dz := t4
 //line nbody.go:51
 			t5 := dx*dx + dy*dy + dz*dz + 0.001
-//line nbody.go:51
+//line root.go:6
 			result0 := kernel.Rsqrt[float32](t5)
+//line nbody.go:51
 			inverse := result0
-//line nbody.go:52
 			f := b.Mass * inverse * inverse * inverse
 			a.X += f * dx
 			a.Y += f * dy

@@ -5,8 +5,8 @@
 // The functions named as in package kernel are within 2 ULP of the exact result
 // for all arguments, subnormal ones included, and have the special cases of
 // package math. They stand on operations that IEEE 754 defines and on nothing
-// that the hardware approximates, but for Rsqrt, which refines an
-// approximation. The results are therefore the same on every device that fuses
+// that the hardware approximates, but for Rsqrt, whose approximation is as good
+// as that. The results are therefore the same on every device that fuses
 // the same operations; the operations whose fusing matters say so, with FMA or
 // with a conversion.
 //

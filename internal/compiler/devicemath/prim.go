@@ -72,8 +72,16 @@ func ApproxSin(x float32) float32 { return approximate(math.Sin(float64(x))) }
 // ApproxCos is cos.approx.f32.
 func ApproxCos(x float32) float32 { return approximate(math.Cos(float64(x))) }
 
-// ApproxRsqrt is rsqrt.approx.f32: 1/Sqrt(x).
-func ApproxRsqrt(x float32) float32 { return approximate(1 / math.Sqrt(float64(x))) }
+// ApproxRsqrt is rsqrt.approx.f32: 1/Sqrt(x). It is better than the others: the
+// CUDA C++ Programming Guide, section Mathematical Functions, gives it 2 ULP, and
+// the program internal/accuracy measures it for all arguments.
+func ApproxRsqrt(x float32) float32 {
+	y := float32(1 / math.Sqrt(float64(x)))
+	if bits := math.Float32bits(y); bits < 0x7f800000 {
+		y = math.Float32frombits((bits + 1) &^ 1)
+	}
+	return y
+}
 
 // ApproxRcp is rcp.approx.f32: 1/x.
 func ApproxRcp(x float32) float32 { return approximate(1 / float64(x)) }

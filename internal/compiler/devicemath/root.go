@@ -3,16 +3,7 @@ package devicemath
 import "math"
 
 // Rsqrt returns 1/Sqrt(x).
-func Rsqrt(x float32) float32 {
-	y := ApproxRsqrt(x)
-	// One step of Newton's iteration, unless x is 0 or +Inf or the result NaN.
-	h := x * y
-	e := FMA(-h, y, 1)
-	if Abs(e) < 1 {
-		y = FMA(0.5*y, e, y)
-	}
-	return y
-}
+func Rsqrt(x float32) float32 { return ApproxRsqrt(x) }
 
 // Cbrt returns the cube root of x.
 func Cbrt(x float32) float32 {

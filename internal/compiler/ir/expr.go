@@ -167,32 +167,33 @@ type IntrinsicOp uint8
 
 // Intrinsics. Float operations exist for float32 and float64 unless stated.
 const (
-	Sqrt          IntrinsicOp = iota // correctly rounded
-	FMA                              // x*y+z with one rounding
-	Abs                              // floats
-	Floor                            // to an integral value, as math.Floor
-	Ceil                             //
-	Trunc                            //
-	RoundToEven                      //
-	Copysign                         //
-	Min                              // Go's builtin min, integers and floats: NaN wins, -0 < +0
-	Max                              //
-	Bitcast                          // the same bits as another type of the same size (math.Float32bits...)
-	MulHi                            // high half of the product, unsigned 32 or 64 bits
-	LeadingZeros                     // of the argument's width (8..64 bits), result int
-	TrailingZeros                    //
-	OnesCount                        //
-	ReverseBits                      // result of the argument's type
-	ReverseBytes                     //
-	RotateLeft                       // (x, k int), k may be negative
-	ApproxExp2                       // float32, the hardware's ex2.approx
-	ApproxLog2                       // float32, lg2.approx
-	ApproxSin                        // float32, sin.approx
-	ApproxCos                        // float32, cos.approx
-	ApproxRsqrt                      // float32, rsqrt.approx
-	ApproxRcp                        // float32, rcp.approx
-	ApproxDiv                        // float32, div.full: made by fastmath from Div
-	ApproxSqrt                       // float32, sqrt.approx: made by fastmath from Sqrt
+	Sqrt              IntrinsicOp = iota // correctly rounded
+	FMA                                  // x*y+z with one rounding
+	Abs                                  // floats
+	Floor                                // to an integral value, as math.Floor
+	Ceil                                 //
+	Trunc                                //
+	RoundToEven                          //
+	Copysign                             //
+	Min                                  // Go's builtin min, integers and floats: NaN wins, -0 < +0
+	Max                                  //
+	Bitcast                              // the same bits as another type of the same size (math.Float32bits...)
+	MulHi                                // high half of the product, unsigned 32 or 64 bits
+	LeadingZeros                         // of the argument's width (8..64 bits), result int
+	TrailingZeros                        //
+	OnesCount                            //
+	ReverseBits                          // result of the argument's type
+	ReverseBytes                         //
+	RotateLeft                           // (x, k int), k may be negative
+	ApproxExp2                           // float32, the hardware's ex2.approx
+	ApproxLog2                           // float32, lg2.approx
+	ApproxSin                            // float32, sin.approx
+	ApproxCos                            // float32, cos.approx
+	ApproxRsqrt                          // float32, rsqrt.approx
+	ApproxRcp                            // float32, rcp.approx
+	ApproxDiv                            // float32, div.full: made by fastmath from Div
+	ApproxSqrt                           // float32, sqrt.approx: made by fastmath from Sqrt
+	ApproxRsqrtNormal                    // float32, ApproxRsqrt of an argument that is not subnormal
 	numIntrinsics
 )
 

@@ -203,7 +203,7 @@ var signatures = [numIntrinsics]struct {
 	MulHi: {2, words}, LeadingZeros: {1, integers}, TrailingZeros: {1, integers}, OnesCount: {1, integers},
 	ReverseBits: {1, integers}, ReverseBytes: {1, integers}, RotateLeft: {2, integers},
 	ApproxExp2: {1, float32s}, ApproxLog2: {1, float32s}, ApproxSin: {1, float32s}, ApproxCos: {1, float32s},
-	ApproxRsqrt: {1, float32s}, ApproxRcp: {1, float32s}, ApproxDiv: {2, float32s}, ApproxSqrt: {1, float32s},
+	ApproxRsqrt: {1, float32s}, ApproxRcp: {1, float32s}, ApproxDiv: {2, float32s}, ApproxSqrt: {1, float32s}, ApproxRsqrtNormal: {1, float32s},
 }
 
 func (v *verifier) intrinsic(e *Intrinsic) {

@@ -36,6 +36,9 @@ func (f fuser) expr(e ir.Expr) ir.Expr {
 			return f.quotient(e)
 		}
 	case *ir.Intrinsic:
+		if e.Op == ir.ApproxRsqrt && isNormal(e.Args[0]) {
+			e.Op = ir.ApproxRsqrtNormal
+		}
 		if e.Op == ir.Sqrt && f.fast && !e.Strict && e.T.Kind == ir.Float32 {
 			e.Op = ir.ApproxSqrt
 		}

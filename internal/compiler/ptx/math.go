@@ -5,14 +5,15 @@ import "quern.dev/internal/compiler/ir"
 // approximations are the float32 instructions that are an intrinsic's whole
 // meaning.
 var approximations = map[ir.IntrinsicOp]string{
-	ir.ApproxExp2:  "ex2.approx.f32",
-	ir.ApproxLog2:  "lg2.approx.f32",
-	ir.ApproxSin:   "sin.approx.f32",
-	ir.ApproxCos:   "cos.approx.f32",
-	ir.ApproxRsqrt: "rsqrt.approx.f32",
-	ir.ApproxRcp:   "rcp.approx.f32",
-	ir.ApproxDiv:   "div.full.f32",
-	ir.ApproxSqrt:  "sqrt.approx.f32",
+	ir.ApproxExp2:        "ex2.approx.f32",
+	ir.ApproxLog2:        "lg2.approx.f32",
+	ir.ApproxSin:         "sin.approx.f32",
+	ir.ApproxCos:         "cos.approx.f32",
+	ir.ApproxRsqrt:       "rsqrt.approx.f32",
+	ir.ApproxRcp:         "rcp.approx.f32",
+	ir.ApproxDiv:         "div.full.f32",
+	ir.ApproxSqrt:        "sqrt.approx.f32",
+	ir.ApproxRsqrtNormal: "rsqrt.approx.ftz.f32",
 }
 
 // roundings are the cvt modifiers that round to an integral value.
