@@ -1685,8 +1685,9 @@ func quernRow1ErrorRsqrt(r *host.Run, base, size, count int, from uint32, step i
 			x := math.Float32frombits(bits)
 			t1 := bits
 			t2 := x
-//line kernels.go:234
+//line root.go:6
 			result0 := kernel.Rsqrt[float32](t2)
+//line kernels.go:234
 			t4 := result0
 			t5 := 1 / math.Sqrt(float64(x))
 //line kernels.go:234

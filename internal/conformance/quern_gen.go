@@ -4999,7 +4999,7 @@ func quernRow1Float32Math(r *host.Run, base int, in, out []float32, dimX int) {
 //line float.go:90
 			o[12] = result013
 			t49 := float32(math.Abs(float64(x)))
-//line float.go:91
+//line root.go:6
 			result014 := kernel.Rsqrt[float32](t49)
 //line float.go:91
 			o[13] = result014
@@ -5133,7 +5133,7 @@ func quernRow1Float32Math(r *host.Run, base int, in, out []float32, dimX int) {
 //line float.go:90
 		o[12] = result013
 		t49 := float32(math.Abs(float64(x)))
-//line float.go:91
+//line root.go:6
 		result014 := kernel.Rsqrt[float32](t49)
 //line float.go:91
 		o[13] = result014
