@@ -141,6 +141,16 @@ func (c Config) PTX(k *ir.Kernel) ([]Variant, error) {
 		}
 		out = append([]Variant{{"coarse", k}}, out...)
 	}
+	for _, v := range out {
+		if len(v.Limits) > 0 {
+			vectorise(v.Kernel)
+			if VerifyPasses {
+				if err := ir.Verify(v.Kernel, ir.StageFinal); err != nil {
+					return nil, fmt.Errorf("kernel %s: %s after vectorise: %w", k.Name, v.Name, err)
+				}
+			}
+		}
+	}
 	return out, nil
 }
 

@@ -165,3 +165,22 @@ func (g *generator) halfBitcast(x operand, to *ir.Type, dst operand) operand {
 	}
 	return dst
 }
+
+// extractHalf takes 16-bit float i of a word.
+func (g *generator) extractHalf(dst, word operand, i int) {
+	if i > 0 {
+		high := g.register(b32Class)
+		g.emit("shr.u32", high, word, intOperand(b32Class, 16))
+		word = high
+	}
+	g.emit("cvt.u16.u32", dst, word)
+}
+
+// packHalves makes a word of two 16-bit floats.
+func (g *generator) packHalves(parts []operand) operand {
+	low, high := g.inRegister(parts[0]), g.inRegister(parts[1])
+	word := g.register(b32Class)
+	g.text = append(word.append(append(g.text, "\tmov.b32 "...)), ", {"...)
+	g.text = append(high.append(append(low.append(g.text), ", "...)), "};\n"...)
+	return word
+}

@@ -97,6 +97,10 @@ func packing(n int, t *ir.Type) (perWord int64, words int) {
 
 // extract takes element i of a word.
 func (g *generator) extract(t *ir.Type, dst, word operand, i int) {
+	if t.IsHalf() {
+		g.extractHalf(dst, word, i)
+		return
+	}
 	bits := uint64(8 * t.Size())
 	opcode := "bfe.u32"
 	if t.IsSigned() {
@@ -114,6 +118,9 @@ const (
 
 // pack makes a word of two or four elements.
 func (g *generator) pack(t *ir.Type, parts []operand) operand {
+	if t.IsHalf() {
+		return g.packHalves(parts)
+	}
 	select2 := func(x, y operand, selector uint64) operand {
 		d := g.register(b32Class)
 		g.emit("prmt.b32", d, g.inRegister(x), g.inRegister(y), intOperand(b32Class, selector))

@@ -11,22 +11,141 @@ func vec4Scale(t kernel.Thread, a float32, x, y []kernel.Vec4[float32]) {
 	}
 }
 
-// vec4Add reads the element that it writes.
+// vec4Shift reads elements that its other statements write, through the same
+// buffer or another one.
 //
 //quern:kernel
-func vec4Add(t kernel.Thread, x, y []kernel.Vec4[float32]) {
-	if i := t.Global(); i < len(x) && i < len(y) {
-		y[i] = y[i].AddScaled(2, x[i])
-	}
+func vec4Shift(t kernel.Thread, x, y []kernel.Vec4[float32]) {
+	i := t.Global()
+	y[i].X = x[i].Y
+	y[i].Y = x[i].Z
+	y[i].Z = x[i].W
+	y[i].W = x[i].X
 }
 
-// vec2Fields reads fields and writes one.
+// vec2Fields reads fields, one by one and checked, and writes one.
 //
 //quern:kernel
 func vec2Fields(t kernel.Thread, x []kernel.Vec2[float64], out []float64) {
-	if i := t.Global(); i < len(x) && i < len(out) {
-		v := x[i]
-		out[i] = v.Dot(v)
-		x[i].Y = v.X
+	i := t.Global()
+	sum := x[i].X*2 + x[i].Y
+	x[i].Y = x[i].X
+	out[i] = sum - x[i].Y
+}
+
+// vec3Methods uses every method of three components.
+//
+//quern:kernel
+func vec3Methods(t kernel.Thread, x, y, out []kernel.Vec3[int32], dots []int32) {
+	i := t.Global()
+	if i >= len(x) || i >= len(y) || i >= len(dots) || len(out) < 9*len(x) {
+		return
+	}
+	v, u := x[i], y[i]
+	out = out[9*i:][:9]
+	out[0] = v.Add(u)
+	out[1] = v.Sub(u)
+	out[2] = v.Mul(u)
+	out[3] = v.Div(u.Max(kernel.V3[int32](1, 1, 1)))
+	out[4] = v.Scale(3).Neg()
+	out[5] = v.Cross(u)
+	out[6] = v.Min(u)
+	out[7] = v.Vec4(7).Vec3()
+	out[8] = v.AddScaled(u.X, u)
+	dots[i] = v.Dot(u)
+}
+
+// vec24Methods uses every method of two and four components.
+//
+//quern:kernel
+func vec24Methods(t kernel.Thread, x, y, out []kernel.Vec4[int64], out2 []kernel.Vec2[int64]) {
+	i := t.Global()
+	if i >= len(x) || i >= len(y) || len(out) < 9*len(x) || len(out2) < 9*len(x) {
+		return
+	}
+	v, u := x[i], y[i]
+	p, q := kernel.V2(v.X, v.W), kernel.V2(u.Y, u.Z)
+	out, out2 = out[9*i:][:9], out2[9*i:][:9]
+	out[0], out2[0] = v.Add(u), p.Add(q)
+	out[1], out2[1] = v.Sub(u), p.Sub(q)
+	out[2], out2[2] = v.Mul(u), p.Mul(q)
+	out[3], out2[3] = v.Div(u.Max(kernel.V4[int64](1, 1, 1, 1))), p.Div(q.Max(kernel.V2[int64](1, 1)))
+	out[4], out2[4] = v.Scale(3), p.Scale(3)
+	out[5], out2[5] = v.Neg(), p.Neg()
+	out[6], out2[6] = v.Min(u), p.Min(q)
+	out[7], out2[7] = v.AddScaled(2, u), p.AddScaled(2, q)
+	out[8].X, out2[8].Y = v.Dot(u), p.Dot(q)
+	if v == u || p != q {
+		out[8].W = 1
+	}
+}
+
+// pixel is four bytes.
+type pixel struct{ R, G, B, A uint8 }
+
+// pixels moves bytes by words.
+//
+//quern:kernel
+func pixels(t kernel.Thread, in, out []pixel) {
+	if i := t.Global(); i < len(in) && i < len(out) {
+		p := in[i]
+		out[i] = pixel{p.B, p.G, p.R, 255 - p.A}
+	}
+}
+
+// body is of 32 bytes, with numbers of different kinds side by side.
+type body struct {
+	Position, Velocity kernel.Vec3[float32]
+	Mass               float32
+	ID                 int32
+}
+
+// bodies moves half of a struct by one access.
+//
+//quern:kernel
+func bodies(t kernel.Thread, dt float32, in, out []body) {
+	if i := t.Global(); i < len(in) && i < len(out) {
+		b := in[i]
+		b.Position = b.Position.Add(b.Velocity.Scale(dt))
+		b.ID++
+		out[i] = b
+	}
+}
+
+// halves8 moves eight numbers of 16 bits by one access.
+//
+//quern:kernel
+func halves8(t kernel.Thread, in, out [][8]kernel.Float16) {
+	if i := t.Global(); i < len(in) && i < len(out) {
+		h := in[i]
+		for k := range h {
+			h[k] = h[k].Add(h[(k+1)%8].Neg())
+		}
+		out[i] = h
+	}
+}
+
+// quads reads and writes four neighbours of a plain slice, in range and with
+// checks between.
+//
+//quern:kernel
+func quads(t kernel.Thread, x, y []int32) {
+	i := t.Global()
+	if 4*i+3 < len(x) {
+		a, b, c, d := x[4*i], x[4*i+1], x[4*i+2], x[4*i+3]
+		y[4*i] = d
+		y[4*i+1] = c
+		y[4*i+2] = b
+		y[4*i+3] = a
+	}
+}
+
+// rows reads parts of rows by an index that varies, in an array of arrays.
+//
+//quern:kernel
+func rows(t kernel.Thread, k int, m [][4][4]float32, out []kernel.Vec4[float32]) {
+	if i := t.Global(); i < len(m) && i < len(out) && 0 <= k && k < 4 {
+		r := &m[i][k]
+		out[i] = kernel.V4(r[3], r[2], r[1], r[0])
 	}
 }

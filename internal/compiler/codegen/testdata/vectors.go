@@ -1,21 +1,96 @@
-package testdata
+package codegen
 
 import "quern.dev/kernel"
 
-// Whole elements of two or four numbers are moved by one access.
+// Whole elements are moved by one access of 64 or 128 bits where the launch can
+// promise that they are aligned.
 //
 //quern:kernel
-func scaleVec4(t kernel.Thread, a float32, x, y []kernel.Vec4[float32]) {
+func vec4(t kernel.Thread, a float32, x, y []kernel.Vec4[float32]) {
 	if i := t.Global(); i < len(x) && i < len(y) {
-		// ptx:"ld.global.v4.f32"
-		// ptx:"st.global.v4.f32"
-		y[i] = x[i].Scale(a)
+		y[i] = x[i].Scale(a) // ptx:"st.global.v4.f32" ptx:-"st.global.f32" wide:-"v4"
 	}
 }
 
+// ptx:"ld.global.v2.f64[^$]*ld.global.v2.f64"
+//
 //quern:kernel
-func addVec2(t kernel.Thread, x, y []kernel.Vec2[float64]) {
+func vec2(t kernel.Thread, x, y []kernel.Vec2[float64]) {
 	if i := t.Global(); i < len(x) && i < len(y) {
-		y[i] = y[i].Add(x[i]) // ptx:"ld.global.v2.f64" "ld.global.v2.f64" "st.global.v2.f64"
+		y[i] = y[i].Add(x[i]) // ptx:"st.global.v2.f64"
+	}
+}
+
+// Three components are never aligned.
+//
+//quern:kernel
+func vec3(t kernel.Thread, x []kernel.Vec3[float32]) {
+	if i := t.Global(); i < len(x) {
+		x[i] = x[i].Neg() // ptx:-"v[24].f32" ptx:"st.global.f32"
+	}
+}
+
+// Numbers of one size may differ in type.
+//
+// ptx:"ld.global.v4.f32" ptx:"st.global.v2.f32"
+//
+//quern:kernel
+func mixed(t kernel.Thread, x []struct {
+	A, B float32
+	C, D int32
+}) {
+	if i := t.Global(); i < len(x) {
+		v := x[i]
+		x[i].A, x[i].B = v.B*float32(v.C), v.A*float32(v.D)
+	}
+}
+
+// Bytes and 16-bit floats are moved by words.
+//
+// ptx:"ld.global.u32" ptx:-"ld.global.u8" ptx:"ld.global.v4.u32" ptx:-"ld.global.b16"
+//
+//quern:kernel
+func narrow(t kernel.Thread, x [][4]uint8, y [][8]kernel.Float16, out []float32) {
+	if i := t.Global(); i < len(x) && i < len(y) && i < len(out) {
+		var sum float32
+		for k := range 4 {
+			sum += float32(x[i][k])
+		}
+		for k := range 8 {
+			sum += y[i][k].Float32()
+		}
+		out[i] = sum
+	}
+}
+
+// A write between may change what is read after it.
+//
+// ptx:-"v2"
+//
+//quern:kernel
+func aliased(t kernel.Thread, x, y []kernel.Vec2[float32]) {
+	if i := t.Global(); i < len(x) && i < len(y) {
+		y[i].X = x[i].X
+		y[i].Y = x[i].Y
+	}
+}
+
+// Four neighbours of a plain slice, in range together.
+//
+// ptx:"ld.global.v4.f32" ptx:-"ld.global.f32"
+//
+//quern:kernel
+func neighbours(t kernel.Thread, x, out []float32) {
+	if i := t.Global(); 4*i+3 < len(x) && i < len(out) {
+		out[i] = x[4*i] + x[4*i+1] + x[4*i+2] + x[4*i+3]
+	}
+}
+
+// 16-bit floats have instructions of their own.
+//
+//quern:kernel
+func half(t kernel.Thread, x, y []kernel.Float16) {
+	if i := t.Global(); i < len(x) && i < len(y) {
+		y[i] = y[i].Mul(x[i]) // ptx:"mul.rn.f16" ptx:-"cvt"
 	}
 }

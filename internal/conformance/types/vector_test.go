@@ -1,0 +1,173 @@
+package types
+
+import (
+	"errors"
+	"math/rand/v2"
+	"reflect"
+	"testing"
+
+	"quern.dev/gpu"
+	"quern.dev/internal/devicetest"
+	"quern.dev/kernel"
+)
+
+// fill gives every number in a value, which v points to, a random one.
+func fill(r *rand.Rand, v reflect.Value) {
+	switch v.Kind() {
+	case reflect.Slice, reflect.Array:
+		for i := range v.Len() {
+			fill(r, v.Index(i))
+		}
+	case reflect.Struct:
+		if h, ok := v.Addr().Interface().(*kernel.Float16); ok {
+			*h = kernel.ToFloat16(r.NormFloat64())
+			return
+		}
+		for i := range v.NumField() {
+			fill(r, v.Field(i))
+		}
+	case reflect.Float32, reflect.Float64:
+		v.SetFloat(float64(r.IntN(2000)-1000) / 8)
+	case reflect.Bool:
+		v.SetBool(r.IntN(2) == 0)
+	default:
+		if v.CanInt() {
+			v.SetInt(int64(r.IntN(200) - 100))
+		} else {
+			v.SetUint(uint64(r.IntN(100)))
+		}
+	}
+}
+
+func random[T any](n int) []T {
+	out := make([]T, n)
+	fill(rand.New(rand.NewPCG(1, uint64(n))), reflect.ValueOf(out))
+	return out
+}
+
+func TestWholeElementsOfVectors(t *testing.T) {
+	const n = 300
+	x, want := random[kernel.Vec4[float32]](n), make([]kernel.Vec4[float32], n)
+	for i := range x {
+		want[i] = x[i].Scale(1.5)
+	}
+	devicetest.Each(t, func(t *testing.T, d *gpu.Device) {
+		dx, y := devicetest.Upload(t, d, x), devicetest.Upload(t, d, make([]kernel.Vec4[float32], n))
+		launched(t, LaunchVec4Scale(d.DefaultStream(), blocks(n), 1.5, dx, y))
+		expect(t, "y", devicetest.Download(t, d, y), want)
+	})
+}
+
+func TestWritesThroughAnotherNameAreSeen(t *testing.T) {
+	const n = 128
+	x := random[kernel.Vec4[float32]](n)
+	g, b := grid(n)
+	apart, same := make([]kernel.Vec4[float32], n), make([]kernel.Vec4[float32], n)
+	copy(same, x)
+	kernel.Each(g, b, func(t kernel.Thread) {
+		vec4Shift(t, x, apart)
+		vec4Shift(t, same, same)
+	})
+	devicetest.Each(t, func(t *testing.T, d *gpu.Device) {
+		dx, y := devicetest.Upload(t, d, x), devicetest.Upload(t, d, make([]kernel.Vec4[float32], n))
+		launched(t, LaunchVec4Shift(d.DefaultStream(), blocks(n), dx, y))
+		expect(t, "another buffer", devicetest.Download(t, d, y), apart)
+		launched(t, LaunchVec4Shift(d.DefaultStream(), blocks(n), dx, dx))
+		expect(t, "the same buffer", devicetest.Download(t, d, dx), same)
+	})
+}
+
+func TestCheckedFieldsOfVectors(t *testing.T) {
+	const n = 64
+	x, want := random[kernel.Vec2[float64]](n), make([]float64, n)
+	changed := append([]kernel.Vec2[float64](nil), x...)
+	g, b := grid(n)
+	kernel.Each(g, b, func(t kernel.Thread) { vec2Fields(t, changed, want) })
+	devicetest.Each(t, func(t *testing.T, d *gpu.Device) {
+		dx, out := devicetest.Upload(t, d, x), devicetest.Upload(t, d, make([]float64, n))
+		launched(t, LaunchVec2Fields(d.DefaultStream(), blocks(n), dx, out))
+		expect(t, "out", devicetest.Download(t, d, out), want)
+		expect(t, "x", devicetest.Download(t, d, dx), changed)
+
+		short := devicetest.Upload(t, d, x[:n-1])
+		err := LaunchVec2Fields(d.DefaultStream(), blocks(n), short, out)
+		if err == nil {
+			err = d.DefaultStream().Synchronize(t.Context())
+		}
+		var fault *gpu.KernelError
+		if !errors.As(err, &fault) || fault.Index != n-1 || fault.Length != n-1 {
+			t.Errorf("a launch beyond the slice returns %v, want index %d of %d out of range", err, n-1, n-1)
+		}
+	})
+}
+
+func TestMethodsOfVectors(t *testing.T) {
+	const n = 100
+	x3, y3, out3, dots := random[kernel.Vec3[int32]](n), random[kernel.Vec3[int32]](n + 1)[1:], make([]kernel.Vec3[int32], 9*n), make([]int32, n)
+	x4, y4 := random[kernel.Vec4[int64]](n), random[kernel.Vec4[int64]](n + 1)[1:]
+	out4, out2 := make([]kernel.Vec4[int64], 9*n), make([]kernel.Vec2[int64], 9*n)
+	y4[3] = x4[3]
+	g, b := grid(n)
+	kernel.Each(g, b, func(t kernel.Thread) {
+		vec3Methods(t, x3, y3, out3, dots)
+		vec24Methods(t, x4, y4, out4, out2)
+	})
+	devicetest.Each(t, func(t *testing.T, d *gpu.Device) {
+		o3, ds := devicetest.Upload(t, d, make([]kernel.Vec3[int32], 9*n)), devicetest.Upload(t, d, make([]int32, n))
+		launched(t, LaunchVec3Methods(d.DefaultStream(), blocks(n), devicetest.Upload(t, d, x3), devicetest.Upload(t, d, y3), o3, ds))
+		expect(t, "three components", devicetest.Download(t, d, o3), out3)
+		expect(t, "inner products", devicetest.Download(t, d, ds), dots)
+		o4, o2 := devicetest.Upload(t, d, make([]kernel.Vec4[int64], 9*n)), devicetest.Upload(t, d, make([]kernel.Vec2[int64], 9*n))
+		launched(t, LaunchVec24Methods(d.DefaultStream(), blocks(n), devicetest.Upload(t, d, x4), devicetest.Upload(t, d, y4), o4, o2))
+		expect(t, "four components", devicetest.Download(t, d, o4), out4)
+		expect(t, "two components", devicetest.Download(t, d, o2), out2)
+	})
+}
+
+// part is a buffer from its second element on, so that no access of several
+// elements is aligned.
+func part[T any](t *testing.T, b *gpu.Buffer[T]) *gpu.Buffer[T] {
+	t.Helper()
+	s := b.Slice(1, b.Len())
+	t.Cleanup(func() { s.Close() })
+	return s
+}
+
+func TestStructsAndArraysMoveByWideAccesses(t *testing.T) {
+	const n = 131
+	inP, wantP := random[pixel](n), make([]pixel, n)
+	inB, wantB := random[body](n), make([]body, n)
+	inH, wantH := random[[8]kernel.Float16](n), make([][8]kernel.Float16, n)
+	inQ, wantQ := random[int32](4*n), make([]int32, 4*n)
+	inR, wantR := random[[4][4]float32](n), make([]kernel.Vec4[float32], n)
+	g, b := grid(n)
+	kernel.Each(g, b, func(t kernel.Thread) {
+		pixels(t, inP, wantP)
+		bodies(t, 0.25, inB, wantB)
+		halves8(t, inH, wantH)
+		quads(t, inQ, wantQ)
+		rows(t, 2, inR, wantR)
+	})
+	devicetest.Each(t, func(t *testing.T, d *gpu.Device) {
+		s := d.DefaultStream()
+		p := devicetest.Upload(t, d, make([]pixel, n))
+		launched(t, LaunchPixels(s, blocks(n), devicetest.Upload(t, d, inP), p))
+		expect(t, "pixels", devicetest.Download(t, d, p), wantP)
+		bs := devicetest.Upload(t, d, make([]body, n))
+		launched(t, LaunchBodies(s, blocks(n), 0.25, devicetest.Upload(t, d, inB), bs))
+		expect(t, "bodies", devicetest.Download(t, d, bs), wantB)
+		h := devicetest.Upload(t, d, make([][8]kernel.Float16, n))
+		launched(t, LaunchHalves8(s, blocks(n), devicetest.Upload(t, d, inH), h))
+		expect(t, "halves", devicetest.Download(t, d, h), wantH)
+		r := devicetest.Upload(t, d, make([]kernel.Vec4[float32], n))
+		launched(t, LaunchRows(s, blocks(n), 2, devicetest.Upload(t, d, inR), r))
+		expect(t, "rows", devicetest.Download(t, d, r), wantR)
+
+		x, q := devicetest.Upload(t, d, append([]int32{7}, inQ...)), devicetest.Upload(t, d, make([]int32, 4*n+1))
+		launched(t, LaunchQuads(s, blocks(n), part(t, x), part(t, q)))
+		expect(t, "neighbours that are not aligned", devicetest.Download(t, d, part(t, q)), wantQ)
+		x, q = devicetest.Upload(t, d, inQ), devicetest.Upload(t, d, make([]int32, 4*n))
+		launched(t, LaunchQuads(s, blocks(n), x, q))
+		expect(t, "neighbours", devicetest.Download(t, d, q), wantQ)
+	})
+}
