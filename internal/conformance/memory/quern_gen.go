@@ -1153,10 +1153,10 @@ var quernViews = gpu.NewKernel(gpu.KernelInfo{
 	},
 	PTX: quernPTX,
 	Variants: []gpu.Variant{
-		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 1, 0, 4, 9, 0, 1, 1, 9, 0, 0, -1, 1, 2, 5, 9, -4}, Sites: []gpu.Site{
+		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 1, 0, 4, 9, 0, 1, 1, 9, 0, 0, -1, 1, 2, 5, 9, -4, 10, 2, 9, 0}, Sites: []gpu.Site{
 			{Kind: gpu.SliceSite, File: "shared.go", Line: 34, Col: 20},
 		}},
-		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647}, Sites: []gpu.Site{
+		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 10, 2, 9, 0}, Sites: []gpu.Site{
 			{Kind: gpu.IndexSite, File: "shared.go", Line: 24, Col: 22},
 			{Kind: gpu.IndexSite, File: "shared.go", Line: 29, Col: 14},
 			{Kind: gpu.IndexSite, File: "shared.go", Line: 32, Col: 3},

@@ -26,7 +26,7 @@ var quernComplex128Operators = gpu.NewKernel(gpu.KernelInfo{
 	},
 	PTX: quernPTX,
 	Variants: []gpu.Variant{
-		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}},
+		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 10, 1, 9, 0, 10, 2, 9, 0}},
 		{Name: "wide"},
 	},
 	Host: quernHostComplex128Operators,
@@ -61,7 +61,7 @@ var quernComplex64Operators = gpu.NewKernel(gpu.KernelInfo{
 	},
 	PTX: quernPTX,
 	Variants: []gpu.Variant{
-		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}},
+		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 10, 1, 0, 8, 10, 1, 0, 8, 8, 5, 4, 9, 0, 10, 2, 0, 8, 10, 2, 0, 8, 8, 5, 4, 9, 0}},
 		{Name: "wide"},
 	},
 	Host: quernHostComplex64Operators,
@@ -127,7 +127,7 @@ var quernComplexLibrary = gpu.NewKernel(gpu.KernelInfo{
 	},
 	PTX: quernPTX,
 	Variants: []gpu.Variant{
-		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Sites: []gpu.Site{
+		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 10, 0, 9, 0}, Sites: []gpu.Site{
 			{Kind: gpu.IndexSite, File: "trig_reduce.go", Line: 46, Col: 9},
 			{Kind: gpu.IndexSite, File: "trig_reduce.go", Line: 46, Col: 37},
 			{Kind: gpu.IndexSite, File: "trig_reduce.go", Line: 47, Col: 39},
@@ -529,6 +529,345 @@ func LaunchScaleScalars(s *gpu.Stream, g gpu.Grid, a float32, h *gpu.Buffer[kern
 	gpu.SliceArg(l, f)
 	gpu.SliceArg(l, d)
 	gpu.SliceArg(l, n)
+	return l.End()
+}
+
+var quernVec4Scale = gpu.NewKernel(gpu.KernelInfo{
+	Name: "vec4Scale", Package: "quern.dev/internal/conformance/types", Pos: "vector.go:8",
+	Params: []gpu.Param{
+		{Name: "a", Kind: gpu.Scalar, Type: "float32", Size: 4},
+		{Name: "x", Kind: gpu.Slice, Type: "kernel.Vec4[float32]", Size: 16},
+		{Name: "y", Kind: gpu.Slice, Type: "kernel.Vec4[float32]", Size: 16},
+	},
+	PTX: quernPTX,
+	Variants: []gpu.Variant{
+		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -16, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 10, 1, 9, 0, 10, 2, 9, 0}, Threads: 4},
+		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 10, 1, 9, 0, 10, 2, 9, 0}},
+		{Name: "wide"},
+	},
+	Host: quernHostVec4Scale,
+})
+
+var _ = vec4Scale // compiled, not called
+
+// LaunchVec4Scale runs vec4Scale on the grid g.
+//
+// vec4Scale moves whole elements.
+func LaunchVec4Scale(s *gpu.Stream, g gpu.Grid, a float32, x, y *gpu.Buffer[kernel.Vec4[float32]]) error {
+	l, err := quernVec4Scale.Begin(s, g)
+	if err != nil {
+		return err
+	}
+	gpu.Arg(l, a)
+	gpu.SliceArg(l, x)
+	gpu.SliceArg(l, y)
+	return l.End()
+}
+
+var quernVec4Shift = gpu.NewKernel(gpu.KernelInfo{
+	Name: "vec4Shift", Package: "quern.dev/internal/conformance/types", Pos: "vector.go:18",
+	Params: []gpu.Param{
+		{Name: "x", Kind: gpu.Slice, Type: "kernel.Vec4[float32]", Size: 16},
+		{Name: "y", Kind: gpu.Slice, Type: "kernel.Vec4[float32]", Size: 16},
+	},
+	PTX: quernPTX,
+	Variants: []gpu.Variant{
+		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -16, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 1, 0, 4, 9, 0, 2, 3, 2, 0, 5, 1, 1, 4, 9, 0}, Threads: 4},
+		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 1, 0, 4, 9, 0, 2, 3, 2, 0, 5, 1, 1, 4, 9, 0}},
+		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Sites: []gpu.Site{
+			{Kind: gpu.IndexSite, File: "vector.go", Line: 20, Col: 11},
+			{Kind: gpu.IndexSite, File: "vector.go", Line: 20, Col: 2},
+		}},
+		{Name: "wide", Sites: []gpu.Site{
+			{Kind: gpu.IndexSite, File: "vector.go", Line: 20, Col: 11},
+			{Kind: gpu.IndexSite, File: "vector.go", Line: 20, Col: 2},
+		}},
+	},
+	Host: quernHostVec4Shift,
+})
+
+var _ = vec4Shift // compiled, not called
+
+// LaunchVec4Shift runs vec4Shift on the grid g.
+//
+// vec4Shift reads elements that its other statements write, through the same
+// buffer or another one.
+func LaunchVec4Shift(s *gpu.Stream, g gpu.Grid, x, y *gpu.Buffer[kernel.Vec4[float32]]) error {
+	l, err := quernVec4Shift.Begin(s, g)
+	if err != nil {
+		return err
+	}
+	gpu.SliceArg(l, x)
+	gpu.SliceArg(l, y)
+	return l.End()
+}
+
+var quernVec2Fields = gpu.NewKernel(gpu.KernelInfo{
+	Name: "vec2Fields", Package: "quern.dev/internal/conformance/types", Pos: "vector.go:29",
+	Params: []gpu.Param{
+		{Name: "x", Kind: gpu.Slice, Type: "kernel.Vec2[float64]", Size: 16},
+		{Name: "out", Kind: gpu.Slice, Type: "float64", Size: 8},
+	},
+	PTX: quernPTX,
+	Variants: []gpu.Variant{
+		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -8, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 1, 0, 4, 9, 0, 2, 3, 2, 0, 5, 1, 1, 4, 9, 0, 10, 0, 9, 0}, Threads: 2},
+		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 1, 0, 4, 9, 0, 2, 3, 2, 0, 5, 1, 1, 4, 9, 0, 10, 0, 9, 0}},
+		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 10, 0, 9, 0}, Sites: []gpu.Site{
+			{Kind: gpu.IndexSite, File: "vector.go", Line: 31, Col: 9},
+			{Kind: gpu.IndexSite, File: "vector.go", Line: 33, Col: 2},
+		}},
+		{Name: "wide", Sites: []gpu.Site{
+			{Kind: gpu.IndexSite, File: "vector.go", Line: 31, Col: 9},
+			{Kind: gpu.IndexSite, File: "vector.go", Line: 33, Col: 2},
+		}},
+	},
+	Host: quernHostVec2Fields,
+})
+
+var _ = vec2Fields // compiled, not called
+
+// LaunchVec2Fields runs vec2Fields on the grid g.
+//
+// vec2Fields reads fields, one by one and checked, and writes one.
+func LaunchVec2Fields(s *gpu.Stream, g gpu.Grid, x *gpu.Buffer[kernel.Vec2[float64]], out *gpu.Buffer[float64]) error {
+	l, err := quernVec2Fields.Begin(s, g)
+	if err != nil {
+		return err
+	}
+	gpu.SliceArg(l, x)
+	gpu.SliceArg(l, out)
+	return l.End()
+}
+
+var quernVec3Methods = gpu.NewKernel(gpu.KernelInfo{
+	Name: "vec3Methods", Package: "quern.dev/internal/conformance/types", Pos: "vector.go:39",
+	Params: []gpu.Param{
+		{Name: "x", Kind: gpu.Slice, Type: "kernel.Vec3[int32]", Size: 12},
+		{Name: "y", Kind: gpu.Slice, Type: "kernel.Vec3[int32]", Size: 12},
+		{Name: "out", Kind: gpu.Slice, Type: "kernel.Vec3[int32]", Size: 12},
+		{Name: "dots", Kind: gpu.Slice, Type: "int32", Size: 4},
+	},
+	PTX: quernPTX,
+	Variants: []gpu.Variant{
+		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}},
+		{Name: "wide"},
+	},
+	Host: quernHostVec3Methods,
+})
+
+var _ = vec3Methods // compiled, not called
+
+// LaunchVec3Methods runs vec3Methods on the grid g.
+//
+// vec3Methods uses every method of three components.
+func LaunchVec3Methods(s *gpu.Stream, g gpu.Grid, x, y, out *gpu.Buffer[kernel.Vec3[int32]], dots *gpu.Buffer[int32]) error {
+	l, err := quernVec3Methods.Begin(s, g)
+	if err != nil {
+		return err
+	}
+	gpu.SliceArg(l, x)
+	gpu.SliceArg(l, y)
+	gpu.SliceArg(l, out)
+	gpu.SliceArg(l, dots)
+	return l.End()
+}
+
+var quernVec24Methods = gpu.NewKernel(gpu.KernelInfo{
+	Name: "vec24Methods", Package: "quern.dev/internal/conformance/types", Pos: "vector.go:61",
+	Params: []gpu.Param{
+		{Name: "x", Kind: gpu.Slice, Type: "kernel.Vec4[int64]", Size: 32},
+		{Name: "y", Kind: gpu.Slice, Type: "kernel.Vec4[int64]", Size: 32},
+		{Name: "out", Kind: gpu.Slice, Type: "kernel.Vec4[int64]", Size: 32},
+		{Name: "out2", Kind: gpu.Slice, Type: "kernel.Vec2[int64]", Size: 16},
+	},
+	PTX: quernPTX,
+	Variants: []gpu.Variant{
+		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 10, 0, 9, 0, 10, 1, 9, 0}},
+		{Name: "wide"},
+	},
+	Host: quernHostVec24Methods,
+})
+
+var _ = vec24Methods // compiled, not called
+
+// LaunchVec24Methods runs vec24Methods on the grid g.
+//
+// vec24Methods uses every method of two and four components.
+func LaunchVec24Methods(s *gpu.Stream, g gpu.Grid, x, y, out *gpu.Buffer[kernel.Vec4[int64]], out2 *gpu.Buffer[kernel.Vec2[int64]]) error {
+	l, err := quernVec24Methods.Begin(s, g)
+	if err != nil {
+		return err
+	}
+	gpu.SliceArg(l, x)
+	gpu.SliceArg(l, y)
+	gpu.SliceArg(l, out)
+	gpu.SliceArg(l, out2)
+	return l.End()
+}
+
+var quernPixels = gpu.NewKernel(gpu.KernelInfo{
+	Name: "pixels", Package: "quern.dev/internal/conformance/types", Pos: "vector.go:89",
+	Params: []gpu.Param{
+		{Name: "in", Kind: gpu.Slice, Type: "pixel", Size: 4},
+		{Name: "out", Kind: gpu.Slice, Type: "pixel", Size: 4},
+	},
+	PTX: quernPTX,
+	Variants: []gpu.Variant{
+		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -16, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 10, 0, 0, 4, 10, 0, 0, 4, 8, 5, 4, 9, 0, 10, 1, 0, 4, 10, 1, 0, 4, 8, 5, 4, 9, 0}, Threads: 4},
+		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 10, 0, 0, 4, 10, 0, 0, 4, 8, 5, 4, 9, 0, 10, 1, 0, 4, 10, 1, 0, 4, 8, 5, 4, 9, 0}},
+		{Name: "wide"},
+	},
+	Host: quernHostPixels,
+})
+
+var _ = pixels // compiled, not called
+
+// LaunchPixels runs pixels on the grid g.
+//
+// pixels moves bytes by words.
+func LaunchPixels(s *gpu.Stream, g gpu.Grid, in, out *gpu.Buffer[pixel]) error {
+	l, err := quernPixels.Begin(s, g)
+	if err != nil {
+		return err
+	}
+	gpu.SliceArg(l, in)
+	gpu.SliceArg(l, out)
+	return l.End()
+}
+
+var quernBodies = gpu.NewKernel(gpu.KernelInfo{
+	Name: "bodies", Package: "quern.dev/internal/conformance/types", Pos: "vector.go:106",
+	Params: []gpu.Param{
+		{Name: "dt", Kind: gpu.Scalar, Type: "float32", Size: 4},
+		{Name: "in", Kind: gpu.Slice, Type: "body", Size: 32},
+		{Name: "out", Kind: gpu.Slice, Type: "body", Size: 32},
+	},
+	PTX: quernPTX,
+	Variants: []gpu.Variant{
+		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -16, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 10, 1, 9, 0, 10, 2, 9, 0}, Threads: 4},
+		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 10, 1, 9, 0, 10, 2, 9, 0}},
+		{Name: "wide"},
+	},
+	Host: quernHostBodies,
+})
+
+var _ = bodies // compiled, not called
+
+// LaunchBodies runs bodies on the grid g.
+//
+// bodies moves half of a struct by one access.
+func LaunchBodies(s *gpu.Stream, g gpu.Grid, dt float32, in, out *gpu.Buffer[body]) error {
+	l, err := quernBodies.Begin(s, g)
+	if err != nil {
+		return err
+	}
+	gpu.Arg(l, dt)
+	gpu.SliceArg(l, in)
+	gpu.SliceArg(l, out)
+	return l.End()
+}
+
+var quernHalves8 = gpu.NewKernel(gpu.KernelInfo{
+	Name: "halves8", Package: "quern.dev/internal/conformance/types", Pos: "vector.go:118",
+	Params: []gpu.Param{
+		{Name: "in", Kind: gpu.Slice, Type: "[8]kernel.Float16", Size: 16},
+		{Name: "out", Kind: gpu.Slice, Type: "[8]kernel.Float16", Size: 16},
+	},
+	PTX: quernPTX,
+	Variants: []gpu.Variant{
+		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -8, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 10, 0, 9, 0, 10, 1, 9, 0}, Threads: 2},
+		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 10, 0, 9, 0, 10, 1, 9, 0}},
+		{Name: "wide"},
+	},
+	Host: quernHostHalves8,
+})
+
+var _ = halves8 // compiled, not called
+
+// LaunchHalves8 runs halves8 on the grid g.
+//
+// halves8 moves eight numbers of 16 bits by one access.
+func LaunchHalves8(s *gpu.Stream, g gpu.Grid, in, out *gpu.Buffer[[8]kernel.Float16]) error {
+	l, err := quernHalves8.Begin(s, g)
+	if err != nil {
+		return err
+	}
+	gpu.SliceArg(l, in)
+	gpu.SliceArg(l, out)
+	return l.End()
+}
+
+var quernQuads = gpu.NewKernel(gpu.KernelInfo{
+	Name: "quads", Package: "quern.dev/internal/conformance/types", Pos: "vector.go:132",
+	Params: []gpu.Param{
+		{Name: "x", Kind: gpu.Slice, Type: "int32", Size: 4},
+		{Name: "y", Kind: gpu.Slice, Type: "int32", Size: 4},
+	},
+	PTX: quernPTX,
+	Variants: []gpu.Variant{
+		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -16, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 0, 4, 2, 3, 2, 0, 5, 5, 9, 2147483648, 0, -1, 1, 1, 1, 0, 4, 1, 1, 0, 4, 2, 3, 2, 0, 5, 5, 4, 7, 5, 9, 0, 10, 0, 9, 0, 10, 1, 9, 0}, Threads: 4},
+		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 0, 4, 2, 3, 2, 0, 5, 5, 9, 2147483648, 0, -1, 1, 1, 1, 0, 4, 1, 1, 0, 4, 2, 3, 2, 0, 5, 5, 4, 7, 5, 9, 0, 10, 0, 9, 0, 10, 1, 9, 0}},
+		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 0, 4, 2, 3, 2, 0, 5, 5, 9, 2147483648, 10, 0, 9, 0, 10, 1, 9, 0}, Sites: []gpu.Site{
+			{Kind: gpu.IndexSite, File: "vector.go", Line: 136, Col: 3},
+			{Kind: gpu.IndexSite, File: "vector.go", Line: 137, Col: 3},
+			{Kind: gpu.IndexSite, File: "vector.go", Line: 138, Col: 3},
+			{Kind: gpu.IndexSite, File: "vector.go", Line: 139, Col: 3},
+		}},
+		{Name: "wide", Sites: []gpu.Site{
+			{Kind: gpu.IndexSite, File: "vector.go", Line: 136, Col: 3},
+			{Kind: gpu.IndexSite, File: "vector.go", Line: 137, Col: 3},
+			{Kind: gpu.IndexSite, File: "vector.go", Line: 138, Col: 3},
+			{Kind: gpu.IndexSite, File: "vector.go", Line: 139, Col: 3},
+		}},
+	},
+	Host: quernHostQuads,
+})
+
+var _ = quads // compiled, not called
+
+// LaunchQuads runs quads on the grid g.
+//
+// quads reads and writes four neighbours of a plain slice, in range and with
+// checks between.
+func LaunchQuads(s *gpu.Stream, g gpu.Grid, x, y *gpu.Buffer[int32]) error {
+	l, err := quernQuads.Begin(s, g)
+	if err != nil {
+		return err
+	}
+	gpu.SliceArg(l, x)
+	gpu.SliceArg(l, y)
+	return l.End()
+}
+
+var quernRows = gpu.NewKernel(gpu.KernelInfo{
+	Name: "rows", Package: "quern.dev/internal/conformance/types", Pos: "vector.go:146",
+	Params: []gpu.Param{
+		{Name: "k", Kind: gpu.Scalar, Type: "int", Size: 8},
+		{Name: "m", Kind: gpu.Slice, Type: "[4][4]float32", Size: 64},
+		{Name: "out", Kind: gpu.Slice, Type: "kernel.Vec4[float32]", Size: 16},
+	},
+	PTX: quernPTX,
+	Variants: []gpu.Variant{
+		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -16, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 10, 1, 9, 0, 10, 2, 9, 0}, Threads: 4},
+		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 10, 1, 9, 0, 10, 2, 9, 0}},
+		{Name: "wide"},
+	},
+	Host: quernHostRows,
+})
+
+var _ = rows // compiled, not called
+
+// LaunchRows runs rows on the grid g.
+//
+// rows reads parts of rows by an index that varies, in an array of arrays.
+func LaunchRows(s *gpu.Stream, g gpu.Grid, k int, m *gpu.Buffer[[4][4]float32], out *gpu.Buffer[kernel.Vec4[float32]]) error {
+	l, err := quernRows.Begin(s, g)
+	if err != nil {
+		return err
+	}
+	gpu.Arg(l, k)
+	gpu.SliceArg(l, m)
+	gpu.SliceArg(l, out)
 	return l.End()
 }
 
@@ -2078,5 +2417,890 @@ func quernRow1ScaleScalars(r *host.Run, base int, h []kernel.Float16, b []kernel
 		result05 := scaleElement[int32](a, t14)
 //line half.go:201
 		n[i] = result05
+	}
+}
+
+func quernHostVec4Scale(r *host.Run) {
+	a := host.Value[float32](r, 0)
+	x := host.Slice[kernel.Vec4[float32]](r, 1)
+	y := host.Slice[kernel.Vec4[float32]](r, 2)
+	dimX := r.BlockDim.X
+	dimY := r.BlockDim.Y
+	dimZ := r.BlockDim.Z
+	for r.Next() {
+		blockX := r.BlockIdx.X
+		base := blockX * dimX
+		for threadZ := range dimZ {
+			for threadY := range dimY {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				quernRow1Vec4Scale(r, base, x, y, a, dimX)
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1Vec4Scale(r *host.Run, base int, x, y []kernel.Vec4[float32], a float32, dimX int) {
+	count := max(0, min(dimX, len(x)-base, len(y)-base))
+	if base >= 0 && count <= len(x)-base && count <= len(y)-base {
+		row := x[base:][:count]
+		row2 := y[base:][:count]
+		for threadX := range count {
+			r.ThreadIdx.X = threadX
+//line vector.go:10
+			result0 := row[threadX].Scale(a)
+			row2[threadX] = result0
+		}
+		return
+	}
+	for threadX := range dimX {
+		r.ThreadIdx.X = threadX
+		i := base + threadX
+//line vector.go:9
+		if i < len(x) && i < len(y) {
+			result0 := x[i].Scale(a)
+//line vector.go:10
+			y[i] = result0
+		}
+	}
+}
+
+func quernHostVec4Shift(r *host.Run) {
+	x := host.Slice[kernel.Vec4[float32]](r, 0)
+	y := host.Slice[kernel.Vec4[float32]](r, 1)
+	dimX := r.BlockDim.X
+	dimY := r.BlockDim.Y
+	dimZ := r.BlockDim.Z
+	for r.Next() {
+		blockX := r.BlockIdx.X
+		base := blockX * dimX
+		for threadZ := range dimZ {
+			for threadY := range dimY {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				quernRow1Vec4Shift(r, y, base, x, dimX)
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1Vec4Shift(r *host.Run, y []kernel.Vec4[float32], base int, x []kernel.Vec4[float32], dimX int) {
+	count := dimX
+	if base >= 0 && count <= len(y)-base && count <= len(x)-base {
+		row := y[base:][:count]
+		row2 := x[base:][:count]
+		for threadX := range count {
+//line vector.go:20
+			row[threadX].X = row2[threadX].Y
+			row[threadX].Y = row2[threadX].Z
+			row[threadX].Z = row2[threadX].W
+			row[threadX].W = row2[threadX].X
+		}
+		return
+	}
+	for threadX := range dimX {
+		r.ThreadIdx.X = threadX
+		i := base + threadX
+//line vector.go:20
+		y[i].X = x[i].Y
+		y[i].Y = x[i].Z
+		y[i].Z = x[i].W
+		y[i].W = x[i].X
+	}
+}
+
+func quernHostVec2Fields(r *host.Run) {
+	x := host.Slice[kernel.Vec2[float64]](r, 0)
+	out := host.Slice[float64](r, 1)
+	dimX := r.BlockDim.X
+	dimY := r.BlockDim.Y
+	dimZ := r.BlockDim.Z
+	for r.Next() {
+		blockX := r.BlockIdx.X
+		base := blockX * dimX
+		for threadZ := range dimZ {
+			for threadY := range dimY {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				quernRow1Vec2Fields(r, x, base, out, dimX)
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1Vec2Fields(r *host.Run, x []kernel.Vec2[float64], base int, out []float64, dimX int) {
+	count := dimX
+	if base >= 0 && count <= len(x)-base && count <= len(out)-base {
+		row := x[base:][:count]
+		row2 := out[base:][:count]
+		for threadX := range count {
+//line vector.go:31
+			sum := row[threadX].X*2 + row[threadX].Y
+			row[threadX].Y = row[threadX].X
+			row2[threadX] = sum - row[threadX].Y
+		}
+		return
+	}
+	for threadX := range dimX {
+		r.ThreadIdx.X = threadX
+		i := base + threadX
+//line vector.go:31
+		sum := x[i].X*2 + x[i].Y
+		x[i].Y = x[i].X
+		out[i] = sum - x[i].Y
+	}
+}
+
+func quernHostVec3Methods(r *host.Run) {
+	x := host.Slice[kernel.Vec3[int32]](r, 0)
+	y := host.Slice[kernel.Vec3[int32]](r, 1)
+	out := host.Slice[kernel.Vec3[int32]](r, 2)
+	dots := host.Slice[int32](r, 3)
+	dimX := r.BlockDim.X
+	dimY := r.BlockDim.Y
+	dimZ := r.BlockDim.Z
+	size := 9 * len(x)
+	c := int(9)
+	for r.Next() {
+		blockX := r.BlockIdx.X
+		base := blockX * dimX
+		for threadZ := range dimZ {
+			for threadY := range dimY {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				quernRow1Vec3Methods(r, out, base, x, y, dots, size, c, dimX)
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1Vec3Methods(r *host.Run, out []kernel.Vec3[int32], base int, x, y []kernel.Vec3[int32], dots []int32, size, c, dimX int) {
+	for threadX := range dimX {
+		r.ThreadIdx.X = threadX
+		i := base + threadX
+		t3 := 9 * i
+//line vector.go:39
+		out2 := out
+//line vector.go:41
+		if i >= len(x) || i >= len(y) || i >= len(dots) || len(out2) < size {
+			continue
+		}
+		t1 := x[i]
+//line vector.go:44
+		t2 := y[i]
+		v := t1
+		u := t2
+//line vector.go:45
+		out2 = out2[t3:][:c]
+		t4 := u
+//line vector.go:46
+		result0 := v.Add(t4)
+//line vector.go:46
+		out2[0] = result0
+		t6 := u
+//line vector.go:47
+		result02 := v.Sub(t6)
+//line vector.go:47
+		out2[1] = result02
+		t8 := u
+//line vector.go:48
+		result03 := v.Mul(t8)
+//line vector.go:48
+		out2[2] = result03
+		result04 := kernel.V3[int32](1, 1, 1)
+		t11 := result04
+//line vector.go:49
+		result05 := u.Max(t11)
+		t13 := result05
+//line vector.go:49
+		result06 := v.Div(t13)
+//line vector.go:49
+		out2[3] = result06
+		result07 := v.Scale(3)
+//line vector.go:50
+		result08 := result07.Neg()
+//line vector.go:50
+		out2[4] = result08
+		t17 := u
+//line vector.go:51
+		result09 := v.Cross(t17)
+//line vector.go:51
+		out2[5] = result09
+		t19 := u
+//line vector.go:52
+		result010 := v.Min(t19)
+//line vector.go:52
+		out2[6] = result010
+		result011 := v.Vec4(7)
+//line vector.go:53
+		result012 := result011.Vec3()
+//line vector.go:53
+		out2[7] = result012
+		t23 := u.X
+		t24 := u
+//line vector.go:54
+		result013 := v.AddScaled(t23, t24)
+//line vector.go:54
+		out2[8] = result013
+		t26 := u
+//line vector.go:55
+		result014 := v.Dot(t26)
+//line vector.go:55
+		dots[i] = result014
+	}
+}
+
+func quernHostVec24Methods(r *host.Run) {
+	x := host.Slice[kernel.Vec4[int64]](r, 0)
+	y := host.Slice[kernel.Vec4[int64]](r, 1)
+	out := host.Slice[kernel.Vec4[int64]](r, 2)
+	out2 := host.Slice[kernel.Vec2[int64]](r, 3)
+	dimX := r.BlockDim.X
+	dimY := r.BlockDim.Y
+	dimZ := r.BlockDim.Z
+	size := 9 * len(x)
+	c := int(9)
+	for r.Next() {
+		blockX := r.BlockIdx.X
+		base := blockX * dimX
+		for threadZ := range dimZ {
+			for threadY := range dimY {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				quernRow1Vec24Methods(r, out, out2, base, x, y, size, c, dimX)
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1Vec24Methods(r *host.Run, out []kernel.Vec4[int64], out2 []kernel.Vec2[int64], base int, x, y []kernel.Vec4[int64], size, c, dimX int) {
+	for threadX := range dimX {
+		r.ThreadIdx.X = threadX
+		i := base + threadX
+		t11 := 9 * i
+		t13 := 9 * i
+//line vector.go:61
+		out3 := out
+		out22 := out2
+		if i >= len(x) || i >= len(y) || len(out3) < size || len(out22) < size {
+			continue
+		}
+		t1 := x[i]
+//line vector.go:66
+		t2 := y[i]
+		v := t1
+		u := t2
+//line vector.go:67
+		t3 := v.X
+		t4 := v.W
+//line vector.go:67
+		result0 := kernel.V2[int64](t3, t4)
+		t6 := result0
+		t7 := u.Y
+		t8 := u.Z
+//line vector.go:67
+		result02 := kernel.V2[int64](t7, t8)
+		t10 := result02
+		p := t6
+		q := t10
+//line vector.go:68
+		t12 := out3[t11:][:c]
+//line vector.go:68
+		t14 := out22[t13:][:c]
+		out3 = t12
+		out22 = t14
+//line vector.go:69
+		t15 := out3
+//line vector.go:69
+		_ = t15[0]
+		t16 := out22
+//line vector.go:69
+		_ = t16[0]
+		t17 := u
+//line vector.go:69
+		result03 := v.Add(t17)
+		t19 := result03
+		t20 := q
+//line vector.go:69
+		result04 := p.Add(t20)
+		t22 := result04
+//line vector.go:69
+		t15[0] = t19
+//line vector.go:69
+		t16[0] = t22
+		t23 := out3
+//line vector.go:70
+		_ = t23[1]
+		t24 := out22
+//line vector.go:70
+		_ = t24[1]
+		t25 := u
+//line vector.go:70
+		result05 := v.Sub(t25)
+		t27 := result05
+		t28 := q
+//line vector.go:70
+		result06 := p.Sub(t28)
+		t30 := result06
+//line vector.go:70
+		t23[1] = t27
+//line vector.go:70
+		t24[1] = t30
+		t31 := out3
+//line vector.go:71
+		_ = t31[2]
+		t32 := out22
+//line vector.go:71
+		_ = t32[2]
+		t33 := u
+//line vector.go:71
+		result07 := v.Mul(t33)
+		t35 := result07
+		t36 := q
+//line vector.go:71
+		result08 := p.Mul(t36)
+		t38 := result08
+//line vector.go:71
+		t31[2] = t35
+//line vector.go:71
+		t32[2] = t38
+		t39 := out3
+//line vector.go:72
+		_ = t39[3]
+		t40 := out22
+//line vector.go:72
+		_ = t40[3]
+//line vector.go:72
+		result09 := kernel.V4[int64](1, 1, 1, 1)
+		t42 := result09
+//line vector.go:72
+		result010 := u.Max(t42)
+		t44 := result010
+//line vector.go:72
+		result011 := v.Div(t44)
+		t46 := result011
+//line vector.go:72
+		result012 := kernel.V2[int64](1, 1)
+		t48 := result012
+//line vector.go:72
+		result013 := q.Max(t48)
+		t50 := result013
+//line vector.go:72
+		result014 := p.Div(t50)
+		t52 := result014
+//line vector.go:72
+		t39[3] = t46
+//line vector.go:72
+		t40[3] = t52
+		t53 := out3
+//line vector.go:73
+		_ = t53[4]
+		t54 := out22
+//line vector.go:73
+		_ = t54[4]
+//line vector.go:73
+		result015 := v.Scale(3)
+		t56 := result015
+//line vector.go:73
+		result016 := p.Scale(3)
+		t58 := result016
+//line vector.go:73
+		t53[4] = t56
+//line vector.go:73
+		t54[4] = t58
+		t59 := out3
+//line vector.go:74
+		_ = t59[5]
+		t60 := out22
+//line vector.go:74
+		_ = t60[5]
+//line vector.go:74
+		result017 := v.Neg()
+		t62 := result017
+//line vector.go:74
+		result018 := p.Neg()
+		t64 := result018
+//line vector.go:74
+		t59[5] = t62
+//line vector.go:74
+		t60[5] = t64
+		t65 := out3
+//line vector.go:75
+		_ = t65[6]
+		t66 := out22
+//line vector.go:75
+		_ = t66[6]
+		t67 := u
+//line vector.go:75
+		result019 := v.Min(t67)
+		t69 := result019
+		t70 := q
+//line vector.go:75
+		result020 := p.Min(t70)
+		t72 := result020
+//line vector.go:75
+		t65[6] = t69
+//line vector.go:75
+		t66[6] = t72
+		t73 := out3
+//line vector.go:76
+		_ = t73[7]
+		t74 := out22
+//line vector.go:76
+		_ = t74[7]
+		t75 := u
+//line vector.go:76
+		result021 := v.AddScaled(2, t75)
+		t77 := result021
+		t78 := q
+//line vector.go:76
+		result022 := p.AddScaled(2, t78)
+		t80 := result022
+//line vector.go:76
+		t73[7] = t77
+//line vector.go:76
+		t74[7] = t80
+		t81 := out3
+//line vector.go:77
+		_ = t81[8].X
+		t82 := out22
+//line vector.go:77
+		_ = t82[8].Y
+		t83 := u
+//line vector.go:77
+		result023 := v.Dot(t83)
+		t85 := result023
+		t86 := q
+//line vector.go:77
+		result024 := p.Dot(t86)
+		t88 := result024
+//line vector.go:77
+		t81[8].X = t85
+//line vector.go:77
+		t82[8].Y = t88
+		t89 := v
+		t90 := u
+		t93 := t89.X == t90.X && t89.Y == t90.Y && t89.Z == t90.Z && t89.W == t90.W
+		if !t93 {
+			t91 := p
+			t92 := q
+			t93 = !(t91.X == t92.X && t91.Y == t92.Y)
+		}
+		if t93 {
+//line vector.go:79
+			out3[8].W = 1
+		}
+	}
+}
+
+func quernHostPixels(r *host.Run) {
+	in := host.Slice[pixel](r, 0)
+	out := host.Slice[pixel](r, 1)
+	dimX := r.BlockDim.X
+	dimY := r.BlockDim.Y
+	dimZ := r.BlockDim.Z
+	for r.Next() {
+		blockX := r.BlockIdx.X
+		base := blockX * dimX
+		for threadZ := range dimZ {
+			for threadY := range dimY {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				quernRow1Pixels(r, base, in, out, dimX)
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1Pixels(r *host.Run, base int, in, out []pixel, dimX int) {
+	count := max(0, min(dimX, len(in)-base, len(out)-base))
+	if base >= 0 && count <= len(in)-base && count <= len(out)-base {
+		row := in[base:][:count]
+		row2 := out[base:][:count]
+		for threadX := range count {
+//line vector.go:91
+			p := row[threadX]
+			row2[threadX] = pixel{R: p.B, G: p.G, B: p.R, A: 255 - p.A}
+		}
+		return
+	}
+	for threadX := range dimX {
+		r.ThreadIdx.X = threadX
+		i := base + threadX
+//line vector.go:90
+		if i < len(in) && i < len(out) {
+			p := in[i]
+			out[i] = pixel{R: p.B, G: p.G, B: p.R, A: 255 - p.A}
+		}
+	}
+}
+
+func quernHostBodies(r *host.Run) {
+	dt := host.Value[float32](r, 0)
+	in := host.Slice[body](r, 1)
+	out := host.Slice[body](r, 2)
+	dimX := r.BlockDim.X
+	dimY := r.BlockDim.Y
+	dimZ := r.BlockDim.Z
+	for r.Next() {
+		blockX := r.BlockIdx.X
+		base := blockX * dimX
+		for threadZ := range dimZ {
+			for threadY := range dimY {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				quernRow1Bodies(r, base, in, out, dt, dimX)
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1Bodies(r *host.Run, base int, in, out []body, dt float32, dimX int) {
+	count := max(0, min(dimX, len(in)-base, len(out)-base))
+	if base >= 0 && count <= len(in)-base && count <= len(out)-base {
+		row := in[base:][:count]
+		row2 := out[base:][:count]
+		for threadX := range count {
+			r.ThreadIdx.X = threadX
+//line vector.go:108
+			b := row[threadX]
+			result0 := b.Velocity.Scale(dt)
+			t3 := result0
+//line vector.go:109
+			result02 := b.Position.Add(t3)
+			b.Position = result02
+//line vector.go:110
+			b.ID++
+			row2[threadX] = b
+		}
+		return
+	}
+	for threadX := range dimX {
+		r.ThreadIdx.X = threadX
+		i := base + threadX
+//line vector.go:107
+		if i < len(in) && i < len(out) {
+			b := in[i]
+			result0 := b.Velocity.Scale(dt)
+			t3 := result0
+//line vector.go:109
+			result02 := b.Position.Add(t3)
+			b.Position = result02
+//line vector.go:110
+			b.ID++
+			out[i] = b
+		}
+	}
+}
+
+func quernHostHalves8(r *host.Run) {
+	in := host.Slice[[8]kernel.Float16](r, 0)
+	out := host.Slice[[8]kernel.Float16](r, 1)
+	dimX := r.BlockDim.X
+	dimY := r.BlockDim.Y
+	dimZ := r.BlockDim.Z
+	for r.Next() {
+		blockX := r.BlockIdx.X
+		base := blockX * dimX
+		for threadZ := range dimZ {
+			for threadY := range dimY {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				quernRow1Halves8(r, base, in, out, dimX)
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1Halves8(r *host.Run, base int, in, out [][8]kernel.Float16, dimX int) {
+	count := max(0, min(dimX, len(in)-base, len(out)-base))
+	if base >= 0 && count <= len(in)-base && count <= len(out)-base {
+		row := in[base:][:count]
+		row2 := out[base:][:count]
+		for threadX := range count {
+//line vector.go:120
+			h := row[threadX]
+//line vector.go:122
+			x := h[1]
+//line half.go:154
+			result0 := kernel.Float16FromBits(x.Bits() ^ 32768)
+//line vector.go:122
+			t2 := result0
+			x2 := h[0]
+//line half.go:134
+			result02 := kernel.ToFloat16[float32](x2.Float32() + t2.Float32())
+//line vector.go:122
+			h[0] = result02
+			x3 := h[2]
+//line half.go:154
+			result03 := kernel.Float16FromBits(x3.Bits() ^ 32768)
+//line vector.go:122
+			t22 := result03
+			x4 := h[1]
+//line half.go:134
+			result04 := kernel.ToFloat16[float32](x4.Float32() + t22.Float32())
+//line vector.go:122
+			h[1] = result04
+			x5 := h[3]
+//line half.go:154
+			result05 := kernel.Float16FromBits(x5.Bits() ^ 32768)
+//line vector.go:122
+			t23 := result05
+			x6 := h[2]
+//line half.go:134
+			result06 := kernel.ToFloat16[float32](x6.Float32() + t23.Float32())
+//line vector.go:122
+			h[2] = result06
+			x7 := h[4]
+//line half.go:154
+			result07 := kernel.Float16FromBits(x7.Bits() ^ 32768)
+//line vector.go:122
+			t24 := result07
+			x8 := h[3]
+//line half.go:134
+			result08 := kernel.ToFloat16[float32](x8.Float32() + t24.Float32())
+//line vector.go:122
+			h[3] = result08
+			x9 := h[5]
+//line half.go:154
+			result09 := kernel.Float16FromBits(x9.Bits() ^ 32768)
+//line vector.go:122
+			t25 := result09
+			x10 := h[4]
+//line half.go:134
+			result010 := kernel.ToFloat16[float32](x10.Float32() + t25.Float32())
+//line vector.go:122
+			h[4] = result010
+			x11 := h[6]
+//line half.go:154
+			result011 := kernel.Float16FromBits(x11.Bits() ^ 32768)
+//line vector.go:122
+			t26 := result011
+			x12 := h[5]
+//line half.go:134
+			result012 := kernel.ToFloat16[float32](x12.Float32() + t26.Float32())
+//line vector.go:122
+			h[5] = result012
+			x13 := h[7]
+//line half.go:154
+			result013 := kernel.Float16FromBits(x13.Bits() ^ 32768)
+//line vector.go:122
+			t27 := result013
+			x14 := h[6]
+//line half.go:134
+			result014 := kernel.ToFloat16[float32](x14.Float32() + t27.Float32())
+//line vector.go:122
+			h[6] = result014
+			x15 := h[0]
+//line half.go:154
+			result015 := kernel.Float16FromBits(x15.Bits() ^ 32768)
+//line vector.go:122
+			t28 := result015
+			x16 := h[7]
+//line half.go:134
+			result016 := kernel.ToFloat16[float32](x16.Float32() + t28.Float32())
+//line vector.go:122
+			h[7] = result016
+//line vector.go:124
+			row2[threadX] = h
+		}
+		return
+	}
+	for threadX := range dimX {
+		r.ThreadIdx.X = threadX
+		i := base + threadX
+//line vector.go:119
+		if i < len(in) && i < len(out) {
+			h := in[i]
+//line vector.go:122
+			x := h[1]
+//line half.go:154
+			result0 := kernel.Float16FromBits(x.Bits() ^ 32768)
+//line vector.go:122
+			t2 := result0
+			x2 := h[0]
+//line half.go:134
+			result02 := kernel.ToFloat16[float32](x2.Float32() + t2.Float32())
+//line vector.go:122
+			h[0] = result02
+			x3 := h[2]
+//line half.go:154
+			result03 := kernel.Float16FromBits(x3.Bits() ^ 32768)
+//line vector.go:122
+			t22 := result03
+			x4 := h[1]
+//line half.go:134
+			result04 := kernel.ToFloat16[float32](x4.Float32() + t22.Float32())
+//line vector.go:122
+			h[1] = result04
+			x5 := h[3]
+//line half.go:154
+			result05 := kernel.Float16FromBits(x5.Bits() ^ 32768)
+//line vector.go:122
+			t23 := result05
+			x6 := h[2]
+//line half.go:134
+			result06 := kernel.ToFloat16[float32](x6.Float32() + t23.Float32())
+//line vector.go:122
+			h[2] = result06
+			x7 := h[4]
+//line half.go:154
+			result07 := kernel.Float16FromBits(x7.Bits() ^ 32768)
+//line vector.go:122
+			t24 := result07
+			x8 := h[3]
+//line half.go:134
+			result08 := kernel.ToFloat16[float32](x8.Float32() + t24.Float32())
+//line vector.go:122
+			h[3] = result08
+			x9 := h[5]
+//line half.go:154
+			result09 := kernel.Float16FromBits(x9.Bits() ^ 32768)
+//line vector.go:122
+			t25 := result09
+			x10 := h[4]
+//line half.go:134
+			result010 := kernel.ToFloat16[float32](x10.Float32() + t25.Float32())
+//line vector.go:122
+			h[4] = result010
+			x11 := h[6]
+//line half.go:154
+			result011 := kernel.Float16FromBits(x11.Bits() ^ 32768)
+//line vector.go:122
+			t26 := result011
+			x12 := h[5]
+//line half.go:134
+			result012 := kernel.ToFloat16[float32](x12.Float32() + t26.Float32())
+//line vector.go:122
+			h[5] = result012
+			x13 := h[7]
+//line half.go:154
+			result013 := kernel.Float16FromBits(x13.Bits() ^ 32768)
+//line vector.go:122
+			t27 := result013
+			x14 := h[6]
+//line half.go:134
+			result014 := kernel.ToFloat16[float32](x14.Float32() + t27.Float32())
+//line vector.go:122
+			h[6] = result014
+			x15 := h[0]
+//line half.go:154
+			result015 := kernel.Float16FromBits(x15.Bits() ^ 32768)
+//line vector.go:122
+			t28 := result015
+			x16 := h[7]
+//line half.go:134
+			result016 := kernel.ToFloat16[float32](x16.Float32() + t28.Float32())
+//line vector.go:122
+			h[7] = result016
+//line vector.go:124
+			out[i] = h
+		}
+	}
+}
+
+func quernHostQuads(r *host.Run) {
+	x := host.Slice[int32](r, 0)
+	y := host.Slice[int32](r, 1)
+	dimX := r.BlockDim.X
+	dimY := r.BlockDim.Y
+	dimZ := r.BlockDim.Z
+	for r.Next() {
+		blockX := r.BlockIdx.X
+		base := blockX * dimX
+		for threadZ := range dimZ {
+			for threadY := range dimY {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				quernRow1Quads(r, base, x, y, dimX)
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1Quads(r *host.Run, base int, x, y []int32, dimX int) {
+	for threadX := range dimX {
+		r.ThreadIdx.X = threadX
+		i := base + threadX
+//line vector.go:134
+		if 4*i+3 < len(x) {
+			t1 := x[4*i]
+//line vector.go:135
+			t2 := x[4*i+1]
+//line vector.go:135
+			t3 := x[4*i+2]
+//line vector.go:135
+			t4 := x[4*i+3]
+			a := t1
+			b := t2
+			c := t3
+			d := t4
+//line vector.go:136
+			y[4*i] = d
+			y[4*i+1] = c
+			y[4*i+2] = b
+			y[4*i+3] = a
+		}
+	}
+}
+
+func quernHostRows(r *host.Run) {
+	k := host.Value[int](r, 0)
+	m := host.Slice[[4][4]float32](r, 1)
+	out := host.Slice[kernel.Vec4[float32]](r, 2)
+	dimX := r.BlockDim.X
+	dimY := r.BlockDim.Y
+	dimZ := r.BlockDim.Z
+	for r.Next() {
+		blockX := r.BlockIdx.X
+		base := blockX * dimX
+		for threadZ := range dimZ {
+			for threadY := range dimY {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				quernRow1Rows(r, base, m, out, k, dimX)
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1Rows(r *host.Run, base int, m [][4][4]float32, out []kernel.Vec4[float32], k, dimX int) {
+	count := max(0, min(dimX, len(m)-base, len(out)-base))
+	if base >= 0 && 0 <= k && k < 4 && count <= len(m)-base && count <= len(out)-base {
+		row := m[base:][:count]
+		row2 := out[base:][:count]
+		for threadX := range count {
+			r.ThreadIdx.X = threadX
+//line vector.go:148
+			_ = row[threadX][k]
+//line vector.go:148
+			r2 := &row[threadX][k]
+			t4 := r2[3]
+			t5 := r2[2]
+			t6 := r2[1]
+			t7 := r2[0]
+//line vector.go:149
+			result0 := kernel.V4[float32](t4, t5, t6, t7)
+			row2[threadX] = result0
+		}
+		return
+	}
+	for threadX := range dimX {
+		r.ThreadIdx.X = threadX
+		i := base + threadX
+//line vector.go:147
+		if i < len(m) && i < len(out) && 0 <= k && k < 4 {
+			_ = m[i][k]
+//line vector.go:148
+			r2 := &m[i][k]
+			t4 := r2[3]
+			t5 := r2[2]
+			t6 := r2[1]
+			t7 := r2[0]
+//line vector.go:149
+			result0 := kernel.V4[float32](t4, t5, t6, t7)
+//line vector.go:149
+			out[i] = result0
+		}
 	}
 }
