@@ -38,8 +38,12 @@ func (d *Device) Compile(src, name string) (*Kernel, error) {
 		Block:   Dim3{X: k.IR.Options.Block[0], Y: k.IR.Options.Block[1], Z: k.IR.Options.Block[2]},
 		Shared:  k.Variants[0].SharedBytes,
 	}
-	for _, v := range k.Variants {
-		info.Variants = append(info.Variants, Variant{Name: v.Name, Limits: v.Limits, Sites: sites(v.Module), Threads: v.Threads, Adjacent: v.Adjacent})
+	info.Variants = variants(k)
+	for _, s := range k.Special {
+		info.Special = append(info.Special, Special{
+			Name: s.Name, Section: s.IR.Name, Entry: s.Variants[0].Entry, Limits: s.Limits,
+			Variants: variants(s.Kernel), Shared: s.Variants[0].SharedBytes,
+		})
 	}
 	for _, f := range k.IR.Formats {
 		format := Format{Text: f.Text}
@@ -65,6 +69,14 @@ func (d *Device) Compile(src, name string) (*Kernel, error) {
 
 // textureName begins the name of the type of every texture.
 const textureName = "quern.dev/kernel.Texture2D["
+
+func variants(k *compiler.Kernel) []Variant {
+	var list []Variant
+	for _, v := range k.Variants {
+		list = append(list, Variant{Name: v.Name, Limits: v.Limits, Sites: sites(v.Module), Threads: v.Threads, Adjacent: v.Adjacent})
+	}
+	return list
+}
 
 func sites(m *ptx.Module) []Site {
 	out := make([]Site, len(m.Sites))

@@ -29,7 +29,7 @@ var basicTypes = map[string]struct {
 	kind    reflect.Kind
 	integer integer
 }{
-	"bool": {reflect.Bool, notInteger},
+	"bool": {reflect.Bool, unsigned8},
 	"int":  {reflect.Int, signed64}, "int8": {reflect.Int8, signed8}, "int16": {reflect.Int16, signed16},
 	"int32": {reflect.Int32, signed32}, "rune": {reflect.Int32, signed32}, "int64": {reflect.Int64, signed64},
 	"uint": {reflect.Uint, unsigned64}, "uint8": {reflect.Uint8, unsigned8}, "byte": {reflect.Uint8, unsigned8},

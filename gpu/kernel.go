@@ -38,6 +38,10 @@ type KernelInfo struct {
 	// without checks that can fail.
 	Variants []Variant
 
+	// Special are forms of the kernel for particular arguments. A launch uses the
+	// first whose limits it meets.
+	Special []Special
+
 	Block  Dim3 // that the kernel must be launched with, zero if any will do
 	Shared int  // static shared memory of a block in bytes
 
@@ -45,6 +49,8 @@ type KernelInfo struct {
 
 	// Host is the kernel compiled to Go. Without it the CPU interprets the PTX.
 	Host host.Func
+
+	section string // name of the modules in PTX, if not Name
 }
 
 // Variant is a form of a kernel that is exact for launches which meet its limits.
@@ -83,10 +89,10 @@ type ParamKind uint8
 
 // Forms of parameters.
 const (
-	Scalar ParamKind = iota // a number or bool
-	Slice                   // a slice; the argument is a Buffer
-	Struct                  // a struct or array
-	Texture                 // a texture; the argument is a Texture2D
+	Scalar  ParamKind = iota // a number or bool
+	Slice                    // a slice; the argument is a Buffer
+	Struct                   // a struct or array
+	Texture                  // a texture; the argument is a Texture2D
 )
 
 // Site is a check in a kernel that can fail.
@@ -132,6 +138,7 @@ type Kernel struct {
 	params   []driver.Param
 	integers []integer // how limits read each parameter
 	limited  bool      // some variant has limits
+	special  []specialForm
 	first    int       // variant that launches may use; see VariantVariable
 	base     int       // the first of these with a thread for each of the kernel's
 	launches sync.Pool // of *Launch
@@ -172,6 +179,7 @@ func NewKernel(info KernelInfo) *Kernel {
 	for k.base < n-1 && info.Variants[k.base].Threads > 1 {
 		k.base++
 	}
+	k.specialise()
 	k.launches.New = func() any { return newLaunch(k) }
 	return k
 }
@@ -229,6 +237,11 @@ func (k *Kernel) Prepare(d *Device) error {
 			return k.failed("prepare", err)
 		}
 	}
+	for _, s := range k.special {
+		if err := s.kernel.Prepare(d); err != nil {
+			return err
+		}
+	}
 	return nil
 }
 
@@ -272,7 +285,7 @@ func (k *KernelInfo) section(variant string) (string, error) {
 	if !strings.Contains(k.PTX, mark) {
 		return k.PTX, nil
 	}
-	line := mark + k.Name + " " + variant + "\n"
+	line := mark + cmp.Or(k.section, k.Name) + " " + variant + "\n"
 	_, text, ok := strings.Cut("\n"+k.PTX, "\n"+line)
 	if !ok {
 		return "", fmt.Errorf("no PTX for variant %s of kernel %s", variant, k.Name)

@@ -181,7 +181,7 @@ func (l *Launch) submit() error {
 
 // place chooses the block size and the module, and checks the sizes.
 func (l *Launch) place() (*variant, error) {
-	k, dev := l.kernel, l.stream.dev
+	k, dev := l.form(), l.stream.dev
 	r, err := dev.resident(k)
 	if err != nil {
 		return nil, err

@@ -2,7 +2,7 @@ package gpu
 
 // Resources are what a variant of a kernel uses on a device.
 type Resources struct {
-	Variant   string // "proven", "narrow" or "wide"
+	Variant   string // "proven", "narrow" or "wide"; of a special form after its name: "radius=1 narrow"
 	Registers int    // of a thread, 0 if unknown
 	Local     int    // bytes of memory of a thread: arrays that are indexed at run time, and spilled registers
 	Shared    int    // bytes of static shared memory of a block
@@ -19,6 +19,16 @@ func (k *Kernel) Resources(d *Device) ([]Resources, error) {
 		return nil, k.failed("prepare", err)
 	}
 	var all []Resources
+	for _, s := range k.special {
+		forms, err := s.kernel.Resources(d)
+		if err != nil {
+			return nil, err
+		}
+		for _, r := range forms {
+			r.Variant = s.name + " " + r.Variant
+			all = append(all, r)
+		}
+	}
 	for i := k.first; i < len(k.info.Variants); i++ {
 		v, err := r.variant(i)
 		if err != nil {

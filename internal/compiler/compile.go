@@ -15,6 +15,16 @@ import (
 type Kernel struct {
 	IR       *ir.Kernel // as the front end made it
 	Variants []Variant  // fastest first; the last one has no limits
+
+	// Special are the forms for values of parameters that the directive lists.
+	Special []*Special
+}
+
+// Special is a form of a kernel in which parameters are constants.
+type Special struct {
+	*Kernel
+	Name   string         // radius=1
+	Limits limits.Program // that the arguments have these values
 }
 
 // Variant is a module that is exact for launches which meet its limits.
@@ -40,6 +50,13 @@ func Compile(k *ir.Kernel) (_ *Kernel, err error) {
 		return nil, err
 	}
 	out := &Kernel{IR: k}
+	for _, f := range k.Choices() {
+		form, err := Compile(k.Specialised(f))
+		if err != nil {
+			return nil, err
+		}
+		out.Special = append(out.Special, &Special{form, k.FixedName(f), opt.EncodeLimits(k.Conditions(f))})
+	}
 	for _, v := range variants {
 		module, err := ptx.Emit(v.Kernel, ptx.Options{})
 		if err != nil {
@@ -121,7 +138,8 @@ func Section(kernel, variant string) string {
 	return SectionPrefix + kernel + " " + variant + "\n"
 }
 
-// PTX is the text of the kernel's modules, each behind its section line.
+// PTX is the text of the modules of the kernel and its special forms, each behind
+// its section line.
 func (k *Kernel) PTX() string {
 	var b strings.Builder
 	for i, v := range k.Variants {
@@ -132,6 +150,9 @@ func (k *Kernel) PTX() string {
 		if v.Older != nil {
 			b.WriteString("\n" + Section(k.IR.Name, v.Name+OlderSuffix) + v.Older.Text)
 		}
+	}
+	for _, s := range k.Special {
+		b.WriteString("\n" + s.PTX())
 	}
 	return b.String()
 }

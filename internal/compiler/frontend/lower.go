@@ -220,6 +220,7 @@ func (l *lowering) lowerKernel(fd *ast.FuncDecl, obj *types.Func, instance insta
 	if tooLong.IsValid() {
 		bad(tooLong, "the parameters have %d bytes together; a kernel has at most %d; pass large arrays as slices", allParameters(end), maxParameters)
 	}
+	l.specialise(fd, k, o.specialised)
 	if len(l.diags) > before {
 		return nil
 	}

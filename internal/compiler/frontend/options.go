@@ -12,7 +12,8 @@ import (
 // options are what a //quern:kernel directive says.
 type options struct {
 	ir.Options
-	instances []word // the type arguments of each instance of a generic kernel
+	instances   []word // the type arguments of each instance of a generic kernel
+	specialised []word // a parameter and the values that get forms of their own, each
 }
 
 // option is a word that may follow //quern:kernel.
@@ -41,6 +42,10 @@ var kernelOptionTable = []option{
 	{name: "fastmath", set: func(o *options, _ word) error { o.FastMath = true; return nil }},
 	{name: "instantiate", value: "T1,T2", set: func(o *options, value word) error {
 		o.instances = splitWord(value, ',')
+		return nil
+	}},
+	{name: "specialise", value: "parameter:value1,value2", repeat: true, set: func(o *options, value word) error {
+		o.specialised = append(o.specialised, value)
 		return nil
 	}},
 }

@@ -97,6 +97,13 @@ func goFile(p *frontend.Package, prog *ir.Program, kernels []*compiler.Kernel) (
 		}
 		hosts.WriteByte('\n')
 		hosts.WriteString(text)
+		for _, form := range k.Special {
+			if text, err = emit(p, form.IR, imports); err != nil {
+				return nil, err
+			}
+			hosts.WriteByte('\n')
+			hosts.WriteString(text)
+		}
 	}
 
 	var b bytes.Buffer
@@ -211,22 +218,8 @@ func writeInfo(b *bytes.Buffer, p *frontend.Package, k *compiler.Kernel, imports
 		b.WriteString("},\n")
 	}
 	b.WriteString("PTX: quernPTX,\n")
-	fmt.Fprintf(b, "Variants: []%s.Variant{\n", gpu)
-	for _, v := range k.Variants {
-		fmt.Fprintf(b, "{Name: %q", v.Name)
-		if len(v.Limits) > 0 {
-			fmt.Fprintf(b, ", Limits: []int64{%s}", strings.ReplaceAll(strings.Trim(fmt.Sprint([]int64(v.Limits)), "[]"), " ", ", "))
-		}
-		if v.Threads > 1 {
-			fmt.Fprintf(b, ", Threads: %d", v.Threads)
-		}
-		if v.Adjacent {
-			b.WriteString(", Adjacent: true")
-		}
-		writeSites(b, gpu, v.Sites)
-		b.WriteString("},\n")
-	}
-	b.WriteString("},\n")
+	writeVariants(b, gpu, k.Variants)
+	writeSpecial(b, gpu, k.Special)
 	writeFormats(b, gpu, k.IR.Formats)
 	if block := k.IR.Options.Block; block != [3]int{} {
 		fmt.Fprintf(b, "Block: %s.Dim3{X: %d, Y: %d, Z: %d},\n", gpu, block[0], block[1], block[2])
@@ -263,6 +256,30 @@ func writeArguments(b *bytes.Buffer, gpu, l string, params []parameter) {
 		}
 		fmt.Fprintf(b, "%s.%s(%s, %s)\n", gpu, set, l, par.name)
 	}
+}
+
+func writeVariants(b *bytes.Buffer, gpu string, variants []compiler.Variant) {
+	fmt.Fprintf(b, "Variants: []%s.Variant{\n", gpu)
+	for _, v := range variants {
+		fmt.Fprintf(b, "{Name: %q", v.Name)
+		if len(v.Limits) > 0 {
+			fmt.Fprintf(b, ", Limits: %s", integers(v.Limits))
+		}
+		if v.Threads > 1 {
+			fmt.Fprintf(b, ", Threads: %d", v.Threads)
+		}
+		if v.Adjacent {
+			b.WriteString(", Adjacent: true")
+		}
+		writeSites(b, gpu, v.Sites)
+		b.WriteString("},\n")
+	}
+	b.WriteString("},\n")
+}
+
+// integers writes a slice.
+func integers(list []int64) string {
+	return fmt.Sprintf("[]int64{%s}", strings.ReplaceAll(strings.Trim(fmt.Sprint(list), "[]"), " ", ", "))
 }
 
 // signature writes parameters as Go does, with runs of one type joined.

@@ -18,6 +18,10 @@ type Kernel struct {
 	Formats []*Format    // calls of kernel.Printf; Format.ID is the index
 	Options Options
 
+	// Special are the parameters whose listed values get forms of the kernel in
+	// which they are constants.
+	Special []Special
+
 	// Limits is set by the pass that narrows int: the conditions on launch
 	// arguments under which this body is exact. A launch that does not meet
 	// them needs the wide variant.

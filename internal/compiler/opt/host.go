@@ -17,6 +17,7 @@ func Host(k *ir.Kernel) *ir.Kernel {
 	singleThread(k)
 	u := newUnroller(k.Func)
 	u.wanted = u.short
+	u.findKnown()
 	k.Func.Body = withoutSelfAssignments(u.list(k.Func.Body))
 	return k
 }
@@ -34,6 +35,38 @@ func singleThread(k *ir.Kernel) {
 		return e
 	}}
 	k.Func.Body = r.Body(k.Func.Body)
+}
+
+// findKnown finds the variables that hold one constant, as the parameters of a
+// special form do. They stay variables, since Go does not compile a constant
+// index out of range.
+func (u *unroller) findKnown() {
+	u.known = map[*ir.Local]*ir.Const{}
+	leaves(u.f.Body, func(s ir.Stmt) bool {
+		if a, ok := s.(*ir.Assign); ok {
+			if dst, ok := a.Dst.(*ir.VarPlace); ok && u.uses[dst.Var].once() {
+				if c := asConst(u.withKnown(a.Src)); c != nil {
+					u.known[dst.Var] = c
+				}
+			}
+		}
+		return false
+	})
+}
+
+// withKnown returns an expression with the known variables' constants in it.
+func (u *unroller) withKnown(e ir.Expr) ir.Expr {
+	if len(u.known) == 0 {
+		return e
+	}
+	r := ir.Rewriter{Expr: func(e ir.Expr) ir.Expr {
+		if v, ok := ir.Variable(e); ok && u.known[v] != nil {
+			c := *u.known[v]
+			return &c
+		}
+		return simplifyExpr(e)
+	}}
+	return r.Value(ir.CloneExpr(e))
 }
 
 // withoutSelfAssignments drops what is left of v += 0*v in a copy, of which go vet

@@ -55,6 +55,7 @@ type unroller struct {
 	uses    usages
 	homes   map[*ir.Local]*loopScope
 	regions map[*ir.Loop]*loopScope
+	known   map[*ir.Local]*ir.Const // variables that hold a constant, where no pass has put it in their place
 	done    bool
 }
 
@@ -157,7 +158,7 @@ func (u *unroller) count(before []ir.Stmt, s *ir.Loop) *counted {
 		return nil
 	}
 	v, _ := ir.Variable(&ir.Load{Place: step.Dst})
-	c := &counted{v: v, after: initial(before, v)}
+	c := &counted{v: v, after: u.initial(before, v)}
 	if c.after == nil {
 		return nil
 	}
@@ -168,8 +169,9 @@ func (u *unroller) count(before []ir.Stmt, s *ir.Loop) *counted {
 	case s.Unroll > ir.NoUnroll:
 		most = int(s.Unroll)
 	}
+	cond, next := u.withKnown(s.Cond), u.withKnown(step.Src)
 	for {
-		more := evaluate(s.Cond, c.v, c.after)
+		more := evaluate(cond, c.v, c.after)
 		if more == nil {
 			return nil
 		}
@@ -180,7 +182,7 @@ func (u *unroller) count(before []ir.Stmt, s *ir.Loop) *counted {
 			return nil
 		}
 		c.values = append(c.values, c.after)
-		if c.after = evaluate(step.Src, c.v, c.after); c.after == nil {
+		if c.after = evaluate(next, c.v, c.after); c.after == nil {
 			return nil
 		}
 	}
@@ -208,12 +210,12 @@ func (u *unroller) step(s *ir.Loop) *ir.Assign {
 }
 
 // initial returns the constant that v has behind a statement list.
-func initial(list []ir.Stmt, v *ir.Local) *ir.Const {
+func (u *unroller) initial(list []ir.Stmt, v *ir.Local) *ir.Const {
 	const lookBack = 32
 	for i := len(list) - 1; i >= 0 && i >= len(list)-lookBack; i-- {
 		if a, ok := list[i].(*ir.Assign); ok {
 			if dst, ok := a.Dst.(*ir.VarPlace); ok && dst.Var == v {
-				return asConst(a.Src)
+				return asConst(u.withKnown(a.Src))
 			}
 		}
 		if assigns(list[i:i+1], v) {

@@ -1,0 +1,64 @@
+package gpu
+
+import (
+	"quern.dev/internal/limits"
+	"quern.dev/kernel/host"
+)
+
+// Special is a form of a kernel in which parameters are constants, exact for
+// launches that meet its limits: that their arguments have these values.
+type Special struct {
+	Name    string  // "radius=1"
+	Section string  // the kernel's name in the lines that stand before its modules
+	Entry   string  // of the kernel in its PTX
+	Limits  []int64 // conditions on the arguments; see package internal/limits
+
+	Variants []Variant // as those of KernelInfo
+	Shared   int       // static shared memory of a block in bytes
+	Host     host.Func // the form compiled to Go
+}
+
+// maxSpecial is how many special forms a kernel can have.
+const maxSpecial = 16
+
+// specialForm is a special form as a kernel of its own.
+type specialForm struct {
+	name   string
+	limits limits.Program
+	kernel *Kernel
+}
+
+// specialise makes the kernel's special forms.
+func (k *Kernel) specialise() {
+	if len(k.info.Special) > maxSpecial {
+		k.err = invalid("the kernel has %d special forms, at most %d", len(k.info.Special), maxSpecial)
+		return
+	}
+	for _, s := range k.info.Special {
+		info := k.info
+		info.section, info.Entry, info.Variants, info.Special, info.Shared, info.Host = s.Section, s.Entry, s.Variants, nil, s.Shared, s.Host
+		form := specialForm{s.Name, s.Limits, NewKernel(info)}
+		if err := form.limits.Validate(len(info.Params)); err != nil && k.err == nil {
+			k.err = err
+		}
+		if form.kernel.err != nil && k.err == nil {
+			k.err = form.kernel.err
+		}
+		k.special = append(k.special, form)
+		k.limited = true
+	}
+}
+
+// form returns the special form of the kernel for a launch's arguments, or the
+// kernel itself.
+func (l *Launch) form() *Kernel {
+	if l.wide {
+		return l.kernel
+	}
+	for i := range l.kernel.special {
+		if s := &l.kernel.special[i]; s.limits.HoldAt(l.values, l.places, &l.dims) {
+			return s.kernel
+		}
+	}
+	return l.kernel
+}

@@ -1,0 +1,25 @@
+package generate
+
+import (
+	"bytes"
+	"fmt"
+
+	"quern.dev/internal/compiler"
+)
+
+// writeSpecial writes the forms of a kernel in which parameters are constants.
+func writeSpecial(b *bytes.Buffer, gpu string, forms []*compiler.Special) {
+	if len(forms) == 0 {
+		return
+	}
+	fmt.Fprintf(b, "Special: []%s.Special{\n", gpu)
+	for _, f := range forms {
+		fmt.Fprintf(b, "{\nName: %q, Section: %q, Entry: %q,\nLimits: %s,\n", f.Name, f.IR.Name, f.Variants[0].Entry, integers(f.Limits))
+		writeVariants(b, gpu, f.Variants)
+		if n := f.Variants[0].SharedBytes; n > 0 {
+			fmt.Fprintf(b, "Shared: %d,\n", n)
+		}
+		fmt.Fprintf(b, "Host: %s,\n},\n", hostName(f.IR.Name))
+	}
+	b.WriteString("},\n")
+}
