@@ -56,7 +56,7 @@ func (u *unroller) findKnown() {
 
 // withKnown returns an expression with the known variables' constants in it.
 func (u *unroller) withKnown(e ir.Expr) ir.Expr {
-	if len(u.known) == 0 {
+	if len(u.known) == 0 || e == nil {
 		return e
 	}
 	r := ir.Rewriter{Expr: func(e ir.Expr) ir.Expr {

@@ -158,7 +158,7 @@ func (u *unroller) count(before []ir.Stmt, s *ir.Loop) *counted {
 		return nil
 	}
 	v, _ := ir.Variable(&ir.Load{Place: step.Dst})
-	c := &counted{v: v, after: u.initial(before, v)}
+	c := &counted{v: v, after: asConst(u.withKnown(initialValue(before, v)))}
 	if c.after == nil {
 		return nil
 	}
@@ -210,12 +210,16 @@ func (u *unroller) step(s *ir.Loop) *ir.Assign {
 }
 
 // initial returns the constant that v has behind a statement list.
-func (u *unroller) initial(list []ir.Stmt, v *ir.Local) *ir.Const {
+func initial(list []ir.Stmt, v *ir.Local) *ir.Const { return asConst(initialValue(list, v)) }
+
+// initialValue returns what v was given last in a statement list, nil if that is
+// not plain to see.
+func initialValue(list []ir.Stmt, v *ir.Local) ir.Expr {
 	const lookBack = 32
 	for i := len(list) - 1; i >= 0 && i >= len(list)-lookBack; i-- {
 		if a, ok := list[i].(*ir.Assign); ok {
 			if dst, ok := a.Dst.(*ir.VarPlace); ok && dst.Var == v {
-				return asConst(u.withKnown(a.Src))
+				return a.Src
 			}
 		}
 		if assigns(list[i:i+1], v) {
