@@ -50,7 +50,7 @@ type KernelInfo struct {
 	// Host is the kernel compiled to Go. Without it the CPU interprets the PTX.
 	Host host.Func
 
-	section string // name of the modules in PTX, if not Name
+	modules string // name of the modules in PTX, if not Name
 }
 
 // Variant is a form of a kernel that is exact for launches which meet its limits.
@@ -285,7 +285,7 @@ func (k *KernelInfo) section(variant string) (string, error) {
 	if !strings.Contains(k.PTX, mark) {
 		return k.PTX, nil
 	}
-	line := mark + cmp.Or(k.section, k.Name) + " " + variant + "\n"
+	line := mark + cmp.Or(k.modules, k.Name) + " " + variant + "\n"
 	_, text, ok := strings.Cut("\n"+k.PTX, "\n"+line)
 	if !ok {
 		return "", fmt.Errorf("no PTX for variant %s of kernel %s", variant, k.Name)

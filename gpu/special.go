@@ -36,7 +36,7 @@ func (k *Kernel) specialise() {
 	}
 	for _, s := range k.info.Special {
 		info := k.info
-		info.section, info.Entry, info.Variants, info.Special, info.Shared, info.Host = s.Section, s.Entry, s.Variants, nil, s.Shared, s.Host
+		info.modules, info.Entry, info.Variants, info.Special, info.Shared, info.Host = s.Section, s.Entry, s.Variants, nil, s.Shared, s.Host
 		form := specialForm{s.Name, s.Limits, NewKernel(info)}
 		if err := form.limits.Validate(len(info.Params)); err != nil && k.err == nil {
 			k.err = err
