@@ -889,6 +889,481 @@ func LaunchReduced(s *gpu.Stream, g gpu.Grid, x, sums *gpu.Buffer[float32]) erro
 	return l.End()
 }
 
+var quernBlur = gpu.NewKernel(gpu.KernelInfo{
+	Name: "blur", Package: "quern.dev/internal/conformance/generic", Pos: "special.go:10",
+	Params: []gpu.Param{
+		{Name: "radius", Kind: gpu.Scalar, Type: "int", Size: 8},
+		{Name: "in", Kind: gpu.Slice, Type: "float32", Size: 4},
+		{Name: "out", Kind: gpu.Slice, Type: "float32", Size: 4},
+	},
+	PTX: quernPTX,
+	Variants: []gpu.Variant{
+		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 0, 5, 9, 2147483647, 1, 0, 1, 2, 3, 9, 2147483648, 1, 0, 9, 2147483646}},
+		{Name: "wide"},
+	},
+	Special: []gpu.Special{
+		{
+			Name: "radius=1", Section: "blur[radius=1]", Entry: "blur_radius_1",
+			Limits: []int64{1, 0, 9, 1, 0, 0, 1, 0, 4, 9, -1},
+			Variants: []gpu.Variant{
+				{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -16, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Threads: 4},
+				{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}},
+				{Name: "wide"},
+			},
+			Host: quernHostBlur_radius_1,
+		},
+		{
+			Name: "radius=2", Section: "blur[radius=2]", Entry: "blur_radius_2",
+			Limits: []int64{1, 0, 9, 2, 0, 0, 1, 0, 4, 9, -2},
+			Variants: []gpu.Variant{
+				{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -16, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 1, 2, 9, 2147483646}, Threads: 4},
+				{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 1, 2, 9, 2147483646}},
+				{Name: "wide"},
+			},
+			Host: quernHostBlur_radius_2,
+		},
+		{
+			Name: "radius=4", Section: "blur[radius=4]", Entry: "blur_radius_4",
+			Limits: []int64{1, 0, 9, 4, 0, 0, 1, 0, 4, 9, -4},
+			Variants: []gpu.Variant{
+				{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -8, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 1, 2, 9, 2147483644}, Threads: 2},
+				{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 1, 2, 9, 2147483644}},
+				{Name: "wide"},
+			},
+			Host: quernHostBlur_radius_4,
+		},
+	},
+	Host: quernHostBlur,
+})
+
+var _ = blur // compiled, not called
+
+// LaunchBlur runs blur on the grid g.
+//
+// blur averages the elements around each, those beyond the ends left out.
+func LaunchBlur(s *gpu.Stream, g gpu.Grid, radius int, in, out *gpu.Buffer[float32]) error {
+	l, err := quernBlur.Begin(s, g)
+	if err != nil {
+		return err
+	}
+	gpu.Arg(l, radius)
+	gpu.SliceArg(l, in)
+	gpu.SliceArg(l, out)
+	return l.End()
+}
+
+var quernMixed = gpu.NewKernel(gpu.KernelInfo{
+	Name: "mixed", Package: "quern.dev/internal/conformance/generic", Pos: "special.go:29",
+	Params: []gpu.Param{
+		{Name: "step", Kind: gpu.Scalar, Type: "int8", Size: 1},
+		{Name: "flip", Kind: gpu.Scalar, Type: "bool", Size: 1},
+		{Name: "x", Kind: gpu.Slice, Type: "int32", Size: 4},
+	},
+	PTX: quernPTX,
+	Variants: []gpu.Variant{
+		{Name: "narrow", Limits: []int64{1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Sites: []gpu.Site{
+			{Kind: gpu.DivideSite, File: "special.go", Line: 42, Col: 13},
+		}},
+		{Name: "wide", Sites: []gpu.Site{
+			{Kind: gpu.DivideSite, File: "special.go", Line: 42, Col: 13},
+		}},
+	},
+	Special: []gpu.Special{
+		{
+			Name: "flip=true,step=-2", Section: "mixed[flip=true,step=-2]", Entry: "mixed_flip_true_step_minus2",
+			Limits: []int64{1, 1, 9, 1, 0, 0, 1, 1, 4, 9, -1, 1, 0, 9, -2, 0, 0, 1, 0, 4, 9, 2},
+			Variants: []gpu.Variant{
+				{Name: "narrow", Limits: []int64{1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Sites: []gpu.Site{
+					{Kind: gpu.DivideSite, File: "special.go", Line: 42, Col: 13},
+				}},
+				{Name: "wide", Sites: []gpu.Site{
+					{Kind: gpu.DivideSite, File: "special.go", Line: 42, Col: 13},
+				}},
+			},
+			Host: quernHostMixed_flip_true_step_minus2,
+		},
+		{
+			Name: "flip=true,step=3", Section: "mixed[flip=true,step=3]", Entry: "mixed_flip_true_step_3",
+			Limits: []int64{1, 1, 9, 1, 0, 0, 1, 1, 4, 9, -1, 1, 0, 9, 3, 0, 0, 1, 0, 4, 9, -3},
+			Variants: []gpu.Variant{
+				{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -16, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 10, 2, 9, 0, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Threads: 4, Adjacent: true},
+				{Name: "narrow", Limits: []int64{1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}},
+				{Name: "wide"},
+			},
+			Host: quernHostMixed_flip_true_step_3,
+		},
+		{
+			Name: "flip=true,step=64", Section: "mixed[flip=true,step=64]", Entry: "mixed_flip_true_step_64",
+			Limits: []int64{1, 1, 9, 1, 0, 0, 1, 1, 4, 9, -1, 1, 0, 9, 64, 0, 0, 1, 0, 4, 9, -64},
+			Variants: []gpu.Variant{
+				{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -16, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 10, 2, 9, 0, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Threads: 4, Adjacent: true},
+				{Name: "narrow", Limits: []int64{1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}},
+				{Name: "wide"},
+			},
+			Host: quernHostMixed_flip_true_step_64,
+		},
+		{
+			Name: "flip=false,step=-2", Section: "mixed[flip=false,step=-2]", Entry: "mixed_flip_false_step_minus2",
+			Limits: []int64{1, 1, 9, 0, 0, 0, 1, 1, 4, 9, 0, 1, 0, 9, -2, 0, 0, 1, 0, 4, 9, 2},
+			Variants: []gpu.Variant{
+				{Name: "narrow", Limits: []int64{1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Sites: []gpu.Site{
+					{Kind: gpu.DivideSite, File: "special.go", Line: 42, Col: 13},
+				}},
+				{Name: "wide", Sites: []gpu.Site{
+					{Kind: gpu.DivideSite, File: "special.go", Line: 42, Col: 13},
+				}},
+			},
+			Host: quernHostMixed_flip_false_step_minus2,
+		},
+		{
+			Name: "flip=false,step=3", Section: "mixed[flip=false,step=3]", Entry: "mixed_flip_false_step_3",
+			Limits: []int64{1, 1, 9, 0, 0, 0, 1, 1, 4, 9, 0, 1, 0, 9, 3, 0, 0, 1, 0, 4, 9, -3},
+			Variants: []gpu.Variant{
+				{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -16, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 10, 2, 9, 0, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Threads: 4, Adjacent: true},
+				{Name: "narrow", Limits: []int64{1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}},
+				{Name: "wide"},
+			},
+			Host: quernHostMixed_flip_false_step_3,
+		},
+		{
+			Name: "flip=false,step=64", Section: "mixed[flip=false,step=64]", Entry: "mixed_flip_false_step_64",
+			Limits: []int64{1, 1, 9, 0, 0, 0, 1, 1, 4, 9, 0, 1, 0, 9, 64, 0, 0, 1, 0, 4, 9, -64},
+			Variants: []gpu.Variant{
+				{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -16, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 10, 2, 9, 0, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Threads: 4, Adjacent: true},
+				{Name: "narrow", Limits: []int64{1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}},
+				{Name: "wide"},
+			},
+			Host: quernHostMixed_flip_false_step_64,
+		},
+	},
+	Host: quernHostMixed,
+})
+
+var _ = mixed // compiled, not called
+
+// LaunchMixed runs mixed on the grid g.
+//
+// mixed has several special parameters of different types, one of which the
+// body changes.
+func LaunchMixed(s *gpu.Stream, g gpu.Grid, step int8, flip bool, x *gpu.Buffer[int32]) error {
+	l, err := quernMixed.Begin(s, g)
+	if err != nil {
+		return err
+	}
+	gpu.Arg(l, step)
+	gpu.Arg(l, flip)
+	gpu.SliceArg(l, x)
+	return l.End()
+}
+
+var quernPicked = gpu.NewKernel(gpu.KernelInfo{
+	Name: "picked", Package: "quern.dev/internal/conformance/generic", Pos: "special.go:51",
+	Params: []gpu.Param{
+		{Name: "at", Kind: gpu.Scalar, Type: "int", Size: 8},
+		{Name: "x", Kind: gpu.Slice, Type: "int32", Size: 4},
+	},
+	PTX: quernPTX,
+	Variants: []gpu.Variant{
+		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 0, 5, 9, 0, 1, 0, 9, 3}},
+		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Sites: []gpu.Site{
+			{Kind: gpu.IndexSite, File: "special.go", Line: 57, Col: 11},
+		}},
+		{Name: "wide", Sites: []gpu.Site{
+			{Kind: gpu.IndexSite, File: "special.go", Line: 57, Col: 11},
+		}},
+	},
+	Special: []gpu.Special{
+		{
+			Name: "at=0", Section: "picked[at=0]", Entry: "picked_at_0",
+			Limits: []int64{1, 0, 9, 0, 0, 0, 1, 0, 4, 9, 0},
+			Variants: []gpu.Variant{
+				{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -16, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 10, 1, 9, 0, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Threads: 4, Adjacent: true},
+				{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}},
+				{Name: "wide"},
+			},
+			Host: quernHostPicked_at_0,
+		},
+		{
+			Name: "at=3", Section: "picked[at=3]", Entry: "picked_at_3",
+			Limits: []int64{1, 0, 9, 3, 0, 0, 1, 0, 4, 9, -3},
+			Variants: []gpu.Variant{
+				{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -16, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 10, 1, 9, 0, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Threads: 4, Adjacent: true},
+				{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}},
+				{Name: "wide"},
+			},
+			Host: quernHostPicked_at_3,
+		},
+		{
+			Name: "at=7", Section: "picked[at=7]", Entry: "picked_at_7",
+			Limits: []int64{1, 0, 9, 7, 0, 0, 1, 0, 4, 9, -7},
+			Variants: []gpu.Variant{
+				{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Sites: []gpu.Site{
+					{Kind: gpu.IndexSite, File: "special.go", Line: 57, Col: 11},
+				}},
+				{Name: "wide", Sites: []gpu.Site{
+					{Kind: gpu.IndexSite, File: "special.go", Line: 57, Col: 11},
+				}},
+			},
+			Host: quernHostPicked_at_7,
+		},
+	},
+	Host: quernHostPicked,
+})
+
+var _ = picked // compiled, not called
+
+// LaunchPicked runs picked on the grid g.
+//
+// picked indexes an array by a special parameter, out of range for one value.
+func LaunchPicked(s *gpu.Stream, g gpu.Grid, at int, x *gpu.Buffer[int32]) error {
+	l, err := quernPicked.Begin(s, g)
+	if err != nil {
+		return err
+	}
+	gpu.Arg(l, at)
+	gpu.SliceArg(l, x)
+	return l.End()
+}
+
+var quernSized_float32 = gpu.NewKernel(gpu.KernelInfo{
+	Name: "sized[float32]", Package: "quern.dev/internal/conformance/generic", Pos: "special.go:65",
+	Entry: "sized_float32",
+	Params: []gpu.Param{
+		{Name: "rounds", Kind: gpu.Scalar, Type: "uint16", Size: 2},
+		{Name: "x", Kind: gpu.Slice, Type: "float32", Size: 4},
+	},
+	PTX: quernPTX,
+	Variants: []gpu.Variant{
+		{Name: "proven", Limits: []int64{1, 1, 9, 2147483647, 0, 32, 2, 0, 5, 1, 1, 4, 9, 0}},
+		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 0, 32, 2, 0, 5, 9, 2147483648}, Sites: []gpu.Site{
+			{Kind: gpu.IndexSite, File: "special.go", Line: 68, Col: 7},
+		}},
+		{Name: "wide", Sites: []gpu.Site{
+			{Kind: gpu.IndexSite, File: "special.go", Line: 68, Col: 7},
+		}},
+	},
+	Special: []gpu.Special{
+		{
+			Name: "rounds=0", Section: "sized[float32,rounds=0]", Entry: "sized_float32_rounds_0",
+			Limits: []int64{1, 0, 9, 0, 0, 0, 1, 0, 4, 9, 0},
+			Variants: []gpu.Variant{
+				{Name: "proven", Limits: []int64{1, 1, 9, 2147483647, 0, 32, 2, 0, 5, 1, 1, 4, 9, 0}},
+				{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 0, 32, 2, 0, 5, 9, 2147483648}, Sites: []gpu.Site{
+					{Kind: gpu.IndexSite, File: "special.go", Line: 68, Col: 7},
+				}},
+				{Name: "wide", Sites: []gpu.Site{
+					{Kind: gpu.IndexSite, File: "special.go", Line: 68, Col: 7},
+				}},
+			},
+			Shared: 128,
+			Host:   quernHostSized_float32_rounds_0,
+		},
+		{
+			Name: "rounds=1", Section: "sized[float32,rounds=1]", Entry: "sized_float32_rounds_1",
+			Limits: []int64{1, 0, 9, 1, 0, 0, 1, 0, 4, 9, -1},
+			Variants: []gpu.Variant{
+				{Name: "proven", Limits: []int64{1, 1, 9, 2147483647, 0, 32, 2, 0, 5, 1, 1, 4, 9, 0}},
+				{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 0, 32, 2, 0, 5, 9, 2147483648}, Sites: []gpu.Site{
+					{Kind: gpu.IndexSite, File: "special.go", Line: 68, Col: 7},
+				}},
+				{Name: "wide", Sites: []gpu.Site{
+					{Kind: gpu.IndexSite, File: "special.go", Line: 68, Col: 7},
+				}},
+			},
+			Shared: 128,
+			Host:   quernHostSized_float32_rounds_1,
+		},
+		{
+			Name: "rounds=5", Section: "sized[float32,rounds=5]", Entry: "sized_float32_rounds_5",
+			Limits: []int64{1, 0, 9, 5, 0, 0, 1, 0, 4, 9, -5},
+			Variants: []gpu.Variant{
+				{Name: "proven", Limits: []int64{1, 1, 9, 2147483647, 0, 32, 2, 0, 5, 1, 1, 4, 9, 0}},
+				{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 0, 32, 2, 0, 5, 9, 2147483648}, Sites: []gpu.Site{
+					{Kind: gpu.IndexSite, File: "special.go", Line: 68, Col: 7},
+				}},
+				{Name: "wide", Sites: []gpu.Site{
+					{Kind: gpu.IndexSite, File: "special.go", Line: 68, Col: 7},
+				}},
+			},
+			Shared: 128,
+			Host:   quernHostSized_float32_rounds_5,
+		},
+	},
+	Block:  gpu.Dim3{X: 32, Y: 1, Z: 1},
+	Shared: 128,
+	Host:   quernHostSized_float32,
+})
+
+var _ = sized[float32] // compiled, not called
+
+var quernSized_int16 = gpu.NewKernel(gpu.KernelInfo{
+	Name: "sized[int16]", Package: "quern.dev/internal/conformance/generic", Pos: "special.go:65",
+	Entry: "sized_int16",
+	Params: []gpu.Param{
+		{Name: "rounds", Kind: gpu.Scalar, Type: "uint16", Size: 2},
+		{Name: "x", Kind: gpu.Slice, Type: "int16", Size: 2},
+	},
+	PTX: quernPTX,
+	Variants: []gpu.Variant{
+		{Name: "proven", Limits: []int64{1, 1, 9, 2147483647, 0, 32, 2, 0, 5, 1, 1, 4, 9, 0}},
+		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 0, 32, 2, 0, 5, 9, 2147483648}, Sites: []gpu.Site{
+			{Kind: gpu.IndexSite, File: "special.go", Line: 68, Col: 7},
+		}},
+		{Name: "wide", Sites: []gpu.Site{
+			{Kind: gpu.IndexSite, File: "special.go", Line: 68, Col: 7},
+		}},
+	},
+	Special: []gpu.Special{
+		{
+			Name: "rounds=0", Section: "sized[int16,rounds=0]", Entry: "sized_int16_rounds_0",
+			Limits: []int64{1, 0, 9, 0, 0, 0, 1, 0, 4, 9, 0},
+			Variants: []gpu.Variant{
+				{Name: "proven", Limits: []int64{1, 1, 9, 2147483647, 0, 32, 2, 0, 5, 1, 1, 4, 9, 0}},
+				{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 0, 32, 2, 0, 5, 9, 2147483648}, Sites: []gpu.Site{
+					{Kind: gpu.IndexSite, File: "special.go", Line: 68, Col: 7},
+				}},
+				{Name: "wide", Sites: []gpu.Site{
+					{Kind: gpu.IndexSite, File: "special.go", Line: 68, Col: 7},
+				}},
+			},
+			Shared: 64,
+			Host:   quernHostSized_int16_rounds_0,
+		},
+		{
+			Name: "rounds=1", Section: "sized[int16,rounds=1]", Entry: "sized_int16_rounds_1",
+			Limits: []int64{1, 0, 9, 1, 0, 0, 1, 0, 4, 9, -1},
+			Variants: []gpu.Variant{
+				{Name: "proven", Limits: []int64{1, 1, 9, 2147483647, 0, 32, 2, 0, 5, 1, 1, 4, 9, 0}},
+				{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 0, 32, 2, 0, 5, 9, 2147483648}, Sites: []gpu.Site{
+					{Kind: gpu.IndexSite, File: "special.go", Line: 68, Col: 7},
+				}},
+				{Name: "wide", Sites: []gpu.Site{
+					{Kind: gpu.IndexSite, File: "special.go", Line: 68, Col: 7},
+				}},
+			},
+			Shared: 64,
+			Host:   quernHostSized_int16_rounds_1,
+		},
+		{
+			Name: "rounds=5", Section: "sized[int16,rounds=5]", Entry: "sized_int16_rounds_5",
+			Limits: []int64{1, 0, 9, 5, 0, 0, 1, 0, 4, 9, -5},
+			Variants: []gpu.Variant{
+				{Name: "proven", Limits: []int64{1, 1, 9, 2147483647, 0, 32, 2, 0, 5, 1, 1, 4, 9, 0}},
+				{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 0, 32, 2, 0, 5, 9, 2147483648}, Sites: []gpu.Site{
+					{Kind: gpu.IndexSite, File: "special.go", Line: 68, Col: 7},
+				}},
+				{Name: "wide", Sites: []gpu.Site{
+					{Kind: gpu.IndexSite, File: "special.go", Line: 68, Col: 7},
+				}},
+			},
+			Shared: 64,
+			Host:   quernHostSized_int16_rounds_5,
+		},
+	},
+	Block:  gpu.Dim3{X: 32, Y: 1, Z: 1},
+	Shared: 64,
+	Host:   quernHostSized_int16,
+})
+
+var _ = sized[int16] // compiled, not called
+
+// LaunchSized runs sized on the grid g.
+//
+// sized is generic and special at once, with shared memory and a barrier that
+// depends on the parameter.
+func LaunchSized[T float32 | int16](s *gpu.Stream, g gpu.Grid, rounds uint16, x *gpu.Buffer[T]) error {
+	var k *gpu.Kernel
+	switch any((*T)(nil)).(type) {
+	case *float32:
+		k = quernSized_float32
+	case *int16:
+		k = quernSized_int16
+	}
+	l, err := k.Begin(s, g)
+	if err != nil {
+		return err
+	}
+	gpu.Arg(l, rounds)
+	gpu.SliceArg(l, x)
+	return l.End()
+}
+
+var quernFiltered = gpu.NewKernel(gpu.KernelInfo{
+	Name: "filtered", Package: "quern.dev/internal/conformance/generic", Pos: "special.go:81",
+	Params: []gpu.Param{
+		{Name: "taps", Kind: gpu.Scalar, Type: "int", Size: 8},
+		{Name: "weights", Kind: gpu.Slice, Type: "float32", Size: 4},
+		{Name: "in", Kind: gpu.Slice, Type: "float32", Size: 4},
+		{Name: "out", Kind: gpu.Slice, Type: "float32", Size: 4},
+	},
+	PTX: quernPTX,
+	Variants: []gpu.Variant{
+		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 2, 1, 0, 4, 1, 3, 4, 0, 1, 3, 1, 2, 1, 0, 4, 2, 3, 2, 0, 5, 4, 0, 1, 3, 7, 5, 9, 0, 1, 0, 1, 3, 3, 9, 2147483649, 1, 0, 1, 1, 4, 9, 0}},
+		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 1, 0, 1, 3, 3, 9, 2147483649}, Sites: []gpu.Site{
+			{Kind: gpu.IndexSite, File: "special.go", Line: 85, Col: 11},
+			{Kind: gpu.IndexSite, File: "special.go", Line: 85, Col: 21},
+		}},
+		{Name: "wide", Sites: []gpu.Site{
+			{Kind: gpu.IndexSite, File: "special.go", Line: 85, Col: 11},
+			{Kind: gpu.IndexSite, File: "special.go", Line: 85, Col: 21},
+		}},
+	},
+	Special: []gpu.Special{
+		{
+			Name: "taps=4", Section: "filtered[taps=4]", Entry: "filtered_taps_4",
+			Limits: []int64{1, 0, 9, 4, 0, 0, 1, 0, 4, 9, -4},
+			Variants: []gpu.Variant{
+				{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -16, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 1, 5, 9, -4, 1, 3, 9, 2147483645, 0, -1, 1, 2, 1, 3, 4, 0, 3, 4, 1, 2, 2, 3, 2, 0, 5, 4, 0, 3, 4, 7, 5, 9, 0, 10, 1, 9, 0}, Threads: 4},
+				{Name: "proven", Limits: []int64{1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 1, 5, 9, -4, 1, 3, 9, 2147483645, 0, -1, 1, 2, 1, 3, 4, 0, 3, 4, 1, 2, 2, 3, 2, 0, 5, 4, 0, 3, 4, 7, 5, 9, 0, 10, 1, 9, 0}},
+				{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 1, 3, 9, 2147483645, 10, 1, 9, 0}, Sites: []gpu.Site{
+					{Kind: gpu.IndexSite, File: "special.go", Line: 85, Col: 11},
+					{Kind: gpu.IndexSite, File: "special.go", Line: 85, Col: 21},
+				}},
+				{Name: "wide", Sites: []gpu.Site{
+					{Kind: gpu.IndexSite, File: "special.go", Line: 85, Col: 11},
+					{Kind: gpu.IndexSite, File: "special.go", Line: 85, Col: 21},
+				}},
+			},
+			Host: quernHostFiltered_taps_4,
+		},
+		{
+			Name: "taps=8", Section: "filtered[taps=8]", Entry: "filtered_taps_8",
+			Limits: []int64{1, 0, 9, 8, 0, 0, 1, 0, 4, 9, -8},
+			Variants: []gpu.Variant{
+				{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -16, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 1, 5, 9, -8, 1, 3, 9, 2147483641, 0, -1, 1, 2, 1, 3, 4, 0, 7, 4, 1, 2, 2, 3, 2, 0, 5, 4, 0, 7, 4, 7, 5, 9, 0, 10, 1, 9, 0}, Threads: 4},
+				{Name: "proven", Limits: []int64{1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 1, 5, 9, -8, 1, 3, 9, 2147483641, 0, -1, 1, 2, 1, 3, 4, 0, 7, 4, 1, 2, 2, 3, 2, 0, 5, 4, 0, 7, 4, 7, 5, 9, 0, 10, 1, 9, 0}},
+				{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 1, 3, 9, 2147483641, 10, 1, 9, 0}, Sites: []gpu.Site{
+					{Kind: gpu.IndexSite, File: "special.go", Line: 85, Col: 11},
+					{Kind: gpu.IndexSite, File: "special.go", Line: 85, Col: 21},
+				}},
+				{Name: "wide", Sites: []gpu.Site{
+					{Kind: gpu.IndexSite, File: "special.go", Line: 85, Col: 11},
+					{Kind: gpu.IndexSite, File: "special.go", Line: 85, Col: 21},
+				}},
+			},
+			Host: quernHostFiltered_taps_8,
+		},
+	},
+	Host: quernHostFiltered,
+})
+
+var _ = filtered // compiled, not called
+
+// LaunchFiltered runs filtered on the grid g.
+//
+// filtered applies a filter of few taps.
+func LaunchFiltered(s *gpu.Stream, g gpu.Grid, taps int, weights, in, out *gpu.Buffer[float32]) error {
+	l, err := quernFiltered.Begin(s, g)
+	if err != nil {
+		return err
+	}
+	gpu.Arg(l, taps)
+	gpu.SliceArg(l, weights)
+	gpu.SliceArg(l, in)
+	gpu.SliceArg(l, out)
+	return l.End()
+}
+
 func quernHostLiterals(r *host.Run) {
 	x := host.Slice[int32](r, 0)
 	dimX := r.BlockDim.X
@@ -2965,6 +3440,1806 @@ func quernRow1Reduced(r *host.Run, base int, sums, x []float32, dimX int) {
 				s += x[j2] * 0.5
 			}
 			sums[i] = s
+		}
+	}
+}
+
+func quernHostBlur(r *host.Run) {
+	radius := host.Value[int](r, 0)
+	in := host.Slice[float32](r, 1)
+	out := host.Slice[float32](r, 2)
+	dimX := r.BlockDim.X
+	dimY := r.BlockDim.Y
+	dimZ := r.BlockDim.Z
+	for r.Next() {
+		blockX := r.BlockIdx.X
+		base := blockX * dimX
+		for threadZ := range dimZ {
+			for threadY := range dimY {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				quernRow1Blur(r, base, out, radius, in, dimX)
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1Blur(r *host.Run, base int, out []float32, radius int, in []float32, dimX int) {
+	count := max(0, min(dimX, len(out)-base))
+	if base >= 0 && count <= len(out)-base {
+		row := out[base:][:count]
+		for threadX := range count {
+			r.ThreadIdx.X = threadX
+			i := base + threadX
+//line special.go:15
+			var sum float32
+			var n float32
+//line special.go:16
+			for j := -radius; j <= radius; j++ {
+				k := i + j
+				if k >= 0 && k < len(in) {
+//line special.go:18
+					sum += in[k]
+					n += 1
+				}
+			}
+			row[threadX] = sum / n
+		}
+		return
+	}
+	for threadX := range dimX {
+		r.ThreadIdx.X = threadX
+		i := base + threadX
+//line special.go:12
+		if i >= len(out) {
+			continue
+		}
+		var sum float32
+		var n float32
+//line special.go:16
+		for j := -radius; j <= radius; j++ {
+			k := i + j
+			if k >= 0 && k < len(in) {
+//line special.go:18
+				sum += in[k]
+				n += 1
+			}
+		}
+		out[i] = sum / n
+	}
+}
+
+func quernHostBlur_radius_1(r *host.Run) {
+	in := host.Slice[float32](r, 1)
+	out := host.Slice[float32](r, 2)
+	dimX := r.BlockDim.X
+	dimY := r.BlockDim.Y
+	dimZ := r.BlockDim.Z
+	radius2 := 1
+	for r.Next() {
+		blockX := r.BlockIdx.X
+		base := blockX * dimX
+		for threadZ := range dimZ {
+			for threadY := range dimY {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				quernRow1Blur_radius_1(r, base, out, radius2, in, dimX)
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1Blur_radius_1(r *host.Run, base int, out []float32, radius2 int, in []float32, dimX int) {
+	count := max(0, min(dimX, len(out)-base))
+	if base >= 0 && count <= len(out)-base {
+		row := out[base:][:count]
+		for threadX := range count {
+			r.ThreadIdx.X = threadX
+			i := base + threadX
+//line special.go:15
+			var sum float32
+			var n float32
+//line special.go:16
+			for j := -radius2; j <= radius2; j++ {
+				k := i + j
+				if k >= 0 && k < len(in) {
+//line special.go:18
+					sum += in[k]
+					n += 1
+				}
+			}
+			row[threadX] = sum / n
+		}
+		return
+	}
+	for threadX := range dimX {
+		r.ThreadIdx.X = threadX
+		i := base + threadX
+//line special.go:12
+		if i >= len(out) {
+			continue
+		}
+		var sum float32
+		var n float32
+//line special.go:16
+		for j := -radius2; j <= radius2; j++ {
+			k := i + j
+			if k >= 0 && k < len(in) {
+//line special.go:18
+				sum += in[k]
+				n += 1
+			}
+		}
+		out[i] = sum / n
+	}
+}
+
+func quernHostBlur_radius_2(r *host.Run) {
+	in := host.Slice[float32](r, 1)
+	out := host.Slice[float32](r, 2)
+	dimX := r.BlockDim.X
+	dimY := r.BlockDim.Y
+	dimZ := r.BlockDim.Z
+	radius2 := 2
+	for r.Next() {
+		blockX := r.BlockIdx.X
+		base := blockX * dimX
+		for threadZ := range dimZ {
+			for threadY := range dimY {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				quernRow1Blur_radius_2(r, base, out, radius2, in, dimX)
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1Blur_radius_2(r *host.Run, base int, out []float32, radius2 int, in []float32, dimX int) {
+	count := max(0, min(dimX, len(out)-base))
+	if base >= 0 && count <= len(out)-base {
+		row := out[base:][:count]
+		for threadX := range count {
+			r.ThreadIdx.X = threadX
+			i := base + threadX
+//line special.go:15
+			var sum float32
+			var n float32
+//line special.go:16
+			for j := -radius2; j <= radius2; j++ {
+				k := i + j
+				if k >= 0 && k < len(in) {
+//line special.go:18
+					sum += in[k]
+					n += 1
+				}
+			}
+			row[threadX] = sum / n
+		}
+		return
+	}
+	for threadX := range dimX {
+		r.ThreadIdx.X = threadX
+		i := base + threadX
+//line special.go:12
+		if i >= len(out) {
+			continue
+		}
+		var sum float32
+		var n float32
+//line special.go:16
+		for j := -radius2; j <= radius2; j++ {
+			k := i + j
+			if k >= 0 && k < len(in) {
+//line special.go:18
+				sum += in[k]
+				n += 1
+			}
+		}
+		out[i] = sum / n
+	}
+}
+
+func quernHostBlur_radius_4(r *host.Run) {
+	in := host.Slice[float32](r, 1)
+	out := host.Slice[float32](r, 2)
+	dimX := r.BlockDim.X
+	dimY := r.BlockDim.Y
+	dimZ := r.BlockDim.Z
+	radius2 := 4
+	for r.Next() {
+		blockX := r.BlockIdx.X
+		base := blockX * dimX
+		for threadZ := range dimZ {
+			for threadY := range dimY {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				quernRow1Blur_radius_4(r, base, out, radius2, in, dimX)
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1Blur_radius_4(r *host.Run, base int, out []float32, radius2 int, in []float32, dimX int) {
+	count := max(0, min(dimX, len(out)-base))
+	if base >= 0 && count <= len(out)-base {
+		row := out[base:][:count]
+		for threadX := range count {
+			r.ThreadIdx.X = threadX
+			i := base + threadX
+//line special.go:15
+			var sum float32
+			var n float32
+//line special.go:16
+			for j := -radius2; j <= radius2; j++ {
+				k := i + j
+				if k >= 0 && k < len(in) {
+//line special.go:18
+					sum += in[k]
+					n += 1
+				}
+			}
+			row[threadX] = sum / n
+		}
+		return
+	}
+	for threadX := range dimX {
+		r.ThreadIdx.X = threadX
+		i := base + threadX
+//line special.go:12
+		if i >= len(out) {
+			continue
+		}
+		var sum float32
+		var n float32
+//line special.go:16
+		for j := -radius2; j <= radius2; j++ {
+			k := i + j
+			if k >= 0 && k < len(in) {
+//line special.go:18
+				sum += in[k]
+				n += 1
+			}
+		}
+		out[i] = sum / n
+	}
+}
+
+func quernHostMixed(r *host.Run) {
+	step := host.Value[int8](r, 0)
+	flip := host.Value[bool](r, 1)
+	x := host.Slice[int32](r, 2)
+	dimX := r.BlockDim.X
+	dimY := r.BlockDim.Y
+	dimZ := r.BlockDim.Z
+	for r.Next() {
+		blockX := r.BlockIdx.X
+		base := blockX * dimX
+		for threadZ := range dimZ {
+			for threadY := range dimY {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				quernRow1Mixed(r, step, base, x, flip, dimX)
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1Mixed(r *host.Run, step int8, base int, x []int32, flip bool, dimX int) {
+	for threadX := range dimX {
+		r.ThreadIdx.X = threadX
+		i := base + threadX
+//line special.go:29
+		step2 := step
+//line special.go:31
+		if i >= len(x) {
+			continue
+		}
+		v := x[i]
+		for i2 := 0; i2 < 3; i2++ {
+			if flip {
+				v = -v
+			}
+			v += int32(step2)
+			step2++
+			if step2 != 0 {
+				v += 100 / int32(step2)
+			}
+		}
+		x[i] = v
+	}
+}
+
+func quernHostMixed_flip_true_step_minus2(r *host.Run) {
+	x := host.Slice[int32](r, 2)
+	dimX := r.BlockDim.X
+	dimY := r.BlockDim.Y
+	dimZ := r.BlockDim.Z
+	flip2 := true
+	for r.Next() {
+		blockX := r.BlockIdx.X
+		base := blockX * dimX
+		for threadZ := range dimZ {
+			for threadY := range dimY {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				quernRow1Mixed_flip_true_step_minus2(r, base, x, flip2, dimX)
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1Mixed_flip_true_step_minus2(r *host.Run, base int, x []int32, flip2 bool, dimX int) {
+	for threadX := range dimX {
+		r.ThreadIdx.X = threadX
+		i := base + threadX
+//line special.go:29
+		var step2 int8 = -2
+//line special.go:31
+		if i >= len(x) {
+			continue
+		}
+		v := x[i]
+		for i2 := 0; i2 < 3; i2++ {
+			if flip2 {
+				v = -v
+			}
+			v += int32(step2)
+			step2++
+			if step2 != 0 {
+				v += 100 / int32(step2)
+			}
+		}
+		x[i] = v
+	}
+}
+
+func quernHostMixed_flip_true_step_3(r *host.Run) {
+	x := host.Slice[int32](r, 2)
+	dimX := r.BlockDim.X
+	dimY := r.BlockDim.Y
+	dimZ := r.BlockDim.Z
+	flip2 := true
+	for r.Next() {
+		blockX := r.BlockIdx.X
+		base := blockX * dimX
+		for threadZ := range dimZ {
+			for threadY := range dimY {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				quernRow1Mixed_flip_true_step_3(r, base, x, flip2, dimX)
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1Mixed_flip_true_step_3(r *host.Run, base int, x []int32, flip2 bool, dimX int) {
+	for threadX := range dimX {
+		r.ThreadIdx.X = threadX
+		i := base + threadX
+//line special.go:29
+		var step2 int8 = 3
+//line special.go:31
+		if i >= len(x) {
+			continue
+		}
+		v := x[i]
+		for i2 := 0; i2 < 3; i2++ {
+			if flip2 {
+				v = -v
+			}
+			v += int32(step2)
+			step2++
+			if step2 != 0 {
+				v += 100 / int32(step2)
+			}
+		}
+		x[i] = v
+	}
+}
+
+func quernHostMixed_flip_true_step_64(r *host.Run) {
+	x := host.Slice[int32](r, 2)
+	dimX := r.BlockDim.X
+	dimY := r.BlockDim.Y
+	dimZ := r.BlockDim.Z
+	flip2 := true
+	for r.Next() {
+		blockX := r.BlockIdx.X
+		base := blockX * dimX
+		for threadZ := range dimZ {
+			for threadY := range dimY {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				quernRow1Mixed_flip_true_step_64(r, base, x, flip2, dimX)
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1Mixed_flip_true_step_64(r *host.Run, base int, x []int32, flip2 bool, dimX int) {
+	for threadX := range dimX {
+		r.ThreadIdx.X = threadX
+		i := base + threadX
+//line special.go:29
+		var step2 int8 = 64
+//line special.go:31
+		if i >= len(x) {
+			continue
+		}
+		v := x[i]
+		for i2 := 0; i2 < 3; i2++ {
+			if flip2 {
+				v = -v
+			}
+			v += int32(step2)
+			step2++
+			if step2 != 0 {
+				v += 100 / int32(step2)
+			}
+		}
+		x[i] = v
+	}
+}
+
+func quernHostMixed_flip_false_step_minus2(r *host.Run) {
+	x := host.Slice[int32](r, 2)
+	dimX := r.BlockDim.X
+	dimY := r.BlockDim.Y
+	dimZ := r.BlockDim.Z
+	flip2 := false
+	for r.Next() {
+		blockX := r.BlockIdx.X
+		base := blockX * dimX
+		for threadZ := range dimZ {
+			for threadY := range dimY {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				quernRow1Mixed_flip_false_step_minus2(r, base, x, flip2, dimX)
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1Mixed_flip_false_step_minus2(r *host.Run, base int, x []int32, flip2 bool, dimX int) {
+	for threadX := range dimX {
+		r.ThreadIdx.X = threadX
+		i := base + threadX
+//line special.go:29
+		var step2 int8 = -2
+//line special.go:31
+		if i >= len(x) {
+			continue
+		}
+		v := x[i]
+		for i2 := 0; i2 < 3; i2++ {
+			if flip2 {
+				v = -v
+			}
+			v += int32(step2)
+			step2++
+			if step2 != 0 {
+				v += 100 / int32(step2)
+			}
+		}
+		x[i] = v
+	}
+}
+
+func quernHostMixed_flip_false_step_3(r *host.Run) {
+	x := host.Slice[int32](r, 2)
+	dimX := r.BlockDim.X
+	dimY := r.BlockDim.Y
+	dimZ := r.BlockDim.Z
+	flip2 := false
+	for r.Next() {
+		blockX := r.BlockIdx.X
+		base := blockX * dimX
+		for threadZ := range dimZ {
+			for threadY := range dimY {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				quernRow1Mixed_flip_false_step_3(r, base, x, flip2, dimX)
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1Mixed_flip_false_step_3(r *host.Run, base int, x []int32, flip2 bool, dimX int) {
+	for threadX := range dimX {
+		r.ThreadIdx.X = threadX
+		i := base + threadX
+//line special.go:29
+		var step2 int8 = 3
+//line special.go:31
+		if i >= len(x) {
+			continue
+		}
+		v := x[i]
+		for i2 := 0; i2 < 3; i2++ {
+			if flip2 {
+				v = -v
+			}
+			v += int32(step2)
+			step2++
+			if step2 != 0 {
+				v += 100 / int32(step2)
+			}
+		}
+		x[i] = v
+	}
+}
+
+func quernHostMixed_flip_false_step_64(r *host.Run) {
+	x := host.Slice[int32](r, 2)
+	dimX := r.BlockDim.X
+	dimY := r.BlockDim.Y
+	dimZ := r.BlockDim.Z
+	flip2 := false
+	for r.Next() {
+		blockX := r.BlockIdx.X
+		base := blockX * dimX
+		for threadZ := range dimZ {
+			for threadY := range dimY {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				quernRow1Mixed_flip_false_step_64(r, base, x, flip2, dimX)
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1Mixed_flip_false_step_64(r *host.Run, base int, x []int32, flip2 bool, dimX int) {
+	for threadX := range dimX {
+		r.ThreadIdx.X = threadX
+		i := base + threadX
+//line special.go:29
+		var step2 int8 = 64
+//line special.go:31
+		if i >= len(x) {
+			continue
+		}
+		v := x[i]
+		for i2 := 0; i2 < 3; i2++ {
+			if flip2 {
+				v = -v
+			}
+			v += int32(step2)
+			step2++
+			if step2 != 0 {
+				v += 100 / int32(step2)
+			}
+		}
+		x[i] = v
+	}
+}
+
+func quernHostPicked(r *host.Run) {
+	at := host.Value[int](r, 0)
+	x := host.Slice[int32](r, 1)
+	dimX := r.BlockDim.X
+	dimY := r.BlockDim.Y
+	dimZ := r.BlockDim.Z
+	for r.Next() {
+		blockX := r.BlockIdx.X
+		base := blockX * dimX
+		for threadZ := range dimZ {
+			for threadY := range dimY {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				quernRow1Picked(r, base, x, at, dimX)
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1Picked(r *host.Run, base int, x []int32, at, dimX int) {
+	for threadX := range dimX {
+		r.ThreadIdx.X = threadX
+		i := base + threadX
+//line special.go:52
+		list := [4]int32{}
+//line special.go:54
+		list[0] = 0
+		list[1] = 1
+		list[2] = 4
+		list[3] = 9
+//line special.go:56
+		if i < len(x) {
+			x[i] += list[at] + 12/int32(at+1)
+		}
+	}
+}
+
+func quernHostPicked_at_0(r *host.Run) {
+	x := host.Slice[int32](r, 1)
+	dimX := r.BlockDim.X
+	dimY := r.BlockDim.Y
+	dimZ := r.BlockDim.Z
+	at2 := 0
+	for r.Next() {
+		blockX := r.BlockIdx.X
+		base := blockX * dimX
+		for threadZ := range dimZ {
+			for threadY := range dimY {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				quernRow1Picked_at_0(r, base, x, at2, dimX)
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1Picked_at_0(r *host.Run, base int, x []int32, at2, dimX int) {
+	for threadX := range dimX {
+		r.ThreadIdx.X = threadX
+		i := base + threadX
+//line special.go:52
+		list := [4]int32{}
+//line special.go:54
+		list[0] = 0
+		list[1] = 1
+		list[2] = 4
+		list[3] = 9
+//line special.go:56
+		if i < len(x) {
+			x[i] += list[at2] + 12/int32(at2+1)
+		}
+	}
+}
+
+func quernHostPicked_at_3(r *host.Run) {
+	x := host.Slice[int32](r, 1)
+	dimX := r.BlockDim.X
+	dimY := r.BlockDim.Y
+	dimZ := r.BlockDim.Z
+	at2 := 3
+	for r.Next() {
+		blockX := r.BlockIdx.X
+		base := blockX * dimX
+		for threadZ := range dimZ {
+			for threadY := range dimY {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				quernRow1Picked_at_3(r, base, x, at2, dimX)
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1Picked_at_3(r *host.Run, base int, x []int32, at2, dimX int) {
+	for threadX := range dimX {
+		r.ThreadIdx.X = threadX
+		i := base + threadX
+//line special.go:52
+		list := [4]int32{}
+//line special.go:54
+		list[0] = 0
+		list[1] = 1
+		list[2] = 4
+		list[3] = 9
+//line special.go:56
+		if i < len(x) {
+			x[i] += list[at2] + 12/int32(at2+1)
+		}
+	}
+}
+
+func quernHostPicked_at_7(r *host.Run) {
+	x := host.Slice[int32](r, 1)
+	dimX := r.BlockDim.X
+	dimY := r.BlockDim.Y
+	dimZ := r.BlockDim.Z
+	at2 := 7
+	for r.Next() {
+		blockX := r.BlockIdx.X
+		base := blockX * dimX
+		for threadZ := range dimZ {
+			for threadY := range dimY {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				quernRow1Picked_at_7(r, base, x, at2, dimX)
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1Picked_at_7(r *host.Run, base int, x []int32, at2, dimX int) {
+	for threadX := range dimX {
+		r.ThreadIdx.X = threadX
+		i := base + threadX
+//line special.go:52
+		list := [4]int32{}
+//line special.go:54
+		list[0] = 0
+		list[1] = 1
+		list[2] = 4
+		list[3] = 9
+//line special.go:56
+		if i < len(x) {
+			x[i] += list[at2] + 12/int32(at2+1)
+		}
+	}
+}
+
+func quernHostSized_float32(r *host.Run) {
+	rounds := host.Value[uint16](r, 0)
+	x := host.Slice[float32](r, 1)
+	var i uint16
+	vs := host.Scratch[float32](r, 0, r.BlockDim.Count())
+	tile := host.Shared[[32]float32](r, 0)
+	for r.Next() {
+		blockX := r.BlockIdx.X
+		base := blockX * 32
+//line special.go:69
+		i = 0
+		for threadZ := range 1 {
+			for threadY := range 1 {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				first := (threadZ*1 + threadY) * 32
+				quernRow1Sized_float32(r, vs, first, x, base)
+			}
+		}
+		for ; i < rounds; i++ {
+			for threadZ := range 1 {
+				for threadY := range 1 {
+					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+					first2 := (threadZ*1 + threadY) * 32
+					quernRow2Sized_float32(r, vs, first2, tile)
+				}
+			}
+			for threadZ := range 1 {
+				for threadY := range 1 {
+					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+					first3 := (threadZ*1 + threadY) * 32
+					quernRow3Sized_float32(r, vs, first3, tile)
+				}
+			}
+		}
+		for threadZ := range 1 {
+			for threadY := range 1 {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				first4 := (threadZ*1 + threadY) * 32
+				quernRow4Sized_float32(r, vs, first4, x, base)
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1Sized_float32(r *host.Run, vs []float32, first int, x []float32, base int) {
+	vRow := vs[first:][:32]
+	if base >= 0 && 32 <= len(x)-base {
+		row := (*[32]float32)(x[base:])
+		for threadX := range 32 {
+//line special.go:68
+			v := row[threadX]
+			vRow[threadX] = v
+		}
+		return
+	}
+	for threadX := range 32 {
+		r.ThreadIdx.X = threadX
+		i2 := base + threadX
+//line special.go:68
+		v := x[i2]
+		vRow[threadX] = v
+	}
+}
+
+//go:noinline
+func quernRow2Sized_float32(r *host.Run, vs []float32, first2 int, tile *[32]float32) {
+	vRow := vs[first2:][:32]
+	row2 := (*[32]float32)(tile[0:])
+	for threadX := range 32 {
+		v := vRow[threadX]
+//line special.go:70
+		row2[threadX] = v
+	}
+}
+
+//go:noinline
+func quernRow3Sized_float32(r *host.Run, vs []float32, first3 int, tile *[32]float32) {
+	vRow := vs[first3:][:32]
+	for threadX := range 32 {
+		r.ThreadIdx.X = threadX
+		v := vRow[threadX]
+//line special.go:72
+		v += tile[(threadX+1)%32]
+		vRow[threadX] = v
+	}
+}
+
+//go:noinline
+func quernRow4Sized_float32(r *host.Run, vs []float32, first4 int, x []float32, base int) {
+	vRow := vs[first4:][:32]
+	if base >= 0 && 32 <= len(x)-base {
+		row3 := (*[32]float32)(x[base:])
+		for threadX := range 32 {
+			v := vRow[threadX]
+//line special.go:75
+			row3[threadX] = v
+		}
+		return
+	}
+	for threadX := range 32 {
+		r.ThreadIdx.X = threadX
+		v := vRow[threadX]
+		i2 := base + threadX
+//line special.go:75
+		x[i2] = v
+	}
+}
+
+func quernHostSized_float32_rounds_0(r *host.Run) {
+	x := host.Slice[float32](r, 1)
+	var i uint16
+	vs := host.Scratch[float32](r, 0, r.BlockDim.Count())
+	var rounds2 uint16
+	tile := host.Shared[[32]float32](r, 0)
+	for r.Next() {
+		blockX := r.BlockIdx.X
+		base := blockX * 32
+//line special.go:69
+		i = 0
+		for threadZ := range 1 {
+			for threadY := range 1 {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				first := (threadZ*1 + threadY) * 32
+				quernRow1Sized_float32_rounds_0(r, vs, first, x, base)
+			}
+		}
+		for ; i < rounds2; i++ {
+			for threadZ := range 1 {
+				for threadY := range 1 {
+					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+					first2 := (threadZ*1 + threadY) * 32
+					quernRow2Sized_float32_rounds_0(r, vs, first2, tile)
+				}
+			}
+			for threadZ := range 1 {
+				for threadY := range 1 {
+					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+					first3 := (threadZ*1 + threadY) * 32
+					quernRow3Sized_float32_rounds_0(r, vs, first3, tile)
+				}
+			}
+		}
+		for threadZ := range 1 {
+			for threadY := range 1 {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				first4 := (threadZ*1 + threadY) * 32
+				quernRow4Sized_float32_rounds_0(r, vs, first4, x, base)
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1Sized_float32_rounds_0(r *host.Run, vs []float32, first int, x []float32, base int) {
+	vRow := vs[first:][:32]
+	if base >= 0 && 32 <= len(x)-base {
+		row := (*[32]float32)(x[base:])
+		for threadX := range 32 {
+//line special.go:68
+			v := row[threadX]
+			vRow[threadX] = v
+		}
+		return
+	}
+	for threadX := range 32 {
+		r.ThreadIdx.X = threadX
+		i2 := base + threadX
+//line special.go:68
+		v := x[i2]
+		vRow[threadX] = v
+	}
+}
+
+//go:noinline
+func quernRow2Sized_float32_rounds_0(r *host.Run, vs []float32, first2 int, tile *[32]float32) {
+	vRow := vs[first2:][:32]
+	row2 := (*[32]float32)(tile[0:])
+	for threadX := range 32 {
+		v := vRow[threadX]
+//line special.go:70
+		row2[threadX] = v
+	}
+}
+
+//go:noinline
+func quernRow3Sized_float32_rounds_0(r *host.Run, vs []float32, first3 int, tile *[32]float32) {
+	vRow := vs[first3:][:32]
+	for threadX := range 32 {
+		r.ThreadIdx.X = threadX
+		v := vRow[threadX]
+//line special.go:72
+		v += tile[(threadX+1)%32]
+		vRow[threadX] = v
+	}
+}
+
+//go:noinline
+func quernRow4Sized_float32_rounds_0(r *host.Run, vs []float32, first4 int, x []float32, base int) {
+	vRow := vs[first4:][:32]
+	if base >= 0 && 32 <= len(x)-base {
+		row3 := (*[32]float32)(x[base:])
+		for threadX := range 32 {
+			v := vRow[threadX]
+//line special.go:75
+			row3[threadX] = v
+		}
+		return
+	}
+	for threadX := range 32 {
+		r.ThreadIdx.X = threadX
+		v := vRow[threadX]
+		i2 := base + threadX
+//line special.go:75
+		x[i2] = v
+	}
+}
+
+func quernHostSized_float32_rounds_1(r *host.Run) {
+	x := host.Slice[float32](r, 1)
+	var i uint16
+	vs := host.Scratch[float32](r, 0, r.BlockDim.Count())
+	var rounds2 uint16 = 1
+	tile := host.Shared[[32]float32](r, 0)
+	for r.Next() {
+		blockX := r.BlockIdx.X
+		base := blockX * 32
+//line special.go:69
+		i = 0
+		for threadZ := range 1 {
+			for threadY := range 1 {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				first := (threadZ*1 + threadY) * 32
+				quernRow1Sized_float32_rounds_1(r, vs, first, x, base)
+			}
+		}
+		for ; i < rounds2; i++ {
+			for threadZ := range 1 {
+				for threadY := range 1 {
+					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+					first2 := (threadZ*1 + threadY) * 32
+					quernRow2Sized_float32_rounds_1(r, vs, first2, tile)
+				}
+			}
+			for threadZ := range 1 {
+				for threadY := range 1 {
+					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+					first3 := (threadZ*1 + threadY) * 32
+					quernRow3Sized_float32_rounds_1(r, vs, first3, tile)
+				}
+			}
+		}
+		for threadZ := range 1 {
+			for threadY := range 1 {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				first4 := (threadZ*1 + threadY) * 32
+				quernRow4Sized_float32_rounds_1(r, vs, first4, x, base)
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1Sized_float32_rounds_1(r *host.Run, vs []float32, first int, x []float32, base int) {
+	vRow := vs[first:][:32]
+	if base >= 0 && 32 <= len(x)-base {
+		row := (*[32]float32)(x[base:])
+		for threadX := range 32 {
+//line special.go:68
+			v := row[threadX]
+			vRow[threadX] = v
+		}
+		return
+	}
+	for threadX := range 32 {
+		r.ThreadIdx.X = threadX
+		i2 := base + threadX
+//line special.go:68
+		v := x[i2]
+		vRow[threadX] = v
+	}
+}
+
+//go:noinline
+func quernRow2Sized_float32_rounds_1(r *host.Run, vs []float32, first2 int, tile *[32]float32) {
+	vRow := vs[first2:][:32]
+	row2 := (*[32]float32)(tile[0:])
+	for threadX := range 32 {
+		v := vRow[threadX]
+//line special.go:70
+		row2[threadX] = v
+	}
+}
+
+//go:noinline
+func quernRow3Sized_float32_rounds_1(r *host.Run, vs []float32, first3 int, tile *[32]float32) {
+	vRow := vs[first3:][:32]
+	for threadX := range 32 {
+		r.ThreadIdx.X = threadX
+		v := vRow[threadX]
+//line special.go:72
+		v += tile[(threadX+1)%32]
+		vRow[threadX] = v
+	}
+}
+
+//go:noinline
+func quernRow4Sized_float32_rounds_1(r *host.Run, vs []float32, first4 int, x []float32, base int) {
+	vRow := vs[first4:][:32]
+	if base >= 0 && 32 <= len(x)-base {
+		row3 := (*[32]float32)(x[base:])
+		for threadX := range 32 {
+			v := vRow[threadX]
+//line special.go:75
+			row3[threadX] = v
+		}
+		return
+	}
+	for threadX := range 32 {
+		r.ThreadIdx.X = threadX
+		v := vRow[threadX]
+		i2 := base + threadX
+//line special.go:75
+		x[i2] = v
+	}
+}
+
+func quernHostSized_float32_rounds_5(r *host.Run) {
+	x := host.Slice[float32](r, 1)
+	var i uint16
+	vs := host.Scratch[float32](r, 0, r.BlockDim.Count())
+	var rounds2 uint16 = 5
+	tile := host.Shared[[32]float32](r, 0)
+	for r.Next() {
+		blockX := r.BlockIdx.X
+		base := blockX * 32
+//line special.go:69
+		i = 0
+		for threadZ := range 1 {
+			for threadY := range 1 {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				first := (threadZ*1 + threadY) * 32
+				quernRow1Sized_float32_rounds_5(r, vs, first, x, base)
+			}
+		}
+		for ; i < rounds2; i++ {
+			for threadZ := range 1 {
+				for threadY := range 1 {
+					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+					first2 := (threadZ*1 + threadY) * 32
+					quernRow2Sized_float32_rounds_5(r, vs, first2, tile)
+				}
+			}
+			for threadZ := range 1 {
+				for threadY := range 1 {
+					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+					first3 := (threadZ*1 + threadY) * 32
+					quernRow3Sized_float32_rounds_5(r, vs, first3, tile)
+				}
+			}
+		}
+		for threadZ := range 1 {
+			for threadY := range 1 {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				first4 := (threadZ*1 + threadY) * 32
+				quernRow4Sized_float32_rounds_5(r, vs, first4, x, base)
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1Sized_float32_rounds_5(r *host.Run, vs []float32, first int, x []float32, base int) {
+	vRow := vs[first:][:32]
+	if base >= 0 && 32 <= len(x)-base {
+		row := (*[32]float32)(x[base:])
+		for threadX := range 32 {
+//line special.go:68
+			v := row[threadX]
+			vRow[threadX] = v
+		}
+		return
+	}
+	for threadX := range 32 {
+		r.ThreadIdx.X = threadX
+		i2 := base + threadX
+//line special.go:68
+		v := x[i2]
+		vRow[threadX] = v
+	}
+}
+
+//go:noinline
+func quernRow2Sized_float32_rounds_5(r *host.Run, vs []float32, first2 int, tile *[32]float32) {
+	vRow := vs[first2:][:32]
+	row2 := (*[32]float32)(tile[0:])
+	for threadX := range 32 {
+		v := vRow[threadX]
+//line special.go:70
+		row2[threadX] = v
+	}
+}
+
+//go:noinline
+func quernRow3Sized_float32_rounds_5(r *host.Run, vs []float32, first3 int, tile *[32]float32) {
+	vRow := vs[first3:][:32]
+	for threadX := range 32 {
+		r.ThreadIdx.X = threadX
+		v := vRow[threadX]
+//line special.go:72
+		v += tile[(threadX+1)%32]
+		vRow[threadX] = v
+	}
+}
+
+//go:noinline
+func quernRow4Sized_float32_rounds_5(r *host.Run, vs []float32, first4 int, x []float32, base int) {
+	vRow := vs[first4:][:32]
+	if base >= 0 && 32 <= len(x)-base {
+		row3 := (*[32]float32)(x[base:])
+		for threadX := range 32 {
+			v := vRow[threadX]
+//line special.go:75
+			row3[threadX] = v
+		}
+		return
+	}
+	for threadX := range 32 {
+		r.ThreadIdx.X = threadX
+		v := vRow[threadX]
+		i2 := base + threadX
+//line special.go:75
+		x[i2] = v
+	}
+}
+
+func quernHostSized_int16(r *host.Run) {
+	rounds := host.Value[uint16](r, 0)
+	x := host.Slice[int16](r, 1)
+	var i uint16
+	vs := host.Scratch[int16](r, 0, r.BlockDim.Count())
+	tile := host.Shared[[32]int16](r, 0)
+	for r.Next() {
+		blockX := r.BlockIdx.X
+		base := blockX * 32
+//line special.go:69
+		i = 0
+		for threadZ := range 1 {
+			for threadY := range 1 {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				first := (threadZ*1 + threadY) * 32
+				quernRow1Sized_int16(r, vs, first, x, base)
+			}
+		}
+		for ; i < rounds; i++ {
+			for threadZ := range 1 {
+				for threadY := range 1 {
+					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+					first2 := (threadZ*1 + threadY) * 32
+					quernRow2Sized_int16(r, vs, first2, tile)
+				}
+			}
+			for threadZ := range 1 {
+				for threadY := range 1 {
+					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+					first3 := (threadZ*1 + threadY) * 32
+					quernRow3Sized_int16(r, vs, first3, tile)
+				}
+			}
+		}
+		for threadZ := range 1 {
+			for threadY := range 1 {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				first4 := (threadZ*1 + threadY) * 32
+				quernRow4Sized_int16(r, vs, first4, x, base)
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1Sized_int16(r *host.Run, vs []int16, first int, x []int16, base int) {
+	vRow := vs[first:][:32]
+	if base >= 0 && 32 <= len(x)-base {
+		row := (*[32]int16)(x[base:])
+		for threadX := range 32 {
+//line special.go:68
+			v := row[threadX]
+			vRow[threadX] = v
+		}
+		return
+	}
+	for threadX := range 32 {
+		r.ThreadIdx.X = threadX
+		i2 := base + threadX
+//line special.go:68
+		v := x[i2]
+		vRow[threadX] = v
+	}
+}
+
+//go:noinline
+func quernRow2Sized_int16(r *host.Run, vs []int16, first2 int, tile *[32]int16) {
+	vRow := vs[first2:][:32]
+	row2 := (*[32]int16)(tile[0:])
+	for threadX := range 32 {
+		v := vRow[threadX]
+//line special.go:70
+		row2[threadX] = v
+	}
+}
+
+//go:noinline
+func quernRow3Sized_int16(r *host.Run, vs []int16, first3 int, tile *[32]int16) {
+	vRow := vs[first3:][:32]
+	for threadX := range 32 {
+		r.ThreadIdx.X = threadX
+		v := vRow[threadX]
+//line special.go:72
+		v += tile[(threadX+1)%32]
+		vRow[threadX] = v
+	}
+}
+
+//go:noinline
+func quernRow4Sized_int16(r *host.Run, vs []int16, first4 int, x []int16, base int) {
+	vRow := vs[first4:][:32]
+	if base >= 0 && 32 <= len(x)-base {
+		row3 := (*[32]int16)(x[base:])
+		for threadX := range 32 {
+			v := vRow[threadX]
+//line special.go:75
+			row3[threadX] = v
+		}
+		return
+	}
+	for threadX := range 32 {
+		r.ThreadIdx.X = threadX
+		v := vRow[threadX]
+		i2 := base + threadX
+//line special.go:75
+		x[i2] = v
+	}
+}
+
+func quernHostSized_int16_rounds_0(r *host.Run) {
+	x := host.Slice[int16](r, 1)
+	var i uint16
+	vs := host.Scratch[int16](r, 0, r.BlockDim.Count())
+	var rounds2 uint16
+	tile := host.Shared[[32]int16](r, 0)
+	for r.Next() {
+		blockX := r.BlockIdx.X
+		base := blockX * 32
+//line special.go:69
+		i = 0
+		for threadZ := range 1 {
+			for threadY := range 1 {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				first := (threadZ*1 + threadY) * 32
+				quernRow1Sized_int16_rounds_0(r, vs, first, x, base)
+			}
+		}
+		for ; i < rounds2; i++ {
+			for threadZ := range 1 {
+				for threadY := range 1 {
+					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+					first2 := (threadZ*1 + threadY) * 32
+					quernRow2Sized_int16_rounds_0(r, vs, first2, tile)
+				}
+			}
+			for threadZ := range 1 {
+				for threadY := range 1 {
+					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+					first3 := (threadZ*1 + threadY) * 32
+					quernRow3Sized_int16_rounds_0(r, vs, first3, tile)
+				}
+			}
+		}
+		for threadZ := range 1 {
+			for threadY := range 1 {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				first4 := (threadZ*1 + threadY) * 32
+				quernRow4Sized_int16_rounds_0(r, vs, first4, x, base)
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1Sized_int16_rounds_0(r *host.Run, vs []int16, first int, x []int16, base int) {
+	vRow := vs[first:][:32]
+	if base >= 0 && 32 <= len(x)-base {
+		row := (*[32]int16)(x[base:])
+		for threadX := range 32 {
+//line special.go:68
+			v := row[threadX]
+			vRow[threadX] = v
+		}
+		return
+	}
+	for threadX := range 32 {
+		r.ThreadIdx.X = threadX
+		i2 := base + threadX
+//line special.go:68
+		v := x[i2]
+		vRow[threadX] = v
+	}
+}
+
+//go:noinline
+func quernRow2Sized_int16_rounds_0(r *host.Run, vs []int16, first2 int, tile *[32]int16) {
+	vRow := vs[first2:][:32]
+	row2 := (*[32]int16)(tile[0:])
+	for threadX := range 32 {
+		v := vRow[threadX]
+//line special.go:70
+		row2[threadX] = v
+	}
+}
+
+//go:noinline
+func quernRow3Sized_int16_rounds_0(r *host.Run, vs []int16, first3 int, tile *[32]int16) {
+	vRow := vs[first3:][:32]
+	for threadX := range 32 {
+		r.ThreadIdx.X = threadX
+		v := vRow[threadX]
+//line special.go:72
+		v += tile[(threadX+1)%32]
+		vRow[threadX] = v
+	}
+}
+
+//go:noinline
+func quernRow4Sized_int16_rounds_0(r *host.Run, vs []int16, first4 int, x []int16, base int) {
+	vRow := vs[first4:][:32]
+	if base >= 0 && 32 <= len(x)-base {
+		row3 := (*[32]int16)(x[base:])
+		for threadX := range 32 {
+			v := vRow[threadX]
+//line special.go:75
+			row3[threadX] = v
+		}
+		return
+	}
+	for threadX := range 32 {
+		r.ThreadIdx.X = threadX
+		v := vRow[threadX]
+		i2 := base + threadX
+//line special.go:75
+		x[i2] = v
+	}
+}
+
+func quernHostSized_int16_rounds_1(r *host.Run) {
+	x := host.Slice[int16](r, 1)
+	var i uint16
+	vs := host.Scratch[int16](r, 0, r.BlockDim.Count())
+	var rounds2 uint16 = 1
+	tile := host.Shared[[32]int16](r, 0)
+	for r.Next() {
+		blockX := r.BlockIdx.X
+		base := blockX * 32
+//line special.go:69
+		i = 0
+		for threadZ := range 1 {
+			for threadY := range 1 {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				first := (threadZ*1 + threadY) * 32
+				quernRow1Sized_int16_rounds_1(r, vs, first, x, base)
+			}
+		}
+		for ; i < rounds2; i++ {
+			for threadZ := range 1 {
+				for threadY := range 1 {
+					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+					first2 := (threadZ*1 + threadY) * 32
+					quernRow2Sized_int16_rounds_1(r, vs, first2, tile)
+				}
+			}
+			for threadZ := range 1 {
+				for threadY := range 1 {
+					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+					first3 := (threadZ*1 + threadY) * 32
+					quernRow3Sized_int16_rounds_1(r, vs, first3, tile)
+				}
+			}
+		}
+		for threadZ := range 1 {
+			for threadY := range 1 {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				first4 := (threadZ*1 + threadY) * 32
+				quernRow4Sized_int16_rounds_1(r, vs, first4, x, base)
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1Sized_int16_rounds_1(r *host.Run, vs []int16, first int, x []int16, base int) {
+	vRow := vs[first:][:32]
+	if base >= 0 && 32 <= len(x)-base {
+		row := (*[32]int16)(x[base:])
+		for threadX := range 32 {
+//line special.go:68
+			v := row[threadX]
+			vRow[threadX] = v
+		}
+		return
+	}
+	for threadX := range 32 {
+		r.ThreadIdx.X = threadX
+		i2 := base + threadX
+//line special.go:68
+		v := x[i2]
+		vRow[threadX] = v
+	}
+}
+
+//go:noinline
+func quernRow2Sized_int16_rounds_1(r *host.Run, vs []int16, first2 int, tile *[32]int16) {
+	vRow := vs[first2:][:32]
+	row2 := (*[32]int16)(tile[0:])
+	for threadX := range 32 {
+		v := vRow[threadX]
+//line special.go:70
+		row2[threadX] = v
+	}
+}
+
+//go:noinline
+func quernRow3Sized_int16_rounds_1(r *host.Run, vs []int16, first3 int, tile *[32]int16) {
+	vRow := vs[first3:][:32]
+	for threadX := range 32 {
+		r.ThreadIdx.X = threadX
+		v := vRow[threadX]
+//line special.go:72
+		v += tile[(threadX+1)%32]
+		vRow[threadX] = v
+	}
+}
+
+//go:noinline
+func quernRow4Sized_int16_rounds_1(r *host.Run, vs []int16, first4 int, x []int16, base int) {
+	vRow := vs[first4:][:32]
+	if base >= 0 && 32 <= len(x)-base {
+		row3 := (*[32]int16)(x[base:])
+		for threadX := range 32 {
+			v := vRow[threadX]
+//line special.go:75
+			row3[threadX] = v
+		}
+		return
+	}
+	for threadX := range 32 {
+		r.ThreadIdx.X = threadX
+		v := vRow[threadX]
+		i2 := base + threadX
+//line special.go:75
+		x[i2] = v
+	}
+}
+
+func quernHostSized_int16_rounds_5(r *host.Run) {
+	x := host.Slice[int16](r, 1)
+	var i uint16
+	vs := host.Scratch[int16](r, 0, r.BlockDim.Count())
+	var rounds2 uint16 = 5
+	tile := host.Shared[[32]int16](r, 0)
+	for r.Next() {
+		blockX := r.BlockIdx.X
+		base := blockX * 32
+//line special.go:69
+		i = 0
+		for threadZ := range 1 {
+			for threadY := range 1 {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				first := (threadZ*1 + threadY) * 32
+				quernRow1Sized_int16_rounds_5(r, vs, first, x, base)
+			}
+		}
+		for ; i < rounds2; i++ {
+			for threadZ := range 1 {
+				for threadY := range 1 {
+					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+					first2 := (threadZ*1 + threadY) * 32
+					quernRow2Sized_int16_rounds_5(r, vs, first2, tile)
+				}
+			}
+			for threadZ := range 1 {
+				for threadY := range 1 {
+					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+					first3 := (threadZ*1 + threadY) * 32
+					quernRow3Sized_int16_rounds_5(r, vs, first3, tile)
+				}
+			}
+		}
+		for threadZ := range 1 {
+			for threadY := range 1 {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				first4 := (threadZ*1 + threadY) * 32
+				quernRow4Sized_int16_rounds_5(r, vs, first4, x, base)
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1Sized_int16_rounds_5(r *host.Run, vs []int16, first int, x []int16, base int) {
+	vRow := vs[first:][:32]
+	if base >= 0 && 32 <= len(x)-base {
+		row := (*[32]int16)(x[base:])
+		for threadX := range 32 {
+//line special.go:68
+			v := row[threadX]
+			vRow[threadX] = v
+		}
+		return
+	}
+	for threadX := range 32 {
+		r.ThreadIdx.X = threadX
+		i2 := base + threadX
+//line special.go:68
+		v := x[i2]
+		vRow[threadX] = v
+	}
+}
+
+//go:noinline
+func quernRow2Sized_int16_rounds_5(r *host.Run, vs []int16, first2 int, tile *[32]int16) {
+	vRow := vs[first2:][:32]
+	row2 := (*[32]int16)(tile[0:])
+	for threadX := range 32 {
+		v := vRow[threadX]
+//line special.go:70
+		row2[threadX] = v
+	}
+}
+
+//go:noinline
+func quernRow3Sized_int16_rounds_5(r *host.Run, vs []int16, first3 int, tile *[32]int16) {
+	vRow := vs[first3:][:32]
+	for threadX := range 32 {
+		r.ThreadIdx.X = threadX
+		v := vRow[threadX]
+//line special.go:72
+		v += tile[(threadX+1)%32]
+		vRow[threadX] = v
+	}
+}
+
+//go:noinline
+func quernRow4Sized_int16_rounds_5(r *host.Run, vs []int16, first4 int, x []int16, base int) {
+	vRow := vs[first4:][:32]
+	if base >= 0 && 32 <= len(x)-base {
+		row3 := (*[32]int16)(x[base:])
+		for threadX := range 32 {
+			v := vRow[threadX]
+//line special.go:75
+			row3[threadX] = v
+		}
+		return
+	}
+	for threadX := range 32 {
+		r.ThreadIdx.X = threadX
+		v := vRow[threadX]
+		i2 := base + threadX
+//line special.go:75
+		x[i2] = v
+	}
+}
+
+func quernHostFiltered(r *host.Run) {
+	taps := host.Value[int](r, 0)
+	weights := host.Slice[float32](r, 1)
+	in := host.Slice[float32](r, 2)
+	out := host.Slice[float32](r, 3)
+	dimX := r.BlockDim.X
+	dimY := r.BlockDim.Y
+	dimZ := r.BlockDim.Z
+	for r.Next() {
+		blockX := r.BlockIdx.X
+		base := blockX * dimX
+		for threadZ := range dimZ {
+			for threadY := range dimY {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				quernRow1Filtered(r, base, out, taps, in, weights, dimX)
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1Filtered(r *host.Run, base int, out []float32, taps int, in, weights []float32, dimX int) {
+	count := max(0, min(dimX, len(out)-base))
+	if base >= 0 && count <= len(out)-base {
+		row := out[base:][:count]
+		for threadX := range count {
+			r.ThreadIdx.X = threadX
+			i := base + threadX
+//line special.go:83
+			var sum float32
+			for j := 0; j < taps; j++ {
+				sum += in[i+j] * weights[j]
+			}
+			row[threadX] = sum
+		}
+		return
+	}
+	for threadX := range dimX {
+		r.ThreadIdx.X = threadX
+		i := base + threadX
+//line special.go:82
+		if i < len(out) {
+			var sum float32
+			for j := 0; j < taps; j++ {
+				sum += in[i+j] * weights[j]
+			}
+			out[i] = sum
+		}
+	}
+}
+
+func quernHostFiltered_taps_4(r *host.Run) {
+	weights := host.Slice[float32](r, 1)
+	in := host.Slice[float32](r, 2)
+	out := host.Slice[float32](r, 3)
+	dimX := r.BlockDim.X
+	dimY := r.BlockDim.Y
+	dimZ := r.BlockDim.Z
+	for r.Next() {
+		blockX := r.BlockIdx.X
+		base := blockX * dimX
+		base2 := blockX*dimX + 1
+		base3 := blockX*dimX + 2
+		base4 := blockX*dimX + 3
+		for threadZ := range dimZ {
+			for threadY := range dimY {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				quernRow1Filtered_taps_4(r, base, out, in, weights, dimX, base2, base3, base4)
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1Filtered_taps_4(r *host.Run, base int, out, in, weights []float32, dimX, base2, base3, base4 int) {
+	count := max(0, min(dimX, len(out)-base))
+	if base >= 0 && count <= len(in)-base && base2 >= 0 && count <= len(in)-base2 && base3 >= 0 && count <= len(in)-base3 && base4 >= 0 && count <= len(in)-base4 && count <= len(out)-base {
+		row := in[base:][:count]
+		row2 := in[base2:][:count]
+		row3 := in[base3:][:count]
+		row4 := in[base4:][:count]
+		row5 := out[base:][:count]
+		for threadX := range count {
+			r.ThreadIdx.X = threadX
+//line special.go:83
+			var sum float32
+//line special.go:85
+			sum += row[threadX] * weights[0]
+//line special.go:85
+			sum += row2[threadX] * weights[1]
+//line special.go:85
+			sum += row3[threadX] * weights[2]
+//line special.go:85
+			sum += row4[threadX] * weights[3]
+//line special.go:87
+			row5[threadX] = sum
+		}
+		return
+	}
+	for threadX := range dimX {
+		r.ThreadIdx.X = threadX
+		i := base + threadX
+//line special.go:82
+		if i < len(out) {
+			var sum float32
+//line special.go:85
+			sum += in[i] * weights[0]
+//line special.go:85
+			sum += in[i+1] * weights[1]
+//line special.go:85
+			sum += in[i+2] * weights[2]
+//line special.go:85
+			sum += in[i+3] * weights[3]
+//line special.go:87
+			out[i] = sum
+		}
+	}
+}
+
+func quernHostFiltered_taps_8(r *host.Run) {
+	weights := host.Slice[float32](r, 1)
+	in := host.Slice[float32](r, 2)
+	out := host.Slice[float32](r, 3)
+	dimX := r.BlockDim.X
+	dimY := r.BlockDim.Y
+	dimZ := r.BlockDim.Z
+	for r.Next() {
+		blockX := r.BlockIdx.X
+		base := blockX * dimX
+		base2 := blockX*dimX + 1
+		base3 := blockX*dimX + 2
+		base4 := blockX*dimX + 3
+		base5 := blockX*dimX + 4
+		base6 := blockX*dimX + 5
+		base7 := blockX*dimX + 6
+		base8 := blockX*dimX + 7
+		for threadZ := range dimZ {
+			for threadY := range dimY {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				quernRow1Filtered_taps_8(r, base, out, in, weights, dimX, base2, base3, base4, base5, base6, base7, base8)
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1Filtered_taps_8(r *host.Run, base int, out, in, weights []float32, dimX, base2, base3, base4, base5, base6, base7, base8 int) {
+	count := max(0, min(dimX, len(out)-base))
+	if base >= 0 && count <= len(in)-base && base2 >= 0 && count <= len(in)-base2 && base3 >= 0 && count <= len(in)-base3 && base4 >= 0 && count <= len(in)-base4 && base5 >= 0 && count <= len(in)-base5 && base6 >= 0 && count <= len(in)-base6 && base7 >= 0 && count <= len(in)-base7 && base8 >= 0 && count <= len(in)-base8 && count <= len(out)-base {
+		row := in[base:][:count]
+		row2 := in[base2:][:count]
+		row3 := in[base3:][:count]
+		row4 := in[base4:][:count]
+		row5 := in[base5:][:count]
+		row6 := in[base6:][:count]
+		row7 := in[base7:][:count]
+		row8 := in[base8:][:count]
+		row9 := out[base:][:count]
+		for threadX := range count {
+			r.ThreadIdx.X = threadX
+//line special.go:83
+			var sum float32
+//line special.go:85
+			sum += row[threadX] * weights[0]
+//line special.go:85
+			sum += row2[threadX] * weights[1]
+//line special.go:85
+			sum += row3[threadX] * weights[2]
+//line special.go:85
+			sum += row4[threadX] * weights[3]
+//line special.go:85
+			sum += row5[threadX] * weights[4]
+//line special.go:85
+			sum += row6[threadX] * weights[5]
+//line special.go:85
+			sum += row7[threadX] * weights[6]
+//line special.go:85
+			sum += row8[threadX] * weights[7]
+//line special.go:87
+			row9[threadX] = sum
+		}
+		return
+	}
+	for threadX := range dimX {
+		r.ThreadIdx.X = threadX
+		i := base + threadX
+//line special.go:82
+		if i < len(out) {
+			var sum float32
+//line special.go:85
+			sum += in[i] * weights[0]
+//line special.go:85
+			sum += in[i+1] * weights[1]
+//line special.go:85
+			sum += in[i+2] * weights[2]
+//line special.go:85
+			sum += in[i+3] * weights[3]
+//line special.go:85
+			sum += in[i+4] * weights[4]
+//line special.go:85
+			sum += in[i+5] * weights[5]
+//line special.go:85
+			sum += in[i+6] * weights[6]
+//line special.go:85
+			sum += in[i+7] * weights[7]
+//line special.go:87
+			out[i] = sum
 		}
 	}
 }
