@@ -19,6 +19,8 @@ func decodeCopy(d *decoder) {
 	switch {
 	case d.mod("async") == "":
 		d.emit(nil)
+	case d.mod("bulk") != "":
+		decodeBulkCopy(d)
 	case d.mod("commit_group") != "":
 		d.want(0, 0)
 		d.emit(func(t *thread, _ *instr) { t.groups++ })
@@ -68,10 +70,7 @@ func (t *thread) copyAsync(in, from *instr) {
 		copy(unsafe.Slice((*byte)(dst), size), unsafe.Slice((*byte)(src), size))
 		return
 	}
-	off := t.regs[in.a] + in.offset
-	if in.access.narrow {
-		off = t.regs[in.a]&(1<<32-1) + in.offset
-	}
+	off := t.sharedOffset(in)
 	p := pendingCopy{in: in, off: off, group: t.groups}
 	copy(p.data[:size], unsafe.Slice((*byte)(src), size))
 	t.b.sharedInit.unset(off, in.access.size)
@@ -103,6 +102,13 @@ func (b *block) copying(off uint64, size uint8) bool {
 		for j := range b.threads[i].copies {
 			p := &b.threads[i].copies[j]
 			if p.off < off+uint64(size) && off < p.off+uint64(p.in.access.size) {
+				return true
+			}
+		}
+	}
+	for _, m := range b.mbarriers {
+		for _, c := range m.copies {
+			if c.off < off+uint64(size) && off < c.off+uint64(len(c.data)) {
 				return true
 			}
 		}

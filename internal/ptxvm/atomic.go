@@ -231,7 +231,7 @@ func atomicHalf(op string, t dataType) func(old, operand uint32) uint32 {
 
 // decodeFence decodes membar and fence. Every fence orders everything.
 func decodeFence(d *decoder) {
-	d.drop("gl", "sc", "acq_rel", "acquire", "release", "proxy", "alias")
+	d.drop("gl", "sc", "acq_rel", "acquire", "release", "proxy", "alias", "async", "mbarrier_init")
 	d.drop(scopeModifiers...)
 	d.want(0, 0)
 	d.emit(func(t *thread, _ *instr) {

@@ -11,6 +11,7 @@ const (
 	parked               // at a block barrier
 	gathered             // at a warp operation
 	merging              // at activemask, until its warp can go no further
+	polling              // at a barrier in shared memory whose phase has not ended
 	halted               // exited, or stopped by a fault
 )
 
@@ -70,6 +71,7 @@ type block struct {
 	local      []byte // of all threads
 	localInit  []initialised
 	barriers   [16]barrier
+	mbarriers  map[uint64]*mbarrier // by offset in the shared memory
 
 	clock          // of the race checker
 	granted uint64 // instructions of all quanta so far
@@ -97,6 +99,7 @@ func (b *block) start(linear uint64) {
 	b.index = b.blockIndex(linear)
 	b.live = len(b.threads)
 	clear(b.barriers[:])
+	clear(b.mbarriers)
 	if b.checks {
 		b.beginBlock()
 		b.sharedInit.clear()
@@ -135,8 +138,9 @@ func (b *block) run() {
 			if t.state != ready {
 				continue
 			}
-			progress = true
+			granted, fuel := b.granted, b.fuel
 			t.run()
+			progress = progress || t.state != polling || b.granted+uint64(fuel)-granted-uint64(b.fuel) > pollSteps
 			// Threads that were waited for are released here, not by the
 			// instruction, so that they continue in the order of their index.
 			switch t.state {
@@ -144,6 +148,8 @@ func (b *block) run() {
 				b.barriers[t.mask].complete(b, int(t.mask))
 			case gathered:
 				t.warp.perform(b, t)
+			case polling:
+				t.state = ready
 			}
 			if b.err != nil {
 				return
@@ -155,6 +161,10 @@ func (b *block) run() {
 		}
 	}
 }
+
+// pollSteps is how many instructions a thread may take to look at a barrier once
+// more: one that takes no more gets nowhere.
+const pollSteps = 4
 
 // run runs t until it waits, exits or has used up the quantum.
 func (t *thread) run() {
@@ -232,6 +242,12 @@ func (b *block) deadlock() {
 		if first.pc != t.pc {
 			other := b.entry.site(&b.code[first.pc-1], b.index, b.coordinates(first.index))
 			t.fault(DivergentBarrier, &b.code[t.pc-1], 0, "another thread waits at %s", other)
+			return
+		}
+	}
+	for i := 0; first == nil; i++ {
+		if t := &b.threads[i]; t.state == ready {
+			t.fault(DivergentBarrier, &b.code[t.pc-1], 0, "waits at a barrier in shared memory for arrivals or copies that never come")
 			return
 		}
 	}

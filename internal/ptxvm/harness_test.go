@@ -20,7 +20,7 @@ func bits32(v float32) uint64 { return uint64(math.Float32bits(v)) }
 func bits64(v float64) uint64 { return math.Float64bits(v) }
 
 // header is the head of a module; its three lines count in PTX line numbers.
-const header = ".version 7.0\n.target sm_80\n.address_size 64\n"
+const header = ".version 8.0\n.target sm_90\n.address_size 64\n"
 
 func mustParse(t testing.TB, src string) *Module {
 	t.Helper()

@@ -79,7 +79,7 @@ func init() {
 		"tex":      decodeTexture,
 		"prefetch": decodeHint, "prefetchu": decodeHint, "applypriority": decodeHint,
 		"membar": decodeFence, "fence": decodeFence,
-		"cp": decodeCopy, // async.go
+		"cp": decodeCopy, "mbarrier": decodeMbarrier, // async.go, mbarrier.go
 		// synchronisation: barrier.go, warp.go
 		"bar": decodeBarrier, "barrier": decodeBarrier,
 		"vote": decodeVote, "shfl": decodeShuffle, "match": decodeMatch, "redux": decodeRedux,

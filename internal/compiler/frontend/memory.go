@@ -40,6 +40,8 @@ func (fn *function) memoryFunction(e *ast.CallExpr, name string) ([]ir.Expr, boo
 		fn.threadValue(e.Args[0])
 		fn.f.UsesThread = true
 		fn.emit(&ir.Memory{Op: ir.AsyncWait, Count: fn.groups(e.Args[1]), Pos: fn.l.pos(e.Pos())})
+	case "BulkCopy", "BulkWait":
+		fn.bulk(e, name)
 	default:
 		return nil, false
 	}
@@ -165,4 +167,28 @@ func (fn *function) asyncCopy(e *ast.CallExpr) {
 	default:
 		fn.emit(&ir.Memory{Op: ir.AsyncCopy, Places: []ir.Place{dst, src}, Pos: fn.l.pos(e.Pos())})
 	}
+}
+
+// bulk lowers what the threads of a block do together with a barrier for copies.
+func (fn *function) bulk(e *ast.CallExpr, name string) {
+	fn.threadValue(e.Args[0])
+	fn.f.UsesThread = true
+	p, ok := fn.visible(e.Args[1], name)
+	if !ok {
+		return
+	}
+	s := &ir.Memory{Op: ir.BulkWait, Places: []ir.Place{fn.stablePlace(p, e.Pos())}, Pos: fn.l.pos(e.Pos())}
+	if name == "BulkCopy" {
+		s.Op = ir.BulkCopy
+		s.Args = []ir.Expr{fn.stable(fn.expr(e.Args[2]), e.Args[2].Pos())} // the source may need statements
+		s.Args = append(s.Args, fn.expr(e.Args[3]))
+		switch t := s.Args[0].Type(); {
+		case t.Kind != ir.Slice || s.Args[1].Type().Kind != ir.Slice:
+			return // reported
+		case !plain(t.Elem) || t.Elem.Size() == 0:
+			fn.errorf(e.Pos(), "kernel.BulkCopy of %s; copy numbers, bools, or arrays and structs of these", t.Elem)
+			return
+		}
+	}
+	fn.emit(s)
 }

@@ -24,21 +24,26 @@ const (
 	AsyncCopy                    // Places[0], in shared memory, = Places[1], in global memory, before a later AsyncWait ends
 	AsyncCommit                  // what was begun since the last one is a group
 	AsyncWait                    // until at most Count groups of the thread are pending
+	BulkCopy                     // Args[1] is copied to Args[0], both slices; Places[0] is the barrier. The block does it together
+	BulkWait                     // until the copies with the barrier Places[0] have arrived and all threads of the block are here
 	Clock                        // Dst = a counter of the processor's cycles
 	GlobalTimer                  // Dst = nanoseconds
 	numMemoryOps
 )
 
 var memoryNames = [numMemoryOps]string{"load relaxed", "load acquire", "store relaxed", "store release",
-	"async copy", "async commit", "async wait", "clock", "global timer"}
+	"async copy", "async commit", "async wait", "bulk copy", "bulk wait", "clock", "global timer"}
 
 var memoryGoNames = [numMemoryOps]string{"LoadRelaxed", "LoadAcquire", "StoreRelaxed", "StoreRelease",
-	"AsyncCopy", "AsyncCommit", "AsyncWait", "Clock", "GlobalTimer"}
+	"AsyncCopy", "AsyncCommit", "AsyncWait", "BulkCopy", "BulkWait", "Clock", "GlobalTimer"}
 
 func (op MemoryOp) String() string { return memoryNames[op] }
 
 // GoName is the function of package kernel that the operation is written as.
 func (op MemoryOp) GoName() string { return "kernel." + memoryGoNames[op] }
+
+// IsBulk reports whether the threads of a block do the operation together.
+func (op MemoryOp) IsBulk() bool { return op == BulkCopy || op == BulkWait }
 
 // IsLoad reports whether the operation reads one place into Dst.
 func (op MemoryOp) IsLoad() bool { return op == LoadRelaxed || op == LoadAcquire }
@@ -129,6 +134,10 @@ func (v *verifier) memory(s *Memory) {
 		places, args = 1, 1
 	case s.Op == AsyncCopy:
 		places = 2
+	case s.Op == BulkCopy:
+		places, args = 1, 2
+	case s.Op == BulkWait:
+		places = 1
 	case s.Op == Clock, s.Op == GlobalTimer:
 		result = TInt64
 	}
@@ -142,6 +151,13 @@ func (v *verifier) memory(s *Memory) {
 		v.fail("%s from %s to %s", s.Op, s.Places[1].Type(), s.Places[0].Type())
 	}
 	for _, e := range s.Args {
+		if s.Op == BulkCopy {
+			v.expr(e)
+			if t := e.Type(); t.Kind != Slice || !t.Equal(s.Args[0].Type()) {
+				v.fail("%s of %s", s.Op, t)
+			}
+			continue
+		}
 		v.typed(e, s.Places[0].Type(), "operand of "+s.Op.String())
 	}
 	if s.Dst == nil {

@@ -1,6 +1,10 @@
 package opt
 
-import "quern.dev/internal/compiler/ir"
+import (
+	"slices"
+
+	"quern.dev/internal/compiler/ir"
+)
 
 // touches reports whether an operation on memory works on v or a part of it.
 func touches(s *ir.Memory, v *ir.Local) bool {
@@ -43,6 +47,9 @@ func (r *substitution) memory(s *ir.Memory) {
 
 // memory notes that another thread may have written what an operation reads.
 func (d *divergence) memory(s *ir.Memory) {
+	if why := d.current(); why != nil && s.Op.IsBulk() && d.u.group == ofBlock {
+		d.barriers = append(d.barriers, divergentBarrier{pos: s.Pos, why: why, op: s.Op.GoName()})
+	}
 	d.define(s.Dst, nil, "the result of "+s.Op.GoName(), s.Pos)
 	for _, p := range s.Places {
 		d.assign(p, nil, s.Pos)
@@ -70,8 +77,28 @@ func (n *narrower) memory(s *ir.Memory) {
 	}
 }
 
+// differingArguments returns an error for each operation of a block whose
+// arguments may differ between its threads.
+func differingArguments(k *ir.Kernel, u *Uniformity) Errors {
+	var list Errors
+	leaves(k.Func.Body, func(s ir.Stmt) bool {
+		m, ok := s.(*ir.Memory)
+		if !ok || !m.Op.IsBulk() || slices.ContainsFunc(u.barriers, func(b divergentBarrier) bool { return b.pos == m.Pos }) {
+			return false
+		}
+		for _, e := range append(slices.Clone(m.Args), &ir.Load{Place: m.Places[0]}) {
+			if node := u.source(e); node != nil {
+				list = append(list, &Error{Pos: m.Pos, Kernel: k.Name, Msg: "an argument of " + m.Op.GoName() + " differs between the threads of the block, which call it together: it depends on " + u.dependence(node)})
+			}
+		}
+		return false
+	})
+	return list
+}
+
 // copyAtOnce makes asynchronous copies into assignments, and leaves out the
-// waits for them.
+// waits for them. Of a bulk copy, the first thread of the block does all; the
+// wait for it is a barrier.
 func copyAtOnce(k *ir.Kernel) {
 	r := ir.Rewriter{Stmt: func(s ir.Stmt) []ir.Stmt {
 		m, ok := s.(*ir.Memory)
@@ -83,8 +110,25 @@ func copyAtOnce(k *ir.Kernel) {
 			return []ir.Stmt{&ir.Assign{Dst: m.Places[0], Src: &ir.Load{Place: m.Places[1]}, Pos: m.Pos}}
 		case ir.AsyncCommit, ir.AsyncWait:
 			return nil
+		case ir.BulkCopy:
+			return []ir.Stmt{&ir.If{Cond: isFirst(), Then: []ir.Stmt{m}, Pos: m.Pos}}
+		case ir.BulkWait:
+			return []ir.Stmt{&ir.Barrier{Pos: m.Pos}}
 		}
 		return []ir.Stmt{s}
 	}}
 	k.Func.Body = r.Body(k.Func.Body)
+}
+
+// isFirst is the condition that the thread is the first of its block.
+func isFirst() ir.Expr {
+	var all ir.Expr
+	for op := ir.ThreadIdxX; op <= ir.ThreadIdxZ; op++ {
+		x := ir.Expr(&ir.Binary{Op: ir.Eq, X: &ir.ThreadValue{Op: op}, Y: ir.IntConst(ir.TInt, 0)})
+		if all != nil {
+			x = &ir.Binary{Op: ir.LAnd, X: all, Y: x}
+		}
+		all = x
+	}
+	return all
 }

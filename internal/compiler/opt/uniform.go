@@ -1,6 +1,7 @@
 package opt
 
 import (
+	"cmp"
 	"fmt"
 
 	"quern.dev/internal/compiler/ir"
@@ -24,14 +25,22 @@ func Uniform(k *ir.Kernel) Errors {
 	}
 	u := Analyse(k)
 	for _, b := range u.barriers {
-		list = append(list, &Error{Pos: b.pos, Kernel: k.Name, Msg: "Sync is not reached by all threads of the block together: " + u.explain(b.why) + "; guard the work around Sync, not Sync itself"})
+		op := cmp.Or(b.op, "Sync")
+		list = append(list, &Error{Pos: b.pos, Kernel: k.Name, Msg: op + " is not reached by all threads of the block together: " + u.explain(b.why) + "; guard the work around " + op + ", not " + op + " itself"})
 	}
-	return list
+	return append(list, differingArguments(k, u)...)
 }
 
+// isBarrier reports whether all threads of a block must reach a statement
+// together.
 func isBarrier(s ir.Stmt) bool {
-	_, ok := s.(*ir.Barrier)
-	return ok
+	switch s := s.(type) {
+	case *ir.Barrier:
+		return true
+	case *ir.Memory:
+		return s.Op.IsBulk()
+	}
+	return false
 }
 
 // Uniformity says which values are the same for all threads of a block at a

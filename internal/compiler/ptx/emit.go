@@ -118,6 +118,7 @@ func emitFor(lowest int, k *ir.Kernel, options Options) (*Module, *generator, er
 	g.declareVariables()
 	g.findSources(k.Func.Body)
 
+	g.initCopyBarriers()
 	if !g.body(k.Func.Body) {
 		g.emit("ret")
 	}

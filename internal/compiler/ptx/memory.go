@@ -19,6 +19,10 @@ func (g *generator) memory(s *ir.Memory) {
 			g.needVersion(70)
 			g.emit("cp.async.wait_group", intOperand(b32Class, uint64(s.Count)))
 		}
+	case s.Op == ir.BulkCopy:
+		g.bulkCopy(s)
+	case s.Op == ir.BulkWait:
+		g.bulkWait(s)
 	case s.Op == ir.Clock:
 		g.readClock(s, "%clock64")
 	case s.Op == ir.GlobalTimer:

@@ -89,10 +89,12 @@ func TestTheSimulatorFindsMisusedCopies(t *testing.T) {
 		kind   gpu.FaultKind
 		want   string
 	}{
-		{"a missing wait", LaunchForgotWait, gpu.Uninitialized, "is a kernel.AsyncWait() missing"},
-		{"a missing commit", LaunchForgotCommit, gpu.Uninitialized, "or an AsyncCommit before it?"},
+		{"a missing wait", LaunchForgotWait, gpu.Uninitialized, "is the wait for it missing"},
+		{"a missing commit", LaunchForgotCommit, gpu.Uninitialized, "or an AsyncCommit or a barrier before it?"},
 		{"a missing barrier", LaunchForgotSync, gpu.Uninitialized, "is a t.Sync() missing?"},
 		{"a destination in use", LaunchOverwrites, gpu.DataRace, "data race in shared memory"},
+		{"a missing wait for a bulk copy", LaunchForgotBulkWait, gpu.Uninitialized, "an asynchronous copy is still to write"},
+		{"a bulk copy to what is in use", LaunchOverwritesInUse, gpu.Uninitialized, "or a barrier before it?"},
 	} {
 		a, out := devicetest.Upload(t, d, numbers[int32](32)), devicetest.Upload(t, d, make([]int32, 32))
 		launched(t, test.launch(d.DefaultStream(), line(1, 32), a, out))

@@ -34,6 +34,11 @@ func TestModulesForOlderDevicesComputeTheSame(t *testing.T) {
 		launched(t, olderKernel(t, quernPipeline).Launch(s, line(2, 64), 5, devicetest.Upload(t, d, a), out))
 		check(t, devicetest.Download(t, d, out), want)
 
+		clear(want)
+		each(2, 64, func(th kernel.Thread) { bulkPipeline(th, 5, a, want) })
+		launched(t, olderKernel(t, quernBulkPipeline).Launch(s, line(2, 64), 5, devicetest.Upload(t, d, a), out))
+		check(t, devicetest.Download(t, d, out), want)
+
 		x := numbers[int32](1000)
 		wantSums := make([]int32, 1000)
 		sum := int32(0)

@@ -106,7 +106,7 @@ func translate(f *ptxvm.Fault, l *driver.Frame) *driver.Fault {
 	switch {
 	case f.Kind != ptxvm.Uninitialised:
 	case strings.Contains(f.Detail, "asynchronous copy"):
-		reason += "; is a kernel.AsyncWait() missing, or an AsyncCommit before it?"
+		reason += "; is the wait for it missing, or an AsyncCommit or a barrier before it?"
 	case strings.HasPrefix(f.Detail, "shared "):
 		reason += "; is a t.Sync() missing?"
 	}

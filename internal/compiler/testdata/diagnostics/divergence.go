@@ -64,3 +64,23 @@ func uniformIsFine(t kernel.Thread, n int, x []int32) {
 		x[i] = 1
 	}
 }
+
+//quern:kernel
+func bulkCopyInOneThread(t kernel.Thread, x, y []float32) {
+	arrived := kernel.Shared[kernel.CopyBarrier](t)
+	s := kernel.Shared[[64]float32](t)
+	if t.ThreadIdx.X == 0 {
+		kernel.BulkCopy(t, arrived, s[:], x)
+	}
+	kernel.BulkWait(t, arrived)
+	y[t.Global()] = s[t.ThreadIdx.X]
+}
+
+//quern:kernel
+func bulkCopyOfOwnPart(t kernel.Thread, x, y []float32) {
+	arrived := kernel.Shared[kernel.CopyBarrier](t)
+	s := kernel.Shared[[64]float32](t)
+	kernel.BulkCopy(t, arrived, s[:], x[t.ThreadIdx.X:])
+	kernel.BulkWait(t, arrived)
+	y[t.Global()] = s[t.ThreadIdx.X]
+}
