@@ -702,6 +702,171 @@ func LaunchHistogram(s *gpu.Stream, g gpu.Grid, x, out *gpu.Buffer[uint32]) erro
 	return l.End()
 }
 
+var quernBulkPipeline = gpu.NewKernel(gpu.KernelInfo{
+	Name: "bulkPipeline", Package: "quern.dev/internal/conformance/memory", Pos: "bulk.go:8",
+	Params: []gpu.Param{
+		{Name: "tiles", Kind: gpu.Scalar, Type: "int", Size: 8},
+		{Name: "a", Kind: gpu.Slice, Type: "float32", Size: 4},
+		{Name: "out", Kind: gpu.Slice, Type: "float32", Size: 4},
+	},
+	PTX: quernPTX,
+	Variants: []gpu.Variant{
+		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 0, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 0, 256, 2, 0, 1, 0, 5, 5, 0, 256, 1, 0, 5, 4, 1, 1, 4, 9, -256, 2, 0, 1, 0, 5, 1, 0, 4, 9, 2147483647, 1, 0, 9, 2147483646, 0, 256, 2, 0, 1, 0, 5, 5, 1, 1, 4, 9, 256, 0, 256, 1, 0, 5, 9, 2147483903, 2, 3, 2, 0, 5, 1, 2, 4, 9, 0}},
+		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 0, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 0, 256, 2, 0, 1, 0, 5, 5, 0, 256, 1, 0, 5, 4, 9, 2147483647, 2, 0, 1, 0, 5, 1, 0, 4, 9, 2147483647, 1, 0, 9, 2147483646, 0, 256, 1, 0, 5, 9, 2147483903, 2, 3, 2, 0, 5, 9, 2147483648}, Sites: []gpu.Site{
+			{Kind: gpu.SliceSite, File: "bulk.go", Line: 13, Col: 6},
+			{Kind: gpu.SliceSite, File: "bulk.go", Line: 16, Col: 48},
+			{Kind: gpu.SliceSite, File: "bulk.go", Line: 23, Col: 68},
+			{Kind: gpu.IndexSite, File: "bulk.go", Line: 29, Col: 2},
+		}},
+		{Name: "wide", Sites: []gpu.Site{
+			{Kind: gpu.SliceSite, File: "bulk.go", Line: 13, Col: 6},
+			{Kind: gpu.SliceSite, File: "bulk.go", Line: 16, Col: 48},
+			{Kind: gpu.IndexSite, File: "bulk.go", Line: 21, Col: 23},
+			{Kind: gpu.IndexSite, File: "bulk.go", Line: 23, Col: 24},
+			{Kind: gpu.IndexSite, File: "bulk.go", Line: 23, Col: 46},
+			{Kind: gpu.SliceSite, File: "bulk.go", Line: 23, Col: 68},
+			{Kind: gpu.IndexSite, File: "bulk.go", Line: 26, Col: 11},
+			{Kind: gpu.IndexSite, File: "bulk.go", Line: 29, Col: 2},
+		}},
+	},
+	Shared: 3104,
+	Host:   quernHostBulkPipeline,
+})
+
+var _ = bulkPipeline // compiled, not called
+
+// LaunchBulkPipeline runs bulkPipeline on the grid g.
+//
+// bulkPipeline adds up tiles as pipeline does, with bulk copies.
+func LaunchBulkPipeline(s *gpu.Stream, g gpu.Grid, tiles int, a, out *gpu.Buffer[float32]) error {
+	l, err := quernBulkPipeline.Begin(s, g)
+	if err != nil {
+		return err
+	}
+	gpu.Arg(l, tiles)
+	gpu.SliceArg(l, a)
+	gpu.SliceArg(l, out)
+	return l.End()
+}
+
+var quernAnySize = gpu.NewKernel(gpu.KernelInfo{
+	Name: "anySize", Package: "quern.dev/internal/conformance/memory", Pos: "bulk.go:36",
+	Params: []gpu.Param{
+		{Name: "from", Kind: gpu.Scalar, Type: "int", Size: 8},
+		{Name: "a", Kind: gpu.Slice, Type: "int16", Size: 2},
+		{Name: "b", Kind: gpu.Slice, Type: "float64", Size: 8},
+		{Name: "out", Kind: gpu.Slice, Type: "int64", Size: 8},
+	},
+	PTX: quernPTX,
+	Variants: []gpu.Variant{
+		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 0, -1, 1, 0, 5, 9, 0, 1, 0, 1, 1, 4, 9, 0, 0, -1, 1, 3, 2, 3, 2, 4, 5, 4, 1, 3, 0, 1024, 2, 3, 5, 4, 7, 5, 9, 0}},
+		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647}, Sites: []gpu.Site{
+			{Kind: gpu.SliceSite, File: "bulk.go", Line: 45, Col: 37},
+			{Kind: gpu.IndexSite, File: "bulk.go", Line: 56, Col: 2},
+		}},
+		{Name: "wide", Sites: []gpu.Site{
+			{Kind: gpu.SliceSite, File: "bulk.go", Line: 45, Col: 37},
+			{Kind: gpu.IndexSite, File: "bulk.go", Line: 56, Col: 2},
+		}},
+	},
+	Shared: 176,
+	Host:   quernHostAnySize,
+})
+
+var _ = anySize // compiled, not called
+
+// LaunchAnySize runs anySize on the grid g.
+//
+// anySize copies from any element on, so many elements as there are, with
+// several copies that one wait is for.
+func LaunchAnySize(s *gpu.Stream, g gpu.Grid, from int, a *gpu.Buffer[int16], b *gpu.Buffer[float64], out *gpu.Buffer[int64]) error {
+	l, err := quernAnySize.Begin(s, g)
+	if err != nil {
+		return err
+	}
+	gpu.Arg(l, from)
+	gpu.SliceArg(l, a)
+	gpu.SliceArg(l, b)
+	gpu.SliceArg(l, out)
+	return l.End()
+}
+
+var quernForgotBulkWait = gpu.NewKernel(gpu.KernelInfo{
+	Name: "forgotBulkWait", Package: "quern.dev/internal/conformance/memory", Pos: "bulk.go:62",
+	Params: []gpu.Param{
+		{Name: "a", Kind: gpu.Slice, Type: "int32", Size: 4},
+		{Name: "out", Kind: gpu.Slice, Type: "int32", Size: 4},
+	},
+	PTX: quernPTX,
+	Variants: []gpu.Variant{
+		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 9, 32, 0, -1, 1, 1, 2, 3, 4, 1, 1, 0, 32, 4, 7, 5, 9, 0}},
+		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647}, Sites: []gpu.Site{
+			{Kind: gpu.IndexSite, File: "bulk.go", Line: 67, Col: 23},
+			{Kind: gpu.IndexSite, File: "bulk.go", Line: 67, Col: 2},
+		}},
+		{Name: "wide", Sites: []gpu.Site{
+			{Kind: gpu.IndexSite, File: "bulk.go", Line: 67, Col: 23},
+			{Kind: gpu.IndexSite, File: "bulk.go", Line: 67, Col: 2},
+		}},
+	},
+	Shared: 144,
+	Host:   quernHostForgotBulkWait,
+})
+
+var _ = forgotBulkWait // compiled, not called
+
+// LaunchForgotBulkWait runs forgotBulkWait on the grid g.
+//
+// forgotBulkWait reads what has not arrived.
+func LaunchForgotBulkWait(s *gpu.Stream, g gpu.Grid, a, out *gpu.Buffer[int32]) error {
+	l, err := quernForgotBulkWait.Begin(s, g)
+	if err != nil {
+		return err
+	}
+	gpu.SliceArg(l, a)
+	gpu.SliceArg(l, out)
+	return l.End()
+}
+
+var quernOverwritesInUse = gpu.NewKernel(gpu.KernelInfo{
+	Name: "overwritesInUse", Package: "quern.dev/internal/conformance/memory", Pos: "bulk.go:74",
+	Params: []gpu.Param{
+		{Name: "a", Kind: gpu.Slice, Type: "int32", Size: 4},
+		{Name: "out", Kind: gpu.Slice, Type: "int32", Size: 4},
+	},
+	PTX: quernPTX,
+	Variants: []gpu.Variant{
+		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 1, 0, 4, 9, 0, 2, 3, 9, 32, 0, -1, 1, 1, 2, 3, 4, 1, 1, 0, 32, 4, 7, 5, 9, 0}},
+		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647}, Sites: []gpu.Site{
+			{Kind: gpu.IndexSite, File: "bulk.go", Line: 77, Col: 21},
+			{Kind: gpu.IndexSite, File: "bulk.go", Line: 77, Col: 2},
+			{Kind: gpu.IndexSite, File: "bulk.go", Line: 82, Col: 2},
+		}},
+		{Name: "wide", Sites: []gpu.Site{
+			{Kind: gpu.IndexSite, File: "bulk.go", Line: 77, Col: 21},
+			{Kind: gpu.IndexSite, File: "bulk.go", Line: 77, Col: 2},
+			{Kind: gpu.IndexSite, File: "bulk.go", Line: 82, Col: 2},
+		}},
+	},
+	Shared: 144,
+	Host:   quernHostOverwritesInUse,
+})
+
+var _ = overwritesInUse // compiled, not called
+
+// LaunchOverwritesInUse runs overwritesInUse on the grid g.
+//
+// overwritesInUse copies to where other threads still read.
+func LaunchOverwritesInUse(s *gpu.Stream, g gpu.Grid, a, out *gpu.Buffer[int32]) error {
+	l, err := quernOverwritesInUse.Begin(s, g)
+	if err != nil {
+		return err
+	}
+	gpu.SliceArg(l, a)
+	gpu.SliceArg(l, out)
+	return l.End()
+}
+
 var quernScan = gpu.NewKernel(gpu.KernelInfo{
 	Name: "scan", Package: "quern.dev/internal/conformance/memory", Pos: "order.go:18",
 	Params: []gpu.Param{
@@ -2960,6 +3125,464 @@ func quernRow3Histogram(r *host.Run, dimX int, bins, out []uint32) {
 		for i3 := threadX; i3 < len(bins); i3 += dimX {
 			atomic.AddUint32(&out[i3], bins[i3])
 		}
+	}
+}
+
+func quernHostBulkPipeline(r *host.Run) {
+	tiles := host.Value[int](r, 0)
+	a := host.Slice[float32](r, 1)
+	out := host.Slice[float32](r, 2)
+	dimX := r.BlockDim.X
+	dimY := r.BlockDim.Y
+	dimZ := r.BlockDim.Z
+	var a2 []float32
+	var k int
+	sums := host.Scratch[float32](r, 0, r.BlockDim.Count())
+	arrived := host.Shared[[3]kernel.CopyBarrier](r, 0)
+	ring := host.Shared[[3][256]float32](r, 1)
+	var t10 int
+	var next int
+	for r.Next() {
+		blockX := r.BlockIdx.X
+		t1 := blockX * tiles * 256
+		base := blockX * dimX
+//line bulk.go:8
+		a2 = a
+		r.ThreadIdx = kernel.Dim3{}
+//line bulk.go:13
+		a2 = a2[t1:]
+//line bulk.go:20
+		k = 0
+		for threadZ := range dimZ {
+			for threadY := range dimY {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				first := (threadZ*dimY + threadY) * dimX
+				quernRow1BulkPipeline(r, sums, first, dimX, tiles, arrived, ring, threadY, threadZ, a2)
+			}
+		}
+		for ; k < tiles; k++ {
+//line bulk.go:21
+			t10 = k % 3
+			for threadZ := range dimZ {
+				for threadY := range dimY {
+					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+					quernRow2BulkPipeline(r, arrived, t10, dimX)
+				}
+			}
+//line bulk.go:22
+			next = k + 3 - 1
+			for threadZ := range dimZ {
+				for threadY := range dimY {
+					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+					first2 := (threadZ*dimY + threadY) * dimX
+					start := next % 3
+					start2 := next * 256
+					start3 := k % 3
+					quernRow3BulkPipeline(r, sums, first2, dimX, next, tiles, start, arrived, ring, start2, threadY, threadZ, a2, start3, k)
+				}
+			}
+		}
+		for threadZ := range dimZ {
+			for threadY := range dimY {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				first3 := (threadZ*dimY + threadY) * dimX
+				quernRow4BulkPipeline(r, sums, first3, dimX, out, base)
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1BulkPipeline(r *host.Run, sums []float32, first, dimX, tiles int, arrived *[3]kernel.CopyBarrier, ring *[3][256]float32, threadY, threadZ int, a2 []float32) {
+	sumRow := sums[first:][:dimX]
+	for threadX := range dimX {
+		r.ThreadIdx.X = threadX
+//line bulk.go:14
+		for s := 0; s < 2; s++ {
+			if s < tiles {
+				t3 := s
+//line bulk.go:16
+				_ = arrived[t3]
+				t5 := s
+//line bulk.go:16
+				_ = ring[t5]
+//line bulk.go:16
+				t6 := ring[t5][:]
+				t7 := s * 256
+				if threadX == 0 && threadY == 0 && threadZ == 0 {
+//line bulk.go:16
+					copy(t6, a2[t7:])
+				}
+			}
+		}
+//line bulk.go:19
+		var sum float32
+		sumRow[threadX] = sum
+	}
+}
+
+//go:noinline
+func quernRow2BulkPipeline(r *host.Run, arrived *[3]kernel.CopyBarrier, t10, dimX int) {
+	for threadX := range dimX {
+		r.ThreadIdx.X = threadX
+//line bulk.go:21
+		_ = arrived[t10]
+	}
+}
+
+//go:noinline
+func quernRow3BulkPipeline(r *host.Run, sums []float32, first2, dimX, next, tiles, start int, arrived *[3]kernel.CopyBarrier, ring *[3][256]float32, start2, threadY, threadZ int, a2 []float32, start3, k int) {
+	sumRow := sums[first2:][:dimX]
+	for threadX := range dimX {
+		r.ThreadIdx.X = threadX
+		sum := sumRow[threadX]
+//line bulk.go:22
+		if next < tiles {
+			t12 := start
+//line bulk.go:23
+			_ = arrived[t12]
+			t14 := start
+//line bulk.go:23
+			_ = ring[t14]
+//line bulk.go:23
+			t15 := ring[t14][:]
+			t16 := start2
+			if threadX == 0 && threadY == 0 && threadZ == 0 {
+//line bulk.go:23
+				copy(t15, a2[t16:])
+			}
+		}
+//line bulk.go:25
+		for j := threadX; j < 256; j += dimX {
+			sum += ring[start3][j] * float32(k+1)
+		}
+		sumRow[threadX] = sum
+	}
+}
+
+//go:noinline
+func quernRow4BulkPipeline(r *host.Run, sums []float32, first3, dimX int, out []float32, base int) {
+	sumRow := sums[first3:][:dimX]
+	count := dimX
+	if base >= 0 && count <= len(out)-base {
+		row := out[base:][:count]
+		for threadX := range count {
+			sum := sumRow[threadX]
+//line bulk.go:29
+			row[threadX] = sum
+		}
+		return
+	}
+	for threadX := range dimX {
+		r.ThreadIdx.X = threadX
+		sum := sumRow[threadX]
+//line bulk.go:29
+		out[base+threadX] = sum
+	}
+}
+
+func quernHostAnySize(r *host.Run) {
+	from := host.Value[int](r, 0)
+	a := host.Slice[int16](r, 1)
+	b := host.Slice[float64](r, 2)
+	out := host.Slice[int64](r, 3)
+	dimX := r.BlockDim.X
+	dimY := r.BlockDim.Y
+	dimZ := r.BlockDim.Z
+	size := dimX * dimY
+	words := host.Shared[[20]float64](r, 1)
+	small := host.Dynamic[int16](r, 2)
+	var t6 []float64
+	c := int(1)
+	var t9 []float64
+	var sum int64
+	var k2 int
+	t11 := len(small)
+	var k3 int
+	for r.Next() {
+		for threadZ := range dimZ {
+			for threadY := range dimY {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				start := threadY * dimX
+				quernRow1AnySize(r, start, size, words, dimX)
+			}
+		}
+		for threadZ := range dimZ {
+			for threadY := range dimY {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				quernRow2AnySize(r, threadY, threadZ, small, a, from, dimX)
+			}
+		}
+		r.ThreadIdx = kernel.Dim3{}
+//line bulk.go:46
+		t6 = words[c:]
+		for threadZ := range dimZ {
+			for threadY := range dimY {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				quernRow3AnySize(r, threadY, threadZ, t6, b, dimX)
+			}
+		}
+		r.ThreadIdx = kernel.Dim3{}
+//line bulk.go:47
+		t9 = words[:0]
+		for threadZ := range dimZ {
+			for threadY := range dimY {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				quernRow4AnySize(r, threadY, threadZ, t9, b, dimX)
+			}
+		}
+//line bulk.go:49
+		sum = 0
+		k2 = 0
+		r.ThreadIdx = kernel.Dim3{}
+		for ; k2 < t11; k2++ {
+//line bulk.go:51
+			sum = sum*31 + int64(small[k2])
+		}
+		k3 = 0
+		r.ThreadIdx = kernel.Dim3{}
+		for ; k3 < 20; k3++ {
+//line bulk.go:54
+			sum = sum*31 + int64(2*words[k3])
+		}
+		for threadZ := range dimZ {
+			for threadY := range dimY {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				start2 := threadY * dimX
+				quernRow5AnySize(r, out, start2, sum, dimX)
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1AnySize(r *host.Run, start, size int, words *[20]float64, dimX int) {
+	for threadX := range dimX {
+		r.ThreadIdx.X = threadX
+		i := threadX + start
+//line bulk.go:41
+		for k := i; k < 20; k += size {
+			words[k] = -1
+		}
+	}
+}
+
+//go:noinline
+func quernRow2AnySize(r *host.Run, threadY, threadZ int, small, a []int16, from, dimX int) {
+	for threadX := range dimX {
+		r.ThreadIdx.X = threadX
+//line bulk.go:45
+		if threadX == 0 && threadY == 0 && threadZ == 0 {
+//line bulk.go:45
+			copy(small, a[from:])
+		}
+	}
+}
+
+//go:noinline
+func quernRow3AnySize(r *host.Run, threadY, threadZ int, t6, b []float64, dimX int) {
+	for threadX := range dimX {
+		r.ThreadIdx.X = threadX
+//line bulk.go:46
+		if threadX == 0 && threadY == 0 && threadZ == 0 {
+//line bulk.go:46
+			copy(t6, b)
+		}
+	}
+}
+
+//go:noinline
+func quernRow4AnySize(r *host.Run, threadY, threadZ int, t9, b []float64, dimX int) {
+	for threadX := range dimX {
+		r.ThreadIdx.X = threadX
+//line bulk.go:47
+		if threadX == 0 && threadY == 0 && threadZ == 0 {
+//line bulk.go:47
+			copy(t9, b)
+		}
+	}
+}
+
+//go:noinline
+func quernRow5AnySize(r *host.Run, out []int64, start2 int, sum int64, dimX int) {
+	count := dimX
+	if start2 >= 0 && count <= len(out)-start2 {
+		row := out[start2:][:count]
+		for threadX := range count {
+//line bulk.go:56
+			row[threadX] = sum
+		}
+		return
+	}
+	for threadX := range dimX {
+		r.ThreadIdx.X = threadX
+		i := threadX + start2
+//line bulk.go:56
+		out[i] = sum
+	}
+}
+
+func quernHostForgotBulkWait(r *host.Run) {
+	a := host.Slice[int32](r, 0)
+	out := host.Slice[int32](r, 1)
+	dimX := r.BlockDim.X
+	dimY := r.BlockDim.Y
+	dimZ := r.BlockDim.Z
+	var t3 []int32
+	s := host.Shared[[32]int32](r, 1)
+	for r.Next() {
+		r.ThreadIdx = kernel.Dim3{}
+//line bulk.go:65
+		t3 = s[:]
+		for threadZ := range dimZ {
+			for threadY := range dimY {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				quernRow1ForgotBulkWait(r, threadY, threadZ, t3, a, dimX)
+			}
+		}
+		for threadZ := range dimZ {
+			for threadY := range dimY {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				quernRow2ForgotBulkWait(r, out, s, dimX)
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1ForgotBulkWait(r *host.Run, threadY, threadZ int, t3, a []int32, dimX int) {
+	for threadX := range dimX {
+		r.ThreadIdx.X = threadX
+//line bulk.go:65
+		if threadX == 0 && threadY == 0 && threadZ == 0 {
+//line bulk.go:65
+			copy(t3, a)
+		}
+	}
+}
+
+//go:noinline
+func quernRow2ForgotBulkWait(r *host.Run, out []int32, s *[32]int32, dimX int) {
+	count := dimX
+	if count <= len(out) && count <= 32 {
+		row := out[:count]
+		row2 := s[:count]
+		for threadX := range count {
+//line bulk.go:67
+			row[threadX] = row2[threadX]
+		}
+		return
+	}
+	for threadX := range dimX {
+		r.ThreadIdx.X = threadX
+//line bulk.go:67
+		out[threadX] = s[threadX]
+	}
+}
+
+func quernHostOverwritesInUse(r *host.Run) {
+	a := host.Slice[int32](r, 0)
+	out := host.Slice[int32](r, 1)
+	dimX := r.BlockDim.X
+	dimY := r.BlockDim.Y
+	dimZ := r.BlockDim.Z
+	s := host.Shared[[32]int32](r, 1)
+	sums := host.Scratch[int32](r, 0, r.BlockDim.Count())
+	var t3 []int32
+	for r.Next() {
+		for threadZ := range dimZ {
+			for threadY := range dimY {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				quernRow1OverwritesInUse(r, s, a, dimX)
+			}
+		}
+		for threadZ := range dimZ {
+			for threadY := range dimY {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				first := (threadZ*dimY + threadY) * dimX
+				quernRow2OverwritesInUse(r, sums, first, dimX, s)
+			}
+		}
+		r.ThreadIdx = kernel.Dim3{}
+//line bulk.go:80
+		t3 = s[:]
+		for threadZ := range dimZ {
+			for threadY := range dimY {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				quernRow3OverwritesInUse(r, threadY, threadZ, t3, a, dimX)
+			}
+		}
+		for threadZ := range dimZ {
+			for threadY := range dimY {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				first2 := (threadZ*dimY + threadY) * dimX
+				quernRow4OverwritesInUse(r, sums, first2, dimX, out, s)
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1OverwritesInUse(r *host.Run, s *[32]int32, a []int32, dimX int) {
+	count := dimX
+	if count <= 32 && count <= len(a) {
+		row := s[:count]
+		row2 := a[:count]
+		for threadX := range count {
+//line bulk.go:77
+			row[threadX] = row2[threadX]
+		}
+		return
+	}
+	for threadX := range dimX {
+		r.ThreadIdx.X = threadX
+//line bulk.go:77
+		s[threadX] = a[threadX]
+	}
+}
+
+//go:noinline
+func quernRow2OverwritesInUse(r *host.Run, sums []int32, first, dimX int, s *[32]int32) {
+	sumRow := sums[first:][:dimX]
+	for threadX := range dimX {
+		r.ThreadIdx.X = threadX
+//line bulk.go:79
+		sum := s[31-threadX]
+		sumRow[threadX] = sum
+	}
+}
+
+//go:noinline
+func quernRow3OverwritesInUse(r *host.Run, threadY, threadZ int, t3, a []int32, dimX int) {
+	for threadX := range dimX {
+		r.ThreadIdx.X = threadX
+//line bulk.go:80
+		if threadX == 0 && threadY == 0 && threadZ == 0 {
+//line bulk.go:80
+			copy(t3, a)
+		}
+	}
+}
+
+//go:noinline
+func quernRow4OverwritesInUse(r *host.Run, sums []int32, first2, dimX int, out []int32, s *[32]int32) {
+	sumRow := sums[first2:][:dimX]
+	count2 := dimX
+	if count2 <= len(out) && count2 <= 32 {
+		row3 := out[:count2]
+		row4 := s[:count2]
+		for threadX := range count2 {
+			sum := sumRow[threadX]
+//line bulk.go:82
+			row3[threadX] = sum + row4[threadX]
+		}
+		return
+	}
+	for threadX := range dimX {
+		r.ThreadIdx.X = threadX
+		sum := sumRow[threadX]
+//line bulk.go:82
+		out[threadX] = sum + s[threadX]
 	}
 }
 
