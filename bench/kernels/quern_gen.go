@@ -710,6 +710,7 @@ func quernHostBlurRows(r *host.Run) {
 	w := host.Value[int](r, 1)
 	in := host.Slice[float32](r, 3)
 	out := host.Slice[float32](r, 4)
+	var kFirst int
 	t2 := w - 1
 	tile := host.Shared[[272]float32](r, 0)
 	for r.Next() {
@@ -717,10 +718,15 @@ func quernHostBlurRows(r *host.Run) {
 		blockY := r.BlockIdx.Y
 		left := blockX * 256
 		row := blockY * w
-		for threadZ := range 1 {
-			for threadY := range 1 {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1BlurRows(r, left, t2, tile, in, row)
+//line blur.go:38
+		kFirst = 0
+		for ; kFirst < 272; kFirst += 256 {
+			for threadZ := range 1 {
+				for threadY := range 1 {
+					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+					start := left + kFirst
+					quernRow1BlurRows(r, kFirst, start, t2, tile, in, row)
+				}
 			}
 		}
 		for threadZ := range 1 {
@@ -733,16 +739,29 @@ func quernHostBlurRows(r *host.Run) {
 }
 
 //go:noinline
-func quernRow1BlurRows(r *host.Run, left, t2 int, tile *[272]float32, in []float32, row int) {
-	for threadX := range 256 {
-		r.ThreadIdx.X = threadX
-//line blur.go:38
-		for k := threadX; k < 272; k += 256 {
-			t1 := left + k - 8
+func quernRow1BlurRows(r *host.Run, kFirst, start, t2 int, tile *[272]float32, in []float32, row int) {
+	if kFirst >= 0 && 256 <= 272-kFirst && 272-kFirst >= 256 {
+		row2 := (*[256]float32)(tile[kFirst:])
+		for threadX := range 256 {
+			r.ThreadIdx.X = threadX
+//line blur.go:39
+			t1 := start + threadX - 8
 //line math.go:151
 			result0 := min(max(t1, 0), t2)
 //line blur.go:39
-			tile[k] = in[row+result0]
+			row2[threadX] = in[row+result0]
+		}
+		return
+	}
+	for threadX := range 256 {
+		r.ThreadIdx.X = threadX
+//line blur.go:38
+		if kFirst+threadX < 272 {
+			t1 := start + threadX - 8
+//line math.go:151
+			result0 := min(max(t1, 0), t2)
+//line blur.go:39
+			tile[kFirst+threadX] = in[row+result0]
 		}
 	}
 }
@@ -750,22 +769,22 @@ func quernRow1BlurRows(r *host.Run, left, t2 int, tile *[272]float32, in []float
 //go:noinline
 func quernRow2BlurRows(r *host.Run, left, w int, weights Weights, tile *[272]float32, out []float32, row int) {
 	if left >= 0 && w >= 0 && row+left >= 0 && 256 <= len(out)-(row+left) && w-left >= 256 {
-		row2 := (*[272]float32)(tile[0:])
-		row3 := (*[256]float32)(out[row+left:])
+		row3 := (*[272]float32)(tile[0:])
+		row4 := (*[256]float32)(out[row+left:])
 		for threadX := range 256 {
 //line blur.go:45
-			sum := weights[0] * row2[threadX+8]
+			sum := weights[0] * row3[threadX+8]
 //line blur.go:47
-			sum += weights[1] * (row2[threadX+7] + row2[threadX+9])
-			sum += weights[2] * (row2[threadX+6] + row2[threadX+10])
-			sum += weights[3] * (row2[threadX+5] + row2[threadX+11])
-			sum += weights[4] * (row2[threadX+4] + row2[threadX+12])
-			sum += weights[5] * (row2[threadX+3] + row2[threadX+13])
-			sum += weights[6] * (row2[threadX+2] + row2[threadX+14])
-			sum += weights[7] * (row2[threadX+1] + row2[threadX+15])
-			sum += weights[8] * (row2[threadX] + row2[threadX+16])
+			sum += weights[1] * (row3[threadX+7] + row3[threadX+9])
+			sum += weights[2] * (row3[threadX+6] + row3[threadX+10])
+			sum += weights[3] * (row3[threadX+5] + row3[threadX+11])
+			sum += weights[4] * (row3[threadX+4] + row3[threadX+12])
+			sum += weights[5] * (row3[threadX+3] + row3[threadX+13])
+			sum += weights[6] * (row3[threadX+2] + row3[threadX+14])
+			sum += weights[7] * (row3[threadX+1] + row3[threadX+15])
+			sum += weights[8] * (row3[threadX] + row3[threadX+16])
 //line blur.go:49
-			row3[threadX] = sum
+			row4[threadX] = sum
 		}
 		return
 	}
@@ -804,6 +823,7 @@ func quernHostBlurRowsUnchecked(r *host.Run) {
 	w := host.Value[int](r, 1)
 	in := host.Slice[float32](r, 3)
 	out := host.Slice[float32](r, 4)
+	var kFirst int
 	t2 := w - 1
 	tile := host.Shared[[272]float32](r, 0)
 	for r.Next() {
@@ -811,10 +831,15 @@ func quernHostBlurRowsUnchecked(r *host.Run) {
 		blockY := r.BlockIdx.Y
 		left := blockX * 256
 		row := blockY * w
-		for threadZ := range 1 {
-			for threadY := range 1 {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1BlurRowsUnchecked(r, left, t2, tile, in, row)
+//line blur.go:38
+		kFirst = 0
+		for ; kFirst < 272; kFirst += 256 {
+			for threadZ := range 1 {
+				for threadY := range 1 {
+					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+					start := left + kFirst
+					quernRow1BlurRowsUnchecked(r, kFirst, start, t2, tile, in, row)
+				}
 			}
 		}
 		for threadZ := range 1 {
@@ -827,16 +852,29 @@ func quernHostBlurRowsUnchecked(r *host.Run) {
 }
 
 //go:noinline
-func quernRow1BlurRowsUnchecked(r *host.Run, left, t2 int, tile *[272]float32, in []float32, row int) {
-	for threadX := range 256 {
-		r.ThreadIdx.X = threadX
-//line blur.go:38
-		for k := threadX; k < 272; k += 256 {
-			t1 := left + k - 8
+func quernRow1BlurRowsUnchecked(r *host.Run, kFirst, start, t2 int, tile *[272]float32, in []float32, row int) {
+	if kFirst >= 0 && 256 <= 272-kFirst && 272-kFirst >= 256 {
+		row2 := (*[256]float32)(tile[kFirst:])
+		for threadX := range 256 {
+			r.ThreadIdx.X = threadX
+//line blur.go:39
+			t1 := start + threadX - 8
 //line math.go:151
 			result0 := min(max(t1, 0), t2)
 //line blur.go:39
-			tile[k] = in[row+result0]
+			row2[threadX] = in[row+result0]
+		}
+		return
+	}
+	for threadX := range 256 {
+		r.ThreadIdx.X = threadX
+//line blur.go:38
+		if kFirst+threadX < 272 {
+			t1 := start + threadX - 8
+//line math.go:151
+			result0 := min(max(t1, 0), t2)
+//line blur.go:39
+			tile[kFirst+threadX] = in[row+result0]
 		}
 	}
 }
@@ -844,22 +882,22 @@ func quernRow1BlurRowsUnchecked(r *host.Run, left, t2 int, tile *[272]float32, i
 //go:noinline
 func quernRow2BlurRowsUnchecked(r *host.Run, left, w int, weights Weights, tile *[272]float32, out []float32, row int) {
 	if left >= 0 && w >= 0 && row+left >= 0 && 256 <= len(out)-(row+left) && w-left >= 256 {
-		row2 := (*[272]float32)(tile[0:])
-		row3 := (*[256]float32)(out[row+left:])
+		row3 := (*[272]float32)(tile[0:])
+		row4 := (*[256]float32)(out[row+left:])
 		for threadX := range 256 {
 //line blur.go:45
-			sum := weights[0] * row2[threadX+8]
+			sum := weights[0] * row3[threadX+8]
 //line blur.go:47
-			sum += weights[1] * (row2[threadX+7] + row2[threadX+9])
-			sum += weights[2] * (row2[threadX+6] + row2[threadX+10])
-			sum += weights[3] * (row2[threadX+5] + row2[threadX+11])
-			sum += weights[4] * (row2[threadX+4] + row2[threadX+12])
-			sum += weights[5] * (row2[threadX+3] + row2[threadX+13])
-			sum += weights[6] * (row2[threadX+2] + row2[threadX+14])
-			sum += weights[7] * (row2[threadX+1] + row2[threadX+15])
-			sum += weights[8] * (row2[threadX] + row2[threadX+16])
+			sum += weights[1] * (row3[threadX+7] + row3[threadX+9])
+			sum += weights[2] * (row3[threadX+6] + row3[threadX+10])
+			sum += weights[3] * (row3[threadX+5] + row3[threadX+11])
+			sum += weights[4] * (row3[threadX+4] + row3[threadX+12])
+			sum += weights[5] * (row3[threadX+3] + row3[threadX+13])
+			sum += weights[6] * (row3[threadX+2] + row3[threadX+14])
+			sum += weights[7] * (row3[threadX+1] + row3[threadX+15])
+			sum += weights[8] * (row3[threadX] + row3[threadX+16])
 //line blur.go:49
-			row3[threadX] = sum
+			row4[threadX] = sum
 		}
 		return
 	}

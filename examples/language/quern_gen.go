@@ -675,26 +675,32 @@ func quernHostNoise(r *host.Run) {
 	dimY := r.BlockDim.Y
 	dimZ := r.BlockDim.Z
 	gridX := r.GridDim.X
+	var iFirst int
 	size := gridX * dimX
 	for r.Next() {
 		blockX := r.BlockIdx.X
-		base := blockX * dimX
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1Noise(r, base, size, signal, seed, sigma, dimX)
+//line random.go:30
+		iFirst = blockX * dimX
+		for ; iFirst < len(signal); iFirst += size {
+			for threadZ := range dimZ {
+				for threadY := range dimY {
+					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+					quernRow1Noise(r, iFirst, signal, seed, sigma, dimX)
+				}
 			}
 		}
 	}
 }
 
 //go:noinline
-func quernRow1Noise(r *host.Run, base, size int, signal []float32, seed uint64, sigma float32, dimX int) {
-	for threadX := range dimX {
-		r.ThreadIdx.X = threadX
-//line random.go:30
-		for i := base + threadX; i < len(signal); i += size {
-			t2 := uint64(i)
+func quernRow1Noise(r *host.Run, iFirst int, signal []float32, seed uint64, sigma float32, dimX int) {
+	count := max(0, min(dimX, len(signal)-iFirst))
+	if iFirst >= 0 && count <= len(signal)-iFirst {
+		row := signal[iFirst:][:count]
+		for threadX := range count {
+			r.ThreadIdx.X = threadX
+//line random.go:31
+			t2 := uint64(iFirst + threadX)
 //line random.go:31
 			result0 := kernel.NewRandom(seed, t2)
 			random := result0
@@ -702,7 +708,23 @@ func quernRow1Noise(r *host.Run, base, size int, signal []float32, seed uint64, 
 			x, _ := random.Normal()
 			x2 := x
 //line random.go:33
-			signal[i] += sigma * x2
+			row[threadX] += sigma * x2
+		}
+		return
+	}
+	for threadX := range dimX {
+		r.ThreadIdx.X = threadX
+//line random.go:30
+		if iFirst+threadX < len(signal) {
+			t2 := uint64(iFirst + threadX)
+//line random.go:31
+			result0 := kernel.NewRandom(seed, t2)
+			random := result0
+//line random.go:32
+			x, _ := random.Normal()
+			x2 := x
+//line random.go:33
+			signal[iFirst+threadX] += sigma * x2
 		}
 	}
 }

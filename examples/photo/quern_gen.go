@@ -690,16 +690,22 @@ func quernRow2BlurColumns(r *host.Run, base, w int, weight *[33]float32, tile *[
 func quernHostHistogram(r *host.Run) {
 	planes := host.Slice[float32](r, 0)
 	counts := host.Slice[uint32](r, 1)
+	var bFirst int
 	local := host.Shared[[256]uint32](r, 0)
 	n := len(planes) / 3
 	size := 2 * n
+	var bFirst2 int
 	for r.Next() {
 		blockX := r.BlockIdx.X
 		base := blockX * 4096
-		for threadZ := range 1 {
-			for threadY := range 1 {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1Histogram(r, local)
+//line equalize.go:27
+		bFirst = 0
+		for ; bFirst < 256; bFirst += 256 {
+			for threadZ := range 1 {
+				for threadY := range 1 {
+					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+					quernRow1Histogram(r, bFirst, local)
+				}
 			}
 		}
 		for threadZ := range 1 {
@@ -708,22 +714,34 @@ func quernHostHistogram(r *host.Run) {
 				quernRow2Histogram(r, base, n, planes, size, local)
 			}
 		}
-		for threadZ := range 1 {
-			for threadY := range 1 {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow3Histogram(r, local, counts)
+//line equalize.go:43
+		bFirst2 = 0
+		for ; bFirst2 < 256; bFirst2 += 256 {
+			for threadZ := range 1 {
+				for threadY := range 1 {
+					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+					quernRow3Histogram(r, bFirst2, local, counts)
+				}
 			}
 		}
 	}
 }
 
 //go:noinline
-func quernRow1Histogram(r *host.Run, local *[256]uint32) {
+func quernRow1Histogram(r *host.Run, bFirst int, local *[256]uint32) {
+	if bFirst >= 0 && 256 <= 256-bFirst && 256-bFirst >= 256 {
+		row := (*[256]uint32)(local[bFirst:])
+		for threadX := range 256 {
+//line equalize.go:28
+			row[threadX] = 0
+		}
+		return
+	}
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 //line equalize.go:27
-		for b := threadX; b < 256; b += 256 {
-			local[b] = 0
+		if bFirst+threadX < 256 {
+			local[bFirst+threadX] = 0
 		}
 	}
 }
@@ -752,15 +770,28 @@ func quernRow2Histogram(r *host.Run, base, n int, planes []float32, size int, lo
 }
 
 //go:noinline
-func quernRow3Histogram(r *host.Run, local *[256]uint32, counts []uint32) {
+func quernRow3Histogram(r *host.Run, bFirst2 int, local *[256]uint32, counts []uint32) {
+	if bFirst2 >= 0 && 256 <= 256-bFirst2 && 256 <= len(counts)-bFirst2 && 256-bFirst2 >= 256 {
+		row2 := (*[256]uint32)(local[bFirst2:])
+		row3 := (*[256]uint32)(counts[bFirst2:])
+		for threadX := range 256 {
+//line equalize.go:44
+			count2 := row2[threadX]
+			if count2 != 0 {
+//line equalize.go:45
+				atomic.AddUint32(&row3[threadX], count2)
+			}
+		}
+		return
+	}
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 //line equalize.go:43
-		for b2 := threadX; b2 < 256; b2 += 256 {
-			count := local[b2]
-			if count != 0 {
+		if bFirst2+threadX < 256 {
+			count2 := local[bFirst2+threadX]
+			if count2 != 0 {
 //line equalize.go:45
-				atomic.AddUint32(&counts[b2], count)
+				atomic.AddUint32(&counts[bFirst2+threadX], count2)
 			}
 		}
 	}

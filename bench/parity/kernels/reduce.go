@@ -20,21 +20,24 @@ func reduceUnchecked(t kernel.Thread, x, sum []float32) {
 }
 
 func reduceSum(t kernel.Thread, x, sum []float32) {
-	partial := kernel.Shared[[ReduceThreads]float32](t)
+	partial := kernel.Shared[[ReduceThreads / 32]float32](t)
 	var s float32
 	for i := t.Global(); i < len(x); i += t.Stride() {
 		s += x[i]
 	}
-	tx := t.ThreadIdx.X
-	partial[tx] = s
-	t.Sync()
-	for half := ReduceThreads / 2; half > 0; half /= 2 {
-		if tx < half {
-			partial[tx] += partial[tx+half]
-		}
-		t.Sync()
+	s = kernel.WarpReduceAdd(t, s)
+	if t.Lane() == 0 {
+		partial[t.Warp()] = s
 	}
-	if tx == 0 {
-		kernel.AtomicAdd(&sum[0], partial[0])
+	t.Sync()
+	if t.Warp() == 0 {
+		var p float32
+		if t.Lane() < len(partial) {
+			p = partial[t.Lane()]
+		}
+		p = kernel.WarpReduceAdd(t, p)
+		if t.Lane() == 0 {
+			kernel.AtomicAdd(&sum[0], p)
+		}
 	}
 }

@@ -28,9 +28,8 @@ func blockScanUnchecked(t kernel.Thread, in, out, totals []uint32) {
 }
 
 func scanTile(t kernel.Thread, in, out, totals []uint32) {
-	sums := kernel.Shared[[ScanThreads]uint32](t)
-	tx := t.ThreadIdx.X
-	first := t.BlockIdx.X*ScanTile + tx*scanEach
+	warps := kernel.Shared[[ScanThreads / 32]uint32](t)
+	first := t.BlockIdx.X*ScanTile + t.ThreadIdx.X*scanEach
 	var mine [scanEach]uint32
 	var sum uint32
 	for k := range scanEach {
@@ -39,23 +38,32 @@ func scanTile(t kernel.Thread, in, out, totals []uint32) {
 		}
 		mine[k] = sum
 	}
-	sums[tx] = sum
-	for distance := 1; distance < ScanThreads; distance *= 2 {
-		t.Sync()
-		var left uint32
-		if tx >= distance {
-			left = sums[tx-distance]
-		}
-		t.Sync()
-		sums[tx] += left
+	upTo := kernel.WarpScanAdd(t, sum)
+	if t.Lane() == 31 {
+		warps[t.Warp()] = upTo
 	}
-	before := sums[tx] - sum
+	t.Sync()
+	if t.Warp() == 0 {
+		var w uint32
+		if t.Lane() < len(warps) {
+			w = warps[t.Lane()]
+		}
+		w = kernel.WarpScanAdd(t, w)
+		if t.Lane() < len(warps) {
+			warps[t.Lane()] = w
+		}
+	}
+	t.Sync()
+	before := upTo - sum
+	if t.Warp() > 0 {
+		before += warps[t.Warp()-1]
+	}
 	for k := range scanEach {
 		if first+k < len(in) {
 			out[first+k] = before + mine[k]
 		}
 	}
-	if tx == ScanThreads-1 {
-		totals[t.BlockIdx.X] = sums[tx]
+	if t.ThreadIdx.X == ScanThreads-1 {
+		totals[t.BlockIdx.X] = before + sum
 	}
 }

@@ -23,28 +23,39 @@ KERNEL(512) bitonic_sort(OUT(uint32_t, keys)) {
     keys[first + tx + 512] = tile[tx + 512];
 }
 
+__device__ uint32_t warpScan(uint32_t v, int lane) {
+    #pragma unroll
+    for (int delta = 1; delta < 32; delta *= 2) {
+        uint32_t left = __shfl_up_sync(0xffffffff, v, delta);
+        if (lane >= delta) v += left;
+    }
+    return v;
+}
+
 KERNEL(256) block_scan(IN(uint32_t, in), OUT(uint32_t, out), OUT(uint32_t, totals)) {
-    __shared__ uint32_t sums[256];
-    int tx = threadIdx.x, first = blockIdx.x * 1024 + tx * 4;
+    __shared__ uint32_t warps[8];
+    int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+    int first = blockIdx.x * 1024 + threadIdx.x * 4;
     uint32_t mine[4], sum = 0;
     #pragma unroll
     for (int k = 0; k < 4; k++) {
         if (first + k < LEN(in)) sum += in[first + k];
         mine[k] = sum;
     }
-    sums[tx] = sum;
-    #pragma unroll
-    for (int distance = 1; distance < 256; distance *= 2) {
-        __syncthreads();
-        uint32_t left = tx >= distance ? sums[tx - distance] : 0;
-        __syncthreads();
-        sums[tx] += left;
+    uint32_t upTo = warpScan(sum, lane);
+    if (lane == 31) warps[warp] = upTo;
+    __syncthreads();
+    if (warp == 0) {
+        uint32_t w = warpScan(lane < 8 ? warps[lane] : 0, lane);
+        if (lane < 8) warps[lane] = w;
     }
-    uint32_t before = sums[tx] - sum;
+    __syncthreads();
+    uint32_t before = upTo - sum;
+    if (warp > 0) before += warps[warp - 1];
     #pragma unroll
     for (int k = 0; k < 4; k++)
         if (first + k < LEN(in)) out[first + k] = before + mine[k];
-    if (tx == 255) totals[blockIdx.x] = sums[tx];
+    if (threadIdx.x == 255) totals[blockIdx.x] = before + sum;
 }
 
 KERNEL(128) align(int length, IN(uint8_t, queries), IN(uint8_t, targets), OUT(int, scores)) {

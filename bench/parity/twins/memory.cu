@@ -17,19 +17,24 @@ KERNEL(256) transpose(int w, int h, IN(float, in), OUT(float, out)) {
         if (x < h && y + k < w) out[(y + k) * h + x] = tile[tx][ty + k];
 }
 
+__device__ float warpSum(float v) {
+    #pragma unroll
+    for (int mask = 16; mask > 0; mask /= 2) v += __shfl_xor_sync(0xffffffff, v, mask);
+    return v;
+}
+
 KERNEL(256) reduce(IN(float, x), OUT(float, sum)) {
-    __shared__ float partial[256];
+    __shared__ float partial[8];
     float s = 0;
     for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < LEN(x); i += gridDim.x * blockDim.x) s += x[i];
-    int tx = threadIdx.x;
-    partial[tx] = s;
+    int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+    s = warpSum(s);
+    if (lane == 0) partial[warp] = s;
     __syncthreads();
-    #pragma unroll
-    for (int half = 128; half > 0; half /= 2) {
-        if (tx < half) partial[tx] += partial[tx + half];
-        __syncthreads();
+    if (warp == 0) {
+        float p = warpSum(lane < 8 ? partial[lane] : 0);
+        if (lane == 0) atomicAdd(sum, p);
     }
-    if (tx == 0) atomicAdd(sum, partial[0]);
 }
 
 KERNEL(256) histogram(IN(uint8_t, data), OUT(uint32_t, bins)) {

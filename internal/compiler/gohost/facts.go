@@ -2,6 +2,7 @@ package gohost
 
 import (
 	"maps"
+	"math"
 
 	"quern.dev/internal/compiler/ir"
 )
@@ -256,7 +257,7 @@ func (f *facts) placeLevel(p ir.Place) level {
 		return f.placeLevel(p.X)
 	case *ir.IndexPlace:
 		if inRange(p) {
-			return f.placeLevel(p.X)
+			return max(f.placeLevel(p.X), f.level(p.Index))
 		}
 	case *ir.SharedPlace:
 		if p.Var.IsDynamic() { // the slice, not its elements
@@ -288,10 +289,32 @@ func (f *facts) local(v *ir.Local) level {
 	return f.levels[v]
 }
 
-// inRange reports whether an array index is a constant that cannot fail.
+// inRange reports whether an array index cannot fail: a constant, or a number
+// whose type or last mask keeps it below the length.
 func inRange(p *ir.IndexPlace) bool {
-	c, ok := p.Index.(*ir.Const)
-	return ok && uint64(c.Bits) < uint64(p.X.Type().Len)
+	n := uint64(p.X.Type().Len)
+	index := p.Index
+	for {
+		switch e := index.(type) {
+		case *ir.Const:
+			return e.Bits < n
+		case *ir.Binary:
+			mask, ok := e.Y.(*ir.Const)
+			return ok && e.Op == ir.And && mask.Int64() >= 0 && mask.Bits < n && !mayFaultBinary(e) && n > 0
+		case *ir.Convert:
+			if e.X.Type().IsInteger() && e.T.Size() > e.X.Type().Size() {
+				index = e.X
+				continue
+			}
+		}
+		switch index.Type().Kind {
+		case ir.Uint8:
+			return n > math.MaxUint8
+		case ir.Uint16:
+			return n > math.MaxUint16
+		}
+		return false
+	}
 }
 
 func mayFaultBinary(e *ir.Binary) bool {

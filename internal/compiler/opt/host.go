@@ -19,6 +19,7 @@ func Host(k *ir.Kernel) *ir.Kernel {
 	u.wanted = u.short
 	u.findKnown()
 	k.Func.Body = withoutSelfAssignments(u.list(k.Func.Body))
+	stride(k.Func)
 	return k
 }
 

@@ -2721,24 +2721,41 @@ func quernHostReduceInt64(r *host.Run) {
 	in := host.Slice[int64](r, 0)
 	out := host.Slice[int64](r, 1)
 	gridX := r.GridDim.X
-	vs := host.Scratch[int64](r, 0, r.BlockDim.Count())
+	var iFirst int
+	sums := host.Scratch[int64](r, 0, r.BlockDim.Count())
 	size := gridX * 256
-	reduceAdds := host.Scratch[int64](r, 1, r.BlockDim.Count())
-	vs2 := host.Scratch[int64](r, 3, r.BlockDim.Count())
+	vs := host.Scratch[int64](r, 1, r.BlockDim.Count())
+	reduceAdds := host.Scratch[int64](r, 2, r.BlockDim.Count())
+	vs2 := host.Scratch[int64](r, 4, r.BlockDim.Count())
 	partial := host.Shared[[32]int64](r, 0)
-	ws := host.Scratch[int64](r, 2, r.BlockDim.Count())
+	ws := host.Scratch[int64](r, 3, r.BlockDim.Count())
 	warps2 := (256*1*1 + 31) / 32
 	var reduceAddOf [1]int64
 	var reduceAdd2 int64
-	threads6 := r.BlockDim.Count()
+	threads10 := r.BlockDim.Count()
 	for r.Next() {
 		blockX := r.BlockIdx.X
-		base := blockX * 256
+//line control.go:38
+		iFirst = blockX * 256
 		for threadZ := range 1 {
 			for threadY := range 1 {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				first := (threadZ*1 + threadY) * 256
-				quernRow1ReduceInt64(r, vs, first, base, size, in)
+				quernRow1ReduceInt64(r, sums, first)
+			}
+		}
+		for ; iFirst < len(in); iFirst += size {
+			for threadZ := range 1 {
+				for threadY := range 1 {
+					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+					first2 := (threadZ*1 + threadY) * 256
+					quernRow2ReduceInt64(r, sums, first2, iFirst, in)
+				}
+			}
+		}
+		for threadZ := range 1 {
+			for threadY := range 1 {
+				first3 := (threadZ*1 + threadY) * 256
+				quernRow3ReduceInt64(r, sums, first3, vs)
 			}
 		}
 //line control.go:11
@@ -2746,52 +2763,83 @@ func quernHostReduceInt64(r *host.Run) {
 		for threadZ := range 1 {
 			for threadY := range 1 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				first2 := (threadZ*1 + threadY) * 256
-				quernRow2ReduceInt64(r, reduceAdds, first2, vs2, partial)
+				first4 := (threadZ*1 + threadY) * 256
+				quernRow4ReduceInt64(r, reduceAdds, first4, vs2, partial)
 			}
 		}
-		for first3 := 0; first3 < threads6; first3 += 32 {
-			lanes := min(32, threads6-first3)
+		for first5 := 0; first5 < threads10; first5 += 32 {
+			lanes := min(32, threads10-first5)
 //line control.go:17
-			if first3>>5 == 0 {
-				for at, n := first3, 0; at < first3+lanes; at += n {
+			if first5>>5 == 0 {
+				for at, n := first5, 0; at < first5+lanes; at += n {
 					startX := at % 256
-					n = min(256-startX, first3+lanes-at)
+					n = min(256-startX, first5+lanes-at)
 					threadY := at / 256 % 1
 					threadZ := at / (256 * 1)
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-					quernRow3ReduceInt64(r, ws, at, n, warps2, partial, startX)
+					quernRow5ReduceInt64(r, ws, at, n, warps2, partial, startX)
 				}
 //line control.go:22
-				host.ReduceAdd(reduceAddOf[:], ws[first3:][:lanes])
+				host.ReduceAdd(reduceAddOf[:], ws[first5:][:lanes])
 				reduceAdd2 = reduceAddOf[0]
-				for at, n := first3, 0; at < first3+lanes; at += n {
+				for at, n := first5, 0; at < first5+lanes; at += n {
 					startX := at % 256
-					n = min(256-startX, first3+lanes-at)
-					quernRow4ReduceInt64(r, vs2, at, n, reduceAdd2)
+					n = min(256-startX, first5+lanes-at)
+					quernRow6ReduceInt64(r, vs2, at, n, reduceAdd2)
 				}
 			}
 		}
 		for threadZ := range 1 {
 			for threadY := range 1 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				first4 := (threadZ*1 + threadY) * 256
-				quernRow5ReduceInt64(r, vs2, first4, out, blockX)
+				first6 := (threadZ*1 + threadY) * 256
+				quernRow7ReduceInt64(r, vs2, first6, out, blockX)
 			}
 		}
 	}
 }
 
 //go:noinline
-func quernRow1ReduceInt64(r *host.Run, vs []int64, first, base, size int, in []int64) {
-	vRow := vs[first:][:256]
+func quernRow1ReduceInt64(r *host.Run, sums []int64, first int) {
+	sumRow := sums[first:][:256]
 	for threadX := range 256 {
-		r.ThreadIdx.X = threadX
 //line control.go:37
 		var sum int64
-		for i := base + threadX; i < len(in); i += size {
-			sum += in[i]
+		sumRow[threadX] = sum
+	}
+}
+
+//go:noinline
+func quernRow2ReduceInt64(r *host.Run, sums []int64, first2, iFirst int, in []int64) {
+	sumRow := sums[first2:][:256]
+	if iFirst >= 0 && 256 <= len(in)-iFirst && len(in)-iFirst >= 256 {
+		row := (*[256]int64)(in[iFirst:])
+		for threadX := range 256 {
+			sum := sumRow[threadX]
+//line control.go:39
+			sum += row[threadX]
+			sumRow[threadX] = sum
 		}
+		return
+	}
+	for threadX := range 256 {
+		r.ThreadIdx.X = threadX
+		sum := sumRow[threadX]
+//line control.go:38
+		if iFirst+threadX < len(in) {
+			sum += in[iFirst+threadX]
+		}
+		sumRow[threadX] = sum
+	}
+}
+
+//go:noinline
+func quernRow3ReduceInt64(r *host.Run, sums []int64, first3 int, vs []int64) {
+	sumRow := sums[first3:][:256]
+	vRow := vs[first3:][:256]
+	for threadX := range 256 {
+		sum := sumRow[threadX]
+//line control.go:41
 		t1 := sum
 		v := t1
 		vRow[threadX] = v
@@ -2799,38 +2847,38 @@ func quernRow1ReduceInt64(r *host.Run, vs []int64, first, base, size int, in []i
 }
 
 //go:noinline
-func quernRow2ReduceInt64(r *host.Run, reduceAdds []int64, first2 int, vs2 []int64, partial *[32]int64) {
-	reduceAddRow := reduceAdds[first2:][:256]
-	vRow2 := vs2[first2:][:256]
+func quernRow4ReduceInt64(r *host.Run, reduceAdds []int64, first4 int, vs2 []int64, partial *[32]int64) {
+	reduceAddRow := reduceAdds[first4:][:256]
+	vRow2 := vs2[first4:][:256]
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		reduceAdd := reduceAddRow[threadX]
 //line control.go:11
 		v2 := reduceAdd
-		if (threadX+first2)&31 == 0 {
-			partial[(threadX+first2)>>5] = v2
+		if (threadX+first4)&31 == 0 {
+			partial[(threadX+first4)>>5] = v2
 		}
 		vRow2[threadX] = v2
 	}
 }
 
 //go:noinline
-func quernRow3ReduceInt64(r *host.Run, ws []int64, at, n, warps2 int, partial *[32]int64, startX int) {
+func quernRow5ReduceInt64(r *host.Run, ws []int64, at, n, warps2 int, partial *[32]int64, startX int) {
 	wRow := ws[at:][:n]
 	for lane := range n {
 		threadX := startX + lane
 		r.ThreadIdx.X = threadX
 //line control.go:18
 		var w int64
-		for i2 := (at + lane) & 31; i2 < warps2; i2 += 32 {
-			w = partial[i2]
+		for i := (at + lane) & 31; i < warps2; i += 32 {
+			w = partial[i]
 		}
 		wRow[lane] = w
 	}
 }
 
 //go:noinline
-func quernRow4ReduceInt64(r *host.Run, vs2 []int64, at, n int, reduceAdd2 int64) {
+func quernRow6ReduceInt64(r *host.Run, vs2 []int64, at, n int, reduceAdd2 int64) {
 	vRow2 := vs2[at:][:n]
 	for lane := range n {
 //line control.go:22
@@ -2840,8 +2888,8 @@ func quernRow4ReduceInt64(r *host.Run, vs2 []int64, at, n int, reduceAdd2 int64)
 }
 
 //go:noinline
-func quernRow5ReduceInt64(r *host.Run, vs2 []int64, first4 int, out []int64, blockX int) {
-	vRow2 := vs2[first4:][:256]
+func quernRow7ReduceInt64(r *host.Run, vs2 []int64, first6 int, out []int64, blockX int) {
+	vRow2 := vs2[first6:][:256]
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		v2 := vRow2[threadX]
