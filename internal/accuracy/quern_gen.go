@@ -862,27 +862,57 @@ func quernHostErrorExp(r *host.Run) {
 	dimY := r.BlockDim.Y
 	dimZ := r.BlockDim.Z
 	gridX := r.GridDim.X
+	var iFirst int
+	ws := host.Scratch[worst](r, 0, r.BlockDim.Count())
 	size := gridX * dimX
 	for r.Next() {
 		blockX := r.BlockIdx.X
-		base := blockX * dimX
+//line kernels.go:44
+		iFirst = blockX * dimX
+		for threadZ := range dimZ {
+			for threadY := range dimY {
+				first := (threadZ*dimY + threadY) * dimX
+				quernRow1ErrorExp(r, ws, first, dimX)
+			}
+		}
+		for ; iFirst < count; iFirst += size {
+			for threadZ := range dimZ {
+				for threadY := range dimY {
+					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+					first2 := (threadZ*dimY + threadY) * dimX
+					quernRow2ErrorExp(r, ws, first2, dimX, iFirst, count, from, step)
+				}
+			}
+		}
 		for threadZ := range dimZ {
 			for threadY := range dimY {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1ErrorExp(r, base, size, count, from, step, out, dimX)
+				first3 := (threadZ*dimY + threadY) * dimX
+				quernRow3ErrorExp(r, ws, first3, dimX, out)
 			}
 		}
 	}
 }
 
 //go:noinline
-func quernRow1ErrorExp(r *host.Run, base, size, count int, from uint32, step int, out []uint64, dimX int) {
+func quernRow1ErrorExp(r *host.Run, ws []worst, first, dimX int) {
+	wRow := ws[first:][:dimX]
+	for threadX := range dimX {
+		w := &wRow[threadX]
+//line kernels.go:43
+		*w = 0
+	}
+}
+
+//go:noinline
+func quernRow2ErrorExp(r *host.Run, ws []worst, first2, dimX, iFirst, count int, from uint32, step int) {
+	wRow := ws[first2:][:dimX]
 	for threadX := range dimX {
 		r.ThreadIdx.X = threadX
-//line kernels.go:43
-		var w worst
-		for i := base + threadX; i < count; i += size {
-			bits := from + uint32(i*step)
+		w := &wRow[threadX]
+//line kernels.go:44
+		if iFirst+threadX < count {
+			bits := from + uint32((iFirst+threadX)*step)
 			x := math.Float32frombits(bits)
 			t1 := bits
 			t2 := x
@@ -896,7 +926,17 @@ func quernRow1ErrorExp(r *host.Run, base, size, count int, from uint32, step int
 //line kernels.go:47
 			w.see(t1, t4, t7)
 		}
-		kernel.AtomicMax(&out[0], uint64(w))
+	}
+}
+
+//go:noinline
+func quernRow3ErrorExp(r *host.Run, ws []worst, first3, dimX int, out []uint64) {
+	wRow := ws[first3:][:dimX]
+	for threadX := range dimX {
+		r.ThreadIdx.X = threadX
+		w := &wRow[threadX]
+//line kernels.go:49
+		kernel.AtomicMax(&out[0], uint64(*w))
 	}
 }
 
@@ -909,27 +949,57 @@ func quernHostErrorExp2(r *host.Run) {
 	dimY := r.BlockDim.Y
 	dimZ := r.BlockDim.Z
 	gridX := r.GridDim.X
+	var iFirst int
+	ws := host.Scratch[worst](r, 0, r.BlockDim.Count())
 	size := gridX * dimX
 	for r.Next() {
 		blockX := r.BlockIdx.X
-		base := blockX * dimX
+//line kernels.go:55
+		iFirst = blockX * dimX
+		for threadZ := range dimZ {
+			for threadY := range dimY {
+				first := (threadZ*dimY + threadY) * dimX
+				quernRow1ErrorExp2(r, ws, first, dimX)
+			}
+		}
+		for ; iFirst < count; iFirst += size {
+			for threadZ := range dimZ {
+				for threadY := range dimY {
+					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+					first2 := (threadZ*dimY + threadY) * dimX
+					quernRow2ErrorExp2(r, ws, first2, dimX, iFirst, count, from, step)
+				}
+			}
+		}
 		for threadZ := range dimZ {
 			for threadY := range dimY {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1ErrorExp2(r, base, size, count, from, step, out, dimX)
+				first3 := (threadZ*dimY + threadY) * dimX
+				quernRow3ErrorExp2(r, ws, first3, dimX, out)
 			}
 		}
 	}
 }
 
 //go:noinline
-func quernRow1ErrorExp2(r *host.Run, base, size, count int, from uint32, step int, out []uint64, dimX int) {
+func quernRow1ErrorExp2(r *host.Run, ws []worst, first, dimX int) {
+	wRow := ws[first:][:dimX]
+	for threadX := range dimX {
+		w := &wRow[threadX]
+//line kernels.go:54
+		*w = 0
+	}
+}
+
+//go:noinline
+func quernRow2ErrorExp2(r *host.Run, ws []worst, first2, dimX, iFirst, count int, from uint32, step int) {
+	wRow := ws[first2:][:dimX]
 	for threadX := range dimX {
 		r.ThreadIdx.X = threadX
-//line kernels.go:54
-		var w worst
-		for i := base + threadX; i < count; i += size {
-			bits := from + uint32(i*step)
+		w := &wRow[threadX]
+//line kernels.go:55
+		if iFirst+threadX < count {
+			bits := from + uint32((iFirst+threadX)*step)
 			x := math.Float32frombits(bits)
 			t1 := bits
 			t2 := x
@@ -943,7 +1013,17 @@ func quernRow1ErrorExp2(r *host.Run, base, size, count int, from uint32, step in
 //line kernels.go:58
 			w.see(t1, t4, t7)
 		}
-		kernel.AtomicMax(&out[0], uint64(w))
+	}
+}
+
+//go:noinline
+func quernRow3ErrorExp2(r *host.Run, ws []worst, first3, dimX int, out []uint64) {
+	wRow := ws[first3:][:dimX]
+	for threadX := range dimX {
+		r.ThreadIdx.X = threadX
+		w := &wRow[threadX]
+//line kernels.go:60
+		kernel.AtomicMax(&out[0], uint64(*w))
 	}
 }
 
@@ -956,27 +1036,57 @@ func quernHostErrorExpm1(r *host.Run) {
 	dimY := r.BlockDim.Y
 	dimZ := r.BlockDim.Z
 	gridX := r.GridDim.X
+	var iFirst int
+	ws := host.Scratch[worst](r, 0, r.BlockDim.Count())
 	size := gridX * dimX
 	for r.Next() {
 		blockX := r.BlockIdx.X
-		base := blockX * dimX
+//line kernels.go:66
+		iFirst = blockX * dimX
+		for threadZ := range dimZ {
+			for threadY := range dimY {
+				first := (threadZ*dimY + threadY) * dimX
+				quernRow1ErrorExpm1(r, ws, first, dimX)
+			}
+		}
+		for ; iFirst < count; iFirst += size {
+			for threadZ := range dimZ {
+				for threadY := range dimY {
+					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+					first2 := (threadZ*dimY + threadY) * dimX
+					quernRow2ErrorExpm1(r, ws, first2, dimX, iFirst, count, from, step)
+				}
+			}
+		}
 		for threadZ := range dimZ {
 			for threadY := range dimY {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1ErrorExpm1(r, base, size, count, from, step, out, dimX)
+				first3 := (threadZ*dimY + threadY) * dimX
+				quernRow3ErrorExpm1(r, ws, first3, dimX, out)
 			}
 		}
 	}
 }
 
 //go:noinline
-func quernRow1ErrorExpm1(r *host.Run, base, size, count int, from uint32, step int, out []uint64, dimX int) {
+func quernRow1ErrorExpm1(r *host.Run, ws []worst, first, dimX int) {
+	wRow := ws[first:][:dimX]
+	for threadX := range dimX {
+		w := &wRow[threadX]
+//line kernels.go:65
+		*w = 0
+	}
+}
+
+//go:noinline
+func quernRow2ErrorExpm1(r *host.Run, ws []worst, first2, dimX, iFirst, count int, from uint32, step int) {
+	wRow := ws[first2:][:dimX]
 	for threadX := range dimX {
 		r.ThreadIdx.X = threadX
-//line kernels.go:65
-		var w worst
-		for i := base + threadX; i < count; i += size {
-			bits := from + uint32(i*step)
+		w := &wRow[threadX]
+//line kernels.go:66
+		if iFirst+threadX < count {
+			bits := from + uint32((iFirst+threadX)*step)
 			x := math.Float32frombits(bits)
 			t1 := bits
 			t2 := x
@@ -990,7 +1100,17 @@ func quernRow1ErrorExpm1(r *host.Run, base, size, count int, from uint32, step i
 //line kernels.go:69
 			w.see(t1, t4, t7)
 		}
-		kernel.AtomicMax(&out[0], uint64(w))
+	}
+}
+
+//go:noinline
+func quernRow3ErrorExpm1(r *host.Run, ws []worst, first3, dimX int, out []uint64) {
+	wRow := ws[first3:][:dimX]
+	for threadX := range dimX {
+		r.ThreadIdx.X = threadX
+		w := &wRow[threadX]
+//line kernels.go:71
+		kernel.AtomicMax(&out[0], uint64(*w))
 	}
 }
 
@@ -1003,27 +1123,57 @@ func quernHostErrorLog(r *host.Run) {
 	dimY := r.BlockDim.Y
 	dimZ := r.BlockDim.Z
 	gridX := r.GridDim.X
+	var iFirst int
+	ws := host.Scratch[worst](r, 0, r.BlockDim.Count())
 	size := gridX * dimX
 	for r.Next() {
 		blockX := r.BlockIdx.X
-		base := blockX * dimX
+//line kernels.go:77
+		iFirst = blockX * dimX
+		for threadZ := range dimZ {
+			for threadY := range dimY {
+				first := (threadZ*dimY + threadY) * dimX
+				quernRow1ErrorLog(r, ws, first, dimX)
+			}
+		}
+		for ; iFirst < count; iFirst += size {
+			for threadZ := range dimZ {
+				for threadY := range dimY {
+					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+					first2 := (threadZ*dimY + threadY) * dimX
+					quernRow2ErrorLog(r, ws, first2, dimX, iFirst, count, from, step)
+				}
+			}
+		}
 		for threadZ := range dimZ {
 			for threadY := range dimY {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1ErrorLog(r, base, size, count, from, step, out, dimX)
+				first3 := (threadZ*dimY + threadY) * dimX
+				quernRow3ErrorLog(r, ws, first3, dimX, out)
 			}
 		}
 	}
 }
 
 //go:noinline
-func quernRow1ErrorLog(r *host.Run, base, size, count int, from uint32, step int, out []uint64, dimX int) {
+func quernRow1ErrorLog(r *host.Run, ws []worst, first, dimX int) {
+	wRow := ws[first:][:dimX]
+	for threadX := range dimX {
+		w := &wRow[threadX]
+//line kernels.go:76
+		*w = 0
+	}
+}
+
+//go:noinline
+func quernRow2ErrorLog(r *host.Run, ws []worst, first2, dimX, iFirst, count int, from uint32, step int) {
+	wRow := ws[first2:][:dimX]
 	for threadX := range dimX {
 		r.ThreadIdx.X = threadX
-//line kernels.go:76
-		var w worst
-		for i := base + threadX; i < count; i += size {
-			bits := from + uint32(i*step)
+		w := &wRow[threadX]
+//line kernels.go:77
+		if iFirst+threadX < count {
+			bits := from + uint32((iFirst+threadX)*step)
 			x := math.Float32frombits(bits)
 			t1 := bits
 			t2 := x
@@ -1037,7 +1187,17 @@ func quernRow1ErrorLog(r *host.Run, base, size, count int, from uint32, step int
 //line kernels.go:80
 			w.see(t1, t4, t7)
 		}
-		kernel.AtomicMax(&out[0], uint64(w))
+	}
+}
+
+//go:noinline
+func quernRow3ErrorLog(r *host.Run, ws []worst, first3, dimX int, out []uint64) {
+	wRow := ws[first3:][:dimX]
+	for threadX := range dimX {
+		r.ThreadIdx.X = threadX
+		w := &wRow[threadX]
+//line kernels.go:82
+		kernel.AtomicMax(&out[0], uint64(*w))
 	}
 }
 
@@ -1050,27 +1210,57 @@ func quernHostErrorLog2(r *host.Run) {
 	dimY := r.BlockDim.Y
 	dimZ := r.BlockDim.Z
 	gridX := r.GridDim.X
+	var iFirst int
+	ws := host.Scratch[worst](r, 0, r.BlockDim.Count())
 	size := gridX * dimX
 	for r.Next() {
 		blockX := r.BlockIdx.X
-		base := blockX * dimX
+//line kernels.go:88
+		iFirst = blockX * dimX
+		for threadZ := range dimZ {
+			for threadY := range dimY {
+				first := (threadZ*dimY + threadY) * dimX
+				quernRow1ErrorLog2(r, ws, first, dimX)
+			}
+		}
+		for ; iFirst < count; iFirst += size {
+			for threadZ := range dimZ {
+				for threadY := range dimY {
+					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+					first2 := (threadZ*dimY + threadY) * dimX
+					quernRow2ErrorLog2(r, ws, first2, dimX, iFirst, count, from, step)
+				}
+			}
+		}
 		for threadZ := range dimZ {
 			for threadY := range dimY {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1ErrorLog2(r, base, size, count, from, step, out, dimX)
+				first3 := (threadZ*dimY + threadY) * dimX
+				quernRow3ErrorLog2(r, ws, first3, dimX, out)
 			}
 		}
 	}
 }
 
 //go:noinline
-func quernRow1ErrorLog2(r *host.Run, base, size, count int, from uint32, step int, out []uint64, dimX int) {
+func quernRow1ErrorLog2(r *host.Run, ws []worst, first, dimX int) {
+	wRow := ws[first:][:dimX]
+	for threadX := range dimX {
+		w := &wRow[threadX]
+//line kernels.go:87
+		*w = 0
+	}
+}
+
+//go:noinline
+func quernRow2ErrorLog2(r *host.Run, ws []worst, first2, dimX, iFirst, count int, from uint32, step int) {
+	wRow := ws[first2:][:dimX]
 	for threadX := range dimX {
 		r.ThreadIdx.X = threadX
-//line kernels.go:87
-		var w worst
-		for i := base + threadX; i < count; i += size {
-			bits := from + uint32(i*step)
+		w := &wRow[threadX]
+//line kernels.go:88
+		if iFirst+threadX < count {
+			bits := from + uint32((iFirst+threadX)*step)
 			x := math.Float32frombits(bits)
 			t1 := bits
 			t2 := x
@@ -1084,7 +1274,17 @@ func quernRow1ErrorLog2(r *host.Run, base, size, count int, from uint32, step in
 //line kernels.go:91
 			w.see(t1, t4, t7)
 		}
-		kernel.AtomicMax(&out[0], uint64(w))
+	}
+}
+
+//go:noinline
+func quernRow3ErrorLog2(r *host.Run, ws []worst, first3, dimX int, out []uint64) {
+	wRow := ws[first3:][:dimX]
+	for threadX := range dimX {
+		r.ThreadIdx.X = threadX
+		w := &wRow[threadX]
+//line kernels.go:93
+		kernel.AtomicMax(&out[0], uint64(*w))
 	}
 }
 
@@ -1097,27 +1297,57 @@ func quernHostErrorLog10(r *host.Run) {
 	dimY := r.BlockDim.Y
 	dimZ := r.BlockDim.Z
 	gridX := r.GridDim.X
+	var iFirst int
+	ws := host.Scratch[worst](r, 0, r.BlockDim.Count())
 	size := gridX * dimX
 	for r.Next() {
 		blockX := r.BlockIdx.X
-		base := blockX * dimX
+//line kernels.go:99
+		iFirst = blockX * dimX
+		for threadZ := range dimZ {
+			for threadY := range dimY {
+				first := (threadZ*dimY + threadY) * dimX
+				quernRow1ErrorLog10(r, ws, first, dimX)
+			}
+		}
+		for ; iFirst < count; iFirst += size {
+			for threadZ := range dimZ {
+				for threadY := range dimY {
+					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+					first2 := (threadZ*dimY + threadY) * dimX
+					quernRow2ErrorLog10(r, ws, first2, dimX, iFirst, count, from, step)
+				}
+			}
+		}
 		for threadZ := range dimZ {
 			for threadY := range dimY {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1ErrorLog10(r, base, size, count, from, step, out, dimX)
+				first3 := (threadZ*dimY + threadY) * dimX
+				quernRow3ErrorLog10(r, ws, first3, dimX, out)
 			}
 		}
 	}
 }
 
 //go:noinline
-func quernRow1ErrorLog10(r *host.Run, base, size, count int, from uint32, step int, out []uint64, dimX int) {
+func quernRow1ErrorLog10(r *host.Run, ws []worst, first, dimX int) {
+	wRow := ws[first:][:dimX]
+	for threadX := range dimX {
+		w := &wRow[threadX]
+//line kernels.go:98
+		*w = 0
+	}
+}
+
+//go:noinline
+func quernRow2ErrorLog10(r *host.Run, ws []worst, first2, dimX, iFirst, count int, from uint32, step int) {
+	wRow := ws[first2:][:dimX]
 	for threadX := range dimX {
 		r.ThreadIdx.X = threadX
-//line kernels.go:98
-		var w worst
-		for i := base + threadX; i < count; i += size {
-			bits := from + uint32(i*step)
+		w := &wRow[threadX]
+//line kernels.go:99
+		if iFirst+threadX < count {
+			bits := from + uint32((iFirst+threadX)*step)
 			x := math.Float32frombits(bits)
 			t1 := bits
 			t2 := x
@@ -1131,7 +1361,17 @@ func quernRow1ErrorLog10(r *host.Run, base, size, count int, from uint32, step i
 //line kernels.go:102
 			w.see(t1, t4, t7)
 		}
-		kernel.AtomicMax(&out[0], uint64(w))
+	}
+}
+
+//go:noinline
+func quernRow3ErrorLog10(r *host.Run, ws []worst, first3, dimX int, out []uint64) {
+	wRow := ws[first3:][:dimX]
+	for threadX := range dimX {
+		r.ThreadIdx.X = threadX
+		w := &wRow[threadX]
+//line kernels.go:104
+		kernel.AtomicMax(&out[0], uint64(*w))
 	}
 }
 
@@ -1144,27 +1384,57 @@ func quernHostErrorLog1p(r *host.Run) {
 	dimY := r.BlockDim.Y
 	dimZ := r.BlockDim.Z
 	gridX := r.GridDim.X
+	var iFirst int
+	ws := host.Scratch[worst](r, 0, r.BlockDim.Count())
 	size := gridX * dimX
 	for r.Next() {
 		blockX := r.BlockIdx.X
-		base := blockX * dimX
+//line kernels.go:110
+		iFirst = blockX * dimX
+		for threadZ := range dimZ {
+			for threadY := range dimY {
+				first := (threadZ*dimY + threadY) * dimX
+				quernRow1ErrorLog1p(r, ws, first, dimX)
+			}
+		}
+		for ; iFirst < count; iFirst += size {
+			for threadZ := range dimZ {
+				for threadY := range dimY {
+					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+					first2 := (threadZ*dimY + threadY) * dimX
+					quernRow2ErrorLog1p(r, ws, first2, dimX, iFirst, count, from, step)
+				}
+			}
+		}
 		for threadZ := range dimZ {
 			for threadY := range dimY {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1ErrorLog1p(r, base, size, count, from, step, out, dimX)
+				first3 := (threadZ*dimY + threadY) * dimX
+				quernRow3ErrorLog1p(r, ws, first3, dimX, out)
 			}
 		}
 	}
 }
 
 //go:noinline
-func quernRow1ErrorLog1p(r *host.Run, base, size, count int, from uint32, step int, out []uint64, dimX int) {
+func quernRow1ErrorLog1p(r *host.Run, ws []worst, first, dimX int) {
+	wRow := ws[first:][:dimX]
+	for threadX := range dimX {
+		w := &wRow[threadX]
+//line kernels.go:109
+		*w = 0
+	}
+}
+
+//go:noinline
+func quernRow2ErrorLog1p(r *host.Run, ws []worst, first2, dimX, iFirst, count int, from uint32, step int) {
+	wRow := ws[first2:][:dimX]
 	for threadX := range dimX {
 		r.ThreadIdx.X = threadX
-//line kernels.go:109
-		var w worst
-		for i := base + threadX; i < count; i += size {
-			bits := from + uint32(i*step)
+		w := &wRow[threadX]
+//line kernels.go:110
+		if iFirst+threadX < count {
+			bits := from + uint32((iFirst+threadX)*step)
 			x := math.Float32frombits(bits)
 			t1 := bits
 			t2 := x
@@ -1178,7 +1448,17 @@ func quernRow1ErrorLog1p(r *host.Run, base, size, count int, from uint32, step i
 //line kernels.go:113
 			w.see(t1, t4, t7)
 		}
-		kernel.AtomicMax(&out[0], uint64(w))
+	}
+}
+
+//go:noinline
+func quernRow3ErrorLog1p(r *host.Run, ws []worst, first3, dimX int, out []uint64) {
+	wRow := ws[first3:][:dimX]
+	for threadX := range dimX {
+		r.ThreadIdx.X = threadX
+		w := &wRow[threadX]
+//line kernels.go:115
+		kernel.AtomicMax(&out[0], uint64(*w))
 	}
 }
 
@@ -1191,27 +1471,57 @@ func quernHostErrorSin(r *host.Run) {
 	dimY := r.BlockDim.Y
 	dimZ := r.BlockDim.Z
 	gridX := r.GridDim.X
+	var iFirst int
+	ws := host.Scratch[worst](r, 0, r.BlockDim.Count())
 	size := gridX * dimX
 	for r.Next() {
 		blockX := r.BlockIdx.X
-		base := blockX * dimX
+//line kernels.go:121
+		iFirst = blockX * dimX
+		for threadZ := range dimZ {
+			for threadY := range dimY {
+				first := (threadZ*dimY + threadY) * dimX
+				quernRow1ErrorSin(r, ws, first, dimX)
+			}
+		}
+		for ; iFirst < count; iFirst += size {
+			for threadZ := range dimZ {
+				for threadY := range dimY {
+					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+					first2 := (threadZ*dimY + threadY) * dimX
+					quernRow2ErrorSin(r, ws, first2, dimX, iFirst, count, from, step)
+				}
+			}
+		}
 		for threadZ := range dimZ {
 			for threadY := range dimY {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1ErrorSin(r, base, size, count, from, step, out, dimX)
+				first3 := (threadZ*dimY + threadY) * dimX
+				quernRow3ErrorSin(r, ws, first3, dimX, out)
 			}
 		}
 	}
 }
 
 //go:noinline
-func quernRow1ErrorSin(r *host.Run, base, size, count int, from uint32, step int, out []uint64, dimX int) {
+func quernRow1ErrorSin(r *host.Run, ws []worst, first, dimX int) {
+	wRow := ws[first:][:dimX]
+	for threadX := range dimX {
+		w := &wRow[threadX]
+//line kernels.go:120
+		*w = 0
+	}
+}
+
+//go:noinline
+func quernRow2ErrorSin(r *host.Run, ws []worst, first2, dimX, iFirst, count int, from uint32, step int) {
+	wRow := ws[first2:][:dimX]
 	for threadX := range dimX {
 		r.ThreadIdx.X = threadX
-//line kernels.go:120
-		var w worst
-		for i := base + threadX; i < count; i += size {
-			bits := from + uint32(i*step)
+		w := &wRow[threadX]
+//line kernels.go:121
+		if iFirst+threadX < count {
+			bits := from + uint32((iFirst+threadX)*step)
 			x := math.Float32frombits(bits)
 			t1 := bits
 			t2 := x
@@ -1225,7 +1535,17 @@ func quernRow1ErrorSin(r *host.Run, base, size, count int, from uint32, step int
 //line kernels.go:124
 			w.see(t1, t4, t7)
 		}
-		kernel.AtomicMax(&out[0], uint64(w))
+	}
+}
+
+//go:noinline
+func quernRow3ErrorSin(r *host.Run, ws []worst, first3, dimX int, out []uint64) {
+	wRow := ws[first3:][:dimX]
+	for threadX := range dimX {
+		r.ThreadIdx.X = threadX
+		w := &wRow[threadX]
+//line kernels.go:126
+		kernel.AtomicMax(&out[0], uint64(*w))
 	}
 }
 
@@ -1238,27 +1558,57 @@ func quernHostErrorCos(r *host.Run) {
 	dimY := r.BlockDim.Y
 	dimZ := r.BlockDim.Z
 	gridX := r.GridDim.X
+	var iFirst int
+	ws := host.Scratch[worst](r, 0, r.BlockDim.Count())
 	size := gridX * dimX
 	for r.Next() {
 		blockX := r.BlockIdx.X
-		base := blockX * dimX
+//line kernels.go:132
+		iFirst = blockX * dimX
+		for threadZ := range dimZ {
+			for threadY := range dimY {
+				first := (threadZ*dimY + threadY) * dimX
+				quernRow1ErrorCos(r, ws, first, dimX)
+			}
+		}
+		for ; iFirst < count; iFirst += size {
+			for threadZ := range dimZ {
+				for threadY := range dimY {
+					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+					first2 := (threadZ*dimY + threadY) * dimX
+					quernRow2ErrorCos(r, ws, first2, dimX, iFirst, count, from, step)
+				}
+			}
+		}
 		for threadZ := range dimZ {
 			for threadY := range dimY {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1ErrorCos(r, base, size, count, from, step, out, dimX)
+				first3 := (threadZ*dimY + threadY) * dimX
+				quernRow3ErrorCos(r, ws, first3, dimX, out)
 			}
 		}
 	}
 }
 
 //go:noinline
-func quernRow1ErrorCos(r *host.Run, base, size, count int, from uint32, step int, out []uint64, dimX int) {
+func quernRow1ErrorCos(r *host.Run, ws []worst, first, dimX int) {
+	wRow := ws[first:][:dimX]
+	for threadX := range dimX {
+		w := &wRow[threadX]
+//line kernels.go:131
+		*w = 0
+	}
+}
+
+//go:noinline
+func quernRow2ErrorCos(r *host.Run, ws []worst, first2, dimX, iFirst, count int, from uint32, step int) {
+	wRow := ws[first2:][:dimX]
 	for threadX := range dimX {
 		r.ThreadIdx.X = threadX
-//line kernels.go:131
-		var w worst
-		for i := base + threadX; i < count; i += size {
-			bits := from + uint32(i*step)
+		w := &wRow[threadX]
+//line kernels.go:132
+		if iFirst+threadX < count {
+			bits := from + uint32((iFirst+threadX)*step)
 			x := math.Float32frombits(bits)
 			t1 := bits
 			t2 := x
@@ -1272,7 +1622,17 @@ func quernRow1ErrorCos(r *host.Run, base, size, count int, from uint32, step int
 //line kernels.go:135
 			w.see(t1, t4, t7)
 		}
-		kernel.AtomicMax(&out[0], uint64(w))
+	}
+}
+
+//go:noinline
+func quernRow3ErrorCos(r *host.Run, ws []worst, first3, dimX int, out []uint64) {
+	wRow := ws[first3:][:dimX]
+	for threadX := range dimX {
+		r.ThreadIdx.X = threadX
+		w := &wRow[threadX]
+//line kernels.go:137
+		kernel.AtomicMax(&out[0], uint64(*w))
 	}
 }
 
@@ -1285,27 +1645,57 @@ func quernHostErrorTan(r *host.Run) {
 	dimY := r.BlockDim.Y
 	dimZ := r.BlockDim.Z
 	gridX := r.GridDim.X
+	var iFirst int
+	ws := host.Scratch[worst](r, 0, r.BlockDim.Count())
 	size := gridX * dimX
 	for r.Next() {
 		blockX := r.BlockIdx.X
-		base := blockX * dimX
+//line kernels.go:143
+		iFirst = blockX * dimX
+		for threadZ := range dimZ {
+			for threadY := range dimY {
+				first := (threadZ*dimY + threadY) * dimX
+				quernRow1ErrorTan(r, ws, first, dimX)
+			}
+		}
+		for ; iFirst < count; iFirst += size {
+			for threadZ := range dimZ {
+				for threadY := range dimY {
+					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+					first2 := (threadZ*dimY + threadY) * dimX
+					quernRow2ErrorTan(r, ws, first2, dimX, iFirst, count, from, step)
+				}
+			}
+		}
 		for threadZ := range dimZ {
 			for threadY := range dimY {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1ErrorTan(r, base, size, count, from, step, out, dimX)
+				first3 := (threadZ*dimY + threadY) * dimX
+				quernRow3ErrorTan(r, ws, first3, dimX, out)
 			}
 		}
 	}
 }
 
 //go:noinline
-func quernRow1ErrorTan(r *host.Run, base, size, count int, from uint32, step int, out []uint64, dimX int) {
+func quernRow1ErrorTan(r *host.Run, ws []worst, first, dimX int) {
+	wRow := ws[first:][:dimX]
+	for threadX := range dimX {
+		w := &wRow[threadX]
+//line kernels.go:142
+		*w = 0
+	}
+}
+
+//go:noinline
+func quernRow2ErrorTan(r *host.Run, ws []worst, first2, dimX, iFirst, count int, from uint32, step int) {
+	wRow := ws[first2:][:dimX]
 	for threadX := range dimX {
 		r.ThreadIdx.X = threadX
-//line kernels.go:142
-		var w worst
-		for i := base + threadX; i < count; i += size {
-			bits := from + uint32(i*step)
+		w := &wRow[threadX]
+//line kernels.go:143
+		if iFirst+threadX < count {
+			bits := from + uint32((iFirst+threadX)*step)
 			x := math.Float32frombits(bits)
 			t1 := bits
 			t2 := x
@@ -1319,7 +1709,17 @@ func quernRow1ErrorTan(r *host.Run, base, size, count int, from uint32, step int
 //line kernels.go:146
 			w.see(t1, t4, t7)
 		}
-		kernel.AtomicMax(&out[0], uint64(w))
+	}
+}
+
+//go:noinline
+func quernRow3ErrorTan(r *host.Run, ws []worst, first3, dimX int, out []uint64) {
+	wRow := ws[first3:][:dimX]
+	for threadX := range dimX {
+		r.ThreadIdx.X = threadX
+		w := &wRow[threadX]
+//line kernels.go:148
+		kernel.AtomicMax(&out[0], uint64(*w))
 	}
 }
 
@@ -1332,27 +1732,57 @@ func quernHostErrorAsin(r *host.Run) {
 	dimY := r.BlockDim.Y
 	dimZ := r.BlockDim.Z
 	gridX := r.GridDim.X
+	var iFirst int
+	ws := host.Scratch[worst](r, 0, r.BlockDim.Count())
 	size := gridX * dimX
 	for r.Next() {
 		blockX := r.BlockIdx.X
-		base := blockX * dimX
+//line kernels.go:154
+		iFirst = blockX * dimX
+		for threadZ := range dimZ {
+			for threadY := range dimY {
+				first := (threadZ*dimY + threadY) * dimX
+				quernRow1ErrorAsin(r, ws, first, dimX)
+			}
+		}
+		for ; iFirst < count; iFirst += size {
+			for threadZ := range dimZ {
+				for threadY := range dimY {
+					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+					first2 := (threadZ*dimY + threadY) * dimX
+					quernRow2ErrorAsin(r, ws, first2, dimX, iFirst, count, from, step)
+				}
+			}
+		}
 		for threadZ := range dimZ {
 			for threadY := range dimY {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1ErrorAsin(r, base, size, count, from, step, out, dimX)
+				first3 := (threadZ*dimY + threadY) * dimX
+				quernRow3ErrorAsin(r, ws, first3, dimX, out)
 			}
 		}
 	}
 }
 
 //go:noinline
-func quernRow1ErrorAsin(r *host.Run, base, size, count int, from uint32, step int, out []uint64, dimX int) {
+func quernRow1ErrorAsin(r *host.Run, ws []worst, first, dimX int) {
+	wRow := ws[first:][:dimX]
+	for threadX := range dimX {
+		w := &wRow[threadX]
+//line kernels.go:153
+		*w = 0
+	}
+}
+
+//go:noinline
+func quernRow2ErrorAsin(r *host.Run, ws []worst, first2, dimX, iFirst, count int, from uint32, step int) {
+	wRow := ws[first2:][:dimX]
 	for threadX := range dimX {
 		r.ThreadIdx.X = threadX
-//line kernels.go:153
-		var w worst
-		for i := base + threadX; i < count; i += size {
-			bits := from + uint32(i*step)
+		w := &wRow[threadX]
+//line kernels.go:154
+		if iFirst+threadX < count {
+			bits := from + uint32((iFirst+threadX)*step)
 			x := math.Float32frombits(bits)
 			t1 := bits
 			t2 := x
@@ -1366,7 +1796,17 @@ func quernRow1ErrorAsin(r *host.Run, base, size, count int, from uint32, step in
 //line kernels.go:157
 			w.see(t1, t4, t7)
 		}
-		kernel.AtomicMax(&out[0], uint64(w))
+	}
+}
+
+//go:noinline
+func quernRow3ErrorAsin(r *host.Run, ws []worst, first3, dimX int, out []uint64) {
+	wRow := ws[first3:][:dimX]
+	for threadX := range dimX {
+		r.ThreadIdx.X = threadX
+		w := &wRow[threadX]
+//line kernels.go:159
+		kernel.AtomicMax(&out[0], uint64(*w))
 	}
 }
 
@@ -1379,27 +1819,57 @@ func quernHostErrorAcos(r *host.Run) {
 	dimY := r.BlockDim.Y
 	dimZ := r.BlockDim.Z
 	gridX := r.GridDim.X
+	var iFirst int
+	ws := host.Scratch[worst](r, 0, r.BlockDim.Count())
 	size := gridX * dimX
 	for r.Next() {
 		blockX := r.BlockIdx.X
-		base := blockX * dimX
+//line kernels.go:165
+		iFirst = blockX * dimX
+		for threadZ := range dimZ {
+			for threadY := range dimY {
+				first := (threadZ*dimY + threadY) * dimX
+				quernRow1ErrorAcos(r, ws, first, dimX)
+			}
+		}
+		for ; iFirst < count; iFirst += size {
+			for threadZ := range dimZ {
+				for threadY := range dimY {
+					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+					first2 := (threadZ*dimY + threadY) * dimX
+					quernRow2ErrorAcos(r, ws, first2, dimX, iFirst, count, from, step)
+				}
+			}
+		}
 		for threadZ := range dimZ {
 			for threadY := range dimY {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1ErrorAcos(r, base, size, count, from, step, out, dimX)
+				first3 := (threadZ*dimY + threadY) * dimX
+				quernRow3ErrorAcos(r, ws, first3, dimX, out)
 			}
 		}
 	}
 }
 
 //go:noinline
-func quernRow1ErrorAcos(r *host.Run, base, size, count int, from uint32, step int, out []uint64, dimX int) {
+func quernRow1ErrorAcos(r *host.Run, ws []worst, first, dimX int) {
+	wRow := ws[first:][:dimX]
+	for threadX := range dimX {
+		w := &wRow[threadX]
+//line kernels.go:164
+		*w = 0
+	}
+}
+
+//go:noinline
+func quernRow2ErrorAcos(r *host.Run, ws []worst, first2, dimX, iFirst, count int, from uint32, step int) {
+	wRow := ws[first2:][:dimX]
 	for threadX := range dimX {
 		r.ThreadIdx.X = threadX
-//line kernels.go:164
-		var w worst
-		for i := base + threadX; i < count; i += size {
-			bits := from + uint32(i*step)
+		w := &wRow[threadX]
+//line kernels.go:165
+		if iFirst+threadX < count {
+			bits := from + uint32((iFirst+threadX)*step)
 			x := math.Float32frombits(bits)
 			t1 := bits
 			t2 := x
@@ -1413,7 +1883,17 @@ func quernRow1ErrorAcos(r *host.Run, base, size, count int, from uint32, step in
 //line kernels.go:168
 			w.see(t1, t4, t7)
 		}
-		kernel.AtomicMax(&out[0], uint64(w))
+	}
+}
+
+//go:noinline
+func quernRow3ErrorAcos(r *host.Run, ws []worst, first3, dimX int, out []uint64) {
+	wRow := ws[first3:][:dimX]
+	for threadX := range dimX {
+		r.ThreadIdx.X = threadX
+		w := &wRow[threadX]
+//line kernels.go:170
+		kernel.AtomicMax(&out[0], uint64(*w))
 	}
 }
 
@@ -1426,27 +1906,57 @@ func quernHostErrorAtan(r *host.Run) {
 	dimY := r.BlockDim.Y
 	dimZ := r.BlockDim.Z
 	gridX := r.GridDim.X
+	var iFirst int
+	ws := host.Scratch[worst](r, 0, r.BlockDim.Count())
 	size := gridX * dimX
 	for r.Next() {
 		blockX := r.BlockIdx.X
-		base := blockX * dimX
+//line kernels.go:176
+		iFirst = blockX * dimX
+		for threadZ := range dimZ {
+			for threadY := range dimY {
+				first := (threadZ*dimY + threadY) * dimX
+				quernRow1ErrorAtan(r, ws, first, dimX)
+			}
+		}
+		for ; iFirst < count; iFirst += size {
+			for threadZ := range dimZ {
+				for threadY := range dimY {
+					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+					first2 := (threadZ*dimY + threadY) * dimX
+					quernRow2ErrorAtan(r, ws, first2, dimX, iFirst, count, from, step)
+				}
+			}
+		}
 		for threadZ := range dimZ {
 			for threadY := range dimY {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1ErrorAtan(r, base, size, count, from, step, out, dimX)
+				first3 := (threadZ*dimY + threadY) * dimX
+				quernRow3ErrorAtan(r, ws, first3, dimX, out)
 			}
 		}
 	}
 }
 
 //go:noinline
-func quernRow1ErrorAtan(r *host.Run, base, size, count int, from uint32, step int, out []uint64, dimX int) {
+func quernRow1ErrorAtan(r *host.Run, ws []worst, first, dimX int) {
+	wRow := ws[first:][:dimX]
+	for threadX := range dimX {
+		w := &wRow[threadX]
+//line kernels.go:175
+		*w = 0
+	}
+}
+
+//go:noinline
+func quernRow2ErrorAtan(r *host.Run, ws []worst, first2, dimX, iFirst, count int, from uint32, step int) {
+	wRow := ws[first2:][:dimX]
 	for threadX := range dimX {
 		r.ThreadIdx.X = threadX
-//line kernels.go:175
-		var w worst
-		for i := base + threadX; i < count; i += size {
-			bits := from + uint32(i*step)
+		w := &wRow[threadX]
+//line kernels.go:176
+		if iFirst+threadX < count {
+			bits := from + uint32((iFirst+threadX)*step)
 			x := math.Float32frombits(bits)
 			t1 := bits
 			t2 := x
@@ -1460,7 +1970,17 @@ func quernRow1ErrorAtan(r *host.Run, base, size, count int, from uint32, step in
 //line kernels.go:179
 			w.see(t1, t4, t7)
 		}
-		kernel.AtomicMax(&out[0], uint64(w))
+	}
+}
+
+//go:noinline
+func quernRow3ErrorAtan(r *host.Run, ws []worst, first3, dimX int, out []uint64) {
+	wRow := ws[first3:][:dimX]
+	for threadX := range dimX {
+		r.ThreadIdx.X = threadX
+		w := &wRow[threadX]
+//line kernels.go:181
+		kernel.AtomicMax(&out[0], uint64(*w))
 	}
 }
 
@@ -1473,27 +1993,57 @@ func quernHostErrorSinh(r *host.Run) {
 	dimY := r.BlockDim.Y
 	dimZ := r.BlockDim.Z
 	gridX := r.GridDim.X
+	var iFirst int
+	ws := host.Scratch[worst](r, 0, r.BlockDim.Count())
 	size := gridX * dimX
 	for r.Next() {
 		blockX := r.BlockIdx.X
-		base := blockX * dimX
+//line kernels.go:187
+		iFirst = blockX * dimX
+		for threadZ := range dimZ {
+			for threadY := range dimY {
+				first := (threadZ*dimY + threadY) * dimX
+				quernRow1ErrorSinh(r, ws, first, dimX)
+			}
+		}
+		for ; iFirst < count; iFirst += size {
+			for threadZ := range dimZ {
+				for threadY := range dimY {
+					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+					first2 := (threadZ*dimY + threadY) * dimX
+					quernRow2ErrorSinh(r, ws, first2, dimX, iFirst, count, from, step)
+				}
+			}
+		}
 		for threadZ := range dimZ {
 			for threadY := range dimY {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1ErrorSinh(r, base, size, count, from, step, out, dimX)
+				first3 := (threadZ*dimY + threadY) * dimX
+				quernRow3ErrorSinh(r, ws, first3, dimX, out)
 			}
 		}
 	}
 }
 
 //go:noinline
-func quernRow1ErrorSinh(r *host.Run, base, size, count int, from uint32, step int, out []uint64, dimX int) {
+func quernRow1ErrorSinh(r *host.Run, ws []worst, first, dimX int) {
+	wRow := ws[first:][:dimX]
+	for threadX := range dimX {
+		w := &wRow[threadX]
+//line kernels.go:186
+		*w = 0
+	}
+}
+
+//go:noinline
+func quernRow2ErrorSinh(r *host.Run, ws []worst, first2, dimX, iFirst, count int, from uint32, step int) {
+	wRow := ws[first2:][:dimX]
 	for threadX := range dimX {
 		r.ThreadIdx.X = threadX
-//line kernels.go:186
-		var w worst
-		for i := base + threadX; i < count; i += size {
-			bits := from + uint32(i*step)
+		w := &wRow[threadX]
+//line kernels.go:187
+		if iFirst+threadX < count {
+			bits := from + uint32((iFirst+threadX)*step)
 			x := math.Float32frombits(bits)
 			t1 := bits
 			t2 := x
@@ -1507,7 +2057,17 @@ func quernRow1ErrorSinh(r *host.Run, base, size, count int, from uint32, step in
 //line kernels.go:190
 			w.see(t1, t4, t7)
 		}
-		kernel.AtomicMax(&out[0], uint64(w))
+	}
+}
+
+//go:noinline
+func quernRow3ErrorSinh(r *host.Run, ws []worst, first3, dimX int, out []uint64) {
+	wRow := ws[first3:][:dimX]
+	for threadX := range dimX {
+		r.ThreadIdx.X = threadX
+		w := &wRow[threadX]
+//line kernels.go:192
+		kernel.AtomicMax(&out[0], uint64(*w))
 	}
 }
 
@@ -1520,27 +2080,57 @@ func quernHostErrorCosh(r *host.Run) {
 	dimY := r.BlockDim.Y
 	dimZ := r.BlockDim.Z
 	gridX := r.GridDim.X
+	var iFirst int
+	ws := host.Scratch[worst](r, 0, r.BlockDim.Count())
 	size := gridX * dimX
 	for r.Next() {
 		blockX := r.BlockIdx.X
-		base := blockX * dimX
+//line kernels.go:198
+		iFirst = blockX * dimX
+		for threadZ := range dimZ {
+			for threadY := range dimY {
+				first := (threadZ*dimY + threadY) * dimX
+				quernRow1ErrorCosh(r, ws, first, dimX)
+			}
+		}
+		for ; iFirst < count; iFirst += size {
+			for threadZ := range dimZ {
+				for threadY := range dimY {
+					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+					first2 := (threadZ*dimY + threadY) * dimX
+					quernRow2ErrorCosh(r, ws, first2, dimX, iFirst, count, from, step)
+				}
+			}
+		}
 		for threadZ := range dimZ {
 			for threadY := range dimY {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1ErrorCosh(r, base, size, count, from, step, out, dimX)
+				first3 := (threadZ*dimY + threadY) * dimX
+				quernRow3ErrorCosh(r, ws, first3, dimX, out)
 			}
 		}
 	}
 }
 
 //go:noinline
-func quernRow1ErrorCosh(r *host.Run, base, size, count int, from uint32, step int, out []uint64, dimX int) {
+func quernRow1ErrorCosh(r *host.Run, ws []worst, first, dimX int) {
+	wRow := ws[first:][:dimX]
+	for threadX := range dimX {
+		w := &wRow[threadX]
+//line kernels.go:197
+		*w = 0
+	}
+}
+
+//go:noinline
+func quernRow2ErrorCosh(r *host.Run, ws []worst, first2, dimX, iFirst, count int, from uint32, step int) {
+	wRow := ws[first2:][:dimX]
 	for threadX := range dimX {
 		r.ThreadIdx.X = threadX
-//line kernels.go:197
-		var w worst
-		for i := base + threadX; i < count; i += size {
-			bits := from + uint32(i*step)
+		w := &wRow[threadX]
+//line kernels.go:198
+		if iFirst+threadX < count {
+			bits := from + uint32((iFirst+threadX)*step)
 			x := math.Float32frombits(bits)
 			t1 := bits
 			t2 := x
@@ -1554,7 +2144,17 @@ func quernRow1ErrorCosh(r *host.Run, base, size, count int, from uint32, step in
 //line kernels.go:201
 			w.see(t1, t4, t7)
 		}
-		kernel.AtomicMax(&out[0], uint64(w))
+	}
+}
+
+//go:noinline
+func quernRow3ErrorCosh(r *host.Run, ws []worst, first3, dimX int, out []uint64) {
+	wRow := ws[first3:][:dimX]
+	for threadX := range dimX {
+		r.ThreadIdx.X = threadX
+		w := &wRow[threadX]
+//line kernels.go:203
+		kernel.AtomicMax(&out[0], uint64(*w))
 	}
 }
 
@@ -1567,27 +2167,57 @@ func quernHostErrorTanh(r *host.Run) {
 	dimY := r.BlockDim.Y
 	dimZ := r.BlockDim.Z
 	gridX := r.GridDim.X
+	var iFirst int
+	ws := host.Scratch[worst](r, 0, r.BlockDim.Count())
 	size := gridX * dimX
 	for r.Next() {
 		blockX := r.BlockIdx.X
-		base := blockX * dimX
+//line kernels.go:209
+		iFirst = blockX * dimX
+		for threadZ := range dimZ {
+			for threadY := range dimY {
+				first := (threadZ*dimY + threadY) * dimX
+				quernRow1ErrorTanh(r, ws, first, dimX)
+			}
+		}
+		for ; iFirst < count; iFirst += size {
+			for threadZ := range dimZ {
+				for threadY := range dimY {
+					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+					first2 := (threadZ*dimY + threadY) * dimX
+					quernRow2ErrorTanh(r, ws, first2, dimX, iFirst, count, from, step)
+				}
+			}
+		}
 		for threadZ := range dimZ {
 			for threadY := range dimY {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1ErrorTanh(r, base, size, count, from, step, out, dimX)
+				first3 := (threadZ*dimY + threadY) * dimX
+				quernRow3ErrorTanh(r, ws, first3, dimX, out)
 			}
 		}
 	}
 }
 
 //go:noinline
-func quernRow1ErrorTanh(r *host.Run, base, size, count int, from uint32, step int, out []uint64, dimX int) {
+func quernRow1ErrorTanh(r *host.Run, ws []worst, first, dimX int) {
+	wRow := ws[first:][:dimX]
+	for threadX := range dimX {
+		w := &wRow[threadX]
+//line kernels.go:208
+		*w = 0
+	}
+}
+
+//go:noinline
+func quernRow2ErrorTanh(r *host.Run, ws []worst, first2, dimX, iFirst, count int, from uint32, step int) {
+	wRow := ws[first2:][:dimX]
 	for threadX := range dimX {
 		r.ThreadIdx.X = threadX
-//line kernels.go:208
-		var w worst
-		for i := base + threadX; i < count; i += size {
-			bits := from + uint32(i*step)
+		w := &wRow[threadX]
+//line kernels.go:209
+		if iFirst+threadX < count {
+			bits := from + uint32((iFirst+threadX)*step)
 			x := math.Float32frombits(bits)
 			t1 := bits
 			t2 := x
@@ -1601,7 +2231,17 @@ func quernRow1ErrorTanh(r *host.Run, base, size, count int, from uint32, step in
 //line kernels.go:212
 			w.see(t1, t4, t7)
 		}
-		kernel.AtomicMax(&out[0], uint64(w))
+	}
+}
+
+//go:noinline
+func quernRow3ErrorTanh(r *host.Run, ws []worst, first3, dimX int, out []uint64) {
+	wRow := ws[first3:][:dimX]
+	for threadX := range dimX {
+		r.ThreadIdx.X = threadX
+		w := &wRow[threadX]
+//line kernels.go:214
+		kernel.AtomicMax(&out[0], uint64(*w))
 	}
 }
 
@@ -1614,27 +2254,57 @@ func quernHostErrorCbrt(r *host.Run) {
 	dimY := r.BlockDim.Y
 	dimZ := r.BlockDim.Z
 	gridX := r.GridDim.X
+	var iFirst int
+	ws := host.Scratch[worst](r, 0, r.BlockDim.Count())
 	size := gridX * dimX
 	for r.Next() {
 		blockX := r.BlockIdx.X
-		base := blockX * dimX
+//line kernels.go:220
+		iFirst = blockX * dimX
+		for threadZ := range dimZ {
+			for threadY := range dimY {
+				first := (threadZ*dimY + threadY) * dimX
+				quernRow1ErrorCbrt(r, ws, first, dimX)
+			}
+		}
+		for ; iFirst < count; iFirst += size {
+			for threadZ := range dimZ {
+				for threadY := range dimY {
+					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+					first2 := (threadZ*dimY + threadY) * dimX
+					quernRow2ErrorCbrt(r, ws, first2, dimX, iFirst, count, from, step)
+				}
+			}
+		}
 		for threadZ := range dimZ {
 			for threadY := range dimY {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1ErrorCbrt(r, base, size, count, from, step, out, dimX)
+				first3 := (threadZ*dimY + threadY) * dimX
+				quernRow3ErrorCbrt(r, ws, first3, dimX, out)
 			}
 		}
 	}
 }
 
 //go:noinline
-func quernRow1ErrorCbrt(r *host.Run, base, size, count int, from uint32, step int, out []uint64, dimX int) {
+func quernRow1ErrorCbrt(r *host.Run, ws []worst, first, dimX int) {
+	wRow := ws[first:][:dimX]
+	for threadX := range dimX {
+		w := &wRow[threadX]
+//line kernels.go:219
+		*w = 0
+	}
+}
+
+//go:noinline
+func quernRow2ErrorCbrt(r *host.Run, ws []worst, first2, dimX, iFirst, count int, from uint32, step int) {
+	wRow := ws[first2:][:dimX]
 	for threadX := range dimX {
 		r.ThreadIdx.X = threadX
-//line kernels.go:219
-		var w worst
-		for i := base + threadX; i < count; i += size {
-			bits := from + uint32(i*step)
+		w := &wRow[threadX]
+//line kernels.go:220
+		if iFirst+threadX < count {
+			bits := from + uint32((iFirst+threadX)*step)
 			x := math.Float32frombits(bits)
 			t1 := bits
 			t2 := x
@@ -1648,7 +2318,17 @@ func quernRow1ErrorCbrt(r *host.Run, base, size, count int, from uint32, step in
 //line kernels.go:223
 			w.see(t1, t4, t7)
 		}
-		kernel.AtomicMax(&out[0], uint64(w))
+	}
+}
+
+//go:noinline
+func quernRow3ErrorCbrt(r *host.Run, ws []worst, first3, dimX int, out []uint64) {
+	wRow := ws[first3:][:dimX]
+	for threadX := range dimX {
+		r.ThreadIdx.X = threadX
+		w := &wRow[threadX]
+//line kernels.go:225
+		kernel.AtomicMax(&out[0], uint64(*w))
 	}
 }
 
@@ -1661,27 +2341,57 @@ func quernHostErrorRsqrt(r *host.Run) {
 	dimY := r.BlockDim.Y
 	dimZ := r.BlockDim.Z
 	gridX := r.GridDim.X
+	var iFirst int
+	ws := host.Scratch[worst](r, 0, r.BlockDim.Count())
 	size := gridX * dimX
 	for r.Next() {
 		blockX := r.BlockIdx.X
-		base := blockX * dimX
+//line kernels.go:231
+		iFirst = blockX * dimX
+		for threadZ := range dimZ {
+			for threadY := range dimY {
+				first := (threadZ*dimY + threadY) * dimX
+				quernRow1ErrorRsqrt(r, ws, first, dimX)
+			}
+		}
+		for ; iFirst < count; iFirst += size {
+			for threadZ := range dimZ {
+				for threadY := range dimY {
+					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+					first2 := (threadZ*dimY + threadY) * dimX
+					quernRow2ErrorRsqrt(r, ws, first2, dimX, iFirst, count, from, step)
+				}
+			}
+		}
 		for threadZ := range dimZ {
 			for threadY := range dimY {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1ErrorRsqrt(r, base, size, count, from, step, out, dimX)
+				first3 := (threadZ*dimY + threadY) * dimX
+				quernRow3ErrorRsqrt(r, ws, first3, dimX, out)
 			}
 		}
 	}
 }
 
 //go:noinline
-func quernRow1ErrorRsqrt(r *host.Run, base, size, count int, from uint32, step int, out []uint64, dimX int) {
+func quernRow1ErrorRsqrt(r *host.Run, ws []worst, first, dimX int) {
+	wRow := ws[first:][:dimX]
+	for threadX := range dimX {
+		w := &wRow[threadX]
+//line kernels.go:230
+		*w = 0
+	}
+}
+
+//go:noinline
+func quernRow2ErrorRsqrt(r *host.Run, ws []worst, first2, dimX, iFirst, count int, from uint32, step int) {
+	wRow := ws[first2:][:dimX]
 	for threadX := range dimX {
 		r.ThreadIdx.X = threadX
-//line kernels.go:230
-		var w worst
-		for i := base + threadX; i < count; i += size {
-			bits := from + uint32(i*step)
+		w := &wRow[threadX]
+//line kernels.go:231
+		if iFirst+threadX < count {
+			bits := from + uint32((iFirst+threadX)*step)
 			x := math.Float32frombits(bits)
 			t1 := bits
 			t2 := x
@@ -1693,7 +2403,17 @@ func quernRow1ErrorRsqrt(r *host.Run, base, size, count int, from uint32, step i
 //line kernels.go:234
 			w.see(t1, t4, t5)
 		}
-		kernel.AtomicMax(&out[0], uint64(w))
+	}
+}
+
+//go:noinline
+func quernRow3ErrorRsqrt(r *host.Run, ws []worst, first3, dimX int, out []uint64) {
+	wRow := ws[first3:][:dimX]
+	for threadX := range dimX {
+		r.ThreadIdx.X = threadX
+		w := &wRow[threadX]
+//line kernels.go:236
+		kernel.AtomicMax(&out[0], uint64(*w))
 	}
 }
 
@@ -1705,33 +2425,63 @@ func quernHostErrorPow(r *host.Run) {
 	dimY := r.BlockDim.Y
 	dimZ := r.BlockDim.Z
 	gridX := r.GridDim.X
+	var iFirst int
+	ws := host.Scratch[worst](r, 0, r.BlockDim.Count())
 	size := gridX * dimX
 	for r.Next() {
 		blockX := r.BlockIdx.X
-		base := blockX * dimX
+//line kernels.go:259
+		iFirst = blockX * dimX
+		for threadZ := range dimZ {
+			for threadY := range dimY {
+				first := (threadZ*dimY + threadY) * dimX
+				quernRow1ErrorPow(r, ws, first, dimX)
+			}
+		}
+		for ; iFirst < count; iFirst += size {
+			for threadZ := range dimZ {
+				for threadY := range dimY {
+					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+					first2 := (threadZ*dimY + threadY) * dimX
+					quernRow2ErrorPow(r, ws, first2, dimX, iFirst, count, from)
+				}
+			}
+		}
 		for threadZ := range dimZ {
 			for threadY := range dimY {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1ErrorPow(r, base, size, count, from, out, dimX)
+				first3 := (threadZ*dimY + threadY) * dimX
+				quernRow3ErrorPow(r, ws, first3, dimX, out)
 			}
 		}
 	}
 }
 
 //go:noinline
-func quernRow1ErrorPow(r *host.Run, base, size, count int, from uint32, out []uint64, dimX int) {
+func quernRow1ErrorPow(r *host.Run, ws []worst, first, dimX int) {
+	wRow := ws[first:][:dimX]
+	for threadX := range dimX {
+		w := &wRow[threadX]
+//line kernels.go:258
+		*w = 0
+	}
+}
+
+//go:noinline
+func quernRow2ErrorPow(r *host.Run, ws []worst, first2, dimX, iFirst, count int, from uint32) {
+	wRow := ws[first2:][:dimX]
 	for threadX := range dimX {
 		r.ThreadIdx.X = threadX
-//line kernels.go:258
-		var w worst
-		for i := base + threadX; i < count; i += size {
-			t1 := uint64(from)<<32 | uint64(i)
+		w := &wRow[threadX]
+//line kernels.go:259
+		if iFirst+threadX < count {
+			t1 := uint64(from)<<32 | uint64(iFirst+threadX)
 //line kernels.go:260
 			x, y := pair(t1, 6)
 			x2 := x
 			y2 := y
 //line kernels.go:261
-			t4 := uint32(i)
+			t4 := uint32(iFirst + threadX)
 			t5 := x2
 			t6 := y2
 //line kernels.go:261
@@ -1745,7 +2495,17 @@ func quernRow1ErrorPow(r *host.Run, base, size, count int, from uint32, out []ui
 //line kernels.go:261
 			w.see(t4, t8, t12)
 		}
-		kernel.AtomicMax(&out[0], uint64(w))
+	}
+}
+
+//go:noinline
+func quernRow3ErrorPow(r *host.Run, ws []worst, first3, dimX int, out []uint64) {
+	wRow := ws[first3:][:dimX]
+	for threadX := range dimX {
+		r.ThreadIdx.X = threadX
+		w := &wRow[threadX]
+//line kernels.go:263
+		kernel.AtomicMax(&out[0], uint64(*w))
 	}
 }
 
@@ -1757,33 +2517,63 @@ func quernHostErrorAtan2(r *host.Run) {
 	dimY := r.BlockDim.Y
 	dimZ := r.BlockDim.Z
 	gridX := r.GridDim.X
+	var iFirst int
+	ws := host.Scratch[worst](r, 0, r.BlockDim.Count())
 	size := gridX * dimX
 	for r.Next() {
 		blockX := r.BlockIdx.X
-		base := blockX * dimX
+//line kernels.go:269
+		iFirst = blockX * dimX
+		for threadZ := range dimZ {
+			for threadY := range dimY {
+				first := (threadZ*dimY + threadY) * dimX
+				quernRow1ErrorAtan2(r, ws, first, dimX)
+			}
+		}
+		for ; iFirst < count; iFirst += size {
+			for threadZ := range dimZ {
+				for threadY := range dimY {
+					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+					first2 := (threadZ*dimY + threadY) * dimX
+					quernRow2ErrorAtan2(r, ws, first2, dimX, iFirst, count, from)
+				}
+			}
+		}
 		for threadZ := range dimZ {
 			for threadY := range dimY {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1ErrorAtan2(r, base, size, count, from, out, dimX)
+				first3 := (threadZ*dimY + threadY) * dimX
+				quernRow3ErrorAtan2(r, ws, first3, dimX, out)
 			}
 		}
 	}
 }
 
 //go:noinline
-func quernRow1ErrorAtan2(r *host.Run, base, size, count int, from uint32, out []uint64, dimX int) {
+func quernRow1ErrorAtan2(r *host.Run, ws []worst, first, dimX int) {
+	wRow := ws[first:][:dimX]
+	for threadX := range dimX {
+		w := &wRow[threadX]
+//line kernels.go:268
+		*w = 0
+	}
+}
+
+//go:noinline
+func quernRow2ErrorAtan2(r *host.Run, ws []worst, first2, dimX, iFirst, count int, from uint32) {
+	wRow := ws[first2:][:dimX]
 	for threadX := range dimX {
 		r.ThreadIdx.X = threadX
-//line kernels.go:268
-		var w worst
-		for i := base + threadX; i < count; i += size {
-			t1 := uint64(from)<<32 | uint64(i)
+		w := &wRow[threadX]
+//line kernels.go:269
+		if iFirst+threadX < count {
+			t1 := uint64(from)<<32 | uint64(iFirst+threadX)
 //line kernels.go:270
 			x, y := pair(t1, 20)
 			x2 := x
 			y2 := y
 //line kernels.go:271
-			t4 := uint32(i)
+			t4 := uint32(iFirst + threadX)
 			t5 := x2
 			t6 := y2
 //line kernels.go:271
@@ -1797,7 +2587,17 @@ func quernRow1ErrorAtan2(r *host.Run, base, size, count int, from uint32, out []
 //line kernels.go:271
 			w.see(t4, t8, t12)
 		}
-		kernel.AtomicMax(&out[0], uint64(w))
+	}
+}
+
+//go:noinline
+func quernRow3ErrorAtan2(r *host.Run, ws []worst, first3, dimX int, out []uint64) {
+	wRow := ws[first3:][:dimX]
+	for threadX := range dimX {
+		r.ThreadIdx.X = threadX
+		w := &wRow[threadX]
+//line kernels.go:273
+		kernel.AtomicMax(&out[0], uint64(*w))
 	}
 }
 
@@ -1809,33 +2609,63 @@ func quernHostErrorHypot(r *host.Run) {
 	dimY := r.BlockDim.Y
 	dimZ := r.BlockDim.Z
 	gridX := r.GridDim.X
+	var iFirst int
+	ws := host.Scratch[worst](r, 0, r.BlockDim.Count())
 	size := gridX * dimX
 	for r.Next() {
 		blockX := r.BlockIdx.X
-		base := blockX * dimX
+//line kernels.go:279
+		iFirst = blockX * dimX
+		for threadZ := range dimZ {
+			for threadY := range dimY {
+				first := (threadZ*dimY + threadY) * dimX
+				quernRow1ErrorHypot(r, ws, first, dimX)
+			}
+		}
+		for ; iFirst < count; iFirst += size {
+			for threadZ := range dimZ {
+				for threadY := range dimY {
+					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+					first2 := (threadZ*dimY + threadY) * dimX
+					quernRow2ErrorHypot(r, ws, first2, dimX, iFirst, count, from)
+				}
+			}
+		}
 		for threadZ := range dimZ {
 			for threadY := range dimY {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1ErrorHypot(r, base, size, count, from, out, dimX)
+				first3 := (threadZ*dimY + threadY) * dimX
+				quernRow3ErrorHypot(r, ws, first3, dimX, out)
 			}
 		}
 	}
 }
 
 //go:noinline
-func quernRow1ErrorHypot(r *host.Run, base, size, count int, from uint32, out []uint64, dimX int) {
+func quernRow1ErrorHypot(r *host.Run, ws []worst, first, dimX int) {
+	wRow := ws[first:][:dimX]
+	for threadX := range dimX {
+		w := &wRow[threadX]
+//line kernels.go:278
+		*w = 0
+	}
+}
+
+//go:noinline
+func quernRow2ErrorHypot(r *host.Run, ws []worst, first2, dimX, iFirst, count int, from uint32) {
+	wRow := ws[first2:][:dimX]
 	for threadX := range dimX {
 		r.ThreadIdx.X = threadX
-//line kernels.go:278
-		var w worst
-		for i := base + threadX; i < count; i += size {
-			t1 := uint64(from)<<32 | uint64(i)
+		w := &wRow[threadX]
+//line kernels.go:279
+		if iFirst+threadX < count {
+			t1 := uint64(from)<<32 | uint64(iFirst+threadX)
 //line kernels.go:280
 			x, y := pair(t1, 20)
 			x2 := x
 			y2 := y
 //line kernels.go:281
-			t4 := uint32(i)
+			t4 := uint32(iFirst + threadX)
 			t5 := x2
 			t6 := y2
 //line kernels.go:281
@@ -1849,7 +2679,17 @@ func quernRow1ErrorHypot(r *host.Run, base, size, count int, from uint32, out []
 //line kernels.go:281
 			w.see(t4, t8, t12)
 		}
-		kernel.AtomicMax(&out[0], uint64(w))
+	}
+}
+
+//go:noinline
+func quernRow3ErrorHypot(r *host.Run, ws []worst, first3, dimX int, out []uint64) {
+	wRow := ws[first3:][:dimX]
+	for threadX := range dimX {
+		r.ThreadIdx.X = threadX
+		w := &wRow[threadX]
+//line kernels.go:283
+		kernel.AtomicMax(&out[0], uint64(*w))
 	}
 }
 
@@ -1861,33 +2701,63 @@ func quernHostErrorMod(r *host.Run) {
 	dimY := r.BlockDim.Y
 	dimZ := r.BlockDim.Z
 	gridX := r.GridDim.X
+	var iFirst int
+	ws := host.Scratch[worst](r, 0, r.BlockDim.Count())
 	size := gridX * dimX
 	for r.Next() {
 		blockX := r.BlockIdx.X
-		base := blockX * dimX
+//line kernels.go:289
+		iFirst = blockX * dimX
+		for threadZ := range dimZ {
+			for threadY := range dimY {
+				first := (threadZ*dimY + threadY) * dimX
+				quernRow1ErrorMod(r, ws, first, dimX)
+			}
+		}
+		for ; iFirst < count; iFirst += size {
+			for threadZ := range dimZ {
+				for threadY := range dimY {
+					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+					first2 := (threadZ*dimY + threadY) * dimX
+					quernRow2ErrorMod(r, ws, first2, dimX, iFirst, count, from)
+				}
+			}
+		}
 		for threadZ := range dimZ {
 			for threadY := range dimY {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1ErrorMod(r, base, size, count, from, out, dimX)
+				first3 := (threadZ*dimY + threadY) * dimX
+				quernRow3ErrorMod(r, ws, first3, dimX, out)
 			}
 		}
 	}
 }
 
 //go:noinline
-func quernRow1ErrorMod(r *host.Run, base, size, count int, from uint32, out []uint64, dimX int) {
+func quernRow1ErrorMod(r *host.Run, ws []worst, first, dimX int) {
+	wRow := ws[first:][:dimX]
+	for threadX := range dimX {
+		w := &wRow[threadX]
+//line kernels.go:288
+		*w = 0
+	}
+}
+
+//go:noinline
+func quernRow2ErrorMod(r *host.Run, ws []worst, first2, dimX, iFirst, count int, from uint32) {
+	wRow := ws[first2:][:dimX]
 	for threadX := range dimX {
 		r.ThreadIdx.X = threadX
-//line kernels.go:288
-		var w worst
-		for i := base + threadX; i < count; i += size {
-			t1 := uint64(from)<<32 | uint64(i)
+		w := &wRow[threadX]
+//line kernels.go:289
+		if iFirst+threadX < count {
+			t1 := uint64(from)<<32 | uint64(iFirst+threadX)
 //line kernels.go:290
 			x, y := pair(t1, 20)
 			x2 := x
 			y2 := y
 //line kernels.go:291
-			t4 := uint32(i)
+			t4 := uint32(iFirst + threadX)
 			t5 := x2
 			t6 := y2
 //line kernels.go:291
@@ -1901,6 +2771,16 @@ func quernRow1ErrorMod(r *host.Run, base, size, count int, from uint32, out []ui
 //line kernels.go:291
 			w.see(t4, t8, t12)
 		}
-		kernel.AtomicMax(&out[0], uint64(w))
+	}
+}
+
+//go:noinline
+func quernRow3ErrorMod(r *host.Run, ws []worst, first3, dimX int, out []uint64) {
+	wRow := ws[first3:][:dimX]
+	for threadX := range dimX {
+		r.ThreadIdx.X = threadX
+		w := &wRow[threadX]
+//line kernels.go:293
+		kernel.AtomicMax(&out[0], uint64(*w))
 	}
 }

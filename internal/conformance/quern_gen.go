@@ -2614,7 +2614,6 @@ func quernHostBarrierInCall(r *host.Run) {
 			}
 			for threadZ := range 1 {
 				for threadY := range 1 {
-					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 					first4 := (threadZ*1 + threadY) * 32
 					quernRow4BarrierInCall(r, mines, first4, historys, ws, r2)
 				}
@@ -2710,7 +2709,6 @@ func quernRow4BarrierInCall(r *host.Run, mines []int32, first4 int, historys [][
 	historyRow := historys[first4:][:32]
 	wRow := ws[first4:][:32]
 	for threadX := range 32 {
-		r.ThreadIdx.X = threadX
 		mine := mineRow[threadX]
 		history := &historyRow[threadX]
 		w := wRow[threadX]
@@ -2909,64 +2907,110 @@ func quernHostHistogram(r *host.Run) {
 	dimY := r.BlockDim.Y
 	dimZ := r.BlockDim.Z
 	gridX := r.GridDim.X
+	var iFirst int
 	local := host.Shared[[256]uint32](r, 0)
+	var iFirst2 int
 	size := gridX * dimX
+	var iFirst3 int
 	for r.Next() {
 		blockX := r.BlockIdx.X
-		base := blockX * dimX
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1Histogram(r, dimX, local)
+//line block.go:133
+		iFirst = 0
+		for ; iFirst < 256; iFirst += dimX {
+			for threadZ := range dimZ {
+				for threadY := range dimY {
+					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+					quernRow1Histogram(r, iFirst, local, dimX)
+				}
 			}
 		}
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow2Histogram(r, base, size, in, local, dimX)
+//line block.go:137
+		iFirst2 = blockX * dimX
+		for ; iFirst2 < len(in); iFirst2 += size {
+			for threadZ := range dimZ {
+				for threadY := range dimY {
+					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+					quernRow2Histogram(r, iFirst2, in, local, dimX)
+				}
 			}
 		}
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow3Histogram(r, dimX, local, counts)
+//line block.go:141
+		iFirst3 = 0
+		for ; iFirst3 < 256; iFirst3 += dimX {
+			for threadZ := range dimZ {
+				for threadY := range dimY {
+					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+					quernRow3Histogram(r, iFirst3, local, counts, dimX)
+				}
 			}
 		}
 	}
 }
 
 //go:noinline
-func quernRow1Histogram(r *host.Run, dimX int, local *[256]uint32) {
+func quernRow1Histogram(r *host.Run, iFirst int, local *[256]uint32, dimX int) {
+	count := max(0, min(dimX, 256-iFirst))
+	if iFirst >= 0 && count <= 256-iFirst {
+		row := local[iFirst:][:count]
+		for threadX := range count {
+//line block.go:134
+			row[threadX] = 0
+		}
+		return
+	}
 	for threadX := range dimX {
 		r.ThreadIdx.X = threadX
 //line block.go:133
-		for i := threadX; i < 256; i += dimX {
-			local[i] = 0
+		if iFirst+threadX < 256 {
+			local[iFirst+threadX] = 0
 		}
 	}
 }
 
 //go:noinline
-func quernRow2Histogram(r *host.Run, base, size int, in []uint8, local *[256]uint32, dimX int) {
+func quernRow2Histogram(r *host.Run, iFirst2 int, in []uint8, local *[256]uint32, dimX int) {
+	count2 := max(0, min(dimX, len(in)-iFirst2))
+	if iFirst2 >= 0 && count2 <= len(in)-iFirst2 {
+		row2 := in[iFirst2:][:count2]
+		for threadX := range count2 {
+//line block.go:138
+			local[row2[threadX]] += 1
+		}
+		return
+	}
 	for threadX := range dimX {
 		r.ThreadIdx.X = threadX
 //line block.go:137
-		for i2 := base + threadX; i2 < len(in); i2 += size {
-			local[in[i2]] += 1
+		if iFirst2+threadX < len(in) {
+			local[in[iFirst2+threadX]] += 1
 		}
 	}
 }
 
 //go:noinline
-func quernRow3Histogram(r *host.Run, dimX int, local *[256]uint32, counts []uint32) {
+func quernRow3Histogram(r *host.Run, iFirst3 int, local *[256]uint32, counts []uint32, dimX int) {
+	count3 := max(0, min(dimX, 256-iFirst3))
+	if iFirst3 >= 0 && count3 <= 256-iFirst3 && count3 <= len(counts)-iFirst3 {
+		row3 := local[iFirst3:][:count3]
+		row4 := counts[iFirst3:][:count3]
+		for threadX := range count3 {
+//line block.go:142
+			n := row3[threadX]
+			if n > 0 {
+//line block.go:143
+				atomic.AddUint32(&row4[threadX], n)
+			}
+		}
+		return
+	}
 	for threadX := range dimX {
 		r.ThreadIdx.X = threadX
 //line block.go:141
-		for i3 := threadX; i3 < 256; i3 += dimX {
-			n := local[i3]
+		if iFirst3+threadX < 256 {
+			n := local[iFirst3+threadX]
 			if n > 0 {
 //line block.go:143
-				atomic.AddUint32(&counts[i3], n)
+				atomic.AddUint32(&counts[iFirst3+threadX], n)
 			}
 		}
 	}
@@ -3098,26 +3142,32 @@ func quernHostCollatz(r *host.Run) {
 	dimY := r.BlockDim.Y
 	dimZ := r.BlockDim.Z
 	gridX := r.GridDim.X
+	var iFirst int
 	size := gridX * dimX
 	for r.Next() {
 		blockX := r.BlockIdx.X
-		base := blockX * dimX
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1Collatz(r, base, size, in, out, dimX)
+//line control.go:7
+		iFirst = blockX * dimX
+		for ; iFirst < len(in); iFirst += size {
+			for threadZ := range dimZ {
+				for threadY := range dimY {
+					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+					quernRow1Collatz(r, iFirst, in, out, dimX)
+				}
 			}
 		}
 	}
 }
 
 //go:noinline
-func quernRow1Collatz(r *host.Run, base, size int, in, out []int64, dimX int) {
-	for threadX := range dimX {
-		r.ThreadIdx.X = threadX
-//line control.go:7
-		for i := base + threadX; i < len(in); i += size {
-			n := in[i]&65535 + 1
+func quernRow1Collatz(r *host.Run, iFirst int, in, out []int64, dimX int) {
+	count := max(0, min(dimX, len(in)-iFirst))
+	if iFirst >= 0 && count <= len(in)-iFirst && count <= len(out)-iFirst {
+		row := in[iFirst:][:count]
+		row2 := out[iFirst:][:count]
+		for threadX := range count {
+//line control.go:8
+			n := row[threadX]&65535 + 1
 			var steps int64
 			for n != 1 {
 				if n%2 == 0 {
@@ -3130,7 +3180,28 @@ func quernRow1Collatz(r *host.Run, base, size int, in, out []int64, dimX int) {
 					break
 				}
 			}
-			out[i] = steps
+			row2[threadX] = steps
+		}
+		return
+	}
+	for threadX := range dimX {
+		r.ThreadIdx.X = threadX
+//line control.go:7
+		if iFirst+threadX < len(in) {
+			n := in[iFirst+threadX]&65535 + 1
+			var steps int64
+			for n != 1 {
+				if n%2 == 0 {
+					n /= 2
+				} else {
+					n = 3*n + 1
+				}
+				steps++
+				if steps > 500 {
+					break
+				}
+			}
+			out[iFirst+threadX] = steps
 		}
 	}
 }
@@ -8705,14 +8776,20 @@ func quernHostRowTiles(r *host.Run) {
 	shift := host.Value[int](r, 0)
 	in := host.Slice[int32](r, 1)
 	out := host.Slice[int32](r, 2)
+	var kFirst int
 	line := host.Shared[[40]int32](r, 0)
 	for r.Next() {
 		blockX := r.BlockIdx.X
 		base := blockX * 32
-		for threadZ := range 1 {
-			for threadY := range 1 {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1RowTiles(r, line, in, base)
+//line rows.go:41
+		kFirst = 0
+		for ; kFirst < 40; kFirst += 32 {
+			for threadZ := range 1 {
+				for threadY := range 1 {
+					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+					start := base + kFirst
+					quernRow1RowTiles(r, kFirst, line, in, start)
+				}
 			}
 		}
 		for threadZ := range 1 {
@@ -8725,12 +8802,21 @@ func quernHostRowTiles(r *host.Run) {
 }
 
 //go:noinline
-func quernRow1RowTiles(r *host.Run, line *[40]int32, in []int32, base int) {
+func quernRow1RowTiles(r *host.Run, kFirst int, line *[40]int32, in []int32, start int) {
+	if kFirst >= 0 && 32 <= 40-kFirst && 40-kFirst >= 32 {
+		row := (*[32]int32)(line[kFirst:])
+		for threadX := range 32 {
+			r.ThreadIdx.X = threadX
+//line rows.go:42
+			row[threadX] = in[min(start+threadX, len(in)-1)]
+		}
+		return
+	}
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 //line rows.go:41
-		for k := threadX; k < 40; k += 32 {
-			line[k] = in[min(base+k, len(in)-1)]
+		if kFirst+threadX < 40 {
+			line[kFirst+threadX] = in[min(start+threadX, len(in)-1)]
 		}
 	}
 }
@@ -8738,12 +8824,12 @@ func quernRow1RowTiles(r *host.Run, line *[40]int32, in []int32, base int) {
 //go:noinline
 func quernRow2RowTiles(r *host.Run, base int, out []int32, line *[40]int32, shift int) {
 	if base >= 0 && 32 <= len(out)-base && shift >= 0 && 32 <= 40-shift && len(out)-base >= 32 {
-		row := (*[32]int32)(out[base:])
-		row2 := (*[32]int32)(line[shift:])
-		row3 := (*[36]int32)(line[0:])
+		row2 := (*[32]int32)(out[base:])
+		row3 := (*[32]int32)(line[shift:])
+		row4 := (*[36]int32)(line[0:])
 		for threadX := range 32 {
 //line rows.go:46
-			row[threadX] = row2[threadX] - 2*row3[threadX+4] + row3[threadX]
+			row2[threadX] = row3[threadX] - 2*row4[threadX+4] + row4[threadX]
 		}
 		return
 	}
@@ -8846,27 +8932,42 @@ func quernHostFarIndex(r *host.Run) {
 	dimY := r.BlockDim.Y
 	dimZ := r.BlockDim.Z
 	gridX := r.GridDim.X
+	var iFirst int
 	size := gridX * dimX
 	for r.Next() {
 		blockX := r.BlockIdx.X
-		base2 := blockX * dimX
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1FarIndex(r, base2, size, out, base, step, in, dimX)
+//line size.go:10
+		iFirst = blockX * dimX
+		for ; iFirst < len(out); iFirst += size {
+			for threadZ := range dimZ {
+				for threadY := range dimY {
+					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+					quernRow1FarIndex(r, iFirst, out, base, step, in, dimX)
+				}
 			}
 		}
 	}
 }
 
 //go:noinline
-func quernRow1FarIndex(r *host.Run, base2, size int, out []int32, base, step int, in []int32, dimX int) {
+func quernRow1FarIndex(r *host.Run, iFirst int, out []int32, base, step int, in []int32, dimX int) {
+	count := max(0, min(dimX, len(out)-iFirst))
+	if iFirst >= 0 && count <= len(out)-iFirst {
+		row := out[iFirst:][:count]
+		for threadX := range count {
+			r.ThreadIdx.X = threadX
+//line size.go:11
+			far := base + (iFirst+threadX)*step
+			row[threadX] = in[far%len(in)] + int32(far>>20) + int32((far-base)/step)
+		}
+		return
+	}
 	for threadX := range dimX {
 		r.ThreadIdx.X = threadX
 //line size.go:10
-		for i := base2 + threadX; i < len(out); i += size {
-			far := base + i*step
-			out[i] = in[far%len(in)] + int32(far>>20) + int32((far-base)/step)
+		if iFirst+threadX < len(out) {
+			far := base + (iFirst+threadX)*step
+			out[iFirst+threadX] = in[far%len(in)] + int32(far>>20) + int32((far-base)/step)
 		}
 	}
 }
@@ -8934,27 +9035,42 @@ func quernHostMark(r *host.Run) {
 	dimY := r.BlockDim.Y
 	dimZ := r.BlockDim.Z
 	gridX := r.GridDim.X
+	var iFirst int
 	size := gridX * dimX
 	for r.Next() {
 		blockX := r.BlockIdx.X
-		base := blockX * dimX
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1Mark(r, base, size, out, dimX)
+//line size.go:38
+		iFirst = blockX * dimX
+		for ; iFirst < len(out); iFirst += size {
+			for threadZ := range dimZ {
+				for threadY := range dimY {
+					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+					quernRow1Mark(r, iFirst, out, dimX)
+				}
 			}
 		}
 	}
 }
 
 //go:noinline
-func quernRow1Mark(r *host.Run, base, size int, out []uint8, dimX int) {
+func quernRow1Mark(r *host.Run, iFirst int, out []uint8, dimX int) {
+	count := max(0, min(dimX, len(out)-iFirst))
+	if iFirst >= 0 && count <= len(out)-iFirst {
+		row := out[iFirst:][:count]
+		for threadX := range count {
+//line size.go:39
+			if (iFirst+threadX)%4097 == 0 || iFirst+threadX == len(out)-1 {
+				row[threadX] = uint8((iFirst+threadX)>>24) | 1
+			}
+		}
+		return
+	}
 	for threadX := range dimX {
 		r.ThreadIdx.X = threadX
 //line size.go:38
-		for i := base + threadX; i < len(out); i += size {
-			if i%4097 == 0 || i == len(out)-1 {
-				out[i] = uint8(i>>24) | 1
+		if iFirst+threadX < len(out) {
+			if (iFirst+threadX)%4097 == 0 || iFirst+threadX == len(out)-1 {
+				out[iFirst+threadX] = uint8((iFirst+threadX)>>24) | 1
 			}
 		}
 	}

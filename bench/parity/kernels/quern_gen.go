@@ -920,14 +920,14 @@ var quernReduce = gpu.NewKernel(gpu.KernelInfo{
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 0, 256, 2, 0, 5, 9, 2147483647, 0, 256, 2, 0, 5, 1, 0, 3, 9, 2147483648, 0, -1, 1, 1, 5, 9, -1}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 0, 256, 2, 0, 5, 9, 2147483647, 0, 256, 2, 0, 5, 1, 0, 3, 9, 2147483648}, Sites: []gpu.Site{
-			{Kind: gpu.IndexSite, File: "reduce.go", Line: 38, Col: 21},
+			{Kind: gpu.IndexSite, File: "reduce.go", Line: 40, Col: 22},
 		}},
 		{Name: "wide", Sites: []gpu.Site{
-			{Kind: gpu.IndexSite, File: "reduce.go", Line: 38, Col: 21},
+			{Kind: gpu.IndexSite, File: "reduce.go", Line: 40, Col: 22},
 		}},
 	},
 	Block:  gpu.Dim3{X: 256, Y: 1, Z: 1},
-	Shared: 1024,
+	Shared: 32,
 	Host:   quernHostReduce,
 })
 
@@ -958,7 +958,7 @@ var quernReduceUnchecked = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "wide"},
 	},
 	Block:  gpu.Dim3{X: 256, Y: 1, Z: 1},
-	Shared: 1024,
+	Shared: 32,
 	Host:   quernHostReduceUnchecked,
 })
 
@@ -1068,16 +1068,16 @@ var quernBlockScan = gpu.NewKernel(gpu.KernelInfo{
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 0, 1024, 2, 0, 5, 9, 2147483651, 0, -1, 1, 1, 1, 0, 4, 1, 1, 0, 1024, 2, 0, 5, 4, 7, 5, 9, 0, 2, 0, 1, 2, 4, 9, 0}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 0, 1024, 2, 0, 5, 9, 2147483651}, Sites: []gpu.Site{
-			{Kind: gpu.IndexSite, File: "scan.go", Line: 55, Col: 4},
-			{Kind: gpu.IndexSite, File: "scan.go", Line: 59, Col: 3},
+			{Kind: gpu.IndexSite, File: "scan.go", Line: 63, Col: 4},
+			{Kind: gpu.IndexSite, File: "scan.go", Line: 67, Col: 3},
 		}},
 		{Name: "wide", Sites: []gpu.Site{
-			{Kind: gpu.IndexSite, File: "scan.go", Line: 55, Col: 4},
-			{Kind: gpu.IndexSite, File: "scan.go", Line: 59, Col: 3},
+			{Kind: gpu.IndexSite, File: "scan.go", Line: 63, Col: 4},
+			{Kind: gpu.IndexSite, File: "scan.go", Line: 67, Col: 3},
 		}},
 	},
 	Block:  gpu.Dim3{X: 256, Y: 1, Z: 1},
-	Shared: 1024,
+	Shared: 32,
 	Host:   quernHostBlockScan,
 })
 
@@ -1111,7 +1111,7 @@ var quernBlockScanUnchecked = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "wide"},
 	},
 	Block:  gpu.Dim3{X: 256, Y: 1, Z: 1},
-	Shared: 1024,
+	Shared: 32,
 	Host:   quernHostBlockScanUnchecked,
 })
 
@@ -2556,20 +2556,24 @@ func quernHostHistogram(r *host.Run) {
 	bins := host.Slice[uint32](r, 1)
 	gridX := r.GridDim.X
 	local := host.Shared[[256]uint32](r, 0)
+	var iFirst int
 	size := gridX * 256
 	for r.Next() {
 		blockX := r.BlockIdx.X
-		base := blockX * 256
 		for threadZ := range 1 {
 			for threadY := range 1 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				quernRow1Histogram(r, local)
 			}
 		}
-		for threadZ := range 1 {
-			for threadY := range 1 {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow2Histogram(r, base, size, data, local)
+//line histogram.go:27
+		iFirst = blockX * 256
+		for ; iFirst < len(data); iFirst += size {
+			for threadZ := range 1 {
+				for threadY := range 1 {
+					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+					quernRow2Histogram(r, iFirst, data, local)
+				}
 			}
 		}
 		for threadZ := range 1 {
@@ -2591,12 +2595,20 @@ func quernRow1Histogram(r *host.Run, local *[256]uint32) {
 }
 
 //go:noinline
-func quernRow2Histogram(r *host.Run, base, size int, data []uint8, local *[256]uint32) {
+func quernRow2Histogram(r *host.Run, iFirst int, data []uint8, local *[256]uint32) {
+	if iFirst >= 0 && 256 <= len(data)-iFirst && len(data)-iFirst >= 256 {
+		row2 := (*[256]uint8)(data[iFirst:])
+		for threadX := range 256 {
+//line histogram.go:28
+			local[row2[threadX]] += 1
+		}
+		return
+	}
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 //line histogram.go:27
-		for i := base + threadX; i < len(data); i += size {
-			local[data[i]] += 1
+		if iFirst+threadX < len(data) {
+			local[data[iFirst+threadX]] += 1
 		}
 	}
 }
@@ -2604,11 +2616,11 @@ func quernRow2Histogram(r *host.Run, base, size int, data []uint8, local *[256]u
 //go:noinline
 func quernRow3Histogram(r *host.Run, bins []uint32, local *[256]uint32) {
 	if 256 <= len(bins) {
-		row2 := (*[256]uint32)(bins[0:])
-		row3 := (*[256]uint32)(local[0:])
+		row3 := (*[256]uint32)(bins[0:])
+		row4 := (*[256]uint32)(local[0:])
 		for threadX := range 256 {
 //line histogram.go:31
-			atomic.AddUint32(&row2[threadX], row3[threadX])
+			atomic.AddUint32(&row3[threadX], row4[threadX])
 		}
 		return
 	}
@@ -2624,20 +2636,24 @@ func quernHostHistogramUnchecked(r *host.Run) {
 	bins := host.Slice[uint32](r, 1)
 	gridX := r.GridDim.X
 	local := host.Shared[[256]uint32](r, 0)
+	var iFirst int
 	size := gridX * 256
 	for r.Next() {
 		blockX := r.BlockIdx.X
-		base := blockX * 256
 		for threadZ := range 1 {
 			for threadY := range 1 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				quernRow1HistogramUnchecked(r, local)
 			}
 		}
-		for threadZ := range 1 {
-			for threadY := range 1 {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow2HistogramUnchecked(r, base, size, data, local)
+//line histogram.go:27
+		iFirst = blockX * 256
+		for ; iFirst < len(data); iFirst += size {
+			for threadZ := range 1 {
+				for threadY := range 1 {
+					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+					quernRow2HistogramUnchecked(r, iFirst, data, local)
+				}
 			}
 		}
 		for threadZ := range 1 {
@@ -2659,12 +2675,20 @@ func quernRow1HistogramUnchecked(r *host.Run, local *[256]uint32) {
 }
 
 //go:noinline
-func quernRow2HistogramUnchecked(r *host.Run, base, size int, data []uint8, local *[256]uint32) {
+func quernRow2HistogramUnchecked(r *host.Run, iFirst int, data []uint8, local *[256]uint32) {
+	if iFirst >= 0 && 256 <= len(data)-iFirst && len(data)-iFirst >= 256 {
+		row2 := (*[256]uint8)(data[iFirst:])
+		for threadX := range 256 {
+//line histogram.go:28
+			local[row2[threadX]] += 1
+		}
+		return
+	}
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 //line histogram.go:27
-		for i := base + threadX; i < len(data); i += size {
-			local[data[i]] += 1
+		if iFirst+threadX < len(data) {
+			local[data[iFirst+threadX]] += 1
 		}
 	}
 }
@@ -2672,11 +2696,11 @@ func quernRow2HistogramUnchecked(r *host.Run, base, size int, data []uint8, loca
 //go:noinline
 func quernRow3HistogramUnchecked(r *host.Run, bins []uint32, local *[256]uint32) {
 	if 256 <= len(bins) {
-		row2 := (*[256]uint32)(bins[0:])
-		row3 := (*[256]uint32)(local[0:])
+		row3 := (*[256]uint32)(bins[0:])
+		row4 := (*[256]uint32)(local[0:])
 		for threadX := range 256 {
 //line histogram.go:31
-			atomic.AddUint32(&row2[threadX], row3[threadX])
+			atomic.AddUint32(&row3[threadX], row4[threadX])
 		}
 		return
 	}
@@ -3834,78 +3858,144 @@ func quernHostReduce(r *host.Run) {
 	x := host.Slice[float32](r, 0)
 	sum := host.Slice[float32](r, 1)
 	gridX := r.GridDim.X
+	var iFirst int
+	ss := host.Scratch[float32](r, 0, r.BlockDim.Count())
 	size := gridX * 256
-	partial := host.Shared[[256]float32](r, 0)
-	var half int
+	reduceAdds := host.Scratch[float32](r, 1, r.BlockDim.Count())
+	partial := host.Shared[[8]float32](r, 0)
+	ps := host.Scratch[float32](r, 2, r.BlockDim.Count())
+	var reduceAddOf [1]float32
+	var reduceAdd2 float32
+	var p2 float32
+	threads8 := r.BlockDim.Count()
 	for r.Next() {
 		blockX := r.BlockIdx.X
-		base := blockX * 256
+//line reduce.go:25
+		iFirst = blockX * 256
 		for threadZ := range 1 {
 			for threadY := range 1 {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1Reduce(r, base, size, x, partial)
+				first := (threadZ*1 + threadY) * 256
+				quernRow1Reduce(r, ss, first)
 			}
 		}
-//line reduce.go:31
-		half = 128
-		for ; half > 0; half /= 2 {
+		for ; iFirst < len(x); iFirst += size {
 			for threadZ := range 1 {
 				for threadY := range 1 {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-					quernRow2Reduce(r, half, partial)
+					first2 := (threadZ*1 + threadY) * 256
+					quernRow2Reduce(r, ss, first2, iFirst, x)
 				}
 			}
 		}
+//line reduce.go:28
+		host.ReduceAdd(reduceAdds, ss)
 		for threadZ := range 1 {
 			for threadY := range 1 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow3Reduce(r, sum, partial)
+				first3 := (threadZ*1 + threadY) * 256
+				quernRow3Reduce(r, reduceAdds, first3, partial)
+			}
+		}
+		for first4 := 0; first4 < threads8; first4 += 32 {
+			lanes := min(32, threads8-first4)
+//line reduce.go:33
+			if first4>>5 == 0 {
+				for at, n := first4, 0; at < first4+lanes; at += n {
+					startX := at % 256
+					n = min(256-startX, first4+lanes-at)
+					threadY := at / 256 % 1
+					threadZ := at / (256 * 1)
+					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+					quernRow4Reduce(r, ps, at, n, partial, startX)
+				}
+//line reduce.go:38
+				host.ReduceAdd(reduceAddOf[:], ps[first4:][:lanes])
+				reduceAdd2 = reduceAddOf[0]
+				p2 = reduceAdd2
+				for at, n := first4, 0; at < first4+lanes; at += n {
+					startX := at % 256
+					n = min(256-startX, first4+lanes-at)
+					threadY := at / 256 % 1
+					threadZ := at / (256 * 1)
+					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+					quernRow5Reduce(r, at, sum, p2, n, startX)
+				}
 			}
 		}
 	}
 }
 
 //go:noinline
-func quernRow1Reduce(r *host.Run, base, size int, x []float32, partial *[256]float32) {
+func quernRow1Reduce(r *host.Run, ss []float32, first int) {
+	sRow := ss[first:][:256]
 	for threadX := range 256 {
-		r.ThreadIdx.X = threadX
 //line reduce.go:24
 		var s float32
-		for i := base + threadX; i < len(x); i += size {
-			s += x[i]
-		}
-//line reduce.go:29
-		partial[threadX] = s
+		sRow[threadX] = s
 	}
 }
 
 //go:noinline
-func quernRow2Reduce(r *host.Run, half int, partial *[256]float32) {
-	if half >= 0 && 256 <= 256-half && half >= 256 {
-		row := (*[256]float32)(partial[0:])
-		row2 := (*[256]float32)(partial[half:])
+func quernRow2Reduce(r *host.Run, ss []float32, first2, iFirst int, x []float32) {
+	sRow := ss[first2:][:256]
+	if iFirst >= 0 && 256 <= len(x)-iFirst && len(x)-iFirst >= 256 {
+		row := (*[256]float32)(x[iFirst:])
 		for threadX := range 256 {
-//line reduce.go:33
-			row[threadX] += row2[threadX]
+			s := sRow[threadX]
+//line reduce.go:26
+			s += row[threadX]
+			sRow[threadX] = s
 		}
 		return
 	}
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
-//line reduce.go:32
-		if threadX < half {
-			partial[threadX] += partial[threadX+half]
+		s := sRow[threadX]
+//line reduce.go:25
+		if iFirst+threadX < len(x) {
+			s += x[iFirst+threadX]
+		}
+		sRow[threadX] = s
+	}
+}
+
+//go:noinline
+func quernRow3Reduce(r *host.Run, reduceAdds []float32, first3 int, partial *[8]float32) {
+	reduceAddRow := reduceAdds[first3:][:256]
+	for threadX := range 256 {
+		r.ThreadIdx.X = threadX
+		reduceAdd := reduceAddRow[threadX]
+//line reduce.go:28
+		s2 := reduceAdd
+		if (threadX+first3)&31 == 0 {
+			partial[(threadX+first3)>>5] = s2
 		}
 	}
 }
 
 //go:noinline
-func quernRow3Reduce(r *host.Run, sum []float32, partial *[256]float32) {
-	for threadX := range 256 {
+func quernRow4Reduce(r *host.Run, ps []float32, at, n int, partial *[8]float32, startX int) {
+	pRow := ps[at:][:n]
+	for lane := range n {
+		threadX := startX + lane
 		r.ThreadIdx.X = threadX
-//line reduce.go:37
-		if threadX == 0 {
-			kernel.AtomicAdd(&sum[0], partial[0])
+//line reduce.go:34
+		var p float32
+		if (at+lane)&31 < 8 {
+			p = partial[(at+lane)&31]
+		}
+		pRow[lane] = p
+	}
+}
+
+//go:noinline
+func quernRow5Reduce(r *host.Run, at int, sum []float32, p2 float32, n, startX int) {
+	for lane := range n {
+		threadX := startX + lane
+		r.ThreadIdx.X = threadX
+//line reduce.go:39
+		if (at+lane)&31 == 0 {
+			kernel.AtomicAdd(&sum[0], p2)
 		}
 	}
 }
@@ -3914,78 +4004,144 @@ func quernHostReduceUnchecked(r *host.Run) {
 	x := host.Slice[float32](r, 0)
 	sum := host.Slice[float32](r, 1)
 	gridX := r.GridDim.X
+	var iFirst int
+	ss := host.Scratch[float32](r, 0, r.BlockDim.Count())
 	size := gridX * 256
-	partial := host.Shared[[256]float32](r, 0)
-	var half int
+	reduceAdds := host.Scratch[float32](r, 1, r.BlockDim.Count())
+	partial := host.Shared[[8]float32](r, 0)
+	ps := host.Scratch[float32](r, 2, r.BlockDim.Count())
+	var reduceAddOf [1]float32
+	var reduceAdd2 float32
+	var p2 float32
+	threads8 := r.BlockDim.Count()
 	for r.Next() {
 		blockX := r.BlockIdx.X
-		base := blockX * 256
+//line reduce.go:25
+		iFirst = blockX * 256
 		for threadZ := range 1 {
 			for threadY := range 1 {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1ReduceUnchecked(r, base, size, x, partial)
+				first := (threadZ*1 + threadY) * 256
+				quernRow1ReduceUnchecked(r, ss, first)
 			}
 		}
-//line reduce.go:31
-		half = 128
-		for ; half > 0; half /= 2 {
+		for ; iFirst < len(x); iFirst += size {
 			for threadZ := range 1 {
 				for threadY := range 1 {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-					quernRow2ReduceUnchecked(r, half, partial)
+					first2 := (threadZ*1 + threadY) * 256
+					quernRow2ReduceUnchecked(r, ss, first2, iFirst, x)
 				}
 			}
 		}
+//line reduce.go:28
+		host.ReduceAdd(reduceAdds, ss)
 		for threadZ := range 1 {
 			for threadY := range 1 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow3ReduceUnchecked(r, sum, partial)
+				first3 := (threadZ*1 + threadY) * 256
+				quernRow3ReduceUnchecked(r, reduceAdds, first3, partial)
+			}
+		}
+		for first4 := 0; first4 < threads8; first4 += 32 {
+			lanes := min(32, threads8-first4)
+//line reduce.go:33
+			if first4>>5 == 0 {
+				for at, n := first4, 0; at < first4+lanes; at += n {
+					startX := at % 256
+					n = min(256-startX, first4+lanes-at)
+					threadY := at / 256 % 1
+					threadZ := at / (256 * 1)
+					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+					quernRow4ReduceUnchecked(r, ps, at, n, partial, startX)
+				}
+//line reduce.go:38
+				host.ReduceAdd(reduceAddOf[:], ps[first4:][:lanes])
+				reduceAdd2 = reduceAddOf[0]
+				p2 = reduceAdd2
+				for at, n := first4, 0; at < first4+lanes; at += n {
+					startX := at % 256
+					n = min(256-startX, first4+lanes-at)
+					threadY := at / 256 % 1
+					threadZ := at / (256 * 1)
+					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+					quernRow5ReduceUnchecked(r, at, sum, p2, n, startX)
+				}
 			}
 		}
 	}
 }
 
 //go:noinline
-func quernRow1ReduceUnchecked(r *host.Run, base, size int, x []float32, partial *[256]float32) {
+func quernRow1ReduceUnchecked(r *host.Run, ss []float32, first int) {
+	sRow := ss[first:][:256]
 	for threadX := range 256 {
-		r.ThreadIdx.X = threadX
 //line reduce.go:24
 		var s float32
-		for i := base + threadX; i < len(x); i += size {
-			s += x[i]
-		}
-//line reduce.go:29
-		partial[threadX] = s
+		sRow[threadX] = s
 	}
 }
 
 //go:noinline
-func quernRow2ReduceUnchecked(r *host.Run, half int, partial *[256]float32) {
-	if half >= 0 && 256 <= 256-half && half >= 256 {
-		row := (*[256]float32)(partial[0:])
-		row2 := (*[256]float32)(partial[half:])
+func quernRow2ReduceUnchecked(r *host.Run, ss []float32, first2, iFirst int, x []float32) {
+	sRow := ss[first2:][:256]
+	if iFirst >= 0 && 256 <= len(x)-iFirst && len(x)-iFirst >= 256 {
+		row := (*[256]float32)(x[iFirst:])
 		for threadX := range 256 {
-//line reduce.go:33
-			row[threadX] += row2[threadX]
+			s := sRow[threadX]
+//line reduce.go:26
+			s += row[threadX]
+			sRow[threadX] = s
 		}
 		return
 	}
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
-//line reduce.go:32
-		if threadX < half {
-			partial[threadX] += partial[threadX+half]
+		s := sRow[threadX]
+//line reduce.go:25
+		if iFirst+threadX < len(x) {
+			s += x[iFirst+threadX]
+		}
+		sRow[threadX] = s
+	}
+}
+
+//go:noinline
+func quernRow3ReduceUnchecked(r *host.Run, reduceAdds []float32, first3 int, partial *[8]float32) {
+	reduceAddRow := reduceAdds[first3:][:256]
+	for threadX := range 256 {
+		r.ThreadIdx.X = threadX
+		reduceAdd := reduceAddRow[threadX]
+//line reduce.go:28
+		s2 := reduceAdd
+		if (threadX+first3)&31 == 0 {
+			partial[(threadX+first3)>>5] = s2
 		}
 	}
 }
 
 //go:noinline
-func quernRow3ReduceUnchecked(r *host.Run, sum []float32, partial *[256]float32) {
-	for threadX := range 256 {
+func quernRow4ReduceUnchecked(r *host.Run, ps []float32, at, n int, partial *[8]float32, startX int) {
+	pRow := ps[at:][:n]
+	for lane := range n {
+		threadX := startX + lane
 		r.ThreadIdx.X = threadX
-//line reduce.go:37
-		if threadX == 0 {
-			kernel.AtomicAdd(&sum[0], partial[0])
+//line reduce.go:34
+		var p float32
+		if (at+lane)&31 < 8 {
+			p = partial[(at+lane)&31]
+		}
+		pRow[lane] = p
+	}
+}
+
+//go:noinline
+func quernRow5ReduceUnchecked(r *host.Run, at int, sum []float32, p2 float32, n, startX int) {
+	for lane := range n {
+		threadX := startX + lane
+		r.ThreadIdx.X = threadX
+//line reduce.go:39
+		if (at+lane)&31 == 0 {
+			kernel.AtomicAdd(&sum[0], p2)
 		}
 	}
 }
@@ -4174,36 +4330,54 @@ func quernHostBlockScan(r *host.Run) {
 	in := host.Slice[uint32](r, 0)
 	out := host.Slice[uint32](r, 1)
 	totals := host.Slice[uint32](r, 2)
-	var distance int
 	mines := host.Scratch[[4]uint32](r, 0, r.BlockDim.Count())
 	sums := host.Scratch[uint32](r, 1, r.BlockDim.Count())
-	sums2 := host.Shared[[256]uint32](r, 0)
-	lefts := host.Scratch[uint32](r, 2, r.BlockDim.Count())
+	scanAdds := host.Scratch[uint32](r, 2, r.BlockDim.Count())
+	upTos := host.Scratch[uint32](r, 3, r.BlockDim.Count())
+	warps := host.Shared[[8]uint32](r, 0)
+	ws := host.Scratch[uint32](r, 4, r.BlockDim.Count())
+	scanAdds2 := host.Scratch[uint32](r, 5, r.BlockDim.Count())
+	threads5 := r.BlockDim.Count()
 	for r.Next() {
 		blockX := r.BlockIdx.X
 		base := blockX * 1024
-//line scan.go:43
-		distance = 1
 		for threadZ := range 1 {
 			for threadY := range 1 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				first := (threadZ*1 + threadY) * 256
-				quernRow1BlockScan(r, mines, first, sums, base, in, sums2)
+				quernRow1BlockScan(r, mines, first, sums, base, in)
 			}
 		}
-		for ; distance < 256; distance *= 2 {
-			for threadZ := range 1 {
-				for threadY := range 1 {
-					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-					first3 := (threadZ*1 + threadY) * 256
-					quernRow2BlockScan(r, lefts, first3, distance, sums2)
-				}
+//line scan.go:41
+		host.ScanAdd(scanAdds, sums)
+		for threadZ := range 1 {
+			for threadY := range 1 {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				first3 := (threadZ*1 + threadY) * 256
+				quernRow2BlockScan(r, scanAdds, first3, upTos, warps)
 			}
-			for threadZ := range 1 {
-				for threadY := range 1 {
+		}
+		for first4 := 0; first4 < threads5; first4 += 32 {
+			lanes := min(32, threads5-first4)
+//line scan.go:46
+			if first4>>5 == 0 {
+				for at, n := first4, 0; at < first4+lanes; at += n {
+					startX := at % 256
+					n = min(256-startX, first4+lanes-at)
+					threadY := at / 256 % 1
+					threadZ := at / (256 * 1)
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-					first4 := (threadZ*1 + threadY) * 256
-					quernRow3BlockScan(r, lefts, first4, sums2)
+					quernRow3BlockScan(r, ws, at, n, warps, startX)
+				}
+//line scan.go:51
+				host.ScanAdd(scanAdds2[first4:][:lanes], ws[first4:][:lanes])
+				for at, n := first4, 0; at < first4+lanes; at += n {
+					startX := at % 256
+					n = min(256-startX, first4+lanes-at)
+					threadY := at / 256 % 1
+					threadZ := at / (256 * 1)
+					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+					quernRow4BlockScan(r, scanAdds2, at, n, warps, startX)
 				}
 			}
 		}
@@ -4211,21 +4385,21 @@ func quernHostBlockScan(r *host.Run) {
 			for threadY := range 1 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				first5 := (threadZ*1 + threadY) * 256
-				quernRow4BlockScan(r, mines, first5, sums, sums2, base, in, out, totals, blockX)
+				quernRow5BlockScan(r, mines, first5, sums, upTos, warps, base, in, out, totals, blockX)
 			}
 		}
 	}
 }
 
 //go:noinline
-func quernRow1BlockScan(r *host.Run, mines [][4]uint32, first int, sums []uint32, base int, in []uint32, sums2 *[256]uint32) {
+func quernRow1BlockScan(r *host.Run, mines [][4]uint32, first int, sums []uint32, base int, in []uint32) {
 	mineRow := mines[first:][:256]
 	sumRow := sums[first:][:256]
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		mine := &mineRow[threadX]
 		first2 := base + threadX*4
-//line scan.go:34
+//line scan.go:33
 		*mine = [4]uint32{}
 		var sum uint32
 		for k := 0; k < 4; k++ {
@@ -4234,66 +4408,79 @@ func quernRow1BlockScan(r *host.Run, mines [][4]uint32, first int, sums []uint32
 			}
 			mine[k] = sum
 		}
-		sums2[threadX] = sum
 		sumRow[threadX] = sum
 	}
 }
 
 //go:noinline
-func quernRow2BlockScan(r *host.Run, lefts []uint32, first3, distance int, sums2 *[256]uint32) {
-	leftRow := lefts[first3:][:256]
-	if 0-distance >= 0 && 256 <= 256-(0-distance) {
-		row := (*[256]uint32)(sums2[0-distance:])
-		for threadX := range 256 {
-//line scan.go:45
-			var left uint32
-			if threadX >= distance {
-				left = row[threadX]
-			}
-			leftRow[threadX] = left
-		}
-		return
-	}
+func quernRow2BlockScan(r *host.Run, scanAdds []uint32, first3 int, upTos []uint32, warps *[8]uint32) {
+	scanAddRow := scanAdds[first3:][:256]
+	upToRow := upTos[first3:][:256]
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
-//line scan.go:45
-		var left uint32
-		if threadX >= distance {
-			left = sums2[threadX-distance]
+		scanAdd := scanAddRow[threadX]
+//line scan.go:41
+		upTo := scanAdd
+		if (threadX+first3)&31 == 31 {
+			warps[(threadX+first3)>>5] = upTo
 		}
-		leftRow[threadX] = left
+		upToRow[threadX] = upTo
 	}
 }
 
 //go:noinline
-func quernRow3BlockScan(r *host.Run, lefts []uint32, first4 int, sums2 *[256]uint32) {
-	leftRow := lefts[first4:][:256]
-	row2 := (*[256]uint32)(sums2[0:])
-	for threadX := range 256 {
-		left := leftRow[threadX]
-//line scan.go:50
-		row2[threadX] += left
+func quernRow3BlockScan(r *host.Run, ws []uint32, at, n int, warps *[8]uint32, startX int) {
+	wRow := ws[at:][:n]
+	for lane := range n {
+		threadX := startX + lane
+		r.ThreadIdx.X = threadX
+//line scan.go:47
+		var w uint32
+		if (at+lane)&31 < 8 {
+			w = warps[(at+lane)&31]
+		}
+		wRow[lane] = w
 	}
 }
 
 //go:noinline
-func quernRow4BlockScan(r *host.Run, mines [][4]uint32, first5 int, sums []uint32, sums2 *[256]uint32, base int, in, out, totals []uint32, blockX int) {
+func quernRow4BlockScan(r *host.Run, scanAdds2 []uint32, at, n int, warps *[8]uint32, startX int) {
+	scanAddRow2 := scanAdds2[at:][:n]
+	for lane := range n {
+		threadX := startX + lane
+		r.ThreadIdx.X = threadX
+		scanAdd2 := scanAddRow2[lane]
+//line scan.go:51
+		w2 := scanAdd2
+		if (at+lane)&31 < 8 {
+			warps[(at+lane)&31] = w2
+		}
+	}
+}
+
+//go:noinline
+func quernRow5BlockScan(r *host.Run, mines [][4]uint32, first5 int, sums, upTos []uint32, warps *[8]uint32, base int, in, out, totals []uint32, blockX int) {
 	mineRow := mines[first5:][:256]
 	sumRow := sums[first5:][:256]
+	upToRow := upTos[first5:][:256]
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		mine := &mineRow[threadX]
 		sum := sumRow[threadX]
+		upTo := upToRow[threadX]
 		first2 := base + threadX*4
-//line scan.go:52
-		before := sums2[threadX] - sum
+//line scan.go:57
+		before := upTo - sum
+		if (threadX+first5)>>5 > 0 {
+			before += warps[(threadX+first5)>>5-1]
+		}
 		for k2 := 0; k2 < 4; k2++ {
 			if first2+k2 < len(in) {
 				out[first2+k2] = before + mine[k2]
 			}
 		}
 		if threadX == 255 {
-			totals[blockX] = sums2[threadX]
+			totals[blockX] = before + sum
 		}
 	}
 }
@@ -4302,36 +4489,54 @@ func quernHostBlockScanUnchecked(r *host.Run) {
 	in := host.Slice[uint32](r, 0)
 	out := host.Slice[uint32](r, 1)
 	totals := host.Slice[uint32](r, 2)
-	var distance int
 	mines := host.Scratch[[4]uint32](r, 0, r.BlockDim.Count())
 	sums := host.Scratch[uint32](r, 1, r.BlockDim.Count())
-	sums2 := host.Shared[[256]uint32](r, 0)
-	lefts := host.Scratch[uint32](r, 2, r.BlockDim.Count())
+	scanAdds := host.Scratch[uint32](r, 2, r.BlockDim.Count())
+	upTos := host.Scratch[uint32](r, 3, r.BlockDim.Count())
+	warps := host.Shared[[8]uint32](r, 0)
+	ws := host.Scratch[uint32](r, 4, r.BlockDim.Count())
+	scanAdds2 := host.Scratch[uint32](r, 5, r.BlockDim.Count())
+	threads5 := r.BlockDim.Count()
 	for r.Next() {
 		blockX := r.BlockIdx.X
 		base := blockX * 1024
-//line scan.go:43
-		distance = 1
 		for threadZ := range 1 {
 			for threadY := range 1 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				first := (threadZ*1 + threadY) * 256
-				quernRow1BlockScanUnchecked(r, mines, first, sums, base, in, sums2)
+				quernRow1BlockScanUnchecked(r, mines, first, sums, base, in)
 			}
 		}
-		for ; distance < 256; distance *= 2 {
-			for threadZ := range 1 {
-				for threadY := range 1 {
-					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-					first3 := (threadZ*1 + threadY) * 256
-					quernRow2BlockScanUnchecked(r, lefts, first3, distance, sums2)
-				}
+//line scan.go:41
+		host.ScanAdd(scanAdds, sums)
+		for threadZ := range 1 {
+			for threadY := range 1 {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				first3 := (threadZ*1 + threadY) * 256
+				quernRow2BlockScanUnchecked(r, scanAdds, first3, upTos, warps)
 			}
-			for threadZ := range 1 {
-				for threadY := range 1 {
+		}
+		for first4 := 0; first4 < threads5; first4 += 32 {
+			lanes := min(32, threads5-first4)
+//line scan.go:46
+			if first4>>5 == 0 {
+				for at, n := first4, 0; at < first4+lanes; at += n {
+					startX := at % 256
+					n = min(256-startX, first4+lanes-at)
+					threadY := at / 256 % 1
+					threadZ := at / (256 * 1)
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-					first4 := (threadZ*1 + threadY) * 256
-					quernRow3BlockScanUnchecked(r, lefts, first4, sums2)
+					quernRow3BlockScanUnchecked(r, ws, at, n, warps, startX)
+				}
+//line scan.go:51
+				host.ScanAdd(scanAdds2[first4:][:lanes], ws[first4:][:lanes])
+				for at, n := first4, 0; at < first4+lanes; at += n {
+					startX := at % 256
+					n = min(256-startX, first4+lanes-at)
+					threadY := at / 256 % 1
+					threadZ := at / (256 * 1)
+					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+					quernRow4BlockScanUnchecked(r, scanAdds2, at, n, warps, startX)
 				}
 			}
 		}
@@ -4339,21 +4544,21 @@ func quernHostBlockScanUnchecked(r *host.Run) {
 			for threadY := range 1 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				first5 := (threadZ*1 + threadY) * 256
-				quernRow4BlockScanUnchecked(r, mines, first5, sums, sums2, base, in, out, totals, blockX)
+				quernRow5BlockScanUnchecked(r, mines, first5, sums, upTos, warps, base, in, out, totals, blockX)
 			}
 		}
 	}
 }
 
 //go:noinline
-func quernRow1BlockScanUnchecked(r *host.Run, mines [][4]uint32, first int, sums []uint32, base int, in []uint32, sums2 *[256]uint32) {
+func quernRow1BlockScanUnchecked(r *host.Run, mines [][4]uint32, first int, sums []uint32, base int, in []uint32) {
 	mineRow := mines[first:][:256]
 	sumRow := sums[first:][:256]
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		mine := &mineRow[threadX]
 		first2 := base + threadX*4
-//line scan.go:34
+//line scan.go:33
 		*mine = [4]uint32{}
 		var sum uint32
 		for k := 0; k < 4; k++ {
@@ -4362,66 +4567,79 @@ func quernRow1BlockScanUnchecked(r *host.Run, mines [][4]uint32, first int, sums
 			}
 			mine[k] = sum
 		}
-		sums2[threadX] = sum
 		sumRow[threadX] = sum
 	}
 }
 
 //go:noinline
-func quernRow2BlockScanUnchecked(r *host.Run, lefts []uint32, first3, distance int, sums2 *[256]uint32) {
-	leftRow := lefts[first3:][:256]
-	if 0-distance >= 0 && 256 <= 256-(0-distance) {
-		row := (*[256]uint32)(sums2[0-distance:])
-		for threadX := range 256 {
-//line scan.go:45
-			var left uint32
-			if threadX >= distance {
-				left = row[threadX]
-			}
-			leftRow[threadX] = left
-		}
-		return
-	}
+func quernRow2BlockScanUnchecked(r *host.Run, scanAdds []uint32, first3 int, upTos []uint32, warps *[8]uint32) {
+	scanAddRow := scanAdds[first3:][:256]
+	upToRow := upTos[first3:][:256]
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
-//line scan.go:45
-		var left uint32
-		if threadX >= distance {
-			left = sums2[threadX-distance]
+		scanAdd := scanAddRow[threadX]
+//line scan.go:41
+		upTo := scanAdd
+		if (threadX+first3)&31 == 31 {
+			warps[(threadX+first3)>>5] = upTo
 		}
-		leftRow[threadX] = left
+		upToRow[threadX] = upTo
 	}
 }
 
 //go:noinline
-func quernRow3BlockScanUnchecked(r *host.Run, lefts []uint32, first4 int, sums2 *[256]uint32) {
-	leftRow := lefts[first4:][:256]
-	row2 := (*[256]uint32)(sums2[0:])
-	for threadX := range 256 {
-		left := leftRow[threadX]
-//line scan.go:50
-		row2[threadX] += left
+func quernRow3BlockScanUnchecked(r *host.Run, ws []uint32, at, n int, warps *[8]uint32, startX int) {
+	wRow := ws[at:][:n]
+	for lane := range n {
+		threadX := startX + lane
+		r.ThreadIdx.X = threadX
+//line scan.go:47
+		var w uint32
+		if (at+lane)&31 < 8 {
+			w = warps[(at+lane)&31]
+		}
+		wRow[lane] = w
 	}
 }
 
 //go:noinline
-func quernRow4BlockScanUnchecked(r *host.Run, mines [][4]uint32, first5 int, sums []uint32, sums2 *[256]uint32, base int, in, out, totals []uint32, blockX int) {
+func quernRow4BlockScanUnchecked(r *host.Run, scanAdds2 []uint32, at, n int, warps *[8]uint32, startX int) {
+	scanAddRow2 := scanAdds2[at:][:n]
+	for lane := range n {
+		threadX := startX + lane
+		r.ThreadIdx.X = threadX
+		scanAdd2 := scanAddRow2[lane]
+//line scan.go:51
+		w2 := scanAdd2
+		if (at+lane)&31 < 8 {
+			warps[(at+lane)&31] = w2
+		}
+	}
+}
+
+//go:noinline
+func quernRow5BlockScanUnchecked(r *host.Run, mines [][4]uint32, first5 int, sums, upTos []uint32, warps *[8]uint32, base int, in, out, totals []uint32, blockX int) {
 	mineRow := mines[first5:][:256]
 	sumRow := sums[first5:][:256]
+	upToRow := upTos[first5:][:256]
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		mine := &mineRow[threadX]
 		sum := sumRow[threadX]
+		upTo := upToRow[threadX]
 		first2 := base + threadX*4
-//line scan.go:52
-		before := sums2[threadX] - sum
+//line scan.go:57
+		before := upTo - sum
+		if (threadX+first5)>>5 > 0 {
+			before += warps[(threadX+first5)>>5-1]
+		}
 		for k2 := 0; k2 < 4; k2++ {
 			if first2+k2 < len(in) {
 				out[first2+k2] = before + mine[k2]
 			}
 		}
 		if threadX == 255 {
-			totals[blockX] = sums2[threadX]
+			totals[blockX] = before + sum
 		}
 	}
 }

@@ -1747,27 +1747,33 @@ func quernHostMethods(r *host.Run) {
 	dimY := r.BlockDim.Y
 	dimZ := r.BlockDim.Z
 	gridX := r.GridDim.X
+	var iFirst int
 	size := gridX * dimX
 	var x2 int32 = 2
 	for r.Next() {
 		blockX := r.BlockIdx.X
-		base := blockX * dimX
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1Methods(r, base, size, x, x2, dimX)
+//line functions.go:146
+		iFirst = blockX * dimX
+		for ; iFirst < len(x); iFirst += size {
+			for threadZ := range dimZ {
+				for threadY := range dimY {
+					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+					quernRow1Methods(r, iFirst, x, x2, dimX)
+				}
 			}
 		}
 	}
 }
 
 //go:noinline
-func quernRow1Methods(r *host.Run, base, size int, x []int32, x2 int32, dimX int) {
-	for threadX := range dimX {
-		r.ThreadIdx.X = threadX
-//line functions.go:146
-		for i := base + threadX; i < len(x); i += size {
-			c := counter{n: x[i], step: 2}
+func quernRow1Methods(r *host.Run, iFirst int, x []int32, x2 int32, dimX int) {
+	count := max(0, min(dimX, len(x)-iFirst))
+	if iFirst >= 0 && count <= len(x)-iFirst {
+		row := x[iFirst:][:count]
+		for threadX := range count {
+			r.ThreadIdx.X = threadX
+//line functions.go:147
+			c := counter{n: row[threadX], step: 2}
 			t1 := c
 			c.n = 1000
 			result0 := t1.plus(1)
@@ -1785,7 +1791,7 @@ func quernRow1Methods(r *host.Run, base, size int, x []int32, x2 int32, dimX int
 			result05 := t7.advance(4)
 			v += result04 + result05
 //line functions.go:152
-			h := holder{scale: 3, counter: counter{n: x[i], step: 7}}
+			h := holder{scale: 3, counter: counter{n: row[threadX], step: 7}}
 			t9 := h.counter
 //line functions.go:13
 			result06 := t9.plus(x2)
@@ -1810,7 +1816,58 @@ func quernRow1Methods(r *host.Run, base, size int, x []int32, x2 int32, dimX int
 			result010 := twiceOf[number](t14)
 			v += result09 + int32(result010)
 //line functions.go:156
-			x[i] = v
+			row[threadX] = v
+		}
+		return
+	}
+	for threadX := range dimX {
+		r.ThreadIdx.X = threadX
+//line functions.go:146
+		if iFirst+threadX < len(x) {
+			c := counter{n: x[iFirst+threadX], step: 2}
+			t1 := c
+			c.n = 1000
+			result0 := t1.plus(1)
+//line functions.go:150
+			result02 := c.advance(5)
+//line functions.go:150
+			result03 := c.advance(6)
+			v := result0 + result02 + result03 + c.n
+//line functions.go:151
+			t5 := c
+//line functions.go:151
+			result04 := t5.plus(3)
+			t7 := &c
+//line functions.go:151
+			result05 := t7.advance(4)
+			v += result04 + result05
+//line functions.go:152
+			h := holder{scale: 3, counter: counter{n: x[iFirst+threadX], step: 7}}
+			t9 := h.counter
+//line functions.go:13
+			result06 := t9.plus(x2)
+			result := result06
+//line functions.go:153
+			x3 := h.scale
+//line functions.go:13
+			t12 := x3
+//line functions.go:13
+			result07 := h.counter.advance(t12)
+			result2 := result07
+//line functions.go:153
+			t10 := h.counter
+//line functions.go:153
+			result08 := t10.plus(1)
+			v += result + result2 + result08
+			t122 := h.counter
+//line functions.go:155
+			result09 := t122.plus(1)
+			t14 := number(v)
+//line functions.go:155
+			result010 := twiceOf[number](t14)
+			v += result09 + int32(result010)
+//line functions.go:156
+			x[iFirst+threadX] = v
 		}
 	}
 }
@@ -2520,26 +2577,39 @@ func quernHostFill_bool(r *host.Run) {
 	dimY := r.BlockDim.Y
 	dimZ := r.BlockDim.Z
 	gridX := r.GridDim.X
+	var iFirst int
 	size := gridX * dimX
 	for r.Next() {
 		blockX := r.BlockIdx.X
-		base := blockX * dimX
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1Fill_bool(r, base, size, x, v, dimX)
+//line instances.go:36
+		iFirst = blockX * dimX
+		for ; iFirst < len(x); iFirst += size {
+			for threadZ := range dimZ {
+				for threadY := range dimY {
+					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+					quernRow1Fill_bool(r, iFirst, x, v, dimX)
+				}
 			}
 		}
 	}
 }
 
 //go:noinline
-func quernRow1Fill_bool(r *host.Run, base, size int, x []bool, v bool, dimX int) {
+func quernRow1Fill_bool(r *host.Run, iFirst int, x []bool, v bool, dimX int) {
+	count := max(0, min(dimX, len(x)-iFirst))
+	if iFirst >= 0 && count <= len(x)-iFirst {
+		row := x[iFirst:][:count]
+		for threadX := range count {
+//line instances.go:37
+			row[threadX] = v
+		}
+		return
+	}
 	for threadX := range dimX {
 		r.ThreadIdx.X = threadX
 //line instances.go:36
-		for i := base + threadX; i < len(x); i += size {
-			x[i] = v
+		if iFirst+threadX < len(x) {
+			x[iFirst+threadX] = v
 		}
 	}
 }
@@ -2551,26 +2621,39 @@ func quernHostFill_Point(r *host.Run) {
 	dimY := r.BlockDim.Y
 	dimZ := r.BlockDim.Z
 	gridX := r.GridDim.X
+	var iFirst int
 	size := gridX * dimX
 	for r.Next() {
 		blockX := r.BlockIdx.X
-		base := blockX * dimX
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1Fill_Point(r, base, size, x, v, dimX)
+//line instances.go:36
+		iFirst = blockX * dimX
+		for ; iFirst < len(x); iFirst += size {
+			for threadZ := range dimZ {
+				for threadY := range dimY {
+					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+					quernRow1Fill_Point(r, iFirst, x, v, dimX)
+				}
 			}
 		}
 	}
 }
 
 //go:noinline
-func quernRow1Fill_Point(r *host.Run, base, size int, x []Point, v Point, dimX int) {
+func quernRow1Fill_Point(r *host.Run, iFirst int, x []Point, v Point, dimX int) {
+	count := max(0, min(dimX, len(x)-iFirst))
+	if iFirst >= 0 && count <= len(x)-iFirst {
+		row := x[iFirst:][:count]
+		for threadX := range count {
+//line instances.go:37
+			row[threadX] = v
+		}
+		return
+	}
 	for threadX := range dimX {
 		r.ThreadIdx.X = threadX
 //line instances.go:36
-		for i := base + threadX; i < len(x); i += size {
-			x[i] = v
+		if iFirst+threadX < len(x) {
+			x[iFirst+threadX] = v
 		}
 	}
 }
@@ -2582,26 +2665,39 @@ func quernHostFill_3_int8(r *host.Run) {
 	dimY := r.BlockDim.Y
 	dimZ := r.BlockDim.Z
 	gridX := r.GridDim.X
+	var iFirst int
 	size := gridX * dimX
 	for r.Next() {
 		blockX := r.BlockIdx.X
-		base := blockX * dimX
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1Fill_3_int8(r, base, size, x, v, dimX)
+//line instances.go:36
+		iFirst = blockX * dimX
+		for ; iFirst < len(x); iFirst += size {
+			for threadZ := range dimZ {
+				for threadY := range dimY {
+					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+					quernRow1Fill_3_int8(r, iFirst, x, v, dimX)
+				}
 			}
 		}
 	}
 }
 
 //go:noinline
-func quernRow1Fill_3_int8(r *host.Run, base, size int, x [][3]int8, v [3]int8, dimX int) {
+func quernRow1Fill_3_int8(r *host.Run, iFirst int, x [][3]int8, v [3]int8, dimX int) {
+	count := max(0, min(dimX, len(x)-iFirst))
+	if iFirst >= 0 && count <= len(x)-iFirst {
+		row := x[iFirst:][:count]
+		for threadX := range count {
+//line instances.go:37
+			row[threadX] = v
+		}
+		return
+	}
 	for threadX := range dimX {
 		r.ThreadIdx.X = threadX
 //line instances.go:36
-		for i := base + threadX; i < len(x); i += size {
-			x[i] = v
+		if iFirst+threadX < len(x) {
+			x[iFirst+threadX] = v
 		}
 	}
 }
@@ -2613,26 +2709,39 @@ func quernHostFill_Pair_uint8_float64(r *host.Run) {
 	dimY := r.BlockDim.Y
 	dimZ := r.BlockDim.Z
 	gridX := r.GridDim.X
+	var iFirst int
 	size := gridX * dimX
 	for r.Next() {
 		blockX := r.BlockIdx.X
-		base := blockX * dimX
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1Fill_Pair_uint8_float64(r, base, size, x, v, dimX)
+//line instances.go:36
+		iFirst = blockX * dimX
+		for ; iFirst < len(x); iFirst += size {
+			for threadZ := range dimZ {
+				for threadY := range dimY {
+					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+					quernRow1Fill_Pair_uint8_float64(r, iFirst, x, v, dimX)
+				}
 			}
 		}
 	}
 }
 
 //go:noinline
-func quernRow1Fill_Pair_uint8_float64(r *host.Run, base, size int, x []Pair[uint8, float64], v Pair[uint8, float64], dimX int) {
+func quernRow1Fill_Pair_uint8_float64(r *host.Run, iFirst int, x []Pair[uint8, float64], v Pair[uint8, float64], dimX int) {
+	count := max(0, min(dimX, len(x)-iFirst))
+	if iFirst >= 0 && count <= len(x)-iFirst {
+		row := x[iFirst:][:count]
+		for threadX := range count {
+//line instances.go:37
+			row[threadX] = v
+		}
+		return
+	}
 	for threadX := range dimX {
 		r.ThreadIdx.X = threadX
 //line instances.go:36
-		for i := base + threadX; i < len(x); i += size {
-			x[i] = v
+		if iFirst+threadX < len(x) {
+			x[iFirst+threadX] = v
 		}
 	}
 }

@@ -3070,20 +3070,24 @@ func quernHostHistogram(r *host.Run) {
 	dimZ := r.BlockDim.Z
 	gridX := r.GridDim.X
 	bins := host.Dynamic[uint32](r, 0)
+	var iFirst int
 	size := gridX * dimX
 	for r.Next() {
 		blockX := r.BlockIdx.X
-		base := blockX * dimX
 		for threadZ := range dimZ {
 			for threadY := range dimY {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				quernRow1Histogram(r, dimX, bins)
 			}
 		}
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow2Histogram(r, base, size, x, bins, dimX)
+//line atomic.go:90
+		iFirst = blockX * dimX
+		for ; iFirst < len(x); iFirst += size {
+			for threadZ := range dimZ {
+				for threadY := range dimY {
+					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+					quernRow2Histogram(r, iFirst, x, bins, dimX)
+				}
 			}
 		}
 		for threadZ := range dimZ {
@@ -3107,12 +3111,22 @@ func quernRow1Histogram(r *host.Run, dimX int, bins []uint32) {
 }
 
 //go:noinline
-func quernRow2Histogram(r *host.Run, base, size int, x, bins []uint32, dimX int) {
+func quernRow2Histogram(r *host.Run, iFirst int, x, bins []uint32, dimX int) {
+	count := max(0, min(dimX, len(x)-iFirst))
+	if iFirst >= 0 && count <= len(x)-iFirst {
+		row := x[iFirst:][:count]
+		for threadX := range count {
+			r.ThreadIdx.X = threadX
+//line atomic.go:91
+			bins[int(row[threadX])%len(bins)] += 1
+		}
+		return
+	}
 	for threadX := range dimX {
 		r.ThreadIdx.X = threadX
 //line atomic.go:90
-		for i2 := base + threadX; i2 < len(x); i2 += size {
-			bins[int(x[i2])%len(bins)] += 1
+		if iFirst+threadX < len(x) {
+			bins[int(x[iFirst+threadX])%len(bins)] += 1
 		}
 	}
 }
@@ -3122,8 +3136,8 @@ func quernRow3Histogram(r *host.Run, dimX int, bins, out []uint32) {
 	for threadX := range dimX {
 		r.ThreadIdx.X = threadX
 //line atomic.go:94
-		for i3 := threadX; i3 < len(bins); i3 += dimX {
-			atomic.AddUint32(&out[i3], bins[i3])
+		for i2 := threadX; i2 < len(bins); i2 += dimX {
+			atomic.AddUint32(&out[i2], bins[i2])
 		}
 	}
 }
@@ -3289,6 +3303,7 @@ func quernHostAnySize(r *host.Run) {
 	dimX := r.BlockDim.X
 	dimY := r.BlockDim.Y
 	dimZ := r.BlockDim.Z
+	var kFirst int
 	size := dimX * dimY
 	words := host.Shared[[20]float64](r, 1)
 	small := host.Dynamic[int16](r, 2)
@@ -3296,15 +3311,19 @@ func quernHostAnySize(r *host.Run) {
 	c := int(1)
 	var t9 []float64
 	var sum int64
-	var k2 int
+	var k int
 	t11 := len(small)
-	var k3 int
+	var k2 int
 	for r.Next() {
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				start := threadY * dimX
-				quernRow1AnySize(r, start, size, words, dimX)
+//line bulk.go:41
+		kFirst = 0
+		for ; kFirst < 20; kFirst += size {
+			for threadZ := range dimZ {
+				for threadY := range dimY {
+					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+					start := kFirst + threadY*dimX
+					quernRow1AnySize(r, start, words, dimX)
+				}
 			}
 		}
 		for threadZ := range dimZ {
@@ -3333,17 +3352,17 @@ func quernHostAnySize(r *host.Run) {
 		}
 //line bulk.go:49
 		sum = 0
+		k = 0
+		r.ThreadIdx = kernel.Dim3{}
+		for ; k < t11; k++ {
+//line bulk.go:51
+			sum = sum*31 + int64(small[k])
+		}
 		k2 = 0
 		r.ThreadIdx = kernel.Dim3{}
-		for ; k2 < t11; k2++ {
-//line bulk.go:51
-			sum = sum*31 + int64(small[k2])
-		}
-		k3 = 0
-		r.ThreadIdx = kernel.Dim3{}
-		for ; k3 < 20; k3++ {
+		for ; k2 < 20; k2++ {
 //line bulk.go:54
-			sum = sum*31 + int64(2*words[k3])
+			sum = sum*31 + int64(2*words[k2])
 		}
 		for threadZ := range dimZ {
 			for threadY := range dimY {
@@ -3356,13 +3375,21 @@ func quernHostAnySize(r *host.Run) {
 }
 
 //go:noinline
-func quernRow1AnySize(r *host.Run, start, size int, words *[20]float64, dimX int) {
+func quernRow1AnySize(r *host.Run, start int, words *[20]float64, dimX int) {
+	count := max(0, min(dimX, 20-start))
+	if start >= 0 && count <= 20-start {
+		row := words[start:][:count]
+		for threadX := range count {
+//line bulk.go:42
+			row[threadX] = -1
+		}
+		return
+	}
 	for threadX := range dimX {
 		r.ThreadIdx.X = threadX
-		i := threadX + start
 //line bulk.go:41
-		for k := i; k < 20; k += size {
-			words[k] = -1
+		if start+threadX < 20 {
+			words[start+threadX] = -1
 		}
 	}
 }
@@ -3405,12 +3432,12 @@ func quernRow4AnySize(r *host.Run, threadY, threadZ int, t9, b []float64, dimX i
 
 //go:noinline
 func quernRow5AnySize(r *host.Run, out []int64, start2 int, sum int64, dimX int) {
-	count := dimX
-	if start2 >= 0 && count <= len(out)-start2 {
-		row := out[start2:][:count]
-		for threadX := range count {
+	count2 := dimX
+	if start2 >= 0 && count2 <= len(out)-start2 {
+		row2 := out[start2:][:count2]
+		for threadX := range count2 {
 //line bulk.go:56
-			row[threadX] = sum
+			row2[threadX] = sum
 		}
 		return
 	}
@@ -4255,6 +4282,7 @@ func quernHostViews(r *host.Run) {
 	dimY := r.BlockDim.Y
 	dimZ := r.BlockDim.Z
 	w := host.Dynamic[uint32](r, 0)
+	var iFirst int
 	b := host.Dynamic[uint8](r, 1)
 	t3 := len(w)
 	t4 := len(b)
@@ -4269,10 +4297,20 @@ func quernHostViews(r *host.Run) {
 				quernRow1Views(r, w, words, dimX)
 			}
 		}
+//line shared.go:28
+		iFirst = 0
+		for ; iFirst < len(bytes); iFirst += dimX {
+			for threadZ := range dimZ {
+				for threadY := range dimY {
+					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+					quernRow2Views(r, iFirst, bytes, b, dimX)
+				}
+			}
+		}
 		for threadZ := range dimZ {
 			for threadY := range dimY {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow2Views(r, dimX, bytes, b, lengths, t3, t4, dynamic, dynamic2, c, c2)
+				quernRow3Views(r, lengths, t3, t4, dynamic, dynamic2, c, c2, dimX)
 			}
 		}
 	}
@@ -4300,13 +4338,31 @@ func quernRow1Views(r *host.Run, w, words []uint32, dimX int) {
 }
 
 //go:noinline
-func quernRow2Views(r *host.Run, dimX int, bytes, b []uint8, lengths []int, t3, t4 int, dynamic [][3]float64, dynamic2 []int16, c, c2 int) {
+func quernRow2Views(r *host.Run, iFirst int, bytes, b []uint8, dimX int) {
+	count2 := max(0, min(dimX, len(bytes)-iFirst))
+	if iFirst >= 0 && count2 <= len(bytes)-iFirst && count2 <= len(b)-iFirst {
+		row3 := bytes[iFirst:][:count2]
+		row4 := b[iFirst:][:count2]
+		for threadX := range count2 {
+//line shared.go:29
+			row3[threadX] = row4[threadX]
+		}
+		return
+	}
 	for threadX := range dimX {
 		r.ThreadIdx.X = threadX
 //line shared.go:28
-		for i := threadX; i < len(bytes); i += dimX {
-			bytes[i] = b[i]
+		if iFirst+threadX < len(bytes) {
+			bytes[iFirst+threadX] = b[iFirst+threadX]
 		}
+	}
+}
+
+//go:noinline
+func quernRow3Views(r *host.Run, lengths []int, t3, t4 int, dynamic [][3]float64, dynamic2 []int16, c, c2, dimX int) {
+	for threadX := range dimX {
+		r.ThreadIdx.X = threadX
+//line shared.go:31
 		if threadX == 0 {
 			_ = lengths[0]
 //line shared.go:32
