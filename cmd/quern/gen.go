@@ -15,6 +15,7 @@ import (
 
 	"quern.dev/internal/compiler/frontend"
 	"quern.dev/internal/compiler/generate"
+	"quern.dev/internal/compiler/lint"
 )
 
 func genCommand() *cobra.Command {
@@ -44,16 +45,34 @@ Make quern a tool of your module with: go mod edit -tool=quern.dev/cmd/quern`,
 }
 
 func vetCommand() *cobra.Command {
-	return &cobra.Command{
+	perf := false
+	cmd := &cobra.Command{
 		Use:   "vet [packages]",
 		Short: "Check kernels without writing anything",
 		Long: `vet compiles the kernels of each package and reports every error, each with
-its place, the kernel, and what to write instead. It writes nothing.`,
-		Example: "  quern vet ./...    check every kernel below this directory",
+its place, the kernel, and what to write instead. It writes nothing.
+
+With --perf it also reports what makes a kernel slow on a GPU, each with its
+place, what was found and what to try:
+
+  uncoalesced        neighbouring threads access memory far apart; the stride
+  bank conflict      a warp's accesses to shared memory go to one bank
+  divergence         threads of a warp go different ways through long code
+  64-bit arithmetic  where 32 bits would do
+  local memory       variables of a thread that live in memory
+  spills             the same, for lack of registers (needs ptxas on PATH)
+  launch bounds      block= is missing where the kernel assumes a block
+
+These are found in the code, for the block that the kernel declares or launches
+choose by default; nothing is run. Findings exit with 1, as errors do.`,
+		Example: `  quern vet ./...           check every kernel below this directory
+  quern vet --perf ./...    and look for what makes them slow`,
 		RunE: func(cmd *cobra.Command, patterns []string) error {
-			return vet(cmd.Context(), cmd.OutOrStdout(), cmd.ErrOrStderr(), patterns)
+			return vet(cmd.Context(), cmd.OutOrStdout(), cmd.ErrOrStderr(), patterns, perf)
 		},
 	}
+	cmd.Flags().BoolVar(&perf, "perf", false, "also report what makes kernels slow")
+	return cmd
 }
 
 // load finds the packages with kernels, or with files of kernels that are gone.
@@ -154,20 +173,38 @@ func gen(ctx context.Context, stdout, stderr io.Writer, patterns []string, check
 	return nil
 }
 
-func vet(ctx context.Context, stdout, stderr io.Writer, patterns []string) error {
+func vet(ctx context.Context, stdout, stderr io.Writer, patterns []string, perf bool) error {
 	packages, err := load(ctx, "quern vet", patterns)
 	if err != nil {
 		return err
 	}
-	kernels, having := 0, 0
-	failed := compile(stderr, packages, func(_ *frontend.Package, out *generate.Output) error {
+	kernels, having, slow := 0, 0, 0
+	failed := compile(stderr, packages, func(p *frontend.Package, out *generate.Output) error {
 		if len(out.Kernels) > 0 {
 			kernels += len(out.Kernels)
 			having++
 		}
+		if !perf {
+			return nil
+		}
+		for _, k := range out.Kernels {
+			findings, err := lint.Check(k.IR)
+			if err != nil {
+				return err
+			}
+			for _, f := range findings {
+				f.Pos.File = relative(filepath.Join(p.Dir, f.Pos.File))
+				fmt.Fprintln(stderr, f)
+			}
+			slow += len(findings)
+		}
 		return nil
 	})
 	if failed {
+		return errFound
+	}
+	if slow > 0 {
+		fmt.Fprintf(stdout, "%s in %s: %s\n", count(kernels, "kernel"), count(having, "package"), count(slow, "finding"))
 		return errFound
 	}
 	fmt.Fprintf(stdout, "%s in %s: no problems\n", count(kernels, "kernel"), count(having, "package"))

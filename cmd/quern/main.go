@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"os/signal"
 	"strings"
 
@@ -46,7 +47,7 @@ program then runs it on an NVIDIA GPU, on all CPU cores, or on the simulator.`,
 	}
 	root.SetOut(stdout)
 	root.SetErr(stderr)
-	root.SetArgs(args)
+	root.SetArgs(doubled(args))
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return errUsage{err, cmd.CommandPath()} })
 	root.AddCommand(genCommand(), vetCommand(), devicesCommand(), doctorCommand())
 	completeShells(root)
@@ -68,6 +69,17 @@ program then runs it on an NVIDIA GPU, on all CPU cores, or on the simulator.`,
 	}
 	fmt.Fprintf(stderr, "quern: %s\nRun '%s --help' for usage.\n", strings.TrimSpace(usage.Error()), usage.command)
 	return 2
+}
+
+// doubled spells long flags with one dash, as the go command has them, with two.
+func doubled(args []string) []string {
+	out := slices.Clone(args)
+	for i, a := range out {
+		if a == "-perf" || a == "-check" || a == "-json" {
+			out[i] = "-" + a
+		}
+	}
+	return out
 }
 
 // completeShells makes the completion command insist on a shell.

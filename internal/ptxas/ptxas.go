@@ -1,10 +1,11 @@
-// Package ptxas runs NVIDIA's PTX assembler in tests: it proves that PTX text
-// is valid for an architecture, without a GPU, and tells what a kernel uses.
+// Package ptxas runs NVIDIA's PTX assembler: it proves that PTX text is valid for
+// an architecture, without a GPU, and tells what a kernel uses.
 //
 //	path, err := ptxas.Find()   // $PTXAS, else ptxas on PATH
 //	info, err := ptxas.Assemble(text, "sm_90")
 //
-// Nothing outside tests depends on it: the driver assembles PTX itself.
+// Tests and quern vet --perf use it where it is there; nothing depends on it: the
+// driver assembles PTX itself.
 package ptxas
 
 import (

@@ -1,0 +1,36 @@
+package main
+
+import (
+	"strings"
+	"testing"
+)
+
+const columns = `
+-- columns/columns.go --
+package columns
+
+import "quern.dev/kernel"
+
+//quern:kernel
+func sum(t kernel.Thread, w, h int, in, out []float32) {
+	if i := t.Global(); i < h {
+		for x := range w {
+			out[i] += in[i*w+x]
+		}
+	}
+}
+`
+
+func TestVetReportsWhatMakesKernelsSlow(t *testing.T) {
+	enter(t, filters+columns)
+	for _, flag := range []string{"--perf", "-perf"} {
+		code, stdout, stderr := quern(t, "vet", flag, "./...")
+		if code != 1 || stdout != "3 kernels in 2 packages: 1 finding\n" {
+			t.Errorf("exit code %d, standard output %q", code, stdout)
+		}
+		if want := "columns/columns.go:9:16: kernel sum: uncoalesced: neighbouring threads access elements of in that are w apart; "; !strings.HasPrefix(stderr, want) {
+			t.Errorf("standard error %q, want %q", stderr, want)
+		}
+	}
+	expect(t, 0, "2 kernels in 1 package: no problems\n", "", "vet", "-perf", "./filters")
+}

@@ -1,0 +1,94 @@
+package lint
+
+import "quern.dev/internal/compiler/ir"
+
+// place notes an access to memory and returns where it is, relative to the
+// object that it is in, in bytes.
+func (w *walker) place(p ir.Place, store bool) value {
+	return w.access(p, p.Type().Size(), store)
+}
+
+// vector notes an access of n scalars side by side.
+func (w *walker) vector(p ir.Place, n int, store bool) {
+	w.access(p, p.Type().Size()*int64(n), store)
+}
+
+func (w *walker) access(p ir.Place, bytes int64, store bool) value {
+	object, pos, at := w.way(p)
+	if object != nil && w.record && !at.data {
+		w.accesses = append(w.accesses, access{p, pos, object, at, bytes, store, w.active})
+	}
+	return at
+}
+
+// way returns the object that a place is in, nil if it is not in global or
+// shared memory or not known, and the place's offset in it.
+func (w *walker) way(p ir.Place) (object any, pos ir.Pos, at value) {
+	switch p := p.(type) {
+	case *ir.VarPlace:
+		return nil, pos, constant(0)
+	case *ir.TablePlace:
+		return nil, pos, constant(0)
+	case *ir.SharedPlace:
+		return p.Var, pos, constant(0)
+	case *ir.FieldPlace:
+		object, pos, at = w.way(p.X)
+		return object, pos, add(at, constant(p.X.Type().Fields[p.Field].Offset), 1)
+	case *ir.IndexPlace:
+		object, _, at = w.way(p.X)
+		return object, p.Pos, add(at, scale(w.value(p.Index), p.Type().Size()), 1)
+	case *ir.ElemPlace:
+		object, at = w.slice(p.Slice)
+		return object, p.Pos, add(at, scale(w.value(p.Index), p.Type().Size()), 1)
+	case *ir.ArrayPlace:
+		object, at = w.slice(p.Slice)
+		return object, p.Pos, at
+	case *ir.DerefPlace:
+		return nil, p.Pos, opaque(w.value(p.Ptr))
+	}
+	return nil, pos, unknown()
+}
+
+// slice returns the slice parameter that a slice is a part of, and where in it
+// the slice starts.
+func (w *walker) slice(e ir.Expr) (object any, start value) {
+	switch e := e.(type) {
+	case *ir.Load:
+		v, ok := ir.Variable(e)
+		if !ok {
+			return nil, unknown()
+		}
+		for _, p := range w.kernel.Func.Params {
+			if p == v {
+				return v, constant(0)
+			}
+		}
+		// A slice that the kernel made: where it starts is known if all threads
+		// agree on it.
+		if w.env[v].data {
+			return nil, unknown()
+		}
+		return v, same(v.Name, unaligned)
+	case *ir.SliceExpr:
+		if e.X == nil {
+			return nil, unknown()
+		}
+		object, start = w.slice(e.X)
+		if e.Lo != nil {
+			start = add(start, scale(w.value(e.Lo), e.T.Elem.Size()), 1)
+		}
+		return object, start
+	}
+	return nil, unknown()
+}
+
+// name is what the source calls an object.
+func name(object any) string {
+	switch o := object.(type) {
+	case *ir.Local:
+		return o.Name
+	case *ir.SharedVar:
+		return o.Name
+	}
+	return ""
+}

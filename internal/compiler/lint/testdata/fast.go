@@ -1,0 +1,117 @@
+package fast
+
+import "quern.dev/kernel"
+
+//quern:kernel
+func saxpy(t kernel.Thread, a float32, x, y []float32) {
+	if i := t.Global(); i < len(y) {
+		y[i] += a * x[i]
+	}
+}
+
+//quern:kernel
+func stride(t kernel.Thread, x []float64) {
+	for i := t.Global(); i < len(x); i += t.Stride() {
+		x[i] *= 2
+	}
+}
+
+//quern:kernel
+func rows(t kernel.Thread, w, h int, in, out []float32) {
+	x, y := t.Global2()
+	if x >= w || y >= h {
+		return
+	}
+	sum := float32(0)
+	for k := -3; k <= 3; k++ {
+		sum += in[y*w+min(max(x+k, 0), w-1)] + in[min(max(y+k, 0), h-1)*w+x]
+	}
+	out[y*w+x] = sum
+}
+
+//quern:kernel block=32x8
+func transpose(t kernel.Thread, w, h int, in, out []float32) {
+	tile := kernel.Shared[[32][33]float32](t)
+	x, y := t.BlockIdx.X*32+t.ThreadIdx.X, t.BlockIdx.Y*32+t.ThreadIdx.Y
+	for r := 0; r < 32; r += 8 {
+		if x < w && y+r < h {
+			tile[t.ThreadIdx.Y+r][t.ThreadIdx.X] = in[(y+r)*w+x]
+		}
+	}
+	t.Sync()
+	x, y = t.BlockIdx.Y*32+t.ThreadIdx.X, t.BlockIdx.X*32+t.ThreadIdx.Y
+	for r := 0; r < 32; r += 8 {
+		if x < h && y+r < w {
+			out[(y+r)*h+x] = tile[t.ThreadIdx.X][t.ThreadIdx.Y+r]
+		}
+	}
+}
+
+//quern:kernel block=32x8
+func swizzled(t kernel.Thread, w int, in, out []float32) {
+	tile := kernel.Shared[[32][32]float32](t)
+	for r := 0; r < 32; r += 8 {
+		y := t.ThreadIdx.Y + r
+		tile[y][t.ThreadIdx.X^y] = in[(t.BlockIdx.Y*32+y)*w+t.BlockIdx.X*32+t.ThreadIdx.X]
+	}
+	t.Sync()
+	for r := 0; r < 32; r += 8 {
+		y := t.ThreadIdx.Y + r
+		out[(t.BlockIdx.X*32+y)*w+t.BlockIdx.Y*32+t.ThreadIdx.X] = tile[t.ThreadIdx.X][y^t.ThreadIdx.X]
+	}
+}
+
+//quern:kernel block=256
+func reduce(t kernel.Thread, x, out []float32) {
+	sums := kernel.Shared[[256]float32](t)
+	sum := float32(0)
+	for i := t.Global(); i < len(x); i += t.Stride() {
+		sum += x[i]
+	}
+	sums[t.ThreadIdx.X] = sum
+	t.Sync()
+	for s := 128; s > 0; s /= 2 {
+		if t.ThreadIdx.X < s {
+			sums[t.ThreadIdx.X] += sums[t.ThreadIdx.X+s]
+		}
+		t.Sync()
+	}
+	if t.ThreadIdx.X == 0 {
+		out[t.BlockIdx.X] = sums[0]
+	}
+}
+
+type complexNumber struct{ re, im float32 }
+
+//quern:kernel
+func squares(t kernel.Thread, x []complexNumber) {
+	if i := t.Global(); i < len(x) {
+		re, im := x[i].re, x[i].im
+		x[i].re, x[i].im = re*re-im*im, 2*re*im
+	}
+}
+
+//quern:kernel
+func gather(t kernel.Thread, index []int32, x, out []float32) {
+	if i := t.Global(); i < len(index) {
+		out[i] = x[index[i]]
+	}
+}
+
+//quern:kernel
+func guarded(t kernel.Thread, n int, x []float32) {
+	i := t.Global()
+	if i < n {
+		v := x[i]
+		for range 200 {
+			v = v*v - 0.5
+		}
+		x[i] = v
+	} else if i < len(x) {
+		v := x[i]
+		for range 200 {
+			v = v*0.5 - 0.5
+		}
+		x[i] = v
+	}
+}

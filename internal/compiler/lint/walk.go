@@ -1,0 +1,287 @@
+package lint
+
+import (
+	"maps"
+
+	"quern.dev/internal/compiler/ir"
+)
+
+// walker goes through a kernel as one warp.
+type walker struct {
+	kernel   *ir.Kernel
+	threads  map[ir.ThreadOp]value
+	env      map[*ir.Local]value
+	active   uint32 // lanes that may be here
+	record   bool   // accesses count: loop variables have settled
+	accesses []access
+	branches []branch
+}
+
+// access is one access of the warp.
+type access struct {
+	place  ir.Place
+	pos    ir.Pos
+	object any // the slice's variable or the shared variable
+	at     value
+	bytes  int64
+	store  bool
+	active uint32
+}
+
+// branch is a condition that may send the lanes of a warp apart.
+type branch struct {
+	s     *ir.If
+	cond  ir.Expr
+	taken uint32 // lanes for which it holds, if known
+	known bool
+}
+
+const allLanes = 1<<32 - 1
+
+func walk(k *ir.Kernel) *walker {
+	w := &walker{kernel: k, env: map[*ir.Local]value{}, active: allLanes, record: true}
+	w.threads = coordinates(k)
+	for _, p := range k.Func.Params {
+		w.env[p] = same(p.Name, unaligned)
+	}
+	w.body(k.Func.Body)
+	return w
+}
+
+// block is the shape of the blocks that a kernel is seen in.
+func block(k *ir.Kernel) [3]int64 {
+	if d := k.Options.Block; d[0] > 0 {
+		return [3]int64{int64(d[0]), int64(max(d[1], 1)), int64(max(d[2], 1))}
+	}
+	deep := [3]int64{256, 1, 1}
+	v := ir.Visitor{Expr: func(e ir.Expr) bool {
+		if t, ok := e.(*ir.ThreadValue); ok {
+			switch t.Op {
+			case ir.ThreadIdxY, ir.BlockIdxY, ir.BlockDimY:
+				if deep[2] == 1 {
+					deep = [3]int64{32, 8, 1}
+				}
+			case ir.ThreadIdxZ, ir.BlockIdxZ, ir.BlockDimZ:
+				deep = [3]int64{32, 4, 2}
+			}
+		}
+		return true
+	}}
+	v.Body(k.Func.Body)
+	return deep
+}
+
+// coordinates are those of the lanes of the second warp of a block.
+func coordinates(k *ir.Kernel) map[ir.ThreadOp]value {
+	shape := block(k)
+	first := int64(32)
+	if shape[0]*shape[1]*shape[2] <= 32 {
+		first = 0
+	}
+	var x, y, z, lane value
+	for i := range int64(32) {
+		n := first + i
+		x.lane[i], y.lane[i], z.lane[i], lane.lane[i] = n%shape[0], n/shape[0]%shape[1], n/shape[0]/shape[1], i
+	}
+	m := map[ir.ThreadOp]value{
+		ir.ThreadIdxX: x, ir.ThreadIdxY: y, ir.ThreadIdxZ: z, ir.LaneID: lane, ir.WarpID: constant(first / 32),
+	}
+	for i, name := range []string{"BlockIdx.X", "BlockIdx.Y", "BlockIdx.Z"} {
+		m[ir.BlockIdxX+ir.ThreadOp(i)] = same(name, unaligned)
+	}
+	for i, name := range []string{"GridDim.X", "GridDim.Y", "GridDim.Z"} {
+		m[ir.GridDimX+ir.ThreadOp(i)] = same(name, unaligned)
+	}
+	for i, name := range []string{"BlockDim.X", "BlockDim.Y", "BlockDim.Z"} {
+		v := constant(shape[i])
+		if k.Options.Block[0] == 0 {
+			v = same(name, map[bool]int64{true: 32, false: unaligned}[i == 0])
+		}
+		m[ir.BlockDimX+ir.ThreadOp(i)] = v
+	}
+	return m
+}
+
+func (w *walker) body(list []ir.Stmt) {
+	for _, s := range list {
+		w.stmt(s)
+	}
+}
+
+func (w *walker) stmt(s ir.Stmt) {
+	switch s := s.(type) {
+	case *ir.Assign:
+		v := w.value(s.Src)
+		if p, ok := s.Dst.(*ir.VarPlace); ok {
+			if v.name == "" && v.uniform() {
+				v.name = p.Var.Name
+			}
+			w.env[p.Var] = v
+			return
+		}
+		w.place(s.Dst, true)
+	case *ir.If:
+		w.branch(s)
+	case *ir.Loop:
+		w.loop(s)
+	case *ir.Block:
+		w.body(s.Body)
+	default:
+		w.others(s)
+	}
+}
+
+// others sees the expressions and places of a statement that has no body.
+func (w *walker) others(s ir.Stmt) {
+	switch s := s.(type) {
+	case *ir.Atomic:
+		w.values(s.Args)
+		w.way(s.Place) // conflicts of atomic operations are another matter
+	case *ir.Memory:
+		w.values(s.Args)
+		for i, p := range s.Places {
+			w.place(p, s.Op.IsStore() || s.Op == ir.AsyncCopy && i == 0)
+		}
+	case *ir.LoadVector:
+		w.vector(s.Place, len(s.Dst), false)
+	case *ir.StoreVector:
+		w.values(s.Src)
+		w.vector(s.Place, len(s.Src), true)
+	case *ir.Warp:
+		w.values(s.Args)
+	case *ir.Effect:
+		w.values(s.Args)
+	case *ir.Check:
+		w.way(s.Place)
+	}
+	for _, v := range ir.Defined(s) {
+		if v != nil {
+			w.env[v] = unknown()
+		}
+	}
+}
+
+func (w *walker) values(list []ir.Expr) {
+	for _, e := range list {
+		w.value(e)
+	}
+}
+
+func (w *walker) branch(s *ir.If) {
+	taken, known := w.condition(s.Cond)
+	w.value(s.Cond)
+	if w.record {
+		w.branches = append(w.branches, branch{s, s.Cond, taken, known})
+	}
+	before, active := w.env, w.active
+	w.env = maps.Clone(before)
+	w.active = active & taken
+	w.body(s.Then)
+	then := w.env
+	w.env = maps.Clone(before)
+	w.active = active
+	if known {
+		w.active = active &^ taken
+	}
+	w.body(s.Else)
+	other := w.env
+	w.active = active
+	uniform := known && (taken&active == 0 || taken&active == active) || w.same(s.Cond)
+	w.env = before
+	for v := range assigned(s) {
+		if _, ok := before[v]; ok {
+			before[v] = settled(then, other, v, uniform)
+		}
+	}
+}
+
+// settled is a variable's value behind a branch.
+func settled(then, other map[*ir.Local]value, v *ir.Local, uniform bool) value {
+	a, b := then[v], other[v]
+	if uniform && a.uniform() && b.uniform() && !a.pattern(b) {
+		return same(v.Name, unaligned)
+	}
+	if !uniform && a.uniform() && b.uniform() {
+		x, ok := a.constant()
+		if y, same := b.constant(); !ok || !same || x != y {
+			return unknown()
+		}
+	}
+	return meet(a, b)
+}
+
+// loop walks the body until the variables that it changes have settled, and then
+// once more for the record.
+func (w *walker) loop(s *ir.Loop) {
+	changed := assigned(s)
+	entry := map[*ir.Local]value{}
+	for v := range changed {
+		if e, ok := w.env[v]; ok {
+			entry[v] = e
+			e.base = gcd(e.base, aligned)
+			if e.uniform() {
+				e.name = v.Name
+			}
+			w.env[v] = e
+		}
+	}
+	record, active := w.record, w.active
+	w.record = false
+	for range 4 {
+		start := maps.Clone(w.env)
+		w.iteration(s)
+		again := false
+		for v := range entry {
+			next := meet(start[v], w.env[v])
+			if next.data && start[v].uniform() && w.env[v].uniform() {
+				next = same(v.Name, unaligned)
+			}
+			again = again || next.data != start[v].data || next.base != start[v].base
+			if next.name == "" && next.uniform() {
+				next.name = v.Name
+			}
+			start[v] = next
+		}
+		w.env = start
+		w.active = active
+		if !again {
+			break
+		}
+	}
+	w.record = record
+	if record {
+		start := maps.Clone(w.env)
+		w.iteration(s)
+		w.env = start
+		w.active = active
+	}
+}
+
+func (w *walker) iteration(s *ir.Loop) {
+	w.body(s.Pre)
+	if s.Cond != nil {
+		w.value(s.Cond)
+	}
+	w.body(s.Body)
+	w.body(s.Post)
+}
+
+// assigned returns the variables that statements assign.
+func assigned(s ir.Stmt) map[*ir.Local]bool {
+	out := map[*ir.Local]bool{}
+	v := ir.Visitor{Stmt: func(s ir.Stmt) bool {
+		if a, ok := s.(*ir.Assign); ok {
+			if p, ok := a.Dst.(*ir.VarPlace); ok {
+				out[p.Var] = true
+			}
+		}
+		for _, d := range ir.Defined(s) {
+			if d != nil {
+				out[d] = true
+			}
+		}
+		return true
+	}}
+	v.Body([]ir.Stmt{s})
+	return out
+}
