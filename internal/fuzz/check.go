@@ -55,17 +55,17 @@ func (ch *Checker) check(c *Case) (*reference, *Mismatch) {
 			return ref, fail("compile", "%s: %v", form.name, err)
 		}
 		for _, v := range variants {
-			if !v.Limits.Hold(integers64(c, k), &[6]int64{int64(c.Grid.X), int64(c.Grid.Y), int64(c.Grid.Z), int64(c.Block.X), int64(c.Block.Y), int64(c.Block.Z)}) {
-				continue
-			}
 			for _, d := range ch.Devices {
 				where := strings.Join(strings.Fields(d.Name+" "+form.name+" "+v.name), " ")
-				out, err := d.run(c, k, v.Module)
+				out, err := d.run(c, k, &v)
 				if err != nil {
 					if len(ref.faults) > 0 && ref.barriers {
 						continue // the others read what a thread that stopped has not written
 					}
 					return ref, fail(where, "%v", err)
+				}
+				if out == nil {
+					continue
 				}
 				if diff := ref.compare(out); diff != "" {
 					return ref, fail(where, "%s", diff)
@@ -76,30 +76,11 @@ func (ch *Checker) check(c *Case) (*reference, *Mismatch) {
 	return ref, nil
 }
 
-// integers64 are the values of integers and the lengths of slices, as limits read
-// them.
-func integers64(c *Case, k *ir.Kernel) []int64 {
-	args := c.arguments(k)
-	out := make([]int64, len(args))
-	for i, p := range k.Func.Params {
-		switch t := p.Type; {
-		case t.Kind == ir.Slice:
-			out[i] = int64(len(args[i])) / t.Elem.Size()
-		case t.IsInteger():
-			v := uint64(0)
-			for j, b := range args[i] {
-				v |= uint64(b) << (8 * j)
-			}
-			out[i] = int64(ir.WrapBits(t.Kind, v))
-		}
-	}
-	return out
-}
-
 // form is a way to compile a kernel.
 type form struct {
 	name    string
 	options opt.Config
+	target  int                // of the PTX; 0 for the lowest that the kernel needs
 	change  func(k *ir.Kernel) // before the passes; nil if it stays as it is
 }
 
@@ -107,6 +88,7 @@ type compiled struct {
 	name string
 	*ptx.Module
 	Limits limits.Program
+	coarse *ir.Coarsening
 }
 
 func (f *form) compile(k *ir.Kernel) (_ []compiled, err error) {
@@ -121,11 +103,11 @@ func (f *form) compile(k *ir.Kernel) (_ []compiled, err error) {
 	}
 	var out []compiled
 	for _, v := range variants {
-		m, err := ptx.Emit(v.Kernel, ptx.Options{})
+		m, err := ptx.Emit(v.Kernel, ptx.Options{Target: f.target})
 		if err != nil {
 			return nil, err
 		}
-		out = append(out, compiled{v.Name, m, opt.EncodeLimits(v.Limits)})
+		out = append(out, compiled{v.Name, m, opt.EncodeLimits(v.Limits), v.Coarse})
 	}
 	return out, nil
 }
@@ -133,7 +115,7 @@ func (f *form) compile(k *ir.Kernel) (_ []compiled, err error) {
 // forms are the ways to compile that must give the same answer: the compiler's
 // own and, of the others, one that the seed chooses.
 func (ch *Checker) forms(c *Case, ref *reference) []form {
-	own := form{}
+	own := form{options: opt.Config{Small: true}}
 	if !ch.Metamorphic {
 		return []form{own}
 	}
@@ -143,7 +125,9 @@ func (ch *Checker) forms(c *Case, ref *reference) []form {
 		{name: "without strength", options: opt.Config{Without: []string{"strength", "fuse"}}},
 		{name: "without gather", options: opt.Config{Without: []string{"gather"}}},
 		{name: "without ranges", options: opt.Config{Without: []string{"ranges"}}},
-		{name: "plain", options: opt.Config{Without: []string{"unroll", "fold", "late fold", "strength", "fuse", "gather", "ranges"}}},
+		{name: "plain", options: opt.Config{Without: []string{"unroll", "fold", "late fold", "strength", "fuse", "gather", "ranges", "hoist", "batch"}}},
+		{name: "without batch", options: opt.Config{Without: []string{"hoist", "batch"}}},
+		{name: "older", target: 50},
 	}
 	if len(ref.faults) == 0 {
 		others = append(others, form{name: "unchecked", change: func(k *ir.Kernel) { k.Options.Unchecked = true }})

@@ -44,13 +44,14 @@ const (
 	leastBlocks = 4
 )
 
-// coarse returns the coarse form of a finished variant, nil if it has none.
-func coarse(k *ir.Kernel) *ir.Kernel {
+// coarse returns the coarse form of a finished variant, nil if it has none. It is
+// for launches with enough threads or, if so asked, for all.
+func coarse(k *ir.Kernel, small bool) *ir.Kernel {
 	if !canCoarsen(k) {
 		return nil
 	}
 	work := ir.CloneKernel(k)
-	c := &coarsener{kernel: work, narrow: len(k.Limits) > 0}
+	c := &coarsener{kernel: work, narrow: len(k.Limits) > 0, small: small}
 	c.peel(work.Func.Body)
 	if len(c.core) == 0 {
 		return nil
@@ -81,6 +82,7 @@ type guard struct {
 type coarsener struct {
 	kernel *ir.Kernel // the variant, in whose variables the lists below are
 	narrow bool       // lengths fit 32 bits
+	small  bool       // also for launches that gain nothing
 
 	setup []ir.Stmt // what comes before the core: assignments of values that need no memory
 	conds []guard   // and what must hold for the core to be reached

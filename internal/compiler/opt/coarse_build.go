@@ -282,9 +282,12 @@ func (c *coarsener) limits() ir.Limits {
 		return ir.Limit{X: &ir.Sym{Op: ir.SymSub, X: &ir.Sym{}, Y: x}, Max: -n}
 	}
 	const gridX, gridY, blockX, blockY = 0, 1, 3, 4
-	out := ir.Limits{
-		atLeast(dim(gridX), int64(leastBlocks*c.threads)),
-		atLeast(product(product(dim(gridX), dim(blockX)), product(dim(gridY), dim(blockY))), leastCoarse),
+	var out ir.Limits
+	if !c.small {
+		out = ir.Limits{
+			atLeast(dim(gridX), int64(leastBlocks*c.threads)),
+			atLeast(product(product(dim(gridX), dim(blockX)), product(dim(gridY), dim(blockY))), leastCoarse),
+		}
 	}
 	if !c.adjacent {
 		return out

@@ -8,6 +8,8 @@ type Config struct {
 	// Without names passes to leave out. Those that lower the IR to what the
 	// back end takes cannot be left out: inline, pointers and scalarise.
 	Without []string
+	// Small asks for the coarse form for launches of any size.
+	Small bool
 }
 
 func (c Config) keep(passes []pass) []pass {

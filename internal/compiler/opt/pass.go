@@ -133,7 +133,7 @@ func (c Config) PTX(k *ir.Kernel) ([]Variant, error) {
 			break
 		}
 	}
-	if k := coarse(out[0].Kernel); k != nil {
+	if k := coarse(out[0].Kernel, c.Small); k != nil {
 		if VerifyPasses {
 			if err := ir.Verify(k, ir.StageFinal); err != nil {
 				return nil, fmt.Errorf("kernel %s: coarse form: %w", k.Name, err)

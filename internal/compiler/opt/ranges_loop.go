@@ -306,7 +306,8 @@ func (it *iteration) verify() (back []interval, ok bool) {
 		full := w.rangeOfVar(v)
 		back[i] = full
 		if p != nil {
-			back[i] = w.rangeOf(p)
+			// What a launch condition promises of p may be missing in its range.
+			back[i] = w.rangeOf(p).meet(full)
 		}
 		risen := back[i].hi > h.rng.hi && !w.proves(constPoly(h.rng.hi).plus(-1, p))
 		fallen := back[i].lo < h.rng.lo && !w.proves(p.plusConst(-h.rng.lo))
