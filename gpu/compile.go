@@ -37,6 +37,9 @@ func (d *Device) Compile(src, name string) (*Kernel, error) {
 		PTX:     k.PTX(),
 		Block:   Dim3{X: k.IR.Options.Block[0], Y: k.IR.Options.Block[1], Z: k.IR.Options.Block[2]},
 		Shared:  k.Variants[0].SharedBytes,
+		Cluster: Dim3{X: k.IR.Options.Cluster[0], Y: k.IR.Options.Cluster[1], Z: k.IR.Options.Cluster[2]},
+
+		Cooperative: k.Variants[0].Cooperative,
 	}
 	info.Variants = variants(k)
 	for _, s := range k.Special {

@@ -104,6 +104,9 @@ func driverError(doing string, err error) error {
 	if err == nil {
 		return nil
 	}
+	if e, ok := errors.AsType[*driver.ResidencyError](err); ok {
+		err = (*ResidencyError)(e)
+	}
 	if e, ok := errors.AsType[*driver.Error](err); ok {
 		err = &failure{err.Error(), (*Error)(e)}
 	}

@@ -47,6 +47,9 @@ type KernelInfo struct {
 
 	Formats []Format // calls of kernel.Printf
 
+	Cooperative bool // it waits for the whole grid: all blocks have to be resident at once
+	Cluster     Dim3 // blocks in a cluster, zero if it has none
+
 	// Host is the kernel compiled to Go. Without it the CPU interprets the PTX.
 	Host host.Func
 
@@ -374,12 +377,16 @@ func (r *resident) variant(i int) (*variant, error) {
 	}
 	info := &r.kernel.info
 	device := r.dev.drv.Info()
+	if err := info.supported(device); err != nil {
+		return nil, err
+	}
 	text, err := info.module(info.Variants[i].Name, 10*device.Major+device.Minor)
 	if err != nil {
 		return nil, err
 	}
 	f, err := r.dev.drv.Load(&driver.Kernel{
 		Name: cmp.Or(info.Entry, info.Name), PTX: text, Host: info.Host, Placed: info.placed(), Prints: len(info.Formats) > 0,
+		Cooperative: info.Cooperative, Cluster: info.Cluster,
 	})
 	if err != nil {
 		return nil, err

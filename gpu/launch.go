@@ -227,6 +227,9 @@ func (l *Launch) place() (*variant, error) {
 	if want := k.info.Block; want.X > 0 && f.Block != filled(want) {
 		return nil, invalid("block %v, but the kernel is declared with block %v", f.Block, filled(want))
 	}
+	if err := checkClusters(k.info.Cluster, f.Grid); err != nil {
+		return nil, err
+	}
 	return v, checkSize(l.grid, f.Grid, f.Block, k.info.Shared, &v.props, &dev.drv.Info().Attributes)
 }
 

@@ -6,7 +6,6 @@ import (
 	"runtime"
 	"slices"
 	"strings"
-	"unsafe"
 )
 
 // Each calls body once for every thread of a grid of blocks, as the plain Go
@@ -14,14 +13,15 @@ import (
 // are compared with, and the way to a debugger; for speed there is the compiled
 // form.
 //
-// Each is deterministic: blocks run one after another, and the threads of a
-// block one at a time, in order, each up to its next Sync or warp operation. A thread must not
-// wait for another by other means. Shared memory is filled with the byte 0xA5
-// before each block.
+// Each is deterministic: blocks run one after another, each up to its next
+// SyncGrid, and the threads of a block one at a time, in order, each up to its
+// next barrier or warp operation. A thread must not wait for another by other
+// means. Shared memory is filled with the byte 0xA5 before each block.
 //
 // If a thread panics, a block's threads do not all reach the same number of
-// barriers, or a warp's not the same warp operations, Each panics with a [*ThreadError]. A Y or Z of zero in grid or
-// block counts as one; Each panics if grid or block is empty.
+// barriers, or a warp's not the same warp operations, Each panics with a
+// [*ThreadError]. A Y or Z of zero in grid or block counts as one; Each panics if
+// grid or block is empty. Kernels with clusters are run by [EachCluster].
 func Each(grid, block Dim3, body func(t Thread)) {
 	EachDynamic(grid, block, 0, body)
 }
@@ -36,21 +36,7 @@ func EachDynamic(grid, block Dim3, bytes int, body func(t Thread)) {
 	if bytes < 0 {
 		panic(fmt.Sprintf("kernel: Each with %d bytes of dynamic shared memory", bytes))
 	}
-	b := &blockState{
-		body:         body,
-		count:        block.Count(),
-		thread:       Thread{BlockDim: block, GridDim: grid},
-		dynamic:      make([]uint64, (bytes+7)/8),
-		dynamicBytes: bytes,
-	}
-	defer b.stop()
-	for z := range grid.Z {
-		for y := range grid.Y {
-			for x := range grid.X {
-				b.run(Dim3{x, y, z})
-			}
-		}
-	}
+	(&gridState{body: body, grid: grid, block: block, cluster: Dim3{1, 1, 1}, bytes: bytes}).run()
 }
 
 // ThreadError is what Each panics with when a thread panicked or missed a
@@ -86,6 +72,8 @@ func (e *ThreadError) Unwrap() error {
 // over the rest.
 type blockState struct {
 	body    func(Thread)
+	cluster []*blockState // the blocks of its cluster by rank
+	extent  Dim3          // of the cluster
 	count   int
 	thread  Thread // what the threads of the block have in common
 	number  int    // of the block, from 1
@@ -107,16 +95,18 @@ type threadState struct {
 	met    int      // calls of warp operations so far
 	at     *meeting // the warp operation that it waits in
 	waits  bool     // rather than having returned
+	reach  reach    // of the barrier that it waits at
 	yield  func(struct{}) bool
 	resume func() (struct{}, bool)
 	cancel func()
 }
 
-func (b *blockState) run(index Dim3) {
+// begin starts the threads of a block.
+func (b *blockState) begin(index Dim3) {
 	b.thread.BlockIdx = index
 	b.number++
 	b.next, b.started = Dim3{}, 0
-	fill(unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(b.dynamic))), len(b.dynamic)*8))
+	b.poisonDynamic()
 	for b.started < b.count {
 		s := &threadState{block: b}
 		s.resume, s.cancel = iter.Pull(s.run)
@@ -124,23 +114,48 @@ func (b *blockState) run(index Dim3) {
 			b.parked = append(b.parked, s)
 		}
 	}
+}
+
+// run runs the threads up to where the block has ended, or all of them wait for
+// other blocks. It returns for which.
+func (b *blockState) run() reach {
 	for len(b.parked) > 0 {
 		if b.runWarps() {
 			b.parked = slices.DeleteFunc(b.parked, (*threadState).returned)
 			continue
 		}
-		if len(b.parked) < b.count {
-			panic(&ThreadError{
-				Block:  index,
-				Thread: b.parked[0].thread.ThreadIdx,
-				Value:  "waits in Sync, but another thread of the block has returned",
-			})
+		if r := b.meeting(); r != ofBlock {
+			return r
 		}
-		for _, s := range b.parked {
-			s.step()
-		}
-		b.parked = slices.DeleteFunc(b.parked, (*threadState).returned)
+		b.release()
 	}
+	return ofNone
+}
+
+// meeting returns whose barrier all threads of the block wait at.
+func (b *blockState) meeting() reach {
+	first := b.parked[0]
+	fail := func(format string, args ...any) {
+		panic(&ThreadError{Block: b.thread.BlockIdx, Thread: first.thread.ThreadIdx,
+			Value: fmt.Sprintf("waits in %s, but ", first.reach) + fmt.Sprintf(format, args...)})
+	}
+	if len(b.parked) < b.count {
+		fail("another thread of the block has returned")
+	}
+	for _, s := range b.parked {
+		if s.reach != first.reach {
+			fail("thread %v of the block waits in %s", s.thread.ThreadIdx, s.reach)
+		}
+	}
+	return first.reach
+}
+
+// release lets the threads that wait go on.
+func (b *blockState) release() {
+	for _, s := range b.parked {
+		s.step()
+	}
+	b.parked = slices.DeleteFunc(b.parked, (*threadState).returned)
 }
 
 // stop ends the threads that a panic in another one left at a barrier.
@@ -192,6 +207,12 @@ func (b *blockState) following(i Dim3) Dim3 {
 func (s *threadState) step() { _, s.waits = s.resume() }
 
 func (s *threadState) returned() bool { return !s.waits }
+
+// sync waits at a barrier.
+func (s *threadState) sync(r reach) {
+	s.reach = r
+	s.wait()
+}
 
 // wait hands over to the other threads.
 func (s *threadState) wait() {

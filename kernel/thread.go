@@ -89,11 +89,5 @@ func (t Thread) linear() int {
 // Sync waits until every thread of the block has called it. What a thread wrote
 // before is visible to the others after.
 func (t Thread) Sync() {
-	if t.state != nil {
-		t.state.wait()
-		return
-	}
-	if t.BlockDim.Count() > 1 {
-		panic("kernel: Sync in a block of " + t.BlockDim.String() + " threads of which only one is running; run the block with kernel.Each")
-	}
+	t.sync(ofBlock)
 }

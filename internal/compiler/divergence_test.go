@@ -3,6 +3,7 @@ package compiler_test
 import (
 	"flag"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -15,12 +16,22 @@ import (
 var update = flag.Bool("update", false, "rewrite golden files")
 
 func TestABarrierThatNotAllThreadsReachIsAnError(t *testing.T) {
-	const file = "testdata/diagnostics/divergence.go"
+	checkDivergence(t, "testdata/diagnostics/divergence.go")
+}
+
+func TestAnOperationThatNotAllThreadsOfAWarpReachIsAnError(t *testing.T) {
+	checkDivergence(t, "testdata/diagnostics/warps.go")
+}
+
+// checkDivergence compares what the compiler says of the kernels of a file with
+// the golden file beside it.
+func checkDivergence(t *testing.T, file string) {
+	t.Helper()
 	src, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, err := frontend.Text("divergence.go", string(src))
+	p, err := frontend.Text(filepath.Base(file), string(src))
 	if err != nil {
 		t.Fatal(err)
 	}

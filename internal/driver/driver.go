@@ -151,6 +151,11 @@ type Kernel struct {
 	Placed int
 
 	Prints bool // it calls kernel.Printf
+
+	// Cooperative: all blocks of a launch have to be resident at once. A launch of
+	// more returns a [*ResidencyError] and runs nothing.
+	Cooperative bool
+	Cluster     kernel.Dim3 // blocks in a cluster; X is zero in a kernel without
 }
 
 // Function is a kernel on a device.
@@ -190,6 +195,29 @@ func (e *Error) Error() string {
 		return fmt.Sprintf("%s: %s: %s", e.Op, e.Name, e.Text)
 	}
 	return fmt.Sprintf("%s: %s (%d): %s", e.Op, e.Name, e.Code, e.Text)
+}
+
+// MaxResident is the number of blocks of a cooperative launch on devices without
+// a limit of their own.
+const MaxResident = 1 << 10
+
+// ResidencyError means that the blocks of a cooperative launch cannot be
+// resident at once.
+type ResidencyError struct {
+	Blocks int // of the grid
+	Limit  int // at most
+}
+
+func (e *ResidencyError) Error() string {
+	return fmt.Sprintf("%d blocks cannot be resident at once, as t.SyncGrid needs them to be; the device has room for %d", e.Blocks, e.Limit)
+}
+
+// CheckResident reports whether more blocks than limit would run.
+func CheckResident(grid kernel.Dim3, limit int) error {
+	if n := grid.X * grid.Y * grid.Z; n > limit {
+		return &ResidencyError{Blocks: n, Limit: limit}
+	}
+	return nil
 }
 
 // Unwrap returns the sentinel error that e matches.

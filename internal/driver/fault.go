@@ -8,7 +8,7 @@ import (
 
 // Sizes in bytes of a stream's control block and of its fault record.
 const (
-	ControlSize = 32
+	ControlSize = 40
 	RecordSize  = 64
 )
 

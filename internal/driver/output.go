@@ -55,6 +55,9 @@ const (
 	ControlPrinted = 4
 	ControlOutput  = 16 // u64, followed by the size and what was dropped
 	ControlDropped = 28
+	// ControlArrivals is a u64: the arrivals of blocks at barriers of the grid. A
+	// cooperative launch starts with zero.
+	ControlArrivals = 32
 
 	controlRecord   = 8
 	controlCapacity = 24

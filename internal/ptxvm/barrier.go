@@ -27,6 +27,10 @@ func decodeBarrier(d *decoder) {
 		d.emit(joinWarp)
 		return
 	}
+	if d.mod("cluster") != "" {
+		d.clusterBarrier()
+		return
+	}
 	d.drop("cta", "aligned")
 	d.in.b, d.in.c = noOperand, noOperand
 	switch d.mod("sync", "arrive", "red") {

@@ -7,12 +7,14 @@ const warpSize = 32
 type threadState uint8
 
 const (
-	ready    threadState = iota
-	parked               // at a block barrier
-	gathered             // at a warp operation
-	merging              // at activemask, until its warp can go no further
-	polling              // at a barrier in shared memory whose phase has not ended
-	halted               // exited, or stopped by a fault
+	ready     threadState = iota
+	parked                // at a block barrier
+	gathered              // at a warp operation
+	merging               // at activemask, until its warp can go no further
+	clustered             // at a barrier of the cluster
+	paused                // until the other blocks have had a turn
+	polling               // at a barrier in shared memory whose phase has not ended
+	halted                // exited, or stopped by a fault
 )
 
 // quantum is the number of instructions between two looks at the context, the
@@ -37,6 +39,8 @@ type thread struct {
 
 	// Times of the race checker; see shadow.go.
 	acquired, observed, fenced uint32
+
+	phase uint32 // of the cluster's barrier that t has arrived at
 }
 
 // warp is 32 consecutive threads.
@@ -57,7 +61,9 @@ type block struct {
 	direct bool
 	checks bool
 
-	index   [3]int // of the current block
+	index   [3]int   // of the current block
+	linear  uint64   // its linear index
+	cluster *cluster // nil unless blocks run together; see together.go
 	threads []thread
 	warps   []warp
 	slots   []uint64 // of all threads
@@ -73,11 +79,14 @@ type block struct {
 	barriers   [16]barrier
 	mbarriers  map[uint64]*mbarrier // by offset in the shared memory
 
-	clock          // of the race checker
-	granted uint64 // instructions of all quanta so far
-	fuel    int    // instructions left of the quantum
-	err     error
-	fences  uint32 // fences executed; see decodeFence
+	*clock            // of the race checker
+	blockStart uint32 // times of the block's start, of its last barrier, and of its cluster's
+	barrier    uint32
+	clusterAt  uint32
+	granted    uint64 // instructions of all quanta so far
+	fuel       int    // instructions left of the quantum
+	err        error
+	fences     uint32 // fences executed; see decodeFence
 }
 
 // coordinates returns the x, y and z of the thread with the given linear index.
@@ -96,7 +105,7 @@ func (b *block) blockIndex(linear uint64) [3]int {
 
 // start prepares the machine for the block with the given linear index.
 func (b *block) start(linear uint64) {
-	b.index = b.blockIndex(linear)
+	b.index, b.linear = b.blockIndex(linear), linear
 	b.live = len(b.threads)
 	clear(b.barriers[:])
 	clear(b.mbarriers)
@@ -132,34 +141,48 @@ func (b *block) start(linear uint64) {
 // run runs the current block to its end.
 func (b *block) run() {
 	for b.live > 0 {
-		progress := false
-		for i := range b.threads {
-			t := &b.threads[i]
-			if t.state != ready {
-				continue
-			}
-			granted, fuel := b.granted, b.fuel
-			t.run()
-			progress = progress || t.state != polling || b.granted+uint64(fuel)-granted-uint64(b.fuel) > pollSteps
-			// Threads that were waited for are released here, not by the
-			// instruction, so that they continue in the order of their index.
-			switch t.state {
-			case parked:
-				b.barriers[t.mask].complete(b, int(t.mask))
-			case gathered:
-				t.warp.perform(b, t)
-			case polling:
-				t.state = ready
-			}
-			if b.err != nil {
-				return
-			}
+		progress, _ := b.pass()
+		if b.err != nil {
+			return
 		}
 		if !progress && !b.merge() {
 			b.deadlock()
 			return
 		}
 	}
+}
+
+// pass runs each thread that can run up to where it waits. It reports whether
+// there were any, and whether some of them wait for other blocks.
+func (b *block) pass() (progress, pauses bool) {
+	for i := range b.threads {
+		t := &b.threads[i]
+		if t.state == paused {
+			t.state = ready
+		}
+		if t.state != ready {
+			continue
+		}
+		granted, fuel := b.granted, b.fuel
+		t.run()
+		progress = progress || t.state != polling || b.granted+uint64(fuel)-granted-uint64(b.fuel) > pollSteps
+		// Threads that were waited for are released here, not by the
+		// instruction, so that they continue in the order of their index.
+		switch t.state {
+		case parked:
+			b.barriers[t.mask].complete(b, int(t.mask))
+		case gathered:
+			t.warp.perform(b, t)
+		case polling:
+			t.state = ready
+		case paused:
+			pauses = true
+		}
+		if b.err != nil {
+			return progress, pauses
+		}
+	}
+	return progress, pauses
 }
 
 // pollSteps is how many instructions a thread may take to look at a barrier once
@@ -219,6 +242,9 @@ func exit(t *thread, in *instr) {
 			b.barriers[id].complete(b, id)
 		}
 	}
+	if b.cluster != nil {
+		b.cluster.complete()
+	}
 }
 
 // deadlock reports that no thread of the block can go on.
@@ -230,6 +256,10 @@ func (b *block) deadlock() {
 			w := t.warp
 			t.fault(DivergentWarp, &b.code[t.pc-1], 0, "waits for lanes %#08x, of which %#08x never arrive",
 				t.mask, t.mask&w.present&^w.waiting)
+			return
+		}
+		if t.state == clustered {
+			t.fault(DivergentBarrier, &b.code[t.pc-1], 0, "waits for threads of its cluster that never arrive")
 			return
 		}
 		if t.state != parked {

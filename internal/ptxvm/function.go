@@ -83,7 +83,9 @@ func (p *parser) launchBounds(e *Entry) {
 			e.RequiredThreads = p.dimension3()
 		case "minnctapersm", "maxnctapersm", "maxnreg":
 			p.constant()
-		case "noreturn":
+		case "reqnctapercluster":
+			e.Cluster = p.dimension3()
+		case "noreturn", "explicitcluster":
 		case "pragma":
 			p.skipStatement()
 		default:

@@ -84,6 +84,8 @@ func init() {
 		"bar": decodeBarrier, "barrier": decodeBarrier,
 		"vote": decodeVote, "shfl": decodeShuffle, "match": decodeMatch, "redux": decodeRedux,
 		"activemask": decodeActivemask,
+		// clusters: together.go
+		"mapa": decodeMapAddress,
 		// matrices: matrix.go
 		"ldmatrix": decodeLoadMatrix, "mma": decodeMMA,
 		// control: branch.go

@@ -34,6 +34,9 @@ type Config struct {
 	// execute; zero is no limit. Without Checks each worker takes them in
 	// portions, of which it may use the last in part only.
 	MaxSteps int64
+	// Cooperative makes all blocks run by turns, so that they can wait for each
+	// other. There are at most MaxTogether.
+	Cooperative bool
 	// Workers is the number of blocks that run at a time without Checks; zero
 	// stands for GOMAXPROCS.
 	Workers int
@@ -166,6 +169,14 @@ func (e *Entry) validate(c *Config) error {
 			return fail("parameter %d (%s) has %d bytes, want %d", i, p.Name, len(c.Params[i]), p.Size)
 		}
 	}
+	for i, n := range e.Cluster {
+		if n > 1 && c.Grid[i]%n != 0 {
+			return fail("grid %v is not made of clusters of %v blocks", c.Grid, e.Cluster)
+		}
+	}
+	if n := c.Grid[0] * c.Grid[1] * c.Grid[2]; c.Cooperative && n > MaxTogether {
+		return fail("%d blocks run together, the limit is %d", n, MaxTogether)
+	}
 	if c.MaxSteps < 0 {
 		return fail("%d steps", c.MaxSteps)
 	}
@@ -182,6 +193,9 @@ func (e *Entry) packParams(values [][]byte) []byte {
 
 // run runs all blocks and returns the first error.
 func (l *launch) run() error {
+	if l.config.Cooperative || l.entry.Cluster[0] > 0 {
+		return l.together()
+	}
 	workers := 1
 	if !l.config.Checks {
 		workers = l.config.Workers
@@ -255,7 +269,7 @@ func (e *Entry) machine() *block {
 	if b, ok := e.machines.Get().(*block); ok {
 		return b
 	}
-	return &block{entry: e, code: e.code}
+	return &block{entry: e, code: e.code, clock: new(clock)}
 }
 
 // prepare fits the machine to a launch.

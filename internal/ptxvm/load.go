@@ -106,6 +106,7 @@ func loadExec(t dataType, strong bool) exec {
 		return func(t *thread, in *instr) {
 			if p := t.pointer(in); p != nil {
 				t.regs[in.d] = atomic.LoadUint64((*uint64)(p))
+				t.pause()
 			}
 		}
 	}
@@ -115,6 +116,7 @@ func loadExec(t dataType, strong bool) exec {
 	return func(t *thread, in *instr) {
 		if p := t.pointer(in); p != nil {
 			t.regs[in.d] = uint64(atomic.LoadUint32((*uint32)(p)))
+			t.pause()
 		}
 	}
 }
@@ -287,9 +289,15 @@ func (t *thread) globalPointer(in *instr, address uint64) unsafe.Pointer {
 func (t *thread) blockPointer(in *instr, sp space, off uint64) unsafe.Pointer {
 	b := t.b
 	var memory []byte
+	owner := b
 	switch sp {
 	case sharedSpace:
-		memory = b.shared
+		if off>>rankShift != 0 {
+			if owner, off = t.peer(in, off); owner == nil {
+				return nil
+			}
+		}
+		memory = owner.shared
 	case localSpace:
 		stride := b.entry.localStride()
 		start := int(t.index) * stride
@@ -305,7 +313,7 @@ func (t *thread) blockPointer(in *instr, sp space, off uint64) unsafe.Pointer {
 	switch {
 	case !b.checks:
 	case sp == sharedSpace:
-		if other, ok := t.check(in, b.sharedInit, b.sharedRace, off, b.blockStart); !ok {
+		if other, ok := t.check(in, owner.sharedInit, owner.sharedRace, off, owner.blockStart); !ok {
 			t.violation(in, sp, off, other, fmt.Sprintf("byte %d of %d", off, len(memory)))
 			return nil
 		}

@@ -22,6 +22,8 @@ type Module struct {
 type Entry struct {
 	Name   string
 	Params []Param
+	// Cluster holds .reqnctapercluster, the blocks of a cluster; zero if not given.
+	Cluster [3]int
 	// MaxThreads holds .maxntid, RequiredThreads .reqntid; zero where not given.
 	MaxThreads, RequiredThreads [3]int
 	// SharedSize is the static shared memory of a block and LocalSize the

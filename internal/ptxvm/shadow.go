@@ -78,10 +78,9 @@ func (m initialised) copyRange(off uint64, src *initialised, from, n uint64) {
 type clock struct {
 	now         uint32
 	launchStart uint32
-	blockStart  uint32
-	barrier     uint32   // time of the last barrier of the block
 	released    uint32   // accesses up to this time are released
-	starts      []uint32 // of the blocks run so far
+	starts      []uint32 // of the stretches of time in which one block runs
+	owners      []uint64 // the blocks that do
 }
 
 // record is an access in the shadow memory: time in the high 32 bits, then 10
@@ -202,7 +201,10 @@ func (t *thread) precedes(r record, floor uint32) bool {
 		return true
 	}
 	b := t.b
-	if at >= b.blockStart {
+	if b.cluster != nil && b.clusterPrecedes(at) {
+		return true
+	}
+	if b.mine(at) {
 		if at < b.barrier || r.thread() == t.index {
 			return true
 		}
@@ -215,14 +217,29 @@ func (t *thread) precedes(r record, floor uint32) bool {
 
 // beginLaunch continues the clock of the memory.
 func (c *clock) beginLaunch(now uint32) {
-	*c = clock{now: now + 1, launchStart: now + 1, starts: c.starts[:0]}
+	*c = clock{now: now + 1, launchStart: now + 1, starts: c.starts[:0], owners: c.owners[:0]}
 }
 
 // beginBlock starts the next block.
-func (c *clock) beginBlock() {
-	c.now++
-	c.blockStart, c.barrier = c.now, c.now
-	c.starts = append(c.starts, c.now)
+func (b *block) beginBlock() {
+	b.beginTurn()
+	b.blockStart, b.barrier, b.clusterAt = b.now, b.now, b.now
+}
+
+// beginTurn makes the time from now on the block's.
+func (b *block) beginTurn() {
+	b.now++
+	b.starts, b.owners = append(b.starts, b.now), append(b.owners, b.linear)
+}
+
+// owner returns the linear index of the block whose time it was.
+func (c *clock) owner(at uint32) uint64 {
+	return c.owners[sort.Search(len(c.starts), func(i int) bool { return c.starts[i] > at })-1]
+}
+
+// mine reports whether a time of the launch is the block's.
+func (b *block) mine(at uint32) bool {
+	return at >= b.blockStart && (b.cluster == nil || b.owner(at) == b.linear)
 }
 
 // synchroniseBlock orders what the threads of the block did before what they
@@ -289,8 +306,7 @@ func (c *clock) tick() uint32 {
 func (t *thread) raceFault(kind Kind, in *instr, address uint64, r record, detail string) {
 	t.fault(kind, in, address, "%s", detail)
 	b := t.b
-	// Blocks run in the order of their linear index.
-	linear := uint64(sort.Search(len(b.starts), func(i int) bool { return b.starts[i] > r.time() })) - 1
+	linear := b.owner(r.time())
 	unknown := instr{}
 	other := &unknown
 	if pc := r & recordUnknown; pc < recordUnknown {

@@ -17,6 +17,11 @@ type Launch struct {
 	Args          *Args
 	Workers       int     // at most; 0 is GOMAXPROCS
 	Output        *Output // where kernels print; nil: to standard output
+
+	// Cooperative: all blocks run at the same time, so that they can wait for each
+	// other in SyncGrid.
+	Cooperative bool
+	Cluster     kernel.Dim3 // blocks that run at the same time; X is zero if each runs alone
 }
 
 const (
@@ -40,6 +45,9 @@ func Execute(ctx context.Context, f Func, l *Launch) *Failure {
 	blocks := l.Grid.Count()
 	if blocks <= 0 || l.Block.Count() <= 0 {
 		return nil
+	}
+	if l.Cooperative || l.Cluster.X > 0 {
+		return executeTogether(ctx, f, l, blocks)
 	}
 	r := workers.borrow()
 	own := &r.own
@@ -120,6 +128,16 @@ func (p *pool) giveBack(r *Run) *Failure {
 	l.kernel, l.args, l.ctx, l.done, l.output = nil, nil, nil, nil, nil
 	p.idle = append(p.idle, r)
 	return l.failure.Load()
+}
+
+// keep takes back the Runs of a launch that has ended; more than there are cores
+// are let go.
+func (p *pool) keep(list []*Run) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if n := runtime.GOMAXPROCS(0) - len(p.idle); n > 0 {
+		p.idle = append(p.idle, list[:min(n, len(list))]...)
+	}
 }
 
 // recruit calls other workers into l.

@@ -33,6 +33,8 @@ type Run struct {
 
 	loads uint // ordered loads so far; see Load
 
+	member *member // of a cluster whose blocks run at the same time; else nil
+
 	own launch // the launch that this worker's goroutine started
 }
 
@@ -48,6 +50,7 @@ type launch struct {
 	ctx         context.Context
 	done        <-chan struct{} // of ctx
 	output      *Output
+	together    *together // nil unless blocks wait for each other
 
 	// helpers is the number of other workers that are in the launch. It is
 	// guarded by the pool's mutex.
@@ -65,6 +68,9 @@ type launch struct {
 // fail ends the launch. The first failure is the one that is reported.
 func (l *launch) fail(f *Failure) {
 	l.failure.CompareAndSwap(nil, f)
+	if l.together != nil {
+		l.together.end()
+	}
 }
 
 // cancel ends the launch because its context has ended.
@@ -78,6 +84,9 @@ func (l *launch) finished() bool {
 // Next advances to the next block. It returns false when none are left, or the
 // launch has failed or was cancelled.
 func (r *Run) Next() bool {
+	if r.member != nil {
+		return r.nextTogether()
+	}
 	l := r.launch
 	switch {
 	case r.next < r.end:

@@ -391,6 +391,8 @@ func (fn *function) threadMethod(e *ast.CallExpr, name string) []ir.Expr {
 		return []ir.Expr{&ir.ThreadValue{Op: ir.LaneID}}
 	case "Warp":
 		return []ir.Expr{&ir.ThreadValue{Op: ir.WarpID}}
+	case "SyncGrid", "SyncCluster", "ClusterRank", "ClusterSize":
+		return fn.clusterMethod(e, name)
 	case "SyncWarp":
 		fn.syncWarp(e)
 		return nil

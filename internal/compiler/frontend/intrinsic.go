@@ -155,6 +155,9 @@ func (fn *function) kernelFunction(e *ast.CallExpr, name string, typeArgs []type
 	if op, ok := atomics[name]; ok {
 		return fn.atomic(e, op, name, statement), true
 	}
+	if name == "ClusterShared" {
+		return []ir.Expr{fn.clusterShared(e)}, true
+	}
 	if op, ok := warpFunctions[name]; ok {
 		return fn.warp(e, op, name, typeArgs), true
 	}

@@ -38,6 +38,10 @@ var kernelOptionTable = []option{
 		o.MaxRegs, err = parseCount("maxregs", value.text, minRegisters, maxRegisters)
 		return err
 	}},
+	{name: "cluster", value: "X[xY[xZ]]", set: func(o *options, value word) (err error) {
+		o.Cluster, err = parseCluster(value.text)
+		return err
+	}},
 	{name: "unchecked", set: func(o *options, _ word) error { o.Unchecked = true; return nil }},
 	{name: "fastmath", set: func(o *options, _ word) error { o.FastMath = true; return nil }},
 	{name: "instantiate", value: "T1,T2", set: func(o *options, value word) error {
@@ -147,6 +151,7 @@ const (
 	maxResidentBlocks  = 32   // blocks on a multiprocessor
 	minRegisters       = 24   // least that the driver's compiler can be held to
 	maxRegisters       = 255  // of a thread
+	maxCluster         = 8    // blocks in a cluster
 )
 
 func parseCount(option, s string, least, most int) (int, error) {

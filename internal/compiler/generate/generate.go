@@ -227,6 +227,12 @@ func writeInfo(b *bytes.Buffer, p *frontend.Package, k *compiler.Kernel, imports
 	if k.Variants[0].SharedBytes > 0 {
 		fmt.Fprintf(b, "Shared: %d,\n", k.Variants[0].SharedBytes)
 	}
+	if cluster := k.IR.Options.Cluster; cluster != [3]int{} {
+		fmt.Fprintf(b, "Cluster: %s.Dim3{X: %d, Y: %d, Z: %d},\n", gpu, cluster[0], cluster[1], cluster[2])
+	}
+	if k.Variants[0].Cooperative {
+		b.WriteString("Cooperative: true,\n")
+	}
 	fmt.Fprintf(b, "Host: %s,\n})\n", hostName(name))
 	fmt.Fprintf(b, "\nvar _ = %s%s // compiled, not called\n", k.IR.Func.Go.Name, typeArguments(p, k, qualify))
 	return params

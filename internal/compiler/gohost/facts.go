@@ -229,6 +229,9 @@ func (f *facts) level(e ir.Expr) level {
 		}
 		return perThread
 	case *ir.Intrinsic:
+		if e.Op == ir.ClusterAddress { // the other block must have begun
+			return varying
+		}
 		return f.highest(e.Args)
 	case *ir.Composite:
 		return f.highest(e.Elems)

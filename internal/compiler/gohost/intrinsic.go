@@ -43,6 +43,8 @@ func (e *emitter) intrinsic(x *ir.Intrinsic) (string, int) {
 		return fmt.Sprintf("%s[%s](%s)", e.member(kernelPath, name), e.typ(x.T), e.values(x.Args, x.T)), precPrimary
 	}
 	switch x.Op {
+	case ir.ClusterAddress:
+		return fmt.Sprintf("%s(r, %s, %s)", e.member(hostPath, "ClusterShared"), e.expr(x.Args[0], precOr), e.value(x.Args[1], ir.TInt, precOr)), precPrimary
 	case ir.Min:
 		return e.minMax("min", x), precPrimary
 	case ir.Max:

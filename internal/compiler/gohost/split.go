@@ -327,7 +327,9 @@ func (s *splitter) splitInto(l *layout, list []ir.Stmt, owner ir.Stmt) {
 	for i, t := range list {
 		switch {
 		case isBarrier(t):
-			l.open = nil
+			if l.open = nil; t.(*ir.Barrier).Of != ir.OfBlock {
+				l.add(&once{t})
+			}
 		case s.splits(t):
 			s.collective(l, t.(*ir.Warp))
 		case s.control[t]:

@@ -71,6 +71,8 @@ func (e *emitter) stmt(s ir.Stmt) {
 		e.call(s)
 	case *ir.Atomic:
 		e.atomic(s)
+	case *ir.Barrier:
+		e.out.at(s.Pos, true, "r.%s()", s.Of.GoName())
 	case *ir.Fence:
 		e.out.at(s.Pos, true, "%s()", e.member(kernelPath, "Fence"))
 	case *ir.Effect:

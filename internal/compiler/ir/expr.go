@@ -194,6 +194,7 @@ const (
 	ApproxDiv                            // float32, div.full: made by fastmath from Div
 	ApproxSqrt                           // float32, sqrt.approx: made by fastmath from Sqrt
 	ApproxRsqrtNormal                    // float32, ApproxRsqrt of an argument that is not subnormal
+	ClusterAddress                       // (pointer to shared memory, rank int): the same of another block of the cluster
 	numIntrinsics
 )
 

@@ -65,7 +65,7 @@ var intrinsicNames = [...]string{Sqrt: "sqrt", FMA: "fma", Abs: "abs", Floor: "f
 	LeadingZeros: "leadingZeros", TrailingZeros: "trailingZeros", OnesCount: "onesCount", ReverseBits: "reverseBits",
 	ReverseBytes: "reverseBytes", RotateLeft: "rotateLeft", ApproxExp2: "approxExp2", ApproxLog2: "approxLog2",
 	ApproxSin: "approxSin", ApproxCos: "approxCos", ApproxRsqrt: "approxRsqrt", ApproxRcp: "approxRcp",
-	ApproxDiv: "approxDiv", ApproxSqrt: "approxSqrt", ApproxRsqrtNormal: "approxRsqrtNormal"}
+	ApproxDiv: "approxDiv", ClusterAddress: "clusterAddress", ApproxSqrt: "approxSqrt", ApproxRsqrtNormal: "approxRsqrtNormal"}
 
 var atomicNames = [...]string{AtomicAdd: "add", AtomicSub: "sub", AtomicMin: "min", AtomicMax: "max", AtomicAnd: "and",
 	AtomicOr: "or", AtomicXor: "xor", AtomicExchange: "exchange", AtomicCompareAndSwap: "compareAndSwap"}
@@ -247,6 +247,10 @@ func (p *printer) stmt(s Stmt) {
 	case *Effect:
 		p.effect(s)
 	case *Barrier:
+		if s.Of != OfBlock {
+			p.line("barrier of the %s", s.Of)
+			return
+		}
 		p.line("barrier")
 	case *Fence:
 		if s.Scope != DeviceScope {

@@ -54,6 +54,7 @@ type Options struct {
 	Unchecked bool
 	FastMath  bool
 	Block     [3]int // launch bounds, 0 where not declared
+	Cluster   [3]int // blocks in a cluster, 0 where there are none
 	MinBlocks int    // blocks that a multiprocessor is to hold at once, 0 for any number
 	MaxRegs   int    // registers that a thread has at most, 0 for any number
 }

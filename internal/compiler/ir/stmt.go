@@ -70,8 +70,11 @@ type Atomic struct {
 	Pos   Pos
 }
 
-// Barrier waits for all threads of the block.
-type Barrier struct{ Pos Pos }
+// Barrier waits for all threads of the block, its cluster or the grid.
+type Barrier struct {
+	Of  Reach
+	Pos Pos
+}
 
 // Fence orders the thread's memory accesses for the threads of the scope.
 type Fence struct {

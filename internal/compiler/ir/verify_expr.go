@@ -191,6 +191,7 @@ const (
 	numbers  = "number"
 	reals    = "float of 16 bits or more"
 	bits     = "number or 16-bit float"
+	pointers = "pointer"
 )
 
 // signatures holds each intrinsic's argument count and class.
@@ -204,6 +205,7 @@ var signatures = [numIntrinsics]struct {
 	ReverseBits: {1, integers}, ReverseBytes: {1, integers}, RotateLeft: {2, integers},
 	ApproxExp2: {1, float32s}, ApproxLog2: {1, float32s}, ApproxSin: {1, float32s}, ApproxCos: {1, float32s},
 	ApproxRsqrt: {1, float32s}, ApproxRcp: {1, float32s}, ApproxDiv: {2, float32s}, ApproxSqrt: {1, float32s}, ApproxRsqrtNormal: {1, float32s},
+	ClusterAddress: {2, pointers},
 }
 
 func (v *verifier) intrinsic(e *Intrinsic) {
@@ -222,7 +224,7 @@ func (v *verifier) intrinsic(e *Intrinsic) {
 		v.fail("%s of %s, want a %s", e.Op, first, sig.class)
 	}
 	for i, a := range e.Args[1:] {
-		if e.Op == RotateLeft {
+		if e.Op == RotateLeft || e.Op == ClusterAddress {
 			v.checkKind(e, a.Type().IsInteger(), "count")
 			continue
 		}
@@ -248,6 +250,8 @@ func (v *verifier) checkKind(e *Intrinsic, ok bool, what string) {
 
 func inClass(t *Type, class string) bool {
 	switch class {
+	case pointers:
+		return t.Kind == Pointer
 	case floats:
 		return t.IsFloat()
 	case float32s:

@@ -3,6 +3,7 @@ package opt
 import (
 	"cmp"
 	"fmt"
+	"strings"
 
 	"quern.dev/internal/compiler/ir"
 )
@@ -19,7 +20,7 @@ func uniform(k *ir.Kernel) error {
 // between the threads of a block, in source order. The functions that use the
 // thread must have been inlined.
 func Uniform(k *ir.Kernel) Errors {
-	list := uniformWarps(k)
+	list := append(uniformWarps(k), uniformBlocks(k)...)
 	if !leaves(k.Func.Body, isBarrier) {
 		return list
 	}
@@ -67,7 +68,7 @@ type cause struct {
 type divergentBarrier struct {
 	pos ir.Pos
 	why *cause
-	op  string // of a warp operation
+	op  string // as it is written
 }
 
 // Analyse finds the uniform values of a kernel, before or after scalarisation.
@@ -122,8 +123,15 @@ func (u *Uniformity) source(e ir.Expr) any {
 			return found == nil
 		},
 		Place: func(p ir.Place) bool {
-			if p, ok := p.(*ir.VarPlace); ok && !u.IsUniform(p.Var) {
-				found = p
+			switch p := p.(type) {
+			case *ir.VarPlace:
+				if !u.IsUniform(p.Var) {
+					found = p
+				}
+			case *ir.SharedPlace:
+				if u.group == ofBlocks {
+					found = p
+				}
 			}
 			return found == nil
 		},
@@ -139,8 +147,13 @@ func isLocal(p ir.Place) bool {
 
 // varies reports whether a coordinate differs between the threads of a block.
 func (u *Uniformity) varies(op ir.ThreadOp) bool {
-	if u.group == ofWarp {
+	switch u.group {
+	case ofWarp:
 		return u.variesInWarp(op)
+	case ofBlocks:
+		if op >= ir.BlockIdxX && op <= ir.BlockIdxZ {
+			return true
+		}
 	}
 	switch op {
 	case ir.ThreadIdxX, ir.ThreadIdxY, ir.ThreadIdxZ:
@@ -167,10 +180,13 @@ func (u *Uniformity) dependence(node any) string {
 		case *ir.ThreadValue:
 			return n.Op.String() + through
 		case *ir.VarPlace:
+			c := u.varying[n.Var]
+			if c != nil && through == "" && strings.HasPrefix(c.what, warpResult) {
+				return c.what // the variable is the operation's own
+			}
 			if n.Var.Name != "" && through == "" {
 				through = " through " + n.Var.Name
 			}
-			c := u.varying[n.Var]
 			if c == nil {
 				return "a variable whose address is taken" + through
 			}
@@ -184,6 +200,8 @@ func (u *Uniformity) dependence(node any) string {
 				return "the thread" + through
 			}
 			node = u.source(c.expr)
+		case *ir.SharedPlace:
+			return "shared memory, which each block has of its own" + through
 		case *ir.Addr, *ir.SliceExpr:
 			return "the address of a variable of the thread" + through
 		default:
@@ -276,8 +294,8 @@ func (d *divergence) stmt(s ir.Stmt) {
 	case *ir.Memory:
 		d.memory(s)
 	case *ir.Barrier:
-		if why := d.current(); why != nil && d.u.group == ofBlock {
-			d.barriers = append(d.barriers, divergentBarrier{pos: s.Pos, why: why})
+		if why := d.current(); why != nil && (d.u.group == ofBlock || d.u.group == ofBlocks && s.Of != ir.OfBlock) {
+			d.barriers = append(d.barriers, divergentBarrier{pos: s.Pos, why: why, op: s.Of.GoName()})
 		}
 	case *ir.Warp:
 		d.warp(s)

@@ -8,6 +8,7 @@ type group uint8
 const (
 	ofBlock group = iota
 	ofWarp
+	ofBlocks // more than one: of a cluster or the grid
 )
 
 // AnalyseWarp finds the values of a kernel that are the same for all threads of
@@ -56,6 +57,9 @@ func (u *Uniformity) variesInWarp(op ir.ThreadOp) bool {
 	return false
 }
 
+// warpResult begins the cause of a result of a warp operation.
+const warpResult = "the result of kernel."
+
 // warp notes a warp operation and what is known of its results.
 func (d *divergence) warp(s *ir.Warp) {
 	if why := d.current(); why != nil {
@@ -64,13 +68,14 @@ func (d *divergence) warp(s *ir.Warp) {
 			d.barriers = append(d.barriers, divergentBarrier{pos: s.Pos, why: why, op: s.Op.GoName()})
 		}
 	}
-	what := "the result of " + s.Op.GoName()
+	result := "the result of " + s.Op.GoName()
+	what := result
 	if d.sameForAll(s) {
 		what = ""
 	}
 	for i, v := range s.Dst {
 		if i > 0 && s.Op.IsShuffle() { // whether the lane exists
-			d.define(v, nil, "the result of "+s.Op.GoName(), s.Pos)
+			d.define(v, nil, result, s.Pos)
 			continue
 		}
 		d.define(v, nil, what, s.Pos)

@@ -68,7 +68,7 @@ func (g *generator) statement(s ir.Stmt) (leaves bool) {
 		g.warp(s)
 	case *ir.Barrier:
 		g.at(s.Pos)
-		g.barrier()
+		g.barrierOf(s.Of)
 	case *ir.Fence:
 		g.at(s.Pos)
 		g.fence(s.Scope)

@@ -25,6 +25,7 @@ type Module struct {
 	Target  string // lowest target that the text needs, "sm_50"
 
 	Sites       []Site // what can fail; a fault record holds an index
+	Cooperative bool   // all blocks must be resident together
 	SharedBytes int    // shared variables of a block; above ir.MaxStaticShared they are in dynamic memory
 	LocalBytes  int    // variables of a thread that live in memory
 
@@ -77,9 +78,12 @@ type generator struct {
 	tables    []*table
 	coords    map[ir.ThreadOp]operand
 	lanes     members // of the thread's warp
-	loops     map[*ir.Label]*target
-	faults    faults
-	lines     lines
+	// Of the grid's barriers, if there are any: how many arrivals there must have
+	// been, and the blocks of the grid.
+	arrivals, gridSize operand
+	loops              map[*ir.Label]*target
+	faults             faults
+	lines              lines
 
 	readsCaps bool // some capacity is read
 	emulates  bool // something that one instruction of a later target does
@@ -136,6 +140,7 @@ func emitFor(lowest int, k *ir.Kernel, options Options) (*Module, *generator, er
 		Replaceable: g.replaceable,
 		Target:      "sm_" + strconv.Itoa(g.target),
 		Sites:       g.faults.sites,
+		Cooperative: !g.arrivals.isNone(),
 		SharedBytes: g.sharedBytes(),
 		LocalBytes:  g.bytes(localSpace),
 	}
@@ -216,6 +221,7 @@ func (g *generator) module(name string) string {
 		b = fmt.Appendf(b, ".reqntid %d, %d, %d\n", d[0], max(d[1], 1), max(d[2], 1))
 	}
 	b = g.appendBounds(b)
+	b = g.appendCluster(b)
 	b = append(b, "{\n"...)
 	for c, n := range g.counts {
 		if n > 0 {

@@ -136,6 +136,8 @@ func (g *generator) pointer(e ir.Expr) (operand, space) {
 	case *ir.Addr:
 		a := g.address(e.Place)
 		return g.materialise(a), a.space
+	case *ir.Intrinsic:
+		return g.clusterAddress(e), genericSpace
 	case *ir.Select:
 		x, xs := g.pointer(e.X)
 		y, ys := g.pointer(e.Y)

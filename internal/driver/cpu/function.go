@@ -5,6 +5,7 @@ import (
 	"sync"
 
 	"quern.dev/internal/driver"
+	"quern.dev/kernel"
 	"quern.dev/kernel/host"
 )
 
@@ -19,14 +20,16 @@ func (d *device) Load(k *driver.Kernel) (driver.Function, error) {
 	if k.Host == nil {
 		return loadPTX(k)
 	}
-	return &compiled{kernel: k.Host, prints: k.Prints}, nil
+	return &compiled{kernel: k.Host, prints: k.Prints, cooperative: k.Cooperative, cluster: k.Cluster}, nil
 }
 
 // compiled is a kernel that was compiled to Go.
 type compiled struct {
-	kernel   host.Func
-	prints   bool
-	launches sync.Pool // of *launch
+	kernel      host.Func
+	prints      bool
+	cooperative bool
+	cluster     kernel.Dim3
+	launches    sync.Pool // of *launch
 }
 
 // launch is what one call of host.Execute needs, kept for the next one.
@@ -42,6 +45,11 @@ func (f *compiled) Properties() driver.Properties {
 func (f *compiled) Close() error { return nil }
 
 func (f *compiled) run(s *stream, l *driver.Frame) error {
+	if f.cooperative {
+		if err := driver.CheckResident(l.Grid, driver.MaxResident); err != nil {
+			return err
+		}
+	}
 	h, _ := f.launches.Get().(*launch)
 	if h == nil {
 		h = new(launch)
@@ -55,6 +63,7 @@ func (f *compiled) run(s *stream, l *driver.Frame) error {
 		}
 	}
 	h.Grid, h.Block, h.DynamicShared = l.Grid, l.Block, l.Shared
+	h.Cooperative, h.Cluster = f.cooperative, f.cluster
 	if f.prints {
 		h.Output = &host.Output{Size: driver.OutputSize}
 	}

@@ -38,6 +38,8 @@ type function struct {
 	placed int // bytes of shared variables in dynamic shared memory
 	prints bool
 
+	cooperative bool
+
 	// allowed is set when the kernel may have all shared memory of the device
 	// rather than what every kernel may have.
 	allowed atomic.Bool
@@ -46,7 +48,7 @@ type function struct {
 // Load compiles the kernel's PTX for the GPU. The driver caches the result on
 // disk.
 func (d *device) Load(k *driver.Kernel) (driver.Function, error) {
-	f := &function{dev: d, placed: k.Placed, prints: k.Prints}
+	f := &function{dev: d, placed: k.Placed, prints: k.Prints, cooperative: k.Cooperative}
 	if err := f.loadModule(k.PTX); err != nil {
 		return nil, err
 	}

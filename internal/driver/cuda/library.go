@@ -68,6 +68,7 @@ const (
 	cuTexObjectCreate
 	cuTexObjectDestroy
 	cuMemcpy2DAsync
+	cuLaunchCooperativeKernel
 
 	symbolCount
 )
@@ -122,6 +123,7 @@ var symbolNames = [symbolCount]string{
 	cuTexObjectCreate:          "cuTexObjectCreate",
 	cuTexObjectDestroy:         "cuTexObjectDestroy",
 	cuMemcpy2DAsync:            "cuMemcpy2DAsync_v2",
+	cuLaunchCooperativeKernel:  "cuLaunchCooperativeKernel",
 }
 
 // api is an opened library with the addresses of its functions.

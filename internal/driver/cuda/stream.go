@@ -52,20 +52,27 @@ func (s *stream) launch(f *function, l *driver.Frame) error {
 		}
 	}
 	l.Control = s.slot.control
-	args := l.Call[:11]
+	launch, count := cuLaunchKernel, 11
+	if f.cooperative {
+		if err := s.prepareCooperative(f, l, shared); err != nil {
+			return err
+		}
+		launch, count = cuLaunchCooperativeKernel, 10
+	}
+	args := l.Call[:count]
 	args[0] = f.handle
 	l.Stated = uint32(l.Grid.X)
 	extent(args[1:], l.Blocks())
 	extent(args[4:], l.Block)
 	args[7], args[8] = uintptr(shared), s.handle
-	args[9], args[10] = uintptr(unsafe.Pointer(unsafe.SliceData(l.Params))), 0
+	args[9], l.Call[10] = uintptr(unsafe.Pointer(unsafe.SliceData(l.Params))), 0
 
 	// Today's drivers find the context through the handles, whatever is current
 	// on this thread. One that does not has launched nothing.
-	a, last := s.dev.api, cuLaunchKernel
-	r := a.lib.Call(a.addr[cuLaunchKernel], args)
+	a, last := s.dev.api, launch
+	r := a.lib.Call(a.addr[launch], args)
 	if r == errInvalidContext || r == errInvalidHandle {
-		last, r = s.dev.within(cuLaunchKernel, args...)
+		last, r = s.dev.within(launch, args...)
 	}
 	runtime.KeepAlive(l)
 	return a.check(last, r)

@@ -22,6 +22,8 @@ type Function struct {
 	props  driver.Properties
 	placed int // bytes of shared variables in dynamic shared memory
 	params int // that the PTX declares
+
+	cooperative bool
 }
 
 // Load parses the kernel's PTX.
@@ -38,7 +40,9 @@ func Load(k *driver.Kernel) (*Function, error) {
 		name:   k.Name,
 		module: m,
 		placed: k.Placed,
-		params: len(e.Params),
+
+		cooperative: k.Cooperative,
+		params:      len(e.Params),
 		props: driver.Properties{
 			MaxThreads: driver.MaxThreadsPerBlock,
 			Registers:  e.Registers,
@@ -51,6 +55,9 @@ func Load(k *driver.Kernel) (*Function, error) {
 // Properties returns the kernel's use of resources. Registers are virtual ones,
 // which limit nothing.
 func (f *Function) Properties() driver.Properties { return f.props }
+
+// Cooperative reports whether launches need the counter of arrivals at zero.
+func (f *Function) Cooperative() bool { return f.cooperative }
 
 // Unload frees the kernel's variables in m.
 func (f *Function) Unload(m *ptxvm.Memory) { m.Unload(f.module) }
@@ -66,6 +73,11 @@ type Options struct {
 // returned as [*driver.Fault]; what the kernel's own checks find is in the fault
 // record only.
 func (f *Function) Run(l *driver.Frame, o Options) error {
+	if f.cooperative {
+		if err := driver.CheckResident(l.Blocks(), driver.MaxResident); err != nil {
+			return err
+		}
+	}
 	l.Stated = uint32(l.Grid.X)
 	grid := l.Blocks()
 	err := f.module.Launch(context.Background(), f.name, ptxvm.Config{
@@ -75,6 +87,7 @@ func (f *Function) Run(l *driver.Frame, o Options) error {
 		Params:        l.Bytes[:max(len(l.Bytes)-1, min(len(l.Bytes), f.params))],
 		Memory:        o.Memory,
 		Checks:        o.Checks,
+		Cooperative:   f.cooperative,
 		MaxSteps:      o.Steps,
 	})
 	if fault, ok := errors.AsType[*ptxvm.Fault](err); ok {

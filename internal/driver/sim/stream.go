@@ -93,6 +93,11 @@ func (s *stream) Launch(f driver.Function, l *driver.Frame) error {
 			return err
 		}
 	}
+	if k.Cooperative() {
+		if err := s.dev.memory.Write(s.control.Addr+driver.ControlArrivals, make([]byte, 8)); err != nil {
+			return err
+		}
+	}
 	err := k.Run(l, s.dev.options)
 	fault, ok := errors.AsType[*driver.Fault](err)
 	switch {

@@ -27,7 +27,7 @@ func init() {
 		"cuDeviceGetCount":             {run: func(l *Library, a []uintptr) int { return set(a[0], int32(l.Devices)) }},
 		"cuDeviceGet":                  {run: func(_ *Library, a []uintptr) int { return set(a[0], int32(a[1])) }},
 		"cuDeviceGetName":              {run: deviceName},
-		"cuDeviceGetAttribute":         {run: func(_ *Library, a []uintptr) int { return set(a[0], deviceAttributes[a[1]]) }},
+		"cuDeviceGetAttribute":         {run: deviceAttribute},
 		"cuDeviceTotalMem_v2":          {run: func(l *Library, a []uintptr) int { return set(a[0], uint64(l.capacity())) }},
 		"cuDevicePrimaryCtxRetain":     {run: func(_ *Library, a []uintptr) int { return set(a[0], a[1]+1) }},
 		"cuDevicePrimaryCtxRelease_v2": {run: func(*Library, []uintptr) int { return Success }},
@@ -65,7 +65,8 @@ func init() {
 		"cuFuncGetAttribute":                          {true, functionAttribute},
 		"cuFuncSetAttribute":                          {true, func(*Library, []uintptr) int { return Success }},
 		"cuOccupancyMaxActiveBlocksPerMultiprocessor": {true, occupancy},
-		"cuLaunchKernel":                              {run: launch},
+		"cuLaunchKernel":                              {run: func(l *Library, a []uintptr) int { return l.launch(a, false) }},
+		"cuLaunchCooperativeKernel":                   {run: func(l *Library, a []uintptr) int { return l.launch(a, true) }},
 	}
 }
 
@@ -117,6 +118,13 @@ var deviceAttributes = map[uintptr]int32{
 	8: 48 << 10, 97: 227 << 10, // shared memory of a block, by default and at most
 	10: 32, 13: 1000000, 16: 4, 38: 1 << 20, // warp, clock, multiprocessors, L2
 	75: 9, 76: 0, // compute capability
+}
+
+func deviceAttribute(l *Library, a []uintptr) int {
+	if a[1] == 75 && l.Major > 0 {
+		return set(a[0], int32(l.Major))
+	}
+	return set(a[0], deviceAttributes[a[1]])
 }
 
 func setCurrent(l *Library, a []uintptr) int {
@@ -253,7 +261,7 @@ func occupancy(l *Library, a []uintptr) int {
 	return set(a[0], int32(2048/a[2]))
 }
 
-func launch(l *Library, a []uintptr) int {
+func (l *Library) launch(a []uintptr, cooperative bool) int {
 	f, ok := object[function](l, a[0])
 	if _, ok2 := object[stream](l, a[8]); !ok || !ok2 {
 		return InvalidHandle
@@ -268,6 +276,7 @@ func launch(l *Library, a []uintptr) int {
 		Block:         [3]int{int(a[4]), int(a[5]), int(a[6])},
 		DynamicShared: int(a[7]),
 		Params:        params,
+		Cooperative:   cooperative,
 		Memory:        ptxvm.NewDirectMemory(),
 	})
 	if _, ok := errors.AsType[*ptxvm.Fault](err); ok {

@@ -39,6 +39,7 @@ var resultNames = map[int]string{
 type Library struct {
 	Version int             // of CUDA, such as 12040; 0 is 13000
 	Devices int             // number of GPUs
+	Major   int             // of their compute capability; 0 is 9
 	Missing map[string]bool // functions that the library does not have
 	Memory  int64           // of a device in bytes; 0 is 1 GiB
 
