@@ -6,6 +6,7 @@ import (
 	_ "embed"
 
 	"quern.dev/gpu"
+	"quern.dev/kernel"
 	"quern.dev/kernel/host"
 	"sync/atomic"
 )
@@ -563,6 +564,240 @@ func LaunchMethods(s *gpu.Stream, g gpu.Grid, in, out *gpu.Buffer[int32]) error 
 	}
 	gpu.SliceArg(l, in)
 	gpu.SliceArg(l, out)
+	return l.End()
+}
+
+var quernRelax = gpu.NewKernel(gpu.KernelInfo{
+	Name: "relax", Package: "quern.dev/internal/conformance/warp", Pos: "grid.go:8",
+	Params: []gpu.Param{
+		{Name: "rounds", Kind: gpu.Scalar, Type: "int", Size: 8},
+		{Name: "x", Kind: gpu.Slice, Type: "float32", Size: 4},
+		{Name: "y", Kind: gpu.Slice, Type: "float32", Size: 4},
+	},
+	PTX: quernPTX,
+	Variants: []gpu.Variant{
+		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483647, 1, 1, 1, 2, 4, 9, 0, 1, 1, 2, 3, 2, 0, 5, 3, 9, 2147483648}},
+		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483647, 1, 1, 2, 3, 2, 0, 5, 3, 9, 2147483648}, Sites: []gpu.Site{
+			{Kind: gpu.IndexSite, File: "grid.go", Line: 12, Col: 4},
+			{Kind: gpu.IndexSite, File: "grid.go", Line: 16, Col: 11},
+		}},
+		{Name: "wide", Sites: []gpu.Site{
+			{Kind: gpu.IndexSite, File: "grid.go", Line: 12, Col: 4},
+			{Kind: gpu.IndexSite, File: "grid.go", Line: 16, Col: 11},
+		}},
+	},
+	Cooperative: true,
+	Host:        quernHostRelax,
+})
+
+var _ = relax // compiled, not called
+
+// LaunchRelax runs relax on the grid g.
+//
+// relax averages each element with its neighbours, a number of times.
+func LaunchRelax(s *gpu.Stream, g gpu.Grid, rounds int, x, y *gpu.Buffer[float32]) error {
+	l, err := quernRelax.Begin(s, g)
+	if err != nil {
+		return err
+	}
+	gpu.Arg(l, rounds)
+	gpu.SliceArg(l, x)
+	gpu.SliceArg(l, y)
+	return l.End()
+}
+
+var quernSumTwice = gpu.NewKernel(gpu.KernelInfo{
+	Name: "sumTwice", Package: "quern.dev/internal/conformance/warp", Pos: "grid.go:25",
+	Params: []gpu.Param{
+		{Name: "in", Kind: gpu.Slice, Type: "int64", Size: 8},
+		{Name: "partial", Kind: gpu.Slice, Type: "int64", Size: 8},
+		{Name: "out", Kind: gpu.Slice, Type: "int64", Size: 8},
+	},
+	PTX: quernPTX,
+	Variants: []gpu.Variant{
+		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 0, 64, 2, 0, 5, 9, 2147483647, 0, 64, 2, 0, 5, 1, 0, 3, 9, 2147483648, 2, 0, 1, 1, 4, 9, 0}},
+		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 0, 64, 2, 0, 5, 9, 2147483647, 0, 64, 2, 0, 5, 1, 0, 3, 9, 2147483648}, Sites: []gpu.Site{
+			{Kind: gpu.IndexSite, File: "grid.go", Line: 32, Col: 3},
+		}},
+		{Name: "wide", Sites: []gpu.Site{
+			{Kind: gpu.IndexSite, File: "grid.go", Line: 32, Col: 3},
+		}},
+	},
+	Block:       gpu.Dim3{X: 64, Y: 1, Z: 1},
+	Shared:      256,
+	Cooperative: true,
+	Host:        quernHostSumTwice,
+})
+
+var _ = sumTwice // compiled, not called
+
+// LaunchSumTwice runs sumTwice on the grid g.
+//
+// sumTwice reduces a slice in two steps, the second in every block.
+func LaunchSumTwice(s *gpu.Stream, g gpu.Grid, in, partial, out *gpu.Buffer[int64]) error {
+	l, err := quernSumTwice.Begin(s, g)
+	if err != nil {
+		return err
+	}
+	gpu.SliceArg(l, in)
+	gpu.SliceArg(l, partial)
+	gpu.SliceArg(l, out)
+	return l.End()
+}
+
+var quernFailsBefore = gpu.NewKernel(gpu.KernelInfo{
+	Name: "failsBefore", Package: "quern.dev/internal/conformance/warp", Pos: "grid.go:47",
+	Params: []gpu.Param{
+		{Name: "at", Kind: gpu.Scalar, Type: "int", Size: 8},
+		{Name: "x", Kind: gpu.Slice, Type: "int32", Size: 4},
+	},
+	PTX: quernPTX,
+	Variants: []gpu.Variant{
+		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 1, 0, 9, -1, 2, 3, 2, 0, 5, 1, 1, 4, 9, 0}},
+		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 1, 0, 1, 1, 3, 9, 2147483647}, Sites: []gpu.Site{
+			{Kind: gpu.IndexSite, File: "grid.go", Line: 49, Col: 3},
+			{Kind: gpu.IndexSite, File: "grid.go", Line: 52, Col: 2},
+		}},
+		{Name: "wide", Sites: []gpu.Site{
+			{Kind: gpu.IndexSite, File: "grid.go", Line: 49, Col: 3},
+			{Kind: gpu.IndexSite, File: "grid.go", Line: 52, Col: 2},
+		}},
+	},
+	Cooperative: true,
+	Host:        quernHostFailsBefore,
+})
+
+var _ = failsBefore // compiled, not called
+
+// LaunchFailsBefore runs failsBefore on the grid g.
+//
+// failsBefore has one thread fail while all others wait for it.
+func LaunchFailsBefore(s *gpu.Stream, g gpu.Grid, at int, x *gpu.Buffer[int32]) error {
+	l, err := quernFailsBefore.Begin(s, g)
+	if err != nil {
+		return err
+	}
+	gpu.Arg(l, at)
+	gpu.SliceArg(l, x)
+	return l.End()
+}
+
+var quernExchange = gpu.NewKernel(gpu.KernelInfo{
+	Name: "exchange", Package: "quern.dev/internal/conformance/warp", Pos: "grid.go:59",
+	Params: []gpu.Param{
+		{Name: "in", Kind: gpu.Slice, Type: "int32", Size: 4},
+		{Name: "out", Kind: gpu.Slice, Type: "int32", Size: 4},
+	},
+	PTX: quernPTX,
+	Variants: []gpu.Variant{
+		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 1, 0, 4, 9, 0, 2, 3, 9, 64, 0, -1, 1, 1, 2, 3, 2, 0, 5, 4, 2, 3, 1, 1, 3, 2, 3, 2, 0, 5, 4, 0, 64, 4, 7, 5, 9, 0}},
+		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Sites: []gpu.Site{
+			{Kind: gpu.IndexSite, File: "grid.go", Line: 64, Col: 13},
+			{Kind: gpu.IndexSite, File: "grid.go", Line: 64, Col: 2},
+			{Kind: gpu.IndexSite, File: "grid.go", Line: 70, Col: 7},
+			{Kind: gpu.IndexSite, File: "grid.go", Line: 74, Col: 2},
+		}},
+		{Name: "wide", Sites: []gpu.Site{
+			{Kind: gpu.IndexSite, File: "grid.go", Line: 64, Col: 13},
+			{Kind: gpu.IndexSite, File: "grid.go", Line: 64, Col: 2},
+			{Kind: gpu.IndexSite, File: "grid.go", Line: 70, Col: 7},
+			{Kind: gpu.IndexSite, File: "grid.go", Line: 74, Col: 2},
+		}},
+	},
+	Shared:  264,
+	Cluster: gpu.Dim3{X: 4, Y: 1, Z: 1},
+	Host:    quernHostExchange,
+})
+
+var _ = exchange // compiled, not called
+
+// LaunchExchange runs exchange on the grid g.
+//
+// exchange has each block read what the next of its cluster has in shared
+// memory, and write to what the one before has.
+func LaunchExchange(s *gpu.Stream, g gpu.Grid, in, out *gpu.Buffer[int32]) error {
+	l, err := quernExchange.Begin(s, g)
+	if err != nil {
+		return err
+	}
+	gpu.SliceArg(l, in)
+	gpu.SliceArg(l, out)
+	return l.End()
+}
+
+var quernSquare = gpu.NewKernel(gpu.KernelInfo{
+	Name: "square", Package: "quern.dev/internal/conformance/warp", Pos: "grid.go:80",
+	Params: []gpu.Param{
+		{Name: "rounds", Kind: gpu.Scalar, Type: "int", Size: 8},
+		{Name: "out", Kind: gpu.Slice, Type: "int32", Size: 4},
+	},
+	PTX: quernPTX,
+	Variants: []gpu.Variant{
+		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 2, 0, 2, 1, 5, 1, 1, 4, 9, 0}},
+		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 2, 0, 2, 1, 5, 9, 2147483648}, Sites: []gpu.Site{
+			{Kind: gpu.IndexSite, File: "grid.go", Line: 96, Col: 3},
+		}},
+		{Name: "wide", Sites: []gpu.Site{
+			{Kind: gpu.IndexSite, File: "grid.go", Line: 96, Col: 3},
+		}},
+	},
+	Shared:  4,
+	Cluster: gpu.Dim3{X: 2, Y: 2, Z: 1},
+	Host:    quernHostSquare,
+})
+
+var _ = square // compiled, not called
+
+// LaunchSquare runs square on the grid g.
+//
+// square has clusters of two dimensions, which loop over rounds.
+func LaunchSquare(s *gpu.Stream, g gpu.Grid, rounds int, out *gpu.Buffer[int32]) error {
+	l, err := quernSquare.Begin(s, g)
+	if err != nil {
+		return err
+	}
+	gpu.Arg(l, rounds)
+	gpu.SliceArg(l, out)
+	return l.End()
+}
+
+var quernBoth = gpu.NewKernel(gpu.KernelInfo{
+	Name: "both", Package: "quern.dev/internal/conformance/warp", Pos: "grid.go:103",
+	Params: []gpu.Param{
+		{Name: "x", Kind: gpu.Slice, Type: "int32", Size: 4},
+		{Name: "y", Kind: gpu.Slice, Type: "int32", Size: 4},
+	},
+	PTX: quernPTX,
+	Variants: []gpu.Variant{
+		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 0, 32, 2, 0, 5, 1, 0, 4, 9, 0, 0, 32, 2, 0, 5, 1, 1, 4, 9, 0}},
+		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 0, 32, 2, 0, 5, 9, 2147483648}, Sites: []gpu.Site{
+			{Kind: gpu.IndexSite, File: "grid.go", Line: 106, Col: 24},
+			{Kind: gpu.IndexSite, File: "grid.go", Line: 108, Col: 2},
+		}},
+		{Name: "wide", Sites: []gpu.Site{
+			{Kind: gpu.IndexSite, File: "grid.go", Line: 106, Col: 24},
+			{Kind: gpu.IndexSite, File: "grid.go", Line: 108, Col: 2},
+		}},
+	},
+	Block:       gpu.Dim3{X: 32, Y: 1, Z: 1},
+	Shared:      128,
+	Cluster:     gpu.Dim3{X: 2, Y: 1, Z: 1},
+	Cooperative: true,
+	Host:        quernHostBoth,
+})
+
+var _ = both // compiled, not called
+
+// LaunchBoth runs both on the grid g.
+//
+// both waits for its cluster and for the grid.
+func LaunchBoth(s *gpu.Stream, g gpu.Grid, x, y *gpu.Buffer[int32]) error {
+	l, err := quernBoth.Begin(s, g)
+	if err != nil {
+		return err
+	}
+	gpu.SliceArg(l, x)
+	gpu.SliceArg(l, y)
 	return l.End()
 }
 
@@ -4603,6 +4838,642 @@ func quernRow6Methods(r *host.Run, cs []counter, at, n int, out []int32, base, s
 		result0 := base + i
 //line control.go:250
 		out[result0] = c.up - c.down + n2
+	}
+}
+
+func quernHostRelax(r *host.Run) {
+	rounds := host.Value[int](r, 0)
+	x := host.Slice[float32](r, 1)
+	y := host.Slice[float32](r, 2)
+	dimX := r.BlockDim.X
+	dimY := r.BlockDim.Y
+	dimZ := r.BlockDim.Z
+	gridX := r.GridDim.X
+	var i int
+	size := gridX * dimX
+	n := len(x)
+	for r.Next() {
+		blockX := r.BlockIdx.X
+		base := blockX * dimX
+//line grid.go:10
+		i = 0
+		for ; i < rounds; i++ {
+			for threadZ := range dimZ {
+				for threadY := range dimY {
+					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+					quernRow1Relax(r, base, size, n, y, x, dimX)
+				}
+			}
+//line grid.go:14
+			r.SyncGrid()
+			for threadZ := range dimZ {
+				for threadY := range dimY {
+					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+					quernRow2Relax(r, base, size, n, x, y, dimX)
+				}
+			}
+//line grid.go:18
+			r.SyncGrid()
+		}
+	}
+}
+
+//go:noinline
+func quernRow1Relax(r *host.Run, base, size, n int, y, x []float32, dimX int) {
+	for threadX := range dimX {
+		r.ThreadIdx.X = threadX
+//line grid.go:11
+		for i2 := base + threadX; i2 < n; i2 += size {
+			y[i2] = (x[max(i2-1, 0)] + 2*x[i2] + x[min(i2+1, n-1)]) / 4
+		}
+	}
+}
+
+//go:noinline
+func quernRow2Relax(r *host.Run, base, size, n int, x, y []float32, dimX int) {
+	for threadX := range dimX {
+		r.ThreadIdx.X = threadX
+//line grid.go:15
+		for i3 := base + threadX; i3 < n; i3 += size {
+			x[i3] = y[i3]
+		}
+	}
+}
+
+func quernHostSumTwice(r *host.Run) {
+	in := host.Slice[int64](r, 0)
+	partial := host.Slice[int64](r, 1)
+	out := host.Slice[int64](r, 2)
+	gridX := r.GridDim.X
+	var iFirst int
+	sums := host.Scratch[int64](r, 0, r.BlockDim.Count())
+	size := gridX * 64
+	vs := host.Scratch[int64](r, 1, r.BlockDim.Count())
+	reduceAdds := host.Scratch[int64](r, 2, r.BlockDim.Count())
+	vs2 := host.Scratch[int64](r, 4, r.BlockDim.Count())
+	partial2 := host.Shared[[32]int64](r, 0)
+	ws := host.Scratch[int64](r, 3, r.BlockDim.Count())
+	warps2 := (64*1*1 + 31) / 32
+	var reduceAddOf [1]int64
+	var reduceAdd2 int64
+	threads10 := r.BlockDim.Count()
+	var all int64
+	var i2 int
+	var p int64
+	for r.Next() {
+		blockX := r.BlockIdx.X
+		base := blockX * 64
+//line grid.go:27
+		iFirst = blockX * 64
+		for threadZ := range 1 {
+			for threadY := range 1 {
+				first := (threadZ*1 + threadY) * 64
+				quernRow1SumTwice(r, sums, first)
+			}
+		}
+		for ; iFirst < len(in); iFirst += size {
+			for threadZ := range 1 {
+				for threadY := range 1 {
+					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+					first2 := (threadZ*1 + threadY) * 64
+					quernRow2SumTwice(r, sums, first2, iFirst, in)
+				}
+			}
+		}
+		for threadZ := range 1 {
+			for threadY := range 1 {
+				first3 := (threadZ*1 + threadY) * 64
+				quernRow3SumTwice(r, sums, first3, vs)
+			}
+		}
+//line control.go:11
+		host.ReduceAdd(reduceAdds, vs)
+		for threadZ := range 1 {
+			for threadY := range 1 {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				first4 := (threadZ*1 + threadY) * 64
+				quernRow4SumTwice(r, reduceAdds, first4, vs2, partial2)
+			}
+		}
+		for first5 := 0; first5 < threads10; first5 += 32 {
+			lanes := min(32, threads10-first5)
+//line control.go:17
+			if first5>>5 == 0 {
+				for at, n := first5, 0; at < first5+lanes; at += n {
+					startX := at % 64
+					n = min(64-startX, first5+lanes-at)
+					threadY := at / 64 % 1
+					threadZ := at / (64 * 1)
+					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+					quernRow5SumTwice(r, ws, at, n, warps2, partial2, startX)
+				}
+//line control.go:22
+				host.ReduceAdd(reduceAddOf[:], ws[first5:][:lanes])
+				reduceAdd2 = reduceAddOf[0]
+				for at, n := first5, 0; at < first5+lanes; at += n {
+					startX := at % 64
+					n = min(64-startX, first5+lanes-at)
+					quernRow6SumTwice(r, vs2, at, n, reduceAdd2)
+				}
+			}
+		}
+		for threadZ := range 1 {
+			for threadY := range 1 {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				first6 := (threadZ*1 + threadY) * 64
+				quernRow7SumTwice(r, vs2, first6, partial, blockX)
+			}
+		}
+//line grid.go:34
+		r.SyncGrid()
+		all = 0
+		i2 = 0
+		r.ThreadIdx = kernel.Dim3{}
+		for ; i2 < len(partial); i2++ {
+//line grid.go:36
+			p = partial[i2]
+			all += p
+		}
+		for threadZ := range 1 {
+			for threadY := range 1 {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				quernRow8SumTwice(r, base, out, all)
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1SumTwice(r *host.Run, sums []int64, first int) {
+	sumRow := sums[first:][:64]
+	for threadX := range 64 {
+//line grid.go:26
+		var sum int64
+		sumRow[threadX] = sum
+	}
+}
+
+//go:noinline
+func quernRow2SumTwice(r *host.Run, sums []int64, first2, iFirst int, in []int64) {
+	sumRow := sums[first2:][:64]
+	if iFirst >= 0 && 64 <= len(in)-iFirst && len(in)-iFirst >= 64 {
+		row := (*[64]int64)(in[iFirst:])
+		for threadX := range 64 {
+			sum := sumRow[threadX]
+//line grid.go:28
+			sum += row[threadX]
+			sumRow[threadX] = sum
+		}
+		return
+	}
+	for threadX := range 64 {
+		r.ThreadIdx.X = threadX
+		sum := sumRow[threadX]
+//line grid.go:27
+		if iFirst+threadX < len(in) {
+			sum += in[iFirst+threadX]
+		}
+		sumRow[threadX] = sum
+	}
+}
+
+//go:noinline
+func quernRow3SumTwice(r *host.Run, sums []int64, first3 int, vs []int64) {
+	sumRow := sums[first3:][:64]
+	vRow := vs[first3:][:64]
+	for threadX := range 64 {
+		sum := sumRow[threadX]
+//line grid.go:30
+		t1 := sum
+		v := t1
+		vRow[threadX] = v
+	}
+}
+
+//go:noinline
+func quernRow4SumTwice(r *host.Run, reduceAdds []int64, first4 int, vs2 []int64, partial2 *[32]int64) {
+	reduceAddRow := reduceAdds[first4:][:64]
+	vRow2 := vs2[first4:][:64]
+	for threadX := range 64 {
+		r.ThreadIdx.X = threadX
+		reduceAdd := reduceAddRow[threadX]
+//line control.go:11
+		v2 := reduceAdd
+		if (threadX+first4)&31 == 0 {
+			partial2[(threadX+first4)>>5] = v2
+		}
+		vRow2[threadX] = v2
+	}
+}
+
+//go:noinline
+func quernRow5SumTwice(r *host.Run, ws []int64, at, n, warps2 int, partial2 *[32]int64, startX int) {
+	wRow := ws[at:][:n]
+	for lane := range n {
+		threadX := startX + lane
+		r.ThreadIdx.X = threadX
+//line control.go:18
+		var w int64
+		for i := (at + lane) & 31; i < warps2; i += 32 {
+			w = partial2[i]
+		}
+		wRow[lane] = w
+	}
+}
+
+//go:noinline
+func quernRow6SumTwice(r *host.Run, vs2 []int64, at, n int, reduceAdd2 int64) {
+	vRow2 := vs2[at:][:n]
+	for lane := range n {
+//line control.go:22
+		v2 := reduceAdd2
+		vRow2[lane] = v2
+	}
+}
+
+//go:noinline
+func quernRow7SumTwice(r *host.Run, vs2 []int64, first6 int, partial []int64, blockX int) {
+	vRow2 := vs2[first6:][:64]
+	for threadX := range 64 {
+		r.ThreadIdx.X = threadX
+		v2 := vRow2[threadX]
+//line control.go:25
+		result0 := v2
+//line grid.go:30
+		sum2 := result0
+		if threadX == 0 {
+			partial[blockX] = sum2
+		}
+	}
+}
+
+//go:noinline
+func quernRow8SumTwice(r *host.Run, base int, out []int64, all int64) {
+	if base >= 0 && 64 <= len(out)-base && len(out)-base >= 64 {
+		row2 := (*[64]int64)(out[base:])
+		for threadX := range 64 {
+//line grid.go:40
+			row2[threadX] = all
+		}
+		return
+	}
+	for threadX := range 64 {
+		r.ThreadIdx.X = threadX
+		i3 := base + threadX
+//line grid.go:39
+		if i3 < len(out) {
+			out[i3] = all
+		}
+	}
+}
+
+func quernHostFailsBefore(r *host.Run) {
+	at := host.Value[int](r, 0)
+	x := host.Slice[int32](r, 1)
+	dimX := r.BlockDim.X
+	dimY := r.BlockDim.Y
+	dimZ := r.BlockDim.Z
+	for r.Next() {
+		blockX := r.BlockIdx.X
+		base := blockX * dimX
+		for threadZ := range dimZ {
+			for threadY := range dimY {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				quernRow1FailsBefore(r, base, at, x, dimX)
+			}
+		}
+//line grid.go:51
+		r.SyncGrid()
+		for threadZ := range dimZ {
+			for threadY := range dimY {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				quernRow2FailsBefore(r, x, base, dimX)
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1FailsBefore(r *host.Run, base, at int, x []int32, dimX int) {
+	for threadX := range dimX {
+		r.ThreadIdx.X = threadX
+//line grid.go:48
+		if base+threadX == at {
+			x[len(x)+at] = 1
+		}
+	}
+}
+
+//go:noinline
+func quernRow2FailsBefore(r *host.Run, x []int32, base, dimX int) {
+	count := dimX
+	if base >= 0 && count <= len(x)-base {
+		row := x[base:][:count]
+		for threadX := range count {
+//line grid.go:52
+			row[threadX]++
+		}
+		return
+	}
+	for threadX := range dimX {
+		r.ThreadIdx.X = threadX
+//line grid.go:52
+		x[base+threadX]++
+	}
+}
+
+func quernHostExchange(r *host.Run) {
+	in := host.Slice[int32](r, 0)
+	out := host.Slice[int32](r, 1)
+	dimX := r.BlockDim.X
+	dimY := r.BlockDim.Y
+	dimZ := r.BlockDim.Z
+	tile := host.Shared[[64]int32](r, 0)
+	sums := host.Shared[[2]int32](r, 1)
+	var t2 *[64]int32
+	c := int(0)
+	size := c * 4
+	vs := host.Scratch[int32](r, 0, r.BlockDim.Count())
+	var t4 *int32
+	var t5 *int32
+	var last *int32
+	for r.Next() {
+		blockX := r.BlockIdx.X
+		base := blockX * dimX
+		next := (size + blockX%4 + 1) % 4
+		base2 := int32(size + blockX%4)
+		for threadZ := range dimZ {
+			for threadY := range dimY {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				quernRow1Exchange(r, tile, in, base, sums, dimX)
+			}
+		}
+//line grid.go:68
+		r.SyncCluster()
+//line grid.go:70
+		t2 = host.ClusterShared(r, tile, next)
+		for threadZ := range dimZ {
+			for threadY := range dimY {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				first := (threadZ*dimY + threadY) * dimX
+				quernRow2Exchange(r, vs, first, dimX, t2)
+			}
+		}
+		r.ThreadIdx = kernel.Dim3{}
+//line grid.go:71
+		t4 = &sums[1]
+		t5 = host.ClusterShared(r, t4, (size+blockX%4+4-1)%4)
+		last = t5
+		for threadZ := range dimZ {
+			for threadY := range dimY {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				first2 := (threadZ*dimY + threadY) * dimX
+				quernRow3Exchange(r, vs, first2, dimX, last)
+			}
+		}
+//line grid.go:73
+		r.SyncCluster()
+		for threadZ := range dimZ {
+			for threadY := range dimY {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				first3 := (threadZ*dimY + threadY) * dimX
+				quernRow4Exchange(r, vs, first3, dimX, out, base, sums, base2)
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1Exchange(r *host.Run, tile *[64]int32, in []int32, base int, sums *[2]int32, dimX int) {
+	count := dimX
+	if count <= 64 && base >= 0 && count <= len(in)-base && count <= 2 {
+		row := tile[:count]
+		row2 := in[base:][:count]
+		row3 := sums[:count]
+		for threadX := range count {
+//line grid.go:64
+			row[threadX] = row2[threadX]
+			if threadX < 2 {
+				row3[threadX] = 0
+			}
+		}
+		return
+	}
+	for threadX := range dimX {
+		r.ThreadIdx.X = threadX
+		i := base + threadX
+//line grid.go:64
+		tile[threadX] = in[i]
+		if threadX < 2 {
+			sums[threadX] = 0
+		}
+	}
+}
+
+//go:noinline
+func quernRow2Exchange(r *host.Run, vs []int32, first, dimX int, t2 *[64]int32) {
+	vRow := vs[first:][:dimX]
+	for threadX := range dimX {
+		r.ThreadIdx.X = threadX
+//line grid.go:70
+		v := t2[dimX-1-threadX]
+		vRow[threadX] = v
+	}
+}
+
+//go:noinline
+func quernRow3Exchange(r *host.Run, vs []int32, first2, dimX int, last *int32) {
+	vRow := vs[first2:][:dimX]
+	for threadX := range dimX {
+		r.ThreadIdx.X = threadX
+		v := vRow[threadX]
+//line grid.go:72
+		atomic.AddInt32(last, v)
+	}
+}
+
+//go:noinline
+func quernRow4Exchange(r *host.Run, vs []int32, first3, dimX int, out []int32, base int, sums *[2]int32, base2 int32) {
+	vRow := vs[first3:][:dimX]
+	count2 := dimX
+	if base >= 0 && count2 <= len(out)-base {
+		row4 := out[base:][:count2]
+		for threadX := range count2 {
+			v := vRow[threadX]
+//line grid.go:74
+			row4[threadX] = v*1000 + sums[1] + base2
+		}
+		return
+	}
+	for threadX := range dimX {
+		r.ThreadIdx.X = threadX
+		v := vRow[threadX]
+		i := base + threadX
+//line grid.go:74
+		out[i] = v*1000 + sums[1] + base2
+	}
+}
+
+func quernHostSquare(r *host.Run) {
+	rounds := host.Value[int](r, 0)
+	out := host.Slice[int32](r, 1)
+	dimX := r.BlockDim.X
+	dimY := r.BlockDim.Y
+	dimZ := r.BlockDim.Z
+	gridX := r.GridDim.X
+	box := host.Shared[int32](r, 0)
+	c := int(0)
+	size := c * 2
+	var r2 int
+	var t3 *int32
+	var v int32
+	for r.Next() {
+		blockX := r.BlockIdx.X
+		blockY := r.BlockIdx.Y
+		base := int32((size+blockY%2)*2 + blockX%2 + 1)
+		base2 := blockY*gridX + blockX
+		base3 := int32((size+blockY%2)*2 + blockX%2)
+		for range dimZ {
+			for range dimY {
+				quernRow1Square(r, box, base, dimX)
+			}
+		}
+//line grid.go:86
+		r.SyncCluster()
+		r2 = 0
+		for ; r2 < rounds; r2++ {
+//line grid.go:88
+			t3 = host.ClusterShared(r, box, ((size+blockY%2)*2+blockX%2+r2)%4)
+			r.ThreadIdx = kernel.Dim3{}
+//line grid.go:88
+			v = *t3
+			r.SyncCluster()
+			for range dimZ {
+				for range dimY {
+					start := v*2 + int32(r2)
+					quernRow2Square(r, box, start, dimX)
+				}
+			}
+//line grid.go:93
+			r.SyncCluster()
+		}
+		for threadZ := range dimZ {
+			for threadY := range dimY {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				quernRow3Square(r, out, base2, box, base3, dimX)
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1Square(r *host.Run, box *int32, base int32, dimX int) {
+	for threadX := range dimX {
+		leader := threadX == 0
+//line grid.go:83
+		if leader {
+			*box = base
+		}
+	}
+}
+
+//go:noinline
+func quernRow2Square(r *host.Run, box *int32, start int32, dimX int) {
+	for threadX := range dimX {
+		leader := threadX == 0
+//line grid.go:90
+		if leader {
+			*box = start
+		}
+	}
+}
+
+//go:noinline
+func quernRow3Square(r *host.Run, out []int32, base2 int, box *int32, base3 int32, dimX int) {
+	for threadX := range dimX {
+		r.ThreadIdx.X = threadX
+		leader := threadX == 0
+//line grid.go:95
+		if leader {
+			out[base2] = *box*10 + base3
+		}
+	}
+}
+
+func quernHostBoth(r *host.Run) {
+	x := host.Slice[int32](r, 0)
+	y := host.Slice[int32](r, 1)
+	tile := host.Shared[[32]int32](r, 0)
+	var t2 *[32]int32
+	c := int(0)
+	size := c * 2
+	for r.Next() {
+		blockX := r.BlockIdx.X
+		base := blockX * 32
+		for threadZ := range 1 {
+			for threadY := range 1 {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				quernRow1Both(r, tile, x, base)
+			}
+		}
+//line grid.go:107
+		r.SyncCluster()
+		t2 = host.ClusterShared(r, tile, 1-(size+blockX%2))
+		for threadZ := range 1 {
+			for threadY := range 1 {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				quernRow2Both(r, y, base, t2)
+			}
+		}
+//line grid.go:109
+		r.SyncGrid()
+		for threadZ := range 1 {
+			for threadY := range 1 {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				quernRow3Both(r, x, base, y)
+			}
+		}
+//line grid.go:111
+		r.SyncCluster()
+	}
+}
+
+//go:noinline
+func quernRow1Both(r *host.Run, tile *[32]int32, x []int32, base int) {
+	if base >= 0 && 32 <= len(x)-base {
+		row := (*[32]int32)(tile[0:])
+		row2 := (*[32]int32)(x[base:])
+		for threadX := range 32 {
+//line grid.go:106
+			row[threadX] = row2[threadX]
+		}
+		return
+	}
+	for threadX := range 32 {
+		r.ThreadIdx.X = threadX
+		i := base + threadX
+//line grid.go:106
+		tile[threadX] = x[i]
+	}
+}
+
+//go:noinline
+func quernRow2Both(r *host.Run, y []int32, base int, t2 *[32]int32) {
+	for threadX := range 32 {
+		r.ThreadIdx.X = threadX
+		i := base + threadX
+//line grid.go:108
+		y[i] = t2[threadX]
+	}
+}
+
+//go:noinline
+func quernRow3Both(r *host.Run, x []int32, base int, y []int32) {
+	for threadX := range 32 {
+		r.ThreadIdx.X = threadX
+		i := base + threadX
+//line grid.go:110
+		x[i] += y[len(y)-1-i]
 	}
 }
 
