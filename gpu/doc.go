@@ -47,6 +47,13 @@
 // the simulator the other threads go on, on the CPU the rest of the launch is
 // not run.
 //
+// # Tuning
+//
+// A kernel with special forms (specialise= in its directive) is launched in the
+// form for its arguments. [Tune] finds the fastest of several ways to launch
+// something, such as block sizes, by measuring them on the device, and keeps the
+// answer on disk.
+//
 // # Waiting
 //
 // Streams do their work in order, and apart from each other. On a GPU that is

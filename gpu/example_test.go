@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log"
+	"os"
 
 	"quern.dev/gpu"
 	"quern.dev/kernel/host"
@@ -168,4 +169,52 @@ func ExampleElapsed() {
 	took, err := gpu.Elapsed(start, end)
 	fmt.Println(took >= 0, err)
 	// Output: true <nil>
+}
+
+func ExampleTune() {
+	dev, err := gpu.Open(gpu.Config{Device: "cpu"})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer dev.Close()
+	s := dev.DefaultStream()
+	x, err := gpu.Alloc[float32](dev, 1<<16)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer x.Close()
+	dir, err := os.MkdirTemp("", "tune") // instead of the user's cache directory
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer os.RemoveAll(dir)
+
+	tuning := gpu.Tuning{Name: "scale", Problem: fmt.Sprint(x.Len(), " elements"), Dir: dir}
+	for _, parts := range []int{1, 16, 256} {
+		tuning.Candidates = append(tuning.Candidates, gpu.Candidate{
+			Name: fmt.Sprintf("%d launches", parts),
+			Launch: func(s *gpu.Stream) error {
+				for i := range parts {
+					n := x.Len() / parts
+					if err := LaunchScale(s, gpu.Linear(n), 1, x.Slice(i*n, (i+1)*n)); err != nil {
+						return err
+					}
+				}
+				return nil
+			},
+		})
+	}
+	for range 2 {
+		best, err := gpu.Tune(context.Background(), s, tuning)
+		if err != nil {
+			log.Fatal(err)
+		}
+		fmt.Println(len(best.Trials), "candidates, cached:", best.Cached)
+		if err := best.Launch(s); err != nil {
+			log.Fatal(err)
+		}
+	}
+	// Output:
+	// 3 candidates, cached: false
+	// 3 candidates, cached: true
 }

@@ -172,6 +172,10 @@ func (l *Launch) submit() error {
 		}
 		held++
 	}
+	if n := l.stream.noted; n != nil {
+		n.add(l.kernel)
+		return nil
+	}
 	v, err := l.place()
 	if err != nil {
 		return err

@@ -23,6 +23,7 @@ type Stream struct {
 	dev   *Device
 	drv   driver.Stream
 	lease lease
+	noted *noted // if set, launches are noted instead of made
 }
 
 // NewStream makes a stream, which is to be closed.

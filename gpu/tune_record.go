@@ -1,0 +1,144 @@
+package gpu
+
+import (
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"hash"
+	"io"
+	"slices"
+	"sync"
+	"time"
+
+	"quern.dev/internal/diskcache"
+)
+
+// tuneEntries is how many answers of Tune are kept on disk.
+const tuneEntries = 512
+
+func (t *Tuning) cache() *diskcache.Cache {
+	if t.Dir != "" {
+		return diskcache.In(t.Dir, tuneEntries)
+	}
+	return diskcache.User("tune", tuneEntries)
+}
+
+// noted are the kernels that were launched on a stream which notes launches
+// instead of making them.
+type noted struct {
+	mu      sync.Mutex
+	kernels []*Kernel
+}
+
+func (n *noted) add(k *Kernel) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.kernels = append(n.kernels, k)
+}
+
+// key is the hash of all that the answer depends on.
+func (t *Tuning) key(s *Stream) diskcache.Key {
+	h := sha256.New()
+	d := s.dev
+	major, minor := d.ComputeCapability()
+	fields(h, "tune 1", t.Name, t.Problem, string(d.backend), d.Name(), d.DriverVersion(), fmt.Sprint(major, minor, d.Attributes()))
+	for _, c := range t.Candidates {
+		fields(h, "candidate", c.Name)
+		n := &noted{}
+		// What fails now fails in the measurement, where it is recorded.
+		if err := c.Launch(&Stream{dev: d, drv: s.drv, noted: n}); err != nil {
+			fields(h, "failed")
+		}
+		for _, k := range n.kernels {
+			k.fingerprint(h)
+		}
+	}
+	return diskcache.Key(h.Sum(nil))
+}
+
+// fields writes texts so that no other list of texts gives the same bytes.
+func fields(w io.Writer, texts ...string) {
+	for _, s := range texts {
+		fmt.Fprintf(w, "%d:%s", len(s), s)
+	}
+}
+
+// fingerprint writes what the kernel was compiled to. The CPU's form is made
+// from the same source.
+func (k *Kernel) fingerprint(h hash.Hash) {
+	fields(h, "kernel", k.String(), fmt.Sprint(k.info.Block))
+	for i := range k.info.Variants {
+		v := &k.info.Variants[i]
+		text, _ := k.info.section(v.Name) // what is missing cannot be launched
+		fields(h, v.Name, fmt.Sprint(v.Limits), text)
+	}
+	for _, f := range k.special {
+		f.kernel.fingerprint(h)
+	}
+}
+
+// tuneRecord is an entry of the cache.
+type tuneRecord struct {
+	Name     string        `json:"name"`
+	Problem  string        `json:"problem"`
+	Device   string        `json:"device"`
+	Driver   string        `json:"driver"`
+	Measured time.Time     `json:"measured"`
+	Winner   string        `json:"winner"`
+	Trials   []trialRecord `json:"trials"`
+}
+
+type trialRecord struct {
+	Name     string `json:"name"`
+	Median   int64  `json:"median_ns,omitempty"`
+	Least    int64  `json:"least_ns,omitempty"`
+	Samples  int    `json:"samples,omitempty"`
+	Outliers int    `json:"outliers,omitempty"`
+	Failed   string `json:"failed,omitempty"`
+}
+
+// keep writes the answer to the cache.
+func (t *Tuned) keep(cache *diskcache.Cache, key diskcache.Key) error {
+	r := tuneRecord{t.Name, t.Problem, t.Device, t.Driver, t.Measured, t.Winner, nil}
+	for _, tr := range t.Trials {
+		rec := trialRecord{tr.Name, int64(tr.Median), int64(tr.Least), tr.Samples, tr.Outliers, ""}
+		if tr.Err != nil {
+			rec.Failed = tr.Err.Error()
+		}
+		r.Trials = append(r.Trials, rec)
+	}
+	text, err := json.MarshalIndent(r, "", "\t")
+	if err != nil {
+		return err
+	}
+	return cache.Put(key, append(text, '\n'))
+}
+
+// load returns the answer that the cache has, nil if it has none.
+func (t *Tuning) load(cache *diskcache.Cache, key diskcache.Key) *Tuned {
+	data, ok := cache.Get(key)
+	if !ok {
+		return nil
+	}
+	var r tuneRecord
+	if json.Unmarshal(data, &r) != nil {
+		return nil
+	}
+	best := slices.IndexFunc(t.Candidates, func(c Candidate) bool { return c.Name == r.Winner })
+	if best < 0 {
+		return nil
+	}
+	found := &Tuned{
+		Name: r.Name, Problem: r.Problem, Device: r.Device, Driver: r.Driver,
+		Winner: r.Winner, Measured: r.Measured, Cached: true, winner: t.Candidates[best],
+	}
+	for _, rec := range r.Trials {
+		tr := Trial{Name: rec.Name, Median: time.Duration(rec.Median), Least: time.Duration(rec.Least), Samples: rec.Samples, Outliers: rec.Outliers}
+		if rec.Failed != "" {
+			tr.Err = errors.New(rec.Failed)
+		}
+		found.Trials = append(found.Trials, tr)
+	}
+	return found
+}
