@@ -66,7 +66,7 @@
 // # What is not here
 //
 // Device functions (.func, call), textures and surfaces, clusters, tensor
-// copies, matrix instructions, the forms of vote and shfl
-// without .sync, 32-bit addresses. Parse rejects them with the line. The host
+// copies, matrix instructions, the forms of vote and shfl without .sync, 32-bit
+// addresses. Parse rejects them with the line. The host
 // is taken to be little-endian.
 package ptxvm

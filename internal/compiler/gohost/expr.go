@@ -385,6 +385,8 @@ func (e *emitter) address(p ir.Place) (string, int) {
 		if s := e.variable(p.Var); strings.HasPrefix(s, "*") {
 			return s[1:], precPrimary
 		}
+	case *ir.ArrayPlace:
+		return strings.TrimPrefix(e.place(p), "*"), precPrimary
 	}
 	return "&" + e.place(p), precUnary
 }
