@@ -9,6 +9,7 @@ import (
 	"quern.dev/gpu"
 	"quern.dev/kernel"
 	"quern.dev/kernel/host"
+	"sync/atomic"
 )
 
 //go:embed quern_gen.ptx
@@ -79,6 +80,514 @@ func LaunchScale(s *gpu.Stream, g gpu.Grid, a float32, x *gpu.Buffer[float32]) e
 	}
 	gpu.Arg(l, a)
 	gpu.SliceArg(l, x)
+	return l.End()
+}
+
+var quernTranspose = gpu.NewKernel(gpu.KernelInfo{
+	Name: "transpose", Package: "quern.dev/examples/language", Pos: "memory.go:10",
+	Params: []gpu.Param{
+		{Name: "w", Kind: gpu.Scalar, Type: "int", Size: 8},
+		{Name: "h", Kind: gpu.Scalar, Type: "int", Size: 8},
+		{Name: "in", Kind: gpu.Slice, Type: "float32", Size: 4},
+		{Name: "out", Kind: gpu.Slice, Type: "float32", Size: 4},
+	},
+	PTX: quernPTX,
+	Variants: []gpu.Variant{
+		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 0, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 0, 32, 2, 0, 5, 9, 2147483648, 0, -1, 1, 2, 1, 0, 1, 1, 5, 4, 1, 2, 0, 32, 2, 1, 1, 0, 5, 5, 4, 7, 1, 0, 1, 2, 3, 0, 32, 2, 0, 5, 4, 1, 0, 1, 1, 5, 4, 7, 1, 0, 1, 2, 3, 0, 32, 2, 0, 5, 4, 0, 32, 2, 1, 1, 0, 5, 5, 4, 7, 5, 9, 0, 1, 0, 1, 1, 5, 9, 2147483648, 1, 0, 1, 1, 5, 1, 0, 4, 9, 2147483647, 0, -1, 1, 3, 1, 0, 1, 1, 5, 4, 0, 32, 1, 1, 5, 1, 3, 3, 1, 0, 1, 1, 5, 4, 0, 32, 2, 0, 1, 1, 5, 5, 4, 7, 1, 3, 0, 32, 2, 0, 1, 1, 5, 5, 4, 7, 1, 1, 1, 3, 3, 0, 32, 2, 1, 5, 4, 1, 0, 1, 1, 5, 4, 7, 5, 9, 0, 1, 0, 1, 1, 5, 1, 1, 4, 9, 2147483647}},
+		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 0, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 0, 32, 2, 0, 5, 9, 2147483648, 1, 0, 1, 1, 5, 9, 2147483648, 1, 0, 1, 1, 5, 1, 0, 4, 9, 2147483647, 1, 0, 1, 1, 5, 1, 1, 4, 9, 2147483647}, Sites: []gpu.Site{
+			{Kind: gpu.IndexSite, File: "memory.go", Line: 14, Col: 40},
+			{Kind: gpu.IndexSite, File: "memory.go", Line: 19, Col: 3},
+		}},
+		{Name: "wide", Sites: []gpu.Site{
+			{Kind: gpu.IndexSite, File: "memory.go", Line: 14, Col: 40},
+			{Kind: gpu.IndexSite, File: "memory.go", Line: 19, Col: 3},
+		}},
+	},
+	Block:  gpu.Dim3{X: 32, Y: 32, Z: 1},
+	Shared: 4224,
+	Host:   quernHostTranspose,
+})
+
+var _ = transpose // compiled, not called
+
+// LaunchTranspose runs transpose on the grid g.
+//
+// transpose writes the transpose of a matrix of h rows and w columns. A tile in
+// shared memory lets threads read and write side by side; its odd width spreads
+// its columns over the banks.
+func LaunchTranspose(s *gpu.Stream, g gpu.Grid, w, h int, in, out *gpu.Buffer[float32]) error {
+	l, err := quernTranspose.Begin(s, g)
+	if err != nil {
+		return err
+	}
+	gpu.Arg(l, w)
+	gpu.Arg(l, h)
+	gpu.SliceArg(l, in)
+	gpu.SliceArg(l, out)
+	return l.End()
+}
+
+var quernHistogram = gpu.NewKernel(gpu.KernelInfo{
+	Name: "histogram", Package: "quern.dev/examples/language", Pos: "memory.go:27",
+	Params: []gpu.Param{
+		{Name: "x", Kind: gpu.Slice, Type: "uint8", Size: 1},
+		{Name: "out", Kind: gpu.Slice, Type: "uint32", Size: 4},
+	},
+	PTX: quernPTX,
+	Variants: []gpu.Variant{
+		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483647, 1, 0, 2, 3, 2, 0, 5, 3, 9, 2147483648, 0, -1, 1, 1, 5, 9, -58112}, Sites: []gpu.Site{
+			{Kind: gpu.DivideSite, File: "memory.go", Line: 34, Col: 35},
+		}},
+		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483647, 1, 0, 2, 3, 2, 0, 5, 3, 9, 2147483648}, Sites: []gpu.Site{
+			{Kind: gpu.DivideSite, File: "memory.go", Line: 34, Col: 35},
+			{Kind: gpu.IndexSite, File: "memory.go", Line: 38, Col: 21},
+		}},
+		{Name: "wide", Sites: []gpu.Site{
+			{Kind: gpu.DivideSite, File: "memory.go", Line: 34, Col: 35},
+			{Kind: gpu.IndexSite, File: "memory.go", Line: 38, Col: 21},
+		}},
+	},
+	Host: quernHostHistogram,
+})
+
+var _ = histogram // compiled, not called
+
+// LaunchHistogram runs histogram on the grid g.
+//
+// histogram counts the values of x modulo the number of bins, which is the
+// length of out. Each block counts in dynamic shared memory first.
+func LaunchHistogram(s *gpu.Stream, g gpu.Grid, x *gpu.Buffer[uint8], out *gpu.Buffer[uint32]) error {
+	l, err := quernHistogram.Begin(s, g)
+	if err != nil {
+		return err
+	}
+	gpu.SliceArg(l, x)
+	gpu.SliceArg(l, out)
+	return l.End()
+}
+
+var quernExtent = gpu.NewKernel(gpu.KernelInfo{
+	Name: "extent", Package: "quern.dev/examples/language", Pos: "memory.go:45",
+	Params: []gpu.Param{
+		{Name: "x", Kind: gpu.Slice, Type: "float32", Size: 4},
+		{Name: "low", Kind: gpu.Slice, Type: "float32", Size: 4},
+		{Name: "high", Kind: gpu.Slice, Type: "float32", Size: 4},
+	},
+	PTX: quernPTX,
+	Variants: []gpu.Variant{
+		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -16, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 10, 0, 9, 0, 1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 1, 5, 9, -1, 0, -1, 1, 2, 5, 9, -1}, Threads: 4, Adjacent: true},
+		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 1, 5, 9, -1, 0, -1, 1, 2, 5, 9, -1}},
+		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Sites: []gpu.Site{
+			{Kind: gpu.IndexSite, File: "memory.go", Line: 47, Col: 21},
+			{Kind: gpu.IndexSite, File: "memory.go", Line: 48, Col: 21},
+		}},
+		{Name: "wide", Sites: []gpu.Site{
+			{Kind: gpu.IndexSite, File: "memory.go", Line: 47, Col: 21},
+			{Kind: gpu.IndexSite, File: "memory.go", Line: 48, Col: 21},
+		}},
+	},
+	Host: quernHostExtent,
+})
+
+var _ = extent // compiled, not called
+
+// LaunchExtent runs extent on the grid g.
+//
+// extent finds the smallest and the largest element of x.
+func LaunchExtent(s *gpu.Stream, g gpu.Grid, x, low, high *gpu.Buffer[float32]) error {
+	l, err := quernExtent.Begin(s, g)
+	if err != nil {
+		return err
+	}
+	gpu.SliceArg(l, x)
+	gpu.SliceArg(l, low)
+	gpu.SliceArg(l, high)
+	return l.End()
+}
+
+var quernMark = gpu.NewKernel(gpu.KernelInfo{
+	Name: "mark", Package: "quern.dev/examples/language", Pos: "memory.go:56",
+	Params: []gpu.Param{
+		{Name: "x", Kind: gpu.Slice, Type: "uint16", Size: 2},
+		{Name: "set", Kind: gpu.Slice, Type: "uint32", Size: 4},
+		{Name: "left", Kind: gpu.Slice, Type: "uint32", Size: 4},
+		{Name: "odd", Kind: gpu.Slice, Type: "uint32", Size: 4},
+	},
+	PTX: quernPTX,
+	Variants: []gpu.Variant{
+		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -32, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 10, 0, 9, 0, 1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 1, 5, 9, -2048, 0, -1, 1, 2, 5, 9, -2048, 0, -1, 1, 3, 5, 9, -2048}, Threads: 8, Adjacent: true},
+		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 1, 5, 9, -2048, 0, -1, 1, 2, 5, 9, -2048, 0, -1, 1, 3, 5, 9, -2048}},
+		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Sites: []gpu.Site{
+			{Kind: gpu.IndexSite, File: "memory.go", Line: 59, Col: 20},
+			{Kind: gpu.IndexSite, File: "memory.go", Line: 60, Col: 21},
+			{Kind: gpu.IndexSite, File: "memory.go", Line: 61, Col: 21},
+		}},
+		{Name: "wide", Sites: []gpu.Site{
+			{Kind: gpu.IndexSite, File: "memory.go", Line: 59, Col: 20},
+			{Kind: gpu.IndexSite, File: "memory.go", Line: 60, Col: 21},
+			{Kind: gpu.IndexSite, File: "memory.go", Line: 61, Col: 21},
+		}},
+	},
+	Host: quernHostMark,
+})
+
+var _ = mark // compiled, not called
+
+// LaunchMark runs mark on the grid g.
+//
+// mark sets the bit of each value of x in a set of bits, clears it in another,
+// and turns it over in a third.
+func LaunchMark(s *gpu.Stream, g gpu.Grid, x *gpu.Buffer[uint16], set, left, odd *gpu.Buffer[uint32]) error {
+	l, err := quernMark.Begin(s, g)
+	if err != nil {
+		return err
+	}
+	gpu.SliceArg(l, x)
+	gpu.SliceArg(l, set)
+	gpu.SliceArg(l, left)
+	gpu.SliceArg(l, odd)
+	return l.End()
+}
+
+var quernInsert = gpu.NewKernel(gpu.KernelInfo{
+	Name: "insert", Package: "quern.dev/examples/language", Pos: "memory.go:69",
+	Params: []gpu.Param{
+		{Name: "keys", Kind: gpu.Slice, Type: "uint32", Size: 4},
+		{Name: "table", Kind: gpu.Slice, Type: "uint32", Size: 4},
+		{Name: "newest", Kind: gpu.Slice, Type: "int32", Size: 4},
+		{Name: "previous", Kind: gpu.Slice, Type: "int32", Size: 4},
+	},
+	PTX: quernPTX,
+	Variants: []gpu.Variant{
+		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 1, 5, 9, -2147483647, 0, -1, 1, 2, 5, 9, -1, 0, -1, 1, 3, 1, 0, 4, 1, 3, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0}, Sites: []gpu.Site{
+			{Kind: gpu.DivideSite, File: "memory.go", Line: 75, Col: 29},
+		}},
+		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Sites: []gpu.Site{
+			{Kind: gpu.DivideSite, File: "memory.go", Line: 75, Col: 29},
+			{Kind: gpu.IndexSite, File: "memory.go", Line: 77, Col: 39},
+			{Kind: gpu.IndexSite, File: "memory.go", Line: 83, Col: 39},
+			{Kind: gpu.IndexSite, File: "memory.go", Line: 83, Col: 2},
+		}},
+		{Name: "wide", Sites: []gpu.Site{
+			{Kind: gpu.DivideSite, File: "memory.go", Line: 75, Col: 29},
+			{Kind: gpu.IndexSite, File: "memory.go", Line: 77, Col: 39},
+			{Kind: gpu.IndexSite, File: "memory.go", Line: 83, Col: 39},
+			{Kind: gpu.IndexSite, File: "memory.go", Line: 83, Col: 2},
+		}},
+	},
+	Host: quernHostInsert,
+})
+
+var _ = insert // compiled, not called
+
+// LaunchInsert runs insert on the grid g.
+//
+// insert puts keys other than 0 into a hash table, in which 0 is a free place.
+// What pushes into newest stands before what it finds there.
+func LaunchInsert(s *gpu.Stream, g gpu.Grid, keys, table *gpu.Buffer[uint32], newest, previous *gpu.Buffer[int32]) error {
+	l, err := quernInsert.Begin(s, g)
+	if err != nil {
+		return err
+	}
+	gpu.SliceArg(l, keys)
+	gpu.SliceArg(l, table)
+	gpu.SliceArg(l, newest)
+	gpu.SliceArg(l, previous)
+	return l.End()
+}
+
+var quernTake = gpu.NewKernel(gpu.KernelInfo{
+	Name: "take", Package: "quern.dev/examples/language", Pos: "memory.go:89",
+	Params: []gpu.Param{
+		{Name: "stock", Kind: gpu.Slice, Type: "int32", Size: 4},
+		{Name: "got", Kind: gpu.Slice, Type: "bool", Size: 1},
+	},
+	PTX: quernPTX,
+	Variants: []gpu.Variant{
+		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -16, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 0, 5, 9, -1}, Threads: 4},
+		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 0, 5, 9, -1}},
+		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Sites: []gpu.Site{
+			{Kind: gpu.IndexSite, File: "memory.go", Line: 91, Col: 30},
+		}},
+		{Name: "wide", Sites: []gpu.Site{
+			{Kind: gpu.IndexSite, File: "memory.go", Line: 91, Col: 30},
+		}},
+	},
+	Host: quernHostTake,
+})
+
+var _ = take // compiled, not called
+
+// LaunchTake runs take on the grid g.
+//
+// take counts down the stock once for each thread that still gets something.
+func LaunchTake(s *gpu.Stream, g gpu.Grid, stock *gpu.Buffer[int32], got *gpu.Buffer[bool]) error {
+	l, err := quernTake.Begin(s, g)
+	if err != nil {
+		return err
+	}
+	gpu.SliceArg(l, stock)
+	gpu.SliceArg(l, got)
+	return l.End()
+}
+
+var quernRelay = gpu.NewKernel(gpu.KernelInfo{
+	Name: "relay", Package: "quern.dev/examples/language", Pos: "memory.go:99",
+	Params: []gpu.Param{
+		{Name: "x", Kind: gpu.Slice, Type: "int64", Size: 8},
+		{Name: "sums", Kind: gpu.Slice, Type: "int64", Size: 8},
+		{Name: "ready", Kind: gpu.Slice, Type: "uint32", Size: 4},
+		{Name: "ticket", Kind: gpu.Slice, Type: "uint32", Size: 4},
+	},
+	PTX: quernPTX,
+	Variants: []gpu.Variant{
+		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 0, -1, 1, 3, 5, 9, -1, 0, -1, 1, 2, 5, 9, -2147483647, 0, -1, 1, 1, 5, 9, -2147483647}, Sites: []gpu.Site{
+			{Kind: gpu.IndexSite, File: "memory.go", Line: 104, Col: 9},
+		}},
+		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647}, Sites: []gpu.Site{
+			{Kind: gpu.IndexSite, File: "memory.go", Line: 103, Col: 29},
+			{Kind: gpu.IndexSite, File: "memory.go", Line: 104, Col: 9},
+			{Kind: gpu.IndexSite, File: "memory.go", Line: 106, Col: 27},
+			{Kind: gpu.IndexSite, File: "memory.go", Line: 108, Col: 10},
+			{Kind: gpu.IndexSite, File: "memory.go", Line: 110, Col: 2},
+			{Kind: gpu.IndexSite, File: "memory.go", Line: 111, Col: 23},
+		}},
+		{Name: "wide", Sites: []gpu.Site{
+			{Kind: gpu.IndexSite, File: "memory.go", Line: 103, Col: 29},
+			{Kind: gpu.IndexSite, File: "memory.go", Line: 104, Col: 9},
+			{Kind: gpu.IndexSite, File: "memory.go", Line: 106, Col: 27},
+			{Kind: gpu.IndexSite, File: "memory.go", Line: 108, Col: 10},
+			{Kind: gpu.IndexSite, File: "memory.go", Line: 110, Col: 2},
+			{Kind: gpu.IndexSite, File: "memory.go", Line: 111, Col: 23},
+		}},
+	},
+	Host: quernHostRelay,
+})
+
+var _ = relay // compiled, not called
+
+// LaunchRelay runs relay on the grid g.
+//
+// relay adds up what blocks before have: a block takes a number, waits for the
+// sum of the block with the number before, and hands on its own.
+func LaunchRelay(s *gpu.Stream, g gpu.Grid, x, sums *gpu.Buffer[int64], ready, ticket *gpu.Buffer[uint32]) error {
+	l, err := quernRelay.Begin(s, g)
+	if err != nil {
+		return err
+	}
+	gpu.SliceArg(l, x)
+	gpu.SliceArg(l, sums)
+	gpu.SliceArg(l, ready)
+	gpu.SliceArg(l, ticket)
+	return l.End()
+}
+
+var quernTotal = gpu.NewKernel(gpu.KernelInfo{
+	Name: "total", Package: "quern.dev/examples/language", Pos: "memory.go:117",
+	Params: []gpu.Param{
+		{Name: "x", Kind: gpu.Slice, Type: "float64", Size: 8},
+		{Name: "partial", Kind: gpu.Slice, Type: "float64", Size: 8},
+		{Name: "done", Kind: gpu.Slice, Type: "uint32", Size: 4},
+		{Name: "out", Kind: gpu.Slice, Type: "float64", Size: 8},
+	},
+	PTX: quernPTX,
+	Variants: []gpu.Variant{
+		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 0, 128, 2, 0, 5, 9, 2147483647, 0, 128, 2, 0, 5, 1, 0, 3, 9, 2147483648, 2, 0, 1, 1, 4, 9, 0, 0, -1, 1, 2, 5, 9, -1, 0, -1, 1, 3, 5, 9, -1}},
+		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 0, 128, 2, 0, 5, 9, 2147483647, 0, 128, 2, 0, 5, 1, 0, 3, 9, 2147483648}, Sites: []gpu.Site{
+			{Kind: gpu.IndexSite, File: "memory.go", Line: 131, Col: 3},
+			{Kind: gpu.IndexSite, File: "memory.go", Line: 133, Col: 29},
+			{Kind: gpu.IndexSite, File: "memory.go", Line: 140, Col: 9},
+			{Kind: gpu.IndexSite, File: "memory.go", Line: 142, Col: 3},
+		}},
+		{Name: "wide", Sites: []gpu.Site{
+			{Kind: gpu.IndexSite, File: "memory.go", Line: 131, Col: 3},
+			{Kind: gpu.IndexSite, File: "memory.go", Line: 133, Col: 29},
+			{Kind: gpu.IndexSite, File: "memory.go", Line: 140, Col: 9},
+			{Kind: gpu.IndexSite, File: "memory.go", Line: 142, Col: 3},
+		}},
+	},
+	Block:  gpu.Dim3{X: 128, Y: 1, Z: 1},
+	Shared: 1025,
+	Host:   quernHostTotal,
+})
+
+var _ = total // compiled, not called
+
+// LaunchTotal runs total on the grid g.
+//
+// total adds up x. The last block to be done adds up the blocks' sums.
+func LaunchTotal(s *gpu.Stream, g gpu.Grid, x, partial *gpu.Buffer[float64], done *gpu.Buffer[uint32], out *gpu.Buffer[float64]) error {
+	l, err := quernTotal.Begin(s, g)
+	if err != nil {
+		return err
+	}
+	gpu.SliceArg(l, x)
+	gpu.SliceArg(l, partial)
+	gpu.SliceArg(l, done)
+	gpu.SliceArg(l, out)
+	return l.End()
+}
+
+var quernSpread = gpu.NewKernel(gpu.KernelInfo{
+	Name: "spread", Package: "quern.dev/examples/language", Pos: "memory.go:150",
+	Params: []gpu.Param{
+		{Name: "flag", Kind: gpu.Slice, Type: "uint32", Size: 4},
+		{Name: "saw", Kind: gpu.Slice, Type: "bool", Size: 1},
+	},
+	PTX: quernPTX,
+	Variants: []gpu.Variant{
+		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 0, 5, 9, -1}},
+		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Sites: []gpu.Site{
+			{Kind: gpu.IndexSite, File: "memory.go", Line: 153, Col: 25},
+			{Kind: gpu.IndexSite, File: "memory.go", Line: 155, Col: 32},
+		}},
+		{Name: "wide", Sites: []gpu.Site{
+			{Kind: gpu.IndexSite, File: "memory.go", Line: 153, Col: 25},
+			{Kind: gpu.IndexSite, File: "memory.go", Line: 155, Col: 32},
+		}},
+	},
+	Host: quernHostSpread,
+})
+
+var _ = spread // compiled, not called
+
+// LaunchSpread runs spread on the grid g.
+//
+// spread lets the first block set a flag that the others look at. Which of them
+// see it is not certain.
+func LaunchSpread(s *gpu.Stream, g gpu.Grid, flag *gpu.Buffer[uint32], saw *gpu.Buffer[bool]) error {
+	l, err := quernSpread.Begin(s, g)
+	if err != nil {
+		return err
+	}
+	gpu.SliceArg(l, flag)
+	gpu.SliceArg(l, saw)
+	return l.End()
+}
+
+var quernRows = gpu.NewKernel(gpu.KernelInfo{
+	Name: "rows", Package: "quern.dev/examples/language", Pos: "memory.go:163",
+	Params: []gpu.Param{
+		{Name: "a", Kind: gpu.Slice, Type: "float32", Size: 4},
+		{Name: "out", Kind: gpu.Slice, Type: "float32", Size: 4},
+	},
+	PTX: quernPTX,
+	Variants: []gpu.Variant{
+		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 0, 1, 0, 3, 9, 2147483648, 0, -1, 1, 1, 1, 0, 4, 1, 1, 0, 8388607, 4, 7, 5, 9, 0}, Sites: []gpu.Site{
+			{Kind: gpu.IndexSite, File: "memory.go", Line: 173, Col: 38},
+			{Kind: gpu.IndexSite, File: "memory.go", Line: 180, Col: 22},
+		}},
+		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 0, 1, 0, 3, 9, 2147483648}, Sites: []gpu.Site{
+			{Kind: gpu.IndexSite, File: "memory.go", Line: 173, Col: 38},
+			{Kind: gpu.IndexSite, File: "memory.go", Line: 180, Col: 22},
+			{Kind: gpu.IndexSite, File: "memory.go", Line: 183, Col: 4},
+		}},
+		{Name: "wide", Sites: []gpu.Site{
+			{Kind: gpu.IndexSite, File: "memory.go", Line: 173, Col: 38},
+			{Kind: gpu.IndexSite, File: "memory.go", Line: 180, Col: 22},
+			{Kind: gpu.IndexSite, File: "memory.go", Line: 183, Col: 4},
+		}},
+	},
+	Block:  gpu.Dim3{X: 64, Y: 1, Z: 1},
+	Shared: 2048,
+	Host:   quernHostRows,
+})
+
+var _ = rows // compiled, not called
+
+// LaunchRows runs rows on the grid g.
+//
+// rows adds up each row of a matrix of 256 columns, one block a row at a time.
+// While a row is added up, the next one is on its way.
+func LaunchRows(s *gpu.Stream, g gpu.Grid, a, out *gpu.Buffer[float32]) error {
+	l, err := quernRows.Begin(s, g)
+	if err != nil {
+		return err
+	}
+	gpu.SliceArg(l, a)
+	gpu.SliceArg(l, out)
+	return l.End()
+}
+
+var quernBlur = gpu.NewKernel(gpu.KernelInfo{
+	Name: "blur", Package: "quern.dev/examples/language", Pos: "memory.go:194",
+	Params: []gpu.Param{
+		{Name: "x", Kind: gpu.Slice, Type: "float32", Size: 4},
+		{Name: "out", Kind: gpu.Slice, Type: "float32", Size: 4},
+	},
+	PTX: quernPTX,
+	Variants: []gpu.Variant{
+		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 0, 256, 2, 0, 5, 9, 2147483648, 0, 256, 2, 0, 5, 0, 260, 4, 0, 0, 7, 1, 0, 4, 9, 0, 0, -1, 1, 1, 1, 0, 4, 0, 1, 3, 1, 1, 0, 256, 2, 0, 5, 4, 7, 5, 9, 0}},
+		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 0, 256, 2, 0, 5, 9, 2147483648}, Sites: []gpu.Site{
+			{Kind: gpu.SliceSite, File: "memory.go", Line: 198, Col: 39},
+			{Kind: gpu.IndexSite, File: "memory.go", Line: 202, Col: 3},
+		}},
+		{Name: "wide", Sites: []gpu.Site{
+			{Kind: gpu.SliceSite, File: "memory.go", Line: 198, Col: 39},
+			{Kind: gpu.IndexSite, File: "memory.go", Line: 202, Col: 3},
+		}},
+	},
+	Block:  gpu.Dim3{X: 256, Y: 1, Z: 1},
+	Shared: 1072,
+	Host:   quernHostBlur,
+})
+
+var _ = blur // compiled, not called
+
+// LaunchBlur runs blur on the grid g.
+//
+// blur averages each element with its neighbours, of which a block copies its
+// part with a margin.
+func LaunchBlur(s *gpu.Stream, g gpu.Grid, x, out *gpu.Buffer[float32]) error {
+	l, err := quernBlur.Begin(s, g)
+	if err != nil {
+		return err
+	}
+	gpu.SliceArg(l, x)
+	gpu.SliceArg(l, out)
+	return l.End()
+}
+
+var quernTimed = gpu.NewKernel(gpu.KernelInfo{
+	Name: "timed", Package: "quern.dev/examples/language", Pos: "memory.go:210",
+	Params: []gpu.Param{
+		{Name: "n", Kind: gpu.Scalar, Type: "int", Size: 8},
+		{Name: "x", Kind: gpu.Slice, Type: "float32", Size: 4},
+		{Name: "cycles", Kind: gpu.Slice, Type: "int64", Size: 8},
+		{Name: "nanoseconds", Kind: gpu.Slice, Type: "int64", Size: 8},
+	},
+	PTX: quernPTX,
+	Variants: []gpu.Variant{
+		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 1, 1, 4, 9, 0, 2, 3, 2, 0, 5, 1, 2, 4, 9, 0, 2, 3, 2, 0, 5, 1, 3, 4, 9, 0}},
+		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Sites: []gpu.Site{
+			{Kind: gpu.IndexSite, File: "memory.go", Line: 213, Col: 7},
+			{Kind: gpu.IndexSite, File: "memory.go", Line: 218, Col: 2},
+			{Kind: gpu.IndexSite, File: "memory.go", Line: 219, Col: 2},
+		}},
+		{Name: "wide", Sites: []gpu.Site{
+			{Kind: gpu.IndexSite, File: "memory.go", Line: 213, Col: 7},
+			{Kind: gpu.IndexSite, File: "memory.go", Line: 218, Col: 2},
+			{Kind: gpu.IndexSite, File: "memory.go", Line: 219, Col: 2},
+		}},
+	},
+	Host: quernHostTimed,
+})
+
+var _ = timed // compiled, not called
+
+// LaunchTimed runs timed on the grid g.
+//
+// timed measures how long a thread takes for n steps, in clock cycles and in
+// nanoseconds.
+func LaunchTimed(s *gpu.Stream, g gpu.Grid, n int, x *gpu.Buffer[float32], cycles, nanoseconds *gpu.Buffer[int64]) error {
+	l, err := quernTimed.Begin(s, g)
+	if err != nil {
+		return err
+	}
+	gpu.Arg(l, n)
+	gpu.SliceArg(l, x)
+	gpu.SliceArg(l, cycles)
+	gpu.SliceArg(l, nanoseconds)
 	return l.End()
 }
 
@@ -438,6 +947,809 @@ func quernRow1Scale(r *host.Run, base int, x []float32, a float32, dimX int) {
 		if i < len(x) {
 			x[i] *= a
 		}
+	}
+}
+
+func quernHostTranspose(r *host.Run) {
+	w := host.Value[int](r, 0)
+	h := host.Value[int](r, 1)
+	in := host.Slice[float32](r, 2)
+	out := host.Slice[float32](r, 3)
+	tile := host.Shared[[32][33]float32](r, 0)
+	for r.Next() {
+		blockX := r.BlockIdx.X
+		blockY := r.BlockIdx.Y
+		base := blockX * 32
+		base2 := blockY * 32
+		for threadZ := range 1 {
+			for threadY := range 32 {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				start := base2 + threadY
+				quernRow1Transpose(r, base, start, w, h, tile, threadY, in)
+			}
+		}
+		for threadZ := range 1 {
+			for threadY := range 32 {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				t2 := base + threadY
+				quernRow2Transpose(r, base2, t2, h, w, out, tile, threadY)
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1Transpose(r *host.Run, base, start, w, h int, tile *[32][33]float32, threadY int, in []float32) {
+	for threadX := range 32 {
+		r.ThreadIdx.X = threadX
+//line memory.go:12
+		x := base + threadX
+		y := start
+//line memory.go:13
+		if x < w && y < h {
+			tile[threadY][threadX] = in[y*w+x]
+		}
+	}
+}
+
+//go:noinline
+func quernRow2Transpose(r *host.Run, base2, t2, h, w int, out []float32, tile *[32][33]float32, threadY int) {
+	for threadX := range 32 {
+		r.ThreadIdx.X = threadX
+		t1 := base2 + threadX
+//line memory.go:17
+		x := t1
+		y := t2
+//line memory.go:18
+		if x < h && y < w {
+			out[y*h+x] = tile[threadX][threadY]
+		}
+	}
+}
+
+func quernHostHistogram(r *host.Run) {
+	x := host.Slice[uint8](r, 0)
+	out := host.Slice[uint32](r, 1)
+	dimX := r.BlockDim.X
+	dimY := r.BlockDim.Y
+	dimZ := r.BlockDim.Z
+	gridX := r.GridDim.X
+	bins := host.Dynamic[uint32](r, 0)
+	var iFirst int
+	size := gridX * dimX
+	for r.Next() {
+		blockX := r.BlockIdx.X
+		for threadZ := range dimZ {
+			for threadY := range dimY {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				quernRow1Histogram(r, dimX, bins)
+			}
+		}
+//line memory.go:33
+		iFirst = blockX * dimX
+		for ; iFirst < len(x); iFirst += size {
+			for threadZ := range dimZ {
+				for threadY := range dimY {
+					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+					quernRow2Histogram(r, iFirst, x, bins, dimX)
+				}
+			}
+		}
+		for threadZ := range dimZ {
+			for threadY := range dimY {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				quernRow3Histogram(r, dimX, bins, out)
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1Histogram(r *host.Run, dimX int, bins []uint32) {
+	for threadX := range dimX {
+		r.ThreadIdx.X = threadX
+//line memory.go:29
+		for i := threadX; i < len(bins); i += dimX {
+			bins[i] = 0
+		}
+	}
+}
+
+//go:noinline
+func quernRow2Histogram(r *host.Run, iFirst int, x []uint8, bins []uint32, dimX int) {
+	count := max(0, min(dimX, len(x)-iFirst))
+	if iFirst >= 0 && count <= len(x)-iFirst {
+		row := x[iFirst:][:count]
+		for threadX := range count {
+			r.ThreadIdx.X = threadX
+//line memory.go:34
+			bins[int(row[threadX])%len(bins)] += 1
+		}
+		return
+	}
+	for threadX := range dimX {
+		r.ThreadIdx.X = threadX
+//line memory.go:33
+		if iFirst+threadX < len(x) {
+			bins[int(x[iFirst+threadX])%len(bins)] += 1
+		}
+	}
+}
+
+//go:noinline
+func quernRow3Histogram(r *host.Run, dimX int, bins, out []uint32) {
+	for threadX := range dimX {
+		r.ThreadIdx.X = threadX
+//line memory.go:37
+		for i2 := threadX; i2 < len(bins); i2 += dimX {
+			atomic.AddUint32(&out[i2], bins[i2])
+		}
+	}
+}
+
+func quernHostExtent(r *host.Run) {
+	x := host.Slice[float32](r, 0)
+	low := host.Slice[float32](r, 1)
+	high := host.Slice[float32](r, 2)
+	dimX := r.BlockDim.X
+	dimY := r.BlockDim.Y
+	dimZ := r.BlockDim.Z
+	for r.Next() {
+		blockX := r.BlockIdx.X
+		base := blockX * dimX
+		for threadZ := range dimZ {
+			for threadY := range dimY {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				quernRow1Extent(r, base, x, low, high, dimX)
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1Extent(r *host.Run, base int, x, low, high []float32, dimX int) {
+	count := max(0, min(dimX, len(x)-base))
+	if base >= 0 && count <= len(x)-base {
+		row := x[base:][:count]
+		for threadX := range count {
+			r.ThreadIdx.X = threadX
+//line memory.go:47
+			kernel.AtomicMin(&low[0], row[threadX])
+			kernel.AtomicMax(&high[0], row[threadX])
+		}
+		return
+	}
+	for threadX := range dimX {
+		r.ThreadIdx.X = threadX
+		i := base + threadX
+//line memory.go:46
+		if i < len(x) {
+			kernel.AtomicMin(&low[0], x[i])
+			kernel.AtomicMax(&high[0], x[i])
+		}
+	}
+}
+
+func quernHostMark(r *host.Run) {
+	x := host.Slice[uint16](r, 0)
+	set := host.Slice[uint32](r, 1)
+	left := host.Slice[uint32](r, 2)
+	odd := host.Slice[uint32](r, 3)
+	dimX := r.BlockDim.X
+	dimY := r.BlockDim.Y
+	dimZ := r.BlockDim.Z
+	c := uint32(1)
+	for r.Next() {
+		blockX := r.BlockIdx.X
+		base := blockX * dimX
+		for threadZ := range dimZ {
+			for threadY := range dimY {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				quernRow1Mark(r, base, x, c, set, left, odd, dimX)
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1Mark(r *host.Run, base int, x []uint16, c uint32, set, left, odd []uint32, dimX int) {
+	count := max(0, min(dimX, len(x)-base))
+	if base >= 0 && count <= len(x)-base {
+		row := x[base:][:count]
+		for threadX := range count {
+			r.ThreadIdx.X = threadX
+//line memory.go:58
+			t1 := row[threadX] / 32
+			t2 := c << (row[threadX] % 32)
+			word := t1
+			bit := t2
+//line memory.go:59
+			kernel.AtomicOr(&set[word], bit)
+			kernel.AtomicAnd(&left[word], ^bit)
+			kernel.AtomicXor(&odd[word], bit)
+		}
+		return
+	}
+	for threadX := range dimX {
+		r.ThreadIdx.X = threadX
+		i := base + threadX
+//line memory.go:57
+		if i < len(x) {
+			t1 := x[i] / 32
+//line memory.go:58
+			t2 := c << (x[i] % 32)
+			word := t1
+			bit := t2
+//line memory.go:59
+			kernel.AtomicOr(&set[word], bit)
+			kernel.AtomicAnd(&left[word], ^bit)
+			kernel.AtomicXor(&odd[word], bit)
+		}
+	}
+}
+
+func quernHostInsert(r *host.Run) {
+	keys := host.Slice[uint32](r, 0)
+	table := host.Slice[uint32](r, 1)
+	newest := host.Slice[int32](r, 2)
+	previous := host.Slice[int32](r, 3)
+	dimX := r.BlockDim.X
+	dimY := r.BlockDim.Y
+	dimZ := r.BlockDim.Z
+	n := uint32(len(table))
+	for r.Next() {
+		blockX := r.BlockIdx.X
+		base := blockX * dimX
+		for threadZ := range dimZ {
+			for threadY := range dimY {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				quernRow1Insert(r, base, keys, n, table, newest, previous, dimX)
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1Insert(r *host.Run, base int, keys []uint32, n uint32, table []uint32, newest, previous []int32, dimX int) {
+	count := max(0, min(dimX, len(keys)-base))
+	if base >= 0 && count <= len(keys)-base && count <= len(previous)-base {
+		row := keys[base:][:count]
+		row2 := previous[base:][:count]
+		for threadX := range count {
+			r.ThreadIdx.X = threadX
+			i := base + threadX
+//line memory.go:76
+			for at := row[threadX] * 2654435769 % n; ; {
+				old := kernel.AtomicCompareAndSwap(&table[at], 0, row[threadX])
+				old2 := old
+//line memory.go:78
+				if old2 == 0 || old2 == row[threadX] {
+					break
+				}
+				at = (at + 1) % n
+			}
+			old3 := kernel.AtomicExchange(&newest[0], int32(i))
+			row2[threadX] = old3
+		}
+		return
+	}
+	for threadX := range dimX {
+		r.ThreadIdx.X = threadX
+		i := base + threadX
+//line memory.go:71
+		if i >= len(keys) {
+			continue
+		}
+//line memory.go:76
+		for at := keys[i] * 2654435769 % n; ; {
+			old := kernel.AtomicCompareAndSwap(&table[at], 0, keys[i])
+			old2 := old
+//line memory.go:78
+			if old2 == 0 || old2 == keys[i] {
+				break
+			}
+			at = (at + 1) % n
+		}
+		old3 := kernel.AtomicExchange(&newest[0], int32(i))
+//line memory.go:83
+		previous[i] = old3
+	}
+}
+
+func quernHostTake(r *host.Run) {
+	stock := host.Slice[int32](r, 0)
+	got := host.Slice[bool](r, 1)
+	dimX := r.BlockDim.X
+	dimY := r.BlockDim.Y
+	dimZ := r.BlockDim.Z
+	for r.Next() {
+		blockX := r.BlockIdx.X
+		base := blockX * dimX
+		for threadZ := range dimZ {
+			for threadY := range dimY {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				quernRow1Take(r, base, got, stock, dimX)
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1Take(r *host.Run, base int, got []bool, stock []int32, dimX int) {
+	count := max(0, min(dimX, len(got)-base))
+	if base >= 0 && count <= len(got)-base {
+		row := got[base:][:count]
+		for threadX := range count {
+			r.ThreadIdx.X = threadX
+//line memory.go:91
+			old := kernel.AtomicSub(&stock[0], 1)
+			row[threadX] = old > 0
+		}
+		return
+	}
+	for threadX := range dimX {
+		r.ThreadIdx.X = threadX
+		i := base + threadX
+//line memory.go:90
+		if i < len(got) {
+			old := kernel.AtomicSub(&stock[0], 1)
+//line memory.go:91
+			got[i] = old > 0
+		}
+	}
+}
+
+func quernHostRelay(r *host.Run) {
+	x := host.Slice[int64](r, 0)
+	sums := host.Slice[int64](r, 1)
+	ready := host.Slice[uint32](r, 2)
+	ticket := host.Slice[uint32](r, 3)
+	dimX := r.BlockDim.X
+	dimY := r.BlockDim.Y
+	dimZ := r.BlockDim.Z
+	c := uint32(1)
+	for r.Next() {
+		for threadZ := range dimZ {
+			for threadY := range dimY {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				quernRow1Relay(r, ticket, c, x, ready, sums, dimX)
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1Relay(r *host.Run, ticket []uint32, c uint32, x []int64, ready []uint32, sums []int64, dimX int) {
+	for threadX := range dimX {
+		r.ThreadIdx.X = threadX
+//line memory.go:100
+		if threadX > 0 {
+			continue
+		}
+		old := atomic.AddUint32(&ticket[0], 1) - c
+		n := int(old)
+//line memory.go:104
+		sum := x[n]
+		if n > 0 {
+			var loaded uint32
+//line memory.go:106
+			for {
+//line memory.go:106
+				loaded = host.Load(r, &ready[n-1])
+				if !(loaded == 0) {
+					break
+				}
+			}
+//line memory.go:108
+			sum += sums[n-1]
+		}
+		sums[n] = sum
+		kernel.StoreRelease(&ready[n], 1)
+	}
+}
+
+func quernHostTotal(r *host.Run) {
+	x := host.Slice[float64](r, 0)
+	partial := host.Slice[float64](r, 1)
+	done := host.Slice[uint32](r, 2)
+	out := host.Slice[float64](r, 3)
+	gridX := r.GridDim.X
+	var kFirst int
+	sum := host.Shared[[128]float64](r, 0)
+	size := gridX * 128
+	c := uint32(1)
+	last := host.Shared[bool](r, 1)
+	for r.Next() {
+		blockX := r.BlockIdx.X
+//line memory.go:122
+		kFirst = blockX * 128
+		for threadZ := range 1 {
+			for threadY := range 1 {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				quernRow1Total(r, sum)
+			}
+		}
+		for ; kFirst < len(x); kFirst += size {
+			for threadZ := range 1 {
+				for threadY := range 1 {
+					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+					quernRow2Total(r, kFirst, x, sum)
+				}
+			}
+		}
+		for threadZ := range 1 {
+			for threadY := range 1 {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				quernRow3Total(r, sum, partial, blockX, done, c, last, gridX)
+			}
+		}
+		for threadZ := range 1 {
+			for threadY := range 1 {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				quernRow4Total(r, last, gridX, partial, out)
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1Total(r *host.Run, sum *[128]float64) {
+	row := (*[128]float64)(sum[0:])
+	for threadX := range 128 {
+//line memory.go:121
+		row[threadX] = 0
+	}
+}
+
+//go:noinline
+func quernRow2Total(r *host.Run, kFirst int, x []float64, sum *[128]float64) {
+	if kFirst >= 0 && 128 <= len(x)-kFirst && len(x)-kFirst >= 128 {
+		row2 := (*[128]float64)(sum[0:])
+		row3 := (*[128]float64)(x[kFirst:])
+		for threadX := range 128 {
+//line memory.go:123
+			row2[threadX] += row3[threadX]
+		}
+		return
+	}
+	for threadX := range 128 {
+		r.ThreadIdx.X = threadX
+//line memory.go:122
+		if kFirst+threadX < len(x) {
+			sum[threadX] += x[kFirst+threadX]
+		}
+	}
+}
+
+//go:noinline
+func quernRow3Total(r *host.Run, sum *[128]float64, partial []float64, blockX int, done []uint32, c uint32, last *bool, gridX int) {
+	for threadX := range 128 {
+		r.ThreadIdx.X = threadX
+//line memory.go:126
+		if threadX == 0 {
+			var s float64
+			for i := 0; i < 128; i++ {
+//line memory.go:128
+				v := sum[i]
+				s += v
+			}
+			partial[blockX] = s
+			kernel.Fence()
+			old := atomic.AddUint32(&done[0], 1) - c
+			*last = old == uint32(gridX-1)
+//line memory.go:134
+			kernel.Fence()
+		}
+	}
+}
+
+//go:noinline
+func quernRow4Total(r *host.Run, last *bool, gridX int, partial, out []float64) {
+	for threadX := range 128 {
+		r.ThreadIdx.X = threadX
+//line memory.go:137
+		if *last && threadX == 0 {
+			var s2 float64
+			for b := 0; b < gridX; b++ {
+				s2 += partial[b]
+			}
+			out[0] = s2
+		}
+	}
+}
+
+func quernHostSpread(r *host.Run) {
+	flag := host.Slice[uint32](r, 0)
+	saw := host.Slice[bool](r, 1)
+	dimX := r.BlockDim.X
+	dimY := r.BlockDim.Y
+	dimZ := r.BlockDim.Z
+	for r.Next() {
+		blockX := r.BlockIdx.X
+		base := blockX * dimX
+		for threadZ := range dimZ {
+			for threadY := range dimY {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				quernRow1Spread(r, base, saw, blockX, flag, dimX)
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1Spread(r *host.Run, base int, saw []bool, blockX int, flag []uint32, dimX int) {
+	count := max(0, min(dimX, len(saw)-base))
+	if base >= 0 && count <= len(saw)-base {
+		row := saw[base:][:count]
+		for threadX := range count {
+			r.ThreadIdx.X = threadX
+//line memory.go:152
+			if blockX == 0 {
+				kernel.StoreRelaxed(&flag[0], 1)
+			}
+			loaded := host.Load(r, &flag[0])
+			row[threadX] = loaded == 1
+		}
+		return
+	}
+	for threadX := range dimX {
+		r.ThreadIdx.X = threadX
+		i := base + threadX
+//line memory.go:151
+		if i < len(saw) {
+			if blockX == 0 {
+				kernel.StoreRelaxed(&flag[0], 1)
+			}
+			loaded := host.Load(r, &flag[0])
+//line memory.go:155
+			saw[i] = loaded == 1
+		}
+	}
+}
+
+func quernHostRows(r *host.Run) {
+	a := host.Slice[float32](r, 0)
+	out := host.Slice[float32](r, 1)
+	gridX := r.GridDim.X
+	var stage int
+	var y int
+	t1 := len(a) / 256
+	row := host.Shared[[2][256]float32](r, 0)
+	var next int
+	for r.Next() {
+		blockX := r.BlockIdx.X
+		base := blockX * 256
+//line memory.go:170
+		stage = 0
+		y = blockX
+		for threadZ := range 1 {
+			for threadY := range 1 {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				quernRow1Rows(r, blockX, t1, row, a, base)
+			}
+		}
+		for ; y < t1; y += gridX {
+//line memory.go:172
+			next = y + gridX
+			for threadZ := range 1 {
+				for threadY := range 1 {
+					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+					start := next * 256
+					quernRow2Rows(r, next, t1, stage, row, start, a)
+				}
+			}
+			for threadZ := range 1 {
+				for threadY := range 1 {
+					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+					quernRow3Rows(r, stage, row, out, y)
+				}
+			}
+			stage = 1 - stage
+		}
+	}
+}
+
+//go:noinline
+func quernRow1Rows(r *host.Run, blockX, t1 int, row *[2][256]float32, a []float32, base int) {
+	for threadX := range 64 {
+		r.ThreadIdx.X = threadX
+		t3 := 4 * threadX
+		t5 := base + 4*threadX
+//line memory.go:166
+		if blockX < t1 {
+			t4 := row[0][t3:]
+//line memory.go:167
+			t6 := a[t5:]
+//line memory.go:167
+			*(*[4]float32)(t4) = *(*[4]float32)(t6)
+		}
+	}
+}
+
+//go:noinline
+func quernRow2Rows(r *host.Run, next, t1, stage int, row *[2][256]float32, start int, a []float32) {
+	for threadX := range 64 {
+		r.ThreadIdx.X = threadX
+		t9 := 4 * threadX
+//line memory.go:172
+		if next < t1 {
+			t8 := 1 - stage
+//line memory.go:173
+			_ = row[t8]
+//line memory.go:173
+			t10 := row[t8][t9:]
+			t11 := start + 4*threadX
+//line memory.go:173
+			t12 := a[t11:]
+//line memory.go:173
+			*(*[4]float32)(t10) = *(*[4]float32)(t12)
+		}
+	}
+}
+
+//go:noinline
+func quernRow3Rows(r *host.Run, stage int, row *[2][256]float32, out []float32, y int) {
+	for threadX := range 64 {
+		r.ThreadIdx.X = threadX
+//line memory.go:178
+		if threadX == 0 {
+			var sum float32
+			t14 := stage
+//line memory.go:180
+			_ = row[t14]
+//line memory.go:180
+			t15 := row[t14]
+			for i := 0; i < 256; i++ {
+//line memory.go:180
+				v := t15[i]
+				sum += v
+			}
+			out[y] = sum
+		}
+	}
+}
+
+func quernHostBlur(r *host.Run) {
+	x := host.Slice[float32](r, 0)
+	out := host.Slice[float32](r, 1)
+	var t3 []float32
+	part := host.Shared[[264]float32](r, 1)
+	for r.Next() {
+		blockX := r.BlockIdx.X
+		first := max(blockX*256-4, 0)
+		base := blockX * 256
+		base2 := blockX*256 - first
+		base3 := blockX*256 - first - 1
+		r.ThreadIdx = kernel.Dim3{}
+//line memory.go:198
+		t3 = part[:]
+		for threadZ := range 1 {
+			for threadY := range 1 {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				quernRow1Blur(r, threadY, threadZ, t3, x, first)
+			}
+		}
+		for threadZ := range 1 {
+			for threadY := range 1 {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				quernRow2Blur(r, base, x, out, part, first, base2, base3)
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1Blur(r *host.Run, threadY, threadZ int, t3, x []float32, first int) {
+	for threadX := range 256 {
+		r.ThreadIdx.X = threadX
+//line memory.go:198
+		if threadX == 0 && threadY == 0 && threadZ == 0 {
+//line memory.go:198
+			copy(t3, x[first:])
+		}
+	}
+}
+
+//go:noinline
+func quernRow2Blur(r *host.Run, base int, x, out []float32, part *[264]float32, first, base2, base3 int) {
+	if base >= 0 && 256 <= len(out)-base && base3 >= 0 && 258 <= 264-base3 {
+		row := (*[256]float32)(out[base:])
+		row2 := (*[258]float32)(part[base3:])
+		for threadX := range 256 {
+			i := base + threadX
+//line memory.go:200
+			if i > 0 && i < len(x)-1 {
+//line memory.go:202
+				row[threadX] = (row2[threadX] + row2[threadX+1] + row2[threadX+2]) / 3
+			}
+		}
+		return
+	}
+	for threadX := range 256 {
+		r.ThreadIdx.X = threadX
+		i := base + threadX
+		at := i - first
+//line memory.go:200
+		if i > 0 && i < len(x)-1 {
+//line memory.go:202
+			out[i] = (part[at-1] + part[at] + part[at+1]) / 3
+		}
+	}
+}
+
+func quernHostTimed(r *host.Run) {
+	n := host.Value[int](r, 0)
+	x := host.Slice[float32](r, 1)
+	cycles := host.Slice[int64](r, 2)
+	nanoseconds := host.Slice[int64](r, 3)
+	dimX := r.BlockDim.X
+	dimY := r.BlockDim.Y
+	dimZ := r.BlockDim.Z
+	for r.Next() {
+		blockX := r.BlockIdx.X
+		base := blockX * dimX
+		for threadZ := range dimZ {
+			for threadY := range dimY {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				quernRow1Timed(r, x, base, n, cycles, nanoseconds, dimX)
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1Timed(r *host.Run, x []float32, base, n int, cycles, nanoseconds []int64, dimX int) {
+	count := dimX
+	if base >= 0 && count <= len(x)-base && count <= len(cycles)-base && count <= len(nanoseconds)-base {
+		row := x[base:][:count]
+		row2 := cycles[base:][:count]
+		row3 := nanoseconds[base:][:count]
+		for threadX := range count {
+//line memory.go:212
+			now := kernel.Clock()
+			t2 := now
+//line memory.go:212
+			now2 := kernel.GlobalTimer()
+			t4 := now2
+			start := t2
+			begin := t4
+//line memory.go:213
+			v := row[threadX]
+			for i2 := 0; i2 < n; i2++ {
+				v = float32(math.Sqrt(float64(v + 1)))
+			}
+			row[threadX] = v
+			now3 := kernel.Clock()
+			row2[threadX] = now3 - start
+//line memory.go:219
+			now4 := kernel.GlobalTimer()
+			row3[threadX] = now4 - begin
+		}
+		return
+	}
+	for threadX := range dimX {
+		r.ThreadIdx.X = threadX
+		i := base + threadX
+//line memory.go:212
+		now := kernel.Clock()
+		t2 := now
+//line memory.go:212
+		now2 := kernel.GlobalTimer()
+		t4 := now2
+		start := t2
+		begin := t4
+//line memory.go:213
+		v := x[i]
+		for i2 := 0; i2 < n; i2++ {
+			v = float32(math.Sqrt(float64(v + 1)))
+		}
+		x[i] = v
+		now3 := kernel.Clock()
+//line memory.go:218
+		cycles[i] = now3 - start
+		now4 := kernel.GlobalTimer()
+//line memory.go:219
+		nanoseconds[i] = now4 - begin
 	}
 }
 
