@@ -1795,7 +1795,7 @@ func quernRow1TooShort(r *host.Run, a, out []int32, dimX int) {
 //line async.go:81
 		t1 := a[threadX:]
 //line async.go:81
-		p := &*(*[4]int32)(t1)
+		p := (*[4]int32)(t1)
 		out[threadX] = p[3]
 		q := *(*[2]int32)(a)
 		out[threadX] += q[0]
