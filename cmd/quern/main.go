@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"slices"
 	"os/signal"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
