@@ -234,7 +234,7 @@ func isFree(e ir.Expr) bool {
 	v := ir.Visitor{Expr: func(e ir.Expr) bool {
 		switch e := e.(type) {
 		case *ir.Load:
-			_, isVar := e.Place.(*ir.VarPlace)
+			_, isVar := ir.Root(e.Place).(*ir.VarPlace)
 			ok = ok && isVar
 		case *ir.Binary:
 			if e.Op == ir.Div || e.Op == ir.Rem || e.Op.IsShift() {
@@ -243,6 +243,12 @@ func isFree(e ir.Expr) bool {
 			}
 		case *ir.SliceExpr:
 			ok = false
+		}
+		return ok
+	}, Place: func(p ir.Place) bool {
+		if p, is := p.(*ir.IndexPlace); is {
+			_, isConst := p.Index.(*ir.Const)
+			ok = ok && isConst
 		}
 		return ok
 	}}

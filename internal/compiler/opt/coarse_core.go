@@ -99,7 +99,7 @@ func (f *flattener) expr(e ir.Expr) ir.Expr {
 			return e
 		}
 		e.Place = f.place(e.Place)
-		if !e.Type().IsScalar() {
+		if _, ok := ir.Root(e.Place).(*ir.VarPlace); ok || !e.Type().IsScalar() {
 			return e
 		}
 		return f.temporary("loaded", e, item{vector: f.isVector(e.Place)})
@@ -158,7 +158,7 @@ func (f *flattener) place(p ir.Place) ir.Place {
 			p.Check = false
 			p.Index = f.check(p.Index, &ir.Len{X: ir.CloneExpr(p.Slice)}, p.Pos)
 		}
-	case *ir.TablePlace:
+	case *ir.VarPlace, *ir.TablePlace:
 	default:
 		f.refused = true
 	}
