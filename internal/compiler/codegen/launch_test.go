@@ -37,6 +37,8 @@ func TestLaunchesRunTheVariant(t *testing.T) {
 		{"a transposition", "transpose", []int64{8192, 8192, 8192 * 8192, 8192 * 8192}, [6]int64{256, 256, 1, 32, 8, 1}, "proven"},
 		{"a product of matrices", "matmul", []int64{4096, 4096, 4096, mega * 16, mega * 16, mega * 16}, [6]int64{256, 256, 1, 16, 16, 1}, "proven"},
 		{"a product of odd matrices", "matmul", []int64{1000, 77, 3, 3000, 231, 77000}, [6]int64{5, 63, 1, 16, 16, 1}, "proven"},
+		{"a ring", "ring", []int64{1000, 3000, 1000}, [6]int64{4, 1, 1, 256, 1, 1}, "proven"},
+		{"a ring that is too short", "ring", []int64{1000, 2999, 1000}, [6]int64{4, 1, 1, 256, 1, 1}, "narrow"},
 		{"elements in a grid of their number", "scaleAdd", []int64{0, mega, mega}, [6]int64{4096, 1, 1, 256, 1, 1}, "coarse"},
 		{"elements in a small grid", "scaleAdd", []int64{0, 1000, 1000}, [6]int64{4, 1, 1, 256, 1, 1}, "proven"},
 		{"elements with a short operand", "scaleAdd", []int64{0, mega - 1, mega}, [6]int64{4096, 1, 1, 256, 1, 1}, "narrow"},

@@ -20,6 +20,7 @@ func ranges(k *ir.Kernel, v variant) error {
 	freezeParams(k.Func)
 	w := newRangeWalk(k, v)
 	w.list(k.Func.Body)
+	w.settleConditions() // while checks that a launch must promise to pass are still there
 	for check, sure := range w.proven {
 		if sure {
 			*check = false
@@ -29,6 +30,66 @@ func ranges(k *ir.Kernel, v variant) error {
 	n := narrower{walk: w, narrow: map[*ir.Local]bool{}}
 	n.kernel(k.Func)
 	return nil
+}
+
+// settleConditions puts what is run in the place of statements whose condition
+// is decided. What is not run stays, behind a constant, where it has all
+// assignments to a variable that is read elsewhere: in code that is not run either.
+func (w *rangeWalk) settleConditions() {
+	uses := countUses(w.kernel.Func)
+	r := ir.Rewriter{Stmt: func(st ir.Stmt) []ir.Stmt {
+		s, ok := st.(*ir.If)
+		d := w.decisions[s]
+		if !ok || !d.always && !d.never || mayFault(s.Cond) {
+			return []ir.Stmt{st}
+		}
+		run, dropped := s.Then, s.Else
+		if d.never {
+			run, dropped = s.Else, s.Then
+		}
+		if drop(dropped, uses) {
+			return run
+		}
+		s.Cond = ir.BoolConst(d.always)
+		return []ir.Stmt{s}
+	}}
+	w.kernel.Func.Body = r.Body(w.kernel.Func.Body)
+}
+
+// drop takes a list out of the uses. It reports false if some variable is assigned
+// in the list alone, and read outside it.
+func drop(list []ir.Stmt, uses usages) bool {
+	writes, mentions := map[*ir.Local]int{}, map[*ir.Local]int{}
+	v := ir.Visitor{Place: func(p ir.Place) bool {
+		if p, ok := p.(*ir.VarPlace); ok {
+			mentions[p.Var]++
+		}
+		return true
+	}, Stmt: func(s ir.Stmt) bool {
+		if a, ok := s.(*ir.Assign); ok {
+			if p, ok := ir.Root(a.Dst).(*ir.VarPlace); ok {
+				writes[p.Var]++
+			}
+		}
+		for _, v := range ir.Defined(s) {
+			if v != nil {
+				writes[v]++
+				mentions[v]++
+			}
+		}
+		return true
+	}}
+	v.Body(list)
+	for v, n := range writes {
+		if u := uses[v]; u.writes+u.parts <= n && u.reads > mentions[v]-n {
+			return false
+		}
+	}
+	for v, n := range mentions {
+		uses[v].writes -= writes[v]
+		uses[v].reads -= n - writes[v]
+	}
+	return true
 }
 
 // freezeParams gives parameters that are assigned to a variable of their own,

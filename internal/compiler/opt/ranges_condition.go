@@ -50,6 +50,39 @@ func (w *rangeWalk) condition(e ir.Expr) *condition {
 	return nil
 }
 
+// decided reports whether a condition is certain to be true, or to be false.
+func (w *rangeWalk) decided(c *condition, truth bool) bool {
+	if c == nil {
+		return false
+	}
+	truth = truth != c.not
+	less := func(x, y *poly) bool { return w.proves(y.plus(-1, x).plusConst(-1)) }
+	atMost := func(x, y *poly) bool { return w.proves(y.plus(-1, x)) }
+	switch c.op {
+	case ir.LAnd, ir.LOr:
+		if truth == (c.op == ir.LAnd) {
+			return w.decided(c.a, truth) && w.decided(c.b, truth)
+		}
+		return w.decided(c.a, truth) || w.decided(c.b, truth)
+	case ir.Lt, ir.Ge:
+		if truth == (c.op == ir.Lt) {
+			return less(c.x, c.y)
+		}
+		return atMost(c.y, c.x)
+	case ir.Gt, ir.Le:
+		if truth == (c.op == ir.Gt) {
+			return less(c.y, c.x)
+		}
+		return atMost(c.x, c.y)
+	case ir.Eq, ir.Ne:
+		if truth == (c.op == ir.Eq) {
+			return atMost(c.x, c.y) && atMost(c.y, c.x)
+		}
+		return less(c.x, c.y) || less(c.y, c.x)
+	}
+	return false
+}
+
 // assumeCondition adds what a condition's being true or false tells.
 func (w *rangeWalk) assumeCondition(c *condition, truth bool) {
 	if c == nil {

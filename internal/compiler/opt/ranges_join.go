@@ -48,7 +48,7 @@ func (j *joiner) summary(v int, b binding) joined {
 	if b.num == nil {
 		return joined{rng: w.rangeOfVar(v), cond: b.cond}
 	}
-	s := joined{same: b.num, rng: w.rangeOf(b.num), above: j.candidates(b.num, 1), below: j.candidates(b.num, -1)}
+	s := joined{same: b.num, rng: w.signedRange(b.num), above: j.candidates(b.num, 1), below: j.candidates(b.num, -1)}
 	if w.variant != wide && w.wantedVars[v] && !s.rng.exact() {
 		s.launchAbove, s.launchBelow = w.launchBound(b.num, 1), w.launchBound(b.num, -1)
 	}
@@ -89,7 +89,7 @@ func (j *joiner) merge(s *joined, v int, b binding) {
 		*s = joined{rng: w.rangeOfVar(v), cond: s.cond}
 		return
 	}
-	r := w.rangeOf(b.num)
+	r := w.signedRange(b.num)
 	if w.variant != wide && w.wantedVars[v] {
 		s.launchAbove = w.greater(ir.SymMax, s.launchAboveOf(), w.launchBoundOf(b.num, r, 1))
 		s.launchBelow = w.greater(ir.SymMin, s.launchBelowOf(), w.launchBoundOf(b.num, r, -1))
@@ -100,6 +100,72 @@ func (j *joiner) merge(s *joined, v int, b binding) {
 	s.rng = s.rng.hull(r)
 	s.above = slices.DeleteFunc(s.above, func(p *poly) bool { return !w.proves(p.plus(-1, b.num)) })
 	s.below = slices.DeleteFunc(s.below, func(p *poly) bool { return !w.proves(b.num.plus(-1, p)) })
+}
+
+// signedRange is the interval of p, without negative numbers if it is known to
+// have none.
+func (w *rangeWalk) signedRange(p *poly) interval {
+	r := w.rangeOf(p)
+	if r.lo < 0 && r.hi >= 0 && w.proves(p) {
+		r.lo = 0
+	}
+	return r
+}
+
+// lateBound is a bound of a variable in the last state that has arrived.
+type lateBound struct {
+	v     int // index in vars
+	sign  int64
+	bound *poly
+}
+
+// lateBounds returns bounds in the last of several states that are not among
+// those of the first.
+func (j *joiner) lateBounds(env []binding) []lateBound {
+	var out []lateBound
+	for i, v := range j.vars {
+		s := &j.joined[i]
+		if env[v].num == nil || s.same != nil {
+			continue
+		}
+		for _, sign := range [...]int64{1, -1} {
+			have := s.above
+			if sign < 0 {
+				have = s.below
+			}
+			for _, b := range j.candidates(env[v].num, sign) {
+				if !slices.ContainsFunc(have, b.equal) {
+					out = append(out, lateBound{i, sign, b})
+				}
+			}
+		}
+	}
+	return out
+}
+
+// addBounds keeps those late bounds that hold in the state before, whose facts
+// are in scope.
+func (j *joiner) addBounds(list []lateBound, env []binding) {
+	for _, l := range list {
+		if p := env[j.vars[l.v]].num; p == nil || !j.w.proves(l.bound.plus(-1, p).scaledOrNil(l.sign)) {
+			continue
+		}
+		s := &j.joined[l.v]
+		if l.sign > 0 {
+			s.above = j.add(s.above, l.bound)
+		} else {
+			s.below = j.add(s.below, l.bound)
+		}
+	}
+}
+
+// add adds a bound to a list. Those by launch arguments alone come first: a
+// search that meets others first may end before it comes to them.
+func (j *joiner) add(list []*poly, b *poly) []*poly {
+	if slices.ContainsFunc(b.terms, func(t polyTerm) bool { return !j.w.isLaunch(t.mono) }) {
+		return append(list, b)
+	}
+	return append([]*poly{b}, list...)
 }
 
 // launchAboveOf and launchBelowOf are the bounds so far; those of a constant

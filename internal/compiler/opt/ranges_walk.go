@@ -28,6 +28,8 @@ type rangeWalk struct {
 	natural map[*ir.Binary]bool  // of divisions: no operand is negative
 	proven  map[*bool]bool       // by the Check of a node: it cannot fail
 	limits  map[ir.Expr][2]*poly // bounds that must fit int32: above, below; nil for none
+	// decisions are what is known of conditions.
+	decisions map[*ir.If]decision
 	// promises are what launches must keep non-negative so that a check cannot fail.
 	promises map[*bool][]*poly
 }
@@ -39,6 +41,9 @@ type binding struct {
 	cond *condition
 }
 
+// decision says that a condition always or never holds where it is evaluated.
+type decision struct{ always, never bool }
+
 // exits collects the states in which a Block or Loop is left and continued.
 type exits struct{ left, continued *joiner }
 
@@ -48,6 +53,7 @@ func newRangeWalk(k *ir.Kernel, v variant) *rangeWalk {
 		fields: map[string]*poly{}, exits: map[*ir.Label]*exits{}, loops: map[*ir.Loop]*loopMemo{},
 		fits: map[ir.Expr]bool{}, stored: map[*ir.Assign]bool{}, natural: map[*ir.Binary]bool{},
 		proven: map[*bool]bool{}, limits: map[ir.Expr][2]*poly{}, promises: map[*bool][]*poly{},
+		decisions: map[*ir.If]decision{},
 	}
 	w.env = make([]binding, len(w.tracked))
 	w.bindThread()
@@ -225,9 +231,12 @@ func (w *rangeWalk) branch(s *ir.If) bool {
 	start, base, m := w.now(), w.env, w.mark()
 	join := w.newJoiner(w.regions[s].assigned, start)
 
+	isTrue, isFalse := w.decided(cond, true), w.decided(cond, false)
+	w.decisions[s] = decision{isTrue, isFalse}
+
 	w.env = slices.Clone(base)
 	w.assumeCondition(cond, true)
-	thenEnds := w.list(s.Then)
+	thenEnds := w.list(s.Then) && !isFalse
 	if thenEnds {
 		join.arrive(w.env)
 	}
@@ -236,10 +245,14 @@ func (w *rangeWalk) branch(s *ir.If) bool {
 
 	w.env = slices.Clone(base)
 	w.assumeCondition(cond, false)
-	elseEnds := w.list(s.Else)
+	elseEnds := w.list(s.Else) && !isTrue
 	switch {
 	case thenEnds && elseEnds:
 		join.arrive(w.env)
+		late := join.lateBounds(w.env)
+		w.release(m)
+		w.assumeCondition(cond, true)
+		join.addBounds(late, thenEnv)
 		w.release(m)
 		w.env = base
 		join.finish()

@@ -14,6 +14,10 @@ func simplifyExpr(e ir.Expr) ir.Expr {
 		if c := zeroConst(e.T); c != nil {
 			return c
 		}
+	case *ir.Load:
+		if c := tableConst(e.Place); c != nil {
+			return c
+		}
 	case *ir.Unary:
 		return simplifyUnary(e)
 	case *ir.Binary:

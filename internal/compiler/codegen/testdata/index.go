@@ -90,3 +90,29 @@ func clamped(t kernel.Thread, in [8]float32, out []float32) {
 	k := min(max(int(out[i]), 0), 7)
 	out[i] = in[k] // ptx:-"setp" ptx:"ld.param.f32|ld.local.f32"
 }
+
+var ringSteps = [3]int{0, 1, -1}
+
+// ring reads neighbours on a ring. Steps are constants once the loop is
+// unrolled, wrapping around leaves an index below w, and conditions that cannot
+// hold are gone.
+//
+//quern:kernel
+func ring(t kernel.Thread, w int, in, out []float32) { // proven:-"table" narrow:-"table"
+	x := t.Global()
+	if x >= w {
+		return
+	}
+	sum := float32(0)
+	for i := range 3 {
+		from := x - ringSteps[i]
+		if from < 0 {
+			from += w
+		}
+		if from >= w {
+			from -= w
+		}
+		sum += in[i*w+from] // proven:-"setp"
+	}
+	out[x] = sum
+}
