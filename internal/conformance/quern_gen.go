@@ -8193,15 +8193,15 @@ func quernRow1Tables(r *host.Run, base int, in, out []float32, dimX int) {
 //line memory.go:175
 			var sum float32
 //line memory.go:177
-			sum += weights[0] * in[i%len(in)]
+			sum += in[i%len(in)]
 //line memory.go:177
-			sum += weights[1] * in[(i+1)%len(in)]
+			sum += in[(i+1)%len(in)] * 4
 //line memory.go:177
-			sum += weights[2] * in[(i+2)%len(in)]
+			sum += in[(i+2)%len(in)] * 6
 //line memory.go:177
-			sum += weights[3] * in[(i+3)%len(in)]
+			sum += in[(i+3)%len(in)] * 4
 //line memory.go:177
-			sum += weights[4] * in[(i+4)%len(in)]
+			sum += in[(i+4)%len(in)]
 //line memory.go:179
 			c := curve[i&1]
 			row[threadX] = sum*c.Gain + float32(c.Steps[i%3]) + weights[i%5]
@@ -8217,15 +8217,15 @@ func quernRow1Tables(r *host.Run, base int, in, out []float32, dimX int) {
 		}
 		var sum float32
 //line memory.go:177
-		sum += weights[0] * in[i%len(in)]
+		sum += in[i%len(in)]
 //line memory.go:177
-		sum += weights[1] * in[(i+1)%len(in)]
+		sum += in[(i+1)%len(in)] * 4
 //line memory.go:177
-		sum += weights[2] * in[(i+2)%len(in)]
+		sum += in[(i+2)%len(in)] * 6
 //line memory.go:177
-		sum += weights[3] * in[(i+3)%len(in)]
+		sum += in[(i+3)%len(in)] * 4
 //line memory.go:177
-		sum += weights[4] * in[(i+4)%len(in)]
+		sum += in[(i+4)%len(in)]
 //line memory.go:179
 		c := curve[i&1]
 		out[i] = sum*c.Gain + float32(c.Steps[i%3]) + weights[i%5]

@@ -973,12 +973,9 @@ var quernMixed = gpu.NewKernel(gpu.KernelInfo{
 			Name: "flip=true,step=-2", Section: "mixed[flip=true,step=-2]", Entry: "mixed_flip_true_step_minus2",
 			Limits: []int64{1, 1, 9, 1, 0, 0, 1, 1, 4, 9, -1, 1, 0, 9, -2, 0, 0, 1, 0, 4, 9, 2},
 			Variants: []gpu.Variant{
-				{Name: "narrow", Limits: []int64{1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Sites: []gpu.Site{
-					{Kind: gpu.DivideSite, File: "special.go", Line: 42, Col: 13},
-				}},
-				{Name: "wide", Sites: []gpu.Site{
-					{Kind: gpu.DivideSite, File: "special.go", Line: 42, Col: 13},
-				}},
+				{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -16, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 10, 2, 9, 0, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Threads: 4, Adjacent: true},
+				{Name: "narrow", Limits: []int64{1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}},
+				{Name: "wide"},
 			},
 			Host: quernHostMixed_flip_true_step_minus2,
 		},
@@ -1006,12 +1003,9 @@ var quernMixed = gpu.NewKernel(gpu.KernelInfo{
 			Name: "flip=false,step=-2", Section: "mixed[flip=false,step=-2]", Entry: "mixed_flip_false_step_minus2",
 			Limits: []int64{1, 1, 9, 0, 0, 0, 1, 1, 4, 9, 0, 1, 0, 9, -2, 0, 0, 1, 0, 4, 9, 2},
 			Variants: []gpu.Variant{
-				{Name: "narrow", Limits: []int64{1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Sites: []gpu.Site{
-					{Kind: gpu.DivideSite, File: "special.go", Line: 42, Col: 13},
-				}},
-				{Name: "wide", Sites: []gpu.Site{
-					{Kind: gpu.DivideSite, File: "special.go", Line: 42, Col: 13},
-				}},
+				{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -16, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 10, 2, 9, 0, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Threads: 4, Adjacent: true},
+				{Name: "narrow", Limits: []int64{1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}},
+				{Name: "wide"},
 			},
 			Host: quernHostMixed_flip_false_step_minus2,
 		},
