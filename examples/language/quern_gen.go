@@ -53,6 +53,377 @@ func LaunchDots(s *gpu.Stream, g gpu.Grid, a, b, out *gpu.Buffer[uint32]) error 
 	return l.End()
 }
 
+var quernClampAll_float32 = gpu.NewKernel(gpu.KernelInfo{
+	Name: "clampAll[float32]", Package: "quern.dev/examples/language", Pos: "functions.go:17",
+	Entry: "clampAll_float32",
+	Params: []gpu.Param{
+		{Name: "lo", Kind: gpu.Scalar, Type: "float32", Size: 4},
+		{Name: "hi", Kind: gpu.Scalar, Type: "float32", Size: 4},
+		{Name: "x", Kind: gpu.Slice, Type: "float32", Size: 4},
+	},
+	PTX: quernPTX,
+	Variants: []gpu.Variant{
+		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -16, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 10, 2, 9, 0, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Threads: 4, Adjacent: true},
+		{Name: "narrow", Limits: []int64{1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}},
+		{Name: "wide"},
+	},
+	Host: quernHostClampAll_float32,
+})
+
+var _ = clampAll[float32] // compiled, not called
+
+var quernClampAll_int32 = gpu.NewKernel(gpu.KernelInfo{
+	Name: "clampAll[int32]", Package: "quern.dev/examples/language", Pos: "functions.go:17",
+	Entry: "clampAll_int32",
+	Params: []gpu.Param{
+		{Name: "lo", Kind: gpu.Scalar, Type: "int32", Size: 4},
+		{Name: "hi", Kind: gpu.Scalar, Type: "int32", Size: 4},
+		{Name: "x", Kind: gpu.Slice, Type: "int32", Size: 4},
+	},
+	PTX: quernPTX,
+	Variants: []gpu.Variant{
+		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -16, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 10, 2, 9, 0, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Threads: 4, Adjacent: true},
+		{Name: "narrow", Limits: []int64{1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}},
+		{Name: "wide"},
+	},
+	Host: quernHostClampAll_int32,
+})
+
+var _ = clampAll[int32] // compiled, not called
+
+var quernClampAll_meters = gpu.NewKernel(gpu.KernelInfo{
+	Name: "clampAll[meters]", Package: "quern.dev/examples/language", Pos: "functions.go:17",
+	Entry: "clampAll_meters",
+	Params: []gpu.Param{
+		{Name: "lo", Kind: gpu.Scalar, Type: "float32", Size: 4},
+		{Name: "hi", Kind: gpu.Scalar, Type: "float32", Size: 4},
+		{Name: "x", Kind: gpu.Slice, Type: "meters", Size: 4},
+	},
+	PTX: quernPTX,
+	Variants: []gpu.Variant{
+		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -16, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 10, 2, 9, 0, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Threads: 4, Adjacent: true},
+		{Name: "narrow", Limits: []int64{1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}},
+		{Name: "wide"},
+	},
+	Host: quernHostClampAll_meters,
+})
+
+var _ = clampAll[meters] // compiled, not called
+
+// LaunchClampAll runs clampAll on the grid g.
+//
+// clampAll is compiled for three types. LaunchClampAll takes any of them.
+func LaunchClampAll[T float32 | int32 | meters](s *gpu.Stream, g gpu.Grid, lo, hi T, x *gpu.Buffer[T]) error {
+	var k *gpu.Kernel
+	switch any((*T)(nil)).(type) {
+	case *float32:
+		k = quernClampAll_float32
+	case *int32:
+		k = quernClampAll_int32
+	case *meters:
+		k = quernClampAll_meters
+	}
+	l, err := k.Begin(s, g)
+	if err != nil {
+		return err
+	}
+	gpu.Arg(l, lo)
+	gpu.Arg(l, hi)
+	gpu.SliceArg(l, x)
+	return l.End()
+}
+
+var quernConvertAll_float32_int16 = gpu.NewKernel(gpu.KernelInfo{
+	Name: "convertAll[float32,int16]", Package: "quern.dev/examples/language", Pos: "functions.go:26",
+	Entry: "convertAll_float32_int16",
+	Params: []gpu.Param{
+		{Name: "scale", Kind: gpu.Scalar, Type: "float32", Size: 4},
+		{Name: "from", Kind: gpu.Slice, Type: "float32", Size: 4},
+		{Name: "to", Kind: gpu.Slice, Type: "int16", Size: 2},
+	},
+	PTX: quernPTX,
+	Variants: []gpu.Variant{
+		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -16, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 10, 1, 10, 2, 3, 9, 0, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 1, 1, 2, 4, 1, 1, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0}, Threads: 4, Adjacent: true},
+		{Name: "proven", Limits: []int64{1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 1, 1, 2, 4, 1, 1, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0}},
+		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Sites: []gpu.Site{
+			{Kind: gpu.IndexSite, File: "functions.go", Line: 28, Col: 22},
+		}},
+		{Name: "wide", Sites: []gpu.Site{
+			{Kind: gpu.IndexSite, File: "functions.go", Line: 28, Col: 22},
+		}},
+	},
+	Host: quernHostConvertAll_float32_int16,
+})
+
+var _ = convertAll[float32, int16] // compiled, not called
+
+var quernConvertAll_float64_int32 = gpu.NewKernel(gpu.KernelInfo{
+	Name: "convertAll[float64,int32]", Package: "quern.dev/examples/language", Pos: "functions.go:26",
+	Entry: "convertAll_float64_int32",
+	Params: []gpu.Param{
+		{Name: "scale", Kind: gpu.Scalar, Type: "float64", Size: 8},
+		{Name: "from", Kind: gpu.Slice, Type: "float64", Size: 8},
+		{Name: "to", Kind: gpu.Slice, Type: "int32", Size: 4},
+	},
+	PTX: quernPTX,
+	Variants: []gpu.Variant{
+		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -8, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 10, 1, 10, 2, 3, 9, 0, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 1, 1, 2, 4, 1, 1, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0}, Threads: 2, Adjacent: true},
+		{Name: "proven", Limits: []int64{1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 1, 1, 2, 4, 1, 1, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0}},
+		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Sites: []gpu.Site{
+			{Kind: gpu.IndexSite, File: "functions.go", Line: 28, Col: 22},
+		}},
+		{Name: "wide", Sites: []gpu.Site{
+			{Kind: gpu.IndexSite, File: "functions.go", Line: 28, Col: 22},
+		}},
+	},
+	Host: quernHostConvertAll_float64_int32,
+})
+
+var _ = convertAll[float64, int32] // compiled, not called
+
+// LaunchConvertAll runs convertAll on the grid g.
+//
+// convertAll has two type parameters: colons separate the types of an instance.
+func LaunchConvertAll[From float32 | float64, To int16 | int32](s *gpu.Stream, g gpu.Grid, scale From, from *gpu.Buffer[From], to *gpu.Buffer[To]) error {
+	var k *gpu.Kernel
+	switch any((func(From, To))(nil)).(type) {
+	case func(float32, int16):
+		k = quernConvertAll_float32_int16
+	case func(float64, int32):
+		k = quernConvertAll_float64_int32
+	default:
+		return gpu.NoInstance("convertAll", (func(From, To))(nil))
+	}
+	l, err := k.Begin(s, g)
+	if err != nil {
+		return err
+	}
+	gpu.Arg(l, scale)
+	gpu.SliceArg(l, from)
+	gpu.SliceArg(l, to)
+	return l.End()
+}
+
+var quernExtremes = gpu.NewKernel(gpu.KernelInfo{
+	Name: "extremes", Package: "quern.dev/examples/language", Pos: "functions.go:44",
+	Params: []gpu.Param{
+		{Name: "width", Kind: gpu.Scalar, Type: "int", Size: 8},
+		{Name: "x", Kind: gpu.Slice, Type: "int32", Size: 4},
+		{Name: "most", Kind: gpu.Slice, Type: "int32", Size: 4},
+		{Name: "negatives", Kind: gpu.Slice, Type: "int32", Size: 4},
+	},
+	PTX: quernPTX,
+	Variants: []gpu.Variant{
+		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 0, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 1, 1, 0, 1, 2, 5, 4, 1, 0, 1, 1, 3, 1, 0, 1, 2, 5, 4, 2, 3, 1, 0, 5, 4, 7, 1, 1, 2, 3, 2, 0, 5, 1, 0, 5, 4, 7, 1, 1, 2, 3, 1, 0, 5, 3, 0, 1024, 1, 0, 5, 4, 2, 3, 2, 0, 5, 1, 0, 5, 4, 7, 5, 9, 0, 1, 0, 1, 2, 5, 9, 2147483647, 0, -1, 1, 0, 5, 9, -1, 0, -1, 1, 3, 1, 2, 4, 1, 3, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0}},
+		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 0, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 1, 0, 1, 2, 5, 9, 2147483647}, Sites: []gpu.Site{
+			{Kind: gpu.SliceSite, File: "functions.go", Line: 49, Col: 12},
+			{Kind: gpu.IndexSite, File: "functions.go", Line: 50, Col: 29},
+			{Kind: gpu.IndexSite, File: "functions.go", Line: 58, Col: 2},
+		}},
+		{Name: "wide", Sites: []gpu.Site{
+			{Kind: gpu.SliceSite, File: "functions.go", Line: 49, Col: 12},
+			{Kind: gpu.IndexSite, File: "functions.go", Line: 50, Col: 29},
+			{Kind: gpu.IndexSite, File: "functions.go", Line: 58, Col: 2},
+		}},
+	},
+	Host: quernHostExtremes,
+})
+
+var _ = extremes // compiled, not called
+
+// LaunchExtremes runs extremes on the grid g.
+//
+// extremes passes functions to a function: a built-in one in a literal, and a
+// literal that captures and changes a variable.
+func LaunchExtremes(s *gpu.Stream, g gpu.Grid, width int, x, most, negatives *gpu.Buffer[int32]) error {
+	l, err := quernExtremes.Begin(s, g)
+	if err != nil {
+		return err
+	}
+	gpu.Arg(l, width)
+	gpu.SliceArg(l, x)
+	gpu.SliceArg(l, most)
+	gpu.SliceArg(l, negatives)
+	return l.End()
+}
+
+var quernReturnedFunctions = gpu.NewKernel(gpu.KernelInfo{
+	Name: "returnedFunctions", Package: "quern.dev/examples/language", Pos: "functions.go:75",
+	Params: []gpu.Param{
+		{Name: "x", Kind: gpu.Slice, Type: "float32", Size: 4},
+	},
+	PTX: quernPTX,
+	Variants: []gpu.Variant{
+		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -16, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 10, 0, 9, 0, 1, 0, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Threads: 4, Adjacent: true},
+		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}},
+		{Name: "wide"},
+	},
+	Host: quernHostReturnedFunctions,
+})
+
+var _ = returnedFunctions // compiled, not called
+
+// LaunchReturnedFunctions runs returnedFunctions on the grid g.
+//
+// returnedFunctions calls functions that a function returns.
+func LaunchReturnedFunctions(s *gpu.Stream, g gpu.Grid, x *gpu.Buffer[float32]) error {
+	l, err := quernReturnedFunctions.Begin(s, g)
+	if err != nil {
+		return err
+	}
+	gpu.SliceArg(l, x)
+	return l.End()
+}
+
+var quernMethodValues = gpu.NewKernel(gpu.KernelInfo{
+	Name: "methodValues", Package: "quern.dev/examples/language", Pos: "functions.go:85",
+	Params: []gpu.Param{
+		{Name: "x", Kind: gpu.Slice, Type: "meters", Size: 4},
+	},
+	PTX: quernPTX,
+	Variants: []gpu.Variant{
+		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -16, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 10, 0, 9, 0, 1, 0, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Threads: 4, Adjacent: true},
+		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}},
+		{Name: "wide"},
+	},
+	Host: quernHostMethodValues,
+})
+
+var _ = methodValues // compiled, not called
+
+// LaunchMethodValues runs methodValues on the grid g.
+//
+// methodValues uses a bound method, and a method as a function of its receiver.
+func LaunchMethodValues(s *gpu.Stream, g gpu.Grid, x *gpu.Buffer[meters]) error {
+	l, err := quernMethodValues.Begin(s, g)
+	if err != nil {
+		return err
+	}
+	gpu.SliceArg(l, x)
+	return l.End()
+}
+
+var quernPositions = gpu.NewKernel(gpu.KernelInfo{
+	Name: "positions", Package: "quern.dev/examples/language", Pos: "functions.go:95",
+	Params: []gpu.Param{
+		{Name: "sorted", Kind: gpu.Slice, Type: "float32", Size: 4},
+		{Name: "x", Kind: gpu.Slice, Type: "float32", Size: 4},
+		{Name: "at", Kind: gpu.Slice, Type: "int32", Size: 4},
+	},
+	PTX: quernPTX,
+	Variants: []gpu.Variant{
+		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, 2, 1, 0, 5, 9, 2147483648, 0, -1, 1, 2, 1, 1, 4, 1, 2, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0}},
+		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, 2, 1, 0, 5, 9, 2147483648}, Sites: []gpu.Site{
+			{Kind: gpu.IndexSite, File: "functions.go", Line: 97, Col: 3},
+		}},
+		{Name: "wide", Sites: []gpu.Site{
+			{Kind: gpu.IndexSite, File: "functions.go", Line: 97, Col: 3},
+		}},
+	},
+	Host: quernHostPositions,
+})
+
+var _ = positions // compiled, not called
+
+// LaunchPositions runs positions on the grid g.
+//
+// positions searches a sorted slice with a function of the standard library.
+func LaunchPositions(s *gpu.Stream, g gpu.Grid, sorted, x *gpu.Buffer[float32], at *gpu.Buffer[int32]) error {
+	l, err := quernPositions.Begin(s, g)
+	if err != nil {
+		return err
+	}
+	gpu.SliceArg(l, sorted)
+	gpu.SliceArg(l, x)
+	gpu.SliceArg(l, at)
+	return l.End()
+}
+
+var quernBoxBlur = gpu.NewKernel(gpu.KernelInfo{
+	Name: "boxBlur", Package: "quern.dev/examples/language", Pos: "functions.go:105",
+	Params: []gpu.Param{
+		{Name: "radius", Kind: gpu.Scalar, Type: "int", Size: 8},
+		{Name: "in", Kind: gpu.Slice, Type: "float32", Size: 4},
+		{Name: "out", Kind: gpu.Slice, Type: "float32", Size: 4},
+	},
+	PTX: quernPTX,
+	Variants: []gpu.Variant{
+		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 0, 5, 9, 2147483647, 0, -1, 1, 0, 1, 2, 3, 1, 1, 4, 0, 8, 1, 0, 5, 1, 2, 3, 0, 4, 1, 1, 5, 4, 2, 3, 2, 0, 5, 4, 0, 4, 3, 7, 0, 7, 1, 0, 5, 1, 2, 3, 2, 3, 4, 0, 4, 1, 1, 5, 4, 0, 4, 3, 7, 0, 6, 1, 0, 5, 1, 2, 3, 0, 3, 1, 1, 5, 4, 2, 3, 2, 0, 5, 4, 0, 3, 3, 7, 5, 9, 0}},
+		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 0, 5, 9, 2147483647}, Sites: []gpu.Site{
+			{Kind: gpu.IndexSite, File: "functions.go", Line: 114, Col: 2},
+		}},
+		{Name: "wide", Sites: []gpu.Site{
+			{Kind: gpu.IndexSite, File: "functions.go", Line: 112, Col: 10},
+			{Kind: gpu.IndexSite, File: "functions.go", Line: 114, Col: 2},
+		}},
+	},
+	Special: []gpu.Special{
+		{
+			Name: "radius=1", Section: "boxBlur[radius=1]", Entry: "boxBlur_radius_1",
+			Limits: []int64{1, 0, 9, 1, 0, 0, 1, 0, 4, 9, -1},
+			Variants: []gpu.Variant{
+				{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -16, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483647, 0, -1, 1, 2, 1, 1, 4, 0, 1, 3, 1, 2, 0, 4, 1, 1, 5, 4, 2, 3, 2, 0, 5, 4, 0, 12, 3, 7, 1, 2, 2, 3, 4, 0, 4, 1, 1, 5, 4, 0, 11, 3, 7, 1, 2, 0, 3, 1, 1, 5, 4, 2, 3, 2, 0, 5, 4, 0, 9, 3, 7, 5, 9, 0}, Threads: 4},
+				{Name: "proven", Limits: []int64{1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483647, 0, -1, 1, 2, 1, 1, 4, 0, 1, 3, 1, 2, 0, 4, 1, 1, 5, 4, 2, 3, 2, 0, 5, 4, 0, 12, 3, 7, 1, 2, 2, 3, 4, 0, 4, 1, 1, 5, 4, 0, 11, 3, 7, 1, 2, 0, 3, 1, 1, 5, 4, 2, 3, 2, 0, 5, 4, 0, 9, 3, 7, 5, 9, 0}},
+				{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483647}, Sites: []gpu.Site{
+					{Kind: gpu.IndexSite, File: "functions.go", Line: 114, Col: 2},
+				}},
+				{Name: "wide", Sites: []gpu.Site{
+					{Kind: gpu.IndexSite, File: "functions.go", Line: 114, Col: 2},
+				}},
+			},
+			Host: quernHostBoxBlur_radius_1,
+		},
+		{
+			Name: "radius=2", Section: "boxBlur[radius=2]", Entry: "boxBlur_radius_2",
+			Limits: []int64{1, 0, 9, 2, 0, 0, 1, 0, 4, 9, -2},
+			Variants: []gpu.Variant{
+				{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -16, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483646, 0, -1, 1, 2, 1, 1, 4, 0, 2, 3, 1, 2, 0, 4, 1, 1, 5, 4, 2, 3, 2, 0, 5, 4, 0, 20, 3, 7, 1, 2, 2, 3, 4, 0, 4, 1, 1, 5, 4, 0, 18, 3, 7, 1, 2, 0, 3, 1, 1, 5, 4, 2, 3, 2, 0, 5, 4, 0, 15, 3, 7, 5, 9, 0}, Threads: 4},
+				{Name: "proven", Limits: []int64{1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483646, 0, -1, 1, 2, 1, 1, 4, 0, 2, 3, 1, 2, 0, 4, 1, 1, 5, 4, 2, 3, 2, 0, 5, 4, 0, 20, 3, 7, 1, 2, 2, 3, 4, 0, 4, 1, 1, 5, 4, 0, 18, 3, 7, 1, 2, 0, 3, 1, 1, 5, 4, 2, 3, 2, 0, 5, 4, 0, 15, 3, 7, 5, 9, 0}},
+				{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483646}, Sites: []gpu.Site{
+					{Kind: gpu.IndexSite, File: "functions.go", Line: 114, Col: 2},
+				}},
+				{Name: "wide", Sites: []gpu.Site{
+					{Kind: gpu.IndexSite, File: "functions.go", Line: 114, Col: 2},
+				}},
+			},
+			Host: quernHostBoxBlur_radius_2,
+		},
+		{
+			Name: "radius=3", Section: "boxBlur[radius=3]", Entry: "boxBlur_radius_3",
+			Limits: []int64{1, 0, 9, 3, 0, 0, 1, 0, 4, 9, -3},
+			Variants: []gpu.Variant{
+				{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -16, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483645, 0, -1, 1, 2, 1, 1, 4, 0, 3, 3, 1, 2, 0, 4, 1, 1, 5, 4, 2, 3, 2, 0, 5, 4, 0, 28, 3, 7, 1, 2, 2, 3, 4, 0, 4, 1, 1, 5, 4, 0, 25, 3, 7, 1, 2, 0, 3, 1, 1, 5, 4, 2, 3, 2, 0, 5, 4, 0, 21, 3, 7, 5, 9, 0}, Threads: 4},
+				{Name: "proven", Limits: []int64{1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483645, 0, -1, 1, 2, 1, 1, 4, 0, 3, 3, 1, 2, 0, 4, 1, 1, 5, 4, 2, 3, 2, 0, 5, 4, 0, 28, 3, 7, 1, 2, 2, 3, 4, 0, 4, 1, 1, 5, 4, 0, 25, 3, 7, 1, 2, 0, 3, 1, 1, 5, 4, 2, 3, 2, 0, 5, 4, 0, 21, 3, 7, 5, 9, 0}},
+				{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483645}, Sites: []gpu.Site{
+					{Kind: gpu.IndexSite, File: "functions.go", Line: 114, Col: 2},
+				}},
+				{Name: "wide", Sites: []gpu.Site{
+					{Kind: gpu.IndexSite, File: "functions.go", Line: 114, Col: 2},
+				}},
+			},
+			Host: quernHostBoxBlur_radius_3,
+		},
+	},
+	Host: quernHostBoxBlur,
+})
+
+var _ = boxBlur // compiled, not called
+
+// LaunchBoxBlur runs boxBlur on the grid g.
+//
+// boxBlur is compiled once for any radius, and once more for the radii 1, 2 and
+// 3, where the loop has a constant number of iterations.
+func LaunchBoxBlur(s *gpu.Stream, g gpu.Grid, radius int, in, out *gpu.Buffer[float32]) error {
+	l, err := quernBoxBlur.Begin(s, g)
+	if err != nil {
+		return err
+	}
+	gpu.Arg(l, radius)
+	gpu.SliceArg(l, in)
+	gpu.SliceArg(l, out)
+	return l.End()
+}
+
 var quernScale = gpu.NewKernel(gpu.KernelInfo{
 	Name: "scale", Package: "quern.dev/examples/language", Pos: "kernels.go:8",
 	Params: []gpu.Param{
@@ -591,6 +962,135 @@ func LaunchTimed(s *gpu.Stream, g gpu.Grid, n int, x *gpu.Buffer[float32], cycle
 	return l.End()
 }
 
+var quernIncrement = gpu.NewKernel(gpu.KernelInfo{
+	Name: "increment", Package: "quern.dev/examples/language", Pos: "options.go:9",
+	Params: []gpu.Param{
+		{Name: "x", Kind: gpu.Slice, Type: "int32", Size: 4},
+	},
+	PTX: quernPTX,
+	Variants: []gpu.Variant{
+		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -16, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 10, 0, 9, 0, 1, 0, 9, 2147483647, 0, 256, 2, 0, 5, 9, 2147483648}, Threads: 4, Adjacent: true},
+		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 256, 2, 0, 5, 9, 2147483648}},
+		{Name: "wide"},
+	},
+	Block: gpu.Dim3{X: 256, Y: 1, Z: 1},
+	Host:  quernHostIncrement,
+})
+
+var _ = increment // compiled, not called
+
+// LaunchIncrement runs increment on the grid g.
+//
+// increment says how it is launched: in blocks of 256 threads, of which a
+// multiprocessor is to hold four at once, which bounds their registers.
+func LaunchIncrement(s *gpu.Stream, g gpu.Grid, x *gpu.Buffer[int32]) error {
+	l, err := quernIncrement.Begin(s, g)
+	if err != nil {
+		return err
+	}
+	gpu.SliceArg(l, x)
+	return l.End()
+}
+
+var quernMagnitudes = gpu.NewKernel(gpu.KernelInfo{
+	Name: "magnitudes", Package: "quern.dev/examples/language", Pos: "options.go:18",
+	Params: []gpu.Param{
+		{Name: "x", Kind: gpu.Slice, Type: "float32", Size: 4},
+		{Name: "y", Kind: gpu.Slice, Type: "float32", Size: 4},
+		{Name: "out", Kind: gpu.Slice, Type: "float32", Size: 4},
+	},
+	PTX: quernPTX,
+	Variants: []gpu.Variant{
+		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -16, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 10, 0, 10, 1, 3, 10, 2, 3, 9, 0, 1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Threads: 4, Adjacent: true},
+		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}},
+		{Name: "wide"},
+	},
+	Host: quernHostMagnitudes,
+})
+
+var _ = magnitudes // compiled, not called
+
+// LaunchMagnitudes runs magnitudes on the grid g.
+//
+// magnitudes trades checks and the last bits for speed.
+func LaunchMagnitudes(s *gpu.Stream, g gpu.Grid, x, y, out *gpu.Buffer[float32]) error {
+	l, err := quernMagnitudes.Begin(s, g)
+	if err != nil {
+		return err
+	}
+	gpu.SliceArg(l, x)
+	gpu.SliceArg(l, y)
+	gpu.SliceArg(l, out)
+	return l.End()
+}
+
+var quernColumnSums = gpu.NewKernel(gpu.KernelInfo{
+	Name: "columnSums", Package: "quern.dev/examples/language", Pos: "options.go:28",
+	Params: []gpu.Param{
+		{Name: "width", Kind: gpu.Scalar, Type: "int", Size: 8},
+		{Name: "matrix", Kind: gpu.Slice, Type: "float32", Size: 4},
+		{Name: "sums", Kind: gpu.Slice, Type: "float32", Size: 4},
+	},
+	PTX: quernPTX,
+	Variants: []gpu.Variant{
+		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 1, 0, 1, 1, 3, 9, 2147483648, 0, -1, 1, 2, 1, 0, 4, 1, 2, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0}},
+		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 1, 0, 1, 1, 3, 9, 2147483648}, Sites: []gpu.Site{
+			{Kind: gpu.IndexSite, File: "options.go", Line: 35, Col: 3},
+		}},
+		{Name: "wide", Sites: []gpu.Site{
+			{Kind: gpu.IndexSite, File: "options.go", Line: 35, Col: 3},
+		}},
+	},
+	Host: quernHostColumnSums,
+})
+
+var _ = columnSums // compiled, not called
+
+// LaunchColumnSums runs columnSums on the grid g.
+//
+// columnSums adds the rows of a matrix. The loop has four copies of its body and
+// is followed by one for the rows that remain.
+func LaunchColumnSums(s *gpu.Stream, g gpu.Grid, width int, matrix, sums *gpu.Buffer[float32]) error {
+	l, err := quernColumnSums.Begin(s, g)
+	if err != nil {
+		return err
+	}
+	gpu.Arg(l, width)
+	gpu.SliceArg(l, matrix)
+	gpu.SliceArg(l, sums)
+	return l.End()
+}
+
+var quernPolynomials = gpu.NewKernel(gpu.KernelInfo{
+	Name: "polynomials", Package: "quern.dev/examples/language", Pos: "options.go:43",
+	Params: []gpu.Param{
+		{Name: "coefficients", Kind: gpu.Struct, Type: "[8]float32", Size: 32},
+		{Name: "x", Kind: gpu.Slice, Type: "float32", Size: 4},
+	},
+	PTX: quernPTX,
+	Variants: []gpu.Variant{
+		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483647, 1, 1, 2, 3, 2, 0, 5, 3, 9, 2147483648}},
+		{Name: "wide"},
+	},
+	Host: quernHostPolynomials,
+})
+
+var _ = polynomials // compiled, not called
+
+// LaunchPolynomials runs polynomials on the grid g.
+//
+// polynomials evaluates the polynomial with eight coefficients at each x. The
+// inner loop becomes eight statements, the outer one stays a loop.
+func LaunchPolynomials(s *gpu.Stream, g gpu.Grid, coefficients [8]float32, x *gpu.Buffer[float32]) error {
+	l, err := quernPolynomials.Begin(s, g)
+	if err != nil {
+		return err
+	}
+	gpu.Arg(l, coefficients)
+	gpu.SliceArg(l, x)
+	return l.End()
+}
+
 var quernTrace = gpu.NewKernel(gpu.KernelInfo{
 	Name: "trace", Package: "quern.dev/examples/language", Pos: "output.go:8",
 	Params: []gpu.Param{
@@ -909,6 +1409,765 @@ func quernRow1Dots(r *host.Run, base int, out, a, b []uint32, dimX int) {
 //line assembly.go:21
 			out[i] = sum
 		}
+	}
+}
+
+func quernHostClampAll_float32(r *host.Run) {
+	lo := host.Value[float32](r, 0)
+	hi := host.Value[float32](r, 1)
+	x := host.Slice[float32](r, 2)
+	dimX := r.BlockDim.X
+	dimY := r.BlockDim.Y
+	dimZ := r.BlockDim.Z
+	for r.Next() {
+		blockX := r.BlockIdx.X
+		base := blockX * dimX
+		for threadZ := range dimZ {
+			for threadY := range dimY {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				quernRow1ClampAll_float32(r, base, x, lo, hi, dimX)
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1ClampAll_float32(r *host.Run, base int, x []float32, lo, hi float32, dimX int) {
+	count := max(0, min(dimX, len(x)-base))
+	if base >= 0 && count <= len(x)-base {
+		row := x[base:][:count]
+		for threadX := range count {
+//line functions.go:19
+			row[threadX] = min(max(row[threadX], lo), hi)
+		}
+		return
+	}
+	for threadX := range dimX {
+		r.ThreadIdx.X = threadX
+		i := base + threadX
+//line functions.go:18
+		if i < len(x) {
+			x[i] = min(max(x[i], lo), hi)
+		}
+	}
+}
+
+func quernHostClampAll_int32(r *host.Run) {
+	lo := host.Value[int32](r, 0)
+	hi := host.Value[int32](r, 1)
+	x := host.Slice[int32](r, 2)
+	dimX := r.BlockDim.X
+	dimY := r.BlockDim.Y
+	dimZ := r.BlockDim.Z
+	for r.Next() {
+		blockX := r.BlockIdx.X
+		base := blockX * dimX
+		for threadZ := range dimZ {
+			for threadY := range dimY {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				quernRow1ClampAll_int32(r, base, x, lo, hi, dimX)
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1ClampAll_int32(r *host.Run, base int, x []int32, lo, hi int32, dimX int) {
+	count := max(0, min(dimX, len(x)-base))
+	if base >= 0 && count <= len(x)-base {
+		row := x[base:][:count]
+		for threadX := range count {
+//line functions.go:19
+			row[threadX] = min(max(row[threadX], lo), hi)
+		}
+		return
+	}
+	for threadX := range dimX {
+		r.ThreadIdx.X = threadX
+		i := base + threadX
+//line functions.go:18
+		if i < len(x) {
+			x[i] = min(max(x[i], lo), hi)
+		}
+	}
+}
+
+func quernHostClampAll_meters(r *host.Run) {
+	lo := host.Value[meters](r, 0)
+	hi := host.Value[meters](r, 1)
+	x := host.Slice[meters](r, 2)
+	dimX := r.BlockDim.X
+	dimY := r.BlockDim.Y
+	dimZ := r.BlockDim.Z
+	for r.Next() {
+		blockX := r.BlockIdx.X
+		base := blockX * dimX
+		for threadZ := range dimZ {
+			for threadY := range dimY {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				quernRow1ClampAll_meters(r, base, x, lo, hi, dimX)
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1ClampAll_meters(r *host.Run, base int, x []meters, lo, hi meters, dimX int) {
+	count := max(0, min(dimX, len(x)-base))
+	if base >= 0 && count <= len(x)-base {
+		row := x[base:][:count]
+		for threadX := range count {
+//line functions.go:19
+			row[threadX] = min(max(row[threadX], lo), hi)
+		}
+		return
+	}
+	for threadX := range dimX {
+		r.ThreadIdx.X = threadX
+		i := base + threadX
+//line functions.go:18
+		if i < len(x) {
+			x[i] = min(max(x[i], lo), hi)
+		}
+	}
+}
+
+func quernHostConvertAll_float32_int16(r *host.Run) {
+	scale := host.Value[float32](r, 0)
+	from := host.Slice[float32](r, 1)
+	to := host.Slice[int16](r, 2)
+	dimX := r.BlockDim.X
+	dimY := r.BlockDim.Y
+	dimZ := r.BlockDim.Z
+	for r.Next() {
+		blockX := r.BlockIdx.X
+		base := blockX * dimX
+		for threadZ := range dimZ {
+			for threadY := range dimY {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				quernRow1ConvertAll_float32_int16(r, base, to, scale, from, dimX)
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1ConvertAll_float32_int16(r *host.Run, base int, to []int16, scale float32, from []float32, dimX int) {
+	count := max(0, min(dimX, len(to)-base))
+	if base >= 0 && count <= len(to)-base && count <= len(from)-base {
+		row := to[base:][:count]
+		row2 := from[base:][:count]
+		for threadX := range count {
+//line functions.go:28
+			row[threadX] = int16(scale * row2[threadX])
+		}
+		return
+	}
+	for threadX := range dimX {
+		r.ThreadIdx.X = threadX
+		i := base + threadX
+//line functions.go:27
+		if i < len(to) {
+			to[i] = int16(scale * from[i])
+		}
+	}
+}
+
+func quernHostConvertAll_float64_int32(r *host.Run) {
+	scale := host.Value[float64](r, 0)
+	from := host.Slice[float64](r, 1)
+	to := host.Slice[int32](r, 2)
+	dimX := r.BlockDim.X
+	dimY := r.BlockDim.Y
+	dimZ := r.BlockDim.Z
+	for r.Next() {
+		blockX := r.BlockIdx.X
+		base := blockX * dimX
+		for threadZ := range dimZ {
+			for threadY := range dimY {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				quernRow1ConvertAll_float64_int32(r, base, to, scale, from, dimX)
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1ConvertAll_float64_int32(r *host.Run, base int, to []int32, scale float64, from []float64, dimX int) {
+	count := max(0, min(dimX, len(to)-base))
+	if base >= 0 && count <= len(to)-base && count <= len(from)-base {
+		row := to[base:][:count]
+		row2 := from[base:][:count]
+		for threadX := range count {
+//line functions.go:28
+			row[threadX] = int32(scale * row2[threadX])
+		}
+		return
+	}
+	for threadX := range dimX {
+		r.ThreadIdx.X = threadX
+		i := base + threadX
+//line functions.go:27
+		if i < len(to) {
+			to[i] = int32(scale * from[i])
+		}
+	}
+}
+
+func quernHostExtremes(r *host.Run) {
+	width := host.Value[int](r, 0)
+	x := host.Slice[int32](r, 1)
+	most := host.Slice[int32](r, 2)
+	negatives := host.Slice[int32](r, 3)
+	dimX := r.BlockDim.X
+	dimY := r.BlockDim.Y
+	dimZ := r.BlockDim.Z
+	for r.Next() {
+		blockX := r.BlockIdx.X
+		base := blockX * dimX
+		for threadZ := range dimZ {
+			for threadY := range dimY {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				quernRow1Extremes(r, base, most, x, width, negatives, dimX)
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1Extremes(r *host.Run, base int, most, x []int32, width int, negatives []int32, dimX int) {
+	count2 := max(0, min(dimX, len(most)-base))
+	if base >= 0 && count2 <= len(most)-base && count2 <= len(negatives)-base {
+		row2 := most[base:][:count2]
+		row3 := negatives[base:][:count2]
+		for threadX := range count2 {
+			r.ThreadIdx.X = threadX
+			row := base + threadX
+			t1 := row * width
+			t2 := (row + 1) * width
+//line functions.go:49
+			values := x[t1:t2]
+			first := values[0]
+//line functions.go:34
+			for i := 0; i < len(values); i++ {
+//line functions.go:34
+				v := values[i]
+				a := first
+//line functions.go:50
+				result := max(a, v)
+//line functions.go:35
+				first = result
+			}
+			result2 := first
+//line functions.go:50
+			row2[threadX] = result2
+			var count int32
+//line functions.go:34
+			for i2 := 0; i2 < len(values); i2++ {
+//line functions.go:34
+				v2 := values[i2]
+//line functions.go:53
+				if v2 < 0 {
+					count++
+				}
+			}
+//line functions.go:58
+			row3[threadX] = count
+		}
+		return
+	}
+	for threadX := range dimX {
+		r.ThreadIdx.X = threadX
+		row := base + threadX
+		t1 := row * width
+		t2 := (row + 1) * width
+//line functions.go:46
+		if row >= len(most) {
+			continue
+		}
+		values := x[t1:t2]
+		first := values[0]
+//line functions.go:34
+		for i := 0; i < len(values); i++ {
+//line functions.go:34
+			v := values[i]
+			a := first
+//line functions.go:50
+			result := max(a, v)
+//line functions.go:35
+			first = result
+		}
+		result2 := first
+//line functions.go:50
+		most[row] = result2
+		var count int32
+//line functions.go:34
+		for i2 := 0; i2 < len(values); i2++ {
+//line functions.go:34
+			v2 := values[i2]
+//line functions.go:53
+			if v2 < 0 {
+				count++
+			}
+		}
+//line functions.go:58
+		negatives[row] = count
+	}
+}
+
+func quernHostReturnedFunctions(r *host.Run) {
+	x := host.Slice[float32](r, 0)
+	dimX := r.BlockDim.X
+	dimY := r.BlockDim.Y
+	dimZ := r.BlockDim.Z
+	for r.Next() {
+		blockX := r.BlockIdx.X
+		base := blockX * dimX
+		for threadZ := range dimZ {
+			for threadY := range dimY {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				quernRow1ReturnedFunctions(r, base, x, dimX)
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1ReturnedFunctions(r *host.Run, base int, x []float32, dimX int) {
+	count := max(0, min(dimX, len(x)-base))
+	if base >= 0 && count <= len(x)-base {
+		row := x[base:][:count]
+		for threadX := range count {
+//line functions.go:78
+			x2 := row[threadX]
+//line functions.go:64
+			var y float32 = 1
+//line functions.go:66
+			y *= x2
+			y *= x2
+			result := y
+//line functions.go:78
+			x3 := row[threadX]
+//line functions.go:64
+			var y2 float32 = 1
+//line functions.go:66
+			y2 *= x3
+			y2 *= x3
+			y2 *= x3
+//line functions.go:68
+			result2 := y2
+//line functions.go:78
+			row[threadX] = result + result2
+		}
+		return
+	}
+	for threadX := range dimX {
+		r.ThreadIdx.X = threadX
+		i := base + threadX
+//line functions.go:77
+		if i < len(x) {
+			x2 := x[i]
+//line functions.go:64
+			var y float32 = 1
+//line functions.go:66
+			y *= x2
+			y *= x2
+			result := y
+//line functions.go:78
+			x3 := x[i]
+//line functions.go:64
+			var y2 float32 = 1
+//line functions.go:66
+			y2 *= x3
+			y2 *= x3
+			y2 *= x3
+//line functions.go:68
+			result2 := y2
+//line functions.go:78
+			x[i] = result + result2
+		}
+	}
+}
+
+func quernHostMethodValues(r *host.Run) {
+	x := host.Slice[meters](r, 0)
+	dimX := r.BlockDim.X
+	dimY := r.BlockDim.Y
+	dimZ := r.BlockDim.Z
+	for r.Next() {
+		blockX := r.BlockIdx.X
+		base := blockX * dimX
+		for threadZ := range dimZ {
+			for threadY := range dimY {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				quernRow1MethodValues(r, base, x, dimX)
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1MethodValues(r *host.Run, base int, x []meters, dimX int) {
+	count := max(0, min(dimX, len(x)-base))
+	if base >= 0 && count <= len(x)-base {
+		row := x[base:][:count]
+		for threadX := range count {
+			r.ThreadIdx.X = threadX
+//line functions.go:88
+			t1 := row[threadX]
+//line functions.go:88
+			result0 := t1.feet()
+			row[threadX] = result0
+		}
+		return
+	}
+	for threadX := range dimX {
+		r.ThreadIdx.X = threadX
+		i := base + threadX
+//line functions.go:87
+		if i < len(x) {
+			t1 := x[i]
+//line functions.go:88
+			result0 := t1.feet()
+//line functions.go:88
+			x[i] = result0
+		}
+	}
+}
+
+func quernHostPositions(r *host.Run) {
+	sorted := host.Slice[float32](r, 0)
+	x := host.Slice[float32](r, 1)
+	at := host.Slice[int32](r, 2)
+	dimX := r.BlockDim.X
+	dimY := r.BlockDim.Y
+	dimZ := r.BlockDim.Z
+	n := len(sorted)
+	for r.Next() {
+		blockX := r.BlockIdx.X
+		base := blockX * dimX
+		for threadZ := range dimZ {
+			for threadY := range dimY {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				quernRow1Positions(r, base, x, n, sorted, at, dimX)
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1Positions(r *host.Run, base int, x []float32, n int, sorted []float32, at []int32, dimX int) {
+	count := max(0, min(dimX, len(x)-base))
+	if base >= 0 && count <= len(x)-base && count <= len(at)-base {
+		row := x[base:][:count]
+		row2 := at[base:][:count]
+		for threadX := range count {
+			r.ThreadIdx.X = threadX
+//line search.go:61
+			i2 := 0
+			for j := n; i2 < j; {
+				h := int(uint(i2+j) >> 1)
+//line functions.go:97
+				result := sorted[h] >= row[threadX]
+//line search.go:65
+				if !result {
+					i2 = h + 1
+				} else {
+					j = h
+				}
+			}
+//line search.go:72
+			result2 := i2
+//line functions.go:97
+			row2[threadX] = int32(result2)
+		}
+		return
+	}
+	for threadX := range dimX {
+		r.ThreadIdx.X = threadX
+		i := base + threadX
+//line functions.go:96
+		if i < len(x) {
+//line search.go:61
+			i2 := 0
+			for j := n; i2 < j; {
+				h := int(uint(i2+j) >> 1)
+//line functions.go:97
+				result := sorted[h] >= x[i]
+//line search.go:65
+				if !result {
+					i2 = h + 1
+				} else {
+					j = h
+				}
+			}
+//line search.go:72
+			result2 := i2
+//line functions.go:97
+			at[i] = int32(result2)
+		}
+	}
+}
+
+func quernHostBoxBlur(r *host.Run) {
+	radius := host.Value[int](r, 0)
+	in := host.Slice[float32](r, 1)
+	out := host.Slice[float32](r, 2)
+	dimX := r.BlockDim.X
+	dimY := r.BlockDim.Y
+	dimZ := r.BlockDim.Z
+	value := float32(2*radius + 1)
+	for r.Next() {
+		blockX := r.BlockIdx.X
+		base := blockX * dimX
+		for threadZ := range dimZ {
+			for threadY := range dimY {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				quernRow1BoxBlur(r, base, radius, in, out, value, dimX)
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1BoxBlur(r *host.Run, base, radius int, in, out []float32, value float32, dimX int) {
+	for threadX := range dimX {
+		r.ThreadIdx.X = threadX
+		i := base + threadX
+//line functions.go:107
+		if i < radius || i+radius >= len(in) {
+			continue
+		}
+		var sum float32
+		for j := -radius; j <= radius; j++ {
+			sum += in[i+j]
+		}
+		out[i] = sum / value
+	}
+}
+
+func quernHostBoxBlur_radius_1(r *host.Run) {
+	in := host.Slice[float32](r, 1)
+	out := host.Slice[float32](r, 2)
+	dimX := r.BlockDim.X
+	dimY := r.BlockDim.Y
+	dimZ := r.BlockDim.Z
+	radius2 := 1
+	value := float32(2*radius2 + 1)
+	for r.Next() {
+		blockX := r.BlockIdx.X
+		base := blockX * dimX
+		base2 := blockX*dimX + -1
+		base3 := blockX*dimX + 1
+		for threadZ := range dimZ {
+			for threadY := range dimY {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				quernRow1BoxBlur_radius_1(r, base, radius2, in, out, value, dimX, base2, base3)
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1BoxBlur_radius_1(r *host.Run, base, radius2 int, in, out []float32, value float32, dimX, base2, base3 int) {
+	count := dimX
+	if base2 >= 0 && count <= len(in)-base2 && base >= 0 && count <= len(in)-base && base3 >= 0 && count <= len(in)-base3 && count <= len(out)-base {
+		row := in[base2:][:count]
+		row2 := in[base:][:count]
+		row3 := in[base3:][:count]
+		row4 := out[base:][:count]
+		for threadX := range count {
+			i := base + threadX
+//line functions.go:107
+			if i < radius2 || i+radius2 >= len(in) {
+				continue
+			}
+			var sum float32
+//line functions.go:112
+			sum += row[threadX]
+			sum += row2[threadX]
+			sum += row3[threadX]
+//line functions.go:114
+			row4[threadX] = sum / value
+		}
+		return
+	}
+	for threadX := range dimX {
+		r.ThreadIdx.X = threadX
+		i := base + threadX
+//line functions.go:107
+		if i < radius2 || i+radius2 >= len(in) {
+			continue
+		}
+		var sum float32
+//line functions.go:112
+		sum += in[i+-1]
+//line functions.go:112
+		sum += in[i]
+//line functions.go:112
+		sum += in[i+1]
+//line functions.go:114
+		out[i] = sum / value
+	}
+}
+
+func quernHostBoxBlur_radius_2(r *host.Run) {
+	in := host.Slice[float32](r, 1)
+	out := host.Slice[float32](r, 2)
+	dimX := r.BlockDim.X
+	dimY := r.BlockDim.Y
+	dimZ := r.BlockDim.Z
+	radius2 := 2
+	value := float32(2*radius2 + 1)
+	for r.Next() {
+		blockX := r.BlockIdx.X
+		base := blockX * dimX
+		base2 := blockX*dimX + -2
+		base3 := blockX*dimX + -1
+		base4 := blockX*dimX + 1
+		base5 := blockX*dimX + 2
+		for threadZ := range dimZ {
+			for threadY := range dimY {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				quernRow1BoxBlur_radius_2(r, base, radius2, in, out, value, dimX, base2, base3, base4, base5)
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1BoxBlur_radius_2(r *host.Run, base, radius2 int, in, out []float32, value float32, dimX, base2, base3, base4, base5 int) {
+	count := dimX
+	if base2 >= 0 && count <= len(in)-base2 && base3 >= 0 && count <= len(in)-base3 && base >= 0 && count <= len(in)-base && base4 >= 0 && count <= len(in)-base4 && base5 >= 0 && count <= len(in)-base5 && count <= len(out)-base {
+		row := in[base2:][:count]
+		row2 := in[base3:][:count]
+		row3 := in[base:][:count]
+		row4 := in[base4:][:count]
+		row5 := in[base5:][:count]
+		row6 := out[base:][:count]
+		for threadX := range count {
+			i := base + threadX
+//line functions.go:107
+			if i < radius2 || i+radius2 >= len(in) {
+				continue
+			}
+			var sum float32
+//line functions.go:112
+			sum += row[threadX]
+			sum += row2[threadX]
+			sum += row3[threadX]
+			sum += row4[threadX]
+			sum += row5[threadX]
+//line functions.go:114
+			row6[threadX] = sum / value
+		}
+		return
+	}
+	for threadX := range dimX {
+		r.ThreadIdx.X = threadX
+		i := base + threadX
+//line functions.go:107
+		if i < radius2 || i+radius2 >= len(in) {
+			continue
+		}
+		var sum float32
+//line functions.go:112
+		sum += in[i+-2]
+//line functions.go:112
+		sum += in[i+-1]
+//line functions.go:112
+		sum += in[i]
+//line functions.go:112
+		sum += in[i+1]
+//line functions.go:112
+		sum += in[i+2]
+//line functions.go:114
+		out[i] = sum / value
+	}
+}
+
+func quernHostBoxBlur_radius_3(r *host.Run) {
+	in := host.Slice[float32](r, 1)
+	out := host.Slice[float32](r, 2)
+	dimX := r.BlockDim.X
+	dimY := r.BlockDim.Y
+	dimZ := r.BlockDim.Z
+	radius2 := 3
+	value := float32(2*radius2 + 1)
+	for r.Next() {
+		blockX := r.BlockIdx.X
+		base := blockX * dimX
+		base2 := blockX*dimX + -3
+		base3 := blockX*dimX + -2
+		base4 := blockX*dimX + -1
+		base5 := blockX*dimX + 1
+		base6 := blockX*dimX + 2
+		base7 := blockX*dimX + 3
+		for threadZ := range dimZ {
+			for threadY := range dimY {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				quernRow1BoxBlur_radius_3(r, base, radius2, in, out, value, dimX, base2, base3, base4, base5, base6, base7)
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1BoxBlur_radius_3(r *host.Run, base, radius2 int, in, out []float32, value float32, dimX, base2, base3, base4, base5, base6, base7 int) {
+	count := dimX
+	if base2 >= 0 && count <= len(in)-base2 && base3 >= 0 && count <= len(in)-base3 && base4 >= 0 && count <= len(in)-base4 && base >= 0 && count <= len(in)-base && base5 >= 0 && count <= len(in)-base5 && base6 >= 0 && count <= len(in)-base6 && base7 >= 0 && count <= len(in)-base7 && count <= len(out)-base {
+		row := in[base2:][:count]
+		row2 := in[base3:][:count]
+		row3 := in[base4:][:count]
+		row4 := in[base:][:count]
+		row5 := in[base5:][:count]
+		row6 := in[base6:][:count]
+		row7 := in[base7:][:count]
+		row8 := out[base:][:count]
+		for threadX := range count {
+			i := base + threadX
+//line functions.go:107
+			if i < radius2 || i+radius2 >= len(in) {
+				continue
+			}
+			var sum float32
+//line functions.go:112
+			sum += row[threadX]
+			sum += row2[threadX]
+			sum += row3[threadX]
+			sum += row4[threadX]
+			sum += row5[threadX]
+			sum += row6[threadX]
+			sum += row7[threadX]
+//line functions.go:114
+			row8[threadX] = sum / value
+		}
+		return
+	}
+	for threadX := range dimX {
+		r.ThreadIdx.X = threadX
+		i := base + threadX
+//line functions.go:107
+		if i < radius2 || i+radius2 >= len(in) {
+			continue
+		}
+		var sum float32
+//line functions.go:112
+		sum += in[i+-3]
+//line functions.go:112
+		sum += in[i+-2]
+//line functions.go:112
+		sum += in[i+-1]
+//line functions.go:112
+		sum += in[i]
+//line functions.go:112
+		sum += in[i+1]
+//line functions.go:112
+		sum += in[i+2]
+//line functions.go:112
+		sum += in[i+3]
+//line functions.go:114
+		out[i] = sum / value
 	}
 }
 
@@ -1751,6 +3010,215 @@ func quernRow1Timed(r *host.Run, x []float32, base, n int, cycles, nanoseconds [
 		now4 := kernel.GlobalTimer()
 //line memory.go:219
 		nanoseconds[i] = now4 - begin
+	}
+}
+
+func quernHostIncrement(r *host.Run) {
+	x := host.Slice[int32](r, 0)
+	for r.Next() {
+		blockX := r.BlockIdx.X
+		base := blockX * 256
+		for threadZ := range 1 {
+			for threadY := range 1 {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				quernRow1Increment(r, base, x)
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1Increment(r *host.Run, base int, x []int32) {
+	if base >= 0 && 256 <= len(x)-base && len(x)-base >= 256 {
+		row := (*[256]int32)(x[base:])
+		for threadX := range 256 {
+//line options.go:11
+			row[threadX]++
+		}
+		return
+	}
+	for threadX := range 256 {
+		r.ThreadIdx.X = threadX
+		i := base + threadX
+//line options.go:10
+		if i < len(x) {
+			x[i]++
+		}
+	}
+}
+
+func quernHostMagnitudes(r *host.Run) {
+	x := host.Slice[float32](r, 0)
+	y := host.Slice[float32](r, 1)
+	out := host.Slice[float32](r, 2)
+	dimX := r.BlockDim.X
+	dimY := r.BlockDim.Y
+	dimZ := r.BlockDim.Z
+	for r.Next() {
+		blockX := r.BlockIdx.X
+		base := blockX * dimX
+		for threadZ := range dimZ {
+			for threadY := range dimY {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				quernRow1Magnitudes(r, base, out, x, y, dimX)
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1Magnitudes(r *host.Run, base int, out, x, y []float32, dimX int) {
+	count := max(0, min(dimX, len(out)-base))
+	if base >= 0 && count <= len(out)-base && count <= len(x)-base && count <= len(y)-base {
+		row := out[base:][:count]
+		row2 := x[base:][:count]
+		row3 := y[base:][:count]
+		for threadX := range count {
+//line options.go:20
+			row[threadX] = float32(math.Sqrt(float64(row2[threadX]*row2[threadX] + row3[threadX]*row3[threadX])))
+		}
+		return
+	}
+	for threadX := range dimX {
+		r.ThreadIdx.X = threadX
+		i := base + threadX
+//line options.go:19
+		if i < len(out) {
+			out[i] = float32(math.Sqrt(float64(x[i]*x[i] + y[i]*y[i])))
+		}
+	}
+}
+
+func quernHostColumnSums(r *host.Run) {
+	width := host.Value[int](r, 0)
+	matrix := host.Slice[float32](r, 1)
+	sums := host.Slice[float32](r, 2)
+	dimX := r.BlockDim.X
+	dimY := r.BlockDim.Y
+	dimZ := r.BlockDim.Z
+	for r.Next() {
+		blockX := r.BlockIdx.X
+		base := blockX * dimX
+		for threadZ := range dimZ {
+			for threadY := range dimY {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				quernRow1ColumnSums(r, base, width, matrix, sums, dimX)
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1ColumnSums(r *host.Run, base, width int, matrix, sums []float32, dimX int) {
+	count := max(0, min(dimX, width-base))
+	if base >= 0 && width >= 0 && count <= len(sums)-base {
+		row := sums[base:][:count]
+		for threadX := range count {
+			r.ThreadIdx.X = threadX
+			col := base + threadX
+//line options.go:30
+			var sum float32
+//line options.go:32
+			for i := col; i < len(matrix); i += width {
+				sum += matrix[i]
+			}
+			row[threadX] = sum
+		}
+		return
+	}
+	for threadX := range dimX {
+		r.ThreadIdx.X = threadX
+		col := base + threadX
+//line options.go:29
+		if col < width {
+			var sum float32
+//line options.go:32
+			for i := col; i < len(matrix); i += width {
+				sum += matrix[i]
+			}
+			sums[col] = sum
+		}
+	}
+}
+
+func quernHostPolynomials(r *host.Run) {
+	coefficients := host.Value[[8]float32](r, 0)
+	x := host.Slice[float32](r, 1)
+	dimX := r.BlockDim.X
+	dimY := r.BlockDim.Y
+	dimZ := r.BlockDim.Z
+	gridX := r.GridDim.X
+	var iFirst int
+	size := gridX * dimX
+	c := coefficients[0]
+	c2 := coefficients[1]
+	c3 := coefficients[2]
+	c4 := coefficients[3]
+	c5 := coefficients[4]
+	c6 := coefficients[5]
+	c7 := coefficients[6]
+	c8 := coefficients[7]
+	for r.Next() {
+		blockX := r.BlockIdx.X
+//line options.go:45
+		iFirst = blockX * dimX
+		for ; iFirst < len(x); iFirst += size {
+			for threadZ := range dimZ {
+				for threadY := range dimY {
+					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+					quernRow1Polynomials(r, iFirst, x, c, c2, c3, c4, c5, c6, c7, c8, dimX)
+				}
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1Polynomials(r *host.Run, iFirst int, x []float32, c, c2, c3, c4, c5, c6, c7, c8 float32, dimX int) {
+	count := max(0, min(dimX, len(x)-iFirst))
+	if iFirst >= 0 && count <= len(x)-iFirst {
+		row := x[iFirst:][:count]
+		for threadX := range count {
+//line options.go:46
+			var y float32
+//line options.go:49
+			y = y*row[threadX] + c
+			y = y*row[threadX] + c2
+			y = y*row[threadX] + c3
+			y = y*row[threadX] + c4
+			y = y*row[threadX] + c5
+			y = y*row[threadX] + c6
+			y = y*row[threadX] + c7
+			y = y*row[threadX] + c8
+//line options.go:51
+			row[threadX] = y
+		}
+		return
+	}
+	for threadX := range dimX {
+		r.ThreadIdx.X = threadX
+//line options.go:45
+		if iFirst+threadX < len(x) {
+			var y float32
+//line options.go:49
+			y = y*x[iFirst+threadX] + c
+//line options.go:49
+			y = y*x[iFirst+threadX] + c2
+//line options.go:49
+			y = y*x[iFirst+threadX] + c3
+//line options.go:49
+			y = y*x[iFirst+threadX] + c4
+//line options.go:49
+			y = y*x[iFirst+threadX] + c5
+//line options.go:49
+			y = y*x[iFirst+threadX] + c6
+//line options.go:49
+			y = y*x[iFirst+threadX] + c7
+//line options.go:49
+			y = y*x[iFirst+threadX] + c8
+//line options.go:51
+			x[iFirst+threadX] = y
+		}
 	}
 }
 
