@@ -354,7 +354,8 @@ func (f *frame) floatExpr(t *typ, d int) string {
 		case 1:
 			return fmt.Sprintf("kernel.Sqrt(kernel.Abs(%s))", f.expr(t, d))
 		case 2:
-			return fmt.Sprintf("kernel.Copysign(%s, %s)", f.expr(t, d), f.expr(t, d))
+			// The sign of a NaN is not specified.
+			return fmt.Sprintf("kernel.Copysign(%s, %s(%s))", f.expr(t, d), t.text, f.expr(g.integerType(), d))
 		}
 		return fmt.Sprintf("kernel.%s(%s)", pick(g, []string{"Abs", "Floor", "Ceil", "Trunc", "RoundToEven", "Sqrt"}), f.expr(t, d))
 	}

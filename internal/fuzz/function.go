@@ -37,6 +37,7 @@ type frame struct {
 	nested   int // of indices
 	fresh    *int
 	atomics  []*variable
+	declared map[string]bool // short names of this block
 }
 
 // most is how many statements a thread may run, about.
@@ -54,6 +55,7 @@ func (f *frame) scope() *frame {
 	in.vars = f.vars[:len(f.vars):len(f.vars)]
 	in.labels = f.labels[:len(f.labels):len(f.labels)]
 	in.depth++
+	in.declared = map[string]bool{}
 	return &in
 }
 
@@ -61,7 +63,11 @@ func (f *frame) scope() *frame {
 // that may hide another variable.
 func (f *frame) name() string {
 	if f.depth > 0 && f.g.IntN(8) == 0 {
-		return pick(f.g, []string{"r", "l", "s", "g", "j", "err", "ok", "host", "run", "k", "e", "block", "thread"})
+		name := pick(f.g, []string{"r", "l", "s", "g", "j", "err", "ok", "host", "run", "k", "e", "block", "thread"})
+		if !f.declared[name] {
+			f.declared[name] = true
+			return name
+		}
 	}
 	*f.fresh++
 	return fmt.Sprintf("v%d", *f.fresh)

@@ -133,7 +133,7 @@ func (k *kernelGenerator) generate() {
 	}
 	cost, fresh := 0, 0
 	k.f = &frame{g: k.generator, b: &strings.Builder{}, trips: 1, cost: &cost, fresh: &fresh,
-		thread: true, leave: true, digest: true, kernel: true}
+		thread: true, leave: true, digest: true, kernel: true, declared: map[string]bool{}}
 	switch n := k.IntN(10); {
 	case n < 5:
 		k.flat()

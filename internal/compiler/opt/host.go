@@ -14,7 +14,7 @@ func Host(k *ir.Kernel) *ir.Kernel {
 	k = inlineIf(k, func(f *ir.Func) bool { return f.UsesThread || isFormula(f) })
 	_ = versions(k) // finds no fault in a kernel
 	copyAtOnce(k)
-	singleThread(k)
+	declared(k)
 	u := newUnroller(k.Func)
 	u.wanted = u.short
 	u.findKnown()
@@ -23,17 +23,52 @@ func Host(k *ir.Kernel) *ir.Kernel {
 	return k
 }
 
-// singleThread makes the X coordinate of the only thread of a row a constant, so
-// that all that depends on it is seen to be the same for the row.
-func singleThread(k *ir.Kernel) {
-	if k.Options.Block[0] != 1 {
+// declared makes constants of what a declared block says: the X coordinate of the
+// only thread of a row, and what is computed from the block's dimensions alone,
+// which Go would take for a constant too, and refuse if it overflows.
+func declared(k *ir.Kernel) {
+	block := k.Options.Block
+	if block == [3]int{} {
 		return
 	}
-	r := ir.Rewriter{Expr: func(e ir.Expr) ir.Expr {
-		if t, ok := e.(*ir.ThreadValue); ok && t.Op == ir.ThreadIdxX {
-			return ir.IntConst(ir.TInt, 0)
+	value := func(e ir.Expr) *ir.Const {
+		if t, ok := e.(*ir.ThreadValue); ok && t.Op >= ir.BlockDimX && t.Op <= ir.BlockDimZ {
+			return ir.IntConst(ir.TInt, int64(block[t.Op-ir.BlockDimX]))
 		}
-		return e
+		return asConst(e)
+	}
+	r := ir.Rewriter{Expr: func(e ir.Expr) ir.Expr {
+		var c *ir.Const
+		switch e := e.(type) {
+		case *ir.ThreadValue:
+			if e.Op == ir.ThreadIdxX && block[0] == 1 {
+				return ir.IntConst(ir.TInt, 0)
+			}
+		case *ir.Unary:
+			if x := value(e.X); x != nil {
+				c = constUnary(e.Op, x)
+			}
+		case *ir.Convert:
+			if x := value(e.X); x != nil {
+				c = constConvert(e.T, x)
+			}
+		case *ir.Binary:
+			if x, y := value(e.X), value(e.Y); x != nil && y != nil {
+				c = constBinary(e.Op, x, y)
+			}
+		case *ir.Intrinsic:
+			args := make([]*ir.Const, len(e.Args))
+			for i, a := range e.Args {
+				if args[i] = value(a); args[i] == nil {
+					return e
+				}
+			}
+			c = constIntrinsic(e, args)
+		}
+		if c == nil {
+			return e
+		}
+		return c
 	}}
 	k.Func.Body = r.Body(k.Func.Body)
 }
