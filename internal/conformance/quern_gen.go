@@ -2296,7 +2296,6 @@ func quernHostBlockSum(r *host.Run) {
 	out := host.Slice[int32](r, 1)
 	partial := host.Shared[[64]int32](r, 0)
 	var s int
-	size := 64 / 2
 	for r.Next() {
 		blockX := r.BlockIdx.X
 		base := blockX * 64
@@ -2307,7 +2306,7 @@ func quernHostBlockSum(r *host.Run) {
 			}
 		}
 //line block.go:15
-		s = size
+		s = 32
 		for ; s > 0; s /= 2 {
 			for threadZ := range 1 {
 				for threadY := range 1 {

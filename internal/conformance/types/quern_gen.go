@@ -2242,7 +2242,7 @@ func quernRow2HalfFields(r *host.Run, rs []reading, first2, base int, out []read
 			r.ThreadIdx.X = threadX
 			r2 := &rRow[threadX]
 //line half.go:173
-			local := [4]kernel.BFloat16{3: kernel.ToBFloat16[float64](0.5)}
+			local := [4]kernel.BFloat16{3: kernel.BFloat16FromBits(0x3f00)}
 			t4 := r2.Levels
 			level := t4[0]
 //line half.go:192
@@ -2287,7 +2287,7 @@ func quernRow2HalfFields(r *host.Run, rs []reading, first2, base int, out []read
 		if t1 >= len(out) {
 			continue
 		}
-		local := [4]kernel.BFloat16{3: kernel.ToBFloat16[float64](0.5)}
+		local := [4]kernel.BFloat16{3: kernel.BFloat16FromBits(0x3f00)}
 		t4 := r2.Levels
 		level := t4[0]
 //line half.go:192

@@ -2964,7 +2964,7 @@ func quernHostReduceInt64(r *host.Run) {
 	vs2 := host.Scratch[int64](r, 4, r.BlockDim.Count())
 	partial := host.Shared[[32]int64](r, 0)
 	ws := host.Scratch[int64](r, 3, r.BlockDim.Count())
-	warps2 := (256*1*1 + 31) / 32
+	warps2 := 8
 	var reduceAddOf [1]int64
 	var reduceAdd2 int64
 	threads10 := r.BlockDim.Count()
@@ -4913,7 +4913,7 @@ func quernHostSumTwice(r *host.Run) {
 	vs2 := host.Scratch[int64](r, 4, r.BlockDim.Count())
 	partial2 := host.Shared[[32]int64](r, 0)
 	ws := host.Scratch[int64](r, 3, r.BlockDim.Count())
-	warps2 := (64*1*1 + 31) / 32
+	warps2 := 2
 	var reduceAddOf [1]int64
 	var reduceAdd2 int64
 	threads10 := r.BlockDim.Count()
@@ -5405,8 +5405,6 @@ func quernHostBoth(r *host.Run) {
 	y := host.Slice[int32](r, 1)
 	tile := host.Shared[[32]int32](r, 0)
 	var t2 *[32]int32
-	c := int(0)
-	size := c * 2
 	for r.Next() {
 		blockX := r.BlockIdx.X
 		base := blockX * 32
@@ -5418,7 +5416,7 @@ func quernHostBoth(r *host.Run) {
 		}
 //line grid.go:107
 		r.SyncCluster()
-		t2 = host.ClusterShared(r, tile, 1-(size+blockX%2))
+		t2 = host.ClusterShared(r, tile, 1-(0+blockX%2))
 		for threadZ := range 1 {
 			for threadY := range 1 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
