@@ -43,10 +43,12 @@ func (v variant) String() string { return [...]string{"narrow", "wide", "proven"
 func (v variant) passes() []pass {
 	return []pass{
 		{"ranges", func(k *ir.Kernel) error { return ranges(k, v) }},
+		{"forward", func(k *ir.Kernel) error { forward(k.Func); return nil }},
 		{"strength", strength},
 		{"fuse", fuse},
 		{"batch", batch},
 		{"gather", gather},
+		{"async sources", func(k *ir.Kernel) error { asyncSources(k, v); return nil }},
 	}
 }
 
@@ -81,6 +83,8 @@ var order = [...][2]string{
 	{"late fold", "ranges"},
 	// Whether a dividend is negative and how wide it is comes from ranges.
 	{"ranges", "strength"},
+	// An index that only its check and its use read has one reader left.
+	{"ranges", "forward"},
 	// Strength reduction may leave a multiplication that fuses.
 	{"strength", "fuse"},
 	// Conditions are what they will be.

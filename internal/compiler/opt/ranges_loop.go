@@ -1,6 +1,7 @@
 package opt
 
 import (
+	"math"
 	"slices"
 
 	"quern.dev/internal/compiler/ir"
@@ -10,6 +11,8 @@ import (
 // it assigns, by number: on which side they leave the bounds they start with.
 type loopMemo struct {
 	rises, falls map[int]bool
+	// wraps holds what a counter that starts again seems to be within.
+	wraps map[int]interval
 	// refined holds ranges that an earlier walk has shown to hold at the head.
 	refined map[int]interval
 	// settled: refined ranges have failed once and are not tried again.
@@ -26,7 +29,7 @@ func (w *rangeWalk) loop(s *ir.Loop) bool {
 	vars := w.regions[s].assigned
 	memo := w.loops[s]
 	if memo == nil {
-		memo = w.guess(vars)
+		memo = w.guess(s, vars)
 		w.loops[s] = memo
 	}
 	memo.refined = nil
@@ -46,9 +49,13 @@ func (w *rangeWalk) loop(s *ir.Loop) bool {
 
 // guess finds the sides to which updates seem to move variables. A wrong guess
 // costs a walk or a bound, not soundness.
-func (w *rangeWalk) guess(vars []int) *loopMemo {
-	memo := &loopMemo{rises: map[int]bool{}, falls: map[int]bool{}}
+func (w *rangeWalk) guess(loop *ir.Loop, vars []int) *loopMemo {
+	memo := &loopMemo{rises: map[int]bool{}, falls: map[int]bool{}, wraps: map[int]interval{}}
 	for _, v := range vars {
+		if r, ok := w.wrapsAt(loop, v); ok {
+			memo.wraps[v] = r
+			continue
+		}
 		for _, def := range w.defs[v] {
 			b, ok := def.(*ir.Binary)
 			if !ok || !reads(b.X, w.tracked[v]) && !reads(b.Y, w.tracked[v]) {
@@ -67,6 +74,43 @@ func (w *rangeWalk) guess(vars []int) *loopMemo {
 		}
 	}
 	return memo
+}
+
+// wrapsAt returns the values at the head of a loop of a variable that the loop
+// sets to a constant once it has reached a limit:
+//
+//	if slot++; slot == 3 {
+//		slot = 0
+//	}
+func (w *rangeWalk) wrapsAt(loop *ir.Loop, v int) (r interval, ok bool) {
+	r = interval{math.MaxInt64, math.MinInt64}
+	constants := 0
+	for _, def := range w.defs[v] {
+		if c, constant := def.(*ir.Const); constant && c.T.IsSigned() {
+			r.lo = min(r.lo, c.Int64())
+			constants++
+		}
+	}
+	if constants < 2 { // the first value and the one to start again from
+		return r, false
+	}
+	visitor := ir.Visitor{Expr: func(e ir.Expr) bool {
+		b, isBinary := e.(*ir.Binary)
+		if !isBinary || !b.Op.IsComparison() || !reads(b.X, w.tracked[v]) {
+			return true
+		}
+		if c, constant := b.Y.(*ir.Const); constant {
+			limit := c.Int64()
+			if b.Op != ir.Gt && b.Op != ir.Le {
+				limit--
+			}
+			r.hi = max(r.hi, limit)
+		}
+		return true
+	}}
+	visitor.Body(loop.Body)
+	visitor.Body(loop.Post)
+	return r, r.lo <= r.hi
 }
 
 // reads reports whether e is a read of v.
@@ -166,6 +210,9 @@ func (it *iteration) bindHeads() {
 		in, h := &it.entry.joined[i], &it.heads[i]
 		*h = head{rng: in.rng, above: in.above, below: in.below}
 		full := w.rangeOfVar(v)
+		if r, ok := it.memo.wraps[v]; ok {
+			h.rng, h.above, h.below = h.rng.hull(r), nil, nil
+		}
 		if it.memo.rises[v] {
 			h.rng.hi, h.above = full.hi, nil
 		}

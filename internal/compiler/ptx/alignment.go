@@ -1,6 +1,10 @@
 package ptx
 
-import "quern.dev/internal/compiler/ir"
+import (
+	"slices"
+
+	"quern.dev/internal/compiler/ir"
+)
 
 // maxAlignment is the largest alignment that is of use.
 const maxAlignment = 128
@@ -27,7 +31,8 @@ func (g *generator) alignment(p ir.Place) int64 {
 }
 
 // sliceAlignment is an alignment of a slice's first element. Buffers can be
-// parts of others, so that no more is known of parameters than of elements.
+// parts of others, so that no more is known of parameters than of elements,
+// unless the launch conditions say so.
 func (g *generator) sliceAlignment(e ir.Expr) int64 {
 	elem := max(e.Type().Elem.Align(), 1)
 	if _, ok := ir.Dynamic(e); ok {
@@ -50,6 +55,9 @@ func (g *generator) sliceAlignment(e ir.Expr) int64 {
 		if !ok {
 			break
 		}
+		if g.promised(v) {
+			return ir.VectorBytes
+		}
 		if sources := g.sources[v]; len(sources) == 1 && !g.visiting[v] {
 			g.visiting[v] = true
 			defer delete(g.visiting, v)
@@ -57,6 +65,15 @@ func (g *generator) sliceAlignment(e ir.Expr) int64 {
 		}
 	}
 	return elem
+}
+
+// promised reports whether the launch conditions say that a parameter begins at
+// a multiple of ir.VectorBytes.
+func (g *generator) promised(v *ir.Local) bool {
+	i := slices.Index(g.kernel.Func.Params, v)
+	return i >= 0 && slices.ContainsFunc(g.kernel.Limits, func(l ir.Limit) bool {
+		return l.Max == 0 && l.X.Op == ir.SymAddress && l.X.Value == int64(i)
+	})
 }
 
 // stride is a power of two that divides an index times the size of an element.

@@ -134,7 +134,7 @@ func (g *generator) ifStatement(s *ir.If) (leaves bool) {
 		}
 		return g.body(s.Else)
 	}
-	if len(s.Else) == 0 && g.jumpStatement(s) {
+	if len(s.Else) == 0 && (g.jumpStatement(s) || g.resetStatement(s)) {
 		return false
 	}
 	end := g.newLabel()
@@ -178,6 +178,26 @@ func (g *generator) jumpStatement(s *ir.If) bool {
 	default:
 		return false
 	}
+	return true
+}
+
+// resetStatement emits an if that only sets a variable to a constant as a
+// selection: behind a jump ptxas takes the variable to differ between threads.
+func (g *generator) resetStatement(s *ir.If) bool {
+	if len(s.Then) != 1 {
+		return false
+	}
+	a, ok := s.Then[0].(*ir.Assign)
+	if !ok {
+		return false
+	}
+	c, isConst := a.Src.(*ir.Const)
+	p, isVar := a.Dst.(*ir.VarPlace)
+	if !isConst || !isVar || c.T.Kind == ir.Bool || g.variable(p.Var).home != inRegisters {
+		return false
+	}
+	v := g.scalar(g.variable(p.Var))
+	g.choose(v, g.condition(s.Cond), constOperand(c), v)
 	return true
 }
 

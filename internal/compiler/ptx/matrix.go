@@ -12,9 +12,7 @@ const (
 	tensorVersion = 70
 )
 
-// loadMatrix emits an ldmatrix. The pointers are to elements of arrays of 16
-// bytes in shared memory, so that they are multiples of 16 wherever the
-// variable begins at one.
+// loadMatrix emits an ldmatrix.
 func (g *generator) loadMatrix(s *ir.Warp) {
 	g.need(tensorTarget)
 	g.needVersion(tensorVersion)
@@ -23,8 +21,8 @@ func (g *generator) loadMatrix(s *ir.Warp) {
 		g.fail(s.Pos, "kernel.LoadMatrix reads shared memory; copy the matrix there first, or read it by kernel.ReadMatrix")
 		return
 	}
-	if !aligned(addr.Place, matrixLine) {
-		g.fail(s.Pos, "kernel.LoadMatrix needs lines that begin at multiples of 16 bytes; declare arrays of arrays of 16 bytes")
+	if g.alignment(addr.Place)%matrixLine != 0 {
+		g.fail(s.Pos, "kernel.LoadMatrix needs lines that begin at multiples of 16 bytes; make it an array of such lines")
 		return
 	}
 	a := g.address(addr.Place)
@@ -37,21 +35,6 @@ func (g *generator) loadMatrix(s *ir.Warp) {
 
 // matrixLine is the size and alignment of what ldmatrix reads for a thread.
 const matrixLine = 16
-
-// aligned reports whether a place in shared memory is at a multiple of n bytes.
-func aligned(p ir.Place, n int64) bool {
-	switch p := p.(type) {
-	case *ir.SharedPlace:
-		return true // every variable is
-	case *ir.ElemPlace: // of the dynamic memory, or an array
-		return p.Type().Size()%n == 0
-	case *ir.IndexPlace:
-		return p.Type().Size()%n == 0 && aligned(p.X, n)
-	case *ir.FieldPlace:
-		return p.X.Type().Fields[p.Field].Offset%n == 0 && aligned(p.X, n)
-	}
-	return false
-}
 
 var mmaTypes = map[mma.Format]string{
 	mma.Float16: "f16", mma.BFloat16: "bf16", mma.TF32: "tf32", mma.Int8: "s8", mma.Uint8: "u8",

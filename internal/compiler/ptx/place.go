@@ -62,6 +62,9 @@ func (g *generator) address(p ir.Place) address {
 		a := g.address(p.X)
 		return a.plus(p.X.Type().Fields[p.Field].Offset)
 	case *ir.IndexPlace:
+		if a, ok := g.settledFirst(p); ok {
+			return a
+		}
 		a := g.address(p.X)
 		n := p.X.Type().Len
 		return g.index(a, p.Index, p.Check, p.Pos, p.Type().Size(), length{constant: n, most: n})
