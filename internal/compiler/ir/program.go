@@ -11,12 +11,15 @@ type Program struct {
 
 // Kernel is a function that runs on a grid.
 type Kernel struct {
-	Name    string // of the function; of an instance with its type arguments, as in scale[float32]
-	Func    *Func
-	Shared  []*SharedVar // in order of appearance; SharedVar.ID is the index
-	Tables  []*Table     // used by Func and what it calls
-	Formats []*Format    // calls of kernel.Printf; Format.ID is the index
-	Options Options
+	Name   string // of the function; of an instance with its type arguments, as in scale[float32]
+	Func   *Func
+	Shared []*SharedVar // in order of appearance; SharedVar.ID is the index
+	Tables []*Table     // used by Func and what it calls
+	// Constant are those of Tables that are best put in constant memory. A pass
+	// sets it at the end.
+	Constant []*Table
+	Formats  []*Format // calls of kernel.Printf; Format.ID is the index
+	Options  Options
 
 	// Special are the parameters whose listed values get forms of the kernel in
 	// which they are constants.

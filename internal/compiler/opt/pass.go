@@ -146,6 +146,7 @@ func (c Config) PTX(k *ir.Kernel) ([]Variant, error) {
 		out = append([]Variant{{"coarse", k}}, out...)
 	}
 	for _, v := range out {
+		constantTables(v.Kernel)
 		if len(v.Limits) > 0 {
 			vectorise(v.Kernel)
 			if VerifyPasses {

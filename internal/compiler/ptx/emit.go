@@ -86,7 +86,6 @@ type generator struct {
 	lines              lines
 
 	readsCaps bool // some capacity is read
-	emulates  bool // something that one instruction of a later target does
 }
 
 // maxLocal is the local memory of a thread in bytes, on every device (CUDA C
@@ -96,20 +95,10 @@ const maxLocal = 512 << 10
 // Emit translates a kernel in its final form. It does not change the kernel.
 // The error is an *Error.
 func Emit(k *ir.Kernel, options Options) (*Module, error) {
-	const lowest = 50
-	m, g, err := emitFor(lowest, k, options)
-	if err == nil && g.emulates && g.target > lowest {
-		m, _, err = emitFor(g.target, k, options)
-	}
-	return m, err
-}
-
-// emitFor is Emit for devices of that compute capability, times ten, or higher.
-func emitFor(lowest int, k *ir.Kernel, options Options) (*Module, *generator, error) {
 	g := &generator{
 		kernel:    k,
 		options:   options,
-		target:    lowest,
+		target:    50,
 		version:   60,
 		names:     map[string]bool{"WARP_SZ": true}, // the one reserved word that is an identifier
 		variables: map[*ir.Local]*variable{},
@@ -131,9 +120,9 @@ func emitFor(lowest int, k *ir.Kernel, options Options) (*Module, *generator, er
 		g.fail(k.Func.Pos, "the kernel's variables take %d bytes of local memory; a thread has at most %d; use slice parameters", n, maxLocal)
 	}
 	if g.err != nil {
-		return nil, nil, g.err
+		return nil, g.err
 	}
-	m := &Module{
+	return &Module{
 		Text:        g.module(name),
 		Entry:       name,
 		Version:     g.ptxVersion(),
@@ -143,8 +132,7 @@ func emitFor(lowest int, k *ir.Kernel, options Options) (*Module, *generator, er
 		Cooperative: !g.arrivals.isNone(),
 		SharedBytes: g.sharedBytes(),
 		LocalBytes:  g.bytes(localSpace),
-	}
-	return m, g, nil
+	}, nil
 }
 
 // fail records an error.

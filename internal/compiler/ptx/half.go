@@ -71,11 +71,14 @@ func widenedFloat16(e ir.Expr) ir.Expr {
 // halfFMA is the fused multiply-add of a 16-bit type.
 func (g *generator) halfFMA(e *ir.Intrinsic, dst operand) operand {
 	opcode := "fma.rn.f16"
-	g.need(53)
-	if e.T.Kind == ir.BFloat16 {
+	switch {
+	case e.T.Kind == ir.Float16:
+		g.need(53)
+	case g.has(80):
 		opcode = "fma.rn.bf16"
-		g.need(80)
 		g.needVersion(70)
+	default:
+		return g.exactFMA(e, dst)
 	}
 	var args [4]operand
 	for i, a := range e.Args {
@@ -84,6 +87,31 @@ func (g *generator) halfFMA(e *ir.Intrinsic, dst operand) operand {
 	args[0] = g.into(dst, b16Class)
 	g.emit(opcode, args[:]...)
 	return args[0]
+}
+
+// exactFMA is the fused multiply-add of bfloat16 in float64, in which the
+// product is exact and the sum is rounded to odd: to the neighbour whose last bit
+// is 1, which the two directed roundings differ to tell.
+func (g *generator) exactFMA(e *ir.Intrinsic, dst operand) operand {
+	var x [3]operand
+	for i, a := range e.Args {
+		x[i] = g.widenBFloat16(&ir.Convert{T: ir.TFloat64, X: a}, operand{})
+	}
+	product, sum, up, down := g.register(f64Class), g.register(f64Class), g.register(f64Class), g.register(f64Class)
+	bits, odd, inexact := g.register(b64Class), g.register(b64Class), g.register(predClass)
+	g.emit("mul.rn.f64", product, x[0], x[1])
+	g.emit("add.rz.f64", sum, product, x[2])
+	g.emit("add.rp.f64", up, product, x[2])
+	g.emit("add.rm.f64", down, product, x[2])
+	g.emit("setp.ne.f64", inexact, up, down)
+	g.emit("mov.b64", bits, sum)
+	g.emit("or.b64", odd, bits, intOperand(b64Class, 1))
+	g.emit("selp.b64", bits, odd, bits, inexact)
+	g.emit("mov.b64", sum, bits)
+	// An exact zero has the sign that rounding to the nearest gives.
+	g.emit("add.rn.f64", up, product, x[2])
+	g.emit("selp.f64", sum, sum, up, inexact)
+	return g.roundBFloat16(g.roundToOdd(sum), dst)
 }
 
 // widenBFloat16 puts the bits of a bfloat16 into the upper half of a float32.
@@ -109,13 +137,12 @@ func (g *generator) widenBFloat16(e *ir.Convert, dst operand) operand {
 // of the last bit, or half where it is odd, carries into it where the value is
 // to be rounded up.
 func (g *generator) roundBFloat16(x, dst operand) operand {
-	if g.target >= 80 {
+	if g.has(80) {
 		g.needVersion(70)
 		dst = g.into(dst, b16Class)
 		g.emit("cvt.rn.bf16.f32", dst, x)
 		return dst
 	}
-	g.emulates = true
 	bits, odd, number := g.register(b32Class), g.register(b32Class), g.register(predClass)
 	g.emit("mov.b32", bits, x)
 	g.emit("bfe.u32", odd, bits, intOperand(b32Class, 16), intOperand(b32Class, 1))

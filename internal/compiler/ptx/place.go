@@ -53,7 +53,7 @@ func (g *generator) address(p ir.Place) address {
 		return g.sharedAddress(p.Var)
 	case *ir.TablePlace:
 		t := g.table(p.Table)
-		return address{space: globalSpace, symbol: t.name, table: t}
+		return address{space: t.space, symbol: t.name, table: t}
 	case *ir.DerefPlace:
 		g.at(p.Pos)
 		base, space := g.pointer(p.Ptr)
@@ -293,7 +293,7 @@ func (g *generator) loadPlace(p ir.Place, dst operand) operand {
 		}
 	}
 	opcode := "ld" + a.space.directive()
-	if a.table != nil {
+	if a.table != nil && a.space == globalSpace {
 		opcode += ".nc"
 	}
 	opcode += "." + memoryType(t.Kind)

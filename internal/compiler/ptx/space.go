@@ -16,12 +16,13 @@ const (
 	sharedSpace
 	localSpace
 	paramSpace
+	constSpace
 )
 
 // directive is the state space's name, as a suffix of instructions too; the
 // generic space has none.
 func (s space) directive() string {
-	return [...]string{noSpace: "", genericSpace: "", globalSpace: ".global", sharedSpace: ".shared", localSpace: ".local", paramSpace: ".param"}[s]
+	return [...]string{noSpace: "", genericSpace: "", globalSpace: ".global", sharedSpace: ".shared", localSpace: ".local", paramSpace: ".param", constSpace: ".const"}[s]
 }
 
 // class is the class of an address in the space.

@@ -4,16 +4,19 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math"
+	"slices"
 
 	"quern.dev/internal/compiler/ir"
 )
 
-// table is constant data. It is in global memory, read through the read-only
-// cache: constant memory is slow where the threads of a warp differ in index.
+// table is constant data. It is in constant memory where all threads of a warp
+// read the same place at a time, and otherwise in global memory, read through
+// the read-only cache: constant memory is slow where they differ.
 type table struct {
-	name string
-	data *ir.Table
-	base operand // register that holds its address, made when it is first needed
+	name  string
+	space space // globalSpace or constSpace
+	data  *ir.Table
+	base  operand // register that holds its address, made when it is first needed
 }
 
 func (g *generator) table(t *ir.Table) *table {
@@ -22,7 +25,10 @@ func (g *generator) table(t *ir.Table) *table {
 			return u
 		}
 	}
-	u := &table{name: g.unique("table_" + t.Name), data: t}
+	u := &table{name: g.unique("table_" + t.Name), data: t, space: globalSpace}
+	if slices.Contains(g.kernel.Constant, t) {
+		u.space = constSpace
+	}
 	g.tables = append(g.tables, u)
 	return u
 }
@@ -31,13 +37,13 @@ func (g *generator) table(t *ir.Table) *table {
 func (t *table) append(b []byte) []byte {
 	data, align := t.data.Data, max(t.data.Type.Align(), 1)
 	if len(data) == 0 {
-		return fmt.Appendf(b, ".global .align %d .b8 %s[1];\n", align, t.name)
+		return fmt.Appendf(b, "%s .align %d .b8 %s[1];\n", t.space.directive(), align, t.name)
 	}
 	unit := int(align)
 	for len(data)%unit != 0 {
 		unit /= 2
 	}
-	b = fmt.Appendf(b, ".global .align %d .b%d %s[%d] = {", align, 8*unit, t.name, len(data)/unit)
+	b = fmt.Appendf(b, "%s .align %d .b%d %s[%d] = {", t.space.directive(), align, 8*unit, t.name, len(data)/unit)
 	const perLine = 16
 	for i := 0; i < len(data); i += unit {
 		if i > 0 {

@@ -6,6 +6,7 @@ import (
 	"math/bits"
 
 	"quern.dev/internal/compiler/ir"
+	"quern.dev/kernel"
 )
 
 func (m *machine) scalar(e ir.Expr) Value { return m.eval(e)[0] }
@@ -267,6 +268,9 @@ func intrinsic(e *ir.Intrinsic, a []Value) Value {
 	case ir.Sqrt, ir.ApproxSqrt:
 		return round(t, math.Sqrt(f))
 	case ir.FMA:
+		if t.IsHalf() {
+			return halfFMA(t, a)
+		}
 		if t.Kind == ir.Float32 {
 			return round(t, fma32(f, a[1].float(), a[2].float()))
 		}
@@ -322,4 +326,13 @@ func intrinsic(e *ir.Intrinsic, a []Value) Value {
 		return round(t, math.Cos(f))
 	}
 	panic(fmt.Sprintf("irtest: intrinsic %s", e.Op))
+}
+
+// halfFMA is x*y + z of a 16-bit type.
+func halfFMA(t *ir.Type, a []Value) Value {
+	x, y, z := uint16(a[0].Bits), uint16(a[1].Bits), uint16(a[2].Bits)
+	if t.Kind == ir.BFloat16 {
+		return Value{Bits: uint64(kernel.BFloat16FromBits(x).FMA(kernel.BFloat16FromBits(y), kernel.BFloat16FromBits(z)).Bits())}
+	}
+	return Value{Bits: uint64(kernel.Float16FromBits(x).FMA(kernel.Float16FromBits(y), kernel.Float16FromBits(z)).Bits())}
 }

@@ -67,6 +67,10 @@ func round(t *ir.Type, v float64) Value {
 // convert is Go's conversion; floats out of an integer's range saturate.
 func convert(from, to *ir.Type, v Value) Value {
 	switch {
+	case to.IsHalf() && from.IsFloat():
+		return Value{Bits: ir.HalfConst(to, v.float()).Bits}
+	case from.IsHalf() && to.IsFloat():
+		return FloatValue((&ir.Const{T: from, Bits: v.Bits}).Half())
 	case from.IsFloat() && to.IsFloat():
 		return round(to, v.float())
 	case from.IsFloat():
