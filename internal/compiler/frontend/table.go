@@ -8,6 +8,7 @@ import (
 	"go/types"
 	"math"
 	"slices"
+	"strings"
 
 	"quern.dev/internal/compiler/ir"
 )
@@ -103,25 +104,15 @@ func (p *Package) variable(v *types.Var) (init ast.Expr, written bool) {
 	return init, false
 }
 
-// encode writes the value of a constant expression or a literal of such.
+// encode writes the value of a constant expression, a literal of such, or a call
+// of a function of package kernel that makes a number or vector of such.
 func (p *Package) encode(dst []byte, t *ir.Type, e ast.Expr) bool {
 	e = ast.Unparen(e)
 	if tv := p.Info.Types[e]; tv.Value != nil {
-		c, ok := constantOf(tv.Value, t).(*ir.Const)
-		if !ok {
-			return false
-		}
-		bits := c.Bits
-		switch t.Kind {
-		case ir.Float32:
-			bits = uint64(math.Float32bits(float32(c.Float)))
-		case ir.Float64:
-			bits = math.Float64bits(c.Float)
-		}
-		var buf [8]byte
-		binary.LittleEndian.PutUint64(buf[:], bits)
-		copy(dst, buf[:t.Size()])
-		return true
+		return encodeConstant(dst, constantAs(tv.Value, t))
+	}
+	if call, ok := e.(*ast.CallExpr); ok {
+		return p.encodeCall(dst, t, call)
 	}
 	lit, ok := e.(*ast.CompositeLit)
 	if !ok {
@@ -162,6 +153,75 @@ func (p *Package) encode(dst []byte, t *ir.Type, e ast.Expr) bool {
 			}
 		}
 		return true
+	}
+	return false
+}
+
+// encodeConstant writes a scalar or complex constant.
+func encodeConstant(dst []byte, e ir.Expr) bool {
+	switch e := e.(type) {
+	case *ir.Const:
+		bits := e.Bits
+		switch e.T.Kind {
+		case ir.Float32:
+			bits = uint64(math.Float32bits(float32(e.Float)))
+		case ir.Float64:
+			bits = math.Float64bits(e.Float)
+		}
+		var buf [8]byte
+		binary.LittleEndian.PutUint64(buf[:], bits)
+		copy(dst, buf[:e.T.Size()])
+		return true
+	case *ir.Composite:
+		for i, f := range e.T.Fields {
+			if !encodeConstant(dst[f.Offset:][:f.Type.Size()], e.Elems[i]) {
+				return false
+			}
+		}
+		return true
+	}
+	return false
+}
+
+// encodeCall writes the result of kernel.ToFloat16, kernel.V4 and the like.
+func (p *Package) encodeCall(dst []byte, t *ir.Type, call *ast.CallExpr) bool {
+	id := calleeIdent(ast.Unparen(call.Fun))
+	if id == nil {
+		return false
+	}
+	f, ok := p.Info.Uses[id].(*types.Func)
+	if !ok || f.Pkg() == nil || f.Pkg().Path() != kernelPath || f.Signature().Recv() != nil {
+		return false
+	}
+	switch f.Name() {
+	case "V2", "V3", "V4":
+		for i, arg := range call.Args {
+			if i >= len(t.Fields) {
+				return false
+			}
+			field := t.Fields[i]
+			if !p.encode(dst[field.Offset:][:field.Type.Size()], field.Type, arg) {
+				return false
+			}
+		}
+		return true
+	case "ToFloat16", "ToBFloat16", "Float16FromBits", "BFloat16FromBits":
+		tv := p.Info.Types[call.Args[0]]
+		b, ok := tv.Type.Underlying().(*types.Basic)
+		if tv.Value == nil || !ok || !t.IsHalf() {
+			return false
+		}
+		x, ok := constantOf(tv.Value, basicTypes[b.Kind()]).(*ir.Const)
+		if !ok {
+			return false
+		}
+		switch {
+		case strings.HasSuffix(f.Name(), "FromBits"):
+			return encodeConstant(dst, &ir.Const{T: t, Bits: x.Bits})
+		case !x.T.IsFloat():
+			return encodeConstant(dst, ir.IntegerHalf(t, x))
+		}
+		return encodeConstant(dst, ir.HalfConst(t, x.Float))
 	}
 	return false
 }

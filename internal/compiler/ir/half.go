@@ -24,6 +24,19 @@ func HalfConst(t *Type, v float64) *Const {
 	return &Const{T: t, Bits: uint64(kernel.ToFloat16(v).Bits())}
 }
 
+// IntegerHalf returns the constant of the 16-bit type t nearest to an integer.
+func IntegerHalf(t *Type, x *Const) *Const {
+	switch signed := x.T.IsSigned(); {
+	case t.Kind == BFloat16 && signed:
+		return &Const{T: t, Bits: uint64(kernel.ToBFloat16(x.Int64()).Bits())}
+	case t.Kind == BFloat16:
+		return &Const{T: t, Bits: uint64(kernel.ToBFloat16(x.Bits).Bits())}
+	case signed:
+		return &Const{T: t, Bits: uint64(kernel.ToFloat16(x.Int64()).Bits())}
+	}
+	return &Const{T: t, Bits: uint64(kernel.ToFloat16(x.Bits).Bits())}
+}
+
 // Half returns the value of a constant of a 16-bit type.
 func (x *Const) Half() float64 {
 	if x.T.Kind == BFloat16 {

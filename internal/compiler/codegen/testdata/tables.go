@@ -1,0 +1,43 @@
+package codegen
+
+import "quern.dev/kernel"
+
+var coefficients = [5]float32{0.1, 0.2, 0.4, 0.2, 0.1}
+
+var permutation = [256]uint8{0: 17, 1: 5, 255: 3}
+
+// A table that all threads of a warp read at the same place is in constant
+// memory.
+//
+// ptx:"ld.const.f32" ptx:-"ld.global.nc"
+//
+//quern:kernel
+func together(t kernel.Thread, n int, in, out []float32) {
+	if i := t.Global(); i < len(in)-5 && i < len(out) {
+		var sum float32
+		for k := 0; k < n && k < 5; k++ {
+			sum += coefficients[k] * in[i+k]
+		}
+		out[i] = sum
+	}
+}
+
+// Other tables are read through the cache for global memory.
+//
+// ptx:"ld.global.nc.u8" ptx:-"ld.const"
+//
+//quern:kernel
+func apart(t kernel.Thread, in, out []uint8) {
+	if i := t.Global(); i < len(in) && i < len(out) {
+		out[i] = permutation[in[i]]
+	}
+}
+
+// A place that is known when the kernel is compiled is no access at all.
+//
+//quern:kernel
+func known(t kernel.Thread, out []float32) {
+	if i := t.Global(); i < len(out) {
+		out[i] = coefficients[2] // ptx:-"ld.(const|global)" ptx:"0f3ECCCCCD"
+	}
+}
