@@ -532,6 +532,43 @@ func LaunchScaleScalars(s *gpu.Stream, g gpu.Grid, a float32, h *gpu.Buffer[kern
 	return l.End()
 }
 
+var quernLookups = gpu.NewKernel(gpu.KernelInfo{
+	Name: "lookups", Package: "quern.dev/internal/conformance/types", Pos: "table.go:46",
+	Params: []gpu.Param{
+		{Name: "n", Kind: gpu.Scalar, Type: "int", Size: 8},
+		{Name: "out", Kind: gpu.Slice, Type: "float64", Size: 8},
+		{Name: "z", Kind: gpu.Slice, Type: "complex128", Size: 16},
+	},
+	PTX: quernPTX,
+	Variants: []gpu.Variant{
+		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 10, 2, 9, 0}},
+		{Name: "wide", Sites: []gpu.Site{
+			{Kind: gpu.IndexSite, File: "table.go", Line: 53, Col: 8},
+			{Kind: gpu.IndexSite, File: "table.go", Line: 54, Col: 34},
+			{Kind: gpu.IndexSite, File: "table.go", Line: 55, Col: 10},
+			{Kind: gpu.IndexSite, File: "table.go", Line: 56, Col: 11},
+		}},
+	},
+	Host: quernHostLookups,
+})
+
+var _ = lookups // compiled, not called
+
+// LaunchLookups runs lookups on the grid g.
+//
+// lookups reads tables at places that are the same for all threads of a warp, and
+// at others.
+func LaunchLookups(s *gpu.Stream, g gpu.Grid, n int, out *gpu.Buffer[float64], z *gpu.Buffer[complex128]) error {
+	l, err := quernLookups.Begin(s, g)
+	if err != nil {
+		return err
+	}
+	gpu.Arg(l, n)
+	gpu.SliceArg(l, out)
+	gpu.SliceArg(l, z)
+	return l.End()
+}
+
 var quernVec4Scale = gpu.NewKernel(gpu.KernelInfo{
 	Name: "vec4Scale", Package: "quern.dev/internal/conformance/types", Pos: "vector.go:8",
 	Params: []gpu.Param{
@@ -2417,6 +2454,85 @@ func quernRow1ScaleScalars(r *host.Run, base int, h []kernel.Float16, b []kernel
 		result05 := scaleElement[int32](a, t14)
 //line half.go:201
 		n[i] = result05
+	}
+}
+
+func quernHostLookups(r *host.Run) {
+	n := host.Value[int](r, 0)
+	out := host.Slice[float64](r, 1)
+	z := host.Slice[complex128](r, 2)
+	dimX := r.BlockDim.X
+	dimY := r.BlockDim.Y
+	dimZ := r.BlockDim.Z
+	for r.Next() {
+		blockX := r.BlockIdx.X
+		base := blockX * dimX
+		for threadZ := range dimZ {
+			for threadY := range dimY {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				quernRow1Lookups(r, base, out, z, n, dimX)
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1Lookups(r *host.Run, base int, out []float64, z []complex128, n, dimX int) {
+	count := max(0, min(dimX, len(out)-base, len(z)-base))
+	if base >= 0 && count <= len(z)-base && count <= len(out)-base {
+		row := z[base:][:count]
+		row2 := out[base:][:count]
+		for threadX := range count {
+			r.ThreadIdx.X = threadX
+			i := base + threadX
+//line table.go:51
+			sum := float64(bias) + float64(mask.Low) - float64(mask.High)
+			for k := 0; k < n; k++ {
+				s := stages[k%6]
+				sum += float64(s.Gain)*float64(s.Taps[k%3]) + s.Scale.Float64() + float64(s.Shift.Y)
+				sum += matrix[k%3][k%4]
+				t2 := s.Phase
+//line table.go:56
+				t3 := roots[k%4]
+				t4 := float64(real(t2))
+				t5 := float64(imag(t2))
+				t6 := row[threadX]
+				t7 := float64(real(t3)*t4) - float64(imag(t3)*t5)
+				t8 := float64(real(t3)*t5) + float64(imag(t3)*t4)
+				row[threadX] = complex(real(t6)+t7, imag(t6)+t8)
+			}
+//line table.go:58
+			w := weights[i%8]
+			row2[threadX] = sum*0.001 + w.Float64() + matrix[i%3][(i+1)%4]
+		}
+		return
+	}
+	for threadX := range dimX {
+		r.ThreadIdx.X = threadX
+		i := base + threadX
+//line table.go:48
+		if i >= len(out) || i >= len(z) {
+			continue
+		}
+		sum := float64(bias) + float64(mask.Low) - float64(mask.High)
+		for k := 0; k < n; k++ {
+			s := stages[k%6]
+			sum += float64(s.Gain)*float64(s.Taps[k%3]) + s.Scale.Float64() + float64(s.Shift.Y)
+			sum += matrix[k%3][k%4]
+			t2 := s.Phase
+//line table.go:56
+			t3 := roots[k%4]
+			t4 := float64(real(t2))
+			t5 := float64(imag(t2))
+//line table.go:56
+			t6 := z[i]
+			t7 := float64(real(t3)*t4) - float64(imag(t3)*t5)
+			t8 := float64(real(t3)*t5) + float64(imag(t3)*t4)
+//line table.go:56
+			z[i] = complex(real(t6)+t7, imag(t6)+t8)
+		}
+		w := weights[i%8]
+		out[i] = sum*0.001 + w.Float64() + matrix[i%3][(i+1)%4]
 	}
 }
 
