@@ -6,6 +6,7 @@ import (
 	_ "embed"
 
 	"math"
+	"math/bits"
 	"quern.dev/gpu"
 	"quern.dev/kernel"
 	"quern.dev/kernel/host"
@@ -50,6 +51,83 @@ func LaunchDots(s *gpu.Stream, g gpu.Grid, a, b, out *gpu.Buffer[uint32]) error 
 	gpu.SliceArg(l, a)
 	gpu.SliceArg(l, b)
 	gpu.SliceArg(l, out)
+	return l.End()
+}
+
+var quernDiffuse = gpu.NewKernel(gpu.KernelInfo{
+	Name: "diffuse", Package: "quern.dev/examples/language", Pos: "cluster.go:8",
+	Params: []gpu.Param{
+		{Name: "steps", Kind: gpu.Scalar, Type: "int", Size: 8},
+		{Name: "x", Kind: gpu.Slice, Type: "float32", Size: 4},
+		{Name: "y", Kind: gpu.Slice, Type: "float32", Size: 4},
+	},
+	PTX: quernPTX,
+	Variants: []gpu.Variant{
+		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483647, 1, 1, 1, 2, 4, 9, 0, 1, 1, 2, 3, 2, 0, 5, 3, 9, 2147483648}},
+		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483647, 1, 1, 2, 3, 2, 0, 5, 3, 9, 2147483648}, Sites: []gpu.Site{
+			{Kind: gpu.IndexSite, File: "cluster.go", Line: 12, Col: 4},
+			{Kind: gpu.IndexSite, File: "cluster.go", Line: 16, Col: 11},
+		}},
+		{Name: "wide", Sites: []gpu.Site{
+			{Kind: gpu.IndexSite, File: "cluster.go", Line: 12, Col: 4},
+			{Kind: gpu.IndexSite, File: "cluster.go", Line: 16, Col: 11},
+		}},
+	},
+	Cooperative: true,
+	Host:        quernHostDiffuse,
+})
+
+var _ = diffuse // compiled, not called
+
+// LaunchDiffuse runs diffuse on the grid g.
+//
+// diffuse takes steps of diffusion, each of which needs the whole of the last.
+func LaunchDiffuse(s *gpu.Stream, g gpu.Grid, steps int, x, y *gpu.Buffer[float32]) error {
+	l, err := quernDiffuse.Begin(s, g)
+	if err != nil {
+		return err
+	}
+	gpu.Arg(l, steps)
+	gpu.SliceArg(l, x)
+	gpu.SliceArg(l, y)
+	return l.End()
+}
+
+var quernClusterHistogram = gpu.NewKernel(gpu.KernelInfo{
+	Name: "clusterHistogram", Package: "quern.dev/examples/language", Pos: "cluster.go:26",
+	Params: []gpu.Param{
+		{Name: "data", Kind: gpu.Slice, Type: "uint8", Size: 1},
+		{Name: "counts", Kind: gpu.Slice, Type: "int32", Size: 4},
+	},
+	PTX: quernPTX,
+	Variants: []gpu.Variant{
+		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 0, 128, 2, 0, 5, 9, 2147483647, 0, 128, 2, 0, 5, 1, 0, 3, 9, 2147483648, 0, -1, 1, 1, 0, 256, 4, 1, 1, 0, 128, 2, 0, 5, 4, 7, 5, 9, 0}},
+		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 0, 128, 2, 0, 5, 9, 2147483647, 0, 128, 2, 0, 5, 1, 0, 3, 9, 2147483648}, Sites: []gpu.Site{
+			{Kind: gpu.IndexSite, File: "cluster.go", Line: 36, Col: 20},
+		}},
+		{Name: "wide", Sites: []gpu.Site{
+			{Kind: gpu.IndexSite, File: "cluster.go", Line: 36, Col: 20},
+		}},
+	},
+	Block:   gpu.Dim3{X: 128, Y: 1, Z: 1},
+	Shared:  512,
+	Cluster: gpu.Dim3{X: 2, Y: 1, Z: 1},
+	Host:    quernHostClusterHistogram,
+})
+
+var _ = clusterHistogram // compiled, not called
+
+// LaunchClusterHistogram runs clusterHistogram on the grid g.
+//
+// clusterHistogram counts bytes in clusters of two blocks, each of which holds
+// one half of the counters in its shared memory.
+func LaunchClusterHistogram(s *gpu.Stream, g gpu.Grid, data *gpu.Buffer[uint8], counts *gpu.Buffer[int32]) error {
+	l, err := quernClusterHistogram.Begin(s, g)
+	if err != nil {
+		return err
+	}
+	gpu.SliceArg(l, data)
+	gpu.SliceArg(l, counts)
 	return l.End()
 }
 
@@ -1359,6 +1437,296 @@ func LaunchEdges(s *gpu.Stream, g gpu.Grid, image *gpu.Texture2D[float32], out *
 	return l.End()
 }
 
+var quernWarpSums = gpu.NewKernel(gpu.KernelInfo{
+	Name: "warpSums", Package: "quern.dev/examples/language", Pos: "warp.go:12",
+	Params: []gpu.Param{
+		{Name: "x", Kind: gpu.Slice, Type: "float32", Size: 4},
+		{Name: "all", Kind: gpu.Slice, Type: "float32", Size: 4},
+		{Name: "upTo", Kind: gpu.Slice, Type: "float32", Size: 4},
+	},
+	PTX: quernPTX,
+	Variants: []gpu.Variant{
+		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 1, 1, 0, 4, 1, 1, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0, 0, -1, 1, 2, 1, 0, 4, 1, 2, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0}},
+		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Sites: []gpu.Site{
+			{Kind: gpu.IndexSite, File: "warp.go", Line: 20, Col: 3},
+			{Kind: gpu.IndexSite, File: "warp.go", Line: 20, Col: 11},
+		}},
+		{Name: "wide", Sites: []gpu.Site{
+			{Kind: gpu.IndexSite, File: "warp.go", Line: 20, Col: 3},
+			{Kind: gpu.IndexSite, File: "warp.go", Line: 20, Col: 11},
+		}},
+	},
+	Host: quernHostWarpSums,
+})
+
+var _ = warpSums // compiled, not called
+
+// LaunchWarpSums runs warpSums on the grid g.
+//
+// warpSums gives every thread the sum over its warp, and the sum up to itself.
+func LaunchWarpSums(s *gpu.Stream, g gpu.Grid, x, all, upTo *gpu.Buffer[float32]) error {
+	l, err := quernWarpSums.Begin(s, g)
+	if err != nil {
+		return err
+	}
+	gpu.SliceArg(l, x)
+	gpu.SliceArg(l, all)
+	gpu.SliceArg(l, upTo)
+	return l.End()
+}
+
+var quernBlockSum = gpu.NewKernel(gpu.KernelInfo{
+	Name: "blockSum", Package: "quern.dev/examples/language", Pos: "warp.go:28",
+	Params: []gpu.Param{
+		{Name: "x", Kind: gpu.Slice, Type: "float32", Size: 4},
+		{Name: "sum", Kind: gpu.Slice, Type: "float32", Size: 4},
+	},
+	PTX: quernPTX,
+	Variants: []gpu.Variant{
+		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 0, 256, 2, 0, 5, 9, 2147483647, 0, 256, 2, 0, 5, 1, 0, 3, 9, 2147483648, 0, -1, 1, 1, 5, 9, -1}},
+		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 0, 256, 2, 0, 5, 9, 2147483647, 0, 256, 2, 0, 5, 1, 0, 3, 9, 2147483648}, Sites: []gpu.Site{
+			{Kind: gpu.IndexSite, File: "warp.go", Line: 46, Col: 22},
+		}},
+		{Name: "wide", Sites: []gpu.Site{
+			{Kind: gpu.IndexSite, File: "warp.go", Line: 46, Col: 22},
+		}},
+	},
+	Block:  gpu.Dim3{X: 256, Y: 1, Z: 1},
+	Shared: 32,
+	Host:   quernHostBlockSum,
+})
+
+var _ = blockSum // compiled, not called
+
+// LaunchBlockSum runs blockSum on the grid g.
+//
+// blockSum adds the elements of x to sum[0]: each warp its own, then the first
+// warp the sums of all.
+func LaunchBlockSum(s *gpu.Stream, g gpu.Grid, x, sum *gpu.Buffer[float32]) error {
+	l, err := quernBlockSum.Begin(s, g)
+	if err != nil {
+		return err
+	}
+	gpu.SliceArg(l, x)
+	gpu.SliceArg(l, sum)
+	return l.End()
+}
+
+var quernCompact = gpu.NewKernel(gpu.KernelInfo{
+	Name: "compact", Package: "quern.dev/examples/language", Pos: "warp.go:55",
+	Params: []gpu.Param{
+		{Name: "x", Kind: gpu.Slice, Type: "int32", Size: 4},
+		{Name: "out", Kind: gpu.Slice, Type: "int32", Size: 4},
+		{Name: "count", Kind: gpu.Slice, Type: "int32", Size: 4},
+	},
+	PTX: quernPTX,
+	Variants: []gpu.Variant{
+		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 2, 5, 9, -1}, Sites: []gpu.Site{
+			{Kind: gpu.IndexSite, File: "warp.go", Line: 66, Col: 3},
+		}},
+		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Sites: []gpu.Site{
+			{Kind: gpu.IndexSite, File: "warp.go", Line: 61, Col: 28},
+			{Kind: gpu.IndexSite, File: "warp.go", Line: 66, Col: 3},
+		}},
+		{Name: "wide", Sites: []gpu.Site{
+			{Kind: gpu.IndexSite, File: "warp.go", Line: 61, Col: 28},
+			{Kind: gpu.IndexSite, File: "warp.go", Line: 66, Col: 3},
+		}},
+	},
+	Host: quernHostCompact,
+})
+
+var _ = compact // compiled, not called
+
+// LaunchCompact runs compact on the grid g.
+//
+// compact writes the elements of x that are not negative to out, in any order,
+// and their number to count[0]. A warp makes room with one atomic operation.
+func LaunchCompact(s *gpu.Stream, g gpu.Grid, x, out, count *gpu.Buffer[int32]) error {
+	l, err := quernCompact.Begin(s, g)
+	if err != nil {
+		return err
+	}
+	gpu.SliceArg(l, x)
+	gpu.SliceArg(l, out)
+	gpu.SliceArg(l, count)
+	return l.End()
+}
+
+var quernShuffles = gpu.NewKernel(gpu.KernelInfo{
+	Name: "shuffles", Package: "quern.dev/examples/language", Pos: "warp.go:73",
+	Params: []gpu.Param{
+		{Name: "x", Kind: gpu.Slice, Type: "int32", Size: 4},
+		{Name: "out", Kind: gpu.Slice, Type: "int32", Size: 4},
+	},
+	PTX: quernPTX,
+	Variants: []gpu.Variant{
+		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 0, -1, 1, 0, 5, 9, -32, 0, -1, 1, 1, 5, 9, -160}},
+		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647}, Sites: []gpu.Site{
+			{Kind: gpu.IndexSite, File: "warp.go", Line: 74, Col: 10},
+			{Kind: gpu.SliceSite, File: "warp.go", Line: 74, Col: 28},
+			{Kind: gpu.IndexSite, File: "warp.go", Line: 75, Col: 2},
+			{Kind: gpu.IndexSite, File: "warp.go", Line: 76, Col: 2},
+			{Kind: gpu.IndexSite, File: "warp.go", Line: 77, Col: 2},
+			{Kind: gpu.IndexSite, File: "warp.go", Line: 78, Col: 2},
+			{Kind: gpu.IndexSite, File: "warp.go", Line: 79, Col: 2},
+		}},
+		{Name: "wide", Sites: []gpu.Site{
+			{Kind: gpu.IndexSite, File: "warp.go", Line: 74, Col: 10},
+			{Kind: gpu.SliceSite, File: "warp.go", Line: 74, Col: 28},
+			{Kind: gpu.IndexSite, File: "warp.go", Line: 75, Col: 2},
+			{Kind: gpu.IndexSite, File: "warp.go", Line: 76, Col: 2},
+			{Kind: gpu.IndexSite, File: "warp.go", Line: 77, Col: 2},
+			{Kind: gpu.IndexSite, File: "warp.go", Line: 78, Col: 2},
+			{Kind: gpu.IndexSite, File: "warp.go", Line: 79, Col: 2},
+		}},
+	},
+	Block: gpu.Dim3{X: 32, Y: 1, Z: 1},
+	Host:  quernHostShuffles,
+})
+
+var _ = shuffles // compiled, not called
+
+// LaunchShuffles runs shuffles on the grid g.
+//
+// shuffles hands values around in each warp.
+func LaunchShuffles(s *gpu.Stream, g gpu.Grid, x, out *gpu.Buffer[int32]) error {
+	l, err := quernShuffles.Begin(s, g)
+	if err != nil {
+		return err
+	}
+	gpu.SliceArg(l, x)
+	gpu.SliceArg(l, out)
+	return l.End()
+}
+
+var quernAgreements = gpu.NewKernel(gpu.KernelInfo{
+	Name: "agreements", Package: "quern.dev/examples/language", Pos: "warp.go:86",
+	Params: []gpu.Param{
+		{Name: "keys", Kind: gpu.Slice, Type: "uint32", Size: 4},
+		{Name: "count", Kind: gpu.Slice, Type: "int32", Size: 4},
+		{Name: "single", Kind: gpu.Slice, Type: "bool", Size: 1},
+		{Name: "zero", Kind: gpu.Slice, Type: "bool", Size: 1},
+	},
+	PTX: quernPTX,
+	Variants: []gpu.Variant{
+		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 0, 64, 2, 0, 5, 1, 0, 4, 9, 0, 0, 64, 2, 0, 5, 1, 1, 4, 9, 0, 0, 64, 2, 0, 5, 1, 2, 4, 9, 0, 0, 64, 2, 0, 5, 1, 3, 4, 9, 0}},
+		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 0, 64, 2, 0, 5, 9, 2147483648}, Sites: []gpu.Site{
+			{Kind: gpu.IndexSite, File: "warp.go", Line: 88, Col: 55},
+			{Kind: gpu.IndexSite, File: "warp.go", Line: 88, Col: 2},
+			{Kind: gpu.IndexSite, File: "warp.go", Line: 89, Col: 5},
+			{Kind: gpu.IndexSite, File: "warp.go", Line: 90, Col: 2},
+		}},
+		{Name: "wide", Sites: []gpu.Site{
+			{Kind: gpu.IndexSite, File: "warp.go", Line: 88, Col: 55},
+			{Kind: gpu.IndexSite, File: "warp.go", Line: 88, Col: 2},
+			{Kind: gpu.IndexSite, File: "warp.go", Line: 89, Col: 5},
+			{Kind: gpu.IndexSite, File: "warp.go", Line: 90, Col: 2},
+		}},
+	},
+	Block: gpu.Dim3{X: 64, Y: 1, Z: 1},
+	Host:  quernHostAgreements,
+})
+
+var _ = agreements // compiled, not called
+
+// LaunchAgreements runs agreements on the grid g.
+//
+// agreements counts, in each warp, how often each key occurs, and notes which
+// warps have one key only and which have a zero.
+func LaunchAgreements(s *gpu.Stream, g gpu.Grid, keys *gpu.Buffer[uint32], count *gpu.Buffer[int32], single, zero *gpu.Buffer[bool]) error {
+	l, err := quernAgreements.Begin(s, g)
+	if err != nil {
+		return err
+	}
+	gpu.SliceArg(l, keys)
+	gpu.SliceArg(l, count)
+	gpu.SliceArg(l, single)
+	gpu.SliceArg(l, zero)
+	return l.End()
+}
+
+var quernBounds = gpu.NewKernel(gpu.KernelInfo{
+	Name: "bounds", Package: "quern.dev/examples/language", Pos: "warp.go:96",
+	Params: []gpu.Param{
+		{Name: "x", Kind: gpu.Slice, Type: "uint32", Size: 4},
+		{Name: "out", Kind: gpu.Slice, Type: "uint32", Size: 4},
+	},
+	PTX: quernPTX,
+	Variants: []gpu.Variant{
+		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 0, -1, 1, 0, 5, 9, -32, 0, -1, 1, 1, 5, 9, -6, 10, 1, 9, 0}},
+		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 10, 1, 9, 0}, Sites: []gpu.Site{
+			{Kind: gpu.IndexSite, File: "warp.go", Line: 97, Col: 7},
+			{Kind: gpu.IndexSite, File: "warp.go", Line: 102, Col: 3},
+			{Kind: gpu.IndexSite, File: "warp.go", Line: 102, Col: 11},
+			{Kind: gpu.IndexSite, File: "warp.go", Line: 102, Col: 19},
+			{Kind: gpu.IndexSite, File: "warp.go", Line: 102, Col: 27},
+			{Kind: gpu.IndexSite, File: "warp.go", Line: 102, Col: 35},
+			{Kind: gpu.IndexSite, File: "warp.go", Line: 102, Col: 43},
+		}},
+		{Name: "wide", Sites: []gpu.Site{
+			{Kind: gpu.IndexSite, File: "warp.go", Line: 97, Col: 7},
+			{Kind: gpu.IndexSite, File: "warp.go", Line: 102, Col: 3},
+			{Kind: gpu.IndexSite, File: "warp.go", Line: 102, Col: 11},
+			{Kind: gpu.IndexSite, File: "warp.go", Line: 102, Col: 19},
+			{Kind: gpu.IndexSite, File: "warp.go", Line: 102, Col: 27},
+			{Kind: gpu.IndexSite, File: "warp.go", Line: 102, Col: 35},
+			{Kind: gpu.IndexSite, File: "warp.go", Line: 102, Col: 43},
+		}},
+	},
+	Block: gpu.Dim3{X: 32, Y: 1, Z: 1},
+	Host:  quernHostBounds,
+})
+
+var _ = bounds // compiled, not called
+
+// LaunchBounds runs bounds on the grid g.
+//
+// bounds reduces in the other ways that there are.
+func LaunchBounds(s *gpu.Stream, g gpu.Grid, x, out *gpu.Buffer[uint32]) error {
+	l, err := quernBounds.Begin(s, g)
+	if err != nil {
+		return err
+	}
+	gpu.SliceArg(l, x)
+	gpu.SliceArg(l, out)
+	return l.End()
+}
+
+var quernReversed = gpu.NewKernel(gpu.KernelInfo{
+	Name: "reversed", Package: "quern.dev/examples/language", Pos: "warp.go:109",
+	Params: []gpu.Param{
+		{Name: "x", Kind: gpu.Slice, Type: "int32", Size: 4},
+	},
+	PTX: quernPTX,
+	Variants: []gpu.Variant{
+		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 128, 2, 0, 5, 1, 0, 4, 9, 0}},
+		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 128, 2, 0, 5, 9, 2147483648}, Sites: []gpu.Site{
+			{Kind: gpu.IndexSite, File: "warp.go", Line: 112, Col: 24},
+		}},
+		{Name: "wide", Sites: []gpu.Site{
+			{Kind: gpu.IndexSite, File: "warp.go", Line: 112, Col: 24},
+		}},
+	},
+	Block:  gpu.Dim3{X: 128, Y: 1, Z: 1},
+	Shared: 512,
+	Host:   quernHostReversed,
+})
+
+var _ = reversed // compiled, not called
+
+// LaunchReversed runs reversed on the grid g.
+//
+// reversed turns each warp's elements round, through shared memory.
+func LaunchReversed(s *gpu.Stream, g gpu.Grid, x *gpu.Buffer[int32]) error {
+	l, err := quernReversed.Begin(s, g)
+	if err != nil {
+		return err
+	}
+	gpu.SliceArg(l, x)
+	return l.End()
+}
+
 func quernHostDots(r *host.Run) {
 	a := host.Slice[uint32](r, 0)
 	b := host.Slice[uint32](r, 1)
@@ -1409,6 +1777,148 @@ func quernRow1Dots(r *host.Run, base int, out, a, b []uint32, dimX int) {
 //line assembly.go:21
 			out[i] = sum
 		}
+	}
+}
+
+func quernHostDiffuse(r *host.Run) {
+	steps := host.Value[int](r, 0)
+	x := host.Slice[float32](r, 1)
+	y := host.Slice[float32](r, 2)
+	dimX := r.BlockDim.X
+	dimY := r.BlockDim.Y
+	dimZ := r.BlockDim.Z
+	gridX := r.GridDim.X
+	var i int
+	size := gridX * dimX
+	n := len(x)
+	for r.Next() {
+		blockX := r.BlockIdx.X
+		base := blockX * dimX
+//line cluster.go:10
+		i = 0
+		for ; i < steps; i++ {
+			for threadZ := range dimZ {
+				for threadY := range dimY {
+					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+					quernRow1Diffuse(r, base, size, n, y, x, dimX)
+				}
+			}
+//line cluster.go:14
+			r.SyncGrid()
+			for threadZ := range dimZ {
+				for threadY := range dimY {
+					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+					quernRow2Diffuse(r, base, size, n, x, y, dimX)
+				}
+			}
+//line cluster.go:18
+			r.SyncGrid()
+		}
+	}
+}
+
+//go:noinline
+func quernRow1Diffuse(r *host.Run, base, size, n int, y, x []float32, dimX int) {
+	for threadX := range dimX {
+		r.ThreadIdx.X = threadX
+//line cluster.go:11
+		for i2 := base + threadX; i2 < n; i2 += size {
+			y[i2] = (x[max(i2-1, 0)] + 2*x[i2] + x[min(i2+1, n-1)]) / 4
+		}
+	}
+}
+
+//go:noinline
+func quernRow2Diffuse(r *host.Run, base, size, n int, x, y []float32, dimX int) {
+	for threadX := range dimX {
+		r.ThreadIdx.X = threadX
+//line cluster.go:15
+		for i3 := base + threadX; i3 < n; i3 += size {
+			x[i3] = y[i3]
+		}
+	}
+}
+
+func quernHostClusterHistogram(r *host.Run) {
+	data := host.Slice[uint8](r, 0)
+	counts := host.Slice[int32](r, 1)
+	gridX := r.GridDim.X
+	half := host.Shared[[128]int32](r, 0)
+	var iFirst int
+	size := gridX * 128
+	for r.Next() {
+		blockX := r.BlockIdx.X
+		base := (0 + blockX%2) * 128
+		for threadZ := range 1 {
+			for threadY := range 1 {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				quernRow1ClusterHistogram(r, half)
+			}
+		}
+//line cluster.go:29
+		r.SyncCluster()
+		iFirst = blockX * 128
+		for ; iFirst < len(data); iFirst += size {
+			for threadZ := range 1 {
+				for threadY := range 1 {
+					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+					quernRow2ClusterHistogram(r, iFirst, data, half)
+				}
+			}
+		}
+//line cluster.go:34
+		r.SyncCluster()
+		for threadZ := range 1 {
+			for threadY := range 1 {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				quernRow3ClusterHistogram(r, base, counts, half)
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1ClusterHistogram(r *host.Run, half *[128]int32) {
+	row := (*[128]int32)(half[0:])
+	for threadX := range 128 {
+//line cluster.go:28
+		row[threadX] = 0
+	}
+}
+
+//go:noinline
+func quernRow2ClusterHistogram(r *host.Run, iFirst int, data []uint8, half *[128]int32) {
+	if iFirst >= 0 && 128 <= len(data)-iFirst && len(data)-iFirst >= 128 {
+		row2 := (*[128]uint8)(data[iFirst:])
+		for threadX := range 128 {
+			r.ThreadIdx.X = threadX
+//line cluster.go:31
+			bin := int(row2[threadX])
+			t2 := host.ClusterShared(r, half, bin/128)
+//line cluster.go:32
+			atomic.AddInt32(&t2[bin%128], 1)
+		}
+		return
+	}
+	for threadX := range 128 {
+		r.ThreadIdx.X = threadX
+//line cluster.go:30
+		if iFirst+threadX < len(data) {
+			bin := int(data[iFirst+threadX])
+			t2 := host.ClusterShared(r, half, bin/128)
+//line cluster.go:32
+			atomic.AddInt32(&t2[bin%128], 1)
+		}
+	}
+}
+
+//go:noinline
+func quernRow3ClusterHistogram(r *host.Run, base int, counts []int32, half *[128]int32) {
+	for threadX := range 128 {
+		r.ThreadIdx.X = threadX
+//line cluster.go:35
+		bin2 := base + threadX
+		atomic.AddInt32(&counts[bin2%256], half[threadX])
 	}
 }
 
@@ -3678,5 +4188,1060 @@ func quernRow1Edges(r *host.Run, image kernel.Texture2D[float32], base, y int, o
 //line texture.go:24
 			out[y*result03+x] = result04 - result05
 		}
+	}
+}
+
+func quernHostWarpSums(r *host.Run) {
+	x := host.Slice[float32](r, 0)
+	all := host.Slice[float32](r, 1)
+	upTo := host.Slice[float32](r, 2)
+	dimX := r.BlockDim.X
+	dimY := r.BlockDim.Y
+	dimZ := r.BlockDim.Z
+	vs := host.Scratch[float32](r, 0, r.BlockDim.Count())
+	reduceAdds := host.Scratch[float32](r, 1, r.BlockDim.Count())
+	t2s := host.Scratch[float32](r, 2, r.BlockDim.Count())
+	scanAdds := host.Scratch[float32](r, 3, r.BlockDim.Count())
+	for r.Next() {
+		blockX := r.BlockIdx.X
+		base := blockX * dimX
+		for threadZ := range dimZ {
+			for threadY := range dimY {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				first := (threadZ*dimY + threadY) * dimX
+				quernRow1WarpSums(r, vs, first, dimX, base, x)
+			}
+		}
+//line warp.go:18
+		host.ReduceAdd(reduceAdds, vs)
+		for threadZ := range dimZ {
+			for threadY := range dimY {
+				first2 := (threadZ*dimY + threadY) * dimX
+				quernRow2WarpSums(r, reduceAdds, first2, dimX, t2s)
+			}
+		}
+		host.ScanAdd(scanAdds, vs)
+		for threadZ := range dimZ {
+			for threadY := range dimY {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				first3 := (threadZ*dimY + threadY) * dimX
+				quernRow3WarpSums(r, t2s, first3, dimX, scanAdds, base, x, all, upTo)
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1WarpSums(r *host.Run, vs []float32, first, dimX, base int, x []float32) {
+	vRow := vs[first:][:dimX]
+	count := dimX
+	if base >= 0 && count <= len(x)-base {
+		row := x[base:][:count]
+		for threadX := range count {
+			i := base + threadX
+//line warp.go:14
+			var v float32
+			if i < len(x) {
+				v = row[threadX]
+			}
+			vRow[threadX] = v
+		}
+		return
+	}
+	for threadX := range dimX {
+		r.ThreadIdx.X = threadX
+		i := base + threadX
+//line warp.go:14
+		var v float32
+		if i < len(x) {
+			v = x[i]
+		}
+		vRow[threadX] = v
+	}
+}
+
+//go:noinline
+func quernRow2WarpSums(r *host.Run, reduceAdds []float32, first2, dimX int, t2s []float32) {
+	reduceAddRow := reduceAdds[first2:][:dimX]
+	t2Row := t2s[first2:][:dimX]
+	for threadX := range dimX {
+		reduceAdd := reduceAddRow[threadX]
+//line warp.go:18
+		t2 := reduceAdd
+		t2Row[threadX] = t2
+	}
+}
+
+//go:noinline
+func quernRow3WarpSums(r *host.Run, t2s []float32, first3, dimX int, scanAdds []float32, base int, x, all, upTo []float32) {
+	t2Row := t2s[first3:][:dimX]
+	scanAddRow := scanAdds[first3:][:dimX]
+	count2 := dimX
+	if base >= 0 && count2 <= len(all)-base && count2 <= len(upTo)-base {
+		row2 := all[base:][:count2]
+		row3 := upTo[base:][:count2]
+		for threadX := range count2 {
+			t2 := t2Row[threadX]
+			scanAdd := scanAddRow[threadX]
+			i := base + threadX
+//line warp.go:18
+			t4 := scanAdd
+			sum := t2
+			prefix := t4
+//line warp.go:19
+			if i < len(x) {
+				_ = row2[threadX]
+//line warp.go:20
+				_ = row3[threadX]
+				t9 := sum
+				t10 := prefix
+				row2[threadX] = t9
+				row3[threadX] = t10
+			}
+		}
+		return
+	}
+	for threadX := range dimX {
+		r.ThreadIdx.X = threadX
+		t2 := t2Row[threadX]
+		scanAdd := scanAddRow[threadX]
+		i := base + threadX
+//line warp.go:18
+		t4 := scanAdd
+		sum := t2
+		prefix := t4
+//line warp.go:19
+		if i < len(x) {
+			_ = all[i]
+//line warp.go:20
+			_ = upTo[i]
+			t9 := sum
+			t10 := prefix
+//line warp.go:20
+			all[i] = t9
+//line warp.go:20
+			upTo[i] = t10
+		}
+	}
+}
+
+func quernHostBlockSum(r *host.Run) {
+	x := host.Slice[float32](r, 0)
+	sum := host.Slice[float32](r, 1)
+	gridX := r.GridDim.X
+	var iFirst int
+	ss := host.Scratch[float32](r, 0, r.BlockDim.Count())
+	size := gridX * 256
+	reduceAdds := host.Scratch[float32](r, 1, r.BlockDim.Count())
+	partial := host.Shared[[8]float32](r, 0)
+	ps := host.Scratch[float32](r, 2, r.BlockDim.Count())
+	var reduceAddOf [1]float32
+	var reduceAdd2 float32
+	var p2 float32
+	threads8 := r.BlockDim.Count()
+	for r.Next() {
+		blockX := r.BlockIdx.X
+//line warp.go:31
+		iFirst = blockX * 256
+		for threadZ := range 1 {
+			for threadY := range 1 {
+				first := (threadZ*1 + threadY) * 256
+				quernRow1BlockSum(r, ss, first)
+			}
+		}
+		for ; iFirst < len(x); iFirst += size {
+			for threadZ := range 1 {
+				for threadY := range 1 {
+					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+					first2 := (threadZ*1 + threadY) * 256
+					quernRow2BlockSum(r, ss, first2, iFirst, x)
+				}
+			}
+		}
+//line warp.go:34
+		host.ReduceAdd(reduceAdds, ss)
+		for threadZ := range 1 {
+			for threadY := range 1 {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				first3 := (threadZ*1 + threadY) * 256
+				quernRow3BlockSum(r, reduceAdds, first3, partial)
+			}
+		}
+		for first4 := 0; first4 < threads8; first4 += 32 {
+			lanes := min(32, threads8-first4)
+//line warp.go:39
+			if first4>>5 == 0 {
+				for at, n := first4, 0; at < first4+lanes; at += n {
+					startX := at % 256
+					n = min(256-startX, first4+lanes-at)
+					threadY := at / 256 % 1
+					threadZ := at / (256 * 1)
+					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+					quernRow4BlockSum(r, ps, at, n, partial, startX)
+				}
+//line warp.go:44
+				host.ReduceAdd(reduceAddOf[:], ps[first4:][:lanes])
+				reduceAdd2 = reduceAddOf[0]
+				p2 = reduceAdd2
+				for at, n := first4, 0; at < first4+lanes; at += n {
+					startX := at % 256
+					n = min(256-startX, first4+lanes-at)
+					threadY := at / 256 % 1
+					threadZ := at / (256 * 1)
+					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+					quernRow5BlockSum(r, at, sum, p2, n, startX)
+				}
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1BlockSum(r *host.Run, ss []float32, first int) {
+	sRow := ss[first:][:256]
+	for threadX := range 256 {
+//line warp.go:30
+		var s float32
+		sRow[threadX] = s
+	}
+}
+
+//go:noinline
+func quernRow2BlockSum(r *host.Run, ss []float32, first2, iFirst int, x []float32) {
+	sRow := ss[first2:][:256]
+	if iFirst >= 0 && 256 <= len(x)-iFirst && len(x)-iFirst >= 256 {
+		row := (*[256]float32)(x[iFirst:])
+		for threadX := range 256 {
+			s := sRow[threadX]
+//line warp.go:32
+			s += row[threadX]
+			sRow[threadX] = s
+		}
+		return
+	}
+	for threadX := range 256 {
+		r.ThreadIdx.X = threadX
+		s := sRow[threadX]
+//line warp.go:31
+		if iFirst+threadX < len(x) {
+			s += x[iFirst+threadX]
+		}
+		sRow[threadX] = s
+	}
+}
+
+//go:noinline
+func quernRow3BlockSum(r *host.Run, reduceAdds []float32, first3 int, partial *[8]float32) {
+	reduceAddRow := reduceAdds[first3:][:256]
+	for threadX := range 256 {
+		r.ThreadIdx.X = threadX
+		reduceAdd := reduceAddRow[threadX]
+//line warp.go:34
+		s2 := reduceAdd
+		if (threadX+first3)&31 == 0 {
+			partial[(threadX+first3)>>5] = s2
+		}
+	}
+}
+
+//go:noinline
+func quernRow4BlockSum(r *host.Run, ps []float32, at, n int, partial *[8]float32, startX int) {
+	pRow := ps[at:][:n]
+	for lane := range n {
+		threadX := startX + lane
+		r.ThreadIdx.X = threadX
+//line warp.go:40
+		var p float32
+		if (at+lane)&31 < 8 {
+			p = partial[(at+lane)&31]
+		}
+		pRow[lane] = p
+	}
+}
+
+//go:noinline
+func quernRow5BlockSum(r *host.Run, at int, sum []float32, p2 float32, n, startX int) {
+	for lane := range n {
+		threadX := startX + lane
+		r.ThreadIdx.X = threadX
+//line warp.go:45
+		if (at+lane)&31 == 0 {
+			kernel.AtomicAdd(&sum[0], p2)
+		}
+	}
+}
+
+func quernHostCompact(r *host.Run) {
+	x := host.Slice[int32](r, 0)
+	out := host.Slice[int32](r, 1)
+	count := host.Slice[int32](r, 2)
+	dimX := r.BlockDim.X
+	dimY := r.BlockDim.Y
+	dimZ := r.BlockDim.Z
+	keeps := host.Scratch[bool](r, 0, r.BlockDim.Count())
+	ballots := host.Scratch[uint32](r, 1, r.BlockDim.Count())
+	masks := host.Scratch[uint32](r, 2, r.BlockDim.Count())
+	t3s := host.Scratch[int32](r, 3, r.BlockDim.Count())
+	shuffles := host.Scratch[int32](r, 4, r.BlockDim.Count())
+	c := uint32(1)
+	for r.Next() {
+		blockX := r.BlockIdx.X
+		base := blockX * dimX
+		for threadZ := range dimZ {
+			for threadY := range dimY {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				first := (threadZ*dimY + threadY) * dimX
+				quernRow1Compact(r, keeps, first, dimX, base, x)
+			}
+		}
+//line warp.go:58
+		host.Ballot(ballots, keeps)
+		for threadZ := range dimZ {
+			for threadY := range dimY {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				first2 := (threadZ*dimY + threadY) * dimX
+				quernRow2Compact(r, ballots, first2, dimX, masks, t3s, count)
+			}
+		}
+//line warp.go:63
+		host.Shuffle(shuffles, t3s, 0)
+		for threadZ := range dimZ {
+			for threadY := range dimY {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				first3 := (threadZ*dimY + threadY) * dimX
+				quernRow3Compact(r, keeps, first3, dimX, masks, shuffles, c, out, x, base)
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1Compact(r *host.Run, keeps []bool, first, dimX, base int, x []int32) {
+	keepRow := keeps[first:][:dimX]
+	count2 := dimX
+	if base >= 0 && count2 <= len(x)-base {
+		row := x[base:][:count2]
+		for threadX := range count2 {
+			i := base + threadX
+//line warp.go:57
+			keep := i < len(x) && row[threadX] >= 0
+			keepRow[threadX] = keep
+		}
+		return
+	}
+	for threadX := range dimX {
+		r.ThreadIdx.X = threadX
+		i := base + threadX
+//line warp.go:57
+		keep := i < len(x) && x[i] >= 0
+		keepRow[threadX] = keep
+	}
+}
+
+//go:noinline
+func quernRow2Compact(r *host.Run, ballots []uint32, first2, dimX int, masks []uint32, t3s, count []int32) {
+	ballotRow := ballots[first2:][:dimX]
+	maskRow := masks[first2:][:dimX]
+	t3Row := t3s[first2:][:dimX]
+	for threadX := range dimX {
+		r.ThreadIdx.X = threadX
+		ballot := ballotRow[threadX]
+//line warp.go:58
+		mask := ballot
+		var base2 int32
+		if (threadX+first2)&31 == 0 {
+			old := atomic.AddInt32(&count[0], int32(bits.OnesCount32(mask))) - int32(bits.OnesCount32(mask))
+			base2 = old
+		}
+//line warp.go:63
+		t3 := base2
+		maskRow[threadX] = mask
+		t3Row[threadX] = t3
+	}
+}
+
+//go:noinline
+func quernRow3Compact(r *host.Run, keeps []bool, first3, dimX int, masks []uint32, shuffles []int32, c uint32, out, x []int32, base int) {
+	keepRow := keeps[first3:][:dimX]
+	maskRow := masks[first3:][:dimX]
+	shuffleRow := shuffles[first3:][:dimX]
+	for threadX := range dimX {
+		r.ThreadIdx.X = threadX
+		keep := keepRow[threadX]
+		mask := maskRow[threadX]
+		shuffle := shuffleRow[threadX]
+		i := base + threadX
+//line warp.go:63
+		base3 := shuffle
+		if keep {
+			below := mask & (c<<((threadX+first3)&31) - 1)
+			out[int(base3)+bits.OnesCount32(below)] = x[i]
+		}
+	}
+}
+
+func quernHostShuffles(r *host.Run) {
+	x := host.Slice[int32](r, 0)
+	out := host.Slice[int32](r, 1)
+	vs := host.Scratch[int32](r, 0, r.BlockDim.Count())
+	os := host.Scratch[[]int32](r, 1, r.BlockDim.Count())
+	t4s := host.Scratch[int32](r, 2, r.BlockDim.Count())
+	shuffles := host.Scratch[int32](r, 3, r.BlockDim.Count())
+	t6s := host.Scratch[int32](r, 4, r.BlockDim.Count())
+	shuffleUps := host.Scratch[int32](r, 5, r.BlockDim.Count())
+	t8s := host.Scratch[int32](r, 6, r.BlockDim.Count())
+	shuffleDowns := host.Scratch[int32](r, 7, r.BlockDim.Count())
+	t10s := host.Scratch[int32](r, 8, r.BlockDim.Count())
+	shuffleXors := host.Scratch[int32](r, 9, r.BlockDim.Count())
+	t12s := host.Scratch[int32](r, 10, r.BlockDim.Count())
+	givens := host.Scratch[int](r, 12, r.BlockDim.Count())
+	shuffles2 := host.Scratch[int32](r, 11, r.BlockDim.Count())
+	for r.Next() {
+		for threadZ := range 1 {
+			for threadY := range 1 {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				first := (threadZ*1 + threadY) * 32
+				quernRow1Shuffles(r, vs, first, os, t4s, x, out)
+			}
+		}
+//line warp.go:75
+		host.Shuffle(shuffles, t4s, 5)
+		for threadZ := range 1 {
+			for threadY := range 1 {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				first2 := (threadZ*1 + threadY) * 32
+				quernRow2Shuffles(r, vs, first2, os, shuffles, t6s)
+			}
+		}
+//line warp.go:76
+		host.ShuffleUp(shuffleUps, t6s, 1)
+		for threadZ := range 1 {
+			for threadY := range 1 {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				first3 := (threadZ*1 + threadY) * 32
+				quernRow3Shuffles(r, vs, first3, os, shuffleUps, t8s)
+			}
+		}
+//line warp.go:77
+		host.ShuffleDown(shuffleDowns, t8s, 2)
+		for threadZ := range 1 {
+			for threadY := range 1 {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				first4 := (threadZ*1 + threadY) * 32
+				quernRow4Shuffles(r, vs, first4, os, shuffleDowns, t10s)
+			}
+		}
+//line warp.go:78
+		host.ShuffleXor(shuffleXors, t10s, 1)
+		for threadZ := range 1 {
+			for threadY := range 1 {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				first5 := (threadZ*1 + threadY) * 32
+				quernRow5Shuffles(r, vs, first5, os, shuffleXors, t12s, givens)
+			}
+		}
+//line warp.go:79
+		host.Gather(shuffles2, t12s, givens)
+		for threadZ := range 1 {
+			for threadY := range 1 {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				first6 := (threadZ*1 + threadY) * 32
+				quernRow6Shuffles(r, os, first6, shuffles2)
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1Shuffles(r *host.Run, vs []int32, first int, os [][]int32, t4s, x, out []int32) {
+	vRow := vs[first:][:32]
+	oRow := os[first:][:32]
+	t4Row := t4s[first:][:32]
+	for threadX := range 32 {
+		r.ThreadIdx.X = threadX
+		t2 := 5 * threadX
+//line warp.go:74
+		t1 := x[threadX]
+//line warp.go:74
+		t3 := out[t2:]
+		v := t1
+		o := t3
+//line warp.go:75
+		t4 := v
+		vRow[threadX] = v
+		oRow[threadX] = o
+		t4Row[threadX] = t4
+	}
+}
+
+//go:noinline
+func quernRow2Shuffles(r *host.Run, vs []int32, first2 int, os [][]int32, shuffles, t6s []int32) {
+	vRow := vs[first2:][:32]
+	oRow := os[first2:][:32]
+	shuffleRow := shuffles[first2:][:32]
+	t6Row := t6s[first2:][:32]
+	for threadX := range 32 {
+		r.ThreadIdx.X = threadX
+		v := vRow[threadX]
+		o := oRow[threadX]
+		shuffle := shuffleRow[threadX]
+//line warp.go:75
+		o[0] = shuffle
+		t6 := v
+		t6Row[threadX] = t6
+	}
+}
+
+//go:noinline
+func quernRow3Shuffles(r *host.Run, vs []int32, first3 int, os [][]int32, shuffleUps, t8s []int32) {
+	vRow := vs[first3:][:32]
+	oRow := os[first3:][:32]
+	shuffleUpRow := shuffleUps[first3:][:32]
+	t8Row := t8s[first3:][:32]
+	for threadX := range 32 {
+		r.ThreadIdx.X = threadX
+		v := vRow[threadX]
+		o := oRow[threadX]
+		shuffleUp := shuffleUpRow[threadX]
+//line warp.go:76
+		o[1] = shuffleUp
+		t8 := v
+		t8Row[threadX] = t8
+	}
+}
+
+//go:noinline
+func quernRow4Shuffles(r *host.Run, vs []int32, first4 int, os [][]int32, shuffleDowns, t10s []int32) {
+	vRow := vs[first4:][:32]
+	oRow := os[first4:][:32]
+	shuffleDownRow := shuffleDowns[first4:][:32]
+	t10Row := t10s[first4:][:32]
+	for threadX := range 32 {
+		r.ThreadIdx.X = threadX
+		v := vRow[threadX]
+		o := oRow[threadX]
+		shuffleDown := shuffleDownRow[threadX]
+//line warp.go:77
+		o[2] = shuffleDown
+		t10 := v
+		t10Row[threadX] = t10
+	}
+}
+
+//go:noinline
+func quernRow5Shuffles(r *host.Run, vs []int32, first5 int, os [][]int32, shuffleXors, t12s []int32, givens []int) {
+	vRow := vs[first5:][:32]
+	oRow := os[first5:][:32]
+	shuffleXorRow := shuffleXors[first5:][:32]
+	t12Row := t12s[first5:][:32]
+	givenRow := givens[first5:][:32]
+	for threadX := range 32 {
+		r.ThreadIdx.X = threadX
+		v := vRow[threadX]
+		o := oRow[threadX]
+		shuffleXor := shuffleXorRow[threadX]
+//line warp.go:78
+		o[3] = shuffleXor
+		t12 := v
+		t13 := int(v) % 32
+		given := t13 & 31
+		t12Row[threadX] = t12
+		givenRow[threadX] = given
+	}
+}
+
+//go:noinline
+func quernRow6Shuffles(r *host.Run, os [][]int32, first6 int, shuffles2 []int32) {
+	oRow := os[first6:][:32]
+	shuffleRow2 := shuffles2[first6:][:32]
+	for threadX := range 32 {
+		r.ThreadIdx.X = threadX
+		o := oRow[threadX]
+		shuffle2 := shuffleRow2[threadX]
+//line warp.go:79
+		o[4] = shuffle2
+	}
+}
+
+func quernHostAgreements(r *host.Run) {
+	keys := host.Slice[uint32](r, 0)
+	count := host.Slice[int32](r, 1)
+	single := host.Slice[bool](r, 2)
+	zero := host.Slice[bool](r, 3)
+	givens := host.Scratch[uint32](r, 4, r.BlockDim.Count())
+	matchAnys := host.Scratch[uint32](r, 0, r.BlockDim.Count())
+	givens2 := host.Scratch[uint32](r, 5, r.BlockDim.Count())
+	matchAlls := host.Scratch[bool](r, 1, r.BlockDim.Count())
+	givens3 := host.Scratch[bool](r, 6, r.BlockDim.Count())
+	anys := host.Scratch[bool](r, 2, r.BlockDim.Count())
+	t8s := host.Scratch[bool](r, 3, r.BlockDim.Count())
+	givens4 := host.Scratch[bool](r, 7, r.BlockDim.Count())
+	var allOf [1]bool
+	var all bool
+	threads14 := r.BlockDim.Count()
+	for r.Next() {
+		blockX := r.BlockIdx.X
+		base := blockX * 64
+		for threadZ := range 1 {
+			for threadY := range 1 {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				first := (threadZ*1 + threadY) * 64
+				quernRow1Agreements(r, givens, first, keys, base)
+			}
+		}
+//line warp.go:88
+		host.MatchAny(matchAnys, givens)
+		for threadZ := range 1 {
+			for threadY := range 1 {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				first2 := (threadZ*1 + threadY) * 64
+				quernRow2Agreements(r, matchAnys, first2, givens2, count, base, single, keys)
+			}
+		}
+//line warp.go:89
+		host.MatchAll(nil, matchAlls, givens2)
+		for threadZ := range 1 {
+			for threadY := range 1 {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				first3 := (threadZ*1 + threadY) * 64
+				quernRow3Agreements(r, matchAlls, first3, givens3, single, base, keys)
+			}
+		}
+//line warp.go:90
+		host.Any(anys, givens3)
+		for first4 := 0; first4 < threads14; first4 += 32 {
+			lanes := min(32, threads14-first4)
+			for at, n := first4, 0; at < first4+lanes; at += n {
+				startX := at % 64
+				n = min(64-startX, first4+lanes-at)
+				quernRow4Agreements(r, anys, at, n, t8s)
+			}
+			if t8s[first4] {
+				for at, n := first4, 0; at < first4+lanes; at += n {
+					startX := at % 64
+					n = min(64-startX, first4+lanes-at)
+					threadY := at / 64 % 1
+					threadZ := at / (64 * 1)
+					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+					quernRow5Agreements(r, givens4, at, n, keys, base, startX)
+				}
+				host.All(allOf[:], givens4[first4:][:lanes])
+				all = allOf[0]
+				for at, n := first4, 0; at < first4+lanes; at += n {
+					startX := at % 64
+					n = min(64-startX, first4+lanes-at)
+					quernRow6Agreements(r, t8s, at, n, all)
+				}
+			}
+			for at, n := first4, 0; at < first4+lanes; at += n {
+				startX := at % 64
+				n = min(64-startX, first4+lanes-at)
+				threadY := at / 64 % 1
+				threadZ := at / (64 * 1)
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				quernRow7Agreements(r, t8s, at, n, zero, base, startX)
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1Agreements(r *host.Run, givens []uint32, first int, keys []uint32, base int) {
+	givenRow := givens[first:][:64]
+	if base >= 0 && 64 <= len(keys)-base {
+		row := (*[64]uint32)(keys[base:])
+		for threadX := range 64 {
+//line warp.go:88
+			given := row[threadX]
+			givenRow[threadX] = given
+		}
+		return
+	}
+	for threadX := range 64 {
+		r.ThreadIdx.X = threadX
+		i := base + threadX
+//line warp.go:88
+		given := keys[i]
+		givenRow[threadX] = given
+	}
+}
+
+//go:noinline
+func quernRow2Agreements(r *host.Run, matchAnys []uint32, first2 int, givens2 []uint32, count []int32, base int, single []bool, keys []uint32) {
+	matchAnyRow := matchAnys[first2:][:64]
+	givenRow2 := givens2[first2:][:64]
+	if base >= 0 && 64 <= len(count)-base && 64 <= len(single)-base && 64 <= len(keys)-base {
+		row2 := (*[64]int32)(count[base:])
+		row3 := (*[64]bool)(single[base:])
+		row4 := (*[64]uint32)(keys[base:])
+		for threadX := range 64 {
+			matchAny := matchAnyRow[threadX]
+//line warp.go:88
+			row2[threadX] = int32(bits.OnesCount32(matchAny))
+			_ = row3[threadX]
+			given2 := row4[threadX]
+			givenRow2[threadX] = given2
+		}
+		return
+	}
+	for threadX := range 64 {
+		r.ThreadIdx.X = threadX
+		matchAny := matchAnyRow[threadX]
+		i := base + threadX
+//line warp.go:88
+		count[i] = int32(bits.OnesCount32(matchAny))
+		_ = single[i]
+//line warp.go:89
+		given2 := keys[i]
+		givenRow2[threadX] = given2
+	}
+}
+
+//go:noinline
+func quernRow3Agreements(r *host.Run, matchAlls []bool, first3 int, givens3, single []bool, base int, keys []uint32) {
+	matchAllRow := matchAlls[first3:][:64]
+	givenRow3 := givens3[first3:][:64]
+	if base >= 0 && 64 <= len(single)-base && 64 <= len(keys)-base {
+		row5 := (*[64]bool)(single[base:])
+		row6 := (*[64]uint32)(keys[base:])
+		for threadX := range 64 {
+			matchAll := matchAllRow[threadX]
+//line warp.go:89
+			row5[threadX] = matchAll
+			given3 := row6[threadX] == 0
+			givenRow3[threadX] = given3
+		}
+		return
+	}
+	for threadX := range 64 {
+		r.ThreadIdx.X = threadX
+		matchAll := matchAllRow[threadX]
+		i := base + threadX
+//line warp.go:89
+		single[i] = matchAll
+		given3 := keys[i] == 0
+		givenRow3[threadX] = given3
+	}
+}
+
+//go:noinline
+func quernRow4Agreements(r *host.Run, anys []bool, at, n int, t8s []bool) {
+	anyRow := anys[at:][:n]
+	t8Row := t8s[at:][:n]
+	for lane := range n {
+		any2 := anyRow[lane]
+//line warp.go:90
+		t8 := any2
+		t8Row[lane] = t8
+	}
+}
+
+//go:noinline
+func quernRow5Agreements(r *host.Run, givens4 []bool, at, n int, keys []uint32, base, startX int) {
+	givenRow4 := givens4[at:][:n]
+	for lane := range n {
+		threadX := startX + lane
+		r.ThreadIdx.X = threadX
+		i := base + threadX
+//line warp.go:90
+		given4 := keys[i] == 0
+		givenRow4[lane] = given4
+	}
+}
+
+//go:noinline
+func quernRow6Agreements(r *host.Run, t8s []bool, at, n int, all bool) {
+	t8Row := t8s[at:][:n]
+	for lane := range n {
+//line warp.go:90
+		t8 := !all
+		t8Row[lane] = t8
+	}
+}
+
+//go:noinline
+func quernRow7Agreements(r *host.Run, t8s []bool, at, n int, zero []bool, base, startX int) {
+	t8Row := t8s[at:][:n]
+	for lane := range n {
+		threadX := startX + lane
+		r.ThreadIdx.X = threadX
+		t8 := t8Row[lane]
+		i := base + threadX
+//line warp.go:90
+		zero[i] = t8
+	}
+}
+
+func quernHostBounds(r *host.Run) {
+	x := host.Slice[uint32](r, 0)
+	out := host.Slice[uint32](r, 1)
+	vs := host.Scratch[uint32](r, 0, r.BlockDim.Count())
+	reduceMins := host.Scratch[uint32](r, 1, r.BlockDim.Count())
+	t2s := host.Scratch[uint32](r, 2, r.BlockDim.Count())
+	reduceMaxs := host.Scratch[uint32](r, 3, r.BlockDim.Count())
+	lows := host.Scratch[uint32](r, 4, r.BlockDim.Count())
+	highs := host.Scratch[uint32](r, 5, r.BlockDim.Count())
+	reduceAnds := host.Scratch[uint32](r, 6, r.BlockDim.Count())
+	t6s := host.Scratch[uint32](r, 7, r.BlockDim.Count())
+	reduceOrs := host.Scratch[uint32](r, 8, r.BlockDim.Count())
+	t8s := host.Scratch[uint32](r, 9, r.BlockDim.Count())
+	reduceXors := host.Scratch[uint32](r, 10, r.BlockDim.Count())
+	ands := host.Scratch[uint32](r, 11, r.BlockDim.Count())
+	ors := host.Scratch[uint32](r, 12, r.BlockDim.Count())
+	xors := host.Scratch[uint32](r, 13, r.BlockDim.Count())
+	scanExclusiveAdds := host.Scratch[uint32](r, 14, r.BlockDim.Count())
+	for r.Next() {
+		for threadZ := range 1 {
+			for threadY := range 1 {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				first := (threadZ*1 + threadY) * 32
+				quernRow1Bounds(r, vs, first, x)
+			}
+		}
+//line warp.go:98
+		host.ReduceMin(reduceMins, vs)
+		for threadZ := range 1 {
+			for threadY := range 1 {
+				first2 := (threadZ*1 + threadY) * 32
+				quernRow2Bounds(r, reduceMins, first2, t2s)
+			}
+		}
+		host.ReduceMax(reduceMaxs, vs)
+		for threadZ := range 1 {
+			for threadY := range 1 {
+				first3 := (threadZ*1 + threadY) * 32
+				quernRow3Bounds(r, t2s, first3, reduceMaxs, lows, highs)
+			}
+		}
+//line warp.go:99
+		host.ReduceAnd(reduceAnds, vs)
+		for threadZ := range 1 {
+			for threadY := range 1 {
+				first4 := (threadZ*1 + threadY) * 32
+				quernRow4Bounds(r, reduceAnds, first4, t6s)
+			}
+		}
+		host.ReduceOr(reduceOrs, vs)
+		for threadZ := range 1 {
+			for threadY := range 1 {
+				first5 := (threadZ*1 + threadY) * 32
+				quernRow5Bounds(r, reduceOrs, first5, t8s)
+			}
+		}
+		host.ReduceXor(reduceXors, vs)
+		for threadZ := range 1 {
+			for threadY := range 1 {
+				first6 := (threadZ*1 + threadY) * 32
+				quernRow6Bounds(r, t6s, first6, t8s, reduceXors, ands, ors, xors)
+			}
+		}
+//line warp.go:100
+		host.ScanExclusiveAdd(scanExclusiveAdds, vs)
+		for threadZ := range 1 {
+			for threadY := range 1 {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				first7 := (threadZ*1 + threadY) * 32
+				quernRow7Bounds(r, lows, first7, highs, ands, ors, xors, scanExclusiveAdds, out)
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1Bounds(r *host.Run, vs []uint32, first int, x []uint32) {
+	vRow := vs[first:][:32]
+	if 32 <= len(x) {
+		row := (*[32]uint32)(x[0:])
+		for threadX := range 32 {
+//line warp.go:97
+			v := row[threadX]
+			vRow[threadX] = v
+		}
+		return
+	}
+	for threadX := range 32 {
+		r.ThreadIdx.X = threadX
+//line warp.go:97
+		v := x[threadX]
+		vRow[threadX] = v
+	}
+}
+
+//go:noinline
+func quernRow2Bounds(r *host.Run, reduceMins []uint32, first2 int, t2s []uint32) {
+	reduceMinRow := reduceMins[first2:][:32]
+	t2Row := t2s[first2:][:32]
+	for threadX := range 32 {
+		reduceMin := reduceMinRow[threadX]
+//line warp.go:98
+		t2 := reduceMin
+		t2Row[threadX] = t2
+	}
+}
+
+//go:noinline
+func quernRow3Bounds(r *host.Run, t2s []uint32, first3 int, reduceMaxs, lows, highs []uint32) {
+	t2Row := t2s[first3:][:32]
+	reduceMaxRow := reduceMaxs[first3:][:32]
+	lowRow := lows[first3:][:32]
+	highRow := highs[first3:][:32]
+	for threadX := range 32 {
+		t2 := t2Row[threadX]
+		reduceMax := reduceMaxRow[threadX]
+//line warp.go:98
+		t4 := reduceMax
+		low := t2
+		high := t4
+		lowRow[threadX] = low
+		highRow[threadX] = high
+	}
+}
+
+//go:noinline
+func quernRow4Bounds(r *host.Run, reduceAnds []uint32, first4 int, t6s []uint32) {
+	reduceAndRow := reduceAnds[first4:][:32]
+	t6Row := t6s[first4:][:32]
+	for threadX := range 32 {
+		reduceAnd := reduceAndRow[threadX]
+//line warp.go:99
+		t6 := reduceAnd
+		t6Row[threadX] = t6
+	}
+}
+
+//go:noinline
+func quernRow5Bounds(r *host.Run, reduceOrs []uint32, first5 int, t8s []uint32) {
+	reduceOrRow := reduceOrs[first5:][:32]
+	t8Row := t8s[first5:][:32]
+	for threadX := range 32 {
+		reduceOr := reduceOrRow[threadX]
+//line warp.go:99
+		t8 := reduceOr
+		t8Row[threadX] = t8
+	}
+}
+
+//go:noinline
+func quernRow6Bounds(r *host.Run, t6s []uint32, first6 int, t8s, reduceXors, ands, ors, xors []uint32) {
+	t6Row := t6s[first6:][:32]
+	t8Row := t8s[first6:][:32]
+	reduceXorRow := reduceXors[first6:][:32]
+	andRow := ands[first6:][:32]
+	orRow := ors[first6:][:32]
+	xorRow := xors[first6:][:32]
+	for threadX := range 32 {
+		t6 := t6Row[threadX]
+		t8 := t8Row[threadX]
+		reduceXor := reduceXorRow[threadX]
+//line warp.go:99
+		t10 := reduceXor
+		and := t6
+		or := t8
+		xor := t10
+		andRow[threadX] = and
+		orRow[threadX] = or
+		xorRow[threadX] = xor
+	}
+}
+
+//go:noinline
+func quernRow7Bounds(r *host.Run, lows []uint32, first7 int, highs, ands, ors, xors, scanExclusiveAdds, out []uint32) {
+	lowRow := lows[first7:][:32]
+	highRow := highs[first7:][:32]
+	andRow := ands[first7:][:32]
+	orRow := ors[first7:][:32]
+	xorRow := xors[first7:][:32]
+	scanExclusiveAddRow := scanExclusiveAdds[first7:][:32]
+	for threadX := range 32 {
+		r.ThreadIdx.X = threadX
+		low := lowRow[threadX]
+		high := highRow[threadX]
+		and := andRow[threadX]
+		or := orRow[threadX]
+		xor := xorRow[threadX]
+		scanExclusiveAdd := scanExclusiveAddRow[threadX]
+//line warp.go:100
+		before := scanExclusiveAdd
+		if (threadX+first7)&31 == 31 {
+			_ = out[0]
+//line warp.go:102
+			_ = out[1]
+//line warp.go:102
+			_ = out[2]
+//line warp.go:102
+			_ = out[3]
+//line warp.go:102
+			_ = out[4]
+//line warp.go:102
+			_ = out[5]
+			t18 := low
+			t19 := high
+			t20 := and
+			t21 := or
+			t22 := xor
+			t23 := before
+//line warp.go:102
+			out[0] = t18
+//line warp.go:102
+			out[1] = t19
+//line warp.go:102
+			out[2] = t20
+//line warp.go:102
+			out[3] = t21
+//line warp.go:102
+			out[4] = t22
+//line warp.go:102
+			out[5] = t23
+		}
+	}
+}
+
+func quernHostReversed(r *host.Run) {
+	x := host.Slice[int32](r, 0)
+	tile := host.Shared[[128]int32](r, 0)
+	for r.Next() {
+		blockX := r.BlockIdx.X
+		base := blockX * 128
+		for threadZ := range 1 {
+			for threadY := range 1 {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				quernRow1Reversed(r, tile, x, base)
+			}
+		}
+		for threadZ := range 1 {
+			for threadY := range 1 {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				quernRow2Reversed(r, x, base, tile)
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1Reversed(r *host.Run, tile *[128]int32, x []int32, base int) {
+	if base >= 0 && 128 <= len(x)-base {
+		row := (*[128]int32)(tile[0:])
+		row2 := (*[128]int32)(x[base:])
+		for threadX := range 128 {
+//line warp.go:112
+			row[threadX] = row2[threadX]
+		}
+		return
+	}
+	for threadX := range 128 {
+		r.ThreadIdx.X = threadX
+		i := base + threadX
+//line warp.go:112
+		tile[threadX] = x[i]
+	}
+}
+
+//go:noinline
+func quernRow2Reversed(r *host.Run, x []int32, base int, tile *[128]int32) {
+	for threadX := range 128 {
+		r.ThreadIdx.X = threadX
+		i := base + threadX
+//line warp.go:114
+		x[i] = tile[threadX^31]
 	}
 }

@@ -90,10 +90,10 @@ func agreements(t kernel.Thread, keys []uint32, count []int32, single, zero []bo
 	zero[i] = kernel.Any(t, keys[i] == 0) && !kernel.All(t, keys[i] == 0)
 }
 
-// extremes reduces in the other ways that there are.
+// bounds reduces in the other ways that there are.
 //
 //quern:kernel block=32
-func extremes(t kernel.Thread, x []uint32, out []uint32) {
+func bounds(t kernel.Thread, x []uint32, out []uint32) {
 	v := x[t.ThreadIdx.X]
 	low, high := kernel.WarpReduceMin(t, v), kernel.WarpReduceMax(t, v)
 	and, or, xor := kernel.WarpReduceAnd(t, v), kernel.WarpReduceOr(t, v), kernel.WarpReduceXor(t, v)

@@ -54,9 +54,9 @@ func TestWarpReductionsAndScans(t *testing.T) {
 
 		words, out := small[uint32](32), make([]uint32, 6)
 		dWords, dOut := devicetest.Upload(t, d, words), devicetest.Upload(t, d, out)
-		launched(t, LaunchExtremes(s, gpu.Blocks(gpu.Dim3{X: 1}, gpu.Dim3{X: 32}), dWords, dOut))
-		kernel.Each(gpu.Dim3{X: 1}, gpu.Dim3{X: 32}, func(th kernel.Thread) { extremes(th, words, out) })
-		equal(t, "extremes", devicetest.Download(t, d, dOut), out)
+		launched(t, LaunchBounds(s, gpu.Blocks(gpu.Dim3{X: 1}, gpu.Dim3{X: 32}), dWords, dOut))
+		kernel.Each(gpu.Dim3{X: 1}, gpu.Dim3{X: 32}, func(th kernel.Thread) { bounds(th, words, out) })
+		equal(t, "bounds", devicetest.Download(t, d, dOut), out)
 	})
 }
 
