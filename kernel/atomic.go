@@ -1,6 +1,7 @@
 package kernel
 
 import (
+	"reflect"
 	"sync/atomic"
 	"unsafe"
 )
@@ -13,6 +14,11 @@ type AtomicInteger interface {
 // AtomicNumber is the types that can be added to atomically.
 type AtomicNumber interface {
 	AtomicInteger | Float
+}
+
+// AtomicAddend is the types that [AtomicAdd] exists for.
+type AtomicAddend interface {
+	AtomicNumber | Float16 | BFloat16
 }
 
 // The operations below switch on the size and kind of T. Both are constants in
@@ -49,16 +55,66 @@ func swapped[T AtomicNumber](p *T, old, v T) bool {
 }
 
 // AtomicAdd adds v to *p and returns the old value.
-func AtomicAdd[T AtomicNumber](p *T, v T, _ ...Scope) T {
-	if integral[T]() {
-		if words[T]() {
-			return T(atomic.AddUint32(word(p), uint32(v))) - v
-		}
-		return T(atomic.AddUint64(dword(p), uint64(v))) - v
+func AtomicAdd[T AtomicAddend](p *T, v T, _ ...Scope) T {
+	switch reflect.TypeFor[T]().Kind() {
+	case reflect.Float32:
+		return updated(p, func(old T) T { return sum[T, float32](old, v) })
+	case reflect.Float64:
+		return updated(p, func(old T) T { return sum[T, float64](old, v) })
+	case reflect.Struct:
+		return addHalf(p, v)
+	case reflect.Int32, reflect.Uint32:
+		d := *word(&v)
+		return from32[T](atomic.AddUint32(word(p), d) - d)
 	}
+	d := *dword(&v)
+	return from64[T](atomic.AddUint64(dword(p), d) - d)
+}
+
+// sum adds two values of type T, which is F or defined as it.
+func sum[T any, F Float](x, y T) T {
+	s := *(*F)(unsafe.Pointer(&x)) + *(*F)(unsafe.Pointer(&y))
+	return *(*T)(unsafe.Pointer(&s))
+}
+
+// updated replaces *p, of 32 or 64 bits, by a function of it, and returns the
+// old value.
+func updated[T any](p *T, f func(T) T) T {
 	for {
-		old := load(p)
-		if swapped(p, old, old+v) {
+		if unsafe.Sizeof(*p) == 4 {
+			old := atomic.LoadUint32(word(p))
+			v := f(from32[T](old))
+			if atomic.CompareAndSwapUint32(word(p), old, *word(&v)) {
+				return from32[T](old)
+			}
+			continue
+		}
+		old := atomic.LoadUint64(dword(p))
+		v := f(from64[T](old))
+		if atomic.CompareAndSwapUint64(dword(p), old, *dword(&v)) {
+			return from64[T](old)
+		}
+	}
+}
+
+// addHalf adds to a 16-bit float by replacing the 32-bit word around it. The
+// machines that kernels run on are little-endian.
+func addHalf[T any](p *T, v T) T {
+	at := unsafe.Pointer(p)
+	shift := uintptr(at) & 2 * 8
+	w := (*uint32)(unsafe.Add(at, -int(uintptr(at)&2)))
+	for {
+		all := atomic.LoadUint32(w)
+		bits := uint16(all >> shift)
+		old := *(*T)(unsafe.Pointer(&bits))
+		var sum uint16
+		switch v := any(v).(type) {
+		case Float16:
+			sum = Float16FromBits(bits).Add(v).Bits()
+		case BFloat16:
+			sum = BFloat16FromBits(bits).Add(v).Bits()
+		}
+		if atomic.CompareAndSwapUint32(w, all, all&^(0xFFFF<<shift)|uint32(sum)<<shift) {
 			return old
 		}
 	}

@@ -3,6 +3,7 @@ package ptxvm
 import (
 	"math"
 	"sync/atomic"
+	"unsafe"
 )
 
 // decodeAtomic decodes atom and red, which is atom without a result.
@@ -51,6 +52,8 @@ func atomicExec(op string, t dataType) exec {
 		return compareAndSwap32
 	case op == "cas" && t == b64:
 		return compareAndSwap64
+	case t.size() == 2 && op == "add" && (t == f16 || t == bf16):
+		return addHalf(t)
 	case t.size() == 4:
 		if f := atomicInt32(op, t); f != nil {
 			return update32(f)
@@ -226,6 +229,29 @@ func atomicHalf(op string, t dataType) func(old, operand uint32) uint32 {
 	}
 	return func(old, operand uint32) uint32 {
 		return one(uint16(old), uint16(operand)) | one(uint16(old>>16), uint16(operand>>16))<<16
+	}
+}
+
+// addHalf adds to a 16-bit float. The word around it is replaced.
+func addHalf(t dataType) exec {
+	format := halfFormats[t]
+	return func(t *thread, in *instr) {
+		p := t.pointer(in)
+		if p == nil {
+			return
+		}
+		shift := uintptr(p) & 2 * 8
+		word := (*uint32)(unsafe.Add(p, -int(uintptr(p)&2)))
+		operand := uint16(t.regs[in.b])
+		for {
+			all := atomic.LoadUint32(word)
+			old := uint16(all >> shift)
+			sum := uint32(format.encode(sumToOdd(format.decode(old), format.decode(operand)), toNearestEven))
+			if atomic.CompareAndSwapUint32(word, all, all&^(0xFFFF<<shift)|sum<<shift) {
+				t.regs[in.d] = uint64(old)
+				return
+			}
+		}
 	}
 }
 

@@ -223,7 +223,7 @@ func (fn *function) atomic(e *ast.CallExpr, op ir.AtomicOp, name string, stateme
 		return []ir.Expr{zeroOf(t)}
 	}
 	bitwise := op == ir.AtomicAnd || op == ir.AtomicOr || op == ir.AtomicXor
-	if !isAtomic(t) || bitwise && !t.IsInteger() {
+	if !isAtomic(t) && !(t.IsHalf() && op == ir.AtomicAdd) || bitwise && !t.IsInteger() {
 		fn.errorf(e.Pos(), "kernel.%s is not supported on %s", name, t)
 		return []ir.Expr{zeroOf(t)}
 	}

@@ -65,6 +65,10 @@ func (e *emitter) sharedUpdate(s *ir.Atomic) {
 	if e.wants(s.Dst) {
 		e.old(s, place)
 	}
+	if t.IsHalf() {
+		e.out.at(s.Pos, true, "%s = %s.Add(%s)", place, e.base(s.Place), arg)
+		return
+	}
 	switch s.Op {
 	case ir.AtomicMin:
 		e.out.at(s.Pos, true, "%s = min(%s, %s)", place, place, arg)

@@ -244,7 +244,7 @@ func (v *verifier) atomic(s *Atomic) {
 	v.place(s.Place)
 	v.writes(s.Place)
 	t := s.Place.Type()
-	if !t.IsInteger() && !t.IsFloat() {
+	if !t.IsInteger() && !t.IsFloat() && !(t.IsHalf() && s.Op == AtomicAdd) {
 		v.fail("atomic %s on %s", s.Op, t)
 	}
 	want := 1

@@ -10,6 +10,10 @@ func (g *generator) atomicStatement(s *ir.Atomic) {
 		g.floatExtreme(s)
 		return
 	}
+	if t.IsHalf() && s.Op == ir.AtomicAdd {
+		g.halfAdd(s)
+		return
+	}
 	suffix, ok := g.atomicSuffix(s.Op, t)
 	if !ok {
 		g.fail(s.Pos, "no atomic operation of this kind on %s: use a 32- or 64-bit integer, or add and exchange on floats", t)

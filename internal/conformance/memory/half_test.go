@@ -1,0 +1,41 @@
+package memory
+
+import (
+	"testing"
+
+	"quern.dev/gpu"
+	"quern.dev/internal/devicetest"
+	"quern.dev/kernel"
+)
+
+func halves[T comparable](t *testing.T, d *gpu.Device, of func(float64) T, body func(th kernel.Thread, x, cells, old, sums []T), launch func(s *gpu.Stream, g gpu.Grid, x, cells, old, sums *gpu.Buffer[T]) error) {
+	const n = 150
+	x, cells := make([]T, n), make([]T, n)
+	for i := range x {
+		x[i] = of(float64(i)*1.37 - 60)
+		cells[i] = of(3000 / float64(i+1))
+	}
+	wantCells, wantOld, wantSums := append([]T{}, cells...), make([]T, n), make([]T, 10)
+	each(3, 64, func(th kernel.Thread) { body(th, x, wantCells, wantOld, wantSums) })
+	c, old, sums := devicetest.Upload(t, d, cells), devicetest.Upload(t, d, make([]T, n)), devicetest.Upload(t, d, make([]T, 10))
+	launched(t, launch(d.DefaultStream(), line(3, 64), devicetest.Upload(t, d, x), c, old, sums))
+	check(t, devicetest.Download(t, d, c), wantCells)
+	check(t, devicetest.Download(t, d, old), wantOld)
+	check(t, devicetest.Download(t, d, sums), wantSums)
+}
+
+func TestAtomicAdditionsOf16BitFloats(t *testing.T) {
+	devicetest.Each(t, func(t *testing.T, d *gpu.Device) {
+		halves(t, d, kernel.ToFloat16[float64], addFloat16, LaunchAddFloat16)
+		halves(t, d, kernel.ToBFloat16[float64], addBFloat16, LaunchAddBFloat16)
+		older := func(k *gpu.Kernel) func(*gpu.Stream, gpu.Grid, ...any) error {
+			return olderKernel(t, k).Launch
+		}
+		halves(t, d, kernel.ToFloat16[float64], addFloat16, func(s *gpu.Stream, g gpu.Grid, x, cells, old, sums *gpu.Buffer[kernel.Float16]) error {
+			return older(quernAddFloat16)(s, g, x, cells, old, sums)
+		})
+		halves(t, d, kernel.ToBFloat16[float64], addBFloat16, func(s *gpu.Stream, g gpu.Grid, x, cells, old, sums *gpu.Buffer[kernel.BFloat16]) error {
+			return older(quernAddBFloat16)(s, g, x, cells, old, sums)
+		})
+	})
+}
