@@ -867,6 +867,97 @@ func LaunchOverwritesInUse(s *gpu.Stream, g gpu.Grid, a, out *gpu.Buffer[int32])
 	return l.End()
 }
 
+var quernAddFloat16 = gpu.NewKernel(gpu.KernelInfo{
+	Name: "addFloat16", Package: "quern.dev/internal/conformance/memory", Pos: "half.go:9",
+	Params: []gpu.Param{
+		{Name: "x", Kind: gpu.Slice, Type: "kernel.Float16", Size: 2},
+		{Name: "cells", Kind: gpu.Slice, Type: "kernel.Float16", Size: 2},
+		{Name: "old", Kind: gpu.Slice, Type: "kernel.Float16", Size: 2},
+		{Name: "sums", Kind: gpu.Slice, Type: "kernel.Float16", Size: 2},
+	},
+	PTX: quernPTX,
+	Variants: []gpu.Variant{
+		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 1, 1, 0, 4, 1, 1, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0, 0, -1, 1, 2, 1, 0, 4, 1, 2, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0, 0, -1, 1, 3, 0, 10, 4, 1, 3, 2, 3, 4, 0, 7, 4, 7, 5, 9, 0}},
+		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Sites: []gpu.Site{
+			{Kind: gpu.IndexSite, File: "half.go", Line: 16, Col: 30},
+			{Kind: gpu.IndexSite, File: "half.go", Line: 16, Col: 3},
+			{Kind: gpu.IndexSite, File: "half.go", Line: 18, Col: 21},
+			{Kind: gpu.IndexSite, File: "half.go", Line: 23, Col: 21},
+		}},
+		{Name: "wide", Sites: []gpu.Site{
+			{Kind: gpu.IndexSite, File: "half.go", Line: 16, Col: 30},
+			{Kind: gpu.IndexSite, File: "half.go", Line: 16, Col: 3},
+			{Kind: gpu.IndexSite, File: "half.go", Line: 18, Col: 21},
+			{Kind: gpu.IndexSite, File: "half.go", Line: 23, Col: 21},
+		}},
+	},
+	Shared: 8,
+	Host:   quernHostAddFloat16,
+})
+
+var _ = addFloat16 // compiled, not called
+
+// LaunchAddFloat16 runs addFloat16 on the grid g.
+//
+// addFloat16 adds to a cell of each thread's own, beside another thread's in the
+// same word, and to few cells of all, in shared memory too.
+func LaunchAddFloat16(s *gpu.Stream, g gpu.Grid, x, cells, old, sums *gpu.Buffer[kernel.Float16]) error {
+	l, err := quernAddFloat16.Begin(s, g)
+	if err != nil {
+		return err
+	}
+	gpu.SliceArg(l, x)
+	gpu.SliceArg(l, cells)
+	gpu.SliceArg(l, old)
+	gpu.SliceArg(l, sums)
+	return l.End()
+}
+
+var quernAddBFloat16 = gpu.NewKernel(gpu.KernelInfo{
+	Name: "addBFloat16", Package: "quern.dev/internal/conformance/memory", Pos: "half.go:30",
+	Params: []gpu.Param{
+		{Name: "x", Kind: gpu.Slice, Type: "kernel.BFloat16", Size: 2},
+		{Name: "cells", Kind: gpu.Slice, Type: "kernel.BFloat16", Size: 2},
+		{Name: "old", Kind: gpu.Slice, Type: "kernel.BFloat16", Size: 2},
+		{Name: "sums", Kind: gpu.Slice, Type: "kernel.BFloat16", Size: 2},
+	},
+	PTX: quernPTX,
+	Variants: []gpu.Variant{
+		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 1, 1, 0, 4, 1, 1, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0, 0, -1, 1, 2, 1, 0, 4, 1, 2, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0, 0, -1, 1, 3, 0, 10, 4, 1, 3, 2, 3, 4, 0, 7, 4, 7, 5, 9, 0}},
+		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Sites: []gpu.Site{
+			{Kind: gpu.IndexSite, File: "half.go", Line: 37, Col: 30},
+			{Kind: gpu.IndexSite, File: "half.go", Line: 37, Col: 3},
+			{Kind: gpu.IndexSite, File: "half.go", Line: 39, Col: 21},
+			{Kind: gpu.IndexSite, File: "half.go", Line: 44, Col: 21},
+		}},
+		{Name: "wide", Sites: []gpu.Site{
+			{Kind: gpu.IndexSite, File: "half.go", Line: 37, Col: 30},
+			{Kind: gpu.IndexSite, File: "half.go", Line: 37, Col: 3},
+			{Kind: gpu.IndexSite, File: "half.go", Line: 39, Col: 21},
+			{Kind: gpu.IndexSite, File: "half.go", Line: 44, Col: 21},
+		}},
+	},
+	Shared: 8,
+	Host:   quernHostAddBFloat16,
+})
+
+var _ = addBFloat16 // compiled, not called
+
+// LaunchAddBFloat16 runs addBFloat16 on the grid g.
+//
+// addBFloat16 does the same.
+func LaunchAddBFloat16(s *gpu.Stream, g gpu.Grid, x, cells, old, sums *gpu.Buffer[kernel.BFloat16]) error {
+	l, err := quernAddBFloat16.Begin(s, g)
+	if err != nil {
+		return err
+	}
+	gpu.SliceArg(l, x)
+	gpu.SliceArg(l, cells)
+	gpu.SliceArg(l, old)
+	gpu.SliceArg(l, sums)
+	return l.End()
+}
+
 var quernScan = gpu.NewKernel(gpu.KernelInfo{
 	Name: "scan", Package: "quern.dev/internal/conformance/memory", Pos: "order.go:18",
 	Params: []gpu.Param{
@@ -3610,6 +3701,232 @@ func quernRow4OverwritesInUse(r *host.Run, sums []int32, first2, dimX int, out [
 		sum := sumRow[threadX]
 //line bulk.go:82
 		out[threadX] = sum + s[threadX]
+	}
+}
+
+func quernHostAddFloat16(r *host.Run) {
+	x := host.Slice[kernel.Float16](r, 0)
+	cells := host.Slice[kernel.Float16](r, 1)
+	old := host.Slice[kernel.Float16](r, 2)
+	sums := host.Slice[kernel.Float16](r, 3)
+	dimX := r.BlockDim.X
+	dimY := r.BlockDim.Y
+	dimZ := r.BlockDim.Z
+	s := host.Shared[[4]kernel.Float16](r, 0)
+	for r.Next() {
+		blockX := r.BlockIdx.X
+		base := blockX * dimX
+		for threadZ := range dimZ {
+			for threadY := range dimY {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				quernRow1AddFloat16(r, s, dimX)
+			}
+		}
+		for threadZ := range dimZ {
+			for threadY := range dimY {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				quernRow2AddFloat16(r, base, x, cells, old, sums, s, dimX)
+			}
+		}
+		for threadZ := range dimZ {
+			for threadY := range dimY {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				quernRow3AddFloat16(r, sums, s, dimX)
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1AddFloat16(r *host.Run, s *[4]kernel.Float16, dimX int) {
+	count := max(0, min(dimX, 3))
+	if count <= 4 {
+		row := s[:count]
+		for threadX := range count {
+//line half.go:12
+			row[threadX] = kernel.Float16FromBits(0x0000)
+		}
+		return
+	}
+	for threadX := range dimX {
+		r.ThreadIdx.X = threadX
+//line half.go:11
+		if threadX < 3 {
+			s[threadX] = kernel.Float16FromBits(0x0000)
+		}
+	}
+}
+
+//go:noinline
+func quernRow2AddFloat16(r *host.Run, base int, x, cells, old, sums []kernel.Float16, s *[4]kernel.Float16, dimX int) {
+	count2 := max(0, min(dimX, len(x)-base))
+	if base >= 0 && count2 <= len(cells)-base && count2 <= len(x)-base && count2 <= len(old)-base {
+		row2 := cells[base:][:count2]
+		row3 := x[base:][:count2]
+		row4 := old[base:][:count2]
+		for threadX := range count2 {
+			r.ThreadIdx.X = threadX
+			i := base + threadX
+//line half.go:16
+			old2 := kernel.AtomicAdd(&row2[threadX], row3[threadX])
+			row4[threadX] = old2
+//line half.go:17
+			kernel.AtomicAdd(&row2[threadX], row3[threadX])
+			kernel.AtomicAdd(&sums[i%7], kernel.ToFloat16[float64](0.5))
+			result0 := kernel.ToFloat16[int](1)
+//line half.go:19
+			s[i%3] = s[i%3].Add(result0)
+		}
+		return
+	}
+	for threadX := range dimX {
+		r.ThreadIdx.X = threadX
+		i := base + threadX
+//line half.go:15
+		if i < len(x) {
+			old2 := kernel.AtomicAdd(&cells[i], x[i])
+//line half.go:16
+			old[i] = old2
+			kernel.AtomicAdd(&cells[i], x[i])
+			kernel.AtomicAdd(&sums[i%7], kernel.ToFloat16[float64](0.5))
+			result0 := kernel.ToFloat16[int](1)
+//line half.go:19
+			s[i%3] = s[i%3].Add(result0)
+		}
+	}
+}
+
+//go:noinline
+func quernRow3AddFloat16(r *host.Run, sums []kernel.Float16, s *[4]kernel.Float16, dimX int) {
+	count3 := max(0, min(dimX, 3))
+	if count3 <= len(sums)-7 && count3 <= 4 {
+		row5 := sums[7:][:count3]
+		row6 := s[:count3]
+		for threadX := range count3 {
+//line half.go:23
+			kernel.AtomicAdd(&row5[threadX], row6[threadX])
+		}
+		return
+	}
+	for threadX := range dimX {
+		r.ThreadIdx.X = threadX
+//line half.go:22
+		if threadX < 3 {
+			kernel.AtomicAdd(&sums[7+threadX], s[threadX])
+		}
+	}
+}
+
+func quernHostAddBFloat16(r *host.Run) {
+	x := host.Slice[kernel.BFloat16](r, 0)
+	cells := host.Slice[kernel.BFloat16](r, 1)
+	old := host.Slice[kernel.BFloat16](r, 2)
+	sums := host.Slice[kernel.BFloat16](r, 3)
+	dimX := r.BlockDim.X
+	dimY := r.BlockDim.Y
+	dimZ := r.BlockDim.Z
+	s := host.Shared[[4]kernel.BFloat16](r, 0)
+	for r.Next() {
+		blockX := r.BlockIdx.X
+		base := blockX * dimX
+		for threadZ := range dimZ {
+			for threadY := range dimY {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				quernRow1AddBFloat16(r, s, dimX)
+			}
+		}
+		for threadZ := range dimZ {
+			for threadY := range dimY {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				quernRow2AddBFloat16(r, base, x, cells, old, sums, s, dimX)
+			}
+		}
+		for threadZ := range dimZ {
+			for threadY := range dimY {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				quernRow3AddBFloat16(r, sums, s, dimX)
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1AddBFloat16(r *host.Run, s *[4]kernel.BFloat16, dimX int) {
+	count := max(0, min(dimX, 3))
+	if count <= 4 {
+		row := s[:count]
+		for threadX := range count {
+//line half.go:33
+			row[threadX] = kernel.BFloat16FromBits(0x0000)
+		}
+		return
+	}
+	for threadX := range dimX {
+		r.ThreadIdx.X = threadX
+//line half.go:32
+		if threadX < 3 {
+			s[threadX] = kernel.BFloat16FromBits(0x0000)
+		}
+	}
+}
+
+//go:noinline
+func quernRow2AddBFloat16(r *host.Run, base int, x, cells, old, sums []kernel.BFloat16, s *[4]kernel.BFloat16, dimX int) {
+	count2 := max(0, min(dimX, len(x)-base))
+	if base >= 0 && count2 <= len(cells)-base && count2 <= len(x)-base && count2 <= len(old)-base {
+		row2 := cells[base:][:count2]
+		row3 := x[base:][:count2]
+		row4 := old[base:][:count2]
+		for threadX := range count2 {
+			r.ThreadIdx.X = threadX
+			i := base + threadX
+//line half.go:37
+			old2 := kernel.AtomicAdd(&row2[threadX], row3[threadX])
+			row4[threadX] = old2
+//line half.go:38
+			kernel.AtomicAdd(&row2[threadX], row3[threadX])
+			kernel.AtomicAdd(&sums[i%7], kernel.ToBFloat16[float64](0.5))
+			result0 := kernel.ToBFloat16[int](1)
+//line half.go:40
+			s[i%3] = s[i%3].Add(result0)
+		}
+		return
+	}
+	for threadX := range dimX {
+		r.ThreadIdx.X = threadX
+		i := base + threadX
+//line half.go:36
+		if i < len(x) {
+			old2 := kernel.AtomicAdd(&cells[i], x[i])
+//line half.go:37
+			old[i] = old2
+			kernel.AtomicAdd(&cells[i], x[i])
+			kernel.AtomicAdd(&sums[i%7], kernel.ToBFloat16[float64](0.5))
+			result0 := kernel.ToBFloat16[int](1)
+//line half.go:40
+			s[i%3] = s[i%3].Add(result0)
+		}
+	}
+}
+
+//go:noinline
+func quernRow3AddBFloat16(r *host.Run, sums []kernel.BFloat16, s *[4]kernel.BFloat16, dimX int) {
+	count3 := max(0, min(dimX, 3))
+	if count3 <= len(sums)-7 && count3 <= 4 {
+		row5 := sums[7:][:count3]
+		row6 := s[:count3]
+		for threadX := range count3 {
+//line half.go:44
+			kernel.AtomicAdd(&row5[threadX], row6[threadX])
+		}
+		return
+	}
+	for threadX := range dimX {
+		r.ThreadIdx.X = threadX
+//line half.go:43
+		if threadX < 3 {
+			kernel.AtomicAdd(&sums[7+threadX], s[threadX])
+		}
 	}
 }
 
