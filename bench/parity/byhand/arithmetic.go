@@ -42,7 +42,7 @@ func NBody(bodies []kernels.Body, accelerations []kernels.Acceleration) {
 			for j := range bodies {
 				b := &bodies[j]
 				dx, dy, dz := b.X-me.X, b.Y-me.Y, b.Z-me.Z
-				inverse := 1 / float32(math.Sqrt(float64(dx*dx+dy*dy+dz*dz+kernels.Softening)))
+				inverse := 1 / float32(math.Sqrt(float64(kernels.Softening+dx*dx+dy*dy+dz*dz)))
 				f := b.Mass * inverse * inverse * inverse
 				a.X += f * dx
 				a.Y += f * dy

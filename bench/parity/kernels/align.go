@@ -6,6 +6,9 @@ const (
 	// QueryLength is the length of the queries of align, one letter a thread.
 	QueryLength = 128
 
+	// TargetLength is the most that targets may have.
+	TargetLength = 512
+
 	// Scores of an alignment.
 	ScoreMatch    = 3
 	ScoreMismatch = -3
@@ -34,7 +37,11 @@ func alignPair(t kernel.Thread, length int, queries, targets []uint8, scores []i
 	// antidiagonal of parity p.
 	row := kernel.Shared[[2][QueryLength + 1]int32](t)
 	best := kernel.Shared[int32](t)
+	target := kernel.Shared[[TargetLength]uint8](t)
 	k, pair := t.ThreadIdx.X, t.BlockIdx.X
+	for i := k; i < length; i += QueryLength {
+		target[i] = targets[pair*length+i]
+	}
 	letter := queries[pair*QueryLength+k]
 	row[0][k+1], row[1][k+1] = 0, 0
 	if k == 0 {
@@ -47,7 +54,7 @@ func alignPair(t kernel.Thread, length int, queries, targets []uint8, scores []i
 		up := row[(step+1)&1][k]
 		if column := step - k; column >= 0 && column < length {
 			var match int32 = ScoreMismatch
-			if targets[pair*length+column] == letter {
+			if target[column] == letter {
 				match = ScoreMatch
 			}
 			score := max(0, diagonal+match, up+ScoreGap, left+ScoreGap)

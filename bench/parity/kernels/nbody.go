@@ -2,9 +2,15 @@ package kernels
 
 import "quern.dev/kernel"
 
-// BodyTile is the number of bodies that a block of nbody has in shared memory at
-// a time.
-const BodyTile = 256
+const (
+	// BodyTile is the number of bodies that a block of nbody has in shared
+	// memory at a time, and of its threads.
+	BodyTile = 256
+
+	// BodiesEach is the number of bodies whose accelerations a thread computes:
+	// one read of shared memory serves all of them.
+	BodiesEach = 2
+)
 
 // Softening is the square of the distance within which bodies attract each other
 // less.
@@ -32,12 +38,15 @@ func nbodyUnchecked(t kernel.Thread, bodies []Body, accelerations []Acceleration
 
 func nbodyAttract(t kernel.Thread, bodies []Body, accelerations []Acceleration) {
 	tile := kernel.Shared[[BodyTile]Body](t)
-	i, tx := t.Global(), t.ThreadIdx.X
-	var me Body
-	if i < len(bodies) {
-		me = bodies[i]
+	tx := t.ThreadIdx.X
+	mine := t.BlockIdx.X*BodyTile*BodiesEach + tx
+	var me [BodiesEach]Body
+	for k := range me {
+		if i := mine + k*BodyTile; i < len(bodies) {
+			me[k] = bodies[i]
+		}
 	}
-	var a Acceleration
+	var a [BodiesEach]Acceleration
 	for first := 0; first < len(bodies); first += BodyTile {
 		var other Body // without mass beyond the last
 		if j := first + tx; j < len(bodies) {
@@ -47,16 +56,20 @@ func nbodyAttract(t kernel.Thread, bodies []Body, accelerations []Acceleration) 
 		t.Sync()
 		for j := range BodyTile {
 			b := tile[j]
-			dx, dy, dz := b.X-me.X, b.Y-me.Y, b.Z-me.Z
-			inverse := kernel.Rsqrt(dx*dx + dy*dy + dz*dz + Softening)
-			f := b.Mass * inverse * inverse * inverse
-			a.X += f * dx
-			a.Y += f * dy
-			a.Z += f * dz
+			for k := range me {
+				dx, dy, dz := b.X-me[k].X, b.Y-me[k].Y, b.Z-me[k].Z
+				inverse := kernel.Rsqrt(Softening + dx*dx + dy*dy + dz*dz)
+				f := b.Mass * inverse * inverse * inverse
+				a[k].X += f * dx
+				a[k].Y += f * dy
+				a[k].Z += f * dz
+			}
 		}
 		t.Sync()
 	}
-	if i < len(bodies) {
-		accelerations[i] = a
+	for k := range a {
+		if i := mine + k*BodyTile; i < len(bodies) {
+			accelerations[i] = a[k]
+		}
 	}
 }

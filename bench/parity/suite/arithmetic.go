@@ -30,14 +30,14 @@ func mandelbrot(z Size) *Case {
 const FlopsPerPair = 20
 
 func nbody(z Size) *Case {
-	n := z.of(300, 4096, 1<<17)
+	n := z.of(300, 4096, 132*4*2*256)
 	bodies := in(random(n, func(r *rand.Rand) kernels.Body {
 		return kernels.Body{X: r.Float32(), Y: r.Float32(), Z: r.Float32(), Mass: r.Float32() / float32(n)}
 	}))
 	accelerations := out[kernels.Acceleration](n, Agreement{Tolerance: 1e-3})
 	return &Case{
 		Name: "nbody", Kernel: kernels.NBody,
-		Grid: gpu.Blocks(gpu.Dim3{X: ceilDiv(n, kernels.BodyTile)}, gpu.Dim3{X: kernels.BodyTile}),
+		Grid: gpu.Blocks(gpu.Dim3{X: ceilDiv(n, kernels.BodyTile*kernels.BodiesEach)}, gpu.Dim3{X: kernels.BodyTile}),
 		Args: []any{bodies, accelerations},
 		Unit: Flops, Work: FlopsPerPair * float64(n) * float64(n),
 		ByHand: func() { byhand.NBody(bodies.Host, accelerations.Hand) },

@@ -18,26 +18,32 @@ struct Acceleration { float x, y, z; };
 
 KERNEL(256) nbody(IN(float4, bodies), OUT(Acceleration, accelerations)) {
     __shared__ float4 tile[256];
-    int i = blockIdx.x * blockDim.x + threadIdx.x, tx = threadIdx.x;
-    float4 me = i < LEN(bodies) ? bodies[i] : make_float4(0, 0, 0, 0);
-    float ax = 0, ay = 0, az = 0;
+    int tx = threadIdx.x, mine = blockIdx.x * 512 + tx;
+    float4 me[2];
+    #pragma unroll
+    for (int k = 0; k < 2; k++) me[k] = mine + k * 256 < LEN(bodies) ? bodies[mine + k * 256] : make_float4(0, 0, 0, 0);
+    Acceleration a[2] = {};
     for (int first = 0; first < LEN(bodies); first += 256) {
         int j = first + tx;
         tile[tx] = j < LEN(bodies) ? bodies[j] : make_float4(0, 0, 0, 0);
         __syncthreads();
-        #pragma unroll 32
         for (int j = 0; j < 256; j++) {
             float4 b = tile[j];
-            float dx = b.x - me.x, dy = b.y - me.y, dz = b.z - me.z;
-            float inverse = rsqrtf(dx * dx + dy * dy + dz * dz + 1e-3f);
-            float f = b.w * inverse * inverse * inverse;
-            ax += f * dx;
-            ay += f * dy;
-            az += f * dz;
+            #pragma unroll
+            for (int k = 0; k < 2; k++) {
+                float dx = b.x - me[k].x, dy = b.y - me[k].y, dz = b.z - me[k].z;
+                float inverse = rsqrtf(1e-3f + dx * dx + dy * dy + dz * dz);
+                float f = b.w * inverse * inverse * inverse;
+                a[k].x += f * dx;
+                a[k].y += f * dy;
+                a[k].z += f * dz;
+            }
         }
         __syncthreads();
     }
-    if (i < LEN(bodies)) accelerations[i] = {ax, ay, az};
+    #pragma unroll
+    for (int k = 0; k < 2; k++)
+        if (mine + k * 256 < LEN(bodies)) accelerations[mine + k * 256] = a[k];
 }
 
 __device__ float normal(float d) {

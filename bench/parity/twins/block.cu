@@ -60,7 +60,9 @@ KERNEL(256) block_scan(IN(uint32_t, in), OUT(uint32_t, out), OUT(uint32_t, total
 
 KERNEL(128) align(int length, IN(uint8_t, queries), IN(uint8_t, targets), OUT(int, scores)) {
     __shared__ int row[2][129], best;
+    __shared__ uint8_t target[512];
     int k = threadIdx.x, pair = blockIdx.x;
+    for (int i = k; i < length; i += 128) target[i] = targets[pair * length + i];
     uint8_t letter = queries[pair * 128 + k];
     row[0][k + 1] = row[1][k + 1] = 0;
     if (k == 0) row[0][0] = row[1][0] = best = 0;
@@ -69,7 +71,7 @@ KERNEL(128) align(int length, IN(uint8_t, queries), IN(uint8_t, targets), OUT(in
         __syncthreads();
         int up = row[(step + 1) & 1][k], column = step - k;
         if (column >= 0 && column < length) {
-            int match = targets[pair * length + column] == letter ? 3 : -3;
+            int match = target[column] == letter ? 3 : -3;
             int score = max(max(0, diagonal + match), max(up - 2, left - 2));
             row[step & 1][k + 1] = score;
             most = max(most, score);

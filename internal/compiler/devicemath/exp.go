@@ -15,7 +15,14 @@ const (
 const roundingBias = 0x1.8p23
 
 // Exp returns e**x.
-func Exp(x float32) float32 { return expScaled(x, 0) }
+func Exp(x float32) float32 {
+	if Abs(x) > 87 || x != x {
+		return expScaled(x, 0)
+	}
+	// The result is a normal number: its exponent is that of e**r, and n.
+	r, t := expRemainder(x)
+	return math.Float32frombits(math.Float32bits(FMA(expTail(r), r*r, r)+1) + math.Float32bits(t)<<23)
+}
 
 // expScaled returns e**x * 2**shift, for a small shift, without overflow or
 // underflow on the way.
@@ -34,11 +41,17 @@ func expReduce(x float32) (r float32, n int32) {
 	if x < -110 {
 		x = -110
 	}
-	t := FMA(x, log2E, roundingBias)
+	r, t := expRemainder(x)
+	return r, integer(t)
+}
+
+// expRemainder splits x like expReduce and returns n + roundingBias, whose low
+// bits are those of n.
+func expRemainder(x float32) (r, t float32) {
+	t = FMA(x, log2E, roundingBias)
 	k := t - roundingBias
 	r = FMA(k, -ln2Hi, x)
-	r = FMA(k, -ln2Lo, r)
-	return r, integer(t)
+	return FMA(k, -ln2Lo, r), t
 }
 
 // integer returns the integer that adding roundingBias left in t.

@@ -28,10 +28,16 @@ func logReduce(x float32) (e, f float32) {
 		x *= 0x1p23
 		e = -23
 	}
+	n, f := logSplit(x)
+	return e + n, f
+}
+
+// logSplit is logReduce of a normal number.
+func logSplit(x float32) (e, f float32) {
 	const twoThirds = 0x3f2aaaab
 	i := math.Float32bits(x) - twoThirds
 	f = math.Float32frombits(i&0x7fffff+twoThirds) - 1
-	return e + float32(int32(i)>>23), f
+	return float32(int32(i) >> 23), f
 }
 
 // logTail returns log(1+f) - f for -1/3 <= f <= 1/3.
@@ -64,9 +70,16 @@ func logSpecial(x, y float32) float32 {
 
 // Log returns the natural logarithm of x.
 func Log(x float32) float32 {
+	if isPositiveNormal(x) {
+		e, f := logSplit(x)
+		return FMA(e, ln2Hi, f+logTail(f))
+	}
 	e, f := logReduce(x)
 	return logSpecial(x, FMA(e, ln2Hi, f+logTail(f)))
 }
+
+// isPositiveNormal reports whether x is positive, finite and not subnormal.
+func isPositiveNormal(x float32) bool { return math.Float32bits(x)-0x00800000 < 0x7f000000 }
 
 // Log2 returns the binary logarithm of x.
 func Log2(x float32) float32 {

@@ -7,16 +7,14 @@ import (
 	"quern.dev/internal/compiler/ir"
 )
 
-// A loop without another in it goes on by several iterations at a time if these
-// have at most as many nodes. The loads of a batch are under way together, which
-// hides more of their latency than more threads could.
-const (
-	batchSize   = 4
-	batchBudget = 640 // nodes of a batch
-)
+// A loop without another in it goes on by several iterations at a time, the most
+// of which the copies have at most as many nodes. The loads of a batch are under
+// way together, which hides more of their latency than more threads could, and
+// use the lines of the cache that they share while these are there.
+var batchBudgets = []struct{ size, nodes int }{{16, 320}, {8, 320}, {4, 640}}
 
-// batch makes loops over an int32 that counts up to a bound go on by batchSize
-// iterations at a time:
+// batch makes loops over an int32 that counts up to a bound go on by several
+// iterations at a time, here four:
 //
 //	for ; i < n; i += s { body(i) }
 //
@@ -69,6 +67,7 @@ type counting struct {
 	step  ir.Expr    // above 0
 	fixed *ir.Const  // the step, nil if it is not constant
 	start *ir.Const  // of v, nil if it is not constant
+	size  int        // iterations of a batch
 }
 
 // counts returns how a loop counts if it is to go on in batches.
@@ -95,13 +94,13 @@ func (b *batcher) counts(before []ir.Stmt, s *ir.Loop) *counting {
 	if w, ok := ir.Variable(sum.X); !ok || w != v {
 		return nil
 	}
-	c := &counting{v: v, cond: cond, step: sum.Y, fixed: asConst(sum.Y), start: initial(before, v)}
+	c := &counting{v: v, cond: cond, step: sum.Y, fixed: asConst(sum.Y), start: initial(before, v), size: sizeOfBatch(s)}
 	switch {
-	case c.fixed != nil && (c.fixed.Int64() <= 0 || c.fixed.Int64() > math.MaxInt32/batchSize):
+	case c.fixed != nil && (c.fixed.Int64() <= 0 || c.fixed.Int64() > math.MaxInt32/64):
 		return nil
 	case c.fixed == nil && !isExtent(c.step):
 		return nil
-	case !b.constantIn(s, cond.Y) || !worthBatching(s):
+	case c.size == 0 || !b.constantIn(s, cond.Y):
 		return nil
 	}
 	return c
@@ -142,8 +141,8 @@ func (b *batcher) constantIn(s *ir.Loop, e ir.Expr) bool {
 	return ok
 }
 
-// worthBatching weighs the size of a batch.
-func worthBatching(s *ir.Loop) bool {
+// sizeOfBatch returns how many iterations make a batch, 0 if none do.
+func sizeOfBatch(s *ir.Loop) int {
 	nodes := 0
 	v := ir.Visitor{
 		Stmt:  func(ir.Stmt) bool { nodes++; return true },
@@ -151,7 +150,12 @@ func worthBatching(s *ir.Loop) bool {
 		Place: func(ir.Place) bool { nodes++; return true },
 	}
 	v.Body(s.Body)
-	return nodes*batchSize <= batchBudget
+	for _, b := range batchBudgets {
+		if nodes*b.size <= b.nodes {
+			return b.size
+		}
+	}
+	return 0
 }
 
 // batches returns the loop over batches and the one over the rest.
@@ -168,7 +172,7 @@ func (b *batcher) batches(s *ir.Loop, c *counting) []ir.Stmt {
 	outside := outerLabels(s.Body)
 	private := b.private(s.Body, b.regions[s])
 	at := func() ir.Expr { return ir.Get(c.v) } // the counter of the copy
-	for j := range batchSize {
+	for j := range c.size {
 		cl := &ir.Cloner{Vars: map[*ir.Local]*ir.Local{}}
 		for _, l := range outside {
 			cl.Keep(l)
@@ -199,7 +203,7 @@ func (b *batcher) batches(s *ir.Loop, c *counting) []ir.Stmt {
 	}
 	last := at()
 	if c.fixed != nil {
-		last = plus(c.v, (batchSize-1)*c.fixed.Int64())
+		last = plus(c.v, int64(c.size-1)*c.fixed.Int64())
 	}
 	main.Post = []ir.Stmt{&ir.Assign{
 		Dst: &ir.VarPlace{Var: c.v},
@@ -234,8 +238,7 @@ func continueFrom(body []ir.Stmt, from, to *ir.Label) []ir.Stmt {
 	return r.Body(body)
 }
 
-// isMultiple reports whether the loop is known to have a multiple of batchSize
-// iterations.
+// isMultiple reports whether the loop is known to have whole batches only.
 func (c *counting) isMultiple() bool {
 	end := asConst(c.cond.Y)
 	if c.start == nil || c.fixed == nil || end == nil {
@@ -245,7 +248,7 @@ func (c *counting) isMultiple() bool {
 	if c.cond.Op == ir.Le {
 		distance++
 	}
-	return distance > 0 && (distance+step-1)/step%batchSize == 0
+	return distance > 0 && (distance+step-1)/step%int64(c.size) == 0
 }
 
 // limit assigns the bound of the counter at which a whole batch is left to a
@@ -254,7 +257,7 @@ func (c *counting) isMultiple() bool {
 func (b *batcher) limit(c *counting, pos ir.Pos) ([]ir.Stmt, *ir.Local) {
 	limit := &ir.Local{Name: c.v.Name + "Limit", Type: ir.TInt32}
 	b.f.Locals = append(b.f.Locals, limit)
-	const within = batchSize - 1
+	within := int64(c.size - 1)
 	bound := ir.CloneExpr(c.cond.Y)
 	wide := func(e ir.Expr) ir.Expr { return &ir.Convert{T: ir.TInt64, X: e} }
 	var steps ir.Expr
@@ -302,7 +305,7 @@ func plus(v *ir.Local, n int64) ir.Expr {
 func (c *counting) substitute(body []ir.Stmt, j int, at func() ir.Expr) []ir.Stmt {
 	same, low := 0, int64(0)
 	if c.start != nil && c.fixed != nil {
-		same = bits.TrailingZeros64(uint64(batchSize * c.fixed.Int64()))
+		same = bits.TrailingZeros64(uint64(int64(c.size) * c.fixed.Int64()))
 		low = c.start.Int64() + int64(j)*c.fixed.Int64()
 	}
 	r := ir.Rewriter{Expr: func(e ir.Expr) ir.Expr {

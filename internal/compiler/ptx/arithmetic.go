@@ -22,6 +22,13 @@ func (g *generator) binary(e *ir.Binary, dst operand) operand {
 // may be contracted by ptxas.
 func (g *generator) float(e *ir.Binary, dst operand, strict bool) operand {
 	t := e.Type()
+	if one, ok := e.X.(*ir.Const); ok && e.Op == ir.Div && one.Float == 1 && !t.IsHalf() {
+		// The same result in fewer instructions.
+		y := g.inRegister(g.value(e.Y))
+		dst = g.into(dst, classOf(t))
+		g.emit("rcp.rn."+arithmeticType(t.Kind), dst, y)
+		return dst
+	}
 	x, y := g.value(e.X), g.value(e.Y)
 	dst = g.into(dst, classOf(t))
 	opcode, rounding := "", ""
