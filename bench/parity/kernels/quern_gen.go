@@ -16,7 +16,7 @@ import (
 var quernPTX string
 
 var quernAlign = gpu.NewKernel(gpu.KernelInfo{
-	Name: "align", Package: "quern.dev/bench/parity/kernels", Pos: "align.go:20",
+	Name: "align", Package: "quern.dev/bench/parity/kernels", Pos: "align.go:23",
 	Params: []gpu.Param{
 		{Name: "length", Kind: gpu.Scalar, Type: "int", Size: 8},
 		{Name: "queries", Kind: gpu.Slice, Type: "uint8", Size: 1},
@@ -25,20 +25,24 @@ var quernAlign = gpu.NewKernel(gpu.KernelInfo{
 	},
 	PTX: quernPTX,
 	Variants: []gpu.Variant{
-		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 0, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 0, 128, 2, 0, 5, 1, 1, 4, 9, 0, 1, 0, 9, 2147483520, 2, 0, 1, 0, 5, 1, 2, 4, 9, 0, 0, -1, 1, 3, 2, 0, 4, 1, 3, 0, 16777216, 4, 7, 5, 9, 0}},
-		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 0, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 0, 128, 2, 0, 5, 9, 2147483648, 1, 0, 9, 2147483520, 2, 0, 1, 0, 5, 9, 2147483648, 2, 0, 1, 0, 5, 1, 0, 4, 9, 2147483647}, Sites: []gpu.Site{
-			{Kind: gpu.IndexSite, File: "align.go", Line: 38, Col: 12},
-			{Kind: gpu.IndexSite, File: "align.go", Line: 50, Col: 7},
-			{Kind: gpu.IndexSite, File: "align.go", Line: 62, Col: 3},
+		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 0, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 0, -1, 1, 2, 2, 0, 1, 0, 5, 4, 1, 0, 1, 2, 3, 2, 0, 1, 0, 5, 4, 0, 640, 4, 7, 5, 9, 0, 2, 0, 1, 0, 5, 9, 2147483648, 1, 0, 9, 512, 0, 128, 2, 0, 5, 1, 1, 4, 9, 0, 0, -1, 1, 3, 2, 0, 4, 1, 3, 0, 16777216, 4, 7, 5, 9, 0}},
+		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 0, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 2, 0, 1, 0, 5, 9, 2147483648, 2, 0, 1, 0, 5, 1, 0, 4, 9, 2147483647, 0, 128, 2, 0, 5, 9, 2147483648}, Sites: []gpu.Site{
+			{Kind: gpu.IndexSite, File: "align.go", Line: 43, Col: 15},
+			{Kind: gpu.IndexSite, File: "align.go", Line: 43, Col: 3},
+			{Kind: gpu.IndexSite, File: "align.go", Line: 45, Col: 12},
+			{Kind: gpu.IndexSite, File: "align.go", Line: 57, Col: 7},
+			{Kind: gpu.IndexSite, File: "align.go", Line: 69, Col: 3},
 		}},
 		{Name: "wide", Sites: []gpu.Site{
-			{Kind: gpu.IndexSite, File: "align.go", Line: 38, Col: 12},
-			{Kind: gpu.IndexSite, File: "align.go", Line: 50, Col: 7},
-			{Kind: gpu.IndexSite, File: "align.go", Line: 62, Col: 3},
+			{Kind: gpu.IndexSite, File: "align.go", Line: 43, Col: 15},
+			{Kind: gpu.IndexSite, File: "align.go", Line: 43, Col: 3},
+			{Kind: gpu.IndexSite, File: "align.go", Line: 45, Col: 12},
+			{Kind: gpu.IndexSite, File: "align.go", Line: 57, Col: 7},
+			{Kind: gpu.IndexSite, File: "align.go", Line: 69, Col: 3},
 		}},
 	},
 	Block:  gpu.Dim3{X: 128, Y: 1, Z: 1},
-	Shared: 1036,
+	Shared: 1552,
 	Host:   quernHostAlign,
 })
 
@@ -62,7 +66,7 @@ func LaunchAlign(s *gpu.Stream, g gpu.Grid, length int, queries, targets *gpu.Bu
 }
 
 var quernAlignUnchecked = gpu.NewKernel(gpu.KernelInfo{
-	Name: "alignUnchecked", Package: "quern.dev/bench/parity/kernels", Pos: "align.go:27",
+	Name: "alignUnchecked", Package: "quern.dev/bench/parity/kernels", Pos: "align.go:30",
 	Params: []gpu.Param{
 		{Name: "length", Kind: gpu.Scalar, Type: "int", Size: 8},
 		{Name: "queries", Kind: gpu.Slice, Type: "uint8", Size: 1},
@@ -71,11 +75,11 @@ var quernAlignUnchecked = gpu.NewKernel(gpu.KernelInfo{
 	},
 	PTX: quernPTX,
 	Variants: []gpu.Variant{
-		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 0, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 0, 128, 2, 0, 5, 9, 2147483648, 1, 0, 9, 2147483520, 2, 0, 1, 0, 5, 9, 2147483648, 2, 0, 1, 0, 5, 1, 0, 4, 9, 2147483647}},
+		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 0, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 2, 0, 1, 0, 5, 9, 2147483648, 2, 0, 1, 0, 5, 1, 0, 4, 9, 2147483647, 0, 128, 2, 0, 5, 9, 2147483648}},
 		{Name: "wide"},
 	},
 	Block:  gpu.Dim3{X: 128, Y: 1, Z: 1},
-	Shared: 1036,
+	Shared: 1552,
 	Host:   quernHostAlignUnchecked,
 })
 
@@ -645,19 +649,19 @@ func LaunchMandelbrotUnchecked(s *gpu.Stream, g gpu.Grid, w, h, limit int, steps
 }
 
 var quernNbody = gpu.NewKernel(gpu.KernelInfo{
-	Name: "nbody", Package: "quern.dev/bench/parity/kernels", Pos: "nbody.go:22",
+	Name: "nbody", Package: "quern.dev/bench/parity/kernels", Pos: "nbody.go:28",
 	Params: []gpu.Param{
 		{Name: "bodies", Kind: gpu.Slice, Type: "Body", Size: 16},
 		{Name: "accelerations", Kind: gpu.Slice, Type: "Acceleration", Size: 12},
 	},
 	PTX: quernPTX,
 	Variants: []gpu.Variant{
-		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 0, 256, 2, 0, 5, 9, 2147483648, 0, 256, 1, 0, 0, 1, 4, 0, 256, 8, 5, 9, 2147483391, 0, -1, 1, 1, 1, 0, 4, 1, 1, 0, 256, 2, 0, 5, 4, 7, 5, 9, 0, 10, 0, 9, 0}},
-		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 0, 256, 2, 0, 5, 9, 2147483648, 1, 0, 9, 2147483392, 10, 0, 9, 0}, Sites: []gpu.Site{
-			{Kind: gpu.IndexSite, File: "nbody.go", Line: 60, Col: 3},
+		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 0, 512, 2, 0, 5, 9, 2147483648, 0, 256, 1, 0, 0, 1, 4, 0, 256, 8, 5, 9, 2147483391, 0, -1, 1, 1, 1, 0, 4, 1, 1, 0, 512, 2, 0, 5, 4, 7, 5, 9, 0, 10, 0, 9, 0}},
+		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 0, 512, 2, 0, 5, 9, 2147483648, 1, 0, 9, 2147483392, 10, 0, 9, 0}, Sites: []gpu.Site{
+			{Kind: gpu.IndexSite, File: "nbody.go", Line: 72, Col: 4},
 		}},
 		{Name: "wide", Sites: []gpu.Site{
-			{Kind: gpu.IndexSite, File: "nbody.go", Line: 60, Col: 3},
+			{Kind: gpu.IndexSite, File: "nbody.go", Line: 72, Col: 4},
 		}},
 	},
 	Block:  gpu.Dim3{X: 256, Y: 1, Z: 1},
@@ -681,14 +685,14 @@ func LaunchNbody(s *gpu.Stream, g gpu.Grid, bodies *gpu.Buffer[Body], accelerati
 }
 
 var quernNbodyUnchecked = gpu.NewKernel(gpu.KernelInfo{
-	Name: "nbodyUnchecked", Package: "quern.dev/bench/parity/kernels", Pos: "nbody.go:29",
+	Name: "nbodyUnchecked", Package: "quern.dev/bench/parity/kernels", Pos: "nbody.go:35",
 	Params: []gpu.Param{
 		{Name: "bodies", Kind: gpu.Slice, Type: "Body", Size: 16},
 		{Name: "accelerations", Kind: gpu.Slice, Type: "Acceleration", Size: 12},
 	},
 	PTX: quernPTX,
 	Variants: []gpu.Variant{
-		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 0, 256, 2, 0, 5, 9, 2147483648, 1, 0, 9, 2147483392, 10, 0, 9, 0}},
+		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 0, 512, 2, 0, 5, 9, 2147483648, 1, 0, 9, 2147483392, 10, 0, 9, 0}},
 		{Name: "wide"},
 	},
 	Block:  gpu.Dim3{X: 256, Y: 1, Z: 1},
@@ -1520,25 +1524,37 @@ func quernHostAlign(r *host.Run) {
 	queries := host.Slice[uint8](r, 1)
 	targets := host.Slice[uint8](r, 2)
 	scores := host.Slice[int32](r, 3)
+	var iFirst int
+	target := host.Shared[[512]uint8](r, 2)
 	var step int
 	letters := host.Scratch[uint8](r, 0, r.BlockDim.Count())
 	lefts := host.Scratch[int32](r, 1, r.BlockDim.Count())
 	diagonals := host.Scratch[int32](r, 2, r.BlockDim.Count())
 	mosts := host.Scratch[int32](r, 3, r.BlockDim.Count())
-	row := host.Shared[[2][129]int32](r, 0)
+	row3 := host.Shared[[2][129]int32](r, 0)
 	best := host.Shared[int32](r, 1)
 	t7 := length + 128 - 1
 	for r.Next() {
 		blockX := r.BlockIdx.X
-		base := blockX * 128
-		base2 := blockX * length
-//line align.go:45
+		base := blockX * length
+		base2 := blockX * 128
+//line align.go:42
+		iFirst = 0
+		for ; iFirst < length; iFirst += 128 {
+			for threadZ := range 1 {
+				for threadY := range 1 {
+					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+					start := base + iFirst
+					quernRow1Align(r, iFirst, length, target, targets, start)
+				}
+			}
+		}
 		step = 0
 		for threadZ := range 1 {
 			for threadY := range 1 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				first := (threadZ*1 + threadY) * 128
-				quernRow1Align(r, letters, first, lefts, diagonals, mosts, queries, base, row, best)
+				quernRow2Align(r, letters, first, lefts, diagonals, mosts, queries, base2, row3, best)
 			}
 		}
 		for ; step < t7; step++ {
@@ -1546,28 +1562,48 @@ func quernHostAlign(r *host.Run) {
 				for threadY := range 1 {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 					first2 := (threadZ*1 + threadY) * 128
-					start := (step + 1) & 1
-					quernRow2Align(r, letters, first2, lefts, diagonals, mosts, row, start, step, length, targets, base2)
+					start2 := (step + 1) & 1
+					quernRow3Align(r, letters, first2, lefts, diagonals, mosts, row3, start2, step, length, target)
 				}
 			}
 		}
 		for threadZ := range 1 {
 			for threadY := range 1 {
 				first3 := (threadZ*1 + threadY) * 128
-				quernRow3Align(r, mosts, first3, best)
+				quernRow4Align(r, mosts, first3, best)
 			}
 		}
 		for threadZ := range 1 {
 			for threadY := range 1 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow4Align(r, scores, blockX, best)
+				quernRow5Align(r, scores, blockX, best)
 			}
 		}
 	}
 }
 
 //go:noinline
-func quernRow1Align(r *host.Run, letters []uint8, first int, lefts, diagonals, mosts []int32, queries []uint8, base int, row *[2][129]int32, best *int32) {
+func quernRow1Align(r *host.Run, iFirst, length int, target *[512]uint8, targets []uint8, start int) {
+	if iFirst >= 0 && length >= 0 && 128 <= 512-iFirst && start >= 0 && 128 <= len(targets)-start && length-iFirst >= 128 {
+		row := (*[128]uint8)(target[iFirst:])
+		row2 := (*[128]uint8)(targets[start:])
+		for threadX := range 128 {
+//line align.go:43
+			row[threadX] = row2[threadX]
+		}
+		return
+	}
+	for threadX := range 128 {
+		r.ThreadIdx.X = threadX
+//line align.go:42
+		if iFirst+threadX < length {
+			target[iFirst+threadX] = targets[start+threadX]
+		}
+	}
+}
+
+//go:noinline
+func quernRow2Align(r *host.Run, letters []uint8, first int, lefts, diagonals, mosts []int32, queries []uint8, base2 int, row3 *[2][129]int32, best *int32) {
 	letterRow := letters[first:][:128]
 	leftRow := lefts[first:][:128]
 	diagonalRow := diagonals[first:][:128]
@@ -1576,19 +1612,19 @@ func quernRow1Align(r *host.Run, letters []uint8, first int, lefts, diagonals, m
 		r.ThreadIdx.X = threadX
 		t2 := threadX + 1
 		t4 := threadX + 1
-//line align.go:38
-		letter := queries[base+threadX]
-		_ = row[0][t2]
-//line align.go:39
-		_ = row[1][t4]
-//line align.go:39
-		row[0][t2] = 0
-//line align.go:39
-		row[1][t4] = 0
+//line align.go:45
+		letter := queries[base2+threadX]
+		_ = row3[0][t2]
+//line align.go:46
+		_ = row3[1][t4]
+//line align.go:46
+		row3[0][t2] = 0
+//line align.go:46
+		row3[1][t4] = 0
 		if threadX == 0 {
-			row[0][0] = 0
-//line align.go:41
-			row[1][0] = 0
+			row3[0][0] = 0
+//line align.go:48
+			row3[1][0] = 0
 			*best = 0
 		}
 		var left int32
@@ -1602,7 +1638,7 @@ func quernRow1Align(r *host.Run, letters []uint8, first int, lefts, diagonals, m
 }
 
 //go:noinline
-func quernRow2Align(r *host.Run, letters []uint8, first2 int, lefts, diagonals, mosts []int32, row *[2][129]int32, start, step, length int, targets []uint8, base2 int) {
+func quernRow3Align(r *host.Run, letters []uint8, first2 int, lefts, diagonals, mosts []int32, row3 *[2][129]int32, start2, step, length int, target *[512]uint8) {
 	letterRow := letters[first2:][:128]
 	leftRow := lefts[first2:][:128]
 	diagonalRow := diagonals[first2:][:128]
@@ -1613,17 +1649,17 @@ func quernRow2Align(r *host.Run, letters []uint8, first2 int, lefts, diagonals, 
 		left := leftRow[threadX]
 		diagonal := diagonalRow[threadX]
 		most := mostRow[threadX]
-//line align.go:47
-		up := row[start][threadX]
+//line align.go:54
+		up := row3[start2][threadX]
 		column := step - threadX
 		if column >= 0 && column < length {
-//line align.go:49
+//line align.go:56
 			var match int32 = -3
-			if targets[base2+column] == letter {
+			if target[column] == letter {
 				match = 3
 			}
 			score := max(max(max(0, diagonal+match), up+-2), left+-2)
-			row[step&1][threadX+1] = score
+			row3[step&1][threadX+1] = score
 			most = max(most, score)
 			t8 := score
 			t9 := up
@@ -1637,20 +1673,20 @@ func quernRow2Align(r *host.Run, letters []uint8, first2 int, lefts, diagonals, 
 }
 
 //go:noinline
-func quernRow3Align(r *host.Run, mosts []int32, first3 int, best *int32) {
+func quernRow4Align(r *host.Run, mosts []int32, first3 int, best *int32) {
 	mostRow := mosts[first3:][:128]
 	for threadX := range 128 {
 		most := mostRow[threadX]
-//line align.go:59
+//line align.go:66
 		*best = max(*best, most)
 	}
 }
 
 //go:noinline
-func quernRow4Align(r *host.Run, scores []int32, blockX int, best *int32) {
+func quernRow5Align(r *host.Run, scores []int32, blockX int, best *int32) {
 	for threadX := range 128 {
 		r.ThreadIdx.X = threadX
-//line align.go:61
+//line align.go:68
 		if threadX == 0 {
 			scores[blockX] = *best
 		}
@@ -1662,25 +1698,37 @@ func quernHostAlignUnchecked(r *host.Run) {
 	queries := host.Slice[uint8](r, 1)
 	targets := host.Slice[uint8](r, 2)
 	scores := host.Slice[int32](r, 3)
+	var iFirst int
+	target := host.Shared[[512]uint8](r, 2)
 	var step int
 	letters := host.Scratch[uint8](r, 0, r.BlockDim.Count())
 	lefts := host.Scratch[int32](r, 1, r.BlockDim.Count())
 	diagonals := host.Scratch[int32](r, 2, r.BlockDim.Count())
 	mosts := host.Scratch[int32](r, 3, r.BlockDim.Count())
-	row := host.Shared[[2][129]int32](r, 0)
+	row3 := host.Shared[[2][129]int32](r, 0)
 	best := host.Shared[int32](r, 1)
 	t7 := length + 128 - 1
 	for r.Next() {
 		blockX := r.BlockIdx.X
-		base := blockX * 128
-		base2 := blockX * length
-//line align.go:45
+		base := blockX * length
+		base2 := blockX * 128
+//line align.go:42
+		iFirst = 0
+		for ; iFirst < length; iFirst += 128 {
+			for threadZ := range 1 {
+				for threadY := range 1 {
+					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+					start := base + iFirst
+					quernRow1AlignUnchecked(r, iFirst, length, target, targets, start)
+				}
+			}
+		}
 		step = 0
 		for threadZ := range 1 {
 			for threadY := range 1 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				first := (threadZ*1 + threadY) * 128
-				quernRow1AlignUnchecked(r, letters, first, lefts, diagonals, mosts, queries, base, row, best)
+				quernRow2AlignUnchecked(r, letters, first, lefts, diagonals, mosts, queries, base2, row3, best)
 			}
 		}
 		for ; step < t7; step++ {
@@ -1688,28 +1736,48 @@ func quernHostAlignUnchecked(r *host.Run) {
 				for threadY := range 1 {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 					first2 := (threadZ*1 + threadY) * 128
-					start := (step + 1) & 1
-					quernRow2AlignUnchecked(r, letters, first2, lefts, diagonals, mosts, row, start, step, length, targets, base2)
+					start2 := (step + 1) & 1
+					quernRow3AlignUnchecked(r, letters, first2, lefts, diagonals, mosts, row3, start2, step, length, target)
 				}
 			}
 		}
 		for threadZ := range 1 {
 			for threadY := range 1 {
 				first3 := (threadZ*1 + threadY) * 128
-				quernRow3AlignUnchecked(r, mosts, first3, best)
+				quernRow4AlignUnchecked(r, mosts, first3, best)
 			}
 		}
 		for threadZ := range 1 {
 			for threadY := range 1 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow4AlignUnchecked(r, scores, blockX, best)
+				quernRow5AlignUnchecked(r, scores, blockX, best)
 			}
 		}
 	}
 }
 
 //go:noinline
-func quernRow1AlignUnchecked(r *host.Run, letters []uint8, first int, lefts, diagonals, mosts []int32, queries []uint8, base int, row *[2][129]int32, best *int32) {
+func quernRow1AlignUnchecked(r *host.Run, iFirst, length int, target *[512]uint8, targets []uint8, start int) {
+	if iFirst >= 0 && length >= 0 && 128 <= 512-iFirst && start >= 0 && 128 <= len(targets)-start && length-iFirst >= 128 {
+		row := (*[128]uint8)(target[iFirst:])
+		row2 := (*[128]uint8)(targets[start:])
+		for threadX := range 128 {
+//line align.go:43
+			row[threadX] = row2[threadX]
+		}
+		return
+	}
+	for threadX := range 128 {
+		r.ThreadIdx.X = threadX
+//line align.go:42
+		if iFirst+threadX < length {
+			target[iFirst+threadX] = targets[start+threadX]
+		}
+	}
+}
+
+//go:noinline
+func quernRow2AlignUnchecked(r *host.Run, letters []uint8, first int, lefts, diagonals, mosts []int32, queries []uint8, base2 int, row3 *[2][129]int32, best *int32) {
 	letterRow := letters[first:][:128]
 	leftRow := lefts[first:][:128]
 	diagonalRow := diagonals[first:][:128]
@@ -1718,19 +1786,19 @@ func quernRow1AlignUnchecked(r *host.Run, letters []uint8, first int, lefts, dia
 		r.ThreadIdx.X = threadX
 		t2 := threadX + 1
 		t4 := threadX + 1
-//line align.go:38
-		letter := queries[base+threadX]
-		_ = row[0][t2]
-//line align.go:39
-		_ = row[1][t4]
-//line align.go:39
-		row[0][t2] = 0
-//line align.go:39
-		row[1][t4] = 0
+//line align.go:45
+		letter := queries[base2+threadX]
+		_ = row3[0][t2]
+//line align.go:46
+		_ = row3[1][t4]
+//line align.go:46
+		row3[0][t2] = 0
+//line align.go:46
+		row3[1][t4] = 0
 		if threadX == 0 {
-			row[0][0] = 0
-//line align.go:41
-			row[1][0] = 0
+			row3[0][0] = 0
+//line align.go:48
+			row3[1][0] = 0
 			*best = 0
 		}
 		var left int32
@@ -1744,7 +1812,7 @@ func quernRow1AlignUnchecked(r *host.Run, letters []uint8, first int, lefts, dia
 }
 
 //go:noinline
-func quernRow2AlignUnchecked(r *host.Run, letters []uint8, first2 int, lefts, diagonals, mosts []int32, row *[2][129]int32, start, step, length int, targets []uint8, base2 int) {
+func quernRow3AlignUnchecked(r *host.Run, letters []uint8, first2 int, lefts, diagonals, mosts []int32, row3 *[2][129]int32, start2, step, length int, target *[512]uint8) {
 	letterRow := letters[first2:][:128]
 	leftRow := lefts[first2:][:128]
 	diagonalRow := diagonals[first2:][:128]
@@ -1755,17 +1823,17 @@ func quernRow2AlignUnchecked(r *host.Run, letters []uint8, first2 int, lefts, di
 		left := leftRow[threadX]
 		diagonal := diagonalRow[threadX]
 		most := mostRow[threadX]
-//line align.go:47
-		up := row[start][threadX]
+//line align.go:54
+		up := row3[start2][threadX]
 		column := step - threadX
 		if column >= 0 && column < length {
-//line align.go:49
+//line align.go:56
 			var match int32 = -3
-			if targets[base2+column] == letter {
+			if target[column] == letter {
 				match = 3
 			}
 			score := max(max(max(0, diagonal+match), up+-2), left+-2)
-			row[step&1][threadX+1] = score
+			row3[step&1][threadX+1] = score
 			most = max(most, score)
 			t8 := score
 			t9 := up
@@ -1779,20 +1847,20 @@ func quernRow2AlignUnchecked(r *host.Run, letters []uint8, first2 int, lefts, di
 }
 
 //go:noinline
-func quernRow3AlignUnchecked(r *host.Run, mosts []int32, first3 int, best *int32) {
+func quernRow4AlignUnchecked(r *host.Run, mosts []int32, first3 int, best *int32) {
 	mostRow := mosts[first3:][:128]
 	for threadX := range 128 {
 		most := mostRow[threadX]
-//line align.go:59
+//line align.go:66
 		*best = max(*best, most)
 	}
 }
 
 //go:noinline
-func quernRow4AlignUnchecked(r *host.Run, scores []int32, blockX int, best *int32) {
+func quernRow5AlignUnchecked(r *host.Run, scores []int32, blockX int, best *int32) {
 	for threadX := range 128 {
 		r.ThreadIdx.X = threadX
-//line align.go:61
+//line align.go:68
 		if threadX == 0 {
 			scores[blockX] = *best
 		}
@@ -3175,13 +3243,13 @@ func quernHostNbody(r *host.Run) {
 	bodies := host.Slice[Body](r, 0)
 	accelerations := host.Slice[Acceleration](r, 1)
 	var first int
-	mes := host.Scratch[Body](r, 0, r.BlockDim.Count())
-	as := host.Scratch[Acceleration](r, 1, r.BlockDim.Count())
+	mes := host.Scratch[[2]Body](r, 0, r.BlockDim.Count())
+	as := host.Scratch[[2]Acceleration](r, 1, r.BlockDim.Count())
 	tile := host.Shared[[256]Body](r, 0)
 	for r.Next() {
 		blockX := r.BlockIdx.X
-		base := blockX * 256
-//line nbody.go:41
+		base := blockX * 256 * 2
+//line nbody.go:50
 		first = 0
 		for threadZ := range 1 {
 			for threadY := range 1 {
@@ -3208,43 +3276,36 @@ func quernHostNbody(r *host.Run) {
 		for threadZ := range 1 {
 			for threadY := range 1 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				first4 := (threadZ*1 + threadY) * 256
-				quernRow4Nbody(r, as, first4, base, bodies, accelerations)
+				for k2 := 0; k2 < 2; k2++ {
+					first4 := (threadZ*1 + threadY) * 256
+					start := k2 * 256
+					start2 := base + k2*256
+					quernRow4Nbody(r, as, first4, base, start, bodies, accelerations, k2, start2)
+				}
 			}
 		}
 	}
 }
 
 //go:noinline
-func quernRow1Nbody(r *host.Run, mes []Body, first2 int, as []Acceleration, base int, bodies []Body) {
+func quernRow1Nbody(r *host.Run, mes [][2]Body, first2 int, as [][2]Acceleration, base int, bodies []Body) {
 	meRow := mes[first2:][:256]
 	aRow := as[first2:][:256]
-	if base >= 0 && 256 <= len(bodies)-base {
-		row := (*[256]Body)(bodies[base:])
-		for threadX := range 256 {
-			me := &meRow[threadX]
-			a := &aRow[threadX]
-			t1 := base + threadX
-//line nbody.go:36
-			*me = Body{}
-			if t1 < len(bodies) {
-				*me = row[threadX]
-			}
-			*a = Acceleration{}
-		}
-		return
-	}
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		me := &meRow[threadX]
 		a := &aRow[threadX]
-		t1 := base + threadX
-//line nbody.go:36
-		*me = Body{}
-		if t1 < len(bodies) {
-			*me = bodies[t1]
+		mine := base + threadX
+//line nbody.go:43
+		*me = [2]Body{}
+		for k := 0; k < 2; k++ {
+			i := mine + k*256
+			if i < len(bodies) {
+//line nbody.go:46
+				me[k] = bodies[i]
+			}
 		}
-		*a = Acceleration{}
+		*a = [2]Acceleration{}
 	}
 }
 
@@ -3252,11 +3313,11 @@ func quernRow1Nbody(r *host.Run, mes []Body, first2 int, as []Acceleration, base
 func quernRow2Nbody(r *host.Run, first int, bodies []Body, tile *[256]Body) {
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
-//line nbody.go:42
+//line nbody.go:51
 		other := Body{}
 		j := first + threadX
 		if j < len(bodies) {
-//line nbody.go:44
+//line nbody.go:53
 			other = bodies[j]
 		}
 		tile[threadX] = other
@@ -3264,55 +3325,75 @@ func quernRow2Nbody(r *host.Run, first int, bodies []Body, tile *[256]Body) {
 }
 
 //go:noinline
-func quernRow3Nbody(r *host.Run, mes []Body, first3 int, as []Acceleration, tile *[256]Body) {
+func quernRow3Nbody(r *host.Run, mes [][2]Body, first3 int, as [][2]Acceleration, tile *[256]Body) {
 	meRow := mes[first3:][:256]
 	aRow := as[first3:][:256]
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		me := &meRow[threadX]
 		a := &aRow[threadX]
-//line nbody.go:48
+//line nbody.go:57
 		for j2 := 0; j2 < 256; j2++ {
 			b := tile[j2]
-			t2 := b.X - me.X
-			t3 := b.Y - me.Y
-			t4 := b.Z - me.Z
-			dx := t2
-			dy := t3
-			dz := t4
-//line nbody.go:51
-			t5 := dx*dx + dy*dy + dz*dz + 0.001
+//line nbody.go:60
+			t1 := b.X - me[0].X
+			t2 := b.Y - me[0].Y
+			t3 := b.Z - me[0].Z
+			dx := t1
+			dy := t2
+			dz := t3
+//line nbody.go:61
+			t4 := dx*dx + 0.001 + dy*dy + dz*dz
 //line root.go:6
-			result0 := kernel.Rsqrt[float32](t5)
-//line nbody.go:51
+			result0 := kernel.Rsqrt[float32](t4)
+//line nbody.go:61
 			inverse := result0
 			f := b.Mass * inverse * inverse * inverse
-			a.X += f * dx
-			a.Y += f * dy
-			a.Z += f * dz
+			a[0].X += f * dx
+			a[0].Y += f * dy
+			a[0].Z += f * dz
+//line nbody.go:60
+			t12 := b.X - me[1].X
+			t22 := b.Y - me[1].Y
+			t32 := b.Z - me[1].Z
+			dx2 := t12
+			dy2 := t22
+			dz2 := t32
+//line nbody.go:61
+			t42 := dx2*dx2 + 0.001 + dy2*dy2 + dz2*dz2
+//line root.go:6
+			result02 := kernel.Rsqrt[float32](t42)
+//line nbody.go:61
+			inverse2 := result02
+			f2 := b.Mass * inverse2 * inverse2 * inverse2
+			a[1].X += f2 * dx2
+			a[1].Y += f2 * dy2
+			a[1].Z += f2 * dz2
 		}
 	}
 }
 
 //go:noinline
-func quernRow4Nbody(r *host.Run, as []Acceleration, first4, base int, bodies []Body, accelerations []Acceleration) {
+func quernRow4Nbody(r *host.Run, as [][2]Acceleration, first4, base, start int, bodies []Body, accelerations []Acceleration, k2, start2 int) {
 	aRow := as[first4:][:256]
-	if base >= 0 && 256 <= len(accelerations)-base && len(bodies)-base >= 256 {
-		row2 := (*[256]Acceleration)(accelerations[base:])
+	if start2 >= 0 && 256 <= len(accelerations)-start2 && len(bodies)-start2 >= 256 {
+		row := (*[256]Acceleration)(accelerations[start2:])
 		for threadX := range 256 {
+			r.ThreadIdx.X = threadX
 			a := &aRow[threadX]
-//line nbody.go:60
-			row2[threadX] = *a
+//line nbody.go:72
+			row[threadX] = a[k2]
 		}
 		return
 	}
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		a := &aRow[threadX]
-		t1 := base + threadX
-//line nbody.go:59
-		if t1 < len(bodies) {
-			accelerations[t1] = *a
+		mine := base + threadX
+		i2 := mine + start
+//line nbody.go:71
+		if i2 < len(bodies) {
+			accelerations[i2] = a[k2]
 		}
 	}
 }
@@ -3321,13 +3402,13 @@ func quernHostNbodyUnchecked(r *host.Run) {
 	bodies := host.Slice[Body](r, 0)
 	accelerations := host.Slice[Acceleration](r, 1)
 	var first int
-	mes := host.Scratch[Body](r, 0, r.BlockDim.Count())
-	as := host.Scratch[Acceleration](r, 1, r.BlockDim.Count())
+	mes := host.Scratch[[2]Body](r, 0, r.BlockDim.Count())
+	as := host.Scratch[[2]Acceleration](r, 1, r.BlockDim.Count())
 	tile := host.Shared[[256]Body](r, 0)
 	for r.Next() {
 		blockX := r.BlockIdx.X
-		base := blockX * 256
-//line nbody.go:41
+		base := blockX * 256 * 2
+//line nbody.go:50
 		first = 0
 		for threadZ := range 1 {
 			for threadY := range 1 {
@@ -3354,43 +3435,36 @@ func quernHostNbodyUnchecked(r *host.Run) {
 		for threadZ := range 1 {
 			for threadY := range 1 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				first4 := (threadZ*1 + threadY) * 256
-				quernRow4NbodyUnchecked(r, as, first4, base, bodies, accelerations)
+				for k2 := 0; k2 < 2; k2++ {
+					first4 := (threadZ*1 + threadY) * 256
+					start := k2 * 256
+					start2 := base + k2*256
+					quernRow4NbodyUnchecked(r, as, first4, base, start, bodies, accelerations, k2, start2)
+				}
 			}
 		}
 	}
 }
 
 //go:noinline
-func quernRow1NbodyUnchecked(r *host.Run, mes []Body, first2 int, as []Acceleration, base int, bodies []Body) {
+func quernRow1NbodyUnchecked(r *host.Run, mes [][2]Body, first2 int, as [][2]Acceleration, base int, bodies []Body) {
 	meRow := mes[first2:][:256]
 	aRow := as[first2:][:256]
-	if base >= 0 && 256 <= len(bodies)-base {
-		row := (*[256]Body)(bodies[base:])
-		for threadX := range 256 {
-			me := &meRow[threadX]
-			a := &aRow[threadX]
-			t1 := base + threadX
-//line nbody.go:36
-			*me = Body{}
-			if t1 < len(bodies) {
-				*me = row[threadX]
-			}
-			*a = Acceleration{}
-		}
-		return
-	}
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		me := &meRow[threadX]
 		a := &aRow[threadX]
-		t1 := base + threadX
-//line nbody.go:36
-		*me = Body{}
-		if t1 < len(bodies) {
-			*me = bodies[t1]
+		mine := base + threadX
+//line nbody.go:43
+		*me = [2]Body{}
+		for k := 0; k < 2; k++ {
+			i := mine + k*256
+			if i < len(bodies) {
+//line nbody.go:46
+				me[k] = bodies[i]
+			}
 		}
-		*a = Acceleration{}
+		*a = [2]Acceleration{}
 	}
 }
 
@@ -3398,11 +3472,11 @@ func quernRow1NbodyUnchecked(r *host.Run, mes []Body, first2 int, as []Accelerat
 func quernRow2NbodyUnchecked(r *host.Run, first int, bodies []Body, tile *[256]Body) {
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
-//line nbody.go:42
+//line nbody.go:51
 		other := Body{}
 		j := first + threadX
 		if j < len(bodies) {
-//line nbody.go:44
+//line nbody.go:53
 			other = bodies[j]
 		}
 		tile[threadX] = other
@@ -3410,55 +3484,75 @@ func quernRow2NbodyUnchecked(r *host.Run, first int, bodies []Body, tile *[256]B
 }
 
 //go:noinline
-func quernRow3NbodyUnchecked(r *host.Run, mes []Body, first3 int, as []Acceleration, tile *[256]Body) {
+func quernRow3NbodyUnchecked(r *host.Run, mes [][2]Body, first3 int, as [][2]Acceleration, tile *[256]Body) {
 	meRow := mes[first3:][:256]
 	aRow := as[first3:][:256]
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		me := &meRow[threadX]
 		a := &aRow[threadX]
-//line nbody.go:48
+//line nbody.go:57
 		for j2 := 0; j2 < 256; j2++ {
 			b := tile[j2]
-			t2 := b.X - me.X
-			t3 := b.Y - me.Y
-			t4 := b.Z - me.Z
-			dx := t2
-			dy := t3
-			dz := t4
-//line nbody.go:51
-			t5 := dx*dx + dy*dy + dz*dz + 0.001
+//line nbody.go:60
+			t1 := b.X - me[0].X
+			t2 := b.Y - me[0].Y
+			t3 := b.Z - me[0].Z
+			dx := t1
+			dy := t2
+			dz := t3
+//line nbody.go:61
+			t4 := dx*dx + 0.001 + dy*dy + dz*dz
 //line root.go:6
-			result0 := kernel.Rsqrt[float32](t5)
-//line nbody.go:51
+			result0 := kernel.Rsqrt[float32](t4)
+//line nbody.go:61
 			inverse := result0
 			f := b.Mass * inverse * inverse * inverse
-			a.X += f * dx
-			a.Y += f * dy
-			a.Z += f * dz
+			a[0].X += f * dx
+			a[0].Y += f * dy
+			a[0].Z += f * dz
+//line nbody.go:60
+			t12 := b.X - me[1].X
+			t22 := b.Y - me[1].Y
+			t32 := b.Z - me[1].Z
+			dx2 := t12
+			dy2 := t22
+			dz2 := t32
+//line nbody.go:61
+			t42 := dx2*dx2 + 0.001 + dy2*dy2 + dz2*dz2
+//line root.go:6
+			result02 := kernel.Rsqrt[float32](t42)
+//line nbody.go:61
+			inverse2 := result02
+			f2 := b.Mass * inverse2 * inverse2 * inverse2
+			a[1].X += f2 * dx2
+			a[1].Y += f2 * dy2
+			a[1].Z += f2 * dz2
 		}
 	}
 }
 
 //go:noinline
-func quernRow4NbodyUnchecked(r *host.Run, as []Acceleration, first4, base int, bodies []Body, accelerations []Acceleration) {
+func quernRow4NbodyUnchecked(r *host.Run, as [][2]Acceleration, first4, base, start int, bodies []Body, accelerations []Acceleration, k2, start2 int) {
 	aRow := as[first4:][:256]
-	if base >= 0 && 256 <= len(accelerations)-base && len(bodies)-base >= 256 {
-		row2 := (*[256]Acceleration)(accelerations[base:])
+	if start2 >= 0 && 256 <= len(accelerations)-start2 && len(bodies)-start2 >= 256 {
+		row := (*[256]Acceleration)(accelerations[start2:])
 		for threadX := range 256 {
+			r.ThreadIdx.X = threadX
 			a := &aRow[threadX]
-//line nbody.go:60
-			row2[threadX] = *a
+//line nbody.go:72
+			row[threadX] = a[k2]
 		}
 		return
 	}
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		a := &aRow[threadX]
-		t1 := base + threadX
-//line nbody.go:59
-		if t1 < len(bodies) {
-			accelerations[t1] = *a
+		mine := base + threadX
+		i2 := mine + start
+//line nbody.go:71
+		if i2 < len(bodies) {
+			accelerations[i2] = a[k2]
 		}
 	}
 }
