@@ -108,7 +108,7 @@ type item struct {
 
 // canCoarsen looks for what a thread cannot do for others.
 func canCoarsen(k *ir.Kernel) bool {
-	if len(k.Shared) > 0 {
+	if len(k.Shared) > 0 || k.Options.Cluster != [3]int{} {
 		return false
 	}
 	for _, v := range k.Func.Locals {
