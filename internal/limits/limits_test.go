@@ -47,6 +47,32 @@ func TestHold(t *testing.T) {
 	}
 }
 
+func TestConditionsOnAddresses(t *testing.T) {
+	p := Program{Address, 0, Address, 2, Add, AtMost, 0}
+	args, dim := make([]int64, 3), new([6]int64)
+	for _, test := range []struct {
+		name      string
+		addresses []uint64
+		want      bool
+	}{
+		{"multiples of 16", []uint64{1 << 40, 3, 1<<63 + 16}, true},
+		{"one that is not", []uint64{1 << 40, 0, 1<<40 + 4}, false},
+		{"none are given", nil, true},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			if got := p.HoldAt(args, test.addresses, dim); got != test.want {
+				t.Errorf("HoldAt = %v, want %v", got, test.want)
+			}
+		})
+	}
+	if got := p.String(); got != "&arg0%16 + &arg2%16 <= 0" {
+		t.Errorf("String = %q", got)
+	}
+	if (Program{Address, 3, AtMost, 0}).HoldAt(args, []uint64{0, 0, 0}, dim) {
+		t.Error("an address that does not exist is accepted")
+	}
+}
+
 func TestValidateNamesTheDamage(t *testing.T) {
 	deep := Program{}
 	for range Depth + 1 {
@@ -59,6 +85,7 @@ func TestValidateNamesTheDamage(t *testing.T) {
 	}{
 		{"unknown operation", Program{Const, 1, 42}, "limits: damaged program at 2: unknown operation 42"},
 		{"operand missing", Program{Const}, "limits: damaged program at 0: operand missing"},
+		{"address out of range", Program{Address, 2, AtMost, 1}, "limits: damaged program at 0: argument 2 of 2"},
 		{"argument out of range", Program{Arg, 2, AtMost, 1}, "limits: damaged program at 0: argument 2 of 2"},
 		{"dimension out of range", Program{Dim, 6, AtMost, 1}, "limits: damaged program at 0: dimension 6 of 6"},
 		{"stack underflow", Program{Const, 1, Add}, "limits: damaged program at 2: stack underflow"},

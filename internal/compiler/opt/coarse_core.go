@@ -274,8 +274,7 @@ func (c *coarsener) hasStrides() bool {
 	for v := range c.indices {
 		follows[v] = true
 	}
-	var depends func(e ir.Expr) bool
-	depends = func(e ir.Expr) bool {
+	depends := func(e ir.Expr) bool {
 		found := false
 		v := ir.Visitor{Expr: func(e ir.Expr) bool {
 			if c.isNumber(e) {
