@@ -8,7 +8,7 @@ import "quern.dev/kernel"
 //quern:kernel
 func addFloat16(t kernel.Thread, x, cells, old, sums []kernel.Float16) {
 	s := kernel.Shared[[4]kernel.Float16](t)
-	if t.ThreadIdx.X < 3 {
+	if t.ThreadIdx.X < len(s) {
 		s[t.ThreadIdx.X] = kernel.Float16{}
 	}
 	t.Sync()
@@ -29,7 +29,7 @@ func addFloat16(t kernel.Thread, x, cells, old, sums []kernel.Float16) {
 //quern:kernel
 func addBFloat16(t kernel.Thread, x, cells, old, sums []kernel.BFloat16) {
 	s := kernel.Shared[[4]kernel.BFloat16](t)
-	if t.ThreadIdx.X < 3 {
+	if t.ThreadIdx.X < len(s) {
 		s[t.ThreadIdx.X] = kernel.BFloat16{}
 	}
 	t.Sync()

@@ -3739,7 +3739,7 @@ func quernHostAddFloat16(r *host.Run) {
 
 //go:noinline
 func quernRow1AddFloat16(r *host.Run, s *[4]kernel.Float16, dimX int) {
-	count := max(0, min(dimX, 3))
+	count := max(0, min(dimX, 4))
 	if count <= 4 {
 		row := s[:count]
 		for threadX := range count {
@@ -3751,7 +3751,7 @@ func quernRow1AddFloat16(r *host.Run, s *[4]kernel.Float16, dimX int) {
 	for threadX := range dimX {
 		r.ThreadIdx.X = threadX
 //line half.go:11
-		if threadX < 3 {
+		if threadX < 4 {
 			s[threadX] = kernel.Float16FromBits(0x0000)
 		}
 	}
@@ -3852,7 +3852,7 @@ func quernHostAddBFloat16(r *host.Run) {
 
 //go:noinline
 func quernRow1AddBFloat16(r *host.Run, s *[4]kernel.BFloat16, dimX int) {
-	count := max(0, min(dimX, 3))
+	count := max(0, min(dimX, 4))
 	if count <= 4 {
 		row := s[:count]
 		for threadX := range count {
@@ -3864,7 +3864,7 @@ func quernRow1AddBFloat16(r *host.Run, s *[4]kernel.BFloat16, dimX int) {
 	for threadX := range dimX {
 		r.ThreadIdx.X = threadX
 //line half.go:32
-		if threadX < 3 {
+		if threadX < 4 {
 			s[threadX] = kernel.BFloat16FromBits(0x0000)
 		}
 	}
