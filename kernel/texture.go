@@ -1,7 +1,9 @@
 package kernel
 
-// Texel is what a texture gives.
-type Texel interface{ ~float32 }
+// Texel is what a texture gives: one, two or four numbers.
+type Texel interface {
+	float32 | Vec2[float32] | Vec4[float32]
+}
 
 // Texture2D is an image that kernels read between its elements and beyond its
 // borders: on a GPU through its texture units, elsewhere by the same rules in
@@ -41,7 +43,21 @@ func (x Texture2D[T]) Sample(u, v float32) T {
 	if !ok {
 		panic("kernel: a texture that is not open")
 	}
-	return T(texel[0])
+	return texelOf[T](texel)
+}
+
+// texelOf returns the first of the numbers, as many as T has.
+func texelOf[T Texel](c [4]float32) T {
+	var t T
+	switch p := any(&t).(type) {
+	case *float32:
+		*p = c[0]
+	case *Vec2[float32]:
+		*p = Vec2[float32]{c[0], c[1]}
+	case *Vec4[float32]:
+		*p = Vec4[float32]{c[0], c[1], c[2], c[3]}
+	}
+	return t
 }
 
 // Fetch returns the element in column i of row j. Outside the image it is what

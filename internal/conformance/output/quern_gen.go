@@ -333,8 +333,56 @@ func LaunchSampled(s *gpu.Stream, g gpu.Grid, image *gpu.Texture2D[float32], u, 
 	return l.End()
 }
 
+var quernBlended = gpu.NewKernel(gpu.KernelInfo{
+	Name: "blended", Package: "quern.dev/internal/conformance/output", Pos: "texture.go:17",
+	Params: []gpu.Param{
+		{Name: "two", Kind: gpu.Texture, Type: "kernel.Vec2[float32]", Size: 24},
+		{Name: "four", Kind: gpu.Texture, Type: "kernel.Vec4[float32]", Size: 24},
+		{Name: "u", Kind: gpu.Slice, Type: "float32", Size: 4},
+		{Name: "v", Kind: gpu.Slice, Type: "float32", Size: 4},
+		{Name: "outTwo", Kind: gpu.Slice, Type: "kernel.Vec2[float32]", Size: 8},
+		{Name: "outFour", Kind: gpu.Slice, Type: "kernel.Vec4[float32]", Size: 16},
+	},
+	PTX: quernPTX,
+	Variants: []gpu.Variant{
+		{Name: "proven", Limits: []int64{1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 1, 5, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 3, 1, 2, 4, 1, 3, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0, 0, -1, 1, 4, 1, 2, 4, 1, 4, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0, 0, -1, 1, 5, 1, 2, 4, 1, 5, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0, 10, 4, 0, 8, 10, 4, 0, 8, 8, 5, 4, 9, 0, 10, 5, 9, 0}},
+		{Name: "narrow", Limits: []int64{1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 1, 5, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 10, 4, 0, 8, 10, 4, 0, 8, 8, 5, 4, 9, 0, 10, 5, 9, 0}, Sites: []gpu.Site{
+			{Kind: gpu.IndexSite, File: "texture.go", Line: 19, Col: 32},
+			{Kind: gpu.IndexSite, File: "texture.go", Line: 19, Col: 3},
+			{Kind: gpu.IndexSite, File: "texture.go", Line: 20, Col: 34},
+			{Kind: gpu.IndexSite, File: "texture.go", Line: 20, Col: 3},
+		}},
+		{Name: "wide", Sites: []gpu.Site{
+			{Kind: gpu.IndexSite, File: "texture.go", Line: 19, Col: 32},
+			{Kind: gpu.IndexSite, File: "texture.go", Line: 19, Col: 3},
+			{Kind: gpu.IndexSite, File: "texture.go", Line: 20, Col: 34},
+			{Kind: gpu.IndexSite, File: "texture.go", Line: 20, Col: 3},
+		}},
+	},
+	Host: quernHostBlended,
+})
+
+var _ = blended // compiled, not called
+
+// LaunchBlended runs blended on the grid g.
+//
+// blended reads images of two and four numbers an element.
+func LaunchBlended(s *gpu.Stream, g gpu.Grid, two *gpu.Texture2D[kernel.Vec2[float32]], four *gpu.Texture2D[kernel.Vec4[float32]], u, v *gpu.Buffer[float32], outTwo *gpu.Buffer[kernel.Vec2[float32]], outFour *gpu.Buffer[kernel.Vec4[float32]]) error {
+	l, err := quernBlended.Begin(s, g)
+	if err != nil {
+		return err
+	}
+	gpu.TextureArg(l, two)
+	gpu.TextureArg(l, four)
+	gpu.SliceArg(l, u)
+	gpu.SliceArg(l, v)
+	gpu.SliceArg(l, outTwo)
+	gpu.SliceArg(l, outFour)
+	return l.End()
+}
+
 var quernFetched = gpu.NewKernel(gpu.KernelInfo{
-	Name: "fetched", Package: "quern.dev/internal/conformance/output", Pos: "texture.go:17",
+	Name: "fetched", Package: "quern.dev/internal/conformance/output", Pos: "texture.go:27",
 	Params: []gpu.Param{
 		{Name: "image", Kind: gpu.Texture, Type: "float32", Size: 24},
 		{Name: "out", Kind: gpu.Slice, Type: "float32", Size: 4},
@@ -342,10 +390,10 @@ var quernFetched = gpu.NewKernel(gpu.KernelInfo{
 	PTX: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Sites: []gpu.Site{
-			{Kind: gpu.IndexSite, File: "texture.go", Line: 21, Col: 3},
+			{Kind: gpu.IndexSite, File: "texture.go", Line: 31, Col: 3},
 		}},
 		{Name: "wide", Sites: []gpu.Site{
-			{Kind: gpu.IndexSite, File: "texture.go", Line: 21, Col: 3},
+			{Kind: gpu.IndexSite, File: "texture.go", Line: 31, Col: 3},
 		}},
 	},
 	Host: quernHostFetched,
@@ -854,6 +902,80 @@ func quernRow1Sampled(r *host.Run, base int, out, u, v []float32, image kernel.T
 	}
 }
 
+func quernHostBlended(r *host.Run) {
+	two := host.Value[kernel.Texture2D[kernel.Vec2[float32]]](r, 0)
+	four := host.Value[kernel.Texture2D[kernel.Vec4[float32]]](r, 1)
+	u := host.Slice[float32](r, 2)
+	v := host.Slice[float32](r, 3)
+	outTwo := host.Slice[kernel.Vec2[float32]](r, 4)
+	outFour := host.Slice[kernel.Vec4[float32]](r, 5)
+	dimX := r.BlockDim.X
+	dimY := r.BlockDim.Y
+	dimZ := r.BlockDim.Z
+	for r.Next() {
+		blockX := r.BlockIdx.X
+		base := blockX * dimX
+		for threadZ := range dimZ {
+			for threadY := range dimY {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				quernRow1Blended(r, base, u, v, two, outTwo, four, outFour, dimX)
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1Blended(r *host.Run, base int, u, v []float32, two kernel.Texture2D[kernel.Vec2[float32]], outTwo []kernel.Vec2[float32], four kernel.Texture2D[kernel.Vec4[float32]], outFour []kernel.Vec4[float32], dimX int) {
+	count := max(0, min(dimX, len(u)-base))
+	if base >= 0 && count <= len(u)-base && count <= len(v)-base && count <= len(outTwo)-base && count <= len(outFour)-base {
+		row := u[base:][:count]
+		row2 := v[base:][:count]
+		row3 := outTwo[base:][:count]
+		row4 := outFour[base:][:count]
+		for threadX := range count {
+			r.ThreadIdx.X = threadX
+//line texture.go:19
+			t1 := row[threadX]
+			t2 := row2[threadX]
+//line texture.go:19
+			result := two.Sample(t1, t2)
+			row3[threadX] = result
+//line texture.go:20
+			t4 := row[threadX]
+			t5 := row2[threadX]
+//line texture.go:20
+			result2 := four.Sample(t4, t5)
+//line texture.go:20
+			result0 := result2.Scale(0.5)
+			row4[threadX] = result0
+		}
+		return
+	}
+	for threadX := range dimX {
+		r.ThreadIdx.X = threadX
+		i := base + threadX
+//line texture.go:18
+		if i < len(u) {
+			t1 := u[i]
+//line texture.go:19
+			t2 := v[i]
+//line texture.go:19
+			result := two.Sample(t1, t2)
+//line texture.go:19
+			outTwo[i] = result
+			t4 := u[i]
+//line texture.go:20
+			t5 := v[i]
+//line texture.go:20
+			result2 := four.Sample(t4, t5)
+//line texture.go:20
+			result0 := result2.Scale(0.5)
+//line texture.go:20
+			outFour[i] = result0
+		}
+	}
+}
+
 func quernHostFetched(r *host.Run) {
 	image := host.Value[kernel.Texture2D[float32]](r, 0)
 	out := host.Slice[float32](r, 1)
@@ -880,18 +1002,18 @@ func quernRow1Fetched(r *host.Run, image kernel.Texture2D[float32], base, y int,
 	for threadX := range dimX {
 		r.ThreadIdx.X = threadX
 		x := base + threadX
-//line texture.go:19
+//line texture.go:29
 		result0 := image.Width()
 		t2 := result0 + 4
-//line texture.go:19
+//line texture.go:29
 		result02 := image.Height()
 		t4 := result02 + 4
 		w := t2
 		h := t4
-//line texture.go:20
+//line texture.go:30
 		if x < w && y < h {
 			result03 := corner(image, x, y)
-//line texture.go:21
+//line texture.go:31
 			out[y*w+x] = result03
 		}
 	}

@@ -11,6 +11,16 @@ func sampled(t kernel.Thread, image kernel.Texture2D[float32], u, v, out []float
 	}
 }
 
+// blended reads images of two and four numbers an element.
+//
+//quern:kernel
+func blended(t kernel.Thread, two kernel.Texture2D[kernel.Vec2[float32]], four kernel.Texture2D[kernel.Vec4[float32]], u, v []float32, outTwo []kernel.Vec2[float32], outFour []kernel.Vec4[float32]) {
+	if i := t.Global(); i < len(u) {
+		outTwo[i] = two.Sample(u[i], v[i])
+		outFour[i] = four.Sample(u[i], v[i]).Scale(0.5)
+	}
+}
+
 // fetched copies an image with a border of two elements around it.
 //
 //quern:kernel

@@ -189,3 +189,59 @@ func TestPlainGoSamplesImagesThatItOpens(t *testing.T) {
 		t.Errorf("between 1 and 3: %g, want 2", out[0])
 	}
 }
+
+func TestElementsOfSeveralNumbers(t *testing.T) {
+	const w, h, n = 6, 5, 500
+	r := rand.New(rand.NewPCG(5, 6))
+	bytes := make([]uint8, w*h*4)
+	for i := range bytes {
+		bytes[i] = uint8(r.Uint32())
+	}
+	channel := func(c, channels int) []float32 {
+		out := make([]float32, w*h)
+		for i := range out {
+			out[i] = float32(bytes[i*channels+c]) / 255
+		}
+		return out
+	}
+	u, v := make([]float32, n), make([]float32, n)
+	for i := range u {
+		u[i], v[i] = r.Float32()*w, r.Float32()*h
+	}
+	o := gpu.TextureOptions{Filter: gpu.FilterLinear, AddressX: gpu.AddressBorder}
+	devicetest.Each(t, func(t *testing.T, d *gpu.Device) {
+		s := d.DefaultStream()
+		two, err := gpu.NewTexture2D[kernel.Vec2[float32]](s, w, h, bytes[:w*h*2], o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer two.Close()
+		four, err := gpu.NewTexture2D[kernel.Vec4[float32]](s, w, h, bytes, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer four.Close()
+		outTwo, outFour := devicetest.Upload(t, d, make([]kernel.Vec2[float32], n)), devicetest.Upload(t, d, make([]kernel.Vec4[float32], n))
+		if err := LaunchBlended(s, gpu.Linear(n), two, four, devicetest.Upload(t, d, u), devicetest.Upload(t, d, v), outTwo, outFour); err != nil {
+			t.Fatal(err)
+		}
+		gotTwo, gotFour := devicetest.Download(t, d, outTwo), devicetest.Download(t, d, outFour)
+		close := func(what string, i int, got float32, texels []float32, factor float64) {
+			if want := factor * reference(texels, w, h, o, float64(u[i]), float64(v[i])); math.Abs(float64(got)-want) > 2.0/256+1e-5 {
+				t.Errorf("%s at (%g, %g): %g, want %g", what, u[i], v[i], got, want)
+			}
+		}
+		for c := range 4 {
+			texels := channel(c, 4)
+			for i, got := range gotFour {
+				close("four", i, [4]float32{got.X, got.Y, got.Z, got.W}[c], texels, 0.5)
+			}
+		}
+		for c := range 2 {
+			texels := channel(c, 2)
+			for i, got := range gotTwo {
+				close("two", i, [2]float32{got.X, got.Y}[c], texels, 1)
+			}
+		}
+	})
+}
