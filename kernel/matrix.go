@@ -1,6 +1,7 @@
 package kernel
 
 import (
+	"encoding/binary"
 	"fmt"
 	"math"
 	"reflect"
@@ -44,6 +45,10 @@ func (Accumulator[C]) Row(t Thread, i int) int { return t.Lane()>>2 + i>>1<<3 }
 // Column returns the column, 0 to 7, of the accumulator's element i in thread t.
 // Elements 0 and 1 are side by side, from an even column on, as are 2 and 3.
 func (Accumulator[C]) Column(t Thread, i int) int { return t.Lane()&3<<1 + i&1 }
+
+// MatrixColumns returns K, the number of columns of a matrix A with elements of
+// type T: 16 for Float16 and BFloat16, 8 for float32, 32 for int8 and uint8.
+func MatrixColumns[T MatrixElement]() int { return 8 * matrixWord[T]() }
 
 // MMA returns a*b + c. A and B are of the same type, or int8 and uint8.
 //
@@ -193,7 +198,11 @@ func loadMatrix[T MatrixElement, R MatrixLine](t Thread, operation string, line 
 	if reflect.TypeFor[R]().Elem() != reflect.TypeOf(element) {
 		panic(fmt.Sprintf("kernel: %s of %T from lines of type %T", operation, element, *line))
 	}
-	lines := mma.Lines(gatherWhole(t, operation, *(*[4]uint32)(unsafe.Pointer(line))))
+	var words [4]uint32
+	for i := range words {
+		words[i] = binary.NativeEndian.Uint32(unsafe.Slice((*byte)(unsafe.Pointer(line)), 16)[4*i:])
+	}
+	lines := mma.Lines(gatherWhole(t, operation, words))
 	return lines.Load(t.Lane(), transposed)
 }
 

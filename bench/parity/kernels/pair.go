@@ -22,5 +22,6 @@ var (
 	Pi           = kernels.Pair{Checked: quernPi, Unchecked: quernPiUnchecked}
 	BlackScholes = kernels.Pair{Checked: quernBlackScholes, Unchecked: quernBlackScholesUnchecked}
 	SHA256       = kernels.Pair{Checked: quernSha256, Unchecked: quernSha256Unchecked}
+	TensorMatmul = kernels.Pair{Checked: quernTensorMatmul, Unchecked: quernTensorMatmulUnchecked}
 	ChaCha20     = kernels.Pair{Checked: quernChacha20, Unchecked: quernChacha20Unchecked}
 )

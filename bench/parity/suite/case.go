@@ -43,6 +43,8 @@ type Case struct {
 	Unit Unit
 	Work float64 // of a launch
 
+	TwinShared int // bytes of dynamic shared memory that the CUDA C function needs
+
 	// ByHand computes from the arrays' Host what the kernel writes to the
 	// outputs, into their Hand.
 	ByHand func()
@@ -72,6 +74,7 @@ var All = []Entry{
 	{"fft", fft},
 	{"tile_matmul", tileMatmul},
 	{"register_matmul", registerMatmul},
+	{"tensor_matmul", tensorMatmul},
 	{"nbody", nbody},
 	{"mandelbrot", mandelbrot},
 	{"black_scholes", blackScholes},

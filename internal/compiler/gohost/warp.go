@@ -16,6 +16,8 @@ type collective struct {
 	value *ir.Local // what each thread gives; nil for an operation without
 	lane  ir.Expr   // of a shuffle: the same for all threads, or
 	lanes *ir.Local // the lane that each thread reads
+
+	fragments []*ir.Local // of an operation on matrices, in place of value
 }
 
 // warps is a loop over the warps of the block, each of which goes through the
@@ -38,6 +40,9 @@ func (c *collective) uses() usage {
 		if v != nil {
 			u.reads[v] = true
 		}
+	}
+	for _, v := range c.fragments {
+		u.reads[v] = true
 	}
 	for _, v := range c.stmt.Dst {
 		if v != nil {
@@ -194,7 +199,9 @@ func (s *splitter) dropResults(t *ir.Warp) {
 // threads give.
 func (s *splitter) collective(l *layout, t *ir.Warp) {
 	c := &collective{stmt: t}
-	if len(t.Args) > 0 {
+	if matrixFunction(t.Op) != "" {
+		s.givenMatrices(l, c)
+	} else if len(t.Args) > 0 {
 		c.value = s.given(l, t.Args[0], t.Pos)
 	}
 	if t.Op.IsShuffle() {
@@ -358,7 +365,14 @@ func (e *emitter) collective(c *collective) {
 		return
 	}
 	name := collectiveFunctions[c.stmt.Op]
-	args = append(args, e.ofWarp(c.value))
+	if matrix := matrixFunction(c.stmt.Op); matrix != "" {
+		name = matrix
+		for _, v := range c.fragments {
+			args = append(args, e.ofWarp(v))
+		}
+	} else {
+		args = append(args, e.ofWarp(c.value))
+	}
 	switch {
 	case c.lane != nil:
 		args = append(args, e.value(c.lane, ir.TInt, precOr))

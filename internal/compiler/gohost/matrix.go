@@ -1,0 +1,35 @@
+package gohost
+
+import (
+	"strings"
+
+	"quern.dev/internal/compiler/ir"
+)
+
+// givenMatrices adds what the threads give to an operation on matrices: their
+// pointers, or their fragments as the arrays that they are.
+func (s *splitter) givenMatrices(l *layout, c *collective) {
+	t := c.stmt
+	if t.Op.IsLoadMatrix() {
+		c.fragments = []*ir.Local{s.given(l, t.Args[0], t.Pos)}
+		return
+	}
+	for at := 0; at < len(t.Args); {
+		p := t.Args[at].(*ir.Load).Place.(*ir.IndexPlace).X
+		c.fragments = append(c.fragments, s.given(l, &ir.Load{Place: p}, t.Pos))
+		at += int(p.Type().Len)
+	}
+}
+
+// matrixFunction is the function of package kernel/host that carries out an
+// operation on matrices, "" for other operations.
+func matrixFunction(op ir.WarpOp) string {
+	if !op.IsMMA() && !op.IsLoadMatrix() {
+		return ""
+	}
+	name := op.String()
+	if op.IsMMA() {
+		return "MMA" + strings.TrimPrefix(name, "mma")
+	}
+	return strings.ToUpper(name[:1]) + name[1:]
+}

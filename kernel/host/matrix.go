@@ -1,0 +1,96 @@
+package host
+
+import (
+	"encoding/binary"
+	"unsafe"
+
+	"quern.dev/internal/mma"
+)
+
+// The functions of this file carry out one matrix operation in all warps of a
+// block of whole warps. Like those on other values, they write of each result
+// what there is of its slice.
+
+// LoadMatrix reads the matrices whose lines of 16 bytes the threads point to.
+func LoadMatrix[R any](w0, w1, w2, w3 []uint32, lines []*R) {
+	loadMatrix([4][]uint32{w0, w1, w2, w3}, lines, false)
+}
+
+// LoadMatrixTransposed is LoadMatrix with the elements of a column side by side.
+func LoadMatrixTransposed[R any](w0, w1, w2, w3 []uint32, lines []*R) {
+	loadMatrix([4][]uint32{w0, w1, w2, w3}, lines, true)
+}
+
+func loadMatrix[R any](words [4][]uint32, lines []*R, transposed bool) {
+	for first := 0; first < len(lines); first += warpSize {
+		var m mma.Lines
+		for lane, p := range lines[first : first+warpSize] {
+			bytes := unsafe.Slice((*byte)(unsafe.Pointer(p)), 16)
+			for i := range m[lane] {
+				m[lane][i] = binary.NativeEndian.Uint32(bytes[4*i:])
+			}
+		}
+		for lane := range warpSize {
+			for i, w := range m.Load(lane, transposed) {
+				if at := first + lane; at < len(words[i]) {
+					words[i][at] = w
+				}
+			}
+		}
+	}
+}
+
+// MMAFloat16 multiplies matrices of kernel.Float16 and adds c.
+func MMAFloat16[A ~[4]uint32, B ~[2]uint32, C ~[4]float32](d0, d1, d2, d3 []float32, a []A, b []B, c []C) {
+	multiply(mma.Float16, mma.Float16, [4][]float32{d0, d1, d2, d3}, a, b, c)
+}
+
+// MMABFloat16 multiplies matrices of kernel.BFloat16 and adds c.
+func MMABFloat16[A ~[4]uint32, B ~[2]uint32, C ~[4]float32](d0, d1, d2, d3 []float32, a []A, b []B, c []C) {
+	multiply(mma.BFloat16, mma.BFloat16, [4][]float32{d0, d1, d2, d3}, a, b, c)
+}
+
+// MMATF32 multiplies matrices of float32 in the format TF32 and adds c.
+func MMATF32[A ~[4]uint32, B ~[2]uint32, C ~[4]float32](d0, d1, d2, d3 []float32, a []A, b []B, c []C) {
+	multiply(mma.TF32, mma.TF32, [4][]float32{d0, d1, d2, d3}, a, b, c)
+}
+
+// MMAInt8 multiplies matrices of int8 and adds c.
+func MMAInt8[A ~[4]uint32, B ~[2]uint32, C ~[4]int32](d0, d1, d2, d3 []int32, a []A, b []B, c []C) {
+	multiply(mma.Int8, mma.Int8, [4][]int32{d0, d1, d2, d3}, a, b, c)
+}
+
+// MMAInt8Uint8 multiplies a matrix of int8 by one of uint8 and adds c.
+func MMAInt8Uint8[A ~[4]uint32, B ~[2]uint32, C ~[4]int32](d0, d1, d2, d3 []int32, a []A, b []B, c []C) {
+	multiply(mma.Int8, mma.Uint8, [4][]int32{d0, d1, d2, d3}, a, b, c)
+}
+
+// MMAUint8Int8 multiplies a matrix of uint8 by one of int8 and adds c.
+func MMAUint8Int8[A ~[4]uint32, B ~[2]uint32, C ~[4]int32](d0, d1, d2, d3 []int32, a []A, b []B, c []C) {
+	multiply(mma.Uint8, mma.Int8, [4][]int32{d0, d1, d2, d3}, a, b, c)
+}
+
+// MMAUint8 multiplies matrices of uint8 and adds c.
+func MMAUint8[A ~[4]uint32, B ~[2]uint32, C ~[4]int32](d0, d1, d2, d3 []int32, a []A, b []B, c []C) {
+	multiply(mma.Uint8, mma.Uint8, [4][]int32{d0, d1, d2, d3}, a, b, c)
+}
+
+func multiply[T mma.Value, A ~[4]uint32, B ~[2]uint32, C ~[4]T](fa, fb mma.Format, dst [4][]T, a []A, b []B, c []C) {
+	for first := 0; first < len(a); first += warpSize {
+		var ma mma.A
+		var mb mma.B
+		var mc mma.C[T]
+		for lane := range warpSize {
+			ma[lane], mb[lane], mc[lane] = a[first+lane], b[first+lane], c[first+lane]
+		}
+		mma.Multiply(fa, fb, &ma, &mb, &mc)
+		for i, d := range dst {
+			if first < len(d) {
+				d = d[first : first+warpSize]
+				for lane := range d {
+					d[lane] = mc[lane][i]
+				}
+			}
+		}
+	}
+}
