@@ -1442,6 +1442,92 @@ func LaunchStencilUnchecked(s *gpu.Stream, g gpu.Grid, weights StencilWeights, n
 	return l.End()
 }
 
+var quernTensorMatmul = gpu.NewKernel(gpu.KernelInfo{
+	Name: "tensorMatmul", Package: "quern.dev/bench/parity/kernels", Pos: "tensor.go:32",
+	Params: []gpu.Param{
+		{Name: "n", Kind: gpu.Scalar, Type: "int", Size: 8},
+		{Name: "k", Kind: gpu.Scalar, Type: "int", Size: 8},
+		{Name: "a", Kind: gpu.Slice, Type: "Chunk", Size: 16},
+		{Name: "b", Kind: gpu.Slice, Type: "Chunk", Size: 16},
+		{Name: "c", Kind: gpu.Slice, Type: "kernel.Vec2[float32]", Size: 8},
+	},
+	PTX: quernPTX,
+	Variants: []gpu.Variant{
+		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 0, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 0, 128, 2, 1, 1, 1, 5, 5, 1, 1, 4, 1, 2, 4, 9, -16, 0, 223, 1, 1, 5, 0, 128, 2, 1, 1, 1, 5, 5, 3, 9, 2147483632, 0, 32, 2, 0, 5, 0, 127, 1, 0, 5, 3, 1, 3, 4, 9, 0, 0, 32, 2, 0, 5, 0, 375, 1, 0, 5, 3, 9, 2147483648, 0, -1, 1, 2, 0, 128, 2, 1, 1, 1, 5, 5, 4, 1, 1, 1, 2, 3, 0, 128, 2, 1, 1, 1, 5, 5, 4, 0, 2147483640, 4, 7, 5, 9, 0, 0, 224, 1, 1, 5, 0, 128, 2, 1, 1, 1, 5, 5, 3, 9, 2147483648, 0, 32, 2, 0, 5, 0, 8, 1, 0, 1, 1, 5, 5, 3, 1, 0, 4, 1, 3, 4, 9, 0, 0, 32, 2, 0, 5, 0, 247, 1, 0, 5, 3, 0, 8, 1, 0, 1, 1, 5, 5, 3, 9, 2147483648, 0, 256, 2, 0, 5, 9, 2147483649, 0, 128, 2, 0, 5, 0, 191, 1, 0, 5, 3, 0, 512, 2, 1, 1, 0, 5, 5, 3, 9, 2147483620, 0, 128, 2, 0, 5, 0, 512, 2, 1, 1, 0, 5, 5, 3, 0, 4, 1, 0, 5, 4, 1, 4, 4, 9, 0, 10, 2, 9, 0, 10, 3, 9, 0, 10, 4, 0, 8, 10, 4, 0, 8, 8, 5, 4, 9, 0}},
+		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 0, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 0, 223, 1, 1, 5, 0, 128, 2, 1, 1, 1, 5, 5, 3, 9, 2147483632, 0, 32, 2, 0, 5, 0, 375, 1, 0, 5, 3, 9, 2147483648, 0, 224, 1, 1, 5, 0, 128, 2, 1, 1, 1, 5, 5, 3, 9, 2147483648, 0, 32, 2, 0, 5, 0, 247, 1, 0, 5, 3, 0, 8, 1, 0, 1, 1, 5, 5, 3, 9, 2147483648, 0, 256, 2, 0, 5, 9, 2147483649, 0, 128, 2, 0, 5, 0, 191, 1, 0, 5, 3, 0, 512, 2, 1, 1, 0, 5, 5, 3, 9, 2147483620, 10, 2, 9, 0, 10, 3, 9, 0, 10, 4, 0, 8, 10, 4, 0, 8, 8, 5, 4, 9, 0}, Sites: []gpu.Site{
+			{Kind: gpu.IndexSite, File: "tensor.go", Line: 133, Col: 47},
+			{Kind: gpu.IndexSite, File: "tensor.go", Line: 140, Col: 43},
+			{Kind: gpu.IndexSite, File: "tensor.go", Line: 104, Col: 4},
+			{Kind: gpu.IndexSite, File: "tensor.go", Line: 105, Col: 4},
+		}},
+		{Name: "wide", Sites: []gpu.Site{
+			{Kind: gpu.IndexSite, File: "tensor.go", Line: 133, Col: 47},
+			{Kind: gpu.IndexSite, File: "tensor.go", Line: 140, Col: 43},
+			{Kind: gpu.IndexSite, File: "tensor.go", Line: 104, Col: 4},
+			{Kind: gpu.IndexSite, File: "tensor.go", Line: 105, Col: 4},
+		}},
+	},
+	Block:  gpu.Dim3{X: 256, Y: 1, Z: 1},
+	Shared: 147456,
+	Host:   quernHostTensorMatmul,
+})
+
+var _ = tensorMatmul // compiled, not called
+
+// LaunchTensorMatmul runs tensorMatmul on the grid g.
+//
+// tensorMatmul computes c = a*b on tensor cores, where a has k chunks in a row
+// and b has n. Each of the 8 warps of a block computes 64x64 elements of c.
+func LaunchTensorMatmul(s *gpu.Stream, g gpu.Grid, n, k int, a, b *gpu.Buffer[Chunk], c *gpu.Buffer[kernel.Vec2[float32]]) error {
+	l, err := quernTensorMatmul.Begin(s, g)
+	if err != nil {
+		return err
+	}
+	gpu.Arg(l, n)
+	gpu.Arg(l, k)
+	gpu.SliceArg(l, a)
+	gpu.SliceArg(l, b)
+	gpu.SliceArg(l, c)
+	return l.End()
+}
+
+var quernTensorMatmulUnchecked = gpu.NewKernel(gpu.KernelInfo{
+	Name: "tensorMatmulUnchecked", Package: "quern.dev/bench/parity/kernels", Pos: "tensor.go:39",
+	Params: []gpu.Param{
+		{Name: "n", Kind: gpu.Scalar, Type: "int", Size: 8},
+		{Name: "k", Kind: gpu.Scalar, Type: "int", Size: 8},
+		{Name: "a", Kind: gpu.Slice, Type: "Chunk", Size: 16},
+		{Name: "b", Kind: gpu.Slice, Type: "Chunk", Size: 16},
+		{Name: "c", Kind: gpu.Slice, Type: "kernel.Vec2[float32]", Size: 8},
+	},
+	PTX: quernPTX,
+	Variants: []gpu.Variant{
+		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 0, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 0, 223, 1, 1, 5, 0, 128, 2, 1, 1, 1, 5, 5, 3, 9, 2147483632, 0, 32, 2, 0, 5, 0, 375, 1, 0, 5, 3, 9, 2147483648, 0, 224, 1, 1, 5, 0, 128, 2, 1, 1, 1, 5, 5, 3, 9, 2147483648, 0, 32, 2, 0, 5, 0, 247, 1, 0, 5, 3, 0, 8, 1, 0, 1, 1, 5, 5, 3, 9, 2147483648, 0, 256, 2, 0, 5, 9, 2147483649, 0, 128, 2, 0, 5, 0, 191, 1, 0, 5, 3, 0, 512, 2, 1, 1, 0, 5, 5, 3, 9, 2147483620, 10, 2, 9, 0, 10, 3, 9, 0, 10, 4, 0, 8, 10, 4, 0, 8, 8, 5, 4, 9, 0}},
+		{Name: "wide"},
+	},
+	Block:  gpu.Dim3{X: 256, Y: 1, Z: 1},
+	Shared: 147456,
+	Host:   quernHostTensorMatmulUnchecked,
+})
+
+var _ = tensorMatmulUnchecked // compiled, not called
+
+// LaunchTensorMatmulUnchecked runs tensorMatmulUnchecked on the grid g.
+//
+// tensorMatmulUnchecked is tensorMatmul without bounds checks.
+func LaunchTensorMatmulUnchecked(s *gpu.Stream, g gpu.Grid, n, k int, a, b *gpu.Buffer[Chunk], c *gpu.Buffer[kernel.Vec2[float32]]) error {
+	l, err := quernTensorMatmulUnchecked.Begin(s, g)
+	if err != nil {
+		return err
+	}
+	gpu.Arg(l, n)
+	gpu.Arg(l, k)
+	gpu.SliceArg(l, a)
+	gpu.SliceArg(l, b)
+	gpu.SliceArg(l, c)
+	return l.End()
+}
+
 var quernTranspose = gpu.NewKernel(gpu.KernelInfo{
 	Name: "transpose", Package: "quern.dev/bench/parity/kernels", Pos: "transpose.go:16",
 	Params: []gpu.Param{
@@ -5318,6 +5404,1180 @@ func quernRow1StencilUnchecked(r *host.Run, base, nx, y, ny, z, nz int, weights 
 			}
 //line stencil.go:37
 			out[start+x] = sum
+		}
+	}
+}
+
+func quernHostTensorMatmul(r *host.Run) {
+	n := host.Value[int](r, 0)
+	k := host.Value[int](r, 1)
+	a := host.Slice[[8]kernel.BFloat16](r, 2)
+	b := host.Slice[[8]kernel.BFloat16](r, 3)
+	c := host.Slice[kernel.Vec2[float32]](r, 4)
+	stages := host.Shared[[3]tensorStage](r, 0)
+	size := 32 * k
+	size2 := 8 * n
+	var i5 int
+	fas := host.Scratch[[2][4]kernel.MatrixA[kernel.BFloat16]](r, 0, r.BlockDim.Count())
+	fbs := host.Scratch[[2][8]kernel.MatrixB[kernel.BFloat16]](r, 1, r.BlockDim.Count())
+	sums := host.Scratch[[4][8]kernel.Accumulator[float32]](r, 2, r.BlockDim.Count())
+	givens := host.Scratch[*[8]kernel.BFloat16](r, 26, r.BlockDim.Count())
+	words := host.Scratch[uint32](r, 3, r.BlockDim.Count())
+	words2 := host.Scratch[uint32](r, 4, r.BlockDim.Count())
+	words3 := host.Scratch[uint32](r, 5, r.BlockDim.Count())
+	words4 := host.Scratch[uint32](r, 6, r.BlockDim.Count())
+	var t222 int
+	var t23 int
+	givens2 := host.Scratch[*[8]kernel.BFloat16](r, 27, r.BlockDim.Count())
+	words5 := host.Scratch[uint32](r, 7, r.BlockDim.Count())
+	words6 := host.Scratch[uint32](r, 8, r.BlockDim.Count())
+	words7 := host.Scratch[uint32](r, 9, r.BlockDim.Count())
+	words8 := host.Scratch[uint32](r, 10, r.BlockDim.Count())
+	var slot int
+	var free int
+	var step int
+	steps := k / 8
+	var kk int
+	var t322 int
+	var t33 int
+	var t34 int
+	var now int
+	var then int
+	var next int
+	var t36 int
+	var tile *tensorStage
+	var i6 int
+	var t37 *tensorStage
+	givens3 := host.Scratch[*[8]kernel.BFloat16](r, 28, r.BlockDim.Count())
+	words9 := host.Scratch[uint32](r, 11, r.BlockDim.Count())
+	words10 := host.Scratch[uint32](r, 12, r.BlockDim.Count())
+	words11 := host.Scratch[uint32](r, 13, r.BlockDim.Count())
+	words12 := host.Scratch[uint32](r, 14, r.BlockDim.Count())
+	var t44 int
+	var t45 int
+	var t46 int
+	var t47 int
+	var t48 *tensorStage
+	givens4 := host.Scratch[*[8]kernel.BFloat16](r, 29, r.BlockDim.Count())
+	words13 := host.Scratch[uint32](r, 15, r.BlockDim.Count())
+	words14 := host.Scratch[uint32](r, 16, r.BlockDim.Count())
+	words15 := host.Scratch[uint32](r, 17, r.BlockDim.Count())
+	words16 := host.Scratch[uint32](r, 18, r.BlockDim.Count())
+	var j int
+	t55s := host.Scratch[kernel.MatrixA[kernel.BFloat16]](r, 19, r.BlockDim.Count())
+	t56s := host.Scratch[kernel.MatrixB[kernel.BFloat16]](r, 20, r.BlockDim.Count())
+	t57s := host.Scratch[kernel.Accumulator[float32]](r, 21, r.BlockDim.Count())
+	sums2 := host.Scratch[float32](r, 22, r.BlockDim.Count())
+	sums3 := host.Scratch[float32](r, 23, r.BlockDim.Count())
+	sums4 := host.Scratch[float32](r, 24, r.BlockDim.Count())
+	sums5 := host.Scratch[float32](r, 25, r.BlockDim.Count())
+	var next2 int
+	for r.Next() {
+		blockX := r.BlockIdx.X
+		blockY := r.BlockIdx.Y
+		base := blockY * 128
+		base2 := blockX * 32
+		base3 := blockX * 256
+		for threadZ := range 1 {
+			for threadY := range 1 {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				quernRow1TensorMatmul(r, stages, a, b, base, k, n, base2, size, size2)
+			}
+		}
+//line tensor.go:63
+		i5 = 0
+		for threadZ := range 1 {
+			for threadY := range 1 {
+				first := (threadZ*1 + threadY) * 256
+				quernRow2TensorMatmul(r, fas, first, fbs, sums)
+			}
+		}
+		for ; i5 < 4; i5++ {
+			for threadZ := range 1 {
+				for threadY := range 1 {
+					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+					first2 := (threadZ*1 + threadY) * 256
+					start := i5 * 16
+					quernRow3TensorMatmul(r, givens, first2, start, stages)
+				}
+			}
+//line tensor.go:64
+			host.LoadMatrix(words, words2, words3, words4, givens)
+			t222 = 2 * i5
+			t23 = 2*i5 + 1
+			for threadZ := range 1 {
+				for threadY := range 1 {
+					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+					first3 := (threadZ*1 + threadY) * 256
+					start2 := i5 * 2
+					quernRow4TensorMatmul(r, fas, first3, fbs, words, words2, words3, words4, givens2, i5, t222, t23, start2, stages)
+				}
+			}
+			host.LoadMatrixTransposed(words5, words6, words7, words8, givens2)
+			for threadZ := range 1 {
+				for threadY := range 1 {
+					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+					first4 := (threadZ*1 + threadY) * 256
+					quernRow5TensorMatmul(r, fbs, first4, words5, words6, words7, words8, t222, t23)
+				}
+			}
+		}
+//line tensor.go:67
+		slot = 0
+		free = 2
+//line tensor.go:68
+		step = 0
+		for ; step < steps; step++ {
+//line tensor.go:69
+			kk = 0
+			for ; kk < 4; kk++ {
+//line tensor.go:70
+				t322 = kk % 2
+				t33 = (kk + 1) % 2
+				t34 = (kk + 1) % 4
+				now = t322
+				then = t33
+				next = t34
+//line tensor.go:71
+				if kk == 3 {
+					slot++
+					if slot == 3 {
+//line tensor.go:73
+						slot = 0
+					}
+				}
+				t36 = slot
+				for threadZ := range 1 {
+					for threadY := range 1 {
+						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+						quernRow6TensorMatmul(r, stages, t36)
+					}
+				}
+				r.ThreadIdx = kernel.Dim3{}
+//line tensor.go:76
+				tile = &stages[t36]
+				i6 = 0
+				for ; i6 < 4; i6++ {
+//line tensor.go:78
+					t37 = tile
+					for threadZ := range 1 {
+						for threadY := range 1 {
+							r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+							first5 := (threadZ*1 + threadY) * 256
+							start3 := i6 * 16
+							start4 := next * 2
+							quernRow7TensorMatmul(r, givens3, first5, start3, start4, t37)
+						}
+					}
+					host.LoadMatrix(words9, words10, words11, words12, givens3)
+//line tensor.go:79
+					t44 = then
+					t45 = 2 * i6
+					t46 = then
+					t47 = 2*i6 + 1
+					t48 = tile
+					for threadZ := range 1 {
+						for threadY := range 1 {
+							r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+							first6 := (threadZ*1 + threadY) * 256
+							start5 := next * 16
+							start6 := i6 * 2
+							quernRow8TensorMatmul(r, fas, first6, fbs, words9, words10, words11, words12, givens4, then, i6, t44, t45, t46, t47, start5, start6, t48)
+						}
+					}
+					host.LoadMatrixTransposed(words13, words14, words15, words16, givens4)
+//line tensor.go:80
+					j = 0
+					for threadZ := range 1 {
+						for threadY := range 1 {
+							r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+							first7 := (threadZ*1 + threadY) * 256
+							quernRow9TensorMatmul(r, fbs, first7, words13, words14, words15, words16, t44, t45, t46, t47)
+						}
+					}
+					for ; j < 8; j++ {
+						for threadZ := range 1 {
+							for threadY := range 1 {
+								r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+								first8 := (threadZ*1 + threadY) * 256
+								quernRow10TensorMatmul(r, fas, first8, fbs, sums, t55s, t56s, t57s, now, i6, j)
+							}
+						}
+//line tensor.go:81
+						host.MMABFloat16(sums2, sums3, sums4, sums5, t55s, t56s, t57s)
+						for threadZ := range 1 {
+							for threadY := range 1 {
+								r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+								first9 := (threadZ*1 + threadY) * 256
+								quernRow11TensorMatmul(r, sums, first9, sums2, sums3, sums4, sums5, i6, j)
+							}
+						}
+					}
+//line tensor.go:83
+					next2 = step + 3 - 1
+					for threadZ := range 1 {
+						for threadY := range 1 {
+							r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+							quernRow12TensorMatmul(r, i6, kk, next2, steps, free, stages, a, b, base, k, n, base2, size, size2)
+						}
+					}
+				}
+//line tensor.go:87
+				if kk == 2 {
+//line tensor.go:91
+					free++
+					if free == 3 {
+//line tensor.go:92
+						free = 0
+					}
+				}
+			}
+		}
+		for threadZ := range 1 {
+			for threadY := range 1 {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				first10 := (threadZ*1 + threadY) * 256
+				quernRow13TensorMatmul(r, sums, first10, base, base3, c, n)
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1TensorMatmul(r *host.Run, stages *[3]tensorStage, a, b [][8]kernel.BFloat16, base, k, n, base2, size, size2 int) {
+	for threadX := range 256 {
+		r.ThreadIdx.X = threadX
+		t1 := threadX / 8
+		t2 := threadX % 8
+		at := t2 ^ t1%8
+		result0 := tensorSource{a: a, b: b, i: (base+threadX/8)*k + threadX%8, j: threadX/32*n + base2 + threadX%32, strideA: size, strideB: size2}
+		t6 := threadX / 32
+		t7 := threadX % 32
+//line tensor.go:51
+		for s := 0; s < 2; s++ {
+			for part := 0; part < 3; part++ {
+				t11 := s
+//line tensor.go:53
+				_ = stages[t11]
+//line tensor.go:53
+				t12 := &stages[t11]
+				t13 := s
+				t14 := part
+//line tensor.go:130
+				if t14 == 0 {
+//line tensor.go:132
+					for i := 0; i < 4; i++ {
+						t3 := t12
+						t4 := t1 + i*32
+						t5 := at
+//line tensor.go:133
+						_ = t3.a[t4][t5]
+//line tensor.go:133
+						t3.a[t4][t5] = result0.a[result0.i+t13*8+i*result0.strideA]
+					}
+				} else {
+//line tensor.go:138
+					for i2 := 0; i2 < 4; i2++ {
+						i3 := i2
+//line tensor.go:139
+						i4 := i3 + (t14-1)*4
+						t8 := t12
+						t9 := t6 + i4*8
+						t10 := t7 ^ t6
+//line tensor.go:140
+						_ = t8.b[t9][t10]
+//line tensor.go:140
+						t8.b[t9][t10] = result0.b[result0.j+t13*8*result0.strideB+i4*result0.strideB]
+					}
+				}
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow2TensorMatmul(r *host.Run, fas [][2][4]kernel.MatrixA[kernel.BFloat16], first int, fbs [][2][8]kernel.MatrixB[kernel.BFloat16], sums [][4][8]kernel.Accumulator[float32]) {
+	faRow := fas[first:][:256]
+	fbRow := fbs[first:][:256]
+	sumRow := sums[first:][:256]
+	for threadX := range 256 {
+		fa := &faRow[threadX]
+		fb := &fbRow[threadX]
+		sum := &sumRow[threadX]
+//line tensor.go:60
+		*fa = [2][4]kernel.MatrixA[kernel.BFloat16]{}
+		*fb = [2][8]kernel.MatrixB[kernel.BFloat16]{}
+		*sum = [4][8]kernel.Accumulator[float32]{}
+	}
+}
+
+//go:noinline
+func quernRow3TensorMatmul(r *host.Run, givens []*[8]kernel.BFloat16, first2, start int, stages *[3]tensorStage) {
+	givenRow := givens[first2:][:256]
+	for threadX := range 256 {
+		r.ThreadIdx.X = threadX
+		lane := (threadX + first2) & 31
+		t15 := lane % 16
+		warp := (threadX + first2) >> 5
+		t32 := warp / 4 * 64
+		t22 := lane / 16
+//line tensor.go:64
+		t16 := t15 + t32 + start
+		t17 := t22 ^ t15%8
+//line tensor.go:64
+		_ = stages[0].a[t16][t17]
+//line tensor.go:64
+		given := &stages[0].a[t16][t17]
+		givenRow[threadX] = given
+	}
+}
+
+//go:noinline
+func quernRow4TensorMatmul(r *host.Run, fas [][2][4]kernel.MatrixA[kernel.BFloat16], first3 int, fbs [][2][8]kernel.MatrixB[kernel.BFloat16], words, words2, words3, words4 []uint32, givens2 []*[8]kernel.BFloat16, i5, t222, t23, start2 int, stages *[3]tensorStage) {
+	faRow := fas[first3:][:256]
+	fbRow := fbs[first3:][:256]
+	wordRow := words[first3:][:256]
+	wordRow2 := words2[first3:][:256]
+	wordRow3 := words3[first3:][:256]
+	wordRow4 := words4[first3:][:256]
+	givenRow2 := givens2[first3:][:256]
+	for threadX := range 256 {
+		r.ThreadIdx.X = threadX
+		fa := &faRow[threadX]
+		fb := &fbRow[threadX]
+		word := wordRow[threadX]
+		word2 := wordRow2[threadX]
+		word3 := wordRow3[threadX]
+		word4 := wordRow4[threadX]
+		warp := (threadX + first3) >> 5
+		t42 := warp % 4 * 64
+		lane := (threadX + first3) & 31
+		t22 := lane / 16
+		t15 := lane % 16
+//line tensor.go:64
+		fa[0][i5] = kernel.MatrixA[kernel.BFloat16]{word, word2, word3, word4}
+		_ = fb[0][t222]
+//line tensor.go:65
+		_ = fb[0][t23]
+		t26 := t42/8 + start2 + t22 ^ t15%8
+//line tensor.go:65
+		_ = stages[0].b[t15][t26]
+//line tensor.go:65
+		given2 := &stages[0].b[t15][t26]
+		givenRow2[threadX] = given2
+	}
+}
+
+//go:noinline
+func quernRow5TensorMatmul(r *host.Run, fbs [][2][8]kernel.MatrixB[kernel.BFloat16], first4 int, words5, words6, words7, words8 []uint32, t222, t23 int) {
+	fbRow := fbs[first4:][:256]
+	wordRow5 := words5[first4:][:256]
+	wordRow6 := words6[first4:][:256]
+	wordRow7 := words7[first4:][:256]
+	wordRow8 := words8[first4:][:256]
+	for threadX := range 256 {
+		r.ThreadIdx.X = threadX
+		fb := &fbRow[threadX]
+		word5 := wordRow5[threadX]
+		word6 := wordRow6[threadX]
+		word7 := wordRow7[threadX]
+		word8 := wordRow8[threadX]
+//line tensor.go:65
+		fb[0][t222] = kernel.MatrixB[kernel.BFloat16]{word5, word6}
+//line tensor.go:65
+		fb[0][t23] = kernel.MatrixB[kernel.BFloat16]{word7, word8}
+	}
+}
+
+//go:noinline
+func quernRow6TensorMatmul(r *host.Run, stages *[3]tensorStage, t36 int) {
+	for threadX := range 256 {
+		r.ThreadIdx.X = threadX
+//line tensor.go:76
+		_ = stages[t36]
+	}
+}
+
+//go:noinline
+func quernRow7TensorMatmul(r *host.Run, givens3 []*[8]kernel.BFloat16, first5, start3, start4 int, t37 *tensorStage) {
+	givenRow3 := givens3[first5:][:256]
+	for threadX := range 256 {
+		r.ThreadIdx.X = threadX
+		lane := (threadX + first5) & 31
+		t15 := lane % 16
+		warp := (threadX + first5) >> 5
+		t32 := warp / 4 * 64
+		t22 := lane / 16
+//line tensor.go:78
+		t38 := t15 + t32 + start3
+		t39 := start4 + t22 ^ t15%8
+//line tensor.go:78
+		_ = t37.a[t38][t39]
+//line tensor.go:78
+		given3 := &t37.a[t38][t39]
+		givenRow3[threadX] = given3
+	}
+}
+
+//go:noinline
+func quernRow8TensorMatmul(r *host.Run, fas [][2][4]kernel.MatrixA[kernel.BFloat16], first6 int, fbs [][2][8]kernel.MatrixB[kernel.BFloat16], words9, words10, words11, words12 []uint32, givens4 []*[8]kernel.BFloat16, then, i6, t44, t45, t46, t47, start5, start6 int, t48 *tensorStage) {
+	faRow := fas[first6:][:256]
+	fbRow := fbs[first6:][:256]
+	wordRow9 := words9[first6:][:256]
+	wordRow10 := words10[first6:][:256]
+	wordRow11 := words11[first6:][:256]
+	wordRow12 := words12[first6:][:256]
+	givenRow4 := givens4[first6:][:256]
+	for threadX := range 256 {
+		r.ThreadIdx.X = threadX
+		fa := &faRow[threadX]
+		fb := &fbRow[threadX]
+		word9 := wordRow9[threadX]
+		word10 := wordRow10[threadX]
+		word11 := wordRow11[threadX]
+		word12 := wordRow12[threadX]
+		lane := (threadX + first6) & 31
+		t15 := lane % 16
+		warp := (threadX + first6) >> 5
+		t42 := warp % 4 * 64
+		t22 := lane / 16
+//line tensor.go:78
+		fa[then][i6] = kernel.MatrixA[kernel.BFloat16]{word9, word10, word11, word12}
+		_ = fb[t44][t45]
+//line tensor.go:79
+		_ = fb[t46][t47]
+		t49 := t15 + start5
+		t50 := t42/8 + start6 + t22 ^ t15%8
+//line tensor.go:79
+		_ = t48.b[t49][t50]
+//line tensor.go:79
+		given4 := &t48.b[t49][t50]
+		givenRow4[threadX] = given4
+	}
+}
+
+//go:noinline
+func quernRow9TensorMatmul(r *host.Run, fbs [][2][8]kernel.MatrixB[kernel.BFloat16], first7 int, words13, words14, words15, words16 []uint32, t44, t45, t46, t47 int) {
+	fbRow := fbs[first7:][:256]
+	wordRow13 := words13[first7:][:256]
+	wordRow14 := words14[first7:][:256]
+	wordRow15 := words15[first7:][:256]
+	wordRow16 := words16[first7:][:256]
+	for threadX := range 256 {
+		r.ThreadIdx.X = threadX
+		fb := &fbRow[threadX]
+		word13 := wordRow13[threadX]
+		word14 := wordRow14[threadX]
+		word15 := wordRow15[threadX]
+		word16 := wordRow16[threadX]
+//line tensor.go:79
+		fb[t44][t45] = kernel.MatrixB[kernel.BFloat16]{word13, word14}
+//line tensor.go:79
+		fb[t46][t47] = kernel.MatrixB[kernel.BFloat16]{word15, word16}
+	}
+}
+
+//go:noinline
+func quernRow10TensorMatmul(r *host.Run, fas [][2][4]kernel.MatrixA[kernel.BFloat16], first8 int, fbs [][2][8]kernel.MatrixB[kernel.BFloat16], sums [][4][8]kernel.Accumulator[float32], t55s []kernel.MatrixA[kernel.BFloat16], t56s []kernel.MatrixB[kernel.BFloat16], t57s []kernel.Accumulator[float32], now, i6, j int) {
+	faRow := fas[first8:][:256]
+	fbRow := fbs[first8:][:256]
+	sumRow := sums[first8:][:256]
+	t55Row := t55s[first8:][:256]
+	t56Row := t56s[first8:][:256]
+	t57Row := t57s[first8:][:256]
+	for threadX := range 256 {
+		r.ThreadIdx.X = threadX
+		fa := &faRow[threadX]
+		fb := &fbRow[threadX]
+		sum := &sumRow[threadX]
+		t55 := &t55Row[threadX]
+		t56 := &t56Row[threadX]
+		t57 := &t57Row[threadX]
+//line tensor.go:81
+		*t55 = fa[now][i6]
+//line tensor.go:81
+		*t56 = fb[now][j]
+//line tensor.go:81
+		*t57 = sum[i6][j]
+	}
+}
+
+//go:noinline
+func quernRow11TensorMatmul(r *host.Run, sums [][4][8]kernel.Accumulator[float32], first9 int, sums2, sums3, sums4, sums5 []float32, i6, j int) {
+	sumRow := sums[first9:][:256]
+	sumRow2 := sums2[first9:][:256]
+	sumRow3 := sums3[first9:][:256]
+	sumRow4 := sums4[first9:][:256]
+	sumRow5 := sums5[first9:][:256]
+	for threadX := range 256 {
+		r.ThreadIdx.X = threadX
+		sum := &sumRow[threadX]
+		sum2 := sumRow2[threadX]
+		sum3 := sumRow3[threadX]
+		sum4 := sumRow4[threadX]
+		sum5 := sumRow5[threadX]
+//line tensor.go:81
+		sum[i6][j] = kernel.Accumulator[float32]{sum2, sum3, sum4, sum5}
+	}
+}
+
+//go:noinline
+func quernRow12TensorMatmul(r *host.Run, i6, kk, next2, steps, free int, stages *[3]tensorStage, a, b [][8]kernel.BFloat16, base, k, n, base2, size, size2 int) {
+	for threadX := range 256 {
+		r.ThreadIdx.X = threadX
+		t18 := threadX / 8
+		t24 := threadX % 8
+		at2 := t24 ^ t18%8
+		result0 := tensorSource{a: a, b: b, i: (base+threadX/8)*k + threadX%8, j: threadX/32*n + base2 + threadX%32, strideA: size, strideB: size2}
+		t62 := threadX / 32
+		t72 := threadX % 32
+//line tensor.go:83
+		if i6 == 1 && kk < 3 && next2 < steps {
+			t63 := free
+//line tensor.go:84
+			_ = stages[t63]
+//line tensor.go:84
+			t64 := &stages[t63]
+			t65 := next2
+			t66 := kk
+//line tensor.go:130
+			if t66 == 0 {
+//line tensor.go:132
+				for i7 := 0; i7 < 4; i7++ {
+					t35 := t64
+					t43 := t18 + i7*32
+					t52 := at2
+//line tensor.go:133
+					_ = t35.a[t43][t52]
+//line tensor.go:133
+					t35.a[t43][t52] = result0.a[result0.i+t65*8+i7*result0.strideA]
+				}
+			} else {
+//line tensor.go:138
+				for i8 := 0; i8 < 4; i8++ {
+					i9 := i8
+//line tensor.go:139
+					i10 := i9 + (t66-1)*4
+					t82 := t64
+					t92 := t62 + i10*8
+					t102 := t72 ^ t62
+//line tensor.go:140
+					_ = t82.b[t92][t102]
+//line tensor.go:140
+					t82.b[t92][t102] = result0.b[result0.j+t65*8*result0.strideB+i10*result0.strideB]
+				}
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow13TensorMatmul(r *host.Run, sums [][4][8]kernel.Accumulator[float32], first10, base, base3 int, c []kernel.Vec2[float32], n int) {
+	sumRow := sums[first10:][:256]
+	for threadX := range 256 {
+		r.ThreadIdx.X = threadX
+		sum := &sumRow[threadX]
+		warp := (threadX + first10) >> 5
+		t32 := warp / 4 * 64
+		result02 := (threadX+first10)&31>>2 + 0
+		t42 := warp % 4 * 64
+		result03 := (threadX+first10)&31&3<<1 + 0
+//line tensor.go:99
+		y := base + t32 + result02
+		x := (base3 + t42 + result03) / 2
+		for i11 := 0; i11 < 4; i11++ {
+			for j2 := 0; j2 < 8; j2++ {
+				v := sum[i11][j2]
+				c[(y+i11*16)*n*4+x+j2*4] = kernel.Vec2[float32]{X: v[0], Y: v[1]}
+				c[(y+i11*16+8)*n*4+x+j2*4] = kernel.Vec2[float32]{X: v[2], Y: v[3]}
+			}
+		}
+	}
+}
+
+func quernHostTensorMatmulUnchecked(r *host.Run) {
+	n := host.Value[int](r, 0)
+	k := host.Value[int](r, 1)
+	a := host.Slice[[8]kernel.BFloat16](r, 2)
+	b := host.Slice[[8]kernel.BFloat16](r, 3)
+	c := host.Slice[kernel.Vec2[float32]](r, 4)
+	stages := host.Shared[[3]tensorStage](r, 0)
+	size := 32 * k
+	size2 := 8 * n
+	var i5 int
+	fas := host.Scratch[[2][4]kernel.MatrixA[kernel.BFloat16]](r, 0, r.BlockDim.Count())
+	fbs := host.Scratch[[2][8]kernel.MatrixB[kernel.BFloat16]](r, 1, r.BlockDim.Count())
+	sums := host.Scratch[[4][8]kernel.Accumulator[float32]](r, 2, r.BlockDim.Count())
+	givens := host.Scratch[*[8]kernel.BFloat16](r, 26, r.BlockDim.Count())
+	words := host.Scratch[uint32](r, 3, r.BlockDim.Count())
+	words2 := host.Scratch[uint32](r, 4, r.BlockDim.Count())
+	words3 := host.Scratch[uint32](r, 5, r.BlockDim.Count())
+	words4 := host.Scratch[uint32](r, 6, r.BlockDim.Count())
+	var t222 int
+	var t23 int
+	givens2 := host.Scratch[*[8]kernel.BFloat16](r, 27, r.BlockDim.Count())
+	words5 := host.Scratch[uint32](r, 7, r.BlockDim.Count())
+	words6 := host.Scratch[uint32](r, 8, r.BlockDim.Count())
+	words7 := host.Scratch[uint32](r, 9, r.BlockDim.Count())
+	words8 := host.Scratch[uint32](r, 10, r.BlockDim.Count())
+	var slot int
+	var free int
+	var step int
+	steps := k / 8
+	var kk int
+	var t322 int
+	var t33 int
+	var t34 int
+	var now int
+	var then int
+	var next int
+	var t36 int
+	var tile *tensorStage
+	var i6 int
+	var t37 *tensorStage
+	givens3 := host.Scratch[*[8]kernel.BFloat16](r, 28, r.BlockDim.Count())
+	words9 := host.Scratch[uint32](r, 11, r.BlockDim.Count())
+	words10 := host.Scratch[uint32](r, 12, r.BlockDim.Count())
+	words11 := host.Scratch[uint32](r, 13, r.BlockDim.Count())
+	words12 := host.Scratch[uint32](r, 14, r.BlockDim.Count())
+	var t44 int
+	var t45 int
+	var t46 int
+	var t47 int
+	var t48 *tensorStage
+	givens4 := host.Scratch[*[8]kernel.BFloat16](r, 29, r.BlockDim.Count())
+	words13 := host.Scratch[uint32](r, 15, r.BlockDim.Count())
+	words14 := host.Scratch[uint32](r, 16, r.BlockDim.Count())
+	words15 := host.Scratch[uint32](r, 17, r.BlockDim.Count())
+	words16 := host.Scratch[uint32](r, 18, r.BlockDim.Count())
+	var j int
+	t55s := host.Scratch[kernel.MatrixA[kernel.BFloat16]](r, 19, r.BlockDim.Count())
+	t56s := host.Scratch[kernel.MatrixB[kernel.BFloat16]](r, 20, r.BlockDim.Count())
+	t57s := host.Scratch[kernel.Accumulator[float32]](r, 21, r.BlockDim.Count())
+	sums2 := host.Scratch[float32](r, 22, r.BlockDim.Count())
+	sums3 := host.Scratch[float32](r, 23, r.BlockDim.Count())
+	sums4 := host.Scratch[float32](r, 24, r.BlockDim.Count())
+	sums5 := host.Scratch[float32](r, 25, r.BlockDim.Count())
+	var next2 int
+	for r.Next() {
+		blockX := r.BlockIdx.X
+		blockY := r.BlockIdx.Y
+		base := blockY * 128
+		base2 := blockX * 32
+		base3 := blockX * 256
+		for threadZ := range 1 {
+			for threadY := range 1 {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				quernRow1TensorMatmulUnchecked(r, stages, a, b, base, k, n, base2, size, size2)
+			}
+		}
+//line tensor.go:63
+		i5 = 0
+		for threadZ := range 1 {
+			for threadY := range 1 {
+				first := (threadZ*1 + threadY) * 256
+				quernRow2TensorMatmulUnchecked(r, fas, first, fbs, sums)
+			}
+		}
+		for ; i5 < 4; i5++ {
+			for threadZ := range 1 {
+				for threadY := range 1 {
+					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+					first2 := (threadZ*1 + threadY) * 256
+					start := i5 * 16
+					quernRow3TensorMatmulUnchecked(r, givens, first2, start, stages)
+				}
+			}
+//line tensor.go:64
+			host.LoadMatrix(words, words2, words3, words4, givens)
+			t222 = 2 * i5
+			t23 = 2*i5 + 1
+			for threadZ := range 1 {
+				for threadY := range 1 {
+					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+					first3 := (threadZ*1 + threadY) * 256
+					start2 := i5 * 2
+					quernRow4TensorMatmulUnchecked(r, fas, first3, fbs, words, words2, words3, words4, givens2, i5, t222, t23, start2, stages)
+				}
+			}
+			host.LoadMatrixTransposed(words5, words6, words7, words8, givens2)
+			for threadZ := range 1 {
+				for threadY := range 1 {
+					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+					first4 := (threadZ*1 + threadY) * 256
+					quernRow5TensorMatmulUnchecked(r, fbs, first4, words5, words6, words7, words8, t222, t23)
+				}
+			}
+		}
+//line tensor.go:67
+		slot = 0
+		free = 2
+//line tensor.go:68
+		step = 0
+		for ; step < steps; step++ {
+//line tensor.go:69
+			kk = 0
+			for ; kk < 4; kk++ {
+//line tensor.go:70
+				t322 = kk % 2
+				t33 = (kk + 1) % 2
+				t34 = (kk + 1) % 4
+				now = t322
+				then = t33
+				next = t34
+//line tensor.go:71
+				if kk == 3 {
+					slot++
+					if slot == 3 {
+//line tensor.go:73
+						slot = 0
+					}
+				}
+				t36 = slot
+				for threadZ := range 1 {
+					for threadY := range 1 {
+						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+						quernRow6TensorMatmulUnchecked(r, stages, t36)
+					}
+				}
+				r.ThreadIdx = kernel.Dim3{}
+//line tensor.go:76
+				tile = &stages[t36]
+				i6 = 0
+				for ; i6 < 4; i6++ {
+//line tensor.go:78
+					t37 = tile
+					for threadZ := range 1 {
+						for threadY := range 1 {
+							r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+							first5 := (threadZ*1 + threadY) * 256
+							start3 := i6 * 16
+							start4 := next * 2
+							quernRow7TensorMatmulUnchecked(r, givens3, first5, start3, start4, t37)
+						}
+					}
+					host.LoadMatrix(words9, words10, words11, words12, givens3)
+//line tensor.go:79
+					t44 = then
+					t45 = 2 * i6
+					t46 = then
+					t47 = 2*i6 + 1
+					t48 = tile
+					for threadZ := range 1 {
+						for threadY := range 1 {
+							r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+							first6 := (threadZ*1 + threadY) * 256
+							start5 := next * 16
+							start6 := i6 * 2
+							quernRow8TensorMatmulUnchecked(r, fas, first6, fbs, words9, words10, words11, words12, givens4, then, i6, t44, t45, t46, t47, start5, start6, t48)
+						}
+					}
+					host.LoadMatrixTransposed(words13, words14, words15, words16, givens4)
+//line tensor.go:80
+					j = 0
+					for threadZ := range 1 {
+						for threadY := range 1 {
+							r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+							first7 := (threadZ*1 + threadY) * 256
+							quernRow9TensorMatmulUnchecked(r, fbs, first7, words13, words14, words15, words16, t44, t45, t46, t47)
+						}
+					}
+					for ; j < 8; j++ {
+						for threadZ := range 1 {
+							for threadY := range 1 {
+								r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+								first8 := (threadZ*1 + threadY) * 256
+								quernRow10TensorMatmulUnchecked(r, fas, first8, fbs, sums, t55s, t56s, t57s, now, i6, j)
+							}
+						}
+//line tensor.go:81
+						host.MMABFloat16(sums2, sums3, sums4, sums5, t55s, t56s, t57s)
+						for threadZ := range 1 {
+							for threadY := range 1 {
+								r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+								first9 := (threadZ*1 + threadY) * 256
+								quernRow11TensorMatmulUnchecked(r, sums, first9, sums2, sums3, sums4, sums5, i6, j)
+							}
+						}
+					}
+//line tensor.go:83
+					next2 = step + 3 - 1
+					for threadZ := range 1 {
+						for threadY := range 1 {
+							r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+							quernRow12TensorMatmulUnchecked(r, i6, kk, next2, steps, free, stages, a, b, base, k, n, base2, size, size2)
+						}
+					}
+				}
+//line tensor.go:87
+				if kk == 2 {
+//line tensor.go:91
+					free++
+					if free == 3 {
+//line tensor.go:92
+						free = 0
+					}
+				}
+			}
+		}
+		for threadZ := range 1 {
+			for threadY := range 1 {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				first10 := (threadZ*1 + threadY) * 256
+				quernRow13TensorMatmulUnchecked(r, sums, first10, base, base3, c, n)
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1TensorMatmulUnchecked(r *host.Run, stages *[3]tensorStage, a, b [][8]kernel.BFloat16, base, k, n, base2, size, size2 int) {
+	for threadX := range 256 {
+		r.ThreadIdx.X = threadX
+		t1 := threadX / 8
+		t2 := threadX % 8
+		at := t2 ^ t1%8
+		result0 := tensorSource{a: a, b: b, i: (base+threadX/8)*k + threadX%8, j: threadX/32*n + base2 + threadX%32, strideA: size, strideB: size2}
+		t6 := threadX / 32
+		t7 := threadX % 32
+//line tensor.go:51
+		for s := 0; s < 2; s++ {
+			for part := 0; part < 3; part++ {
+				t11 := s
+//line tensor.go:53
+				_ = stages[t11]
+//line tensor.go:53
+				t12 := &stages[t11]
+				t13 := s
+				t14 := part
+//line tensor.go:130
+				if t14 == 0 {
+//line tensor.go:132
+					for i := 0; i < 4; i++ {
+						t3 := t12
+						t4 := t1 + i*32
+						t5 := at
+//line tensor.go:133
+						_ = t3.a[t4][t5]
+//line tensor.go:133
+						t3.a[t4][t5] = result0.a[result0.i+t13*8+i*result0.strideA]
+					}
+				} else {
+//line tensor.go:138
+					for i2 := 0; i2 < 4; i2++ {
+						i3 := i2
+//line tensor.go:139
+						i4 := i3 + (t14-1)*4
+						t8 := t12
+						t9 := t6 + i4*8
+						t10 := t7 ^ t6
+//line tensor.go:140
+						_ = t8.b[t9][t10]
+//line tensor.go:140
+						t8.b[t9][t10] = result0.b[result0.j+t13*8*result0.strideB+i4*result0.strideB]
+					}
+				}
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow2TensorMatmulUnchecked(r *host.Run, fas [][2][4]kernel.MatrixA[kernel.BFloat16], first int, fbs [][2][8]kernel.MatrixB[kernel.BFloat16], sums [][4][8]kernel.Accumulator[float32]) {
+	faRow := fas[first:][:256]
+	fbRow := fbs[first:][:256]
+	sumRow := sums[first:][:256]
+	for threadX := range 256 {
+		fa := &faRow[threadX]
+		fb := &fbRow[threadX]
+		sum := &sumRow[threadX]
+//line tensor.go:60
+		*fa = [2][4]kernel.MatrixA[kernel.BFloat16]{}
+		*fb = [2][8]kernel.MatrixB[kernel.BFloat16]{}
+		*sum = [4][8]kernel.Accumulator[float32]{}
+	}
+}
+
+//go:noinline
+func quernRow3TensorMatmulUnchecked(r *host.Run, givens []*[8]kernel.BFloat16, first2, start int, stages *[3]tensorStage) {
+	givenRow := givens[first2:][:256]
+	for threadX := range 256 {
+		r.ThreadIdx.X = threadX
+		lane := (threadX + first2) & 31
+		t15 := lane % 16
+		warp := (threadX + first2) >> 5
+		t32 := warp / 4 * 64
+		t22 := lane / 16
+//line tensor.go:64
+		t16 := t15 + t32 + start
+		t17 := t22 ^ t15%8
+//line tensor.go:64
+		_ = stages[0].a[t16][t17]
+//line tensor.go:64
+		given := &stages[0].a[t16][t17]
+		givenRow[threadX] = given
+	}
+}
+
+//go:noinline
+func quernRow4TensorMatmulUnchecked(r *host.Run, fas [][2][4]kernel.MatrixA[kernel.BFloat16], first3 int, fbs [][2][8]kernel.MatrixB[kernel.BFloat16], words, words2, words3, words4 []uint32, givens2 []*[8]kernel.BFloat16, i5, t222, t23, start2 int, stages *[3]tensorStage) {
+	faRow := fas[first3:][:256]
+	fbRow := fbs[first3:][:256]
+	wordRow := words[first3:][:256]
+	wordRow2 := words2[first3:][:256]
+	wordRow3 := words3[first3:][:256]
+	wordRow4 := words4[first3:][:256]
+	givenRow2 := givens2[first3:][:256]
+	for threadX := range 256 {
+		r.ThreadIdx.X = threadX
+		fa := &faRow[threadX]
+		fb := &fbRow[threadX]
+		word := wordRow[threadX]
+		word2 := wordRow2[threadX]
+		word3 := wordRow3[threadX]
+		word4 := wordRow4[threadX]
+		warp := (threadX + first3) >> 5
+		t42 := warp % 4 * 64
+		lane := (threadX + first3) & 31
+		t22 := lane / 16
+		t15 := lane % 16
+//line tensor.go:64
+		fa[0][i5] = kernel.MatrixA[kernel.BFloat16]{word, word2, word3, word4}
+		_ = fb[0][t222]
+//line tensor.go:65
+		_ = fb[0][t23]
+		t26 := t42/8 + start2 + t22 ^ t15%8
+//line tensor.go:65
+		_ = stages[0].b[t15][t26]
+//line tensor.go:65
+		given2 := &stages[0].b[t15][t26]
+		givenRow2[threadX] = given2
+	}
+}
+
+//go:noinline
+func quernRow5TensorMatmulUnchecked(r *host.Run, fbs [][2][8]kernel.MatrixB[kernel.BFloat16], first4 int, words5, words6, words7, words8 []uint32, t222, t23 int) {
+	fbRow := fbs[first4:][:256]
+	wordRow5 := words5[first4:][:256]
+	wordRow6 := words6[first4:][:256]
+	wordRow7 := words7[first4:][:256]
+	wordRow8 := words8[first4:][:256]
+	for threadX := range 256 {
+		r.ThreadIdx.X = threadX
+		fb := &fbRow[threadX]
+		word5 := wordRow5[threadX]
+		word6 := wordRow6[threadX]
+		word7 := wordRow7[threadX]
+		word8 := wordRow8[threadX]
+//line tensor.go:65
+		fb[0][t222] = kernel.MatrixB[kernel.BFloat16]{word5, word6}
+//line tensor.go:65
+		fb[0][t23] = kernel.MatrixB[kernel.BFloat16]{word7, word8}
+	}
+}
+
+//go:noinline
+func quernRow6TensorMatmulUnchecked(r *host.Run, stages *[3]tensorStage, t36 int) {
+	for threadX := range 256 {
+		r.ThreadIdx.X = threadX
+//line tensor.go:76
+		_ = stages[t36]
+	}
+}
+
+//go:noinline
+func quernRow7TensorMatmulUnchecked(r *host.Run, givens3 []*[8]kernel.BFloat16, first5, start3, start4 int, t37 *tensorStage) {
+	givenRow3 := givens3[first5:][:256]
+	for threadX := range 256 {
+		r.ThreadIdx.X = threadX
+		lane := (threadX + first5) & 31
+		t15 := lane % 16
+		warp := (threadX + first5) >> 5
+		t32 := warp / 4 * 64
+		t22 := lane / 16
+//line tensor.go:78
+		t38 := t15 + t32 + start3
+		t39 := start4 + t22 ^ t15%8
+//line tensor.go:78
+		_ = t37.a[t38][t39]
+//line tensor.go:78
+		given3 := &t37.a[t38][t39]
+		givenRow3[threadX] = given3
+	}
+}
+
+//go:noinline
+func quernRow8TensorMatmulUnchecked(r *host.Run, fas [][2][4]kernel.MatrixA[kernel.BFloat16], first6 int, fbs [][2][8]kernel.MatrixB[kernel.BFloat16], words9, words10, words11, words12 []uint32, givens4 []*[8]kernel.BFloat16, then, i6, t44, t45, t46, t47, start5, start6 int, t48 *tensorStage) {
+	faRow := fas[first6:][:256]
+	fbRow := fbs[first6:][:256]
+	wordRow9 := words9[first6:][:256]
+	wordRow10 := words10[first6:][:256]
+	wordRow11 := words11[first6:][:256]
+	wordRow12 := words12[first6:][:256]
+	givenRow4 := givens4[first6:][:256]
+	for threadX := range 256 {
+		r.ThreadIdx.X = threadX
+		fa := &faRow[threadX]
+		fb := &fbRow[threadX]
+		word9 := wordRow9[threadX]
+		word10 := wordRow10[threadX]
+		word11 := wordRow11[threadX]
+		word12 := wordRow12[threadX]
+		lane := (threadX + first6) & 31
+		t15 := lane % 16
+		warp := (threadX + first6) >> 5
+		t42 := warp % 4 * 64
+		t22 := lane / 16
+//line tensor.go:78
+		fa[then][i6] = kernel.MatrixA[kernel.BFloat16]{word9, word10, word11, word12}
+		_ = fb[t44][t45]
+//line tensor.go:79
+		_ = fb[t46][t47]
+		t49 := t15 + start5
+		t50 := t42/8 + start6 + t22 ^ t15%8
+//line tensor.go:79
+		_ = t48.b[t49][t50]
+//line tensor.go:79
+		given4 := &t48.b[t49][t50]
+		givenRow4[threadX] = given4
+	}
+}
+
+//go:noinline
+func quernRow9TensorMatmulUnchecked(r *host.Run, fbs [][2][8]kernel.MatrixB[kernel.BFloat16], first7 int, words13, words14, words15, words16 []uint32, t44, t45, t46, t47 int) {
+	fbRow := fbs[first7:][:256]
+	wordRow13 := words13[first7:][:256]
+	wordRow14 := words14[first7:][:256]
+	wordRow15 := words15[first7:][:256]
+	wordRow16 := words16[first7:][:256]
+	for threadX := range 256 {
+		r.ThreadIdx.X = threadX
+		fb := &fbRow[threadX]
+		word13 := wordRow13[threadX]
+		word14 := wordRow14[threadX]
+		word15 := wordRow15[threadX]
+		word16 := wordRow16[threadX]
+//line tensor.go:79
+		fb[t44][t45] = kernel.MatrixB[kernel.BFloat16]{word13, word14}
+//line tensor.go:79
+		fb[t46][t47] = kernel.MatrixB[kernel.BFloat16]{word15, word16}
+	}
+}
+
+//go:noinline
+func quernRow10TensorMatmulUnchecked(r *host.Run, fas [][2][4]kernel.MatrixA[kernel.BFloat16], first8 int, fbs [][2][8]kernel.MatrixB[kernel.BFloat16], sums [][4][8]kernel.Accumulator[float32], t55s []kernel.MatrixA[kernel.BFloat16], t56s []kernel.MatrixB[kernel.BFloat16], t57s []kernel.Accumulator[float32], now, i6, j int) {
+	faRow := fas[first8:][:256]
+	fbRow := fbs[first8:][:256]
+	sumRow := sums[first8:][:256]
+	t55Row := t55s[first8:][:256]
+	t56Row := t56s[first8:][:256]
+	t57Row := t57s[first8:][:256]
+	for threadX := range 256 {
+		r.ThreadIdx.X = threadX
+		fa := &faRow[threadX]
+		fb := &fbRow[threadX]
+		sum := &sumRow[threadX]
+		t55 := &t55Row[threadX]
+		t56 := &t56Row[threadX]
+		t57 := &t57Row[threadX]
+//line tensor.go:81
+		*t55 = fa[now][i6]
+//line tensor.go:81
+		*t56 = fb[now][j]
+//line tensor.go:81
+		*t57 = sum[i6][j]
+	}
+}
+
+//go:noinline
+func quernRow11TensorMatmulUnchecked(r *host.Run, sums [][4][8]kernel.Accumulator[float32], first9 int, sums2, sums3, sums4, sums5 []float32, i6, j int) {
+	sumRow := sums[first9:][:256]
+	sumRow2 := sums2[first9:][:256]
+	sumRow3 := sums3[first9:][:256]
+	sumRow4 := sums4[first9:][:256]
+	sumRow5 := sums5[first9:][:256]
+	for threadX := range 256 {
+		r.ThreadIdx.X = threadX
+		sum := &sumRow[threadX]
+		sum2 := sumRow2[threadX]
+		sum3 := sumRow3[threadX]
+		sum4 := sumRow4[threadX]
+		sum5 := sumRow5[threadX]
+//line tensor.go:81
+		sum[i6][j] = kernel.Accumulator[float32]{sum2, sum3, sum4, sum5}
+	}
+}
+
+//go:noinline
+func quernRow12TensorMatmulUnchecked(r *host.Run, i6, kk, next2, steps, free int, stages *[3]tensorStage, a, b [][8]kernel.BFloat16, base, k, n, base2, size, size2 int) {
+	for threadX := range 256 {
+		r.ThreadIdx.X = threadX
+		t18 := threadX / 8
+		t24 := threadX % 8
+		at2 := t24 ^ t18%8
+		result0 := tensorSource{a: a, b: b, i: (base+threadX/8)*k + threadX%8, j: threadX/32*n + base2 + threadX%32, strideA: size, strideB: size2}
+		t62 := threadX / 32
+		t72 := threadX % 32
+//line tensor.go:83
+		if i6 == 1 && kk < 3 && next2 < steps {
+			t63 := free
+//line tensor.go:84
+			_ = stages[t63]
+//line tensor.go:84
+			t64 := &stages[t63]
+			t65 := next2
+			t66 := kk
+//line tensor.go:130
+			if t66 == 0 {
+//line tensor.go:132
+				for i7 := 0; i7 < 4; i7++ {
+					t35 := t64
+					t43 := t18 + i7*32
+					t52 := at2
+//line tensor.go:133
+					_ = t35.a[t43][t52]
+//line tensor.go:133
+					t35.a[t43][t52] = result0.a[result0.i+t65*8+i7*result0.strideA]
+				}
+			} else {
+//line tensor.go:138
+				for i8 := 0; i8 < 4; i8++ {
+					i9 := i8
+//line tensor.go:139
+					i10 := i9 + (t66-1)*4
+					t82 := t64
+					t92 := t62 + i10*8
+					t102 := t72 ^ t62
+//line tensor.go:140
+					_ = t82.b[t92][t102]
+//line tensor.go:140
+					t82.b[t92][t102] = result0.b[result0.j+t65*8*result0.strideB+i10*result0.strideB]
+				}
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow13TensorMatmulUnchecked(r *host.Run, sums [][4][8]kernel.Accumulator[float32], first10, base, base3 int, c []kernel.Vec2[float32], n int) {
+	sumRow := sums[first10:][:256]
+	for threadX := range 256 {
+		r.ThreadIdx.X = threadX
+		sum := &sumRow[threadX]
+		warp := (threadX + first10) >> 5
+		t32 := warp / 4 * 64
+		result02 := (threadX+first10)&31>>2 + 0
+		t42 := warp % 4 * 64
+		result03 := (threadX+first10)&31&3<<1 + 0
+//line tensor.go:99
+		y := base + t32 + result02
+		x := (base3 + t42 + result03) / 2
+		for i11 := 0; i11 < 4; i11++ {
+			for j2 := 0; j2 < 8; j2++ {
+				v := sum[i11][j2]
+				c[(y+i11*16)*n*4+x+j2*4] = kernel.Vec2[float32]{X: v[0], Y: v[1]}
+				c[(y+i11*16+8)*n*4+x+j2*4] = kernel.Vec2[float32]{X: v[2], Y: v[3]}
+			}
 		}
 	}
 }
