@@ -25,6 +25,18 @@
 //	block=256    the block that every launch must have; Linear, Plane and
 //	             Volume use it, any other is an error; also in
 //	             two or three dimensions, as block=16x16
+//	minblocks=4  with block=: blocks that a multiprocessor is to hold at once,
+//	             which bounds the registers of a thread
+//	maxregs=64   the registers of a thread
+//	instantiate=float32,float64
+//	             the types that a kernel with a type parameter is compiled for;
+//	             with several parameters instantiate=float32:int16,float64:int32
+//	specialise=radius:1,2,3
+//	             the values of a parameter that get forms of the kernel in which
+//	             it is a constant; may be repeated for other parameters
+//
+// A comment on the line before a loop says how it is unrolled: //quern:unroll,
+// //quern:unroll 4 or //quern:nounroll.
 //
 // A kernel is also an ordinary Go function. Everything in this package is
 // implemented in Go, so a kernel runs under a test and a debugger; [Each] runs
@@ -48,6 +60,9 @@
 //   - if, for, range, switch, break and continue with labels, early return;
 //   - constants, conversions, generics, and calls of Go functions and methods
 //     whose source is in reach, and which are not recursive;
+//   - functions as values, where it is known at compile time which function is
+//     called: literals, also with captured variables, functions and methods, given
+//     to a local variable once, passed to functions and returned from them;
 //   - package math in float64, math/bits, and this package.
 //
 // A kernel can also read package-level variables that are not exported, are

@@ -75,7 +75,7 @@ func compileAny(t *testing.T, src string) {
 func sources(t testing.TB) []string {
 	t.Helper()
 	var out []string
-	for _, pattern := range []string{"testdata/*/*.go", "../../conformance/*.go"} {
+	for _, pattern := range []string{"testdata/*/*.go", "../../conformance/*.go", "../../conformance/generic/*.go"} {
 		files, err := filepath.Glob(pattern)
 		if err != nil || len(files) == 0 {
 			t.Fatalf("no seeds in %s: %v", pattern, err)

@@ -34,6 +34,9 @@ func TestFunctionValuesAgreeWithPlainGo(t *testing.T) {
 		{"method values bind their receivers", integers(150), methods, LaunchMethods},
 		{"literals are passed to the standard library", halfSorted, searches, LaunchSearches},
 		{"functions with barriers", integers(192), together, LaunchTogether},
+		{"functions in conditions, loops and literals", integers(192), corners, LaunchCorners},
+		{"functions that change what pointers point at", integers(192), pointers, LaunchPointers},
+		{"functions with warp operations", integers(192), shuffled, LaunchShuffled},
 		{"functions of a type parameter", integers(150), mapped[int32], LaunchMapped[int32]},
 	} {
 		t.Run(c.name, func(t *testing.T) {

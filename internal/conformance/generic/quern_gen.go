@@ -8,10 +8,100 @@ import (
 	"math"
 	"quern.dev/gpu"
 	"quern.dev/kernel/host"
+	"sync/atomic"
 )
 
 //go:embed quern_gen.ptx
 var quernPTX string
+
+var quernCorners = gpu.NewKernel(gpu.KernelInfo{
+	Name: "corners", Package: "quern.dev/internal/conformance/generic", Pos: "corners.go:42",
+	Params: []gpu.Param{
+		{Name: "x", Kind: gpu.Slice, Type: "int32", Size: 4},
+	},
+	PTX: quernPTX,
+	Variants: []gpu.Variant{
+		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}},
+		{Name: "wide"},
+	},
+	Host: quernHostCorners,
+})
+
+var _ = corners // compiled, not called
+
+// LaunchCorners runs corners on the grid g.
+//
+// corners uses function values where their place is easy to get wrong: in
+// conditions, in loops that declare them, under other names, in other literals.
+func LaunchCorners(s *gpu.Stream, g gpu.Grid, x *gpu.Buffer[int32]) error {
+	l, err := quernCorners.Begin(s, g)
+	if err != nil {
+		return err
+	}
+	gpu.SliceArg(l, x)
+	return l.End()
+}
+
+var quernPointers = gpu.NewKernel(gpu.KernelInfo{
+	Name: "pointers", Package: "quern.dev/internal/conformance/generic", Pos: "corners.go:110",
+	Params: []gpu.Param{
+		{Name: "x", Kind: gpu.Slice, Type: "int32", Size: 4},
+	},
+	PTX: quernPTX,
+	Variants: []gpu.Variant{
+		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 2, 2, 3, 2, 0, 5, 5, 9, 2147483647, 1, 0, 0, 2, 2, 3, 2, 0, 5, 5, 3, 9, 2147483649}},
+		{Name: "wide"},
+	},
+	Host: quernHostPointers,
+})
+
+var _ = pointers // compiled, not called
+
+// LaunchPointers runs pointers on the grid g.
+//
+// pointers passes functions that change what pointers point at, slices, and
+// functions of package math.
+func LaunchPointers(s *gpu.Stream, g gpu.Grid, x *gpu.Buffer[int32]) error {
+	l, err := quernPointers.Begin(s, g)
+	if err != nil {
+		return err
+	}
+	gpu.SliceArg(l, x)
+	return l.End()
+}
+
+var quernShuffled = gpu.NewKernel(gpu.KernelInfo{
+	Name: "shuffled", Package: "quern.dev/internal/conformance/generic", Pos: "corners.go:131",
+	Params: []gpu.Param{
+		{Name: "x", Kind: gpu.Slice, Type: "int32", Size: 4},
+	},
+	PTX: quernPTX,
+	Variants: []gpu.Variant{
+		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 64, 2, 0, 5, 1, 0, 4, 9, 0}},
+		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 64, 2, 0, 5, 9, 2147483648}, Sites: []gpu.Site{
+			{Kind: gpu.IndexSite, File: "corners.go", Line: 139, Col: 7},
+		}},
+		{Name: "wide", Sites: []gpu.Site{
+			{Kind: gpu.IndexSite, File: "corners.go", Line: 139, Col: 7},
+		}},
+	},
+	Block: gpu.Dim3{X: 64, Y: 1, Z: 1},
+	Host:  quernHostShuffled,
+})
+
+var _ = shuffled // compiled, not called
+
+// LaunchShuffled runs shuffled on the grid g.
+//
+// shuffled has warp operations and an early return in function values.
+func LaunchShuffled(s *gpu.Stream, g gpu.Grid, x *gpu.Buffer[int32]) error {
+	l, err := quernShuffled.Begin(s, g)
+	if err != nil {
+		return err
+	}
+	gpu.SliceArg(l, x)
+	return l.End()
+}
 
 var quernLiterals = gpu.NewKernel(gpu.KernelInfo{
 	Name: "literals", Package: "quern.dev/internal/conformance/generic", Pos: "functions.go:83",
@@ -1356,6 +1446,559 @@ func LaunchFiltered(s *gpu.Stream, g gpu.Grid, taps int, weights, in, out *gpu.B
 	gpu.SliceArg(l, in)
 	gpu.SliceArg(l, out)
 	return l.End()
+}
+
+func quernHostCorners(r *host.Run) {
+	x := host.Slice[int32](r, 0)
+	dimX := r.BlockDim.X
+	dimY := r.BlockDim.Y
+	dimZ := r.BlockDim.Z
+	var w2 int32 = 1
+	var w3 int32
+	t7 := vector{x: 9, y: 9}
+	for r.Next() {
+		blockX := r.BlockIdx.X
+		base := blockX * dimX
+		for threadZ := range dimZ {
+			for threadY := range dimY {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				quernRow1Corners(r, base, x, w2, w3, t7, dimX)
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1Corners(r *host.Run, base int, x []int32, w2, w3 int32, t7 vector, dimX int) {
+	for threadX := range dimX {
+		r.ThreadIdx.X = threadX
+		i := base + threadX
+//line corners.go:44
+		if i >= len(x) {
+			continue
+		}
+		v := x[i]
+		t1 := v
+//line corners.go:48
+		result0 := square[int32](t1)
+		t3 := result0 > 100
+		if t3 {
+			v++
+			result := v%2 == 0
+			t3 = result
+		}
+		if t3 {
+//line corners.go:49
+			result02 := square[int32](3)
+			v -= result02
+		}
+//line corners.go:51
+		for j := int32(0); j < 3; j++ {
+			k := j * 2
+//line corners.go:54
+			w := v
+//line corners.go:53
+			k += w
+			result2 := k + j
+			k += w2
+			result3 := k + j
+//line corners.go:54
+			v += result2 - result3
+//line corners.go:53
+			k += w3
+			result4 := k + j
+			if result4 > 50 {
+				continue
+			}
+			v += k
+		}
+		n := v & 63
+		var steps int32
+	block:
+		switch {
+		default:
+//line corners.go:29
+			steps = 0
+			v2 := n
+			var w4 int32
+			var result5 bool
+			for {
+				w4 = v2
+//line corners.go:60
+				result5 = w4 != 1 && w4 > 0
+//line corners.go:30
+				if !result5 {
+					break
+				}
+//line corners.go:31
+				steps++
+				if steps == 20 {
+//line corners.go:32
+					steps = -1
+					break block
+				}
+//line corners.go:30
+				w5 := v2
+				var result6 int32
+				switch {
+				default:
+//line corners.go:61
+					if w5%2 == 0 {
+						result6 = w5 / 2
+						break
+					}
+//line corners.go:64
+					result6 = 3*w5 + 1
+				}
+//line corners.go:30
+				v2 = result6
+			}
+		}
+//line corners.go:60
+		v = steps*10 + v%7
+//line corners.go:68
+		times := v & 3
+		times2 := v & 3
+//line corners.go:78
+		var w6 int32 = 1
+//line corners.go:70
+		t12 := times
+		for i2 := int32(0); i2 < t12; i2++ {
+//line corners.go:71
+			w7 := w6
+//line corners.go:76
+			result7 := w7 + v
+//line corners.go:71
+			w6 = result7
+		}
+		result8 := w6
+//line corners.go:78
+		var w8 int32 = 2
+//line corners.go:70
+		t13 := times2
+		for i3 := int32(0); i3 < t13; i3++ {
+//line corners.go:71
+			w9 := w8
+//line corners.go:70
+			t14 := times
+			for i4 := int32(0); i4 < t14; i4++ {
+//line corners.go:71
+				w10 := w9
+//line corners.go:76
+				result9 := w10 + v
+//line corners.go:71
+				w9 = result9
+			}
+			result10 := w9
+//line corners.go:71
+			w8 = result10
+		}
+		result11 := w8
+//line corners.go:78
+		v += result8 + result11
+//line corners.go:80
+		v3 := vector{x: v % 10, y: -v % 7}
+		var a int32
+		var b int32
+		var ok bool
+		switch {
+		default:
+//line corners.go:17
+			a = 0
+			b = 0
+			ok = false
+//line corners.go:19
+			w11 := v3.x
+			var result12 int32
+			switch {
+			default:
+//line corners.go:82
+				if w11 < 0 {
+					result12 = -w11
+					break
+//line corners.go:84
+				} else if w11 > 5 {
+					result12 = 5
+					break
+				}
+//line corners.go:87
+				result12 = w11
+			}
+//line corners.go:19
+			a = result12
+			w12 := v3.y
+			var result13 int32
+			switch {
+			default:
+//line corners.go:82
+				if w12 < 0 {
+					result13 = -w12
+					break
+//line corners.go:84
+				} else if w12 > 5 {
+					result13 = 5
+					break
+				}
+//line corners.go:87
+				result13 = w12
+			}
+//line corners.go:18
+			b = result13
+//line corners.go:21
+			if a > b {
+				t15 := b
+				t2 := a
+				a = t15
+				b = t2
+				ok = true
+				break
+			}
+//line corners.go:24
+			ok = a != 0
+		}
+//line corners.go:80
+		a2 := a
+		b2 := b
+		ok2 := ok
+//line corners.go:89
+		if ok2 {
+			v += a2*3 - b2
+		}
+		list := [3]vector{vector{x: 1, y: 2}, vector{x: 3, y: v}, vector{x: v & 7, y: 1}}
+		at := 0
+		t5 := list[at]
+		t6 := at + 1
+//line corners.go:94
+		_ = list[t6]
+		at = 2
+		list[0] = t7
+//line corners.go:96
+		list[t6].scale(2)
+		t8 := list[at]
+//line corners.go:97
+		result03 := t5.dot(t8)
+		v += result03 + list[1].x*list[1].y
+//line corners.go:100
+		w13 := v
+//line corners.go:99
+		result14 := w13
+		v = result14
+//line corners.go:102
+		a3 := v
+		b3 := v / 2
+		t16 := b3
+		t22 := a3 + b3
+		result15 := t16
+		result16 := t22
+		v = result15
+		w14 := result16
+//line corners.go:103
+		x[i] = v*31 + w14
+	}
+}
+
+func quernHostPointers(r *host.Run) {
+	x := host.Slice[int32](r, 0)
+	dimX := r.BlockDim.X
+	dimY := r.BlockDim.Y
+	dimZ := r.BlockDim.Z
+	gridX := r.GridDim.X
+	size := 2 * (gridX * dimX)
+	for r.Next() {
+		blockX := r.BlockIdx.X
+		base := blockX * dimX
+		for threadZ := range dimZ {
+			for threadY := range dimY {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				quernRow1Pointers(r, base, size, x, dimX)
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1Pointers(r *host.Run, base, size int, x []int32, dimX int) {
+	for threadX := range dimX {
+		r.ThreadIdx.X = threadX
+//line corners.go:117
+		for i := 2 * (base + threadX); i+1 < len(x); i += size {
+			t1 := i
+			t2 := i + 2
+//line corners.go:118
+			part := x[t1:t2]
+//line corners.go:113
+			for i2 := 0; i2 < len(part); i2++ {
+				t12 := part
+				t22 := i2
+//line corners.go:114
+				_ = t12[t22]
+//line corners.go:114
+				p := &t12[t22]
+//line corners.go:119
+				by := int32(i)
+//line corners.go:111
+				*p += by
+			}
+//line corners.go:120
+			var total int32
+//line corners.go:113
+			for i3 := 0; i3 < len(part); i3++ {
+				t13 := part
+				t23 := i3
+//line corners.go:114
+				_ = t13[t23]
+//line corners.go:114
+				p2 := &t13[t23]
+//line corners.go:121
+				p3 := &total
+				by2 := *p2
+//line corners.go:111
+				*p3 += by2
+			}
+//line corners.go:122
+			result := int32(math.Sqrt(float64(total & 255)))
+			result2 := int32(math.Floor(float64(total & 255)))
+			v := float64(total & 255)
+//line corners.go:123
+			result3 := math.Abs(v - 100)
+//line corners.go:122
+			result4 := int32(result3)
+			part[0] += result + result2 + result4
+			total++
+			result5 := total
+//line corners.go:124
+			atomic.AddInt32(&x[i+1], result5)
+		}
+	}
+}
+
+func quernHostShuffled(r *host.Run) {
+	x := host.Slice[int32](r, 0)
+	var d int
+	vs := host.Scratch[int32](r, 0, r.BlockDim.Count())
+	vs2 := host.Scratch[int32](r, 1, r.BlockDim.Count())
+	var t2 int
+	as := host.Scratch[int32](r, 2, r.BlockDim.Count())
+	t1s := host.Scratch[int32](r, 3, r.BlockDim.Count())
+	shuffleXors := host.Scratch[int32](r, 4, r.BlockDim.Count())
+	var d2 int
+	mosts := host.Scratch[int32](r, 5, r.BlockDim.Count())
+	vs3 := host.Scratch[int32](r, 6, r.BlockDim.Count())
+	var t22 int
+	as2 := host.Scratch[int32](r, 7, r.BlockDim.Count())
+	t1s2 := host.Scratch[int32](r, 8, r.BlockDim.Count())
+	shuffleXors2 := host.Scratch[int32](r, 9, r.BlockDim.Count())
+	for r.Next() {
+		blockX := r.BlockIdx.X
+		base := blockX * 64
+//line corners.go:133
+		d = 16
+		for threadZ := range 1 {
+			for threadY := range 1 {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				first := (threadZ*1 + threadY) * 64
+				quernRow1Shuffled(r, vs, first, vs2, x, base)
+			}
+		}
+		for ; d > 0; d /= 2 {
+//line corners.go:134
+			t2 = d
+			for threadZ := range 1 {
+				for threadY := range 1 {
+					first2 := (threadZ*1 + threadY) * 64
+					quernRow2Shuffled(r, vs2, first2, as, t1s)
+				}
+			}
+			host.ShuffleXor(shuffleXors, t1s, t2)
+			for threadZ := range 1 {
+				for threadY := range 1 {
+					first3 := (threadZ*1 + threadY) * 64
+					quernRow3Shuffled(r, vs2, first3, as, shuffleXors)
+				}
+			}
+		}
+//line corners.go:133
+		d2 = 16
+		for threadZ := range 1 {
+			for threadY := range 1 {
+				first4 := (threadZ*1 + threadY) * 64
+				quernRow4Shuffled(r, vs, first4, vs2, mosts, vs3)
+			}
+		}
+		for ; d2 > 0; d2 /= 2 {
+//line corners.go:134
+			t22 = d2
+			for threadZ := range 1 {
+				for threadY := range 1 {
+					first5 := (threadZ*1 + threadY) * 64
+					quernRow5Shuffled(r, vs3, first5, as2, t1s2)
+				}
+			}
+			host.ShuffleXor(shuffleXors2, t1s2, t22)
+			for threadZ := range 1 {
+				for threadY := range 1 {
+					first6 := (threadZ*1 + threadY) * 64
+					quernRow6Shuffled(r, vs3, first6, as2, shuffleXors2)
+				}
+			}
+		}
+		for threadZ := range 1 {
+			for threadY := range 1 {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				first7 := (threadZ*1 + threadY) * 64
+				quernRow7Shuffled(r, mosts, first7, vs3, x, base)
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1Shuffled(r *host.Run, vs []int32, first int, vs2, x []int32, base int) {
+	vRow := vs[first:][:64]
+	vRow2 := vs2[first:][:64]
+	if base >= 0 && 64 <= len(x)-base {
+		row := (*[64]int32)(x[base:])
+		for threadX := range 64 {
+//line corners.go:139
+			v := row[threadX]
+			v2 := v
+			vRow[threadX] = v
+			vRow2[threadX] = v2
+		}
+		return
+	}
+	for threadX := range 64 {
+		r.ThreadIdx.X = threadX
+		i := base + threadX
+//line corners.go:139
+		v := x[i]
+		v2 := v
+		vRow[threadX] = v
+		vRow2[threadX] = v2
+	}
+}
+
+//go:noinline
+func quernRow2Shuffled(r *host.Run, vs2 []int32, first2 int, as, t1s []int32) {
+	vRow2 := vs2[first2:][:64]
+	aRow := as[first2:][:64]
+	t1Row := t1s[first2:][:64]
+	for threadX := range 64 {
+		v2 := vRow2[threadX]
+//line corners.go:134
+		a := v2
+		t1 := v2
+		aRow[threadX] = a
+		t1Row[threadX] = t1
+	}
+}
+
+//go:noinline
+func quernRow3Shuffled(r *host.Run, vs2 []int32, first3 int, as, shuffleXors []int32) {
+	vRow2 := vs2[first3:][:64]
+	aRow := as[first3:][:64]
+	shuffleXorRow := shuffleXors[first3:][:64]
+	for threadX := range 64 {
+		a := aRow[threadX]
+		shuffleXor := shuffleXorRow[threadX]
+//line corners.go:134
+		b := shuffleXor
+		var result int32
+		switch {
+		default:
+//line corners.go:141
+			if a > b {
+				result = a
+				break
+			}
+//line corners.go:144
+			result = b
+		}
+//line corners.go:134
+		v2 := result
+		vRow2[threadX] = v2
+	}
+}
+
+//go:noinline
+func quernRow4Shuffled(r *host.Run, vs []int32, first4 int, vs2, mosts, vs3 []int32) {
+	vRow := vs[first4:][:64]
+	vRow2 := vs2[first4:][:64]
+	mostRow := mosts[first4:][:64]
+	vRow3 := vs3[first4:][:64]
+	for threadX := range 64 {
+		v := vRow[threadX]
+		v2 := vRow2[threadX]
+//line corners.go:136
+		result2 := v2
+//line corners.go:140
+		most := result2
+//line corners.go:146
+		v3 := v
+		mostRow[threadX] = most
+		vRow3[threadX] = v3
+	}
+}
+
+//go:noinline
+func quernRow5Shuffled(r *host.Run, vs3 []int32, first5 int, as2, t1s2 []int32) {
+	vRow3 := vs3[first5:][:64]
+	aRow2 := as2[first5:][:64]
+	t1Row2 := t1s2[first5:][:64]
+	for threadX := range 64 {
+		v3 := vRow3[threadX]
+//line corners.go:134
+		a2 := v3
+		t12 := v3
+		aRow2[threadX] = a2
+		t1Row2[threadX] = t12
+	}
+}
+
+//go:noinline
+func quernRow6Shuffled(r *host.Run, vs3 []int32, first6 int, as2, shuffleXors2 []int32) {
+	vRow3 := vs3[first6:][:64]
+	aRow2 := as2[first6:][:64]
+	shuffleXorRow2 := shuffleXors2[first6:][:64]
+	for threadX := range 64 {
+		a2 := aRow2[threadX]
+		shuffleXor2 := shuffleXorRow2[threadX]
+//line corners.go:134
+		b2 := shuffleXor2
+//line corners.go:146
+		result3 := a2 + b2
+//line corners.go:134
+		v3 := result3
+		vRow3[threadX] = v3
+	}
+}
+
+//go:noinline
+func quernRow7Shuffled(r *host.Run, mosts []int32, first7 int, vs3, x []int32, base int) {
+	mostRow := mosts[first7:][:64]
+	vRow3 := vs3[first7:][:64]
+	if base >= 0 && 64 <= len(x)-base {
+		row2 := (*[64]int32)(x[base:])
+		for threadX := range 64 {
+			most := mostRow[threadX]
+			v3 := vRow3[threadX]
+//line corners.go:136
+			result4 := v3
+//line corners.go:146
+			row2[threadX] = most*1000 + result4
+		}
+		return
+	}
+	for threadX := range 64 {
+		r.ThreadIdx.X = threadX
+		most := mostRow[threadX]
+		v3 := vRow3[threadX]
+		i := base + threadX
+//line corners.go:136
+		result4 := v3
+//line corners.go:146
+		x[i] = most*1000 + result4
+	}
 }
 
 func quernHostLiterals(r *host.Run) {

@@ -14,12 +14,9 @@ import (
 
 func TestSpecialFormsAgreeWithPlainGo(t *testing.T) {
 	in := numbers[float32](200)
-	for _, radius := range []int{-1, 0, 1, 2, 3, 4, 5, 250} {
+	for _, radius := range []int{0, 1, 2, 3, widest, widest + 1, 250} {
 		t.Run(fmt.Sprintf("blur of radius %d", radius), func(t *testing.T) {
 			out := make([]float32, 200)
-			if radius < 0 {
-				radius = 0
-			}
 			agree(t, dim(4), dim(64), out,
 				func(th kernel.Thread, out []float32) { blur(th, radius, in, out) },
 				func(s *gpu.Stream, g gpu.Grid, out *gpu.Buffer[float32]) error {
