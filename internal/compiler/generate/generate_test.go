@@ -144,6 +144,49 @@ func LaunchTypes(s *gpu.Stream, g gpu.Grid, Pixel Pixel, d kernel.Dim3, l_ Level
 `,
 		},
 		{
+			name: "generic kernels have one generic launcher",
+			src: `
+// scale multiplies.
+//
+//quern:kernel instantiate=float32,byte,kernel.Dim3
+func scale[T any](t kernel.Thread, a T, x []T, d [2]T) {}
+`,
+			want: `// LaunchScale runs scale on the grid g.
+//
+// scale multiplies.
+func LaunchScale[T float32 | uint8 | kernel.Dim3](s *gpu.Stream, g gpu.Grid, a T, x *gpu.Buffer[T], d [2]T) error
+`,
+		},
+		{
+			name: "type parameters have their own constraints, with the methods that are needed",
+			src: `
+type Length float64
+
+func (l Length) Feet() float64 { return float64(l) / 0.3048 }
+
+type Pair[A, B any] struct { First A; Second B }
+
+//quern:kernel instantiate=Length:int8,Length:uint16
+func two[L interface{ Feet() float64 }, N any](t kernel.Thread, x []Pair[L, N]) {}
+`,
+			want: `// LaunchTwo runs two on the grid g.
+func LaunchTwo[L interface {
+	interface{ Feet() float64 }
+	Length
+}, N int8 | uint16](s *gpu.Stream, g gpu.Grid, x *gpu.Buffer[Pair[L, N]]) error
+`,
+		},
+		{
+			name: "type parameters that have the names of the launcher's own keep them",
+			src: `
+//quern:kernel instantiate=int32:int8:uint8
+func names[s, gpu, l any](t kernel.Thread, k s, x []gpu, err []l) {}
+`,
+			want: `// LaunchNames runs names on the grid g.
+func LaunchNames[s int32, gpu int8, l uint8](s_ *gpu2.Stream, g gpu2.Grid, k_ s, x *gpu2.Buffer[gpu], err_ *gpu2.Buffer[l]) error
+`,
+		},
+		{
 			name: "a package that declares gpu and kernel itself",
 			src: `
 type gpu struct{ N int32 }
@@ -301,6 +344,12 @@ func set(t kernel.Thread, p names.Pixel, x []names.Pixel, q []local, l local) {
 		q[i].Pixel = x[i]
 	}
 }
+
+// Twice is a generic struct.
+type Twice[T any] struct{ A, B T }
+
+// First returns an element.
+func First[T any](x []T, i int) T { return x[i] }
 -- user/user.go --
 package user
 
@@ -396,10 +445,58 @@ func all(t kernel.Thread, x []Level, y []float32, r Interval[Level], p []point) 
 		y[0], x[0] = v, w
 	}
 }
+
+//quern:kernel instantiate=Level,float32 specialise=most:0,-4,10
+func bounded[T number](t kernel.Thread, most int8, r Interval[T], x []T, s func_) {
+	f := r.Clamp
+	if i := t.Global(); i < len(x) && most != 0 {
+		x[i] = f(x[i]) + T(100/most)
+	}
+}
+
+type func_ struct{ func_ int32 }
+-- instances/instances.go --
+package instances
+
+import (
+	"example.test/demo/names"
+	other "example.test/demo/renamed-dir/v2"
+	"quern.dev/kernel"
+)
+
+type any int32
+
+var _ names.Pixel
+
+type measured interface {
+	comparable
+	Measure() float32
+}
+
+type Rod struct{ Length float32 }
+
+func (r Rod) Measure() float32 { return r.Length }
+
+//quern:kernel instantiate=names.Pixel:any,other.Twice[Rod]:Rod,[2]names.Pixel:any
+func pair[T comparable, U comparable](t kernel.Thread, x []T, y []U, quernPair int32, interface_ T) {
+	apply := func(f func(i int) T) { x[t.Global()] = f(0) }
+	apply(func(i int) T { return other.First(x, i) })
+}
+
+//quern:kernel instantiate=Rod
+func measure[T measured](t kernel.Thread, x []T, out []float32) {
+	total(x, func(v T) { out[0] += T.Measure(v) })
+}
+
+func total[T measured](x []T, f func(T)) {
+	for _, v := range x {
+		f(v)
+	}
+}
 `
 
 func TestGeneratedCodeCompiles(t *testing.T) {
-	dir := generated(t, awkward, 4)
+	dir := generated(t, awkward, 5)
 	if out, err := goCommand(t, dir, "vet", "./..."); err != nil {
 		t.Errorf("%v\n%s", err, out)
 	}

@@ -81,7 +81,7 @@ func writeGenericLauncher(b *bytes.Buffer, p *frontend.Package, instances []*com
 	gpu := imports.Name(gpuPath)
 	qualify := qualifier(p, imports)
 	fn := functionOf(p, instances[0])
-	taken := map[string]bool{gpu: true, "nil": true, "any": true}
+	taken := map[string]bool{gpu: true, "nil": true}
 	for _, k := range instances {
 		taken[infoName(k.IR.Name)] = true
 	}
@@ -106,7 +106,7 @@ func writeGenericLauncher(b *bytes.Buffer, p *frontend.Package, instances []*com
 		form = "func(%s)"
 	}
 	nothing := fmt.Sprintf("("+form+")(nil)", strings.Join(names, ", "))
-	fmt.Fprintf(b, "var %s *%s.Kernel\nswitch any(%s).(type) {\n", kernel, gpu, nothing)
+	fmt.Fprintf(b, "var %s *%s.Kernel\nswitch interface{}(%s).(type) {\n", kernel, gpu, nothing)
 	for _, k := range instances {
 		fmt.Fprintf(b, "case "+form+":\n%s = %s\n", typeList(p.Instance(k.IR.Name), qualify), kernel, infoName(k.IR.Name))
 	}

@@ -325,7 +325,7 @@ var _ = mapped[int64] // compiled, not called
 // mapped is generic in a function's types.
 func LaunchMapped[T int32 | int64](s *gpu.Stream, g gpu.Grid, x *gpu.Buffer[T]) error {
 	var k *gpu.Kernel
-	switch any((*T)(nil)).(type) {
+	switch interface{}((*T)(nil)).(type) {
 	case *int32:
 		k = quernMapped_int32
 	case *int64:
@@ -434,7 +434,7 @@ var _ = scale[Celsius] // compiled, not called
 // scale multiplies the elements of x by a.
 func LaunchScale[T float32 | float64 | int16 | uint64 | Celsius](s *gpu.Stream, g gpu.Grid, a T, x *gpu.Buffer[T]) error {
 	var k *gpu.Kernel
-	switch any((*T)(nil)).(type) {
+	switch interface{}((*T)(nil)).(type) {
 	case *float32:
 		k = quernScale_float32
 	case *float64:
@@ -528,7 +528,7 @@ var _ = fill[Pair[uint8, float64]] // compiled, not called
 // fill is instantiated with types that are no numbers.
 func LaunchFill[T bool | Point | [3]int8 | Pair[uint8, float64]](s *gpu.Stream, g gpu.Grid, v T, x *gpu.Buffer[T]) error {
 	var k *gpu.Kernel
-	switch any((*T)(nil)).(type) {
+	switch interface{}((*T)(nil)).(type) {
 	case *bool:
 		k = quernFill_bool
 	case *Point:
@@ -621,7 +621,7 @@ var _ = convert[int8, uint16] // compiled, not called
 // convert has two type parameters, of which each instance names one pair.
 func LaunchConvert[From float32 | float64 | int8, To int32 | int64 | uint16](s *gpu.Stream, g gpu.Grid, from *gpu.Buffer[From], to *gpu.Buffer[To]) error {
 	var k *gpu.Kernel
-	switch any((func(From, To))(nil)).(type) {
+	switch interface{}((func(From, To))(nil)).(type) {
 	case func(float32, int32):
 		k = quernConvert_float32_int32
 	case func(float64, int64):
@@ -749,7 +749,7 @@ var _ = pack[int64, float64] // compiled, not called
 // pack has an instance for each combination of its type arguments.
 func LaunchPack[A uint8 | int64, B float32 | float64](s *gpu.Stream, g gpu.Grid, a *gpu.Buffer[A], b *gpu.Buffer[B], out *gpu.Buffer[Pair[A, B]]) error {
 	var k *gpu.Kernel
-	switch any((func(A, B))(nil)).(type) {
+	switch interface{}((func(A, B))(nil)).(type) {
 	case func(uint8, float32):
 		k = quernPack_uint8_float32
 	case func(uint8, float64):
@@ -800,7 +800,7 @@ func LaunchTotal[T interface {
 	Point
 }](s *gpu.Stream, g gpu.Grid, values *gpu.Buffer[T], out *gpu.Buffer[float64]) error {
 	var k *gpu.Kernel
-	switch any((*T)(nil)).(type) {
+	switch interface{}((*T)(nil)).(type) {
 	case *Point:
 		k = quernTotal_Point
 	}
@@ -872,7 +872,7 @@ var _ = reverse[Point] // compiled, not called
 // reverse uses a shared variable of the type parameter, and barriers.
 func LaunchReverse[T int32 | float64 | Point](s *gpu.Stream, g gpu.Grid, x *gpu.Buffer[T]) error {
 	var k *gpu.Kernel
-	switch any((*T)(nil)).(type) {
+	switch interface{}((*T)(nil)).(type) {
 	case *int32:
 		k = quernReverse_int32
 	case *float64:
@@ -1357,7 +1357,7 @@ var _ = sized[int16] // compiled, not called
 // depends on the parameter.
 func LaunchSized[T float32 | int16](s *gpu.Stream, g gpu.Grid, rounds uint16, x *gpu.Buffer[T]) error {
 	var k *gpu.Kernel
-	switch any((*T)(nil)).(type) {
+	switch interface{}((*T)(nil)).(type) {
 	case *float32:
 		k = quernSized_float32
 	case *int16:
