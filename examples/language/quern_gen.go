@@ -193,7 +193,7 @@ var _ = clampAll[meters] // compiled, not called
 // clampAll is compiled for three types. LaunchClampAll takes any of them.
 func LaunchClampAll[T float32 | int32 | meters](s *gpu.Stream, g gpu.Grid, lo, hi T, x *gpu.Buffer[T]) error {
 	var k *gpu.Kernel
-	switch any((*T)(nil)).(type) {
+	switch interface{}((*T)(nil)).(type) {
 	case *float32:
 		k = quernClampAll_float32
 	case *int32:
@@ -264,7 +264,7 @@ var _ = convertAll[float64, int32] // compiled, not called
 // convertAll has two type parameters: colons separate the types of an instance.
 func LaunchConvertAll[From float32 | float64, To int16 | int32](s *gpu.Stream, g gpu.Grid, scale From, from *gpu.Buffer[From], to *gpu.Buffer[To]) error {
 	var k *gpu.Kernel
-	switch any((func(From, To))(nil)).(type) {
+	switch interface{}((func(From, To))(nil)).(type) {
 	case func(float32, int16):
 		k = quernConvertAll_float32_int16
 	case func(float64, int32):

@@ -523,7 +523,7 @@ var _ = operations[uint] // compiled, not called
 // its own in global memory, and stores the old values.
 func LaunchOperations[T int32 | uint32 | int64 | uint64 | int | uint](s *gpu.Stream, g gpu.Grid, x, cells, old *gpu.Buffer[T]) error {
 	var k *gpu.Kernel
-	switch any((*T)(nil)).(type) {
+	switch interface{}((*T)(nil)).(type) {
 	case *int32:
 		k = quernOperations_int32
 	case *uint32:
@@ -604,7 +604,7 @@ var _ = floatOperations[float64] // compiled, not called
 // floatOperations does the same for floats.
 func LaunchFloatOperations[T float32 | float64](s *gpu.Stream, g gpu.Grid, x, cells, old *gpu.Buffer[T]) error {
 	var k *gpu.Kernel
-	switch any((*T)(nil)).(type) {
+	switch interface{}((*T)(nil)).(type) {
 	case *float32:
 		k = quernFloatOperations_float32
 	case *float64:
@@ -1216,7 +1216,7 @@ var _ = passAlong[float64] // compiled, not called
 // passAlong hands a value of each type from one block to the next.
 func LaunchPassAlong[T int32 | uint64 | float32 | float64](s *gpu.Stream, g gpu.Grid, step T, chain *gpu.Buffer[T], ticket, ready *gpu.Buffer[uint32]) error {
 	var k *gpu.Kernel
-	switch any((*T)(nil)).(type) {
+	switch interface{}((*T)(nil)).(type) {
 	case *int32:
 		k = quernPassAlong_int32
 	case *uint64:

@@ -343,7 +343,7 @@ var _ = product[uint8, uint8, int32] // compiled, not called
 // one of b at row*bRow+column*bColumn.
 func LaunchProduct[A kernel.Float16 | kernel.BFloat16 | float32 | int8 | uint8, B kernel.Float16 | kernel.BFloat16 | float32 | int8 | uint8, C float32 | int32](s *gpu.Stream, g gpu.Grid, n, k_, bRow, bColumn int, a *gpu.Buffer[A], b *gpu.Buffer[B], c *gpu.Buffer[C]) error {
 	var k *gpu.Kernel
-	switch any((func(A, B, C))(nil)).(type) {
+	switch interface{}((func(A, B, C))(nil)).(type) {
 	case func(kernel.Float16, kernel.Float16, float32):
 		k = quernProduct_kernel_Float16_kernel_Float16_float32
 	case func(kernel.BFloat16, kernel.BFloat16, float32):
@@ -541,7 +541,7 @@ var _ = load[uint8, [16]uint8] // compiled, not called
 // memory: the words of A, and of both B with columns side by side.
 func LaunchLoad[T kernel.Float16 | kernel.BFloat16 | float32 | int8 | uint8, R [8]kernel.Float16 | [8]kernel.BFloat16 | [4]float32 | [16]int8 | [16]uint8](s *gpu.Stream, g gpu.Grid, lines *gpu.Buffer[R], words *gpu.Buffer[uint32]) error {
 	var k *gpu.Kernel
-	switch any((func(T, R))(nil)).(type) {
+	switch interface{}((func(T, R))(nil)).(type) {
 	case func(kernel.Float16, [8]kernel.Float16):
 		k = quernLoad_kernel_Float16_8_kernel_Float16
 	case func(kernel.BFloat16, [8]kernel.BFloat16):
@@ -640,7 +640,7 @@ var _ = loadTransposed[kernel.BFloat16, [8]kernel.BFloat16] // compiled, not cal
 // side.
 func LaunchLoadTransposed[T kernel.Float16 | kernel.BFloat16, R [8]kernel.Float16 | [8]kernel.BFloat16](s *gpu.Stream, g gpu.Grid, lines *gpu.Buffer[R], words *gpu.Buffer[uint32]) error {
 	var k *gpu.Kernel
-	switch any((func(T, R))(nil)).(type) {
+	switch interface{}((func(T, R))(nil)).(type) {
 	case func(kernel.Float16, [8]kernel.Float16):
 		k = quernLoadTransposed_kernel_Float16_8_kernel_Float16
 	case func(kernel.BFloat16, [8]kernel.BFloat16):
