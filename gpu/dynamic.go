@@ -160,7 +160,10 @@ func (l *Launch) passValue(v reflect.Value) {
 
 // typeFits reports whether t may stand for the value or element type of p.
 func typeFits(t reflect.Type, p *Param) bool {
-	if int(t.Size()) != p.Size || notData(t) != nil {
+	if int(t.Size()) != p.Size {
+		return false
+	}
+	if inner, _ := notData(t); inner != nil {
 		return false
 	}
 	if b, ok := basicTypes[p.Type]; ok {

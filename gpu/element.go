@@ -2,6 +2,7 @@ package gpu
 
 import (
 	"reflect"
+	"strings"
 	"sync"
 )
 
@@ -25,31 +26,32 @@ func checkElement(t reflect.Type) error {
 	if t.Size() == 0 {
 		return invalid("elements of type %v have no size", t)
 	}
-	if inner := notData(t); inner != nil {
+	if inner, path := notData(t); inner != nil {
 		if inner == t {
 			return invalid("a device cannot hold elements of type %v", t)
 		}
-		return invalid("a device cannot hold elements of type %v: it contains %v", t, inner)
+		return invalid("a device cannot hold elements of type %v: %s in it is of type %v", t, strings.TrimPrefix(path, "."), inner)
 	}
 	return nil
 }
 
-// notData returns the first type within t that a device cannot hold, nil if
-// there is none.
-func notData(t reflect.Type) reflect.Type {
+// notData returns the first type within t that a device cannot hold, and its path
+// there, as in .rows[i].name; nil if there is none.
+func notData(t reflect.Type) (inner reflect.Type, path string) {
 	switch k := t.Kind(); {
 	case k == reflect.Array:
-		return notData(t.Elem())
+		inner, path = notData(t.Elem())
+		return inner, "[i]" + path
 	case k == reflect.Struct:
 		for i := range t.NumField() {
-			if inner := notData(t.Field(i).Type); inner != nil {
-				return inner
+			if inner, path := notData(t.Field(i).Type); inner != nil {
+				return inner, "." + t.Field(i).Name + path
 			}
 		}
-		return nil
+		return nil, ""
 	case reflect.Bool <= k && k <= reflect.Complex128 && k != reflect.Uintptr:
-		return nil
+		return nil, ""
 	default:
-		return t
+		return t, ""
 	}
 }

@@ -213,7 +213,7 @@ func (l *lowering) lowerKernel(fd *ast.FuncDecl, obj *types.Func, instance insta
 			if t.Kind == ir.Pointer {
 				bad(pos, "parameter %s: a kernel takes slices, not pointers; use []%s", v.Name, t.Elem)
 			} else {
-				bad(pos, "parameter %s: %s contains slices or pointers, which device memory cannot hold; pass them as parameters of their own", v.Name, t)
+				bad(pos, "parameter %s: %s", v.Name, l.notInMemory(sig.Params().At(i+1), v.Name))
 			}
 		}
 	}
@@ -402,7 +402,7 @@ func (fn *function) param(v *types.Var, fallback string) *ir.Local {
 		fn.errorf(v.Pos(), "parameter %s: a kernel takes data, not functions; call functions by their names in a switch on a number, or write a kernel for each", name)
 		return &ir.Local{Name: name, Type: ir.TInt, Pos: fn.l.pos(v.Pos())}
 	}
-	local := &ir.Local{Name: name, Type: fn.typ(v.Type(), v.Pos()), Pos: fn.l.pos(v.Pos())}
+	local := &ir.Local{Name: name, Type: fn.typOf(name, v.Type(), v.Pos()), Pos: fn.l.pos(v.Pos())}
 	fn.vars[v] = local
 	return local
 }

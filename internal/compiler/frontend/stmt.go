@@ -153,7 +153,7 @@ func (fn *function) declare(name *ast.Ident) *ir.Local {
 	if obj == nil {
 		return fn.newLocal(name.Name, ir.TInt, name.Pos()) // did not type-check; reported elsewhere
 	}
-	v := fn.newLocal(name.Name, fn.typ(obj.Type(), name.Pos()), name.Pos())
+	v := fn.newLocal(name.Name, fn.typOf(name.Name, obj.Type(), name.Pos()), name.Pos())
 	fn.vars[obj] = v
 	return v
 }

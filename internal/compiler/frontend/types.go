@@ -98,12 +98,7 @@ func (fn *function) subst(t types.Type) types.Type {
 
 // typ converts a Go type; pos is where the diagnostic goes if it has no image.
 func (fn *function) typ(t types.Type, pos token.Pos) *ir.Type {
-	out, bad := fn.l.convertType(fn.subst(t), 0)
-	if bad != "" {
-		fn.errorf(pos, "%s", bad)
-		return ir.TInt
-	}
-	return out
+	return fn.typOf(types.TypeString(fn.subst(t), fn.l.pkg.qualifier), t, pos)
 }
 
 // convertType returns the IR type, or why there is none.

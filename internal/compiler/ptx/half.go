@@ -21,14 +21,28 @@ func (g *generator) halfConvert(e *ir.Convert, dst operand) operand {
 	}
 	if to.Kind == ir.Float16 {
 		x := g.inRegister(g.value(e.X))
+		if from.Kind == ir.Float64 {
+			return g.roundFloat16(x, dst)
+		}
 		dst = g.into(dst, b16Class)
-		g.emit("cvt.rn.f16."+arithmeticType(from.Kind), dst, x)
+		g.emit("cvt.rn.f16.f32", dst, x)
 		return dst
 	}
 	if from.Kind == ir.Float64 {
 		return g.roundBFloat16(g.roundToOdd(g.inRegister(g.value(e.X))), dst)
 	}
 	return g.roundBFloat16(g.inRegister(g.value(e.X)), dst)
+}
+
+// roundFloat16 rounds a float64. The instruction, unlike that from float32, keeps
+// some of a NaN's bits on an H200.
+func (g *generator) roundFloat16(x, dst operand) operand {
+	rounded, number := g.register(b16Class), g.register(predClass)
+	g.emit("cvt.rn.f16.f64", rounded, x)
+	g.emit("setp.num.f64", number, x, x)
+	dst = g.into(dst, b16Class)
+	g.emit("selp.b16", dst, rounded, intOperand(b16Class, 0x7FFF), number)
+	return dst
 }
 
 // halfOpcodes are operations that have an instruction for float16.

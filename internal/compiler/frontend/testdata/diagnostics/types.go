@@ -65,3 +65,39 @@ func usesNil(t kernel.Thread, out []int32) {
 		return
 	}
 }
+
+type shape struct {
+	Corners [4]struct{ Tags map[string]int }
+	Area    float64
+}
+
+//quern:kernel
+func mapInStruct(t kernel.Thread, in []shape, out []float64) {
+	out[0] = in[0].Area
+}
+
+type mesh struct {
+	Size    int32
+	Indices []int32
+}
+
+//quern:kernel
+func sliceInStruct(t kernel.Thread, m mesh, list []struct{ Inner [2]mesh }) {}
+
+type tree struct {
+	Value float32
+	Links [2]*float32
+}
+
+//quern:kernel
+func pointerInStruct(t kernel.Thread, forest []tree) {}
+
+//quern:kernel
+func localWithString(t kernel.Thread, out []float32) {
+	var a [3]labelled
+	b := labelled{v: 2}
+	out[0] = a[1].v + b.v
+}
+
+//quern:kernel
+func chanOfComplex(t kernel.Thread, c chan complex128, f func(), u uintptr) {}
