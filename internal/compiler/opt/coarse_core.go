@@ -197,7 +197,7 @@ func (c *coarsener) isVector(p ir.Place) bool {
 		return false
 	}
 	t := e.Type()
-	return c.parameter(e) >= 0 && (t.IsInteger() || t.IsFloat())
+	return c.parameter(e) >= 0 && t.IsScalar() && t.Kind != ir.Bool && t.Kind != ir.Pointer
 }
 
 // parameter is the index of the slice parameter that an element is of, or -1.

@@ -9,6 +9,7 @@ import (
 
 	"quern.dev/gpu"
 	"quern.dev/internal/devicetest"
+	"quern.dev/kernel"
 )
 
 // coarse is the number of threads that a launch needs to run a coarse variant.
@@ -149,6 +150,20 @@ func TestGridsThatAreNoMultiple(t *testing.T) {
 				check(t, "blocks", devicetest.Download(t, d, places), wantPlaces)
 			}
 		}
+	})
+}
+
+func TestHalves(t *testing.T) {
+	devicetest.Each(t, func(t *testing.T, d *gpu.Device) {
+		const n = coarse + 11
+		x, want := make([]kernel.Float16, n), make([]kernel.Float16, n)
+		for i := range x {
+			x[i] = kernel.ToFloat16(float32(i % 97))
+			want[i] = kernel.ToFloat16(1.5 * float32(i%97))
+		}
+		halves := devicetest.Upload(t, d, x)
+		launched(t, d, LaunchScaleHalves(d.DefaultStream(), at(n), kernel.ToFloat16(float32(1.5)), halves))
+		check(t, "halves", devicetest.Download(t, d, halves), want)
 	})
 }
 

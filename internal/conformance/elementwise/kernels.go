@@ -102,3 +102,12 @@ func count(t kernel.Thread, values []uint8, bins []uint32) {
 		kernel.AtomicAdd(&bins[values[i]], 1)
 	}
 }
+
+// scaleHalves has elements that are no integers and take two bytes.
+//
+//quern:kernel
+func scaleHalves(t kernel.Thread, a kernel.Float16, x []kernel.Float16) {
+	if i := t.Global(); i < len(x) {
+		x[i] = x[i].Mul(a)
+	}
+}

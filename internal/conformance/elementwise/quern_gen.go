@@ -6,6 +6,7 @@ import (
 	_ "embed"
 
 	"quern.dev/gpu"
+	"quern.dev/kernel"
 	"quern.dev/kernel/host"
 	"sync/atomic"
 )
@@ -408,6 +409,36 @@ func LaunchCount(s *gpu.Stream, g gpu.Grid, values *gpu.Buffer[uint8], bins *gpu
 	}
 	gpu.SliceArg(l, values)
 	gpu.SliceArg(l, bins)
+	return l.End()
+}
+
+var quernScaleHalves = gpu.NewKernel(gpu.KernelInfo{
+	Name: "scaleHalves", Package: "quern.dev/internal/conformance/elementwise", Pos: "kernels.go:109",
+	Params: []gpu.Param{
+		{Name: "a", Kind: gpu.Struct, Type: "kernel.Float16", Size: 2},
+		{Name: "x", Kind: gpu.Slice, Type: "kernel.Float16", Size: 2},
+	},
+	PTX: quernPTX,
+	Variants: []gpu.Variant{
+		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -32, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 10, 1, 9, 0, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Threads: 8, Adjacent: true},
+		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}},
+		{Name: "wide"},
+	},
+	Host: quernHostScaleHalves,
+})
+
+var _ = scaleHalves // compiled, not called
+
+// LaunchScaleHalves runs scaleHalves on the grid g.
+//
+// scaleHalves has elements that are no integers and take two bytes.
+func LaunchScaleHalves(s *gpu.Stream, g gpu.Grid, a kernel.Float16, x *gpu.Buffer[kernel.Float16]) error {
+	l, err := quernScaleHalves.Begin(s, g)
+	if err != nil {
+		return err
+	}
+	gpu.Arg(l, a)
+	gpu.SliceArg(l, x)
 	return l.End()
 }
 
@@ -855,6 +886,53 @@ func quernRow1Count(r *host.Run, base int, values []uint8, bins []uint32, dimX i
 //line kernels.go:101
 		if i < len(values) {
 			atomic.AddUint32(&bins[values[i]], 1)
+		}
+	}
+}
+
+func quernHostScaleHalves(r *host.Run) {
+	a := host.Value[kernel.Float16](r, 0)
+	x := host.Slice[kernel.Float16](r, 1)
+	dimX := r.BlockDim.X
+	dimY := r.BlockDim.Y
+	dimZ := r.BlockDim.Z
+	for r.Next() {
+		blockX := r.BlockIdx.X
+		base := blockX * dimX
+		for threadZ := range dimZ {
+			for threadY := range dimY {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				quernRow1ScaleHalves(r, base, x, a, dimX)
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1ScaleHalves(r *host.Run, base int, x []kernel.Float16, a kernel.Float16, dimX int) {
+	count := max(0, min(dimX, len(x)-base))
+	if base >= 0 && count <= len(x)-base {
+		row := x[base:][:count]
+		for threadX := range count {
+//line kernels.go:111
+			x2 := row[threadX]
+//line half.go:140
+			result0 := kernel.ToFloat16[float32](x2.Float32() * a.Float32())
+//line kernels.go:111
+			row[threadX] = result0
+		}
+		return
+	}
+	for threadX := range dimX {
+		r.ThreadIdx.X = threadX
+		i := base + threadX
+//line kernels.go:110
+		if i < len(x) {
+			x2 := x[i]
+//line half.go:140
+			result0 := kernel.ToFloat16[float32](x2.Float32() * a.Float32())
+//line kernels.go:111
+			x[i] = result0
 		}
 	}
 }
