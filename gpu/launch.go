@@ -21,7 +21,7 @@ type Launch struct {
 	frame   *driver.Frame
 	next    int       // parameter that the next argument is for
 	buffers []*memory // by parameter; nil for values
-	values  []int64   // by parameter: the integer or the length, for the limits
+	values  []int64   // by parameter: the integer or the length, for the limits; then the bytes of dynamic shared memory
 	places  []uint64  // by parameter: the address of a slice, for the limits
 	dims    [6]int64  // grid and block, for the limits
 	wide    bool      // an argument is beyond what limits can judge
@@ -32,7 +32,7 @@ func newLaunch(k *Kernel) *Launch {
 		kernel:  k,
 		frame:   driver.NewFrame(k.params),
 		buffers: make([]*memory, len(k.params)),
-		values:  make([]int64, len(k.params)),
+		values:  make([]int64, len(k.params)+1),
 		places:  make([]uint64, len(k.params)),
 	}
 }
@@ -200,6 +200,7 @@ func (l *Launch) place() (*variant, error) {
 	}
 	chosen := k.base
 	if k.limited {
+		l.values[len(k.params)] = int64(l.grid.shared)
 		l.dims = [...]int64{
 			int64(f.Grid.X), int64(f.Grid.Y), int64(f.Grid.Z),
 			int64(f.Block.X), int64(f.Block.Y), int64(f.Block.Z),

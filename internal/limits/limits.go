@@ -14,7 +14,7 @@ type Program []int64
 // one operand.
 const (
 	Const   int64 = iota // push the operand
-	Arg                  // push the value of the integer parameter, or the length of the slice parameter, with that index
+	Arg                  // push the value of the integer parameter, or the length of the slice parameter, with that index, or behind the last the bytes of dynamic shared memory
 	Dim                  // push a dimension: 0..2 GridDim.XYZ, 3..5 BlockDim.XYZ
 	Add                  // pop y, pop x, push x+y
 	Sub                  // x-y
@@ -37,7 +37,9 @@ const dims = 6
 
 // Hold reports whether all conditions hold. args has an element for each
 // kernel parameter: an integer's value (of a signed type sign-extended, of an
-// unsigned one zero-extended), a slice's length, and anything for the others.
+// unsigned one zero-extended), a slice's length, and anything for the others;
+// then the bytes of dynamic shared memory, without which conditions on these do
+// not hold.
 // dim is GridDim.XYZ, BlockDim.XYZ. The addresses of slices are multiples of 16.
 func (p Program) Hold(args []int64, dim *[6]int64) bool { return p.HoldAt(args, nil, dim) }
 
@@ -157,7 +159,7 @@ func (p Program) Validate(nargs int) error {
 				}
 				continue
 			}
-			if (op == Arg || op == Address) && uint64(p[i]) >= uint64(nargs) {
+			if op == Arg && uint64(p[i]) > uint64(nargs) || op == Address && uint64(p[i]) >= uint64(nargs) {
 				return &ProgramError{at, fmt.Sprintf("argument %d of %d", p[i], nargs)}
 			}
 			if op == Dim && uint64(p[i]) >= dims {

@@ -86,7 +86,7 @@ func TestValidateNamesTheDamage(t *testing.T) {
 		{"unknown operation", Program{Const, 1, 42}, "limits: damaged program at 2: unknown operation 42"},
 		{"operand missing", Program{Const}, "limits: damaged program at 0: operand missing"},
 		{"address out of range", Program{Address, 2, AtMost, 1}, "limits: damaged program at 0: argument 2 of 2"},
-		{"argument out of range", Program{Arg, 2, AtMost, 1}, "limits: damaged program at 0: argument 2 of 2"},
+		{"argument out of range", Program{Arg, 3, AtMost, 1}, "limits: damaged program at 0: argument 3 of 2"},
 		{"dimension out of range", Program{Dim, 6, AtMost, 1}, "limits: damaged program at 0: dimension 6 of 6"},
 		{"stack underflow", Program{Const, 1, Add}, "limits: damaged program at 2: stack underflow"},
 		{"stack overflow", deep, "limits: damaged program at 32: stack overflow"},

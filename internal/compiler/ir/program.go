@@ -141,7 +141,7 @@ type Limit struct {
 // mathematical one: where that does not fit 64 bits, a condition on it fails.
 type Sym struct {
 	Op    SymOp
-	Value int64 // SymConst: the constant; SymArg: index of the kernel parameter; SymDim: 0..2 GridDim.XYZ, 3..5 BlockDim.XYZ
+	Value int64 // SymConst: the constant; SymArg: index of the kernel parameter, or behind the last the bytes of dynamic shared memory; SymDim: 0..2 GridDim.XYZ, 3..5 BlockDim.XYZ
 	X, Y  *Sym  // operands of the others
 }
 

@@ -1,17 +1,14 @@
 package opt
 
-import (
-	"strconv"
+import "quern.dev/internal/compiler/ir"
 
-	"quern.dev/internal/compiler/ir"
-)
-
-// dynamicLength is the length of the dynamic shared memory as a slice, which is
-// the same all through the kernel.
+// dynamicLength is the length of the dynamic shared memory as a slice: a launch
+// argument behind the others gives the bytes.
 func (w *rangeWalk) dynamicLength(v *ir.SharedVar) *poly {
-	path := "dynamic" + strconv.Itoa(v.ID)
-	if w.fields[path] == nil {
-		w.fields[path] = w.fresh(interval{0, min(w.maxLen(), ir.MaxDynamic(v.Type.Elem))})
+	bytes := w.launchAtom(ir.SymArg, int64(len(w.kernel.Func.Params)), interval{0, ir.MaxShared})
+	size := v.Type.Elem.Size()
+	if size == 1 {
+		return bytes
 	}
-	return w.fields[path]
+	return w.launchOp(ir.SymDiv, bytes, constPoly(size))
 }
