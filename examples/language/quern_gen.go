@@ -584,7 +584,7 @@ var quernHistogram = gpu.NewKernel(gpu.KernelInfo{
 	},
 	PTX: quernPTX,
 	Variants: []gpu.Variant{
-		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483647, 1, 0, 2, 3, 2, 0, 5, 3, 9, 2147483648, 0, -1, 1, 1, 5, 9, -58112}, Sites: []gpu.Site{
+		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483647, 1, 0, 2, 3, 2, 0, 5, 3, 9, 2147483648, 1, 2, 0, 4, 8, 1, 1, 4, 9, 0}, Sites: []gpu.Site{
 			{Kind: gpu.DivideSite, File: "memory.go", Line: 34, Col: 35},
 		}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483647, 1, 0, 2, 3, 2, 0, 5, 3, 9, 2147483648}, Sites: []gpu.Site{

@@ -118,10 +118,7 @@ var quernAnyAlignment = gpu.NewKernel(gpu.KernelInfo{
 	},
 	PTX: quernPTX,
 	Variants: []gpu.Variant{
-		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 0, -1, 1, 1, 2, 3, 4, 0, 1, 4, 1, 1, 0, 33, 4, 7, 5, 9, 0, 0, 16, 2, 3, 5, 9, 16, 0, -1, 1, 0, 5, 9, 0, 0, -1, 1, 2, 0, 16, 2, 3, 5, 4, 1, 0, 4, 1, 2, 1, 0, 4, 0, 512, 4, 7, 5, 9, 0, 0, -1, 1, 3, 2, 3, 4, 1, 3, 0, 32, 4, 7, 5, 9, 0, 10, 1, 9, 0}, Sites: []gpu.Site{
-			{Kind: gpu.SliceSite, File: "async.go", Line: 65, Col: 22},
-			{Kind: gpu.IndexSite, File: "async.go", Line: 72, Col: 24},
-		}},
+		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 2, 3, 9, 32, 0, -1, 1, 1, 2, 3, 4, 0, 1, 4, 1, 1, 0, 33, 4, 7, 5, 9, 0, 0, -1, 1, 0, 5, 9, 0, 0, 16, 2, 3, 5, 1, 0, 3, 9, 2147483663, 0, -1, 1, 4, 0, 16, 2, 3, 5, 4, 1, 4, 0, 512, 4, 7, 5, 9, 0, 0, -1, 1, 2, 0, 16, 2, 3, 5, 4, 1, 0, 4, 1, 2, 1, 0, 4, 0, 512, 4, 7, 5, 9, 0, 0, -1, 1, 3, 2, 3, 4, 1, 3, 0, 32, 4, 7, 5, 9, 0, 10, 1, 9, 0}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 0, 16, 2, 3, 5, 1, 0, 3, 9, 2147483663, 10, 1, 9, 0}, Sites: []gpu.Site{
 			{Kind: gpu.IndexSite, File: "async.go", Line: 64, Col: 23},
 			{Kind: gpu.IndexSite, File: "async.go", Line: 64, Col: 36},
@@ -672,7 +669,7 @@ var quernHistogram = gpu.NewKernel(gpu.KernelInfo{
 	},
 	PTX: quernPTX,
 	Variants: []gpu.Variant{
-		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483647, 1, 0, 2, 3, 2, 0, 5, 3, 9, 2147483648, 0, -1, 1, 1, 5, 9, -58112}, Sites: []gpu.Site{
+		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483647, 1, 0, 2, 3, 2, 0, 5, 3, 9, 2147483648, 1, 2, 0, 4, 8, 1, 1, 4, 9, 0}, Sites: []gpu.Site{
 			{Kind: gpu.DivideSite, File: "atomic.go", Line: 91, Col: 35},
 		}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483647, 1, 0, 2, 3, 2, 0, 5, 3, 9, 2147483648}, Sites: []gpu.Site{
@@ -1369,9 +1366,7 @@ var quernReverse = gpu.NewKernel(gpu.KernelInfo{
 	},
 	PTX: quernPTX,
 	Variants: []gpu.Variant{
-		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 2, 3, 2, 0, 5, 1, 0, 4, 9, 0, 2, 3, 9, 1}, Sites: []gpu.Site{
-			{Kind: gpu.IndexSite, File: "shared.go", Line: 12, Col: 2},
-		}},
+		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 2, 3, 2, 0, 5, 1, 0, 4, 9, 0, 2, 3, 1, 1, 0, 4, 8, 4, 9, 0}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Sites: []gpu.Site{
 			{Kind: gpu.IndexSite, File: "shared.go", Line: 12, Col: 21},
 			{Kind: gpu.IndexSite, File: "shared.go", Line: 12, Col: 2},
@@ -1409,9 +1404,7 @@ var quernViews = gpu.NewKernel(gpu.KernelInfo{
 	},
 	PTX: quernPTX,
 	Variants: []gpu.Variant{
-		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 1, 0, 4, 9, 0, 1, 1, 9, 0, 0, -1, 1, 2, 5, 9, -4, 10, 2, 9, 0}, Sites: []gpu.Site{
-			{Kind: gpu.SliceSite, File: "shared.go", Line: 34, Col: 20},
-		}},
+		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 0, -1, 1, 0, 1, 3, 0, 4, 8, 4, 1, 0, 2, 3, 4, 7, 5, 9, 0, 1, 1, 1, 3, 4, 9, 0, 0, -1, 1, 2, 5, 9, -4, 0, -1, 1, 3, 0, 2, 8, 5, 9, -3, 10, 2, 9, 0}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 10, 2, 9, 0}, Sites: []gpu.Site{
 			{Kind: gpu.IndexSite, File: "shared.go", Line: 24, Col: 22},
 			{Kind: gpu.IndexSite, File: "shared.go", Line: 29, Col: 14},
@@ -1458,9 +1451,7 @@ var quernBeside = gpu.NewKernel(gpu.KernelInfo{
 	},
 	PTX: quernPTX,
 	Variants: []gpu.Variant{
-		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 2, 3, 2, 0, 5, 1, 0, 4, 9, 0, 2, 3, 9, 1}, Sites: []gpu.Site{
-			{Kind: gpu.IndexSite, File: "shared.go", Line: 45, Col: 2},
-		}},
+		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 2, 3, 2, 0, 5, 1, 0, 4, 9, 0, 2, 3, 1, 1, 0, 4, 8, 4, 9, 0}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Sites: []gpu.Site{
 			{Kind: gpu.IndexSite, File: "shared.go", Line: 45, Col: 9},
 			{Kind: gpu.IndexSite, File: "shared.go", Line: 45, Col: 2},
@@ -1497,9 +1488,7 @@ var quernThroughFunction = gpu.NewKernel(gpu.KernelInfo{
 	},
 	PTX: quernPTX,
 	Variants: []gpu.Variant{
-		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, -1, 1, 0, 5, 9, -58112}, Sites: []gpu.Site{
-			{Kind: gpu.IndexSite, File: "shared.go", Line: 69, Col: 3},
-		}},
+		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, -1, 0, -1, 1, 1, 0, 4, 8, 5, 1, 1, 0, 4, 8, 2, 3, 4, 0, 116224, 4, 7, 5, 9, 0, 1, 1, 0, 4, 8, 1, 0, 4, 9, 0}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647}, Sites: []gpu.Site{
 			{Kind: gpu.IndexSite, File: "shared.go", Line: 69, Col: 3},
 			{Kind: gpu.IndexSite, File: "shared.go", Line: 75, Col: 3},
@@ -1533,9 +1522,7 @@ var quernOutside = gpu.NewKernel(gpu.KernelInfo{
 	},
 	PTX: quernPTX,
 	Variants: []gpu.Variant{
-		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 2, 3, 1, 0, 4, 9, 0}, Sites: []gpu.Site{
-			{Kind: gpu.IndexSite, File: "shared.go", Line: 84, Col: 2},
-		}},
+		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 2, 3, 1, 1, 0, 4, 8, 4, 9, 0, 2, 3, 1, 0, 4, 9, 0}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647}, Sites: []gpu.Site{
 			{Kind: gpu.IndexSite, File: "shared.go", Line: 84, Col: 2},
 			{Kind: gpu.IndexSite, File: "shared.go", Line: 85, Col: 2},

@@ -573,9 +573,7 @@ var quernLoadTransposed_kernel_Float16_8_kernel_Float16 = gpu.NewKernel(gpu.Kern
 	},
 	PTX: quernPTX,
 	Variants: []gpu.Variant{
-		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 0, -1, 1, 0, 5, 9, -64, 0, -1, 1, 1, 5, 9, -512}, Sites: []gpu.Site{
-			{Kind: gpu.IndexSite, File: "kernels.go", Line: 58, Col: 2},
-		}},
+		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 0, -1, 1, 2, 0, 16, 8, 5, 9, -64, 0, -1, 1, 0, 5, 9, -64, 0, -1, 1, 1, 5, 9, -512}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647}, Sites: []gpu.Site{
 			{Kind: gpu.IndexSite, File: "kernels.go", Line: 58, Col: 2},
 			{Kind: gpu.IndexSite, File: "kernels.go", Line: 58, Col: 31},
@@ -608,9 +606,7 @@ var quernLoadTransposed_kernel_BFloat16_8_kernel_BFloat16 = gpu.NewKernel(gpu.Ke
 	},
 	PTX: quernPTX,
 	Variants: []gpu.Variant{
-		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 0, -1, 1, 0, 5, 9, -64, 0, -1, 1, 1, 5, 9, -512}, Sites: []gpu.Site{
-			{Kind: gpu.IndexSite, File: "kernels.go", Line: 58, Col: 2},
-		}},
+		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 0, -1, 1, 2, 0, 16, 8, 5, 9, -64, 0, -1, 1, 0, 5, 9, -64, 0, -1, 1, 1, 5, 9, -512}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647}, Sites: []gpu.Site{
 			{Kind: gpu.IndexSite, File: "kernels.go", Line: 58, Col: 2},
 			{Kind: gpu.IndexSite, File: "kernels.go", Line: 58, Col: 31},
