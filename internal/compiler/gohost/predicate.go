@@ -177,5 +177,21 @@ func (p *predicator) statement(t ir.Stmt) (ir.Stmt, []any) {
 			&ir.Break{Label: end},
 		}
 	}}
-	return &ir.Block{Label: end, Body: r.Body([]ir.Stmt{t})}, left
+	return &ir.Block{Label: end, Body: trimBreaks(r.Body([]ir.Stmt{t}), end)}, left
+}
+
+// trimBreaks removes breaks to the end of a list from its end.
+func trimBreaks(list []ir.Stmt, end *ir.Label) []ir.Stmt {
+	if len(list) == 0 {
+		return list
+	}
+	switch s := list[len(list)-1].(type) {
+	case *ir.Break:
+		if s.Label == end {
+			return list[:len(list)-1]
+		}
+	case *ir.If:
+		s.Then, s.Else = trimBreaks(s.Then, end), trimBreaks(s.Else, end)
+	}
+	return list
 }

@@ -298,13 +298,17 @@ type blockThreads struct{}
 // around what body prints.
 func (e *emitter) runs(row *section, fails bool, body func()) {
 	w := e.warp
+	if b := e.kernel.Options.Block; b[0] > 0 && b[1] <= 1 && b[2] <= 1 {
+		e.wholeWarp(row, fails, body)
+		return
+	}
 	dimX, dimY := e.coordinate(ir.BlockDimX), e.coordinate(ir.BlockDimY)
 	e.out.add("for %s, %s := %s, 0; %s < %s+%s; %s += %s {", w.at, w.n, w.first, w.at, w.first, w.lanes, w.at, w.n)
 	e.out.depth++
 	e.out.add("%s := %s %% %s", w.x, w.at, dimX)
 	e.out.add("%s = min(%s-%s, %s+%s-%s)", w.n, dimX, w.x, w.first, w.lanes, w.at)
 	if e.axes[ir.ThreadIdxY] {
-		e.out.add("%s := %s / %s %% %s", e.names.of[ir.ThreadIdxY], w.at, dimX, dimY)
+		e.out.add("%s := %s", e.names.of[ir.ThreadIdxY], remainder(w.at+" / "+dimX, dimY))
 	}
 	if e.axes[ir.ThreadIdxZ] {
 		e.out.add("%s := %s / (%s * %s)", e.names.of[ir.ThreadIdxZ], w.at, dimX, dimY)
@@ -318,12 +322,41 @@ func (e *emitter) runs(row *section, fails bool, body func()) {
 	e.out.add("}")
 }
 
+// wholeWarp prints what body prints for a warp in a block of one row.
+func (e *emitter) wholeWarp(row *section, fails bool, body func()) {
+	w := e.warp
+	e.out.add("{")
+	e.out.depth++
+	e.out.add("%s, %s, %s := %s, %s, %s", w.at, w.n, w.x, w.first, w.lanes, w.first)
+	e.out.add("_, _, _ = %s, %s, %s", w.at, w.n, w.x)
+	for _, op := range [...]ir.ThreadOp{ir.ThreadIdxY, ir.ThreadIdxZ} {
+		if e.axes[op] {
+			e.out.add("const %s = 0", e.names.of[op])
+		}
+	}
+	if fails {
+		e.out.add("r.ThreadIdx.Y, r.ThreadIdx.Z = 0, 0")
+	}
+	e.out.splice(row.text)
+	body()
+	e.out.depth--
+	e.out.add("}")
+}
+
+// remainder prints x modulo n.
+func remainder(x, n string) string {
+	if n == "1" {
+		return "0"
+	}
+	return x + " % " + n
+}
+
 // warpCoordinate is a coordinate that is the same for the warp.
 func (e *emitter) warpCoordinate(op ir.ThreadOp) string {
 	first := e.warp.first
 	switch op {
 	case ir.ThreadIdxY:
-		return fmt.Sprintf("(%s / %s %% %s)", first, e.coordinate(ir.BlockDimX), e.coordinate(ir.BlockDimY))
+		return "(" + remainder(first+" / "+e.coordinate(ir.BlockDimX), e.coordinate(ir.BlockDimY)) + ")"
 	case ir.ThreadIdxZ:
 		return fmt.Sprintf("(%s / (%s * %s))", first, e.coordinate(ir.BlockDimX), e.coordinate(ir.BlockDimY))
 	}

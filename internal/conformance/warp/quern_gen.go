@@ -3006,20 +3006,20 @@ func quernHostReduceInt64(r *host.Run) {
 			lanes := min(32, threads10-first5)
 //line control.go:17
 			if first5>>5 == 0 {
-				for at, n := first5, 0; at < first5+lanes; at += n {
-					startX := at % 256
-					n = min(256-startX, first5+lanes-at)
-					threadY := at / 256 % 1
-					threadZ := at / (256 * 1)
-					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				{
+					at, n, startX := first5, lanes, first5
+					_, _, _ = at, n, startX
+					const threadY = 0
+					const threadZ = 0
+					r.ThreadIdx.Y, r.ThreadIdx.Z = 0, 0
 					quernRow5ReduceInt64(r, ws, at, n, warps2, partial, startX)
 				}
 //line control.go:22
 				host.ReduceAdd(reduceAddOf[:], ws[first5:][:lanes])
 				reduceAdd2 = reduceAddOf[0]
-				for at, n := first5, 0; at < first5+lanes; at += n {
-					startX := at % 256
-					n = min(256-startX, first5+lanes-at)
+				{
+					at, n, startX := first5, lanes, first5
+					_, _, _ = at, n, startX
 					quernRow6ReduceInt64(r, vs2, at, n, reduceAdd2)
 				}
 			}
@@ -3918,13 +3918,8 @@ func quernRow3Inside(r *host.Run, vs []int32, at, n int, lefts2 []bool, reduceXo
 		left2 := leftRow2[lane]
 //line control.go:132
 		v := reduceXor
-		switch {
-		default:
-//line control.go:133
-			if (at+lane)&31 < 5 {
-				left2 = true
-				break
-			}
+		if (at+lane)&31 < 5 {
+			left2 = true
 		}
 		if !left2 {
 //line control.go:136
@@ -3962,14 +3957,9 @@ func quernRow5Inside(r *host.Run, vs []int32, at2, n2 int, lefts []bool, reduceM
 		result0 := base + i
 //line control.go:142
 		v := reduceMin
-		switch {
-		default:
-//line control.go:143
-			if in[result0] > 3 {
-				out[result0] = -v
-				left = true
-				break
-			}
+		if in[result0] > 3 {
+			out[result0] = -v
+			left = true
 		}
 		if !left {
 //line control.go:147
@@ -4959,20 +4949,20 @@ func quernHostSumTwice(r *host.Run) {
 			lanes := min(32, threads10-first5)
 //line control.go:17
 			if first5>>5 == 0 {
-				for at, n := first5, 0; at < first5+lanes; at += n {
-					startX := at % 64
-					n = min(64-startX, first5+lanes-at)
-					threadY := at / 64 % 1
-					threadZ := at / (64 * 1)
-					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				{
+					at, n, startX := first5, lanes, first5
+					_, _, _ = at, n, startX
+					const threadY = 0
+					const threadZ = 0
+					r.ThreadIdx.Y, r.ThreadIdx.Z = 0, 0
 					quernRow5SumTwice(r, ws, at, n, warps2, partial2, startX)
 				}
 //line control.go:22
 				host.ReduceAdd(reduceAddOf[:], ws[first5:][:lanes])
 				reduceAdd2 = reduceAddOf[0]
-				for at, n := first5, 0; at < first5+lanes; at += n {
-					startX := at % 64
-					n = min(64-startX, first5+lanes-at)
+				{
+					at, n, startX := first5, lanes, first5
+					_, _, _ = at, n, startX
 					quernRow6SumTwice(r, vs2, at, n, reduceAdd2)
 				}
 			}
