@@ -4371,24 +4371,24 @@ func quernHostBlockSum(r *host.Run) {
 			lanes := min(32, threads8-first4)
 //line warp.go:39
 			if first4>>5 == 0 {
-				for at, n := first4, 0; at < first4+lanes; at += n {
-					startX := at % 256
-					n = min(256-startX, first4+lanes-at)
-					threadY := at / 256 % 1
-					threadZ := at / (256 * 1)
-					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				{
+					at, n, startX := first4, lanes, first4
+					_, _, _ = at, n, startX
+					const threadY = 0
+					const threadZ = 0
+					r.ThreadIdx.Y, r.ThreadIdx.Z = 0, 0
 					quernRow4BlockSum(r, ps, at, n, partial, startX)
 				}
 //line warp.go:44
 				host.ReduceAdd(reduceAddOf[:], ps[first4:][:lanes])
 				reduceAdd2 = reduceAddOf[0]
 				p2 = reduceAdd2
-				for at, n := first4, 0; at < first4+lanes; at += n {
-					startX := at % 256
-					n = min(256-startX, first4+lanes-at)
-					threadY := at / 256 % 1
-					threadZ := at / (256 * 1)
-					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				{
+					at, n, startX := first4, lanes, first4
+					_, _, _ = at, n, startX
+					const threadY = 0
+					const threadZ = 0
+					r.ThreadIdx.Y, r.ThreadIdx.Z = 0, 0
 					quernRow5BlockSum(r, at, sum, p2, n, startX)
 				}
 			}
@@ -4811,34 +4811,34 @@ func quernHostAgreements(r *host.Run) {
 		host.Any(anys, givens3)
 		for first4 := 0; first4 < threads14; first4 += 32 {
 			lanes := min(32, threads14-first4)
-			for at, n := first4, 0; at < first4+lanes; at += n {
-				startX := at % 64
-				n = min(64-startX, first4+lanes-at)
+			{
+				at, n, startX := first4, lanes, first4
+				_, _, _ = at, n, startX
 				quernRow4Agreements(r, anys, at, n, t8s)
 			}
 			if t8s[first4] {
-				for at, n := first4, 0; at < first4+lanes; at += n {
-					startX := at % 64
-					n = min(64-startX, first4+lanes-at)
-					threadY := at / 64 % 1
-					threadZ := at / (64 * 1)
-					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				{
+					at, n, startX := first4, lanes, first4
+					_, _, _ = at, n, startX
+					const threadY = 0
+					const threadZ = 0
+					r.ThreadIdx.Y, r.ThreadIdx.Z = 0, 0
 					quernRow5Agreements(r, givens4, at, n, keys, base, startX)
 				}
 				host.All(allOf[:], givens4[first4:][:lanes])
 				all = allOf[0]
-				for at, n := first4, 0; at < first4+lanes; at += n {
-					startX := at % 64
-					n = min(64-startX, first4+lanes-at)
+				{
+					at, n, startX := first4, lanes, first4
+					_, _, _ = at, n, startX
 					quernRow6Agreements(r, t8s, at, n, all)
 				}
 			}
-			for at, n := first4, 0; at < first4+lanes; at += n {
-				startX := at % 64
-				n = min(64-startX, first4+lanes-at)
-				threadY := at / 64 % 1
-				threadZ := at / (64 * 1)
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+			{
+				at, n, startX := first4, lanes, first4
+				_, _, _ = at, n, startX
+				const threadY = 0
+				const threadZ = 0
+				r.ThreadIdx.Y, r.ThreadIdx.Z = 0, 0
 				quernRow7Agreements(r, t8s, at, n, zero, base, startX)
 			}
 		}

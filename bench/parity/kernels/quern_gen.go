@@ -4080,24 +4080,24 @@ func quernHostReduce(r *host.Run) {
 			lanes := min(32, threads8-first4)
 //line reduce.go:33
 			if first4>>5 == 0 {
-				for at, n := first4, 0; at < first4+lanes; at += n {
-					startX := at % 256
-					n = min(256-startX, first4+lanes-at)
-					threadY := at / 256 % 1
-					threadZ := at / (256 * 1)
-					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				{
+					at, n, startX := first4, lanes, first4
+					_, _, _ = at, n, startX
+					const threadY = 0
+					const threadZ = 0
+					r.ThreadIdx.Y, r.ThreadIdx.Z = 0, 0
 					quernRow4Reduce(r, ps, at, n, partial, startX)
 				}
 //line reduce.go:38
 				host.ReduceAdd(reduceAddOf[:], ps[first4:][:lanes])
 				reduceAdd2 = reduceAddOf[0]
 				p2 = reduceAdd2
-				for at, n := first4, 0; at < first4+lanes; at += n {
-					startX := at % 256
-					n = min(256-startX, first4+lanes-at)
-					threadY := at / 256 % 1
-					threadZ := at / (256 * 1)
-					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				{
+					at, n, startX := first4, lanes, first4
+					_, _, _ = at, n, startX
+					const threadY = 0
+					const threadZ = 0
+					r.ThreadIdx.Y, r.ThreadIdx.Z = 0, 0
 					quernRow5Reduce(r, at, sum, p2, n, startX)
 				}
 			}
@@ -4226,24 +4226,24 @@ func quernHostReduceUnchecked(r *host.Run) {
 			lanes := min(32, threads8-first4)
 //line reduce.go:33
 			if first4>>5 == 0 {
-				for at, n := first4, 0; at < first4+lanes; at += n {
-					startX := at % 256
-					n = min(256-startX, first4+lanes-at)
-					threadY := at / 256 % 1
-					threadZ := at / (256 * 1)
-					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				{
+					at, n, startX := first4, lanes, first4
+					_, _, _ = at, n, startX
+					const threadY = 0
+					const threadZ = 0
+					r.ThreadIdx.Y, r.ThreadIdx.Z = 0, 0
 					quernRow4ReduceUnchecked(r, ps, at, n, partial, startX)
 				}
 //line reduce.go:38
 				host.ReduceAdd(reduceAddOf[:], ps[first4:][:lanes])
 				reduceAdd2 = reduceAddOf[0]
 				p2 = reduceAdd2
-				for at, n := first4, 0; at < first4+lanes; at += n {
-					startX := at % 256
-					n = min(256-startX, first4+lanes-at)
-					threadY := at / 256 % 1
-					threadZ := at / (256 * 1)
-					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				{
+					at, n, startX := first4, lanes, first4
+					_, _, _ = at, n, startX
+					const threadY = 0
+					const threadZ = 0
+					r.ThreadIdx.Y, r.ThreadIdx.Z = 0, 0
 					quernRow5ReduceUnchecked(r, at, sum, p2, n, startX)
 				}
 			}
@@ -4541,22 +4541,22 @@ func quernHostBlockScan(r *host.Run) {
 			lanes := min(32, threads5-first4)
 //line scan.go:46
 			if first4>>5 == 0 {
-				for at, n := first4, 0; at < first4+lanes; at += n {
-					startX := at % 256
-					n = min(256-startX, first4+lanes-at)
-					threadY := at / 256 % 1
-					threadZ := at / (256 * 1)
-					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				{
+					at, n, startX := first4, lanes, first4
+					_, _, _ = at, n, startX
+					const threadY = 0
+					const threadZ = 0
+					r.ThreadIdx.Y, r.ThreadIdx.Z = 0, 0
 					quernRow3BlockScan(r, ws, at, n, warps, startX)
 				}
 //line scan.go:51
 				host.ScanAdd(scanAdds2[first4:][:lanes], ws[first4:][:lanes])
-				for at, n := first4, 0; at < first4+lanes; at += n {
-					startX := at % 256
-					n = min(256-startX, first4+lanes-at)
-					threadY := at / 256 % 1
-					threadZ := at / (256 * 1)
-					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				{
+					at, n, startX := first4, lanes, first4
+					_, _, _ = at, n, startX
+					const threadY = 0
+					const threadZ = 0
+					r.ThreadIdx.Y, r.ThreadIdx.Z = 0, 0
 					quernRow4BlockScan(r, scanAdds2, at, n, warps, startX)
 				}
 			}
@@ -4700,22 +4700,22 @@ func quernHostBlockScanUnchecked(r *host.Run) {
 			lanes := min(32, threads5-first4)
 //line scan.go:46
 			if first4>>5 == 0 {
-				for at, n := first4, 0; at < first4+lanes; at += n {
-					startX := at % 256
-					n = min(256-startX, first4+lanes-at)
-					threadY := at / 256 % 1
-					threadZ := at / (256 * 1)
-					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				{
+					at, n, startX := first4, lanes, first4
+					_, _, _ = at, n, startX
+					const threadY = 0
+					const threadZ = 0
+					r.ThreadIdx.Y, r.ThreadIdx.Z = 0, 0
 					quernRow3BlockScanUnchecked(r, ws, at, n, warps, startX)
 				}
 //line scan.go:51
 				host.ScanAdd(scanAdds2[first4:][:lanes], ws[first4:][:lanes])
-				for at, n := first4, 0; at < first4+lanes; at += n {
-					startX := at % 256
-					n = min(256-startX, first4+lanes-at)
-					threadY := at / 256 % 1
-					threadZ := at / (256 * 1)
-					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				{
+					at, n, startX := first4, lanes, first4
+					_, _, _ = at, n, startX
+					const threadY = 0
+					const threadZ = 0
+					r.ThreadIdx.Y, r.ThreadIdx.Z = 0, 0
 					quernRow4BlockScanUnchecked(r, scanAdds2, at, n, warps, startX)
 				}
 			}

@@ -767,12 +767,12 @@ func quernHostProduct_kernel_Float16_kernel_Float16_float32(r *host.Run) {
 			}
 //line kernels.go:21
 			at2 = 0
-			for at, n2 := first, 0; at < first+lanes; at += n2 {
-				startX := at % 64
-				n2 = min(64-startX, first+lanes-at)
-				threadY := at / 64 % 1
-				threadZ := at / (64 * 1)
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+			{
+				at, n2, startX := first, lanes, first
+				_, _, _ = at, n2, startX
+				const threadY = 0
+				const threadZ = 0
+				r.ThreadIdx.Y, r.ThreadIdx.Z = 0, 0
 				quernRow1Product_kernel_Float16_kernel_Float16_float32(r, sums, at, n2, c, top, size2, n, left, t5, size3, t52, size4, t53, size5, t54, startX)
 			}
 			for ; at2 < k; at2 += result09 {
@@ -782,39 +782,39 @@ func quernHostProduct_kernel_Float16_kernel_Float16_float32(r *host.Run) {
 //line kernels.go:22
 				t9 = a[t8:]
 				t12 = at2*bRow + left*bColumn
-				for at, n2 := first, 0; at < first+lanes; at += n2 {
-					startX := at % 64
-					n2 = min(64-startX, first+lanes-at)
-					threadY := at / 64 % 1
-					threadZ := at / (64 * 1)
-					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				{
+					at, n2, startX := first, lanes, first
+					_, _, _ = at, n2, startX
+					const threadY = 0
+					const threadZ = 0
+					r.ThreadIdx.Y, r.ThreadIdx.Z = 0, 0
 					quernRow2Product_kernel_Float16_kernel_Float16_float32(r, fas, at, n2, t9, k, n3, n4, t55, startX)
 				}
 				r.SetThread(first)
 //line kernels.go:23
 				t132 = b[t12:]
-				for at, n2 := first, 0; at < first+lanes; at += n2 {
-					startX := at % 64
-					n2 = min(64-startX, first+lanes-at)
-					threadY := at / 64 % 1
-					threadZ := at / (64 * 1)
-					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				{
+					at, n2, startX := first, lanes, first
+					_, _, _ = at, n2, startX
+					const threadY = 0
+					const threadZ = 0
+					r.ThreadIdx.Y, r.ThreadIdx.Z = 0, 0
 					quernRow3Product_kernel_Float16_kernel_Float16_float32(r, sums, at, n2, fas, t17s, t18s, t19s, t132, bColumn, n5, bRow, n6, startX)
 				}
 //line kernels.go:24
 				host.MMAFloat16(sums2[first:][:lanes], sums3[first:][:lanes], sums4[first:][:lanes], sums5[first:][:lanes], t17s[first:][:lanes], t18s[first:][:lanes], t19s[first:][:lanes])
-				for at, n2 := first, 0; at < first+lanes; at += n2 {
-					startX := at % 64
-					n2 = min(64-startX, first+lanes-at)
+				{
+					at, n2, startX := first, lanes, first
+					_, _, _ = at, n2, startX
 					quernRow4Product_kernel_Float16_kernel_Float16_float32(r, sums, at, n2, sums2, sums3, sums4, sums5)
 				}
 			}
-			for at, n2 := first, 0; at < first+lanes; at += n2 {
-				startX := at % 64
-				n2 = min(64-startX, first+lanes-at)
-				threadY := at / 64 % 1
-				threadZ := at / (64 * 1)
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+			{
+				at, n2, startX := first, lanes, first
+				_, _, _ = at, n2, startX
+				const threadY = 0
+				const threadZ = 0
+				r.ThreadIdx.Y, r.ThreadIdx.Z = 0, 0
 				quernRow5Product_kernel_Float16_kernel_Float16_float32(r, sums, at, n2, c, top, size6, n, left, t26, size7, t262, size8, t263, size9, t264, startX)
 			}
 		}
@@ -1043,12 +1043,12 @@ func quernHostProduct_kernel_BFloat16_kernel_BFloat16_float32(r *host.Run) {
 			}
 //line kernels.go:21
 			at2 = 0
-			for at, n2 := first, 0; at < first+lanes; at += n2 {
-				startX := at % 64
-				n2 = min(64-startX, first+lanes-at)
-				threadY := at / 64 % 1
-				threadZ := at / (64 * 1)
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+			{
+				at, n2, startX := first, lanes, first
+				_, _, _ = at, n2, startX
+				const threadY = 0
+				const threadZ = 0
+				r.ThreadIdx.Y, r.ThreadIdx.Z = 0, 0
 				quernRow1Product_kernel_BFloat16_kernel_BFloat16_float32(r, sums, at, n2, c, top, size2, n, left, t5, size3, t52, size4, t53, size5, t54, startX)
 			}
 			for ; at2 < k; at2 += result09 {
@@ -1058,39 +1058,39 @@ func quernHostProduct_kernel_BFloat16_kernel_BFloat16_float32(r *host.Run) {
 //line kernels.go:22
 				t9 = a[t8:]
 				t12 = at2*bRow + left*bColumn
-				for at, n2 := first, 0; at < first+lanes; at += n2 {
-					startX := at % 64
-					n2 = min(64-startX, first+lanes-at)
-					threadY := at / 64 % 1
-					threadZ := at / (64 * 1)
-					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				{
+					at, n2, startX := first, lanes, first
+					_, _, _ = at, n2, startX
+					const threadY = 0
+					const threadZ = 0
+					r.ThreadIdx.Y, r.ThreadIdx.Z = 0, 0
 					quernRow2Product_kernel_BFloat16_kernel_BFloat16_float32(r, fas, at, n2, t9, k, n3, n4, t55, startX)
 				}
 				r.SetThread(first)
 //line kernels.go:23
 				t132 = b[t12:]
-				for at, n2 := first, 0; at < first+lanes; at += n2 {
-					startX := at % 64
-					n2 = min(64-startX, first+lanes-at)
-					threadY := at / 64 % 1
-					threadZ := at / (64 * 1)
-					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				{
+					at, n2, startX := first, lanes, first
+					_, _, _ = at, n2, startX
+					const threadY = 0
+					const threadZ = 0
+					r.ThreadIdx.Y, r.ThreadIdx.Z = 0, 0
 					quernRow3Product_kernel_BFloat16_kernel_BFloat16_float32(r, sums, at, n2, fas, t17s, t18s, t19s, t132, bColumn, n5, bRow, n6, startX)
 				}
 //line kernels.go:24
 				host.MMABFloat16(sums2[first:][:lanes], sums3[first:][:lanes], sums4[first:][:lanes], sums5[first:][:lanes], t17s[first:][:lanes], t18s[first:][:lanes], t19s[first:][:lanes])
-				for at, n2 := first, 0; at < first+lanes; at += n2 {
-					startX := at % 64
-					n2 = min(64-startX, first+lanes-at)
+				{
+					at, n2, startX := first, lanes, first
+					_, _, _ = at, n2, startX
 					quernRow4Product_kernel_BFloat16_kernel_BFloat16_float32(r, sums, at, n2, sums2, sums3, sums4, sums5)
 				}
 			}
-			for at, n2 := first, 0; at < first+lanes; at += n2 {
-				startX := at % 64
-				n2 = min(64-startX, first+lanes-at)
-				threadY := at / 64 % 1
-				threadZ := at / (64 * 1)
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+			{
+				at, n2, startX := first, lanes, first
+				_, _, _ = at, n2, startX
+				const threadY = 0
+				const threadZ = 0
+				r.ThreadIdx.Y, r.ThreadIdx.Z = 0, 0
 				quernRow5Product_kernel_BFloat16_kernel_BFloat16_float32(r, sums, at, n2, c, top, size6, n, left, t26, size7, t262, size8, t263, size9, t264, startX)
 			}
 		}
@@ -1319,12 +1319,12 @@ func quernHostProduct_float32_float32_float32(r *host.Run) {
 			}
 //line kernels.go:21
 			at2 = 0
-			for at, n2 := first, 0; at < first+lanes; at += n2 {
-				startX := at % 64
-				n2 = min(64-startX, first+lanes-at)
-				threadY := at / 64 % 1
-				threadZ := at / (64 * 1)
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+			{
+				at, n2, startX := first, lanes, first
+				_, _, _ = at, n2, startX
+				const threadY = 0
+				const threadZ = 0
+				r.ThreadIdx.Y, r.ThreadIdx.Z = 0, 0
 				quernRow1Product_float32_float32_float32(r, sums, at, n2, c, top, size2, n, left, t5, size3, t52, size4, t53, size5, t54, startX)
 			}
 			for ; at2 < k; at2 += result09 {
@@ -1334,39 +1334,39 @@ func quernHostProduct_float32_float32_float32(r *host.Run) {
 //line kernels.go:22
 				t9 = a[t8:]
 				t12 = at2*bRow + left*bColumn
-				for at, n2 := first, 0; at < first+lanes; at += n2 {
-					startX := at % 64
-					n2 = min(64-startX, first+lanes-at)
-					threadY := at / 64 % 1
-					threadZ := at / (64 * 1)
-					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				{
+					at, n2, startX := first, lanes, first
+					_, _, _ = at, n2, startX
+					const threadY = 0
+					const threadZ = 0
+					r.ThreadIdx.Y, r.ThreadIdx.Z = 0, 0
 					quernRow2Product_float32_float32_float32(r, fas, at, n2, t9, k, n3, n4, t55, startX)
 				}
 				r.SetThread(first)
 //line kernels.go:23
 				t132 = b[t12:]
-				for at, n2 := first, 0; at < first+lanes; at += n2 {
-					startX := at % 64
-					n2 = min(64-startX, first+lanes-at)
-					threadY := at / 64 % 1
-					threadZ := at / (64 * 1)
-					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				{
+					at, n2, startX := first, lanes, first
+					_, _, _ = at, n2, startX
+					const threadY = 0
+					const threadZ = 0
+					r.ThreadIdx.Y, r.ThreadIdx.Z = 0, 0
 					quernRow3Product_float32_float32_float32(r, sums, at, n2, fas, t17s, t18s, t19s, t132, bColumn, n5, bRow, n6, startX)
 				}
 //line kernels.go:24
 				host.MMATF32(sums2[first:][:lanes], sums3[first:][:lanes], sums4[first:][:lanes], sums5[first:][:lanes], t17s[first:][:lanes], t18s[first:][:lanes], t19s[first:][:lanes])
-				for at, n2 := first, 0; at < first+lanes; at += n2 {
-					startX := at % 64
-					n2 = min(64-startX, first+lanes-at)
+				{
+					at, n2, startX := first, lanes, first
+					_, _, _ = at, n2, startX
 					quernRow4Product_float32_float32_float32(r, sums, at, n2, sums2, sums3, sums4, sums5)
 				}
 			}
-			for at, n2 := first, 0; at < first+lanes; at += n2 {
-				startX := at % 64
-				n2 = min(64-startX, first+lanes-at)
-				threadY := at / 64 % 1
-				threadZ := at / (64 * 1)
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+			{
+				at, n2, startX := first, lanes, first
+				_, _, _ = at, n2, startX
+				const threadY = 0
+				const threadZ = 0
+				r.ThreadIdx.Y, r.ThreadIdx.Z = 0, 0
 				quernRow5Product_float32_float32_float32(r, sums, at, n2, c, top, size6, n, left, t26, size7, t262, size8, t263, size9, t264, startX)
 			}
 		}
@@ -1595,12 +1595,12 @@ func quernHostProduct_int8_int8_int32(r *host.Run) {
 			}
 //line kernels.go:21
 			at2 = 0
-			for at, n2 := first, 0; at < first+lanes; at += n2 {
-				startX := at % 64
-				n2 = min(64-startX, first+lanes-at)
-				threadY := at / 64 % 1
-				threadZ := at / (64 * 1)
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+			{
+				at, n2, startX := first, lanes, first
+				_, _, _ = at, n2, startX
+				const threadY = 0
+				const threadZ = 0
+				r.ThreadIdx.Y, r.ThreadIdx.Z = 0, 0
 				quernRow1Product_int8_int8_int32(r, sums, at, n2, c, top, size2, n, left, t5, size3, t52, size4, t53, size5, t54, startX)
 			}
 			for ; at2 < k; at2 += result09 {
@@ -1610,39 +1610,39 @@ func quernHostProduct_int8_int8_int32(r *host.Run) {
 //line kernels.go:22
 				t9 = a[t8:]
 				t12 = at2*bRow + left*bColumn
-				for at, n2 := first, 0; at < first+lanes; at += n2 {
-					startX := at % 64
-					n2 = min(64-startX, first+lanes-at)
-					threadY := at / 64 % 1
-					threadZ := at / (64 * 1)
-					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				{
+					at, n2, startX := first, lanes, first
+					_, _, _ = at, n2, startX
+					const threadY = 0
+					const threadZ = 0
+					r.ThreadIdx.Y, r.ThreadIdx.Z = 0, 0
 					quernRow2Product_int8_int8_int32(r, fas, at, n2, t9, k, n3, n4, t55, startX)
 				}
 				r.SetThread(first)
 //line kernels.go:23
 				t132 = b[t12:]
-				for at, n2 := first, 0; at < first+lanes; at += n2 {
-					startX := at % 64
-					n2 = min(64-startX, first+lanes-at)
-					threadY := at / 64 % 1
-					threadZ := at / (64 * 1)
-					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				{
+					at, n2, startX := first, lanes, first
+					_, _, _ = at, n2, startX
+					const threadY = 0
+					const threadZ = 0
+					r.ThreadIdx.Y, r.ThreadIdx.Z = 0, 0
 					quernRow3Product_int8_int8_int32(r, sums, at, n2, fas, t17s, t18s, t19s, t132, bColumn, n5, bRow, n6, startX)
 				}
 //line kernels.go:24
 				host.MMAInt8(sums2[first:][:lanes], sums3[first:][:lanes], sums4[first:][:lanes], sums5[first:][:lanes], t17s[first:][:lanes], t18s[first:][:lanes], t19s[first:][:lanes])
-				for at, n2 := first, 0; at < first+lanes; at += n2 {
-					startX := at % 64
-					n2 = min(64-startX, first+lanes-at)
+				{
+					at, n2, startX := first, lanes, first
+					_, _, _ = at, n2, startX
 					quernRow4Product_int8_int8_int32(r, sums, at, n2, sums2, sums3, sums4, sums5)
 				}
 			}
-			for at, n2 := first, 0; at < first+lanes; at += n2 {
-				startX := at % 64
-				n2 = min(64-startX, first+lanes-at)
-				threadY := at / 64 % 1
-				threadZ := at / (64 * 1)
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+			{
+				at, n2, startX := first, lanes, first
+				_, _, _ = at, n2, startX
+				const threadY = 0
+				const threadZ = 0
+				r.ThreadIdx.Y, r.ThreadIdx.Z = 0, 0
 				quernRow5Product_int8_int8_int32(r, sums, at, n2, c, top, size6, n, left, t26, size7, t262, size8, t263, size9, t264, startX)
 			}
 		}
@@ -1871,12 +1871,12 @@ func quernHostProduct_int8_uint8_int32(r *host.Run) {
 			}
 //line kernels.go:21
 			at2 = 0
-			for at, n2 := first, 0; at < first+lanes; at += n2 {
-				startX := at % 64
-				n2 = min(64-startX, first+lanes-at)
-				threadY := at / 64 % 1
-				threadZ := at / (64 * 1)
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+			{
+				at, n2, startX := first, lanes, first
+				_, _, _ = at, n2, startX
+				const threadY = 0
+				const threadZ = 0
+				r.ThreadIdx.Y, r.ThreadIdx.Z = 0, 0
 				quernRow1Product_int8_uint8_int32(r, sums, at, n2, c, top, size2, n, left, t5, size3, t52, size4, t53, size5, t54, startX)
 			}
 			for ; at2 < k; at2 += result09 {
@@ -1886,39 +1886,39 @@ func quernHostProduct_int8_uint8_int32(r *host.Run) {
 //line kernels.go:22
 				t9 = a[t8:]
 				t12 = at2*bRow + left*bColumn
-				for at, n2 := first, 0; at < first+lanes; at += n2 {
-					startX := at % 64
-					n2 = min(64-startX, first+lanes-at)
-					threadY := at / 64 % 1
-					threadZ := at / (64 * 1)
-					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				{
+					at, n2, startX := first, lanes, first
+					_, _, _ = at, n2, startX
+					const threadY = 0
+					const threadZ = 0
+					r.ThreadIdx.Y, r.ThreadIdx.Z = 0, 0
 					quernRow2Product_int8_uint8_int32(r, fas, at, n2, t9, k, n3, n4, t55, startX)
 				}
 				r.SetThread(first)
 //line kernels.go:23
 				t132 = b[t12:]
-				for at, n2 := first, 0; at < first+lanes; at += n2 {
-					startX := at % 64
-					n2 = min(64-startX, first+lanes-at)
-					threadY := at / 64 % 1
-					threadZ := at / (64 * 1)
-					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				{
+					at, n2, startX := first, lanes, first
+					_, _, _ = at, n2, startX
+					const threadY = 0
+					const threadZ = 0
+					r.ThreadIdx.Y, r.ThreadIdx.Z = 0, 0
 					quernRow3Product_int8_uint8_int32(r, sums, at, n2, fas, t17s, t18s, t19s, t132, bColumn, n5, bRow, n6, startX)
 				}
 //line kernels.go:24
 				host.MMAInt8Uint8(sums2[first:][:lanes], sums3[first:][:lanes], sums4[first:][:lanes], sums5[first:][:lanes], t17s[first:][:lanes], t18s[first:][:lanes], t19s[first:][:lanes])
-				for at, n2 := first, 0; at < first+lanes; at += n2 {
-					startX := at % 64
-					n2 = min(64-startX, first+lanes-at)
+				{
+					at, n2, startX := first, lanes, first
+					_, _, _ = at, n2, startX
 					quernRow4Product_int8_uint8_int32(r, sums, at, n2, sums2, sums3, sums4, sums5)
 				}
 			}
-			for at, n2 := first, 0; at < first+lanes; at += n2 {
-				startX := at % 64
-				n2 = min(64-startX, first+lanes-at)
-				threadY := at / 64 % 1
-				threadZ := at / (64 * 1)
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+			{
+				at, n2, startX := first, lanes, first
+				_, _, _ = at, n2, startX
+				const threadY = 0
+				const threadZ = 0
+				r.ThreadIdx.Y, r.ThreadIdx.Z = 0, 0
 				quernRow5Product_int8_uint8_int32(r, sums, at, n2, c, top, size6, n, left, t26, size7, t262, size8, t263, size9, t264, startX)
 			}
 		}
@@ -2147,12 +2147,12 @@ func quernHostProduct_uint8_int8_int32(r *host.Run) {
 			}
 //line kernels.go:21
 			at2 = 0
-			for at, n2 := first, 0; at < first+lanes; at += n2 {
-				startX := at % 64
-				n2 = min(64-startX, first+lanes-at)
-				threadY := at / 64 % 1
-				threadZ := at / (64 * 1)
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+			{
+				at, n2, startX := first, lanes, first
+				_, _, _ = at, n2, startX
+				const threadY = 0
+				const threadZ = 0
+				r.ThreadIdx.Y, r.ThreadIdx.Z = 0, 0
 				quernRow1Product_uint8_int8_int32(r, sums, at, n2, c, top, size2, n, left, t5, size3, t52, size4, t53, size5, t54, startX)
 			}
 			for ; at2 < k; at2 += result09 {
@@ -2162,39 +2162,39 @@ func quernHostProduct_uint8_int8_int32(r *host.Run) {
 //line kernels.go:22
 				t9 = a[t8:]
 				t12 = at2*bRow + left*bColumn
-				for at, n2 := first, 0; at < first+lanes; at += n2 {
-					startX := at % 64
-					n2 = min(64-startX, first+lanes-at)
-					threadY := at / 64 % 1
-					threadZ := at / (64 * 1)
-					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				{
+					at, n2, startX := first, lanes, first
+					_, _, _ = at, n2, startX
+					const threadY = 0
+					const threadZ = 0
+					r.ThreadIdx.Y, r.ThreadIdx.Z = 0, 0
 					quernRow2Product_uint8_int8_int32(r, fas, at, n2, t9, k, n3, n4, t55, startX)
 				}
 				r.SetThread(first)
 //line kernels.go:23
 				t132 = b[t12:]
-				for at, n2 := first, 0; at < first+lanes; at += n2 {
-					startX := at % 64
-					n2 = min(64-startX, first+lanes-at)
-					threadY := at / 64 % 1
-					threadZ := at / (64 * 1)
-					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				{
+					at, n2, startX := first, lanes, first
+					_, _, _ = at, n2, startX
+					const threadY = 0
+					const threadZ = 0
+					r.ThreadIdx.Y, r.ThreadIdx.Z = 0, 0
 					quernRow3Product_uint8_int8_int32(r, sums, at, n2, fas, t17s, t18s, t19s, t132, bColumn, n5, bRow, n6, startX)
 				}
 //line kernels.go:24
 				host.MMAUint8Int8(sums2[first:][:lanes], sums3[first:][:lanes], sums4[first:][:lanes], sums5[first:][:lanes], t17s[first:][:lanes], t18s[first:][:lanes], t19s[first:][:lanes])
-				for at, n2 := first, 0; at < first+lanes; at += n2 {
-					startX := at % 64
-					n2 = min(64-startX, first+lanes-at)
+				{
+					at, n2, startX := first, lanes, first
+					_, _, _ = at, n2, startX
 					quernRow4Product_uint8_int8_int32(r, sums, at, n2, sums2, sums3, sums4, sums5)
 				}
 			}
-			for at, n2 := first, 0; at < first+lanes; at += n2 {
-				startX := at % 64
-				n2 = min(64-startX, first+lanes-at)
-				threadY := at / 64 % 1
-				threadZ := at / (64 * 1)
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+			{
+				at, n2, startX := first, lanes, first
+				_, _, _ = at, n2, startX
+				const threadY = 0
+				const threadZ = 0
+				r.ThreadIdx.Y, r.ThreadIdx.Z = 0, 0
 				quernRow5Product_uint8_int8_int32(r, sums, at, n2, c, top, size6, n, left, t26, size7, t262, size8, t263, size9, t264, startX)
 			}
 		}
@@ -2423,12 +2423,12 @@ func quernHostProduct_uint8_uint8_int32(r *host.Run) {
 			}
 //line kernels.go:21
 			at2 = 0
-			for at, n2 := first, 0; at < first+lanes; at += n2 {
-				startX := at % 64
-				n2 = min(64-startX, first+lanes-at)
-				threadY := at / 64 % 1
-				threadZ := at / (64 * 1)
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+			{
+				at, n2, startX := first, lanes, first
+				_, _, _ = at, n2, startX
+				const threadY = 0
+				const threadZ = 0
+				r.ThreadIdx.Y, r.ThreadIdx.Z = 0, 0
 				quernRow1Product_uint8_uint8_int32(r, sums, at, n2, c, top, size2, n, left, t5, size3, t52, size4, t53, size5, t54, startX)
 			}
 			for ; at2 < k; at2 += result09 {
@@ -2438,39 +2438,39 @@ func quernHostProduct_uint8_uint8_int32(r *host.Run) {
 //line kernels.go:22
 				t9 = a[t8:]
 				t12 = at2*bRow + left*bColumn
-				for at, n2 := first, 0; at < first+lanes; at += n2 {
-					startX := at % 64
-					n2 = min(64-startX, first+lanes-at)
-					threadY := at / 64 % 1
-					threadZ := at / (64 * 1)
-					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				{
+					at, n2, startX := first, lanes, first
+					_, _, _ = at, n2, startX
+					const threadY = 0
+					const threadZ = 0
+					r.ThreadIdx.Y, r.ThreadIdx.Z = 0, 0
 					quernRow2Product_uint8_uint8_int32(r, fas, at, n2, t9, k, n3, n4, t55, startX)
 				}
 				r.SetThread(first)
 //line kernels.go:23
 				t132 = b[t12:]
-				for at, n2 := first, 0; at < first+lanes; at += n2 {
-					startX := at % 64
-					n2 = min(64-startX, first+lanes-at)
-					threadY := at / 64 % 1
-					threadZ := at / (64 * 1)
-					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				{
+					at, n2, startX := first, lanes, first
+					_, _, _ = at, n2, startX
+					const threadY = 0
+					const threadZ = 0
+					r.ThreadIdx.Y, r.ThreadIdx.Z = 0, 0
 					quernRow3Product_uint8_uint8_int32(r, sums, at, n2, fas, t17s, t18s, t19s, t132, bColumn, n5, bRow, n6, startX)
 				}
 //line kernels.go:24
 				host.MMAUint8(sums2[first:][:lanes], sums3[first:][:lanes], sums4[first:][:lanes], sums5[first:][:lanes], t17s[first:][:lanes], t18s[first:][:lanes], t19s[first:][:lanes])
-				for at, n2 := first, 0; at < first+lanes; at += n2 {
-					startX := at % 64
-					n2 = min(64-startX, first+lanes-at)
+				{
+					at, n2, startX := first, lanes, first
+					_, _, _ = at, n2, startX
 					quernRow4Product_uint8_uint8_int32(r, sums, at, n2, sums2, sums3, sums4, sums5)
 				}
 			}
-			for at, n2 := first, 0; at < first+lanes; at += n2 {
-				startX := at % 64
-				n2 = min(64-startX, first+lanes-at)
-				threadY := at / 64 % 1
-				threadZ := at / (64 * 1)
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+			{
+				at, n2, startX := first, lanes, first
+				_, _, _ = at, n2, startX
+				const threadY = 0
+				const threadZ = 0
+				r.ThreadIdx.Y, r.ThreadIdx.Z = 0, 0
 				quernRow5Product_uint8_uint8_int32(r, sums, at, n2, c, top, size6, n, left, t26, size7, t262, size8, t263, size9, t264, startX)
 			}
 		}
