@@ -144,7 +144,7 @@ func TestBadBufferCallsNameTheMistake(t *testing.T) {
 		}{
 			{"pointers in elements", second(Alloc[*int](d, 1)), ErrInvalid, "gpu: alloc: a device cannot hold elements of type *int"},
 			{"strings in elements", second(Upload(s, []string{"a"})), ErrInvalid, "elements of type string"},
-			{"a map inside a struct", second(Alloc[struct{ M map[int]int }](d, 1)), ErrInvalid, "it contains map[int]int"},
+			{"a map inside a struct", second(Alloc[struct{ A [2]struct{ M map[int]int } }](d, 1)), ErrInvalid, "it contains map[int]int, at A[i].M"},
 			{"elements without size", second(Alloc[struct{}](d, 1)), ErrInvalid, "have no size"},
 			{"negative length", second(Alloc[int](d, -1)), ErrInvalid, "gpu: alloc: negative length -1"},
 			{"length that overflows", second(Alloc[[1 << 20]int](d, 1<<60)), ErrInvalid, "elements of 8388608 bytes"},

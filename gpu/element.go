@@ -30,7 +30,7 @@ func checkElement(t reflect.Type) error {
 		if inner == t {
 			return invalid("a device cannot hold elements of type %v", t)
 		}
-		return invalid("a device cannot hold elements of type %v: %s in it is of type %v", t, strings.TrimPrefix(path, "."), inner)
+		return invalid("a device cannot hold elements of type %v: it contains %v, at %s", t, inner, strings.TrimPrefix(path, "."))
 	}
 	return nil
 }
