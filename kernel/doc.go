@@ -28,6 +28,7 @@
 //	minblocks=4  with block=: blocks that a multiprocessor is to hold at once,
 //	             which bounds the registers of a thread
 //	maxregs=64   the registers of a thread
+//	cluster=2    blocks that form a cluster, on GPUs that have clusters
 //	instantiate=float32,float64
 //	             the types that a kernel with a type parameter is compiled for;
 //	             with several parameters instantiate=float32:int16,float64:int32
@@ -53,8 +54,9 @@
 //
 // The subset has
 //
-//   - bool, all integer types, float32, float64, arrays, structs of these, and
-//     defined types over them;
+//   - bool, all integer types, float32, float64, complex64, complex128,
+//     [Float16], [BFloat16], vectors ([Vec2] and others), arrays, structs of
+//     these, and defined types over them;
 //   - slices of these as parameters, which can be indexed, sliced and ranged
 //     over; pointers to their elements and to locals;
 //   - if, for, range, switch, break and continue with labels, early return;
@@ -70,9 +72,10 @@
 // kernel. An exported variable can be assigned by any package, so a kernel cannot
 // read it; those of the standard library are taken as constant.
 //
-// It has no maps, channels, goroutines, defer, interfaces, strings (but a
-// constant as the argument of panic), recursion, and no append, make or new. Each
-// of these is reported by the compiler at its place.
+// It has no maps, channels, goroutines, defer, interfaces, strings (but constants
+// for panic, [Assert] and [Printf]), recursion, and no append, make or new. Each
+// of these is reported by the compiler at its place. docs/kernel-language.md
+// shows every operation with an example.
 //
 // # Blocks, barriers and shared memory
 //
@@ -87,6 +90,12 @@
 // blocks, run in no particular order. Two of them may touch the same memory at
 // once only through the atomic functions.
 //
+// [Dynamic] is shared memory whose size the launch states. The lanes of a warp
+// exchange values without memory: [Shuffle], [Ballot], [WarpReduceAdd] and
+// others. [Thread.SyncGrid] is a barrier of the whole grid, [Thread.SyncCluster]
+// one of a cluster of blocks. [AsyncCopy] and [BulkCopy] fill shared memory while
+// the threads compute. [MMA] multiplies matrices on tensor cores.
+//
 // # Mathematics
 //
 // The functions are generic over float32 and float64 and take the special cases
@@ -96,13 +105,6 @@
 // package math's, on every device.
 //
 // # What it does not do
-//
-// There are no operations between the lanes of a warp, textures, or 16-bit
-// floating-point types.
-//
-// [Dynamic], [LoadAcquire] and [StoreRelease] work where a kernel runs as an
-// ordinary Go function, and so does [EachDynamic]; the compiler of this version
-// refuses kernels that call them, and says what to call instead.
 //
 // The parameters of a kernel have at most 4352 bytes together, with 16 for a
 // slice and 12 for the compiler's own. The variables of a thread that are kept in
