@@ -54,6 +54,151 @@ func LaunchDots(s *gpu.Stream, g gpu.Grid, a, b, out *gpu.Buffer[uint32]) error 
 	return l.End()
 }
 
+var quernAdler = gpu.NewKernel(gpu.KernelInfo{
+	Name: "adler", Package: "quern.dev/examples/language", Pos: "basics.go:13",
+	Params: []gpu.Param{
+		{Name: "width", Kind: gpu.Scalar, Type: "int", Size: 8},
+		{Name: "data", Kind: gpu.Slice, Type: "uint8", Size: 1},
+		{Name: "sums", Kind: gpu.Slice, Type: "uint32", Size: 4},
+	},
+	PTX: quernPTX,
+	Variants: []gpu.Variant{
+		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 0, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 1, 1, 0, 1, 2, 5, 4, 1, 0, 1, 1, 3, 1, 0, 1, 2, 5, 4, 2, 3, 1, 0, 5, 4, 7, 1, 1, 2, 3, 2, 0, 5, 1, 0, 5, 4, 7, 1, 1, 2, 3, 1, 0, 5, 3, 0, 1024, 1, 0, 5, 4, 2, 3, 2, 0, 5, 1, 0, 5, 4, 7, 5, 9, 0, 1, 0, 1, 2, 5, 9, 2147483647}},
+		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 0, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 1, 0, 1, 2, 5, 9, 2147483647}, Sites: []gpu.Site{
+			{Kind: gpu.SliceSite, File: "basics.go", Line: 19, Col: 20},
+		}},
+		{Name: "wide", Sites: []gpu.Site{
+			{Kind: gpu.SliceSite, File: "basics.go", Line: 19, Col: 20},
+		}},
+	},
+	Host: quernHostAdler,
+})
+
+var _ = adler // compiled, not called
+
+// LaunchAdler runs adler on the grid g.
+//
+// adler computes a checksum of each row. Integers wrap around, and have the
+// sizes that Go gives them.
+func LaunchAdler(s *gpu.Stream, g gpu.Grid, width int, data *gpu.Buffer[uint8], sums *gpu.Buffer[uint32]) error {
+	l, err := quernAdler.Begin(s, g)
+	if err != nil {
+		return err
+	}
+	gpu.Arg(l, width)
+	gpu.SliceArg(l, data)
+	gpu.SliceArg(l, sums)
+	return l.End()
+}
+
+var quernPopulation = gpu.NewKernel(gpu.KernelInfo{
+	Name: "population", Package: "quern.dev/examples/language", Pos: "basics.go:29",
+	Params: []gpu.Param{
+		{Name: "words", Kind: gpu.Slice, Type: "uint64", Size: 8},
+		{Name: "ones", Kind: gpu.Slice, Type: "int", Size: 8},
+		{Name: "highest", Kind: gpu.Slice, Type: "int", Size: 8},
+	},
+	PTX: quernPTX,
+	Variants: []gpu.Variant{
+		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -8, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 10, 0, 10, 1, 3, 10, 2, 3, 9, 0, 1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 1, 1, 0, 4, 1, 1, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0, 0, -1, 1, 2, 1, 0, 4, 1, 2, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0}, Threads: 2, Adjacent: true},
+		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 1, 1, 0, 4, 1, 1, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0, 0, -1, 1, 2, 1, 0, 4, 1, 2, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0}},
+		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Sites: []gpu.Site{
+			{Kind: gpu.IndexSite, File: "basics.go", Line: 31, Col: 3},
+			{Kind: gpu.IndexSite, File: "basics.go", Line: 31, Col: 12},
+		}},
+		{Name: "wide", Sites: []gpu.Site{
+			{Kind: gpu.IndexSite, File: "basics.go", Line: 31, Col: 3},
+			{Kind: gpu.IndexSite, File: "basics.go", Line: 31, Col: 12},
+		}},
+	},
+	Host: quernHostPopulation,
+})
+
+var _ = population // compiled, not called
+
+// LaunchPopulation runs population on the grid g.
+//
+// population counts bits and finds the highest one.
+func LaunchPopulation(s *gpu.Stream, g gpu.Grid, words *gpu.Buffer[uint64], ones, highest *gpu.Buffer[int]) error {
+	l, err := quernPopulation.Begin(s, g)
+	if err != nil {
+		return err
+	}
+	gpu.SliceArg(l, words)
+	gpu.SliceArg(l, ones)
+	gpu.SliceArg(l, highest)
+	return l.End()
+}
+
+var quernMidpoints = gpu.NewKernel(gpu.KernelInfo{
+	Name: "midpoints", Package: "quern.dev/examples/language", Pos: "basics.go:38",
+	Params: []gpu.Param{
+		{Name: "a", Kind: gpu.Slice, Type: "float64", Size: 8},
+		{Name: "b", Kind: gpu.Slice, Type: "float64", Size: 8},
+		{Name: "middle", Kind: gpu.Slice, Type: "float64", Size: 8},
+	},
+	PTX: quernPTX,
+	Variants: []gpu.Variant{
+		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -8, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 10, 0, 10, 1, 3, 10, 2, 3, 9, 0, 1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 0, 1, 2, 4, 1, 0, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0, 0, -1, 1, 1, 1, 2, 4, 1, 1, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0}, Threads: 2, Adjacent: true},
+		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 0, 1, 2, 4, 1, 0, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0, 0, -1, 1, 1, 1, 2, 4, 1, 1, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0}},
+		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Sites: []gpu.Site{
+			{Kind: gpu.IndexSite, File: "basics.go", Line: 40, Col: 27},
+			{Kind: gpu.IndexSite, File: "basics.go", Line: 40, Col: 47},
+		}},
+		{Name: "wide", Sites: []gpu.Site{
+			{Kind: gpu.IndexSite, File: "basics.go", Line: 40, Col: 27},
+			{Kind: gpu.IndexSite, File: "basics.go", Line: 40, Col: 47},
+		}},
+	},
+	Host: quernHostMidpoints,
+})
+
+var _ = midpoints // compiled, not called
+
+// LaunchMidpoints runs midpoints on the grid g.
+//
+// midpoints keeps a product from being fused with the sum that it is part of.
+func LaunchMidpoints(s *gpu.Stream, g gpu.Grid, a, b, middle *gpu.Buffer[float64]) error {
+	l, err := quernMidpoints.Begin(s, g)
+	if err != nil {
+		return err
+	}
+	gpu.SliceArg(l, a)
+	gpu.SliceArg(l, b)
+	gpu.SliceArg(l, middle)
+	return l.End()
+}
+
+var quernReverseBlocks = gpu.NewKernel(gpu.KernelInfo{
+	Name: "reverseBlocks", Package: "quern.dev/examples/language", Pos: "basics.go:48",
+	Params: []gpu.Param{
+		{Name: "x", Kind: gpu.Slice, Type: "float32", Size: 4},
+	},
+	PTX: quernPTX,
+	Variants: []gpu.Variant{
+		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 256, 2, 0, 5, 9, 2147483648}},
+		{Name: "wide"},
+	},
+	Block:  gpu.Dim3{X: 256, Y: 1, Z: 1},
+	Shared: 1024,
+	Host:   quernHostReverseBlocks,
+})
+
+var _ = reverseBlocks // compiled, not called
+
+// LaunchReverseBlocks runs reverseBlocks on the grid g.
+//
+// reverseBlocks reverses the elements within each block of 256: what a thread
+// writes before the barrier, all threads of its block can read after it.
+func LaunchReverseBlocks(s *gpu.Stream, g gpu.Grid, x *gpu.Buffer[float32]) error {
+	l, err := quernReverseBlocks.Begin(s, g)
+	if err != nil {
+		return err
+	}
+	gpu.SliceArg(l, x)
+	return l.End()
+}
+
 var quernDiffuse = gpu.NewKernel(gpu.KernelInfo{
 	Name: "diffuse", Package: "quern.dev/examples/language", Pos: "cluster.go:8",
 	Params: []gpu.Param{
@@ -1776,6 +1921,236 @@ func quernRow1Dots(r *host.Run, base int, out, a, b []uint32, dimX int) {
 			sum := dot4(t1, t2, 0)
 //line assembly.go:21
 			out[i] = sum
+		}
+	}
+}
+
+func quernHostAdler(r *host.Run) {
+	width := host.Value[int](r, 0)
+	data := host.Slice[uint8](r, 1)
+	sums := host.Slice[uint32](r, 2)
+	dimX := r.BlockDim.X
+	dimY := r.BlockDim.Y
+	dimZ := r.BlockDim.Z
+	for r.Next() {
+		blockX := r.BlockIdx.X
+		base := blockX * dimX
+		for threadZ := range dimZ {
+			for threadY := range dimY {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				quernRow1Adler(r, base, sums, data, width, dimX)
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1Adler(r *host.Run, base int, sums []uint32, data []uint8, width, dimX int) {
+	count := max(0, min(dimX, len(sums)-base))
+	if base >= 0 && count <= len(sums)-base {
+		row2 := sums[base:][:count]
+		for threadX := range count {
+			r.ThreadIdx.X = threadX
+			row := base + threadX
+			t1 := row * width
+			t2 := (row + 1) * width
+//line basics.go:18
+			var a uint32 = 1
+			var b uint32
+//line basics.go:19
+			t3 := data[t1:t2]
+			for i := 0; i < len(t3); i++ {
+//line basics.go:19
+				v := t3[i]
+				a = (a + uint32(v)) % 65521
+				b = (b + a) % 65521
+			}
+			row2[threadX] = b<<16 | a
+		}
+		return
+	}
+	for threadX := range dimX {
+		r.ThreadIdx.X = threadX
+		row := base + threadX
+		t1 := row * width
+		t2 := (row + 1) * width
+//line basics.go:15
+		if row >= len(sums) {
+			continue
+		}
+		var a uint32 = 1
+		var b uint32
+//line basics.go:19
+		t3 := data[t1:t2]
+		for i := 0; i < len(t3); i++ {
+//line basics.go:19
+			v := t3[i]
+			a = (a + uint32(v)) % 65521
+			b = (b + a) % 65521
+		}
+		sums[row] = b<<16 | a
+	}
+}
+
+func quernHostPopulation(r *host.Run) {
+	words := host.Slice[uint64](r, 0)
+	ones := host.Slice[int](r, 1)
+	highest := host.Slice[int](r, 2)
+	dimX := r.BlockDim.X
+	dimY := r.BlockDim.Y
+	dimZ := r.BlockDim.Z
+	for r.Next() {
+		blockX := r.BlockIdx.X
+		base := blockX * dimX
+		for threadZ := range dimZ {
+			for threadY := range dimY {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				quernRow1Population(r, base, words, ones, highest, dimX)
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1Population(r *host.Run, base int, words []uint64, ones, highest []int, dimX int) {
+	count := max(0, min(dimX, len(words)-base))
+	if base >= 0 && count <= len(ones)-base && count <= len(highest)-base && count <= len(words)-base {
+		row := ones[base:][:count]
+		row2 := highest[base:][:count]
+		row3 := words[base:][:count]
+		for threadX := range count {
+//line basics.go:31
+			_ = row[threadX]
+//line basics.go:31
+			_ = row2[threadX]
+			t5 := bits.OnesCount64(row3[threadX])
+			t6 := 64 - bits.LeadingZeros64(row3[threadX]) - 1
+			row[threadX] = t5
+			row2[threadX] = t6
+		}
+		return
+	}
+	for threadX := range dimX {
+		r.ThreadIdx.X = threadX
+		i := base + threadX
+//line basics.go:30
+		if i < len(words) {
+			_ = ones[i]
+//line basics.go:31
+			_ = highest[i]
+//line basics.go:31
+			t5 := bits.OnesCount64(words[i])
+//line basics.go:31
+			t6 := 64 - bits.LeadingZeros64(words[i]) - 1
+//line basics.go:31
+			ones[i] = t5
+//line basics.go:31
+			highest[i] = t6
+		}
+	}
+}
+
+func quernHostMidpoints(r *host.Run) {
+	a := host.Slice[float64](r, 0)
+	b := host.Slice[float64](r, 1)
+	middle := host.Slice[float64](r, 2)
+	dimX := r.BlockDim.X
+	dimY := r.BlockDim.Y
+	dimZ := r.BlockDim.Z
+	for r.Next() {
+		blockX := r.BlockIdx.X
+		base := blockX * dimX
+		for threadZ := range dimZ {
+			for threadY := range dimY {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				quernRow1Midpoints(r, base, middle, a, b, dimX)
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1Midpoints(r *host.Run, base int, middle, a, b []float64, dimX int) {
+	count := max(0, min(dimX, len(middle)-base))
+	if base >= 0 && count <= len(middle)-base && count <= len(a)-base && count <= len(b)-base {
+		row := middle[base:][:count]
+		row2 := a[base:][:count]
+		row3 := b[base:][:count]
+		for threadX := range count {
+//line basics.go:40
+			row[threadX] = float64(0.5*row2[threadX]) + float64(0.5*row3[threadX])
+		}
+		return
+	}
+	for threadX := range dimX {
+		r.ThreadIdx.X = threadX
+		i := base + threadX
+//line basics.go:39
+		if i < len(middle) {
+			middle[i] = float64(0.5*a[i]) + float64(0.5*b[i])
+		}
+	}
+}
+
+func quernHostReverseBlocks(r *host.Run) {
+	x := host.Slice[float32](r, 0)
+	tile := host.Shared[[256]float32](r, 0)
+	for r.Next() {
+		blockX := r.BlockIdx.X
+		base := blockX * 256
+		for threadZ := range 1 {
+			for threadY := range 1 {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				quernRow1ReverseBlocks(r, base, x, tile)
+			}
+		}
+		for threadZ := range 1 {
+			for threadY := range 1 {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				quernRow2ReverseBlocks(r, base, x, tile)
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1ReverseBlocks(r *host.Run, base int, x []float32, tile *[256]float32) {
+	if base >= 0 && 256 <= len(x)-base && len(x)-base >= 256 {
+		row := (*[256]float32)(tile[0:])
+		row2 := (*[256]float32)(x[base:])
+		for threadX := range 256 {
+//line basics.go:52
+			row[threadX] = row2[threadX]
+		}
+		return
+	}
+	for threadX := range 256 {
+		r.ThreadIdx.X = threadX
+		i := base + threadX
+//line basics.go:51
+		if i < len(x) {
+			tile[threadX] = x[i]
+		}
+	}
+}
+
+//go:noinline
+func quernRow2ReverseBlocks(r *host.Run, base int, x []float32, tile *[256]float32) {
+	if base >= 0 && 256 <= len(x)-base && len(x)-base >= 256 {
+		row3 := (*[256]float32)(x[base:])
+		for threadX := range 256 {
+			r.ThreadIdx.X = threadX
+//line basics.go:56
+			row3[threadX] = tile[255-threadX]
+		}
+		return
+	}
+	for threadX := range 256 {
+		r.ThreadIdx.X = threadX
+		i := base + threadX
+//line basics.go:55
+		if i < len(x) {
+			x[i] = tile[255-threadX]
 		}
 	}
 }
