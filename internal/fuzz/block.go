@@ -111,6 +111,10 @@ func (p *phases) within(do func(in *phases)) {
 func (p *phases) phase() {
 	g := p.g
 	c := pick(g, p.cells)
+	if !g.faulty && g.IntN(3) == 0 {
+		p.warp()
+		return
+	}
 	switch g.IntN(8) {
 	case 0:
 		if p.exchange != "" {
@@ -222,4 +226,52 @@ func (p *phases) reduce(c *variable) {
 	p.add(&variable{name: name, t: t})
 	p.line("_ = %s", name)
 	p.line("t.Sync()")
+}
+
+// warp is an operation of the lanes of a warp. Where a thread may stop, there is
+// none: what the others get is open then.
+func (p *phases) warp() {
+	g := p.g
+	*p.fresh++
+	v := &variable{name: fmt.Sprintf("v%d", *p.fresh)}
+	call := ""
+	t := g.integerType()
+	switch g.IntN(6) {
+	case 0, 1:
+		v.t = g.basic()
+		if g.IntN(6) == 0 && len(g.structs) > 0 {
+			v.t = pick(g, g.structs)
+		}
+		lane := fmt.Sprint(g.IntN(32))
+		if g.IntN(2) == 0 {
+			lane = p.expr(tInt, 1)
+		}
+		call = fmt.Sprintf("kernel.%s(t, %s, %s)", pick(g, []string{"Shuffle", "ShuffleUp", "ShuffleDown", "ShuffleXor"}), p.value(v.t), lane)
+	case 2:
+		v.t = t
+		call = fmt.Sprintf("kernel.WarpReduce%s(t, %s)", pick(g, []string{"Add", "Min", "Max", "And", "Or", "Xor"}), p.expr(t, 2))
+	case 3:
+		v.t = t
+		if !g.noFloats && g.IntN(2) == 0 {
+			v.t = pick(g, floats)
+		}
+		call = fmt.Sprintf("kernel.%s(t, %s)", pick(g, []string{"WarpReduceAdd", "WarpReduceMin", "WarpReduceMax", "WarpScanAdd", "WarpScanExclusiveAdd"}), p.expr(v.t, 2))
+	case 4:
+		v.t = tBool
+		call = fmt.Sprintf("kernel.%s(t, %s)", pick(g, []string{"Any", "All"}), p.condition(2))
+	default:
+		v.t = tUint32
+		call = fmt.Sprintf("kernel.Ballot(t, %s)", p.condition(2))
+		if g.IntN(2) == 0 {
+			call = fmt.Sprintf("kernel.MatchAny(t, %s)", p.expr(t, 2))
+		}
+	}
+	if g.IntN(4) == 0 {
+		p.line("var %s %s", v.name, v.t.text)
+		p.line("if %s {\n%s = %s\n}", pick(g, []string{"t.Warp() == 0", "n > 20", "t.Warp() > 0"}), v.name, call)
+	} else {
+		p.line("%s := %s", v.name, call)
+	}
+	p.add(v)
+	p.line("_ = %s", v.name)
 }

@@ -111,6 +111,9 @@ func (f *frame) index(n int) string {
 	f.nested++
 	defer func() { f.nested-- }()
 	d := g.IntN(2)
+	if n > 100 { // which not every type holds
+		return fmt.Sprintf("%s %% %d", f.expr(tUint, d), n)
+	}
 	switch g.IntN(6) {
 	case 0:
 		if bits.OnesCount(uint(n)) == 1 {
@@ -348,7 +351,9 @@ func (f *frame) floatExpr(t *typ, d int) string {
 		if t.small {
 			break
 		}
-		switch g.IntN(5) {
+		switch g.IntN(7) {
+		case 5, 6:
+			return f.halfExpr(t, d)
 		case 0:
 			return fmt.Sprintf("kernel.FMA(%s, %s, %s)", f.expr(t, d), f.expr(t, d), f.expr(t, d))
 		case 1:
@@ -361,6 +366,29 @@ func (f *frame) floatExpr(t *typ, d int) string {
 	}
 	from := g.integerType()
 	return fmt.Sprintf("%s(%s)", t.text, f.expr(from, d))
+}
+
+// halfExpr computes with 16-bit floats.
+func (f *frame) halfExpr(t *typ, d int) string {
+	g := f.g
+	name := pick(g, []string{"kernel.ToFloat16", "kernel.ToBFloat16"})
+	half := func() string { return name + "(" + f.expr(g.number(), d) + ")" }
+	result := ".Float" + t.text[5:] + "()"
+	switch g.IntN(4) {
+	case 0:
+		return half() + result
+	case 1:
+		return half() + ".FMA(" + half() + ", " + half() + ")" + result
+	}
+	return half() + pick(g, []string{".Add(", ".Sub(", ".Mul(", ".Div(", ".Min(", ".Max("}) + half() + ")" + result
+}
+
+// number picks a type of numbers.
+func (g *generator) number() *typ {
+	if g.IntN(2) == 0 {
+		return pick(g, floats)
+	}
+	return g.integerType()
 }
 
 // fusedExpr is a sum of products, and the sum of their magnitudes.

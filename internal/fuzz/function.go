@@ -2,6 +2,7 @@ package fuzz
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -37,6 +38,7 @@ type frame struct {
 	nested   int // of indices
 	fresh    *int
 	atomics  []*variable
+	closures []*callable
 	declared map[string]bool // short names of this block
 }
 
@@ -54,6 +56,7 @@ func (f *frame) scope() *frame {
 	in := *f
 	in.vars = f.vars[:len(f.vars):len(f.vars)]
 	in.labels = f.labels[:len(f.labels):len(f.labels)]
+	in.closures = f.closures[:len(f.closures):len(f.closures)]
 	in.depth++
 	in.declared = map[string]bool{}
 	return &in
@@ -92,8 +95,8 @@ func (f *frame) callExpr(t *typ, d int) string {
 		return f.leaf(t)
 	}
 	var fit []*callable
-	for _, c := range g.callables {
-		if c.pure && len(c.results) == 1 && f.affordable(c) {
+	for _, c := range slices.Concat(g.callables, f.closures) {
+		if c.pure && len(c.results) == 1 && c.results[0].isBasic() && f.affordable(c) {
 			fit = append(fit, c)
 		}
 	}
@@ -212,7 +215,7 @@ func (g *generator) function() {
 		g.genericFunction(f, c)
 	case n < 3:
 		g.scalarFunction(f, c)
-	case n < 5 && len(g.structs) > 0:
+	case n < 5 && len(g.structs) > 0 && !strings.Contains(g.structs[0].text, "."):
 		g.method(f, c)
 	default:
 		g.memoryFunction(f, c)
@@ -273,7 +276,12 @@ func (g *generator) scalarFunction(f *frame, c *callable) {
 
 // method is a method with a value or a pointer as its receiver.
 func (g *generator) method(f *frame, c *callable) {
-	t := pick(g, g.structs)
+	t := g.structs[0] // of the program's own, of which there is one at least
+	for range 3 {
+		if other := pick(g, g.structs); !strings.Contains(other.text, ".") {
+			t = other
+		}
+	}
 	c.name, c.recv, c.pure, c.results = g.global("met"), t, true, []*typ{g.basic()}
 	if g.IntN(2) == 0 {
 		c.recv, c.pure = pointerTo(t), false
@@ -388,4 +396,35 @@ func (f *frame) pointed(name string, t *typ) bool {
 		}
 	}
 	return false
+}
+
+// closure defines a function in a function, which reads the variables around it.
+func (f *frame) closure() {
+	g := f.g
+	*f.fresh++
+	c := &callable{name: fmt.Sprintf("fn%d", *f.fresh), pure: true, results: []*typ{g.basic()}, cost: 2}
+	in := f.scope()
+	in.labels, in.digest, in.kernel, in.leave = nil, false, false, false
+	var params []string
+	for i := range 1 + g.IntN(2) {
+		p := &variable{name: fmt.Sprintf("%c%d", 'a'+rune(i), *f.fresh), t: g.basic()}
+		c.params = append(c.params, p.t)
+		params = append(params, p.name+" "+p.t.text)
+		in.add(p)
+	}
+	in.results = c.results
+	f.line("%s := func(%s) %s {", c.name, strings.Join(params, ", "), c.results[0].text)
+	if g.IntN(3) == 0 {
+		in.line("if %s {\nreturn %s\n}", in.condition(1), in.expr(c.results[0], 1))
+	}
+	in.line("return %s\n}", in.expr(c.results[0], 2))
+	f.closures = append(f.closures, c)
+	args := make([]string, len(c.params))
+	for i, p := range c.params {
+		args[i] = f.expr(p, 1)
+	}
+	*f.fresh++
+	v := &variable{name: fmt.Sprintf("v%d", *f.fresh), t: c.results[0]}
+	f.line("%s := %s(%s)", v.name, c.name, strings.Join(args, ", "))
+	f.add(v)
 }

@@ -124,6 +124,9 @@ func (k *kernelGenerator) generate() {
 	for range k.IntN(3) {
 		k.declareStruct()
 	}
+	if k.IntN(4) == 0 {
+		k.vector()
+	}
 	for range k.IntN(2) {
 		k.table()
 	}

@@ -8,6 +8,7 @@ import (
 	"go/format"
 	"go/parser"
 	"go/token"
+	"regexp"
 	"slices"
 	"strings"
 )
@@ -197,6 +198,8 @@ func edits(source string) []edit {
 	return list
 }
 
+var digits = regexp.MustCompile(`\d+`)
+
 // class is what two failures have in common if their cause may be the same.
 func (m *Mismatch) class() string {
 	device, _, _ := strings.Cut(m.Where, " ")
@@ -205,8 +208,8 @@ func (m *Mismatch) class() string {
 			return device + kind
 		}
 	}
-	words := strings.Fields(m.What)
-	return device + strings.Join(words[:min(3, len(words))], " ")
+	words := strings.Fields(digits.ReplaceAllString(m.What, ""))
+	return device + strings.Join(words[:min(5, len(words))], " ")
 }
 
 // Reduce returns a smaller program that fails in the same way in this process.

@@ -144,6 +144,8 @@ func (f *frame) statement() {
 		f.line("if %s {\npanic(\"reason %d\")\n}", f.unlikely(), g.IntN(10))
 	case n == 36:
 		f.wideStatement()
+	case n == 37 && f.nested == 0:
+		f.closure()
 	default:
 		f.assignment()
 	}
@@ -425,6 +427,9 @@ func (f *frame) loopBody(in *frame, label, head, first string, ranged ...*variab
 	in.scope().body(1 + f.g.amount(3, 5))
 	if label != "" && strings.Contains(b.String(), " "+label+"\n") {
 		fmt.Fprintf(saved, "%s:\n", label)
+	}
+	if label == "" && f.g.IntN(8) == 0 {
+		fmt.Fprintf(saved, "//quern:%s\n", pick(f.g, []string{"nounroll", "unroll 2", "unroll 4"}))
 	}
 	fmt.Fprintf(saved, "%s {\n%s}\n", head, b.String())
 }

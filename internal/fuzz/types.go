@@ -136,6 +136,34 @@ func (g *generator) declareStruct() {
 	g.structs = append(g.structs, t)
 }
 
+// vector makes a vector type of package kernel available.
+func (g *generator) vector() {
+	elem := pick(g, []*typ{tInt32, tInt32, tUint8, tInt64, tUint16, tFloat32, tFloat32, tFloat64})
+	if g.noFloats && elem.form == float {
+		elem = tInt32
+	}
+	n := 2 + g.IntN(3)
+	t := &typ{form: structure, text: fmt.Sprintf("kernel.Vec%d[%s]", n, elem.text)}
+	for _, name := range []string{"X", "Y", "Z", "W"}[:n] {
+		t.fields = append(t.fields, field{name, elem})
+	}
+	g.structs = append(g.structs, t)
+	method := func(name string, result *typ, params ...*typ) {
+		g.callables = append(g.callables, &callable{name: name, recv: t, pure: true, params: params, results: []*typ{result}, cost: 1})
+	}
+	method("Add", t, t)
+	method("Sub", t, t)
+	method("Min", t, t)
+	method("Max", t, t)
+	method("Neg", t)
+	if elem.form == integer { // products of floats might fuse
+		method("Mul", t, t)
+		method("Scale", t, elem)
+		method("Dot", elem, t)
+		method("AddScaled", t, elem, t)
+	}
+}
+
 // constant is a constant of a basic type that fits it.
 func (g *generator) constant(t *typ) string {
 	switch t.form {

@@ -354,6 +354,15 @@ func (f *facts) exprMayFault(e ir.Expr) bool {
 	return found
 }
 
+// exprMayFaultAnywhere is exprMayFault, also where accesses are known to be in
+// range: what reads counts as needed does not depend on that.
+func (f *facts) exprMayFaultAnywhere(e ir.Expr) bool {
+	safe := f.safe
+	f.safe = nil
+	defer func() { f.safe = safe }()
+	return f.exprMayFault(e)
+}
+
 func (f *facts) faultVisitor(found *bool) *ir.Visitor {
 	return &ir.Visitor{
 		Expr: func(e ir.Expr) bool {

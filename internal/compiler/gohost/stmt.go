@@ -49,7 +49,7 @@ func (e *emitter) stmt(s ir.Stmt) {
 	switch s := s.(type) {
 	case *ir.Assign:
 		if e.skipped(s) {
-			if e.facts.exprMayFault(s.Src) && !e.moved(s) {
+			if !e.moved(s) && e.facts.exprMayFaultAnywhere(s.Src) {
 				e.out.at(s.Pos, true, "_ = %s", e.expr(s.Src, precOr))
 			}
 			return

@@ -313,7 +313,7 @@ func (c *coarsener) isBlockSize(e ir.Expr) bool {
 }
 
 func isCoordinate(e ir.Expr, op ir.ThreadOp) bool {
-	if v, ok := e.(*ir.Convert); ok && v.T.IsInteger() {
+	if v, ok := e.(*ir.Convert); ok && v.T.IsInteger() && v.T.Size() >= 4 {
 		e = v.X
 	}
 	t, ok := e.(*ir.ThreadValue)

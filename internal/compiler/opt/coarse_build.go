@@ -258,7 +258,7 @@ func (s placement) rewriter() *ir.Rewriter {
 				return resized(ir.TInt, s.by())
 			}
 		case *ir.Convert:
-			if inner, ok := e.X.(*ir.Convert); ok && e.T.Kind == ir.Int32 && inner.X.Type().Kind == ir.Int32 {
+			if inner, ok := e.X.(*ir.Convert); ok && e.T.Kind == ir.Int32 && inner.X.Type().Kind == ir.Int32 && inner.T.IsInteger() && inner.T.Size() >= 4 {
 				return inner.X
 			}
 		}

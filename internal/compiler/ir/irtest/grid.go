@@ -14,14 +14,14 @@ type ThreadFault struct {
 }
 
 // RunGrid executes the kernel for every thread of a grid, the blocks one after
-// another and the threads of a block one at a time, each up to its next barrier.
-// It returns the threads that stopped with a fault; the others go on.
+// another and the threads of a block one at a time, each up to where it waits for
+// others. It returns the threads that stopped with a fault; the others go on.
 func RunGrid(k *ir.Kernel, grid, block [3]int64, args ...Value) []ThreadFault {
 	var faults []ThreadFault
-	waits := hasBarrier(k.Func.Body)
+	together := waits(k.Func.Body)
 	for b := range indices(grid) {
 		shared := map[*ir.SharedVar]*Object{}
-		var waiting []func() (struct{}, bool)
+		var threads []*coroutine
 		for t := range indices(block) {
 			m := &machine{at: coordinates(grid, block, b, t), shared: shared}
 			run := func() {
@@ -29,27 +29,65 @@ func RunGrid(k *ir.Kernel, grid, block [3]int64, args ...Value) []ThreadFault {
 					faults = append(faults, ThreadFault{f, b, t})
 				}
 			}
-			if !waits {
+			if !together {
 				run()
 				continue
 			}
-			resume, _ := iter.Pull(func(yield func(struct{}) bool) {
-				m.barrier = func() { yield(struct{}{}) }
+			c := &coroutine{}
+			c.resume, _ = iter.Pull(func(yield func(*exchange) bool) {
+				m.barrier = func() { yield(nil) }
+				m.meet = func(x *exchange) { yield(x) }
 				run()
 			})
-			waiting = append(waiting, resume)
+			threads = append(threads, c)
 		}
-		for len(waiting) > 0 {
-			still := waiting[:0]
-			for _, resume := range waiting {
-				if _, more := resume(); more {
-					still = append(still, resume)
-				}
-			}
-			waiting = still
-		}
+		runBlock(threads)
 	}
 	return faults
+}
+
+// coroutine is a thread that waits for others.
+type coroutine struct {
+	resume func() (*exchange, bool)
+	at     *exchange // the warp operation that it has reached; nil at a barrier
+	ended  bool
+}
+
+// runBlock runs the threads of a block to their ends: the warps up to the next
+// barrier, one after another, then all of them to the one after.
+func runBlock(threads []*coroutine) {
+	for live := len(threads) > 0; live; {
+		live = false
+		for first := 0; first < len(threads); first += warpSize {
+			if runWarp(threads[first:min(first+warpSize, len(threads))]) {
+				live = true
+			}
+		}
+	}
+}
+
+// runWarp runs the threads of a warp up to the next barrier and reports whether
+// any is left.
+func runWarp(threads []*coroutine) (live bool) {
+	for first := true; ; first = false {
+		lanes := make([]*exchange, len(threads))
+		met := false
+		live = false
+		for i, c := range threads {
+			if !c.ended && (first || c.at != nil) {
+				x, more := c.resume()
+				c.at, c.ended = x, !more
+			}
+			live = live || !c.ended
+			if lanes[i] = c.at; c.at != nil {
+				met = true
+			}
+		}
+		if !met {
+			return live
+		}
+		perform(lanes)
+	}
 }
 
 // indices are the places in a box, X running fastest.
@@ -80,15 +118,15 @@ func coordinates(grid, block, b, t [3]int64) Coordinates {
 	}
 }
 
-// hasBarrier reports whether statements, or what they call, wait at a barrier.
-func hasBarrier(list []ir.Stmt) bool {
+// waits reports whether statements, or what they call, wait for other threads.
+func waits(list []ir.Stmt) bool {
 	found := false
 	v := ir.Visitor{Stmt: func(s ir.Stmt) bool {
 		switch s := s.(type) {
-		case *ir.Barrier:
+		case *ir.Barrier, *ir.Warp:
 			found = true
 		case *ir.Call:
-			found = found || hasBarrier(s.Func.Body)
+			found = found || waits(s.Func.Body)
 		}
 		return !found
 	}}

@@ -60,7 +60,8 @@ type machine struct {
 	result [][]Value
 	steps  int
 
-	barrier func() // waits for the other threads of the block; nil: there are none
+	barrier func()            // waits for the other threads of the block; nil: there are none
+	meet    func(x *exchange) // waits for those of the warp, and computes the results
 }
 
 // exit is how a statement list ends.
@@ -147,6 +148,8 @@ func (m *machine) stmt(s ir.Stmt) (exit, *ir.Label) {
 			o.Cells[off+i] = v[0]
 		}
 	case *ir.Effect: // it changes nothing that the machine compares
+	case *ir.Warp:
+		m.warp(s)
 	case *ir.Barrier:
 		if m.barrier != nil {
 			m.barrier()

@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"quern.dev/internal/compiler/ir"
+	"quern.dev/kernel"
 )
 
 // Value is a scalar, a pointer or a slice. Integers and bools are extended to
@@ -67,10 +68,12 @@ func round(t *ir.Type, v float64) Value {
 // convert is Go's conversion; floats out of an integer's range saturate.
 func convert(from, to *ir.Type, v Value) Value {
 	switch {
-	case to.IsHalf() && from.IsFloat():
-		return Value{Bits: ir.HalfConst(to, v.float()).Bits}
-	case from.IsHalf() && to.IsFloat():
-		return FloatValue((&ir.Const{T: from, Bits: v.Bits}).Half())
+	case from.IsHalf() && to.IsHalf() && from.Kind == to.Kind:
+		return v
+	case from.IsHalf():
+		return convert(ir.TFloat64, to, FloatValue((&ir.Const{T: from, Bits: v.Bits}).Half()))
+	case to.IsHalf():
+		return toHalf(from, to, v)
 	case from.IsFloat() && to.IsFloat():
 		return round(to, v.float())
 	case from.IsFloat():
@@ -103,4 +106,19 @@ func truncate(t *ir.Type, f float64) uint64 {
 		return 1 << 63
 	}
 	return uint64(int64(f))
+}
+
+// toHalf rounds a number to a 16-bit float, once.
+func toHalf(from, to *ir.Type, v Value) Value {
+	switch {
+	case from.IsFloat():
+		return Value{Bits: ir.HalfConst(to, v.float()).Bits}
+	case to.Kind == ir.BFloat16 && from.IsSigned():
+		return Value{Bits: uint64(kernel.ToBFloat16(int64(v.Bits)).Bits())}
+	case to.Kind == ir.BFloat16:
+		return Value{Bits: uint64(kernel.ToBFloat16(v.Bits).Bits())}
+	case from.IsSigned():
+		return Value{Bits: uint64(kernel.ToFloat16(int64(v.Bits)).Bits())}
+	}
+	return Value{Bits: uint64(kernel.ToFloat16(v.Bits).Bits())}
 }
