@@ -181,7 +181,7 @@ func (c *Campaign) reduce(ctx context.Context, ch *Checker, m *Mismatch) *Mismat
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	if native := strings.HasPrefix(m.Where, "cpu") || m.Where == "go"; native {
-		return c.Native.Reduce(ctx, m)
+		return c.Native.Reduce(ctx, ch, m)
 	}
 	return ch.Reduce(ctx, m)
 }
@@ -198,7 +198,7 @@ func (c *Campaign) keep(m *Mismatch) error {
 }
 
 // One runs a program that was kept and returns its mismatch, nil if there is none.
-func (c *Campaign) One(ctx context.Context, source string) (*Mismatch, error) {
+func (c *Campaign) One(ctx context.Context, source string, minimise bool) (*Mismatch, error) {
 	p, err := Parse(source)
 	if err != nil {
 		return nil, err
@@ -213,12 +213,16 @@ func (c *Campaign) One(ctx context.Context, source string) (*Mismatch, error) {
 		}
 	}()
 	ch := &Checker{Devices: devices, Metamorphic: c.Metamorphic, AllForms: true}
-	if m := ch.Check(p); m != nil || c.Native == nil {
-		return m, nil
+	m := ch.Check(p)
+	if m == nil && c.Native != nil {
+		list, err := c.Native.Check(ctx, []*Case{p})
+		if err != nil {
+			return nil, err
+		}
+		m = list[0]
 	}
-	list, err := c.Native.Check(ctx, []*Case{p})
-	if err != nil {
-		return nil, err
+	if m != nil && minimise {
+		m = c.reduce(ctx, ch, m)
 	}
-	return list[0], nil
+	return m, nil
 }

@@ -230,18 +230,26 @@ func (ch *Checker) Reduce(ctx context.Context, m *Mismatch) *Mismatch {
 }
 
 // Reduce returns a smaller program that fails in the same way as plain Go or on
-// the cpu.
-func (n *Native) Reduce(ctx context.Context, m *Mismatch) *Mismatch {
+// the cpu, and that the checker has nothing against, such as a data race.
+func (n *Native) Reduce(ctx context.Context, ch *Checker, m *Mismatch) *Mismatch {
 	const candidates = 24 // that one binary has
 	class := m.class()
 	found := m
 	Reduce(ctx, m.Case, candidates, func(list []*Case) []bool {
 		out := make([]bool, len(list))
-		results, err := n.Check(ctx, list)
+		var fit []*Case
+		var index []int
+		for i, c := range list {
+			if ch.Check(c) == nil {
+				fit, index = append(fit, c), append(index, i)
+			}
+		}
+		results, err := n.Check(ctx, fit)
 		if err != nil {
 			return out
 		}
-		for i, other := range results {
+		for j, other := range results {
+			i := index[j]
 			if other != nil && other.class() == class {
 				out[i], found = true, other
 				return out

@@ -60,8 +60,12 @@ func saturatedAdd(x, y int64) int64 {
 	return math.MaxInt64
 }
 
+// saturatedMul multiplies bounds; what has no bound is beyond every number.
 func saturatedMul(x, y int64) int64 {
-	if v, ok := exactMul(x, y); ok {
+	if x == 0 || y == 0 {
+		return 0
+	}
+	if v, ok := exactMul(x, y); ok && !unbounded(x) && !unbounded(y) {
 		return v
 	}
 	if (x < 0) != (y < 0) {
@@ -69,6 +73,8 @@ func saturatedMul(x, y int64) int64 {
 	}
 	return math.MaxInt64
 }
+
+func unbounded(x int64) bool { return x == noLo || x == noHi }
 
 func exactMul(x, y int64) (int64, bool) {
 	hi, lo := bits.Mul64(uint64(x), uint64(y))

@@ -230,6 +230,10 @@ func (g *generator) shift(e *ir.Binary, dst operand) operand {
 func (g *generator) shiftCount(e *ir.Binary) operand {
 	const most = 64
 	if c, ok := e.Y.(*ir.Const); ok {
+		if e.Check && c.T.IsSigned() && c.Int64() < 0 {
+			g.at(e.Pos)
+			g.checkShift(g.inRegister(g.value(c)), e.Pos)
+		}
 		return intOperand(b32Class, min(c.Bits, most))
 	}
 	y := stripWidening(e.Y)

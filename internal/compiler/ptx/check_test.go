@@ -47,6 +47,7 @@ func TestFailedChecksAreRecorded(t *testing.T) {
 		{"a remainder by constant zero", 0, binary(ir.Rem, ir.Get(n), irtest.Int(0)), DivideSite, 0, 0},
 		{"a negative shift count", -5, binary(ir.Shl, irtest.Int(7), ir.Get(n)), ShiftSite, -5, 0},
 		{"a negative shift count of 32 bits", -6, binary(ir.Shr, irtest.Int(7), narrow()), ShiftSite, -6, 0},
+		{"a constant negative shift count", -8, &ir.Assign{Dst: irtest.Elem(s, irtest.Int(0)), Src: &ir.Binary{Op: ir.Shl, X: ir.Get(n), Y: irtest.Int(-8), Check: true, Pos: pos(12)}}, ShiftSite, -8, 0},
 		{"a shift count that a conversion makes negative", -7, binary(ir.Shr, irtest.Int(7), irtest.To(ir.TInt, irtest.To(ir.TUint64, ir.Get(n)))), ShiftSite, -7, 0},
 		{"a panic", 0, &ir.Panic{Reason: "impossible", Pos: pos(13)}, PanicSite, 0, 0},
 	} {

@@ -41,6 +41,7 @@ func run(ctx context.Context) int {
 		forms    = flag.Bool("metamorphic", true, "also compile with fewer passes")
 		keep     = flag.String("keep", ".", "directory for programs that fail")
 		show     = flag.Bool("show", false, "print the program of the first seed and exit")
+		minimise = flag.Bool("minimise", false, "with -run: minimise the program")
 		file     = flag.String("run", "", "run the program in a file and exit")
 	)
 	flag.Parse()
@@ -57,7 +58,7 @@ func run(ctx context.Context) int {
 		c.Native = &fuzz.Native{Root: "."}
 	}
 	if *file != "" {
-		return one(ctx, c, *file)
+		return one(ctx, c, *file, *minimise)
 	}
 	start := time.Now()
 	summary, err := c.Run(ctx)
@@ -96,19 +97,22 @@ func open(names string) ([]*fuzz.Device, error) {
 }
 
 // one runs a program that was kept.
-func one(ctx context.Context, c *fuzz.Campaign, name string) int {
+func one(ctx context.Context, c *fuzz.Campaign, name string, minimise bool) int {
 	text, err := os.ReadFile(name)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "fuzz:", err)
 		return 2
 	}
-	m, err := c.One(ctx, string(text))
+	m, err := c.One(ctx, string(text), minimise)
 	switch {
 	case err != nil:
 		fmt.Fprintln(os.Stderr, "fuzz:", err)
 		return 2
 	case m != nil:
 		fmt.Println(m)
+		if minimise {
+			fmt.Print(m.Source)
+		}
 		return 1
 	}
 	fmt.Println("no mismatch")
