@@ -213,7 +213,7 @@ func (fn *function) callBody(e *ast.CallExpr, path, name string, typeArgs []type
 			return nil
 		}
 	}
-	if fd, sig := src.higherOrder(name); fd != nil {
+	if fd, sig := src.higherOrder(name, typeArgs); fd != nil {
 		return fn.callHigherOrder(e, src, fd, sig, typeArgs, recv)
 	}
 	callee := fn.instance(e, src, name, typeArgs)

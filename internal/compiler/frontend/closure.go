@@ -6,6 +6,7 @@ import (
 	"go/token"
 	"go/types"
 	"maps"
+	"slices"
 	"strings"
 
 	"quern.dev/internal/compiler/ir"
@@ -244,9 +245,9 @@ func (fn *function) declareUnbound(id *ast.Ident, obj types.Object) {
 	fn.errorf(id.Pos(), "%s is declared without a function; write %s := func...; a function that calls itself is recursion, which kernels do not support", id.Name, id.Name)
 }
 
-// higherOrder returns the declaration of a function that takes or returns
-// functions; nil for others.
-func (p *Package) higherOrder(name string) (*ast.FuncDecl, *types.Signature) {
+// higherOrder returns the declaration of a function that, with these type
+// arguments, takes or returns functions; nil for others.
+func (p *Package) higherOrder(name string, typeArgs []types.Type) (*ast.FuncDecl, *types.Signature) {
 	p.index()
 	fd := p.funcs[name]
 	if fd == nil || fd.Body == nil {
@@ -257,6 +258,9 @@ func (p *Package) higherOrder(name string) (*ast.FuncDecl, *types.Signature) {
 		return nil, nil
 	}
 	sig := obj.Signature()
+	if slices.ContainsFunc(typeArgs, isFunction) {
+		return fd, sig
+	}
 	for _, list := range []*types.Tuple{sig.Params(), sig.Results()} {
 		for v := range list.Variables() {
 			if isFunction(v.Type()) {

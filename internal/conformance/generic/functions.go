@@ -1,6 +1,7 @@
 package generic
 
 import (
+	"math/bits"
 	"slices"
 	"sort"
 
@@ -202,6 +203,25 @@ func together(t kernel.Thread, x []int32) {
 	sum := reduce(v, func(a, b int32) int32 { return a + b })
 	most := reduce(v, func(a, b int32) int32 { return max(a, b) })
 	x[i] = sum - most*v
+}
+
+func applyAny[F ~func(T) T, T any](x T, f F) T { return f(x) }
+
+//quern:ptx not.b32 $result, $v;
+func inverted(v uint32) (result uint32) { return ^v }
+
+// instructions passes what is an instruction: methods of 16-bit floats, bits of
+// package math/bits, and inline PTX; also through a type parameter.
+//
+//quern:kernel
+func instructions(t kernel.Thread, x []int32) {
+	if i := t.Global(); i < len(x) {
+		v := uint32(x[i])
+		v += applyAny(v, bits.Reverse32) + applyAny(v, inverted)
+		half := kernel.ToFloat16(float32(v % 100))
+		wide, raw := half.Float32, kernel.Float16.Bits
+		x[i] = int32(v) + int32(wide()) + int32(raw(half)) + applyAny(x[i], func(w int32) int32 { return w * 3 })
+	}
 }
 
 // mapped is generic in a function's types.

@@ -37,6 +37,7 @@ func TestFunctionValuesAgreeWithPlainGo(t *testing.T) {
 		{"functions in conditions, loops and literals", integers(192), corners, LaunchCorners},
 		{"functions that change what pointers point at", integers(192), pointers, LaunchPointers},
 		{"functions with warp operations", integers(192), shuffled, LaunchShuffled},
+		{"functions that are instructions", integers(150), instructions, LaunchInstructions},
 		{"functions of a type parameter", integers(150), mapped[int32], LaunchMapped[int32]},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -6,7 +6,9 @@ import (
 	_ "embed"
 
 	"math"
+	"math/bits"
 	"quern.dev/gpu"
+	"quern.dev/kernel"
 	"quern.dev/kernel/host"
 	"sync/atomic"
 )
@@ -104,7 +106,7 @@ func LaunchShuffled(s *gpu.Stream, g gpu.Grid, x *gpu.Buffer[int32]) error {
 }
 
 var quernLiterals = gpu.NewKernel(gpu.KernelInfo{
-	Name: "literals", Package: "quern.dev/internal/conformance/generic", Pos: "functions.go:83",
+	Name: "literals", Package: "quern.dev/internal/conformance/generic", Pos: "functions.go:84",
 	Params: []gpu.Param{
 		{Name: "x", Kind: gpu.Slice, Type: "int32", Size: 4},
 	},
@@ -132,7 +134,7 @@ func LaunchLiterals(s *gpu.Stream, g gpu.Grid, x *gpu.Buffer[int32]) error {
 }
 
 var quernPassed = gpu.NewKernel(gpu.KernelInfo{
-	Name: "passed", Package: "quern.dev/internal/conformance/generic", Pos: "functions.go:110",
+	Name: "passed", Package: "quern.dev/internal/conformance/generic", Pos: "functions.go:111",
 	Params: []gpu.Param{
 		{Name: "x", Kind: gpu.Slice, Type: "int32", Size: 4},
 	},
@@ -161,7 +163,7 @@ func LaunchPassed(s *gpu.Stream, g gpu.Grid, x *gpu.Buffer[int32]) error {
 }
 
 var quernReturned = gpu.NewKernel(gpu.KernelInfo{
-	Name: "returned", Package: "quern.dev/internal/conformance/generic", Pos: "functions.go:129",
+	Name: "returned", Package: "quern.dev/internal/conformance/generic", Pos: "functions.go:130",
 	Params: []gpu.Param{
 		{Name: "x", Kind: gpu.Slice, Type: "int32", Size: 4},
 	},
@@ -189,7 +191,7 @@ func LaunchReturned(s *gpu.Stream, g gpu.Grid, x *gpu.Buffer[int32]) error {
 }
 
 var quernMethods = gpu.NewKernel(gpu.KernelInfo{
-	Name: "methods", Package: "quern.dev/internal/conformance/generic", Pos: "functions.go:143",
+	Name: "methods", Package: "quern.dev/internal/conformance/generic", Pos: "functions.go:144",
 	Params: []gpu.Param{
 		{Name: "x", Kind: gpu.Slice, Type: "int32", Size: 4},
 	},
@@ -216,7 +218,7 @@ func LaunchMethods(s *gpu.Stream, g gpu.Grid, x *gpu.Buffer[int32]) error {
 }
 
 var quernSearches = gpu.NewKernel(gpu.KernelInfo{
-	Name: "searches", Package: "quern.dev/internal/conformance/generic", Pos: "functions.go:164",
+	Name: "searches", Package: "quern.dev/internal/conformance/generic", Pos: "functions.go:165",
 	Params: []gpu.Param{
 		{Name: "x", Kind: gpu.Slice, Type: "int32", Size: 4},
 	},
@@ -224,10 +226,10 @@ var quernSearches = gpu.NewKernel(gpu.KernelInfo{
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 0, -2, 1, 0, 5, 1, 0, 1, 0, 0, 2, 8, 4, 0, 1073741824, 4, 7, 5, 9, 0}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Sites: []gpu.Site{
-			{Kind: gpu.IndexSite, File: "functions.go", Line: 171, Col: 59},
+			{Kind: gpu.IndexSite, File: "functions.go", Line: 172, Col: 59},
 		}},
 		{Name: "wide", Sites: []gpu.Site{
-			{Kind: gpu.IndexSite, File: "functions.go", Line: 171, Col: 59},
+			{Kind: gpu.IndexSite, File: "functions.go", Line: 172, Col: 59},
 		}},
 	},
 	Host: quernHostSearches,
@@ -249,7 +251,7 @@ func LaunchSearches(s *gpu.Stream, g gpu.Grid, x *gpu.Buffer[int32]) error {
 }
 
 var quernTogether = gpu.NewKernel(gpu.KernelInfo{
-	Name: "together", Package: "quern.dev/internal/conformance/generic", Pos: "functions.go:185",
+	Name: "together", Package: "quern.dev/internal/conformance/generic", Pos: "functions.go:186",
 	Params: []gpu.Param{
 		{Name: "x", Kind: gpu.Slice, Type: "int32", Size: 4},
 	},
@@ -257,10 +259,10 @@ var quernTogether = gpu.NewKernel(gpu.KernelInfo{
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 64, 2, 0, 5, 1, 0, 4, 9, 0}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 64, 2, 0, 5, 9, 2147483648}, Sites: []gpu.Site{
-			{Kind: gpu.IndexSite, File: "functions.go", Line: 201, Col: 7},
+			{Kind: gpu.IndexSite, File: "functions.go", Line: 202, Col: 7},
 		}},
 		{Name: "wide", Sites: []gpu.Site{
-			{Kind: gpu.IndexSite, File: "functions.go", Line: 201, Col: 7},
+			{Kind: gpu.IndexSite, File: "functions.go", Line: 202, Col: 7},
 		}},
 	},
 	Block:  gpu.Dim3{X: 64, Y: 1, Z: 1},
@@ -282,8 +284,36 @@ func LaunchTogether(s *gpu.Stream, g gpu.Grid, x *gpu.Buffer[int32]) error {
 	return l.End()
 }
 
+var quernInstructions = gpu.NewKernel(gpu.KernelInfo{
+	Name: "instructions", Package: "quern.dev/internal/conformance/generic", Pos: "functions.go:217",
+	Params: []gpu.Param{
+		{Name: "x", Kind: gpu.Slice, Type: "int32", Size: 4},
+	},
+	PTX: quernPTX,
+	Variants: []gpu.Variant{
+		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}},
+		{Name: "wide"},
+	},
+	Host: quernHostInstructions,
+})
+
+var _ = instructions // compiled, not called
+
+// LaunchInstructions runs instructions on the grid g.
+//
+// instructions passes what is an instruction: methods of 16-bit floats, bits of
+// package math/bits, and inline PTX; also through a type parameter.
+func LaunchInstructions(s *gpu.Stream, g gpu.Grid, x *gpu.Buffer[int32]) error {
+	l, err := quernInstructions.Begin(s, g)
+	if err != nil {
+		return err
+	}
+	gpu.SliceArg(l, x)
+	return l.End()
+}
+
 var quernMapped_int32 = gpu.NewKernel(gpu.KernelInfo{
-	Name: "mapped[int32]", Package: "quern.dev/internal/conformance/generic", Pos: "functions.go:210",
+	Name: "mapped[int32]", Package: "quern.dev/internal/conformance/generic", Pos: "functions.go:230",
 	Entry: "mapped_int32",
 	Params: []gpu.Param{
 		{Name: "x", Kind: gpu.Slice, Type: "int32", Size: 4},
@@ -292,7 +322,7 @@ var quernMapped_int32 = gpu.NewKernel(gpu.KernelInfo{
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 4, 2, 3, 2, 0, 5, 5, 9, 2147483651, 0, -1, 0, 4, 1, 0, 6, 1, 0, 4, 0, 1, 3, 0, -1, 1, 0, 5, 0, 2, 3, 7, 0, 4, 1, 0, 6, 0, 4, 2, 3, 2, 0, 5, 5, 4, 0, 4, 3, 7, 0, -4, 2, 3, 2, 0, 5, 5, 0, 5, 3, 7, 5, 9, 0, 1, 0, 9, 2147483644}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 4, 2, 3, 2, 0, 5, 5, 9, 2147483651, 1, 0, 9, 2147483644}, Sites: []gpu.Site{
-			{Kind: gpu.SliceSite, File: "functions.go", Line: 213, Col: 15},
+			{Kind: gpu.SliceSite, File: "functions.go", Line: 233, Col: 15},
 		}},
 		{Name: "wide"},
 	},
@@ -302,7 +332,7 @@ var quernMapped_int32 = gpu.NewKernel(gpu.KernelInfo{
 var _ = mapped[int32] // compiled, not called
 
 var quernMapped_int64 = gpu.NewKernel(gpu.KernelInfo{
-	Name: "mapped[int64]", Package: "quern.dev/internal/conformance/generic", Pos: "functions.go:210",
+	Name: "mapped[int64]", Package: "quern.dev/internal/conformance/generic", Pos: "functions.go:230",
 	Entry: "mapped_int64",
 	Params: []gpu.Param{
 		{Name: "x", Kind: gpu.Slice, Type: "int64", Size: 8},
@@ -311,7 +341,7 @@ var quernMapped_int64 = gpu.NewKernel(gpu.KernelInfo{
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 4, 2, 3, 2, 0, 5, 5, 9, 2147483651, 0, -1, 0, 4, 1, 0, 6, 1, 0, 4, 0, 1, 3, 0, -1, 1, 0, 5, 0, 2, 3, 7, 0, 4, 1, 0, 6, 0, 4, 2, 3, 2, 0, 5, 5, 4, 0, 4, 3, 7, 0, -4, 2, 3, 2, 0, 5, 5, 0, 5, 3, 7, 5, 9, 0, 1, 0, 9, 2147483644}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 4, 2, 3, 2, 0, 5, 5, 9, 2147483651, 1, 0, 9, 2147483644}, Sites: []gpu.Site{
-			{Kind: gpu.SliceSite, File: "functions.go", Line: 213, Col: 15},
+			{Kind: gpu.SliceSite, File: "functions.go", Line: 233, Col: 15},
 		}},
 		{Name: "wide"},
 	},
@@ -2024,27 +2054,27 @@ func quernRow1Literals(r *host.Run, base int, x []int32, dimX int) {
 	if base >= 0 && count <= len(x)-base {
 		row := x[base:][:count]
 		for threadX := range count {
-//line functions.go:88
+//line functions.go:89
 			var a int32 = 3
 			var calls int32
-//line functions.go:97
+//line functions.go:98
 			var sum int32
 			for j := int32(0); j < 4; j++ {
 				v := row[threadX] + j
 				var result int32
 				switch {
 				default:
-//line functions.go:90
+//line functions.go:91
 					calls++
 					if v%2 == 0 {
 						result = a * v
 						break
 					}
-//line functions.go:94
+//line functions.go:95
 					a++
 					result = v - a
 				}
-//line functions.go:99
+//line functions.go:100
 				sum += result
 			}
 			a = 10
@@ -2052,17 +2082,17 @@ func quernRow1Literals(r *host.Run, base int, x []int32, dimX int) {
 			var result2 int32
 			switch {
 			default:
-//line functions.go:90
+//line functions.go:91
 				calls++
 				if v2%2 == 0 {
 					result2 = a * v2
 					break
 				}
-//line functions.go:94
+//line functions.go:95
 				a++
 				result2 = v2 - a
 			}
-//line functions.go:102
+//line functions.go:103
 			sum += result2
 			row[threadX] = sum*100 + a + calls
 		}
@@ -2071,30 +2101,30 @@ func quernRow1Literals(r *host.Run, base int, x []int32, dimX int) {
 	for threadX := range dimX {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
-//line functions.go:85
+//line functions.go:86
 		if i >= len(x) {
 			continue
 		}
 		var a int32 = 3
 		var calls int32
-//line functions.go:97
+//line functions.go:98
 		var sum int32
 		for j := int32(0); j < 4; j++ {
 			v := x[i] + j
 			var result int32
 			switch {
 			default:
-//line functions.go:90
+//line functions.go:91
 				calls++
 				if v%2 == 0 {
 					result = a * v
 					break
 				}
-//line functions.go:94
+//line functions.go:95
 				a++
 				result = v - a
 			}
-//line functions.go:99
+//line functions.go:100
 			sum += result
 		}
 		a = 10
@@ -2102,17 +2132,17 @@ func quernRow1Literals(r *host.Run, base int, x []int32, dimX int) {
 		var result2 int32
 		switch {
 		default:
-//line functions.go:90
+//line functions.go:91
 			calls++
 			if v2%2 == 0 {
 				result2 = a * v2
 				break
 			}
-//line functions.go:94
+//line functions.go:95
 			a++
 			result2 = v2 - a
 		}
-//line functions.go:102
+//line functions.go:103
 		sum += result2
 		x[i] = sum*100 + a + calls
 	}
@@ -2143,67 +2173,67 @@ func quernRow1Passed(r *host.Run, base int, x []int32, x6 int32, dimX int) {
 		row := x[base:][:count]
 		for threadX := range count {
 			r.ThreadIdx.X = threadX
-//line functions.go:115
+//line functions.go:116
 			k := row[threadX]
 			x2 := k
 			result := x2*k + 1
-//line functions.go:13
+//line functions.go:14
 			result2 := result
-//line functions.go:116
+//line functions.go:117
 			v := result2
 			x3 := k
-//line functions.go:13
+//line functions.go:14
 			t1 := x3
-//line functions.go:13
+//line functions.go:14
 			result0 := double(t1)
 			result3 := result0
-//line functions.go:117
+//line functions.go:118
 			x4 := k
-//line functions.go:15
+//line functions.go:16
 			t12 := x4
-//line functions.go:15
+//line functions.go:16
 			result02 := square[int32](t12)
 			t3 := result02
-//line functions.go:15
+//line functions.go:16
 			result03 := square[int32](t3)
 			result4 := result03
-//line functions.go:117
+//line functions.go:118
 			x5 := k
-//line functions.go:15
+//line functions.go:16
 			t13 := x5
-//line functions.go:15
+//line functions.go:16
 			result04 := square[int32](t13)
 			t32 := result04
-//line functions.go:15
+//line functions.go:16
 			result05 := square[int32](t32)
 			result5 := result05
-//line functions.go:117
+//line functions.go:118
 			v += result3 + result4 + result5
-//line functions.go:119
+//line functions.go:120
 			k++
 			result6 := x6 + x6*k
-//line functions.go:13
+//line functions.go:14
 			result7 := result6
-//line functions.go:119
+//line functions.go:120
 			result8 := result7
-//line functions.go:15
+//line functions.go:16
 			v2 := result8
-//line functions.go:119
+//line functions.go:120
 			k++
 			result9 := v2 + v2*k
-//line functions.go:13
+//line functions.go:14
 			result10 := result9
-//line functions.go:119
+//line functions.go:120
 			result11 := result10
-//line functions.go:15
+//line functions.go:16
 			result12 := result11
-//line functions.go:118
+//line functions.go:119
 			v += result12
-//line functions.go:121
+//line functions.go:122
 			x7 := float32(k * k)
-//line functions.go:13
+//line functions.go:14
 			result13 := float32(math.Sqrt(float64(x7)))
-//line functions.go:121
+//line functions.go:122
 			v += int32(result13)
 			v += k
 			row[threadX] = v
@@ -2213,70 +2243,70 @@ func quernRow1Passed(r *host.Run, base int, x []int32, x6 int32, dimX int) {
 	for threadX := range dimX {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
-//line functions.go:112
+//line functions.go:113
 		if i >= len(x) {
 			continue
 		}
 		k := x[i]
 		x2 := k
 		result := x2*k + 1
-//line functions.go:13
+//line functions.go:14
 		result2 := result
-//line functions.go:116
+//line functions.go:117
 		v := result2
 		x3 := k
-//line functions.go:13
+//line functions.go:14
 		t1 := x3
-//line functions.go:13
+//line functions.go:14
 		result0 := double(t1)
 		result3 := result0
-//line functions.go:117
+//line functions.go:118
 		x4 := k
-//line functions.go:15
+//line functions.go:16
 		t12 := x4
-//line functions.go:15
+//line functions.go:16
 		result02 := square[int32](t12)
 		t3 := result02
-//line functions.go:15
+//line functions.go:16
 		result03 := square[int32](t3)
 		result4 := result03
-//line functions.go:117
+//line functions.go:118
 		x5 := k
-//line functions.go:15
+//line functions.go:16
 		t13 := x5
-//line functions.go:15
+//line functions.go:16
 		result04 := square[int32](t13)
 		t32 := result04
-//line functions.go:15
+//line functions.go:16
 		result05 := square[int32](t32)
 		result5 := result05
-//line functions.go:117
+//line functions.go:118
 		v += result3 + result4 + result5
-//line functions.go:119
+//line functions.go:120
 		k++
 		result6 := x6 + x6*k
-//line functions.go:13
+//line functions.go:14
 		result7 := result6
-//line functions.go:119
+//line functions.go:120
 		result8 := result7
-//line functions.go:15
+//line functions.go:16
 		v2 := result8
-//line functions.go:119
+//line functions.go:120
 		k++
 		result9 := v2 + v2*k
-//line functions.go:13
+//line functions.go:14
 		result10 := result9
-//line functions.go:119
+//line functions.go:120
 		result11 := result10
-//line functions.go:15
+//line functions.go:16
 		result12 := result11
-//line functions.go:118
+//line functions.go:119
 		v += result12
-//line functions.go:121
+//line functions.go:122
 		x7 := float32(k * k)
-//line functions.go:13
+//line functions.go:14
 		result13 := float32(math.Sqrt(float64(x7)))
-//line functions.go:121
+//line functions.go:122
 		v += int32(result13)
 		v += k
 		x[i] = v
@@ -2315,30 +2345,30 @@ func quernRow1Returned(r *host.Run, base int, x []int32, v, v2, v4, v5, result6 
 		for threadX := range count {
 			i := base + threadX
 			n3 := int32(i)
-//line functions.go:134
-			n := row[threadX]
-//line functions.go:30
-			result := v + n
 //line functions.go:135
+			n := row[threadX]
+//line functions.go:31
+			result := v + n
+//line functions.go:136
 			n2 := result
-//line functions.go:34
+//line functions.go:35
 			var by int32
 			by = 3 * n3
 			n4 := by
 			t1 := by
 			by = t1
-//line functions.go:136
-			by2 := by
-//line functions.go:30
-			result2 := v2 + n2
 //line functions.go:137
+			by2 := by
+//line functions.go:31
+			result2 := v2 + n2
+//line functions.go:138
 			v3 := result2
-//line functions.go:30
+//line functions.go:31
 			result3 := v3 + n
 			result4 := v4 + n4
-//line functions.go:36
+//line functions.go:37
 			result5 := v5 - by
-//line functions.go:137
+//line functions.go:138
 			row[threadX] = result3 + result6 + result4*result5 + by2
 		}
 		return
@@ -2347,33 +2377,33 @@ func quernRow1Returned(r *host.Run, base int, x []int32, v, v2, v4, v5, result6 
 		r.ThreadIdx.X = threadX
 		i := base + threadX
 		n3 := int32(i)
-//line functions.go:131
+//line functions.go:132
 		if i >= len(x) {
 			continue
 		}
 		n := x[i]
-//line functions.go:30
+//line functions.go:31
 		result := v + n
-//line functions.go:135
+//line functions.go:136
 		n2 := result
-//line functions.go:34
+//line functions.go:35
 		var by int32
 		by = 3 * n3
 		n4 := by
 		t1 := by
 		by = t1
-//line functions.go:136
-		by2 := by
-//line functions.go:30
-		result2 := v2 + n2
 //line functions.go:137
+		by2 := by
+//line functions.go:31
+		result2 := v2 + n2
+//line functions.go:138
 		v3 := result2
-//line functions.go:30
+//line functions.go:31
 		result3 := v3 + n
 		result4 := v4 + n4
-//line functions.go:36
+//line functions.go:37
 		result5 := v5 - by
-//line functions.go:137
+//line functions.go:138
 		x[i] = result3 + result6 + result4*result5 + by2
 	}
 }
@@ -2389,7 +2419,7 @@ func quernHostMethods(r *host.Run) {
 	var x2 int32 = 2
 	for r.Next() {
 		blockX := r.BlockIdx.X
-//line functions.go:146
+//line functions.go:147
 		iFirst = blockX * dimX
 		for ; iFirst < len(x); iFirst += size {
 			for threadZ := range dimZ {
@@ -2409,101 +2439,101 @@ func quernRow1Methods(r *host.Run, iFirst int, x []int32, x2 int32, dimX int) {
 		row := x[iFirst:][:count]
 		for threadX := range count {
 			r.ThreadIdx.X = threadX
-//line functions.go:147
+//line functions.go:148
 			c := counter{n: row[threadX], step: 2}
 			t1 := c
 			c.n = 1000
 			result0 := t1.plus(1)
-//line functions.go:150
+//line functions.go:151
 			result02 := c.advance(5)
-//line functions.go:150
+//line functions.go:151
 			result03 := c.advance(6)
 			v := result0 + result02 + result03 + c.n
-//line functions.go:151
+//line functions.go:152
 			t5 := c
-//line functions.go:151
+//line functions.go:152
 			result04 := t5.plus(3)
 			t7 := &c
-//line functions.go:151
+//line functions.go:152
 			result05 := t7.advance(4)
 			v += result04 + result05
-//line functions.go:152
+//line functions.go:153
 			h := holder{scale: 3, counter: counter{n: row[threadX], step: 7}}
 			t9 := h.counter
-//line functions.go:13
+//line functions.go:14
 			result06 := t9.plus(x2)
 			result := result06
-//line functions.go:153
+//line functions.go:154
 			x3 := h.scale
-//line functions.go:13
+//line functions.go:14
 			t12 := x3
-//line functions.go:13
+//line functions.go:14
 			result07 := h.counter.advance(t12)
 			result2 := result07
-//line functions.go:153
+//line functions.go:154
 			t10 := h.counter
-//line functions.go:153
+//line functions.go:154
 			result08 := t10.plus(1)
 			v += result + result2 + result08
 			t122 := h.counter
-//line functions.go:155
+//line functions.go:156
 			result09 := t122.plus(1)
 			t14 := number(v)
-//line functions.go:155
+//line functions.go:156
 			result010 := twiceOf[number](t14)
 			v += result09 + int32(result010)
-//line functions.go:156
+//line functions.go:157
 			row[threadX] = v
 		}
 		return
 	}
 	for threadX := range dimX {
 		r.ThreadIdx.X = threadX
-//line functions.go:146
+//line functions.go:147
 		if iFirst+threadX < len(x) {
 			c := counter{n: x[iFirst+threadX], step: 2}
 			t1 := c
 			c.n = 1000
 			result0 := t1.plus(1)
-//line functions.go:150
+//line functions.go:151
 			result02 := c.advance(5)
-//line functions.go:150
+//line functions.go:151
 			result03 := c.advance(6)
 			v := result0 + result02 + result03 + c.n
-//line functions.go:151
+//line functions.go:152
 			t5 := c
-//line functions.go:151
+//line functions.go:152
 			result04 := t5.plus(3)
 			t7 := &c
-//line functions.go:151
+//line functions.go:152
 			result05 := t7.advance(4)
 			v += result04 + result05
-//line functions.go:152
+//line functions.go:153
 			h := holder{scale: 3, counter: counter{n: x[iFirst+threadX], step: 7}}
 			t9 := h.counter
-//line functions.go:13
+//line functions.go:14
 			result06 := t9.plus(x2)
 			result := result06
-//line functions.go:153
+//line functions.go:154
 			x3 := h.scale
-//line functions.go:13
+//line functions.go:14
 			t12 := x3
-//line functions.go:13
+//line functions.go:14
 			result07 := h.counter.advance(t12)
 			result2 := result07
-//line functions.go:153
+//line functions.go:154
 			t10 := h.counter
-//line functions.go:153
+//line functions.go:154
 			result08 := t10.plus(1)
 			v += result + result2 + result08
 			t122 := h.counter
-//line functions.go:155
+//line functions.go:156
 			result09 := t122.plus(1)
 			t14 := number(v)
-//line functions.go:155
+//line functions.go:156
 			result010 := twiceOf[number](t14)
 			v += result09 + int32(result010)
-//line functions.go:156
+//line functions.go:157
 			x[iFirst+threadX] = v
 		}
 	}
@@ -2535,7 +2565,7 @@ func quernRow1Searches(r *host.Run, base, size int, x []int32, t1, dimX int) {
 		row := x[base:][:count]
 		for threadX := range count {
 			r.ThreadIdx.X = threadX
-//line functions.go:169
+//line functions.go:170
 			sorted := x[t1:]
 			want := row[threadX]
 			n := len(sorted)
@@ -2545,7 +2575,7 @@ func quernRow1Searches(r *host.Run, base, size int, x []int32, t1, dimX int) {
 //line search.go:62
 			for j := t12; i2 < j; {
 				h := int(uint(i2+j) >> 1)
-//line functions.go:171
+//line functions.go:172
 				result := sorted[h] >= want
 //line search.go:65
 				if !result {
@@ -2556,20 +2586,20 @@ func quernRow1Searches(r *host.Run, base, size int, x []int32, t1, dimX int) {
 			}
 //line search.go:72
 			result2 := i2
-//line functions.go:171
+//line functions.go:172
 			at := result2
 			var result3 int
 			var result4 bool
 		block3:
 			switch {
 			default:
-//line functions.go:41
-				for i3 := 0; i3 < len(sorted); i3++ {
-//line functions.go:41
-					v := sorted[i3]
-//line functions.go:172
-					result5 := v > want/2
 //line functions.go:42
+				for i3 := 0; i3 < len(sorted); i3++ {
+//line functions.go:42
+					v := sorted[i3]
+//line functions.go:173
+					result5 := v > want/2
+//line functions.go:43
 					if result5 {
 						t13 := i3
 						result3 = t13
@@ -2577,14 +2607,14 @@ func quernRow1Searches(r *host.Run, base, size int, x []int32, t1, dimX int) {
 						break block3
 					}
 				}
-//line functions.go:46
+//line functions.go:47
 				result3 = -1
 				result4 = false
 			}
-//line functions.go:172
+//line functions.go:173
 			first := result3
 			found := result4
-//line functions.go:173
+//line functions.go:174
 			v2 := int32(at*1000 + first)
 			if found {
 				v2++
@@ -2596,7 +2626,7 @@ func quernRow1Searches(r *host.Run, base, size int, x []int32, t1, dimX int) {
 //line slices.go:108
 				for i4 := 0; i4 < len(sorted); i4++ {
 					v3 := sorted[i4]
-//line functions.go:177
+//line functions.go:178
 					result7 := v3 == want
 //line slices.go:109
 					if result7 {
@@ -2607,21 +2637,21 @@ func quernRow1Searches(r *host.Run, base, size int, x []int32, t1, dimX int) {
 //line slices.go:113
 				result6 = -1
 			}
-//line functions.go:177
+//line functions.go:178
 			v2 += int32(result6)
 			var a int32 = 1
-//line functions.go:22
+//line functions.go:23
 			for i5 := 0; i5 < len(sorted); i5++ {
-//line functions.go:22
+//line functions.go:23
 				v4 := sorted[i5]
 				a2 := a
-//line functions.go:178
+//line functions.go:179
 				result8 := a2*3 + v4%7
-//line functions.go:23
+//line functions.go:24
 				a = result8
 			}
 			result9 := a
-//line functions.go:178
+//line functions.go:179
 			v2 += result9
 			row[threadX] = v2
 		}
@@ -2630,7 +2660,7 @@ func quernRow1Searches(r *host.Run, base, size int, x []int32, t1, dimX int) {
 	for threadX := range dimX {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
-//line functions.go:166
+//line functions.go:167
 		if i >= size {
 			continue
 		}
@@ -2643,7 +2673,7 @@ func quernRow1Searches(r *host.Run, base, size int, x []int32, t1, dimX int) {
 //line search.go:62
 		for j := t12; i2 < j; {
 			h := int(uint(i2+j) >> 1)
-//line functions.go:171
+//line functions.go:172
 			result := sorted[h] >= want
 //line search.go:65
 			if !result {
@@ -2654,20 +2684,20 @@ func quernRow1Searches(r *host.Run, base, size int, x []int32, t1, dimX int) {
 		}
 //line search.go:72
 		result2 := i2
-//line functions.go:171
+//line functions.go:172
 		at := result2
 		var result3 int
 		var result4 bool
 	block:
 		switch {
 		default:
-//line functions.go:41
-			for i3 := 0; i3 < len(sorted); i3++ {
-//line functions.go:41
-				v := sorted[i3]
-//line functions.go:172
-				result5 := v > want/2
 //line functions.go:42
+			for i3 := 0; i3 < len(sorted); i3++ {
+//line functions.go:42
+				v := sorted[i3]
+//line functions.go:173
+				result5 := v > want/2
+//line functions.go:43
 				if result5 {
 					t13 := i3
 					result3 = t13
@@ -2675,14 +2705,14 @@ func quernRow1Searches(r *host.Run, base, size int, x []int32, t1, dimX int) {
 					break block
 				}
 			}
-//line functions.go:46
+//line functions.go:47
 			result3 = -1
 			result4 = false
 		}
-//line functions.go:172
+//line functions.go:173
 		first := result3
 		found := result4
-//line functions.go:173
+//line functions.go:174
 		v2 := int32(at*1000 + first)
 		if found {
 			v2++
@@ -2694,7 +2724,7 @@ func quernRow1Searches(r *host.Run, base, size int, x []int32, t1, dimX int) {
 //line slices.go:108
 			for i4 := 0; i4 < len(sorted); i4++ {
 				v3 := sorted[i4]
-//line functions.go:177
+//line functions.go:178
 				result7 := v3 == want
 //line slices.go:109
 				if result7 {
@@ -2705,21 +2735,21 @@ func quernRow1Searches(r *host.Run, base, size int, x []int32, t1, dimX int) {
 //line slices.go:113
 			result6 = -1
 		}
-//line functions.go:177
+//line functions.go:178
 		v2 += int32(result6)
 		var a int32 = 1
-//line functions.go:22
+//line functions.go:23
 		for i5 := 0; i5 < len(sorted); i5++ {
-//line functions.go:22
+//line functions.go:23
 			v4 := sorted[i5]
 			a2 := a
-//line functions.go:178
+//line functions.go:179
 			result8 := a2*3 + v4%7
-//line functions.go:23
+//line functions.go:24
 			a = result8
 		}
 		result9 := a
-//line functions.go:178
+//line functions.go:179
 		v2 += result9
 		x[i] = v2
 	}
@@ -2747,7 +2777,7 @@ func quernHostTogether(r *host.Run) {
 				quernRow1Together(r, vs, first, x, base, tile)
 			}
 		}
-//line functions.go:191
+//line functions.go:192
 		n = 32
 		for ; n > 0; n /= 2 {
 			for threadZ := range 1 {
@@ -2757,11 +2787,11 @@ func quernHostTogether(r *host.Run) {
 				}
 			}
 		}
-//line functions.go:197
+//line functions.go:198
 		out = tile[0]
-//line functions.go:199
+//line functions.go:200
 		result2 = out
-//line functions.go:202
+//line functions.go:203
 		sum = result2
 		for threadZ := range 1 {
 			for threadY := range 1 {
@@ -2770,7 +2800,7 @@ func quernHostTogether(r *host.Run) {
 				quernRow3Together(r, vs, first2, tile)
 			}
 		}
-//line functions.go:191
+//line functions.go:192
 		n2 = 32
 		for ; n2 > 0; n2 /= 2 {
 			for threadZ := range 1 {
@@ -2780,11 +2810,11 @@ func quernHostTogether(r *host.Run) {
 				}
 			}
 		}
-//line functions.go:197
+//line functions.go:198
 		out2 = tile[0]
-//line functions.go:199
+//line functions.go:200
 		result4 = out2
-//line functions.go:203
+//line functions.go:204
 		most = result4
 		for threadZ := range 1 {
 			for threadY := range 1 {
@@ -2803,9 +2833,9 @@ func quernRow1Together(r *host.Run, vs []int32, first int, x []int32, base int, 
 		row := (*[64]int32)(x[base:])
 		row2 := (*[64]int32)(tile[0:])
 		for threadX := range 64 {
-//line functions.go:201
+//line functions.go:202
 			v := row[threadX]
-//line functions.go:189
+//line functions.go:190
 			row2[threadX] = v
 			vRow[threadX] = v
 		}
@@ -2814,9 +2844,9 @@ func quernRow1Together(r *host.Run, vs []int32, first int, x []int32, base int, 
 	for threadX := range 64 {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
-//line functions.go:201
+//line functions.go:202
 		v := x[i]
-//line functions.go:189
+//line functions.go:190
 		tile[threadX] = v
 		vRow[threadX] = v
 	}
@@ -2828,26 +2858,26 @@ func quernRow2Together(r *host.Run, n int, tile *[64]int32) {
 		row3 := (*[64]int32)(tile[0:])
 		row4 := (*[64]int32)(tile[n:])
 		for threadX := range 64 {
-//line functions.go:193
+//line functions.go:194
 			a := row3[threadX]
 			b := row4[threadX]
-//line functions.go:202
+//line functions.go:203
 			result := a + b
-//line functions.go:193
+//line functions.go:194
 			row3[threadX] = result
 		}
 		return
 	}
 	for threadX := range 64 {
 		r.ThreadIdx.X = threadX
-//line functions.go:192
+//line functions.go:193
 		if threadX < n {
 			a := tile[threadX]
-//line functions.go:193
+//line functions.go:194
 			b := tile[threadX+n]
-//line functions.go:202
+//line functions.go:203
 			result := a + b
-//line functions.go:193
+//line functions.go:194
 			tile[threadX] = result
 		}
 	}
@@ -2859,7 +2889,7 @@ func quernRow3Together(r *host.Run, vs []int32, first2 int, tile *[64]int32) {
 	row5 := (*[64]int32)(tile[0:])
 	for threadX := range 64 {
 		v := vRow[threadX]
-//line functions.go:189
+//line functions.go:190
 		row5[threadX] = v
 	}
 }
@@ -2870,26 +2900,26 @@ func quernRow4Together(r *host.Run, n2 int, tile *[64]int32) {
 		row6 := (*[64]int32)(tile[0:])
 		row7 := (*[64]int32)(tile[n2:])
 		for threadX := range 64 {
-//line functions.go:193
+//line functions.go:194
 			a2 := row6[threadX]
 			b2 := row7[threadX]
-//line functions.go:203
+//line functions.go:204
 			result3 := max(a2, b2)
-//line functions.go:193
+//line functions.go:194
 			row6[threadX] = result3
 		}
 		return
 	}
 	for threadX := range 64 {
 		r.ThreadIdx.X = threadX
-//line functions.go:192
+//line functions.go:193
 		if threadX < n2 {
 			a2 := tile[threadX]
-//line functions.go:193
+//line functions.go:194
 			b2 := tile[threadX+n2]
-//line functions.go:203
+//line functions.go:204
 			result3 := max(a2, b2)
-//line functions.go:193
+//line functions.go:194
 			tile[threadX] = result3
 		}
 	}
@@ -2902,7 +2932,7 @@ func quernRow5Together(r *host.Run, vs []int32, first3 int, x []int32, base int,
 		row8 := (*[64]int32)(x[base:])
 		for threadX := range 64 {
 			v := vRow[threadX]
-//line functions.go:204
+//line functions.go:205
 			row8[threadX] = sum - most*v
 		}
 		return
@@ -2911,8 +2941,90 @@ func quernRow5Together(r *host.Run, vs []int32, first3 int, x []int32, base int,
 		r.ThreadIdx.X = threadX
 		v := vRow[threadX]
 		i := base + threadX
-//line functions.go:204
+//line functions.go:205
 		x[i] = sum - most*v
+	}
+}
+
+func quernHostInstructions(r *host.Run) {
+	x := host.Slice[int32](r, 0)
+	dimX := r.BlockDim.X
+	dimY := r.BlockDim.Y
+	dimZ := r.BlockDim.Z
+	for r.Next() {
+		blockX := r.BlockIdx.X
+		base := blockX * dimX
+		for threadZ := range dimZ {
+			for threadY := range dimY {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				quernRow1Instructions(r, base, x, dimX)
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1Instructions(r *host.Run, base int, x []int32, dimX int) {
+	count := max(0, min(dimX, len(x)-base))
+	if base >= 0 && count <= len(x)-base {
+		row := x[base:][:count]
+		for threadX := range count {
+			r.ThreadIdx.X = threadX
+//line functions.go:219
+			v := uint32(row[threadX])
+			x2 := v
+//line functions.go:208
+			result := bits.Reverse32(x2)
+//line functions.go:220
+			x3 := v
+//line functions.go:208
+			t1 := x3
+//line functions.go:208
+			result2 := inverted(t1)
+			result3 := result2
+//line functions.go:220
+			v += result + result3
+			half := kernel.ToFloat16[float32](float32(v % 100))
+			t12 := half
+			t2 := half
+			x4 := row[threadX]
+			result4 := x4 * 3
+//line functions.go:208
+			result5 := result4
+//line functions.go:223
+			row[threadX] = int32(v) + int32(t12.Float32()) + int32(t2.Bits()) + result5
+		}
+		return
+	}
+	for threadX := range dimX {
+		r.ThreadIdx.X = threadX
+		i := base + threadX
+//line functions.go:218
+		if i < len(x) {
+			v := uint32(x[i])
+			x2 := v
+//line functions.go:208
+			result := bits.Reverse32(x2)
+//line functions.go:220
+			x3 := v
+//line functions.go:208
+			t1 := x3
+//line functions.go:208
+			result2 := inverted(t1)
+			result3 := result2
+//line functions.go:220
+			v += result + result3
+			half := kernel.ToFloat16[float32](float32(v % 100))
+			t12 := half
+			t2 := half
+//line functions.go:223
+			x4 := x[i]
+			result4 := x4 * 3
+//line functions.go:208
+			result5 := result4
+//line functions.go:223
+			x[i] = int32(v) + int32(t12.Float32()) + int32(t2.Bits()) + result5
+		}
 	}
 }
 
@@ -2939,26 +3051,26 @@ func quernRow1Mapped_int32(r *host.Run, base int, x []int32, dimX int) {
 		r.ThreadIdx.X = threadX
 		i := 4 * (base + threadX)
 		t2 := min(i+4, len(x))
-//line functions.go:211
+//line functions.go:231
 		if i < len(x) {
-//line functions.go:213
+//line functions.go:233
 			x2 := x[i:t2]
 			var a int32
-//line functions.go:22
+//line functions.go:23
 			for i2 := 0; i2 < len(x2); i2++ {
-//line functions.go:22
+//line functions.go:23
 				v := x2[i2]
 				a2 := a
-//line functions.go:213
+//line functions.go:233
 				t1 := v
-//line functions.go:213
+//line functions.go:233
 				result0 := square[int32](t1)
 				result := a2 + result0
-//line functions.go:23
+//line functions.go:24
 				a = result
 			}
 			result2 := a
-//line functions.go:213
+//line functions.go:233
 			x[i] = result2
 		}
 	}
@@ -2987,26 +3099,26 @@ func quernRow1Mapped_int64(r *host.Run, base int, x []int64, dimX int) {
 		r.ThreadIdx.X = threadX
 		i := 4 * (base + threadX)
 		t2 := min(i+4, len(x))
-//line functions.go:211
+//line functions.go:231
 		if i < len(x) {
-//line functions.go:213
+//line functions.go:233
 			x2 := x[i:t2]
 			var a int64
-//line functions.go:22
+//line functions.go:23
 			for i2 := 0; i2 < len(x2); i2++ {
-//line functions.go:22
+//line functions.go:23
 				v := x2[i2]
 				a2 := a
-//line functions.go:213
+//line functions.go:233
 				t1 := v
-//line functions.go:213
+//line functions.go:233
 				result0 := square[int64](t1)
 				result := a2 + result0
-//line functions.go:23
+//line functions.go:24
 				a = result
 			}
 			result2 := a
-//line functions.go:213
+//line functions.go:233
 			x[i] = result2
 		}
 	}
