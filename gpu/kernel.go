@@ -258,14 +258,18 @@ func (k *Kernel) failed(doing string, err error) error {
 
 // module returns the PTX of a variant for a device of the given compute
 // capability, times ten, 0 if it has none. Of a variant that needs a newer one
-// there may be a module with replacements, as a section of its own.
+// there may be a module with replacements, as a section of its own; if there is
+// none for the device, the error is a *CapabilityError.
 func (k *KernelInfo) module(variant string, capability int) (string, error) {
 	text, err := k.section(variant)
 	if err != nil || capability == 0 || targetOf(text) <= capability {
 		return text, err
 	}
 	if older, err := k.section(variant + " older"); err == nil {
-		return older, nil
+		text = older
+	}
+	if need := targetOf(text); need > capability {
+		return "", &CapabilityError{"some of the kernel's instructions", capability / 10, capability % 10, fmt.Sprintf("%d.%d", need/10, need%10)}
 	}
 	return text, nil
 }

@@ -1,6 +1,9 @@
 package gpu
 
-import "testing"
+import (
+	"errors"
+	"testing"
+)
 
 func TestOlderDevicesGetTheModuleMadeForThem(t *testing.T) {
 	const modern, older, other = ".version 7.0\n.target sm_80\nmodern", ".version 6.0\n.target sm_50\nolder", ".version 6.0\n.target sm_80\nother"
@@ -15,10 +18,24 @@ func TestOlderDevicesGetTheModuleMadeForThem(t *testing.T) {
 		{"a device that has just them", "narrow", 80, modern},
 		{"a device that lacks them", "narrow", 75, older},
 		{"a device without a capability", "narrow", 0, modern},
-		{"a variant without replacement", "wide", 75, other},
+		{"a variant that needs none", "wide", 86, other},
 	} {
 		if got, err := info.module(test.variant, test.capability); err != nil || got != test.want {
 			t.Errorf("%s: got %q, error %v; want %q", test.name, got, err, test.want)
+		}
+	}
+}
+
+func TestAKernelThatNeedsANewerDeviceIsACapabilityError(t *testing.T) {
+	for _, text := range []string{
+		"//quern:module k wide\n.version 7.0\n.target sm_80\n",
+		"//quern:module k wide\n.version 8.0\n.target sm_90\n\n//quern:module k wide older\n.version 7.0\n.target sm_80\n",
+	} {
+		info := KernelInfo{Name: "k", PTX: text}
+		_, err := info.module("wide", 75)
+		e, ok := errors.AsType[*CapabilityError](err)
+		if !ok || e.Major != 7 || e.Minor != 5 || e.Need != "8.0" || !errors.Is(err, errors.ErrUnsupported) {
+			t.Errorf("error is %v, want one that says 8.0 is needed", err)
 		}
 	}
 }

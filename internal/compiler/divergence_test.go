@@ -23,6 +23,10 @@ func TestAnOperationThatNotAllThreadsOfAWarpReachIsAnError(t *testing.T) {
 	checkDivergence(t, "testdata/diagnostics/warps.go")
 }
 
+func TestMatricesThatAWarpCannotReachOrLoadAreErrors(t *testing.T) {
+	checkDivergence(t, "testdata/diagnostics/matrices.go")
+}
+
 // checkDivergence compares what the compiler says of the kernels of a file with
 // the golden file beside it.
 func checkDivergence(t *testing.T, file string) {

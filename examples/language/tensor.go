@@ -1,0 +1,101 @@
+package language
+
+import "quern.dev/kernel"
+
+// Eight is 16 bytes of a row of a matrix of bfloat16.
+type Eight = [8]kernel.BFloat16
+
+// tensorProduct computes c = a*b, where a has k chunks of eight elements in a row
+// and b has n. Each warp computes 16 rows and 16 columns of c; a block's four
+// warps stand side by side. Tiles of a and b go through shared memory.
+//
+//quern:kernel block=128
+func tensorProduct(t kernel.Thread, n, k int, a, b []Eight, c []float32) {
+	tileA := kernel.Shared[[4][16][2]Eight](t)
+	tileB := kernel.Shared[[4][16][2]Eight](t)
+	warp, line, half := t.Warp(), t.Lane()%16, t.Lane()/16
+	row, column := t.BlockIdx.Y*16, t.BlockIdx.X*64+warp*16
+
+	var sums [2]kernel.Accumulator[float32] // columns 0 to 7, and 8 to 15
+	for step := range k / 2 {
+		kernel.AsyncCopy(t, &tileA[warp][line][half], &a[(row+line)*k+step*2+half])
+		kernel.AsyncCopy(t, &tileB[warp][line][half], &b[(step*16+line)*n+column/8+half])
+		kernel.AsyncCommit(t)
+		kernel.AsyncWait(t, 0)
+		t.SyncWarp()
+		fa := kernel.LoadMatrixA[kernel.BFloat16](t, &tileA[warp][line][half])
+		left, right := kernel.LoadMatrixB[kernel.BFloat16](t, &tileB[warp][line][half])
+		sums[0] = kernel.MMA(t, fa, left, sums[0])
+		sums[1] = kernel.MMA(t, fa, right, sums[1])
+		t.SyncWarp()
+	}
+	for j, sum := range sums {
+		for i, v := range sum {
+			c[(row+sum.Row(t, i))*n*8+column+j*8+sum.Column(t, i)] = v
+		}
+	}
+}
+
+// similarities computes the products of all pairs of 16 vectors of int8 with
+// each other: c = v * vᵀ. A vector's bytes are side by side, so that v is read as
+// A, and as the transpose of B.
+//
+//quern:kernel block=32
+func similarities(t kernel.Thread, vectors [][16]int8, c []int32) {
+	tile := kernel.Shared[[16][2][16]int8](t)
+	line, half := t.Lane()%16, t.Lane()/16
+	var left, right kernel.Accumulator[int32]
+	chunks := len(vectors) / 16
+	for at := 0; at < chunks; at += 2 {
+		tile[line][half] = vectors[line*chunks+at+half]
+		t.SyncWarp()
+		a := kernel.LoadMatrixA[int8](t, &tile[line][half])
+		bLeft, bRight := kernel.LoadMatrixBTransposed[int8](t, &tile[line][half])
+		left, right = kernel.MMA(t, a, bLeft, left), kernel.MMA(t, a, bRight, right)
+		t.SyncWarp()
+	}
+	for i := range left {
+		at := left.Row(t, i)*16 + left.Column(t, i)
+		c[at], c[at+8] = left[i], right[i]
+	}
+}
+
+// moments computes xᵀ * x for samples of 16 numbers: the sums of the products of
+// each number with each other. A sample's numbers are side by side: x is read as
+// the transpose of A, and as B.
+//
+//quern:kernel block=32
+func moments(t kernel.Thread, samples [][2][8]kernel.Float16, c []float32) {
+	tile := kernel.Shared[[16][2][8]kernel.Float16](t)
+	line, half := t.Lane()%16, t.Lane()/16
+	var left, right kernel.Accumulator[float32]
+	for at := 0; at < len(samples); at += 16 {
+		tile[line][half] = samples[at+line][half]
+		t.SyncWarp()
+		a := kernel.LoadMatrixATransposed[kernel.Float16](t, &tile[line][half])
+		bLeft, bRight := kernel.LoadMatrixB[kernel.Float16](t, &tile[line][half])
+		left, right = kernel.MMA(t, a, bLeft, left), kernel.MMA(t, a, bRight, right)
+		t.SyncWarp()
+	}
+	for i := range left {
+		at := left.Row(t, i)*16 + left.Column(t, i)
+		c[at], c[at+8] = left[i], right[i]
+	}
+}
+
+// smallProduct multiplies a 16xK matrix by a Kx8 one, straight from global
+// memory, in the format TF32.
+//
+//quern:kernel block=32
+func smallProduct(t kernel.Thread, a, b, c []float32) {
+	var sum kernel.Accumulator[float32]
+	k := len(a) / 16
+	for at := 0; at < k; at += kernel.MatrixColumns[float32]() {
+		fa := kernel.ReadMatrixA(t, a[at:], k, 1)
+		fb := kernel.ReadMatrixB(t, b[at*8:], 8, 1)
+		sum = kernel.MMA(t, fa, fb, sum)
+	}
+	for i, v := range sum {
+		c[sum.Row(t, i)*8+sum.Column(t, i)] = v
+	}
+}
