@@ -1509,6 +1509,182 @@ func LaunchShuffledKeys(s *gpu.Stream, g gpu.Grid, key [2]uint32, keys *gpu.Buff
 	return l.End()
 }
 
+var quernTensorProduct = gpu.NewKernel(gpu.KernelInfo{
+	Name: "tensorProduct", Package: "quern.dev/examples/language", Pos: "tensor.go:13",
+	Params: []gpu.Param{
+		{Name: "n", Kind: gpu.Scalar, Type: "int", Size: 8},
+		{Name: "k", Kind: gpu.Scalar, Type: "int", Size: 8},
+		{Name: "a", Kind: gpu.Slice, Type: "Eight", Size: 16},
+		{Name: "b", Kind: gpu.Slice, Type: "Eight", Size: 16},
+		{Name: "c", Kind: gpu.Slice, Type: "float32", Size: 4},
+	},
+	PTX: quernPTX,
+	Variants: []gpu.Variant{
+		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 0, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 0, 64, 2, 0, 5, 9, 2147483663, 0, -1, 1, 2, 0, 16, 2, 1, 1, 1, 5, 5, 4, 1, 1, 1, 2, 3, 0, 16, 2, 1, 1, 1, 5, 5, 4, 0, 2147483646, 4, 7, 5, 9, 0, 0, 16, 2, 1, 1, 1, 5, 5, 9, 2147483618, 0, 8, 2, 0, 5, 0, 8, 1, 0, 1, 1, 5, 5, 3, 1, 0, 4, 1, 3, 4, 9, 0, 0, 8, 2, 0, 5, 0, 8, 1, 0, 1, 1, 5, 5, 3, 1, 0, 4, 9, 2147483618, 0, 8, 1, 1, 5, 9, 2147483648, 0, 64, 2, 0, 5, 0, 128, 2, 1, 1, 0, 5, 5, 3, 0, 72, 1, 0, 5, 4, 1, 4, 4, 9, 9, 0, 64, 2, 0, 5, 0, 128, 2, 1, 1, 0, 5, 5, 3, 0, 2, 1, 0, 5, 4, 9, 2147483592, 0, 23, 1, 0, 5, 0, 16, 2, 1, 1, 0, 5, 5, 3, 9, 2147483647, 0, -1, 0, 8, 1, 0, 5, 1, 4, 3, 0, 64, 2, 0, 5, 4, 0, 128, 2, 1, 1, 0, 5, 5, 4, 0, 8, 1, 0, 5, 1, 4, 3, 0, 128, 2, 1, 1, 0, 5, 5, 4, 0, 2147483648, 4, 7, 5, 9, 0, 10, 2, 9, 0, 10, 3, 9, 0}},
+		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 0, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 0, 64, 2, 0, 5, 9, 2147483663, 0, 16, 2, 1, 1, 1, 5, 5, 9, 2147483618, 0, 8, 2, 0, 5, 0, 8, 1, 0, 1, 1, 5, 5, 3, 1, 0, 4, 9, 2147483618, 0, 8, 1, 1, 5, 9, 2147483648, 0, 64, 2, 0, 5, 0, 128, 2, 1, 1, 0, 5, 5, 3, 0, 2, 1, 0, 5, 4, 9, 2147483592, 0, 23, 1, 0, 5, 0, 16, 2, 1, 1, 0, 5, 5, 3, 9, 2147483647, 10, 2, 9, 0, 10, 3, 9, 0}, Sites: []gpu.Site{
+			{Kind: gpu.IndexSite, File: "tensor.go", Line: 21, Col: 50},
+			{Kind: gpu.IndexSite, File: "tensor.go", Line: 22, Col: 50},
+			{Kind: gpu.IndexSite, File: "tensor.go", Line: 34, Col: 4},
+		}},
+		{Name: "wide", Sites: []gpu.Site{
+			{Kind: gpu.IndexSite, File: "tensor.go", Line: 21, Col: 50},
+			{Kind: gpu.IndexSite, File: "tensor.go", Line: 22, Col: 50},
+			{Kind: gpu.IndexSite, File: "tensor.go", Line: 34, Col: 4},
+		}},
+	},
+	Block:  gpu.Dim3{X: 128, Y: 1, Z: 1},
+	Shared: 4096,
+	Host:   quernHostTensorProduct,
+})
+
+var _ = tensorProduct // compiled, not called
+
+// LaunchTensorProduct runs tensorProduct on the grid g.
+//
+// tensorProduct computes c = a*b, where a has k chunks of eight elements in a row
+// and b has n. Each warp computes 16 rows and 16 columns of c; a block's four
+// warps stand side by side. Tiles of a and b go through shared memory.
+func LaunchTensorProduct(s *gpu.Stream, g gpu.Grid, n, k int, a, b *gpu.Buffer[Eight], c *gpu.Buffer[float32]) error {
+	l, err := quernTensorProduct.Begin(s, g)
+	if err != nil {
+		return err
+	}
+	gpu.Arg(l, n)
+	gpu.Arg(l, k)
+	gpu.SliceArg(l, a)
+	gpu.SliceArg(l, b)
+	gpu.SliceArg(l, c)
+	return l.End()
+}
+
+var quernSimilarities = gpu.NewKernel(gpu.KernelInfo{
+	Name: "similarities", Package: "quern.dev/examples/language", Pos: "tensor.go:44",
+	Params: []gpu.Param{
+		{Name: "vectors", Kind: gpu.Slice, Type: "[16]int8", Size: 16},
+		{Name: "c", Kind: gpu.Slice, Type: "int32", Size: 4},
+	},
+	PTX: quernPTX,
+	Variants: []gpu.Variant{
+		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 0, -1, 1, 0, 5, 9, -2147483633, 0, -1, 1, 1, 5, 9, -256, 10, 0, 9, 0}},
+		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 10, 0, 9, 0}, Sites: []gpu.Site{
+			{Kind: gpu.IndexSite, File: "tensor.go", Line: 50, Col: 22},
+			{Kind: gpu.IndexSite, File: "tensor.go", Line: 59, Col: 3},
+			{Kind: gpu.IndexSite, File: "tensor.go", Line: 59, Col: 10},
+		}},
+		{Name: "wide", Sites: []gpu.Site{
+			{Kind: gpu.IndexSite, File: "tensor.go", Line: 50, Col: 22},
+			{Kind: gpu.IndexSite, File: "tensor.go", Line: 59, Col: 3},
+			{Kind: gpu.IndexSite, File: "tensor.go", Line: 59, Col: 10},
+		}},
+	},
+	Block:  gpu.Dim3{X: 32, Y: 1, Z: 1},
+	Shared: 512,
+	Host:   quernHostSimilarities,
+})
+
+var _ = similarities // compiled, not called
+
+// LaunchSimilarities runs similarities on the grid g.
+//
+// similarities computes the products of all pairs of 16 vectors of int8 with
+// each other: c = v * vᵀ. A vector's bytes are side by side, so that v is read as
+// A, and as the transpose of B.
+func LaunchSimilarities(s *gpu.Stream, g gpu.Grid, vectors *gpu.Buffer[[16]int8], c *gpu.Buffer[int32]) error {
+	l, err := quernSimilarities.Begin(s, g)
+	if err != nil {
+		return err
+	}
+	gpu.SliceArg(l, vectors)
+	gpu.SliceArg(l, c)
+	return l.End()
+}
+
+var quernMoments = gpu.NewKernel(gpu.KernelInfo{
+	Name: "moments", Package: "quern.dev/examples/language", Pos: "tensor.go:68",
+	Params: []gpu.Param{
+		{Name: "samples", Kind: gpu.Slice, Type: "[2][8]kernel.Float16", Size: 32},
+		{Name: "c", Kind: gpu.Slice, Type: "float32", Size: 4},
+	},
+	PTX: quernPTX,
+	Variants: []gpu.Variant{
+		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 0, 16, 1, 0, 0, 1, 4, 0, 16, 8, 5, 1, 0, 4, 9, -16, 0, -1, 1, 1, 5, 9, -256, 10, 0, 9, 0}},
+		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 0, 9, 2147483632, 10, 0, 9, 0}, Sites: []gpu.Site{
+			{Kind: gpu.IndexSite, File: "tensor.go", Line: 73, Col: 22},
+			{Kind: gpu.IndexSite, File: "tensor.go", Line: 82, Col: 3},
+			{Kind: gpu.IndexSite, File: "tensor.go", Line: 82, Col: 10},
+		}},
+		{Name: "wide", Sites: []gpu.Site{
+			{Kind: gpu.IndexSite, File: "tensor.go", Line: 73, Col: 22},
+			{Kind: gpu.IndexSite, File: "tensor.go", Line: 82, Col: 3},
+			{Kind: gpu.IndexSite, File: "tensor.go", Line: 82, Col: 10},
+		}},
+	},
+	Block:  gpu.Dim3{X: 32, Y: 1, Z: 1},
+	Shared: 512,
+	Host:   quernHostMoments,
+})
+
+var _ = moments // compiled, not called
+
+// LaunchMoments runs moments on the grid g.
+//
+// moments computes xᵀ * x for samples of 16 numbers: the sums of the products of
+// each number with each other. A sample's numbers are side by side: x is read as
+// the transpose of A, and as B.
+func LaunchMoments(s *gpu.Stream, g gpu.Grid, samples *gpu.Buffer[[2][8]kernel.Float16], c *gpu.Buffer[float32]) error {
+	l, err := quernMoments.Begin(s, g)
+	if err != nil {
+		return err
+	}
+	gpu.SliceArg(l, samples)
+	gpu.SliceArg(l, c)
+	return l.End()
+}
+
+var quernSmallProduct = gpu.NewKernel(gpu.KernelInfo{
+	Name: "smallProduct", Package: "quern.dev/examples/language", Pos: "tensor.go:90",
+	Params: []gpu.Param{
+		{Name: "a", Kind: gpu.Slice, Type: "float32", Size: 4},
+		{Name: "b", Kind: gpu.Slice, Type: "float32", Size: 4},
+		{Name: "c", Kind: gpu.Slice, Type: "float32", Size: 4},
+	},
+	PTX: quernPTX,
+	Variants: []gpu.Variant{
+		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 0, -1, 1, 0, 5, 9, -1073741823, 0, -1, 1, 1, 0, 8, 1, 0, 5, 4, 0, 56, 4, 1, 1, 0, 1073741872, 4, 7, 5, 9, 0, 0, -1, 1, 2, 5, 9, -128}, Sites: []gpu.Site{
+			{Kind: gpu.IndexSite, File: "matrix.go", Line: 147, Col: 22},
+		}},
+		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647}, Sites: []gpu.Site{
+			{Kind: gpu.IndexSite, File: "matrix.go", Line: 147, Col: 22},
+			{Kind: gpu.SliceSite, File: "tensor.go", Line: 95, Col: 31},
+			{Kind: gpu.IndexSite, File: "tensor.go", Line: 99, Col: 3},
+		}},
+		{Name: "wide", Sites: []gpu.Site{
+			{Kind: gpu.IndexSite, File: "matrix.go", Line: 147, Col: 22},
+			{Kind: gpu.SliceSite, File: "tensor.go", Line: 95, Col: 31},
+			{Kind: gpu.IndexSite, File: "tensor.go", Line: 99, Col: 3},
+		}},
+	},
+	Block: gpu.Dim3{X: 32, Y: 1, Z: 1},
+	Host:  quernHostSmallProduct,
+})
+
+var _ = smallProduct // compiled, not called
+
+// LaunchSmallProduct runs smallProduct on the grid g.
+//
+// smallProduct multiplies a 16xK matrix by a Kx8 one, straight from global
+// memory, in the format TF32.
+func LaunchSmallProduct(s *gpu.Stream, g gpu.Grid, a, b, c *gpu.Buffer[float32]) error {
+	l, err := quernSmallProduct.Begin(s, g)
+	if err != nil {
+		return err
+	}
+	gpu.SliceArg(l, a)
+	gpu.SliceArg(l, b)
+	gpu.SliceArg(l, c)
+	return l.End()
+}
+
 var quernZoom = gpu.NewKernel(gpu.KernelInfo{
 	Name: "zoom", Package: "quern.dev/examples/language", Pos: "texture.go:8",
 	Params: []gpu.Param{
@@ -4440,6 +4616,1115 @@ func quernRow1ShuffledKeys(r *host.Run, base int, keys []uint32, key [2]uint32, 
 //line random.go:42
 			keys[i] = t4[0]
 		}
+	}
+}
+
+func quernHostTensorProduct(r *host.Run) {
+	n := host.Value[int](r, 0)
+	k := host.Value[int](r, 1)
+	a := host.Slice[[8]kernel.BFloat16](r, 2)
+	b := host.Slice[[8]kernel.BFloat16](r, 3)
+	c := host.Slice[float32](r, 4)
+	var step int
+	sumss := host.Scratch[[2]kernel.Accumulator[float32]](r, 0, r.BlockDim.Count())
+	t5 := k / 2
+	tileA := host.Shared[[4][16][2][8]kernel.BFloat16](r, 0)
+	tileB := host.Shared[[4][16][2][8]kernel.BFloat16](r, 1)
+	givens := host.Scratch[*[8]kernel.BFloat16](r, 25, r.BlockDim.Count())
+	words := host.Scratch[uint32](r, 1, r.BlockDim.Count())
+	words2 := host.Scratch[uint32](r, 2, r.BlockDim.Count())
+	words3 := host.Scratch[uint32](r, 3, r.BlockDim.Count())
+	words4 := host.Scratch[uint32](r, 4, r.BlockDim.Count())
+	fas := host.Scratch[kernel.MatrixA[kernel.BFloat16]](r, 5, r.BlockDim.Count())
+	givens2 := host.Scratch[*[8]kernel.BFloat16](r, 26, r.BlockDim.Count())
+	words5 := host.Scratch[uint32](r, 6, r.BlockDim.Count())
+	words6 := host.Scratch[uint32](r, 7, r.BlockDim.Count())
+	words7 := host.Scratch[uint32](r, 8, r.BlockDim.Count())
+	words8 := host.Scratch[uint32](r, 9, r.BlockDim.Count())
+	rights := host.Scratch[kernel.MatrixB[kernel.BFloat16]](r, 10, r.BlockDim.Count())
+	t30s := host.Scratch[kernel.MatrixA[kernel.BFloat16]](r, 11, r.BlockDim.Count())
+	t31s := host.Scratch[kernel.MatrixB[kernel.BFloat16]](r, 12, r.BlockDim.Count())
+	t32s := host.Scratch[kernel.Accumulator[float32]](r, 13, r.BlockDim.Count())
+	sums2 := host.Scratch[float32](r, 14, r.BlockDim.Count())
+	sums3 := host.Scratch[float32](r, 15, r.BlockDim.Count())
+	sums4 := host.Scratch[float32](r, 16, r.BlockDim.Count())
+	sums5 := host.Scratch[float32](r, 17, r.BlockDim.Count())
+	t37s := host.Scratch[kernel.MatrixA[kernel.BFloat16]](r, 18, r.BlockDim.Count())
+	t38s := host.Scratch[kernel.MatrixB[kernel.BFloat16]](r, 19, r.BlockDim.Count())
+	t39s := host.Scratch[kernel.Accumulator[float32]](r, 20, r.BlockDim.Count())
+	sums6 := host.Scratch[float32](r, 21, r.BlockDim.Count())
+	sums7 := host.Scratch[float32](r, 22, r.BlockDim.Count())
+	sums8 := host.Scratch[float32](r, 23, r.BlockDim.Count())
+	sums9 := host.Scratch[float32](r, 24, r.BlockDim.Count())
+	t44 := 0
+	size := t44 >> 1 << 3
+	t46 := 0
+	t442 := 1
+	size2 := t442 >> 1 << 3
+	t462 := 1
+	t443 := 2
+	size3 := t443 >> 1 << 3
+	t463 := 2
+	t444 := 3
+	size4 := t444 >> 1 << 3
+	t464 := 3
+	for r.Next() {
+		blockX := r.BlockIdx.X
+		blockY := r.BlockIdx.Y
+		t3 := blockY * 16
+		base := blockX * 64
+//line tensor.go:20
+		step = 0
+		for threadZ := range 1 {
+			for threadY := range 1 {
+				first := (threadZ*1 + threadY) * 128
+				quernRow1TensorProduct(r, sumss, first)
+			}
+		}
+		for ; step < t5; step++ {
+			for threadZ := range 1 {
+				for threadY := range 1 {
+					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+					first2 := (threadZ*1 + threadY) * 128
+					start := step * 2
+					start2 := step * 16
+					quernRow2TensorProduct(r, tileA, first2, a, t3, k, start, tileB, b, start2, n, base)
+				}
+			}
+			for threadZ := range 1 {
+				for threadY := range 1 {
+					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+					first3 := (threadZ*1 + threadY) * 128
+					quernRow3TensorProduct(r, givens, first3, tileA)
+				}
+			}
+//line tensor.go:26
+			host.LoadMatrix(words, words2, words3, words4, givens)
+			for threadZ := range 1 {
+				for threadY := range 1 {
+					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+					first4 := (threadZ*1 + threadY) * 128
+					quernRow4TensorProduct(r, words, first4, words2, words3, words4, fas, givens2, tileB)
+				}
+			}
+//line tensor.go:27
+			host.LoadMatrixTransposed(words5, words6, words7, words8, givens2)
+			for threadZ := range 1 {
+				for threadY := range 1 {
+					first5 := (threadZ*1 + threadY) * 128
+					quernRow5TensorProduct(r, sumss, first5, fas, words5, words6, words7, words8, rights, t30s, t31s, t32s)
+				}
+			}
+//line tensor.go:28
+			host.MMABFloat16(sums2, sums3, sums4, sums5, t30s, t31s, t32s)
+			for threadZ := range 1 {
+				for threadY := range 1 {
+					first6 := (threadZ*1 + threadY) * 128
+					quernRow6TensorProduct(r, sumss, first6, fas, rights, sums2, sums3, sums4, sums5, t37s, t38s, t39s)
+				}
+			}
+//line tensor.go:29
+			host.MMABFloat16(sums6, sums7, sums8, sums9, t37s, t38s, t39s)
+			for threadZ := range 1 {
+				for threadY := range 1 {
+					first7 := (threadZ*1 + threadY) * 128
+					quernRow7TensorProduct(r, sumss, first7, sums6, sums7, sums8, sums9)
+				}
+			}
+		}
+		for threadZ := range 1 {
+			for threadY := range 1 {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				for j := 0; j < 2; j++ {
+					first8 := (threadZ*1 + threadY) * 128
+					start3 := j * 8
+					quernRow8TensorProduct(r, sumss, first8, j, c, t3, size, n, base, start3, t46, size2, t462, size3, t463, size4, t464)
+				}
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1TensorProduct(r *host.Run, sumss [][2]kernel.Accumulator[float32], first int) {
+	sumsRow := sumss[first:][:128]
+	for threadX := range 128 {
+		sums := &sumsRow[threadX]
+//line tensor.go:19
+		*sums = [2]kernel.Accumulator[float32]{}
+	}
+}
+
+//go:noinline
+func quernRow2TensorProduct(r *host.Run, tileA *[4][16][2][8]kernel.BFloat16, first2 int, a [][8]kernel.BFloat16, t3, k, start int, tileB *[4][16][2][8]kernel.BFloat16, b [][8]kernel.BFloat16, start2, n, base int) {
+	for threadX := range 128 {
+		r.ThreadIdx.X = threadX
+		warp := (threadX + first2) >> 5
+		t1 := (threadX + first2) & 31 % 16
+		t2 := (threadX + first2) & 31 / 16
+		t4 := base + warp*16
+//line tensor.go:21
+		_ = tileA[warp][t1][t2]
+//line tensor.go:21
+		tileA[warp][t1][t2] = a[(t3+t1)*k+start+t2]
+		_ = tileB[warp][t1][t2]
+//line tensor.go:22
+		tileB[warp][t1][t2] = b[(start2+t1)*n+t4/8+t2]
+	}
+}
+
+//go:noinline
+func quernRow3TensorProduct(r *host.Run, givens []*[8]kernel.BFloat16, first3 int, tileA *[4][16][2][8]kernel.BFloat16) {
+	givenRow := givens[first3:][:128]
+	for threadX := range 128 {
+		r.ThreadIdx.X = threadX
+		warp := (threadX + first3) >> 5
+		t1 := (threadX + first3) & 31 % 16
+		t2 := (threadX + first3) & 31 / 16
+//line tensor.go:26
+		_ = tileA[warp][t1][t2]
+//line tensor.go:26
+		given := &tileA[warp][t1][t2]
+		givenRow[threadX] = given
+	}
+}
+
+//go:noinline
+func quernRow4TensorProduct(r *host.Run, words []uint32, first4 int, words2, words3, words4 []uint32, fas []kernel.MatrixA[kernel.BFloat16], givens2 []*[8]kernel.BFloat16, tileB *[4][16][2][8]kernel.BFloat16) {
+	wordRow := words[first4:][:128]
+	wordRow2 := words2[first4:][:128]
+	wordRow3 := words3[first4:][:128]
+	wordRow4 := words4[first4:][:128]
+	faRow := fas[first4:][:128]
+	givenRow2 := givens2[first4:][:128]
+	for threadX := range 128 {
+		r.ThreadIdx.X = threadX
+		word := wordRow[threadX]
+		word2 := wordRow2[threadX]
+		word3 := wordRow3[threadX]
+		word4 := wordRow4[threadX]
+		fa := &faRow[threadX]
+		warp := (threadX + first4) >> 5
+		t1 := (threadX + first4) & 31 % 16
+		t2 := (threadX + first4) & 31 / 16
+//line tensor.go:26
+		*fa = kernel.MatrixA[kernel.BFloat16]{word, word2, word3, word4}
+		_ = tileB[warp][t1][t2]
+//line tensor.go:27
+		given2 := &tileB[warp][t1][t2]
+		givenRow2[threadX] = given2
+	}
+}
+
+//go:noinline
+func quernRow5TensorProduct(r *host.Run, sumss [][2]kernel.Accumulator[float32], first5 int, fas []kernel.MatrixA[kernel.BFloat16], words5, words6, words7, words8 []uint32, rights []kernel.MatrixB[kernel.BFloat16], t30s []kernel.MatrixA[kernel.BFloat16], t31s []kernel.MatrixB[kernel.BFloat16], t32s []kernel.Accumulator[float32]) {
+	sumsRow := sumss[first5:][:128]
+	faRow := fas[first5:][:128]
+	wordRow5 := words5[first5:][:128]
+	wordRow6 := words6[first5:][:128]
+	wordRow7 := words7[first5:][:128]
+	wordRow8 := words8[first5:][:128]
+	rightRow := rights[first5:][:128]
+	t30Row := t30s[first5:][:128]
+	t31Row := t31s[first5:][:128]
+	t32Row := t32s[first5:][:128]
+	for threadX := range 128 {
+		sums := &sumsRow[threadX]
+		fa := &faRow[threadX]
+		word5 := wordRow5[threadX]
+		word6 := wordRow6[threadX]
+		word7 := wordRow7[threadX]
+		word8 := wordRow8[threadX]
+		right := &rightRow[threadX]
+		t30 := &t30Row[threadX]
+		t31 := &t31Row[threadX]
+		t32 := &t32Row[threadX]
+//line tensor.go:27
+		left := kernel.MatrixB[kernel.BFloat16]{word5, word6}
+		*right = kernel.MatrixB[kernel.BFloat16]{word7, word8}
+//line tensor.go:28
+		*t30 = *fa
+		*t31 = left
+		*t32 = sums[0]
+	}
+}
+
+//go:noinline
+func quernRow6TensorProduct(r *host.Run, sumss [][2]kernel.Accumulator[float32], first6 int, fas []kernel.MatrixA[kernel.BFloat16], rights []kernel.MatrixB[kernel.BFloat16], sums2, sums3, sums4, sums5 []float32, t37s []kernel.MatrixA[kernel.BFloat16], t38s []kernel.MatrixB[kernel.BFloat16], t39s []kernel.Accumulator[float32]) {
+	sumsRow := sumss[first6:][:128]
+	faRow := fas[first6:][:128]
+	rightRow := rights[first6:][:128]
+	sumRow := sums2[first6:][:128]
+	sumRow2 := sums3[first6:][:128]
+	sumRow3 := sums4[first6:][:128]
+	sumRow4 := sums5[first6:][:128]
+	t37Row := t37s[first6:][:128]
+	t38Row := t38s[first6:][:128]
+	t39Row := t39s[first6:][:128]
+	for threadX := range 128 {
+		sums := &sumsRow[threadX]
+		fa := &faRow[threadX]
+		right := &rightRow[threadX]
+		sum := sumRow[threadX]
+		sum2 := sumRow2[threadX]
+		sum3 := sumRow3[threadX]
+		sum4 := sumRow4[threadX]
+		t37 := &t37Row[threadX]
+		t38 := &t38Row[threadX]
+		t39 := &t39Row[threadX]
+//line tensor.go:28
+		sums[0] = kernel.Accumulator[float32]{sum, sum2, sum3, sum4}
+		*t37 = *fa
+		*t38 = *right
+		*t39 = sums[1]
+	}
+}
+
+//go:noinline
+func quernRow7TensorProduct(r *host.Run, sumss [][2]kernel.Accumulator[float32], first7 int, sums6, sums7, sums8, sums9 []float32) {
+	sumsRow := sumss[first7:][:128]
+	sumRow5 := sums6[first7:][:128]
+	sumRow6 := sums7[first7:][:128]
+	sumRow7 := sums8[first7:][:128]
+	sumRow8 := sums9[first7:][:128]
+	for threadX := range 128 {
+		sums := &sumsRow[threadX]
+		sum5 := sumRow5[threadX]
+		sum6 := sumRow6[threadX]
+		sum7 := sumRow7[threadX]
+		sum8 := sumRow8[threadX]
+//line tensor.go:29
+		sums[1] = kernel.Accumulator[float32]{sum5, sum6, sum7, sum8}
+	}
+}
+
+//go:noinline
+func quernRow8TensorProduct(r *host.Run, sumss [][2]kernel.Accumulator[float32], first8, j int, c []float32, t3, size, n, base, start3, t46, size2, t462, size3, t463, size4, t464 int) {
+	sumsRow := sumss[first8:][:128]
+	for threadX := range 128 {
+		r.ThreadIdx.X = threadX
+		sums := &sumsRow[threadX]
+		result0 := (threadX+first8)&31>>2 + size
+		warp := (threadX + first8) >> 5
+		t4 := base + warp*16
+		result02 := (threadX+first8)&31&3<<1 + t46&1
+		result03 := (threadX+first8)&31>>2 + size2
+		result04 := (threadX+first8)&31&3<<1 + t462&1
+		result05 := (threadX+first8)&31>>2 + size3
+		result06 := (threadX+first8)&31&3<<1 + t463&1
+		result07 := (threadX+first8)&31>>2 + size4
+		result08 := (threadX+first8)&31&3<<1 + t464&1
+//line tensor.go:32
+		sum9 := sums[j]
+		v := sum9[0]
+		c[(t3+result0)*n*8+t4+start3+result02] = v
+//line tensor.go:33
+		v2 := sum9[1]
+		c[(t3+result03)*n*8+t4+start3+result04] = v2
+//line tensor.go:33
+		v3 := sum9[2]
+		c[(t3+result05)*n*8+t4+start3+result06] = v3
+//line tensor.go:33
+		v4 := sum9[3]
+		c[(t3+result07)*n*8+t4+start3+result08] = v4
+	}
+}
+
+func quernHostSimilarities(r *host.Run) {
+	vectors := host.Slice[[16]int8](r, 0)
+	c := host.Slice[int32](r, 1)
+	var at int
+	lefts := host.Scratch[kernel.Accumulator[int32]](r, 0, r.BlockDim.Count())
+	rights := host.Scratch[kernel.Accumulator[int32]](r, 1, r.BlockDim.Count())
+	chunks := len(vectors) / 16
+	tile := host.Shared[[16][2][16]int8](r, 0)
+	givens := host.Scratch[*[16]int8](r, 27, r.BlockDim.Count())
+	words := host.Scratch[uint32](r, 2, r.BlockDim.Count())
+	words2 := host.Scratch[uint32](r, 3, r.BlockDim.Count())
+	words3 := host.Scratch[uint32](r, 4, r.BlockDim.Count())
+	words4 := host.Scratch[uint32](r, 5, r.BlockDim.Count())
+	as := host.Scratch[kernel.MatrixA[int8]](r, 6, r.BlockDim.Count())
+	givens2 := host.Scratch[*[16]int8](r, 28, r.BlockDim.Count())
+	words5 := host.Scratch[uint32](r, 7, r.BlockDim.Count())
+	words6 := host.Scratch[uint32](r, 8, r.BlockDim.Count())
+	words7 := host.Scratch[uint32](r, 9, r.BlockDim.Count())
+	words8 := host.Scratch[uint32](r, 10, r.BlockDim.Count())
+	bRights := host.Scratch[kernel.MatrixB[int8]](r, 11, r.BlockDim.Count())
+	t17s := host.Scratch[kernel.MatrixA[int8]](r, 12, r.BlockDim.Count())
+	t18s := host.Scratch[kernel.MatrixB[int8]](r, 13, r.BlockDim.Count())
+	t19s := host.Scratch[kernel.Accumulator[int32]](r, 14, r.BlockDim.Count())
+	sums := host.Scratch[int32](r, 15, r.BlockDim.Count())
+	sums2 := host.Scratch[int32](r, 16, r.BlockDim.Count())
+	sums3 := host.Scratch[int32](r, 17, r.BlockDim.Count())
+	sums4 := host.Scratch[int32](r, 18, r.BlockDim.Count())
+	t24s := host.Scratch[kernel.Accumulator[int32]](r, 19, r.BlockDim.Count())
+	t25s := host.Scratch[kernel.MatrixA[int8]](r, 20, r.BlockDim.Count())
+	t26s := host.Scratch[kernel.MatrixB[int8]](r, 21, r.BlockDim.Count())
+	t27s := host.Scratch[kernel.Accumulator[int32]](r, 22, r.BlockDim.Count())
+	sums5 := host.Scratch[int32](r, 23, r.BlockDim.Count())
+	sums6 := host.Scratch[int32](r, 24, r.BlockDim.Count())
+	sums7 := host.Scratch[int32](r, 25, r.BlockDim.Count())
+	sums8 := host.Scratch[int32](r, 26, r.BlockDim.Count())
+	for r.Next() {
+//line tensor.go:49
+		at = 0
+		for threadZ := range 1 {
+			for threadY := range 1 {
+				first := (threadZ*1 + threadY) * 32
+				quernRow1Similarities(r, lefts, first, rights)
+			}
+		}
+		for ; at < chunks; at += 2 {
+			for threadZ := range 1 {
+				for threadY := range 1 {
+					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+					first2 := (threadZ*1 + threadY) * 32
+					quernRow2Similarities(r, tile, first2, vectors, chunks, at)
+				}
+			}
+			for threadZ := range 1 {
+				for threadY := range 1 {
+					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+					first3 := (threadZ*1 + threadY) * 32
+					quernRow3Similarities(r, givens, first3, tile)
+				}
+			}
+//line tensor.go:52
+			host.LoadMatrix(words, words2, words3, words4, givens)
+			for threadZ := range 1 {
+				for threadY := range 1 {
+					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+					first4 := (threadZ*1 + threadY) * 32
+					quernRow4Similarities(r, words, first4, words2, words3, words4, as, givens2, tile)
+				}
+			}
+//line tensor.go:53
+			host.LoadMatrix(words5, words6, words7, words8, givens2)
+			for threadZ := range 1 {
+				for threadY := range 1 {
+					first5 := (threadZ*1 + threadY) * 32
+					quernRow5Similarities(r, lefts, first5, as, words5, words6, words7, words8, bRights, t17s, t18s, t19s)
+				}
+			}
+//line tensor.go:54
+			host.MMAInt8(sums, sums2, sums3, sums4, t17s, t18s, t19s)
+			for threadZ := range 1 {
+				for threadY := range 1 {
+					first6 := (threadZ*1 + threadY) * 32
+					quernRow6Similarities(r, rights, first6, as, bRights, sums, sums2, sums3, sums4, t24s, t25s, t26s, t27s)
+				}
+			}
+			host.MMAInt8(sums5, sums6, sums7, sums8, t25s, t26s, t27s)
+			for threadZ := range 1 {
+				for threadY := range 1 {
+					first7 := (threadZ*1 + threadY) * 32
+					quernRow7Similarities(r, lefts, first7, rights, t24s, sums5, sums6, sums7, sums8)
+				}
+			}
+		}
+		for threadZ := range 1 {
+			for threadY := range 1 {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				for i := 0; i < 4; i++ {
+					first8 := (threadZ*1 + threadY) * 32
+					start := i >> 1 << 3
+					quernRow8Similarities(r, lefts, first8, rights, start, i, c)
+				}
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1Similarities(r *host.Run, lefts []kernel.Accumulator[int32], first int, rights []kernel.Accumulator[int32]) {
+	leftRow := lefts[first:][:32]
+	rightRow := rights[first:][:32]
+	for threadX := range 32 {
+		left := &leftRow[threadX]
+		right := &rightRow[threadX]
+//line tensor.go:47
+		*left = kernel.Accumulator[int32]{}
+		*right = kernel.Accumulator[int32]{}
+	}
+}
+
+//go:noinline
+func quernRow2Similarities(r *host.Run, tile *[16][2][16]int8, first2 int, vectors [][16]int8, chunks, at int) {
+	for threadX := range 32 {
+		r.ThreadIdx.X = threadX
+		t1 := (threadX + first2) & 31 % 16
+		t2 := (threadX + first2) & 31 / 16
+//line tensor.go:50
+		tile[t1][t2] = vectors[t1*chunks+at+t2]
+	}
+}
+
+//go:noinline
+func quernRow3Similarities(r *host.Run, givens []*[16]int8, first3 int, tile *[16][2][16]int8) {
+	givenRow := givens[first3:][:32]
+	for threadX := range 32 {
+		r.ThreadIdx.X = threadX
+		t1 := (threadX + first3) & 31 % 16
+		t2 := (threadX + first3) & 31 / 16
+//line tensor.go:52
+		_ = tile[t1][t2]
+//line tensor.go:52
+		given := &tile[t1][t2]
+		givenRow[threadX] = given
+	}
+}
+
+//go:noinline
+func quernRow4Similarities(r *host.Run, words []uint32, first4 int, words2, words3, words4 []uint32, as []kernel.MatrixA[int8], givens2 []*[16]int8, tile *[16][2][16]int8) {
+	wordRow := words[first4:][:32]
+	wordRow2 := words2[first4:][:32]
+	wordRow3 := words3[first4:][:32]
+	wordRow4 := words4[first4:][:32]
+	aRow := as[first4:][:32]
+	givenRow2 := givens2[first4:][:32]
+	for threadX := range 32 {
+		r.ThreadIdx.X = threadX
+		word := wordRow[threadX]
+		word2 := wordRow2[threadX]
+		word3 := wordRow3[threadX]
+		word4 := wordRow4[threadX]
+		a := &aRow[threadX]
+		t1 := (threadX + first4) & 31 % 16
+		t2 := (threadX + first4) & 31 / 16
+//line tensor.go:52
+		*a = kernel.MatrixA[int8]{word, word2, word3, word4}
+		_ = tile[t1][t2]
+//line tensor.go:53
+		given2 := &tile[t1][t2]
+		givenRow2[threadX] = given2
+	}
+}
+
+//go:noinline
+func quernRow5Similarities(r *host.Run, lefts []kernel.Accumulator[int32], first5 int, as []kernel.MatrixA[int8], words5, words6, words7, words8 []uint32, bRights []kernel.MatrixB[int8], t17s []kernel.MatrixA[int8], t18s []kernel.MatrixB[int8], t19s []kernel.Accumulator[int32]) {
+	leftRow := lefts[first5:][:32]
+	aRow := as[first5:][:32]
+	wordRow5 := words5[first5:][:32]
+	wordRow6 := words6[first5:][:32]
+	wordRow7 := words7[first5:][:32]
+	wordRow8 := words8[first5:][:32]
+	bRightRow := bRights[first5:][:32]
+	t17Row := t17s[first5:][:32]
+	t18Row := t18s[first5:][:32]
+	t19Row := t19s[first5:][:32]
+	for threadX := range 32 {
+		left := &leftRow[threadX]
+		a := &aRow[threadX]
+		word5 := wordRow5[threadX]
+		word7 := wordRow6[threadX]
+		word6 := wordRow7[threadX]
+		word8 := wordRow8[threadX]
+		bRight := &bRightRow[threadX]
+		t17 := &t17Row[threadX]
+		t18 := &t18Row[threadX]
+		t19 := &t19Row[threadX]
+//line tensor.go:53
+		bLeft := kernel.MatrixB[int8]{word5, word6}
+		*bRight = kernel.MatrixB[int8]{word7, word8}
+//line tensor.go:54
+		*t17 = *a
+		*t18 = bLeft
+		*t19 = *left
+	}
+}
+
+//go:noinline
+func quernRow6Similarities(r *host.Run, rights []kernel.Accumulator[int32], first6 int, as []kernel.MatrixA[int8], bRights []kernel.MatrixB[int8], sums, sums2, sums3, sums4 []int32, t24s []kernel.Accumulator[int32], t25s []kernel.MatrixA[int8], t26s []kernel.MatrixB[int8], t27s []kernel.Accumulator[int32]) {
+	rightRow := rights[first6:][:32]
+	aRow := as[first6:][:32]
+	bRightRow := bRights[first6:][:32]
+	sumRow := sums[first6:][:32]
+	sumRow2 := sums2[first6:][:32]
+	sumRow3 := sums3[first6:][:32]
+	sumRow4 := sums4[first6:][:32]
+	t24Row := t24s[first6:][:32]
+	t25Row := t25s[first6:][:32]
+	t26Row := t26s[first6:][:32]
+	t27Row := t27s[first6:][:32]
+	for threadX := range 32 {
+		right := &rightRow[threadX]
+		a := &aRow[threadX]
+		bRight := &bRightRow[threadX]
+		sum := sumRow[threadX]
+		sum2 := sumRow2[threadX]
+		sum3 := sumRow3[threadX]
+		sum4 := sumRow4[threadX]
+		t24 := &t24Row[threadX]
+		t25 := &t25Row[threadX]
+		t26 := &t26Row[threadX]
+		t27 := &t27Row[threadX]
+//line tensor.go:54
+		*t24 = kernel.Accumulator[int32]{sum, sum2, sum3, sum4}
+		*t25 = *a
+		*t26 = *bRight
+		*t27 = *right
+	}
+}
+
+//go:noinline
+func quernRow7Similarities(r *host.Run, lefts []kernel.Accumulator[int32], first7 int, rights, t24s []kernel.Accumulator[int32], sums5, sums6, sums7, sums8 []int32) {
+	leftRow := lefts[first7:][:32]
+	rightRow := rights[first7:][:32]
+	t24Row := t24s[first7:][:32]
+	sumRow5 := sums5[first7:][:32]
+	sumRow6 := sums6[first7:][:32]
+	sumRow7 := sums7[first7:][:32]
+	sumRow8 := sums8[first7:][:32]
+	for threadX := range 32 {
+		left := &leftRow[threadX]
+		right := &rightRow[threadX]
+		t24 := &t24Row[threadX]
+		sum5 := sumRow5[threadX]
+		sum6 := sumRow6[threadX]
+		sum7 := sumRow7[threadX]
+		sum8 := sumRow8[threadX]
+//line tensor.go:54
+		t32 := kernel.Accumulator[int32]{sum5, sum6, sum7, sum8}
+		*left = *t24
+		*right = t32
+	}
+}
+
+//go:noinline
+func quernRow8Similarities(r *host.Run, lefts []kernel.Accumulator[int32], first8 int, rights []kernel.Accumulator[int32], start, i int, c []int32) {
+	leftRow := lefts[first8:][:32]
+	rightRow := rights[first8:][:32]
+	for threadX := range 32 {
+		r.ThreadIdx.X = threadX
+		left := &leftRow[threadX]
+		right := &rightRow[threadX]
+		result0 := (threadX+first8)&31>>2 + start
+		result02 := (threadX+first8)&31&3<<1 + i&1
+//line tensor.go:58
+		at2 := result0*16 + result02
+		t38 := at2
+//line tensor.go:59
+		_ = c[t38]
+		t40 := at2 + 8
+//line tensor.go:59
+		_ = c[t40]
+//line tensor.go:59
+		t41 := left[i]
+//line tensor.go:59
+		t42 := right[i]
+//line tensor.go:59
+		c[t38] = t41
+//line tensor.go:59
+		c[t40] = t42
+	}
+}
+
+func quernHostMoments(r *host.Run) {
+	samples := host.Slice[[2][8]kernel.Float16](r, 0)
+	c := host.Slice[float32](r, 1)
+	var at int
+	lefts := host.Scratch[kernel.Accumulator[float32]](r, 0, r.BlockDim.Count())
+	rights := host.Scratch[kernel.Accumulator[float32]](r, 1, r.BlockDim.Count())
+	tile := host.Shared[[16][2][8]kernel.Float16](r, 0)
+	givens := host.Scratch[*[8]kernel.Float16](r, 27, r.BlockDim.Count())
+	words := host.Scratch[uint32](r, 2, r.BlockDim.Count())
+	words2 := host.Scratch[uint32](r, 3, r.BlockDim.Count())
+	words3 := host.Scratch[uint32](r, 4, r.BlockDim.Count())
+	words4 := host.Scratch[uint32](r, 5, r.BlockDim.Count())
+	as := host.Scratch[kernel.MatrixA[kernel.Float16]](r, 6, r.BlockDim.Count())
+	givens2 := host.Scratch[*[8]kernel.Float16](r, 28, r.BlockDim.Count())
+	words5 := host.Scratch[uint32](r, 7, r.BlockDim.Count())
+	words6 := host.Scratch[uint32](r, 8, r.BlockDim.Count())
+	words7 := host.Scratch[uint32](r, 9, r.BlockDim.Count())
+	words8 := host.Scratch[uint32](r, 10, r.BlockDim.Count())
+	bRights := host.Scratch[kernel.MatrixB[kernel.Float16]](r, 11, r.BlockDim.Count())
+	t17s := host.Scratch[kernel.MatrixA[kernel.Float16]](r, 12, r.BlockDim.Count())
+	t18s := host.Scratch[kernel.MatrixB[kernel.Float16]](r, 13, r.BlockDim.Count())
+	t19s := host.Scratch[kernel.Accumulator[float32]](r, 14, r.BlockDim.Count())
+	sums := host.Scratch[float32](r, 15, r.BlockDim.Count())
+	sums2 := host.Scratch[float32](r, 16, r.BlockDim.Count())
+	sums3 := host.Scratch[float32](r, 17, r.BlockDim.Count())
+	sums4 := host.Scratch[float32](r, 18, r.BlockDim.Count())
+	t24s := host.Scratch[kernel.Accumulator[float32]](r, 19, r.BlockDim.Count())
+	t25s := host.Scratch[kernel.MatrixA[kernel.Float16]](r, 20, r.BlockDim.Count())
+	t26s := host.Scratch[kernel.MatrixB[kernel.Float16]](r, 21, r.BlockDim.Count())
+	t27s := host.Scratch[kernel.Accumulator[float32]](r, 22, r.BlockDim.Count())
+	sums5 := host.Scratch[float32](r, 23, r.BlockDim.Count())
+	sums6 := host.Scratch[float32](r, 24, r.BlockDim.Count())
+	sums7 := host.Scratch[float32](r, 25, r.BlockDim.Count())
+	sums8 := host.Scratch[float32](r, 26, r.BlockDim.Count())
+	for r.Next() {
+//line tensor.go:72
+		at = 0
+		for threadZ := range 1 {
+			for threadY := range 1 {
+				first := (threadZ*1 + threadY) * 32
+				quernRow1Moments(r, lefts, first, rights)
+			}
+		}
+		for ; at < len(samples); at += 16 {
+			for threadZ := range 1 {
+				for threadY := range 1 {
+					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+					first2 := (threadZ*1 + threadY) * 32
+					quernRow2Moments(r, tile, first2, samples, at)
+				}
+			}
+			for threadZ := range 1 {
+				for threadY := range 1 {
+					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+					first3 := (threadZ*1 + threadY) * 32
+					quernRow3Moments(r, givens, first3, tile)
+				}
+			}
+//line tensor.go:75
+			host.LoadMatrixTransposed(words, words2, words3, words4, givens)
+			for threadZ := range 1 {
+				for threadY := range 1 {
+					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+					first4 := (threadZ*1 + threadY) * 32
+					quernRow4Moments(r, words, first4, words2, words3, words4, as, givens2, tile)
+				}
+			}
+//line tensor.go:76
+			host.LoadMatrixTransposed(words5, words6, words7, words8, givens2)
+			for threadZ := range 1 {
+				for threadY := range 1 {
+					first5 := (threadZ*1 + threadY) * 32
+					quernRow5Moments(r, lefts, first5, as, words5, words6, words7, words8, bRights, t17s, t18s, t19s)
+				}
+			}
+//line tensor.go:77
+			host.MMAFloat16(sums, sums2, sums3, sums4, t17s, t18s, t19s)
+			for threadZ := range 1 {
+				for threadY := range 1 {
+					first6 := (threadZ*1 + threadY) * 32
+					quernRow6Moments(r, rights, first6, as, bRights, sums, sums2, sums3, sums4, t24s, t25s, t26s, t27s)
+				}
+			}
+			host.MMAFloat16(sums5, sums6, sums7, sums8, t25s, t26s, t27s)
+			for threadZ := range 1 {
+				for threadY := range 1 {
+					first7 := (threadZ*1 + threadY) * 32
+					quernRow7Moments(r, lefts, first7, rights, t24s, sums5, sums6, sums7, sums8)
+				}
+			}
+		}
+		for threadZ := range 1 {
+			for threadY := range 1 {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				for i := 0; i < 4; i++ {
+					first8 := (threadZ*1 + threadY) * 32
+					start := i >> 1 << 3
+					quernRow8Moments(r, lefts, first8, rights, start, i, c)
+				}
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1Moments(r *host.Run, lefts []kernel.Accumulator[float32], first int, rights []kernel.Accumulator[float32]) {
+	leftRow := lefts[first:][:32]
+	rightRow := rights[first:][:32]
+	for threadX := range 32 {
+		left := &leftRow[threadX]
+		right := &rightRow[threadX]
+//line tensor.go:71
+		*left = kernel.Accumulator[float32]{}
+		*right = kernel.Accumulator[float32]{}
+	}
+}
+
+//go:noinline
+func quernRow2Moments(r *host.Run, tile *[16][2][8]kernel.Float16, first2 int, samples [][2][8]kernel.Float16, at int) {
+	for threadX := range 32 {
+		r.ThreadIdx.X = threadX
+		t1 := (threadX + first2) & 31 % 16
+		t2 := (threadX + first2) & 31 / 16
+//line tensor.go:73
+		tile[t1][t2] = samples[at+t1][t2]
+	}
+}
+
+//go:noinline
+func quernRow3Moments(r *host.Run, givens []*[8]kernel.Float16, first3 int, tile *[16][2][8]kernel.Float16) {
+	givenRow := givens[first3:][:32]
+	for threadX := range 32 {
+		r.ThreadIdx.X = threadX
+		t1 := (threadX + first3) & 31 % 16
+		t2 := (threadX + first3) & 31 / 16
+//line tensor.go:75
+		_ = tile[t1][t2]
+//line tensor.go:75
+		given := &tile[t1][t2]
+		givenRow[threadX] = given
+	}
+}
+
+//go:noinline
+func quernRow4Moments(r *host.Run, words []uint32, first4 int, words2, words3, words4 []uint32, as []kernel.MatrixA[kernel.Float16], givens2 []*[8]kernel.Float16, tile *[16][2][8]kernel.Float16) {
+	wordRow := words[first4:][:32]
+	wordRow2 := words2[first4:][:32]
+	wordRow3 := words3[first4:][:32]
+	wordRow4 := words4[first4:][:32]
+	aRow := as[first4:][:32]
+	givenRow2 := givens2[first4:][:32]
+	for threadX := range 32 {
+		r.ThreadIdx.X = threadX
+		word := wordRow[threadX]
+		word3 := wordRow2[threadX]
+		word2 := wordRow3[threadX]
+		word4 := wordRow4[threadX]
+		a := &aRow[threadX]
+		t1 := (threadX + first4) & 31 % 16
+		t2 := (threadX + first4) & 31 / 16
+//line tensor.go:75
+		*a = kernel.MatrixA[kernel.Float16]{word, word2, word3, word4}
+		_ = tile[t1][t2]
+//line tensor.go:76
+		given2 := &tile[t1][t2]
+		givenRow2[threadX] = given2
+	}
+}
+
+//go:noinline
+func quernRow5Moments(r *host.Run, lefts []kernel.Accumulator[float32], first5 int, as []kernel.MatrixA[kernel.Float16], words5, words6, words7, words8 []uint32, bRights []kernel.MatrixB[kernel.Float16], t17s []kernel.MatrixA[kernel.Float16], t18s []kernel.MatrixB[kernel.Float16], t19s []kernel.Accumulator[float32]) {
+	leftRow := lefts[first5:][:32]
+	aRow := as[first5:][:32]
+	wordRow5 := words5[first5:][:32]
+	wordRow6 := words6[first5:][:32]
+	wordRow7 := words7[first5:][:32]
+	wordRow8 := words8[first5:][:32]
+	bRightRow := bRights[first5:][:32]
+	t17Row := t17s[first5:][:32]
+	t18Row := t18s[first5:][:32]
+	t19Row := t19s[first5:][:32]
+	for threadX := range 32 {
+		left := &leftRow[threadX]
+		a := &aRow[threadX]
+		word5 := wordRow5[threadX]
+		word6 := wordRow6[threadX]
+		word7 := wordRow7[threadX]
+		word8 := wordRow8[threadX]
+		bRight := &bRightRow[threadX]
+		t17 := &t17Row[threadX]
+		t18 := &t18Row[threadX]
+		t19 := &t19Row[threadX]
+//line tensor.go:76
+		bLeft := kernel.MatrixB[kernel.Float16]{word5, word6}
+		*bRight = kernel.MatrixB[kernel.Float16]{word7, word8}
+//line tensor.go:77
+		*t17 = *a
+		*t18 = bLeft
+		*t19 = *left
+	}
+}
+
+//go:noinline
+func quernRow6Moments(r *host.Run, rights []kernel.Accumulator[float32], first6 int, as []kernel.MatrixA[kernel.Float16], bRights []kernel.MatrixB[kernel.Float16], sums, sums2, sums3, sums4 []float32, t24s []kernel.Accumulator[float32], t25s []kernel.MatrixA[kernel.Float16], t26s []kernel.MatrixB[kernel.Float16], t27s []kernel.Accumulator[float32]) {
+	rightRow := rights[first6:][:32]
+	aRow := as[first6:][:32]
+	bRightRow := bRights[first6:][:32]
+	sumRow := sums[first6:][:32]
+	sumRow2 := sums2[first6:][:32]
+	sumRow3 := sums3[first6:][:32]
+	sumRow4 := sums4[first6:][:32]
+	t24Row := t24s[first6:][:32]
+	t25Row := t25s[first6:][:32]
+	t26Row := t26s[first6:][:32]
+	t27Row := t27s[first6:][:32]
+	for threadX := range 32 {
+		right := &rightRow[threadX]
+		a := &aRow[threadX]
+		bRight := &bRightRow[threadX]
+		sum := sumRow[threadX]
+		sum2 := sumRow2[threadX]
+		sum3 := sumRow3[threadX]
+		sum4 := sumRow4[threadX]
+		t24 := &t24Row[threadX]
+		t25 := &t25Row[threadX]
+		t26 := &t26Row[threadX]
+		t27 := &t27Row[threadX]
+//line tensor.go:77
+		*t24 = kernel.Accumulator[float32]{sum, sum2, sum3, sum4}
+		*t25 = *a
+		*t26 = *bRight
+		*t27 = *right
+	}
+}
+
+//go:noinline
+func quernRow7Moments(r *host.Run, lefts []kernel.Accumulator[float32], first7 int, rights, t24s []kernel.Accumulator[float32], sums5, sums6, sums7, sums8 []float32) {
+	leftRow := lefts[first7:][:32]
+	rightRow := rights[first7:][:32]
+	t24Row := t24s[first7:][:32]
+	sumRow5 := sums5[first7:][:32]
+	sumRow6 := sums6[first7:][:32]
+	sumRow7 := sums7[first7:][:32]
+	sumRow8 := sums8[first7:][:32]
+	for threadX := range 32 {
+		left := &leftRow[threadX]
+		right := &rightRow[threadX]
+		t24 := &t24Row[threadX]
+		sum5 := sumRow5[threadX]
+		sum6 := sumRow6[threadX]
+		sum7 := sumRow7[threadX]
+		sum8 := sumRow8[threadX]
+//line tensor.go:77
+		t32 := kernel.Accumulator[float32]{sum5, sum6, sum7, sum8}
+		*left = *t24
+		*right = t32
+	}
+}
+
+//go:noinline
+func quernRow8Moments(r *host.Run, lefts []kernel.Accumulator[float32], first8 int, rights []kernel.Accumulator[float32], start, i int, c []float32) {
+	leftRow := lefts[first8:][:32]
+	rightRow := rights[first8:][:32]
+	for threadX := range 32 {
+		r.ThreadIdx.X = threadX
+		left := &leftRow[threadX]
+		right := &rightRow[threadX]
+		result0 := (threadX+first8)&31>>2 + start
+		result02 := (threadX+first8)&31&3<<1 + i&1
+//line tensor.go:81
+		at2 := result0*16 + result02
+		t38 := at2
+//line tensor.go:82
+		_ = c[t38]
+		t40 := at2 + 8
+//line tensor.go:82
+		_ = c[t40]
+//line tensor.go:82
+		t41 := left[i]
+//line tensor.go:82
+		t42 := right[i]
+//line tensor.go:82
+		c[t38] = t41
+//line tensor.go:82
+		c[t40] = t42
+	}
+}
+
+func quernHostSmallProduct(r *host.Run) {
+	a := host.Slice[float32](r, 0)
+	b := host.Slice[float32](r, 1)
+	c := host.Slice[float32](r, 2)
+	var at int
+	sums := host.Scratch[kernel.Accumulator[float32]](r, 0, r.BlockDim.Count())
+	k := len(a) / 16
+	var t1 int
+	var t2 []float32
+	var t5 int
+	fas := host.Scratch[kernel.MatrixA[float32]](r, 1, r.BlockDim.Count())
+	n := 1
+	n2 := 1
+	t52 := 1
+	var t6 []float32
+	t8s := host.Scratch[kernel.MatrixA[float32]](r, 2, r.BlockDim.Count())
+	t9s := host.Scratch[kernel.MatrixB[float32]](r, 3, r.BlockDim.Count())
+	t10s := host.Scratch[kernel.Accumulator[float32]](r, 4, r.BlockDim.Count())
+	n3 := 1
+	n4 := 1
+	t53 := 8
+	sums2 := host.Scratch[float32](r, 5, r.BlockDim.Count())
+	sums3 := host.Scratch[float32](r, 6, r.BlockDim.Count())
+	sums4 := host.Scratch[float32](r, 7, r.BlockDim.Count())
+	sums5 := host.Scratch[float32](r, 8, r.BlockDim.Count())
+	result05 := 8
+	t16 := 0
+	size := t16 >> 1 << 3
+	t18 := 0
+	t162 := 1
+	size2 := t162 >> 1 << 3
+	t182 := 1
+	t163 := 2
+	size3 := t163 >> 1 << 3
+	t183 := 2
+	t164 := 3
+	size4 := t164 >> 1 << 3
+	t184 := 3
+	for r.Next() {
+//line tensor.go:93
+		at = 0
+		for threadZ := range 1 {
+			for threadY := range 1 {
+				first := (threadZ*1 + threadY) * 32
+				quernRow1SmallProduct(r, sums, first)
+			}
+		}
+		for at < k {
+//line tensor.go:94
+			t1 = at
+			r.ThreadIdx = kernel.Dim3{}
+//line tensor.go:94
+			t2 = a[t1:]
+			t5 = at * 8
+			for threadZ := range 1 {
+				for threadY := range 1 {
+					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+					first2 := (threadZ*1 + threadY) * 32
+					quernRow2SmallProduct(r, fas, first2, t2, k, n, n2, t52)
+				}
+			}
+			r.ThreadIdx = kernel.Dim3{}
+//line tensor.go:95
+			t6 = b[t5:]
+			for threadZ := range 1 {
+				for threadY := range 1 {
+					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+					first3 := (threadZ*1 + threadY) * 32
+					quernRow3SmallProduct(r, sums, first3, fas, t8s, t9s, t10s, t6, n3, n4, t53)
+				}
+			}
+//line tensor.go:96
+			host.MMATF32(sums2, sums3, sums4, sums5, t8s, t9s, t10s)
+			for threadZ := range 1 {
+				for threadY := range 1 {
+					first4 := (threadZ*1 + threadY) * 32
+					quernRow4SmallProduct(r, sums, first4, sums2, sums3, sums4, sums5)
+				}
+			}
+//line tensor.go:93
+			at += result05
+		}
+		for threadZ := range 1 {
+			for threadY := range 1 {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				first5 := (threadZ*1 + threadY) * 32
+				quernRow5SmallProduct(r, sums, first5, c, size, t18, size2, t182, size3, t183, size4, t184)
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1SmallProduct(r *host.Run, sums []kernel.Accumulator[float32], first int) {
+	sumRow := sums[first:][:32]
+	for threadX := range 32 {
+		sum := &sumRow[threadX]
+//line tensor.go:91
+		*sum = kernel.Accumulator[float32]{}
+	}
+}
+
+//go:noinline
+func quernRow2SmallProduct(r *host.Run, fas []kernel.MatrixA[float32], first2 int, t2 []float32, k, n, n2, t52 int) {
+	faRow := fas[first2:][:32]
+	for threadX := range 32 {
+		r.ThreadIdx.X = threadX
+		fa := &faRow[threadX]
+		t12 := (threadX + first2) & 31 >> 2
+		t22 := (threadX + first2) & 31 & 3 * n
+//line matrix.go:121
+		m := kernel.MatrixA[float32]{}
+//line matrix.go:124
+		for w := 0; w < 4; w++ {
+			t3 := t2
+			t4 := (t12+w&1*8)*k + (t22+w>>1*4*n)*1
+//line matrix.go:144
+			var word uint32
+//line matrix.go:146
+			for i := 0; i < n2; i++ {
+				word |= math.Float32bits(t3[t4+i*t52]) << (i * 32 / n2)
+			}
+			result0 := word
+//line matrix.go:125
+			m[w] = result0
+		}
+		result02 := m
+//line tensor.go:94
+		*fa = result02
+	}
+}
+
+//go:noinline
+func quernRow3SmallProduct(r *host.Run, sums []kernel.Accumulator[float32], first3 int, fas, t8s []kernel.MatrixA[float32], t9s []kernel.MatrixB[float32], t10s []kernel.Accumulator[float32], t6 []float32, n3, n4, t53 int) {
+	sumRow := sums[first3:][:32]
+	faRow := fas[first3:][:32]
+	t8Row := t8s[first3:][:32]
+	t9Row := t9s[first3:][:32]
+	t10Row := t10s[first3:][:32]
+	for threadX := range 32 {
+		r.ThreadIdx.X = threadX
+		sum := &sumRow[threadX]
+		fa := &faRow[threadX]
+		t8 := &t8Row[threadX]
+		t9 := &t9Row[threadX]
+		t10 := &t10Row[threadX]
+		t13 := (threadX + first3) & 31 >> 2
+		at2 := t13 * 1
+		t23 := (threadX + first3) & 31 & 3 * n3
+//line matrix.go:133
+		m2 := kernel.MatrixB[float32]{}
+//line matrix.go:136
+		for w2 := 0; w2 < 2; w2++ {
+			t32 := t6
+			t42 := at2 + (t23+w2*4*n3)*8
+//line matrix.go:144
+			var word2 uint32
+//line matrix.go:146
+			for i2 := 0; i2 < n4; i2++ {
+				word2 |= math.Float32bits(t32[t42+i2*t53]) << (i2 * 32 / n4)
+			}
+			result03 := word2
+//line matrix.go:137
+			m2[w2] = result03
+		}
+		result04 := m2
+//line tensor.go:95
+		fb := result04
+		*t8 = *fa
+		*t9 = fb
+		*t10 = *sum
+	}
+}
+
+//go:noinline
+func quernRow4SmallProduct(r *host.Run, sums []kernel.Accumulator[float32], first4 int, sums2, sums3, sums4, sums5 []float32) {
+	sumRow := sums[first4:][:32]
+	sumRow2 := sums2[first4:][:32]
+	sumRow3 := sums3[first4:][:32]
+	sumRow4 := sums4[first4:][:32]
+	sumRow5 := sums5[first4:][:32]
+	for threadX := range 32 {
+		sum := &sumRow[threadX]
+		sum2 := sumRow2[threadX]
+		sum3 := sumRow3[threadX]
+		sum4 := sumRow4[threadX]
+		sum5 := sumRow5[threadX]
+//line tensor.go:96
+		*sum = kernel.Accumulator[float32]{sum2, sum3, sum4, sum5}
+	}
+}
+
+//go:noinline
+func quernRow5SmallProduct(r *host.Run, sums []kernel.Accumulator[float32], first5 int, c []float32, size, t18, size2, t182, size3, t183, size4, t184 int) {
+	sumRow := sums[first5:][:32]
+	for threadX := range 32 {
+		r.ThreadIdx.X = threadX
+		sum := &sumRow[threadX]
+		result06 := (threadX+first5)&31>>2 + size
+		result07 := (threadX+first5)&31&3<<1 + t18&1
+		result08 := (threadX+first5)&31>>2 + size2
+		result09 := (threadX+first5)&31&3<<1 + t182&1
+		result010 := (threadX+first5)&31>>2 + size3
+		result011 := (threadX+first5)&31&3<<1 + t183&1
+		result012 := (threadX+first5)&31>>2 + size4
+		result013 := (threadX+first5)&31&3<<1 + t184&1
+//line tensor.go:98
+		v := sum[0]
+		c[result06*8+result07] = v
+//line tensor.go:98
+		v2 := sum[1]
+		c[result08*8+result09] = v2
+//line tensor.go:98
+		v3 := sum[2]
+		c[result010*8+result011] = v3
+//line tensor.go:98
+		v4 := sum[3]
+		c[result012*8+result013] = v4
 	}
 }
 
