@@ -34,10 +34,10 @@ func transposeTile(t kernel.Thread, w, h int, in, out []float32) {
 		}
 	}
 	t.Sync()
-	x, y = t.BlockIdx.Y*TransposeTile+tx, t.BlockIdx.X*TransposeTile+ty
+	column, row := t.BlockIdx.Y*TransposeTile+tx, t.BlockIdx.X*TransposeTile+ty
 	for k := 0; k < TransposeTile; k += TransposeRows {
-		if x < h && y+k < w {
-			out[(y+k)*h+x] = tile[tx][ty+k]
+		if column < h && row+k < w {
+			out[(row+k)*h+column] = tile[tx][ty+k]
 		}
 	}
 }

@@ -44,7 +44,7 @@ func reduce(z Size) *Case {
 	x, sum := in(random(n, between(0, 1))), inOut(make([]float32, 1), Agreement{Tolerance: 1e-4})
 	return &Case{
 		Name: "reduce", Kernel: kernels.Reduce,
-		Grid: gpu.Blocks(gpu.Dim3{X: z.of(3, 64, 132*8)}, gpu.Dim3{X: kernels.ReduceThreads}),
+		Grid: gpu.Blocks(gpu.Dim3{X: z.of(3, 2*8, 132*8)}, gpu.Dim3{X: kernels.ReduceThreads}),
 		Args: []any{x, sum},
 		Unit: Bytes, Work: 4 * float64(n),
 		ByHand: func() { byhand.Reduce(x.Host, sum.Hand) },
@@ -57,7 +57,7 @@ func histogram(z Size) *Case {
 	bins := inOut(make([]uint32, 256), exact)
 	return &Case{
 		Name: "histogram", Kernel: kernels.Histogram,
-		Grid: gpu.Blocks(gpu.Dim3{X: z.of(3, 64, 132*8)}, gpu.Dim3{X: kernels.HistogramThreads}),
+		Grid: gpu.Blocks(gpu.Dim3{X: z.of(3, 2*8, 132*8)}, gpu.Dim3{X: kernels.HistogramThreads}),
 		Args: []any{data, bins},
 		Unit: Bytes, Work: float64(n),
 		ByHand: func() { byhand.Histogram(data.Host, bins.Hand) },

@@ -20,6 +20,7 @@ func Host(k *ir.Kernel) *ir.Kernel {
 	u.findKnown()
 	k.Func.Body = withoutSelfAssignments(u.list(k.Func.Body))
 	stride(k.Func)
+	_ = hoist(k) // finds no fault in a kernel
 	return k
 }
 
@@ -151,13 +152,21 @@ func (u *unroller) short(s *ir.Loop, c *counted) bool {
 	if len(c.values) > hostTrips {
 		return false
 	}
+	if len(s.Body) == 1 {
+		if _, guarded := s.Body[0].(*ir.If); guarded {
+			return false // the row of threads may go through it in step
+		}
+	}
 	derived := map[*ir.Local]bool{c.v: true}
 	nodes, plain := 0, true
 	v := ir.Visitor{
 		Stmt: func(s ir.Stmt) bool {
 			nodes++
-			_, ok := s.(*ir.Assign)
-			plain = plain && ok
+			switch s.(type) {
+			case *ir.Assign, *ir.If:
+			default:
+				plain = false
+			}
 			return plain
 		},
 		Expr: func(e ir.Expr) bool {
