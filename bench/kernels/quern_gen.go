@@ -1811,36 +1811,33 @@ func quernHostRegisterMatmul(r *host.Run) {
 			for threadZ := range 1 {
 				for threadY := range 16 {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-					for i := 0; i < 8; i++ {
-						start := threadY * 16
-						start2 := i * 256
-						quernRow2RegisterMatmul(r, tileA, start, start2, a, t1, k, k0, tileB, b, n, t2)
-					}
+					start := threadY * 16
+					quernRow2RegisterMatmul(r, tileA, start, a, t1, k, k0, tileB, b, n, t2)
 				}
 			}
 			for threadZ := range 1 {
 				for threadY := range 16 {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 					first2 := (threadZ*16 + threadY) * 16
-					start3 := threadY * 8
-					start4 := threadY*8 + 1
-					start5 := threadY*8 + 2
-					start6 := threadY*8 + 3
-					start7 := threadY*8 + 4
-					start8 := threadY*8 + 5
-					start9 := threadY*8 + 6
-					start10 := threadY*8 + 7
-					quernRow3RegisterMatmul(r, sumss, first2, tileA, start3, tileB, start4, start5, start6, start7, start8, start9, start10)
+					start2 := threadY * 8
+					start3 := threadY*8 + 1
+					start4 := threadY*8 + 2
+					start5 := threadY*8 + 3
+					start6 := threadY*8 + 4
+					start7 := threadY*8 + 5
+					start8 := threadY*8 + 6
+					start9 := threadY*8 + 7
+					quernRow3RegisterMatmul(r, sumss, first2, tileA, start2, tileB, start3, start4, start5, start6, start7, start8, start9)
 				}
 			}
 		}
 		for threadZ := range 1 {
 			for threadY := range 16 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				for i3 := 0; i3 < 8; i3++ {
+				for i2 := 0; i2 < 8; i2++ {
 					first3 := (threadZ*16 + threadY) * 16
-					start11 := t2 + (t1+threadY*8+i3)*n
-					quernRow4RegisterMatmul(r, sumss, first3, c, start11, i3)
+					start10 := t2 + (t1+threadY*8+i2)*n
+					quernRow4RegisterMatmul(r, sumss, first3, c, start10, i2)
 				}
 			}
 		}
@@ -1858,19 +1855,46 @@ func quernRow1RegisterMatmul(r *host.Run, sumss [][8][8]float32, first int) {
 }
 
 //go:noinline
-func quernRow2RegisterMatmul(r *host.Run, tileA *[16][132]float32, start, start2 int, a []float32, t1, k, k0 int, tileB *[16][128]float32, b []float32, n, t2 int) {
+func quernRow2RegisterMatmul(r *host.Run, tileA *[16][132]float32, start int, a []float32, t1, k, k0 int, tileB *[16][128]float32, b []float32, n, t2 int) {
 	for threadX := range 16 {
 		r.ThreadIdx.X = threadX
 		thread := start + threadX
-		e := thread + start2
+		e := thread + 256
+		e2 := thread + 512
+		e3 := thread + 768
+		e4 := thread + 1024
+		e5 := thread + 1280
+		e6 := thread + 1536
+		e7 := thread + 1792
+//line matmul.go:96
+		tileA[thread%16][thread/16] = a[(t1+thread/16)*k+k0+thread%16]
+		tileB[thread/128][thread%128] = b[(k0+thread/128)*n+t2+thread%128]
 //line matmul.go:96
 		tileA[e%16][e/16] = a[(t1+e/16)*k+k0+e%16]
 		tileB[e/128][e%128] = b[(k0+e/128)*n+t2+e%128]
+//line matmul.go:96
+		tileA[e2%16][e2/16] = a[(t1+e2/16)*k+k0+e2%16]
+		tileB[e2/128][e2%128] = b[(k0+e2/128)*n+t2+e2%128]
+//line matmul.go:96
+		tileA[e3%16][e3/16] = a[(t1+e3/16)*k+k0+e3%16]
+		tileB[e3/128][e3%128] = b[(k0+e3/128)*n+t2+e3%128]
+//line matmul.go:96
+		tileA[e4%16][e4/16] = a[(t1+e4/16)*k+k0+e4%16]
+		tileB[e4/128][e4%128] = b[(k0+e4/128)*n+t2+e4%128]
+//line matmul.go:96
+		tileA[e5%16][e5/16] = a[(t1+e5/16)*k+k0+e5%16]
+		tileB[e5/128][e5%128] = b[(k0+e5/128)*n+t2+e5%128]
+//line matmul.go:96
+		tileA[e6%16][e6/16] = a[(t1+e6/16)*k+k0+e6%16]
+		tileB[e6/128][e6%128] = b[(k0+e6/128)*n+t2+e6%128]
+//line matmul.go:96
+		tileA[e7%16][e7/16] = a[(t1+e7/16)*k+k0+e7%16]
+		tileB[e7/128][e7%128] = b[(k0+e7/128)*n+t2+e7%128]
 	}
 }
 
 //go:noinline
-func quernRow3RegisterMatmul(r *host.Run, sumss [][8][8]float32, first2 int, tileA *[16][132]float32, start3 int, tileB *[16][128]float32, start4, start5, start6, start7, start8, start9, start10 int) {
+func quernRow3RegisterMatmul(r *host.Run, sumss [][8][8]float32, first2 int, tileA *[16][132]float32, start2 int, tileB *[16][128]float32, start3, start4, start5, start6, start7, start8, start9 int) {
 	sumsRow := sumss[first2:][:16]
 	for threadX := range 16 {
 		r.ThreadIdx.X = threadX
@@ -1887,74 +1911,74 @@ func quernRow3RegisterMatmul(r *host.Run, sumss [][8][8]float32, first2 int, til
 		for p := 0; p < 16; p++ {
 			va := [8]float32{}
 			vb := [8]float32{}
-			va[0] = tileA[p][start3]
+			va[0] = tileA[p][start2]
 			vb[0] = tileB[p][at]
 //line matmul.go:103
-			va[1] = tileA[p][start4]
+			va[1] = tileA[p][start3]
 			vb[1] = tileB[p][at2]
 //line matmul.go:103
-			va[2] = tileA[p][start5]
+			va[2] = tileA[p][start4]
 			vb[2] = tileB[p][at3]
 //line matmul.go:103
-			va[3] = tileA[p][start6]
+			va[3] = tileA[p][start5]
 			vb[3] = tileB[p][at4]
 //line matmul.go:103
-			va[4] = tileA[p][start7]
+			va[4] = tileA[p][start6]
 			vb[4] = tileB[p][at5]
 //line matmul.go:103
-			va[5] = tileA[p][start8]
+			va[5] = tileA[p][start7]
 			vb[5] = tileB[p][at6]
 //line matmul.go:103
-			va[6] = tileA[p][start9]
+			va[6] = tileA[p][start8]
 			vb[6] = tileB[p][at7]
 //line matmul.go:103
-			va[7] = tileA[p][start10]
+			va[7] = tileA[p][start9]
 			vb[7] = tileB[p][at8]
 //line matmul.go:106
-			for i2 := 0; i2 < 8; i2++ {
+			for i := 0; i < 8; i++ {
 //line matmul.go:108
-				sums[i2][0] += va[i2] * vb[0]
+				sums[i][0] += va[i] * vb[0]
 //line matmul.go:108
-				sums[i2][1] += va[i2] * vb[1]
+				sums[i][1] += va[i] * vb[1]
 //line matmul.go:108
-				sums[i2][2] += va[i2] * vb[2]
+				sums[i][2] += va[i] * vb[2]
 //line matmul.go:108
-				sums[i2][3] += va[i2] * vb[3]
+				sums[i][3] += va[i] * vb[3]
 //line matmul.go:108
-				sums[i2][4] += va[i2] * vb[4]
+				sums[i][4] += va[i] * vb[4]
 //line matmul.go:108
-				sums[i2][5] += va[i2] * vb[5]
+				sums[i][5] += va[i] * vb[5]
 //line matmul.go:108
-				sums[i2][6] += va[i2] * vb[6]
+				sums[i][6] += va[i] * vb[6]
 //line matmul.go:108
-				sums[i2][7] += va[i2] * vb[7]
+				sums[i][7] += va[i] * vb[7]
 			}
 		}
 	}
 }
 
 //go:noinline
-func quernRow4RegisterMatmul(r *host.Run, sumss [][8][8]float32, first3 int, c []float32, start11, i3 int) {
+func quernRow4RegisterMatmul(r *host.Run, sumss [][8][8]float32, first3 int, c []float32, start10, i2 int) {
 	sumsRow := sumss[first3:][:16]
 	for threadX := range 16 {
 		r.ThreadIdx.X = threadX
 		sums := &sumsRow[threadX]
 //line matmul.go:116
-		c[start11+threadX*8] = sums[i3][0]
+		c[start10+threadX*8] = sums[i2][0]
 //line matmul.go:116
-		c[start11+threadX*8+1] = sums[i3][1]
+		c[start10+threadX*8+1] = sums[i2][1]
 //line matmul.go:116
-		c[start11+threadX*8+2] = sums[i3][2]
+		c[start10+threadX*8+2] = sums[i2][2]
 //line matmul.go:116
-		c[start11+threadX*8+3] = sums[i3][3]
+		c[start10+threadX*8+3] = sums[i2][3]
 //line matmul.go:116
-		c[start11+threadX*8+4] = sums[i3][4]
+		c[start10+threadX*8+4] = sums[i2][4]
 //line matmul.go:116
-		c[start11+threadX*8+5] = sums[i3][5]
+		c[start10+threadX*8+5] = sums[i2][5]
 //line matmul.go:116
-		c[start11+threadX*8+6] = sums[i3][6]
+		c[start10+threadX*8+6] = sums[i2][6]
 //line matmul.go:116
-		c[start11+threadX*8+7] = sums[i3][7]
+		c[start10+threadX*8+7] = sums[i2][7]
 	}
 }
 
@@ -1985,36 +2009,33 @@ func quernHostRegisterMatmulUnchecked(r *host.Run) {
 			for threadZ := range 1 {
 				for threadY := range 16 {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-					for i := 0; i < 8; i++ {
-						start := threadY * 16
-						start2 := i * 256
-						quernRow2RegisterMatmulUnchecked(r, tileA, start, start2, a, t1, k, k0, tileB, b, n, t2)
-					}
+					start := threadY * 16
+					quernRow2RegisterMatmulUnchecked(r, tileA, start, a, t1, k, k0, tileB, b, n, t2)
 				}
 			}
 			for threadZ := range 1 {
 				for threadY := range 16 {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 					first2 := (threadZ*16 + threadY) * 16
-					start3 := threadY * 8
-					start4 := threadY*8 + 1
-					start5 := threadY*8 + 2
-					start6 := threadY*8 + 3
-					start7 := threadY*8 + 4
-					start8 := threadY*8 + 5
-					start9 := threadY*8 + 6
-					start10 := threadY*8 + 7
-					quernRow3RegisterMatmulUnchecked(r, sumss, first2, tileA, start3, tileB, start4, start5, start6, start7, start8, start9, start10)
+					start2 := threadY * 8
+					start3 := threadY*8 + 1
+					start4 := threadY*8 + 2
+					start5 := threadY*8 + 3
+					start6 := threadY*8 + 4
+					start7 := threadY*8 + 5
+					start8 := threadY*8 + 6
+					start9 := threadY*8 + 7
+					quernRow3RegisterMatmulUnchecked(r, sumss, first2, tileA, start2, tileB, start3, start4, start5, start6, start7, start8, start9)
 				}
 			}
 		}
 		for threadZ := range 1 {
 			for threadY := range 16 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				for i3 := 0; i3 < 8; i3++ {
+				for i2 := 0; i2 < 8; i2++ {
 					first3 := (threadZ*16 + threadY) * 16
-					start11 := t2 + (t1+threadY*8+i3)*n
-					quernRow4RegisterMatmulUnchecked(r, sumss, first3, c, start11, i3)
+					start10 := t2 + (t1+threadY*8+i2)*n
+					quernRow4RegisterMatmulUnchecked(r, sumss, first3, c, start10, i2)
 				}
 			}
 		}
@@ -2032,19 +2053,46 @@ func quernRow1RegisterMatmulUnchecked(r *host.Run, sumss [][8][8]float32, first 
 }
 
 //go:noinline
-func quernRow2RegisterMatmulUnchecked(r *host.Run, tileA *[16][132]float32, start, start2 int, a []float32, t1, k, k0 int, tileB *[16][128]float32, b []float32, n, t2 int) {
+func quernRow2RegisterMatmulUnchecked(r *host.Run, tileA *[16][132]float32, start int, a []float32, t1, k, k0 int, tileB *[16][128]float32, b []float32, n, t2 int) {
 	for threadX := range 16 {
 		r.ThreadIdx.X = threadX
 		thread := start + threadX
-		e := thread + start2
+		e := thread + 256
+		e2 := thread + 512
+		e3 := thread + 768
+		e4 := thread + 1024
+		e5 := thread + 1280
+		e6 := thread + 1536
+		e7 := thread + 1792
+//line matmul.go:96
+		tileA[thread%16][thread/16] = a[(t1+thread/16)*k+k0+thread%16]
+		tileB[thread/128][thread%128] = b[(k0+thread/128)*n+t2+thread%128]
 //line matmul.go:96
 		tileA[e%16][e/16] = a[(t1+e/16)*k+k0+e%16]
 		tileB[e/128][e%128] = b[(k0+e/128)*n+t2+e%128]
+//line matmul.go:96
+		tileA[e2%16][e2/16] = a[(t1+e2/16)*k+k0+e2%16]
+		tileB[e2/128][e2%128] = b[(k0+e2/128)*n+t2+e2%128]
+//line matmul.go:96
+		tileA[e3%16][e3/16] = a[(t1+e3/16)*k+k0+e3%16]
+		tileB[e3/128][e3%128] = b[(k0+e3/128)*n+t2+e3%128]
+//line matmul.go:96
+		tileA[e4%16][e4/16] = a[(t1+e4/16)*k+k0+e4%16]
+		tileB[e4/128][e4%128] = b[(k0+e4/128)*n+t2+e4%128]
+//line matmul.go:96
+		tileA[e5%16][e5/16] = a[(t1+e5/16)*k+k0+e5%16]
+		tileB[e5/128][e5%128] = b[(k0+e5/128)*n+t2+e5%128]
+//line matmul.go:96
+		tileA[e6%16][e6/16] = a[(t1+e6/16)*k+k0+e6%16]
+		tileB[e6/128][e6%128] = b[(k0+e6/128)*n+t2+e6%128]
+//line matmul.go:96
+		tileA[e7%16][e7/16] = a[(t1+e7/16)*k+k0+e7%16]
+		tileB[e7/128][e7%128] = b[(k0+e7/128)*n+t2+e7%128]
 	}
 }
 
 //go:noinline
-func quernRow3RegisterMatmulUnchecked(r *host.Run, sumss [][8][8]float32, first2 int, tileA *[16][132]float32, start3 int, tileB *[16][128]float32, start4, start5, start6, start7, start8, start9, start10 int) {
+func quernRow3RegisterMatmulUnchecked(r *host.Run, sumss [][8][8]float32, first2 int, tileA *[16][132]float32, start2 int, tileB *[16][128]float32, start3, start4, start5, start6, start7, start8, start9 int) {
 	sumsRow := sumss[first2:][:16]
 	for threadX := range 16 {
 		r.ThreadIdx.X = threadX
@@ -2061,74 +2109,74 @@ func quernRow3RegisterMatmulUnchecked(r *host.Run, sumss [][8][8]float32, first2
 		for p := 0; p < 16; p++ {
 			va := [8]float32{}
 			vb := [8]float32{}
-			va[0] = tileA[p][start3]
+			va[0] = tileA[p][start2]
 			vb[0] = tileB[p][at]
 //line matmul.go:103
-			va[1] = tileA[p][start4]
+			va[1] = tileA[p][start3]
 			vb[1] = tileB[p][at2]
 //line matmul.go:103
-			va[2] = tileA[p][start5]
+			va[2] = tileA[p][start4]
 			vb[2] = tileB[p][at3]
 //line matmul.go:103
-			va[3] = tileA[p][start6]
+			va[3] = tileA[p][start5]
 			vb[3] = tileB[p][at4]
 //line matmul.go:103
-			va[4] = tileA[p][start7]
+			va[4] = tileA[p][start6]
 			vb[4] = tileB[p][at5]
 //line matmul.go:103
-			va[5] = tileA[p][start8]
+			va[5] = tileA[p][start7]
 			vb[5] = tileB[p][at6]
 //line matmul.go:103
-			va[6] = tileA[p][start9]
+			va[6] = tileA[p][start8]
 			vb[6] = tileB[p][at7]
 //line matmul.go:103
-			va[7] = tileA[p][start10]
+			va[7] = tileA[p][start9]
 			vb[7] = tileB[p][at8]
 //line matmul.go:106
-			for i2 := 0; i2 < 8; i2++ {
+			for i := 0; i < 8; i++ {
 //line matmul.go:108
-				sums[i2][0] += va[i2] * vb[0]
+				sums[i][0] += va[i] * vb[0]
 //line matmul.go:108
-				sums[i2][1] += va[i2] * vb[1]
+				sums[i][1] += va[i] * vb[1]
 //line matmul.go:108
-				sums[i2][2] += va[i2] * vb[2]
+				sums[i][2] += va[i] * vb[2]
 //line matmul.go:108
-				sums[i2][3] += va[i2] * vb[3]
+				sums[i][3] += va[i] * vb[3]
 //line matmul.go:108
-				sums[i2][4] += va[i2] * vb[4]
+				sums[i][4] += va[i] * vb[4]
 //line matmul.go:108
-				sums[i2][5] += va[i2] * vb[5]
+				sums[i][5] += va[i] * vb[5]
 //line matmul.go:108
-				sums[i2][6] += va[i2] * vb[6]
+				sums[i][6] += va[i] * vb[6]
 //line matmul.go:108
-				sums[i2][7] += va[i2] * vb[7]
+				sums[i][7] += va[i] * vb[7]
 			}
 		}
 	}
 }
 
 //go:noinline
-func quernRow4RegisterMatmulUnchecked(r *host.Run, sumss [][8][8]float32, first3 int, c []float32, start11, i3 int) {
+func quernRow4RegisterMatmulUnchecked(r *host.Run, sumss [][8][8]float32, first3 int, c []float32, start10, i2 int) {
 	sumsRow := sumss[first3:][:16]
 	for threadX := range 16 {
 		r.ThreadIdx.X = threadX
 		sums := &sumsRow[threadX]
 //line matmul.go:116
-		c[start11+threadX*8] = sums[i3][0]
+		c[start10+threadX*8] = sums[i2][0]
 //line matmul.go:116
-		c[start11+threadX*8+1] = sums[i3][1]
+		c[start10+threadX*8+1] = sums[i2][1]
 //line matmul.go:116
-		c[start11+threadX*8+2] = sums[i3][2]
+		c[start10+threadX*8+2] = sums[i2][2]
 //line matmul.go:116
-		c[start11+threadX*8+3] = sums[i3][3]
+		c[start10+threadX*8+3] = sums[i2][3]
 //line matmul.go:116
-		c[start11+threadX*8+4] = sums[i3][4]
+		c[start10+threadX*8+4] = sums[i2][4]
 //line matmul.go:116
-		c[start11+threadX*8+5] = sums[i3][5]
+		c[start10+threadX*8+5] = sums[i2][5]
 //line matmul.go:116
-		c[start11+threadX*8+6] = sums[i3][6]
+		c[start10+threadX*8+6] = sums[i2][6]
 //line matmul.go:116
-		c[start11+threadX*8+7] = sums[i3][7]
+		c[start10+threadX*8+7] = sums[i2][7]
 	}
 }
 

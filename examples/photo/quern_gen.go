@@ -1209,19 +1209,167 @@ func quernHostRotateBilinear(r *host.Run) {
 		blockY := r.BlockIdx.Y
 		base := blockX * 32
 		base2 := blockY * 8
+		base3 := t2 + blockX*32
+		base4 := size + blockX*32
 		for threadZ := range 1 {
 			for threadY := range 8 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				y := base2 + threadY
 				start := y * outW
-				quernRow1RotateBilinear(r, base, outW, y, outH, r2, w, h, background, t17, t21, t25, t29, in, plane, plane2, plane3, out, start, t2, size)
+				start2 := y*outW + base
+				start3 := base3 + y*outW
+				start4 := base4 + y*outW
+				quernRow1RotateBilinear(r, base, outW, y, outH, r2, w, h, background, t17, t21, t25, t29, in, plane, plane2, plane3, out, start, t2, size, start2, start3, start4)
 			}
 		}
 	}
 }
 
 //go:noinline
-func quernRow1RotateBilinear(r *host.Run, base, outW, y, outH int, r2 rotation, w, h int, background rgb, t17, t21, t25, t29 int, in []float32, plane, plane2, plane3 int, out []float32, start, t2, size int) {
+func quernRow1RotateBilinear(r *host.Run, base, outW, y, outH int, r2 rotation, w, h int, background rgb, t17, t21, t25, t29 int, in []float32, plane, plane2, plane3 int, out []float32, start, t2, size, start2, start3, start4 int) {
+	if base >= 0 && outW >= 0 && y < outH && start2 >= 0 && 32 <= len(out)-start2 && start3 >= 0 && 32 <= len(out)-start3 && start4 >= 0 && 32 <= len(out)-start4 && outW-base >= 32 {
+		row := (*[32]float32)(out[start2:])
+		row2 := (*[32]float32)(out[start3:])
+		row3 := (*[32]float32)(out[start4:])
+		for threadX := range 32 {
+			r.ThreadIdx.X = threadX
+			x := base + threadX
+//line rotate.go:44
+			sx, sy := r2.source(x, y)
+			sx2 := sx
+			sy2 := sy
+//line rotate.go:45
+			t7 := sx2
+			t8 := sy2
+//line rotate.go:45
+			result0 := coverage(t7, t8, w, h)
+			alpha := result0
+//line rotate.go:46
+			c := background
+			if alpha > 0 {
+				t12 := float32(math.Floor(float64(sx2)))
+				t13 := float32(math.Floor(float64(sy2)))
+				fx := t12
+				fy := t13
+//line rotate.go:49
+				t14 := sx2 - fx
+				t15 := sy2 - fy
+				tx := t14
+				ty := t15
+//line rotate.go:50
+				t16 := int(fx)
+//line math.go:151
+				result02 := min(max(t16, 0), t17)
+//line rotate.go:50
+				t19 := result02
+				t20 := int(fx) + 1
+//line math.go:151
+				result03 := min(max(t20, 0), t21)
+//line rotate.go:50
+				t23 := result03
+				x0 := t19
+				x1 := t23
+//line rotate.go:51
+				t24 := int(fy)
+//line math.go:151
+				result04 := min(max(t24, 0), t25)
+//line rotate.go:51
+				t27 := result04 * w
+				t28 := int(fy) + 1
+//line math.go:151
+				result05 := min(max(t28, 0), t29)
+//line rotate.go:51
+				t31 := result05 * w
+				y0 := t27
+				y1 := t31
+//line rotate.go:52
+				v := [3]float32{}
+//line rotate.go:55
+				t32 := in[plane+y0+x0]
+//line rotate.go:55
+				t33 := in[plane+y0+x1]
+				t34 := tx
+//line math.go:157
+				result06 := t32 + t34*(t33-t32)
+//line rotate.go:55
+				top := result06
+				t36 := in[plane+y1+x0]
+//line rotate.go:56
+				t37 := in[plane+y1+x1]
+				t38 := tx
+//line math.go:157
+				result07 := t36 + t38*(t37-t36)
+//line rotate.go:56
+				bottom := result07
+				t40 := top
+				t41 := bottom
+				t42 := ty
+//line math.go:157
+				result08 := t40 + t42*(t41-t40)
+//line rotate.go:57
+				v[0] = result08
+//line rotate.go:55
+				t322 := in[plane2+y0+x0]
+//line rotate.go:55
+				t332 := in[plane2+y0+x1]
+				t342 := tx
+//line math.go:157
+				result09 := t322 + t342*(t332-t322)
+//line rotate.go:55
+				top2 := result09
+				t362 := in[plane2+y1+x0]
+//line rotate.go:56
+				t372 := in[plane2+y1+x1]
+				t382 := tx
+//line math.go:157
+				result010 := t362 + t382*(t372-t362)
+//line rotate.go:56
+				bottom2 := result010
+				t402 := top2
+				t412 := bottom2
+				t422 := ty
+//line math.go:157
+				result011 := t402 + t422*(t412-t402)
+//line rotate.go:57
+				v[1] = result011
+//line rotate.go:55
+				t323 := in[plane3+y0+x0]
+//line rotate.go:55
+				t333 := in[plane3+y0+x1]
+				t343 := tx
+//line math.go:157
+				result012 := t323 + t343*(t333-t323)
+//line rotate.go:55
+				top3 := result012
+				t363 := in[plane3+y1+x0]
+//line rotate.go:56
+				t373 := in[plane3+y1+x1]
+				t383 := tx
+//line math.go:157
+				result013 := t363 + t383*(t373-t363)
+//line rotate.go:56
+				bottom3 := result013
+				t403 := top3
+				t413 := bottom3
+				t423 := ty
+//line math.go:157
+				result014 := t403 + t423*(t413-t403)
+//line rotate.go:57
+				v[2] = result014
+//line rotate.go:59
+				t44 := rgb{R: v[0], G: v[1], B: v[2]}
+				t45 := alpha
+//line rotate.go:59
+				result015 := background.mix(t44, t45)
+				c = result015
+			}
+//line rotate.go:61
+			row[threadX] = c.R
+			row2[threadX] = c.G
+			row3[threadX] = c.B
+		}
+		return
+	}
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		x := base + threadX
@@ -1390,19 +1538,178 @@ func quernHostRotateBicubic(r *host.Run) {
 		blockY := r.BlockIdx.Y
 		base := blockX * 32
 		base2 := blockY * 8
+		base3 := t2 + blockX*32
+		base4 := size + blockX*32
 		for threadZ := range 1 {
 			for threadY := range 8 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				y := base2 + threadY
 				start := y * outW
-				quernRow1RotateBicubic(r, base, outW, y, outH, r2, w, h, background, t21, t24, t212, t242, t213, t243, t214, t244, in, out, start, t2, size)
+				start2 := y*outW + base
+				start3 := base3 + y*outW
+				start4 := base4 + y*outW
+				quernRow1RotateBicubic(r, base, outW, y, outH, r2, w, h, background, t21, t24, t212, t242, t213, t243, t214, t244, in, out, start, t2, size, start2, start3, start4)
 			}
 		}
 	}
 }
 
 //go:noinline
-func quernRow1RotateBicubic(r *host.Run, base, outW, y, outH int, r2 rotation, w, h int, background rgb, t21, t24, t212, t242, t213, t243, t214, t244 int, in, out []float32, start, t2, size int) {
+func quernRow1RotateBicubic(r *host.Run, base, outW, y, outH int, r2 rotation, w, h int, background rgb, t21, t24, t212, t242, t213, t243, t214, t244 int, in, out []float32, start, t2, size, start2, start3, start4 int) {
+	if base >= 0 && outW >= 0 && y < outH && start2 >= 0 && 32 <= len(out)-start2 && start3 >= 0 && 32 <= len(out)-start3 && start4 >= 0 && 32 <= len(out)-start4 && outW-base >= 32 {
+		row5 := (*[32]float32)(out[start2:])
+		row6 := (*[32]float32)(out[start3:])
+		row7 := (*[32]float32)(out[start4:])
+		for threadX := range 32 {
+			r.ThreadIdx.X = threadX
+			x := base + threadX
+//line rotate.go:76
+			sx, sy := r2.source(x, y)
+			sx2 := sx
+			sy2 := sy
+//line rotate.go:77
+			t7 := sx2
+			t8 := sy2
+//line rotate.go:77
+			result0 := coverage(t7, t8, w, h)
+			alpha := result0
+//line rotate.go:78
+			c := background
+			if alpha > 0 {
+				t12 := float32(math.Floor(float64(sx2)))
+				t13 := float32(math.Floor(float64(sy2)))
+				fx := t12
+				fy := t13
+//line rotate.go:81
+				t14 := sx2 - fx
+//line rotate.go:81
+				result02 := catmullRom(t14)
+				t16 := result02
+				t17 := sy2 - fy
+//line rotate.go:81
+				result03 := catmullRom(t17)
+				t19 := result03
+				wx := t16
+				wy := t19
+//line rotate.go:82
+				columns := [4]int{}
+				rows := [4]int{}
+				t20 := int(fx) - 1
+//line math.go:151
+				result04 := min(max(t20, 0), t21)
+//line rotate.go:84
+				columns[0] = result04
+				t23 := int(fy) - 1
+//line math.go:151
+				result05 := min(max(t23, 0), t24)
+//line rotate.go:85
+				rows[0] = result05 * w
+//line rotate.go:84
+				t202 := int(fx)
+//line math.go:151
+				result06 := min(max(t202, 0), t212)
+//line rotate.go:84
+				columns[1] = result06
+				t232 := int(fy)
+//line math.go:151
+				result07 := min(max(t232, 0), t242)
+//line rotate.go:85
+				rows[1] = result07 * w
+//line rotate.go:84
+				t203 := int(fx) + 1
+//line math.go:151
+				result08 := min(max(t203, 0), t213)
+//line rotate.go:84
+				columns[2] = result08
+				t233 := int(fy) + 1
+//line math.go:151
+				result09 := min(max(t233, 0), t243)
+//line rotate.go:85
+				rows[2] = result09 * w
+//line rotate.go:84
+				t204 := int(fx) + 2
+//line math.go:151
+				result010 := min(max(t204, 0), t214)
+//line rotate.go:84
+				columns[3] = result010
+				t234 := int(fy) + 2
+//line math.go:151
+				result011 := min(max(t234, 0), t244)
+//line rotate.go:85
+				rows[3] = result011 * w
+//line rotate.go:87
+				v := [3]float32{}
+				for p := 0; p < 3; p++ {
+					plane := p * w * h
+					var sum float32
+//line rotate.go:92
+					row := plane + rows[0]
+					var line float32
+//line rotate.go:95
+					line += wx[0] * in[row+columns[0]]
+//line rotate.go:95
+					line += wx[1] * in[row+columns[1]]
+//line rotate.go:95
+					line += wx[2] * in[row+columns[2]]
+//line rotate.go:95
+					line += wx[3] * in[row+columns[3]]
+//line rotate.go:97
+					sum += wy[0] * line
+//line rotate.go:92
+					row2 := plane + rows[1]
+					var line2 float32
+//line rotate.go:95
+					line2 += wx[0] * in[row2+columns[0]]
+//line rotate.go:95
+					line2 += wx[1] * in[row2+columns[1]]
+//line rotate.go:95
+					line2 += wx[2] * in[row2+columns[2]]
+//line rotate.go:95
+					line2 += wx[3] * in[row2+columns[3]]
+//line rotate.go:97
+					sum += wy[1] * line2
+//line rotate.go:92
+					row3 := plane + rows[2]
+					var line3 float32
+//line rotate.go:95
+					line3 += wx[0] * in[row3+columns[0]]
+//line rotate.go:95
+					line3 += wx[1] * in[row3+columns[1]]
+//line rotate.go:95
+					line3 += wx[2] * in[row3+columns[2]]
+//line rotate.go:95
+					line3 += wx[3] * in[row3+columns[3]]
+//line rotate.go:97
+					sum += wy[2] * line3
+//line rotate.go:92
+					row4 := plane + rows[3]
+					var line4 float32
+//line rotate.go:95
+					line4 += wx[0] * in[row4+columns[0]]
+//line rotate.go:95
+					line4 += wx[1] * in[row4+columns[1]]
+//line rotate.go:95
+					line4 += wx[2] * in[row4+columns[2]]
+//line rotate.go:95
+					line4 += wx[3] * in[row4+columns[3]]
+//line rotate.go:97
+					sum += wy[3] * line4
+//line rotate.go:99
+					v[p] = max(0, sum)
+				}
+				t26 := rgb{R: v[0], G: v[1], B: v[2]}
+				t27 := alpha
+//line rotate.go:101
+				result012 := background.mix(t26, t27)
+				c = result012
+			}
+//line rotate.go:103
+			row5[threadX] = c.R
+			row6[threadX] = c.G
+			row7[threadX] = c.B
+		}
+		return
+	}
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		x := base + threadX

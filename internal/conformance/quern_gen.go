@@ -3815,14 +3815,55 @@ func quernHostPlane(r *host.Run) {
 				t29 := min(max(y+1, 0), h-1)
 				start9 := t29 * w
 				start10 := y * w
-				quernRow1Plane(r, base, w, y, h, in, start, start2, start3, start4, start5, start6, start7, start8, start9, out, start10, dimX)
+				start11 := y*w + base
+				quernRow1Plane(r, base, w, y, h, in, start, start2, start3, start4, start5, start6, start7, start8, start9, out, start10, dimX, start11)
 			}
 		}
 	}
 }
 
 //go:noinline
-func quernRow1Plane(r *host.Run, base, w, y, h int, in []int32, start, start2, start3, start4, start5, start6, start7, start8, start9 int, out []int32, start10, dimX int) {
+func quernRow1Plane(r *host.Run, base, w, y, h int, in []int32, start, start2, start3, start4, start5, start6, start7, start8, start9 int, out []int32, start10, dimX, start11 int) {
+	count := max(0, min(dimX, w-base))
+	if base >= 0 && w >= 0 && y < h && start11 >= 0 && count <= len(out)-start11 {
+		row := out[start11:][:count]
+		for threadX := range count {
+			r.ThreadIdx.X = threadX
+			x := base + threadX
+			t1 := min(max(x+-1, 0), w-1)
+			t12 := min(max(x, 0), w-1)
+			t13 := min(max(x+1, 0), w-1)
+			t14 := min(max(x+-1, 0), w-1)
+			t15 := min(max(x, 0), w-1)
+			t16 := min(max(x+1, 0), w-1)
+			t17 := min(max(x+-1, 0), w-1)
+			t18 := min(max(x, 0), w-1)
+			t19 := min(max(x+1, 0), w-1)
+//line control.go:177
+			var sum int32
+//line control.go:181
+			sum += in[start+t1]
+//line control.go:181
+			sum += in[start2+t12]
+//line control.go:181
+			sum += in[start3+t13]
+//line control.go:181
+			sum += in[start4+t14]
+//line control.go:181
+			sum += in[start5+t15]
+//line control.go:181
+			sum += in[start6+t16]
+//line control.go:181
+			sum += in[start7+t17]
+//line control.go:181
+			sum += in[start8+t18]
+//line control.go:181
+			sum += in[start9+t19]
+//line control.go:184
+			row[threadX] = sum
+		}
+		return
+	}
 	for threadX := range dimX {
 		r.ThreadIdx.X = threadX
 		x := base + threadX
@@ -7928,6 +7969,126 @@ func quernHostLocalArrays(r *host.Run) {
 
 //go:noinline
 func quernRow1LocalArrays(r *host.Run, base int, in, out []int32, dimX int) {
+	count := max(0, min(dimX, len(in)-base))
+	if base >= 0 && count <= len(in)-base && count <= len(out)-base {
+		row := in[base:][:count]
+		row2 := out[base:][:count]
+		for threadX := range count {
+			r.ThreadIdx.X = threadX
+//line memory.go:102
+			acc := [4][4]int32{}
+//line memory.go:105
+			acc[0][0] = row[threadX]
+			acc[0][1] = row[threadX] + 1
+			acc[0][2] = row[threadX] + 2
+			acc[0][3] = row[threadX] + 3
+			acc[1][0] = row[threadX] * 2
+			acc[1][1] = row[threadX]*2 + 1
+			acc[1][2] = row[threadX]*2 + 2
+			acc[1][3] = row[threadX]*2 + 3
+			acc[2][0] = row[threadX] * 3
+			acc[2][1] = row[threadX]*3 + 1
+			acc[2][2] = row[threadX]*3 + 2
+			acc[2][3] = row[threadX]*3 + 3
+			acc[3][0] = row[threadX] * 4
+			acc[3][1] = row[threadX]*4 + 1
+			acc[3][2] = row[threadX]*4 + 2
+			acc[3][3] = row[threadX]*4 + 3
+//line memory.go:110
+			acc[0][0] += acc[0][0]
+			acc[1][0] += acc[0][1]
+			acc[2][0] += acc[0][2]
+			acc[3][0] += acc[0][3]
+			acc[0][1] += acc[1][0]
+			acc[1][1] += acc[1][1]
+			acc[2][1] += acc[1][2]
+			acc[3][1] += acc[1][3]
+			acc[0][2] += acc[2][0]
+			acc[1][2] += acc[2][1]
+			acc[2][2] += acc[2][2]
+			acc[3][2] += acc[2][3]
+			acc[0][3] += acc[3][0]
+			acc[1][3] += acc[3][1]
+			acc[2][3] += acc[3][2]
+			acc[3][3] += acc[3][3]
+//line memory.go:114
+			counts := [16]uint8{}
+			for k := 0; k < 20; k++ {
+				counts[uint32(row[threadX])>>k&15]++
+			}
+			var sum int32
+			c := counts[0]
+			sum += int32(c)
+//line memory.go:119
+			c2 := counts[1]
+			sum += int32(c2) * 2
+//line memory.go:119
+			c3 := counts[2]
+			sum += int32(c3) * 3
+//line memory.go:119
+			c4 := counts[3]
+			sum += int32(c4) * 4
+//line memory.go:119
+			c5 := counts[4]
+			sum += int32(c5) * 5
+//line memory.go:119
+			c6 := counts[5]
+			sum += int32(c6) * 6
+//line memory.go:119
+			c7 := counts[6]
+			sum += int32(c7) * 7
+//line memory.go:119
+			c8 := counts[7]
+			sum += int32(c8) * 8
+//line memory.go:119
+			c9 := counts[8]
+			sum += int32(c9) * 9
+//line memory.go:119
+			c10 := counts[9]
+			sum += int32(c10) * 10
+//line memory.go:119
+			c11 := counts[10]
+			sum += int32(c11) * 11
+//line memory.go:119
+			c12 := counts[11]
+			sum += int32(c12) * 12
+//line memory.go:119
+			c13 := counts[12]
+			sum += int32(c13) * 13
+//line memory.go:119
+			c14 := counts[13]
+			sum += int32(c14) * 14
+//line memory.go:119
+			c15 := counts[14]
+			sum += int32(c15) * 15
+//line memory.go:119
+			c16 := counts[15]
+			sum += int32(c16) * 16
+//line memory.go:122
+			for r2 := 0; r2 < 4; r2++ {
+				t1 := r2
+//line memory.go:123
+				_ = acc[t1]
+//line memory.go:123
+				t2 := acc[t1]
+				v := t2[0]
+//line memory.go:124
+				sum = sum*31 + v
+//line memory.go:123
+				v2 := t2[1]
+				sum = sum*31 + v2
+//line memory.go:123
+				v3 := t2[2]
+				sum = sum*31 + v3
+//line memory.go:123
+				v4 := t2[3]
+				sum = sum*31 + v4
+			}
+//line memory.go:127
+			row2[threadX] = sum
+		}
+		return
+	}
 	for threadX := range dimX {
 		r.ThreadIdx.X = threadX
 		i := base + threadX

@@ -10,7 +10,7 @@ import (
 )
 
 // maxFast is the size, in nodes, up to which a region gets a second form.
-const maxFast = 300
+const maxFast = 1600
 
 // windows is the parts of slices that a row of threads indexes by thread: the
 // threads of the row use the elements from an offset on, one each.
@@ -66,7 +66,9 @@ func (e *emitter) fastThreads(g *region) (_ *text, always bool) {
 	}
 	limits := []string{e.coordinate(ir.BlockDimX)}
 	for _, c := range guards {
-		if limit, ok := e.limit(c, w); ok {
+		if first, ok := e.atLeast(c); ok && e.facts.level(c) > perRow {
+			w.require(e.value(first, ir.TBool, precAnd+1))
+		} else if limit, ok := e.limit(c, w); ok {
 			limits = append(limits, limit)
 		} else {
 			w.require(e.value(c, ir.TBool, precAnd+1))
@@ -215,8 +217,27 @@ func (e *emitter) isGuard(x ir.Expr) bool {
 	if e.facts.level(x) <= perRow {
 		return true
 	}
-	_, _, ok := e.bounded(x)
+	if _, _, ok := e.bounded(x); ok {
+		return true
+	}
+	_, ok := e.atLeast(x)
 	return ok
+}
+
+// atLeast returns what a condition offset + threadX >= low comes to for the first
+// thread of a row of declared length: if that passes, all do.
+func (e *emitter) atLeast(x ir.Expr) (ir.Expr, bool) {
+	b, isBinary := x.(*ir.Binary)
+	if !isBinary || b.Op != ir.Ge || b.X.Type().Kind != ir.Int || e.kernel.Options.Block[0] == 0 || e.facts.level(b.Y) > perRow {
+		return nil, false
+	}
+	offset, ok := e.offset(b.X)
+	if !ok {
+		return nil, false
+	}
+	first := *b
+	first.X = offset
+	return &first, true
 }
 
 // bounded splits a condition offset + threadX < end.

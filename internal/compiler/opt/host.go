@@ -141,7 +141,7 @@ func isFormula(f *ir.Func) bool {
 // Limits of a loop that Host unrolls.
 const (
 	hostTrips  = 16
-	hostBudget = 512 // nodes
+	hostBudget = 1400 // nodes
 )
 
 // short reports whether a loop is to be unrolled in Go: few iterations of
