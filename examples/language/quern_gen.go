@@ -4668,6 +4668,18 @@ func quernHostTensorProduct(r *host.Run) {
 	t444 := 3
 	size4 := t444 >> 1 << 3
 	t464 := 3
+	t445 := 0
+	size5 := t445 >> 1 << 3
+	t465 := 0
+	t446 := 1
+	size6 := t446 >> 1 << 3
+	t466 := 1
+	t447 := 2
+	size7 := t447 >> 1 << 3
+	t467 := 2
+	t448 := 3
+	size8 := t448 >> 1 << 3
+	t468 := 3
 	for r.Next() {
 		blockX := r.BlockIdx.X
 		blockY := r.BlockIdx.Y
@@ -4735,11 +4747,8 @@ func quernHostTensorProduct(r *host.Run) {
 		for threadZ := range 1 {
 			for threadY := range 1 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				for j := 0; j < 2; j++ {
-					first8 := (threadZ*1 + threadY) * 128
-					start3 := j * 8
-					quernRow8TensorProduct(r, sumss, first8, j, c, t3, size, n, base, start3, t46, size2, t462, size3, t463, size4, t464)
-				}
+				first8 := (threadZ*1 + threadY) * 128
+				quernRow8TensorProduct(r, sumss, first8, c, t3, size, n, base, t46, size2, t462, size3, t463, size4, t464, size5, t465, size6, t466, size7, t467, size8, t468)
 			}
 		}
 	}
@@ -4899,7 +4908,7 @@ func quernRow7TensorProduct(r *host.Run, sumss [][2]kernel.Accumulator[float32],
 }
 
 //go:noinline
-func quernRow8TensorProduct(r *host.Run, sumss [][2]kernel.Accumulator[float32], first8, j int, c []float32, t3, size, n, base, start3, t46, size2, t462, size3, t463, size4, t464 int) {
+func quernRow8TensorProduct(r *host.Run, sumss [][2]kernel.Accumulator[float32], first8 int, c []float32, t3, size, n, base, t46, size2, t462, size3, t463, size4, t464, size5, t465, size6, t466, size7, t467, size8, t468 int) {
 	sumsRow := sumss[first8:][:128]
 	for threadX := range 128 {
 		r.ThreadIdx.X = threadX
@@ -4914,19 +4923,40 @@ func quernRow8TensorProduct(r *host.Run, sumss [][2]kernel.Accumulator[float32],
 		result06 := (threadX+first8)&31&3<<1 + t463&1
 		result07 := (threadX+first8)&31>>2 + size4
 		result08 := (threadX+first8)&31&3<<1 + t464&1
+		result09 := (threadX+first8)&31>>2 + size5
+		result010 := (threadX+first8)&31&3<<1 + t465&1
+		result011 := (threadX+first8)&31>>2 + size6
+		result012 := (threadX+first8)&31&3<<1 + t466&1
+		result013 := (threadX+first8)&31>>2 + size7
+		result014 := (threadX+first8)&31&3<<1 + t467&1
+		result015 := (threadX+first8)&31>>2 + size8
+		result016 := (threadX+first8)&31&3<<1 + t468&1
 //line tensor.go:32
-		sum9 := sums[j]
+		sum9 := sums[0]
 		v := sum9[0]
-		c[(t3+result0)*n*8+t4+start3+result02] = v
+		c[(t3+result0)*n*8+t4+result02] = v
 //line tensor.go:33
 		v2 := sum9[1]
-		c[(t3+result03)*n*8+t4+start3+result04] = v2
+		c[(t3+result03)*n*8+t4+result04] = v2
 //line tensor.go:33
 		v3 := sum9[2]
-		c[(t3+result05)*n*8+t4+start3+result06] = v3
+		c[(t3+result05)*n*8+t4+result06] = v3
 //line tensor.go:33
 		v4 := sum9[3]
-		c[(t3+result07)*n*8+t4+start3+result08] = v4
+		c[(t3+result07)*n*8+t4+result08] = v4
+//line tensor.go:32
+		sum10 := sums[1]
+		v5 := sum10[0]
+		c[(t3+result09)*n*8+t4+8+result010] = v5
+//line tensor.go:33
+		v6 := sum10[1]
+		c[(t3+result011)*n*8+t4+8+result012] = v6
+//line tensor.go:33
+		v7 := sum10[2]
+		c[(t3+result013)*n*8+t4+8+result014] = v7
+//line tensor.go:33
+		v8 := sum10[3]
+		c[(t3+result015)*n*8+t4+8+result016] = v8
 	}
 }
 

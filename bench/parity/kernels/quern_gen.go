@@ -1976,7 +1976,6 @@ func quernRow1Chacha20(r *host.Run, base, size int, key [8]uint32, nonce [3]uint
 	for threadX := range 128 {
 		r.ThreadIdx.X = threadX
 		block := base + threadX
-		at := block * 16
 //line chacha.go:29
 		if !(block >= size) {
 //line chacha.go:32
@@ -2033,9 +2032,38 @@ func quernRow1Chacha20(r *host.Run, base, size int, key [8]uint32, nonce [3]uint
 //line chacha.go:46
 				quarter(t29, t30, t31, t32)
 			}
-			for i2 := 0; i2 < 16; i2++ {
-				out[at+i2] = in[at+i2] ^ (x[i2] + start[i2])
-			}
+//line chacha.go:49
+			out[block*16] = in[block*16] ^ (x[0] + start[0])
+//line chacha.go:49
+			out[block*16+1] = in[block*16+1] ^ (x[1] + start[1])
+//line chacha.go:49
+			out[block*16+2] = in[block*16+2] ^ (x[2] + start[2])
+//line chacha.go:49
+			out[block*16+3] = in[block*16+3] ^ (x[3] + start[3])
+//line chacha.go:49
+			out[block*16+4] = in[block*16+4] ^ (x[4] + start[4])
+//line chacha.go:49
+			out[block*16+5] = in[block*16+5] ^ (x[5] + start[5])
+//line chacha.go:49
+			out[block*16+6] = in[block*16+6] ^ (x[6] + start[6])
+//line chacha.go:49
+			out[block*16+7] = in[block*16+7] ^ (x[7] + start[7])
+//line chacha.go:49
+			out[block*16+8] = in[block*16+8] ^ (x[8] + start[8])
+//line chacha.go:49
+			out[block*16+9] = in[block*16+9] ^ (x[9] + start[9])
+//line chacha.go:49
+			out[block*16+10] = in[block*16+10] ^ (x[10] + start[10])
+//line chacha.go:49
+			out[block*16+11] = in[block*16+11] ^ (x[11] + start[11])
+//line chacha.go:49
+			out[block*16+12] = in[block*16+12] ^ (x[12] + start[12])
+//line chacha.go:49
+			out[block*16+13] = in[block*16+13] ^ (x[13] + start[13])
+//line chacha.go:49
+			out[block*16+14] = in[block*16+14] ^ (x[14] + start[14])
+//line chacha.go:49
+			out[block*16+15] = in[block*16+15] ^ (x[15] + start[15])
 		}
 	}
 }
@@ -2063,7 +2091,6 @@ func quernRow1Chacha20Unchecked(r *host.Run, base, size int, key [8]uint32, nonc
 	for threadX := range 128 {
 		r.ThreadIdx.X = threadX
 		block := base + threadX
-		at := block * 16
 //line chacha.go:29
 		if !(block >= size) {
 //line chacha.go:32
@@ -2120,9 +2147,38 @@ func quernRow1Chacha20Unchecked(r *host.Run, base, size int, key [8]uint32, nonc
 //line chacha.go:46
 				quarter(t29, t30, t31, t32)
 			}
-			for i2 := 0; i2 < 16; i2++ {
-				out[at+i2] = in[at+i2] ^ (x[i2] + start[i2])
-			}
+//line chacha.go:49
+			out[block*16] = in[block*16] ^ (x[0] + start[0])
+//line chacha.go:49
+			out[block*16+1] = in[block*16+1] ^ (x[1] + start[1])
+//line chacha.go:49
+			out[block*16+2] = in[block*16+2] ^ (x[2] + start[2])
+//line chacha.go:49
+			out[block*16+3] = in[block*16+3] ^ (x[3] + start[3])
+//line chacha.go:49
+			out[block*16+4] = in[block*16+4] ^ (x[4] + start[4])
+//line chacha.go:49
+			out[block*16+5] = in[block*16+5] ^ (x[5] + start[5])
+//line chacha.go:49
+			out[block*16+6] = in[block*16+6] ^ (x[6] + start[6])
+//line chacha.go:49
+			out[block*16+7] = in[block*16+7] ^ (x[7] + start[7])
+//line chacha.go:49
+			out[block*16+8] = in[block*16+8] ^ (x[8] + start[8])
+//line chacha.go:49
+			out[block*16+9] = in[block*16+9] ^ (x[9] + start[9])
+//line chacha.go:49
+			out[block*16+10] = in[block*16+10] ^ (x[10] + start[10])
+//line chacha.go:49
+			out[block*16+11] = in[block*16+11] ^ (x[11] + start[11])
+//line chacha.go:49
+			out[block*16+12] = in[block*16+12] ^ (x[12] + start[12])
+//line chacha.go:49
+			out[block*16+13] = in[block*16+13] ^ (x[13] + start[13])
+//line chacha.go:49
+			out[block*16+14] = in[block*16+14] ^ (x[14] + start[14])
+//line chacha.go:49
+			out[block*16+15] = in[block*16+15] ^ (x[15] + start[15])
 		}
 	}
 }
@@ -2193,22 +2249,104 @@ func quernRow2Convolve(r *host.Run, t1, w, threadY, t2, h int, filter *Filter, t
 //line convolve.go:51
 			for row2 := threadY; row2 < 32 && t2+row2 < h; row2 += 8 {
 				var sum float32
-				for j := 0; j < 7; j++ {
 //line convolve.go:55
-					sum += filter[j][0] * tile[row2+j][threadX]
+				sum += filter[0][0] * tile[row2][threadX]
 //line convolve.go:55
-					sum += filter[j][1] * tile[row2+j][threadX+1]
+				sum += filter[0][1] * tile[row2][threadX+1]
 //line convolve.go:55
-					sum += filter[j][2] * tile[row2+j][threadX+2]
+				sum += filter[0][2] * tile[row2][threadX+2]
 //line convolve.go:55
-					sum += filter[j][3] * tile[row2+j][threadX+3]
+				sum += filter[0][3] * tile[row2][threadX+3]
 //line convolve.go:55
-					sum += filter[j][4] * tile[row2+j][threadX+4]
+				sum += filter[0][4] * tile[row2][threadX+4]
 //line convolve.go:55
-					sum += filter[j][5] * tile[row2+j][threadX+5]
+				sum += filter[0][5] * tile[row2][threadX+5]
 //line convolve.go:55
-					sum += filter[j][6] * tile[row2+j][threadX+6]
-				}
+				sum += filter[0][6] * tile[row2][threadX+6]
+//line convolve.go:55
+				sum += filter[1][0] * tile[row2+1][threadX]
+//line convolve.go:55
+				sum += filter[1][1] * tile[row2+1][threadX+1]
+//line convolve.go:55
+				sum += filter[1][2] * tile[row2+1][threadX+2]
+//line convolve.go:55
+				sum += filter[1][3] * tile[row2+1][threadX+3]
+//line convolve.go:55
+				sum += filter[1][4] * tile[row2+1][threadX+4]
+//line convolve.go:55
+				sum += filter[1][5] * tile[row2+1][threadX+5]
+//line convolve.go:55
+				sum += filter[1][6] * tile[row2+1][threadX+6]
+//line convolve.go:55
+				sum += filter[2][0] * tile[row2+2][threadX]
+//line convolve.go:55
+				sum += filter[2][1] * tile[row2+2][threadX+1]
+//line convolve.go:55
+				sum += filter[2][2] * tile[row2+2][threadX+2]
+//line convolve.go:55
+				sum += filter[2][3] * tile[row2+2][threadX+3]
+//line convolve.go:55
+				sum += filter[2][4] * tile[row2+2][threadX+4]
+//line convolve.go:55
+				sum += filter[2][5] * tile[row2+2][threadX+5]
+//line convolve.go:55
+				sum += filter[2][6] * tile[row2+2][threadX+6]
+//line convolve.go:55
+				sum += filter[3][0] * tile[row2+3][threadX]
+//line convolve.go:55
+				sum += filter[3][1] * tile[row2+3][threadX+1]
+//line convolve.go:55
+				sum += filter[3][2] * tile[row2+3][threadX+2]
+//line convolve.go:55
+				sum += filter[3][3] * tile[row2+3][threadX+3]
+//line convolve.go:55
+				sum += filter[3][4] * tile[row2+3][threadX+4]
+//line convolve.go:55
+				sum += filter[3][5] * tile[row2+3][threadX+5]
+//line convolve.go:55
+				sum += filter[3][6] * tile[row2+3][threadX+6]
+//line convolve.go:55
+				sum += filter[4][0] * tile[row2+4][threadX]
+//line convolve.go:55
+				sum += filter[4][1] * tile[row2+4][threadX+1]
+//line convolve.go:55
+				sum += filter[4][2] * tile[row2+4][threadX+2]
+//line convolve.go:55
+				sum += filter[4][3] * tile[row2+4][threadX+3]
+//line convolve.go:55
+				sum += filter[4][4] * tile[row2+4][threadX+4]
+//line convolve.go:55
+				sum += filter[4][5] * tile[row2+4][threadX+5]
+//line convolve.go:55
+				sum += filter[4][6] * tile[row2+4][threadX+6]
+//line convolve.go:55
+				sum += filter[5][0] * tile[row2+5][threadX]
+//line convolve.go:55
+				sum += filter[5][1] * tile[row2+5][threadX+1]
+//line convolve.go:55
+				sum += filter[5][2] * tile[row2+5][threadX+2]
+//line convolve.go:55
+				sum += filter[5][3] * tile[row2+5][threadX+3]
+//line convolve.go:55
+				sum += filter[5][4] * tile[row2+5][threadX+4]
+//line convolve.go:55
+				sum += filter[5][5] * tile[row2+5][threadX+5]
+//line convolve.go:55
+				sum += filter[5][6] * tile[row2+5][threadX+6]
+//line convolve.go:55
+				sum += filter[6][0] * tile[row2+6][threadX]
+//line convolve.go:55
+				sum += filter[6][1] * tile[row2+6][threadX+1]
+//line convolve.go:55
+				sum += filter[6][2] * tile[row2+6][threadX+2]
+//line convolve.go:55
+				sum += filter[6][3] * tile[row2+6][threadX+3]
+//line convolve.go:55
+				sum += filter[6][4] * tile[row2+6][threadX+4]
+//line convolve.go:55
+				sum += filter[6][5] * tile[row2+6][threadX+5]
+//line convolve.go:55
+				sum += filter[6][6] * tile[row2+6][threadX+6]
 //line convolve.go:58
 				out[(t2+row2)*w+x2] = sum
 			}
@@ -2282,22 +2420,104 @@ func quernRow2ConvolveUnchecked(r *host.Run, t1, w, threadY, t2, h int, filter *
 //line convolve.go:51
 			for row2 := threadY; row2 < 32 && t2+row2 < h; row2 += 8 {
 				var sum float32
-				for j := 0; j < 7; j++ {
 //line convolve.go:55
-					sum += filter[j][0] * tile[row2+j][threadX]
+				sum += filter[0][0] * tile[row2][threadX]
 //line convolve.go:55
-					sum += filter[j][1] * tile[row2+j][threadX+1]
+				sum += filter[0][1] * tile[row2][threadX+1]
 //line convolve.go:55
-					sum += filter[j][2] * tile[row2+j][threadX+2]
+				sum += filter[0][2] * tile[row2][threadX+2]
 //line convolve.go:55
-					sum += filter[j][3] * tile[row2+j][threadX+3]
+				sum += filter[0][3] * tile[row2][threadX+3]
 //line convolve.go:55
-					sum += filter[j][4] * tile[row2+j][threadX+4]
+				sum += filter[0][4] * tile[row2][threadX+4]
 //line convolve.go:55
-					sum += filter[j][5] * tile[row2+j][threadX+5]
+				sum += filter[0][5] * tile[row2][threadX+5]
 //line convolve.go:55
-					sum += filter[j][6] * tile[row2+j][threadX+6]
-				}
+				sum += filter[0][6] * tile[row2][threadX+6]
+//line convolve.go:55
+				sum += filter[1][0] * tile[row2+1][threadX]
+//line convolve.go:55
+				sum += filter[1][1] * tile[row2+1][threadX+1]
+//line convolve.go:55
+				sum += filter[1][2] * tile[row2+1][threadX+2]
+//line convolve.go:55
+				sum += filter[1][3] * tile[row2+1][threadX+3]
+//line convolve.go:55
+				sum += filter[1][4] * tile[row2+1][threadX+4]
+//line convolve.go:55
+				sum += filter[1][5] * tile[row2+1][threadX+5]
+//line convolve.go:55
+				sum += filter[1][6] * tile[row2+1][threadX+6]
+//line convolve.go:55
+				sum += filter[2][0] * tile[row2+2][threadX]
+//line convolve.go:55
+				sum += filter[2][1] * tile[row2+2][threadX+1]
+//line convolve.go:55
+				sum += filter[2][2] * tile[row2+2][threadX+2]
+//line convolve.go:55
+				sum += filter[2][3] * tile[row2+2][threadX+3]
+//line convolve.go:55
+				sum += filter[2][4] * tile[row2+2][threadX+4]
+//line convolve.go:55
+				sum += filter[2][5] * tile[row2+2][threadX+5]
+//line convolve.go:55
+				sum += filter[2][6] * tile[row2+2][threadX+6]
+//line convolve.go:55
+				sum += filter[3][0] * tile[row2+3][threadX]
+//line convolve.go:55
+				sum += filter[3][1] * tile[row2+3][threadX+1]
+//line convolve.go:55
+				sum += filter[3][2] * tile[row2+3][threadX+2]
+//line convolve.go:55
+				sum += filter[3][3] * tile[row2+3][threadX+3]
+//line convolve.go:55
+				sum += filter[3][4] * tile[row2+3][threadX+4]
+//line convolve.go:55
+				sum += filter[3][5] * tile[row2+3][threadX+5]
+//line convolve.go:55
+				sum += filter[3][6] * tile[row2+3][threadX+6]
+//line convolve.go:55
+				sum += filter[4][0] * tile[row2+4][threadX]
+//line convolve.go:55
+				sum += filter[4][1] * tile[row2+4][threadX+1]
+//line convolve.go:55
+				sum += filter[4][2] * tile[row2+4][threadX+2]
+//line convolve.go:55
+				sum += filter[4][3] * tile[row2+4][threadX+3]
+//line convolve.go:55
+				sum += filter[4][4] * tile[row2+4][threadX+4]
+//line convolve.go:55
+				sum += filter[4][5] * tile[row2+4][threadX+5]
+//line convolve.go:55
+				sum += filter[4][6] * tile[row2+4][threadX+6]
+//line convolve.go:55
+				sum += filter[5][0] * tile[row2+5][threadX]
+//line convolve.go:55
+				sum += filter[5][1] * tile[row2+5][threadX+1]
+//line convolve.go:55
+				sum += filter[5][2] * tile[row2+5][threadX+2]
+//line convolve.go:55
+				sum += filter[5][3] * tile[row2+5][threadX+3]
+//line convolve.go:55
+				sum += filter[5][4] * tile[row2+5][threadX+4]
+//line convolve.go:55
+				sum += filter[5][5] * tile[row2+5][threadX+5]
+//line convolve.go:55
+				sum += filter[5][6] * tile[row2+5][threadX+6]
+//line convolve.go:55
+				sum += filter[6][0] * tile[row2+6][threadX]
+//line convolve.go:55
+				sum += filter[6][1] * tile[row2+6][threadX+1]
+//line convolve.go:55
+				sum += filter[6][2] * tile[row2+6][threadX+2]
+//line convolve.go:55
+				sum += filter[6][3] * tile[row2+6][threadX+3]
+//line convolve.go:55
+				sum += filter[6][4] * tile[row2+6][threadX+4]
+//line convolve.go:55
+				sum += filter[6][5] * tile[row2+6][threadX+5]
+//line convolve.go:55
+				sum += filter[6][6] * tile[row2+6][threadX+6]
 //line convolve.go:58
 				out[(t2+row2)*w+x2] = sum
 			}
@@ -2871,6 +3091,13 @@ func quernHostLbm(r *host.Run) {
 	omega := host.Value[float32](r, 2)
 	in := host.Slice[float32](r, 3)
 	out := host.Slice[float32](r, 4)
+	size := h * 2
+	size2 := h * 3
+	size3 := h * 4
+	size4 := h * 5
+	size5 := h * 6
+	size6 := h * 7
+	size7 := h * 8
 	for r.Next() {
 		blockX := r.BlockIdx.X
 		blockY := r.BlockIdx.Y
@@ -2880,17 +3107,38 @@ func quernHostLbm(r *host.Run) {
 			for threadY := range 1 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				y := base2 + threadY
-				quernRow1Lbm(r, base, w, y, h, in, out, omega)
+				t2 := y - 1
+				t22 := y - -1
+				t23 := y - 1
+				t24 := y - 1
+				t25 := y - -1
+				t26 := y - -1
+				start := y * w
+				start2 := (h + y) * w
+				start3 := (size + y) * w
+				start4 := (size2 + y) * w
+				start5 := (size3 + y) * w
+				start6 := (size4 + y) * w
+				start7 := (size5 + y) * w
+				start8 := (size6 + y) * w
+				start9 := (size7 + y) * w
+				quernRow1Lbm(r, base, w, y, h, in, t2, size, size2, t22, size3, t23, size4, t24, size5, t25, size6, t26, size7, out, start, omega, start2, start3, start4, start5, start6, start7, start8, start9)
 			}
 		}
 	}
 }
 
 //go:noinline
-func quernRow1Lbm(r *host.Run, base, w, y, h int, in, out []float32, omega float32) {
+func quernRow1Lbm(r *host.Run, base, w, y, h int, in []float32, t2, size, size2, t22, size3, t23, size4, t24, size5, t25, size6, t26, size7 int, out []float32, start int, omega float32, start2, start3, start4, start5, start6, start7, start8, start9 int) {
 	for threadX := range 128 {
 		r.ThreadIdx.X = threadX
 		x := base + threadX
+		t1 := x - 1
+		t12 := x - -1
+		t13 := x - 1
+		t14 := x - -1
+		t15 := x - -1
+		t16 := x - 1
 //line lbm.go:33
 		if !(x >= w || y >= h) {
 //line lbm.go:36
@@ -2898,39 +3146,226 @@ func quernRow1Lbm(r *host.Run, base, w, y, h int, in, out []float32, omega float
 			var density float32
 			var ux float32
 			var uy float32
-//line lbm.go:38
-			for i := 0; i < 9; i++ {
-				t1 := x - latticeX[i]
 //line lbm.go:39
-				t2 := y - latticeY[i]
-				sx := t1
-				sy := t2
+			sx := x
+			sy := y
 //line lbm.go:40
-				if sx < 0 {
-					sx += w
-				}
-				if sx >= w {
-					sx -= w
-				}
-				if sy < 0 {
-					sy += h
-				}
-				if sy >= h {
-					sy -= h
-				}
-				f[i] = in[(i*h+sy)*w+sx]
-				density += f[i]
-				ux += float32(latticeX[i]) * f[i]
-				uy += float32(latticeY[i]) * f[i]
+			if sx < 0 {
+				sx += w
 			}
+			if sx >= w {
+				sx -= w
+			}
+			if sy < 0 {
+				sy += h
+			}
+			if sy >= h {
+				sy -= h
+			}
+			f[0] = in[sy*w+sx]
+			density += f[0]
+			ux += f[0] * 0
+			uy += f[0] * 0
+//line lbm.go:39
+			sx2 := t1
+			sy2 := y
+//line lbm.go:40
+			if sx2 < 0 {
+				sx2 += w
+			}
+			if sx2 >= w {
+				sx2 -= w
+			}
+			if sy2 < 0 {
+				sy2 += h
+			}
+			if sy2 >= h {
+				sy2 -= h
+			}
+			f[1] = in[(h+sy2)*w+sx2]
+			density += f[1]
+			ux += f[1]
+			uy += f[1] * 0
+//line lbm.go:39
+			sx3 := x
+			sy3 := t2
+//line lbm.go:40
+			if sx3 < 0 {
+				sx3 += w
+			}
+			if sx3 >= w {
+				sx3 -= w
+			}
+			if sy3 < 0 {
+				sy3 += h
+			}
+			if sy3 >= h {
+				sy3 -= h
+			}
+			f[2] = in[(size+sy3)*w+sx3]
+			density += f[2]
+			ux += f[2] * 0
+			uy += f[2]
+//line lbm.go:39
+			sx4 := t12
+			sy4 := y
+//line lbm.go:40
+			if sx4 < 0 {
+				sx4 += w
+			}
+			if sx4 >= w {
+				sx4 -= w
+			}
+			if sy4 < 0 {
+				sy4 += h
+			}
+			if sy4 >= h {
+				sy4 -= h
+			}
+			f[3] = in[(size2+sy4)*w+sx4]
+			density += f[3]
+			ux += -f[3]
+			uy += f[3] * 0
+//line lbm.go:39
+			sx5 := x
+			sy5 := t22
+//line lbm.go:40
+			if sx5 < 0 {
+				sx5 += w
+			}
+			if sx5 >= w {
+				sx5 -= w
+			}
+			if sy5 < 0 {
+				sy5 += h
+			}
+			if sy5 >= h {
+				sy5 -= h
+			}
+			f[4] = in[(size3+sy5)*w+sx5]
+			density += f[4]
+			ux += f[4] * 0
+			uy += -f[4]
+//line lbm.go:39
+			sx6 := t13
+			sy6 := t23
+//line lbm.go:40
+			if sx6 < 0 {
+				sx6 += w
+			}
+			if sx6 >= w {
+				sx6 -= w
+			}
+			if sy6 < 0 {
+				sy6 += h
+			}
+			if sy6 >= h {
+				sy6 -= h
+			}
+			f[5] = in[(size4+sy6)*w+sx6]
+			density += f[5]
+			ux += f[5]
+			uy += f[5]
+//line lbm.go:39
+			sx7 := t14
+			sy7 := t24
+//line lbm.go:40
+			if sx7 < 0 {
+				sx7 += w
+			}
+			if sx7 >= w {
+				sx7 -= w
+			}
+			if sy7 < 0 {
+				sy7 += h
+			}
+			if sy7 >= h {
+				sy7 -= h
+			}
+			f[6] = in[(size5+sy7)*w+sx7]
+			density += f[6]
+			ux += -f[6]
+			uy += f[6]
+//line lbm.go:39
+			sx8 := t15
+			sy8 := t25
+//line lbm.go:40
+			if sx8 < 0 {
+				sx8 += w
+			}
+			if sx8 >= w {
+				sx8 -= w
+			}
+			if sy8 < 0 {
+				sy8 += h
+			}
+			if sy8 >= h {
+				sy8 -= h
+			}
+			f[7] = in[(size6+sy8)*w+sx8]
+			density += f[7]
+			ux += -f[7]
+			uy += -f[7]
+//line lbm.go:39
+			sx9 := t16
+			sy9 := t26
+//line lbm.go:40
+			if sx9 < 0 {
+				sx9 += w
+			}
+			if sx9 >= w {
+				sx9 -= w
+			}
+			if sy9 < 0 {
+				sy9 += h
+			}
+			if sy9 >= h {
+				sy9 -= h
+			}
+			f[8] = in[(size7+sy9)*w+sx9]
+			density += f[8]
+			ux += f[8]
+			uy += -f[8]
+//line lbm.go:57
 			ux /= density
 			uy /= density
 			square := 1.5 * (ux*ux + uy*uy)
-			for i2 := 0; i2 < 9; i2++ {
-				u := 3 * (float32(latticeX[i2])*ux + float32(latticeY[i2])*uy)
-				equilibrium := latticeWeight[i2] * density * (1 + u + 0.5*u*u - square)
-				out[(i2*h+y)*w+x] = f[i2] + omega*(equilibrium-f[i2])
-			}
+//line lbm.go:61
+			u := (ux*0 + uy*0) * 3
+			equilibrium := density * 0.44444445 * (u + 1 + u*0.5*u - square)
+			out[start+x] = f[0] + omega*(equilibrium-f[0])
+//line lbm.go:61
+			u2 := (ux + uy*0) * 3
+			equilibrium2 := density * 0.11111111 * (u2 + 1 + u2*0.5*u2 - square)
+			out[start2+x] = f[1] + omega*(equilibrium2-f[1])
+//line lbm.go:61
+			u3 := (ux*0 + uy) * 3
+			equilibrium3 := density * 0.11111111 * (u3 + 1 + u3*0.5*u3 - square)
+			out[start3+x] = f[2] + omega*(equilibrium3-f[2])
+//line lbm.go:61
+			u4 := (-ux + uy*0) * 3
+			equilibrium4 := density * 0.11111111 * (u4 + 1 + u4*0.5*u4 - square)
+			out[start4+x] = f[3] + omega*(equilibrium4-f[3])
+//line lbm.go:61
+			u5 := (ux*0 + -uy) * 3
+			equilibrium5 := density * 0.11111111 * (u5 + 1 + u5*0.5*u5 - square)
+			out[start5+x] = f[4] + omega*(equilibrium5-f[4])
+//line lbm.go:61
+			u6 := (ux + uy) * 3
+			equilibrium6 := density * 0.027777778 * (u6 + 1 + u6*0.5*u6 - square)
+			out[start6+x] = f[5] + omega*(equilibrium6-f[5])
+//line lbm.go:61
+			u7 := (-ux + uy) * 3
+			equilibrium7 := density * 0.027777778 * (u7 + 1 + u7*0.5*u7 - square)
+			out[start7+x] = f[6] + omega*(equilibrium7-f[6])
+//line lbm.go:61
+			u8 := (-ux + -uy) * 3
+			equilibrium8 := density * 0.027777778 * (u8 + 1 + u8*0.5*u8 - square)
+			out[start8+x] = f[7] + omega*(equilibrium8-f[7])
+//line lbm.go:61
+			u9 := (ux + -uy) * 3
+			equilibrium9 := density * 0.027777778 * (u9 + 1 + u9*0.5*u9 - square)
+			out[start9+x] = f[8] + omega*(equilibrium9-f[8])
 		}
 	}
 }
@@ -2941,6 +3376,13 @@ func quernHostLbmUnchecked(r *host.Run) {
 	omega := host.Value[float32](r, 2)
 	in := host.Slice[float32](r, 3)
 	out := host.Slice[float32](r, 4)
+	size := h * 2
+	size2 := h * 3
+	size3 := h * 4
+	size4 := h * 5
+	size5 := h * 6
+	size6 := h * 7
+	size7 := h * 8
 	for r.Next() {
 		blockX := r.BlockIdx.X
 		blockY := r.BlockIdx.Y
@@ -2950,17 +3392,38 @@ func quernHostLbmUnchecked(r *host.Run) {
 			for threadY := range 1 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				y := base2 + threadY
-				quernRow1LbmUnchecked(r, base, w, y, h, in, out, omega)
+				t2 := y - 1
+				t22 := y - -1
+				t23 := y - 1
+				t24 := y - 1
+				t25 := y - -1
+				t26 := y - -1
+				start := y * w
+				start2 := (h + y) * w
+				start3 := (size + y) * w
+				start4 := (size2 + y) * w
+				start5 := (size3 + y) * w
+				start6 := (size4 + y) * w
+				start7 := (size5 + y) * w
+				start8 := (size6 + y) * w
+				start9 := (size7 + y) * w
+				quernRow1LbmUnchecked(r, base, w, y, h, in, t2, size, size2, t22, size3, t23, size4, t24, size5, t25, size6, t26, size7, out, start, omega, start2, start3, start4, start5, start6, start7, start8, start9)
 			}
 		}
 	}
 }
 
 //go:noinline
-func quernRow1LbmUnchecked(r *host.Run, base, w, y, h int, in, out []float32, omega float32) {
+func quernRow1LbmUnchecked(r *host.Run, base, w, y, h int, in []float32, t2, size, size2, t22, size3, t23, size4, t24, size5, t25, size6, t26, size7 int, out []float32, start int, omega float32, start2, start3, start4, start5, start6, start7, start8, start9 int) {
 	for threadX := range 128 {
 		r.ThreadIdx.X = threadX
 		x := base + threadX
+		t1 := x - 1
+		t12 := x - -1
+		t13 := x - 1
+		t14 := x - -1
+		t15 := x - -1
+		t16 := x - 1
 //line lbm.go:33
 		if !(x >= w || y >= h) {
 //line lbm.go:36
@@ -2968,39 +3431,226 @@ func quernRow1LbmUnchecked(r *host.Run, base, w, y, h int, in, out []float32, om
 			var density float32
 			var ux float32
 			var uy float32
-//line lbm.go:38
-			for i := 0; i < 9; i++ {
-				t1 := x - latticeX[i]
 //line lbm.go:39
-				t2 := y - latticeY[i]
-				sx := t1
-				sy := t2
+			sx := x
+			sy := y
 //line lbm.go:40
-				if sx < 0 {
-					sx += w
-				}
-				if sx >= w {
-					sx -= w
-				}
-				if sy < 0 {
-					sy += h
-				}
-				if sy >= h {
-					sy -= h
-				}
-				f[i] = in[(i*h+sy)*w+sx]
-				density += f[i]
-				ux += float32(latticeX[i]) * f[i]
-				uy += float32(latticeY[i]) * f[i]
+			if sx < 0 {
+				sx += w
 			}
+			if sx >= w {
+				sx -= w
+			}
+			if sy < 0 {
+				sy += h
+			}
+			if sy >= h {
+				sy -= h
+			}
+			f[0] = in[sy*w+sx]
+			density += f[0]
+			ux += f[0] * 0
+			uy += f[0] * 0
+//line lbm.go:39
+			sx2 := t1
+			sy2 := y
+//line lbm.go:40
+			if sx2 < 0 {
+				sx2 += w
+			}
+			if sx2 >= w {
+				sx2 -= w
+			}
+			if sy2 < 0 {
+				sy2 += h
+			}
+			if sy2 >= h {
+				sy2 -= h
+			}
+			f[1] = in[(h+sy2)*w+sx2]
+			density += f[1]
+			ux += f[1]
+			uy += f[1] * 0
+//line lbm.go:39
+			sx3 := x
+			sy3 := t2
+//line lbm.go:40
+			if sx3 < 0 {
+				sx3 += w
+			}
+			if sx3 >= w {
+				sx3 -= w
+			}
+			if sy3 < 0 {
+				sy3 += h
+			}
+			if sy3 >= h {
+				sy3 -= h
+			}
+			f[2] = in[(size+sy3)*w+sx3]
+			density += f[2]
+			ux += f[2] * 0
+			uy += f[2]
+//line lbm.go:39
+			sx4 := t12
+			sy4 := y
+//line lbm.go:40
+			if sx4 < 0 {
+				sx4 += w
+			}
+			if sx4 >= w {
+				sx4 -= w
+			}
+			if sy4 < 0 {
+				sy4 += h
+			}
+			if sy4 >= h {
+				sy4 -= h
+			}
+			f[3] = in[(size2+sy4)*w+sx4]
+			density += f[3]
+			ux += -f[3]
+			uy += f[3] * 0
+//line lbm.go:39
+			sx5 := x
+			sy5 := t22
+//line lbm.go:40
+			if sx5 < 0 {
+				sx5 += w
+			}
+			if sx5 >= w {
+				sx5 -= w
+			}
+			if sy5 < 0 {
+				sy5 += h
+			}
+			if sy5 >= h {
+				sy5 -= h
+			}
+			f[4] = in[(size3+sy5)*w+sx5]
+			density += f[4]
+			ux += f[4] * 0
+			uy += -f[4]
+//line lbm.go:39
+			sx6 := t13
+			sy6 := t23
+//line lbm.go:40
+			if sx6 < 0 {
+				sx6 += w
+			}
+			if sx6 >= w {
+				sx6 -= w
+			}
+			if sy6 < 0 {
+				sy6 += h
+			}
+			if sy6 >= h {
+				sy6 -= h
+			}
+			f[5] = in[(size4+sy6)*w+sx6]
+			density += f[5]
+			ux += f[5]
+			uy += f[5]
+//line lbm.go:39
+			sx7 := t14
+			sy7 := t24
+//line lbm.go:40
+			if sx7 < 0 {
+				sx7 += w
+			}
+			if sx7 >= w {
+				sx7 -= w
+			}
+			if sy7 < 0 {
+				sy7 += h
+			}
+			if sy7 >= h {
+				sy7 -= h
+			}
+			f[6] = in[(size5+sy7)*w+sx7]
+			density += f[6]
+			ux += -f[6]
+			uy += f[6]
+//line lbm.go:39
+			sx8 := t15
+			sy8 := t25
+//line lbm.go:40
+			if sx8 < 0 {
+				sx8 += w
+			}
+			if sx8 >= w {
+				sx8 -= w
+			}
+			if sy8 < 0 {
+				sy8 += h
+			}
+			if sy8 >= h {
+				sy8 -= h
+			}
+			f[7] = in[(size6+sy8)*w+sx8]
+			density += f[7]
+			ux += -f[7]
+			uy += -f[7]
+//line lbm.go:39
+			sx9 := t16
+			sy9 := t26
+//line lbm.go:40
+			if sx9 < 0 {
+				sx9 += w
+			}
+			if sx9 >= w {
+				sx9 -= w
+			}
+			if sy9 < 0 {
+				sy9 += h
+			}
+			if sy9 >= h {
+				sy9 -= h
+			}
+			f[8] = in[(size7+sy9)*w+sx9]
+			density += f[8]
+			ux += f[8]
+			uy += -f[8]
+//line lbm.go:57
 			ux /= density
 			uy /= density
 			square := 1.5 * (ux*ux + uy*uy)
-			for i2 := 0; i2 < 9; i2++ {
-				u := 3 * (float32(latticeX[i2])*ux + float32(latticeY[i2])*uy)
-				equilibrium := latticeWeight[i2] * density * (1 + u + 0.5*u*u - square)
-				out[(i2*h+y)*w+x] = f[i2] + omega*(equilibrium-f[i2])
-			}
+//line lbm.go:61
+			u := (ux*0 + uy*0) * 3
+			equilibrium := density * 0.44444445 * (u + 1 + u*0.5*u - square)
+			out[start+x] = f[0] + omega*(equilibrium-f[0])
+//line lbm.go:61
+			u2 := (ux + uy*0) * 3
+			equilibrium2 := density * 0.11111111 * (u2 + 1 + u2*0.5*u2 - square)
+			out[start2+x] = f[1] + omega*(equilibrium2-f[1])
+//line lbm.go:61
+			u3 := (ux*0 + uy) * 3
+			equilibrium3 := density * 0.11111111 * (u3 + 1 + u3*0.5*u3 - square)
+			out[start3+x] = f[2] + omega*(equilibrium3-f[2])
+//line lbm.go:61
+			u4 := (-ux + uy*0) * 3
+			equilibrium4 := density * 0.11111111 * (u4 + 1 + u4*0.5*u4 - square)
+			out[start4+x] = f[3] + omega*(equilibrium4-f[3])
+//line lbm.go:61
+			u5 := (ux*0 + -uy) * 3
+			equilibrium5 := density * 0.11111111 * (u5 + 1 + u5*0.5*u5 - square)
+			out[start5+x] = f[4] + omega*(equilibrium5-f[4])
+//line lbm.go:61
+			u6 := (ux + uy) * 3
+			equilibrium6 := density * 0.027777778 * (u6 + 1 + u6*0.5*u6 - square)
+			out[start6+x] = f[5] + omega*(equilibrium6-f[5])
+//line lbm.go:61
+			u7 := (-ux + uy) * 3
+			equilibrium7 := density * 0.027777778 * (u7 + 1 + u7*0.5*u7 - square)
+			out[start7+x] = f[6] + omega*(equilibrium7-f[6])
+//line lbm.go:61
+			u8 := (-ux + -uy) * 3
+			equilibrium8 := density * 0.027777778 * (u8 + 1 + u8*0.5*u8 - square)
+			out[start8+x] = f[7] + omega*(equilibrium8-f[7])
+//line lbm.go:61
+			u9 := (ux + -uy) * 3
+			equilibrium9 := density * 0.027777778 * (u9 + 1 + u9*0.5*u9 - square)
+			out[start9+x] = f[8] + omega*(equilibrium9-f[8])
 		}
 	}
 }
@@ -3362,12 +4012,8 @@ func quernHostNbody(r *host.Run) {
 		for threadZ := range 1 {
 			for threadY := range 1 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				for k2 := 0; k2 < 2; k2++ {
-					first4 := (threadZ*1 + threadY) * 256
-					start := k2 * 256
-					start2 := base + k2*256
-					quernRow4Nbody(r, as, first4, base, start, bodies, accelerations, k2, start2)
-				}
+				first4 := (threadZ*1 + threadY) * 256
+				quernRow4Nbody(r, as, first4, base, bodies, accelerations)
 			}
 		}
 	}
@@ -3377,20 +4023,45 @@ func quernHostNbody(r *host.Run) {
 func quernRow1Nbody(r *host.Run, mes [][2]Body, first2 int, as [][2]Acceleration, base int, bodies []Body) {
 	meRow := mes[first2:][:256]
 	aRow := as[first2:][:256]
+	if base >= 0 && 512 <= len(bodies)-base {
+		row := (*[512]Body)(bodies[base:])
+		for threadX := range 256 {
+			me := &meRow[threadX]
+			a := &aRow[threadX]
+			mine := base + threadX
+			i := mine + 256
+//line nbody.go:43
+			*me = [2]Body{}
+//line nbody.go:45
+			if mine < len(bodies) {
+				me[0] = row[threadX]
+			}
+//line nbody.go:45
+			if i < len(bodies) {
+				me[1] = row[threadX+256]
+			}
+//line nbody.go:49
+			*a = [2]Acceleration{}
+		}
+		return
+	}
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		me := &meRow[threadX]
 		a := &aRow[threadX]
 		mine := base + threadX
+		i := mine + 256
 //line nbody.go:43
 		*me = [2]Body{}
-		for k := 0; k < 2; k++ {
-			i := mine + k*256
-			if i < len(bodies) {
-//line nbody.go:46
-				me[k] = bodies[i]
-			}
+//line nbody.go:45
+		if mine < len(bodies) {
+			me[0] = bodies[mine]
 		}
+//line nbody.go:45
+		if i < len(bodies) {
+			me[1] = bodies[i]
+		}
+//line nbody.go:49
 		*a = [2]Acceleration{}
 	}
 }
@@ -3460,15 +4131,22 @@ func quernRow3Nbody(r *host.Run, mes [][2]Body, first3 int, as [][2]Acceleration
 }
 
 //go:noinline
-func quernRow4Nbody(r *host.Run, as [][2]Acceleration, first4, base, start int, bodies []Body, accelerations []Acceleration, k2, start2 int) {
+func quernRow4Nbody(r *host.Run, as [][2]Acceleration, first4, base int, bodies []Body, accelerations []Acceleration) {
 	aRow := as[first4:][:256]
-	if start2 >= 0 && 256 <= len(accelerations)-start2 && len(bodies)-start2 >= 256 {
-		row := (*[256]Acceleration)(accelerations[start2:])
+	if base >= 0 && 512 <= len(accelerations)-base {
+		row2 := (*[512]Acceleration)(accelerations[base:])
 		for threadX := range 256 {
-			r.ThreadIdx.X = threadX
 			a := &aRow[threadX]
-//line nbody.go:72
-			row[threadX] = a[k2]
+			mine := base + threadX
+			i2 := mine + 256
+//line nbody.go:71
+			if mine < len(bodies) {
+				row2[threadX] = a[0]
+			}
+//line nbody.go:71
+			if i2 < len(bodies) {
+				row2[threadX+256] = a[1]
+			}
 		}
 		return
 	}
@@ -3476,10 +4154,14 @@ func quernRow4Nbody(r *host.Run, as [][2]Acceleration, first4, base, start int, 
 		r.ThreadIdx.X = threadX
 		a := &aRow[threadX]
 		mine := base + threadX
-		i2 := mine + start
+		i2 := mine + 256
+//line nbody.go:71
+		if mine < len(bodies) {
+			accelerations[mine] = a[0]
+		}
 //line nbody.go:71
 		if i2 < len(bodies) {
-			accelerations[i2] = a[k2]
+			accelerations[i2] = a[1]
 		}
 	}
 }
@@ -3521,12 +4203,8 @@ func quernHostNbodyUnchecked(r *host.Run) {
 		for threadZ := range 1 {
 			for threadY := range 1 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				for k2 := 0; k2 < 2; k2++ {
-					first4 := (threadZ*1 + threadY) * 256
-					start := k2 * 256
-					start2 := base + k2*256
-					quernRow4NbodyUnchecked(r, as, first4, base, start, bodies, accelerations, k2, start2)
-				}
+				first4 := (threadZ*1 + threadY) * 256
+				quernRow4NbodyUnchecked(r, as, first4, base, bodies, accelerations)
 			}
 		}
 	}
@@ -3536,20 +4214,45 @@ func quernHostNbodyUnchecked(r *host.Run) {
 func quernRow1NbodyUnchecked(r *host.Run, mes [][2]Body, first2 int, as [][2]Acceleration, base int, bodies []Body) {
 	meRow := mes[first2:][:256]
 	aRow := as[first2:][:256]
+	if base >= 0 && 512 <= len(bodies)-base {
+		row := (*[512]Body)(bodies[base:])
+		for threadX := range 256 {
+			me := &meRow[threadX]
+			a := &aRow[threadX]
+			mine := base + threadX
+			i := mine + 256
+//line nbody.go:43
+			*me = [2]Body{}
+//line nbody.go:45
+			if mine < len(bodies) {
+				me[0] = row[threadX]
+			}
+//line nbody.go:45
+			if i < len(bodies) {
+				me[1] = row[threadX+256]
+			}
+//line nbody.go:49
+			*a = [2]Acceleration{}
+		}
+		return
+	}
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		me := &meRow[threadX]
 		a := &aRow[threadX]
 		mine := base + threadX
+		i := mine + 256
 //line nbody.go:43
 		*me = [2]Body{}
-		for k := 0; k < 2; k++ {
-			i := mine + k*256
-			if i < len(bodies) {
-//line nbody.go:46
-				me[k] = bodies[i]
-			}
+//line nbody.go:45
+		if mine < len(bodies) {
+			me[0] = bodies[mine]
 		}
+//line nbody.go:45
+		if i < len(bodies) {
+			me[1] = bodies[i]
+		}
+//line nbody.go:49
 		*a = [2]Acceleration{}
 	}
 }
@@ -3619,15 +4322,22 @@ func quernRow3NbodyUnchecked(r *host.Run, mes [][2]Body, first3 int, as [][2]Acc
 }
 
 //go:noinline
-func quernRow4NbodyUnchecked(r *host.Run, as [][2]Acceleration, first4, base, start int, bodies []Body, accelerations []Acceleration, k2, start2 int) {
+func quernRow4NbodyUnchecked(r *host.Run, as [][2]Acceleration, first4, base int, bodies []Body, accelerations []Acceleration) {
 	aRow := as[first4:][:256]
-	if start2 >= 0 && 256 <= len(accelerations)-start2 && len(bodies)-start2 >= 256 {
-		row := (*[256]Acceleration)(accelerations[start2:])
+	if base >= 0 && 512 <= len(accelerations)-base {
+		row2 := (*[512]Acceleration)(accelerations[base:])
 		for threadX := range 256 {
-			r.ThreadIdx.X = threadX
 			a := &aRow[threadX]
-//line nbody.go:72
-			row[threadX] = a[k2]
+			mine := base + threadX
+			i2 := mine + 256
+//line nbody.go:71
+			if mine < len(bodies) {
+				row2[threadX] = a[0]
+			}
+//line nbody.go:71
+			if i2 < len(bodies) {
+				row2[threadX+256] = a[1]
+			}
 		}
 		return
 	}
@@ -3635,10 +4345,14 @@ func quernRow4NbodyUnchecked(r *host.Run, as [][2]Acceleration, first4, base, st
 		r.ThreadIdx.X = threadX
 		a := &aRow[threadX]
 		mine := base + threadX
-		i2 := mine + start
+		i2 := mine + 256
+//line nbody.go:71
+		if mine < len(bodies) {
+			accelerations[mine] = a[0]
+		}
 //line nbody.go:71
 		if i2 < len(bodies) {
-			accelerations[i2] = a[k2]
+			accelerations[i2] = a[1]
 		}
 	}
 }
@@ -3815,17 +4529,152 @@ func quernRow1MultiplyAdd(r *host.Run, rounds int, f float32, sums []float32, ba
 			i := t8
 //line peak.go:19
 			for i2 := 0; i2 < rounds; i2++ {
-				for i3 := 0; i3 < 16; i3++ {
-					a = kernel.FMA[float32](a, f, 1)
-					b = kernel.FMA[float32](b, f, 1)
-					c = kernel.FMA[float32](c, f, 1)
-					d = kernel.FMA[float32](d, f, 1)
-					e = kernel.FMA[float32](e, f, 1)
-					g = kernel.FMA[float32](g, f, 1)
-					h = kernel.FMA[float32](h, f, 1)
-					i = kernel.FMA[float32](i, f, 1)
-				}
+//line peak.go:21
+				a = kernel.FMA[float32](a, f, 1)
+				b = kernel.FMA[float32](b, f, 1)
+				c = kernel.FMA[float32](c, f, 1)
+				d = kernel.FMA[float32](d, f, 1)
+				e = kernel.FMA[float32](e, f, 1)
+				g = kernel.FMA[float32](g, f, 1)
+				h = kernel.FMA[float32](h, f, 1)
+				i = kernel.FMA[float32](i, f, 1)
+//line peak.go:21
+				a = kernel.FMA[float32](a, f, 1)
+				b = kernel.FMA[float32](b, f, 1)
+				c = kernel.FMA[float32](c, f, 1)
+				d = kernel.FMA[float32](d, f, 1)
+				e = kernel.FMA[float32](e, f, 1)
+				g = kernel.FMA[float32](g, f, 1)
+				h = kernel.FMA[float32](h, f, 1)
+				i = kernel.FMA[float32](i, f, 1)
+//line peak.go:21
+				a = kernel.FMA[float32](a, f, 1)
+				b = kernel.FMA[float32](b, f, 1)
+				c = kernel.FMA[float32](c, f, 1)
+				d = kernel.FMA[float32](d, f, 1)
+				e = kernel.FMA[float32](e, f, 1)
+				g = kernel.FMA[float32](g, f, 1)
+				h = kernel.FMA[float32](h, f, 1)
+				i = kernel.FMA[float32](i, f, 1)
+//line peak.go:21
+				a = kernel.FMA[float32](a, f, 1)
+				b = kernel.FMA[float32](b, f, 1)
+				c = kernel.FMA[float32](c, f, 1)
+				d = kernel.FMA[float32](d, f, 1)
+				e = kernel.FMA[float32](e, f, 1)
+				g = kernel.FMA[float32](g, f, 1)
+				h = kernel.FMA[float32](h, f, 1)
+				i = kernel.FMA[float32](i, f, 1)
+//line peak.go:21
+				a = kernel.FMA[float32](a, f, 1)
+				b = kernel.FMA[float32](b, f, 1)
+				c = kernel.FMA[float32](c, f, 1)
+				d = kernel.FMA[float32](d, f, 1)
+				e = kernel.FMA[float32](e, f, 1)
+				g = kernel.FMA[float32](g, f, 1)
+				h = kernel.FMA[float32](h, f, 1)
+				i = kernel.FMA[float32](i, f, 1)
+//line peak.go:21
+				a = kernel.FMA[float32](a, f, 1)
+				b = kernel.FMA[float32](b, f, 1)
+				c = kernel.FMA[float32](c, f, 1)
+				d = kernel.FMA[float32](d, f, 1)
+				e = kernel.FMA[float32](e, f, 1)
+				g = kernel.FMA[float32](g, f, 1)
+				h = kernel.FMA[float32](h, f, 1)
+				i = kernel.FMA[float32](i, f, 1)
+//line peak.go:21
+				a = kernel.FMA[float32](a, f, 1)
+				b = kernel.FMA[float32](b, f, 1)
+				c = kernel.FMA[float32](c, f, 1)
+				d = kernel.FMA[float32](d, f, 1)
+				e = kernel.FMA[float32](e, f, 1)
+				g = kernel.FMA[float32](g, f, 1)
+				h = kernel.FMA[float32](h, f, 1)
+				i = kernel.FMA[float32](i, f, 1)
+//line peak.go:21
+				a = kernel.FMA[float32](a, f, 1)
+				b = kernel.FMA[float32](b, f, 1)
+				c = kernel.FMA[float32](c, f, 1)
+				d = kernel.FMA[float32](d, f, 1)
+				e = kernel.FMA[float32](e, f, 1)
+				g = kernel.FMA[float32](g, f, 1)
+				h = kernel.FMA[float32](h, f, 1)
+				i = kernel.FMA[float32](i, f, 1)
+//line peak.go:21
+				a = kernel.FMA[float32](a, f, 1)
+				b = kernel.FMA[float32](b, f, 1)
+				c = kernel.FMA[float32](c, f, 1)
+				d = kernel.FMA[float32](d, f, 1)
+				e = kernel.FMA[float32](e, f, 1)
+				g = kernel.FMA[float32](g, f, 1)
+				h = kernel.FMA[float32](h, f, 1)
+				i = kernel.FMA[float32](i, f, 1)
+//line peak.go:21
+				a = kernel.FMA[float32](a, f, 1)
+				b = kernel.FMA[float32](b, f, 1)
+				c = kernel.FMA[float32](c, f, 1)
+				d = kernel.FMA[float32](d, f, 1)
+				e = kernel.FMA[float32](e, f, 1)
+				g = kernel.FMA[float32](g, f, 1)
+				h = kernel.FMA[float32](h, f, 1)
+				i = kernel.FMA[float32](i, f, 1)
+//line peak.go:21
+				a = kernel.FMA[float32](a, f, 1)
+				b = kernel.FMA[float32](b, f, 1)
+				c = kernel.FMA[float32](c, f, 1)
+				d = kernel.FMA[float32](d, f, 1)
+				e = kernel.FMA[float32](e, f, 1)
+				g = kernel.FMA[float32](g, f, 1)
+				h = kernel.FMA[float32](h, f, 1)
+				i = kernel.FMA[float32](i, f, 1)
+//line peak.go:21
+				a = kernel.FMA[float32](a, f, 1)
+				b = kernel.FMA[float32](b, f, 1)
+				c = kernel.FMA[float32](c, f, 1)
+				d = kernel.FMA[float32](d, f, 1)
+				e = kernel.FMA[float32](e, f, 1)
+				g = kernel.FMA[float32](g, f, 1)
+				h = kernel.FMA[float32](h, f, 1)
+				i = kernel.FMA[float32](i, f, 1)
+//line peak.go:21
+				a = kernel.FMA[float32](a, f, 1)
+				b = kernel.FMA[float32](b, f, 1)
+				c = kernel.FMA[float32](c, f, 1)
+				d = kernel.FMA[float32](d, f, 1)
+				e = kernel.FMA[float32](e, f, 1)
+				g = kernel.FMA[float32](g, f, 1)
+				h = kernel.FMA[float32](h, f, 1)
+				i = kernel.FMA[float32](i, f, 1)
+//line peak.go:21
+				a = kernel.FMA[float32](a, f, 1)
+				b = kernel.FMA[float32](b, f, 1)
+				c = kernel.FMA[float32](c, f, 1)
+				d = kernel.FMA[float32](d, f, 1)
+				e = kernel.FMA[float32](e, f, 1)
+				g = kernel.FMA[float32](g, f, 1)
+				h = kernel.FMA[float32](h, f, 1)
+				i = kernel.FMA[float32](i, f, 1)
+//line peak.go:21
+				a = kernel.FMA[float32](a, f, 1)
+				b = kernel.FMA[float32](b, f, 1)
+				c = kernel.FMA[float32](c, f, 1)
+				d = kernel.FMA[float32](d, f, 1)
+				e = kernel.FMA[float32](e, f, 1)
+				g = kernel.FMA[float32](g, f, 1)
+				h = kernel.FMA[float32](h, f, 1)
+				i = kernel.FMA[float32](i, f, 1)
+//line peak.go:21
+				a = kernel.FMA[float32](a, f, 1)
+				b = kernel.FMA[float32](b, f, 1)
+				c = kernel.FMA[float32](c, f, 1)
+				d = kernel.FMA[float32](d, f, 1)
+				e = kernel.FMA[float32](e, f, 1)
+				g = kernel.FMA[float32](g, f, 1)
+				h = kernel.FMA[float32](h, f, 1)
+				i = kernel.FMA[float32](i, f, 1)
 			}
+//line peak.go:31
 			row[threadX] = a + b + c + d + e + g + h + i
 		}
 		return
@@ -3851,17 +4700,152 @@ func quernRow1MultiplyAdd(r *host.Run, rounds int, f float32, sums []float32, ba
 		i := t8
 //line peak.go:19
 		for i2 := 0; i2 < rounds; i2++ {
-			for i3 := 0; i3 < 16; i3++ {
-				a = kernel.FMA[float32](a, f, 1)
-				b = kernel.FMA[float32](b, f, 1)
-				c = kernel.FMA[float32](c, f, 1)
-				d = kernel.FMA[float32](d, f, 1)
-				e = kernel.FMA[float32](e, f, 1)
-				g = kernel.FMA[float32](g, f, 1)
-				h = kernel.FMA[float32](h, f, 1)
-				i = kernel.FMA[float32](i, f, 1)
-			}
+//line peak.go:21
+			a = kernel.FMA[float32](a, f, 1)
+			b = kernel.FMA[float32](b, f, 1)
+			c = kernel.FMA[float32](c, f, 1)
+			d = kernel.FMA[float32](d, f, 1)
+			e = kernel.FMA[float32](e, f, 1)
+			g = kernel.FMA[float32](g, f, 1)
+			h = kernel.FMA[float32](h, f, 1)
+			i = kernel.FMA[float32](i, f, 1)
+//line peak.go:21
+			a = kernel.FMA[float32](a, f, 1)
+			b = kernel.FMA[float32](b, f, 1)
+			c = kernel.FMA[float32](c, f, 1)
+			d = kernel.FMA[float32](d, f, 1)
+			e = kernel.FMA[float32](e, f, 1)
+			g = kernel.FMA[float32](g, f, 1)
+			h = kernel.FMA[float32](h, f, 1)
+			i = kernel.FMA[float32](i, f, 1)
+//line peak.go:21
+			a = kernel.FMA[float32](a, f, 1)
+			b = kernel.FMA[float32](b, f, 1)
+			c = kernel.FMA[float32](c, f, 1)
+			d = kernel.FMA[float32](d, f, 1)
+			e = kernel.FMA[float32](e, f, 1)
+			g = kernel.FMA[float32](g, f, 1)
+			h = kernel.FMA[float32](h, f, 1)
+			i = kernel.FMA[float32](i, f, 1)
+//line peak.go:21
+			a = kernel.FMA[float32](a, f, 1)
+			b = kernel.FMA[float32](b, f, 1)
+			c = kernel.FMA[float32](c, f, 1)
+			d = kernel.FMA[float32](d, f, 1)
+			e = kernel.FMA[float32](e, f, 1)
+			g = kernel.FMA[float32](g, f, 1)
+			h = kernel.FMA[float32](h, f, 1)
+			i = kernel.FMA[float32](i, f, 1)
+//line peak.go:21
+			a = kernel.FMA[float32](a, f, 1)
+			b = kernel.FMA[float32](b, f, 1)
+			c = kernel.FMA[float32](c, f, 1)
+			d = kernel.FMA[float32](d, f, 1)
+			e = kernel.FMA[float32](e, f, 1)
+			g = kernel.FMA[float32](g, f, 1)
+			h = kernel.FMA[float32](h, f, 1)
+			i = kernel.FMA[float32](i, f, 1)
+//line peak.go:21
+			a = kernel.FMA[float32](a, f, 1)
+			b = kernel.FMA[float32](b, f, 1)
+			c = kernel.FMA[float32](c, f, 1)
+			d = kernel.FMA[float32](d, f, 1)
+			e = kernel.FMA[float32](e, f, 1)
+			g = kernel.FMA[float32](g, f, 1)
+			h = kernel.FMA[float32](h, f, 1)
+			i = kernel.FMA[float32](i, f, 1)
+//line peak.go:21
+			a = kernel.FMA[float32](a, f, 1)
+			b = kernel.FMA[float32](b, f, 1)
+			c = kernel.FMA[float32](c, f, 1)
+			d = kernel.FMA[float32](d, f, 1)
+			e = kernel.FMA[float32](e, f, 1)
+			g = kernel.FMA[float32](g, f, 1)
+			h = kernel.FMA[float32](h, f, 1)
+			i = kernel.FMA[float32](i, f, 1)
+//line peak.go:21
+			a = kernel.FMA[float32](a, f, 1)
+			b = kernel.FMA[float32](b, f, 1)
+			c = kernel.FMA[float32](c, f, 1)
+			d = kernel.FMA[float32](d, f, 1)
+			e = kernel.FMA[float32](e, f, 1)
+			g = kernel.FMA[float32](g, f, 1)
+			h = kernel.FMA[float32](h, f, 1)
+			i = kernel.FMA[float32](i, f, 1)
+//line peak.go:21
+			a = kernel.FMA[float32](a, f, 1)
+			b = kernel.FMA[float32](b, f, 1)
+			c = kernel.FMA[float32](c, f, 1)
+			d = kernel.FMA[float32](d, f, 1)
+			e = kernel.FMA[float32](e, f, 1)
+			g = kernel.FMA[float32](g, f, 1)
+			h = kernel.FMA[float32](h, f, 1)
+			i = kernel.FMA[float32](i, f, 1)
+//line peak.go:21
+			a = kernel.FMA[float32](a, f, 1)
+			b = kernel.FMA[float32](b, f, 1)
+			c = kernel.FMA[float32](c, f, 1)
+			d = kernel.FMA[float32](d, f, 1)
+			e = kernel.FMA[float32](e, f, 1)
+			g = kernel.FMA[float32](g, f, 1)
+			h = kernel.FMA[float32](h, f, 1)
+			i = kernel.FMA[float32](i, f, 1)
+//line peak.go:21
+			a = kernel.FMA[float32](a, f, 1)
+			b = kernel.FMA[float32](b, f, 1)
+			c = kernel.FMA[float32](c, f, 1)
+			d = kernel.FMA[float32](d, f, 1)
+			e = kernel.FMA[float32](e, f, 1)
+			g = kernel.FMA[float32](g, f, 1)
+			h = kernel.FMA[float32](h, f, 1)
+			i = kernel.FMA[float32](i, f, 1)
+//line peak.go:21
+			a = kernel.FMA[float32](a, f, 1)
+			b = kernel.FMA[float32](b, f, 1)
+			c = kernel.FMA[float32](c, f, 1)
+			d = kernel.FMA[float32](d, f, 1)
+			e = kernel.FMA[float32](e, f, 1)
+			g = kernel.FMA[float32](g, f, 1)
+			h = kernel.FMA[float32](h, f, 1)
+			i = kernel.FMA[float32](i, f, 1)
+//line peak.go:21
+			a = kernel.FMA[float32](a, f, 1)
+			b = kernel.FMA[float32](b, f, 1)
+			c = kernel.FMA[float32](c, f, 1)
+			d = kernel.FMA[float32](d, f, 1)
+			e = kernel.FMA[float32](e, f, 1)
+			g = kernel.FMA[float32](g, f, 1)
+			h = kernel.FMA[float32](h, f, 1)
+			i = kernel.FMA[float32](i, f, 1)
+//line peak.go:21
+			a = kernel.FMA[float32](a, f, 1)
+			b = kernel.FMA[float32](b, f, 1)
+			c = kernel.FMA[float32](c, f, 1)
+			d = kernel.FMA[float32](d, f, 1)
+			e = kernel.FMA[float32](e, f, 1)
+			g = kernel.FMA[float32](g, f, 1)
+			h = kernel.FMA[float32](h, f, 1)
+			i = kernel.FMA[float32](i, f, 1)
+//line peak.go:21
+			a = kernel.FMA[float32](a, f, 1)
+			b = kernel.FMA[float32](b, f, 1)
+			c = kernel.FMA[float32](c, f, 1)
+			d = kernel.FMA[float32](d, f, 1)
+			e = kernel.FMA[float32](e, f, 1)
+			g = kernel.FMA[float32](g, f, 1)
+			h = kernel.FMA[float32](h, f, 1)
+			i = kernel.FMA[float32](i, f, 1)
+//line peak.go:21
+			a = kernel.FMA[float32](a, f, 1)
+			b = kernel.FMA[float32](b, f, 1)
+			c = kernel.FMA[float32](c, f, 1)
+			d = kernel.FMA[float32](d, f, 1)
+			e = kernel.FMA[float32](e, f, 1)
+			g = kernel.FMA[float32](g, f, 1)
+			h = kernel.FMA[float32](h, f, 1)
+			i = kernel.FMA[float32](i, f, 1)
 		}
+//line peak.go:31
 		sums[base+threadX] = a + b + c + d + e + g + h + i
 	}
 }
@@ -4582,12 +5566,26 @@ func quernRow1BlockScan(r *host.Run, mines [][4]uint32, first int, sums []uint32
 //line scan.go:33
 		*mine = [4]uint32{}
 		var sum uint32
-		for k := 0; k < 4; k++ {
-			if first2+k < len(in) {
-				sum += in[first2+k]
-			}
-			mine[k] = sum
+//line scan.go:36
+		if first2 < len(in) {
+			sum += in[first2]
 		}
+		mine[0] = sum
+//line scan.go:36
+		if first2+1 < len(in) {
+			sum += in[first2+1]
+		}
+		mine[1] = sum
+//line scan.go:36
+		if first2+2 < len(in) {
+			sum += in[first2+2]
+		}
+		mine[2] = sum
+//line scan.go:36
+		if first2+3 < len(in) {
+			sum += in[first2+3]
+		}
+		mine[3] = sum
 		sumRow[threadX] = sum
 	}
 }
@@ -4654,9 +5652,9 @@ func quernRow5BlockScan(r *host.Run, mines [][4]uint32, first5 int, sums, upTos 
 		if (threadX+first5)>>5 > 0 {
 			before += warps[(threadX+first5)>>5-1]
 		}
-		for k2 := 0; k2 < 4; k2++ {
-			if first2+k2 < len(in) {
-				out[first2+k2] = before + mine[k2]
+		for k := 0; k < 4; k++ {
+			if first2+k < len(in) {
+				out[first2+k] = before + mine[k]
 			}
 		}
 		if threadX == 255 {
@@ -4741,12 +5739,26 @@ func quernRow1BlockScanUnchecked(r *host.Run, mines [][4]uint32, first int, sums
 //line scan.go:33
 		*mine = [4]uint32{}
 		var sum uint32
-		for k := 0; k < 4; k++ {
-			if first2+k < len(in) {
-				sum += in[first2+k]
-			}
-			mine[k] = sum
+//line scan.go:36
+		if first2 < len(in) {
+			sum += in[first2]
 		}
+		mine[0] = sum
+//line scan.go:36
+		if first2+1 < len(in) {
+			sum += in[first2+1]
+		}
+		mine[1] = sum
+//line scan.go:36
+		if first2+2 < len(in) {
+			sum += in[first2+2]
+		}
+		mine[2] = sum
+//line scan.go:36
+		if first2+3 < len(in) {
+			sum += in[first2+3]
+		}
+		mine[3] = sum
 		sumRow[threadX] = sum
 	}
 }
@@ -4813,9 +5825,9 @@ func quernRow5BlockScanUnchecked(r *host.Run, mines [][4]uint32, first5 int, sum
 		if (threadX+first5)>>5 > 0 {
 			before += warps[(threadX+first5)>>5-1]
 		}
-		for k2 := 0; k2 < 4; k2++ {
-			if first2+k2 < len(in) {
-				out[first2+k2] = before + mine[k2]
+		for k := 0; k < 4; k++ {
+			if first2+k < len(in) {
+				out[first2+k] = before + mine[k]
 			}
 		}
 		if threadX == 255 {
@@ -5243,7 +6255,9 @@ func quernRow1Spmv(r *host.Run, base int, y []float32, starts []int32, values, x
 		if !(i >= len(y)) {
 //line spmv.go:25
 			var sum float32
-			for e := starts[i]; e < starts[i+1]; e++ {
+			e := starts[i]
+			for bound := starts[i+1]; e < bound; e++ {
+//line spmv.go:27
 				sum += values[e] * x[columns[e]]
 			}
 			y[i] = sum
@@ -5278,7 +6292,9 @@ func quernRow1SpmvUnchecked(r *host.Run, base int, y []float32, starts []int32, 
 		if !(i >= len(y)) {
 //line spmv.go:25
 			var sum float32
-			for e := starts[i]; e < starts[i+1]; e++ {
+			e := starts[i]
+			for bound := starts[i+1]; e < bound; e++ {
+//line spmv.go:27
 				sum += values[e] * x[columns[e]]
 			}
 			y[i] = sum
@@ -5305,15 +6321,92 @@ func quernHostStencil(r *host.Run) {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				y := base2 + threadY
 				z := base3 + threadZ
-				start := (z*ny + y) * nx
-				quernRow1Stencil(r, base, nx, y, ny, z, nz, weights, in, out, start)
+				start := ((z+-1)*ny + y + -1) * nx
+				start2 := ((z+-1)*ny + y) * nx
+				start3 := ((z+-1)*ny + y + 1) * nx
+				start4 := (z*ny + y + -1) * nx
+				start5 := (z*ny + y) * nx
+				start6 := (z*ny + y + 1) * nx
+				start7 := ((z+1)*ny + y + -1) * nx
+				start8 := ((z+1)*ny + y) * nx
+				start9 := ((z+1)*ny + y + 1) * nx
+				start10 := ((z+-1)*ny+y+-1)*nx + base
+				start11 := ((z+-1)*ny+y)*nx + base
+				start12 := ((z+-1)*ny+y+1)*nx + base
+				start13 := (z*ny+y+-1)*nx + base
+				start14 := (z*ny+y)*nx + base
+				start15 := (z*ny+y+1)*nx + base
+				start16 := ((z+1)*ny+y+-1)*nx + base
+				start17 := ((z+1)*ny+y)*nx + base
+				start18 := ((z+1)*ny+y+1)*nx + base
+				start19 := ((z+-1)*ny+y+-1)*nx + base - 1
+				start20 := ((z+-1)*ny+y)*nx + base - 1
+				start21 := ((z+-1)*ny+y+1)*nx + base - 1
+				start22 := (z*ny+y+-1)*nx + base - 1
+				start23 := (z*ny+y)*nx + base - 1
+				start24 := (z*ny+y+1)*nx + base - 1
+				start25 := ((z+1)*ny+y+-1)*nx + base - 1
+				start26 := ((z+1)*ny+y)*nx + base - 1
+				start27 := ((z+1)*ny+y+1)*nx + base - 1
+				quernRow1Stencil(r, base, nx, y, ny, z, nz, weights, in, start, start2, start3, start4, start5, start6, start7, start8, start9, out, start10, start11, start12, start13, start14, start15, start16, start17, start18, start19, start20, start21, start22, start23, start24, start25, start26, start27)
 			}
 		}
 	}
 }
 
 //go:noinline
-func quernRow1Stencil(r *host.Run, base, nx, y, ny, z, nz int, weights StencilWeights, in, out []float32, start int) {
+func quernRow1Stencil(r *host.Run, base, nx, y, ny, z, nz int, weights StencilWeights, in []float32, start, start2, start3, start4, start5, start6, start7, start8, start9 int, out []float32, start10, start11, start12, start13, start14, start15, start16, start17, start18, start19, start20, start21, start22, start23, start24, start25, start26, start27 int) {
+	if start19 >= 0 && 34 <= len(in)-start19 && start20 >= 0 && 34 <= len(in)-start20 && start21 >= 0 && 34 <= len(in)-start21 && start22 >= 0 && 34 <= len(in)-start22 && start23 >= 0 && 34 <= len(in)-start23 && start24 >= 0 && 34 <= len(in)-start24 && start25 >= 0 && 34 <= len(in)-start25 && start26 >= 0 && 34 <= len(in)-start26 && start27 >= 0 && 34 <= len(in)-start27 && start14 >= 0 && 32 <= len(out)-start14 {
+		row := (*[34]float32)(in[start19:])
+		row2 := (*[34]float32)(in[start20:])
+		row3 := (*[34]float32)(in[start21:])
+		row4 := (*[34]float32)(in[start22:])
+		row5 := (*[34]float32)(in[start23:])
+		row6 := (*[34]float32)(in[start24:])
+		row7 := (*[34]float32)(in[start25:])
+		row8 := (*[34]float32)(in[start26:])
+		row9 := (*[34]float32)(in[start27:])
+		row10 := (*[32]float32)(out[start14:])
+		for threadX := range 32 {
+			x := base + threadX
+//line stencil.go:26
+			if !(x < 1 || x >= nx-1 || y < 1 || y >= ny-1 || z < 1 || z >= nz-1) {
+//line stencil.go:29
+				var sum float32
+//line stencil.go:33
+				sum += weights[3] * row[threadX]
+				sum += weights[2] * row[threadX+1]
+				sum += weights[3] * row[threadX+2]
+				sum += weights[2] * row2[threadX]
+				sum += weights[1] * row2[threadX+1]
+				sum += weights[2] * row2[threadX+2]
+				sum += weights[3] * row3[threadX]
+				sum += weights[2] * row3[threadX+1]
+				sum += weights[3] * row3[threadX+2]
+				sum += weights[2] * row4[threadX]
+				sum += weights[1] * row4[threadX+1]
+				sum += weights[2] * row4[threadX+2]
+				sum += weights[1] * row5[threadX]
+				sum += weights[0] * row5[threadX+1]
+				sum += weights[1] * row5[threadX+2]
+				sum += weights[2] * row6[threadX]
+				sum += weights[1] * row6[threadX+1]
+				sum += weights[2] * row6[threadX+2]
+				sum += weights[3] * row7[threadX]
+				sum += weights[2] * row7[threadX+1]
+				sum += weights[3] * row7[threadX+2]
+				sum += weights[2] * row8[threadX]
+				sum += weights[1] * row8[threadX+1]
+				sum += weights[2] * row8[threadX+2]
+				sum += weights[3] * row9[threadX]
+				sum += weights[2] * row9[threadX+1]
+				sum += weights[3] * row9[threadX+2]
+//line stencil.go:37
+				row10[threadX] = sum
+			}
+		}
+		return
+	}
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		x := base + threadX
@@ -5321,28 +6414,62 @@ func quernRow1Stencil(r *host.Run, base, nx, y, ny, z, nz int, weights StencilWe
 		if !(x < 1 || x >= nx-1 || y < 1 || y >= ny-1 || z < 1 || z >= nz-1) {
 //line stencil.go:29
 			var sum float32
-			for dz := -1; dz <= 1; dz++ {
 //line stencil.go:33
-				sum += weights[dz*dz+2] * in[((z+dz)*ny+y+-1)*nx+x+-1]
+			sum += weights[3] * in[start+x+-1]
 //line stencil.go:33
-				sum += weights[dz*dz+1] * in[((z+dz)*ny+y+-1)*nx+x]
+			sum += weights[2] * in[start+x]
 //line stencil.go:33
-				sum += weights[dz*dz+2] * in[((z+dz)*ny+y+-1)*nx+x+1]
+			sum += weights[3] * in[start+x+1]
 //line stencil.go:33
-				sum += weights[dz*dz+1] * in[((z+dz)*ny+y)*nx+x+-1]
+			sum += weights[2] * in[start2+x+-1]
 //line stencil.go:33
-				sum += weights[dz*dz] * in[((z+dz)*ny+y)*nx+x]
+			sum += weights[1] * in[start2+x]
 //line stencil.go:33
-				sum += weights[dz*dz+1] * in[((z+dz)*ny+y)*nx+x+1]
+			sum += weights[2] * in[start2+x+1]
 //line stencil.go:33
-				sum += weights[dz*dz+2] * in[((z+dz)*ny+y+1)*nx+x+-1]
+			sum += weights[3] * in[start3+x+-1]
 //line stencil.go:33
-				sum += weights[dz*dz+1] * in[((z+dz)*ny+y+1)*nx+x]
+			sum += weights[2] * in[start3+x]
 //line stencil.go:33
-				sum += weights[dz*dz+2] * in[((z+dz)*ny+y+1)*nx+x+1]
-			}
+			sum += weights[3] * in[start3+x+1]
+//line stencil.go:33
+			sum += weights[2] * in[start4+x+-1]
+//line stencil.go:33
+			sum += weights[1] * in[start4+x]
+//line stencil.go:33
+			sum += weights[2] * in[start4+x+1]
+//line stencil.go:33
+			sum += weights[1] * in[start5+x+-1]
+//line stencil.go:33
+			sum += weights[0] * in[start5+x]
+//line stencil.go:33
+			sum += weights[1] * in[start5+x+1]
+//line stencil.go:33
+			sum += weights[2] * in[start6+x+-1]
+//line stencil.go:33
+			sum += weights[1] * in[start6+x]
+//line stencil.go:33
+			sum += weights[2] * in[start6+x+1]
+//line stencil.go:33
+			sum += weights[3] * in[start7+x+-1]
+//line stencil.go:33
+			sum += weights[2] * in[start7+x]
+//line stencil.go:33
+			sum += weights[3] * in[start7+x+1]
+//line stencil.go:33
+			sum += weights[2] * in[start8+x+-1]
+//line stencil.go:33
+			sum += weights[1] * in[start8+x]
+//line stencil.go:33
+			sum += weights[2] * in[start8+x+1]
+//line stencil.go:33
+			sum += weights[3] * in[start9+x+-1]
+//line stencil.go:33
+			sum += weights[2] * in[start9+x]
+//line stencil.go:33
+			sum += weights[3] * in[start9+x+1]
 //line stencil.go:37
-			out[start+x] = sum
+			out[start5+x] = sum
 		}
 	}
 }
@@ -5366,15 +6493,92 @@ func quernHostStencilUnchecked(r *host.Run) {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				y := base2 + threadY
 				z := base3 + threadZ
-				start := (z*ny + y) * nx
-				quernRow1StencilUnchecked(r, base, nx, y, ny, z, nz, weights, in, out, start)
+				start := ((z+-1)*ny + y + -1) * nx
+				start2 := ((z+-1)*ny + y) * nx
+				start3 := ((z+-1)*ny + y + 1) * nx
+				start4 := (z*ny + y + -1) * nx
+				start5 := (z*ny + y) * nx
+				start6 := (z*ny + y + 1) * nx
+				start7 := ((z+1)*ny + y + -1) * nx
+				start8 := ((z+1)*ny + y) * nx
+				start9 := ((z+1)*ny + y + 1) * nx
+				start10 := ((z+-1)*ny+y+-1)*nx + base
+				start11 := ((z+-1)*ny+y)*nx + base
+				start12 := ((z+-1)*ny+y+1)*nx + base
+				start13 := (z*ny+y+-1)*nx + base
+				start14 := (z*ny+y)*nx + base
+				start15 := (z*ny+y+1)*nx + base
+				start16 := ((z+1)*ny+y+-1)*nx + base
+				start17 := ((z+1)*ny+y)*nx + base
+				start18 := ((z+1)*ny+y+1)*nx + base
+				start19 := ((z+-1)*ny+y+-1)*nx + base - 1
+				start20 := ((z+-1)*ny+y)*nx + base - 1
+				start21 := ((z+-1)*ny+y+1)*nx + base - 1
+				start22 := (z*ny+y+-1)*nx + base - 1
+				start23 := (z*ny+y)*nx + base - 1
+				start24 := (z*ny+y+1)*nx + base - 1
+				start25 := ((z+1)*ny+y+-1)*nx + base - 1
+				start26 := ((z+1)*ny+y)*nx + base - 1
+				start27 := ((z+1)*ny+y+1)*nx + base - 1
+				quernRow1StencilUnchecked(r, base, nx, y, ny, z, nz, weights, in, start, start2, start3, start4, start5, start6, start7, start8, start9, out, start10, start11, start12, start13, start14, start15, start16, start17, start18, start19, start20, start21, start22, start23, start24, start25, start26, start27)
 			}
 		}
 	}
 }
 
 //go:noinline
-func quernRow1StencilUnchecked(r *host.Run, base, nx, y, ny, z, nz int, weights StencilWeights, in, out []float32, start int) {
+func quernRow1StencilUnchecked(r *host.Run, base, nx, y, ny, z, nz int, weights StencilWeights, in []float32, start, start2, start3, start4, start5, start6, start7, start8, start9 int, out []float32, start10, start11, start12, start13, start14, start15, start16, start17, start18, start19, start20, start21, start22, start23, start24, start25, start26, start27 int) {
+	if start19 >= 0 && 34 <= len(in)-start19 && start20 >= 0 && 34 <= len(in)-start20 && start21 >= 0 && 34 <= len(in)-start21 && start22 >= 0 && 34 <= len(in)-start22 && start23 >= 0 && 34 <= len(in)-start23 && start24 >= 0 && 34 <= len(in)-start24 && start25 >= 0 && 34 <= len(in)-start25 && start26 >= 0 && 34 <= len(in)-start26 && start27 >= 0 && 34 <= len(in)-start27 && start14 >= 0 && 32 <= len(out)-start14 {
+		row := (*[34]float32)(in[start19:])
+		row2 := (*[34]float32)(in[start20:])
+		row3 := (*[34]float32)(in[start21:])
+		row4 := (*[34]float32)(in[start22:])
+		row5 := (*[34]float32)(in[start23:])
+		row6 := (*[34]float32)(in[start24:])
+		row7 := (*[34]float32)(in[start25:])
+		row8 := (*[34]float32)(in[start26:])
+		row9 := (*[34]float32)(in[start27:])
+		row10 := (*[32]float32)(out[start14:])
+		for threadX := range 32 {
+			x := base + threadX
+//line stencil.go:26
+			if !(x < 1 || x >= nx-1 || y < 1 || y >= ny-1 || z < 1 || z >= nz-1) {
+//line stencil.go:29
+				var sum float32
+//line stencil.go:33
+				sum += weights[3] * row[threadX]
+				sum += weights[2] * row[threadX+1]
+				sum += weights[3] * row[threadX+2]
+				sum += weights[2] * row2[threadX]
+				sum += weights[1] * row2[threadX+1]
+				sum += weights[2] * row2[threadX+2]
+				sum += weights[3] * row3[threadX]
+				sum += weights[2] * row3[threadX+1]
+				sum += weights[3] * row3[threadX+2]
+				sum += weights[2] * row4[threadX]
+				sum += weights[1] * row4[threadX+1]
+				sum += weights[2] * row4[threadX+2]
+				sum += weights[1] * row5[threadX]
+				sum += weights[0] * row5[threadX+1]
+				sum += weights[1] * row5[threadX+2]
+				sum += weights[2] * row6[threadX]
+				sum += weights[1] * row6[threadX+1]
+				sum += weights[2] * row6[threadX+2]
+				sum += weights[3] * row7[threadX]
+				sum += weights[2] * row7[threadX+1]
+				sum += weights[3] * row7[threadX+2]
+				sum += weights[2] * row8[threadX]
+				sum += weights[1] * row8[threadX+1]
+				sum += weights[2] * row8[threadX+2]
+				sum += weights[3] * row9[threadX]
+				sum += weights[2] * row9[threadX+1]
+				sum += weights[3] * row9[threadX+2]
+//line stencil.go:37
+				row10[threadX] = sum
+			}
+		}
+		return
+	}
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		x := base + threadX
@@ -5382,28 +6586,62 @@ func quernRow1StencilUnchecked(r *host.Run, base, nx, y, ny, z, nz int, weights 
 		if !(x < 1 || x >= nx-1 || y < 1 || y >= ny-1 || z < 1 || z >= nz-1) {
 //line stencil.go:29
 			var sum float32
-			for dz := -1; dz <= 1; dz++ {
 //line stencil.go:33
-				sum += weights[dz*dz+2] * in[((z+dz)*ny+y+-1)*nx+x+-1]
+			sum += weights[3] * in[start+x+-1]
 //line stencil.go:33
-				sum += weights[dz*dz+1] * in[((z+dz)*ny+y+-1)*nx+x]
+			sum += weights[2] * in[start+x]
 //line stencil.go:33
-				sum += weights[dz*dz+2] * in[((z+dz)*ny+y+-1)*nx+x+1]
+			sum += weights[3] * in[start+x+1]
 //line stencil.go:33
-				sum += weights[dz*dz+1] * in[((z+dz)*ny+y)*nx+x+-1]
+			sum += weights[2] * in[start2+x+-1]
 //line stencil.go:33
-				sum += weights[dz*dz] * in[((z+dz)*ny+y)*nx+x]
+			sum += weights[1] * in[start2+x]
 //line stencil.go:33
-				sum += weights[dz*dz+1] * in[((z+dz)*ny+y)*nx+x+1]
+			sum += weights[2] * in[start2+x+1]
 //line stencil.go:33
-				sum += weights[dz*dz+2] * in[((z+dz)*ny+y+1)*nx+x+-1]
+			sum += weights[3] * in[start3+x+-1]
 //line stencil.go:33
-				sum += weights[dz*dz+1] * in[((z+dz)*ny+y+1)*nx+x]
+			sum += weights[2] * in[start3+x]
 //line stencil.go:33
-				sum += weights[dz*dz+2] * in[((z+dz)*ny+y+1)*nx+x+1]
-			}
+			sum += weights[3] * in[start3+x+1]
+//line stencil.go:33
+			sum += weights[2] * in[start4+x+-1]
+//line stencil.go:33
+			sum += weights[1] * in[start4+x]
+//line stencil.go:33
+			sum += weights[2] * in[start4+x+1]
+//line stencil.go:33
+			sum += weights[1] * in[start5+x+-1]
+//line stencil.go:33
+			sum += weights[0] * in[start5+x]
+//line stencil.go:33
+			sum += weights[1] * in[start5+x+1]
+//line stencil.go:33
+			sum += weights[2] * in[start6+x+-1]
+//line stencil.go:33
+			sum += weights[1] * in[start6+x]
+//line stencil.go:33
+			sum += weights[2] * in[start6+x+1]
+//line stencil.go:33
+			sum += weights[3] * in[start7+x+-1]
+//line stencil.go:33
+			sum += weights[2] * in[start7+x]
+//line stencil.go:33
+			sum += weights[3] * in[start7+x+1]
+//line stencil.go:33
+			sum += weights[2] * in[start8+x+-1]
+//line stencil.go:33
+			sum += weights[1] * in[start8+x]
+//line stencil.go:33
+			sum += weights[2] * in[start8+x+1]
+//line stencil.go:33
+			sum += weights[3] * in[start9+x+-1]
+//line stencil.go:33
+			sum += weights[2] * in[start9+x]
+//line stencil.go:33
+			sum += weights[3] * in[start9+x+1]
 //line stencil.go:37
-			out[start+x] = sum
+			out[start5+x] = sum
 		}
 	}
 }
@@ -5636,8 +6874,11 @@ func quernHostTensorMatmul(r *host.Run) {
 		for threadZ := range 1 {
 			for threadY := range 1 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				first10 := (threadZ*1 + threadY) * 256
-				quernRow13TensorMatmul(r, sums, first10, base, base3, c, n)
+				for i11 := 0; i11 < 4; i11++ {
+					first10 := (threadZ*1 + threadY) * 256
+					start7 := i11 * 16
+					quernRow13TensorMatmul(r, sums, first10, base, base3, i11, c, start7, n)
+				}
 			}
 		}
 	}
@@ -5972,7 +7213,7 @@ func quernRow12TensorMatmul(r *host.Run, i6, kk, next2, steps, free int, stages 
 }
 
 //go:noinline
-func quernRow13TensorMatmul(r *host.Run, sums [][4][8]kernel.Accumulator[float32], first10, base, base3 int, c []kernel.Vec2[float32], n int) {
+func quernRow13TensorMatmul(r *host.Run, sums [][4][8]kernel.Accumulator[float32], first10, base, base3, i11 int, c []kernel.Vec2[float32], start7, n int) {
 	sumRow := sums[first10:][:256]
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
@@ -5985,13 +7226,38 @@ func quernRow13TensorMatmul(r *host.Run, sums [][4][8]kernel.Accumulator[float32
 //line tensor.go:99
 		y := base + t32 + result02
 		x := (base3 + t42 + result03) / 2
-		for i11 := 0; i11 < 4; i11++ {
-			for j2 := 0; j2 < 8; j2++ {
-				v := sum[i11][j2]
-				c[(y+i11*16)*n*4+x+j2*4] = kernel.Vec2[float32]{X: v[0], Y: v[1]}
-				c[(y+i11*16+8)*n*4+x+j2*4] = kernel.Vec2[float32]{X: v[2], Y: v[3]}
-			}
-		}
+//line tensor.go:103
+		v := sum[i11][0]
+		c[(y+start7)*n*4+x] = kernel.Vec2[float32]{X: v[0], Y: v[1]}
+		c[(y+start7+8)*n*4+x] = kernel.Vec2[float32]{X: v[2], Y: v[3]}
+//line tensor.go:103
+		v2 := sum[i11][1]
+		c[(y+start7)*n*4+x+4] = kernel.Vec2[float32]{X: v2[0], Y: v2[1]}
+		c[(y+start7+8)*n*4+x+4] = kernel.Vec2[float32]{X: v2[2], Y: v2[3]}
+//line tensor.go:103
+		v3 := sum[i11][2]
+		c[(y+start7)*n*4+x+8] = kernel.Vec2[float32]{X: v3[0], Y: v3[1]}
+		c[(y+start7+8)*n*4+x+8] = kernel.Vec2[float32]{X: v3[2], Y: v3[3]}
+//line tensor.go:103
+		v4 := sum[i11][3]
+		c[(y+start7)*n*4+x+12] = kernel.Vec2[float32]{X: v4[0], Y: v4[1]}
+		c[(y+start7+8)*n*4+x+12] = kernel.Vec2[float32]{X: v4[2], Y: v4[3]}
+//line tensor.go:103
+		v5 := sum[i11][4]
+		c[(y+start7)*n*4+x+16] = kernel.Vec2[float32]{X: v5[0], Y: v5[1]}
+		c[(y+start7+8)*n*4+x+16] = kernel.Vec2[float32]{X: v5[2], Y: v5[3]}
+//line tensor.go:103
+		v6 := sum[i11][5]
+		c[(y+start7)*n*4+x+20] = kernel.Vec2[float32]{X: v6[0], Y: v6[1]}
+		c[(y+start7+8)*n*4+x+20] = kernel.Vec2[float32]{X: v6[2], Y: v6[3]}
+//line tensor.go:103
+		v7 := sum[i11][6]
+		c[(y+start7)*n*4+x+24] = kernel.Vec2[float32]{X: v7[0], Y: v7[1]}
+		c[(y+start7+8)*n*4+x+24] = kernel.Vec2[float32]{X: v7[2], Y: v7[3]}
+//line tensor.go:103
+		v8 := sum[i11][7]
+		c[(y+start7)*n*4+x+28] = kernel.Vec2[float32]{X: v8[0], Y: v8[1]}
+		c[(y+start7+8)*n*4+x+28] = kernel.Vec2[float32]{X: v8[2], Y: v8[3]}
 	}
 }
 
@@ -6223,8 +7489,11 @@ func quernHostTensorMatmulUnchecked(r *host.Run) {
 		for threadZ := range 1 {
 			for threadY := range 1 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				first10 := (threadZ*1 + threadY) * 256
-				quernRow13TensorMatmulUnchecked(r, sums, first10, base, base3, c, n)
+				for i11 := 0; i11 < 4; i11++ {
+					first10 := (threadZ*1 + threadY) * 256
+					start7 := i11 * 16
+					quernRow13TensorMatmulUnchecked(r, sums, first10, base, base3, i11, c, start7, n)
+				}
 			}
 		}
 	}
@@ -6559,7 +7828,7 @@ func quernRow12TensorMatmulUnchecked(r *host.Run, i6, kk, next2, steps, free int
 }
 
 //go:noinline
-func quernRow13TensorMatmulUnchecked(r *host.Run, sums [][4][8]kernel.Accumulator[float32], first10, base, base3 int, c []kernel.Vec2[float32], n int) {
+func quernRow13TensorMatmulUnchecked(r *host.Run, sums [][4][8]kernel.Accumulator[float32], first10, base, base3, i11 int, c []kernel.Vec2[float32], start7, n int) {
 	sumRow := sums[first10:][:256]
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
@@ -6572,13 +7841,38 @@ func quernRow13TensorMatmulUnchecked(r *host.Run, sums [][4][8]kernel.Accumulato
 //line tensor.go:99
 		y := base + t32 + result02
 		x := (base3 + t42 + result03) / 2
-		for i11 := 0; i11 < 4; i11++ {
-			for j2 := 0; j2 < 8; j2++ {
-				v := sum[i11][j2]
-				c[(y+i11*16)*n*4+x+j2*4] = kernel.Vec2[float32]{X: v[0], Y: v[1]}
-				c[(y+i11*16+8)*n*4+x+j2*4] = kernel.Vec2[float32]{X: v[2], Y: v[3]}
-			}
-		}
+//line tensor.go:103
+		v := sum[i11][0]
+		c[(y+start7)*n*4+x] = kernel.Vec2[float32]{X: v[0], Y: v[1]}
+		c[(y+start7+8)*n*4+x] = kernel.Vec2[float32]{X: v[2], Y: v[3]}
+//line tensor.go:103
+		v2 := sum[i11][1]
+		c[(y+start7)*n*4+x+4] = kernel.Vec2[float32]{X: v2[0], Y: v2[1]}
+		c[(y+start7+8)*n*4+x+4] = kernel.Vec2[float32]{X: v2[2], Y: v2[3]}
+//line tensor.go:103
+		v3 := sum[i11][2]
+		c[(y+start7)*n*4+x+8] = kernel.Vec2[float32]{X: v3[0], Y: v3[1]}
+		c[(y+start7+8)*n*4+x+8] = kernel.Vec2[float32]{X: v3[2], Y: v3[3]}
+//line tensor.go:103
+		v4 := sum[i11][3]
+		c[(y+start7)*n*4+x+12] = kernel.Vec2[float32]{X: v4[0], Y: v4[1]}
+		c[(y+start7+8)*n*4+x+12] = kernel.Vec2[float32]{X: v4[2], Y: v4[3]}
+//line tensor.go:103
+		v5 := sum[i11][4]
+		c[(y+start7)*n*4+x+16] = kernel.Vec2[float32]{X: v5[0], Y: v5[1]}
+		c[(y+start7+8)*n*4+x+16] = kernel.Vec2[float32]{X: v5[2], Y: v5[3]}
+//line tensor.go:103
+		v6 := sum[i11][5]
+		c[(y+start7)*n*4+x+20] = kernel.Vec2[float32]{X: v6[0], Y: v6[1]}
+		c[(y+start7+8)*n*4+x+20] = kernel.Vec2[float32]{X: v6[2], Y: v6[3]}
+//line tensor.go:103
+		v7 := sum[i11][6]
+		c[(y+start7)*n*4+x+24] = kernel.Vec2[float32]{X: v7[0], Y: v7[1]}
+		c[(y+start7+8)*n*4+x+24] = kernel.Vec2[float32]{X: v7[2], Y: v7[3]}
+//line tensor.go:103
+		v8 := sum[i11][7]
+		c[(y+start7)*n*4+x+28] = kernel.Vec2[float32]{X: v8[0], Y: v8[1]}
+		c[(y+start7+8)*n*4+x+28] = kernel.Vec2[float32]{X: v8[2], Y: v8[3]}
 	}
 }
 
@@ -6596,50 +7890,67 @@ func quernHostTranspose(r *host.Run) {
 		for threadZ := range 1 {
 			for threadY := range 8 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				t2 := base2 + threadY
-				quernRow1Transpose(r, base, t2, w, h, tile, threadY, in)
+				for k := 0; k < 32; k += 8 {
+					t2 := base2 + threadY
+					start := (t2 + k) * w
+					start2 := (t2+k)*w + base
+					quernRow1Transpose(r, base, w, t2, k, h, tile, threadY, in, start, start2)
+				}
 			}
 		}
 		for threadZ := range 1 {
 			for threadY := range 8 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				t4 := base + threadY
-				quernRow2Transpose(r, base2, t4, h, w, out, tile, threadY)
+				for k2 := 0; k2 < 32; k2 += 8 {
+					t4 := base + threadY
+					start3 := (t4 + k2) * h
+					start4 := (t4+k2)*h + base2
+					quernRow2Transpose(r, base2, h, t4, k2, w, out, start3, tile, threadY, start4)
+				}
 			}
 		}
 	}
 }
 
 //go:noinline
-func quernRow1Transpose(r *host.Run, base, t2, w, h int, tile *[32][33]float32, threadY int, in []float32) {
+func quernRow1Transpose(r *host.Run, base, w, t2, k, h int, tile *[32][33]float32, threadY int, in []float32, start, start2 int) {
+	if base >= 0 && w >= 0 && t2+k < h && threadY+k >= 0 && 1 <= 32-(threadY+k) && start2 >= 0 && 32 <= len(in)-start2 && w-base >= 32 {
+		row := (*[1][33]float32)(tile[threadY+k:])
+		row2 := (*[32]float32)(in[start2:])
+		for threadX := range 32 {
+//line transpose.go:33
+			row[0][threadX] = row2[threadX]
+		}
+		return
+	}
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		t1 := base + threadX
-//line transpose.go:30
-		x := t1
-		y := t2
-//line transpose.go:31
-		for k := 0; k < 32; k += 8 {
-			if x < w && y+k < h {
-				tile[threadY+k][threadX] = in[(y+k)*w+x]
-			}
+//line transpose.go:32
+		if t1 < w && t2+k < h {
+			tile[threadY+k][threadX] = in[start+t1]
 		}
 	}
 }
 
 //go:noinline
-func quernRow2Transpose(r *host.Run, base2, t4, h, w int, out []float32, tile *[32][33]float32, threadY int) {
+func quernRow2Transpose(r *host.Run, base2, h, t4, k2, w int, out []float32, start3 int, tile *[32][33]float32, threadY, start4 int) {
+	if base2 >= 0 && h >= 0 && t4+k2 < w && start4 >= 0 && 32 <= len(out)-start4 && h-base2 >= 32 {
+		row3 := (*[32]float32)(out[start4:])
+		row4 := (*[32][33]float32)(tile[0:])
+		for threadX := range 32 {
+			r.ThreadIdx.X = threadX
+//line transpose.go:40
+			row3[threadX] = row4[threadX][threadY+k2]
+		}
+		return
+	}
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		t3 := base2 + threadX
-//line transpose.go:37
-		x := t3
-		y := t4
-//line transpose.go:38
-		for k2 := 0; k2 < 32; k2 += 8 {
-			if x < h && y+k2 < w {
-				out[(y+k2)*h+x] = tile[threadX][threadY+k2]
-			}
+//line transpose.go:39
+		if t3 < h && t4+k2 < w {
+			out[start3+t3] = tile[threadX][threadY+k2]
 		}
 	}
 }
@@ -6658,50 +7969,67 @@ func quernHostTransposeUnchecked(r *host.Run) {
 		for threadZ := range 1 {
 			for threadY := range 8 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				t2 := base2 + threadY
-				quernRow1TransposeUnchecked(r, base, t2, w, h, tile, threadY, in)
+				for k := 0; k < 32; k += 8 {
+					t2 := base2 + threadY
+					start := (t2 + k) * w
+					start2 := (t2+k)*w + base
+					quernRow1TransposeUnchecked(r, base, w, t2, k, h, tile, threadY, in, start, start2)
+				}
 			}
 		}
 		for threadZ := range 1 {
 			for threadY := range 8 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				t4 := base + threadY
-				quernRow2TransposeUnchecked(r, base2, t4, h, w, out, tile, threadY)
+				for k2 := 0; k2 < 32; k2 += 8 {
+					t4 := base + threadY
+					start3 := (t4 + k2) * h
+					start4 := (t4+k2)*h + base2
+					quernRow2TransposeUnchecked(r, base2, h, t4, k2, w, out, start3, tile, threadY, start4)
+				}
 			}
 		}
 	}
 }
 
 //go:noinline
-func quernRow1TransposeUnchecked(r *host.Run, base, t2, w, h int, tile *[32][33]float32, threadY int, in []float32) {
+func quernRow1TransposeUnchecked(r *host.Run, base, w, t2, k, h int, tile *[32][33]float32, threadY int, in []float32, start, start2 int) {
+	if base >= 0 && w >= 0 && t2+k < h && threadY+k >= 0 && 1 <= 32-(threadY+k) && start2 >= 0 && 32 <= len(in)-start2 && w-base >= 32 {
+		row := (*[1][33]float32)(tile[threadY+k:])
+		row2 := (*[32]float32)(in[start2:])
+		for threadX := range 32 {
+//line transpose.go:33
+			row[0][threadX] = row2[threadX]
+		}
+		return
+	}
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		t1 := base + threadX
-//line transpose.go:30
-		x := t1
-		y := t2
-//line transpose.go:31
-		for k := 0; k < 32; k += 8 {
-			if x < w && y+k < h {
-				tile[threadY+k][threadX] = in[(y+k)*w+x]
-			}
+//line transpose.go:32
+		if t1 < w && t2+k < h {
+			tile[threadY+k][threadX] = in[start+t1]
 		}
 	}
 }
 
 //go:noinline
-func quernRow2TransposeUnchecked(r *host.Run, base2, t4, h, w int, out []float32, tile *[32][33]float32, threadY int) {
+func quernRow2TransposeUnchecked(r *host.Run, base2, h, t4, k2, w int, out []float32, start3 int, tile *[32][33]float32, threadY, start4 int) {
+	if base2 >= 0 && h >= 0 && t4+k2 < w && start4 >= 0 && 32 <= len(out)-start4 && h-base2 >= 32 {
+		row3 := (*[32]float32)(out[start4:])
+		row4 := (*[32][33]float32)(tile[0:])
+		for threadX := range 32 {
+			r.ThreadIdx.X = threadX
+//line transpose.go:40
+			row3[threadX] = row4[threadX][threadY+k2]
+		}
+		return
+	}
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		t3 := base2 + threadX
-//line transpose.go:37
-		x := t3
-		y := t4
-//line transpose.go:38
-		for k2 := 0; k2 < 32; k2 += 8 {
-			if x < h && y+k2 < w {
-				out[(y+k2)*h+x] = tile[threadX][threadY+k2]
-			}
+//line transpose.go:39
+		if t3 < h && t4+k2 < w {
+			out[start3+t3] = tile[threadX][threadY+k2]
 		}
 	}
 }

@@ -1500,6 +1500,232 @@ func quernHostCorners(r *host.Run) {
 
 //go:noinline
 func quernRow1Corners(r *host.Run, base int, x []int32, w2, w3 int32, t7 vector, dimX int) {
+	count := max(0, min(dimX, len(x)-base))
+	if base >= 0 && count <= len(x)-base {
+		row := x[base:][:count]
+		for threadX := range count {
+			r.ThreadIdx.X = threadX
+//line corners.go:47
+			v := row[threadX]
+			t1 := v
+//line corners.go:48
+			result0 := square[int32](t1)
+			t3 := result0 > 100
+			if t3 {
+				v++
+				result := v%2 == 0
+				t3 = result
+			}
+			if t3 {
+//line corners.go:49
+				result02 := square[int32](3)
+				v -= result02
+			}
+//line corners.go:51
+			for j := int32(0); j < 3; j++ {
+				k := j * 2
+//line corners.go:54
+				w := v
+//line corners.go:53
+				k += w
+				result2 := k + j
+				k += w2
+				result3 := k + j
+//line corners.go:54
+				v += result2 - result3
+//line corners.go:53
+				k += w3
+				result4 := k + j
+				if result4 > 50 {
+					continue
+				}
+				v += k
+			}
+			n := v & 63
+			var steps int32
+		block6:
+			switch {
+			default:
+//line corners.go:29
+				steps = 0
+				v2 := n
+				var w4 int32
+				var result5 bool
+				for {
+					w4 = v2
+//line corners.go:60
+					result5 = w4 != 1 && w4 > 0
+//line corners.go:30
+					if !result5 {
+						break
+					}
+//line corners.go:31
+					steps++
+					if steps == 20 {
+//line corners.go:32
+						steps = -1
+						break block6
+					}
+//line corners.go:30
+					w5 := v2
+					var result6 int32
+					switch {
+					default:
+//line corners.go:61
+						if w5%2 == 0 {
+							result6 = w5 / 2
+							break
+						}
+//line corners.go:64
+						result6 = 3*w5 + 1
+					}
+//line corners.go:30
+					v2 = result6
+				}
+			}
+//line corners.go:60
+			v = steps*10 + v%7
+//line corners.go:68
+			times := v & 3
+			times2 := v & 3
+//line corners.go:78
+			var w6 int32 = 1
+//line corners.go:70
+			t12 := times
+			for i2 := int32(0); i2 < t12; i2++ {
+//line corners.go:71
+				w7 := w6
+//line corners.go:76
+				result7 := w7 + v
+//line corners.go:71
+				w6 = result7
+			}
+			result8 := w6
+//line corners.go:78
+			var w8 int32 = 2
+//line corners.go:70
+			t13 := times2
+			for i3 := int32(0); i3 < t13; i3++ {
+//line corners.go:71
+				w9 := w8
+//line corners.go:70
+				t14 := times
+				for i4 := int32(0); i4 < t14; i4++ {
+//line corners.go:71
+					w10 := w9
+//line corners.go:76
+					result9 := w10 + v
+//line corners.go:71
+					w9 = result9
+				}
+				result10 := w9
+//line corners.go:71
+				w8 = result10
+			}
+			result11 := w8
+//line corners.go:78
+			v += result8 + result11
+//line corners.go:80
+			v3 := vector{x: v % 10, y: -v % 7}
+			var a int32
+			var b int32
+			var ok bool
+			switch {
+			default:
+//line corners.go:17
+				a = 0
+				b = 0
+				ok = false
+//line corners.go:19
+				w11 := v3.x
+				var result12 int32
+				switch {
+				default:
+//line corners.go:82
+					if w11 < 0 {
+						result12 = -w11
+						break
+//line corners.go:84
+					} else if w11 > 5 {
+						result12 = 5
+						break
+					}
+//line corners.go:87
+					result12 = w11
+				}
+//line corners.go:19
+				a = result12
+				w12 := v3.y
+				var result13 int32
+				switch {
+				default:
+//line corners.go:82
+					if w12 < 0 {
+						result13 = -w12
+						break
+//line corners.go:84
+					} else if w12 > 5 {
+						result13 = 5
+						break
+					}
+//line corners.go:87
+					result13 = w12
+				}
+//line corners.go:18
+				b = result13
+//line corners.go:21
+				if a > b {
+					t15 := b
+					t2 := a
+					a = t15
+					b = t2
+					ok = true
+					break
+				}
+//line corners.go:24
+				ok = a != 0
+			}
+//line corners.go:80
+			a2 := a
+			b2 := b
+			ok2 := ok
+//line corners.go:89
+			if ok2 {
+				v += a2*3 - b2
+			}
+			list := [3]vector{vector{x: 1, y: 2}, vector{x: 3, y: v}, vector{x: v & 7, y: 1}}
+			at := 0
+			t5 := list[at]
+			t6 := at + 1
+//line corners.go:94
+			_ = list[t6]
+			at = 2
+			list[0] = t7
+//line corners.go:96
+			list[t6].scale(2)
+			t8 := list[at]
+//line corners.go:97
+			result03 := t5.dot(t8)
+			v += result03 + list[1].x*list[1].y
+//line corners.go:100
+			w13 := v
+//line corners.go:99
+			result14 := w13
+			v = result14
+//line corners.go:102
+			a3 := v
+			b3 := v / 2
+			t16 := b3
+			t22 := a3 + b3
+			result15 := t16
+			result16 := t22
+			v = result15
+			w14 := result16
+//line corners.go:103
+			row[threadX] = v*31 + w14
+		}
+		return
+	}
 	for threadX := range dimX {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
@@ -4373,61 +4599,80 @@ func quernHostBlur_radius_1(r *host.Run) {
 	dimX := r.BlockDim.X
 	dimY := r.BlockDim.Y
 	dimZ := r.BlockDim.Z
-	radius2 := 1
 	for r.Next() {
 		blockX := r.BlockIdx.X
 		base := blockX * dimX
+		base2 := blockX*dimX + -1
+		base3 := blockX*dimX + 1
 		for threadZ := range dimZ {
 			for threadY := range dimY {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1Blur_radius_1(r, base, out, radius2, in, dimX)
+				quernRow1Blur_radius_1(r, base, out, in, dimX, base2, base3)
 			}
 		}
 	}
 }
 
 //go:noinline
-func quernRow1Blur_radius_1(r *host.Run, base int, out []float32, radius2 int, in []float32, dimX int) {
+func quernRow1Blur_radius_1(r *host.Run, base int, out, in []float32, dimX, base2, base3 int) {
 	count := max(0, min(dimX, len(out)-base))
-	if base >= 0 && count <= len(out)-base {
-		row := out[base:][:count]
+	if base >= 0 && base2 >= 0 && count <= len(in)-base2 && count <= len(in)-base && base3 >= 0 && count <= len(in)-base3 && count <= len(out)-base {
+		row := in[base2:][:count]
+		row2 := in[base:][:count]
+		row3 := in[base3:][:count]
+		row4 := out[base:][:count]
 		for threadX := range count {
-			r.ThreadIdx.X = threadX
 			i := base + threadX
+			k := i + -1
+			k2 := i + 1
 //line special.go:15
 			var sum float32
 			var n float32
-//line special.go:16
-			for j := -radius2; j <= radius2; j++ {
-				k := i + j
-				if k >= 0 && k < len(in) {
-//line special.go:18
-					sum += in[k]
-					n += 1
-				}
+			if k >= 0 && k < len(in) {
+				sum += row[threadX]
+				n += 1
 			}
-			row[threadX] = sum / n
+//line special.go:17
+			if i >= 0 && i < len(in) {
+				sum += row2[threadX]
+				n += 1
+			}
+//line special.go:17
+			if k2 >= 0 && k2 < len(in) {
+				sum += row3[threadX]
+				n += 1
+			}
+//line special.go:22
+			row4[threadX] = sum / n
 		}
 		return
 	}
 	for threadX := range dimX {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
+		k := i + -1
+		k2 := i + 1
 //line special.go:12
 		if i >= len(out) {
 			continue
 		}
 		var sum float32
 		var n float32
-//line special.go:16
-		for j := -radius2; j <= radius2; j++ {
-			k := i + j
-			if k >= 0 && k < len(in) {
-//line special.go:18
-				sum += in[k]
-				n += 1
-			}
+		if k >= 0 && k < len(in) {
+			sum += in[k]
+			n += 1
 		}
+//line special.go:17
+		if i >= 0 && i < len(in) {
+			sum += in[i]
+			n += 1
+		}
+//line special.go:17
+		if k2 >= 0 && k2 < len(in) {
+			sum += in[k2]
+			n += 1
+		}
+//line special.go:22
 		out[i] = sum / n
 	}
 }
@@ -4438,61 +4683,108 @@ func quernHostBlur_radius_2(r *host.Run) {
 	dimX := r.BlockDim.X
 	dimY := r.BlockDim.Y
 	dimZ := r.BlockDim.Z
-	radius2 := 2
 	for r.Next() {
 		blockX := r.BlockIdx.X
 		base := blockX * dimX
+		base2 := blockX*dimX + -2
+		base3 := blockX*dimX + -1
+		base4 := blockX*dimX + 1
+		base5 := blockX*dimX + 2
 		for threadZ := range dimZ {
 			for threadY := range dimY {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1Blur_radius_2(r, base, out, radius2, in, dimX)
+				quernRow1Blur_radius_2(r, base, out, in, dimX, base2, base3, base4, base5)
 			}
 		}
 	}
 }
 
 //go:noinline
-func quernRow1Blur_radius_2(r *host.Run, base int, out []float32, radius2 int, in []float32, dimX int) {
+func quernRow1Blur_radius_2(r *host.Run, base int, out, in []float32, dimX, base2, base3, base4, base5 int) {
 	count := max(0, min(dimX, len(out)-base))
-	if base >= 0 && count <= len(out)-base {
-		row := out[base:][:count]
+	if base >= 0 && base2 >= 0 && count <= len(in)-base2 && base3 >= 0 && count <= len(in)-base3 && count <= len(in)-base && base4 >= 0 && count <= len(in)-base4 && base5 >= 0 && count <= len(in)-base5 && count <= len(out)-base {
+		row := in[base2:][:count]
+		row2 := in[base3:][:count]
+		row3 := in[base:][:count]
+		row4 := in[base4:][:count]
+		row5 := in[base5:][:count]
+		row6 := out[base:][:count]
 		for threadX := range count {
-			r.ThreadIdx.X = threadX
 			i := base + threadX
+			k := i + -2
+			k2 := i + -1
+			k3 := i + 1
+			k4 := i + 2
 //line special.go:15
 			var sum float32
 			var n float32
-//line special.go:16
-			for j := -radius2; j <= radius2; j++ {
-				k := i + j
-				if k >= 0 && k < len(in) {
-//line special.go:18
-					sum += in[k]
-					n += 1
-				}
+			if k >= 0 && k < len(in) {
+				sum += row[threadX]
+				n += 1
 			}
-			row[threadX] = sum / n
+//line special.go:17
+			if k2 >= 0 && k2 < len(in) {
+				sum += row2[threadX]
+				n += 1
+			}
+//line special.go:17
+			if i >= 0 && i < len(in) {
+				sum += row3[threadX]
+				n += 1
+			}
+//line special.go:17
+			if k3 >= 0 && k3 < len(in) {
+				sum += row4[threadX]
+				n += 1
+			}
+//line special.go:17
+			if k4 >= 0 && k4 < len(in) {
+				sum += row5[threadX]
+				n += 1
+			}
+//line special.go:22
+			row6[threadX] = sum / n
 		}
 		return
 	}
 	for threadX := range dimX {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
+		k := i + -2
+		k2 := i + -1
+		k3 := i + 1
+		k4 := i + 2
 //line special.go:12
 		if i >= len(out) {
 			continue
 		}
 		var sum float32
 		var n float32
-//line special.go:16
-		for j := -radius2; j <= radius2; j++ {
-			k := i + j
-			if k >= 0 && k < len(in) {
-//line special.go:18
-				sum += in[k]
-				n += 1
-			}
+		if k >= 0 && k < len(in) {
+			sum += in[k]
+			n += 1
 		}
+//line special.go:17
+		if k2 >= 0 && k2 < len(in) {
+			sum += in[k2]
+			n += 1
+		}
+//line special.go:17
+		if i >= 0 && i < len(in) {
+			sum += in[i]
+			n += 1
+		}
+//line special.go:17
+		if k3 >= 0 && k3 < len(in) {
+			sum += in[k3]
+			n += 1
+		}
+//line special.go:17
+		if k4 >= 0 && k4 < len(in) {
+			sum += in[k4]
+			n += 1
+		}
+//line special.go:22
 		out[i] = sum / n
 	}
 }
@@ -4503,61 +4795,164 @@ func quernHostBlur_radius_4(r *host.Run) {
 	dimX := r.BlockDim.X
 	dimY := r.BlockDim.Y
 	dimZ := r.BlockDim.Z
-	radius2 := 4
 	for r.Next() {
 		blockX := r.BlockIdx.X
 		base := blockX * dimX
+		base2 := blockX*dimX + -4
+		base3 := blockX*dimX + -3
+		base4 := blockX*dimX + -2
+		base5 := blockX*dimX + -1
+		base6 := blockX*dimX + 1
+		base7 := blockX*dimX + 2
+		base8 := blockX*dimX + 3
+		base9 := blockX*dimX + 4
 		for threadZ := range dimZ {
 			for threadY := range dimY {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1Blur_radius_4(r, base, out, radius2, in, dimX)
+				quernRow1Blur_radius_4(r, base, out, in, dimX, base2, base3, base4, base5, base6, base7, base8, base9)
 			}
 		}
 	}
 }
 
 //go:noinline
-func quernRow1Blur_radius_4(r *host.Run, base int, out []float32, radius2 int, in []float32, dimX int) {
+func quernRow1Blur_radius_4(r *host.Run, base int, out, in []float32, dimX, base2, base3, base4, base5, base6, base7, base8, base9 int) {
 	count := max(0, min(dimX, len(out)-base))
-	if base >= 0 && count <= len(out)-base {
-		row := out[base:][:count]
+	if base >= 0 && base2 >= 0 && count <= len(in)-base2 && base3 >= 0 && count <= len(in)-base3 && base4 >= 0 && count <= len(in)-base4 && base5 >= 0 && count <= len(in)-base5 && count <= len(in)-base && base6 >= 0 && count <= len(in)-base6 && base7 >= 0 && count <= len(in)-base7 && base8 >= 0 && count <= len(in)-base8 && base9 >= 0 && count <= len(in)-base9 && count <= len(out)-base {
+		row := in[base2:][:count]
+		row2 := in[base3:][:count]
+		row3 := in[base4:][:count]
+		row4 := in[base5:][:count]
+		row5 := in[base:][:count]
+		row6 := in[base6:][:count]
+		row7 := in[base7:][:count]
+		row8 := in[base8:][:count]
+		row9 := in[base9:][:count]
+		row10 := out[base:][:count]
 		for threadX := range count {
-			r.ThreadIdx.X = threadX
 			i := base + threadX
+			k := i + -4
+			k2 := i + -3
+			k3 := i + -2
+			k4 := i + -1
+			k5 := i + 1
+			k6 := i + 2
+			k7 := i + 3
+			k8 := i + 4
 //line special.go:15
 			var sum float32
 			var n float32
-//line special.go:16
-			for j := -radius2; j <= radius2; j++ {
-				k := i + j
-				if k >= 0 && k < len(in) {
-//line special.go:18
-					sum += in[k]
-					n += 1
-				}
+			if k >= 0 && k < len(in) {
+				sum += row[threadX]
+				n += 1
 			}
-			row[threadX] = sum / n
+//line special.go:17
+			if k2 >= 0 && k2 < len(in) {
+				sum += row2[threadX]
+				n += 1
+			}
+//line special.go:17
+			if k3 >= 0 && k3 < len(in) {
+				sum += row3[threadX]
+				n += 1
+			}
+//line special.go:17
+			if k4 >= 0 && k4 < len(in) {
+				sum += row4[threadX]
+				n += 1
+			}
+//line special.go:17
+			if i >= 0 && i < len(in) {
+				sum += row5[threadX]
+				n += 1
+			}
+//line special.go:17
+			if k5 >= 0 && k5 < len(in) {
+				sum += row6[threadX]
+				n += 1
+			}
+//line special.go:17
+			if k6 >= 0 && k6 < len(in) {
+				sum += row7[threadX]
+				n += 1
+			}
+//line special.go:17
+			if k7 >= 0 && k7 < len(in) {
+				sum += row8[threadX]
+				n += 1
+			}
+//line special.go:17
+			if k8 >= 0 && k8 < len(in) {
+				sum += row9[threadX]
+				n += 1
+			}
+//line special.go:22
+			row10[threadX] = sum / n
 		}
 		return
 	}
 	for threadX := range dimX {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
+		k := i + -4
+		k2 := i + -3
+		k3 := i + -2
+		k4 := i + -1
+		k5 := i + 1
+		k6 := i + 2
+		k7 := i + 3
+		k8 := i + 4
 //line special.go:12
 		if i >= len(out) {
 			continue
 		}
 		var sum float32
 		var n float32
-//line special.go:16
-		for j := -radius2; j <= radius2; j++ {
-			k := i + j
-			if k >= 0 && k < len(in) {
-//line special.go:18
-				sum += in[k]
-				n += 1
-			}
+		if k >= 0 && k < len(in) {
+			sum += in[k]
+			n += 1
 		}
+//line special.go:17
+		if k2 >= 0 && k2 < len(in) {
+			sum += in[k2]
+			n += 1
+		}
+//line special.go:17
+		if k3 >= 0 && k3 < len(in) {
+			sum += in[k3]
+			n += 1
+		}
+//line special.go:17
+		if k4 >= 0 && k4 < len(in) {
+			sum += in[k4]
+			n += 1
+		}
+//line special.go:17
+		if i >= 0 && i < len(in) {
+			sum += in[i]
+			n += 1
+		}
+//line special.go:17
+		if k5 >= 0 && k5 < len(in) {
+			sum += in[k5]
+			n += 1
+		}
+//line special.go:17
+		if k6 >= 0 && k6 < len(in) {
+			sum += in[k6]
+			n += 1
+		}
+//line special.go:17
+		if k7 >= 0 && k7 < len(in) {
+			sum += in[k7]
+			n += 1
+		}
+//line special.go:17
+		if k8 >= 0 && k8 < len(in) {
+			sum += in[k8]
+			n += 1
+		}
+//line special.go:22
 		out[i] = sum / n
 	}
 }
@@ -4593,16 +4988,34 @@ func quernRow1Mixed(r *host.Run, step int8, base int, x []int32, flip bool, dimX
 			continue
 		}
 		v := x[i]
-		for i2 := 0; i2 < 3; i2++ {
-			if flip {
-				v = -v
-			}
-			v += int32(step2)
-			step2++
-			if step2 != 0 {
-				v += 100 / int32(step2)
-			}
+//line special.go:36
+		if flip {
+			v = -v
 		}
+		v += int32(step2)
+		step2++
+		if step2 != 0 {
+			v += 100 / int32(step2)
+		}
+//line special.go:36
+		if flip {
+			v = -v
+		}
+		v += int32(step2)
+		step2++
+		if step2 != 0 {
+			v += 100 / int32(step2)
+		}
+//line special.go:36
+		if flip {
+			v = -v
+		}
+		v += int32(step2)
+		step2++
+		if step2 != 0 {
+			v += 100 / int32(step2)
+		}
+//line special.go:45
 		x[i] = v
 	}
 }
@@ -4637,16 +5050,34 @@ func quernRow1Mixed_flip_true_step_minus2(r *host.Run, base int, x []int32, flip
 			continue
 		}
 		v := x[i]
-		for i2 := 0; i2 < 3; i2++ {
-			if flip2 {
-				v = -v
-			}
-			v += int32(step2)
-			step2++
-			if step2 != 0 {
-				v += 100 / int32(step2)
-			}
+//line special.go:36
+		if flip2 {
+			v = -v
 		}
+		v += int32(step2)
+		step2++
+		if step2 != 0 {
+			v += 100 / int32(step2)
+		}
+//line special.go:36
+		if flip2 {
+			v = -v
+		}
+		v += int32(step2)
+		step2++
+		if step2 != 0 {
+			v += 100 / int32(step2)
+		}
+//line special.go:36
+		if flip2 {
+			v = -v
+		}
+		v += int32(step2)
+		step2++
+		if step2 != 0 {
+			v += 100 / int32(step2)
+		}
+//line special.go:45
 		x[i] = v
 	}
 }
@@ -4681,16 +5112,34 @@ func quernRow1Mixed_flip_true_step_3(r *host.Run, base int, x []int32, flip2 boo
 			continue
 		}
 		v := x[i]
-		for i2 := 0; i2 < 3; i2++ {
-			if flip2 {
-				v = -v
-			}
-			v += int32(step2)
-			step2++
-			if step2 != 0 {
-				v += 100 / int32(step2)
-			}
+//line special.go:36
+		if flip2 {
+			v = -v
 		}
+		v += int32(step2)
+		step2++
+		if step2 != 0 {
+			v += 100 / int32(step2)
+		}
+//line special.go:36
+		if flip2 {
+			v = -v
+		}
+		v += int32(step2)
+		step2++
+		if step2 != 0 {
+			v += 100 / int32(step2)
+		}
+//line special.go:36
+		if flip2 {
+			v = -v
+		}
+		v += int32(step2)
+		step2++
+		if step2 != 0 {
+			v += 100 / int32(step2)
+		}
+//line special.go:45
 		x[i] = v
 	}
 }
@@ -4725,16 +5174,34 @@ func quernRow1Mixed_flip_true_step_64(r *host.Run, base int, x []int32, flip2 bo
 			continue
 		}
 		v := x[i]
-		for i2 := 0; i2 < 3; i2++ {
-			if flip2 {
-				v = -v
-			}
-			v += int32(step2)
-			step2++
-			if step2 != 0 {
-				v += 100 / int32(step2)
-			}
+//line special.go:36
+		if flip2 {
+			v = -v
 		}
+		v += int32(step2)
+		step2++
+		if step2 != 0 {
+			v += 100 / int32(step2)
+		}
+//line special.go:36
+		if flip2 {
+			v = -v
+		}
+		v += int32(step2)
+		step2++
+		if step2 != 0 {
+			v += 100 / int32(step2)
+		}
+//line special.go:36
+		if flip2 {
+			v = -v
+		}
+		v += int32(step2)
+		step2++
+		if step2 != 0 {
+			v += 100 / int32(step2)
+		}
+//line special.go:45
 		x[i] = v
 	}
 }
@@ -4769,16 +5236,34 @@ func quernRow1Mixed_flip_false_step_minus2(r *host.Run, base int, x []int32, fli
 			continue
 		}
 		v := x[i]
-		for i2 := 0; i2 < 3; i2++ {
-			if flip2 {
-				v = -v
-			}
-			v += int32(step2)
-			step2++
-			if step2 != 0 {
-				v += 100 / int32(step2)
-			}
+//line special.go:36
+		if flip2 {
+			v = -v
 		}
+		v += int32(step2)
+		step2++
+		if step2 != 0 {
+			v += 100 / int32(step2)
+		}
+//line special.go:36
+		if flip2 {
+			v = -v
+		}
+		v += int32(step2)
+		step2++
+		if step2 != 0 {
+			v += 100 / int32(step2)
+		}
+//line special.go:36
+		if flip2 {
+			v = -v
+		}
+		v += int32(step2)
+		step2++
+		if step2 != 0 {
+			v += 100 / int32(step2)
+		}
+//line special.go:45
 		x[i] = v
 	}
 }
@@ -4813,16 +5298,34 @@ func quernRow1Mixed_flip_false_step_3(r *host.Run, base int, x []int32, flip2 bo
 			continue
 		}
 		v := x[i]
-		for i2 := 0; i2 < 3; i2++ {
-			if flip2 {
-				v = -v
-			}
-			v += int32(step2)
-			step2++
-			if step2 != 0 {
-				v += 100 / int32(step2)
-			}
+//line special.go:36
+		if flip2 {
+			v = -v
 		}
+		v += int32(step2)
+		step2++
+		if step2 != 0 {
+			v += 100 / int32(step2)
+		}
+//line special.go:36
+		if flip2 {
+			v = -v
+		}
+		v += int32(step2)
+		step2++
+		if step2 != 0 {
+			v += 100 / int32(step2)
+		}
+//line special.go:36
+		if flip2 {
+			v = -v
+		}
+		v += int32(step2)
+		step2++
+		if step2 != 0 {
+			v += 100 / int32(step2)
+		}
+//line special.go:45
 		x[i] = v
 	}
 }
@@ -4857,16 +5360,34 @@ func quernRow1Mixed_flip_false_step_64(r *host.Run, base int, x []int32, flip2 b
 			continue
 		}
 		v := x[i]
-		for i2 := 0; i2 < 3; i2++ {
-			if flip2 {
-				v = -v
-			}
-			v += int32(step2)
-			step2++
-			if step2 != 0 {
-				v += 100 / int32(step2)
-			}
+//line special.go:36
+		if flip2 {
+			v = -v
 		}
+		v += int32(step2)
+		step2++
+		if step2 != 0 {
+			v += 100 / int32(step2)
+		}
+//line special.go:36
+		if flip2 {
+			v = -v
+		}
+		v += int32(step2)
+		step2++
+		if step2 != 0 {
+			v += 100 / int32(step2)
+		}
+//line special.go:36
+		if flip2 {
+			v = -v
+		}
+		v += int32(step2)
+		step2++
+		if step2 != 0 {
+			v += 100 / int32(step2)
+		}
+//line special.go:45
 		x[i] = v
 	}
 }

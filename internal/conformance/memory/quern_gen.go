@@ -4013,14 +4013,12 @@ func quernRow2Scan(r *host.Run, ats []int, first int, vs []int32, start int, x [
 //go:noinline
 func quernRow3Scan(r *host.Run, vs []int32, first2, d int, s *[64]int32) {
 	vRow := vs[first2:][:64]
-	if 0-d >= 0 && 64 <= 64-(0-d) {
+	if 0 >= d && 0-d >= 0 && 64 <= 64-(0-d) {
 		row := (*[64]int32)(s[0-d:])
 		for threadX := range 64 {
 			v := vRow[threadX]
-//line order.go:36
-			if threadX >= d {
-				v += row[threadX]
-			}
+//line order.go:37
+			v += row[threadX]
 			vRow[threadX] = v
 		}
 		return
