@@ -291,9 +291,7 @@ func ReduceXor[T kernel.Integer](dst, src []T) {
 func ScanAdd[T kernel.Number](dst, src []T) {
 	for first := 0; first < len(src); first += warpSize {
 		d, s := warp(dst, src, first)
-		var v [warpSize]T
-		scan(&v, s)
-		copy(d, v[:])
+		scan(d, s[:len(d)])
 	}
 }
 
@@ -302,26 +300,26 @@ func ScanAdd[T kernel.Number](dst, src []T) {
 func ScanExclusiveAdd[T kernel.Number](dst, src []T) {
 	for first := 0; first < len(src); first += warpSize {
 		d, s := warp(dst, src, first)
-		var v [warpSize]T
-		scan(&v, s)
+		scan(d[1:], s[:len(d)-1])
 		d[0] = 0
-		copy(d[1:], v[:])
 	}
 }
 
-func scan[T kernel.Number](v *[warpSize]T, s []T) {
+// scan writes the running sums of s to d, which is as long.
+func scan[T kernel.Number](d, s []T) {
+	d = d[:len(s)]
 	if T(1)/T(2) == 0 { // the order of integer additions makes no difference
 		var sum T
 		for i, w := range s {
 			sum += w
-			v[i&(warpSize-1)] = sum
+			d[i] = sum
 		}
 		return
 	}
-	n := copy(v[:], s)
-	for step := 1; step < n; step *= 2 {
-		for i := n - 1; i >= step; i-- {
-			v[i&(warpSize-1)] += v[(i-step)&(warpSize-1)]
+	copy(d, s)
+	for step := 1; step < len(d); step *= 2 {
+		for i := len(d) - 1; i >= step; i-- {
+			d[i] += d[i-step]
 		}
 	}
 }

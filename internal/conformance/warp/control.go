@@ -249,3 +249,61 @@ func methods(t kernel.Thread, in, out []int32) {
 	}
 	out[i] = c.up - c.down + n
 }
+
+// pick does one of several operations, and returns from the middle.
+func pick(t kernel.Thread, v int32, mode int) int32 {
+	switch mode {
+	case 0:
+		return kernel.ShuffleXor(t, v, 1)
+	case 1:
+		for i := range 3 {
+			v += kernel.ShuffleUp(t, v, i)
+			if kernel.All(t, v%2 == 0) {
+				return v + 1
+			}
+		}
+		return v
+	}
+	twice := func(x int32) int32 { return 2 * kernel.WarpReduceMin(t, x) }
+	return twice(v) + twice(-v)
+}
+
+// tangled has operations in nested loops with labels, on elements of arrays and
+// through pointers.
+//
+//quern:kernel
+func tangled(t kernel.Thread, n int, in, out []int32) {
+	i := linear(t)
+	v := in[i] % 100
+	var kept [4]int32
+	var sums struct{ last, all int32 }
+	p := &sums
+outer:
+	for w := t.Warp(); w < n; w += 2 {
+		for j := range 4 {
+			if (w+j)%5 == 4 {
+				continue outer
+			}
+			kept[j] += pick(t, v+int32(j), (w+j)%3)
+			if kernel.Any(t, kept[j] > 500) {
+				kept[j] /= 3
+				break
+			}
+		}
+		p.last = pick(t, kept[t.Lane()%4], w%3)
+		p.all += kernel.WarpScanAdd(t, p.last)
+		if w == 3 && kernel.Ballot(t, v > 0) != 0 {
+			v, p.last = p.last%50, v
+		}
+		if w > 4 {
+			if t.Lane() > 7 {
+				continue
+			}
+			v++
+		}
+	}
+	for _, k := range kept {
+		v = v*31 + k
+	}
+	out[i] = v ^ sums.all
+}

@@ -567,6 +567,45 @@ func LaunchMethods(s *gpu.Stream, g gpu.Grid, in, out *gpu.Buffer[int32]) error 
 	return l.End()
 }
 
+var quernTangled = gpu.NewKernel(gpu.KernelInfo{
+	Name: "tangled", Package: "quern.dev/internal/conformance/warp", Pos: "control.go:275",
+	Params: []gpu.Param{
+		{Name: "n", Kind: gpu.Scalar, Type: "int", Size: 8},
+		{Name: "in", Kind: gpu.Slice, Type: "int32", Size: 4},
+		{Name: "out", Kind: gpu.Slice, Type: "int32", Size: 4},
+	},
+	PTX: quernPTX,
+	Variants: []gpu.Variant{
+		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 9, 2147483648, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 2, 5, 2, 3, 2, 4, 5, 4, 9, 2147483647, 2, 3, 2, 0, 5, 2, 1, 5, 2, 2, 5, 2, 3, 4, 9, 2147483647, 2, 0, 2, 1, 5, 2, 2, 5, 9, 2147483648, 2, 1, 2, 2, 5, 9, 2147483648, 0, -1, 1, 1, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 4, 1, 1, 2, 3, 2, 4, 5, 2, 5, 5, 3, 0, 64, 2, 3, 2, 4, 5, 5, 4, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 4, 7, 1, 1, 2, 3, 2, 4, 5, 3, 0, 1024, 2, 3, 5, 4, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 4, 7, 1, 1, 2, 3, 2, 4, 5, 2, 5, 5, 3, 0, 1024, 2, 3, 5, 4, 0, 63, 2, 3, 2, 4, 5, 5, 4, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 4, 7, 5, 9, 0, 1, 0, 9, 2147483646, 0, -1, 1, 2, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 4, 1, 2, 2, 3, 2, 4, 5, 2, 5, 5, 3, 0, 64, 2, 3, 2, 4, 5, 5, 4, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 4, 7, 1, 2, 2, 3, 2, 4, 5, 3, 0, 1024, 2, 3, 5, 4, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 4, 7, 1, 2, 2, 3, 2, 4, 5, 2, 5, 5, 3, 0, 1024, 2, 3, 5, 4, 0, 63, 2, 3, 2, 4, 5, 5, 4, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 4, 7, 5, 9, 0}},
+		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 9, 2147483648, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 2, 5, 2, 3, 2, 4, 5, 4, 9, 2147483647, 2, 3, 2, 0, 5, 2, 1, 5, 2, 2, 5, 2, 3, 4, 9, 2147483647, 2, 0, 2, 1, 5, 2, 2, 5, 9, 2147483648, 2, 1, 2, 2, 5, 9, 2147483648, 1, 0, 9, 2147483646}, Sites: []gpu.Site{
+			{Kind: gpu.IndexSite, File: "control.go", Line: 277, Col: 7},
+			{Kind: gpu.IndexSite, File: "control.go", Line: 308, Col: 2},
+		}},
+		{Name: "wide", Sites: []gpu.Site{
+			{Kind: gpu.IndexSite, File: "control.go", Line: 277, Col: 7},
+			{Kind: gpu.IndexSite, File: "control.go", Line: 308, Col: 2},
+		}},
+	},
+	Host: quernHostTangled,
+})
+
+var _ = tangled // compiled, not called
+
+// LaunchTangled runs tangled on the grid g.
+//
+// tangled has operations in nested loops with labels, on elements of arrays and
+// through pointers.
+func LaunchTangled(s *gpu.Stream, g gpu.Grid, n int, in, out *gpu.Buffer[int32]) error {
+	l, err := quernTangled.Begin(s, g)
+	if err != nil {
+		return err
+	}
+	gpu.Arg(l, n)
+	gpu.SliceArg(l, in)
+	gpu.SliceArg(l, out)
+	return l.End()
+}
+
 var quernRelax = gpu.NewKernel(gpu.KernelInfo{
 	Name: "relax", Package: "quern.dev/internal/conformance/warp", Pos: "grid.go:8",
 	Params: []gpu.Param{
@@ -4828,6 +4867,773 @@ func quernRow6Methods(r *host.Run, cs []counter, at, n int, out []int32, base, s
 		result0 := base + i
 //line control.go:250
 		out[result0] = c.up - c.down + n2
+	}
+}
+
+func quernHostTangled(r *host.Run) {
+	n := host.Value[int](r, 0)
+	in := host.Slice[int32](r, 1)
+	out := host.Slice[int32](r, 2)
+	dimX := r.BlockDim.X
+	dimY := r.BlockDim.Y
+	dimZ := r.BlockDim.Z
+	gridX := r.GridDim.X
+	gridY := r.GridDim.Y
+	var w int
+	vs := host.Scratch[int32](r, 0, r.BlockDim.Count())
+	kepts := host.Scratch[[4]int32](r, 1, r.BlockDim.Count())
+	sumss := host.Scratch[struct {
+		last int32
+		all  int32
+	}](r, 2, r.BlockDim.Count())
+	ps := host.Scratch[*struct {
+		last int32
+		all  int32
+	}](r, 3, r.BlockDim.Count())
+	var j int
+	var t3 int
+	vs2 := host.Scratch[int32](r, 7, r.BlockDim.Count())
+	var t1 int
+	t2s := host.Scratch[int32](r, 8, r.BlockDim.Count())
+	shuffleXors := host.Scratch[int32](r, 9, r.BlockDim.Count())
+	result0s := host.Scratch[int32](r, 4, r.BlockDim.Count())
+	var i2 int
+	var t5 int
+	t4s := host.Scratch[int32](r, 10, r.BlockDim.Count())
+	shuffleUps := host.Scratch[int32](r, 11, r.BlockDim.Count())
+	givens := host.Scratch[bool](r, 21, r.BlockDim.Count())
+	var allOf [1]bool
+	var all bool
+	xs := host.Scratch[int32](r, 12, r.BlockDim.Count())
+	var reduceMinOf [1]int32
+	var reduceMin int32
+	var result int32
+	xs2 := host.Scratch[int32](r, 13, r.BlockDim.Count())
+	var reduceMinOf2 [1]int32
+	var reduceMin2 int32
+	var result2 int32
+	givens2 := host.Scratch[bool](r, 22, r.BlockDim.Count())
+	var anyOf [1]bool
+	var any2 bool
+	var t7 int
+	vs3 := host.Scratch[int32](r, 14, r.BlockDim.Count())
+	var t12 int
+	t2s2 := host.Scratch[int32](r, 15, r.BlockDim.Count())
+	shuffleXors2 := host.Scratch[int32](r, 16, r.BlockDim.Count())
+	result0s2 := host.Scratch[int32](r, 5, r.BlockDim.Count())
+	var i3 int
+	var t52 int
+	t4s2 := host.Scratch[int32](r, 17, r.BlockDim.Count())
+	shuffleUps2 := host.Scratch[int32](r, 18, r.BlockDim.Count())
+	givens3 := host.Scratch[bool](r, 23, r.BlockDim.Count())
+	var allOf2 [1]bool
+	var all2 bool
+	xs3 := host.Scratch[int32](r, 19, r.BlockDim.Count())
+	var reduceMinOf3 [1]int32
+	var reduceMin3 int32
+	var result3 int32
+	xs4 := host.Scratch[int32](r, 20, r.BlockDim.Count())
+	var reduceMinOf4 [1]int32
+	var reduceMin4 int32
+	var result4 int32
+	givens4 := host.Scratch[int32](r, 24, r.BlockDim.Count())
+	scanAdds := host.Scratch[int32](r, 6, r.BlockDim.Count())
+	var t11 bool
+	givens5 := host.Scratch[bool](r, 25, r.BlockDim.Count())
+	var ballotOf [1]uint32
+	var ballot uint32
+	threads29 := r.BlockDim.Count()
+	for r.Next() {
+		blockX := r.BlockIdx.X
+		blockY := r.BlockIdx.Y
+		blockZ := r.BlockIdx.Z
+		b := blockX + gridX*(blockY+gridY*blockZ)
+		base := b * dimX * dimY * dimZ
+		for first := 0; first < threads29; first += 32 {
+			lanes := min(32, threads29-first)
+//line control.go:282
+			w = first >> 5
+			for at, n2 := first, 0; at < first+lanes; at += n2 {
+				startX := at % dimX
+				n2 = min(dimX-startX, first+lanes-at)
+				threadY := at / dimX % dimY
+				threadZ := at / (dimX * dimY)
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				start := dimX * (threadY + dimY*threadZ)
+				quernRow1Tangled(r, vs, at, n2, kepts, sumss, ps, in, base, start, startX, dimX)
+			}
+		loop:
+			for ; w < n; w += 2 {
+//line control.go:283
+				j = 0
+				for ; j < 4; j++ {
+//line control.go:284
+					if (w+j)%5 == 4 {
+						continue loop
+					}
+					t3 = (w + j) % 3
+					for at, n2 := first, 0; at < first+lanes; at += n2 {
+						startX := at % dimX
+						n2 = min(dimX-startX, first+lanes-at)
+						quernRow2Tangled(r, vs, at, n2, vs2, j, dimX)
+					}
+				block:
+					switch {
+					default:
+//line control.go:255
+						t1 = t3
+						if t1 == 0 {
+							for at, n2 := first, 0; at < first+lanes; at += n2 {
+								startX := at % dimX
+								n2 = min(dimX-startX, first+lanes-at)
+								quernRow3Tangled(r, vs2, at, n2, t2s, dimX)
+							}
+//line control.go:257
+							host.ShuffleXor(shuffleXors[first:][:lanes], t2s[first:][:lanes], 1)
+							for at, n2 := first, 0; at < first+lanes; at += n2 {
+								startX := at % dimX
+								n2 = min(dimX-startX, first+lanes-at)
+								quernRow4Tangled(r, result0s, at, n2, shuffleXors, dimX)
+							}
+							break
+						} else {
+//line control.go:258
+							if t1 == 1 {
+								i2 = 0
+								for ; i2 < 3; i2++ {
+//line control.go:260
+									t5 = i2
+									for at, n2 := first, 0; at < first+lanes; at += n2 {
+										startX := at % dimX
+										n2 = min(dimX-startX, first+lanes-at)
+										quernRow5Tangled(r, vs2, at, n2, t4s, dimX)
+									}
+									host.ShuffleUp(shuffleUps[first:][:lanes], t4s[first:][:lanes], t5)
+									for at, n2 := first, 0; at < first+lanes; at += n2 {
+										startX := at % dimX
+										n2 = min(dimX-startX, first+lanes-at)
+										quernRow6Tangled(r, vs2, at, n2, shuffleUps, givens, dimX)
+									}
+//line control.go:261
+									host.All(allOf[:], givens[first:][:lanes])
+									all = allOf[0]
+									if all {
+										for at, n2 := first, 0; at < first+lanes; at += n2 {
+											startX := at % dimX
+											n2 = min(dimX-startX, first+lanes-at)
+											quernRow7Tangled(r, result0s, at, n2, vs2, dimX)
+										}
+										break block
+									}
+								}
+								for at, n2 := first, 0; at < first+lanes; at += n2 {
+									startX := at % dimX
+									n2 = min(dimX-startX, first+lanes-at)
+									quernRow8Tangled(r, result0s, at, n2, vs2, dimX)
+								}
+								break
+							}
+						}
+						for at, n2 := first, 0; at < first+lanes; at += n2 {
+							startX := at % dimX
+							n2 = min(dimX-startX, first+lanes-at)
+							quernRow9Tangled(r, vs2, at, n2, xs, dimX)
+						}
+//line control.go:267
+						host.ReduceMin(reduceMinOf[:], xs[first:][:lanes])
+						reduceMin = reduceMinOf[0]
+						result = 2 * reduceMin
+						for at, n2 := first, 0; at < first+lanes; at += n2 {
+							startX := at % dimX
+							n2 = min(dimX-startX, first+lanes-at)
+							quernRow10Tangled(r, vs2, at, n2, xs2, dimX)
+						}
+						host.ReduceMin(reduceMinOf2[:], xs2[first:][:lanes])
+						reduceMin2 = reduceMinOf2[0]
+						result2 = 2 * reduceMin2
+						for at, n2 := first, 0; at < first+lanes; at += n2 {
+							startX := at % dimX
+							n2 = min(dimX-startX, first+lanes-at)
+							quernRow11Tangled(r, result0s, at, n2, result, result2, dimX)
+						}
+					}
+					for at, n2 := first, 0; at < first+lanes; at += n2 {
+						startX := at % dimX
+						n2 = min(dimX-startX, first+lanes-at)
+						threadY := at / dimX % dimY
+						threadZ := at / (dimX * dimY)
+						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+						quernRow12Tangled(r, kepts, at, n2, result0s, givens2, j, startX, dimX)
+					}
+//line control.go:288
+					host.Any(anyOf[:], givens2[first:][:lanes])
+					any2 = anyOf[0]
+					if any2 {
+						for at, n2 := first, 0; at < first+lanes; at += n2 {
+							startX := at % dimX
+							n2 = min(dimX-startX, first+lanes-at)
+							threadY := at / dimX % dimY
+							threadZ := at / (dimX * dimY)
+							r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+							quernRow13Tangled(r, kepts, at, n2, j, startX, dimX)
+						}
+						break
+					}
+				}
+//line control.go:293
+				t7 = w % 3
+				for at, n2 := first, 0; at < first+lanes; at += n2 {
+					startX := at % dimX
+					n2 = min(dimX-startX, first+lanes-at)
+					threadY := at / dimX % dimY
+					threadZ := at / (dimX * dimY)
+					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+					quernRow14Tangled(r, kepts, at, n2, vs3, startX, dimX)
+				}
+			block2:
+				switch {
+				default:
+//line control.go:255
+					t12 = t7
+					if t12 == 0 {
+						for at, n2 := first, 0; at < first+lanes; at += n2 {
+							startX := at % dimX
+							n2 = min(dimX-startX, first+lanes-at)
+							quernRow15Tangled(r, vs3, at, n2, t2s2, dimX)
+						}
+//line control.go:257
+						host.ShuffleXor(shuffleXors2[first:][:lanes], t2s2[first:][:lanes], 1)
+						for at, n2 := first, 0; at < first+lanes; at += n2 {
+							startX := at % dimX
+							n2 = min(dimX-startX, first+lanes-at)
+							quernRow16Tangled(r, result0s2, at, n2, shuffleXors2, dimX)
+						}
+						break
+					} else {
+//line control.go:258
+						if t12 == 1 {
+							i3 = 0
+							for ; i3 < 3; i3++ {
+//line control.go:260
+								t52 = i3
+								for at, n2 := first, 0; at < first+lanes; at += n2 {
+									startX := at % dimX
+									n2 = min(dimX-startX, first+lanes-at)
+									quernRow17Tangled(r, vs3, at, n2, t4s2, dimX)
+								}
+								host.ShuffleUp(shuffleUps2[first:][:lanes], t4s2[first:][:lanes], t52)
+								for at, n2 := first, 0; at < first+lanes; at += n2 {
+									startX := at % dimX
+									n2 = min(dimX-startX, first+lanes-at)
+									quernRow18Tangled(r, vs3, at, n2, shuffleUps2, givens3, dimX)
+								}
+//line control.go:261
+								host.All(allOf2[:], givens3[first:][:lanes])
+								all2 = allOf2[0]
+								if all2 {
+									for at, n2 := first, 0; at < first+lanes; at += n2 {
+										startX := at % dimX
+										n2 = min(dimX-startX, first+lanes-at)
+										quernRow19Tangled(r, result0s2, at, n2, vs3, dimX)
+									}
+									break block2
+								}
+							}
+							for at, n2 := first, 0; at < first+lanes; at += n2 {
+								startX := at % dimX
+								n2 = min(dimX-startX, first+lanes-at)
+								quernRow20Tangled(r, result0s2, at, n2, vs3, dimX)
+							}
+							break
+						}
+					}
+					for at, n2 := first, 0; at < first+lanes; at += n2 {
+						startX := at % dimX
+						n2 = min(dimX-startX, first+lanes-at)
+						quernRow21Tangled(r, vs3, at, n2, xs3, dimX)
+					}
+//line control.go:267
+					host.ReduceMin(reduceMinOf3[:], xs3[first:][:lanes])
+					reduceMin3 = reduceMinOf3[0]
+					result3 = 2 * reduceMin3
+					for at, n2 := first, 0; at < first+lanes; at += n2 {
+						startX := at % dimX
+						n2 = min(dimX-startX, first+lanes-at)
+						quernRow22Tangled(r, vs3, at, n2, xs4, dimX)
+					}
+					host.ReduceMin(reduceMinOf4[:], xs4[first:][:lanes])
+					reduceMin4 = reduceMinOf4[0]
+					result4 = 2 * reduceMin4
+					for at, n2 := first, 0; at < first+lanes; at += n2 {
+						startX := at % dimX
+						n2 = min(dimX-startX, first+lanes-at)
+						quernRow23Tangled(r, result0s2, at, n2, result3, result4, dimX)
+					}
+				}
+				for at, n2 := first, 0; at < first+lanes; at += n2 {
+					startX := at % dimX
+					n2 = min(dimX-startX, first+lanes-at)
+					quernRow24Tangled(r, ps, at, n2, result0s2, givens4, dimX)
+				}
+//line control.go:294
+				host.ScanAdd(scanAdds[first:][:lanes], givens4[first:][:lanes])
+				t11 = w == 3
+				for at, n2 := first, 0; at < first+lanes; at += n2 {
+					startX := at % dimX
+					n2 = min(dimX-startX, first+lanes-at)
+					quernRow25Tangled(r, ps, at, n2, scanAdds, dimX)
+				}
+				if t11 {
+					for at, n2 := first, 0; at < first+lanes; at += n2 {
+						startX := at % dimX
+						n2 = min(dimX-startX, first+lanes-at)
+						quernRow26Tangled(r, vs, at, n2, givens5, dimX)
+					}
+					host.Ballot(ballotOf[:], givens5[first:][:lanes])
+					ballot = ballotOf[0]
+					t11 = ballot != 0
+				}
+				for at, n2 := first, 0; at < first+lanes; at += n2 {
+					startX := at % dimX
+					n2 = min(dimX-startX, first+lanes-at)
+					threadY := at / dimX % dimY
+					threadZ := at / (dimX * dimY)
+					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+					quernRow27Tangled(r, vs, at, n2, ps, t11, w, startX, dimX)
+				}
+			}
+			for at, n2 := first, 0; at < first+lanes; at += n2 {
+				startX := at % dimX
+				n2 = min(dimX-startX, first+lanes-at)
+				threadY := at / dimX % dimY
+				threadZ := at / (dimX * dimY)
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				start2 := dimX * (threadY + dimY*threadZ)
+				quernRow28Tangled(r, vs, at, n2, kepts, sumss, out, base, start2, startX, dimX)
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1Tangled(r *host.Run, vs []int32, at, n2 int, kepts [][4]int32, sumss []struct {
+	last int32
+	all  int32
+}, ps []*struct {
+	last int32
+	all  int32
+}, in []int32, base, start, startX, dimX int) {
+	vRow := vs[at:][:n2]
+	keptRow := kepts[at:][:n2]
+	sumsRow := sumss[at:][:n2]
+	pRow := ps[at:][:n2]
+	for lane := range n2 {
+		threadX := startX + lane
+		r.ThreadIdx.X = threadX
+		kept := &keptRow[lane]
+		sums := &sumsRow[lane]
+		i := threadX + start
+		result0 := base + i
+//line control.go:277
+		v := in[result0] % 100
+		*kept = [4]int32{}
+		*sums = struct {
+			last int32
+			all  int32
+		}{}
+		p := sums
+		vRow[lane] = v
+		pRow[lane] = p
+	}
+}
+
+//go:noinline
+func quernRow2Tangled(r *host.Run, vs []int32, at, n2 int, vs2 []int32, j, dimX int) {
+	vRow := vs[at:][:n2]
+	vRow2 := vs2[at:][:n2]
+	for lane := range n2 {
+		v := vRow[lane]
+//line control.go:287
+		t2 := v + int32(j)
+		v2 := t2
+		vRow2[lane] = v2
+	}
+}
+
+//go:noinline
+func quernRow3Tangled(r *host.Run, vs2 []int32, at, n2 int, t2s []int32, dimX int) {
+	vRow2 := vs2[at:][:n2]
+	t2Row := t2s[at:][:n2]
+	for lane := range n2 {
+		v2 := vRow2[lane]
+//line control.go:257
+		t22 := v2
+		t2Row[lane] = t22
+	}
+}
+
+//go:noinline
+func quernRow4Tangled(r *host.Run, result0s []int32, at, n2 int, shuffleXors []int32, dimX int) {
+	result0Row := result0s[at:][:n2]
+	shuffleXorRow := shuffleXors[at:][:n2]
+	for lane := range n2 {
+		shuffleXor := shuffleXorRow[lane]
+//line control.go:257
+		result02 := shuffleXor
+		result0Row[lane] = result02
+	}
+}
+
+//go:noinline
+func quernRow5Tangled(r *host.Run, vs2 []int32, at, n2 int, t4s []int32, dimX int) {
+	vRow2 := vs2[at:][:n2]
+	t4Row := t4s[at:][:n2]
+	for lane := range n2 {
+		v2 := vRow2[lane]
+//line control.go:260
+		t4 := v2
+		t4Row[lane] = t4
+	}
+}
+
+//go:noinline
+func quernRow6Tangled(r *host.Run, vs2 []int32, at, n2 int, shuffleUps []int32, givens []bool, dimX int) {
+	vRow2 := vs2[at:][:n2]
+	shuffleUpRow := shuffleUps[at:][:n2]
+	givenRow := givens[at:][:n2]
+	for lane := range n2 {
+		v2 := vRow2[lane]
+		shuffleUp := shuffleUpRow[lane]
+//line control.go:260
+		v2 += shuffleUp
+		given := v2%2 == 0
+		vRow2[lane] = v2
+		givenRow[lane] = given
+	}
+}
+
+//go:noinline
+func quernRow7Tangled(r *host.Run, result0s []int32, at, n2 int, vs2 []int32, dimX int) {
+	result0Row := result0s[at:][:n2]
+	vRow2 := vs2[at:][:n2]
+	for lane := range n2 {
+		v2 := vRow2[lane]
+//line control.go:262
+		result02 := v2 + 1
+		result0Row[lane] = result02
+	}
+}
+
+//go:noinline
+func quernRow8Tangled(r *host.Run, result0s []int32, at, n2 int, vs2 []int32, dimX int) {
+	result0Row := result0s[at:][:n2]
+	vRow2 := vs2[at:][:n2]
+	for lane := range n2 {
+		v2 := vRow2[lane]
+//line control.go:265
+		result02 := v2
+		result0Row[lane] = result02
+	}
+}
+
+//go:noinline
+func quernRow9Tangled(r *host.Run, vs2 []int32, at, n2 int, xs []int32, dimX int) {
+	vRow2 := vs2[at:][:n2]
+	xRow := xs[at:][:n2]
+	for lane := range n2 {
+		v2 := vRow2[lane]
+//line control.go:268
+		x := v2
+		xRow[lane] = x
+	}
+}
+
+//go:noinline
+func quernRow10Tangled(r *host.Run, vs2 []int32, at, n2 int, xs2 []int32, dimX int) {
+	vRow2 := vs2[at:][:n2]
+	xRow2 := xs2[at:][:n2]
+	for lane := range n2 {
+		v2 := vRow2[lane]
+//line control.go:268
+		x2 := -v2
+		xRow2[lane] = x2
+	}
+}
+
+//go:noinline
+func quernRow11Tangled(r *host.Run, result0s []int32, at, n2 int, result, result2 int32, dimX int) {
+	result0Row := result0s[at:][:n2]
+	for lane := range n2 {
+//line control.go:268
+		result02 := result + result2
+		result0Row[lane] = result02
+	}
+}
+
+//go:noinline
+func quernRow12Tangled(r *host.Run, kepts [][4]int32, at, n2 int, result0s []int32, givens2 []bool, j, startX, dimX int) {
+	keptRow := kepts[at:][:n2]
+	result0Row := result0s[at:][:n2]
+	givenRow2 := givens2[at:][:n2]
+	for lane := range n2 {
+		threadX := startX + lane
+		r.ThreadIdx.X = threadX
+		kept := &keptRow[lane]
+		result02 := result0Row[lane]
+//line control.go:287
+		kept[j] += result02
+		given2 := kept[j] > 500
+		givenRow2[lane] = given2
+	}
+}
+
+//go:noinline
+func quernRow13Tangled(r *host.Run, kepts [][4]int32, at, n2, j, startX, dimX int) {
+	keptRow := kepts[at:][:n2]
+	for lane := range n2 {
+		threadX := startX + lane
+		r.ThreadIdx.X = threadX
+		kept := &keptRow[lane]
+//line control.go:289
+		kept[j] /= 3
+	}
+}
+
+//go:noinline
+func quernRow14Tangled(r *host.Run, kepts [][4]int32, at, n2 int, vs3 []int32, startX, dimX int) {
+	keptRow := kepts[at:][:n2]
+	vRow3 := vs3[at:][:n2]
+	for lane := range n2 {
+		threadX := startX + lane
+		r.ThreadIdx.X = threadX
+		kept := &keptRow[lane]
+//line control.go:293
+		t6 := kept[(at+lane)&31%4]
+		v3 := t6
+		vRow3[lane] = v3
+	}
+}
+
+//go:noinline
+func quernRow15Tangled(r *host.Run, vs3 []int32, at, n2 int, t2s2 []int32, dimX int) {
+	vRow3 := vs3[at:][:n2]
+	t2Row2 := t2s2[at:][:n2]
+	for lane := range n2 {
+		v3 := vRow3[lane]
+//line control.go:257
+		t23 := v3
+		t2Row2[lane] = t23
+	}
+}
+
+//go:noinline
+func quernRow16Tangled(r *host.Run, result0s2 []int32, at, n2 int, shuffleXors2 []int32, dimX int) {
+	result0Row2 := result0s2[at:][:n2]
+	shuffleXorRow2 := shuffleXors2[at:][:n2]
+	for lane := range n2 {
+		shuffleXor2 := shuffleXorRow2[lane]
+//line control.go:257
+		result03 := shuffleXor2
+		result0Row2[lane] = result03
+	}
+}
+
+//go:noinline
+func quernRow17Tangled(r *host.Run, vs3 []int32, at, n2 int, t4s2 []int32, dimX int) {
+	vRow3 := vs3[at:][:n2]
+	t4Row2 := t4s2[at:][:n2]
+	for lane := range n2 {
+		v3 := vRow3[lane]
+//line control.go:260
+		t42 := v3
+		t4Row2[lane] = t42
+	}
+}
+
+//go:noinline
+func quernRow18Tangled(r *host.Run, vs3 []int32, at, n2 int, shuffleUps2 []int32, givens3 []bool, dimX int) {
+	vRow3 := vs3[at:][:n2]
+	shuffleUpRow2 := shuffleUps2[at:][:n2]
+	givenRow3 := givens3[at:][:n2]
+	for lane := range n2 {
+		v3 := vRow3[lane]
+		shuffleUp2 := shuffleUpRow2[lane]
+//line control.go:260
+		v3 += shuffleUp2
+		given3 := v3%2 == 0
+		vRow3[lane] = v3
+		givenRow3[lane] = given3
+	}
+}
+
+//go:noinline
+func quernRow19Tangled(r *host.Run, result0s2 []int32, at, n2 int, vs3 []int32, dimX int) {
+	result0Row2 := result0s2[at:][:n2]
+	vRow3 := vs3[at:][:n2]
+	for lane := range n2 {
+		v3 := vRow3[lane]
+//line control.go:262
+		result03 := v3 + 1
+		result0Row2[lane] = result03
+	}
+}
+
+//go:noinline
+func quernRow20Tangled(r *host.Run, result0s2 []int32, at, n2 int, vs3 []int32, dimX int) {
+	result0Row2 := result0s2[at:][:n2]
+	vRow3 := vs3[at:][:n2]
+	for lane := range n2 {
+		v3 := vRow3[lane]
+//line control.go:265
+		result03 := v3
+		result0Row2[lane] = result03
+	}
+}
+
+//go:noinline
+func quernRow21Tangled(r *host.Run, vs3 []int32, at, n2 int, xs3 []int32, dimX int) {
+	vRow3 := vs3[at:][:n2]
+	xRow3 := xs3[at:][:n2]
+	for lane := range n2 {
+		v3 := vRow3[lane]
+//line control.go:268
+		x3 := v3
+		xRow3[lane] = x3
+	}
+}
+
+//go:noinline
+func quernRow22Tangled(r *host.Run, vs3 []int32, at, n2 int, xs4 []int32, dimX int) {
+	vRow3 := vs3[at:][:n2]
+	xRow4 := xs4[at:][:n2]
+	for lane := range n2 {
+		v3 := vRow3[lane]
+//line control.go:268
+		x4 := -v3
+		xRow4[lane] = x4
+	}
+}
+
+//go:noinline
+func quernRow23Tangled(r *host.Run, result0s2 []int32, at, n2 int, result3, result4 int32, dimX int) {
+	result0Row2 := result0s2[at:][:n2]
+	for lane := range n2 {
+//line control.go:268
+		result03 := result3 + result4
+		result0Row2[lane] = result03
+	}
+}
+
+//go:noinline
+func quernRow24Tangled(r *host.Run, ps []*struct {
+	last int32
+	all  int32
+}, at, n2 int, result0s2, givens4 []int32, dimX int) {
+	pRow := ps[at:][:n2]
+	result0Row2 := result0s2[at:][:n2]
+	givenRow4 := givens4[at:][:n2]
+	for lane := range n2 {
+		p := pRow[lane]
+		result03 := result0Row2[lane]
+//line control.go:293
+		p.last = result03
+		given4 := p.last
+		givenRow4[lane] = given4
+	}
+}
+
+//go:noinline
+func quernRow25Tangled(r *host.Run, ps []*struct {
+	last int32
+	all  int32
+}, at, n2 int, scanAdds []int32, dimX int) {
+	pRow := ps[at:][:n2]
+	scanAddRow := scanAdds[at:][:n2]
+	for lane := range n2 {
+		p := pRow[lane]
+		scanAdd := scanAddRow[lane]
+//line control.go:294
+		p.all += scanAdd
+	}
+}
+
+//go:noinline
+func quernRow26Tangled(r *host.Run, vs []int32, at, n2 int, givens5 []bool, dimX int) {
+	vRow := vs[at:][:n2]
+	givenRow5 := givens5[at:][:n2]
+	for lane := range n2 {
+		v := vRow[lane]
+//line control.go:295
+		given5 := v > 0
+		givenRow5[lane] = given5
+	}
+}
+
+//go:noinline
+func quernRow27Tangled(r *host.Run, vs []int32, at, n2 int, ps []*struct {
+	last int32
+	all  int32
+}, t11 bool, w, startX, dimX int) {
+	vRow := vs[at:][:n2]
+	pRow := ps[at:][:n2]
+	for lane := range n2 {
+		threadX := startX + lane
+		r.ThreadIdx.X = threadX
+		v := vRow[lane]
+		p := pRow[lane]
+//line control.go:295
+		if t11 {
+			t122 := p
+			t13 := p.last % 50
+			t14 := v
+			v = t13
+//line control.go:296
+			t122.last = t14
+		}
+		switch {
+		default:
+//line control.go:298
+			if w > 4 {
+				if (at+lane)&31 > 7 {
+					break
+				}
+				v++
+			}
+		}
+		vRow[lane] = v
+	}
+}
+
+//go:noinline
+func quernRow28Tangled(r *host.Run, vs []int32, at, n2 int, kepts [][4]int32, sumss []struct {
+	last int32
+	all  int32
+}, out []int32, base, start2, startX, dimX int) {
+	vRow := vs[at:][:n2]
+	keptRow := kepts[at:][:n2]
+	sumsRow := sumss[at:][:n2]
+	for lane := range n2 {
+		threadX := startX + lane
+		r.ThreadIdx.X = threadX
+		v := vRow[lane]
+		kept := &keptRow[lane]
+		sums := &sumsRow[lane]
+		i := threadX + start2
+		result0 := base + i
+//line control.go:305
+		k := kept[0]
+		v = v*31 + k
+//line control.go:305
+		k2 := kept[1]
+		v = v*31 + k2
+//line control.go:305
+		k3 := kept[2]
+		v = v*31 + k3
+//line control.go:305
+		k4 := kept[3]
+		v = v*31 + k4
+//line control.go:308
+		out[result0] = v ^ sums.all
 	}
 }
 

@@ -239,6 +239,10 @@ func TestControlFlow(t *testing.T) {
 		{"a warp works for its lanes in turn", distribute, LaunchDistribute},
 		{"lanes hand on through shared memory", neighbours, LaunchNeighbours},
 		{"a method is called by whole warps", methods, LaunchMethods},
+		{"operations in nested loops and calls", func(t kernel.Thread, in, out []int32) { tangled(t, 9, in, out) },
+			func(s *gpu.Stream, g gpu.Grid, in, out *gpu.Buffer[int32]) error {
+				return LaunchTangled(s, g, 9, in, out)
+			}},
 		{"phases between barriers", func(t kernel.Thread, in, out []int32) { phases(t, 5, in, out) },
 			func(s *gpu.Stream, g gpu.Grid, in, out *gpu.Buffer[int32]) error {
 				return LaunchPhases(s, g, 5, in, out)
