@@ -11,8 +11,8 @@
 // The code that reports faults, at the end of a module, is not looked at.
 //
 // ptx is the fastest variant of the kernel that is not coarse; a variant's own
-// name (coarse, proven, narrow, wide) stands for that one, which must exist. With a minus sign alone,
-// as in wide:-"", the variant must not exist.
+// name (coarse, proven, narrow, wide) stands for that one, which must exist. With
+// a minus sign alone, as in wide:-"", the variant must not exist.
 //
 // Where there is an assembler, every kernel here and every generated module of
 // the repository is assembled for each architecture. testdata/registers.golden

@@ -15,10 +15,14 @@
 //   - fold: constants, exact identities, copies, code without effect;
 //   - unroll: counted loops whose copies index arrays by constants;
 //   - scalarise: structs and constantly indexed arrays become scalar variables;
-//   - ranges: proves checks and narrows int to 32 bits;
+//   - ranges: proves checks, narrows int to 32 bits, and drops what conditions
+//     that are decided leave out;
 //   - strength: divisions by constants become shifts and multiplications;
 //   - fuse: multiplications and additions become one operation;
 //   - gather: the checks of a run of assignments come together before it.
+//
+// Of the fastest variant of a short kernel coarse makes one more, whose threads
+// run several of the kernel's.
 //
 // The Go back end uses Host, which inlines only what depends on the thread and
 // unrolls short loops, and Analyse, which finds the values that are uniform in a block.
