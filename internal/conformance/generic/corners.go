@@ -119,7 +119,7 @@ func pointers(t kernel.Thread, x []int32) {
 		each(part, func(p *int32) { bump(p, int32(i)) })
 		total := int32(0)
 		each(part, func(p *int32) { bump(&total, *p) })
-		root := func(f func(float64) float64) int32 { return int32(f(float64(total & 255))) }
+		root := func(f func(float64) float64) int32 { return int32(f(float64(total&255) / 4)) }
 		part[0] += root(math.Sqrt) + root(math.Floor) + root(func(v float64) float64 { return math.Abs(v - 100) })
 		kernel.AtomicAdd(&x[i+1], func() int32 { total++; return total }())
 	}
