@@ -2012,9 +2012,9 @@ func quernRow1Pointers(r *host.Run, base, size int, x []int32, dimX int) {
 				*p3 += by2
 			}
 //line corners.go:122
-			result := int32(math.Sqrt(float64(total & 255)))
-			result2 := int32(math.Floor(float64(total & 255)))
-			v := float64(total & 255)
+			result := int32(math.Sqrt(float64(total&255) / 4))
+			result2 := int32(math.Floor(float64(total&255) / 4))
+			v := float64(total&255) / 4
 //line corners.go:123
 			result3 := math.Abs(v - 100)
 //line corners.go:122
