@@ -142,16 +142,21 @@ func (s *versioner) rename(list []ir.Stmt, v *ir.Local, hasValue bool) {
 // redefine makes what a statement other than an Assign gives v a value give it
 // to w.
 func redefine(t ir.Stmt, v, w *ir.Local) {
-	if a, ok := t.(*ir.Atomic); ok {
-		if a.Dst == v {
-			a.Dst = w
+	switch t := t.(type) {
+	case *ir.Atomic:
+		if t.Dst == v {
+			t.Dst = w
 		}
-		return
-	}
-	dst := ir.Defined(t)
-	for i := range dst {
-		if dst[i] == v {
-			dst[i] = w
+	case *ir.Memory:
+		if t.Dst == v {
+			t.Dst = w
+		}
+	default:
+		dst := ir.Defined(t)
+		for i := range dst {
+			if dst[i] == v {
+				dst[i] = w
+			}
 		}
 	}
 }
