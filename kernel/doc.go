@@ -88,7 +88,8 @@
 //
 // Between barriers the threads of a block, and at all times those of different
 // blocks, run in no particular order. Two of them may touch the same memory at
-// once only through the atomic functions.
+// once only through the atomic functions. [LoadAcquire], [StoreRelease] and
+// [Fence] order what threads do before and after.
 //
 // [Dynamic] is shared memory whose size the launch states. The lanes of a warp
 // exchange values without memory: [Shuffle], [Ballot], [WarpReduceAdd] and
