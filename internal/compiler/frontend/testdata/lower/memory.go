@@ -155,3 +155,38 @@ func atomics(t kernel.Thread, x []int32, u []uint64, f []float32) {
 		x[6] = 1
 	}
 }
+
+// Dynamic shared memory is one variable for each type of element.
+//
+//quern:kernel
+func dynamic(t kernel.Thread, out []int32) {
+	s := kernel.Dynamic[int32](t)
+	s[t.ThreadIdx.X] = int32(len(kernel.Dynamic[float64](t)))
+	t.Sync()
+	out[0] = kernel.Dynamic[int32](t)[1]
+}
+
+// Ordered accesses and clocks are statements.
+//
+//quern:kernel
+func ordered(t kernel.Thread, x []int32) {
+	v := kernel.LoadAcquire(&x[0], kernel.SystemScope)
+	kernel.StoreRelease(&x[1], v+kernel.LoadRelaxed(&x[2]))
+	kernel.StoreRelaxed(&x[3], int32(kernel.Clock()))
+	kernel.Fence(kernel.BlockScope)
+	kernel.AtomicMax(&x[4], v, kernel.BlockScope)
+}
+
+// Copies are statements with places; of slices that become arrays the length is checked.
+//
+//quern:kernel
+func copies(t kernel.Thread, x []float32, n int) {
+	arrived := kernel.Shared[[2]kernel.CopyBarrier](t)
+	s := kernel.Shared[[2][64]float32](t)
+	kernel.AsyncCopy(t, (*[4]float32)(s[0][4*t.ThreadIdx.X:]), (*[4]float32)(x[n:]))
+	kernel.AsyncCommit(t)
+	kernel.AsyncWait(t, 1)
+	kernel.BulkCopy(t, &arrived[n], s[n][:], x)
+	kernel.BulkWait(t, &arrived[n])
+	x[0] = s[1][0]
+}
