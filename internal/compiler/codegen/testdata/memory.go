@@ -17,7 +17,7 @@ func orders(t kernel.Thread, x []int32, f []float32, now []int64) {
 	now[0] = kernel.Clock()
 }
 
-// What is known to be aligned is copied without a look at the address; 16 bytes
+// What is as large as its element needs no look at the address; 16 bytes at a time
 // pass the first-level cache by.
 //
 // ptx:"cp.async.ca.shared.global" ptx:"cp.async.cg.shared.global" ptx:"cp.async.wait_group 1"
