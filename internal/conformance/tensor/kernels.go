@@ -40,9 +40,7 @@ func load[T kernel.MatrixElement, R kernel.MatrixLine](t kernel.Thread, lines []
 	a := kernel.LoadMatrixA[T](t, &tiles[warp][line][half])
 	left, right := kernel.LoadMatrixBTransposed[T](t, &tiles[warp][line][half])
 	out := words[t.ThreadIdx.X*8:]
-	for i := range a {
-		out[i] = a[i]
-	}
+	out[0], out[1], out[2], out[3] = a[0], a[1], a[2], a[3]
 	for i := range left {
 		out[4+i], out[6+i] = left[i], right[i]
 	}
@@ -60,9 +58,7 @@ func loadTransposed[T kernel.Float16 | kernel.BFloat16, R kernel.MatrixLine](t k
 	a := kernel.LoadMatrixATransposed[T](t, &tiles[warp*32+line*2+half])
 	left, right := kernel.LoadMatrixB[T](t, &tiles[warp*32+line*2+half])
 	out := words[t.ThreadIdx.X*8:]
-	for i := range a {
-		out[i] = a[i]
-	}
+	out[0], out[1], out[2], out[3] = a[0], a[1], a[2], a[3]
 	for i := range left {
 		out[4+i], out[6+i] = left[i], right[i]
 	}

@@ -1,0 +1,90 @@
+package ptxvm
+
+import (
+	"math"
+	"testing"
+)
+
+// linesOfThreads stores the number of each thread four times, as a line of 16 bytes, and
+// leaves its address in %r3.
+const linesOfThreads = `mov.u32 %r4, tile;
+mad.lo.u32 %r3, %r1, 16, %r4;
+st.shared.v4.u32 [%r3], {%r1, %r1, %r1, %r1};
+bar.sync 0;
+`
+
+func TestMatrixOperations(t *testing.T) {
+	for _, c := range []struct {
+		name, body string
+		want       func(i int) uint32
+	}{
+		{"a matrix is 8 lines of 8 elements", linesOfThreads + "ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%r5, %r6, %r7, %r8}, [%r3];",
+			func(i int) uint32 { return uint32(i&^31 + i%32/4) }},
+		{"the fourth matrix is that of the last lanes", linesOfThreads + "ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%r6, %r7, %r8, %r5}, [%r3];",
+			func(i int) uint32 { return uint32(i&^31 + 24 + i%32/4) }},
+		{"one matrix", linesOfThreads + "ldmatrix.sync.aligned.m8n8.x1.shared.b16 {%r5}, [%r3];",
+			func(i int) uint32 { return uint32(i&^31 + i%32/4) }},
+		{"transposed, a thread gets two lines", linesOfThreads + "ldmatrix.sync.aligned.m8n8.x2.trans.shared.b16 {%r6, %r5}, [%r3];", func(i int) uint32 {
+			if i%32/4%2 == 1 { // the upper halves of the numbers
+				return 0
+			}
+			line := uint32(i&^31 + 8 + i%4*2)
+			return line | (line+1)<<16
+		}},
+		{"int8", `mov.u32 %r9, 0x01010101;
+mov.u32 %r10, 0xfefefefe;
+mma.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32 {%r5, %r6, %r7, %r8}, {%r9, %r9, %r9, %r9}, {%r10, %r10}, {%r1, %r1, %r1, %r1};`,
+			func(i int) uint32 { return uint32(i - 64) }},
+		{"int8 by uint8", `mov.u32 %r9, 0x01010101;
+mov.u32 %r10, 0xfefefefe;
+mma.sync.aligned.m16n8k32.row.col.s32.s8.u8.s32 {%r5, %r6, %r7, %r8}, {%r9, %r9, %r9, %r9}, {%r10, %r10}, {%r1, %r1, %r1, %r1};`,
+			func(i int) uint32 { return uint32(i + 32*254) }},
+		{"float16", `mov.u32 %r9, 0x3c003c00;
+cvt.rn.f32.u32 %f1, %r1;
+mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%f2, %f3, %f4, %f5}, {%r9, %r9, %r9, %r9}, {%r9, %r9}, {%f1, %f1, %f1, %f1};
+mov.b32 %r5, %f2;`, func(i int) uint32 { return math.Float32bits(float32(i + 16)) }},
+		{"tf32", `mov.f32 %f1, 0f3F801000;
+cvt.rna.tf32.f32 %r9, %f1;
+mov.f32 %f1, 0f00000000;
+mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 {%f2, %f3, %f4, %f5}, {%r9, %r9, %r9, %r9}, {%r9, %r9}, {%f1, %f1, %f1, %f1};
+mov.b32 %r5, %f2;`, func(int) uint32 {
+			x := float64(math.Float32frombits(0x3f802000))
+			return math.Float32bits(float32(8 * x * x))
+		}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			wantWords(t, runWords(t, c.body+storeOwn, 64, 64), c.want)
+		})
+	}
+}
+
+func TestMatrixLinesAreChecked(t *testing.T) {
+	for _, c := range []struct {
+		name, body string
+		kind       Kind
+	}{
+		{"a line that does not begin at a multiple of 16 bytes", linesOfThreads + "add.u32 %r3, %r3, 8;\nldmatrix.sync.aligned.m8n8.x4.shared.b16 {%r5, %r6, %r7, %r8}, [%r3];", Misaligned},
+		{"a line behind the end", linesOfThreads + "ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%r5, %r6, %r7, %r8}, [%r3+4096];", OutOfBounds},
+		{"a line that nobody wrote", linesOfThreads + "ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%r5, %r6, %r7, %r8}, [%r3+2048];", Uninitialised},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			_, err := runKernel(t, c.body, 32, Config{})
+			wantFault(t, err, c.kind, bodyLine(t, c.body, "ldmatrix"))
+		})
+	}
+}
+
+func TestMatrixInstructionsThatAreNotSupported(t *testing.T) {
+	for _, body := range []string{
+		"ldmatrix.sync.aligned.m8n8.x3.shared.b16 {%r5, %r6, %r7}, [%r3];",
+		"ldmatrix.sync.aligned.m8n16.x1.shared.b8 {%r5}, [%r3];",
+		"mma.sync.aligned.m8n8k4.row.col.f32.f16.f16.f32 {%f2, %f3, %f4, %f5}, {%r9, %r9, %r9, %r9}, {%r9, %r9}, {%f1, %f1, %f1, %f1};",
+		"mma.sync.aligned.m16n8k16.row.col.f32.f16.bf16.f32 {%f2, %f3, %f4, %f5}, {%r9, %r9, %r9, %r9}, {%r9, %r9}, {%f1, %f1, %f1, %f1};",
+		"mma.sync.aligned.m16n8k32.row.col.satfinite.s32.s8.s8.s32 {%r5, %r6, %r7, %r8}, {%r9, %r9, %r9, %r9}, {%r9, %r9}, {%r1, %r1, %r1, %r1};",
+		"cvt.rn.tf32.f32 %r9, %f1;",
+	} {
+		if _, err := Parse(kernel(body)); err == nil {
+			t.Errorf("%s is accepted", body)
+		}
+	}
+}
