@@ -44,19 +44,54 @@ func Bound(f Format, magnitude float64) float64 {
 
 // Multiply adds the product of a and b to c, for all lanes.
 func Multiply[T Value](fa, fb Format, a *A, b *B, c *C[T]) {
-	var rows, columns [16][32]float64
-	for i := range 16 {
-		a.row(fa, i, &rows[i])
-	}
-	for i := range 8 {
+	var columns [8][32]float64
+	var rows [32][8]float64 // of b
+	for i := range columns {
 		b.column(fb, i, &columns[i])
-	}
-	for lane := range Lanes {
-		for i := range 4 {
-			row, column := Position(lane, i)
-			c[lane][i] = dot(fa, c[lane][i], &rows[row], &columns[column])
+		for k, v := range columns[i] {
+			rows[k][i] = v
 		}
 	}
+	var row [32]float64
+	for i := range 16 {
+		a.row(fa, i, &row)
+		c.add(i, row[:fa.K()], &rows)
+	}
+}
+
+// add adds a row of A times B to row i. The eight sums take turns, so that none
+// waits for its last addition.
+func (c *C[T]) add(i int, row []float64, b *[32][8]float64) {
+	quad := c[i%8*4:][:4]
+	e := i / 8 * 2
+	s0, s1 := float64(quad[0][e]), float64(quad[0][e+1])
+	s2, s3 := float64(quad[1][e]), float64(quad[1][e+1])
+	s4, s5 := float64(quad[2][e]), float64(quad[2][e+1])
+	s6, s7 := float64(quad[3][e]), float64(quad[3][e+1])
+	for k, v := range row {
+		w := &b[k&31]
+		s0 += v * w[0]
+		s1 += v * w[1]
+		s2 += v * w[2]
+		s3 += v * w[3]
+		s4 += v * w[4]
+		s5 += v * w[5]
+		s6 += v * w[6]
+		s7 += v * w[7]
+	}
+	quad[0][e], quad[0][e+1] = rounded[T](s0), rounded[T](s1)
+	quad[1][e], quad[1][e+1] = rounded[T](s2), rounded[T](s3)
+	quad[2][e], quad[2][e+1] = rounded[T](s4), rounded[T](s5)
+	quad[3][e], quad[3][e+1] = rounded[T](s6), rounded[T](s7)
+}
+
+// rounded is a sum as an element of C. Sums of integers are exact in float64;
+// they wrap around.
+func rounded[T Value](sum float64) T {
+	if T(1)/T(2) == 0 {
+		return T(int64(sum))
+	}
+	return T(sum)
 }
 
 // MultiplyLane returns what lane has of a·b + c.
@@ -78,49 +113,49 @@ func Position(lane, i int) (row, column int) {
 }
 
 func dot[T Value](f Format, c T, row, column *[32]float64) T {
-	if f >= Int8 { // exact in int64; the conversion wraps around
-		sum := int64(c)
-		for k := range f.K() {
-			sum += int64(row[k] * column[k])
-		}
-		return T(int32(sum))
-	}
 	sum := float64(c)
 	for k := range f.K() {
 		sum += row[k] * column[k]
 	}
-	return T(sum)
+	return rounded[T](sum)
 }
 
 func (a *A) row(f Format, row int, out *[32]float64) {
-	per := 4 / f.Size()
-	for k := range f.K() {
-		word := k / per
-		out[k] = f.decode(a[row%8*4+word%4][row/8+word/4*2], k%per)
+	quad := a[row%8*4:][:4]
+	half := f.K() / 2
+	for word := range 4 {
+		f.decode(quad[word][row/8], out[:half], word)
+		f.decode(quad[word][row/8+2], out[half:], word)
 	}
 }
 
 func (b *B) column(f Format, column int, out *[32]float64) {
-	per := 4 / f.Size()
-	for k := range f.K() {
-		word := k / per
-		out[k] = f.decode(b[column*4+word%4][word/4], k%per)
+	quad := b[column*4:][:4]
+	half := f.K() / 2
+	for word := range 4 {
+		f.decode(quad[word][0], out[:half], word)
+		f.decode(quad[word][1], out[half:], word)
 	}
 }
 
-// decode returns element i of a word.
-func (f Format) decode(word uint32, i int) float64 {
+// decode stores the elements of word i of 16 bytes.
+func (f Format) decode(word uint32, out []float64, i int) {
 	switch f {
 	case Float16:
-		return float16(uint16(word >> (16 * i)))
+		out[2*i], out[2*i+1] = float16(uint16(word)), float16(uint16(word>>16))
 	case BFloat16:
-		return float64(math.Float32frombits(word >> (16 * i) << 16))
+		out[2*i], out[2*i+1] = float64(math.Float32frombits(word<<16)), float64(math.Float32frombits(word&^0xffff))
 	case TF32:
-		return float64(math.Float32frombits(RoundTF32(word)))
+		out[i] = float64(math.Float32frombits(RoundTF32(word)))
 	case Int8:
-		return float64(int8(word >> (8 * i)))
+		for j := range 4 {
+			out[4*i+j] = float64(int8(word >> (8 * j)))
+		}
+	case Uint8:
+		for j := range 4 {
+			out[4*i+j] = float64(uint8(word >> (8 * j)))
+		}
 	}
-	return float64(uint8(word >> (8 * i)))
 }
 
 // RoundTF32 rounds the bits of a float32 to 11 significant bits, halves away
@@ -134,22 +169,15 @@ func RoundTF32(bits uint32) uint32 {
 }
 
 func float16(b uint16) float64 {
-	fraction, exponent := float64(b&0x3ff), int(b>>10&0x1f)
-	var v float64
-	switch {
-	case exponent == 31 && fraction != 0:
-		return math.NaN()
-	case exponent == 31:
-		v = math.Inf(1)
-	case exponent == 0:
-		v = fraction * 0x1p-24
-	default:
-		v = (fraction + 1024) * math.Float64frombits(uint64(exponent-25+1023)<<52)
+	v := uint32(b&0x7fff) << 13
+	if v >= 0x7c00<<13 { // an infinity or NaN
+		v |= 0x7f800000
+	} else {
+		// As a float32 the bits mean a number 2**112 times smaller, also where
+		// they are subnormal.
+		v = math.Float32bits(math.Float32frombits(v) * 0x1p112)
 	}
-	if b>>15 != 0 {
-		return -v
-	}
-	return v
+	return float64(math.Float32frombits(v | uint32(b&0x8000)<<16))
 }
 
 // Lines are the 16 bytes that each lane points to, as four words: those of lane
