@@ -388,16 +388,22 @@ var quernLoad_kernel_Float16_8_kernel_Float16 = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 10, 0, 9, 0}, Sites: []gpu.Site{
 			{Kind: gpu.IndexSite, File: "kernels.go", Line: 38, Col: 28},
 			{Kind: gpu.SliceSite, File: "kernels.go", Line: 42, Col: 9},
-			{Kind: gpu.IndexSite, File: "kernels.go", Line: 44, Col: 3},
-			{Kind: gpu.IndexSite, File: "kernels.go", Line: 47, Col: 3},
-			{Kind: gpu.IndexSite, File: "kernels.go", Line: 47, Col: 13},
+			{Kind: gpu.IndexSite, File: "kernels.go", Line: 43, Col: 2},
+			{Kind: gpu.IndexSite, File: "kernels.go", Line: 43, Col: 10},
+			{Kind: gpu.IndexSite, File: "kernels.go", Line: 43, Col: 18},
+			{Kind: gpu.IndexSite, File: "kernels.go", Line: 43, Col: 26},
+			{Kind: gpu.IndexSite, File: "kernels.go", Line: 45, Col: 3},
+			{Kind: gpu.IndexSite, File: "kernels.go", Line: 45, Col: 13},
 		}},
 		{Name: "wide", Sites: []gpu.Site{
 			{Kind: gpu.IndexSite, File: "kernels.go", Line: 38, Col: 28},
 			{Kind: gpu.SliceSite, File: "kernels.go", Line: 42, Col: 9},
-			{Kind: gpu.IndexSite, File: "kernels.go", Line: 44, Col: 3},
-			{Kind: gpu.IndexSite, File: "kernels.go", Line: 47, Col: 3},
-			{Kind: gpu.IndexSite, File: "kernels.go", Line: 47, Col: 13},
+			{Kind: gpu.IndexSite, File: "kernels.go", Line: 43, Col: 2},
+			{Kind: gpu.IndexSite, File: "kernels.go", Line: 43, Col: 10},
+			{Kind: gpu.IndexSite, File: "kernels.go", Line: 43, Col: 18},
+			{Kind: gpu.IndexSite, File: "kernels.go", Line: 43, Col: 26},
+			{Kind: gpu.IndexSite, File: "kernels.go", Line: 45, Col: 3},
+			{Kind: gpu.IndexSite, File: "kernels.go", Line: 45, Col: 13},
 		}},
 	},
 	Block:  gpu.Dim3{X: 64, Y: 1, Z: 1},
@@ -420,16 +426,22 @@ var quernLoad_kernel_BFloat16_8_kernel_BFloat16 = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 10, 0, 9, 0}, Sites: []gpu.Site{
 			{Kind: gpu.IndexSite, File: "kernels.go", Line: 38, Col: 28},
 			{Kind: gpu.SliceSite, File: "kernels.go", Line: 42, Col: 9},
-			{Kind: gpu.IndexSite, File: "kernels.go", Line: 44, Col: 3},
-			{Kind: gpu.IndexSite, File: "kernels.go", Line: 47, Col: 3},
-			{Kind: gpu.IndexSite, File: "kernels.go", Line: 47, Col: 13},
+			{Kind: gpu.IndexSite, File: "kernels.go", Line: 43, Col: 2},
+			{Kind: gpu.IndexSite, File: "kernels.go", Line: 43, Col: 10},
+			{Kind: gpu.IndexSite, File: "kernels.go", Line: 43, Col: 18},
+			{Kind: gpu.IndexSite, File: "kernels.go", Line: 43, Col: 26},
+			{Kind: gpu.IndexSite, File: "kernels.go", Line: 45, Col: 3},
+			{Kind: gpu.IndexSite, File: "kernels.go", Line: 45, Col: 13},
 		}},
 		{Name: "wide", Sites: []gpu.Site{
 			{Kind: gpu.IndexSite, File: "kernels.go", Line: 38, Col: 28},
 			{Kind: gpu.SliceSite, File: "kernels.go", Line: 42, Col: 9},
-			{Kind: gpu.IndexSite, File: "kernels.go", Line: 44, Col: 3},
-			{Kind: gpu.IndexSite, File: "kernels.go", Line: 47, Col: 3},
-			{Kind: gpu.IndexSite, File: "kernels.go", Line: 47, Col: 13},
+			{Kind: gpu.IndexSite, File: "kernels.go", Line: 43, Col: 2},
+			{Kind: gpu.IndexSite, File: "kernels.go", Line: 43, Col: 10},
+			{Kind: gpu.IndexSite, File: "kernels.go", Line: 43, Col: 18},
+			{Kind: gpu.IndexSite, File: "kernels.go", Line: 43, Col: 26},
+			{Kind: gpu.IndexSite, File: "kernels.go", Line: 45, Col: 3},
+			{Kind: gpu.IndexSite, File: "kernels.go", Line: 45, Col: 13},
 		}},
 	},
 	Block:  gpu.Dim3{X: 64, Y: 1, Z: 1},
@@ -452,16 +464,22 @@ var quernLoad_float32_4_float32 = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 10, 0, 9, 0}, Sites: []gpu.Site{
 			{Kind: gpu.IndexSite, File: "kernels.go", Line: 38, Col: 28},
 			{Kind: gpu.SliceSite, File: "kernels.go", Line: 42, Col: 9},
-			{Kind: gpu.IndexSite, File: "kernels.go", Line: 44, Col: 3},
-			{Kind: gpu.IndexSite, File: "kernels.go", Line: 47, Col: 3},
-			{Kind: gpu.IndexSite, File: "kernels.go", Line: 47, Col: 13},
+			{Kind: gpu.IndexSite, File: "kernels.go", Line: 43, Col: 2},
+			{Kind: gpu.IndexSite, File: "kernels.go", Line: 43, Col: 10},
+			{Kind: gpu.IndexSite, File: "kernels.go", Line: 43, Col: 18},
+			{Kind: gpu.IndexSite, File: "kernels.go", Line: 43, Col: 26},
+			{Kind: gpu.IndexSite, File: "kernels.go", Line: 45, Col: 3},
+			{Kind: gpu.IndexSite, File: "kernels.go", Line: 45, Col: 13},
 		}},
 		{Name: "wide", Sites: []gpu.Site{
 			{Kind: gpu.IndexSite, File: "kernels.go", Line: 38, Col: 28},
 			{Kind: gpu.SliceSite, File: "kernels.go", Line: 42, Col: 9},
-			{Kind: gpu.IndexSite, File: "kernels.go", Line: 44, Col: 3},
-			{Kind: gpu.IndexSite, File: "kernels.go", Line: 47, Col: 3},
-			{Kind: gpu.IndexSite, File: "kernels.go", Line: 47, Col: 13},
+			{Kind: gpu.IndexSite, File: "kernels.go", Line: 43, Col: 2},
+			{Kind: gpu.IndexSite, File: "kernels.go", Line: 43, Col: 10},
+			{Kind: gpu.IndexSite, File: "kernels.go", Line: 43, Col: 18},
+			{Kind: gpu.IndexSite, File: "kernels.go", Line: 43, Col: 26},
+			{Kind: gpu.IndexSite, File: "kernels.go", Line: 45, Col: 3},
+			{Kind: gpu.IndexSite, File: "kernels.go", Line: 45, Col: 13},
 		}},
 	},
 	Block:  gpu.Dim3{X: 64, Y: 1, Z: 1},
@@ -484,16 +502,22 @@ var quernLoad_int8_16_int8 = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 10, 0, 9, 0}, Sites: []gpu.Site{
 			{Kind: gpu.IndexSite, File: "kernels.go", Line: 38, Col: 28},
 			{Kind: gpu.SliceSite, File: "kernels.go", Line: 42, Col: 9},
-			{Kind: gpu.IndexSite, File: "kernels.go", Line: 44, Col: 3},
-			{Kind: gpu.IndexSite, File: "kernels.go", Line: 47, Col: 3},
-			{Kind: gpu.IndexSite, File: "kernels.go", Line: 47, Col: 13},
+			{Kind: gpu.IndexSite, File: "kernels.go", Line: 43, Col: 2},
+			{Kind: gpu.IndexSite, File: "kernels.go", Line: 43, Col: 10},
+			{Kind: gpu.IndexSite, File: "kernels.go", Line: 43, Col: 18},
+			{Kind: gpu.IndexSite, File: "kernels.go", Line: 43, Col: 26},
+			{Kind: gpu.IndexSite, File: "kernels.go", Line: 45, Col: 3},
+			{Kind: gpu.IndexSite, File: "kernels.go", Line: 45, Col: 13},
 		}},
 		{Name: "wide", Sites: []gpu.Site{
 			{Kind: gpu.IndexSite, File: "kernels.go", Line: 38, Col: 28},
 			{Kind: gpu.SliceSite, File: "kernels.go", Line: 42, Col: 9},
-			{Kind: gpu.IndexSite, File: "kernels.go", Line: 44, Col: 3},
-			{Kind: gpu.IndexSite, File: "kernels.go", Line: 47, Col: 3},
-			{Kind: gpu.IndexSite, File: "kernels.go", Line: 47, Col: 13},
+			{Kind: gpu.IndexSite, File: "kernels.go", Line: 43, Col: 2},
+			{Kind: gpu.IndexSite, File: "kernels.go", Line: 43, Col: 10},
+			{Kind: gpu.IndexSite, File: "kernels.go", Line: 43, Col: 18},
+			{Kind: gpu.IndexSite, File: "kernels.go", Line: 43, Col: 26},
+			{Kind: gpu.IndexSite, File: "kernels.go", Line: 45, Col: 3},
+			{Kind: gpu.IndexSite, File: "kernels.go", Line: 45, Col: 13},
 		}},
 	},
 	Block:  gpu.Dim3{X: 64, Y: 1, Z: 1},
@@ -516,16 +540,22 @@ var quernLoad_uint8_16_uint8 = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 10, 0, 9, 0}, Sites: []gpu.Site{
 			{Kind: gpu.IndexSite, File: "kernels.go", Line: 38, Col: 28},
 			{Kind: gpu.SliceSite, File: "kernels.go", Line: 42, Col: 9},
-			{Kind: gpu.IndexSite, File: "kernels.go", Line: 44, Col: 3},
-			{Kind: gpu.IndexSite, File: "kernels.go", Line: 47, Col: 3},
-			{Kind: gpu.IndexSite, File: "kernels.go", Line: 47, Col: 13},
+			{Kind: gpu.IndexSite, File: "kernels.go", Line: 43, Col: 2},
+			{Kind: gpu.IndexSite, File: "kernels.go", Line: 43, Col: 10},
+			{Kind: gpu.IndexSite, File: "kernels.go", Line: 43, Col: 18},
+			{Kind: gpu.IndexSite, File: "kernels.go", Line: 43, Col: 26},
+			{Kind: gpu.IndexSite, File: "kernels.go", Line: 45, Col: 3},
+			{Kind: gpu.IndexSite, File: "kernels.go", Line: 45, Col: 13},
 		}},
 		{Name: "wide", Sites: []gpu.Site{
 			{Kind: gpu.IndexSite, File: "kernels.go", Line: 38, Col: 28},
 			{Kind: gpu.SliceSite, File: "kernels.go", Line: 42, Col: 9},
-			{Kind: gpu.IndexSite, File: "kernels.go", Line: 44, Col: 3},
-			{Kind: gpu.IndexSite, File: "kernels.go", Line: 47, Col: 3},
-			{Kind: gpu.IndexSite, File: "kernels.go", Line: 47, Col: 13},
+			{Kind: gpu.IndexSite, File: "kernels.go", Line: 43, Col: 2},
+			{Kind: gpu.IndexSite, File: "kernels.go", Line: 43, Col: 10},
+			{Kind: gpu.IndexSite, File: "kernels.go", Line: 43, Col: 18},
+			{Kind: gpu.IndexSite, File: "kernels.go", Line: 43, Col: 26},
+			{Kind: gpu.IndexSite, File: "kernels.go", Line: 45, Col: 3},
+			{Kind: gpu.IndexSite, File: "kernels.go", Line: 45, Col: 13},
 		}},
 	},
 	Block:  gpu.Dim3{X: 64, Y: 1, Z: 1},
@@ -565,7 +595,7 @@ func LaunchLoad[T kernel.Float16 | kernel.BFloat16 | float32 | int8 | uint8, R [
 }
 
 var quernLoadTransposed_kernel_Float16_8_kernel_Float16 = gpu.NewKernel(gpu.KernelInfo{
-	Name: "loadTransposed[kernel.Float16,[8]kernel.Float16]", Package: "quern.dev/internal/conformance/tensor", Pos: "kernels.go:55",
+	Name: "loadTransposed[kernel.Float16,[8]kernel.Float16]", Package: "quern.dev/internal/conformance/tensor", Pos: "kernels.go:53",
 	Entry: "loadTransposed_kernel_Float16_8_kernel_Float16",
 	Params: []gpu.Param{
 		{Name: "lines", Kind: gpu.Slice, Type: "[8]kernel.Float16", Size: 16},
@@ -575,20 +605,26 @@ var quernLoadTransposed_kernel_Float16_8_kernel_Float16 = gpu.NewKernel(gpu.Kern
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 0, -1, 1, 2, 0, 16, 8, 5, 9, -64, 0, -1, 1, 0, 5, 9, -64, 0, -1, 1, 1, 5, 9, -512}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647}, Sites: []gpu.Site{
-			{Kind: gpu.IndexSite, File: "kernels.go", Line: 58, Col: 2},
-			{Kind: gpu.IndexSite, File: "kernels.go", Line: 58, Col: 31},
-			{Kind: gpu.SliceSite, File: "kernels.go", Line: 62, Col: 9},
-			{Kind: gpu.IndexSite, File: "kernels.go", Line: 64, Col: 3},
-			{Kind: gpu.IndexSite, File: "kernels.go", Line: 67, Col: 3},
-			{Kind: gpu.IndexSite, File: "kernels.go", Line: 67, Col: 13},
+			{Kind: gpu.IndexSite, File: "kernels.go", Line: 56, Col: 2},
+			{Kind: gpu.IndexSite, File: "kernels.go", Line: 56, Col: 31},
+			{Kind: gpu.SliceSite, File: "kernels.go", Line: 60, Col: 9},
+			{Kind: gpu.IndexSite, File: "kernels.go", Line: 61, Col: 2},
+			{Kind: gpu.IndexSite, File: "kernels.go", Line: 61, Col: 10},
+			{Kind: gpu.IndexSite, File: "kernels.go", Line: 61, Col: 18},
+			{Kind: gpu.IndexSite, File: "kernels.go", Line: 61, Col: 26},
+			{Kind: gpu.IndexSite, File: "kernels.go", Line: 63, Col: 3},
+			{Kind: gpu.IndexSite, File: "kernels.go", Line: 63, Col: 13},
 		}},
 		{Name: "wide", Sites: []gpu.Site{
-			{Kind: gpu.IndexSite, File: "kernels.go", Line: 58, Col: 2},
-			{Kind: gpu.IndexSite, File: "kernels.go", Line: 58, Col: 31},
-			{Kind: gpu.SliceSite, File: "kernels.go", Line: 62, Col: 9},
-			{Kind: gpu.IndexSite, File: "kernels.go", Line: 64, Col: 3},
-			{Kind: gpu.IndexSite, File: "kernels.go", Line: 67, Col: 3},
-			{Kind: gpu.IndexSite, File: "kernels.go", Line: 67, Col: 13},
+			{Kind: gpu.IndexSite, File: "kernels.go", Line: 56, Col: 2},
+			{Kind: gpu.IndexSite, File: "kernels.go", Line: 56, Col: 31},
+			{Kind: gpu.SliceSite, File: "kernels.go", Line: 60, Col: 9},
+			{Kind: gpu.IndexSite, File: "kernels.go", Line: 61, Col: 2},
+			{Kind: gpu.IndexSite, File: "kernels.go", Line: 61, Col: 10},
+			{Kind: gpu.IndexSite, File: "kernels.go", Line: 61, Col: 18},
+			{Kind: gpu.IndexSite, File: "kernels.go", Line: 61, Col: 26},
+			{Kind: gpu.IndexSite, File: "kernels.go", Line: 63, Col: 3},
+			{Kind: gpu.IndexSite, File: "kernels.go", Line: 63, Col: 13},
 		}},
 	},
 	Block: gpu.Dim3{X: 64, Y: 1, Z: 1},
@@ -598,7 +634,7 @@ var quernLoadTransposed_kernel_Float16_8_kernel_Float16 = gpu.NewKernel(gpu.Kern
 var _ = loadTransposed[kernel.Float16, [8]kernel.Float16] // compiled, not called
 
 var quernLoadTransposed_kernel_BFloat16_8_kernel_BFloat16 = gpu.NewKernel(gpu.KernelInfo{
-	Name: "loadTransposed[kernel.BFloat16,[8]kernel.BFloat16]", Package: "quern.dev/internal/conformance/tensor", Pos: "kernels.go:55",
+	Name: "loadTransposed[kernel.BFloat16,[8]kernel.BFloat16]", Package: "quern.dev/internal/conformance/tensor", Pos: "kernels.go:53",
 	Entry: "loadTransposed_kernel_BFloat16_8_kernel_BFloat16",
 	Params: []gpu.Param{
 		{Name: "lines", Kind: gpu.Slice, Type: "[8]kernel.BFloat16", Size: 16},
@@ -608,20 +644,26 @@ var quernLoadTransposed_kernel_BFloat16_8_kernel_BFloat16 = gpu.NewKernel(gpu.Ke
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 0, -1, 1, 2, 0, 16, 8, 5, 9, -64, 0, -1, 1, 0, 5, 9, -64, 0, -1, 1, 1, 5, 9, -512}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647}, Sites: []gpu.Site{
-			{Kind: gpu.IndexSite, File: "kernels.go", Line: 58, Col: 2},
-			{Kind: gpu.IndexSite, File: "kernels.go", Line: 58, Col: 31},
-			{Kind: gpu.SliceSite, File: "kernels.go", Line: 62, Col: 9},
-			{Kind: gpu.IndexSite, File: "kernels.go", Line: 64, Col: 3},
-			{Kind: gpu.IndexSite, File: "kernels.go", Line: 67, Col: 3},
-			{Kind: gpu.IndexSite, File: "kernels.go", Line: 67, Col: 13},
+			{Kind: gpu.IndexSite, File: "kernels.go", Line: 56, Col: 2},
+			{Kind: gpu.IndexSite, File: "kernels.go", Line: 56, Col: 31},
+			{Kind: gpu.SliceSite, File: "kernels.go", Line: 60, Col: 9},
+			{Kind: gpu.IndexSite, File: "kernels.go", Line: 61, Col: 2},
+			{Kind: gpu.IndexSite, File: "kernels.go", Line: 61, Col: 10},
+			{Kind: gpu.IndexSite, File: "kernels.go", Line: 61, Col: 18},
+			{Kind: gpu.IndexSite, File: "kernels.go", Line: 61, Col: 26},
+			{Kind: gpu.IndexSite, File: "kernels.go", Line: 63, Col: 3},
+			{Kind: gpu.IndexSite, File: "kernels.go", Line: 63, Col: 13},
 		}},
 		{Name: "wide", Sites: []gpu.Site{
-			{Kind: gpu.IndexSite, File: "kernels.go", Line: 58, Col: 2},
-			{Kind: gpu.IndexSite, File: "kernels.go", Line: 58, Col: 31},
-			{Kind: gpu.SliceSite, File: "kernels.go", Line: 62, Col: 9},
-			{Kind: gpu.IndexSite, File: "kernels.go", Line: 64, Col: 3},
-			{Kind: gpu.IndexSite, File: "kernels.go", Line: 67, Col: 3},
-			{Kind: gpu.IndexSite, File: "kernels.go", Line: 67, Col: 13},
+			{Kind: gpu.IndexSite, File: "kernels.go", Line: 56, Col: 2},
+			{Kind: gpu.IndexSite, File: "kernels.go", Line: 56, Col: 31},
+			{Kind: gpu.SliceSite, File: "kernels.go", Line: 60, Col: 9},
+			{Kind: gpu.IndexSite, File: "kernels.go", Line: 61, Col: 2},
+			{Kind: gpu.IndexSite, File: "kernels.go", Line: 61, Col: 10},
+			{Kind: gpu.IndexSite, File: "kernels.go", Line: 61, Col: 18},
+			{Kind: gpu.IndexSite, File: "kernels.go", Line: 61, Col: 26},
+			{Kind: gpu.IndexSite, File: "kernels.go", Line: 63, Col: 3},
+			{Kind: gpu.IndexSite, File: "kernels.go", Line: 63, Col: 13},
 		}},
 	},
 	Block: gpu.Dim3{X: 64, Y: 1, Z: 1},
@@ -654,7 +696,7 @@ func LaunchLoadTransposed[T kernel.Float16 | kernel.BFloat16, R [8]kernel.Float1
 }
 
 var quernOutside = gpu.NewKernel(gpu.KernelInfo{
-	Name: "outside", Package: "quern.dev/internal/conformance/tensor", Pos: "kernels.go:74",
+	Name: "outside", Package: "quern.dev/internal/conformance/tensor", Pos: "kernels.go:70",
 	Params: []gpu.Param{
 		{Name: "last", Kind: gpu.Scalar, Type: "int", Size: 8},
 		{Name: "words", Kind: gpu.Slice, Type: "uint32", Size: 4},
@@ -663,12 +705,12 @@ var quernOutside = gpu.NewKernel(gpu.KernelInfo{
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 0, -1, 1, 0, 0, 0, 6, 5, 9, 0, 1, 0, 0, 14, 7, 9, 15, 0, -1, 1, 1, 5, 9, -32}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647}, Sites: []gpu.Site{
-			{Kind: gpu.IndexSite, File: "kernels.go", Line: 84, Col: 47},
-			{Kind: gpu.IndexSite, File: "kernels.go", Line: 85, Col: 2},
+			{Kind: gpu.IndexSite, File: "kernels.go", Line: 80, Col: 47},
+			{Kind: gpu.IndexSite, File: "kernels.go", Line: 81, Col: 2},
 		}},
 		{Name: "wide", Sites: []gpu.Site{
-			{Kind: gpu.IndexSite, File: "kernels.go", Line: 84, Col: 47},
-			{Kind: gpu.IndexSite, File: "kernels.go", Line: 85, Col: 2},
+			{Kind: gpu.IndexSite, File: "kernels.go", Line: 80, Col: 47},
+			{Kind: gpu.IndexSite, File: "kernels.go", Line: 81, Col: 2},
 		}},
 	},
 	Block:  gpu.Dim3{X: 32, Y: 1, Z: 1},
@@ -2749,32 +2791,47 @@ func quernRow4Load_kernel_Float16_8_kernel_Float16(r *host.Run, as []kernel.Matr
 		right := kernel.MatrixB[kernel.Float16]{word7, word8}
 //line kernels.go:42
 		out := words[t19:]
-//line kernels.go:44
-		out[0] = a[0]
-//line kernels.go:44
-		out[1] = a[1]
-//line kernels.go:44
-		out[2] = a[2]
-//line kernels.go:44
-		out[3] = a[3]
-//line kernels.go:46
+		t20 := out
+//line kernels.go:43
+		_ = t20[0]
+		t21 := out
+//line kernels.go:43
+		_ = t21[1]
+		t22 := out
+//line kernels.go:43
+		_ = t22[2]
+		t23 := out
+//line kernels.go:43
+		_ = t23[3]
+		t24 := a[0]
+		t25 := a[1]
+		t26 := a[2]
+		t27 := a[3]
+//line kernels.go:43
+		t20[0] = t24
+//line kernels.go:43
+		t21[1] = t25
+//line kernels.go:43
+		t22[2] = t26
+//line kernels.go:43
+		t23[3] = t27
 		for i := 0; i < 2; i++ {
-			t20 := out
-			t21 := 4 + i
-//line kernels.go:47
-			_ = t20[t21]
-			t22 := out
-			t23 := 6 + i
-//line kernels.go:47
-			_ = t22[t23]
-//line kernels.go:47
-			t24 := left[i]
-//line kernels.go:47
-			t25 := right[i]
-//line kernels.go:47
-			t20[t21] = t24
-//line kernels.go:47
-			t22[t23] = t25
+			t28 := out
+			t29 := 4 + i
+//line kernels.go:45
+			_ = t28[t29]
+			t30 := out
+			t31 := 6 + i
+//line kernels.go:45
+			_ = t30[t31]
+//line kernels.go:45
+			t32 := left[i]
+//line kernels.go:45
+			t33 := right[i]
+//line kernels.go:45
+			t28[t29] = t32
+//line kernels.go:45
+			t30[t31] = t33
 		}
 	}
 }
@@ -2905,32 +2962,47 @@ func quernRow4Load_kernel_BFloat16_8_kernel_BFloat16(r *host.Run, as []kernel.Ma
 		right := kernel.MatrixB[kernel.BFloat16]{word7, word8}
 //line kernels.go:42
 		out := words[t19:]
-//line kernels.go:44
-		out[0] = a[0]
-//line kernels.go:44
-		out[1] = a[1]
-//line kernels.go:44
-		out[2] = a[2]
-//line kernels.go:44
-		out[3] = a[3]
-//line kernels.go:46
+		t20 := out
+//line kernels.go:43
+		_ = t20[0]
+		t21 := out
+//line kernels.go:43
+		_ = t21[1]
+		t22 := out
+//line kernels.go:43
+		_ = t22[2]
+		t23 := out
+//line kernels.go:43
+		_ = t23[3]
+		t24 := a[0]
+		t25 := a[1]
+		t26 := a[2]
+		t27 := a[3]
+//line kernels.go:43
+		t20[0] = t24
+//line kernels.go:43
+		t21[1] = t25
+//line kernels.go:43
+		t22[2] = t26
+//line kernels.go:43
+		t23[3] = t27
 		for i := 0; i < 2; i++ {
-			t20 := out
-			t21 := 4 + i
-//line kernels.go:47
-			_ = t20[t21]
-			t22 := out
-			t23 := 6 + i
-//line kernels.go:47
-			_ = t22[t23]
-//line kernels.go:47
-			t24 := left[i]
-//line kernels.go:47
-			t25 := right[i]
-//line kernels.go:47
-			t20[t21] = t24
-//line kernels.go:47
-			t22[t23] = t25
+			t28 := out
+			t29 := 4 + i
+//line kernels.go:45
+			_ = t28[t29]
+			t30 := out
+			t31 := 6 + i
+//line kernels.go:45
+			_ = t30[t31]
+//line kernels.go:45
+			t32 := left[i]
+//line kernels.go:45
+			t33 := right[i]
+//line kernels.go:45
+			t28[t29] = t32
+//line kernels.go:45
+			t30[t31] = t33
 		}
 	}
 }
@@ -3061,32 +3133,47 @@ func quernRow4Load_float32_4_float32(r *host.Run, as []kernel.MatrixA[float32], 
 		right := kernel.MatrixB[float32]{word7, word8}
 //line kernels.go:42
 		out := words[t19:]
-//line kernels.go:44
-		out[0] = a[0]
-//line kernels.go:44
-		out[1] = a[1]
-//line kernels.go:44
-		out[2] = a[2]
-//line kernels.go:44
-		out[3] = a[3]
-//line kernels.go:46
+		t20 := out
+//line kernels.go:43
+		_ = t20[0]
+		t21 := out
+//line kernels.go:43
+		_ = t21[1]
+		t22 := out
+//line kernels.go:43
+		_ = t22[2]
+		t23 := out
+//line kernels.go:43
+		_ = t23[3]
+		t24 := a[0]
+		t25 := a[1]
+		t26 := a[2]
+		t27 := a[3]
+//line kernels.go:43
+		t20[0] = t24
+//line kernels.go:43
+		t21[1] = t25
+//line kernels.go:43
+		t22[2] = t26
+//line kernels.go:43
+		t23[3] = t27
 		for i := 0; i < 2; i++ {
-			t20 := out
-			t21 := 4 + i
-//line kernels.go:47
-			_ = t20[t21]
-			t22 := out
-			t23 := 6 + i
-//line kernels.go:47
-			_ = t22[t23]
-//line kernels.go:47
-			t24 := left[i]
-//line kernels.go:47
-			t25 := right[i]
-//line kernels.go:47
-			t20[t21] = t24
-//line kernels.go:47
-			t22[t23] = t25
+			t28 := out
+			t29 := 4 + i
+//line kernels.go:45
+			_ = t28[t29]
+			t30 := out
+			t31 := 6 + i
+//line kernels.go:45
+			_ = t30[t31]
+//line kernels.go:45
+			t32 := left[i]
+//line kernels.go:45
+			t33 := right[i]
+//line kernels.go:45
+			t28[t29] = t32
+//line kernels.go:45
+			t30[t31] = t33
 		}
 	}
 }
@@ -3217,32 +3304,47 @@ func quernRow4Load_int8_16_int8(r *host.Run, as []kernel.MatrixA[int8], first4 i
 		right := kernel.MatrixB[int8]{word7, word8}
 //line kernels.go:42
 		out := words[t19:]
-//line kernels.go:44
-		out[0] = a[0]
-//line kernels.go:44
-		out[1] = a[1]
-//line kernels.go:44
-		out[2] = a[2]
-//line kernels.go:44
-		out[3] = a[3]
-//line kernels.go:46
+		t20 := out
+//line kernels.go:43
+		_ = t20[0]
+		t21 := out
+//line kernels.go:43
+		_ = t21[1]
+		t22 := out
+//line kernels.go:43
+		_ = t22[2]
+		t23 := out
+//line kernels.go:43
+		_ = t23[3]
+		t24 := a[0]
+		t25 := a[1]
+		t26 := a[2]
+		t27 := a[3]
+//line kernels.go:43
+		t20[0] = t24
+//line kernels.go:43
+		t21[1] = t25
+//line kernels.go:43
+		t22[2] = t26
+//line kernels.go:43
+		t23[3] = t27
 		for i := 0; i < 2; i++ {
-			t20 := out
-			t21 := 4 + i
-//line kernels.go:47
-			_ = t20[t21]
-			t22 := out
-			t23 := 6 + i
-//line kernels.go:47
-			_ = t22[t23]
-//line kernels.go:47
-			t24 := left[i]
-//line kernels.go:47
-			t25 := right[i]
-//line kernels.go:47
-			t20[t21] = t24
-//line kernels.go:47
-			t22[t23] = t25
+			t28 := out
+			t29 := 4 + i
+//line kernels.go:45
+			_ = t28[t29]
+			t30 := out
+			t31 := 6 + i
+//line kernels.go:45
+			_ = t30[t31]
+//line kernels.go:45
+			t32 := left[i]
+//line kernels.go:45
+			t33 := right[i]
+//line kernels.go:45
+			t28[t29] = t32
+//line kernels.go:45
+			t30[t31] = t33
 		}
 	}
 }
@@ -3373,32 +3475,47 @@ func quernRow4Load_uint8_16_uint8(r *host.Run, as []kernel.MatrixA[uint8], first
 		right := kernel.MatrixB[uint8]{word7, word8}
 //line kernels.go:42
 		out := words[t19:]
-//line kernels.go:44
-		out[0] = a[0]
-//line kernels.go:44
-		out[1] = a[1]
-//line kernels.go:44
-		out[2] = a[2]
-//line kernels.go:44
-		out[3] = a[3]
-//line kernels.go:46
+		t20 := out
+//line kernels.go:43
+		_ = t20[0]
+		t21 := out
+//line kernels.go:43
+		_ = t21[1]
+		t22 := out
+//line kernels.go:43
+		_ = t22[2]
+		t23 := out
+//line kernels.go:43
+		_ = t23[3]
+		t24 := a[0]
+		t25 := a[1]
+		t26 := a[2]
+		t27 := a[3]
+//line kernels.go:43
+		t20[0] = t24
+//line kernels.go:43
+		t21[1] = t25
+//line kernels.go:43
+		t22[2] = t26
+//line kernels.go:43
+		t23[3] = t27
 		for i := 0; i < 2; i++ {
-			t20 := out
-			t21 := 4 + i
-//line kernels.go:47
-			_ = t20[t21]
-			t22 := out
-			t23 := 6 + i
-//line kernels.go:47
-			_ = t22[t23]
-//line kernels.go:47
-			t24 := left[i]
-//line kernels.go:47
-			t25 := right[i]
-//line kernels.go:47
-			t20[t21] = t24
-//line kernels.go:47
-			t22[t23] = t25
+			t28 := out
+			t29 := 4 + i
+//line kernels.go:45
+			_ = t28[t29]
+			t30 := out
+			t31 := 6 + i
+//line kernels.go:45
+			_ = t30[t31]
+//line kernels.go:45
+			t32 := left[i]
+//line kernels.go:45
+			t33 := right[i]
+//line kernels.go:45
+			t28[t29] = t32
+//line kernels.go:45
+			t30[t31] = t33
 		}
 	}
 }
@@ -3433,7 +3550,7 @@ func quernHostLoadTransposed_kernel_Float16_8_kernel_Float16(r *host.Run) {
 				quernRow2LoadTransposed_kernel_Float16_8_kernel_Float16(r, givens, first2, tiles)
 			}
 		}
-//line kernels.go:60
+//line kernels.go:58
 		host.LoadMatrixTransposed(words2, words3, words4, words5, givens)
 		for threadZ := range 1 {
 			for threadY := range 1 {
@@ -3442,7 +3559,7 @@ func quernHostLoadTransposed_kernel_Float16_8_kernel_Float16(r *host.Run) {
 				quernRow3LoadTransposed_kernel_Float16_8_kernel_Float16(r, words2, first3, words3, words4, words5, as, givens2, tiles)
 			}
 		}
-//line kernels.go:61
+//line kernels.go:59
 		host.LoadMatrixTransposed(words6, words7, words8, words9, givens2)
 		for threadZ := range 1 {
 			for threadY := range 1 {
@@ -3461,7 +3578,7 @@ func quernRow1LoadTransposed_kernel_Float16_8_kernel_Float16(r *host.Run, tiles 
 		warp := (threadX + first) >> 5
 		t1 := (threadX + first) & 31 % 16
 		t2 := (threadX + first) & 31 / 16
-//line kernels.go:58
+//line kernels.go:56
 		tiles[warp*32+t1*2+t2] = lines[warp*32+t1*2+t2]
 	}
 }
@@ -3474,11 +3591,11 @@ func quernRow2LoadTransposed_kernel_Float16_8_kernel_Float16(r *host.Run, givens
 		warp := (threadX + first2) >> 5
 		t1 := (threadX + first2) & 31 % 16
 		t2 := (threadX + first2) & 31 / 16
-//line kernels.go:60
+//line kernels.go:58
 		t4 := warp*32 + t1*2 + t2
-//line kernels.go:60
+//line kernels.go:58
 		_ = tiles[t4]
-//line kernels.go:60
+//line kernels.go:58
 		given := &tiles[t4]
 		givenRow[threadX] = given
 	}
@@ -3502,12 +3619,12 @@ func quernRow3LoadTransposed_kernel_Float16_8_kernel_Float16(r *host.Run, words2
 		warp := (threadX + first3) >> 5
 		t1 := (threadX + first3) & 31 % 16
 		t2 := (threadX + first3) & 31 / 16
-//line kernels.go:60
+//line kernels.go:58
 		*a = kernel.MatrixA[kernel.Float16]{word, word2, word3, word4}
 		t10 := warp*32 + t1*2 + t2
-//line kernels.go:61
+//line kernels.go:59
 		_ = tiles[t10]
-//line kernels.go:61
+//line kernels.go:59
 		given2 := &tiles[t10]
 		givenRow2[threadX] = given2
 	}
@@ -3528,37 +3645,52 @@ func quernRow4LoadTransposed_kernel_Float16_8_kernel_Float16(r *host.Run, as []k
 		word7 := wordRow7[threadX]
 		word8 := wordRow8[threadX]
 		t15 := threadX * 8
-//line kernels.go:61
+//line kernels.go:59
 		left := kernel.MatrixB[kernel.Float16]{word5, word6}
 		right := kernel.MatrixB[kernel.Float16]{word7, word8}
-//line kernels.go:62
+//line kernels.go:60
 		out := words[t15:]
-//line kernels.go:64
-		out[0] = a[0]
-//line kernels.go:64
-		out[1] = a[1]
-//line kernels.go:64
-		out[2] = a[2]
-//line kernels.go:64
-		out[3] = a[3]
-//line kernels.go:66
+		t16 := out
+//line kernels.go:61
+		_ = t16[0]
+		t17 := out
+//line kernels.go:61
+		_ = t17[1]
+		t18 := out
+//line kernels.go:61
+		_ = t18[2]
+		t19 := out
+//line kernels.go:61
+		_ = t19[3]
+		t20 := a[0]
+		t21 := a[1]
+		t22 := a[2]
+		t23 := a[3]
+//line kernels.go:61
+		t16[0] = t20
+//line kernels.go:61
+		t17[1] = t21
+//line kernels.go:61
+		t18[2] = t22
+//line kernels.go:61
+		t19[3] = t23
 		for i := 0; i < 2; i++ {
-			t16 := out
-			t17 := 4 + i
-//line kernels.go:67
-			_ = t16[t17]
-			t18 := out
-			t19 := 6 + i
-//line kernels.go:67
-			_ = t18[t19]
-//line kernels.go:67
-			t20 := left[i]
-//line kernels.go:67
-			t21 := right[i]
-//line kernels.go:67
-			t16[t17] = t20
-//line kernels.go:67
-			t18[t19] = t21
+			t24 := out
+			t25 := 4 + i
+//line kernels.go:63
+			_ = t24[t25]
+			t26 := out
+			t27 := 6 + i
+//line kernels.go:63
+			_ = t26[t27]
+//line kernels.go:63
+			t28 := left[i]
+//line kernels.go:63
+			t29 := right[i]
+//line kernels.go:63
+			t24[t25] = t28
+//line kernels.go:63
+			t26[t27] = t29
 		}
 	}
 }
@@ -3593,7 +3725,7 @@ func quernHostLoadTransposed_kernel_BFloat16_8_kernel_BFloat16(r *host.Run) {
 				quernRow2LoadTransposed_kernel_BFloat16_8_kernel_BFloat16(r, givens, first2, tiles)
 			}
 		}
-//line kernels.go:60
+//line kernels.go:58
 		host.LoadMatrixTransposed(words2, words3, words4, words5, givens)
 		for threadZ := range 1 {
 			for threadY := range 1 {
@@ -3602,7 +3734,7 @@ func quernHostLoadTransposed_kernel_BFloat16_8_kernel_BFloat16(r *host.Run) {
 				quernRow3LoadTransposed_kernel_BFloat16_8_kernel_BFloat16(r, words2, first3, words3, words4, words5, as, givens2, tiles)
 			}
 		}
-//line kernels.go:61
+//line kernels.go:59
 		host.LoadMatrixTransposed(words6, words7, words8, words9, givens2)
 		for threadZ := range 1 {
 			for threadY := range 1 {
@@ -3621,7 +3753,7 @@ func quernRow1LoadTransposed_kernel_BFloat16_8_kernel_BFloat16(r *host.Run, tile
 		warp := (threadX + first) >> 5
 		t1 := (threadX + first) & 31 % 16
 		t2 := (threadX + first) & 31 / 16
-//line kernels.go:58
+//line kernels.go:56
 		tiles[warp*32+t1*2+t2] = lines[warp*32+t1*2+t2]
 	}
 }
@@ -3634,11 +3766,11 @@ func quernRow2LoadTransposed_kernel_BFloat16_8_kernel_BFloat16(r *host.Run, give
 		warp := (threadX + first2) >> 5
 		t1 := (threadX + first2) & 31 % 16
 		t2 := (threadX + first2) & 31 / 16
-//line kernels.go:60
+//line kernels.go:58
 		t4 := warp*32 + t1*2 + t2
-//line kernels.go:60
+//line kernels.go:58
 		_ = tiles[t4]
-//line kernels.go:60
+//line kernels.go:58
 		given := &tiles[t4]
 		givenRow[threadX] = given
 	}
@@ -3662,12 +3794,12 @@ func quernRow3LoadTransposed_kernel_BFloat16_8_kernel_BFloat16(r *host.Run, word
 		warp := (threadX + first3) >> 5
 		t1 := (threadX + first3) & 31 % 16
 		t2 := (threadX + first3) & 31 / 16
-//line kernels.go:60
+//line kernels.go:58
 		*a = kernel.MatrixA[kernel.BFloat16]{word, word2, word3, word4}
 		t10 := warp*32 + t1*2 + t2
-//line kernels.go:61
+//line kernels.go:59
 		_ = tiles[t10]
-//line kernels.go:61
+//line kernels.go:59
 		given2 := &tiles[t10]
 		givenRow2[threadX] = given2
 	}
@@ -3688,37 +3820,52 @@ func quernRow4LoadTransposed_kernel_BFloat16_8_kernel_BFloat16(r *host.Run, as [
 		word7 := wordRow7[threadX]
 		word8 := wordRow8[threadX]
 		t15 := threadX * 8
-//line kernels.go:61
+//line kernels.go:59
 		left := kernel.MatrixB[kernel.BFloat16]{word5, word6}
 		right := kernel.MatrixB[kernel.BFloat16]{word7, word8}
-//line kernels.go:62
+//line kernels.go:60
 		out := words[t15:]
-//line kernels.go:64
-		out[0] = a[0]
-//line kernels.go:64
-		out[1] = a[1]
-//line kernels.go:64
-		out[2] = a[2]
-//line kernels.go:64
-		out[3] = a[3]
-//line kernels.go:66
+		t16 := out
+//line kernels.go:61
+		_ = t16[0]
+		t17 := out
+//line kernels.go:61
+		_ = t17[1]
+		t18 := out
+//line kernels.go:61
+		_ = t18[2]
+		t19 := out
+//line kernels.go:61
+		_ = t19[3]
+		t20 := a[0]
+		t21 := a[1]
+		t22 := a[2]
+		t23 := a[3]
+//line kernels.go:61
+		t16[0] = t20
+//line kernels.go:61
+		t17[1] = t21
+//line kernels.go:61
+		t18[2] = t22
+//line kernels.go:61
+		t19[3] = t23
 		for i := 0; i < 2; i++ {
-			t16 := out
-			t17 := 4 + i
-//line kernels.go:67
-			_ = t16[t17]
-			t18 := out
-			t19 := 6 + i
-//line kernels.go:67
-			_ = t18[t19]
-//line kernels.go:67
-			t20 := left[i]
-//line kernels.go:67
-			t21 := right[i]
-//line kernels.go:67
-			t16[t17] = t20
-//line kernels.go:67
-			t18[t19] = t21
+			t24 := out
+			t25 := 4 + i
+//line kernels.go:63
+			_ = t24[t25]
+			t26 := out
+			t27 := 6 + i
+//line kernels.go:63
+			_ = t26[t27]
+//line kernels.go:63
+			t28 := left[i]
+//line kernels.go:63
+			t29 := right[i]
+//line kernels.go:63
+			t24[t25] = t28
+//line kernels.go:63
+			t26[t27] = t29
 		}
 	}
 }
@@ -3749,7 +3896,7 @@ func quernHostOutside(r *host.Run) {
 				quernRow2Outside(r, givens, first2, last, tile)
 			}
 		}
-//line kernels.go:84
+//line kernels.go:80
 		host.LoadMatrix(words2, words3, words4, words5, givens)
 		for threadZ := range 1 {
 			for threadY := range 1 {
@@ -3765,9 +3912,9 @@ func quernHostOutside(r *host.Run) {
 func quernRow1Outside(r *host.Run, i int, tile *[16][2][8]kernel.BFloat16, first int) {
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
-//line kernels.go:77
+//line kernels.go:73
 		result0 := kernel.ToBFloat16[int](i)
-//line kernels.go:77
+//line kernels.go:73
 		tile[(threadX+first)&31%16][(threadX+first)&31/16][i] = result0
 	}
 }
@@ -3778,15 +3925,15 @@ func quernRow2Outside(r *host.Run, givens []*[8]kernel.BFloat16, first2, last in
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		t5 := (threadX + first2) & 31 / 16
-//line kernels.go:80
+//line kernels.go:76
 		line := (threadX + first2) & 31 % 16
 		if line == 15 {
 			line = last
 		}
 		t4 := line
-//line kernels.go:84
+//line kernels.go:80
 		_ = tile[t4][t5]
-//line kernels.go:84
+//line kernels.go:80
 		given := &tile[t4][t5]
 		givenRow[threadX] = given
 	}
@@ -3804,7 +3951,7 @@ func quernRow3Outside(r *host.Run, words2 []uint32, first3 int, words3, words4, 
 		word2 := wordRow2[threadX]
 		word3 := wordRow3[threadX]
 		word4 := wordRow4[threadX]
-//line kernels.go:84
+//line kernels.go:80
 		a := kernel.MatrixA[kernel.BFloat16]{word, word2, word3, word4}
 		words[(threadX+first3)&31] = a[0]
 	}
