@@ -1,0 +1,184 @@
+package language
+
+import (
+	"math"
+
+	"quern.dev/kernel"
+)
+
+// collatz counts the steps of 3n+1: integers wrap around as Go's do, and int has
+// 64 bits.
+//
+//quern:kernel
+func collatz(t kernel.Thread, start []uint32, steps []int, odd []bool) {
+	i := t.Global()
+	if i >= len(start) {
+		return
+	}
+	n := uint64(start[i])
+	odd[i] = n%2 == 1
+	for ; n > 1; steps[i]++ {
+		if n%2 == 0 {
+			n /= 2
+		} else {
+			n = 3*n + 1
+		}
+	}
+}
+
+// addHalves adds numbers of 16 bits, each sum rounded once.
+//
+//quern:kernel
+func addHalves(t kernel.Thread, x, y []kernel.Float16) {
+	if i := t.Global(); i < len(x) && i < len(y) {
+		y[i] = x[i].Add(y[i])
+	}
+}
+
+// norm keeps the sum of many products in float32 and rounds the result.
+//
+//quern:kernel
+func norm(t kernel.Thread, rows [][64]kernel.BFloat16, out []kernel.BFloat16) {
+	if i := t.Global(); i < len(rows) && i < len(out) {
+		var sum float32
+		for _, x := range rows[i] {
+			sum += x.Float32() * x.Float32()
+		}
+		out[i] = kernel.ToBFloat16(kernel.Sqrt(sum))
+	}
+}
+
+// limitHalves uses comparisons, which the operators of Go do not make.
+//
+//quern:kernel
+func limitHalves(t kernel.Thread, limit kernel.Float16, x []kernel.Float16) {
+	i := t.Global()
+	if i >= len(x) {
+		return
+	}
+	switch {
+	case x[i].IsNaN():
+		x[i] = kernel.Float16{}
+	case limit.Less(x[i].Abs()):
+		x[i] = kernel.ToFloat16(kernel.Copysign(limit.Float32(), x[i].Float32()))
+	}
+}
+
+// scaled is a*x for any type of number, computed in float32.
+func scaled[T kernel.Scalar](a float32, x T) T {
+	return kernel.FromFloat32[T](a * kernel.ToFloat32(x))
+}
+
+// scaleAny is compiled for each type that it lists.
+//
+//quern:kernel instantiate=float32,kernel.Float16,kernel.BFloat16
+func scaleAny[T kernel.Scalar](t kernel.Thread, a float32, x []T) {
+	if i := t.Global(); i < len(x) {
+		x[i] = scaled(a, x[i])
+	}
+}
+
+// julia counts how long z*z + c stays near 0.
+//
+//quern:kernel
+func julia(t kernel.Thread, c complex128, z []complex128, steps []int32) {
+	i := t.Global()
+	if i >= len(z) || i >= len(steps) {
+		return
+	}
+	for v := z[i]; steps[i] < 100 && real(v)*real(v)+imag(v)*imag(v) <= 4; steps[i]++ {
+		v = v*v + c
+	}
+}
+
+// impedance divides complex numbers, with Go's rules for zeros and infinities.
+//
+//quern:kernel
+func impedance(t kernel.Thread, omega float32, z []complex64) {
+	if i := t.Global(); i < len(z) {
+		z[i] = 1 / (1/z[i] + complex(0, omega))
+	}
+}
+
+// push moves particles; each of the slices is read and written 16 bytes at a time.
+//
+//quern:kernel
+func push(t kernel.Thread, dt float32, position, velocity []kernel.Vec4[float32]) {
+	if i := t.Global(); i < len(position) && i < len(velocity) {
+		position[i] = position[i].AddScaled(dt, velocity[i])
+	}
+}
+
+// shade is the light on surfaces with these normals.
+//
+//quern:kernel
+func shade(t kernel.Thread, light kernel.Vec3[float32], normals []kernel.Vec3[float32], out []float32) {
+	if i := t.Global(); i < len(normals) && i < len(out) {
+		n := normals[i]
+		length := kernel.Sqrt(n.Dot(n))
+		out[i] = max(0, n.Scale(1/length).Dot(light))
+	}
+}
+
+// sample is laid out as Go lays it out, on the host and on the device.
+type sample struct {
+	Valid  bool
+	Counts [3]uint16
+	Range  struct{ Low, High float64 }
+}
+
+// width is a method; pointers to elements work as in Go.
+func (s *sample) width() float64 { return s.Range.High - s.Range.Low }
+
+// widest finds the widest range of each row.
+//
+//quern:kernel
+func widest(t kernel.Thread, rows [][4]sample, out []sample) {
+	i := t.Global()
+	if i >= len(rows) || i >= len(out) {
+		return
+	}
+	best := &rows[i][0]
+	for k := 1; k < 4; k++ {
+		if s := &rows[i][k]; s.Valid && s.width() > best.width() {
+			best = s
+		}
+	}
+	out[i] = *best
+	out[i].Counts[2]++
+}
+
+// taps are read at the same place by all threads of a warp: they are in constant
+// memory.
+var taps = [5]float32{1. / 16, 4. / 16, 6. / 16, 4. / 16, 1. / 16}
+
+// levels is a table of structs.
+var levels = [...]struct {
+	From float32
+	Gain kernel.Float16
+}{
+	{0, kernel.ToFloat16(1)},
+	{0.5, kernel.ToFloat16(math.Sqrt2)},
+	{2, kernel.ToFloat16(0.1)},
+}
+
+// filter smooths and weighs by level.
+//
+//quern:kernel
+func filter(t kernel.Thread, radius int, in, out []float32) {
+	i := t.Global()
+	if i < radius || i >= len(in)-radius || i >= len(out) {
+		return
+	}
+	var sum float32
+	for k := -radius; k <= radius; k++ {
+		sum += taps[k+2] * in[i+k]
+	}
+	gain := float32(1)
+	for _, l := range levels {
+		if sum >= l.From {
+			gain = l.Gain.Float32()
+		}
+	}
+	out[i] = gain * sum
+}
