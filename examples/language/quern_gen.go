@@ -1758,6 +1758,400 @@ func LaunchEdges(s *gpu.Stream, g gpu.Grid, image *gpu.Texture2D[float32], out *
 	return l.End()
 }
 
+var quernCollatz = gpu.NewKernel(gpu.KernelInfo{
+	Name: "collatz", Package: "quern.dev/examples/language", Pos: "types.go:13",
+	Params: []gpu.Param{
+		{Name: "start", Kind: gpu.Slice, Type: "uint32", Size: 4},
+		{Name: "steps", Kind: gpu.Slice, Type: "int", Size: 8},
+		{Name: "odd", Kind: gpu.Slice, Type: "bool", Size: 1},
+	},
+	PTX: quernPTX,
+	Variants: []gpu.Variant{
+		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 2, 1, 0, 4, 1, 2, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0, 0, -1, 1, 1, 1, 0, 4, 1, 1, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0}},
+		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Sites: []gpu.Site{
+			{Kind: gpu.IndexSite, File: "types.go", Line: 19, Col: 2},
+			{Kind: gpu.IndexSite, File: "types.go", Line: 20, Col: 15},
+		}},
+		{Name: "wide", Sites: []gpu.Site{
+			{Kind: gpu.IndexSite, File: "types.go", Line: 19, Col: 2},
+			{Kind: gpu.IndexSite, File: "types.go", Line: 20, Col: 15},
+		}},
+	},
+	Host: quernHostCollatz,
+})
+
+var _ = collatz // compiled, not called
+
+// LaunchCollatz runs collatz on the grid g.
+//
+// collatz counts the steps of 3n+1: integers wrap around as Go's do, and int has
+// 64 bits.
+func LaunchCollatz(s *gpu.Stream, g gpu.Grid, start *gpu.Buffer[uint32], steps *gpu.Buffer[int], odd *gpu.Buffer[bool]) error {
+	l, err := quernCollatz.Begin(s, g)
+	if err != nil {
+		return err
+	}
+	gpu.SliceArg(l, start)
+	gpu.SliceArg(l, steps)
+	gpu.SliceArg(l, odd)
+	return l.End()
+}
+
+var quernAddHalves = gpu.NewKernel(gpu.KernelInfo{
+	Name: "addHalves", Package: "quern.dev/examples/language", Pos: "types.go:32",
+	Params: []gpu.Param{
+		{Name: "x", Kind: gpu.Slice, Type: "kernel.Float16", Size: 2},
+		{Name: "y", Kind: gpu.Slice, Type: "kernel.Float16", Size: 2},
+	},
+	PTX: quernPTX,
+	Variants: []gpu.Variant{
+		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -32, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 10, 0, 10, 1, 3, 9, 0, 1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Threads: 8, Adjacent: true},
+		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}},
+		{Name: "wide"},
+	},
+	Host: quernHostAddHalves,
+})
+
+var _ = addHalves // compiled, not called
+
+// LaunchAddHalves runs addHalves on the grid g.
+//
+// addHalves adds numbers of 16 bits, each sum rounded once.
+func LaunchAddHalves(s *gpu.Stream, g gpu.Grid, x, y *gpu.Buffer[kernel.Float16]) error {
+	l, err := quernAddHalves.Begin(s, g)
+	if err != nil {
+		return err
+	}
+	gpu.SliceArg(l, x)
+	gpu.SliceArg(l, y)
+	return l.End()
+}
+
+var quernNorm = gpu.NewKernel(gpu.KernelInfo{
+	Name: "norm", Package: "quern.dev/examples/language", Pos: "types.go:41",
+	Params: []gpu.Param{
+		{Name: "rows", Kind: gpu.Slice, Type: "[64]kernel.BFloat16", Size: 128},
+		{Name: "out", Kind: gpu.Slice, Type: "kernel.BFloat16", Size: 2},
+	},
+	PTX: quernPTX,
+	Variants: []gpu.Variant{
+		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 10, 0, 9, 0}},
+		{Name: "wide"},
+	},
+	Host: quernHostNorm,
+})
+
+var _ = norm // compiled, not called
+
+// LaunchNorm runs norm on the grid g.
+//
+// norm keeps the sum of many products in float32 and rounds the result.
+func LaunchNorm(s *gpu.Stream, g gpu.Grid, rows *gpu.Buffer[[64]kernel.BFloat16], out *gpu.Buffer[kernel.BFloat16]) error {
+	l, err := quernNorm.Begin(s, g)
+	if err != nil {
+		return err
+	}
+	gpu.SliceArg(l, rows)
+	gpu.SliceArg(l, out)
+	return l.End()
+}
+
+var quernLimitHalves = gpu.NewKernel(gpu.KernelInfo{
+	Name: "limitHalves", Package: "quern.dev/examples/language", Pos: "types.go:54",
+	Params: []gpu.Param{
+		{Name: "limit", Kind: gpu.Struct, Type: "kernel.Float16", Size: 2},
+		{Name: "x", Kind: gpu.Slice, Type: "kernel.Float16", Size: 2},
+	},
+	PTX: quernPTX,
+	Variants: []gpu.Variant{
+		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -16, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Threads: 4},
+		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}},
+		{Name: "wide"},
+	},
+	Host: quernHostLimitHalves,
+})
+
+var _ = limitHalves // compiled, not called
+
+// LaunchLimitHalves runs limitHalves on the grid g.
+//
+// limitHalves uses comparisons, which the operators of Go do not make.
+func LaunchLimitHalves(s *gpu.Stream, g gpu.Grid, limit kernel.Float16, x *gpu.Buffer[kernel.Float16]) error {
+	l, err := quernLimitHalves.Begin(s, g)
+	if err != nil {
+		return err
+	}
+	gpu.Arg(l, limit)
+	gpu.SliceArg(l, x)
+	return l.End()
+}
+
+var quernScaleAny_float32 = gpu.NewKernel(gpu.KernelInfo{
+	Name: "scaleAny[float32]", Package: "quern.dev/examples/language", Pos: "types.go:75",
+	Entry: "scaleAny_float32",
+	Params: []gpu.Param{
+		{Name: "a", Kind: gpu.Scalar, Type: "float32", Size: 4},
+		{Name: "x", Kind: gpu.Slice, Type: "float32", Size: 4},
+	},
+	PTX: quernPTX,
+	Variants: []gpu.Variant{
+		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -16, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 10, 1, 9, 0, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Threads: 4, Adjacent: true},
+		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}},
+		{Name: "wide"},
+	},
+	Host: quernHostScaleAny_float32,
+})
+
+var _ = scaleAny[float32] // compiled, not called
+
+var quernScaleAny_kernel_Float16 = gpu.NewKernel(gpu.KernelInfo{
+	Name: "scaleAny[kernel.Float16]", Package: "quern.dev/examples/language", Pos: "types.go:75",
+	Entry: "scaleAny_kernel_Float16",
+	Params: []gpu.Param{
+		{Name: "a", Kind: gpu.Scalar, Type: "float32", Size: 4},
+		{Name: "x", Kind: gpu.Slice, Type: "kernel.Float16", Size: 2},
+	},
+	PTX: quernPTX,
+	Variants: []gpu.Variant{
+		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -32, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 10, 1, 9, 0, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Threads: 8, Adjacent: true},
+		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}},
+		{Name: "wide"},
+	},
+	Host: quernHostScaleAny_kernel_Float16,
+})
+
+var _ = scaleAny[kernel.Float16] // compiled, not called
+
+var quernScaleAny_kernel_BFloat16 = gpu.NewKernel(gpu.KernelInfo{
+	Name: "scaleAny[kernel.BFloat16]", Package: "quern.dev/examples/language", Pos: "types.go:75",
+	Entry: "scaleAny_kernel_BFloat16",
+	Params: []gpu.Param{
+		{Name: "a", Kind: gpu.Scalar, Type: "float32", Size: 4},
+		{Name: "x", Kind: gpu.Slice, Type: "kernel.BFloat16", Size: 2},
+	},
+	PTX: quernPTX,
+	Variants: []gpu.Variant{
+		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -32, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 10, 1, 9, 0, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Threads: 8, Adjacent: true},
+		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}},
+		{Name: "wide"},
+	},
+	Host: quernHostScaleAny_kernel_BFloat16,
+})
+
+var _ = scaleAny[kernel.BFloat16] // compiled, not called
+
+// LaunchScaleAny runs scaleAny on the grid g.
+//
+// scaleAny is compiled for each type that it lists.
+func LaunchScaleAny[T float32 | kernel.Float16 | kernel.BFloat16](s *gpu.Stream, g gpu.Grid, a float32, x *gpu.Buffer[T]) error {
+	var k *gpu.Kernel
+	switch interface{}((*T)(nil)).(type) {
+	case *float32:
+		k = quernScaleAny_float32
+	case *kernel.Float16:
+		k = quernScaleAny_kernel_Float16
+	case *kernel.BFloat16:
+		k = quernScaleAny_kernel_BFloat16
+	}
+	l, err := k.Begin(s, g)
+	if err != nil {
+		return err
+	}
+	gpu.Arg(l, a)
+	gpu.SliceArg(l, x)
+	return l.End()
+}
+
+var quernJulia = gpu.NewKernel(gpu.KernelInfo{
+	Name: "julia", Package: "quern.dev/examples/language", Pos: "types.go:84",
+	Params: []gpu.Param{
+		{Name: "c", Kind: gpu.Struct, Type: "complex128", Size: 16},
+		{Name: "z", Kind: gpu.Slice, Type: "complex128", Size: 16},
+		{Name: "steps", Kind: gpu.Slice, Type: "int32", Size: 4},
+	},
+	PTX: quernPTX,
+	Variants: []gpu.Variant{
+		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 10, 1, 9, 0}},
+		{Name: "wide"},
+	},
+	Host: quernHostJulia,
+})
+
+var _ = julia // compiled, not called
+
+// LaunchJulia runs julia on the grid g.
+//
+// julia counts how long z*z + c stays near 0.
+func LaunchJulia(s *gpu.Stream, g gpu.Grid, c complex128, z *gpu.Buffer[complex128], steps *gpu.Buffer[int32]) error {
+	l, err := quernJulia.Begin(s, g)
+	if err != nil {
+		return err
+	}
+	gpu.Arg(l, c)
+	gpu.SliceArg(l, z)
+	gpu.SliceArg(l, steps)
+	return l.End()
+}
+
+var quernImpedance = gpu.NewKernel(gpu.KernelInfo{
+	Name: "impedance", Package: "quern.dev/examples/language", Pos: "types.go:97",
+	Params: []gpu.Param{
+		{Name: "omega", Kind: gpu.Scalar, Type: "float32", Size: 4},
+		{Name: "z", Kind: gpu.Slice, Type: "complex64", Size: 8},
+	},
+	PTX: quernPTX,
+	Variants: []gpu.Variant{
+		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 10, 1, 0, 8, 10, 1, 0, 8, 8, 5, 4, 9, 0}},
+		{Name: "wide"},
+	},
+	Host: quernHostImpedance,
+})
+
+var _ = impedance // compiled, not called
+
+// LaunchImpedance runs impedance on the grid g.
+//
+// impedance divides complex numbers, with Go's rules for zeros and infinities.
+func LaunchImpedance(s *gpu.Stream, g gpu.Grid, omega float32, z *gpu.Buffer[complex64]) error {
+	l, err := quernImpedance.Begin(s, g)
+	if err != nil {
+		return err
+	}
+	gpu.Arg(l, omega)
+	gpu.SliceArg(l, z)
+	return l.End()
+}
+
+var quernPush = gpu.NewKernel(gpu.KernelInfo{
+	Name: "push", Package: "quern.dev/examples/language", Pos: "types.go:106",
+	Params: []gpu.Param{
+		{Name: "dt", Kind: gpu.Scalar, Type: "float32", Size: 4},
+		{Name: "position", Kind: gpu.Slice, Type: "kernel.Vec4[float32]", Size: 16},
+		{Name: "velocity", Kind: gpu.Slice, Type: "kernel.Vec4[float32]", Size: 16},
+	},
+	PTX: quernPTX,
+	Variants: []gpu.Variant{
+		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -16, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 10, 1, 9, 0, 10, 2, 9, 0}, Threads: 4},
+		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 10, 1, 9, 0, 10, 2, 9, 0}},
+		{Name: "wide"},
+	},
+	Host: quernHostPush,
+})
+
+var _ = push // compiled, not called
+
+// LaunchPush runs push on the grid g.
+//
+// push moves particles; each of the slices is read and written 16 bytes at a time.
+func LaunchPush(s *gpu.Stream, g gpu.Grid, dt float32, position, velocity *gpu.Buffer[kernel.Vec4[float32]]) error {
+	l, err := quernPush.Begin(s, g)
+	if err != nil {
+		return err
+	}
+	gpu.Arg(l, dt)
+	gpu.SliceArg(l, position)
+	gpu.SliceArg(l, velocity)
+	return l.End()
+}
+
+var quernShade = gpu.NewKernel(gpu.KernelInfo{
+	Name: "shade", Package: "quern.dev/examples/language", Pos: "types.go:115",
+	Params: []gpu.Param{
+		{Name: "light", Kind: gpu.Struct, Type: "kernel.Vec3[float32]", Size: 12},
+		{Name: "normals", Kind: gpu.Slice, Type: "kernel.Vec3[float32]", Size: 12},
+		{Name: "out", Kind: gpu.Slice, Type: "float32", Size: 4},
+	},
+	PTX: quernPTX,
+	Variants: []gpu.Variant{
+		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -16, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Threads: 4},
+		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}},
+		{Name: "wide"},
+	},
+	Host: quernHostShade,
+})
+
+var _ = shade // compiled, not called
+
+// LaunchShade runs shade on the grid g.
+//
+// shade is the light on surfaces with these normals.
+func LaunchShade(s *gpu.Stream, g gpu.Grid, light kernel.Vec3[float32], normals *gpu.Buffer[kernel.Vec3[float32]], out *gpu.Buffer[float32]) error {
+	l, err := quernShade.Begin(s, g)
+	if err != nil {
+		return err
+	}
+	gpu.Arg(l, light)
+	gpu.SliceArg(l, normals)
+	gpu.SliceArg(l, out)
+	return l.End()
+}
+
+var quernWidest = gpu.NewKernel(gpu.KernelInfo{
+	Name: "widest", Package: "quern.dev/examples/language", Pos: "types.go:136",
+	Params: []gpu.Param{
+		{Name: "rows", Kind: gpu.Slice, Type: "[4]sample", Size: 96},
+		{Name: "out", Kind: gpu.Slice, Type: "sample", Size: 24},
+	},
+	PTX: quernPTX,
+	Variants: []gpu.Variant{
+		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}},
+		{Name: "wide"},
+	},
+	Host: quernHostWidest,
+})
+
+var _ = widest // compiled, not called
+
+// LaunchWidest runs widest on the grid g.
+//
+// widest finds the widest range of each row.
+func LaunchWidest(s *gpu.Stream, g gpu.Grid, rows *gpu.Buffer[[4]sample], out *gpu.Buffer[sample]) error {
+	l, err := quernWidest.Begin(s, g)
+	if err != nil {
+		return err
+	}
+	gpu.SliceArg(l, rows)
+	gpu.SliceArg(l, out)
+	return l.End()
+}
+
+var quernFilter = gpu.NewKernel(gpu.KernelInfo{
+	Name: "filter", Package: "quern.dev/examples/language", Pos: "types.go:168",
+	Params: []gpu.Param{
+		{Name: "radius", Kind: gpu.Scalar, Type: "int", Size: 8},
+		{Name: "in", Kind: gpu.Slice, Type: "float32", Size: 4},
+		{Name: "out", Kind: gpu.Slice, Type: "float32", Size: 4},
+	},
+	PTX: quernPTX,
+	Variants: []gpu.Variant{
+		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 0, 5, 9, 2147483647, 1, 0, 9, 2}},
+		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 0, 5, 9, 2147483647, 1, 0, 9, 2147483645}, Sites: []gpu.Site{
+			{Kind: gpu.IndexSite, File: "types.go", Line: 175, Col: 10},
+		}},
+		{Name: "wide", Sites: []gpu.Site{
+			{Kind: gpu.IndexSite, File: "types.go", Line: 175, Col: 10},
+			{Kind: gpu.IndexSite, File: "types.go", Line: 175, Col: 22},
+		}},
+	},
+	Host: quernHostFilter,
+})
+
+var _ = filter // compiled, not called
+
+// LaunchFilter runs filter on the grid g.
+//
+// filter smooths and weighs by level.
+func LaunchFilter(s *gpu.Stream, g gpu.Grid, radius int, in, out *gpu.Buffer[float32]) error {
+	l, err := quernFilter.Begin(s, g)
+	if err != nil {
+		return err
+	}
+	gpu.Arg(l, radius)
+	gpu.SliceArg(l, in)
+	gpu.SliceArg(l, out)
+	return l.End()
+}
+
 var quernWarpSums = gpu.NewKernel(gpu.KernelInfo{
 	Name: "warpSums", Package: "quern.dev/examples/language", Pos: "warp.go:12",
 	Params: []gpu.Param{
@@ -5878,6 +6272,773 @@ func quernRow1Edges(r *host.Run, image kernel.Texture2D[float32], base, y int, o
 //line texture.go:24
 			out[y*result03+x] = result04 - result05
 		}
+	}
+}
+
+func quernHostCollatz(r *host.Run) {
+	start := host.Slice[uint32](r, 0)
+	steps := host.Slice[int](r, 1)
+	odd := host.Slice[bool](r, 2)
+	dimX := r.BlockDim.X
+	dimY := r.BlockDim.Y
+	dimZ := r.BlockDim.Z
+	for r.Next() {
+		blockX := r.BlockIdx.X
+		base := blockX * dimX
+		for threadZ := range dimZ {
+			for threadY := range dimY {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				quernRow1Collatz(r, base, start, odd, steps, dimX)
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1Collatz(r *host.Run, base int, start []uint32, odd []bool, steps []int, dimX int) {
+	count := max(0, min(dimX, len(start)-base))
+	if base >= 0 && count <= len(start)-base && count <= len(odd)-base && count <= len(steps)-base {
+		row := start[base:][:count]
+		row2 := odd[base:][:count]
+		row3 := steps[base:][:count]
+		for threadX := range count {
+//line types.go:18
+			n := uint64(row[threadX])
+			row2[threadX] = n%2 == 1
+			for ; n > 1; row3[threadX]++ {
+				if n%2 == 0 {
+					n /= 2
+				} else {
+					n = 3*n + 1
+				}
+			}
+		}
+		return
+	}
+	for threadX := range dimX {
+		r.ThreadIdx.X = threadX
+		i := base + threadX
+//line types.go:15
+		if i >= len(start) {
+			continue
+		}
+		n := uint64(start[i])
+		odd[i] = n%2 == 1
+		for ; n > 1; steps[i]++ {
+			if n%2 == 0 {
+				n /= 2
+			} else {
+				n = 3*n + 1
+			}
+		}
+	}
+}
+
+func quernHostAddHalves(r *host.Run) {
+	x := host.Slice[kernel.Float16](r, 0)
+	y := host.Slice[kernel.Float16](r, 1)
+	dimX := r.BlockDim.X
+	dimY := r.BlockDim.Y
+	dimZ := r.BlockDim.Z
+	for r.Next() {
+		blockX := r.BlockIdx.X
+		base := blockX * dimX
+		for threadZ := range dimZ {
+			for threadY := range dimY {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				quernRow1AddHalves(r, base, x, y, dimX)
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1AddHalves(r *host.Run, base int, x, y []kernel.Float16, dimX int) {
+	count := max(0, min(dimX, len(x)-base, len(y)-base))
+	if base >= 0 && count <= len(y)-base && count <= len(x)-base {
+		row := y[base:][:count]
+		row2 := x[base:][:count]
+		for threadX := range count {
+//line types.go:34
+			t1 := row[threadX]
+			x2 := row2[threadX]
+//line half.go:134
+			result0 := kernel.ToFloat16[float32](x2.Float32() + t1.Float32())
+//line types.go:34
+			row[threadX] = result0
+		}
+		return
+	}
+	for threadX := range dimX {
+		r.ThreadIdx.X = threadX
+		i := base + threadX
+//line types.go:33
+		if i < len(x) && i < len(y) {
+			t1 := y[i]
+//line types.go:34
+			x2 := x[i]
+//line half.go:134
+			result0 := kernel.ToFloat16[float32](x2.Float32() + t1.Float32())
+//line types.go:34
+			y[i] = result0
+		}
+	}
+}
+
+func quernHostNorm(r *host.Run) {
+	rows := host.Slice[[64]kernel.BFloat16](r, 0)
+	out := host.Slice[kernel.BFloat16](r, 1)
+	dimX := r.BlockDim.X
+	dimY := r.BlockDim.Y
+	dimZ := r.BlockDim.Z
+	for r.Next() {
+		blockX := r.BlockIdx.X
+		base := blockX * dimX
+		for threadZ := range dimZ {
+			for threadY := range dimY {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				quernRow1Norm(r, base, rows, out, dimX)
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1Norm(r *host.Run, base int, rows [][64]kernel.BFloat16, out []kernel.BFloat16, dimX int) {
+	count := max(0, min(dimX, len(rows)-base, len(out)-base))
+	if base >= 0 && count <= len(rows)-base && count <= len(out)-base {
+		row := rows[base:][:count]
+		row2 := out[base:][:count]
+		for threadX := range count {
+			r.ThreadIdx.X = threadX
+//line types.go:43
+			var sum float32
+			_ = row[threadX]
+			t3 := row[threadX]
+			for i2 := 0; i2 < 64; i2++ {
+//line types.go:44
+				x := t3[i2]
+				sum += x.Float32() * x.Float32()
+			}
+			row2[threadX] = kernel.ToBFloat16[float32](float32(math.Sqrt(float64(sum))))
+		}
+		return
+	}
+	for threadX := range dimX {
+		r.ThreadIdx.X = threadX
+		i := base + threadX
+//line types.go:42
+		if i < len(rows) && i < len(out) {
+			var sum float32
+			_ = rows[i]
+//line types.go:44
+			t3 := rows[i]
+			for i2 := 0; i2 < 64; i2++ {
+//line types.go:44
+				x := t3[i2]
+				sum += x.Float32() * x.Float32()
+			}
+			out[i] = kernel.ToBFloat16[float32](float32(math.Sqrt(float64(sum))))
+		}
+	}
+}
+
+func quernHostLimitHalves(r *host.Run) {
+	limit := host.Value[kernel.Float16](r, 0)
+	x := host.Slice[kernel.Float16](r, 1)
+	dimX := r.BlockDim.X
+	dimY := r.BlockDim.Y
+	dimZ := r.BlockDim.Z
+	for r.Next() {
+		blockX := r.BlockIdx.X
+		base := blockX * dimX
+		for threadZ := range dimZ {
+			for threadY := range dimY {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				quernRow1LimitHalves(r, base, x, limit, dimX)
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1LimitHalves(r *host.Run, base int, x []kernel.Float16, limit kernel.Float16, dimX int) {
+	count := max(0, min(dimX, len(x)-base))
+	if base >= 0 && count <= len(x)-base {
+		row := x[base:][:count]
+		for threadX := range count {
+//line types.go:60
+			x2 := row[threadX]
+//line half.go:172
+			result0 := x2.Bits()&32767 > 31744
+//line types.go:60
+			if result0 {
+				row[threadX] = kernel.Float16FromBits(0x0000)
+			} else {
+//line types.go:62
+				x3 := row[threadX]
+//line half.go:157
+				result02 := kernel.Float16FromBits(x3.Bits() &^ 32768)
+//line types.go:62
+				t3 := result02
+//line half.go:169
+				result03 := limit.Float32() < t3.Float32()
+//line types.go:62
+				if result03 {
+					row[threadX] = kernel.ToFloat16[float32](float32(math.Copysign(float64(limit.Float32()), float64(row[threadX].Float32()))))
+				}
+			}
+		}
+		return
+	}
+	for threadX := range dimX {
+		r.ThreadIdx.X = threadX
+		i := base + threadX
+//line types.go:56
+		if i >= len(x) {
+			continue
+		}
+//line types.go:60
+		x2 := x[i]
+//line half.go:172
+		result0 := x2.Bits()&32767 > 31744
+//line types.go:60
+		if result0 {
+			x[i] = kernel.Float16FromBits(0x0000)
+		} else {
+//line types.go:62
+			x3 := x[i]
+//line half.go:157
+			result02 := kernel.Float16FromBits(x3.Bits() &^ 32768)
+//line types.go:62
+			t3 := result02
+//line half.go:169
+			result03 := limit.Float32() < t3.Float32()
+//line types.go:62
+			if result03 {
+				x[i] = kernel.ToFloat16[float32](float32(math.Copysign(float64(limit.Float32()), float64(x[i].Float32()))))
+			}
+		}
+	}
+}
+
+func quernHostScaleAny_float32(r *host.Run) {
+	a := host.Value[float32](r, 0)
+	x := host.Slice[float32](r, 1)
+	dimX := r.BlockDim.X
+	dimY := r.BlockDim.Y
+	dimZ := r.BlockDim.Z
+	for r.Next() {
+		blockX := r.BlockIdx.X
+		base := blockX * dimX
+		for threadZ := range dimZ {
+			for threadY := range dimY {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				quernRow1ScaleAny_float32(r, base, x, a, dimX)
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1ScaleAny_float32(r *host.Run, base int, x []float32, a float32, dimX int) {
+	count := max(0, min(dimX, len(x)-base))
+	if base >= 0 && count <= len(x)-base {
+		row := x[base:][:count]
+		for threadX := range count {
+			r.ThreadIdx.X = threadX
+//line types.go:77
+			t2 := row[threadX]
+//line types.go:77
+			result0 := scaled[float32](a, t2)
+			row[threadX] = result0
+		}
+		return
+	}
+	for threadX := range dimX {
+		r.ThreadIdx.X = threadX
+		i := base + threadX
+//line types.go:76
+		if i < len(x) {
+			t2 := x[i]
+//line types.go:77
+			result0 := scaled[float32](a, t2)
+//line types.go:77
+			x[i] = result0
+		}
+	}
+}
+
+func quernHostScaleAny_kernel_Float16(r *host.Run) {
+	a := host.Value[float32](r, 0)
+	x := host.Slice[kernel.Float16](r, 1)
+	dimX := r.BlockDim.X
+	dimY := r.BlockDim.Y
+	dimZ := r.BlockDim.Z
+	for r.Next() {
+		blockX := r.BlockIdx.X
+		base := blockX * dimX
+		for threadZ := range dimZ {
+			for threadY := range dimY {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				quernRow1ScaleAny_kernel_Float16(r, base, x, a, dimX)
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1ScaleAny_kernel_Float16(r *host.Run, base int, x []kernel.Float16, a float32, dimX int) {
+	count := max(0, min(dimX, len(x)-base))
+	if base >= 0 && count <= len(x)-base {
+		row := x[base:][:count]
+		for threadX := range count {
+			r.ThreadIdx.X = threadX
+//line types.go:77
+			t2 := row[threadX]
+//line types.go:77
+			result0 := scaled[kernel.Float16](a, t2)
+			row[threadX] = result0
+		}
+		return
+	}
+	for threadX := range dimX {
+		r.ThreadIdx.X = threadX
+		i := base + threadX
+//line types.go:76
+		if i < len(x) {
+			t2 := x[i]
+//line types.go:77
+			result0 := scaled[kernel.Float16](a, t2)
+//line types.go:77
+			x[i] = result0
+		}
+	}
+}
+
+func quernHostScaleAny_kernel_BFloat16(r *host.Run) {
+	a := host.Value[float32](r, 0)
+	x := host.Slice[kernel.BFloat16](r, 1)
+	dimX := r.BlockDim.X
+	dimY := r.BlockDim.Y
+	dimZ := r.BlockDim.Z
+	for r.Next() {
+		blockX := r.BlockIdx.X
+		base := blockX * dimX
+		for threadZ := range dimZ {
+			for threadY := range dimY {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				quernRow1ScaleAny_kernel_BFloat16(r, base, x, a, dimX)
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1ScaleAny_kernel_BFloat16(r *host.Run, base int, x []kernel.BFloat16, a float32, dimX int) {
+	count := max(0, min(dimX, len(x)-base))
+	if base >= 0 && count <= len(x)-base {
+		row := x[base:][:count]
+		for threadX := range count {
+			r.ThreadIdx.X = threadX
+//line types.go:77
+			t2 := row[threadX]
+//line types.go:77
+			result0 := scaled[kernel.BFloat16](a, t2)
+			row[threadX] = result0
+		}
+		return
+	}
+	for threadX := range dimX {
+		r.ThreadIdx.X = threadX
+		i := base + threadX
+//line types.go:76
+		if i < len(x) {
+			t2 := x[i]
+//line types.go:77
+			result0 := scaled[kernel.BFloat16](a, t2)
+//line types.go:77
+			x[i] = result0
+		}
+	}
+}
+
+func quernHostJulia(r *host.Run) {
+	c := host.Value[complex128](r, 0)
+	z := host.Slice[complex128](r, 1)
+	steps := host.Slice[int32](r, 2)
+	dimX := r.BlockDim.X
+	dimY := r.BlockDim.Y
+	dimZ := r.BlockDim.Z
+	for r.Next() {
+		blockX := r.BlockIdx.X
+		base := blockX * dimX
+		for threadZ := range dimZ {
+			for threadY := range dimY {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				quernRow1Julia(r, base, z, steps, c, dimX)
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1Julia(r *host.Run, base int, z []complex128, steps []int32, c complex128, dimX int) {
+	count := max(0, min(dimX, len(z)-base, len(steps)-base))
+	if base >= 0 && count <= len(z)-base && count <= len(steps)-base {
+		row := z[base:][:count]
+		row2 := steps[base:][:count]
+		for threadX := range count {
+//line types.go:89
+			for v := row[threadX]; row2[threadX] < 100 && real(v)*real(v)+imag(v)*imag(v) <= 4; row2[threadX]++ {
+				t1 := v
+				t2 := v
+				t3 := float64(real(t1)*real(t2)) - float64(imag(t1)*imag(t2))
+				t4 := float64(real(t1)*imag(t2)) + float64(imag(t1)*real(t2))
+				v = complex(t3+real(c), t4+imag(c))
+			}
+		}
+		return
+	}
+	for threadX := range dimX {
+		r.ThreadIdx.X = threadX
+		i := base + threadX
+//line types.go:86
+		if i >= len(z) || i >= len(steps) {
+			continue
+		}
+		for v := z[i]; steps[i] < 100 && real(v)*real(v)+imag(v)*imag(v) <= 4; steps[i]++ {
+			t1 := v
+			t2 := v
+			t3 := float64(real(t1)*real(t2)) - float64(imag(t1)*imag(t2))
+			t4 := float64(real(t1)*imag(t2)) + float64(imag(t1)*real(t2))
+			v = complex(t3+real(c), t4+imag(c))
+		}
+	}
+}
+
+func quernHostImpedance(r *host.Run) {
+	omega := host.Value[float32](r, 0)
+	z := host.Slice[complex64](r, 1)
+	dimX := r.BlockDim.X
+	dimY := r.BlockDim.Y
+	dimZ := r.BlockDim.Z
+	c := float32(1)
+	c2 := float32(0)
+	t1 := complex(float64(c), float64(c2))
+	t9 := complex(float64(c), float64(c2))
+	for r.Next() {
+		blockX := r.BlockIdx.X
+		base := blockX * dimX
+		for threadZ := range dimZ {
+			for threadY := range dimY {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				quernRow1Impedance(r, base, z, t1, omega, t9, dimX)
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1Impedance(r *host.Run, base int, z []complex64, t1 complex128, omega float32, t9 complex128, dimX int) {
+	count := max(0, min(dimX, len(z)-base))
+	if base >= 0 && count <= len(z)-base {
+		row := z[base:][:count]
+		for threadX := range count {
+			r.ThreadIdx.X = threadX
+//line types.go:99
+			t2 := row[threadX]
+			t3 := complex(float64(real(t2)), float64(imag(t2)))
+//line types.go:99
+			quotient := host.DivideComplex(t1, t3)
+			t5 := quotient
+			t6 := float32(real(t5))
+			t7 := float32(imag(t5))
+			t10 := t6 + 0
+			t11 := t7 + omega
+			t12 := complex(float64(t10), float64(t11))
+//line types.go:99
+			quotient2 := host.DivideComplex(t9, t12)
+			t14 := quotient2
+			row[threadX] = complex(float32(real(t14)), float32(imag(t14)))
+		}
+		return
+	}
+	for threadX := range dimX {
+		r.ThreadIdx.X = threadX
+		i := base + threadX
+//line types.go:98
+		if i < len(z) {
+			t2 := z[i]
+			t3 := complex(float64(real(t2)), float64(imag(t2)))
+//line types.go:99
+			quotient := host.DivideComplex(t1, t3)
+			t5 := quotient
+			t6 := float32(real(t5))
+			t7 := float32(imag(t5))
+			t10 := t6 + 0
+			t11 := t7 + omega
+			t12 := complex(float64(t10), float64(t11))
+//line types.go:99
+			quotient2 := host.DivideComplex(t9, t12)
+			t14 := quotient2
+//line types.go:99
+			z[i] = complex(float32(real(t14)), float32(imag(t14)))
+		}
+	}
+}
+
+func quernHostPush(r *host.Run) {
+	dt := host.Value[float32](r, 0)
+	position := host.Slice[kernel.Vec4[float32]](r, 1)
+	velocity := host.Slice[kernel.Vec4[float32]](r, 2)
+	dimX := r.BlockDim.X
+	dimY := r.BlockDim.Y
+	dimZ := r.BlockDim.Z
+	for r.Next() {
+		blockX := r.BlockIdx.X
+		base := blockX * dimX
+		for threadZ := range dimZ {
+			for threadY := range dimY {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				quernRow1Push(r, base, position, velocity, dt, dimX)
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1Push(r *host.Run, base int, position, velocity []kernel.Vec4[float32], dt float32, dimX int) {
+	count := max(0, min(dimX, len(position)-base, len(velocity)-base))
+	if base >= 0 && count <= len(velocity)-base && count <= len(position)-base {
+		row := velocity[base:][:count]
+		row2 := position[base:][:count]
+		for threadX := range count {
+			r.ThreadIdx.X = threadX
+//line types.go:108
+			t2 := row[threadX]
+//line types.go:108
+			result0 := row2[threadX].AddScaled(dt, t2)
+			row2[threadX] = result0
+		}
+		return
+	}
+	for threadX := range dimX {
+		r.ThreadIdx.X = threadX
+		i := base + threadX
+//line types.go:107
+		if i < len(position) && i < len(velocity) {
+			t2 := velocity[i]
+//line types.go:108
+			result0 := position[i].AddScaled(dt, t2)
+//line types.go:108
+			position[i] = result0
+		}
+	}
+}
+
+func quernHostShade(r *host.Run) {
+	light := host.Value[kernel.Vec3[float32]](r, 0)
+	normals := host.Slice[kernel.Vec3[float32]](r, 1)
+	out := host.Slice[float32](r, 2)
+	dimX := r.BlockDim.X
+	dimY := r.BlockDim.Y
+	dimZ := r.BlockDim.Z
+	for r.Next() {
+		blockX := r.BlockIdx.X
+		base := blockX * dimX
+		for threadZ := range dimZ {
+			for threadY := range dimY {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				quernRow1Shade(r, base, normals, out, light, dimX)
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1Shade(r *host.Run, base int, normals []kernel.Vec3[float32], out []float32, light kernel.Vec3[float32], dimX int) {
+	count := max(0, min(dimX, len(normals)-base, len(out)-base))
+	if base >= 0 && count <= len(normals)-base && count <= len(out)-base {
+		row := normals[base:][:count]
+		row2 := out[base:][:count]
+		for threadX := range count {
+			r.ThreadIdx.X = threadX
+//line types.go:117
+			n := row[threadX]
+			t1 := n
+//line types.go:118
+			result0 := n.Dot(t1)
+			length := float32(math.Sqrt(float64(result0)))
+//line types.go:119
+			t3 := 1 / length
+//line types.go:119
+			result02 := n.Scale(t3)
+//line types.go:119
+			result03 := result02.Dot(light)
+			row2[threadX] = max(0, result03)
+		}
+		return
+	}
+	for threadX := range dimX {
+		r.ThreadIdx.X = threadX
+		i := base + threadX
+//line types.go:116
+		if i < len(normals) && i < len(out) {
+			n := normals[i]
+			t1 := n
+//line types.go:118
+			result0 := n.Dot(t1)
+			length := float32(math.Sqrt(float64(result0)))
+//line types.go:119
+			t3 := 1 / length
+//line types.go:119
+			result02 := n.Scale(t3)
+//line types.go:119
+			result03 := result02.Dot(light)
+//line types.go:119
+			out[i] = max(0, result03)
+		}
+	}
+}
+
+func quernHostWidest(r *host.Run) {
+	rows := host.Slice[[4]sample](r, 0)
+	out := host.Slice[sample](r, 1)
+	dimX := r.BlockDim.X
+	dimY := r.BlockDim.Y
+	dimZ := r.BlockDim.Z
+	for r.Next() {
+		blockX := r.BlockIdx.X
+		base := blockX * dimX
+		for threadZ := range dimZ {
+			for threadY := range dimY {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				quernRow1Widest(r, base, rows, out, dimX)
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1Widest(r *host.Run, base int, rows [][4]sample, out []sample, dimX int) {
+	count := max(0, min(dimX, len(rows)-base, len(out)-base))
+	if base >= 0 && count <= len(rows)-base && count <= len(out)-base {
+		row := rows[base:][:count]
+		row2 := out[base:][:count]
+		for threadX := range count {
+			r.ThreadIdx.X = threadX
+//line types.go:141
+			_ = row[threadX][0]
+			best := &row[threadX][0]
+//line types.go:142
+			for k := 1; k < 4; k++ {
+				t5 := k
+//line types.go:143
+				_ = row[threadX][t5]
+//line types.go:143
+				s := &row[threadX][t5]
+				t8 := s.Valid
+				if t8 {
+//line types.go:143
+					result0 := s.width()
+//line types.go:143
+					result02 := best.width()
+					t8 = result0 > result02
+				}
+				if t8 {
+//line types.go:144
+					best = s
+				}
+			}
+			row2[threadX] = *best
+			row2[threadX].Counts[2]++
+		}
+		return
+	}
+	for threadX := range dimX {
+		r.ThreadIdx.X = threadX
+		i := base + threadX
+//line types.go:138
+		if i >= len(rows) || i >= len(out) {
+			continue
+		}
+		_ = rows[i][0]
+//line types.go:141
+		best := &rows[i][0]
+		for k := 1; k < 4; k++ {
+			t5 := k
+//line types.go:143
+			_ = rows[i][t5]
+//line types.go:143
+			s := &rows[i][t5]
+			t8 := s.Valid
+			if t8 {
+//line types.go:143
+				result0 := s.width()
+//line types.go:143
+				result02 := best.width()
+				t8 = result0 > result02
+			}
+			if t8 {
+//line types.go:144
+				best = s
+			}
+		}
+		out[i] = *best
+		out[i].Counts[2]++
+	}
+}
+
+func quernHostFilter(r *host.Run) {
+	radius := host.Value[int](r, 0)
+	in := host.Slice[float32](r, 1)
+	out := host.Slice[float32](r, 2)
+	dimX := r.BlockDim.X
+	dimY := r.BlockDim.Y
+	dimZ := r.BlockDim.Z
+	for r.Next() {
+		blockX := r.BlockIdx.X
+		base := blockX * dimX
+		for threadZ := range dimZ {
+			for threadY := range dimY {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				quernRow1Filter(r, base, radius, in, out, dimX)
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1Filter(r *host.Run, base, radius int, in, out []float32, dimX int) {
+	for threadX := range dimX {
+		r.ThreadIdx.X = threadX
+		i := base + threadX
+//line types.go:170
+		if i < radius || i >= len(in)-radius || i >= len(out) {
+			continue
+		}
+		var sum float32
+		for k := -radius; k <= radius; k++ {
+			sum += taps[k+2] * in[i+k]
+		}
+		var gain float32 = 1
+		l := levels[0]
+		if sum >= l.From {
+			gain = l.Gain.Float32()
+		}
+//line types.go:178
+		l2 := levels[1]
+		if sum >= l2.From {
+			gain = l2.Gain.Float32()
+		}
+//line types.go:178
+		l3 := levels[2]
+		if sum >= l3.From {
+			gain = l3.Gain.Float32()
+		}
+//line types.go:183
+		out[i] = gain * sum
 	}
 }
 
