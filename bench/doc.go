@@ -7,6 +7,9 @@
 //	go run ./bench/cpu
 //	                  compares the CPU device with parallel Go by hand
 //
+// Package parity compares many kernels of different kinds with CUDA C, and its
+// program cpu with Go by hand.
+//
 // The kernels are in bench/kernels, the same algorithms in CUDA C in
 // bench/kernels.cu. Every result is checked before it is timed: inputs are
 // random, outputs are poisoned, and the reference is computed in float64.

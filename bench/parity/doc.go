@@ -1,8 +1,8 @@
 // Parity compares Quern's kernels with the same algorithms in CUDA C, compiled
 // by NVRTC with default options, on one GPU in one process:
 //
-//	go build -o parity ./bench/parity     # where Go is
-//	./parity -o parity.json               # where the GPU and NVRTC are
+//	sh bench/build      # where Go is; writes .gpu/
+//	.gpu/run-parity     # where the GPU and NVRTC are
 //
 // Every kernel is checked first: at a small size against hand-written Go, at the
 // measured size against the CUDA C. Then the three (CUDA C, checked, unchecked)
