@@ -7,8 +7,8 @@ import (
 	"quern.dev/internal/compiler/ir"
 )
 
-// A loop without another in it goes on by several iterations at a time, the most
-// of which the copies have at most as many nodes. The loads of a batch are under
+// A loop without another in it and without a hint goes on by several iterations
+// at a time, the most of which the copies have at most as many nodes. The loads of a batch are under
 // way together, which hides more of their latency than more threads could, and
 // use the lines of the cache that they share while these are there.
 var batchBudgets = []struct{ size, nodes int }{{16, 320}, {8, 320}, {4, 640}}
@@ -44,6 +44,9 @@ func (b *batcher) list(list []ir.Stmt) []ir.Stmt {
 			if leaves(s.Body, isLoop) {
 				s.Body = b.list(s.Body)
 				break
+			}
+			if s.Unroll != 0 {
+				break // the programmer has said how
 			}
 			if c := b.counts(out, s); c != nil {
 				out = append(out, b.batches(s, c)...)
