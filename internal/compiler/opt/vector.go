@@ -311,8 +311,9 @@ func (v *vectoriser) reads(r *rewriting) {
 			checks++
 			reads = nil // its checks may be what puts them in range
 		}
-		if r.guards[i] != nil {
+		if g := r.guards[i]; g != nil {
 			checks++
+			reads = slices.DeleteFunc(reads, func(a access) bool { return readBy(g, a.load) })
 		}
 		for _, a := range reads {
 			a.at, a.pos, a.checks = i, positionOf(s), checks
@@ -332,6 +333,19 @@ func (v *vectoriser) reads(r *rewriting) {
 		flush(all)
 	}
 	flush(all)
+}
+
+// readBy reports whether a guard needs what a load reads: it comes to stand
+// before what joins the load with others.
+func readBy(guard *ir.ElemPlace, load *ir.Load) bool {
+	found := false
+	v := ir.Visitor{Expr: func(e ir.Expr) bool {
+		found = found || e == ir.Expr(load)
+		return !found
+	}}
+	v.Value(guard.Slice)
+	v.Value(guard.Index)
+	return found
 }
 
 // writesGlobal reports whether a place may be in global memory.
