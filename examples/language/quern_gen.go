@@ -1758,47 +1758,8 @@ func LaunchEdges(s *gpu.Stream, g gpu.Grid, image *gpu.Texture2D[float32], out *
 	return l.End()
 }
 
-var quernCollatz = gpu.NewKernel(gpu.KernelInfo{
-	Name: "collatz", Package: "quern.dev/examples/language", Pos: "types.go:13",
-	Params: []gpu.Param{
-		{Name: "start", Kind: gpu.Slice, Type: "uint32", Size: 4},
-		{Name: "steps", Kind: gpu.Slice, Type: "int", Size: 8},
-		{Name: "odd", Kind: gpu.Slice, Type: "bool", Size: 1},
-	},
-	PTX: quernPTX,
-	Variants: []gpu.Variant{
-		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 2, 1, 0, 4, 1, 2, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0, 0, -1, 1, 1, 1, 0, 4, 1, 1, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0}},
-		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Sites: []gpu.Site{
-			{Kind: gpu.IndexSite, File: "types.go", Line: 19, Col: 2},
-			{Kind: gpu.IndexSite, File: "types.go", Line: 20, Col: 15},
-		}},
-		{Name: "wide", Sites: []gpu.Site{
-			{Kind: gpu.IndexSite, File: "types.go", Line: 19, Col: 2},
-			{Kind: gpu.IndexSite, File: "types.go", Line: 20, Col: 15},
-		}},
-	},
-	Host: quernHostCollatz,
-})
-
-var _ = collatz // compiled, not called
-
-// LaunchCollatz runs collatz on the grid g.
-//
-// collatz counts the steps of 3n+1: integers wrap around as Go's do, and int has
-// 64 bits.
-func LaunchCollatz(s *gpu.Stream, g gpu.Grid, start *gpu.Buffer[uint32], steps *gpu.Buffer[int], odd *gpu.Buffer[bool]) error {
-	l, err := quernCollatz.Begin(s, g)
-	if err != nil {
-		return err
-	}
-	gpu.SliceArg(l, start)
-	gpu.SliceArg(l, steps)
-	gpu.SliceArg(l, odd)
-	return l.End()
-}
-
 var quernAddHalves = gpu.NewKernel(gpu.KernelInfo{
-	Name: "addHalves", Package: "quern.dev/examples/language", Pos: "types.go:32",
+	Name: "addHalves", Package: "quern.dev/examples/language", Pos: "types.go:12",
 	Params: []gpu.Param{
 		{Name: "x", Kind: gpu.Slice, Type: "kernel.Float16", Size: 2},
 		{Name: "y", Kind: gpu.Slice, Type: "kernel.Float16", Size: 2},
@@ -1828,7 +1789,7 @@ func LaunchAddHalves(s *gpu.Stream, g gpu.Grid, x, y *gpu.Buffer[kernel.Float16]
 }
 
 var quernNorm = gpu.NewKernel(gpu.KernelInfo{
-	Name: "norm", Package: "quern.dev/examples/language", Pos: "types.go:41",
+	Name: "norm", Package: "quern.dev/examples/language", Pos: "types.go:21",
 	Params: []gpu.Param{
 		{Name: "rows", Kind: gpu.Slice, Type: "[64]kernel.BFloat16", Size: 128},
 		{Name: "out", Kind: gpu.Slice, Type: "kernel.BFloat16", Size: 2},
@@ -1857,7 +1818,7 @@ func LaunchNorm(s *gpu.Stream, g gpu.Grid, rows *gpu.Buffer[[64]kernel.BFloat16]
 }
 
 var quernLimitHalves = gpu.NewKernel(gpu.KernelInfo{
-	Name: "limitHalves", Package: "quern.dev/examples/language", Pos: "types.go:54",
+	Name: "limitHalves", Package: "quern.dev/examples/language", Pos: "types.go:34",
 	Params: []gpu.Param{
 		{Name: "limit", Kind: gpu.Struct, Type: "kernel.Float16", Size: 2},
 		{Name: "x", Kind: gpu.Slice, Type: "kernel.Float16", Size: 2},
@@ -1887,7 +1848,7 @@ func LaunchLimitHalves(s *gpu.Stream, g gpu.Grid, limit kernel.Float16, x *gpu.B
 }
 
 var quernScaleAny_float32 = gpu.NewKernel(gpu.KernelInfo{
-	Name: "scaleAny[float32]", Package: "quern.dev/examples/language", Pos: "types.go:75",
+	Name: "scaleAny[float32]", Package: "quern.dev/examples/language", Pos: "types.go:55",
 	Entry: "scaleAny_float32",
 	Params: []gpu.Param{
 		{Name: "a", Kind: gpu.Scalar, Type: "float32", Size: 4},
@@ -1905,7 +1866,7 @@ var quernScaleAny_float32 = gpu.NewKernel(gpu.KernelInfo{
 var _ = scaleAny[float32] // compiled, not called
 
 var quernScaleAny_kernel_Float16 = gpu.NewKernel(gpu.KernelInfo{
-	Name: "scaleAny[kernel.Float16]", Package: "quern.dev/examples/language", Pos: "types.go:75",
+	Name: "scaleAny[kernel.Float16]", Package: "quern.dev/examples/language", Pos: "types.go:55",
 	Entry: "scaleAny_kernel_Float16",
 	Params: []gpu.Param{
 		{Name: "a", Kind: gpu.Scalar, Type: "float32", Size: 4},
@@ -1923,7 +1884,7 @@ var quernScaleAny_kernel_Float16 = gpu.NewKernel(gpu.KernelInfo{
 var _ = scaleAny[kernel.Float16] // compiled, not called
 
 var quernScaleAny_kernel_BFloat16 = gpu.NewKernel(gpu.KernelInfo{
-	Name: "scaleAny[kernel.BFloat16]", Package: "quern.dev/examples/language", Pos: "types.go:75",
+	Name: "scaleAny[kernel.BFloat16]", Package: "quern.dev/examples/language", Pos: "types.go:55",
 	Entry: "scaleAny_kernel_BFloat16",
 	Params: []gpu.Param{
 		{Name: "a", Kind: gpu.Scalar, Type: "float32", Size: 4},
@@ -1963,7 +1924,7 @@ func LaunchScaleAny[T float32 | kernel.Float16 | kernel.BFloat16](s *gpu.Stream,
 }
 
 var quernJulia = gpu.NewKernel(gpu.KernelInfo{
-	Name: "julia", Package: "quern.dev/examples/language", Pos: "types.go:84",
+	Name: "julia", Package: "quern.dev/examples/language", Pos: "types.go:64",
 	Params: []gpu.Param{
 		{Name: "c", Kind: gpu.Struct, Type: "complex128", Size: 16},
 		{Name: "z", Kind: gpu.Slice, Type: "complex128", Size: 16},
@@ -1994,7 +1955,7 @@ func LaunchJulia(s *gpu.Stream, g gpu.Grid, c complex128, z *gpu.Buffer[complex1
 }
 
 var quernImpedance = gpu.NewKernel(gpu.KernelInfo{
-	Name: "impedance", Package: "quern.dev/examples/language", Pos: "types.go:97",
+	Name: "impedance", Package: "quern.dev/examples/language", Pos: "types.go:77",
 	Params: []gpu.Param{
 		{Name: "omega", Kind: gpu.Scalar, Type: "float32", Size: 4},
 		{Name: "z", Kind: gpu.Slice, Type: "complex64", Size: 8},
@@ -2023,7 +1984,7 @@ func LaunchImpedance(s *gpu.Stream, g gpu.Grid, omega float32, z *gpu.Buffer[com
 }
 
 var quernPush = gpu.NewKernel(gpu.KernelInfo{
-	Name: "push", Package: "quern.dev/examples/language", Pos: "types.go:106",
+	Name: "push", Package: "quern.dev/examples/language", Pos: "types.go:86",
 	Params: []gpu.Param{
 		{Name: "dt", Kind: gpu.Scalar, Type: "float32", Size: 4},
 		{Name: "position", Kind: gpu.Slice, Type: "kernel.Vec4[float32]", Size: 16},
@@ -2055,7 +2016,7 @@ func LaunchPush(s *gpu.Stream, g gpu.Grid, dt float32, position, velocity *gpu.B
 }
 
 var quernShade = gpu.NewKernel(gpu.KernelInfo{
-	Name: "shade", Package: "quern.dev/examples/language", Pos: "types.go:115",
+	Name: "shade", Package: "quern.dev/examples/language", Pos: "types.go:95",
 	Params: []gpu.Param{
 		{Name: "light", Kind: gpu.Struct, Type: "kernel.Vec3[float32]", Size: 12},
 		{Name: "normals", Kind: gpu.Slice, Type: "kernel.Vec3[float32]", Size: 12},
@@ -2087,7 +2048,7 @@ func LaunchShade(s *gpu.Stream, g gpu.Grid, light kernel.Vec3[float32], normals 
 }
 
 var quernWidest = gpu.NewKernel(gpu.KernelInfo{
-	Name: "widest", Package: "quern.dev/examples/language", Pos: "types.go:136",
+	Name: "widest", Package: "quern.dev/examples/language", Pos: "types.go:116",
 	Params: []gpu.Param{
 		{Name: "rows", Kind: gpu.Slice, Type: "[4]sample", Size: 96},
 		{Name: "out", Kind: gpu.Slice, Type: "sample", Size: 24},
@@ -2116,7 +2077,7 @@ func LaunchWidest(s *gpu.Stream, g gpu.Grid, rows *gpu.Buffer[[4]sample], out *g
 }
 
 var quernFilter = gpu.NewKernel(gpu.KernelInfo{
-	Name: "filter", Package: "quern.dev/examples/language", Pos: "types.go:168",
+	Name: "filter", Package: "quern.dev/examples/language", Pos: "types.go:148",
 	Params: []gpu.Param{
 		{Name: "radius", Kind: gpu.Scalar, Type: "int", Size: 8},
 		{Name: "in", Kind: gpu.Slice, Type: "float32", Size: 4},
@@ -2126,11 +2087,11 @@ var quernFilter = gpu.NewKernel(gpu.KernelInfo{
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 0, 5, 9, 2147483647, 1, 0, 9, 2}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 0, 5, 9, 2147483647, 1, 0, 9, 2147483645}, Sites: []gpu.Site{
-			{Kind: gpu.IndexSite, File: "types.go", Line: 175, Col: 10},
+			{Kind: gpu.IndexSite, File: "types.go", Line: 155, Col: 10},
 		}},
 		{Name: "wide", Sites: []gpu.Site{
-			{Kind: gpu.IndexSite, File: "types.go", Line: 175, Col: 10},
-			{Kind: gpu.IndexSite, File: "types.go", Line: 175, Col: 22},
+			{Kind: gpu.IndexSite, File: "types.go", Line: 155, Col: 10},
+			{Kind: gpu.IndexSite, File: "types.go", Line: 155, Col: 22},
 		}},
 	},
 	Host: quernHostFilter,
@@ -6275,65 +6236,6 @@ func quernRow1Edges(r *host.Run, image kernel.Texture2D[float32], base, y int, o
 	}
 }
 
-func quernHostCollatz(r *host.Run) {
-	start := host.Slice[uint32](r, 0)
-	steps := host.Slice[int](r, 1)
-	odd := host.Slice[bool](r, 2)
-	dimX := r.BlockDim.X
-	dimY := r.BlockDim.Y
-	dimZ := r.BlockDim.Z
-	for r.Next() {
-		blockX := r.BlockIdx.X
-		base := blockX * dimX
-		for threadZ := range dimZ {
-			for threadY := range dimY {
-				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1Collatz(r, base, start, odd, steps, dimX)
-			}
-		}
-	}
-}
-
-//go:noinline
-func quernRow1Collatz(r *host.Run, base int, start []uint32, odd []bool, steps []int, dimX int) {
-	count := max(0, min(dimX, len(start)-base))
-	if base >= 0 && count <= len(start)-base && count <= len(odd)-base && count <= len(steps)-base {
-		row := start[base:][:count]
-		row2 := odd[base:][:count]
-		row3 := steps[base:][:count]
-		for threadX := range count {
-//line types.go:18
-			n := uint64(row[threadX])
-			row2[threadX] = n%2 == 1
-			for ; n > 1; row3[threadX]++ {
-				if n%2 == 0 {
-					n /= 2
-				} else {
-					n = 3*n + 1
-				}
-			}
-		}
-		return
-	}
-	for threadX := range dimX {
-		r.ThreadIdx.X = threadX
-		i := base + threadX
-//line types.go:15
-		if i >= len(start) {
-			continue
-		}
-		n := uint64(start[i])
-		odd[i] = n%2 == 1
-		for ; n > 1; steps[i]++ {
-			if n%2 == 0 {
-				n /= 2
-			} else {
-				n = 3*n + 1
-			}
-		}
-	}
-}
-
 func quernHostAddHalves(r *host.Run) {
 	x := host.Slice[kernel.Float16](r, 0)
 	y := host.Slice[kernel.Float16](r, 1)
@@ -6359,12 +6261,12 @@ func quernRow1AddHalves(r *host.Run, base int, x, y []kernel.Float16, dimX int) 
 		row := y[base:][:count]
 		row2 := x[base:][:count]
 		for threadX := range count {
-//line types.go:34
+//line types.go:14
 			t1 := row[threadX]
 			x2 := row2[threadX]
 //line half.go:134
 			result0 := kernel.ToFloat16[float32](x2.Float32() + t1.Float32())
-//line types.go:34
+//line types.go:14
 			row[threadX] = result0
 		}
 		return
@@ -6372,14 +6274,14 @@ func quernRow1AddHalves(r *host.Run, base int, x, y []kernel.Float16, dimX int) 
 	for threadX := range dimX {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
-//line types.go:33
+//line types.go:13
 		if i < len(x) && i < len(y) {
 			t1 := y[i]
-//line types.go:34
+//line types.go:14
 			x2 := x[i]
 //line half.go:134
 			result0 := kernel.ToFloat16[float32](x2.Float32() + t1.Float32())
-//line types.go:34
+//line types.go:14
 			y[i] = result0
 		}
 	}
@@ -6411,12 +6313,12 @@ func quernRow1Norm(r *host.Run, base int, rows [][64]kernel.BFloat16, out []kern
 		row2 := out[base:][:count]
 		for threadX := range count {
 			r.ThreadIdx.X = threadX
-//line types.go:43
+//line types.go:23
 			var sum float32
 			_ = row[threadX]
 			t3 := row[threadX]
 			for i2 := 0; i2 < 64; i2++ {
-//line types.go:44
+//line types.go:24
 				x := t3[i2]
 				sum += x.Float32() * x.Float32()
 			}
@@ -6427,14 +6329,14 @@ func quernRow1Norm(r *host.Run, base int, rows [][64]kernel.BFloat16, out []kern
 	for threadX := range dimX {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
-//line types.go:42
+//line types.go:22
 		if i < len(rows) && i < len(out) {
 			var sum float32
 			_ = rows[i]
-//line types.go:44
+//line types.go:24
 			t3 := rows[i]
 			for i2 := 0; i2 < 64; i2++ {
-//line types.go:44
+//line types.go:24
 				x := t3[i2]
 				sum += x.Float32() * x.Float32()
 			}
@@ -6467,23 +6369,23 @@ func quernRow1LimitHalves(r *host.Run, base int, x []kernel.Float16, limit kerne
 	if base >= 0 && count <= len(x)-base {
 		row := x[base:][:count]
 		for threadX := range count {
-//line types.go:60
+//line types.go:40
 			x2 := row[threadX]
 //line half.go:172
 			result0 := x2.Bits()&32767 > 31744
-//line types.go:60
+//line types.go:40
 			if result0 {
 				row[threadX] = kernel.Float16FromBits(0x0000)
 			} else {
-//line types.go:62
+//line types.go:42
 				x3 := row[threadX]
 //line half.go:157
 				result02 := kernel.Float16FromBits(x3.Bits() &^ 32768)
-//line types.go:62
+//line types.go:42
 				t3 := result02
 //line half.go:169
 				result03 := limit.Float32() < t3.Float32()
-//line types.go:62
+//line types.go:42
 				if result03 {
 					row[threadX] = kernel.ToFloat16[float32](float32(math.Copysign(float64(limit.Float32()), float64(row[threadX].Float32()))))
 				}
@@ -6494,27 +6396,27 @@ func quernRow1LimitHalves(r *host.Run, base int, x []kernel.Float16, limit kerne
 	for threadX := range dimX {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
-//line types.go:56
+//line types.go:36
 		if i >= len(x) {
 			continue
 		}
-//line types.go:60
+//line types.go:40
 		x2 := x[i]
 //line half.go:172
 		result0 := x2.Bits()&32767 > 31744
-//line types.go:60
+//line types.go:40
 		if result0 {
 			x[i] = kernel.Float16FromBits(0x0000)
 		} else {
-//line types.go:62
+//line types.go:42
 			x3 := x[i]
 //line half.go:157
 			result02 := kernel.Float16FromBits(x3.Bits() &^ 32768)
-//line types.go:62
+//line types.go:42
 			t3 := result02
 //line half.go:169
 			result03 := limit.Float32() < t3.Float32()
-//line types.go:62
+//line types.go:42
 			if result03 {
 				x[i] = kernel.ToFloat16[float32](float32(math.Copysign(float64(limit.Float32()), float64(x[i].Float32()))))
 			}
@@ -6547,9 +6449,9 @@ func quernRow1ScaleAny_float32(r *host.Run, base int, x []float32, a float32, di
 		row := x[base:][:count]
 		for threadX := range count {
 			r.ThreadIdx.X = threadX
-//line types.go:77
+//line types.go:57
 			t2 := row[threadX]
-//line types.go:77
+//line types.go:57
 			result0 := scaled[float32](a, t2)
 			row[threadX] = result0
 		}
@@ -6558,12 +6460,12 @@ func quernRow1ScaleAny_float32(r *host.Run, base int, x []float32, a float32, di
 	for threadX := range dimX {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
-//line types.go:76
+//line types.go:56
 		if i < len(x) {
 			t2 := x[i]
-//line types.go:77
+//line types.go:57
 			result0 := scaled[float32](a, t2)
-//line types.go:77
+//line types.go:57
 			x[i] = result0
 		}
 	}
@@ -6594,9 +6496,9 @@ func quernRow1ScaleAny_kernel_Float16(r *host.Run, base int, x []kernel.Float16,
 		row := x[base:][:count]
 		for threadX := range count {
 			r.ThreadIdx.X = threadX
-//line types.go:77
+//line types.go:57
 			t2 := row[threadX]
-//line types.go:77
+//line types.go:57
 			result0 := scaled[kernel.Float16](a, t2)
 			row[threadX] = result0
 		}
@@ -6605,12 +6507,12 @@ func quernRow1ScaleAny_kernel_Float16(r *host.Run, base int, x []kernel.Float16,
 	for threadX := range dimX {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
-//line types.go:76
+//line types.go:56
 		if i < len(x) {
 			t2 := x[i]
-//line types.go:77
+//line types.go:57
 			result0 := scaled[kernel.Float16](a, t2)
-//line types.go:77
+//line types.go:57
 			x[i] = result0
 		}
 	}
@@ -6641,9 +6543,9 @@ func quernRow1ScaleAny_kernel_BFloat16(r *host.Run, base int, x []kernel.BFloat1
 		row := x[base:][:count]
 		for threadX := range count {
 			r.ThreadIdx.X = threadX
-//line types.go:77
+//line types.go:57
 			t2 := row[threadX]
-//line types.go:77
+//line types.go:57
 			result0 := scaled[kernel.BFloat16](a, t2)
 			row[threadX] = result0
 		}
@@ -6652,12 +6554,12 @@ func quernRow1ScaleAny_kernel_BFloat16(r *host.Run, base int, x []kernel.BFloat1
 	for threadX := range dimX {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
-//line types.go:76
+//line types.go:56
 		if i < len(x) {
 			t2 := x[i]
-//line types.go:77
+//line types.go:57
 			result0 := scaled[kernel.BFloat16](a, t2)
-//line types.go:77
+//line types.go:57
 			x[i] = result0
 		}
 	}
@@ -6689,7 +6591,7 @@ func quernRow1Julia(r *host.Run, base int, z []complex128, steps []int32, c comp
 		row := z[base:][:count]
 		row2 := steps[base:][:count]
 		for threadX := range count {
-//line types.go:89
+//line types.go:69
 			for v := row[threadX]; row2[threadX] < 100 && real(v)*real(v)+imag(v)*imag(v) <= 4; row2[threadX]++ {
 				t1 := v
 				t2 := v
@@ -6703,7 +6605,7 @@ func quernRow1Julia(r *host.Run, base int, z []complex128, steps []int32, c comp
 	for threadX := range dimX {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
-//line types.go:86
+//line types.go:66
 		if i >= len(z) || i >= len(steps) {
 			continue
 		}
@@ -6746,10 +6648,10 @@ func quernRow1Impedance(r *host.Run, base int, z []complex64, t1 complex128, ome
 		row := z[base:][:count]
 		for threadX := range count {
 			r.ThreadIdx.X = threadX
-//line types.go:99
+//line types.go:79
 			t2 := row[threadX]
 			t3 := complex(float64(real(t2)), float64(imag(t2)))
-//line types.go:99
+//line types.go:79
 			quotient := host.DivideComplex(t1, t3)
 			t5 := quotient
 			t6 := float32(real(t5))
@@ -6757,7 +6659,7 @@ func quernRow1Impedance(r *host.Run, base int, z []complex64, t1 complex128, ome
 			t10 := t6 + 0
 			t11 := t7 + omega
 			t12 := complex(float64(t10), float64(t11))
-//line types.go:99
+//line types.go:79
 			quotient2 := host.DivideComplex(t9, t12)
 			t14 := quotient2
 			row[threadX] = complex(float32(real(t14)), float32(imag(t14)))
@@ -6767,11 +6669,11 @@ func quernRow1Impedance(r *host.Run, base int, z []complex64, t1 complex128, ome
 	for threadX := range dimX {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
-//line types.go:98
+//line types.go:78
 		if i < len(z) {
 			t2 := z[i]
 			t3 := complex(float64(real(t2)), float64(imag(t2)))
-//line types.go:99
+//line types.go:79
 			quotient := host.DivideComplex(t1, t3)
 			t5 := quotient
 			t6 := float32(real(t5))
@@ -6779,10 +6681,10 @@ func quernRow1Impedance(r *host.Run, base int, z []complex64, t1 complex128, ome
 			t10 := t6 + 0
 			t11 := t7 + omega
 			t12 := complex(float64(t10), float64(t11))
-//line types.go:99
+//line types.go:79
 			quotient2 := host.DivideComplex(t9, t12)
 			t14 := quotient2
-//line types.go:99
+//line types.go:79
 			z[i] = complex(float32(real(t14)), float32(imag(t14)))
 		}
 	}
@@ -6815,9 +6717,9 @@ func quernRow1Push(r *host.Run, base int, position, velocity []kernel.Vec4[float
 		row2 := position[base:][:count]
 		for threadX := range count {
 			r.ThreadIdx.X = threadX
-//line types.go:108
+//line types.go:88
 			t2 := row[threadX]
-//line types.go:108
+//line types.go:88
 			result0 := row2[threadX].AddScaled(dt, t2)
 			row2[threadX] = result0
 		}
@@ -6826,12 +6728,12 @@ func quernRow1Push(r *host.Run, base int, position, velocity []kernel.Vec4[float
 	for threadX := range dimX {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
-//line types.go:107
+//line types.go:87
 		if i < len(position) && i < len(velocity) {
 			t2 := velocity[i]
-//line types.go:108
+//line types.go:88
 			result0 := position[i].AddScaled(dt, t2)
-//line types.go:108
+//line types.go:88
 			position[i] = result0
 		}
 	}
@@ -6864,17 +6766,17 @@ func quernRow1Shade(r *host.Run, base int, normals []kernel.Vec3[float32], out [
 		row2 := out[base:][:count]
 		for threadX := range count {
 			r.ThreadIdx.X = threadX
-//line types.go:117
+//line types.go:97
 			n := row[threadX]
 			t1 := n
-//line types.go:118
+//line types.go:98
 			result0 := n.Dot(t1)
 			length := float32(math.Sqrt(float64(result0)))
-//line types.go:119
+//line types.go:99
 			t3 := 1 / length
-//line types.go:119
+//line types.go:99
 			result02 := n.Scale(t3)
-//line types.go:119
+//line types.go:99
 			result03 := result02.Dot(light)
 			row2[threadX] = max(0, result03)
 		}
@@ -6883,20 +6785,20 @@ func quernRow1Shade(r *host.Run, base int, normals []kernel.Vec3[float32], out [
 	for threadX := range dimX {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
-//line types.go:116
+//line types.go:96
 		if i < len(normals) && i < len(out) {
 			n := normals[i]
 			t1 := n
-//line types.go:118
+//line types.go:98
 			result0 := n.Dot(t1)
 			length := float32(math.Sqrt(float64(result0)))
-//line types.go:119
+//line types.go:99
 			t3 := 1 / length
-//line types.go:119
+//line types.go:99
 			result02 := n.Scale(t3)
-//line types.go:119
+//line types.go:99
 			result03 := result02.Dot(light)
-//line types.go:119
+//line types.go:99
 			out[i] = max(0, result03)
 		}
 	}
@@ -6928,26 +6830,26 @@ func quernRow1Widest(r *host.Run, base int, rows [][4]sample, out []sample, dimX
 		row2 := out[base:][:count]
 		for threadX := range count {
 			r.ThreadIdx.X = threadX
-//line types.go:141
+//line types.go:121
 			_ = row[threadX][0]
 			best := &row[threadX][0]
-//line types.go:142
+//line types.go:122
 			for k := 1; k < 4; k++ {
 				t5 := k
-//line types.go:143
+//line types.go:123
 				_ = row[threadX][t5]
-//line types.go:143
+//line types.go:123
 				s := &row[threadX][t5]
 				t8 := s.Valid
 				if t8 {
-//line types.go:143
+//line types.go:123
 					result0 := s.width()
-//line types.go:143
+//line types.go:123
 					result02 := best.width()
 					t8 = result0 > result02
 				}
 				if t8 {
-//line types.go:144
+//line types.go:124
 					best = s
 				}
 			}
@@ -6959,29 +6861,29 @@ func quernRow1Widest(r *host.Run, base int, rows [][4]sample, out []sample, dimX
 	for threadX := range dimX {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
-//line types.go:138
+//line types.go:118
 		if i >= len(rows) || i >= len(out) {
 			continue
 		}
 		_ = rows[i][0]
-//line types.go:141
+//line types.go:121
 		best := &rows[i][0]
 		for k := 1; k < 4; k++ {
 			t5 := k
-//line types.go:143
+//line types.go:123
 			_ = rows[i][t5]
-//line types.go:143
+//line types.go:123
 			s := &rows[i][t5]
 			t8 := s.Valid
 			if t8 {
-//line types.go:143
+//line types.go:123
 				result0 := s.width()
-//line types.go:143
+//line types.go:123
 				result02 := best.width()
 				t8 = result0 > result02
 			}
 			if t8 {
-//line types.go:144
+//line types.go:124
 				best = s
 			}
 		}
@@ -7014,7 +6916,7 @@ func quernRow1Filter(r *host.Run, base, radius int, in, out []float32, dimX int)
 	for threadX := range dimX {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
-//line types.go:170
+//line types.go:150
 		if i < radius || i >= len(in)-radius || i >= len(out) {
 			continue
 		}
@@ -7027,17 +6929,17 @@ func quernRow1Filter(r *host.Run, base, radius int, in, out []float32, dimX int)
 		if sum >= l.From {
 			gain = l.Gain.Float32()
 		}
-//line types.go:178
+//line types.go:158
 		l2 := levels[1]
 		if sum >= l2.From {
 			gain = l2.Gain.Float32()
 		}
-//line types.go:178
+//line types.go:158
 		l3 := levels[2]
 		if sum >= l3.From {
 			gain = l3.Gain.Float32()
 		}
-//line types.go:183
+//line types.go:163
 		out[i] = gain * sum
 	}
 }

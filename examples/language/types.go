@@ -6,26 +6,6 @@ import (
 	"quern.dev/kernel"
 )
 
-// collatz counts the steps of 3n+1: integers wrap around as Go's do, and int has
-// 64 bits.
-//
-//quern:kernel
-func collatz(t kernel.Thread, start []uint32, steps []int, odd []bool) {
-	i := t.Global()
-	if i >= len(start) {
-		return
-	}
-	n := uint64(start[i])
-	odd[i] = n%2 == 1
-	for ; n > 1; steps[i]++ {
-		if n%2 == 0 {
-			n /= 2
-		} else {
-			n = 3*n + 1
-		}
-	}
-}
-
 // addHalves adds numbers of 16 bits, each sum rounded once.
 //
 //quern:kernel

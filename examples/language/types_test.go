@@ -25,19 +25,6 @@ func halves(x ...float64) []kernel.Float16 {
 	return out
 }
 
-func TestIntegersAndBools(t *testing.T) {
-	devicetest.Each(t, func(t *testing.T, d *gpu.Device) {
-		steps, odd := devicetest.Upload(t, d, make([]int, 3)), devicetest.Upload(t, d, make([]bool, 3))
-		launch(t, LaunchCollatz(d.DefaultStream(), gpu.Linear(3), devicetest.Upload(t, d, []uint32{1, 27, 4294967295}), steps, odd))
-		if got := devicetest.Download(t, d, steps); !slices.Equal(got, []int{0, 111, 451}) {
-			t.Errorf("steps = %v, want [0 111 451]", got)
-		}
-		if got := devicetest.Download(t, d, odd); !slices.Equal(got, []bool{true, true, true}) {
-			t.Errorf("odd = %v, want all true", got)
-		}
-	})
-}
-
 func TestHalves(t *testing.T) {
 	devicetest.Each(t, func(t *testing.T, d *gpu.Device) {
 		s := d.DefaultStream()
