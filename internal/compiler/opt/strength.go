@@ -122,7 +122,9 @@ func (s *strengthener) expr(e ir.Expr) ir.Expr {
 	if b.Op == ir.Div {
 		return q
 	}
-	return operate(ir.CloneExpr(x), ir.Sub, operate(q, ir.Mul, c))
+	// Not x - q*c: of an x that ptxas (13.5) finds to be 0 it makes 0 - 0, and
+	// loses the carry where that is the index of an address.
+	return operate(operate(q, ir.Mul, wrapped(t, -c.Bits)), ir.Add, ir.CloneExpr(x))
 }
 
 // timesReciprocal multiplies by 1/c instead of dividing by c if that is exact: c
