@@ -295,13 +295,17 @@ func onlyCheck(s ir.Stmt) (elem *ir.ElemPlace, ok bool) {
 // reads joins the reads of a list.
 func (v *vectoriser) reads(r *rewriting) {
 	groups := map[string][]access{}
+	var order []string // of the groups, for the same text each time
 	flush := func(dies func(a *access) bool) {
-		for base, g := range groups {
-			if dies(&g[0]) {
-				v.joinReads(r, g)
-				delete(groups, base)
+		order = slices.DeleteFunc(order, func(base string) bool {
+			g := groups[base]
+			if !dies(&g[0]) {
+				return false
 			}
-		}
+			v.joinReads(r, g)
+			delete(groups, base)
+			return true
+		})
 	}
 	all := func(*access) bool { return true }
 	checks := 0
@@ -317,6 +321,9 @@ func (v *vectoriser) reads(r *rewriting) {
 		}
 		for _, a := range reads {
 			a.at, a.pos, a.checks = i, positionOf(s), checks
+			if groups[a.base] == nil {
+				order = append(order, a.base)
+			}
 			groups[a.base] = append(groups[a.base], a)
 		}
 		if assign, ok := s.(*ir.Assign); ok {

@@ -50,7 +50,9 @@ func randoms[T kernel.MatrixElement](e element[T], n int, rng *rand.Rand) []T {
 func TestProductsOfAllTypes(t *testing.T) {
 	devicetest.Each(t, func(t *testing.T, d *gpu.Device) {
 		t.Run("float16", func(t *testing.T) { checkProduct[kernel.Float16, kernel.Float16, float32](t, d, float16s, float16s) })
-		t.Run("bfloat16", func(t *testing.T) { checkProduct[kernel.BFloat16, kernel.BFloat16, float32](t, d, bfloat16s, bfloat16s) })
+		t.Run("bfloat16", func(t *testing.T) {
+			checkProduct[kernel.BFloat16, kernel.BFloat16, float32](t, d, bfloat16s, bfloat16s)
+		})
 		t.Run("float32", func(t *testing.T) { checkProduct[float32, float32, float32](t, d, float32s, float32s) })
 		t.Run("int8", func(t *testing.T) { checkProduct[int8, int8, int32](t, d, int8s, int8s) })
 		t.Run("int8 by uint8", func(t *testing.T) { checkProduct[int8, uint8, int32](t, d, int8s, uint8s) })
@@ -112,7 +114,9 @@ func checkProduct[A, B kernel.MatrixElement, C float32 | int32](t *testing.T, d 
 
 func TestLoadsOfAllTypes(t *testing.T) {
 	devicetest.Each(t, func(t *testing.T, d *gpu.Device) {
-		t.Run("float16", func(t *testing.T) { checkLoads[kernel.Float16, [8]kernel.Float16](t, d, load[kernel.Float16, [8]kernel.Float16]) })
+		t.Run("float16", func(t *testing.T) {
+			checkLoads[kernel.Float16, [8]kernel.Float16](t, d, load[kernel.Float16, [8]kernel.Float16])
+		})
 		t.Run("bfloat16", func(t *testing.T) {
 			checkLoads[kernel.BFloat16, [8]kernel.BFloat16](t, d, load[kernel.BFloat16, [8]kernel.BFloat16])
 		})
