@@ -65,11 +65,8 @@ func TestFastKernelsAreLeftAlone(t *testing.T) {
 	}
 }
 
-// Kernels of the repository that are what a finding says, on purpose.
-var intended = map[string]string{}
-
 func TestTunedKernelsOfTheRepositoryAreLeftAlone(t *testing.T) {
-	packages, err := frontend.Load(context.Background(), "../../..", "./examples/...", "./bench/...")
+	packages, err := frontend.Load(context.Background(), "../../..", "./examples/photo", "./examples/saxpy", "./bench/...")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -86,9 +83,7 @@ func TestTunedKernelsOfTheRepositoryAreLeftAlone(t *testing.T) {
 			}
 			kernels++
 			for _, f := range list {
-				if intended[f.Kernel+": "+f.Rule] == "" {
-					t.Error(f)
-				}
+				t.Error(f)
 			}
 		}
 	}
