@@ -44,45 +44,84 @@ func Bound(f Format, magnitude float64) float64 {
 
 // Multiply adds the product of a and b to c, for all lanes.
 func Multiply[T Value](fa, fb Format, a *A, b *B, c *C[T]) {
+	if fa.Size() == 2 && fa == fb {
+		multiply16(fa, a, b, c)
+		return
+	}
 	var columns [8][32]float64
-	var rows [32][8]float64 // of b
+	var lines [32][8]float64 // of b
 	for i := range columns {
 		b.column(fb, i, &columns[i])
 		for k, v := range columns[i] {
-			rows[k][i] = v
+			lines[k][i] = v
 		}
 	}
 	var row [32]float64
 	for i := range 16 {
 		a.row(fa, i, &row)
-		c.add(i, row[:fa.K()], &rows)
+		c.add(i, row[:fa.K()], lines[:])
 	}
 }
 
-// add adds a row of A times B to row i. The eight sums take turns, so that none
-// waits for its last addition.
-func (c *C[T]) add(i int, row []float64, b *[32][8]float64) {
-	quad := c[i%8*4:][:4]
-	e := i / 8 * 2
-	s0, s1 := float64(quad[0][e]), float64(quad[0][e+1])
-	s2, s3 := float64(quad[1][e]), float64(quad[1][e+1])
-	s4, s5 := float64(quad[2][e]), float64(quad[2][e+1])
-	s6, s7 := float64(quad[3][e]), float64(quad[3][e+1])
-	for k, v := range row {
-		w := &b[k&31]
-		s0 += v * w[0]
-		s1 += v * w[1]
-		s2 += v * w[2]
-		s3 += v * w[3]
-		s4 += v * w[4]
-		s5 += v * w[5]
-		s6 += v * w[6]
-		s7 += v * w[7]
+// multiply16 is Multiply for elements of 16 bits, whose words it decodes one lane
+// after the other.
+func multiply16[T Value](f Format, a *A, b *B, c *C[T]) {
+	var rows [16][16]float64 // of a
+	var lines [16][8]float64 // of b
+	for lane := range Lanes {
+		x, y := &a[lane], &b[lane]
+		i, k := lane/4, lane%4*2
+		low, high, line := rows[i][k:k+10], rows[i+8][k:k+10], lines[k:k+10]
+		if f == BFloat16 {
+			low[0], low[1] = bfloat16(x[0]), bfloat16(x[0]>>16)
+			high[0], high[1] = bfloat16(x[1]), bfloat16(x[1]>>16)
+			low[8], low[9] = bfloat16(x[2]), bfloat16(x[2]>>16)
+			high[8], high[9] = bfloat16(x[3]), bfloat16(x[3]>>16)
+			line[0][i], line[1][i] = bfloat16(y[0]), bfloat16(y[0]>>16)
+			line[8][i], line[9][i] = bfloat16(y[1]), bfloat16(y[1]>>16)
+			continue
+		}
+		low[0], low[1] = float16(x[0]), float16(x[0]>>16)
+		high[0], high[1] = float16(x[1]), float16(x[1]>>16)
+		low[8], low[9] = float16(x[2]), float16(x[2]>>16)
+		high[8], high[9] = float16(x[3]), float16(x[3]>>16)
+		line[0][i], line[1][i] = float16(y[0]), float16(y[0]>>16)
+		line[8][i], line[9][i] = float16(y[1]), float16(y[1]>>16)
 	}
-	quad[0][e], quad[0][e+1] = rounded[T](s0), rounded[T](s1)
-	quad[1][e], quad[1][e+1] = rounded[T](s2), rounded[T](s3)
-	quad[2][e], quad[2][e+1] = rounded[T](s4), rounded[T](s5)
-	quad[3][e], quad[3][e+1] = rounded[T](s6), rounded[T](s7)
+	for i := range rows {
+		c.add(i, rows[i][:], lines[:])
+	}
+}
+
+// add adds a row of A times the lines of B to row i. Four sums at a time take
+// turns, so that none waits long for its last addition and all are in registers.
+func (c *C[T]) add(i int, row []float64, lines [][8]float64) {
+	lines = lines[:len(row)]
+	e := i / 8 * 2
+	for half := range 2 {
+		x, y := (*[2]T)(c[i%8*4+2*half][e:]), (*[2]T)(c[i%8*4+2*half+1][e:])
+		s0, s1 := float64(x[0]), float64(x[1])
+		s2, s3 := float64(y[0]), float64(y[1])
+		if half == 0 {
+			for k, v := range row {
+				w := &lines[k]
+				s0 += v * w[0]
+				s1 += v * w[1]
+				s2 += v * w[2]
+				s3 += v * w[3]
+			}
+		} else {
+			for k, v := range row {
+				w := &lines[k]
+				s0 += v * w[4]
+				s1 += v * w[5]
+				s2 += v * w[6]
+				s3 += v * w[7]
+			}
+		}
+		x[0], x[1] = rounded[T](s0), rounded[T](s1)
+		y[0], y[1] = rounded[T](s2), rounded[T](s3)
+	}
 }
 
 // rounded is a sum as an element of C. Sums of integers are exact in float64;
@@ -142,9 +181,9 @@ func (b *B) column(f Format, column int, out *[32]float64) {
 func (f Format) decode(word uint32, out []float64, i int) {
 	switch f {
 	case Float16:
-		out[2*i], out[2*i+1] = float16(uint16(word)), float16(uint16(word>>16))
+		out[2*i], out[2*i+1] = float16(word), float16(word>>16)
 	case BFloat16:
-		out[2*i], out[2*i+1] = float64(math.Float32frombits(word<<16)), float64(math.Float32frombits(word&^0xffff))
+		out[2*i], out[2*i+1] = bfloat16(word), bfloat16(word>>16)
 	case TF32:
 		out[i] = float64(math.Float32frombits(RoundTF32(word)))
 	case Int8:
@@ -168,8 +207,12 @@ func RoundTF32(bits uint32) uint32 {
 	return (bits + 1<<12) &^ dropped
 }
 
-func float16(b uint16) float64 {
-	v := uint32(b&0x7fff) << 13
+// bfloat16 decodes the lower half of a word.
+func bfloat16(b uint32) float64 { return float64(math.Float32frombits(b << 16)) }
+
+// float16 decodes the lower half of a word.
+func float16(b uint32) float64 {
+	v := b & 0x7fff << 13
 	if v >= 0x7c00<<13 { // an infinity or NaN
 		v |= 0x7f800000
 	} else {
@@ -177,7 +220,7 @@ func float16(b uint16) float64 {
 		// they are subnormal.
 		v = math.Float32bits(math.Float32frombits(v) * 0x1p112)
 	}
-	return float64(math.Float32frombits(v | uint32(b&0x8000)<<16))
+	return float64(math.Float32frombits(v | b&0x8000<<16))
 }
 
 // Lines are the 16 bytes that each lane points to, as four words: those of lane

@@ -186,7 +186,7 @@ func TestFloat16Decodes(t *testing.T) {
 	for bits, want := range map[uint16]float64{
 		0: 0, 1: 0x1p-24, 0x3ff: 1023 * 0x1p-24, 0x400: 0x1p-14, 0x3c00: 1, 0xc000: -2, 0x7bff: 65504, 0x7c00: math.Inf(1), 0xfc00: math.Inf(-1),
 	} {
-		if got := float16(bits); got != want {
+		if got := float16(uint32(bits)); got != want {
 			t.Errorf("%#04x is %v, want %v", bits, got, want)
 		}
 	}

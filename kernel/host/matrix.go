@@ -1,7 +1,6 @@
 package host
 
 import (
-	"encoding/binary"
 	"unsafe"
 
 	"quern.dev/internal/mma"
@@ -13,27 +12,26 @@ import (
 
 // LoadMatrix reads the matrices whose lines of 16 bytes the threads point to.
 func LoadMatrix[R any](w0, w1, w2, w3 []uint32, lines []*R) {
-	loadMatrix([4][]uint32{w0, w1, w2, w3}, lines, false)
+	for i, words := range [4][]uint32{w0, w1, w2, w3} {
+		for first := 0; first < len(words); first += warpSize {
+			d := words[first:][:warpSize]
+			for row, p := range lines[first+8*i:][:8] {
+				copy(d[4*row:], unsafe.Slice((*uint32)(unsafe.Pointer(p)), 4))
+			}
+		}
+	}
 }
 
 // LoadMatrixTransposed is LoadMatrix with the elements of a column side by side.
 func LoadMatrixTransposed[R any](w0, w1, w2, w3 []uint32, lines []*R) {
-	loadMatrix([4][]uint32{w0, w1, w2, w3}, lines, true)
-}
-
-func loadMatrix[R any](words [4][]uint32, lines []*R, transposed bool) {
-	for first := 0; first < len(lines); first += warpSize {
-		var m mma.Lines
-		for lane, p := range lines[first : first+warpSize] {
-			bytes := unsafe.Slice((*byte)(unsafe.Pointer(p)), 16)
-			for i := range m[lane] {
-				m[lane][i] = binary.NativeEndian.Uint32(bytes[4*i:])
-			}
-		}
-		for lane := range warpSize {
-			for i, w := range m.Load(lane, transposed) {
-				if at := first + lane; at < len(words[i]) {
-					words[i][at] = w
+	for i, words := range [4][]uint32{w0, w1, w2, w3} {
+		for first := 0; first < len(words); first += warpSize {
+			d := (*[8][4]uint32)(unsafe.Pointer((*[warpSize]uint32)(words[first:])))
+			for pair := range 4 {
+				even := (*[8]uint16)(unsafe.Pointer(lines[first+8*i+2*pair]))
+				odd := (*[8]uint16)(unsafe.Pointer(lines[first+8*i+2*pair+1]))
+				for column := range d {
+					d[column][pair] = uint32(even[column]) | uint32(odd[column])<<16
 				}
 			}
 		}
