@@ -30,7 +30,7 @@ func mandelbrot(z Size) *Case {
 const FlopsPerPair = 20
 
 func nbody(z Size) *Case {
-	n := z.of(300, 4096, 132*4*2*256)
+	n := z.of(300, 4096, 132*6*2*256)
 	bodies := in(random(n, func(r *rand.Rand) kernels.Body {
 		return kernels.Body{X: r.Float32(), Y: r.Float32(), Z: r.Float32(), Mass: r.Float32() / float32(n)}
 	}))
