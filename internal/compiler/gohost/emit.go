@@ -93,6 +93,7 @@ type emitter struct {
 	dims     [ir.GridDimZ + 1]bool // coordinates of the launch and the block in use
 	current  level
 	params   map[*ir.Local]bool // in use
+	read     map[*ir.Local]bool // variables of the block that the text reads
 	rows     []*text            // functions that run rows of threads
 	warp     *warpNames         // if code for one warp is written
 
@@ -111,7 +112,7 @@ func newEmitter(k *ir.Kernel, f *facts, p *plan, imports *Imports, reserved map[
 	e := &emitter{
 		kernel: k, imports: imports, facts: f, plan: p,
 		names: newNames(reserved), reserved: map[string]bool{},
-		scopes: newScopes(), params: map[*ir.Local]bool{}, grouped: map[ir.Expr]bool{}, costs: map[*ir.Local]int{},
+		scopes: newScopes(), params: map[*ir.Local]bool{}, read: map[*ir.Local]bool{}, grouped: map[ir.Expr]bool{}, costs: map[*ir.Local]int{},
 	}
 	e.root = e.newSection()
 	e.sections[perLaunch] = e.root
@@ -138,6 +139,7 @@ func (e *emitter) function() string {
 	body := &text{}
 	e.out, e.current, e.targets = body, perBlock, []target{blocks}
 	e.items(e.plan.items)
+	e.keepUnread()
 
 	whole := &text{}
 	whole.add("func %s(r *%s) {", FuncName(e.kernel.Name), host)
@@ -437,6 +439,7 @@ func (e *emitter) variable(v *ir.Local) string {
 		}
 	case e.plan.block[v]:
 		e.root.once(v, func(t *text) { t.add("var %s %s", name, e.typ(v.Type)) })
+		e.read[v] = true
 		return e.outerVariable(name, v.Type)
 	case e.plan.spread[v]:
 		if e.current <= perBlock && e.warp != nil {
@@ -450,6 +453,25 @@ func (e *emitter) variable(v *ir.Local) string {
 		}
 	}
 	return name
+}
+
+// assigned prints a variable as what is assigned to, which Go does not count as a
+// use.
+func (e *emitter) assigned(v *ir.Local) string {
+	read := e.read[v]
+	s := e.variable(v)
+	e.read[v] = read
+	return s
+}
+
+// keepUnread uses the variables of the block that only what has been left out of
+// the regions reads.
+func (e *emitter) keepUnread() {
+	for _, v := range e.kernel.Func.Locals {
+		if e.plan.block[v] && e.root.has[v] && !e.read[v] {
+			e.root.text.add("_ = %s", e.names.of[v])
+		}
+	}
 }
 
 // define declares a variable whose value is computed at the level.

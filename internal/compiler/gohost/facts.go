@@ -128,7 +128,8 @@ func (f *facts) scan(body []ir.Stmt) {
 }
 
 // reads returns the variables that statements read, other than for assignments
-// to variables that are neither read nor live after them.
+// to variables that are neither read nor live after them. What the kernel reads
+// through a pointer may be read anywhere.
 func (f *facts) reads(body []ir.Stmt, live map[*ir.Local]bool) map[*ir.Local]bool {
 	found := map[*ir.Local]bool{}
 	read := func(p ir.Place) {
@@ -136,11 +137,22 @@ func (f *facts) reads(body []ir.Stmt, live map[*ir.Local]bool) map[*ir.Local]boo
 			found[root.Var] = true
 		}
 	}
+	assigned := func(v *ir.Local) {
+		if f.addressed[v] && f.read[v] {
+			found[v] = true
+		}
+	}
 	v := ir.Visitor{
 		Stmt: func(s ir.Stmt) bool {
+			for _, d := range ir.Defined(s) {
+				assigned(d)
+			}
 			switch s := s.(type) {
 			case *ir.Assign:
 				p, whole := s.Dst.(*ir.VarPlace)
+				if whole {
+					assigned(p.Var)
+				}
 				if whole && !found[p.Var] && !live[p.Var] {
 					return f.exprMayFault(s.Src)
 				}

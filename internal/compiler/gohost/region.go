@@ -290,7 +290,7 @@ func (e *emitter) deadIn(g *region) map[*ir.Local]bool {
 	dead := map[*ir.Local]bool{}
 	read := e.facts.reads(g.stmts, live)
 	for v := range u.all() {
-		if !read[v] && !live[v] && !e.plan.block[v] && !e.facts.addressed[v] {
+		if !read[v] && !live[v] && !e.plan.block[v] {
 			dead[v] = true
 		}
 	}

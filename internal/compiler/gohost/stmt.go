@@ -128,7 +128,12 @@ func (e *emitter) assignment(s *ir.Assign) string {
 	if whole && e.scopes.define[s][p.Var] {
 		return e.definition(p.Var, e.names.name(p.Var, p.Var.Name), s.Src)
 	}
-	dst := e.place(s.Dst)
+	dst := ""
+	if whole {
+		dst = e.assigned(p.Var)
+	} else {
+		dst = e.place(s.Dst)
+	}
 	if text, ok := e.update(s, dst); ok {
 		return text
 	}

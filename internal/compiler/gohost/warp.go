@@ -388,7 +388,7 @@ func (e *emitter) collective(c *collective) {
 			one := e.names.name(oneOf{v}, v.Name+"Of")
 			e.root.once(oneOf{v}, func(t *text) { t.add("var %s [1]%s", one, e.typ(v.Type)) })
 			args = append(args, one+"[:]")
-			after = append(after, fmt.Sprintf("%s = %s[0]", e.variable(v), one))
+			after = append(after, fmt.Sprintf("%s = %s[0]", e.assigned(v), one))
 		default:
 			args = append(args, e.ofWarp(v))
 		}

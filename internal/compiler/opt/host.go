@@ -26,21 +26,41 @@ func Host(k *ir.Kernel) *ir.Kernel {
 
 // declared makes constants of what a declared block says: the X coordinate of the
 // only thread of a row, and what is computed from the block's dimensions alone,
-// which Go would take for a constant too, and refuse if it overflows.
+// or is an index or a bound, which Go would take for a constant too, and refuse if
+// it overflows or is out of range.
 func declared(k *ir.Kernel) {
 	block := k.Options.Block
 	if block == [3]int{} {
 		return
 	}
+	isDim := func(e ir.Expr) bool {
+		t, ok := e.(*ir.ThreadValue)
+		return ok && t.Op >= ir.BlockDimX && t.Op <= ir.BlockDimZ
+	}
 	value := func(e ir.Expr) *ir.Const {
-		if t, ok := e.(*ir.ThreadValue); ok && t.Op >= ir.BlockDimX && t.Op <= ir.BlockDimZ {
-			return ir.IntConst(ir.TInt, int64(block[t.Op-ir.BlockDimX]))
+		if isDim(e) {
+			return ir.IntConst(ir.TInt, int64(block[e.(*ir.ThreadValue).Op-ir.BlockDimX]))
 		}
 		return asConst(e)
 	}
-	r := ir.Rewriter{Expr: func(e ir.Expr) ir.Expr {
+	limit := func(e ir.Expr) ir.Expr {
+		if isDim(e) {
+			return value(e)
+		}
+		return e
+	}
+	uses := countUses(k.Func)
+	names := map[*ir.Local]ir.Expr{} // of dimensions
+	var r ir.Rewriter
+	r.Expr = func(e ir.Expr) ir.Expr {
 		var c *ir.Const
 		switch e := e.(type) {
+		case *ir.Load:
+			if p, ok := e.Place.(*ir.VarPlace); ok && names[p.Var] != nil {
+				return names[p.Var]
+			}
+		case *ir.SliceExpr:
+			e.Lo, e.Hi, e.Max = limit(e.Lo), limit(e.Hi), limit(e.Max)
 		case *ir.ThreadValue:
 			if e.Op == ir.ThreadIdxX && block[0] == 1 {
 				return ir.IntConst(ir.TInt, 0)
@@ -70,7 +90,21 @@ func declared(k *ir.Kernel) {
 			return e
 		}
 		return c
-	}}
+	}
+	r.Place = func(p ir.Place) ir.Place {
+		if p, ok := p.(*ir.IndexPlace); ok {
+			p.Index = limit(p.Index)
+		}
+		return p
+	}
+	r.Stmt = func(s ir.Stmt) []ir.Stmt {
+		if a, ok := s.(*ir.Assign); ok && isDim(a.Src) {
+			if dst, ok := a.Dst.(*ir.VarPlace); ok && uses[dst.Var] != nil && uses[dst.Var].once() {
+				names[dst.Var] = a.Src
+			}
+		}
+		return []ir.Stmt{s}
+	}
 	k.Func.Body = r.Body(k.Func.Body)
 }
 
