@@ -1910,48 +1910,56 @@ func quernRow3RegisterMatmul(r *host.Run, sumss [][8][8]float32, first2 int, til
 //line matmul.go:100
 		for p := 0; p < 16; p++ {
 			va := [8]float32{}
-			vb := [8]float32{}
+			var vb_0 float32
+			var vb_1 float32
+			var vb_2 float32
+			var vb_3 float32
+			var vb_4 float32
+			var vb_5 float32
+			var vb_6 float32
+			var vb_7 float32
+//line matmul.go:103
 			va[0] = tileA[p][start2]
-			vb[0] = tileB[p][at]
+			vb_0 = tileB[p][at]
 //line matmul.go:103
 			va[1] = tileA[p][start3]
-			vb[1] = tileB[p][at2]
+			vb_1 = tileB[p][at2]
 //line matmul.go:103
 			va[2] = tileA[p][start4]
-			vb[2] = tileB[p][at3]
+			vb_2 = tileB[p][at3]
 //line matmul.go:103
 			va[3] = tileA[p][start5]
-			vb[3] = tileB[p][at4]
+			vb_3 = tileB[p][at4]
 //line matmul.go:103
 			va[4] = tileA[p][start6]
-			vb[4] = tileB[p][at5]
+			vb_4 = tileB[p][at5]
 //line matmul.go:103
 			va[5] = tileA[p][start7]
-			vb[5] = tileB[p][at6]
+			vb_5 = tileB[p][at6]
 //line matmul.go:103
 			va[6] = tileA[p][start8]
-			vb[6] = tileB[p][at7]
+			vb_6 = tileB[p][at7]
 //line matmul.go:103
 			va[7] = tileA[p][start9]
-			vb[7] = tileB[p][at8]
+			vb_7 = tileB[p][at8]
 //line matmul.go:106
 			for i := 0; i < 8; i++ {
 //line matmul.go:108
-				sums[i][0] += va[i] * vb[0]
+				sums[i][0] += va[i] * vb_0
 //line matmul.go:108
-				sums[i][1] += va[i] * vb[1]
+				sums[i][1] += va[i] * vb_1
 //line matmul.go:108
-				sums[i][2] += va[i] * vb[2]
+				sums[i][2] += va[i] * vb_2
 //line matmul.go:108
-				sums[i][3] += va[i] * vb[3]
+				sums[i][3] += va[i] * vb_3
 //line matmul.go:108
-				sums[i][4] += va[i] * vb[4]
+				sums[i][4] += va[i] * vb_4
 //line matmul.go:108
-				sums[i][5] += va[i] * vb[5]
+				sums[i][5] += va[i] * vb_5
 //line matmul.go:108
-				sums[i][6] += va[i] * vb[6]
+				sums[i][6] += va[i] * vb_6
 //line matmul.go:108
-				sums[i][7] += va[i] * vb[7]
+				sums[i][7] += va[i] * vb_7
 			}
 		}
 	}
@@ -2108,48 +2116,56 @@ func quernRow3RegisterMatmulUnchecked(r *host.Run, sumss [][8][8]float32, first2
 //line matmul.go:100
 		for p := 0; p < 16; p++ {
 			va := [8]float32{}
-			vb := [8]float32{}
+			var vb_0 float32
+			var vb_1 float32
+			var vb_2 float32
+			var vb_3 float32
+			var vb_4 float32
+			var vb_5 float32
+			var vb_6 float32
+			var vb_7 float32
+//line matmul.go:103
 			va[0] = tileA[p][start2]
-			vb[0] = tileB[p][at]
+			vb_0 = tileB[p][at]
 //line matmul.go:103
 			va[1] = tileA[p][start3]
-			vb[1] = tileB[p][at2]
+			vb_1 = tileB[p][at2]
 //line matmul.go:103
 			va[2] = tileA[p][start4]
-			vb[2] = tileB[p][at3]
+			vb_2 = tileB[p][at3]
 //line matmul.go:103
 			va[3] = tileA[p][start5]
-			vb[3] = tileB[p][at4]
+			vb_3 = tileB[p][at4]
 //line matmul.go:103
 			va[4] = tileA[p][start6]
-			vb[4] = tileB[p][at5]
+			vb_4 = tileB[p][at5]
 //line matmul.go:103
 			va[5] = tileA[p][start7]
-			vb[5] = tileB[p][at6]
+			vb_5 = tileB[p][at6]
 //line matmul.go:103
 			va[6] = tileA[p][start8]
-			vb[6] = tileB[p][at7]
+			vb_6 = tileB[p][at7]
 //line matmul.go:103
 			va[7] = tileA[p][start9]
-			vb[7] = tileB[p][at8]
+			vb_7 = tileB[p][at8]
 //line matmul.go:106
 			for i := 0; i < 8; i++ {
 //line matmul.go:108
-				sums[i][0] += va[i] * vb[0]
+				sums[i][0] += va[i] * vb_0
 //line matmul.go:108
-				sums[i][1] += va[i] * vb[1]
+				sums[i][1] += va[i] * vb_1
 //line matmul.go:108
-				sums[i][2] += va[i] * vb[2]
+				sums[i][2] += va[i] * vb_2
 //line matmul.go:108
-				sums[i][3] += va[i] * vb[3]
+				sums[i][3] += va[i] * vb_3
 //line matmul.go:108
-				sums[i][4] += va[i] * vb[4]
+				sums[i][4] += va[i] * vb_4
 //line matmul.go:108
-				sums[i][5] += va[i] * vb[5]
+				sums[i][5] += va[i] * vb_5
 //line matmul.go:108
-				sums[i][6] += va[i] * vb[6]
+				sums[i][6] += va[i] * vb_6
 //line matmul.go:108
-				sums[i][7] += va[i] * vb[7]
+				sums[i][7] += va[i] * vb_7
 			}
 		}
 	}

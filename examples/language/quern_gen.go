@@ -4932,44 +4932,467 @@ func quernHostShuffledKeys(r *host.Run) {
 	dimX := r.BlockDim.X
 	dimY := r.BlockDim.Y
 	dimZ := r.BlockDim.Z
+	var t1_1 uint32
+	var t1_2 uint32
+	var t1_3 uint32
+	t5 := key[0]
+	t6 := key[1]
+	c2 := uint32(3528531795)
+	c3 := uint32(3449720151)
 	for r.Next() {
 		blockX := r.BlockIdx.X
 		base := blockX * dimX
 		for threadZ := range dimZ {
 			for threadY := range dimY {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1ShuffledKeys(r, base, keys, key, dimX)
+				quernRow1ShuffledKeys(r, base, keys, t1_1, t1_2, t1_3, t5, t6, c2, c3, dimX)
 			}
 		}
 	}
 }
 
 //go:noinline
-func quernRow1ShuffledKeys(r *host.Run, base int, keys []uint32, key [2]uint32, dimX int) {
+func quernRow1ShuffledKeys(r *host.Run, base int, keys []uint32, t1_1, t1_2, t1_3, t5, t6, c2, c3 uint32, dimX int) {
 	count := max(0, min(dimX, len(keys)-base))
 	if base >= 0 && count <= len(keys)-base {
 		row := keys[base:][:count]
 		for threadX := range count {
-			r.ThreadIdx.X = threadX
 			i := base + threadX
-			t1 := [4]uint32{uint32(i)}
+			t1_0 := uint32(i)
+//line random.go:12
+			a := t1_0
+			b := t1_1
+			c := t1_2
+			d := t1_3
+//line random.go:13
+			k0 := t5
+			k1 := t6
+			t7 := a
+			hi0 := uint32(uint64(c2) * uint64(t7) >> 32)
+			lo0 := t7 * 3528531795
+//line random.go:16
+			t8 := c
+			hi1 := uint32(uint64(c3) * uint64(t8) >> 32)
+			lo1 := t8 * 3449720151
+//line random.go:17
+			t9 := hi1 ^ b ^ k0
+			t10 := lo1
+			t11 := hi0 ^ d ^ k1
+			t12 := lo0
+			a = t9
+			b = t10
+			c = t11
+			d = t12
+//line random.go:18
+			k0 += 2654435769
+			k1 += 3144134277
+//line random.go:15
+			t72 := a
+			hi02 := uint32(uint64(c2) * uint64(t72) >> 32)
+			lo02 := t72 * 3528531795
+//line random.go:16
+			t82 := c
+			hi12 := uint32(uint64(c3) * uint64(t82) >> 32)
+			lo12 := t82 * 3449720151
+//line random.go:17
+			t92 := hi12 ^ b ^ k0
+			t102 := lo12
+			t112 := hi02 ^ d ^ k1
+			t122 := lo02
+			a = t92
+			b = t102
+			c = t112
+			d = t122
+//line random.go:18
+			k0 += 2654435769
+			k1 += 3144134277
+//line random.go:15
+			t73 := a
+			hi03 := uint32(uint64(c2) * uint64(t73) >> 32)
+			lo03 := t73 * 3528531795
+//line random.go:16
+			t83 := c
+			hi13 := uint32(uint64(c3) * uint64(t83) >> 32)
+			lo13 := t83 * 3449720151
+//line random.go:17
+			t93 := hi13 ^ b ^ k0
+			t103 := lo13
+			t113 := hi03 ^ d ^ k1
+			t123 := lo03
+			a = t93
+			b = t103
+			c = t113
+			d = t123
+//line random.go:18
+			k0 += 2654435769
+			k1 += 3144134277
+//line random.go:15
+			t74 := a
+			hi04 := uint32(uint64(c2) * uint64(t74) >> 32)
+			lo04 := t74 * 3528531795
+//line random.go:16
+			t84 := c
+			hi14 := uint32(uint64(c3) * uint64(t84) >> 32)
+			lo14 := t84 * 3449720151
+//line random.go:17
+			t94 := hi14 ^ b ^ k0
+			t104 := lo14
+			t114 := hi04 ^ d ^ k1
+			t124 := lo04
+			a = t94
+			b = t104
+			c = t114
+			d = t124
+//line random.go:18
+			k0 += 2654435769
+			k1 += 3144134277
+//line random.go:15
+			t75 := a
+			hi05 := uint32(uint64(c2) * uint64(t75) >> 32)
+			lo05 := t75 * 3528531795
+//line random.go:16
+			t85 := c
+			hi15 := uint32(uint64(c3) * uint64(t85) >> 32)
+			lo15 := t85 * 3449720151
+//line random.go:17
+			t95 := hi15 ^ b ^ k0
+			t105 := lo15
+			t115 := hi05 ^ d ^ k1
+			t125 := lo05
+			a = t95
+			b = t105
+			c = t115
+			d = t125
+//line random.go:18
+			k0 += 2654435769
+			k1 += 3144134277
+//line random.go:15
+			t76 := a
+			hi06 := uint32(uint64(c2) * uint64(t76) >> 32)
+			lo06 := t76 * 3528531795
+//line random.go:16
+			t86 := c
+			hi16 := uint32(uint64(c3) * uint64(t86) >> 32)
+			lo16 := t86 * 3449720151
+//line random.go:17
+			t96 := hi16 ^ b ^ k0
+			t106 := lo16
+			t116 := hi06 ^ d ^ k1
+			t126 := lo06
+			a = t96
+			b = t106
+			c = t116
+			d = t126
+//line random.go:18
+			k0 += 2654435769
+			k1 += 3144134277
+//line random.go:15
+			t77 := a
+			hi07 := uint32(uint64(c2) * uint64(t77) >> 32)
+			lo07 := t77 * 3528531795
+//line random.go:16
+			t87 := c
+			hi17 := uint32(uint64(c3) * uint64(t87) >> 32)
+			lo17 := t87 * 3449720151
+//line random.go:17
+			t97 := hi17 ^ b ^ k0
+			t107 := lo17
+			t117 := hi07 ^ d ^ k1
+			t127 := lo07
+			a = t97
+			b = t107
+			c = t117
+			d = t127
+//line random.go:18
+			k0 += 2654435769
+			k1 += 3144134277
+//line random.go:15
+			t78 := a
+			hi08 := uint32(uint64(c2) * uint64(t78) >> 32)
+			lo08 := t78 * 3528531795
+//line random.go:16
+			t88 := c
+			hi18 := uint32(uint64(c3) * uint64(t88) >> 32)
+			lo18 := t88 * 3449720151
+//line random.go:17
+			t98 := hi18 ^ b ^ k0
+			t108 := lo18
+			t118 := hi08 ^ d ^ k1
+			t128 := lo08
+			a = t98
+			b = t108
+			c = t118
+			d = t128
+//line random.go:18
+			k0 += 2654435769
+			k1 += 3144134277
+//line random.go:15
+			t79 := a
+			hi09 := uint32(uint64(c2) * uint64(t79) >> 32)
+			lo09 := t79 * 3528531795
+//line random.go:16
+			t89 := c
+			hi19 := uint32(uint64(c3) * uint64(t89) >> 32)
+			lo19 := t89 * 3449720151
+//line random.go:17
+			t99 := hi19 ^ b ^ k0
+			t109 := lo19
+			t119 := hi09 ^ d ^ k1
+			t129 := lo09
+			a = t99
+			b = t109
+			c = t119
+			d = t129
+//line random.go:18
+			k0 += 2654435769
+			k1 += 3144134277
+//line random.go:15
+			t710 := a
+			hi010 := uint32(uint64(c2) * uint64(t710) >> 32)
+			lo010 := t710 * 3528531795
+//line random.go:16
+			t810 := c
+			hi110 := uint32(uint64(c3) * uint64(t810) >> 32)
+			lo110 := t810 * 3449720151
+//line random.go:17
+			t910 := hi110 ^ b ^ k0
+			t1010 := lo110
+			t1110 := hi010 ^ d ^ k1
+			t1210 := lo010
+			a = t910
+			b = t1010
+			c = t1110
+			d = t1210
+//line random.go:18
+			k0 += 2654435769
+			k1 += 3144134277
+//line random.go:21
+			result0_0 := a
 //line random.go:42
-			result0 := kernel.Philox(t1, key)
-			t4 := result0
-			row[threadX] = t4[0]
+			t4_0 := result0_0
+			row[threadX] = t4_0
 		}
 		return
 	}
 	for threadX := range dimX {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
-		t1 := [4]uint32{uint32(i)}
+		t1_0 := uint32(i)
 //line random.go:41
 		if i < len(keys) {
-			result0 := kernel.Philox(t1, key)
-			t4 := result0
+//line random.go:12
+			a := t1_0
+			b := t1_1
+			c := t1_2
+			d := t1_3
+//line random.go:13
+			k0 := t5
+			k1 := t6
+			t7 := a
+			hi0 := uint32(uint64(c2) * uint64(t7) >> 32)
+			lo0 := t7 * 3528531795
+//line random.go:16
+			t8 := c
+			hi1 := uint32(uint64(c3) * uint64(t8) >> 32)
+			lo1 := t8 * 3449720151
+//line random.go:17
+			t9 := hi1 ^ b ^ k0
+			t10 := lo1
+			t11 := hi0 ^ d ^ k1
+			t12 := lo0
+			a = t9
+			b = t10
+			c = t11
+			d = t12
+//line random.go:18
+			k0 += 2654435769
+			k1 += 3144134277
+//line random.go:15
+			t72 := a
+			hi02 := uint32(uint64(c2) * uint64(t72) >> 32)
+			lo02 := t72 * 3528531795
+//line random.go:16
+			t82 := c
+			hi12 := uint32(uint64(c3) * uint64(t82) >> 32)
+			lo12 := t82 * 3449720151
+//line random.go:17
+			t92 := hi12 ^ b ^ k0
+			t102 := lo12
+			t112 := hi02 ^ d ^ k1
+			t122 := lo02
+			a = t92
+			b = t102
+			c = t112
+			d = t122
+//line random.go:18
+			k0 += 2654435769
+			k1 += 3144134277
+//line random.go:15
+			t73 := a
+			hi03 := uint32(uint64(c2) * uint64(t73) >> 32)
+			lo03 := t73 * 3528531795
+//line random.go:16
+			t83 := c
+			hi13 := uint32(uint64(c3) * uint64(t83) >> 32)
+			lo13 := t83 * 3449720151
+//line random.go:17
+			t93 := hi13 ^ b ^ k0
+			t103 := lo13
+			t113 := hi03 ^ d ^ k1
+			t123 := lo03
+			a = t93
+			b = t103
+			c = t113
+			d = t123
+//line random.go:18
+			k0 += 2654435769
+			k1 += 3144134277
+//line random.go:15
+			t74 := a
+			hi04 := uint32(uint64(c2) * uint64(t74) >> 32)
+			lo04 := t74 * 3528531795
+//line random.go:16
+			t84 := c
+			hi14 := uint32(uint64(c3) * uint64(t84) >> 32)
+			lo14 := t84 * 3449720151
+//line random.go:17
+			t94 := hi14 ^ b ^ k0
+			t104 := lo14
+			t114 := hi04 ^ d ^ k1
+			t124 := lo04
+			a = t94
+			b = t104
+			c = t114
+			d = t124
+//line random.go:18
+			k0 += 2654435769
+			k1 += 3144134277
+//line random.go:15
+			t75 := a
+			hi05 := uint32(uint64(c2) * uint64(t75) >> 32)
+			lo05 := t75 * 3528531795
+//line random.go:16
+			t85 := c
+			hi15 := uint32(uint64(c3) * uint64(t85) >> 32)
+			lo15 := t85 * 3449720151
+//line random.go:17
+			t95 := hi15 ^ b ^ k0
+			t105 := lo15
+			t115 := hi05 ^ d ^ k1
+			t125 := lo05
+			a = t95
+			b = t105
+			c = t115
+			d = t125
+//line random.go:18
+			k0 += 2654435769
+			k1 += 3144134277
+//line random.go:15
+			t76 := a
+			hi06 := uint32(uint64(c2) * uint64(t76) >> 32)
+			lo06 := t76 * 3528531795
+//line random.go:16
+			t86 := c
+			hi16 := uint32(uint64(c3) * uint64(t86) >> 32)
+			lo16 := t86 * 3449720151
+//line random.go:17
+			t96 := hi16 ^ b ^ k0
+			t106 := lo16
+			t116 := hi06 ^ d ^ k1
+			t126 := lo06
+			a = t96
+			b = t106
+			c = t116
+			d = t126
+//line random.go:18
+			k0 += 2654435769
+			k1 += 3144134277
+//line random.go:15
+			t77 := a
+			hi07 := uint32(uint64(c2) * uint64(t77) >> 32)
+			lo07 := t77 * 3528531795
+//line random.go:16
+			t87 := c
+			hi17 := uint32(uint64(c3) * uint64(t87) >> 32)
+			lo17 := t87 * 3449720151
+//line random.go:17
+			t97 := hi17 ^ b ^ k0
+			t107 := lo17
+			t117 := hi07 ^ d ^ k1
+			t127 := lo07
+			a = t97
+			b = t107
+			c = t117
+			d = t127
+//line random.go:18
+			k0 += 2654435769
+			k1 += 3144134277
+//line random.go:15
+			t78 := a
+			hi08 := uint32(uint64(c2) * uint64(t78) >> 32)
+			lo08 := t78 * 3528531795
+//line random.go:16
+			t88 := c
+			hi18 := uint32(uint64(c3) * uint64(t88) >> 32)
+			lo18 := t88 * 3449720151
+//line random.go:17
+			t98 := hi18 ^ b ^ k0
+			t108 := lo18
+			t118 := hi08 ^ d ^ k1
+			t128 := lo08
+			a = t98
+			b = t108
+			c = t118
+			d = t128
+//line random.go:18
+			k0 += 2654435769
+			k1 += 3144134277
+//line random.go:15
+			t79 := a
+			hi09 := uint32(uint64(c2) * uint64(t79) >> 32)
+			lo09 := t79 * 3528531795
+//line random.go:16
+			t89 := c
+			hi19 := uint32(uint64(c3) * uint64(t89) >> 32)
+			lo19 := t89 * 3449720151
+//line random.go:17
+			t99 := hi19 ^ b ^ k0
+			t109 := lo19
+			t119 := hi09 ^ d ^ k1
+			t129 := lo09
+			a = t99
+			b = t109
+			c = t119
+			d = t129
+//line random.go:18
+			k0 += 2654435769
+			k1 += 3144134277
+//line random.go:15
+			t710 := a
+			hi010 := uint32(uint64(c2) * uint64(t710) >> 32)
+			lo010 := t710 * 3528531795
+//line random.go:16
+			t810 := c
+			hi110 := uint32(uint64(c3) * uint64(t810) >> 32)
+			lo110 := t810 * 3449720151
+//line random.go:17
+			t910 := hi110 ^ b ^ k0
+			t1010 := lo110
+			t1110 := hi010 ^ d ^ k1
+			t1210 := lo010
+			a = t910
+			b = t1010
+			c = t1110
+			d = t1210
+//line random.go:18
+			k0 += 2654435769
+			k1 += 3144134277
+//line random.go:21
+			result0_0 := a
 //line random.go:42
-			keys[i] = t4[0]
+			t4_0 := result0_0
+//line random.go:42
+			keys[i] = t4_0
 		}
 	}
 }

@@ -1283,8 +1283,9 @@ func quernRow1RotateBilinear(r *host.Run, base, outW, y, outH int, r2 rotation, 
 				y0 := t27
 				y1 := t31
 //line rotate.go:52
-				v := [3]float32{}
-//line rotate.go:55
+				var v_0 float32
+				var v_1 float32
+				var v_2 float32
 				t32 := in[plane+y0+x0]
 //line rotate.go:55
 				t33 := in[plane+y0+x1]
@@ -1307,7 +1308,7 @@ func quernRow1RotateBilinear(r *host.Run, base, outW, y, outH int, r2 rotation, 
 //line math.go:157
 				result08 := t40 + t42*(t41-t40)
 //line rotate.go:57
-				v[0] = result08
+				v_0 = result08
 //line rotate.go:55
 				t322 := in[plane2+y0+x0]
 //line rotate.go:55
@@ -1331,7 +1332,7 @@ func quernRow1RotateBilinear(r *host.Run, base, outW, y, outH int, r2 rotation, 
 //line math.go:157
 				result011 := t402 + t422*(t412-t402)
 //line rotate.go:57
-				v[1] = result011
+				v_1 = result011
 //line rotate.go:55
 				t323 := in[plane3+y0+x0]
 //line rotate.go:55
@@ -1355,9 +1356,9 @@ func quernRow1RotateBilinear(r *host.Run, base, outW, y, outH int, r2 rotation, 
 //line math.go:157
 				result014 := t403 + t423*(t413-t403)
 //line rotate.go:57
-				v[2] = result014
+				v_2 = result014
 //line rotate.go:59
-				t44 := rgb{R: v[0], G: v[1], B: v[2]}
+				t44 := rgb{R: v_0, G: v_1, B: v_2}
 				t45 := alpha
 //line rotate.go:59
 				result015 := background.mix(t44, t45)
@@ -1427,8 +1428,9 @@ func quernRow1RotateBilinear(r *host.Run, base, outW, y, outH int, r2 rotation, 
 			y0 := t27
 			y1 := t31
 //line rotate.go:52
-			v := [3]float32{}
-//line rotate.go:55
+			var v_0 float32
+			var v_1 float32
+			var v_2 float32
 			t32 := in[plane+y0+x0]
 //line rotate.go:55
 			t33 := in[plane+y0+x1]
@@ -1451,7 +1453,7 @@ func quernRow1RotateBilinear(r *host.Run, base, outW, y, outH int, r2 rotation, 
 //line math.go:157
 			result08 := t40 + t42*(t41-t40)
 //line rotate.go:57
-			v[0] = result08
+			v_0 = result08
 //line rotate.go:55
 			t322 := in[plane2+y0+x0]
 //line rotate.go:55
@@ -1475,7 +1477,7 @@ func quernRow1RotateBilinear(r *host.Run, base, outW, y, outH int, r2 rotation, 
 //line math.go:157
 			result011 := t402 + t422*(t412-t402)
 //line rotate.go:57
-			v[1] = result011
+			v_1 = result011
 //line rotate.go:55
 			t323 := in[plane3+y0+x0]
 //line rotate.go:55
@@ -1499,9 +1501,9 @@ func quernRow1RotateBilinear(r *host.Run, base, outW, y, outH int, r2 rotation, 
 //line math.go:157
 			result014 := t403 + t423*(t413-t403)
 //line rotate.go:57
-			v[2] = result014
+			v_2 = result014
 //line rotate.go:59
-			t44 := rgb{R: v[0], G: v[1], B: v[2]}
+			t44 := rgb{R: v_0, G: v_1, B: v_2}
 			t45 := alpha
 //line rotate.go:59
 			result015 := background.mix(t44, t45)
@@ -1592,106 +1594,113 @@ func quernRow1RotateBicubic(r *host.Run, base, outW, y, outH int, r2 rotation, w
 				wx := t16
 				wy := t19
 //line rotate.go:82
-				columns := [4]int{}
-				rows := [4]int{}
+				columns_0 := 0
+				columns_1 := 0
+				columns_2 := 0
+				columns_3 := 0
+				rows_0 := 0
+				rows_1 := 0
+				rows_2 := 0
+				rows_3 := 0
+//line rotate.go:84
 				t20 := int(fx) - 1
 //line math.go:151
 				result04 := min(max(t20, 0), t21)
 //line rotate.go:84
-				columns[0] = result04
+				columns_0 = result04
 				t23 := int(fy) - 1
 //line math.go:151
 				result05 := min(max(t23, 0), t24)
 //line rotate.go:85
-				rows[0] = result05 * w
+				rows_0 = result05 * w
 //line rotate.go:84
 				t202 := int(fx)
 //line math.go:151
 				result06 := min(max(t202, 0), t212)
 //line rotate.go:84
-				columns[1] = result06
+				columns_1 = result06
 				t232 := int(fy)
 //line math.go:151
 				result07 := min(max(t232, 0), t242)
 //line rotate.go:85
-				rows[1] = result07 * w
+				rows_1 = result07 * w
 //line rotate.go:84
 				t203 := int(fx) + 1
 //line math.go:151
 				result08 := min(max(t203, 0), t213)
 //line rotate.go:84
-				columns[2] = result08
+				columns_2 = result08
 				t233 := int(fy) + 1
 //line math.go:151
 				result09 := min(max(t233, 0), t243)
 //line rotate.go:85
-				rows[2] = result09 * w
+				rows_2 = result09 * w
 //line rotate.go:84
 				t204 := int(fx) + 2
 //line math.go:151
 				result010 := min(max(t204, 0), t214)
 //line rotate.go:84
-				columns[3] = result010
+				columns_3 = result010
 				t234 := int(fy) + 2
 //line math.go:151
 				result011 := min(max(t234, 0), t244)
 //line rotate.go:85
-				rows[3] = result011 * w
+				rows_3 = result011 * w
 //line rotate.go:87
 				v := [3]float32{}
 				for p := 0; p < 3; p++ {
 					plane := p * w * h
 					var sum float32
 //line rotate.go:92
-					row := plane + rows[0]
+					row := plane + rows_0
 					var line float32
 //line rotate.go:95
-					line += wx[0] * in[row+columns[0]]
+					line += wx[0] * in[row+columns_0]
 //line rotate.go:95
-					line += wx[1] * in[row+columns[1]]
+					line += wx[1] * in[row+columns_1]
 //line rotate.go:95
-					line += wx[2] * in[row+columns[2]]
+					line += wx[2] * in[row+columns_2]
 //line rotate.go:95
-					line += wx[3] * in[row+columns[3]]
+					line += wx[3] * in[row+columns_3]
 //line rotate.go:97
 					sum += wy[0] * line
 //line rotate.go:92
-					row2 := plane + rows[1]
+					row2 := plane + rows_1
 					var line2 float32
 //line rotate.go:95
-					line2 += wx[0] * in[row2+columns[0]]
+					line2 += wx[0] * in[row2+columns_0]
 //line rotate.go:95
-					line2 += wx[1] * in[row2+columns[1]]
+					line2 += wx[1] * in[row2+columns_1]
 //line rotate.go:95
-					line2 += wx[2] * in[row2+columns[2]]
+					line2 += wx[2] * in[row2+columns_2]
 //line rotate.go:95
-					line2 += wx[3] * in[row2+columns[3]]
+					line2 += wx[3] * in[row2+columns_3]
 //line rotate.go:97
 					sum += wy[1] * line2
 //line rotate.go:92
-					row3 := plane + rows[2]
+					row3 := plane + rows_2
 					var line3 float32
 //line rotate.go:95
-					line3 += wx[0] * in[row3+columns[0]]
+					line3 += wx[0] * in[row3+columns_0]
 //line rotate.go:95
-					line3 += wx[1] * in[row3+columns[1]]
+					line3 += wx[1] * in[row3+columns_1]
 //line rotate.go:95
-					line3 += wx[2] * in[row3+columns[2]]
+					line3 += wx[2] * in[row3+columns_2]
 //line rotate.go:95
-					line3 += wx[3] * in[row3+columns[3]]
+					line3 += wx[3] * in[row3+columns_3]
 //line rotate.go:97
 					sum += wy[2] * line3
 //line rotate.go:92
-					row4 := plane + rows[3]
+					row4 := plane + rows_3
 					var line4 float32
 //line rotate.go:95
-					line4 += wx[0] * in[row4+columns[0]]
+					line4 += wx[0] * in[row4+columns_0]
 //line rotate.go:95
-					line4 += wx[1] * in[row4+columns[1]]
+					line4 += wx[1] * in[row4+columns_1]
 //line rotate.go:95
-					line4 += wx[2] * in[row4+columns[2]]
+					line4 += wx[2] * in[row4+columns_2]
 //line rotate.go:95
-					line4 += wx[3] * in[row4+columns[3]]
+					line4 += wx[3] * in[row4+columns_3]
 //line rotate.go:97
 					sum += wy[3] * line4
 //line rotate.go:99
@@ -1747,106 +1756,113 @@ func quernRow1RotateBicubic(r *host.Run, base, outW, y, outH int, r2 rotation, w
 			wx := t16
 			wy := t19
 //line rotate.go:82
-			columns := [4]int{}
-			rows := [4]int{}
+			columns_0 := 0
+			columns_1 := 0
+			columns_2 := 0
+			columns_3 := 0
+			rows_0 := 0
+			rows_1 := 0
+			rows_2 := 0
+			rows_3 := 0
+//line rotate.go:84
 			t20 := int(fx) - 1
 //line math.go:151
 			result04 := min(max(t20, 0), t21)
 //line rotate.go:84
-			columns[0] = result04
+			columns_0 = result04
 			t23 := int(fy) - 1
 //line math.go:151
 			result05 := min(max(t23, 0), t24)
 //line rotate.go:85
-			rows[0] = result05 * w
+			rows_0 = result05 * w
 //line rotate.go:84
 			t202 := int(fx)
 //line math.go:151
 			result06 := min(max(t202, 0), t212)
 //line rotate.go:84
-			columns[1] = result06
+			columns_1 = result06
 			t232 := int(fy)
 //line math.go:151
 			result07 := min(max(t232, 0), t242)
 //line rotate.go:85
-			rows[1] = result07 * w
+			rows_1 = result07 * w
 //line rotate.go:84
 			t203 := int(fx) + 1
 //line math.go:151
 			result08 := min(max(t203, 0), t213)
 //line rotate.go:84
-			columns[2] = result08
+			columns_2 = result08
 			t233 := int(fy) + 1
 //line math.go:151
 			result09 := min(max(t233, 0), t243)
 //line rotate.go:85
-			rows[2] = result09 * w
+			rows_2 = result09 * w
 //line rotate.go:84
 			t204 := int(fx) + 2
 //line math.go:151
 			result010 := min(max(t204, 0), t214)
 //line rotate.go:84
-			columns[3] = result010
+			columns_3 = result010
 			t234 := int(fy) + 2
 //line math.go:151
 			result011 := min(max(t234, 0), t244)
 //line rotate.go:85
-			rows[3] = result011 * w
+			rows_3 = result011 * w
 //line rotate.go:87
 			v := [3]float32{}
 			for p := 0; p < 3; p++ {
 				plane := p * w * h
 				var sum float32
 //line rotate.go:92
-				row := plane + rows[0]
+				row := plane + rows_0
 				var line float32
 //line rotate.go:95
-				line += wx[0] * in[row+columns[0]]
+				line += wx[0] * in[row+columns_0]
 //line rotate.go:95
-				line += wx[1] * in[row+columns[1]]
+				line += wx[1] * in[row+columns_1]
 //line rotate.go:95
-				line += wx[2] * in[row+columns[2]]
+				line += wx[2] * in[row+columns_2]
 //line rotate.go:95
-				line += wx[3] * in[row+columns[3]]
+				line += wx[3] * in[row+columns_3]
 //line rotate.go:97
 				sum += wy[0] * line
 //line rotate.go:92
-				row2 := plane + rows[1]
+				row2 := plane + rows_1
 				var line2 float32
 //line rotate.go:95
-				line2 += wx[0] * in[row2+columns[0]]
+				line2 += wx[0] * in[row2+columns_0]
 //line rotate.go:95
-				line2 += wx[1] * in[row2+columns[1]]
+				line2 += wx[1] * in[row2+columns_1]
 //line rotate.go:95
-				line2 += wx[2] * in[row2+columns[2]]
+				line2 += wx[2] * in[row2+columns_2]
 //line rotate.go:95
-				line2 += wx[3] * in[row2+columns[3]]
+				line2 += wx[3] * in[row2+columns_3]
 //line rotate.go:97
 				sum += wy[1] * line2
 //line rotate.go:92
-				row3 := plane + rows[2]
+				row3 := plane + rows_2
 				var line3 float32
 //line rotate.go:95
-				line3 += wx[0] * in[row3+columns[0]]
+				line3 += wx[0] * in[row3+columns_0]
 //line rotate.go:95
-				line3 += wx[1] * in[row3+columns[1]]
+				line3 += wx[1] * in[row3+columns_1]
 //line rotate.go:95
-				line3 += wx[2] * in[row3+columns[2]]
+				line3 += wx[2] * in[row3+columns_2]
 //line rotate.go:95
-				line3 += wx[3] * in[row3+columns[3]]
+				line3 += wx[3] * in[row3+columns_3]
 //line rotate.go:97
 				sum += wy[2] * line3
 //line rotate.go:92
-				row4 := plane + rows[3]
+				row4 := plane + rows_3
 				var line4 float32
 //line rotate.go:95
-				line4 += wx[0] * in[row4+columns[0]]
+				line4 += wx[0] * in[row4+columns_0]
 //line rotate.go:95
-				line4 += wx[1] * in[row4+columns[1]]
+				line4 += wx[1] * in[row4+columns_1]
 //line rotate.go:95
-				line4 += wx[2] * in[row4+columns[2]]
+				line4 += wx[2] * in[row4+columns_2]
 //line rotate.go:95
-				line4 += wx[3] * in[row4+columns[3]]
+				line4 += wx[3] * in[row4+columns_3]
 //line rotate.go:97
 				sum += wy[3] * line4
 //line rotate.go:99

@@ -4855,7 +4855,11 @@ func quernHostPi(r *host.Run) {
 	seed := host.Value[uint32](r, 1)
 	hits := host.Slice[uint32](r, 2)
 	total := host.Shared[uint32](r, 0)
-	t3 := [2]uint32{seed}
+	var t2_2 uint32
+	var t2_3 uint32
+	var t3_1 uint32
+	c2 := uint32(3528531795)
+	c3 := uint32(3449720151)
 	for r.Next() {
 		blockX := r.BlockIdx.X
 		base := blockX * 256
@@ -4867,7 +4871,7 @@ func quernHostPi(r *host.Run) {
 		for threadZ := range 1 {
 			for threadY := range 1 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow2Pi(r, rounds, base, t3, total)
+				quernRow2Pi(r, rounds, base, t2_2, t2_3, seed, t3_1, c2, c3, total)
 			}
 		}
 		for threadZ := range 1 {
@@ -4890,31 +4894,246 @@ func quernRow1Pi(r *host.Run, total *uint32) {
 }
 
 //go:noinline
-func quernRow2Pi(r *host.Run, rounds, base int, t3 [2]uint32, total *uint32) {
+func quernRow2Pi(r *host.Run, rounds, base int, t2_2, t2_3, seed, t3_1, c2, c3 uint32, total *uint32) {
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
-		at := uint32(base + threadX)
+		t2_0 := uint32(base + threadX)
 //line pi.go:27
 		var count uint32
 		for round := 0; round < rounds; round++ {
-			t2 := [4]uint32{at, uint32(round)}
+			t2_1 := uint32(round)
+//line random.go:12
+			t2 := t2_1
+			a := t2_0
+			b := t2
+			c := t2_2
+			d := t2_3
+//line random.go:13
+			k0 := seed
+			k1 := t3_1
+			t7 := a
+			hi0 := uint32(uint64(c2) * uint64(t7) >> 32)
+			lo0 := t7 * 3528531795
+//line random.go:16
+			t8 := c
+			hi1 := uint32(uint64(c3) * uint64(t8) >> 32)
+			lo1 := t8 * 3449720151
+//line random.go:17
+			t9 := hi1 ^ b ^ k0
+			t10 := lo1
+			t11 := hi0 ^ d ^ k1
+			t12 := lo0
+			a = t9
+			b = t10
+			c = t11
+			d = t12
+//line random.go:18
+			k0 += 2654435769
+			k1 += 3144134277
+//line random.go:15
+			t72 := a
+			hi02 := uint32(uint64(c2) * uint64(t72) >> 32)
+			lo02 := t72 * 3528531795
+//line random.go:16
+			t82 := c
+			hi12 := uint32(uint64(c3) * uint64(t82) >> 32)
+			lo12 := t82 * 3449720151
+//line random.go:17
+			t92 := hi12 ^ b ^ k0
+			t102 := lo12
+			t112 := hi02 ^ d ^ k1
+			t122 := lo02
+			a = t92
+			b = t102
+			c = t112
+			d = t122
+//line random.go:18
+			k0 += 2654435769
+			k1 += 3144134277
+//line random.go:15
+			t73 := a
+			hi03 := uint32(uint64(c2) * uint64(t73) >> 32)
+			lo03 := t73 * 3528531795
+//line random.go:16
+			t83 := c
+			hi13 := uint32(uint64(c3) * uint64(t83) >> 32)
+			lo13 := t83 * 3449720151
+//line random.go:17
+			t93 := hi13 ^ b ^ k0
+			t103 := lo13
+			t113 := hi03 ^ d ^ k1
+			t123 := lo03
+			a = t93
+			b = t103
+			c = t113
+			d = t123
+//line random.go:18
+			k0 += 2654435769
+			k1 += 3144134277
+//line random.go:15
+			t74 := a
+			hi04 := uint32(uint64(c2) * uint64(t74) >> 32)
+			lo04 := t74 * 3528531795
+//line random.go:16
+			t84 := c
+			hi14 := uint32(uint64(c3) * uint64(t84) >> 32)
+			lo14 := t84 * 3449720151
+//line random.go:17
+			t94 := hi14 ^ b ^ k0
+			t104 := lo14
+			t114 := hi04 ^ d ^ k1
+			t124 := lo04
+			a = t94
+			b = t104
+			c = t114
+			d = t124
+//line random.go:18
+			k0 += 2654435769
+			k1 += 3144134277
+//line random.go:15
+			t75 := a
+			hi05 := uint32(uint64(c2) * uint64(t75) >> 32)
+			lo05 := t75 * 3528531795
+//line random.go:16
+			t85 := c
+			hi15 := uint32(uint64(c3) * uint64(t85) >> 32)
+			lo15 := t85 * 3449720151
+//line random.go:17
+			t95 := hi15 ^ b ^ k0
+			t105 := lo15
+			t115 := hi05 ^ d ^ k1
+			t125 := lo05
+			a = t95
+			b = t105
+			c = t115
+			d = t125
+//line random.go:18
+			k0 += 2654435769
+			k1 += 3144134277
+//line random.go:15
+			t76 := a
+			hi06 := uint32(uint64(c2) * uint64(t76) >> 32)
+			lo06 := t76 * 3528531795
+//line random.go:16
+			t86 := c
+			hi16 := uint32(uint64(c3) * uint64(t86) >> 32)
+			lo16 := t86 * 3449720151
+//line random.go:17
+			t96 := hi16 ^ b ^ k0
+			t106 := lo16
+			t116 := hi06 ^ d ^ k1
+			t126 := lo06
+			a = t96
+			b = t106
+			c = t116
+			d = t126
+//line random.go:18
+			k0 += 2654435769
+			k1 += 3144134277
+//line random.go:15
+			t77 := a
+			hi07 := uint32(uint64(c2) * uint64(t77) >> 32)
+			lo07 := t77 * 3528531795
+//line random.go:16
+			t87 := c
+			hi17 := uint32(uint64(c3) * uint64(t87) >> 32)
+			lo17 := t87 * 3449720151
+//line random.go:17
+			t97 := hi17 ^ b ^ k0
+			t107 := lo17
+			t117 := hi07 ^ d ^ k1
+			t127 := lo07
+			a = t97
+			b = t107
+			c = t117
+			d = t127
+//line random.go:18
+			k0 += 2654435769
+			k1 += 3144134277
+//line random.go:15
+			t78 := a
+			hi08 := uint32(uint64(c2) * uint64(t78) >> 32)
+			lo08 := t78 * 3528531795
+//line random.go:16
+			t88 := c
+			hi18 := uint32(uint64(c3) * uint64(t88) >> 32)
+			lo18 := t88 * 3449720151
+//line random.go:17
+			t98 := hi18 ^ b ^ k0
+			t108 := lo18
+			t118 := hi08 ^ d ^ k1
+			t128 := lo08
+			a = t98
+			b = t108
+			c = t118
+			d = t128
+//line random.go:18
+			k0 += 2654435769
+			k1 += 3144134277
+//line random.go:15
+			t79 := a
+			hi09 := uint32(uint64(c2) * uint64(t79) >> 32)
+			lo09 := t79 * 3528531795
+//line random.go:16
+			t89 := c
+			hi19 := uint32(uint64(c3) * uint64(t89) >> 32)
+			lo19 := t89 * 3449720151
+//line random.go:17
+			t99 := hi19 ^ b ^ k0
+			t109 := lo19
+			t119 := hi09 ^ d ^ k1
+			t129 := lo09
+			a = t99
+			b = t109
+			c = t119
+			d = t129
+//line random.go:18
+			k0 += 2654435769
+			k1 += 3144134277
+//line random.go:15
+			t710 := a
+			hi010 := uint32(uint64(c2) * uint64(t710) >> 32)
+			lo010 := t710 * 3528531795
+//line random.go:16
+			t810 := c
+			hi110 := uint32(uint64(c3) * uint64(t810) >> 32)
+			lo110 := t810 * 3449720151
+//line random.go:17
+			t910 := hi110 ^ b ^ k0
+			t1010 := lo110
+			t1110 := hi010 ^ d ^ k1
+			t1210 := lo010
+			a = t910
+			b = t1010
+			c = t1110
+			d = t1210
+//line random.go:18
+			k0 += 2654435769
+			k1 += 3144134277
+//line random.go:21
+			result0_0 := a
+			result0_1 := b
+			result0_2 := c
+			result0_3 := d
 //line pi.go:29
-			result0 := kernel.Philox(t2, t3)
-			r2 := result0
+			r_0 := result0_0
+			r_1 := result0_1
+			r_2 := result0_2
+			r_3 := result0_3
 //line pi.go:30
-			t5 := r2[0]
-			t6 := r2[1]
+			t5 := r_0
+			t6 := r_1
 //line pi.go:30
-			result02 := within(t5, t6)
-			if result02 {
+			result0 := within(t5, t6)
+			if result0 {
 //line pi.go:31
 				count++
 			}
-			t8 := r2[2]
-			t9 := r2[3]
+			t811 := r_2
+			t911 := r_3
 //line pi.go:33
-			result03 := within(t8, t9)
-			if result03 {
+			result02 := within(t811, t911)
+			if result02 {
 //line pi.go:34
 				count++
 			}
@@ -4939,7 +5158,11 @@ func quernHostPiUnchecked(r *host.Run) {
 	seed := host.Value[uint32](r, 1)
 	hits := host.Slice[uint32](r, 2)
 	total := host.Shared[uint32](r, 0)
-	t3 := [2]uint32{seed}
+	var t2_2 uint32
+	var t2_3 uint32
+	var t3_1 uint32
+	c2 := uint32(3528531795)
+	c3 := uint32(3449720151)
 	for r.Next() {
 		blockX := r.BlockIdx.X
 		base := blockX * 256
@@ -4951,7 +5174,7 @@ func quernHostPiUnchecked(r *host.Run) {
 		for threadZ := range 1 {
 			for threadY := range 1 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow2PiUnchecked(r, rounds, base, t3, total)
+				quernRow2PiUnchecked(r, rounds, base, t2_2, t2_3, seed, t3_1, c2, c3, total)
 			}
 		}
 		for threadZ := range 1 {
@@ -4974,31 +5197,246 @@ func quernRow1PiUnchecked(r *host.Run, total *uint32) {
 }
 
 //go:noinline
-func quernRow2PiUnchecked(r *host.Run, rounds, base int, t3 [2]uint32, total *uint32) {
+func quernRow2PiUnchecked(r *host.Run, rounds, base int, t2_2, t2_3, seed, t3_1, c2, c3 uint32, total *uint32) {
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
-		at := uint32(base + threadX)
+		t2_0 := uint32(base + threadX)
 //line pi.go:27
 		var count uint32
 		for round := 0; round < rounds; round++ {
-			t2 := [4]uint32{at, uint32(round)}
+			t2_1 := uint32(round)
+//line random.go:12
+			t2 := t2_1
+			a := t2_0
+			b := t2
+			c := t2_2
+			d := t2_3
+//line random.go:13
+			k0 := seed
+			k1 := t3_1
+			t7 := a
+			hi0 := uint32(uint64(c2) * uint64(t7) >> 32)
+			lo0 := t7 * 3528531795
+//line random.go:16
+			t8 := c
+			hi1 := uint32(uint64(c3) * uint64(t8) >> 32)
+			lo1 := t8 * 3449720151
+//line random.go:17
+			t9 := hi1 ^ b ^ k0
+			t10 := lo1
+			t11 := hi0 ^ d ^ k1
+			t12 := lo0
+			a = t9
+			b = t10
+			c = t11
+			d = t12
+//line random.go:18
+			k0 += 2654435769
+			k1 += 3144134277
+//line random.go:15
+			t72 := a
+			hi02 := uint32(uint64(c2) * uint64(t72) >> 32)
+			lo02 := t72 * 3528531795
+//line random.go:16
+			t82 := c
+			hi12 := uint32(uint64(c3) * uint64(t82) >> 32)
+			lo12 := t82 * 3449720151
+//line random.go:17
+			t92 := hi12 ^ b ^ k0
+			t102 := lo12
+			t112 := hi02 ^ d ^ k1
+			t122 := lo02
+			a = t92
+			b = t102
+			c = t112
+			d = t122
+//line random.go:18
+			k0 += 2654435769
+			k1 += 3144134277
+//line random.go:15
+			t73 := a
+			hi03 := uint32(uint64(c2) * uint64(t73) >> 32)
+			lo03 := t73 * 3528531795
+//line random.go:16
+			t83 := c
+			hi13 := uint32(uint64(c3) * uint64(t83) >> 32)
+			lo13 := t83 * 3449720151
+//line random.go:17
+			t93 := hi13 ^ b ^ k0
+			t103 := lo13
+			t113 := hi03 ^ d ^ k1
+			t123 := lo03
+			a = t93
+			b = t103
+			c = t113
+			d = t123
+//line random.go:18
+			k0 += 2654435769
+			k1 += 3144134277
+//line random.go:15
+			t74 := a
+			hi04 := uint32(uint64(c2) * uint64(t74) >> 32)
+			lo04 := t74 * 3528531795
+//line random.go:16
+			t84 := c
+			hi14 := uint32(uint64(c3) * uint64(t84) >> 32)
+			lo14 := t84 * 3449720151
+//line random.go:17
+			t94 := hi14 ^ b ^ k0
+			t104 := lo14
+			t114 := hi04 ^ d ^ k1
+			t124 := lo04
+			a = t94
+			b = t104
+			c = t114
+			d = t124
+//line random.go:18
+			k0 += 2654435769
+			k1 += 3144134277
+//line random.go:15
+			t75 := a
+			hi05 := uint32(uint64(c2) * uint64(t75) >> 32)
+			lo05 := t75 * 3528531795
+//line random.go:16
+			t85 := c
+			hi15 := uint32(uint64(c3) * uint64(t85) >> 32)
+			lo15 := t85 * 3449720151
+//line random.go:17
+			t95 := hi15 ^ b ^ k0
+			t105 := lo15
+			t115 := hi05 ^ d ^ k1
+			t125 := lo05
+			a = t95
+			b = t105
+			c = t115
+			d = t125
+//line random.go:18
+			k0 += 2654435769
+			k1 += 3144134277
+//line random.go:15
+			t76 := a
+			hi06 := uint32(uint64(c2) * uint64(t76) >> 32)
+			lo06 := t76 * 3528531795
+//line random.go:16
+			t86 := c
+			hi16 := uint32(uint64(c3) * uint64(t86) >> 32)
+			lo16 := t86 * 3449720151
+//line random.go:17
+			t96 := hi16 ^ b ^ k0
+			t106 := lo16
+			t116 := hi06 ^ d ^ k1
+			t126 := lo06
+			a = t96
+			b = t106
+			c = t116
+			d = t126
+//line random.go:18
+			k0 += 2654435769
+			k1 += 3144134277
+//line random.go:15
+			t77 := a
+			hi07 := uint32(uint64(c2) * uint64(t77) >> 32)
+			lo07 := t77 * 3528531795
+//line random.go:16
+			t87 := c
+			hi17 := uint32(uint64(c3) * uint64(t87) >> 32)
+			lo17 := t87 * 3449720151
+//line random.go:17
+			t97 := hi17 ^ b ^ k0
+			t107 := lo17
+			t117 := hi07 ^ d ^ k1
+			t127 := lo07
+			a = t97
+			b = t107
+			c = t117
+			d = t127
+//line random.go:18
+			k0 += 2654435769
+			k1 += 3144134277
+//line random.go:15
+			t78 := a
+			hi08 := uint32(uint64(c2) * uint64(t78) >> 32)
+			lo08 := t78 * 3528531795
+//line random.go:16
+			t88 := c
+			hi18 := uint32(uint64(c3) * uint64(t88) >> 32)
+			lo18 := t88 * 3449720151
+//line random.go:17
+			t98 := hi18 ^ b ^ k0
+			t108 := lo18
+			t118 := hi08 ^ d ^ k1
+			t128 := lo08
+			a = t98
+			b = t108
+			c = t118
+			d = t128
+//line random.go:18
+			k0 += 2654435769
+			k1 += 3144134277
+//line random.go:15
+			t79 := a
+			hi09 := uint32(uint64(c2) * uint64(t79) >> 32)
+			lo09 := t79 * 3528531795
+//line random.go:16
+			t89 := c
+			hi19 := uint32(uint64(c3) * uint64(t89) >> 32)
+			lo19 := t89 * 3449720151
+//line random.go:17
+			t99 := hi19 ^ b ^ k0
+			t109 := lo19
+			t119 := hi09 ^ d ^ k1
+			t129 := lo09
+			a = t99
+			b = t109
+			c = t119
+			d = t129
+//line random.go:18
+			k0 += 2654435769
+			k1 += 3144134277
+//line random.go:15
+			t710 := a
+			hi010 := uint32(uint64(c2) * uint64(t710) >> 32)
+			lo010 := t710 * 3528531795
+//line random.go:16
+			t810 := c
+			hi110 := uint32(uint64(c3) * uint64(t810) >> 32)
+			lo110 := t810 * 3449720151
+//line random.go:17
+			t910 := hi110 ^ b ^ k0
+			t1010 := lo110
+			t1110 := hi010 ^ d ^ k1
+			t1210 := lo010
+			a = t910
+			b = t1010
+			c = t1110
+			d = t1210
+//line random.go:18
+			k0 += 2654435769
+			k1 += 3144134277
+//line random.go:21
+			result0_0 := a
+			result0_1 := b
+			result0_2 := c
+			result0_3 := d
 //line pi.go:29
-			result0 := kernel.Philox(t2, t3)
-			r2 := result0
+			r_0 := result0_0
+			r_1 := result0_1
+			r_2 := result0_2
+			r_3 := result0_3
 //line pi.go:30
-			t5 := r2[0]
-			t6 := r2[1]
+			t5 := r_0
+			t6 := r_1
 //line pi.go:30
-			result02 := within(t5, t6)
-			if result02 {
+			result0 := within(t5, t6)
+			if result0 {
 //line pi.go:31
 				count++
 			}
-			t8 := r2[2]
-			t9 := r2[3]
+			t811 := r_2
+			t911 := r_3
 //line pi.go:33
-			result03 := within(t8, t9)
-			if result03 {
+			result02 := within(t811, t911)
+			if result02 {
 //line pi.go:34
 				count++
 			}
@@ -5494,13 +5932,16 @@ func quernHostBlockScan(r *host.Run) {
 	in := host.Slice[uint32](r, 0)
 	out := host.Slice[uint32](r, 1)
 	totals := host.Slice[uint32](r, 2)
-	mines := host.Scratch[[4]uint32](r, 0, r.BlockDim.Count())
-	sums := host.Scratch[uint32](r, 1, r.BlockDim.Count())
-	scanAdds := host.Scratch[uint32](r, 2, r.BlockDim.Count())
-	upTos := host.Scratch[uint32](r, 3, r.BlockDim.Count())
+	sums := host.Scratch[uint32](r, 0, r.BlockDim.Count())
+	mine_0s := host.Scratch[uint32](r, 5, r.BlockDim.Count())
+	mine_1s := host.Scratch[uint32](r, 6, r.BlockDim.Count())
+	mine_2s := host.Scratch[uint32](r, 7, r.BlockDim.Count())
+	mine_3s := host.Scratch[uint32](r, 8, r.BlockDim.Count())
+	scanAdds := host.Scratch[uint32](r, 1, r.BlockDim.Count())
+	upTos := host.Scratch[uint32](r, 2, r.BlockDim.Count())
 	warps := host.Shared[[8]uint32](r, 0)
-	ws := host.Scratch[uint32](r, 4, r.BlockDim.Count())
-	scanAdds2 := host.Scratch[uint32](r, 5, r.BlockDim.Count())
+	ws := host.Scratch[uint32](r, 3, r.BlockDim.Count())
+	scanAdds2 := host.Scratch[uint32](r, 4, r.BlockDim.Count())
 	threads5 := r.BlockDim.Count()
 	for r.Next() {
 		blockX := r.BlockIdx.X
@@ -5509,7 +5950,7 @@ func quernHostBlockScan(r *host.Run) {
 			for threadY := range 1 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				first := (threadZ*1 + threadY) * 256
-				quernRow1BlockScan(r, mines, first, sums, base, in)
+				quernRow1BlockScan(r, sums, first, mine_0s, mine_1s, mine_2s, mine_3s, base, in)
 			}
 		}
 //line scan.go:41
@@ -5549,44 +5990,54 @@ func quernHostBlockScan(r *host.Run) {
 			for threadY := range 1 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				first5 := (threadZ*1 + threadY) * 256
-				quernRow5BlockScan(r, mines, first5, sums, upTos, warps, base, in, out, totals, blockX)
+				quernRow5BlockScan(r, sums, first5, upTos, mine_0s, mine_1s, mine_2s, mine_3s, warps, base, in, out, totals, blockX)
 			}
 		}
 	}
 }
 
 //go:noinline
-func quernRow1BlockScan(r *host.Run, mines [][4]uint32, first int, sums []uint32, base int, in []uint32) {
-	mineRow := mines[first:][:256]
+func quernRow1BlockScan(r *host.Run, sums []uint32, first int, mine_0s, mine_1s, mine_2s, mine_3s []uint32, base int, in []uint32) {
 	sumRow := sums[first:][:256]
+	mine_0Row := mine_0s[first:][:256]
+	mine_1Row := mine_1s[first:][:256]
+	mine_2Row := mine_2s[first:][:256]
+	mine_3Row := mine_3s[first:][:256]
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
-		mine := &mineRow[threadX]
 		first2 := base + threadX*4
 //line scan.go:33
-		*mine = [4]uint32{}
+		var mine_0 uint32
+		var mine_1 uint32
+		var mine_2 uint32
+		var mine_3 uint32
+//line scan.go:34
 		var sum uint32
 //line scan.go:36
 		if first2 < len(in) {
 			sum += in[first2]
 		}
-		mine[0] = sum
+		mine_0 = sum
 //line scan.go:36
 		if first2+1 < len(in) {
 			sum += in[first2+1]
 		}
-		mine[1] = sum
+		mine_1 = sum
 //line scan.go:36
 		if first2+2 < len(in) {
 			sum += in[first2+2]
 		}
-		mine[2] = sum
+		mine_2 = sum
 //line scan.go:36
 		if first2+3 < len(in) {
 			sum += in[first2+3]
 		}
-		mine[3] = sum
+		mine_3 = sum
 		sumRow[threadX] = sum
+		mine_0Row[threadX] = mine_0
+		mine_1Row[threadX] = mine_1
+		mine_2Row[threadX] = mine_2
+		mine_3Row[threadX] = mine_3
 	}
 }
 
@@ -5637,26 +6088,44 @@ func quernRow4BlockScan(r *host.Run, scanAdds2 []uint32, at, n int, warps *[8]ui
 }
 
 //go:noinline
-func quernRow5BlockScan(r *host.Run, mines [][4]uint32, first5 int, sums, upTos []uint32, warps *[8]uint32, base int, in, out, totals []uint32, blockX int) {
-	mineRow := mines[first5:][:256]
+func quernRow5BlockScan(r *host.Run, sums []uint32, first5 int, upTos, mine_0s, mine_1s, mine_2s, mine_3s []uint32, warps *[8]uint32, base int, in, out, totals []uint32, blockX int) {
 	sumRow := sums[first5:][:256]
 	upToRow := upTos[first5:][:256]
+	mine_0Row := mine_0s[first5:][:256]
+	mine_1Row := mine_1s[first5:][:256]
+	mine_2Row := mine_2s[first5:][:256]
+	mine_3Row := mine_3s[first5:][:256]
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
-		mine := &mineRow[threadX]
 		sum := sumRow[threadX]
 		upTo := upToRow[threadX]
+		mine_0 := mine_0Row[threadX]
+		mine_1 := mine_1Row[threadX]
+		mine_2 := mine_2Row[threadX]
+		mine_3 := mine_3Row[threadX]
 		first2 := base + threadX*4
 //line scan.go:57
 		before := upTo - sum
 		if (threadX+first5)>>5 > 0 {
 			before += warps[(threadX+first5)>>5-1]
 		}
-		for k := 0; k < 4; k++ {
-			if first2+k < len(in) {
-				out[first2+k] = before + mine[k]
-			}
+//line scan.go:62
+		if first2 < len(in) {
+			out[first2] = before + mine_0
 		}
+//line scan.go:62
+		if first2+1 < len(in) {
+			out[first2+1] = before + mine_1
+		}
+//line scan.go:62
+		if first2+2 < len(in) {
+			out[first2+2] = before + mine_2
+		}
+//line scan.go:62
+		if first2+3 < len(in) {
+			out[first2+3] = before + mine_3
+		}
+//line scan.go:66
 		if threadX == 255 {
 			totals[blockX] = before + sum
 		}
@@ -5667,13 +6136,16 @@ func quernHostBlockScanUnchecked(r *host.Run) {
 	in := host.Slice[uint32](r, 0)
 	out := host.Slice[uint32](r, 1)
 	totals := host.Slice[uint32](r, 2)
-	mines := host.Scratch[[4]uint32](r, 0, r.BlockDim.Count())
-	sums := host.Scratch[uint32](r, 1, r.BlockDim.Count())
-	scanAdds := host.Scratch[uint32](r, 2, r.BlockDim.Count())
-	upTos := host.Scratch[uint32](r, 3, r.BlockDim.Count())
+	sums := host.Scratch[uint32](r, 0, r.BlockDim.Count())
+	mine_0s := host.Scratch[uint32](r, 5, r.BlockDim.Count())
+	mine_1s := host.Scratch[uint32](r, 6, r.BlockDim.Count())
+	mine_2s := host.Scratch[uint32](r, 7, r.BlockDim.Count())
+	mine_3s := host.Scratch[uint32](r, 8, r.BlockDim.Count())
+	scanAdds := host.Scratch[uint32](r, 1, r.BlockDim.Count())
+	upTos := host.Scratch[uint32](r, 2, r.BlockDim.Count())
 	warps := host.Shared[[8]uint32](r, 0)
-	ws := host.Scratch[uint32](r, 4, r.BlockDim.Count())
-	scanAdds2 := host.Scratch[uint32](r, 5, r.BlockDim.Count())
+	ws := host.Scratch[uint32](r, 3, r.BlockDim.Count())
+	scanAdds2 := host.Scratch[uint32](r, 4, r.BlockDim.Count())
 	threads5 := r.BlockDim.Count()
 	for r.Next() {
 		blockX := r.BlockIdx.X
@@ -5682,7 +6154,7 @@ func quernHostBlockScanUnchecked(r *host.Run) {
 			for threadY := range 1 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				first := (threadZ*1 + threadY) * 256
-				quernRow1BlockScanUnchecked(r, mines, first, sums, base, in)
+				quernRow1BlockScanUnchecked(r, sums, first, mine_0s, mine_1s, mine_2s, mine_3s, base, in)
 			}
 		}
 //line scan.go:41
@@ -5722,44 +6194,54 @@ func quernHostBlockScanUnchecked(r *host.Run) {
 			for threadY := range 1 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				first5 := (threadZ*1 + threadY) * 256
-				quernRow5BlockScanUnchecked(r, mines, first5, sums, upTos, warps, base, in, out, totals, blockX)
+				quernRow5BlockScanUnchecked(r, sums, first5, upTos, mine_0s, mine_1s, mine_2s, mine_3s, warps, base, in, out, totals, blockX)
 			}
 		}
 	}
 }
 
 //go:noinline
-func quernRow1BlockScanUnchecked(r *host.Run, mines [][4]uint32, first int, sums []uint32, base int, in []uint32) {
-	mineRow := mines[first:][:256]
+func quernRow1BlockScanUnchecked(r *host.Run, sums []uint32, first int, mine_0s, mine_1s, mine_2s, mine_3s []uint32, base int, in []uint32) {
 	sumRow := sums[first:][:256]
+	mine_0Row := mine_0s[first:][:256]
+	mine_1Row := mine_1s[first:][:256]
+	mine_2Row := mine_2s[first:][:256]
+	mine_3Row := mine_3s[first:][:256]
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
-		mine := &mineRow[threadX]
 		first2 := base + threadX*4
 //line scan.go:33
-		*mine = [4]uint32{}
+		var mine_0 uint32
+		var mine_1 uint32
+		var mine_2 uint32
+		var mine_3 uint32
+//line scan.go:34
 		var sum uint32
 //line scan.go:36
 		if first2 < len(in) {
 			sum += in[first2]
 		}
-		mine[0] = sum
+		mine_0 = sum
 //line scan.go:36
 		if first2+1 < len(in) {
 			sum += in[first2+1]
 		}
-		mine[1] = sum
+		mine_1 = sum
 //line scan.go:36
 		if first2+2 < len(in) {
 			sum += in[first2+2]
 		}
-		mine[2] = sum
+		mine_2 = sum
 //line scan.go:36
 		if first2+3 < len(in) {
 			sum += in[first2+3]
 		}
-		mine[3] = sum
+		mine_3 = sum
 		sumRow[threadX] = sum
+		mine_0Row[threadX] = mine_0
+		mine_1Row[threadX] = mine_1
+		mine_2Row[threadX] = mine_2
+		mine_3Row[threadX] = mine_3
 	}
 }
 
@@ -5810,26 +6292,44 @@ func quernRow4BlockScanUnchecked(r *host.Run, scanAdds2 []uint32, at, n int, war
 }
 
 //go:noinline
-func quernRow5BlockScanUnchecked(r *host.Run, mines [][4]uint32, first5 int, sums, upTos []uint32, warps *[8]uint32, base int, in, out, totals []uint32, blockX int) {
-	mineRow := mines[first5:][:256]
+func quernRow5BlockScanUnchecked(r *host.Run, sums []uint32, first5 int, upTos, mine_0s, mine_1s, mine_2s, mine_3s []uint32, warps *[8]uint32, base int, in, out, totals []uint32, blockX int) {
 	sumRow := sums[first5:][:256]
 	upToRow := upTos[first5:][:256]
+	mine_0Row := mine_0s[first5:][:256]
+	mine_1Row := mine_1s[first5:][:256]
+	mine_2Row := mine_2s[first5:][:256]
+	mine_3Row := mine_3s[first5:][:256]
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
-		mine := &mineRow[threadX]
 		sum := sumRow[threadX]
 		upTo := upToRow[threadX]
+		mine_0 := mine_0Row[threadX]
+		mine_1 := mine_1Row[threadX]
+		mine_2 := mine_2Row[threadX]
+		mine_3 := mine_3Row[threadX]
 		first2 := base + threadX*4
 //line scan.go:57
 		before := upTo - sum
 		if (threadX+first5)>>5 > 0 {
 			before += warps[(threadX+first5)>>5-1]
 		}
-		for k := 0; k < 4; k++ {
-			if first2+k < len(in) {
-				out[first2+k] = before + mine[k]
-			}
+//line scan.go:62
+		if first2 < len(in) {
+			out[first2] = before + mine_0
 		}
+//line scan.go:62
+		if first2+1 < len(in) {
+			out[first2+1] = before + mine_1
+		}
+//line scan.go:62
+		if first2+2 < len(in) {
+			out[first2+2] = before + mine_2
+		}
+//line scan.go:62
+		if first2+3 < len(in) {
+			out[first2+3] = before + mine_3
+		}
+//line scan.go:66
 		if threadX == 255 {
 			totals[blockX] = before + sum
 		}

@@ -11,7 +11,7 @@ import (
 // short loops of plain assignments with constant bounds unrolled, which the Go
 // compiler does not do.
 func Host(k *ir.Kernel) *ir.Kernel {
-	k = inlineIf(k, func(f *ir.Func) bool { return f.UsesThread || isFormula(f) })
+	k = inlineIf(k, func(f *ir.Func) bool { return f.UsesThread || isFormula(f) || isArrayFormula(f) })
 	_ = versions(k) // finds no fault in a kernel
 	copyAtOnce(k)
 	declared(k)
@@ -19,6 +19,7 @@ func Host(k *ir.Kernel) *ir.Kernel {
 	u.wanted = u.short
 	u.findKnown()
 	k.Func.Body = withoutSelfAssignments(u.list(k.Func.Body))
+	splitArrays(k)
 	stride(k.Func)
 	_ = hoist(k) // finds no fault in a kernel
 	return k
@@ -172,6 +173,36 @@ func isFormula(f *ir.Func) bool {
 	return ok
 }
 
+// isArrayFormula reports whether a function of package kernel computes short
+// arrays of scalars from others, such as Philox: inlined, they are variables.
+func isArrayFormula(f *ir.Func) bool {
+	if f.Go.Package != "quern.dev/kernel" || len(f.Results) != 1 || !isShortArray(f.Results[0].Type) {
+		return false
+	}
+	for _, v := range f.Params {
+		if !v.Type.IsInteger() && !isShortArray(v.Type) {
+			return false
+		}
+	}
+	return true
+}
+
+// indexesArray reports whether a body has a short array of the thread's own
+// with an index that depends on v.
+func indexesArray(body []ir.Stmt, v *ir.Local) bool {
+	found := false
+	derived := map[*ir.Local]bool{v: true}
+	visitor := ir.Visitor{Place: func(p ir.Place) bool {
+		if at, ok := p.(*ir.IndexPlace); ok {
+			_, own := at.X.(*ir.VarPlace)
+			found = found || own && isShortArray(at.X.Type()) && follows(at.Index, derived)
+		}
+		return !found
+	}}
+	visitor.Body(body)
+	return found
+}
+
 // Limits of a loop that Host unrolls.
 const (
 	hostTrips  = 16
@@ -187,7 +218,7 @@ func (u *unroller) short(s *ir.Loop, c *counted) bool {
 		return false
 	}
 	if len(s.Body) == 1 {
-		if _, guarded := s.Body[0].(*ir.If); guarded {
+		if _, guarded := s.Body[0].(*ir.If); guarded && !indexesArray(s.Body, c.v) {
 			return false // the row of threads may go through it in step
 		}
 	}

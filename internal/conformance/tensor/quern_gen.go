@@ -2669,17 +2669,20 @@ func quernHostLoad_kernel_Float16_8_kernel_Float16(r *host.Run) {
 	lines := host.Slice[[8]kernel.Float16](r, 0)
 	words := host.Slice[uint32](r, 1)
 	tiles := host.Shared[[2][16][2][8]kernel.Float16](r, 0)
-	givens := host.Scratch[*[8]kernel.Float16](r, 9, r.BlockDim.Count())
+	givens := host.Scratch[*[8]kernel.Float16](r, 12, r.BlockDim.Count())
 	words2 := host.Scratch[uint32](r, 0, r.BlockDim.Count())
 	words3 := host.Scratch[uint32](r, 1, r.BlockDim.Count())
 	words4 := host.Scratch[uint32](r, 2, r.BlockDim.Count())
 	words5 := host.Scratch[uint32](r, 3, r.BlockDim.Count())
-	as := host.Scratch[kernel.MatrixA[kernel.Float16]](r, 4, r.BlockDim.Count())
-	givens2 := host.Scratch[*[8]kernel.Float16](r, 10, r.BlockDim.Count())
-	words6 := host.Scratch[uint32](r, 5, r.BlockDim.Count())
-	words7 := host.Scratch[uint32](r, 6, r.BlockDim.Count())
-	words8 := host.Scratch[uint32](r, 7, r.BlockDim.Count())
-	words9 := host.Scratch[uint32](r, 8, r.BlockDim.Count())
+	a_0s := host.Scratch[uint32](r, 8, r.BlockDim.Count())
+	a_1s := host.Scratch[uint32](r, 9, r.BlockDim.Count())
+	a_2s := host.Scratch[uint32](r, 10, r.BlockDim.Count())
+	a_3s := host.Scratch[uint32](r, 11, r.BlockDim.Count())
+	givens2 := host.Scratch[*[8]kernel.Float16](r, 13, r.BlockDim.Count())
+	words6 := host.Scratch[uint32](r, 4, r.BlockDim.Count())
+	words7 := host.Scratch[uint32](r, 5, r.BlockDim.Count())
+	words8 := host.Scratch[uint32](r, 6, r.BlockDim.Count())
+	words9 := host.Scratch[uint32](r, 7, r.BlockDim.Count())
 	for r.Next() {
 		for threadZ := range 1 {
 			for threadY := range 1 {
@@ -2701,7 +2704,7 @@ func quernHostLoad_kernel_Float16_8_kernel_Float16(r *host.Run) {
 			for threadY := range 1 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				first3 := (threadZ*1 + threadY) * 64
-				quernRow3Load_kernel_Float16_8_kernel_Float16(r, words2, first3, words3, words4, words5, as, givens2, tiles)
+				quernRow3Load_kernel_Float16_8_kernel_Float16(r, words2, first3, words3, words4, words5, a_0s, a_1s, a_2s, a_3s, givens2, tiles)
 			}
 		}
 //line kernels.go:41
@@ -2710,7 +2713,7 @@ func quernHostLoad_kernel_Float16_8_kernel_Float16(r *host.Run) {
 			for threadY := range 1 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				first4 := (threadZ*1 + threadY) * 64
-				quernRow4Load_kernel_Float16_8_kernel_Float16(r, as, first4, words6, words7, words8, words9, words)
+				quernRow4Load_kernel_Float16_8_kernel_Float16(r, words6, first4, words7, words8, words9, a_0s, a_1s, a_2s, a_3s, words)
 			}
 		}
 	}
@@ -2745,12 +2748,15 @@ func quernRow2Load_kernel_Float16_8_kernel_Float16(r *host.Run, givens []*[8]ker
 }
 
 //go:noinline
-func quernRow3Load_kernel_Float16_8_kernel_Float16(r *host.Run, words2 []uint32, first3 int, words3, words4, words5 []uint32, as []kernel.MatrixA[kernel.Float16], givens2 []*[8]kernel.Float16, tiles *[2][16][2][8]kernel.Float16) {
+func quernRow3Load_kernel_Float16_8_kernel_Float16(r *host.Run, words2 []uint32, first3 int, words3, words4, words5, a_0s, a_1s, a_2s, a_3s []uint32, givens2 []*[8]kernel.Float16, tiles *[2][16][2][8]kernel.Float16) {
 	wordRow := words2[first3:][:64]
 	wordRow2 := words3[first3:][:64]
 	wordRow3 := words4[first3:][:64]
 	wordRow4 := words5[first3:][:64]
-	aRow := as[first3:][:64]
+	a_0Row := a_0s[first3:][:64]
+	a_1Row := a_1s[first3:][:64]
+	a_2Row := a_2s[first3:][:64]
+	a_3Row := a_3s[first3:][:64]
 	givenRow2 := givens2[first3:][:64]
 	for threadX := range 64 {
 		r.ThreadIdx.X = threadX
@@ -2758,33 +2764,46 @@ func quernRow3Load_kernel_Float16_8_kernel_Float16(r *host.Run, words2 []uint32,
 		word2 := wordRow2[threadX]
 		word3 := wordRow3[threadX]
 		word4 := wordRow4[threadX]
-		a := &aRow[threadX]
 		warp := (threadX + first3) >> 5
 		t1 := (threadX + first3) & 31 % 16
 		t2 := (threadX + first3) & 31 / 16
 //line kernels.go:40
-		*a = kernel.MatrixA[kernel.Float16]{word, word2, word3, word4}
+		a_0 := word
+		a_1 := word2
+		a_2 := word3
+		a_3 := word4
+//line kernels.go:41
 		_ = tiles[warp][t1][t2]
 //line kernels.go:41
 		given2 := &tiles[warp][t1][t2]
+		a_0Row[threadX] = a_0
+		a_1Row[threadX] = a_1
+		a_2Row[threadX] = a_2
+		a_3Row[threadX] = a_3
 		givenRow2[threadX] = given2
 	}
 }
 
 //go:noinline
-func quernRow4Load_kernel_Float16_8_kernel_Float16(r *host.Run, as []kernel.MatrixA[kernel.Float16], first4 int, words6, words7, words8, words9, words []uint32) {
-	aRow := as[first4:][:64]
+func quernRow4Load_kernel_Float16_8_kernel_Float16(r *host.Run, words6 []uint32, first4 int, words7, words8, words9, a_0s, a_1s, a_2s, a_3s, words []uint32) {
 	wordRow5 := words6[first4:][:64]
 	wordRow6 := words7[first4:][:64]
 	wordRow7 := words8[first4:][:64]
 	wordRow8 := words9[first4:][:64]
+	a_0Row := a_0s[first4:][:64]
+	a_1Row := a_1s[first4:][:64]
+	a_2Row := a_2s[first4:][:64]
+	a_3Row := a_3s[first4:][:64]
 	for threadX := range 64 {
 		r.ThreadIdx.X = threadX
-		a := &aRow[threadX]
 		word5 := wordRow5[threadX]
 		word7 := wordRow6[threadX]
 		word6 := wordRow7[threadX]
 		word8 := wordRow8[threadX]
+		a_0 := a_0Row[threadX]
+		a_1 := a_1Row[threadX]
+		a_2 := a_2Row[threadX]
+		a_3 := a_3Row[threadX]
 		t19 := threadX * 8
 //line kernels.go:41
 		left := kernel.MatrixB[kernel.Float16]{word5, word6}
@@ -2803,10 +2822,10 @@ func quernRow4Load_kernel_Float16_8_kernel_Float16(r *host.Run, as []kernel.Matr
 		t23 := out
 //line kernels.go:43
 		_ = t23[3]
-		t24 := a[0]
-		t25 := a[1]
-		t26 := a[2]
-		t27 := a[3]
+		t24 := a_0
+		t25 := a_1
+		t26 := a_2
+		t27 := a_3
 //line kernels.go:43
 		t20[0] = t24
 //line kernels.go:43
@@ -2840,17 +2859,20 @@ func quernHostLoad_kernel_BFloat16_8_kernel_BFloat16(r *host.Run) {
 	lines := host.Slice[[8]kernel.BFloat16](r, 0)
 	words := host.Slice[uint32](r, 1)
 	tiles := host.Shared[[2][16][2][8]kernel.BFloat16](r, 0)
-	givens := host.Scratch[*[8]kernel.BFloat16](r, 9, r.BlockDim.Count())
+	givens := host.Scratch[*[8]kernel.BFloat16](r, 12, r.BlockDim.Count())
 	words2 := host.Scratch[uint32](r, 0, r.BlockDim.Count())
 	words3 := host.Scratch[uint32](r, 1, r.BlockDim.Count())
 	words4 := host.Scratch[uint32](r, 2, r.BlockDim.Count())
 	words5 := host.Scratch[uint32](r, 3, r.BlockDim.Count())
-	as := host.Scratch[kernel.MatrixA[kernel.BFloat16]](r, 4, r.BlockDim.Count())
-	givens2 := host.Scratch[*[8]kernel.BFloat16](r, 10, r.BlockDim.Count())
-	words6 := host.Scratch[uint32](r, 5, r.BlockDim.Count())
-	words7 := host.Scratch[uint32](r, 6, r.BlockDim.Count())
-	words8 := host.Scratch[uint32](r, 7, r.BlockDim.Count())
-	words9 := host.Scratch[uint32](r, 8, r.BlockDim.Count())
+	a_0s := host.Scratch[uint32](r, 8, r.BlockDim.Count())
+	a_1s := host.Scratch[uint32](r, 9, r.BlockDim.Count())
+	a_2s := host.Scratch[uint32](r, 10, r.BlockDim.Count())
+	a_3s := host.Scratch[uint32](r, 11, r.BlockDim.Count())
+	givens2 := host.Scratch[*[8]kernel.BFloat16](r, 13, r.BlockDim.Count())
+	words6 := host.Scratch[uint32](r, 4, r.BlockDim.Count())
+	words7 := host.Scratch[uint32](r, 5, r.BlockDim.Count())
+	words8 := host.Scratch[uint32](r, 6, r.BlockDim.Count())
+	words9 := host.Scratch[uint32](r, 7, r.BlockDim.Count())
 	for r.Next() {
 		for threadZ := range 1 {
 			for threadY := range 1 {
@@ -2872,7 +2894,7 @@ func quernHostLoad_kernel_BFloat16_8_kernel_BFloat16(r *host.Run) {
 			for threadY := range 1 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				first3 := (threadZ*1 + threadY) * 64
-				quernRow3Load_kernel_BFloat16_8_kernel_BFloat16(r, words2, first3, words3, words4, words5, as, givens2, tiles)
+				quernRow3Load_kernel_BFloat16_8_kernel_BFloat16(r, words2, first3, words3, words4, words5, a_0s, a_1s, a_2s, a_3s, givens2, tiles)
 			}
 		}
 //line kernels.go:41
@@ -2881,7 +2903,7 @@ func quernHostLoad_kernel_BFloat16_8_kernel_BFloat16(r *host.Run) {
 			for threadY := range 1 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				first4 := (threadZ*1 + threadY) * 64
-				quernRow4Load_kernel_BFloat16_8_kernel_BFloat16(r, as, first4, words6, words7, words8, words9, words)
+				quernRow4Load_kernel_BFloat16_8_kernel_BFloat16(r, words6, first4, words7, words8, words9, a_0s, a_1s, a_2s, a_3s, words)
 			}
 		}
 	}
@@ -2916,12 +2938,15 @@ func quernRow2Load_kernel_BFloat16_8_kernel_BFloat16(r *host.Run, givens []*[8]k
 }
 
 //go:noinline
-func quernRow3Load_kernel_BFloat16_8_kernel_BFloat16(r *host.Run, words2 []uint32, first3 int, words3, words4, words5 []uint32, as []kernel.MatrixA[kernel.BFloat16], givens2 []*[8]kernel.BFloat16, tiles *[2][16][2][8]kernel.BFloat16) {
+func quernRow3Load_kernel_BFloat16_8_kernel_BFloat16(r *host.Run, words2 []uint32, first3 int, words3, words4, words5, a_0s, a_1s, a_2s, a_3s []uint32, givens2 []*[8]kernel.BFloat16, tiles *[2][16][2][8]kernel.BFloat16) {
 	wordRow := words2[first3:][:64]
 	wordRow2 := words3[first3:][:64]
 	wordRow3 := words4[first3:][:64]
 	wordRow4 := words5[first3:][:64]
-	aRow := as[first3:][:64]
+	a_0Row := a_0s[first3:][:64]
+	a_1Row := a_1s[first3:][:64]
+	a_2Row := a_2s[first3:][:64]
+	a_3Row := a_3s[first3:][:64]
 	givenRow2 := givens2[first3:][:64]
 	for threadX := range 64 {
 		r.ThreadIdx.X = threadX
@@ -2929,33 +2954,46 @@ func quernRow3Load_kernel_BFloat16_8_kernel_BFloat16(r *host.Run, words2 []uint3
 		word2 := wordRow2[threadX]
 		word3 := wordRow3[threadX]
 		word4 := wordRow4[threadX]
-		a := &aRow[threadX]
 		warp := (threadX + first3) >> 5
 		t1 := (threadX + first3) & 31 % 16
 		t2 := (threadX + first3) & 31 / 16
 //line kernels.go:40
-		*a = kernel.MatrixA[kernel.BFloat16]{word, word2, word3, word4}
+		a_0 := word
+		a_1 := word2
+		a_2 := word3
+		a_3 := word4
+//line kernels.go:41
 		_ = tiles[warp][t1][t2]
 //line kernels.go:41
 		given2 := &tiles[warp][t1][t2]
+		a_0Row[threadX] = a_0
+		a_1Row[threadX] = a_1
+		a_2Row[threadX] = a_2
+		a_3Row[threadX] = a_3
 		givenRow2[threadX] = given2
 	}
 }
 
 //go:noinline
-func quernRow4Load_kernel_BFloat16_8_kernel_BFloat16(r *host.Run, as []kernel.MatrixA[kernel.BFloat16], first4 int, words6, words7, words8, words9, words []uint32) {
-	aRow := as[first4:][:64]
+func quernRow4Load_kernel_BFloat16_8_kernel_BFloat16(r *host.Run, words6 []uint32, first4 int, words7, words8, words9, a_0s, a_1s, a_2s, a_3s, words []uint32) {
 	wordRow5 := words6[first4:][:64]
 	wordRow6 := words7[first4:][:64]
 	wordRow7 := words8[first4:][:64]
 	wordRow8 := words9[first4:][:64]
+	a_0Row := a_0s[first4:][:64]
+	a_1Row := a_1s[first4:][:64]
+	a_2Row := a_2s[first4:][:64]
+	a_3Row := a_3s[first4:][:64]
 	for threadX := range 64 {
 		r.ThreadIdx.X = threadX
-		a := &aRow[threadX]
 		word5 := wordRow5[threadX]
 		word7 := wordRow6[threadX]
 		word6 := wordRow7[threadX]
 		word8 := wordRow8[threadX]
+		a_0 := a_0Row[threadX]
+		a_1 := a_1Row[threadX]
+		a_2 := a_2Row[threadX]
+		a_3 := a_3Row[threadX]
 		t19 := threadX * 8
 //line kernels.go:41
 		left := kernel.MatrixB[kernel.BFloat16]{word5, word6}
@@ -2974,10 +3012,10 @@ func quernRow4Load_kernel_BFloat16_8_kernel_BFloat16(r *host.Run, as []kernel.Ma
 		t23 := out
 //line kernels.go:43
 		_ = t23[3]
-		t24 := a[0]
-		t25 := a[1]
-		t26 := a[2]
-		t27 := a[3]
+		t24 := a_0
+		t25 := a_1
+		t26 := a_2
+		t27 := a_3
 //line kernels.go:43
 		t20[0] = t24
 //line kernels.go:43
@@ -3011,17 +3049,20 @@ func quernHostLoad_float32_4_float32(r *host.Run) {
 	lines := host.Slice[[4]float32](r, 0)
 	words := host.Slice[uint32](r, 1)
 	tiles := host.Shared[[2][16][2][4]float32](r, 0)
-	givens := host.Scratch[*[4]float32](r, 9, r.BlockDim.Count())
+	givens := host.Scratch[*[4]float32](r, 12, r.BlockDim.Count())
 	words2 := host.Scratch[uint32](r, 0, r.BlockDim.Count())
 	words3 := host.Scratch[uint32](r, 1, r.BlockDim.Count())
 	words4 := host.Scratch[uint32](r, 2, r.BlockDim.Count())
 	words5 := host.Scratch[uint32](r, 3, r.BlockDim.Count())
-	as := host.Scratch[kernel.MatrixA[float32]](r, 4, r.BlockDim.Count())
-	givens2 := host.Scratch[*[4]float32](r, 10, r.BlockDim.Count())
-	words6 := host.Scratch[uint32](r, 5, r.BlockDim.Count())
-	words7 := host.Scratch[uint32](r, 6, r.BlockDim.Count())
-	words8 := host.Scratch[uint32](r, 7, r.BlockDim.Count())
-	words9 := host.Scratch[uint32](r, 8, r.BlockDim.Count())
+	a_0s := host.Scratch[uint32](r, 8, r.BlockDim.Count())
+	a_1s := host.Scratch[uint32](r, 9, r.BlockDim.Count())
+	a_2s := host.Scratch[uint32](r, 10, r.BlockDim.Count())
+	a_3s := host.Scratch[uint32](r, 11, r.BlockDim.Count())
+	givens2 := host.Scratch[*[4]float32](r, 13, r.BlockDim.Count())
+	words6 := host.Scratch[uint32](r, 4, r.BlockDim.Count())
+	words7 := host.Scratch[uint32](r, 5, r.BlockDim.Count())
+	words8 := host.Scratch[uint32](r, 6, r.BlockDim.Count())
+	words9 := host.Scratch[uint32](r, 7, r.BlockDim.Count())
 	for r.Next() {
 		for threadZ := range 1 {
 			for threadY := range 1 {
@@ -3043,7 +3084,7 @@ func quernHostLoad_float32_4_float32(r *host.Run) {
 			for threadY := range 1 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				first3 := (threadZ*1 + threadY) * 64
-				quernRow3Load_float32_4_float32(r, words2, first3, words3, words4, words5, as, givens2, tiles)
+				quernRow3Load_float32_4_float32(r, words2, first3, words3, words4, words5, a_0s, a_1s, a_2s, a_3s, givens2, tiles)
 			}
 		}
 //line kernels.go:41
@@ -3052,7 +3093,7 @@ func quernHostLoad_float32_4_float32(r *host.Run) {
 			for threadY := range 1 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				first4 := (threadZ*1 + threadY) * 64
-				quernRow4Load_float32_4_float32(r, as, first4, words6, words7, words8, words9, words)
+				quernRow4Load_float32_4_float32(r, words6, first4, words7, words8, words9, a_0s, a_1s, a_2s, a_3s, words)
 			}
 		}
 	}
@@ -3087,12 +3128,15 @@ func quernRow2Load_float32_4_float32(r *host.Run, givens []*[4]float32, first2 i
 }
 
 //go:noinline
-func quernRow3Load_float32_4_float32(r *host.Run, words2 []uint32, first3 int, words3, words4, words5 []uint32, as []kernel.MatrixA[float32], givens2 []*[4]float32, tiles *[2][16][2][4]float32) {
+func quernRow3Load_float32_4_float32(r *host.Run, words2 []uint32, first3 int, words3, words4, words5, a_0s, a_1s, a_2s, a_3s []uint32, givens2 []*[4]float32, tiles *[2][16][2][4]float32) {
 	wordRow := words2[first3:][:64]
 	wordRow2 := words3[first3:][:64]
 	wordRow3 := words4[first3:][:64]
 	wordRow4 := words5[first3:][:64]
-	aRow := as[first3:][:64]
+	a_0Row := a_0s[first3:][:64]
+	a_1Row := a_1s[first3:][:64]
+	a_2Row := a_2s[first3:][:64]
+	a_3Row := a_3s[first3:][:64]
 	givenRow2 := givens2[first3:][:64]
 	for threadX := range 64 {
 		r.ThreadIdx.X = threadX
@@ -3100,33 +3144,46 @@ func quernRow3Load_float32_4_float32(r *host.Run, words2 []uint32, first3 int, w
 		word2 := wordRow2[threadX]
 		word3 := wordRow3[threadX]
 		word4 := wordRow4[threadX]
-		a := &aRow[threadX]
 		warp := (threadX + first3) >> 5
 		t1 := (threadX + first3) & 31 % 16
 		t2 := (threadX + first3) & 31 / 16
 //line kernels.go:40
-		*a = kernel.MatrixA[float32]{word, word2, word3, word4}
+		a_0 := word
+		a_1 := word2
+		a_2 := word3
+		a_3 := word4
+//line kernels.go:41
 		_ = tiles[warp][t1][t2]
 //line kernels.go:41
 		given2 := &tiles[warp][t1][t2]
+		a_0Row[threadX] = a_0
+		a_1Row[threadX] = a_1
+		a_2Row[threadX] = a_2
+		a_3Row[threadX] = a_3
 		givenRow2[threadX] = given2
 	}
 }
 
 //go:noinline
-func quernRow4Load_float32_4_float32(r *host.Run, as []kernel.MatrixA[float32], first4 int, words6, words7, words8, words9, words []uint32) {
-	aRow := as[first4:][:64]
+func quernRow4Load_float32_4_float32(r *host.Run, words6 []uint32, first4 int, words7, words8, words9, a_0s, a_1s, a_2s, a_3s, words []uint32) {
 	wordRow5 := words6[first4:][:64]
 	wordRow6 := words7[first4:][:64]
 	wordRow7 := words8[first4:][:64]
 	wordRow8 := words9[first4:][:64]
+	a_0Row := a_0s[first4:][:64]
+	a_1Row := a_1s[first4:][:64]
+	a_2Row := a_2s[first4:][:64]
+	a_3Row := a_3s[first4:][:64]
 	for threadX := range 64 {
 		r.ThreadIdx.X = threadX
-		a := &aRow[threadX]
 		word5 := wordRow5[threadX]
 		word7 := wordRow6[threadX]
 		word6 := wordRow7[threadX]
 		word8 := wordRow8[threadX]
+		a_0 := a_0Row[threadX]
+		a_1 := a_1Row[threadX]
+		a_2 := a_2Row[threadX]
+		a_3 := a_3Row[threadX]
 		t19 := threadX * 8
 //line kernels.go:41
 		left := kernel.MatrixB[float32]{word5, word6}
@@ -3145,10 +3202,10 @@ func quernRow4Load_float32_4_float32(r *host.Run, as []kernel.MatrixA[float32], 
 		t23 := out
 //line kernels.go:43
 		_ = t23[3]
-		t24 := a[0]
-		t25 := a[1]
-		t26 := a[2]
-		t27 := a[3]
+		t24 := a_0
+		t25 := a_1
+		t26 := a_2
+		t27 := a_3
 //line kernels.go:43
 		t20[0] = t24
 //line kernels.go:43
@@ -3182,17 +3239,20 @@ func quernHostLoad_int8_16_int8(r *host.Run) {
 	lines := host.Slice[[16]int8](r, 0)
 	words := host.Slice[uint32](r, 1)
 	tiles := host.Shared[[2][16][2][16]int8](r, 0)
-	givens := host.Scratch[*[16]int8](r, 9, r.BlockDim.Count())
+	givens := host.Scratch[*[16]int8](r, 12, r.BlockDim.Count())
 	words2 := host.Scratch[uint32](r, 0, r.BlockDim.Count())
 	words3 := host.Scratch[uint32](r, 1, r.BlockDim.Count())
 	words4 := host.Scratch[uint32](r, 2, r.BlockDim.Count())
 	words5 := host.Scratch[uint32](r, 3, r.BlockDim.Count())
-	as := host.Scratch[kernel.MatrixA[int8]](r, 4, r.BlockDim.Count())
-	givens2 := host.Scratch[*[16]int8](r, 10, r.BlockDim.Count())
-	words6 := host.Scratch[uint32](r, 5, r.BlockDim.Count())
-	words7 := host.Scratch[uint32](r, 6, r.BlockDim.Count())
-	words8 := host.Scratch[uint32](r, 7, r.BlockDim.Count())
-	words9 := host.Scratch[uint32](r, 8, r.BlockDim.Count())
+	a_0s := host.Scratch[uint32](r, 8, r.BlockDim.Count())
+	a_1s := host.Scratch[uint32](r, 9, r.BlockDim.Count())
+	a_2s := host.Scratch[uint32](r, 10, r.BlockDim.Count())
+	a_3s := host.Scratch[uint32](r, 11, r.BlockDim.Count())
+	givens2 := host.Scratch[*[16]int8](r, 13, r.BlockDim.Count())
+	words6 := host.Scratch[uint32](r, 4, r.BlockDim.Count())
+	words7 := host.Scratch[uint32](r, 5, r.BlockDim.Count())
+	words8 := host.Scratch[uint32](r, 6, r.BlockDim.Count())
+	words9 := host.Scratch[uint32](r, 7, r.BlockDim.Count())
 	for r.Next() {
 		for threadZ := range 1 {
 			for threadY := range 1 {
@@ -3214,7 +3274,7 @@ func quernHostLoad_int8_16_int8(r *host.Run) {
 			for threadY := range 1 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				first3 := (threadZ*1 + threadY) * 64
-				quernRow3Load_int8_16_int8(r, words2, first3, words3, words4, words5, as, givens2, tiles)
+				quernRow3Load_int8_16_int8(r, words2, first3, words3, words4, words5, a_0s, a_1s, a_2s, a_3s, givens2, tiles)
 			}
 		}
 //line kernels.go:41
@@ -3223,7 +3283,7 @@ func quernHostLoad_int8_16_int8(r *host.Run) {
 			for threadY := range 1 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				first4 := (threadZ*1 + threadY) * 64
-				quernRow4Load_int8_16_int8(r, as, first4, words6, words7, words8, words9, words)
+				quernRow4Load_int8_16_int8(r, words6, first4, words7, words8, words9, a_0s, a_1s, a_2s, a_3s, words)
 			}
 		}
 	}
@@ -3258,12 +3318,15 @@ func quernRow2Load_int8_16_int8(r *host.Run, givens []*[16]int8, first2 int, til
 }
 
 //go:noinline
-func quernRow3Load_int8_16_int8(r *host.Run, words2 []uint32, first3 int, words3, words4, words5 []uint32, as []kernel.MatrixA[int8], givens2 []*[16]int8, tiles *[2][16][2][16]int8) {
+func quernRow3Load_int8_16_int8(r *host.Run, words2 []uint32, first3 int, words3, words4, words5, a_0s, a_1s, a_2s, a_3s []uint32, givens2 []*[16]int8, tiles *[2][16][2][16]int8) {
 	wordRow := words2[first3:][:64]
 	wordRow2 := words3[first3:][:64]
 	wordRow3 := words4[first3:][:64]
 	wordRow4 := words5[first3:][:64]
-	aRow := as[first3:][:64]
+	a_0Row := a_0s[first3:][:64]
+	a_1Row := a_1s[first3:][:64]
+	a_2Row := a_2s[first3:][:64]
+	a_3Row := a_3s[first3:][:64]
 	givenRow2 := givens2[first3:][:64]
 	for threadX := range 64 {
 		r.ThreadIdx.X = threadX
@@ -3271,33 +3334,46 @@ func quernRow3Load_int8_16_int8(r *host.Run, words2 []uint32, first3 int, words3
 		word2 := wordRow2[threadX]
 		word3 := wordRow3[threadX]
 		word4 := wordRow4[threadX]
-		a := &aRow[threadX]
 		warp := (threadX + first3) >> 5
 		t1 := (threadX + first3) & 31 % 16
 		t2 := (threadX + first3) & 31 / 16
 //line kernels.go:40
-		*a = kernel.MatrixA[int8]{word, word2, word3, word4}
+		a_0 := word
+		a_1 := word2
+		a_2 := word3
+		a_3 := word4
+//line kernels.go:41
 		_ = tiles[warp][t1][t2]
 //line kernels.go:41
 		given2 := &tiles[warp][t1][t2]
+		a_0Row[threadX] = a_0
+		a_1Row[threadX] = a_1
+		a_2Row[threadX] = a_2
+		a_3Row[threadX] = a_3
 		givenRow2[threadX] = given2
 	}
 }
 
 //go:noinline
-func quernRow4Load_int8_16_int8(r *host.Run, as []kernel.MatrixA[int8], first4 int, words6, words7, words8, words9, words []uint32) {
-	aRow := as[first4:][:64]
+func quernRow4Load_int8_16_int8(r *host.Run, words6 []uint32, first4 int, words7, words8, words9, a_0s, a_1s, a_2s, a_3s, words []uint32) {
 	wordRow5 := words6[first4:][:64]
 	wordRow6 := words7[first4:][:64]
 	wordRow7 := words8[first4:][:64]
 	wordRow8 := words9[first4:][:64]
+	a_0Row := a_0s[first4:][:64]
+	a_1Row := a_1s[first4:][:64]
+	a_2Row := a_2s[first4:][:64]
+	a_3Row := a_3s[first4:][:64]
 	for threadX := range 64 {
 		r.ThreadIdx.X = threadX
-		a := &aRow[threadX]
 		word5 := wordRow5[threadX]
 		word7 := wordRow6[threadX]
 		word6 := wordRow7[threadX]
 		word8 := wordRow8[threadX]
+		a_0 := a_0Row[threadX]
+		a_1 := a_1Row[threadX]
+		a_2 := a_2Row[threadX]
+		a_3 := a_3Row[threadX]
 		t19 := threadX * 8
 //line kernels.go:41
 		left := kernel.MatrixB[int8]{word5, word6}
@@ -3316,10 +3392,10 @@ func quernRow4Load_int8_16_int8(r *host.Run, as []kernel.MatrixA[int8], first4 i
 		t23 := out
 //line kernels.go:43
 		_ = t23[3]
-		t24 := a[0]
-		t25 := a[1]
-		t26 := a[2]
-		t27 := a[3]
+		t24 := a_0
+		t25 := a_1
+		t26 := a_2
+		t27 := a_3
 //line kernels.go:43
 		t20[0] = t24
 //line kernels.go:43
@@ -3353,17 +3429,20 @@ func quernHostLoad_uint8_16_uint8(r *host.Run) {
 	lines := host.Slice[[16]uint8](r, 0)
 	words := host.Slice[uint32](r, 1)
 	tiles := host.Shared[[2][16][2][16]uint8](r, 0)
-	givens := host.Scratch[*[16]uint8](r, 9, r.BlockDim.Count())
+	givens := host.Scratch[*[16]uint8](r, 12, r.BlockDim.Count())
 	words2 := host.Scratch[uint32](r, 0, r.BlockDim.Count())
 	words3 := host.Scratch[uint32](r, 1, r.BlockDim.Count())
 	words4 := host.Scratch[uint32](r, 2, r.BlockDim.Count())
 	words5 := host.Scratch[uint32](r, 3, r.BlockDim.Count())
-	as := host.Scratch[kernel.MatrixA[uint8]](r, 4, r.BlockDim.Count())
-	givens2 := host.Scratch[*[16]uint8](r, 10, r.BlockDim.Count())
-	words6 := host.Scratch[uint32](r, 5, r.BlockDim.Count())
-	words7 := host.Scratch[uint32](r, 6, r.BlockDim.Count())
-	words8 := host.Scratch[uint32](r, 7, r.BlockDim.Count())
-	words9 := host.Scratch[uint32](r, 8, r.BlockDim.Count())
+	a_0s := host.Scratch[uint32](r, 8, r.BlockDim.Count())
+	a_1s := host.Scratch[uint32](r, 9, r.BlockDim.Count())
+	a_2s := host.Scratch[uint32](r, 10, r.BlockDim.Count())
+	a_3s := host.Scratch[uint32](r, 11, r.BlockDim.Count())
+	givens2 := host.Scratch[*[16]uint8](r, 13, r.BlockDim.Count())
+	words6 := host.Scratch[uint32](r, 4, r.BlockDim.Count())
+	words7 := host.Scratch[uint32](r, 5, r.BlockDim.Count())
+	words8 := host.Scratch[uint32](r, 6, r.BlockDim.Count())
+	words9 := host.Scratch[uint32](r, 7, r.BlockDim.Count())
 	for r.Next() {
 		for threadZ := range 1 {
 			for threadY := range 1 {
@@ -3385,7 +3464,7 @@ func quernHostLoad_uint8_16_uint8(r *host.Run) {
 			for threadY := range 1 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				first3 := (threadZ*1 + threadY) * 64
-				quernRow3Load_uint8_16_uint8(r, words2, first3, words3, words4, words5, as, givens2, tiles)
+				quernRow3Load_uint8_16_uint8(r, words2, first3, words3, words4, words5, a_0s, a_1s, a_2s, a_3s, givens2, tiles)
 			}
 		}
 //line kernels.go:41
@@ -3394,7 +3473,7 @@ func quernHostLoad_uint8_16_uint8(r *host.Run) {
 			for threadY := range 1 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				first4 := (threadZ*1 + threadY) * 64
-				quernRow4Load_uint8_16_uint8(r, as, first4, words6, words7, words8, words9, words)
+				quernRow4Load_uint8_16_uint8(r, words6, first4, words7, words8, words9, a_0s, a_1s, a_2s, a_3s, words)
 			}
 		}
 	}
@@ -3429,12 +3508,15 @@ func quernRow2Load_uint8_16_uint8(r *host.Run, givens []*[16]uint8, first2 int, 
 }
 
 //go:noinline
-func quernRow3Load_uint8_16_uint8(r *host.Run, words2 []uint32, first3 int, words3, words4, words5 []uint32, as []kernel.MatrixA[uint8], givens2 []*[16]uint8, tiles *[2][16][2][16]uint8) {
+func quernRow3Load_uint8_16_uint8(r *host.Run, words2 []uint32, first3 int, words3, words4, words5, a_0s, a_1s, a_2s, a_3s []uint32, givens2 []*[16]uint8, tiles *[2][16][2][16]uint8) {
 	wordRow := words2[first3:][:64]
 	wordRow2 := words3[first3:][:64]
 	wordRow3 := words4[first3:][:64]
 	wordRow4 := words5[first3:][:64]
-	aRow := as[first3:][:64]
+	a_0Row := a_0s[first3:][:64]
+	a_1Row := a_1s[first3:][:64]
+	a_2Row := a_2s[first3:][:64]
+	a_3Row := a_3s[first3:][:64]
 	givenRow2 := givens2[first3:][:64]
 	for threadX := range 64 {
 		r.ThreadIdx.X = threadX
@@ -3442,33 +3524,46 @@ func quernRow3Load_uint8_16_uint8(r *host.Run, words2 []uint32, first3 int, word
 		word2 := wordRow2[threadX]
 		word3 := wordRow3[threadX]
 		word4 := wordRow4[threadX]
-		a := &aRow[threadX]
 		warp := (threadX + first3) >> 5
 		t1 := (threadX + first3) & 31 % 16
 		t2 := (threadX + first3) & 31 / 16
 //line kernels.go:40
-		*a = kernel.MatrixA[uint8]{word, word2, word3, word4}
+		a_0 := word
+		a_1 := word2
+		a_2 := word3
+		a_3 := word4
+//line kernels.go:41
 		_ = tiles[warp][t1][t2]
 //line kernels.go:41
 		given2 := &tiles[warp][t1][t2]
+		a_0Row[threadX] = a_0
+		a_1Row[threadX] = a_1
+		a_2Row[threadX] = a_2
+		a_3Row[threadX] = a_3
 		givenRow2[threadX] = given2
 	}
 }
 
 //go:noinline
-func quernRow4Load_uint8_16_uint8(r *host.Run, as []kernel.MatrixA[uint8], first4 int, words6, words7, words8, words9, words []uint32) {
-	aRow := as[first4:][:64]
+func quernRow4Load_uint8_16_uint8(r *host.Run, words6 []uint32, first4 int, words7, words8, words9, a_0s, a_1s, a_2s, a_3s, words []uint32) {
 	wordRow5 := words6[first4:][:64]
 	wordRow6 := words7[first4:][:64]
 	wordRow7 := words8[first4:][:64]
 	wordRow8 := words9[first4:][:64]
+	a_0Row := a_0s[first4:][:64]
+	a_1Row := a_1s[first4:][:64]
+	a_2Row := a_2s[first4:][:64]
+	a_3Row := a_3s[first4:][:64]
 	for threadX := range 64 {
 		r.ThreadIdx.X = threadX
-		a := &aRow[threadX]
 		word5 := wordRow5[threadX]
 		word7 := wordRow6[threadX]
 		word6 := wordRow7[threadX]
 		word8 := wordRow8[threadX]
+		a_0 := a_0Row[threadX]
+		a_1 := a_1Row[threadX]
+		a_2 := a_2Row[threadX]
+		a_3 := a_3Row[threadX]
 		t19 := threadX * 8
 //line kernels.go:41
 		left := kernel.MatrixB[uint8]{word5, word6}
@@ -3487,10 +3582,10 @@ func quernRow4Load_uint8_16_uint8(r *host.Run, as []kernel.MatrixA[uint8], first
 		t23 := out
 //line kernels.go:43
 		_ = t23[3]
-		t24 := a[0]
-		t25 := a[1]
-		t26 := a[2]
-		t27 := a[3]
+		t24 := a_0
+		t25 := a_1
+		t26 := a_2
+		t27 := a_3
 //line kernels.go:43
 		t20[0] = t24
 //line kernels.go:43
@@ -3524,17 +3619,20 @@ func quernHostLoadTransposed_kernel_Float16_8_kernel_Float16(r *host.Run) {
 	lines := host.Slice[[8]kernel.Float16](r, 0)
 	words := host.Slice[uint32](r, 1)
 	tiles := host.Dynamic[[8]kernel.Float16](r, 0)
-	givens := host.Scratch[*[8]kernel.Float16](r, 9, r.BlockDim.Count())
+	givens := host.Scratch[*[8]kernel.Float16](r, 12, r.BlockDim.Count())
 	words2 := host.Scratch[uint32](r, 0, r.BlockDim.Count())
 	words3 := host.Scratch[uint32](r, 1, r.BlockDim.Count())
 	words4 := host.Scratch[uint32](r, 2, r.BlockDim.Count())
 	words5 := host.Scratch[uint32](r, 3, r.BlockDim.Count())
-	as := host.Scratch[kernel.MatrixA[kernel.Float16]](r, 4, r.BlockDim.Count())
-	givens2 := host.Scratch[*[8]kernel.Float16](r, 10, r.BlockDim.Count())
-	words6 := host.Scratch[uint32](r, 5, r.BlockDim.Count())
-	words7 := host.Scratch[uint32](r, 6, r.BlockDim.Count())
-	words8 := host.Scratch[uint32](r, 7, r.BlockDim.Count())
-	words9 := host.Scratch[uint32](r, 8, r.BlockDim.Count())
+	a_0s := host.Scratch[uint32](r, 8, r.BlockDim.Count())
+	a_1s := host.Scratch[uint32](r, 9, r.BlockDim.Count())
+	a_2s := host.Scratch[uint32](r, 10, r.BlockDim.Count())
+	a_3s := host.Scratch[uint32](r, 11, r.BlockDim.Count())
+	givens2 := host.Scratch[*[8]kernel.Float16](r, 13, r.BlockDim.Count())
+	words6 := host.Scratch[uint32](r, 4, r.BlockDim.Count())
+	words7 := host.Scratch[uint32](r, 5, r.BlockDim.Count())
+	words8 := host.Scratch[uint32](r, 6, r.BlockDim.Count())
+	words9 := host.Scratch[uint32](r, 7, r.BlockDim.Count())
 	for r.Next() {
 		for threadZ := range 1 {
 			for threadY := range 1 {
@@ -3556,7 +3654,7 @@ func quernHostLoadTransposed_kernel_Float16_8_kernel_Float16(r *host.Run) {
 			for threadY := range 1 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				first3 := (threadZ*1 + threadY) * 64
-				quernRow3LoadTransposed_kernel_Float16_8_kernel_Float16(r, words2, first3, words3, words4, words5, as, givens2, tiles)
+				quernRow3LoadTransposed_kernel_Float16_8_kernel_Float16(r, words2, first3, words3, words4, words5, a_0s, a_1s, a_2s, a_3s, givens2, tiles)
 			}
 		}
 //line kernels.go:59
@@ -3565,7 +3663,7 @@ func quernHostLoadTransposed_kernel_Float16_8_kernel_Float16(r *host.Run) {
 			for threadY := range 1 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				first4 := (threadZ*1 + threadY) * 64
-				quernRow4LoadTransposed_kernel_Float16_8_kernel_Float16(r, as, first4, words6, words7, words8, words9, words)
+				quernRow4LoadTransposed_kernel_Float16_8_kernel_Float16(r, words6, first4, words7, words8, words9, a_0s, a_1s, a_2s, a_3s, words)
 			}
 		}
 	}
@@ -3602,12 +3700,15 @@ func quernRow2LoadTransposed_kernel_Float16_8_kernel_Float16(r *host.Run, givens
 }
 
 //go:noinline
-func quernRow3LoadTransposed_kernel_Float16_8_kernel_Float16(r *host.Run, words2 []uint32, first3 int, words3, words4, words5 []uint32, as []kernel.MatrixA[kernel.Float16], givens2 []*[8]kernel.Float16, tiles [][8]kernel.Float16) {
+func quernRow3LoadTransposed_kernel_Float16_8_kernel_Float16(r *host.Run, words2 []uint32, first3 int, words3, words4, words5, a_0s, a_1s, a_2s, a_3s []uint32, givens2 []*[8]kernel.Float16, tiles [][8]kernel.Float16) {
 	wordRow := words2[first3:][:64]
 	wordRow2 := words3[first3:][:64]
 	wordRow3 := words4[first3:][:64]
 	wordRow4 := words5[first3:][:64]
-	aRow := as[first3:][:64]
+	a_0Row := a_0s[first3:][:64]
+	a_1Row := a_1s[first3:][:64]
+	a_2Row := a_2s[first3:][:64]
+	a_3Row := a_3s[first3:][:64]
 	givenRow2 := givens2[first3:][:64]
 	for threadX := range 64 {
 		r.ThreadIdx.X = threadX
@@ -3615,35 +3716,48 @@ func quernRow3LoadTransposed_kernel_Float16_8_kernel_Float16(r *host.Run, words2
 		word3 := wordRow2[threadX]
 		word2 := wordRow3[threadX]
 		word4 := wordRow4[threadX]
-		a := &aRow[threadX]
 		warp := (threadX + first3) >> 5
 		t1 := (threadX + first3) & 31 % 16
 		t2 := (threadX + first3) & 31 / 16
 //line kernels.go:58
-		*a = kernel.MatrixA[kernel.Float16]{word, word2, word3, word4}
+		a_0 := word
+		a_1 := word2
+		a_2 := word3
+		a_3 := word4
+//line kernels.go:59
 		t10 := warp*32 + t1*2 + t2
 //line kernels.go:59
 		_ = tiles[t10]
 //line kernels.go:59
 		given2 := &tiles[t10]
+		a_0Row[threadX] = a_0
+		a_1Row[threadX] = a_1
+		a_2Row[threadX] = a_2
+		a_3Row[threadX] = a_3
 		givenRow2[threadX] = given2
 	}
 }
 
 //go:noinline
-func quernRow4LoadTransposed_kernel_Float16_8_kernel_Float16(r *host.Run, as []kernel.MatrixA[kernel.Float16], first4 int, words6, words7, words8, words9, words []uint32) {
-	aRow := as[first4:][:64]
+func quernRow4LoadTransposed_kernel_Float16_8_kernel_Float16(r *host.Run, words6 []uint32, first4 int, words7, words8, words9, a_0s, a_1s, a_2s, a_3s, words []uint32) {
 	wordRow5 := words6[first4:][:64]
 	wordRow6 := words7[first4:][:64]
 	wordRow7 := words8[first4:][:64]
 	wordRow8 := words9[first4:][:64]
+	a_0Row := a_0s[first4:][:64]
+	a_1Row := a_1s[first4:][:64]
+	a_2Row := a_2s[first4:][:64]
+	a_3Row := a_3s[first4:][:64]
 	for threadX := range 64 {
 		r.ThreadIdx.X = threadX
-		a := &aRow[threadX]
 		word5 := wordRow5[threadX]
 		word6 := wordRow6[threadX]
 		word7 := wordRow7[threadX]
 		word8 := wordRow8[threadX]
+		a_0 := a_0Row[threadX]
+		a_1 := a_1Row[threadX]
+		a_2 := a_2Row[threadX]
+		a_3 := a_3Row[threadX]
 		t15 := threadX * 8
 //line kernels.go:59
 		left := kernel.MatrixB[kernel.Float16]{word5, word6}
@@ -3662,10 +3776,10 @@ func quernRow4LoadTransposed_kernel_Float16_8_kernel_Float16(r *host.Run, as []k
 		t19 := out
 //line kernels.go:61
 		_ = t19[3]
-		t20 := a[0]
-		t21 := a[1]
-		t22 := a[2]
-		t23 := a[3]
+		t20 := a_0
+		t21 := a_1
+		t22 := a_2
+		t23 := a_3
 //line kernels.go:61
 		t16[0] = t20
 //line kernels.go:61
@@ -3699,17 +3813,20 @@ func quernHostLoadTransposed_kernel_BFloat16_8_kernel_BFloat16(r *host.Run) {
 	lines := host.Slice[[8]kernel.BFloat16](r, 0)
 	words := host.Slice[uint32](r, 1)
 	tiles := host.Dynamic[[8]kernel.BFloat16](r, 0)
-	givens := host.Scratch[*[8]kernel.BFloat16](r, 9, r.BlockDim.Count())
+	givens := host.Scratch[*[8]kernel.BFloat16](r, 12, r.BlockDim.Count())
 	words2 := host.Scratch[uint32](r, 0, r.BlockDim.Count())
 	words3 := host.Scratch[uint32](r, 1, r.BlockDim.Count())
 	words4 := host.Scratch[uint32](r, 2, r.BlockDim.Count())
 	words5 := host.Scratch[uint32](r, 3, r.BlockDim.Count())
-	as := host.Scratch[kernel.MatrixA[kernel.BFloat16]](r, 4, r.BlockDim.Count())
-	givens2 := host.Scratch[*[8]kernel.BFloat16](r, 10, r.BlockDim.Count())
-	words6 := host.Scratch[uint32](r, 5, r.BlockDim.Count())
-	words7 := host.Scratch[uint32](r, 6, r.BlockDim.Count())
-	words8 := host.Scratch[uint32](r, 7, r.BlockDim.Count())
-	words9 := host.Scratch[uint32](r, 8, r.BlockDim.Count())
+	a_0s := host.Scratch[uint32](r, 8, r.BlockDim.Count())
+	a_1s := host.Scratch[uint32](r, 9, r.BlockDim.Count())
+	a_2s := host.Scratch[uint32](r, 10, r.BlockDim.Count())
+	a_3s := host.Scratch[uint32](r, 11, r.BlockDim.Count())
+	givens2 := host.Scratch[*[8]kernel.BFloat16](r, 13, r.BlockDim.Count())
+	words6 := host.Scratch[uint32](r, 4, r.BlockDim.Count())
+	words7 := host.Scratch[uint32](r, 5, r.BlockDim.Count())
+	words8 := host.Scratch[uint32](r, 6, r.BlockDim.Count())
+	words9 := host.Scratch[uint32](r, 7, r.BlockDim.Count())
 	for r.Next() {
 		for threadZ := range 1 {
 			for threadY := range 1 {
@@ -3731,7 +3848,7 @@ func quernHostLoadTransposed_kernel_BFloat16_8_kernel_BFloat16(r *host.Run) {
 			for threadY := range 1 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				first3 := (threadZ*1 + threadY) * 64
-				quernRow3LoadTransposed_kernel_BFloat16_8_kernel_BFloat16(r, words2, first3, words3, words4, words5, as, givens2, tiles)
+				quernRow3LoadTransposed_kernel_BFloat16_8_kernel_BFloat16(r, words2, first3, words3, words4, words5, a_0s, a_1s, a_2s, a_3s, givens2, tiles)
 			}
 		}
 //line kernels.go:59
@@ -3740,7 +3857,7 @@ func quernHostLoadTransposed_kernel_BFloat16_8_kernel_BFloat16(r *host.Run) {
 			for threadY := range 1 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				first4 := (threadZ*1 + threadY) * 64
-				quernRow4LoadTransposed_kernel_BFloat16_8_kernel_BFloat16(r, as, first4, words6, words7, words8, words9, words)
+				quernRow4LoadTransposed_kernel_BFloat16_8_kernel_BFloat16(r, words6, first4, words7, words8, words9, a_0s, a_1s, a_2s, a_3s, words)
 			}
 		}
 	}
@@ -3777,12 +3894,15 @@ func quernRow2LoadTransposed_kernel_BFloat16_8_kernel_BFloat16(r *host.Run, give
 }
 
 //go:noinline
-func quernRow3LoadTransposed_kernel_BFloat16_8_kernel_BFloat16(r *host.Run, words2 []uint32, first3 int, words3, words4, words5 []uint32, as []kernel.MatrixA[kernel.BFloat16], givens2 []*[8]kernel.BFloat16, tiles [][8]kernel.BFloat16) {
+func quernRow3LoadTransposed_kernel_BFloat16_8_kernel_BFloat16(r *host.Run, words2 []uint32, first3 int, words3, words4, words5, a_0s, a_1s, a_2s, a_3s []uint32, givens2 []*[8]kernel.BFloat16, tiles [][8]kernel.BFloat16) {
 	wordRow := words2[first3:][:64]
 	wordRow2 := words3[first3:][:64]
 	wordRow3 := words4[first3:][:64]
 	wordRow4 := words5[first3:][:64]
-	aRow := as[first3:][:64]
+	a_0Row := a_0s[first3:][:64]
+	a_1Row := a_1s[first3:][:64]
+	a_2Row := a_2s[first3:][:64]
+	a_3Row := a_3s[first3:][:64]
 	givenRow2 := givens2[first3:][:64]
 	for threadX := range 64 {
 		r.ThreadIdx.X = threadX
@@ -3790,35 +3910,48 @@ func quernRow3LoadTransposed_kernel_BFloat16_8_kernel_BFloat16(r *host.Run, word
 		word3 := wordRow2[threadX]
 		word2 := wordRow3[threadX]
 		word4 := wordRow4[threadX]
-		a := &aRow[threadX]
 		warp := (threadX + first3) >> 5
 		t1 := (threadX + first3) & 31 % 16
 		t2 := (threadX + first3) & 31 / 16
 //line kernels.go:58
-		*a = kernel.MatrixA[kernel.BFloat16]{word, word2, word3, word4}
+		a_0 := word
+		a_1 := word2
+		a_2 := word3
+		a_3 := word4
+//line kernels.go:59
 		t10 := warp*32 + t1*2 + t2
 //line kernels.go:59
 		_ = tiles[t10]
 //line kernels.go:59
 		given2 := &tiles[t10]
+		a_0Row[threadX] = a_0
+		a_1Row[threadX] = a_1
+		a_2Row[threadX] = a_2
+		a_3Row[threadX] = a_3
 		givenRow2[threadX] = given2
 	}
 }
 
 //go:noinline
-func quernRow4LoadTransposed_kernel_BFloat16_8_kernel_BFloat16(r *host.Run, as []kernel.MatrixA[kernel.BFloat16], first4 int, words6, words7, words8, words9, words []uint32) {
-	aRow := as[first4:][:64]
+func quernRow4LoadTransposed_kernel_BFloat16_8_kernel_BFloat16(r *host.Run, words6 []uint32, first4 int, words7, words8, words9, a_0s, a_1s, a_2s, a_3s, words []uint32) {
 	wordRow5 := words6[first4:][:64]
 	wordRow6 := words7[first4:][:64]
 	wordRow7 := words8[first4:][:64]
 	wordRow8 := words9[first4:][:64]
+	a_0Row := a_0s[first4:][:64]
+	a_1Row := a_1s[first4:][:64]
+	a_2Row := a_2s[first4:][:64]
+	a_3Row := a_3s[first4:][:64]
 	for threadX := range 64 {
 		r.ThreadIdx.X = threadX
-		a := &aRow[threadX]
 		word5 := wordRow5[threadX]
 		word6 := wordRow6[threadX]
 		word7 := wordRow7[threadX]
 		word8 := wordRow8[threadX]
+		a_0 := a_0Row[threadX]
+		a_1 := a_1Row[threadX]
+		a_2 := a_2Row[threadX]
+		a_3 := a_3Row[threadX]
 		t15 := threadX * 8
 //line kernels.go:59
 		left := kernel.MatrixB[kernel.BFloat16]{word5, word6}
@@ -3837,10 +3970,10 @@ func quernRow4LoadTransposed_kernel_BFloat16_8_kernel_BFloat16(r *host.Run, as [
 		t19 := out
 //line kernels.go:61
 		_ = t19[3]
-		t20 := a[0]
-		t21 := a[1]
-		t22 := a[2]
-		t23 := a[3]
+		t20 := a_0
+		t21 := a_1
+		t22 := a_2
+		t23 := a_3
 //line kernels.go:61
 		t16[0] = t20
 //line kernels.go:61
@@ -3874,11 +4007,8 @@ func quernHostOutside(r *host.Run) {
 	last := host.Value[int](r, 0)
 	words := host.Slice[uint32](r, 1)
 	tile := host.Shared[[16][2][8]kernel.BFloat16](r, 0)
-	givens := host.Scratch[*[8]kernel.BFloat16](r, 4, r.BlockDim.Count())
+	givens := host.Scratch[*[8]kernel.BFloat16](r, 1, r.BlockDim.Count())
 	words2 := host.Scratch[uint32](r, 0, r.BlockDim.Count())
-	words3 := host.Scratch[uint32](r, 1, r.BlockDim.Count())
-	words4 := host.Scratch[uint32](r, 2, r.BlockDim.Count())
-	words5 := host.Scratch[uint32](r, 3, r.BlockDim.Count())
 	for r.Next() {
 		for threadZ := range 1 {
 			for threadY := range 1 {
@@ -3897,12 +4027,12 @@ func quernHostOutside(r *host.Run) {
 			}
 		}
 //line kernels.go:80
-		host.LoadMatrix(words2, words3, words4, words5, givens)
+		host.LoadMatrix(words2, nil, nil, nil, givens)
 		for threadZ := range 1 {
 			for threadY := range 1 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				first3 := (threadZ*1 + threadY) * 32
-				quernRow3Outside(r, words2, first3, words3, words4, words5, words)
+				quernRow3Outside(r, words2, first3, words)
 			}
 		}
 	}
@@ -3940,19 +4070,13 @@ func quernRow2Outside(r *host.Run, givens []*[8]kernel.BFloat16, first2, last in
 }
 
 //go:noinline
-func quernRow3Outside(r *host.Run, words2 []uint32, first3 int, words3, words4, words5, words []uint32) {
+func quernRow3Outside(r *host.Run, words2 []uint32, first3 int, words []uint32) {
 	wordRow := words2[first3:][:32]
-	wordRow2 := words3[first3:][:32]
-	wordRow3 := words4[first3:][:32]
-	wordRow4 := words5[first3:][:32]
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		word := wordRow[threadX]
-		word2 := wordRow2[threadX]
-		word3 := wordRow3[threadX]
-		word4 := wordRow4[threadX]
 //line kernels.go:80
-		a := kernel.MatrixA[kernel.BFloat16]{word, word2, word3, word4}
-		words[(threadX+first3)&31] = a[0]
+		a_0 := word
+		words[(threadX+first3)&31] = a_0
 	}
 }

@@ -2428,31 +2428,29 @@ func quernHostStructs(r *host.Run) {
 	t3s := host.Scratch[int](r, 0, r.BlockDim.Count())
 	t4s := host.Scratch[pair](r, 1, r.BlockDim.Count())
 	shuffles := host.Scratch[pair](r, 2, r.BlockDim.Count())
-	givens := host.Scratch[int16](r, 17, r.BlockDim.Count())
-	givens2 := host.Scratch[int](r, 18, r.BlockDim.Count())
+	givens := host.Scratch[int16](r, 15, r.BlockDim.Count())
+	givens2 := host.Scratch[int](r, 16, r.BlockDim.Count())
 	shuffles2 := host.Scratch[int16](r, 3, r.BlockDim.Count())
-	givens3 := host.Scratch[flag](r, 19, r.BlockDim.Count())
-	givens4 := host.Scratch[int](r, 20, r.BlockDim.Count())
+	givens3 := host.Scratch[flag](r, 17, r.BlockDim.Count())
+	givens4 := host.Scratch[int](r, 18, r.BlockDim.Count())
 	shuffles3 := host.Scratch[flag](r, 4, r.BlockDim.Count())
-	givens5 := host.Scratch[float64](r, 21, r.BlockDim.Count())
-	givens6 := host.Scratch[int](r, 22, r.BlockDim.Count())
+	givens5 := host.Scratch[float64](r, 19, r.BlockDim.Count())
+	givens6 := host.Scratch[int](r, 20, r.BlockDim.Count())
 	shuffles4 := host.Scratch[float64](r, 5, r.BlockDim.Count())
-	givens7 := host.Scratch[float64](r, 23, r.BlockDim.Count())
-	givens8 := host.Scratch[int](r, 24, r.BlockDim.Count())
+	givens7 := host.Scratch[float64](r, 21, r.BlockDim.Count())
+	givens8 := host.Scratch[int](r, 22, r.BlockDim.Count())
 	shuffles5 := host.Scratch[float64](r, 6, r.BlockDim.Count())
 	ps := host.Scratch[pair](r, 7, r.BlockDim.Count())
 	t10s := host.Scratch[[2]float64](r, 8, r.BlockDim.Count())
-	shuffleXors := host.Scratch[[2]float64](r, 9, r.BlockDim.Count())
-	givens9 := host.Scratch[float64](r, 25, r.BlockDim.Count())
-	shuffleXors2 := host.Scratch[float64](r, 10, r.BlockDim.Count())
-	givens10 := host.Scratch[float64](r, 26, r.BlockDim.Count())
-	shuffleXors3 := host.Scratch[float64](r, 11, r.BlockDim.Count())
-	t13s := host.Scratch[code](r, 12, r.BlockDim.Count())
-	shuffleDowns := host.Scratch[code](r, 13, r.BlockDim.Count())
-	cs := host.Scratch[code](r, 14, r.BlockDim.Count())
-	reduceMaxs := host.Scratch[code](r, 15, r.BlockDim.Count())
-	givens11 := host.Scratch[code](r, 27, r.BlockDim.Count())
-	scanExclusiveAdds := host.Scratch[code](r, 16, r.BlockDim.Count())
+	givens9 := host.Scratch[float64](r, 23, r.BlockDim.Count())
+	givens10 := host.Scratch[float64](r, 24, r.BlockDim.Count())
+	shuffleXors := host.Scratch[float64](r, 9, r.BlockDim.Count())
+	t13s := host.Scratch[code](r, 10, r.BlockDim.Count())
+	shuffleDowns := host.Scratch[code](r, 11, r.BlockDim.Count())
+	cs := host.Scratch[code](r, 12, r.BlockDim.Count())
+	reduceMaxs := host.Scratch[code](r, 13, r.BlockDim.Count())
+	givens11 := host.Scratch[code](r, 25, r.BlockDim.Count())
+	scanExclusiveAdds := host.Scratch[code](r, 14, r.BlockDim.Count())
 	for r.Next() {
 		blockX := r.BlockIdx.X
 		blockY := r.BlockIdx.Y
@@ -2497,25 +2495,24 @@ func quernHostStructs(r *host.Run) {
 				first5 := (threadZ*dimY + threadY) * dimX
 				start3 := dimX * (threadY + dimY*threadZ)
 				start4 := base + dimX*(threadY+dimY*threadZ)
-				quernRow5Structs(r, shuffles, first5, dimX, shuffles5, ps, t10s, shuffleXors, givens9, in, base, start3, start4)
+				quernRow5Structs(r, shuffles, first5, dimX, shuffles5, ps, t10s, givens9, in, base, start3, start4)
 			}
 		}
-//line bools.go:41
-		host.ShuffleXor(shuffleXors2, givens9, 1)
 		for threadZ := range dimZ {
 			for threadY := range dimY {
 				first6 := (threadZ*dimY + threadY) * dimX
-				quernRow6Structs(r, t10s, first6, dimX, shuffleXors, shuffleXors2, givens10)
+				quernRow6Structs(r, t10s, first6, dimX, givens10)
 			}
 		}
-		host.ShuffleXor(shuffleXors3, givens10, 1)
+//line bools.go:41
+		host.ShuffleXor(shuffleXors, givens10, 1)
 		for threadZ := range dimZ {
 			for threadY := range dimY {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				first7 := (threadZ*dimY + threadY) * dimX
 				start5 := dimX * (threadY + dimY*threadZ)
 				start6 := base + dimX*(threadY+dimY*threadZ)
-				quernRow7Structs(r, ps, first7, dimX, shuffleXors, shuffleXors3, t13s, out, base, start5, codes, start6)
+				quernRow7Structs(r, ps, first7, dimX, shuffleXors, t13s, out, base, start5, codes, start6)
 			}
 		}
 //line bools.go:44
@@ -2664,12 +2661,11 @@ func quernRow4Structs(r *host.Run, t3s []int, first4, dimX int, t4s, shuffles []
 }
 
 //go:noinline
-func quernRow5Structs(r *host.Run, shuffles []pair, first5, dimX int, shuffles5 []float64, ps []pair, t10s, shuffleXors [][2]float64, givens9 []float64, in []pair, base, start3, start4 int) {
+func quernRow5Structs(r *host.Run, shuffles []pair, first5, dimX int, shuffles5 []float64, ps []pair, t10s [][2]float64, givens9 []float64, in []pair, base, start3, start4 int) {
 	shuffleRow := shuffles[first5:][:dimX]
 	shuffleRow5 := shuffles5[first5:][:dimX]
 	pRow := ps[first5:][:dimX]
 	t10Row := t10s[first5:][:dimX]
-	shuffleXorRow := shuffleXors[first5:][:dimX]
 	givenRow9 := givens9[first5:][:dimX]
 	count2 := dimX
 	if start4 >= 0 && count2 <= len(in)-start4 {
@@ -2679,14 +2675,12 @@ func quernRow5Structs(r *host.Run, shuffles []pair, first5, dimX int, shuffles5 
 			shuffle5 := shuffleRow5[threadX]
 			p := &pRow[threadX]
 			t10 := &t10Row[threadX]
-			shuffleXor := &shuffleXorRow[threadX]
 //line bools.go:40
 			shuffle.At[1] = shuffle5
 			*p = *shuffle
 //line bools.go:41
 			t9 := row3[threadX].At
 			*t10 = t9
-			*shuffleXor = [2]float64{}
 			given9 := t10[0]
 			givenRow9[threadX] = given9
 		}
@@ -2698,7 +2692,6 @@ func quernRow5Structs(r *host.Run, shuffles []pair, first5, dimX int, shuffles5 
 		shuffle5 := shuffleRow5[threadX]
 		p := &pRow[threadX]
 		t10 := &t10Row[threadX]
-		shuffleXor := &shuffleXorRow[threadX]
 		i := threadX + start3
 		result0 := base + i
 //line bools.go:40
@@ -2707,34 +2700,27 @@ func quernRow5Structs(r *host.Run, shuffles []pair, first5, dimX int, shuffles5 
 //line bools.go:41
 		t9 := in[result0].At
 		*t10 = t9
-		*shuffleXor = [2]float64{}
 		given9 := t10[0]
 		givenRow9[threadX] = given9
 	}
 }
 
 //go:noinline
-func quernRow6Structs(r *host.Run, t10s [][2]float64, first6, dimX int, shuffleXors [][2]float64, shuffleXors2, givens10 []float64) {
+func quernRow6Structs(r *host.Run, t10s [][2]float64, first6, dimX int, givens10 []float64) {
 	t10Row := t10s[first6:][:dimX]
-	shuffleXorRow := shuffleXors[first6:][:dimX]
-	shuffleXorRow2 := shuffleXors2[first6:][:dimX]
 	givenRow10 := givens10[first6:][:dimX]
 	for threadX := range dimX {
 		t10 := &t10Row[threadX]
-		shuffleXor := &shuffleXorRow[threadX]
-		shuffleXor2 := shuffleXorRow2[threadX]
 //line bools.go:41
-		shuffleXor[0] = shuffleXor2
 		given10 := t10[1]
 		givenRow10[threadX] = given10
 	}
 }
 
 //go:noinline
-func quernRow7Structs(r *host.Run, ps []pair, first7, dimX int, shuffleXors [][2]float64, shuffleXors3 []float64, t13s []code, out []pair, base, start5 int, codes []code, start6 int) {
+func quernRow7Structs(r *host.Run, ps []pair, first7, dimX int, shuffleXors []float64, t13s []code, out []pair, base, start5 int, codes []code, start6 int) {
 	pRow := ps[first7:][:dimX]
 	shuffleXorRow := shuffleXors[first7:][:dimX]
-	shuffleXorRow3 := shuffleXors3[first7:][:dimX]
 	t13Row := t13s[first7:][:dimX]
 	count3 := dimX
 	if start6 >= 0 && count3 <= len(out)-start6 && count3 <= len(codes)-start6 {
@@ -2742,13 +2728,12 @@ func quernRow7Structs(r *host.Run, ps []pair, first7, dimX int, shuffleXors [][2
 		row5 := codes[start6:][:count3]
 		for threadX := range count3 {
 			p := &pRow[threadX]
-			shuffleXor := &shuffleXorRow[threadX]
-			shuffleXor3 := shuffleXorRow3[threadX]
+			shuffleXor := shuffleXorRow[threadX]
 //line bools.go:41
-			shuffleXor[1] = shuffleXor3
-			q := *shuffleXor
+			shuffleXor_1 := shuffleXor
+			q_1 := shuffleXor_1
 //line bools.go:42
-			p.At[0] += q[1]
+			p.At[0] += q_1
 			row4[threadX] = *p
 			t13 := row5[threadX]
 			t13Row[threadX] = t13
@@ -2758,15 +2743,14 @@ func quernRow7Structs(r *host.Run, ps []pair, first7, dimX int, shuffleXors [][2
 	for threadX := range dimX {
 		r.ThreadIdx.X = threadX
 		p := &pRow[threadX]
-		shuffleXor := &shuffleXorRow[threadX]
-		shuffleXor3 := shuffleXorRow3[threadX]
+		shuffleXor := shuffleXorRow[threadX]
 		i := threadX + start5
 		result0 := base + i
 //line bools.go:41
-		shuffleXor[1] = shuffleXor3
-		q := *shuffleXor
+		shuffleXor_1 := shuffleXor
+		q_1 := shuffleXor_1
 //line bools.go:42
-		p.At[0] += q[1]
+		p.At[0] += q_1
 		out[result0] = *p
 		t13 := codes[result0]
 		t13Row[threadX] = t13

@@ -1,0 +1,124 @@
+package opt
+
+import "quern.dev/internal/compiler/ir"
+
+// maxHostArray is the length up to which an array becomes variables in Go: those
+// of a few arrays fit the registers.
+const maxHostArray = 8
+
+// splitArrays replaces short arrays of scalars by variables for their elements,
+// where all indices are constants. The Go compiler keeps such arrays in memory,
+// and a variable of each thread that lives across a barrier is copied whole.
+func splitArrays(k *ir.Kernel) {
+	s := &scalariser{f: k.Func, uses: countUses(k.Func), nodes: map[*ir.Local]*node{}}
+	for _, v := range k.Func.Locals {
+		if isShortArray(v.Type) && !s.uses[v].addressed {
+			s.nodes[v] = &node{local: v}
+		}
+	}
+	for again := true; again; {
+		again = s.keepWhole(k.Func.Body)
+	}
+	if len(s.nodes) == 0 {
+		return
+	}
+	s.survey(k.Func.Body)
+	for v, n := range s.nodes {
+		if n.memory {
+			delete(s.nodes, v)
+		}
+	}
+	for again := true; again; {
+		again = s.keepWhole(k.Func.Body)
+	}
+	s.split(k.Func.Locals)
+	r := ir.Rewriter{Place: s.place, Stmt: func(st ir.Stmt) []ir.Stmt {
+		if a, ok := st.(*ir.Assign); ok && s.nodeOf(a.Dst) == nil {
+			return []ir.Stmt{st} // an array that remains is assigned whole
+		}
+		return s.stmt(st)
+	}}
+	k.Func.Body = r.Body(k.Func.Body)
+	k.Func.Locals = without(k.Func.Locals, func(v *ir.Local) bool { return s.nodes[v] != nil })
+}
+
+func isShortArray(t *ir.Type) bool {
+	return t.Kind == ir.Array && t.Len <= maxHostArray && t.Elem.IsScalar()
+}
+
+// keepWhole leaves alone the arrays that something needs as a whole, other than
+// to copy them to or from another that is split or to compose them, and reports
+// whether there was one.
+func (s *scalariser) keepWhole(body []ir.Stmt) bool {
+	found := false
+	keep := func(v *ir.Local) {
+		if v != nil && s.nodes[v] != nil {
+			delete(s.nodes, v)
+			found = true
+		}
+	}
+	var v ir.Visitor
+	v = ir.Visitor{
+		Stmt: func(st ir.Stmt) bool {
+			for _, dst := range ir.Defined(st) {
+				keep(dst)
+			}
+			if w, ok := st.(*ir.Warp); ok {
+				s.keepFragments(w, keep)
+			}
+			a, ok := st.(*ir.Assign)
+			if !ok {
+				return true
+			}
+			dst, ok := a.Dst.(*ir.VarPlace)
+			if !ok || s.nodes[dst.Var] == nil {
+				return true
+			}
+			switch src := a.Src.(type) {
+			case *ir.Zero:
+			case *ir.Composite:
+				for _, e := range src.Elems {
+					if e != nil {
+						v.Value(e)
+					}
+				}
+			default:
+				from, ok := ir.Variable(a.Src)
+				if !ok || s.nodes[from] == nil {
+					return true
+				}
+			}
+			return false
+		},
+		Place: func(p ir.Place) bool {
+			switch p := p.(type) {
+			case *ir.VarPlace:
+				keep(p.Var)
+			case *ir.IndexPlace:
+				if whole, ok := p.X.(*ir.VarPlace); ok && s.nodes[whole.Var] != nil {
+					v.Value(p.Index)
+					return false
+				}
+			}
+			return true
+		},
+	}
+	v.Body(body)
+	return found
+}
+
+// keepFragments keeps the matrices of an operation, which are arrays.
+func (s *scalariser) keepFragments(w *ir.Warp, keep func(*ir.Local)) {
+	if !w.Op.IsMMA() {
+		return
+	}
+	v := ir.Visitor{Place: func(p ir.Place) bool {
+		if whole, ok := ir.Root(p).(*ir.VarPlace); ok {
+			keep(whole.Var)
+		}
+		return true
+	}}
+	for _, a := range w.Args {
+		v.Value(a)
+	}
+}
