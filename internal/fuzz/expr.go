@@ -90,7 +90,10 @@ func (f *frame) index(n int) string {
 			switch {
 			case v.limit == 0 || v.limit > 2*n:
 			case v.limit <= n:
-				fit = append(fit, v.name, fmt.Sprintf("%d - %s", n-1, v.name))
+				fit = append(fit, v.name)
+				if n <= 1<<7 { // every type holds n-1
+					fit = append(fit, fmt.Sprintf("%d - %s", n-1, v.name))
+				}
 				if v.limit < n {
 					fit = append(fit, v.name+" + 1")
 				}
@@ -303,7 +306,7 @@ func (f *frame) condition(d int) string {
 	case 2:
 		return fmt.Sprintf("!%s", f.expr(tBool, d-1))
 	case 3:
-		if a, b := f.twoOf(func(t *typ) bool { return t.form == structure || t.form == array }); a != nil && d > 0 {
+		if a, b := f.twoOf(equatable); a != nil && d > 0 {
 			return fmt.Sprintf("(%s %s %s)", a.name, pick(g, []string{"==", "!="}), b.name)
 		}
 	case 4:
@@ -315,6 +318,9 @@ func (f *frame) condition(d int) string {
 	t := g.integerType()
 	return fmt.Sprintf("(%s %s %s)", f.expr(t, d), g.comparison(), f.operand(t, d))
 }
+
+// equatable reports whether kernels compare values of a composite type.
+func equatable(t *typ) bool { return (t.form == structure || t.form == array) && t.leaves() <= 64 }
 
 func (g *generator) comparison() string {
 	return pick(g, []string{"<", "<=", ">", ">=", "==", "!="})

@@ -11,15 +11,18 @@ import "quern.dev/internal/compiler/ir"
 // fault itself is the same, because checks keep their order and only those move
 // that nothing which can fail in another way precedes.
 func gather(k *ir.Kernel) error {
-	k.Func.Body = gatherList(k.Func.Body)
+	g := gatherer{countUses(k.Func)}
+	k.Func.Body = g.list(k.Func.Body)
 	return nil
 }
 
-func gatherList(list []ir.Stmt) []ir.Stmt {
+type gatherer struct{ uses usages }
+
+func (g gatherer) list(list []ir.Stmt) []ir.Stmt {
 	out := make([]ir.Stmt, 0, len(list))
 	var run []*ir.Assign
 	flush := func() {
-		out = append(out, gathered(run)...)
+		out = append(out, g.gathered(run)...)
 		run = nil
 	}
 	for _, s := range list {
@@ -28,11 +31,11 @@ func gatherList(list []ir.Stmt) []ir.Stmt {
 			run = append(run, s)
 			continue
 		case *ir.If:
-			s.Then, s.Else = gatherList(s.Then), gatherList(s.Else)
+			s.Then, s.Else = g.list(s.Then), g.list(s.Else)
 		case *ir.Loop:
-			s.Pre, s.Body, s.Post = gatherList(s.Pre), gatherList(s.Body), gatherList(s.Post)
+			s.Pre, s.Body, s.Post = g.list(s.Pre), g.list(s.Body), g.list(s.Post)
 		case *ir.Block:
-			s.Body = gatherList(s.Body)
+			s.Body = g.list(s.Body)
 		}
 		flush()
 		out = append(out, s)
@@ -43,13 +46,18 @@ func gatherList(list []ir.Stmt) []ir.Stmt {
 
 // gathered returns a run with its checks in front, as far as they can come
 // there, and with them the integers that they are about.
-func gathered(run []*ir.Assign) []ir.Stmt {
+func (g gatherer) gathered(run []*ir.Assign) []ir.Stmt {
 	var front []ir.Stmt
 	var checked []ir.Place
 	moved := map[*ir.Assign]bool{}
 	written := map[*ir.Local]bool{} // by what stays
 	seen := map[*ir.Local]bool{}    // read or written by what stays
 	checking := 0                   // assignments with checks
+	for v, u := range g.uses {
+		if u.addressed { // what stays may use it through a pointer
+			written[v], seen[v] = true, true
+		}
+	}
 	for _, a := range run {
 		places, ok := movable(a, written)
 		if !ok {

@@ -228,7 +228,7 @@ func (pr *prover) remember(p *poly) bool {
 
 func (pr *prover) isKnown(p *poly) bool {
 	s := pr.shape(p)
-	return int(s) < len(pr.known) && pr.known[s] <= p.c
+	return int(s) < len(pr.known) && pr.known[s] != noHi && pr.known[s] <= p.c
 }
 
 // learn records p >= 0 in this scope and tightens the ranges of its atoms.
@@ -279,6 +279,9 @@ func (pr *prover) tighten(id atomID, r interval) {
 	old := a.rng
 	met := old.meet(r)
 	if met == old || met.lo > met.hi { // an empty range: the branch is dead
+		return
+	}
+	if met.lo == noHi || met.hi == noLo { // would read as no bound
 		return
 	}
 	pr.trail = append(pr.trail, change{atom: id, rng: old})

@@ -287,3 +287,39 @@ func TestMonomialsDivide(t *testing.T) {
 		}
 	}
 }
+
+func TestTheEndsOfInt64AreNoFacts(t *testing.T) {
+	pr := newProver()
+	word := pr.fresh(kindRange(ir.Uint64)) // may be above every int64
+	room := constPoly(math.MaxInt64).plus(-1, word)
+	if pr.proves(room) {
+		t.Error("a uint64 is at most the largest int64")
+	}
+	pr.learn(pr.fresh(kindRange(ir.Int)).plusConst(-1)) // of another shape, later than room's
+	if pr.proves(room) {
+		t.Error("a uint64 of which nothing is known is at most the largest int64")
+	}
+	pr.assume(word.plusConst(-math.MaxInt64)) // word >= MaxInt64
+	if r := pr.rangeOf(word); r.lo == noHi {
+		t.Errorf("the range of a word is %v: its lower end reads as no bound", r)
+	}
+}
+
+func TestGatherKeepsUsesThroughPointersInOrder(t *testing.T) {
+	n, x, y := Local("n", ir.TInt), Local("x", wholes), Local("y", wholes)
+	a, b, p := Local("a", ir.TInt), Local("b", ir.TInt), Local("p", ir.PointerTo(ir.TInt))
+	store := SetPlace(&ir.DerefPlace{Ptr: ir.Get(p)}, Load(&ir.ElemPlace{Slice: ir.Get(x), Index: Int(1), Check: true}))
+	read := Set(b, ir.Get(a))
+	k := Kernel("k", []*ir.Local{n, x, y}, []*ir.Local{a, b, p},
+		Set(a, Int(0)),
+		Set(p, &ir.Addr{T: p.Type, Place: &ir.VarPlace{Var: a}}),
+		store,
+		read,
+		SetPlace(&ir.ElemPlace{Slice: ir.Get(y), Index: ir.Get(n), Check: true}, ir.Get(b)))
+	if err := gather(k); err != nil {
+		t.Fatal(err)
+	}
+	if slices.Index(k.Func.Body, read) < slices.Index(k.Func.Body, store) {
+		t.Errorf("the read of a is in front of the store to it:\n%s", k)
+	}
+}

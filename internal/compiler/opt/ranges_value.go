@@ -89,6 +89,9 @@ func (w *rangeWalk) compute(e ir.Expr) *poly {
 		if e.Int64() < 0 && !e.T.IsSigned() {
 			break // beyond what a poly's constant holds
 		}
+		if unbounded(e.Int64()) {
+			break // its interval would read as no bound
+		}
 		return constPoly(e.Int64())
 	case *ir.Zero:
 		return constPoly(0)
@@ -417,6 +420,9 @@ func (w *rangeWalk) limit(e ir.Expr, p *poly) bool {
 		room := constPoly(math.MaxInt32).plus(-1, p)
 		if sign < 0 {
 			room = p.plusConst(-math.MinInt32)
+		}
+		if room == nil { // far from what fits
+			return false
 		}
 		if w.proves(room) {
 			continue
