@@ -1261,6 +1261,7 @@ var quernColumnSums = gpu.NewKernel(gpu.KernelInfo{
 			{Kind: gpu.IndexSite, File: "options.go", Line: 35, Col: 3},
 		}},
 		{Name: "wide", Sites: []gpu.Site{
+			{Kind: gpu.IndexSite, File: "options.go", Line: 33, Col: 11},
 			{Kind: gpu.IndexSite, File: "options.go", Line: 35, Col: 3},
 		}},
 	},
