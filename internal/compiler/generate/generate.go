@@ -8,7 +8,10 @@ import (
 	"go/format"
 	"go/scanner"
 	"go/types"
+	"runtime"
 	"strings"
+	"sync"
+	"sync/atomic"
 
 	"quern.dev/internal/compiler"
 	"quern.dev/internal/compiler/frontend"
@@ -40,16 +43,16 @@ func Package(p *frontend.Package) (_ *Output, err error) {
 	out := &Output{}
 	var diags frontend.Diagnostics
 	var faults []error
-	for _, k := range prog.Kernels {
-		compiled, err := compiler.Compile(k)
+	kernels, errs := compileAll(prog.Kernels)
+	for i, err := range errs {
 		var fault *frontend.Fault
 		switch {
 		case errors.As(err, &fault):
 			faults = append(faults, fault)
 		case err != nil:
-			diags = append(diags, p.Diagnose(k.Name, err)...)
+			diags = append(diags, p.Diagnose(prog.Kernels[i].Name, err)...)
 		default:
-			out.Kernels = append(out.Kernels, compiled)
+			out.Kernels = append(out.Kernels, kernels[i])
 		}
 	}
 	if len(diags) > 0 {
@@ -71,6 +74,23 @@ func Package(p *frontend.Package) (_ *Output, err error) {
 	out.PTX = []byte(modules.String())
 	out.Go, err = goFile(p, prog, out.Kernels)
 	return out, err
+}
+
+// compileAll compiles kernels, which have nothing in common but what is only
+// read, on all cores.
+func compileAll(kernels []*ir.Kernel) ([]*compiler.Kernel, []error) {
+	compiled, errs := make([]*compiler.Kernel, len(kernels)), make([]error, len(kernels))
+	var next atomic.Int64
+	var workers sync.WaitGroup
+	for range min(runtime.GOMAXPROCS(0), len(kernels)) {
+		workers.Go(func() {
+			for i := int(next.Add(1)) - 1; i < len(kernels); i = int(next.Add(1)) - 1 {
+				compiled[i], errs[i] = compiler.Compile(kernels[i])
+			}
+		})
+	}
+	workers.Wait()
+	return compiled, errs
 }
 
 // goFile writes quern_gen.go.
