@@ -16,6 +16,7 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"runtime/debug"
 	"strings"
 	"time"
 
@@ -45,6 +46,7 @@ func run(ctx context.Context) int {
 		file     = flag.String("run", "", "run the program in a file and exit")
 	)
 	flag.Parse()
+	debug.SetGCPercent(400) // programs are small, and each is garbage at once
 	if *show {
 		fmt.Print(fuzz.Generate(*first).Source)
 		return 0
