@@ -1,13 +1,41 @@
 package kernel
 
-import "fmt"
+import (
+	"fmt"
+	"reflect"
+)
 
-// Printf prints, with the verbs of package fmt. The format is a constant; the
-// arguments are numbers, bools and constant strings. In a kernel that runs on a
-// device the text appears where gpu.Config.Output says, by default on standard
-// output, when the host waits for the stream; what one thread prints is in order.
-// If more than 1 MiB is printed between two waits, the rest is left out and
-// counted.
+// Printf prints, with the verbs of package fmt but %T. The format is a constant;
+// the arguments are integers, floats, bools and constant strings, which print as
+// such whatever methods their types have. In a kernel that runs on a device the
+// text appears where gpu.Config.Output says, by default on standard output, when
+// the host waits for the stream; what one thread prints is in order. If more than
+// 1 MiB is printed between two waits, the rest is left out and counted.
 //
 // It is meant for finding mistakes: it is slow.
-func Printf(format string, args ...any) { fmt.Printf(format, args...) }
+func Printf(format string, args ...any) {
+	plain := make([]any, len(args))
+	for i, a := range args {
+		plain[i] = withoutMethods(a)
+	}
+	fmt.Printf(format, plain...)
+}
+
+// withoutMethods returns the value of the predeclared type under a's.
+func withoutMethods(a any) any {
+	switch v := reflect.ValueOf(a); {
+	case v.CanInt():
+		return v.Int()
+	case v.CanUint():
+		return v.Uint()
+	case v.Kind() == reflect.Float32:
+		return float32(v.Float())
+	case v.Kind() == reflect.Float64:
+		return v.Float()
+	case v.Kind() == reflect.Bool:
+		return v.Bool()
+	case v.Kind() == reflect.String:
+		return v.String()
+	}
+	return a
+}

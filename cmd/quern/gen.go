@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -187,11 +188,18 @@ func vet(ctx context.Context, stdout, stderr io.Writer, patterns []string, perf 
 		if !perf {
 			return nil
 		}
+		seen := map[string]bool{} // what instances of a generic kernel have in common
 		for _, k := range out.Kernels {
 			findings, err := lint.Check(k.IR)
 			if err != nil {
 				return err
 			}
+			findings = slices.DeleteFunc(findings, func(f lint.Finding) bool {
+				key := f.Rule + f.Pos.String()
+				again := seen[key]
+				seen[key] = true
+				return again
+			})
 			for _, f := range findings {
 				f.Pos.File = relative(filepath.Join(p.Dir, f.Pos.File))
 				fmt.Fprintln(stderr, f)

@@ -40,6 +40,10 @@ func (fn *function) printf(e *ast.CallExpr) {
 		s.Args = append(s.Args, value)
 		samples = append(samples, sample)
 	}
+	if strings.Contains(strings.ReplaceAll(text, "%%", ""), "%T") {
+		fn.errorf(e.Args[0].Pos(), "kernel.Printf does not print types: the arguments arrive as numbers; write the type's name")
+		return
+	}
 	if trial := fmt.Sprintf(strings.ReplaceAll(text, "%%", ""), samples...); strings.Contains(trial, "%!") {
 		_, complaint, _ := strings.Cut(trial, "%!")
 		fn.errorf(e.Args[0].Pos(), "the format of kernel.Printf does not fit its arguments: %%!%s", firstLine(complaint))

@@ -49,37 +49,50 @@ func (w *walker) way(p ir.Place) (object any, pos ir.Pos, at value) {
 	return nil, pos, unknown()
 }
 
-// slice returns the slice parameter that a slice is a part of, and where in it
-// the slice starts.
+// part is where a slice begins: in an object, at an offset.
+type part struct {
+	object any // nil: not known
+	start  value
+}
+
+// slice returns the object that a slice is a part of, nil if that is not known,
+// and where in it the slice starts.
 func (w *walker) slice(e ir.Expr) (object any, start value) {
+	p := w.sliceOf(e)
+	return p.object, p.start
+}
+
+func (w *walker) sliceOf(e ir.Expr) part {
 	switch e := e.(type) {
 	case *ir.Load:
+		if shared, ok := e.Place.(*ir.SharedPlace); ok {
+			return part{shared.Var, constant(0)} // dynamic shared memory
+		}
 		v, ok := ir.Variable(e)
 		if !ok {
-			return nil, unknown()
+			break
 		}
 		for _, p := range w.kernel.Func.Params {
 			if p == v {
-				return v, constant(0)
+				return part{v, constant(0)}
 			}
 		}
-		// A slice that the kernel made: where it starts is known if all threads
-		// agree on it.
-		if w.env[v].data {
-			return nil, unknown()
+		if p, ok := w.slices[v]; ok {
+			return p
 		}
-		return v, same(v.Name, unaligned)
 	case *ir.SliceExpr:
-		if e.X == nil {
-			return nil, unknown()
+		var p part
+		if e.X != nil {
+			p = w.sliceOf(e.X)
+		} else {
+			p.object, _, p.start = w.way(e.Array)
 		}
-		object, start = w.slice(e.X)
 		if e.Lo != nil {
-			start = add(start, scale(w.value(e.Lo), e.T.Elem.Size()), 1)
+			p.start = add(p.start, scale(w.value(e.Lo), e.T.Elem.Size()), 1)
 		}
-		return object, start
+		return p
 	}
-	return nil, unknown()
+	return part{nil, unknown()}
 }
 
 // name is what the source calls an object.

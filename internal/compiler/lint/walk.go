@@ -11,8 +11,9 @@ type walker struct {
 	kernel   *ir.Kernel
 	threads  map[ir.ThreadOp]value
 	env      map[*ir.Local]value
-	active   uint32 // lanes that may be here
-	record   bool   // accesses count: loop variables have settled
+	slices   map[*ir.Local]part // what local slices are
+	active   uint32             // lanes that may be here
+	record   bool               // accesses count: loop variables have settled
 	accesses []access
 	branches []branch
 }
@@ -39,7 +40,7 @@ type branch struct {
 const allLanes = 1<<32 - 1
 
 func walk(k *ir.Kernel) *walker {
-	w := &walker{kernel: k, env: map[*ir.Local]value{}, active: allLanes, record: true}
+	w := &walker{kernel: k, env: map[*ir.Local]value{}, slices: map[*ir.Local]part{}, active: allLanes, record: true}
 	w.threads = coordinates(k)
 	for _, p := range k.Func.Params {
 		w.env[p] = same(p.Name, unaligned)
@@ -113,6 +114,9 @@ func (w *walker) stmt(s ir.Stmt) {
 	case *ir.Assign:
 		v := w.value(s.Src)
 		if p, ok := s.Dst.(*ir.VarPlace); ok {
+			if p.Var.Type.Kind == ir.Slice {
+				w.slices[p.Var] = w.sliceOf(s.Src)
+			}
 			if v.name == "" && v.uniform() {
 				v.name = p.Var.Name
 			}

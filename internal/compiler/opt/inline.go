@@ -1,6 +1,10 @@
 package opt
 
-import "quern.dev/internal/compiler/ir"
+import (
+	"fmt"
+
+	"quern.dev/internal/compiler/ir"
+)
 
 // inline replaces every call by the body of what it calls. Parameters become
 // variables, a return an assignment and a break out of a block around the body,
@@ -9,9 +13,17 @@ import "quern.dev/internal/compiler/ir"
 func inline(k *ir.Kernel) error {
 	in := &inliner{flat: map[*ir.Func]*ir.Func{}, want: func(*ir.Func) bool { return true }, assembly: true}
 	in.function(k.Func)
+	if in.tooLong {
+		return Errors{&Error{Pos: k.Func.Pos, Kernel: k.Name, Msg: fmt.Sprintf(
+			"the kernel has more than %d statements once the calls in it are replaced by what they call; let functions that call each other several times do so in a loop", maxInlined)}}
+	}
 	propagate(k.Func, in.params)
 	return nil
 }
+
+// maxInlined bounds the statements of a kernel after inlining. Functions that
+// each call the next one twice double it with every step.
+const maxInlined = 40_000
 
 // inlineIf returns a copy of a kernel with the wanted calls inlined.
 func inlineIf(k *ir.Kernel, want func(*ir.Func) bool) *ir.Kernel {
@@ -29,6 +41,10 @@ type inliner struct {
 	// flat holds copies of functions whose own calls are inlined.
 	flat   map[*ir.Func]*ir.Func
 	params map[*ir.Local]bool // of the copies in the function at hand
+
+	sizes   map[*ir.Func]int // statements of the copies in flat
+	grown   int              // statements that calls have become
+	tooLong bool             // there would be more than maxInlined
 }
 
 // function inlines the calls in f.
@@ -59,9 +75,28 @@ func (in *inliner) flatten(f *ir.Func) *ir.Func {
 	return g
 }
 
+// size is the number of statements of a function whose calls are inlined.
+func (in *inliner) size(f *ir.Func) int {
+	if n, ok := in.sizes[f]; ok {
+		return n
+	}
+	n := 0
+	v := ir.Visitor{Stmt: func(ir.Stmt) bool { n++; return true }}
+	v.Body(f.Body)
+	if in.sizes == nil {
+		in.sizes = map[*ir.Func]int{}
+	}
+	in.sizes[f] = n
+	return n
+}
+
 // expand returns the statements that a call in caller stands for.
 func (in *inliner) expand(caller *ir.Func, call *ir.Call) []ir.Stmt {
 	f := in.flatten(call.Func)
+	if in.grown += in.size(f); in.tooLong || in.grown > maxInlined {
+		in.tooLong = true
+		return nil
+	}
 	c := &ir.Cloner{Vars: map[*ir.Local]*ir.Local{}}
 	for _, list := range [...][]*ir.Local{f.Params, f.Results, f.Locals} {
 		for _, v := range list {

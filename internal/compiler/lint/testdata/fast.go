@@ -115,3 +115,11 @@ func guarded(t kernel.Thread, n int, x []float32) {
 		x[i] = v
 	}
 }
+
+//quern:kernel block=32x32
+func dynamicTile(t kernel.Thread, w int, in, out []float32) {
+	s := kernel.Dynamic[[33]float32](t)
+	s[t.ThreadIdx.Y][t.ThreadIdx.X] = in[(t.BlockIdx.Y*32+t.ThreadIdx.Y)*w+t.Global()]
+	t.Sync()
+	out[(t.BlockIdx.X*32+t.ThreadIdx.Y)*w+t.BlockIdx.Y*32+t.ThreadIdx.X] = s[t.ThreadIdx.X][t.ThreadIdx.Y]
+}

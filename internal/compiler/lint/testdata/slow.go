@@ -143,3 +143,41 @@ func undeclared(t kernel.Thread, x []float32) {
 	t.Sync()
 	x[t.Global()] = tile[255-t.ThreadIdx.X]
 }
+
+//quern:kernel
+func rowsAsSlices(t kernel.Thread, w int, in, out []float32) {
+	r := t.Global()
+	if r >= len(out) {
+		return
+	}
+	sum := float32(0)
+	for _, v := range in[r*w : (r+1)*w] {
+		sum += v
+	}
+	row := in[r*w:]
+	for k := range w {
+		sum += row[k]
+	}
+	out[r] = sum
+}
+
+//quern:kernel
+func rowsAsArrays(t kernel.Thread, in [][64]float32, out []float32) {
+	r := t.Global()
+	if r >= len(out) {
+		return
+	}
+	sum := float32(0)
+	for _, v := range in[r] {
+		sum += v
+	}
+	out[r] = sum
+}
+
+//quern:kernel block=256
+func dynamicBanks(t kernel.Thread, x []float32) {
+	s := kernel.Dynamic[float32](t)
+	s[t.ThreadIdx.X*32] = x[t.Global()]
+	t.Sync()
+	x[t.Global()] = s[t.ThreadIdx.X*32]
+}

@@ -15,6 +15,7 @@ func prints(t kernel.Thread, x []float32, s string) {
 	kernel.Printf("%v\n", pair{1, 2})
 	kernel.Printf("%v\n", x)
 	kernel.Printf("%v\n", []any{1}...)
+	kernel.Printf("%T\n", x[0])
 	kernel.Printf("100%% %s %v %5.2f\n", "text", true, x[0])
 }
 
