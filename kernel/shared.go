@@ -12,8 +12,10 @@ import (
 //
 //	tile := kernel.Shared[[32][33]float32](t)
 //
-// Each call in the kernel's text declares one variable, so it may stand neither
-// in a loop nor under a condition. A block has up to 227 KiB on recent GPUs, and
+// Each call in the kernel's text declares one variable, and each call of a
+// function that calls Shared declares that function's variables anew: after
+// a, b := buffer(t), buffer(t) they are two. Neither kind of call may stand in
+// a loop or under a condition. A block has up to 227 KiB on recent GPUs, and
 // 48 KiB on all: a launch on a device with too little returns an error.
 func Shared[T any](t Thread) *T {
 	if t.state == nil {

@@ -359,6 +359,7 @@ func (fn *function) emitCall(e *ast.CallExpr, callee *ir.Func, recv ir.Expr) []i
 	}
 	if fn.l.sharing[callee] {
 		fn.l.sharing[fn.f] = true
+		fn.sharedByCall(e, callee.Name)
 	}
 	var results []ir.Expr
 	for _, r := range callee.Results {

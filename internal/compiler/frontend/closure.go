@@ -348,7 +348,11 @@ func (fn *function) inline(e *ast.CallExpr, child *function, sig *types.Signatur
 	if !checked() {
 		return nil
 	}
+	before := l.sharedVars()
 	child.stmts(body.List)
+	if l.sharedVars() > before {
+		fn.sharedByCall(e, child.name)
+	}
 	fn.emitBlock(in.label, child.out)
 
 	fn.returned = in.closures

@@ -13,6 +13,7 @@ func (fn *function) forStmt(s *ast.ForStmt, label string) {
 		fn.stmt(s.Init, "")
 	}
 	loop := &ir.Loop{Label: &ir.Label{Name: labelOr(label, "for")}, Pos: fn.l.pos(s.Pos()), Unroll: fn.hintOf(s)}
+	fn.loops++ // the condition and the post statement are repeated as the body is
 	if s.Cond != nil {
 		loop.Pre = fn.list(func() { loop.Cond = fn.expr(s.Cond) })
 	}
@@ -20,6 +21,7 @@ func (fn *function) forStmt(s *ast.ForStmt, label string) {
 	if s.Post != nil {
 		loop.Post = fn.list(func() { fn.stmt(s.Post, "") })
 	}
+	fn.loops--
 	fn.emit(loop)
 }
 

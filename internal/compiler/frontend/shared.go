@@ -34,6 +34,26 @@ func (fn *function) sharedVar(e *ast.CallExpr, t types.Type) ir.Expr {
 	return &ir.Addr{T: ir.PointerTo(v.Type), Place: &ir.SharedPlace{Var: v}}
 }
 
+// sharedByCall reports the call of a function that declares a shared variable if
+// it stands inside a loop: each call in the text has variables of its own.
+func (fn *function) sharedByCall(e *ast.CallExpr, name string) {
+	if fn.loops > 0 {
+		fn.errorf(e.Pos(), "%s, which declares a shared variable, is called inside a loop; declare the shared variable before the loop and pass its address", name)
+	}
+}
+
+// sharedVars is the number of variables that the kernel's calls of kernel.Shared
+// have declared so far.
+func (l *lowering) sharedVars() int {
+	n := 0
+	for _, v := range l.kernel.Shared {
+		if !v.IsDynamic() {
+			n++
+		}
+	}
+	return n
+}
+
 // dynamicShared is the block's dynamic shared memory as a slice of elements of
 // type t: one variable of the kernel for each type.
 func (fn *function) dynamicShared(e *ast.CallExpr, t types.Type) ir.Expr {
