@@ -103,7 +103,10 @@
 // of package math. In float32 they are within 2 ULP of the exact result on
 // every device unless the kernel is marked fastmath; Sqrt, FMA, Mod, Abs,
 // Copysign, Min, Max and the rounding functions are exact. In float64 they are
-// package math's, on every device.
+// package math's, compiled from the standard library's Go source for GPUs and the
+// simulator. Plain Go and the CPU device call package math itself, which on some
+// processors has assembly for a few functions (on amd64 Exp and Log): these can
+// differ in the last bit, and math.Log on amd64 is wrong below 2^-1022.
 //
 // # What it does not do
 //
