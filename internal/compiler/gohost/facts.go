@@ -55,12 +55,12 @@ func newFacts(k *ir.Kernel) *facts {
 			f.local(v) // before once is set
 		}
 	}()
-	f.read = f.reads(k.Func.Body, nil)
 	for v, n := range f.assigned {
 		if n != 1 || f.addressed[v] || f.changed[v] || f.params[v] {
 			delete(f.source, v)
 		}
 	}
+	f.read = f.reads(k.Func.Body, nil)
 	for v, src := range f.source {
 		if a, ok := src.(*ir.Addr); ok {
 			if s, ok := a.Place.(*ir.SharedPlace); ok {
