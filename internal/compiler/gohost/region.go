@@ -285,7 +285,7 @@ func (e *emitter) deadIn(g *region) map[*ir.Local]bool {
 	u := uses(g.stmts...)
 	live := map[*ir.Local]bool{}
 	for _, v := range e.plan.carried {
-		live[v] = stores(g, u, v)
+		live[v] = stores(g, u, v) && !e.facts.addressed[v] // those are where they are read
 	}
 	dead := map[*ir.Local]bool{}
 	read := e.facts.reads(g.stmts, live)
