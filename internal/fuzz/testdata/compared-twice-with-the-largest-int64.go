@@ -9,7 +9,7 @@ import (
 //quern:kernel block=32
 func kernelP0(t kernel.Thread, n int, p uint32, q uint, r float64, in0 []uint32, in1 []int32, out0 []uint64, fused []float32, bound []float32, sums []uint64) {
 
-	i, tid := t.Global(), 0
+	i := t.Global()
 
 	acc := uint64(0)
 

@@ -23,6 +23,7 @@ func kernelP0(t kernel.Thread, n int, p uint64, q float32, r uint64, in0 []uint,
 	acc := uint64(0)
 	for v1, v2 := 0, 3; v1 < v2; v1, v2 = 1, v2-1 {
 		v3 := rec1P0{0, 0, int8(acc), 0, 0}
+		_ = v3
 
 		{
 			if !(v2 > 1192301300) && !(acc > 9223372036854775807) {
