@@ -2,7 +2,7 @@ package kernel
 
 // CopyBarrier is a shared variable at which the threads of a block wait for bulk
 // copies. It is declared with [Shared], alone or in an array, and needs no
-// initialisation.
+// initialisation. It is passed by its address; it cannot be copied.
 //
 //	arrived := kernel.Shared[kernel.CopyBarrier](t)
 type CopyBarrier struct {

@@ -27,6 +27,10 @@ func TestMatricesThatAWarpCannotReachOrLoadAreErrors(t *testing.T) {
 	checkDivergence(t, "testdata/diagnostics/matrices.go")
 }
 
+func TestClusterSharedOfOtherMemoryIsAnError(t *testing.T) {
+	checkDivergence(t, "testdata/diagnostics/clusters.go")
+}
+
 // checkDivergence compares what the compiler says of the kernels of a file with
 // the golden file beside it.
 func checkDivergence(t *testing.T, file string) {

@@ -3,6 +3,8 @@ package frontend
 import (
 	"go/ast"
 	"go/constant"
+	"go/types"
+	"slices"
 
 	"quern.dev/internal/compiler/ir"
 	"quern.dev/kernel"
@@ -12,7 +14,7 @@ import (
 func (fn *function) assert(e *ast.CallExpr) {
 	message, ok := fn.constantString(e.Args[1])
 	if !ok {
-		fn.errorf(e.Args[1].Pos(), "the message of kernel.Assert must be a constant string; print values with kernel.Printf")
+		fn.notConstant(e.Args[1], "the message of kernel.Assert must be a constant string; print values with kernel.Printf")
 	}
 	cond := fn.exprAs(e.Args[0], ir.TBool)
 	pos := fn.l.pos(e.Pos())
@@ -21,6 +23,18 @@ func (fn *function) assert(e *ast.CallExpr) {
 		Then: []ir.Stmt{&ir.Panic{Reason: kernel.AssertionPrefix + message, Pos: pos}},
 		Pos:  pos,
 	})
+}
+
+// notConstant reports a text that is not a constant string. If it is a variable,
+// that stands for what was said of the variable's type: bytes would not do.
+func (fn *function) notConstant(e ast.Expr, msg string) {
+	if id, ok := ast.Unparen(e).(*ast.Ident); ok {
+		if v, ok := fn.src.Info.Uses[id].(*types.Var); ok {
+			declared := Diagnostic{fn.l.world.Fset.Position(v.Pos()), fn.l.kernel.Name, unsupported(types.Typ[types.String])}
+			fn.l.diags = slices.DeleteFunc(fn.l.diags, func(d Diagnostic) bool { return d == declared })
+		}
+	}
+	fn.errorf(e.Pos(), "%s", msg)
 }
 
 // constantString is the value of a constant string expression.

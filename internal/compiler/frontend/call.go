@@ -162,6 +162,7 @@ func (fn *function) method(x ast.Expr, s *selected) *method {
 		if p.Type().Kind == ir.Pointer {
 			p = fn.deref(&ir.Load{Place: p}, x.Pos())
 		}
+		fn.copied(fn.subst(recv.Type()), x.Pos())
 		recvValue = &ir.Load{Place: p}
 	}
 

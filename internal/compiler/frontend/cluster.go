@@ -81,6 +81,6 @@ func (fn *function) clusterShared(e *ast.CallExpr) ir.Expr {
 		}
 	}
 	rank := fn.exprAs(e.Args[2], ir.TInt)
-	address := &ir.Intrinsic{Op: ir.ClusterAddress, T: ptr.Type(), Args: []ir.Expr{ptr, rank}}
+	address := &ir.Intrinsic{Op: ir.ClusterAddress, T: ptr.Type(), Args: []ir.Expr{ptr, rank}, Pos: fn.l.pos(e.Pos())}
 	return fn.stable(address, e.Pos())
 }

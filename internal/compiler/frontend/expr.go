@@ -161,6 +161,7 @@ func (fn *function) value(e ast.Expr) ir.Expr {
 			fn.errorf(e.Pos(), "the comma-ok form is not supported in kernels")
 			return zeroOf(ir.TInt)
 		}
+		fn.copied(t, e.Pos())
 	}
 	return &ir.Load{Place: fn.place(e)}
 }
@@ -431,6 +432,7 @@ func (fn *function) compare(op ir.BinaryOp, x, y ir.Expr, pos token.Pos) ir.Expr
 // composite lowers a literal of a struct or array.
 func (fn *function) composite(e *ast.CompositeLit) ir.Expr {
 	t := fn.subst(fn.typeOf(e))
+	fn.copied(t, e.Pos())
 	switch u := t.Underlying().(type) {
 	case *types.Struct:
 		out := &ir.Composite{T: fn.typ(t, e.Pos()), Elems: make([]ir.Expr, u.NumFields())}

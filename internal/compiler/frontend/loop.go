@@ -135,6 +135,7 @@ func (fn *function) rangeStmt(s *ast.RangeStmt, label string) {
 			fn.emit(&ir.Assign{Dst: key, Src: convertTo(ir.Get(index), key.Type()), Pos: pos})
 		}
 		if s.Value != nil && !isBlank(s.Value) && element != nil {
+			fn.copied(fn.subst(fn.typeOf(s.Value)), s.Value.Pos())
 			v := element(index)
 			var dst ir.Place
 			if id, ok := s.Value.(*ast.Ident); ok && s.Tok == token.DEFINE {

@@ -99,6 +99,9 @@ func (fn *function) visible(e ast.Expr, name string) (p ir.Place, ok bool) {
 	p = fn.pointee(e)
 	switch root := ir.Root(p).(type) {
 	case *ir.VarPlace:
+		if fn.isBad(root) {
+			return p, false
+		}
 		fn.errorf(e.Pos(), "kernel.%s on %s, which only this thread can see; use an element of a slice or of a shared variable", name, root.Var.Name)
 		return p, false
 	case *ir.TablePlace:

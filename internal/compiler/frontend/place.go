@@ -88,9 +88,13 @@ func (fn *function) place(e ast.Expr) ir.Place {
 	return &ir.VarPlace{Var: fn.temp(fn.expr(e), e.Pos())}
 }
 
+// badPlace stands for a place that was reported as an error.
 func (fn *function) badPlace(t *ir.Type) ir.Place {
 	return &ir.VarPlace{Var: fn.newLocal("bad", t, token.NoPos)}
 }
+
+// isBad reports whether a place is a badPlace: all others have a position.
+func (fn *function) isBad(p *ir.VarPlace) bool { return p.Var.Pos == fn.l.pos(token.NoPos) }
 
 // deref is what a pointer points to. A value of another kind, as in elem, stands
 // for one that was reported as an error.

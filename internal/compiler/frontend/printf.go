@@ -18,7 +18,7 @@ func (fn *function) printf(e *ast.CallExpr) {
 		fn.errorf(e.Ellipsis, "kernel.Printf takes its arguments one by one in kernels")
 		return
 	case !ok:
-		fn.errorf(e.Args[0].Pos(), "the format of kernel.Printf must be a constant string")
+		fn.notConstant(e.Args[0], "the format of kernel.Printf must be a constant string")
 		return
 	}
 	f := &ir.Format{Text: text, ID: len(fn.l.kernel.Formats)}

@@ -59,6 +59,9 @@ func (l *lowering) sharedVars() int {
 func (fn *function) dynamicShared(e *ast.CallExpr, t types.Type) ir.Expr {
 	elem := fn.typ(t, e.Pos())
 	switch {
+	case holdsCopyBarrier(t):
+		fn.errorf(e.Pos(), "kernel.Dynamic of %s: a kernel.CopyBarrier is not dynamic shared memory; declare it with kernel.Shared", types.TypeString(t, fn.l.pkg.qualifier))
+		return &ir.Zero{T: ir.SliceOf(elem)}
 	case !plain(elem):
 		fn.errorf(e.Pos(), "shared memory cannot hold slices or pointers")
 		return &ir.Zero{T: ir.SliceOf(elem)}

@@ -29,7 +29,11 @@ func (fn *function) warp(e *ast.CallExpr, op ir.WarpOp, name string, typeArgs []
 		t = fn.typ(typeArgs[0], e.Pos())
 	}
 	if !plain(t) || t.IsAggregate() && !op.IsShuffle() {
-		fn.errorf(e.Args[1].Pos(), "kernel.%s is not supported on %s; use numbers and bools", name, t)
+		allowed := "numbers and bools"
+		if op.IsShuffle() {
+			allowed = "numbers, bools, and arrays and structs of these"
+		}
+		fn.errorf(e.Args[1].Pos(), "kernel.%s is not supported on %s; use %s", name, t, allowed)
 		t = ir.TBool
 	}
 	v := fn.exprAs(e.Args[1], t)

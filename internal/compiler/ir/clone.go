@@ -202,7 +202,7 @@ func (c *Cloner) Expr(e Expr) Expr {
 	case *ThreadValue:
 		return &ThreadValue{e.Op}
 	case *Intrinsic:
-		return &Intrinsic{e.Op, e.T, c.exprs(e.Args), e.Strict}
+		return &Intrinsic{e.Op, e.T, c.exprs(e.Args), e.Strict, e.Pos}
 	case *Composite:
 		return &Composite{e.T, c.exprs(e.Elems)}
 	case *Select:

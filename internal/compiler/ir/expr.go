@@ -84,6 +84,7 @@ type Intrinsic struct {
 	T      *Type
 	Args   []Expr
 	Strict bool // of FMA-able float operations: not to be fused further
+	Pos    Pos  // of a ClusterAddress
 }
 
 // Composite builds a struct (one element a field) or an array (one an

@@ -41,6 +41,10 @@ func (g *generator) appendCluster(b []byte) []byte {
 func (g *generator) clusterAddress(e *ir.Intrinsic) operand {
 	g.needCluster()
 	p, space := g.pointer(e.Args[0])
+	if space != sharedSpace && space != genericSpace {
+		g.fail(e.Pos, "kernel.ClusterShared of a pointer that is not into shared memory; pass the address of a kernel.Shared or kernel.Dynamic variable, or of a part of it")
+		return zeroOperand(b64Class)
+	}
 	address := g.cast(p, space, genericSpace)
 	rank := g.low(g.value(e.Args[1]))
 	dst := g.register(b64Class)

@@ -124,3 +124,11 @@ func arrayOfNothing(t kernel.Thread, out []float64) {
 	p := (*[0]float64)(out)
 	out[0] = float64(len(p))
 }
+
+var counters = [4]int32{1, 2, 3, 4}
+
+//quern:kernel
+func atomicOnTable(t kernel.Thread, out []int32) {
+	kernel.AtomicAdd(&counters[1], 1)
+	out[0] = kernel.LoadAcquire(&counters[2])
+}

@@ -59,3 +59,11 @@ func assembles(t kernel.Thread, x []uint32) {
 	x[0] = unknownName(x[0], x[1]) + noSemicolon(x[0], x[1]) + noResult(x[0], x[1]) + uint32(notANumber(x))
 	x[1] = badTarget(x[0]) + badVersion(x[0]) + nothing(x[0]) + generic(x[0]) + threaded(t)
 }
+
+//quern:kernel
+func variableTexts(t kernel.Thread, x []float32) {
+	line := "%d\n"
+	var message = "x is positive"
+	kernel.Printf(line, 1)
+	kernel.Assert(x[0] > 0, message)
+}
