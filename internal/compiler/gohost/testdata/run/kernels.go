@@ -471,9 +471,9 @@ func scan(t kernel.Thread, x []int32, steps int) {
 	x[t.Global()] = buffer[from][id]
 }
 
-// neighbour returns the value of the thread to the right, or 0 at the end.
-func neighbour(t kernel.Thread, v int32) int32 {
-	m := kernel.Shared[[64]int32](t)
+// neighbour returns the value of the thread to the right, or 0 at the end. It
+// uses m.
+func neighbour(t kernel.Thread, m *[64]int32, v int32) int32 {
 	i := t.ThreadIdx.X
 	t.Sync()
 	m[i] = v
@@ -490,6 +490,7 @@ func neighbour(t kernel.Thread, v int32) int32 {
 
 //quern:kernel
 func stencil(t kernel.Thread, rounds int32, x []int32) {
+	m := kernel.Shared[[64]int32](t)
 	i := t.Global()
 	if rounds <= 0 {
 		return
@@ -499,7 +500,7 @@ func stencil(t kernel.Thread, rounds int32, x []int32) {
 		v = x[i]
 	}
 	for r := int32(0); r < rounds; r++ {
-		n := neighbour(t, v)
+		n := neighbour(t, m, v)
 		if n == 3 {
 			continue
 		}
