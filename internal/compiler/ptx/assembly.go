@@ -6,7 +6,7 @@ import (
 	"quern.dev/internal/compiler/ir"
 )
 
-var placeholder = regexp.MustCompile(`\$[A-Za-z_][A-Za-z0-9_]*`)
+var operandName = regexp.MustCompile(`\$[A-Za-z_][A-Za-z0-9_]*`)
 
 // assembly writes the instructions of a function in a block of their own, so
 // that registers which they declare are theirs. Results get fresh registers,
@@ -31,7 +31,7 @@ func (g *generator) assembly(s *ir.Effect) {
 	g.text = append(g.text, "\t{\n"...)
 	for _, line := range a.Lines {
 		g.text = append(g.text, '\t')
-		g.text = append(g.text, placeholder.ReplaceAllStringFunc(line, func(name string) string {
+		g.text = append(g.text, operandName.ReplaceAllStringFunc(line, func(name string) string {
 			return string(of[name].append(nil))
 		})...)
 		g.text = append(g.text, '\n')
