@@ -9,31 +9,12 @@ import (
 	"testing"
 
 	"quern.dev/gpu"
+	"quern.dev/internal/devicetest"
 	"quern.dev/kernel"
 )
 
 // seeds is the number of random inputs for each case and device.
 const seeds = 3
-
-// forEachDevice runs f on every device of the machine.
-func forEachDevice(t *testing.T, f func(t *testing.T, d *gpu.Device)) {
-	t.Helper()
-	for _, info := range gpu.Devices() {
-		t.Run(info.ID, func(t *testing.T) {
-			if info.Err != nil {
-				t.Skipf("%s is not usable: %v", info.ID, info.Err)
-			}
-			d, err := gpu.Open(gpu.Config{Device: info.ID})
-			if err != nil {
-				t.Fatal(err)
-			}
-			f(t, d)
-			if err := d.Close(); err != nil {
-				t.Error(err)
-			}
-		})
-	}
-}
 
 // launch is one execution of a kernel: on plain Go, and on a device.
 type launch[I, O any] struct {
@@ -424,7 +405,7 @@ func down[T any](ctx context.Context, t *testing.T, s *gpu.Stream, b *gpu.Buffer
 }
 
 func TestKernelsComputeWhatPlainGoComputes(t *testing.T) {
-	forEachDevice(t, func(t *testing.T, d *gpu.Device) {
+	devicetest.Each(t, func(t *testing.T, d *gpu.Device) {
 		for name, f := range cases {
 			t.Run(name, func(t *testing.T) { f(t, d) })
 		}

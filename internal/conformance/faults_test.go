@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"quern.dev/gpu"
+	"quern.dev/internal/devicetest"
 )
 
 // lineOf returns the line of faults.go on which a text stands.
@@ -46,7 +47,7 @@ func TestFailingThreadIsReportedAndTheDeviceGoesOn(t *testing.T) {
 		{"panics", LaunchPanics, "panic(\"negative weight\")", 0, 0, "negative weight"},
 	} {
 		t.Run(c.kernel, func(t *testing.T) {
-			forEachDevice(t, func(t *testing.T, d *gpu.Device) {
+			devicetest.Each(t, func(t *testing.T, d *gpu.Device) {
 				ctx := context.Background()
 				s := d.DefaultStream()
 				host := make([]int32, 100)

@@ -6,13 +6,14 @@ import (
 	"testing"
 
 	"quern.dev/gpu"
+	"quern.dev/internal/devicetest"
 	"quern.dev/kernel"
 )
 
 // The same kernel is launched with arguments that fit 32 bits and with others
 // that do not: the launch must take a variant that is exact for them.
 func TestLaunchesBeyond32BitsComputeWhatPlainGoComputes(t *testing.T) {
-	forEachDevice(t, func(t *testing.T, d *gpu.Device) {
+	devicetest.Each(t, func(t *testing.T, d *gpu.Device) {
 		r := rand.New(rand.NewPCG(1, 20))
 		in := integers[int32](r, 77)
 		for _, c := range []struct{ base, step int }{

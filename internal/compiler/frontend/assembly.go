@@ -15,9 +15,6 @@ import (
 // assemblyVerb begins the directives that give a function instructions for GPUs.
 const assemblyVerb = "ptx"
 
-// operandName matches the name of a parameter or result in an instruction.
-var operandName = regexp.MustCompile(`\$[A-Za-z_][A-Za-z0-9_]*`)
-
 // assembly reads the //quern:ptx directives of a function; nil if it has none,
 // or wrong ones.
 func (l *lowering) assembly(fd *ast.FuncDecl, f *ir.Func) *ir.Assembly {
@@ -62,13 +59,13 @@ func (l *lowering) assembly(fd *ast.FuncDecl, f *ir.Func) *ir.Assembly {
 		return bad("there are no instructions")
 	}
 	text := strings.Join(a.Lines, "\n")
-	for _, name := range operandName.FindAllString(text, -1) {
+	for _, name := range ir.OperandName.FindAllString(text, -1) {
 		if !names[name] {
 			return bad("%s is neither a parameter nor a named result of %s", name, fd.Name.Name)
 		}
 	}
 	for _, v := range f.Results {
-		if !slices.Contains(operandName.FindAllString(text, -1), "$"+v.Name) {
+		if !slices.Contains(ir.OperandName.FindAllString(text, -1), "$"+v.Name) {
 			return bad("no instruction gives the result; name it and write $name")
 		}
 	}

@@ -1,6 +1,9 @@
 package ir
 
-import "strconv"
+import (
+	"regexp"
+	"strconv"
+)
 
 // Effect is what a thread does beyond computing values and changing places. It
 // happens once each time the statement is reached, in order. Arguments and
@@ -71,6 +74,9 @@ type Assembly struct {
 	Version int      // lowest PTX version times ten, 0 if any will do
 	Target  int      // lowest compute capability times ten, 0 if any will do
 }
+
+// OperandName matches the name of a parameter or result in a line of an Assembly.
+var OperandName = regexp.MustCompile(`\$[A-Za-z_][A-Za-z0-9_]*`)
 
 func (c *Cloner) effect(s *Effect) *Effect {
 	t := *s

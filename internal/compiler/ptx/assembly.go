@@ -1,12 +1,6 @@
 package ptx
 
-import (
-	"regexp"
-
-	"quern.dev/internal/compiler/ir"
-)
-
-var operandName = regexp.MustCompile(`\$[A-Za-z_][A-Za-z0-9_]*`)
+import "quern.dev/internal/compiler/ir"
 
 // assembly writes the instructions of a function in a block of their own, so
 // that registers which they declare are theirs. Results get fresh registers,
@@ -31,7 +25,7 @@ func (g *generator) assembly(s *ir.Effect) {
 	g.text = append(g.text, "\t{\n"...)
 	for _, line := range a.Lines {
 		g.text = append(g.text, '\t')
-		g.text = append(g.text, operandName.ReplaceAllStringFunc(line, func(name string) string {
+		g.text = append(g.text, ir.OperandName.ReplaceAllStringFunc(line, func(name string) string {
 			return string(of[name].append(nil))
 		})...)
 		g.text = append(g.text, '\n')
