@@ -24,10 +24,17 @@ const maxArgs = 12
 
 var argPool = sync.Pool{New: func() any { return new([maxArgs]uintptr) }}
 
-// raw calls a function and returns its result code. It allocates nothing. The
+// errNotFound is the code of calls of a function that the driver does not have.
+const errNotFound = 500
+
+// raw calls a function and returns its result code, errNotFound if the driver
+// does not have it. It allocates nothing. The
 // arguments hold no pointers to Go memory but such as the caller knows to be on
 // the heap and keeps alive; for others there is call.
 func (a *api) raw(s symbol, args ...uintptr) uintptr {
+	if a.addr[s] == 0 {
+		return errNotFound
+	}
 	buf := argPool.Get().(*[maxArgs]uintptr)
 	n := copy(buf[:], args)
 	r := a.lib.Call(a.addr[s], buf[:n])
@@ -52,8 +59,11 @@ func (a *api) check(s symbol, r uintptr) error {
 	if code == success {
 		return nil
 	}
-	name, _, _ := strings.Cut(symbolNames[s], "_")
+	name, _, _ := strings.Cut(s.name(), "_")
 	err := &driver.Error{Op: name, Code: code, Name: a.text(cuGetErrorName, code), Text: a.text(cuGetErrorString, code)}
+	if !a.has(s) {
+		err.Name, err.Text = "not found", "the driver is too old to have this function"
+	}
 	switch code {
 	case errOutOfMemory:
 		err.Err = driver.ErrOutOfMemory

@@ -126,10 +126,37 @@ var symbolNames = [symbolCount]string{
 	cuLaunchCooperativeKernel:  "cuLaunchCooperativeKernel",
 }
 
+// optionalNames are the names of functions that not every supported driver has.
+var optionalNames []string
+
+// optional returns the symbol of a function that the driver need not have. It is
+// for package-level variables.
+func optional(name string) symbol {
+	optionalNames = append(optionalNames, name)
+	return symbolCount + symbol(len(optionalNames)-1)
+}
+
+func (s symbol) name() string {
+	if s < symbolCount {
+		return symbolNames[s]
+	}
+	return optionalNames[s-symbolCount]
+}
+
 // api is an opened library with the addresses of its functions.
 type api struct {
 	lib  Library
-	addr [symbolCount]uintptr
+	addr []uintptr // by symbol; 0 for an optional function that is not there
+}
+
+// has reports whether the driver has the functions.
+func (a *api) has(symbols ...symbol) bool {
+	for _, s := range symbols {
+		if a.addr[s] == 0 {
+			return false
+		}
+	}
+	return true
 }
 
 // minimumVersion is the oldest CUDA version of the driver that has every
@@ -139,12 +166,15 @@ const minimumVersion = 11000
 // newAPI looks up the functions and initialises the driver. The error says what
 // stands in the way of using GPUs.
 func newAPI(lib Library) (*api, int, error) {
-	a := &api{lib: lib}
+	a := &api{lib: lib, addr: make([]uintptr, int(symbolCount)+len(optionalNames))}
 	missing := ""
 	for s, name := range symbolNames {
 		if a.addr[s] = lib.Lookup(name); a.addr[s] == 0 && missing == "" {
 			missing = name
 		}
+	}
+	for i, name := range optionalNames {
+		a.addr[int(symbolCount)+i] = lib.Lookup(name)
 	}
 	version := int32(0)
 	if a.addr[cuDriverGetVersion] != 0 {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 
 	"quern.dev/internal/ptxvm"
 )
@@ -15,10 +16,13 @@ type entry struct {
 }
 
 // functions by name.
-var functions map[string]entry
+var functions = map[string]entry{}
+
+// register adds functions to the library.
+func register(entries map[string]entry) { maps.Copy(functions, entries) }
 
 func init() {
-	functions = map[string]entry{
+	register(map[string]entry{
 		"cuInit":             {run: initialize},
 		"cuDriverGetVersion": {run: version},
 		"cuGetErrorName":     {run: errorName},
@@ -67,7 +71,7 @@ func init() {
 		"cuOccupancyMaxActiveBlocksPerMultiprocessor": {true, occupancy},
 		"cuLaunchKernel":                              {run: func(l *Library, a []uintptr) int { return l.launch(a, false) }},
 		"cuLaunchCooperativeKernel":                   {run: func(l *Library, a []uintptr) int { return l.launch(a, true) }},
-	}
+	})
 }
 
 // set stores a result.
