@@ -1910,38 +1910,30 @@ func quernRow3RegisterMatmul(r *host.Run, sumss [][8][8]float32, first2 int, til
 //line matmul.go:100
 		for p := 0; p < 16; p++ {
 			va := [8]float32{}
-			var vb_0 float32
-			var vb_1 float32
-			var vb_2 float32
-			var vb_3 float32
-			var vb_4 float32
-			var vb_5 float32
-			var vb_6 float32
-			var vb_7 float32
 //line matmul.go:103
 			va[0] = tileA[p][start2]
-			vb_0 = tileB[p][at]
+			vb_0 := tileB[p][at]
 //line matmul.go:103
 			va[1] = tileA[p][start3]
-			vb_1 = tileB[p][at2]
+			vb_1 := tileB[p][at2]
 //line matmul.go:103
 			va[2] = tileA[p][start4]
-			vb_2 = tileB[p][at3]
+			vb_2 := tileB[p][at3]
 //line matmul.go:103
 			va[3] = tileA[p][start5]
-			vb_3 = tileB[p][at4]
+			vb_3 := tileB[p][at4]
 //line matmul.go:103
 			va[4] = tileA[p][start6]
-			vb_4 = tileB[p][at5]
+			vb_4 := tileB[p][at5]
 //line matmul.go:103
 			va[5] = tileA[p][start7]
-			vb_5 = tileB[p][at6]
+			vb_5 := tileB[p][at6]
 //line matmul.go:103
 			va[6] = tileA[p][start8]
-			vb_6 = tileB[p][at7]
+			vb_6 := tileB[p][at7]
 //line matmul.go:103
 			va[7] = tileA[p][start9]
-			vb_7 = tileB[p][at8]
+			vb_7 := tileB[p][at8]
 //line matmul.go:106
 			for i := 0; i < 8; i++ {
 //line matmul.go:108
@@ -2116,38 +2108,30 @@ func quernRow3RegisterMatmulUnchecked(r *host.Run, sumss [][8][8]float32, first2
 //line matmul.go:100
 		for p := 0; p < 16; p++ {
 			va := [8]float32{}
-			var vb_0 float32
-			var vb_1 float32
-			var vb_2 float32
-			var vb_3 float32
-			var vb_4 float32
-			var vb_5 float32
-			var vb_6 float32
-			var vb_7 float32
 //line matmul.go:103
 			va[0] = tileA[p][start2]
-			vb_0 = tileB[p][at]
+			vb_0 := tileB[p][at]
 //line matmul.go:103
 			va[1] = tileA[p][start3]
-			vb_1 = tileB[p][at2]
+			vb_1 := tileB[p][at2]
 //line matmul.go:103
 			va[2] = tileA[p][start4]
-			vb_2 = tileB[p][at3]
+			vb_2 := tileB[p][at3]
 //line matmul.go:103
 			va[3] = tileA[p][start5]
-			vb_3 = tileB[p][at4]
+			vb_3 := tileB[p][at4]
 //line matmul.go:103
 			va[4] = tileA[p][start6]
-			vb_4 = tileB[p][at5]
+			vb_4 := tileB[p][at5]
 //line matmul.go:103
 			va[5] = tileA[p][start7]
-			vb_5 = tileB[p][at6]
+			vb_5 := tileB[p][at6]
 //line matmul.go:103
 			va[6] = tileA[p][start8]
-			vb_6 = tileB[p][at7]
+			vb_6 := tileB[p][at7]
 //line matmul.go:103
 			va[7] = tileA[p][start9]
-			vb_7 = tileB[p][at8]
+			vb_7 := tileB[p][at8]
 //line matmul.go:106
 			for i := 0; i < 8; i++ {
 //line matmul.go:108

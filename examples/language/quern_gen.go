@@ -5114,14 +5114,11 @@ func quernRow1ShuffledKeys(r *host.Run, base int, keys []uint32, t1_1, t1_2, t1_
 //line random.go:16
 			t88 := c
 			hi18 := uint32(uint64(c3) * uint64(t88) >> 32)
-			lo18 := t88 * 3449720151
 //line random.go:17
 			t98 := hi18 ^ b ^ k0
-			t108 := lo18
 			t118 := hi08 ^ d ^ k1
 			t128 := lo08
 			a = t98
-			b = t108
 			c = t118
 			d = t128
 //line random.go:18
@@ -5130,43 +5127,22 @@ func quernRow1ShuffledKeys(r *host.Run, base int, keys []uint32, t1_1, t1_2, t1_
 //line random.go:15
 			t79 := a
 			hi09 := uint32(uint64(c2) * uint64(t79) >> 32)
-			lo09 := t79 * 3528531795
 //line random.go:16
 			t89 := c
-			hi19 := uint32(uint64(c3) * uint64(t89) >> 32)
-			lo19 := t89 * 3449720151
+			lo18 := t89 * 3449720151
 //line random.go:17
-			t99 := hi19 ^ b ^ k0
-			t109 := lo19
+			t108 := lo18
 			t119 := hi09 ^ d ^ k1
-			t129 := lo09
-			a = t99
-			b = t109
+			b = t108
 			c = t119
-			d = t129
 //line random.go:18
 			k0 += 2654435769
-			k1 += 3144134277
-//line random.go:15
-			t710 := a
-			hi010 := uint32(uint64(c2) * uint64(t710) >> 32)
-			lo010 := t710 * 3528531795
 //line random.go:16
 			t810 := c
-			hi110 := uint32(uint64(c3) * uint64(t810) >> 32)
-			lo110 := t810 * 3449720151
+			hi19 := uint32(uint64(c3) * uint64(t810) >> 32)
 //line random.go:17
-			t910 := hi110 ^ b ^ k0
-			t1010 := lo110
-			t1110 := hi010 ^ d ^ k1
-			t1210 := lo010
-			a = t910
-			b = t1010
-			c = t1110
-			d = t1210
-//line random.go:18
-			k0 += 2654435769
-			k1 += 3144134277
+			t99 := hi19 ^ b ^ k0
+			a = t99
 //line random.go:21
 			result0_0 := a
 //line random.go:42
@@ -5335,14 +5311,11 @@ func quernRow1ShuffledKeys(r *host.Run, base int, keys []uint32, t1_1, t1_2, t1_
 //line random.go:16
 			t88 := c
 			hi18 := uint32(uint64(c3) * uint64(t88) >> 32)
-			lo18 := t88 * 3449720151
 //line random.go:17
 			t98 := hi18 ^ b ^ k0
-			t108 := lo18
 			t118 := hi08 ^ d ^ k1
 			t128 := lo08
 			a = t98
-			b = t108
 			c = t118
 			d = t128
 //line random.go:18
@@ -5351,43 +5324,22 @@ func quernRow1ShuffledKeys(r *host.Run, base int, keys []uint32, t1_1, t1_2, t1_
 //line random.go:15
 			t79 := a
 			hi09 := uint32(uint64(c2) * uint64(t79) >> 32)
-			lo09 := t79 * 3528531795
 //line random.go:16
 			t89 := c
-			hi19 := uint32(uint64(c3) * uint64(t89) >> 32)
-			lo19 := t89 * 3449720151
+			lo18 := t89 * 3449720151
 //line random.go:17
-			t99 := hi19 ^ b ^ k0
-			t109 := lo19
+			t108 := lo18
 			t119 := hi09 ^ d ^ k1
-			t129 := lo09
-			a = t99
-			b = t109
+			b = t108
 			c = t119
-			d = t129
 //line random.go:18
 			k0 += 2654435769
-			k1 += 3144134277
-//line random.go:15
-			t710 := a
-			hi010 := uint32(uint64(c2) * uint64(t710) >> 32)
-			lo010 := t710 * 3528531795
 //line random.go:16
 			t810 := c
-			hi110 := uint32(uint64(c3) * uint64(t810) >> 32)
-			lo110 := t810 * 3449720151
+			hi19 := uint32(uint64(c3) * uint64(t810) >> 32)
 //line random.go:17
-			t910 := hi110 ^ b ^ k0
-			t1010 := lo110
-			t1110 := hi010 ^ d ^ k1
-			t1210 := lo010
-			a = t910
-			b = t1010
-			c = t1110
-			d = t1210
-//line random.go:18
-			k0 += 2654435769
-			k1 += 3144134277
+			t99 := hi19 ^ b ^ k0
+			a = t99
 //line random.go:21
 			result0_0 := a
 //line random.go:42

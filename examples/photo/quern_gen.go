@@ -1282,10 +1282,7 @@ func quernRow1RotateBilinear(r *host.Run, base, outW, y, outH int, r2 rotation, 
 				t31 := result05 * w
 				y0 := t27
 				y1 := t31
-//line rotate.go:52
-				var v_0 float32
-				var v_1 float32
-				var v_2 float32
+//line rotate.go:55
 				t32 := in[plane+y0+x0]
 //line rotate.go:55
 				t33 := in[plane+y0+x1]
@@ -1308,7 +1305,7 @@ func quernRow1RotateBilinear(r *host.Run, base, outW, y, outH int, r2 rotation, 
 //line math.go:157
 				result08 := t40 + t42*(t41-t40)
 //line rotate.go:57
-				v_0 = result08
+				v_0 := result08
 //line rotate.go:55
 				t322 := in[plane2+y0+x0]
 //line rotate.go:55
@@ -1332,7 +1329,7 @@ func quernRow1RotateBilinear(r *host.Run, base, outW, y, outH int, r2 rotation, 
 //line math.go:157
 				result011 := t402 + t422*(t412-t402)
 //line rotate.go:57
-				v_1 = result011
+				v_1 := result011
 //line rotate.go:55
 				t323 := in[plane3+y0+x0]
 //line rotate.go:55
@@ -1356,7 +1353,7 @@ func quernRow1RotateBilinear(r *host.Run, base, outW, y, outH int, r2 rotation, 
 //line math.go:157
 				result014 := t403 + t423*(t413-t403)
 //line rotate.go:57
-				v_2 = result014
+				v_2 := result014
 //line rotate.go:59
 				t44 := rgb{R: v_0, G: v_1, B: v_2}
 				t45 := alpha
@@ -1427,10 +1424,7 @@ func quernRow1RotateBilinear(r *host.Run, base, outW, y, outH int, r2 rotation, 
 			t31 := result05 * w
 			y0 := t27
 			y1 := t31
-//line rotate.go:52
-			var v_0 float32
-			var v_1 float32
-			var v_2 float32
+//line rotate.go:55
 			t32 := in[plane+y0+x0]
 //line rotate.go:55
 			t33 := in[plane+y0+x1]
@@ -1453,7 +1447,7 @@ func quernRow1RotateBilinear(r *host.Run, base, outW, y, outH int, r2 rotation, 
 //line math.go:157
 			result08 := t40 + t42*(t41-t40)
 //line rotate.go:57
-			v_0 = result08
+			v_0 := result08
 //line rotate.go:55
 			t322 := in[plane2+y0+x0]
 //line rotate.go:55
@@ -1477,7 +1471,7 @@ func quernRow1RotateBilinear(r *host.Run, base, outW, y, outH int, r2 rotation, 
 //line math.go:157
 			result011 := t402 + t422*(t412-t402)
 //line rotate.go:57
-			v_1 = result011
+			v_1 := result011
 //line rotate.go:55
 			t323 := in[plane3+y0+x0]
 //line rotate.go:55
@@ -1501,7 +1495,7 @@ func quernRow1RotateBilinear(r *host.Run, base, outW, y, outH int, r2 rotation, 
 //line math.go:157
 			result014 := t403 + t423*(t413-t403)
 //line rotate.go:57
-			v_2 = result014
+			v_2 := result014
 //line rotate.go:59
 			t44 := rgb{R: v_0, G: v_1, B: v_2}
 			t45 := alpha
@@ -1593,59 +1587,50 @@ func quernRow1RotateBicubic(r *host.Run, base, outW, y, outH int, r2 rotation, w
 				t19 := result03
 				wx := t16
 				wy := t19
-//line rotate.go:82
-				columns_0 := 0
-				columns_1 := 0
-				columns_2 := 0
-				columns_3 := 0
-				rows_0 := 0
-				rows_1 := 0
-				rows_2 := 0
-				rows_3 := 0
 //line rotate.go:84
 				t20 := int(fx) - 1
 //line math.go:151
 				result04 := min(max(t20, 0), t21)
 //line rotate.go:84
-				columns_0 = result04
+				columns_0 := result04
 				t23 := int(fy) - 1
 //line math.go:151
 				result05 := min(max(t23, 0), t24)
 //line rotate.go:85
-				rows_0 = result05 * w
+				rows_0 := result05 * w
 //line rotate.go:84
 				t202 := int(fx)
 //line math.go:151
 				result06 := min(max(t202, 0), t212)
 //line rotate.go:84
-				columns_1 = result06
+				columns_1 := result06
 				t232 := int(fy)
 //line math.go:151
 				result07 := min(max(t232, 0), t242)
 //line rotate.go:85
-				rows_1 = result07 * w
+				rows_1 := result07 * w
 //line rotate.go:84
 				t203 := int(fx) + 1
 //line math.go:151
 				result08 := min(max(t203, 0), t213)
 //line rotate.go:84
-				columns_2 = result08
+				columns_2 := result08
 				t233 := int(fy) + 1
 //line math.go:151
 				result09 := min(max(t233, 0), t243)
 //line rotate.go:85
-				rows_2 = result09 * w
+				rows_2 := result09 * w
 //line rotate.go:84
 				t204 := int(fx) + 2
 //line math.go:151
 				result010 := min(max(t204, 0), t214)
 //line rotate.go:84
-				columns_3 = result010
+				columns_3 := result010
 				t234 := int(fy) + 2
 //line math.go:151
 				result011 := min(max(t234, 0), t244)
 //line rotate.go:85
-				rows_3 = result011 * w
+				rows_3 := result011 * w
 //line rotate.go:87
 				v := [3]float32{}
 				for p := 0; p < 3; p++ {
@@ -1755,59 +1740,50 @@ func quernRow1RotateBicubic(r *host.Run, base, outW, y, outH int, r2 rotation, w
 			t19 := result03
 			wx := t16
 			wy := t19
-//line rotate.go:82
-			columns_0 := 0
-			columns_1 := 0
-			columns_2 := 0
-			columns_3 := 0
-			rows_0 := 0
-			rows_1 := 0
-			rows_2 := 0
-			rows_3 := 0
 //line rotate.go:84
 			t20 := int(fx) - 1
 //line math.go:151
 			result04 := min(max(t20, 0), t21)
 //line rotate.go:84
-			columns_0 = result04
+			columns_0 := result04
 			t23 := int(fy) - 1
 //line math.go:151
 			result05 := min(max(t23, 0), t24)
 //line rotate.go:85
-			rows_0 = result05 * w
+			rows_0 := result05 * w
 //line rotate.go:84
 			t202 := int(fx)
 //line math.go:151
 			result06 := min(max(t202, 0), t212)
 //line rotate.go:84
-			columns_1 = result06
+			columns_1 := result06
 			t232 := int(fy)
 //line math.go:151
 			result07 := min(max(t232, 0), t242)
 //line rotate.go:85
-			rows_1 = result07 * w
+			rows_1 := result07 * w
 //line rotate.go:84
 			t203 := int(fx) + 1
 //line math.go:151
 			result08 := min(max(t203, 0), t213)
 //line rotate.go:84
-			columns_2 = result08
+			columns_2 := result08
 			t233 := int(fy) + 1
 //line math.go:151
 			result09 := min(max(t233, 0), t243)
 //line rotate.go:85
-			rows_2 = result09 * w
+			rows_2 := result09 * w
 //line rotate.go:84
 			t204 := int(fx) + 2
 //line math.go:151
 			result010 := min(max(t204, 0), t214)
 //line rotate.go:84
-			columns_3 = result010
+			columns_3 := result010
 			t234 := int(fy) + 2
 //line math.go:151
 			result011 := min(max(t234, 0), t244)
 //line rotate.go:85
-			rows_3 = result011 * w
+			rows_3 := result011 * w
 //line rotate.go:87
 			v := [3]float32{}
 			for p := 0; p < 3; p++ {
@@ -1918,8 +1894,8 @@ func quernRow1Scene(r *host.Run, base, w, y, h int, value, pixel, sy, value3 flo
 			sx := (float32(x) + 0.5 - value) * pixel
 			t9 := 1 - 0.35*(sx*sx+value3)
 			t11 := int32(x)
-//line scene.go:27
-			c := rgb{}
+			var c rgb
+//line scene.go:28
 			if sy > -0.16 {
 				result0 := land(sx, sy, pixel)
 				c = result0
@@ -1953,8 +1929,8 @@ func quernRow1Scene(r *host.Run, base, w, y, h int, value, pixel, sy, value3 flo
 		}
 //line scene.go:24
 		sx := (float32(x) + 0.5 - value) * pixel
-//line scene.go:27
-		c := rgb{}
+		var c rgb
+//line scene.go:28
 		if sy > -0.16 {
 			t1 := sx
 //line scene.go:29

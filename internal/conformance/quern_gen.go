@@ -3392,9 +3392,6 @@ func quernRow1Switches(r *host.Run, base int, in, out []int32, dimX int) {
 			if selected2 == 1 {
 				r2 -= 2
 			}
-//line control.go:84
-			if selected2 == 2 {
-			}
 //line control.go:87
 			if row[threadX] > 1000 {
 				r2 *= 2
@@ -3497,9 +3494,6 @@ func quernRow1Switches(r *host.Run, base int, in, out []int32, dimX int) {
 //line control.go:82
 		if selected2 == 1 {
 			r2 -= 2
-		}
-//line control.go:84
-		if selected2 == 2 {
 		}
 //line control.go:87
 		if in[i] > 1000 {

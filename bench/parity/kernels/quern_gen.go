@@ -5107,9 +5107,6 @@ func quernRow2Pi(r *host.Run, rounds, base int, t2_2, t2_3, seed, t3_1, c2, c3 u
 			b = t1010
 			c = t1110
 			d = t1210
-//line random.go:18
-			k0 += 2654435769
-			k1 += 3144134277
 //line random.go:21
 			result0_0 := a
 			result0_1 := b
@@ -5410,9 +5407,6 @@ func quernRow2PiUnchecked(r *host.Run, rounds, base int, t2_2, t2_3, seed, t3_1,
 			b = t1010
 			c = t1110
 			d = t1210
-//line random.go:18
-			k0 += 2654435769
-			k1 += 3144134277
 //line random.go:21
 			result0_0 := a
 			result0_1 := b
@@ -6006,33 +6000,28 @@ func quernRow1BlockScan(r *host.Run, sums []uint32, first int, mine_0s, mine_1s,
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		first2 := base + threadX*4
-//line scan.go:33
-		var mine_0 uint32
-		var mine_1 uint32
-		var mine_2 uint32
-		var mine_3 uint32
 //line scan.go:34
 		var sum uint32
 //line scan.go:36
 		if first2 < len(in) {
 			sum += in[first2]
 		}
-		mine_0 = sum
+		mine_0 := sum
 //line scan.go:36
 		if first2+1 < len(in) {
 			sum += in[first2+1]
 		}
-		mine_1 = sum
+		mine_1 := sum
 //line scan.go:36
 		if first2+2 < len(in) {
 			sum += in[first2+2]
 		}
-		mine_2 = sum
+		mine_2 := sum
 //line scan.go:36
 		if first2+3 < len(in) {
 			sum += in[first2+3]
 		}
-		mine_3 = sum
+		mine_3 := sum
 		sumRow[threadX] = sum
 		mine_0Row[threadX] = mine_0
 		mine_1Row[threadX] = mine_1
@@ -6210,33 +6199,28 @@ func quernRow1BlockScanUnchecked(r *host.Run, sums []uint32, first int, mine_0s,
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		first2 := base + threadX*4
-//line scan.go:33
-		var mine_0 uint32
-		var mine_1 uint32
-		var mine_2 uint32
-		var mine_3 uint32
 //line scan.go:34
 		var sum uint32
 //line scan.go:36
 		if first2 < len(in) {
 			sum += in[first2]
 		}
-		mine_0 = sum
+		mine_0 := sum
 //line scan.go:36
 		if first2+1 < len(in) {
 			sum += in[first2+1]
 		}
-		mine_1 = sum
+		mine_1 := sum
 //line scan.go:36
 		if first2+2 < len(in) {
 			sum += in[first2+2]
 		}
-		mine_2 = sum
+		mine_2 := sum
 //line scan.go:36
 		if first2+3 < len(in) {
 			sum += in[first2+3]
 		}
-		mine_3 = sum
+		mine_3 := sum
 		sumRow[threadX] = sum
 		mine_0Row[threadX] = mine_0
 		mine_1Row[threadX] = mine_1

@@ -14,7 +14,7 @@ func TestWhatGeneratedCodeCannotNameIsAnError(t *testing.T) {
 	half := ir.StructOf("example.org/noise.State", ir.Field{Name: "seed", Type: ir.TUint32})
 	variable := func(typ *ir.Type) *ir.Local { return &ir.Local{Name: "v", Type: typ} }
 	call := func(f *ir.Func, args ...ir.Expr) []ir.Stmt { return []ir.Stmt{&ir.Call{Func: f, Args: args}} }
-	s, h := variable(hidden), variable(half)
+	s, h, out := variable(hidden), variable(half), variable(ir.SliceOf(half))
 	for _, c := range []struct {
 		name   string
 		locals []*ir.Local
@@ -39,8 +39,8 @@ func TestWhatGeneratedCodeCannotNameIsAnError(t *testing.T) {
 			"example.org/noise.state is not exported",
 		},
 		{
-			"a field of another package's type", []*ir.Local{h},
-			[]ir.Stmt{&ir.Assign{Dst: &ir.FieldPlace{X: &ir.VarPlace{Var: h}}, Src: ir.IntConst(ir.TUint32, 1)}},
+			"a field of another package's type", []*ir.Local{out},
+			[]ir.Stmt{&ir.Assign{Dst: &ir.FieldPlace{X: &ir.ElemPlace{Slice: ir.Get(out), Index: ir.IntConst(ir.TInt, 0), Check: true}}, Src: ir.IntConst(ir.TUint32, 1)}},
 			"field seed of example.org/noise.State is not exported",
 		},
 	} {

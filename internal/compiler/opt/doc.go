@@ -24,8 +24,9 @@
 // Of the fastest variant of a short kernel coarse makes one more, whose threads
 // run several of the kernel's.
 //
-// The Go back end uses Host, which inlines only what depends on the thread and
-// unrolls short loops, and Analyse, which finds the values that are uniform in a block.
+// The Go back end uses Host, which inlines only what depends on the thread, unrolls
+// short loops and removes stores that nothing reads, and Analyse, which finds the
+// values that are uniform in a block.
 //
 // A pass keeps what a kernel computes and which thread stops where: integers
 // wrap, floats round as Go rounds them, and of two faults the first stays the

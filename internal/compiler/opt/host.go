@@ -9,7 +9,8 @@ import (
 // Host prepares a kernel, as the front end made it, for the Go back end, and
 // leaves k as it was: calls of functions that use the thread, and of formulas, are inlined, and
 // short loops of plain assignments with constant bounds unrolled, which the Go
-// compiler does not do.
+// compiler does not do. Stores that nothing reads go: vet tools see the text as the
+// kernel's own.
 func Host(k *ir.Kernel) *ir.Kernel {
 	k = inlineIf(k, func(f *ir.Func) bool { return f.UsesThread || isFormula(f) || isArrayFormula(f) })
 	_ = versions(k) // finds no fault in a kernel
@@ -22,6 +23,7 @@ func Host(k *ir.Kernel) *ir.Kernel {
 	splitArrays(k)
 	stride(k.Func)
 	_ = hoist(k) // finds no fault in a kernel
+	deadStores(k.Func)
 	return k
 }
 

@@ -1632,10 +1632,6 @@ func quernRow1Corners(r *host.Run, base int, x []int32, w2, w3 int32, t7 vector,
 			var ok bool
 			switch {
 			default:
-//line corners.go:17
-				a = 0
-				b = 0
-				ok = false
 //line corners.go:19
 				w11 := v3.x
 				var result12 int32
@@ -1859,10 +1855,6 @@ func quernRow1Corners(r *host.Run, base int, x []int32, w2, w3 int32, t7 vector,
 		var ok bool
 		switch {
 		default:
-//line corners.go:17
-			a = 0
-			b = 0
-			ok = false
 //line corners.go:19
 			w11 := v3.x
 			var result12 int32
@@ -2577,9 +2569,8 @@ func quernRow1Returned(r *host.Run, base int, x []int32, v, v2, v4, v5, result6 
 			result := v + n
 //line functions.go:136
 			n2 := result
-//line functions.go:35
-			var by int32
-			by = 3 * n3
+//line functions.go:36
+			by := 3 * n3
 			n4 := by
 			t1 := by
 			by = t1
@@ -2612,9 +2603,8 @@ func quernRow1Returned(r *host.Run, base int, x []int32, v, v2, v4, v5, result6 
 		result := v + n
 //line functions.go:136
 		n2 := result
-//line functions.go:35
-		var by int32
-		by = 3 * n3
+//line functions.go:36
+		by := 3 * n3
 		n4 := by
 		t1 := by
 		by = t1

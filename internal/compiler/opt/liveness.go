@@ -1,0 +1,208 @@
+package opt
+
+import "quern.dev/internal/compiler/ir"
+
+// deadStores removes what a kernel gives to variables and nothing reads, on any
+// way that control takes from there: assignments, results of operations, and
+// conditions that decide about nothing else. Where a value that may stop the
+// thread is not read, only its computation stays, as a variable of its own.
+//
+// It finds what an unread variable alone keeps alive, such as a counter that
+// counts itself, and what the copies of a loop hand to a copy that is not there.
+// Variables that pointers reach stay as they are.
+func deadStores(f *ir.Func) {
+	l := &liveness{
+		f: f, index: map[*ir.Local]int{}, heads: map[*ir.Loop]liveSet{},
+		breaks: map[*ir.Label]liveSet{}, continues: map[*ir.Label]liveSet{},
+	}
+	for v, u := range countUses(f) {
+		if !u.addressed {
+			l.index[v] = len(l.index)
+		}
+	}
+	for _, l.remove = range [...]bool{false, true} {
+		l.list(&f.Body, l.none())
+	}
+}
+
+// liveSet has a bit for each variable whose value may be read.
+type liveSet []uint64
+
+func (s liveSet) has(i int) bool   { return s[i/64]>>(i%64)&1 != 0 }
+func (s liveSet) add(i int)        { s[i/64] |= 1 << (i % 64) }
+func (s liveSet) drop(i int)       { s[i/64] &^= 1 << (i % 64) }
+func (s liveSet) clone() liveSet   { return append(liveSet(nil), s...) }
+func (s liveSet) become(t liveSet) { copy(s, t) }
+
+// join adds the variables of t and reports whether there were new ones.
+func (s liveSet) join(t liveSet) (grown bool) {
+	for i, w := range t {
+		grown = grown || w&^s[i] != 0
+		s[i] |= w
+	}
+	return grown
+}
+
+// liveness goes through a function backwards, with the set of variables that
+// may be read. What is dead adds nothing to the set, so that the least solution
+// has only what something needs in the end.
+type liveness struct {
+	f     *ir.Func
+	index map[*ir.Local]int // of variables that only their names reach
+	heads map[*ir.Loop]liveSet
+	// breaks and continues hold what is live where jumps lead.
+	breaks, continues map[*ir.Label]liveSet
+	remove            bool // the sets are final
+}
+
+func (l *liveness) none() liveSet { return make(liveSet, (len(l.index)+63)/64) }
+
+// list goes through a list behind which live may be read, and turns live into
+// what may be read before it. It reports whether nothing of the list is needed.
+func (l *liveness) list(list *[]ir.Stmt, live liveSet) (empty bool) {
+	kept := len(*list)
+	for i := len(*list) - 1; i >= 0; i-- {
+		if s := (*list)[i]; l.stmt(s, live) {
+			kept--
+			if l.remove {
+				(*list)[kept] = s
+			}
+		}
+	}
+	if l.remove {
+		*list = (*list)[kept:]
+		return len(*list) == 0
+	}
+	return kept == len(*list)
+}
+
+// stmt reports whether a statement is needed.
+func (l *liveness) stmt(s ir.Stmt, live liveSet) bool {
+	switch s := s.(type) {
+	case *ir.Assign:
+		return l.assign(s, live)
+	case *ir.If:
+		other := live.clone()
+		noThen, noElse := l.list(&s.Then, live), l.list(&s.Else, other)
+		if noThen && noElse && !mayFault(s.Cond) {
+			return false
+		}
+		live.join(other)
+		l.reader(live).Value(s.Cond)
+	case *ir.Loop:
+		l.loop(s, live)
+	case *ir.Block:
+		l.breaks[s.Label] = live.clone()
+		return !l.list(&s.Body, live)
+	case *ir.Break:
+		live.become(l.breaks[s.Label])
+	case *ir.Continue:
+		live.become(l.continues[s.Label])
+	case *ir.Return, *ir.Panic:
+		live.become(l.none())
+		l.reader(live).Body([]ir.Stmt{s})
+	default:
+		l.operation(s, live)
+	}
+	return true
+}
+
+func (l *liveness) assign(s *ir.Assign, live liveSet) bool {
+	root, local := ir.Root(s.Dst).(*ir.VarPlace)
+	i, named := -1, false
+	if local {
+		i, named = l.index[root.Var]
+	}
+	_, whole := s.Dst.(*ir.VarPlace)
+	if named && !live.has(i) {
+		switch {
+		case removable(s):
+			return false
+		case whole && l.remove:
+			unread := &ir.Local{Name: "unread", Type: root.Var.Type, Pos: root.Var.Pos}
+			l.f.Locals = append(l.f.Locals, unread)
+			s.Dst = &ir.VarPlace{Var: unread}
+		}
+	}
+	if named && whole {
+		live.drop(i)
+	}
+	target := ir.Root(s.Dst)
+	r := l.reader(live)
+	r.Place = func(p ir.Place) bool { return p == target || l.read(p, live) }
+	r.Target(s.Dst)
+	r.Value(s.Src)
+	return true
+}
+
+func (l *liveness) loop(s *ir.Loop, live liveSet) {
+	after := live.clone()
+	head := l.heads[s]
+	if head == nil {
+		head = l.none()
+		l.heads[s] = head
+	}
+	turn := func() {
+		live.become(head)
+		l.list(&s.Post, live)
+		l.continues[s.Label] = live.clone()
+		l.breaks[s.Label] = after
+		l.list(&s.Body, live)
+		if s.Cond != nil {
+			live.join(after)
+			l.reader(live).Value(s.Cond)
+		}
+		l.list(&s.Pre, live)
+	}
+	turn()
+	for !l.remove && head.join(live) {
+		turn()
+	}
+}
+
+// operation goes through a statement that stays whatever reads its results.
+func (l *liveness) operation(s ir.Stmt, live liveSet) {
+	unread := func(v *ir.Local) bool {
+		i, named := l.index[v]
+		return named && !live.has(i)
+	}
+	dst := ir.Defined(s)
+	if l.remove {
+		switch s := s.(type) {
+		case *ir.Atomic:
+			if unread(s.Dst) {
+				s.Dst = nil
+			}
+		case *ir.Memory:
+			if unread(s.Dst) {
+				s.Dst = nil
+			}
+		default:
+			for i, v := range dst {
+				if unread(v) {
+					dst[i] = nil
+				}
+			}
+		}
+	}
+	for _, v := range dst {
+		if i, named := l.index[v]; named {
+			live.drop(i)
+		}
+	}
+	l.reader(live).Body([]ir.Stmt{s})
+}
+
+// reader returns a visitor that adds what it sees to live.
+func (l *liveness) reader(live liveSet) *ir.Visitor {
+	return &ir.Visitor{Place: func(p ir.Place) bool { return l.read(p, live) }}
+}
+
+func (l *liveness) read(p ir.Place, live liveSet) bool {
+	if v, ok := p.(*ir.VarPlace); ok {
+		if i, named := l.index[v.Var]; named {
+			live.add(i)
+		}
+	}
+	return true
+}
