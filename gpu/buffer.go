@@ -25,11 +25,13 @@ type Buffer[T any] struct {
 	err    error // of the Slice that made it
 }
 
-// memory is one allocation, shared by a buffer and its sub-buffers, or a texture.
+// memory is one allocation, shared by a buffer and its sub-buffers, or a texture,
+// or memory of the host.
 type memory struct {
 	dev     *Device
 	drv     driver.Memory  // zero if size is 0
 	texture driver.Texture // instead of drv
+	host    *hostMemory    // instead of drv
 	size    int64          // bytes
 	lease   lease
 }
@@ -37,21 +39,30 @@ type memory struct {
 // Alloc makes a buffer of n elements, which is to be closed. Its contents are
 // undefined.
 func Alloc[T any](d *Device, n int) (*Buffer[T], error) {
-	var zero T
-	if err := checkType[T](); err != nil {
+	size, err := sizeOf[T](n)
+	if err != nil {
 		return nil, driverError("alloc", err)
 	}
-	if n < 0 {
-		return nil, driverError("alloc", invalid("negative length %d", n))
-	}
-	if uint64(n) > math.MaxInt64/uint64(unsafe.Sizeof(zero)) {
-		return nil, driverError("alloc", invalid("too large: %d elements of %d bytes", n, unsafe.Sizeof(zero)))
-	}
-	m, err := d.alloc(int64(n) * int64(unsafe.Sizeof(zero)))
+	m, err := d.alloc(size)
 	if err != nil {
 		return nil, err
 	}
 	return &Buffer[T]{mem: m, length: n}, nil
+}
+
+// sizeOf returns the bytes of n elements, or why there cannot be such a buffer.
+func sizeOf[T any](n int) (int64, error) {
+	var zero T
+	if err := checkType[T](); err != nil {
+		return 0, err
+	}
+	if n < 0 {
+		return 0, invalid("negative length %d", n)
+	}
+	if uint64(n) > math.MaxInt64/uint64(unsafe.Sizeof(zero)) {
+		return 0, invalid("too large: %d elements of %d bytes", n, unsafe.Sizeof(zero))
+	}
+	return int64(n) * int64(unsafe.Sizeof(zero)), nil
 }
 
 func (d *Device) alloc(size int64) (*memory, error) {
@@ -195,6 +206,8 @@ func (m *memory) free() error {
 	switch {
 	case m.texture != nil:
 		err = m.texture.Close()
+	case m.host != nil:
+		err = m.host.free(m)
 	case m.size > 0:
 		err = m.dev.drv.Free(m.drv)
 		m.drv = driver.Memory{}

@@ -82,6 +82,6 @@
 //
 // # What it does not do
 //
-// There are no pinned or unified memory, memory pools, graphs, copies between
+// There are no unified memory, memory pools, graphs, copies between
 // devices, or collection of what a program forgot to close.
 package gpu

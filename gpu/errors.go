@@ -15,6 +15,9 @@ var (
 	// ErrOutOfMemory means that a device has not enough free memory.
 	ErrOutOfMemory = driver.ErrOutOfMemory
 
+	// ErrPinned means that memory of the host cannot be page-locked.
+	ErrPinned = errors.New("memory cannot be page-locked")
+
 	// ErrClosed means that a device, stream, event or buffer was closed.
 	ErrClosed = errors.New("closed")
 

@@ -65,6 +65,8 @@ func Defaults() Attributes {
 
 // Device is an opened device. It and what it makes are safe for concurrent use.
 type Device interface {
+	HostMemory
+
 	Info() *Info
 	Memory() (free, total int64, err error)
 
@@ -101,6 +103,8 @@ func (m Memory) Offset(n int64) Memory {
 
 // Stream is a queue of work that is done in order.
 type Stream interface {
+	HostCopies
+
 	Launch(f Function, l *Frame) error
 
 	// CopyIn copies n bytes from Go memory. It returns when src may be reused.

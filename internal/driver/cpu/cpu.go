@@ -1,16 +1,10 @@
 package cpu
 
 import (
-	"fmt"
-	"math"
 	"runtime"
-	"unsafe"
 
 	"quern.dev/internal/driver"
 )
-
-// alignment of allocations in bytes: a cache line, and the widest vector.
-const alignment = 64
 
 // Candidate returns the processor as a device. It can always be opened.
 func Candidate() driver.Candidate {
@@ -18,7 +12,7 @@ func Candidate() driver.Candidate {
 	return driver.Candidate{
 		ID:   "cpu",
 		Info: i,
-		Open: func() (driver.Device, error) { return &device{info: i}, nil },
+		Open: func() (driver.Device, error) { return &device{driver.GoMemory{Limit: i.TotalMemory}, i}, nil },
 	}
 }
 
@@ -35,6 +29,7 @@ func info() driver.Info {
 }
 
 type device struct {
+	driver.GoMemory
 	info driver.Info
 }
 
@@ -45,30 +40,9 @@ func (d *device) Memory() (free, total int64, err error) {
 	return free, total, nil
 }
 
-func (d *device) Alloc(size int64) (m driver.Memory, err error) {
-	// The run-time system ends the process when memory runs out, so what cannot
-	// fit is refused before it is asked for.
-	if total := d.info.TotalMemory; total > 0 && size > total {
-		return m, outOfMemory(size)
-	}
-	if size > math.MaxInt-alignment {
-		return m, outOfMemory(size)
-	}
-	defer func() {
-		if recover() != nil {
-			err = outOfMemory(size)
-		}
-	}()
-	p := unsafe.Pointer(unsafe.SliceData(make([]byte, size+alignment-1)))
-	p = unsafe.Add(p, -uintptr(p)%alignment)
-	return driver.Memory{Addr: uint64(uintptr(p)), Host: p}, nil
-}
-
-func outOfMemory(size int64) error {
-	return &driver.Error{
-		Op: "allocate", Name: "out of memory", Err: driver.ErrOutOfMemory,
-		Text: fmt.Sprintf("%d bytes are more than the machine has", size),
-	}
+func (d *device) Alloc(size int64) (driver.Memory, error) {
+	p, err := d.AllocHost(size)
+	return driver.Memory{Addr: uint64(uintptr(p)), Host: p}, err
 }
 
 // Free leaves the memory to the garbage collector.

@@ -53,12 +53,13 @@ func open(i driver.Info, o Options) (driver.Device, error) {
 	if o.Steps == 0 {
 		o.Steps = defaultSteps
 	}
-	d := &device{info: i, memory: ptxvm.NewMemory(), turn: make(chan struct{}, 1)}
+	d := &device{GoMemory: driver.GoMemory{Limit: i.TotalMemory}, info: i, memory: ptxvm.NewMemory(), turn: make(chan struct{}, 1)}
 	d.options = interp.Options{Memory: d.memory, Checks: !o.NoChecks, Steps: o.Steps}
 	return d, nil
 }
 
 type device struct {
+	driver.GoMemory
 	info    driver.Info
 	memory  *ptxvm.Memory
 	options interp.Options

@@ -21,6 +21,9 @@ const (
 	NotReady        = 600
 	IllegalAddress  = 700
 	LaunchResources = 701
+
+	AlreadyRegistered = 712
+	NotRegistered     = 713
 )
 
 var resultNames = map[int]string{
@@ -33,6 +36,9 @@ var resultNames = map[int]string{
 	NotFound:        "CUDA_ERROR_NOT_FOUND",
 	IllegalAddress:  "CUDA_ERROR_ILLEGAL_ADDRESS",
 	LaunchResources: "CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES",
+
+	AlreadyRegistered: "CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED",
+	NotRegistered:     "CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED",
 }
 
 // Library is a driver library. Its exported fields are set before it is used.

@@ -1,0 +1,19 @@
+package gpu
+
+import (
+	"errors"
+	"fmt"
+)
+
+// pinnedError makes an error of the driver one that matches ErrPinned, with what
+// can be done, if page-locking has a limit on the device.
+func (d *Device) pinnedError(err error) error {
+	if _, ok := errors.AsType[*Error](err); !ok || d.drv.DirectHost() {
+		return err
+	}
+	advice := "close host buffers that are not in use, or make smaller ones"
+	if limit, ok := memlockLimit(); ok {
+		advice = fmt.Sprintf("the process may lock %d KiB: raise the limit with ulimit -l or LimitMEMLOCK=, or %s", limit>>10, advice)
+	}
+	return fmt.Errorf("%w: %w; %s", err, ErrPinned, advice)
+}

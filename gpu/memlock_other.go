@@ -1,0 +1,6 @@
+//go:build !linux || mips64 || mips64le
+
+package gpu
+
+// memlockLimit returns how many bytes the process may lock, if that is limited.
+func memlockLimit() (uint64, bool) { return 0, false }

@@ -1,0 +1,283 @@
+package gpu
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"sync"
+	"unsafe"
+
+	"quern.dev/internal/driver"
+)
+
+// HostBuffer is an array in page-locked memory of the host, which GPUs copy from
+// and to themselves: faster than from and to a Go slice, and while the program
+// does something else. It can be used with all devices of its back end. On the
+// CPU and the simulator it is ordinary memory.
+//
+// Page-locked memory is taken from all other programs: use it for what is copied
+// again and again.
+//
+// A HostBuffer is safe for concurrent use; its elements are while nobody writes
+// them.
+type HostBuffer[T any] struct {
+	part *Buffer[T] // its memory is the host's
+}
+
+// hostMemory is the part of a memory that is the host's.
+type hostMemory struct {
+	at unsafe.Pointer // nil if the size is 0
+
+	registered bool           // the program's own memory
+	pins       runtime.Pinner // keeps it, if it is Go's
+
+	mu     sync.Mutex
+	passed map[*Stream]fence // by streams that have used the memory
+}
+
+// fence is a point that a stream has yet to pass. It holds the stream's device.
+type fence struct {
+	dev *Device
+	drv driver.Event
+}
+
+func (f fence) close() error { return errors.Join(f.drv.Close(), f.dev.release()) }
+
+// AllocHost makes a host buffer of n elements, which is to be closed. Its
+// contents are undefined. An error that matches [ErrPinned] means that the memory
+// cannot be page-locked.
+func AllocHost[T any](d *Device, n int) (*HostBuffer[T], error) {
+	size, err := sizeOf[T](n)
+	if err != nil {
+		return nil, driverError("alloc host", err)
+	}
+	m, err := d.hostMemory("alloc host", size, func(h *hostMemory) error {
+		var err error
+		if h.at, err = d.drv.AllocHost(size); err != nil {
+			return err
+		}
+		return hostRanges.reserve(h.at, size)
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &HostBuffer[T]{&Buffer[T]{mem: m, length: n}}, nil
+}
+
+// RegisterHost makes the memory of data a host buffer until that is closed: a Go
+// slice or memory of another origin that can be written, such as a mapped file.
+// Memory can be registered once at a time. It takes about as long as copying the
+// data, so it pays for what is copied several times.
+//
+// On GPUs whole pages are locked: of two small slices on one page, the second
+// cannot be registered.
+func RegisterHost[T any](d *Device, data []T) (*HostBuffer[T], error) {
+	const doing = "register host"
+	size, err := sizeOf[T](len(data))
+	if err != nil {
+		return nil, driverError(doing, err)
+	}
+	m, err := d.hostMemory(doing, size, func(h *hostMemory) error {
+		h.at, h.registered = unsafe.Pointer(unsafe.SliceData(data)), true
+		if err := hostRanges.reserve(h.at, size); err != nil {
+			return err
+		}
+		h.pins.Pin(h.at)
+		err := d.drv.RegisterHost(h.at, size)
+		if err != nil {
+			h.pins.Unpin()
+			hostRanges.remove(h.at)
+		}
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &HostBuffer[T]{&Buffer[T]{mem: m, length: len(data)}}, nil
+}
+
+// hostMemory makes a memory of the host's with what get puts into it.
+func (d *Device) hostMemory(doing string, size int64, get func(*hostMemory) error) (*memory, error) {
+	if err := d.acquire(); err != nil {
+		return nil, driverError(doing, err)
+	}
+	m := &memory{dev: d, size: size, host: new(hostMemory)}
+	if size > 0 {
+		if err := get(m.host); err != nil {
+			return nil, errors.Join(d.pinnedError(driverError(fmt.Sprintf("%s %d bytes", doing, size), err)), d.release())
+		}
+		hostRanges.own(m.host.at, m)
+	}
+	return d.adopt(m)
+}
+
+// free waits until all streams have passed the copies, and frees the memory.
+func (h *hostMemory) free(m *memory) error {
+	if h.at == nil {
+		return nil
+	}
+	err := h.wait()
+	hostRanges.remove(h.at)
+	if h.registered {
+		err = errors.Join(err, m.dev.drv.UnregisterHost(h.at))
+		h.pins.Unpin()
+	} else {
+		err = errors.Join(err, m.dev.drv.FreeHost(h.at))
+	}
+	h.at = nil
+	return err
+}
+
+// Len returns the number of elements.
+func (h *HostBuffer[T]) Len() int { return h.buffer().Len() }
+
+// Device returns the device that made the buffer.
+func (h *HostBuffer[T]) Device() *Device { return h.buffer().Device() }
+
+// Data returns the elements, nil if the buffer is closed. The slice must not be
+// used after the buffer is closed, unless it is the one that was registered.
+// Elements that an asynchronous copy writes are there once the stream was waited
+// for; those that it reads must stay as they are until then.
+func (h *HostBuffer[T]) Data() []T {
+	b := h.buffer()
+	if b.acquire(b.Device()) != nil {
+		return nil
+	}
+	defer b.mem.release()
+	return unsafe.Slice((*T)(h.at()), b.length)
+}
+
+// Slice returns the elements lo to hi-1 as a host buffer that shares h's memory.
+// It need not be closed, and lives as long as h. If the range does not lie in h,
+// what is returned has no elements, and every use of it is an error that says
+// so.
+func (h *HostBuffer[T]) Slice(lo, hi int) *HostBuffer[T] {
+	if b := h.buffer(); b != nil {
+		return &HostBuffer[T]{b.Slice(lo, hi)}
+	}
+	return nil
+}
+
+// Close waits until all streams have passed the copies that use the memory, and
+// frees it, or ends the registration. Closing a part that Slice returned ends the
+// use of that part only. Closing again does nothing.
+func (h *HostBuffer[T]) Close() error { return h.buffer().Close() }
+
+func (h *HostBuffer[T]) buffer() *Buffer[T] {
+	if h == nil {
+		return nil
+	}
+	return h.part
+}
+
+// acquire begins a use of the buffer with device d, which h.part.mem.release ends.
+func (h *HostBuffer[T]) acquire(d *Device) error {
+	b := h.buffer()
+	own := b.Device()
+	if own != nil && own != d && own.backend != d.backend {
+		return otherDevice("host buffer", own, d)
+	}
+	return b.acquire(own)
+}
+
+// at returns where the elements are.
+func (h *HostBuffer[T]) at() unsafe.Pointer { return unsafe.Add(h.part.mem.host.at, h.part.offset) }
+
+// CopyInAsync copies src to dst, which has as many elements, in the order of the
+// stream, and returns at once. The elements of src must stay as they are until
+// the stream was waited for.
+func CopyInAsync[T any](s *Stream, dst *Buffer[T], src *HostBuffer[T]) error {
+	return copyAsync("copy in", s, dst, src, func() error {
+		return s.drv.CopyInAsync(dst.at(), src.at(), dst.bytes())
+	})
+}
+
+// CopyOutAsync copies src to dst, which has as many elements, in the order of the
+// stream, and returns at once. The elements have arrived when the stream was
+// waited for.
+func CopyOutAsync[T any](s *Stream, dst *HostBuffer[T], src *Buffer[T]) error {
+	return copyAsync("copy out", s, src, dst, func() error {
+		return s.drv.CopyOutAsync(dst.at(), src.at(), src.bytes())
+	})
+}
+
+func copyAsync[T any](doing string, s *Stream, b *Buffer[T], h *HostBuffer[T], begin func() error) error {
+	if err := s.acquire(); err != nil {
+		return driverError(doing, err)
+	}
+	defer s.release()
+	if err := b.acquire(s.dev); err != nil {
+		return driverError(doing, err)
+	}
+	defer b.mem.release()
+	if err := h.acquire(s.dev); err != nil {
+		return driverError(doing+": host", err)
+	}
+	defer h.part.mem.release()
+	if b.length != h.part.length {
+		return driverError(doing, invalid("host buffer of %s for a buffer of %d", count(h.part.length, "element"), b.length))
+	}
+	if b.length == 0 {
+		return nil
+	}
+	if err := begin(); err != nil {
+		return driverError(doing, err)
+	}
+	return driverError(doing, h.part.mem.host.used(s))
+}
+
+// used notes that work of the stream, asked for before, uses the memory. The
+// stream and the memory are acquired.
+func (h *hostMemory) used(s *Stream) error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	f, err := h.fence(s)
+	if err == nil {
+		err = s.drv.Record(f.drv)
+	}
+	if err != nil {
+		return errors.Join(err, s.drv.Synchronize(context.Background()))
+	}
+	return nil
+}
+
+// fence returns the stream's.
+func (h *hostMemory) fence(s *Stream) (fence, error) {
+	if f, ok := h.passed[s]; ok {
+		return f, nil
+	}
+	for s, f := range h.passed {
+		if s.lease.closed() {
+			if done, err := f.drv.Done(); done && err == nil {
+				f.close()
+				delete(h.passed, s)
+			}
+		}
+	}
+	if !s.dev.lease.acquire() {
+		return fence{}, closedError("device " + s.dev.id)
+	}
+	drv, err := s.dev.drv.NewEvent()
+	if err != nil {
+		return fence{}, errors.Join(err, s.dev.release())
+	}
+	if h.passed == nil {
+		h.passed = make(map[*Stream]fence)
+	}
+	f := fence{s.dev, drv}
+	h.passed[s] = f
+	return f, nil
+}
+
+// wait waits until the streams have passed their last use.
+func (h *hostMemory) wait() error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	var errs []error
+	for _, f := range h.passed {
+		errs = append(errs, f.drv.Synchronize(context.Background()), f.close())
+	}
+	h.passed = nil
+	return errors.Join(errs...)
+}

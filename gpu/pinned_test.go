@@ -1,0 +1,164 @@
+package gpu
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+
+	"quern.dev/internal/driver/cuda/fakecuda"
+)
+
+func hostBuffer[T any](t testing.TB, d *Device, values ...T) *HostBuffer[T] {
+	t.Helper()
+	h := must[*HostBuffer[T]](t)(AllocHost[T](d, len(values)))
+	copy(h.Data(), values)
+	return h
+}
+
+func TestAsynchronousCopiesGoInTheOrderOfTheStream(t *testing.T) {
+	everyDevice(t, func(t *testing.T, d *Device) {
+		ctx, s := context.Background(), d.DefaultStream()
+		in, out := hostBuffer(t, d, 1, 2, 3, 4, 5), hostBuffer(t, d, 0, 0, 0, 0, 0)
+		b := must[*Buffer[int]](t)(Alloc[int](d, 5))
+		do(t, CopyInAsync(s, b, in))
+		do(t, Fill(s, b.Slice(0, 1), 9))
+		do(t, CopyOutAsync(s, out, b))
+		do(t, CopyInAsync(s, b.Slice(3, 5), in.Slice(0, 2)))
+		do(t, s.Synchronize(ctx))
+		if got := out.Data(); !slices.Equal(got, []int{9, 2, 3, 4, 5}) {
+			t.Errorf("copied out: %v", got)
+		}
+		if got := download(t, s, b); !slices.Equal(got, []int{9, 2, 3, 1, 2}) {
+			t.Errorf("copied in by parts: %v", got)
+		}
+		if in.Len() != 5 || in.Device() != d || in.Slice(1, 3).Slice(1, 2).Data()[0] != 3 {
+			t.Error("a host buffer does not know its elements or device")
+		}
+		closeAll(t, in, out, b)
+		if in.Data() != nil {
+			t.Error("a closed host buffer has elements")
+		}
+	})
+}
+
+func TestARegisteredSliceIsCopiedInPlace(t *testing.T) {
+	everyDevice(t, func(t *testing.T, d *Device) {
+		s := d.DefaultStream()
+		data := make([]float32, 1<<15)
+		for i := range data {
+			data[i] = float32(i)
+		}
+		h := must[*HostBuffer[float32]](t)(RegisterHost(d, data))
+		if &h.Data()[0] != &data[0] {
+			t.Error("the registered memory is not the slice's")
+		}
+		b := must[*Buffer[float32]](t)(Alloc[float32](d, len(data)))
+		do(t, CopyInAsync(s, b, h))
+		do(t, Fill(s, b.Slice(7, 8), -1))
+		do(t, CopyOutAsync(s, h, b))
+		do(t, h.Close()) // waits
+		if data[6] != 6 || data[7] != -1 || data[8] != 8 {
+			t.Errorf("copied out: %v", data[6:9])
+		}
+		again := must[*HostBuffer[float32]](t)(RegisterHost(d, data[1:]))
+		closeAll(t, again, b)
+	})
+}
+
+func TestHostBuffersWorkWithAllDevicesOfTheirBackEnd(t *testing.T) {
+	withCUDA(t, fakecuda.New(2))
+	open := func(id string) *Device { return must[*Device](t)(Open(Config{Device: id})) }
+	first, second, cpu := open("cuda:0"), open("cuda:1"), open("cpu")
+	h := hostBuffer(t, first, 1, 2, 3)
+	b := upload(t, second.DefaultStream(), 0, 0, 0)
+	do(t, CopyInAsync(second.DefaultStream(), b, h))
+	if got := download(t, second.DefaultStream(), b); !slices.Equal(got, []int{1, 2, 3}) {
+		t.Errorf("got %v", got)
+	}
+	foreign := upload(t, cpu.DefaultStream(), 1, 2, 3)
+	err := CopyOutAsync(cpu.DefaultStream(), h, foreign)
+	if !errors.Is(err, ErrInvalid) || !strings.Contains(err.Error(), "is of another device (cuda:0, not cpu)") {
+		t.Errorf("got %v", err)
+	}
+	closeAll(t, b, foreign, second, h, first, cpu)
+}
+
+func TestBadHostBufferCallsNameTheMistake(t *testing.T) {
+	everyDevice(t, func(t *testing.T, d *Device) {
+		s := d.DefaultStream()
+		b, h, closed := upload(t, s, 1, 2, 3), hostBuffer(t, d, 4, 5, 6), hostBuffer(t, d, 7, 8, 9)
+		data := make([]int, 1<<13)
+		registered := must[*HostBuffer[int]](t)(RegisterHost(d, data[:1<<12]))
+		closeAll(t, closed, closed)
+		tests := []struct {
+			name string
+			err  error
+			is   error
+			want string
+		}{
+			{"pointers in elements", second(AllocHost[*int](d, 1)), ErrInvalid, "gpu: alloc host: a device cannot hold elements of type *int"},
+			{"strings in a registered slice", second(RegisterHost(d, []string{"a"})), ErrInvalid, "gpu: register host: a device cannot hold elements of type string"},
+			{"negative length", second(AllocHost[int](d, -1)), ErrInvalid, "gpu: alloc host: negative length -1"},
+			{"length that overflows", second(AllocHost[[1 << 20]int](d, 1<<60)), ErrInvalid, "elements of 8388608 bytes"},
+			{"nil device", second(AllocHost[int](nil, 1)), ErrInvalid, "gpu: alloc host: device is nil"},
+			{"registration with a nil device", second(RegisterHost(nil, data)), ErrInvalid, "gpu: register host: device is nil"},
+			{"more memory than there is", second(AllocHost[int](d, 1<<56)), ErrOutOfMemory, "gpu: alloc host 576460752303423488 bytes: "},
+			{"a slice that is registered", second(RegisterHost(d, data)), ErrInvalid, "gpu: register host 65536 bytes: part of the memory belongs to another host buffer"},
+			{"a part of a host buffer", second(RegisterHost(d, h.Data()[1:])), ErrInvalid, "belongs to another host buffer"},
+			{"copy from a closed host buffer", CopyInAsync(s, b, closed), ErrClosed, "gpu: copy in: host: buffer is closed"},
+			{"copy to a closed host buffer", CopyOutAsync(s, closed, b), ErrClosed, "gpu: copy out: host: buffer is closed"},
+			{"copy of different lengths", CopyInAsync(s, b, h.Slice(0, 2)), ErrInvalid, "gpu: copy in: host buffer of 2 elements for a buffer of 3"},
+			{"copy of a range outside", CopyOutAsync(s, h.Slice(2, 4), b), ErrInvalid, "sub-buffer [2:4] of a buffer of 3 elements"},
+			{"copy from a nil host buffer", CopyInAsync(s, b, nil), ErrInvalid, "buffer is nil"},
+			{"copy on a nil stream", CopyInAsync(nil, b, h), ErrInvalid, "gpu: copy in: stream is nil"},
+		}
+		for _, test := range tests {
+			switch {
+			case test.err == nil:
+				t.Errorf("%s: no error", test.name)
+			case !errors.Is(test.err, test.is):
+				t.Errorf("%s: %v does not match %v", test.name, test.err, test.is)
+			case !strings.Contains(test.err.Error(), test.want):
+				t.Errorf("%s: %q, want %q", test.name, test.err, test.want)
+			}
+		}
+		empty := hostBuffer[int](t, d)
+		do(t, CopyInAsync(s, b.Slice(1, 1), empty))
+		closeAll(t, b, h, registered, empty, (*HostBuffer[int])(nil), new(HostBuffer[int]))
+	})
+}
+
+func TestLeakedHostBuffersAreReported(t *testing.T) {
+	d := must[*Device](t)(Open(Config{Device: "cpu"}))
+	h := hostBuffer(t, d, 1, 2, 3)
+	leak, ok := errors.AsType[*LeakError](d.Close())
+	if !ok || leak.Buffers != 1 || leak.Bytes != 24 {
+		t.Errorf("leak: %+v", leak)
+	}
+	if h.Data() != nil {
+		t.Error("the host buffer of a closed device has elements")
+	}
+}
+
+func TestMemoryThatCannotBePinnedSaysWhatToDo(t *testing.T) {
+	lib := fakecuda.New(1)
+	d := openFake(t, lib)
+	lib.Fail("cuMemHostAlloc", fakecuda.OutOfMemory)
+	_, err := AllocHost[int](d, 100)
+	if e, ok := errors.AsType[*Error](err); !ok || e.Op != "cuMemHostAlloc" || !errors.Is(err, ErrPinned) || !errors.Is(err, ErrOutOfMemory) ||
+		!strings.Contains(err.Error(), "close host buffers that are not in use") {
+		t.Errorf("got %v", err)
+	}
+	data := make([]byte, 100)
+	h := must[*HostBuffer[byte]](t)(RegisterHost(d, data[:50]))
+	if _, err := RegisterHost(d, data[50:]); !errors.Is(err, ErrPinned) || !strings.Contains(err.Error(), "CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED") {
+		t.Errorf("two registrations on a page: %v", err)
+	}
+	closeAll(t, h)
+	closeAll(t, must[*HostBuffer[byte]](t)(RegisterHost(d, data[50:])), d)
+	if left := lib.Left(); left != "" {
+		t.Errorf("left in the driver: %s", left)
+	}
+}

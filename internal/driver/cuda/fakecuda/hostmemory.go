@@ -1,0 +1,35 @@
+package fakecuda
+
+func init() {
+	register(map[string]entry{
+		"cuMemHostRegister_v2": {true, registerHost},
+		"cuMemHostUnregister":  {true, unregisterHost},
+	})
+}
+
+// pageSize is the size of the pages that are locked.
+const pageSize = 4096
+
+// registration is the memory of a registration: whole pages.
+type registration struct{ lo, hi uintptr }
+
+func registerHost(l *Library, a []uintptr) int {
+	if a[0] == 0 || a[1] == 0 {
+		return InvalidValue
+	}
+	lo, hi := a[0]&^(pageSize-1), (a[0]+a[1]+pageSize-1)&^(pageSize-1)
+	for _, o := range l.objects {
+		if r, ok := o.(registration); ok && r.lo < hi && lo < r.hi {
+			return AlreadyRegistered
+		}
+	}
+	l.objects[a[0]] = registration{lo, hi}
+	return Success
+}
+
+func unregisterHost(l *Library, a []uintptr) int {
+	if _, ok := object[registration](l, a[0]); !ok {
+		return NotRegistered
+	}
+	return l.remove(a[0])
+}

@@ -1,0 +1,42 @@
+package cuda
+
+import (
+	"unsafe"
+
+	"quern.dev/internal/driver"
+)
+
+var (
+	cuMemHostRegister   = optional("cuMemHostRegister_v2")
+	cuMemHostUnregister = optional("cuMemHostUnregister")
+)
+
+// AllocHost returns memory for all contexts, so that all GPUs copy from it.
+func (d *device) AllocHost(size int64) (unsafe.Pointer, error) {
+	p := new(unsafe.Pointer)
+	err := d.call(cuMemHostAlloc, uintptr(unsafe.Pointer(p)), uintptr(size), hostPortableMapped)
+	return *p, err
+}
+
+func (d *device) FreeHost(p unsafe.Pointer) error {
+	return d.handles(cuMemFreeHost, uintptr(p))
+}
+
+// RegisterHost takes the same flags as cuMemHostAlloc.
+func (d *device) RegisterHost(p unsafe.Pointer, size int64) error {
+	return d.call(cuMemHostRegister, uintptr(p), uintptr(size), hostPortableMapped)
+}
+
+func (d *device) UnregisterHost(p unsafe.Pointer) error {
+	return d.handles(cuMemHostUnregister, uintptr(p))
+}
+
+func (d *device) DirectHost() bool { return d.waitForCopies }
+
+func (s *stream) CopyInAsync(dst driver.Memory, src unsafe.Pointer, n int64) error {
+	return s.dev.call(cuMemcpyHtoDAsync, uintptr(dst.Addr), uintptr(src), uintptr(n), s.handle)
+}
+
+func (s *stream) CopyOutAsync(dst unsafe.Pointer, src driver.Memory, n int64) error {
+	return s.dev.call(cuMemcpyDtoHAsync, uintptr(dst), uintptr(src.Addr), uintptr(n), s.handle)
+}
