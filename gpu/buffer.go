@@ -212,5 +212,5 @@ func (m *memory) free() error {
 		err = m.dev.drv.Free(m.drv)
 		m.drv = driver.Memory{}
 	}
-	return errors.Join(driverError("free", err), m.dev.release())
+	return errors.Join(driverError("free", unlessLost(err)), m.dev.release())
 }

@@ -159,7 +159,7 @@ func (d *Device) Synchronize(ctx context.Context) error {
 	if len(errs) == 1 {
 		return errs[0]
 	}
-	return errors.Join(errs...)
+	return joinLost(errs)
 }
 
 // Close waits for the device's work and releases the device and all that it
@@ -198,10 +198,10 @@ func (d *Device) Close() error {
 	if destroy {
 		errs = append(errs, d.destroy())
 	}
-	return errors.Join(errs...)
+	return joinLost(errs)
 }
 
-func (d *Device) destroy() error { return driverError("close "+d.id, d.drv.Close()) }
+func (d *Device) destroy() error { return driverError("close "+d.id, unlessLost(d.drv.Close())) }
 
 // release ends the hold of one object on the device.
 func (d *Device) release() error {

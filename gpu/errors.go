@@ -18,6 +18,13 @@ var (
 	// ErrPinned means that memory of the host cannot be page-locked.
 	ErrPinned = errors.New("memory cannot be page-locked")
 
+	// ErrDeviceLost means that a device does no more work: its memory had an
+	// error that cannot be corrected, or a kernel made an access that it must not
+	// (possible in kernels marked unchecked only). Every later call on that
+	// device returns it; its buffers are lost, and closing them and the device
+	// is all that is left to do. Other devices go on.
+	ErrDeviceLost = driver.ErrDeviceLost
+
 	// ErrClosed means that a device, stream, event or buffer was closed.
 	ErrClosed = errors.New("closed")
 
@@ -31,9 +38,8 @@ var (
 // Error is an error that a device's driver returned. Some match a sentinel
 // error, such as [ErrOutOfMemory].
 //
-// An error of CUDA that says that a kernel accessed memory that it must not
-// (possible in kernels marked unchecked only) leaves the process without a
-// usable CUDA context: every later call on that GPU returns it.
+// One that matches [ErrDeviceLost] leaves the process without a usable CUDA
+// context: every later call on that GPU returns it.
 type Error struct {
 	Op   string // the driver's function, such as "cuMemAlloc"
 	Code int    // the driver's code, 0 if it has none

@@ -104,7 +104,7 @@ func (e *Event) Close() error {
 }
 
 func (e *Event) destroy() error {
-	return errors.Join(driverError("close event", e.drv.Close()), e.dev.release())
+	return errors.Join(driverError("close event", unlessLost(e.drv.Close())), e.dev.release())
 }
 
 // acquire begins a use of the event, which release ends. If dev is not nil, the

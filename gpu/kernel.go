@@ -412,7 +412,7 @@ func (r *resident) close() error {
 	var errs []error
 	for i := range r.variants {
 		if v := r.variants[i].Swap(nil); v != nil {
-			errs = append(errs, driverError("unload "+r.kernel.info.Name, v.function.Close()))
+			errs = append(errs, driverError("unload "+r.kernel.info.Name, unlessLost(v.function.Close())))
 		}
 	}
 	return errors.Join(append(errs, r.dev.release())...)

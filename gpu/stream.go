@@ -92,16 +92,20 @@ func (s *Stream) Record(e *Event) error {
 }
 
 // Wait makes work that is asked for later begin after e was reached. It does
-// not itself wait. An event that was never recorded counts as reached.
+// not itself wait, unless the event is of another device and one of the two is
+// no GPU. An event that was never recorded counts as reached.
 func (s *Stream) Wait(e *Event) error {
 	if err := s.acquire(); err != nil {
 		return driverError("wait for event", err)
 	}
 	defer s.release()
-	if err := e.acquire(s.dev); err != nil {
+	if err := e.acquire(nil); err != nil {
 		return driverError("wait for event", err)
 	}
 	defer e.release()
+	if e.dev != s.dev {
+		return driverError("wait for event", s.waitPeer(e))
+	}
 	return driverError("wait for event", s.drv.Wait(e.drv))
 }
 
@@ -127,7 +131,7 @@ func (s *Stream) destroy() error {
 	return errors.Join(
 		driverError("close stream", s.drv.Synchronize(context.Background())),
 		s.fault(),
-		driverError("close stream", s.drv.Close()),
+		driverError("close stream", unlessLost(s.drv.Close())),
 		s.dev.release(),
 	)
 }

@@ -183,6 +183,7 @@ type Properties struct {
 var (
 	ErrOutOfMemory = errors.New("out of memory")
 	ErrNoDevice    = errors.New("no usable device")
+	ErrDeviceLost  = errors.New("device lost")
 )
 
 // Error is an error that a device's driver returned.

@@ -69,6 +69,10 @@ func (a *api) check(s symbol, r uintptr) error {
 		err.Err = driver.ErrOutOfMemory
 	case errNoDevice:
 		err.Err = driver.ErrNoDevice
+	default:
+		if lost(code) {
+			err.Err = driver.ErrDeviceLost
+		}
 	}
 	return err
 }

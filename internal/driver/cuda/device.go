@@ -171,6 +171,8 @@ type device struct {
 
 	mu    sync.Mutex
 	slots []faultSlot // not in use by a stream
+
+	peers peers
 }
 
 func (a *api) open(handle int32, info driver.Info) (driver.Device, error) {
@@ -198,7 +200,7 @@ func (d *device) Alloc(size int64) (driver.Memory, error) {
 }
 
 func (d *device) Free(m driver.Memory) error {
-	return d.handles(cuMemFree, uintptr(m.Addr))
+	return errors.Join(d.awaitPeers(), d.handles(cuMemFree, uintptr(m.Addr)))
 }
 
 func (d *device) Close() error {

@@ -22,6 +22,7 @@ type stream struct {
 	slot   faultSlot
 	waits  sync.WaitGroup // goroutines of cancelled waits
 	output output
+	peer   peerMark
 }
 
 func (d *device) NewStream() (driver.Stream, error) {
@@ -114,7 +115,7 @@ func (s *stream) Synchronize(ctx context.Context) error {
 
 func (s *stream) Close() error {
 	s.waits.Wait()
-	err := s.closeOutput()
+	err := errors.Join(s.closeOutput(), s.closePeer())
 	s.dev.putSlot(s.slot)
 	return errors.Join(err, s.dev.handles(cuStreamDestroy, s.handle))
 }

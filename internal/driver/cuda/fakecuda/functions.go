@@ -34,7 +34,7 @@ func init() {
 		"cuDeviceGetAttribute":         {run: deviceAttribute},
 		"cuDeviceTotalMem_v2":          {run: func(l *Library, a []uintptr) int { return set(a[0], uint64(l.capacity())) }},
 		"cuDevicePrimaryCtxRetain":     {run: func(_ *Library, a []uintptr) int { return set(a[0], a[1]+1) }},
-		"cuDevicePrimaryCtxRelease_v2": {run: func(*Library, []uintptr) int { return Success }},
+		"cuDevicePrimaryCtxRelease_v2": {run: releaseContext},
 		"cuCtxSetCurrent":              {run: setCurrent},
 
 		"cuMemGetInfo_v2":              {true, memoryInfo},
@@ -131,14 +131,6 @@ func deviceAttribute(l *Library, a []uintptr) int {
 	return set(a[0], deviceAttributes[a[1]])
 }
 
-func setCurrent(l *Library, a []uintptr) int {
-	if a[0] == 0 {
-		return InvalidContext
-	}
-	l.current++
-	return Success
-}
-
 func memoryInfo(l *Library, a []uintptr) int {
 	set(a[0], uint64(l.capacity()-l.used))
 	return set(a[1], uint64(l.capacity()))
@@ -190,7 +182,7 @@ func destroy(l *Library, a []uintptr) int { return l.remove(a[0]) }
 
 func record(l *Library, a []uintptr) int {
 	e, ok := object[*event](l, a[0])
-	if !ok {
+	if !ok || !l.together(a[0], a[1]) {
 		return InvalidHandle
 	}
 	e.recorded = true
@@ -267,7 +259,7 @@ func occupancy(l *Library, a []uintptr) int {
 
 func (l *Library) launch(a []uintptr, cooperative bool) int {
 	f, ok := object[function](l, a[0])
-	if _, ok2 := object[stream](l, a[8]); !ok || !ok2 {
+	if _, ok2 := object[stream](l, a[8]); !ok || !ok2 || !l.together(a[0], a[8]) {
 		return InvalidHandle
 	}
 	e := f.Entry(f.name)

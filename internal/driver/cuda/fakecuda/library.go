@@ -22,6 +22,10 @@ const (
 	IllegalAddress  = 700
 	LaunchResources = 701
 
+	PeerAccessUnsupported    = 217
+	PeerAccessAlreadyEnabled = 704
+	LaunchFailed             = 719
+
 	AlreadyRegistered = 712
 	NotRegistered     = 713
 )
@@ -37,6 +41,10 @@ var resultNames = map[int]string{
 	IllegalAddress:  "CUDA_ERROR_ILLEGAL_ADDRESS",
 	LaunchResources: "CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES",
 
+	PeerAccessUnsupported:    "CUDA_ERROR_PEER_ACCESS_UNSUPPORTED",
+	PeerAccessAlreadyEnabled: "CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED",
+	LaunchFailed:             "CUDA_ERROR_LAUNCH_FAILED",
+
 	AlreadyRegistered: "CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED",
 	NotRegistered:     "CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED",
 }
@@ -49,6 +57,12 @@ type Library struct {
 	Missing map[string]bool // functions that the library does not have
 	Memory  int64           // of a device in bytes; 0 is 1 GiB
 
+	// Unlinked makes the devices have no way to each other's memory.
+	Unlinked bool
+
+	// Copied counts the bytes that were copied from one device to another.
+	Copied map[[2]int]int64
+
 	// OldLaunch makes launches need a current context, as other calls do.
 	OldLaunch bool
 
@@ -59,13 +73,17 @@ type Library struct {
 	// the channel is closed.
 	Busy chan struct{}
 
-	mu      sync.Mutex
-	fail    map[string]int
-	current int // calls that made a context current and were followed by no use
-	next    uintptr
-	memory  map[uintptr][]uint64 // by address
-	used    int64
-	objects map[uintptr]any // by handle
+	mu       sync.Mutex
+	fail     map[string]int
+	current  int             // calls that made a context current and were followed by no use
+	contexts map[int]uintptr // current by thread
+	owner    map[uintptr]int // device by handle and address
+	lost     map[int]int     // result code by device
+	peers    map[[2]int]bool // access that was enabled
+	next     uintptr
+	memory   map[uintptr][]uint64 // by address
+	used     int64
+	objects  map[uintptr]any // by handle
 
 	strings map[string]*byte
 	names   []string // of functions by address, less one
@@ -90,6 +108,12 @@ func New(devices int) *Library {
 		memory:  make(map[uintptr][]uint64),
 		objects: make(map[uintptr]any),
 		strings: make(map[string]*byte),
+
+		contexts: make(map[int]uintptr),
+		owner:    make(map[uintptr]int),
+		lost:     make(map[int]int),
+		peers:    make(map[[2]int]bool),
+		Copied:   make(map[[2]int]int64),
 	}
 	for name := range functions {
 		l.names = append(l.names, name)
@@ -142,6 +166,12 @@ func (l *Library) Call(address uintptr, args []uintptr) uintptr {
 		delete(l.fail, name)
 		return uintptr(code)
 	}
+	if code := l.lostCode(name, args); code != Success {
+		if functions[name].inContext {
+			l.current--
+		}
+		return uintptr(code)
+	}
 	f := functions[name]
 	if f.inContext || name == "cuLaunchKernel" && l.OldLaunch {
 		if l.current == 0 {
@@ -175,6 +205,7 @@ func (l *Library) wait(name string) int {
 func (l *Library) add(to uintptr, object any) int {
 	l.next += 16
 	l.objects[l.next] = object
+	l.owner[l.next] = l.device()
 	*at[uintptr](to) = l.next
 	return Success
 }
@@ -185,6 +216,7 @@ func (l *Library) remove(handle uintptr) int {
 		return InvalidHandle
 	}
 	delete(l.objects, handle)
+	delete(l.owner, handle)
 	return Success
 }
 
@@ -211,6 +243,7 @@ func (l *Library) allocate(to, size uintptr) int {
 	words := make([]uint64, (size+7)/8)
 	address := uintptr(unsafe.Pointer(unsafe.SliceData(words)))
 	l.memory[address] = words
+	l.owner[address] = l.device()
 	l.used += int64(len(words)) * 8
 	*at[uintptr](to) = address
 	return Success
@@ -223,6 +256,7 @@ func (l *Library) release(address uintptr) int {
 	}
 	l.used -= int64(len(words)) * 8
 	delete(l.memory, address)
+	delete(l.owner, address)
 	return Success
 }
 

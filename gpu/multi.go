@@ -1,0 +1,232 @@
+package gpu
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"sync"
+)
+
+// OpenAll opens every device of the kind that [Open] would choose: all GPUs that
+// can be used, or the CPU. If a device is named by number it is the only one.
+// Each is closed by the program. There is at least one if the error is nil.
+func OpenAll(config Config) ([]*Device, error) {
+	first, err := Open(config)
+	if err != nil {
+		return nil, err
+	}
+	devs := []*Device{first}
+	c, err := config.normalize()
+	if err != nil {
+		return nil, errors.Join(err, first.Close())
+	}
+	for _, b := range backends {
+		if b.name != first.backend {
+			continue
+		}
+		for _, candidate := range b.list(c) {
+			if candidate.ID == first.id || !c.selects(candidate) {
+				continue
+			}
+			drv, err := open(candidate)
+			if err != nil {
+				continue // as Open passes over what cannot be used
+			}
+			d, err := newDevice(b.name, candidate.ID, drv, nil, c.Output)
+			if err != nil {
+				return nil, errors.Join(err, CloseAll(devs))
+			}
+			devs = append(devs, d)
+		}
+	}
+	return devs, nil
+}
+
+// CloseAll closes devices, and returns all of their errors.
+func CloseAll(devs []*Device) error {
+	var errs []error
+	for _, d := range devs {
+		errs = append(errs, d.Close())
+	}
+	return errors.Join(errs...)
+}
+
+// OnEach calls f for each of the devices at once, on goroutines of their own,
+// and waits for all. The first error cancels the context of the others. The
+// result joins the errors, each with the number and ID of its device, without
+// those that say no more than that the context was cancelled so.
+func OnEach(ctx context.Context, devs []*Device, f func(ctx context.Context, i int, d *Device) error) error {
+	return onEach(ctx, len(devs), func(i int) *Device { return devs[i] }, func(ctx context.Context, i int) error {
+		return f(ctx, i, devs[i])
+	})
+}
+
+func onEach(parent context.Context, n int, device func(i int) *Device, f func(ctx context.Context, i int) error) error {
+	parent = orBackground(parent)
+	ctx, cancel := context.WithCancel(parent)
+	defer cancel()
+	errs := make([]error, n)
+	var all sync.WaitGroup
+	for i := range n {
+		all.Go(func() {
+			if errs[i] = f(ctx, i); errs[i] != nil {
+				cancel()
+			}
+		})
+	}
+	all.Wait()
+	var told []error
+	for i, err := range errs {
+		if err != nil && (parent.Err() != nil || !errors.Is(err, context.Canceled)) {
+			told = append(told, deviceError(i, device(i), err))
+		}
+	}
+	if len(told) == 0 {
+		return errors.Join(errs...) // nil, or the program's own context.Canceled
+	}
+	return errors.Join(told...)
+}
+
+// deviceError says on which of several devices something failed.
+func deviceError(i int, d *Device, err error) error {
+	return fmt.Errorf("device %d (%s): %w", i, d.ID(), err)
+}
+
+// Distributed is a matrix whose rows are spread over devices. It is safe for
+// concurrent use, as its buffers are.
+type Distributed[T any] struct {
+	rows, rowLen int
+	parts        []Part[T]
+}
+
+// Part is the rows of a [Distributed] that are on one device.
+type Part[T any] struct {
+	Device *Device
+	First  int        // number of the first row
+	Rows   int        // how many there are
+	Data   *Buffer[T] // the rows' elements
+}
+
+// AllocDistributed makes a matrix of the given number of rows, which is to be
+// closed. Its contents are undefined. Each device has rows/len(devs) rows, the
+// last one also those that remain.
+func AllocDistributed[T any](devs []*Device, rows, rowLen int) (*Distributed[T], error) {
+	const doing = "distribute"
+	switch {
+	case len(devs) == 0:
+		return nil, driverError(doing, invalid("no devices"))
+	case rows < 0 || rowLen < 0:
+		return nil, driverError(doing, invalid("%d rows of %d elements", rows, rowLen))
+	case rowLen > 0 && rows > math.MaxInt/rowLen:
+		return nil, driverError(doing, invalid("too large: %d rows of %d elements", rows, rowLen))
+	}
+	x := &Distributed[T]{rows: rows, rowLen: rowLen}
+	each := rows / len(devs)
+	for i, d := range devs {
+		n := each
+		if i == len(devs)-1 {
+			n = rows - i*each
+		}
+		b, err := Alloc[T](d, n*rowLen)
+		if err != nil {
+			return nil, errors.Join(deviceError(i, d, err), x.Close())
+		}
+		x.parts = append(x.parts, Part[T]{Device: d, First: i * each, Rows: n, Data: b})
+	}
+	return x, nil
+}
+
+// Distribute makes a matrix with a copy of host, which has rows*rowLen elements,
+// on the default streams of the devices. It returns when host may be changed
+// again. The matrix is to be closed.
+func Distribute[T any](devs []*Device, rows, rowLen int, host []T) (*Distributed[T], error) {
+	x, err := AllocDistributed[T](devs, rows, rowLen)
+	if err != nil {
+		return nil, err
+	}
+	if err := x.checkHost(host); err != nil {
+		return nil, errors.Join(driverError("distribute", err), x.Close())
+	}
+	err = x.OnEach(context.Background(), func(_ context.Context, p Part[T]) error {
+		return CopyIn(p.Device.DefaultStream(), p.Data, x.of(p, host))
+	})
+	if err != nil {
+		return nil, errors.Join(err, x.Close())
+	}
+	return x, nil
+}
+
+// Gather copies the rows to host, which has room for all. It waits for the work
+// on the devices' default streams, and returns the faults of their kernels.
+// After an error the contents of host are undefined.
+func (x *Distributed[T]) Gather(ctx context.Context, host []T) error {
+	if err := x.checkHost(host); err != nil {
+		return driverError("gather", err)
+	}
+	return x.OnEach(ctx, func(ctx context.Context, p Part[T]) error {
+		return Download(ctx, p.Device.DefaultStream(), x.of(p, host), p.Data)
+	})
+}
+
+// OnEach calls f for the part of each device at once, as the function [OnEach]
+// does for devices.
+func (x *Distributed[T]) OnEach(ctx context.Context, f func(ctx context.Context, p Part[T]) error) error {
+	if x == nil {
+		return driverError("on each", invalid("distributed matrix is nil"))
+	}
+	device := func(i int) *Device { return x.parts[i].Device }
+	return onEach(ctx, len(x.parts), device, func(ctx context.Context, i int) error { return f(ctx, x.parts[i]) })
+}
+
+// Parts returns the parts in the order of their rows.
+func (x *Distributed[T]) Parts() []Part[T] {
+	if x == nil {
+		return nil
+	}
+	return append([]Part[T](nil), x.parts...)
+}
+
+// Rows returns the number of rows, on all devices.
+func (x *Distributed[T]) Rows() int {
+	if x == nil {
+		return 0
+	}
+	return x.rows
+}
+
+// RowLen returns the number of elements in a row.
+func (x *Distributed[T]) RowLen() int {
+	if x == nil {
+		return 0
+	}
+	return x.rowLen
+}
+
+// Close frees the memory on all devices once the work that uses it is done.
+// Closing again does nothing.
+func (x *Distributed[T]) Close() error {
+	if x == nil {
+		return nil
+	}
+	var errs []error
+	for _, p := range x.parts {
+		errs = append(errs, p.Data.Close())
+	}
+	return errors.Join(errs...)
+}
+
+// of returns the elements of host that are a part's.
+func (x *Distributed[T]) of(p Part[T], host []T) []T {
+	return host[p.First*x.rowLen:][:p.Rows*x.rowLen]
+}
+
+func (x *Distributed[T]) checkHost(host []T) error {
+	if x == nil {
+		return invalid("distributed matrix is nil")
+	}
+	if len(host) != x.rows*x.rowLen {
+		return invalid("slice of %s for %d rows of %d", count(len(host), "element"), x.rows, x.rowLen)
+	}
+	return nil
+}

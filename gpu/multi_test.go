@@ -1,0 +1,191 @@
+package gpu
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"quern.dev/internal/driver/cuda/fakecuda"
+)
+
+func TestOpenAllOpensTheDevicesOfOneKind(t *testing.T) {
+	for _, test := range []struct {
+		name   string
+		gpus   int
+		env    string
+		config Config
+		want   []string
+	}{
+		{"all GPUs if there are any", 3, "", Config{}, []string{"cuda:0", "cuda:1", "cuda:2"}},
+		{"the CPU without a GPU", 0, "", Config{}, []string{"cpu"}},
+		{"the device of the environment", 3, "cuda:1", Config{}, []string{"cuda:1"}},
+		{"all of a back end of the environment", 2, "cuda", Config{}, []string{"cuda:0", "cuda:1"}},
+		{"the simulator by name", 2, "", Config{Device: "sim"}, []string{"sim"}},
+		{"a required back end", 2, "", Config{Require: CPU}, []string{"cpu"}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			lib := fakecuda.New(test.gpus)
+			withCUDA(t, lib)
+			t.Setenv(DeviceVariable, test.env)
+			devs := must[[]*Device](t)(OpenAll(test.config))
+			var ids []string
+			for _, d := range devs {
+				ids = append(ids, d.ID())
+			}
+			if !slices.Equal(ids, test.want) {
+				t.Errorf("opened %v, want %v", ids, test.want)
+			}
+			do(t, CloseAll(devs))
+			checkLeft(t, lib)
+		})
+	}
+	withCUDA(t, fakecuda.New(0))
+	if _, err := OpenAll(Config{Require: CUDA}); !errors.Is(err, ErrNoDevice) {
+		t.Errorf("without a GPU: %v", err)
+	}
+}
+
+// everyFew runs a test on several devices of each kind.
+func everyFew(t *testing.T, test func(t *testing.T, devs []*Device)) {
+	for _, id := range []string{"cpu", "sim"} {
+		t.Run(id, func(t *testing.T) {
+			var devs []*Device
+			for range 3 {
+				devs = append(devs, must[*Device](t)(Open(Config{Device: id})))
+			}
+			test(t, devs)
+			do(t, CloseAll(devs))
+		})
+	}
+	t.Run("fake cuda", func(t *testing.T) {
+		lib := fakecuda.New(3)
+		withCUDA(t, lib)
+		devs := must[[]*Device](t)(OpenAll(Config{Device: "cuda"}))
+		test(t, devs)
+		do(t, CloseAll(devs))
+		checkLeft(t, lib)
+	})
+}
+
+func TestRowsAreSpreadAndGathered(t *testing.T) {
+	everyFew(t, func(t *testing.T, devs []*Device) {
+		for _, test := range []struct {
+			rows, rowLen int
+			want         []int // rows of each device
+		}{
+			{9, 4, []int{3, 3, 3}},
+			{11, 5, []int{3, 3, 5}},
+			{2, 7, []int{0, 0, 2}},
+			{0, 7, []int{0, 0, 0}},
+			{4, 0, []int{1, 1, 2}},
+		} {
+			t.Run(fmt.Sprintf("%d rows of %d", test.rows, test.rowLen), func(t *testing.T) {
+				host := ramp(test.rows * test.rowLen)
+				x := must[*Distributed[float32]](t)(Distribute(devs, test.rows, test.rowLen, host))
+				first := 0
+				for i, p := range x.Parts() {
+					if p.Device != devs[i] || p.First != first || p.Rows != test.want[i] || p.Data.Len() != p.Rows*test.rowLen {
+						t.Errorf("part %d: %+v", i, p)
+					}
+					first += p.Rows
+				}
+				if x.Rows() != test.rows || x.RowLen() != test.rowLen {
+					t.Errorf("%d rows of %d", x.Rows(), x.RowLen())
+				}
+				got := make([]float32, len(host))
+				do(t, x.Gather(context.Background(), got))
+				if !slices.Equal(got, host) {
+					t.Errorf("gathered %v", got)
+				}
+				closeAll(t, x, x)
+			})
+		}
+	})
+}
+
+func TestEachDeviceWorksOnItsPart(t *testing.T) {
+	k := NewKernel(saxpyInfo)
+	everyFew(t, func(t *testing.T, devs []*Device) {
+		const rows, rowLen = 10, 16
+		x := must[*Distributed[float32]](t)(Distribute(devs, rows, rowLen, ramp(rows*rowLen)))
+		do(t, x.OnEach(context.Background(), func(ctx context.Context, p Part[float32]) error {
+			n := p.Data.Len()
+			return launchSaxpy(k, p.Device.DefaultStream(), Linear(n), 1, n, p.Data, p.Data)
+		}))
+		got := make([]float32, rows*rowLen)
+		do(t, x.Gather(context.Background(), got))
+		for i, v := range got {
+			if v != 2*float32(i) {
+				t.Fatalf("element %d is %v", i, v)
+			}
+		}
+		// A fault on one device comes back from Gather with the device's number.
+		p := x.Parts()[1]
+		do(t, launchSaxpy(k, p.Device.DefaultStream(), Blocks(Dim3{X: 1}, Dim3{X: p.Data.Len() + 1}), 1, p.Data.Len()+1, p.Data, p.Data))
+		err := x.Gather(context.Background(), got)
+		if _, ok := errors.AsType[*KernelError](err); !ok || !strings.HasPrefix(err.Error(), "device 1 (") {
+			t.Errorf("gathering after a fault: %v", err)
+		}
+		do(t, x.Close())
+	})
+}
+
+func TestBadDistributionsNameTheMistake(t *testing.T) {
+	cpu := must[*Device](t)(Open(Config{Device: "cpu"}))
+	closed := must[*Device](t)(Open(Config{Device: "cpu"}))
+	do(t, closed.Close())
+	devs := []*Device{cpu, cpu}
+	x := must[*Distributed[int]](t)(AllocDistributed[int](devs, 4, 2))
+	shut := must[*Distributed[int]](t)(AllocDistributed[int](devs, 4, 2))
+	do(t, shut.Close())
+	ctx := context.Background()
+	for _, test := range []struct {
+		name string
+		err  error
+		is   error
+		want string
+	}{
+		{"no devices", second(AllocDistributed[int](nil, 1, 1)), ErrInvalid, "gpu: distribute: no devices"},
+		{"negative rows", second(AllocDistributed[int](devs, -1, 1)), ErrInvalid, "-1 rows of 1 elements"},
+		{"too many elements", second(AllocDistributed[int8](devs, 1<<40, 1<<40)), ErrInvalid, "too large"},
+		{"a closed device", second(AllocDistributed[int]([]*Device{cpu, closed}, 4, 1)), ErrClosed, "device 1 (cpu): gpu: alloc: device cpu is closed"},
+		{"a nil device", second(AllocDistributed[int]([]*Device{nil, cpu}, 4, 1)), ErrInvalid, "device 0 (): gpu: alloc: device is nil"},
+		{"a short slice", second(Distribute(devs, 4, 2, make([]int, 7))), ErrInvalid, "gpu: distribute: slice of 7 elements for 4 rows of 2"},
+		{"gathering to a long slice", x.Gather(ctx, make([]int, 9)), ErrInvalid, "gpu: gather: slice of 9 elements for 4 rows of 2"},
+		{"gathering what is closed", shut.Gather(ctx, make([]int, 8)), ErrClosed, "device 0 (cpu): gpu: download: buffer is closed"},
+		{"gathering nil", (*Distributed[int])(nil).Gather(ctx, nil), ErrInvalid, "distributed matrix is nil"},
+	} {
+		if !errors.Is(test.err, test.is) || !strings.Contains(test.err.Error(), test.want) {
+			t.Errorf("%s: %v", test.name, test.err)
+		}
+	}
+	do(t, x.Close())
+	do(t, cpu.Close()) // tells of leaks
+}
+
+func TestOnEachCancelsTheOthersAndNamesWhoFailed(t *testing.T) {
+	cpu := must[*Device](t)(Open(Config{Device: "cpu"}))
+	devs := []*Device{cpu, cpu, cpu}
+	broken := errors.New("broken")
+	err := OnEach(context.Background(), devs, func(ctx context.Context, i int, d *Device) error {
+		if i == 1 {
+			return broken
+		}
+		<-ctx.Done()
+		return ctx.Err()
+	})
+	if !errors.Is(err, broken) || errors.Is(err, context.Canceled) || err.Error() != "device 1 (cpu): broken" {
+		t.Errorf("got %v", err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	err = OnEach(ctx, devs, func(ctx context.Context, i int, d *Device) error { return d.Synchronize(ctx) })
+	if !errors.Is(err, context.Canceled) {
+		t.Errorf("a cancelled context: %v", err)
+	}
+	do(t, OnEach(context.Background(), nil, nil))
+	do(t, cpu.Close())
+}

@@ -1,0 +1,135 @@
+package gpu
+
+import (
+	"context"
+	"errors"
+	"unsafe"
+
+	"quern.dev/internal/driver"
+)
+
+// CopyPeer copies src to dst, which has as many elements and may be on another
+// device, of any kind. The stream is of either device, and the copy is done in
+// its order. What streams of the other device do with the buffers is put in
+// order with events: [Stream.Wait] takes those of other devices.
+//
+// Between GPUs that reach each other's memory ([Device.Linked]) the bytes go
+// straight, otherwise through host memory. Between devices of different kinds
+// CopyPeer returns when they have arrived.
+func CopyPeer[T any](s *Stream, dst, src *Buffer[T]) error {
+	const doing = "copy between devices"
+	if err := s.acquire(); err != nil {
+		return driverError(doing, err)
+	}
+	defer s.release()
+	if err := dst.acquire(dst.Device()); err != nil {
+		return driverError(doing+": destination", err)
+	}
+	defer dst.mem.release()
+	if err := src.acquire(src.Device()); err != nil {
+		return driverError(doing+": source", err)
+	}
+	defer src.mem.release()
+	to, from := dst.mem.dev, src.mem.dev
+	switch {
+	case s.dev != to && s.dev != from:
+		return driverError(doing, invalid("stream is of neither the destination's device nor the source's (%s, not %s or %s)", s.dev.id, to.id, from.id))
+	case to == from:
+		return Copy(s, dst, src)
+	case dst.length != src.length:
+		return driverError(doing, invalid("%s to a buffer of %d", count(src.length, "element"), dst.length))
+	case dst.length == 0:
+		return nil
+	}
+	return driverError(doing, s.copyPeer(to, dst.at(), from, src.at(), dst.bytes()))
+}
+
+func (s *Stream) copyPeer(to *Device, dst driver.Memory, from *Device, src driver.Memory, n int64) error {
+	if p, ok := s.drv.(driver.Peers); ok {
+		if err := p.CopyPeer(to.drv, dst, from.drv, src, n); !errors.Is(err, errors.ErrUnsupported) {
+			return err
+		}
+	}
+	if dst.Host != nil && src.Host != nil {
+		return s.drv.Copy(dst, src, n)
+	}
+	// The other device's part is done on its own stream, between what s did
+	// before and what it does later.
+	other := to.def
+	if s.dev == to {
+		other = from.def
+	}
+	if err := other.acquire(); err != nil {
+		return err
+	}
+	defer other.release()
+	if s.dev == to {
+		if err := s.drv.Synchronize(context.Background()); err != nil {
+			return err
+		}
+		return copyThroughHost(s.drv, dst, other.drv, src, n)
+	}
+	if err := copyThroughHost(other.drv, dst, s.drv, src, n); err != nil {
+		return err
+	}
+	return other.drv.Synchronize(context.Background())
+}
+
+// peerPiece is the number of bytes of a copy between devices that are in host
+// memory at a time.
+const peerPiece = 4 << 20
+
+// copyThroughHost copies from one device to another, each on a stream of its
+// own. The memory of a device may itself be host memory.
+func copyThroughHost(in driver.Stream, dst driver.Memory, out driver.Stream, src driver.Memory, n int64) error {
+	switch {
+	case dst.Host != nil:
+		return out.CopyOut(dst.Host, src, n)
+	case src.Host != nil:
+		return in.CopyIn(dst, src.Host, n)
+	}
+	piece := unsafe.Pointer(unsafe.SliceData(make([]byte, min(n, peerPiece))))
+	for done := int64(0); done < n; done += peerPiece {
+		size := min(n-done, peerPiece)
+		if err := out.CopyOut(piece, src.Offset(done), size); err != nil {
+			return err
+		}
+		if err := in.CopyIn(dst.Offset(done), piece, size); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Linked reports whether copies between d and o need no host memory: they are
+// GPUs that reach each other's memory, or both are the CPU.
+func (d *Device) Linked(o *Device) bool {
+	if d.check() != nil || o.check() != nil {
+		return false
+	}
+	if d == o || d.backend == CPU && o.backend == CPU {
+		return true
+	}
+	if d.acquire() != nil {
+		return false
+	}
+	defer d.release()
+	if o.acquire() != nil {
+		return false
+	}
+	defer o.release()
+	p, ok := d.def.drv.(driver.Peers)
+	return ok && p.Linked(d.drv, o.drv)
+}
+
+// waitPeer makes later work wait for an event of another device: on the device
+// if both are GPUs. Otherwise one of the two does its work at once, so that
+// waiting here changes nothing in the order.
+func (s *Stream) waitPeer(e *Event) error {
+	if p, ok := s.drv.(driver.Peers); ok {
+		if done, err := p.WaitPeer(e.drv); done {
+			return err
+		}
+	}
+	return e.drv.Synchronize(context.Background())
+}
