@@ -34,6 +34,11 @@ type memory struct {
 	host    *hostMemory    // instead of drv
 	size    int64          // bytes
 	lease   lease
+
+	// Of a view of a Unified: the memory that it is of, and what is closed when
+	// the view has ended and is in use no more.
+	parent *memory
+	ended  chan struct{}
 }
 
 // Alloc makes a buffer of n elements, which is to be closed. Its contents are
@@ -148,8 +153,10 @@ func (b *Buffer[T]) check(d *Device) error {
 		return b.err
 	case b.mem == nil:
 		return invalid("buffer was not made by Alloc or Upload")
-	case b.closed.Load() || b.mem.lease.closed():
+	case b.closed.Load():
 		return closedError("buffer")
+	case b.mem.lease.closed():
+		return b.mem.closedError()
 	case b.mem.dev != d:
 		return otherDevice("buffer", b.mem.dev, d)
 	default:
@@ -177,12 +184,30 @@ func (b *Buffer[T]) bytes() int64 {
 
 func (m *memory) acquire() error {
 	if !m.lease.acquire() {
+		return m.closedError()
+	}
+	if m.parent != nil && !m.parent.lease.acquire() {
+		m.leave()
 		return closedError("buffer")
 	}
 	return nil
 }
 
+func (m *memory) closedError() error {
+	if m.parent != nil {
+		return &failure{"the view of the unified array has ended: a later view contradicts it, or the array is closed", ErrClosed}
+	}
+	return closedError("buffer")
+}
+
 func (m *memory) release() {
+	if m.parent != nil {
+		m.parent.release()
+	}
+	m.leave()
+}
+
+func (m *memory) leave() {
 	if m.lease.release() {
 		m.free() // its error has nobody left to go to: Close has returned
 	}
@@ -202,6 +227,10 @@ func (m *memory) close() error {
 }
 
 func (m *memory) free() error {
+	if m.ended != nil {
+		close(m.ended)
+		return nil
+	}
 	var err error
 	switch {
 	case m.texture != nil:

@@ -167,8 +167,10 @@ func (l *Launch) submit() error {
 		}
 	}()
 	for i, m := range l.buffers {
-		if m != nil && !m.lease.acquire() {
-			return fmt.Errorf("argument %s: %w", l.kernel.info.Params[i].Name, closedError("buffer"))
+		if m != nil {
+			if err := m.acquire(); err != nil {
+				return fmt.Errorf("argument %s: %w", l.kernel.info.Params[i].Name, err)
+			}
 		}
 		held++
 	}

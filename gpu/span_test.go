@@ -1,0 +1,64 @@
+package gpu
+
+import (
+	"math/rand/v2"
+	"slices"
+	"testing"
+)
+
+// A set of spans agrees with an array of flags.
+func TestSpansAreASet(t *testing.T) {
+	const n = 40
+	rng := rand.New(rand.NewPCG(1, 2))
+	var s spans
+	var want [n]bool
+	for range 5000 {
+		r := span{rng.IntN(n), rng.IntN(n + 1)}
+		in := rng.IntN(2) == 0
+		if in {
+			s.add(r)
+		} else {
+			s.remove(r)
+		}
+		for i := r.lo; i < r.hi; i++ {
+			want[i] = in
+		}
+		for i := range s {
+			if s[i].empty() || i > 0 && s[i-1].hi >= s[i].lo {
+				t.Fatalf("%v is not in order", s)
+			}
+		}
+		probe := span{rng.IntN(n), rng.IntN(n + 1)}
+		var have [n]bool
+		for _, r := range s.within(probe) {
+			for i := r.lo; i < r.hi; i++ {
+				have[i] = true
+			}
+		}
+		any := false
+		first, end := -1, n
+		for i := range n {
+			inside := i >= probe.lo && i < probe.hi
+			if have[i] != (want[i] && inside) {
+				t.Fatalf("element %d of %v within %v: %v", i, s, probe, have[i])
+			}
+			any = any || have[i]
+			if inside && !want[i] && first < 0 {
+				first = i
+			}
+			if first >= 0 && i < end && (!inside || want[i]) && i > first {
+				end = i
+			}
+		}
+		if s.overlaps(probe) != any {
+			t.Fatalf("%v overlaps %v: %v", s, probe, !any)
+		}
+		gap, found := s.missing(probe)
+		if found != (first >= 0) || found && gap != (span{first, end}) {
+			t.Fatalf("%v within %v misses %v (%v), want [%d,%d)", s, probe, gap, found, first, end)
+		}
+	}
+	if slices.Contains(want[:], true) == (len(s) == 0) {
+		t.Error("the set is empty when it should not be")
+	}
+}

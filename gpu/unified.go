@@ -1,0 +1,276 @@
+package gpu
+
+import (
+	"errors"
+	"sync"
+	"sync/atomic"
+)
+
+// Unified is an array that host and device share: each has its memory, and what
+// one side has changed is copied when the other asks for it, never earlier and
+// never twice.
+//
+// A side is used through a view of it, for reading or for writing.
+// [Unified.WriteHost] and [Unified.ReadHost] lend a slice to a function;
+// [Unified.WriteDevice] and [Unified.ReadDevice] give a Buffer for work on one
+// stream. A view for writing has the values that are there and counts as
+// changing all elements of its range; to write to a few of many, take a view of
+// a [Unified.Slice]. The package orders the work of streams, so that one that
+// takes a view sees what the views before it have written.
+//
+// Views that contradict each other cannot be used at the same time. While the
+// host uses a range, taking a view of it that either side may write is an error
+// that matches [ErrInUse]. A view of the device ends without that the program
+// says so when another stream or the host takes one of the same elements and one
+// of the two is for writing; a launch with it is from then on an error that
+// matches [ErrClosed]. So a write is either seen by all later views or refused.
+//
+// Reading elements that neither side has written is an error that matches
+// [ErrUninitialised]. Memory of a side is allocated when that side is first used.
+//
+// A Unified is safe for concurrent use.
+type Unified[T any] struct {
+	core   *unified[T]
+	part   span
+	view   bool // made by Slice
+	closed atomic.Bool
+	err    error // of the Slice that made it
+}
+
+// Errors of views of a Unified, which are matched with errors.Is.
+var (
+	// ErrInUse means that the host uses the same elements at this moment.
+	ErrInUse = errors.New("in use on the host")
+
+	// ErrUninitialised means that elements are read that nobody has written.
+	ErrUninitialised = errors.New("never written")
+)
+
+// UnifiedState says on which side the values of a Unified are.
+type UnifiedState int
+
+// States of a Unified or a slice of one.
+const (
+	StateUninitialised UnifiedState = iota // no element has a value
+	StateHostOnly                          // the device has no memory yet
+	StateDeviceOnly                        // the host has no memory yet
+	StateSynchronised                      // both sides have the same
+	StateHostDirty                         // the host has newer values
+	StateDeviceDirty                       // the device has newer values
+	StateBothDirty                         // each side has newer values of some elements
+)
+
+var stateNames = [...]string{"uninitialised", "host only", "device only", "synchronised", "host dirty", "device dirty", "both dirty"}
+
+// String returns a state's name, such as "host dirty".
+func (s UnifiedState) String() string {
+	if s < 0 || int(s) >= len(stateNames) {
+		return "unknown"
+	}
+	return stateNames[s]
+}
+
+// UnifiedStats counts what was copied for a Unified since it was made.
+type UnifiedStats struct {
+	Uploads, Downloads             int   // copies, one for each run of neighbouring elements
+	UploadedBytes, DownloadedBytes int64 // in them
+}
+
+// unified is what a Unified and its slices share.
+type unified[T any] struct {
+	dev    *Device
+	length int
+	lease  lease
+
+	mu     sync.Mutex
+	host   []T        // nil before the host is first used
+	buffer *Buffer[T] // nil before the device is first used
+
+	known       spans // elements that have a value
+	hostNewer   spans // elements whose value the device has not
+	deviceNewer spans // elements whose value the host has not
+
+	readers, writers []span // open views of the host
+	views            deviceViews[T]
+	work             streamWork
+	stats            UnifiedStats
+}
+
+// NewUnified makes an array of n elements, which is to be closed. They have no
+// value yet.
+func NewUnified[T any](d *Device, n int) (*Unified[T], error) {
+	if err := d.check(); err != nil {
+		return nil, driverError("new unified", err)
+	}
+	if _, err := sizeOf[T](n); err != nil {
+		return nil, driverError("new unified", err)
+	}
+	return &Unified[T]{core: &unified[T]{dev: d, length: n}, part: span{0, n}}, nil
+}
+
+// Len returns the number of elements.
+func (u *Unified[T]) Len() int {
+	if u == nil {
+		return 0
+	}
+	return u.part.hi - u.part.lo
+}
+
+// Device returns the device whose memory is the other side.
+func (u *Unified[T]) Device() *Device {
+	if u == nil || u.core == nil {
+		return nil
+	}
+	return u.core.dev
+}
+
+// Slice returns the elements lo to hi-1, which share u's memory. It need not be
+// closed, and lives as long as u. If the range does not lie in u, every use of
+// what is returned is an error that says so.
+func (u *Unified[T]) Slice(lo, hi int) *Unified[T] {
+	if u == nil {
+		return nil
+	}
+	v := &Unified[T]{core: u.core, view: true, err: u.err}
+	if v.err == nil && u.core != nil && (lo < 0 || hi < lo || hi > u.Len()) {
+		v.err = invalid("slice [%d:%d] of a unified array of %s", lo, hi, count(u.Len(), "element"))
+	}
+	if v.err == nil {
+		v.part = span{u.part.lo + lo, u.part.lo + hi}
+	}
+	v.closed.Store(u.closed.Load())
+	return v
+}
+
+// Close frees the memory of both sides once the work that uses it is done.
+// Closing a slice ends the use of that slice only. Closing again does nothing.
+func (u *Unified[T]) Close() error {
+	if u == nil || u.core == nil || u.closed.Swap(true) || u.view {
+		return nil
+	}
+	c := u.core
+	_, destroy := c.lease.close()
+	if destroy {
+		return c.destroy()
+	}
+	return nil
+}
+
+func (c *unified[T]) destroy() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, ended := range c.views.end(span{0, c.length}, nil, true) {
+		<-ended
+	}
+	c.host = nil
+	return c.buffer.Close()
+}
+
+// acquire begins a use of the array, which release ends.
+func (u *Unified[T]) acquire() (*unified[T], error) {
+	switch {
+	case u == nil:
+		return nil, invalid("unified array is nil")
+	case u.err != nil:
+		return nil, u.err
+	case u.core == nil:
+		return nil, invalid("unified array was not made by NewUnified")
+	case u.closed.Load() || !u.core.lease.acquire():
+		return nil, closedError("unified array")
+	default:
+		return u.core, nil
+	}
+}
+
+func (c *unified[T]) release() {
+	if c.lease.release() {
+		c.destroy() // its error has nobody left to go to: Close has returned
+	}
+}
+
+// State says where the values are. A Unified that was closed is uninitialised.
+func (u *Unified[T]) State() UnifiedState {
+	c, err := u.acquire()
+	if err != nil {
+		return StateUninitialised
+	}
+	defer c.release()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	host, device := c.hostNewer.overlaps(u.part), c.deviceNewer.overlaps(u.part)
+	switch {
+	case !c.known.overlaps(u.part):
+		return StateUninitialised
+	case host && device:
+		return StateBothDirty
+	case host && c.buffer == nil:
+		return StateHostOnly
+	case host:
+		return StateHostDirty
+	case device && c.host == nil:
+		return StateDeviceOnly
+	case device:
+		return StateDeviceDirty
+	default:
+		return StateSynchronised
+	}
+}
+
+// Stats returns what was copied so far, for all elements also if u is a slice.
+func (u *Unified[T]) Stats() UnifiedStats {
+	if u == nil || u.core == nil {
+		return UnifiedStats{}
+	}
+	u.core.mu.Lock()
+	defer u.core.mu.Unlock()
+	return u.core.stats
+}
+
+// Discard makes the elements uninitialised, so that none of them is copied
+// before it is written again.
+func (u *Unified[T]) Discard() error {
+	c, err := u.acquire()
+	if err != nil {
+		return driverError("discard", err)
+	}
+	defer c.release()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if err := c.inUse(u.part, true); err != nil {
+		return driverError("discard", err)
+	}
+	for _, ended := range c.views.end(u.part, nil, true) {
+		<-ended
+	}
+	for _, s := range []*spans{&c.known, &c.hostNewer, &c.deviceNewer} {
+		s.remove(u.part)
+	}
+	return nil
+}
+
+// allows reports why elements cannot be read or written: the host uses them, or
+// they have no value.
+func (c *unified[T]) allows(r span, write bool) error {
+	if err := c.inUse(r, write); err != nil || write {
+		return err
+	}
+	if gap, found := c.known.missing(r); found {
+		return &failure{"elements " + gap.String() + " were never written", ErrUninitialised}
+	}
+	return nil
+}
+
+// inUse reports why elements cannot be read or written: the host uses them.
+func (c *unified[T]) inUse(r span, write bool) error {
+	for _, open := range c.writers {
+		if open.overlaps(r) {
+			return &failure{"elements " + open.String() + " are being written on the host", ErrInUse}
+		}
+	}
+	for _, open := range c.readers {
+		if write && open.overlaps(r) {
+			return &failure{"elements " + open.String() + " are being read on the host", ErrInUse}
+		}
+	}
+	return nil
+}

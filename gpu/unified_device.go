@@ -1,0 +1,284 @@
+package gpu
+
+import (
+	"errors"
+	"slices"
+	"weak"
+)
+
+// ReadDevice returns the elements as a buffer for work on s that reads them,
+// after copying what the host has changed; it does not wait for the device. The
+// buffer need not be closed. It ends when the host or another stream takes a
+// view of the elements for writing.
+func (u *Unified[T]) ReadDevice(s *Stream) (*Buffer[T], error) {
+	b, err := u.onDevice(s, false)
+	return b, driverError("read on the device", err)
+}
+
+// WriteDevice is ReadDevice for work that also writes the elements, all of which
+// count as changed. Those that were never written have any value. The buffer
+// also ends when the host or another stream takes a view for reading.
+func (u *Unified[T]) WriteDevice(s *Stream) (*Buffer[T], error) {
+	b, err := u.onDevice(s, true)
+	return b, driverError("write on the device", err)
+}
+
+// SyncToDevice copies what the host has changed. Work that is asked for later on
+// s, or on a stream that takes a view, sees it. Elements without a value are left
+// alone.
+func (u *Unified[T]) SyncToDevice(s *Stream) error {
+	const doing = "sync to device"
+	c, err := u.acquire()
+	if err != nil {
+		return driverError(doing, err)
+	}
+	defer c.release()
+	if err := c.acquireStream(s); err != nil {
+		return driverError(doing, err)
+	}
+	defer s.release()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if err := c.inUse(u.part, false); err != nil {
+		return driverError(doing, err)
+	}
+	return driverError(doing, c.upload(s, u.part))
+}
+
+func (u *Unified[T]) onDevice(s *Stream, write bool) (*Buffer[T], error) {
+	c, err := u.acquire()
+	if err != nil {
+		return nil, err
+	}
+	defer c.release()
+	if err := c.acquireStream(s); err != nil {
+		return nil, err
+	}
+	defer s.release()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.openDevice(s, u.part, write)
+}
+
+func (c *unified[T]) acquireStream(s *Stream) error {
+	if err := s.check(); err != nil {
+		return err
+	}
+	if s.dev != c.dev {
+		return otherDevice("unified array", c.dev, s.dev)
+	}
+	return s.acquire()
+}
+
+// openDevice begins a view of the device.
+func (c *unified[T]) openDevice(s *Stream, r span, write bool) (*Buffer[T], error) {
+	if err := c.allows(r, write); err != nil {
+		return nil, err
+	}
+	for _, ended := range c.views.end(r, s, write) {
+		<-ended
+	}
+	if err := c.upload(s, r); err != nil {
+		return nil, err
+	}
+	if err := c.work.order(s, r, write); err != nil {
+		return nil, err
+	}
+	v, err := c.views.take(c, s, r, write)
+	if err != nil {
+		return nil, err
+	}
+	if write {
+		c.known.add(r)
+		c.deviceNewer.add(r)
+	}
+	return &v.buffer, nil
+}
+
+// allocate makes the memory of the device.
+func (c *unified[T]) allocate() error {
+	if c.buffer != nil {
+		return nil
+	}
+	b, err := Alloc[T](c.dev, c.length)
+	if err != nil {
+		return err
+	}
+	c.buffer = b
+	return nil
+}
+
+// upload copies what is newer on the host.
+func (c *unified[T]) upload(s *Stream, r span) error {
+	if err := c.allocate(); err != nil {
+		return err
+	}
+	for _, p := range c.hostNewer.within(r) {
+		if err := c.work.order(s, p, true); err != nil {
+			return err
+		}
+		b := c.buffer.Slice(p.lo, p.hi)
+		if err := CopyIn(s, b, c.host[p.lo:p.hi]); err != nil {
+			return err
+		}
+		c.hostNewer.remove(p)
+		c.stats.Uploads++
+		c.stats.UploadedBytes += b.bytes()
+	}
+	return nil
+}
+
+// deviceView is a view of the device. Its memory is that of the array, with a
+// lease of its own, so that ending the view waits for launches that are under
+// way and refuses later ones.
+type deviceView[T any] struct {
+	memory memory
+	buffer Buffer[T]
+	part   span
+	stream *Stream
+	write  bool
+}
+
+// deviceViews are the views that have not ended and that the program still has:
+// it may take views of ever other ranges and forget them.
+type deviceViews[T any] []weak.Pointer[deviceView[T]]
+
+// take returns an open view, the one that was taken before if there is one.
+func (l *deviceViews[T]) take(c *unified[T], s *Stream, r span, write bool) (*deviceView[T], error) {
+	for _, p := range *l {
+		v := p.Value()
+		if v != nil && v.stream == s && v.part == r && v.write == write && v.buffer.check(c.dev) == nil {
+			return v, nil
+		}
+	}
+	if err := c.buffer.check(c.dev); err != nil {
+		return nil, err
+	}
+	v := &deviceView[T]{part: r, stream: s, write: write}
+	whole := c.buffer.mem
+	v.memory.dev, v.memory.drv, v.memory.size = c.dev, whole.drv, whole.size
+	v.memory.parent, v.memory.ended = whole, make(chan struct{})
+	part := c.buffer.Slice(r.lo, r.hi)
+	v.buffer.mem, v.buffer.view, v.buffer.offset, v.buffer.length = &v.memory, true, part.offset, part.length
+	*l = append(*l, weak.Make(v))
+	return v, nil
+}
+
+// end ends the views of elements of r that a new one contradicts, but for those of
+// a stream. It returns what is closed when the last launch with one is queued,
+// and forgets the views with which none is under way.
+func (l *deviceViews[T]) end(r span, but *Stream, write bool) (ended []<-chan struct{}) {
+	*l = slices.DeleteFunc(*l, func(p weak.Pointer[deviceView[T]]) bool {
+		v := p.Value()
+		if v == nil {
+			return true
+		}
+		if v.stream == but || !v.part.overlaps(r) || !write && !v.write {
+			return false
+		}
+		v.memory.close()
+		select {
+		case <-v.memory.ended:
+			return true
+		default:
+			ended = append(ended, v.memory.ended)
+			return false
+		}
+	})
+	return ended
+}
+
+// streamWork is what streams may have been asked to do with the elements and the
+// host does not know to be done.
+type streamWork struct {
+	uses []*streamUse
+	last *Stream // that had a view
+}
+
+// streamUse is the elements that a stream reads or writes.
+type streamUse struct {
+	stream  *Stream
+	write   bool
+	parts   spans
+	waiters int // calls that wait for it: later work is another use
+}
+
+// order makes work of s come after that of other streams on the same elements
+// with which it must not overlap, and adds it.
+func (w *streamWork) order(s *Stream, r span, write bool) error {
+	w.last = s
+	var after []*Stream
+	for _, u := range w.uses {
+		if u.stream != s && (write || u.write) && u.parts.overlaps(r) && !slices.Contains(after, u.stream) {
+			if err := follow(s, u.stream); err != nil {
+				return err
+			}
+			after = append(after, u.stream)
+		}
+	}
+	own := slices.IndexFunc(w.uses, func(u *streamUse) bool { return u.stream == s && u.write == write && u.waiters == 0 })
+	if own < 0 {
+		own = len(w.uses)
+		w.uses = append(w.uses, &streamUse{stream: s, write: write})
+	}
+	w.uses[own].parts.add(r)
+	if write { // who follows it follows the others too
+		w.remove(r, w.uses[:own])
+		w.remove(r, w.uses[own+1:])
+	}
+	w.forget()
+	return nil
+}
+
+// follow makes later work of s come after the work that the other stream was
+// asked for.
+func follow(s, other *Stream) error {
+	e, err := s.dev.NewEvent()
+	if err != nil {
+		return err
+	}
+	err = other.Record(e)
+	switch {
+	case err == nil:
+		err = s.Wait(e)
+	case errors.Is(err, ErrClosed): // closing it has waited for its work
+		err = nil
+	}
+	return errors.Join(err, e.Close())
+}
+
+// pending returns the uses that write some of the elements. A call of waited
+// follows.
+func (w *streamWork) pending(parts spans) []*streamUse {
+	var found []*streamUse
+	for _, u := range w.uses {
+		if u.write && slices.ContainsFunc(parts, u.parts.overlaps) {
+			u.waiters++
+			found = append(found, u)
+		}
+	}
+	return found
+}
+
+// waited ends the wait for what pending returned. If done, the uses have ended
+// for the elements of r.
+func (w *streamWork) waited(uses []*streamUse, r span, done bool) {
+	for _, u := range uses {
+		u.waiters--
+	}
+	if done {
+		w.remove(r, uses)
+		w.forget()
+	}
+}
+
+func (w *streamWork) remove(r span, uses []*streamUse) {
+	for _, u := range uses {
+		u.parts.remove(r)
+	}
+}
+
+// forget drops the uses of no elements.
+func (w *streamWork) forget() {
+	w.uses = slices.DeleteFunc(w.uses, func(u *streamUse) bool { return len(u.parts) == 0 })
+}
