@@ -1,0 +1,122 @@
+package rows
+
+import (
+	"context"
+	"math"
+
+	"quern.dev/gpu"
+	"quern.dev/kernel"
+)
+
+// Summary is what is known about some numbers.
+type Summary struct {
+	Count    int
+	Sum      float64
+	Min, Max float32 // +Inf and -Inf if there are no numbers; unspecified if one is NaN
+}
+
+// Mean returns the arithmetic mean, NaN if there are no numbers.
+func (s Summary) Mean() float64 { return s.Sum / float64(s.Count) }
+
+// join is the summary of the numbers of both.
+func (s Summary) join(o Summary) Summary {
+	return Summary{s.Count + o.Count, s.Sum + o.Sum, min(s.Min, o.Min), max(s.Max, o.Max)}
+}
+
+// nothing is the summary of no numbers.
+func nothing() Summary {
+	return Summary{Min: float32(math.Inf(1)), Max: float32(math.Inf(-1))}
+}
+
+// partial is what a block of summarise has found.
+type partial struct {
+	sum    float64
+	lo, hi float32
+}
+
+const (
+	blockThreads = 256
+	warps        = blockThreads / 32
+
+	// blocksPerCore keeps enough loads in flight to use all of the bandwidth.
+	blocksPerCore = 8
+)
+
+// summarise finds the sum, the least and the greatest of the elements that the
+// threads of each block read. Each block reads at least one element.
+//
+//quern:kernel block=256
+func summarise(t kernel.Thread, x []float32, out []partial) {
+	sums := kernel.Shared[[warps]float64](t)
+	los := kernel.Shared[[warps]float32](t)
+	his := kernel.Shared[[warps]float32](t)
+	// A thread without elements of its own counts the first one again, which
+	// changes neither the least nor the greatest.
+	var sum float64
+	lo, hi := x[0], x[0]
+	for i := t.Global(); i < len(x); i += t.Stride() {
+		v := x[i]
+		sum += float64(v)
+		lo, hi = min(lo, v), max(hi, v)
+	}
+	sum, lo, hi = kernel.WarpReduceAdd(t, sum), kernel.WarpReduceMin(t, lo), kernel.WarpReduceMax(t, hi)
+	if t.Lane() == 0 {
+		sums[t.Warp()], los[t.Warp()], his[t.Warp()] = sum, lo, hi
+	}
+	t.Sync()
+	if t.ThreadIdx.X == 0 {
+		for i := 1; i < warps; i++ {
+			sum += sums[i]
+			lo, hi = min(lo, los[i]), max(hi, his[i])
+		}
+		out[t.BlockIdx.X] = partial{sum, lo, hi}
+	}
+}
+
+// Summarise summarises all elements of x. It waits for the devices' default
+// streams. The sum is of float64 numbers, in an order that depends on the
+// devices.
+func Summarise(ctx context.Context, x *gpu.Distributed[float32]) (Summary, error) {
+	found := make([]Summary, len(x.Parts()))
+	devs := make([]*gpu.Device, len(found))
+	for i, p := range x.Parts() {
+		devs[i] = p.Device
+	}
+	err := gpu.OnEach(ctx, devs, func(ctx context.Context, i int, _ *gpu.Device) (err error) {
+		found[i], err = summariseOne(ctx, x.Parts()[i].Data)
+		return err
+	})
+	all := nothing()
+	for _, s := range found {
+		all = all.join(s)
+	}
+	return all, err
+}
+
+// summariseOne summarises the elements on one device.
+func summariseOne(ctx context.Context, x *gpu.Buffer[float32]) (Summary, error) {
+	s := nothing()
+	if x.Len() == 0 {
+		return s, nil
+	}
+	d := x.Device()
+	blocks := min(blocksPerCore*d.Attributes().Multiprocessors, (x.Len()+blockThreads-1)/blockThreads)
+	out, err := gpu.Alloc[partial](d, blocks)
+	if err != nil {
+		return s, err
+	}
+	defer out.Close()
+	grid := gpu.Blocks(gpu.Dim3{X: blocks}, gpu.Dim3{X: blockThreads})
+	if err := LaunchSummarise(d.DefaultStream(), grid, x, out); err != nil {
+		return s, err
+	}
+	parts := make([]partial, blocks)
+	if err := gpu.Download(ctx, d.DefaultStream(), parts, out); err != nil {
+		return s, err
+	}
+	for _, p := range parts {
+		s = s.join(Summary{0, p.sum, p.lo, p.hi})
+	}
+	s.Count = x.Len()
+	return s, nil
+}
