@@ -26,7 +26,8 @@ func Upload[T any](s *Stream, src []T) (*Buffer[T], error) {
 // CopyIn copies src to dst, which has as many elements. It returns when src may
 // be changed again.
 func CopyIn[T any](s *Stream, dst *Buffer[T], src []T) error {
-	if err := s.acquire(); err != nil {
+	c, err := s.enter()
+	if err != nil {
 		return driverError("copy in", err)
 	}
 	defer s.release()
@@ -40,7 +41,10 @@ func CopyIn[T any](s *Stream, dst *Buffer[T], src []T) error {
 	if len(src) == 0 {
 		return nil
 	}
-	err := s.drv.CopyIn(dst.at(), unsafe.Pointer(unsafe.SliceData(src)), dst.bytes())
+	if c != nil {
+		return driverError("copy in", c.write(s, dst.at(), unsafe.Pointer(unsafe.SliceData(src)), dst.bytes(), dst.mem))
+	}
+	err = s.drv.CopyIn(dst.at(), unsafe.Pointer(unsafe.SliceData(src)), dst.bytes())
 	runtime.KeepAlive(src)
 	return driverError("copy in", err)
 }
@@ -81,7 +85,8 @@ func Download[T any](ctx context.Context, s *Stream, dst []T, src *Buffer[T]) er
 // Copy copies src to dst, which has as many elements and does not overlap it.
 // Both are on the device of the stream.
 func Copy[T any](s *Stream, dst, src *Buffer[T]) error {
-	if err := s.acquire(); err != nil {
+	c, err := s.enter()
+	if err != nil {
 		return driverError("copy", err)
 	}
 	defer s.release()
@@ -103,12 +108,16 @@ func Copy[T any](s *Stream, dst, src *Buffer[T]) error {
 	if dst.mem == src.mem && dst.offset < src.offset+n && src.offset < dst.offset+n {
 		return driverError("copy", invalid("source and destination overlap"))
 	}
+	if c != nil {
+		return driverError("copy", c.copy(s, dst.at(), src.at(), n, dst.mem, src.mem))
+	}
 	return driverError("copy", s.drv.Copy(dst.at(), src.at(), n))
 }
 
 // Fill sets every element of b to v.
 func Fill[T any](s *Stream, b *Buffer[T], v T) error {
-	if err := s.acquire(); err != nil {
+	c, err := s.enter()
+	if err != nil {
 		return driverError("fill", err)
 	}
 	defer s.release()
@@ -120,6 +129,9 @@ func Fill[T any](s *Stream, b *Buffer[T], v T) error {
 		return nil
 	}
 	pattern := unsafe.Slice((*byte)(unsafe.Pointer(&v)), unsafe.Sizeof(v))
+	if c != nil {
+		return driverError("fill", c.fill(s, b.at(), pattern, int64(b.length), b.mem))
+	}
 	return driverError("fill", s.drv.Fill(b.at(), pattern, int64(b.length)))
 }
 

@@ -29,6 +29,7 @@ type Device struct {
 	streams []*Stream
 	events  map[*Event]struct{}
 	memory  map[*memory]struct{}
+	graphs  map[*GraphExec]struct{}
 
 	kernels sync.Map    // *Kernel -> *resident
 	loaded  []*resident // by ID, guarded by mu
@@ -177,6 +178,7 @@ func (d *Device) Close() error {
 	for _, s := range d.openStreams() {
 		errs = append(errs, s.Close())
 	}
+	errs = append(errs, d.closeGraphs())
 	d.mu.Lock()
 	events, leaked, loaded := d.events, d.memory, d.loaded
 	d.events, d.memory = nil, nil

@@ -16,6 +16,7 @@ type Event struct {
 	drv    driver.Event
 	lease  lease
 	stream atomic.Pointer[Stream] // that recorded it last
+	mark   atomic.Pointer[mark]   // where it was recorded last, if in a graph
 }
 
 // NewEvent makes an event, which is to be closed.
@@ -47,6 +48,9 @@ func (e *Event) Synchronize(ctx context.Context) error {
 		return driverError("synchronize event", err)
 	}
 	defer e.release()
+	if err := e.outside(); err != nil {
+		return driverError("synchronize event", err)
+	}
 	if err := e.drv.Synchronize(orBackground(ctx)); err != nil {
 		return driverError("synchronize event", err)
 	}
@@ -64,6 +68,9 @@ func (e *Event) Done() (bool, error) {
 		return false, driverError("query event", err)
 	}
 	defer e.release()
+	if err := e.outside(); err != nil {
+		return false, driverError("query event", err)
+	}
 	done, err := e.drv.Done()
 	return done, driverError("query event", err)
 }
@@ -79,6 +86,9 @@ func Elapsed(start, end *Event) (time.Duration, error) {
 		return 0, driverError("elapsed time: end", err)
 	}
 	defer end.release()
+	if err := errors.Join(start.outside(), end.outside()); err != nil {
+		return 0, driverError("elapsed time", err)
+	}
 	if start.stream.Load() == nil || end.stream.Load() == nil {
 		return 0, driverError("elapsed time", invalid("event was never recorded"))
 	}

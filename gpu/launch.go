@@ -154,7 +154,8 @@ func (l *Launch) submit() error {
 	if want := len(l.frame.Args); l.next != want {
 		return invalid("%s, want %d", count(l.next, "argument"), want)
 	}
-	if err := l.stream.acquire(); err != nil {
+	c, err := l.stream.enter()
+	if err != nil {
 		return err
 	}
 	defer l.stream.release()
@@ -181,6 +182,9 @@ func (l *Launch) submit() error {
 	v, err := l.place()
 	if err != nil {
 		return err
+	}
+	if c != nil {
+		return c.launch(l, v)
 	}
 	return l.stream.drv.Launch(v.function, l.frame)
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"sync/atomic"
 
 	"quern.dev/internal/driver"
 )
@@ -24,6 +25,8 @@ type Stream struct {
 	drv   driver.Stream
 	lease lease
 	noted *noted // if set, launches are noted instead of made
+
+	capture atomic.Pointer[capture] // if set, work is recorded there instead of done
 }
 
 // NewStream makes a stream, which is to be closed.
@@ -76,7 +79,8 @@ func (s *Stream) Synchronize(ctx context.Context) error {
 
 // Record makes e reached when the work that was asked for so far is done.
 func (s *Stream) Record(e *Event) error {
-	if err := s.acquire(); err != nil {
+	c, err := s.enter()
+	if err != nil {
 		return driverError("record event", err)
 	}
 	defer s.release()
@@ -84,9 +88,13 @@ func (s *Stream) Record(e *Event) error {
 		return driverError("record event", err)
 	}
 	defer e.release()
+	if c != nil {
+		return driverError("record event", c.record(s, e))
+	}
 	if err := s.drv.Record(e.drv); err != nil {
 		return driverError("record event", err)
 	}
+	e.mark.Store(nil)
 	e.stream.Store(s)
 	return nil
 }
@@ -95,7 +103,8 @@ func (s *Stream) Record(e *Event) error {
 // not itself wait, unless the event is of another device and one of the two is
 // no GPU. An event that was never recorded counts as reached.
 func (s *Stream) Wait(e *Event) error {
-	if err := s.acquire(); err != nil {
+	c, err := s.enter()
+	if err != nil {
 		return driverError("wait for event", err)
 	}
 	defer s.release()
@@ -103,6 +112,15 @@ func (s *Stream) Wait(e *Event) error {
 		return driverError("wait for event", err)
 	}
 	defer e.release()
+	if m := e.mark.Load(); m != nil {
+		return driverError("wait for event", m.wait(s, c))
+	}
+	if c != nil && e.stream.Load() == nil {
+		return nil
+	}
+	if c != nil {
+		return driverError("wait for event", invalid("the event was not recorded in the graph that the stream records"))
+	}
 	if e.dev != s.dev {
 		return driverError("wait for event", s.waitPeer(e))
 	}
@@ -128,6 +146,9 @@ func (s *Stream) Close() error {
 }
 
 func (s *Stream) destroy() error {
+	if s.drv == nil { // a stream that only records
+		return s.dev.release()
+	}
 	return errors.Join(
 		driverError("close stream", s.drv.Synchronize(context.Background())),
 		s.fault(),
@@ -148,19 +169,15 @@ func (s *Stream) check() error {
 	}
 }
 
-// acquire begins a use of the stream, which release ends.
+// acquire begins a use of the stream, which release ends, for what a graph cannot
+// hold.
 func (s *Stream) acquire() error {
-	if err := s.check(); err != nil {
-		return err
+	c, err := s.enter()
+	if c != nil {
+		s.release()
+		return invalid("the stream records a graph, of which this cannot be part")
 	}
-	switch {
-	case s.lease.acquire():
-		return nil
-	case s.dev.lease.closed():
-		return closedError("device " + s.dev.id)
-	default:
-		return closedError("stream")
-	}
+	return err
 }
 
 func (s *Stream) release() {

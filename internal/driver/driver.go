@@ -79,6 +79,7 @@ type Device interface {
 	NewEvent() (Event, error)
 	Load(k *Kernel) (Function, error)
 	NewTexture(i TextureInfo) (Texture, error)
+	Graphs
 
 	// Close releases the device. All that it made has been closed before.
 	Close() error

@@ -173,6 +173,8 @@ type device struct {
 	slots []faultSlot // not in use by a stream
 
 	peers peers
+
+	condition *function // sets the conditions of graphs; nil before the first
 }
 
 func (a *api) open(handle int32, info driver.Info) (driver.Device, error) {
@@ -209,6 +211,9 @@ func (d *device) Close() error {
 		errs = append(errs, s.free(d))
 	}
 	d.slots = nil
+	if d.condition != nil {
+		errs = append(errs, d.condition.Close())
+	}
 	errs = append(errs, d.api.call(cuDevicePrimaryCtxRelease, uintptr(d.handle)))
 	return errors.Join(errs...)
 }

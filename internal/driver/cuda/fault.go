@@ -80,10 +80,19 @@ func (slot faultSlot) free(d *device) error {
 	return errors.Join(errs...)
 }
 
-// Fault returns the fault in the record and makes room for the next one. The
-// order matters: a kernel may claim the record as soon as claim is zero, and
-// must find state zero then.
+// Fault returns what stopped a kernel that was launched on the stream, or one of
+// a graph that ran on it.
 func (s *stream) Fault() error {
+	if err := s.takeFault(s.handle); err != nil {
+		return err
+	}
+	return s.replayFault()
+}
+
+// takeFault returns the fault in the record and makes room for the next one, in
+// the order of the stream with the given handle. The order matters: a kernel may
+// claim the record as soon as claim is zero, and must find state zero then.
+func (s *stream) takeFault(handle uintptr) error {
 	state := (*uint32)(s.slot.record)
 	if atomic.LoadUint32(state) != 1 {
 		return nil
@@ -92,7 +101,7 @@ func (s *stream) Fault() error {
 	if f == nil || !atomic.CompareAndSwapUint32(state, 1, 0) {
 		return nil // another wait has returned it
 	}
-	if err := s.dev.handles(cuMemsetD32Async, uintptr(s.slot.control), 0, 1, s.handle); err != nil {
+	if err := s.dev.handles(cuMemsetD32Async, uintptr(s.slot.control), 0, 1, handle); err != nil {
 		return errors.Join(f, err)
 	}
 	return f

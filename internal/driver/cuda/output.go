@@ -55,13 +55,29 @@ func (s *stream) pointOutput(addr uint64, size int) error {
 	return s.slot.write(s, driver.ControlOutput, control[driver.ControlOutput:])
 }
 
-// Output takes out what was printed. Later work of the stream that prints waits
-// until it has been.
+// Output takes out what kernels of the stream printed, and of graphs that ran on
+// it.
 func (s *stream) Output() ([]driver.Message, int, error) {
-	printed := (*uint32)(unsafe.Add(s.slot.record, driver.RecordPrinted))
-	if atomic.LoadUint32(printed) == 0 {
+	own, dropped, err := s.ownOutput()
+	if err != nil {
+		return own, dropped, err
+	}
+	others, n, err := s.replayOutput()
+	return append(own, others...), dropped + n, err
+}
+
+// printed reports whether kernels have printed.
+func (s *stream) printed() bool {
+	return atomic.LoadUint32((*uint32)(unsafe.Add(s.slot.record, driver.RecordPrinted))) != 0
+}
+
+// ownOutput takes out what was printed. Later work of the stream that prints
+// waits until it has been.
+func (s *stream) ownOutput() ([]driver.Message, int, error) {
+	if !s.printed() {
 		return nil, 0, nil
 	}
+	printed := (*uint32)(unsafe.Add(s.slot.record, driver.RecordPrinted))
 	s.output.mu.Lock()
 	defer s.output.mu.Unlock()
 	if atomic.SwapUint32(printed, 0) == 0 {

@@ -23,6 +23,8 @@ type stream struct {
 	waits  sync.WaitGroup // goroutines of cancelled waits
 	output output
 	peer   peerMark
+
+	replays replays
 }
 
 func (d *device) NewStream() (driver.Stream, error) {
@@ -115,6 +117,7 @@ func (s *stream) Synchronize(ctx context.Context) error {
 
 func (s *stream) Close() error {
 	s.waits.Wait()
+	s.closeReplays()
 	err := errors.Join(s.closeOutput(), s.closePeer())
 	s.dev.putSlot(s.slot)
 	return errors.Join(err, s.dev.handles(cuStreamDestroy, s.handle))
@@ -206,19 +209,25 @@ func (s *stream) Fill(dst driver.Memory, pattern []byte, count int64) error {
 		return d.handles(cuMemsetD32Async, at, uintptr(binary.LittleEndian.Uint32(pattern)), n, s.handle)
 	}
 	total := count * int64(len(pattern))
-	seed := make([]byte, 0, min(total, max(seedSize, int64(len(pattern)))))
-	for len(seed)+len(pattern) <= cap(seed) {
-		seed = append(seed, pattern...)
-	}
-	if err := s.CopyIn(dst, unsafe.Pointer(unsafe.SliceData(seed)), int64(len(seed))); err != nil {
+	first := seed(pattern, total)
+	if err := s.CopyIn(dst, unsafe.Pointer(unsafe.SliceData(first)), int64(len(first))); err != nil {
 		return err
 	}
-	for done := int64(len(seed)); done < total; done *= 2 {
+	for done := int64(len(first)); done < total; done *= 2 {
 		if err := s.Copy(dst.Offset(done), dst, min(done, total-done)); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// seed returns what a fill of total bytes copies from the host.
+func seed(pattern []byte, total int64) []byte {
+	seed := make([]byte, 0, min(total, max(seedSize, int64(len(pattern)))))
+	for len(seed)+len(pattern) <= cap(seed) {
+		seed = append(seed, pattern...)
+	}
+	return seed
 }
 
 // smallestUnit returns how long a piece CUDA can repeat to make the pattern: 4,

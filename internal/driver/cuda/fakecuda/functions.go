@@ -202,7 +202,7 @@ func elapsed(l *Library, a []uintptr) int {
 const jitErrorLog = 5
 
 func loadModule(l *Library, a []uintptr) int {
-	m, err := ptxvm.Parse(goString(a[1]))
+	m, err := ptxvm.Parse(linked(goString(a[1])))
 	if err == nil {
 		return l.add(a[0], module{m})
 	}

@@ -1,0 +1,293 @@
+package gpu
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+
+	"quern.dev/internal/driver"
+)
+
+// Graph is work that was recorded to be run many times: launches, copies, fills
+// and calls, with what each comes after. [Device.Capture] records what a function
+// does on streams; [Device.NewGraph] and [Graph.Add] put a graph together node by
+// node. [Graph.Instantiate] makes it ready to run.
+//
+// A Graph is a description: it is not closed, and holds no memory. It is safe for
+// concurrent use.
+type Graph struct {
+	dev *Device
+
+	mu        sync.Mutex
+	nodes     []*Node
+	recording bool
+}
+
+// NodeKind says what a node of a graph does.
+type NodeKind string
+
+// Kinds of nodes.
+const (
+	EmptyNode  NodeKind = "empty"  // nothing: it joins what it comes after
+	KernelNode NodeKind = "kernel" // a launch
+	CopyNode   NodeKind = "copy"   // between buffers, or from and to the host
+	FillNode   NodeKind = "fill"   // Fill or Zero
+	CallNode   NodeKind = "call"   // a Go function
+	ChildNode  NodeKind = "graph"  // another graph
+	IfNode     NodeKind = "if"     // see If
+	WhileNode  NodeKind = "while"  // see While
+)
+
+var nodeKinds = [...]NodeKind{
+	driver.GraphEmpty: EmptyNode, driver.GraphLaunch: KernelNode, driver.GraphCopy: CopyNode,
+	driver.GraphWrite: CopyNode, driver.GraphFill: FillNode, driver.GraphIn: CopyNode, driver.GraphOut: CopyNode,
+	driver.GraphCall: CallNode, driver.GraphBody: ChildNode, driver.GraphIf: IfNode, driver.GraphWhile: WhileNode,
+}
+
+// Node is one operation of a graph.
+type Node struct {
+	graph *Graph
+	index int
+	work  driver.GraphNode
+	what  string
+	holds []hold
+}
+
+// hold is what has to stay while work uses it, such as memory.
+type hold interface {
+	acquire() error
+	release()
+}
+
+// Kind returns what the node does.
+func (n *Node) Kind() NodeKind {
+	if n == nil {
+		return ""
+	}
+	return nodeKinds[n.work.Kind]
+}
+
+// String returns the kind and more: "kernel saxpy", "copy of 4096 bytes".
+func (n *Node) String() string {
+	if n == nil {
+		return "no node"
+	}
+	return n.what
+}
+
+// After returns the nodes that the node comes after.
+func (n *Node) After() []*Node {
+	if n == nil || n.graph == nil {
+		return nil
+	}
+	all := n.graph.Nodes()
+	list := make([]*Node, len(n.work.After))
+	for i, at := range n.work.After {
+		list[i] = all[at]
+	}
+	return list
+}
+
+// NewGraph makes a graph without nodes.
+func (d *Device) NewGraph() (*Graph, error) {
+	if err := d.check(); err != nil {
+		return nil, driverError("new graph", err)
+	}
+	return &Graph{dev: d}, nil
+}
+
+// Capture calls record and makes a graph of what it does on the stream that it
+// gets, which takes no part in the device's work: launches, [Copy], [Fill],
+// [Zero], [CopyIn], runs of other graphs, [If] and [While]. None of it is done
+// now. [CopyIn] records the elements that the slice has now. What waits, and all
+// else that needs a stream, returns an error while a stream records.
+//
+// Streams join the graph when they wait for an event that was recorded on a
+// stream of the graph; what they do then is recorded too, and may run beside the
+// rest. They leave it when record returns.
+//
+// If record returns an error, Capture returns it.
+func (d *Device) Capture(record func(s *Stream) error) (*Graph, error) {
+	g, err := d.NewGraph()
+	if err != nil {
+		return nil, err
+	}
+	if record == nil {
+		return nil, driverError("capture", invalid("no function to record"))
+	}
+	_, err = g.record(nil, record)
+	return g, err
+}
+
+// Device returns the device of the graph.
+func (g *Graph) Device() *Device {
+	if g == nil {
+		return nil
+	}
+	return g.dev
+}
+
+// Nodes returns the nodes, each behind those that it comes after.
+func (g *Graph) Nodes() []*Node {
+	if g == nil {
+		return nil
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return slices.Clone(g.nodes)
+}
+
+// Add records what a function does, as [Device.Capture] does, and makes it come
+// after the given nodes; with none it can begin with the graph. It returns the
+// node that is reached when all of it is done: the last one recorded, or an empty
+// one if several are last.
+//
+//	fill, err := g.Add(func(s *gpu.Stream) error { return gpu.Zero(s, sum) })
+//	add, err := g.Add(func(s *gpu.Stream) error { return LaunchAdd(s, grid, sum, x) }, fill)
+func (g *Graph) Add(record func(s *Stream) error, after ...*Node) (*Node, error) {
+	if err := g.check(); err != nil {
+		return nil, driverError("add to graph", err)
+	}
+	if record == nil {
+		return nil, driverError("add to graph", invalid("no function to record"))
+	}
+	var first []int
+	for _, n := range after {
+		if n == nil || n.graph != g {
+			return nil, driverError("add to graph", invalid("%v is no node of the graph", n))
+		}
+		first = append(first, n.index)
+	}
+	return g.record(first, record)
+}
+
+func (g *Graph) check() error {
+	switch {
+	case g == nil:
+		return invalid("graph is nil")
+	case g.dev == nil:
+		return invalid("graph was not made by Capture or NewGraph")
+	default:
+		return g.dev.check()
+	}
+}
+
+// record adds what a function does after the nodes with the given numbers, and
+// returns the node that is reached at its end.
+func (g *Graph) record(after []int, do func(s *Stream) error) (*Node, error) {
+	c, err := g.begin(after)
+	if err != nil {
+		return nil, driverError("record graph", err)
+	}
+	var nodes []*Node
+	defer func() { g.end(nodes) }()
+	nodes, err = c.run(do)
+	if err != nil {
+		nodes = nil
+		return nil, err
+	}
+	return nodes[len(nodes)-1], nil
+}
+
+func (g *Graph) begin(after []int) (*capture, error) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.recording {
+		return nil, invalid("the graph is being recorded")
+	}
+	g.recording = true
+	return &capture{graph: g, base: len(g.nodes), after: after}, nil
+}
+
+func (g *Graph) end(nodes []*Node) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.nodes = append(g.nodes, nodes...)
+	g.recording = false
+}
+
+// Instantiate makes the graph ready to run. What is added to the graph later is
+// not part of that. The buffers that the graph uses keep their memory until the
+// executable graph is closed, also if they are closed before.
+func (g *Graph) Instantiate() (*GraphExec, error) {
+	const doing = "instantiate graph"
+	if err := g.check(); err != nil {
+		return nil, driverError(doing, err)
+	}
+	d := g.dev
+	if err := d.acquire(); err != nil {
+		return nil, driverError(doing, err)
+	}
+	nodes := g.Nodes()
+	e := &GraphExec{dev: d, graph: g, nodes: nodes}
+	for i, n := range nodes {
+		if err := n.acquire(); err != nil {
+			e.nodes = nodes[:i]
+			e.drop()
+			return nil, errors.Join(driverError(doing, fmt.Errorf("%v: %w", n, err)), d.release())
+		}
+	}
+	drv, err := d.drv.NewGraphExec(worksOf(nodes))
+	if err != nil {
+		e.drop()
+		return nil, errors.Join(driverError(doing, err), d.release())
+	}
+	e.drv = drv
+	d.mu.Lock()
+	if d.graphs == nil {
+		d.graphs = make(map[*GraphExec]struct{})
+	}
+	d.graphs[e] = struct{}{}
+	d.mu.Unlock()
+	if err := d.check(); err != nil {
+		return nil, errors.Join(driverError(doing, err), e.Close())
+	}
+	return e, nil
+}
+
+// acquire holds what the node uses.
+func (n *Node) acquire() error {
+	for i, h := range n.holds {
+		if err := h.acquire(); err != nil {
+			for _, h := range n.holds[:i] {
+				h.release()
+			}
+			return err
+		}
+	}
+	return nil
+}
+
+func (n *Node) release() {
+	for _, h := range n.holds {
+		h.release()
+	}
+}
+
+// worksOf returns what nodes do, for a driver to keep.
+func worksOf(nodes []*Node) []driver.GraphNode {
+	list := make([]driver.GraphNode, len(nodes))
+	for i, n := range nodes {
+		list[i] = n.work
+	}
+	return cloneWorks(list)
+}
+
+func cloneWorks(works []driver.GraphNode) []driver.GraphNode {
+	list := slices.Clone(works)
+	for i := range list {
+		list[i] = cloneWork(list[i])
+	}
+	return list
+}
+
+func cloneWork(w driver.GraphNode) driver.GraphNode {
+	if w.Frame != nil {
+		w.Frame = w.Frame.Clone()
+	}
+	if w.Body != nil {
+		w.Body = cloneWorks(w.Body)
+	}
+	return w
+}

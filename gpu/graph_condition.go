@@ -1,0 +1,75 @@
+package gpu
+
+import (
+	"fmt"
+
+	"quern.dev/internal/driver"
+)
+
+// If records, on a stream that records a graph, work that each run of the graph
+// does if the element of condition is not zero when the run gets there.
+//
+// The body is recorded on a stream of its own, which other streams cannot join,
+// and holds no calls of Go functions. It is not done once a kernel of the run has
+// failed.
+func If(s *Stream, condition *Buffer[uint32], body func(s *Stream) error) error {
+	return conditional(s, driver.GraphIf, condition, body)
+}
+
+// While records work as [If] does, that each run of the graph repeats while the
+// element of condition is not zero, which it tests before each time. Nothing ends
+// a loop whose kernels never make it zero, but a kernel that fails.
+func While(s *Stream, condition *Buffer[uint32], body func(s *Stream) error) error {
+	return conditional(s, driver.GraphWhile, condition, body)
+}
+
+func conditional(s *Stream, kind driver.GraphKind, condition *Buffer[uint32], body func(s *Stream) error) error {
+	doing := fmt.Sprintf("record %v", kind)
+	c, err := s.enter()
+	if err != nil {
+		return driverError(doing, err)
+	}
+	defer s.release()
+	if err := condition.acquire(s.dev); err != nil {
+		return driverError(doing+": condition", err)
+	}
+	defer condition.mem.release()
+	switch {
+	case c == nil:
+		return driverError(doing, invalid("the stream records no graph; call it within Device.Capture or Graph.Add"))
+	case condition.length != 1:
+		return driverError(doing, invalid("a condition of %s, want 1", count(condition.length, "element")))
+	case body == nil:
+		return driverError(doing, invalid("no function to record"))
+	}
+	inner := &capture{graph: &Graph{dev: s.dev}}
+	nodes, err := inner.run(body)
+	if err != nil {
+		return err
+	}
+	if n := callIn(nodes); n != "" {
+		return driverError(doing, invalid("the body holds %s of a Go function, which conditional nodes cannot", n))
+	}
+	return driverError(doing, c.add(s, driver.GraphNode{Kind: kind, Cond: condition.at(), Body: worksOf(nodes)},
+		fmt.Sprintf("%v of %s", kind, count(len(nodes), "node")), append(holdsOf(nodes), condition.mem)...))
+}
+
+// callIn says that there is a call among the nodes and those within them, "" if
+// there is none.
+func callIn(nodes []*Node) string {
+	var find func(works []driver.GraphNode) bool
+	find = func(works []driver.GraphNode) bool {
+		for i := range works {
+			if works[i].Kind == driver.GraphCall || find(works[i].Body) {
+				return true
+			}
+		}
+		return false
+	}
+	for _, n := range nodes {
+		if n.work.Kind == driver.GraphCall || find(n.work.Body) {
+			return "a call"
+		}
+	}
+	return ""
+}

@@ -1,0 +1,249 @@
+package gpu
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+
+	"quern.dev/internal/driver"
+)
+
+// GraphExec is a graph that is ready to run. Its runs follow each other, also on
+// different streams. It is safe for concurrent use.
+type GraphExec struct {
+	dev   *Device
+	drv   driver.GraphExec
+	lease lease
+
+	mu    sync.Mutex // for what follows, and updates
+	graph *Graph     // whose nodes stand for those of the executable graph
+	nodes []*Node    // as they run now
+}
+
+// Launch runs the graph in the order of the stream. On a GPU it returns when the
+// run is queued, on the CPU and the simulator when it is done. What stops a
+// kernel of the graph is returned by the next wait on the stream, as for a
+// launch.
+//
+// On a stream that records, the graph becomes one node of the other graph, as it
+// is now.
+func (e *GraphExec) Launch(s *Stream) error {
+	c, err := s.enter()
+	if err != nil {
+		return driverError("launch graph", err)
+	}
+	defer s.release()
+	if err := e.acquire(s.dev); err != nil {
+		return driverError("launch graph", err)
+	}
+	defer e.release()
+	if c != nil {
+		return driverError("launch graph", e.record(c, s))
+	}
+	return driverError("launch graph", e.drv.Launch(s.drv))
+}
+
+// record makes the graph a node of another one.
+func (e *GraphExec) record(c *capture, s *Stream) error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return c.add(s, driver.GraphNode{Kind: driver.GraphBody, Body: worksOf(e.nodes)},
+		fmt.Sprintf("graph of %s", count(len(e.nodes), "node")), holdsOf(e.nodes)...)
+}
+
+func holdsOf(nodes []*Node) []hold {
+	var holds []hold
+	for _, n := range nodes {
+		holds = append(holds, n.holds...)
+	}
+	return holds
+}
+
+// Update replaces what node n does in later runs by what a function records: one
+// operation of the same kind, such as the launch of a kernel with other
+// arguments, another grid or even another kernel. n is of the graph that was
+// instantiated, which does not change, or that UpdateAll took last.
+//
+// Other arguments of a kernel, places and sizes of copies between buffers, and
+// fills are changed in about a microsecond. What the driver cannot change makes
+// it instantiate the graph again.
+func (e *GraphExec) Update(n *Node, record func(s *Stream) error) error {
+	if err := e.acquire(nil); err != nil {
+		return driverError("update graph", err)
+	}
+	defer e.release()
+	if record == nil {
+		return driverError("update graph", invalid("no function to record"))
+	}
+	c := &capture{graph: &Graph{dev: e.dev}}
+	fresh, err := c.run(record)
+	if err != nil {
+		return err
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	switch {
+	case n == nil || n.graph != e.graph || n.index >= len(e.nodes):
+		return driverError("update graph", invalid("%v is no node of the executable graph", n))
+	case len(fresh) != 1 || fresh[0].Kind() != n.Kind():
+		return driverError("update graph", invalid("%v can be replaced by one node of that kind only, not by %v", n, fresh))
+	}
+	fresh[0].work.After = n.work.After
+	return driverError("update graph", e.replace(map[int]*Node{n.index: fresh[0]}))
+}
+
+// UpdateAll makes later runs do what another graph of the same form does: one
+// with as many nodes of the same kinds that come after the same others, such as
+// the same function captured again. Then its nodes stand for those of e.
+func (e *GraphExec) UpdateAll(g *Graph) error {
+	if err := e.acquire(nil); err != nil {
+		return driverError("update graph", err)
+	}
+	defer e.release()
+	if err := g.check(); err != nil {
+		return driverError("update graph", err)
+	}
+	if g.dev != e.dev {
+		return driverError("update graph", otherDevice("graph", g.dev, e.dev))
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	nodes := g.Nodes()
+	if len(nodes) != len(e.nodes) {
+		return driverError("update graph", invalid("the graph has %s, not %d", count(len(nodes), "node"), len(e.nodes)))
+	}
+	changes := map[int]*Node{}
+	for i, n := range nodes {
+		old := e.nodes[i]
+		if n.Kind() != old.Kind() || !slices.Equal(n.work.After, old.work.After) {
+			return driverError("update graph", invalid("node %d is %v after %d, not %v after %d", i, n, n.work.After, old, old.work.After))
+		}
+		if !sameWork(&n.work, &old.work) {
+			changes[i] = n
+		}
+	}
+	if err := e.replace(changes); err != nil {
+		return driverError("update graph", err)
+	}
+	e.graph = g
+	return nil
+}
+
+// replace exchanges nodes, and what they hold.
+func (e *GraphExec) replace(changes map[int]*Node) error {
+	works := make(map[int]driver.GraphNode, len(changes))
+	var held []*Node
+	undo := func() {
+		for _, n := range held {
+			n.release()
+		}
+	}
+	for i, n := range changes {
+		if err := n.acquire(); err != nil {
+			undo()
+			return fmt.Errorf("%v: %w", n, err)
+		}
+		held = append(held, n)
+		works[i] = cloneWork(n.work)
+	}
+	if err := e.drv.Update(works); err != nil {
+		undo()
+		return err
+	}
+	e.nodes = slices.Clone(e.nodes)
+	for i, n := range changes {
+		e.nodes[i].release()
+		e.nodes[i] = n
+	}
+	return nil
+}
+
+// sameWork reports whether two nodes of the same kind do the same.
+func sameWork(a, b *driver.GraphNode) bool {
+	switch a.Kind {
+	case driver.GraphCall, driver.GraphBody, driver.GraphIf, driver.GraphWhile:
+		return false
+	}
+	return a.Kind == b.Kind && a.Dst == b.Dst && a.Src == b.Src && a.Host == b.Host && a.Size == b.Size &&
+		a.Count == b.Count && bytes.Equal(a.Data, b.Data) && a.Function == b.Function && sameFrame(a.Frame, b.Frame)
+}
+
+func sameFrame(a, b *driver.Frame) bool {
+	if a == nil || b == nil {
+		return a == b
+	}
+	if a.Grid != b.Grid || a.Block != b.Block || a.Shared != b.Shared || a.ID != b.ID {
+		return false
+	}
+	return slices.EqualFunc(a.Bytes[:len(a.Bytes)-3], b.Bytes[:len(b.Bytes)-3], bytes.Equal)
+}
+
+// Close waits for the runs and releases the executable graph, and with it the
+// memory of buffers that have been closed. Closing again does nothing.
+func (e *GraphExec) Close() error {
+	if e == nil || e.dev == nil {
+		return nil
+	}
+	first, destroy := e.lease.close()
+	if first {
+		e.dev.mu.Lock()
+		delete(e.dev.graphs, e)
+		e.dev.mu.Unlock()
+	}
+	if destroy {
+		return e.destroy()
+	}
+	return nil
+}
+
+func (e *GraphExec) destroy() error {
+	err := driverError("close graph", e.drv.Close())
+	e.drop()
+	return errors.Join(err, e.dev.release())
+}
+
+// drop ends the holds of the nodes.
+func (e *GraphExec) drop() {
+	for _, n := range e.nodes {
+		n.release()
+	}
+	e.nodes = nil
+}
+
+// acquire begins a use of the executable graph, which release ends. If dev is not
+// nil, it must be of that device.
+func (e *GraphExec) acquire(dev *Device) error {
+	switch {
+	case e == nil:
+		return invalid("executable graph is nil")
+	case e.dev == nil:
+		return invalid("executable graph was not made by Instantiate")
+	case dev != nil && e.dev != dev:
+		return otherDevice("executable graph", e.dev, dev)
+	case !e.lease.acquire():
+		return closedError("executable graph")
+	default:
+		return nil
+	}
+}
+
+func (e *GraphExec) release() {
+	if e.lease.release() {
+		e.destroy() // its error has nobody left to go to: Close has returned
+	}
+}
+
+// closeGraphs closes what is left when a device is closed.
+func (d *Device) closeGraphs() error {
+	d.mu.Lock()
+	graphs := d.graphs
+	d.graphs = nil
+	d.mu.Unlock()
+	var errs []error
+	for e := range graphs {
+		errs = append(errs, e.Close())
+	}
+	return errors.Join(errs...)
+}

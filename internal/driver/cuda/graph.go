@@ -1,0 +1,335 @@
+package cuda
+
+import (
+	"errors"
+	"fmt"
+	"runtime"
+	"sync"
+	"unsafe"
+
+	"quern.dev/internal/driver"
+)
+
+// Functions of graphs. Those without suffix take the structs of CUDA 10, which
+// all drivers have.
+var (
+	cuGraphCreate                  = optional("cuGraphCreate")
+	cuGraphDestroy                 = optional("cuGraphDestroy")
+	cuGraphInstantiate             = optional("cuGraphInstantiateWithFlags") // CUDA 11.4
+	cuGraphLaunch                  = optional("cuGraphLaunch")
+	cuGraphExecDestroy             = optional("cuGraphExecDestroy")
+	cuGraphExecKernelNodeSetParams = optional("cuGraphExecKernelNodeSetParams")
+	cuGraphExecMemcpyNodeSetParams = optional("cuGraphExecMemcpyNodeSetParams")
+	cuGraphExecMemsetNodeSetParams = optional("cuGraphExecMemsetNodeSetParams")
+)
+
+// graphExec is an executable graph. Its kernels have a control block, a fault
+// record and an output of their own, as those of a stream have, since a graph
+// may run on any stream.
+type graphExec struct {
+	dev     *device
+	reports *stream // its stream is for preparing the graph
+	nodes   []driver.GraphNode
+
+	mu      sync.Mutex // CUDA's graphs are not safe for concurrent use
+	program program
+	last    *stream // that ran it
+	streams map[*stream]struct{}
+}
+
+// program is the graph in the driver.
+type program struct {
+	handle    uintptr // CUgraphExec
+	graph     uintptr // CUgraph, which the nodes are of
+	places    []place // of the nodes
+	constants []uint64
+	calls     []uintptr
+	prints    bool
+}
+
+func (d *device) NewGraphExec(nodes []driver.GraphNode) (driver.GraphExec, error) {
+	if !d.api.has(cuGraphCreate, cuGraphInstantiate, cuGraphLaunch) {
+		return nil, unsupported("cuGraphInstantiateWithFlags", "graphs need CUDA 11.4")
+	}
+	s, err := d.NewStream()
+	if err != nil {
+		return nil, err
+	}
+	g := &graphExec{dev: d, reports: s.(*stream), nodes: nodes, streams: make(map[*stream]struct{})}
+	if g.program, err = g.build(nodes); err != nil {
+		return nil, errors.Join(err, g.reports.Close())
+	}
+	return g, nil
+}
+
+// unsupported is the error for what the driver is too old for.
+func unsupported(op, text string) error {
+	return &driver.Error{Op: op, Name: "not found", Text: "the driver is too old: " + text, Err: errors.ErrUnsupported}
+}
+
+// build makes the driver's graph of the nodes.
+func (g *graphExec) build(nodes []driver.GraphNode) (p program, err error) {
+	d := g.dev
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, g.release(&p))
+		}
+	}()
+	if err := d.call(cuGraphCreate, uintptr(unsafe.Pointer(&p.graph)), 0); err != nil {
+		return p, err
+	}
+	b := &graphBuilder{exec: g, program: &p, graph: p.graph}
+	if p.places, err = b.list(nodes, nil); err != nil {
+		return p, err
+	}
+	if p.prints {
+		if err := g.reports.launchPrinting(func() error { return nil }); err != nil {
+			return p, err
+		}
+	}
+	if err := d.handles(cuStreamSynchronize, g.reports.handle); err != nil {
+		return p, err
+	}
+	return p, d.call(cuGraphInstantiate, uintptr(unsafe.Pointer(&p.handle)), p.graph, 0)
+}
+
+// release destroys what build made. The driver keeps the graph until its runs
+// end; the constants are kept by the caller until then.
+func (g *graphExec) release(p *program) error {
+	d := g.dev
+	var errs []error
+	if p.handle != 0 {
+		errs = append(errs, d.handles(cuGraphExecDestroy, p.handle))
+	}
+	if p.graph != 0 {
+		errs = append(errs, d.handles(cuGraphDestroy, p.graph))
+	}
+	for _, addr := range p.constants {
+		errs = append(errs, d.handles(cuMemFree, uintptr(addr)))
+	}
+	for _, call := range p.calls {
+		hostCalls.Delete(call)
+	}
+	*p = program{}
+	return errors.Join(errs...)
+}
+
+// Launch runs the graph. What its kernels report is the stream's.
+func (g *graphExec) Launch(st driver.Stream) error {
+	s := st.(*stream)
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.last != s {
+		g.last = s
+		g.streams[s] = struct{}{}
+		s.replays.add(g)
+	}
+	if g.program.prints {
+		g.reports.output.mu.Lock() // until it is queued, as launchPrinting does
+		defer g.reports.output.mu.Unlock()
+	}
+	a := g.dev.api
+	if r := a.raw(cuGraphLaunch, g.program.handle, s.handle); r != errInvalidContext && r != errInvalidHandle {
+		return a.check(cuGraphLaunch, r)
+	}
+	return g.dev.handles(cuGraphLaunch, g.program.handle, s.handle)
+}
+
+// Update changes the parameters of the driver's nodes where it can, otherwise it
+// makes the graph anew.
+func (g *graphExec) Update(changes map[int]driver.GraphNode) error {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	nodes := append([]driver.GraphNode(nil), g.nodes...)
+	for i, n := range changes {
+		nodes[i] = n
+	}
+	done, err := g.adjust(changes)
+	if err == nil {
+		g.nodes = nodes
+		return nil
+	}
+	fresh, err := g.build(nodes)
+	if err != nil {
+		for _, i := range done {
+			err = errors.Join(err, g.adjustNode(i, g.nodes[i]))
+		}
+		return err
+	}
+	old := g.program
+	g.nodes, g.program = nodes, fresh
+	return errors.Join(g.finish(), g.release(&old))
+}
+
+// adjust changes parameters. It returns the nodes that it has changed, and an
+// error if one cannot be changed that way.
+func (g *graphExec) adjust(changes map[int]driver.GraphNode) (done []int, err error) {
+	for i, n := range changes {
+		if !g.adjustable(i, n) {
+			return nil, errNotAdjustable
+		}
+	}
+	for i, n := range changes {
+		if err := g.adjustNode(i, n); err != nil {
+			return done, err
+		}
+		done = append(done, i)
+	}
+	return done, nil
+}
+
+var errNotAdjustable = errors.New("the parameters of the node cannot be changed")
+
+// adjustable reports whether the driver can change node i to n.
+func (g *graphExec) adjustable(i int, n driver.GraphNode) bool {
+	if old := g.nodes[i]; old.Kind != n.Kind || g.program.places[i].node == 0 {
+		return false
+	}
+	switch n.Kind {
+	case driver.GraphLaunch:
+		f, old := n.Function.(*function), g.nodes[i].Function.(*function)
+		return !f.cooperative && !old.cooperative && f.prints == old.prints
+	case driver.GraphCopy, driver.GraphIn, driver.GraphOut:
+		return true
+	case driver.GraphFill:
+		return smallestUnit(n.Data) > 0
+	default:
+		return false
+	}
+}
+
+func (g *graphExec) adjustNode(i int, n driver.GraphNode) error {
+	d, p := g.dev, &g.program
+	node := p.places[i].node
+	switch n.Kind {
+	case driver.GraphLaunch:
+		params, err := g.kernelParams(&n)
+		if err != nil {
+			return err
+		}
+		err = d.call(cuGraphExecKernelNodeSetParams, p.handle, node, uintptr(unsafe.Pointer(params)))
+		runtime.KeepAlive(n.Frame)
+		return err
+	case driver.GraphFill:
+		return d.call(cuGraphExecMemsetNodeSetParams, p.handle, node, uintptr(unsafe.Pointer(fillParams(&n))), d.context)
+	default:
+		err := d.call(cuGraphExecMemcpyNodeSetParams, p.handle, node, uintptr(unsafe.Pointer(copyParams(&n))), d.context)
+		runtime.KeepAlive(n.Host)
+		return err
+	}
+}
+
+// finish waits for the runs.
+func (g *graphExec) finish() error {
+	var errs []error
+	for s := range g.streams {
+		errs = append(errs, g.dev.handles(cuStreamSynchronize, s.handle))
+	}
+	return errors.Join(errs...)
+}
+
+func (g *graphExec) Close() error {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	err := g.finish()
+	for s := range g.streams {
+		s.replays.remove(g)
+	}
+	clear(g.streams)
+	return errors.Join(err, g.release(&g.program), g.reports.Close())
+}
+
+// forget is told that a stream is closed, whose work is done.
+func (g *graphExec) forget(s *stream) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	delete(g.streams, s)
+	if g.last == s {
+		g.last = nil
+	}
+}
+
+// replays are the graphs that have run on a stream.
+type replays struct {
+	mu     sync.Mutex
+	graphs []*graphExec
+}
+
+func (r *replays) add(g *graphExec) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, known := range r.graphs {
+		if known == g {
+			return
+		}
+	}
+	r.graphs = append(r.graphs, g)
+}
+
+func (r *replays) remove(g *graphExec) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for i, known := range r.graphs {
+		if known == g {
+			r.graphs = append(r.graphs[:i:i], r.graphs[i+1:]...)
+			return
+		}
+	}
+}
+
+// list returns the graphs, in the order in which they ran first. The slice is
+// not changed any more but by appending.
+func (r *replays) list() []*graphExec {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.graphs[:len(r.graphs):len(r.graphs)]
+}
+
+// closeReplays ends the stream's part in graphs.
+func (s *stream) closeReplays() {
+	for _, g := range s.replays.list() {
+		g.forget(s)
+	}
+}
+
+// replayFault returns what stopped a kernel of a graph that ran on the stream.
+func (s *stream) replayFault() error {
+	for _, g := range s.replays.list() {
+		if err := g.reports.takeFault(s.handle); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// replayOutput returns what kernels of graphs that ran on the stream printed.
+func (s *stream) replayOutput() (messages []driver.Message, dropped int, err error) {
+	for _, g := range s.replays.list() {
+		if !g.reports.printed() {
+			continue
+		}
+		m, n, err := g.takeOutput(s)
+		if err != nil {
+			return messages, dropped, err
+		}
+		messages, dropped = append(messages, m...), dropped+n
+	}
+	return messages, dropped, nil
+}
+
+// takeOutput takes out what the graph's kernels printed. The graph does not run
+// meanwhile.
+func (g *graphExec) takeOutput(s *stream) ([]driver.Message, int, error) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if err := g.finish(); err != nil {
+		return nil, 0, err
+	}
+	m, n, err := g.reports.ownOutput()
+	return m, n, errors.Join(err, g.dev.handles(cuStreamSynchronize, g.reports.handle))
+}
+
+// nodeError says which node of a graph an error is about.
+func nodeError(i int, kind driver.GraphKind, err error) error {
+	return fmt.Errorf("node %d (%v): %w", i, kind, err)
+}
