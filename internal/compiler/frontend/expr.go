@@ -335,7 +335,7 @@ func (fn *function) logical(op ir.BinaryOp, e *ast.BinaryExpr) ir.Expr {
 // they run under an If, only where y decides.
 func (fn *function) shortCircuit(op ir.BinaryOp, x ir.Expr, y func() ir.Expr, pos token.Pos) ir.Expr {
 	var right ir.Expr
-	pre := fn.list(func() { right = y() })
+	pre := fn.guarded(func() { right = y() })
 	if len(pre) == 0 {
 		return &ir.Binary{Op: op, X: x, Y: right, Pos: fn.l.pos(pos)}
 	}

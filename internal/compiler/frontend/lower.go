@@ -271,6 +271,7 @@ type function struct {
 	gotos    []target                  // labels further down
 	targets  []target                  // enclosing statements that break and continue can name
 	loops    int                       // enclosing loops
+	guards   int                       // enclosing conditions
 	temps    int
 	calling  token.Pos // of the call being lowered
 }
@@ -426,6 +427,13 @@ func (fn *function) list(f func()) []ir.Stmt {
 	body := fn.out
 	fn.out = saved
 	return body
+}
+
+// guarded lowers a list that runs under a condition.
+func (fn *function) guarded(f func()) []ir.Stmt {
+	fn.guards++
+	defer func() { fn.guards-- }()
+	return fn.list(f)
 }
 
 // maxLocal is the local memory of a thread in bytes, on every device (CUDA C

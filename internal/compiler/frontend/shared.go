@@ -9,8 +9,11 @@ import (
 
 // sharedVar declares the shared variable of a kernel.Shared call.
 func (fn *function) sharedVar(e *ast.CallExpr, t types.Type) ir.Expr {
-	if fn.loops > 0 {
+	switch {
+	case fn.loops > 0:
 		fn.errorf(e.Pos(), "kernel.Shared stands inside a loop; declare the shared variable before it")
+	case fn.guards > 0:
+		fn.errorf(e.Pos(), "kernel.Shared stands under a condition; declare the shared variable before it")
 	}
 	v := &ir.SharedVar{Name: "shared", Type: fn.typ(t, e.Pos()), Pos: fn.l.pos(e.Pos())}
 	if !plain(v.Type) {
@@ -35,10 +38,14 @@ func (fn *function) sharedVar(e *ast.CallExpr, t types.Type) ir.Expr {
 }
 
 // sharedByCall reports the call of a function that declares a shared variable if
-// it stands inside a loop: each call in the text has variables of its own.
+// it stands inside a loop or under a condition: each call in the text has variables
+// of its own, which every thread of the block declares once.
 func (fn *function) sharedByCall(e *ast.CallExpr, name string) {
-	if fn.loops > 0 {
+	switch {
+	case fn.loops > 0:
 		fn.errorf(e.Pos(), "%s, which declares a shared variable, is called inside a loop; declare the shared variable before the loop and pass its address", name)
+	case fn.guards > 0:
+		fn.errorf(e.Pos(), "%s, which declares a shared variable, is called under a condition; declare the shared variable before it and pass its address", name)
 	}
 }
 

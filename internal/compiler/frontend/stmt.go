@@ -376,10 +376,10 @@ func (fn *function) ifStmt(s *ast.IfStmt) {
 		return
 	}
 	cond := fn.expr(s.Cond)
-	then := fn.list(func() { fn.stmts(s.Body.List) })
+	then := fn.guarded(func() { fn.stmts(s.Body.List) })
 	var els []ir.Stmt
 	if s.Else != nil {
-		els = fn.list(func() { fn.stmt(s.Else, "") })
+		els = fn.guarded(func() { fn.stmt(s.Else, "") })
 	}
 	fn.emit(&ir.If{Cond: cond, Then: then, Else: els, Pos: fn.l.pos(s.Cond.Pos())})
 }

@@ -53,8 +53,8 @@ func (fn *function) switchByChain(clauses []*ast.CaseClause, tag ir.Expr) {
 		}
 		c := rest[0]
 		cond := fn.caseCond(c, tag)
-		then := fn.list(func() { fn.stmts(c.Body) })
-		els := fn.list(func() { chain(rest[1:]) })
+		then := fn.guarded(func() { fn.stmts(c.Body) })
+		els := fn.guarded(func() { chain(rest[1:]) })
 		fn.emit(&ir.If{Cond: cond, Then: then, Else: els, Pos: fn.l.pos(c.Pos())})
 	}
 	chain(clauses)
@@ -83,11 +83,11 @@ func (fn *function) switchByNumber(clauses []*ast.CaseClause, tag ir.Expr, pos t
 			return
 		}
 		cond := fn.caseCond(clauses[i], tag)
-		fn.emit(&ir.If{Cond: cond, Then: fn.list(func() { set(i) }), Else: fn.list(func() { find(i + 1) }), Pos: fn.l.pos(clauses[i].Pos())})
+		fn.emit(&ir.If{Cond: cond, Then: fn.guarded(func() { set(i) }), Else: fn.guarded(func() { find(i + 1) }), Pos: fn.l.pos(clauses[i].Pos())})
 	}
 	find(0)
 	for i, c := range clauses {
-		body := fn.list(func() {
+		body := fn.guarded(func() {
 			list := c.Body
 			through := endsInFallthrough(c)
 			if through {

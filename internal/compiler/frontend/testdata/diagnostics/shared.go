@@ -62,3 +62,45 @@ func dynamicInLoop(t kernel.Thread, x []int32) {
 		x[i] = dynamic(t)[i] + own()[i]
 	}
 }
+
+//quern:kernel block=32
+func inBranch(t kernel.Thread, x []int32) {
+	if len(x) > 5 {
+		kernel.Shared[[32]int32](t)[t.Lane()] = 1
+	} else {
+		x[0] = first(t)
+	}
+	switch x[1] {
+	case 1:
+		x[1] = buffer(t)[0]
+	default:
+		x[1] = kernel.Shared[[4]int32](t)[0]
+	}
+	if x[2] > 0 && first(t) > 0 {
+		x[2] = 1
+	}
+	own := func() *[32]int32 { return kernel.Shared[[32]int32](t) }
+	switch {
+	case x[3] > 0:
+		fallthrough
+	case own()[0] > 0:
+		x[3] = own()[0]
+	}
+}
+
+// wide is a constant, which selects code.
+const wide = true
+
+//quern:kernel block=32
+func selected(t kernel.Thread, x []int32) {
+	if wide {
+		x[0] = kernel.Shared[[32]int32](t)[0]
+	}
+	{
+		x[1] = first(t)
+	}
+	if x[0] > 0 {
+		return
+	}
+	x[2] = first(t)
+}
