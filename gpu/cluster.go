@@ -57,7 +57,7 @@ func checkClusters(cluster, grid Dim3) error {
 	}
 	c := filled(cluster)
 	if grid.X%c.X != 0 || grid.Y%c.Y != 0 || grid.Z%c.Z != 0 {
-		return invalid("%v blocks are not a multiple of the kernel's clusters of %v; state the grid with gpu.Blocks, and leave out the threads beyond the data", grid, c)
+		return invalid("%v blocks are not a multiple of the kernel's clusters of %v; state a multiple, or use gpu.Linear, Plane or Volume, which round up", grid, c)
 	}
 	return nil
 }

@@ -22,7 +22,7 @@ func turn(t kernel.Thread, x []int32) {
 	x[i] = v
 }
 
-//quern:kernel cluster=2
+//quern:kernel cluster=2 block=32
 func swap(t kernel.Thread, x []int32) {
 	tile := kernel.Shared[[32]int32](t)
 	tile[t.ThreadIdx.X] = x[t.Global()]
@@ -50,8 +50,13 @@ func TestKernelsCompiledAtRunTimeWaitForOtherBlocks(t *testing.T) {
 			s := d.DefaultStream()
 			for _, c := range []struct {
 				kernel string
+				grid   Grid
 				want   []int32
-			}{{"turn", turned}, {"swap", swapped}} {
+			}{
+				{"turn", Blocks(Dim3{X: 4}, Dim3{X: 32}), turned},
+				{"swap", Blocks(Dim3{X: 4}, Dim3{X: 32}), swapped},
+				{"swap", Linear(70), swapped}, // half of a cluster is beyond
+			} {
 				k, err := d.Compile(togetherSource, c.kernel)
 				if err != nil {
 					t.Fatal(err)
@@ -62,7 +67,7 @@ func TestKernelsCompiledAtRunTimeWaitForOtherBlocks(t *testing.T) {
 				}
 				got := make([]int32, len(x))
 				for range 2 { // the counter starts anew
-					if err := errors.Join(CopyIn(s, b, x), k.Launch(s, Blocks(Dim3{X: 4}, Dim3{X: 32}), b)); err != nil {
+					if err := errors.Join(CopyIn(s, b, x), k.Launch(s, c.grid, b)); err != nil {
 						t.Fatal(err)
 					}
 				}
@@ -70,7 +75,7 @@ func TestKernelsCompiledAtRunTimeWaitForOtherBlocks(t *testing.T) {
 					t.Fatal(err)
 				}
 				if !slices.Equal(got, c.want) {
-					t.Errorf("%s: %v", c.kernel, got)
+					t.Errorf("%s on %v: %v", c.kernel, c.grid, got)
 				}
 				err = k.Launch(s, Blocks(Dim3{X: 30001}, Dim3{X: 32}), b)
 				if e, ok := errors.AsType[*ResidencyError](err); c.kernel == "turn" && (!ok || e.Blocks != 30001 || !errors.Is(err, ErrInvalid)) {

@@ -2,6 +2,7 @@ package gpu
 
 import (
 	"fmt"
+	"math"
 
 	"quern.dev/internal/driver"
 )
@@ -17,9 +18,9 @@ type Grid struct {
 	shared        int  // dynamic shared memory in bytes
 }
 
-// Linear is a grid of at least n threads along X: the last block is a whole one,
-// so that up to a block less one of the threads have an index of n or more. A
-// kernel leaves these out, as in
+// Linear is a grid of at least n threads along X: the last block, or cluster of
+// blocks, is a whole one, so that up to a block or cluster less one of the threads
+// have an index of n or more. A kernel leaves these out, as in
 //
 //	if i := t.Global(); i < n { ... }
 func Linear(n int) Grid {
@@ -109,8 +110,9 @@ func chooseBlocks(declared Dim3, p driver.Properties) blockSizes {
 	}
 }
 
-// resolve returns the blocks of the grid and the threads of a block.
-func (g Grid) resolve(sizes *blockSizes) (blocks, block Dim3, err error) {
+// resolve returns the blocks of the grid and the threads of a block, for a kernel
+// with the given clusters, zero if it has none.
+func (g Grid) resolve(sizes *blockSizes, cluster Dim3) (blocks, block Dim3, err error) {
 	if g.rank == 0 {
 		return g.blocks, g.block, g.checkExtents(g.blocks, g.block)
 	}
@@ -119,11 +121,22 @@ func (g Grid) resolve(sizes *blockSizes) (blocks, block Dim3, err error) {
 		return blocks, block, err
 	}
 	block = sizes[g.rank-1]
-	if g.rank < 3 && block.Z > 1 || g.rank < 2 && block.Y > 1 {
+	if g.isFlatterThan(block) {
 		return blocks, block, invalid("grid %v has fewer dimensions than the kernel's block of %v", g, block)
 	}
-	return Dim3{X: divideUp(t.X, block.X), Y: divideUp(t.Y, block.Y), Z: divideUp(t.Z, block.Z)}, block, nil
+	blocks = Dim3{X: divideUp(t.X, block.X), Y: divideUp(t.Y, block.Y), Z: divideUp(t.Z, block.Z)}
+	if cluster.X == 0 {
+		return blocks, block, nil
+	}
+	c := filled(cluster)
+	if g.isFlatterThan(c) {
+		return blocks, block, invalid("grid %v has fewer dimensions than the kernel's clusters of %v", g, c)
+	}
+	return Dim3{X: roundUp(blocks.X, c.X), Y: roundUp(blocks.Y, c.Y), Z: roundUp(blocks.Z, c.Z)}, block, nil
 }
+
+// isFlatterThan reports whether d extends in a dimension that g does not have.
+func (g Grid) isFlatterThan(d Dim3) bool { return g.rank < 3 && d.Z > 1 || g.rank < 2 && d.Y > 1 }
 
 // checkExtents reports extents of g that are zero or less.
 func (g Grid) checkExtents(extents ...Dim3) error {
@@ -144,6 +157,15 @@ func divideUp(n, by int) int {
 		q++
 	}
 	return q
+}
+
+// roundUp returns the least multiple of to that is not below n, or n if that is
+// beyond int.
+func roundUp(n, to int) int {
+	if over := n % to; over != 0 && n <= math.MaxInt-to {
+		n += to - over
+	}
+	return n
 }
 
 // within reports whether no dimension of d exceeds that of most.

@@ -33,7 +33,7 @@ func TestGridsPickBlocksFromTheKernel(t *testing.T) {
 	}
 	for _, test := range tests {
 		sizes := chooseBlocks(test.declared, test.props)
-		blocks, block, err := test.grid.resolve(&sizes)
+		blocks, block, err := test.grid.resolve(&sizes, Dim3{})
 		if err != nil || blocks != test.blocks || block != test.block {
 			t.Errorf("%s: %v blocks of %v, error %v; want %v of %v", test.name, blocks, block, err, test.blocks, test.block)
 		}
@@ -42,9 +42,38 @@ func TestGridsPickBlocksFromTheKernel(t *testing.T) {
 
 func TestGridRefusesABlockOfMoreDimensions(t *testing.T) {
 	sizes := chooseBlocks(Dim3{X: 16, Y: 16}, driver.Properties{MaxThreads: 1024})
-	_, _, err := Linear(100).resolve(&sizes)
+	_, _, err := Linear(100).resolve(&sizes, Dim3{})
 	if want := "grid Linear(100) has fewer dimensions than the kernel's block of 16x16x1"; err == nil || err.Error() != want {
 		t.Errorf("got %v, want %s", err, want)
+	}
+}
+
+func TestGridsHaveWholeClusters(t *testing.T) {
+	const huge = math.MaxInt - 1
+	for _, test := range []struct {
+		name          string
+		grid          Grid
+		block         Dim3
+		cluster, want Dim3
+		err           string
+	}{
+		{"a line that needs half a cluster", Linear(100), Dim3{X: 32}, Dim3{X: 8}, Dim3{X: 8, Y: 1, Z: 1}, ""},
+		{"a line of whole clusters", Linear(128), Dim3{X: 32}, Dim3{X: 2}, Dim3{X: 4, Y: 1, Z: 1}, ""},
+		{"a plane", Plane(33, 5), Dim3{X: 32, Y: 2}, Dim3{X: 2, Y: 2}, Dim3{X: 2, Y: 4, Z: 1}, ""},
+		{"stated blocks stay", Blocks(Dim3{X: 3}, Dim3{X: 32}), Dim3{X: 32}, Dim3{X: 2}, Dim3{X: 3, Y: 1, Z: 1}, ""},
+		{"more blocks than numbers", Linear(huge), Dim3{X: 1}, Dim3{X: 4}, Dim3{X: huge, Y: 1, Z: 1}, ""},
+		{"clusters of more dimensions", Linear(100), Dim3{X: 32}, Dim3{X: 1, Y: 2}, Dim3{}, "grid Linear(100) has fewer dimensions than the kernel's clusters of 1x2x1"},
+	} {
+		sizes := chooseBlocks(test.block, driver.Properties{MaxThreads: 1024})
+		blocks, _, err := test.grid.resolve(&sizes, test.cluster)
+		switch {
+		case test.err != "":
+			if err == nil || err.Error() != test.err {
+				t.Errorf("%s: got %v, want %s", test.name, err, test.err)
+			}
+		case err != nil || blocks != test.want:
+			t.Errorf("%s: %v blocks, error %v; want %v", test.name, blocks, err, test.want)
+		}
 	}
 }
 
