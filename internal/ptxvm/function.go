@@ -257,8 +257,12 @@ func (f *function) instruction(first token) {
 		d.text += "." + m
 	}
 	decode, ok := opcodes[d.opcode]
-	if !ok {
-		p.fail("instruction %s is not supported", d.text)
+	switch {
+	case ok:
+	case otherOpcodes[d.opcode]:
+		p.unsupported("instruction %s is not supported", d.text)
+	default:
+		p.fail("there is no instruction %s", d.opcode)
 	}
 	for !p.at(";") {
 		if len(d.args) > 0 {
@@ -269,7 +273,7 @@ func (f *function) instruction(first token) {
 	p.next()
 	decode(&d)
 	if len(d.mods) > 0 {
-		p.fail("%s: modifier .%s is not supported", d.text, d.mods[0])
+		p.unsupported("%s: modifier .%s is not supported", d.text, d.mods[0])
 	}
 }
 

@@ -97,7 +97,7 @@ func init() {
 // emit appends the instruction with the given execution.
 func (d *decoder) emit(run exec) {
 	if run == nil {
-		d.p.fail("%s is not supported", d.text)
+		d.p.unsupported("%s is not supported", d.text)
 	}
 	in := d.in
 	in.exec = run
@@ -138,8 +138,13 @@ func (d *decoder) typ() dataType {
 
 // want fails unless the instruction has between lo and hi operands.
 func (d *decoder) want(lo, hi int) {
-	if n := len(d.args); n < lo || n > hi {
-		d.p.fail("%s: %d operands", d.text, n)
+	n := len(d.args)
+	switch {
+	case n >= lo && n <= hi:
+	case lo == hi:
+		d.p.fail("%s: want %d operands, have %d", d.text, lo, n)
+	default:
+		d.p.fail("%s: want %d to %d operands, have %d", d.text, lo, hi, n)
 	}
 }
 
@@ -164,7 +169,11 @@ func (d *decoder) target(o operand, t dataType, wide bool) int32 {
 func (d *decoder) register(o operand, t dataType, wide bool) int32 {
 	r, ok := o.symbol.(*register)
 	if o.kind != nameOperand || !ok || o.negated {
-		if o.kind == nameOperand && o.symbol == nil {
+		switch {
+		case o.kind != nameOperand || o.symbol != nil:
+		case exists(o.name):
+			d.p.unsupported("%s: register %s is not supported", d.text, o.name)
+		default:
 			d.p.fail("%s: %s is not declared", d.text, o.name)
 		}
 		d.p.fail("%s: want a register", d.text)

@@ -81,6 +81,8 @@ func (m *Module) Entry(name string) *Entry {
 type SyntaxError struct {
 	Line    int
 	Message string
+	// Unsupported: what the message names may be PTX that this package lacks.
+	Unsupported bool
 }
 
 func (e *SyntaxError) Error() string { return fmt.Sprintf("ptx:%d: %s", e.Line, e.Message) }

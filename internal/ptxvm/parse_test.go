@@ -80,10 +80,11 @@ func TestParseReportsErrorsWithTheirLines(t *testing.T) {
 		{"initialiser of shared memory", header + ".shared .u32 a = 1;", 4, "cannot be initialised"},
 		{"bad alignment", header + ".global .align 3 .u32 a;", 4, "bad alignment 3"},
 		{"unknown instruction", kernel("wmma.load.a.sync %r1;"), 17, "wmma.load.a.sync is not supported"},
+		{"instruction that does not exist", kernel("dpa4.u32 %r1;"), 17, "there is no instruction dpa4"},
 		{"unknown modifier", kernel("add.foo.s32 %r3, %r1, %r2;"), 17, "modifier .foo is not supported"},
 		{"unknown type", kernel("add.u33 %r3, %r1, %r2;"), 17, "no type"},
 		{"type without an implementation", kernel("rem.f32 %f1, %f2, %f3;"), 17, "rem.f32 is not supported"},
-		{"missing operand", kernel("add.s32 %r3, %r1;"), 17, "2 operands"},
+		{"missing operand", kernel("add.s32 %r3, %r1;"), 17, "want 3 operands, have 2"},
 		{"undeclared register", kernel("add.s32 %r3, %r1, %q1;"), 17, "%q1 is not declared"},
 		{"register outside its range", kernel("mov.u32 %r16, %r1;"), 17, "%r16 is not declared"},
 		{"register of another size", kernel("add.s32 %r3, %r1, %rd1;"), 17, "has type .b64, want .s32"},
@@ -116,13 +117,40 @@ func TestParseReportsErrorsWithTheirLines(t *testing.T) {
 	}
 }
 
+func TestParseTellsWhatMayBePTXElsewhere(t *testing.T) {
+	for op := range otherOpcodes {
+		if opcodes[op] != nil {
+			t.Errorf("%s is listed, but supported", op)
+		}
+	}
+	for _, c := range []struct {
+		name, instruction string
+		want              bool
+	}{
+		{"an instruction that is not executed here", "vadd4.u32.u32.u32 %r1, %r2, %r3, %r4;", true},
+		{"one that does not exist", "dpa4.u32 %r1;", false},
+		{"a modifier", "add.foo.s32 %r3, %r1, %r2;", true},
+		{"a type", "rem.f32 %f1, %f2, %f3;", true},
+		{"a type that does not exist", "add.u33 %r3, %r1, %r2;", false},
+		{"a special register", "mov.u32 %r3, %cluster_ctarank;", true},
+		{"a register that is not declared", "mov.u32 %r3, %q1;", false},
+		{"too few operands", "add.s32 %r3, %r1;", false},
+	} {
+		_, err := Parse(kernel(c.instruction))
+		var e *SyntaxError
+		if !errors.As(err, &e) || e.Unsupported != c.want {
+			t.Errorf("%s: %v, unsupported %v, want %v", c.name, err, e.Unsupported, c.want)
+		}
+	}
+}
+
 func TestParseReportsSeveralErrorsAtOnce(t *testing.T) {
-	_, err := Parse(kernel("add.s32 %r3, %r1;\nmov.u32 %r4, 2;\nfoo %r4;\nbra nowhere;"))
+	_, err := Parse(kernel("add.s32 %r3, %r1;\nfoo %r4;\nmov.u32 %r4, 2;\nbra nowhere;"))
 	var list ErrorList
 	if !errors.As(err, &list) || len(list) != 3 {
 		t.Fatalf("errors: %v", err)
 	}
-	for i, line := range []int{17, 19, 20} {
+	for i, line := range []int{17, 18, 20} {
 		if list[i].Line != line {
 			t.Errorf("error %d: %v, want line %d", i, list[i], line)
 		}

@@ -57,6 +57,17 @@ func (p *parser) fail(format string, args ...any) {
 	panic(syntaxFailure{})
 }
 
+// unsupported is fail for what may be PTX all the same.
+func (p *parser) unsupported(format string, args ...any) {
+	n := len(p.errors)
+	defer func() {
+		for _, e := range p.errors[n:] {
+			e.Unsupported = true
+		}
+	}()
+	p.fail(format, args...)
+}
+
 // recovering runs parse; after an error it continues behind the next
 // semicolon or brace.
 func (p *parser) recovering(parse func()) {
@@ -65,6 +76,9 @@ func (p *parser) recovering(parse func()) {
 		switch r := recover(); r {
 		case nil:
 		case syntaxFailure{}:
+			if last := p.tokens[max(p.pos-1, 0)]; p.pos > start && last.kind == punctuation && last.text == ";" {
+				return // what was read is wrong, not where it ends
+			}
 			for {
 				t := p.peek()
 				if t.kind == endOfText || t.text == "}" && p.pos > start && t.kind == punctuation {

@@ -4,12 +4,14 @@ import (
 	"errors"
 	"fmt"
 	"go/ast"
+	"go/token"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
 	"quern.dev/internal/compiler/ir"
+	"quern.dev/internal/ptxvm"
 )
 
 // assemblyVerb begins the directives that give a function instructions for GPUs.
@@ -20,6 +22,7 @@ const assemblyVerb = "ptx"
 func (l *lowering) assembly(fd *ast.FuncDecl, f *ir.Func) *ir.Assembly {
 	a := &ir.Assembly{}
 	var first directive
+	var at []token.Pos // of the lines
 	for _, dir := range directives(fd.Doc) {
 		if dir.verb != assemblyVerb {
 			continue
@@ -27,9 +30,13 @@ func (l *lowering) assembly(fd *ast.FuncDecl, f *ir.Func) *ir.Assembly {
 		if first.verb == "" {
 			first = dir
 		}
+		before := len(a.Lines)
 		if err := addLine(a, dir.args); err != nil {
 			l.errorAt(dir.pos, "", "%v", err)
 			return nil
+		}
+		if len(a.Lines) > before {
+			at = append(at, dir.args[0].pos)
 		}
 	}
 	if first.verb == "" {
@@ -69,7 +76,68 @@ func (l *lowering) assembly(fd *ast.FuncDecl, f *ir.Func) *ir.Assembly {
 			return bad("no instruction gives the result; name it and write $name")
 		}
 	}
+	wrong := braces(a)
+	if wrong == nil {
+		wrong = parseAssembly(a, f)
+	}
+	for _, e := range wrong {
+		l.errorAt(at[e.Line], "", "//quern:ptx: %s", e.Message)
+	}
+	if wrong != nil {
+		return nil
+	}
 	return a
+}
+
+// braces returns an error, with the number of one of a.Lines, if the braces of
+// the instructions do not match: the parser would take others for theirs.
+func braces(a *ir.Assembly) ptxvm.ErrorList {
+	open := 0
+	for i, line := range a.Lines {
+		if open += strings.Count(line, "{") - strings.Count(line, "}"); open < 0 {
+			return ptxvm.ErrorList{{Line: i, Message: "the closing brace has no opening one"}}
+		}
+	}
+	if open > 0 {
+		return ptxvm.ErrorList{{Line: len(a.Lines) - 1, Message: "a brace is not closed"}}
+	}
+	return nil
+}
+
+// parseAssembly returns what is wrong with the instructions of a function, with
+// numbers of a.Lines. What PTX has and only the simulator lacks is not wrong.
+func parseAssembly(a *ir.Assembly, f *ir.Func) ptxvm.ErrorList {
+	var b strings.Builder
+	b.WriteString(".version 6.0\n.target sm_50\n.address_size 64\n.entry k()\n{\n")
+	for _, list := range [...][]*ir.Local{f.Params, f.Results} {
+		for _, v := range list {
+			fmt.Fprintf(&b, ".reg %s $%s;\n", registerType(v.Type), v.Name)
+		}
+	}
+	b.WriteString("{\n")
+	first := strings.Count(b.String(), "\n") + 1
+	for _, line := range a.Lines {
+		b.WriteString(line + "\n")
+	}
+	b.WriteString("}\nret;\n}\n")
+	_, err := ptxvm.Parse(b.String())
+	var list, wrong ptxvm.ErrorList
+	errors.As(err, &list)
+	for _, e := range list {
+		if !e.Unsupported {
+			line := min(max(e.Line-first, 0), len(a.Lines)-1)
+			wrong = append(wrong, &ptxvm.SyntaxError{Line: line, Message: e.Message})
+		}
+	}
+	return wrong
+}
+
+// registerType is the type of the register that holds a number.
+func registerType(t *ir.Type) string {
+	if t.IsFloat() {
+		return fmt.Sprintf(".f%d", 8*t.Size())
+	}
+	return fmt.Sprintf(".b%d", max(32, 8*t.Size()))
 }
 
 // addLine reads the words of one directive: an instruction, or what all of them

@@ -67,3 +67,41 @@ func variableTexts(t kernel.Thread, x []float32) {
 	kernel.Printf(line, 1)
 	kernel.Assert(x[0] > 0, message)
 }
+
+// Instructions are parsed.
+//
+//quern:ptx .target sm_61
+//quern:ptx dpa4.u32.u32 $sum, $a, $b, $c;
+func misspelt(a, b, c uint32) (sum uint32) { return a + b + c }
+
+//quern:ptx .reg .b32 t;
+//quern:ptx   add.u32 t, $a;
+//quern:ptx mov.b32 $r, u;
+func severalErrors(a uint32) (r uint32) { return a }
+
+//quern:ptx add.u32 $r, $a, $x;
+func wrongType(a uint32, x float64) (r uint32) { return a + uint32(x) }
+
+//quern:ptx } mov.b32 $r, $a;
+func brace(a uint32) (r uint32) { return a }
+
+//quern:ptx { mov.b32 $r, $a;
+func openBrace(a uint32) (r uint32) { return a }
+
+//quern:ptx vadd4.u32.u32.u32 $r, $a, $b, 0;
+func onlyOnGPUs(a, b uint32) (r uint32) { return a + b }
+
+//quern:ptx .reg .pred positive;
+//quern:ptx setp.gt.s64 positive, $a, 0;
+//quern:ptx @positive bra done;
+//quern:ptx neg.s64 $r, $a;
+//quern:ptx done: cvt.u32.u8 $s, $b;
+//quern:ptx cvt.rn.f32.u32 $f, $s;
+func right(a int, b uint8) (r int, s uint8, f float32) { return a, b, float32(b) }
+
+//quern:kernel
+func parses(t kernel.Thread, x []uint32) {
+	x[0] = misspelt(x[0], x[1], x[2]) + severalErrors(x[0]) + wrongType(x[0], 1) + brace(x[1]) + openBrace(x[1]) + onlyOnGPUs(x[0], x[1])
+	r, s, f := right(int(x[0]), uint8(x[1]))
+	x[1] = uint32(r) + uint32(s) + uint32(f)
+}
