@@ -82,9 +82,12 @@ type unified[T any] struct {
 	length int
 	lease  lease
 
+	pinned bool
+
 	mu     sync.Mutex
-	host   []T        // nil before the host is first used
-	buffer *Buffer[T] // nil before the device is first used
+	host   []T            // nil before the host is first used
+	locked *HostBuffer[T] // of host, if pinned
+	buffer *Buffer[T]     // nil before the device is first used
 
 	known       spans // elements that have a value
 	hostNewer   spans // elements whose value the device has not
@@ -93,19 +96,32 @@ type unified[T any] struct {
 	readers, writers []span // open views of the host
 	views            deviceViews[T]
 	work             streamWork
+	uploads          []*hostUpload
 	stats            UnifiedStats
 }
 
+// UnifiedOption is an option of [NewUnified].
+type UnifiedOption int
+
+// Pinned makes the memory of the host page-locked, as that of a [HostBuffer]:
+// copies are faster, and taking a view of the device does not wait for them.
+const Pinned UnifiedOption = 1
+
 // NewUnified makes an array of n elements, which is to be closed. They have no
 // value yet.
-func NewUnified[T any](d *Device, n int) (*Unified[T], error) {
+func NewUnified[T any](d *Device, n int, options ...UnifiedOption) (*Unified[T], error) {
 	if err := d.check(); err != nil {
 		return nil, driverError("new unified", err)
 	}
 	if _, err := sizeOf[T](n); err != nil {
 		return nil, driverError("new unified", err)
 	}
-	return &Unified[T]{core: &unified[T]{dev: d, length: n}, part: span{0, n}}, nil
+	for _, o := range options {
+		if o != Pinned {
+			return nil, driverError("new unified", invalid("unknown option %d", o))
+		}
+	}
+	return &Unified[T]{core: &unified[T]{dev: d, length: n, pinned: len(options) > 0}, part: span{0, n}}, nil
 }
 
 // Len returns the number of elements.
@@ -163,7 +179,11 @@ func (c *unified[T]) destroy() error {
 		<-ended
 	}
 	c.host = nil
-	return c.buffer.Close()
+	errs := []error{c.buffer.Close(), c.locked.Close()}
+	for _, u := range c.uploads {
+		errs = append(errs, u.event.Close())
+	}
+	return errors.Join(errs...)
 }
 
 // acquire begins a use of the array, which release ends.

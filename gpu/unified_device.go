@@ -117,13 +117,12 @@ func (c *unified[T]) upload(s *Stream, r span) error {
 		if err := c.work.order(s, p, true); err != nil {
 			return err
 		}
-		b := c.buffer.Slice(p.lo, p.hi)
-		if err := CopyIn(s, b, c.host[p.lo:p.hi]); err != nil {
+		if err := c.copyIn(s, p); err != nil {
 			return err
 		}
 		c.hostNewer.remove(p)
 		c.stats.Uploads++
-		c.stats.UploadedBytes += b.bytes()
+		c.stats.UploadedBytes += c.buffer.Slice(p.lo, p.hi).bytes()
 	}
 	return nil
 }

@@ -64,8 +64,8 @@ func (c *unified[T]) openHost(ctx context.Context, r span, write bool) ([]T, err
 	if err := c.fetch(ctx, r, write); err != nil {
 		return nil, err
 	}
-	if c.host == nil {
-		c.host = make([]T, c.length)
+	if err := c.allocateHost(); err != nil {
+		return nil, err
 	}
 	if write {
 		c.writers = append(c.writers, r)
@@ -75,6 +75,23 @@ func (c *unified[T]) openHost(ctx context.Context, r span, write bool) ([]T, err
 		c.readers = append(c.readers, r)
 	}
 	return c.host[r.lo:r.hi:r.hi], nil
+}
+
+// allocateHost makes the memory of the host.
+func (c *unified[T]) allocateHost() error {
+	switch {
+	case c.host != nil:
+	case c.pinned:
+		h, err := AllocHost[T](c.dev, c.length)
+		if err != nil {
+			return err
+		}
+		c.locked, c.host = h, h.Data()
+		clear(c.host)
+	default:
+		c.host = make([]T, c.length)
+	}
+	return nil
 }
 
 func (c *unified[T]) closeHost(r span, write bool) {
@@ -98,22 +115,29 @@ func (c *unified[T]) fetch(ctx context.Context, r span, write bool) error {
 		}
 		ended := c.views.end(r, nil, write)
 		pending := c.work.pending(c.deviceNewer.within(r))
-		if len(ended) == 0 && len(pending) == 0 {
+		var uploads []*hostUpload
+		if write {
+			uploads = c.uploading(r)
+		}
+		if len(ended) == 0 && len(pending) == 0 && len(uploads) == 0 {
 			return c.download(ctx, r)
 		}
 		c.mu.Unlock()
-		err := waitFor(ctx, ended, pending)
+		err := waitFor(ctx, ended, pending, uploads)
 		c.mu.Lock()
 		c.work.waited(pending, r, err == nil)
 		if err != nil {
 			return err
 		}
+		for _, u := range uploads {
+			u.parts.remove(r)
+		}
 	}
 }
 
-// waitFor waits for launches that were under way with views that have ended, and
-// for what streams were asked for.
-func waitFor(ctx context.Context, ended []<-chan struct{}, pending []*streamUse) error {
+// waitFor waits for launches that were under way with views that have ended, for
+// what streams were asked for, and for copies from the memory of the host.
+func waitFor(ctx context.Context, ended []<-chan struct{}, pending []*streamUse, uploads []*hostUpload) error {
 	for _, end := range ended {
 		select {
 		case <-end:
@@ -126,7 +150,59 @@ func waitFor(ctx context.Context, ended []<-chan struct{}, pending []*streamUse)
 			return err
 		}
 	}
+	for _, u := range uploads {
+		if err := u.event.Synchronize(ctx); err != nil && !errors.Is(err, ErrClosed) {
+			return err
+		}
+	}
 	return nil
+}
+
+// hostUpload is the elements that a stream may still be copying from page-locked
+// memory, which the host must not change before the event.
+type hostUpload struct {
+	stream *Stream
+	event  *Event
+	parts  spans
+}
+
+// uploading returns the copies from elements of r.
+func (c *unified[T]) uploading(r span) []*hostUpload {
+	var found []*hostUpload
+	for _, u := range c.uploads {
+		if u.parts.overlaps(r) {
+			found = append(found, u)
+		}
+	}
+	return found
+}
+
+// copyIn copies elements to the device. It returns before they are copied if
+// their memory is page-locked.
+func (c *unified[T]) copyIn(s *Stream, p span) error {
+	b := c.buffer.Slice(p.lo, p.hi)
+	if c.locked == nil {
+		return CopyIn(s, b, c.host[p.lo:p.hi])
+	}
+	i := slices.IndexFunc(c.uploads, func(u *hostUpload) bool { return u.stream == s })
+	if i < 0 {
+		c.uploads = slices.DeleteFunc(c.uploads, func(u *hostUpload) bool {
+			done, err := u.event.Done()
+			return done && err == nil && u.event.Close() == nil
+		})
+		e, err := c.dev.NewEvent()
+		if err != nil {
+			return err
+		}
+		i = len(c.uploads)
+		c.uploads = append(c.uploads, &hostUpload{stream: s, event: e})
+	}
+	u := c.uploads[i]
+	u.parts.add(p)
+	if err := CopyInAsync(s, b, c.locked.Slice(p.lo, p.hi)); err != nil {
+		return err
+	}
+	return s.Record(u.event)
 }
 
 // download copies what is newer on the device, where no work is left that writes
@@ -136,8 +212,8 @@ func (c *unified[T]) download(ctx context.Context, r span) error {
 	if len(stale) == 0 {
 		return nil
 	}
-	if c.host == nil {
-		c.host = make([]T, c.length)
+	if err := c.allocateHost(); err != nil {
+		return err
 	}
 	s := c.work.last
 	if s.acquire() == nil { // so that it stays open

@@ -231,6 +231,7 @@ func TestUnifiedErrors(t *testing.T) {
 	}{
 		{second(NewUnified[int32](d, -1)), ErrInvalid, "gpu: new unified: negative length -1"},
 		{second(NewUnified[int32](nil, 1)), ErrInvalid, "gpu: new unified: device is nil"},
+		{second(NewUnified[int32](d, 1, 7)), ErrInvalid, "gpu: new unified: unknown option 7"},
 		{second(NewUnified[*int](d, 1)), ErrInvalid, "gpu: new unified: a device cannot hold elements of type *int"},
 		{second(NewUnified[int64](d, 1<<61)), ErrInvalid, "gpu: new unified: too large: 2305843009213693952 elements of 8 bytes"},
 		{u.ReadHost(ctx, func([]int32) {}), ErrUninitialised, "gpu: read on the host: elements [0:2] were never written"},
@@ -299,6 +300,45 @@ func TestCancelledWaitForTheDeviceLeavesTheArrayUsable(t *testing.T) {
 	closeAll(t, u, d)
 }
 
+func TestTheHostWritesPinnedElementsOnceTheyAreCopied(t *testing.T) {
+	lib := fakecuda.New(1)
+	d := openFake(t, lib)
+	s := d.DefaultStream()
+	u := must[*Unified[float32]](t)(NewUnified[float32](d, 8, Pinned))
+	fillHost(t, u, 1)
+	lib.Busy = make(chan struct{})
+	must[*Buffer[float32]](t)(u.Slice(0, 4).ReadDevice(s))
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	write := func([]float32) {}
+	if err := u.WriteHost(ctx, write); !errors.Is(err, context.Canceled) {
+		t.Errorf("written while it is copied: %v", err)
+	}
+	do(t, u.ReadHost(ctx, write))
+	do(t, u.Slice(4, 8).WriteHost(ctx, write))
+	close(lib.Busy)
+	do(t, u.WriteHost(t.Context(), write))
+	closeAll(t, u, d)
+	if left := lib.Left(); left != "" {
+		t.Errorf("left in the driver: %s", left)
+	}
+}
+
+func TestPinnedArrayWithoutMemoryToPin(t *testing.T) {
+	lib := fakecuda.New(1)
+	d := openFake(t, lib)
+	u := must[*Unified[float32]](t)(NewUnified[float32](d, 8, Pinned))
+	lib.Fail("cuMemHostAlloc", fakecuda.OutOfMemory)
+	if err := u.WriteHost(t.Context(), func([]float32) {}); !errors.Is(err, ErrOutOfMemory) {
+		t.Errorf("got %v", err)
+	}
+	if got := u.State(); got != StateUninitialised {
+		t.Errorf("state is %v", got)
+	}
+	fillHost(t, u, 1)
+	closeAll(t, u, d)
+}
+
 func TestFailedCopiesLoseNothing(t *testing.T) {
 	lib := fakecuda.New(1)
 	d := openFake(t, lib)
@@ -328,6 +368,11 @@ func TestFailedCopiesLoseNothing(t *testing.T) {
 // Random views on both sides and three streams agree with an array, and copy as
 // often as a model of what is stale says.
 func TestUnifiedAgreesWithAnArray(t *testing.T) {
+	t.Run("pageable", func(t *testing.T) { unifiedAgreesWithAnArray(t) })
+	t.Run("pinned", func(t *testing.T) { unifiedAgreesWithAnArray(t, Pinned) })
+}
+
+func unifiedAgreesWithAnArray(t *testing.T, options ...UnifiedOption) {
 	const n = 64
 	k := NewKernel(saxpyInfo)
 	everyDevice(t, func(t *testing.T, d *Device) {
@@ -336,7 +381,7 @@ func TestUnifiedAgreesWithAnArray(t *testing.T) {
 		ones := must[*Buffer[float32]](t)(Alloc[float32](d, n))
 		do(t, Fill(streams[0], ones, 1))
 		do(t, streams[0].Synchronize(t.Context()))
-		u := must[*Unified[float32]](t)(NewUnified[float32](d, n))
+		u := must[*Unified[float32]](t)(NewUnified[float32](d, n, options...))
 		fillHost(t, u, 0)
 		var want [n]float32
 		onHost, onDevice := [n]bool{}, [n]bool{}
@@ -403,7 +448,7 @@ func TestUnifiedIsSafeForConcurrentUse(t *testing.T) {
 		ones := must[*Buffer[float32]](t)(Alloc[float32](d, each))
 		do(t, Fill(d.DefaultStream(), ones, 1))
 		do(t, d.Synchronize(t.Context()))
-		u := must[*Unified[float32]](t)(NewUnified[float32](d, workers*each))
+		u := must[*Unified[float32]](t)(NewUnified[float32](d, workers*each, Pinned))
 		fillHost(t, u, 0)
 		var group sync.WaitGroup
 		for w := range workers {
