@@ -39,6 +39,8 @@ type memory struct {
 	// the view has ended and is in use no more.
 	parent *memory
 	ended  chan struct{}
+	site   *site  // of the allocation, nil if the block knows it
+	block  *block // of a pool, which gets it back
 }
 
 // Alloc makes a buffer of n elements, which is to be closed. Its contents are
@@ -76,7 +78,7 @@ func (d *Device) alloc(size int64) (*memory, error) {
 	}
 	m := &memory{dev: d, size: size}
 	if size > 0 {
-		drv, err := d.drv.Alloc(size)
+		drv, err := d.allocating(size, func() (driver.Memory, error) { return d.drv.Alloc(size) })
 		if err != nil {
 			return nil, errors.Join(driverError(fmt.Sprintf("alloc %d bytes", size), err), d.release())
 		}
@@ -87,6 +89,7 @@ func (d *Device) alloc(size int64) (*memory, error) {
 
 // adopt makes what was allocated the device's to close.
 func (d *Device) adopt(m *memory) (*memory, error) {
+	m.site = here()
 	d.mu.Lock()
 	if d.memory != nil {
 		d.memory[m] = struct{}{}
@@ -164,13 +167,29 @@ func (b *Buffer[T]) check(d *Device) error {
 	}
 }
 
-// acquire begins a use of the buffer with device d. The memory's release ends
-// it.
+// acquire begins a use of the buffer with device d, on no stream in particular.
+// The memory's release ends it.
 func (b *Buffer[T]) acquire(d *Device) error {
 	if err := b.check(d); err != nil {
 		return err
 	}
-	return b.mem.acquire()
+	if err := b.mem.acquire(); err != nil {
+		return err
+	}
+	return b.mem.releaseIf(b.mem.visitAll())
+}
+
+// acquireOn begins a use of the buffer by work on s. The memory's release ends
+// it.
+func (b *Buffer[T]) acquireOn(s *Stream) error { return b.acquireOf(s.dev, s) }
+
+// acquireOf is acquireOn for a stream that may be another device's than the
+// buffer, which is of device d.
+func (b *Buffer[T]) acquireOf(d *Device, s *Stream) error {
+	if err := b.check(d); err != nil {
+		return err
+	}
+	return b.mem.use(s)
 }
 
 // at returns where the buffer's elements are.
@@ -200,6 +219,22 @@ func (m *memory) closedError() error {
 	return closedError("buffer")
 }
 
+// use begins a use of the memory by work on s.
+func (m *memory) use(s *Stream) error {
+	if err := m.acquire(); err != nil {
+		return err
+	}
+	return m.releaseIf(m.visit(s))
+}
+
+// releaseIf ends a use that failed.
+func (m *memory) releaseIf(err error) error {
+	if err != nil {
+		m.release()
+	}
+	return err
+}
+
 func (m *memory) release() {
 	if m.parent != nil {
 		m.parent.release()
@@ -215,7 +250,7 @@ func (m *memory) leave() {
 
 func (m *memory) close() error {
 	first, destroy := m.lease.close()
-	if first {
+	if first && m.block == nil {
 		m.dev.mu.Lock()
 		delete(m.dev.memory, m)
 		m.dev.mu.Unlock()
@@ -230,6 +265,9 @@ func (m *memory) free() error {
 	if m.ended != nil {
 		close(m.ended)
 		return nil
+	}
+	if m.block != nil {
+		return driverError("release to the pool", m.block.pool.put(m.block))
 	}
 	var err error
 	switch {

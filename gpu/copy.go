@@ -31,7 +31,7 @@ func CopyIn[T any](s *Stream, dst *Buffer[T], src []T) error {
 		return driverError("copy in", err)
 	}
 	defer s.release()
-	if err := dst.acquire(s.dev); err != nil {
+	if err := dst.acquireOn(s); err != nil {
 		return driverError("copy in", err)
 	}
 	defer dst.mem.release()
@@ -58,7 +58,7 @@ func Download[T any](ctx context.Context, s *Stream, dst []T, src *Buffer[T]) er
 		return driverError("download", err)
 	}
 	defer s.release()
-	if err := src.acquire(s.dev); err != nil {
+	if err := src.acquireOn(s); err != nil {
 		return driverError("download", err)
 	}
 	defer src.mem.release()
@@ -90,11 +90,11 @@ func Copy[T any](s *Stream, dst, src *Buffer[T]) error {
 		return driverError("copy", err)
 	}
 	defer s.release()
-	if err := dst.acquire(s.dev); err != nil {
+	if err := dst.acquireOn(s); err != nil {
 		return driverError("copy: destination", err)
 	}
 	defer dst.mem.release()
-	if err := src.acquire(s.dev); err != nil {
+	if err := src.acquireOn(s); err != nil {
 		return driverError("copy: source", err)
 	}
 	defer src.mem.release()
@@ -121,7 +121,7 @@ func Fill[T any](s *Stream, b *Buffer[T], v T) error {
 		return driverError("fill", err)
 	}
 	defer s.release()
-	if err := b.acquire(s.dev); err != nil {
+	if err := b.acquireOn(s); err != nil {
 		return driverError("fill", err)
 	}
 	defer b.mem.release()

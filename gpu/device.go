@@ -30,6 +30,9 @@ type Device struct {
 	events  map[*Event]struct{}
 	memory  map[*memory]struct{}
 	graphs  map[*GraphExec]struct{}
+	pools   []*Pool
+
+	ownPool ownPool
 
 	kernels sync.Map    // *Kernel -> *resident
 	loaded  []*resident // by ID, guarded by mu
@@ -180,19 +183,23 @@ func (d *Device) Close() error {
 	}
 	errs = append(errs, d.closeGraphs())
 	d.mu.Lock()
-	events, leaked, loaded := d.events, d.memory, d.loaded
+	events, memories, loaded, pools := d.events, d.memory, d.loaded, slices.Clone(d.pools)
 	d.events, d.memory = nil, nil
 	d.mu.Unlock()
 	for e := range events {
 		errs = append(errs, e.Close())
 	}
+	var leaked []allocation
+	for m := range memories {
+		leaked = append(leaked, m.allocation())
+		errs = append(errs, m.close())
+	}
+	for _, p := range pools {
+		more, err := p.close()
+		leaked, errs = append(leaked, more...), append(errs, err)
+	}
 	if len(leaked) > 0 {
-		leak := &LeakError{Device: d.id, Buffers: len(leaked)}
-		for m := range leaked {
-			leak.Bytes += m.size
-			errs = append(errs, m.close())
-		}
-		errs = append(errs, leak)
+		errs = append(errs, newLeakError(d, leaked))
 	}
 	for _, r := range loaded {
 		errs = append(errs, r.close())

@@ -54,23 +54,6 @@ func (e *Error) Error() string { return (*driver.Error)(e).Error() }
 // Unwrap returns the sentinel error that e matches.
 func (e *Error) Unwrap() error { return e.Err }
 
-// LeakError is what closing a device returns if buffers were not closed before.
-// Their memory has been freed all the same.
-type LeakError struct {
-	Device  string // ID
-	Buffers int
-	Bytes   int64
-}
-
-// Error tells how many buffers and bytes were left on which device.
-func (e *LeakError) Error() string {
-	noun := "buffers were"
-	if e.Buffers == 1 {
-		noun = "buffer was"
-	}
-	return fmt.Sprintf("gpu: device %s: %d %s not closed (%d bytes)", e.Device, e.Buffers, noun, e.Bytes)
-}
-
 // failure is an error with another that errors.Is and errors.As find, and that
 // the message does not repeat.
 type failure struct {
@@ -87,7 +70,9 @@ func invalid(format string, args ...any) error {
 }
 
 // count returns "1 element" or "2 elements".
-func count(n int, noun string) string {
+func count(n int, noun string) string { return count64(int64(n), noun) }
+
+func count64(n int64, noun string) string {
 	if n == 1 {
 		return "1 " + noun
 	}
@@ -113,11 +98,16 @@ func driverError(doing string, err error) error {
 	if err == nil {
 		return nil
 	}
+	return fmt.Errorf("gpu: %s: %w", doing, public(err))
+}
+
+// public makes a driver's error the public one.
+func public(err error) error {
 	if e, ok := errors.AsType[*driver.ResidencyError](err); ok {
 		err = (*ResidencyError)(e)
 	}
 	if e, ok := errors.AsType[*driver.Error](err); ok {
 		err = &failure{err.Error(), (*Error)(e)}
 	}
-	return fmt.Errorf("gpu: %s: %w", doing, err)
+	return err
 }

@@ -249,7 +249,11 @@ func (g *Graph) Instantiate() (*GraphExec, error) {
 // acquire holds what the node uses.
 func (n *Node) acquire() error {
 	for i, h := range n.holds {
-		if err := h.acquire(); err != nil {
+		err := h.acquire()
+		if m, ok := h.(*memory); ok && err == nil {
+			err = m.releaseIf(m.visitAll())
+		}
+		if err != nil {
 			for _, h := range n.holds[:i] {
 				h.release()
 			}

@@ -169,7 +169,7 @@ func (l *Launch) submit() error {
 	}()
 	for i, m := range l.buffers {
 		if m != nil {
-			if err := m.acquire(); err != nil {
+			if err := m.use(l.stream); err != nil {
 				return fmt.Errorf("argument %s: %w", l.kernel.info.Params[i].Name, err)
 			}
 		}

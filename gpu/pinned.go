@@ -207,7 +207,7 @@ func copyAsync[T any](doing string, s *Stream, b *Buffer[T], h *HostBuffer[T], b
 		return driverError(doing, err)
 	}
 	defer s.release()
-	if err := b.acquire(s.dev); err != nil {
+	if err := b.acquireOn(s); err != nil {
 		return driverError(doing, err)
 	}
 	defer b.mem.release()

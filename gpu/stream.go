@@ -27,6 +27,7 @@ type Stream struct {
 	noted *noted // if set, launches are noted instead of made
 
 	capture atomic.Pointer[capture] // if set, work is recorded there instead of done
+	drained chan struct{}           // closed when the stream is closed and its work done
 }
 
 // NewStream makes a stream, which is to be closed.
@@ -45,7 +46,7 @@ func (d *Device) newStream() (*Stream, error) {
 	if err != nil {
 		return nil, errors.Join(driverError("new stream", err), d.release())
 	}
-	s := &Stream{dev: d, drv: drv}
+	s := &Stream{dev: d, drv: drv, drained: make(chan struct{})}
 	d.mu.Lock()
 	d.streams = append(d.streams, s)
 	d.mu.Unlock()
@@ -149,8 +150,10 @@ func (s *Stream) destroy() error {
 	if s.drv == nil { // a stream that only records
 		return s.dev.release()
 	}
+	err := s.drv.Synchronize(context.Background())
+	close(s.drained)
 	return errors.Join(
-		driverError("close stream", s.drv.Synchronize(context.Background())),
+		driverError("close stream", err),
 		s.fault(),
 		driverError("close stream", unlessLost(s.drv.Close())),
 		s.dev.release(),

@@ -26,6 +26,9 @@ type Info struct {
 	Major, Minor  int   // compute capability, 0 if the device has none
 	TotalMemory   int64 // bytes, 0 if unknown
 	Attributes    Attributes
+
+	// Async: calls of streams return before their work is done.
+	Async bool
 }
 
 // Attributes are the limits and properties of a device.
@@ -81,6 +84,8 @@ type Device interface {
 	NewTexture(i TextureInfo) (Texture, error)
 	Graphs
 
+	Pools
+
 	// Close releases the device. All that it made has been closed before.
 	Close() error
 }
@@ -130,6 +135,8 @@ type Stream interface {
 	// Output returns what kernels printed in work that is done, in order, and how
 	// many messages found no room, and forgets both.
 	Output() (messages []Message, dropped int, err error)
+
+	Idler
 
 	Close() error
 }

@@ -104,7 +104,7 @@ func (a *api) candidate(i, version int) driver.Candidate {
 }
 
 func (a *api) describe(dev int32) (driver.Info, error) {
-	var info driver.Info
+	info := driver.Info{Async: true}
 	var name [256]byte
 	if err := a.call(cuDeviceGetName, uintptr(unsafe.Pointer(&name)), uintptr(len(name)), uintptr(dev)); err != nil {
 		return info, err

@@ -1,0 +1,170 @@
+package gpu
+
+import (
+	"cmp"
+	"fmt"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+)
+
+// Holder is a line of the program that made buffers which are not closed.
+type Holder struct {
+	Function string // "main.load"
+	File     string
+	Line     int
+
+	Buffers int
+	Bytes   int64
+}
+
+// String returns "main.load (load.go:12): 2 buffers, 64 bytes".
+func (h Holder) String() string {
+	at := "an unknown place"
+	if h.Function != "" {
+		at = fmt.Sprintf("%s (%s:%d)", h.Function, filepath.Base(h.File), h.Line)
+	}
+	return fmt.Sprintf("%s: %s, %s", at, count(h.Buffers, "buffer"), count64(h.Bytes, "byte"))
+}
+
+// LeakError is what closing a device or a pool returns if buffers were not closed
+// before. Their memory has been freed all the same.
+type LeakError struct {
+	Device  string // ID
+	Buffers int
+	Bytes   int64
+	Holders []Holder // those that made them, most bytes first
+}
+
+// Error tells how many buffers and bytes were left on which device, and who made
+// most of them.
+func (e *LeakError) Error() string {
+	noun := "buffers were"
+	if e.Buffers == 1 {
+		noun = "buffer was"
+	}
+	return fmt.Sprintf("gpu: device %s: %d %s not closed (%d bytes)%s", e.Device, e.Buffers, noun, e.Bytes, list(e.Holders))
+}
+
+// shown is how many holders an error's text names.
+const shown = 5
+
+// list writes the first holders behind a colon.
+func list(holders []Holder) string {
+	if len(holders) == 0 {
+		return ""
+	}
+	var texts []string
+	for _, h := range holders[:min(shown, len(holders))] {
+		texts = append(texts, h.String())
+	}
+	if more := len(holders) - shown; more > 0 {
+		texts = append(texts, fmt.Sprintf("and %s more", count(more, "place")))
+	}
+	return ": " + strings.Join(texts, "; ")
+}
+
+// allocation is a piece of memory and the calls that it was made in.
+type allocation struct {
+	site  []uintptr
+	bytes int64
+}
+
+func newLeakError(d *Device, leaked []allocation) *LeakError {
+	e := &LeakError{Device: d.id, Buffers: len(leaked), Holders: holders(leaked)}
+	for _, a := range leaked {
+		e.Bytes += a.bytes
+	}
+	return e
+}
+
+// site is where memory was allocated: the innermost calls.
+type site [8]uintptr
+
+// here returns the calls that led to the caller's caller.
+func here() *site {
+	s := new(site)
+	runtime.Callers(4, s[:])
+	return s
+}
+
+// holders adds up allocations by the line of the program that made them.
+func holders(list []allocation) []Holder {
+	type place struct {
+		function, file string
+		line           int
+	}
+	sums := make(map[place]*Holder)
+	for _, a := range list {
+		function, file, line := caller(a.site)
+		h := sums[place{function, file, line}]
+		if h == nil {
+			h = &Holder{Function: function, File: file, Line: line}
+			sums[place{function, file, line}] = h
+		}
+		h.Buffers++
+		h.Bytes += a.bytes
+	}
+	var all []Holder
+	for _, h := range sums {
+		all = append(all, *h)
+	}
+	slices.SortFunc(all, func(a, b Holder) int {
+		return cmp.Or(cmp.Compare(b.Bytes, a.Bytes), cmp.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line))
+	})
+	return all
+}
+
+// caller returns the innermost of the calls that is not in this package, or in
+// its tests.
+func caller(pcs []uintptr) (function, file string, line int) {
+	if i := slices.Index(pcs, 0); i >= 0 {
+		pcs = pcs[:i]
+	}
+	if len(pcs) == 0 {
+		return "", "", 0
+	}
+	frames := runtime.CallersFrames(pcs)
+	for {
+		f, more := frames.Next()
+		inside := strings.HasPrefix(f.Function, "quern.dev/gpu.") && !strings.HasSuffix(f.File, "_test.go")
+		if !inside || !more {
+			return f.Function[strings.LastIndex(f.Function, "/")+1:], f.File, f.Line
+		}
+	}
+}
+
+// allocations returns what is allocated and not closed on the device.
+func (d *Device) allocations() []allocation {
+	d.mu.Lock()
+	var all []allocation
+	for m := range d.memory {
+		all = append(all, m.allocation())
+	}
+	pools := slices.Clone(d.pools)
+	d.mu.Unlock()
+	for _, p := range pools {
+		p.mu.Lock()
+		all = append(all, p.allocations()...)
+		p.mu.Unlock()
+	}
+	return all
+}
+
+func (m *memory) allocation() allocation {
+	a := allocation{bytes: m.size}
+	if m.site != nil {
+		a.site = m.site[:]
+	}
+	return a
+}
+
+// allocations returns the buffers in use. The caller holds the lock.
+func (p *Pool) allocations() []allocation {
+	var all []allocation
+	for b := p.inUse.first; b != nil; b = b.next {
+		all = append(all, allocation{slices.Clone(b.site[:]), b.owner.size})
+	}
+	return all
+}

@@ -1,0 +1,98 @@
+package gpu
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"quern.dev/internal/driver"
+)
+
+// OutOfMemoryError means that a device has not enough free memory, or that a pool
+// would exceed its limit. Memory that pools kept for later has been given back
+// before. It matches [ErrOutOfMemory] and, if a driver was asked, [*Error].
+type OutOfMemoryError struct {
+	Device string // ID
+	Bytes  int64  // asked for, as rounded by a pool
+
+	// Limit is the pool's, zero if it is the device that has no more.
+	Limit int64
+	// Free and Total are the device's memory; zero if the device does not say.
+	Free, Total int64
+
+	// Holders are the lines of this program that made the buffers which are in
+	// use, of the pool or of the whole device, most bytes first.
+	Holders []Holder
+
+	Err error // the driver's, nil if it was not asked
+}
+
+// Error says how much was asked for, how much there is and who holds the most.
+func (e *OutOfMemoryError) Error() string {
+	if e.Limit > 0 {
+		return fmt.Sprintf("%s would exceed the pool's limit of %d%s", count64(e.Bytes, "byte"), e.Limit, e.held())
+	}
+	text := "out of memory"
+	if e.Err != nil {
+		text = e.Err.Error()
+	}
+	if e.Total > 0 {
+		text += fmt.Sprintf("; %d of %s are free", e.Free, count64(e.Total, "byte"))
+	}
+	return text + e.held()
+}
+
+// held says what the program holds itself.
+func (e *OutOfMemoryError) held() string {
+	buffers, bytes := 0, int64(0)
+	for _, h := range e.Holders {
+		buffers, bytes = buffers+h.Buffers, bytes+h.Bytes
+	}
+	return fmt.Sprintf("; in use are %s, %s%s", count(buffers, "buffer"), count64(bytes, "byte"), list(e.Holders))
+}
+
+// Unwrap returns ErrOutOfMemory and the driver's error.
+func (e *OutOfMemoryError) Unwrap() []error {
+	if e.Err == nil {
+		return []error{ErrOutOfMemory}
+	}
+	return []error{ErrOutOfMemory, e.Err}
+}
+
+// full is the error for size bytes more than the pool may take. The caller holds
+// the lock.
+func (p *Pool) full(size int64) error {
+	return &OutOfMemoryError{Device: p.dev.id, Bytes: size, Limit: p.config.Limit, Holders: holders(p.allocations())}
+}
+
+// allocating calls alloc for size bytes. If the device has not enough, it takes
+// back what pools keep and calls it again.
+func (d *Device) allocating(size int64, alloc func() (driver.Memory, error)) (driver.Memory, error) {
+	m, err := alloc()
+	if !errors.Is(err, ErrOutOfMemory) {
+		return m, err
+	}
+	if d.trimPools() {
+		if m, err = alloc(); !errors.Is(err, ErrOutOfMemory) {
+			return m, err
+		}
+	}
+	e := &OutOfMemoryError{Device: d.id, Bytes: size, Holders: holders(d.allocations()), Err: public(err)}
+	e.Free, e.Total = d.Memory()
+	return m, e
+}
+
+// trimPools trims all pools of the device and reports whether they gave back
+// anything.
+func (d *Device) trimPools() bool {
+	d.mu.Lock()
+	pools := slices.Clone(d.pools)
+	d.mu.Unlock()
+	trimmed := false
+	for _, p := range pools {
+		if s := p.Stats(); s.Reserved > s.Used {
+			trimmed = p.Trim() == nil || trimmed
+		}
+	}
+	return trimmed
+}
