@@ -130,7 +130,8 @@ func caller(pcs []uintptr) (function, file string, line int) {
 		f, more := frames.Next()
 		inside := strings.HasPrefix(f.Function, "quern.dev/gpu.") && !strings.HasSuffix(f.File, "_test.go")
 		if !inside || !more {
-			return f.Function[strings.LastIndex(f.Function, "/")+1:], f.File, f.Line
+			name := strings.ReplaceAll(f.Function, "[...]", "") // type arguments
+			return name[strings.LastIndex(name, "/")+1:], f.File, f.Line
 		}
 	}
 }
@@ -160,11 +161,13 @@ func (m *memory) allocation() allocation {
 	return a
 }
 
-// allocations returns the buffers in use. The caller holds the lock.
+// allocations returns the buffers that are not closed. The caller holds the lock.
 func (p *Pool) allocations() []allocation {
 	var all []allocation
 	for b := p.inUse.first; b != nil; b = b.next {
-		all = append(all, allocation{slices.Clone(b.site[:]), b.owner.size})
+		if !b.owner.lease.closed() {
+			all = append(all, allocation{slices.Clone(b.site[:]), b.owner.size})
+		}
 	}
 	return all
 }
