@@ -17,7 +17,7 @@ import (
 // simulator they do the work before they return. Programs that wait before they
 // look at results run alike on all.
 //
-// A kernel that fails is reported by the next wait on its stream, once: by
+// A kernel or a called function that fails is reported by the next wait on its stream, once: by
 // [Stream.Synchronize], [Device.Synchronize], [Download], [Event.Synchronize] of
 // an event of the stream, or Close.
 type Stream struct {
@@ -28,25 +28,38 @@ type Stream struct {
 
 	capture atomic.Pointer[capture] // if set, work is recorded there instead of done
 	drained chan struct{}           // closed when the stream is closed and its work done
+
+	priority int
+	failed   atomic.Pointer[error] // what a called function returned, until a wait returns it
 }
 
 // NewStream makes a stream, which is to be closed.
-func (d *Device) NewStream(ctx context.Context) (*Stream, error) {
+func (d *Device) NewStream(ctx context.Context, options ...StreamOption) (*Stream, error) {
 	if err := orBackground(ctx).Err(); err != nil {
 		return nil, driverError("new stream", err)
 	}
-	return d.newStream()
+	return d.newStream(options...)
 }
 
-func (d *Device) newStream() (*Stream, error) {
+func (d *Device) newStream(options ...StreamOption) (*Stream, error) {
+	var o streamOptions
+	for _, set := range options {
+		if set != nil {
+			set(&o)
+		}
+	}
 	if err := d.acquire(); err != nil {
 		return nil, driverError("new stream", err)
 	}
-	drv, err := d.drv.NewStream()
+	if o.priority != 0 {
+		least, greatest := d.drv.Priorities()
+		o.priority = min(max(o.priority, least), greatest)
+	}
+	drv, err := d.drv.NewPriorityStream(o.priority)
 	if err != nil {
 		return nil, errors.Join(driverError("new stream", err), d.release())
 	}
-	s := &Stream{dev: d, drv: drv, drained: make(chan struct{})}
+	s := &Stream{dev: d, drv: drv, priority: o.priority, drained: make(chan struct{})}
 	d.mu.Lock()
 	d.streams = append(d.streams, s)
 	d.mu.Unlock()
@@ -190,7 +203,7 @@ func (s *Stream) release() {
 }
 
 // fault delivers what kernels of the stream have printed, and returns what
-// stopped one, once.
+// stopped one and the error of a called function, once.
 func (s *Stream) fault() error {
 	printed := s.deliver()
 	err := s.drv.Fault()
@@ -199,8 +212,9 @@ func (s *Stream) fault() error {
 	} else {
 		err = driverError("read fault record", err)
 	}
-	if printed != nil {
-		return errors.Join(printed, err)
+	called := s.callError()
+	if printed != nil || called != nil {
+		return errors.Join(printed, called, err)
 	}
 	return err
 }

@@ -79,6 +79,7 @@ type Device interface {
 	Free(m Memory) error
 
 	NewStream() (Stream, error)
+	Priorities
 	NewEvent() (Event, error)
 	Load(k *Kernel) (Function, error)
 	NewTexture(i TextureInfo) (Texture, error)
@@ -137,6 +138,7 @@ type Stream interface {
 	Output() (messages []Message, dropped int, err error)
 
 	Idler
+	HostCalls
 
 	Close() error
 }

@@ -12,7 +12,7 @@ func Candidate() driver.Candidate {
 	return driver.Candidate{
 		ID:   "cpu",
 		Info: i,
-		Open: func() (driver.Device, error) { return &device{driver.GoMemory{Limit: i.TotalMemory}, i}, nil },
+		Open: func() (driver.Device, error) { return &device{GoMemory: driver.GoMemory{Limit: i.TotalMemory}, info: i}, nil },
 	}
 }
 
@@ -30,6 +30,8 @@ func info() driver.Info {
 
 type device struct {
 	driver.GoMemory
+	driver.NoPriorities
+
 	info driver.Info
 }
 

@@ -25,18 +25,11 @@ type stream struct {
 	peer   peerMark
 
 	replays replays
+	calls   calls
 }
 
 func (d *device) NewStream() (driver.Stream, error) {
-	s := &stream{dev: d}
-	if err := d.call(cuStreamCreate, uintptr(unsafe.Pointer(&s.handle)), streamNonBlocking); err != nil {
-		return nil, err
-	}
-	var err error
-	if s.slot, err = d.takeSlot(s); err != nil {
-		return nil, errors.Join(err, d.handles(cuStreamDestroy, s.handle))
-	}
-	return s, nil
+	return d.NewPriorityStream(0)
 }
 
 func (s *stream) Launch(fn driver.Function, l *driver.Frame) error {
@@ -118,7 +111,7 @@ func (s *stream) Synchronize(ctx context.Context) error {
 func (s *stream) Close() error {
 	s.waits.Wait()
 	s.closeReplays()
-	err := errors.Join(s.closeOutput(), s.closePeer())
+	err := errors.Join(s.closeOutput(), s.closePeer(), s.calls.close(s.dev))
 	s.dev.putSlot(s.slot)
 	return errors.Join(err, s.dev.handles(cuStreamDestroy, s.handle))
 }

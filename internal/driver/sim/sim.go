@@ -60,6 +60,8 @@ func open(i driver.Info, o Options) (driver.Device, error) {
 
 type device struct {
 	driver.GoMemory
+	driver.NoPriorities
+
 	info    driver.Info
 	memory  *ptxvm.Memory
 	options interp.Options

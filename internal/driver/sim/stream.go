@@ -3,6 +3,7 @@ package sim
 import (
 	"context"
 	"errors"
+	"sync"
 	"time"
 	"unsafe"
 
@@ -14,6 +15,7 @@ type stream struct {
 	dev             *device
 	control, record driver.Memory
 	output          driver.Memory // nil address before the first kernel that prints
+	calls           sync.Mutex    // held while a Go function of the stream runs
 
 	// Guarded by the device's turn.
 	fault    *driver.Fault

@@ -83,14 +83,15 @@ type Library struct {
 	next     uintptr
 	memory   map[uintptr][]uint64 // by address
 	used     int64
-	objects  map[uintptr]any // by handle
+	objects  map[uintptr]any     // by handle
+	awaited  map[uintptr]awaited // by handle of the stream
 
 	strings map[string]*byte
 	names   []string // of functions by address, less one
 }
 
 type (
-	stream   struct{}
+	stream   struct{ priority int32 }
 	event    struct{ recorded bool }
 	module   struct{ *ptxvm.Module }
 	function struct {
@@ -158,6 +159,9 @@ func (l *Library) Call(address uintptr, args []uintptr) uintptr {
 	}
 	name := l.names[address-1]
 	if code := l.wait(name); code != Success {
+		return uintptr(code)
+	}
+	if code := l.hold(name, args); code != Success {
 		return uintptr(code)
 	}
 	l.mu.Lock()

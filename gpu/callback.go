@@ -1,0 +1,77 @@
+package gpu
+
+import (
+	"errors"
+	"fmt"
+	"runtime/debug"
+)
+
+// Call makes f run when the work that was asked for so far is done; work that is
+// asked for later begins after f has returned. On a GPU, Call returns before f
+// runs, like all that adds work.
+//
+// f runs on a goroutine of its own. It must not use the device, which may be
+// waiting for it; what is to be done with the device then is for a goroutine
+// that f starts or tells. As long as it runs it holds up its stream, and no
+// other.
+//
+// An error of f is returned by the next wait on the stream, once, and so is a
+// panic, as [*PanicError]. The first error is kept until it is returned. If the
+// device fails before, f does not run, and the wait returns why.
+func (s *Stream) Call(f func() error) error {
+	if err := s.acquire(); err != nil {
+		return driverError("call", err)
+	}
+	defer s.release()
+	if f == nil {
+		return driverError("call", invalid("function is nil"))
+	}
+	return driverError("call", s.drv.Call(func() {
+		if err := onGoroutine(f); err != nil {
+			s.failed.CompareAndSwap(nil, &err)
+		}
+	}))
+}
+
+// onGoroutine runs f on a goroutine of its own, so that whatever f does to its
+// goroutine, which may be to end it, is done to no other.
+func onGoroutine(f func() error) error {
+	result := make(chan error, 1)
+	go func() {
+		err := errors.New("the function ended its goroutine")
+		defer func() {
+			if v := recover(); v != nil {
+				err = &PanicError{Value: v, Stack: debug.Stack()}
+			}
+			result <- err
+		}()
+		err = f()
+	}()
+	return <-result
+}
+
+// callError returns the error of a function in the stream, once.
+func (s *Stream) callError() error {
+	if s.failed.Load() == nil {
+		return nil
+	}
+	if err := s.failed.Swap(nil); err != nil {
+		return driverError("call", *err)
+	}
+	return nil
+}
+
+// PanicError is the panic of a function that a stream called.
+type PanicError struct {
+	Value any    // of the panic
+	Stack []byte // of the goroutine, as debug.Stack writes it
+}
+
+// Error returns the value of the panic.
+func (e *PanicError) Error() string { return fmt.Sprintf("panic: %v", e.Value) }
+
+// Unwrap returns the value of the panic if it is an error.
+func (e *PanicError) Unwrap() error {
+	err, _ := e.Value.(error)
+	return err
+}
