@@ -1,0 +1,178 @@
+package npy
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"reflect"
+	"slices"
+	"unsafe"
+)
+
+// Array is an array of any number of dimensions.
+type Array[T Element] struct {
+	Shape []int // length of each dimension; empty for a single value
+	Data  []T   // in the order of rows: the last index varies fastest
+}
+
+// Read reads a .npy file. It reads no further than the array.
+func Read[T Element](r io.Reader) (Array[T], error) {
+	return read[T](r, math.MaxInt64)
+}
+
+// ReadFile reads the named .npy file.
+func ReadFile[T Element](name string) (Array[T], error) {
+	f, err := os.Open(name)
+	if err != nil {
+		return Array[T]{}, fmt.Errorf("npy: %w", err)
+	}
+	defer f.Close()
+	size := int64(math.MaxInt64)
+	if info, err := f.Stat(); err == nil && info.Mode().IsRegular() {
+		size = info.Size()
+	}
+	a, err := read[T](f, size)
+	if err != nil {
+		return a, fmt.Errorf("%s: %w", name, err)
+	}
+	return a, nil
+}
+
+// read reads an array from a reader that has at most size bytes.
+func read[T Element](r io.Reader, size int64) (Array[T], error) {
+	h, err := ReadHeader(r)
+	if err != nil {
+		return Array[T]{}, err
+	}
+	want := typeName[T]()
+	order := byte('=')
+	if h.Type != "" {
+		order = h.Type[0]
+	}
+	if len(h.Type) < 2 || h.Type[1:] != want[1:] || order != '<' && order != '>' && order != '=' && order != '|' {
+		return Array[T]{}, &TypeError{Have: h.Type, Want: reflect.TypeFor[T]()}
+	}
+	var zero T
+	n, err := h.count(int(unsafe.Sizeof(zero)))
+	if err != nil {
+		return Array[T]{}, err
+	}
+	a := Array[T]{Shape: h.Shape}
+	if a.Data, err = readData[T](r, n, size); err != nil {
+		return Array[T]{}, err
+	}
+	if (order == '<' && !littleEndian) || (order == '>' && littleEndian) {
+		swapNumbers(a.Data)
+	}
+	if h.Columns {
+		a.Data = rows(a.Data, a.Shape)
+	}
+	return a, nil
+}
+
+// chunk is how many bytes are read before more room is made, where it is not
+// known how many there are: a header may claim any number.
+const chunk = 1 << 20
+
+// readData reads n elements from a reader that has at most size bytes.
+func readData[T Element](r io.Reader, n int, size int64) ([]T, error) {
+	var zero T
+	each := int(unsafe.Sizeof(zero))
+	room := n
+	if size == math.MaxInt64 {
+		room = min(n, chunk/each)
+	} else if int64(n)*int64(each) > size {
+		return nil, truncated("the data", io.ErrUnexpectedEOF)
+	}
+	data := make([]T, 0, room)
+	for len(data) < n {
+		if len(data) == cap(data) {
+			data = slices.Grow(data, min(n-len(data), len(data)))
+		}
+		next := data[len(data):min(n, cap(data))]
+		if err := readElements(r, next); err != nil {
+			return nil, truncated("the data", err)
+		}
+		data = data[:len(data)+len(next)]
+	}
+	return data, nil
+}
+
+func readElements[T Element](r io.Reader, to []T) error {
+	bytes := bytesOf(to)
+	if _, err := io.ReadFull(r, bytes); err != nil {
+		return err
+	}
+	if reflect.TypeFor[T]().Kind() == reflect.Bool { // Go knows two values only
+		for i, b := range bytes {
+			bytes[i] = min(b, 1)
+		}
+	}
+	return nil
+}
+
+// swapNumbers changes the order of bytes of all numbers; a complex one is two.
+func swapNumbers[T Element](data []T) {
+	t := reflect.TypeFor[T]()
+	size := int(t.Size())
+	if kindLetter(t) == 'c' {
+		size /= 2
+	}
+	swapBytes(bytesOf(data), size)
+}
+
+// rows puts an array in the order of columns into the order of rows.
+func rows[T Element](data []T, shape []int) []T {
+	if len(data) == 0 || len(shape) < 2 {
+		return data
+	}
+	step := make([]int, len(shape)) // of each index, in data
+	step[0] = 1
+	for d := 1; d < len(shape); d++ {
+		step[d] = step[d-1] * shape[d-1]
+	}
+	out := make([]T, len(data))
+	index := make([]int, len(shape))
+	at := 0
+	for i := range out {
+		out[i] = data[at]
+		for d := len(shape) - 1; d >= 0; d-- {
+			index[d]++
+			at += step[d]
+			if index[d] < shape[d] {
+				break
+			}
+			at -= index[d] * step[d]
+			index[d] = 0
+		}
+	}
+	return out
+}
+
+// Write writes a .npy file.
+func Write[T Element](w io.Writer, a Array[T]) error {
+	h := Header{Type: typeName[T](), Shape: a.Shape}
+	var zero T
+	if n, err := h.count(int(unsafe.Sizeof(zero))); err != nil || n != len(a.Data) {
+		return fmt.Errorf("npy: an array of shape %v with %d elements", a.Shape, len(a.Data))
+	}
+	if err := writeHeader(w, h); err != nil {
+		return err
+	}
+	_, err := w.Write(bytesOf(a.Data))
+	return err
+}
+
+// WriteFile writes the named .npy file, which it creates or replaces.
+func WriteFile[T Element](name string, a Array[T]) error {
+	f, err := os.Create(name)
+	if err != nil {
+		return fmt.Errorf("npy: %w", err)
+	}
+	if err := errors.Join(Write(f, a), f.Close()); err != nil {
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	return nil
+}
