@@ -111,6 +111,7 @@ func (m Memory) Offset(n int64) Memory {
 // Stream is a queue of work that is done in order.
 type Stream interface {
 	HostCopies
+	BoxCopies
 
 	Launch(f Function, l *Frame) error
 

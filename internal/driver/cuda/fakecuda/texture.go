@@ -19,7 +19,6 @@ func init() {
 	functions["cuArrayDestroy"] = entry{true, destroy}
 	functions["cuTexObjectCreate"] = entry{true, createTexture}
 	functions["cuTexObjectDestroy"] = entry{true, destroyTexture}
-	functions["cuMemcpy2DAsync_v2"] = entry{true, copyToArray}
 }
 
 // createArray reads a CUDA_ARRAY_DESCRIPTOR.

@@ -1,0 +1,302 @@
+package gpu
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"math/bits"
+	"runtime"
+	"slices"
+	"unsafe"
+
+	"quern.dev/internal/driver"
+)
+
+// Strided says which elements of a Go slice are those of an array of any number
+// of dimensions: element (i, j, ...) is at Offset + i*Stride[0] + j*Stride[1] +
+// ... A column of a row-major matrix with rows of w elements is
+// {Offset: column, Shape: {rows}, Stride: {w}}, its transpose {Shape: {w, rows},
+// Stride: {1, w}}.
+type Strided struct {
+	Offset int
+	Shape  []int // elements in each dimension
+	Stride []int // elements from one to the next in each dimension; may be negative
+}
+
+// CopyInStrided gathers the elements of v in src, the last dimension fastest, and
+// copies them to dst, which has as many elements. It returns when src may be
+// changed again.
+func CopyInStrided[T any](s *Stream, dst *Buffer[T], src []T, v Strided) error {
+	const doing = "copy strided in"
+	if err := s.acquire(); err != nil {
+		return driverError(doing, err)
+	}
+	defer s.release()
+	if err := dst.acquireOn(s); err != nil {
+		return driverError(doing, err)
+	}
+	defer dst.mem.release()
+	l, err := v.layout(len(src), dst.length)
+	if err != nil || dst.length == 0 {
+		return driverError(doing, err)
+	}
+	err = s.fillIn(dst.at(), dst.bytes(), func(chunk []byte, at int64) { gather(chunk, src, l, at) })
+	runtime.KeepAlive(src)
+	return driverError(doing, err)
+}
+
+// DownloadStrided waits for the work on s and scatters the elements of src, which
+// has as many, to those of v in dst, the last dimension fastest. Each element of
+// dst is written at most once. If a kernel on the stream failed, it returns the
+// [*KernelError]. Cancelling ctx ends the wait and leaves dst as it was. After any
+// other error the contents of the elements are undefined.
+func DownloadStrided[T any](ctx context.Context, s *Stream, dst []T, v Strided, src *Buffer[T]) error {
+	const doing = "download strided"
+	if err := s.acquire(); err != nil {
+		return driverError(doing, err)
+	}
+	defer s.release()
+	if err := src.acquireOn(s); err != nil {
+		return driverError(doing, err)
+	}
+	defer src.mem.release()
+	l, err := v.layout(len(dst), src.length)
+	if err == nil && !l.distinct() {
+		err = invalid("elements of shape %v with strides %v are not all different", v.Shape, v.Stride)
+	}
+	if err != nil {
+		return driverError(doing, err)
+	}
+	if err := s.drv.Synchronize(orBackground(ctx)); err != nil {
+		return driverError(doing, err)
+	}
+	if src.length > 0 {
+		err := s.takeOut(src.at(), src.bytes(), func(chunk []byte, at int64) { scatter(dst, chunk, l, at) })
+		runtime.KeepAlive(dst)
+		if err != nil {
+			return driverError(doing, err)
+		}
+	}
+	return s.fault()
+}
+
+// gatherPiece is the number of bytes that are gathered or scattered at a time.
+const gatherPiece = 1 << 20
+
+// fillIn copies n > 0 bytes that fill writes, those from at on, to dst.
+func (s *Stream) fillIn(dst driver.Memory, n int64, fill func(chunk []byte, at int64)) error {
+	piece := make([]byte, min(n, gatherPiece))
+	for at := int64(0); at < n; at += gatherPiece {
+		chunk := piece[:min(n-at, gatherPiece)]
+		fill(chunk, at)
+		if err := s.drv.CopyIn(dst.Offset(at), unsafe.Pointer(unsafe.SliceData(chunk)), int64(len(chunk))); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// takeOut copies n > 0 bytes from src, which take reads, those from at on.
+func (s *Stream) takeOut(src driver.Memory, n int64, take func(chunk []byte, at int64)) error {
+	piece := make([]byte, min(n, gatherPiece))
+	for at := int64(0); at < n; at += gatherPiece {
+		chunk := piece[:min(n-at, gatherPiece)]
+		if err := s.drv.CopyOut(unsafe.Pointer(unsafe.SliceData(chunk)), src.Offset(at), int64(len(chunk))); err != nil {
+			return err
+		}
+		take(chunk, at)
+	}
+	return nil
+}
+
+// layout is a Strided that lies in its slice, with as few dimensions as there can
+// be, at least one.
+type layout struct {
+	first int
+	dims  []dimension // outermost first
+}
+
+type dimension struct{ n, stride int }
+
+// layout checks that the elements of v are in a slice of the given length, and
+// that they are as many as wanted.
+func (v Strided) layout(length, wanted int) (*layout, error) {
+	if len(v.Shape) != len(v.Stride) {
+		return nil, invalid("shape %v with strides %v", v.Shape, v.Stride)
+	}
+	total := uint64(1)
+	for _, n := range v.Shape {
+		if n < 0 {
+			return nil, invalid("negative shape %v", v.Shape)
+		}
+		high, low := bits.Mul64(total, uint64(n))
+		if high > 0 || low > 1<<62 {
+			return nil, invalid("shape %v is too large", v.Shape)
+		}
+		total = low
+	}
+	if total != uint64(wanted) {
+		return nil, invalid("shape %v for a buffer of %s", v.Shape, count(wanted, "element"))
+	}
+	if total == 0 {
+		return &layout{dims: []dimension{{}}}, nil
+	}
+	if err := v.checkRange(length); err != nil {
+		return nil, err
+	}
+	l := &layout{first: v.Offset}
+	for i, n := range v.Shape {
+		if n > 1 {
+			l.add(dimension{n, v.Stride[i]})
+		}
+	}
+	if len(l.dims) == 0 {
+		l.dims = []dimension{{1, 1}}
+	}
+	return l, nil
+}
+
+// checkRange reports elements that are outside of a slice.
+func (v Strided) checkRange(length int) error {
+	outside := invalid("%v reach outside of %s", v, count(length, "element"))
+	if v.Offset < 0 || v.Offset >= length {
+		return outside
+	}
+	below, above := uint64(v.Offset), uint64(length-1-v.Offset) // room
+	for i, n := range v.Shape {
+		room, stride := &above, uint64(v.Stride[i])
+		if v.Stride[i] < 0 {
+			room, stride = &below, -stride
+		}
+		high, reach := bits.Mul64(uint64(n-1), stride)
+		if high > 0 || reach > *room {
+			return outside
+		}
+		*room -= reach
+	}
+	return nil
+}
+
+// add adds an inner dimension, to the one before if they are one.
+func (l *layout) add(d dimension) {
+	if k := len(l.dims) - 1; k >= 0 && l.dims[k].stride == d.n*d.stride {
+		l.dims[k] = dimension{l.dims[k].n * d.n, d.stride}
+		return
+	}
+	l.dims = append(l.dims, d)
+}
+
+// distinct reports whether no element of the slice occurs twice: each dimension
+// steps over all that the finer ones reach.
+func (l *layout) distinct() bool {
+	dims := slices.Clone(l.dims)
+	size := func(d dimension) int { return max(d.stride, -d.stride) }
+	slices.SortFunc(dims, func(a, b dimension) int { return cmp.Compare(size(a), size(b)) })
+	reach := 0
+	for _, d := range dims {
+		if d.n > 1 && size(d) <= reach {
+			return false
+		}
+		reach += (d.n - 1) * size(d)
+	}
+	return true
+}
+
+// runs calls f for the elements lo to hi-1 in order, in runs of n of them that
+// are a stride apart: from place at in the slice, and number i on.
+func (l *layout) runs(lo, hi int, f func(at, i, n, stride int)) {
+	inner := l.dims[len(l.dims)-1]
+	outer := l.dims[:len(l.dims)-1]
+	index := make([]int, len(outer))
+	at, rest := l.first, lo/inner.n
+	for k := len(outer) - 1; k >= 0; k-- {
+		index[k] = rest % outer[k].n
+		rest /= outer[k].n
+		at += index[k] * outer[k].stride
+	}
+	skip := lo % inner.n
+	for i := lo; i < hi; {
+		n := min(inner.n-skip, hi-i)
+		f(at+skip*inner.stride, i, n, inner.stride)
+		i, skip = i+n, 0
+		for k := len(outer) - 1; k >= 0; k-- {
+			index[k]++
+			at += outer[k].stride
+			if index[k] < outer[k].n {
+				break
+			}
+			at -= index[k] * outer[k].stride
+			index[k] = 0
+		}
+	}
+}
+
+// gather writes the bytes from at on of the elements, one after the other, to
+// chunk.
+func gather[T any](chunk []byte, src []T, l *layout, at int64) {
+	if dst, first, ok := elementsOf[T](chunk, at); ok {
+		l.runs(first, first+len(dst), func(at, i, n, stride int) {
+			to := dst[i-first:][:n]
+			if stride == 1 {
+				copy(to, src[at:])
+				return
+			}
+			for k := range to {
+				to[k] = src[at+k*stride]
+			}
+		})
+		return
+	}
+	byBytes(chunk, src, l, at, func(part, element []byte) { copy(part, element) })
+}
+
+// scatter is the reverse of gather.
+func scatter[T any](dst []T, chunk []byte, l *layout, at int64) {
+	if src, first, ok := elementsOf[T](chunk, at); ok {
+		l.runs(first, first+len(src), func(at, i, n, stride int) {
+			from := src[i-first:][:n]
+			if stride == 1 {
+				copy(dst[at:], from)
+				return
+			}
+			for k := range from {
+				dst[at+k*stride] = from[k]
+			}
+		})
+		return
+	}
+	byBytes(chunk, dst, l, at, func(part, element []byte) { copy(element, part) })
+}
+
+// elementsOf returns a chunk as elements, and the number of the first, if the
+// chunk begins and ends with whole ones.
+func elementsOf[T any](chunk []byte, at int64) (elements []T, first int, ok bool) {
+	var zero T
+	size := int64(unsafe.Sizeof(zero))
+	p := unsafe.Pointer(unsafe.SliceData(chunk))
+	if at%size != 0 || int64(len(chunk))%size != 0 || uintptr(p)%unsafe.Alignof(zero) != 0 {
+		return nil, 0, false
+	}
+	return unsafe.Slice((*T)(p), int64(len(chunk))/size), int(at / size), true
+}
+
+// byBytes calls move for the part of chunk, whose first byte has number at, and
+// the bytes of the element that belong together.
+func byBytes[T any](chunk []byte, elements []T, l *layout, at int64, move func(part, element []byte)) {
+	var zero T
+	size := int64(unsafe.Sizeof(zero))
+	end := at + int64(len(chunk))
+	l.runs(int(at/size), int((end+size-1)/size), func(place, i, n, stride int) {
+		for k := range n {
+			begin := int64(i+k) * size
+			lo, hi := max(begin, at), min(begin+size, end)
+			e := unsafe.Slice((*byte)(unsafe.Pointer(&elements[place+k*stride])), size)
+			move(chunk[lo-at:hi-at], e[lo-begin:hi-begin])
+		}
+	})
+}
+
+// String returns v in the form "offset 3, shape [4 5], strides [5 1]".
+func (v Strided) String() string {
+	return fmt.Sprintf("offset %d, shape %v, strides %v", v.Offset, v.Shape, v.Stride)
+}

@@ -1,0 +1,230 @@
+package gpu
+
+import (
+	"context"
+	"fmt"
+	"math/bits"
+	"runtime"
+	"unsafe"
+
+	"quern.dev/internal/driver"
+)
+
+// Box is a part of a three-dimensional array: Depth planes of Height rows of
+// Width elements. The array's elements follow each other along X, then along Y,
+// then along Z. [Rect] makes one of a single plane.
+type Box struct {
+	X, Y, Z              int // the first element
+	Width, Height, Depth int
+
+	// Pitch is the number of elements from a row of the array to the next. Zero
+	// means that the box reaches to the end of the rows: X+Width.
+	Pitch int
+	// Rows is the number of rows from a plane of the array to the next. Zero means
+	// that the box reaches to the end of the planes: Y+Height.
+	Rows int
+}
+
+// Rect is the part of a two-dimensional array, whose rows are pitch elements
+// apart, that is height rows of width elements and begins in column x of row y.
+func Rect(x, y, width, height, pitch int) Box {
+	return Box{X: x, Y: y, Width: width, Height: height, Depth: 1, Pitch: pitch}
+}
+
+// String returns b in the form "4x3x1 at (1,0,0), pitch 8, 3 rows".
+func (b Box) String() string {
+	return fmt.Sprintf("%dx%dx%d at (%d,%d,%d), pitch %d, %s", b.Width, b.Height, b.Depth, b.X, b.Y, b.Z, b.Pitch, count(b.Rows, "row"))
+}
+
+func (b Box) withDefaults() Box {
+	if b.Pitch == 0 {
+		b.Pitch = b.X + b.Width
+	}
+	if b.Rows == 0 {
+		b.Rows = b.Y + b.Height
+	}
+	return b
+}
+
+// empty reports whether a box that was checked has no elements.
+func (b Box) empty() bool { return b.Width == 0 || b.Height == 0 || b.Depth == 0 }
+
+// check reports why b, whose defaults are filled in, is not in an array of n
+// elements.
+func (b Box) check(n int) error {
+	switch {
+	case min(b.X, b.Y, b.Z, b.Width, b.Height, b.Depth, b.Pitch, b.Rows) < 0:
+		return invalid("box %v has a negative extent", b)
+	case b.Width > b.Pitch-b.X:
+		return invalid("box %v is wider than the rows", b)
+	case b.Height > b.Rows-b.Y:
+		return invalid("box %v is higher than the planes", b)
+	case b.empty():
+		return nil
+	case b.Depth > n || b.Z > n-b.Depth:
+		return outside(b, n)
+	}
+	planes, rows := uint64(b.Z+b.Depth-1), uint64(b.Y+b.Height-1)
+	high, before := bits.Mul64(planes, uint64(b.Rows))
+	before, carry := bits.Add64(before, rows, 0)
+	if high+carry > 0 {
+		return outside(b, n)
+	}
+	high, end := bits.Mul64(before, uint64(b.Pitch))
+	end, carry = bits.Add64(end, uint64(b.X+b.Width), 0)
+	if high+carry > 0 || end > uint64(n) {
+		return outside(b, n)
+	}
+	return nil
+}
+
+func outside(b Box, n int) error {
+	return invalid("box %v lies outside of %s", b, count(n, "element"))
+}
+
+// first is the number of the first element.
+func (b Box) first() int { return (b.Z*b.Rows+b.Y)*b.Pitch + b.X }
+
+// side is the box in memory that begins at m, or at p if that is host memory.
+func (b Box) side(m driver.Memory, p unsafe.Pointer, element int64) driver.BoxSide {
+	at := int64(b.first()) * element
+	s := driver.BoxSide{Pitch: int64(b.Pitch) * element, Rows: int64(b.Rows)}
+	if p != nil {
+		s.Go = unsafe.Add(p, at)
+	} else {
+		s.Memory = m.Offset(at)
+	}
+	return s
+}
+
+// checkBoxes fills in the defaults of two boxes, in arrays of dst and src
+// elements, and reports why one cannot be copied to the other.
+func checkBoxes(to, from *Box, dst, src int) error {
+	*to, *from = to.withDefaults(), from.withDefaults()
+	if err := to.check(dst); err != nil {
+		return fmt.Errorf("destination: %w", err)
+	}
+	if err := from.check(src); err != nil {
+		return fmt.Errorf("source: %w", err)
+	}
+	if to.Width != from.Width || to.Height != from.Height || to.Depth != from.Depth {
+		return invalid("box of %dx%dx%d for one of %dx%dx%d", from.Width, from.Height, from.Depth, to.Width, to.Height, to.Depth)
+	}
+	return nil
+}
+
+func newBoxCopy[T any](to Box, dst driver.BoxSide, src driver.BoxSide) *driver.BoxCopy {
+	var zero T
+	return &driver.BoxCopy{
+		Dst: dst, Src: src,
+		Width: int64(to.Width) * int64(unsafe.Sizeof(zero)), Height: int64(to.Height), Depth: int64(to.Depth),
+	}
+}
+
+// CopyInBox copies a box of src to a box of dst that is as wide, high and deep. It
+// returns when src may be changed again.
+func CopyInBox[T any](s *Stream, dst *Buffer[T], to Box, src []T, from Box) error {
+	const doing = "copy box in"
+	var zero T
+	if err := s.acquire(); err != nil {
+		return driverError(doing, err)
+	}
+	defer s.release()
+	if err := dst.acquireOn(s); err != nil {
+		return driverError(doing, err)
+	}
+	defer dst.mem.release()
+	if err := checkBoxes(&to, &from, dst.length, len(src)); err != nil {
+		return driverError(doing, err)
+	}
+	if to.empty() {
+		return nil
+	}
+	element := int64(unsafe.Sizeof(zero))
+	p := unsafe.Pointer(unsafe.SliceData(src))
+	err := s.drv.CopyBox(newBoxCopy[T](to, to.side(dst.at(), nil, element), from.side(driver.Memory{}, p, element)))
+	runtime.KeepAlive(src)
+	return driverError(doing, err)
+}
+
+// DownloadBox waits for the work on s and copies a box of src to a box of dst that
+// is as wide, high and deep. If a kernel on the stream failed, it returns the
+// [*KernelError]. Cancelling ctx ends the wait and leaves dst as it was. After any
+// other error the contents of the box are undefined.
+func DownloadBox[T any](ctx context.Context, s *Stream, dst []T, to Box, src *Buffer[T], from Box) error {
+	const doing = "download box"
+	var zero T
+	if err := s.acquire(); err != nil {
+		return driverError(doing, err)
+	}
+	defer s.release()
+	if err := src.acquireOn(s); err != nil {
+		return driverError(doing, err)
+	}
+	defer src.mem.release()
+	if err := checkBoxes(&to, &from, len(dst), src.length); err != nil {
+		return driverError(doing, err)
+	}
+	if err := s.drv.Synchronize(orBackground(ctx)); err != nil {
+		return driverError(doing, err)
+	}
+	if !to.empty() {
+		element := int64(unsafe.Sizeof(zero))
+		p := unsafe.Pointer(unsafe.SliceData(dst))
+		err := s.drv.CopyBox(newBoxCopy[T](to, to.side(driver.Memory{}, p, element), from.side(src.at(), nil, element)))
+		runtime.KeepAlive(dst)
+		if err != nil {
+			return driverError(doing, err)
+		}
+	}
+	return s.fault()
+}
+
+// CopyBox copies a box of src to a box of dst that is as wide, high and deep. Both
+// buffers are on the device of the stream. The boxes do not overlap.
+func CopyBox[T any](s *Stream, dst *Buffer[T], to Box, src *Buffer[T], from Box) error {
+	const doing = "copy box"
+	var zero T
+	if err := s.acquire(); err != nil {
+		return driverError(doing, err)
+	}
+	defer s.release()
+	if err := dst.acquireOn(s); err != nil {
+		return driverError(doing+": destination", err)
+	}
+	defer dst.mem.release()
+	if err := src.acquireOn(s); err != nil {
+		return driverError(doing+": source", err)
+	}
+	defer src.mem.release()
+	if err := checkBoxes(&to, &from, dst.length, src.length); err != nil {
+		return driverError(doing, err)
+	}
+	if to.empty() {
+		return nil
+	}
+	element := int64(unsafe.Sizeof(zero))
+	c := newBoxCopy[T](to, to.side(dst.at(), nil, element), from.side(src.at(), nil, element))
+	if dst.mem == src.mem && overlap(c, to, from, dst.offset == src.offset) {
+		return driverError(doing, invalid("source and destination overlap"))
+	}
+	return driverError(doing, s.drv.CopyBox(c))
+}
+
+// overlap reports whether the two sides of a copy within one allocation may have
+// bytes in common. It is exact for boxes of one array.
+func overlap(c *driver.BoxCopy, to, from Box, oneArray bool) bool {
+	first, second := int64(c.Dst.Memory.Addr), int64(c.Src.Memory.Addr)
+	length := func(b *driver.BoxSide) int64 { return ((c.Depth-1)*b.Rows+c.Height-1)*b.Pitch + c.Width }
+	if first >= second+length(&c.Src) || second >= first+length(&c.Dst) {
+		return false
+	}
+	if !oneArray || to.Pitch != from.Pitch || to.Rows != from.Rows && to.Depth > 1 {
+		return true
+	}
+	meet := func(a, b, n int) bool { return max(a, b)-min(a, b) < n }
+	if to.Depth == 1 {
+		return meet(to.X, from.X, to.Width) && meet(to.Z*to.Rows+to.Y, from.Z*from.Rows+from.Y, to.Height)
+	}
+	return meet(to.X, from.X, to.Width) && meet(to.Y, from.Y, to.Height) && meet(to.Z, from.Z, to.Depth)
+}
