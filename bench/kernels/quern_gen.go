@@ -746,7 +746,6 @@ func quernRow1BlurRows(r *host.Run, kFirst, start, t2 int, tile *[272]float32, i
 			r.ThreadIdx.X = threadX
 //line blur.go:39
 			t1 := start + threadX - 8
-//line math.go:151
 			result0 := min(max(t1, 0), t2)
 //line blur.go:39
 			row2[threadX] = in[row+result0]
@@ -758,7 +757,6 @@ func quernRow1BlurRows(r *host.Run, kFirst, start, t2 int, tile *[272]float32, i
 //line blur.go:38
 		if kFirst+threadX < 272 {
 			t1 := start + threadX - 8
-//line math.go:151
 			result0 := min(max(t1, 0), t2)
 //line blur.go:39
 			tile[kFirst+threadX] = in[row+result0]
@@ -859,7 +857,6 @@ func quernRow1BlurRowsUnchecked(r *host.Run, kFirst, start, t2 int, tile *[272]f
 			r.ThreadIdx.X = threadX
 //line blur.go:39
 			t1 := start + threadX - 8
-//line math.go:151
 			result0 := min(max(t1, 0), t2)
 //line blur.go:39
 			row2[threadX] = in[row+result0]
@@ -871,7 +868,6 @@ func quernRow1BlurRowsUnchecked(r *host.Run, kFirst, start, t2 int, tile *[272]f
 //line blur.go:38
 		if kFirst+threadX < 272 {
 			t1 := start + threadX - 8
-//line math.go:151
 			result0 := min(max(t1, 0), t2)
 //line blur.go:39
 			tile[kFirst+threadX] = in[row+result0]

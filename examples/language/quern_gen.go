@@ -1652,16 +1652,18 @@ var quernSmallProduct = gpu.NewKernel(gpu.KernelInfo{
 	PTX: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 0, -1, 1, 0, 5, 9, -1073741823, 0, -1, 1, 1, 0, 8, 1, 0, 5, 4, 0, 56, 4, 1, 1, 0, 1073741872, 4, 7, 5, 9, 0, 0, -1, 1, 2, 5, 9, -128}, Sites: []gpu.Site{
-			{Kind: gpu.IndexSite, File: "matrix.go", Line: 147, Col: 22},
+			{Kind: gpu.IndexSite, File: "tensor.go", Line: 94, Col: 9},
 		}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647}, Sites: []gpu.Site{
-			{Kind: gpu.IndexSite, File: "matrix.go", Line: 147, Col: 22},
+			{Kind: gpu.IndexSite, File: "tensor.go", Line: 94, Col: 9},
 			{Kind: gpu.SliceSite, File: "tensor.go", Line: 95, Col: 31},
+			{Kind: gpu.IndexSite, File: "tensor.go", Line: 95, Col: 9},
 			{Kind: gpu.IndexSite, File: "tensor.go", Line: 99, Col: 3},
 		}},
 		{Name: "wide", Sites: []gpu.Site{
-			{Kind: gpu.IndexSite, File: "matrix.go", Line: 147, Col: 22},
+			{Kind: gpu.IndexSite, File: "tensor.go", Line: 94, Col: 9},
 			{Kind: gpu.SliceSite, File: "tensor.go", Line: 95, Col: 31},
+			{Kind: gpu.IndexSite, File: "tensor.go", Line: 95, Col: 9},
 			{Kind: gpu.IndexSite, File: "tensor.go", Line: 99, Col: 3},
 		}},
 	},
@@ -4960,22 +4962,19 @@ func quernRow1ShuffledKeys(r *host.Run, base int, keys []uint32, t1_1, t1_2, t1_
 		for threadX := range count {
 			i := base + threadX
 			t1_0 := uint32(i)
-//line random.go:12
+//line random.go:42
 			a := t1_0
 			b := t1_1
 			c := t1_2
 			d := t1_3
-//line random.go:13
 			k0 := t5
 			k1 := t6
 			t7 := a
 			hi0 := uint32(uint64(c2) * uint64(t7) >> 32)
 			lo0 := t7 * 3528531795
-//line random.go:16
 			t8 := c
 			hi1 := uint32(uint64(c3) * uint64(t8) >> 32)
 			lo1 := t8 * 3449720151
-//line random.go:17
 			t9 := hi1 ^ b ^ k0
 			t10 := lo1
 			t11 := hi0 ^ d ^ k1
@@ -4984,18 +4983,14 @@ func quernRow1ShuffledKeys(r *host.Run, base int, keys []uint32, t1_1, t1_2, t1_
 			b = t10
 			c = t11
 			d = t12
-//line random.go:18
 			k0 += 2654435769
 			k1 += 3144134277
-//line random.go:15
 			t72 := a
 			hi02 := uint32(uint64(c2) * uint64(t72) >> 32)
 			lo02 := t72 * 3528531795
-//line random.go:16
 			t82 := c
 			hi12 := uint32(uint64(c3) * uint64(t82) >> 32)
 			lo12 := t82 * 3449720151
-//line random.go:17
 			t92 := hi12 ^ b ^ k0
 			t102 := lo12
 			t112 := hi02 ^ d ^ k1
@@ -5004,18 +4999,14 @@ func quernRow1ShuffledKeys(r *host.Run, base int, keys []uint32, t1_1, t1_2, t1_
 			b = t102
 			c = t112
 			d = t122
-//line random.go:18
 			k0 += 2654435769
 			k1 += 3144134277
-//line random.go:15
 			t73 := a
 			hi03 := uint32(uint64(c2) * uint64(t73) >> 32)
 			lo03 := t73 * 3528531795
-//line random.go:16
 			t83 := c
 			hi13 := uint32(uint64(c3) * uint64(t83) >> 32)
 			lo13 := t83 * 3449720151
-//line random.go:17
 			t93 := hi13 ^ b ^ k0
 			t103 := lo13
 			t113 := hi03 ^ d ^ k1
@@ -5024,18 +5015,14 @@ func quernRow1ShuffledKeys(r *host.Run, base int, keys []uint32, t1_1, t1_2, t1_
 			b = t103
 			c = t113
 			d = t123
-//line random.go:18
 			k0 += 2654435769
 			k1 += 3144134277
-//line random.go:15
 			t74 := a
 			hi04 := uint32(uint64(c2) * uint64(t74) >> 32)
 			lo04 := t74 * 3528531795
-//line random.go:16
 			t84 := c
 			hi14 := uint32(uint64(c3) * uint64(t84) >> 32)
 			lo14 := t84 * 3449720151
-//line random.go:17
 			t94 := hi14 ^ b ^ k0
 			t104 := lo14
 			t114 := hi04 ^ d ^ k1
@@ -5044,18 +5031,14 @@ func quernRow1ShuffledKeys(r *host.Run, base int, keys []uint32, t1_1, t1_2, t1_
 			b = t104
 			c = t114
 			d = t124
-//line random.go:18
 			k0 += 2654435769
 			k1 += 3144134277
-//line random.go:15
 			t75 := a
 			hi05 := uint32(uint64(c2) * uint64(t75) >> 32)
 			lo05 := t75 * 3528531795
-//line random.go:16
 			t85 := c
 			hi15 := uint32(uint64(c3) * uint64(t85) >> 32)
 			lo15 := t85 * 3449720151
-//line random.go:17
 			t95 := hi15 ^ b ^ k0
 			t105 := lo15
 			t115 := hi05 ^ d ^ k1
@@ -5064,18 +5047,14 @@ func quernRow1ShuffledKeys(r *host.Run, base int, keys []uint32, t1_1, t1_2, t1_
 			b = t105
 			c = t115
 			d = t125
-//line random.go:18
 			k0 += 2654435769
 			k1 += 3144134277
-//line random.go:15
 			t76 := a
 			hi06 := uint32(uint64(c2) * uint64(t76) >> 32)
 			lo06 := t76 * 3528531795
-//line random.go:16
 			t86 := c
 			hi16 := uint32(uint64(c3) * uint64(t86) >> 32)
 			lo16 := t86 * 3449720151
-//line random.go:17
 			t96 := hi16 ^ b ^ k0
 			t106 := lo16
 			t116 := hi06 ^ d ^ k1
@@ -5084,18 +5063,14 @@ func quernRow1ShuffledKeys(r *host.Run, base int, keys []uint32, t1_1, t1_2, t1_
 			b = t106
 			c = t116
 			d = t126
-//line random.go:18
 			k0 += 2654435769
 			k1 += 3144134277
-//line random.go:15
 			t77 := a
 			hi07 := uint32(uint64(c2) * uint64(t77) >> 32)
 			lo07 := t77 * 3528531795
-//line random.go:16
 			t87 := c
 			hi17 := uint32(uint64(c3) * uint64(t87) >> 32)
 			lo17 := t87 * 3449720151
-//line random.go:17
 			t97 := hi17 ^ b ^ k0
 			t107 := lo17
 			t117 := hi07 ^ d ^ k1
@@ -5104,48 +5079,35 @@ func quernRow1ShuffledKeys(r *host.Run, base int, keys []uint32, t1_1, t1_2, t1_
 			b = t107
 			c = t117
 			d = t127
-//line random.go:18
 			k0 += 2654435769
 			k1 += 3144134277
-//line random.go:15
 			t78 := a
 			hi08 := uint32(uint64(c2) * uint64(t78) >> 32)
 			lo08 := t78 * 3528531795
-//line random.go:16
 			t88 := c
 			hi18 := uint32(uint64(c3) * uint64(t88) >> 32)
-//line random.go:17
 			t98 := hi18 ^ b ^ k0
 			t118 := hi08 ^ d ^ k1
 			t128 := lo08
 			a = t98
 			c = t118
 			d = t128
-//line random.go:18
 			k0 += 2654435769
 			k1 += 3144134277
-//line random.go:15
 			t79 := a
 			hi09 := uint32(uint64(c2) * uint64(t79) >> 32)
-//line random.go:16
 			t89 := c
 			lo18 := t89 * 3449720151
-//line random.go:17
 			t108 := lo18
 			t119 := hi09 ^ d ^ k1
 			b = t108
 			c = t119
-//line random.go:18
 			k0 += 2654435769
-//line random.go:16
 			t810 := c
 			hi19 := uint32(uint64(c3) * uint64(t810) >> 32)
-//line random.go:17
 			t99 := hi19 ^ b ^ k0
 			a = t99
-//line random.go:21
 			result0_0 := a
-//line random.go:42
 			t4_0 := result0_0
 			row[threadX] = t4_0
 		}
@@ -5157,22 +5119,18 @@ func quernRow1ShuffledKeys(r *host.Run, base int, keys []uint32, t1_1, t1_2, t1_
 		t1_0 := uint32(i)
 //line random.go:41
 		if i < len(keys) {
-//line random.go:12
 			a := t1_0
 			b := t1_1
 			c := t1_2
 			d := t1_3
-//line random.go:13
 			k0 := t5
 			k1 := t6
 			t7 := a
 			hi0 := uint32(uint64(c2) * uint64(t7) >> 32)
 			lo0 := t7 * 3528531795
-//line random.go:16
 			t8 := c
 			hi1 := uint32(uint64(c3) * uint64(t8) >> 32)
 			lo1 := t8 * 3449720151
-//line random.go:17
 			t9 := hi1 ^ b ^ k0
 			t10 := lo1
 			t11 := hi0 ^ d ^ k1
@@ -5181,18 +5139,14 @@ func quernRow1ShuffledKeys(r *host.Run, base int, keys []uint32, t1_1, t1_2, t1_
 			b = t10
 			c = t11
 			d = t12
-//line random.go:18
 			k0 += 2654435769
 			k1 += 3144134277
-//line random.go:15
 			t72 := a
 			hi02 := uint32(uint64(c2) * uint64(t72) >> 32)
 			lo02 := t72 * 3528531795
-//line random.go:16
 			t82 := c
 			hi12 := uint32(uint64(c3) * uint64(t82) >> 32)
 			lo12 := t82 * 3449720151
-//line random.go:17
 			t92 := hi12 ^ b ^ k0
 			t102 := lo12
 			t112 := hi02 ^ d ^ k1
@@ -5201,18 +5155,14 @@ func quernRow1ShuffledKeys(r *host.Run, base int, keys []uint32, t1_1, t1_2, t1_
 			b = t102
 			c = t112
 			d = t122
-//line random.go:18
 			k0 += 2654435769
 			k1 += 3144134277
-//line random.go:15
 			t73 := a
 			hi03 := uint32(uint64(c2) * uint64(t73) >> 32)
 			lo03 := t73 * 3528531795
-//line random.go:16
 			t83 := c
 			hi13 := uint32(uint64(c3) * uint64(t83) >> 32)
 			lo13 := t83 * 3449720151
-//line random.go:17
 			t93 := hi13 ^ b ^ k0
 			t103 := lo13
 			t113 := hi03 ^ d ^ k1
@@ -5221,18 +5171,14 @@ func quernRow1ShuffledKeys(r *host.Run, base int, keys []uint32, t1_1, t1_2, t1_
 			b = t103
 			c = t113
 			d = t123
-//line random.go:18
 			k0 += 2654435769
 			k1 += 3144134277
-//line random.go:15
 			t74 := a
 			hi04 := uint32(uint64(c2) * uint64(t74) >> 32)
 			lo04 := t74 * 3528531795
-//line random.go:16
 			t84 := c
 			hi14 := uint32(uint64(c3) * uint64(t84) >> 32)
 			lo14 := t84 * 3449720151
-//line random.go:17
 			t94 := hi14 ^ b ^ k0
 			t104 := lo14
 			t114 := hi04 ^ d ^ k1
@@ -5241,18 +5187,14 @@ func quernRow1ShuffledKeys(r *host.Run, base int, keys []uint32, t1_1, t1_2, t1_
 			b = t104
 			c = t114
 			d = t124
-//line random.go:18
 			k0 += 2654435769
 			k1 += 3144134277
-//line random.go:15
 			t75 := a
 			hi05 := uint32(uint64(c2) * uint64(t75) >> 32)
 			lo05 := t75 * 3528531795
-//line random.go:16
 			t85 := c
 			hi15 := uint32(uint64(c3) * uint64(t85) >> 32)
 			lo15 := t85 * 3449720151
-//line random.go:17
 			t95 := hi15 ^ b ^ k0
 			t105 := lo15
 			t115 := hi05 ^ d ^ k1
@@ -5261,18 +5203,14 @@ func quernRow1ShuffledKeys(r *host.Run, base int, keys []uint32, t1_1, t1_2, t1_
 			b = t105
 			c = t115
 			d = t125
-//line random.go:18
 			k0 += 2654435769
 			k1 += 3144134277
-//line random.go:15
 			t76 := a
 			hi06 := uint32(uint64(c2) * uint64(t76) >> 32)
 			lo06 := t76 * 3528531795
-//line random.go:16
 			t86 := c
 			hi16 := uint32(uint64(c3) * uint64(t86) >> 32)
 			lo16 := t86 * 3449720151
-//line random.go:17
 			t96 := hi16 ^ b ^ k0
 			t106 := lo16
 			t116 := hi06 ^ d ^ k1
@@ -5281,18 +5219,14 @@ func quernRow1ShuffledKeys(r *host.Run, base int, keys []uint32, t1_1, t1_2, t1_
 			b = t106
 			c = t116
 			d = t126
-//line random.go:18
 			k0 += 2654435769
 			k1 += 3144134277
-//line random.go:15
 			t77 := a
 			hi07 := uint32(uint64(c2) * uint64(t77) >> 32)
 			lo07 := t77 * 3528531795
-//line random.go:16
 			t87 := c
 			hi17 := uint32(uint64(c3) * uint64(t87) >> 32)
 			lo17 := t87 * 3449720151
-//line random.go:17
 			t97 := hi17 ^ b ^ k0
 			t107 := lo17
 			t117 := hi07 ^ d ^ k1
@@ -5301,48 +5235,35 @@ func quernRow1ShuffledKeys(r *host.Run, base int, keys []uint32, t1_1, t1_2, t1_
 			b = t107
 			c = t117
 			d = t127
-//line random.go:18
 			k0 += 2654435769
 			k1 += 3144134277
-//line random.go:15
 			t78 := a
 			hi08 := uint32(uint64(c2) * uint64(t78) >> 32)
 			lo08 := t78 * 3528531795
-//line random.go:16
 			t88 := c
 			hi18 := uint32(uint64(c3) * uint64(t88) >> 32)
-//line random.go:17
 			t98 := hi18 ^ b ^ k0
 			t118 := hi08 ^ d ^ k1
 			t128 := lo08
 			a = t98
 			c = t118
 			d = t128
-//line random.go:18
 			k0 += 2654435769
 			k1 += 3144134277
-//line random.go:15
 			t79 := a
 			hi09 := uint32(uint64(c2) * uint64(t79) >> 32)
-//line random.go:16
 			t89 := c
 			lo18 := t89 * 3449720151
-//line random.go:17
 			t108 := lo18
 			t119 := hi09 ^ d ^ k1
 			b = t108
 			c = t119
-//line random.go:18
 			k0 += 2654435769
-//line random.go:16
 			t810 := c
 			hi19 := uint32(uint64(c3) * uint64(t810) >> 32)
-//line random.go:17
 			t99 := hi19 ^ b ^ k0
 			a = t99
-//line random.go:21
 			result0_0 := a
-//line random.go:42
 			t4_0 := result0_0
 //line random.go:42
 			keys[i] = t4_0
@@ -6378,24 +6299,21 @@ func quernRow2SmallProduct(r *host.Run, fas []kernel.MatrixA[float32], first2 in
 		fa := &faRow[threadX]
 		t12 := (threadX + first2) & 31 >> 2
 		t22 := (threadX + first2) & 31 & 3 * n
-//line matrix.go:121
+//line tensor.go:94
 		m := kernel.MatrixA[float32]{}
-//line matrix.go:124
 		for w := 0; w < 4; w++ {
 			t3 := t2
 			t4 := (t12+w&1*8)*k + (t22+w>>1*4*n)*1
-//line matrix.go:144
 			var word uint32
-//line matrix.go:146
 			for i := 0; i < n2; i++ {
+//line tensor.go:94
 				word |= math.Float32bits(t3[t4+i*t52]) << (i * 32 / n2)
 			}
 			result0 := word
-//line matrix.go:125
+//line tensor.go:94
 			m[w] = result0
 		}
 		result02 := m
-//line tensor.go:94
 		*fa = result02
 	}
 }
@@ -6417,25 +6335,23 @@ func quernRow3SmallProduct(r *host.Run, sums []kernel.Accumulator[float32], firs
 		t13 := (threadX + first3) & 31 >> 2
 		at2 := t13 * 1
 		t23 := (threadX + first3) & 31 & 3 * n3
-//line matrix.go:133
+//line tensor.go:95
 		m2 := kernel.MatrixB[float32]{}
-//line matrix.go:136
 		for w2 := 0; w2 < 2; w2++ {
 			t32 := t6
 			t42 := at2 + (t23+w2*4*n3)*8
-//line matrix.go:144
 			var word2 uint32
-//line matrix.go:146
 			for i2 := 0; i2 < n4; i2++ {
+//line tensor.go:95
 				word2 |= math.Float32bits(t32[t42+i2*t53]) << (i2 * 32 / n4)
 			}
 			result03 := word2
-//line matrix.go:137
+//line tensor.go:95
 			m2[w2] = result03
 		}
 		result04 := m2
-//line tensor.go:95
 		fb := result04
+//line tensor.go:96
 		*t8 = *fa
 		*t9 = fb
 		*t10 = *sum
@@ -6640,9 +6556,7 @@ func quernRow1AddHalves(r *host.Run, base int, x, y []kernel.Float16, dimX int) 
 //line types.go:14
 			t1 := row[threadX]
 			x2 := row2[threadX]
-//line half.go:134
 			result0 := kernel.ToFloat16[float32](x2.Float32() + t1.Float32())
-//line types.go:14
 			row[threadX] = result0
 		}
 		return
@@ -6655,7 +6569,6 @@ func quernRow1AddHalves(r *host.Run, base int, x, y []kernel.Float16, dimX int) 
 			t1 := y[i]
 //line types.go:14
 			x2 := x[i]
-//line half.go:134
 			result0 := kernel.ToFloat16[float32](x2.Float32() + t1.Float32())
 //line types.go:14
 			y[i] = result0
@@ -6747,22 +6660,18 @@ func quernRow1LimitHalves(r *host.Run, base int, x []kernel.Float16, limit kerne
 		for threadX := range count {
 //line types.go:40
 			x2 := row[threadX]
-//line half.go:172
 			result0 := x2.Bits()&32767 > 31744
-//line types.go:40
 			if result0 {
+//line types.go:41
 				row[threadX] = kernel.Float16FromBits(0x0000)
 			} else {
 //line types.go:42
 				x3 := row[threadX]
-//line half.go:157
 				result02 := kernel.Float16FromBits(x3.Bits() &^ 32768)
-//line types.go:42
 				t3 := result02
-//line half.go:169
 				result03 := limit.Float32() < t3.Float32()
-//line types.go:42
 				if result03 {
+//line types.go:43
 					row[threadX] = kernel.ToFloat16[float32](float32(math.Copysign(float64(limit.Float32()), float64(row[threadX].Float32()))))
 				}
 			}
@@ -6778,22 +6687,18 @@ func quernRow1LimitHalves(r *host.Run, base int, x []kernel.Float16, limit kerne
 		}
 //line types.go:40
 		x2 := x[i]
-//line half.go:172
 		result0 := x2.Bits()&32767 > 31744
-//line types.go:40
 		if result0 {
+//line types.go:41
 			x[i] = kernel.Float16FromBits(0x0000)
 		} else {
 //line types.go:42
 			x3 := x[i]
-//line half.go:157
 			result02 := kernel.Float16FromBits(x3.Bits() &^ 32768)
-//line types.go:42
 			t3 := result02
-//line half.go:169
 			result03 := limit.Float32() < t3.Float32()
-//line types.go:42
 			if result03 {
+//line types.go:43
 				x[i] = kernel.ToFloat16[float32](float32(math.Copysign(float64(limit.Float32()), float64(x[i].Float32()))))
 			}
 		}

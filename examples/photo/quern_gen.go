@@ -552,7 +552,6 @@ func quernRow1BlurRows(r *host.Run, radius int, weight *[33]float32, weights []f
 		}
 		for k := threadX; k < size; k += 256 {
 			t1 := base + k
-//line math.go:151
 			result0 := min(max(t1, 0), t2)
 //line blur.go:38
 			tile[k] = in[row+result0]
@@ -648,7 +647,6 @@ func quernRow1BlurColumns(r *host.Run, threadY, radius int, weight *[33]float32,
 		if x < w {
 			for k2 := threadY; k2 < size; k2 += 8 {
 				t1 := base2 + k2
-//line math.go:151
 				result0 := min(max(t1, 0), t2)
 //line blur.go:72
 				tile[k2][threadX] = in[at+result0*w]
@@ -904,7 +902,6 @@ func quernRow4ToneCurve(r *host.Run, sums *[256]uint32, total uint32, strength f
 		identity := float32(threadX+1) * 0.00390625
 //line equalize.go:73
 		t2 := float32(sums[threadX]) / float32(total)
-//line math.go:157
 		result0 := identity + strength*(t2-identity)
 //line equalize.go:73
 		curve[threadX+1] = result0
@@ -960,9 +957,7 @@ func quernRow1Equalize(r *host.Run, base, n int, planes []float32, size int, cur
 //line equalize.go:92
 			t5 := curve[b+1]
 			t6 := tone - float32(b)
-//line math.go:157
 			result03 := t4 + t6*(t5-t4)
-//line equalize.go:92
 			t8 := result03
 //line equalize.go:92
 			result04 := decodeSRGB(t8)
@@ -1000,9 +995,7 @@ func quernRow1Equalize(r *host.Run, base, n int, planes []float32, size int, cur
 //line equalize.go:92
 		t5 := curve[b+1]
 		t6 := tone - float32(b)
-//line math.go:157
 		result03 := t4 + t6*(t5-t4)
-//line equalize.go:92
 		t8 := result03
 //line equalize.go:92
 		result04 := decodeSRGB(t8)
@@ -1258,27 +1251,19 @@ func quernRow1RotateBilinear(r *host.Run, base, outW, y, outH int, r2 rotation, 
 				ty := t15
 //line rotate.go:50
 				t16 := int(fx)
-//line math.go:151
 				result02 := min(max(t16, 0), t17)
-//line rotate.go:50
 				t19 := result02
 				t20 := int(fx) + 1
-//line math.go:151
 				result03 := min(max(t20, 0), t21)
-//line rotate.go:50
 				t23 := result03
 				x0 := t19
 				x1 := t23
 //line rotate.go:51
 				t24 := int(fy)
-//line math.go:151
 				result04 := min(max(t24, 0), t25)
-//line rotate.go:51
 				t27 := result04 * w
 				t28 := int(fy) + 1
-//line math.go:151
 				result05 := min(max(t28, 0), t29)
-//line rotate.go:51
 				t31 := result05 * w
 				y0 := t27
 				y1 := t31
@@ -1287,72 +1272,60 @@ func quernRow1RotateBilinear(r *host.Run, base, outW, y, outH int, r2 rotation, 
 //line rotate.go:55
 				t33 := in[plane+y0+x1]
 				t34 := tx
-//line math.go:157
 				result06 := t32 + t34*(t33-t32)
-//line rotate.go:55
 				top := result06
+//line rotate.go:56
 				t36 := in[plane+y1+x0]
 //line rotate.go:56
 				t37 := in[plane+y1+x1]
 				t38 := tx
-//line math.go:157
 				result07 := t36 + t38*(t37-t36)
-//line rotate.go:56
 				bottom := result07
+//line rotate.go:57
 				t40 := top
 				t41 := bottom
 				t42 := ty
-//line math.go:157
 				result08 := t40 + t42*(t41-t40)
-//line rotate.go:57
 				v_0 := result08
 //line rotate.go:55
 				t322 := in[plane2+y0+x0]
 //line rotate.go:55
 				t332 := in[plane2+y0+x1]
 				t342 := tx
-//line math.go:157
 				result09 := t322 + t342*(t332-t322)
-//line rotate.go:55
 				top2 := result09
+//line rotate.go:56
 				t362 := in[plane2+y1+x0]
 //line rotate.go:56
 				t372 := in[plane2+y1+x1]
 				t382 := tx
-//line math.go:157
 				result010 := t362 + t382*(t372-t362)
-//line rotate.go:56
 				bottom2 := result010
+//line rotate.go:57
 				t402 := top2
 				t412 := bottom2
 				t422 := ty
-//line math.go:157
 				result011 := t402 + t422*(t412-t402)
-//line rotate.go:57
 				v_1 := result011
 //line rotate.go:55
 				t323 := in[plane3+y0+x0]
 //line rotate.go:55
 				t333 := in[plane3+y0+x1]
 				t343 := tx
-//line math.go:157
 				result012 := t323 + t343*(t333-t323)
-//line rotate.go:55
 				top3 := result012
+//line rotate.go:56
 				t363 := in[plane3+y1+x0]
 //line rotate.go:56
 				t373 := in[plane3+y1+x1]
 				t383 := tx
-//line math.go:157
 				result013 := t363 + t383*(t373-t363)
-//line rotate.go:56
 				bottom3 := result013
+//line rotate.go:57
 				t403 := top3
 				t413 := bottom3
 				t423 := ty
-//line math.go:157
 				result014 := t403 + t423*(t413-t403)
-//line rotate.go:57
 				v_2 := result014
 //line rotate.go:59
 				t44 := rgb{R: v_0, G: v_1, B: v_2}
@@ -1400,27 +1373,19 @@ func quernRow1RotateBilinear(r *host.Run, base, outW, y, outH int, r2 rotation, 
 			ty := t15
 //line rotate.go:50
 			t16 := int(fx)
-//line math.go:151
 			result02 := min(max(t16, 0), t17)
-//line rotate.go:50
 			t19 := result02
 			t20 := int(fx) + 1
-//line math.go:151
 			result03 := min(max(t20, 0), t21)
-//line rotate.go:50
 			t23 := result03
 			x0 := t19
 			x1 := t23
 //line rotate.go:51
 			t24 := int(fy)
-//line math.go:151
 			result04 := min(max(t24, 0), t25)
-//line rotate.go:51
 			t27 := result04 * w
 			t28 := int(fy) + 1
-//line math.go:151
 			result05 := min(max(t28, 0), t29)
-//line rotate.go:51
 			t31 := result05 * w
 			y0 := t27
 			y1 := t31
@@ -1429,72 +1394,60 @@ func quernRow1RotateBilinear(r *host.Run, base, outW, y, outH int, r2 rotation, 
 //line rotate.go:55
 			t33 := in[plane+y0+x1]
 			t34 := tx
-//line math.go:157
 			result06 := t32 + t34*(t33-t32)
-//line rotate.go:55
 			top := result06
+//line rotate.go:56
 			t36 := in[plane+y1+x0]
 //line rotate.go:56
 			t37 := in[plane+y1+x1]
 			t38 := tx
-//line math.go:157
 			result07 := t36 + t38*(t37-t36)
-//line rotate.go:56
 			bottom := result07
+//line rotate.go:57
 			t40 := top
 			t41 := bottom
 			t42 := ty
-//line math.go:157
 			result08 := t40 + t42*(t41-t40)
-//line rotate.go:57
 			v_0 := result08
 //line rotate.go:55
 			t322 := in[plane2+y0+x0]
 //line rotate.go:55
 			t332 := in[plane2+y0+x1]
 			t342 := tx
-//line math.go:157
 			result09 := t322 + t342*(t332-t322)
-//line rotate.go:55
 			top2 := result09
+//line rotate.go:56
 			t362 := in[plane2+y1+x0]
 //line rotate.go:56
 			t372 := in[plane2+y1+x1]
 			t382 := tx
-//line math.go:157
 			result010 := t362 + t382*(t372-t362)
-//line rotate.go:56
 			bottom2 := result010
+//line rotate.go:57
 			t402 := top2
 			t412 := bottom2
 			t422 := ty
-//line math.go:157
 			result011 := t402 + t422*(t412-t402)
-//line rotate.go:57
 			v_1 := result011
 //line rotate.go:55
 			t323 := in[plane3+y0+x0]
 //line rotate.go:55
 			t333 := in[plane3+y0+x1]
 			t343 := tx
-//line math.go:157
 			result012 := t323 + t343*(t333-t323)
-//line rotate.go:55
 			top3 := result012
+//line rotate.go:56
 			t363 := in[plane3+y1+x0]
 //line rotate.go:56
 			t373 := in[plane3+y1+x1]
 			t383 := tx
-//line math.go:157
 			result013 := t363 + t383*(t373-t363)
-//line rotate.go:56
 			bottom3 := result013
+//line rotate.go:57
 			t403 := top3
 			t413 := bottom3
 			t423 := ty
-//line math.go:157
 			result014 := t403 + t423*(t413-t403)
-//line rotate.go:57
 			v_2 := result014
 //line rotate.go:59
 			t44 := rgb{R: v_0, G: v_1, B: v_2}
@@ -1589,47 +1542,35 @@ func quernRow1RotateBicubic(r *host.Run, base, outW, y, outH int, r2 rotation, w
 				wy := t19
 //line rotate.go:84
 				t20 := int(fx) - 1
-//line math.go:151
 				result04 := min(max(t20, 0), t21)
-//line rotate.go:84
 				columns_0 := result04
-				t23 := int(fy) - 1
-//line math.go:151
-				result05 := min(max(t23, 0), t24)
 //line rotate.go:85
+				t23 := int(fy) - 1
+				result05 := min(max(t23, 0), t24)
 				rows_0 := result05 * w
 //line rotate.go:84
 				t202 := int(fx)
-//line math.go:151
 				result06 := min(max(t202, 0), t212)
-//line rotate.go:84
 				columns_1 := result06
-				t232 := int(fy)
-//line math.go:151
-				result07 := min(max(t232, 0), t242)
 //line rotate.go:85
+				t232 := int(fy)
+				result07 := min(max(t232, 0), t242)
 				rows_1 := result07 * w
 //line rotate.go:84
 				t203 := int(fx) + 1
-//line math.go:151
 				result08 := min(max(t203, 0), t213)
-//line rotate.go:84
 				columns_2 := result08
-				t233 := int(fy) + 1
-//line math.go:151
-				result09 := min(max(t233, 0), t243)
 //line rotate.go:85
+				t233 := int(fy) + 1
+				result09 := min(max(t233, 0), t243)
 				rows_2 := result09 * w
 //line rotate.go:84
 				t204 := int(fx) + 2
-//line math.go:151
 				result010 := min(max(t204, 0), t214)
-//line rotate.go:84
 				columns_3 := result010
-				t234 := int(fy) + 2
-//line math.go:151
-				result011 := min(max(t234, 0), t244)
 //line rotate.go:85
+				t234 := int(fy) + 2
+				result011 := min(max(t234, 0), t244)
 				rows_3 := result011 * w
 //line rotate.go:87
 				v := [3]float32{}
@@ -1742,47 +1683,35 @@ func quernRow1RotateBicubic(r *host.Run, base, outW, y, outH int, r2 rotation, w
 			wy := t19
 //line rotate.go:84
 			t20 := int(fx) - 1
-//line math.go:151
 			result04 := min(max(t20, 0), t21)
-//line rotate.go:84
 			columns_0 := result04
-			t23 := int(fy) - 1
-//line math.go:151
-			result05 := min(max(t23, 0), t24)
 //line rotate.go:85
+			t23 := int(fy) - 1
+			result05 := min(max(t23, 0), t24)
 			rows_0 := result05 * w
 //line rotate.go:84
 			t202 := int(fx)
-//line math.go:151
 			result06 := min(max(t202, 0), t212)
-//line rotate.go:84
 			columns_1 := result06
-			t232 := int(fy)
-//line math.go:151
-			result07 := min(max(t232, 0), t242)
 //line rotate.go:85
+			t232 := int(fy)
+			result07 := min(max(t232, 0), t242)
 			rows_1 := result07 * w
 //line rotate.go:84
 			t203 := int(fx) + 1
-//line math.go:151
 			result08 := min(max(t203, 0), t213)
-//line rotate.go:84
 			columns_2 := result08
-			t233 := int(fy) + 1
-//line math.go:151
-			result09 := min(max(t233, 0), t243)
 //line rotate.go:85
+			t233 := int(fy) + 1
+			result09 := min(max(t233, 0), t243)
 			rows_2 := result09 * w
 //line rotate.go:84
 			t204 := int(fx) + 2
-//line math.go:151
 			result010 := min(max(t204, 0), t214)
-//line rotate.go:84
 			columns_3 := result010
-			t234 := int(fy) + 2
-//line math.go:151
-			result011 := min(max(t234, 0), t244)
 //line rotate.go:85
+			t234 := int(fy) + 2
+			result011 := min(max(t234, 0), t244)
 			rows_3 := result011 * w
 //line rotate.go:87
 			v := [3]float32{}

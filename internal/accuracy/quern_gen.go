@@ -824,14 +824,14 @@ var quernErrorMod = gpu.NewKernel(gpu.KernelInfo{
 	PTX: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 2147483648, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483647, 1, 2, 2, 3, 2, 0, 5, 3, 9, 2147483648, 0, -1, 1, 3, 5, 9, -1}, Sites: []gpu.Site{
-			{Kind: gpu.DivideSite, File: "mod.go", Line: 19, Col: 2},
+			{Kind: gpu.DivideSite, File: "kernels.go", Line: 291, Col: 20},
 		}},
 		{Name: "narrow", Limits: []int64{1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 2147483648, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483647, 1, 2, 2, 3, 2, 0, 5, 3, 9, 2147483648}, Sites: []gpu.Site{
-			{Kind: gpu.DivideSite, File: "mod.go", Line: 19, Col: 2},
+			{Kind: gpu.DivideSite, File: "kernels.go", Line: 291, Col: 20},
 			{Kind: gpu.IndexSite, File: "kernels.go", Line: 293, Col: 20},
 		}},
 		{Name: "wide", Sites: []gpu.Site{
-			{Kind: gpu.DivideSite, File: "mod.go", Line: 19, Col: 2},
+			{Kind: gpu.DivideSite, File: "kernels.go", Line: 291, Col: 20},
 			{Kind: gpu.IndexSite, File: "kernels.go", Line: 293, Col: 20},
 		}},
 	},
@@ -2395,9 +2395,7 @@ func quernRow2ErrorRsqrt(r *host.Run, ws []worst, first2, dimX, iFirst, count in
 			x := math.Float32frombits(bits)
 			t1 := bits
 			t2 := x
-//line root.go:6
 			result0 := kernel.Rsqrt[float32](t2)
-//line kernels.go:234
 			t4 := result0
 			t5 := 1 / math.Sqrt(float64(x))
 //line kernels.go:234

@@ -5104,17 +5104,14 @@ func quernRow1Float32Math(r *host.Run, base int, in, out []float32, dimX int) {
 //line float.go:90
 			o[12] = result013
 			t49 := float32(math.Abs(float64(x)))
-//line root.go:6
 			result014 := kernel.Rsqrt[float32](t49)
 //line float.go:91
 			o[13] = result014
 			t51 := x
-//line math.go:151
 			result015 := min(max(t51, -1), 1)
 //line float.go:92
 			o[14] = result015
 			t53 := x
-//line math.go:157
 			result016 := t53 + 0.25*(2-t53)
 //line float.go:93
 			o[15] = result016
@@ -5238,17 +5235,14 @@ func quernRow1Float32Math(r *host.Run, base int, in, out []float32, dimX int) {
 //line float.go:90
 		o[12] = result013
 		t49 := float32(math.Abs(float64(x)))
-//line root.go:6
 		result014 := kernel.Rsqrt[float32](t49)
 //line float.go:91
 		o[13] = result014
 		t51 := x
-//line math.go:151
 		result015 := min(max(t51, -1), 1)
 //line float.go:92
 		o[14] = result015
 		t53 := x
-//line math.go:157
 		result016 := t53 + 0.25*(2-t53)
 //line float.go:93
 		o[15] = result016

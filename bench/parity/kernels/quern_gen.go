@@ -2225,15 +2225,13 @@ func quernRow1Convolve(r *host.Run, start, t1, t6, t2, t9 int, tile *[38][38]flo
 			column := t4
 //line convolve.go:42
 			t5 := t1 + column - 3
-//line math.go:151
 			result0 := min(max(t5, 0), t6)
-//line convolve.go:42
 			x := result0
-			t8 := t2 + row - 3
-//line math.go:151
-			result02 := min(max(t8, 0), t9)
 //line convolve.go:43
+			t8 := t2 + row - 3
+			result02 := min(max(t8, 0), t9)
 			y := result02
+//line convolve.go:44
 			tile[row][column] = in[y*w+x]
 		}
 	}
@@ -2396,15 +2394,13 @@ func quernRow1ConvolveUnchecked(r *host.Run, start, t1, t6, t2, t9 int, tile *[3
 			column := t4
 //line convolve.go:42
 			t5 := t1 + column - 3
-//line math.go:151
 			result0 := min(max(t5, 0), t6)
-//line convolve.go:42
 			x := result0
-			t8 := t2 + row - 3
-//line math.go:151
-			result02 := min(max(t8, 0), t9)
 //line convolve.go:43
+			t8 := t2 + row - 3
+			result02 := min(max(t8, 0), t9)
 			y := result02
+//line convolve.go:44
 			tile[row][column] = in[y*w+x]
 		}
 	}
@@ -4101,10 +4097,9 @@ func quernRow3Nbody(r *host.Run, mes [][2]Body, first3 int, as [][2]Acceleration
 			dz := t3
 //line nbody.go:61
 			t4 := dx*dx + 0.001 + dy*dy + dz*dz
-//line root.go:6
 			result0 := kernel.Rsqrt[float32](t4)
-//line nbody.go:61
 			inverse := result0
+//line nbody.go:62
 			f := b.Mass * inverse * inverse * inverse
 			a[0].X += f * dx
 			a[0].Y += f * dy
@@ -4118,10 +4113,9 @@ func quernRow3Nbody(r *host.Run, mes [][2]Body, first3 int, as [][2]Acceleration
 			dz2 := t32
 //line nbody.go:61
 			t42 := dx2*dx2 + 0.001 + dy2*dy2 + dz2*dz2
-//line root.go:6
 			result02 := kernel.Rsqrt[float32](t42)
-//line nbody.go:61
 			inverse2 := result02
+//line nbody.go:62
 			f2 := b.Mass * inverse2 * inverse2 * inverse2
 			a[1].X += f2 * dx2
 			a[1].Y += f2 * dy2
@@ -4292,10 +4286,9 @@ func quernRow3NbodyUnchecked(r *host.Run, mes [][2]Body, first3 int, as [][2]Acc
 			dz := t3
 //line nbody.go:61
 			t4 := dx*dx + 0.001 + dy*dy + dz*dz
-//line root.go:6
 			result0 := kernel.Rsqrt[float32](t4)
-//line nbody.go:61
 			inverse := result0
+//line nbody.go:62
 			f := b.Mass * inverse * inverse * inverse
 			a[0].X += f * dx
 			a[0].Y += f * dy
@@ -4309,10 +4302,9 @@ func quernRow3NbodyUnchecked(r *host.Run, mes [][2]Body, first3 int, as [][2]Acc
 			dz2 := t32
 //line nbody.go:61
 			t42 := dx2*dx2 + 0.001 + dy2*dy2 + dz2*dz2
-//line root.go:6
 			result02 := kernel.Rsqrt[float32](t42)
-//line nbody.go:61
 			inverse2 := result02
+//line nbody.go:62
 			f2 := b.Mass * inverse2 * inverse2 * inverse2
 			a[1].X += f2 * dx2
 			a[1].Y += f2 * dy2
@@ -4902,23 +4894,19 @@ func quernRow2Pi(r *host.Run, rounds, base int, t2_2, t2_3, seed, t3_1, c2, c3 u
 		var count uint32
 		for round := 0; round < rounds; round++ {
 			t2_1 := uint32(round)
-//line random.go:12
 			t2 := t2_1
 			a := t2_0
 			b := t2
 			c := t2_2
 			d := t2_3
-//line random.go:13
 			k0 := seed
 			k1 := t3_1
 			t7 := a
 			hi0 := uint32(uint64(c2) * uint64(t7) >> 32)
 			lo0 := t7 * 3528531795
-//line random.go:16
 			t8 := c
 			hi1 := uint32(uint64(c3) * uint64(t8) >> 32)
 			lo1 := t8 * 3449720151
-//line random.go:17
 			t9 := hi1 ^ b ^ k0
 			t10 := lo1
 			t11 := hi0 ^ d ^ k1
@@ -4927,18 +4915,14 @@ func quernRow2Pi(r *host.Run, rounds, base int, t2_2, t2_3, seed, t3_1, c2, c3 u
 			b = t10
 			c = t11
 			d = t12
-//line random.go:18
 			k0 += 2654435769
 			k1 += 3144134277
-//line random.go:15
 			t72 := a
 			hi02 := uint32(uint64(c2) * uint64(t72) >> 32)
 			lo02 := t72 * 3528531795
-//line random.go:16
 			t82 := c
 			hi12 := uint32(uint64(c3) * uint64(t82) >> 32)
 			lo12 := t82 * 3449720151
-//line random.go:17
 			t92 := hi12 ^ b ^ k0
 			t102 := lo12
 			t112 := hi02 ^ d ^ k1
@@ -4947,18 +4931,14 @@ func quernRow2Pi(r *host.Run, rounds, base int, t2_2, t2_3, seed, t3_1, c2, c3 u
 			b = t102
 			c = t112
 			d = t122
-//line random.go:18
 			k0 += 2654435769
 			k1 += 3144134277
-//line random.go:15
 			t73 := a
 			hi03 := uint32(uint64(c2) * uint64(t73) >> 32)
 			lo03 := t73 * 3528531795
-//line random.go:16
 			t83 := c
 			hi13 := uint32(uint64(c3) * uint64(t83) >> 32)
 			lo13 := t83 * 3449720151
-//line random.go:17
 			t93 := hi13 ^ b ^ k0
 			t103 := lo13
 			t113 := hi03 ^ d ^ k1
@@ -4967,18 +4947,14 @@ func quernRow2Pi(r *host.Run, rounds, base int, t2_2, t2_3, seed, t3_1, c2, c3 u
 			b = t103
 			c = t113
 			d = t123
-//line random.go:18
 			k0 += 2654435769
 			k1 += 3144134277
-//line random.go:15
 			t74 := a
 			hi04 := uint32(uint64(c2) * uint64(t74) >> 32)
 			lo04 := t74 * 3528531795
-//line random.go:16
 			t84 := c
 			hi14 := uint32(uint64(c3) * uint64(t84) >> 32)
 			lo14 := t84 * 3449720151
-//line random.go:17
 			t94 := hi14 ^ b ^ k0
 			t104 := lo14
 			t114 := hi04 ^ d ^ k1
@@ -4987,18 +4963,14 @@ func quernRow2Pi(r *host.Run, rounds, base int, t2_2, t2_3, seed, t3_1, c2, c3 u
 			b = t104
 			c = t114
 			d = t124
-//line random.go:18
 			k0 += 2654435769
 			k1 += 3144134277
-//line random.go:15
 			t75 := a
 			hi05 := uint32(uint64(c2) * uint64(t75) >> 32)
 			lo05 := t75 * 3528531795
-//line random.go:16
 			t85 := c
 			hi15 := uint32(uint64(c3) * uint64(t85) >> 32)
 			lo15 := t85 * 3449720151
-//line random.go:17
 			t95 := hi15 ^ b ^ k0
 			t105 := lo15
 			t115 := hi05 ^ d ^ k1
@@ -5007,18 +4979,14 @@ func quernRow2Pi(r *host.Run, rounds, base int, t2_2, t2_3, seed, t3_1, c2, c3 u
 			b = t105
 			c = t115
 			d = t125
-//line random.go:18
 			k0 += 2654435769
 			k1 += 3144134277
-//line random.go:15
 			t76 := a
 			hi06 := uint32(uint64(c2) * uint64(t76) >> 32)
 			lo06 := t76 * 3528531795
-//line random.go:16
 			t86 := c
 			hi16 := uint32(uint64(c3) * uint64(t86) >> 32)
 			lo16 := t86 * 3449720151
-//line random.go:17
 			t96 := hi16 ^ b ^ k0
 			t106 := lo16
 			t116 := hi06 ^ d ^ k1
@@ -5027,18 +4995,14 @@ func quernRow2Pi(r *host.Run, rounds, base int, t2_2, t2_3, seed, t3_1, c2, c3 u
 			b = t106
 			c = t116
 			d = t126
-//line random.go:18
 			k0 += 2654435769
 			k1 += 3144134277
-//line random.go:15
 			t77 := a
 			hi07 := uint32(uint64(c2) * uint64(t77) >> 32)
 			lo07 := t77 * 3528531795
-//line random.go:16
 			t87 := c
 			hi17 := uint32(uint64(c3) * uint64(t87) >> 32)
 			lo17 := t87 * 3449720151
-//line random.go:17
 			t97 := hi17 ^ b ^ k0
 			t107 := lo17
 			t117 := hi07 ^ d ^ k1
@@ -5047,18 +5011,14 @@ func quernRow2Pi(r *host.Run, rounds, base int, t2_2, t2_3, seed, t3_1, c2, c3 u
 			b = t107
 			c = t117
 			d = t127
-//line random.go:18
 			k0 += 2654435769
 			k1 += 3144134277
-//line random.go:15
 			t78 := a
 			hi08 := uint32(uint64(c2) * uint64(t78) >> 32)
 			lo08 := t78 * 3528531795
-//line random.go:16
 			t88 := c
 			hi18 := uint32(uint64(c3) * uint64(t88) >> 32)
 			lo18 := t88 * 3449720151
-//line random.go:17
 			t98 := hi18 ^ b ^ k0
 			t108 := lo18
 			t118 := hi08 ^ d ^ k1
@@ -5067,18 +5027,14 @@ func quernRow2Pi(r *host.Run, rounds, base int, t2_2, t2_3, seed, t3_1, c2, c3 u
 			b = t108
 			c = t118
 			d = t128
-//line random.go:18
 			k0 += 2654435769
 			k1 += 3144134277
-//line random.go:15
 			t79 := a
 			hi09 := uint32(uint64(c2) * uint64(t79) >> 32)
 			lo09 := t79 * 3528531795
-//line random.go:16
 			t89 := c
 			hi19 := uint32(uint64(c3) * uint64(t89) >> 32)
 			lo19 := t89 * 3449720151
-//line random.go:17
 			t99 := hi19 ^ b ^ k0
 			t109 := lo19
 			t119 := hi09 ^ d ^ k1
@@ -5087,18 +5043,14 @@ func quernRow2Pi(r *host.Run, rounds, base int, t2_2, t2_3, seed, t3_1, c2, c3 u
 			b = t109
 			c = t119
 			d = t129
-//line random.go:18
 			k0 += 2654435769
 			k1 += 3144134277
-//line random.go:15
 			t710 := a
 			hi010 := uint32(uint64(c2) * uint64(t710) >> 32)
 			lo010 := t710 * 3528531795
-//line random.go:16
 			t810 := c
 			hi110 := uint32(uint64(c3) * uint64(t810) >> 32)
 			lo110 := t810 * 3449720151
-//line random.go:17
 			t910 := hi110 ^ b ^ k0
 			t1010 := lo110
 			t1110 := hi010 ^ d ^ k1
@@ -5107,12 +5059,10 @@ func quernRow2Pi(r *host.Run, rounds, base int, t2_2, t2_3, seed, t3_1, c2, c3 u
 			b = t1010
 			c = t1110
 			d = t1210
-//line random.go:21
 			result0_0 := a
 			result0_1 := b
 			result0_2 := c
 			result0_3 := d
-//line pi.go:29
 			r_0 := result0_0
 			r_1 := result0_1
 			r_2 := result0_2
@@ -5202,23 +5152,19 @@ func quernRow2PiUnchecked(r *host.Run, rounds, base int, t2_2, t2_3, seed, t3_1,
 		var count uint32
 		for round := 0; round < rounds; round++ {
 			t2_1 := uint32(round)
-//line random.go:12
 			t2 := t2_1
 			a := t2_0
 			b := t2
 			c := t2_2
 			d := t2_3
-//line random.go:13
 			k0 := seed
 			k1 := t3_1
 			t7 := a
 			hi0 := uint32(uint64(c2) * uint64(t7) >> 32)
 			lo0 := t7 * 3528531795
-//line random.go:16
 			t8 := c
 			hi1 := uint32(uint64(c3) * uint64(t8) >> 32)
 			lo1 := t8 * 3449720151
-//line random.go:17
 			t9 := hi1 ^ b ^ k0
 			t10 := lo1
 			t11 := hi0 ^ d ^ k1
@@ -5227,18 +5173,14 @@ func quernRow2PiUnchecked(r *host.Run, rounds, base int, t2_2, t2_3, seed, t3_1,
 			b = t10
 			c = t11
 			d = t12
-//line random.go:18
 			k0 += 2654435769
 			k1 += 3144134277
-//line random.go:15
 			t72 := a
 			hi02 := uint32(uint64(c2) * uint64(t72) >> 32)
 			lo02 := t72 * 3528531795
-//line random.go:16
 			t82 := c
 			hi12 := uint32(uint64(c3) * uint64(t82) >> 32)
 			lo12 := t82 * 3449720151
-//line random.go:17
 			t92 := hi12 ^ b ^ k0
 			t102 := lo12
 			t112 := hi02 ^ d ^ k1
@@ -5247,18 +5189,14 @@ func quernRow2PiUnchecked(r *host.Run, rounds, base int, t2_2, t2_3, seed, t3_1,
 			b = t102
 			c = t112
 			d = t122
-//line random.go:18
 			k0 += 2654435769
 			k1 += 3144134277
-//line random.go:15
 			t73 := a
 			hi03 := uint32(uint64(c2) * uint64(t73) >> 32)
 			lo03 := t73 * 3528531795
-//line random.go:16
 			t83 := c
 			hi13 := uint32(uint64(c3) * uint64(t83) >> 32)
 			lo13 := t83 * 3449720151
-//line random.go:17
 			t93 := hi13 ^ b ^ k0
 			t103 := lo13
 			t113 := hi03 ^ d ^ k1
@@ -5267,18 +5205,14 @@ func quernRow2PiUnchecked(r *host.Run, rounds, base int, t2_2, t2_3, seed, t3_1,
 			b = t103
 			c = t113
 			d = t123
-//line random.go:18
 			k0 += 2654435769
 			k1 += 3144134277
-//line random.go:15
 			t74 := a
 			hi04 := uint32(uint64(c2) * uint64(t74) >> 32)
 			lo04 := t74 * 3528531795
-//line random.go:16
 			t84 := c
 			hi14 := uint32(uint64(c3) * uint64(t84) >> 32)
 			lo14 := t84 * 3449720151
-//line random.go:17
 			t94 := hi14 ^ b ^ k0
 			t104 := lo14
 			t114 := hi04 ^ d ^ k1
@@ -5287,18 +5221,14 @@ func quernRow2PiUnchecked(r *host.Run, rounds, base int, t2_2, t2_3, seed, t3_1,
 			b = t104
 			c = t114
 			d = t124
-//line random.go:18
 			k0 += 2654435769
 			k1 += 3144134277
-//line random.go:15
 			t75 := a
 			hi05 := uint32(uint64(c2) * uint64(t75) >> 32)
 			lo05 := t75 * 3528531795
-//line random.go:16
 			t85 := c
 			hi15 := uint32(uint64(c3) * uint64(t85) >> 32)
 			lo15 := t85 * 3449720151
-//line random.go:17
 			t95 := hi15 ^ b ^ k0
 			t105 := lo15
 			t115 := hi05 ^ d ^ k1
@@ -5307,18 +5237,14 @@ func quernRow2PiUnchecked(r *host.Run, rounds, base int, t2_2, t2_3, seed, t3_1,
 			b = t105
 			c = t115
 			d = t125
-//line random.go:18
 			k0 += 2654435769
 			k1 += 3144134277
-//line random.go:15
 			t76 := a
 			hi06 := uint32(uint64(c2) * uint64(t76) >> 32)
 			lo06 := t76 * 3528531795
-//line random.go:16
 			t86 := c
 			hi16 := uint32(uint64(c3) * uint64(t86) >> 32)
 			lo16 := t86 * 3449720151
-//line random.go:17
 			t96 := hi16 ^ b ^ k0
 			t106 := lo16
 			t116 := hi06 ^ d ^ k1
@@ -5327,18 +5253,14 @@ func quernRow2PiUnchecked(r *host.Run, rounds, base int, t2_2, t2_3, seed, t3_1,
 			b = t106
 			c = t116
 			d = t126
-//line random.go:18
 			k0 += 2654435769
 			k1 += 3144134277
-//line random.go:15
 			t77 := a
 			hi07 := uint32(uint64(c2) * uint64(t77) >> 32)
 			lo07 := t77 * 3528531795
-//line random.go:16
 			t87 := c
 			hi17 := uint32(uint64(c3) * uint64(t87) >> 32)
 			lo17 := t87 * 3449720151
-//line random.go:17
 			t97 := hi17 ^ b ^ k0
 			t107 := lo17
 			t117 := hi07 ^ d ^ k1
@@ -5347,18 +5269,14 @@ func quernRow2PiUnchecked(r *host.Run, rounds, base int, t2_2, t2_3, seed, t3_1,
 			b = t107
 			c = t117
 			d = t127
-//line random.go:18
 			k0 += 2654435769
 			k1 += 3144134277
-//line random.go:15
 			t78 := a
 			hi08 := uint32(uint64(c2) * uint64(t78) >> 32)
 			lo08 := t78 * 3528531795
-//line random.go:16
 			t88 := c
 			hi18 := uint32(uint64(c3) * uint64(t88) >> 32)
 			lo18 := t88 * 3449720151
-//line random.go:17
 			t98 := hi18 ^ b ^ k0
 			t108 := lo18
 			t118 := hi08 ^ d ^ k1
@@ -5367,18 +5285,14 @@ func quernRow2PiUnchecked(r *host.Run, rounds, base int, t2_2, t2_3, seed, t3_1,
 			b = t108
 			c = t118
 			d = t128
-//line random.go:18
 			k0 += 2654435769
 			k1 += 3144134277
-//line random.go:15
 			t79 := a
 			hi09 := uint32(uint64(c2) * uint64(t79) >> 32)
 			lo09 := t79 * 3528531795
-//line random.go:16
 			t89 := c
 			hi19 := uint32(uint64(c3) * uint64(t89) >> 32)
 			lo19 := t89 * 3449720151
-//line random.go:17
 			t99 := hi19 ^ b ^ k0
 			t109 := lo19
 			t119 := hi09 ^ d ^ k1
@@ -5387,18 +5301,14 @@ func quernRow2PiUnchecked(r *host.Run, rounds, base int, t2_2, t2_3, seed, t3_1,
 			b = t109
 			c = t119
 			d = t129
-//line random.go:18
 			k0 += 2654435769
 			k1 += 3144134277
-//line random.go:15
 			t710 := a
 			hi010 := uint32(uint64(c2) * uint64(t710) >> 32)
 			lo010 := t710 * 3528531795
-//line random.go:16
 			t810 := c
 			hi110 := uint32(uint64(c3) * uint64(t810) >> 32)
 			lo110 := t810 * 3449720151
-//line random.go:17
 			t910 := hi110 ^ b ^ k0
 			t1010 := lo110
 			t1110 := hi010 ^ d ^ k1
@@ -5407,12 +5317,10 @@ func quernRow2PiUnchecked(r *host.Run, rounds, base int, t2_2, t2_3, seed, t3_1,
 			b = t1010
 			c = t1110
 			d = t1210
-//line random.go:21
 			result0_0 := a
 			result0_1 := b
 			result0_2 := c
 			result0_3 := d
-//line pi.go:29
 			r_0 := result0_0
 			r_1 := result0_1
 			r_2 := result0_2
@@ -5802,10 +5710,9 @@ func quernRow1Rotate(r *host.Run, base, w, y, h int, m Affine, value, value2 flo
 			result02 := pixel(w, h, in, t19, t20)
 			t22 := result02
 			t23 := sx - left
-//line math.go:157
 			result03 := t15 + t23*(t22-t15)
-//line rotate.go:32
 			upper := result03
+//line rotate.go:33
 			t28 := x0
 			t29 := y0 + 1
 //line rotate.go:33
@@ -5817,14 +5724,12 @@ func quernRow1Rotate(r *host.Run, base, w, y, h int, m Affine, value, value2 flo
 			result05 := pixel(w, h, in, t35, t36)
 			t38 := result05
 			t39 := sx - left
-//line math.go:157
 			result06 := t31 + t39*(t38-t31)
-//line rotate.go:33
 			lower := result06
+//line rotate.go:34
 			t41 := upper
 			t42 := lower
 			t43 := sy - top
-//line math.go:157
 			result07 := t41 + t43*(t42-t41)
 //line rotate.go:34
 			out[start+x] = result07
@@ -5892,10 +5797,9 @@ func quernRow1RotateUnchecked(r *host.Run, base, w, y, h int, m Affine, value, v
 			result02 := pixel(w, h, in, t19, t20)
 			t22 := result02
 			t23 := sx - left
-//line math.go:157
 			result03 := t15 + t23*(t22-t15)
-//line rotate.go:32
 			upper := result03
+//line rotate.go:33
 			t28 := x0
 			t29 := y0 + 1
 //line rotate.go:33
@@ -5907,14 +5811,12 @@ func quernRow1RotateUnchecked(r *host.Run, base, w, y, h int, m Affine, value, v
 			result05 := pixel(w, h, in, t35, t36)
 			t38 := result05
 			t39 := sx - left
-//line math.go:157
 			result06 := t31 + t39*(t38-t31)
-//line rotate.go:33
 			lower := result06
+//line rotate.go:34
 			t41 := upper
 			t42 := lower
 			t43 := sy - top
-//line math.go:157
 			result07 := t41 + t43*(t42-t41)
 //line rotate.go:34
 			out[start+x] = result07

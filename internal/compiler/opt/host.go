@@ -163,7 +163,7 @@ func withoutSelfAssignments(body []ir.Stmt) []ir.Stmt {
 // Clamp: inlined, it can be taken out of loops. Those of structs would name
 // fields, which need not be exported.
 func isFormula(f *ir.Func) bool {
-	if f.Go.Package != "quern.dev/kernel" || len(f.Body) != 1 || len(f.Results) != 1 {
+	if f.Go.Package != kernelPackage || len(f.Body) != 1 || len(f.Results) != 1 {
 		return false
 	}
 	for _, v := range slices.Concat(f.Params, f.Results) {
@@ -178,7 +178,7 @@ func isFormula(f *ir.Func) bool {
 // isArrayFormula reports whether a function of package kernel computes short
 // arrays of scalars from others, such as Philox: inlined, they are variables.
 func isArrayFormula(f *ir.Func) bool {
-	if f.Go.Package != "quern.dev/kernel" || len(f.Results) != 1 || !isShortArray(f.Results[0].Type) {
+	if f.Go.Package != kernelPackage || len(f.Results) != 1 || !isShortArray(f.Results[0].Type) {
 		return false
 	}
 	for _, v := range f.Params {

@@ -21,6 +21,10 @@ func inline(k *ir.Kernel) error {
 	return nil
 }
 
+// kernelPackage is the package whose functions kernels stand on: what fails in them
+// is a fault of the caller, also where Go calls them.
+const kernelPackage = "quern.dev/kernel"
+
 // maxInlined bounds the statements of a kernel after inlining. Functions that
 // each call the next one twice double it with every step.
 const maxInlined = 40_000
@@ -111,9 +115,13 @@ func (in *inliner) expand(caller *ir.Func, call *ir.Call) []ir.Stmt {
 		in.params[v] = true
 		out = append(out, &ir.Assign{Dst: &ir.VarPlace{Var: v}, Src: call.Args[i], Pos: call.Pos})
 	}
+	body := c.Body(f.Body)
+	if f.Go.Package == kernelPackage {
+		ir.Relocate(body, call.Pos)
+	}
 	exit := &ir.Label{Name: f.Name}
 	results := &results{caller: caller, dst: call.Dst, exit: exit}
-	block := &ir.Block{Label: exit, Body: results.replace(c.Body(f.Body))}
+	block := &ir.Block{Label: exit, Body: results.replace(body)}
 	return append(out, dissolve(block)...)
 }
 

@@ -2,6 +2,7 @@ package opt
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -196,6 +197,40 @@ func TestOnlyFunctionsOfTheThreadAreInlinedForGo(t *testing.T) {
 	}
 	if k.String() != before {
 		t.Error("the kernel itself has changed")
+	}
+}
+
+func TestWhatFailsInPackageKernelFailsWhereItIsCalled(t *testing.T) {
+	inside, outside := ir.Pos{File: "matrix.go", Line: 7}, ir.Pos{File: "mine.go", Line: 3}
+	for _, c := range []struct {
+		pkg  string
+		want ir.Pos
+	}{{kernelPackage, outside}, {"example.org/mine", inside}} {
+		x, i, r := Local("x", ints), Local("i", ir.TInt), Local("r", ir.TInt)
+		element := Elem(x, ir.Get(i)).(*ir.ElemPlace)
+		element.Pos = inside
+		read := Func("read", locals(x, i), locals(r), nil, &ir.Return{Results: []ir.Expr{Load(element)}, Pos: inside})
+		read.Go.Package = c.pkg
+		out, v := Local("out", ints), Local("v", ir.TInt)
+		call := Call(v, read, ir.Get(out), Int(5)).(*ir.Call)
+		call.Pos = outside
+		k := Kernel("k", locals(out), locals(v), call, SetPlace(Elem(out, Int(0)), ir.Get(v)))
+		if err := inline(k); err != nil {
+			t.Fatal(err)
+		}
+		var got []ir.Pos
+		visitor := ir.Visitor{Expr: func(e ir.Expr) bool {
+			if l, ok := e.(*ir.Load); ok {
+				if p, ok := l.Place.(*ir.ElemPlace); ok {
+					got = append(got, p.Pos)
+				}
+			}
+			return true
+		}}
+		visitor.Body(k.Func.Body)
+		if !slices.Equal(got, []ir.Pos{c.want}) {
+			t.Errorf("%s: the element is read at %v, want %v", c.pkg, got, c.want)
+		}
 	}
 }
 

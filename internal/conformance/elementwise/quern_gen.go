@@ -916,9 +916,7 @@ func quernRow1ScaleHalves(r *host.Run, base int, x []kernel.Float16, a kernel.Fl
 		for threadX := range count {
 //line kernels.go:111
 			x2 := row[threadX]
-//line half.go:140
 			result0 := kernel.ToFloat16[float32](x2.Float32() * a.Float32())
-//line kernels.go:111
 			row[threadX] = result0
 		}
 		return
@@ -929,7 +927,6 @@ func quernRow1ScaleHalves(r *host.Run, base int, x []kernel.Float16, a kernel.Fl
 //line kernels.go:110
 		if i < len(x) {
 			x2 := x[i]
-//line half.go:140
 			result0 := kernel.ToFloat16[float32](x2.Float32() * a.Float32())
 //line kernels.go:111
 			x[i] = result0

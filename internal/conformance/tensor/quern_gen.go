@@ -32,7 +32,8 @@ var quernProduct_kernel_Float16_kernel_Float16_float32 = gpu.NewKernel(gpu.Kerne
 			{Kind: gpu.DivideSite, File: "kernels.go", Line: 12, Col: 19},
 			{Kind: gpu.DivideSite, File: "kernels.go", Line: 12, Col: 34},
 			{Kind: gpu.IndexSite, File: "kernels.go", Line: 18, Col: 12},
-			{Kind: gpu.IndexSite, File: "matrix.go", Line: 147, Col: 22},
+			{Kind: gpu.IndexSite, File: "kernels.go", Line: 22, Col: 9},
+			{Kind: gpu.IndexSite, File: "kernels.go", Line: 23, Col: 9},
 			{Kind: gpu.IndexSite, File: "kernels.go", Line: 27, Col: 3},
 		}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 0, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 0, 1, 3, 9, 2147483647, 0, 0, 1, 3, 4, 9, 0, 1, 4, 9, 2147483647, 1, 5, 9, 2147483647, 1, 6, 9, 2147483647, 0, 32, 2, 0, 5, 9, 2147483648, 0, 32, 2, 0, 1, 0, 5, 5, 1, 0, 4, 9, 2147483647, 0, 32, 2, 0, 1, 1, 5, 5, 0, 15, 1, 1, 5, 4, 9, 2147483648, 0, 32, 2, 0, 1, 1, 5, 5, 0, 16, 1, 1, 5, 4, 9, 2147483647, 0, 39, 1, 1, 5, 9, 2147483576, 1, 1, 1, 2, 5, 1, 0, 1, 3, 5, 3, 1, 2, 4, 0, 8, 1, 3, 5, 4, 9, 2147483647, 1, 1, 1, 2, 5, 1, 2, 4, 9, 2147483647, 1, 0, 1, 3, 5, 0, 8, 1, 3, 5, 4, 9, 2147483647, 0, 71, 1, 2, 5, 0, 31, 1, 3, 5, 3, 9, 2147483647}, Sites: []gpu.Site{
@@ -40,8 +41,9 @@ var quernProduct_kernel_Float16_kernel_Float16_float32 = gpu.NewKernel(gpu.Kerne
 			{Kind: gpu.DivideSite, File: "kernels.go", Line: 12, Col: 34},
 			{Kind: gpu.IndexSite, File: "kernels.go", Line: 18, Col: 12},
 			{Kind: gpu.SliceSite, File: "kernels.go", Line: 22, Col: 31},
-			{Kind: gpu.IndexSite, File: "matrix.go", Line: 147, Col: 22},
+			{Kind: gpu.IndexSite, File: "kernels.go", Line: 22, Col: 9},
 			{Kind: gpu.SliceSite, File: "kernels.go", Line: 23, Col: 31},
+			{Kind: gpu.IndexSite, File: "kernels.go", Line: 23, Col: 9},
 			{Kind: gpu.IndexSite, File: "kernels.go", Line: 27, Col: 3},
 		}},
 		{Name: "wide", Sites: []gpu.Site{
@@ -49,8 +51,9 @@ var quernProduct_kernel_Float16_kernel_Float16_float32 = gpu.NewKernel(gpu.Kerne
 			{Kind: gpu.DivideSite, File: "kernels.go", Line: 12, Col: 34},
 			{Kind: gpu.IndexSite, File: "kernels.go", Line: 18, Col: 12},
 			{Kind: gpu.SliceSite, File: "kernels.go", Line: 22, Col: 31},
-			{Kind: gpu.IndexSite, File: "matrix.go", Line: 147, Col: 22},
+			{Kind: gpu.IndexSite, File: "kernels.go", Line: 22, Col: 9},
 			{Kind: gpu.SliceSite, File: "kernels.go", Line: 23, Col: 31},
+			{Kind: gpu.IndexSite, File: "kernels.go", Line: 23, Col: 9},
 			{Kind: gpu.IndexSite, File: "kernels.go", Line: 27, Col: 3},
 		}},
 	},
@@ -78,7 +81,8 @@ var quernProduct_kernel_BFloat16_kernel_BFloat16_float32 = gpu.NewKernel(gpu.Ker
 			{Kind: gpu.DivideSite, File: "kernels.go", Line: 12, Col: 19},
 			{Kind: gpu.DivideSite, File: "kernels.go", Line: 12, Col: 34},
 			{Kind: gpu.IndexSite, File: "kernels.go", Line: 18, Col: 12},
-			{Kind: gpu.IndexSite, File: "matrix.go", Line: 147, Col: 22},
+			{Kind: gpu.IndexSite, File: "kernels.go", Line: 22, Col: 9},
+			{Kind: gpu.IndexSite, File: "kernels.go", Line: 23, Col: 9},
 			{Kind: gpu.IndexSite, File: "kernels.go", Line: 27, Col: 3},
 		}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 0, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 0, 1, 3, 9, 2147483647, 0, 0, 1, 3, 4, 9, 0, 1, 4, 9, 2147483647, 1, 5, 9, 2147483647, 1, 6, 9, 2147483647, 0, 32, 2, 0, 5, 9, 2147483648, 0, 32, 2, 0, 1, 0, 5, 5, 1, 0, 4, 9, 2147483647, 0, 32, 2, 0, 1, 1, 5, 5, 0, 15, 1, 1, 5, 4, 9, 2147483648, 0, 32, 2, 0, 1, 1, 5, 5, 0, 16, 1, 1, 5, 4, 9, 2147483647, 0, 39, 1, 1, 5, 9, 2147483576, 1, 1, 1, 2, 5, 1, 0, 1, 3, 5, 3, 1, 2, 4, 0, 8, 1, 3, 5, 4, 9, 2147483647, 1, 1, 1, 2, 5, 1, 2, 4, 9, 2147483647, 1, 0, 1, 3, 5, 0, 8, 1, 3, 5, 4, 9, 2147483647, 0, 71, 1, 2, 5, 0, 31, 1, 3, 5, 3, 9, 2147483647}, Sites: []gpu.Site{
@@ -86,8 +90,9 @@ var quernProduct_kernel_BFloat16_kernel_BFloat16_float32 = gpu.NewKernel(gpu.Ker
 			{Kind: gpu.DivideSite, File: "kernels.go", Line: 12, Col: 34},
 			{Kind: gpu.IndexSite, File: "kernels.go", Line: 18, Col: 12},
 			{Kind: gpu.SliceSite, File: "kernels.go", Line: 22, Col: 31},
-			{Kind: gpu.IndexSite, File: "matrix.go", Line: 147, Col: 22},
+			{Kind: gpu.IndexSite, File: "kernels.go", Line: 22, Col: 9},
 			{Kind: gpu.SliceSite, File: "kernels.go", Line: 23, Col: 31},
+			{Kind: gpu.IndexSite, File: "kernels.go", Line: 23, Col: 9},
 			{Kind: gpu.IndexSite, File: "kernels.go", Line: 27, Col: 3},
 		}},
 		{Name: "wide", Sites: []gpu.Site{
@@ -95,8 +100,9 @@ var quernProduct_kernel_BFloat16_kernel_BFloat16_float32 = gpu.NewKernel(gpu.Ker
 			{Kind: gpu.DivideSite, File: "kernels.go", Line: 12, Col: 34},
 			{Kind: gpu.IndexSite, File: "kernels.go", Line: 18, Col: 12},
 			{Kind: gpu.SliceSite, File: "kernels.go", Line: 22, Col: 31},
-			{Kind: gpu.IndexSite, File: "matrix.go", Line: 147, Col: 22},
+			{Kind: gpu.IndexSite, File: "kernels.go", Line: 22, Col: 9},
 			{Kind: gpu.SliceSite, File: "kernels.go", Line: 23, Col: 31},
+			{Kind: gpu.IndexSite, File: "kernels.go", Line: 23, Col: 9},
 			{Kind: gpu.IndexSite, File: "kernels.go", Line: 27, Col: 3},
 		}},
 	},
@@ -124,7 +130,8 @@ var quernProduct_float32_float32_float32 = gpu.NewKernel(gpu.KernelInfo{
 			{Kind: gpu.DivideSite, File: "kernels.go", Line: 12, Col: 19},
 			{Kind: gpu.DivideSite, File: "kernels.go", Line: 12, Col: 34},
 			{Kind: gpu.IndexSite, File: "kernels.go", Line: 18, Col: 12},
-			{Kind: gpu.IndexSite, File: "matrix.go", Line: 147, Col: 22},
+			{Kind: gpu.IndexSite, File: "kernels.go", Line: 22, Col: 9},
+			{Kind: gpu.IndexSite, File: "kernels.go", Line: 23, Col: 9},
 			{Kind: gpu.IndexSite, File: "kernels.go", Line: 27, Col: 3},
 		}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 0, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 0, 1, 3, 9, 2147483647, 0, 0, 1, 3, 4, 9, 0, 1, 4, 9, 2147483647, 1, 5, 9, 2147483647, 1, 6, 9, 2147483647, 0, 32, 2, 0, 5, 9, 2147483648, 0, 32, 2, 0, 1, 0, 5, 5, 1, 0, 4, 9, 2147483647, 0, 32, 2, 0, 1, 1, 5, 5, 0, 15, 1, 1, 5, 4, 9, 2147483648, 0, 32, 2, 0, 1, 1, 5, 5, 0, 16, 1, 1, 5, 4, 9, 2147483647, 0, 39, 1, 1, 5, 9, 2147483612, 1, 1, 1, 2, 5, 1, 0, 1, 3, 5, 3, 1, 2, 4, 0, 8, 1, 3, 5, 4, 9, 2147483647, 1, 1, 1, 2, 5, 1, 2, 4, 9, 2147483647, 1, 0, 1, 3, 5, 0, 8, 1, 3, 5, 4, 9, 2147483647, 0, 35, 1, 2, 5, 0, 31, 1, 3, 5, 3, 9, 2147483647}, Sites: []gpu.Site{
@@ -132,8 +139,9 @@ var quernProduct_float32_float32_float32 = gpu.NewKernel(gpu.KernelInfo{
 			{Kind: gpu.DivideSite, File: "kernels.go", Line: 12, Col: 34},
 			{Kind: gpu.IndexSite, File: "kernels.go", Line: 18, Col: 12},
 			{Kind: gpu.SliceSite, File: "kernels.go", Line: 22, Col: 31},
-			{Kind: gpu.IndexSite, File: "matrix.go", Line: 147, Col: 22},
+			{Kind: gpu.IndexSite, File: "kernels.go", Line: 22, Col: 9},
 			{Kind: gpu.SliceSite, File: "kernels.go", Line: 23, Col: 31},
+			{Kind: gpu.IndexSite, File: "kernels.go", Line: 23, Col: 9},
 			{Kind: gpu.IndexSite, File: "kernels.go", Line: 27, Col: 3},
 		}},
 		{Name: "wide", Sites: []gpu.Site{
@@ -141,8 +149,9 @@ var quernProduct_float32_float32_float32 = gpu.NewKernel(gpu.KernelInfo{
 			{Kind: gpu.DivideSite, File: "kernels.go", Line: 12, Col: 34},
 			{Kind: gpu.IndexSite, File: "kernels.go", Line: 18, Col: 12},
 			{Kind: gpu.SliceSite, File: "kernels.go", Line: 22, Col: 31},
-			{Kind: gpu.IndexSite, File: "matrix.go", Line: 147, Col: 22},
+			{Kind: gpu.IndexSite, File: "kernels.go", Line: 22, Col: 9},
 			{Kind: gpu.SliceSite, File: "kernels.go", Line: 23, Col: 31},
+			{Kind: gpu.IndexSite, File: "kernels.go", Line: 23, Col: 9},
 			{Kind: gpu.IndexSite, File: "kernels.go", Line: 27, Col: 3},
 		}},
 	},
@@ -170,7 +179,8 @@ var quernProduct_int8_int8_int32 = gpu.NewKernel(gpu.KernelInfo{
 			{Kind: gpu.DivideSite, File: "kernels.go", Line: 12, Col: 19},
 			{Kind: gpu.DivideSite, File: "kernels.go", Line: 12, Col: 34},
 			{Kind: gpu.IndexSite, File: "kernels.go", Line: 18, Col: 12},
-			{Kind: gpu.IndexSite, File: "matrix.go", Line: 147, Col: 22},
+			{Kind: gpu.IndexSite, File: "kernels.go", Line: 22, Col: 9},
+			{Kind: gpu.IndexSite, File: "kernels.go", Line: 23, Col: 9},
 			{Kind: gpu.IndexSite, File: "kernels.go", Line: 27, Col: 3},
 		}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 0, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 0, 1, 3, 9, 2147483647, 0, 0, 1, 3, 4, 9, 0, 1, 4, 9, 2147483647, 1, 5, 9, 2147483647, 1, 6, 9, 2147483647, 0, 32, 2, 0, 5, 9, 2147483648, 0, 32, 2, 0, 1, 0, 5, 5, 1, 0, 4, 9, 2147483647, 0, 32, 2, 0, 1, 1, 5, 5, 0, 15, 1, 1, 5, 4, 9, 2147483648, 0, 32, 2, 0, 1, 1, 5, 5, 0, 16, 1, 1, 5, 4, 9, 2147483647, 0, 39, 1, 1, 5, 9, 2147483504, 1, 1, 1, 2, 5, 1, 0, 1, 3, 5, 3, 1, 2, 4, 0, 8, 1, 3, 5, 4, 9, 2147483647, 1, 1, 1, 2, 5, 1, 2, 4, 9, 2147483647, 1, 0, 1, 3, 5, 0, 8, 1, 3, 5, 4, 9, 2147483647, 0, 143, 1, 2, 5, 0, 31, 1, 3, 5, 3, 9, 2147483647}, Sites: []gpu.Site{
@@ -178,8 +188,9 @@ var quernProduct_int8_int8_int32 = gpu.NewKernel(gpu.KernelInfo{
 			{Kind: gpu.DivideSite, File: "kernels.go", Line: 12, Col: 34},
 			{Kind: gpu.IndexSite, File: "kernels.go", Line: 18, Col: 12},
 			{Kind: gpu.SliceSite, File: "kernels.go", Line: 22, Col: 31},
-			{Kind: gpu.IndexSite, File: "matrix.go", Line: 147, Col: 22},
+			{Kind: gpu.IndexSite, File: "kernels.go", Line: 22, Col: 9},
 			{Kind: gpu.SliceSite, File: "kernels.go", Line: 23, Col: 31},
+			{Kind: gpu.IndexSite, File: "kernels.go", Line: 23, Col: 9},
 			{Kind: gpu.IndexSite, File: "kernels.go", Line: 27, Col: 3},
 		}},
 		{Name: "wide", Sites: []gpu.Site{
@@ -187,8 +198,9 @@ var quernProduct_int8_int8_int32 = gpu.NewKernel(gpu.KernelInfo{
 			{Kind: gpu.DivideSite, File: "kernels.go", Line: 12, Col: 34},
 			{Kind: gpu.IndexSite, File: "kernels.go", Line: 18, Col: 12},
 			{Kind: gpu.SliceSite, File: "kernels.go", Line: 22, Col: 31},
-			{Kind: gpu.IndexSite, File: "matrix.go", Line: 147, Col: 22},
+			{Kind: gpu.IndexSite, File: "kernels.go", Line: 22, Col: 9},
 			{Kind: gpu.SliceSite, File: "kernels.go", Line: 23, Col: 31},
+			{Kind: gpu.IndexSite, File: "kernels.go", Line: 23, Col: 9},
 			{Kind: gpu.IndexSite, File: "kernels.go", Line: 27, Col: 3},
 		}},
 	},
@@ -216,7 +228,8 @@ var quernProduct_int8_uint8_int32 = gpu.NewKernel(gpu.KernelInfo{
 			{Kind: gpu.DivideSite, File: "kernels.go", Line: 12, Col: 19},
 			{Kind: gpu.DivideSite, File: "kernels.go", Line: 12, Col: 34},
 			{Kind: gpu.IndexSite, File: "kernels.go", Line: 18, Col: 12},
-			{Kind: gpu.IndexSite, File: "matrix.go", Line: 147, Col: 22},
+			{Kind: gpu.IndexSite, File: "kernels.go", Line: 22, Col: 9},
+			{Kind: gpu.IndexSite, File: "kernels.go", Line: 23, Col: 9},
 			{Kind: gpu.IndexSite, File: "kernels.go", Line: 27, Col: 3},
 		}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 0, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 0, 1, 3, 9, 2147483647, 0, 0, 1, 3, 4, 9, 0, 1, 4, 9, 2147483647, 1, 5, 9, 2147483647, 1, 6, 9, 2147483647, 0, 32, 2, 0, 5, 9, 2147483648, 0, 32, 2, 0, 1, 0, 5, 5, 1, 0, 4, 9, 2147483647, 0, 32, 2, 0, 1, 1, 5, 5, 0, 15, 1, 1, 5, 4, 9, 2147483648, 0, 32, 2, 0, 1, 1, 5, 5, 0, 16, 1, 1, 5, 4, 9, 2147483647, 0, 39, 1, 1, 5, 9, 2147483504, 1, 1, 1, 2, 5, 1, 0, 1, 3, 5, 3, 1, 2, 4, 0, 8, 1, 3, 5, 4, 9, 2147483647, 1, 1, 1, 2, 5, 1, 2, 4, 9, 2147483647, 1, 0, 1, 3, 5, 0, 8, 1, 3, 5, 4, 9, 2147483647, 0, 143, 1, 2, 5, 0, 31, 1, 3, 5, 3, 9, 2147483647}, Sites: []gpu.Site{
@@ -224,8 +237,9 @@ var quernProduct_int8_uint8_int32 = gpu.NewKernel(gpu.KernelInfo{
 			{Kind: gpu.DivideSite, File: "kernels.go", Line: 12, Col: 34},
 			{Kind: gpu.IndexSite, File: "kernels.go", Line: 18, Col: 12},
 			{Kind: gpu.SliceSite, File: "kernels.go", Line: 22, Col: 31},
-			{Kind: gpu.IndexSite, File: "matrix.go", Line: 147, Col: 22},
+			{Kind: gpu.IndexSite, File: "kernels.go", Line: 22, Col: 9},
 			{Kind: gpu.SliceSite, File: "kernels.go", Line: 23, Col: 31},
+			{Kind: gpu.IndexSite, File: "kernels.go", Line: 23, Col: 9},
 			{Kind: gpu.IndexSite, File: "kernels.go", Line: 27, Col: 3},
 		}},
 		{Name: "wide", Sites: []gpu.Site{
@@ -233,8 +247,9 @@ var quernProduct_int8_uint8_int32 = gpu.NewKernel(gpu.KernelInfo{
 			{Kind: gpu.DivideSite, File: "kernels.go", Line: 12, Col: 34},
 			{Kind: gpu.IndexSite, File: "kernels.go", Line: 18, Col: 12},
 			{Kind: gpu.SliceSite, File: "kernels.go", Line: 22, Col: 31},
-			{Kind: gpu.IndexSite, File: "matrix.go", Line: 147, Col: 22},
+			{Kind: gpu.IndexSite, File: "kernels.go", Line: 22, Col: 9},
 			{Kind: gpu.SliceSite, File: "kernels.go", Line: 23, Col: 31},
+			{Kind: gpu.IndexSite, File: "kernels.go", Line: 23, Col: 9},
 			{Kind: gpu.IndexSite, File: "kernels.go", Line: 27, Col: 3},
 		}},
 	},
@@ -262,7 +277,8 @@ var quernProduct_uint8_int8_int32 = gpu.NewKernel(gpu.KernelInfo{
 			{Kind: gpu.DivideSite, File: "kernels.go", Line: 12, Col: 19},
 			{Kind: gpu.DivideSite, File: "kernels.go", Line: 12, Col: 34},
 			{Kind: gpu.IndexSite, File: "kernels.go", Line: 18, Col: 12},
-			{Kind: gpu.IndexSite, File: "matrix.go", Line: 147, Col: 22},
+			{Kind: gpu.IndexSite, File: "kernels.go", Line: 22, Col: 9},
+			{Kind: gpu.IndexSite, File: "kernels.go", Line: 23, Col: 9},
 			{Kind: gpu.IndexSite, File: "kernels.go", Line: 27, Col: 3},
 		}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 0, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 0, 1, 3, 9, 2147483647, 0, 0, 1, 3, 4, 9, 0, 1, 4, 9, 2147483647, 1, 5, 9, 2147483647, 1, 6, 9, 2147483647, 0, 32, 2, 0, 5, 9, 2147483648, 0, 32, 2, 0, 1, 0, 5, 5, 1, 0, 4, 9, 2147483647, 0, 32, 2, 0, 1, 1, 5, 5, 0, 15, 1, 1, 5, 4, 9, 2147483648, 0, 32, 2, 0, 1, 1, 5, 5, 0, 16, 1, 1, 5, 4, 9, 2147483647, 0, 39, 1, 1, 5, 9, 2147483504, 1, 1, 1, 2, 5, 1, 0, 1, 3, 5, 3, 1, 2, 4, 0, 8, 1, 3, 5, 4, 9, 2147483647, 1, 1, 1, 2, 5, 1, 2, 4, 9, 2147483647, 1, 0, 1, 3, 5, 0, 8, 1, 3, 5, 4, 9, 2147483647, 0, 143, 1, 2, 5, 0, 31, 1, 3, 5, 3, 9, 2147483647}, Sites: []gpu.Site{
@@ -270,8 +286,9 @@ var quernProduct_uint8_int8_int32 = gpu.NewKernel(gpu.KernelInfo{
 			{Kind: gpu.DivideSite, File: "kernels.go", Line: 12, Col: 34},
 			{Kind: gpu.IndexSite, File: "kernels.go", Line: 18, Col: 12},
 			{Kind: gpu.SliceSite, File: "kernels.go", Line: 22, Col: 31},
-			{Kind: gpu.IndexSite, File: "matrix.go", Line: 147, Col: 22},
+			{Kind: gpu.IndexSite, File: "kernels.go", Line: 22, Col: 9},
 			{Kind: gpu.SliceSite, File: "kernels.go", Line: 23, Col: 31},
+			{Kind: gpu.IndexSite, File: "kernels.go", Line: 23, Col: 9},
 			{Kind: gpu.IndexSite, File: "kernels.go", Line: 27, Col: 3},
 		}},
 		{Name: "wide", Sites: []gpu.Site{
@@ -279,8 +296,9 @@ var quernProduct_uint8_int8_int32 = gpu.NewKernel(gpu.KernelInfo{
 			{Kind: gpu.DivideSite, File: "kernels.go", Line: 12, Col: 34},
 			{Kind: gpu.IndexSite, File: "kernels.go", Line: 18, Col: 12},
 			{Kind: gpu.SliceSite, File: "kernels.go", Line: 22, Col: 31},
-			{Kind: gpu.IndexSite, File: "matrix.go", Line: 147, Col: 22},
+			{Kind: gpu.IndexSite, File: "kernels.go", Line: 22, Col: 9},
 			{Kind: gpu.SliceSite, File: "kernels.go", Line: 23, Col: 31},
+			{Kind: gpu.IndexSite, File: "kernels.go", Line: 23, Col: 9},
 			{Kind: gpu.IndexSite, File: "kernels.go", Line: 27, Col: 3},
 		}},
 	},
@@ -308,7 +326,8 @@ var quernProduct_uint8_uint8_int32 = gpu.NewKernel(gpu.KernelInfo{
 			{Kind: gpu.DivideSite, File: "kernels.go", Line: 12, Col: 19},
 			{Kind: gpu.DivideSite, File: "kernels.go", Line: 12, Col: 34},
 			{Kind: gpu.IndexSite, File: "kernels.go", Line: 18, Col: 12},
-			{Kind: gpu.IndexSite, File: "matrix.go", Line: 147, Col: 22},
+			{Kind: gpu.IndexSite, File: "kernels.go", Line: 22, Col: 9},
+			{Kind: gpu.IndexSite, File: "kernels.go", Line: 23, Col: 9},
 			{Kind: gpu.IndexSite, File: "kernels.go", Line: 27, Col: 3},
 		}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 0, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 0, 1, 3, 9, 2147483647, 0, 0, 1, 3, 4, 9, 0, 1, 4, 9, 2147483647, 1, 5, 9, 2147483647, 1, 6, 9, 2147483647, 0, 32, 2, 0, 5, 9, 2147483648, 0, 32, 2, 0, 1, 0, 5, 5, 1, 0, 4, 9, 2147483647, 0, 32, 2, 0, 1, 1, 5, 5, 0, 15, 1, 1, 5, 4, 9, 2147483648, 0, 32, 2, 0, 1, 1, 5, 5, 0, 16, 1, 1, 5, 4, 9, 2147483647, 0, 39, 1, 1, 5, 9, 2147483504, 1, 1, 1, 2, 5, 1, 0, 1, 3, 5, 3, 1, 2, 4, 0, 8, 1, 3, 5, 4, 9, 2147483647, 1, 1, 1, 2, 5, 1, 2, 4, 9, 2147483647, 1, 0, 1, 3, 5, 0, 8, 1, 3, 5, 4, 9, 2147483647, 0, 143, 1, 2, 5, 0, 31, 1, 3, 5, 3, 9, 2147483647}, Sites: []gpu.Site{
@@ -316,8 +335,9 @@ var quernProduct_uint8_uint8_int32 = gpu.NewKernel(gpu.KernelInfo{
 			{Kind: gpu.DivideSite, File: "kernels.go", Line: 12, Col: 34},
 			{Kind: gpu.IndexSite, File: "kernels.go", Line: 18, Col: 12},
 			{Kind: gpu.SliceSite, File: "kernels.go", Line: 22, Col: 31},
-			{Kind: gpu.IndexSite, File: "matrix.go", Line: 147, Col: 22},
+			{Kind: gpu.IndexSite, File: "kernels.go", Line: 22, Col: 9},
 			{Kind: gpu.SliceSite, File: "kernels.go", Line: 23, Col: 31},
+			{Kind: gpu.IndexSite, File: "kernels.go", Line: 23, Col: 9},
 			{Kind: gpu.IndexSite, File: "kernels.go", Line: 27, Col: 3},
 		}},
 		{Name: "wide", Sites: []gpu.Site{
@@ -325,8 +345,9 @@ var quernProduct_uint8_uint8_int32 = gpu.NewKernel(gpu.KernelInfo{
 			{Kind: gpu.DivideSite, File: "kernels.go", Line: 12, Col: 34},
 			{Kind: gpu.IndexSite, File: "kernels.go", Line: 18, Col: 12},
 			{Kind: gpu.SliceSite, File: "kernels.go", Line: 22, Col: 31},
-			{Kind: gpu.IndexSite, File: "matrix.go", Line: 147, Col: 22},
+			{Kind: gpu.IndexSite, File: "kernels.go", Line: 22, Col: 9},
 			{Kind: gpu.SliceSite, File: "kernels.go", Line: 23, Col: 31},
+			{Kind: gpu.IndexSite, File: "kernels.go", Line: 23, Col: 9},
 			{Kind: gpu.IndexSite, File: "kernels.go", Line: 27, Col: 3},
 		}},
 	},
@@ -900,24 +921,21 @@ func quernRow2Product_kernel_Float16_kernel_Float16_float32(r *host.Run, fas []k
 		fa := &faRow[lane]
 		t13 := (at + lane) & 31 >> 2
 		t22 := (at + lane) & 31 & 3 * n3
-//line matrix.go:121
+//line kernels.go:22
 		m := kernel.MatrixA[kernel.Float16]{}
-//line matrix.go:124
 		for w := 0; w < 4; w++ {
 			t35 := t9
 			t4 := (t13+w&1*8)*k + (t22+w>>1*4*n3)*1
-//line matrix.go:144
 			var word uint32
-//line matrix.go:146
 			for i := 0; i < n4; i++ {
+//line kernels.go:22
 				word |= uint32(t35[t4+i*t55].Bits()) << (i * 32 / n4)
 			}
 			result010 := word
-//line matrix.go:125
+//line kernels.go:22
 			m[w] = result010
 		}
 		result011 := m
-//line kernels.go:22
 		*fa = result011
 	}
 }
@@ -940,25 +958,23 @@ func quernRow3Product_kernel_Float16_kernel_Float16_float32(r *host.Run, sums []
 		t14 := (at + lane) & 31 >> 2
 		at3 := t14 * bColumn
 		t23 := (at + lane) & 31 & 3 * n5
-//line matrix.go:133
+//line kernels.go:23
 		m2 := kernel.MatrixB[kernel.Float16]{}
-//line matrix.go:136
 		for w2 := 0; w2 < 2; w2++ {
 			t36 := t132
 			t42 := at3 + (t23+w2*4*n5)*bRow
-//line matrix.go:144
 			var word2 uint32
-//line matrix.go:146
 			for i2 := 0; i2 < n6; i2++ {
+//line kernels.go:23
 				word2 |= uint32(t36[t42+i2*bRow].Bits()) << (i2 * 32 / n6)
 			}
 			result012 := word2
-//line matrix.go:137
+//line kernels.go:23
 			m2[w2] = result012
 		}
 		result013 := m2
-//line kernels.go:23
 		fb := result013
+//line kernels.go:24
 		*t17 = *fa
 		*t18 = fb
 		*t19 = *sum
@@ -1176,24 +1192,21 @@ func quernRow2Product_kernel_BFloat16_kernel_BFloat16_float32(r *host.Run, fas [
 		fa := &faRow[lane]
 		t13 := (at + lane) & 31 >> 2
 		t22 := (at + lane) & 31 & 3 * n3
-//line matrix.go:121
+//line kernels.go:22
 		m := kernel.MatrixA[kernel.BFloat16]{}
-//line matrix.go:124
 		for w := 0; w < 4; w++ {
 			t35 := t9
 			t4 := (t13+w&1*8)*k + (t22+w>>1*4*n3)*1
-//line matrix.go:144
 			var word uint32
-//line matrix.go:146
 			for i := 0; i < n4; i++ {
+//line kernels.go:22
 				word |= uint32(t35[t4+i*t55].Bits()) << (i * 32 / n4)
 			}
 			result010 := word
-//line matrix.go:125
+//line kernels.go:22
 			m[w] = result010
 		}
 		result011 := m
-//line kernels.go:22
 		*fa = result011
 	}
 }
@@ -1216,25 +1229,23 @@ func quernRow3Product_kernel_BFloat16_kernel_BFloat16_float32(r *host.Run, sums 
 		t14 := (at + lane) & 31 >> 2
 		at3 := t14 * bColumn
 		t23 := (at + lane) & 31 & 3 * n5
-//line matrix.go:133
+//line kernels.go:23
 		m2 := kernel.MatrixB[kernel.BFloat16]{}
-//line matrix.go:136
 		for w2 := 0; w2 < 2; w2++ {
 			t36 := t132
 			t42 := at3 + (t23+w2*4*n5)*bRow
-//line matrix.go:144
 			var word2 uint32
-//line matrix.go:146
 			for i2 := 0; i2 < n6; i2++ {
+//line kernels.go:23
 				word2 |= uint32(t36[t42+i2*bRow].Bits()) << (i2 * 32 / n6)
 			}
 			result012 := word2
-//line matrix.go:137
+//line kernels.go:23
 			m2[w2] = result012
 		}
 		result013 := m2
-//line kernels.go:23
 		fb := result013
+//line kernels.go:24
 		*t17 = *fa
 		*t18 = fb
 		*t19 = *sum
@@ -1452,24 +1463,21 @@ func quernRow2Product_float32_float32_float32(r *host.Run, fas []kernel.MatrixA[
 		fa := &faRow[lane]
 		t13 := (at + lane) & 31 >> 2
 		t22 := (at + lane) & 31 & 3 * n3
-//line matrix.go:121
+//line kernels.go:22
 		m := kernel.MatrixA[float32]{}
-//line matrix.go:124
 		for w := 0; w < 4; w++ {
 			t35 := t9
 			t4 := (t13+w&1*8)*k + (t22+w>>1*4*n3)*1
-//line matrix.go:144
 			var word uint32
-//line matrix.go:146
 			for i := 0; i < n4; i++ {
+//line kernels.go:22
 				word |= math.Float32bits(t35[t4+i*t55]) << (i * 32 / n4)
 			}
 			result010 := word
-//line matrix.go:125
+//line kernels.go:22
 			m[w] = result010
 		}
 		result011 := m
-//line kernels.go:22
 		*fa = result011
 	}
 }
@@ -1492,25 +1500,23 @@ func quernRow3Product_float32_float32_float32(r *host.Run, sums []kernel.Accumul
 		t14 := (at + lane) & 31 >> 2
 		at3 := t14 * bColumn
 		t23 := (at + lane) & 31 & 3 * n5
-//line matrix.go:133
+//line kernels.go:23
 		m2 := kernel.MatrixB[float32]{}
-//line matrix.go:136
 		for w2 := 0; w2 < 2; w2++ {
 			t36 := t132
 			t42 := at3 + (t23+w2*4*n5)*bRow
-//line matrix.go:144
 			var word2 uint32
-//line matrix.go:146
 			for i2 := 0; i2 < n6; i2++ {
+//line kernels.go:23
 				word2 |= math.Float32bits(t36[t42+i2*bRow]) << (i2 * 32 / n6)
 			}
 			result012 := word2
-//line matrix.go:137
+//line kernels.go:23
 			m2[w2] = result012
 		}
 		result013 := m2
-//line kernels.go:23
 		fb := result013
+//line kernels.go:24
 		*t17 = *fa
 		*t18 = fb
 		*t19 = *sum
@@ -1728,24 +1734,21 @@ func quernRow2Product_int8_int8_int32(r *host.Run, fas []kernel.MatrixA[int8], a
 		fa := &faRow[lane]
 		t13 := (at + lane) & 31 >> 2
 		t22 := (at + lane) & 31 & 3 * n3
-//line matrix.go:121
+//line kernels.go:22
 		m := kernel.MatrixA[int8]{}
-//line matrix.go:124
 		for w := 0; w < 4; w++ {
 			t35 := t9
 			t4 := (t13+w&1*8)*k + (t22+w>>1*4*n3)*1
-//line matrix.go:144
 			var word uint32
-//line matrix.go:146
 			for i := 0; i < n4; i++ {
+//line kernels.go:22
 				word |= uint32(uint8(t35[t4+i*t55])) << (i * 32 / n4)
 			}
 			result010 := word
-//line matrix.go:125
+//line kernels.go:22
 			m[w] = result010
 		}
 		result011 := m
-//line kernels.go:22
 		*fa = result011
 	}
 }
@@ -1768,25 +1771,23 @@ func quernRow3Product_int8_int8_int32(r *host.Run, sums []kernel.Accumulator[int
 		t14 := (at + lane) & 31 >> 2
 		at3 := t14 * bColumn
 		t23 := (at + lane) & 31 & 3 * n5
-//line matrix.go:133
+//line kernels.go:23
 		m2 := kernel.MatrixB[int8]{}
-//line matrix.go:136
 		for w2 := 0; w2 < 2; w2++ {
 			t36 := t132
 			t42 := at3 + (t23+w2*4*n5)*bRow
-//line matrix.go:144
 			var word2 uint32
-//line matrix.go:146
 			for i2 := 0; i2 < n6; i2++ {
+//line kernels.go:23
 				word2 |= uint32(uint8(t36[t42+i2*bRow])) << (i2 * 32 / n6)
 			}
 			result012 := word2
-//line matrix.go:137
+//line kernels.go:23
 			m2[w2] = result012
 		}
 		result013 := m2
-//line kernels.go:23
 		fb := result013
+//line kernels.go:24
 		*t17 = *fa
 		*t18 = fb
 		*t19 = *sum
@@ -2004,24 +2005,21 @@ func quernRow2Product_int8_uint8_int32(r *host.Run, fas []kernel.MatrixA[int8], 
 		fa := &faRow[lane]
 		t13 := (at + lane) & 31 >> 2
 		t22 := (at + lane) & 31 & 3 * n3
-//line matrix.go:121
+//line kernels.go:22
 		m := kernel.MatrixA[int8]{}
-//line matrix.go:124
 		for w := 0; w < 4; w++ {
 			t35 := t9
 			t4 := (t13+w&1*8)*k + (t22+w>>1*4*n3)*1
-//line matrix.go:144
 			var word uint32
-//line matrix.go:146
 			for i := 0; i < n4; i++ {
+//line kernels.go:22
 				word |= uint32(uint8(t35[t4+i*t55])) << (i * 32 / n4)
 			}
 			result010 := word
-//line matrix.go:125
+//line kernels.go:22
 			m[w] = result010
 		}
 		result011 := m
-//line kernels.go:22
 		*fa = result011
 	}
 }
@@ -2044,25 +2042,23 @@ func quernRow3Product_int8_uint8_int32(r *host.Run, sums []kernel.Accumulator[in
 		t14 := (at + lane) & 31 >> 2
 		at3 := t14 * bColumn
 		t23 := (at + lane) & 31 & 3 * n5
-//line matrix.go:133
+//line kernels.go:23
 		m2 := kernel.MatrixB[uint8]{}
-//line matrix.go:136
 		for w2 := 0; w2 < 2; w2++ {
 			t36 := t132
 			t42 := at3 + (t23+w2*4*n5)*bRow
-//line matrix.go:144
 			var word2 uint32
-//line matrix.go:146
 			for i2 := 0; i2 < n6; i2++ {
+//line kernels.go:23
 				word2 |= uint32(t36[t42+i2*bRow]) << (i2 * 32 / n6)
 			}
 			result012 := word2
-//line matrix.go:137
+//line kernels.go:23
 			m2[w2] = result012
 		}
 		result013 := m2
-//line kernels.go:23
 		fb := result013
+//line kernels.go:24
 		*t17 = *fa
 		*t18 = fb
 		*t19 = *sum
@@ -2280,24 +2276,21 @@ func quernRow2Product_uint8_int8_int32(r *host.Run, fas []kernel.MatrixA[uint8],
 		fa := &faRow[lane]
 		t13 := (at + lane) & 31 >> 2
 		t22 := (at + lane) & 31 & 3 * n3
-//line matrix.go:121
+//line kernels.go:22
 		m := kernel.MatrixA[uint8]{}
-//line matrix.go:124
 		for w := 0; w < 4; w++ {
 			t35 := t9
 			t4 := (t13+w&1*8)*k + (t22+w>>1*4*n3)*1
-//line matrix.go:144
 			var word uint32
-//line matrix.go:146
 			for i := 0; i < n4; i++ {
+//line kernels.go:22
 				word |= uint32(t35[t4+i*t55]) << (i * 32 / n4)
 			}
 			result010 := word
-//line matrix.go:125
+//line kernels.go:22
 			m[w] = result010
 		}
 		result011 := m
-//line kernels.go:22
 		*fa = result011
 	}
 }
@@ -2320,25 +2313,23 @@ func quernRow3Product_uint8_int8_int32(r *host.Run, sums []kernel.Accumulator[in
 		t14 := (at + lane) & 31 >> 2
 		at3 := t14 * bColumn
 		t23 := (at + lane) & 31 & 3 * n5
-//line matrix.go:133
+//line kernels.go:23
 		m2 := kernel.MatrixB[int8]{}
-//line matrix.go:136
 		for w2 := 0; w2 < 2; w2++ {
 			t36 := t132
 			t42 := at3 + (t23+w2*4*n5)*bRow
-//line matrix.go:144
 			var word2 uint32
-//line matrix.go:146
 			for i2 := 0; i2 < n6; i2++ {
+//line kernels.go:23
 				word2 |= uint32(uint8(t36[t42+i2*bRow])) << (i2 * 32 / n6)
 			}
 			result012 := word2
-//line matrix.go:137
+//line kernels.go:23
 			m2[w2] = result012
 		}
 		result013 := m2
-//line kernels.go:23
 		fb := result013
+//line kernels.go:24
 		*t17 = *fa
 		*t18 = fb
 		*t19 = *sum
@@ -2556,24 +2547,21 @@ func quernRow2Product_uint8_uint8_int32(r *host.Run, fas []kernel.MatrixA[uint8]
 		fa := &faRow[lane]
 		t13 := (at + lane) & 31 >> 2
 		t22 := (at + lane) & 31 & 3 * n3
-//line matrix.go:121
+//line kernels.go:22
 		m := kernel.MatrixA[uint8]{}
-//line matrix.go:124
 		for w := 0; w < 4; w++ {
 			t35 := t9
 			t4 := (t13+w&1*8)*k + (t22+w>>1*4*n3)*1
-//line matrix.go:144
 			var word uint32
-//line matrix.go:146
 			for i := 0; i < n4; i++ {
+//line kernels.go:22
 				word |= uint32(t35[t4+i*t55]) << (i * 32 / n4)
 			}
 			result010 := word
-//line matrix.go:125
+//line kernels.go:22
 			m[w] = result010
 		}
 		result011 := m
-//line kernels.go:22
 		*fa = result011
 	}
 }
@@ -2596,25 +2584,23 @@ func quernRow3Product_uint8_uint8_int32(r *host.Run, sums []kernel.Accumulator[i
 		t14 := (at + lane) & 31 >> 2
 		at3 := t14 * bColumn
 		t23 := (at + lane) & 31 & 3 * n5
-//line matrix.go:133
+//line kernels.go:23
 		m2 := kernel.MatrixB[uint8]{}
-//line matrix.go:136
 		for w2 := 0; w2 < 2; w2++ {
 			t36 := t132
 			t42 := at3 + (t23+w2*4*n5)*bRow
-//line matrix.go:144
 			var word2 uint32
-//line matrix.go:146
 			for i2 := 0; i2 < n6; i2++ {
+//line kernels.go:23
 				word2 |= uint32(t36[t42+i2*bRow]) << (i2 * 32 / n6)
 			}
 			result012 := word2
-//line matrix.go:137
+//line kernels.go:23
 			m2[w2] = result012
 		}
 		result013 := m2
-//line kernels.go:23
 		fb := result013
+//line kernels.go:24
 		*t17 = *fa
 		*t18 = fb
 		*t19 = *sum

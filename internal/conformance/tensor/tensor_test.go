@@ -4,6 +4,7 @@ import (
 	"errors"
 	"math"
 	"math/rand/v2"
+	"path/filepath"
 	"slices"
 	"testing"
 
@@ -264,6 +265,22 @@ func TestALineOutsideOfTheTileIsAnError(t *testing.T) {
 		e, ok := errors.AsType[*gpu.KernelError](err)
 		if !ok || e.Index != 16 || e.Length != 16 {
 			t.Errorf("error is %v (%+v), want index 16 of length 16", err, e)
+		}
+	})
+}
+
+func TestAnElementThatIsNotThereIsAnErrorOfWhoReadsTheMatrix(t *testing.T) {
+	devicetest.Each(t, func(t *testing.T, d *gpu.Device) {
+		a := devicetest.Upload(t, d, make([]float32, 100)) // of 128
+		b := devicetest.Upload(t, d, make([]float32, 64))
+		c := devicetest.Upload(t, d, make([]float32, 128))
+		err := LaunchProduct(d.DefaultStream(), gpu.Blocks(gpu.Dim3{X: 1}, gpu.Dim3{X: 64}), 8, 8, 8, 1, a, b, c)
+		if err == nil {
+			err = d.Synchronize(t.Context())
+		}
+		e, ok := errors.AsType[*gpu.KernelError](err)
+		if !ok || filepath.Base(e.File) != "kernels.go" || e.Line != 22 || e.Length != 100 {
+			t.Errorf("error is %v (%+v), want one of 100 elements at kernels.go:22", err, e)
 		}
 	})
 }

@@ -1901,22 +1901,18 @@ func quernRow1Float16Arithmetic(r *host.Run, out []kernel.Float16, base int, x, 
 //line half.go:87
 		out2 = out2[t3:][:c2]
 		t4 := b
-//line half.go:134
 		result0 := kernel.ToFloat16[float32](a.Float32() + t4.Float32())
 //line half.go:88
 		out2[0] = result0
 		t6 := b
-//line half.go:137
 		result02 := kernel.ToFloat16[float32](a.Float32() - t6.Float32())
 //line half.go:89
 		out2[1] = result02
 		t8 := b
-//line half.go:140
 		result03 := kernel.ToFloat16[float32](a.Float32() * t8.Float32())
 //line half.go:90
 		out2[2] = result03
 		t10 := b
-//line half.go:143
 		result04 := kernel.ToFloat16[float32](a.Float32() / t10.Float32())
 //line half.go:91
 		out2[3] = result04
@@ -1924,38 +1920,28 @@ func quernRow1Float16Arithmetic(r *host.Run, out []kernel.Float16, base int, x, 
 		t13 := b
 //line half.go:92
 		out2[4] = t12.FMA(t13, c)
-//line half.go:157
 		result05 := kernel.Float16FromBits(a.Bits() &^ 32768)
-//line half.go:151
 		result06 := kernel.ToFloat16[float32](float32(math.Sqrt(float64(result05.Float32()))))
 //line half.go:93
 		out2[5] = result06
-//line half.go:154
 		result07 := kernel.Float16FromBits(a.Bits() ^ 32768)
 //line half.go:94
 		out2[6] = result07
 		t17 := b
-//line half.go:160
 		result08 := kernel.ToFloat16[float32](min(a.Float32(), t17.Float32()))
 //line half.go:95
 		out2[7] = result08
 		t19 := b
-//line half.go:163
 		result09 := kernel.ToFloat16[float32](max(a.Float32(), t19.Float32()))
 //line half.go:96
 		out2[8] = result09
 		t21 := b
-//line half.go:140
 		result010 := kernel.ToFloat16[float32](a.Float32() * t21.Float32())
-//line half.go:134
 		result011 := kernel.ToFloat16[float32](result010.Float32() + c.Float32())
 //line half.go:97
 		out2[9] = result011
-//line half.go:140
 		result012 := kernel.ToFloat16[float32](a.Float32() * t25.Float32())
-//line half.go:98
 		t27 := kernel.ToFloat16[float32](b.Float32() * 3)
-//line half.go:137
 		result013 := kernel.ToFloat16[float32](result012.Float32() - t27.Float32())
 //line half.go:98
 		out2[10] = result013
@@ -1964,34 +1950,24 @@ func quernRow1Float16Arithmetic(r *host.Run, out []kernel.Float16, base int, x, 
 //line half.go:100
 		result014 := flag(t29, 0)
 		t31 := b
-//line half.go:166
 		result015 := a.Float32() == t31.Float32()
-//line half.go:100
 		t33 := result015
 //line half.go:100
 		result016 := flag(t33, 1)
 		t35 := b
-//line half.go:169
 		result017 := a.Float32() < t35.Float32()
-//line half.go:100
 		t37 := result017
 //line half.go:100
 		result018 := flag(t37, 2)
-//line half.go:172
 		result019 := a.Bits()&32767 > 31744
-//line half.go:100
 		t40 := result019
 //line half.go:100
 		result020 := flag(t40, 3)
-//line half.go:177
 		result021 := 0 >= 0 && a.Bits() == 31744 || 0 <= 0 && a.Bits() == 64512
-//line half.go:100
 		t43 := result021
 //line half.go:100
 		result022 := flag(t43, 4)
-//line half.go:177
 		result023 := 1 >= 0 && a.Bits() == 31744 || 1 <= 0 && a.Bits() == 64512
-//line half.go:100
 		t46 := result023
 //line half.go:100
 		result024 := flag(t46, 5)
@@ -2048,58 +2024,44 @@ func quernRow1Bfloat16Arithmetic(r *host.Run, out []kernel.BFloat16, base int, x
 //line half.go:113
 		out2 = out2[t3:][:c2]
 		t4 := b
-//line half.go:186
 		result0 := kernel.ToBFloat16[float32](a.Float32() + t4.Float32())
 //line half.go:114
 		out2[0] = result0
 		t6 := b
-//line half.go:189
 		result02 := kernel.ToBFloat16[float32](a.Float32() - t6.Float32())
 //line half.go:115
 		out2[1] = result02
 		t8 := b
-//line half.go:192
 		result03 := kernel.ToBFloat16[float32](a.Float32() * t8.Float32())
 //line half.go:116
 		out2[2] = result03
 		t10 := b
-//line half.go:195
 		result04 := kernel.ToBFloat16[float32](a.Float32() / t10.Float32())
 //line half.go:117
 		out2[3] = result04
 		out2[4] = a
-//line half.go:209
 		result05 := kernel.BFloat16FromBits(a.Bits() &^ 32768)
-//line half.go:203
 		result06 := kernel.ToBFloat16[float32](float32(math.Sqrt(float64(result05.Float32()))))
 //line half.go:119
 		out2[5] = result06
-//line half.go:206
 		result07 := kernel.BFloat16FromBits(a.Bits() ^ 32768)
 //line half.go:120
 		out2[6] = result07
 		t15 := b
-//line half.go:212
 		result08 := kernel.ToBFloat16[float32](min(a.Float32(), t15.Float32()))
 //line half.go:121
 		out2[7] = result08
 		t17 := b
-//line half.go:215
 		result09 := kernel.ToBFloat16[float32](max(a.Float32(), t17.Float32()))
 //line half.go:122
 		out2[8] = result09
 		t19 := b
-//line half.go:192
 		result010 := kernel.ToBFloat16[float32](a.Float32() * t19.Float32())
-//line half.go:186
 		result011 := kernel.ToBFloat16[float32](result010.Float32() + c.Float32())
 //line half.go:123
 		out2[9] = result011
-//line half.go:192
 		result012 := kernel.ToBFloat16[float32](a.Float32() * t23.Float32())
-//line half.go:124
 		t25 := kernel.ToBFloat16[float32](b.Float32() * 3)
-//line half.go:189
 		result013 := kernel.ToBFloat16[float32](result012.Float32() - t25.Float32())
 //line half.go:124
 		out2[10] = result013
@@ -2108,34 +2070,24 @@ func quernRow1Bfloat16Arithmetic(r *host.Run, out []kernel.BFloat16, base int, x
 //line half.go:126
 		result014 := flag(t27, 0)
 		t29 := b
-//line half.go:218
 		result015 := a.Float32() == t29.Float32()
-//line half.go:126
 		t31 := result015
 //line half.go:126
 		result016 := flag(t31, 1)
 		t33 := b
-//line half.go:221
 		result017 := a.Float32() < t33.Float32()
-//line half.go:126
 		t35 := result017
 //line half.go:126
 		result018 := flag(t35, 2)
-//line half.go:224
 		result019 := a.Bits()&32767 > 32640
-//line half.go:126
 		t38 := result019
 //line half.go:126
 		result020 := flag(t38, 3)
-//line half.go:229
 		result021 := 0 >= 0 && a.Bits() == 32640 || 0 <= 0 && a.Bits() == 65408
-//line half.go:126
 		t41 := result021
 //line half.go:126
 		result022 := flag(t41, 4)
-//line half.go:229
 		result023 := 1 >= 0 && a.Bits() == 32640 || 1 <= 0 && a.Bits() == 65408
-//line half.go:126
 		t44 := result023
 //line half.go:126
 		result024 := flag(t44, 5)
@@ -2246,9 +2198,7 @@ func quernRow1HalfFields(r *host.Run, rs []reading, first, base int, in []readin
 				*r2 = row[threadX]
 			}
 			x := kernel.Float16(r2.High)
-//line half.go:134
 			result0 := kernel.ToFloat16[float32](x.Float32() + t2.Float32())
-//line half.go:168
 			row2[threadX] = result0
 		}
 		return
@@ -2263,7 +2213,6 @@ func quernRow1HalfFields(r *host.Run, rs []reading, first, base int, in []readin
 			*r2 = in[t1]
 		}
 		x := kernel.Float16(r2.High)
-//line half.go:134
 		result0 := kernel.ToFloat16[float32](x.Float32() + t2.Float32())
 //line half.go:168
 		tile[threadX] = result0
@@ -2282,24 +2231,22 @@ func quernRow2HalfFields(r *host.Run, rs []reading, first2, base int, out []read
 			local := [4]kernel.BFloat16{3: kernel.BFloat16FromBits(0x3f00)}
 			t4 := r2.Levels
 			level := t4[0]
-//line half.go:192
-			result02 := kernel.ToBFloat16[float32](level.Float32() * t5.Float32())
 //line half.go:175
+			result02 := kernel.ToBFloat16[float32](level.Float32() * t5.Float32())
 			local[0] = result02
+//line half.go:176
 			r2.Sum += level.Float64()
 //line half.go:174
 			level2 := t4[1]
-//line half.go:192
 			result03 := kernel.ToBFloat16[float32](level2.Float32() * t52.Float32())
-//line half.go:175
 			local[1] = result03
+//line half.go:176
 			r2.Sum += level2.Float64()
 //line half.go:174
 			level3 := t4[2]
-//line half.go:192
 			result04 := kernel.ToBFloat16[float32](level3.Float32() * t53.Float32())
-//line half.go:175
 			local[2] = result04
+//line half.go:176
 			r2.Sum += level3.Float64()
 //line half.go:178
 			t7 := *r2
@@ -2308,10 +2255,9 @@ func quernRow2HalfFields(r *host.Run, rs []reading, first2, base int, out []read
 			r2.Low = tile[63-threadX]
 			r2.Levels[threadX%3] = local[threadX%4]
 			x2 := kernel.Float16(r2.High)
-//line half.go:154
 			result05 := kernel.Float16FromBits(x2.Bits() ^ 32768)
-//line half.go:181
 			r2.High = half(result05)
+//line half.go:182
 			row3[threadX] = *r2
 		}
 		return
@@ -2327,24 +2273,22 @@ func quernRow2HalfFields(r *host.Run, rs []reading, first2, base int, out []read
 		local := [4]kernel.BFloat16{3: kernel.BFloat16FromBits(0x3f00)}
 		t4 := r2.Levels
 		level := t4[0]
-//line half.go:192
-		result02 := kernel.ToBFloat16[float32](level.Float32() * t5.Float32())
 //line half.go:175
+		result02 := kernel.ToBFloat16[float32](level.Float32() * t5.Float32())
 		local[0] = result02
+//line half.go:176
 		r2.Sum += level.Float64()
 //line half.go:174
 		level2 := t4[1]
-//line half.go:192
 		result03 := kernel.ToBFloat16[float32](level2.Float32() * t52.Float32())
-//line half.go:175
 		local[1] = result03
+//line half.go:176
 		r2.Sum += level2.Float64()
 //line half.go:174
 		level3 := t4[2]
-//line half.go:192
 		result04 := kernel.ToBFloat16[float32](level3.Float32() * t53.Float32())
-//line half.go:175
 		local[2] = result04
+//line half.go:176
 		r2.Sum += level3.Float64()
 //line half.go:178
 		t7 := *r2
@@ -2353,10 +2297,9 @@ func quernRow2HalfFields(r *host.Run, rs []reading, first2, base int, out []read
 		r2.Low = tile[63-threadX]
 		r2.Levels[threadX%3] = local[threadX%4]
 		x2 := kernel.Float16(r2.High)
-//line half.go:154
 		result05 := kernel.Float16FromBits(x2.Bits() ^ 32768)
-//line half.go:181
 		r2.High = half(result05)
+//line half.go:182
 		out[t1] = *r2
 	}
 }
@@ -3138,84 +3081,52 @@ func quernRow1Halves8(r *host.Run, base int, in, out [][8]kernel.Float16, dimX i
 			h := row[threadX]
 //line vector.go:122
 			x := h[1]
-//line half.go:154
 			result0 := kernel.Float16FromBits(x.Bits() ^ 32768)
-//line vector.go:122
 			t2 := result0
 			x2 := h[0]
-//line half.go:134
 			result02 := kernel.ToFloat16[float32](x2.Float32() + t2.Float32())
-//line vector.go:122
 			h[0] = result02
 			x3 := h[2]
-//line half.go:154
 			result03 := kernel.Float16FromBits(x3.Bits() ^ 32768)
-//line vector.go:122
 			t22 := result03
 			x4 := h[1]
-//line half.go:134
 			result04 := kernel.ToFloat16[float32](x4.Float32() + t22.Float32())
-//line vector.go:122
 			h[1] = result04
 			x5 := h[3]
-//line half.go:154
 			result05 := kernel.Float16FromBits(x5.Bits() ^ 32768)
-//line vector.go:122
 			t23 := result05
 			x6 := h[2]
-//line half.go:134
 			result06 := kernel.ToFloat16[float32](x6.Float32() + t23.Float32())
-//line vector.go:122
 			h[2] = result06
 			x7 := h[4]
-//line half.go:154
 			result07 := kernel.Float16FromBits(x7.Bits() ^ 32768)
-//line vector.go:122
 			t24 := result07
 			x8 := h[3]
-//line half.go:134
 			result08 := kernel.ToFloat16[float32](x8.Float32() + t24.Float32())
-//line vector.go:122
 			h[3] = result08
 			x9 := h[5]
-//line half.go:154
 			result09 := kernel.Float16FromBits(x9.Bits() ^ 32768)
-//line vector.go:122
 			t25 := result09
 			x10 := h[4]
-//line half.go:134
 			result010 := kernel.ToFloat16[float32](x10.Float32() + t25.Float32())
-//line vector.go:122
 			h[4] = result010
 			x11 := h[6]
-//line half.go:154
 			result011 := kernel.Float16FromBits(x11.Bits() ^ 32768)
-//line vector.go:122
 			t26 := result011
 			x12 := h[5]
-//line half.go:134
 			result012 := kernel.ToFloat16[float32](x12.Float32() + t26.Float32())
-//line vector.go:122
 			h[5] = result012
 			x13 := h[7]
-//line half.go:154
 			result013 := kernel.Float16FromBits(x13.Bits() ^ 32768)
-//line vector.go:122
 			t27 := result013
 			x14 := h[6]
-//line half.go:134
 			result014 := kernel.ToFloat16[float32](x14.Float32() + t27.Float32())
-//line vector.go:122
 			h[6] = result014
 			x15 := h[0]
-//line half.go:154
 			result015 := kernel.Float16FromBits(x15.Bits() ^ 32768)
-//line vector.go:122
 			t28 := result015
 			x16 := h[7]
-//line half.go:134
 			result016 := kernel.ToFloat16[float32](x16.Float32() + t28.Float32())
-//line vector.go:122
 			h[7] = result016
 //line vector.go:124
 			row2[threadX] = h
@@ -3230,84 +3141,52 @@ func quernRow1Halves8(r *host.Run, base int, in, out [][8]kernel.Float16, dimX i
 			h := in[i]
 //line vector.go:122
 			x := h[1]
-//line half.go:154
 			result0 := kernel.Float16FromBits(x.Bits() ^ 32768)
-//line vector.go:122
 			t2 := result0
 			x2 := h[0]
-//line half.go:134
 			result02 := kernel.ToFloat16[float32](x2.Float32() + t2.Float32())
-//line vector.go:122
 			h[0] = result02
 			x3 := h[2]
-//line half.go:154
 			result03 := kernel.Float16FromBits(x3.Bits() ^ 32768)
-//line vector.go:122
 			t22 := result03
 			x4 := h[1]
-//line half.go:134
 			result04 := kernel.ToFloat16[float32](x4.Float32() + t22.Float32())
-//line vector.go:122
 			h[1] = result04
 			x5 := h[3]
-//line half.go:154
 			result05 := kernel.Float16FromBits(x5.Bits() ^ 32768)
-//line vector.go:122
 			t23 := result05
 			x6 := h[2]
-//line half.go:134
 			result06 := kernel.ToFloat16[float32](x6.Float32() + t23.Float32())
-//line vector.go:122
 			h[2] = result06
 			x7 := h[4]
-//line half.go:154
 			result07 := kernel.Float16FromBits(x7.Bits() ^ 32768)
-//line vector.go:122
 			t24 := result07
 			x8 := h[3]
-//line half.go:134
 			result08 := kernel.ToFloat16[float32](x8.Float32() + t24.Float32())
-//line vector.go:122
 			h[3] = result08
 			x9 := h[5]
-//line half.go:154
 			result09 := kernel.Float16FromBits(x9.Bits() ^ 32768)
-//line vector.go:122
 			t25 := result09
 			x10 := h[4]
-//line half.go:134
 			result010 := kernel.ToFloat16[float32](x10.Float32() + t25.Float32())
-//line vector.go:122
 			h[4] = result010
 			x11 := h[6]
-//line half.go:154
 			result011 := kernel.Float16FromBits(x11.Bits() ^ 32768)
-//line vector.go:122
 			t26 := result011
 			x12 := h[5]
-//line half.go:134
 			result012 := kernel.ToFloat16[float32](x12.Float32() + t26.Float32())
-//line vector.go:122
 			h[5] = result012
 			x13 := h[7]
-//line half.go:154
 			result013 := kernel.Float16FromBits(x13.Bits() ^ 32768)
-//line vector.go:122
 			t27 := result013
 			x14 := h[6]
-//line half.go:134
 			result014 := kernel.ToFloat16[float32](x14.Float32() + t27.Float32())
-//line vector.go:122
 			h[6] = result014
 			x15 := h[0]
-//line half.go:154
 			result015 := kernel.Float16FromBits(x15.Bits() ^ 32768)
-//line vector.go:122
 			t28 := result015
 			x16 := h[7]
-//line half.go:134
 			result016 := kernel.ToFloat16[float32](x16.Float32() + t28.Float32())
-//line vector.go:122
 			h[7] = result016
 //line vector.go:124
 			out[i] = h
