@@ -123,7 +123,20 @@ func (c *capture) copy(s *Stream, dst, src driver.Memory, n int64, holds ...hold
 // write records a copy of what n bytes of Go memory hold now.
 func (c *capture) write(s *Stream, dst driver.Memory, src unsafe.Pointer, n int64, holds ...hold) error {
 	w := driver.GraphNode{Kind: driver.GraphWrite, Dst: dst, Data: slices.Clone(unsafe.Slice((*byte)(src), n))}
-	return c.add(s, w, fmt.Sprintf("copy of %d bytes from Go", n), holds...)
+	return c.add(s, w, fmt.Sprintf("write of %d bytes", n), holds...)
+}
+
+// hostCopy records a copy between the device and page-locked memory, whose
+// elements are read or written by each run.
+func (c *capture) hostCopy(s *Stream, kind driver.GraphKind, at driver.Memory, host unsafe.Pointer, n int64, holds ...hold) error {
+	w := driver.GraphNode{Kind: kind, Host: host, Size: n}
+	what := "copy of %d bytes from the host"
+	if kind == driver.GraphIn {
+		w.Dst = at
+	} else {
+		w.Src, what = at, "copy of %d bytes to the host"
+	}
+	return c.add(s, w, fmt.Sprintf(what, n), holds...)
 }
 
 func (c *capture) fill(s *Stream, dst driver.Memory, pattern []byte, count int64, holds ...hold) error {

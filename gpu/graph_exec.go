@@ -20,7 +20,12 @@ type GraphExec struct {
 	mu    sync.Mutex // for what follows, and updates
 	graph *Graph     // whose nodes stand for those of the executable graph
 	nodes []*Node    // as they run now
+	past  []*Node    // that runs of before an update may still use
 }
+
+// mostPast is how many nodes that updates have replaced keep their buffers: then
+// an update waits for the runs.
+const mostPast = 256
 
 // Launch runs the graph in the order of the stream. On a GPU it returns when the
 // run is queued, on the CPU and the simulator when it is done. What stops a
@@ -66,9 +71,9 @@ func holdsOf(nodes []*Node) []hold {
 // arguments, another grid or even another kernel. n is of the graph that was
 // instantiated, which does not change, or that UpdateAll took last.
 //
-// Other arguments of a kernel, places and sizes of copies between buffers, and
-// fills are changed in about a microsecond. What the driver cannot change makes
-// it instantiate the graph again.
+// Launches, copies between buffers and fills are changed in some microseconds.
+// What the driver cannot change makes it instantiate the graph again: cooperative
+// launches, copies of Go slices, calls, graphs and conditions.
 func (e *GraphExec) Update(n *Node, record func(s *Stream) error) error {
 	if err := e.acquire(nil); err != nil {
 		return driverError("update graph", err)
@@ -152,12 +157,19 @@ func (e *GraphExec) replace(changes map[int]*Node) error {
 		undo()
 		return err
 	}
-	e.nodes = slices.Clone(e.nodes)
 	for i, n := range changes {
-		e.nodes[i].release()
+		e.past = append(e.past, e.nodes[i])
 		e.nodes[i] = n
 	}
-	return nil
+	if len(e.past) < mostPast {
+		return nil
+	}
+	err := e.drv.Wait()
+	for _, n := range e.past {
+		n.release()
+	}
+	e.past = e.past[:0]
+	return err
 }
 
 // sameWork reports whether two nodes of the same kind do the same.
@@ -209,7 +221,10 @@ func (e *GraphExec) drop() {
 	for _, n := range e.nodes {
 		n.release()
 	}
-	e.nodes = nil
+	for _, n := range e.past {
+		n.release()
+	}
+	e.nodes, e.past = nil, nil
 }
 
 // acquire begins a use of the executable graph, which release ends. If dev is not

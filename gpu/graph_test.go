@@ -1,11 +1,15 @@
 package gpu
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
+
+	"quern.dev/internal/driver/cuda/fakecuda"
 )
 
 // captured captures a graph and makes it ready to run.
@@ -57,7 +61,7 @@ func TestACapturedGraphReplaysItsWork(t *testing.T) {
 		for _, n := range g.Nodes() {
 			what = append(what, n.String())
 		}
-		if got, want := strings.Join(what, ", "), "copy of 400 bytes from Go, fill of 400 bytes, fill of 600 bytes, kernel saxpy, kernel saxpy, copy of 400 bytes"; got != want {
+		if got, want := strings.Join(what, ", "), "write of 400 bytes, fill of 400 bytes, fill of 600 bytes, kernel saxpy, kernel saxpy, copy of 400 bytes"; got != want {
 			t.Errorf("nodes: %s\nwant   %s", got, want)
 		}
 		closeAll(t, e, e, other, x, y, z, wide)
@@ -321,5 +325,370 @@ func TestConditionsAreReadWhenTheGraphRuns(t *testing.T) {
 			t.Error("the fault in the loop was not reported")
 		}
 		closeAll(t, e, failing, x, y, rounds)
+	})
+}
+
+func TestGraphsCopyFromAndToTheHost(t *testing.T) {
+	k := NewKernel(saxpyInfo)
+	everyDevice(t, func(t *testing.T, d *Device) {
+		const n = 16
+		s := d.DefaultStream()
+		in, out := must[*HostBuffer[float32]](t)(AllocHost[float32](d, n)), must[*HostBuffer[float32]](t)(AllocHost[float32](d, n))
+		x, y := upload(t, s, ramp(n)...), upload(t, s, ramp(n)...)
+		g, e := captured(t, d, func(s *Stream) error {
+			return errors.Join(
+				CopyInAsync(s, x, in),
+				Zero(s, y),
+				launchSaxpy(k, s, Linear(n), 2, n, x, y),
+				CopyOutAsync(s, out, y),
+			)
+		})
+		for run := range 3 {
+			for i := range in.Data() {
+				in.Data()[i] = float32(i + run) // read by the run, not by the recording
+			}
+			do(t, e.Launch(s))
+			do(t, s.Synchronize(context.Background()))
+			for i, v := range out.Data() {
+				if want := float32(2 * (i + run)); v != want {
+					t.Fatalf("run %d: element %d is %v, want %v", run, i, v, want)
+				}
+			}
+		}
+		if got := g.Nodes()[3].String(); got != "copy of 64 bytes to the host" {
+			t.Errorf("the last node is a %s", got)
+		}
+		do(t, e.Update(g.Nodes()[0], func(s *Stream) error { return CopyInAsync(s, x, out) }))
+		do(t, e.Launch(s))
+		if got := download(t, s, y)[1]; got != 12 {
+			t.Errorf("after the update: %v, want 12", got)
+		}
+		closeAll(t, in, out, e, x, y)
+	})
+}
+
+func TestManyUpdatesLetGoOfBuffers(t *testing.T) {
+	everyDevice(t, func(t *testing.T, d *Device) {
+		s := d.DefaultStream()
+		out := upload(t, s, 0)
+		x := upload(t, s, -1)
+		g, e := captured(t, d, func(s *Stream) error { return Copy(s, out, x) })
+		var all []*Buffer[int]
+		for i := range 2 * mostPast {
+			next := upload(t, s, i)
+			do(t, e.Launch(s))
+			do(t, e.Update(g.Nodes()[0], func(s *Stream) error { return Copy(s, out, next) }))
+			do(t, x.Close())
+			x, all = next, append(all, x)
+		}
+		for i, b := range all[:mostPast-1] {
+			if n := b.mem.lease.users.Load(); n != leaseGone {
+				t.Fatalf("buffer %d is held after %d updates", i, len(all))
+			}
+		}
+		do(t, e.Launch(s))
+		if got := download(t, s, out)[0]; got != 2*mostPast-1 {
+			t.Errorf("got %d", got)
+		}
+		closeAll(t, e, x, out)
+	})
+}
+
+func TestBlocksThatWaitForEachOtherInAGraph(t *testing.T) {
+	everyDevice(t, func(t *testing.T, d *Device) {
+		const n = 128
+		s, side := d.DefaultStream(), must[*Stream](t)(d.NewStream(context.Background()))
+		turn := must[*Kernel](t)(d.Compile(togetherSource, "turn"))
+		fork := must[*Event](t)(d.NewEvent())
+		ints := make([]int32, n)
+		for i := range ints {
+			ints[i] = int32(i)
+		}
+		x, y := upload(t, s, ints...), upload(t, s, ints...)
+		four := Blocks(Dim3{X: 4}, Dim3{X: 32})
+		_, e := captured(t, d, func(s *Stream) error {
+			return errors.Join(
+				turn.Launch(s, four, x),
+				s.Record(fork), side.Wait(fork),
+				turn.Launch(s, four, x), turn.Launch(side, four, y), // side by side, if they could be
+				turn.Launch(s, four, x),
+			)
+		})
+		for run := range 3 {
+			do(t, e.Launch(s))
+			want := int32(n - 1)
+			if run%2 == 1 {
+				want = 0
+			}
+			if a, b := download(t, s, x)[0], download(t, s, y)[0]; a != want || b != want {
+				t.Fatalf("run %d: %d, %d, want %d", run, a, b, want)
+			}
+		}
+		err := second(must[*Graph](t)(d.Capture(func(s *Stream) error {
+			return turn.Launch(s, Blocks(Dim3{X: 1 << 20}, Dim3{X: 32}), x)
+		})).Instantiate())
+		if err == nil { // devices that do their work at once find it then
+			_, huge := captured(t, d, func(s *Stream) error { return turn.Launch(s, Blocks(Dim3{X: 1 << 20}, Dim3{X: 32}), x) })
+			err = huge.Launch(s)
+			do(t, huge.Close())
+		}
+		if _, ok := errors.AsType[*ResidencyError](err); !ok || !errors.Is(err, ErrInvalid) {
+			t.Errorf("too many blocks for a barrier of the grid: %v", err)
+		}
+		closeAll(t, e, side, fork, x, y)
+	})
+}
+
+func TestKernelsInAGraphPrint(t *testing.T) {
+	withCUDA(t, fakecuda.New(1))
+	for _, id := range []string{"cpu", "sim", "cuda:0"} {
+		t.Run(id, func(t *testing.T) {
+			var printed bytes.Buffer
+			d := must[*Device](t)(Open(Config{Device: id, Output: &printed}))
+			s, other := d.DefaultStream(), must[*Stream](t)(d.NewStream(context.Background()))
+			hello := must[*Kernel](t)(d.Compile(helloSource, "hello"))
+			x := upload(t, s, int32(1), -1)
+			one := Blocks(Dim3{X: 1}, Dim3{X: 1})
+			_, e := captured(t, d, func(s *Stream) error { return hello.Launch(s, one, 2, x) })
+			for _, stream := range []*Stream{s, other, s} {
+				printed.Reset()
+				do(t, e.Launch(stream))
+				do(t, stream.Synchronize(context.Background()))
+				if want := "0 true x\n1 false x\n"; printed.String() != want {
+					t.Errorf("printed %q, want %q", printed.String(), want)
+				}
+			}
+			printed.Reset()
+			do(t, hello.Launch(s, one, 1, x))
+			do(t, e.Launch(s))
+			do(t, s.Synchronize(context.Background()))
+			if want := "0 true x\n0 true x\n1 false x\n"; printed.String() != want {
+				t.Errorf("a launch and a graph printed %q, want %q", printed.String(), want)
+			}
+			closeAll(t, e, other, x, d)
+		})
+	}
+}
+
+func TestBadCallsOfGraphsNameTheMistake(t *testing.T) {
+	k := NewKernel(saxpyInfo)
+	everyDevice(t, func(t *testing.T, d *Device) {
+		ctx := context.Background()
+		foreign := must[*Device](t)(Open(Config{Device: "cpu"}))
+		defer foreign.Close()
+		s, side := d.DefaultStream(), must[*Stream](t)(d.NewStream(ctx))
+		x, y := upload(t, s, ramp(8)...), upload(t, s, ramp(8)...)
+		two, flag := upload(t, s, 1, uint32(1)), upload(t, s, uint32(1))
+		event, unrecorded := must[*Event](t)(d.NewEvent()), must[*Event](t)(d.NewEvent())
+		do(t, s.Record(event))
+		zero := func(s *Stream) error { return Zero(s, x) }
+		g, e := captured(t, d, zero)
+		_, closed := captured(t, d, zero)
+		do(t, closed.Close())
+		var kept *Stream
+		other := must[*Graph](t)(d.Capture(func(s *Stream) error { kept = s; return zero(s) }))
+		// recorded returns the error of what is done on a stream that records.
+		recorded := func(f func(s *Stream) error) error { return second(d.Capture(f)) }
+		mistake := errors.New("mistake")
+		tests := []struct {
+			name string
+			err  error
+			is   error
+			want string
+		}{
+			{"a wait while a stream records", recorded(func(s *Stream) error { return s.Synchronize(ctx) }), ErrInvalid, "gpu: synchronize: the stream records a graph, of which this cannot be part"},
+			{"a download while a stream records", recorded(func(s *Stream) error { return Download(ctx, s, ramp(8), x) }), ErrInvalid, "gpu: download: the stream records a graph"},
+			{"the error of the function", recorded(func(*Stream) error { return mistake }), mistake, "mistake"},
+			{"a launch with a bad argument", recorded(func(s *Stream) error { return launchSaxpy(k, s, Linear(0), 1, 8, x, y) }), ErrInvalid, "gpu: launch saxpy: grid Linear(0) is empty"},
+			{"a stream that recorded", Zero(kept, x), ErrClosed, "gpu: fill: stream is closed"},
+			{"an event from outside", recorded(func(s *Stream) error { return s.Wait(event) }), ErrInvalid, "gpu: wait for event: the event was not recorded in the graph that the stream records"},
+			{"an event that was never recorded", recorded(func(s *Stream) error { return s.Wait(unrecorded) }), nil, ""},
+			{"no function", recorded(nil), ErrInvalid, "gpu: capture: no function to record"},
+			{"Add without a function", second(g.Add(nil)), ErrInvalid, "gpu: add to graph: no function to record"},
+			{"Add after another graph's node", second(g.Add(zero, other.Nodes()[0])), ErrInvalid, "gpu: add to graph: fill of 32 bytes is no node of the graph"},
+			{"Add after no node", second(g.Add(zero, nil)), ErrInvalid, "gpu: add to graph: no node is no node of the graph"},
+			{"Add within Add", second(g.Add(func(*Stream) error { return second(g.Add(zero)) })), ErrInvalid, "gpu: record graph: the graph is being recorded"},
+			{"a run on a closed graph", closed.Launch(s), ErrClosed, "gpu: launch graph: executable graph is closed"},
+			{"a run on another device", e.Launch(foreign.DefaultStream()), ErrInvalid, "gpu: launch graph: executable graph is of another "},
+			{"update by two nodes", e.Update(g.Nodes()[0], func(s *Stream) error { return errors.Join(zero(s), zero(s)) }), ErrInvalid, "gpu: update graph: fill of 32 bytes can be replaced by one node of that kind only, not by [fill of 32 bytes fill of 32 bytes]"},
+			{"update by another kind", e.Update(g.Nodes()[0], func(s *Stream) error { return Copy(s, x, y) }), ErrInvalid, "by one node of that kind only, not by [copy of 32 bytes]"},
+			{"update of another graph's node", e.Update(other.Nodes()[0], zero), ErrInvalid, "gpu: update graph: fill of 32 bytes is no node of the executable graph"},
+			{"update without a function", e.Update(g.Nodes()[0], nil), ErrInvalid, "gpu: update graph: no function to record"},
+			{"update of a closed graph", closed.Update(g.Nodes()[0], zero), ErrClosed, "gpu: update graph: executable graph is closed"},
+			{"update by a graph of more nodes", e.UpdateAll(must[*Graph](t)(d.Capture(func(s *Stream) error { return errors.Join(zero(s), zero(s)) }))), ErrInvalid, "gpu: update graph: the graph has 2 nodes, not 1"},
+			{"update by a graph of other nodes", e.UpdateAll(must[*Graph](t)(d.Capture(func(s *Stream) error { return Copy(s, x, y) }))), ErrInvalid, "gpu: update graph: node 0 is copy of 32 bytes after [], not fill of 32 bytes after []"},
+			{"update by another device's graph", e.UpdateAll(must[*Graph](t)(foreign.NewGraph())), ErrInvalid, "gpu: update graph: graph is of another "},
+			{"a condition outside of graphs", If(s, flag, zero), ErrInvalid, "gpu: record if: the stream records no graph"},
+			{"a condition of two elements", recorded(func(s *Stream) error { return While(s, two, zero) }), ErrInvalid, "gpu: record while: a condition of 2 elements, want 1"},
+			{"a condition without a body", recorded(func(s *Stream) error { return If(s, flag, nil) }), ErrInvalid, "gpu: record if: no function to record"},
+			{"an event between a body and the rest", recorded(func(s *Stream) error {
+				return errors.Join(s.Record(event), If(s, flag, func(s *Stream) error { return s.Wait(event) }))
+			}), ErrInvalid, "gpu: wait for event: the event was recorded in another graph than the stream records"},
+		}
+		for _, test := range tests {
+			switch {
+			case test.is == nil && test.err != nil:
+				t.Errorf("%s: %v", test.name, test.err)
+			case test.is == nil:
+			case test.err == nil:
+				t.Errorf("%s: no error", test.name)
+			case !errors.Is(test.err, test.is):
+				t.Errorf("%s: %v does not match %v", test.name, test.err, test.is)
+			case !strings.Contains(test.err.Error(), test.want):
+				t.Errorf("%s: %q, want %q", test.name, test.err, test.want)
+			}
+		}
+		if got := len(g.Nodes()); got != 1 {
+			t.Errorf("failed calls of Add left %d nodes", got)
+		}
+		do(t, e.Launch(s))
+		closeAll(t, e, side, event, unrecorded, x, y, two, flag)
+	})
+}
+
+func TestNilAndZeroGraphsAreErrors(t *testing.T) {
+	d := must[*Device](t)(Open(Config{Device: "cpu"}))
+	s := d.DefaultStream()
+	_, e := captured(t, d, func(*Stream) error { return nil })
+	nothing := func(*Stream) error { return nil }
+	for _, device := range []*Device{nil, new(Device)} {
+		areInvalid(t, map[string]error{"NewGraph": second(device.NewGraph()), "Capture": second(device.Capture(nothing))})
+	}
+	for _, g := range []*Graph{nil, new(Graph)} {
+		if g.Device() != nil || len(g.Nodes()) != 0 {
+			t.Error("a graph that was not made describes itself")
+		}
+		areInvalid(t, map[string]error{"Add": second(g.Add(nothing)), "Instantiate": second(g.Instantiate()), "UpdateAll": e.UpdateAll(g)})
+	}
+	for _, n := range []*Node{nil, new(Node)} {
+		if len(n.After()) != 0 {
+			t.Error("a node that was not made comes after others")
+		}
+		areInvalid(t, map[string]error{"Update": e.Update(n, nothing)})
+	}
+	for _, exec := range []*GraphExec{nil, new(GraphExec)} {
+		areInvalid(t, map[string]error{"Launch": exec.Launch(s), "Update": exec.Update(nil, nothing), "UpdateAll": exec.UpdateAll(nil)})
+		do(t, exec.Close())
+	}
+	areInvalid(t, map[string]error{"Launch on nil": e.Launch(nil), "If": If(nil, nil, nil), "While": While(nil, nil, nil)})
+	do(t, e.Launch(s)) // an empty graph does nothing
+	closeAll(t, e, d)
+}
+
+func TestWhatFailsInTheDriverLeavesNothingOfAGraph(t *testing.T) {
+	k := NewKernel(saxpyInfo)
+	for _, function := range []string{
+		"cuGraphCreate", "cuGraphAddKernelNode", "cuGraphAddMemcpyNode", "cuGraphAddMemsetNode", "cuGraphAddNode",
+		"cuGraphConditionalHandleCreate", "cuGraphKernelNodeSetAttribute", "cuGraphInstantiateWithFlags",
+		"cuStreamCreate", "cuStreamSynchronize", "cuMemcpyHtoDAsync_v2", "cuModuleLoadDataEx",
+	} {
+		t.Run(function, func(t *testing.T) {
+			lib := fakecuda.New(1)
+			d := openFake(t, lib)
+			s := d.DefaultStream()
+			turn := must[*Kernel](t)(d.Compile(togetherSource, "turn"))
+			x, y, z := upload(t, s, ramp(8)...), upload(t, s, ramp(8)...), upload(t, s, make([]int32, 32)...)
+			flag := upload(t, s, uint32(0))
+			do(t, k.Prepare(d))
+			do(t, turn.Prepare(d))
+			g := must[*Graph](t)(d.Capture(func(s *Stream) error {
+				return errors.Join(
+					CopyIn(s, x, ramp(8)), Zero(s, x), Copy(s, x, y), turn.Launch(s, Blocks(Dim3{X: 1}, Dim3{X: 32}), z),
+					While(s, flag, func(s *Stream) error { return launchSaxpy(k, s, Linear(8), 1, 8, x, y) }),
+				)
+			}))
+			lib.Fail(function, fakecuda.OutOfMemory)
+			if err := second(g.Instantiate()); !errors.Is(err, ErrOutOfMemory) {
+				t.Errorf("instantiate: %v", err)
+			}
+			e := must[*GraphExec](t)(g.Instantiate())
+			do(t, e.Launch(s))
+			closeAll(t, x, y, z, flag, e, d)
+			if left := lib.Left(); left != "" {
+				t.Errorf("left in the driver: %s", left)
+			}
+		})
+	}
+}
+
+func TestAnUpdateThatFailsChangesNothing(t *testing.T) {
+	k := NewKernel(saxpyInfo)
+	lib := fakecuda.New(1)
+	d := openFake(t, lib)
+	s := d.DefaultStream()
+	x, y := upload(t, s, ramp(8)...), upload(t, s, ramp(8)...)
+	g, e := captured(t, d, func(s *Stream) error {
+		return errors.Join(Fill(s, x, 1), Fill(s, y, 0), launchSaxpy(k, s, Linear(8), 2, 8, x, y))
+	})
+	// The change itself fails, and so does the graph that is made instead.
+	lib.Fail("cuGraphExecKernelNodeSetParams", fakecuda.InvalidValue)
+	lib.Fail("cuGraphInstantiateWithFlags", fakecuda.OutOfMemory)
+	err := e.Update(g.Nodes()[2], func(s *Stream) error { return launchSaxpy(k, s, Linear(8), 9, 8, x, y) })
+	if !errors.Is(err, ErrOutOfMemory) {
+		t.Errorf("update: %v", err)
+	}
+	do(t, e.Launch(s))
+	if got := download(t, s, y)[0]; got != 2 {
+		t.Errorf("after the update that failed: %v, want 2", got)
+	}
+	// Where only the change fails, the graph is made again.
+	lib.Fail("cuGraphExecKernelNodeSetParams", fakecuda.InvalidValue)
+	do(t, e.Update(g.Nodes()[2], func(s *Stream) error { return launchSaxpy(k, s, Linear(8), 9, 8, x, y) }))
+	do(t, e.Launch(s))
+	if got := download(t, s, y)[0]; got != 9 {
+		t.Errorf("after the update: %v, want 9", got)
+	}
+	closeAll(t, e, x, y, d)
+}
+
+func TestDriversWithoutGraphsSaySo(t *testing.T) {
+	for function, want := range map[string]string{
+		"cuGraphInstantiateWithFlags":    "graphs need CUDA 11.4",
+		"cuGraphConditionalHandleCreate": "conditional nodes need CUDA 12.3",
+	} {
+		lib := fakecuda.New(1)
+		lib.Missing = map[string]bool{function: true}
+		d := openFake(t, lib)
+		flag := upload(t, d.DefaultStream(), uint32(1))
+		g := must[*Graph](t)(d.Capture(func(s *Stream) error {
+			return If(s, flag, func(s *Stream) error { return Zero(s, flag) })
+		}))
+		err := second(g.Instantiate())
+		if !errors.Is(err, errors.ErrUnsupported) || !strings.Contains(err.Error(), want) {
+			t.Errorf("without %s: %v", function, err)
+		}
+		closeAll(t, flag, d)
+	}
+}
+
+func TestGraphsAreSafeForConcurrentUse(t *testing.T) {
+	k := NewKernel(saxpyInfo)
+	everyDevice(t, func(t *testing.T, d *Device) {
+		ctx := context.Background()
+		x, y := upload(t, d.DefaultStream(), ramp(8)...), upload(t, d.DefaultStream(), ramp(8)...)
+		g, e := captured(t, d, func(s *Stream) error {
+			return errors.Join(Fill(s, x, 1), Fill(s, y, 0), launchSaxpy(k, s, Linear(8), 2, 8, x, y))
+		})
+		var group sync.WaitGroup
+		for i := range 4 {
+			s := must[*Stream](t)(d.NewStream(ctx))
+			group.Go(func() {
+				for range 20 {
+					err := e.Update(g.Nodes()[2], func(s *Stream) error { return launchSaxpy(k, s, Linear(8), float32(i), 8, x, y) })
+					if err := errors.Join(err, e.Launch(s), s.Synchronize(ctx)); err != nil {
+						t.Error(err)
+						return
+					}
+				}
+				if err := s.Close(); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		group.Wait()
+		if got := download(t, d.DefaultStream(), y)[0]; got < 0 || got > 3 {
+			t.Errorf("got %v", got)
+		}
+		closeAll(t, e, x, y)
 	})
 }

@@ -188,7 +188,7 @@ func (h *HostBuffer[T]) at() unsafe.Pointer { return unsafe.Add(h.part.mem.host.
 // stream, and returns at once. The elements of src must stay as they are until
 // the stream was waited for.
 func CopyInAsync[T any](s *Stream, dst *Buffer[T], src *HostBuffer[T]) error {
-	return copyAsync("copy in", s, dst, src, func() error {
+	return copyAsync("copy in", s, dst, src, driver.GraphIn, func() error {
 		return s.drv.CopyInAsync(dst.at(), src.at(), dst.bytes())
 	})
 }
@@ -197,13 +197,14 @@ func CopyInAsync[T any](s *Stream, dst *Buffer[T], src *HostBuffer[T]) error {
 // stream, and returns at once. The elements have arrived when the stream was
 // waited for.
 func CopyOutAsync[T any](s *Stream, dst *HostBuffer[T], src *Buffer[T]) error {
-	return copyAsync("copy out", s, src, dst, func() error {
+	return copyAsync("copy out", s, src, dst, driver.GraphOut, func() error {
 		return s.drv.CopyOutAsync(dst.at(), src.at(), src.bytes())
 	})
 }
 
-func copyAsync[T any](doing string, s *Stream, b *Buffer[T], h *HostBuffer[T], begin func() error) error {
-	if err := s.acquire(); err != nil {
+func copyAsync[T any](doing string, s *Stream, b *Buffer[T], h *HostBuffer[T], kind driver.GraphKind, begin func() error) error {
+	c, err := s.enter()
+	if err != nil {
 		return driverError(doing, err)
 	}
 	defer s.release()
@@ -220,6 +221,9 @@ func copyAsync[T any](doing string, s *Stream, b *Buffer[T], h *HostBuffer[T], b
 	}
 	if b.length == 0 {
 		return nil
+	}
+	if c != nil {
+		return driverError(doing, c.hostCopy(s, kind, b.at(), h.at(), b.bytes(), b.mem, h.part.mem))
 	}
 	if err := begin(); err != nil {
 		return driverError(doing, err)

@@ -66,7 +66,9 @@ type GraphExec interface {
 	// Update replaces nodes by others of the same kind; those of runs that were
 	// asked for before are not changed. After an error the graph is as it was.
 	Update(changes map[int]GraphNode) error
-	// Close waits for the runs.
+	// Wait waits for the runs.
+	Wait() error
+	// Close waits for the runs too.
 	Close() error
 }
 
@@ -153,6 +155,13 @@ func (g *Steps) Update(changes map[int]GraphNode) error {
 	for i, n := range changes {
 		g.nodes[i] = n
 	}
+	return nil
+}
+
+// Wait waits for the runs.
+func (g *Steps) Wait() error {
+	g.mu.Lock()
+	defer g.mu.Unlock()
 	return nil
 }
 

@@ -228,6 +228,12 @@ func (g *graphExec) finish() error {
 	return errors.Join(errs...)
 }
 
+func (g *graphExec) Wait() error {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.finish()
+}
+
 func (g *graphExec) Close() error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
