@@ -19,12 +19,16 @@ import (
 // panic, as [*PanicError]. The first error is kept until it is returned. If the
 // device fails before, f does not run, and the wait returns why.
 func (s *Stream) Call(f func() error) error {
-	if err := s.acquire(); err != nil {
+	c, err := s.enter()
+	if err != nil {
 		return driverError("call", err)
 	}
 	defer s.release()
 	if f == nil {
 		return driverError("call", invalid("function is nil"))
+	}
+	if c != nil {
+		return driverError("call", c.call(s, f))
 	}
 	return driverError("call", s.drv.Call(func() {
 		if err := onGoroutine(f); err != nil {

@@ -99,13 +99,16 @@ func (d *Device) NewGraph() (*Graph, error) {
 
 // Capture calls record and makes a graph of what it does on the stream that it
 // gets, which takes no part in the device's work: launches, [Copy], [Fill],
-// [Zero], [CopyIn], runs of other graphs, [If] and [While]. None of it is done
-// now. [CopyIn] records the elements that the slice has now. What waits, and all
-// else that needs a stream, returns an error while a stream records.
+// [Zero], [CopyIn], [CopyInAsync], [CopyOutAsync], [Stream.Call], runs of other
+// graphs, [If] and [While]. None of it is done now. [CopyIn] records the elements
+// that the slice has now; asynchronous copies read and write the host's memory in
+// each run. What waits, and all else that needs a stream, returns an error while
+// a stream records.
 //
 // Streams join the graph when they wait for an event that was recorded on a
-// stream of the graph; what they do then is recorded too, and may run beside the
-// rest. They leave it when record returns.
+// stream of the graph, or are made to go on after one with [Stream.After]; what
+// they do then is recorded too, and may run beside the rest. They leave it when
+// record returns.
 //
 // If record returns an error, Capture returns it.
 func (d *Device) Capture(record func(s *Stream) error) (*Graph, error) {
@@ -228,7 +231,7 @@ func (g *Graph) Instantiate() (*GraphExec, error) {
 			return nil, errors.Join(driverError(doing, fmt.Errorf("%v: %w", n, err)), d.release())
 		}
 	}
-	drv, err := d.drv.NewGraphExec(worksOf(nodes))
+	drv, err := d.drv.NewGraphExec(worksOf(nodes), e.failed)
 	if err != nil {
 		e.drop()
 		return nil, errors.Join(driverError(doing, err), d.release())

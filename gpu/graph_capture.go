@@ -144,6 +144,13 @@ func (c *capture) fill(s *Stream, dst driver.Memory, pattern []byte, count int64
 	return c.add(s, w, fmt.Sprintf("fill of %d bytes", count*int64(len(pattern))), holds...)
 }
 
+// call records a call of a Go function. On a GPU the driver has one thread for
+// the calls of all graphs.
+func (c *capture) call(s *Stream, f func() error) error {
+	w := driver.GraphNode{Kind: driver.GraphCall, Call: func() error { return onGoroutine(f) }}
+	return c.add(s, w, "call")
+}
+
 // record makes an event reached when what the stream recorded so far is done.
 func (c *capture) record(s *Stream, e *Event) error {
 	c.mu.Lock()

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"sync/atomic"
 
 	"quern.dev/internal/driver"
 )
@@ -16,6 +17,7 @@ type GraphExec struct {
 	dev   *Device
 	drv   driver.GraphExec
 	lease lease
+	last  atomic.Pointer[Stream] // that ran the graph
 
 	mu    sync.Mutex // for what follows, and updates
 	graph *Graph     // whose nodes stand for those of the executable graph
@@ -30,7 +32,8 @@ const mostPast = 256
 // Launch runs the graph in the order of the stream. On a GPU it returns when the
 // run is queued, on the CPU and the simulator when it is done. What stops a
 // kernel of the graph is returned by the next wait on the stream, as for a
-// launch.
+// launch, and so is the error of a call; if several streams run the graph, by a
+// wait on one of them.
 //
 // On a stream that records, the graph becomes one node of the other graph, as it
 // is now.
@@ -47,7 +50,15 @@ func (e *GraphExec) Launch(s *Stream) error {
 	if c != nil {
 		return driverError("launch graph", e.record(c, s))
 	}
+	e.last.Store(s)
 	return driverError("launch graph", e.drv.Launch(s.drv))
+}
+
+// failed takes the error of a call.
+func (e *GraphExec) failed(err error) {
+	if s := e.last.Load(); s != nil {
+		s.failed.CompareAndSwap(nil, &err)
+	}
 }
 
 // record makes the graph a node of another one.

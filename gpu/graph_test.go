@@ -692,3 +692,96 @@ func TestGraphsAreSafeForConcurrentUse(t *testing.T) {
 		closeAll(t, e, x, y)
 	})
 }
+
+func TestGraphsCallGoFunctions(t *testing.T) {
+	k := NewKernel(saxpyInfo)
+	everyDevice(t, func(t *testing.T, d *Device) {
+		const n = 8
+		ctx := context.Background()
+		s, other := d.DefaultStream(), must[*Stream](t)(d.NewStream(ctx))
+		in, out := must[*HostBuffer[float32]](t)(AllocHost[float32](d, n)), must[*HostBuffer[float32]](t)(AllocHost[float32](d, n))
+		x := upload(t, s, ramp(n)...)
+		mistake := errors.New("mistake")
+		var fail error
+		g, e := captured(t, d, func(s *Stream) error {
+			return errors.Join(
+				CopyOutAsync(s, out, x),
+				s.Call(func() error {
+					for i, v := range out.Data() {
+						in.Data()[i] = v + 1
+					}
+					return fail
+				}),
+				CopyInAsync(s, x, in),
+				launchSaxpy(k, s, Linear(n), 1, n, x, x),
+			)
+		})
+		for range 3 {
+			do(t, e.Launch(s))
+		}
+		if got := download(t, s, x)[1]; got != 22 { // ((1+1)*2+1)*2+1)*2
+			t.Errorf("got %v, want 22", got)
+		}
+		if kind := g.Nodes()[1].Kind(); kind != CallNode {
+			t.Errorf("the second node is a %v", kind)
+		}
+		fail = mistake
+		do(t, e.Launch(other))
+		if err := other.Synchronize(ctx); !errors.Is(err, mistake) {
+			t.Errorf("the error of the call: %v", err)
+		}
+		do(t, e.Update(g.Nodes()[1], func(s *Stream) error { return s.Call(func() error { panic("stop") }) }))
+		do(t, e.Launch(s))
+		if p, ok := errors.AsType[*PanicError](s.Synchronize(ctx)); !ok || p.Value != "stop" {
+			t.Errorf("the panic of the call: %v", p)
+		}
+		flag := upload(t, s, uint32(1))
+		err := second(d.Capture(func(s *Stream) error {
+			return While(s, flag, func(s *Stream) error { return s.Call(func() error { return nil }) })
+		}))
+		if !errors.Is(err, ErrInvalid) || !strings.Contains(err.Error(), "gpu: record while: the body holds a call of a Go function, which conditional nodes cannot") {
+			t.Errorf("a call within a loop: %v", err)
+		}
+		closeAll(t, e, other, in, out, x, flag)
+	})
+}
+
+func TestStreamsJoinAGraphByGoingOnAfterAnother(t *testing.T) {
+	k := NewKernel(saxpyInfo)
+	everyDevice(t, func(t *testing.T, d *Device) {
+		s, side := d.DefaultStream(), must[*Stream](t)(d.NewStream(context.Background()))
+		x, y := upload(t, s, ramp(4)...), upload(t, s, ramp(4)...)
+		g, e := captured(t, d, func(s *Stream) error {
+			return errors.Join(
+				Fill(s, x, 1),
+				side.After(s), Fill(side, y, 2),
+				s.After(side), launchSaxpy(k, s, Linear(4), 3, 4, x, y),
+			)
+		})
+		if got := g.Nodes()[2].After(); len(got) != 2 {
+			t.Errorf("the launch comes after %v", got)
+		}
+		do(t, e.Launch(side))
+		if got := download(t, side, y)[0]; got != 5 {
+			t.Errorf("got %v, want 5", got)
+		}
+		closeAll(t, e, side, x, y)
+	})
+}
+
+func TestGraphsUseBuffersOfPools(t *testing.T) {
+	everyDevice(t, func(t *testing.T, d *Device) {
+		s := d.DefaultStream()
+		x := must[*Buffer[int]](t)(Acquire[int](d.Pool(), s, 100))
+		out := upload(t, s, make([]int, 100)...)
+		_, e := captured(t, d, func(s *Stream) error { return errors.Join(Fill(s, x, 7), Copy(s, out, x)) })
+		do(t, x.Close()) // the graph holds it
+		y := must[*Buffer[int]](t)(Acquire[int](d.Pool(), s, 100))
+		do(t, Fill(s, y, 9))
+		do(t, e.Launch(s))
+		if a, b := download(t, s, out)[99], download(t, s, y)[99]; a != 7 || b != 9 {
+			t.Errorf("got %d and %d, want 7 and 9", a, b)
+		}
+		closeAll(t, e, y, out)
+	})
+}

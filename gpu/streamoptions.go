@@ -41,11 +41,11 @@ func (s *Stream) Priority() int {
 // wait.
 func (s *Stream) After(other *Stream) error {
 	const doing = "wait for stream"
-	if err := s.acquire(); err != nil {
+	if _, err := s.enter(); err != nil {
 		return driverError(doing, err)
 	}
 	defer s.release()
-	if err := other.acquire(); err != nil {
+	if _, err := other.enter(); err != nil {
 		return driverError(doing, err)
 	}
 	defer other.release()

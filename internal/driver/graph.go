@@ -46,15 +46,16 @@ type GraphNode struct {
 	Size     int64
 	Data     []byte
 	Count    int64
-	Call     func()
+	Call     func() error
 	Body     []GraphNode
 	Cond     Memory // of 4 bytes, aligned
 }
 
 // Graphs is what a device does with graphs.
 type Graphs interface {
-	// NewGraphExec makes a graph of the nodes ready to run. It keeps them.
-	NewGraphExec(nodes []GraphNode) (GraphExec, error)
+	// NewGraphExec makes a graph of the nodes ready to run. It keeps them. The
+	// errors of calls go to failed.
+	NewGraphExec(nodes []GraphNode, failed func(error)) (GraphExec, error)
 }
 
 // GraphExec is a graph that is ready to run.
@@ -75,12 +76,16 @@ type GraphExec interface {
 // Steps is a graph on a device whose streams do their work at once: its nodes
 // one by one.
 type Steps struct {
-	mu    sync.Mutex // runs follow each other
-	nodes []GraphNode
+	mu     sync.Mutex // runs follow each other
+	nodes  []GraphNode
+	failed func(error)
 }
 
-// NewSteps returns the graph of the nodes, which it keeps.
-func NewSteps(nodes []GraphNode) *Steps { return &Steps{nodes: nodes} }
+// NewSteps returns the graph of the nodes, which it keeps. The errors of calls go
+// to failed.
+func NewSteps(nodes []GraphNode, failed func(error)) *Steps {
+	return &Steps{nodes: nodes, failed: failed}
+}
 
 // Failing is a stream that knows whether it holds a fault.
 type Failing interface{ Failed() bool }
@@ -90,19 +95,19 @@ type Failing interface{ Failed() bool }
 func (g *Steps) Launch(s Stream) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	return run(s, g.nodes)
+	return g.run(s, g.nodes)
 }
 
-func run(s Stream, nodes []GraphNode) error {
+func (g *Steps) run(s Stream, nodes []GraphNode) error {
 	for i := range nodes {
-		if err := nodes[i].run(s); err != nil {
+		if err := g.step(s, &nodes[i]); err != nil {
 			return fmt.Errorf("node %d (%s): %w", i, nodes[i].Kind, err)
 		}
 	}
 	return nil
 }
 
-func (n *GraphNode) run(s Stream) error {
+func (g *Steps) step(s Stream, n *GraphNode) error {
 	switch n.Kind {
 	case GraphLaunch:
 		return s.Launch(n.Function, n.Frame)
@@ -120,12 +125,14 @@ func (n *GraphNode) run(s Stream) error {
 		if err := s.Synchronize(context.Background()); err != nil {
 			return err
 		}
-		n.Call()
+		if err := n.Call(); err != nil {
+			g.failed(err)
+		}
 		return nil
 	case GraphBody:
-		return run(s, n.Body)
+		return g.run(s, n.Body)
 	case GraphIf, GraphWhile:
-		return n.runWhile(s)
+		return g.runWhile(s, n)
 	default:
 		return nil
 	}
@@ -133,7 +140,7 @@ func (n *GraphNode) run(s Stream) error {
 
 // runWhile runs the body while the condition holds and no kernel has failed: one
 // that has may never end a loop.
-func (n *GraphNode) runWhile(s Stream) error {
+func (g *Steps) runWhile(s Stream, n *GraphNode) error {
 	for {
 		var holds uint32
 		if err := s.CopyOut(unsafe.Pointer(&holds), n.Cond, int64(unsafe.Sizeof(holds))); err != nil {
@@ -142,7 +149,7 @@ func (n *GraphNode) runWhile(s Stream) error {
 		if f, ok := s.(Failing); holds == 0 || ok && f.Failed() {
 			return nil
 		}
-		if err := run(s, n.Body); err != nil || n.Kind == GraphIf {
+		if err := g.run(s, n.Body); err != nil || n.Kind == GraphIf {
 			return err
 		}
 	}

@@ -30,6 +30,7 @@ type graphExec struct {
 	dev     *device
 	reports *stream // its stream is for preparing the graph
 	nodes   []driver.GraphNode
+	failed  func(error) // takes the errors of calls
 
 	mu      sync.Mutex // CUDA's graphs are not safe for concurrent use
 	program program
@@ -47,7 +48,7 @@ type program struct {
 	prints    bool
 }
 
-func (d *device) NewGraphExec(nodes []driver.GraphNode) (driver.GraphExec, error) {
+func (d *device) NewGraphExec(nodes []driver.GraphNode, failed func(error)) (driver.GraphExec, error) {
 	if !d.api.has(cuGraphCreate, cuGraphInstantiate, cuGraphLaunch) {
 		return nil, unsupported("cuGraphInstantiateWithFlags", "graphs need CUDA 11.4")
 	}
@@ -55,7 +56,7 @@ func (d *device) NewGraphExec(nodes []driver.GraphNode) (driver.GraphExec, error
 	if err != nil {
 		return nil, err
 	}
-	g := &graphExec{dev: d, reports: s.(*stream), nodes: nodes, streams: make(map[*stream]struct{})}
+	g := &graphExec{dev: d, reports: s.(*stream), nodes: nodes, failed: failed, streams: make(map[*stream]struct{})}
 	if g.program, err = g.build(nodes); err != nil {
 		return nil, errors.Join(err, g.reports.Close())
 	}

@@ -35,7 +35,12 @@ type callNode struct {
 
 func (b *graphBuilder) call(n *driver.GraphNode, after []uintptr) (place, error) {
 	number := hostCallNext.Add(1)
-	hostCalls.Store(number, n.Call)
+	f, failed := n.Call, b.exec.failed
+	hostCalls.Store(number, func() {
+		if err := f(); err != nil {
+			failed(err)
+		}
+	})
 	b.program.calls = append(b.program.calls, number)
 	node, err := b.node(cuGraphAddHostNode, after, unsafe.Pointer(&callNode{hostCall(), number}))
 	return place{last: []uintptr{node}}, err

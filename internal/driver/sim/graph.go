@@ -2,8 +2,8 @@ package sim
 
 import "quern.dev/internal/driver"
 
-func (d *device) NewGraphExec(nodes []driver.GraphNode) (driver.GraphExec, error) {
-	return driver.NewSteps(nodes), nil
+func (d *device) NewGraphExec(nodes []driver.GraphNode, failed func(error)) (driver.GraphExec, error) {
+	return driver.NewSteps(nodes, failed), nil
 }
 
 // Failed reports whether a kernel has failed.
