@@ -146,7 +146,9 @@ func Acquire[T any](p *Pool, s *Stream, n int) (*Buffer[T], error) {
 	if err != nil {
 		return nil, driverError("acquire", err)
 	}
-	b, err := p.acquire(s, size)
+	var site [1]uintptr
+	runtime.Callers(2, site[:])
+	b, err := p.acquire(s, size, site)
 	if err != nil {
 		return nil, err
 	}
@@ -182,9 +184,8 @@ func (p *Pool) check() error {
 	}
 }
 
-// acquire takes memory for work on s. It is called by a function that the program
-// calls.
-func (p *Pool) acquire(s *Stream, size int64) (*Buffer[byte], error) {
+// acquire takes memory for work on s, for the program's call at a site.
+func (p *Pool) acquire(s *Stream, size int64, site [1]uintptr) (*Buffer[byte], error) {
 	if err := p.check(); err != nil {
 		return nil, driverError("acquire", err)
 	}
@@ -199,8 +200,6 @@ func (p *Pool) acquire(s *Stream, size int64) (*Buffer[byte], error) {
 		m, err := p.dev.alloc(0)
 		return &Buffer[byte]{mem: m}, err
 	}
-	var site [1]uintptr
-	runtime.Callers(3, site[:])
 	class, rounded := classOf(size)
 
 	p.mu.Lock()
@@ -218,7 +217,7 @@ func (p *Pool) acquire(s *Stream, size int64) (*Buffer[byte], error) {
 		}
 		p.mu.Lock()
 	}
-	b.home, b.site[0] = s, site[0]
+	b.home, b.site = s, site
 	buffer := p.hand(b, size)
 	p.mu.Unlock()
 	return buffer, nil

@@ -1,0 +1,132 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"quern.dev/gpu"
+)
+
+// soak is the use of one device.
+type soak struct {
+	dev     *gpu.Device
+	pool    *gpu.Pool
+	streams []*gpu.Stream
+	options options
+	most    int // elements of a buffer
+
+	rounds, launches, copies atomic.Int64
+	bytes                    atomic.Int64 // copied
+}
+
+// mostElements is the size of the largest buffers: as large as a device handles
+// in some milliseconds.
+func mostElements(b gpu.Backend) int {
+	switch b {
+	case gpu.CUDA:
+		return 1 << 20
+	case gpu.Sim:
+		return 1 << 10
+	default:
+		return 1 << 16
+	}
+}
+
+// poolShare is the buffers of the largest size for each goroutine that the pool
+// has room for: as many as a round holds, rounded up as the pool does, and so few
+// that memory is given back and taken again.
+const poolShare = atOnce + 1
+
+func newSoak(ctx context.Context, d *gpu.Device, o options) (*soak, error) {
+	s := &soak{dev: d, options: o, most: mostElements(d.Backend())}
+	var err error
+	limit := int64(o.goroutines) * poolShare * max(4*int64(s.most), 4096)
+	if s.pool, err = d.NewPool(gpu.PoolConfig{Limit: limit, ReleaseThreshold: limit / 8}); err != nil {
+		return nil, err
+	}
+	for range o.streams {
+		stream, err := d.NewStream(ctx)
+		if err != nil {
+			return nil, errors.Join(err, s.close())
+		}
+		s.streams = append(s.streams, stream)
+	}
+	return s, nil
+}
+
+func (s *soak) close() error {
+	var errs []error
+	for _, stream := range s.streams {
+		errs = append(errs, stream.Close())
+	}
+	return errors.Join(append(errs, s.pool.Close())...)
+}
+
+// run uses the device until the time is over or something is wrong.
+func (s *soak) run(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, s.options.duration)
+	defer cancel()
+	ctx, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	watch := &watch{soak: s}
+	var group sync.WaitGroup
+	for g := range s.options.goroutines {
+		group.Go(func() {
+			w := &worker{soak: s, random: rand.New(rand.NewPCG(s.options.seed, uint64(g)))}
+			for n := 0; ctx.Err() == nil; n++ {
+				if err := w.round(); err != nil {
+					stop(fmt.Errorf("goroutine %d, round %d: %w", g, n, err))
+					return
+				}
+				s.rounds.Add(1)
+			}
+		})
+	}
+	watch.until(ctx)
+	group.Wait()
+	cause := context.Cause(ctx)
+	if errors.Is(cause, context.DeadlineExceeded) || errors.Is(cause, context.Canceled) {
+		cause = nil
+	}
+	if cause == nil {
+		cause = watch.verdict()
+	}
+	return errors.Join(cause, s.settled())
+}
+
+// settled reports what the rounds have left behind.
+func (s *soak) settled() error {
+	if err := s.dev.Synchronize(context.Background()); err != nil {
+		return err
+	}
+	if st := s.pool.Stats(); st.Buffers != 0 || st.Used != 0 {
+		return fmt.Errorf("the pool says that %d buffers of %d bytes are in use, of none", st.Buffers, st.Used)
+	}
+	if err := s.pool.Trim(); err != nil {
+		return err
+	}
+	if st := s.pool.Stats(); st.Reserved != 0 {
+		return fmt.Errorf("the pool keeps %d bytes after Trim", st.Reserved)
+	}
+	return nil
+}
+
+// String says what was done so far.
+func (s *soak) String() string {
+	st := s.pool.Stats()
+	return fmt.Sprintf("%-7s %8d rounds, %9d launches, %9d copies of %7.1f GB; pool: %5.1f MB used, %5.1f reserved, %5.1f at most, %4.1f %% hits",
+		s.dev.ID(), s.rounds.Load(), s.launches.Load(), s.copies.Load(), float64(s.bytes.Load())/1e9,
+		float64(st.Used)/1e6, float64(st.Reserved)/1e6, float64(st.HighWater)/1e6,
+		100*float64(st.Hits)/float64(max(1, st.Hits+st.Misses)))
+}
+
+// interval is the time between two lines of progress: a tenth of the whole, at
+// most 10 s.
+func (o *options) interval() time.Duration {
+	return max(time.Millisecond, min(o.duration/10, 10*time.Second))
+}

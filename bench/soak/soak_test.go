@@ -1,0 +1,41 @@
+package main
+
+import (
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestSoak(t *testing.T) {
+	duration := 3 * time.Second
+	if testing.Short() {
+		duration = 500 * time.Millisecond
+	}
+	if err := soakAll(t.Context(), options{devices: "cpu,sim", duration: duration, goroutines: 8, streams: 4, seed: 1}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestWhatIsNoSoakIsAnError(t *testing.T) {
+	for name, o := range map[string]options{
+		"no goroutines": {devices: "cpu", goroutines: 0, streams: 1},
+		"no streams":    {devices: "cpu", goroutines: 1, streams: 0},
+		"no device":     {devices: "cuda:99", goroutines: 1, streams: 1},
+	} {
+		if err := soakAll(t.Context(), o); err == nil {
+			t.Errorf("%s: no error", name)
+		}
+	}
+}
+
+func TestMemoryThatGrowsIsFound(t *testing.T) {
+	const mb = 1 << 20
+	steady := []sample{{100 * mb, 0, 50 * mb}, {200 * mb, 0, 40 * mb}, {190 * mb, 0, 60 * mb}, {210 * mb, 0, 45 * mb}}
+	grown := []sample{{100 * mb, 0, 50 * mb}, {200 * mb, 0, 80 * mb}, {300 * mb, 0, 110 * mb}, {400 * mb, 0, 150 * mb}}
+	if err := (&watch{samples: steady}).verdict(); err != nil {
+		t.Errorf("steady memory: %v", err)
+	}
+	if err := (&watch{samples: grown}).verdict(); err == nil || !strings.Contains(err.Error(), "the pool grew from 209715200 to 419430400") {
+		t.Errorf("memory that grows: %v", err)
+	}
+}

@@ -1,0 +1,89 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"runtime"
+	"time"
+
+	"quern.dev/gpu"
+)
+
+// sample is how much memory there is at a moment, in bytes.
+type sample struct {
+	pool   int64 // that the pool has taken
+	device int64 // in use on the device, by all programs; of GPUs only
+	heap   int64 // Go's, after a collection
+}
+
+// watch looks at a soak from time to time.
+type watch struct {
+	soak    *soak
+	samples []sample
+}
+
+// until takes samples and tells of the progress until ctx is done.
+func (w *watch) until(ctx context.Context) {
+	tick := time.NewTicker(w.soak.options.interval())
+	defer tick.Stop()
+	for {
+		select {
+		case <-tick.C:
+			w.take()
+		case <-ctx.Done():
+			w.take()
+			return
+		}
+	}
+}
+
+func (w *watch) take() {
+	var m runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&m)
+	s := sample{pool: w.soak.pool.Stats().Reserved, heap: int64(m.HeapAlloc)}
+	if w.soak.dev.Backend() == gpu.CUDA {
+		free, total := w.soak.dev.Memory()
+		s.device = total - free
+	}
+	w.samples = append(w.samples, s)
+	fmt.Printf("%v; device %.1f MB, heap %.1f MB\n", w.soak, float64(s.device)/1e6, float64(s.heap)/1e6)
+}
+
+// Memory is steady if its greatest amount in the second half of the time exceeds
+// that in the first by less than a quarter and some megabytes, which buffers of
+// random sizes make it vary by.
+const (
+	growth = 1.25
+	slack  = 64 << 20
+)
+
+// verdict reports memory that grew.
+func (w *watch) verdict() error {
+	half := len(w.samples) / 2
+	if half < 2 {
+		return nil
+	}
+	for _, of := range []struct {
+		what string
+		get  func(sample) int64
+	}{
+		{"the pool", func(s sample) int64 { return s.pool }},
+		{"the device", func(s sample) int64 { return s.device }},
+		{"Go's heap", func(s sample) int64 { return s.heap }},
+	} {
+		before, after := most(w.samples[:half], of.get), most(w.samples[half:], of.get)
+		if float64(after) > float64(before)*growth+slack {
+			return fmt.Errorf("memory of %s grew from %d to %d bytes", of.what, before, after)
+		}
+	}
+	return nil
+}
+
+func most(samples []sample, get func(sample) int64) int64 {
+	n := int64(0)
+	for _, s := range samples {
+		n = max(n, get(s))
+	}
+	return n
+}
