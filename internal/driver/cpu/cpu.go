@@ -12,7 +12,9 @@ func Candidate() driver.Candidate {
 	return driver.Candidate{
 		ID:   "cpu",
 		Info: i,
-		Open: func() (driver.Device, error) { return &device{GoMemory: driver.GoMemory{Limit: i.TotalMemory}, info: i}, nil },
+		Open: func() (driver.Device, error) {
+			return &device{GoMemory: driver.GoMemory{Limit: i.TotalMemory}, info: i}, nil
+		},
 	}
 }
 

@@ -1,0 +1,112 @@
+package gpu
+
+import (
+	"context"
+	"errors"
+	"iter"
+)
+
+// OverlapSlices is [Overlap] for items that are Go slices of at most n elements,
+// whose results are slices of at most m: for each it copies the slice to the
+// device, calls kernel to launch what is to be done with it, and copies the
+// buffer that kernel returns back, which is out or a part of it, or in or a part
+// of it where the kernel works in place.
+//
+// The buffers are its own. A slice that was yielded is valid until the next
+// iteration. An item may be changed when the next one is asked for.
+//
+//	for y, err := range gpu.OverlapSlices(ctx, dev, 0, 1<<20, 1<<20, chunks, func(s *gpu.Stream, out, in *gpu.Buffer[float32]) (*gpu.Buffer[float32], error) {
+//		out = out.Slice(0, in.Len())
+//		return out, LaunchFilter(s, gpu.Linear(in.Len()), out, in)
+//	}) { ... }
+func OverlapSlices[A, B any](ctx context.Context, d *Device, lanes, n, m int, in iter.Seq[[]A], kernel func(s *Stream, out *Buffer[B], in *Buffer[A]) (*Buffer[B], error)) iter.Seq2[[]B, error] {
+	return func(yield func([]B, error) bool) {
+		buffers := &sliceLanes[A, B]{d: d, n: n, m: m}
+		defer buffers.close()
+		work := func(s *Stream, i int, item []A) (func() ([]B, error), error) {
+			l, err := buffers.lane(i)
+			if err != nil {
+				return nil, err
+			}
+			if len(item) > n {
+				return nil, driverError("overlap", invalid("slice of %s, at most %d are allowed", count(len(item), "element"), n))
+			}
+			x := l.in.Slice(0, len(item))
+			if err := CopyIn(s, x, item); err != nil {
+				return nil, err
+			}
+			y, err := kernel(s, l.out, x)
+			if err != nil {
+				return nil, err
+			}
+			return l.download(ctx, s, y)
+		}
+		if kernel == nil {
+			work = nil
+		}
+		for out, err := range Overlap(ctx, d, lanes, in, work) {
+			if !yield(out, err) {
+				return
+			}
+		}
+	}
+}
+
+// sliceLanes are the buffers of an OverlapSlices.
+type sliceLanes[A, B any] struct {
+	d     *Device
+	n, m  int
+	lanes []sliceLane[A, B]
+}
+
+type sliceLane[A, B any] struct {
+	in   *Buffer[A]
+	out  *Buffer[B]
+	host *HostBuffer[B]
+	data []B // instead of host, where memory cannot be page-locked
+}
+
+// lane returns the buffers of lane i, all lanes before which have been used.
+func (b *sliceLanes[A, B]) lane(i int) (*sliceLane[A, B], error) {
+	if i < len(b.lanes) {
+		return &b.lanes[i], nil
+	}
+	b.lanes = append(b.lanes, sliceLane[A, B]{})
+	l := &b.lanes[i]
+	var err error
+	if l.in, err = Alloc[A](b.d, b.n); err != nil {
+		return nil, err
+	}
+	if l.out, err = Alloc[B](b.d, b.m); err != nil {
+		return nil, err
+	}
+	if l.host, err = AllocHost[B](b.d, b.m); errors.Is(err, ErrPinned) {
+		l.data, err = make([]B, b.m), nil
+	}
+	return l, err
+}
+
+// close frees the buffers. What could go wrong there, the device keeps reporting.
+func (b *sliceLanes[A, B]) close() {
+	for _, l := range b.lanes {
+		l.in.Close()
+		l.out.Close()
+		l.host.Close()
+	}
+}
+
+// download begins the copy of a result to the host.
+func (l *sliceLane[A, B]) download(ctx context.Context, s *Stream, y *Buffer[B]) (func() ([]B, error), error) {
+	if y == nil {
+		return nil, driverError("overlap", invalid("the result is nil"))
+	}
+	if y.Len() > l.out.Len() {
+		return nil, driverError("overlap", invalid("result of %s, at most %d are allowed", count(y.Len(), "element"), l.out.Len()))
+	}
+	if l.host == nil {
+		data := l.data[:y.Len()]
+		return func() ([]B, error) { return data, Download(ctx, s, data, y) }, nil
+	}
+	host := l.host.Slice(0, y.Len())
+	return func() ([]B, error) { return host.Data(), nil }, CopyOutAsync(s, host, y)
+}
