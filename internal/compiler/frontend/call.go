@@ -364,8 +364,7 @@ func (fn *function) emitCall(e *ast.CallExpr, callee *ir.Func, recv ir.Expr) []i
 	}
 	var results []ir.Expr
 	for _, r := range callee.Results {
-		fn.temps++
-		v := fn.newLocal(r.Name, r.Type, e.Pos())
+		v := fn.hidden(r.Name, r.Type, e.Pos())
 		call.Dst = append(call.Dst, v)
 		results = append(results, ir.Get(v))
 	}

@@ -147,8 +147,7 @@ func (fn *function) complexQuotient(x, y ir.Expr, pos token.Pos) ir.Expr {
 	for _, v := range []ir.Expr{x, y} {
 		call.Args = append(call.Args, fn.stable(fn.complexConversion(v, ir.TComplex128, pos), pos))
 	}
-	fn.temps++
-	v := fn.newLocal("quotient", ir.TComplex128, pos)
+	v := fn.hidden("quotient", ir.TComplex128, pos)
 	call.Dst = []*ir.Local{v}
 	fn.emit(call)
 	return fn.complexConversion(ir.Get(v), t, pos)

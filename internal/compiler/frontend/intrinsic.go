@@ -240,8 +240,7 @@ func (fn *function) atomic(e *ast.CallExpr, op ir.AtomicOp, name string, stateme
 		fn.emit(a)
 		return nil
 	}
-	fn.temps++
-	a.Dst = fn.newLocal("old", t, e.Pos())
+	a.Dst = fn.hidden("old", t, e.Pos())
 	fn.emit(a)
 	return []ir.Expr{ir.Get(a.Dst)}
 }

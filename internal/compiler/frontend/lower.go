@@ -450,10 +450,17 @@ func (fn *function) newLocal(name string, t *ir.Type, pos token.Pos) *ir.Local {
 	return v
 }
 
+// hidden declares a variable that the source does not have.
+func (fn *function) hidden(name string, t *ir.Type, pos token.Pos) *ir.Local {
+	fn.temps++
+	v := fn.newLocal(name, t, pos)
+	v.Hidden = true
+	return v
+}
+
 // temp stores a value in a new variable.
 func (fn *function) temp(e ir.Expr, pos token.Pos) *ir.Local {
-	fn.temps++
-	v := fn.newLocal(fmt.Sprintf("t%d", fn.temps), e.Type(), pos)
+	v := fn.hidden(fmt.Sprintf("t%d", fn.temps+1), e.Type(), pos)
 	fn.emit(&ir.Assign{Dst: &ir.VarPlace{Var: v}, Src: e, Pos: fn.l.pos(pos)})
 	return v
 }

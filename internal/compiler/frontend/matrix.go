@@ -77,8 +77,7 @@ func (fn *function) loadMatrix(e *ast.CallExpr, name string, typeArgs []types.Ty
 	}
 	s := &ir.Warp{Op: load.op, Args: []ir.Expr{p}, Pos: fn.l.pos(e.Pos())}
 	for range 4 {
-		fn.temps++
-		s.Dst = append(s.Dst, fn.newLocal("word", ir.TUint32, e.Pos()))
+		s.Dst = append(s.Dst, fn.hidden("word", ir.TUint32, e.Pos()))
 	}
 	fn.f.UsesThread = true
 	fn.emit(s)
@@ -118,8 +117,7 @@ func (fn *function) mma(e *ast.CallExpr, typeArgs []types.Type) ir.Expr {
 	}
 	sum := &ir.Composite{T: t}
 	for range t.Len {
-		fn.temps++
-		d := fn.newLocal("sum", t.Elem, e.Pos())
+		d := fn.hidden("sum", t.Elem, e.Pos())
 		s.Dst = append(s.Dst, d)
 		sum.Elems = append(sum.Elems, ir.Get(d))
 	}

@@ -50,8 +50,7 @@ func (fn *function) memoryFunction(e *ast.CallExpr, name string) ([]ir.Expr, boo
 
 // result is a new variable for the result of an operation.
 func (fn *function) result(name string, t *ir.Type, e *ast.CallExpr) *ir.Local {
-	fn.temps++
-	return fn.newLocal(name, t, e.Pos())
+	return fn.hidden(name, t, e.Pos())
 }
 
 // scope is the constant that may follow the first n arguments of a call.

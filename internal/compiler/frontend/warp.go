@@ -75,8 +75,7 @@ func (fn *function) emitWarp(e *ast.CallExpr, op ir.WarpOp, v, lane ir.Expr) []i
 			s.Dst = append(s.Dst, nil)
 			continue
 		}
-		fn.temps++
-		d := fn.newLocal(op.String(), t, e.Pos())
+		d := fn.hidden(op.String(), t, e.Pos())
 		s.Dst = append(s.Dst, d)
 		results = append(results, ir.Get(d))
 	}

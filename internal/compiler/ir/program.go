@@ -96,9 +96,10 @@ type GoRef struct {
 
 // Local is a local variable, a parameter or a temporary.
 type Local struct {
-	Name string
-	Type *Type
-	Pos  Pos
+	Name   string
+	Type   *Type
+	Pos    Pos
+	Hidden bool // not a variable of the source: no message names it
 }
 
 // SharedVar is a shared variable: one instance a block, contents undefined at

@@ -110,6 +110,9 @@ func (c *checker) local(k *ir.Kernel) *ir.Local {
 	if best.Pos.Line == 0 {
 		best = &ir.Local{Name: best.Name, Type: best.Type, Pos: k.Func.Pos}
 	}
+	if best.Hidden {
+		best = &ir.Local{Name: "a value", Type: best.Type, Pos: best.Pos}
+	}
 	return best
 }
 

@@ -184,7 +184,7 @@ func (u *Uniformity) dependence(node any) string {
 			if c != nil && through == "" && strings.HasPrefix(c.what, warpResult) {
 				return c.what // the variable is the operation's own
 			}
-			if n.Var.Name != "" && through == "" {
+			if n.Var.Name != "" && !n.Var.Hidden && through == "" {
 				through = " through " + n.Var.Name
 			}
 			if c == nil {

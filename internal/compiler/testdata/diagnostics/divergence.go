@@ -84,3 +84,18 @@ func bulkCopyOfOwnPart(t kernel.Thread, x, y []float32) {
 	kernel.BulkWait(t, arrived)
 	y[t.Global()] = s[t.ThreadIdx.X]
 }
+
+// A value without a name is told by what it depends on.
+//
+//quern:kernel block=32
+func inASwitch(t kernel.Thread, x []int32) {
+	switch x[0] + int32(t.ThreadIdx.X) {
+	case 1:
+		t.Sync()
+	}
+	i := t.Lane()
+	switch 2 * i {
+	case 1:
+		t.Sync()
+	}
+}
