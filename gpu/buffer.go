@@ -32,6 +32,7 @@ type memory struct {
 	drv     driver.Memory  // zero if size is 0
 	texture driver.Texture // instead of drv
 	host    *hostMemory    // instead of drv
+	managed *managedMemory // what more there is to managed memory, or nil
 	size    int64          // bytes
 	lease   lease
 
@@ -269,6 +270,7 @@ func (m *memory) free() error {
 	if m.block != nil {
 		return driverError("release to the pool", m.block.pool.put(m.block))
 	}
+	m.managed.end(m)
 	var err error
 	switch {
 	case m.texture != nil:

@@ -34,6 +34,8 @@ type Device struct {
 
 	ownPool ownPool
 
+	managed managedTotal
+
 	kernels sync.Map    // *Kernel -> *resident
 	loaded  []*resident // by ID, guarded by mu
 }

@@ -69,6 +69,7 @@ func Defaults() Attributes {
 // Device is an opened device. It and what it makes are safe for concurrent use.
 type Device interface {
 	HostMemory
+	ManagedMemory
 
 	Info() *Info
 	Memory() (free, total int64, err error)
@@ -112,6 +113,7 @@ func (m Memory) Offset(n int64) Memory {
 type Stream interface {
 	HostCopies
 	BoxCopies
+	Prefetcher
 
 	Launch(f Function, l *Frame) error
 

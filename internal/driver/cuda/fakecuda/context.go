@@ -52,6 +52,7 @@ func releaseContext(l *Library, a []uintptr) int {
 		}
 		delete(l.objects, handle)
 		if words, ok := l.memory[handle]; ok {
+			l.place(handle, true)
 			l.used -= int64(len(words)) * 8
 			delete(l.memory, handle)
 		}

@@ -63,6 +63,9 @@ type Library struct {
 	// Copied counts the bytes that were copied from one device to another.
 	Copied map[[2]int]int64
 
+	// Advised are the kinds of advice (CUmem_advise) about managed memory.
+	Advised []int
+
 	// OldLaunch makes launches need a current context, as other calls do.
 	OldLaunch bool
 
@@ -75,11 +78,12 @@ type Library struct {
 
 	mu       sync.Mutex
 	fail     map[string]int
-	current  int             // calls that made a context current and were followed by no use
-	contexts map[int]uintptr // current by thread
-	owner    map[uintptr]int // device by handle and address
-	lost     map[int]int     // result code by device
-	peers    map[[2]int]bool // access that was enabled
+	current  int              // calls that made a context current and were followed by no use
+	contexts map[int]uintptr  // current by thread
+	owner    map[uintptr]int  // device by handle and address
+	lost     map[int]int      // result code by device
+	peers    map[[2]int]bool  // access that was enabled
+	onHost   map[uintptr]bool // managed memory that is not on the device
 	next     uintptr
 	memory   map[uintptr][]uint64 // by address
 	used     int64
@@ -115,6 +119,7 @@ func New(devices int) *Library {
 		lost:     make(map[int]int),
 		peers:    make(map[[2]int]bool),
 		Copied:   make(map[[2]int]int64),
+		onHost:   make(map[uintptr]bool),
 	}
 	for name := range functions {
 		l.names = append(l.names, name)
@@ -258,6 +263,7 @@ func (l *Library) release(address uintptr) int {
 	if !ok {
 		return InvalidValue
 	}
+	l.place(address, true)
 	l.used -= int64(len(words)) * 8
 	delete(l.memory, address)
 	delete(l.owner, address)

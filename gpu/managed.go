@@ -1,0 +1,241 @@
+package gpu
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"unsafe"
+
+	"quern.dev/internal/driver"
+)
+
+// Managed is an array that host and device reach at the same address. On a GPU
+// its pages move to the side that uses them, [Managed.Prefetch] moves them
+// beforehand. On the CPU and the simulator nothing needs to move.
+//
+// Host and device take turns: [Managed.Host] waits for the device, and its slice
+// is not to be used from the next launch with [Managed.Buffer] on until Host is
+// called again. Between turns it is safe for concurrent use.
+type Managed[T any] struct {
+	own  *Buffer[T] // frees the memory
+	view *Buffer[T] // all of it
+	data []T
+}
+
+// Advice is how managed memory will be used.
+type Advice uint8
+
+// Kinds of advice.
+const (
+	// AdviseNone takes back what was advised before.
+	AdviseNone = Advice(driver.AdviceNone)
+	// AdviseReadMostly lets each side have a copy, as long as nobody writes.
+	AdviseReadMostly = Advice(driver.AdviceReadMostly)
+	// AdvisePreferDevice leaves it on the device when the host uses it.
+	AdvisePreferDevice = Advice(driver.AdvicePreferDevice)
+	// AdvisePreferHost leaves it on the host when the device uses it.
+	AdvisePreferHost = Advice(driver.AdvicePreferHost)
+	// AdviseAccessedByHost lets the host reach it where it is.
+	AdviseAccessedByHost = Advice(driver.AdviceAccessedByHost)
+)
+
+// managedMemory is what a managed memory has beside the driver's.
+type managedMemory struct {
+	onDevice bool // all of it, as far as is known; guarded by the device's managedTotal
+}
+
+// managedTotal counts the managed memory of a device, which takes none of the
+// device's own before it is there.
+type managedTotal struct {
+	mu       sync.Mutex
+	reserved int64 // bytes
+	onDevice int64 // of these
+}
+
+// AllocManaged makes a managed array of n elements, which is to be closed. Its
+// contents are undefined.
+//
+// It never promises more than the device's free memory can hold together with
+// all other managed arrays: such a request is refused with [ErrOutOfMemory],
+// although a GPU would move pages to and fro. Devices without managed memory
+// return [errors.ErrUnsupported].
+func AllocManaged[T any](d *Device, n int) (*Managed[T], error) {
+	size, err := sizeOf[T](n)
+	if err != nil {
+		return nil, driverError("alloc managed", err)
+	}
+	m, p, err := d.allocManaged(size)
+	if err != nil {
+		return nil, err
+	}
+	own := &Buffer[T]{mem: m, length: n}
+	x := &Managed[T]{own: own, view: own.Slice(0, n)}
+	if n > 0 {
+		x.data = unsafe.Slice((*T)(p), n)
+	}
+	return x, nil
+}
+
+func (d *Device) allocManaged(size int64) (*memory, unsafe.Pointer, error) {
+	if err := d.acquire(); err != nil {
+		return nil, nil, driverError("alloc managed", err)
+	}
+	m := &memory{dev: d, size: size}
+	var p unsafe.Pointer
+	if size > 0 {
+		var err error
+		if m.drv, p, err = d.reserveManaged(size); err != nil {
+			return nil, nil, errors.Join(driverError(fmt.Sprintf("alloc managed %d bytes", size), err), d.release())
+		}
+		m.managed = new(managedMemory)
+	}
+	m, err := d.adopt(m)
+	return m, p, err
+}
+
+// reserveManaged allocates managed memory if the device has room for it.
+func (d *Device) reserveManaged(size int64) (driver.Memory, unsafe.Pointer, error) {
+	t := &d.managed
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	free, total, err := d.drv.Memory()
+	if err != nil {
+		return driver.Memory{}, nil, err
+	}
+	promised := t.reserved - t.onDevice
+	if total > 0 && size > free-promised {
+		return driver.Memory{}, nil, &driver.Error{
+			Op: "allocate", Name: "out of memory", Err: driver.ErrOutOfMemory,
+			Text: fmt.Sprintf("%d bytes of %d are free, and managed arrays that are not there yet need %d of them", free, total, promised),
+		}
+	}
+	m, p, err := d.drv.AllocManaged(size)
+	if errors.Is(err, errors.ErrUnsupported) {
+		return m, nil, fmt.Errorf("the device has no managed memory: %w", err)
+	}
+	if err == nil {
+		t.reserved += size
+	}
+	return m, p, err
+}
+
+// end takes the memory from the device's count.
+func (g *managedMemory) end(m *memory) {
+	if g == nil {
+		return
+	}
+	t := &m.dev.managed
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.reserved -= m.size
+	if g.onDevice {
+		t.onDevice -= m.size
+	}
+}
+
+// moved notes where the memory is.
+func (g *managedMemory) moved(m *memory, onDevice bool) {
+	if g == nil {
+		return
+	}
+	t := &m.dev.managed
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if g.onDevice == onDevice {
+		return
+	}
+	g.onDevice = onDevice
+	if onDevice {
+		t.onDevice += m.size
+	} else {
+		t.onDevice -= m.size
+	}
+}
+
+// Len returns the number of elements.
+func (x *Managed[T]) Len() int { return x.Buffer().Len() }
+
+// Device returns the device of the array.
+func (x *Managed[T]) Device() *Device { return x.Buffer().Device() }
+
+// Buffer returns the array for launches and copies. It need not be closed, and
+// lives as long as x.
+func (x *Managed[T]) Buffer() *Buffer[T] {
+	if x == nil {
+		return nil
+	}
+	return x.view
+}
+
+// Host waits for the work of all streams of the device and returns the elements.
+// The slice must not be used after x is closed. If a kernel failed, Host returns
+// the [*KernelError] with it. Cancelling ctx ends the wait.
+func (x *Managed[T]) Host(ctx context.Context) ([]T, error) {
+	const doing = "host view"
+	b := x.Buffer()
+	if err := b.acquire(b.Device()); err != nil {
+		return nil, driverError(doing, err)
+	}
+	defer b.mem.release()
+	err := b.mem.dev.Synchronize(ctx)
+	if _, ok := errors.AsType[*KernelError](err); err != nil && !ok {
+		return nil, err
+	}
+	b.mem.managed.moved(b.mem, false)
+	return x.data, err
+}
+
+// Prefetch moves the array to the stream's device, which is x's, in the order of
+// the stream.
+func (x *Managed[T]) Prefetch(s *Stream) error { return x.prefetch("prefetch", s, false) }
+
+// PrefetchHost moves the array to the host, in the order of the stream.
+func (x *Managed[T]) PrefetchHost(s *Stream) error { return x.prefetch("prefetch to host", s, true) }
+
+func (x *Managed[T]) prefetch(doing string, s *Stream, toHost bool) error {
+	if err := s.acquire(); err != nil {
+		return driverError(doing, err)
+	}
+	defer s.release()
+	b := x.Buffer()
+	if err := b.acquireOn(s); err != nil {
+		return driverError(doing, err)
+	}
+	defer b.mem.release()
+	if b.length == 0 {
+		return nil
+	}
+	if err := s.drv.Prefetch(b.at(), b.bytes(), toHost); err != nil {
+		return driverError(doing, err)
+	}
+	b.mem.managed.moved(b.mem, !toHost)
+	return nil
+}
+
+// Advise tells a GPU's driver how the array will be used. It changes how fast
+// that is, not what happens.
+func (x *Managed[T]) Advise(a Advice) error {
+	const doing = "advise"
+	b := x.Buffer()
+	if err := b.acquire(b.Device()); err != nil {
+		return driverError(doing, err)
+	}
+	defer b.mem.release()
+	if a > AdviseAccessedByHost {
+		return driverError(doing, invalid("unknown advice %d", a))
+	}
+	if b.length == 0 {
+		return nil
+	}
+	return driverError(doing, b.mem.dev.drv.Advise(b.at(), b.bytes(), driver.Advice(a)))
+}
+
+// Close frees the memory once the work that uses it is done. Closing again does
+// nothing.
+func (x *Managed[T]) Close() error {
+	if x == nil {
+		return nil
+	}
+	return x.own.Close()
+}
