@@ -44,7 +44,7 @@ func CopyIn[T any](s *Stream, dst *Buffer[T], src []T) error {
 	if c != nil {
 		return driverError("copy in", c.write(s, dst.at(), unsafe.Pointer(unsafe.SliceData(src)), dst.bytes(), dst.mem))
 	}
-	err = s.drv.CopyIn(dst.at(), unsafe.Pointer(unsafe.SliceData(src)), dst.bytes())
+	err = s.copyIn(dst.at(), unsafe.Pointer(unsafe.SliceData(src)), dst.bytes())
 	runtime.KeepAlive(src)
 	return driverError("copy in", err)
 }
@@ -73,7 +73,7 @@ func Download[T any](ctx context.Context, s *Stream, dst []T, src *Buffer[T]) er
 		}
 	}
 	if len(dst) > 0 {
-		err := s.drv.CopyOut(unsafe.Pointer(unsafe.SliceData(dst)), src.at(), src.bytes())
+		err := s.copyOut(unsafe.Pointer(unsafe.SliceData(dst)), src.at(), src.bytes())
 		runtime.KeepAlive(dst)
 		if err != nil {
 			return driverError("download", err)

@@ -20,6 +20,7 @@ type Device struct {
 	drv     driver.Device
 	def     *Stream
 	output  *output
+	staging staging
 
 	// lease is held by every stream, event, buffer and loaded kernel, so that
 	// the driver's device is closed after them.
@@ -212,7 +213,9 @@ func (d *Device) Close() error {
 	return joinLost(errs)
 }
 
-func (d *Device) destroy() error { return driverError("close "+d.id, unlessLost(d.drv.Close())) }
+func (d *Device) destroy() error {
+	return driverError("close "+d.id, unlessLost(errors.Join(d.closeStaging(), d.drv.Close())))
+}
 
 // release ends the hold of one object on the device.
 func (d *Device) release() error {

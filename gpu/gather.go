@@ -85,6 +85,9 @@ const gatherPiece = 1 << 20
 
 // fillIn copies n > 0 bytes that fill writes, those from at on, to dst.
 func (s *Stream) fillIn(dst driver.Memory, n int64, fill func(chunk []byte, at int64)) error {
+	if staged, err := s.stageIn(dst, n, fill); staged {
+		return err
+	}
 	piece := make([]byte, min(n, gatherPiece))
 	for at := int64(0); at < n; at += gatherPiece {
 		chunk := piece[:min(n-at, gatherPiece)]
@@ -98,6 +101,9 @@ func (s *Stream) fillIn(dst driver.Memory, n int64, fill func(chunk []byte, at i
 
 // takeOut copies n > 0 bytes from src, which take reads, those from at on.
 func (s *Stream) takeOut(src driver.Memory, n int64, take func(chunk []byte, at int64)) error {
+	if staged, err := s.stageOut(src, n, take); staged {
+		return err
+	}
 	piece := make([]byte, min(n, gatherPiece))
 	for at := int64(0); at < n; at += gatherPiece {
 		chunk := piece[:min(n-at, gatherPiece)]

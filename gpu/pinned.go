@@ -69,9 +69,6 @@ func AllocHost[T any](d *Device, n int) (*HostBuffer[T], error) {
 // slice or memory of another origin that can be written, such as a mapped file.
 // Memory can be registered once at a time. It takes about as long as copying the
 // data, so it pays for what is copied several times.
-//
-// On GPUs whole pages are locked: of two small slices on one page, the second
-// cannot be registered.
 func RegisterHost[T any](d *Device, data []T) (*HostBuffer[T], error) {
 	const doing = "register host"
 	size, err := sizeOf[T](len(data))
@@ -262,7 +259,7 @@ func (h *hostMemory) fence(s *Stream) (fence, error) {
 	if !s.dev.lease.acquire() {
 		return fence{}, closedError("device " + s.dev.id)
 	}
-	drv, err := s.dev.drv.NewEvent()
+	drv, err := s.dev.drv.NewFence()
 	if err != nil {
 		return fence{}, errors.Join(err, s.dev.release())
 	}

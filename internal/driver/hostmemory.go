@@ -20,6 +20,10 @@ type HostMemory interface {
 	RegisterHost(p unsafe.Pointer, size int64) error
 	UnregisterHost(p unsafe.Pointer) error
 
+	// NewFence makes an event without a time. It costs the stream that records it
+	// less than one of NewEvent.
+	NewFence() (Event, error)
+
 	// DirectHost reports whether the device copies from and to all of Go's memory
 	// as fast as from and to this, so that nothing is gained by staging.
 	DirectHost() bool
@@ -73,6 +77,9 @@ func (GoMemory) RegisterHost(unsafe.Pointer, int64) error { return nil }
 
 // UnregisterHost has nothing to do.
 func (GoMemory) UnregisterHost(unsafe.Pointer) error { return nil }
+
+// NewFence makes an event of a stream that does its work at once.
+func (GoMemory) NewFence() (Event, error) { return new(Timestamp), nil }
 
 // DirectHost is true: all memory is the same.
 func (GoMemory) DirectHost() bool { return true }

@@ -31,6 +31,12 @@ func (d *device) UnregisterHost(p unsafe.Pointer) error {
 	return d.handles(cuMemHostUnregister, uintptr(p))
 }
 
+func (d *device) NewFence() (driver.Event, error) {
+	e := &event{dev: d}
+	err := d.call(cuEventCreate, uintptr(unsafe.Pointer(&e.handle)), eventDisableTiming)
+	return e, err
+}
+
 func (d *device) DirectHost() bool { return d.waitForCopies }
 
 func (s *stream) CopyInAsync(dst driver.Memory, src unsafe.Pointer, n int64) error {

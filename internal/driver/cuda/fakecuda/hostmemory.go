@@ -7,17 +7,14 @@ func init() {
 	})
 }
 
-// pageSize is the size of the pages that are locked.
-const pageSize = 4096
-
-// registration is the memory of a registration: whole pages.
+// registration is memory that was registered.
 type registration struct{ lo, hi uintptr }
 
 func registerHost(l *Library, a []uintptr) int {
 	if a[0] == 0 || a[1] == 0 {
 		return InvalidValue
 	}
-	lo, hi := a[0]&^(pageSize-1), (a[0]+a[1]+pageSize-1)&^(pageSize-1)
+	lo, hi := a[0], a[0]+a[1]
 	for _, o := range l.objects {
 		if r, ok := o.(registration); ok && r.lo < hi && lo < r.hi {
 			return AlreadyRegistered

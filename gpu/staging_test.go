@@ -1,0 +1,212 @@
+package gpu
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"testing"
+
+	"quern.dev/internal/driver/cuda/fakecuda"
+)
+
+// pattern returns n bytes that tell where they are from.
+func pattern(n int) []byte {
+	p := make([]byte, n)
+	for i := range p {
+		p[i] = byte(i*7 ^ i>>11)
+	}
+	return p
+}
+
+func TestLargeCopiesArriveWhole(t *testing.T) {
+	everyDevice(t, func(t *testing.T, d *Device) {
+		s := d.DefaultStream()
+		for _, n := range []int{stagingMinimum - 1, stagingMinimum, stagingMinimum + 1, 3*stagingChunk*stagingWorkers*stagingSlots/2 + 5} {
+			want := pattern(n)
+			b := must[*Buffer[byte]](t)(Alloc[byte](d, n+2))
+			do(t, Zero(s, b))
+			src := slices.Clone(want)
+			do(t, CopyIn(s, b.Slice(1, n+1), src))
+			clear(src)
+			got := download(t, s, b)
+			if got[0] != 0 || got[n+1] != 0 || !slices.Equal(got[1:n+1], want) {
+				t.Errorf("%d bytes changed on the way", n)
+			}
+			do(t, b.Close())
+		}
+	})
+}
+
+func TestLargeCopiesAreStaged(t *testing.T) {
+	lib := fakecuda.New(1)
+	d := openFake(t, lib)
+	s := d.DefaultStream()
+	b := upload(t, s, pattern(stagingMinimum)...)
+	download(t, s, b)
+	if len(d.staging.idle) != 1 || d.staging.made != 1 {
+		t.Errorf("%d stagers, %d of them idle", d.staging.made, len(d.staging.idle))
+	}
+	closeAll(t, b, d)
+	if left := lib.Left(); left != "" {
+		t.Errorf("left in the driver: %s", left)
+	}
+}
+
+func TestCopiesWorkWhereMemoryCannotBePinned(t *testing.T) {
+	lib := fakecuda.New(1)
+	d := openFake(t, lib)
+	s := d.DefaultStream()
+	lib.Fail("cuMemHostAlloc", fakecuda.OutOfMemory)
+	want := pattern(stagingMinimum + 1)
+	b := upload(t, s, want...)
+	if !slices.Equal(download(t, s, b), want) {
+		t.Error("the copy is wrong")
+	}
+	if d.staging.made != 0 || !d.staging.failed {
+		t.Errorf("staging: %d made, failed %v", d.staging.made, d.staging.failed)
+	}
+	closeAll(t, b, d)
+}
+
+func TestPageLockedMemoryIsCopiedWithoutStaging(t *testing.T) {
+	d := openFake(t, fakecuda.New(1))
+	s := d.DefaultStream()
+	h, b := hostBuffer(t, d, pattern(stagingMinimum+1)...), must[*Buffer[byte]](t)(Alloc[byte](d, stagingMinimum+1))
+	do(t, CopyIn(s, b, h.Data()))
+	do(t, Fill(s, b.Slice(0, 1), 200))
+	do(t, Download(context.Background(), s, h.Data(), b))
+	if h.Data()[0] != 200 || !slices.Equal(h.Data()[1:], pattern(h.Len())[1:]) {
+		t.Error("the copy is wrong")
+	}
+	if d.staging.made != 0 {
+		t.Error("the copy was staged")
+	}
+	closeAll(t, h, b, d)
+}
+
+func TestBusyStreamsDoNotHoldUpTheCopiesOfOthers(t *testing.T) {
+	lib := fakecuda.New(1)
+	d := openFake(t, lib)
+	host := pattern(stagingMinimum)
+	var streams []*Stream
+	var buffers []*Buffer[byte]
+	for range maxStagers + 2 {
+		streams = append(streams, must[*Stream](t)(d.NewStream(context.Background())))
+		buffers = append(buffers, must[*Buffer[byte]](t)(Alloc[byte](d, len(host))))
+	}
+	lib.Busy = make(chan struct{}) // no stream gets any further
+	for i, s := range streams {
+		do(t, CopyIn(s, buffers[i], host))
+	}
+	if d.staging.made != maxStagers {
+		t.Errorf("%d stagers", d.staging.made)
+	}
+	close(lib.Busy)
+	for i, s := range streams {
+		if !slices.Equal(download(t, s, buffers[i]), host) {
+			t.Errorf("copy %d is wrong", i)
+		}
+		closeAll(t, buffers[i], s)
+	}
+	do(t, d.Close())
+}
+
+func TestErrorsOfStagedCopiesLeaveTheDeviceUsable(t *testing.T) {
+	host := pattern(2 * stagingChunk * stagingWorkers * stagingSlots)
+	for _, function := range []string{
+		"cuMemHostAlloc", "cuEventCreate", "cuMemcpyHtoDAsync_v2", "cuMemcpyDtoHAsync_v2", "cuEventRecord", "cuEventSynchronize", "cuEventQuery", "cuCtxSetCurrent",
+	} {
+		t.Run(function, func(t *testing.T) {
+			lib := fakecuda.New(1)
+			d := openFake(t, lib)
+			s, other := d.DefaultStream(), must[*Stream](t)(d.NewStream(context.Background()))
+			b := must[*Buffer[byte]](t)(Alloc[byte](d, len(host)))
+			use := func() error {
+				for _, s := range []*Stream{s, other} {
+					if err := CopyIn(s, b, host); err != nil {
+						return err
+					}
+					if err := Download(context.Background(), s, make([]byte, len(host)), b); err != nil {
+						return err
+					}
+				}
+				return nil
+			}
+			lib.Fail(function, fakecuda.InvalidValue)
+			if err := use(); err != nil {
+				if e, ok := errors.AsType[*Error](err); !ok || e.Code != fakecuda.InvalidValue {
+					t.Errorf("got %v", err)
+				}
+			}
+			do(t, use())
+			if !slices.Equal(download(t, s, b), host) {
+				t.Error("a copy after the error is wrong")
+			}
+			closeAll(t, b, other, d)
+			if left := lib.Left(); left != "" {
+				t.Errorf("left in the driver: %s", left)
+			}
+		})
+	}
+}
+
+func TestStagedCopiesOfSeveralGoroutines(t *testing.T) {
+	everyDevice(t, func(t *testing.T, d *Device) {
+		var group sync.WaitGroup
+		for g := range 6 {
+			group.Go(func() {
+				s, err := d.NewStream(context.Background())
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				want := pattern(stagingMinimum + g*100001)
+				for i := range want {
+					want[i] += byte(g)
+				}
+				b, err := Upload(s, want)
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				got := make([]byte, len(want))
+				if err := errors.Join(Download(context.Background(), s, got, b), b.Close(), s.Close()); err != nil {
+					t.Error(err)
+				}
+				if !slices.Equal(got, want) {
+					t.Errorf("goroutine %d: wrong values", g)
+				}
+			})
+		}
+		group.Wait()
+	})
+}
+
+// BenchmarkStagedCopy measures large copies from and to Go memory.
+func BenchmarkStagedCopy(b *testing.B) {
+	everyDeviceB(b, func(b *testing.B, d *Device) {
+		s := d.DefaultStream()
+		for _, n := range []int{4 << 20, 256 << 20} {
+			host := pattern(n)
+			buf := upload(b, s, host...)
+			b.Run(fmt.Sprintf("in/%d", n), func(b *testing.B) {
+				b.SetBytes(int64(n))
+				b.ReportAllocs()
+				for b.Loop() {
+					do(b, CopyIn(s, buf, host))
+					do(b, s.Synchronize(context.Background()))
+				}
+			})
+			b.Run(fmt.Sprintf("out/%d", n), func(b *testing.B) {
+				b.SetBytes(int64(n))
+				b.ReportAllocs()
+				for b.Loop() {
+					do(b, Download(context.Background(), s, host, buf))
+				}
+			})
+			do(b, buf.Close())
+		}
+	})
+}
