@@ -47,6 +47,15 @@
 // the simulator the other threads go on, on the CPU the rest of the launch is
 // not run.
 //
+// # Graphs
+//
+// A [Graph] is work that is recorded once and run many times with one call:
+// [Device.Capture] records what a function does on streams, [Graph.Add] adds work
+// node by node. [Graph.Instantiate] makes it ready to run, [GraphExec.Launch] runs
+// it, [GraphExec.Update] gives its nodes other arguments. [If] and [While] are
+// decided on the device when the graph runs. On the CPU and the simulator the
+// recorded work is done node by node.
+//
 // # Tuning
 //
 // A kernel with special forms (specialise= in its directive) is launched in the
@@ -82,6 +91,6 @@
 //
 // # What it does not do
 //
-// There are no unified memory, memory pools, graphs, copies between
+// There are no unified memory, memory pools, copies between
 // devices, or collection of what a program forgot to close.
 package gpu

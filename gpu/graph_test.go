@@ -490,12 +490,16 @@ func TestBadCallsOfGraphsNameTheMistake(t *testing.T) {
 		// recorded returns the error of what is done on a stream that records.
 		recorded := func(f func(s *Stream) error) error { return second(d.Capture(f)) }
 		mistake := errors.New("mistake")
+		unified := must[*Unified[float32]](t)(NewUnified[float32](d, 8))
+		do(t, unified.Discard())
+		view := must[*Buffer[float32]](t)(unified.WriteDevice(s))
 		tests := []struct {
 			name string
 			err  error
 			is   error
 			want string
 		}{
+			{"a view of a unified array", recorded(func(s *Stream) error { return Zero(s, view) }), ErrInvalid, "gpu: fill: a graph cannot hold a view of a unified array"},
 			{"a wait while a stream records", recorded(func(s *Stream) error { return s.Synchronize(ctx) }), ErrInvalid, "gpu: synchronize: the stream records a graph, of which this cannot be part"},
 			{"a download while a stream records", recorded(func(s *Stream) error { return Download(ctx, s, ramp(8), x) }), ErrInvalid, "gpu: download: the stream records a graph"},
 			{"the error of the function", recorded(func(*Stream) error { return mistake }), mistake, "mistake"},
@@ -542,7 +546,7 @@ func TestBadCallsOfGraphsNameTheMistake(t *testing.T) {
 			t.Errorf("failed calls of Add left %d nodes", got)
 		}
 		do(t, e.Launch(s))
-		closeAll(t, e, side, event, unrecorded, x, y, two, flag)
+		closeAll(t, e, side, event, unrecorded, unified, x, y, two, flag)
 	})
 }
 

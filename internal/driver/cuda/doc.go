@@ -31,7 +31,19 @@
 // pinned memory that the device writes and the host reads without a copy; see
 // package driver. They are kept for later streams when the stream is closed.
 //
+// # Graphs
+//
+// A graph is made with the driver's functions for nodes, not by capturing a
+// stream, so that it does not matter what other threads do meanwhile. Its kernels
+// report to a control block of the graph's own, whose fault and output the streams
+// look at that have run it. Cooperative launches share the counter in it, so they
+// follow each other, each behind a node that clears it. What a graph writes from
+// Go memory is in device memory of the graph's. Conditions are set by a kernel
+// that calls the driver's device function cudaGraphSetConditional, which the
+// driver links when it compiles the PTX; the kernel sets them to zero once a
+// kernel of the graph has failed.
+//
 // # What it does not do
 //
-// There are no memory pools, graphs, peer access or managed memory.
+// There are no memory pools, peer access or managed memory.
 package cuda
