@@ -222,7 +222,7 @@ func (e *GraphExec) Close() error {
 }
 
 func (e *GraphExec) destroy() error {
-	err := driverError("close graph", e.drv.Close())
+	err := unlessLost(driverError("close graph", e.drv.Close()))
 	e.drop()
 	return errors.Join(err, e.dev.release())
 }

@@ -789,3 +789,38 @@ func TestGraphsUseBuffersOfPools(t *testing.T) {
 		closeAll(t, e, y, out)
 	})
 }
+
+func TestGraphsOfADeviceThatIsLost(t *testing.T) {
+	k := NewKernel(saxpyInfo)
+	lib := fakecuda.New(2)
+	a, b := openTwo(t, lib)
+	record := func(x *Buffer[float32]) func(s *Stream) error {
+		return func(s *Stream) error {
+			return errors.Join(CopyIn(s, x, ramp(8)), launchSaxpy(k, s, Linear(8), 1, 8, x, x))
+		}
+	}
+	x, y := upload(t, a.DefaultStream(), ramp(8)...), upload(t, b.DefaultStream(), ramp(8)...)
+	g, e := captured(t, a, record(x))
+	_, other := captured(t, b, record(y))
+	do(t, e.Launch(a.DefaultStream()))
+	lib.Lose(0, fakecuda.LaunchFailed)
+	for name, err := range map[string]error{
+		"launch":      e.Launch(a.DefaultStream()),
+		"update":      e.Update(g.Nodes()[1], func(s *Stream) error { return launchSaxpy(k, s, Linear(8), 2, 8, x, x) }),
+		"instantiate": second(g.Instantiate()),
+	} {
+		if !errors.Is(err, ErrDeviceLost) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	do(t, other.Launch(b.DefaultStream()))
+	if got := download(t, b.DefaultStream(), y)[7]; got != 14 {
+		t.Errorf("the other device computes %v", got)
+	}
+	closeAll(t, e, x)
+	if err := a.Close(); !errors.Is(err, ErrDeviceLost) {
+		t.Errorf("closing the device that was lost: %v", err)
+	}
+	closeAll(t, other, y, b)
+	checkLeft(t, lib)
+}

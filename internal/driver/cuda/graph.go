@@ -129,10 +129,6 @@ func (g *graphExec) Launch(st driver.Stream) error {
 		g.reports.output.mu.Lock() // until it is queued, as launchPrinting does
 		defer g.reports.output.mu.Unlock()
 	}
-	a := g.dev.api
-	if r := a.raw(cuGraphLaunch, g.program.handle, s.handle); r != errInvalidContext && r != errInvalidHandle {
-		return a.check(cuGraphLaunch, r)
-	}
 	return g.dev.handles(cuGraphLaunch, g.program.handle, s.handle)
 }
 
