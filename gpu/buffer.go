@@ -276,7 +276,7 @@ func (m *memory) free() error {
 	case m.texture != nil:
 		err = m.texture.Close()
 	case m.host != nil:
-		err = m.host.free(m)
+		err = m.host.free(m.dev)
 	case m.size > 0:
 		err = m.dev.drv.Free(m.drv)
 		m.drv = driver.Memory{}

@@ -33,7 +33,7 @@ type Device struct {
 	graphs  map[*GraphExec]struct{}
 	pools   []*Pool
 
-	ownPool ownPool
+	ownPool, ownHostPool ownPool
 
 	managed managedTotal
 

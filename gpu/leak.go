@@ -136,16 +136,21 @@ func caller(pcs []uintptr) (function, file string, line int) {
 	}
 }
 
-// allocations returns what is allocated and not closed on the device.
+// allocations returns what is allocated and not closed of the device's own memory.
 func (d *Device) allocations() []allocation {
 	d.mu.Lock()
 	var all []allocation
 	for m := range d.memory {
-		all = append(all, m.allocation())
+		if m.host == nil && m.parent == nil {
+			all = append(all, m.allocation())
+		}
 	}
 	pools := slices.Clone(d.pools)
 	d.mu.Unlock()
 	for _, p := range pools {
+		if p.host {
+			continue
+		}
 		p.mu.Lock()
 		all = append(all, p.allocations()...)
 		p.mu.Unlock()

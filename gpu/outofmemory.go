@@ -90,7 +90,7 @@ func (d *Device) trimPools() bool {
 	d.mu.Unlock()
 	trimmed := false
 	for _, p := range pools {
-		if s := p.Stats(); s.Reserved > s.Used {
+		if s := p.Stats(); s.Reserved > s.Used && !p.host {
 			trimmed = p.Trim() == nil || trimmed
 		}
 	}

@@ -110,17 +110,17 @@ func (d *Device) hostMemory(doing string, size int64, get func(*hostMemory) erro
 }
 
 // free waits until all streams have passed the copies, and frees the memory.
-func (h *hostMemory) free(m *memory) error {
+func (h *hostMemory) free(d *Device) error {
 	if h.at == nil {
 		return nil
 	}
 	err := h.wait()
 	hostRanges.remove(h.at)
 	if h.registered {
-		err = errors.Join(err, m.dev.drv.UnregisterHost(h.at))
+		err = errors.Join(err, d.drv.UnregisterHost(h.at))
 		h.pins.Unpin()
 	} else {
-		err = errors.Join(err, m.dev.drv.FreeHost(h.at))
+		err = errors.Join(err, d.drv.FreeHost(h.at))
 	}
 	h.at = nil
 	return err

@@ -31,7 +31,8 @@ import (
 type Pool struct {
 	dev    *Device
 	config PoolConfig
-	async  bool // work goes on after the calls that asked for it
+	host   bool // its memory is the host's
+	async  bool // work on its memory goes on after the calls that asked for it
 
 	mu      sync.Mutex
 	closed  bool
@@ -76,21 +77,25 @@ type PoolStats struct {
 // NewPool makes a pool, which is to be closed. It takes memory when it is asked
 // for some.
 func (d *Device) NewPool(config PoolConfig) (*Pool, error) {
+	return d.makePool("new pool", config, false)
+}
+
+func (d *Device) makePool(doing string, config PoolConfig, host bool) (*Pool, error) {
 	if err := d.check(); err != nil {
-		return nil, driverError("new pool", err)
+		return nil, driverError(doing, err)
 	}
 	if config.Limit < 0 || config.ReleaseThreshold < 0 {
-		return nil, driverError("new pool", invalid("limit %d, release threshold %d: neither is negative", config.Limit, config.ReleaseThreshold))
+		return nil, driverError(doing, invalid("limit %d, release threshold %d: neither is negative", config.Limit, config.ReleaseThreshold))
 	}
-	p := newPool(d, config)
+	p := newPool(d, config, host)
 	if err := p.open(); err != nil {
-		return nil, driverError("new pool", err)
+		return nil, driverError(doing, err)
 	}
 	return p, nil
 }
 
-func newPool(d *Device, config PoolConfig) *Pool {
-	return &Pool{dev: d, config: config, async: d.info().Async}
+func newPool(d *Device, config PoolConfig, host bool) *Pool {
+	return &Pool{dev: d, config: config, host: host, async: !host && d.info().Async}
 }
 
 // open makes the pool the device's to close.
@@ -115,17 +120,21 @@ func (d *Device) Pool() *Pool {
 	if !d.opened() {
 		return nil
 	}
-	d.ownPool.once.Do(func() {
-		d.ownPool.pool = newPool(d, PoolConfig{})
-		d.ownPool.pool.open() // if the device is closed, the pool is, and says so when it is used
-	})
-	return d.ownPool.pool
+	return d.ownPool.get(d, false)
 }
 
 // ownPool is the pool of a device, made when it is first asked for.
 type ownPool struct {
 	once sync.Once
 	pool *Pool
+}
+
+func (o *ownPool) get(d *Device, host bool) *Pool {
+	o.once.Do(func() {
+		o.pool = newPool(d, PoolConfig{}, host)
+		o.pool.open() // if the device is closed, the pool is, and says so when it is used
+	})
+	return o.pool
 }
 
 // Device returns the device of the pool.
@@ -148,29 +157,25 @@ func Acquire[T any](p *Pool, s *Stream, n int) (*Buffer[T], error) {
 	}
 	var site [1]uintptr
 	runtime.Callers(2, site[:])
-	b, err := p.acquire(s, size, site)
+	h, err := p.acquire("acquire", s, size, site)
 	if err != nil {
 		return nil, err
 	}
-	return of[T](b, n), nil
+	h.buffer.length = n
+	return (*Buffer[T])(unsafe.Pointer(&h.buffer)), nil
 }
 
 // handle is a buffer of a pool with its memory. Handles are made many at a time,
 // so that acquiring allocates next to nothing, and never used twice, so that a
 // second Close of a buffer cannot close another one.
 type handle struct {
-	buffer Buffer[byte] // of the same form as a Buffer of any type
+	buffer Buffer[byte]     // of the same form as a Buffer of any type
+	host   HostBuffer[byte] // instead of it, if the memory is the host's
 	memory memory
 }
 
 // handlesAtATime makes for pieces of some 16 KiB.
 const handlesAtATime = 128
-
-// of makes n elements of a buffer that is not yet anyone's.
-func of[T any](b *Buffer[byte], n int) *Buffer[T] {
-	b.length = n
-	return (*Buffer[T])(unsafe.Pointer(b))
-}
 
 // check reports why the pool cannot be used.
 func (p *Pool) check() error {
@@ -184,28 +189,30 @@ func (p *Pool) check() error {
 	}
 }
 
-// acquire takes memory for work on s, for the program's call at a site.
-func (p *Pool) acquire(s *Stream, size int64, site [1]uintptr) (*Buffer[byte], error) {
+// acquire takes memory for work on s, or memory of the host, for the program's
+// call at a site.
+func (p *Pool) acquire(doing string, s *Stream, size int64, site [1]uintptr) (*handle, error) {
 	if err := p.check(); err != nil {
-		return nil, driverError("acquire", err)
+		return nil, driverError(doing, err)
 	}
-	if err := s.acquire(); err != nil {
-		return nil, driverError("acquire", err)
-	}
-	defer s.release()
-	if s.dev != p.dev {
-		return nil, driverError("acquire", otherDevice("stream", s.dev, p.dev))
+	if !p.host {
+		if err := s.acquire(); err != nil {
+			return nil, driverError(doing, err)
+		}
+		defer s.release()
+		if s.dev != p.dev {
+			return nil, driverError(doing, otherDevice("stream", s.dev, p.dev))
+		}
 	}
 	if size == 0 {
-		m, err := p.dev.alloc(0)
-		return &Buffer[byte]{mem: m}, err
+		return p.empty(doing)
 	}
 	class, rounded := classOf(size)
 
 	p.mu.Lock()
 	if p.closed {
 		p.mu.Unlock()
-		return nil, driverError("acquire", closedError("pool"))
+		return nil, driverError(doing, closedError("pool"))
 	}
 	p.holds++
 	b := p.takeOrdered(s, class, rounded)
@@ -213,32 +220,47 @@ func (p *Pool) acquire(s *Stream, size int64, site [1]uintptr) (*Buffer[byte], e
 		p.mu.Unlock()
 		var err error
 		if b, err = p.acquireBlock(s, class, rounded); err != nil {
-			return nil, errors.Join(driverError("acquire", err), p.release())
+			return nil, errors.Join(driverError(doing, err), p.release())
 		}
 		p.mu.Lock()
 	}
 	b.home, b.site = s, site
-	buffer := p.hand(b, size)
+	h := p.hand(b, size)
 	p.mu.Unlock()
-	return buffer, nil
+	return h, nil
+}
+
+// empty returns a buffer of no elements.
+func (p *Pool) empty(doing string) (*handle, error) {
+	var m *memory
+	var err error
+	if p.host {
+		m, err = p.dev.hostMemory(doing, 0, nil)
+	} else {
+		m, err = p.dev.alloc(0)
+	}
+	return &handle{buffer: Buffer[byte]{mem: m}}, err
 }
 
 // hand gives out a block. The caller holds the lock.
-func (p *Pool) hand(b *block, size int64) *Buffer[byte] {
+func (p *Pool) hand(b *block, size int64) *handle {
 	if len(p.handles) == 0 {
 		p.handles = make([]handle, handlesAtATime)
 	}
 	h := &p.handles[0]
 	p.handles = p.handles[1:]
 	m := &h.memory
-	m.dev, m.drv, m.size, m.block = p.dev, b.mem, size, b
+	m.dev, m.drv, m.size, m.host, m.block = p.dev, b.mem, size, b.host, b
+	if b.host != nil {
+		hostRanges.own(b.host.at, m)
+	}
 	h.buffer.mem = m
 	b.owner = m
 	p.inUse.push(b)
 	p.stats.Buffers++
 	p.stats.Used += b.size
 	p.stats.HighWater = max(p.stats.HighWater, p.stats.Used)
-	return &h.buffer
+	return h
 }
 
 // put takes back a block that no call uses any more.

@@ -449,6 +449,38 @@ func TestPoolsAreSafeForConcurrentUse(t *testing.T) {
 	})
 }
 
+func TestGraphsHoldMemoryOfPools(t *testing.T) {
+	k := NewKernel(saxpyInfo)
+	everyDevice(t, func(t *testing.T, d *Device) {
+		ctx := context.Background()
+		s, p := d.DefaultStream(), d.Pool()
+		x, y := acquire[float32](t, p, s, 64), acquire[float32](t, p, s, 64)
+		do(t, CopyIn(s, x, ramp(64)))
+		do(t, Zero(s, y))
+		_, e := captured(t, d, func(s *Stream) error {
+			if _, err := Acquire[float32](p, s, 64); !errors.Is(err, ErrInvalid) {
+				t.Errorf("acquired on a stream that records a graph: %v", err)
+			}
+			return launchSaxpy(k, s, Linear(64), 1, 64, x, y)
+		})
+		part := y.Slice(0, 64)
+		do(t, e.Launch(s))
+		do(t, e.Launch(s))
+		if got := download(t, s, part); got[63] != 126 {
+			t.Errorf("got %v", got[63])
+		}
+		closeAll(t, x, y)
+		if st := p.Stats(); st.Buffers != 2 {
+			t.Errorf("the graph does not hold its memory: %+v", st)
+		}
+		closeAll(t, e)
+		do(t, s.Synchronize(ctx))
+		if st := p.Stats(); st.Buffers != 0 {
+			t.Errorf("a closed graph holds memory: %+v", st)
+		}
+	})
+}
+
 func TestAcquiringAllocatesNothing(t *testing.T) {
 	d := openFake(t, fakecuda.New(1))
 	p, s := d.Pool(), d.DefaultStream()

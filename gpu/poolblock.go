@@ -46,6 +46,7 @@ type block struct {
 	mem   driver.Memory
 	size  int64
 	class int
+	host  *hostMemory // of a pool of the host's memory
 
 	// home is the stream in whose order the block is in use or free: work that is
 	// added to it comes after all work on the block but that which pending events
@@ -118,12 +119,20 @@ func (p *Pool) takeOrdered(s *Stream, class int, size int64) *block {
 	c := p.classes[class]
 	for i := len(c) - 1; i >= max(0, len(c)-nearby); i-- {
 		b := c[i]
-		if b.fits(size) && (!p.async || b.home == s && len(b.pending) == 0) {
+		if b.fits(size) && b.ordered(s) {
 			b.settled = !p.async
 			return p.take(b, i)
 		}
 	}
 	return nil
+}
+
+// ordered reports whether work on s, or the program, may use the block as it is.
+func (b *block) ordered(s *Stream) bool {
+	if b.host != nil {
+		return b.host.idle()
+	}
+	return !b.pool.async || b.home == s && len(b.pending) == 0
 }
 
 // fits reports whether the block is of a good size for size bytes.
@@ -138,7 +147,7 @@ func (p *Pool) takeSettled(class int, size int64) *block {
 	idle := make(map[*Stream]bool)
 	for k := class; k <= min(class+wider, classCount-1); k++ {
 		for i, b := range slices.Backward(p.classes[k]) {
-			if b.fits(size) && (!p.async || b.done(idle)) {
+			if b.fits(size) && b.done(idle) {
 				p.reuse(b.pending)
 				b.pending, b.settled = b.pending[:0], true
 				return p.take(b, i)
@@ -151,6 +160,9 @@ func (p *Pool) takeSettled(class int, size int64) *block {
 // done reports whether no work uses the block. It notes in idle what it learns
 // about streams.
 func (b *block) done(idle map[*Stream]bool) bool {
+	if !b.pool.async {
+		return b.ordered(nil)
+	}
 	known, ok := idle[b.home]
 	if !ok {
 		known = b.home.idle()
@@ -212,7 +224,11 @@ func (p *Pool) acquireBlock(s *Stream, class int, size int64) (*block, error) {
 		err = dropped
 	}
 	var m driver.Memory
-	if err == nil {
+	switch {
+	case err != nil:
+	case p.host:
+		m, err = p.locking(size)
+	default:
 		m, err = p.dev.allocating(size, func() (driver.Memory, error) { return drv.Alloc(s.drv, size) })
 	}
 	if err != nil {
@@ -221,11 +237,18 @@ func (p *Pool) acquireBlock(s *Stream, class int, size int64) (*block, error) {
 		p.mu.Unlock()
 		return nil, err
 	}
-	return &block{pool: p, mem: m, size: size, class: class, settled: !p.async}, nil
+	b := &block{pool: p, mem: m, size: size, class: class, settled: !p.async}
+	if p.host {
+		b.host = &hostMemory{at: m.Host}
+	}
+	return b, nil
 }
 
 // driver returns the driver's pool. The caller holds the lock.
 func (p *Pool) driver() (driver.Pool, error) {
+	if p.drv == nil && p.host {
+		p.drv = hostDriver{p.dev}
+	}
 	if p.drv == nil {
 		keep := p.config.ReleaseThreshold
 		if keep == 0 {
@@ -267,6 +290,9 @@ func (p *Pool) drop(blocks []*block) error {
 }
 
 func (p *Pool) dropOne(b *block) error {
+	if b.host != nil {
+		return b.host.free(p.dev)
+	}
 	if !p.async {
 		return p.drv.Free(nil, b.mem)
 	}
