@@ -28,20 +28,21 @@ type Buffer[T any] struct {
 // memory is one allocation, shared by a buffer and its sub-buffers, or a texture,
 // or memory of the host.
 type memory struct {
-	dev     *Device
-	drv     driver.Memory  // zero if size is 0
-	texture driver.Texture // instead of drv
-	host    *hostMemory    // instead of drv
-	managed *managedMemory // what more there is to managed memory, or nil
-	size    int64          // bytes
-	lease   lease
+	dev      *Device
+	drv      driver.Memory  // zero if size is 0
+	texture  driver.Texture // instead of drv
+	host     *hostMemory    // instead of drv
+	managed  *managedMemory // what more there is to managed memory, or nil
+	giveBack func() error   // frees what is not the driver's, nil if it is
+	size     int64          // bytes
+	site     *site          // of the allocation, nil if the block knows it
+	block    *block         // of a pool, which gets it back
+	lease    lease
 
 	// Of a view of a Unified: the memory that it is of, and what is closed when
 	// the view has ended and is in use no more.
 	parent *memory
 	ended  chan struct{}
-	site   *site  // of the allocation, nil if the block knows it
-	block  *block // of a pool, which gets it back
 }
 
 // Alloc makes a buffer of n elements, which is to be closed. Its contents are
@@ -277,6 +278,9 @@ func (m *memory) free() error {
 		err = m.texture.Close()
 	case m.host != nil:
 		err = m.host.free(m.dev)
+	case m.giveBack != nil:
+		// Its owner may use it at once for something else.
+		err = errors.Join(m.dev.drain(), m.giveBack())
 	case m.size > 0:
 		err = m.dev.drv.Free(m.drv)
 		m.drv = driver.Memory{}

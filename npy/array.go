@@ -9,6 +9,8 @@ import (
 	"reflect"
 	"slices"
 	"unsafe"
+
+	"quern.dev/internal/typestr"
 )
 
 // Array is an array of any number of dimensions.
@@ -46,7 +48,7 @@ func read[T Element](r io.Reader, size int64) (Array[T], error) {
 	if err != nil {
 		return Array[T]{}, err
 	}
-	want := typeName[T]()
+	want := typestr.Of(reflect.TypeFor[T]())
 	order := byte('=')
 	if h.Type != "" {
 		order = h.Type[0]
@@ -63,7 +65,7 @@ func read[T Element](r io.Reader, size int64) (Array[T], error) {
 	if a.Data, err = readData[T](r, n, size); err != nil {
 		return Array[T]{}, err
 	}
-	if (order == '<' && !littleEndian) || (order == '>' && littleEndian) {
+	if (order == '<' && !typestr.LittleEndian) || (order == '>' && typestr.LittleEndian) {
 		swapNumbers(a.Data)
 	}
 	if h.Columns {
@@ -117,7 +119,7 @@ func readElements[T Element](r io.Reader, to []T) error {
 func swapNumbers[T Element](data []T) {
 	t := reflect.TypeFor[T]()
 	size := int(t.Size())
-	if kindLetter(t) == 'c' {
+	if typestr.Kind(t) == 'c' {
 		size /= 2
 	}
 	swapBytes(bytesOf(data), size)
@@ -153,7 +155,7 @@ func rows[T Element](data []T, shape []int) []T {
 
 // Write writes a .npy file.
 func Write[T Element](w io.Writer, a Array[T]) error {
-	h := Header{Type: typeName[T](), Shape: a.Shape}
+	h := Header{Type: typestr.Of(reflect.TypeFor[T]()), Shape: a.Shape}
 	var zero T
 	if n, err := h.count(int(unsafe.Sizeof(zero))); err != nil || n != len(a.Data) {
 		return fmt.Errorf("npy: an array of shape %v with %d elements", a.Shape, len(a.Data))

@@ -1,7 +1,6 @@
 package npy
 
 import (
-	"encoding/binary"
 	"fmt"
 	"reflect"
 	"slices"
@@ -28,39 +27,6 @@ type TypeError struct {
 // Error names both types.
 func (e *TypeError) Error() string {
 	return fmt.Sprintf("npy: the elements are of type %q, not %v", e.Have, e.Want)
-}
-
-// littleEndian reports the order of bytes of this machine.
-var littleEndian = binary.NativeEndian.Uint16([]byte{1, 0}) == 1
-
-// typeName returns NumPy's name of a type in the order of bytes of this machine,
-// such as "<f4".
-func typeName[T Element]() string {
-	t := reflect.TypeFor[T]()
-	size := t.Size()
-	order := ">"
-	if littleEndian {
-		order = "<"
-	}
-	if size == 1 {
-		order = "|"
-	}
-	return fmt.Sprintf("%s%c%d", order, kindLetter(t), size)
-}
-
-func kindLetter(t reflect.Type) byte {
-	switch k := t.Kind(); {
-	case k == reflect.Bool:
-		return 'b'
-	case reflect.Int <= k && k <= reflect.Int64:
-		return 'i'
-	case reflect.Uint <= k && k <= reflect.Uint64:
-		return 'u'
-	case k == reflect.Complex64 || k == reflect.Complex128:
-		return 'c'
-	default: // Float16 too
-		return 'f'
-	}
 }
 
 // bytesOf returns the memory of elements.

@@ -20,7 +20,7 @@ const (
 )
 
 // maxArgs is the most arguments of a function in the table.
-const maxArgs = 12
+const maxArgs = 14
 
 var argPool = sync.Pool{New: func() any { return new([maxArgs]uintptr) }}
 
