@@ -83,8 +83,12 @@ func DownloadStrided[T any](ctx context.Context, s *Stream, dst []T, v Strided, 
 // gatherPiece is the number of bytes that are gathered or scattered at a time.
 const gatherPiece = 1 << 20
 
-// fillIn copies n > 0 bytes that fill writes, those from at on, to dst.
+// fillIn copies n > 0 bytes that fill writes, those from at on, to dst. Several
+// goroutines may call fill.
 func (s *Stream) fillIn(dst driver.Memory, n int64, fill func(chunk []byte, at int64)) error {
+	if staged, err := s.stageIn(dst, n, fill); staged {
+		return err
+	}
 	if staged, err := s.stageIn(dst, n, fill); staged {
 		return err
 	}
@@ -99,8 +103,12 @@ func (s *Stream) fillIn(dst driver.Memory, n int64, fill func(chunk []byte, at i
 	return nil
 }
 
-// takeOut copies n > 0 bytes from src, which take reads, those from at on.
+// takeOut copies n > 0 bytes from src, which take reads, those from at on. Several
+// goroutines may call take.
 func (s *Stream) takeOut(src driver.Memory, n int64, take func(chunk []byte, at int64)) error {
+	if staged, err := s.stageOut(src, n, take); staged {
+		return err
+	}
 	if staged, err := s.stageOut(src, n, take); staged {
 		return err
 	}
@@ -152,9 +160,7 @@ func (v Strided) layout(length, wanted int) (*layout, error) {
 	}
 	l := &layout{first: v.Offset}
 	for i, n := range v.Shape {
-		if n > 1 {
-			l.add(dimension{n, v.Stride[i]})
-		}
+		l.add(dimension{n, v.Stride[i]})
 	}
 	if len(l.dims) == 0 {
 		l.dims = []dimension{{1, 1}}
@@ -185,6 +191,12 @@ func (v Strided) checkRange(length int) error {
 
 // add adds an inner dimension, to the one before if they are one.
 func (l *layout) add(d dimension) {
+	if d.n == 1 && len(l.dims) > 0 {
+		return
+	}
+	if k := len(l.dims) - 1; k >= 0 && l.dims[k].n == 1 {
+		l.dims = l.dims[:k]
+	}
 	if k := len(l.dims) - 1; k >= 0 && l.dims[k].stride == d.n*d.stride {
 		l.dims[k] = dimension{l.dims[k].n * d.n, d.stride}
 		return
@@ -196,21 +208,27 @@ func (l *layout) add(d dimension) {
 // steps over all that the finer ones reach.
 func (l *layout) distinct() bool {
 	dims := slices.Clone(l.dims)
-	size := func(d dimension) int { return max(d.stride, -d.stride) }
-	slices.SortFunc(dims, func(a, b dimension) int { return cmp.Compare(size(a), size(b)) })
+	slices.SortFunc(dims, func(a, b dimension) int { return cmp.Compare(abs(a.stride), abs(b.stride)) })
 	reach := 0
 	for _, d := range dims {
-		if d.n > 1 && size(d) <= reach {
+		if d.n > 1 && abs(d.stride) <= reach {
 			return false
 		}
-		reach += (d.n - 1) * size(d)
+		reach += (d.n - 1) * abs(d.stride)
 	}
 	return true
 }
 
-// runs calls f for the elements lo to hi-1 in order, in runs of n of them that
-// are a stride apart: from place at in the slice, and number i on.
-func (l *layout) runs(lo, hi int, f func(at, i, n, stride int)) {
+// run is a piece of a layout: rows of n elements that are a stride apart, from
+// element at of the slice, the number i of the layout.
+type run struct {
+	at, i           int
+	rows, rowStride int
+	n, stride       int
+}
+
+// runs calls f for the elements lo to hi-1 in order.
+func (l *layout) runs(lo, hi int, f func(run)) {
 	inner := l.dims[len(l.dims)-1]
 	outer := l.dims[:len(l.dims)-1]
 	index := make([]int, len(outer))
@@ -222,9 +240,14 @@ func (l *layout) runs(lo, hi int, f func(at, i, n, stride int)) {
 	}
 	skip := lo % inner.n
 	for i := lo; i < hi; {
-		n := min(inner.n-skip, hi-i)
-		f(at+skip*inner.stride, i, n, inner.stride)
-		i, skip = i+n, 0
+		r := run{at: at + skip*inner.stride, i: i, rows: 1, n: min(inner.n-skip, hi-i), stride: inner.stride}
+		if k := len(outer) - 1; k >= 0 && r.n == inner.n {
+			r.rows, r.rowStride = min(outer[k].n-index[k], (hi-i)/r.n), outer[k].stride
+			index[k] += r.rows - 1
+			at += (r.rows - 1) * r.rowStride
+		}
+		f(r)
+		i, skip = i+r.rows*r.n, 0
 		for k := len(outer) - 1; k >= 0; k-- {
 			index[k]++
 			at += outer[k].stride
@@ -237,41 +260,68 @@ func (l *layout) runs(lo, hi int, f func(at, i, n, stride int)) {
 	}
 }
 
+// tileRows is the number of rows of a run that are taken together if their
+// elements are nearer to each other than those of one row, as in a transpose:
+// half a cache line of 4-byte elements.
+const tileRows = 8
+
+// pairs calls f for each element of the run: its place in the slice, and its
+// number less i.
+func (r *run) pairs(f func(place, number int)) {
+	together := 1
+	if abs(r.rowStride) < abs(r.stride) {
+		together = tileRows
+	}
+	for first := 0; first < r.rows; first += together {
+		rows := min(together, r.rows-first)
+		at, number := r.at+first*r.rowStride, first*r.n
+		for k := range r.n {
+			for row := range rows {
+				f(at+k*r.stride+row*r.rowStride, number+k+row*r.n)
+			}
+		}
+	}
+}
+
+func abs(n int) int { return max(n, -n) }
+
 // gather writes the bytes from at on of the elements, one after the other, to
 // chunk.
 func gather[T any](chunk []byte, src []T, l *layout, at int64) {
-	if dst, first, ok := elementsOf[T](chunk, at); ok {
-		l.runs(first, first+len(dst), func(at, i, n, stride int) {
-			to := dst[i-first:][:n]
-			if stride == 1 {
-				copy(to, src[at:])
-				return
-			}
-			for k := range to {
-				to[k] = src[at+k*stride]
-			}
-		})
+	dst, first, ok := elementsOf[T](chunk, at)
+	if !ok {
+		byBytes(chunk, src, l, at, func(part, element []byte) { copy(part, element) })
 		return
 	}
-	byBytes(chunk, src, l, at, func(part, element []byte) { copy(part, element) })
+	l.runs(first, first+len(dst), func(r run) {
+		to := dst[r.i-first:][:r.rows*r.n]
+		if r.stride == 1 {
+			for row := range r.rows {
+				copy(to[row*r.n:][:r.n], src[r.at+row*r.rowStride:])
+			}
+			return
+		}
+		r.pairs(func(place, number int) { to[number] = src[place] })
+	})
 }
 
 // scatter is the reverse of gather.
 func scatter[T any](dst []T, chunk []byte, l *layout, at int64) {
-	if src, first, ok := elementsOf[T](chunk, at); ok {
-		l.runs(first, first+len(src), func(at, i, n, stride int) {
-			from := src[i-first:][:n]
-			if stride == 1 {
-				copy(dst[at:], from)
-				return
-			}
-			for k := range from {
-				dst[at+k*stride] = from[k]
-			}
-		})
+	src, first, ok := elementsOf[T](chunk, at)
+	if !ok {
+		byBytes(chunk, dst, l, at, func(part, element []byte) { copy(element, part) })
 		return
 	}
-	byBytes(chunk, dst, l, at, func(part, element []byte) { copy(element, part) })
+	l.runs(first, first+len(src), func(r run) {
+		from := src[r.i-first:][:r.rows*r.n]
+		if r.stride == 1 {
+			for row := range r.rows {
+				copy(dst[r.at+row*r.rowStride:], from[row*r.n:][:r.n])
+			}
+			return
+		}
+		r.pairs(func(place, number int) { dst[place] = from[number] })
+	})
 }
 
 // elementsOf returns a chunk as elements, and the number of the first, if the
@@ -292,13 +342,13 @@ func byBytes[T any](chunk []byte, elements []T, l *layout, at int64, move func(p
 	var zero T
 	size := int64(unsafe.Sizeof(zero))
 	end := at + int64(len(chunk))
-	l.runs(int(at/size), int((end+size-1)/size), func(place, i, n, stride int) {
-		for k := range n {
-			begin := int64(i+k) * size
+	l.runs(int(at/size), int((end+size-1)/size), func(r run) {
+		r.pairs(func(place, number int) {
+			begin := int64(r.i+number) * size
 			lo, hi := max(begin, at), min(begin+size, end)
-			e := unsafe.Slice((*byte)(unsafe.Pointer(&elements[place+k*stride])), size)
+			e := unsafe.Slice((*byte)(unsafe.Pointer(&elements[place])), size)
 			move(chunk[lo-at:hi-at], e[lo-begin:hi-begin])
-		}
+		})
 	})
 }
 

@@ -67,9 +67,9 @@ func (s *Stream) copyPeer(to *Device, dst driver.Memory, from *Device, src drive
 		if err := s.drv.Synchronize(context.Background()); err != nil {
 			return err
 		}
-		return copyThroughHost(s.drv, dst, other.drv, src, n)
+		return copyThroughHost(s, dst, other, src, n)
 	}
-	if err := copyThroughHost(other.drv, dst, s.drv, src, n); err != nil {
+	if err := copyThroughHost(other, dst, s, src, n); err != nil {
 		return err
 	}
 	return other.drv.Synchronize(context.Background())
@@ -81,20 +81,20 @@ const peerPiece = 4 << 20
 
 // copyThroughHost copies from one device to another, each on a stream of its
 // own. The memory of a device may itself be host memory.
-func copyThroughHost(in driver.Stream, dst driver.Memory, out driver.Stream, src driver.Memory, n int64) error {
+func copyThroughHost(in *Stream, dst driver.Memory, out *Stream, src driver.Memory, n int64) error {
 	switch {
 	case dst.Host != nil:
-		return out.CopyOut(dst.Host, src, n)
+		return out.copyOut(dst.Host, src, n)
 	case src.Host != nil:
-		return in.CopyIn(dst, src.Host, n)
+		return in.copyIn(dst, src.Host, n)
 	}
 	piece := unsafe.Pointer(unsafe.SliceData(make([]byte, min(n, peerPiece))))
 	for done := int64(0); done < n; done += peerPiece {
 		size := min(n-done, peerPiece)
-		if err := out.CopyOut(piece, src.Offset(done), size); err != nil {
+		if err := out.copyOut(piece, src.Offset(done), size); err != nil {
 			return err
 		}
-		if err := in.CopyIn(dst.Offset(done), piece, size); err != nil {
+		if err := in.copyIn(dst.Offset(done), piece, size); err != nil {
 			return err
 		}
 	}

@@ -97,6 +97,15 @@ func (b Box) side(m driver.Memory, p unsafe.Pointer, element int64) driver.BoxSi
 	return s
 }
 
+// layout says where the elements of the box, which has some, are in a slice.
+func (b Box) layout() *layout {
+	l := &layout{first: b.first()}
+	l.add(dimension{b.Depth, b.Rows * b.Pitch})
+	l.add(dimension{b.Height, b.Pitch})
+	l.add(dimension{b.Width, 1})
+	return l
+}
+
 // checkBoxes fills in the defaults of two boxes, in arrays of dst and src
 // elements, and reports why one cannot be copied to the other.
 func checkBoxes(to, from *Box, dst, src int) error {
@@ -142,7 +151,9 @@ func CopyInBox[T any](s *Stream, dst *Buffer[T], to Box, src []T, from Box) erro
 	}
 	element := int64(unsafe.Sizeof(zero))
 	p := unsafe.Pointer(unsafe.SliceData(src))
-	err := s.drv.CopyBox(newBoxCopy[T](to, to.side(dst.at(), nil, element), from.side(driver.Memory{}, p, element)))
+	l := from.layout()
+	err := s.boxIn(newBoxCopy[T](to, to.side(dst.at(), nil, element), from.side(driver.Memory{}, p, element)),
+		func(chunk []byte, at int64) { gather(chunk, src, l, at) })
 	runtime.KeepAlive(src)
 	return driverError(doing, err)
 }
@@ -171,13 +182,44 @@ func DownloadBox[T any](ctx context.Context, s *Stream, dst []T, to Box, src *Bu
 	if !to.empty() {
 		element := int64(unsafe.Sizeof(zero))
 		p := unsafe.Pointer(unsafe.SliceData(dst))
-		err := s.drv.CopyBox(newBoxCopy[T](to, to.side(driver.Memory{}, p, element), from.side(src.at(), nil, element)))
+		l := to.layout()
+		err := s.boxOut(newBoxCopy[T](to, to.side(driver.Memory{}, p, element), from.side(src.at(), nil, element)),
+			func(chunk []byte, at int64) { scatter(dst, chunk, l, at) })
 		runtime.KeepAlive(dst)
 		if err != nil {
 			return driverError(doing, err)
 		}
 	}
 	return s.fault()
+}
+
+// boxIn copies a box of host memory, whose bytes fill writes one after the other:
+// staged, unless the device reads the memory itself or the other side has gaps.
+func (s *Stream) boxIn(c *driver.BoxCopy, fill func(chunk []byte, at int64)) error {
+	if m := hostRanges.find(c.Src.Go, 1); m != nil {
+		defer m.release()
+		return s.drv.CopyBox(c)
+	}
+	if c.Dst.Dense(c.Width, c.Height, c.Depth) {
+		if staged, err := s.stageIn(c.Dst.Memory, c.Width*c.Height*c.Depth, fill); staged {
+			return err
+		}
+	}
+	return s.drv.CopyBox(c)
+}
+
+// boxOut is boxIn the other way: take reads the bytes.
+func (s *Stream) boxOut(c *driver.BoxCopy, take func(chunk []byte, at int64)) error {
+	if m := hostRanges.find(c.Dst.Go, 1); m != nil {
+		defer m.release()
+		return s.drv.CopyBox(c)
+	}
+	if c.Src.Dense(c.Width, c.Height, c.Depth) {
+		if staged, err := s.stageOut(c.Src.Memory, c.Width*c.Height*c.Depth, take); staged {
+			return err
+		}
+	}
+	return s.drv.CopyBox(c)
 }
 
 // CopyBox copies a box of src to a box of dst that is as wide, high and deep. Both

@@ -95,6 +95,32 @@ func TestBoxesOfStructsAndPartsOfBuffers(t *testing.T) {
 	})
 }
 
+// TestLargeBoxesAreStaged copies boxes that are large enough for it.
+func TestLargeBoxesAreStaged(t *testing.T) {
+	everyDevice(t, func(t *testing.T, d *Device) {
+		s := d.DefaultStream()
+		host := make([][3]uint8, 1100*1000)
+		for i := range host {
+			host[i] = [3]uint8{uint8(i), uint8(i >> 8), uint8(i >> 16)}
+		}
+		from, to := Rect(50, 0, 1000, 1000, 1100), Rect(0, 0, 1000, 1000, 1000)
+		want := make([][3]uint8, 1000*1000)
+		moveBox(want, to, host, from)
+		b := must[*Buffer[[3]uint8]](t)(Alloc[[3]uint8](d, len(want)))
+		do(t, CopyInBox(s, b, to, host, from))
+		if !slices.Equal(download(t, s, b), want) {
+			t.Error("to the device: wrong elements")
+		}
+		got, back := make([][3]uint8, len(host)), make([][3]uint8, len(host))
+		do(t, DownloadBox(context.Background(), s, got, from, b, to))
+		moveBox(back, from, want, to)
+		if !slices.Equal(got, back) {
+			t.Error("from the device: wrong elements")
+		}
+		do(t, b.Close())
+	})
+}
+
 func TestBadBoxesNameTheMistake(t *testing.T) {
 	everyDevice(t, func(t *testing.T, d *Device) {
 		ctx, s := context.Background(), d.DefaultStream()
