@@ -254,7 +254,7 @@ func (n *Node) acquire() error {
 	for i, h := range n.holds {
 		err := h.acquire()
 		if m, ok := h.(*memory); ok && err == nil {
-			err = m.releaseIf(errors.Join(m.ends(), m.visitAll()))
+			err = m.releaseIf(m.visitAll())
 		}
 		if err != nil {
 			for _, h := range n.holds[:i] {

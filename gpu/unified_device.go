@@ -138,15 +138,6 @@ type deviceView[T any] struct {
 	write  bool
 }
 
-// ends reports why memory cannot be kept: it is a view, which has to end when
-// another contradicts it.
-func (m *memory) ends() error {
-	if m.parent == nil {
-		return nil
-	}
-	return invalid("a graph cannot keep a view of a unified array; copy to a buffer of its own")
-}
-
 // deviceViews are the views that have not ended and that the program still has:
 // it may take views of ever other ranges and forget them.
 type deviceViews[T any] []weak.Pointer[deviceView[T]]
