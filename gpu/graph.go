@@ -41,7 +41,7 @@ const (
 
 var nodeKinds = [...]NodeKind{
 	driver.GraphEmpty: EmptyNode, driver.GraphLaunch: KernelNode, driver.GraphCopy: CopyNode,
-	driver.GraphWrite: CopyNode, driver.GraphFill: FillNode, driver.GraphIn: CopyNode, driver.GraphOut: CopyNode,
+	driver.GraphBox: CopyNode, driver.GraphWrite: CopyNode, driver.GraphFill: FillNode, driver.GraphIn: CopyNode, driver.GraphOut: CopyNode,
 	driver.GraphCall: CallNode, driver.GraphBody: ChildNode, driver.GraphIf: IfNode, driver.GraphWhile: WhileNode,
 }
 
@@ -98,12 +98,12 @@ func (d *Device) NewGraph() (*Graph, error) {
 }
 
 // Capture calls record and makes a graph of what it does on the stream that it
-// gets, which takes no part in the device's work: launches, [Copy], [Fill],
-// [Zero], [CopyIn], [CopyInAsync], [CopyOutAsync], [Stream.Call], runs of other
-// graphs, [If] and [While]. None of it is done now. [CopyIn] records the elements
-// that the slice has now; asynchronous copies read and write the host's memory in
-// each run. What waits, and all else that needs a stream, returns an error while
-// a stream records.
+// gets, which takes no part in the device's work: launches, [Copy], [CopyBox],
+// [Fill], [Zero], [CopyIn], [CopyInAsync], [CopyOutAsync], [Stream.Call], runs of
+// other graphs, [If] and [While]. None of it is done now. [CopyIn] records the
+// elements that the slice has now; asynchronous copies read and write the host's
+// memory in each run. What waits, and all else that needs a stream, returns an
+// error while a stream records.
 //
 // Streams join the graph when they wait for an event that was recorded on a
 // stream of the graph, or are made to go on after one with [Stream.After]; what

@@ -125,6 +125,11 @@ func (c *capture) copy(s *Stream, dst, src driver.Memory, n int64, holds ...hold
 	return c.add(s, w, fmt.Sprintf("copy of %d bytes", n), holds...)
 }
 
+func (c *capture) copyBox(s *Stream, b *driver.BoxCopy, holds ...hold) error {
+	w := driver.GraphNode{Kind: driver.GraphBox, Box: b}
+	return c.add(s, w, fmt.Sprintf("copy of a box of %d bytes", b.Width*b.Height*b.Depth), holds...)
+}
+
 // write records a copy of what n bytes of Go memory hold now.
 func (c *capture) write(s *Stream, dst driver.Memory, src unsafe.Pointer, n int64, holds ...hold) error {
 	w := driver.GraphNode{Kind: driver.GraphWrite, Dst: dst, Data: slices.Clone(unsafe.Slice((*byte)(src), n))}

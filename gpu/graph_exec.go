@@ -189,6 +189,9 @@ func sameWork(a, b *driver.GraphNode) bool {
 	case driver.GraphCall, driver.GraphBody, driver.GraphIf, driver.GraphWhile:
 		return false
 	}
+	if a.Box != nil && b.Box != nil && *a.Box != *b.Box {
+		return false
+	}
 	return a.Kind == b.Kind && a.Dst == b.Dst && a.Src == b.Src && a.Host == b.Host && a.Size == b.Size &&
 		a.Count == b.Count && bytes.Equal(a.Data, b.Data) && a.Function == b.Function && sameFrame(a.Frame, b.Frame)
 }

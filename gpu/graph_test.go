@@ -367,6 +367,29 @@ func TestGraphsCopyFromAndToTheHost(t *testing.T) {
 	})
 }
 
+func TestGraphsCopyBoxes(t *testing.T) {
+	everyDevice(t, func(t *testing.T, d *Device) {
+		s := d.DefaultStream()
+		x, y := upload(t, s, ramp(24)...), upload(t, s, make([]float32, 24)...)
+		from, to := Rect(1, 1, 2, 3, 6), Box{X: 1, Width: 2, Height: 3, Depth: 1, Pitch: 4}
+		g, e := captured(t, d, func(s *Stream) error { return CopyBox(s, y, to, x, from) })
+		do(t, e.Launch(s))
+		if got, want := download(t, s, y)[:12], []float32{0, 7, 8, 0, 0, 13, 14, 0, 0, 19, 20, 0}; !slices.Equal(got, want) {
+			t.Errorf("got  %v\nwant %v", got, want)
+		}
+		cube := Box{Width: 2, Height: 2, Depth: 2, Pitch: 3, Rows: 4}
+		do(t, e.Update(g.Nodes()[0], func(s *Stream) error { return CopyBox(s, y, Box{Width: 2, Height: 2, Depth: 2}, x, cube) }))
+		do(t, e.Launch(s))
+		if got, want := download(t, s, y)[:8], []float32{0, 1, 3, 4, 12, 13, 15, 16}; !slices.Equal(got, want) {
+			t.Errorf("got  %v\nwant %v", got, want)
+		}
+		if got := g.Nodes()[0].String(); got != "copy of a box of 24 bytes" {
+			t.Errorf("the node is a %s", got)
+		}
+		closeAll(t, e, x, y)
+	})
+}
+
 func TestManyUpdatesLetGoOfBuffers(t *testing.T) {
 	everyDevice(t, func(t *testing.T, d *Device) {
 		s := d.DefaultStream()
@@ -440,34 +463,31 @@ func TestBlocksThatWaitForEachOtherInAGraph(t *testing.T) {
 }
 
 func TestKernelsInAGraphPrint(t *testing.T) {
-	withCUDA(t, fakecuda.New(1))
-	for _, id := range []string{"cpu", "sim", "cuda:0"} {
-		t.Run(id, func(t *testing.T) {
-			var printed bytes.Buffer
-			d := must[*Device](t)(Open(Config{Device: id, Output: &printed}))
-			s, other := d.DefaultStream(), must[*Stream](t)(d.NewStream(context.Background()))
-			hello := must[*Kernel](t)(d.Compile(helloSource, "hello"))
-			x := upload(t, s, int32(1), -1)
-			one := Blocks(Dim3{X: 1}, Dim3{X: 1})
-			_, e := captured(t, d, func(s *Stream) error { return hello.Launch(s, one, 2, x) })
-			for _, stream := range []*Stream{s, other, s} {
-				printed.Reset()
-				do(t, e.Launch(stream))
-				do(t, stream.Synchronize(context.Background()))
-				if want := "0 true x\n1 false x\n"; printed.String() != want {
-					t.Errorf("printed %q, want %q", printed.String(), want)
-				}
-			}
+	everyDevice(t, func(t *testing.T, opened *Device) {
+		var printed bytes.Buffer
+		d := must[*Device](t)(Open(Config{Device: opened.ID(), Output: &printed}))
+		s, other := d.DefaultStream(), must[*Stream](t)(d.NewStream(context.Background()))
+		hello := must[*Kernel](t)(d.Compile(helloSource, "hello"))
+		x := upload(t, s, int32(1), -1)
+		one := Blocks(Dim3{X: 1}, Dim3{X: 1})
+		_, e := captured(t, d, func(s *Stream) error { return hello.Launch(s, one, 2, x) })
+		for _, stream := range []*Stream{s, other, s} {
 			printed.Reset()
-			do(t, hello.Launch(s, one, 1, x))
-			do(t, e.Launch(s))
-			do(t, s.Synchronize(context.Background()))
-			if want := "0 true x\n0 true x\n1 false x\n"; printed.String() != want {
-				t.Errorf("a launch and a graph printed %q, want %q", printed.String(), want)
+			do(t, e.Launch(stream))
+			do(t, stream.Synchronize(context.Background()))
+			if want := "0 true x\n1 false x\n"; printed.String() != want {
+				t.Errorf("printed %q, want %q", printed.String(), want)
 			}
-			closeAll(t, e, other, x, d)
-		})
-	}
+		}
+		printed.Reset()
+		do(t, hello.Launch(s, one, 1, x))
+		do(t, e.Launch(s))
+		do(t, s.Synchronize(context.Background()))
+		if want := "0 true x\n0 true x\n1 false x\n"; printed.String() != want {
+			t.Errorf("a launch and a graph printed %q, want %q", printed.String(), want)
+		}
+		closeAll(t, e, other, x, d)
+	})
 }
 
 func TestBadCallsOfGraphsNameTheMistake(t *testing.T) {

@@ -227,7 +227,8 @@ func (s *Stream) boxOut(c *driver.BoxCopy, take func(chunk []byte, at int64)) er
 func CopyBox[T any](s *Stream, dst *Buffer[T], to Box, src *Buffer[T], from Box) error {
 	const doing = "copy box"
 	var zero T
-	if err := s.acquire(); err != nil {
+	record, err := s.enter()
+	if err != nil {
 		return driverError(doing, err)
 	}
 	defer s.release()
@@ -249,6 +250,9 @@ func CopyBox[T any](s *Stream, dst *Buffer[T], to Box, src *Buffer[T], from Box)
 	c := newBoxCopy[T](to, to.side(dst.at(), nil, element), from.side(src.at(), nil, element))
 	if dst.mem == src.mem && overlap(c, to, from, dst.offset == src.offset) {
 		return driverError(doing, invalid("source and destination overlap"))
+	}
+	if record != nil {
+		return driverError(doing, record.copyBox(s, c, dst.mem, src.mem))
 	}
 	return driverError(doing, s.drv.CopyBox(c))
 }

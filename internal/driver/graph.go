@@ -15,6 +15,7 @@ const (
 	GraphEmpty  GraphKind = iota // nothing: a point that others come after
 	GraphLaunch                  // Function with Frame
 	GraphCopy                    // Size bytes from Src to Dst
+	GraphBox                     // Box, within the device
 	GraphWrite                   // Data to Dst
 	GraphFill                    // the pattern Data, Count times, to Dst
 	GraphIn                      // Size bytes from Host, which is page-locked, to Dst
@@ -26,7 +27,7 @@ const (
 )
 
 var graphKindNames = [...]string{
-	"empty", "kernel", "copy", "copy in", "fill", "copy in", "copy out", "call", "graph", "if", "while",
+	"empty", "kernel", "copy", "copy box", "write", "fill", "copy in", "copy out", "call", "graph", "if", "while",
 }
 
 func (k GraphKind) String() string { return graphKindNames[k] }
@@ -44,6 +45,7 @@ type GraphNode struct {
 	Dst, Src Memory
 	Host     unsafe.Pointer
 	Size     int64
+	Box      *BoxCopy
 	Data     []byte
 	Count    int64
 	Call     func() error
@@ -113,6 +115,8 @@ func (g *Steps) step(s Stream, n *GraphNode) error {
 		return s.Launch(n.Function, n.Frame)
 	case GraphCopy:
 		return s.Copy(n.Dst, n.Src, n.Size)
+	case GraphBox:
+		return s.CopyBox(n.Box)
 	case GraphWrite:
 		return s.CopyIn(n.Dst, unsafe.Pointer(unsafe.SliceData(n.Data)), int64(len(n.Data)))
 	case GraphFill:

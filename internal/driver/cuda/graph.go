@@ -188,6 +188,8 @@ func (g *graphExec) adjustable(i int, n driver.GraphNode) bool {
 		return !f.cooperative && !old.cooperative && f.prints == old.prints
 	case driver.GraphCopy, driver.GraphIn, driver.GraphOut:
 		return true
+	case driver.GraphBox:
+		return n.Box.Dst.Pitch <= maxPitch && n.Box.Src.Pitch <= maxPitch
 	case driver.GraphFill:
 		return smallestUnit(n.Data) > 0
 	default:

@@ -91,6 +91,8 @@ func (b *graphBuilder) add(n *driver.GraphNode, after []uintptr) (place, error) 
 		return b.launch(n, after)
 	case driver.GraphCopy, driver.GraphIn, driver.GraphOut:
 		return one(b.node(cuGraphAddMemcpyNode, after, unsafe.Pointer(copyParams(n)), b.exec.dev.context))
+	case driver.GraphBox:
+		return b.box(n, after)
 	case driver.GraphFill:
 		if smallestUnit(n.Data) > 0 {
 			return one(b.node(cuGraphAddMemsetNode, after, unsafe.Pointer(fillParams(n)), b.exec.dev.context))
@@ -197,36 +199,41 @@ func (b *graphBuilder) launch(n *driver.GraphNode, after []uintptr) (place, erro
 	return one(node, err)
 }
 
-// copySide is one half of CUDA_MEMCPY3D.
-type copySide struct {
-	x, y, z, lod uint64
-	kind         uint32
-	host         unsafe.Pointer
-	device       uint64
-	array        uintptr
-	reserved     uintptr
-	pitch        uint64
-	height       uint64
-}
-
-// copyNode is CUDA_MEMCPY3D.
-type copyNode struct {
-	src, dst             copySide
-	width, height, depth uint64
-}
-
-func copyParams(n *driver.GraphNode) *copyNode {
-	const host, device = 1, 2 // CUmemorytype
-	c := &copyNode{width: uint64(n.Size), height: 1, depth: 1}
-	c.src = copySide{kind: device, device: n.Src.Addr}
-	c.dst = copySide{kind: device, device: n.Dst.Addr}
+// copyParams makes the parameters of a copy.
+func copyParams(n *driver.GraphNode) *copy3D {
+	if b := n.Box; b != nil {
+		return &copy3D{
+			src: side3D(&b.Src), dst: side3D(&b.Dst),
+			widthInBytes: uint64(b.Width), height: uint64(b.Height), depth: uint64(b.Depth),
+		}
+	}
+	c := &copy3D{widthInBytes: uint64(n.Size), height: 1, depth: 1}
+	c.src = copy3DSide{kind: memoryDevice, device: n.Src.Addr}
+	c.dst = copy3DSide{kind: memoryDevice, device: n.Dst.Addr}
 	switch n.Kind {
 	case driver.GraphIn:
-		c.src = copySide{kind: host, host: n.Host}
+		c.src = copy3DSide{kind: memoryHost, host: n.Host}
 	case driver.GraphOut:
-		c.dst = copySide{kind: host, host: n.Host}
+		c.dst = copy3DSide{kind: memoryHost, host: n.Host}
 	}
 	return c
+}
+
+// box adds a copy of a box: one node, unless the rows are further apart than the
+// GPU's copies take.
+func (b *graphBuilder) box(n *driver.GraphNode, after []uintptr) (place, error) {
+	c := n.Box
+	if c.Dst.Pitch <= maxPitch && c.Src.Pitch <= maxPitch {
+		return one(b.node(cuGraphAddMemcpyNode, after, unsafe.Pointer(copyParams(n)), b.exec.dev.context))
+	}
+	var all place
+	err := c.Each(func(dst, src, size int64) error {
+		piece := &driver.GraphNode{Dst: c.Dst.Memory.Offset(dst), Src: c.Src.Memory.Offset(src), Size: size}
+		node, err := b.node(cuGraphAddMemcpyNode, after, unsafe.Pointer(copyParams(piece)), b.exec.dev.context)
+		all.last = append(all.last, node)
+		return err
+	})
+	return all, err
 }
 
 // fillNode is CUDA_MEMSET_NODE_PARAMS.

@@ -232,26 +232,31 @@ func setCondition(l *Library, args [][]byte) int {
 	return Success
 }
 
-// memcpyNode reads a CUDA_MEMCPY3D of one row.
+// memcpyNode reads a CUDA_MEMCPY3D.
 func memcpyNode(_ *Library, _ *graph, params uintptr) work {
-	side := func(at0 uintptr) (uintptr, bool) {
-		switch *at[uint32](at0 + 32) {
+	type side struct{ at, pitch, rows uintptr }
+	read := func(from uintptr) (side, bool) {
+		s := side{pitch: *at[uintptr](from + 72), rows: *at[uintptr](from + 80)}
+		switch *at[uint32](from + 32) {
 		case 1:
-			return *at[uintptr](at0 + 40), true
+			s.at = *at[uintptr](from + 40)
 		case 2:
-			return *at[uintptr](at0 + 48), true
-		default:
-			return 0, false
+			s.at = *at[uintptr](from + 48)
 		}
+		return s, s.at != 0
 	}
-	src, ok := side(params)
-	dst, ok2 := side(params + 88)
-	n := *at[uintptr](params + 176)
-	if !ok || !ok2 || *at[uint64](params + 184) != 1 || *at[uint64](params + 192) != 1 {
+	src, ok := read(params)
+	dst, ok2 := read(params + 88)
+	width, height, depth := *at[uintptr](params + 176), *at[uintptr](params + 184), *at[uintptr](params + 192)
+	if !ok || !ok2 || width*height*depth == 0 || height > 1 && (src.pitch < width || dst.pitch < width) {
 		return nil
 	}
 	return func(*Library, *node) int {
-		copy(bytes(dst, n), bytes(src, n))
+		for z := range depth {
+			for y := range height {
+				copy(bytes(dst.at+(z*dst.rows+y)*dst.pitch, width), bytes(src.at+(z*src.rows+y)*src.pitch, width))
+			}
+		}
 		return Success
 	}
 }
