@@ -156,9 +156,13 @@ func (d *Device) Synchronize(ctx context.Context) error {
 	ctx = orBackground(ctx)
 	var errs []error
 	for _, s := range d.openStreams() {
-		if err := s.Synchronize(ctx); err != nil && !errors.Is(err, ErrClosed) {
+		if _, err := s.enter(); err != nil {
+			continue // it was closed meanwhile
+		}
+		if err := s.drain(ctx); err != nil {
 			errs = append(errs, err)
 		}
+		s.release()
 		if ctx.Err() != nil {
 			break
 		}

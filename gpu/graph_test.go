@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"math/rand/v2"
 	"slices"
 	"strings"
 	"sync"
@@ -843,4 +844,108 @@ func TestGraphsOfADeviceThatIsLost(t *testing.T) {
 	}
 	closeAll(t, other, y, b)
 	checkLeft(t, lib)
+}
+
+// TestRandomWorkIsTheSameInAGraph does random work on streams that are forked and
+// joined, and the same work in a graph.
+func TestRandomWorkIsTheSameInAGraph(t *testing.T) {
+	k := NewKernel(saxpyInfo)
+	everyDevice(t, func(t *testing.T, d *Device) {
+		const n = 64
+		main := d.DefaultStream()
+		side := must[*Stream](t)(d.NewStream(context.Background()))
+		// Each stream has buffers of its own between a fork and a join.
+		var buffers [6]*Buffer[float32]
+		for i := range buffers {
+			buffers[i] = upload(t, main, ramp(n)...)
+		}
+		for seed := range uint64(20) {
+			work := func(s *Stream) error {
+				r := rand.New(rand.NewPCG(seed, 1))
+				some := func(s *Stream, own []*Buffer[float32]) error {
+					x, y := own[r.IntN(len(own))], own[r.IntN(len(own))]
+					lo := r.IntN(n / 2)
+					hi := lo + 1 + r.IntN(n/2)
+					switch r.IntN(6) {
+					case 0:
+						return Fill(s, x.Slice(lo, hi), float32(r.IntN(3)))
+					case 1:
+						return CopyIn(s, x.Slice(lo, hi), ramp(hi-lo))
+					case 2:
+						if x != y {
+							return CopyBox(s, x, Rect(1, 2, 4, 3, 8), y, Rect(2, 1, 4, 3, 9))
+						}
+						return Zero(s, x.Slice(0, lo))
+					case 3:
+						if x != y {
+							return Copy(s, x.Slice(lo, hi), y.Slice(lo, hi))
+						}
+						return Fill(s, x, 1)
+					default:
+						return launchSaxpy(k, s, Linear(n), 0.25, hi, x, y)
+					}
+				}
+				for range 4 {
+					for range 3 {
+						if err := some(s, buffers[:]); err != nil {
+							return err
+						}
+					}
+					if err := side.After(s); err != nil {
+						return err
+					}
+					for range 4 {
+						if err := errors.Join(some(s, buffers[:3]), some(side, buffers[3:])); err != nil {
+							return err
+						}
+					}
+					if err := s.After(side); err != nil {
+						return err
+					}
+				}
+				return nil
+			}
+			contents := func() (all []float32) {
+				for _, b := range buffers {
+					all = append(all, download(t, main, b)...)
+				}
+				return all
+			}
+			reset := func() {
+				for i, b := range buffers {
+					do(t, Fill(main, b, float32(i)))
+				}
+			}
+			reset()
+			do(t, work(main))
+			want := contents()
+			_, e := captured(t, d, work)
+			for range 2 {
+				reset()
+				do(t, e.Launch(main))
+				if got := contents(); !slices.Equal(got, want) {
+					t.Fatalf("seed %d: the graph computes\n%v\nthe streams\n%v", seed, got, want)
+				}
+			}
+			do(t, e.Close())
+		}
+		closeAll(t, side)
+		for _, b := range buffers {
+			do(t, b.Close())
+		}
+	})
+}
+
+func TestADeviceIsWaitedForWhileAStreamRecords(t *testing.T) {
+	everyDevice(t, func(t *testing.T, d *Device) {
+		side := must[*Stream](t)(d.NewStream(context.Background()))
+		x := upload(t, side, 1)
+		_, e := captured(t, d, func(s *Stream) error {
+			return errors.Join(Fill(s, x, 2), side.After(s), Fill(side, x, 3), d.Synchronize(context.Background()))
+		})
+		if got := download(t, side, x)[0]; got != 1 {
+			t.Errorf("got %d", got)
+		}
+		closeAll(t, e, side, x)
+	})
 }

@@ -85,6 +85,12 @@ func (s *Stream) Synchronize(ctx context.Context) error {
 		return driverError("synchronize", err)
 	}
 	defer s.release()
+	return s.drain(ctx)
+}
+
+// drain is Synchronize of a stream in use, also of one that records a graph and
+// has work of before.
+func (s *Stream) drain(ctx context.Context) error {
 	if err := s.drv.Synchronize(orBackground(ctx)); err != nil {
 		return driverError("synchronize", err)
 	}

@@ -33,6 +33,13 @@
 // that is kept. Faults of later work on the stream are dropped until
 // [Stream.Fault] has returned the first and cleared both.
 //
+// # Graphs
+//
+// A graph is a list of operations ([GraphNode]), each with the numbers of those
+// that it comes after. Devices that do their work at once run them one by one
+// ([Steps]); others hand them to their driver. The kernels of a graph report their
+// faults and output to the streams that it runs on.
+//
 // # Output
 //
 // A kernel that prints adds the size of its message to printed in the control
