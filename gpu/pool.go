@@ -395,5 +395,5 @@ func (p *Pool) release() error {
 	if p.drv != nil {
 		errs = append(errs, p.drv.Close())
 	}
-	return errors.Join(driverError("close pool", errors.Join(errs...)), p.dev.release())
+	return errors.Join(driverError("close pool", unlessLost(errors.Join(errs...))), p.dev.release())
 }

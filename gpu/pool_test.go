@@ -253,6 +253,80 @@ func TestBadPoolCallsNameTheMistake(t *testing.T) {
 	})
 }
 
+func TestAPipelineOfStreamsUsesItsMemoryAgain(t *testing.T) {
+	lib := fakecuda.New(1)
+	d := openFake(t, lib)
+	p, s, other := d.Pool(), d.DefaultStream(), must[*Stream](t)(d.NewStream(context.Background()))
+	for range 20 {
+		b := acquire[int](t, p, s, 100)
+		do(t, Fill(s, b, 1))
+		do(t, Fill(other, b, 2))
+		closeAll(t, b)
+	}
+	if st := p.Stats(); st.Misses != 1 {
+		t.Errorf("%+v", st)
+	}
+	if len(p.events) > 2 {
+		t.Errorf("%d events for one buffer", len(p.events))
+	}
+	closeAll(t, other, d)
+}
+
+func TestPoolsOfADeviceThatIsLost(t *testing.T) {
+	lib := fakecuda.New(2)
+	d := openFake(t, lib)
+	p, s := d.Pool(), d.DefaultStream()
+	other := must[*Stream](t)(d.NewStream(context.Background()))
+	a, b := acquire[int](t, p, s, 10), acquire[int](t, p, s, 10)
+	do(t, Fill(other, b, 1))
+	closeAll(t, acquire[int](t, p, s, 1000))
+	lib.Lose(0, fakecuda.LaunchFailed)
+	if _, err := Acquire[int](p, s, 5000); !errors.Is(err, ErrDeviceLost) {
+		t.Errorf("acquired on a device that is lost: %v", err)
+	}
+	closeAll(t, a, b)
+	for p.Stats().Buffers > 0 { // b waits for the other stream
+		runtime.Gosched()
+	}
+	if err := p.Trim(); !errors.Is(err, ErrDeviceLost) {
+		t.Errorf("trimmed a pool of a device that is lost: %v", err)
+	}
+	if err := d.Close(); !errors.Is(err, ErrDeviceLost) || strings.Count(err.Error(), "LAUNCH_FAILED") != 1 {
+		t.Errorf("closing the device: %v", err)
+	}
+	if left := lib.Left(); left != "" {
+		t.Errorf("left in the driver: %s", left)
+	}
+}
+
+func TestDriverErrorsOfPoolsAreValues(t *testing.T) {
+	for _, function := range []string{
+		"cuMemPoolCreate", "cuMemPoolSetAttribute", "cuMemAllocFromPoolAsync", "cuEventCreate", "cuEventRecord", "cuStreamWaitEvent", "cuMemPoolTrimTo",
+	} {
+		t.Run(function, func(t *testing.T) {
+			lib := fakecuda.New(1)
+			d := openFake(t, lib)
+			p, s, other := must[*Pool](t)(d.NewPool(PoolConfig{})), d.DefaultStream(), must[*Stream](t)(d.NewStream(context.Background()))
+			use := func() error {
+				b, err := Acquire[int](p, s, 10)
+				if err != nil {
+					return err
+				}
+				return errors.Join(Fill(other, b, 1), b.Close(), p.Trim())
+			}
+			lib.Fail(function, fakecuda.InvalidValue)
+			if e, ok := errors.AsType[*Error](use()); !ok || e.Op != function || e.Code != fakecuda.InvalidValue {
+				t.Errorf("got %v", e)
+			}
+			do(t, use())
+			closeAll(t, p, other, d)
+			if left := lib.Left(); left != "" {
+				t.Errorf("left in the driver: %s", left)
+			}
+		})
+	}
+}
+
 func TestDriversWithoutPoolsWork(t *testing.T) {
 	lib := fakecuda.New(1)
 	lib.Missing = map[string]bool{"cuMemPoolCreate": true}

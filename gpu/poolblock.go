@@ -57,7 +57,7 @@ type block struct {
 	owner *memory    // nil while free
 	site  [1]uintptr // of the acquisition
 
-	// settled: no work used the block when it was acquired.
+	// settled: no work used the block when it was acquired, or at a later time.
 	settled bool
 
 	mu         sync.Mutex
@@ -109,8 +109,9 @@ func (p *Pool) take(b *block, i int) *block {
 	return b
 }
 
-// nearby is how many of the blocks that were freed last are looked at for one
-// that needs nothing done.
+// nearby is how many blocks of a class are looked at: of those that were freed
+// last for one that may be used as it is, then of those that were freed first for
+// one that streams are done with.
 const nearby = 16
 
 // takeOrdered takes a block that work on s may use as it is, nil if there is none
@@ -141,34 +142,33 @@ func (b *block) fits(size int64) bool { return b.size >= size && b.size-size <= 
 // wider is how many classes of larger blocks a buffer may take.
 const wider = 3
 
-// takeSettled takes a block that no work uses any more, nil if there is none. The
-// caller holds the lock.
-func (p *Pool) takeSettled(class int, size int64) *block {
-	idle := make(map[*Stream]bool)
+// takeDone takes a block that work on s may use because other streams are done
+// with it, nil if there is none among those that were freed first. The caller
+// holds the lock.
+func (p *Pool) takeDone(s *Stream, class int, size int64) *block {
+	var known idleness
 	for k := class; k <= min(class+wider, classCount-1); k++ {
-		for i, b := range slices.Backward(p.classes[k]) {
-			if b.fits(size) && b.done(idle) {
-				p.reuse(b.pending)
-				b.pending, b.settled = b.pending[:0], true
-				return p.take(b, i)
+		c := p.classes[k]
+		for i, b := range c[:min(nearby, len(c))] {
+			if !b.fits(size) || !b.done(s, &known) {
+				continue
 			}
+			p.events = append(p.events, b.pending...)
+			b.pending = b.pending[:0]
+			b.settled = !p.async || known.of(b.home)
+			return p.take(b, i)
 		}
 	}
 	return nil
 }
 
-// done reports whether no work uses the block. It notes in idle what it learns
-// about streams.
-func (b *block) done(idle map[*Stream]bool) bool {
+// done reports whether the streams are done with the block but for what work on
+// s comes after anyway.
+func (b *block) done(s *Stream, known *idleness) bool {
 	if !b.pool.async {
 		return b.ordered(nil)
 	}
-	known, ok := idle[b.home]
-	if !ok {
-		known = b.home.idle()
-		idle[b.home] = known
-	}
-	if !known {
+	if b.home != s && !known.of(b.home) {
 		return false
 	}
 	for _, e := range b.pending {
@@ -177,6 +177,25 @@ func (b *block) done(idle map[*Stream]bool) bool {
 		}
 	}
 	return true
+}
+
+// idleness is what is known of some streams, which are asked once.
+type idleness struct {
+	streams [8]*Stream
+	idle    [8]bool
+	count   int
+}
+
+func (k *idleness) of(s *Stream) bool {
+	if i := slices.Index(k.streams[:k.count], s); i >= 0 {
+		return k.idle[i]
+	}
+	idle := s.idle()
+	if k.count < len(k.streams) {
+		k.streams[k.count], k.idle[k.count] = s, idle
+		k.count++
+	}
+	return idle
 }
 
 // idle reports whether all work of the stream is done.
@@ -199,11 +218,11 @@ func (s *Stream) isDrained() bool {
 	}
 }
 
-// acquireBlock returns a block for work on s: one that no work uses, or one that
-// the device has memory for.
+// acquireBlock returns a block for work on s: one that other streams are done
+// with, or one that the device has memory for.
 func (p *Pool) acquireBlock(s *Stream, class int, size int64) (*block, error) {
 	p.mu.Lock()
-	if b := p.takeSettled(class, size); b != nil {
+	if b := p.takeDone(s, class, size); b != nil {
 		p.mu.Unlock()
 		return b, nil
 	}
@@ -294,7 +313,7 @@ func (p *Pool) dropOne(b *block) error {
 		return b.host.free(p.dev)
 	}
 	if !p.async {
-		return p.drv.Free(nil, b.mem)
+		return unlessLost(p.drv.Free(nil, b.mem))
 	}
 	if b.home.lease.acquire() {
 		defer b.home.release()
@@ -303,8 +322,8 @@ func (p *Pool) dropOne(b *block) error {
 			errs = append(errs, b.home.drv.Wait(e))
 		}
 		errs = append(errs, p.drv.Free(b.home.drv, b.mem))
-		p.giveBack(b.pending)
-		return errors.Join(errs...)
+		p.reuse(b.pending...)
+		return unlessLost(errors.Join(errs...))
 	}
 	if !b.home.isDrained() { // it is being closed, perhaps by a caller of this
 		p.mu.Lock()
@@ -321,8 +340,8 @@ func (p *Pool) dropOne(b *block) error {
 	for _, e := range b.pending {
 		errs = append(errs, e.Synchronize(context.Background()))
 	}
-	p.giveBack(b.pending)
-	return errors.Join(append(errs, p.drv.Free(nil, b.mem))...)
+	p.reuse(b.pending...)
+	return unlessLost(errors.Join(append(errs, p.drv.Free(nil, b.mem))...))
 }
 
 // settle waits for the streams in whose order blocks were dropped.
@@ -340,7 +359,7 @@ func (p *Pool) settle(blocks []*block) error {
 		errs = append(errs, b.home.drv.Synchronize(context.Background()))
 		b.home.release()
 	}
-	return errors.Join(errs...)
+	return unlessLost(errors.Join(errs...))
 }
 
 // event returns an event that is not in use.
@@ -356,11 +375,9 @@ func (p *Pool) event() (driver.Event, error) {
 	return p.dev.drv.NewEvent()
 }
 
-// reuse keeps events for later. The caller holds the lock.
-func (p *Pool) reuse(events []driver.Event) { p.events = append(p.events, events...) }
-
-func (p *Pool) giveBack(events []driver.Event) {
+// reuse keeps events for later.
+func (p *Pool) reuse(events ...driver.Event) {
 	p.mu.Lock()
-	p.reuse(events)
+	p.events = append(p.events, events...)
 	p.mu.Unlock()
 }

@@ -48,11 +48,7 @@ func (b *block) follow(s *Stream) error {
 	if err != nil {
 		return err
 	}
-	defer func() {
-		b.pool.mu.Lock()
-		b.pool.events = append(b.pool.events, e)
-		b.pool.mu.Unlock()
-	}()
+	defer b.pool.reuse(e)
 	if err := b.home.drv.Record(e); err != nil {
 		return err
 	}
@@ -133,6 +129,7 @@ func (p *Pool) recordRelease(b *block, s *Stream) error {
 		return err
 	}
 	if err := s.drv.Record(e); err != nil {
+		p.reuse(e)
 		return err
 	}
 	b.pending = append(b.pending, e)
