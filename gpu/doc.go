@@ -70,6 +70,13 @@
 // Whatever waits takes a context. Cancelling it ends the wait, never the kernel,
 // which goes on and keeps its buffers.
 //
+// # Several devices
+//
+// [OpenAll] opens all GPUs, [OnEach] runs a goroutine for each device,
+// [Distribute] spreads the rows of a matrix over them, [CopyPeer] copies between
+// two devices of any kind, and streams wait for events of other devices. A device
+// that is lost ([ErrDeviceLost]) leaves the others alone.
+//
 // # Closing
 //
 // Buffers, streams, events and devices are closed by the program. Closing twice
@@ -82,8 +89,8 @@
 // Errors are values that say what was being done; nothing panics on bad input,
 // nil and zero values of this package's types included. A nil context is
 // [context.Background].
-// They match [ErrNoDevice], [ErrOutOfMemory], [ErrClosed] and [ErrInvalid] with
-// errors.Is; an [*Error] has a driver's function, code and text.
+// They match [ErrNoDevice], [ErrOutOfMemory], [ErrDeviceLost], [ErrClosed] and
+// [ErrInvalid] with errors.Is; an [*Error] has a driver's function, code and text.
 //
 // # Concurrency
 //
@@ -91,6 +98,5 @@
 //
 // # What it does not do
 //
-// There are no unified memory, memory pools, copies between
-// devices, or collection of what a program forgot to close.
+// It does not collect what a program forgot to close.
 package gpu

@@ -73,11 +73,11 @@ var quernSummarise = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 0, -1, 1, 0, 5, 9, -1, 0, 256, 2, 0, 5, 9, 2147483647, 0, 256, 2, 0, 5, 1, 0, 3, 9, 2147483648, 2, 0, 1, 1, 4, 9, 0}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 0, 256, 2, 0, 5, 9, 2147483647, 0, 256, 2, 0, 5, 1, 0, 3, 9, 2147483648}, Sites: []gpu.Site{
 			{Kind: gpu.IndexSite, File: "summary.go", Line: 56, Col: 18},
-			{Kind: gpu.IndexSite, File: "summary.go", Line: 72, Col: 3},
+			{Kind: gpu.IndexSite, File: "summary.go", Line: 78, Col: 3},
 		}},
 		{Name: "wide", Sites: []gpu.Site{
 			{Kind: gpu.IndexSite, File: "summary.go", Line: 56, Col: 18},
-			{Kind: gpu.IndexSite, File: "summary.go", Line: 72, Col: 3},
+			{Kind: gpu.IndexSite, File: "summary.go", Line: 78, Col: 3},
 		}},
 	},
 	Block:  gpu.Dim3{X: 256, Y: 1, Z: 1},
@@ -270,9 +270,9 @@ func quernHostSummarise(r *host.Run) {
 	his := host.Scratch[float32](r, 2, r.BlockDim.Count())
 	size := gridX * 256
 	reduceAdds := host.Scratch[float64](r, 3, r.BlockDim.Count())
-	t6s := host.Scratch[float64](r, 4, r.BlockDim.Count())
+	t4s := host.Scratch[float64](r, 4, r.BlockDim.Count())
 	reduceMins := host.Scratch[float32](r, 5, r.BlockDim.Count())
-	t8s := host.Scratch[float32](r, 6, r.BlockDim.Count())
+	t6s := host.Scratch[float32](r, 6, r.BlockDim.Count())
 	reduceMaxs := host.Scratch[float32](r, 7, r.BlockDim.Count())
 	sums2 := host.Scratch[float64](r, 8, r.BlockDim.Count())
 	los2 := host.Scratch[float32](r, 9, r.BlockDim.Count())
@@ -310,19 +310,19 @@ func quernHostSummarise(r *host.Run) {
 				}
 			}
 		}
-//line summary.go:62
+//line summary.go:68
 		host.ReduceAdd(reduceAdds, sums)
 		for threadZ := range 1 {
 			for threadY := range 1 {
 				first4 := (threadZ*1 + threadY) * 256
-				quernRow4Summarise(r, reduceAdds, first4, t6s)
+				quernRow4Summarise(r, reduceAdds, first4, t4s)
 			}
 		}
 		host.ReduceMin(reduceMins, los)
 		for threadZ := range 1 {
 			for threadY := range 1 {
 				first5 := (threadZ*1 + threadY) * 256
-				quernRow5Summarise(r, reduceMins, first5, t8s)
+				quernRow5Summarise(r, reduceMins, first5, t6s)
 			}
 		}
 		host.ReduceMax(reduceMaxs, his)
@@ -330,7 +330,7 @@ func quernHostSummarise(r *host.Run) {
 			for threadY := range 1 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				first6 := (threadZ*1 + threadY) * 256
-				quernRow6Summarise(r, t6s, first6, t8s, reduceMaxs, sums2, los2, his2, sums3, los3, his3)
+				quernRow6Summarise(r, t4s, first6, t6s, reduceMaxs, sums2, los2, his2, sums3, los3, his3)
 			}
 		}
 		for threadZ := range 1 {
@@ -380,10 +380,13 @@ func quernRow3Summarise(r *host.Run, sums []float64, first3 int, los, his []floa
 //line summary.go:58
 			v := row[threadX]
 			sum += float64(v)
-			t3 := min(lo, v)
-			t4 := max(hi, v)
-			lo = t3
-			hi = t4
+//line summary.go:61
+			if v < lo {
+				lo = v
+			}
+			if v > hi {
+				hi = v
+			}
 			sumRow[threadX] = sum
 			loRow[threadX] = lo
 			hiRow[threadX] = hi
@@ -399,10 +402,13 @@ func quernRow3Summarise(r *host.Run, sums []float64, first3 int, los, his []floa
 		if iFirst+threadX < len(x) {
 			v := x[iFirst+threadX]
 			sum += float64(v)
-			t3 := min(lo, v)
-			t4 := max(hi, v)
-			lo = t3
-			hi = t4
+//line summary.go:61
+			if v < lo {
+				lo = v
+			}
+			if v > hi {
+				hi = v
+			}
 		}
 		sumRow[threadX] = sum
 		loRow[threadX] = lo
@@ -411,63 +417,63 @@ func quernRow3Summarise(r *host.Run, sums []float64, first3 int, los, his []floa
 }
 
 //go:noinline
-func quernRow4Summarise(r *host.Run, reduceAdds []float64, first4 int, t6s []float64) {
+func quernRow4Summarise(r *host.Run, reduceAdds []float64, first4 int, t4s []float64) {
 	reduceAddRow := reduceAdds[first4:][:256]
-	t6Row := t6s[first4:][:256]
+	t4Row := t4s[first4:][:256]
 	for threadX := range 256 {
 		reduceAdd := reduceAddRow[threadX]
-//line summary.go:62
-		t6 := reduceAdd
+//line summary.go:68
+		t4 := reduceAdd
+		t4Row[threadX] = t4
+	}
+}
+
+//go:noinline
+func quernRow5Summarise(r *host.Run, reduceMins []float32, first5 int, t6s []float32) {
+	reduceMinRow := reduceMins[first5:][:256]
+	t6Row := t6s[first5:][:256]
+	for threadX := range 256 {
+		reduceMin := reduceMinRow[threadX]
+//line summary.go:68
+		t6 := reduceMin
 		t6Row[threadX] = t6
 	}
 }
 
 //go:noinline
-func quernRow5Summarise(r *host.Run, reduceMins []float32, first5 int, t8s []float32) {
-	reduceMinRow := reduceMins[first5:][:256]
-	t8Row := t8s[first5:][:256]
-	for threadX := range 256 {
-		reduceMin := reduceMinRow[threadX]
-//line summary.go:62
-		t8 := reduceMin
-		t8Row[threadX] = t8
-	}
-}
-
-//go:noinline
-func quernRow6Summarise(r *host.Run, t6s []float64, first6 int, t8s, reduceMaxs []float32, sums2 []float64, los2, his2 []float32, sums3 *[8]float64, los3, his3 *[8]float32) {
+func quernRow6Summarise(r *host.Run, t4s []float64, first6 int, t6s, reduceMaxs []float32, sums2 []float64, los2, his2 []float32, sums3 *[8]float64, los3, his3 *[8]float32) {
+	t4Row := t4s[first6:][:256]
 	t6Row := t6s[first6:][:256]
-	t8Row := t8s[first6:][:256]
 	reduceMaxRow := reduceMaxs[first6:][:256]
 	sumRow2 := sums2[first6:][:256]
 	loRow2 := los2[first6:][:256]
 	hiRow2 := his2[first6:][:256]
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
+		t4 := t4Row[threadX]
 		t6 := t6Row[threadX]
-		t8 := t8Row[threadX]
 		reduceMax := reduceMaxRow[threadX]
-//line summary.go:62
-		t10 := reduceMax
-		sum2 := t6
-		lo2 := t8
-		hi2 := t10
-//line summary.go:63
+//line summary.go:68
+		t8 := reduceMax
+		sum2 := t4
+		lo2 := t6
+		hi2 := t8
+//line summary.go:69
 		if (threadX+first6)&31 == 0 {
 			_ = sums3[(threadX+first6)>>5]
-//line summary.go:64
+//line summary.go:70
 			_ = los3[(threadX+first6)>>5]
-//line summary.go:64
+//line summary.go:70
 			_ = his3[(threadX+first6)>>5]
-			t14 := sum2
-			t15 := lo2
-			t16 := hi2
-//line summary.go:64
-			sums3[(threadX+first6)>>5] = t14
-//line summary.go:64
-			los3[(threadX+first6)>>5] = t15
-//line summary.go:64
-			his3[(threadX+first6)>>5] = t16
+			t12 := sum2
+			t13 := lo2
+			t14 := hi2
+//line summary.go:70
+			sums3[(threadX+first6)>>5] = t12
+//line summary.go:70
+			los3[(threadX+first6)>>5] = t13
+//line summary.go:70
+			his3[(threadX+first6)>>5] = t14
 		}
 		sumRow2[threadX] = sum2
 		loRow2[threadX] = lo2
@@ -485,51 +491,51 @@ func quernRow7Summarise(r *host.Run, sums2 []float64, first7 int, los2, his2 []f
 		sum2 := sumRow2[threadX]
 		lo2 := loRow2[threadX]
 		hi2 := hiRow2[threadX]
-//line summary.go:67
+//line summary.go:73
 		if threadX == 0 {
-//line summary.go:69
+//line summary.go:75
 			sum2 += sums3[1]
-			t17 := min(lo2, los3[1])
-			t18 := max(hi2, his3[1])
-			lo2 = t17
-			hi2 = t18
-//line summary.go:69
+			t15 := min(lo2, los3[1])
+			t16 := max(hi2, his3[1])
+			lo2 = t15
+			hi2 = t16
+//line summary.go:75
 			sum2 += sums3[2]
-			t172 := min(lo2, los3[2])
-			t182 := max(hi2, his3[2])
-			lo2 = t172
-			hi2 = t182
-//line summary.go:69
+			t152 := min(lo2, los3[2])
+			t162 := max(hi2, his3[2])
+			lo2 = t152
+			hi2 = t162
+//line summary.go:75
 			sum2 += sums3[3]
-			t173 := min(lo2, los3[3])
-			t183 := max(hi2, his3[3])
-			lo2 = t173
-			hi2 = t183
-//line summary.go:69
+			t153 := min(lo2, los3[3])
+			t163 := max(hi2, his3[3])
+			lo2 = t153
+			hi2 = t163
+//line summary.go:75
 			sum2 += sums3[4]
-			t174 := min(lo2, los3[4])
-			t184 := max(hi2, his3[4])
-			lo2 = t174
-			hi2 = t184
-//line summary.go:69
+			t154 := min(lo2, los3[4])
+			t164 := max(hi2, his3[4])
+			lo2 = t154
+			hi2 = t164
+//line summary.go:75
 			sum2 += sums3[5]
-			t175 := min(lo2, los3[5])
-			t185 := max(hi2, his3[5])
-			lo2 = t175
-			hi2 = t185
-//line summary.go:69
+			t155 := min(lo2, los3[5])
+			t165 := max(hi2, his3[5])
+			lo2 = t155
+			hi2 = t165
+//line summary.go:75
 			sum2 += sums3[6]
-			t176 := min(lo2, los3[6])
-			t186 := max(hi2, his3[6])
-			lo2 = t176
-			hi2 = t186
-//line summary.go:69
+			t156 := min(lo2, los3[6])
+			t166 := max(hi2, his3[6])
+			lo2 = t156
+			hi2 = t166
+//line summary.go:75
 			sum2 += sums3[7]
-			t177 := min(lo2, los3[7])
-			t187 := max(hi2, his3[7])
-			lo2 = t177
-			hi2 = t187
-//line summary.go:72
+			t157 := min(lo2, los3[7])
+			t167 := max(hi2, his3[7])
+			lo2 = t157
+			hi2 = t167
+//line summary.go:78
 			out[blockX] = partial{sum: sum2, lo: lo2, hi: hi2}
 		}
 	}

@@ -57,7 +57,13 @@ func summarise(t kernel.Thread, x []float32, out []partial) {
 	for i := t.Global(); i < len(x); i += t.Stride() {
 		v := x[i]
 		sum += float64(v)
-		lo, hi = min(lo, v), max(hi, v)
+		// Unlike min and max these do not tell apart the zeros, nor look for NaN.
+		if v < lo {
+			lo = v
+		}
+		if v > hi {
+			hi = v
+		}
 	}
 	sum, lo, hi = kernel.WarpReduceAdd(t, sum), kernel.WarpReduceMin(t, lo), kernel.WarpReduceMax(t, hi)
 	if t.Lane() == 0 {
