@@ -289,11 +289,11 @@ func TestBadOverlapsNameTheMistake(t *testing.T) {
 			is      error
 			want    string
 		}{
-			{"a negative number of lanes", Overlap(nil, d, -1, upTo(3), nothing), ErrInvalid, "gpu: overlap: -1 lanes"},
-			{"no device", Overlap(nil, nil, 1, upTo(3), nothing), ErrInvalid, "gpu: overlap: device is nil"},
-			{"a closed device", Overlap(nil, closed, 1, upTo(3), nothing), ErrClosed, "gpu: overlap: device cpu is closed"},
-			{"no items", Overlap(nil, d, 1, nil, nothing), ErrInvalid, "gpu: overlap: no items, or nothing to do with them"},
-			{"no work", Overlap[int, int](nil, d, 1, upTo(3), nil), ErrInvalid, "gpu: overlap: no items, or nothing to do with them"},
+			{"a negative number of lanes", Overlap(context.Background(), d, -1, upTo(3), nothing), ErrInvalid, "gpu: overlap: -1 lanes"},
+			{"no device", Overlap(context.Background(), nil, 1, upTo(3), nothing), ErrInvalid, "gpu: overlap: device is nil"},
+			{"a closed device", Overlap(context.Background(), closed, 1, upTo(3), nothing), ErrClosed, "gpu: overlap: device cpu is closed"},
+			{"no items", Overlap(context.Background(), d, 1, nil, nothing), ErrInvalid, "gpu: overlap: no items, or nothing to do with them"},
+			{"no work", Overlap[int, int](context.Background(), d, 1, upTo(3), nil), ErrInvalid, "gpu: overlap: no items, or nothing to do with them"},
 			{"a cancelled context", Overlap(cancelled, d, 1, upTo(3), nothing), context.Canceled, "gpu: new stream: context canceled"},
 		} {
 			n := 0
@@ -308,7 +308,7 @@ func TestBadOverlapsNameTheMistake(t *testing.T) {
 			}
 			onlyDefault(t, d)
 		}
-		for v, err := range Overlap(nil, d, 1, upTo(3), nothing) { // no results: zero values
+		for v, err := range Overlap(context.Background(), d, 1, upTo(3), nothing) { // no results: zero values
 			if v != 0 || err != nil {
 				t.Errorf("no result: %v, %v", v, err)
 			}
