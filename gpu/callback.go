@@ -10,10 +10,11 @@ import (
 // asked for later begins after f has returned. On a GPU, Call returns before f
 // runs, like all that adds work.
 //
-// f runs on a goroutine of its own. It must not use the device, which may be
-// waiting for it; what is to be done with the device then is for a goroutine
-// that f starts or tells. As long as it runs it holds up its stream, and no
-// other.
+// f runs on a goroutine of its own. As long as it runs it holds up its stream
+// and what waits for the whole device, such as loading a kernel, making a stream
+// or freeing memory; work of other streams goes on. So f should be short and must
+// not use the device: what is to be done with it then is for a goroutine that f
+// starts or tells.
 //
 // An error of f is returned by the next wait on the stream, once, and so is a
 // panic, as [*PanicError]. The first error is kept until it is returned. If the

@@ -120,6 +120,7 @@ func TestAFunctionHoldsUpItsStreamAndNoOther(t *testing.T) {
 		ctx := context.Background()
 		s, other := must[*Stream](t)(d.NewStream(ctx)), must[*Stream](t)(d.NewStream(ctx))
 		x, y := upload(t, other, ramp(64)...), upload(t, other, ramp(64)...)
+		do(t, k.Prepare(d)) // loading a kernel waits for the whole device
 		begun, release := make(chan struct{}), make(chan struct{})
 		var group sync.WaitGroup
 		var after bool

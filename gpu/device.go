@@ -51,6 +51,12 @@ type Attributes struct {
 	Multiprocessors int  // or cores
 	L2Size          int  // bytes, 0 if unknown
 	ClockRate       int  // kHz, 0 if unknown
+
+	// Of a multiprocessor, at most; 0 if unknown.
+	ThreadsPerMultiprocessor   int // resident
+	BlocksPerMultiprocessor    int // resident
+	RegistersPerMultiprocessor int // of 32 bits
+	SharedPerMultiprocessor    int // bytes, of which each block takes 1 KiB more than it uses
 }
 
 func newDevice(name Backend, id string, drv driver.Device, passed []string, w io.Writer) (*Device, error) {

@@ -14,8 +14,9 @@ type Grid struct {
 	threads Dim3 // at least; if rank > 0
 	rank    int8 // dimensions that blocks may extend in, 0 if made by Blocks
 
-	blocks, block Dim3 // if rank is 0
-	shared        int  // dynamic shared memory in bytes
+	blocks Dim3 // if rank is 0
+	block  Dim3 // if rank is 0, or the caller's
+	shared int  // dynamic shared memory in bytes
 }
 
 // Linear is a grid of at least n threads along X: the last block, or cluster of
@@ -45,6 +46,14 @@ func Blocks(grid, block Dim3) Grid {
 	return Grid{blocks: filled(grid), block: filled(block)}
 }
 
+// Block returns g with blocks of the given size instead of one that suits the
+// kernel. A Y or Z of zero counts as one. Of grids made by [Blocks] it changes the
+// threads and leaves the number of blocks.
+func (g Grid) Block(block Dim3) Grid {
+	g.block = filled(block)
+	return g
+}
+
 // Shared returns g with the given number of bytes of dynamic shared memory for
 // each block.
 func (g Grid) Shared(bytes int) Grid {
@@ -52,18 +61,23 @@ func (g Grid) Shared(bytes int) Grid {
 	return g
 }
 
-// String returns g in the form "Plane(640, 480)".
+// String returns g in the form "Plane(640, 480)" or "Linear(1000).Block(64x1x1)".
 func (g Grid) String() string {
+	text := ""
 	switch t := g.threads; g.rank {
 	case 1:
-		return fmt.Sprintf("Linear(%d)", t.X)
+		text = fmt.Sprintf("Linear(%d)", t.X)
 	case 2:
-		return fmt.Sprintf("Plane(%d, %d)", t.X, t.Y)
+		text = fmt.Sprintf("Plane(%d, %d)", t.X, t.Y)
 	case 3:
-		return fmt.Sprintf("Volume(%d, %d, %d)", t.X, t.Y, t.Z)
+		text = fmt.Sprintf("Volume(%d, %d, %d)", t.X, t.Y, t.Z)
 	default:
 		return fmt.Sprintf("Blocks(%v, %v)", g.blocks, g.block)
 	}
+	if g.block != (Dim3{}) {
+		text += fmt.Sprintf(".Block(%v)", g.block)
+	}
+	return text
 }
 
 func filled(d Dim3) Dim3 {
@@ -76,30 +90,19 @@ func filled(d Dim3) Dim3 {
 	return d
 }
 
-// defaultThreads is the size of a block that neither the kernel nor the caller
-// states. It is the same on every device, unless the kernel's registers do not
-// allow it or leave a GPU emptier than it needs to be, so that kernels whose
-// result depends on the block size mostly agree between devices.
-const defaultThreads = 256
-
 // blockSizes are the blocks that a kernel gets on grids of one to three
 // dimensions.
 type blockSizes [3]Dim3
 
 // chooseBlocks picks the block sizes for a kernel that declares the given block,
-// zero if it declares none.
-func chooseBlocks(declared Dim3, p driver.Properties) blockSizes {
+// zero if it declares none. resident is the number of blocks of a size that a
+// multiprocessor holds.
+func chooseBlocks(declared Dim3, p driver.Properties, resident func(threads int) int) blockSizes {
 	if declared.X > 0 {
 		b := filled(declared)
 		return blockSizes{b, b, b}
 	}
-	n := defaultThreads
-	if p.Preferred > 0 {
-		n = p.Preferred
-	}
-	for n > p.MaxThreads && n > 1 {
-		n /= 2
-	}
+	n := preferredThreads(p.MaxThreads, resident)
 	x2 := min(n, 32) // a warp, so that neighbours in X are neighbours in memory
 	y2 := max(1, n/x2)
 	z3 := min(2, y2)
@@ -121,6 +124,12 @@ func (g Grid) resolve(sizes *blockSizes, cluster Dim3) (blocks, block Dim3, err 
 		return blocks, block, err
 	}
 	block = sizes[g.rank-1]
+	if g.block != (Dim3{}) {
+		block = g.block
+		if err := g.checkExtents(block); err != nil {
+			return blocks, block, err
+		}
+	}
 	if g.isFlatterThan(block) {
 		return blocks, block, invalid("grid %v has fewer dimensions than the kernel's block of %v", g, block)
 	}

@@ -16,23 +16,31 @@ func TestGridsPickBlocksFromTheKernel(t *testing.T) {
 		declared      Dim3
 		props         driver.Properties
 		blocks, block Dim3
+		shared        int
 	}{
-		{"a line", Linear(1000), Dim3{}, any, dim(4, 1, 1), dim(256, 1, 1)},
-		{"a line of whole blocks", Linear(512), Dim3{}, any, dim(2, 1, 1), dim(256, 1, 1)},
-		{"a plane", Plane(33, 9), Dim3{}, any, dim(2, 2, 1), dim(32, 8, 1)},
-		{"a volume", Volume(32, 4, 3), Dim3{}, any, dim(1, 1, 2), dim(32, 4, 2)},
-		{"a declared block", Linear(100), dim(64, 0, 0), any, dim(2, 1, 1), dim(64, 1, 1)},
-		{"a declared line in a plane", Plane(100, 3), dim(64, 0, 0), any, dim(2, 3, 1), dim(64, 1, 1)},
-		{"a declared square", Plane(17, 16), dim(16, 16, 0), any, dim(2, 1, 1), dim(16, 16, 1)},
-		{"a kernel with many registers", Linear(100), Dim3{}, driver.Properties{MaxThreads: 255}, dim(1, 1, 1), dim(128, 1, 1)},
-		{"a plane for a kernel with many registers", Plane(64, 64), Dim3{}, driver.Properties{MaxThreads: 64}, dim(2, 32, 1), dim(32, 2, 1)},
-		{"a volume for few threads", Volume(64, 2, 2), Dim3{}, driver.Properties{MaxThreads: 16}, dim(4, 2, 2), dim(16, 1, 1)},
-		{"a preference of the device", Linear(1000), Dim3{}, driver.Properties{MaxThreads: 1024, Preferred: 512}, dim(2, 1, 1), dim(512, 1, 1)},
-		{"stated blocks", Blocks(Dim3{X: 3}, Dim3{X: 5, Y: 7}), Dim3{}, any, dim(3, 1, 1), dim(5, 7, 1)},
-		{"the largest line", Linear(1 << 38), Dim3{}, any, dim(1<<30, 1, 1), dim(256, 1, 1)},
+		{"a line", Linear(1000), Dim3{}, any, dim(4, 1, 1), dim(256, 1, 1), 0},
+		{"a line of whole blocks", Linear(512), Dim3{}, any, dim(2, 1, 1), dim(256, 1, 1), 0},
+		{"a plane", Plane(33, 9), Dim3{}, any, dim(2, 2, 1), dim(32, 8, 1), 0},
+		{"a volume", Volume(32, 4, 3), Dim3{}, any, dim(1, 1, 2), dim(32, 4, 2), 0},
+		{"a declared block", Linear(100), dim(64, 0, 0), any, dim(2, 1, 1), dim(64, 1, 1), 0},
+		{"a declared line in a plane", Plane(100, 3), dim(64, 0, 0), any, dim(2, 3, 1), dim(64, 1, 1), 0},
+		{"a declared square", Plane(17, 16), dim(16, 16, 0), any, dim(2, 1, 1), dim(16, 16, 1), 0},
+		{"a kernel with many registers", Linear(100), Dim3{}, driver.Properties{MaxThreads: 255}, dim(1, 1, 1), dim(128, 1, 1), 0},
+		{"a plane for a kernel with many registers", Plane(64, 64), Dim3{}, driver.Properties{MaxThreads: 64}, dim(2, 32, 1), dim(32, 2, 1), 0},
+		{"a volume for few threads", Volume(64, 2, 2), Dim3{}, driver.Properties{MaxThreads: 16}, dim(4, 2, 2), dim(16, 1, 1), 0},
+		{"shared memory for five blocks", Linear(1000), Dim3{}, driver.Properties{MaxThreads: 1024}, dim(2, 1, 1), dim(512, 1, 1), 40 << 10},
+		{"shared memory for one block", Plane(64, 64), Dim3{}, driver.Properties{MaxThreads: 1024}, dim(2, 2, 1), dim(32, 32, 1), 200 << 10},
+		{"registers for twelve warps", Linear(1000), Dim3{}, driver.Properties{MaxThreads: 384, Registers: 168}, dim(8, 1, 1), dim(128, 1, 1), 0},
+		{"registers for little more in small blocks", Linear(1000), Dim3{}, driver.Properties{MaxThreads: 1024, Registers: 40}, dim(4, 1, 1), dim(256, 1, 1), 0},
+		{"stated blocks", Blocks(Dim3{X: 3}, Dim3{X: 5, Y: 7}), Dim3{}, any, dim(3, 1, 1), dim(5, 7, 1), 0},
+		{"the largest line", Linear(1 << 38), Dim3{}, any, dim(1<<30, 1, 1), dim(256, 1, 1), 0},
 	}
 	for _, test := range tests {
-		sizes := chooseBlocks(test.declared, test.props)
+		a := driver.Defaults()
+		sizes := chooseBlocks(test.declared, test.props, func(threads int) int {
+			blocks, _ := a.Resident(test.props.Registers, threads, test.shared)
+			return blocks
+		})
 		blocks, block, err := test.grid.resolve(&sizes, Dim3{})
 		if err != nil || blocks != test.blocks || block != test.block {
 			t.Errorf("%s: %v blocks of %v, error %v; want %v of %v", test.name, blocks, block, err, test.blocks, test.block)
@@ -40,8 +48,11 @@ func TestGridsPickBlocksFromTheKernel(t *testing.T) {
 	}
 }
 
+// one is a device that holds one block of any size.
+func one(int) int { return 1 }
+
 func TestGridRefusesABlockOfMoreDimensions(t *testing.T) {
-	sizes := chooseBlocks(Dim3{X: 16, Y: 16}, driver.Properties{MaxThreads: 1024})
+	sizes := chooseBlocks(Dim3{X: 16, Y: 16}, driver.Properties{MaxThreads: 1024}, one)
 	_, _, err := Linear(100).resolve(&sizes, Dim3{})
 	if want := "grid Linear(100) has fewer dimensions than the kernel's block of 16x16x1"; err == nil || err.Error() != want {
 		t.Errorf("got %v, want %s", err, want)
@@ -64,7 +75,7 @@ func TestGridsHaveWholeClusters(t *testing.T) {
 		{"more blocks than numbers", Linear(huge), Dim3{X: 1}, Dim3{X: 4}, Dim3{X: huge, Y: 1, Z: 1}, ""},
 		{"clusters of more dimensions", Linear(100), Dim3{X: 32}, Dim3{X: 1, Y: 2}, Dim3{}, "grid Linear(100) has fewer dimensions than the kernel's clusters of 1x2x1"},
 	} {
-		sizes := chooseBlocks(test.block, driver.Properties{MaxThreads: 1024})
+		sizes := chooseBlocks(test.block, driver.Properties{MaxThreads: 1024}, one)
 		blocks, _, err := test.grid.resolve(&sizes, test.cluster)
 		switch {
 		case test.err != "":

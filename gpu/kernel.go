@@ -321,13 +321,6 @@ type resident struct {
 	closed   bool
 }
 
-// variant is a loaded module.
-type variant struct {
-	function driver.Function
-	props    driver.Properties
-	sizes    blockSizes
-}
-
 // frameID is what fault records call the kernel: its number and the variant's.
 func (r *resident) frameID(variant int) uint32 {
 	return r.id*maxVariants + uint32(variant)
@@ -395,8 +388,10 @@ func (r *resident) variant(i int) (*variant, error) {
 	if err != nil {
 		return nil, err
 	}
-	v := &variant{function: f, props: f.Properties()}
-	v.sizes = chooseBlocks(info.Block, v.props)
+	v := &variant{function: f, props: f.Properties(), attributes: &device.Attributes, info: info}
+	if v.sizes, err = v.chooseSizes(0); err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
 	slot.Store(v)
 	return v, nil
 }

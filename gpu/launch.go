@@ -201,7 +201,7 @@ func (l *Launch) place() (*variant, error) {
 		return nil, err
 	}
 	f := l.frame
-	if f.Grid, f.Block, err = l.grid.resolve(&v.sizes, k.info.Cluster); err != nil {
+	if f.Grid, f.Block, err = v.resolve(l.grid); err != nil {
 		return nil, err
 	}
 	chosen := k.base
@@ -228,7 +228,7 @@ func (l *Launch) place() (*variant, error) {
 		if v, err = r.variant(chosen); err != nil {
 			return nil, err
 		}
-		if f.Grid, f.Block, err = l.grid.resolve(&v.sizes, k.info.Cluster); err != nil {
+		if f.Grid, f.Block, err = v.resolve(l.grid); err != nil {
 			return nil, err
 		}
 	}

@@ -41,6 +41,12 @@ type Attributes struct {
 	Multiprocessors int         // or cores
 	L2Size          int         // bytes, 0 if unknown
 	ClockRate       int         // kHz, 0 if unknown
+
+	// Of a multiprocessor, at most; 0 if unknown.
+	ThreadsPerMultiprocessor   int // resident
+	BlocksPerMultiprocessor    int // resident
+	RegistersPerMultiprocessor int // of 32 bits
+	SharedPerMultiprocessor    int // bytes, of which each block takes 1 KiB more than it uses
 }
 
 // Limits of the CUDA model. Devices without limits of their own take these, so
@@ -53,6 +59,11 @@ const (
 	MaxShared          = 227 << 10 // static and dynamic
 	MaxStaticShared    = 48 << 10
 	WarpSize           = 32
+
+	MaxResidentThreads = 2048 // on a multiprocessor
+	MaxResidentBlocks  = 32
+	MaxRegisters       = 64 << 10
+	MaxResidentShared  = 228 << 10
 )
 
 // Defaults are the attributes of a device that has no limits of its own.
@@ -63,6 +74,11 @@ func Defaults() Attributes {
 		Grid:            kernel.Dim3{X: MaxGridX, Y: MaxGridYZ, Z: MaxGridYZ},
 		SharedPerBlock:  MaxShared,
 		WarpSize:        WarpSize,
+
+		ThreadsPerMultiprocessor:   MaxResidentThreads,
+		BlocksPerMultiprocessor:    MaxResidentBlocks,
+		RegistersPerMultiprocessor: MaxRegisters,
+		SharedPerMultiprocessor:    MaxResidentShared,
 	}
 }
 
@@ -187,9 +203,6 @@ type Properties struct {
 	Registers  int // a thread, 0 if unknown
 	Shared     int // static shared memory of a block in bytes
 	Local      int // local memory of a thread in bytes
-	// Preferred is the number of threads of a block that keeps most threads
-	// resident, 0 if the device has no preference.
-	Preferred int
 }
 
 // Sentinel errors.

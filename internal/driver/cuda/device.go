@@ -128,6 +128,9 @@ func (a *api) describe(dev int32) (driver.Info, error) {
 		{multiprocessorCount, &at.Multiprocessors},
 		{l2CacheSize, &at.L2Size},
 		{clockRate, &at.ClockRate},
+		{residentThreads, &at.ThreadsPerMultiprocessor},
+		{residentRegisters, &at.RegistersPerMultiprocessor},
+		{residentShared, &at.SharedPerMultiprocessor},
 		{computeMajor, &info.Major}, {computeMinor, &info.Minor},
 	} {
 		v, err := a.attribute(dev, q.attribute)
@@ -135,6 +138,9 @@ func (a *api) describe(dev int32) (driver.Info, error) {
 			return info, err
 		}
 		*q.to = v
+	}
+	if blocks, err := a.attribute(dev, residentBlocks); err == nil { // CUDA 11.1
+		at.BlocksPerMultiprocessor = blocks
 	}
 	if more, err := a.attribute(dev, maxSharedPerBlockOptin); err == nil {
 		at.SharedPerBlock = max(at.SharedPerBlock, more)

@@ -25,10 +25,6 @@ const (
 	jitErrorLogSize = 6
 )
 
-// blockCandidates are the block sizes that a kernel may prefer. Of those that
-// keep as many threads resident, the first is preferred.
-var blockCandidates = []int{256, 128, 512}
-
 // function is a kernel in a module of its own.
 type function struct {
 	dev    *device
@@ -105,29 +101,7 @@ func (f *function) inspect(name string) error {
 		}
 		*q.to = int(v)
 	}
-	if err := f.allowShared(f.placed); err != nil {
-		return err
-	}
-	f.props.Preferred, err = f.preferredBlock()
-	return err
-}
-
-// preferredBlock returns the block size that keeps most threads resident.
-func (f *function) preferredBlock() (int, error) {
-	best, most := 0, 0
-	for _, n := range blockCandidates {
-		if n > f.props.MaxThreads {
-			continue
-		}
-		var blocks int32
-		if err := f.dev.call(cuOccupancyMaxActiveBlocks, uintptr(unsafe.Pointer(&blocks)), f.handle, uintptr(n), uintptr(f.placed)); err != nil {
-			return 0, err
-		}
-		if resident := int(blocks) * n; resident > most {
-			best, most = n, resident
-		}
-	}
-	return best, nil
+	return f.allowShared(f.placed)
 }
 
 func (f *function) Properties() driver.Properties { return f.props }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 
+	"quern.dev/internal/driver"
 	"quern.dev/internal/ptxvm"
 )
 
@@ -122,6 +123,7 @@ var deviceAttributes = map[uintptr]int32{
 	8: 48 << 10, 97: 227 << 10, // shared memory of a block, by default and at most
 	10: 32, 13: 1000000, 16: 4, 38: 1 << 20, // warp, clock, multiprocessors, L2
 	75: 9, 76: 0, // compute capability
+	39: 2048, 106: 32, 82: 64 << 10, 81: 228 << 10, // of a multiprocessor: threads, blocks, registers, shared memory
 }
 
 func deviceAttribute(l *Library, a []uintptr) int {
@@ -249,12 +251,15 @@ func functionAttribute(l *Library, a []uintptr) int {
 	return set(a[0], int32(values[a[1]]))
 }
 
-// occupancy allows 2048 threads on a multiprocessor.
+// occupancy is that of the device's attributes; registers limit nothing.
 func occupancy(l *Library, a []uintptr) int {
-	if _, ok := object[function](l, a[1]); !ok {
+	f, ok := object[function](l, a[1])
+	if !ok {
 		return InvalidHandle
 	}
-	return set(a[0], int32(2048/a[2]))
+	limits := driver.Defaults()
+	blocks, _ := limits.Resident(0, int(a[2]), f.Entry(f.name).SharedSize+int(a[3]))
+	return set(a[0], int32(blocks))
 }
 
 func (l *Library) launch(a []uintptr, cooperative bool) int {

@@ -1,0 +1,215 @@
+package gpu
+
+import (
+	"cmp"
+	"sync/atomic"
+
+	"quern.dev/internal/driver"
+)
+
+// Occupancy says how a kernel fills a multiprocessor of a device: many resident
+// threads hide the time that memory takes.
+type Occupancy struct {
+	Blocks  int // resident on a multiprocessor at once
+	Threads int // of these blocks, in whole warps
+	Most    int // threads that can be resident
+	// Limit is what keeps more blocks out: "threads", "blocks", "registers" or
+	// "shared memory".
+	Limit string
+}
+
+// Ratio returns the resident part of the threads that can be, from 0 to 1.
+func (o Occupancy) Ratio() float64 {
+	if o.Most == 0 {
+		return 0
+	}
+	return float64(o.Threads) / float64(o.Most)
+}
+
+// Occupancy returns how blocks of a size, with so many bytes of dynamic shared
+// memory each, fill a multiprocessor of d. It loads the kernel. A block that d or
+// the kernel does not allow is an error that matches [ErrInvalid].
+//
+// On a GPU it is what the driver says. The CPU and the simulator have the limits
+// of a GPU of compute capability 9.0, without that of registers.
+//
+//	o, err := k.Occupancy(dev, gpu.Dim3{X: 256}, 0)
+//	grid := gpu.Blocks(gpu.Dim3{X: o.Blocks * dev.Attributes().Multiprocessors}, gpu.Dim3{X: 256})
+//
+// is a grid that fills the device once, for kernels that go over their data with
+// a grid-stride loop.
+func (k *Kernel) Occupancy(d *Device, block Dim3, shared int) (Occupancy, error) {
+	block = filled(block)
+	v, err := k.baseOn(d)
+	if err != nil {
+		return Occupancy{}, k.failed("occupancy of", err)
+	}
+	g := Blocks(Dim3{X: 1}, block).Shared(shared)
+	if err := k.checkBlock(d, v, g, g.blocks, block); err != nil {
+		return Occupancy{}, k.failed("occupancy of", err)
+	}
+	threads := block.X * block.Y * block.Z
+	a := &d.drv.Info().Attributes
+	warp := max(1, a.WarpSize)
+	n, err := v.resident(threads, shared)
+	if err != nil {
+		return Occupancy{}, k.failed("occupancy of", err)
+	}
+	o := Occupancy{Blocks: n, Most: a.ThreadsPerMultiprocessor}
+	o.Threads = o.Blocks * divideUp(threads, warp) * warp
+	_, o.Limit = a.Resident(v.registers(), threads, v.info.Shared+shared)
+	return o, nil
+}
+
+// Layout returns the blocks of a launch of the kernel on d with grid g, and the
+// threads of a block. It loads the kernel.
+func (k *Kernel) Layout(d *Device, g Grid) (blocks, block Dim3, err error) {
+	v, err := k.baseOn(d)
+	if err != nil {
+		return blocks, block, k.failed("layout of", err)
+	}
+	if blocks, block, err = v.resolve(g); err == nil {
+		err = k.checkBlock(d, v, g, blocks, block)
+	}
+	if err != nil {
+		return Dim3{}, Dim3{}, k.failed("layout of", err)
+	}
+	return blocks, block, nil
+}
+
+// baseOn returns the variant from which launches on d take the blocks.
+func (k *Kernel) baseOn(d *Device) (*variant, error) {
+	if err := k.check(); err != nil {
+		return nil, err
+	}
+	if err := d.check(); err != nil {
+		return nil, err
+	}
+	r, err := d.resident(k)
+	if err != nil {
+		return nil, err
+	}
+	return r.variant(k.base)
+}
+
+// checkBlock reports why d cannot run blocks of the kernel.
+func (k *Kernel) checkBlock(d *Device, v *variant, g Grid, blocks, block Dim3) error {
+	if err := g.checkExtents(blocks, block); err != nil {
+		return err
+	}
+	if want := k.info.Block; want.X > 0 && block != filled(want) {
+		return invalid("block %v, but the kernel is declared with block %v", block, filled(want))
+	}
+	return checkSize(g, blocks, block, k.info.Shared, &v.props, &d.drv.Info().Attributes)
+}
+
+// defaultThreads is the size of a block that neither the kernel nor the caller
+// states. It is the same on every device, unless the kernel's registers do not
+// allow it or leave a GPU emptier than it needs to be, so that kernels whose
+// result depends on the block size mostly agree between devices.
+const defaultThreads = 256
+
+// blockCandidates are the sizes of blocks that a kernel may get: powers of two,
+// because reductions in shared memory often need that. Smaller and larger ones
+// cost a GPU more to schedule or leave it emptier at the end.
+var blockCandidates = [...]int{defaultThreads, 128, 512, 64, 1024}
+
+// preferredThreads returns the first candidate of at most the given size that
+// keeps as many threads resident as the best one, or nearly so.
+func preferredThreads(most int, resident func(threads int) int) int {
+	var kept [len(blockCandidates)]int
+	best := 0
+	for i, n := range blockCandidates {
+		if n <= most {
+			kept[i] = n * resident(n)
+			best = max(best, kept[i])
+		}
+	}
+	for i, n := range blockCandidates {
+		if best > 0 && kept[i]*16 >= best*15 {
+			return n
+		}
+	}
+	n := defaultThreads
+	for n > most && n > 1 {
+		n /= 2
+	}
+	return n
+}
+
+// resident returns the number of resident blocks, 0 if there can be none.
+func (v *variant) resident(threads, shared int) (int, error) {
+	a := v.attributes
+	if shared < 0 || shared > a.SharedPerBlock-v.info.Shared {
+		return 0, nil
+	}
+	if f, ok := v.function.(driver.Occupier); ok {
+		return f.Resident(threads, shared)
+	}
+	n, _ := a.Resident(v.registers(), threads, v.info.Shared+shared)
+	return n, nil
+}
+
+// registers returns the registers of a thread, 0 on devices on which they limit
+// nothing.
+func (v *variant) registers() int {
+	if _, ok := v.function.(driver.Occupier); !ok {
+		return 0
+	}
+	return v.props.Registers
+}
+
+// sharedSizes are the block sizes for launches with dynamic shared memory.
+type sharedSizes struct {
+	shared int
+	sizes  blockSizes
+}
+
+// sizesWith returns the block sizes for launches with so many bytes of dynamic
+// shared memory.
+func (v *variant) sizesWith(shared int) (*blockSizes, error) {
+	if shared == 0 || v.info.Block.X > 0 {
+		return &v.sizes, nil
+	}
+	if s := v.last.Load(); s != nil && s.shared == shared {
+		return &s.sizes, nil
+	}
+	s := &sharedSizes{shared: shared}
+	var err error
+	if s.sizes, err = v.chooseSizes(shared); err != nil {
+		return nil, err
+	}
+	v.last.Store(s)
+	return &s.sizes, nil
+}
+
+func (v *variant) chooseSizes(shared int) (sizes blockSizes, err error) {
+	sizes = chooseBlocks(v.info.Block, v.props, func(threads int) int {
+		n, failed := v.resident(threads, shared)
+		err = cmp.Or(err, failed)
+		return n
+	})
+	return sizes, err
+}
+
+// resolve returns the blocks of a grid of the variant and the threads of a block.
+func (v *variant) resolve(g Grid) (blocks, block Dim3, err error) {
+	if g.rank == 0 {
+		return g.resolve(nil, v.info.Cluster)
+	}
+	sizes, err := v.sizesWith(g.shared)
+	if err != nil {
+		return blocks, block, err
+	}
+	return g.resolve(sizes, v.info.Cluster)
+}
+
+// variant is a loaded module.
+type variant struct {
+	function   driver.Function
+	props      driver.Properties
+	attributes *driver.Attributes // of the device
+	info       *KernelInfo
+	sizes      blockSizes // for launches without dynamic shared memory
+	last       atomic.Pointer[sharedSizes]
+}

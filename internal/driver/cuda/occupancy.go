@@ -1,0 +1,22 @@
+package cuda
+
+import "unsafe"
+
+// Attributes of devices (CUdevice_attribute) that bound what is resident on a
+// multiprocessor.
+const (
+	residentThreads   = 39
+	residentShared    = 81
+	residentRegisters = 82
+	residentBlocks    = 106
+)
+
+// Resident asks the driver, which knows the units of each GPU.
+func (f *function) Resident(threads, shared int) (int, error) {
+	if err := f.allowShared(f.placed + shared); err != nil {
+		return 0, err
+	}
+	var blocks int32
+	err := f.dev.call(cuOccupancyMaxActiveBlocks, uintptr(unsafe.Pointer(&blocks)), f.handle, uintptr(threads), uintptr(f.placed+shared))
+	return int(blocks), err
+}
