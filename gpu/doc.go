@@ -47,6 +47,14 @@
 // the simulator the other threads go on, on the CPU the rest of the launch is
 // not run.
 //
+// # Pools
+//
+// [Alloc] asks the driver. Buffers that come and go are taken from a [Pool] with
+// [Acquire], in the order of a stream's work and without waiting; their Close
+// gives the memory back. [Pool.Scope] closes the buffers of one function, and a
+// [HostPool] has page-locked memory of the host. An [OutOfMemoryError] and a
+// [LeakError] name the lines of the program that hold memory.
+//
 // # Graphs
 //
 // A [Graph] is work that is recorded once and run many times with one call:

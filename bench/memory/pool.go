@@ -9,7 +9,7 @@ import (
 
 func init() { register("pool", measurePool) }
 
-// Sizes in elements of float32: 4 MiB, as the peers take.
+// poolElements is the size of the buffers: 4 MiB, as the peers take.
 const poolElements = 1 << 20
 
 // measurePool measures taking a buffer from a pool that has one, and closing it.
@@ -46,6 +46,17 @@ func measurePool(r *run) error {
 	r.atMost("acquire and release, warm", nanoseconds, 300, "ns")
 	r.atMost("allocations", float64(best.AllocsPerOp()), 0, "")
 	r.show("of Go's memory, in pieces for 128 handles", float64(best.MemBytes)/float64(best.N), "B")
+
+	crowd := testing.Benchmark(func(b *testing.B) {
+		b.RunParallel(func(pb *testing.PB) {
+			for pb.Next() {
+				if buffer, err := gpu.Acquire[float32](p, s, poolElements); err == nil {
+					buffer.Close()
+				}
+			}
+		})
+	})
+	r.show("with all cores at once, each", float64(crowd.T.Nanoseconds())/float64(crowd.N), "ns")
 
 	direct := testing.Benchmark(func(b *testing.B) {
 		for b.Loop() {

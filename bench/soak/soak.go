@@ -14,11 +14,12 @@ import (
 
 // soak is the use of one device.
 type soak struct {
-	dev     *gpu.Device
-	pool    *gpu.Pool
-	streams []*gpu.Stream
-	options options
-	most    int // elements of a buffer
+	dev      *gpu.Device
+	pool     *gpu.Pool
+	hostPool *gpu.HostPool
+	streams  []*gpu.Stream
+	options  options
+	most     int // elements of a buffer
 
 	rounds, launches, copies atomic.Int64
 	bytes                    atomic.Int64 // copied
@@ -37,10 +38,10 @@ func mostElements(b gpu.Backend) int {
 	}
 }
 
-// poolShare is the buffers of the largest size for each goroutine that the pool
-// has room for: as many as a round holds, rounded up as the pool does, and so few
-// that memory is given back and taken again.
-const poolShare = atOnce + 1
+// poolShare is the buffers of the largest size for each goroutine that the pools
+// have room for: as many as a round holds, rounded up as pools do, and so few that
+// memory is given back and taken again.
+const poolShare = atOnce + 2
 
 func newSoak(ctx context.Context, d *gpu.Device, o options) (*soak, error) {
 	s := &soak{dev: d, options: o, most: mostElements(d.Backend())}
@@ -48,6 +49,9 @@ func newSoak(ctx context.Context, d *gpu.Device, o options) (*soak, error) {
 	limit := int64(o.goroutines) * poolShare * max(4*int64(s.most), 4096)
 	if s.pool, err = d.NewPool(gpu.PoolConfig{Limit: limit, ReleaseThreshold: limit / 8}); err != nil {
 		return nil, err
+	}
+	if s.hostPool, err = d.NewHostPool(gpu.PoolConfig{Limit: limit, ReleaseThreshold: limit / 8}); err != nil {
+		return nil, errors.Join(err, s.close())
 	}
 	for range o.streams {
 		stream, err := d.NewStream(ctx)
@@ -64,7 +68,7 @@ func (s *soak) close() error {
 	for _, stream := range s.streams {
 		errs = append(errs, stream.Close())
 	}
-	return errors.Join(append(errs, s.pool.Close())...)
+	return errors.Join(append(errs, s.pool.Close(), s.hostPool.Close())...)
 }
 
 // run uses the device until the time is over or something is wrong.
@@ -104,14 +108,22 @@ func (s *soak) settled() error {
 	if err := s.dev.Synchronize(context.Background()); err != nil {
 		return err
 	}
-	if st := s.pool.Stats(); st.Buffers != 0 || st.Used != 0 {
-		return fmt.Errorf("the pool says that %d buffers of %d bytes are in use, of none", st.Buffers, st.Used)
+	return errors.Join(empty("the pool", s.pool), empty("the host pool", s.hostPool))
+}
+
+// empty reports what a pool has when nothing should be in use.
+func empty(what string, p interface {
+	Stats() gpu.PoolStats
+	Trim() error
+}) error {
+	if st := p.Stats(); st.Buffers != 0 || st.Used != 0 {
+		return fmt.Errorf("%s says that %d buffers of %d bytes are in use, of none", what, st.Buffers, st.Used)
 	}
-	if err := s.pool.Trim(); err != nil {
+	if err := p.Trim(); err != nil {
 		return err
 	}
-	if st := s.pool.Stats(); st.Reserved != 0 {
-		return fmt.Errorf("the pool keeps %d bytes after Trim", st.Reserved)
+	if st := p.Stats(); st.Reserved != 0 {
+		return fmt.Errorf("%s keeps %d bytes after Trim", what, st.Reserved)
 	}
 	return nil
 }

@@ -30,12 +30,12 @@ func TestWhatIsNoSoakIsAnError(t *testing.T) {
 
 func TestMemoryThatGrowsIsFound(t *testing.T) {
 	const mb = 1 << 20
-	steady := []sample{{100 * mb, 0, 50 * mb}, {200 * mb, 0, 40 * mb}, {190 * mb, 0, 60 * mb}, {210 * mb, 0, 45 * mb}}
-	grown := []sample{{100 * mb, 0, 50 * mb}, {200 * mb, 0, 80 * mb}, {300 * mb, 0, 110 * mb}, {400 * mb, 0, 150 * mb}}
+	steady := []sample{{pool: 100 * mb, heap: 50 * mb}, {pool: 200 * mb, heap: 40 * mb}, {pool: 190 * mb, heap: 60 * mb}, {pool: 210 * mb}}
+	grown := []sample{{pool: 100 * mb}, {pool: 200 * mb}, {pool: 300 * mb}, {pool: 400 * mb}}
 	if err := (&watch{samples: steady}).verdict(); err != nil {
 		t.Errorf("steady memory: %v", err)
 	}
-	if err := (&watch{samples: grown}).verdict(); err == nil || !strings.Contains(err.Error(), "the pool grew from 209715200 to 419430400") {
+	if err := (&watch{samples: grown}).verdict(); err == nil || !strings.Contains(err.Error(), "the pools grew from 209715200 to 419430400") {
 		t.Errorf("memory that grows: %v", err)
 	}
 }

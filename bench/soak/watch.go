@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"os"
 	"runtime"
 	"time"
 
@@ -11,9 +12,10 @@ import (
 
 // sample is how much memory there is at a moment, in bytes.
 type sample struct {
-	pool   int64 // that the pool has taken
-	device int64 // in use on the device, by all programs; of GPUs only
-	heap   int64 // Go's, after a collection
+	pool     int64 // that the pools have taken
+	device   int64 // in use on the device, by all programs; of GPUs only
+	heap     int64 // Go's, after a collection
+	resident int64 // of the process, 0 where it is not known
 }
 
 // watch looks at a soak from time to time.
@@ -41,13 +43,30 @@ func (w *watch) take() {
 	var m runtime.MemStats
 	runtime.GC()
 	runtime.ReadMemStats(&m)
-	s := sample{pool: w.soak.pool.Stats().Reserved, heap: int64(m.HeapAlloc)}
+	s := sample{
+		pool:     w.soak.pool.Stats().Reserved + w.soak.hostPool.Stats().Reserved,
+		heap:     int64(m.HeapAlloc),
+		resident: resident(),
+	}
 	if w.soak.dev.Backend() == gpu.CUDA {
 		free, total := w.soak.dev.Memory()
 		s.device = total - free
 	}
 	w.samples = append(w.samples, s)
-	fmt.Printf("%v; device %.1f MB, heap %.1f MB\n", w.soak, float64(s.device)/1e6, float64(s.heap)/1e6)
+	fmt.Printf("%v; device %.1f MB, heap %.1f MB, process %.1f MB\n", w.soak, float64(s.device)/1e6, float64(s.heap)/1e6, float64(s.resident)/1e6)
+}
+
+// resident returns the memory of the process on Linux.
+func resident() int64 {
+	text, err := os.ReadFile("/proc/self/statm")
+	if err != nil {
+		return 0
+	}
+	var size, pages int64
+	if n, _ := fmt.Sscan(string(text), &size, &pages); n < 2 {
+		return 0
+	}
+	return pages * int64(os.Getpagesize())
 }
 
 // Memory is steady if its greatest amount in the second half of the time exceeds
@@ -68,9 +87,10 @@ func (w *watch) verdict() error {
 		what string
 		get  func(sample) int64
 	}{
-		{"the pool", func(s sample) int64 { return s.pool }},
+		{"the pools", func(s sample) int64 { return s.pool }},
 		{"the device", func(s sample) int64 { return s.device }},
 		{"Go's heap", func(s sample) int64 { return s.heap }},
+		{"the process", func(s sample) int64 { return s.resident }},
 	} {
 		before, after := most(w.samples[:half], of.get), most(w.samples[half:], of.get)
 		if float64(after) > float64(before)*growth+slack {

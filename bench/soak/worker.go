@@ -30,7 +30,6 @@ type chain struct {
 	length int
 	stream *gpu.Stream
 	arrays []array
-	host   []*gpu.HostBuffer[uint32]
 }
 
 // round does random work and looks at what comes out.
@@ -42,7 +41,7 @@ func (w *worker) round() (err error) {
 	if err := c.upload(); err != nil {
 		return err
 	}
-	steps := []func() error{c.upload, c.copyOne, c.copyPart, c.fill, c.mix, c.mix, c.mix, c.reverse, c.reverse, c.move, c.move, c.drop, c.check, c.cancelled}
+	steps := []func() error{c.upload, c.copyOne, c.copyPart, c.fill, c.mix, c.mix, c.mix, c.reverse, c.reverse, c.scratch, c.move, c.move, c.drop, c.check, c.cancelled}
 	for range 1 + w.random.IntN(12) {
 		if err := steps[w.random.IntN(len(steps))](); err != nil {
 			return err
@@ -100,19 +99,23 @@ func (c *chain) upload() error {
 	if c.random.IntN(3) > 0 {
 		return gpu.CopyIn(c.stream, a.buffer, a.want)
 	}
-	h, err := gpu.AllocHost[uint32](c.dev, c.length)
+	h, err := c.newHost()
 	if err != nil {
 		return err
 	}
-	c.host = append(c.host, h)
 	copy(h.Data(), a.want)
-	if err := gpu.CopyInAsync(c.stream, a.buffer, h); err != nil {
-		return err
+	return errors.Join(
+		gpu.CopyInAsync(c.stream, a.buffer, h),
+		h.Close(), // while the copy may still be under way
+	)
+}
+
+// newHost returns page-locked memory, mostly from the pool.
+func (c *chain) newHost() (*gpu.HostBuffer[uint32], error) {
+	if c.random.IntN(8) == 0 {
+		return gpu.AllocHost[uint32](c.dev, c.length)
 	}
-	if c.random.IntN(2) == 0 {
-		return h.Close() // while the copy may still be under way
-	}
-	return nil
+	return gpu.AcquireHost[uint32](c.hostPool, c.length)
 }
 
 func (c *chain) copied() {
@@ -234,17 +237,54 @@ func (c *chain) check() error {
 		return nil
 	}
 	a := c.any()
-	got := make([]uint32, c.length)
-	if err := gpu.Download(context.Background(), c.stream, got, a.buffer); err != nil {
+	c.copied()
+	if c.random.IntN(2) == 0 {
+		got := make([]uint32, c.length)
+		if err := gpu.Download(context.Background(), c.stream, got, a.buffer); err != nil {
+			return err
+		}
+		return a.compare(got)
+	}
+	h, err := c.newHost()
+	if err != nil {
 		return err
 	}
-	c.copied()
+	err = errors.Join(gpu.CopyOutAsync(c.stream, h, a.buffer), c.stream.Synchronize(context.Background()))
+	if err == nil {
+		err = a.compare(h.Data())
+	}
+	return errors.Join(err, h.Close())
+}
+
+func (a *array) compare(got []uint32) error {
 	for i, v := range got {
 		if v != a.want[i] {
-			return fmt.Errorf("element %d of %d is %#x, want %#x", i, c.length, v, a.want[i])
+			return fmt.Errorf("element %d of %d is %#x, want %#x", i, len(got), v, a.want[i])
 		}
 	}
 	return nil
+}
+
+// scratch does work on memory of a scope, which ends while it may be under way.
+func (c *chain) scratch() error {
+	if len(c.arrays) == 0 {
+		return nil
+	}
+	a, seed := c.any(), c.random.Uint32()
+	for i, v := range a.want {
+		a.want[i] = mixed(v, seed, i)
+	}
+	c.launches.Add(1)
+	return c.pool.Scope(c.stream, func(scope *gpu.Scope) error {
+		b, err := gpu.AcquireIn[uint32](scope, c.length)
+		if err != nil {
+			return err
+		}
+		return errors.Join(
+			gpu.Copy(c.stream, b, a.buffer),
+			LaunchMix(c.stream, gpu.Linear(c.length), seed, b, a.buffer),
+		)
+	})
 }
 
 // cancelled gives up a wait.
@@ -264,9 +304,6 @@ func (c *chain) close() error {
 	var errs []error
 	for _, a := range c.arrays {
 		errs = append(errs, a.buffer.Close())
-	}
-	for _, h := range c.host {
-		errs = append(errs, h.Close())
 	}
 	return errors.Join(errs...)
 }

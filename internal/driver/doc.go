@@ -40,6 +40,14 @@
 // ([Steps]); others hand them to their driver. The kernels of a graph report their
 // faults and output to the streams that it runs on.
 //
+// # Pools
+//
+// A [Pool] gives out memory in the order of a stream's work. Package gpu keeps
+// what comes back by size, and knows which streams use which memory; a device
+// says with Info.Async whether streams work on after their calls have returned,
+// and with [Stream].Idle whether one still does. [PlainPool] is a pool for devices
+// whose Free waits, or has nothing to wait for.
+//
 // # Output
 //
 // A kernel that prints adds the size of its message to printed in the control
