@@ -185,21 +185,17 @@ func (h *HostBuffer[T]) at() unsafe.Pointer { return unsafe.Add(h.part.mem.host.
 // stream, and returns at once. The elements of src must stay as they are until
 // the stream was waited for.
 func CopyInAsync[T any](s *Stream, dst *Buffer[T], src *HostBuffer[T]) error {
-	return copyAsync("copy in", s, dst, src, driver.GraphIn, func() error {
-		return s.drv.CopyInAsync(dst.at(), src.at(), dst.bytes())
-	})
+	return copyAsync("copy in", s, dst, src, driver.GraphIn)
 }
 
 // CopyOutAsync copies src to dst, which has as many elements, in the order of the
 // stream, and returns at once. The elements have arrived when the stream was
 // waited for.
 func CopyOutAsync[T any](s *Stream, dst *HostBuffer[T], src *Buffer[T]) error {
-	return copyAsync("copy out", s, src, dst, driver.GraphOut, func() error {
-		return s.drv.CopyOutAsync(dst.at(), src.at(), src.bytes())
-	})
+	return copyAsync("copy out", s, src, dst, driver.GraphOut)
 }
 
-func copyAsync[T any](doing string, s *Stream, b *Buffer[T], h *HostBuffer[T], kind driver.GraphKind, begin func() error) error {
+func copyAsync[T any](doing string, s *Stream, b *Buffer[T], h *HostBuffer[T], kind driver.GraphKind) error {
 	c, err := s.enter()
 	if err != nil {
 		return driverError(doing, err)
@@ -222,7 +218,12 @@ func copyAsync[T any](doing string, s *Stream, b *Buffer[T], h *HostBuffer[T], k
 	if c != nil {
 		return driverError(doing, c.hostCopy(s, kind, b.at(), h.at(), b.bytes(), b.mem, h.part.mem))
 	}
-	if err := begin(); err != nil {
+	if kind == driver.GraphIn {
+		err = s.drv.CopyInAsync(b.at(), h.at(), b.bytes())
+	} else {
+		err = s.drv.CopyOutAsync(h.at(), b.at(), b.bytes())
+	}
+	if err != nil {
 		return driverError(doing, err)
 	}
 	return driverError(doing, h.part.mem.host.used(s))

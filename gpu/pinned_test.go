@@ -3,6 +3,7 @@ package gpu
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -161,4 +162,131 @@ func TestMemoryThatCannotBePinnedSaysWhatToDo(t *testing.T) {
 	if left := lib.Left(); left != "" {
 		t.Errorf("left in the driver: %s", left)
 	}
+}
+
+func TestClosingAHostBufferWaitsForTheCopiesThatUseIt(t *testing.T) {
+	for _, registered := range []bool{false, true} {
+		t.Run(fmt.Sprintf("registered %v", registered), func(t *testing.T) {
+			lib := fakecuda.New(1)
+			d := openFake(t, lib)
+			s := must[*Stream](t)(d.NewStream(context.Background()))
+			b := must[*Buffer[int]](t)(Alloc[int](d, 3))
+			var h *HostBuffer[int]
+			if registered {
+				h = must[*HostBuffer[int]](t)(RegisterHost(d, []int{1, 2, 3}))
+			} else {
+				h = hostBuffer(t, d, 1, 2, 3)
+			}
+			lib.Busy, lib.Waits = make(chan struct{}), make(chan string)
+			do(t, CopyInAsync(s, b, h))
+			closed := make(chan error)
+			before := lib.Left()
+			go func() { closed <- h.Close() }()
+			if name := <-lib.Waits; name != "cuEventSynchronize" {
+				t.Errorf("waits in %s", name)
+			}
+			if h.Data() != nil {
+				t.Error("a host buffer that is being closed has elements")
+			}
+			if err := CopyInAsync(s, b, h); !errors.Is(err, ErrClosed) {
+				t.Errorf("copy from a buffer that is being closed: %v", err)
+			}
+			if lib.Left() != before {
+				t.Error("the memory was freed before the copy was done")
+			}
+			lib.Waits = nil
+			close(lib.Busy)
+			do(t, <-closed)
+			closeAll(t, b, s, d)
+			if left := lib.Left(); left != "" {
+				t.Errorf("left in the driver: %s", left)
+			}
+		})
+	}
+}
+
+func TestAHostBufferOutlivesItsStreamsAndItsDevice(t *testing.T) {
+	lib := fakecuda.New(1)
+	d := openFake(t, lib)
+	h, b := hostBuffer(t, d, 1, 2, 3), must[*Buffer[int]](t)(Alloc[int](d, 3))
+	for range 20 {
+		s := must[*Stream](t)(d.NewStream(context.Background()))
+		do(t, CopyInAsync(s, b, h))
+		do(t, s.Close())
+	}
+	if n := len(h.part.mem.host.passed); n > 1 {
+		t.Errorf("%d streams are remembered that were closed", n)
+	}
+	closeAll(t, b)
+	if err := d.Close(); !strings.Contains(fmt.Sprint(err), "not closed") {
+		t.Errorf("close with an open host buffer: %v", err)
+	}
+	do(t, h.Close())
+	if left := lib.Left(); left != "" {
+		t.Errorf("left in the driver: %s", left)
+	}
+}
+
+func TestErrorsOfAsynchronousCopiesAreValues(t *testing.T) {
+	for _, function := range []string{"cuMemHostAlloc", "cuMemHostRegister_v2", "cuMemcpyHtoDAsync_v2", "cuMemcpyDtoHAsync_v2", "cuEventCreate", "cuEventRecord", "cuMemHostUnregister", "cuMemFreeHost", "cuEventSynchronize", "cuEventDestroy_v2"} {
+		t.Run(function, func(t *testing.T) {
+			lib := fakecuda.New(1)
+			d := openFake(t, lib)
+			s := d.DefaultStream()
+			b := must[*Buffer[int]](t)(Alloc[int](d, 3))
+			data := make([]int, 3)
+			use := func() (err error) {
+				h, err := AllocHost[int](d, 3)
+				if err != nil {
+					return err
+				}
+				defer func() { err = errors.Join(err, h.Close()) }()
+				r, err := RegisterHost(d, data)
+				if err != nil {
+					return err
+				}
+				defer func() { err = errors.Join(err, r.Close()) }()
+				return errors.Join(CopyInAsync(s, b, h), CopyOutAsync(s, r, b))
+			}
+			lib.Fail(function, fakecuda.InvalidValue)
+			err := use()
+			if e, ok := errors.AsType[*Error](err); !ok || e.Code != fakecuda.InvalidValue {
+				t.Errorf("got %v", err)
+			}
+			closeAll(t, b, d)
+			freed := function != "cuMemFreeHost" && function != "cuMemHostUnregister" && function != "cuEventDestroy_v2"
+			if left := lib.Left(); freed && left != "" {
+				t.Errorf("left in the driver: %s", left)
+			}
+		})
+	}
+}
+
+// BenchmarkAsynchronousCopy is what asking for a copy costs, on a driver that does
+// nothing.
+func BenchmarkAsynchronousCopy(b *testing.B) {
+	lib := fakecuda.New(1)
+	d := openFake(b, lib)
+	s := d.DefaultStream()
+	h, buf := hostBuffer(b, d, 1, 2, 3), upload(b, s, 1, 2, 3)
+	do(b, CopyInAsync(s, buf, h))
+	lib.Idle = true
+	b.ReportAllocs()
+	for b.Loop() {
+		if err := CopyInAsync(s, buf, h); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+func TestAsynchronousCopiesAllocateNothing(t *testing.T) {
+	lib := fakecuda.New(1)
+	d := openFake(t, lib)
+	s := d.DefaultStream()
+	h, b := hostBuffer(t, d, 1, 2, 3), upload(t, s, 1, 2, 3)
+	do(t, CopyInAsync(s, b, h))
+	if n := testing.AllocsPerRun(100, func() { do(t, CopyInAsync(s, b, h)) }); n > 0 {
+		t.Errorf("%v allocations a copy", n)
+	}
+	closeAll(t, h, b, d)
 }

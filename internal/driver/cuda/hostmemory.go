@@ -39,10 +39,12 @@ func (d *device) NewFence() (driver.Event, error) {
 
 func (d *device) DirectHost() bool { return d.waitForCopies }
 
+// CopyInAsync takes memory that is pinned, or not Go's.
 func (s *stream) CopyInAsync(dst driver.Memory, src unsafe.Pointer, n int64) error {
-	return s.dev.call(cuMemcpyHtoDAsync, uintptr(dst.Addr), uintptr(src), uintptr(n), s.handle)
+	return s.dev.handles(cuMemcpyHtoDAsync, uintptr(dst.Addr), uintptr(src), uintptr(n), s.handle)
 }
 
+// CopyOutAsync takes memory that is pinned, or not Go's.
 func (s *stream) CopyOutAsync(dst unsafe.Pointer, src driver.Memory, n int64) error {
-	return s.dev.call(cuMemcpyDtoHAsync, uintptr(dst), uintptr(src.Addr), uintptr(n), s.handle)
+	return s.dev.handles(cuMemcpyDtoHAsync, uintptr(dst), uintptr(src.Addr), uintptr(n), s.handle)
 }

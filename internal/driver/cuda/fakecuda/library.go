@@ -76,6 +76,10 @@ type Library struct {
 	// the channel is closed.
 	Busy chan struct{}
 
+	// Waits, if not nil, receives the name of each function that waits for Busy,
+	// when it begins to.
+	Waits chan string
+
 	mu       sync.Mutex
 	fail     map[string]int
 	current  int              // calls that made a context current and were followed by no use
@@ -199,6 +203,9 @@ func (l *Library) wait(name string) int {
 	}
 	switch name {
 	case "cuStreamSynchronize", "cuEventSynchronize":
+		if l.Waits != nil {
+			l.Waits <- name
+		}
 		<-l.Busy
 	case "cuStreamQuery", "cuEventQuery":
 		select {
