@@ -85,6 +85,13 @@
 // two devices of any kind, and streams wait for events of other devices. A device
 // that is lost ([ErrDeviceLost]) leaves the others alone.
 //
+// # Copies
+//
+// [Upload], [CopyIn] and [Download] take Go slices, and return when these may be
+// used again. Large ones go through page-locked memory of the package's. From and
+// to a [HostBuffer], which is page-locked itself, [CopyInAsync] and [CopyOutAsync]
+// copy while the program does something else. [OpenMapped] maps a file as a source.
+//
 // # Closing
 //
 // Buffers, streams, events and devices are closed by the program. Closing twice

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
 	"slices"
 	"sync"
 	"testing"
@@ -20,10 +21,13 @@ func pattern(n int) []byte {
 	return p
 }
 
+// slotsFull is the size in bytes of a copy that uses slots again.
+var slotsFull = stagingChunk * stagingSlots * (min(stagingWorkers, runtime.GOMAXPROCS(0)) + 1)
+
 func TestLargeCopiesArriveWhole(t *testing.T) {
 	everyDevice(t, func(t *testing.T, d *Device) {
 		s := d.DefaultStream()
-		for _, n := range []int{stagingMinimum - 1, stagingMinimum, stagingMinimum + 1, 3*stagingChunk*stagingWorkers*stagingSlots/2 + 5} {
+		for _, n := range []int{stagingMinimum - 1, stagingMinimum, stagingMinimum + 1, slotsFull + 5} {
 			want := pattern(n)
 			b := must[*Buffer[byte]](t)(Alloc[byte](d, n+2))
 			do(t, Zero(s, b))
@@ -89,32 +93,47 @@ func TestPageLockedMemoryIsCopiedWithoutStaging(t *testing.T) {
 func TestBusyStreamsDoNotHoldUpTheCopiesOfOthers(t *testing.T) {
 	lib := fakecuda.New(1)
 	d := openFake(t, lib)
-	host := pattern(stagingMinimum)
+	s := must[*Stream](t)(d.NewStream(context.Background()))
 	var streams []*Stream
-	var buffers []*Buffer[byte]
-	for range maxStagers + 2 {
+	for range maxStagers {
 		streams = append(streams, must[*Stream](t)(d.NewStream(context.Background())))
-		buffers = append(buffers, must[*Buffer[byte]](t)(Alloc[byte](d, len(host))))
 	}
+	host := pattern(stagingMinimum)
+	b := must[*Buffer[byte]](t)(Alloc[byte](d, len(host)))
+
 	lib.Busy = make(chan struct{}) // no stream gets any further
-	for i, s := range streams {
-		do(t, CopyIn(s, buffers[i], host))
+	for _, busy := range streams {
+		m := busy.takeStager(stagingMinimum)
+		do(t, m.slots[0].sent(busy))
+		d.putStager(m)
 	}
-	if d.staging.made != maxStagers {
-		t.Errorf("%d stagers", d.staging.made)
+	if m := s.takeStager(stagingMinimum); m != nil {
+		t.Error("there is more page-locked memory than there should be, or it is in use")
+	}
+	do(t, CopyIn(s, b, host))
+	if m := streams[1].takeStager(stagingMinimum); m == nil || m.stream != streams[1] {
+		t.Error("a stream does not get its own memory again")
+	} else {
+		d.putStager(m)
 	}
 	close(lib.Busy)
-	for i, s := range streams {
-		if !slices.Equal(download(t, s, buffers[i]), host) {
-			t.Errorf("copy %d is wrong", i)
-		}
-		closeAll(t, buffers[i], s)
+	if !slices.Equal(download(t, s, b), host) {
+		t.Error("the copy is wrong")
 	}
-	do(t, d.Close())
+	if d.staging.made != maxStagers || len(d.staging.idle) != maxStagers {
+		t.Errorf("%d stagers, %d of them idle", d.staging.made, len(d.staging.idle))
+	}
+	for _, s := range streams {
+		do(t, s.Close())
+	}
+	closeAll(t, b, s, d)
+	if left := lib.Left(); left != "" {
+		t.Errorf("left in the driver: %s", left)
+	}
 }
 
 func TestErrorsOfStagedCopiesLeaveTheDeviceUsable(t *testing.T) {
-	host := pattern(2 * stagingChunk * stagingWorkers * stagingSlots)
+	host := pattern(slotsFull + 5)
 	for _, function := range []string{
 		"cuMemHostAlloc", "cuEventCreate", "cuMemcpyHtoDAsync_v2", "cuMemcpyDtoHAsync_v2", "cuEventRecord", "cuEventSynchronize", "cuEventQuery", "cuCtxSetCurrent",
 	} {

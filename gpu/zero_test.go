@@ -89,6 +89,18 @@ func TestNilAndZeroValuesAreErrors(t *testing.T) {
 		do(t, buffer.Close())
 	}
 
+	for _, h := range []*HostBuffer[float32]{nil, new(HostBuffer[float32]), new(HostBuffer[float32]).Slice(1, 2)} {
+		if h.Len() != 0 || h.Device() != nil || h.Data() != nil {
+			t.Error("a host buffer that was not made has elements or a device")
+		}
+		areInvalid(t, map[string]error{
+			"CopyInAsync":      CopyInAsync(s, b, h),
+			"CopyOutAsync":     CopyOutAsync(s, h, b),
+			"HostBuffer.Slice": CopyInAsync(s, b, h.Slice(0, 0)),
+		})
+		do(t, h.Close())
+	}
+
 	for _, kernel := range []*Kernel{nil, new(Kernel)} {
 		if kernel.Name() != "" || kernel.String() != "" || len(kernel.Params()) != 0 {
 			t.Error("a kernel that was not made describes itself")

@@ -25,7 +25,8 @@
 // Copies from and to Go memory are those of pageable memory: CUDA stages them
 // through pinned memory of its own. A copy to the device returns once the source
 // is staged, except where the GPU reads pageable memory itself, where it waits
-// for the copy.
+// for the copy. Package gpu stages large copies itself, in page-locked memory of
+// cuMemHostAlloc; that and memory of cuMemHostRegister can be used in all contexts.
 //
 // Every stream has a control block in device memory and a fault record in
 // pinned memory that the device writes and the host reads without a copy; see
