@@ -124,6 +124,13 @@ func New(t Tensor, shape, strides []int64, versioned bool, onDelete func()) (uns
 	return p, nil
 }
 
+// Outstanding returns the number of tensors of New that have not ended.
+func Outstanding() int {
+	given.Lock()
+	defer given.Unlock()
+	return len(given.tensors)
+}
+
 // ended is the deleter of all tensors that New makes.
 func ended(p unsafe.Pointer) uintptr {
 	given.Lock()
