@@ -89,9 +89,6 @@ func (s *Stream) fillIn(dst driver.Memory, n int64, fill func(chunk []byte, at i
 	if staged, err := s.stageIn(dst, n, fill); staged {
 		return err
 	}
-	if staged, err := s.stageIn(dst, n, fill); staged {
-		return err
-	}
 	piece := make([]byte, min(n, gatherPiece))
 	for at := int64(0); at < n; at += gatherPiece {
 		chunk := piece[:min(n-at, gatherPiece)]
@@ -106,9 +103,6 @@ func (s *Stream) fillIn(dst driver.Memory, n int64, fill func(chunk []byte, at i
 // takeOut copies n > 0 bytes from src, which take reads, those from at on. Several
 // goroutines may call take.
 func (s *Stream) takeOut(src driver.Memory, n int64, take func(chunk []byte, at int64)) error {
-	if staged, err := s.stageOut(src, n, take); staged {
-		return err
-	}
 	if staged, err := s.stageOut(src, n, take); staged {
 		return err
 	}
