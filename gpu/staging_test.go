@@ -3,7 +3,6 @@ package gpu
 import (
 	"context"
 	"errors"
-	"fmt"
 	"runtime"
 	"slices"
 	"sync"
@@ -203,29 +202,31 @@ func TestStagedCopiesOfSeveralGoroutines(t *testing.T) {
 	})
 }
 
-// BenchmarkStagedCopy measures large copies from and to Go memory.
-func BenchmarkStagedCopy(b *testing.B) {
-	everyDeviceB(b, func(b *testing.B, d *Device) {
-		s := d.DefaultStream()
-		for _, n := range []int{4 << 20, 256 << 20} {
-			host := pattern(n)
-			buf := upload(b, s, host...)
-			b.Run(fmt.Sprintf("in/%d", n), func(b *testing.B) {
-				b.SetBytes(int64(n))
-				b.ReportAllocs()
-				for b.Loop() {
-					do(b, CopyIn(s, buf, host))
-					do(b, s.Synchronize(context.Background()))
-				}
-			})
-			b.Run(fmt.Sprintf("out/%d", n), func(b *testing.B) {
-				b.SetBytes(int64(n))
-				b.ReportAllocs()
-				for b.Loop() {
-					do(b, Download(context.Background(), s, host, buf))
-				}
-			})
-			do(b, buf.Close())
-		}
-	})
+func TestACancelledDownloadLeavesTheSliceAsItWas(t *testing.T) {
+	lib := fakecuda.New(1)
+	d := openFake(t, lib)
+	s := d.DefaultStream()
+	b := upload(t, s, pattern(stagingMinimum)...)
+	host := make([]byte, stagingMinimum)
+	lib.Busy, lib.Waits = make(chan struct{}), make(chan string)
+	ctx, cancel := context.WithCancel(context.Background())
+	result := make(chan error)
+	go func() { result <- Download(ctx, s, host, b) }()
+	<-lib.Waits
+	cancel()
+	if err := <-result; !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v", err)
+	}
+	if slices.ContainsFunc(host, func(v byte) bool { return v != 0 }) {
+		t.Error("the slice has changed")
+	}
+	lib.Waits = nil
+	close(lib.Busy)
+	if !slices.Equal(download(t, s, b), pattern(stagingMinimum)) {
+		t.Error("a later download is wrong")
+	}
+	closeAll(t, b, d)
+	if left := lib.Left(); left != "" {
+		t.Errorf("left in the driver: %s", left)
+	}
 }
