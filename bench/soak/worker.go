@@ -41,7 +41,7 @@ func (w *worker) round() (err error) {
 	if err := c.upload(); err != nil {
 		return err
 	}
-	steps := []func() error{c.upload, c.copyOne, c.copyPart, c.fill, c.mix, c.mix, c.mix, c.reverse, c.reverse, c.scratch, c.move, c.move, c.drop, c.check, c.cancelled}
+	steps := []func() error{c.upload, c.copyOne, c.copyPart, c.fill, c.mix, c.mix, c.mix, c.reverse, c.reverse, c.scratch, c.graph, c.move, c.move, c.drop, c.check, c.cancelled}
 	for range 1 + w.random.IntN(12) {
 		if err := steps[w.random.IntN(len(steps))](); err != nil {
 			return err
