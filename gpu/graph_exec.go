@@ -83,8 +83,9 @@ func holdsOf(nodes []*Node) []hold {
 // instantiated, which does not change, or that UpdateAll took last.
 //
 // Launches, copies between buffers and fills are changed in some microseconds.
-// What the driver cannot change makes it instantiate the graph again: cooperative
-// launches, copies of Go slices, calls, graphs and conditions.
+// What the driver cannot change makes it instantiate the graph again and wait for
+// its runs: cooperative launches, copies of Go slices, calls, graphs and
+// conditions.
 func (e *GraphExec) Update(n *Node, record func(s *Stream) error) error {
 	if err := e.acquire(nil); err != nil {
 		return driverError("update graph", err)

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"slices"
 	"sync"
 	"unsafe"
 
@@ -91,11 +92,11 @@ func (g *graphExec) build(nodes []driver.GraphNode) (p program, err error) {
 	if err := d.handles(cuStreamSynchronize, g.reports.handle); err != nil {
 		return p, err
 	}
-	return p, d.call(cuGraphInstantiate, uintptr(unsafe.Pointer(&p.handle)), p.graph, 0)
+	err = d.call(cuGraphInstantiate, uintptr(unsafe.Pointer(&p.handle)), p.graph, 0)
+	return p, err
 }
 
-// release destroys what build made. The driver keeps the graph until its runs
-// end; the constants are kept by the caller until then.
+// release destroys what build made. There are no runs of it under way.
 func (g *graphExec) release(p *program) error {
 	d := g.dev
 	var errs []error
@@ -137,7 +138,7 @@ func (g *graphExec) Launch(st driver.Stream) error {
 func (g *graphExec) Update(changes map[int]driver.GraphNode) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	nodes := append([]driver.GraphNode(nil), g.nodes...)
+	nodes := slices.Clone(g.nodes)
 	for i, n := range changes {
 		nodes[i] = n
 	}
@@ -263,22 +264,16 @@ type replays struct {
 func (r *replays) add(g *graphExec) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	for _, known := range r.graphs {
-		if known == g {
-			return
-		}
+	if !slices.Contains(r.graphs, g) {
+		r.graphs = append(r.graphs, g)
 	}
-	r.graphs = append(r.graphs, g)
 }
 
 func (r *replays) remove(g *graphExec) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	for i, known := range r.graphs {
-		if known == g {
-			r.graphs = append(r.graphs[:i:i], r.graphs[i+1:]...)
-			return
-		}
+	if i := slices.Index(r.graphs, g); i >= 0 {
+		r.graphs = slices.Concat(r.graphs[:i], r.graphs[i+1:]) // list may be in use
 	}
 }
 
