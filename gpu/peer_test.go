@@ -3,8 +3,10 @@ package gpu
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"quern.dev/internal/driver/cuda/fakecuda"
@@ -229,4 +231,100 @@ func TestWhenADeviceIsLostOthersGoOn(t *testing.T) {
 	do(t, a.Close())
 	closeAll(t, y, b)
 	checkLeft(t, lib)
+}
+
+// TestWhatALostDeviceHeldClosesWithoutErrors: the error has been told before, and
+// the device tells it once more.
+func TestWhatALostDeviceHeldClosesWithoutErrors(t *testing.T) {
+	lib := fakecuda.New(2)
+	a, b := openTwo(t, lib)
+	s := a.DefaultStream()
+	held := []interface{ Close() error }{
+		must[*Buffer[int]](t)(Alloc[int](a, 10)),
+		must[*Buffer[int]](t)(Acquire[int](a.Pool(), s, 10)),
+		must[*HostBuffer[int]](t)(AllocHost[int](a, 10)),
+		must[*Managed[int]](t)(AllocManaged[int](a, 10)),
+		must[*Unified[int]](t)(NewUnified[int](a, 10)),
+		must[*Event](t)(a.NewEvent()),
+	}
+	large := make([]int, stagingMinimum)
+	x := upload(t, s, large...) // leaves memory for staging behind
+	do(t, x.Close())
+	lib.Lose(0, fakecuda.LaunchFailed)
+	if err := a.Synchronize(context.Background()); !errors.Is(err, ErrDeviceLost) {
+		t.Fatal(err)
+	}
+	for _, c := range held {
+		if err := c.Close(); err != nil {
+			t.Errorf("closing a %T: %v", c, err)
+		}
+	}
+	err := a.Close()
+	if !errors.Is(err, ErrDeviceLost) || strings.Count(err.Error(), "LAUNCH_FAILED") != 1 {
+		t.Errorf("closing the device: %v", err)
+	}
+	do(t, b.Close())
+	checkLeft(t, lib)
+}
+
+// TestDevicesAreUsedByManyGoroutines passes values around between devices.
+func TestDevicesAreUsedByManyGoroutines(t *testing.T) {
+	everyFew(t, func(t *testing.T, devs []*Device) {
+		const goroutines, rounds, n = 8, 20, 64
+		var all sync.WaitGroup
+		for g := range goroutines {
+			all.Go(func() {
+				if err := passAround(devs, g, rounds, n); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		all.Wait()
+	})
+}
+
+// passAround copies values from device to device and back to the host.
+func passAround(devs []*Device, g, rounds, n int) error {
+	ctx := context.Background()
+	d := devs[g%len(devs)]
+	s, err := d.NewStream(ctx)
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	want := make([]int32, n)
+	for i := range want {
+		want[i] = int32(g*1000 + i)
+	}
+	x, err := Upload(s, want)
+	if err != nil {
+		return err
+	}
+	for round := range rounds {
+		next := devs[(g+round)%len(devs)]
+		y, err := Alloc[int32](next, n)
+		if err != nil {
+			return err
+		}
+		to, err := next.NewStream(ctx)
+		if err != nil {
+			return err
+		}
+		copied, err := x.Device().NewEvent()
+		if err != nil {
+			return err
+		}
+		if err := errors.Join(CopyPeer(s, y, x), s.Record(copied), to.Wait(copied), copied.Close(), x.Close(), s.Close()); err != nil {
+			return err
+		}
+		x, s = y, to
+	}
+	got := make([]int32, n)
+	if err := errors.Join(Download(ctx, s, got, x), x.Close(), s.Close()); err != nil {
+		return err
+	}
+	if !slices.Equal(got, want) {
+		return fmt.Errorf("goroutine %d: got %v", g, got)
+	}
+	return nil
 }

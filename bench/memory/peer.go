@@ -33,9 +33,11 @@ func copyBetween(r *run, devs []*gpu.Device, bytes int) error {
 		fmt.Println("  one device: nothing to copy to")
 		return nil
 	}
-	for i := range devs {
-		if n, speed := linkSpeed(r.ctx, devs[i]); n > 0 {
-			r.show(fmt.Sprintf("%s: speed of its %d links, each way", devs[i].ID(), n), speed, "GB/s")
+	links := make([]float64, len(devs))
+	for i, d := range devs {
+		var n int
+		if n, links[i] = linkSpeed(r.ctx, d); n > 0 {
+			r.show(fmt.Sprintf("%s: speed of its %d links, each way", d.ID(), n), links[i], "GB/s")
 		}
 	}
 	cupy, err := r.peer("peer.py", strconv.Itoa(len(devs)), strconv.Itoa(bytes))
@@ -61,6 +63,9 @@ func copyBetween(r *run, devs []*gpu.Device, bytes int) error {
 				how = "linked"
 			}
 			r.show(fmt.Sprintf("%s (%s)", name, how), speed, "GB/s")
+			if links[i] > 0 {
+				r.show(name+" / speed of the links", speed/links[i], "")
+			}
 			if peer := cupy[name]; peer > 0 {
 				r.atLeast(name+" / CuPy", speed/peer, 0.98, "")
 			}

@@ -44,5 +44,19 @@ func TestLaunchWhateverContextIsCurrent(t *testing.T) {
 		}
 		defer a.lib.Call(destroy, []uintptr{other[0]})
 		launch(t)
+	})	t.Run("of another GPU", func(t *testing.T) {
+		list := Candidates()
+		if len(list) < 2 {
+			t.Skip("there is one GPU")
+		}
+		other, err := list[1].Open()
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer other.Close()
+		if err := a.check(cuCtxSetCurrent, a.raw(cuCtxSetCurrent, other.(*device).context)); err != nil {
+			t.Fatal(err)
+		}
+		launch(t)
 	})
 }

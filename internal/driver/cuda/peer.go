@@ -24,9 +24,8 @@ const errPeerAccessEnabled = 704
 // peers is what a device knows of others.
 type peers struct {
 	mu sync.Mutex
-	// linked says by context of another GPU whether each of the two reaches the
-	// other's memory.
-	linked map[uintptr]bool
+	// linked says whether this GPU and another reach each other's memory.
+	linked map[*device]bool
 	// copying are streams of other GPUs that have copied from or to memory of
 	// this one since it last waited for them.
 	copying map[*stream]struct{}
@@ -75,7 +74,7 @@ func (d *device) link(o *device) (bool, error) {
 	}
 	d.peers.mu.Lock()
 	defer d.peers.mu.Unlock()
-	if linked, known := d.peers.linked[o.context]; known {
+	if linked, known := d.peers.linked[o]; known {
 		return linked, nil
 	}
 	there, err := d.enable(o)
@@ -87,9 +86,9 @@ func (d *device) link(o *device) (bool, error) {
 		return false, err
 	}
 	if d.peers.linked == nil {
-		d.peers.linked = make(map[uintptr]bool)
+		d.peers.linked = make(map[*device]bool)
 	}
-	d.peers.linked[o.context] = there && back
+	d.peers.linked[o] = there && back
 	return there && back, nil
 }
 
