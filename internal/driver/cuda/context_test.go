@@ -44,7 +44,8 @@ func TestLaunchWhateverContextIsCurrent(t *testing.T) {
 		}
 		defer a.lib.Call(destroy, []uintptr{other[0]})
 		launch(t)
-	})	t.Run("of another GPU", func(t *testing.T) {
+	})
+	t.Run("of another GPU", func(t *testing.T) {
 		list := Candidates()
 		if len(list) < 2 {
 			t.Skip("there is one GPU")
