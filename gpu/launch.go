@@ -20,7 +20,7 @@ type Launch struct {
 
 	frame   *driver.Frame
 	next    int       // parameter that the next argument is for
-	buffers []*memory // by parameter; nil for values
+	buffers []*memory // by parameter, in use until End; nil for values
 	values  []int64   // by parameter: the integer or the length, for the limits; then the bytes of dynamic shared memory
 	places  []uint64  // by parameter: the address of a slice, for the limits
 	dims    [6]int64  // grid and block, for the limits
@@ -107,7 +107,7 @@ func SliceArg[T any](l *Launch, b *Buffer[T]) {
 		l.fail(invalid("have %T, want %s", b, p.describe()))
 		return
 	}
-	if err := b.check(l.stream.dev); err != nil {
+	if err := b.acquire(l.stream.dev); err != nil {
 		l.fail(err)
 		return
 	}
@@ -137,7 +137,12 @@ func (l *Launch) End() error {
 	}
 	k := l.kernel
 	err := l.submit()
-	clear(l.buffers)
+	for i, m := range l.buffers {
+		if m != nil {
+			m.release()
+			l.buffers[i] = nil
+		}
+	}
 	l.frame.Release()
 	l.stream = nil
 	k.launches.Put(l)
@@ -159,21 +164,13 @@ func (l *Launch) submit() error {
 		return err
 	}
 	defer l.stream.release()
-	held := 0
-	defer func() {
-		for _, m := range l.buffers[:held] {
-			if m != nil {
-				m.release()
-			}
-		}
-	}()
 	for i, m := range l.buffers {
-		if m != nil {
-			if err := m.use(l.stream); err != nil {
-				return fmt.Errorf("argument %s: %w", l.kernel.info.Params[i].Name, err)
-			}
+		if m == nil {
+			continue
 		}
-		held++
+		if err := m.visit(l.stream); err != nil {
+			return fmt.Errorf("argument %s: %w", l.kernel.info.Params[i].Name, err)
+		}
 	}
 	if n := l.stream.noted; n != nil {
 		n.add(l.kernel)

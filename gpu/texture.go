@@ -212,6 +212,10 @@ func TextureArg[T kernel.Texel](l *Launch, x *Texture2D[T]) {
 		l.fail(err)
 		return
 	}
+	if err := x.mem.acquire(); err != nil {
+		l.fail(err)
+		return
+	}
 	*(*kernel.Texture2D[T])(a.Value) = x.value
 	l.values[l.next-1] = math.MaxInt64
 	l.buffers[l.next-1] = x.mem

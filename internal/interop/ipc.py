@@ -24,7 +24,7 @@ if sys.argv[1] == "open":
 else:
     memory = cupy.cuda.Memory(4 << 20)
     x = array(memory.ptr + 32, 6)
-    x[:] = cupy.arange(6)
+    x[:] = cupy.arange(6, dtype=cupy.float32)
     cupy.cuda.Device().synchronize()
     handle = base64.b64encode(runtime.ipcGetMemHandle(memory.ptr)).decode()
     print(json.dumps({"memory": handle, "offset": 32, "size": 24}), flush=True)
