@@ -30,8 +30,10 @@
 //
 // [Linear], [Plane] and [Volume] run at least as many threads as they say, in
 // blocks that suit the kernel: those that it declares, otherwise 256 threads
-// (256, 32x8, 32x4x2), fewer if its registers do not allow that. [Blocks] states
-// both. On the CPU and the simulator the limits are a GPU's.
+// (256, 32x8, 32x4x2), another power of two where registers or shared memory let
+// that keep more threads resident. [Grid.Block] states the threads of a block,
+// [Blocks] their number too; [Kernel.Layout] and [Kernel.Occupancy] tell what
+// comes of it. On the CPU and the simulator the limits are a GPU's.
 //
 // Everything that can be checked is checked before a launch, and an error names
 // kernel and argument: a nil or closed buffer, one of another device, an empty

@@ -161,9 +161,13 @@ func (v *variant) registers() int {
 
 // sharedSizes are the block sizes for launches with dynamic shared memory.
 type sharedSizes struct {
-	shared int
+	shared int // bytes
 	sizes  blockSizes
 }
+
+// mostSharedSizes is how many of them a variant keeps, so that launches need not
+// calculate.
+const mostSharedSizes = 16
 
 // sizesWith returns the block sizes for launches with so many bytes of dynamic
 // shared memory.
@@ -171,16 +175,22 @@ func (v *variant) sizesWith(shared int) (*blockSizes, error) {
 	if shared == 0 || v.info.Block.X > 0 {
 		return &v.sizes, nil
 	}
-	if s := v.last.Load(); s != nil && s.shared == shared {
-		return &s.sizes, nil
+	var known []sharedSizes
+	if p := v.known.Load(); p != nil {
+		known = *p
 	}
-	s := &sharedSizes{shared: shared}
-	var err error
-	if s.sizes, err = v.chooseSizes(shared); err != nil {
+	for i := range known {
+		if known[i].shared == shared {
+			return &known[i].sizes, nil
+		}
+	}
+	sizes, err := v.chooseSizes(shared)
+	if err != nil {
 		return nil, err
 	}
-	v.last.Store(s)
-	return &s.sizes, nil
+	more := append([]sharedSizes{{shared, sizes}}, known[:min(len(known), mostSharedSizes-1)]...)
+	v.known.Store(&more)
+	return &sizes, nil
 }
 
 func (v *variant) chooseSizes(shared int) (sizes blockSizes, err error) {
@@ -211,5 +221,5 @@ type variant struct {
 	attributes *driver.Attributes // of the device
 	info       *KernelInfo
 	sizes      blockSizes // for launches without dynamic shared memory
-	last       atomic.Pointer[sharedSizes]
+	known      atomic.Pointer[[]sharedSizes]
 }
