@@ -90,14 +90,16 @@ type phases struct {
 
 // plain generates statements whose variables stay visible.
 func (f *frame) plain(n int) {
-	before := len(f.vars)
+	outer := f.inScope()
 	for range n {
 		if *f.cost < most {
 			f.statement()
 		}
 	}
-	for _, v := range f.vars[min(before, len(f.vars)):] {
-		f.line("_ = %s", v.name)
+	for _, v := range f.vars {
+		if !outer[v] {
+			f.line("_ = %s", v.name)
+		}
 	}
 }
 

@@ -180,7 +180,7 @@ const patience = 2 * time.Minute
 func (c *Campaign) reduce(ctx context.Context, ch *Checker, m *Mismatch) *Mismatch {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	if native := strings.HasPrefix(m.Where, "cpu") || m.Where == "go"; native {
+	if native := strings.HasPrefix(m.Where, "cpu") || strings.HasPrefix(m.Where, "go"); native {
 		return c.Native.Reduce(ctx, ch, m)
 	}
 	return ch.Reduce(ctx, m)

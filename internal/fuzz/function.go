@@ -88,6 +88,15 @@ func (f *frame) add(v *variable) *variable {
 	return v
 }
 
+// inScope is the set of the visible variables.
+func (f *frame) inScope() map[*variable]bool {
+	set := map[*variable]bool{}
+	for _, v := range f.vars {
+		set[v] = true
+	}
+	return set
+}
+
 // callExpr calls a pure function with one result, in an expression.
 func (f *frame) callExpr(t *typ, d int) string {
 	g := f.g

@@ -74,10 +74,14 @@ func (n *Native) Check(ctx context.Context, cases []*Case) ([]*Mismatch, error) 
 		found := false
 		for _, m := range blamed.FindAllStringSubmatch(log, -1) {
 			i, _ := strconv.Atoi(m[2])
-			if _, there := files["p"+m[2]+".go"]; there {
+			_, there := files["p"+m[2]+".go"]
+			if there {
 				out[i], found = &Mismatch{cases[i], "cpu build", m[3]}, true
 				delete(files, "p"+m[2]+".go")
 				delete(files, "h"+m[2]+".go")
+			}
+			if m[1] == "p" {
+				out[i] = &Mismatch{cases[i], "go build", m[3]} // no valid program to begin with
 			}
 		}
 		if !found {

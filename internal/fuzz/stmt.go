@@ -8,11 +8,7 @@ import (
 // body generates statements and, where values are collected, what takes up the
 // variables that they declare.
 func (f *frame) body(n int) {
-	before := len(f.vars)
-	outer := map[*variable]bool{}
-	for _, v := range f.vars[:before] {
-		outer[v] = true
-	}
+	outer := f.inScope()
 	for range n {
 		if *f.cost > most {
 			break
@@ -511,7 +507,7 @@ func (f *frame) guarded() {
 	} else {
 		in.assignOf(s)
 	}
-	in.scope().body(1 + g.IntN(2))
+	in.body(1 + g.IntN(2))
 	f.line("}")
 	f.add(&variable{name: i.name, t: t})
 }

@@ -70,7 +70,7 @@ func (t *thread) copyAsync(in, from *instr) {
 		copy(unsafe.Slice((*byte)(dst), size), unsafe.Slice((*byte)(src), size))
 		return
 	}
-	off := t.sharedOffset(in)
+	off := t.address(in)
 	p := pendingCopy{in: in, off: off, group: t.groups}
 	copy(p.data[:size], unsafe.Slice((*byte)(src), size))
 	t.b.sharedInit.unset(off, in.access.size)

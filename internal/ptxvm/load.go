@@ -212,14 +212,20 @@ func storeVector[T anyInteger](t *thread, in *instr) {
 	}
 }
 
+// address is that of the operand of the access in. The sum of a 32-bit register
+// and an offset has 32 bits, as the hardware has it in shared and local memory.
+func (t *thread) address(in *instr) uint64 {
+	sum := t.regs[in.a] + in.offset
+	if in.access.narrow {
+		sum &= 1<<32 - 1
+	}
+	return sum
+}
+
 // pointer returns where the operand of the access in lies in the host's
 // memory, after all checks; nil means that t is stopped by a fault.
 func (t *thread) pointer(in *instr) unsafe.Pointer {
-	address := t.regs[in.a]
-	if in.access.narrow {
-		address &= 1<<32 - 1
-	}
-	address += in.offset
+	address := t.address(in)
 	if address&uint64(in.access.size-1) != 0 {
 		t.fault(Misaligned, in, address, "%s at an address that is not a multiple of it", in.access.describe(in.access.space))
 		return nil

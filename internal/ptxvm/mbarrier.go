@@ -93,7 +93,7 @@ func decodeMbarrier(d *decoder) {
 // mbarrier returns the barrier that in names and its offset; nil means that t is
 // stopped by a fault.
 func (t *thread) mbarrier(in *instr) (*mbarrier, uint64) {
-	off := t.sharedOffset(in)
+	off := t.address(in)
 	if t.pointer(in) == nil {
 		return nil, 0
 	}
@@ -104,16 +104,8 @@ func (t *thread) mbarrier(in *instr) (*mbarrier, uint64) {
 	return b, off
 }
 
-// sharedOffset is the address of an access to shared memory.
-func (t *thread) sharedOffset(in *instr) uint64 {
-	if in.access.narrow {
-		return t.regs[in.a]&(1<<32-1) + in.offset
-	}
-	return t.regs[in.a] + in.offset
-}
-
 func initBarrier(t *thread, in *instr) {
-	off, n := t.sharedOffset(in), int64(uint32(t.regs[in.b]))
+	off, n := t.address(in), int64(uint32(t.regs[in.b]))
 	switch {
 	case t.pointer(in) == nil:
 		return
@@ -234,7 +226,7 @@ func (t *thread) copyBulk(in, from, bar *instr) {
 	if m == nil {
 		return
 	}
-	c := bulkCopy{t: t, in: in, off: t.sharedOffset(in), data: make([]byte, size)}
+	c := bulkCopy{t: t, in: in, off: t.address(in), data: make([]byte, size)}
 	src, dst := *from, *in
 	for i := 0; i < size; i += bulkUnit {
 		p := t.pointer(&src)

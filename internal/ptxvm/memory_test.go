@@ -187,3 +187,24 @@ func TestAMachineIsUsedAgainWithAnotherShape(t *testing.T) {
 		wantWords(t, out.words()[:threads], func(i int) uint32 { return uint32(i) })
 	}
 }
+
+func TestAddressesInSharedAndLocalMemoryWrapAroundAt32Bits(t *testing.T) {
+	const body = `
+mov.u32 %r3, tile;
+sub.u32 %r3, %r3, 400;
+st.shared.u32 [%r3+400], 7;
+ld.shared.u32 %r4, [tile];
+mov.u32 %r3, depot;
+sub.u32 %r3, %r3, 400;
+st.local.u32 [%r3+404], 9;
+ld.local.u32 %r5, [depot+4];
+st.global.v2.u32 [%rd1], {%r4, %r5};
+`
+	out, err := runKernel(t, body, 1, Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := out.words()[:2]; got[0] != 7 || got[1] != 9 {
+		t.Errorf("read %d, want 7 and 9", got)
+	}
+}

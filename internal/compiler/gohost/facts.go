@@ -264,10 +264,10 @@ func (f *facts) highest(list []ir.Expr) level {
 func (f *facts) placeLevel(p ir.Place) level {
 	switch p := p.(type) {
 	case *ir.VarPlace:
-		if f.once[p.Var] {
-			return perRow
+		if l := f.local(p.Var); l < varying || !f.once[p.Var] {
+			return l
 		}
-		return f.local(p.Var)
+		return perRow
 	case *ir.FieldPlace:
 		return f.placeLevel(p.X)
 	case *ir.IndexPlace:

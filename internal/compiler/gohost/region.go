@@ -208,38 +208,39 @@ func (e *emitter) threads(g *region, stmts []ir.Stmt, limit string, fails bool) 
 	if empty {
 		return nil
 	}
-	loop := &text{}
 	if limit == "" {
 		limit = e.rowLength()
 	}
-	loop.label(t.label)
 	if fails {
 		e.axes[ir.ThreadIdxX] = true
 		e.names.name(ir.ThreadIdxX, threadNames[ir.ThreadIdxX])
 	}
-	e.rowHead(loop, limit)
-	loop.depth++
+	inner := &text{}
 	if e.warp != nil && e.axes[ir.ThreadIdxX] {
-		loop.add("%s := %s + %s", e.names.of[ir.ThreadIdxX], e.outer(e.warp.x, "int"), e.warp.lane)
+		inner.add("%s := %s + %s", e.names.of[ir.ThreadIdxX], e.outer(e.warp.x, "int"), e.warp.lane)
 	}
 	if fails {
-		loop.add("r.ThreadIdx.X = %s", e.names.of[ir.ThreadIdxX])
+		inner.add("r.ThreadIdx.X = %s", e.names.of[ir.ThreadIdxX])
 	}
-	loop.splice(carried)
-	loop.splice(thread.text)
-	loop.splice(body)
+	inner.splice(carried)
+	inner.splice(thread.text)
+	inner.splice(body)
+
+	loop := &text{}
+	loop.label(t.label)
+	switch {
+	case e.warp == nil:
+		loop.add("%s", e.over(ir.ThreadIdxX, limit))
+	case inner.mentions(e.warp.lane):
+		loop.add("for %s := range %s {", e.warp.lane, limit)
+	default:
+		loop.add("for range %s {", limit)
+	}
+	loop.depth++
+	loop.splice(inner)
 	loop.depth--
 	loop.add("}")
 	return loop
-}
-
-// rowHead prints the head of the loop over a row.
-func (e *emitter) rowHead(t *text, limit string) {
-	if e.warp != nil {
-		t.add("for %s := range %s {", e.warp.lane, limit)
-		return
-	}
-	t.add("%s", e.over(ir.ThreadIdxX, limit))
 }
 
 // rowLength is the number of threads of the row: all along X, or those of a

@@ -3,6 +3,8 @@ package gohost
 import (
 	"fmt"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
 
 	"quern.dev/internal/compiler/ir"
@@ -52,6 +54,12 @@ func (t *text) splice(u *text) {
 		l.depth += t.depth
 		t.lines = append(t.lines, l)
 	}
+}
+
+// mentions reports whether a line has the name.
+func (t *text) mentions(name string) bool {
+	word := regexp.MustCompile(`\b` + name + `\b`)
+	return slices.ContainsFunc(t.lines, func(l line) bool { return word.MatchString(l.text) })
 }
 
 // String renders the lines. A line directive stands before each line whose

@@ -2,7 +2,6 @@ package gohost
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	"quern.dev/internal/compiler/ir"
@@ -278,11 +277,6 @@ func (e *emitter) warpLoop(w *warps) {
 	e.out.splice(body)
 	e.out.depth--
 	e.out.add("}")
-}
-
-// mentions reports whether a line has the name.
-func (t *text) mentions(name string) bool {
-	return slices.ContainsFunc(t.lines, func(l line) bool { return strings.Contains(l.text, name) })
 }
 
 // blockThreads is the number of threads of the block.

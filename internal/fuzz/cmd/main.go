@@ -2,7 +2,7 @@
 // them makes of them; see package fuzz.
 //
 //	go run ./internal/fuzz/cmd -count 100000              plain Go, cpu and sim
-//	go run ./internal/fuzz/cmd -devices sim,cuda -native=false -workers 16
+//	go run ./internal/fuzz/cmd -cuda -native=false -workers 16
 //	go run ./internal/fuzz/cmd -show -first 17            print the program of a seed
 //	go run ./internal/fuzz/cmd -run failing.go            run one that was kept
 //
@@ -12,12 +12,12 @@ package main
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"os"
 	"os/signal"
 	"runtime/debug"
-	"strings"
 	"time"
 
 	"quern.dev/internal/driver/cuda"
@@ -37,7 +37,7 @@ func run(ctx context.Context) int {
 		count    = flag.Uint64("count", 1000, "number of programs")
 		duration = flag.Duration("duration", 0, "how long to run at most; 0 is no limit")
 		workers  = flag.Int("workers", 1, "programs to run at a time")
-		devices  = flag.String("devices", "sim", "devices that run PTX: sim, cuda")
+		gpu      = flag.Bool("cuda", false, "run PTX on the first GPU too, not only on the simulator")
 		native   = flag.Bool("native", true, "run plain Go and cpu too, which needs the go command and the repository in the current directory")
 		forms    = flag.Bool("metamorphic", true, "also compile with fewer passes")
 		keep     = flag.String("keep", ".", "directory for programs that fail")
@@ -54,7 +54,7 @@ func run(ctx context.Context) int {
 	c := &fuzz.Campaign{
 		First: *first, Count: *count, Duration: *duration, Workers: *workers, Metamorphic: *forms,
 		Keep: *keep, Progress: os.Stderr,
-		Open: func() ([]*fuzz.Device, error) { return open(*devices) },
+		Open: func() ([]*fuzz.Device, error) { return open(*gpu) },
 	}
 	if *native {
 		c.Native = &fuzz.Native{Root: "."}
@@ -78,24 +78,18 @@ func run(ctx context.Context) int {
 	return 0
 }
 
-func open(names string) ([]*fuzz.Device, error) {
-	var list []*fuzz.Device
-	for name := range strings.SplitSeq(names, ",") {
-		candidate := sim.Candidate(sim.Options{Steps: fuzz.SimSteps})
-		switch name {
-		case "sim":
-		case "cuda":
-			candidate = cuda.Candidates()[0]
-		default:
-			return nil, fmt.Errorf("no device %q", name)
-		}
-		d, err := fuzz.OpenDevice(name, candidate)
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", name, err)
-		}
-		list = append(list, d)
+// open opens the simulator and, behind it, a GPU: what the simulator has something
+// against, such as a data race, tells nothing about a GPU.
+func open(gpu bool) ([]*fuzz.Device, error) {
+	d, err := fuzz.OpenDevice("sim", sim.Candidate(sim.Options{Steps: fuzz.SimSteps}))
+	if err != nil || !gpu {
+		return []*fuzz.Device{d}, err
 	}
-	return list, nil
+	c, err := fuzz.OpenDevice("cuda", cuda.Candidates()[0])
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("cuda: %w", err), d.Close())
+	}
+	return []*fuzz.Device{d, c}, nil
 }
 
 // one runs a program that was kept.
