@@ -71,6 +71,9 @@ func (g *generator) integer(e *ir.Binary, dst operand) operand {
 			if d, ok := g.wideProduct("mad.wide.", m, addend, dst); ok {
 				return d
 			}
+			if d, ok := g.productInHalves(m, addend, dst); ok {
+				return d
+			}
 			x, y, z := g.value(m.X), g.value(m.Y), g.value(addend)
 			dst = g.into(dst, classOf(t))
 			g.emit("mad.lo."+typ, dst, x, y, z)
@@ -79,6 +82,9 @@ func (g *generator) integer(e *ir.Binary, dst operand) operand {
 		}
 	case ir.Mul:
 		if d, ok := g.wideProduct("mul.wide.", e, nil, dst); ok {
+			return d
+		}
+		if d, ok := g.productInHalves(e, nil, dst); ok {
 			return d
 		}
 	case ir.And, ir.Or, ir.Xor:

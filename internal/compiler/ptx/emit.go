@@ -85,7 +85,8 @@ type generator struct {
 	faults             faults
 	lines              lines
 
-	readsCaps bool // some capacity is read
+	readsCaps bool     // some capacity is read
+	zeros     trailing // nil until something asks
 }
 
 // maxLocal is the local memory of a thread in bytes, on every device (CUDA C

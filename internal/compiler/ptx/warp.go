@@ -51,15 +51,7 @@ func (g *generator) shuffle(s *ir.Warp) {
 		limit = zeroOperand(b32Class)
 	}
 	opcode := "shfl.sync." + shuffleModes[s.Op] + ".b32"
-	exists := operand{}
-	if s.Dst[1] != nil {
-		exists = g.register(predClass)
-	}
-	word := func(dst, src operand) {
-		g.paired(opcode, dst, exists, src, lane, limit, m.mask)
-		exists = operand{}
-	}
-	inside := exists
+	word := func(dst, src operand) { g.emit(opcode, dst, src, lane, limit, m.mask) }
 	g.result(s.Dst[0], x.class, func(dst operand) {
 		switch x.class {
 		case predClass:
@@ -77,21 +69,34 @@ func (g *generator) shuffle(s *ir.Warp) {
 		}
 	})
 	if s.Dst[1] != nil {
-		g.result(s.Dst[1], predClass, func(dst operand) { g.move(dst, inside) })
+		g.result(s.Dst[1], predClass, func(dst operand) { g.hasLane(s.Op, dst, lane, m.last) })
 	}
 }
 
-// paired emits an instruction whose destination may be a pair d|p.
-func (w *writer) paired(opcode string, dst, pred operand, args ...operand) {
-	w.text = append(append(append(w.text, '\t'), opcode...), ' ')
-	w.text = dst.append(w.text)
-	if !pred.isNone() {
-		w.text = pred.append(append(w.text, '|'))
+// hasLane sets dst if the lane that a shuffle reads exists. The instruction would
+// say so itself; but of a value that is the same in all lanes ptxas (13.0, 13.5)
+// takes that to be the same too, and then leaves out shuffles of what depends on it.
+func (g *generator) hasLane(op ir.WarpOp, dst, distance, last operand) {
+	own, other := g.coordinate(ir.LaneID), g.register(b32Class)
+	if distance.immediate {
+		distance.n &= ir.WarpSize - 1
+	} else {
+		low := g.register(b32Class)
+		g.emit("and.b32", low, distance, intOperand(b32Class, ir.WarpSize-1))
+		distance = low
 	}
-	for _, x := range args {
-		w.text = x.append(append(w.text, ", "...))
+	switch op {
+	case ir.WarpShuffleUp:
+		g.emit("setp.ge.u32", dst, own, distance)
+		return
+	case ir.WarpShuffleDown:
+		g.emit("add.u32", other, own, distance)
+	case ir.WarpShuffleXor:
+		g.emit("xor.b32", other, own, distance)
+	default:
+		g.move(other, distance)
 	}
-	w.text = append(w.text, ";\n"...)
+	g.emit("setp.le.u32", dst, other, last)
 }
 
 // result emits what computes a value of class c, in the register of the variable

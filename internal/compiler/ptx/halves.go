@@ -1,0 +1,153 @@
+package ptx
+
+import (
+	"math/bits"
+
+	"quern.dev/internal/compiler/ir"
+)
+
+// margin is the number of known zeros, those of a power of two in the constant
+// counted in, from which on a product is written in halves. 32 go wrong; fewer may
+// once ptxas has distributed a sum.
+const margin = 24
+
+// productInHalves multiplies a 64-bit value by a constant, and adds addend unless
+// it is nil, if ptxas might get that wrong as one instruction.
+//
+// Of x*c + y where the product of x and a power of two in c has a low half that
+// is known to be 0, ptxas 13.0, which is in drivers 580, loses that product:
+// (a<<30)*5 + 1 is computed as a<<30 + 1. In halves it does not.
+func (g *generator) productInHalves(m *ir.Binary, addend ir.Expr, dst operand) (operand, bool) {
+	factor := m.X
+	c, ok := m.Y.(*ir.Const)
+	if !ok {
+		factor = m.Y
+		c, ok = m.X.(*ir.Const)
+	}
+	if !ok || classOf(m.Type()) != b64Class {
+		return operand{}, false
+	}
+	if zeros := g.trailing().of(factor); zeros == 0 || zeros+bits.Len64(min(c.Bits, -c.Bits)) < margin {
+		return operand{}, false
+	}
+	x, low, high := g.inRegister(g.value(factor)), g.register(b32Class), g.register(b32Class)
+	g.split(low, high, x)
+	n, product := intOperand(b32Class, uint64(uint32(c.Bits))), g.register(b64Class)
+	if addend == nil {
+		g.emit("mul.wide.u32", product, low, n)
+	} else {
+		g.emit("mad.wide.u32", product, low, n, g.value(addend))
+	}
+	bottom, top := g.register(b32Class), g.register(b32Class)
+	g.split(bottom, top, product)
+	g.emit("mad.lo.u32", top, high, n, top)
+	if over := c.Bits >> 32; over != 0 {
+		g.emit("mad.lo.u32", top, low, intOperand(b32Class, over), top)
+	}
+	dst = g.into(dst, b64Class)
+	g.join(dst, bottom, top)
+	return dst, true
+}
+
+// trailing is how many low bits of variables may be known to be 0, at most.
+type trailing map[*ir.Local]int
+
+// trailing returns the numbers for the variables of the kernel.
+func (g *generator) trailing() trailing {
+	if g.zeros != nil {
+		return g.zeros
+	}
+	g.zeros = trailing{}
+	var list []*ir.Assign
+	v := ir.Visitor{Stmt: func(s ir.Stmt) bool {
+		if a, ok := s.(*ir.Assign); ok && a.Src.Type().IsInteger() {
+			if _, ok := a.Dst.(*ir.VarPlace); ok {
+				list = append(list, a)
+			}
+		}
+		return true
+	}}
+	v.Body(g.kernel.Func.Body)
+	for changed := true; changed; {
+		changed = false
+		for _, a := range list {
+			v := a.Dst.(*ir.VarPlace).Var
+			if n := g.zeros.of(a.Src); n > g.zeros[v] {
+				g.zeros[v], changed = n, true
+			}
+		}
+	}
+	return g.zeros
+}
+
+// of is how many low bits of an integer may be known to be 0. A value that is 0
+// altogether does not count: nothing is left of its products.
+func (t trailing) of(e ir.Expr) int {
+	switch e := e.(type) {
+	case *ir.Const:
+		return bits.TrailingZeros64(e.Bits) % 64
+	case *ir.Load:
+		if v, ok := ir.Variable(e); ok {
+			return t[v]
+		}
+	case *ir.Convert:
+		return t.of(e.X)
+	case *ir.Unary:
+		if e.Op == ir.Neg {
+			return t.of(e.X)
+		}
+	case *ir.Select:
+		return max(t.of(e.X), t.of(e.Y))
+	case *ir.Binary:
+		return t.ofBinary(e)
+	}
+	return 0
+}
+
+func (t trailing) ofBinary(e *ir.Binary) int {
+	switch e.Op {
+	case ir.Mul:
+		return min(t.of(e.X)+t.of(e.Y), 64)
+	case ir.Shl:
+		if c, ok := e.Y.(*ir.Const); ok {
+			return min(t.of(e.X)+int(min(c.Bits, 64)), 64)
+		}
+		return t.of(e.X)
+	case ir.Shr:
+		if c, ok := e.Y.(*ir.Const); ok {
+			return max(t.of(e.X)-int(min(c.Bits, 64)), 0)
+		}
+	case ir.And:
+		return max(t.of(e.X), t.of(e.Y))
+	case ir.AndNot:
+		return t.of(e.X)
+	case ir.Add, ir.Sub:
+		if haveCommon(e.X, e.Y) {
+			return 64 // x*31 + x is x*32
+		}
+		return min(t.of(e.X), t.of(e.Y))
+	case ir.Or, ir.Xor:
+		return min(t.of(e.X), t.of(e.Y))
+	}
+	return 0
+}
+
+// haveCommon reports whether a variable is read by both expressions.
+func haveCommon(x, y ir.Expr) bool {
+	read, common := map[*ir.Local]bool{}, false
+	v := ir.Visitor{Place: func(p ir.Place) bool {
+		if p, ok := p.(*ir.VarPlace); ok {
+			read[p.Var] = true
+		}
+		return true
+	}}
+	v.Value(x)
+	v.Place = func(p ir.Place) bool {
+		if p, ok := p.(*ir.VarPlace); ok && read[p.Var] {
+			common = true
+		}
+		return !common
+	}
+	v.Value(y)
+	return common
+}
