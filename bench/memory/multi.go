@@ -15,7 +15,7 @@ func init() { register("multi", measureMulti) }
 // Sizes of the problems. They fill a quarter of them too.
 const (
 	matmulSize = 8192    // rows and columns
-	sumRows    = 9 << 10 // of sumRowLen numbers: more than 1<<31 on each of four devices
+	sumRows    = 8 << 10 // of sumRowLen numbers: 32 GiB
 	sumRowLen  = 1 << 20
 )
 

@@ -90,7 +90,7 @@ var _ = summarise // compiled, not called
 // LaunchSummarise runs summarise on the grid g.
 //
 // summarise finds the sum, the least and the greatest of the elements that the
-// threads of each block read. Each block reads at least one element.
+// threads of each block read. There is at least one element.
 func LaunchSummarise(s *gpu.Stream, g gpu.Grid, x *gpu.Buffer[float32], out *gpu.Buffer[partial]) error {
 	l, err := quernSummarise.Begin(s, g)
 	if err != nil {

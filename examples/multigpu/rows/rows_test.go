@@ -122,6 +122,26 @@ func TestSummaryAgreesWithPlainGo(t *testing.T) {
 	})
 }
 
+func TestLongRowsAreSummarisedInSeveralLaunches(t *testing.T) {
+	everyFew(t, func(t *testing.T, devs []*gpu.Device) {
+		host := numbers(1000)
+		want := nothing()
+		for _, v := range host {
+			want = want.join(Summary{1, float64(v), v, v})
+		}
+		for _, most := range []int{1, 300, 500, 999, 1000} {
+			x, err := gpu.Upload(devs[0].DefaultStream(), host)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got, err := summariseOne(t.Context(), x, most); err != nil || got != want {
+				t.Errorf("launches of %d: got %+v, error %v, want %+v", most, got, err, want)
+			}
+			x.Close()
+		}
+	})
+}
+
 func TestMatricesThatDoNotFitAreRefused(t *testing.T) {
 	d, err := gpu.Open(gpu.Config{Device: "cpu"})
 	if err != nil {

@@ -43,7 +43,7 @@ const (
 )
 
 // summarise finds the sum, the least and the greatest of the elements that the
-// threads of each block read. Each block reads at least one element.
+// threads of each block read. There is at least one element.
 //
 //quern:kernel block=256
 func summarise(t kernel.Thread, x []float32, out []partial) {
@@ -89,7 +89,7 @@ func Summarise(ctx context.Context, x *gpu.Distributed[float32]) (Summary, error
 		devs[i] = p.Device
 	}
 	err := gpu.OnEach(ctx, devs, func(ctx context.Context, i int, _ *gpu.Device) (err error) {
-		found[i], err = summariseOne(ctx, x.Parts()[i].Data)
+		found[i], err = summariseOne(ctx, x.Parts()[i].Data, launchElements)
 		return err
 	})
 	all := nothing()
@@ -99,30 +99,42 @@ func Summarise(ctx context.Context, x *gpu.Distributed[float32]) (Summary, error
 	return all, err
 }
 
-// summariseOne summarises the elements on one device.
-func summariseOne(ctx context.Context, x *gpu.Buffer[float32]) (Summary, error) {
-	s := nothing()
+// launchElements is the number of elements that one launch summarises at most:
+// 32-bit indices reach them, with which the kernel is faster.
+const launchElements = 1 << 30
+
+// summariseOne summarises the elements on one device, in launches of at most so
+// many of them.
+func summariseOne(ctx context.Context, x *gpu.Buffer[float32], most int) (Summary, error) {
+	all := nothing()
 	if x.Len() == 0 {
-		return s, nil
+		return all, nil
 	}
 	d := x.Device()
-	blocks := min(blocksPerCore*d.Attributes().Multiprocessors, (x.Len()+blockThreads-1)/blockThreads)
-	out, err := gpu.Alloc[partial](d, blocks)
+	s := d.DefaultStream()
+	blocks := min(blocksPerCore*d.Attributes().Multiprocessors, divideUp(x.Len(), blockThreads))
+	launches := divideUp(x.Len(), most)
+	out, err := gpu.Alloc[partial](d, launches*blocks)
 	if err != nil {
-		return s, err
+		return all, err
 	}
 	defer out.Close()
 	grid := gpu.Blocks(gpu.Dim3{X: blocks}, gpu.Dim3{X: blockThreads})
-	if err := LaunchSummarise(d.DefaultStream(), grid, x, out); err != nil {
-		return s, err
+	for i := range launches {
+		piece := x.Slice(i*most, min((i+1)*most, x.Len()))
+		if err := LaunchSummarise(s, grid, piece, out.Slice(i*blocks, (i+1)*blocks)); err != nil {
+			return all, err
+		}
 	}
-	parts := make([]partial, blocks)
-	if err := gpu.Download(ctx, d.DefaultStream(), parts, out); err != nil {
-		return s, err
+	parts := make([]partial, out.Len())
+	if err := gpu.Download(ctx, s, parts, out); err != nil {
+		return all, err
 	}
 	for _, p := range parts {
-		s = s.join(Summary{0, p.sum, p.lo, p.hi})
+		all = all.join(Summary{0, p.sum, p.lo, p.hi})
 	}
-	s.Count = x.Len()
-	return s, nil
+	all.Count = x.Len()
+	return all, nil
 }
+
+func divideUp(n, by int) int { return (n + by - 1) / by }
