@@ -40,6 +40,7 @@ type Pool struct {
 	drv     driver.Pool // nil until memory is first needed
 	classes [classCount][]*block
 	free    blockList // longest free first
+	kept    int64     // their bytes
 	inUse   blockList
 	handles []handle       // not given out yet
 	events  []driver.Event // not in use
@@ -70,7 +71,7 @@ type PoolStats struct {
 	Misses uint64 // acquisitions that took memory from the device
 
 	LargestFree int64 // largest piece that is kept
-	// Fragmentation is 1 - LargestFree/(Reserved-Used), 0 if nothing is kept.
+	// Fragmentation is 1 - LargestFree/kept, 0 if nothing is kept.
 	Fragmentation float64
 }
 
@@ -174,7 +175,7 @@ type handle struct {
 	memory memory
 }
 
-// handlesAtATime makes for pieces of some 16 KiB.
+// handlesAtATime makes for pieces of some 20 KiB.
 const handlesAtATime = 128
 
 // check reports why the pool cannot be used.
@@ -288,8 +289,8 @@ func (p *Pool) put(b *block) error {
 	var surplus []*block
 	if p.closed {
 		surplus = p.evict(math.MaxInt64)
-	} else if limit := p.config.ReleaseThreshold; limit > 0 && p.stats.Reserved-p.stats.Used > limit {
-		surplus = p.evict(p.stats.Reserved - p.stats.Used - limit)
+	} else if limit := p.config.ReleaseThreshold; limit > 0 && p.kept > limit {
+		surplus = p.evict(p.kept - limit)
 	}
 	if len(surplus) == 0 && !p.closed {
 		p.holds--
@@ -311,8 +312,8 @@ func (p *Pool) Stats() PoolStats {
 	for b := p.free.first; b != nil; b = b.next {
 		s.LargestFree = max(s.LargestFree, b.size)
 	}
-	if free := s.Reserved - s.Used; free > 0 {
-		s.Fragmentation = 1 - float64(s.LargestFree)/float64(free)
+	if p.kept > 0 {
+		s.Fragmentation = 1 - float64(s.LargestFree)/float64(p.kept)
 	}
 	return s
 }

@@ -97,12 +97,14 @@ func (l *blockList) remove(b *block) {
 // keep makes a block one of the free ones. The caller holds the lock.
 func (p *Pool) keep(b *block) {
 	p.free.push(b)
+	p.kept += b.size
 	p.classes[b.class] = append(p.classes[b.class], b)
 }
 
 // take makes a block of the free ones the caller's, who holds the lock.
 func (p *Pool) take(b *block, i int) *block {
 	p.free.remove(b)
+	p.kept -= b.size
 	c := p.classes[b.class]
 	p.classes[b.class] = slices.Delete(c, i, i+1)
 	p.stats.Hits++
@@ -292,6 +294,7 @@ func (p *Pool) evict(n int64) []*block {
 		c := p.classes[b.class]
 		i := slices.Index(c, b)
 		p.classes[b.class] = slices.Delete(c, i, i+1)
+		p.kept -= b.size
 		p.stats.Reserved -= b.size
 		n -= b.size
 		blocks = append(blocks, b)
