@@ -487,7 +487,7 @@ func TestBuffersOfAllTypesHaveOneForm(t *testing.T) {
 }
 
 func TestPoolsAreSafeForConcurrentUse(t *testing.T) {
-	everyDevice(t, func(t *testing.T, d *Device) {
+	use := func(t *testing.T, d *Device) {
 		p := must[*Pool](t)(d.NewPool(PoolConfig{Limit: 1 << 20, ReleaseThreshold: 1 << 18}))
 		streams := []*Stream{d.DefaultStream(), must[*Stream](t)(d.NewStream(context.Background()))}
 		var group sync.WaitGroup
@@ -520,6 +520,14 @@ func TestPoolsAreSafeForConcurrentUse(t *testing.T) {
 			t.Errorf("%+v", st)
 		}
 		closeAll(t, streams[1], p)
+	}
+	everyDevice(t, use)
+	t.Run("fake cuda with streams that lag", func(t *testing.T) {
+		lib := fakecuda.New(1)
+		lib.Lag = rand.New(rand.NewPCG(1, 1))
+		d := openFake(t, lib)
+		use(t, d)
+		do(t, d.Close())
 	})
 }
 
@@ -568,6 +576,59 @@ func TestAcquiringAllocatesNothing(t *testing.T) {
 		t.Errorf("%v allocations", n)
 	}
 	do(t, d.Close())
+}
+
+// TestPoolsKeepTheOrderOfStreams has streams that do their work late and in any
+// order that their waits allow.
+func TestPoolsKeepTheOrderOfStreams(t *testing.T) {
+	k := NewKernel(saxpyInfo)
+	ctx := context.Background()
+	for seed := range uint64(100) {
+		lib := fakecuda.New(1)
+		d := openFake(t, lib)
+		do(t, k.Prepare(d))
+		streams := []*Stream{d.DefaultStream()}
+		for range 3 {
+			streams = append(streams, must[*Stream](t)(d.NewStream(ctx)))
+		}
+		p := must[*Pool](t)(d.NewPool(PoolConfig{Limit: 8 << 10, ReleaseThreshold: 4 << 10}))
+		one := upload(t, streams[0], 1, float32(1))
+		do(t, streams[0].Synchronize(ctx))
+		random := rand.New(rand.NewPCG(seed, 1))
+		lib.Lag = rand.New(rand.NewPCG(seed, 2))
+		any := func() *Stream { return streams[random.IntN(len(streams))] }
+		for i := range 60 {
+			s := any()
+			n := 2 + random.IntN(200)
+			b := acquire[float32](t, p, s, n)
+			if random.IntN(2) == 0 { // the first use is on another stream
+				s = any()
+			}
+			want := float32(i)
+			do(t, Fill(s, b, want))
+			for range random.IntN(4) {
+				if random.IntN(2) == 0 {
+					e, other := must[*Event](t)(d.NewEvent()), any()
+					do(t, s.Record(e))
+					do(t, other.Wait(e))
+					do(t, e.Close())
+					s = other
+				}
+				do(t, launchSaxpy(k, s, Linear(2), 1, 2, one, b))
+				want++
+			}
+			if random.IntN(4) == 0 {
+				if got := download(t, s, b.Slice(0, 2)); got[0] != want || got[1] != want {
+					t.Fatalf("seed %d, buffer %d: read %v, want %v", seed, i, got, want)
+				}
+			}
+			closeAll(t, b)
+		}
+		closeAll(t, one, streams[1], streams[2], p, streams[3], d)
+		if left := lib.Left(); left != "" {
+			t.Errorf("seed %d: left in the driver: %s", seed, left)
+		}
+	}
 }
 
 // BenchmarkPool measures taking a buffer from a pool and closing it.

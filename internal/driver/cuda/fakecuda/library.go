@@ -2,6 +2,7 @@ package fakecuda
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"sync"
 	"unsafe"
 
@@ -80,7 +81,12 @@ type Library struct {
 	// when it begins to.
 	Waits chan string
 
+	// Lag, if not nil, makes streams do their work later than they are asked to, as
+	// the random numbers say.
+	Lag *rand.Rand
+
 	mu       sync.Mutex
+	lag      lag
 	fail     map[string]int
 	current  int              // calls that made a context current and were followed by no use
 	contexts map[int]uintptr  // current by thread
@@ -192,6 +198,9 @@ func (l *Library) Call(address uintptr, args []uintptr) uintptr {
 		}
 		// The next call may come from another thread, which has no context.
 		l.current--
+	}
+	if code, queued := l.later(name, args); queued || code != Success {
+		return uintptr(code)
 	}
 	return uintptr(f.run(l, args))
 }
