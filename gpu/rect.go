@@ -257,6 +257,54 @@ func CopyBox[T any](s *Stream, dst *Buffer[T], to Box, src *Buffer[T], from Box)
 	return driverError(doing, s.drv.CopyBox(c))
 }
 
+// CopyInBoxAsync is [CopyInBox] from page-locked memory. It returns at once. The
+// elements of src must stay as they are until the stream was waited for.
+func CopyInBoxAsync[T any](s *Stream, dst *Buffer[T], to Box, src *HostBuffer[T], from Box) error {
+	return copyBoxAsync("copy box in", s, dst, to, src, from, true)
+}
+
+// CopyOutBoxAsync copies a box of src to a box of dst that is as wide, high and
+// deep, in the order of the stream, and returns at once. The elements have
+// arrived when the stream was waited for.
+func CopyOutBoxAsync[T any](s *Stream, dst *HostBuffer[T], to Box, src *Buffer[T], from Box) error {
+	return copyBoxAsync("copy box out", s, src, from, dst, to, false)
+}
+
+// copyBoxAsync copies between a box of b and a box of h.
+func copyBoxAsync[T any](doing string, s *Stream, b *Buffer[T], inB Box, h *HostBuffer[T], inH Box, in bool) error {
+	var zero T
+	if err := s.acquire(); err != nil {
+		return driverError(doing, err)
+	}
+	defer s.release()
+	if err := b.acquireOn(s); err != nil {
+		return driverError(doing, err)
+	}
+	defer b.mem.release()
+	if err := h.acquire(s.dev); err != nil {
+		return driverError(doing+": host", err)
+	}
+	defer h.part.mem.release()
+	err := checkBoxes(&inH, &inB, h.part.length, b.length)
+	if in {
+		err = checkBoxes(&inB, &inH, b.length, h.part.length)
+	}
+	if err != nil || inB.empty() {
+		return driverError(doing, err)
+	}
+	element := int64(unsafe.Sizeof(zero))
+	device, host := inB.side(b.at(), nil, element), inH.side(driver.Memory{}, h.at(), element)
+	c := newBoxCopy[T](inB, host, device)
+	if in {
+		c = newBoxCopy[T](inB, device, host)
+	}
+	c.Async = true
+	if err := s.drv.CopyBox(c); err != nil {
+		return driverError(doing, err)
+	}
+	return driverError(doing, h.part.mem.host.used(s))
+}
+
 // overlap reports whether the two sides of a copy within one allocation may have
 // bytes in common. It is exact for boxes of one array.
 func overlap(c *driver.BoxCopy, to, from Box, oneArray bool) bool {

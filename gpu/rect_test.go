@@ -70,7 +70,20 @@ func TestBoxesAreCopiedInAllDirections(t *testing.T) {
 				if got := download(t, s, b); !slices.Equal(got, want) {
 					t.Error("on the device: wrong elements")
 				}
-				closeAll(t, b, x)
+				pinned := must[*HostBuffer[float32]](t)(AllocHost[float32](d, n))
+				copy(pinned.Data(), src)
+				do(t, CopyIn(s, b, before))
+				do(t, CopyInBoxAsync(s, b, test.to, pinned, test.from))
+				if got := download(t, s, b); !slices.Equal(got, want) {
+					t.Error("to the device from page-locked memory: wrong elements")
+				}
+				copy(pinned.Data(), before)
+				do(t, CopyOutBoxAsync(s, pinned, test.to, x, test.from))
+				do(t, s.Synchronize(ctx))
+				if !slices.Equal(pinned.Data(), want) {
+					t.Error("from the device to page-locked memory: wrong elements")
+				}
+				closeAll(t, b, x, pinned)
 			})
 		}
 	})
@@ -129,6 +142,9 @@ func TestBadBoxesNameTheMistake(t *testing.T) {
 		do(t, closed.Close())
 		host := ramp(100)
 		all := Rect(0, 0, 10, 10, 10)
+		pinned := must[*HostBuffer[float32]](t)(AllocHost[float32](d, 100))
+		shut := must[*HostBuffer[float32]](t)(AllocHost[float32](d, 100))
+		do(t, shut.Close())
 		const big = math.MaxInt
 		for _, test := range []struct {
 			name string
@@ -146,6 +162,10 @@ func TestBadBoxesNameTheMistake(t *testing.T) {
 			{"boxes of different sizes", CopyBox(s, b, Rect(0, 0, 3, 2, 10), b, Rect(0, 5, 2, 3, 10)), ErrInvalid, "gpu: copy box: box of 2x3x1 for one of 3x2x1"},
 			{"a closed source", CopyBox(s, b, all, closed, all), ErrClosed, "gpu: copy box: source: buffer is closed"},
 			{"a nil buffer", DownloadBox(ctx, s, host, all, nil, all), ErrInvalid, "gpu: download box: buffer is nil"},
+			{"a box beyond the host buffer", CopyOutBoxAsync(s, pinned, Rect(0, 1, 10, 10, 10), b, all), ErrInvalid, "gpu: copy box out: destination: box 10x10x1 at (0,1,0), pitch 10, 11 rows lies outside"},
+			{"a box of a host buffer beyond the buffer", CopyInBoxAsync(s, b.Slice(0, 99), all, pinned, all), ErrInvalid, "gpu: copy box in: destination: box 10x10x1 at (0,0,0), pitch 10, 10 rows lies outside of 99 elements"},
+			{"a closed host buffer", CopyInBoxAsync(s, b, all, shut, all), ErrClosed, "gpu: copy box in: host: buffer is closed"},
+			{"a nil host buffer", CopyOutBoxAsync(s, nil, all, b, all), ErrInvalid, "gpu: copy box out: host: buffer is nil"},
 			{"a nil stream", CopyInBox(nil, b, all, host, all), ErrInvalid, "stream is nil"},
 		} {
 			if !errors.Is(test.err, test.is) || !strings.Contains(test.err.Error(), test.want) {
@@ -157,7 +177,7 @@ func TestBadBoxesNameTheMistake(t *testing.T) {
 		if err := DownloadBox(cancelled, s, host, all, b, all); !errors.Is(err, context.Canceled) {
 			t.Errorf("a cancelled download: %v", err)
 		}
-		do(t, b.Close())
+		closeAll(t, b, pinned)
 	})
 }
 

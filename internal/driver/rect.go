@@ -6,7 +6,8 @@ import "unsafe"
 // dimensions.
 type BoxCopies interface {
 	// CopyBox copies a box. When it returns, a source in host memory may be
-	// reused, and what goes to host memory has arrived.
+	// reused, and what goes to host memory has arrived, unless the copy is
+	// asynchronous.
 	CopyBox(c *BoxCopy) error
 }
 
@@ -15,6 +16,10 @@ type BoxCopies interface {
 type BoxCopy struct {
 	Dst, Src             BoxSide
 	Width, Height, Depth int64
+
+	// Async: host memory is of [HostMemory]. CopyBox returns at once, and that
+	// memory is in use until the stream has passed the copy.
+	Async bool
 }
 
 // BoxSide is where the first byte is, and how the others follow.

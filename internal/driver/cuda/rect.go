@@ -43,7 +43,7 @@ func (s *stream) CopyBox(c *driver.BoxCopy) error {
 	default:
 		err = s.copyBox(c)
 	}
-	if err == nil && (c.Dst.Go != nil || c.Src.Go != nil) {
+	if err == nil && !c.Async && (c.Dst.Go != nil || c.Src.Go != nil) {
 		// Whether host memory has been staged depends on how the driver came to
 		// know it.
 		err = s.dev.handles(cuStreamSynchronize, s.handle)
@@ -68,7 +68,7 @@ func (s *stream) copyBox(c *driver.BoxCopy) error {
 	var pins runtime.Pinner
 	defer pins.Unpin()
 	for _, side := range []*driver.BoxSide{&c.Dst, &c.Src} {
-		if side.Go != nil {
+		if side.Go != nil && !c.Async {
 			pins.Pin(side.Go)
 		}
 	}
