@@ -57,6 +57,14 @@
 // [HostPool] has page-locked memory of the host. An [OutOfMemoryError] and a
 // [LeakError] name the lines of the program that hold memory.
 //
+// # Unified arrays and other libraries
+//
+// A [Unified] is an array with memory on both sides, which copies what one has
+// changed when the other asks for it. [ExportDLPack] and [ImportDLPack] share
+// arrays with libraries in the same process, [Buffer.CUDAArrayInterface] with
+// Python, [Buffer.IPCHandle] and [OpenIPC] with other processes. Package npy has
+// NumPy's files.
+//
 // # Graphs
 //
 // A [Graph] is work that is recorded once and run many times with one call:
