@@ -48,7 +48,7 @@ func (f DLPackFormat) check() error {
 //
 // The two libraries order their work themselves: wait for the stream before, or
 // make the other's work follow it (see [Stream.Handle]). Buffers of the simulator
-// cannot be exported; a view of a [Unified] is better copied, for it ends.
+// and views of a [Unified] cannot be exported.
 func ExportDLPack[T any](b *Buffer[T], f DLPackFormat, shape ...int) (unsafe.Pointer, error) {
 	const doing = "export dlpack"
 	if err := f.check(); err != nil {
@@ -66,6 +66,9 @@ func ExportDLPack[T any](b *Buffer[T], f DLPackFormat, shape ...int) (unsafe.Poi
 }
 
 func exportDLPack[T any](b *Buffer[T], f DLPackFormat, shape []int) (unsafe.Pointer, error) {
+	if err := b.mem.lasting(); err != nil {
+		return nil, err
+	}
 	device, err := b.mem.dev.dlDevice()
 	if err != nil {
 		return nil, err

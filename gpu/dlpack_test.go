@@ -138,3 +138,15 @@ func TestArrayInterface(t *testing.T) {
 	}
 	closeAll(t, b, host, d, cpu)
 }
+
+// BenchmarkDLPack measures handing a buffer over and its end.
+func BenchmarkDLPack(b *testing.B) {
+	d := must[*Device](b)(Open(Config{Device: "cpu"}))
+	x := upload(b, d.DefaultStream(), ramp(8)...)
+	b.ReportAllocs()
+	for b.Loop() {
+		p := must[unsafe.Pointer](b)(ExportDLPack(x, DLManagedTensorVersioned, 2, 4))
+		dlpack.Delete(p, true)
+	}
+	closeAll(b, x, d)
+}

@@ -60,7 +60,7 @@ func TestHandlesThatCannotBeOpened(t *testing.T) {
 		{"elements that a device has not", second(OpenIPC[*int](d, good)), ErrInvalid, "cannot hold elements of type *int"},
 		{"a device without names", second(OpenIPC[int32](cpu, good)), errors.ErrUnsupported, "memory of cpu has no name in other processes"},
 		{"memory without a name", second(host.IPCHandle()), errors.ErrUnsupported, "memory of cpu has no name in other processes"},
-		{"no memory", second(empty.IPCHandle()), ErrInvalid, "the buffer is empty"},
+		{"no memory", second(empty.IPCHandle()), ErrInvalid, "use Alloc"},
 		{"a closed buffer", second(closed.IPCHandle()), ErrClosed, "buffer is closed"},
 		{"nil", second((*Buffer[int32])(nil).IPCHandle()), ErrInvalid, "buffer is nil"},
 	} {

@@ -80,7 +80,7 @@ func (c *unified[T]) openHost(ctx context.Context, r span, write bool) ([]T, err
 // allocateHost makes the memory of the host.
 func (c *unified[T]) allocateHost() error {
 	switch {
-	case c.host != nil:
+	case c.host != nil || c.locked != nil:
 	case c.pinned:
 		h, err := AllocHost[T](c.dev, c.length)
 		if err != nil {

@@ -526,3 +526,53 @@ func BenchmarkUnified(b *testing.B) {
 		do(b, u.Close())
 	})
 }
+
+func TestOtherLibrariesGetNoViewOfAUnified(t *testing.T) {
+	d := openFake(t, fakecuda.New(1))
+	u := must[*Unified[float32]](t)(NewUnified[float32](d, 4))
+	b := must[*Buffer[float32]](t)(u.WriteDevice(d.DefaultStream()))
+	areInvalid(t, map[string]error{
+		"ExportDLPack":       second(ExportDLPack(b, DLManagedTensorVersioned)),
+		"IPCHandle":          second(b.IPCHandle()),
+		"CUDAArrayInterface": second(b.CUDAArrayInterface(nil)),
+	})
+	closeAll(t, u, d)
+}
+
+func TestUnifiedWithoutElements(t *testing.T) {
+	everyDevice(t, func(t *testing.T, d *Device) {
+		none := must[*Unified[float32]](t)(NewUnified[float32](d, 0))
+		pinned := must[*Unified[float32]](t)(NewUnified[float32](d, 0, Pinned))
+		some := must[*Unified[float32]](t)(NewUnified[float32](d, 3))
+		for _, u := range []*Unified[float32]{none, pinned, some.Slice(2, 2)} {
+			fillHost(t, u, 1)
+			if got := readHost(t, u); len(got) != 0 {
+				t.Errorf("read %v", got)
+			}
+			do(t, Fill(d.DefaultStream(), must[*Buffer[float32]](t)(u.WriteDevice(d.DefaultStream())), 1))
+			must[*Buffer[float32]](t)(u.ReadDevice(d.DefaultStream()))
+			if got := u.State(); got != StateUninitialised || u.Stats() != (UnifiedStats{}) {
+				t.Errorf("state %v, copied %+v", got, u.Stats())
+			}
+		}
+		closeAll(t, none, pinned, some)
+	})
+}
+
+func TestUnifiedThatIsNotClosedIsALeak(t *testing.T) {
+	d := openFake(t, fakecuda.New(1))
+	u := must[*Unified[float32]](t)(NewUnified[float32](d, 4))
+	fillHost(t, u, 1)
+	b := must[*Buffer[float32]](t)(u.ReadDevice(d.DefaultStream()))
+	leak, ok := errors.AsType[*LeakError](d.Close())
+	if !ok || leak.Buffers != 1 || leak.Bytes != 16 {
+		t.Errorf("closing the device gives %v", leak)
+	}
+	if err := u.SyncToDevice(d.DefaultStream()); !errors.Is(err, ErrClosed) {
+		t.Errorf("then its use gives %v", err)
+	}
+	if got := readHost(t, u); !slices.Equal(got, []float32{1, 1, 1, 1}) {
+		t.Errorf("what the host has is %v", got)
+	}
+	closeAll(t, b, u)
+}

@@ -1,6 +1,7 @@
 package npy_test
 
 import (
+	"bytes"
 	"fmt"
 	"log"
 	"os"
@@ -32,4 +33,27 @@ func Example() {
 	// Output:
 	// [2 3] [1 2 3 4 5 6]
 	// false
+}
+
+func ExampleArchiveWriter() {
+	var file bytes.Buffer
+	w := npy.NewArchiveWriter(&file)
+	w.Compress = true
+	if err := npy.Add(w, "weights", npy.Array[float32]{Shape: []int{2, 2}, Data: []float32{1, 2, 3, 4}}); err != nil {
+		log.Fatal(err)
+	}
+	if err := w.Close(); err != nil {
+		log.Fatal(err)
+	}
+
+	a, err := npy.NewArchive(bytes.NewReader(file.Bytes()), int64(file.Len()))
+	if err != nil {
+		log.Fatal(err)
+	}
+	weights, err := npy.ReadFrom[float32](a, "weights")
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(a.Names(), weights.Shape, weights.Data)
+	// Output: [weights] [2 2] [1 2 3 4]
 }
