@@ -14,21 +14,20 @@ import (
 
 // Copies of Go memory are staged in page-locked memory: goroutines copy chunks of
 // it to or from slots there, while the device copies to or from others. One core
-// copies at a fifth of what the bus moves, which is why there are several; between
+// copies at a tenth of what the bus moves, which is why there are several; between
 // two chunks the device pauses for some microseconds, which is why they are large.
 // The numbers are the best of those that were measured on an H200.
 const (
-	stagingWorkers = 6       // goroutines of a copy at most
-	stagingSlots   = 3       // of a goroutine
+	stagingWorkers = 10      // goroutines of a copy at most
+	stagingSlots   = 2       // of a goroutine
 	stagingChunk   = 2 << 20 // bytes of a slot
 
 	// stagingMinimum is the size in bytes from which it is worth it. The smallest
-	// copies have chunks that keep all goroutines at work.
-	stagingMinimum  = 4 << 20
-	smallestChunk   = 512 << 10
-	chunksPerWorker = 2
+	// copies have smaller chunks, to keep more goroutines at work.
+	stagingMinimum = 4 << 20
+	smallestChunk  = 512 << 10
 
-	// maxStagers bounds the page-locked memory of a device, to 144 MiB.
+	// maxStagers bounds the page-locked memory of a device, to 160 MiB.
 	maxStagers = 4
 )
 
@@ -285,7 +284,7 @@ func (s *Stream) stageOut(src driver.Memory, n int64, take func(chunk []byte, at
 // its own. After an error there are no more chunks.
 func (t *stager) each(n int64, work func(slots []slot, next func() (at, size int64, ok bool)) error) error {
 	workers := len(t.slots) / stagingSlots
-	chunk := n / int64(workers*chunksPerWorker) &^ (smallestChunk - 1)
+	chunk := n / int64(workers) &^ (smallestChunk - 1)
 	chunk = max(smallestChunk, min(chunk, stagingChunk))
 	var taken atomic.Int64
 	next := func() (at, size int64, ok bool) {
