@@ -949,3 +949,35 @@ func TestADeviceIsWaitedForWhileAStreamRecords(t *testing.T) {
 		closeAll(t, e, side, x)
 	})
 }
+
+func TestUpdateAllLeavesAloneWhatIsTheSame(t *testing.T) {
+	k := NewKernel(saxpyInfo)
+	lib := fakecuda.New(1)
+	d := openFake(t, lib)
+	s := d.DefaultStream()
+	x, y := upload(t, s, ramp(32)...), upload(t, s, ramp(32)...)
+	host := must[*HostBuffer[float32]](t)(AllocHost[float32](d, 32))
+	record := func(factor float32) *Graph {
+		return must[*Graph](t)(d.Capture(func(s *Stream) error {
+			return errors.Join(
+				CopyIn(s, x, ramp(32)), Fill(s, y, 1), CopyBox(s, y, Rect(0, 0, 2, 2, 4), x, Rect(1, 1, 2, 2, 5)),
+				CopyInAsync(s, x, host), Copy(s, x.Slice(0, 4), y.Slice(0, 4)),
+				launchSaxpy(k, s, Linear(8), factor, 8, x, y),
+			)
+		}))
+	}
+	e := must[*GraphExec](t)(record(1).Instantiate())
+	// Whatever the driver is asked for now fails.
+	for _, function := range []string{
+		"cuGraphExecKernelNodeSetParams", "cuGraphExecMemcpyNodeSetParams", "cuGraphExecMemsetNodeSetParams", "cuGraphCreate",
+	} {
+		lib.Fail(function, fakecuda.OutOfMemory)
+	}
+	do(t, e.UpdateAll(record(1)))
+	if err := e.UpdateAll(record(2)); !errors.Is(err, ErrOutOfMemory) {
+		t.Errorf("an update that changes something: %v", err)
+	}
+	do(t, e.UpdateAll(record(2)))
+	do(t, e.UpdateAll(record(2)))
+	closeAll(t, e, host, x, y, d)
+}
