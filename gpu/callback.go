@@ -35,6 +35,7 @@ func (s *Stream) Call(f func() error) error {
 		if err := onGoroutine(f); err != nil {
 			s.failed.CompareAndSwap(nil, &err)
 		}
+		s.called.Add(1)
 	}))
 }
 
@@ -57,6 +58,9 @@ func onGoroutine(f func() error) error {
 
 // callError returns the error of a function in the stream, once.
 func (s *Stream) callError() error {
+	// What the functions did happens before the wait returns. The device sees to
+	// the order, of which Go's memory model knows nothing.
+	s.called.Load()
 	if s.failed.Load() == nil {
 		return nil
 	}

@@ -347,6 +347,49 @@ func TestOverlapOnADriverThatFails(t *testing.T) {
 	}
 }
 
+func TestADeviceIsLostInTheMiddleOfAnOverlap(t *testing.T) {
+	lib := fakecuda.New(2)
+	d := openFake(t, lib)
+	other := must[*Device](t)(Open(Config{Device: "cuda:1"}))
+	lost, kept := newAdder(t, d, 3), newAdder(t, other, 3)
+	do(t, d.DefaultStream().Call(func() error { return nil }))
+	do(t, d.Synchronize(context.Background()))
+	results := 0
+	var failed error
+	for v, err := range Overlap(context.Background(), d, 3, upTo(100), lost.work(whole)) {
+		if failed = err; err == nil {
+			results++
+		}
+		if v == 105 {
+			lib.Lose(0, fakecuda.LaunchFailed)
+			if err := d.DefaultStream().Call(func() error { return nil }); !errors.Is(err, ErrDeviceLost) {
+				t.Errorf("a call on a lost device: %v", err)
+			}
+		}
+	}
+	if !errors.Is(failed, ErrDeviceLost) || results != 6 {
+		t.Errorf("error %v after %d results", failed, results)
+	}
+	onlyDefault(t, d)
+	last := float32(0)
+	for v, err := range Overlap(context.Background(), other, 3, upTo(20), kept.work(whole)) {
+		do(t, err)
+		last = v
+	}
+	if last != 119 {
+		t.Errorf("the last result of the other device is %v, want 119", last)
+	}
+	kept.close(t)
+	lost.close(t)
+	if err := d.Close(); !errors.Is(err, ErrDeviceLost) {
+		t.Errorf("close of the lost device: %v", err)
+	}
+	closeAll(t, other)
+	if left := lib.Left(); left != "" {
+		t.Errorf("left in the driver: %s", left)
+	}
+}
+
 // chunks yields n slices of 1 to 4 elements, in memory that is used again.
 func chunks(n int) iter.Seq[[]float32] {
 	return func(yield func([]float32) bool) {

@@ -31,6 +31,7 @@ type Stream struct {
 
 	priority int
 	failed   atomic.Pointer[error] // what a called function returned, until a wait returns it
+	called   atomic.Int64          // functions that have returned
 }
 
 // NewStream makes a stream, which is to be closed.
