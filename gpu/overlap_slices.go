@@ -12,7 +12,7 @@ import (
 // buffer that kernel returns back, which is out or a part of it, or in or a part
 // of it where the kernel works in place.
 //
-// The buffers are its own. A slice that was yielded is valid until the next
+// The buffers are of the device's pools, [Device.Pool] and [Device.HostPool]. A slice that was yielded is valid until the next
 // iteration. An item may be changed when the next one is asked for.
 //
 //	for y, err := range gpu.OverlapSlices(ctx, dev, 0, 1<<20, 1<<20, chunks, func(s *gpu.Stream, out, in *gpu.Buffer[float32]) (*gpu.Buffer[float32], error) {
@@ -24,7 +24,7 @@ func OverlapSlices[A, B any](ctx context.Context, d *Device, lanes, n, m int, in
 		buffers := &sliceLanes[A, B]{d: d, n: n, m: m}
 		defer buffers.close()
 		work := func(s *Stream, i int, item []A) (func() ([]B, error), error) {
-			l, err := buffers.lane(i)
+			l, err := buffers.lane(s, i)
 			if err != nil {
 				return nil, err
 			}
@@ -67,20 +67,20 @@ type sliceLane[A, B any] struct {
 }
 
 // lane returns the buffers of lane i, all lanes before which have been used.
-func (b *sliceLanes[A, B]) lane(i int) (*sliceLane[A, B], error) {
+func (b *sliceLanes[A, B]) lane(s *Stream, i int) (*sliceLane[A, B], error) {
 	if i < len(b.lanes) {
 		return &b.lanes[i], nil
 	}
 	b.lanes = append(b.lanes, sliceLane[A, B]{})
 	l := &b.lanes[i]
 	var err error
-	if l.in, err = Alloc[A](b.d, b.n); err != nil {
+	if l.in, err = Acquire[A](b.d.Pool(), s, b.n); err != nil {
 		return nil, err
 	}
-	if l.out, err = Alloc[B](b.d, b.m); err != nil {
+	if l.out, err = Acquire[B](b.d.Pool(), s, b.m); err != nil {
 		return nil, err
 	}
-	if l.host, err = AllocHost[B](b.d, b.m); errors.Is(err, ErrPinned) {
+	if l.host, err = AcquireHost[B](b.d.HostPool(), b.m); errors.Is(err, ErrPinned) {
 		l.data, err = make([]B, b.m), nil
 	}
 	return l, err

@@ -439,7 +439,7 @@ func TestOverlapSlicesCopiesInAndOut(t *testing.T) {
 			{"a result that is too long", 4, 2, inPlace, "gpu: overlap: result of 3 elements, at most 2 are allowed"},
 			{"no result", 4, 4, func(*Stream, *Buffer[float32], *Buffer[float32]) (*Buffer[float32], error) { return nil, nil }, "gpu: overlap: the result is nil"},
 			{"no kernel", 4, 4, nil, "gpu: overlap: no items, or nothing to do with them"},
-			{"a negative size", -1, 4, double, "gpu: alloc: negative length -1"},
+			{"a negative size", -1, 4, double, "gpu: acquire: negative length -1"},
 		} {
 			var failed error
 			for _, failed = range OverlapSlices(context.Background(), d, 2, test.n, test.m, chunks(5), test.kernel) {

@@ -16,10 +16,10 @@ func init() { register("overlap", measureOverlap) }
 
 const (
 	overlapElements = 4 << 20 // of an item: 16 MiB
-	overlapItems    = 200     // on a GPU
+	overlapItems    = 400     // on a GPU
 	overlapFew      = 8       // elsewhere, where nothing overlaps
 	overlapLanes    = 4
-	overlapRounds   = 5
+	overlapRounds   = 3
 
 	// The kernel of an item is a product of matrices of this size, which computes
 	// more than it moves, so that kernels of several lanes do not slow each other
