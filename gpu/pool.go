@@ -37,7 +37,7 @@ type Pool struct {
 	mu      sync.Mutex
 	closed  bool
 	holds   int         // buffers, calls at work, and one until Close: the driver's pool is closed after them
-	drv     driver.Pool // nil until memory is first needed
+	drv     driver.Pool // nil until the first block is made
 	classes [classCount][]*block
 	free    blockList // longest free first
 	kept    int64     // their bytes
@@ -275,10 +275,7 @@ func (p *Pool) put(b *block) error {
 			return nil
 		}
 	}
-	p.mu.Lock()
-	drv := p.drv
-	p.mu.Unlock()
-	drv.Forget(b.mem, b.size)
+	p.drv.Forget(b.mem, b.size)
 
 	p.mu.Lock()
 	b.owner = nil

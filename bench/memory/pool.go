@@ -58,6 +58,21 @@ func measurePool(r *run) error {
 	})
 	r.show("with all cores at once, each", float64(crowd.T.Nanoseconds())/float64(crowd.N), "ns")
 
+	pinned := testing.Benchmark(func(b *testing.B) {
+		for b.Loop() {
+			h, err := gpu.AcquireHost[float32](r.dev.HostPool(), poolElements)
+			if err != nil {
+				failed = err
+				b.FailNow()
+			}
+			h.Close()
+		}
+	})
+	if failed != nil {
+		return failed
+	}
+	r.show("acquire and release of page-locked memory", float64(pinned.T.Nanoseconds())/float64(pinned.N), "ns")
+
 	direct := testing.Benchmark(func(b *testing.B) {
 		for b.Loop() {
 			buffer, err := gpu.Alloc[float32](r.dev, poolElements)
