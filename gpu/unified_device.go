@@ -33,12 +33,12 @@ func (u *Unified[T]) SyncToDevice(s *Stream) error {
 		return driverError(doing, err)
 	}
 	defer c.release()
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	if err := c.acquireStream(s); err != nil {
 		return driverError(doing, err)
 	}
 	defer s.release()
-	c.mu.Lock()
-	defer c.mu.Unlock()
 	if err := c.inUse(u.part, false); err != nil {
 		return driverError(doing, err)
 	}
@@ -51,15 +51,17 @@ func (u *Unified[T]) onDevice(s *Stream, write bool) (*Buffer[T], error) {
 		return nil, err
 	}
 	defer c.release()
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	if err := c.acquireStream(s); err != nil {
 		return nil, err
 	}
 	defer s.release()
-	c.mu.Lock()
-	defer c.mu.Unlock()
 	return c.openDevice(s, u.part, write)
 }
 
+// acquireStream begins a use of a stream. The lock is held before, so that nobody
+// keeps a stream from being closed while he waits for the lock: see follow.
 func (c *unified[T]) acquireStream(s *Stream) error {
 	if err := s.check(); err != nil {
 		return err
@@ -240,7 +242,8 @@ func follow(s, other *Stream) error {
 	switch {
 	case err == nil:
 		err = s.Wait(e)
-	case errors.Is(err, ErrClosed): // closing it has waited for its work
+	case errors.Is(err, ErrClosed):
+		<-other.drained // by whoever closes it
 		err = nil
 	}
 	return errors.Join(err, e.Close())
@@ -277,7 +280,14 @@ func (w *streamWork) remove(r span, uses []*streamUse) {
 	}
 }
 
-// forget drops the uses of no elements.
+// forget drops the uses of no elements and those of streams that are closed.
 func (w *streamWork) forget() {
-	w.uses = slices.DeleteFunc(w.uses, func(u *streamUse) bool { return len(u.parts) == 0 })
+	w.uses = slices.DeleteFunc(w.uses, func(u *streamUse) bool {
+		select {
+		case <-u.stream.drained:
+			return true
+		default:
+			return len(u.parts) == 0
+		}
+	})
 }

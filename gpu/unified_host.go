@@ -146,7 +146,16 @@ func waitFor(ctx context.Context, ended []<-chan struct{}, pending []*streamUse,
 		}
 	}
 	for _, w := range pending {
-		if err := w.stream.Synchronize(ctx); err != nil && !errors.Is(err, ErrClosed) {
+		err := w.stream.Synchronize(ctx)
+		if errors.Is(err, ErrClosed) {
+			select {
+			case <-w.stream.drained:
+				continue
+			case <-ctx.Done():
+				return ctx.Err()
+			}
+		}
+		if err != nil {
 			return err
 		}
 	}

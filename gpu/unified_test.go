@@ -439,6 +439,26 @@ func unifiedAgreesWithAnArray(t *testing.T, options ...UnifiedOption) {
 	})
 }
 
+// A program may use a stream for each of its requests and close it.
+func TestUnifiedForgetsStreamsThatAreClosed(t *testing.T) {
+	everyDevice(t, func(t *testing.T, d *Device) {
+		u := must[*Unified[float32]](t)(NewUnified[float32](d, 8))
+		for i := range 20 {
+			s := must[*Stream](t)(d.NewStream(t.Context()))
+			do(t, Fill(s, must[*Buffer[float32]](t)(u.Slice(i%8, 8).WriteDevice(s)), float32(i)))
+			must[*Buffer[float32]](t)(u.Slice(i%8, 8).ReadDevice(s))
+			do(t, s.Close())
+		}
+		if n := len(u.core.work.uses); n > 3 {
+			t.Errorf("remembers %d uses of streams, all but one of them closed", n)
+		}
+		if got := readHost(t, u); !slices.Equal(got, []float32{16, 17, 18, 19, 19, 19, 19, 19}) {
+			t.Errorf("read %v", got)
+		}
+		do(t, u.Close())
+	})
+}
+
 // Goroutines that share an array, each with elements of its own and a stream of
 // its own, do not disturb each other; those that close it meanwhile get errors.
 func TestUnifiedIsSafeForConcurrentUse(t *testing.T) {
