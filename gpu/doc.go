@@ -81,6 +81,14 @@
 // something, such as block sizes, by measuring them on the device, and keeps the
 // answer on disk.
 //
+// # Streams
+//
+// Work on one stream is done in order, work on several may overlap. [Stream.After],
+// or [Stream.Record] and [Stream.Wait] with an [Event], put streams in order;
+// [Priority] says whose work goes first; [Stream.Call] runs a Go function in the
+// order of a stream. [Overlap] and [OverlapSlices] pass items through several
+// streams, so that copies in both directions and kernels go on at the same time.
+//
 // # Waiting
 //
 // Streams do their work in order, and apart from each other. On a GPU that is

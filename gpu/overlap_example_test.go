@@ -107,3 +107,19 @@ func ExampleStream_Call() {
 	// <nil>
 	// gpu: call: not stored
 }
+
+func ExamplePriority() {
+	dev, err := gpu.Open(gpu.Config{Device: "cpu"})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer dev.Close()
+	_, greatest := dev.Priorities() // 0 on a CPU, whose streams are all alike
+	s, err := dev.NewStream(context.Background(), gpu.Priority(greatest))
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer s.Close()
+	fmt.Println(s.Priority())
+	// Output: 0
+}

@@ -478,3 +478,14 @@ func TestOverlapSlicesGoesOnWithoutPageLockedMemory(t *testing.T) {
 		t.Errorf("left in the driver: %s", left)
 	}
 }
+
+// BenchmarkOverlap measures what a pipeline adds to the work of an item.
+func BenchmarkOverlap(b *testing.B) {
+	everyDeviceB(b, func(b *testing.B, d *Device) {
+		nothing := func(*Stream, int, int) (func() (int, error), error) { return nil, nil }
+		b.ReportAllocs()
+		for _, err := range Overlap(context.Background(), d, 0, upTo(b.N), nothing) {
+			do(b, err)
+		}
+	})
+}
