@@ -76,12 +76,21 @@ func (n *Native) Check(ctx context.Context, cases []*Case) ([]*Mismatch, error) 
 			i, _ := strconv.Atoi(m[2])
 			_, there := files["p"+m[2]+".go"]
 			if there {
-				out[i], found = &Mismatch{cases[i], "cpu build", m[3]}, true
+				out[i], found = &Mismatch{cases[i], "cpu build", m[4]}, true
 				delete(files, "p"+m[2]+".go")
 				delete(files, "h"+m[2]+".go")
 			}
-			if m[1] == "p" {
-				out[i] = &Mismatch{cases[i], "go build", m[3]} // no valid program to begin with
+			if m[1] == "p" && m[3] != "" {
+				out[i] = &Mismatch{cases[i], "go build", m[4]} // no valid program to begin with
+			}
+		}
+		for _, m := range unencodable.FindAllStringSubmatch(log, -1) {
+			if _, there := files["p"+m[1]+".go"]; there {
+				i, _ := strconv.Atoi(m[1])
+				out[i], found = nil, true
+				refs[i] = nil
+				delete(files, "p"+m[1]+".go")
+				delete(files, "h"+m[1]+".go")
 			}
 		}
 		if !found {
@@ -90,8 +99,13 @@ func (n *Native) Check(ctx context.Context, cases []*Case) ([]*Mismatch, error) 
 	}
 }
 
-// blamed matches an error of the Go compiler in the files of a program.
-var blamed = regexp.MustCompile(`\b([ph])(\d+)\.go:[\d:]+ (.*)`)
+// blamed matches an error of the Go compiler in the files of a program. One without
+// a column is in what a line directive names: the Go for the CPU.
+var blamed = regexp.MustCompile(`\b([ph])(\d+)\.go:\d+:(\d+:)? (.*)`)
+
+// unencodable matches what the Go compiler says of an index so large that it has
+// no instruction for it without optimisation: such a program cannot be run.
+var unencodable = regexp.MustCompile(`offset too large in .*\bp(\d+)\.go:`)
 
 // hostFile is the program's kernel compiled for the CPU, and what calls both forms.
 func hostFile(id int, k *ir.Kernel) (_ string, err error) {
@@ -212,7 +226,7 @@ func (n *Native) run(ctx context.Context, binary string, cases []*Case, refs []*
 	var jobs bytes.Buffer
 	send := gob.NewEncoder(&jobs)
 	for i, c := range cases {
-		if out[i] != nil {
+		if out[i] != nil || refs[i] == nil {
 			continue
 		}
 		k := refs[i].kernel
@@ -256,7 +270,7 @@ func (n *Native) run(ctx context.Context, binary string, cases []*Case, refs []*
 	}
 	// It crashed or hung in the first program without a result.
 	for i := range cases {
-		if out[i] == nil && !done[i] {
+		if out[i] == nil && refs[i] != nil && !done[i] {
 			out[i] = &Mismatch{cases[i], "cpu", fmt.Sprintf("the binary ends: %v: %.2000s", ended, &stderr)}
 			return ctx.Err()
 		}

@@ -223,6 +223,13 @@ func (g *generator) shift(e *ir.Binary, dst operand) operand {
 	t := e.Type()
 	x := g.value(e.X)
 	count := g.shiftCount(e)
+	if n := uint64(classBits(classOf(t))); count.immediate && count.n >= n {
+		// Of x*c<<64 ptxas 13.0 makes x*c.
+		if e.Op == ir.Shl || !t.IsSigned() {
+			return zeroOperand(classOf(t))
+		}
+		count.n = n - 1
+	}
 	dst = g.into(dst, classOf(t))
 	if e.Op == ir.Shr {
 		g.emit("shr."+arithmeticType(t.Kind), dst, x, count)
@@ -231,6 +238,14 @@ func (g *generator) shift(e *ir.Binary, dst operand) operand {
 	g.emit("shl."+bitType(t.Kind), dst, x, count)
 	g.extend(t.Kind, dst, dst)
 	return dst
+}
+
+// classBits is the width of the registers of an integer class.
+func classBits(c class) int {
+	if c == b64Class {
+		return 64
+	}
+	return 32
 }
 
 func (g *generator) shiftCount(e *ir.Binary) operand {
