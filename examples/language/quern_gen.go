@@ -4305,7 +4305,7 @@ func quernHostBlur(r *host.Run) {
 		for threadZ := range 1 {
 			for threadY := range 1 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1Blur(r, threadY, threadZ, t3, x, first)
+				quernRow1Blur(r, t3, x, first)
 			}
 		}
 		for threadZ := range 1 {
@@ -4318,11 +4318,11 @@ func quernHostBlur(r *host.Run) {
 }
 
 //go:noinline
-func quernRow1Blur(r *host.Run, threadY, threadZ int, t3, x []float32, first int) {
+func quernRow1Blur(r *host.Run, t3, x []float32, first int) {
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 //line memory.go:198
-		if threadX == 0 && threadY == 0 && threadZ == 0 {
+		if threadX == 0 && true && true {
 //line memory.go:198
 			copy(t3, x[first:])
 		}

@@ -17023,7 +17023,7 @@ func quernHostValuesDeclared(r *host.Run) {
 			for threadY := range 2 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				first := (threadZ*2 + threadY) * 64
-				start := 64 * (threadY + 2*threadZ)
+				start := 64 * (threadY + 0)
 				quernRow1ValuesDeclared(r, vs, first, lanes2, os, t5s, in, base, start, lanes, out, c)
 			}
 		}
@@ -17209,7 +17209,7 @@ func quernHostValuesDeclared(r *host.Run) {
 			for threadY := range 2 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				first22 := (threadZ*2 + threadY) * 64
-				start2 := 64 * (threadY + 2*threadZ)
+				start2 := 64 * (threadY + 0)
 				quernRow22ValuesDeclared(r, matchAnys, first22, masks, base, start2)
 			}
 		}
@@ -17219,7 +17219,7 @@ func quernHostValuesDeclared(r *host.Run) {
 			for threadY := range 2 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				first23 := (threadZ*2 + threadY) * 64
-				start3 := 64 * (threadY + 2*threadZ)
+				start3 := 64 * (threadY + 0)
 				quernRow23ValuesDeclared(r, matchAlls, first23, matchAlls2, alls, masks, base, start3)
 			}
 		}
@@ -17243,7 +17243,7 @@ func quernHostValuesDeclared(r *host.Run) {
 			for threadY := range 2 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				first26 := (threadZ*2 + threadY) * 64
-				start4 := 64 * (threadY + 2*threadZ)
+				start4 := 64 * (threadY + 0)
 				quernRow26ValuesDeclared(r, vs, first26, ballots, ballots2, t50s, masks, base, start4)
 			}
 		}
@@ -17254,7 +17254,7 @@ func quernHostValuesDeclared(r *host.Run) {
 			for threadY := range 2 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				first27 := (threadZ*2 + threadY) * 64
-				start5 := 64 * (threadY + 2*threadZ)
+				start5 := 64 * (threadY + 0)
 				quernRow27ValuesDeclared(r, matchAlls3, first27, masks, base, start5)
 			}
 		}
@@ -17803,7 +17803,7 @@ func quernHostValuesPartial(r *host.Run) {
 			for threadY := range 9 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				first := (threadZ*9 + threadY) * 7
-				start := 7 * (threadY + 9*threadZ)
+				start := 7 * (threadY + 0)
 				quernRow1ValuesPartial(r, vs, first, lanes2, os, t5s, in, base, start, lanes, out, c)
 			}
 		}
@@ -17989,7 +17989,7 @@ func quernHostValuesPartial(r *host.Run) {
 			for threadY := range 9 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				first22 := (threadZ*9 + threadY) * 7
-				start2 := 7 * (threadY + 9*threadZ)
+				start2 := 7 * (threadY + 0)
 				quernRow22ValuesPartial(r, matchAnys, first22, masks, base, start2)
 			}
 		}
@@ -17999,7 +17999,7 @@ func quernHostValuesPartial(r *host.Run) {
 			for threadY := range 9 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				first23 := (threadZ*9 + threadY) * 7
-				start3 := 7 * (threadY + 9*threadZ)
+				start3 := 7 * (threadY + 0)
 				quernRow23ValuesPartial(r, matchAlls, first23, matchAlls2, alls, masks, base, start3)
 			}
 		}
@@ -18023,7 +18023,7 @@ func quernHostValuesPartial(r *host.Run) {
 			for threadY := range 9 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				first26 := (threadZ*9 + threadY) * 7
-				start4 := 7 * (threadY + 9*threadZ)
+				start4 := 7 * (threadY + 0)
 				quernRow26ValuesPartial(r, vs, first26, ballots, ballots2, t50s, masks, base, start4)
 			}
 		}
@@ -18034,7 +18034,7 @@ func quernHostValuesPartial(r *host.Run) {
 			for threadY := range 9 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				first27 := (threadZ*9 + threadY) * 7
-				start5 := 7 * (threadY + 9*threadZ)
+				start5 := 7 * (threadY + 0)
 				quernRow27ValuesPartial(r, matchAlls3, first27, masks, base, start5)
 			}
 		}
