@@ -299,7 +299,7 @@ func (e *emitter) coordinate(op ir.ThreadOp) string {
 	case e.current <= perBlock && e.warp != nil:
 		return e.warpCoordinate(op)
 	case e.current <= perBlock:
-		return "0" // uniform only if it is the only one
+		return noCoordinate // uniform only if it is the only one
 	default:
 		e.axes[op] = true
 		if op == ir.ThreadIdxX {
@@ -308,6 +308,10 @@ func (e *emitter) coordinate(op ir.ThreadOp) string {
 	}
 	return e.outer(name, "int")
 }
+
+// noCoordinate is the coordinate of the only thread along an axis. It is no
+// constant, by which Go would refuse to divide.
+const noCoordinate = "(0 * r.BlockDim.X)"
 
 // firstOfRow is the number in its block of the first thread of the row.
 func (e *emitter) firstOfRow() string {

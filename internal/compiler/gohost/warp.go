@@ -325,7 +325,8 @@ func (e *emitter) wholeWarp(row *section, fails bool, body func()) {
 	e.out.add("_, _, _ = %s, %s, %s", w.at, w.n, w.x)
 	for _, op := range [...]ir.ThreadOp{ir.ThreadIdxY, ir.ThreadIdxZ} {
 		if e.axes[op] {
-			e.out.add("const %s = 0", e.names.of[op])
+			e.out.add("%s := 0 // no constant, by which Go would not divide", e.names.of[op])
+			e.out.add("_ = %s", e.names.of[op])
 		}
 	}
 	if fails {
@@ -354,7 +355,7 @@ func (e *emitter) warpCoordinate(op ir.ThreadOp) string {
 	case ir.ThreadIdxZ:
 		return fmt.Sprintf("(%s / (%s * %s))", first, e.coordinate(ir.BlockDimX), e.coordinate(ir.BlockDimY))
 	}
-	return "0" // uniform only if it is the only one
+	return noCoordinate // uniform only if it is the only one
 }
 
 var collectiveFunctions = map[ir.WarpOp]string{

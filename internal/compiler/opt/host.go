@@ -27,8 +27,8 @@ func Host(k *ir.Kernel) *ir.Kernel {
 	return k
 }
 
-// declared makes constants of what a declared block says: the coordinates of the
-// only thread along an axis, and what is computed from the block's dimensions alone,
+// declared makes constants of what a declared block says: the X coordinate of the
+// only thread of a row, and what is computed from the block's dimensions alone,
 // or is an index or a bound, which Go would take for a constant too, and refuse if
 // it overflows or is out of range.
 func declared(k *ir.Kernel) {
@@ -65,7 +65,7 @@ func declared(k *ir.Kernel) {
 		case *ir.SliceExpr:
 			e.Lo, e.Hi, e.Max = limit(e.Lo), limit(e.Hi), limit(e.Max)
 		case *ir.ThreadValue:
-			if e.Op >= ir.ThreadIdxX && e.Op <= ir.ThreadIdxZ && block[e.Op-ir.ThreadIdxX] == 1 {
+			if e.Op == ir.ThreadIdxX && block[0] == 1 {
 				return ir.IntConst(ir.TInt, 0)
 			}
 		case *ir.Unary:
