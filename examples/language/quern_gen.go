@@ -4305,7 +4305,7 @@ func quernHostBlur(r *host.Run) {
 		for threadZ := range 1 {
 			for threadY := range 1 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1Blur(r, t3, x, first)
+				quernRow1Blur(r, threadY, threadZ, t3, x, first)
 			}
 		}
 		for threadZ := range 1 {
@@ -4318,11 +4318,11 @@ func quernHostBlur(r *host.Run) {
 }
 
 //go:noinline
-func quernRow1Blur(r *host.Run, t3, x []float32, first int) {
+func quernRow1Blur(r *host.Run, threadY, threadZ int, t3, x []float32, first int) {
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 //line memory.go:198
-		if threadX == 0 && true && true {
+		if threadX == 0 && threadY == 0 && threadZ == 0 {
 //line memory.go:198
 			copy(t3, x[first:])
 		}
@@ -7408,8 +7408,10 @@ func quernHostBlockSum(r *host.Run) {
 				{
 					at, n, startX := first4, lanes, first4
 					_, _, _ = at, n, startX
-					const threadY = 0
-					const threadZ = 0
+					threadY := 0 // no constant, by which Go would not divide
+					_ = threadY
+					threadZ := 0 // no constant, by which Go would not divide
+					_ = threadZ
 					r.ThreadIdx.Y, r.ThreadIdx.Z = 0, 0
 					quernRow4BlockSum(r, ps, at, n, partial, startX)
 				}
@@ -7420,8 +7422,10 @@ func quernHostBlockSum(r *host.Run) {
 				{
 					at, n, startX := first4, lanes, first4
 					_, _, _ = at, n, startX
-					const threadY = 0
-					const threadZ = 0
+					threadY := 0 // no constant, by which Go would not divide
+					_ = threadY
+					threadZ := 0 // no constant, by which Go would not divide
+					_ = threadZ
 					r.ThreadIdx.Y, r.ThreadIdx.Z = 0, 0
 					quernRow5BlockSum(r, at, sum, p2, n, startX)
 				}
@@ -7854,8 +7858,10 @@ func quernHostAgreements(r *host.Run) {
 				{
 					at, n, startX := first4, lanes, first4
 					_, _, _ = at, n, startX
-					const threadY = 0
-					const threadZ = 0
+					threadY := 0 // no constant, by which Go would not divide
+					_ = threadY
+					threadZ := 0 // no constant, by which Go would not divide
+					_ = threadZ
 					r.ThreadIdx.Y, r.ThreadIdx.Z = 0, 0
 					quernRow5Agreements(r, givens4, at, n, keys, base, startX)
 				}
@@ -7870,8 +7876,10 @@ func quernHostAgreements(r *host.Run) {
 			{
 				at, n, startX := first4, lanes, first4
 				_, _, _ = at, n, startX
-				const threadY = 0
-				const threadZ = 0
+				threadY := 0 // no constant, by which Go would not divide
+				_ = threadY
+				threadZ := 0 // no constant, by which Go would not divide
+				_ = threadZ
 				r.ThreadIdx.Y, r.ThreadIdx.Z = 0, 0
 				quernRow7Agreements(r, t8s, at, n, zero, base, startX)
 			}

@@ -3098,33 +3098,34 @@ func quernHostLbm(r *host.Run) {
 		blockX := r.BlockIdx.X
 		blockY := r.BlockIdx.Y
 		base := blockX * 128
-		y := blockY*1 + 0
-		t2 := y - 1
-		t22 := y - -1
-		t23 := y - 1
-		t24 := y - 1
-		t25 := y - -1
-		t26 := y - -1
-		base2 := y * w
-		base3 := (h + y) * w
-		base4 := (size + y) * w
-		base5 := (size2 + y) * w
-		base6 := (size3 + y) * w
-		base7 := (size4 + y) * w
-		base8 := (size5 + y) * w
-		base9 := (size6 + y) * w
-		base10 := (size7 + y) * w
+		base2 := blockY * 1
 		for threadZ := range 1 {
 			for threadY := range 1 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1Lbm(r, base, w, y, h, in, t2, size, size2, t22, size3, t23, size4, t24, size5, t25, size6, t26, size7, out, base2, omega, base3, base4, base5, base6, base7, base8, base9, base10)
+				y := base2 + threadY
+				t2 := y - 1
+				t22 := y - -1
+				t23 := y - 1
+				t24 := y - 1
+				t25 := y - -1
+				t26 := y - -1
+				start := y * w
+				start2 := (h + y) * w
+				start3 := (size + y) * w
+				start4 := (size2 + y) * w
+				start5 := (size3 + y) * w
+				start6 := (size4 + y) * w
+				start7 := (size5 + y) * w
+				start8 := (size6 + y) * w
+				start9 := (size7 + y) * w
+				quernRow1Lbm(r, base, w, y, h, in, t2, size, size2, t22, size3, t23, size4, t24, size5, t25, size6, t26, size7, out, start, omega, start2, start3, start4, start5, start6, start7, start8, start9)
 			}
 		}
 	}
 }
 
 //go:noinline
-func quernRow1Lbm(r *host.Run, base, w, y, h int, in []float32, t2, size, size2, t22, size3, t23, size4, t24, size5, t25, size6, t26, size7 int, out []float32, base2 int, omega float32, base3, base4, base5, base6, base7, base8, base9, base10 int) {
+func quernRow1Lbm(r *host.Run, base, w, y, h int, in []float32, t2, size, size2, t22, size3, t23, size4, t24, size5, t25, size6, t26, size7 int, out []float32, start int, omega float32, start2, start3, start4, start5, start6, start7, start8, start9 int) {
 	for threadX := range 128 {
 		r.ThreadIdx.X = threadX
 		x := base + threadX
@@ -3328,39 +3329,39 @@ func quernRow1Lbm(r *host.Run, base, w, y, h int, in []float32, t2, size, size2,
 //line lbm.go:61
 			u := (ux*0 + uy*0) * 3
 			equilibrium := density * 0.44444445 * (u + 1 + u*0.5*u - square)
-			out[base2+x] = f[0] + omega*(equilibrium-f[0])
+			out[start+x] = f[0] + omega*(equilibrium-f[0])
 //line lbm.go:61
 			u2 := (ux + uy*0) * 3
 			equilibrium2 := density * 0.11111111 * (u2 + 1 + u2*0.5*u2 - square)
-			out[base3+x] = f[1] + omega*(equilibrium2-f[1])
+			out[start2+x] = f[1] + omega*(equilibrium2-f[1])
 //line lbm.go:61
 			u3 := (ux*0 + uy) * 3
 			equilibrium3 := density * 0.11111111 * (u3 + 1 + u3*0.5*u3 - square)
-			out[base4+x] = f[2] + omega*(equilibrium3-f[2])
+			out[start3+x] = f[2] + omega*(equilibrium3-f[2])
 //line lbm.go:61
 			u4 := (-ux + uy*0) * 3
 			equilibrium4 := density * 0.11111111 * (u4 + 1 + u4*0.5*u4 - square)
-			out[base5+x] = f[3] + omega*(equilibrium4-f[3])
+			out[start4+x] = f[3] + omega*(equilibrium4-f[3])
 //line lbm.go:61
 			u5 := (ux*0 + -uy) * 3
 			equilibrium5 := density * 0.11111111 * (u5 + 1 + u5*0.5*u5 - square)
-			out[base6+x] = f[4] + omega*(equilibrium5-f[4])
+			out[start5+x] = f[4] + omega*(equilibrium5-f[4])
 //line lbm.go:61
 			u6 := (ux + uy) * 3
 			equilibrium6 := density * 0.027777778 * (u6 + 1 + u6*0.5*u6 - square)
-			out[base7+x] = f[5] + omega*(equilibrium6-f[5])
+			out[start6+x] = f[5] + omega*(equilibrium6-f[5])
 //line lbm.go:61
 			u7 := (-ux + uy) * 3
 			equilibrium7 := density * 0.027777778 * (u7 + 1 + u7*0.5*u7 - square)
-			out[base8+x] = f[6] + omega*(equilibrium7-f[6])
+			out[start7+x] = f[6] + omega*(equilibrium7-f[6])
 //line lbm.go:61
 			u8 := (-ux + -uy) * 3
 			equilibrium8 := density * 0.027777778 * (u8 + 1 + u8*0.5*u8 - square)
-			out[base9+x] = f[7] + omega*(equilibrium8-f[7])
+			out[start8+x] = f[7] + omega*(equilibrium8-f[7])
 //line lbm.go:61
 			u9 := (ux + -uy) * 3
 			equilibrium9 := density * 0.027777778 * (u9 + 1 + u9*0.5*u9 - square)
-			out[base10+x] = f[8] + omega*(equilibrium9-f[8])
+			out[start9+x] = f[8] + omega*(equilibrium9-f[8])
 		}
 	}
 }
@@ -3382,33 +3383,34 @@ func quernHostLbmUnchecked(r *host.Run) {
 		blockX := r.BlockIdx.X
 		blockY := r.BlockIdx.Y
 		base := blockX * 128
-		y := blockY*1 + 0
-		t2 := y - 1
-		t22 := y - -1
-		t23 := y - 1
-		t24 := y - 1
-		t25 := y - -1
-		t26 := y - -1
-		base2 := y * w
-		base3 := (h + y) * w
-		base4 := (size + y) * w
-		base5 := (size2 + y) * w
-		base6 := (size3 + y) * w
-		base7 := (size4 + y) * w
-		base8 := (size5 + y) * w
-		base9 := (size6 + y) * w
-		base10 := (size7 + y) * w
+		base2 := blockY * 1
 		for threadZ := range 1 {
 			for threadY := range 1 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-				quernRow1LbmUnchecked(r, base, w, y, h, in, t2, size, size2, t22, size3, t23, size4, t24, size5, t25, size6, t26, size7, out, base2, omega, base3, base4, base5, base6, base7, base8, base9, base10)
+				y := base2 + threadY
+				t2 := y - 1
+				t22 := y - -1
+				t23 := y - 1
+				t24 := y - 1
+				t25 := y - -1
+				t26 := y - -1
+				start := y * w
+				start2 := (h + y) * w
+				start3 := (size + y) * w
+				start4 := (size2 + y) * w
+				start5 := (size3 + y) * w
+				start6 := (size4 + y) * w
+				start7 := (size5 + y) * w
+				start8 := (size6 + y) * w
+				start9 := (size7 + y) * w
+				quernRow1LbmUnchecked(r, base, w, y, h, in, t2, size, size2, t22, size3, t23, size4, t24, size5, t25, size6, t26, size7, out, start, omega, start2, start3, start4, start5, start6, start7, start8, start9)
 			}
 		}
 	}
 }
 
 //go:noinline
-func quernRow1LbmUnchecked(r *host.Run, base, w, y, h int, in []float32, t2, size, size2, t22, size3, t23, size4, t24, size5, t25, size6, t26, size7 int, out []float32, base2 int, omega float32, base3, base4, base5, base6, base7, base8, base9, base10 int) {
+func quernRow1LbmUnchecked(r *host.Run, base, w, y, h int, in []float32, t2, size, size2, t22, size3, t23, size4, t24, size5, t25, size6, t26, size7 int, out []float32, start int, omega float32, start2, start3, start4, start5, start6, start7, start8, start9 int) {
 	for threadX := range 128 {
 		r.ThreadIdx.X = threadX
 		x := base + threadX
@@ -3612,39 +3614,39 @@ func quernRow1LbmUnchecked(r *host.Run, base, w, y, h int, in []float32, t2, siz
 //line lbm.go:61
 			u := (ux*0 + uy*0) * 3
 			equilibrium := density * 0.44444445 * (u + 1 + u*0.5*u - square)
-			out[base2+x] = f[0] + omega*(equilibrium-f[0])
+			out[start+x] = f[0] + omega*(equilibrium-f[0])
 //line lbm.go:61
 			u2 := (ux + uy*0) * 3
 			equilibrium2 := density * 0.11111111 * (u2 + 1 + u2*0.5*u2 - square)
-			out[base3+x] = f[1] + omega*(equilibrium2-f[1])
+			out[start2+x] = f[1] + omega*(equilibrium2-f[1])
 //line lbm.go:61
 			u3 := (ux*0 + uy) * 3
 			equilibrium3 := density * 0.11111111 * (u3 + 1 + u3*0.5*u3 - square)
-			out[base4+x] = f[2] + omega*(equilibrium3-f[2])
+			out[start3+x] = f[2] + omega*(equilibrium3-f[2])
 //line lbm.go:61
 			u4 := (-ux + uy*0) * 3
 			equilibrium4 := density * 0.11111111 * (u4 + 1 + u4*0.5*u4 - square)
-			out[base5+x] = f[3] + omega*(equilibrium4-f[3])
+			out[start4+x] = f[3] + omega*(equilibrium4-f[3])
 //line lbm.go:61
 			u5 := (ux*0 + -uy) * 3
 			equilibrium5 := density * 0.11111111 * (u5 + 1 + u5*0.5*u5 - square)
-			out[base6+x] = f[4] + omega*(equilibrium5-f[4])
+			out[start5+x] = f[4] + omega*(equilibrium5-f[4])
 //line lbm.go:61
 			u6 := (ux + uy) * 3
 			equilibrium6 := density * 0.027777778 * (u6 + 1 + u6*0.5*u6 - square)
-			out[base7+x] = f[5] + omega*(equilibrium6-f[5])
+			out[start6+x] = f[5] + omega*(equilibrium6-f[5])
 //line lbm.go:61
 			u7 := (-ux + uy) * 3
 			equilibrium7 := density * 0.027777778 * (u7 + 1 + u7*0.5*u7 - square)
-			out[base8+x] = f[6] + omega*(equilibrium7-f[6])
+			out[start7+x] = f[6] + omega*(equilibrium7-f[6])
 //line lbm.go:61
 			u8 := (-ux + -uy) * 3
 			equilibrium8 := density * 0.027777778 * (u8 + 1 + u8*0.5*u8 - square)
-			out[base9+x] = f[7] + omega*(equilibrium8-f[7])
+			out[start8+x] = f[7] + omega*(equilibrium8-f[7])
 //line lbm.go:61
 			u9 := (ux + -uy) * 3
 			equilibrium9 := density * 0.027777778 * (u9 + 1 + u9*0.5*u9 - square)
-			out[base10+x] = f[8] + omega*(equilibrium9-f[8])
+			out[start9+x] = f[8] + omega*(equilibrium9-f[8])
 		}
 	}
 }
@@ -5405,8 +5407,10 @@ func quernHostReduce(r *host.Run) {
 				{
 					at, n, startX := first4, lanes, first4
 					_, _, _ = at, n, startX
-					const threadY = 0
-					const threadZ = 0
+					threadY := 0 // no constant, by which Go would not divide
+					_ = threadY
+					threadZ := 0 // no constant, by which Go would not divide
+					_ = threadZ
 					r.ThreadIdx.Y, r.ThreadIdx.Z = 0, 0
 					quernRow4Reduce(r, ps, at, n, partial, startX)
 				}
@@ -5417,8 +5421,10 @@ func quernHostReduce(r *host.Run) {
 				{
 					at, n, startX := first4, lanes, first4
 					_, _, _ = at, n, startX
-					const threadY = 0
-					const threadZ = 0
+					threadY := 0 // no constant, by which Go would not divide
+					_ = threadY
+					threadZ := 0 // no constant, by which Go would not divide
+					_ = threadZ
 					r.ThreadIdx.Y, r.ThreadIdx.Z = 0, 0
 					quernRow5Reduce(r, at, sum, p2, n, startX)
 				}
@@ -5551,8 +5557,10 @@ func quernHostReduceUnchecked(r *host.Run) {
 				{
 					at, n, startX := first4, lanes, first4
 					_, _, _ = at, n, startX
-					const threadY = 0
-					const threadZ = 0
+					threadY := 0 // no constant, by which Go would not divide
+					_ = threadY
+					threadZ := 0 // no constant, by which Go would not divide
+					_ = threadZ
 					r.ThreadIdx.Y, r.ThreadIdx.Z = 0, 0
 					quernRow4ReduceUnchecked(r, ps, at, n, partial, startX)
 				}
@@ -5563,8 +5571,10 @@ func quernHostReduceUnchecked(r *host.Run) {
 				{
 					at, n, startX := first4, lanes, first4
 					_, _, _ = at, n, startX
-					const threadY = 0
-					const threadZ = 0
+					threadY := 0 // no constant, by which Go would not divide
+					_ = threadY
+					threadZ := 0 // no constant, by which Go would not divide
+					_ = threadZ
 					r.ThreadIdx.Y, r.ThreadIdx.Z = 0, 0
 					quernRow5ReduceUnchecked(r, at, sum, p2, n, startX)
 				}
@@ -5863,8 +5873,10 @@ func quernHostBlockScan(r *host.Run) {
 				{
 					at, n, startX := first4, lanes, first4
 					_, _, _ = at, n, startX
-					const threadY = 0
-					const threadZ = 0
+					threadY := 0 // no constant, by which Go would not divide
+					_ = threadY
+					threadZ := 0 // no constant, by which Go would not divide
+					_ = threadZ
 					r.ThreadIdx.Y, r.ThreadIdx.Z = 0, 0
 					quernRow3BlockScan(r, ws, at, n, warps, startX)
 				}
@@ -5873,8 +5885,10 @@ func quernHostBlockScan(r *host.Run) {
 				{
 					at, n, startX := first4, lanes, first4
 					_, _, _ = at, n, startX
-					const threadY = 0
-					const threadZ = 0
+					threadY := 0 // no constant, by which Go would not divide
+					_ = threadY
+					threadZ := 0 // no constant, by which Go would not divide
+					_ = threadZ
 					r.ThreadIdx.Y, r.ThreadIdx.Z = 0, 0
 					quernRow4BlockScan(r, scanAdds2, at, n, warps, startX)
 				}
@@ -6062,8 +6076,10 @@ func quernHostBlockScanUnchecked(r *host.Run) {
 				{
 					at, n, startX := first4, lanes, first4
 					_, _, _ = at, n, startX
-					const threadY = 0
-					const threadZ = 0
+					threadY := 0 // no constant, by which Go would not divide
+					_ = threadY
+					threadZ := 0 // no constant, by which Go would not divide
+					_ = threadZ
 					r.ThreadIdx.Y, r.ThreadIdx.Z = 0, 0
 					quernRow3BlockScanUnchecked(r, ws, at, n, warps, startX)
 				}
@@ -6072,8 +6088,10 @@ func quernHostBlockScanUnchecked(r *host.Run) {
 				{
 					at, n, startX := first4, lanes, first4
 					_, _, _ = at, n, startX
-					const threadY = 0
-					const threadZ = 0
+					threadY := 0 // no constant, by which Go would not divide
+					_ = threadY
+					threadZ := 0 // no constant, by which Go would not divide
+					_ = threadZ
 					r.ThreadIdx.Y, r.ThreadIdx.Z = 0, 0
 					quernRow4BlockScanUnchecked(r, scanAdds2, at, n, warps, startX)
 				}

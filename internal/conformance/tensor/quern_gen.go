@@ -833,8 +833,10 @@ func quernHostProduct_kernel_Float16_kernel_Float16_float32(r *host.Run) {
 			{
 				at, n2, startX := first, lanes, first
 				_, _, _ = at, n2, startX
-				const threadY = 0
-				const threadZ = 0
+				threadY := 0 // no constant, by which Go would not divide
+				_ = threadY
+				threadZ := 0 // no constant, by which Go would not divide
+				_ = threadZ
 				r.ThreadIdx.Y, r.ThreadIdx.Z = 0, 0
 				quernRow1Product_kernel_Float16_kernel_Float16_float32(r, sums, at, n2, c, top, size2, n, left, t5, size3, t52, size4, t53, size5, t54, startX)
 			}
@@ -848,8 +850,10 @@ func quernHostProduct_kernel_Float16_kernel_Float16_float32(r *host.Run) {
 				{
 					at, n2, startX := first, lanes, first
 					_, _, _ = at, n2, startX
-					const threadY = 0
-					const threadZ = 0
+					threadY := 0 // no constant, by which Go would not divide
+					_ = threadY
+					threadZ := 0 // no constant, by which Go would not divide
+					_ = threadZ
 					r.ThreadIdx.Y, r.ThreadIdx.Z = 0, 0
 					quernRow2Product_kernel_Float16_kernel_Float16_float32(r, fas, at, n2, t9, k, n3, n4, t55, startX)
 				}
@@ -859,8 +863,10 @@ func quernHostProduct_kernel_Float16_kernel_Float16_float32(r *host.Run) {
 				{
 					at, n2, startX := first, lanes, first
 					_, _, _ = at, n2, startX
-					const threadY = 0
-					const threadZ = 0
+					threadY := 0 // no constant, by which Go would not divide
+					_ = threadY
+					threadZ := 0 // no constant, by which Go would not divide
+					_ = threadZ
 					r.ThreadIdx.Y, r.ThreadIdx.Z = 0, 0
 					quernRow3Product_kernel_Float16_kernel_Float16_float32(r, sums, at, n2, fas, t17s, t18s, t19s, t132, bColumn, n5, bRow, n6, startX)
 				}
@@ -875,8 +881,10 @@ func quernHostProduct_kernel_Float16_kernel_Float16_float32(r *host.Run) {
 			{
 				at, n2, startX := first, lanes, first
 				_, _, _ = at, n2, startX
-				const threadY = 0
-				const threadZ = 0
+				threadY := 0 // no constant, by which Go would not divide
+				_ = threadY
+				threadZ := 0 // no constant, by which Go would not divide
+				_ = threadZ
 				r.ThreadIdx.Y, r.ThreadIdx.Z = 0, 0
 				quernRow5Product_kernel_Float16_kernel_Float16_float32(r, sums, at, n2, c, top, size6, n, left, t26, size7, t262, size8, t263, size9, t264, startX)
 			}
@@ -1104,8 +1112,10 @@ func quernHostProduct_kernel_BFloat16_kernel_BFloat16_float32(r *host.Run) {
 			{
 				at, n2, startX := first, lanes, first
 				_, _, _ = at, n2, startX
-				const threadY = 0
-				const threadZ = 0
+				threadY := 0 // no constant, by which Go would not divide
+				_ = threadY
+				threadZ := 0 // no constant, by which Go would not divide
+				_ = threadZ
 				r.ThreadIdx.Y, r.ThreadIdx.Z = 0, 0
 				quernRow1Product_kernel_BFloat16_kernel_BFloat16_float32(r, sums, at, n2, c, top, size2, n, left, t5, size3, t52, size4, t53, size5, t54, startX)
 			}
@@ -1119,8 +1129,10 @@ func quernHostProduct_kernel_BFloat16_kernel_BFloat16_float32(r *host.Run) {
 				{
 					at, n2, startX := first, lanes, first
 					_, _, _ = at, n2, startX
-					const threadY = 0
-					const threadZ = 0
+					threadY := 0 // no constant, by which Go would not divide
+					_ = threadY
+					threadZ := 0 // no constant, by which Go would not divide
+					_ = threadZ
 					r.ThreadIdx.Y, r.ThreadIdx.Z = 0, 0
 					quernRow2Product_kernel_BFloat16_kernel_BFloat16_float32(r, fas, at, n2, t9, k, n3, n4, t55, startX)
 				}
@@ -1130,8 +1142,10 @@ func quernHostProduct_kernel_BFloat16_kernel_BFloat16_float32(r *host.Run) {
 				{
 					at, n2, startX := first, lanes, first
 					_, _, _ = at, n2, startX
-					const threadY = 0
-					const threadZ = 0
+					threadY := 0 // no constant, by which Go would not divide
+					_ = threadY
+					threadZ := 0 // no constant, by which Go would not divide
+					_ = threadZ
 					r.ThreadIdx.Y, r.ThreadIdx.Z = 0, 0
 					quernRow3Product_kernel_BFloat16_kernel_BFloat16_float32(r, sums, at, n2, fas, t17s, t18s, t19s, t132, bColumn, n5, bRow, n6, startX)
 				}
@@ -1146,8 +1160,10 @@ func quernHostProduct_kernel_BFloat16_kernel_BFloat16_float32(r *host.Run) {
 			{
 				at, n2, startX := first, lanes, first
 				_, _, _ = at, n2, startX
-				const threadY = 0
-				const threadZ = 0
+				threadY := 0 // no constant, by which Go would not divide
+				_ = threadY
+				threadZ := 0 // no constant, by which Go would not divide
+				_ = threadZ
 				r.ThreadIdx.Y, r.ThreadIdx.Z = 0, 0
 				quernRow5Product_kernel_BFloat16_kernel_BFloat16_float32(r, sums, at, n2, c, top, size6, n, left, t26, size7, t262, size8, t263, size9, t264, startX)
 			}
@@ -1375,8 +1391,10 @@ func quernHostProduct_float32_float32_float32(r *host.Run) {
 			{
 				at, n2, startX := first, lanes, first
 				_, _, _ = at, n2, startX
-				const threadY = 0
-				const threadZ = 0
+				threadY := 0 // no constant, by which Go would not divide
+				_ = threadY
+				threadZ := 0 // no constant, by which Go would not divide
+				_ = threadZ
 				r.ThreadIdx.Y, r.ThreadIdx.Z = 0, 0
 				quernRow1Product_float32_float32_float32(r, sums, at, n2, c, top, size2, n, left, t5, size3, t52, size4, t53, size5, t54, startX)
 			}
@@ -1390,8 +1408,10 @@ func quernHostProduct_float32_float32_float32(r *host.Run) {
 				{
 					at, n2, startX := first, lanes, first
 					_, _, _ = at, n2, startX
-					const threadY = 0
-					const threadZ = 0
+					threadY := 0 // no constant, by which Go would not divide
+					_ = threadY
+					threadZ := 0 // no constant, by which Go would not divide
+					_ = threadZ
 					r.ThreadIdx.Y, r.ThreadIdx.Z = 0, 0
 					quernRow2Product_float32_float32_float32(r, fas, at, n2, t9, k, n3, n4, t55, startX)
 				}
@@ -1401,8 +1421,10 @@ func quernHostProduct_float32_float32_float32(r *host.Run) {
 				{
 					at, n2, startX := first, lanes, first
 					_, _, _ = at, n2, startX
-					const threadY = 0
-					const threadZ = 0
+					threadY := 0 // no constant, by which Go would not divide
+					_ = threadY
+					threadZ := 0 // no constant, by which Go would not divide
+					_ = threadZ
 					r.ThreadIdx.Y, r.ThreadIdx.Z = 0, 0
 					quernRow3Product_float32_float32_float32(r, sums, at, n2, fas, t17s, t18s, t19s, t132, bColumn, n5, bRow, n6, startX)
 				}
@@ -1417,8 +1439,10 @@ func quernHostProduct_float32_float32_float32(r *host.Run) {
 			{
 				at, n2, startX := first, lanes, first
 				_, _, _ = at, n2, startX
-				const threadY = 0
-				const threadZ = 0
+				threadY := 0 // no constant, by which Go would not divide
+				_ = threadY
+				threadZ := 0 // no constant, by which Go would not divide
+				_ = threadZ
 				r.ThreadIdx.Y, r.ThreadIdx.Z = 0, 0
 				quernRow5Product_float32_float32_float32(r, sums, at, n2, c, top, size6, n, left, t26, size7, t262, size8, t263, size9, t264, startX)
 			}
@@ -1646,8 +1670,10 @@ func quernHostProduct_int8_int8_int32(r *host.Run) {
 			{
 				at, n2, startX := first, lanes, first
 				_, _, _ = at, n2, startX
-				const threadY = 0
-				const threadZ = 0
+				threadY := 0 // no constant, by which Go would not divide
+				_ = threadY
+				threadZ := 0 // no constant, by which Go would not divide
+				_ = threadZ
 				r.ThreadIdx.Y, r.ThreadIdx.Z = 0, 0
 				quernRow1Product_int8_int8_int32(r, sums, at, n2, c, top, size2, n, left, t5, size3, t52, size4, t53, size5, t54, startX)
 			}
@@ -1661,8 +1687,10 @@ func quernHostProduct_int8_int8_int32(r *host.Run) {
 				{
 					at, n2, startX := first, lanes, first
 					_, _, _ = at, n2, startX
-					const threadY = 0
-					const threadZ = 0
+					threadY := 0 // no constant, by which Go would not divide
+					_ = threadY
+					threadZ := 0 // no constant, by which Go would not divide
+					_ = threadZ
 					r.ThreadIdx.Y, r.ThreadIdx.Z = 0, 0
 					quernRow2Product_int8_int8_int32(r, fas, at, n2, t9, k, n3, n4, t55, startX)
 				}
@@ -1672,8 +1700,10 @@ func quernHostProduct_int8_int8_int32(r *host.Run) {
 				{
 					at, n2, startX := first, lanes, first
 					_, _, _ = at, n2, startX
-					const threadY = 0
-					const threadZ = 0
+					threadY := 0 // no constant, by which Go would not divide
+					_ = threadY
+					threadZ := 0 // no constant, by which Go would not divide
+					_ = threadZ
 					r.ThreadIdx.Y, r.ThreadIdx.Z = 0, 0
 					quernRow3Product_int8_int8_int32(r, sums, at, n2, fas, t17s, t18s, t19s, t132, bColumn, n5, bRow, n6, startX)
 				}
@@ -1688,8 +1718,10 @@ func quernHostProduct_int8_int8_int32(r *host.Run) {
 			{
 				at, n2, startX := first, lanes, first
 				_, _, _ = at, n2, startX
-				const threadY = 0
-				const threadZ = 0
+				threadY := 0 // no constant, by which Go would not divide
+				_ = threadY
+				threadZ := 0 // no constant, by which Go would not divide
+				_ = threadZ
 				r.ThreadIdx.Y, r.ThreadIdx.Z = 0, 0
 				quernRow5Product_int8_int8_int32(r, sums, at, n2, c, top, size6, n, left, t26, size7, t262, size8, t263, size9, t264, startX)
 			}
@@ -1917,8 +1949,10 @@ func quernHostProduct_int8_uint8_int32(r *host.Run) {
 			{
 				at, n2, startX := first, lanes, first
 				_, _, _ = at, n2, startX
-				const threadY = 0
-				const threadZ = 0
+				threadY := 0 // no constant, by which Go would not divide
+				_ = threadY
+				threadZ := 0 // no constant, by which Go would not divide
+				_ = threadZ
 				r.ThreadIdx.Y, r.ThreadIdx.Z = 0, 0
 				quernRow1Product_int8_uint8_int32(r, sums, at, n2, c, top, size2, n, left, t5, size3, t52, size4, t53, size5, t54, startX)
 			}
@@ -1932,8 +1966,10 @@ func quernHostProduct_int8_uint8_int32(r *host.Run) {
 				{
 					at, n2, startX := first, lanes, first
 					_, _, _ = at, n2, startX
-					const threadY = 0
-					const threadZ = 0
+					threadY := 0 // no constant, by which Go would not divide
+					_ = threadY
+					threadZ := 0 // no constant, by which Go would not divide
+					_ = threadZ
 					r.ThreadIdx.Y, r.ThreadIdx.Z = 0, 0
 					quernRow2Product_int8_uint8_int32(r, fas, at, n2, t9, k, n3, n4, t55, startX)
 				}
@@ -1943,8 +1979,10 @@ func quernHostProduct_int8_uint8_int32(r *host.Run) {
 				{
 					at, n2, startX := first, lanes, first
 					_, _, _ = at, n2, startX
-					const threadY = 0
-					const threadZ = 0
+					threadY := 0 // no constant, by which Go would not divide
+					_ = threadY
+					threadZ := 0 // no constant, by which Go would not divide
+					_ = threadZ
 					r.ThreadIdx.Y, r.ThreadIdx.Z = 0, 0
 					quernRow3Product_int8_uint8_int32(r, sums, at, n2, fas, t17s, t18s, t19s, t132, bColumn, n5, bRow, n6, startX)
 				}
@@ -1959,8 +1997,10 @@ func quernHostProduct_int8_uint8_int32(r *host.Run) {
 			{
 				at, n2, startX := first, lanes, first
 				_, _, _ = at, n2, startX
-				const threadY = 0
-				const threadZ = 0
+				threadY := 0 // no constant, by which Go would not divide
+				_ = threadY
+				threadZ := 0 // no constant, by which Go would not divide
+				_ = threadZ
 				r.ThreadIdx.Y, r.ThreadIdx.Z = 0, 0
 				quernRow5Product_int8_uint8_int32(r, sums, at, n2, c, top, size6, n, left, t26, size7, t262, size8, t263, size9, t264, startX)
 			}
@@ -2188,8 +2228,10 @@ func quernHostProduct_uint8_int8_int32(r *host.Run) {
 			{
 				at, n2, startX := first, lanes, first
 				_, _, _ = at, n2, startX
-				const threadY = 0
-				const threadZ = 0
+				threadY := 0 // no constant, by which Go would not divide
+				_ = threadY
+				threadZ := 0 // no constant, by which Go would not divide
+				_ = threadZ
 				r.ThreadIdx.Y, r.ThreadIdx.Z = 0, 0
 				quernRow1Product_uint8_int8_int32(r, sums, at, n2, c, top, size2, n, left, t5, size3, t52, size4, t53, size5, t54, startX)
 			}
@@ -2203,8 +2245,10 @@ func quernHostProduct_uint8_int8_int32(r *host.Run) {
 				{
 					at, n2, startX := first, lanes, first
 					_, _, _ = at, n2, startX
-					const threadY = 0
-					const threadZ = 0
+					threadY := 0 // no constant, by which Go would not divide
+					_ = threadY
+					threadZ := 0 // no constant, by which Go would not divide
+					_ = threadZ
 					r.ThreadIdx.Y, r.ThreadIdx.Z = 0, 0
 					quernRow2Product_uint8_int8_int32(r, fas, at, n2, t9, k, n3, n4, t55, startX)
 				}
@@ -2214,8 +2258,10 @@ func quernHostProduct_uint8_int8_int32(r *host.Run) {
 				{
 					at, n2, startX := first, lanes, first
 					_, _, _ = at, n2, startX
-					const threadY = 0
-					const threadZ = 0
+					threadY := 0 // no constant, by which Go would not divide
+					_ = threadY
+					threadZ := 0 // no constant, by which Go would not divide
+					_ = threadZ
 					r.ThreadIdx.Y, r.ThreadIdx.Z = 0, 0
 					quernRow3Product_uint8_int8_int32(r, sums, at, n2, fas, t17s, t18s, t19s, t132, bColumn, n5, bRow, n6, startX)
 				}
@@ -2230,8 +2276,10 @@ func quernHostProduct_uint8_int8_int32(r *host.Run) {
 			{
 				at, n2, startX := first, lanes, first
 				_, _, _ = at, n2, startX
-				const threadY = 0
-				const threadZ = 0
+				threadY := 0 // no constant, by which Go would not divide
+				_ = threadY
+				threadZ := 0 // no constant, by which Go would not divide
+				_ = threadZ
 				r.ThreadIdx.Y, r.ThreadIdx.Z = 0, 0
 				quernRow5Product_uint8_int8_int32(r, sums, at, n2, c, top, size6, n, left, t26, size7, t262, size8, t263, size9, t264, startX)
 			}
@@ -2459,8 +2507,10 @@ func quernHostProduct_uint8_uint8_int32(r *host.Run) {
 			{
 				at, n2, startX := first, lanes, first
 				_, _, _ = at, n2, startX
-				const threadY = 0
-				const threadZ = 0
+				threadY := 0 // no constant, by which Go would not divide
+				_ = threadY
+				threadZ := 0 // no constant, by which Go would not divide
+				_ = threadZ
 				r.ThreadIdx.Y, r.ThreadIdx.Z = 0, 0
 				quernRow1Product_uint8_uint8_int32(r, sums, at, n2, c, top, size2, n, left, t5, size3, t52, size4, t53, size5, t54, startX)
 			}
@@ -2474,8 +2524,10 @@ func quernHostProduct_uint8_uint8_int32(r *host.Run) {
 				{
 					at, n2, startX := first, lanes, first
 					_, _, _ = at, n2, startX
-					const threadY = 0
-					const threadZ = 0
+					threadY := 0 // no constant, by which Go would not divide
+					_ = threadY
+					threadZ := 0 // no constant, by which Go would not divide
+					_ = threadZ
 					r.ThreadIdx.Y, r.ThreadIdx.Z = 0, 0
 					quernRow2Product_uint8_uint8_int32(r, fas, at, n2, t9, k, n3, n4, t55, startX)
 				}
@@ -2485,8 +2537,10 @@ func quernHostProduct_uint8_uint8_int32(r *host.Run) {
 				{
 					at, n2, startX := first, lanes, first
 					_, _, _ = at, n2, startX
-					const threadY = 0
-					const threadZ = 0
+					threadY := 0 // no constant, by which Go would not divide
+					_ = threadY
+					threadZ := 0 // no constant, by which Go would not divide
+					_ = threadZ
 					r.ThreadIdx.Y, r.ThreadIdx.Z = 0, 0
 					quernRow3Product_uint8_uint8_int32(r, sums, at, n2, fas, t17s, t18s, t19s, t132, bColumn, n5, bRow, n6, startX)
 				}
@@ -2501,8 +2555,10 @@ func quernHostProduct_uint8_uint8_int32(r *host.Run) {
 			{
 				at, n2, startX := first, lanes, first
 				_, _, _ = at, n2, startX
-				const threadY = 0
-				const threadZ = 0
+				threadY := 0 // no constant, by which Go would not divide
+				_ = threadY
+				threadZ := 0 // no constant, by which Go would not divide
+				_ = threadZ
 				r.ThreadIdx.Y, r.ThreadIdx.Z = 0, 0
 				quernRow5Product_uint8_uint8_int32(r, sums, at, n2, c, top, size6, n, left, t26, size7, t262, size8, t263, size9, t264, startX)
 			}

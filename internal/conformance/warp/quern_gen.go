@@ -3032,8 +3032,10 @@ func quernHostReduceInt64(r *host.Run) {
 				{
 					at, n, startX := first5, lanes, first5
 					_, _, _ = at, n, startX
-					const threadY = 0
-					const threadZ = 0
+					threadY := 0 // no constant, by which Go would not divide
+					_ = threadY
+					threadZ := 0 // no constant, by which Go would not divide
+					_ = threadZ
 					r.ThreadIdx.Y, r.ThreadIdx.Z = 0, 0
 					quernRow5ReduceInt64(r, ws, at, n, warps2, partial, startX)
 				}
@@ -5742,8 +5744,10 @@ func quernHostSumTwice(r *host.Run) {
 				{
 					at, n, startX := first5, lanes, first5
 					_, _, _ = at, n, startX
-					const threadY = 0
-					const threadZ = 0
+					threadY := 0 // no constant, by which Go would not divide
+					_ = threadY
+					threadZ := 0 // no constant, by which Go would not divide
+					_ = threadZ
 					r.ThreadIdx.Y, r.ThreadIdx.Z = 0, 0
 					quernRow5SumTwice(r, ws, at, n, warps2, partial2, startX)
 				}
@@ -17023,7 +17027,7 @@ func quernHostValuesDeclared(r *host.Run) {
 			for threadY := range 2 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				first := (threadZ*2 + threadY) * 64
-				start := 64 * (threadY + 0)
+				start := 64 * (threadY + 2*threadZ)
 				quernRow1ValuesDeclared(r, vs, first, lanes2, os, t5s, in, base, start, lanes, out, c)
 			}
 		}
@@ -17209,7 +17213,7 @@ func quernHostValuesDeclared(r *host.Run) {
 			for threadY := range 2 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				first22 := (threadZ*2 + threadY) * 64
-				start2 := 64 * (threadY + 0)
+				start2 := 64 * (threadY + 2*threadZ)
 				quernRow22ValuesDeclared(r, matchAnys, first22, masks, base, start2)
 			}
 		}
@@ -17219,7 +17223,7 @@ func quernHostValuesDeclared(r *host.Run) {
 			for threadY := range 2 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				first23 := (threadZ*2 + threadY) * 64
-				start3 := 64 * (threadY + 0)
+				start3 := 64 * (threadY + 2*threadZ)
 				quernRow23ValuesDeclared(r, matchAlls, first23, matchAlls2, alls, masks, base, start3)
 			}
 		}
@@ -17243,7 +17247,7 @@ func quernHostValuesDeclared(r *host.Run) {
 			for threadY := range 2 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				first26 := (threadZ*2 + threadY) * 64
-				start4 := 64 * (threadY + 0)
+				start4 := 64 * (threadY + 2*threadZ)
 				quernRow26ValuesDeclared(r, vs, first26, ballots, ballots2, t50s, masks, base, start4)
 			}
 		}
@@ -17254,7 +17258,7 @@ func quernHostValuesDeclared(r *host.Run) {
 			for threadY := range 2 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				first27 := (threadZ*2 + threadY) * 64
-				start5 := 64 * (threadY + 0)
+				start5 := 64 * (threadY + 2*threadZ)
 				quernRow27ValuesDeclared(r, matchAlls3, first27, masks, base, start5)
 			}
 		}
@@ -17803,7 +17807,7 @@ func quernHostValuesPartial(r *host.Run) {
 			for threadY := range 9 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				first := (threadZ*9 + threadY) * 7
-				start := 7 * (threadY + 0)
+				start := 7 * (threadY + 9*threadZ)
 				quernRow1ValuesPartial(r, vs, first, lanes2, os, t5s, in, base, start, lanes, out, c)
 			}
 		}
@@ -17989,7 +17993,7 @@ func quernHostValuesPartial(r *host.Run) {
 			for threadY := range 9 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				first22 := (threadZ*9 + threadY) * 7
-				start2 := 7 * (threadY + 0)
+				start2 := 7 * (threadY + 9*threadZ)
 				quernRow22ValuesPartial(r, matchAnys, first22, masks, base, start2)
 			}
 		}
@@ -17999,7 +18003,7 @@ func quernHostValuesPartial(r *host.Run) {
 			for threadY := range 9 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				first23 := (threadZ*9 + threadY) * 7
-				start3 := 7 * (threadY + 0)
+				start3 := 7 * (threadY + 9*threadZ)
 				quernRow23ValuesPartial(r, matchAlls, first23, matchAlls2, alls, masks, base, start3)
 			}
 		}
@@ -18023,7 +18027,7 @@ func quernHostValuesPartial(r *host.Run) {
 			for threadY := range 9 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				first26 := (threadZ*9 + threadY) * 7
-				start4 := 7 * (threadY + 0)
+				start4 := 7 * (threadY + 9*threadZ)
 				quernRow26ValuesPartial(r, vs, first26, ballots, ballots2, t50s, masks, base, start4)
 			}
 		}
@@ -18034,7 +18038,7 @@ func quernHostValuesPartial(r *host.Run) {
 			for threadY := range 9 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				first27 := (threadZ*9 + threadY) * 7
-				start5 := 7 * (threadY + 0)
+				start5 := 7 * (threadY + 9*threadZ)
 				quernRow27ValuesPartial(r, matchAlls3, first27, masks, base, start5)
 			}
 		}
