@@ -14,8 +14,8 @@ func init() { register("multi", measureMulti) }
 
 // Sizes of the problems. They fill a quarter of them too.
 const (
-	matmulSize = 8192    // rows and columns
-	sumRows    = 8 << 10 // of sumRowLen numbers: 32 GiB
+	matmulSize = 8192     // rows and columns
+	sumRows    = 16 << 10 // of sumRowLen numbers: 64 GiB
 	sumRowLen  = 1 << 20
 )
 

@@ -114,7 +114,7 @@ func summariseOne(ctx context.Context, x *gpu.Buffer[float32], most int) (Summar
 	s := d.DefaultStream()
 	blocks := min(blocksPerCore*d.Attributes().Multiprocessors, divideUp(x.Len(), blockThreads))
 	launches := divideUp(x.Len(), most)
-	out, err := gpu.Alloc[partial](d, launches*blocks)
+	out, err := gpu.Acquire[partial](d.Pool(), s, launches*blocks)
 	if err != nil {
 		return all, err
 	}
