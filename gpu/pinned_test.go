@@ -280,6 +280,9 @@ func BenchmarkAsynchronousCopy(b *testing.B) {
 }
 
 func TestAsynchronousCopiesAllocateNothing(t *testing.T) {
+	if raceEnabled {
+		t.Skip("the race detector allocates")
+	}
 	lib := fakecuda.New(1)
 	d := openFake(t, lib)
 	s := d.DefaultStream()
