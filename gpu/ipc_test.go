@@ -74,6 +74,20 @@ func TestHandlesThatCannotBeOpened(t *testing.T) {
 	closeAll(t, b, host, empty, d, cpu)
 }
 
+func TestHandlesOnASystemWithoutThem(t *testing.T) {
+	lib := fakecuda.New(1)
+	lib.Missing = map[string]bool{"cuIpcGetMemHandle": true, "cuIpcOpenMemHandle_v2": true}
+	d := openFake(t, lib)
+	b := upload(t, d.DefaultStream(), 1)
+	var driver *Error
+	for _, err := range []error{second(b.IPCHandle()), second(OpenIPC[int](d, IPCHandle{Memory: make([]byte, 64), Size: 8}))} {
+		if !errors.As(err, &driver) || driver.Name != "not found" {
+			t.Errorf("got %v", err)
+		}
+	}
+	closeAll(t, b, d)
+}
+
 // ipcVariable makes the test a process that opens the handle which it holds.
 const ipcVariable = "QUERN_TEST_IPC"
 
