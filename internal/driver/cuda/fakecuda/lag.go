@@ -58,6 +58,14 @@ func (l *Library) later(name string, a []uintptr) (code int, queued bool) {
 		return l.finish(a[0]), false
 	case "cuEventSynchronize":
 		return l.reach(l.lag.reached[a[0]]), false
+	case "cuMemcpy2DAsync_v2", "cuMemcpy3DAsync_v2":
+		return l.finish(a[1]), false
+	case "cuMemcpyPeerAsync":
+		return l.finish(a[5]), false
+	case "cuLaunchCooperativeKernel":
+		return l.finish(a[8]), false
+	case "cuStreamWaitValue32_v2":
+		return l.finish(a[0]), false
 	case "cuMemFree_v2", "cuMemFreeHost":
 		for _, s := range slices.Collect(maps.Keys(l.lag.queues)) {
 			l.finish(s)
@@ -69,6 +77,14 @@ func (l *Library) later(name string, a []uintptr) (code int, queued bool) {
 		t.stream = a[1]
 		l.lag.reached[a[0]] = t
 		record(l, a) // so that times can be asked for
+	case "cuGraphLaunch":
+		e, ok := object[*graphExec](l, a[0])
+		if !ok {
+			return InvalidHandle, true
+		}
+		nodes := slices.Clone(e.nodes) // the graph may be destroyed before it has run
+		t.stream = a[1]
+		t.do = func() int { return runNodes(l, nodes) }
 	case "cuMemFreeAsync":
 		t.stream = a[1]
 		t.do = func() int { return l.release(a[0]) }
