@@ -67,8 +67,8 @@ func AllocHost[T any](d *Device, n int) (*HostBuffer[T], error) {
 
 // RegisterHost makes the memory of data a host buffer until that is closed: a Go
 // slice, which stays where it is, or memory of another origin that can be
-// written. Memory can be registered once at a time. It takes about as long as copying the
-// data, so it pays for what is copied several times.
+// written. Memory can be registered once at a time. It takes about as long as
+// copying the data, so it pays for what is copied several times.
 func RegisterHost[T any](d *Device, data []T) (*HostBuffer[T], error) {
 	const doing = "register host"
 	size, err := sizeOf[T](len(data))
