@@ -3,9 +3,9 @@ package gpu
 import (
 	"errors"
 	"math"
-	"runtime"
 	"unsafe"
 
+	"quern.dev/internal/callsite"
 	"quern.dev/internal/driver"
 )
 
@@ -41,14 +41,15 @@ func (d *Device) HostPool() *HostPool {
 // AcquireHost takes a host buffer of n elements from p. Its Close gives the memory
 // back. The contents are undefined. An error that matches [ErrPinned] means that
 // the memory cannot be page-locked.
+//
+//go:noinline
 func AcquireHost[T any](p *HostPool, n int) (*HostBuffer[T], error) {
 	const doing = "acquire host"
 	size, err := sizeOf[T](n)
 	if err != nil {
 		return nil, driverError(doing, err)
 	}
-	var site [1]uintptr
-	runtime.Callers(2, site[:])
+	site := callsite.Caller()
 	h, err := p.inner().acquire(doing, nil, size, site)
 	if err != nil {
 		return nil, err

@@ -171,7 +171,7 @@ func (p *Pool) allocations() []allocation {
 	var all []allocation
 	for b := p.inUse.first; b != nil; b = b.next {
 		if !b.owner.lease.closed() {
-			all = append(all, allocation{slices.Clone(b.site[:]), b.owner.size})
+			all = append(all, allocation{[]uintptr{b.site}, b.owner.size})
 		}
 	}
 	return all

@@ -3,11 +3,11 @@ package gpu
 import (
 	"errors"
 	"math"
-	"runtime"
 	"slices"
 	"sync"
 	"unsafe"
 
+	"quern.dev/internal/callsite"
 	"quern.dev/internal/driver"
 )
 
@@ -151,13 +151,14 @@ func (p *Pool) Device() *Device {
 //
 // A buffer that was closed stays closed: what is acquired later is another
 // buffer, also where it has the same memory.
+//
+//go:noinline
 func Acquire[T any](p *Pool, s *Stream, n int) (*Buffer[T], error) {
 	size, err := sizeOf[T](n)
 	if err != nil {
 		return nil, driverError("acquire", err)
 	}
-	var site [1]uintptr
-	runtime.Callers(2, site[:])
+	site := callsite.Caller()
 	h, err := p.acquire("acquire", s, size, site)
 	if err != nil {
 		return nil, err
@@ -192,7 +193,7 @@ func (p *Pool) check() error {
 
 // acquire takes memory for work on s, or memory of the host, for the program's
 // call at a site.
-func (p *Pool) acquire(doing string, s *Stream, size int64, site [1]uintptr) (*handle, error) {
+func (p *Pool) acquire(doing string, s *Stream, size int64, site uintptr) (*handle, error) {
 	if err := p.check(); err != nil {
 		return nil, driverError(doing, err)
 	}

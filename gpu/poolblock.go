@@ -54,8 +54,8 @@ type block struct {
 	home    *Stream
 	pending []driver.Event
 
-	owner *memory    // nil while free
-	site  [1]uintptr // of the acquisition
+	owner *memory // nil while free
+	site  uintptr // of the acquisition
 
 	// settled: no work used the block when it was acquired, or at a later time.
 	settled bool

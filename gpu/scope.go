@@ -2,9 +2,10 @@ package gpu
 
 import (
 	"errors"
-	"runtime"
 	"sync"
 	"unsafe"
+
+	"quern.dev/internal/callsite"
 )
 
 // Scope is buffers of a pool for the time of one function: scratch memory. It is
@@ -35,6 +36,8 @@ func (p *Pool) Scope(s *Stream, do func(scope *Scope) error) (err error) {
 
 // AcquireIn takes a buffer of n elements from the scope's pool for work on the
 // scope's stream. It need not be closed: the scope does.
+//
+//go:noinline
 func AcquireIn[T any](scope *Scope, n int) (*Buffer[T], error) {
 	const doing = "acquire in scope"
 	size, err := sizeOf[T](n)
@@ -44,8 +47,7 @@ func AcquireIn[T any](scope *Scope, n int) (*Buffer[T], error) {
 	if scope == nil || scope.pool == nil {
 		return nil, driverError(doing, invalid("scope was not made by Pool.Scope"))
 	}
-	var site [1]uintptr
-	runtime.Callers(2, site[:])
+	site := callsite.Caller()
 	h, err := scope.pool.acquire(doing, scope.stream, size, site)
 	if err != nil {
 		return nil, err

@@ -1,0 +1,14 @@
+//go:build !amd64 && !arm64
+
+package callsite
+
+import "runtime"
+
+// Caller returns the return address of the function that calls it: the place
+// where that function was called, as [runtime.CallersFrames] takes it. The
+// function must not be inlined.
+func Caller() uintptr {
+	var pc [1]uintptr
+	runtime.Callers(3, pc[:])
+	return pc[0]
+}
