@@ -114,7 +114,7 @@ func (h *hostMemory) free(d *Device) error {
 	if h.at == nil {
 		return nil
 	}
-	err := h.wait()
+	err := errors.Join(h.wait(), h.unmap(m))
 	hostRanges.remove(h.at)
 	if h.registered {
 		err = errors.Join(err, d.drv.UnregisterHost(h.at))

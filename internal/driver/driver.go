@@ -104,6 +104,11 @@ type Device interface {
 
 	Pools
 
+	// AddResident and RemoveResident say what keeps kernels running. The device
+	// calls it around what would wait for their end; see [Residents].
+	AddResident(Resident)
+	RemoveResident(Resident)
+
 	// Close releases the device. All that it made has been closed before.
 	Close() error
 }
@@ -152,6 +157,9 @@ type Stream interface {
 	// Fault returns what stopped a kernel in work that is done, as [*Fault], and
 	// forgets it.
 	Fault() error
+	// Faulted reports, without waiting, whether Fault has something to return, in
+	// work that need not be done.
+	Faulted() bool
 	// Output returns what kernels printed in work that is done, in order, and how
 	// many messages found no room, and forgets both.
 	Output() (messages []Message, dropped int, err error)

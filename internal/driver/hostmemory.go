@@ -20,6 +20,12 @@ type HostMemory interface {
 	RegisterHost(p unsafe.Pointer, size int64) error
 	UnregisterHost(p unsafe.Pointer) error
 
+	// MapHost returns where kernels find size bytes of such memory, until UnmapHost,
+	// which comes before the memory is freed. Host and kernels may use it at the same
+	// time, by ordered accesses. It is mapped once at a time.
+	MapHost(p unsafe.Pointer, size int64) (Memory, error)
+	UnmapHost(m Memory) error
+
 	// NewFence makes an event without a time. It costs the stream that records it
 	// less than one of NewEvent.
 	NewFence() (Event, error)
@@ -77,6 +83,14 @@ func (GoMemory) RegisterHost(unsafe.Pointer, int64) error { return nil }
 
 // UnregisterHost has nothing to do.
 func (GoMemory) UnregisterHost(unsafe.Pointer) error { return nil }
+
+// MapHost has nothing to do: kernels are part of the process.
+func (GoMemory) MapHost(p unsafe.Pointer, _ int64) (Memory, error) {
+	return Memory{Addr: uint64(uintptr(p)), Host: p}, nil
+}
+
+// UnmapHost has nothing to do.
+func (GoMemory) UnmapHost(Memory) error { return nil }
 
 // NewFence makes an event of a stream that does its work at once.
 func (GoMemory) NewFence() (Event, error) { return new(Timestamp), nil }

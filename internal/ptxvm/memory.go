@@ -76,6 +76,7 @@ type allocation struct {
 	size     uint64 // len(bytes), also after free
 	freed    bool
 	readOnly bool
+	adopted  bool // the caller's bytes, which are beyond the limit
 	init     initialised
 	race     shadow
 	// untracked is set by unchecked launches that write: what they wrote is
@@ -137,6 +138,12 @@ func (m *Memory) alloc(size int, name string) (*allocation, error) {
 		return a, nil
 	}
 	a.init = newInitialised(size)
+	m.place(a)
+	return a, nil
+}
+
+// place gives an allocation of a checked memory its slot.
+func (m *Memory) place(a *allocation) {
 	slot := len(m.table)
 	if len(m.free) > quarantineSize {
 		slot = m.free[0]
@@ -147,7 +154,6 @@ func (m *Memory) alloc(size int, name string) (*allocation, error) {
 		m.table = append(m.table, a)
 	}
 	a.base = uint64(slot)<<slotShift | slotBase
-	return a, nil
 }
 
 // alignedBytes returns n zero bytes at a multiple of 16.
@@ -178,6 +184,9 @@ func (m *Memory) Free(address uint64) error {
 // release ends an allocation.
 func (m *Memory) release(a *allocation) {
 	m.used -= int64(a.size)
+	if a.adopted {
+		m.limit -= int64(a.size)
+	}
 	if m.direct {
 		delete(m.owned, a.base)
 		return

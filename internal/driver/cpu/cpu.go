@@ -32,6 +32,7 @@ func info() driver.Info {
 
 type device struct {
 	driver.GoMemory
+	driver.Residents
 	driver.NoPriorities
 
 	info driver.Info

@@ -136,6 +136,12 @@ func (s *stream) Fault() error {
 	return f
 }
 
+func (s *stream) Faulted() bool {
+	s.begin()
+	defer s.end()
+	return s.fault != nil
+}
+
 func (s *stream) Output() ([]driver.Message, int, error) {
 	s.begin()
 	defer s.end()

@@ -166,6 +166,8 @@ func text(b []byte) string {
 
 // device is a GPU with its primary context.
 type device struct {
+	driver.Residents
+
 	api     *api
 	info    driver.Info
 	handle  int32   // CUdevice

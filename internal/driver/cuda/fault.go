@@ -89,6 +89,11 @@ func (s *stream) Fault() error {
 	return s.replayFault()
 }
 
+// Faulted reads the record's state, which the GPU writes last.
+func (s *stream) Faulted() bool {
+	return atomic.LoadUint32((*uint32)(s.slot.record)) == 1
+}
+
 // takeFault returns the fault in the record and makes room for the next one, in
 // the order of the stream with the given handle. The order matters: a kernel may
 // claim the record as soon as claim is zero, and must find state zero then.

@@ -48,7 +48,8 @@ func (d *device) Load(k *driver.Kernel) (driver.Function, error) {
 	if err := f.loadModule(k.PTX); err != nil {
 		return nil, err
 	}
-	if err := f.inspect(k.Name); err != nil {
+	// Drivers may load the kernel itself when it is first asked about.
+	if err := d.Apart(func() error { return f.inspect(k.Name) }); err != nil {
 		f.Close()
 		return nil, err
 	}
@@ -85,6 +86,11 @@ func (f *function) inspect(name string) error {
 	err := f.dev.call(cuModuleGetFunction, uintptr(unsafe.Pointer(&f.handle)), f.module, uintptr(unsafe.Pointer(unsafe.SliceData(cname))))
 	if err != nil {
 		return err
+	}
+	if f.dev.api.has(cuFuncLoad) {
+		if err := f.dev.handles(cuFuncLoad, f.handle); err != nil {
+			return err
+		}
 	}
 	for _, q := range []struct {
 		attribute int

@@ -31,6 +31,15 @@ func (d *device) UnregisterHost(p unsafe.Pointer) error {
 	return d.handles(cuMemHostUnregister, uintptr(p))
 }
 
+func (d *device) MapHost(p unsafe.Pointer, _ int64) (driver.Memory, error) {
+	var addr uint64
+	err := d.call(cuMemHostGetDevicePointer, uintptr(unsafe.Pointer(&addr)), uintptr(p), 0)
+	return driver.Memory{Addr: addr}, err
+}
+
+// UnmapHost has nothing to do: memory is mapped as long as it is page-locked.
+func (d *device) UnmapHost(driver.Memory) error { return nil }
+
 func (d *device) NewFence() (driver.Event, error) {
 	e := &event{dev: d}
 	err := d.call(cuEventCreate, uintptr(unsafe.Pointer(&e.handle)), eventDisableTiming)

@@ -60,6 +60,7 @@ func open(i driver.Info, o Options) (driver.Device, error) {
 
 type device struct {
 	driver.GoMemory
+	driver.Residents
 	driver.NoPriorities
 
 	info    driver.Info

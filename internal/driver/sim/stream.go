@@ -188,6 +188,12 @@ func (s *stream) Fault() error {
 	return f
 }
 
+func (s *stream) Faulted() bool {
+	s.dev.begin()
+	defer s.dev.end()
+	return s.fault != nil
+}
+
 func (s *stream) Output() ([]driver.Message, int, error) {
 	s.dev.begin()
 	defer s.dev.end()

@@ -1,0 +1,17 @@
+package gpu
+
+import "quern.dev/internal/driver"
+
+// Resident is what keeps kernels running on a device for a long time, such as
+// actors. Some operations wait for everything that runs on a GPU, whatever its
+// stream: freeing memory, and loading and unloading kernels. The device calls
+// Quiesce before one of them, after which no kernel of the resident's runs, and
+// Resume after it. Both may be called from any goroutine; they must not themselves
+// free memory or load kernels.
+type Resident = driver.Resident
+
+// AddResident makes r known to the device, until RemoveResident.
+func (d *Device) AddResident(r Resident) { d.drv.AddResident(r) }
+
+// RemoveResident ends what AddResident began.
+func (d *Device) RemoveResident(r Resident) { d.drv.RemoveResident(r) }

@@ -1,0 +1,75 @@
+package echo
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	"quern.dev/gpu"
+	"quern.dev/ring"
+)
+
+func open(t testing.TB, b gpu.Backend) *ring.Runtime {
+	dev, err := gpu.Open(gpu.Config{Require: b})
+	if err != nil {
+		t.Skipf("no %s device: %v", b, err)
+	}
+	t.Cleanup(func() {
+		if err := dev.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	rt, err := ring.New(dev, ring.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := rt.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return rt
+}
+
+func TestEcho(t *testing.T) {
+	for _, b := range []gpu.Backend{gpu.CPU, gpu.Sim, gpu.CUDA} {
+		t.Run(fmt.Sprint(b), func(t *testing.T) {
+			rt := open(t, b)
+			ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+			defer cancel()
+			a, err := SpawnEcho(ctx, rt, ring.Options{Capacity: 16})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for i := range uint32(100) {
+				r, err := a.Ask(ctx, Message{[16]uint32{i, 1, 2, 15: i}})
+				if err != nil {
+					t.Fatal(err)
+				}
+				if r != (Message{[16]uint32{i + 1, 2, 3, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, i + 1}}) {
+					t.Fatalf("%d: %v", i, r)
+				}
+			}
+		})
+	}
+}
+
+func BenchmarkAsk(bm *testing.B) {
+	for _, b := range []gpu.Backend{gpu.CPU, gpu.Sim, gpu.CUDA} {
+		bm.Run(fmt.Sprint(b), func(t *testing.B) {
+			rt := open(t, b)
+			ctx := context.Background()
+			a, err := SpawnEcho(ctx, rt, ring.Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.ReportAllocs()
+			for t.Loop() {
+				if _, err := a.Ask(ctx, Message{}); err != nil {
+					t.Fatal(err)
+				}
+			}
+		})
+	}
+}

@@ -1,0 +1,60 @@
+package ring
+
+import (
+	"errors"
+	"fmt"
+)
+
+// Errors that are matched with errors.Is.
+var (
+	// ErrQueueFull means that the mailbox of an actor with the policy [Reject] is full.
+	ErrQueueFull = errors.New("queue full")
+	// ErrClosed means that the runtime was closed.
+	ErrClosed = errors.New("ring: closed")
+	// ErrNoReply means that the handler did not reply to a message that was asked.
+	ErrNoReply = errors.New("the handler did not reply")
+	// ErrInvalid means that an option is not acceptable.
+	ErrInvalid = errors.New("invalid option")
+	// ErrExpired means that the message was not handled before its deadline.
+	ErrExpired = errors.New("the message expired before it was handled")
+)
+
+// StateError is the error of an operation that the state of the actor does not
+// allow.
+type StateError struct {
+	Actor string
+	State State
+	Op    string // "ask", "activate", ...
+	Err   error  // why the actor is in that state, or nil
+}
+
+// Error names operation, actor and state.
+func (e *StateError) Error() string {
+	text := fmt.Sprintf("ring: %s: actor %s is %s", e.Op, e.Actor, e.State)
+	if e.Err != nil {
+		text += ": " + e.Err.Error()
+	}
+	return text
+}
+
+// Unwrap returns why the actor is in its state.
+func (e *StateError) Unwrap() error { return e.Err }
+
+// HandlerError means that the handler of an actor failed on a message.
+type HandlerError struct {
+	Actor  string
+	Ticket uint64 // number of the message in the actor's mailbox, from 0
+	Err    error  // a *gpu.KernelError if it is known where and how
+}
+
+// Error names the actor and the message.
+func (e *HandlerError) Error() string {
+	return fmt.Sprintf("ring: actor %s: message %d: %v", e.Actor, e.Ticket, e.Err)
+}
+
+// Unwrap returns the cause.
+func (e *HandlerError) Unwrap() error { return e.Err }
+
+func invalid(format string, args ...any) error {
+	return fmt.Errorf("ring: %w: %s", ErrInvalid, fmt.Sprintf(format, args...))
+}

@@ -1,0 +1,34 @@
+package ring
+
+import (
+	"unsafe"
+
+	"quern.dev/gpu"
+	"quern.dev/ring/actor"
+)
+
+// Program is a compiled handler. Those that quern gen writes for functions marked
+// //quern:actor are used by the constructors beside them.
+type Program struct {
+	Name    string      // of the handler
+	Kernel  *gpu.Kernel // the loop around it; see package actor
+	Threads int         // of a block
+}
+
+// lineWords is how many words fill a sector, the least that a GPU reads at once.
+const sectorWords = 4
+
+// shapeOf is what launches of actors with these types have in common.
+func shapeOf[In, Out any](o *Options) actor.Shape {
+	var cell actor.Cell[In, Out]
+	words := func(bytes uintptr) uint32 { return uint32((bytes + 3) / 4) }
+	s := actor.Shape{
+		Slots: uint32(o.slots()),
+		In:    actor.InHeader + words(unsafe.Sizeof(cell.In)), Out: actor.OutHeader + words(unsafe.Sizeof(cell.Out)),
+		Batch: uint32(o.Batch), Stride: words(unsafe.Sizeof(cell)), OutAt: words(unsafe.Offsetof(cell.Out)),
+		Spin: int64(o.Spin), Nap: uint32(o.Nap.Nanoseconds()),
+	}
+	s.InStep = (s.In + sectorWords - 1) / sectorWords * sectorWords
+	s.OutStep = (s.Out + sectorWords - 1) / sectorWords * sectorWords
+	return s
+}
