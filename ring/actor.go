@@ -232,8 +232,13 @@ func (c *core) offer(use uint64, msg unsafe.Pointer) (uint64, bool) {
 
 // kick makes sure that messages are handled that nobody waits for.
 func (c *core) kick() {
-	if !c.cohort.resident {
-		c.cohort.kick()
+	switch h := c.cohort; {
+	case !h.resident:
+		h.kick()
+	case atomic.LoadUint64(h.left(c.block)) != 0: // the loop has left by itself
+		if err := h.watch(); err != nil {
+			c.rt.note(err)
+		}
 	}
 }
 

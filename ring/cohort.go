@@ -165,7 +165,9 @@ func (c *cohort) begin() error {
 	}
 	shape := c.shape
 	shape.Epoch = c.epoch
-	if !c.resident {
+	if c.resident {
+		shape.Life = int64(c.rt.config.Life)
+	} else {
 		shape.Leaves = 1
 	}
 	grid := gpu.Blocks(gpu.Dim3{X: len(c.actors)}, gpu.Dim3{X: c.program.Threads}).Shared(4 * int(shape.Batch*shape.Stride))

@@ -22,6 +22,9 @@ type Config struct {
 	// Watch is how often the runtime looks after actors on a GPU, 0 for 5
 	// milliseconds.
 	Watch time.Duration
+	// Life is how long a launch stays on a GPU before it is begun anew, 0 for 10
+	// seconds: if the process hangs, the GPU is free after that time.
+	Life time.Duration
 }
 
 // Runtime is the actors of a device. It is safe for concurrent use.
@@ -53,8 +56,9 @@ func New(dev *gpu.Device, config Config) (*Runtime, error) {
 	}
 	config.Patience = cmp.Or(config.Patience, 2*time.Second)
 	config.Watch = cmp.Or(config.Watch, 5*time.Millisecond)
-	if config.Patience < 0 || config.Watch < 0 {
-		return nil, invalid("Patience is %v and Watch %v; neither may be negative", config.Patience, config.Watch)
+	config.Life = cmp.Or(config.Life, 10*time.Second)
+	if config.Patience < 0 || config.Watch < 0 || config.Life < 0 {
+		return nil, invalid("Patience is %v, Watch %v and Life %v; none may be negative", config.Patience, config.Watch, config.Life)
 	}
 	rt := &Runtime{dev: dev, config: config, resident: dev.Backend() == gpu.CUDA, actors: map[string]*core{}, done: make(chan struct{})}
 	if rt.resident {

@@ -14,6 +14,7 @@ const (
 	Bounded            // idle, or after as many messages as the launch may handle
 	Stopped            // by the handler
 	Failed             // threads of the handler have stopped
+	Aged               // after Shape.Life
 )
 
 // Words of the headers of slots.
@@ -54,6 +55,7 @@ type Shape struct {
 	Messages uint32 // after which the loop leaves, 0 for any number
 	Leaves   uint32 // 1: it leaves when it has been idle for Idle
 	Idle     int64  // nanoseconds
+	Life     int64  // nanoseconds after which it leaves, so that a host which is gone leaves no loop behind; 0 for none
 	Spin     int64  // nanoseconds without a message after which the loop begins to pause between looks
 	Nap      uint32 // nanoseconds, the longest pause
 }

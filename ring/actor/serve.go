@@ -41,10 +41,11 @@ func Serve[State, In, Out any](t kernel.Thread, s Shape, control []uint64, curso
 	next := cursors[me]
 	burst, handled, look := uint32(1), uint32(0), uint32(0)
 	leaving := uint32(0)
-	leave, empty, since := uint32(0), 0, int64(0) // of the first thread
+	leave, empty, born, since := uint32(0), 0, int64(0), int64(0) // of the first thread
 	if first {
 		sh.Finished = [2]uint32{}
-		since = kernel.GlobalTimer()
+		born = kernel.GlobalTimer()
+		since = born
 	}
 	for leaving == 0 {
 		look ^= 1
@@ -95,7 +96,7 @@ func Serve[State, In, Out any](t kernel.Thread, s Shape, control []uint64, curso
 		}
 		t.Sync()
 		fresh := sh.Fresh[look]
-		if why := sh.Leave[look]; why == Asked || why == Bounded && fresh == 0 {
+		if why := sh.Leave[look]; why == Asked || why == Aged || why == Bounded && fresh == 0 {
 			leaving = why
 			break
 		}
@@ -104,8 +105,11 @@ func Serve[State, In, Out any](t kernel.Thread, s Shape, control []uint64, curso
 			if first {
 				if empty++; empty == looks || s.Leaves != 0 {
 					empty = 0
-					idle := kernel.GlobalTimer() - since
+					now := kernel.GlobalTimer()
+					idle := now - since
 					switch {
+					case s.Life != 0 && now-born >= s.Life:
+						leave = Aged
 					case s.Leaves != 0 && idle >= s.Idle:
 						// Either this loop sees in its next look what the host puts into
 						// the inbox, or the host sees that the loop leaves.
@@ -181,6 +185,9 @@ func Serve[State, In, Out any](t kernel.Thread, s Shape, control []uint64, curso
 		burst = min(2*fresh, s.Batch)
 		if first {
 			empty, since = 0, kernel.GlobalTimer()
+			if s.Life != 0 && since-born >= s.Life {
+				leave = Aged
+			}
 		}
 	}
 	if first {

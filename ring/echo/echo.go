@@ -28,3 +28,8 @@ func echo(t kernel.Thread, state *State, in *Message, out *Message) kernel.Actio
 func echoActor(t kernel.Thread, s actor.Shape, control []uint64, cursors []uint32, states []State, inbox, outbox []uint64) {
 	actor.Serve(t, s, control, cursors, states, inbox, outbox, echo)
 }
+
+//quern:kernel block=32
+func echoActorCopy(t kernel.Thread, s actor.Shape, control []uint64, cursors []uint32, states []State, inbox, outbox []uint64) {
+	actor.Serve(t, s, control, cursors, states, inbox, outbox, echo)
+}

@@ -17,7 +17,7 @@ var quernPTX string
 var quernEchoActor = gpu.NewKernel(gpu.KernelInfo{
 	Name: "echoActor", Package: "quern.dev/ring/echo", Pos: "echo.go:28",
 	Params: []gpu.Param{
-		{Name: "s", Kind: gpu.Struct, Type: "actor.Shape", Size: 72},
+		{Name: "s", Kind: gpu.Struct, Type: "actor.Shape", Size: 80},
 		{Name: "control", Kind: gpu.Slice, Type: "uint64", Size: 8},
 		{Name: "cursors", Kind: gpu.Slice, Type: "uint32", Size: 4},
 		{Name: "states", Kind: gpu.Slice, Type: "State", Size: 16},
@@ -29,54 +29,54 @@ var quernEchoActor = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "proven", Limits: []int64{1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 1, 5, 9, 2147483647, 2, 0, 1, 2, 4, 9, 0, 0, 16, 2, 0, 5, 1, 1, 4, 9, 7, 2, 0, 1, 3, 4, 9, 0, 0, -1, 1, 6, 0, 136, 8, 5, 9, -64}, Sites: []gpu.Site{
 			{Kind: gpu.SliceSite, File: "serve.go", Line: 37, Col: 8},
 			{Kind: gpu.SliceSite, File: "serve.go", Line: 38, Col: 9},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 65, Col: 34},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 76, Col: 8},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 82, Col: 8},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 90, Col: 5},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 133, Col: 7},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 150, Col: 27},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 163, Col: 10},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 165, Col: 26},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 66, Col: 34},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 77, Col: 8},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 83, Col: 8},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 91, Col: 5},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 137, Col: 7},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 154, Col: 27},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 167, Col: 10},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 169, Col: 26},
 		}},
 		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 1, 5, 9, 2147483647, 0, 16, 2, 0, 5, 9, 2147483655}, Sites: []gpu.Site{
 			{Kind: gpu.SliceSite, File: "serve.go", Line: 37, Col: 8},
 			{Kind: gpu.SliceSite, File: "serve.go", Line: 38, Col: 9},
 			{Kind: gpu.IndexSite, File: "serve.go", Line: 41, Col: 10},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 57, Col: 32},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 65, Col: 34},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 76, Col: 8},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 82, Col: 8},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 90, Col: 5},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 113, Col: 28},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 124, Col: 25},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 133, Col: 7},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 134, Col: 33},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 134, Col: 46},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 150, Col: 27},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 153, Col: 26},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 163, Col: 10},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 165, Col: 26},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 187, Col: 24},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 58, Col: 32},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 66, Col: 34},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 77, Col: 8},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 83, Col: 8},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 91, Col: 5},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 117, Col: 28},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 128, Col: 25},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 137, Col: 7},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 138, Col: 33},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 138, Col: 46},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 154, Col: 27},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 157, Col: 26},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 167, Col: 10},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 169, Col: 26},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 194, Col: 24},
 		}},
 		{Name: "wide", Sites: []gpu.Site{
 			{Kind: gpu.SliceSite, File: "serve.go", Line: 37, Col: 8},
 			{Kind: gpu.SliceSite, File: "serve.go", Line: 38, Col: 9},
 			{Kind: gpu.IndexSite, File: "serve.go", Line: 41, Col: 10},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 57, Col: 32},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 65, Col: 34},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 76, Col: 8},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 82, Col: 8},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 90, Col: 5},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 113, Col: 28},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 124, Col: 25},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 133, Col: 7},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 134, Col: 33},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 134, Col: 46},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 150, Col: 27},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 153, Col: 26},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 163, Col: 10},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 165, Col: 26},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 187, Col: 24},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 58, Col: 32},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 66, Col: 34},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 77, Col: 8},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 83, Col: 8},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 91, Col: 5},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 117, Col: 28},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 128, Col: 25},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 137, Col: 7},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 138, Col: 33},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 138, Col: 46},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 154, Col: 27},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 157, Col: 26},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 167, Col: 10},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 169, Col: 26},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 194, Col: 24},
 		}},
 	},
 	Block:  gpu.Dim3{X: 32, Y: 1, Z: 1},
@@ -89,6 +89,93 @@ var _ = echoActor // compiled, not called
 // LaunchEchoActor runs echoActor on the grid g.
 func LaunchEchoActor(s *gpu.Stream, g gpu.Grid, s_ actor.Shape, control *gpu.Buffer[uint64], cursors *gpu.Buffer[uint32], states *gpu.Buffer[State], inbox, outbox *gpu.Buffer[uint64]) error {
 	l, err := quernEchoActor.Begin(s, g)
+	if err != nil {
+		return err
+	}
+	gpu.Arg(l, s_)
+	gpu.SliceArg(l, control)
+	gpu.SliceArg(l, cursors)
+	gpu.SliceArg(l, states)
+	gpu.SliceArg(l, inbox)
+	gpu.SliceArg(l, outbox)
+	return l.End()
+}
+
+var quernEchoActorCopy = gpu.NewKernel(gpu.KernelInfo{
+	Name: "echoActorCopy", Package: "quern.dev/ring/echo", Pos: "echo.go:33",
+	Params: []gpu.Param{
+		{Name: "s", Kind: gpu.Struct, Type: "actor.Shape", Size: 80},
+		{Name: "control", Kind: gpu.Slice, Type: "uint64", Size: 8},
+		{Name: "cursors", Kind: gpu.Slice, Type: "uint32", Size: 4},
+		{Name: "states", Kind: gpu.Slice, Type: "State", Size: 16},
+		{Name: "inbox", Kind: gpu.Slice, Type: "uint64", Size: 8},
+		{Name: "outbox", Kind: gpu.Slice, Type: "uint64", Size: 8},
+	},
+	PTX: quernPTX,
+	Variants: []gpu.Variant{
+		{Name: "proven", Limits: []int64{1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 1, 5, 9, 2147483647, 2, 0, 1, 2, 4, 9, 0, 0, 16, 2, 0, 5, 1, 1, 4, 9, 7, 2, 0, 1, 3, 4, 9, 0, 0, -1, 1, 6, 0, 136, 8, 5, 9, -64}, Sites: []gpu.Site{
+			{Kind: gpu.SliceSite, File: "serve.go", Line: 37, Col: 8},
+			{Kind: gpu.SliceSite, File: "serve.go", Line: 38, Col: 9},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 66, Col: 34},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 77, Col: 8},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 83, Col: 8},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 91, Col: 5},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 137, Col: 7},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 154, Col: 27},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 167, Col: 10},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 169, Col: 26},
+		}},
+		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 1, 5, 9, 2147483647, 0, 16, 2, 0, 5, 9, 2147483655}, Sites: []gpu.Site{
+			{Kind: gpu.SliceSite, File: "serve.go", Line: 37, Col: 8},
+			{Kind: gpu.SliceSite, File: "serve.go", Line: 38, Col: 9},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 41, Col: 10},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 58, Col: 32},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 66, Col: 34},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 77, Col: 8},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 83, Col: 8},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 91, Col: 5},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 117, Col: 28},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 128, Col: 25},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 137, Col: 7},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 138, Col: 33},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 138, Col: 46},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 154, Col: 27},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 157, Col: 26},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 167, Col: 10},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 169, Col: 26},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 194, Col: 24},
+		}},
+		{Name: "wide", Sites: []gpu.Site{
+			{Kind: gpu.SliceSite, File: "serve.go", Line: 37, Col: 8},
+			{Kind: gpu.SliceSite, File: "serve.go", Line: 38, Col: 9},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 41, Col: 10},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 58, Col: 32},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 66, Col: 34},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 77, Col: 8},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 83, Col: 8},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 91, Col: 5},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 117, Col: 28},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 128, Col: 25},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 137, Col: 7},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 138, Col: 33},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 138, Col: 46},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 154, Col: 27},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 157, Col: 26},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 167, Col: 10},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 169, Col: 26},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 194, Col: 24},
+		}},
+	},
+	Block:  gpu.Dim3{X: 32, Y: 1, Z: 1},
+	Shared: 296,
+	Host:   quernHostEchoActorCopy,
+})
+
+var _ = echoActorCopy // compiled, not called
+
+// LaunchEchoActorCopy runs echoActorCopy on the grid g.
+func LaunchEchoActorCopy(s *gpu.Stream, g gpu.Grid, s_ actor.Shape, control *gpu.Buffer[uint64], cursors *gpu.Buffer[uint32], states *gpu.Buffer[State], inbox, outbox *gpu.Buffer[uint64]) error {
+	l, err := quernEchoActorCopy.Begin(s, g)
 	if err != nil {
 		return err
 	}
@@ -119,7 +206,8 @@ func quernHostEchoActor(r *host.Run) {
 	var leaving uint32
 	leaves := host.Scratch[uint32](r, 0, r.BlockDim.Count())
 	emptys := host.Scratch[int](r, 1, r.BlockDim.Count())
-	sinces := host.Scratch[int64](r, 2, r.BlockDim.Count())
+	borns := host.Scratch[int64](r, 2, r.BlockDim.Count())
+	sinces := host.Scratch[int64](r, 3, r.BlockDim.Count())
 	sh := host.Shared[actor.Status](r, 2)
 	var threads7 uint32 = 32
 	t5 := min(threads7, 32)
@@ -169,10 +257,9 @@ func quernHostEchoActor(r *host.Run) {
 			for threadZ := range 1 {
 				for threadY := range 1 {
 					first := (threadZ*1 + threadY) * 32
-					quernRow1EchoActor(r, leaves, first, emptys, sinces, sh)
+					quernRow1EchoActor(r, leaves, first, emptys, borns, sinces, sh)
 				}
 			}
-//line serve.go:49
 			for leaving == 0 {
 				look ^= 1
 				for threadZ := range 1 {
@@ -190,13 +277,13 @@ func quernHostEchoActor(r *host.Run) {
 					}
 				}
 				r.ThreadIdx = kernel.Dim3{}
-//line serve.go:97
+//line serve.go:98
 				fresh = sh.Fresh[look]
 				r.ThreadIdx = kernel.Dim3{}
-//line serve.go:98
-				why = sh.Leave[look]
-				if why == 1 || why == 2 && fresh == 0 {
 //line serve.go:99
+				why = sh.Leave[look]
+				if why == 1 || why == 5 || why == 2 && fresh == 0 {
+//line serve.go:100
 					leaving = why
 					break
 				}
@@ -206,12 +293,12 @@ func quernHostEchoActor(r *host.Run) {
 						for threadY := range 1 {
 							r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 							first4 := (threadZ*1 + threadY) * 32
-							quernRow4EchoActor(r, leaves, first4, emptys, sinces, &s, control, t12, size4)
+							quernRow4EchoActor(r, leaves, first4, emptys, borns, sinces, &s, control, t12, size4)
 						}
 					}
 					continue
 				}
-//line serve.go:126
+//line serve.go:130
 				m = 0
 				for threadZ := range 1 {
 					for threadY := range 1 {
@@ -221,7 +308,7 @@ func quernHostEchoActor(r *host.Run) {
 					}
 				}
 				for ; m < fresh; m++ {
-//line serve.go:127
+//line serve.go:131
 					turn = handled & 1
 					for threadZ := range 1 {
 						for threadY := range 1 {
@@ -229,13 +316,13 @@ func quernHostEchoActor(r *host.Run) {
 							quernRow6EchoActor(r, sh, m, states, blockX, cells, result0, turn)
 						}
 					}
-//line serve.go:141
+//line serve.go:145
 					t44 = uint64(next+1) << 32
 					t45 = next & mask * s.OutStep
 					tag = t44
 					at = t45
 					r.ThreadIdx = kernel.Dim3{}
-//line serve.go:142
+//line serve.go:146
 					if sh.Finished[turn] != (handled/2+1)*threads7 {
 						for threadZ := range 1 {
 							for threadY := range 1 {
@@ -246,9 +333,9 @@ func quernHostEchoActor(r *host.Run) {
 						break block
 					}
 					r.ThreadIdx = kernel.Dim3{}
-//line serve.go:156
+//line serve.go:160
 					result = sh.Outcome[turn]
-//line serve.go:167
+//line serve.go:171
 					next++
 					handled++
 					for threadZ := range 1 {
@@ -258,7 +345,7 @@ func quernHostEchoActor(r *host.Run) {
 							quernRow8EchoActor(r, threads7, &s, result, sh, turn, words, start2, out, at, tag, cursors, blockX, next)
 						}
 					}
-//line serve.go:172
+//line serve.go:176
 					if result == 2 || result == 3 {
 						leaving = 3
 						break
@@ -272,7 +359,7 @@ func quernHostEchoActor(r *host.Run) {
 				for threadZ := range 1 {
 					for threadY := range 1 {
 						first6 := (threadZ*1 + threadY) * 32
-						quernRow9EchoActor(r, emptys, first6, sinces)
+						quernRow9EchoActor(r, leaves, first6, emptys, borns, sinces, &s)
 					}
 				}
 			}
@@ -288,24 +375,29 @@ func quernHostEchoActor(r *host.Run) {
 }
 
 //go:noinline
-func quernRow1EchoActor(r *host.Run, leaves []uint32, first int, emptys []int, sinces []int64, sh *actor.Status) {
+func quernRow1EchoActor(r *host.Run, leaves []uint32, first int, emptys []int, borns, sinces []int64, sh *actor.Status) {
 	leaveRow := leaves[first:][:32]
 	emptyRow := emptys[first:][:32]
+	bornRow := borns[first:][:32]
 	sinceRow := sinces[first:][:32]
 	for threadX := range 32 {
 		t1 := threadX == 0
 //line serve.go:44
 		var leave uint32
 		empty := 0
+		var born int64
 		var since int64
 //line serve.go:45
 		if t1 {
 			sh.Finished = [2]uint32{}
 			now := kernel.GlobalTimer()
-			since = now
+			born = now
+//line serve.go:48
+			since = born
 		}
 		leaveRow[threadX] = leave
 		emptyRow[threadX] = empty
+		bornRow[threadX] = born
 		sinceRow[threadX] = since
 	}
 }
@@ -317,19 +409,19 @@ func quernRow2EchoActor(r *host.Run, leaves []uint32, first2 int, look uint32, s
 		r.ThreadIdx.X = threadX
 		leave := leaveRow[threadX]
 		t1 := threadX == 0
-//line serve.go:51
+//line serve.go:52
 		if t1 {
 			t15 := look
-//line serve.go:52
+//line serve.go:53
 			_ = sh.Fresh[t15]
 			t17 := look
-//line serve.go:52
+//line serve.go:53
 			_ = sh.Leave[t17]
 			t18 := burst
 			t19 := leave
-//line serve.go:52
+//line serve.go:53
 			sh.Fresh[t15] = t18
-//line serve.go:52
+//line serve.go:53
 			sh.Leave[t17] = t19
 		}
 	}
@@ -342,33 +434,33 @@ func quernRow3EchoActor(r *host.Run, control []uint64, t11, first3 int, t5 uint3
 		t1 := threadX == 0
 		t3 := uint32((threadX + first3) & 31)
 		t4 := uint32((threadX + first3) >> 5)
-//line serve.go:55
+//line serve.go:56
 		var asked uint64
 		if t1 {
 			loaded := host.Load(r, &control[t11])
 			asked = loaded
 		}
-//line serve.go:59
+//line serve.go:60
 		for w := t3; w < s.In; w += t5 {
 			for from := t4; from < burst; from += size3 {
 				v := [8]uint64{}
-//line serve.go:63
+//line serve.go:64
 				for k := uint32(0); k < 8; k++ {
 					slot := from + k*t6
 					if slot < burst {
-//line serve.go:65
+//line serve.go:66
 						loaded2 := host.Load(r, &in[(next+slot)&mask*s.InStep+w])
-//line serve.go:65
+//line serve.go:66
 						v[k] = loaded2
 					}
 				}
-//line serve.go:69
+//line serve.go:70
 				for k2 := uint32(0); k2 < 8; k2++ {
 					slot2 := from + k2*t6
 					if slot2 < burst {
-//line serve.go:71
+//line serve.go:72
 						data := uint32(v[k2])
-//line serve.go:73
+//line serve.go:74
 						if uint32(v[k2]>>32) != next+slot2+1 {
 							sh.Fresh[look] = min(sh.Fresh[look], slot2)
 						} else if w >= 1 {
@@ -377,12 +469,12 @@ func quernRow3EchoActor(r *host.Run, control []uint64, t11, first3 int, t5 uint3
 							var late uint32
 							t23 := data != 0
 							if t23 {
-//line serve.go:79
+//line serve.go:80
 								now2 := kernel.GlobalTimer()
 								t23 = int32(uint32(now2/1000)-data) >= 0
 							}
 							if t23 {
-//line serve.go:80
+//line serve.go:81
 								late = 1
 							}
 							sh.Late[slot2] = late
@@ -403,26 +495,33 @@ func quernRow3EchoActor(r *host.Run, control []uint64, t11, first3 int, t5 uint3
 }
 
 //go:noinline
-func quernRow4EchoActor(r *host.Run, leaves []uint32, first4 int, emptys []int, sinces []int64, s *actor.Shape, control []uint64, t12 int, size4 uint64) {
+func quernRow4EchoActor(r *host.Run, leaves []uint32, first4 int, emptys []int, borns, sinces []int64, s *actor.Shape, control []uint64, t12 int, size4 uint64) {
 	leaveRow := leaves[first4:][:32]
 	emptyRow := emptys[first4:][:32]
+	bornRow := borns[first4:][:32]
 	sinceRow := sinces[first4:][:32]
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		leave := leaveRow[threadX]
 		empty := emptyRow[threadX]
+		born := bornRow[threadX]
 		since := sinceRow[threadX]
 		t1 := threadX == 0
-//line serve.go:104
+//line serve.go:105
 		if t1 {
 			empty++
 			if empty == 16 || s.Leaves != 0 {
-//line serve.go:106
+//line serve.go:107
 				empty = 0
 				now3 := kernel.GlobalTimer()
-				idle := now3 - since
-				if s.Leaves != 0 && idle >= s.Idle {
-//line serve.go:112
+				now4 := now3
+//line serve.go:109
+				idle := now4 - since
+//line serve.go:111
+				if s.Life != 0 && now4-born >= s.Life {
+					leave = 5
+				} else if s.Leaves != 0 && idle >= s.Idle {
+//line serve.go:116
 					leave = 2
 					kernel.StoreRelaxed(&control[t12], size4)
 					kernel.Fence()
@@ -441,7 +540,7 @@ func quernRow5EchoActor(r *host.Run, leaves []uint32, first5 int, control []uint
 		r.ThreadIdx.X = threadX
 		leave := leaveRow[threadX]
 		t1 := threadX == 0
-//line serve.go:122
+//line serve.go:126
 		if t1 && leave != 0 {
 			leave = 0
 			kernel.StoreRelaxed(&control[t12], 0)
@@ -455,27 +554,27 @@ func quernRow6EchoActor(r *host.Run, sh *actor.Status, m uint32, states []State,
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		t1 := threadX == 0
-//line serve.go:128
+//line serve.go:132
 		var start int64
 		if t1 {
-			now4 := kernel.Clock()
-			start = now4
+			now5 := kernel.Clock()
+			start = now5
 		}
-//line serve.go:132
+//line serve.go:136
 		var outcome uint32 = 257
 		if sh.Late[m] == 0 {
 			_ = states[blockX]
-//line serve.go:134
+//line serve.go:138
 			t29 := &states[blockX]
 			t31 := m
-//line serve.go:134
+//line serve.go:138
 			_ = cells[t31].In
-//line serve.go:134
+//line serve.go:138
 			t32 := &cells[t31].In
 			t34 := m
-//line serve.go:134
+//line serve.go:138
 			_ = cells[t34].Out
-//line serve.go:134
+//line serve.go:138
 			t35 := &cells[t34].Out
 //line echo.go:17
 			if threadX < 16 {
@@ -485,23 +584,23 @@ func quernRow6EchoActor(r *host.Run, sh *actor.Status, m uint32, states []State,
 				t29.Count++
 				t29.Sum += int64(t32.Words[0])
 			}
-//line serve.go:134
+//line serve.go:138
 			outcome = uint32(result0)
 		}
 		if t1 {
 			t38 := turn
-//line serve.go:137
+//line serve.go:141
 			_ = sh.Outcome[t38]
 			t40 := turn
-//line serve.go:137
+//line serve.go:141
 			_ = sh.Cycles[t40]
 			t41 := outcome
-//line serve.go:137
-			now5 := kernel.Clock()
-			t43 := uint32(now5 - start)
-//line serve.go:137
+//line serve.go:141
+			now6 := kernel.Clock()
+			t43 := uint32(now6 - start)
+//line serve.go:141
 			sh.Outcome[t38] = t41
-//line serve.go:137
+//line serve.go:141
 			sh.Cycles[t40] = t43
 		}
 		sh.Finished[turn] += 1
@@ -512,7 +611,7 @@ func quernRow6EchoActor(r *host.Run, sh *actor.Status, m uint32, states []State,
 func quernRow7EchoActor(r *host.Run, t46 uint32, tag uint64, out []uint64, at uint32, cursors []uint32, blockX int, next uint32, control []uint64, t12 int, size5 uint64) {
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
-//line serve.go:145
+//line serve.go:149
 		for w3 := uint32(0); w3 < t46; w3++ {
 			v2 := tag
 			if w3 == 0 {
@@ -531,10 +630,10 @@ func quernRow8EchoActor(r *host.Run, threads7 uint32, s *actor.Shape, result uin
 		r.ThreadIdx.X = threadX
 		t2 := uint32(threadX)
 		t1 := threadX == 0
-//line serve.go:157
+//line serve.go:161
 		for w4 := t2; w4 < s.Out; w4 += threads7 {
 			v3 := result
-//line serve.go:160
+//line serve.go:164
 			if w4 == 1 {
 				v3 = sh.Cycles[turn]
 			} else if w4 >= 2 {
@@ -542,7 +641,7 @@ func quernRow8EchoActor(r *host.Run, threads7 uint32, s *actor.Shape, result uin
 			}
 			kernel.StoreRelaxed(&out[at+w4], tag|uint64(v3))
 		}
-//line serve.go:169
+//line serve.go:173
 		if t1 {
 			cursors[blockX] = next
 		}
@@ -550,20 +649,29 @@ func quernRow8EchoActor(r *host.Run, threads7 uint32, s *actor.Shape, result uin
 }
 
 //go:noinline
-func quernRow9EchoActor(r *host.Run, emptys []int, first6 int, sinces []int64) {
+func quernRow9EchoActor(r *host.Run, leaves []uint32, first6 int, emptys []int, borns, sinces []int64, s *actor.Shape) {
+	leaveRow := leaves[first6:][:32]
 	emptyRow := emptys[first6:][:32]
+	bornRow := borns[first6:][:32]
 	sinceRow := sinces[first6:][:32]
 	for threadX := range 32 {
+		leave := leaveRow[threadX]
 		empty := emptyRow[threadX]
+		born := bornRow[threadX]
 		since := sinceRow[threadX]
 		t1 := threadX == 0
-//line serve.go:182
+//line serve.go:186
 		if t1 {
-			now6 := kernel.GlobalTimer()
-			t48 := now6
+			now7 := kernel.GlobalTimer()
+			t48 := now7
 			empty = 0
 			since = t48
+//line serve.go:188
+			if s.Life != 0 && since-born >= s.Life {
+				leave = 5
+			}
 		}
+		leaveRow[threadX] = leave
 		emptyRow[threadX] = empty
 		sinceRow[threadX] = since
 	}
@@ -574,7 +682,508 @@ func quernRow10EchoActor(r *host.Run, control []uint64, t12 int, start3 uint64) 
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		t1 := threadX == 0
+//line serve.go:193
+		if t1 {
+			kernel.StoreRelease(&control[t12], start3)
+		}
+	}
+}
+
+func quernHostEchoActorCopy(r *host.Run) {
+	s := host.Value[actor.Shape](r, 0)
+	control := host.Slice[uint64](r, 1)
+	cursors := host.Slice[uint32](r, 2)
+	states := host.Slice[State](r, 3)
+	inbox := host.Slice[uint64](r, 4)
+	outbox := host.Slice[uint64](r, 5)
+	var in []uint64
+	size := int(s.Slots * s.InStep)
+	var out []uint64
+	size2 := int(s.Slots * s.OutStep)
+	var next uint32
+	var burst uint32
+	var handled uint32
+	var look uint32
+	var leaving uint32
+	leaves := host.Scratch[uint32](r, 0, r.BlockDim.Count())
+	emptys := host.Scratch[int](r, 1, r.BlockDim.Count())
+	borns := host.Scratch[int64](r, 2, r.BlockDim.Count())
+	sinces := host.Scratch[int64](r, 3, r.BlockDim.Count())
+	sh := host.Shared[actor.Status](r, 2)
+	var threads7 uint32 = 32
+	t5 := min(threads7, 32)
+	t6 := (threads7 + 31) / 32
+	size3 := t6 * 8
+	mask := s.Slots - 1
+	words := host.Dynamic[uint32](r, 1)
+	var fresh uint32
+	var why uint32
+	size4 := uint64(s.Epoch)<<32 | 2
+	var m uint32
+	var turn uint32
+	cells := host.Dynamic[actor.Cell[Message, Message]](r, 0)
+	var result0 kernel.Action = 1
+	var t44 uint64
+	var t45 uint32
+	var tag uint64
+	var at uint32
+	t46 := s.Out
+	size5 := uint64(s.Epoch)<<32 | 4
+	var result uint32
+	for r.Next() {
+		blockX := r.BlockIdx.X
+		t7 := blockX * size
+		t8 := (blockX + 1) * size
+		t9 := blockX * size2
+		t10 := (blockX + 1) * size2
+		t11 := blockX*16 + 0
+		t12 := blockX*16 + 8
+	block:
+		switch {
+		default:
+			r.ThreadIdx = kernel.Dim3{}
+//line serve.go:37
+			in = inbox[t7:t8]
+			r.ThreadIdx = kernel.Dim3{}
+//line serve.go:38
+			out = outbox[t9:t10]
+			r.ThreadIdx = kernel.Dim3{}
+//line serve.go:41
+			next = cursors[blockX]
+			burst = 1
+			handled = 0
+			look = 0
+//line serve.go:43
+			leaving = 0
+			for threadZ := range 1 {
+				for threadY := range 1 {
+					first := (threadZ*1 + threadY) * 32
+					quernRow1EchoActorCopy(r, leaves, first, emptys, borns, sinces, sh)
+				}
+			}
+			for leaving == 0 {
+				look ^= 1
+				for threadZ := range 1 {
+					for threadY := range 1 {
+						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+						first2 := (threadZ*1 + threadY) * 32
+						quernRow2EchoActorCopy(r, leaves, first2, look, sh, burst)
+					}
+				}
+				for threadZ := range 1 {
+					for threadY := range 1 {
+						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+						first3 := (threadZ*1 + threadY) * 32
+						quernRow3EchoActorCopy(r, control, t11, first3, t5, &s, size3, burst, t6, in, next, mask, sh, look, words)
+					}
+				}
+				r.ThreadIdx = kernel.Dim3{}
+//line serve.go:98
+				fresh = sh.Fresh[look]
+				r.ThreadIdx = kernel.Dim3{}
+//line serve.go:99
+				why = sh.Leave[look]
+				if why == 1 || why == 5 || why == 2 && fresh == 0 {
+//line serve.go:100
+					leaving = why
+					break
+				}
+				if fresh == 0 {
+					burst = 1
+					for threadZ := range 1 {
+						for threadY := range 1 {
+							r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+							first4 := (threadZ*1 + threadY) * 32
+							quernRow4EchoActorCopy(r, leaves, first4, emptys, borns, sinces, &s, control, t12, size4)
+						}
+					}
+					continue
+				}
+//line serve.go:130
+				m = 0
+				for threadZ := range 1 {
+					for threadY := range 1 {
+						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+						first5 := (threadZ*1 + threadY) * 32
+						quernRow5EchoActorCopy(r, leaves, first5, control, t12)
+					}
+				}
+				for ; m < fresh; m++ {
+//line serve.go:131
+					turn = handled & 1
+					for threadZ := range 1 {
+						for threadY := range 1 {
+							r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+							quernRow6EchoActorCopy(r, sh, m, states, blockX, cells, result0, turn)
+						}
+					}
+//line serve.go:145
+					t44 = uint64(next+1) << 32
+					t45 = next & mask * s.OutStep
+					tag = t44
+					at = t45
+					r.ThreadIdx = kernel.Dim3{}
+//line serve.go:146
+					if sh.Finished[turn] != (handled/2+1)*threads7 {
+						for threadZ := range 1 {
+							for threadY := range 1 {
+								r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+								quernRow7EchoActorCopy(r, t46, tag, out, at, cursors, blockX, next, control, t12, size5)
+							}
+						}
+						break block
+					}
+					r.ThreadIdx = kernel.Dim3{}
+//line serve.go:160
+					result = sh.Outcome[turn]
+//line serve.go:171
+					next++
+					handled++
+					for threadZ := range 1 {
+						for threadY := range 1 {
+							r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+							start2 := s.OutAt + m*s.Stride
+							quernRow8EchoActorCopy(r, threads7, &s, result, sh, turn, words, start2, out, at, tag, cursors, blockX, next)
+						}
+					}
+//line serve.go:176
+					if result == 2 || result == 3 {
+						leaving = 3
+						break
+					}
+					if s.Messages != 0 && handled == s.Messages {
+						leaving = 2
+						break
+					}
+				}
+				burst = min(2*fresh, s.Batch)
+				for threadZ := range 1 {
+					for threadY := range 1 {
+						first6 := (threadZ*1 + threadY) * 32
+						quernRow9EchoActorCopy(r, leaves, first6, emptys, borns, sinces, &s)
+					}
+				}
+			}
+			for threadZ := range 1 {
+				for threadY := range 1 {
+					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+					start3 := uint64(s.Epoch)<<32 | uint64(leaving)
+					quernRow10EchoActorCopy(r, control, t12, start3)
+				}
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1EchoActorCopy(r *host.Run, leaves []uint32, first int, emptys []int, borns, sinces []int64, sh *actor.Status) {
+	leaveRow := leaves[first:][:32]
+	emptyRow := emptys[first:][:32]
+	bornRow := borns[first:][:32]
+	sinceRow := sinces[first:][:32]
+	for threadX := range 32 {
+		t1 := threadX == 0
+//line serve.go:44
+		var leave uint32
+		empty := 0
+		var born int64
+		var since int64
+//line serve.go:45
+		if t1 {
+			sh.Finished = [2]uint32{}
+			now := kernel.GlobalTimer()
+			born = now
+//line serve.go:48
+			since = born
+		}
+		leaveRow[threadX] = leave
+		emptyRow[threadX] = empty
+		bornRow[threadX] = born
+		sinceRow[threadX] = since
+	}
+}
+
+//go:noinline
+func quernRow2EchoActorCopy(r *host.Run, leaves []uint32, first2 int, look uint32, sh *actor.Status, burst uint32) {
+	leaveRow := leaves[first2:][:32]
+	for threadX := range 32 {
+		r.ThreadIdx.X = threadX
+		leave := leaveRow[threadX]
+		t1 := threadX == 0
+//line serve.go:52
+		if t1 {
+			t15 := look
+//line serve.go:53
+			_ = sh.Fresh[t15]
+			t17 := look
+//line serve.go:53
+			_ = sh.Leave[t17]
+			t18 := burst
+			t19 := leave
+//line serve.go:53
+			sh.Fresh[t15] = t18
+//line serve.go:53
+			sh.Leave[t17] = t19
+		}
+	}
+}
+
+//go:noinline
+func quernRow3EchoActorCopy(r *host.Run, control []uint64, t11, first3 int, t5 uint32, s *actor.Shape, size3, burst, t6 uint32, in []uint64, next, mask uint32, sh *actor.Status, look uint32, words []uint32) {
+	for threadX := range 32 {
+		r.ThreadIdx.X = threadX
+		t1 := threadX == 0
+		t3 := uint32((threadX + first3) & 31)
+		t4 := uint32((threadX + first3) >> 5)
+//line serve.go:56
+		var asked uint64
+		if t1 {
+			loaded := host.Load(r, &control[t11])
+			asked = loaded
+		}
+//line serve.go:60
+		for w := t3; w < s.In; w += t5 {
+			for from := t4; from < burst; from += size3 {
+				v := [8]uint64{}
+//line serve.go:64
+				for k := uint32(0); k < 8; k++ {
+					slot := from + k*t6
+					if slot < burst {
+//line serve.go:66
+						loaded2 := host.Load(r, &in[(next+slot)&mask*s.InStep+w])
+//line serve.go:66
+						v[k] = loaded2
+					}
+				}
+//line serve.go:70
+				for k2 := uint32(0); k2 < 8; k2++ {
+					slot2 := from + k2*t6
+					if slot2 < burst {
+//line serve.go:72
+						data := uint32(v[k2])
+//line serve.go:74
+						if uint32(v[k2]>>32) != next+slot2+1 {
+							sh.Fresh[look] = min(sh.Fresh[look], slot2)
+						} else if w >= 1 {
+							words[slot2*s.Stride+w-1] = data
+						} else {
+							var late uint32
+							t23 := data != 0
+							if t23 {
+//line serve.go:80
+								now2 := kernel.GlobalTimer()
+								t23 = int32(uint32(now2/1000)-data) >= 0
+							}
+							if t23 {
+//line serve.go:81
+								late = 1
+							}
+							sh.Late[slot2] = late
+						}
+					}
+				}
+			}
+		}
+		for slot3 := t4; slot3 < burst; slot3 += t6 {
+			for w2 := t3; w2 < s.Out-2; w2 += t5 {
+				words[slot3*s.Stride+s.OutAt+w2] = 0
+			}
+		}
+		if asked != 0 {
+			sh.Leave[look] = 1
+		}
+	}
+}
+
+//go:noinline
+func quernRow4EchoActorCopy(r *host.Run, leaves []uint32, first4 int, emptys []int, borns, sinces []int64, s *actor.Shape, control []uint64, t12 int, size4 uint64) {
+	leaveRow := leaves[first4:][:32]
+	emptyRow := emptys[first4:][:32]
+	bornRow := borns[first4:][:32]
+	sinceRow := sinces[first4:][:32]
+	for threadX := range 32 {
+		r.ThreadIdx.X = threadX
+		leave := leaveRow[threadX]
+		empty := emptyRow[threadX]
+		born := bornRow[threadX]
+		since := sinceRow[threadX]
+		t1 := threadX == 0
+//line serve.go:105
+		if t1 {
+			empty++
+			if empty == 16 || s.Leaves != 0 {
+//line serve.go:107
+				empty = 0
+				now3 := kernel.GlobalTimer()
+				now4 := now3
+//line serve.go:109
+				idle := now4 - since
+//line serve.go:111
+				if s.Life != 0 && now4-born >= s.Life {
+					leave = 5
+				} else if s.Leaves != 0 && idle >= s.Idle {
+//line serve.go:116
+					leave = 2
+					kernel.StoreRelaxed(&control[t12], size4)
+					kernel.Fence()
+				}
+			}
+		}
+		leaveRow[threadX] = leave
+		emptyRow[threadX] = empty
+	}
+}
+
+//go:noinline
+func quernRow5EchoActorCopy(r *host.Run, leaves []uint32, first5 int, control []uint64, t12 int) {
+	leaveRow := leaves[first5:][:32]
+	for threadX := range 32 {
+		r.ThreadIdx.X = threadX
+		leave := leaveRow[threadX]
+		t1 := threadX == 0
+//line serve.go:126
+		if t1 && leave != 0 {
+			leave = 0
+			kernel.StoreRelaxed(&control[t12], 0)
+		}
+		leaveRow[threadX] = leave
+	}
+}
+
+//go:noinline
+func quernRow6EchoActorCopy(r *host.Run, sh *actor.Status, m uint32, states []State, blockX int, cells []actor.Cell[Message, Message], result0 kernel.Action, turn uint32) {
+	for threadX := range 32 {
+		r.ThreadIdx.X = threadX
+		t1 := threadX == 0
+//line serve.go:132
+		var start int64
+		if t1 {
+			now5 := kernel.Clock()
+			start = now5
+		}
+//line serve.go:136
+		var outcome uint32 = 257
+		if sh.Late[m] == 0 {
+			_ = states[blockX]
+//line serve.go:138
+			t29 := &states[blockX]
+			t31 := m
+//line serve.go:138
+			_ = cells[t31].In
+//line serve.go:138
+			t32 := &cells[t31].In
+			t34 := m
+//line serve.go:138
+			_ = cells[t34].Out
+//line serve.go:138
+			t35 := &cells[t34].Out
+//line echo.go:17
+			if threadX < 16 {
+				t35.Words[threadX] = t32.Words[threadX] + 1
+			}
+			if threadX == 0 {
+				t29.Count++
+				t29.Sum += int64(t32.Words[0])
+			}
+//line serve.go:138
+			outcome = uint32(result0)
+		}
+		if t1 {
+			t38 := turn
+//line serve.go:141
+			_ = sh.Outcome[t38]
+			t40 := turn
+//line serve.go:141
+			_ = sh.Cycles[t40]
+			t41 := outcome
+//line serve.go:141
+			now6 := kernel.Clock()
+			t43 := uint32(now6 - start)
+//line serve.go:141
+			sh.Outcome[t38] = t41
+//line serve.go:141
+			sh.Cycles[t40] = t43
+		}
+		sh.Finished[turn] += 1
+	}
+}
+
+//go:noinline
+func quernRow7EchoActorCopy(r *host.Run, t46 uint32, tag uint64, out []uint64, at uint32, cursors []uint32, blockX int, next uint32, control []uint64, t12 int, size5 uint64) {
+	for threadX := range 32 {
+		r.ThreadIdx.X = threadX
+//line serve.go:149
+		for w3 := uint32(0); w3 < t46; w3++ {
+			v2 := tag
+			if w3 == 0 {
+				v2 |= 256
+			}
+			kernel.StoreRelaxed(&out[at+w3], v2)
+		}
+		kernel.StoreRelaxed(&cursors[blockX], next+1)
+		kernel.StoreRelease(&control[t12], size5)
+	}
+}
+
+//go:noinline
+func quernRow8EchoActorCopy(r *host.Run, threads7 uint32, s *actor.Shape, result uint32, sh *actor.Status, turn uint32, words []uint32, start2 uint32, out []uint64, at uint32, tag uint64, cursors []uint32, blockX int, next uint32) {
+	for threadX := range 32 {
+		r.ThreadIdx.X = threadX
+		t2 := uint32(threadX)
+		t1 := threadX == 0
+//line serve.go:161
+		for w4 := t2; w4 < s.Out; w4 += threads7 {
+			v3 := result
+//line serve.go:164
+			if w4 == 1 {
+				v3 = sh.Cycles[turn]
+			} else if w4 >= 2 {
+				v3 = words[start2+w4-2]
+			}
+			kernel.StoreRelaxed(&out[at+w4], tag|uint64(v3))
+		}
+//line serve.go:173
+		if t1 {
+			cursors[blockX] = next
+		}
+	}
+}
+
+//go:noinline
+func quernRow9EchoActorCopy(r *host.Run, leaves []uint32, first6 int, emptys []int, borns, sinces []int64, s *actor.Shape) {
+	leaveRow := leaves[first6:][:32]
+	emptyRow := emptys[first6:][:32]
+	bornRow := borns[first6:][:32]
+	sinceRow := sinces[first6:][:32]
+	for threadX := range 32 {
+		leave := leaveRow[threadX]
+		empty := emptyRow[threadX]
+		born := bornRow[threadX]
+		since := sinceRow[threadX]
+		t1 := threadX == 0
 //line serve.go:186
+		if t1 {
+			now7 := kernel.GlobalTimer()
+			t48 := now7
+			empty = 0
+			since = t48
+//line serve.go:188
+			if s.Life != 0 && since-born >= s.Life {
+				leave = 5
+			}
+		}
+		leaveRow[threadX] = leave
+		emptyRow[threadX] = empty
+		sinceRow[threadX] = since
+	}
+}
+
+//go:noinline
+func quernRow10EchoActorCopy(r *host.Run, control []uint64, t12 int, start3 uint64) {
+	for threadX := range 32 {
+		r.ThreadIdx.X = threadX
+		t1 := threadX == 0
+//line serve.go:193
 		if t1 {
 			kernel.StoreRelease(&control[t12], start3)
 		}
