@@ -194,6 +194,8 @@ func (c *cohort) end(ctx context.Context) error {
 	}
 	for i, a := range c.actors {
 		switch left := atomic.LoadUint64(c.left(i)); {
+		case left>>32 != uint64(c.epoch) && !c.resident && (fault == nil || fault.Block.X != i):
+			// The launch has ended before the block's turn.
 		case left>>32 != uint64(c.epoch):
 			// None of its threads was left to say so.
 			if err := c.settle(i, fault); err != nil {

@@ -60,6 +60,11 @@ func Load(ctx context.Context, dir string, patterns ...string) ([]*Package, erro
 				imports[path] = true
 			}
 		}
+		if actors, err := l.mentionsActors(); err != nil {
+			return nil, err
+		} else if actors {
+			imports[actorPath] = true
+		}
 	}
 	if len(roots) == 0 {
 		return nil, nil
@@ -88,7 +93,12 @@ func Load(ctx context.Context, dir string, patterns ...string) ([]*Package, erro
 		if err != nil {
 			return nil, err
 		}
+		files, actors, err := w.withActors(files)
+		if err != nil {
+			return nil, err
+		}
 		p := w.check(l.ImportPath, files)
+		p.actors = actors
 		p.Dir, p.Misplaced = l.Dir, wrong[l]
 		w.sources[l.ImportPath] = p
 		out = append(out, p)

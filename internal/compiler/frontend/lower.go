@@ -57,7 +57,7 @@ func (p *Package) Lower(names ...string) (_ *ir.Program, err error) {
 			isKernel := false
 			for _, dir := range directives(fd.Doc) {
 				attached[dir.pos] = true
-				if dir.verb == assemblyVerb {
+				if dir.verb == assemblyVerb || dir.verb == actorVerb {
 					continue
 				}
 				if isHint(dir.verb) {
@@ -82,6 +82,7 @@ func (p *Package) Lower(names ...string) (_ *ir.Program, err error) {
 		}
 	}
 	l.strayDirectives(attached)
+	l.handlers(generated)
 	l.checkNames(decls)
 	if l.typeErrors(generated) {
 		return nil, l.diags.sorted()
@@ -103,7 +104,7 @@ func (l *lowering) typeErrors(generated map[string]bool) bool {
 	found := false
 	for _, e := range l.pkg.errors {
 		name, qualified := missing(e)
-		if harmless(e) || generated[name] || qualified && isLauncher(name) {
+		if harmless(e) || generated[name] || qualified && (isLauncher(name) || isSpawner(name)) {
 			continue
 		}
 		found = true

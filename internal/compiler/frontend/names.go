@@ -51,7 +51,11 @@ func (l *lowering) checkNames(kernels []*ast.FuncDecl) {
 			l.errorAt(fd.Name.Pos(), kernel, "the name of a kernel is also that of its GPU code, where WARP_SZ is reserved; rename it")
 			continue
 		}
-		l.declareNames(fd.Name.Pos(), kernel, generatedNames(kernel))
+		names := generatedNames(kernel)
+		if a := l.pkg.ActorOf(kernel); a != nil {
+			names = append(names[1:], handlerNames(a.Handler)...)
+		}
+		l.declareNames(fd.Name.Pos(), kernel, names)
 	}
 }
 

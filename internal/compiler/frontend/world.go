@@ -54,6 +54,7 @@ type Package struct {
 	// on every platform.
 	Misplaced Diagnostics
 
+	actors    []Actor
 	world     *World
 	instances map[string][]types.Type // type arguments by kernel, once lowered
 	hints     map[ast.Stmt]directive  // of loops, once looked for

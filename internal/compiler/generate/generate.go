@@ -99,6 +99,9 @@ func goFile(p *frontend.Package, prog *ir.Program, kernels []*compiler.Kernel) (
 	for _, k := range kernels {
 		reserved = append(reserved, frontend.LauncherName(k.IR.Func.Go.Name), infoName(k.IR.Name), hostName(k.IR.Name))
 		reserved = append(reserved, typeParameters(p, k)...)
+		if a := p.ActorOf(k.IR.Name); a != nil {
+			reserved = append(reserved, actorNames(a)...)
+		}
 	}
 	reserved = append(reserved, "quernPTX", "l", "err", "s", "g")
 	imports := gohost.NewImports(p.Path, reserved...)
@@ -106,7 +109,9 @@ func goFile(p *frontend.Package, prog *ir.Program, kernels []*compiler.Kernel) (
 	var launchers, hosts bytes.Buffer
 	for i, k := range kernels {
 		params := writeInfo(&launchers, p, k, imports)
-		if len(p.Instance(k.IR.Name)) == 0 {
+		if a := p.ActorOf(k.IR.Name); a != nil {
+			writeActor(&launchers, p, k, a, imports)
+		} else if len(p.Instance(k.IR.Name)) == 0 {
 			writeLauncher(&launchers, p, k, params, imports)
 		} else if i+1 == len(kernels) || kernels[i+1].IR.Func.Go.Name != k.IR.Func.Go.Name {
 			writeGenericLauncher(&launchers, p, instancesOf(k, kernels), imports)

@@ -1,4 +1,4 @@
-package echo
+package actors
 
 import (
 	"context"
@@ -216,7 +216,7 @@ func TestDeviceQuiesce(t *testing.T) {
 		b.Close()
 		return err
 	})
-	measure("load a kernel", 1, func() error { return quernEchoActorCopy.Prepare(dev) })
+	measure("load a kernel", 1, func() error { return quernFirstOfActor.Prepare(dev) })
 	close(stop)
 	wg.Wait()
 	t.Log(counts, worst)
