@@ -3,7 +3,6 @@ package ring
 import (
 	"context"
 	"iter"
-	"sync"
 	"sync/atomic"
 	"unsafe"
 
@@ -13,8 +12,33 @@ import (
 
 // Actor is an actor that takes messages of type In and replies with Out. It is
 // safe for concurrent use. Messages of one sender are handled in the order in
-// which they were sent.
-type Actor[In, Out any] struct{ core core }
+// which they were sent, if they have the same priority.
+type Actor[In, Out any] struct {
+	core  *core
+	level int // of the messages that are sent
+}
+
+// Priorities.
+const (
+	DefaultPriority = 128
+	MaxPriority     = 255
+)
+
+// Priority returns the actor for messages of a priority from 0 to MaxPriority,
+// higher ones first. Receive, too, then returns replies to messages of that
+// priority. An actor that was spawned with one level has one priority.
+func (a *Actor[In, Out]) Priority(p int) (*Actor[In, Out], error) {
+	levels := len(a.core.mailboxes)
+	switch {
+	case p < 0 || p > MaxPriority:
+		return nil, invalid("a priority of %d; it is 0 to %d", p, MaxPriority)
+	case levels == 1 && p != DefaultPriority:
+		return nil, invalid("actor %s has one level of priority; set Levels in its options", a.core.name)
+	}
+	return &Actor[In, Out]{core: a.core, level: p * levels / (MaxPriority + 1)}, nil
+}
+
+func (a *Actor[In, Out]) mailbox() *mailbox { return a.core.mailboxes[a.level] }
 
 // core is an actor without its types.
 type core struct {
@@ -24,19 +48,18 @@ type core struct {
 	initial         any // state
 	inSize, outSize uintptr
 
-	cohort  *cohort
-	block   int
-	mailbox *mailbox
+	cohort    *cohort
+	block     int
+	mailboxes []*mailbox // by level
 
-	state     atomic.Uint32
-	reason    atomic.Pointer[error] // why it has failed
-	receiving sync.Mutex            // one Receive at a time
+	state  atomic.Uint32
+	reason atomic.Pointer[error] // why it has failed
 }
 
-func newCore[In, Out any](rt *Runtime, o Options) core {
+func newCore[In, Out any](rt *Runtime, o Options) *core {
 	var in In
 	var out Out
-	return core{rt: rt, name: o.Name, full: o.Full, initial: o.State, inSize: unsafe.Sizeof(in), outSize: unsafe.Sizeof(out)}
+	return &core{rt: rt, name: o.Name, full: o.Full, initial: o.State, inSize: unsafe.Sizeof(in), outSize: unsafe.Sizeof(out)}
 }
 
 // replies reports whether a handler that ended with an outcome has replied.
@@ -57,29 +80,29 @@ func (a *Actor[In, Out]) Info() Info { return a.core.info() }
 // the message may still be handled. Without a reply the error is [ErrNoReply], or a
 // [*HandlerError] if the handler failed.
 func (a *Actor[In, Out]) Ask(ctx context.Context, msg In) (reply Out, err error) {
-	c := &a.core
-	ticket, err := c.enter(ctx, "ask", asked, unsafe.Pointer(&msg))
+	c, m := a.core, a.mailbox()
+	ticket, err := c.enter(ctx, "ask", m, asked, unsafe.Pointer(&msg))
 	if err != nil {
 		return reply, err
 	}
-	if err := c.await(ctx, "ask", ticket); err != nil {
-		c.mailbox.abandon(ticket)
+	if err := c.await(ctx, "ask", m, ticket); err != nil {
+		m.abandon(ticket)
 		return reply, err
 	}
-	outcome := c.mailbox.outcome(ticket)
+	outcome := m.outcome(ticket)
 	if replies(outcome) {
-		c.mailbox.take(ticket, unsafe.Pointer(&reply))
-		c.mailbox.free(ticket)
+		m.take(ticket, unsafe.Pointer(&reply))
+		m.free(ticket)
 		return reply, nil
 	}
-	c.mailbox.free(ticket)
+	m.free(ticket)
 	return reply, c.unanswered(ticket, outcome)
 }
 
 // Send sends a message. The reply, if there is one, waits for [Actor.Receive] and
 // keeps its place in the mailbox until then.
 func (a *Actor[In, Out]) Send(ctx context.Context, msg In) error {
-	_, err := a.core.enter(ctx, "send", sent, unsafe.Pointer(&msg))
+	_, err := a.core.enter(ctx, "send", a.mailbox(), sent, unsafe.Pointer(&msg))
 	a.core.kick()
 	return err
 }
@@ -89,7 +112,7 @@ func (a *Actor[In, Out]) Send(ctx context.Context, msg In) error {
 func (a *Actor[In, Out]) SendBatch(ctx context.Context, msgs []In) (int, error) {
 	defer a.core.kick()
 	for i := range msgs {
-		if _, err := a.core.enter(ctx, "send", sent, unsafe.Pointer(&msgs[i])); err != nil {
+		if _, err := a.core.enter(ctx, "send", a.mailbox(), sent, unsafe.Pointer(&msgs[i])); err != nil {
 			return i, err
 		}
 	}
@@ -98,7 +121,7 @@ func (a *Actor[In, Out]) SendBatch(ctx context.Context, msgs []In) (int, error) 
 
 // Tell sends a message whose reply nobody needs.
 func (a *Actor[In, Out]) Tell(ctx context.Context, msg In) error {
-	_, err := a.core.enter(ctx, "tell", unheard, unsafe.Pointer(&msg))
+	_, err := a.core.enter(ctx, "tell", a.mailbox(), unheard, unsafe.Pointer(&msg))
 	a.core.kick()
 	return err
 }
@@ -116,17 +139,17 @@ func (a *Actor[In, Out]) Receive(ctx context.Context) (reply Out, err error) {
 // many as are there and replies has room for. It returns how many; those before an
 // error are valid.
 func (a *Actor[In, Out]) ReceiveBatch(ctx context.Context, replies []Out) (int, error) {
-	c := &a.core
-	c.receiving.Lock()
-	defer c.receiving.Unlock()
+	c, m := a.core, a.mailbox()
+	m.receiving.Lock()
+	defer m.receiving.Unlock()
 	for n := range replies {
-		ticket, ok, err := c.next(ctx, n > 0)
+		ticket, ok, err := c.next(ctx, m, n > 0)
 		if !ok {
 			return n, err
 		}
-		c.mailbox.take(ticket, unsafe.Pointer(&replies[n]))
-		c.mailbox.free(ticket)
-		c.mailbox.received.Store(ticket + 1)
+		m.take(ticket, unsafe.Pointer(&replies[n]))
+		m.free(ticket)
+		m.received.Store(ticket + 1)
 	}
 	return len(replies), nil
 }
@@ -194,13 +217,13 @@ func (c *core) unanswered(ticket uint64, outcome uint32) error {
 }
 
 // enter puts a message into the mailbox, and waits for room if that is the policy.
-func (c *core) enter(ctx context.Context, op string, use uint64, msg unsafe.Pointer) (uint64, error) {
+func (c *core) enter(ctx context.Context, op string, m *mailbox, use uint64, msg unsafe.Pointer) (uint64, error) {
 	var p patience
 	for {
 		if !c.current().open() {
 			return 0, c.denied(op)
 		}
-		ticket, ok := c.offer(use, msg)
+		ticket, ok := c.offer(m, use, msg)
 		if ok {
 			return ticket, nil
 		}
@@ -217,8 +240,7 @@ func (c *core) enter(ctx context.Context, op string, use uint64, msg unsafe.Poin
 }
 
 // offer puts a message into the mailbox if there is room.
-func (c *core) offer(use uint64, msg unsafe.Pointer) (uint64, bool) {
-	m := c.mailbox
+func (c *core) offer(m *mailbox, use uint64, msg unsafe.Pointer) (uint64, bool) {
 	if m.shared {
 		c.cohort.mu.Lock()
 		defer c.cohort.mu.Unlock()
@@ -243,10 +265,10 @@ func (c *core) kick() {
 }
 
 // await waits until a ticket is handled.
-func (c *core) await(ctx context.Context, op string, ticket uint64) error {
+func (c *core) await(ctx context.Context, op string, m *mailbox, ticket uint64) error {
 	var p patience
 	for {
-		done, err := c.handled(ticket)
+		done, err := c.handled(m, ticket)
 		if done || err != nil {
 			return err
 		}
@@ -255,7 +277,7 @@ func (c *core) await(ctx context.Context, op string, ticket uint64) error {
 				return err
 			}
 			if s := c.current(); s == Failed || s == Terminated {
-				if done, err := c.handled(ticket); done || err != nil {
+				if done, err := c.handled(m, ticket); done || err != nil {
 					return err
 				}
 				return c.denied(op)
@@ -266,14 +288,14 @@ func (c *core) await(ctx context.Context, op string, ticket uint64) error {
 
 // handled reports whether a ticket is handled, after it has had the mailbox served
 // where no launch is resident.
-func (c *core) handled(ticket uint64) (bool, error) {
+func (c *core) handled(m *mailbox, ticket uint64) (bool, error) {
 	if c.cohort.resident {
-		return c.mailbox.handled(ticket), nil
+		return m.handled(ticket), nil
 	}
 	h := c.cohort
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if c.mailbox.handled(ticket) {
+	if m.handled(ticket) {
 		return true, nil
 	}
 	if h.closed || h.holds > 0 || !c.runs() {
@@ -283,13 +305,12 @@ func (c *core) handled(ticket uint64) (bool, error) {
 		return false, err
 	}
 	err := h.end(context.Background())
-	return c.mailbox.handled(ticket), err
+	return m.handled(ticket), err
 }
 
 // next waits for the next ticket with a reply for Receive; if there is one only
 // without waiting, ok is false. The caller takes the reply.
-func (c *core) next(ctx context.Context, ready bool) (ticket uint64, ok bool, err error) {
-	m := c.mailbox
+func (c *core) next(ctx context.Context, m *mailbox, ready bool) (ticket uint64, ok bool, err error) {
 	var p patience
 	for {
 		t := m.received.Load()
@@ -299,7 +320,7 @@ func (c *core) next(ctx context.Context, ready bool) (ticket uint64, ok bool, er
 			m.received.Store(t + 1)
 			continue
 		default:
-			done, err := c.handled(t)
+			done, err := c.handled(m, t)
 			if err != nil {
 				return 0, false, err
 			}
@@ -328,7 +349,7 @@ func (c *core) next(ctx context.Context, ready bool) (ticket uint64, ok bool, er
 				return 0, false, err
 			}
 			if s := c.current(); (s == Failed || s == Terminated) && m.received.Load() == t {
-				if done, _ := c.handled(t); !done || t == m.tail.Load() {
+				if done, _ := c.handled(m, t); !done || t == m.tail.Load() {
 					return 0, false, c.denied("receive")
 				}
 			}

@@ -73,7 +73,7 @@ func newCohort[State, In, Out any](rt *Runtime, p *Program, shape actor.Shape, s
 	if c.stream, err = rt.dev.NewStream(context.Background()); err != nil {
 		return nil, err
 	}
-	slots := int(shape.Slots)
+	slots := int(shape.Slots * shape.Levels)
 	for i, b := range [...]struct {
 		to    **gpu.HostBuffer[uint64]
 		words int
@@ -87,7 +87,7 @@ func newCohort[State, In, Out any](rt *Runtime, p *Program, shape actor.Shape, s
 		}
 	}
 	c.words = c.control.Data()
-	if c.cursors, err = gpu.Upload(c.stream, make([]uint32, size)); err != nil {
+	if c.cursors, err = gpu.Upload(c.stream, make([]uint32, size*actor.CursorWords)); err != nil {
 		return nil, err
 	}
 	states, err := gpu.Upload(c.stream, make([]State, size))
@@ -135,8 +135,12 @@ func (c *cohort) add(a *core, active bool) error {
 	slots := int(c.shape.Slots)
 	inStep, outStep := uintptr(8*c.shape.InStep), uintptr(8*c.shape.OutStep)
 	in, out := unsafe.Pointer(unsafe.SliceData(c.in.Data())), unsafe.Pointer(unsafe.SliceData(c.out.Data()))
-	a.mailbox = newMailbox(unsafe.Add(in, uintptr(i*slots)*inStep), unsafe.Add(out, uintptr(i*slots)*outStep), inStep, outStep, a.inSize, a.outSize, slots)
-	a.mailbox.shared = !c.resident
+	for level := range int(c.shape.Levels) {
+		ring := uintptr((i*int(c.shape.Levels) + level) * slots)
+		m := newMailbox(unsafe.Add(in, ring*inStep), unsafe.Add(out, ring*outStep), inStep, outStep, a.inSize, a.outSize, slots)
+		m.shared = !c.resident
+		a.mailboxes = append(a.mailboxes, m)
+	}
 	var err error
 	if a.initial != nil {
 		err = c.states.set(c.stream, i, a.initial)
@@ -221,16 +225,17 @@ func (c *cohort) cause(i int, fault *gpu.KernelError) error {
 // settle answers, in place of a loop that has ended without a word, the message
 // that it was at.
 func (c *cohort) settle(i int, fault *gpu.KernelError) error {
-	cursor := []uint32{0}
-	at := c.cursors.Slice(i, i+1)
-	if err := gpu.Download(context.Background(), c.stream, cursor, at); err != nil {
+	cursors := make([]uint32, actor.CursorWords)
+	at := c.cursors.Slice(i*actor.CursorWords, (i+1)*actor.CursorWords)
+	if err := gpu.Download(context.Background(), c.stream, cursors, at); err != nil {
 		return err
 	}
 	a := c.actors[i]
-	a.mailbox.settle(uint64(cursor[0]), actor.HandlerFailed)
-	cursor[0]++
+	level := cursors[actor.AtLevel]
+	a.mailboxes[level].settle(uint64(cursors[level]), actor.HandlerFailed)
+	cursors[level]++
 	a.fail(c.cause(i, fault))
-	return gpu.CopyIn(c.stream, at, cursor)
+	return gpu.CopyIn(c.stream, at, cursors)
 }
 
 // hold ends the launch at a message boundary and keeps it from beginning again

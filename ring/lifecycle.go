@@ -11,7 +11,7 @@ func (a *Actor[In, Out]) Activate() error { return a.core.activate("activate") }
 // Deactivate stops an actor at a message boundary. It keeps the messages that it
 // has, takes more as long as there is room, and handles them once it is activated.
 func (a *Actor[In, Out]) Deactivate() error {
-	c := &a.core
+	c := a.core
 	if !c.state.CompareAndSwap(uint32(Active), uint32(Deactivated)) {
 		return c.denied("deactivate")
 	}
@@ -22,7 +22,7 @@ func (a *Actor[In, Out]) Deactivate() error {
 // it failed on. Its state is what the handler left, or, if fresh is set, the one
 // that it was spawned with.
 func (a *Actor[In, Out]) Restart(fresh bool) error {
-	c := &a.core
+	c := a.core
 	if c.current() != Failed {
 		return c.denied("restart")
 	}
@@ -52,7 +52,7 @@ type Farewell struct {
 // until ctx is cancelled, and says how many it handled and how many were left.
 // Terminating an actor again does nothing.
 func (a *Actor[In, Out]) Terminate(ctx context.Context) (Farewell, error) {
-	c := &a.core
+	c := a.core
 	for {
 		s := c.current()
 		if s == Terminated || s == Terminating {
@@ -92,14 +92,19 @@ func (c *core) activate(op string) error {
 
 // queued counts the messages that are not handled.
 func (c *core) queued() int {
-	m := c.mailbox
-	if m == nil {
-		return 0
-	}
-	if m.shared {
+	if c.cohort != nil && !c.cohort.resident {
 		c.cohort.mu.Lock()
 		defer c.cohort.mu.Unlock()
 	}
+	n := 0
+	for _, m := range c.mailboxes {
+		n += m.queued()
+	}
+	return n
+}
+
+// queued counts the messages that are not handled.
+func (m *mailbox) queued() int {
 	// Messages are handled in order: the first that is not is between these.
 	tail := m.tail.Load()
 	low, high := tail-min(tail, m.mask+1), tail
@@ -124,10 +129,9 @@ type Info struct {
 }
 
 func (c *core) info() Info {
-	i := Info{Name: c.name, State: c.current(), Err: c.cause()}
-	if c.mailbox != nil {
-		i.Queued = c.queued()
-		i.Accepted = c.mailbox.tail.Load()
+	i := Info{Name: c.name, State: c.current(), Err: c.cause(), Queued: c.queued()}
+	for _, m := range c.mailboxes {
+		i.Accepted += m.tail.Load()
 	}
 	return i
 }

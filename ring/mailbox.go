@@ -2,6 +2,7 @@ package ring
 
 import (
 	"runtime"
+	"sync"
 	"sync/atomic"
 	"time"
 	"unsafe"
@@ -39,7 +40,8 @@ type mailbox struct {
 	tail atomic.Uint64 // the next ticket
 	_    [64]byte
 
-	received atomic.Uint64 // tickets below it are not for Receive any more
+	receiving sync.Mutex    // one Receive at a time
+	received  atomic.Uint64 // tickets below it are not for Receive any more
 }
 
 func newMailbox(in, out unsafe.Pointer, inStep, outStep, inSize, outSize uintptr, slots int) *mailbox {

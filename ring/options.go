@@ -34,6 +34,12 @@ type Options struct {
 	Capacity int    // messages in the mailbox, from 1 to MaxCapacity; 0 is DefaultCapacity. Powers of two are used whole, others rounded up
 	Full     Policy // what happens when it is full
 
+	// Levels is the number of mailboxes, each of Capacity messages, that messages of
+	// different priority are kept in, from 1 to 8; 0 is 1. A level has the priorities
+	// of the same range, 256 divided by Levels. The actor takes messages of the
+	// highest level that has any, and those of a level in their order. See
+	// [Actor.Priority].
+	Levels int
 	// Batch is the number of messages that the actor takes out of its mailbox at
 	// once, up to 64; 0 is 32. They need shared memory.
 	Batch int
@@ -54,6 +60,9 @@ func (o *Options) normalise() error {
 	if o.Capacity == 0 {
 		o.Capacity = DefaultCapacity
 	}
+	if o.Levels == 0 {
+		o.Levels = 1
+	}
 	if o.Batch == 0 {
 		o.Batch = defaultBatch
 	}
@@ -66,6 +75,8 @@ func (o *Options) normalise() error {
 	switch {
 	case o.Capacity < 1 || o.Capacity > MaxCapacity:
 		return invalid("a capacity of %d messages; it is 1 to %d", o.Capacity, MaxCapacity)
+	case o.Levels < 1 || o.Levels > actor.MaxLevels:
+		return invalid("%d levels of priority; they are 1 to %d", o.Levels, actor.MaxLevels)
 	case o.Batch < 1 || o.Batch > actor.MaxBatch:
 		return invalid("a batch of %d messages; it is 1 to %d", o.Batch, actor.MaxBatch)
 	case o.Full > Reject:

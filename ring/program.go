@@ -23,8 +23,8 @@ func shapeOf[In, Out any](o *Options) actor.Shape {
 	var cell actor.Cell[In, Out]
 	words := func(bytes uintptr) uint32 { return uint32((bytes + 3) / 4) }
 	s := actor.Shape{
-		Slots: uint32(o.slots()),
-		In:    actor.InHeader + words(unsafe.Sizeof(cell.In)), Out: actor.OutHeader + words(unsafe.Sizeof(cell.Out)),
+		Slots: uint32(o.slots()), Levels: uint32(o.Levels),
+		In: actor.InHeader + words(unsafe.Sizeof(cell.In)), Out: actor.OutHeader + words(unsafe.Sizeof(cell.Out)),
 		Batch: uint32(o.Batch), Stride: words(unsafe.Sizeof(cell)), OutAt: words(unsafe.Offsetof(cell.Out)),
 		Spin: int64(o.Spin), Nap: uint32(o.Nap.Nanoseconds()),
 	}

@@ -34,7 +34,7 @@ type Runtime struct {
 	resident bool
 
 	mu      sync.Mutex
-	actors  map[string]*core
+	actors  map[string]*core // nil while an actor is being made
 	cohorts []*cohort
 	spawned int
 	errs    []error // that nobody could be told
@@ -83,10 +83,10 @@ func (rt *Runtime) place(p *Program, shape actor.Shape, a *core) (*cohort, error
 	}
 	rt.spawned++
 	a.name = cmp.Or(a.name, fmt.Sprintf("%s-%d", p.Name, rt.spawned))
-	if rt.actors[a.name] != nil {
+	if _, taken := rt.actors[a.name]; taken {
 		return nil, invalid("there is an actor %q already", a.name)
 	}
-	rt.actors[a.name] = a
+	rt.actors[a.name] = nil
 	for _, c := range rt.cohorts {
 		if c.program == p && c.shape == shape && len(c.actors) < c.size {
 			return c, nil
@@ -120,7 +120,7 @@ func (rt *Runtime) sizeOf(p *Program, shape actor.Shape) int {
 			size = min(2*c.size, maxCohort)
 		}
 	}
-	each := 8 * int(shape.Slots*(shape.InStep+shape.OutStep))
+	each := 8 * int(shape.Levels*shape.Slots*(shape.InStep+shape.OutStep))
 	return max(1, min(size, maxRings/each))
 }
 
@@ -133,8 +133,10 @@ func (rt *Runtime) Lookup(name string) (Info, error) {
 		return a.info(), nil
 	}
 	var names []string
-	for n := range rt.actors {
-		names = append(names, n)
+	for n, a := range rt.actors {
+		if a != nil {
+			names = append(names, n)
+		}
 	}
 	slices.Sort(names)
 	return Info{}, fmt.Errorf("ring: there is no actor %q; there are %s", name, strings.Join(names, ", "))
@@ -146,7 +148,9 @@ func (rt *Runtime) Actors() []Info {
 	defer rt.mu.Unlock()
 	list := make([]Info, 0, len(rt.actors))
 	for _, a := range rt.actors {
-		list = append(list, a.info())
+		if a != nil {
+			list = append(list, a.info())
+		}
 	}
 	slices.SortFunc(list, func(x, y Info) int { return strings.Compare(x.Name, y.Name) })
 	return list
@@ -272,8 +276,9 @@ func Spawn[State, In, Out any](ctx context.Context, rt *Runtime, p *Program, o O
 	rt.spawning.Lock()
 	defer rt.spawning.Unlock()
 	a := &Actor[In, Out]{core: newCore[In, Out](rt, o)}
+	a.level = o.Levels / 2
 	shape := shapeOf[In, Out](&o)
-	c, err := rt.place(p, shape, &a.core)
+	c, err := rt.place(p, shape, a.core)
 	if err != nil {
 		return nil, err
 	}
@@ -288,11 +293,14 @@ func Spawn[State, In, Out any](ctx context.Context, rt *Runtime, p *Program, o O
 		}
 	}
 	if err == nil {
-		err = c.add(&a.core, !o.Inactive)
+		err = c.add(a.core, !o.Inactive)
 	}
 	if err != nil {
-		rt.forget(&a.core)
+		rt.forget(a.core)
 		return nil, err
 	}
+	rt.mu.Lock()
+	defer rt.mu.Unlock()
+	rt.actors[a.core.name] = a.core
 	return a, nil
 }

@@ -34,6 +34,16 @@ const (
 	Expired                      // the message was not handled in time
 )
 
+// MaxLevels is the number of mailboxes that an actor has, at most.
+const MaxLevels = 8
+
+// Cursors of an actor: the ticket of the next message of each level, then the
+// level of the message that the loop is at.
+const (
+	AtLevel     = MaxLevels
+	CursorWords = MaxLevels + 1
+)
+
 // MaxBatch is the number of messages that a loop takes at once, at most.
 const MaxBatch = 64
 
@@ -41,6 +51,9 @@ const MaxBatch = 64
 type Shape struct {
 	Epoch uint32 // of the launch, for Left
 	Slots uint32 // of a ring, a power of two
+	// Levels is the number of mailboxes of an actor. Before it handles messages
+	// of one the loop looks whether there are any in one with a higher number.
+	Levels uint32
 
 	// Words of a slot of the inbox and of the outbox, with the header, and from
 	// one slot to the next.

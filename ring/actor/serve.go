@@ -15,6 +15,8 @@ const looks = 16
 type Status struct {
 	Fresh    [2]uint32 // messages that have arrived, by look
 	Leave    [2]uint32 // why the loop leaves, 0 if it does not, by look
+	Higher   [2]uint32 // one more than the highest level above with a message, by look
+	Lower    [2]uint32 // one more than the highest level below with a message, by look
 	Finished [2]uint32 // threads that have returned from the handler, by message, so far
 	Outcome  [2]uint32 // by message
 	Cycles   [2]uint32 // by message
@@ -22,7 +24,8 @@ type Status struct {
 }
 
 // Serve is the loop of one actor, run by a block: actor number t.BlockIdx.X of
-// the launch. Its dynamic shared memory has Shape.Batch cells.
+// the launch. A message of the middle level is seen in one look, one of another
+// after that level's in two. Its dynamic shared memory has Shape.Batch cells.
 func Serve[State, In, Out any](t kernel.Thread, s Shape, control []uint64, cursors []uint32, states []State, inbox, outbox []uint64,
 	handle func(kernel.Thread, *State, *In, *Out) kernel.Action) {
 	cells := kernel.Dynamic[Cell[In, Out]](t)
@@ -34,23 +37,28 @@ func Serve[State, In, Out any](t kernel.Thread, s Shape, control []uint64, curso
 	thread, lane, warp := uint32(t.ThreadIdx.X), uint32(t.Lane()), uint32(t.Warp())
 	width, warps := min(threads, 32), (threads+31)/32
 	mask := s.Slots - 1
-	in := inbox[me*int(s.Slots*s.InStep) : (me+1)*int(s.Slots*s.InStep)]
-	out := outbox[me*int(s.Slots*s.OutStep) : (me+1)*int(s.Slots*s.OutStep)]
+	level := s.Levels / 2
+	cursor := cursors[me*CursorWords : (me+1)*CursorWords]
 	command, left := me*ControlWords+Command, me*ControlWords+Left
 
-	next := cursors[me]
+	next := cursor[level]
 	burst, handled, look := uint32(1), uint32(0), uint32(0)
 	leaving := uint32(0)
 	leave, empty, born, since := uint32(0), 0, int64(0), int64(0) // of the first thread
 	if first {
+		cursor[AtLevel] = level
 		sh.Finished = [2]uint32{}
 		born = kernel.GlobalTimer()
 		since = born
 	}
 	for leaving == 0 {
 		look ^= 1
+		ring := me*int(s.Levels) + int(level)
+		in := inbox[ring*int(s.Slots*s.InStep) : (ring+1)*int(s.Slots*s.InStep)]
+		out := outbox[ring*int(s.Slots*s.OutStep) : (ring+1)*int(s.Slots*s.OutStep)]
 		if first {
 			sh.Fresh[look], sh.Leave[look] = burst, leave
+			sh.Higher[look], sh.Lower[look] = 0, 0
 		}
 		t.Sync()
 		asked := uint64(0)
@@ -86,6 +94,21 @@ func Serve[State, In, Out any](t kernel.Thread, s Shape, control []uint64, curso
 				}
 			}
 		}
+		for other := thread; other < s.Levels; other += threads {
+			if other == level {
+				continue
+			}
+			head := cursor[other]
+			at := (uint32(me)*s.Levels+other)*s.Slots + head&mask
+			if uint32(kernel.LoadRelaxed(&inbox[at*s.InStep], kernel.SystemScope)>>32) != head+1 {
+				continue
+			}
+			if other > level {
+				kernel.AtomicMax(&sh.Higher[look], other+1, kernel.BlockScope)
+			} else {
+				kernel.AtomicMax(&sh.Lower[look], other+1, kernel.BlockScope)
+			}
+		}
 		for slot := warp; slot < burst; slot += warps {
 			for w := lane; w < s.Out-OutHeader; w += width {
 				words[slot*s.Stride+s.OutAt+w] = 0
@@ -95,10 +118,21 @@ func Serve[State, In, Out any](t kernel.Thread, s Shape, control []uint64, curso
 			sh.Leave[look] = Asked
 		}
 		t.Sync()
-		fresh := sh.Fresh[look]
-		if why := sh.Leave[look]; why == Asked || why == Aged || why == Bounded && fresh == 0 {
+		fresh, to := sh.Fresh[look], sh.Higher[look]
+		if fresh == 0 && to == 0 {
+			to = sh.Lower[look]
+		}
+		if why := sh.Leave[look]; why == Asked || why == Aged || why == Bounded && fresh == 0 && to == 0 {
 			leaving = why
 			break
+		}
+		if to != 0 {
+			level, burst = to-1, 1
+			next = cursor[level]
+			if first {
+				cursor[AtLevel] = level
+			}
+			continue
 		}
 		if fresh == 0 {
 			burst = 1
@@ -153,7 +187,7 @@ func Serve[State, In, Out any](t kernel.Thread, s Shape, control []uint64, curso
 					}
 					kernel.StoreRelaxed(&out[at+w], v, kernel.SystemScope)
 				}
-				kernel.StoreRelaxed(&cursors[me], next+1)
+				kernel.StoreRelaxed(&cursor[level], next+1)
 				kernel.StoreRelease(&control[left], uint64(s.Epoch)<<32|Failed, kernel.SystemScope)
 				return
 			}
@@ -171,7 +205,7 @@ func Serve[State, In, Out any](t kernel.Thread, s Shape, control []uint64, curso
 			next++
 			handled++
 			if first {
-				cursors[me] = next
+				cursor[level] = next
 			}
 			if result == uint32(kernel.Stop) || result == uint32(kernel.ReplyAndStop) {
 				leaving = Stopped

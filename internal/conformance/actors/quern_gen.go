@@ -28,61 +28,79 @@ var quernEchoActor = gpu.NewKernel(gpu.KernelInfo{
 	},
 	PTX: quernPTX,
 	Variants: []gpu.Variant{
-		{Name: "proven", Limits: []int64{1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 1, 5, 9, 2147483647, 2, 0, 1, 2, 4, 9, 0, 0, 16, 2, 0, 5, 1, 1, 4, 9, 7, 2, 0, 1, 3, 4, 9, 0, 0, -1, 1, 6, 0, 136, 8, 5, 9, -64}, Sites: []gpu.Site{
-			{Kind: gpu.SliceSite, File: "serve.go", Line: 37, Col: 8},
-			{Kind: gpu.SliceSite, File: "serve.go", Line: 38, Col: 9},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 66, Col: 34},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 77, Col: 8},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 83, Col: 8},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 91, Col: 5},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 137, Col: 7},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 154, Col: 27},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 167, Col: 10},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 169, Col: 26},
+		{Name: "proven", Limits: []int64{1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 1, 5, 9, 2147483647, 0, 9, 2, 0, 5, 1, 2, 4, 9, 0, 0, 16, 2, 0, 5, 1, 1, 4, 9, 7, 0, -1, 1, 3, 2, 0, 4, 1, 3, 0, 238609294, 4, 7, 5, 9, 0, 0, -1, 1, 6, 0, 136, 8, 5, 9, -64}, Sites: []gpu.Site{
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 44, Col: 10},
+			{Kind: gpu.SliceSite, File: "serve.go", Line: 57, Col: 9},
+			{Kind: gpu.SliceSite, File: "serve.go", Line: 58, Col: 10},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 74, Col: 34},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 85, Col: 8},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 91, Col: 8},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 101, Col: 12},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 103, Col: 34},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 114, Col: 5},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 131, Col: 11},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 171, Col: 7},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 188, Col: 27},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 190, Col: 26},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 201, Col: 10},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 203, Col: 26},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 208, Col: 5},
 		}},
-		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 1, 5, 9, 2147483647, 0, 16, 2, 0, 5, 9, 2147483655}, Sites: []gpu.Site{
-			{Kind: gpu.SliceSite, File: "serve.go", Line: 37, Col: 8},
-			{Kind: gpu.SliceSite, File: "serve.go", Line: 38, Col: 9},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 41, Col: 10},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 58, Col: 32},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 66, Col: 34},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 77, Col: 8},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 83, Col: 8},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 91, Col: 5},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 117, Col: 28},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 128, Col: 25},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 137, Col: 7},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 138, Col: 33},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 138, Col: 46},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 154, Col: 27},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 157, Col: 26},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 167, Col: 10},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 169, Col: 26},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 194, Col: 24},
+		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 1, 5, 9, 2147483647, 0, 9, 2, 0, 5, 9, 2147483647, 0, 16, 2, 0, 5, 9, 2147483655}, Sites: []gpu.Site{
+			{Kind: gpu.SliceSite, File: "serve.go", Line: 41, Col: 12},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 44, Col: 10},
+			{Kind: gpu.SliceSite, File: "serve.go", Line: 57, Col: 9},
+			{Kind: gpu.SliceSite, File: "serve.go", Line: 58, Col: 10},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 66, Col: 32},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 74, Col: 34},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 85, Col: 8},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 91, Col: 8},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 101, Col: 12},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 103, Col: 34},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 114, Col: 5},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 131, Col: 11},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 151, Col: 28},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 162, Col: 25},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 171, Col: 7},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 172, Col: 33},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 172, Col: 46},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 188, Col: 27},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 190, Col: 26},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 191, Col: 26},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 201, Col: 10},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 203, Col: 26},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 208, Col: 5},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 228, Col: 24},
 		}},
 		{Name: "wide", Sites: []gpu.Site{
-			{Kind: gpu.SliceSite, File: "serve.go", Line: 37, Col: 8},
-			{Kind: gpu.SliceSite, File: "serve.go", Line: 38, Col: 9},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 41, Col: 10},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 58, Col: 32},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 66, Col: 34},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 77, Col: 8},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 83, Col: 8},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 91, Col: 5},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 117, Col: 28},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 128, Col: 25},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 137, Col: 7},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 138, Col: 33},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 138, Col: 46},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 154, Col: 27},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 157, Col: 26},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 167, Col: 10},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 169, Col: 26},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 194, Col: 24},
+			{Kind: gpu.SliceSite, File: "serve.go", Line: 41, Col: 12},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 44, Col: 10},
+			{Kind: gpu.SliceSite, File: "serve.go", Line: 57, Col: 9},
+			{Kind: gpu.SliceSite, File: "serve.go", Line: 58, Col: 10},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 66, Col: 32},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 74, Col: 34},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 85, Col: 8},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 91, Col: 8},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 101, Col: 12},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 103, Col: 34},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 114, Col: 5},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 131, Col: 11},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 151, Col: 28},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 162, Col: 25},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 171, Col: 7},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 172, Col: 33},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 172, Col: 46},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 188, Col: 27},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 190, Col: 26},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 191, Col: 26},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 201, Col: 10},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 203, Col: 26},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 208, Col: 5},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 228, Col: 24},
 		}},
 	},
 	Block:  gpu.Dim3{X: 32, Y: 1, Z: 1},
-	Shared: 296,
+	Shared: 312,
 	Host:   quernHostEchoActor,
 })
 
@@ -113,64 +131,82 @@ var quernAccumulateActor = gpu.NewKernel(gpu.KernelInfo{
 	},
 	PTX: quernPTX,
 	Variants: []gpu.Variant{
-		{Name: "proven", Limits: []int64{1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 1, 5, 9, 2147483647, 2, 0, 1, 2, 4, 9, 0, 0, 16, 2, 0, 5, 1, 1, 4, 9, 7, 2, 0, 1, 3, 4, 9, 0, 0, -1, 1, 6, 0, 32, 8, 5, 9, -64}, Sites: []gpu.Site{
-			{Kind: gpu.SliceSite, File: "serve.go", Line: 37, Col: 8},
-			{Kind: gpu.SliceSite, File: "serve.go", Line: 38, Col: 9},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 66, Col: 34},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 77, Col: 8},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 83, Col: 8},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 91, Col: 5},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 137, Col: 7},
+		{Name: "proven", Limits: []int64{1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 1, 5, 9, 2147483647, 0, 9, 2, 0, 5, 1, 2, 4, 9, 0, 0, 16, 2, 0, 5, 1, 1, 4, 9, 7, 0, -1, 1, 3, 2, 0, 4, 1, 3, 0, 238609294, 4, 7, 5, 9, 0, 0, -1, 1, 6, 0, 32, 8, 5, 9, -64}, Sites: []gpu.Site{
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 44, Col: 10},
+			{Kind: gpu.SliceSite, File: "serve.go", Line: 57, Col: 9},
+			{Kind: gpu.SliceSite, File: "serve.go", Line: 58, Col: 10},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 74, Col: 34},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 85, Col: 8},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 91, Col: 8},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 101, Col: 12},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 103, Col: 34},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 114, Col: 5},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 131, Col: 11},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 171, Col: 7},
 			{Kind: gpu.PanicSite, File: "handlers.go", Line: 65, Col: 3, Text: "asked to"},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 154, Col: 27},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 167, Col: 10},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 169, Col: 26},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 188, Col: 27},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 190, Col: 26},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 201, Col: 10},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 203, Col: 26},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 208, Col: 5},
 		}},
-		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 1, 5, 9, 2147483647, 0, 16, 2, 0, 5, 9, 2147483655}, Sites: []gpu.Site{
-			{Kind: gpu.SliceSite, File: "serve.go", Line: 37, Col: 8},
-			{Kind: gpu.SliceSite, File: "serve.go", Line: 38, Col: 9},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 41, Col: 10},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 58, Col: 32},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 66, Col: 34},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 77, Col: 8},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 83, Col: 8},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 91, Col: 5},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 117, Col: 28},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 128, Col: 25},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 137, Col: 7},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 138, Col: 33},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 138, Col: 46},
+		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 1, 5, 9, 2147483647, 0, 9, 2, 0, 5, 9, 2147483647, 0, 16, 2, 0, 5, 9, 2147483655}, Sites: []gpu.Site{
+			{Kind: gpu.SliceSite, File: "serve.go", Line: 41, Col: 12},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 44, Col: 10},
+			{Kind: gpu.SliceSite, File: "serve.go", Line: 57, Col: 9},
+			{Kind: gpu.SliceSite, File: "serve.go", Line: 58, Col: 10},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 66, Col: 32},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 74, Col: 34},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 85, Col: 8},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 91, Col: 8},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 101, Col: 12},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 103, Col: 34},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 114, Col: 5},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 131, Col: 11},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 151, Col: 28},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 162, Col: 25},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 171, Col: 7},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 172, Col: 33},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 172, Col: 46},
 			{Kind: gpu.PanicSite, File: "handlers.go", Line: 65, Col: 3, Text: "asked to"},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 154, Col: 27},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 157, Col: 26},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 167, Col: 10},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 169, Col: 26},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 194, Col: 24},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 188, Col: 27},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 190, Col: 26},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 191, Col: 26},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 201, Col: 10},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 203, Col: 26},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 208, Col: 5},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 228, Col: 24},
 		}},
 		{Name: "wide", Sites: []gpu.Site{
-			{Kind: gpu.SliceSite, File: "serve.go", Line: 37, Col: 8},
-			{Kind: gpu.SliceSite, File: "serve.go", Line: 38, Col: 9},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 41, Col: 10},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 58, Col: 32},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 66, Col: 34},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 77, Col: 8},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 83, Col: 8},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 91, Col: 5},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 117, Col: 28},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 128, Col: 25},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 137, Col: 7},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 138, Col: 33},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 138, Col: 46},
+			{Kind: gpu.SliceSite, File: "serve.go", Line: 41, Col: 12},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 44, Col: 10},
+			{Kind: gpu.SliceSite, File: "serve.go", Line: 57, Col: 9},
+			{Kind: gpu.SliceSite, File: "serve.go", Line: 58, Col: 10},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 66, Col: 32},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 74, Col: 34},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 85, Col: 8},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 91, Col: 8},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 101, Col: 12},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 103, Col: 34},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 114, Col: 5},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 131, Col: 11},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 151, Col: 28},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 162, Col: 25},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 171, Col: 7},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 172, Col: 33},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 172, Col: 46},
 			{Kind: gpu.PanicSite, File: "handlers.go", Line: 65, Col: 3, Text: "asked to"},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 154, Col: 27},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 157, Col: 26},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 167, Col: 10},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 169, Col: 26},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 194, Col: 24},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 188, Col: 27},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 190, Col: 26},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 191, Col: 26},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 201, Col: 10},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 203, Col: 26},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 208, Col: 5},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 228, Col: 24},
 		}},
 	},
 	Block:  gpu.Dim3{X: 64, Y: 1, Z: 1},
-	Shared: 296,
+	Shared: 312,
 	Host:   quernHostAccumulateActor,
 })
 
@@ -201,64 +237,82 @@ var quernFirstOfActor = gpu.NewKernel(gpu.KernelInfo{
 	},
 	PTX: quernPTX,
 	Variants: []gpu.Variant{
-		{Name: "proven", Limits: []int64{1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 1, 5, 9, 2147483647, 2, 0, 1, 2, 4, 9, 0, 0, 16, 2, 0, 5, 1, 1, 4, 9, 7, 2, 0, 1, 3, 4, 9, 0, 0, -1, 1, 6, 0, 28, 8, 5, 9, -64}, Sites: []gpu.Site{
-			{Kind: gpu.SliceSite, File: "serve.go", Line: 37, Col: 8},
-			{Kind: gpu.SliceSite, File: "serve.go", Line: 38, Col: 9},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 66, Col: 34},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 77, Col: 8},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 83, Col: 8},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 91, Col: 5},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 137, Col: 7},
+		{Name: "proven", Limits: []int64{1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 1, 5, 9, 2147483647, 0, 9, 2, 0, 5, 1, 2, 4, 9, 0, 0, 16, 2, 0, 5, 1, 1, 4, 9, 7, 0, -1, 1, 3, 2, 0, 4, 1, 3, 0, 238609294, 4, 7, 5, 9, 0, 0, -1, 1, 6, 0, 28, 8, 5, 9, -64}, Sites: []gpu.Site{
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 44, Col: 10},
+			{Kind: gpu.SliceSite, File: "serve.go", Line: 57, Col: 9},
+			{Kind: gpu.SliceSite, File: "serve.go", Line: 58, Col: 10},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 74, Col: 34},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 85, Col: 8},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 91, Col: 8},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 101, Col: 12},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 103, Col: 34},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 114, Col: 5},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 131, Col: 11},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 171, Col: 7},
 			{Kind: gpu.IndexSite, File: "handlers.go", Line: 92, Col: 10},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 154, Col: 27},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 167, Col: 10},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 169, Col: 26},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 188, Col: 27},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 190, Col: 26},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 201, Col: 10},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 203, Col: 26},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 208, Col: 5},
 		}},
-		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 1, 5, 9, 2147483647, 0, 16, 2, 0, 5, 9, 2147483655}, Sites: []gpu.Site{
-			{Kind: gpu.SliceSite, File: "serve.go", Line: 37, Col: 8},
-			{Kind: gpu.SliceSite, File: "serve.go", Line: 38, Col: 9},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 41, Col: 10},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 58, Col: 32},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 66, Col: 34},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 77, Col: 8},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 83, Col: 8},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 91, Col: 5},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 117, Col: 28},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 128, Col: 25},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 137, Col: 7},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 138, Col: 33},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 138, Col: 46},
+		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 1, 5, 9, 2147483647, 0, 9, 2, 0, 5, 9, 2147483647, 0, 16, 2, 0, 5, 9, 2147483655}, Sites: []gpu.Site{
+			{Kind: gpu.SliceSite, File: "serve.go", Line: 41, Col: 12},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 44, Col: 10},
+			{Kind: gpu.SliceSite, File: "serve.go", Line: 57, Col: 9},
+			{Kind: gpu.SliceSite, File: "serve.go", Line: 58, Col: 10},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 66, Col: 32},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 74, Col: 34},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 85, Col: 8},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 91, Col: 8},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 101, Col: 12},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 103, Col: 34},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 114, Col: 5},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 131, Col: 11},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 151, Col: 28},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 162, Col: 25},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 171, Col: 7},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 172, Col: 33},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 172, Col: 46},
 			{Kind: gpu.IndexSite, File: "handlers.go", Line: 92, Col: 10},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 154, Col: 27},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 157, Col: 26},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 167, Col: 10},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 169, Col: 26},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 194, Col: 24},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 188, Col: 27},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 190, Col: 26},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 191, Col: 26},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 201, Col: 10},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 203, Col: 26},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 208, Col: 5},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 228, Col: 24},
 		}},
 		{Name: "wide", Sites: []gpu.Site{
-			{Kind: gpu.SliceSite, File: "serve.go", Line: 37, Col: 8},
-			{Kind: gpu.SliceSite, File: "serve.go", Line: 38, Col: 9},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 41, Col: 10},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 58, Col: 32},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 66, Col: 34},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 77, Col: 8},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 83, Col: 8},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 91, Col: 5},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 117, Col: 28},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 128, Col: 25},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 137, Col: 7},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 138, Col: 33},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 138, Col: 46},
+			{Kind: gpu.SliceSite, File: "serve.go", Line: 41, Col: 12},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 44, Col: 10},
+			{Kind: gpu.SliceSite, File: "serve.go", Line: 57, Col: 9},
+			{Kind: gpu.SliceSite, File: "serve.go", Line: 58, Col: 10},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 66, Col: 32},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 74, Col: 34},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 85, Col: 8},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 91, Col: 8},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 101, Col: 12},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 103, Col: 34},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 114, Col: 5},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 131, Col: 11},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 151, Col: 28},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 162, Col: 25},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 171, Col: 7},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 172, Col: 33},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 172, Col: 46},
 			{Kind: gpu.IndexSite, File: "handlers.go", Line: 92, Col: 10},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 154, Col: 27},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 157, Col: 26},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 167, Col: 10},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 169, Col: 26},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 194, Col: 24},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 188, Col: 27},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 190, Col: 26},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 191, Col: 26},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 201, Col: 10},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 203, Col: 26},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 208, Col: 5},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 228, Col: 24},
 		}},
 	},
 	Block:  gpu.Dim3{X: 32, Y: 1, Z: 1},
-	Shared: 296,
+	Shared: 312,
 	Host:   quernHostFirstOfActor,
 })
 
@@ -284,10 +338,9 @@ func quernHostEchoActor(r *host.Run) {
 	states := host.Slice[Count](r, 3)
 	inbox := host.Slice[uint64](r, 4)
 	outbox := host.Slice[uint64](r, 5)
-	var in []uint64
-	size := int(shape.Slots * shape.InStep)
-	var out []uint64
-	size2 := int(shape.Slots * shape.OutStep)
+	var level uint32
+	size := shape.Levels / 2
+	var cursor []uint32
 	var next uint32
 	var burst uint32
 	var handled uint32
@@ -298,59 +351,82 @@ func quernHostEchoActor(r *host.Run) {
 	borns := host.Scratch[int64](r, 2, r.BlockDim.Count())
 	sinces := host.Scratch[int64](r, 3, r.BlockDim.Count())
 	sh := host.Shared[actor.Status](r, 2)
-	var threads7 uint32 = 32
-	t5 := min(threads7, 32)
-	t6 := (threads7 + 31) / 32
-	size3 := t6 * 8
+	var ring int
+	var t12 int
+	size2 := int(shape.Slots * shape.InStep)
+	var t13 int
+	var in []uint64
+	var t14 int
+	size3 := int(shape.Slots * shape.OutStep)
+	var t15 int
+	var out []uint64
+	var threads6 uint32 = 32
+	t5 := min(threads6, 32)
+	t6 := (threads6 + 31) / 32
+	size4 := t6 * 8
 	mask := shape.Slots - 1
 	words := host.Dynamic[uint32](r, 1)
+	var t31 uint32
+	var t32 uint32
 	var fresh uint32
+	var to uint32
 	var why uint32
-	size4 := uint64(shape.Epoch)<<32 | 2
+	var t33 uint32
+	size5 := uint64(shape.Epoch)<<32 | 2
 	var m uint32
 	var turn uint32
 	cells := host.Dynamic[actor.Cell[Message, Message]](r, 0)
 	var result0 kernel.Action = 1
-	var t44 uint64
-	var t45 uint32
+	var t54 uint64
+	var t55 uint32
 	var tag uint64
-	var at uint32
-	t46 := shape.Out
-	size5 := uint64(shape.Epoch)<<32 | 4
+	var at2 uint32
+	t56 := shape.Out
+	size6 := uint64(shape.Epoch)<<32 | 4
 	var result uint32
 	for r.Next() {
 		blockX := r.BlockIdx.X
-		t7 := blockX * size
-		t8 := (blockX + 1) * size
-		t9 := blockX * size2
-		t10 := (blockX + 1) * size2
-		t11 := blockX*16 + 0
-		t12 := blockX*16 + 8
+		t7 := blockX * 9
+		t8 := (blockX + 1) * 9
+		t9 := blockX*16 + 0
+		base := uint32(blockX) * shape.Levels
+		t10 := blockX*16 + 8
 	block:
 		switch {
 		default:
-			r.ThreadIdx = kernel.Dim3{}
-//line serve.go:37
-			in = inbox[t7:t8]
-			r.ThreadIdx = kernel.Dim3{}
-//line serve.go:38
-			out = outbox[t9:t10]
+//line serve.go:40
+			level = size
 			r.ThreadIdx = kernel.Dim3{}
 //line serve.go:41
-			next = cursors[blockX]
+			cursor = cursors[t7:t8]
+			r.ThreadIdx = kernel.Dim3{}
+//line serve.go:44
+			next = cursor[level]
 			burst = 1
 			handled = 0
 			look = 0
-//line serve.go:43
+//line serve.go:46
 			leaving = 0
 			for threadZ := range 1 {
 				for threadY := range 1 {
+					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 					first := (threadZ*1 + threadY) * 32
-					quernRow1EchoActor(r, leaves, first, emptys, borns, sinces, sh)
+					quernRow1EchoActor(r, leaves, first, emptys, borns, sinces, cursor, level, sh)
 				}
 			}
 			for leaving == 0 {
 				look ^= 1
+				ring = blockX*int(shape.Levels) + int(level)
+				t12 = ring * size2
+				t13 = (ring + 1) * size2
+				r.ThreadIdx = kernel.Dim3{}
+//line serve.go:57
+				in = inbox[t12:t13]
+				t14 = ring * size3
+				t15 = (ring + 1) * size3
+				r.ThreadIdx = kernel.Dim3{}
+//line serve.go:58
+				out = outbox[t14:t15]
 				for threadZ := range 1 {
 					for threadY := range 1 {
 						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
@@ -362,79 +438,105 @@ func quernHostEchoActor(r *host.Run) {
 					for threadY := range 1 {
 						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 						first3 := (threadZ*1 + threadY) * 32
-						quernRow3EchoActor(r, control, t11, first3, t5, &shape, size3, burst, t6, in, next, mask, sh, look, words)
+						quernRow3EchoActor(r, control, t9, first3, t5, &shape, size4, burst, t6, in, next, mask, sh, look, words, threads6, level, cursor, base, inbox)
 					}
 				}
 				r.ThreadIdx = kernel.Dim3{}
-//line serve.go:98
-				fresh = sh.Fresh[look]
+//line serve.go:121
+				t31 = sh.Fresh[look]
 				r.ThreadIdx = kernel.Dim3{}
-//line serve.go:99
+//line serve.go:121
+				t32 = sh.Higher[look]
+				fresh = t31
+				to = t32
+				r.ThreadIdx = kernel.Dim3{}
+//line serve.go:122
+				if fresh == 0 && to == 0 {
+					to = sh.Lower[look]
+				}
+				r.ThreadIdx = kernel.Dim3{}
+//line serve.go:125
 				why = sh.Leave[look]
-				if why == 1 || why == 5 || why == 2 && fresh == 0 {
-//line serve.go:100
+				if why == 1 || why == 5 || why == 2 && fresh == 0 && to == 0 {
+//line serve.go:126
 					leaving = why
 					break
 				}
+				if to != 0 {
+					t33 = to - 1
+					level = t33
+					burst = 1
+					r.ThreadIdx = kernel.Dim3{}
+//line serve.go:131
+					next = cursor[level]
+					for threadZ := range 1 {
+						for threadY := range 1 {
+							r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+							quernRow4EchoActor(r, cursor, level)
+						}
+					}
+					continue
+				}
+//line serve.go:137
 				if fresh == 0 {
 					burst = 1
 					for threadZ := range 1 {
 						for threadY := range 1 {
 							r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 							first4 := (threadZ*1 + threadY) * 32
-							quernRow4EchoActor(r, leaves, first4, emptys, borns, sinces, &shape, control, t12, size4)
+							quernRow5EchoActor(r, leaves, first4, emptys, borns, sinces, &shape, control, t10, size5)
 						}
 					}
 					continue
 				}
-//line serve.go:130
+//line serve.go:164
 				m = 0
 				for threadZ := range 1 {
 					for threadY := range 1 {
 						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 						first5 := (threadZ*1 + threadY) * 32
-						quernRow5EchoActor(r, leaves, first5, control, t12)
+						quernRow6EchoActor(r, leaves, first5, control, t10)
 					}
 				}
 				for ; m < fresh; m++ {
-//line serve.go:131
+//line serve.go:165
 					turn = handled & 1
 					for threadZ := range 1 {
 						for threadY := range 1 {
 							r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-							quernRow6EchoActor(r, sh, m, states, blockX, cells, result0, turn)
+							quernRow7EchoActor(r, sh, m, states, blockX, cells, result0, turn)
 						}
 					}
-//line serve.go:145
-					t44 = uint64(next+1) << 32
-					t45 = next & mask * shape.OutStep
-					tag = t44
-					at = t45
+//line serve.go:179
+					t54 = uint64(next+1) << 32
+					t55 = next & mask * shape.OutStep
+					tag = t54
+					at2 = t55
 					r.ThreadIdx = kernel.Dim3{}
-//line serve.go:146
-					if sh.Finished[turn] != (handled/2+1)*threads7 {
+//line serve.go:180
+					if sh.Finished[turn] != (handled/2+1)*threads6 {
 						for threadZ := range 1 {
 							for threadY := range 1 {
 								r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-								quernRow7EchoActor(r, t46, tag, out, at, cursors, blockX, next, control, t12, size5)
+								quernRow8EchoActor(r, t56, tag, out, at2, cursor, level, next, control, t10, size6)
 							}
 						}
 						break block
 					}
 					r.ThreadIdx = kernel.Dim3{}
-//line serve.go:160
+//line serve.go:194
 					result = sh.Outcome[turn]
-//line serve.go:171
+//line serve.go:205
 					next++
 					handled++
 					for threadZ := range 1 {
 						for threadY := range 1 {
 							r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 							start2 := shape.OutAt + m*shape.Stride
-							quernRow8EchoActor(r, threads7, &shape, result, sh, turn, words, start2, out, at, tag, cursors, blockX, next)
+							quernRow9EchoActor(r, threads6, &shape, result, sh, turn, words, start2, out, at2, tag, cursor, level, next)
 						}
 					}
-//line serve.go:176
+//line serve.go:210
 					if result == 2 || result == 3 {
 						leaving = 3
 						break
@@ -448,7 +550,7 @@ func quernHostEchoActor(r *host.Run) {
 				for threadZ := range 1 {
 					for threadY := range 1 {
 						first6 := (threadZ*1 + threadY) * 32
-						quernRow9EchoActor(r, leaves, first6, emptys, borns, sinces, &shape)
+						quernRow10EchoActor(r, leaves, first6, emptys, borns, sinces, &shape)
 					}
 				}
 			}
@@ -456,7 +558,7 @@ func quernHostEchoActor(r *host.Run) {
 				for threadY := range 1 {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 					start3 := uint64(shape.Epoch)<<32 | uint64(leaving)
-					quernRow10EchoActor(r, control, t12, start3)
+					quernRow11EchoActor(r, control, t10, start3)
 				}
 			}
 		}
@@ -464,24 +566,26 @@ func quernHostEchoActor(r *host.Run) {
 }
 
 //go:noinline
-func quernRow1EchoActor(r *host.Run, leaves []uint32, first int, emptys []int, borns, sinces []int64, sh *actor.Status) {
+func quernRow1EchoActor(r *host.Run, leaves []uint32, first int, emptys []int, borns, sinces []int64, cursor []uint32, level uint32, sh *actor.Status) {
 	leaveRow := leaves[first:][:32]
 	emptyRow := emptys[first:][:32]
 	bornRow := borns[first:][:32]
 	sinceRow := sinces[first:][:32]
 	for threadX := range 32 {
+		r.ThreadIdx.X = threadX
 		t1 := threadX == 0
-//line serve.go:44
+//line serve.go:47
 		var leave uint32
 		empty := 0
 		var born int64
 		var since int64
-//line serve.go:45
+//line serve.go:48
 		if t1 {
+			cursor[8] = level
 			sh.Finished = [2]uint32{}
 			now := kernel.GlobalTimer()
 			born = now
-//line serve.go:48
+//line serve.go:52
 			since = born
 		}
 		leaveRow[threadX] = leave
@@ -498,78 +602,106 @@ func quernRow2EchoActor(r *host.Run, leaves []uint32, first2 int, look uint32, s
 		r.ThreadIdx.X = threadX
 		leave := leaveRow[threadX]
 		t1 := threadX == 0
-//line serve.go:52
+//line serve.go:59
 		if t1 {
-			t15 := look
-//line serve.go:53
-			_ = sh.Fresh[t15]
 			t17 := look
-//line serve.go:53
-			_ = sh.Leave[t17]
-			t18 := burst
-			t19 := leave
-//line serve.go:53
-			sh.Fresh[t15] = t18
-//line serve.go:53
-			sh.Leave[t17] = t19
+//line serve.go:60
+			_ = sh.Fresh[t17]
+			t19 := look
+//line serve.go:60
+			_ = sh.Leave[t19]
+			t20 := burst
+			t21 := leave
+//line serve.go:60
+			sh.Fresh[t17] = t20
+//line serve.go:60
+			sh.Leave[t19] = t21
+			t23 := look
+//line serve.go:61
+			_ = sh.Higher[t23]
+			t25 := look
+//line serve.go:61
+			_ = sh.Lower[t25]
+//line serve.go:61
+			sh.Higher[t23] = 0
+//line serve.go:61
+			sh.Lower[t25] = 0
 		}
 	}
 }
 
 //go:noinline
-func quernRow3EchoActor(r *host.Run, control []uint64, t11, first3 int, t5 uint32, shape *actor.Shape, size3, burst, t6 uint32, in []uint64, next, mask uint32, sh *actor.Status, look uint32, words []uint32) {
+func quernRow3EchoActor(r *host.Run, control []uint64, t9, first3 int, t5 uint32, shape *actor.Shape, size4, burst, t6 uint32, in []uint64, next, mask uint32, sh *actor.Status, look uint32, words []uint32, threads6, level uint32, cursor []uint32, base uint32, inbox []uint64) {
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		t1 := threadX == 0
 		t3 := uint32((threadX + first3) & 31)
 		t4 := uint32((threadX + first3) >> 5)
-//line serve.go:56
+		t2 := uint32(threadX)
+//line serve.go:64
 		var asked uint64
 		if t1 {
-			loaded := host.Load(r, &control[t11])
+			loaded := host.Load(r, &control[t9])
 			asked = loaded
 		}
-//line serve.go:60
+//line serve.go:68
 		for w := t3; w < shape.In; w += t5 {
-			for from := t4; from < burst; from += size3 {
+			for from := t4; from < burst; from += size4 {
 				v := [8]uint64{}
-//line serve.go:64
+//line serve.go:72
 				for k := uint32(0); k < 8; k++ {
 					slot := from + k*t6
 					if slot < burst {
-//line serve.go:66
+//line serve.go:74
 						loaded2 := host.Load(r, &in[(next+slot)&mask*shape.InStep+w])
-//line serve.go:66
+//line serve.go:74
 						v[k] = loaded2
 					}
 				}
-//line serve.go:70
+//line serve.go:78
 				for k2 := uint32(0); k2 < 8; k2++ {
 					slot2 := from + k2*t6
 					if slot2 < burst {
-//line serve.go:72
+//line serve.go:80
 						data := uint32(v[k2])
-//line serve.go:74
+//line serve.go:82
 						if uint32(v[k2]>>32) != next+slot2+1 {
 							sh.Fresh[look] = min(sh.Fresh[look], slot2)
 						} else if w >= 1 {
 							words[slot2*shape.Stride+w-1] = data
 						} else {
 							var late uint32
-							t23 := data != 0
-							if t23 {
-//line serve.go:80
+							t29 := data != 0
+							if t29 {
+//line serve.go:88
 								now2 := kernel.GlobalTimer()
-								t23 = int32(uint32(now2/1000)-data) >= 0
+								t29 = int32(uint32(now2/1000)-data) >= 0
 							}
-							if t23 {
-//line serve.go:81
+							if t29 {
+//line serve.go:89
 								late = 1
 							}
 							sh.Late[slot2] = late
 						}
 					}
 				}
+			}
+		}
+		for other := t2; other < shape.Levels; other += threads6 {
+			if other == level {
+				continue
+			}
+			head := cursor[other]
+			at := (base+other)*shape.Slots + head&mask
+			loaded3 := host.Load(r, &inbox[at*shape.InStep])
+			if uint32(loaded3>>32) != head+1 {
+				continue
+			}
+//line serve.go:106
+			if other > level {
+				sh.Higher[look] = max(sh.Higher[look], (other + 1))
+			} else {
+				sh.Lower[look] = max(sh.Lower[look], (other + 1))
 			}
 		}
 		for slot3 := t4; slot3 < burst; slot3 += t6 {
@@ -584,7 +716,19 @@ func quernRow3EchoActor(r *host.Run, control []uint64, t11, first3 int, t5 uint3
 }
 
 //go:noinline
-func quernRow4EchoActor(r *host.Run, leaves []uint32, first4 int, emptys []int, borns, sinces []int64, shape *actor.Shape, control []uint64, t12 int, size4 uint64) {
+func quernRow4EchoActor(r *host.Run, cursor []uint32, level uint32) {
+	for threadX := range 32 {
+		r.ThreadIdx.X = threadX
+		t1 := threadX == 0
+//line serve.go:132
+		if t1 {
+			cursor[8] = level
+		}
+	}
+}
+
+//go:noinline
+func quernRow5EchoActor(r *host.Run, leaves []uint32, first4 int, emptys []int, borns, sinces []int64, shape *actor.Shape, control []uint64, t10 int, size5 uint64) {
 	leaveRow := leaves[first4:][:32]
 	emptyRow := emptys[first4:][:32]
 	bornRow := borns[first4:][:32]
@@ -596,23 +740,23 @@ func quernRow4EchoActor(r *host.Run, leaves []uint32, first4 int, emptys []int, 
 		born := bornRow[threadX]
 		since := sinceRow[threadX]
 		t1 := threadX == 0
-//line serve.go:105
+//line serve.go:139
 		if t1 {
 			empty++
 			if empty == 16 || shape.Leaves != 0 {
-//line serve.go:107
+//line serve.go:141
 				empty = 0
 				now3 := kernel.GlobalTimer()
 				now4 := now3
-//line serve.go:109
+//line serve.go:143
 				idle := now4 - since
-//line serve.go:111
+//line serve.go:145
 				if shape.Life != 0 && now4-born >= shape.Life {
 					leave = 5
 				} else if shape.Leaves != 0 && idle >= shape.Idle {
-//line serve.go:116
+//line serve.go:150
 					leave = 2
-					kernel.StoreRelaxed(&control[t12], size4)
+					kernel.StoreRelaxed(&control[t10], size5)
 					kernel.Fence()
 				}
 			}
@@ -623,122 +767,122 @@ func quernRow4EchoActor(r *host.Run, leaves []uint32, first4 int, emptys []int, 
 }
 
 //go:noinline
-func quernRow5EchoActor(r *host.Run, leaves []uint32, first5 int, control []uint64, t12 int) {
+func quernRow6EchoActor(r *host.Run, leaves []uint32, first5 int, control []uint64, t10 int) {
 	leaveRow := leaves[first5:][:32]
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		leave := leaveRow[threadX]
 		t1 := threadX == 0
-//line serve.go:126
+//line serve.go:160
 		if t1 && leave != 0 {
 			leave = 0
-			kernel.StoreRelaxed(&control[t12], 0)
+			kernel.StoreRelaxed(&control[t10], 0)
 		}
 		leaveRow[threadX] = leave
 	}
 }
 
 //go:noinline
-func quernRow6EchoActor(r *host.Run, sh *actor.Status, m uint32, states []Count, blockX int, cells []actor.Cell[Message, Message], result0 kernel.Action, turn uint32) {
+func quernRow7EchoActor(r *host.Run, sh *actor.Status, m uint32, states []Count, blockX int, cells []actor.Cell[Message, Message], result0 kernel.Action, turn uint32) {
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		t1 := threadX == 0
-//line serve.go:132
+//line serve.go:166
 		var start int64
 		if t1 {
 			now5 := kernel.Clock()
 			start = now5
 		}
-//line serve.go:136
+//line serve.go:170
 		var outcome uint32 = 257
 		if sh.Late[m] == 0 {
 			_ = states[blockX]
-//line serve.go:138
-			t29 := &states[blockX]
-			t31 := m
-//line serve.go:138
-			_ = cells[t31].In
-//line serve.go:138
-			t32 := &cells[t31].In
-			t34 := m
-//line serve.go:138
-			_ = cells[t34].Out
-//line serve.go:138
-			t35 := &cells[t34].Out
+//line serve.go:172
+			t39 := &states[blockX]
+			t41 := m
+//line serve.go:172
+			_ = cells[t41].In
+//line serve.go:172
+			t42 := &cells[t41].In
+			t44 := m
+//line serve.go:172
+			_ = cells[t44].Out
+//line serve.go:172
+			t45 := &cells[t44].Out
 //line handlers.go:17
 			if threadX < 16 {
-				t35.Words[threadX] = t32.Words[threadX] + 1
+				t45.Words[threadX] = t42.Words[threadX] + 1
 			}
 			if threadX == 0 {
-				t29.Messages++
-				t29.Sum += int64(t32.Words[0])
+				t39.Messages++
+				t39.Sum += int64(t42.Words[0])
 			}
-//line serve.go:138
+//line serve.go:172
 			outcome = uint32(result0)
 		}
 		if t1 {
-			t38 := turn
-//line serve.go:141
-			_ = sh.Outcome[t38]
-			t40 := turn
-//line serve.go:141
-			_ = sh.Cycles[t40]
-			t41 := outcome
-//line serve.go:141
+			t48 := turn
+//line serve.go:175
+			_ = sh.Outcome[t48]
+			t50 := turn
+//line serve.go:175
+			_ = sh.Cycles[t50]
+			t51 := outcome
+//line serve.go:175
 			now6 := kernel.Clock()
-			t43 := uint32(now6 - start)
-//line serve.go:141
-			sh.Outcome[t38] = t41
-//line serve.go:141
-			sh.Cycles[t40] = t43
+			t53 := uint32(now6 - start)
+//line serve.go:175
+			sh.Outcome[t48] = t51
+//line serve.go:175
+			sh.Cycles[t50] = t53
 		}
 		sh.Finished[turn] += 1
 	}
 }
 
 //go:noinline
-func quernRow7EchoActor(r *host.Run, t46 uint32, tag uint64, out []uint64, at uint32, cursors []uint32, blockX int, next uint32, control []uint64, t12 int, size5 uint64) {
+func quernRow8EchoActor(r *host.Run, t56 uint32, tag uint64, out []uint64, at2 uint32, cursor []uint32, level, next uint32, control []uint64, t10 int, size6 uint64) {
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
-//line serve.go:149
-		for w3 := uint32(0); w3 < t46; w3++ {
+//line serve.go:183
+		for w3 := uint32(0); w3 < t56; w3++ {
 			v2 := tag
 			if w3 == 0 {
 				v2 |= 256
 			}
-			kernel.StoreRelaxed(&out[at+w3], v2)
+			kernel.StoreRelaxed(&out[at2+w3], v2)
 		}
-		kernel.StoreRelaxed(&cursors[blockX], next+1)
-		kernel.StoreRelease(&control[t12], size5)
+		kernel.StoreRelaxed(&cursor[level], next+1)
+		kernel.StoreRelease(&control[t10], size6)
 	}
 }
 
 //go:noinline
-func quernRow8EchoActor(r *host.Run, threads7 uint32, shape *actor.Shape, result uint32, sh *actor.Status, turn uint32, words []uint32, start2 uint32, out []uint64, at uint32, tag uint64, cursors []uint32, blockX int, next uint32) {
+func quernRow9EchoActor(r *host.Run, threads6 uint32, shape *actor.Shape, result uint32, sh *actor.Status, turn uint32, words []uint32, start2 uint32, out []uint64, at2 uint32, tag uint64, cursor []uint32, level, next uint32) {
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		t2 := uint32(threadX)
 		t1 := threadX == 0
-//line serve.go:161
-		for w4 := t2; w4 < shape.Out; w4 += threads7 {
+//line serve.go:195
+		for w4 := t2; w4 < shape.Out; w4 += threads6 {
 			v3 := result
-//line serve.go:164
+//line serve.go:198
 			if w4 == 1 {
 				v3 = sh.Cycles[turn]
 			} else if w4 >= 2 {
 				v3 = words[start2+w4-2]
 			}
-			kernel.StoreRelaxed(&out[at+w4], tag|uint64(v3))
+			kernel.StoreRelaxed(&out[at2+w4], tag|uint64(v3))
 		}
-//line serve.go:173
+//line serve.go:207
 		if t1 {
-			cursors[blockX] = next
+			cursor[level] = next
 		}
 	}
 }
 
 //go:noinline
-func quernRow9EchoActor(r *host.Run, leaves []uint32, first6 int, emptys []int, borns, sinces []int64, shape *actor.Shape) {
+func quernRow10EchoActor(r *host.Run, leaves []uint32, first6 int, emptys []int, borns, sinces []int64, shape *actor.Shape) {
 	leaveRow := leaves[first6:][:32]
 	emptyRow := emptys[first6:][:32]
 	bornRow := borns[first6:][:32]
@@ -749,13 +893,13 @@ func quernRow9EchoActor(r *host.Run, leaves []uint32, first6 int, emptys []int, 
 		born := bornRow[threadX]
 		since := sinceRow[threadX]
 		t1 := threadX == 0
-//line serve.go:186
+//line serve.go:220
 		if t1 {
 			now7 := kernel.GlobalTimer()
-			t48 := now7
+			t58 := now7
 			empty = 0
-			since = t48
-//line serve.go:188
+			since = t58
+//line serve.go:222
 			if shape.Life != 0 && since-born >= shape.Life {
 				leave = 5
 			}
@@ -767,13 +911,13 @@ func quernRow9EchoActor(r *host.Run, leaves []uint32, first6 int, emptys []int, 
 }
 
 //go:noinline
-func quernRow10EchoActor(r *host.Run, control []uint64, t12 int, start3 uint64) {
+func quernRow11EchoActor(r *host.Run, control []uint64, t10 int, start3 uint64) {
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		t1 := threadX == 0
-//line serve.go:193
+//line serve.go:227
 		if t1 {
-			kernel.StoreRelease(&control[t12], start3)
+			kernel.StoreRelease(&control[t10], start3)
 		}
 	}
 }
@@ -785,10 +929,9 @@ func quernHostAccumulateActor(r *host.Run) {
 	states := host.Slice[Total](r, 3)
 	inbox := host.Slice[uint64](r, 4)
 	outbox := host.Slice[uint64](r, 5)
-	var in []uint64
-	size := int(shape.Slots * shape.InStep)
-	var out []uint64
-	size2 := int(shape.Slots * shape.OutStep)
+	var level uint32
+	size := shape.Levels / 2
+	var cursor []uint32
 	var next uint32
 	var burst uint32
 	var handled uint32
@@ -799,66 +942,89 @@ func quernHostAccumulateActor(r *host.Run) {
 	borns := host.Scratch[int64](r, 2, r.BlockDim.Count())
 	sinces := host.Scratch[int64](r, 3, r.BlockDim.Count())
 	sh := host.Shared[actor.Status](r, 2)
-	var threads7 uint32 = 64
-	t5 := min(threads7, 32)
-	t6 := (threads7 + 31) / 32
-	size3 := t6 * 8
+	var ring int
+	var t12 int
+	size2 := int(shape.Slots * shape.InStep)
+	var t13 int
+	var in []uint64
+	var t14 int
+	size3 := int(shape.Slots * shape.OutStep)
+	var t15 int
+	var out []uint64
+	var threads6 uint32 = 64
+	t5 := min(threads6, 32)
+	t6 := (threads6 + 31) / 32
+	size4 := t6 * 8
 	mask := shape.Slots - 1
 	words := host.Dynamic[uint32](r, 1)
+	var t31 uint32
+	var t32 uint32
 	var fresh uint32
+	var to uint32
 	var why uint32
-	size4 := uint64(shape.Epoch)<<32 | 2
+	var t33 uint32
+	size5 := uint64(shape.Epoch)<<32 | 2
 	var m uint32
 	var turn uint32
 	starts := host.Scratch[int64](r, 4, r.BlockDim.Count())
 	outcomes := host.Scratch[uint32](r, 5, r.BlockDim.Count())
-	var t29 *Total
-	var t31 uint32
+	var t39 *Total
+	var t41 uint32
 	cells := host.Dynamic[actor.Cell[Sample, Reply]](r, 0)
-	var t32 *Sample
-	var t34 uint32
-	var t35 *Reply
+	var t42 *Sample
+	var t44 uint32
+	var t45 *Reply
 	var t52 Kind
-	var t44 uint64
-	var t45 uint32
+	var t54 uint64
+	var t55 uint32
 	var tag uint64
-	var at uint32
-	t46 := shape.Out
-	size5 := uint64(shape.Epoch)<<32 | 4
+	var at2 uint32
+	t56 := shape.Out
+	size6 := uint64(shape.Epoch)<<32 | 4
 	var result uint32
 	for r.Next() {
 		blockX := r.BlockIdx.X
-		t7 := blockX * size
-		t8 := (blockX + 1) * size
-		t9 := blockX * size2
-		t10 := (blockX + 1) * size2
-		t11 := blockX*16 + 0
-		t12 := blockX*16 + 8
+		t7 := blockX * 9
+		t8 := (blockX + 1) * 9
+		t9 := blockX*16 + 0
+		base := uint32(blockX) * shape.Levels
+		t10 := blockX*16 + 8
 	block:
 		switch {
 		default:
-			r.ThreadIdx = kernel.Dim3{}
-//line serve.go:37
-			in = inbox[t7:t8]
-			r.ThreadIdx = kernel.Dim3{}
-//line serve.go:38
-			out = outbox[t9:t10]
+//line serve.go:40
+			level = size
 			r.ThreadIdx = kernel.Dim3{}
 //line serve.go:41
-			next = cursors[blockX]
+			cursor = cursors[t7:t8]
+			r.ThreadIdx = kernel.Dim3{}
+//line serve.go:44
+			next = cursor[level]
 			burst = 1
 			handled = 0
 			look = 0
-//line serve.go:43
+//line serve.go:46
 			leaving = 0
 			for threadZ := range 1 {
 				for threadY := range 1 {
+					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 					first := (threadZ*1 + threadY) * 64
-					quernRow1AccumulateActor(r, leaves, first, emptys, borns, sinces, sh)
+					quernRow1AccumulateActor(r, leaves, first, emptys, borns, sinces, cursor, level, sh)
 				}
 			}
 			for leaving == 0 {
 				look ^= 1
+				ring = blockX*int(shape.Levels) + int(level)
+				t12 = ring * size2
+				t13 = (ring + 1) * size2
+				r.ThreadIdx = kernel.Dim3{}
+//line serve.go:57
+				in = inbox[t12:t13]
+				t14 = ring * size3
+				t15 = (ring + 1) * size3
+				r.ThreadIdx = kernel.Dim3{}
+//line serve.go:58
+				out = outbox[t14:t15]
 				for threadZ := range 1 {
 					for threadY := range 1 {
 						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
@@ -870,99 +1036,125 @@ func quernHostAccumulateActor(r *host.Run) {
 					for threadY := range 1 {
 						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 						first3 := (threadZ*1 + threadY) * 64
-						quernRow3AccumulateActor(r, control, t11, first3, t5, &shape, size3, burst, t6, in, next, mask, sh, look, words)
+						quernRow3AccumulateActor(r, control, t9, first3, t5, &shape, size4, burst, t6, in, next, mask, sh, look, words, threads6, level, cursor, base, inbox)
 					}
 				}
 				r.ThreadIdx = kernel.Dim3{}
-//line serve.go:98
-				fresh = sh.Fresh[look]
+//line serve.go:121
+				t31 = sh.Fresh[look]
 				r.ThreadIdx = kernel.Dim3{}
-//line serve.go:99
+//line serve.go:121
+				t32 = sh.Higher[look]
+				fresh = t31
+				to = t32
+				r.ThreadIdx = kernel.Dim3{}
+//line serve.go:122
+				if fresh == 0 && to == 0 {
+					to = sh.Lower[look]
+				}
+				r.ThreadIdx = kernel.Dim3{}
+//line serve.go:125
 				why = sh.Leave[look]
-				if why == 1 || why == 5 || why == 2 && fresh == 0 {
-//line serve.go:100
+				if why == 1 || why == 5 || why == 2 && fresh == 0 && to == 0 {
+//line serve.go:126
 					leaving = why
 					break
 				}
+				if to != 0 {
+					t33 = to - 1
+					level = t33
+					burst = 1
+					r.ThreadIdx = kernel.Dim3{}
+//line serve.go:131
+					next = cursor[level]
+					for threadZ := range 1 {
+						for threadY := range 1 {
+							r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+							quernRow4AccumulateActor(r, cursor, level)
+						}
+					}
+					continue
+				}
+//line serve.go:137
 				if fresh == 0 {
 					burst = 1
 					for threadZ := range 1 {
 						for threadY := range 1 {
 							r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 							first4 := (threadZ*1 + threadY) * 64
-							quernRow4AccumulateActor(r, leaves, first4, emptys, borns, sinces, &shape, control, t12, size4)
+							quernRow5AccumulateActor(r, leaves, first4, emptys, borns, sinces, &shape, control, t10, size5)
 						}
 					}
 					continue
 				}
-//line serve.go:130
+//line serve.go:164
 				m = 0
 				for threadZ := range 1 {
 					for threadY := range 1 {
 						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 						first5 := (threadZ*1 + threadY) * 64
-						quernRow5AccumulateActor(r, leaves, first5, control, t12)
+						quernRow6AccumulateActor(r, leaves, first5, control, t10)
 					}
 				}
 				for ; m < fresh; m++ {
-//line serve.go:131
+//line serve.go:165
 					turn = handled & 1
 					for threadZ := range 1 {
 						for threadY := range 1 {
 							first6 := (threadZ*1 + threadY) * 64
-							quernRow6AccumulateActor(r, starts, first6, outcomes)
+							quernRow7AccumulateActor(r, starts, first6, outcomes)
 						}
 					}
 					r.ThreadIdx = kernel.Dim3{}
-//line serve.go:137
+//line serve.go:171
 					if sh.Late[m] == 0 {
 						for threadZ := range 1 {
 							for threadY := range 1 {
 								r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-								quernRow7AccumulateActor(r, states, blockX)
+								quernRow8AccumulateActor(r, states, blockX)
 							}
 						}
 						r.ThreadIdx = kernel.Dim3{}
-//line serve.go:138
-						t29 = &states[blockX]
-						t31 = m
+//line serve.go:172
+						t39 = &states[blockX]
+						t41 = m
 						for threadZ := range 1 {
 							for threadY := range 1 {
 								r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-								quernRow8AccumulateActor(r, cells, t31)
+								quernRow9AccumulateActor(r, cells, t41)
 							}
 						}
 						r.ThreadIdx = kernel.Dim3{}
-//line serve.go:138
-						t32 = &cells[t31].In
-						t34 = m
+//line serve.go:172
+						t42 = &cells[t41].In
+						t44 = m
 						for threadZ := range 1 {
 							for threadY := range 1 {
 								r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-								quernRow9AccumulateActor(r, cells, t34)
+								quernRow10AccumulateActor(r, cells, t44)
 							}
 						}
 						r.ThreadIdx = kernel.Dim3{}
-//line serve.go:138
-						t35 = &cells[t34].Out
+//line serve.go:172
+						t45 = &cells[t44].Out
 						for threadZ := range 1 {
 							for threadY := range 1 {
 								r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-								quernRow10AccumulateActor(r, t32)
+								quernRow11AccumulateActor(r, t42)
 							}
 						}
 						for threadZ := range 1 {
 							for threadY := range 1 {
 								r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-								quernRow11AccumulateActor(r, t29, t32, t35)
+								quernRow12AccumulateActor(r, t39, t42, t45)
 							}
 						}
 //line handlers.go:78
-						t52 = t32.Kind
+						t52 = t42.Kind
 						for threadZ := range 1 {
 							for threadY := range 1 {
 								first7 := (threadZ*1 + threadY) * 64
-								quernRow12AccumulateActor(r, outcomes, first7, t52)
+								quernRow13AccumulateActor(r, outcomes, first7, t52)
 							}
 						}
 					}
@@ -970,39 +1162,39 @@ func quernHostAccumulateActor(r *host.Run) {
 						for threadY := range 1 {
 							r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 							first8 := (threadZ*1 + threadY) * 64
-							quernRow13AccumulateActor(r, starts, first8, outcomes, turn, sh)
+							quernRow14AccumulateActor(r, starts, first8, outcomes, turn, sh)
 						}
 					}
-//line serve.go:145
-					t44 = uint64(next+1) << 32
-					t45 = next & mask * shape.OutStep
-					tag = t44
-					at = t45
+//line serve.go:179
+					t54 = uint64(next+1) << 32
+					t55 = next & mask * shape.OutStep
+					tag = t54
+					at2 = t55
 					r.ThreadIdx = kernel.Dim3{}
-//line serve.go:146
-					if sh.Finished[turn] != (handled/2+1)*threads7 {
+//line serve.go:180
+					if sh.Finished[turn] != (handled/2+1)*threads6 {
 						for threadZ := range 1 {
 							for threadY := range 1 {
 								r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-								quernRow14AccumulateActor(r, t46, tag, out, at, cursors, blockX, next, control, t12, size5)
+								quernRow15AccumulateActor(r, t56, tag, out, at2, cursor, level, next, control, t10, size6)
 							}
 						}
 						break block
 					}
 					r.ThreadIdx = kernel.Dim3{}
-//line serve.go:160
+//line serve.go:194
 					result = sh.Outcome[turn]
-//line serve.go:171
+//line serve.go:205
 					next++
 					handled++
 					for threadZ := range 1 {
 						for threadY := range 1 {
 							r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 							start2 := shape.OutAt + m*shape.Stride
-							quernRow15AccumulateActor(r, threads7, &shape, result, sh, turn, words, start2, out, at, tag, cursors, blockX, next)
+							quernRow16AccumulateActor(r, threads6, &shape, result, sh, turn, words, start2, out, at2, tag, cursor, level, next)
 						}
 					}
-//line serve.go:176
+//line serve.go:210
 					if result == 2 || result == 3 {
 						leaving = 3
 						break
@@ -1016,7 +1208,7 @@ func quernHostAccumulateActor(r *host.Run) {
 				for threadZ := range 1 {
 					for threadY := range 1 {
 						first9 := (threadZ*1 + threadY) * 64
-						quernRow16AccumulateActor(r, leaves, first9, emptys, borns, sinces, &shape)
+						quernRow17AccumulateActor(r, leaves, first9, emptys, borns, sinces, &shape)
 					}
 				}
 			}
@@ -1024,7 +1216,7 @@ func quernHostAccumulateActor(r *host.Run) {
 				for threadY := range 1 {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 					start3 := uint64(shape.Epoch)<<32 | uint64(leaving)
-					quernRow17AccumulateActor(r, control, t12, start3)
+					quernRow18AccumulateActor(r, control, t10, start3)
 				}
 			}
 		}
@@ -1032,24 +1224,26 @@ func quernHostAccumulateActor(r *host.Run) {
 }
 
 //go:noinline
-func quernRow1AccumulateActor(r *host.Run, leaves []uint32, first int, emptys []int, borns, sinces []int64, sh *actor.Status) {
+func quernRow1AccumulateActor(r *host.Run, leaves []uint32, first int, emptys []int, borns, sinces []int64, cursor []uint32, level uint32, sh *actor.Status) {
 	leaveRow := leaves[first:][:64]
 	emptyRow := emptys[first:][:64]
 	bornRow := borns[first:][:64]
 	sinceRow := sinces[first:][:64]
 	for threadX := range 64 {
+		r.ThreadIdx.X = threadX
 		t1 := threadX == 0
-//line serve.go:44
+//line serve.go:47
 		var leave uint32
 		empty := 0
 		var born int64
 		var since int64
-//line serve.go:45
+//line serve.go:48
 		if t1 {
+			cursor[8] = level
 			sh.Finished = [2]uint32{}
 			now := kernel.GlobalTimer()
 			born = now
-//line serve.go:48
+//line serve.go:52
 			since = born
 		}
 		leaveRow[threadX] = leave
@@ -1066,78 +1260,106 @@ func quernRow2AccumulateActor(r *host.Run, leaves []uint32, first2 int, look uin
 		r.ThreadIdx.X = threadX
 		leave := leaveRow[threadX]
 		t1 := threadX == 0
-//line serve.go:52
+//line serve.go:59
 		if t1 {
-			t15 := look
-//line serve.go:53
-			_ = sh.Fresh[t15]
 			t17 := look
-//line serve.go:53
-			_ = sh.Leave[t17]
-			t18 := burst
-			t19 := leave
-//line serve.go:53
-			sh.Fresh[t15] = t18
-//line serve.go:53
-			sh.Leave[t17] = t19
+//line serve.go:60
+			_ = sh.Fresh[t17]
+			t19 := look
+//line serve.go:60
+			_ = sh.Leave[t19]
+			t20 := burst
+			t21 := leave
+//line serve.go:60
+			sh.Fresh[t17] = t20
+//line serve.go:60
+			sh.Leave[t19] = t21
+			t23 := look
+//line serve.go:61
+			_ = sh.Higher[t23]
+			t25 := look
+//line serve.go:61
+			_ = sh.Lower[t25]
+//line serve.go:61
+			sh.Higher[t23] = 0
+//line serve.go:61
+			sh.Lower[t25] = 0
 		}
 	}
 }
 
 //go:noinline
-func quernRow3AccumulateActor(r *host.Run, control []uint64, t11, first3 int, t5 uint32, shape *actor.Shape, size3, burst, t6 uint32, in []uint64, next, mask uint32, sh *actor.Status, look uint32, words []uint32) {
+func quernRow3AccumulateActor(r *host.Run, control []uint64, t9, first3 int, t5 uint32, shape *actor.Shape, size4, burst, t6 uint32, in []uint64, next, mask uint32, sh *actor.Status, look uint32, words []uint32, threads6, level uint32, cursor []uint32, base uint32, inbox []uint64) {
 	for threadX := range 64 {
 		r.ThreadIdx.X = threadX
 		t1 := threadX == 0
 		t3 := uint32((threadX + first3) & 31)
 		t4 := uint32((threadX + first3) >> 5)
-//line serve.go:56
+		t2 := uint32(threadX)
+//line serve.go:64
 		var asked uint64
 		if t1 {
-			loaded := host.Load(r, &control[t11])
+			loaded := host.Load(r, &control[t9])
 			asked = loaded
 		}
-//line serve.go:60
+//line serve.go:68
 		for w := t3; w < shape.In; w += t5 {
-			for from := t4; from < burst; from += size3 {
+			for from := t4; from < burst; from += size4 {
 				v := [8]uint64{}
-//line serve.go:64
+//line serve.go:72
 				for k := uint32(0); k < 8; k++ {
 					slot := from + k*t6
 					if slot < burst {
-//line serve.go:66
+//line serve.go:74
 						loaded2 := host.Load(r, &in[(next+slot)&mask*shape.InStep+w])
-//line serve.go:66
+//line serve.go:74
 						v[k] = loaded2
 					}
 				}
-//line serve.go:70
+//line serve.go:78
 				for k2 := uint32(0); k2 < 8; k2++ {
 					slot2 := from + k2*t6
 					if slot2 < burst {
-//line serve.go:72
+//line serve.go:80
 						data := uint32(v[k2])
-//line serve.go:74
+//line serve.go:82
 						if uint32(v[k2]>>32) != next+slot2+1 {
 							sh.Fresh[look] = min(sh.Fresh[look], slot2)
 						} else if w >= 1 {
 							words[slot2*shape.Stride+w-1] = data
 						} else {
 							var late uint32
-							t23 := data != 0
-							if t23 {
-//line serve.go:80
+							t29 := data != 0
+							if t29 {
+//line serve.go:88
 								now2 := kernel.GlobalTimer()
-								t23 = int32(uint32(now2/1000)-data) >= 0
+								t29 = int32(uint32(now2/1000)-data) >= 0
 							}
-							if t23 {
-//line serve.go:81
+							if t29 {
+//line serve.go:89
 								late = 1
 							}
 							sh.Late[slot2] = late
 						}
 					}
 				}
+			}
+		}
+		for other := t2; other < shape.Levels; other += threads6 {
+			if other == level {
+				continue
+			}
+			head := cursor[other]
+			at := (base+other)*shape.Slots + head&mask
+			loaded3 := host.Load(r, &inbox[at*shape.InStep])
+			if uint32(loaded3>>32) != head+1 {
+				continue
+			}
+//line serve.go:106
+			if other > level {
+				sh.Higher[look] = max(sh.Higher[look], (other + 1))
+			} else {
+				sh.Lower[look] = max(sh.Lower[look], (other + 1))
 			}
 		}
 		for slot3 := t4; slot3 < burst; slot3 += t6 {
@@ -1152,7 +1374,19 @@ func quernRow3AccumulateActor(r *host.Run, control []uint64, t11, first3 int, t5
 }
 
 //go:noinline
-func quernRow4AccumulateActor(r *host.Run, leaves []uint32, first4 int, emptys []int, borns, sinces []int64, shape *actor.Shape, control []uint64, t12 int, size4 uint64) {
+func quernRow4AccumulateActor(r *host.Run, cursor []uint32, level uint32) {
+	for threadX := range 64 {
+		r.ThreadIdx.X = threadX
+		t1 := threadX == 0
+//line serve.go:132
+		if t1 {
+			cursor[8] = level
+		}
+	}
+}
+
+//go:noinline
+func quernRow5AccumulateActor(r *host.Run, leaves []uint32, first4 int, emptys []int, borns, sinces []int64, shape *actor.Shape, control []uint64, t10 int, size5 uint64) {
 	leaveRow := leaves[first4:][:64]
 	emptyRow := emptys[first4:][:64]
 	bornRow := borns[first4:][:64]
@@ -1164,23 +1398,23 @@ func quernRow4AccumulateActor(r *host.Run, leaves []uint32, first4 int, emptys [
 		born := bornRow[threadX]
 		since := sinceRow[threadX]
 		t1 := threadX == 0
-//line serve.go:105
+//line serve.go:139
 		if t1 {
 			empty++
 			if empty == 16 || shape.Leaves != 0 {
-//line serve.go:107
+//line serve.go:141
 				empty = 0
 				now3 := kernel.GlobalTimer()
 				now4 := now3
-//line serve.go:109
+//line serve.go:143
 				idle := now4 - since
-//line serve.go:111
+//line serve.go:145
 				if shape.Life != 0 && now4-born >= shape.Life {
 					leave = 5
 				} else if shape.Leaves != 0 && idle >= shape.Idle {
-//line serve.go:116
+//line serve.go:150
 					leave = 2
-					kernel.StoreRelaxed(&control[t12], size4)
+					kernel.StoreRelaxed(&control[t10], size5)
 					kernel.Fence()
 				}
 			}
@@ -1191,34 +1425,34 @@ func quernRow4AccumulateActor(r *host.Run, leaves []uint32, first4 int, emptys [
 }
 
 //go:noinline
-func quernRow5AccumulateActor(r *host.Run, leaves []uint32, first5 int, control []uint64, t12 int) {
+func quernRow6AccumulateActor(r *host.Run, leaves []uint32, first5 int, control []uint64, t10 int) {
 	leaveRow := leaves[first5:][:64]
 	for threadX := range 64 {
 		r.ThreadIdx.X = threadX
 		leave := leaveRow[threadX]
 		t1 := threadX == 0
-//line serve.go:126
+//line serve.go:160
 		if t1 && leave != 0 {
 			leave = 0
-			kernel.StoreRelaxed(&control[t12], 0)
+			kernel.StoreRelaxed(&control[t10], 0)
 		}
 		leaveRow[threadX] = leave
 	}
 }
 
 //go:noinline
-func quernRow6AccumulateActor(r *host.Run, starts []int64, first6 int, outcomes []uint32) {
+func quernRow7AccumulateActor(r *host.Run, starts []int64, first6 int, outcomes []uint32) {
 	startRow := starts[first6:][:64]
 	outcomeRow := outcomes[first6:][:64]
 	for threadX := range 64 {
 		t1 := threadX == 0
-//line serve.go:132
+//line serve.go:166
 		var start int64
 		if t1 {
 			now5 := kernel.Clock()
 			start = now5
 		}
-//line serve.go:136
+//line serve.go:170
 		var outcome uint32 = 257
 		startRow[threadX] = start
 		outcomeRow[threadX] = outcome
@@ -1226,41 +1460,41 @@ func quernRow6AccumulateActor(r *host.Run, starts []int64, first6 int, outcomes 
 }
 
 //go:noinline
-func quernRow7AccumulateActor(r *host.Run, states []Total, blockX int) {
+func quernRow8AccumulateActor(r *host.Run, states []Total, blockX int) {
 	for threadX := range 64 {
 		r.ThreadIdx.X = threadX
-//line serve.go:138
+//line serve.go:172
 		_ = states[blockX]
 	}
 }
 
 //go:noinline
-func quernRow8AccumulateActor(r *host.Run, cells []actor.Cell[Sample, Reply], t31 uint32) {
+func quernRow9AccumulateActor(r *host.Run, cells []actor.Cell[Sample, Reply], t41 uint32) {
 	for threadX := range 64 {
 		r.ThreadIdx.X = threadX
-//line serve.go:138
-		_ = cells[t31].In
+//line serve.go:172
+		_ = cells[t41].In
 	}
 }
 
 //go:noinline
-func quernRow9AccumulateActor(r *host.Run, cells []actor.Cell[Sample, Reply], t34 uint32) {
+func quernRow10AccumulateActor(r *host.Run, cells []actor.Cell[Sample, Reply], t44 uint32) {
 	for threadX := range 64 {
 		r.ThreadIdx.X = threadX
-//line serve.go:138
-		_ = cells[t34].Out
+//line serve.go:172
+		_ = cells[t44].Out
 	}
 }
 
 //go:noinline
-func quernRow10AccumulateActor(r *host.Run, t32 *Sample) {
+func quernRow11AccumulateActor(r *host.Run, t42 *Sample) {
 	for threadX := range 64 {
 		r.ThreadIdx.X = threadX
 //line handlers.go:64
-		if t32.Kind == 2 && threadX == 40 || t32.Kind == 3 {
+		if t42.Kind == 2 && threadX == 40 || t42.Kind == 3 {
 			host.Fail(r, "asked to")
-		} else if t32.Kind == 5 {
-			for t32.Kind == 5 {
+		} else if t42.Kind == 5 {
+			for t42.Kind == 5 {
 				kernel.Fence()
 			}
 		}
@@ -1268,28 +1502,28 @@ func quernRow10AccumulateActor(r *host.Run, t32 *Sample) {
 }
 
 //go:noinline
-func quernRow11AccumulateActor(r *host.Run, t29 *Total, t32 *Sample, t35 *Reply) {
+func quernRow12AccumulateActor(r *host.Run, t39 *Total, t42 *Sample, t45 *Reply) {
 	for threadX := range 64 {
 		r.ThreadIdx.X = threadX
 //line handlers.go:72
 		if threadX == 0 {
-			t29.Sum += int64(t32.Value)
-			t29.Count++
-			t13 := t35
-			t2 := t35
-			t33 := t29.Sum
-			t42 := t29.Count
+			t39.Sum += int64(t42.Value)
+			t39.Count++
+			t16 := t45
+			t22 := t45
+			t34 := t39.Sum
+			t43 := t39.Count
 //line handlers.go:75
-			t13.Sum = t33
+			t16.Sum = t34
 //line handlers.go:75
-			t2.Count = t42
-			t35.Last = [3]uint8{uint8(t32.Value), uint8(t32.Value >> 8), uint8(t32.Kind)}
+			t22.Count = t43
+			t45.Last = [3]uint8{uint8(t42.Value), uint8(t42.Value >> 8), uint8(t42.Kind)}
 		}
 	}
 }
 
 //go:noinline
-func quernRow12AccumulateActor(r *host.Run, outcomes []uint32, first7 int, t52 Kind) {
+func quernRow13AccumulateActor(r *host.Run, outcomes []uint32, first7 int, t52 Kind) {
 	outcomeRow := outcomes[first7:][:64]
 	for threadX := range 64 {
 		var result0 kernel.Action
@@ -1307,14 +1541,14 @@ func quernRow12AccumulateActor(r *host.Run, outcomes []uint32, first7 int, t52 K
 //line handlers.go:84
 			result0 = 1
 		}
-//line serve.go:138
+//line serve.go:172
 		outcome := uint32(result0)
 		outcomeRow[threadX] = outcome
 	}
 }
 
 //go:noinline
-func quernRow13AccumulateActor(r *host.Run, starts []int64, first8 int, outcomes []uint32, turn uint32, sh *actor.Status) {
+func quernRow14AccumulateActor(r *host.Run, starts []int64, first8 int, outcomes []uint32, turn uint32, sh *actor.Status) {
 	startRow := starts[first8:][:64]
 	outcomeRow := outcomes[first8:][:64]
 	for threadX := range 64 {
@@ -1322,70 +1556,70 @@ func quernRow13AccumulateActor(r *host.Run, starts []int64, first8 int, outcomes
 		start := startRow[threadX]
 		outcome := outcomeRow[threadX]
 		t1 := threadX == 0
-//line serve.go:140
+//line serve.go:174
 		if t1 {
-			t38 := turn
-//line serve.go:141
-			_ = sh.Outcome[t38]
-			t40 := turn
-//line serve.go:141
-			_ = sh.Cycles[t40]
-			t41 := outcome
-//line serve.go:141
+			t48 := turn
+//line serve.go:175
+			_ = sh.Outcome[t48]
+			t50 := turn
+//line serve.go:175
+			_ = sh.Cycles[t50]
+			t51 := outcome
+//line serve.go:175
 			now6 := kernel.Clock()
-			t43 := uint32(now6 - start)
-//line serve.go:141
-			sh.Outcome[t38] = t41
-//line serve.go:141
-			sh.Cycles[t40] = t43
+			t53 := uint32(now6 - start)
+//line serve.go:175
+			sh.Outcome[t48] = t51
+//line serve.go:175
+			sh.Cycles[t50] = t53
 		}
 		sh.Finished[turn] += 1
 	}
 }
 
 //go:noinline
-func quernRow14AccumulateActor(r *host.Run, t46 uint32, tag uint64, out []uint64, at uint32, cursors []uint32, blockX int, next uint32, control []uint64, t12 int, size5 uint64) {
+func quernRow15AccumulateActor(r *host.Run, t56 uint32, tag uint64, out []uint64, at2 uint32, cursor []uint32, level, next uint32, control []uint64, t10 int, size6 uint64) {
 	for threadX := range 64 {
 		r.ThreadIdx.X = threadX
-//line serve.go:149
-		for w3 := uint32(0); w3 < t46; w3++ {
+//line serve.go:183
+		for w3 := uint32(0); w3 < t56; w3++ {
 			v2 := tag
 			if w3 == 0 {
 				v2 |= 256
 			}
-			kernel.StoreRelaxed(&out[at+w3], v2)
+			kernel.StoreRelaxed(&out[at2+w3], v2)
 		}
-		kernel.StoreRelaxed(&cursors[blockX], next+1)
-		kernel.StoreRelease(&control[t12], size5)
+		kernel.StoreRelaxed(&cursor[level], next+1)
+		kernel.StoreRelease(&control[t10], size6)
 	}
 }
 
 //go:noinline
-func quernRow15AccumulateActor(r *host.Run, threads7 uint32, shape *actor.Shape, result uint32, sh *actor.Status, turn uint32, words []uint32, start2 uint32, out []uint64, at uint32, tag uint64, cursors []uint32, blockX int, next uint32) {
+func quernRow16AccumulateActor(r *host.Run, threads6 uint32, shape *actor.Shape, result uint32, sh *actor.Status, turn uint32, words []uint32, start2 uint32, out []uint64, at2 uint32, tag uint64, cursor []uint32, level, next uint32) {
 	for threadX := range 64 {
 		r.ThreadIdx.X = threadX
-		t22 := uint32(threadX)
+		t2 := uint32(threadX)
 		t1 := threadX == 0
-//line serve.go:161
-		for w4 := t22; w4 < shape.Out; w4 += threads7 {
+//line serve.go:195
+		for w4 := t2; w4 < shape.Out; w4 += threads6 {
 			v3 := result
-//line serve.go:164
+//line serve.go:198
 			if w4 == 1 {
 				v3 = sh.Cycles[turn]
 			} else if w4 >= 2 {
 				v3 = words[start2+w4-2]
 			}
-			kernel.StoreRelaxed(&out[at+w4], tag|uint64(v3))
+			kernel.StoreRelaxed(&out[at2+w4], tag|uint64(v3))
 		}
-//line serve.go:173
+//line serve.go:207
 		if t1 {
-			cursors[blockX] = next
+			cursor[level] = next
 		}
 	}
 }
 
 //go:noinline
-func quernRow16AccumulateActor(r *host.Run, leaves []uint32, first9 int, emptys []int, borns, sinces []int64, shape *actor.Shape) {
+func quernRow17AccumulateActor(r *host.Run, leaves []uint32, first9 int, emptys []int, borns, sinces []int64, shape *actor.Shape) {
 	leaveRow := leaves[first9:][:64]
 	emptyRow := emptys[first9:][:64]
 	bornRow := borns[first9:][:64]
@@ -1396,13 +1630,13 @@ func quernRow16AccumulateActor(r *host.Run, leaves []uint32, first9 int, emptys 
 		born := bornRow[threadX]
 		since := sinceRow[threadX]
 		t1 := threadX == 0
-//line serve.go:186
+//line serve.go:220
 		if t1 {
 			now7 := kernel.GlobalTimer()
-			t48 := now7
+			t58 := now7
 			empty = 0
-			since = t48
-//line serve.go:188
+			since = t58
+//line serve.go:222
 			if shape.Life != 0 && since-born >= shape.Life {
 				leave = 5
 			}
@@ -1414,13 +1648,13 @@ func quernRow16AccumulateActor(r *host.Run, leaves []uint32, first9 int, emptys 
 }
 
 //go:noinline
-func quernRow17AccumulateActor(r *host.Run, control []uint64, t12 int, start3 uint64) {
+func quernRow18AccumulateActor(r *host.Run, control []uint64, t10 int, start3 uint64) {
 	for threadX := range 64 {
 		r.ThreadIdx.X = threadX
 		t1 := threadX == 0
-//line serve.go:193
+//line serve.go:227
 		if t1 {
-			kernel.StoreRelease(&control[t12], start3)
+			kernel.StoreRelease(&control[t10], start3)
 		}
 	}
 }
@@ -1432,10 +1666,9 @@ func quernHostFirstOfActor(r *host.Run) {
 	states := host.Slice[uint64](r, 3)
 	inbox := host.Slice[uint64](r, 4)
 	outbox := host.Slice[uint64](r, 5)
-	var in []uint64
-	size := int(shape.Slots * shape.InStep)
-	var out []uint64
-	size2 := int(shape.Slots * shape.OutStep)
+	var level uint32
+	size := shape.Levels / 2
+	var cursor []uint32
 	var next uint32
 	var burst uint32
 	var handled uint32
@@ -1446,59 +1679,82 @@ func quernHostFirstOfActor(r *host.Run) {
 	borns := host.Scratch[int64](r, 2, r.BlockDim.Count())
 	sinces := host.Scratch[int64](r, 3, r.BlockDim.Count())
 	sh := host.Shared[actor.Status](r, 2)
-	var threads7 uint32 = 32
-	t5 := min(threads7, 32)
-	t6 := (threads7 + 31) / 32
-	size3 := t6 * 8
+	var ring int
+	var t12 int
+	size2 := int(shape.Slots * shape.InStep)
+	var t13 int
+	var in []uint64
+	var t14 int
+	size3 := int(shape.Slots * shape.OutStep)
+	var t15 int
+	var out []uint64
+	var threads6 uint32 = 32
+	t5 := min(threads6, 32)
+	t6 := (threads6 + 31) / 32
+	size4 := t6 * 8
 	mask := shape.Slots - 1
 	words := host.Dynamic[uint32](r, 1)
+	var t31 uint32
+	var t32 uint32
 	var fresh uint32
+	var to uint32
 	var why uint32
-	size4 := uint64(shape.Epoch)<<32 | 2
+	var t33 uint32
+	size5 := uint64(shape.Epoch)<<32 | 2
 	var m uint32
 	var turn uint32
 	cells := host.Dynamic[actor.Cell[[4]int32, int32]](r, 0)
 	var result0 kernel.Action = 1
-	var t44 uint64
-	var t45 uint32
+	var t54 uint64
+	var t55 uint32
 	var tag uint64
-	var at uint32
-	t46 := shape.Out
-	size5 := uint64(shape.Epoch)<<32 | 4
+	var at2 uint32
+	t56 := shape.Out
+	size6 := uint64(shape.Epoch)<<32 | 4
 	var result uint32
 	for r.Next() {
 		blockX := r.BlockIdx.X
-		t7 := blockX * size
-		t8 := (blockX + 1) * size
-		t9 := blockX * size2
-		t10 := (blockX + 1) * size2
-		t11 := blockX*16 + 0
-		t12 := blockX*16 + 8
+		t7 := blockX * 9
+		t8 := (blockX + 1) * 9
+		t9 := blockX*16 + 0
+		base := uint32(blockX) * shape.Levels
+		t10 := blockX*16 + 8
 	block:
 		switch {
 		default:
-			r.ThreadIdx = kernel.Dim3{}
-//line serve.go:37
-			in = inbox[t7:t8]
-			r.ThreadIdx = kernel.Dim3{}
-//line serve.go:38
-			out = outbox[t9:t10]
+//line serve.go:40
+			level = size
 			r.ThreadIdx = kernel.Dim3{}
 //line serve.go:41
-			next = cursors[blockX]
+			cursor = cursors[t7:t8]
+			r.ThreadIdx = kernel.Dim3{}
+//line serve.go:44
+			next = cursor[level]
 			burst = 1
 			handled = 0
 			look = 0
-//line serve.go:43
+//line serve.go:46
 			leaving = 0
 			for threadZ := range 1 {
 				for threadY := range 1 {
+					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 					first := (threadZ*1 + threadY) * 32
-					quernRow1FirstOfActor(r, leaves, first, emptys, borns, sinces, sh)
+					quernRow1FirstOfActor(r, leaves, first, emptys, borns, sinces, cursor, level, sh)
 				}
 			}
 			for leaving == 0 {
 				look ^= 1
+				ring = blockX*int(shape.Levels) + int(level)
+				t12 = ring * size2
+				t13 = (ring + 1) * size2
+				r.ThreadIdx = kernel.Dim3{}
+//line serve.go:57
+				in = inbox[t12:t13]
+				t14 = ring * size3
+				t15 = (ring + 1) * size3
+				r.ThreadIdx = kernel.Dim3{}
+//line serve.go:58
+				out = outbox[t14:t15]
 				for threadZ := range 1 {
 					for threadY := range 1 {
 						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
@@ -1510,79 +1766,105 @@ func quernHostFirstOfActor(r *host.Run) {
 					for threadY := range 1 {
 						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 						first3 := (threadZ*1 + threadY) * 32
-						quernRow3FirstOfActor(r, control, t11, first3, t5, &shape, size3, burst, t6, in, next, mask, sh, look, words)
+						quernRow3FirstOfActor(r, control, t9, first3, t5, &shape, size4, burst, t6, in, next, mask, sh, look, words, threads6, level, cursor, base, inbox)
 					}
 				}
 				r.ThreadIdx = kernel.Dim3{}
-//line serve.go:98
-				fresh = sh.Fresh[look]
+//line serve.go:121
+				t31 = sh.Fresh[look]
 				r.ThreadIdx = kernel.Dim3{}
-//line serve.go:99
+//line serve.go:121
+				t32 = sh.Higher[look]
+				fresh = t31
+				to = t32
+				r.ThreadIdx = kernel.Dim3{}
+//line serve.go:122
+				if fresh == 0 && to == 0 {
+					to = sh.Lower[look]
+				}
+				r.ThreadIdx = kernel.Dim3{}
+//line serve.go:125
 				why = sh.Leave[look]
-				if why == 1 || why == 5 || why == 2 && fresh == 0 {
-//line serve.go:100
+				if why == 1 || why == 5 || why == 2 && fresh == 0 && to == 0 {
+//line serve.go:126
 					leaving = why
 					break
 				}
+				if to != 0 {
+					t33 = to - 1
+					level = t33
+					burst = 1
+					r.ThreadIdx = kernel.Dim3{}
+//line serve.go:131
+					next = cursor[level]
+					for threadZ := range 1 {
+						for threadY := range 1 {
+							r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+							quernRow4FirstOfActor(r, cursor, level)
+						}
+					}
+					continue
+				}
+//line serve.go:137
 				if fresh == 0 {
 					burst = 1
 					for threadZ := range 1 {
 						for threadY := range 1 {
 							r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 							first4 := (threadZ*1 + threadY) * 32
-							quernRow4FirstOfActor(r, leaves, first4, emptys, borns, sinces, &shape, control, t12, size4)
+							quernRow5FirstOfActor(r, leaves, first4, emptys, borns, sinces, &shape, control, t10, size5)
 						}
 					}
 					continue
 				}
-//line serve.go:130
+//line serve.go:164
 				m = 0
 				for threadZ := range 1 {
 					for threadY := range 1 {
 						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 						first5 := (threadZ*1 + threadY) * 32
-						quernRow5FirstOfActor(r, leaves, first5, control, t12)
+						quernRow6FirstOfActor(r, leaves, first5, control, t10)
 					}
 				}
 				for ; m < fresh; m++ {
-//line serve.go:131
+//line serve.go:165
 					turn = handled & 1
 					for threadZ := range 1 {
 						for threadY := range 1 {
 							r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-							quernRow6FirstOfActor(r, sh, m, states, blockX, cells, result0, turn)
+							quernRow7FirstOfActor(r, sh, m, states, blockX, cells, result0, turn)
 						}
 					}
-//line serve.go:145
-					t44 = uint64(next+1) << 32
-					t45 = next & mask * shape.OutStep
-					tag = t44
-					at = t45
+//line serve.go:179
+					t54 = uint64(next+1) << 32
+					t55 = next & mask * shape.OutStep
+					tag = t54
+					at2 = t55
 					r.ThreadIdx = kernel.Dim3{}
-//line serve.go:146
-					if sh.Finished[turn] != (handled/2+1)*threads7 {
+//line serve.go:180
+					if sh.Finished[turn] != (handled/2+1)*threads6 {
 						for threadZ := range 1 {
 							for threadY := range 1 {
 								r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-								quernRow7FirstOfActor(r, t46, tag, out, at, cursors, blockX, next, control, t12, size5)
+								quernRow8FirstOfActor(r, t56, tag, out, at2, cursor, level, next, control, t10, size6)
 							}
 						}
 						break block
 					}
 					r.ThreadIdx = kernel.Dim3{}
-//line serve.go:160
+//line serve.go:194
 					result = sh.Outcome[turn]
-//line serve.go:171
+//line serve.go:205
 					next++
 					handled++
 					for threadZ := range 1 {
 						for threadY := range 1 {
 							r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 							start2 := shape.OutAt + m*shape.Stride
-							quernRow8FirstOfActor(r, threads7, &shape, result, sh, turn, words, start2, out, at, tag, cursors, blockX, next)
+							quernRow9FirstOfActor(r, threads6, &shape, result, sh, turn, words, start2, out, at2, tag, cursor, level, next)
 						}
 					}
-//line serve.go:176
+//line serve.go:210
 					if result == 2 || result == 3 {
 						leaving = 3
 						break
@@ -1596,7 +1878,7 @@ func quernHostFirstOfActor(r *host.Run) {
 				for threadZ := range 1 {
 					for threadY := range 1 {
 						first6 := (threadZ*1 + threadY) * 32
-						quernRow9FirstOfActor(r, leaves, first6, emptys, borns, sinces, &shape)
+						quernRow10FirstOfActor(r, leaves, first6, emptys, borns, sinces, &shape)
 					}
 				}
 			}
@@ -1604,7 +1886,7 @@ func quernHostFirstOfActor(r *host.Run) {
 				for threadY := range 1 {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 					start3 := uint64(shape.Epoch)<<32 | uint64(leaving)
-					quernRow10FirstOfActor(r, control, t12, start3)
+					quernRow11FirstOfActor(r, control, t10, start3)
 				}
 			}
 		}
@@ -1612,24 +1894,26 @@ func quernHostFirstOfActor(r *host.Run) {
 }
 
 //go:noinline
-func quernRow1FirstOfActor(r *host.Run, leaves []uint32, first int, emptys []int, borns, sinces []int64, sh *actor.Status) {
+func quernRow1FirstOfActor(r *host.Run, leaves []uint32, first int, emptys []int, borns, sinces []int64, cursor []uint32, level uint32, sh *actor.Status) {
 	leaveRow := leaves[first:][:32]
 	emptyRow := emptys[first:][:32]
 	bornRow := borns[first:][:32]
 	sinceRow := sinces[first:][:32]
 	for threadX := range 32 {
+		r.ThreadIdx.X = threadX
 		t1 := threadX == 0
-//line serve.go:44
+//line serve.go:47
 		var leave uint32
 		empty := 0
 		var born int64
 		var since int64
-//line serve.go:45
+//line serve.go:48
 		if t1 {
+			cursor[8] = level
 			sh.Finished = [2]uint32{}
 			now := kernel.GlobalTimer()
 			born = now
-//line serve.go:48
+//line serve.go:52
 			since = born
 		}
 		leaveRow[threadX] = leave
@@ -1646,78 +1930,106 @@ func quernRow2FirstOfActor(r *host.Run, leaves []uint32, first2 int, look uint32
 		r.ThreadIdx.X = threadX
 		leave := leaveRow[threadX]
 		t1 := threadX == 0
-//line serve.go:52
+//line serve.go:59
 		if t1 {
-			t15 := look
-//line serve.go:53
-			_ = sh.Fresh[t15]
 			t17 := look
-//line serve.go:53
-			_ = sh.Leave[t17]
-			t18 := burst
-			t19 := leave
-//line serve.go:53
-			sh.Fresh[t15] = t18
-//line serve.go:53
-			sh.Leave[t17] = t19
+//line serve.go:60
+			_ = sh.Fresh[t17]
+			t19 := look
+//line serve.go:60
+			_ = sh.Leave[t19]
+			t20 := burst
+			t21 := leave
+//line serve.go:60
+			sh.Fresh[t17] = t20
+//line serve.go:60
+			sh.Leave[t19] = t21
+			t23 := look
+//line serve.go:61
+			_ = sh.Higher[t23]
+			t25 := look
+//line serve.go:61
+			_ = sh.Lower[t25]
+//line serve.go:61
+			sh.Higher[t23] = 0
+//line serve.go:61
+			sh.Lower[t25] = 0
 		}
 	}
 }
 
 //go:noinline
-func quernRow3FirstOfActor(r *host.Run, control []uint64, t11, first3 int, t5 uint32, shape *actor.Shape, size3, burst, t6 uint32, in []uint64, next, mask uint32, sh *actor.Status, look uint32, words []uint32) {
+func quernRow3FirstOfActor(r *host.Run, control []uint64, t9, first3 int, t5 uint32, shape *actor.Shape, size4, burst, t6 uint32, in []uint64, next, mask uint32, sh *actor.Status, look uint32, words []uint32, threads6, level uint32, cursor []uint32, base uint32, inbox []uint64) {
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		t1 := threadX == 0
 		t3 := uint32((threadX + first3) & 31)
 		t4 := uint32((threadX + first3) >> 5)
-//line serve.go:56
+		t2 := uint32(threadX)
+//line serve.go:64
 		var asked uint64
 		if t1 {
-			loaded := host.Load(r, &control[t11])
+			loaded := host.Load(r, &control[t9])
 			asked = loaded
 		}
-//line serve.go:60
+//line serve.go:68
 		for w := t3; w < shape.In; w += t5 {
-			for from := t4; from < burst; from += size3 {
+			for from := t4; from < burst; from += size4 {
 				v := [8]uint64{}
-//line serve.go:64
+//line serve.go:72
 				for k := uint32(0); k < 8; k++ {
 					slot := from + k*t6
 					if slot < burst {
-//line serve.go:66
+//line serve.go:74
 						loaded2 := host.Load(r, &in[(next+slot)&mask*shape.InStep+w])
-//line serve.go:66
+//line serve.go:74
 						v[k] = loaded2
 					}
 				}
-//line serve.go:70
+//line serve.go:78
 				for k2 := uint32(0); k2 < 8; k2++ {
 					slot2 := from + k2*t6
 					if slot2 < burst {
-//line serve.go:72
+//line serve.go:80
 						data := uint32(v[k2])
-//line serve.go:74
+//line serve.go:82
 						if uint32(v[k2]>>32) != next+slot2+1 {
 							sh.Fresh[look] = min(sh.Fresh[look], slot2)
 						} else if w >= 1 {
 							words[slot2*shape.Stride+w-1] = data
 						} else {
 							var late uint32
-							t23 := data != 0
-							if t23 {
-//line serve.go:80
+							t29 := data != 0
+							if t29 {
+//line serve.go:88
 								now2 := kernel.GlobalTimer()
-								t23 = int32(uint32(now2/1000)-data) >= 0
+								t29 = int32(uint32(now2/1000)-data) >= 0
 							}
-							if t23 {
-//line serve.go:81
+							if t29 {
+//line serve.go:89
 								late = 1
 							}
 							sh.Late[slot2] = late
 						}
 					}
 				}
+			}
+		}
+		for other := t2; other < shape.Levels; other += threads6 {
+			if other == level {
+				continue
+			}
+			head := cursor[other]
+			at := (base+other)*shape.Slots + head&mask
+			loaded3 := host.Load(r, &inbox[at*shape.InStep])
+			if uint32(loaded3>>32) != head+1 {
+				continue
+			}
+//line serve.go:106
+			if other > level {
+				sh.Higher[look] = max(sh.Higher[look], (other + 1))
+			} else {
+				sh.Lower[look] = max(sh.Lower[look], (other + 1))
 			}
 		}
 		for slot3 := t4; slot3 < burst; slot3 += t6 {
@@ -1732,7 +2044,19 @@ func quernRow3FirstOfActor(r *host.Run, control []uint64, t11, first3 int, t5 ui
 }
 
 //go:noinline
-func quernRow4FirstOfActor(r *host.Run, leaves []uint32, first4 int, emptys []int, borns, sinces []int64, shape *actor.Shape, control []uint64, t12 int, size4 uint64) {
+func quernRow4FirstOfActor(r *host.Run, cursor []uint32, level uint32) {
+	for threadX := range 32 {
+		r.ThreadIdx.X = threadX
+		t1 := threadX == 0
+//line serve.go:132
+		if t1 {
+			cursor[8] = level
+		}
+	}
+}
+
+//go:noinline
+func quernRow5FirstOfActor(r *host.Run, leaves []uint32, first4 int, emptys []int, borns, sinces []int64, shape *actor.Shape, control []uint64, t10 int, size5 uint64) {
 	leaveRow := leaves[first4:][:32]
 	emptyRow := emptys[first4:][:32]
 	bornRow := borns[first4:][:32]
@@ -1744,23 +2068,23 @@ func quernRow4FirstOfActor(r *host.Run, leaves []uint32, first4 int, emptys []in
 		born := bornRow[threadX]
 		since := sinceRow[threadX]
 		t1 := threadX == 0
-//line serve.go:105
+//line serve.go:139
 		if t1 {
 			empty++
 			if empty == 16 || shape.Leaves != 0 {
-//line serve.go:107
+//line serve.go:141
 				empty = 0
 				now3 := kernel.GlobalTimer()
 				now4 := now3
-//line serve.go:109
+//line serve.go:143
 				idle := now4 - since
-//line serve.go:111
+//line serve.go:145
 				if shape.Life != 0 && now4-born >= shape.Life {
 					leave = 5
 				} else if shape.Leaves != 0 && idle >= shape.Idle {
-//line serve.go:116
+//line serve.go:150
 					leave = 2
-					kernel.StoreRelaxed(&control[t12], size4)
+					kernel.StoreRelaxed(&control[t10], size5)
 					kernel.Fence()
 				}
 			}
@@ -1771,116 +2095,116 @@ func quernRow4FirstOfActor(r *host.Run, leaves []uint32, first4 int, emptys []in
 }
 
 //go:noinline
-func quernRow5FirstOfActor(r *host.Run, leaves []uint32, first5 int, control []uint64, t12 int) {
+func quernRow6FirstOfActor(r *host.Run, leaves []uint32, first5 int, control []uint64, t10 int) {
 	leaveRow := leaves[first5:][:32]
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		leave := leaveRow[threadX]
 		t1 := threadX == 0
-//line serve.go:126
+//line serve.go:160
 		if t1 && leave != 0 {
 			leave = 0
-			kernel.StoreRelaxed(&control[t12], 0)
+			kernel.StoreRelaxed(&control[t10], 0)
 		}
 		leaveRow[threadX] = leave
 	}
 }
 
 //go:noinline
-func quernRow6FirstOfActor(r *host.Run, sh *actor.Status, m uint32, states []uint64, blockX int, cells []actor.Cell[[4]int32, int32], result0 kernel.Action, turn uint32) {
+func quernRow7FirstOfActor(r *host.Run, sh *actor.Status, m uint32, states []uint64, blockX int, cells []actor.Cell[[4]int32, int32], result0 kernel.Action, turn uint32) {
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		t1 := threadX == 0
-//line serve.go:132
+//line serve.go:166
 		var start int64
 		if t1 {
 			now5 := kernel.Clock()
 			start = now5
 		}
-//line serve.go:136
+//line serve.go:170
 		var outcome uint32 = 257
 		if sh.Late[m] == 0 {
 			_ = states[blockX]
-			t31 := m
-//line serve.go:138
-			_ = cells[t31].In
-//line serve.go:138
-			t32 := &cells[t31].In
-			t34 := m
-//line serve.go:138
-			_ = cells[t34].Out
-//line serve.go:138
-			t35 := &cells[t34].Out
+			t41 := m
+//line serve.go:172
+			_ = cells[t41].In
+//line serve.go:172
+			t42 := &cells[t41].In
+			t44 := m
+//line serve.go:172
+			_ = cells[t44].Out
+//line serve.go:172
+			t45 := &cells[t44].Out
 //line handlers.go:91
 			if threadX == 0 {
-				*t35 = t32[t32[0]]
+				*t45 = t42[t42[0]]
 			}
-//line serve.go:138
+//line serve.go:172
 			outcome = uint32(result0)
 		}
 		if t1 {
-			t38 := turn
-//line serve.go:141
-			_ = sh.Outcome[t38]
-			t40 := turn
-//line serve.go:141
-			_ = sh.Cycles[t40]
-			t41 := outcome
-//line serve.go:141
+			t48 := turn
+//line serve.go:175
+			_ = sh.Outcome[t48]
+			t50 := turn
+//line serve.go:175
+			_ = sh.Cycles[t50]
+			t51 := outcome
+//line serve.go:175
 			now6 := kernel.Clock()
-			t43 := uint32(now6 - start)
-//line serve.go:141
-			sh.Outcome[t38] = t41
-//line serve.go:141
-			sh.Cycles[t40] = t43
+			t53 := uint32(now6 - start)
+//line serve.go:175
+			sh.Outcome[t48] = t51
+//line serve.go:175
+			sh.Cycles[t50] = t53
 		}
 		sh.Finished[turn] += 1
 	}
 }
 
 //go:noinline
-func quernRow7FirstOfActor(r *host.Run, t46 uint32, tag uint64, out []uint64, at uint32, cursors []uint32, blockX int, next uint32, control []uint64, t12 int, size5 uint64) {
+func quernRow8FirstOfActor(r *host.Run, t56 uint32, tag uint64, out []uint64, at2 uint32, cursor []uint32, level, next uint32, control []uint64, t10 int, size6 uint64) {
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
-//line serve.go:149
-		for w3 := uint32(0); w3 < t46; w3++ {
+//line serve.go:183
+		for w3 := uint32(0); w3 < t56; w3++ {
 			v2 := tag
 			if w3 == 0 {
 				v2 |= 256
 			}
-			kernel.StoreRelaxed(&out[at+w3], v2)
+			kernel.StoreRelaxed(&out[at2+w3], v2)
 		}
-		kernel.StoreRelaxed(&cursors[blockX], next+1)
-		kernel.StoreRelease(&control[t12], size5)
+		kernel.StoreRelaxed(&cursor[level], next+1)
+		kernel.StoreRelease(&control[t10], size6)
 	}
 }
 
 //go:noinline
-func quernRow8FirstOfActor(r *host.Run, threads7 uint32, shape *actor.Shape, result uint32, sh *actor.Status, turn uint32, words []uint32, start2 uint32, out []uint64, at uint32, tag uint64, cursors []uint32, blockX int, next uint32) {
+func quernRow9FirstOfActor(r *host.Run, threads6 uint32, shape *actor.Shape, result uint32, sh *actor.Status, turn uint32, words []uint32, start2 uint32, out []uint64, at2 uint32, tag uint64, cursor []uint32, level, next uint32) {
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		t2 := uint32(threadX)
 		t1 := threadX == 0
-//line serve.go:161
-		for w4 := t2; w4 < shape.Out; w4 += threads7 {
+//line serve.go:195
+		for w4 := t2; w4 < shape.Out; w4 += threads6 {
 			v3 := result
-//line serve.go:164
+//line serve.go:198
 			if w4 == 1 {
 				v3 = sh.Cycles[turn]
 			} else if w4 >= 2 {
 				v3 = words[start2+w4-2]
 			}
-			kernel.StoreRelaxed(&out[at+w4], tag|uint64(v3))
+			kernel.StoreRelaxed(&out[at2+w4], tag|uint64(v3))
 		}
-//line serve.go:173
+//line serve.go:207
 		if t1 {
-			cursors[blockX] = next
+			cursor[level] = next
 		}
 	}
 }
 
 //go:noinline
-func quernRow9FirstOfActor(r *host.Run, leaves []uint32, first6 int, emptys []int, borns, sinces []int64, shape *actor.Shape) {
+func quernRow10FirstOfActor(r *host.Run, leaves []uint32, first6 int, emptys []int, borns, sinces []int64, shape *actor.Shape) {
 	leaveRow := leaves[first6:][:32]
 	emptyRow := emptys[first6:][:32]
 	bornRow := borns[first6:][:32]
@@ -1891,13 +2215,13 @@ func quernRow9FirstOfActor(r *host.Run, leaves []uint32, first6 int, emptys []in
 		born := bornRow[threadX]
 		since := sinceRow[threadX]
 		t1 := threadX == 0
-//line serve.go:186
+//line serve.go:220
 		if t1 {
 			now7 := kernel.GlobalTimer()
-			t48 := now7
+			t58 := now7
 			empty = 0
-			since = t48
-//line serve.go:188
+			since = t58
+//line serve.go:222
 			if shape.Life != 0 && since-born >= shape.Life {
 				leave = 5
 			}
@@ -1909,13 +2233,13 @@ func quernRow9FirstOfActor(r *host.Run, leaves []uint32, first6 int, emptys []in
 }
 
 //go:noinline
-func quernRow10FirstOfActor(r *host.Run, control []uint64, t12 int, start3 uint64) {
+func quernRow11FirstOfActor(r *host.Run, control []uint64, t10 int, start3 uint64) {
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		t1 := threadX == 0
-//line serve.go:193
+//line serve.go:227
 		if t1 {
-			kernel.StoreRelease(&control[t12], start3)
+			kernel.StoreRelease(&control[t10], start3)
 		}
 	}
 }
