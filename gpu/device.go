@@ -162,6 +162,9 @@ func (d *Device) Synchronize(ctx context.Context) error {
 	ctx = orBackground(ctx)
 	var errs []error
 	for _, s := range d.openStreams() {
+		if s.detached {
+			continue
+		}
 		if _, err := s.enter(); err != nil {
 			continue // it was closed meanwhile
 		}
@@ -190,7 +193,7 @@ func (d *Device) Close() error {
 	if !first {
 		return nil
 	}
-	var errs []error
+	errs := []error{driverError("close", d.drv.EndResidents())}
 	for _, s := range d.openStreams() {
 		errs = append(errs, s.Close())
 	}

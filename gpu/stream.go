@@ -30,6 +30,7 @@ type Stream struct {
 	drained chan struct{}           // closed when the stream is closed and its work done
 
 	priority int
+	detached bool // see Detached
 	failed   atomic.Pointer[error] // what a called function returned, until a wait returns it
 	called   atomic.Int64          // functions that have returned
 }
@@ -60,7 +61,7 @@ func (d *Device) newStream(options ...StreamOption) (*Stream, error) {
 	if err != nil {
 		return nil, errors.Join(driverError("new stream", err), d.release())
 	}
-	s := &Stream{dev: d, drv: drv, priority: o.priority, drained: make(chan struct{})}
+	s := &Stream{dev: d, drv: drv, priority: o.priority, detached: o.detached, drained: make(chan struct{})}
 	d.mu.Lock()
 	d.streams = append(d.streams, s)
 	d.mu.Unlock()

@@ -5,6 +5,7 @@ type StreamOption func(*streamOptions)
 
 type streamOptions struct {
 	priority int
+	detached bool
 }
 
 // Priority makes a stream more urgent than others: where work of several

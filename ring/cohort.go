@@ -70,7 +70,7 @@ func newCohort[State, In, Out any](rt *Runtime, p *Program, shape actor.Shape, s
 			err = errors.Join(err, c.free())
 		}
 	}()
-	if c.stream, err = rt.dev.NewStream(context.Background()); err != nil {
+	if c.stream, err = rt.dev.NewStream(context.Background(), gpu.Detached()); err != nil {
 		return nil, err
 	}
 	slots := int(shape.Slots * shape.Levels)

@@ -108,6 +108,7 @@ type Device interface {
 	// calls it around what would wait for their end; see [Residents].
 	AddResident(Resident)
 	RemoveResident(Resident)
+	EndResidents() error // for good, before the streams are closed
 
 	// Close releases the device. All that it made has been closed before.
 	Close() error

@@ -46,6 +46,16 @@ func (l *Residents) all() []Resident {
 // HasResidents reports whether there is any.
 func (l *Residents) HasResidents() bool { return len(l.all()) > 0 }
 
+// EndResidents ends the kernels of the residents, and forgets these.
+func (l *Residents) EndResidents() error {
+	var errs []error
+	for _, r := range l.all() {
+		errs = append(errs, r.Quiesce())
+		l.RemoveResident(r)
+	}
+	return errors.Join(errs...)
+}
+
 // Apart calls f while none of the residents has a kernel running.
 func (l *Residents) Apart(f func() error) (err error) {
 	for _, r := range l.all() {
