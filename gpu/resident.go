@@ -21,3 +21,7 @@ func (d *Device) RemoveResident(r Resident) { d.drv.RemoveResident(r) }
 func Detached() StreamOption {
 	return func(o *streamOptions) { o.detached = true }
 }
+
+// LimitsKernelTime reports whether the device's driver ends kernels that run for
+// some seconds, as it does where the GPU has a display.
+func (d *Device) LimitsKernelTime() bool { return d.drv.Info().KernelTimeLimit }

@@ -30,7 +30,7 @@ type Stream struct {
 	drained chan struct{}           // closed when the stream is closed and its work done
 
 	priority int
-	detached bool // see Detached
+	detached bool                  // see Detached
 	failed   atomic.Pointer[error] // what a called function returned, until a wait returns it
 	called   atomic.Int64          // functions that have returned
 }

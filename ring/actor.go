@@ -273,6 +273,7 @@ func (c *core) await(ctx context.Context, op string, m *mailbox, ticket uint64) 
 			return err
 		}
 		if p.pause() {
+			c.kick()
 			if err := ctx.Err(); err != nil {
 				return err
 			}
@@ -345,6 +346,7 @@ func (c *core) next(ctx context.Context, m *mailbox, ready bool) (ticket uint64,
 			return 0, false, nil
 		}
 		if p.pause() {
+			c.kick()
 			if err := ctx.Err(); err != nil {
 				return 0, false, err
 			}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -171,6 +172,9 @@ func (c *cohort) begin() error {
 	shape.Epoch = c.epoch
 	if c.resident {
 		shape.Life = int64(c.rt.config.Life)
+		if c.rt.config.Bounded {
+			shape.Leaves, shape.Idle, shape.Messages = 1, int64(c.rt.config.Idle), uint32(c.rt.config.Messages)
+		}
 	} else {
 		shape.Leaves = 1
 	}
@@ -345,24 +349,35 @@ func (c *cohort) close() error {
 }
 
 // watch looks, without waiting, whether actors of a resident launch have failed or
-// stopped, and restarts it then.
+// stopped, or have left by themselves and have messages, and restarts it then.
 func (c *cohort) watch() error {
 	faulted, err := c.stream.Faulted()
 	if err != nil || !c.mu.TryLock() {
 		return err
 	}
-	need := c.running && faulted
-	if c.running {
-		for i, a := range c.actors {
-			left := atomic.LoadUint64(c.left(i))
-			need = need || left>>32 == uint64(c.epoch) && uint32(left) != actor.Asked && a.runs()
-		}
-	}
+	need := c.running && (faulted || slices.ContainsFunc(c.actors, c.absent))
 	c.mu.Unlock()
 	if !need {
 		return nil
 	}
 	return c.restart()
+}
+
+// absent reports whether an actor that is to run has left, and would have
+// something to do. c.mu is held.
+func (c *cohort) absent(a *core) bool {
+	left := atomic.LoadUint64(c.left(a.block))
+	if left>>32 != uint64(c.epoch) || !a.runs() {
+		return false
+	}
+	switch uint32(left) {
+	case actor.Asked:
+		return false
+	case actor.Bounded:
+		return slices.ContainsFunc(a.mailboxes, (*mailbox).pending)
+	default:
+		return true
+	}
 }
 
 // StuckError means that actors did not come to the end of a message in time: their

@@ -156,6 +156,12 @@ func (m *mailbox) handled(ticket uint64) bool {
 	return true
 }
 
+// pending reports whether the last ticket is not handled.
+func (m *mailbox) pending() bool {
+	tail := m.tail.Load()
+	return tail > 0 && m.slot(tail-1).Load()>>useBits == tail-1 && !m.handled(tail-1)
+}
+
 // outcome is what became of a ticket that is handled.
 func (m *mailbox) outcome(ticket uint64) uint32 {
 	return uint32(load(unsafe.Add(m.outbox(ticket), 8*actor.Outcome)))

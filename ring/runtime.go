@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"sync"
@@ -25,7 +26,18 @@ type Config struct {
 	// Life is how long a launch stays on a GPU before it is begun anew, 0 for 10
 	// seconds: if the process hangs, the GPU is free after that time.
 	Life time.Duration
+	// Bounded launches leave the GPU when their actors have had no message for
+	// Idle, or have handled Messages since they began, 0 for any number, and begin
+	// anew when there are messages: for GPUs that others need too. It is set where
+	// the driver ends kernels that run long, as it does on GPUs with a display.
+	Bounded  bool
+	Idle     time.Duration // 0 is a millisecond
+	Messages int
 }
+
+// limitedLife is how long a launch stays on a GPU whose driver ends kernels after
+// some seconds.
+const limitedLife = time.Second
 
 // Runtime is the actors of a device. It is safe for concurrent use.
 type Runtime struct {
@@ -57,8 +69,16 @@ func New(dev *gpu.Device, config Config) (*Runtime, error) {
 	config.Patience = cmp.Or(config.Patience, 2*time.Second)
 	config.Watch = cmp.Or(config.Watch, 5*time.Millisecond)
 	config.Life = cmp.Or(config.Life, 10*time.Second)
-	if config.Patience < 0 || config.Watch < 0 || config.Life < 0 {
-		return nil, invalid("Patience is %v, Watch %v and Life %v; none may be negative", config.Patience, config.Watch, config.Life)
+	config.Idle = cmp.Or(config.Idle, time.Millisecond)
+	if config.Patience < 0 || config.Watch < 0 || config.Life < 0 || config.Idle < 0 {
+		return nil, invalid("Patience is %v, Watch %v, Life %v and Idle %v; none may be negative", config.Patience, config.Watch, config.Life, config.Idle)
+	}
+	if config.Messages < 0 || config.Messages > math.MaxInt32 {
+		return nil, invalid("Messages is %d; it is 0 to %d", config.Messages, math.MaxInt32)
+	}
+	if dev.LimitsKernelTime() {
+		config.Bounded = true
+		config.Life = min(config.Life, limitedLife)
 	}
 	rt := &Runtime{dev: dev, config: config, resident: dev.Backend() == gpu.CUDA, actors: map[string]*core{}, done: make(chan struct{})}
 	if rt.resident {

@@ -27,6 +27,9 @@ type Info struct {
 	TotalMemory   int64 // bytes, 0 if unknown
 	Attributes    Attributes
 
+	// KernelTimeLimit: the driver ends kernels that run for some seconds.
+	KernelTimeLimit bool
+
 	// Async: calls of streams return before their work is done.
 	Async bool
 }

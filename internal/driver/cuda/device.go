@@ -64,6 +64,7 @@ const (
 	warpSize               = 10
 	clockRate              = 13
 	multiprocessorCount    = 16
+	kernelExecTimeout      = 17
 	computeMode            = 20
 	l2CacheSize            = 38
 	computeMajor           = 75
@@ -142,6 +143,8 @@ func (a *api) describe(dev int32) (driver.Info, error) {
 	if blocks, err := a.attribute(dev, residentBlocks); err == nil { // CUDA 11.1
 		at.BlocksPerMultiprocessor = blocks
 	}
+	limited, err := a.attribute(dev, kernelExecTimeout)
+	info.KernelTimeLimit = err == nil && limited != 0
 	if more, err := a.attribute(dev, maxSharedPerBlockOptin); err == nil {
 		at.SharedPerBlock = max(at.SharedPerBlock, more)
 	}
