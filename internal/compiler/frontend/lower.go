@@ -108,6 +108,9 @@ func (l *lowering) typeErrors(generated map[string]bool) bool {
 			continue
 		}
 		found = true
+		if len(l.diags) > 0 && l.world.Fset.Position(e.Pos).Filename == GeneratedFile {
+			continue // a consequence of what was said of a handler
+		}
 		l.diags.add(Diagnostic{Pos: l.world.Fset.Position(e.Pos), Msg: e.Msg})
 	}
 	return found
