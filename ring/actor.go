@@ -52,6 +52,11 @@ type core struct {
 	block     int
 	mailboxes []*mailbox // by level
 
+	supervisor func(Failure) Decision
+
+	failures, restarts atomic.Uint64
+	handler            histogram // cycles
+
 	state  atomic.Uint32
 	reason atomic.Pointer[error] // why it has failed
 }
@@ -59,7 +64,7 @@ type core struct {
 func newCore[In, Out any](rt *Runtime, o Options) *core {
 	var in In
 	var out Out
-	return &core{rt: rt, name: o.Name, full: o.Full, initial: o.State, inSize: unsafe.Sizeof(in), outSize: unsafe.Sizeof(out)}
+	return &core{rt: rt, name: o.Name, full: o.Full, initial: o.State, supervisor: o.Supervisor, inSize: unsafe.Sizeof(in), outSize: unsafe.Sizeof(out)}
 }
 
 // replies reports whether a handler that ended with an outcome has replied.
@@ -92,6 +97,7 @@ func (a *Actor[In, Out]) Ask(ctx context.Context, msg In) (reply Out, err error)
 	outcome := m.outcome(ticket)
 	if replies(outcome) {
 		m.take(ticket, unsafe.Pointer(&reply))
+		c.handler.add(m.cycles(ticket))
 		m.free(ticket)
 		return reply, nil
 	}
@@ -148,6 +154,7 @@ func (a *Actor[In, Out]) ReceiveBatch(ctx context.Context, replies []Out) (int, 
 			return n, err
 		}
 		m.take(ticket, unsafe.Pointer(&replies[n]))
+		c.handler.add(m.cycles(ticket))
 		m.free(ticket)
 		m.received.Store(ticket + 1)
 	}
@@ -188,7 +195,11 @@ func (c *core) cause() error {
 // fail notes that the handler has failed.
 func (c *core) fail(err error) {
 	c.reason.Store(&err)
+	n := c.failures.Add(1)
 	c.setState(Failed)
+	if c.supervisor != nil {
+		c.rt.supervisors.Go(func() { c.supervise(Failure{Actor: c.name, Err: err, Count: n}) })
+	}
 }
 
 // stopped notes that the handler has stopped the actor.

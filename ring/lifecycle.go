@@ -21,8 +21,9 @@ func (a *Actor[In, Out]) Deactivate() error {
 // Restart lets an actor go on that has failed, with the message after the one that
 // it failed on. Its state is what the handler left, or, if fresh is set, the one
 // that it was spawned with.
-func (a *Actor[In, Out]) Restart(fresh bool) error {
-	c := a.core
+func (a *Actor[In, Out]) Restart(fresh bool) error { return a.core.restart(fresh) }
+
+func (c *core) restart(fresh bool) error {
 	if c.current() != Failed {
 		return c.denied("restart")
 	}
@@ -37,6 +38,7 @@ func (a *Actor[In, Out]) Restart(fresh bool) error {
 	}
 	if err == nil {
 		c.reason.Store(nil)
+		c.restarts.Add(1)
 		c.setState(Active)
 	}
 	return errors.Join(err, c.cohort.resume())
@@ -117,21 +119,4 @@ func (m *mailbox) queued() int {
 		}
 	}
 	return int(tail - low)
-}
-
-// Info is what is known of an actor.
-type Info struct {
-	Name     string
-	State    State
-	Accepted uint64 // messages that its mailbox has taken
-	Queued   int    // of these, not handled yet
-	Err      error  // why it has failed
-}
-
-func (c *core) info() Info {
-	i := Info{Name: c.name, State: c.current(), Err: c.cause(), Queued: c.queued()}
-	for _, m := range c.mailboxes {
-		i.Accepted += m.tail.Load()
-	}
-	return i
 }

@@ -48,6 +48,9 @@ type Options struct {
 	// traffic, and more time until the next message is seen. 0 is 200 and 20
 	// microseconds. Nap is at most a millisecond.
 	Spin, Nap time.Duration
+	// Supervisor, if not nil, is called when the handler has failed, on a goroutine
+	// of its own, and says what happens to the actor. Without one it stays failed.
+	Supervisor func(Failure) Decision
 	// Inactive actors keep messages until they are activated.
 	Inactive bool
 }

@@ -58,6 +58,9 @@ type Runtime struct {
 	spawning sync.Mutex     // one actor at a time gets its place
 	pumps    sync.WaitGroup // goroutines
 	done     chan struct{}
+
+	supervisors sync.WaitGroup // calls
+	perCycle    float64        // nanoseconds of a cycle of the device's clock
 }
 
 // New makes a runtime for the actors of a device, which is to be closed before
@@ -81,6 +84,10 @@ func New(dev *gpu.Device, config Config) (*Runtime, error) {
 		config.Life = min(config.Life, limitedLife)
 	}
 	rt := &Runtime{dev: dev, config: config, resident: dev.Backend() == gpu.CUDA, actors: map[string]*core{}, done: make(chan struct{})}
+	rt.perCycle = 1
+	if rate := dev.Attributes().ClockRate; rt.resident && rate > 0 {
+		rt.perCycle = 1e6 / float64(rate)
+	}
 	if rt.resident {
 		if major, minor := dev.ComputeCapability(); major < 7 {
 			return nil, fmt.Errorf("ring: resident actors need compute capability 7.0, the device has %d.%d: %w", major, minor, errors.ErrUnsupported)
@@ -261,6 +268,7 @@ func (rt *Runtime) Close() error {
 		errs = append(errs, err)
 	}
 	rt.pumps.Wait()
+	rt.supervisors.Wait()
 	rt.dev.RemoveResident(rt)
 	for _, c := range ended {
 		for _, a := range c.actors {

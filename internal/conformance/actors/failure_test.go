@@ -168,3 +168,50 @@ func TestPanicsInChecksNameTheLine(t *testing.T) {
 		}
 	})
 }
+
+func TestSupervisorsDecide(t *testing.T) {
+	for _, tt := range []struct {
+		name     string
+		decision ring.Decision
+		sum      int64 // of the next reply, 0 if the actor ends
+	}{
+		{"an actor that resumes has its state", ring.Resume, 12},
+		{"an actor that is renewed has the state that it was spawned with", ring.Renew, 102},
+		{"an actor that is ended takes no messages", ring.End, 0},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			each(t, func(t *testing.T, ctx context.Context, rt *ring.Runtime) {
+				failures := make(chan ring.Failure, 1)
+				a, err := SpawnAccumulate(ctx, rt, ring.Options{State: Total{Sum: 100}, Supervisor: func(f ring.Failure) ring.Decision {
+					failures <- f
+					return tt.decision
+				}})
+				if err != nil {
+					t.Fatal(err)
+				}
+				if _, err := a.Ask(ctx, Sample{Value: -90}); err != nil {
+					t.Fatal(err)
+				}
+				if _, err := a.Ask(ctx, Sample{Kind: Crash}); err == nil {
+					t.Fatal("the handler did not fail")
+				}
+				if f := <-failures; f.Actor != a.Name() || f.Count != 1 || f.Err == nil {
+					t.Errorf("the supervisor got %+v", f)
+				}
+				for a.State() == ring.Failed {
+					if ctx.Err() != nil {
+						t.Fatal("the actor stays failed")
+					}
+				}
+				r, err := a.Ask(ctx, Sample{Value: 2})
+				var state *ring.StateError
+				switch {
+				case tt.sum == 0 && !errors.As(err, &state):
+					t.Errorf("%v, want a StateError", err)
+				case tt.sum != 0 && (err != nil || r.Sum != tt.sum):
+					t.Errorf("%+v, %v, want a sum of %d", r, err, tt.sum)
+				}
+			})
+		})
+	}
+}
