@@ -372,7 +372,7 @@ func (c *cohort) absent(a *core) bool {
 	}
 	switch uint32(left) {
 	case actor.Asked:
-		return false
+		return c.holds == 0 // after a hold that has given up
 	case actor.Bounded:
 		return slices.ContainsFunc(a.mailboxes, (*mailbox).pending)
 	default:

@@ -4,7 +4,7 @@ import "quern.dev/kernel"
 
 // loads is the number of words that a thread asks for before it looks at the
 // first: each takes a trip over the bus.
-const loads = 8
+const loads = 32
 
 // looks is the number of looks at an empty inbox between readings of the timer,
 // which is slow.
@@ -65,30 +65,25 @@ func Serve[State, In, Out any](t kernel.Thread, s Shape, control []uint64, curso
 		if first {
 			asked = kernel.LoadRelaxed(&control[command], kernel.SystemScope)
 		}
-		for w := lane; w < s.In; w += width {
-			for from := warp; from < burst; from += warps * loads {
-				var v [loads]uint64
-				//quern:unroll
-				for k := range uint32(loads) {
-					if slot := from + k*warps; slot < burst {
-						v[k] = kernel.LoadRelaxed(&in[((next+slot)&mask)*s.InStep+w], kernel.SystemScope)
+		if burst == 1 {
+			for w := thread; w < s.In; w += threads {
+				v := kernel.LoadRelaxed(&in[(next&mask)*s.InStep+w], kernel.SystemScope)
+				keep(s.Stride, sh, words, v, next, look, 0, w)
+			}
+		} else {
+			for w := lane; w < s.In; w += width {
+				for from := warp; from < burst; from += warps * loads {
+					var v [loads]uint64
+					//quern:unroll
+					for k := range uint32(loads) {
+						if slot := from + k*warps; slot < burst {
+							v[k] = kernel.LoadRelaxed(&in[((next+slot)&mask)*s.InStep+w], kernel.SystemScope)
+						}
 					}
-				}
-				//quern:unroll
-				for k := range uint32(loads) {
-					if slot := from + k*warps; slot < burst {
-						data := uint32(v[k])
-						switch {
-						case uint32(v[k]>>32) != next+slot+1:
-							kernel.AtomicMin(&sh.Fresh[look], slot, kernel.BlockScope)
-						case w >= InHeader:
-							words[slot*s.Stride+w-InHeader] = data
-						default:
-							late := uint32(0)
-							if data != 0 && int32(uint32(kernel.GlobalTimer()/1000)-data) >= 0 {
-								late = 1
-							}
-							sh.Late[slot] = late
+					//quern:unroll
+					for k := range uint32(loads) {
+						if slot := from + k*warps; slot < burst {
+							keep(s.Stride, sh, words, v[k], next+slot, look, slot, w)
 						}
 					}
 				}
@@ -226,5 +221,23 @@ func Serve[State, In, Out any](t kernel.Thread, s Shape, control []uint64, curso
 	}
 	if first {
 		kernel.StoreRelease(&control[left], uint64(s.Epoch)<<32|uint64(leaving), kernel.SystemScope)
+	}
+}
+
+// keep puts word w of the message with a ticket, read from slot number slot of a
+// look, where the handler finds it, or notes that it has not arrived.
+func keep(stride uint32, sh *Status, words []uint32, v uint64, ticket, look, slot, w uint32) {
+	data := uint32(v)
+	switch {
+	case uint32(v>>32) != ticket+1:
+		kernel.AtomicMin(&sh.Fresh[look], slot, kernel.BlockScope)
+	case w >= InHeader:
+		words[slot*stride+w-InHeader] = data
+	default:
+		late := uint32(0)
+		if data != 0 && int32(uint32(kernel.GlobalTimer()/1000)-data) >= 0 {
+			late = 1
+		}
+		sh.Late[slot] = late
 	}
 }

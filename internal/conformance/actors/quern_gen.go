@@ -32,19 +32,20 @@ var quernEchoActor = gpu.NewKernel(gpu.KernelInfo{
 			{Kind: gpu.IndexSite, File: "serve.go", Line: 44, Col: 10},
 			{Kind: gpu.SliceSite, File: "serve.go", Line: 57, Col: 9},
 			{Kind: gpu.SliceSite, File: "serve.go", Line: 58, Col: 10},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 74, Col: 34},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 85, Col: 8},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 91, Col: 8},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 101, Col: 12},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 103, Col: 34},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 114, Col: 5},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 131, Col: 11},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 171, Col: 7},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 188, Col: 27},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 190, Col: 26},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 201, Col: 10},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 203, Col: 26},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 208, Col: 5},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 70, Col: 30},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 235, Col: 3},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 80, Col: 35},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 241, Col: 3},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 96, Col: 12},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 98, Col: 34},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 109, Col: 5},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 126, Col: 11},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 166, Col: 7},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 183, Col: 27},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 185, Col: 26},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 196, Col: 10},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 198, Col: 26},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 203, Col: 5},
 		}},
 		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 1, 5, 9, 2147483647, 0, 9, 2, 0, 5, 9, 2147483647, 0, 16, 2, 0, 5, 9, 2147483655}, Sites: []gpu.Site{
 			{Kind: gpu.SliceSite, File: "serve.go", Line: 41, Col: 12},
@@ -52,25 +53,26 @@ var quernEchoActor = gpu.NewKernel(gpu.KernelInfo{
 			{Kind: gpu.SliceSite, File: "serve.go", Line: 57, Col: 9},
 			{Kind: gpu.SliceSite, File: "serve.go", Line: 58, Col: 10},
 			{Kind: gpu.IndexSite, File: "serve.go", Line: 66, Col: 32},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 74, Col: 34},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 85, Col: 8},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 91, Col: 8},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 101, Col: 12},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 103, Col: 34},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 114, Col: 5},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 131, Col: 11},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 151, Col: 28},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 162, Col: 25},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 171, Col: 7},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 172, Col: 33},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 172, Col: 46},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 188, Col: 27},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 190, Col: 26},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 191, Col: 26},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 201, Col: 10},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 203, Col: 26},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 208, Col: 5},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 228, Col: 24},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 70, Col: 30},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 235, Col: 3},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 80, Col: 35},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 241, Col: 3},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 96, Col: 12},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 98, Col: 34},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 109, Col: 5},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 126, Col: 11},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 146, Col: 28},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 157, Col: 25},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 166, Col: 7},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 167, Col: 33},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 167, Col: 46},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 183, Col: 27},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 185, Col: 26},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 186, Col: 26},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 196, Col: 10},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 198, Col: 26},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 203, Col: 5},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 223, Col: 24},
 		}},
 		{Name: "wide", Sites: []gpu.Site{
 			{Kind: gpu.SliceSite, File: "serve.go", Line: 41, Col: 12},
@@ -78,25 +80,26 @@ var quernEchoActor = gpu.NewKernel(gpu.KernelInfo{
 			{Kind: gpu.SliceSite, File: "serve.go", Line: 57, Col: 9},
 			{Kind: gpu.SliceSite, File: "serve.go", Line: 58, Col: 10},
 			{Kind: gpu.IndexSite, File: "serve.go", Line: 66, Col: 32},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 74, Col: 34},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 85, Col: 8},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 91, Col: 8},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 101, Col: 12},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 103, Col: 34},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 114, Col: 5},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 131, Col: 11},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 151, Col: 28},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 162, Col: 25},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 171, Col: 7},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 172, Col: 33},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 172, Col: 46},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 188, Col: 27},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 190, Col: 26},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 191, Col: 26},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 201, Col: 10},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 203, Col: 26},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 208, Col: 5},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 228, Col: 24},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 70, Col: 30},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 235, Col: 3},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 80, Col: 35},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 241, Col: 3},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 96, Col: 12},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 98, Col: 34},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 109, Col: 5},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 126, Col: 11},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 146, Col: 28},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 157, Col: 25},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 166, Col: 7},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 167, Col: 33},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 167, Col: 46},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 183, Col: 27},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 185, Col: 26},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 186, Col: 26},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 196, Col: 10},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 198, Col: 26},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 203, Col: 5},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 223, Col: 24},
 		}},
 	},
 	Block:  gpu.Dim3{X: 32, Y: 1, Z: 1},
@@ -135,20 +138,21 @@ var quernAccumulateActor = gpu.NewKernel(gpu.KernelInfo{
 			{Kind: gpu.IndexSite, File: "serve.go", Line: 44, Col: 10},
 			{Kind: gpu.SliceSite, File: "serve.go", Line: 57, Col: 9},
 			{Kind: gpu.SliceSite, File: "serve.go", Line: 58, Col: 10},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 74, Col: 34},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 85, Col: 8},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 91, Col: 8},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 101, Col: 12},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 103, Col: 34},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 114, Col: 5},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 131, Col: 11},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 171, Col: 7},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 70, Col: 30},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 235, Col: 3},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 80, Col: 35},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 241, Col: 3},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 96, Col: 12},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 98, Col: 34},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 109, Col: 5},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 126, Col: 11},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 166, Col: 7},
 			{Kind: gpu.PanicSite, File: "handlers.go", Line: 65, Col: 3, Text: "asked to"},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 188, Col: 27},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 190, Col: 26},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 201, Col: 10},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 203, Col: 26},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 208, Col: 5},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 183, Col: 27},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 185, Col: 26},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 196, Col: 10},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 198, Col: 26},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 203, Col: 5},
 		}},
 		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 1, 5, 9, 2147483647, 0, 9, 2, 0, 5, 9, 2147483647, 0, 16, 2, 0, 5, 9, 2147483655}, Sites: []gpu.Site{
 			{Kind: gpu.SliceSite, File: "serve.go", Line: 41, Col: 12},
@@ -156,26 +160,27 @@ var quernAccumulateActor = gpu.NewKernel(gpu.KernelInfo{
 			{Kind: gpu.SliceSite, File: "serve.go", Line: 57, Col: 9},
 			{Kind: gpu.SliceSite, File: "serve.go", Line: 58, Col: 10},
 			{Kind: gpu.IndexSite, File: "serve.go", Line: 66, Col: 32},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 74, Col: 34},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 85, Col: 8},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 91, Col: 8},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 101, Col: 12},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 103, Col: 34},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 114, Col: 5},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 131, Col: 11},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 151, Col: 28},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 162, Col: 25},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 171, Col: 7},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 172, Col: 33},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 172, Col: 46},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 70, Col: 30},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 235, Col: 3},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 80, Col: 35},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 241, Col: 3},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 96, Col: 12},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 98, Col: 34},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 109, Col: 5},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 126, Col: 11},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 146, Col: 28},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 157, Col: 25},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 166, Col: 7},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 167, Col: 33},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 167, Col: 46},
 			{Kind: gpu.PanicSite, File: "handlers.go", Line: 65, Col: 3, Text: "asked to"},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 188, Col: 27},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 190, Col: 26},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 191, Col: 26},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 201, Col: 10},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 203, Col: 26},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 208, Col: 5},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 228, Col: 24},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 183, Col: 27},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 185, Col: 26},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 186, Col: 26},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 196, Col: 10},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 198, Col: 26},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 203, Col: 5},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 223, Col: 24},
 		}},
 		{Name: "wide", Sites: []gpu.Site{
 			{Kind: gpu.SliceSite, File: "serve.go", Line: 41, Col: 12},
@@ -183,26 +188,27 @@ var quernAccumulateActor = gpu.NewKernel(gpu.KernelInfo{
 			{Kind: gpu.SliceSite, File: "serve.go", Line: 57, Col: 9},
 			{Kind: gpu.SliceSite, File: "serve.go", Line: 58, Col: 10},
 			{Kind: gpu.IndexSite, File: "serve.go", Line: 66, Col: 32},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 74, Col: 34},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 85, Col: 8},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 91, Col: 8},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 101, Col: 12},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 103, Col: 34},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 114, Col: 5},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 131, Col: 11},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 151, Col: 28},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 162, Col: 25},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 171, Col: 7},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 172, Col: 33},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 172, Col: 46},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 70, Col: 30},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 235, Col: 3},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 80, Col: 35},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 241, Col: 3},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 96, Col: 12},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 98, Col: 34},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 109, Col: 5},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 126, Col: 11},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 146, Col: 28},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 157, Col: 25},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 166, Col: 7},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 167, Col: 33},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 167, Col: 46},
 			{Kind: gpu.PanicSite, File: "handlers.go", Line: 65, Col: 3, Text: "asked to"},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 188, Col: 27},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 190, Col: 26},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 191, Col: 26},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 201, Col: 10},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 203, Col: 26},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 208, Col: 5},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 228, Col: 24},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 183, Col: 27},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 185, Col: 26},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 186, Col: 26},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 196, Col: 10},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 198, Col: 26},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 203, Col: 5},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 223, Col: 24},
 		}},
 	},
 	Block:  gpu.Dim3{X: 64, Y: 1, Z: 1},
@@ -241,20 +247,21 @@ var quernFirstOfActor = gpu.NewKernel(gpu.KernelInfo{
 			{Kind: gpu.IndexSite, File: "serve.go", Line: 44, Col: 10},
 			{Kind: gpu.SliceSite, File: "serve.go", Line: 57, Col: 9},
 			{Kind: gpu.SliceSite, File: "serve.go", Line: 58, Col: 10},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 74, Col: 34},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 85, Col: 8},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 91, Col: 8},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 101, Col: 12},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 103, Col: 34},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 114, Col: 5},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 131, Col: 11},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 171, Col: 7},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 70, Col: 30},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 235, Col: 3},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 80, Col: 35},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 241, Col: 3},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 96, Col: 12},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 98, Col: 34},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 109, Col: 5},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 126, Col: 11},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 166, Col: 7},
 			{Kind: gpu.IndexSite, File: "handlers.go", Line: 92, Col: 10},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 188, Col: 27},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 190, Col: 26},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 201, Col: 10},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 203, Col: 26},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 208, Col: 5},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 183, Col: 27},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 185, Col: 26},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 196, Col: 10},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 198, Col: 26},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 203, Col: 5},
 		}},
 		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 1, 5, 9, 2147483647, 0, 9, 2, 0, 5, 9, 2147483647, 0, 16, 2, 0, 5, 9, 2147483655}, Sites: []gpu.Site{
 			{Kind: gpu.SliceSite, File: "serve.go", Line: 41, Col: 12},
@@ -262,26 +269,27 @@ var quernFirstOfActor = gpu.NewKernel(gpu.KernelInfo{
 			{Kind: gpu.SliceSite, File: "serve.go", Line: 57, Col: 9},
 			{Kind: gpu.SliceSite, File: "serve.go", Line: 58, Col: 10},
 			{Kind: gpu.IndexSite, File: "serve.go", Line: 66, Col: 32},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 74, Col: 34},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 85, Col: 8},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 91, Col: 8},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 101, Col: 12},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 103, Col: 34},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 114, Col: 5},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 131, Col: 11},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 151, Col: 28},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 162, Col: 25},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 171, Col: 7},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 172, Col: 33},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 172, Col: 46},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 70, Col: 30},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 235, Col: 3},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 80, Col: 35},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 241, Col: 3},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 96, Col: 12},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 98, Col: 34},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 109, Col: 5},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 126, Col: 11},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 146, Col: 28},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 157, Col: 25},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 166, Col: 7},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 167, Col: 33},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 167, Col: 46},
 			{Kind: gpu.IndexSite, File: "handlers.go", Line: 92, Col: 10},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 188, Col: 27},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 190, Col: 26},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 191, Col: 26},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 201, Col: 10},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 203, Col: 26},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 208, Col: 5},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 228, Col: 24},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 183, Col: 27},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 185, Col: 26},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 186, Col: 26},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 196, Col: 10},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 198, Col: 26},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 203, Col: 5},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 223, Col: 24},
 		}},
 		{Name: "wide", Sites: []gpu.Site{
 			{Kind: gpu.SliceSite, File: "serve.go", Line: 41, Col: 12},
@@ -289,26 +297,27 @@ var quernFirstOfActor = gpu.NewKernel(gpu.KernelInfo{
 			{Kind: gpu.SliceSite, File: "serve.go", Line: 57, Col: 9},
 			{Kind: gpu.SliceSite, File: "serve.go", Line: 58, Col: 10},
 			{Kind: gpu.IndexSite, File: "serve.go", Line: 66, Col: 32},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 74, Col: 34},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 85, Col: 8},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 91, Col: 8},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 101, Col: 12},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 103, Col: 34},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 114, Col: 5},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 131, Col: 11},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 151, Col: 28},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 162, Col: 25},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 171, Col: 7},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 172, Col: 33},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 172, Col: 46},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 70, Col: 30},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 235, Col: 3},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 80, Col: 35},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 241, Col: 3},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 96, Col: 12},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 98, Col: 34},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 109, Col: 5},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 126, Col: 11},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 146, Col: 28},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 157, Col: 25},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 166, Col: 7},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 167, Col: 33},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 167, Col: 46},
 			{Kind: gpu.IndexSite, File: "handlers.go", Line: 92, Col: 10},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 188, Col: 27},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 190, Col: 26},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 191, Col: 26},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 201, Col: 10},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 203, Col: 26},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 208, Col: 5},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 228, Col: 24},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 183, Col: 27},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 185, Col: 26},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 186, Col: 26},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 196, Col: 10},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 198, Col: 26},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 203, Col: 5},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 223, Col: 24},
 		}},
 	},
 	Block:  gpu.Dim3{X: 32, Y: 1, Z: 1},
@@ -361,28 +370,31 @@ func quernHostEchoActor(r *host.Run) {
 	var t15 int
 	var out []uint64
 	var threads6 uint32 = 32
-	t5 := min(threads6, 32)
-	t6 := (threads6 + 31) / 32
-	size4 := t6 * 8
 	mask := shape.Slots - 1
 	words := host.Dynamic[uint32](r, 1)
-	var t31 uint32
-	var t32 uint32
+	t28 := shape.Stride
+	size4 := 0 * t28
+	t5 := min(threads6, 32)
+	t6 := (threads6 + 31) / 32
+	size5 := t6 * 32
+	t36 := shape.Stride
+	var t45 uint32
+	var t46 uint32
 	var fresh uint32
 	var to uint32
 	var why uint32
-	var t33 uint32
-	size5 := uint64(shape.Epoch)<<32 | 2
+	var t47 uint32
+	size6 := uint64(shape.Epoch)<<32 | 2
 	var m uint32
 	var turn uint32
 	cells := host.Dynamic[actor.Cell[Message, Message]](r, 0)
 	var result0 kernel.Action = 1
-	var t54 uint64
-	var t55 uint32
+	var t68 uint64
+	var t69 uint32
 	var tag uint64
 	var at2 uint32
-	t56 := shape.Out
-	size6 := uint64(shape.Epoch)<<32 | 4
+	t70 := shape.Out
+	size7 := uint64(shape.Epoch)<<32 | 4
 	var result uint32
 	for r.Next() {
 		blockX := r.BlockIdx.X
@@ -437,37 +449,38 @@ func quernHostEchoActor(r *host.Run) {
 				for threadZ := range 1 {
 					for threadY := range 1 {
 						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+						start := next & mask * shape.InStep
 						first3 := (threadZ*1 + threadY) * 32
-						quernRow3EchoActor(r, control, t9, first3, t5, &shape, size4, burst, t6, in, next, mask, sh, look, words, threads6, level, cursor, base, inbox)
+						quernRow3EchoActor(r, control, t9, burst, threads6, &shape, in, start, next, look, sh, words, size4, first3, t5, size5, t6, mask, t36, level, cursor, base, inbox)
 					}
 				}
 				r.ThreadIdx = kernel.Dim3{}
-//line serve.go:121
-				t31 = sh.Fresh[look]
+//line serve.go:116
+				t45 = sh.Fresh[look]
 				r.ThreadIdx = kernel.Dim3{}
-//line serve.go:121
-				t32 = sh.Higher[look]
-				fresh = t31
-				to = t32
+//line serve.go:116
+				t46 = sh.Higher[look]
+				fresh = t45
+				to = t46
 				r.ThreadIdx = kernel.Dim3{}
-//line serve.go:122
+//line serve.go:117
 				if fresh == 0 && to == 0 {
 					to = sh.Lower[look]
 				}
 				r.ThreadIdx = kernel.Dim3{}
-//line serve.go:125
+//line serve.go:120
 				why = sh.Leave[look]
 				if why == 1 || why == 5 || why == 2 && fresh == 0 && to == 0 {
-//line serve.go:126
+//line serve.go:121
 					leaving = why
 					break
 				}
 				if to != 0 {
-					t33 = to - 1
-					level = t33
+					t47 = to - 1
+					level = t47
 					burst = 1
 					r.ThreadIdx = kernel.Dim3{}
-//line serve.go:131
+//line serve.go:126
 					next = cursor[level]
 					for threadZ := range 1 {
 						for threadY := range 1 {
@@ -477,19 +490,19 @@ func quernHostEchoActor(r *host.Run) {
 					}
 					continue
 				}
-//line serve.go:137
+//line serve.go:132
 				if fresh == 0 {
 					burst = 1
 					for threadZ := range 1 {
 						for threadY := range 1 {
 							r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 							first4 := (threadZ*1 + threadY) * 32
-							quernRow5EchoActor(r, leaves, first4, emptys, borns, sinces, &shape, control, t10, size5)
+							quernRow5EchoActor(r, leaves, first4, emptys, borns, sinces, &shape, control, t10, size6)
 						}
 					}
 					continue
 				}
-//line serve.go:164
+//line serve.go:159
 				m = 0
 				for threadZ := range 1 {
 					for threadY := range 1 {
@@ -499,7 +512,7 @@ func quernHostEchoActor(r *host.Run) {
 					}
 				}
 				for ; m < fresh; m++ {
-//line serve.go:165
+//line serve.go:160
 					turn = handled & 1
 					for threadZ := range 1 {
 						for threadY := range 1 {
@@ -507,36 +520,36 @@ func quernHostEchoActor(r *host.Run) {
 							quernRow7EchoActor(r, sh, m, states, blockX, cells, result0, turn)
 						}
 					}
-//line serve.go:179
-					t54 = uint64(next+1) << 32
-					t55 = next & mask * shape.OutStep
-					tag = t54
-					at2 = t55
+//line serve.go:174
+					t68 = uint64(next+1) << 32
+					t69 = next & mask * shape.OutStep
+					tag = t68
+					at2 = t69
 					r.ThreadIdx = kernel.Dim3{}
-//line serve.go:180
+//line serve.go:175
 					if sh.Finished[turn] != (handled/2+1)*threads6 {
 						for threadZ := range 1 {
 							for threadY := range 1 {
 								r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-								quernRow8EchoActor(r, t56, tag, out, at2, cursor, level, next, control, t10, size6)
+								quernRow8EchoActor(r, t70, tag, out, at2, cursor, level, next, control, t10, size7)
 							}
 						}
 						break block
 					}
 					r.ThreadIdx = kernel.Dim3{}
-//line serve.go:194
+//line serve.go:189
 					result = sh.Outcome[turn]
-//line serve.go:205
+//line serve.go:200
 					next++
 					handled++
 					for threadZ := range 1 {
 						for threadY := range 1 {
 							r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-							start2 := shape.OutAt + m*shape.Stride
-							quernRow9EchoActor(r, threads6, &shape, result, sh, turn, words, start2, out, at2, tag, cursor, level, next)
+							start3 := shape.OutAt + m*shape.Stride
+							quernRow9EchoActor(r, threads6, &shape, result, sh, turn, words, start3, out, at2, tag, cursor, level, next)
 						}
 					}
-//line serve.go:210
+//line serve.go:205
 					if result == 2 || result == 3 {
 						leaving = 3
 						break
@@ -557,8 +570,8 @@ func quernHostEchoActor(r *host.Run) {
 			for threadZ := range 1 {
 				for threadY := range 1 {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-					start3 := uint64(shape.Epoch)<<32 | uint64(leaving)
-					quernRow11EchoActor(r, control, t10, start3)
+					start4 := uint64(shape.Epoch)<<32 | uint64(leaving)
+					quernRow11EchoActor(r, control, t10, start4)
 				}
 			}
 		}
@@ -631,13 +644,13 @@ func quernRow2EchoActor(r *host.Run, leaves []uint32, first2 int, look uint32, s
 }
 
 //go:noinline
-func quernRow3EchoActor(r *host.Run, control []uint64, t9, first3 int, t5 uint32, shape *actor.Shape, size4, burst, t6 uint32, in []uint64, next, mask uint32, sh *actor.Status, look uint32, words []uint32, threads6, level uint32, cursor []uint32, base uint32, inbox []uint64) {
+func quernRow3EchoActor(r *host.Run, control []uint64, t9 int, burst, threads6 uint32, shape *actor.Shape, in []uint64, start, next, look uint32, sh *actor.Status, words []uint32, size4 uint32, first3 int, t5, size5, t6, mask, t36, level uint32, cursor []uint32, base uint32, inbox []uint64) {
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		t1 := threadX == 0
+		t2 := uint32(threadX)
 		t3 := uint32((threadX + first3) & 31)
 		t4 := uint32((threadX + first3) >> 5)
-		t2 := uint32(threadX)
 //line serve.go:64
 		var asked uint64
 		if t1 {
@@ -645,59 +658,100 @@ func quernRow3EchoActor(r *host.Run, control []uint64, t9, first3 int, t5 uint32
 			asked = loaded
 		}
 //line serve.go:68
-		for w := t3; w < shape.In; w += t5 {
-			for from := t4; from < burst; from += size4 {
-				v := [8]uint64{}
-//line serve.go:72
-				for k := uint32(0); k < 8; k++ {
-					slot := from + k*t6
-					if slot < burst {
-//line serve.go:74
-						loaded2 := host.Load(r, &in[(next+slot)&mask*shape.InStep+w])
-//line serve.go:74
-						v[k] = loaded2
+		if burst == 1 {
+			for w := t2; w < shape.In; w += threads6 {
+				loaded2 := host.Load(r, &in[start+w])
+				v := loaded2
+//line serve.go:71
+				t31 := v
+				t32 := next
+				t33 := look
+				t34 := w
+//line serve.go:230
+				data := uint32(t31)
+//line serve.go:232
+				if uint32(t31>>32) != t32+1 {
+					kernel.AtomicMin(&sh.Fresh[t33], 0)
+				} else if t34 >= 1 {
+					words[size4+t34-1] = data
+				} else {
+					var late uint32
+					t22 := data != 0
+					if t22 {
+//line serve.go:238
+						now2 := kernel.GlobalTimer()
+						t22 = int32(uint32(now2/1000)-data) >= 0
 					}
+					if t22 {
+//line serve.go:239
+						late = 1
+					}
+					sh.Late[0] = late
 				}
+			}
+		} else {
+//line serve.go:74
+			for w2 := t3; w2 < shape.In; w2 += t5 {
+				for from := t4; from < burst; from += size5 {
+					v2 := [32]uint64{}
 //line serve.go:78
-				for k2 := uint32(0); k2 < 8; k2++ {
-					slot2 := from + k2*t6
-					if slot2 < burst {
+					for k := uint32(0); k < 32; k++ {
+						slot := from + k*t6
+						if slot < burst {
 //line serve.go:80
-						data := uint32(v[k2])
-//line serve.go:82
-						if uint32(v[k2]>>32) != next+slot2+1 {
-							sh.Fresh[look] = min(sh.Fresh[look], slot2)
-						} else if w >= 1 {
-							words[slot2*shape.Stride+w-1] = data
-						} else {
-							var late uint32
-							t29 := data != 0
-							if t29 {
-//line serve.go:88
-								now2 := kernel.GlobalTimer()
-								t29 = int32(uint32(now2/1000)-data) >= 0
+							loaded3 := host.Load(r, &in[(next+slot)&mask*shape.InStep+w2])
+//line serve.go:80
+							v2[k] = loaded3
+						}
+					}
+//line serve.go:84
+					for k2 := uint32(0); k2 < 32; k2++ {
+						slot2 := from + k2*t6
+						if slot2 < burst {
+//line serve.go:86
+							t39 := v2[k2]
+							t40 := next + slot2
+							t41 := look
+							t42 := slot2
+							t43 := w2
+//line serve.go:230
+							data2 := uint32(t39)
+//line serve.go:232
+							if uint32(t39>>32) != t40+1 {
+								kernel.AtomicMin(&sh.Fresh[t41], t42)
+							} else if t43 >= 1 {
+								words[t42*t36+t43-1] = data2
+							} else {
+								var late2 uint32
+								t24 := data2 != 0
+								if t24 {
+//line serve.go:238
+									now3 := kernel.GlobalTimer()
+									t24 = int32(uint32(now3/1000)-data2) >= 0
+								}
+								if t24 {
+//line serve.go:239
+									late2 = 1
+								}
+								sh.Late[t42] = late2
 							}
-							if t29 {
-//line serve.go:89
-								late = 1
-							}
-							sh.Late[slot2] = late
 						}
 					}
 				}
 			}
 		}
+//line serve.go:92
 		for other := t2; other < shape.Levels; other += threads6 {
 			if other == level {
 				continue
 			}
 			head := cursor[other]
 			at := (base+other)*shape.Slots + head&mask
-			loaded3 := host.Load(r, &inbox[at*shape.InStep])
-			if uint32(loaded3>>32) != head+1 {
+			loaded4 := host.Load(r, &inbox[at*shape.InStep])
+			if uint32(loaded4>>32) != head+1 {
 				continue
 			}
-//line serve.go:106
+//line serve.go:101
 			if other > level {
 				sh.Higher[look] = max(sh.Higher[look], (other + 1))
 			} else {
@@ -705,8 +759,8 @@ func quernRow3EchoActor(r *host.Run, control []uint64, t9, first3 int, t5 uint32
 			}
 		}
 		for slot3 := t4; slot3 < burst; slot3 += t6 {
-			for w2 := t3; w2 < shape.Out-2; w2 += t5 {
-				words[slot3*shape.Stride+shape.OutAt+w2] = 0
+			for w3 := t3; w3 < shape.Out-2; w3 += t5 {
+				words[slot3*shape.Stride+shape.OutAt+w3] = 0
 			}
 		}
 		if asked != 0 {
@@ -720,7 +774,7 @@ func quernRow4EchoActor(r *host.Run, cursor []uint32, level uint32) {
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		t1 := threadX == 0
-//line serve.go:132
+//line serve.go:127
 		if t1 {
 			cursor[8] = level
 		}
@@ -728,7 +782,7 @@ func quernRow4EchoActor(r *host.Run, cursor []uint32, level uint32) {
 }
 
 //go:noinline
-func quernRow5EchoActor(r *host.Run, leaves []uint32, first4 int, emptys []int, borns, sinces []int64, shape *actor.Shape, control []uint64, t10 int, size5 uint64) {
+func quernRow5EchoActor(r *host.Run, leaves []uint32, first4 int, emptys []int, borns, sinces []int64, shape *actor.Shape, control []uint64, t10 int, size6 uint64) {
 	leaveRow := leaves[first4:][:32]
 	emptyRow := emptys[first4:][:32]
 	bornRow := borns[first4:][:32]
@@ -740,23 +794,23 @@ func quernRow5EchoActor(r *host.Run, leaves []uint32, first4 int, emptys []int, 
 		born := bornRow[threadX]
 		since := sinceRow[threadX]
 		t1 := threadX == 0
-//line serve.go:139
+//line serve.go:134
 		if t1 {
 			empty++
 			if empty == 16 || shape.Leaves != 0 {
-//line serve.go:141
+//line serve.go:136
 				empty = 0
-				now3 := kernel.GlobalTimer()
-				now4 := now3
-//line serve.go:143
-				idle := now4 - since
-//line serve.go:145
-				if shape.Life != 0 && now4-born >= shape.Life {
+				now4 := kernel.GlobalTimer()
+				now5 := now4
+//line serve.go:138
+				idle := now5 - since
+//line serve.go:140
+				if shape.Life != 0 && now5-born >= shape.Life {
 					leave = 5
 				} else if shape.Leaves != 0 && idle >= shape.Idle {
-//line serve.go:150
+//line serve.go:145
 					leave = 2
-					kernel.StoreRelaxed(&control[t10], size5)
+					kernel.StoreRelaxed(&control[t10], size6)
 					kernel.Fence()
 				}
 			}
@@ -773,7 +827,7 @@ func quernRow6EchoActor(r *host.Run, leaves []uint32, first5 int, control []uint
 		r.ThreadIdx.X = threadX
 		leave := leaveRow[threadX]
 		t1 := threadX == 0
-//line serve.go:160
+//line serve.go:155
 		if t1 && leave != 0 {
 			leave = 0
 			kernel.StoreRelaxed(&control[t10], 0)
@@ -787,94 +841,94 @@ func quernRow7EchoActor(r *host.Run, sh *actor.Status, m uint32, states []Count,
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		t1 := threadX == 0
-//line serve.go:166
-		var start int64
+//line serve.go:161
+		var start2 int64
 		if t1 {
-			now5 := kernel.Clock()
-			start = now5
+			now6 := kernel.Clock()
+			start2 = now6
 		}
-//line serve.go:170
+//line serve.go:165
 		var outcome uint32 = 257
 		if sh.Late[m] == 0 {
 			_ = states[blockX]
-//line serve.go:172
-			t39 := &states[blockX]
-			t41 := m
-//line serve.go:172
-			_ = cells[t41].In
-//line serve.go:172
-			t42 := &cells[t41].In
-			t44 := m
-//line serve.go:172
-			_ = cells[t44].Out
-//line serve.go:172
-			t45 := &cells[t44].Out
+//line serve.go:167
+			t53 := &states[blockX]
+			t55 := m
+//line serve.go:167
+			_ = cells[t55].In
+//line serve.go:167
+			t56 := &cells[t55].In
+			t58 := m
+//line serve.go:167
+			_ = cells[t58].Out
+//line serve.go:167
+			t59 := &cells[t58].Out
 //line handlers.go:17
 			if threadX < 16 {
-				t45.Words[threadX] = t42.Words[threadX] + 1
+				t59.Words[threadX] = t56.Words[threadX] + 1
 			}
 			if threadX == 0 {
-				t39.Messages++
-				t39.Sum += int64(t42.Words[0])
+				t53.Messages++
+				t53.Sum += int64(t56.Words[0])
 			}
-//line serve.go:172
+//line serve.go:167
 			outcome = uint32(result0)
 		}
 		if t1 {
-			t48 := turn
-//line serve.go:175
-			_ = sh.Outcome[t48]
-			t50 := turn
-//line serve.go:175
-			_ = sh.Cycles[t50]
-			t51 := outcome
-//line serve.go:175
-			now6 := kernel.Clock()
-			t53 := uint32(now6 - start)
-//line serve.go:175
-			sh.Outcome[t48] = t51
-//line serve.go:175
-			sh.Cycles[t50] = t53
+			t62 := turn
+//line serve.go:170
+			_ = sh.Outcome[t62]
+			t64 := turn
+//line serve.go:170
+			_ = sh.Cycles[t64]
+			t65 := outcome
+//line serve.go:170
+			now7 := kernel.Clock()
+			t67 := uint32(now7 - start2)
+//line serve.go:170
+			sh.Outcome[t62] = t65
+//line serve.go:170
+			sh.Cycles[t64] = t67
 		}
 		sh.Finished[turn] += 1
 	}
 }
 
 //go:noinline
-func quernRow8EchoActor(r *host.Run, t56 uint32, tag uint64, out []uint64, at2 uint32, cursor []uint32, level, next uint32, control []uint64, t10 int, size6 uint64) {
+func quernRow8EchoActor(r *host.Run, t70 uint32, tag uint64, out []uint64, at2 uint32, cursor []uint32, level, next uint32, control []uint64, t10 int, size7 uint64) {
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
-//line serve.go:183
-		for w3 := uint32(0); w3 < t56; w3++ {
-			v2 := tag
-			if w3 == 0 {
-				v2 |= 256
+//line serve.go:178
+		for w4 := uint32(0); w4 < t70; w4++ {
+			v3 := tag
+			if w4 == 0 {
+				v3 |= 256
 			}
-			kernel.StoreRelaxed(&out[at2+w3], v2)
+			kernel.StoreRelaxed(&out[at2+w4], v3)
 		}
 		kernel.StoreRelaxed(&cursor[level], next+1)
-		kernel.StoreRelease(&control[t10], size6)
+		kernel.StoreRelease(&control[t10], size7)
 	}
 }
 
 //go:noinline
-func quernRow9EchoActor(r *host.Run, threads6 uint32, shape *actor.Shape, result uint32, sh *actor.Status, turn uint32, words []uint32, start2 uint32, out []uint64, at2 uint32, tag uint64, cursor []uint32, level, next uint32) {
+func quernRow9EchoActor(r *host.Run, threads6 uint32, shape *actor.Shape, result uint32, sh *actor.Status, turn uint32, words []uint32, start3 uint32, out []uint64, at2 uint32, tag uint64, cursor []uint32, level, next uint32) {
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		t2 := uint32(threadX)
 		t1 := threadX == 0
-//line serve.go:195
-		for w4 := t2; w4 < shape.Out; w4 += threads6 {
-			v3 := result
-//line serve.go:198
-			if w4 == 1 {
-				v3 = sh.Cycles[turn]
-			} else if w4 >= 2 {
-				v3 = words[start2+w4-2]
+//line serve.go:190
+		for w5 := t2; w5 < shape.Out; w5 += threads6 {
+			v4 := result
+//line serve.go:193
+			if w5 == 1 {
+				v4 = sh.Cycles[turn]
+			} else if w5 >= 2 {
+				v4 = words[start3+w5-2]
 			}
-			kernel.StoreRelaxed(&out[at2+w4], tag|uint64(v3))
+			kernel.StoreRelaxed(&out[at2+w5], tag|uint64(v4))
 		}
-//line serve.go:207
+//line serve.go:202
 		if t1 {
 			cursor[level] = next
 		}
@@ -893,13 +947,13 @@ func quernRow10EchoActor(r *host.Run, leaves []uint32, first6 int, emptys []int,
 		born := bornRow[threadX]
 		since := sinceRow[threadX]
 		t1 := threadX == 0
-//line serve.go:220
+//line serve.go:215
 		if t1 {
-			now7 := kernel.GlobalTimer()
-			t58 := now7
+			now8 := kernel.GlobalTimer()
+			t72 := now8
 			empty = 0
-			since = t58
-//line serve.go:222
+			since = t72
+//line serve.go:217
 			if shape.Life != 0 && since-born >= shape.Life {
 				leave = 5
 			}
@@ -911,13 +965,13 @@ func quernRow10EchoActor(r *host.Run, leaves []uint32, first6 int, emptys []int,
 }
 
 //go:noinline
-func quernRow11EchoActor(r *host.Run, control []uint64, t10 int, start3 uint64) {
+func quernRow11EchoActor(r *host.Run, control []uint64, t10 int, start4 uint64) {
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		t1 := threadX == 0
-//line serve.go:227
+//line serve.go:222
 		if t1 {
-			kernel.StoreRelease(&control[t10], start3)
+			kernel.StoreRelease(&control[t10], start4)
 		}
 	}
 }
@@ -952,35 +1006,38 @@ func quernHostAccumulateActor(r *host.Run) {
 	var t15 int
 	var out []uint64
 	var threads6 uint32 = 64
-	t5 := min(threads6, 32)
-	t6 := (threads6 + 31) / 32
-	size4 := t6 * 8
 	mask := shape.Slots - 1
 	words := host.Dynamic[uint32](r, 1)
-	var t31 uint32
-	var t32 uint32
+	t28 := shape.Stride
+	size4 := 0 * t28
+	t5 := min(threads6, 32)
+	t6 := (threads6 + 31) / 32
+	size5 := t6 * 32
+	t36 := shape.Stride
+	var t45 uint32
+	var t46 uint32
 	var fresh uint32
 	var to uint32
 	var why uint32
-	var t33 uint32
-	size5 := uint64(shape.Epoch)<<32 | 2
+	var t47 uint32
+	size6 := uint64(shape.Epoch)<<32 | 2
 	var m uint32
 	var turn uint32
 	starts := host.Scratch[int64](r, 4, r.BlockDim.Count())
 	outcomes := host.Scratch[uint32](r, 5, r.BlockDim.Count())
-	var t39 *Total
-	var t41 uint32
-	cells := host.Dynamic[actor.Cell[Sample, Reply]](r, 0)
-	var t42 *Sample
-	var t44 uint32
-	var t45 *Reply
-	var t52 Kind
-	var t54 uint64
+	var t53 *Total
 	var t55 uint32
+	cells := host.Dynamic[actor.Cell[Sample, Reply]](r, 0)
+	var t56 *Sample
+	var t58 uint32
+	var t59 *Reply
+	var t52 Kind
+	var t68 uint64
+	var t69 uint32
 	var tag uint64
 	var at2 uint32
-	t56 := shape.Out
-	size6 := uint64(shape.Epoch)<<32 | 4
+	t70 := shape.Out
+	size7 := uint64(shape.Epoch)<<32 | 4
 	var result uint32
 	for r.Next() {
 		blockX := r.BlockIdx.X
@@ -1035,37 +1092,38 @@ func quernHostAccumulateActor(r *host.Run) {
 				for threadZ := range 1 {
 					for threadY := range 1 {
 						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+						start := next & mask * shape.InStep
 						first3 := (threadZ*1 + threadY) * 64
-						quernRow3AccumulateActor(r, control, t9, first3, t5, &shape, size4, burst, t6, in, next, mask, sh, look, words, threads6, level, cursor, base, inbox)
+						quernRow3AccumulateActor(r, control, t9, burst, threads6, &shape, in, start, next, look, sh, words, size4, first3, t5, size5, t6, mask, t36, level, cursor, base, inbox)
 					}
 				}
 				r.ThreadIdx = kernel.Dim3{}
-//line serve.go:121
-				t31 = sh.Fresh[look]
+//line serve.go:116
+				t45 = sh.Fresh[look]
 				r.ThreadIdx = kernel.Dim3{}
-//line serve.go:121
-				t32 = sh.Higher[look]
-				fresh = t31
-				to = t32
+//line serve.go:116
+				t46 = sh.Higher[look]
+				fresh = t45
+				to = t46
 				r.ThreadIdx = kernel.Dim3{}
-//line serve.go:122
+//line serve.go:117
 				if fresh == 0 && to == 0 {
 					to = sh.Lower[look]
 				}
 				r.ThreadIdx = kernel.Dim3{}
-//line serve.go:125
+//line serve.go:120
 				why = sh.Leave[look]
 				if why == 1 || why == 5 || why == 2 && fresh == 0 && to == 0 {
-//line serve.go:126
+//line serve.go:121
 					leaving = why
 					break
 				}
 				if to != 0 {
-					t33 = to - 1
-					level = t33
+					t47 = to - 1
+					level = t47
 					burst = 1
 					r.ThreadIdx = kernel.Dim3{}
-//line serve.go:131
+//line serve.go:126
 					next = cursor[level]
 					for threadZ := range 1 {
 						for threadY := range 1 {
@@ -1075,19 +1133,19 @@ func quernHostAccumulateActor(r *host.Run) {
 					}
 					continue
 				}
-//line serve.go:137
+//line serve.go:132
 				if fresh == 0 {
 					burst = 1
 					for threadZ := range 1 {
 						for threadY := range 1 {
 							r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 							first4 := (threadZ*1 + threadY) * 64
-							quernRow5AccumulateActor(r, leaves, first4, emptys, borns, sinces, &shape, control, t10, size5)
+							quernRow5AccumulateActor(r, leaves, first4, emptys, borns, sinces, &shape, control, t10, size6)
 						}
 					}
 					continue
 				}
-//line serve.go:164
+//line serve.go:159
 				m = 0
 				for threadZ := range 1 {
 					for threadY := range 1 {
@@ -1097,7 +1155,7 @@ func quernHostAccumulateActor(r *host.Run) {
 					}
 				}
 				for ; m < fresh; m++ {
-//line serve.go:165
+//line serve.go:160
 					turn = handled & 1
 					for threadZ := range 1 {
 						for threadY := range 1 {
@@ -1106,7 +1164,7 @@ func quernHostAccumulateActor(r *host.Run) {
 						}
 					}
 					r.ThreadIdx = kernel.Dim3{}
-//line serve.go:171
+//line serve.go:166
 					if sh.Late[m] == 0 {
 						for threadZ := range 1 {
 							for threadY := range 1 {
@@ -1115,42 +1173,42 @@ func quernHostAccumulateActor(r *host.Run) {
 							}
 						}
 						r.ThreadIdx = kernel.Dim3{}
-//line serve.go:172
-						t39 = &states[blockX]
-						t41 = m
+//line serve.go:167
+						t53 = &states[blockX]
+						t55 = m
 						for threadZ := range 1 {
 							for threadY := range 1 {
 								r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-								quernRow9AccumulateActor(r, cells, t41)
+								quernRow9AccumulateActor(r, cells, t55)
 							}
 						}
 						r.ThreadIdx = kernel.Dim3{}
-//line serve.go:172
-						t42 = &cells[t41].In
-						t44 = m
+//line serve.go:167
+						t56 = &cells[t55].In
+						t58 = m
 						for threadZ := range 1 {
 							for threadY := range 1 {
 								r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-								quernRow10AccumulateActor(r, cells, t44)
+								quernRow10AccumulateActor(r, cells, t58)
 							}
 						}
 						r.ThreadIdx = kernel.Dim3{}
-//line serve.go:172
-						t45 = &cells[t44].Out
+//line serve.go:167
+						t59 = &cells[t58].Out
 						for threadZ := range 1 {
 							for threadY := range 1 {
 								r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-								quernRow11AccumulateActor(r, t42)
+								quernRow11AccumulateActor(r, t56)
 							}
 						}
 						for threadZ := range 1 {
 							for threadY := range 1 {
 								r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-								quernRow12AccumulateActor(r, t39, t42, t45)
+								quernRow12AccumulateActor(r, t53, t56, t59)
 							}
 						}
 //line handlers.go:78
-						t52 = t42.Kind
+						t52 = t56.Kind
 						for threadZ := range 1 {
 							for threadY := range 1 {
 								first7 := (threadZ*1 + threadY) * 64
@@ -1165,36 +1223,36 @@ func quernHostAccumulateActor(r *host.Run) {
 							quernRow14AccumulateActor(r, starts, first8, outcomes, turn, sh)
 						}
 					}
-//line serve.go:179
-					t54 = uint64(next+1) << 32
-					t55 = next & mask * shape.OutStep
-					tag = t54
-					at2 = t55
+//line serve.go:174
+					t68 = uint64(next+1) << 32
+					t69 = next & mask * shape.OutStep
+					tag = t68
+					at2 = t69
 					r.ThreadIdx = kernel.Dim3{}
-//line serve.go:180
+//line serve.go:175
 					if sh.Finished[turn] != (handled/2+1)*threads6 {
 						for threadZ := range 1 {
 							for threadY := range 1 {
 								r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-								quernRow15AccumulateActor(r, t56, tag, out, at2, cursor, level, next, control, t10, size6)
+								quernRow15AccumulateActor(r, t70, tag, out, at2, cursor, level, next, control, t10, size7)
 							}
 						}
 						break block
 					}
 					r.ThreadIdx = kernel.Dim3{}
-//line serve.go:194
+//line serve.go:189
 					result = sh.Outcome[turn]
-//line serve.go:205
+//line serve.go:200
 					next++
 					handled++
 					for threadZ := range 1 {
 						for threadY := range 1 {
 							r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-							start2 := shape.OutAt + m*shape.Stride
-							quernRow16AccumulateActor(r, threads6, &shape, result, sh, turn, words, start2, out, at2, tag, cursor, level, next)
+							start3 := shape.OutAt + m*shape.Stride
+							quernRow16AccumulateActor(r, threads6, &shape, result, sh, turn, words, start3, out, at2, tag, cursor, level, next)
 						}
 					}
-//line serve.go:210
+//line serve.go:205
 					if result == 2 || result == 3 {
 						leaving = 3
 						break
@@ -1215,8 +1273,8 @@ func quernHostAccumulateActor(r *host.Run) {
 			for threadZ := range 1 {
 				for threadY := range 1 {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-					start3 := uint64(shape.Epoch)<<32 | uint64(leaving)
-					quernRow18AccumulateActor(r, control, t10, start3)
+					start4 := uint64(shape.Epoch)<<32 | uint64(leaving)
+					quernRow18AccumulateActor(r, control, t10, start4)
 				}
 			}
 		}
@@ -1289,13 +1347,13 @@ func quernRow2AccumulateActor(r *host.Run, leaves []uint32, first2 int, look uin
 }
 
 //go:noinline
-func quernRow3AccumulateActor(r *host.Run, control []uint64, t9, first3 int, t5 uint32, shape *actor.Shape, size4, burst, t6 uint32, in []uint64, next, mask uint32, sh *actor.Status, look uint32, words []uint32, threads6, level uint32, cursor []uint32, base uint32, inbox []uint64) {
+func quernRow3AccumulateActor(r *host.Run, control []uint64, t9 int, burst, threads6 uint32, shape *actor.Shape, in []uint64, start, next, look uint32, sh *actor.Status, words []uint32, size4 uint32, first3 int, t5, size5, t6, mask, t36, level uint32, cursor []uint32, base uint32, inbox []uint64) {
 	for threadX := range 64 {
 		r.ThreadIdx.X = threadX
 		t1 := threadX == 0
+		t2 := uint32(threadX)
 		t3 := uint32((threadX + first3) & 31)
 		t4 := uint32((threadX + first3) >> 5)
-		t2 := uint32(threadX)
 //line serve.go:64
 		var asked uint64
 		if t1 {
@@ -1303,59 +1361,100 @@ func quernRow3AccumulateActor(r *host.Run, control []uint64, t9, first3 int, t5 
 			asked = loaded
 		}
 //line serve.go:68
-		for w := t3; w < shape.In; w += t5 {
-			for from := t4; from < burst; from += size4 {
-				v := [8]uint64{}
-//line serve.go:72
-				for k := uint32(0); k < 8; k++ {
-					slot := from + k*t6
-					if slot < burst {
-//line serve.go:74
-						loaded2 := host.Load(r, &in[(next+slot)&mask*shape.InStep+w])
-//line serve.go:74
-						v[k] = loaded2
+		if burst == 1 {
+			for w := t2; w < shape.In; w += threads6 {
+				loaded2 := host.Load(r, &in[start+w])
+				v := loaded2
+//line serve.go:71
+				t31 := v
+				t32 := next
+				t33 := look
+				t34 := w
+//line serve.go:230
+				data := uint32(t31)
+//line serve.go:232
+				if uint32(t31>>32) != t32+1 {
+					kernel.AtomicMin(&sh.Fresh[t33], 0)
+				} else if t34 >= 1 {
+					words[size4+t34-1] = data
+				} else {
+					var late uint32
+					t22 := data != 0
+					if t22 {
+//line serve.go:238
+						now2 := kernel.GlobalTimer()
+						t22 = int32(uint32(now2/1000)-data) >= 0
 					}
+					if t22 {
+//line serve.go:239
+						late = 1
+					}
+					sh.Late[0] = late
 				}
+			}
+		} else {
+//line serve.go:74
+			for w2 := t3; w2 < shape.In; w2 += t5 {
+				for from := t4; from < burst; from += size5 {
+					v2 := [32]uint64{}
 //line serve.go:78
-				for k2 := uint32(0); k2 < 8; k2++ {
-					slot2 := from + k2*t6
-					if slot2 < burst {
+					for k := uint32(0); k < 32; k++ {
+						slot := from + k*t6
+						if slot < burst {
 //line serve.go:80
-						data := uint32(v[k2])
-//line serve.go:82
-						if uint32(v[k2]>>32) != next+slot2+1 {
-							sh.Fresh[look] = min(sh.Fresh[look], slot2)
-						} else if w >= 1 {
-							words[slot2*shape.Stride+w-1] = data
-						} else {
-							var late uint32
-							t29 := data != 0
-							if t29 {
-//line serve.go:88
-								now2 := kernel.GlobalTimer()
-								t29 = int32(uint32(now2/1000)-data) >= 0
+							loaded3 := host.Load(r, &in[(next+slot)&mask*shape.InStep+w2])
+//line serve.go:80
+							v2[k] = loaded3
+						}
+					}
+//line serve.go:84
+					for k2 := uint32(0); k2 < 32; k2++ {
+						slot2 := from + k2*t6
+						if slot2 < burst {
+//line serve.go:86
+							t39 := v2[k2]
+							t40 := next + slot2
+							t41 := look
+							t42 := slot2
+							t43 := w2
+//line serve.go:230
+							data2 := uint32(t39)
+//line serve.go:232
+							if uint32(t39>>32) != t40+1 {
+								kernel.AtomicMin(&sh.Fresh[t41], t42)
+							} else if t43 >= 1 {
+								words[t42*t36+t43-1] = data2
+							} else {
+								var late2 uint32
+								t24 := data2 != 0
+								if t24 {
+//line serve.go:238
+									now3 := kernel.GlobalTimer()
+									t24 = int32(uint32(now3/1000)-data2) >= 0
+								}
+								if t24 {
+//line serve.go:239
+									late2 = 1
+								}
+								sh.Late[t42] = late2
 							}
-							if t29 {
-//line serve.go:89
-								late = 1
-							}
-							sh.Late[slot2] = late
 						}
 					}
 				}
 			}
 		}
+//line serve.go:92
 		for other := t2; other < shape.Levels; other += threads6 {
 			if other == level {
 				continue
 			}
 			head := cursor[other]
 			at := (base+other)*shape.Slots + head&mask
-			loaded3 := host.Load(r, &inbox[at*shape.InStep])
-			if uint32(loaded3>>32) != head+1 {
+			loaded4 := host.Load(r, &inbox[at*shape.InStep])
+			if uint32(loaded4>>32) != head+1 {
 				continue
 			}
-//line serve.go:106
+//line serve.go:101
 			if other > level {
 				sh.Higher[look] = max(sh.Higher[look], (other + 1))
 			} else {
@@ -1363,8 +1462,8 @@ func quernRow3AccumulateActor(r *host.Run, control []uint64, t9, first3 int, t5 
 			}
 		}
 		for slot3 := t4; slot3 < burst; slot3 += t6 {
-			for w2 := t3; w2 < shape.Out-2; w2 += t5 {
-				words[slot3*shape.Stride+shape.OutAt+w2] = 0
+			for w3 := t3; w3 < shape.Out-2; w3 += t5 {
+				words[slot3*shape.Stride+shape.OutAt+w3] = 0
 			}
 		}
 		if asked != 0 {
@@ -1378,7 +1477,7 @@ func quernRow4AccumulateActor(r *host.Run, cursor []uint32, level uint32) {
 	for threadX := range 64 {
 		r.ThreadIdx.X = threadX
 		t1 := threadX == 0
-//line serve.go:132
+//line serve.go:127
 		if t1 {
 			cursor[8] = level
 		}
@@ -1386,7 +1485,7 @@ func quernRow4AccumulateActor(r *host.Run, cursor []uint32, level uint32) {
 }
 
 //go:noinline
-func quernRow5AccumulateActor(r *host.Run, leaves []uint32, first4 int, emptys []int, borns, sinces []int64, shape *actor.Shape, control []uint64, t10 int, size5 uint64) {
+func quernRow5AccumulateActor(r *host.Run, leaves []uint32, first4 int, emptys []int, borns, sinces []int64, shape *actor.Shape, control []uint64, t10 int, size6 uint64) {
 	leaveRow := leaves[first4:][:64]
 	emptyRow := emptys[first4:][:64]
 	bornRow := borns[first4:][:64]
@@ -1398,23 +1497,23 @@ func quernRow5AccumulateActor(r *host.Run, leaves []uint32, first4 int, emptys [
 		born := bornRow[threadX]
 		since := sinceRow[threadX]
 		t1 := threadX == 0
-//line serve.go:139
+//line serve.go:134
 		if t1 {
 			empty++
 			if empty == 16 || shape.Leaves != 0 {
-//line serve.go:141
+//line serve.go:136
 				empty = 0
-				now3 := kernel.GlobalTimer()
-				now4 := now3
-//line serve.go:143
-				idle := now4 - since
-//line serve.go:145
-				if shape.Life != 0 && now4-born >= shape.Life {
+				now4 := kernel.GlobalTimer()
+				now5 := now4
+//line serve.go:138
+				idle := now5 - since
+//line serve.go:140
+				if shape.Life != 0 && now5-born >= shape.Life {
 					leave = 5
 				} else if shape.Leaves != 0 && idle >= shape.Idle {
-//line serve.go:150
+//line serve.go:145
 					leave = 2
-					kernel.StoreRelaxed(&control[t10], size5)
+					kernel.StoreRelaxed(&control[t10], size6)
 					kernel.Fence()
 				}
 			}
@@ -1431,7 +1530,7 @@ func quernRow6AccumulateActor(r *host.Run, leaves []uint32, first5 int, control 
 		r.ThreadIdx.X = threadX
 		leave := leaveRow[threadX]
 		t1 := threadX == 0
-//line serve.go:160
+//line serve.go:155
 		if t1 && leave != 0 {
 			leave = 0
 			kernel.StoreRelaxed(&control[t10], 0)
@@ -1446,15 +1545,15 @@ func quernRow7AccumulateActor(r *host.Run, starts []int64, first6 int, outcomes 
 	outcomeRow := outcomes[first6:][:64]
 	for threadX := range 64 {
 		t1 := threadX == 0
-//line serve.go:166
-		var start int64
+//line serve.go:161
+		var start2 int64
 		if t1 {
-			now5 := kernel.Clock()
-			start = now5
+			now6 := kernel.Clock()
+			start2 = now6
 		}
-//line serve.go:170
+//line serve.go:165
 		var outcome uint32 = 257
-		startRow[threadX] = start
+		startRow[threadX] = start2
 		outcomeRow[threadX] = outcome
 	}
 }
@@ -1463,38 +1562,38 @@ func quernRow7AccumulateActor(r *host.Run, starts []int64, first6 int, outcomes 
 func quernRow8AccumulateActor(r *host.Run, states []Total, blockX int) {
 	for threadX := range 64 {
 		r.ThreadIdx.X = threadX
-//line serve.go:172
+//line serve.go:167
 		_ = states[blockX]
 	}
 }
 
 //go:noinline
-func quernRow9AccumulateActor(r *host.Run, cells []actor.Cell[Sample, Reply], t41 uint32) {
+func quernRow9AccumulateActor(r *host.Run, cells []actor.Cell[Sample, Reply], t55 uint32) {
 	for threadX := range 64 {
 		r.ThreadIdx.X = threadX
-//line serve.go:172
-		_ = cells[t41].In
+//line serve.go:167
+		_ = cells[t55].In
 	}
 }
 
 //go:noinline
-func quernRow10AccumulateActor(r *host.Run, cells []actor.Cell[Sample, Reply], t44 uint32) {
+func quernRow10AccumulateActor(r *host.Run, cells []actor.Cell[Sample, Reply], t58 uint32) {
 	for threadX := range 64 {
 		r.ThreadIdx.X = threadX
-//line serve.go:172
-		_ = cells[t44].Out
+//line serve.go:167
+		_ = cells[t58].Out
 	}
 }
 
 //go:noinline
-func quernRow11AccumulateActor(r *host.Run, t42 *Sample) {
+func quernRow11AccumulateActor(r *host.Run, t56 *Sample) {
 	for threadX := range 64 {
 		r.ThreadIdx.X = threadX
 //line handlers.go:64
-		if t42.Kind == 2 && threadX == 40 || t42.Kind == 3 {
+		if t56.Kind == 2 && threadX == 40 || t56.Kind == 3 {
 			host.Fail(r, "asked to")
-		} else if t42.Kind == 5 {
-			for t42.Kind == 5 {
+		} else if t56.Kind == 5 {
+			for t56.Kind == 5 {
 				kernel.Fence()
 			}
 		}
@@ -1502,22 +1601,22 @@ func quernRow11AccumulateActor(r *host.Run, t42 *Sample) {
 }
 
 //go:noinline
-func quernRow12AccumulateActor(r *host.Run, t39 *Total, t42 *Sample, t45 *Reply) {
+func quernRow12AccumulateActor(r *host.Run, t53 *Total, t56 *Sample, t59 *Reply) {
 	for threadX := range 64 {
 		r.ThreadIdx.X = threadX
 //line handlers.go:72
 		if threadX == 0 {
-			t39.Sum += int64(t42.Value)
-			t39.Count++
-			t16 := t45
-			t22 := t45
-			t34 := t39.Sum
-			t43 := t39.Count
+			t53.Sum += int64(t56.Value)
+			t53.Count++
+			t16 := t59
+			t26 := t59
+			t35 := t53.Sum
+			t44 := t53.Count
 //line handlers.go:75
-			t16.Sum = t34
+			t16.Sum = t35
 //line handlers.go:75
-			t22.Count = t43
-			t45.Last = [3]uint8{uint8(t42.Value), uint8(t42.Value >> 8), uint8(t42.Kind)}
+			t26.Count = t44
+			t59.Last = [3]uint8{uint8(t56.Value), uint8(t56.Value >> 8), uint8(t56.Kind)}
 		}
 	}
 }
@@ -1541,7 +1640,7 @@ func quernRow13AccumulateActor(r *host.Run, outcomes []uint32, first7 int, t52 K
 //line handlers.go:84
 			result0 = 1
 		}
-//line serve.go:172
+//line serve.go:167
 		outcome := uint32(result0)
 		outcomeRow[threadX] = outcome
 	}
@@ -1553,65 +1652,65 @@ func quernRow14AccumulateActor(r *host.Run, starts []int64, first8 int, outcomes
 	outcomeRow := outcomes[first8:][:64]
 	for threadX := range 64 {
 		r.ThreadIdx.X = threadX
-		start := startRow[threadX]
+		start2 := startRow[threadX]
 		outcome := outcomeRow[threadX]
 		t1 := threadX == 0
-//line serve.go:174
+//line serve.go:169
 		if t1 {
-			t48 := turn
-//line serve.go:175
-			_ = sh.Outcome[t48]
-			t50 := turn
-//line serve.go:175
-			_ = sh.Cycles[t50]
-			t51 := outcome
-//line serve.go:175
-			now6 := kernel.Clock()
-			t53 := uint32(now6 - start)
-//line serve.go:175
-			sh.Outcome[t48] = t51
-//line serve.go:175
-			sh.Cycles[t50] = t53
+			t62 := turn
+//line serve.go:170
+			_ = sh.Outcome[t62]
+			t64 := turn
+//line serve.go:170
+			_ = sh.Cycles[t64]
+			t65 := outcome
+//line serve.go:170
+			now7 := kernel.Clock()
+			t67 := uint32(now7 - start2)
+//line serve.go:170
+			sh.Outcome[t62] = t65
+//line serve.go:170
+			sh.Cycles[t64] = t67
 		}
 		sh.Finished[turn] += 1
 	}
 }
 
 //go:noinline
-func quernRow15AccumulateActor(r *host.Run, t56 uint32, tag uint64, out []uint64, at2 uint32, cursor []uint32, level, next uint32, control []uint64, t10 int, size6 uint64) {
+func quernRow15AccumulateActor(r *host.Run, t70 uint32, tag uint64, out []uint64, at2 uint32, cursor []uint32, level, next uint32, control []uint64, t10 int, size7 uint64) {
 	for threadX := range 64 {
 		r.ThreadIdx.X = threadX
-//line serve.go:183
-		for w3 := uint32(0); w3 < t56; w3++ {
-			v2 := tag
-			if w3 == 0 {
-				v2 |= 256
+//line serve.go:178
+		for w4 := uint32(0); w4 < t70; w4++ {
+			v3 := tag
+			if w4 == 0 {
+				v3 |= 256
 			}
-			kernel.StoreRelaxed(&out[at2+w3], v2)
+			kernel.StoreRelaxed(&out[at2+w4], v3)
 		}
 		kernel.StoreRelaxed(&cursor[level], next+1)
-		kernel.StoreRelease(&control[t10], size6)
+		kernel.StoreRelease(&control[t10], size7)
 	}
 }
 
 //go:noinline
-func quernRow16AccumulateActor(r *host.Run, threads6 uint32, shape *actor.Shape, result uint32, sh *actor.Status, turn uint32, words []uint32, start2 uint32, out []uint64, at2 uint32, tag uint64, cursor []uint32, level, next uint32) {
+func quernRow16AccumulateActor(r *host.Run, threads6 uint32, shape *actor.Shape, result uint32, sh *actor.Status, turn uint32, words []uint32, start3 uint32, out []uint64, at2 uint32, tag uint64, cursor []uint32, level, next uint32) {
 	for threadX := range 64 {
 		r.ThreadIdx.X = threadX
 		t2 := uint32(threadX)
 		t1 := threadX == 0
-//line serve.go:195
-		for w4 := t2; w4 < shape.Out; w4 += threads6 {
-			v3 := result
-//line serve.go:198
-			if w4 == 1 {
-				v3 = sh.Cycles[turn]
-			} else if w4 >= 2 {
-				v3 = words[start2+w4-2]
+//line serve.go:190
+		for w5 := t2; w5 < shape.Out; w5 += threads6 {
+			v4 := result
+//line serve.go:193
+			if w5 == 1 {
+				v4 = sh.Cycles[turn]
+			} else if w5 >= 2 {
+				v4 = words[start3+w5-2]
 			}
-			kernel.StoreRelaxed(&out[at2+w4], tag|uint64(v3))
+			kernel.StoreRelaxed(&out[at2+w5], tag|uint64(v4))
 		}
-//line serve.go:207
+//line serve.go:202
 		if t1 {
 			cursor[level] = next
 		}
@@ -1630,13 +1729,13 @@ func quernRow17AccumulateActor(r *host.Run, leaves []uint32, first9 int, emptys 
 		born := bornRow[threadX]
 		since := sinceRow[threadX]
 		t1 := threadX == 0
-//line serve.go:220
+//line serve.go:215
 		if t1 {
-			now7 := kernel.GlobalTimer()
-			t58 := now7
+			now8 := kernel.GlobalTimer()
+			t72 := now8
 			empty = 0
-			since = t58
-//line serve.go:222
+			since = t72
+//line serve.go:217
 			if shape.Life != 0 && since-born >= shape.Life {
 				leave = 5
 			}
@@ -1648,13 +1747,13 @@ func quernRow17AccumulateActor(r *host.Run, leaves []uint32, first9 int, emptys 
 }
 
 //go:noinline
-func quernRow18AccumulateActor(r *host.Run, control []uint64, t10 int, start3 uint64) {
+func quernRow18AccumulateActor(r *host.Run, control []uint64, t10 int, start4 uint64) {
 	for threadX := range 64 {
 		r.ThreadIdx.X = threadX
 		t1 := threadX == 0
-//line serve.go:227
+//line serve.go:222
 		if t1 {
-			kernel.StoreRelease(&control[t10], start3)
+			kernel.StoreRelease(&control[t10], start4)
 		}
 	}
 }
@@ -1689,28 +1788,31 @@ func quernHostFirstOfActor(r *host.Run) {
 	var t15 int
 	var out []uint64
 	var threads6 uint32 = 32
-	t5 := min(threads6, 32)
-	t6 := (threads6 + 31) / 32
-	size4 := t6 * 8
 	mask := shape.Slots - 1
 	words := host.Dynamic[uint32](r, 1)
-	var t31 uint32
-	var t32 uint32
+	t28 := shape.Stride
+	size4 := 0 * t28
+	t5 := min(threads6, 32)
+	t6 := (threads6 + 31) / 32
+	size5 := t6 * 32
+	t36 := shape.Stride
+	var t45 uint32
+	var t46 uint32
 	var fresh uint32
 	var to uint32
 	var why uint32
-	var t33 uint32
-	size5 := uint64(shape.Epoch)<<32 | 2
+	var t47 uint32
+	size6 := uint64(shape.Epoch)<<32 | 2
 	var m uint32
 	var turn uint32
 	cells := host.Dynamic[actor.Cell[[4]int32, int32]](r, 0)
 	var result0 kernel.Action = 1
-	var t54 uint64
-	var t55 uint32
+	var t68 uint64
+	var t69 uint32
 	var tag uint64
 	var at2 uint32
-	t56 := shape.Out
-	size6 := uint64(shape.Epoch)<<32 | 4
+	t70 := shape.Out
+	size7 := uint64(shape.Epoch)<<32 | 4
 	var result uint32
 	for r.Next() {
 		blockX := r.BlockIdx.X
@@ -1765,37 +1867,38 @@ func quernHostFirstOfActor(r *host.Run) {
 				for threadZ := range 1 {
 					for threadY := range 1 {
 						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+						start := next & mask * shape.InStep
 						first3 := (threadZ*1 + threadY) * 32
-						quernRow3FirstOfActor(r, control, t9, first3, t5, &shape, size4, burst, t6, in, next, mask, sh, look, words, threads6, level, cursor, base, inbox)
+						quernRow3FirstOfActor(r, control, t9, burst, threads6, &shape, in, start, next, look, sh, words, size4, first3, t5, size5, t6, mask, t36, level, cursor, base, inbox)
 					}
 				}
 				r.ThreadIdx = kernel.Dim3{}
-//line serve.go:121
-				t31 = sh.Fresh[look]
+//line serve.go:116
+				t45 = sh.Fresh[look]
 				r.ThreadIdx = kernel.Dim3{}
-//line serve.go:121
-				t32 = sh.Higher[look]
-				fresh = t31
-				to = t32
+//line serve.go:116
+				t46 = sh.Higher[look]
+				fresh = t45
+				to = t46
 				r.ThreadIdx = kernel.Dim3{}
-//line serve.go:122
+//line serve.go:117
 				if fresh == 0 && to == 0 {
 					to = sh.Lower[look]
 				}
 				r.ThreadIdx = kernel.Dim3{}
-//line serve.go:125
+//line serve.go:120
 				why = sh.Leave[look]
 				if why == 1 || why == 5 || why == 2 && fresh == 0 && to == 0 {
-//line serve.go:126
+//line serve.go:121
 					leaving = why
 					break
 				}
 				if to != 0 {
-					t33 = to - 1
-					level = t33
+					t47 = to - 1
+					level = t47
 					burst = 1
 					r.ThreadIdx = kernel.Dim3{}
-//line serve.go:131
+//line serve.go:126
 					next = cursor[level]
 					for threadZ := range 1 {
 						for threadY := range 1 {
@@ -1805,19 +1908,19 @@ func quernHostFirstOfActor(r *host.Run) {
 					}
 					continue
 				}
-//line serve.go:137
+//line serve.go:132
 				if fresh == 0 {
 					burst = 1
 					for threadZ := range 1 {
 						for threadY := range 1 {
 							r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 							first4 := (threadZ*1 + threadY) * 32
-							quernRow5FirstOfActor(r, leaves, first4, emptys, borns, sinces, &shape, control, t10, size5)
+							quernRow5FirstOfActor(r, leaves, first4, emptys, borns, sinces, &shape, control, t10, size6)
 						}
 					}
 					continue
 				}
-//line serve.go:164
+//line serve.go:159
 				m = 0
 				for threadZ := range 1 {
 					for threadY := range 1 {
@@ -1827,7 +1930,7 @@ func quernHostFirstOfActor(r *host.Run) {
 					}
 				}
 				for ; m < fresh; m++ {
-//line serve.go:165
+//line serve.go:160
 					turn = handled & 1
 					for threadZ := range 1 {
 						for threadY := range 1 {
@@ -1835,36 +1938,36 @@ func quernHostFirstOfActor(r *host.Run) {
 							quernRow7FirstOfActor(r, sh, m, states, blockX, cells, result0, turn)
 						}
 					}
-//line serve.go:179
-					t54 = uint64(next+1) << 32
-					t55 = next & mask * shape.OutStep
-					tag = t54
-					at2 = t55
+//line serve.go:174
+					t68 = uint64(next+1) << 32
+					t69 = next & mask * shape.OutStep
+					tag = t68
+					at2 = t69
 					r.ThreadIdx = kernel.Dim3{}
-//line serve.go:180
+//line serve.go:175
 					if sh.Finished[turn] != (handled/2+1)*threads6 {
 						for threadZ := range 1 {
 							for threadY := range 1 {
 								r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-								quernRow8FirstOfActor(r, t56, tag, out, at2, cursor, level, next, control, t10, size6)
+								quernRow8FirstOfActor(r, t70, tag, out, at2, cursor, level, next, control, t10, size7)
 							}
 						}
 						break block
 					}
 					r.ThreadIdx = kernel.Dim3{}
-//line serve.go:194
+//line serve.go:189
 					result = sh.Outcome[turn]
-//line serve.go:205
+//line serve.go:200
 					next++
 					handled++
 					for threadZ := range 1 {
 						for threadY := range 1 {
 							r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-							start2 := shape.OutAt + m*shape.Stride
-							quernRow9FirstOfActor(r, threads6, &shape, result, sh, turn, words, start2, out, at2, tag, cursor, level, next)
+							start3 := shape.OutAt + m*shape.Stride
+							quernRow9FirstOfActor(r, threads6, &shape, result, sh, turn, words, start3, out, at2, tag, cursor, level, next)
 						}
 					}
-//line serve.go:210
+//line serve.go:205
 					if result == 2 || result == 3 {
 						leaving = 3
 						break
@@ -1885,8 +1988,8 @@ func quernHostFirstOfActor(r *host.Run) {
 			for threadZ := range 1 {
 				for threadY := range 1 {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-					start3 := uint64(shape.Epoch)<<32 | uint64(leaving)
-					quernRow11FirstOfActor(r, control, t10, start3)
+					start4 := uint64(shape.Epoch)<<32 | uint64(leaving)
+					quernRow11FirstOfActor(r, control, t10, start4)
 				}
 			}
 		}
@@ -1959,13 +2062,13 @@ func quernRow2FirstOfActor(r *host.Run, leaves []uint32, first2 int, look uint32
 }
 
 //go:noinline
-func quernRow3FirstOfActor(r *host.Run, control []uint64, t9, first3 int, t5 uint32, shape *actor.Shape, size4, burst, t6 uint32, in []uint64, next, mask uint32, sh *actor.Status, look uint32, words []uint32, threads6, level uint32, cursor []uint32, base uint32, inbox []uint64) {
+func quernRow3FirstOfActor(r *host.Run, control []uint64, t9 int, burst, threads6 uint32, shape *actor.Shape, in []uint64, start, next, look uint32, sh *actor.Status, words []uint32, size4 uint32, first3 int, t5, size5, t6, mask, t36, level uint32, cursor []uint32, base uint32, inbox []uint64) {
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		t1 := threadX == 0
+		t2 := uint32(threadX)
 		t3 := uint32((threadX + first3) & 31)
 		t4 := uint32((threadX + first3) >> 5)
-		t2 := uint32(threadX)
 //line serve.go:64
 		var asked uint64
 		if t1 {
@@ -1973,59 +2076,100 @@ func quernRow3FirstOfActor(r *host.Run, control []uint64, t9, first3 int, t5 uin
 			asked = loaded
 		}
 //line serve.go:68
-		for w := t3; w < shape.In; w += t5 {
-			for from := t4; from < burst; from += size4 {
-				v := [8]uint64{}
-//line serve.go:72
-				for k := uint32(0); k < 8; k++ {
-					slot := from + k*t6
-					if slot < burst {
-//line serve.go:74
-						loaded2 := host.Load(r, &in[(next+slot)&mask*shape.InStep+w])
-//line serve.go:74
-						v[k] = loaded2
+		if burst == 1 {
+			for w := t2; w < shape.In; w += threads6 {
+				loaded2 := host.Load(r, &in[start+w])
+				v := loaded2
+//line serve.go:71
+				t31 := v
+				t32 := next
+				t33 := look
+				t34 := w
+//line serve.go:230
+				data := uint32(t31)
+//line serve.go:232
+				if uint32(t31>>32) != t32+1 {
+					kernel.AtomicMin(&sh.Fresh[t33], 0)
+				} else if t34 >= 1 {
+					words[size4+t34-1] = data
+				} else {
+					var late uint32
+					t22 := data != 0
+					if t22 {
+//line serve.go:238
+						now2 := kernel.GlobalTimer()
+						t22 = int32(uint32(now2/1000)-data) >= 0
 					}
+					if t22 {
+//line serve.go:239
+						late = 1
+					}
+					sh.Late[0] = late
 				}
+			}
+		} else {
+//line serve.go:74
+			for w2 := t3; w2 < shape.In; w2 += t5 {
+				for from := t4; from < burst; from += size5 {
+					v2 := [32]uint64{}
 //line serve.go:78
-				for k2 := uint32(0); k2 < 8; k2++ {
-					slot2 := from + k2*t6
-					if slot2 < burst {
+					for k := uint32(0); k < 32; k++ {
+						slot := from + k*t6
+						if slot < burst {
 //line serve.go:80
-						data := uint32(v[k2])
-//line serve.go:82
-						if uint32(v[k2]>>32) != next+slot2+1 {
-							sh.Fresh[look] = min(sh.Fresh[look], slot2)
-						} else if w >= 1 {
-							words[slot2*shape.Stride+w-1] = data
-						} else {
-							var late uint32
-							t29 := data != 0
-							if t29 {
-//line serve.go:88
-								now2 := kernel.GlobalTimer()
-								t29 = int32(uint32(now2/1000)-data) >= 0
+							loaded3 := host.Load(r, &in[(next+slot)&mask*shape.InStep+w2])
+//line serve.go:80
+							v2[k] = loaded3
+						}
+					}
+//line serve.go:84
+					for k2 := uint32(0); k2 < 32; k2++ {
+						slot2 := from + k2*t6
+						if slot2 < burst {
+//line serve.go:86
+							t39 := v2[k2]
+							t40 := next + slot2
+							t41 := look
+							t42 := slot2
+							t43 := w2
+//line serve.go:230
+							data2 := uint32(t39)
+//line serve.go:232
+							if uint32(t39>>32) != t40+1 {
+								kernel.AtomicMin(&sh.Fresh[t41], t42)
+							} else if t43 >= 1 {
+								words[t42*t36+t43-1] = data2
+							} else {
+								var late2 uint32
+								t24 := data2 != 0
+								if t24 {
+//line serve.go:238
+									now3 := kernel.GlobalTimer()
+									t24 = int32(uint32(now3/1000)-data2) >= 0
+								}
+								if t24 {
+//line serve.go:239
+									late2 = 1
+								}
+								sh.Late[t42] = late2
 							}
-							if t29 {
-//line serve.go:89
-								late = 1
-							}
-							sh.Late[slot2] = late
 						}
 					}
 				}
 			}
 		}
+//line serve.go:92
 		for other := t2; other < shape.Levels; other += threads6 {
 			if other == level {
 				continue
 			}
 			head := cursor[other]
 			at := (base+other)*shape.Slots + head&mask
-			loaded3 := host.Load(r, &inbox[at*shape.InStep])
-			if uint32(loaded3>>32) != head+1 {
+			loaded4 := host.Load(r, &inbox[at*shape.InStep])
+			if uint32(loaded4>>32) != head+1 {
 				continue
 			}
-//line serve.go:106
+//line serve.go:101
 			if other > level {
 				sh.Higher[look] = max(sh.Higher[look], (other + 1))
 			} else {
@@ -2033,8 +2177,8 @@ func quernRow3FirstOfActor(r *host.Run, control []uint64, t9, first3 int, t5 uin
 			}
 		}
 		for slot3 := t4; slot3 < burst; slot3 += t6 {
-			for w2 := t3; w2 < shape.Out-2; w2 += t5 {
-				words[slot3*shape.Stride+shape.OutAt+w2] = 0
+			for w3 := t3; w3 < shape.Out-2; w3 += t5 {
+				words[slot3*shape.Stride+shape.OutAt+w3] = 0
 			}
 		}
 		if asked != 0 {
@@ -2048,7 +2192,7 @@ func quernRow4FirstOfActor(r *host.Run, cursor []uint32, level uint32) {
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		t1 := threadX == 0
-//line serve.go:132
+//line serve.go:127
 		if t1 {
 			cursor[8] = level
 		}
@@ -2056,7 +2200,7 @@ func quernRow4FirstOfActor(r *host.Run, cursor []uint32, level uint32) {
 }
 
 //go:noinline
-func quernRow5FirstOfActor(r *host.Run, leaves []uint32, first4 int, emptys []int, borns, sinces []int64, shape *actor.Shape, control []uint64, t10 int, size5 uint64) {
+func quernRow5FirstOfActor(r *host.Run, leaves []uint32, first4 int, emptys []int, borns, sinces []int64, shape *actor.Shape, control []uint64, t10 int, size6 uint64) {
 	leaveRow := leaves[first4:][:32]
 	emptyRow := emptys[first4:][:32]
 	bornRow := borns[first4:][:32]
@@ -2068,23 +2212,23 @@ func quernRow5FirstOfActor(r *host.Run, leaves []uint32, first4 int, emptys []in
 		born := bornRow[threadX]
 		since := sinceRow[threadX]
 		t1 := threadX == 0
-//line serve.go:139
+//line serve.go:134
 		if t1 {
 			empty++
 			if empty == 16 || shape.Leaves != 0 {
-//line serve.go:141
+//line serve.go:136
 				empty = 0
-				now3 := kernel.GlobalTimer()
-				now4 := now3
-//line serve.go:143
-				idle := now4 - since
-//line serve.go:145
-				if shape.Life != 0 && now4-born >= shape.Life {
+				now4 := kernel.GlobalTimer()
+				now5 := now4
+//line serve.go:138
+				idle := now5 - since
+//line serve.go:140
+				if shape.Life != 0 && now5-born >= shape.Life {
 					leave = 5
 				} else if shape.Leaves != 0 && idle >= shape.Idle {
-//line serve.go:150
+//line serve.go:145
 					leave = 2
-					kernel.StoreRelaxed(&control[t10], size5)
+					kernel.StoreRelaxed(&control[t10], size6)
 					kernel.Fence()
 				}
 			}
@@ -2101,7 +2245,7 @@ func quernRow6FirstOfActor(r *host.Run, leaves []uint32, first5 int, control []u
 		r.ThreadIdx.X = threadX
 		leave := leaveRow[threadX]
 		t1 := threadX == 0
-//line serve.go:160
+//line serve.go:155
 		if t1 && leave != 0 {
 			leave = 0
 			kernel.StoreRelaxed(&control[t10], 0)
@@ -2115,88 +2259,88 @@ func quernRow7FirstOfActor(r *host.Run, sh *actor.Status, m uint32, states []uin
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		t1 := threadX == 0
-//line serve.go:166
-		var start int64
+//line serve.go:161
+		var start2 int64
 		if t1 {
-			now5 := kernel.Clock()
-			start = now5
+			now6 := kernel.Clock()
+			start2 = now6
 		}
-//line serve.go:170
+//line serve.go:165
 		var outcome uint32 = 257
 		if sh.Late[m] == 0 {
 			_ = states[blockX]
-			t41 := m
-//line serve.go:172
-			_ = cells[t41].In
-//line serve.go:172
-			t42 := &cells[t41].In
-			t44 := m
-//line serve.go:172
-			_ = cells[t44].Out
-//line serve.go:172
-			t45 := &cells[t44].Out
+			t55 := m
+//line serve.go:167
+			_ = cells[t55].In
+//line serve.go:167
+			t56 := &cells[t55].In
+			t58 := m
+//line serve.go:167
+			_ = cells[t58].Out
+//line serve.go:167
+			t59 := &cells[t58].Out
 //line handlers.go:91
 			if threadX == 0 {
-				*t45 = t42[t42[0]]
+				*t59 = t56[t56[0]]
 			}
-//line serve.go:172
+//line serve.go:167
 			outcome = uint32(result0)
 		}
 		if t1 {
-			t48 := turn
-//line serve.go:175
-			_ = sh.Outcome[t48]
-			t50 := turn
-//line serve.go:175
-			_ = sh.Cycles[t50]
-			t51 := outcome
-//line serve.go:175
-			now6 := kernel.Clock()
-			t53 := uint32(now6 - start)
-//line serve.go:175
-			sh.Outcome[t48] = t51
-//line serve.go:175
-			sh.Cycles[t50] = t53
+			t62 := turn
+//line serve.go:170
+			_ = sh.Outcome[t62]
+			t64 := turn
+//line serve.go:170
+			_ = sh.Cycles[t64]
+			t65 := outcome
+//line serve.go:170
+			now7 := kernel.Clock()
+			t67 := uint32(now7 - start2)
+//line serve.go:170
+			sh.Outcome[t62] = t65
+//line serve.go:170
+			sh.Cycles[t64] = t67
 		}
 		sh.Finished[turn] += 1
 	}
 }
 
 //go:noinline
-func quernRow8FirstOfActor(r *host.Run, t56 uint32, tag uint64, out []uint64, at2 uint32, cursor []uint32, level, next uint32, control []uint64, t10 int, size6 uint64) {
+func quernRow8FirstOfActor(r *host.Run, t70 uint32, tag uint64, out []uint64, at2 uint32, cursor []uint32, level, next uint32, control []uint64, t10 int, size7 uint64) {
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
-//line serve.go:183
-		for w3 := uint32(0); w3 < t56; w3++ {
-			v2 := tag
-			if w3 == 0 {
-				v2 |= 256
+//line serve.go:178
+		for w4 := uint32(0); w4 < t70; w4++ {
+			v3 := tag
+			if w4 == 0 {
+				v3 |= 256
 			}
-			kernel.StoreRelaxed(&out[at2+w3], v2)
+			kernel.StoreRelaxed(&out[at2+w4], v3)
 		}
 		kernel.StoreRelaxed(&cursor[level], next+1)
-		kernel.StoreRelease(&control[t10], size6)
+		kernel.StoreRelease(&control[t10], size7)
 	}
 }
 
 //go:noinline
-func quernRow9FirstOfActor(r *host.Run, threads6 uint32, shape *actor.Shape, result uint32, sh *actor.Status, turn uint32, words []uint32, start2 uint32, out []uint64, at2 uint32, tag uint64, cursor []uint32, level, next uint32) {
+func quernRow9FirstOfActor(r *host.Run, threads6 uint32, shape *actor.Shape, result uint32, sh *actor.Status, turn uint32, words []uint32, start3 uint32, out []uint64, at2 uint32, tag uint64, cursor []uint32, level, next uint32) {
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		t2 := uint32(threadX)
 		t1 := threadX == 0
-//line serve.go:195
-		for w4 := t2; w4 < shape.Out; w4 += threads6 {
-			v3 := result
-//line serve.go:198
-			if w4 == 1 {
-				v3 = sh.Cycles[turn]
-			} else if w4 >= 2 {
-				v3 = words[start2+w4-2]
+//line serve.go:190
+		for w5 := t2; w5 < shape.Out; w5 += threads6 {
+			v4 := result
+//line serve.go:193
+			if w5 == 1 {
+				v4 = sh.Cycles[turn]
+			} else if w5 >= 2 {
+				v4 = words[start3+w5-2]
 			}
-			kernel.StoreRelaxed(&out[at2+w4], tag|uint64(v3))
+			kernel.StoreRelaxed(&out[at2+w5], tag|uint64(v4))
 		}
-//line serve.go:207
+//line serve.go:202
 		if t1 {
 			cursor[level] = next
 		}
@@ -2215,13 +2359,13 @@ func quernRow10FirstOfActor(r *host.Run, leaves []uint32, first6 int, emptys []i
 		born := bornRow[threadX]
 		since := sinceRow[threadX]
 		t1 := threadX == 0
-//line serve.go:220
+//line serve.go:215
 		if t1 {
-			now7 := kernel.GlobalTimer()
-			t58 := now7
+			now8 := kernel.GlobalTimer()
+			t72 := now8
 			empty = 0
-			since = t58
-//line serve.go:222
+			since = t72
+//line serve.go:217
 			if shape.Life != 0 && since-born >= shape.Life {
 				leave = 5
 			}
@@ -2233,13 +2377,13 @@ func quernRow10FirstOfActor(r *host.Run, leaves []uint32, first6 int, emptys []i
 }
 
 //go:noinline
-func quernRow11FirstOfActor(r *host.Run, control []uint64, t10 int, start3 uint64) {
+func quernRow11FirstOfActor(r *host.Run, control []uint64, t10 int, start4 uint64) {
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		t1 := threadX == 0
-//line serve.go:227
+//line serve.go:222
 		if t1 {
-			kernel.StoreRelease(&control[t10], start3)
+			kernel.StoreRelease(&control[t10], start4)
 		}
 	}
 }
