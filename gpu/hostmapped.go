@@ -21,25 +21,26 @@ func (h *HostBuffer[T]) Mapped() (*Buffer[T], error) {
 	return b.Slice(0, b.length), nil
 }
 
-// mapped gives the memory an address on its device, once.
-func (h *hostMemory) mapped(m *memory) error {
+// mapped gives the memory an address on the device of m, which is made of it.
+func (h *hostMemory) mapped(m *memory) (err error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if h.at == nil || m.drv != (driver.Memory{}) {
-		return nil
+	if h.at != nil && h.device == (driver.Memory{}) {
+		h.device, err = m.dev.drv.MapHost(h.at, m.size)
 	}
-	var err error
-	m.drv, err = m.dev.drv.MapHost(h.at, m.size)
+	if err == nil && m.drv != h.device {
+		m.drv = h.device
+	}
 	return err
 }
 
 // unmap ends the address. Nobody uses the memory any more.
-func (h *hostMemory) unmap(m *memory) error {
-	if m.drv == (driver.Memory{}) {
+func (h *hostMemory) unmap(d *Device) error {
+	if h.device == (driver.Memory{}) {
 		return nil
 	}
-	err := m.dev.drv.UnmapHost(m.drv)
-	m.drv = driver.Memory{}
+	err := d.drv.UnmapHost(h.device)
+	h.device = driver.Memory{}
 	return err
 }
 

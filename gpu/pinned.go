@@ -29,6 +29,7 @@ type HostBuffer[T any] struct {
 type hostMemory struct {
 	at unsafe.Pointer // nil if the size is 0
 
+	device     driver.Memory  // where kernels find it; zero if nobody has asked
 	registered bool           // the program's own memory
 	pins       runtime.Pinner // keeps it, if it is Go's
 
@@ -114,7 +115,7 @@ func (h *hostMemory) free(d *Device) error {
 	if h.at == nil {
 		return nil
 	}
-	err := errors.Join(h.wait(), h.unmap(m))
+	err := errors.Join(h.wait(), h.unmap(d))
 	hostRanges.remove(h.at)
 	if h.registered {
 		err = errors.Join(err, d.drv.UnregisterHost(h.at))

@@ -33,7 +33,7 @@ func open(t testing.TB, b gpu.Backend) *ring.Runtime {
 }
 
 func TestEcho(t *testing.T) {
-	for _, b := range []gpu.Backend{gpu.CPU, gpu.Sim, gpu.CUDA} {
+	for _, b := range backends {
 		t.Run(fmt.Sprint(b), func(t *testing.T) {
 			rt := open(t, b)
 			ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
@@ -56,7 +56,7 @@ func TestEcho(t *testing.T) {
 }
 
 func BenchmarkAsk(bm *testing.B) {
-	for _, b := range []gpu.Backend{gpu.CPU, gpu.Sim, gpu.CUDA} {
+	for _, b := range backends {
 		bm.Run(fmt.Sprint(b), func(t *testing.B) {
 			rt := open(t, b)
 			ctx := context.Background()
@@ -73,3 +73,6 @@ func BenchmarkAsk(bm *testing.B) {
 		})
 	}
 }
+
+// backends are those that tests run on, where there are devices.
+var backends = []gpu.Backend{gpu.CPU, gpu.Sim, gpu.CUDA}

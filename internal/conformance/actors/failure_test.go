@@ -12,7 +12,7 @@ import (
 
 // each runs a test on every device there is.
 func each(t *testing.T, test func(t *testing.T, ctx context.Context, rt *ring.Runtime)) {
-	for _, b := range []gpu.Backend{gpu.CPU, gpu.Sim, gpu.CUDA} {
+	for _, b := range backends {
 		t.Run(string(b), func(t *testing.T) {
 			rt := open(t, b)
 			ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
