@@ -25,8 +25,14 @@ func (h *HostBuffer[T]) Mapped() (*Buffer[T], error) {
 func (h *hostMemory) mapped(m *memory) (err error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if h.at != nil && h.device == (driver.Memory{}) {
-		h.device, err = m.dev.drv.MapHost(h.at, m.size)
+	if h.mappedSize < m.size { // the first time, or memory of a pool in its next use
+		err = h.unmap(m.dev)
+		if err == nil {
+			h.device, err = m.dev.drv.MapHost(h.at, m.size)
+		}
+		if err == nil {
+			h.mappedSize = m.size
+		}
 	}
 	if err == nil && m.drv != h.device {
 		m.drv = h.device
@@ -40,7 +46,7 @@ func (h *hostMemory) unmap(d *Device) error {
 		return nil
 	}
 	err := d.drv.UnmapHost(h.device)
-	h.device = driver.Memory{}
+	h.device, h.mappedSize = driver.Memory{}, 0
 	return err
 }
 

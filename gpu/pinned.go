@@ -29,7 +29,8 @@ type HostBuffer[T any] struct {
 type hostMemory struct {
 	at unsafe.Pointer // nil if the size is 0
 
-	device     driver.Memory  // where kernels find it; zero if nobody has asked
+	device     driver.Memory  // where kernels find mappedSize bytes of it
+	mappedSize int64          // 0 if nobody has asked
 	registered bool           // the program's own memory
 	pins       runtime.Pinner // keeps it, if it is Go's
 

@@ -12,11 +12,15 @@ import (
 	"quern.dev/ring"
 )
 
-func gpuOnly(t *testing.T) *ring.Runtime {
-	if os.Getenv("RING_DEVICE") == "" {
-		t.Skip("RING_DEVICE is not set")
+// deviceVariable is the environment variable with the back end to measure: cuda
+// for the figures of resident actors.
+const deviceVariable = "QUERN_MEASURE_ACTORS"
+
+func measured(t *testing.T) *ring.Runtime {
+	if os.Getenv(deviceVariable) == "" {
+		t.Skip(deviceVariable + " does not name a device to measure")
 	}
-	return open(t, gpu.Backend(os.Getenv("RING_DEVICE")))
+	return open(t, gpu.Backend(os.Getenv(deviceVariable)))
 }
 
 func percentiles(t *testing.T, name string, d []time.Duration) {
@@ -25,8 +29,8 @@ func percentiles(t *testing.T, name string, d []time.Duration) {
 	t.Logf("%s: p50 %v p90 %v p99 %v p99.9 %v max %v (n=%d)", name, at(.5), at(.9), at(.99), at(.999), d[len(d)-1], len(d))
 }
 
-func TestDeviceLatency(t *testing.T) {
-	rt := gpuOnly(t)
+func TestMeasureLatency(t *testing.T) {
+	rt := measured(t)
 	ctx := context.Background()
 	begin := time.Now()
 	a, err := SpawnEcho(ctx, rt, ring.Options{})
@@ -60,20 +64,23 @@ func TestDeviceLatency(t *testing.T) {
 		}
 	}
 	percentiles(t, "ask", d)
+	c, err := SpawnEcho(ctx, rt, ring.Options{Spin: time.Nanosecond})
+	if err != nil {
+		t.Fatal(err)
+	}
 	d = d[:0]
-	for i := uint32(0); i < 300; i++ {
-		time.Sleep(2 * time.Millisecond)
+	for range 20000 {
 		begin := time.Now()
-		if _, err := a.Ask(ctx, Message{}); err != nil {
+		if _, err := c.Ask(ctx, Message{}); err != nil {
 			t.Fatal(err)
 		}
 		d = append(d, time.Since(begin))
 	}
-	percentiles(t, "ask after 2 ms of idleness", d)
+	percentiles(t, "ask of an actor that pauses at once", d)
 }
 
 func flood(t *testing.T, actors, feeders, total int) {
-	rt := gpuOnly(t)
+	rt := measured(t)
 	ctx := context.Background()
 	var list []*ring.Actor[Message, Message]
 	for range actors {
@@ -134,13 +141,13 @@ func flood(t *testing.T, actors, feeders, total int) {
 	t.Logf("%d actors, %d feeders: %d messages of 64 bytes in %v: %.2f M/s", actors, feeders, total, took, float64(total)/took.Seconds()/1e6)
 }
 
-func TestDeviceThroughputOne(t *testing.T)    { flood(t, 1, 1, 4_000_000) }
-func TestDeviceThroughput64(t *testing.T)     { flood(t, 64, 8, 32_000_000) }
-func TestDeviceThroughput64of4(t *testing.T)  { flood(t, 64, 4, 16_000_000) }
-func TestDeviceThroughput64of14(t *testing.T) { flood(t, 64, 14, 32_000_000) }
+func TestMeasureThroughputOne(t *testing.T)    { flood(t, 1, 1, 4_000_000) }
+func TestMeasureThroughput64(t *testing.T)     { flood(t, 64, 8, 32_000_000) }
+func TestMeasureThroughput64of4(t *testing.T)  { flood(t, 64, 4, 16_000_000) }
+func TestMeasureThroughput64of14(t *testing.T) { flood(t, 64, 14, 32_000_000) }
 
-func TestDeviceQuiesce(t *testing.T) {
-	rt := gpuOnly(t)
+func TestMeasureQuiesce(t *testing.T) {
+	rt := measured(t)
 	dev := rt.Device()
 	ctx, cancel := context.WithTimeout(context.Background(), 15*time.Second)
 	defer cancel()

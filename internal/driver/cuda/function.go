@@ -88,9 +88,7 @@ func (f *function) inspect(name string) error {
 		return err
 	}
 	if f.dev.api.has(cuFuncLoad) {
-		if err := f.dev.handles(cuFuncLoad, f.handle); err != nil {
-			return err
-		}
+		_ = f.dev.handles(cuFuncLoad, f.handle) // what cannot be loaded now is loaded, or fails, at the first launch
 	}
 	for _, q := range []struct {
 		attribute int
