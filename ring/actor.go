@@ -220,8 +220,6 @@ func (c *core) unanswered(ticket uint64, outcome uint32) error {
 			}
 		}
 		return &HandlerError{Actor: c.name, Ticket: ticket, Err: c.cause()}
-	case actor.Expired:
-		return ErrExpired
 	default:
 		return ErrNoReply
 	}
@@ -258,7 +256,7 @@ func (c *core) offer(m *mailbox, use uint64, msg unsafe.Pointer) (uint64, bool) 
 	}
 	ticket, ok := m.claim(use)
 	if ok {
-		m.put(ticket, msg, 0)
+		m.put(ticket, msg)
 	}
 	return ticket, ok
 }

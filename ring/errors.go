@@ -15,8 +15,6 @@ var (
 	ErrNoReply = errors.New("the handler did not reply")
 	// ErrInvalid means that an option is not acceptable.
 	ErrInvalid = errors.New("invalid option")
-	// ErrExpired means that the message was not handled before its deadline.
-	ErrExpired = errors.New("the message expired before it was handled")
 )
 
 // StateError is the error of an operation that the state of the actor does not

@@ -101,15 +101,15 @@ func (m *mailbox) outbox(ticket uint64) unsafe.Pointer {
 }
 
 // put writes the message with a ticket.
-func (m *mailbox) put(ticket uint64, msg unsafe.Pointer, expiry uint32) {
+func (m *mailbox) put(ticket uint64, msg unsafe.Pointer) {
 	at, tag := m.inbox(ticket), tag(ticket)
 	if m.shared {
-		m.putShared(at, msg, tag|uint64(expiry))
+		m.putShared(at, msg, tag)
 		return
 	}
 	// A GPU sees aligned words of 64 bits as wholes, which is all that the rings
 	// need; atomic stores would cost ten times as much.
-	*(*uint64)(at) = tag | uint64(expiry)
+	*(*uint64)(at) = tag
 	n := m.inSize / 4
 	for i := uintptr(0); i < n; i++ {
 		at = unsafe.Add(at, 8)
@@ -120,7 +120,7 @@ func (m *mailbox) put(ticket uint64, msg unsafe.Pointer, expiry uint32) {
 	}
 }
 
-func (m *mailbox) putShared(at, msg unsafe.Pointer, header uint64) {
+func (m *mailbox) putShared(at, msg unsafe.Pointer, tag uint64) {
 	for i := uintptr(0); i < m.inSize; i += 4 {
 		word := uint32(0)
 		if i+4 <= m.inSize {
@@ -128,9 +128,9 @@ func (m *mailbox) putShared(at, msg unsafe.Pointer, header uint64) {
 		} else {
 			word = rest(msg, m.inSize)
 		}
-		atomic.StoreUint64((*uint64)(unsafe.Add(at, 8*actor.InHeader+2*i)), header>>32<<32|uint64(word))
+		atomic.StoreUint64((*uint64)(unsafe.Add(at, 8*actor.InHeader+2*i)), tag|uint64(word))
 	}
-	atomic.StoreUint64((*uint64)(at), header)
+	atomic.StoreUint64((*uint64)(at), tag)
 }
 
 // rest returns the last bytes of size bytes at p, which are no whole word.

@@ -15,8 +15,8 @@
 // of the ticket, n+1, in the upper half. A word is written and read in one piece,
 // so a word with the right tag has the right data, in whatever order the words
 // arrive: a reader needs one trip over the bus, and neither side needs a fence.
-// The first [HeaderWords] words of a slot are its header, the rest is the message
-// or the reply.
+// The first [InHeader] or [OutHeader] words of a slot are its header, the rest is
+// the message or the reply.
 //
 // # Control
 //

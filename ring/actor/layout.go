@@ -19,20 +19,15 @@ const (
 
 // Words of the headers of slots.
 const (
-	// Expiry of a message: the time in microseconds of [kernel.GlobalTimer],
-	// modulo 1<<32, from which on it is not handled, 0 for none.
-	Expiry    = 0
-	InHeader  = 1
+	InHeader  = 1 // a word without data, so that a message without bytes has one
 	Outcome   = 0 // the handler's Action, or one of those below
 	Cycles    = 1 // that the handler took
 	OutHeader = 2
 )
 
-// Outcomes beside the actions of handlers.
-const (
-	HandlerFailed = 0x100 + iota // a thread of the handler has stopped
-	Expired                      // the message was not handled in time
-)
+// HandlerFailed is the outcome beside the actions of handlers: a thread of the
+// handler has stopped.
+const HandlerFailed = 0x100
 
 // MaxLevels is the number of mailboxes that an actor has, at most.
 const MaxLevels = 8

@@ -20,7 +20,6 @@ type Status struct {
 	Finished [2]uint32 // threads that have returned from the handler, by message, so far
 	Outcome  [2]uint32 // by message
 	Cycles   [2]uint32 // by message
-	Late     [MaxBatch]uint32
 }
 
 // Serve is the loop of one actor, run by a block: actor number t.BlockIdx.X of
@@ -162,10 +161,7 @@ func Serve[State, In, Out any](t kernel.Thread, s Shape, control []uint64, curso
 			if first {
 				start = kernel.Clock()
 			}
-			outcome := uint32(Expired)
-			if sh.Late[m] == 0 {
-				outcome = uint32(handle(t, &states[me], &cells[m].In, &cells[m].Out))
-			}
+			outcome := uint32(handle(t, &states[me], &cells[m].In, &cells[m].Out))
 			if first {
 				sh.Outcome[turn], sh.Cycles[turn] = outcome, uint32(kernel.Clock()-start)
 			}
@@ -227,17 +223,10 @@ func Serve[State, In, Out any](t kernel.Thread, s Shape, control []uint64, curso
 // keep puts word w of the message with a ticket, read from slot number slot of a
 // look, where the handler finds it, or notes that it has not arrived.
 func keep(stride uint32, sh *Status, words []uint32, v uint64, ticket, look, slot, w uint32) {
-	data := uint32(v)
 	switch {
 	case uint32(v>>32) != ticket+1:
 		kernel.AtomicMin(&sh.Fresh[look], slot, kernel.BlockScope)
 	case w >= InHeader:
-		words[slot*stride+w-InHeader] = data
-	default:
-		late := uint32(0)
-		if data != 0 && int32(uint32(kernel.GlobalTimer()/1000)-data) >= 0 {
-			late = 1
-		}
-		sh.Late[slot] = late
+		words[slot*stride+w-InHeader] = uint32(v)
 	}
 }

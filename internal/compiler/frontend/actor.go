@@ -229,4 +229,3 @@ func (l *lowering) handlers(generated map[string]bool) {
 		}
 	}
 }
-

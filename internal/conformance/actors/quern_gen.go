@@ -28,82 +28,77 @@ var quernEchoActor = gpu.NewKernel(gpu.KernelInfo{
 	},
 	PTX: quernPTX,
 	Variants: []gpu.Variant{
-		{Name: "proven", Limits: []int64{1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 1, 5, 9, 2147483647, 0, 9, 2, 0, 5, 1, 2, 4, 9, 0, 0, 16, 2, 0, 5, 1, 1, 4, 9, 7, 0, -1, 1, 3, 2, 0, 4, 1, 3, 0, 238609294, 4, 7, 5, 9, 0, 0, -1, 1, 6, 0, 136, 8, 5, 9, -64}, Sites: []gpu.Site{
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 44, Col: 10},
-			{Kind: gpu.SliceSite, File: "serve.go", Line: 57, Col: 9},
-			{Kind: gpu.SliceSite, File: "serve.go", Line: 58, Col: 10},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 70, Col: 30},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 235, Col: 3},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 80, Col: 35},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 241, Col: 3},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 96, Col: 12},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 98, Col: 34},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 109, Col: 5},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 126, Col: 11},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 166, Col: 7},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 183, Col: 27},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 185, Col: 26},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 196, Col: 10},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 198, Col: 26},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 203, Col: 5},
+		{Name: "proven", Limits: []int64{1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 1, 5, 9, 2147483647, 0, 9, 2, 0, 5, 1, 2, 4, 9, 0, 0, 16, 2, 0, 5, 1, 1, 4, 9, 7, 0, -1, 1, 3, 2, 0, 4, 1, 3, 0, 238609294, 4, 7, 5, 9, 0}, Sites: []gpu.Site{
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 43, Col: 10},
+			{Kind: gpu.SliceSite, File: "serve.go", Line: 56, Col: 9},
+			{Kind: gpu.SliceSite, File: "serve.go", Line: 57, Col: 10},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 69, Col: 30},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 230, Col: 3},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 79, Col: 35},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 95, Col: 12},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 97, Col: 34},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 108, Col: 5},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 125, Col: 11},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 164, Col: 46},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 179, Col: 27},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 181, Col: 26},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 192, Col: 10},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 194, Col: 26},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 199, Col: 5},
 		}},
 		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 1, 5, 9, 2147483647, 0, 9, 2, 0, 5, 9, 2147483647, 0, 16, 2, 0, 5, 9, 2147483655}, Sites: []gpu.Site{
-			{Kind: gpu.SliceSite, File: "serve.go", Line: 41, Col: 12},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 44, Col: 10},
-			{Kind: gpu.SliceSite, File: "serve.go", Line: 57, Col: 9},
-			{Kind: gpu.SliceSite, File: "serve.go", Line: 58, Col: 10},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 66, Col: 32},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 70, Col: 30},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 235, Col: 3},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 80, Col: 35},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 241, Col: 3},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 96, Col: 12},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 98, Col: 34},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 109, Col: 5},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 126, Col: 11},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 146, Col: 28},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 157, Col: 25},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 166, Col: 7},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 167, Col: 33},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 167, Col: 46},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 183, Col: 27},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 185, Col: 26},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 186, Col: 26},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 196, Col: 10},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 198, Col: 26},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 203, Col: 5},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 223, Col: 24},
+			{Kind: gpu.SliceSite, File: "serve.go", Line: 40, Col: 12},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 43, Col: 10},
+			{Kind: gpu.SliceSite, File: "serve.go", Line: 56, Col: 9},
+			{Kind: gpu.SliceSite, File: "serve.go", Line: 57, Col: 10},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 65, Col: 32},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 69, Col: 30},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 230, Col: 3},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 79, Col: 35},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 95, Col: 12},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 97, Col: 34},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 108, Col: 5},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 125, Col: 11},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 145, Col: 28},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 156, Col: 25},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 164, Col: 33},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 164, Col: 46},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 179, Col: 27},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 181, Col: 26},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 182, Col: 26},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 192, Col: 10},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 194, Col: 26},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 199, Col: 5},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 219, Col: 24},
 		}},
 		{Name: "wide", Sites: []gpu.Site{
-			{Kind: gpu.SliceSite, File: "serve.go", Line: 41, Col: 12},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 44, Col: 10},
-			{Kind: gpu.SliceSite, File: "serve.go", Line: 57, Col: 9},
-			{Kind: gpu.SliceSite, File: "serve.go", Line: 58, Col: 10},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 66, Col: 32},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 70, Col: 30},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 235, Col: 3},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 80, Col: 35},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 241, Col: 3},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 96, Col: 12},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 98, Col: 34},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 109, Col: 5},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 126, Col: 11},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 146, Col: 28},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 157, Col: 25},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 166, Col: 7},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 167, Col: 33},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 167, Col: 46},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 183, Col: 27},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 185, Col: 26},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 186, Col: 26},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 196, Col: 10},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 198, Col: 26},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 203, Col: 5},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 223, Col: 24},
+			{Kind: gpu.SliceSite, File: "serve.go", Line: 40, Col: 12},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 43, Col: 10},
+			{Kind: gpu.SliceSite, File: "serve.go", Line: 56, Col: 9},
+			{Kind: gpu.SliceSite, File: "serve.go", Line: 57, Col: 10},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 65, Col: 32},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 69, Col: 30},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 230, Col: 3},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 79, Col: 35},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 95, Col: 12},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 97, Col: 34},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 108, Col: 5},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 125, Col: 11},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 145, Col: 28},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 156, Col: 25},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 164, Col: 33},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 164, Col: 46},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 179, Col: 27},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 181, Col: 26},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 182, Col: 26},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 192, Col: 10},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 194, Col: 26},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 199, Col: 5},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 219, Col: 24},
 		}},
 	},
 	Block:  gpu.Dim3{X: 32, Y: 1, Z: 1},
-	Shared: 312,
+	Shared: 56,
 	Host:   quernHostEchoActor,
 })
 
@@ -134,85 +129,80 @@ var quernAccumulateActor = gpu.NewKernel(gpu.KernelInfo{
 	},
 	PTX: quernPTX,
 	Variants: []gpu.Variant{
-		{Name: "proven", Limits: []int64{1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 1, 5, 9, 2147483647, 0, 9, 2, 0, 5, 1, 2, 4, 9, 0, 0, 16, 2, 0, 5, 1, 1, 4, 9, 7, 0, -1, 1, 3, 2, 0, 4, 1, 3, 0, 238609294, 4, 7, 5, 9, 0, 0, -1, 1, 6, 0, 32, 8, 5, 9, -64}, Sites: []gpu.Site{
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 44, Col: 10},
-			{Kind: gpu.SliceSite, File: "serve.go", Line: 57, Col: 9},
-			{Kind: gpu.SliceSite, File: "serve.go", Line: 58, Col: 10},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 70, Col: 30},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 235, Col: 3},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 80, Col: 35},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 241, Col: 3},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 96, Col: 12},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 98, Col: 34},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 109, Col: 5},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 126, Col: 11},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 166, Col: 7},
+		{Name: "proven", Limits: []int64{1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 1, 5, 9, 2147483647, 0, 9, 2, 0, 5, 1, 2, 4, 9, 0, 0, 16, 2, 0, 5, 1, 1, 4, 9, 7, 0, -1, 1, 3, 2, 0, 4, 1, 3, 0, 238609294, 4, 7, 5, 9, 0}, Sites: []gpu.Site{
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 43, Col: 10},
+			{Kind: gpu.SliceSite, File: "serve.go", Line: 56, Col: 9},
+			{Kind: gpu.SliceSite, File: "serve.go", Line: 57, Col: 10},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 69, Col: 30},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 230, Col: 3},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 79, Col: 35},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 95, Col: 12},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 97, Col: 34},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 108, Col: 5},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 125, Col: 11},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 164, Col: 46},
 			{Kind: gpu.PanicSite, File: "handlers.go", Line: 65, Col: 3, Text: "asked to"},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 183, Col: 27},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 185, Col: 26},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 196, Col: 10},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 198, Col: 26},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 203, Col: 5},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 179, Col: 27},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 181, Col: 26},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 192, Col: 10},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 194, Col: 26},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 199, Col: 5},
 		}},
 		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 1, 5, 9, 2147483647, 0, 9, 2, 0, 5, 9, 2147483647, 0, 16, 2, 0, 5, 9, 2147483655}, Sites: []gpu.Site{
-			{Kind: gpu.SliceSite, File: "serve.go", Line: 41, Col: 12},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 44, Col: 10},
-			{Kind: gpu.SliceSite, File: "serve.go", Line: 57, Col: 9},
-			{Kind: gpu.SliceSite, File: "serve.go", Line: 58, Col: 10},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 66, Col: 32},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 70, Col: 30},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 235, Col: 3},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 80, Col: 35},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 241, Col: 3},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 96, Col: 12},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 98, Col: 34},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 109, Col: 5},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 126, Col: 11},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 146, Col: 28},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 157, Col: 25},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 166, Col: 7},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 167, Col: 33},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 167, Col: 46},
+			{Kind: gpu.SliceSite, File: "serve.go", Line: 40, Col: 12},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 43, Col: 10},
+			{Kind: gpu.SliceSite, File: "serve.go", Line: 56, Col: 9},
+			{Kind: gpu.SliceSite, File: "serve.go", Line: 57, Col: 10},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 65, Col: 32},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 69, Col: 30},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 230, Col: 3},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 79, Col: 35},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 95, Col: 12},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 97, Col: 34},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 108, Col: 5},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 125, Col: 11},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 145, Col: 28},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 156, Col: 25},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 164, Col: 33},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 164, Col: 46},
 			{Kind: gpu.PanicSite, File: "handlers.go", Line: 65, Col: 3, Text: "asked to"},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 183, Col: 27},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 185, Col: 26},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 186, Col: 26},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 196, Col: 10},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 198, Col: 26},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 203, Col: 5},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 223, Col: 24},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 179, Col: 27},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 181, Col: 26},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 182, Col: 26},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 192, Col: 10},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 194, Col: 26},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 199, Col: 5},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 219, Col: 24},
 		}},
 		{Name: "wide", Sites: []gpu.Site{
-			{Kind: gpu.SliceSite, File: "serve.go", Line: 41, Col: 12},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 44, Col: 10},
-			{Kind: gpu.SliceSite, File: "serve.go", Line: 57, Col: 9},
-			{Kind: gpu.SliceSite, File: "serve.go", Line: 58, Col: 10},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 66, Col: 32},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 70, Col: 30},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 235, Col: 3},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 80, Col: 35},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 241, Col: 3},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 96, Col: 12},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 98, Col: 34},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 109, Col: 5},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 126, Col: 11},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 146, Col: 28},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 157, Col: 25},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 166, Col: 7},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 167, Col: 33},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 167, Col: 46},
+			{Kind: gpu.SliceSite, File: "serve.go", Line: 40, Col: 12},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 43, Col: 10},
+			{Kind: gpu.SliceSite, File: "serve.go", Line: 56, Col: 9},
+			{Kind: gpu.SliceSite, File: "serve.go", Line: 57, Col: 10},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 65, Col: 32},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 69, Col: 30},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 230, Col: 3},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 79, Col: 35},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 95, Col: 12},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 97, Col: 34},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 108, Col: 5},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 125, Col: 11},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 145, Col: 28},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 156, Col: 25},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 164, Col: 33},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 164, Col: 46},
 			{Kind: gpu.PanicSite, File: "handlers.go", Line: 65, Col: 3, Text: "asked to"},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 183, Col: 27},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 185, Col: 26},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 186, Col: 26},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 196, Col: 10},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 198, Col: 26},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 203, Col: 5},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 223, Col: 24},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 179, Col: 27},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 181, Col: 26},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 182, Col: 26},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 192, Col: 10},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 194, Col: 26},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 199, Col: 5},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 219, Col: 24},
 		}},
 	},
 	Block:  gpu.Dim3{X: 64, Y: 1, Z: 1},
-	Shared: 312,
+	Shared: 56,
 	Host:   quernHostAccumulateActor,
 })
 
@@ -243,85 +233,80 @@ var quernFirstOfActor = gpu.NewKernel(gpu.KernelInfo{
 	},
 	PTX: quernPTX,
 	Variants: []gpu.Variant{
-		{Name: "proven", Limits: []int64{1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 1, 5, 9, 2147483647, 0, 9, 2, 0, 5, 1, 2, 4, 9, 0, 0, 16, 2, 0, 5, 1, 1, 4, 9, 7, 0, -1, 1, 3, 2, 0, 4, 1, 3, 0, 238609294, 4, 7, 5, 9, 0, 0, -1, 1, 6, 0, 28, 8, 5, 9, -64}, Sites: []gpu.Site{
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 44, Col: 10},
-			{Kind: gpu.SliceSite, File: "serve.go", Line: 57, Col: 9},
-			{Kind: gpu.SliceSite, File: "serve.go", Line: 58, Col: 10},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 70, Col: 30},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 235, Col: 3},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 80, Col: 35},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 241, Col: 3},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 96, Col: 12},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 98, Col: 34},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 109, Col: 5},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 126, Col: 11},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 166, Col: 7},
+		{Name: "proven", Limits: []int64{1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 1, 5, 9, 2147483647, 0, 9, 2, 0, 5, 1, 2, 4, 9, 0, 0, 16, 2, 0, 5, 1, 1, 4, 9, 7, 0, -1, 1, 3, 2, 0, 4, 1, 3, 0, 238609294, 4, 7, 5, 9, 0}, Sites: []gpu.Site{
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 43, Col: 10},
+			{Kind: gpu.SliceSite, File: "serve.go", Line: 56, Col: 9},
+			{Kind: gpu.SliceSite, File: "serve.go", Line: 57, Col: 10},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 69, Col: 30},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 230, Col: 3},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 79, Col: 35},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 95, Col: 12},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 97, Col: 34},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 108, Col: 5},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 125, Col: 11},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 164, Col: 46},
 			{Kind: gpu.IndexSite, File: "handlers.go", Line: 92, Col: 10},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 183, Col: 27},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 185, Col: 26},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 196, Col: 10},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 198, Col: 26},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 203, Col: 5},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 179, Col: 27},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 181, Col: 26},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 192, Col: 10},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 194, Col: 26},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 199, Col: 5},
 		}},
 		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 1, 5, 9, 2147483647, 0, 9, 2, 0, 5, 9, 2147483647, 0, 16, 2, 0, 5, 9, 2147483655}, Sites: []gpu.Site{
-			{Kind: gpu.SliceSite, File: "serve.go", Line: 41, Col: 12},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 44, Col: 10},
-			{Kind: gpu.SliceSite, File: "serve.go", Line: 57, Col: 9},
-			{Kind: gpu.SliceSite, File: "serve.go", Line: 58, Col: 10},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 66, Col: 32},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 70, Col: 30},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 235, Col: 3},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 80, Col: 35},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 241, Col: 3},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 96, Col: 12},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 98, Col: 34},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 109, Col: 5},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 126, Col: 11},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 146, Col: 28},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 157, Col: 25},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 166, Col: 7},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 167, Col: 33},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 167, Col: 46},
+			{Kind: gpu.SliceSite, File: "serve.go", Line: 40, Col: 12},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 43, Col: 10},
+			{Kind: gpu.SliceSite, File: "serve.go", Line: 56, Col: 9},
+			{Kind: gpu.SliceSite, File: "serve.go", Line: 57, Col: 10},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 65, Col: 32},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 69, Col: 30},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 230, Col: 3},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 79, Col: 35},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 95, Col: 12},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 97, Col: 34},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 108, Col: 5},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 125, Col: 11},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 145, Col: 28},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 156, Col: 25},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 164, Col: 33},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 164, Col: 46},
 			{Kind: gpu.IndexSite, File: "handlers.go", Line: 92, Col: 10},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 183, Col: 27},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 185, Col: 26},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 186, Col: 26},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 196, Col: 10},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 198, Col: 26},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 203, Col: 5},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 223, Col: 24},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 179, Col: 27},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 181, Col: 26},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 182, Col: 26},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 192, Col: 10},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 194, Col: 26},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 199, Col: 5},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 219, Col: 24},
 		}},
 		{Name: "wide", Sites: []gpu.Site{
-			{Kind: gpu.SliceSite, File: "serve.go", Line: 41, Col: 12},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 44, Col: 10},
-			{Kind: gpu.SliceSite, File: "serve.go", Line: 57, Col: 9},
-			{Kind: gpu.SliceSite, File: "serve.go", Line: 58, Col: 10},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 66, Col: 32},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 70, Col: 30},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 235, Col: 3},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 80, Col: 35},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 241, Col: 3},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 96, Col: 12},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 98, Col: 34},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 109, Col: 5},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 126, Col: 11},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 146, Col: 28},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 157, Col: 25},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 166, Col: 7},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 167, Col: 33},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 167, Col: 46},
+			{Kind: gpu.SliceSite, File: "serve.go", Line: 40, Col: 12},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 43, Col: 10},
+			{Kind: gpu.SliceSite, File: "serve.go", Line: 56, Col: 9},
+			{Kind: gpu.SliceSite, File: "serve.go", Line: 57, Col: 10},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 65, Col: 32},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 69, Col: 30},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 230, Col: 3},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 79, Col: 35},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 95, Col: 12},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 97, Col: 34},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 108, Col: 5},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 125, Col: 11},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 145, Col: 28},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 156, Col: 25},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 164, Col: 33},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 164, Col: 46},
 			{Kind: gpu.IndexSite, File: "handlers.go", Line: 92, Col: 10},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 183, Col: 27},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 185, Col: 26},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 186, Col: 26},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 196, Col: 10},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 198, Col: 26},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 203, Col: 5},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 223, Col: 24},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 179, Col: 27},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 181, Col: 26},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 182, Col: 26},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 192, Col: 10},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 194, Col: 26},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 199, Col: 5},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 219, Col: 24},
 		}},
 	},
 	Block:  gpu.Dim3{X: 32, Y: 1, Z: 1},
-	Shared: 312,
+	Shared: 56,
 	Host:   quernHostFirstOfActor,
 })
 
@@ -387,8 +372,15 @@ func quernHostEchoActor(r *host.Run) {
 	size6 := uint64(shape.Epoch)<<32 | 2
 	var m uint32
 	var turn uint32
+	starts := host.Scratch[int64](r, 4, r.BlockDim.Count())
+	var t53 *Count
+	var t55 uint32
 	cells := host.Dynamic[actor.Cell[Message, Message]](r, 0)
+	var t56 *Message
+	var t58 uint32
+	var t59 *Message
 	var result0 kernel.Action = 1
+	outcome := uint32(result0)
 	var t68 uint64
 	var t69 uint32
 	var tag uint64
@@ -406,18 +398,18 @@ func quernHostEchoActor(r *host.Run) {
 	block:
 		switch {
 		default:
-//line serve.go:40
+//line serve.go:39
 			level = size
 			r.ThreadIdx = kernel.Dim3{}
-//line serve.go:41
+//line serve.go:40
 			cursor = cursors[t7:t8]
 			r.ThreadIdx = kernel.Dim3{}
-//line serve.go:44
+//line serve.go:43
 			next = cursor[level]
 			burst = 1
 			handled = 0
 			look = 0
-//line serve.go:46
+//line serve.go:45
 			leaving = 0
 			for threadZ := range 1 {
 				for threadY := range 1 {
@@ -432,12 +424,12 @@ func quernHostEchoActor(r *host.Run) {
 				t12 = ring * size2
 				t13 = (ring + 1) * size2
 				r.ThreadIdx = kernel.Dim3{}
-//line serve.go:57
+//line serve.go:56
 				in = inbox[t12:t13]
 				t14 = ring * size3
 				t15 = (ring + 1) * size3
 				r.ThreadIdx = kernel.Dim3{}
-//line serve.go:58
+//line serve.go:57
 				out = outbox[t14:t15]
 				for threadZ := range 1 {
 					for threadY := range 1 {
@@ -455,23 +447,23 @@ func quernHostEchoActor(r *host.Run) {
 					}
 				}
 				r.ThreadIdx = kernel.Dim3{}
-//line serve.go:116
+//line serve.go:115
 				t45 = sh.Fresh[look]
 				r.ThreadIdx = kernel.Dim3{}
-//line serve.go:116
+//line serve.go:115
 				t46 = sh.Higher[look]
 				fresh = t45
 				to = t46
 				r.ThreadIdx = kernel.Dim3{}
-//line serve.go:117
+//line serve.go:116
 				if fresh == 0 && to == 0 {
 					to = sh.Lower[look]
 				}
 				r.ThreadIdx = kernel.Dim3{}
-//line serve.go:120
+//line serve.go:119
 				why = sh.Leave[look]
 				if why == 1 || why == 5 || why == 2 && fresh == 0 && to == 0 {
-//line serve.go:121
+//line serve.go:120
 					leaving = why
 					break
 				}
@@ -480,7 +472,7 @@ func quernHostEchoActor(r *host.Run) {
 					level = t47
 					burst = 1
 					r.ThreadIdx = kernel.Dim3{}
-//line serve.go:126
+//line serve.go:125
 					next = cursor[level]
 					for threadZ := range 1 {
 						for threadY := range 1 {
@@ -490,7 +482,7 @@ func quernHostEchoActor(r *host.Run) {
 					}
 					continue
 				}
-//line serve.go:132
+//line serve.go:131
 				if fresh == 0 {
 					burst = 1
 					for threadZ := range 1 {
@@ -502,7 +494,7 @@ func quernHostEchoActor(r *host.Run) {
 					}
 					continue
 				}
-//line serve.go:159
+//line serve.go:158
 				m = 0
 				for threadZ := range 1 {
 					for threadY := range 1 {
@@ -512,44 +504,75 @@ func quernHostEchoActor(r *host.Run) {
 					}
 				}
 				for ; m < fresh; m++ {
-//line serve.go:160
+//line serve.go:159
 					turn = handled & 1
 					for threadZ := range 1 {
 						for threadY := range 1 {
 							r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-							quernRow7EchoActor(r, sh, m, states, blockX, cells, result0, turn)
+							first6 := (threadZ*1 + threadY) * 32
+							quernRow7EchoActor(r, starts, first6, states, blockX)
 						}
 					}
-//line serve.go:174
+					r.ThreadIdx = kernel.Dim3{}
+//line serve.go:164
+					t53 = &states[blockX]
+					t55 = m
+					for threadZ := range 1 {
+						for threadY := range 1 {
+							r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+							quernRow8EchoActor(r, cells, t55)
+						}
+					}
+					r.ThreadIdx = kernel.Dim3{}
+//line serve.go:164
+					t56 = &cells[t55].In
+					t58 = m
+					for threadZ := range 1 {
+						for threadY := range 1 {
+							r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+							quernRow9EchoActor(r, cells, t58)
+						}
+					}
+					r.ThreadIdx = kernel.Dim3{}
+//line serve.go:164
+					t59 = &cells[t58].Out
+					for threadZ := range 1 {
+						for threadY := range 1 {
+							r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+							first7 := (threadZ*1 + threadY) * 32
+							quernRow10EchoActor(r, starts, first7, t59, t56, t53, turn, sh, outcome)
+						}
+					}
+//line serve.go:170
 					t68 = uint64(next+1) << 32
 					t69 = next & mask * shape.OutStep
 					tag = t68
 					at2 = t69
 					r.ThreadIdx = kernel.Dim3{}
-//line serve.go:175
+//line serve.go:171
 					if sh.Finished[turn] != (handled/2+1)*threads6 {
 						for threadZ := range 1 {
 							for threadY := range 1 {
 								r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-								quernRow8EchoActor(r, t70, tag, out, at2, cursor, level, next, control, t10, size7)
+								quernRow11EchoActor(r, t70, tag, out, at2, cursor, level, next, control, t10, size7)
 							}
 						}
 						break block
 					}
 					r.ThreadIdx = kernel.Dim3{}
-//line serve.go:189
+//line serve.go:185
 					result = sh.Outcome[turn]
-//line serve.go:200
+//line serve.go:196
 					next++
 					handled++
 					for threadZ := range 1 {
 						for threadY := range 1 {
 							r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 							start3 := shape.OutAt + m*shape.Stride
-							quernRow9EchoActor(r, threads6, &shape, result, sh, turn, words, start3, out, at2, tag, cursor, level, next)
+							quernRow12EchoActor(r, threads6, &shape, result, sh, turn, words, start3, out, at2, tag, cursor, level, next)
 						}
 					}
-//line serve.go:205
+//line serve.go:201
 					if result == 2 || result == 3 {
 						leaving = 3
 						break
@@ -562,8 +585,8 @@ func quernHostEchoActor(r *host.Run) {
 				burst = min(2*fresh, shape.Batch)
 				for threadZ := range 1 {
 					for threadY := range 1 {
-						first6 := (threadZ*1 + threadY) * 32
-						quernRow10EchoActor(r, leaves, first6, emptys, borns, sinces, &shape)
+						first8 := (threadZ*1 + threadY) * 32
+						quernRow13EchoActor(r, leaves, first8, emptys, borns, sinces, &shape)
 					}
 				}
 			}
@@ -571,7 +594,7 @@ func quernHostEchoActor(r *host.Run) {
 				for threadY := range 1 {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 					start4 := uint64(shape.Epoch)<<32 | uint64(leaving)
-					quernRow11EchoActor(r, control, t10, start4)
+					quernRow14EchoActor(r, control, t10, start4)
 				}
 			}
 		}
@@ -587,18 +610,18 @@ func quernRow1EchoActor(r *host.Run, leaves []uint32, first int, emptys []int, b
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		t1 := threadX == 0
-//line serve.go:47
+//line serve.go:46
 		var leave uint32
 		empty := 0
 		var born int64
 		var since int64
-//line serve.go:48
+//line serve.go:47
 		if t1 {
 			cursor[8] = level
 			sh.Finished = [2]uint32{}
 			now := kernel.GlobalTimer()
 			born = now
-//line serve.go:52
+//line serve.go:51
 			since = born
 		}
 		leaveRow[threadX] = leave
@@ -615,29 +638,29 @@ func quernRow2EchoActor(r *host.Run, leaves []uint32, first2 int, look uint32, s
 		r.ThreadIdx.X = threadX
 		leave := leaveRow[threadX]
 		t1 := threadX == 0
-//line serve.go:59
+//line serve.go:58
 		if t1 {
 			t17 := look
-//line serve.go:60
+//line serve.go:59
 			_ = sh.Fresh[t17]
 			t19 := look
-//line serve.go:60
+//line serve.go:59
 			_ = sh.Leave[t19]
 			t20 := burst
 			t21 := leave
-//line serve.go:60
+//line serve.go:59
 			sh.Fresh[t17] = t20
-//line serve.go:60
+//line serve.go:59
 			sh.Leave[t19] = t21
 			t23 := look
-//line serve.go:61
+//line serve.go:60
 			_ = sh.Higher[t23]
 			t25 := look
-//line serve.go:61
+//line serve.go:60
 			_ = sh.Lower[t25]
-//line serve.go:61
+//line serve.go:60
 			sh.Higher[t23] = 0
-//line serve.go:61
+//line serve.go:60
 			sh.Lower[t25] = 0
 		}
 	}
@@ -651,96 +674,66 @@ func quernRow3EchoActor(r *host.Run, control []uint64, t9 int, burst, threads6 u
 		t2 := uint32(threadX)
 		t3 := uint32((threadX + first3) & 31)
 		t4 := uint32((threadX + first3) >> 5)
-//line serve.go:64
+//line serve.go:63
 		var asked uint64
 		if t1 {
 			loaded := host.Load(r, &control[t9])
 			asked = loaded
 		}
-//line serve.go:68
+//line serve.go:67
 		if burst == 1 {
 			for w := t2; w < shape.In; w += threads6 {
 				loaded2 := host.Load(r, &in[start+w])
 				v := loaded2
-//line serve.go:71
+//line serve.go:70
 				t31 := v
 				t32 := next
 				t33 := look
 				t34 := w
-//line serve.go:230
-				data := uint32(t31)
-//line serve.go:232
+//line serve.go:227
 				if uint32(t31>>32) != t32+1 {
 					kernel.AtomicMin(&sh.Fresh[t33], 0)
 				} else if t34 >= 1 {
-					words[size4+t34-1] = data
-				} else {
-					var late uint32
-					t22 := data != 0
-					if t22 {
-//line serve.go:238
-						now2 := kernel.GlobalTimer()
-						t22 = int32(uint32(now2/1000)-data) >= 0
-					}
-					if t22 {
-//line serve.go:239
-						late = 1
-					}
-					sh.Late[0] = late
+					words[size4+t34-1] = uint32(t31)
 				}
 			}
 		} else {
-//line serve.go:74
+//line serve.go:73
 			for w2 := t3; w2 < shape.In; w2 += t5 {
 				for from := t4; from < burst; from += size5 {
 					v2 := [32]uint64{}
-//line serve.go:78
+//line serve.go:77
 					for k := uint32(0); k < 32; k++ {
 						slot := from + k*t6
 						if slot < burst {
-//line serve.go:80
+//line serve.go:79
 							loaded3 := host.Load(r, &in[(next+slot)&mask*shape.InStep+w2])
-//line serve.go:80
+//line serve.go:79
 							v2[k] = loaded3
 						}
 					}
-//line serve.go:84
+//line serve.go:83
 					for k2 := uint32(0); k2 < 32; k2++ {
 						slot2 := from + k2*t6
 						if slot2 < burst {
-//line serve.go:86
+//line serve.go:85
 							t39 := v2[k2]
 							t40 := next + slot2
 							t41 := look
 							t42 := slot2
 							t43 := w2
-//line serve.go:230
-							data2 := uint32(t39)
-//line serve.go:232
+//line serve.go:227
 							if uint32(t39>>32) != t40+1 {
 								kernel.AtomicMin(&sh.Fresh[t41], t42)
 							} else if t43 >= 1 {
-								words[t42*t36+t43-1] = data2
-							} else {
-								var late2 uint32
-								t24 := data2 != 0
-								if t24 {
-//line serve.go:238
-									now3 := kernel.GlobalTimer()
-									t24 = int32(uint32(now3/1000)-data2) >= 0
-								}
-								if t24 {
-//line serve.go:239
-									late2 = 1
-								}
-								sh.Late[t42] = late2
+								words[t42*t36+t43-1] = uint32(t39)
 							}
 						}
 					}
 				}
 			}
 		}
-//line serve.go:92
+//line serve.go:91
 		for other := t2; other < shape.Levels; other += threads6 {
 			if other == level {
 				continue
@@ -751,7 +744,7 @@ func quernRow3EchoActor(r *host.Run, control []uint64, t9 int, burst, threads6 u
 			if uint32(loaded4>>32) != head+1 {
 				continue
 			}
-//line serve.go:101
+//line serve.go:100
 			if other > level {
 				sh.Higher[look] = max(sh.Higher[look], (other + 1))
 			} else {
@@ -774,7 +767,7 @@ func quernRow4EchoActor(r *host.Run, cursor []uint32, level uint32) {
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		t1 := threadX == 0
-//line serve.go:127
+//line serve.go:126
 		if t1 {
 			cursor[8] = level
 		}
@@ -794,21 +787,21 @@ func quernRow5EchoActor(r *host.Run, leaves []uint32, first4 int, emptys []int, 
 		born := bornRow[threadX]
 		since := sinceRow[threadX]
 		t1 := threadX == 0
-//line serve.go:134
+//line serve.go:133
 		if t1 {
 			empty++
 			if empty == 16 || shape.Leaves != 0 {
-//line serve.go:136
+//line serve.go:135
 				empty = 0
-				now4 := kernel.GlobalTimer()
-				now5 := now4
-//line serve.go:138
-				idle := now5 - since
-//line serve.go:140
-				if shape.Life != 0 && now5-born >= shape.Life {
+				now2 := kernel.GlobalTimer()
+				now3 := now2
+//line serve.go:137
+				idle := now3 - since
+//line serve.go:139
+				if shape.Life != 0 && now3-born >= shape.Life {
 					leave = 5
 				} else if shape.Leaves != 0 && idle >= shape.Idle {
-//line serve.go:145
+//line serve.go:144
 					leave = 2
 					kernel.StoreRelaxed(&control[t10], size6)
 					kernel.Fence()
@@ -827,7 +820,7 @@ func quernRow6EchoActor(r *host.Run, leaves []uint32, first5 int, control []uint
 		r.ThreadIdx.X = threadX
 		leave := leaveRow[threadX]
 		t1 := threadX == 0
-//line serve.go:155
+//line serve.go:154
 		if t1 && leave != 0 {
 			leave = 0
 			kernel.StoreRelaxed(&control[t10], 0)
@@ -837,57 +830,70 @@ func quernRow6EchoActor(r *host.Run, leaves []uint32, first5 int, control []uint
 }
 
 //go:noinline
-func quernRow7EchoActor(r *host.Run, sh *actor.Status, m uint32, states []Count, blockX int, cells []actor.Cell[Message, Message], result0 kernel.Action, turn uint32) {
+func quernRow7EchoActor(r *host.Run, starts []int64, first6 int, states []Count, blockX int) {
+	startRow := starts[first6:][:32]
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		t1 := threadX == 0
-//line serve.go:161
+//line serve.go:160
 		var start2 int64
 		if t1 {
-			now6 := kernel.Clock()
-			start2 = now6
+			now4 := kernel.Clock()
+			start2 = now4
+		}
+//line serve.go:164
+		_ = states[blockX]
+		startRow[threadX] = start2
+	}
+}
+
+//go:noinline
+func quernRow8EchoActor(r *host.Run, cells []actor.Cell[Message, Message], t55 uint32) {
+	for threadX := range 32 {
+		r.ThreadIdx.X = threadX
+//line serve.go:164
+		_ = cells[t55].In
+	}
+}
+
+//go:noinline
+func quernRow9EchoActor(r *host.Run, cells []actor.Cell[Message, Message], t58 uint32) {
+	for threadX := range 32 {
+		r.ThreadIdx.X = threadX
+//line serve.go:164
+		_ = cells[t58].Out
+	}
+}
+
+//go:noinline
+func quernRow10EchoActor(r *host.Run, starts []int64, first7 int, t59, t56 *Message, t53 *Count, turn uint32, sh *actor.Status, outcome uint32) {
+	startRow := starts[first7:][:32]
+	for threadX := range 32 {
+		r.ThreadIdx.X = threadX
+		start2 := startRow[threadX]
+		t1 := threadX == 0
+//line handlers.go:17
+		if threadX < 16 {
+			t59.Words[threadX] = t56.Words[threadX] + 1
+		}
+		if threadX == 0 {
+			t53.Messages++
+			t53.Sum += int64(t56.Words[0])
 		}
 //line serve.go:165
-		var outcome uint32 = 257
-		if sh.Late[m] == 0 {
-			_ = states[blockX]
-//line serve.go:167
-			t53 := &states[blockX]
-			t55 := m
-//line serve.go:167
-			_ = cells[t55].In
-//line serve.go:167
-			t56 := &cells[t55].In
-			t58 := m
-//line serve.go:167
-			_ = cells[t58].Out
-//line serve.go:167
-			t59 := &cells[t58].Out
-//line handlers.go:17
-			if threadX < 16 {
-				t59.Words[threadX] = t56.Words[threadX] + 1
-			}
-			if threadX == 0 {
-				t53.Messages++
-				t53.Sum += int64(t56.Words[0])
-			}
-//line serve.go:167
-			outcome = uint32(result0)
-		}
 		if t1 {
 			t62 := turn
-//line serve.go:170
+//line serve.go:166
 			_ = sh.Outcome[t62]
 			t64 := turn
-//line serve.go:170
+//line serve.go:166
 			_ = sh.Cycles[t64]
-			t65 := outcome
-//line serve.go:170
-			now7 := kernel.Clock()
-			t67 := uint32(now7 - start2)
-//line serve.go:170
-			sh.Outcome[t62] = t65
-//line serve.go:170
+//line serve.go:166
+			now5 := kernel.Clock()
+			t67 := uint32(now5 - start2)
+//line serve.go:166
+			sh.Outcome[t62] = outcome
+//line serve.go:166
 			sh.Cycles[t64] = t67
 		}
 		sh.Finished[turn] += 1
@@ -895,10 +901,10 @@ func quernRow7EchoActor(r *host.Run, sh *actor.Status, m uint32, states []Count,
 }
 
 //go:noinline
-func quernRow8EchoActor(r *host.Run, t70 uint32, tag uint64, out []uint64, at2 uint32, cursor []uint32, level, next uint32, control []uint64, t10 int, size7 uint64) {
+func quernRow11EchoActor(r *host.Run, t70 uint32, tag uint64, out []uint64, at2 uint32, cursor []uint32, level, next uint32, control []uint64, t10 int, size7 uint64) {
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
-//line serve.go:178
+//line serve.go:174
 		for w4 := uint32(0); w4 < t70; w4++ {
 			v3 := tag
 			if w4 == 0 {
@@ -912,15 +918,15 @@ func quernRow8EchoActor(r *host.Run, t70 uint32, tag uint64, out []uint64, at2 u
 }
 
 //go:noinline
-func quernRow9EchoActor(r *host.Run, threads6 uint32, shape *actor.Shape, result uint32, sh *actor.Status, turn uint32, words []uint32, start3 uint32, out []uint64, at2 uint32, tag uint64, cursor []uint32, level, next uint32) {
+func quernRow12EchoActor(r *host.Run, threads6 uint32, shape *actor.Shape, result uint32, sh *actor.Status, turn uint32, words []uint32, start3 uint32, out []uint64, at2 uint32, tag uint64, cursor []uint32, level, next uint32) {
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		t2 := uint32(threadX)
 		t1 := threadX == 0
-//line serve.go:190
+//line serve.go:186
 		for w5 := t2; w5 < shape.Out; w5 += threads6 {
 			v4 := result
-//line serve.go:193
+//line serve.go:189
 			if w5 == 1 {
 				v4 = sh.Cycles[turn]
 			} else if w5 >= 2 {
@@ -928,7 +934,7 @@ func quernRow9EchoActor(r *host.Run, threads6 uint32, shape *actor.Shape, result
 			}
 			kernel.StoreRelaxed(&out[at2+w5], tag|uint64(v4))
 		}
-//line serve.go:202
+//line serve.go:198
 		if t1 {
 			cursor[level] = next
 		}
@@ -936,24 +942,24 @@ func quernRow9EchoActor(r *host.Run, threads6 uint32, shape *actor.Shape, result
 }
 
 //go:noinline
-func quernRow10EchoActor(r *host.Run, leaves []uint32, first6 int, emptys []int, borns, sinces []int64, shape *actor.Shape) {
-	leaveRow := leaves[first6:][:32]
-	emptyRow := emptys[first6:][:32]
-	bornRow := borns[first6:][:32]
-	sinceRow := sinces[first6:][:32]
+func quernRow13EchoActor(r *host.Run, leaves []uint32, first8 int, emptys []int, borns, sinces []int64, shape *actor.Shape) {
+	leaveRow := leaves[first8:][:32]
+	emptyRow := emptys[first8:][:32]
+	bornRow := borns[first8:][:32]
+	sinceRow := sinces[first8:][:32]
 	for threadX := range 32 {
 		leave := leaveRow[threadX]
 		empty := emptyRow[threadX]
 		born := bornRow[threadX]
 		since := sinceRow[threadX]
 		t1 := threadX == 0
-//line serve.go:215
+//line serve.go:211
 		if t1 {
-			now8 := kernel.GlobalTimer()
-			t72 := now8
+			now6 := kernel.GlobalTimer()
+			t72 := now6
 			empty = 0
 			since = t72
-//line serve.go:217
+//line serve.go:213
 			if shape.Life != 0 && since-born >= shape.Life {
 				leave = 5
 			}
@@ -965,11 +971,11 @@ func quernRow10EchoActor(r *host.Run, leaves []uint32, first6 int, emptys []int,
 }
 
 //go:noinline
-func quernRow11EchoActor(r *host.Run, control []uint64, t10 int, start4 uint64) {
+func quernRow14EchoActor(r *host.Run, control []uint64, t10 int, start4 uint64) {
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		t1 := threadX == 0
-//line serve.go:222
+//line serve.go:218
 		if t1 {
 			kernel.StoreRelease(&control[t10], start4)
 		}
@@ -1024,7 +1030,6 @@ func quernHostAccumulateActor(r *host.Run) {
 	var m uint32
 	var turn uint32
 	starts := host.Scratch[int64](r, 4, r.BlockDim.Count())
-	outcomes := host.Scratch[uint32](r, 5, r.BlockDim.Count())
 	var t53 *Total
 	var t55 uint32
 	cells := host.Dynamic[actor.Cell[Sample, Reply]](r, 0)
@@ -1049,18 +1054,18 @@ func quernHostAccumulateActor(r *host.Run) {
 	block:
 		switch {
 		default:
-//line serve.go:40
+//line serve.go:39
 			level = size
 			r.ThreadIdx = kernel.Dim3{}
-//line serve.go:41
+//line serve.go:40
 			cursor = cursors[t7:t8]
 			r.ThreadIdx = kernel.Dim3{}
-//line serve.go:44
+//line serve.go:43
 			next = cursor[level]
 			burst = 1
 			handled = 0
 			look = 0
-//line serve.go:46
+//line serve.go:45
 			leaving = 0
 			for threadZ := range 1 {
 				for threadY := range 1 {
@@ -1075,12 +1080,12 @@ func quernHostAccumulateActor(r *host.Run) {
 				t12 = ring * size2
 				t13 = (ring + 1) * size2
 				r.ThreadIdx = kernel.Dim3{}
-//line serve.go:57
+//line serve.go:56
 				in = inbox[t12:t13]
 				t14 = ring * size3
 				t15 = (ring + 1) * size3
 				r.ThreadIdx = kernel.Dim3{}
-//line serve.go:58
+//line serve.go:57
 				out = outbox[t14:t15]
 				for threadZ := range 1 {
 					for threadY := range 1 {
@@ -1098,23 +1103,23 @@ func quernHostAccumulateActor(r *host.Run) {
 					}
 				}
 				r.ThreadIdx = kernel.Dim3{}
-//line serve.go:116
+//line serve.go:115
 				t45 = sh.Fresh[look]
 				r.ThreadIdx = kernel.Dim3{}
-//line serve.go:116
+//line serve.go:115
 				t46 = sh.Higher[look]
 				fresh = t45
 				to = t46
 				r.ThreadIdx = kernel.Dim3{}
-//line serve.go:117
+//line serve.go:116
 				if fresh == 0 && to == 0 {
 					to = sh.Lower[look]
 				}
 				r.ThreadIdx = kernel.Dim3{}
-//line serve.go:120
+//line serve.go:119
 				why = sh.Leave[look]
 				if why == 1 || why == 5 || why == 2 && fresh == 0 && to == 0 {
-//line serve.go:121
+//line serve.go:120
 					leaving = why
 					break
 				}
@@ -1123,7 +1128,7 @@ func quernHostAccumulateActor(r *host.Run) {
 					level = t47
 					burst = 1
 					r.ThreadIdx = kernel.Dim3{}
-//line serve.go:126
+//line serve.go:125
 					next = cursor[level]
 					for threadZ := range 1 {
 						for threadY := range 1 {
@@ -1133,7 +1138,7 @@ func quernHostAccumulateActor(r *host.Run) {
 					}
 					continue
 				}
-//line serve.go:132
+//line serve.go:131
 				if fresh == 0 {
 					burst = 1
 					for threadZ := range 1 {
@@ -1145,7 +1150,7 @@ func quernHostAccumulateActor(r *host.Run) {
 					}
 					continue
 				}
-//line serve.go:159
+//line serve.go:158
 				m = 0
 				for threadZ := range 1 {
 					for threadY := range 1 {
@@ -1155,104 +1160,89 @@ func quernHostAccumulateActor(r *host.Run) {
 					}
 				}
 				for ; m < fresh; m++ {
-//line serve.go:160
+//line serve.go:159
 					turn = handled & 1
 					for threadZ := range 1 {
 						for threadY := range 1 {
+							r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 							first6 := (threadZ*1 + threadY) * 64
-							quernRow7AccumulateActor(r, starts, first6, outcomes)
+							quernRow7AccumulateActor(r, starts, first6, states, blockX)
 						}
 					}
 					r.ThreadIdx = kernel.Dim3{}
-//line serve.go:166
-					if sh.Late[m] == 0 {
-						for threadZ := range 1 {
-							for threadY := range 1 {
-								r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-								quernRow8AccumulateActor(r, states, blockX)
-							}
+//line serve.go:164
+					t53 = &states[blockX]
+					t55 = m
+					for threadZ := range 1 {
+						for threadY := range 1 {
+							r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+							quernRow8AccumulateActor(r, cells, t55)
 						}
-						r.ThreadIdx = kernel.Dim3{}
-//line serve.go:167
-						t53 = &states[blockX]
-						t55 = m
-						for threadZ := range 1 {
-							for threadY := range 1 {
-								r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-								quernRow9AccumulateActor(r, cells, t55)
-							}
+					}
+					r.ThreadIdx = kernel.Dim3{}
+//line serve.go:164
+					t56 = &cells[t55].In
+					t58 = m
+					for threadZ := range 1 {
+						for threadY := range 1 {
+							r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+							quernRow9AccumulateActor(r, cells, t58)
 						}
-						r.ThreadIdx = kernel.Dim3{}
-//line serve.go:167
-						t56 = &cells[t55].In
-						t58 = m
-						for threadZ := range 1 {
-							for threadY := range 1 {
-								r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-								quernRow10AccumulateActor(r, cells, t58)
-							}
-						}
-						r.ThreadIdx = kernel.Dim3{}
-//line serve.go:167
-						t59 = &cells[t58].Out
-						for threadZ := range 1 {
-							for threadY := range 1 {
-								r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-								quernRow11AccumulateActor(r, t56)
-							}
-						}
-						for threadZ := range 1 {
-							for threadY := range 1 {
-								r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-								quernRow12AccumulateActor(r, t53, t56, t59)
-							}
-						}
-//line handlers.go:78
-						t52 = t56.Kind
-						for threadZ := range 1 {
-							for threadY := range 1 {
-								first7 := (threadZ*1 + threadY) * 64
-								quernRow13AccumulateActor(r, outcomes, first7, t52)
-							}
+					}
+					r.ThreadIdx = kernel.Dim3{}
+//line serve.go:164
+					t59 = &cells[t58].Out
+					for threadZ := range 1 {
+						for threadY := range 1 {
+							r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+							quernRow10AccumulateActor(r, t56)
 						}
 					}
 					for threadZ := range 1 {
 						for threadY := range 1 {
 							r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-							first8 := (threadZ*1 + threadY) * 64
-							quernRow14AccumulateActor(r, starts, first8, outcomes, turn, sh)
+							quernRow11AccumulateActor(r, t53, t56, t59)
 						}
 					}
-//line serve.go:174
+//line handlers.go:78
+					t52 = t56.Kind
+					for threadZ := range 1 {
+						for threadY := range 1 {
+							r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+							first7 := (threadZ*1 + threadY) * 64
+							quernRow12AccumulateActor(r, starts, first7, t52, turn, sh)
+						}
+					}
+//line serve.go:170
 					t68 = uint64(next+1) << 32
 					t69 = next & mask * shape.OutStep
 					tag = t68
 					at2 = t69
 					r.ThreadIdx = kernel.Dim3{}
-//line serve.go:175
+//line serve.go:171
 					if sh.Finished[turn] != (handled/2+1)*threads6 {
 						for threadZ := range 1 {
 							for threadY := range 1 {
 								r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-								quernRow15AccumulateActor(r, t70, tag, out, at2, cursor, level, next, control, t10, size7)
+								quernRow13AccumulateActor(r, t70, tag, out, at2, cursor, level, next, control, t10, size7)
 							}
 						}
 						break block
 					}
 					r.ThreadIdx = kernel.Dim3{}
-//line serve.go:189
+//line serve.go:185
 					result = sh.Outcome[turn]
-//line serve.go:200
+//line serve.go:196
 					next++
 					handled++
 					for threadZ := range 1 {
 						for threadY := range 1 {
 							r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 							start3 := shape.OutAt + m*shape.Stride
-							quernRow16AccumulateActor(r, threads6, &shape, result, sh, turn, words, start3, out, at2, tag, cursor, level, next)
+							quernRow14AccumulateActor(r, threads6, &shape, result, sh, turn, words, start3, out, at2, tag, cursor, level, next)
 						}
 					}
-//line serve.go:205
+//line serve.go:201
 					if result == 2 || result == 3 {
 						leaving = 3
 						break
@@ -1265,8 +1255,8 @@ func quernHostAccumulateActor(r *host.Run) {
 				burst = min(2*fresh, shape.Batch)
 				for threadZ := range 1 {
 					for threadY := range 1 {
-						first9 := (threadZ*1 + threadY) * 64
-						quernRow17AccumulateActor(r, leaves, first9, emptys, borns, sinces, &shape)
+						first8 := (threadZ*1 + threadY) * 64
+						quernRow15AccumulateActor(r, leaves, first8, emptys, borns, sinces, &shape)
 					}
 				}
 			}
@@ -1274,7 +1264,7 @@ func quernHostAccumulateActor(r *host.Run) {
 				for threadY := range 1 {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 					start4 := uint64(shape.Epoch)<<32 | uint64(leaving)
-					quernRow18AccumulateActor(r, control, t10, start4)
+					quernRow16AccumulateActor(r, control, t10, start4)
 				}
 			}
 		}
@@ -1290,18 +1280,18 @@ func quernRow1AccumulateActor(r *host.Run, leaves []uint32, first int, emptys []
 	for threadX := range 64 {
 		r.ThreadIdx.X = threadX
 		t1 := threadX == 0
-//line serve.go:47
+//line serve.go:46
 		var leave uint32
 		empty := 0
 		var born int64
 		var since int64
-//line serve.go:48
+//line serve.go:47
 		if t1 {
 			cursor[8] = level
 			sh.Finished = [2]uint32{}
 			now := kernel.GlobalTimer()
 			born = now
-//line serve.go:52
+//line serve.go:51
 			since = born
 		}
 		leaveRow[threadX] = leave
@@ -1318,29 +1308,29 @@ func quernRow2AccumulateActor(r *host.Run, leaves []uint32, first2 int, look uin
 		r.ThreadIdx.X = threadX
 		leave := leaveRow[threadX]
 		t1 := threadX == 0
-//line serve.go:59
+//line serve.go:58
 		if t1 {
 			t17 := look
-//line serve.go:60
+//line serve.go:59
 			_ = sh.Fresh[t17]
 			t19 := look
-//line serve.go:60
+//line serve.go:59
 			_ = sh.Leave[t19]
 			t20 := burst
 			t21 := leave
-//line serve.go:60
+//line serve.go:59
 			sh.Fresh[t17] = t20
-//line serve.go:60
+//line serve.go:59
 			sh.Leave[t19] = t21
 			t23 := look
-//line serve.go:61
+//line serve.go:60
 			_ = sh.Higher[t23]
 			t25 := look
-//line serve.go:61
+//line serve.go:60
 			_ = sh.Lower[t25]
-//line serve.go:61
+//line serve.go:60
 			sh.Higher[t23] = 0
-//line serve.go:61
+//line serve.go:60
 			sh.Lower[t25] = 0
 		}
 	}
@@ -1354,96 +1344,66 @@ func quernRow3AccumulateActor(r *host.Run, control []uint64, t9 int, burst, thre
 		t2 := uint32(threadX)
 		t3 := uint32((threadX + first3) & 31)
 		t4 := uint32((threadX + first3) >> 5)
-//line serve.go:64
+//line serve.go:63
 		var asked uint64
 		if t1 {
 			loaded := host.Load(r, &control[t9])
 			asked = loaded
 		}
-//line serve.go:68
+//line serve.go:67
 		if burst == 1 {
 			for w := t2; w < shape.In; w += threads6 {
 				loaded2 := host.Load(r, &in[start+w])
 				v := loaded2
-//line serve.go:71
+//line serve.go:70
 				t31 := v
 				t32 := next
 				t33 := look
 				t34 := w
-//line serve.go:230
-				data := uint32(t31)
-//line serve.go:232
+//line serve.go:227
 				if uint32(t31>>32) != t32+1 {
 					kernel.AtomicMin(&sh.Fresh[t33], 0)
 				} else if t34 >= 1 {
-					words[size4+t34-1] = data
-				} else {
-					var late uint32
-					t22 := data != 0
-					if t22 {
-//line serve.go:238
-						now2 := kernel.GlobalTimer()
-						t22 = int32(uint32(now2/1000)-data) >= 0
-					}
-					if t22 {
-//line serve.go:239
-						late = 1
-					}
-					sh.Late[0] = late
+					words[size4+t34-1] = uint32(t31)
 				}
 			}
 		} else {
-//line serve.go:74
+//line serve.go:73
 			for w2 := t3; w2 < shape.In; w2 += t5 {
 				for from := t4; from < burst; from += size5 {
 					v2 := [32]uint64{}
-//line serve.go:78
+//line serve.go:77
 					for k := uint32(0); k < 32; k++ {
 						slot := from + k*t6
 						if slot < burst {
-//line serve.go:80
+//line serve.go:79
 							loaded3 := host.Load(r, &in[(next+slot)&mask*shape.InStep+w2])
-//line serve.go:80
+//line serve.go:79
 							v2[k] = loaded3
 						}
 					}
-//line serve.go:84
+//line serve.go:83
 					for k2 := uint32(0); k2 < 32; k2++ {
 						slot2 := from + k2*t6
 						if slot2 < burst {
-//line serve.go:86
+//line serve.go:85
 							t39 := v2[k2]
 							t40 := next + slot2
 							t41 := look
 							t42 := slot2
 							t43 := w2
-//line serve.go:230
-							data2 := uint32(t39)
-//line serve.go:232
+//line serve.go:227
 							if uint32(t39>>32) != t40+1 {
 								kernel.AtomicMin(&sh.Fresh[t41], t42)
 							} else if t43 >= 1 {
-								words[t42*t36+t43-1] = data2
-							} else {
-								var late2 uint32
-								t24 := data2 != 0
-								if t24 {
-//line serve.go:238
-									now3 := kernel.GlobalTimer()
-									t24 = int32(uint32(now3/1000)-data2) >= 0
-								}
-								if t24 {
-//line serve.go:239
-									late2 = 1
-								}
-								sh.Late[t42] = late2
+								words[t42*t36+t43-1] = uint32(t39)
 							}
 						}
 					}
 				}
 			}
 		}
-//line serve.go:92
+//line serve.go:91
 		for other := t2; other < shape.Levels; other += threads6 {
 			if other == level {
 				continue
@@ -1454,7 +1414,7 @@ func quernRow3AccumulateActor(r *host.Run, control []uint64, t9 int, burst, thre
 			if uint32(loaded4>>32) != head+1 {
 				continue
 			}
-//line serve.go:101
+//line serve.go:100
 			if other > level {
 				sh.Higher[look] = max(sh.Higher[look], (other + 1))
 			} else {
@@ -1477,7 +1437,7 @@ func quernRow4AccumulateActor(r *host.Run, cursor []uint32, level uint32) {
 	for threadX := range 64 {
 		r.ThreadIdx.X = threadX
 		t1 := threadX == 0
-//line serve.go:127
+//line serve.go:126
 		if t1 {
 			cursor[8] = level
 		}
@@ -1497,21 +1457,21 @@ func quernRow5AccumulateActor(r *host.Run, leaves []uint32, first4 int, emptys [
 		born := bornRow[threadX]
 		since := sinceRow[threadX]
 		t1 := threadX == 0
-//line serve.go:134
+//line serve.go:133
 		if t1 {
 			empty++
 			if empty == 16 || shape.Leaves != 0 {
-//line serve.go:136
+//line serve.go:135
 				empty = 0
-				now4 := kernel.GlobalTimer()
-				now5 := now4
-//line serve.go:138
-				idle := now5 - since
-//line serve.go:140
-				if shape.Life != 0 && now5-born >= shape.Life {
+				now2 := kernel.GlobalTimer()
+				now3 := now2
+//line serve.go:137
+				idle := now3 - since
+//line serve.go:139
+				if shape.Life != 0 && now3-born >= shape.Life {
 					leave = 5
 				} else if shape.Leaves != 0 && idle >= shape.Idle {
-//line serve.go:145
+//line serve.go:144
 					leave = 2
 					kernel.StoreRelaxed(&control[t10], size6)
 					kernel.Fence()
@@ -1530,7 +1490,7 @@ func quernRow6AccumulateActor(r *host.Run, leaves []uint32, first5 int, control 
 		r.ThreadIdx.X = threadX
 		leave := leaveRow[threadX]
 		t1 := threadX == 0
-//line serve.go:155
+//line serve.go:154
 		if t1 && leave != 0 {
 			leave = 0
 			kernel.StoreRelaxed(&control[t10], 0)
@@ -1540,53 +1500,43 @@ func quernRow6AccumulateActor(r *host.Run, leaves []uint32, first5 int, control 
 }
 
 //go:noinline
-func quernRow7AccumulateActor(r *host.Run, starts []int64, first6 int, outcomes []uint32) {
+func quernRow7AccumulateActor(r *host.Run, starts []int64, first6 int, states []Total, blockX int) {
 	startRow := starts[first6:][:64]
-	outcomeRow := outcomes[first6:][:64]
 	for threadX := range 64 {
+		r.ThreadIdx.X = threadX
 		t1 := threadX == 0
-//line serve.go:161
+//line serve.go:160
 		var start2 int64
 		if t1 {
-			now6 := kernel.Clock()
-			start2 = now6
+			now4 := kernel.Clock()
+			start2 = now4
 		}
-//line serve.go:165
-		var outcome uint32 = 257
-		startRow[threadX] = start2
-		outcomeRow[threadX] = outcome
-	}
-}
-
-//go:noinline
-func quernRow8AccumulateActor(r *host.Run, states []Total, blockX int) {
-	for threadX := range 64 {
-		r.ThreadIdx.X = threadX
-//line serve.go:167
+//line serve.go:164
 		_ = states[blockX]
+		startRow[threadX] = start2
 	}
 }
 
 //go:noinline
-func quernRow9AccumulateActor(r *host.Run, cells []actor.Cell[Sample, Reply], t55 uint32) {
+func quernRow8AccumulateActor(r *host.Run, cells []actor.Cell[Sample, Reply], t55 uint32) {
 	for threadX := range 64 {
 		r.ThreadIdx.X = threadX
-//line serve.go:167
+//line serve.go:164
 		_ = cells[t55].In
 	}
 }
 
 //go:noinline
-func quernRow10AccumulateActor(r *host.Run, cells []actor.Cell[Sample, Reply], t58 uint32) {
+func quernRow9AccumulateActor(r *host.Run, cells []actor.Cell[Sample, Reply], t58 uint32) {
 	for threadX := range 64 {
 		r.ThreadIdx.X = threadX
-//line serve.go:167
+//line serve.go:164
 		_ = cells[t58].Out
 	}
 }
 
 //go:noinline
-func quernRow11AccumulateActor(r *host.Run, t56 *Sample) {
+func quernRow10AccumulateActor(r *host.Run, t56 *Sample) {
 	for threadX := range 64 {
 		r.ThreadIdx.X = threadX
 //line handlers.go:64
@@ -1601,7 +1551,7 @@ func quernRow11AccumulateActor(r *host.Run, t56 *Sample) {
 }
 
 //go:noinline
-func quernRow12AccumulateActor(r *host.Run, t53 *Total, t56 *Sample, t59 *Reply) {
+func quernRow11AccumulateActor(r *host.Run, t53 *Total, t56 *Sample, t59 *Reply) {
 	for threadX := range 64 {
 		r.ThreadIdx.X = threadX
 //line handlers.go:72
@@ -1609,22 +1559,25 @@ func quernRow12AccumulateActor(r *host.Run, t53 *Total, t56 *Sample, t59 *Reply)
 			t53.Sum += int64(t56.Value)
 			t53.Count++
 			t16 := t59
-			t26 := t59
+			t22 := t59
 			t35 := t53.Sum
 			t44 := t53.Count
 //line handlers.go:75
 			t16.Sum = t35
 //line handlers.go:75
-			t26.Count = t44
+			t22.Count = t44
 			t59.Last = [3]uint8{uint8(t56.Value), uint8(t56.Value >> 8), uint8(t56.Kind)}
 		}
 	}
 }
 
 //go:noinline
-func quernRow13AccumulateActor(r *host.Run, outcomes []uint32, first7 int, t52 Kind) {
-	outcomeRow := outcomes[first7:][:64]
+func quernRow12AccumulateActor(r *host.Run, starts []int64, first7 int, t52 Kind, turn uint32, sh *actor.Status) {
+	startRow := starts[first7:][:64]
 	for threadX := range 64 {
+		r.ThreadIdx.X = threadX
+		start2 := startRow[threadX]
+		t1 := threadX == 0
 		var result0 kernel.Action
 		switch {
 		default:
@@ -1640,36 +1593,22 @@ func quernRow13AccumulateActor(r *host.Run, outcomes []uint32, first7 int, t52 K
 //line handlers.go:84
 			result0 = 1
 		}
-//line serve.go:167
+//line serve.go:164
 		outcome := uint32(result0)
-		outcomeRow[threadX] = outcome
-	}
-}
-
-//go:noinline
-func quernRow14AccumulateActor(r *host.Run, starts []int64, first8 int, outcomes []uint32, turn uint32, sh *actor.Status) {
-	startRow := starts[first8:][:64]
-	outcomeRow := outcomes[first8:][:64]
-	for threadX := range 64 {
-		r.ThreadIdx.X = threadX
-		start2 := startRow[threadX]
-		outcome := outcomeRow[threadX]
-		t1 := threadX == 0
-//line serve.go:169
 		if t1 {
 			t62 := turn
-//line serve.go:170
+//line serve.go:166
 			_ = sh.Outcome[t62]
 			t64 := turn
-//line serve.go:170
+//line serve.go:166
 			_ = sh.Cycles[t64]
 			t65 := outcome
-//line serve.go:170
-			now7 := kernel.Clock()
-			t67 := uint32(now7 - start2)
-//line serve.go:170
+//line serve.go:166
+			now5 := kernel.Clock()
+			t67 := uint32(now5 - start2)
+//line serve.go:166
 			sh.Outcome[t62] = t65
-//line serve.go:170
+//line serve.go:166
 			sh.Cycles[t64] = t67
 		}
 		sh.Finished[turn] += 1
@@ -1677,10 +1616,10 @@ func quernRow14AccumulateActor(r *host.Run, starts []int64, first8 int, outcomes
 }
 
 //go:noinline
-func quernRow15AccumulateActor(r *host.Run, t70 uint32, tag uint64, out []uint64, at2 uint32, cursor []uint32, level, next uint32, control []uint64, t10 int, size7 uint64) {
+func quernRow13AccumulateActor(r *host.Run, t70 uint32, tag uint64, out []uint64, at2 uint32, cursor []uint32, level, next uint32, control []uint64, t10 int, size7 uint64) {
 	for threadX := range 64 {
 		r.ThreadIdx.X = threadX
-//line serve.go:178
+//line serve.go:174
 		for w4 := uint32(0); w4 < t70; w4++ {
 			v3 := tag
 			if w4 == 0 {
@@ -1694,15 +1633,15 @@ func quernRow15AccumulateActor(r *host.Run, t70 uint32, tag uint64, out []uint64
 }
 
 //go:noinline
-func quernRow16AccumulateActor(r *host.Run, threads6 uint32, shape *actor.Shape, result uint32, sh *actor.Status, turn uint32, words []uint32, start3 uint32, out []uint64, at2 uint32, tag uint64, cursor []uint32, level, next uint32) {
+func quernRow14AccumulateActor(r *host.Run, threads6 uint32, shape *actor.Shape, result uint32, sh *actor.Status, turn uint32, words []uint32, start3 uint32, out []uint64, at2 uint32, tag uint64, cursor []uint32, level, next uint32) {
 	for threadX := range 64 {
 		r.ThreadIdx.X = threadX
 		t2 := uint32(threadX)
 		t1 := threadX == 0
-//line serve.go:190
+//line serve.go:186
 		for w5 := t2; w5 < shape.Out; w5 += threads6 {
 			v4 := result
-//line serve.go:193
+//line serve.go:189
 			if w5 == 1 {
 				v4 = sh.Cycles[turn]
 			} else if w5 >= 2 {
@@ -1710,7 +1649,7 @@ func quernRow16AccumulateActor(r *host.Run, threads6 uint32, shape *actor.Shape,
 			}
 			kernel.StoreRelaxed(&out[at2+w5], tag|uint64(v4))
 		}
-//line serve.go:202
+//line serve.go:198
 		if t1 {
 			cursor[level] = next
 		}
@@ -1718,24 +1657,24 @@ func quernRow16AccumulateActor(r *host.Run, threads6 uint32, shape *actor.Shape,
 }
 
 //go:noinline
-func quernRow17AccumulateActor(r *host.Run, leaves []uint32, first9 int, emptys []int, borns, sinces []int64, shape *actor.Shape) {
-	leaveRow := leaves[first9:][:64]
-	emptyRow := emptys[first9:][:64]
-	bornRow := borns[first9:][:64]
-	sinceRow := sinces[first9:][:64]
+func quernRow15AccumulateActor(r *host.Run, leaves []uint32, first8 int, emptys []int, borns, sinces []int64, shape *actor.Shape) {
+	leaveRow := leaves[first8:][:64]
+	emptyRow := emptys[first8:][:64]
+	bornRow := borns[first8:][:64]
+	sinceRow := sinces[first8:][:64]
 	for threadX := range 64 {
 		leave := leaveRow[threadX]
 		empty := emptyRow[threadX]
 		born := bornRow[threadX]
 		since := sinceRow[threadX]
 		t1 := threadX == 0
-//line serve.go:215
+//line serve.go:211
 		if t1 {
-			now8 := kernel.GlobalTimer()
-			t72 := now8
+			now6 := kernel.GlobalTimer()
+			t72 := now6
 			empty = 0
 			since = t72
-//line serve.go:217
+//line serve.go:213
 			if shape.Life != 0 && since-born >= shape.Life {
 				leave = 5
 			}
@@ -1747,11 +1686,11 @@ func quernRow17AccumulateActor(r *host.Run, leaves []uint32, first9 int, emptys 
 }
 
 //go:noinline
-func quernRow18AccumulateActor(r *host.Run, control []uint64, t10 int, start4 uint64) {
+func quernRow16AccumulateActor(r *host.Run, control []uint64, t10 int, start4 uint64) {
 	for threadX := range 64 {
 		r.ThreadIdx.X = threadX
 		t1 := threadX == 0
-//line serve.go:222
+//line serve.go:218
 		if t1 {
 			kernel.StoreRelease(&control[t10], start4)
 		}
@@ -1805,8 +1744,14 @@ func quernHostFirstOfActor(r *host.Run) {
 	size6 := uint64(shape.Epoch)<<32 | 2
 	var m uint32
 	var turn uint32
+	var t55 uint32
+	starts := host.Scratch[int64](r, 4, r.BlockDim.Count())
 	cells := host.Dynamic[actor.Cell[[4]int32, int32]](r, 0)
+	var t56 *[4]int32
+	var t58 uint32
+	var t59 *int32
 	var result0 kernel.Action = 1
+	outcome := uint32(result0)
 	var t68 uint64
 	var t69 uint32
 	var tag uint64
@@ -1824,18 +1769,18 @@ func quernHostFirstOfActor(r *host.Run) {
 	block:
 		switch {
 		default:
-//line serve.go:40
+//line serve.go:39
 			level = size
 			r.ThreadIdx = kernel.Dim3{}
-//line serve.go:41
+//line serve.go:40
 			cursor = cursors[t7:t8]
 			r.ThreadIdx = kernel.Dim3{}
-//line serve.go:44
+//line serve.go:43
 			next = cursor[level]
 			burst = 1
 			handled = 0
 			look = 0
-//line serve.go:46
+//line serve.go:45
 			leaving = 0
 			for threadZ := range 1 {
 				for threadY := range 1 {
@@ -1850,12 +1795,12 @@ func quernHostFirstOfActor(r *host.Run) {
 				t12 = ring * size2
 				t13 = (ring + 1) * size2
 				r.ThreadIdx = kernel.Dim3{}
-//line serve.go:57
+//line serve.go:56
 				in = inbox[t12:t13]
 				t14 = ring * size3
 				t15 = (ring + 1) * size3
 				r.ThreadIdx = kernel.Dim3{}
-//line serve.go:58
+//line serve.go:57
 				out = outbox[t14:t15]
 				for threadZ := range 1 {
 					for threadY := range 1 {
@@ -1873,23 +1818,23 @@ func quernHostFirstOfActor(r *host.Run) {
 					}
 				}
 				r.ThreadIdx = kernel.Dim3{}
-//line serve.go:116
+//line serve.go:115
 				t45 = sh.Fresh[look]
 				r.ThreadIdx = kernel.Dim3{}
-//line serve.go:116
+//line serve.go:115
 				t46 = sh.Higher[look]
 				fresh = t45
 				to = t46
 				r.ThreadIdx = kernel.Dim3{}
-//line serve.go:117
+//line serve.go:116
 				if fresh == 0 && to == 0 {
 					to = sh.Lower[look]
 				}
 				r.ThreadIdx = kernel.Dim3{}
-//line serve.go:120
+//line serve.go:119
 				why = sh.Leave[look]
 				if why == 1 || why == 5 || why == 2 && fresh == 0 && to == 0 {
-//line serve.go:121
+//line serve.go:120
 					leaving = why
 					break
 				}
@@ -1898,7 +1843,7 @@ func quernHostFirstOfActor(r *host.Run) {
 					level = t47
 					burst = 1
 					r.ThreadIdx = kernel.Dim3{}
-//line serve.go:126
+//line serve.go:125
 					next = cursor[level]
 					for threadZ := range 1 {
 						for threadY := range 1 {
@@ -1908,7 +1853,7 @@ func quernHostFirstOfActor(r *host.Run) {
 					}
 					continue
 				}
-//line serve.go:132
+//line serve.go:131
 				if fresh == 0 {
 					burst = 1
 					for threadZ := range 1 {
@@ -1920,7 +1865,7 @@ func quernHostFirstOfActor(r *host.Run) {
 					}
 					continue
 				}
-//line serve.go:159
+//line serve.go:158
 				m = 0
 				for threadZ := range 1 {
 					for threadY := range 1 {
@@ -1930,44 +1875,67 @@ func quernHostFirstOfActor(r *host.Run) {
 					}
 				}
 				for ; m < fresh; m++ {
-//line serve.go:160
+//line serve.go:159
 					turn = handled & 1
+//line serve.go:164
+					t55 = m
 					for threadZ := range 1 {
 						for threadY := range 1 {
 							r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-							quernRow7FirstOfActor(r, sh, m, states, blockX, cells, result0, turn)
+							first6 := (threadZ*1 + threadY) * 32
+							quernRow7FirstOfActor(r, starts, first6, states, blockX, cells, t55)
 						}
 					}
-//line serve.go:174
+					r.ThreadIdx = kernel.Dim3{}
+//line serve.go:164
+					t56 = &cells[t55].In
+					t58 = m
+					for threadZ := range 1 {
+						for threadY := range 1 {
+							r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+							quernRow8FirstOfActor(r, cells, t58)
+						}
+					}
+					r.ThreadIdx = kernel.Dim3{}
+//line serve.go:164
+					t59 = &cells[t58].Out
+					for threadZ := range 1 {
+						for threadY := range 1 {
+							r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+							first7 := (threadZ*1 + threadY) * 32
+							quernRow9FirstOfActor(r, starts, first7, t59, t56, turn, sh, outcome)
+						}
+					}
+//line serve.go:170
 					t68 = uint64(next+1) << 32
 					t69 = next & mask * shape.OutStep
 					tag = t68
 					at2 = t69
 					r.ThreadIdx = kernel.Dim3{}
-//line serve.go:175
+//line serve.go:171
 					if sh.Finished[turn] != (handled/2+1)*threads6 {
 						for threadZ := range 1 {
 							for threadY := range 1 {
 								r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-								quernRow8FirstOfActor(r, t70, tag, out, at2, cursor, level, next, control, t10, size7)
+								quernRow10FirstOfActor(r, t70, tag, out, at2, cursor, level, next, control, t10, size7)
 							}
 						}
 						break block
 					}
 					r.ThreadIdx = kernel.Dim3{}
-//line serve.go:189
+//line serve.go:185
 					result = sh.Outcome[turn]
-//line serve.go:200
+//line serve.go:196
 					next++
 					handled++
 					for threadZ := range 1 {
 						for threadY := range 1 {
 							r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 							start3 := shape.OutAt + m*shape.Stride
-							quernRow9FirstOfActor(r, threads6, &shape, result, sh, turn, words, start3, out, at2, tag, cursor, level, next)
+							quernRow11FirstOfActor(r, threads6, &shape, result, sh, turn, words, start3, out, at2, tag, cursor, level, next)
 						}
 					}
-//line serve.go:205
+//line serve.go:201
 					if result == 2 || result == 3 {
 						leaving = 3
 						break
@@ -1980,8 +1948,8 @@ func quernHostFirstOfActor(r *host.Run) {
 				burst = min(2*fresh, shape.Batch)
 				for threadZ := range 1 {
 					for threadY := range 1 {
-						first6 := (threadZ*1 + threadY) * 32
-						quernRow10FirstOfActor(r, leaves, first6, emptys, borns, sinces, &shape)
+						first8 := (threadZ*1 + threadY) * 32
+						quernRow12FirstOfActor(r, leaves, first8, emptys, borns, sinces, &shape)
 					}
 				}
 			}
@@ -1989,7 +1957,7 @@ func quernHostFirstOfActor(r *host.Run) {
 				for threadY := range 1 {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 					start4 := uint64(shape.Epoch)<<32 | uint64(leaving)
-					quernRow11FirstOfActor(r, control, t10, start4)
+					quernRow13FirstOfActor(r, control, t10, start4)
 				}
 			}
 		}
@@ -2005,18 +1973,18 @@ func quernRow1FirstOfActor(r *host.Run, leaves []uint32, first int, emptys []int
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		t1 := threadX == 0
-//line serve.go:47
+//line serve.go:46
 		var leave uint32
 		empty := 0
 		var born int64
 		var since int64
-//line serve.go:48
+//line serve.go:47
 		if t1 {
 			cursor[8] = level
 			sh.Finished = [2]uint32{}
 			now := kernel.GlobalTimer()
 			born = now
-//line serve.go:52
+//line serve.go:51
 			since = born
 		}
 		leaveRow[threadX] = leave
@@ -2033,29 +2001,29 @@ func quernRow2FirstOfActor(r *host.Run, leaves []uint32, first2 int, look uint32
 		r.ThreadIdx.X = threadX
 		leave := leaveRow[threadX]
 		t1 := threadX == 0
-//line serve.go:59
+//line serve.go:58
 		if t1 {
 			t17 := look
-//line serve.go:60
+//line serve.go:59
 			_ = sh.Fresh[t17]
 			t19 := look
-//line serve.go:60
+//line serve.go:59
 			_ = sh.Leave[t19]
 			t20 := burst
 			t21 := leave
-//line serve.go:60
+//line serve.go:59
 			sh.Fresh[t17] = t20
-//line serve.go:60
+//line serve.go:59
 			sh.Leave[t19] = t21
 			t23 := look
-//line serve.go:61
+//line serve.go:60
 			_ = sh.Higher[t23]
 			t25 := look
-//line serve.go:61
+//line serve.go:60
 			_ = sh.Lower[t25]
-//line serve.go:61
+//line serve.go:60
 			sh.Higher[t23] = 0
-//line serve.go:61
+//line serve.go:60
 			sh.Lower[t25] = 0
 		}
 	}
@@ -2069,96 +2037,66 @@ func quernRow3FirstOfActor(r *host.Run, control []uint64, t9 int, burst, threads
 		t2 := uint32(threadX)
 		t3 := uint32((threadX + first3) & 31)
 		t4 := uint32((threadX + first3) >> 5)
-//line serve.go:64
+//line serve.go:63
 		var asked uint64
 		if t1 {
 			loaded := host.Load(r, &control[t9])
 			asked = loaded
 		}
-//line serve.go:68
+//line serve.go:67
 		if burst == 1 {
 			for w := t2; w < shape.In; w += threads6 {
 				loaded2 := host.Load(r, &in[start+w])
 				v := loaded2
-//line serve.go:71
+//line serve.go:70
 				t31 := v
 				t32 := next
 				t33 := look
 				t34 := w
-//line serve.go:230
-				data := uint32(t31)
-//line serve.go:232
+//line serve.go:227
 				if uint32(t31>>32) != t32+1 {
 					kernel.AtomicMin(&sh.Fresh[t33], 0)
 				} else if t34 >= 1 {
-					words[size4+t34-1] = data
-				} else {
-					var late uint32
-					t22 := data != 0
-					if t22 {
-//line serve.go:238
-						now2 := kernel.GlobalTimer()
-						t22 = int32(uint32(now2/1000)-data) >= 0
-					}
-					if t22 {
-//line serve.go:239
-						late = 1
-					}
-					sh.Late[0] = late
+					words[size4+t34-1] = uint32(t31)
 				}
 			}
 		} else {
-//line serve.go:74
+//line serve.go:73
 			for w2 := t3; w2 < shape.In; w2 += t5 {
 				for from := t4; from < burst; from += size5 {
 					v2 := [32]uint64{}
-//line serve.go:78
+//line serve.go:77
 					for k := uint32(0); k < 32; k++ {
 						slot := from + k*t6
 						if slot < burst {
-//line serve.go:80
+//line serve.go:79
 							loaded3 := host.Load(r, &in[(next+slot)&mask*shape.InStep+w2])
-//line serve.go:80
+//line serve.go:79
 							v2[k] = loaded3
 						}
 					}
-//line serve.go:84
+//line serve.go:83
 					for k2 := uint32(0); k2 < 32; k2++ {
 						slot2 := from + k2*t6
 						if slot2 < burst {
-//line serve.go:86
+//line serve.go:85
 							t39 := v2[k2]
 							t40 := next + slot2
 							t41 := look
 							t42 := slot2
 							t43 := w2
-//line serve.go:230
-							data2 := uint32(t39)
-//line serve.go:232
+//line serve.go:227
 							if uint32(t39>>32) != t40+1 {
 								kernel.AtomicMin(&sh.Fresh[t41], t42)
 							} else if t43 >= 1 {
-								words[t42*t36+t43-1] = data2
-							} else {
-								var late2 uint32
-								t24 := data2 != 0
-								if t24 {
-//line serve.go:238
-									now3 := kernel.GlobalTimer()
-									t24 = int32(uint32(now3/1000)-data2) >= 0
-								}
-								if t24 {
-//line serve.go:239
-									late2 = 1
-								}
-								sh.Late[t42] = late2
+								words[t42*t36+t43-1] = uint32(t39)
 							}
 						}
 					}
 				}
 			}
 		}
-//line serve.go:92
+//line serve.go:91
 		for other := t2; other < shape.Levels; other += threads6 {
 			if other == level {
 				continue
@@ -2169,7 +2107,7 @@ func quernRow3FirstOfActor(r *host.Run, control []uint64, t9 int, burst, threads
 			if uint32(loaded4>>32) != head+1 {
 				continue
 			}
-//line serve.go:101
+//line serve.go:100
 			if other > level {
 				sh.Higher[look] = max(sh.Higher[look], (other + 1))
 			} else {
@@ -2192,7 +2130,7 @@ func quernRow4FirstOfActor(r *host.Run, cursor []uint32, level uint32) {
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		t1 := threadX == 0
-//line serve.go:127
+//line serve.go:126
 		if t1 {
 			cursor[8] = level
 		}
@@ -2212,21 +2150,21 @@ func quernRow5FirstOfActor(r *host.Run, leaves []uint32, first4 int, emptys []in
 		born := bornRow[threadX]
 		since := sinceRow[threadX]
 		t1 := threadX == 0
-//line serve.go:134
+//line serve.go:133
 		if t1 {
 			empty++
 			if empty == 16 || shape.Leaves != 0 {
-//line serve.go:136
+//line serve.go:135
 				empty = 0
-				now4 := kernel.GlobalTimer()
-				now5 := now4
-//line serve.go:138
-				idle := now5 - since
-//line serve.go:140
-				if shape.Life != 0 && now5-born >= shape.Life {
+				now2 := kernel.GlobalTimer()
+				now3 := now2
+//line serve.go:137
+				idle := now3 - since
+//line serve.go:139
+				if shape.Life != 0 && now3-born >= shape.Life {
 					leave = 5
 				} else if shape.Leaves != 0 && idle >= shape.Idle {
-//line serve.go:145
+//line serve.go:144
 					leave = 2
 					kernel.StoreRelaxed(&control[t10], size6)
 					kernel.Fence()
@@ -2245,7 +2183,7 @@ func quernRow6FirstOfActor(r *host.Run, leaves []uint32, first5 int, control []u
 		r.ThreadIdx.X = threadX
 		leave := leaveRow[threadX]
 		t1 := threadX == 0
-//line serve.go:155
+//line serve.go:154
 		if t1 && leave != 0 {
 			leave = 0
 			kernel.StoreRelaxed(&control[t10], 0)
@@ -2255,51 +2193,59 @@ func quernRow6FirstOfActor(r *host.Run, leaves []uint32, first5 int, control []u
 }
 
 //go:noinline
-func quernRow7FirstOfActor(r *host.Run, sh *actor.Status, m uint32, states []uint64, blockX int, cells []actor.Cell[[4]int32, int32], result0 kernel.Action, turn uint32) {
+func quernRow7FirstOfActor(r *host.Run, starts []int64, first6 int, states []uint64, blockX int, cells []actor.Cell[[4]int32, int32], t55 uint32) {
+	startRow := starts[first6:][:32]
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		t1 := threadX == 0
-//line serve.go:161
+//line serve.go:160
 		var start2 int64
 		if t1 {
-			now6 := kernel.Clock()
-			start2 = now6
+			now4 := kernel.Clock()
+			start2 = now4
+		}
+//line serve.go:164
+		_ = states[blockX]
+//line serve.go:164
+		_ = cells[t55].In
+		startRow[threadX] = start2
+	}
+}
+
+//go:noinline
+func quernRow8FirstOfActor(r *host.Run, cells []actor.Cell[[4]int32, int32], t58 uint32) {
+	for threadX := range 32 {
+		r.ThreadIdx.X = threadX
+//line serve.go:164
+		_ = cells[t58].Out
+	}
+}
+
+//go:noinline
+func quernRow9FirstOfActor(r *host.Run, starts []int64, first7 int, t59 *int32, t56 *[4]int32, turn uint32, sh *actor.Status, outcome uint32) {
+	startRow := starts[first7:][:32]
+	for threadX := range 32 {
+		r.ThreadIdx.X = threadX
+		start2 := startRow[threadX]
+		t1 := threadX == 0
+//line handlers.go:91
+		if threadX == 0 {
+			*t59 = t56[t56[0]]
 		}
 //line serve.go:165
-		var outcome uint32 = 257
-		if sh.Late[m] == 0 {
-			_ = states[blockX]
-			t55 := m
-//line serve.go:167
-			_ = cells[t55].In
-//line serve.go:167
-			t56 := &cells[t55].In
-			t58 := m
-//line serve.go:167
-			_ = cells[t58].Out
-//line serve.go:167
-			t59 := &cells[t58].Out
-//line handlers.go:91
-			if threadX == 0 {
-				*t59 = t56[t56[0]]
-			}
-//line serve.go:167
-			outcome = uint32(result0)
-		}
 		if t1 {
 			t62 := turn
-//line serve.go:170
+//line serve.go:166
 			_ = sh.Outcome[t62]
 			t64 := turn
-//line serve.go:170
+//line serve.go:166
 			_ = sh.Cycles[t64]
-			t65 := outcome
-//line serve.go:170
-			now7 := kernel.Clock()
-			t67 := uint32(now7 - start2)
-//line serve.go:170
-			sh.Outcome[t62] = t65
-//line serve.go:170
+//line serve.go:166
+			now5 := kernel.Clock()
+			t67 := uint32(now5 - start2)
+//line serve.go:166
+			sh.Outcome[t62] = outcome
+//line serve.go:166
 			sh.Cycles[t64] = t67
 		}
 		sh.Finished[turn] += 1
@@ -2307,10 +2253,10 @@ func quernRow7FirstOfActor(r *host.Run, sh *actor.Status, m uint32, states []uin
 }
 
 //go:noinline
-func quernRow8FirstOfActor(r *host.Run, t70 uint32, tag uint64, out []uint64, at2 uint32, cursor []uint32, level, next uint32, control []uint64, t10 int, size7 uint64) {
+func quernRow10FirstOfActor(r *host.Run, t70 uint32, tag uint64, out []uint64, at2 uint32, cursor []uint32, level, next uint32, control []uint64, t10 int, size7 uint64) {
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
-//line serve.go:178
+//line serve.go:174
 		for w4 := uint32(0); w4 < t70; w4++ {
 			v3 := tag
 			if w4 == 0 {
@@ -2324,15 +2270,15 @@ func quernRow8FirstOfActor(r *host.Run, t70 uint32, tag uint64, out []uint64, at
 }
 
 //go:noinline
-func quernRow9FirstOfActor(r *host.Run, threads6 uint32, shape *actor.Shape, result uint32, sh *actor.Status, turn uint32, words []uint32, start3 uint32, out []uint64, at2 uint32, tag uint64, cursor []uint32, level, next uint32) {
+func quernRow11FirstOfActor(r *host.Run, threads6 uint32, shape *actor.Shape, result uint32, sh *actor.Status, turn uint32, words []uint32, start3 uint32, out []uint64, at2 uint32, tag uint64, cursor []uint32, level, next uint32) {
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		t2 := uint32(threadX)
 		t1 := threadX == 0
-//line serve.go:190
+//line serve.go:186
 		for w5 := t2; w5 < shape.Out; w5 += threads6 {
 			v4 := result
-//line serve.go:193
+//line serve.go:189
 			if w5 == 1 {
 				v4 = sh.Cycles[turn]
 			} else if w5 >= 2 {
@@ -2340,7 +2286,7 @@ func quernRow9FirstOfActor(r *host.Run, threads6 uint32, shape *actor.Shape, res
 			}
 			kernel.StoreRelaxed(&out[at2+w5], tag|uint64(v4))
 		}
-//line serve.go:202
+//line serve.go:198
 		if t1 {
 			cursor[level] = next
 		}
@@ -2348,24 +2294,24 @@ func quernRow9FirstOfActor(r *host.Run, threads6 uint32, shape *actor.Shape, res
 }
 
 //go:noinline
-func quernRow10FirstOfActor(r *host.Run, leaves []uint32, first6 int, emptys []int, borns, sinces []int64, shape *actor.Shape) {
-	leaveRow := leaves[first6:][:32]
-	emptyRow := emptys[first6:][:32]
-	bornRow := borns[first6:][:32]
-	sinceRow := sinces[first6:][:32]
+func quernRow12FirstOfActor(r *host.Run, leaves []uint32, first8 int, emptys []int, borns, sinces []int64, shape *actor.Shape) {
+	leaveRow := leaves[first8:][:32]
+	emptyRow := emptys[first8:][:32]
+	bornRow := borns[first8:][:32]
+	sinceRow := sinces[first8:][:32]
 	for threadX := range 32 {
 		leave := leaveRow[threadX]
 		empty := emptyRow[threadX]
 		born := bornRow[threadX]
 		since := sinceRow[threadX]
 		t1 := threadX == 0
-//line serve.go:215
+//line serve.go:211
 		if t1 {
-			now8 := kernel.GlobalTimer()
-			t72 := now8
+			now6 := kernel.GlobalTimer()
+			t72 := now6
 			empty = 0
 			since = t72
-//line serve.go:217
+//line serve.go:213
 			if shape.Life != 0 && since-born >= shape.Life {
 				leave = 5
 			}
@@ -2377,11 +2323,11 @@ func quernRow10FirstOfActor(r *host.Run, leaves []uint32, first6 int, emptys []i
 }
 
 //go:noinline
-func quernRow11FirstOfActor(r *host.Run, control []uint64, t10 int, start4 uint64) {
+func quernRow13FirstOfActor(r *host.Run, control []uint64, t10 int, start4 uint64) {
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		t1 := threadX == 0
-//line serve.go:222
+//line serve.go:218
 		if t1 {
 			kernel.StoreRelease(&control[t10], start4)
 		}
