@@ -27,6 +27,8 @@ type cohort struct {
 	resident bool
 	size     int // actors that there is room for
 
+	perProcessor int // on a GPU: actors that a multiprocessor holds
+
 	stream           *gpu.Stream
 	control, in, out *gpu.HostBuffer[uint64]
 	mapped           [3]*gpu.Buffer[uint64] // control, in and out on the device
@@ -71,6 +73,9 @@ func newCohort[State, In, Out any](rt *Runtime, p *Program, shape actor.Shape, s
 			err = errors.Join(err, c.free())
 		}
 	}()
+	if err := c.inhabit(); err != nil {
+		return nil, err
+	}
 	if c.stream, err = rt.dev.NewStream(context.Background(), gpu.Detached()); err != nil {
 		return nil, err
 	}
@@ -178,7 +183,7 @@ func (c *cohort) begin() error {
 	} else {
 		shape.Leaves = 1
 	}
-	grid := gpu.Blocks(gpu.Dim3{X: len(c.actors)}, gpu.Dim3{X: c.program.Threads}).Shared(4 * int(shape.Batch*shape.Stride))
+	grid := gpu.Blocks(gpu.Dim3{X: len(c.actors)}, gpu.Dim3{X: c.program.Threads}).Shared(c.sharedBytes())
 	l, err := c.program.Kernel.Begin(c.stream, grid)
 	if err != nil {
 		return err

@@ -83,7 +83,14 @@ func (a *Actor[In, Out]) Terminate(ctx context.Context) (Farewell, error) {
 }
 
 func (c *core) activate(op string) error {
+	c.rt.spawning.Lock()
+	defer c.rt.spawning.Unlock()
 	s := c.current()
+	if s == Launched || s == Deactivated {
+		if err := c.rt.room(c.cohort, c.name); err != nil {
+			return err
+		}
+	}
 	if s != Launched && s != Deactivated || !c.state.CompareAndSwap(uint32(s), uint32(Active)) {
 		return c.denied(op)
 	}

@@ -15,7 +15,7 @@ type Program struct {
 	Threads int         // of a block
 }
 
-// lineWords is how many words fill a sector, the least that a GPU reads at once.
+// sectorWords is how many words fill a sector, the least that a GPU reads at once.
 const sectorWords = 4
 
 // shapeOf is what launches of actors with these types have in common.

@@ -320,6 +320,9 @@ func Spawn[State, In, Out any](ctx context.Context, rt *Runtime, p *Program, o O
 			rt.mu.Unlock()
 		}
 	}
+	if err == nil && !o.Inactive {
+		err = rt.room(c, a.core.name)
+	}
 	if err == nil {
 		err = c.add(a.core, !o.Inactive)
 	}
