@@ -2,6 +2,7 @@ package npy
 
 import (
 	"archive/zip"
+	"compress/flate"
 	"errors"
 	"fmt"
 	"io"
@@ -9,13 +10,16 @@ import (
 	"math"
 	"os"
 	"strings"
+	"sync/atomic"
 )
 
-// Archive is a .npz archive that is read. It is safe for concurrent use.
+// Archive is a .npz archive that is read. It is safe for concurrent use. Reading
+// one that was closed is an error that matches [fs.ErrClosed].
 type Archive struct {
-	files *zip.Reader
-	size  int64    // of the archive, bytes
-	file  *os.File // nil if the program has opened it
+	files  *zip.Reader
+	size   int64    // of the archive, bytes
+	file   *os.File // nil if the program has opened it
+	closed atomic.Bool
 }
 
 // OpenArchive opens the named .npz archive, which is to be closed.
@@ -38,7 +42,11 @@ func OpenArchive(name string) (*Archive, error) {
 
 // NewArchive reads an archive of size bytes.
 func NewArchive(r io.ReaderAt, size int64) (*Archive, error) {
-	z, err := zip.NewReader(r, size)
+	if r == nil {
+		return nil, fmt.Errorf("npy: reader is nil: %w", fs.ErrInvalid)
+	}
+	// Offsets in a damaged archive may lie outside of it.
+	z, err := zip.NewReader(io.NewSectionReader(r, 0, size), size)
 	if err != nil {
 		return nil, fmt.Errorf("npy: %w: %w", ErrFormat, err)
 	}
@@ -50,6 +58,9 @@ const extension = ".npy"
 
 // Names returns the names of the arrays, in the order of the archive.
 func (a *Archive) Names() []string {
+	if a == nil || a.files == nil {
+		return nil
+	}
 	var names []string
 	for _, f := range a.files.File {
 		if name, ok := strings.CutSuffix(f.Name, extension); ok {
@@ -85,26 +96,35 @@ func ReadFrom[T Element](a *Archive, name string) (Array[T], error) {
 	if f.Method == zip.Store {
 		size = a.size
 	}
-	v, err := read[T](r, size)
+	v, err := readAll[T](r, size) // to the end, where the checksum is compared
 	if err != nil {
-		return v, fmt.Errorf("%s: %w", name, err)
-	}
-	// The rest is nothing but the end, where the checksum is compared.
-	switch n, err := io.Copy(io.Discard, io.LimitReader(r, 1)); {
-	case err != nil:
-		return Array[T]{}, fmt.Errorf("npy: %s: %w: %w", name, ErrFormat, err)
-	case n > 0:
-		return Array[T]{}, fmt.Errorf("npy: %s: %w: there are more data than shape %v has", name, ErrFormat, v.Shape)
+		return Array[T]{}, fmt.Errorf("%s: %w", name, err)
 	}
 	return v, nil
 }
 
+// damaged reports whether an error is that of compressed data or of an archive,
+// not of reading it.
+func damaged(err error) bool {
+	_, corrupt := errors.AsType[flate.CorruptInputError](err)
+	return corrupt || errors.Is(err, zip.ErrChecksum) || errors.Is(err, zip.ErrFormat)
+}
+
 func (a *Archive) open(name string) (io.ReadCloser, *zip.File, error) {
+	switch {
+	case a == nil || a.files == nil:
+		return nil, nil, fmt.Errorf("npy: archive was not made by OpenArchive or NewArchive: %w", fs.ErrInvalid)
+	case a.closed.Load():
+		return nil, nil, fmt.Errorf("npy: archive: %w", fs.ErrClosed)
+	}
 	for _, f := range a.files.File {
 		if f.Name == name+extension {
 			r, err := f.Open()
+			if errors.Is(err, zip.ErrAlgorithm) {
+				return nil, nil, fmt.Errorf("npy: %s: compression method %d: %w", name, f.Method, errors.ErrUnsupported)
+			}
 			if err != nil {
-				return nil, nil, fmt.Errorf("npy: %s: %w", name, err)
+				return nil, nil, fmt.Errorf("%s: %w", name, readError("the archive", err))
 			}
 			return r, f, nil
 		}
@@ -112,9 +132,10 @@ func (a *Archive) open(name string) (io.ReadCloser, *zip.File, error) {
 	return nil, nil, fmt.Errorf("npy: there is no array %q in the archive: %w", name, fs.ErrNotExist)
 }
 
-// Close closes the file that OpenArchive has opened.
+// Close ends the use of the archive, and closes the file if OpenArchive has opened
+// it. Closing again does nothing.
 func (a *Archive) Close() error {
-	if a.file == nil {
+	if a == nil || a.closed.Swap(true) || a.file == nil {
 		return nil
 	}
 	return a.file.Close()
@@ -126,19 +147,35 @@ type ArchiveWriter struct {
 	// and read.
 	Compress bool
 
-	files *zip.Writer
-	names map[string]bool
+	files  *zip.Writer // nil if there is no writer beneath
+	names  map[string]bool
+	closed bool
 }
 
 // NewArchiveWriter begins an archive, which is to be closed.
 func NewArchiveWriter(w io.Writer) *ArchiveWriter {
+	if w == nil {
+		return &ArchiveWriter{}
+	}
 	return &ArchiveWriter{files: zip.NewWriter(w), names: make(map[string]bool)}
 }
 
-// Add adds an array to an archive.
+// Add adds an array to an archive. A name that is there is an error that matches
+// [fs.ErrExist], an archive that was closed one that matches [fs.ErrClosed]; what
+// is not written for these reasons or for its shape, a [*ShapeError], leaves the
+// archive as it was.
 func Add[T Element](w *ArchiveWriter, name string, a Array[T]) error {
-	if w.names[name] {
-		return fmt.Errorf("npy: array %q is in the archive already", name)
+	switch {
+	case w == nil || w.files == nil:
+		return fmt.Errorf("npy: archive was not made by NewArchiveWriter with a writer: %w", fs.ErrInvalid)
+	case w.closed:
+		return fmt.Errorf("npy: %s: archive: %w", name, fs.ErrClosed)
+	case w.names[name]:
+		return fmt.Errorf("npy: array %q is in the archive: %w", name, fs.ErrExist)
+	}
+	header, err := a.header()
+	if err != nil {
+		return fmt.Errorf("%s: %w", name, err)
 	}
 	method := zip.Store
 	if w.Compress {
@@ -149,11 +186,21 @@ func Add[T Element](w *ArchiveWriter, name string, a Array[T]) error {
 		return fmt.Errorf("npy: %s: %w", name, err)
 	}
 	w.names[name] = true
-	if err := Write(f, a); err != nil {
+	if err := write(f, header, a); err != nil {
 		return fmt.Errorf("%s: %w", name, err)
 	}
 	return nil
 }
 
-// Close ends the archive. It does not close the writer beneath.
-func (w *ArchiveWriter) Close() error { return w.files.Close() }
+// Close ends the archive. It does not close the writer beneath. Closing again does
+// nothing.
+func (w *ArchiveWriter) Close() error {
+	if w == nil || w.files == nil || w.closed {
+		return nil
+	}
+	w.closed = true
+	if err := w.files.Close(); err != nil {
+		return fmt.Errorf("npy: %w", err)
+	}
+	return nil
+}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"math"
 	"os"
 	"reflect"
@@ -19,12 +20,31 @@ type Array[T Element] struct {
 	Data  []T   // in the order of rows: the last index varies fastest
 }
 
-// Read reads a .npy file. It reads no further than the array.
+// ShapeError means that an array cannot be written: its shape is not that of its
+// data.
+type ShapeError struct {
+	Shape    []int
+	Elements int // in the data
+}
+
+// Error says what the shape must be.
+func (e *ShapeError) Error() string {
+	if len(e.Shape) == 0 {
+		return fmt.Sprintf("npy: Shape is empty, which is a single value, and Data has %d elements: set Shape", e.Elements)
+	}
+	return fmt.Sprintf("npy: Shape %v is not that of %d elements", e.Shape, e.Elements)
+}
+
+// Read reads a .npy file. It reads no further than the array, so that arrays which
+// follow each other in a file can be read by turns.
 func Read[T Element](r io.Reader) (Array[T], error) {
+	if r == nil {
+		return Array[T]{}, fmt.Errorf("npy: reader is nil: %w", fs.ErrInvalid)
+	}
 	return read[T](r, math.MaxInt64)
 }
 
-// ReadFile reads the named .npy file.
+// ReadFile reads the named .npy file, which ends with the array.
 func ReadFile[T Element](name string) (Array[T], error) {
 	f, err := os.Open(name)
 	if err != nil {
@@ -35,9 +55,24 @@ func ReadFile[T Element](name string) (Array[T], error) {
 	if info, err := f.Stat(); err == nil && info.Mode().IsRegular() {
 		size = info.Size()
 	}
-	a, err := read[T](f, size)
+	a, err := readAll[T](f, size)
 	if err != nil {
-		return a, fmt.Errorf("%s: %w", name, err)
+		return Array[T]{}, fmt.Errorf("%s: %w", name, err)
+	}
+	return a, nil
+}
+
+// readAll is read for a reader that ends with the array.
+func readAll[T Element](r io.Reader, size int64) (Array[T], error) {
+	a, err := read[T](r, size)
+	if err != nil {
+		return a, err
+	}
+	switch n, err := io.Copy(io.Discard, io.LimitReader(r, 1)); {
+	case err != nil:
+		return Array[T]{}, readError("the end", err)
+	case n > 0:
+		return Array[T]{}, fmt.Errorf("npy: %w: there are more data than shape %v has", ErrFormat, a.Shape)
 	}
 	return a, nil
 }
@@ -86,7 +121,7 @@ func readData[T Element](r io.Reader, n int, size int64) ([]T, error) {
 	if size == math.MaxInt64 {
 		room = min(n, chunk/each)
 	} else if int64(n)*int64(each) > size {
-		return nil, truncated("the data", io.ErrUnexpectedEOF)
+		return nil, readError("the data", io.ErrUnexpectedEOF)
 	}
 	data := make([]T, 0, room)
 	for len(data) < n {
@@ -95,7 +130,7 @@ func readData[T Element](r io.Reader, n int, size int64) ([]T, error) {
 		}
 		next := data[len(data):min(n, cap(data))]
 		if err := readElements(r, next); err != nil {
-			return nil, truncated("the data", err)
+			return nil, readError("the data", err)
 		}
 		data = data[:len(data)+len(next)]
 	}
@@ -153,27 +188,50 @@ func rows[T Element](data []T, shape []int) []T {
 	return out
 }
 
-// Write writes a .npy file.
+// Write writes a .npy file. A shape that is not that of the data is a
+// [*ShapeError], and nothing is written.
 func Write[T Element](w io.Writer, a Array[T]) error {
+	if w == nil {
+		return fmt.Errorf("npy: writer is nil: %w", fs.ErrInvalid)
+	}
+	header, err := a.header()
+	if err != nil {
+		return err
+	}
+	return write(w, header, a)
+}
+
+// header returns the bytes before the data, or why the array cannot be written.
+func (a Array[T]) header() ([]byte, error) {
 	h := Header{Type: typestr.Of(reflect.TypeFor[T]()), Shape: a.Shape}
 	var zero T
 	if n, err := h.count(int(unsafe.Sizeof(zero))); err != nil || n != len(a.Data) {
-		return fmt.Errorf("npy: an array of shape %v with %d elements", a.Shape, len(a.Data))
+		return nil, &ShapeError{Shape: slices.Clone(a.Shape), Elements: len(a.Data)}
 	}
-	if err := writeHeader(w, h); err != nil {
-		return err
-	}
-	_, err := w.Write(bytesOf(a.Data))
-	return err
+	return h.encode()
 }
 
-// WriteFile writes the named .npy file, which it creates or replaces.
+func write[T Element](w io.Writer, header []byte, a Array[T]) error {
+	for _, b := range [][]byte{header, bytesOf(a.Data)} {
+		if _, err := w.Write(b); err != nil {
+			return fmt.Errorf("npy: %w", err)
+		}
+	}
+	return nil
+}
+
+// WriteFile writes the named .npy file, which it creates or replaces. A file that
+// is there stays as it is if the shape of the array is a [*ShapeError].
 func WriteFile[T Element](name string, a Array[T]) error {
+	header, err := a.header()
+	if err != nil {
+		return fmt.Errorf("%s: %w", name, err)
+	}
 	f, err := os.Create(name)
 	if err != nil {
 		return fmt.Errorf("npy: %w", err)
 	}
-	if err := errors.Join(Write(f, a), f.Close()); err != nil {
+	if err := errors.Join(write(f, header, a), f.Close()); err != nil {
 		return fmt.Errorf("%s: %w", name, err)
 	}
 	return nil

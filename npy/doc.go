@@ -14,5 +14,6 @@
 // Files are written as NumPy writes them, in version 1.0 of the format, and read
 // in versions 1.0, 2.0 and 3.0. Text, records, dates and Python objects are not
 // read. A file that claims more data than it has is an error that matches
-// [ErrFormat], and takes no more memory than its data.
+// [ErrFormat], and takes no more memory than its data. A nil reader, writer or
+// archive is an error that matches [fs.ErrInvalid].
 package npy

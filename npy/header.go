@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"math"
 	"strconv"
 	"strings"
@@ -29,6 +30,9 @@ const maxHeader = 1 << 20
 
 // ReadHeader reads the header of a .npy file. The data follow.
 func ReadHeader(r io.Reader) (Header, error) {
+	if r == nil {
+		return Header{}, fmt.Errorf("npy: reader is nil: %w", fs.ErrInvalid)
+	}
 	text, err := readHeaderText(r)
 	if err != nil {
 		return Header{}, err
@@ -44,7 +48,7 @@ func ReadHeader(r io.Reader) (Header, error) {
 func readHeaderText(r io.Reader) (string, error) {
 	var start [8]byte
 	if _, err := io.ReadFull(r, start[:]); err != nil {
-		return "", truncated("the header", err)
+		return "", readError("the header", err)
 	}
 	if string(start[:6]) != magic {
 		return "", fmt.Errorf("npy: %w: it does not begin with %q", ErrFormat, magic)
@@ -53,11 +57,11 @@ func readHeaderText(r io.Reader) (string, error) {
 	switch version := start[6]; version {
 	case 1:
 		if _, err := io.ReadFull(r, length[:2]); err != nil {
-			return "", truncated("the header", err)
+			return "", readError("the header", err)
 		}
 	case 2, 3:
 		if _, err := io.ReadFull(r, length[:]); err != nil {
-			return "", truncated("the header", err)
+			return "", readError("the header", err)
 		}
 	default:
 		return "", fmt.Errorf("npy: %w: version %d.%d of the format", ErrFormat, version, start[7])
@@ -68,17 +72,22 @@ func readHeaderText(r io.Reader) (string, error) {
 	}
 	text := make([]byte, n)
 	if _, err := io.ReadFull(r, text); err != nil {
-		return "", truncated("the header", err)
+		return "", readError("the header", err)
 	}
 	return string(text), nil
 }
 
-// truncated is the error for data that end too early.
-func truncated(what string, err error) error {
-	if err == io.EOF || err == io.ErrUnexpectedEOF {
+// readError is the error for data that cannot be read, which may end too early or
+// not be what was compressed.
+func readError(what string, err error) error {
+	switch {
+	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
 		return fmt.Errorf("npy: %w: %s ends too early", ErrFormat, what)
+	case damaged(err):
+		return fmt.Errorf("npy: %w: %s: %w", ErrFormat, what, err)
+	default:
+		return fmt.Errorf("npy: %s: %w", what, err)
 	}
-	return fmt.Errorf("npy: %s: %w", what, err)
 }
 
 // count returns the number of elements.
@@ -228,8 +237,8 @@ const headerAlignment = 64
 // growthDigits is the room that NumPy leaves for the first length to grow.
 const growthDigits = 21
 
-// writeHeader writes what NumPy writes.
-func writeHeader(w io.Writer, h Header) error {
+// encode returns what NumPy writes.
+func (h Header) encode() ([]byte, error) {
 	var shape strings.Builder
 	for i, d := range h.Shape {
 		if i > 0 {
@@ -249,10 +258,9 @@ func writeHeader(w io.Writer, h Header) error {
 	padding := headerAlignment - (prefix+len(text)+1)%headerAlignment
 	text += strings.Repeat(" ", padding) + "\n"
 	if len(text) > math.MaxUint16 {
-		return fmt.Errorf("npy: an array of %d dimensions", len(h.Shape))
+		return nil, fmt.Errorf("npy: an array of %d dimensions", len(h.Shape))
 	}
 	out := append([]byte(magic), 1, 0)
 	out = binary.LittleEndian.AppendUint16(out, uint16(len(text)))
-	_, err := w.Write(append(out, text...))
-	return err
+	return append(out, text...), nil
 }
