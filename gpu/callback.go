@@ -14,7 +14,9 @@ import (
 // and what waits for the whole device, such as loading a kernel, making a stream
 // or freeing memory; work of other streams goes on. So f should be short and must
 // not use the device: what is to be done with it then is for a goroutine that f
-// starts or tells.
+// starts or tells. A use of the stream by f would wait for f itself, and is an
+// error that matches [ErrInvalid], as is [Device.Synchronize] or [Device.Close]
+// there. That f waits for another goroutine which uses the stream is not noticed.
 //
 // An error of f is returned by the next wait on the stream, once, and so is a
 // panic, as [*PanicError]. The first error is kept until it is returned. If the
@@ -32,7 +34,11 @@ func (s *Stream) Call(f func() error) error {
 		return driverError("call", c.call(s, f))
 	}
 	return driverError("call", s.drv.Call(func() {
-		if err := onGoroutine(f); err != nil {
+		err := onGoroutine(func() error {
+			defer s.callers.enter()()
+			return f()
+		})
+		if err != nil {
 			s.failed.CompareAndSwap(nil, &err)
 		}
 		s.called.Add(1)
@@ -54,6 +60,27 @@ func onGoroutine(f func() error) error {
 		err = f()
 	}()
 	return <-result
+}
+
+// notCalled returns an error if the goroutine runs a function that the stream
+// calls, for which what it is about to do would wait.
+func (s *Stream) notCalled() error {
+	if s.callers.here() {
+		return invalid("the stream waits for this function to return, which uses it; leave that to a goroutine that the function starts")
+	}
+	return nil
+}
+
+// notCalled is that of the device's streams.
+func (d *Device) notCalled() error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for _, s := range d.streams {
+		if err := s.notCalled(); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // callError returns the error of a function in the stream, once.

@@ -162,6 +162,119 @@ func TestBadCallsNameTheMistake(t *testing.T) {
 	})
 }
 
+// TestAFunctionThatUsesItsStreamGetsAnError does in functions of a stream what
+// would wait for the function.
+func TestAFunctionThatUsesItsStreamGetsAnError(t *testing.T) {
+	k := NewKernel(saxpyInfo)
+	everyDevice(t, func(t *testing.T, d *Device) {
+		ctx := context.Background()
+		s, other := must[*Stream](t)(d.NewStream(ctx)), must[*Stream](t)(d.NewStream(ctx))
+		event := must[*Event](t)(d.NewEvent())
+		x, y := upload(t, s, ramp(8)...), upload(t, s, ramp(8)...)
+		do(t, k.Prepare(d))
+		do(t, s.Synchronize(ctx))
+		_, e := captured(t, d, func(s *Stream) error { return Zero(s, x) })
+		uses := map[string]func() error{
+			"synchronize":             func() error { return s.Synchronize(ctx) },
+			"synchronize device":      func() error { return d.Synchronize(ctx) },
+			"call":                    func() error { return s.Call(func() error { return nil }) },
+			"fill":                    func() error { return Zero(s, x) },
+			"copy in":                 func() error { return CopyIn(s, x, ramp(8)) },
+			"download":                func() error { return Download(ctx, s, make([]float32, 8), x) },
+			"launch":                  func() error { return launchSaxpy(k, s, Linear(8), 1, 8, x, y) },
+			"launch graph":            func() error { return e.Launch(s) },
+			"record event":            func() error { return s.Record(event) },
+			"wait for event":          func() error { return s.Wait(event) },
+			"go on after it":          func() error { return other.After(s) },
+			"go on after another one": func() error { return s.After(other) },
+			"close":                   func() error { return s.Close() },
+			"close device":            func() error { return d.Close() },
+		}
+		for name, use := range uses {
+			var got error
+			do(t, s.Call(func() error { got = use(); return nil }))
+			do(t, s.Synchronize(ctx))
+			if !errors.Is(got, ErrInvalid) || !strings.Contains(got.Error(), "the stream waits for this function to return, which uses it") {
+				t.Errorf("%s in a function of the stream: %v", name, got)
+			}
+			_, calling := captured(t, d, func(s *Stream) error {
+				return s.Call(func() error { got = use(); return nil })
+			})
+			got = nil
+			do(t, calling.Launch(s))
+			do(t, s.Synchronize(ctx))
+			if !errors.Is(got, ErrInvalid) {
+				t.Errorf("%s in a function of a graph that runs on the stream: %v", name, got)
+			}
+			closeAll(t, calling)
+		}
+		do(t, Fill(s, x, 3)) // the stream goes on
+		if got := download(t, s, x)[0]; got != 3 {
+			t.Errorf("after all of that the stream reads %v, want 3", got)
+		}
+		closeAll(t, e, event, x, y, s, other)
+	})
+}
+
+func TestAFunctionThatUsesItsGraphGetsAnError(t *testing.T) {
+	everyDevice(t, func(t *testing.T, d *Device) {
+		ctx := context.Background()
+		s, other := d.DefaultStream(), must[*Stream](t)(d.NewStream(ctx))
+		var use func() error
+		var got error
+		call := func(s *Stream) error { return s.Call(func() error { got = use(); return nil }) }
+		g, e := captured(t, d, call)
+		uses := map[string]func() error{
+			"launch":     func() error { return e.Launch(other) },
+			"update":     func() error { return e.Update(g.Nodes()[0], call) },
+			"update all": func() error { return e.UpdateAll(g) },
+			"close":      func() error { return e.Close() },
+		}
+		check := func(name string) {
+			t.Helper()
+			got = nil
+			do(t, e.Launch(s))
+			do(t, s.Synchronize(ctx))
+			if !errors.Is(got, ErrInvalid) || !strings.Contains(got.Error(), "the graph waits for this function to return, which uses it") {
+				t.Errorf("%s: %v", name, got)
+			}
+		}
+		for name := range uses {
+			use = uses[name]
+			check(name)
+		}
+		do(t, e.Update(g.Nodes()[0], call))
+		check("close after an update")
+		closeAll(t, e, other)
+	})
+}
+
+// TestAStreamIsUsedBySomeoneElseWhileItsFunctionRuns has other goroutines wait for
+// a function, which one that it started does too.
+func TestAStreamIsUsedBySomeoneElseWhileItsFunctionRuns(t *testing.T) {
+	everyDevice(t, func(t *testing.T, d *Device) {
+		ctx := context.Background()
+		s := must[*Stream](t)(d.NewStream(ctx))
+		x := upload(t, s, ramp(8)...)
+		do(t, s.Synchronize(ctx))
+		begun, release, results := make(chan struct{}), make(chan struct{}), make(chan error, 3)
+		use := func() { results <- errors.Join(Fill(s, x, 4), s.Call(func() error { return nil }), s.Synchronize(ctx)) }
+		go func() {
+			results <- s.Call(func() error { go use(); close(begun); <-release; return nil })
+		}()
+		<-begun
+		go use()
+		close(release)
+		for range cap(results) {
+			do(t, <-results)
+		}
+		if got := download(t, s, x)[0]; got != 4 {
+			t.Errorf("got %v, want 4", got)
+		}
+		closeAll(t, x, s)
+	})
+}
+
 func TestCallsOfADriverThatFails(t *testing.T) {
 	for _, function := range []string{"cuMemHostAlloc", "cuMemHostGetDevicePointer_v2", "cuEventCreate", "cuEventRecord", "cuStreamWaitValue32_v2"} {
 		t.Run(function, func(t *testing.T) {

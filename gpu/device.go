@@ -159,6 +159,9 @@ func (d *Device) Synchronize(ctx context.Context) error {
 	if err := d.check(); err != nil {
 		return driverError("synchronize", err)
 	}
+	if err := d.notCalled(); err != nil {
+		return driverError("synchronize", err)
+	}
 	ctx = orBackground(ctx)
 	var errs []error
 	for _, s := range d.openStreams() {
@@ -188,6 +191,9 @@ func (d *Device) Synchronize(ctx context.Context) error {
 func (d *Device) Close() error {
 	if !d.opened() {
 		return nil
+	}
+	if err := d.notCalled(); err != nil {
+		return driverError("close", err)
 	}
 	first, destroy := d.lease.close()
 	if !first {

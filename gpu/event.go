@@ -86,8 +86,11 @@ func Elapsed(start, end *Event) (time.Duration, error) {
 		return 0, driverError("elapsed time: end", err)
 	}
 	defer end.release()
-	if err := errors.Join(start.outside(), end.outside()); err != nil {
-		return 0, driverError("elapsed time", err)
+	if err := start.outside(); err != nil {
+		return 0, driverError("elapsed time: start", err)
+	}
+	if err := end.outside(); err != nil {
+		return 0, driverError("elapsed time: end", err)
 	}
 	if start.stream.Load() == nil || end.stream.Load() == nil {
 		return 0, driverError("elapsed time", invalid("event was never recorded"))

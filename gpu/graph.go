@@ -19,9 +19,10 @@ import (
 type Graph struct {
 	dev *Device
 
-	mu        sync.Mutex
-	nodes     []*Node
-	recording bool
+	adding goroutines // in Add
+
+	mu    sync.Mutex
+	nodes []*Node
 }
 
 // NodeKind says what a node of a graph does.
@@ -102,8 +103,9 @@ func (d *Device) NewGraph() (*Graph, error) {
 // [Fill], [Zero], [CopyIn], [CopyInAsync], [CopyOutAsync], [Stream.Call], runs of
 // other graphs, [If] and [While]. None of it is done now. [CopyIn] records the
 // elements that the slice has now; asynchronous copies read and write the host's
-// memory in each run. What waits, and all else that needs a stream, returns an
-// error while a stream records.
+// memory in each run. [Upload] allocates its buffer now and records the copy, so
+// that each run copies the same elements to it. What waits, and all else that
+// needs a stream, returns an error while a stream records.
 //
 // Streams join the graph when they wait for an event that was recorded on a
 // stream of the graph, or are made to go on after one with [Stream.After]; what
@@ -146,6 +148,8 @@ func (g *Graph) Nodes() []*Node {
 // node that is reached when all of it is done: the last one recorded, or an empty
 // one if several are last.
 //
+// Nodes may be added concurrently, but not by the function itself.
+//
 //	fill, err := g.Add(func(s *gpu.Stream) error { return gpu.Zero(s, sum) })
 //	add, err := g.Add(func(s *gpu.Stream) error { return LaunchAdd(s, grid, sum, x) }, fill)
 func (g *Graph) Add(record func(s *Stream) error, after ...*Node) (*Node, error) {
@@ -156,13 +160,31 @@ func (g *Graph) Add(record func(s *Stream) error, after ...*Node) (*Node, error)
 		return nil, driverError("add to graph", invalid("no function to record"))
 	}
 	var first []int
-	for _, n := range after {
-		if n == nil || n.graph != g {
-			return nil, driverError("add to graph", invalid("%v is no node of the graph", n))
+	for i, n := range after {
+		if err := g.has(n); err != nil {
+			return nil, driverError("add to graph", fmt.Errorf("after, number %d: %w", i, err))
 		}
 		first = append(first, n.index)
 	}
+	if g.adding.here() {
+		return nil, driverError("add to graph", invalid("the function that Add records adds to the graph; add one after the other"))
+	}
+	defer g.adding.enter()()
 	return g.record(first, record)
+}
+
+// has reports why n is no node of the graph.
+func (g *Graph) has(n *Node) error {
+	switch {
+	case n == nil:
+		return invalid("node is nil")
+	case n.graph == nil:
+		return invalid("node was not made by Capture or Add")
+	case n.graph != g:
+		return invalid("%v is a node of another graph", n)
+	default:
+		return nil
+	}
 }
 
 func (g *Graph) check() error {
@@ -179,35 +201,33 @@ func (g *Graph) check() error {
 // record adds what a function does after the nodes with the given numbers, and
 // returns the node that is reached at its end.
 func (g *Graph) record(after []int, do func(s *Stream) error) (*Node, error) {
-	c, err := g.begin(after)
+	g.mu.Lock()
+	c := &capture{graph: g, base: len(g.nodes), after: after}
+	g.mu.Unlock()
+	nodes, err := c.run(do)
 	if err != nil {
-		return nil, driverError("record graph", err)
-	}
-	var nodes []*Node
-	defer func() { g.end(nodes) }()
-	nodes, err = c.run(do)
-	if err != nil {
-		nodes = nil
 		return nil, err
 	}
+	g.append(nodes, c.base)
 	return nodes[len(nodes)-1], nil
 }
 
-func (g *Graph) begin(after []int) (*capture, error) {
+// append adds nodes that were recorded when the graph had base nodes. Others may
+// have been added since then.
+func (g *Graph) append(nodes []*Node, base int) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if g.recording {
-		return nil, invalid("the graph is being recorded")
+	moved := len(g.nodes) - base
+	for _, n := range nodes {
+		n.index += moved
+		n.work.After = slices.Clone(n.work.After)
+		for i, at := range n.work.After {
+			if at >= base {
+				n.work.After[i] += moved
+			}
+		}
 	}
-	g.recording = true
-	return &capture{graph: g, base: len(g.nodes), after: after}, nil
-}
-
-func (g *Graph) end(nodes []*Node) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
 	g.nodes = append(g.nodes, nodes...)
-	g.recording = false
 }
 
 // Instantiate makes the graph ready to run. What is added to the graph later is
@@ -231,7 +251,7 @@ func (g *Graph) Instantiate() (*GraphExec, error) {
 			return nil, errors.Join(driverError(doing, fmt.Errorf("%v: %w", n, err)), d.release())
 		}
 	}
-	drv, err := d.drv.NewGraphExec(worksOf(nodes), e.failed)
+	drv, err := d.drv.NewGraphExec(e.bind(worksOf(nodes)), e.failed)
 	if err != nil {
 		e.drop()
 		return nil, errors.Join(driverError(doing, err), d.release())

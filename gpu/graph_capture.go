@@ -18,7 +18,10 @@ type capture struct {
 	mu      sync.Mutex
 	nodes   []*Node
 	streams map[*Stream][]int // the nodes that the next of each stream comes after
+	paused  map[*Stream]bool  // record the body of a condition; see body
 	ended   bool
+
+	bodies goroutines // that record the bodies
 }
 
 // mark is an event that was recorded on a stream of a capture.
@@ -44,15 +47,15 @@ func (c *capture) run(do func(s *Stream) error) ([]*Node, error) {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if last := c.last(); len(last) != 1 || last[0] != c.base+len(c.nodes)-1 {
+	if last := c.ends(); len(last) != 1 || last[0] != c.base+len(c.nodes)-1 {
 		c.append(driver.GraphNode{After: last}, "empty", nil)
 	}
 	return c.nodes, nil
 }
 
-// last gives the recorded nodes that none comes after, or those that the first
+// ends gives the recorded nodes that none comes after, or those that the first
 // would have come after if there are none.
-func (c *capture) last() []int {
+func (c *capture) ends() []int {
 	if len(c.nodes) == 0 {
 		return c.after
 	}
@@ -69,6 +72,49 @@ func (c *capture) last() []int {
 		}
 	}
 	return last
+}
+
+// last gives the nodes that the next of a stream comes after. The lock is held.
+func (c *capture) last(s *Stream) ([]int, error) {
+	after, ok := c.streams[s]
+	switch {
+	case c.ended || !ok:
+		return nil, errEnded
+	case c.paused[s] || c.bodies.here():
+		return nil, invalid("the body of a condition is being recorded; use the stream that it gets, and those that join it")
+	default:
+		return after, nil
+	}
+}
+
+// body records the body of a condition on a stream. Until it returns, the stream
+// records nothing else, and neither does the goroutine in this graph: work of the
+// body would be done unconditionally.
+func (c *capture) body(s *Stream, record func(s *Stream) error) ([]*Node, error) {
+	pause := func() error {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		if _, err := c.last(s); err != nil {
+			return err
+		}
+		if c.paused == nil {
+			c.paused = map[*Stream]bool{}
+		}
+		c.paused[s] = true
+		return nil
+	}
+	if err := pause(); err != nil {
+		return nil, err
+	}
+	leave := c.bodies.enter()
+	defer func() {
+		leave()
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		delete(c.paused, s)
+	}()
+	inner := &capture{graph: &Graph{dev: s.dev}}
+	return inner.run(record)
 }
 
 // end makes the streams that joined leave.
@@ -91,9 +137,9 @@ func (c *capture) append(w driver.GraphNode, what string, holds []hold) {
 func (c *capture) add(s *Stream, w driver.GraphNode, what string, holds ...hold) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	after, ok := c.streams[s]
-	if c.ended || !ok {
-		return errEnded
+	after, err := c.last(s)
+	if err != nil {
+		return err
 	}
 	for _, h := range holds {
 		if m, ok := h.(*memory); ok && m.parent != nil {
@@ -157,17 +203,16 @@ func (c *capture) fill(s *Stream, dst driver.Memory, pattern []byte, count int64
 // call records a call of a Go function. On a GPU the driver has one thread for
 // the calls of all graphs.
 func (c *capture) call(s *Stream, f func() error) error {
-	w := driver.GraphNode{Kind: driver.GraphCall, Call: func() error { return onGoroutine(f) }}
-	return c.add(s, w, "call")
+	return c.add(s, driver.GraphNode{Kind: driver.GraphCall, Call: f}, "call")
 }
 
 // record makes an event reached when what the stream recorded so far is done.
 func (c *capture) record(s *Stream, e *Event) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	after, ok := c.streams[s]
-	if c.ended || !ok {
-		return errEnded
+	after, err := c.last(s)
+	if err != nil {
+		return err
 	}
 	e.mark.Store(&mark{c, slices.Clone(after)})
 	return nil
@@ -188,7 +233,11 @@ func (m *mark) wait(s *Stream, c *capture) error {
 	if t.ended {
 		return invalid("the event was recorded in a graph, which no stream can wait for; record it on a stream again")
 	}
-	if c == nil && !s.capture.CompareAndSwap(nil, t) {
+	if c != nil {
+		if _, err := t.last(s); err != nil {
+			return err
+		}
+	} else if !s.capture.CompareAndSwap(nil, t) {
 		return invalid("the stream has joined another graph")
 	}
 	after := append(slices.Clone(t.streams[s]), m.after...)
@@ -201,7 +250,7 @@ func (m *mark) wait(s *Stream, c *capture) error {
 // see it.
 func (e *Event) outside() error {
 	if e.mark.Load() != nil {
-		return invalid("the event was recorded in a graph")
+		return invalid("the event was recorded in a graph, where the host cannot see it; record it on a stream that runs the graph")
 	}
 	return nil
 }
@@ -210,6 +259,9 @@ func (e *Event) outside() error {
 // ends. If c is not nil, the work is to be recorded there instead of done.
 func (s *Stream) enter() (c *capture, err error) {
 	if err := s.check(); err != nil {
+		return nil, err
+	}
+	if err := s.notCalled(); err != nil {
 		return nil, err
 	}
 	switch {

@@ -9,9 +9,11 @@ import (
 // If records, on a stream that records a graph, work that each run of the graph
 // does if the element of condition is not zero when the run gets there.
 //
-// The body is recorded on a stream of its own, which other streams cannot join,
-// and holds no calls of Go functions. It is not done once a kernel of the run has
-// failed.
+// The body is recorded on a stream of its own, which other streams join as they
+// join a graph, but not those that record a graph already: on them and on s the
+// body has nothing recorded, which would be done unconditionally, and gets an
+// error instead. It holds no calls of Go functions. It is not done once a kernel of
+// the run has failed.
 func If(s *Stream, condition *Buffer[uint32], body func(s *Stream) error) error {
 	return conditional(s, driver.GraphIf, condition, body)
 }
@@ -42,8 +44,7 @@ func conditional(s *Stream, kind driver.GraphKind, condition *Buffer[uint32], bo
 	case body == nil:
 		return driverError(doing, invalid("no function to record"))
 	}
-	inner := &capture{graph: &Graph{dev: s.dev}}
-	nodes, err := inner.run(body)
+	nodes, err := c.body(s, body)
 	if err != nil {
 		return err
 	}

@@ -46,6 +46,8 @@ func TestBadCallsOfGraphsNameTheMistake(t *testing.T) {
 		x, y := upload(t, s, ramp(8)...), upload(t, s, ramp(8)...)
 		two, flag := upload(t, s, 1, uint32(1)), upload(t, s, uint32(1))
 		event, unrecorded := must[*Event](t)(d.NewEvent()), must[*Event](t)(d.NewEvent())
+		inside, outside := must[*Event](t)(d.NewEvent()), must[*Event](t)(d.NewEvent())
+		do(t, s.Record(outside))
 		do(t, s.Record(event))
 		zero := func(s *Stream) error { return Zero(s, x) }
 		g, e := captured(t, d, zero)
@@ -75,14 +77,16 @@ func TestBadCallsOfGraphsNameTheMistake(t *testing.T) {
 			{"an event that was never recorded", recorded(func(s *Stream) error { return s.Wait(unrecorded) }), nil, ""},
 			{"no function", recorded(nil), ErrInvalid, "gpu: capture: no function to record"},
 			{"Add without a function", second(g.Add(nil)), ErrInvalid, "gpu: add to graph: no function to record"},
-			{"Add after another graph's node", second(g.Add(zero, other.Nodes()[0])), ErrInvalid, "gpu: add to graph: fill of 32 bytes is no node of the graph"},
-			{"Add after no node", second(g.Add(zero, nil)), ErrInvalid, "gpu: add to graph: no node is no node of the graph"},
-			{"Add within Add", second(g.Add(func(*Stream) error { return second(g.Add(zero)) })), ErrInvalid, "gpu: record graph: the graph is being recorded"},
+			{"Add after another graph's node", second(g.Add(zero, other.Nodes()[0])), ErrInvalid, "gpu: add to graph: after, number 0: fill of 32 bytes is a node of another graph"},
+			{"Add after no node", second(g.Add(zero, nil)), ErrInvalid, "gpu: add to graph: after, number 0: node is nil"},
+			{"Add after a node of no graph", second(g.Add(zero, g.Nodes()[0], new(Node))), ErrInvalid, "gpu: add to graph: after, number 1: node was not made by Capture or Add"},
+			{"Add within Add", second(g.Add(func(*Stream) error { return second(g.Add(zero)) })), ErrInvalid, "gpu: add to graph: the function that Add records adds to the graph; add one after the other"},
 			{"a run on a closed graph", closed.Launch(s), ErrClosed, "gpu: launch graph: executable graph is closed"},
 			{"a run on another device", e.Launch(foreign.DefaultStream()), ErrInvalid, "gpu: launch graph: executable graph is of another "},
 			{"update by two nodes", e.Update(g.Nodes()[0], func(s *Stream) error { return errors.Join(zero(s), zero(s)) }), ErrInvalid, "gpu: update graph: fill of 32 bytes can be replaced by one node of that kind only, not by [fill of 32 bytes fill of 32 bytes]"},
 			{"update by another kind", e.Update(g.Nodes()[0], func(s *Stream) error { return Copy(s, x, y) }), ErrInvalid, "by one node of that kind only, not by [copy of 32 bytes]"},
 			{"update of another graph's node", e.Update(other.Nodes()[0], zero), ErrInvalid, "gpu: update graph: fill of 32 bytes is no node of the executable graph"},
+			{"update of no node", e.Update(nil, zero), ErrInvalid, "gpu: update graph: node is nil"},
 			{"update without a function", e.Update(g.Nodes()[0], nil), ErrInvalid, "gpu: update graph: no function to record"},
 			{"update of a closed graph", closed.Update(g.Nodes()[0], zero), ErrClosed, "gpu: update graph: executable graph is closed"},
 			{"update by a graph of more nodes", e.UpdateAll(must[*Graph](t)(d.Capture(func(s *Stream) error { return errors.Join(zero(s), zero(s)) }))), ErrInvalid, "gpu: update graph: the graph has 2 nodes, not 1"},
@@ -94,6 +98,12 @@ func TestBadCallsOfGraphsNameTheMistake(t *testing.T) {
 			{"an event between a body and the rest", recorded(func(s *Stream) error {
 				return errors.Join(s.Record(event), If(s, flag, func(s *Stream) error { return s.Wait(event) }))
 			}), ErrInvalid, "gpu: wait for event: the event was recorded in another graph than the stream records"},
+			{"going on after a stream outside", recorded(func(s *Stream) error { return s.After(side) }), ErrInvalid, "gpu: wait for stream: the stream records a graph that the other one has not joined; call After of the other one with this one first"},
+			{"a body that goes on after the stream outside", recorded(func(s *Stream) error {
+				return If(s, flag, func(in *Stream) error { return in.After(s) })
+			}), ErrInvalid, "gpu: wait for stream: the other stream records another graph, as which the body of a condition counts"},
+			{"the time of an event in a graph", errors.Join(recorded(func(s *Stream) error { return s.Record(inside) }), second(Elapsed(inside, inside))), ErrInvalid, "gpu: elapsed time: start: the event was recorded in a graph, where the host cannot see it; record it on a stream that runs the graph"},
+			{"the time to an event in a graph", second(Elapsed(outside, inside)), ErrInvalid, "gpu: elapsed time: end: the event was recorded in a graph"},
 		}
 		for _, test := range tests {
 			switch {
@@ -112,7 +122,7 @@ func TestBadCallsOfGraphsNameTheMistake(t *testing.T) {
 			t.Errorf("failed calls of Add left %d nodes", got)
 		}
 		do(t, e.Launch(s))
-		closeAll(t, e, side, event, unrecorded, unified, x, y, two, flag)
+		closeAll(t, e, side, event, unrecorded, inside, outside, unified, x, y, two, flag)
 	})
 }
 

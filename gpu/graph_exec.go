@@ -19,6 +19,8 @@ type GraphExec struct {
 	lease lease
 	last  atomic.Pointer[Stream] // that ran the graph
 
+	callers goroutines // that run functions of the graph
+
 	mu    sync.Mutex // for what follows, and updates
 	graph *Graph     // whose nodes stand for those of the executable graph
 	nodes []*Node    // as they run now
@@ -52,6 +54,36 @@ func (e *GraphExec) Launch(s *Stream) error {
 	}
 	e.last.Store(s)
 	return driverError("launch graph", e.drv.Launch(s.drv))
+}
+
+// bind makes the calls of nodes those of the executable graph.
+func (e *GraphExec) bind(works []driver.GraphNode) []driver.GraphNode {
+	for i := range works {
+		if f := works[i].Call; f != nil {
+			works[i].Call = func() error { return e.call(f) }
+		}
+		e.bind(works[i].Body)
+	}
+	return works
+}
+
+// call runs a function of the graph.
+func (e *GraphExec) call(f func() error) error {
+	return onGoroutine(func() error {
+		defer e.callers.enter()()
+		if s := e.last.Load(); s != nil {
+			defer s.callers.enter()()
+		}
+		return f()
+	})
+}
+
+// notCalled is [Stream.notCalled] of the graph.
+func (e *GraphExec) notCalled() error {
+	if e.callers.here() {
+		return invalid("the graph waits for this function to return, which uses it; leave that to a goroutine that the function starts")
+	}
+	return nil
 }
 
 // failed takes the error of a call.
@@ -102,7 +134,9 @@ func (e *GraphExec) Update(n *Node, record func(s *Stream) error) error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	switch {
-	case n == nil || n.graph != e.graph || n.index >= len(e.nodes):
+	case n == nil:
+		return driverError("update graph", invalid("node is nil"))
+	case n.graph != e.graph || n.index >= len(e.nodes):
 		return driverError("update graph", invalid("%v is no node of the executable graph", n))
 	case len(fresh) != 1 || fresh[0].Kind() != n.Kind():
 		return driverError("update graph", invalid("%v can be replaced by one node of that kind only, not by %v", n, fresh))
@@ -163,7 +197,7 @@ func (e *GraphExec) replace(changes map[int]*Node) error {
 			return fmt.Errorf("%v: %w", n, err)
 		}
 		held = append(held, n)
-		works[i] = cloneWork(n.work)
+		works[i] = e.bind([]driver.GraphNode{cloneWork(n.work)})[0]
 	}
 	if err := e.drv.Update(works); err != nil {
 		undo()
@@ -213,6 +247,9 @@ func (e *GraphExec) Close() error {
 	if e == nil || e.dev == nil {
 		return nil
 	}
+	if err := e.notCalled(); err != nil {
+		return driverError("close graph", err)
+	}
 	first, destroy := e.lease.close()
 	if first {
 		e.dev.mu.Lock()
@@ -252,6 +289,8 @@ func (e *GraphExec) acquire(dev *Device) error {
 		return invalid("executable graph was not made by Instantiate")
 	case dev != nil && e.dev != dev:
 		return otherDevice("executable graph", e.dev, dev)
+	case e.callers.here():
+		return e.notCalled()
 	case !e.lease.acquire():
 		return closedError("executable graph")
 	default:

@@ -690,3 +690,81 @@ func TestADeviceIsWaitedForWhileAStreamRecords(t *testing.T) {
 		closeAll(t, e, side, x)
 	})
 }
+
+// TestNodesAreAddedConcurrently adds from goroutines that wait for each other
+// while they record, each of them two nodes, after one that all come after.
+func TestNodesAreAddedConcurrently(t *testing.T) {
+	k := NewKernel(saxpyInfo)
+	everyDevice(t, func(t *testing.T, d *Device) {
+		const adders, n = 8, 8
+		s := d.DefaultStream()
+		ones := upload(t, s, ramp(n)...)
+		var sums [adders]*Buffer[float32]
+		for i := range sums {
+			sums[i] = upload(t, s, ramp(n)...)
+		}
+		g := must[*Graph](t)(d.NewGraph())
+		first := must[*Node](t)(g.Add(func(s *Stream) error { return Fill(s, ones, 1) }))
+		var recording, group sync.WaitGroup
+		recording.Add(adders)
+		var nodes [adders]*Node
+		for i := range adders {
+			group.Go(func() {
+				var err error
+				nodes[i], err = g.Add(func(s *Stream) error {
+					recording.Done()
+					recording.Wait() // all record now
+					return errors.Join(Fill(s, sums[i], float32(i)), launchSaxpy(k, s, Linear(n), 10, n, ones, sums[i]))
+				}, first)
+				if err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		group.Wait()
+		all := g.Nodes()
+		if len(all) != 1+2*adders {
+			t.Fatalf("%d nodes, want %d", len(all), 1+2*adders)
+		}
+		for i, last := range nodes {
+			at := slices.Index(all, last)
+			if at < 2 || !slices.Equal(last.After(), all[at-1:at]) || !slices.Equal(all[at-1].After(), all[:1]) {
+				t.Errorf("adder %d: node %d is after %v", i, at, last.After())
+			}
+		}
+		join := must[*Node](t)(g.Add(func(*Stream) error { return nil }, nodes[:]...))
+		if got := join.After(); len(got) != adders {
+			t.Errorf("the last comes after %v", got)
+		}
+		e := must[*GraphExec](t)(g.Instantiate())
+		do(t, e.Launch(s))
+		for i, sum := range sums {
+			if got := download(t, s, sum)[n-1]; got != float32(10+i) {
+				t.Errorf("adder %d computes %v, want %d", i, got, 10+i)
+			}
+			closeAll(t, sum)
+		}
+		closeAll(t, e, ones)
+	})
+}
+
+func TestAnUploadWhileAStreamRecordsIsDoneByEachRun(t *testing.T) {
+	everyDevice(t, func(t *testing.T, d *Device) {
+		s := d.DefaultStream()
+		values := []float32{1, 2, 3}
+		var x *Buffer[float32]
+		_, e := captured(t, d, func(s *Stream) (err error) {
+			x, err = Upload(s, values)
+			return err
+		})
+		values[0] = 9 // the elements of before are recorded
+		for range 2 {
+			do(t, Zero(s, x))
+			do(t, e.Launch(s))
+			if got := download(t, s, x); !slices.Equal(got, []float32{1, 2, 3}) {
+				t.Errorf("got %v", got)
+			}
+		}
+		closeAll(t, e, x)
+	})
+}

@@ -21,6 +21,10 @@ import (
 //	}) { ... }
 func OverlapSlices[A, B any](ctx context.Context, d *Device, lanes, n, m int, in iter.Seq[[]A], kernel func(s *Stream, out *Buffer[B], in *Buffer[A]) (*Buffer[B], error)) iter.Seq2[[]B, error] {
 	return func(yield func([]B, error) bool) {
+		if n < 0 || m < 0 {
+			yield(nil, driverError("overlap", invalid("slices of at most %d elements, results of at most %d; want 0 or more", n, m)))
+			return
+		}
 		buffers := &sliceLanes[A, B]{d: d, n: n, m: m}
 		defer buffers.close()
 		work := func(s *Stream, i int, item []A) (func() ([]B, error), error) {
@@ -99,6 +103,9 @@ func (b *sliceLanes[A, B]) close() {
 func (l *sliceLane[A, B]) download(ctx context.Context, s *Stream, y *Buffer[B]) (func() ([]B, error), error) {
 	if y == nil {
 		return nil, driverError("overlap", invalid("the result is nil"))
+	}
+	if y.mem != l.out.mem && y.mem != l.in.mem {
+		return nil, driverError("overlap", invalid("the result is neither of the buffers out and in nor a part of one"))
 	}
 	if y.Len() > l.out.Len() {
 		return nil, driverError("overlap", invalid("result of %s, at most %d are allowed", count(y.Len(), "element"), l.out.Len()))

@@ -439,7 +439,7 @@ func TestOverlapSlicesCopiesInAndOut(t *testing.T) {
 			{"a result that is too long", 4, 2, inPlace, "gpu: overlap: result of 3 elements, at most 2 are allowed"},
 			{"no result", 4, 4, func(*Stream, *Buffer[float32], *Buffer[float32]) (*Buffer[float32], error) { return nil, nil }, "gpu: overlap: the result is nil"},
 			{"no kernel", 4, 4, nil, "gpu: overlap: no items, or nothing to do with them"},
-			{"a negative size", -1, 4, double, "gpu: acquire: negative length -1"},
+			{"a negative size", -1, 4, double, "gpu: overlap: slices of at most -1 elements, results of at most 4; want 0 or more"},
 		} {
 			var failed error
 			for _, failed = range OverlapSlices(context.Background(), d, 2, test.n, test.m, chunks(5), test.kernel) {
@@ -491,5 +491,48 @@ func BenchmarkOverlap(b *testing.B) {
 		for _, err := range Overlap(context.Background(), d, 0, items, nothing) {
 			do(b, err)
 		}
+	})
+}
+
+func TestOverlapSlicesRefusesWhatItCannotCopy(t *testing.T) {
+	everyDevice(t, func(t *testing.T, d *Device) {
+		foreign := upload(t, d.DefaultStream(), ramp(4)...)
+		type kernel = func(s *Stream, out, in *Buffer[float32]) (*Buffer[float32], error)
+		in := func(_ *Stream, _, in *Buffer[float32]) (*Buffer[float32], error) { return in, nil }
+		tests := []struct {
+			name   string
+			n, m   int
+			kernel kernel
+			want   string // "" for none
+		}{
+			{"in itself", 4, 4, in, ""},
+			{"a part of in", 4, 4, func(_ *Stream, _, in *Buffer[float32]) (*Buffer[float32], error) { return in.Slice(1, 2), nil }, ""},
+			{"a part of out", 4, 4, func(s *Stream, out, _ *Buffer[float32]) (*Buffer[float32], error) {
+				return out.Slice(1, 3).Slice(0, 1), Zero(s, out)
+			}, ""},
+			{"another buffer", 4, 4, func(*Stream, *Buffer[float32], *Buffer[float32]) (*Buffer[float32], error) { return foreign, nil },
+				"gpu: overlap: the result is neither of the buffers out and in nor a part of one"},
+			{"a buffer that was not made", 4, 4, func(*Stream, *Buffer[float32], *Buffer[float32]) (*Buffer[float32], error) {
+				return new(Buffer[float32]), nil
+			}, "gpu: overlap: the result is neither"},
+			{"results of less than nothing", 4, -1, in, "gpu: overlap: slices of at most 4 elements, results of at most -1; want 0 or more"},
+		}
+		for _, test := range tests {
+			var got error
+			for _, err := range OverlapSlices(context.Background(), d, 2, test.n, test.m, slices.Values([][]float32{ramp(4), ramp(3)}), test.kernel) {
+				got = errors.Join(got, err)
+			}
+			switch {
+			case test.want == "" && got != nil:
+				t.Errorf("%s: %v", test.name, got)
+			case test.want != "" && (!errors.Is(got, ErrInvalid) || !strings.Contains(got.Error(), test.want)):
+				t.Errorf("%s: %v, want %s", test.name, got, test.want)
+			}
+			onlyDefault(t, d)
+		}
+		for _, err := range OverlapSlices(context.Background(), d, 0, 0, 0, slices.Values([][]float32{nil, {}}), in) {
+			do(t, err)
+		}
+		closeAll(t, foreign)
 	})
 }

@@ -33,6 +33,7 @@ type Stream struct {
 	detached bool                  // see Detached
 	failed   atomic.Pointer[error] // what a called function returned, until a wait returns it
 	called   atomic.Int64          // functions that have returned
+	callers  goroutines            // that run functions of the stream
 }
 
 // NewStream makes a stream, which is to be closed.
@@ -106,15 +107,20 @@ func (s *Stream) Record(e *Event) error {
 		return driverError("record event", err)
 	}
 	defer s.release()
+	return driverError("record event", s.record(e, c))
+}
+
+// record is Record of a stream in use. c is the capture that it records, if any.
+func (s *Stream) record(e *Event, c *capture) error {
 	if err := e.acquire(s.dev); err != nil {
-		return driverError("record event", err)
+		return err
 	}
 	defer e.release()
 	if c != nil {
-		return driverError("record event", c.record(s, e))
+		return c.record(s, e)
 	}
 	if err := s.drv.Record(e.drv); err != nil {
-		return driverError("record event", err)
+		return err
 	}
 	e.mark.Store(nil)
 	e.stream.Store(s)
@@ -130,23 +136,28 @@ func (s *Stream) Wait(e *Event) error {
 		return driverError("wait for event", err)
 	}
 	defer s.release()
+	return driverError("wait for event", s.wait(e, c))
+}
+
+// wait is Wait of a stream in use. c is the capture that it records, if any.
+func (s *Stream) wait(e *Event, c *capture) error {
 	if err := e.acquire(nil); err != nil {
-		return driverError("wait for event", err)
+		return err
 	}
 	defer e.release()
 	if m := e.mark.Load(); m != nil {
-		return driverError("wait for event", m.wait(s, c))
+		return m.wait(s, c)
 	}
-	if c != nil && e.stream.Load() == nil {
+	switch {
+	case c != nil && e.stream.Load() == nil:
 		return nil
+	case c != nil:
+		return invalid("the event was not recorded in the graph that the stream records")
+	case e.dev != s.dev:
+		return s.waitPeer(e)
+	default:
+		return s.drv.Wait(e.drv)
 	}
-	if c != nil {
-		return driverError("wait for event", invalid("the event was not recorded in the graph that the stream records"))
-	}
-	if e.dev != s.dev {
-		return driverError("wait for event", s.waitPeer(e))
-	}
-	return driverError("wait for event", s.drv.Wait(e.drv))
 }
 
 // Close waits for the work, returns the fault of a kernel that no wait has
@@ -154,6 +165,9 @@ func (s *Stream) Wait(e *Event) error {
 func (s *Stream) Close() error {
 	if s == nil || s.dev == nil {
 		return nil
+	}
+	if err := s.notCalled(); err != nil {
+		return driverError("close stream", err)
 	}
 	first, destroy := s.lease.close()
 	if first {

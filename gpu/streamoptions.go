@@ -42,24 +42,31 @@ func (s *Stream) Priority() int {
 // wait.
 func (s *Stream) After(other *Stream) error {
 	const doing = "wait for stream"
-	if _, err := s.enter(); err != nil {
+	c, err := s.enter()
+	if err != nil {
 		return driverError(doing, err)
 	}
 	defer s.release()
-	if _, err := other.enter(); err != nil {
+	from, err := other.enter()
+	if err != nil {
 		return driverError(doing, err)
 	}
 	defer other.release()
-	if s.dev != other.dev {
+	switch {
+	case s.dev != other.dev:
 		return driverError(doing, otherDevice("stream", other.dev, s.dev))
+	case c != nil && from == nil:
+		return driverError(doing, invalid("the stream records a graph that the other one has not joined; call After of the other one with this one first"))
+	case c != nil && from != c:
+		return driverError(doing, invalid("the other stream records another graph, as which the body of a condition counts"))
 	}
 	e, err := s.dev.NewEvent()
 	if err != nil {
 		return err
 	}
 	defer e.Close() // a stream waits for what was recorded, not for the event
-	if err := other.Record(e); err != nil {
-		return err
+	if err := other.record(e, from); err != nil {
+		return driverError(doing, err)
 	}
-	return s.Wait(e)
+	return driverError(doing, s.wait(e, c))
 }

@@ -1,0 +1,48 @@
+package gpu
+
+import (
+	"sync"
+	"testing"
+)
+
+func TestGoroutinesAreToldApart(t *testing.T) {
+	var within goroutines
+	if within.here() {
+		t.Error("a goroutine is there before any has entered")
+	}
+	var mu sync.Mutex
+	seen := map[uint64]bool{}
+	var group sync.WaitGroup
+	for range 100 {
+		group.Go(func() {
+			leave := within.enter()
+			if !within.here() {
+				t.Error("a goroutine that entered is not there")
+			}
+			elsewhere := make(chan bool)
+			go func() { elsewhere <- within.here() }()
+			if <-elsewhere {
+				t.Error("a goroutine that has not entered is there")
+			}
+			leave()
+			if within.here() {
+				t.Error("a goroutine that left is there")
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			seen[goroutine()] = true
+		})
+	}
+	group.Wait()
+	if len(seen) != 100 || seen[0] {
+		t.Errorf("100 goroutines have %d numbers", len(seen))
+	}
+}
+
+// BenchmarkGoroutine measures what it costs to tell which goroutine runs.
+func BenchmarkGoroutine(b *testing.B) {
+	b.ReportAllocs()
+	for b.Loop() {
+		goroutine()
+	}
+}
