@@ -97,7 +97,7 @@ func (s *Stream) callError() error {
 	return nil
 }
 
-// PanicError is the panic of a function that a stream called.
+// PanicError is the panic of a function that a stream or [OnEach] called.
 type PanicError struct {
 	Value any    // of the panic
 	Stack []byte // of the goroutine, as debug.Stack writes it

@@ -25,7 +25,9 @@ var (
 	// is all that is left to do. Other devices go on.
 	ErrDeviceLost = driver.ErrDeviceLost
 
-	// ErrClosed means that a device, stream, event or buffer was closed.
+	// ErrClosed means that what is used was closed, or what it belongs to: a
+	// device, stream, event, buffer, host buffer, managed or unified array,
+	// texture, pool, scope or executable graph.
 	ErrClosed = errors.New("closed")
 
 	// ErrInvalid means that an argument is not acceptable: a nil buffer, one of
@@ -98,8 +100,17 @@ func driverError(doing string, err error) error {
 	if err == nil {
 		return nil
 	}
-	return fmt.Errorf("gpu: %s: %w", doing, public(err))
+	return &operationError{doing, public(err)}
 }
+
+// operationError is an error of this package and what it was doing.
+type operationError struct {
+	doing string
+	err   error
+}
+
+func (e *operationError) Error() string { return "gpu: " + e.doing + ": " + e.err.Error() }
+func (e *operationError) Unwrap() error { return e.err }
 
 // public makes a driver's error the public one.
 func public(err error) error {

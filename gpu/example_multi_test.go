@@ -26,6 +26,9 @@ func ExampleDistribute() {
 
 	ctx := context.Background()
 	err = x.OnEach(ctx, func(ctx context.Context, p gpu.Part[float32]) error {
+		if p.Rows == 0 {
+			return nil // there are fewer rows than devices
+		}
 		return LaunchScale(p.Device.DefaultStream(), gpu.Linear(p.Data.Len()), 10, p.Data)
 	})
 	if err != nil {

@@ -198,19 +198,37 @@ func (l *layout) add(d dimension) {
 	l.dims = append(l.dims, d)
 }
 
-// distinct reports whether no element of the slice occurs twice: each dimension
-// steps over all that the finer ones reach.
+// distinct reports whether no element of the slice occurs twice.
 func (l *layout) distinct() bool {
 	dims := slices.Clone(l.dims)
 	slices.SortFunc(dims, func(a, b dimension) int { return cmp.Compare(abs(a.stride), abs(b.stride)) })
-	reach := 0
+	reach, total, nested := 0, 1, true
 	for _, d := range dims {
-		if d.n > 1 && abs(d.stride) <= reach {
-			return false
-		}
+		nested = nested && (d.n <= 1 || abs(d.stride) > reach)
 		reach += (d.n - 1) * abs(d.stride)
+		total *= d.n
 	}
-	return true
+	// Each dimension may step over all that the finer ones reach. If not, no more
+	// elements than there are places are marked one by one.
+	return nested || total <= reach+1 && l.mark(reach, total)
+}
+
+// mark reports whether no element occurs twice, of a total number of them that
+// reach over one more place than reach.
+func (l *layout) mark(reach, total int) bool {
+	low := l.first
+	for _, d := range l.dims {
+		low += min(0, (d.n-1)*d.stride)
+	}
+	seen, twice := make([]uint64, reach/64+1), false
+	l.runs(0, total, func(r run) {
+		r.pairs(func(place, _ int) {
+			bit := uint64(1) << ((place - low) % 64)
+			twice = twice || seen[(place-low)/64]&bit != 0
+			seen[(place-low)/64] |= bit
+		})
+	})
+	return !twice
 }
 
 // run is a piece of a layout: rows of n elements that are a stride apart, from

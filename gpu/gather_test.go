@@ -69,6 +69,9 @@ func TestStridedElementsAreGatheredAndScattered(t *testing.T) {
 			{Offset: 59, Shape: []int{3, 4, 5}, Stride: []int{-20, -5, -1}},
 			{Offset: 1, Shape: []int{2, 1, 3, 2}, Stride: []int{1, 99, 4, 2}},
 			{Shape: []int{4, 0}, Stride: []int{1, 1}},
+			{Shape: []int{2, 3}, Stride: []int{3, 2}}, // 0 2 4, 3 5 7
+			{Offset: 7, Shape: []int{2, 3}, Stride: []int{-3, -2}},
+			{Offset: 4, Shape: []int{3, 40}, Stride: []int{-2, 3}}, // between each other
 			{Offset: 4},
 			{Shape: []int{700, 1100}, Stride: []int{1, 701}}, // several pieces
 		} {
@@ -110,7 +113,7 @@ func TestBadStridesNameTheMistake(t *testing.T) {
 		if got := download(t, s, b); !slices.Equal(got, []float32{0, 1, 2, 0, 1, 2}) {
 			t.Errorf("elements that are read twice: %v", got)
 		}
-		for _, v := range []Strided{same, {Shape: []int{3, 2}, Stride: []int{1, 2}}} {
+		for _, v := range []Strided{same, {Shape: []int{3, 2}, Stride: []int{1, 2}}, {Offset: 9, Shape: []int{3, 2}, Stride: []int{-2, -4}}} {
 			if err := DownloadStrided(ctx, s, host, v, b); !errors.Is(err, ErrInvalid) || !strings.Contains(err.Error(), "are not all different") {
 				t.Errorf("%v: %v", v, err)
 			}

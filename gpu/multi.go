@@ -53,10 +53,17 @@ func CloseAll(devs []*Device) error {
 }
 
 // OnEach calls f for each of the devices at once, on goroutines of their own,
-// and waits for all. The first error cancels the context of the others. The
-// result joins the errors, each with the number and ID of its device, without
-// those that say no more than that the context was cancelled so.
+// and waits for all. The first error cancels the context of the others. A panic
+// of f is an error, a [*PanicError].
+//
+// The result joins the errors, each with the number and ID of its device. If one
+// has cancelled the others, their errors are left out where they are no more than
+// [context.Canceled], as it is or as a wait of this package returns it; what says
+// more about it stays.
 func OnEach(ctx context.Context, devs []*Device, f func(ctx context.Context, i int, d *Device) error) error {
+	if f == nil {
+		return driverError("on each", invalid("function is nil"))
+	}
 	return onEach(ctx, len(devs), func(i int) *Device { return devs[i] }, func(ctx context.Context, i int) error {
 		return f(ctx, i, devs[i])
 	})
@@ -70,22 +77,39 @@ func onEach(parent context.Context, n int, device func(i int) *Device, f func(ct
 	var all sync.WaitGroup
 	for i := range n {
 		all.Go(func() {
-			if errs[i] = f(ctx, i); errs[i] != nil {
+			if errs[i] = onGoroutine(func() error { return f(ctx, i) }); errs[i] != nil {
 				cancel()
 			}
 		})
 	}
 	all.Wait()
-	var told []error
+	var failed, told []error
 	for i, err := range errs {
-		if err != nil && (parent.Err() != nil || !errors.Is(err, context.Canceled)) {
-			told = append(told, deviceError(i, device(i), err))
+		if err == nil {
+			continue
+		}
+		named := deviceError(i, device(i), err)
+		failed = append(failed, named)
+		if !onlyCanceled(err) {
+			told = append(told, named)
 		}
 	}
-	if len(told) == 0 {
-		return errors.Join(errs...) // nil, or the program's own context.Canceled
+	if len(told) == 0 || parent.Err() != nil {
+		told = failed
 	}
 	return errors.Join(told...)
+}
+
+// onlyCanceled reports whether an error is context.Canceled and nothing that the
+// program has added to it.
+func onlyCanceled(err error) bool {
+	for {
+		e, ok := err.(*operationError)
+		if !ok {
+			return err == context.Canceled
+		}
+		err = e.err
+	}
 }
 
 // deviceError says on which of several devices something failed.
@@ -104,13 +128,15 @@ type Distributed[T any] struct {
 type Part[T any] struct {
 	Device *Device
 	First  int        // number of the first row
-	Rows   int        // how many there are
+	Rows   int        // how many there are, maybe none
 	Data   *Buffer[T] // the rows' elements
 }
 
 // AllocDistributed makes a matrix of the given number of rows, which is to be
-// closed. Its contents are undefined. Each device has rows/len(devs) rows, the
-// last one also those that remain.
+// closed. Its contents are undefined. Each device has rows/len(devs) rows, rounded
+// down, and the last one also those that remain: 4, 4 and 6 of 14. The last has
+// all if there are fewer rows than devices, and the most work of all if there are
+// not many more.
 func AllocDistributed[T any](devs []*Device, rows, rowLen int) (*Distributed[T], error) {
 	const doing = "distribute"
 	switch {
@@ -169,11 +195,15 @@ func (x *Distributed[T]) Gather(ctx context.Context, host []T) error {
 	})
 }
 
-// OnEach calls f for the part of each device at once, as the function [OnEach]
-// does for devices.
+// OnEach calls f for the part of each device at once, also for parts without rows,
+// as the function [OnEach] does for devices.
 func (x *Distributed[T]) OnEach(ctx context.Context, f func(ctx context.Context, p Part[T]) error) error {
-	if x == nil {
-		return driverError("on each", invalid("distributed matrix is nil"))
+	const doing = "on each"
+	if err := x.check(); err != nil {
+		return driverError(doing, err)
+	}
+	if f == nil {
+		return driverError(doing, invalid("function is nil"))
 	}
 	device := func(i int) *Device { return x.parts[i].Device }
 	return onEach(ctx, len(x.parts), device, func(ctx context.Context, i int) error { return f(ctx, x.parts[i]) })
@@ -221,9 +251,21 @@ func (x *Distributed[T]) of(p Part[T], host []T) []T {
 	return host[p.First*x.rowLen:][:p.Rows*x.rowLen]
 }
 
-func (x *Distributed[T]) checkHost(host []T) error {
-	if x == nil {
+// check reports why the matrix cannot be used.
+func (x *Distributed[T]) check() error {
+	switch {
+	case x == nil:
 		return invalid("distributed matrix is nil")
+	case x.parts == nil:
+		return invalid("distributed matrix was not made by Distribute or AllocDistributed")
+	default:
+		return nil
+	}
+}
+
+func (x *Distributed[T]) checkHost(host []T) error {
+	if err := x.check(); err != nil {
+		return err
 	}
 	if len(host) != x.rows*x.rowLen {
 		return invalid("slice of %s for %d rows of %d", count(len(host), "element"), x.rows, x.rowLen)

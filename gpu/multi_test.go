@@ -156,6 +156,11 @@ func TestBadDistributionsNameTheMistake(t *testing.T) {
 		{"a short slice", second(Distribute(devs, 4, 2, make([]int, 7))), ErrInvalid, "gpu: distribute: slice of 7 elements for 4 rows of 2"},
 		{"gathering to a long slice", x.Gather(ctx, make([]int, 9)), ErrInvalid, "gpu: gather: slice of 9 elements for 4 rows of 2"},
 		{"gathering what is closed", shut.Gather(ctx, make([]int, 8)), ErrClosed, "device 0 (cpu): gpu: download: buffer is closed"},
+		{"gathering the zero value", new(Distributed[int]).Gather(ctx, nil), ErrInvalid, "gpu: gather: distributed matrix was not made by Distribute or AllocDistributed"},
+		{"calling for the parts of the zero value", new(Distributed[int]).OnEach(ctx, func(context.Context, Part[int]) error { return nil }), ErrInvalid, "gpu: on each: distributed matrix was not made by Distribute or AllocDistributed"},
+		{"calling for the parts of nil", (*Distributed[int])(nil).OnEach(ctx, func(context.Context, Part[int]) error { return nil }), ErrInvalid, "gpu: on each: distributed matrix is nil"},
+		{"calling no function for the parts", x.OnEach(ctx, nil), ErrInvalid, "gpu: on each: function is nil"},
+		{"calling no function", OnEach(ctx, devs, nil), ErrInvalid, "gpu: on each: function is nil"},
 		{"gathering nil", (*Distributed[int])(nil).Gather(ctx, nil), ErrInvalid, "distributed matrix is nil"},
 	} {
 		if !errors.Is(test.err, test.is) || !strings.Contains(test.err.Error(), test.want) {
@@ -186,6 +191,65 @@ func TestOnEachCancelsTheOthersAndNamesWhoFailed(t *testing.T) {
 	if !errors.Is(err, context.Canceled) {
 		t.Errorf("a cancelled context: %v", err)
 	}
-	do(t, OnEach(context.Background(), nil, nil))
+	do(t, OnEach(context.Background(), nil, func(context.Context, int, *Device) error { return broken }))
+	do(t, cpu.Close())
+}
+
+func TestOnEachKeepsWhatSaysMoreThanCancelled(t *testing.T) {
+	cpu := must[*Device](t)(Open(Config{Device: "cpu"}))
+	devs := []*Device{cpu, cpu}
+	full, bad := errors.New("disk full"), errors.New("bad row")
+	for _, test := range []struct {
+		name  string
+		other func(ctx context.Context) error
+		want  string
+	}{
+		{"the context's error", context.Context.Err, ""},
+		{"a wait's error", cpu.Synchronize, ""},
+		{"a wrapped one", func(ctx context.Context) error { return fmt.Errorf("shard 7 lost (%w)", ctx.Err()) }, "\ndevice 1 (cpu): shard 7 lost (context canceled)"},
+		{"one that is joined", func(ctx context.Context) error { return errors.Join(bad, ctx.Err()) }, "\ndevice 1 (cpu): bad row\ncontext canceled"},
+	} {
+		err := OnEach(nil, devs, func(ctx context.Context, i int, _ *Device) error {
+			if i == 0 {
+				return full
+			}
+			<-ctx.Done()
+			return test.other(ctx)
+		})
+		if !errors.Is(err, full) || err.Error() != "device 0 (cpu): disk full"+test.want {
+			t.Errorf("%s: %v", test.name, err)
+		}
+	}
+	err := OnEach(nil, devs, func(context.Context, int, *Device) error { return context.Canceled })
+	if want := "device 0 (cpu): context canceled\ndevice 1 (cpu): context canceled"; err == nil || err.Error() != want {
+		t.Errorf("nothing but cancellations of the program's own: %v", err)
+	}
+	do(t, cpu.Close())
+}
+
+func TestOnEachReturnsPanics(t *testing.T) {
+	cpu := must[*Device](t)(Open(Config{Device: "cpu"}))
+	x := must[*Distributed[int]](t)(AllocDistributed[int]([]*Device{cpu, cpu}, 4, 2))
+	broken := errors.New("broken")
+	for name, err := range map[string]error{
+		"of a function for devices": OnEach(nil, []*Device{cpu, cpu}, func(_ context.Context, i int, _ *Device) error {
+			if i == 1 {
+				panic(broken)
+			}
+			return nil
+		}),
+		"of a function for parts": x.OnEach(nil, func(_ context.Context, p Part[int]) error {
+			if p.First == 2 {
+				panic(broken)
+			}
+			return nil
+		}),
+	} {
+		p, ok := errors.AsType[*PanicError](err)
+		if !ok || !errors.Is(err, broken) || err.Error() != "device 1 (cpu): panic: broken" || !strings.Contains(string(p.Stack), "multi_test.go") {
+			t.Errorf("a panic %s: %v", name, err)
+		}
+	}
+	do(t, x.Close())
 	do(t, cpu.Close())
 }

@@ -33,7 +33,7 @@ func CopyPeer[T any](s *Stream, dst, src *Buffer[T]) error {
 	to, from := dst.mem.dev, src.mem.dev
 	switch {
 	case s.dev != to && s.dev != from:
-		return driverError(doing, invalid("stream is of neither the destination's device nor the source's (%s, not %s or %s)", s.dev.id, to.id, from.id))
+		return driverError(doing, s.ofNeither(to, from))
 	case to == from:
 		return Copy(s, dst, src)
 	case dst.length != src.length:
@@ -42,6 +42,18 @@ func CopyPeer[T any](s *Stream, dst, src *Buffer[T]) error {
 		return nil
 	}
 	return driverError(doing, s.copyPeer(to, dst.at(), from, src.at(), dst.bytes()))
+}
+
+// ofNeither is the error for a stream of a third device.
+func (s *Stream) ofNeither(to, from *Device) error {
+	switch {
+	case to == from:
+		return otherDevice("stream", s.dev, to)
+	case s.dev.id == to.id || s.dev.id == from.id:
+		return invalid("stream is of neither the destination's device nor the source's, but of another opened one (%s was opened more than once)", s.dev.id)
+	default:
+		return invalid("stream is of neither the destination's device nor the source's (%s, not %s or %s)", s.dev.id, to.id, from.id)
+	}
 }
 
 func (s *Stream) copyPeer(to *Device, dst driver.Memory, from *Device, src driver.Memory, n int64) error {

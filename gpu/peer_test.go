@@ -106,6 +106,8 @@ func TestBadPeerCopiesNameTheMistake(t *testing.T) {
 	lib := fakecuda.New(2)
 	a, b := openTwo(t, lib)
 	cpu := must[*Device](t)(Open(Config{Device: "cpu"}))
+	again, third := must[*Device](t)(Open(Config{Device: "cpu"})), must[*Device](t)(Open(Config{Device: "cpu"}))
+	z := upload(t, again.DefaultStream(), 1, 2, 3)
 	s := a.DefaultStream()
 	x, y := upload(t, s, 1, 2, 3), upload(t, b.DefaultStream(), 1, 2, 3)
 	closed := upload(t, s, 1, 2, 3)
@@ -117,6 +119,9 @@ func TestBadPeerCopiesNameTheMistake(t *testing.T) {
 		want string
 	}{
 		{"a stream of a third device", CopyPeer(cpu.DefaultStream(), x, y), ErrInvalid, "gpu: copy between devices: stream is of neither the destination's device nor the source's (cpu, not cuda:0 or cuda:1)"},
+		{"a stream of a third device of the same name", CopyPeer(cpu.DefaultStream(), x, z), ErrInvalid, "gpu: copy between devices: stream is of neither the destination's device nor the source's, but of another opened one (cpu was opened more than once)"},
+		{"a stream of another device for buffers of one", CopyPeer(s, z, z), ErrInvalid, "gpu: copy between devices: stream is of another device (cuda:0, not cpu)"},
+		{"a stream of another opened device for buffers of one", CopyPeer(third.DefaultStream(), z, z), ErrInvalid, "gpu: copy between devices: stream is of another opened device (cpu was opened more than once)"},
 		{"different lengths", CopyPeer(s, x, y.Slice(0, 2)), ErrInvalid, "2 elements to a buffer of 3"},
 		{"a nil destination", CopyPeer(s, nil, y), ErrInvalid, "gpu: copy between devices: destination: buffer is nil"},
 		{"a closed source", CopyPeer(s, y, closed), ErrClosed, "source: buffer is closed"},
@@ -135,7 +140,7 @@ func TestBadPeerCopiesNameTheMistake(t *testing.T) {
 		}
 	}
 	do(t, CopyPeer(s, x, y))
-	closeAll(t, x, y, a, b, cpu)
+	closeAll(t, x, y, z, a, b, cpu, again, third)
 	checkLeft(t, lib)
 }
 

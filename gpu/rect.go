@@ -3,6 +3,7 @@ package gpu
 import (
 	"context"
 	"fmt"
+	"math"
 	"math/bits"
 	"runtime"
 	"unsafe"
@@ -15,7 +16,7 @@ import (
 // then along Z. [Rect] makes one of a single plane.
 type Box struct {
 	X, Y, Z              int // the first element
-	Width, Height, Depth int
+	Width, Height, Depth int // Depth is 1 for a part of one plane
 
 	// Pitch is the number of elements from a row of the array to the next. Zero
 	// means that the box reaches to the end of the rows: X+Width.
@@ -36,6 +37,21 @@ func (b Box) String() string {
 	return fmt.Sprintf("%dx%dx%d at (%d,%d,%d), pitch %d, %s", b.Width, b.Height, b.Depth, b.X, b.Y, b.Z, b.Pitch, count(b.Rows, "row"))
 }
 
+// in returns b with its defaults filled in, or why it is not in an array of n
+// elements.
+func (b Box) in(n int) (Box, error) {
+	switch {
+	case min(b.X, b.Y, b.Z, b.Width, b.Height, b.Depth, b.Pitch, b.Rows) < 0:
+		return b, invalid("box %v has a negative extent", b)
+	case b.Depth == 0 && b.Width > 0 && b.Height > 0:
+		return b, invalid("box %v has no planes: its Depth is 1 if it is a part of one", b)
+	case b.Width > math.MaxInt-b.X || b.Height > math.MaxInt-b.Y:
+		return b, outside(b, n)
+	}
+	b = b.withDefaults()
+	return b, b.check(n)
+}
+
 func (b Box) withDefaults() Box {
 	if b.Pitch == 0 {
 		b.Pitch = b.X + b.Width
@@ -49,12 +65,10 @@ func (b Box) withDefaults() Box {
 // empty reports whether a box that was checked has no elements.
 func (b Box) empty() bool { return b.Width == 0 || b.Height == 0 || b.Depth == 0 }
 
-// check reports why b, whose defaults are filled in, is not in an array of n
-// elements.
+// check reports why b, whose defaults are filled in and none of whose numbers is
+// negative, is not in an array of n elements.
 func (b Box) check(n int) error {
 	switch {
-	case min(b.X, b.Y, b.Z, b.Width, b.Height, b.Depth, b.Pitch, b.Rows) < 0:
-		return invalid("box %v has a negative extent", b)
 	case b.Width > b.Pitch-b.X:
 		return invalid("box %v is wider than the rows", b)
 	case b.Height > b.Rows-b.Y:
@@ -109,11 +123,11 @@ func (b Box) layout() *layout {
 // checkBoxes fills in the defaults of two boxes, in arrays of dst and src
 // elements, and reports why one cannot be copied to the other.
 func checkBoxes(to, from *Box, dst, src int) error {
-	*to, *from = to.withDefaults(), from.withDefaults()
-	if err := to.check(dst); err != nil {
+	var err error
+	if *to, err = to.in(dst); err != nil {
 		return fmt.Errorf("destination: %w", err)
 	}
-	if err := from.check(src); err != nil {
+	if *from, err = from.in(src); err != nil {
 		return fmt.Errorf("source: %w", err)
 	}
 	if to.Width != from.Width || to.Height != from.Height || to.Depth != from.Depth {
@@ -248,7 +262,7 @@ func CopyBox[T any](s *Stream, dst *Buffer[T], to Box, src *Buffer[T], from Box)
 	}
 	element := int64(unsafe.Sizeof(zero))
 	c := newBoxCopy[T](to, to.side(dst.at(), nil, element), from.side(src.at(), nil, element))
-	if dst.mem == src.mem && overlap(c, to, from, dst.offset == src.offset) {
+	if dst.mem == src.mem && overlap(c) {
 		return driverError(doing, invalid("source and destination overlap"))
 	}
 	if record != nil {
@@ -305,20 +319,38 @@ func copyBoxAsync[T any](doing string, s *Stream, b *Buffer[T], inB Box, h *Host
 	return driverError(doing, h.part.mem.host.used(s))
 }
 
-// overlap reports whether the two sides of a copy within one allocation may have
-// bytes in common. It is exact for boxes of one array.
-func overlap(c *driver.BoxCopy, to, from Box, oneArray bool) bool {
-	first, second := int64(c.Dst.Memory.Addr), int64(c.Src.Memory.Addr)
-	length := func(b *driver.BoxSide) int64 { return ((c.Depth-1)*b.Rows+c.Height-1)*b.Pitch + c.Width }
-	if first >= second+length(&c.Src) || second >= first+length(&c.Dst) {
+// overlap reports whether the two sides of a copy within one allocation have bytes
+// in common.
+func overlap(c *driver.BoxCopy) bool {
+	first := int64(c.Dst.Memory.Addr - c.Src.Memory.Addr) // of the destination, from the source's on
+	plane := c.Dst.Rows * c.Dst.Pitch
+	if first >= c.Src.Rows*c.Src.Pitch*(c.Depth-1)+c.Src.Pitch*(c.Height-1)+c.Width || first+plane*(c.Depth-1)+c.Dst.Pitch*(c.Height-1)+c.Width <= 0 {
 		return false
 	}
-	if !oneArray || to.Pitch != from.Pitch || to.Rows != from.Rows && to.Depth > 1 {
-		return true
+	for z := range c.Depth {
+		for y := range c.Height {
+			if meetsRow(c, first+z*plane+y*c.Dst.Pitch) {
+				return true
+			}
+		}
 	}
-	meet := func(a, b, n int) bool { return max(a, b)-min(a, b) < n }
-	if to.Depth == 1 {
-		return meet(to.X, from.X, to.Width) && meet(to.Z*to.Rows+to.Y, from.Z*from.Rows+from.Y, to.Height)
+	return false
+}
+
+// meetsRow reports whether a row of the destination that begins at byte at, counted
+// from the source's first, has bytes of the source: of its row that is the last to
+// begin before the end of this one.
+func meetsRow(c *driver.BoxCopy, at int64) bool {
+	last := at + c.Width - 1
+	if last < 0 {
+		return false
 	}
-	return meet(to.X, from.X, to.Width) && meet(to.Y, from.Y, to.Height) && meet(to.Z, from.Z, to.Depth)
+	if c.Depth > 1 {
+		plane := c.Src.Rows * c.Src.Pitch
+		last -= min(last/plane, c.Depth-1) * plane
+	}
+	if c.Height > 1 {
+		last -= min(last/c.Src.Pitch, c.Height-1) * c.Src.Pitch
+	}
+	return last < 2*c.Width-1
 }

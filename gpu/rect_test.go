@@ -152,13 +152,16 @@ func TestBadBoxesNameTheMistake(t *testing.T) {
 			is   error
 			want string
 		}{
-			{"a negative extent", CopyInBox(s, b, Rect(0, 0, -1, 2, 10), host, all), ErrInvalid, "gpu: copy box in: destination: box -1x2x1 at (0,0,0), pitch 10, 2 rows has a negative extent"},
+			{"a negative extent", CopyInBox(s, b, Rect(0, 0, -1, 2, 10), host, all), ErrInvalid, "gpu: copy box in: destination: box -1x2x1 at (0,0,0), pitch 10, 0 rows has a negative extent"},
 			{"a box beyond the rows", CopyInBox(s, b, Rect(6, 0, 5, 2, 10), host, all), ErrInvalid, "is wider than the rows"},
 			{"a box beyond the planes", CopyInBox(s, b, Box{Y: 3, Width: 2, Height: 3, Depth: 1, Pitch: 5, Rows: 5}, host, all), ErrInvalid, "is higher than the planes"},
 			{"a box beyond the buffer", CopyInBox(s, b, Rect(0, 1, 10, 10, 10), host, all), ErrInvalid, "destination: box 10x10x1 at (0,1,0), pitch 10, 11 rows lies outside of 100 elements"},
 			{"a box beyond the slice", DownloadBox(ctx, s, host[:99], all, b, all), ErrInvalid, "gpu: download box: destination: box 10x10x1 at (0,0,0), pitch 10, 10 rows lies outside of 99 elements"},
 			{"a size that overflows", CopyBox(s, b, Box{X: 1, Y: 1, Z: big - 1, Width: 2, Height: 2, Depth: 2, Pitch: big, Rows: big}, b, all), ErrInvalid, "outside of 100 elements"},
 			{"rows that overflow", CopyBox(s, b, Box{Width: 1, Height: big, Depth: 1, Pitch: big}, b, all), ErrInvalid, "outside of 100 elements"},
+			{"rows that overflow by default", CopyBox(s, b, Box{X: big, Width: 2, Height: 1, Depth: 1}, b, all), ErrInvalid, "gpu: copy box: destination: box 2x1x1 at (9223372036854775807,0,0), pitch 0, 0 rows lies outside of 100 elements"},
+			{"planes that overflow by default", CopyBox(s, b, Box{Y: big, Width: 1, Height: 2, Depth: 1}, b, all), ErrInvalid, "pitch 0, 0 rows lies outside of 100 elements"},
+			{"a box without planes", CopyInBox(s, b, Box{Width: 10, Height: 10}, host, Box{Width: 10, Height: 10}), ErrInvalid, "gpu: copy box in: destination: box 10x10x0 at (0,0,0), pitch 0, 0 rows has no planes: its Depth is 1 if it is a part of one"},
 			{"boxes of different sizes", CopyBox(s, b, Rect(0, 0, 3, 2, 10), b, Rect(0, 5, 2, 3, 10)), ErrInvalid, "gpu: copy box: box of 2x3x1 for one of 3x2x1"},
 			{"a closed source", CopyBox(s, b, all, closed, all), ErrClosed, "gpu: copy box: source: buffer is closed"},
 			{"a nil buffer", DownloadBox(ctx, s, host, all, nil, all), ErrInvalid, "gpu: download box: buffer is nil"},
@@ -208,12 +211,64 @@ func TestOverlappingBoxesAreRefused(t *testing.T) {
 	if refused < 100 {
 		t.Errorf("only %d pairs overlap", refused)
 	}
-	// Rows that lie differently may overlap unless they are apart altogether.
 	if err := CopyBox(s, b, Rect(0, 0, 2, 3, 4), b, Rect(3, 0, 2, 3, 5)); !errors.Is(err, ErrInvalid) {
 		t.Errorf("different pitches: %v", err)
 	}
 	do(t, CopyBox(s, b, Rect(0, 0, 2, 2, pitch), b, Rect(2, 1, 2, 2, pitch)))
 	do(t, CopyBox(s, b, Rect(0, 0, 2, 2, 4), b.Slice(20, 60), Rect(0, 0, 2, 2, 5)))
+	closeAll(t, b, d)
+}
+
+// TestOverlappingBoxesOfPartsAreRefused does the same with boxes in views of one
+// buffer, whose rows and planes lie differently.
+func TestOverlappingBoxesOfPartsAreRefused(t *testing.T) {
+	d := must[*Device](t)(Open(Config{Device: "cpu"}))
+	s := d.DefaultStream()
+	const n = 60
+	b := upload(t, s, ramp(n)...)
+	random := rand.New(rand.NewPCG(3, 4))
+	refused, copied := 0, 0
+	for range 20000 {
+		w, h, depth := 1+random.IntN(3), 1+random.IntN(3), 1+random.IntN(2)
+		any := func() (*Buffer[float32], Box, int) {
+			lo := random.IntN(n)
+			box := Box{random.IntN(3), random.IntN(2), random.IntN(2), w, h, depth, 0, 0}
+			box.Pitch, box.Rows = box.X+w+random.IntN(4), box.Y+h+random.IntN(2)
+			return b.Slice(lo, n), box, lo
+		}
+		dst, to, first := any()
+		src, from, second := any()
+		if to.check(dst.Len()) != nil || from.check(src.Len()) != nil {
+			continue
+		}
+		mark := func(box Box, first int) []bool {
+			ones := make([]bool, w*h*depth)
+			for i := range ones {
+				ones[i] = true
+			}
+			all := make([]bool, n)
+			moveBox(all[first:], box, ones, Box{Width: w, Height: h, Depth: depth})
+			return all
+		}
+		apart, theirs := true, mark(from, second)
+		for i, ours := range mark(to, first) {
+			apart = apart && !(ours && theirs[i])
+		}
+		if err := CopyBox(s, dst, to, src, from); (err == nil) != apart {
+			t.Fatalf("%v from %d on to %v from %d on: %v", from, second, to, first, err)
+		}
+		if apart {
+			copied++
+		} else {
+			refused++
+		}
+	}
+	if refused < 1000 || copied < 1000 {
+		t.Errorf("%d pairs overlap, %d do not", refused, copied)
+	}
+	// Rows and planes of any length where there is one only.
+	row := Box{Width: 2, Height: 1, Depth: 1, Pitch: math.MaxInt, Rows: math.MaxInt}
+	do(t, CopyBox(s, b.Slice(2, n), row, b, row))
 	closeAll(t, b, d)
 }
 
