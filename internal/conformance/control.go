@@ -183,3 +183,56 @@ func plane(t kernel.Thread, w, h int, in []int32, out []int32) {
 	}
 	out[y*w+x] = sum
 }
+
+// bounds are what the loops of leaveLoops end at.
+type bounds struct{ rounds, stop, skip uint32 }
+
+// reach counts in all cells up to the bound of skips, through pointers that keep
+// the bounds in a variable of each thread.
+func reach(b *bounds, cells *[32]uint32, at int) {
+	for i := uint32(0); i < b.skip; i++ {
+		cells[at] += i
+	}
+}
+
+// leaveLoops breaks, continues and returns out of loops with barriers, under
+// conditions that are the same for all threads.
+//
+//quern:kernel block=32
+func leaveLoops(t kernel.Thread, rounds, stop, skip uint32, out []uint32) {
+	b := bounds{rounds, stop, skip}
+	cells := kernel.Shared[[32]uint32](t)
+	at := t.ThreadIdx.X
+	cells[at] = 0
+	t.Sync()
+	seen := uint32(0)
+outer:
+	for round := uint32(0); ; round++ {
+		reach(&b, cells, at)
+		t.Sync()
+		seen += cells[31-at]
+		t.Sync()
+		if round >= b.rounds {
+			break
+		}
+		for inner := uint32(0); inner < 4; inner++ {
+			cells[at]++
+			t.Sync()
+			seen = seen*3 + cells[(at+1)%32]
+			t.Sync()
+			if round*4+inner == b.skip {
+				continue outer
+			}
+			if round*4+inner == b.skip+9 {
+				break outer
+			}
+			if round*4+inner == b.stop {
+				out[t.Global()] = seen
+				return
+			}
+			seen++
+		}
+		seen += 100
+	}
+	out[t.Global()] = seen + 1000
+}

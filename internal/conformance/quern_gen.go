@@ -588,6 +588,49 @@ func LaunchPlane(s *gpu.Stream, g gpu.Grid, w, h int, in, out *gpu.Buffer[int32]
 	return l.End()
 }
 
+var quernLeaveLoops = gpu.NewKernel(gpu.KernelInfo{
+	Name: "leaveLoops", Package: "quern.dev/internal/conformance", Pos: "control.go:202",
+	Params: []gpu.Param{
+		{Name: "rounds", Kind: gpu.Scalar, Type: "uint32", Size: 4},
+		{Name: "stop", Kind: gpu.Scalar, Type: "uint32", Size: 4},
+		{Name: "skip", Kind: gpu.Scalar, Type: "uint32", Size: 4},
+		{Name: "out", Kind: gpu.Slice, Type: "uint32", Size: 4},
+	},
+	PTX: quernPTX,
+	Variants: []gpu.Variant{
+		{Name: "proven", Limits: []int64{1, 3, 9, 2147483647, 0, 32, 2, 0, 5, 1, 3, 4, 9, 0}},
+		{Name: "narrow", Limits: []int64{1, 3, 9, 2147483647, 0, 32, 2, 0, 5, 9, 2147483648}, Sites: []gpu.Site{
+			{Kind: gpu.IndexSite, File: "control.go", Line: 230, Col: 5},
+			{Kind: gpu.IndexSite, File: "control.go", Line: 237, Col: 2},
+		}},
+		{Name: "wide", Sites: []gpu.Site{
+			{Kind: gpu.IndexSite, File: "control.go", Line: 230, Col: 5},
+			{Kind: gpu.IndexSite, File: "control.go", Line: 237, Col: 2},
+		}},
+	},
+	Block:  gpu.Dim3{X: 32, Y: 1, Z: 1},
+	Shared: 128,
+	Host:   quernHostLeaveLoops,
+})
+
+var _ = leaveLoops // compiled, not called
+
+// LaunchLeaveLoops runs leaveLoops on the grid g.
+//
+// leaveLoops breaks, continues and returns out of loops with barriers, under
+// conditions that are the same for all threads.
+func LaunchLeaveLoops(s *gpu.Stream, g gpu.Grid, rounds, stop, skip uint32, out *gpu.Buffer[uint32]) error {
+	l, err := quernLeaveLoops.Begin(s, g)
+	if err != nil {
+		return err
+	}
+	gpu.Arg(l, rounds)
+	gpu.Arg(l, stop)
+	gpu.Arg(l, skip)
+	gpu.SliceArg(l, out)
+	return l.End()
+}
+
 var quernIndexOutOfRange = gpu.NewKernel(gpu.KernelInfo{
 	Name: "indexOutOfRange", Package: "quern.dev/internal/conformance", Pos: "faults.go:8",
 	Params: []gpu.Param{
@@ -3907,6 +3950,386 @@ func quernRow1Plane(r *host.Run, base, w, y, h int, in []int32, start, start2, s
 		sum += in[start9+u6]
 //line control.go:184
 		out[start10+x] = sum
+	}
+}
+
+func quernHostLeaveLoops(r *host.Run) {
+	rounds := host.Value[uint32](r, 0)
+	stop := host.Value[uint32](r, 1)
+	skip := host.Value[uint32](r, 2)
+	out := host.Slice[uint32](r, 3)
+	bs := host.Scratch[bounds](r, 0, r.BlockDim.Count())
+	lefts := host.Scratch[bool](r, 5, r.BlockDim.Count())
+	cells := host.Shared[[32]uint32](r, 0)
+	var round uint32
+	seens := host.Scratch[uint32](r, 1, r.BlockDim.Count())
+	lefts2 := host.Scratch[bool](r, 3, r.BlockDim.Count())
+	lefts3 := host.Scratch[bool](r, 4, r.BlockDim.Count())
+	inners := host.Scratch[uint32](r, 2, r.BlockDim.Count())
+	overs := host.Scratch[bool](r, 6, r.BlockDim.Count())
+	overs2 := host.Scratch[bool](r, 7, r.BlockDim.Count())
+	for r.Next() {
+		blockX := r.BlockIdx.X
+		base := blockX * 32
+		for threadZ := range 1 {
+			for threadY := range 1 {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				first := (threadZ*1 + threadY) * 32
+				quernRow1LeaveLoops(r, bs, first, lefts, rounds, stop, skip, cells)
+			}
+		}
+//line control.go:210
+		round = 0
+		for threadZ := range 1 {
+			for threadY := range 1 {
+				first2 := (threadZ*1 + threadY) * 32
+				quernRow2LeaveLoops(r, seens, first2)
+			}
+		}
+		for ; ; round++ {
+			for threadZ := range 1 {
+				for threadY := range 1 {
+					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+					first3 := (threadZ*1 + threadY) * 32
+					quernRow3LeaveLoops(r, bs, first3, lefts2, lefts3, cells)
+				}
+			}
+			for threadZ := range 1 {
+				for threadY := range 1 {
+					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+					first4 := (threadZ*1 + threadY) * 32
+					quernRow4LeaveLoops(r, seens, first4, cells)
+				}
+			}
+			for threadZ := range 1 {
+				for threadY := range 1 {
+					first5 := (threadZ*1 + threadY) * 32
+					quernRow5LeaveLoops(r, bs, first5, lefts2, round)
+				}
+			}
+			if !lefts2[0] && !lefts3[0] && !lefts[0] {
+				for threadZ := range 1 {
+					for threadY := range 1 {
+						first6 := (threadZ*1 + threadY) * 32
+						quernRow6LeaveLoops(r, inners, first6)
+					}
+				}
+//line control.go:218
+				for inners[0] < 4 {
+					for threadZ := range 1 {
+						for threadY := range 1 {
+							r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+							quernRow7LeaveLoops(r, cells)
+						}
+					}
+					for threadZ := range 1 {
+						for threadY := range 1 {
+							r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+							first7 := (threadZ*1 + threadY) * 32
+							quernRow8LeaveLoops(r, seens, first7, cells)
+						}
+					}
+					for threadZ := range 1 {
+						for threadY := range 1 {
+							r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+							first8 := (threadZ*1 + threadY) * 32
+							start := round * 4
+							quernRow9LeaveLoops(r, bs, first8, seens, inners, lefts2, lefts3, lefts, overs, start, out, base)
+						}
+					}
+					if overs[0] {
+						break
+					}
+					for threadZ := range 1 {
+						for threadY := range 1 {
+							first9 := (threadZ*1 + threadY) * 32
+							quernRow10LeaveLoops(r, inners, first9)
+						}
+					}
+				}
+				for threadZ := range 1 {
+					for threadY := range 1 {
+						first10 := (threadZ*1 + threadY) * 32
+						quernRow11LeaveLoops(r, seens, first10, lefts2, lefts3, lefts)
+					}
+				}
+			}
+			for threadZ := range 1 {
+				for threadY := range 1 {
+					first11 := (threadZ*1 + threadY) * 32
+					quernRow12LeaveLoops(r, lefts2, first11, lefts, overs2)
+				}
+			}
+			if overs2[0] {
+				break
+			}
+		}
+		for threadZ := range 1 {
+			for threadY := range 1 {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				first12 := (threadZ*1 + threadY) * 32
+				quernRow13LeaveLoops(r, seens, first12, lefts, out, base)
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1LeaveLoops(r *host.Run, bs []bounds, first int, lefts []bool, rounds, stop, skip uint32, cells *[32]uint32) {
+	bRow := bs[first:][:32]
+	leftRow := lefts[first:][:32]
+	row := (*[32]uint32)(cells[0:])
+	for threadX := range 32 {
+		b := &bRow[threadX]
+		left := false
+//line control.go:203
+		*b = bounds{rounds: rounds, stop: stop, skip: skip}
+//line control.go:206
+		row[threadX] = 0
+		leftRow[threadX] = left
+	}
+}
+
+//go:noinline
+func quernRow2LeaveLoops(r *host.Run, seens []uint32, first2 int) {
+	seenRow := seens[first2:][:32]
+	for threadX := range 32 {
+//line control.go:208
+		var seen uint32
+		seenRow[threadX] = seen
+	}
+}
+
+//go:noinline
+func quernRow3LeaveLoops(r *host.Run, bs []bounds, first3 int, lefts2, lefts3 []bool, cells *[32]uint32) {
+	bRow := bs[first3:][:32]
+	leftRow2 := lefts2[first3:][:32]
+	leftRow3 := lefts3[first3:][:32]
+	for threadX := range 32 {
+		r.ThreadIdx.X = threadX
+		b := &bRow[threadX]
+		left2 := false
+		left3 := false
+//line control.go:211
+		t1 := b
+//line control.go:211
+		reach(t1, cells, threadX)
+		leftRow2[threadX] = left3
+		leftRow3[threadX] = left2
+	}
+}
+
+//go:noinline
+func quernRow4LeaveLoops(r *host.Run, seens []uint32, first4 int, cells *[32]uint32) {
+	seenRow := seens[first4:][:32]
+	for threadX := range 32 {
+		r.ThreadIdx.X = threadX
+		seen := seenRow[threadX]
+//line control.go:213
+		seen += cells[31-threadX]
+		seenRow[threadX] = seen
+	}
+}
+
+//go:noinline
+func quernRow5LeaveLoops(r *host.Run, bs []bounds, first5 int, lefts2 []bool, round uint32) {
+	bRow := bs[first5:][:32]
+	leftRow2 := lefts2[first5:][:32]
+	for threadX := range 32 {
+		b := &bRow[threadX]
+		left3 := leftRow2[threadX]
+//line control.go:215
+		if round >= b.rounds {
+			left3 = true
+		}
+		leftRow2[threadX] = left3
+	}
+}
+
+//go:noinline
+func quernRow6LeaveLoops(r *host.Run, inners []uint32, first6 int) {
+	innerRow := inners[first6:][:32]
+	for threadX := range 32 {
+//line control.go:218
+		var inner uint32
+		innerRow[threadX] = inner
+	}
+}
+
+//go:noinline
+func quernRow7LeaveLoops(r *host.Run, cells *[32]uint32) {
+	row2 := (*[32]uint32)(cells[0:])
+	for threadX := range 32 {
+//line control.go:219
+		row2[threadX]++
+	}
+}
+
+//go:noinline
+func quernRow8LeaveLoops(r *host.Run, seens []uint32, first7 int, cells *[32]uint32) {
+	seenRow := seens[first7:][:32]
+	for threadX := range 32 {
+		r.ThreadIdx.X = threadX
+		seen := seenRow[threadX]
+//line control.go:221
+		seen = seen*3 + cells[(threadX+1)%32]
+		seenRow[threadX] = seen
+	}
+}
+
+//go:noinline
+func quernRow9LeaveLoops(r *host.Run, bs []bounds, first8 int, seens, inners []uint32, lefts2, lefts3, lefts, overs []bool, start uint32, out []uint32, base int) {
+	bRow := bs[first8:][:32]
+	seenRow := seens[first8:][:32]
+	innerRow := inners[first8:][:32]
+	leftRow2 := lefts2[first8:][:32]
+	leftRow3 := lefts3[first8:][:32]
+	leftRow := lefts[first8:][:32]
+	overRow := overs[first8:][:32]
+	if base >= 0 && 32 <= len(out)-base {
+		row3 := (*[32]uint32)(out[base:])
+		for threadX := range 32 {
+			b := &bRow[threadX]
+			seen := seenRow[threadX]
+			inner := innerRow[threadX]
+			left3 := leftRow2[threadX]
+			left2 := leftRow3[threadX]
+			left := leftRow[threadX]
+//line control.go:223
+			if start+inner == b.skip {
+				left2 = true
+			}
+			if !left2 && !left3 && !left {
+//line control.go:226
+				if start+inner == b.skip+9 {
+					left3 = true
+				}
+				if !left3 && !left {
+//line control.go:229
+					if start+inner == b.stop {
+						row3[threadX] = seen
+						left = true
+					}
+					if !left {
+//line control.go:233
+						seen++
+					}
+				}
+			}
+			over := !(!left2 && !left3 && !left)
+			seenRow[threadX] = seen
+			leftRow2[threadX] = left3
+			leftRow3[threadX] = left2
+			leftRow[threadX] = left
+			overRow[threadX] = over
+		}
+		return
+	}
+	for threadX := range 32 {
+		r.ThreadIdx.X = threadX
+		b := &bRow[threadX]
+		seen := seenRow[threadX]
+		inner := innerRow[threadX]
+		left3 := leftRow2[threadX]
+		left2 := leftRow3[threadX]
+		left := leftRow[threadX]
+//line control.go:223
+		if start+inner == b.skip {
+			left2 = true
+		}
+		if !left2 && !left3 && !left {
+//line control.go:226
+			if start+inner == b.skip+9 {
+				left3 = true
+			}
+			if !left3 && !left {
+//line control.go:229
+				if start+inner == b.stop {
+					out[base+threadX] = seen
+					left = true
+				}
+				if !left {
+//line control.go:233
+					seen++
+				}
+			}
+		}
+		over := !(!left2 && !left3 && !left)
+		seenRow[threadX] = seen
+		leftRow2[threadX] = left3
+		leftRow3[threadX] = left2
+		leftRow[threadX] = left
+		overRow[threadX] = over
+	}
+}
+
+//go:noinline
+func quernRow10LeaveLoops(r *host.Run, inners []uint32, first9 int) {
+	innerRow := inners[first9:][:32]
+	for threadX := range 32 {
+		inner := innerRow[threadX]
+//line control.go:218
+		inner++
+		innerRow[threadX] = inner
+	}
+}
+
+//go:noinline
+func quernRow11LeaveLoops(r *host.Run, seens []uint32, first10 int, lefts2, lefts3, lefts []bool) {
+	seenRow := seens[first10:][:32]
+	leftRow2 := lefts2[first10:][:32]
+	leftRow3 := lefts3[first10:][:32]
+	leftRow := lefts[first10:][:32]
+	for threadX := range 32 {
+		seen := seenRow[threadX]
+		left3 := leftRow2[threadX]
+		left2 := leftRow3[threadX]
+		left := leftRow[threadX]
+		if !left2 && !left3 && !left {
+//line control.go:235
+			seen += 100
+		}
+		seenRow[threadX] = seen
+	}
+}
+
+//go:noinline
+func quernRow12LeaveLoops(r *host.Run, lefts2 []bool, first11 int, lefts, overs2 []bool) {
+	leftRow2 := lefts2[first11:][:32]
+	leftRow := lefts[first11:][:32]
+	overRow2 := overs2[first11:][:32]
+	for threadX := range 32 {
+		left3 := leftRow2[threadX]
+		left := leftRow[threadX]
+		over2 := !(!left3 && !left)
+		overRow2[threadX] = over2
+	}
+}
+
+//go:noinline
+func quernRow13LeaveLoops(r *host.Run, seens []uint32, first12 int, lefts []bool, out []uint32, base int) {
+	seenRow := seens[first12:][:32]
+	leftRow := lefts[first12:][:32]
+	if base >= 0 && 32 <= len(out)-base {
+		row4 := (*[32]uint32)(out[base:])
+		for threadX := range 32 {
+			seen := seenRow[threadX]
+			left := leftRow[threadX]
+			if !left {
+//line control.go:237
+				row4[threadX] = seen + 1000
+			}
+		}
+		return
+	}
+	for threadX := range 32 {
+		r.ThreadIdx.X = threadX
+		seen := seenRow[threadX]
+		left := leftRow[threadX]
+		if !left {
+//line control.go:237
+			out[base+threadX] = seen + 1000
+		}
 	}
 }
 

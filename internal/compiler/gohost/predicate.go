@@ -24,8 +24,11 @@ import (
 //	                                        b()
 //	                                }
 //
-// No barrier is skipped, because one that only some threads reach is an error. The
-// same is done beside the warp operations that not all warps reach together.
+// No barrier is skipped, because one that only some threads reach is an error. For
+// the same reason all threads agree whether they have left a loop with a barrier
+// when its body ends, also where that cannot be seen here: the back end for PTX,
+// which knows what all pointers point to, has. The same is done beside the warp
+// operations that not all warps reach together.
 func predicate(k *ir.Kernel) error {
 	if hasStmt(k.Func.Body, isCollective) {
 		if err := predicateWith(k, newSplitter); err != nil {
@@ -150,14 +153,37 @@ func (p *predicator) children(t ir.Stmt) (left []any) {
 		left = append(left, more...)
 	case *ir.Loop:
 		t.Body, left = p.list(t.Body)
-		t.Body = append(p.clear(continueTarget{t.Label}), t.Body...)
-		left = slices.DeleteFunc(left, func(x any) bool { return x == continueTarget{t.Label} })
+		again, end := continueTarget{t.Label}, breakTarget{t.Label}
+		left = slices.DeleteFunc(left, func(x any) bool { return x == again })
+		if len(left) > 0 {
+			t.Body = append(t.Body, p.leave(t, left)...)
+		}
+		t.Body = slices.Concat(p.clear(again), p.clear(end), t.Body)
+		left = slices.DeleteFunc(left, func(x any) bool { return x == end })
 	case *ir.Block:
 		t.Body, left = p.list(t.Body)
 		t.Body = append(p.clear(breakTarget{t.Label}), t.Body...)
 		left = slices.DeleteFunc(left, func(x any) bool { return x == breakTarget{t.Label} })
 	}
 	return left
+}
+
+// leave ends a loop whose threads have left it for one of the targets.
+func (p *predicator) leave(loop *ir.Loop, targets []any) []ir.Stmt {
+	over := &ir.Local{Name: "over", Type: ir.TBool, Hidden: true, Uniform: p.group()}
+	p.locals = append(p.locals, over)
+	return []ir.Stmt{
+		&ir.Assign{Dst: &ir.VarPlace{Var: over}, Src: &ir.Unary{Op: ir.LNot, X: p.stays(targets)}},
+		&ir.If{Cond: ir.Get(over), Then: []ir.Stmt{&ir.Break{Label: loop.Label}}},
+	}
+}
+
+// group is the threads that go through the control statements together.
+func (p *predicator) group() ir.Group {
+	if p.warp {
+		return ir.OfWarp
+	}
+	return ir.OfThreadBlock
 }
 
 // statement rewrites a statement that threads leave.

@@ -100,7 +100,21 @@ type Local struct {
 	Type   *Type
 	Pos    Pos
 	Hidden bool // not a variable of the source: no message names it
+
+	// Uniform says which threads are known to read the same value, whatever its
+	// assignments look like.
+	Uniform Group
 }
+
+// Group is threads of one block.
+type Group uint8
+
+// Groups. Those of a block are those of each of its warps too.
+const (
+	OfNone Group = iota
+	OfWarp
+	OfThreadBlock
+)
 
 // SharedVar is a shared variable: one instance a block, contents undefined at
 // its start. One of slice type is the dynamic shared memory (see IsDynamic).

@@ -94,7 +94,14 @@ func analyse(k *ir.Kernel, g group) *Uniformity {
 
 // IsUniform reports whether a variable has the same value in all threads of the
 // block wherever they are at the same statement.
-func (u *Uniformity) IsUniform(v *ir.Local) bool { return !u.private[v] && u.varying[v] == nil }
+func (u *Uniformity) IsUniform(v *ir.Local) bool {
+	switch {
+	case v.Uniform == ir.OfThreadBlock && u.group != ofBlocks, v.Uniform == ir.OfWarp && u.group == ofWarp:
+		return true
+	default:
+		return !u.private[v] && u.varying[v] == nil
+	}
+}
 
 // UniformExpr reports whether an expression has the same value in all threads
 // of the block.
