@@ -3,6 +3,7 @@ package gpu
 import (
 	"errors"
 	"fmt"
+	"strings"
 
 	"quern.dev/internal/driver"
 )
@@ -109,7 +110,11 @@ type operationError struct {
 	err   error
 }
 
-func (e *operationError) Error() string { return "gpu: " + e.doing + ": " + e.err.Error() }
+// Error names the package once, also if err is of another of its functions.
+func (e *operationError) Error() string {
+	return "gpu: " + e.doing + ": " + strings.TrimPrefix(e.err.Error(), "gpu: ")
+}
+
 func (e *operationError) Unwrap() error { return e.err }
 
 // public makes a driver's error the public one.

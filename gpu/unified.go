@@ -1,7 +1,9 @@
 package gpu
 
 import (
+	"context"
 	"errors"
+	"slices"
 	"sync"
 	"sync/atomic"
 )
@@ -86,7 +88,7 @@ type unified[T any] struct {
 
 	mu     sync.Mutex
 	host   []T            // nil before the host is first used
-	locked *HostBuffer[T] // of host, if pinned
+	page   *HostBuffer[T] // of host, if pinned
 	buffer *Buffer[T]     // nil before the device is first used
 
 	known       spans // elements that have a value
@@ -96,6 +98,7 @@ type unified[T any] struct {
 	readers, writers []span // open views of the host
 	views            deviceViews[T]
 	work             streamWork
+	moves            []*move
 	uploads          []*hostUpload
 	stats            UnifiedStats
 }
@@ -172,14 +175,12 @@ func (u *Unified[T]) Close() error {
 	return nil
 }
 
+// destroy frees the memory, which launches under way with views keep until they
+// are made. Nobody else uses the array any more.
 func (c *unified[T]) destroy() error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	for _, ended := range c.views.end(span{0, c.length}, nil, true) {
-		<-ended
-	}
+	c.views.end(span{0, c.length}, nil, true)
 	c.host = nil
-	errs := []error{c.buffer.Close(), c.locked.Close()}
+	errs := []error{c.buffer.Close(), c.page.Close()}
 	for _, u := range c.uploads {
 		errs = append(errs, u.event.Close())
 	}
@@ -254,18 +255,88 @@ func (u *Unified[T]) Discard() error {
 		return driverError("discard", err)
 	}
 	defer c.release()
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if err := c.inUse(u.part, true); err != nil {
-		return driverError("discard", err)
+	return driverError("discard", c.locked(context.Background(), func() error {
+		if err := c.inUse(u.part, true); err != nil {
+			return err
+		}
+		if wait := c.contradicting(u.part, nil, true); len(wait) > 0 {
+			return &busy{wait[0]}
+		}
+		for _, s := range []*spans{&c.known, &c.hostNewer, &c.deviceNewer} {
+			s.remove(u.part)
+		}
+		return nil
+	}))
+}
+
+// busy is the error for what would have to wait with the lock held: it is to be
+// tried again when the channel is closed.
+type busy struct{ until <-chan struct{} }
+
+func (*busy) Error() string { return "busy" }
+
+// locked calls f with the lock held, and again after what f has to wait for.
+func (c *unified[T]) locked(ctx context.Context, f func() error) error {
+	for {
+		c.mu.Lock()
+		err := f()
+		c.mu.Unlock()
+		b, ok := errors.AsType[*busy](err)
+		if !ok {
+			return err
+		}
+		if err := wait(ctx, b.until); err != nil {
+			return err
+		}
 	}
-	for _, ended := range c.views.end(u.part, nil, true) {
-		<-ended
+}
+
+// wait waits until the channel is closed.
+func wait(ctx context.Context, until <-chan struct{}) error {
+	select {
+	case <-until:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
 	}
-	for _, s := range []*spans{&c.known, &c.hostNewer, &c.deviceNewer} {
-		s.remove(u.part)
+}
+
+// move is elements that one call copies from one side to the other without the
+// lock. No other call uses them until it is done.
+type move struct {
+	part span
+	done chan struct{}
+}
+
+// unlocked calls f, which copies elements of r, without the lock that the caller
+// holds.
+func (c *unified[T]) unlocked(r span, f func() error) error {
+	m := &move{r, make(chan struct{})}
+	c.moves = append(c.moves, m)
+	c.mu.Unlock()
+	defer func() {
+		c.mu.Lock()
+		c.moves = slices.DeleteFunc(c.moves, func(o *move) bool { return o == m })
+		close(m.done)
+	}()
+	return f()
+}
+
+// moving returns what is closed when no other call copies elements of r any more.
+func (c *unified[T]) moving(r span) (done []<-chan struct{}) {
+	for _, m := range c.moves {
+		if m.part.overlaps(r) {
+			done = append(done, m.done)
+		}
 	}
-	return nil
+	return done
+}
+
+// contradicting ends the views of the device that a new one of r contradicts, but
+// for those of a stream. It returns what is closed when nothing is under way with
+// them or copies elements of r.
+func (c *unified[T]) contradicting(r span, but *Stream, write bool) []<-chan struct{} {
+	return append(c.views.end(r, but, write), c.moving(r)...)
 }
 
 // allows reports why elements cannot be read or written: the host uses them, or

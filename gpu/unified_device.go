@@ -7,9 +7,10 @@ import (
 )
 
 // ReadDevice returns the elements as a buffer for work on s that reads them,
-// after copying what the host has changed; it does not wait for the device. The
-// buffer need not be closed. It ends when the host or another stream takes a
-// view of the elements for writing.
+// after copying what the host has changed. It does not wait for the device, but
+// for that copy unless the array is [Pinned], and for calls under way, such as
+// a [Download], with views that it ends. The buffer need not be closed. It ends
+// when the host or another stream takes a view of the elements for writing.
 func (u *Unified[T]) ReadDevice(s *Stream) (*Buffer[T], error) {
 	b, err := u.onDevice(s, false)
 	return b, driverError("read on the device", err)
@@ -33,16 +34,15 @@ func (u *Unified[T]) SyncToDevice(s *Stream) error {
 		return driverError(doing, err)
 	}
 	defer c.release()
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if err := c.acquireStream(s); err != nil {
-		return driverError(doing, err)
-	}
-	defer s.release()
-	if err := c.inUse(u.part, false); err != nil {
-		return driverError(doing, err)
-	}
-	return driverError(doing, c.upload(s, u.part))
+	return driverError(doing, c.onStream(s, func() error {
+		if err := c.inUse(u.part, false); err != nil {
+			return err
+		}
+		if wait := c.moving(u.part); len(wait) > 0 {
+			return &busy{wait[0]}
+		}
+		return c.upload(s, u.part)
+	}))
 }
 
 func (u *Unified[T]) onDevice(s *Stream, write bool) (*Buffer[T], error) {
@@ -51,25 +51,38 @@ func (u *Unified[T]) onDevice(s *Stream, write bool) (*Buffer[T], error) {
 		return nil, err
 	}
 	defer c.release()
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if err := c.acquireStream(s); err != nil {
-		return nil, err
-	}
-	defer s.release()
-	return c.openDevice(s, u.part, write)
+	var b *Buffer[T]
+	err = c.onStream(s, func() error {
+		var err error
+		b, err = c.openDevice(s, u.part, write)
+		return err
+	})
+	return b, err
 }
 
-// acquireStream begins a use of a stream. The lock is held before, so that nobody
-// keeps a stream from being closed while he waits for the lock: see follow.
-func (c *unified[T]) acquireStream(s *Stream) error {
+// onStream calls f with the lock and a use of the stream. Neither is held while f
+// has to wait: what f waits for may be that the stream is closed.
+func (c *unified[T]) onStream(s *Stream, f func() error) error {
 	if err := s.check(); err != nil {
 		return err
 	}
 	if s.dev != c.dev {
 		return otherDevice("unified array", c.dev, s.dev)
 	}
-	return s.acquire()
+	for {
+		if err := s.acquire(); err != nil {
+			return err
+		}
+		c.mu.Lock()
+		err := f()
+		c.mu.Unlock()
+		s.release()
+		b, ok := errors.AsType[*busy](err)
+		if !ok {
+			return err
+		}
+		<-b.until
+	}
 }
 
 // openDevice begins a view of the device.
@@ -77,8 +90,8 @@ func (c *unified[T]) openDevice(s *Stream, r span, write bool) (*Buffer[T], erro
 	if err := c.allows(r, write); err != nil {
 		return nil, err
 	}
-	for _, ended := range c.views.end(r, s, write) {
-		<-ended
+	if wait := c.contradicting(r, s, write); len(wait) > 0 {
+		return nil, &busy{wait[0]}
 	}
 	if err := c.upload(s, r); err != nil {
 		return nil, err
@@ -110,23 +123,43 @@ func (c *unified[T]) allocate() error {
 	return nil
 }
 
-// upload copies what is newer on the host.
+// upload copies what is newer on the host. It lets go of the lock where the copy
+// may wait for the device.
 func (c *unified[T]) upload(s *Stream, r span) error {
 	if err := c.allocate(); err != nil {
 		return err
 	}
-	for _, p := range c.hostNewer.within(r) {
+	stale := c.hostNewer.within(r)
+	if len(stale) == 0 {
+		return nil
+	}
+	for _, p := range stale {
 		if err := c.work.order(s, p, true); err != nil {
 			return err
 		}
-		if err := c.copyIn(s, p); err != nil {
-			return err
+	}
+	copied := 0
+	copyIn := func() error {
+		for _, p := range stale {
+			if err := c.copyIn(s, p); err != nil {
+				return err
+			}
+			copied++
 		}
+		return nil
+	}
+	var err error
+	if c.pinned {
+		err = copyIn()
+	} else {
+		err = c.unlocked(r, copyIn)
+	}
+	for _, p := range stale[:copied] {
 		c.hostNewer.remove(p)
 		c.stats.Uploads++
 		c.stats.UploadedBytes += c.buffer.Slice(p.lo, p.hi).bytes()
 	}
-	return nil
+	return err
 }
 
 // deviceView is a view of the device. Its memory is that of the array, with a
@@ -243,8 +276,12 @@ func follow(s, other *Stream) error {
 	case err == nil:
 		err = s.Wait(e)
 	case errors.Is(err, ErrClosed):
-		<-other.drained // by whoever closes it
-		err = nil
+		select {
+		case <-other.drained: // by whoever closes it
+			err = nil
+		default:
+			err = &busy{other.drained}
+		}
 	}
 	return errors.Join(err, e.Close())
 }

@@ -4,6 +4,9 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"unsafe"
+
+	"quern.dev/internal/driver/cpu"
 )
 
 // ReadHost calls f with the elements, which f must not change or keep. Before
@@ -64,7 +67,7 @@ func (c *unified[T]) openHost(ctx context.Context, r span, write bool) ([]T, err
 	if err := c.fetch(ctx, r, write); err != nil {
 		return nil, err
 	}
-	if err := c.allocateHost(); err != nil {
+	if err := c.acquireHost(); err != nil {
 		return nil, err
 	}
 	if write {
@@ -77,24 +80,52 @@ func (c *unified[T]) openHost(ctx context.Context, r span, write bool) ([]T, err
 	return c.host[r.lo:r.hi:r.hi], nil
 }
 
-// allocateHost makes the memory of the host.
-func (c *unified[T]) allocateHost() error {
-	switch {
-	case c.host != nil || c.locked != nil:
-	case c.pinned:
-		h, err := AllocHost[T](c.dev, c.length)
-		if err != nil {
+// acquireHost begins a use of the host's memory, which it makes if there is none.
+// releaseHost ends the use: page-locked memory is freed with the device, but not
+// before.
+func (c *unified[T]) acquireHost() error {
+	if c.host == nil && c.page == nil {
+		if err := c.allocateHost(); err != nil {
 			return err
 		}
-		c.locked, c.host = h, h.Data()
-		clear(c.host)
-	default:
-		c.host = make([]T, c.length)
+	}
+	if c.page != nil && !c.page.part.mem.lease.acquire() {
+		return closedError("device " + c.dev.id)
 	}
 	return nil
 }
 
+func (c *unified[T]) releaseHost() {
+	if c.page != nil {
+		c.page.part.mem.release()
+	}
+}
+
+// allocateHost makes the memory of the host.
+func (c *unified[T]) allocateHost() error {
+	if c.pinned {
+		h, err := AllocHost[T](c.dev, c.length)
+		if err != nil {
+			return err
+		}
+		c.page, c.host = h, h.Data()
+		clear(c.host)
+		return nil
+	}
+	size, err := sizeOf[T](c.length)
+	if err != nil {
+		return err
+	}
+	at, err := cpu.Memory().AllocHost(size)
+	if err != nil {
+		return err
+	}
+	c.host = unsafe.Slice((*T)(at), c.length)
+	return nil
+}
+
 func (c *unified[T]) closeHost(r span, write bool) {
+	defer c.releaseHost()
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	open := &c.readers
@@ -113,7 +144,7 @@ func (c *unified[T]) fetch(ctx context.Context, r span, write bool) error {
 		if err := c.allows(r, write); err != nil {
 			return err
 		}
-		ended := c.views.end(r, nil, write)
+		ended := c.contradicting(r, nil, write)
 		pending := c.work.pending(c.deviceNewer.within(r))
 		var uploads []*hostUpload
 		if write {
@@ -135,25 +166,18 @@ func (c *unified[T]) fetch(ctx context.Context, r span, write bool) error {
 	}
 }
 
-// waitFor waits for launches that were under way with views that have ended, for
-// what streams were asked for, and for copies from the memory of the host.
+// waitFor waits for calls that were under way with views that have ended, for what
+// streams were asked for, and for copies from the memory of the host.
 func waitFor(ctx context.Context, ended []<-chan struct{}, pending []*streamUse, uploads []*hostUpload) error {
 	for _, end := range ended {
-		select {
-		case <-end:
-		case <-ctx.Done():
-			return ctx.Err()
+		if err := wait(ctx, end); err != nil {
+			return err
 		}
 	}
 	for _, w := range pending {
 		err := w.stream.Synchronize(ctx)
 		if errors.Is(err, ErrClosed) {
-			select {
-			case <-w.stream.drained:
-				continue
-			case <-ctx.Done():
-				return ctx.Err()
-			}
+			err = wait(ctx, w.stream.drained)
 		}
 		if err != nil {
 			return err
@@ -190,7 +214,7 @@ func (c *unified[T]) uploading(r span) []*hostUpload {
 // their memory is page-locked.
 func (c *unified[T]) copyIn(s *Stream, p span) error {
 	b := c.buffer.Slice(p.lo, p.hi)
-	if c.locked == nil {
+	if c.page == nil {
 		return CopyIn(s, b, c.host[p.lo:p.hi])
 	}
 	i := slices.IndexFunc(c.uploads, func(u *hostUpload) bool { return u.stream == s })
@@ -208,36 +232,42 @@ func (c *unified[T]) copyIn(s *Stream, p span) error {
 	}
 	u := c.uploads[i]
 	u.parts.add(p)
-	if err := CopyInAsync(s, b, c.locked.Slice(p.lo, p.hi)); err != nil {
+	if err := CopyInAsync(s, b, c.page.Slice(p.lo, p.hi)); err != nil {
 		return err
 	}
 	return s.Record(u.event)
 }
 
 // download copies what is newer on the device, where no work is left that writes
-// it.
+// it. It lets go of the lock meanwhile.
 func (c *unified[T]) download(ctx context.Context, r span) error {
 	stale := c.deviceNewer.within(r)
 	if len(stale) == 0 {
 		return nil
 	}
-	if err := c.allocateHost(); err != nil {
+	if err := c.acquireHost(); err != nil {
 		return err
 	}
-	s := c.work.last
-	if s.acquire() == nil { // so that it stays open
-		defer s.release()
-	} else {
-		s = c.dev.def
-	}
-	for _, p := range stale {
-		b := c.buffer.Slice(p.lo, p.hi)
-		if err := Download(ctx, s, c.host[p.lo:p.hi], b); err != nil {
-			return err
+	s, copied := c.work.last, 0
+	err := c.unlocked(r, func() error {
+		defer c.releaseHost()
+		if s.acquire() == nil { // so that it stays open
+			defer s.release()
+		} else {
+			s = c.dev.def
 		}
+		for _, p := range stale {
+			if err := Download(ctx, s, c.host[p.lo:p.hi], c.buffer.Slice(p.lo, p.hi)); err != nil {
+				return err
+			}
+			copied++
+		}
+		return nil
+	})
+	for _, p := range stale[:copied] {
 		c.deviceNewer.remove(p)
 		c.stats.Downloads++
-		c.stats.DownloadedBytes += b.bytes()
+		c.stats.DownloadedBytes += c.buffer.Slice(p.lo, p.hi).bytes()
 	}
-	return nil
+	return err
 }

@@ -18,6 +18,12 @@ func Candidate() driver.Candidate {
 	}
 }
 
+// Memory is the process's own memory, whichever device is in use.
+func Memory() driver.GoMemory {
+	_, total := memory()
+	return driver.GoMemory{Limit: total}
+}
+
 func info() driver.Info {
 	_, total := memory()
 	i := driver.Info{
