@@ -147,3 +147,60 @@ func TestNobodyWaitsForACopyToTheHost(t *testing.T) {
 	}
 	closeAll(t, u, other, d)
 }
+
+// A copy to the device waits for room in page-locked memory when it is large.
+func TestNobodyWaitsForACopyToTheDevice(t *testing.T) {
+	const size = 4 // bytes of an element
+	n := (min(stagingWorkers, runtime.GOMAXPROCS(0))*stagingSlots + 1) * stagingChunk / size
+	lib := fakecuda.New(1)
+	d := openFake(t, lib)
+	s := d.DefaultStream()
+	u := must[*Unified[float32]](t)(NewUnified[float32](d, n+4))
+	fillHost(t, u, 1)
+	busy, waits := make(chan struct{}), make(chan string, 1000)
+	lib.Busy, lib.Waits = busy, waits
+	uploaded := make(chan error, 1)
+	go func() { uploaded <- u.Slice(0, n).SyncToDevice(s) }()
+	<-waits
+	if got := u.State(); got != StateHostDirty {
+		t.Errorf("state is %v", got)
+	}
+	do(t, u.Slice(n, n+4).WriteHost(t.Context(), func([]float32) {}))
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := u.WriteHost(ctx, func([]float32) { t.Error("written while it is copied") }); !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v", err)
+	}
+	close(busy)
+	do(t, <-uploaded)
+	if got := u.Stats(); got.Uploads != 1 || got.UploadedBytes != int64(n)*size {
+		t.Errorf("copied %+v", got)
+	}
+	closeAll(t, u, d)
+}
+
+// A view that must come after the work of a stream which is being closed waits for
+// that without the lock.
+func TestAViewAfterAStreamThatIsBeingClosed(t *testing.T) {
+	lib := fakecuda.New(1)
+	d := openFake(t, lib)
+	s, other := must[*Stream](t)(d.NewStream(t.Context())), d.DefaultStream()
+	u := must[*Unified[float32]](t)(NewUnified[float32](d, 4))
+	do(t, Fill(s, must[*Buffer[float32]](t)(u.WriteDevice(s)), 2))
+	done, waits := make(chan struct{}), make(chan string, 100)
+	lib.Busy, lib.Waits = done, waits
+	closed := make(chan error, 1)
+	go func() { closed <- s.Close() }()
+	<-waits
+	c := u.core
+	c.mu.Lock()
+	_, err := c.openDevice(other, u.part, true)
+	c.mu.Unlock()
+	if _, ok := errors.AsType[*busy](err); !ok {
+		t.Errorf("the view waits with the lock, or not at all: %v", err)
+	}
+	close(done)
+	must[*Buffer[float32]](t)(u.WriteDevice(other))
+	do(t, <-closed)
+	closeAll(t, u, d)
+}
