@@ -48,11 +48,15 @@ type memory struct {
 // Alloc makes a buffer of n elements, which is to be closed. Its contents are
 // undefined.
 func Alloc[T any](d *Device, n int) (*Buffer[T], error) {
+	return allocBuffer[T]("alloc", d, n)
+}
+
+func allocBuffer[T any](doing string, d *Device, n int) (*Buffer[T], error) {
 	size, err := sizeOf[T](n)
 	if err != nil {
-		return nil, driverError("alloc", err)
+		return nil, driverError(doing, err)
 	}
-	m, err := d.alloc(size)
+	m, err := d.alloc(doing, size)
 	if err != nil {
 		return nil, err
 	}
@@ -74,23 +78,23 @@ func sizeOf[T any](n int) (int64, error) {
 	return int64(n) * int64(unsafe.Sizeof(zero)), nil
 }
 
-func (d *Device) alloc(size int64) (*memory, error) {
+func (d *Device) alloc(doing string, size int64) (*memory, error) {
 	if err := d.acquire(); err != nil {
-		return nil, driverError("alloc", err)
+		return nil, driverError(doing, err)
 	}
 	m := &memory{dev: d, size: size}
 	if size > 0 {
 		drv, err := d.allocating(size, func() (driver.Memory, error) { return d.drv.Alloc(size) })
 		if err != nil {
-			return nil, errors.Join(driverError(fmt.Sprintf("alloc %d bytes", size), err), d.release())
+			return nil, errors.Join(driverError(fmt.Sprintf("%s %d bytes", doing, size), err), d.release())
 		}
 		m.drv = drv
 	}
-	return d.adopt(m)
+	return d.adopt(doing, m)
 }
 
 // adopt makes what was allocated the device's to close.
-func (d *Device) adopt(m *memory) (*memory, error) {
+func (d *Device) adopt(doing string, m *memory) (*memory, error) {
 	m.site = here()
 	d.mu.Lock()
 	if d.memory != nil {
@@ -98,7 +102,7 @@ func (d *Device) adopt(m *memory) (*memory, error) {
 	}
 	d.mu.Unlock()
 	if err := d.check(); err != nil {
-		return nil, errors.Join(driverError("alloc", err), m.close())
+		return nil, errors.Join(driverError(doing, err), m.close())
 	}
 	return m, nil
 }
@@ -129,7 +133,7 @@ func (b *Buffer[T]) Slice(lo, hi int) *Buffer[T] {
 	}
 	v := &Buffer[T]{mem: b.mem, view: true, err: b.err}
 	if v.err == nil && b.mem != nil && (lo < 0 || hi < lo || hi > b.length) {
-		v.err = invalid("sub-buffer [%d:%d] of a buffer of %s", lo, hi, count(b.length, "element"))
+		v.err = invalid("sub-buffer [%d:%d] of a %s of %s", lo, hi, b.mem.noun(), count(b.length, "element"))
 	}
 	if v.err != nil || b.mem == nil {
 		return v
@@ -159,7 +163,7 @@ func (b *Buffer[T]) check(d *Device) error {
 	case b.mem == nil:
 		return invalid("buffer was not made by Alloc or Upload")
 	case b.closed.Load():
-		return closedError("buffer")
+		return closedError(b.mem.noun())
 	case b.mem.lease.closed():
 		return b.mem.closedError()
 	case b.mem.dev != d:
@@ -209,7 +213,7 @@ func (m *memory) acquire() error {
 	}
 	if m.parent != nil && !m.parent.lease.acquire() {
 		m.leave()
-		return closedError("buffer")
+		return closedError(m.noun())
 	}
 	return nil
 }
@@ -218,7 +222,19 @@ func (m *memory) closedError() error {
 	if m.parent != nil {
 		return &failure{"the view of the unified array has ended: a later view contradicts it, or the array is closed", ErrClosed}
 	}
-	return closedError("buffer")
+	return closedError(m.noun())
+}
+
+// noun is what errors call the memory.
+func (m *memory) noun() string {
+	switch {
+	case m.host != nil:
+		return "host buffer"
+	case m.managed != nil:
+		return "managed array"
+	default:
+		return "buffer"
+	}
 }
 
 // use begins a use of the memory by work on s.

@@ -164,7 +164,9 @@ func TestBadBufferCallsNameTheMistake(t *testing.T) {
 			{"copy from a closed buffer", Copy(s, b, closed), ErrClosed, "gpu: copy: source: buffer is closed"},
 			{"copy to a nil buffer", Copy(s, nil, b), ErrInvalid, "gpu: copy: destination: buffer is nil"},
 			{"fill of a range outside", Fill(s, b.Slice(2, 1), 4), ErrInvalid, "gpu: fill: sub-buffer [2:1] of a buffer of 3 elements"},
-			{"fill of a closed buffer", Zero(s, closed), ErrClosed, "gpu: fill: buffer is closed"},
+			{"fill of a closed buffer", Fill(s, closed, 4), ErrClosed, "gpu: fill: buffer is closed"},
+			{"zeroes for a closed buffer", Zero(s, closed), ErrClosed, "gpu: zero: buffer is closed"},
+			{"upload of elements with pointers", second(Upload(s, make([]*int, 1))), ErrInvalid, "gpu: upload: a device cannot hold elements of type *int"},
 		}
 		for _, test := range tests {
 			switch {

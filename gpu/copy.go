@@ -12,7 +12,7 @@ func Upload[T any](s *Stream, src []T) (*Buffer[T], error) {
 	if err := s.check(); err != nil {
 		return nil, driverError("upload", err)
 	}
-	b, err := Alloc[T](s.dev, len(src))
+	b, err := allocBuffer[T]("upload", s.dev, len(src))
 	if err != nil {
 		return nil, err
 	}
@@ -115,14 +115,16 @@ func Copy[T any](s *Stream, dst, src *Buffer[T]) error {
 }
 
 // Fill sets every element of b to v.
-func Fill[T any](s *Stream, b *Buffer[T], v T) error {
+func Fill[T any](s *Stream, b *Buffer[T], v T) error { return fill("fill", s, b, v) }
+
+func fill[T any](doing string, s *Stream, b *Buffer[T], v T) error {
 	c, err := s.enter()
 	if err != nil {
-		return driverError("fill", err)
+		return driverError(doing, err)
 	}
 	defer s.release()
 	if err := b.acquireOn(s); err != nil {
-		return driverError("fill", err)
+		return driverError(doing, err)
 	}
 	defer b.mem.release()
 	if b.length == 0 {
@@ -130,13 +132,13 @@ func Fill[T any](s *Stream, b *Buffer[T], v T) error {
 	}
 	pattern := unsafe.Slice((*byte)(unsafe.Pointer(&v)), unsafe.Sizeof(v))
 	if c != nil {
-		return driverError("fill", c.fill(s, b.at(), pattern, int64(b.length), b.mem))
+		return driverError(doing, c.fill(s, b.at(), pattern, int64(b.length), b.mem))
 	}
-	return driverError("fill", s.drv.Fill(b.at(), pattern, int64(b.length)))
+	return driverError(doing, s.drv.Fill(b.at(), pattern, int64(b.length)))
 }
 
 // Zero sets every byte of b to zero.
 func Zero[T any](s *Stream, b *Buffer[T]) error {
 	var zero T
-	return Fill(s, b, zero)
+	return fill("zero", s, b, zero)
 }

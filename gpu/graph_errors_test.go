@@ -67,12 +67,12 @@ func TestBadCallsOfGraphsNameTheMistake(t *testing.T) {
 			is   error
 			want string
 		}{
-			{"a view of a unified array", recorded(func(s *Stream) error { return Zero(s, view) }), ErrInvalid, "gpu: fill: a graph cannot hold a view of a unified array"},
+			{"a view of a unified array", recorded(func(s *Stream) error { return Zero(s, view) }), ErrInvalid, "gpu: zero: a graph cannot hold a view of a unified array"},
 			{"a wait while a stream records", recorded(func(s *Stream) error { return s.Synchronize(ctx) }), ErrInvalid, "gpu: synchronize: the stream records a graph, of which this cannot be part"},
 			{"a download while a stream records", recorded(func(s *Stream) error { return Download(ctx, s, ramp(8), x) }), ErrInvalid, "gpu: download: the stream records a graph"},
 			{"the error of the function", recorded(func(*Stream) error { return mistake }), mistake, "mistake"},
 			{"a launch with a bad argument", recorded(func(s *Stream) error { return launchSaxpy(k, s, Linear(0), 1, 8, x, y) }), ErrInvalid, "gpu: launch saxpy: grid Linear(0) is empty"},
-			{"a stream that recorded", Zero(kept, x), ErrClosed, "gpu: fill: stream is closed"},
+			{"a stream that recorded", Zero(kept, x), ErrClosed, "gpu: zero: stream is closed"},
 			{"an event from outside", recorded(func(s *Stream) error { return s.Wait(event) }), ErrInvalid, "gpu: wait for event: the event was not recorded in the graph that the stream records"},
 			{"an event that was never recorded", recorded(func(s *Stream) error { return s.Wait(unrecorded) }), nil, ""},
 			{"no function", recorded(nil), ErrInvalid, "gpu: capture: no function to record"},

@@ -87,7 +87,7 @@ type hostDriver struct{ dev *Device }
 func (h hostDriver) Alloc(_ driver.Stream, size int64) (driver.Memory, error) {
 	at, err := h.dev.drv.AllocHost(size)
 	if err != nil {
-		return driver.Memory{}, h.dev.pinnedError(public(err))
+		return driver.Memory{}, h.dev.pinnedError(size, public(err))
 	}
 	return driver.Memory{Host: at}, hostRanges.reserve(at, size)
 }

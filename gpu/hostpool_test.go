@@ -80,6 +80,9 @@ func TestHostPoolsKeepToTheirLimit(t *testing.T) {
 		if !ok || leak.Buffers != 1 || leak.Bytes != 3000 {
 			t.Errorf("%+v", leak)
 		}
+		if want := "gpu: host pool of device " + d.ID() + ": 1 buffer was not closed (3000 bytes): "; !strings.HasPrefix(leak.Error(), want) {
+			t.Errorf("a leak: %v", leak)
+		}
 		if h.Data() != nil {
 			t.Error("a leaked host buffer can be used")
 		}

@@ -100,7 +100,7 @@ func (d *Device) borrow(doing string, size int64, get func() (driver.Memory, fun
 	if err != nil {
 		return nil, errors.Join(driverError(doing, err), d.release())
 	}
-	return d.adopt(&memory{dev: d, drv: at, size: size, giveBack: giveBack})
+	return d.adopt(doing, &memory{dev: d, drv: at, size: size, giveBack: giveBack})
 }
 
 // drain waits for the work of all streams. Their faults are left to the program's

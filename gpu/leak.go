@@ -32,19 +32,24 @@ func (h Holder) String() string {
 // before. Their memory has been freed all the same.
 type LeakError struct {
 	Device  string // ID
+	Pool    string // "pool" or "host pool" if one of the device's was closed, "" if the device was
 	Buffers int
 	Bytes   int64
 	Holders []Holder // those that made them, most bytes first
 }
 
-// Error tells how many buffers and bytes were left on which device, and who made
+// Error tells how many buffers and bytes were left on which device or pool, and who made
 // most of them.
 func (e *LeakError) Error() string {
 	noun := "buffers were"
 	if e.Buffers == 1 {
 		noun = "buffer was"
 	}
-	return fmt.Sprintf("gpu: device %s: %d %s not closed (%d bytes)%s", e.Device, e.Buffers, noun, e.Bytes, list(e.Holders))
+	of := "device " + e.Device
+	if e.Pool != "" {
+		of = e.Pool + " of " + of
+	}
+	return fmt.Sprintf("gpu: %s: %d %s not closed (%d bytes)%s", of, e.Buffers, noun, e.Bytes, list(e.Holders))
 }
 
 // shown is how many holders an error's text names.
@@ -136,7 +141,8 @@ func caller(pcs []uintptr) (function, file string, line int) {
 	}
 }
 
-// allocations returns what is allocated and not closed of the device's own memory.
+// allocations returns what is allocated and not closed of the device's own memory,
+// with what it takes there.
 func (d *Device) allocations() []allocation {
 	d.mu.Lock()
 	var all []allocation
@@ -152,7 +158,7 @@ func (d *Device) allocations() []allocation {
 			continue
 		}
 		p.mu.Lock()
-		all = append(all, p.allocations()...)
+		all = append(all, p.allocations((*block).taken)...)
 		p.mu.Unlock()
 	}
 	return all
@@ -166,12 +172,17 @@ func (m *memory) allocation() allocation {
 	return a
 }
 
-// allocations returns the buffers that are not closed. The caller holds the lock.
-func (p *Pool) allocations() []allocation {
+// taken is what the block takes of the pool; asked is what its buffer has of it.
+func (b *block) taken() int64 { return b.size }
+func (b *block) asked() int64 { return b.owner.size }
+
+// allocations returns the buffers that are not closed, and how large they are. The
+// caller holds the lock.
+func (p *Pool) allocations(size func(*block) int64) []allocation {
 	var all []allocation
 	for b := p.inUse.first; b != nil; b = b.next {
 		if !b.owner.lease.closed() {
-			all = append(all, allocation{[]uintptr{b.site}, b.owner.size})
+			all = append(all, allocation{[]uintptr{b.site}, size(b)})
 		}
 	}
 	return all

@@ -18,8 +18,7 @@ import (
 // is not to be used from the next launch with [Managed.Buffer] on until Host is
 // called again. Between turns it is safe for concurrent use.
 type Managed[T any] struct {
-	own  *Buffer[T] // frees the memory
-	view *Buffer[T] // all of it
+	own  *Buffer[T] // all of it; frees the memory
 	data []T
 }
 
@@ -69,8 +68,7 @@ func AllocManaged[T any](d *Device, n int) (*Managed[T], error) {
 	if err != nil {
 		return nil, err
 	}
-	own := &Buffer[T]{mem: m, length: n}
-	x := &Managed[T]{own: own, view: own.Slice(0, n)}
+	x := &Managed[T]{own: &Buffer[T]{mem: m, length: n}}
 	if n > 0 {
 		x.data = unsafe.Slice((*T)(p), n)
 	}
@@ -81,16 +79,15 @@ func (d *Device) allocManaged(size int64) (*memory, unsafe.Pointer, error) {
 	if err := d.acquire(); err != nil {
 		return nil, nil, driverError("alloc managed", err)
 	}
-	m := &memory{dev: d, size: size}
+	m := &memory{dev: d, size: size, managed: new(managedMemory)}
 	var p unsafe.Pointer
 	if size > 0 {
 		var err error
 		if m.drv, p, err = d.reserveManaged(size); err != nil {
 			return nil, nil, errors.Join(driverError(fmt.Sprintf("alloc managed %d bytes", size), err), d.release())
 		}
-		m.managed = new(managedMemory)
 	}
-	m, err := d.adopt(m)
+	m, err := d.adopt("alloc managed", m)
 	return m, p, err
 }
 
@@ -154,18 +151,35 @@ func (g *managedMemory) moved(m *memory, onDevice bool) {
 }
 
 // Len returns the number of elements.
-func (x *Managed[T]) Len() int { return x.Buffer().Len() }
+func (x *Managed[T]) Len() int { return x.buffer().Len() }
 
 // Device returns the device of the array.
-func (x *Managed[T]) Device() *Device { return x.Buffer().Device() }
+func (x *Managed[T]) Device() *Device { return x.buffer().Device() }
 
-// Buffer returns the array for launches and copies. It need not be closed, and
-// lives as long as x.
+// Buffer returns the array for launches and copies, as a view of its own each
+// time. It need not be closed, and lives as long as x.
 func (x *Managed[T]) Buffer() *Buffer[T] {
+	b := x.buffer()
+	return b.Slice(0, b.Len())
+}
+
+func (x *Managed[T]) buffer() *Buffer[T] {
 	if x == nil {
 		return nil
 	}
-	return x.view
+	return x.own
+}
+
+// check reports why there is no array.
+func (x *Managed[T]) check() error {
+	switch {
+	case x == nil:
+		return invalid("managed array is nil")
+	case x.own == nil:
+		return invalid("managed array was not made by AllocManaged")
+	default:
+		return nil
+	}
 }
 
 // Host waits for the work of all streams of the device and returns the elements.
@@ -173,7 +187,10 @@ func (x *Managed[T]) Buffer() *Buffer[T] {
 // the [*KernelError] with it. Cancelling ctx ends the wait.
 func (x *Managed[T]) Host(ctx context.Context) ([]T, error) {
 	const doing = "host view"
-	b := x.Buffer()
+	if err := x.check(); err != nil {
+		return nil, driverError(doing, err)
+	}
+	b := x.own
 	if err := b.acquire(b.Device()); err != nil {
 		return nil, driverError(doing, err)
 	}
@@ -198,7 +215,10 @@ func (x *Managed[T]) prefetch(doing string, s *Stream, toHost bool) error {
 		return driverError(doing, err)
 	}
 	defer s.release()
-	b := x.Buffer()
+	if err := x.check(); err != nil {
+		return driverError(doing, err)
+	}
+	b := x.own
 	if err := b.acquireOn(s); err != nil {
 		return driverError(doing, err)
 	}
@@ -217,7 +237,10 @@ func (x *Managed[T]) prefetch(doing string, s *Stream, toHost bool) error {
 // that is, not what happens.
 func (x *Managed[T]) Advise(a Advice) error {
 	const doing = "advise"
-	b := x.Buffer()
+	if err := x.check(); err != nil {
+		return driverError(doing, err)
+	}
+	b := x.own
 	if err := b.acquire(b.Device()); err != nil {
 		return driverError(doing, err)
 	}

@@ -53,12 +53,30 @@ func TestHostAndDeviceShareManagedMemory(t *testing.T) {
 	})
 }
 
+func TestClosingTheBufferOfManagedMemoryEndsThatViewOnly(t *testing.T) {
+	everyDevice(t, func(t *testing.T, d *Device) {
+		s := d.DefaultStream()
+		x := must[*Managed[int]](t)(AllocManaged[int](d, 2))
+		kept, shut := x.Buffer(), x.Buffer()
+		do(t, shut.Close())
+		if err := Fill(s, shut, 1); !errors.Is(err, ErrClosed) {
+			t.Errorf("with a closed view: %v", err)
+		}
+		do(t, errors.Join(Fill(s, kept, 2), Fill(s, x.Buffer().Slice(1, 2), 3), x.Prefetch(s)))
+		if got := must[[]int](t)(x.Host(context.Background())); !slices.Equal(got, []int{2, 3}) {
+			t.Errorf("got %v", got)
+		}
+		do(t, x.Close())
+	})
+}
+
 func TestBadUsesOfManagedMemoryNameTheMistake(t *testing.T) {
 	everyDevice(t, func(t *testing.T, d *Device) {
 		ctx, s := context.Background(), d.DefaultStream()
 		x := must[*Managed[int]](t)(AllocManaged[int](d, 4))
 		closed := must[*Managed[int]](t)(AllocManaged[int](d, 4))
-		do(t, closed.Close())
+		none := must[*Managed[int]](t)(AllocManaged[int](d, 0))
+		closeAll(t, closed, none)
 		other := must[*Device](t)(Open(Config{Device: "cpu"}))
 		cancelled, cancel := context.WithCancel(ctx)
 		cancel()
@@ -72,12 +90,16 @@ func TestBadUsesOfManagedMemoryNameTheMistake(t *testing.T) {
 			{"a length that overflows", second(AllocManaged[int](d, math.MaxInt)), ErrInvalid, "too large"},
 			{"elements with pointers", second(AllocManaged[*int](d, 1)), ErrInvalid, "cannot hold"},
 			{"more than the device has", second(AllocManaged[int8](d, 1<<52)), ErrOutOfMemory, "gpu: alloc managed 4503599627370496 bytes: allocate: out of memory: "},
-			{"the host's view of what is closed", second(closed.Host(ctx)), ErrClosed, "gpu: host view: buffer is closed"},
-			{"a prefetch of what is closed", closed.Prefetch(s), ErrClosed, "gpu: prefetch: buffer is closed"},
+			{"the host's view of what is closed", second(closed.Host(ctx)), ErrClosed, "gpu: host view: managed array is closed"},
+			{"a prefetch of what is closed", closed.Prefetch(s), ErrClosed, "gpu: prefetch: managed array is closed"},
 			{"a prefetch to another device", x.Prefetch(other.DefaultStream()), ErrInvalid, "of another "},
 			{"a prefetch on no stream", x.PrefetchHost(nil), ErrInvalid, "gpu: prefetch to host: stream is nil"},
 			{"unknown advice", x.Advise(77), ErrInvalid, "gpu: advise: unknown advice 77"},
-			{"advice on nothing", (*Managed[int])(nil).Advise(AdviseNone), ErrInvalid, "buffer is nil"},
+			{"advice on nothing", (*Managed[int])(nil).Advise(AdviseNone), ErrInvalid, "gpu: advise: managed array is nil"},
+			{"a prefetch of the zero value", new(Managed[int]).Prefetch(s), ErrInvalid, "gpu: prefetch: managed array was not made by AllocManaged"},
+			{"the host's view of nothing", second((*Managed[int])(nil).Host(ctx)), ErrInvalid, "gpu: host view: managed array is nil"},
+			{"a buffer of what is closed", Fill(s, closed.Buffer(), 1), ErrClosed, "gpu: fill: managed array is closed"},
+			{"an array of no elements that is closed", second(none.Host(ctx)), ErrClosed, "gpu: host view: managed array is closed"},
 			{"a cancelled wait", second(x.Host(cancelled)), context.Canceled, ""},
 		} {
 			if !errors.Is(test.err, test.is) || !strings.Contains(test.err.Error(), test.want) {

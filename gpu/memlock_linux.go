@@ -15,3 +15,12 @@ func memlockLimit() (uint64, bool) {
 	}
 	return r.Cur, true
 }
+
+// hostMemorySize returns how many bytes of memory the host has, if that is known.
+func hostMemorySize() (uint64, bool) {
+	var i syscall.Sysinfo_t
+	if err := syscall.Sysinfo(&i); err != nil {
+		return 0, false
+	}
+	return uint64(i.Totalram) * uint64(i.Unit), true
+}

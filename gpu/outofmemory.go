@@ -21,7 +21,8 @@ type OutOfMemoryError struct {
 	Free, Total int64
 
 	// Holders are the lines of this program that made the buffers which are in
-	// use, of the pool or of the whole device, most bytes first.
+	// use, of the pool or of the whole device, most bytes first, as rounded by
+	// pools.
 	Holders []Holder
 
 	Err error // the driver's, nil if it was not asked
@@ -62,7 +63,7 @@ func (e *OutOfMemoryError) Unwrap() []error {
 // full is the error for size bytes more than the pool may take. The caller holds
 // the lock.
 func (p *Pool) full(size int64) error {
-	return &OutOfMemoryError{Device: p.dev.id, Bytes: size, Limit: p.config.Limit, Holders: holders(p.allocations())}
+	return &OutOfMemoryError{Device: p.dev.id, Bytes: size, Limit: p.config.Limit, Holders: holders(p.allocations((*block).taken))}
 }
 
 // allocating calls alloc for size bytes. If the device has not enough, it takes

@@ -104,11 +104,11 @@ func (d *Device) hostMemory(doing string, size int64, get func(*hostMemory) erro
 	m := &memory{dev: d, size: size, host: new(hostMemory)}
 	if size > 0 {
 		if err := get(m.host); err != nil {
-			return nil, errors.Join(d.pinnedError(driverError(fmt.Sprintf("%s %d bytes", doing, size), err)), d.release())
+			return nil, errors.Join(d.pinnedError(size, driverError(fmt.Sprintf("%s %d bytes", doing, size), err)), d.release())
 		}
 		hostRanges.own(m.host.at, m)
 	}
-	return d.adopt(m)
+	return d.adopt(doing, m)
 }
 
 // free waits until all streams have passed the copies, and frees the memory.
@@ -173,6 +173,12 @@ func (h *HostBuffer[T]) buffer() *Buffer[T] {
 // acquire begins a use of the buffer with device d, which h.part.mem.release ends.
 func (h *HostBuffer[T]) acquire(d *Device) error {
 	b := h.buffer()
+	switch {
+	case h == nil:
+		return invalid("host buffer is nil")
+	case b == nil:
+		return invalid("host buffer was not made by AllocHost, RegisterHost or AcquireHost")
+	}
 	own := b.Device()
 	if own != nil && own != d && own.backend != d.backend {
 		return otherDevice("host buffer", own, d)
@@ -208,7 +214,7 @@ func copyAsync[T any](doing string, s *Stream, b *Buffer[T], h *HostBuffer[T], k
 	}
 	defer b.mem.release()
 	if err := h.acquire(s.dev); err != nil {
-		return driverError(doing+": host", err)
+		return driverError(doing, err)
 	}
 	defer h.part.mem.release()
 	if b.length != h.part.length {

@@ -108,10 +108,11 @@ func TestBadHostBufferCallsNameTheMistake(t *testing.T) {
 			{"more memory than there is", second(AllocHost[int](d, 1<<56)), ErrOutOfMemory, "gpu: alloc host 576460752303423488 bytes: "},
 			{"a slice that is registered", second(RegisterHost(d, data)), ErrInvalid, "gpu: register host 65536 bytes: part of the memory belongs to another host buffer"},
 			{"a part of a host buffer", second(RegisterHost(d, h.Data()[1:])), ErrInvalid, "belongs to another host buffer"},
-			{"copy from a closed host buffer", CopyInAsync(s, b, closed), ErrClosed, "gpu: copy in: host: buffer is closed"},
-			{"copy to a closed host buffer", CopyOutAsync(s, closed, b), ErrClosed, "gpu: copy out: host: buffer is closed"},
+			{"copy from a closed host buffer", CopyInAsync(s, b, closed), ErrClosed, "gpu: copy in: host buffer is closed"},
+			{"copy from the zero value", CopyInAsync(s, b, new(HostBuffer[int])), ErrInvalid, "gpu: copy in: host buffer was not made by AllocHost, RegisterHost or AcquireHost"},
+			{"copy to a closed host buffer", CopyOutAsync(s, closed, b), ErrClosed, "gpu: copy out: host buffer is closed"},
 			{"copy of different lengths", CopyInAsync(s, b, h.Slice(0, 2)), ErrInvalid, "gpu: copy in: host buffer of 2 elements for a buffer of 3"},
-			{"copy of a range outside", CopyOutAsync(s, h.Slice(2, 4), b), ErrInvalid, "sub-buffer [2:4] of a buffer of 3 elements"},
+			{"copy of a range outside", CopyOutAsync(s, h.Slice(2, 4), b), ErrInvalid, "gpu: copy out: sub-buffer [2:4] of a host buffer of 3 elements"},
 			{"copy from a nil host buffer", CopyInAsync(s, b, nil), ErrInvalid, "buffer is nil"},
 			{"copy on a nil stream", CopyInAsync(nil, b, h), ErrInvalid, "gpu: copy in: stream is nil"},
 		}
@@ -152,6 +153,15 @@ func TestMemoryThatCannotBePinnedSaysWhatToDo(t *testing.T) {
 		!strings.Contains(err.Error(), "close host buffers that are not in use") {
 		t.Errorf("got %v", err)
 	}
+	// No limit that one could raise is the reason if the host has less memory.
+	total, known := hostMemorySize()
+	pool := must[*HostPool](t)(d.NewHostPool(PoolConfig{}))
+	for _, err := range []error{second(AllocHost[byte](d, 1<<56)), second(AcquireHost[byte](pool, 1<<56))} {
+		if !errors.Is(err, ErrPinned) || known && (strings.Contains(err.Error(), "ulimit") || !strings.HasSuffix(err.Error(), fmt.Sprintf("the host has %d MiB of memory in all: make smaller host buffers", total>>20))) {
+			t.Errorf("more than the host has: %v", err)
+		}
+	}
+	do(t, pool.Close())
 	data := make([]byte, 100)
 	lib.Fail("cuMemHostRegister_v2", fakecuda.AlreadyRegistered)
 	if _, err := RegisterHost(d, data); !errors.Is(err, ErrPinned) || !strings.Contains(err.Error(), "CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED") {

@@ -239,7 +239,7 @@ func (p *Pool) empty(doing string) (*handle, error) {
 	if p.host {
 		m, err = p.dev.hostMemory(doing, 0, nil)
 	} else {
-		m, err = p.dev.alloc(0)
+		m, err = p.dev.alloc(doing, 0)
 	}
 	return &handle{buffer: Buffer[byte]{mem: m}}, err
 }
@@ -346,7 +346,12 @@ func (p *Pool) Close() error {
 	}
 	leaked, err := p.close()
 	if len(leaked) > 0 {
-		err = errors.Join(err, newLeakError(p.dev, leaked))
+		leak := newLeakError(p.dev, leaked)
+		leak.Pool = "pool"
+		if p.host {
+			leak.Pool = "host pool"
+		}
+		err = errors.Join(err, leak)
 	}
 	return err
 }
@@ -360,7 +365,7 @@ func (p *Pool) close() ([]allocation, error) {
 	}
 	p.closed = true
 	var owners []*memory
-	leaked := p.allocations()
+	leaked := p.allocations((*block).asked)
 	for b := p.inUse.first; b != nil; b = b.next {
 		owners = append(owners, b.owner)
 	}

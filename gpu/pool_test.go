@@ -160,10 +160,10 @@ func TestPoolsKeepToTheirLimit(t *testing.T) {
 		}
 		_, err = Acquire[byte](p, s, 1000)
 		e, ok := errors.AsType[*OutOfMemoryError](err)
-		if !ok || !errors.Is(err, ErrOutOfMemory) || e.Bytes != 1024 || e.Limit != 10000 || len(e.Holders) != 2 || e.Holders[0].Bytes != 5000 {
+		if !ok || !errors.Is(err, ErrOutOfMemory) || e.Bytes != 1024 || e.Limit != 10000 || len(e.Holders) != 2 || e.Holders[0].Bytes != 5120 {
 			t.Fatalf("beyond the limit: %+v", err)
 		}
-		want := "gpu: acquire: 1024 bytes would exceed the pool's limit of 10000; in use are 2 buffers, 9096 bytes: gpu.TestPoolsKeepToTheirLimit.func1 (pool_test.go:"
+		want := "gpu: acquire: 1024 bytes would exceed the pool's limit of 10000; in use are 2 buffers, 9216 bytes: gpu.TestPoolsKeepToTheirLimit.func1 (pool_test.go:"
 		if !strings.HasPrefix(err.Error(), want) {
 			t.Errorf("got %q", err)
 		}
@@ -425,6 +425,9 @@ func TestLeakedBuffersOfPoolsAreReportedWithTheirLines(t *testing.T) {
 		leak, ok := errors.AsType[*LeakError](p.Close())
 		if !ok || leak.Buffers != 2 || leak.Bytes != 20 || len(leak.Holders) != 1 || leak.Holders[0].Buffers != 2 {
 			t.Fatalf("leak: %+v", leak)
+		}
+		if want := "gpu: pool of device " + d.ID() + ": 2 buffers were not closed (20 bytes): "; leak.Pool != "pool" || !strings.HasPrefix(leak.Error(), want) {
+			t.Errorf("a leak of pool %q: %v", leak.Pool, leak)
 		}
 		if h := leak.Holders[0]; !strings.HasPrefix(h.Function, "gpu.TestLeakedBuffersOfPools") || !strings.HasSuffix(h.File, "/pool_test.go") || h.Line == 0 {
 			t.Errorf("%+v", h)

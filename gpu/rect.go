@@ -296,7 +296,7 @@ func copyBoxAsync[T any](doing string, s *Stream, b *Buffer[T], inB Box, h *Host
 	}
 	defer b.mem.release()
 	if err := h.acquire(s.dev); err != nil {
-		return driverError(doing+": host", err)
+		return driverError(doing, err)
 	}
 	defer h.part.mem.release()
 	err := checkBoxes(&inH, &inB, h.part.length, b.length)

@@ -167,8 +167,8 @@ func TestBadBoxesNameTheMistake(t *testing.T) {
 			{"a nil buffer", DownloadBox(ctx, s, host, all, nil, all), ErrInvalid, "gpu: download box: buffer is nil"},
 			{"a box beyond the host buffer", CopyOutBoxAsync(s, pinned, Rect(0, 1, 10, 10, 10), b, all), ErrInvalid, "gpu: copy box out: destination: box 10x10x1 at (0,1,0), pitch 10, 11 rows lies outside"},
 			{"a box of a host buffer beyond the buffer", CopyInBoxAsync(s, b.Slice(0, 99), all, pinned, all), ErrInvalid, "gpu: copy box in: destination: box 10x10x1 at (0,0,0), pitch 10, 10 rows lies outside of 99 elements"},
-			{"a closed host buffer", CopyInBoxAsync(s, b, all, shut, all), ErrClosed, "gpu: copy box in: host: buffer is closed"},
-			{"a nil host buffer", CopyOutBoxAsync(s, nil, all, b, all), ErrInvalid, "gpu: copy box out: host: buffer is nil"},
+			{"a closed host buffer", CopyInBoxAsync(s, b, all, shut, all), ErrClosed, "gpu: copy box in: host buffer is closed"},
+			{"a nil host buffer", CopyOutBoxAsync(s, nil, all, b, all), ErrInvalid, "gpu: copy box out: host buffer is nil"},
 			{"a nil stream", CopyInBox(nil, b, all, host, all), ErrInvalid, "stream is nil"},
 		} {
 			if !errors.Is(test.err, test.is) || !strings.Contains(test.err.Error(), test.want) {

@@ -87,9 +87,9 @@ func NewTexture2D[T kernel.Texel, S Stored](s *Stream, width, height int, texels
 	if err := checkTexture(info, len(texels), o); err != nil {
 		return nil, driverError(doing, err)
 	}
-	m, err := s.dev.newTexture(info)
+	m, err := s.dev.newTexture(doing, info)
 	if err != nil {
-		return nil, driverError(doing, err)
+		return nil, err
 	}
 	x := &Texture2D[T]{mem: m, info: info}
 	x.value = kernel.NewTexture2D[T](m.texture.Object(), width, height, o.Normalized)
@@ -118,15 +118,15 @@ func checkTexture(i driver.TextureInfo, texels int, o TextureOptions) error {
 }
 
 // newTexture makes an image, held as memory is: by the launches that use it.
-func (d *Device) newTexture(i driver.TextureInfo) (*memory, error) {
+func (d *Device) newTexture(doing string, i driver.TextureInfo) (*memory, error) {
 	if err := d.acquire(); err != nil {
-		return nil, err
+		return nil, driverError(doing, err)
 	}
 	t, err := d.drv.NewTexture(i)
 	if err != nil {
-		return nil, errors.Join(err, d.release())
+		return nil, errors.Join(driverError(doing, err), d.release())
 	}
-	return d.adopt(&memory{dev: d, size: int64(i.Width) * int64(i.Height) * int64(i.Channels*i.Texels.Size()), texture: t})
+	return d.adopt(doing, &memory{dev: d, size: int64(i.Width) * int64(i.Height) * int64(i.Channels*i.Texels.Size()), texture: t})
 }
 
 // Store replaces all elements. It returns when texels may be changed again.
