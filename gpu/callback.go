@@ -71,12 +71,17 @@ func (s *Stream) notCalled() error {
 	return nil
 }
 
-// notCalled is that of the device's streams.
+// notCalled is that of the device's streams and graphs.
 func (d *Device) notCalled() error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	for _, s := range d.streams {
 		if err := s.notCalled(); err != nil {
+			return err
+		}
+	}
+	for e := range d.graphs {
+		if err := e.notCalled(); err != nil {
 			return err
 		}
 	}

@@ -249,6 +249,28 @@ func TestAFunctionThatUsesItsGraphGetsAnError(t *testing.T) {
 	})
 }
 
+func TestAFunctionOfAClosedStreamsGraphDoesNotCloseTheDevice(t *testing.T) {
+	for _, id := range []string{"cpu", "sim"} {
+		d := must[*Device](t)(Open(Config{Device: id}))
+		s := must[*Stream](t)(d.NewStream(context.Background()))
+		begun, release := make(chan struct{}), make(chan struct{})
+		var got error
+		_, e := captured(t, d, func(s *Stream) error {
+			return s.Call(func() error { close(begun); <-release; got = d.Close(); return nil })
+		})
+		launched := make(chan error)
+		go func() { launched <- e.Launch(s) }()
+		<-begun
+		do(t, s.Close())
+		close(release)
+		do(t, <-launched)
+		if !errors.Is(got, ErrInvalid) || !strings.Contains(got.Error(), "gpu: close: the graph waits for this function") {
+			t.Errorf("%s: %v", id, got)
+		}
+		closeAll(t, e, d)
+	}
+}
+
 // TestAStreamIsUsedBySomeoneElseWhileItsFunctionRuns has other goroutines wait for
 // a function, which one that it started does too.
 func TestAStreamIsUsedBySomeoneElseWhileItsFunctionRuns(t *testing.T) {

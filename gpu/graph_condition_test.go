@@ -24,6 +24,11 @@ func TestWorkOutsideABodyIsNotRecordedWithinIt(t *testing.T) {
 			{"a condition on the stream", func(s, _ *Stream) error {
 				return While(s, flag, func(in *Stream) error { return Zero(in, x) })
 			}},
+			{"a fill on the stream by another goroutine", func(s, _ *Stream) error {
+				filled := make(chan error)
+				go func() { filled <- Fill(s, x, 77) }()
+				return <-filled
+			}},
 			{"a fill on a stream that joined before", func(*Stream, *Stream) error { return Fill(side, x, 77) }},
 			{"a fill on the stream in a body within the body", func(s, in *Stream) error {
 				return If(in, flag, func(*Stream) error { return Fill(s, x, 77) })
