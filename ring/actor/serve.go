@@ -4,7 +4,7 @@ import "quern.dev/kernel"
 
 // loads is the number of words that a thread asks for before it looks at the
 // first: each takes a trip over the bus.
-const loads = 32
+const loads = 24
 
 // looks is the number of looks at an empty inbox between readings of the timer,
 // which is slow.

@@ -361,7 +361,7 @@ func quernHostEchoActor(r *host.Run) {
 	size4 := 0 * t28
 	t5 := min(threads6, 32)
 	t6 := (threads6 + 31) / 32
-	size5 := t6 * 32
+	size5 := t6 * 24
 	t36 := shape.Stride
 	var t45 uint32
 	var t46 uint32
@@ -701,9 +701,9 @@ func quernRow3EchoActor(r *host.Run, control []uint64, t9 int, burst, threads6 u
 //line serve.go:73
 			for w2 := t3; w2 < shape.In; w2 += t5 {
 				for from := t4; from < burst; from += size5 {
-					v2 := [32]uint64{}
+					v2 := [24]uint64{}
 //line serve.go:77
-					for k := uint32(0); k < 32; k++ {
+					for k := uint32(0); k < 24; k++ {
 						slot := from + k*t6
 						if slot < burst {
 //line serve.go:79
@@ -713,7 +713,7 @@ func quernRow3EchoActor(r *host.Run, control []uint64, t9 int, burst, threads6 u
 						}
 					}
 //line serve.go:83
-					for k2 := uint32(0); k2 < 32; k2++ {
+					for k2 := uint32(0); k2 < 24; k2++ {
 						slot2 := from + k2*t6
 						if slot2 < burst {
 //line serve.go:85
@@ -1018,7 +1018,7 @@ func quernHostAccumulateActor(r *host.Run) {
 	size4 := 0 * t28
 	t5 := min(threads6, 32)
 	t6 := (threads6 + 31) / 32
-	size5 := t6 * 32
+	size5 := t6 * 24
 	t36 := shape.Stride
 	var t45 uint32
 	var t46 uint32
@@ -1371,9 +1371,9 @@ func quernRow3AccumulateActor(r *host.Run, control []uint64, t9 int, burst, thre
 //line serve.go:73
 			for w2 := t3; w2 < shape.In; w2 += t5 {
 				for from := t4; from < burst; from += size5 {
-					v2 := [32]uint64{}
+					v2 := [24]uint64{}
 //line serve.go:77
-					for k := uint32(0); k < 32; k++ {
+					for k := uint32(0); k < 24; k++ {
 						slot := from + k*t6
 						if slot < burst {
 //line serve.go:79
@@ -1383,7 +1383,7 @@ func quernRow3AccumulateActor(r *host.Run, control []uint64, t9 int, burst, thre
 						}
 					}
 //line serve.go:83
-					for k2 := uint32(0); k2 < 32; k2++ {
+					for k2 := uint32(0); k2 < 24; k2++ {
 						slot2 := from + k2*t6
 						if slot2 < burst {
 //line serve.go:85
@@ -1733,7 +1733,7 @@ func quernHostFirstOfActor(r *host.Run) {
 	size4 := 0 * t28
 	t5 := min(threads6, 32)
 	t6 := (threads6 + 31) / 32
-	size5 := t6 * 32
+	size5 := t6 * 24
 	t36 := shape.Stride
 	var t45 uint32
 	var t46 uint32
@@ -2064,9 +2064,9 @@ func quernRow3FirstOfActor(r *host.Run, control []uint64, t9 int, burst, threads
 //line serve.go:73
 			for w2 := t3; w2 < shape.In; w2 += t5 {
 				for from := t4; from < burst; from += size5 {
-					v2 := [32]uint64{}
+					v2 := [24]uint64{}
 //line serve.go:77
-					for k := uint32(0); k < 32; k++ {
+					for k := uint32(0); k < 24; k++ {
 						slot := from + k*t6
 						if slot < burst {
 //line serve.go:79
@@ -2076,7 +2076,7 @@ func quernRow3FirstOfActor(r *host.Run, control []uint64, t9 int, burst, threads
 						}
 					}
 //line serve.go:83
-					for k2 := uint32(0); k2 < 32; k2++ {
+					for k2 := uint32(0); k2 < 24; k2++ {
 						slot2 := from + k2*t6
 						if slot2 < burst {
 //line serve.go:85
