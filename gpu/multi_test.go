@@ -209,7 +209,7 @@ func TestOnEachKeepsWhatSaysMoreThanCancelled(t *testing.T) {
 		{"a wrapped one", func(ctx context.Context) error { return fmt.Errorf("shard 7 lost (%w)", ctx.Err()) }, "\ndevice 1 (cpu): shard 7 lost (context canceled)"},
 		{"one that is joined", func(ctx context.Context) error { return errors.Join(bad, ctx.Err()) }, "\ndevice 1 (cpu): bad row\ncontext canceled"},
 	} {
-		err := OnEach(nil, devs, func(ctx context.Context, i int, _ *Device) error {
+		err := OnEach(context.Background(), devs, func(ctx context.Context, i int, _ *Device) error {
 			if i == 0 {
 				return full
 			}
@@ -220,7 +220,7 @@ func TestOnEachKeepsWhatSaysMoreThanCancelled(t *testing.T) {
 			t.Errorf("%s: %v", test.name, err)
 		}
 	}
-	err := OnEach(nil, devs, func(context.Context, int, *Device) error { return context.Canceled })
+	err := OnEach(context.Background(), devs, func(context.Context, int, *Device) error { return context.Canceled })
 	if want := "device 0 (cpu): context canceled\ndevice 1 (cpu): context canceled"; err == nil || err.Error() != want {
 		t.Errorf("nothing but cancellations of the program's own: %v", err)
 	}
@@ -232,13 +232,13 @@ func TestOnEachReturnsPanics(t *testing.T) {
 	x := must[*Distributed[int]](t)(AllocDistributed[int]([]*Device{cpu, cpu}, 4, 2))
 	broken := errors.New("broken")
 	for name, err := range map[string]error{
-		"of a function for devices": OnEach(nil, []*Device{cpu, cpu}, func(_ context.Context, i int, _ *Device) error {
+		"of a function for devices": OnEach(context.Background(), []*Device{cpu, cpu}, func(_ context.Context, i int, _ *Device) error {
 			if i == 1 {
 				panic(broken)
 			}
 			return nil
 		}),
-		"of a function for parts": x.OnEach(nil, func(_ context.Context, p Part[int]) error {
+		"of a function for parts": x.OnEach(context.Background(), func(_ context.Context, p Part[int]) error {
 			if p.First == 2 {
 				panic(broken)
 			}
