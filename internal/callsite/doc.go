@@ -1,6 +1,6 @@
 // Package callsite tells where a function was called from, in a few nanoseconds.
 //
-// [runtime.Callers] takes over a hundred, as much as all else that taking memory
-// from a pool does. Where Go keeps frame pointers, the return address of the
+// [runtime.Callers] takes as long as all else that taking memory from a pool does
+// (docs/benchmarks.md). Where Go keeps frame pointers, the return address of the
 // calling function stands beside its frame pointer and is one load.
 package callsite
