@@ -164,10 +164,7 @@ func (d *Device) Synchronize(ctx context.Context) error {
 	}
 	ctx = orBackground(ctx)
 	var errs []error
-	for _, s := range d.openStreams() {
-		if s.detached {
-			continue
-		}
+	for _, s := range d.workingStreams() {
 		if _, err := s.enter(); err != nil {
 			continue // it was closed meanwhile
 		}
@@ -187,7 +184,9 @@ func (d *Device) Synchronize(ctx context.Context) error {
 
 // Close waits for the device's work and releases the device and all that it
 // made. It returns the faults of kernels that no wait has returned, and a
-// [LeakError] if buffers were not closed. Closing again does nothing.
+// [LeakError] if buffers were not closed. Closing again does nothing. If a
+// [Resident] does not make way, the device cannot be released before the process
+// ends.
 func (d *Device) Close() error {
 	if !d.opened() {
 		return nil
@@ -199,7 +198,10 @@ func (d *Device) Close() error {
 	if !first {
 		return nil
 	}
-	errs := []error{driverError("close", d.drv.EndResidents())}
+	if err := d.drv.EndResidents(); err != nil {
+		return driverError("close", err) // waiting for their kernels would not end
+	}
+	var errs []error
 	for _, s := range d.openStreams() {
 		errs = append(errs, s.Close())
 	}
@@ -242,6 +244,11 @@ func (d *Device) release() error {
 		return d.destroy()
 	}
 	return nil
+}
+
+// workingStreams are those whose work ends by itself.
+func (d *Device) workingStreams() []*Stream {
+	return slices.DeleteFunc(d.openStreams(), func(s *Stream) bool { return s.detached })
 }
 
 func (d *Device) openStreams() []*Stream {

@@ -107,7 +107,7 @@ func (d *Device) borrow(doing string, size int64, get func() (driver.Memory, fun
 // own waits.
 func (d *Device) drain() error {
 	var errs []error
-	for _, s := range d.openStreams() {
+	for _, s := range d.workingStreams() {
 		if s.acquire() != nil {
 			continue // closing it waits
 		}

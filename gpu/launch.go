@@ -137,15 +137,7 @@ func (l *Launch) End() error {
 	}
 	k := l.kernel
 	err := l.submit()
-	for i, m := range l.buffers {
-		if m != nil {
-			m.release()
-			l.buffers[i] = nil
-		}
-	}
-	l.frame.Release()
-	l.stream = nil
-	k.launches.Put(l)
+	l.drop()
 	if err != nil {
 		return k.failed("launch", err)
 	}

@@ -354,6 +354,8 @@ func TestStreamsMayBeClosedBeforeTheirBuffers(t *testing.T) {
 			t.Errorf("read %v", got)
 		}
 		closeAll(t, a)
+		<-first.drained
+		<-second.drained
 		x, y := acquire[int](t, p, s, 10), acquire[int](t, p, s, 10)
 		if st := p.Stats(); st.Hits != 2 {
 			t.Errorf("the memory of closed streams is not given out again: %+v", st)

@@ -94,7 +94,7 @@ func (b *block) settle(*Stream) error {
 // function that waits for its work, and is to be called again afterwards.
 func (p *Pool) orderRelease(b *block) (wait func()) {
 	if b.everywhere {
-		for _, s := range p.dev.openStreams() {
+		for _, s := range p.dev.workingStreams() {
 			if s != b.home && !slices.Contains(b.visitors, s) {
 				b.visitors = append(b.visitors, s)
 			}

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"quern.dev/internal/driver/cuda"
 	"quern.dev/internal/driver/cuda/fakecuda"
 )
 
@@ -16,7 +17,7 @@ type watcher struct {
 	refuses           error
 }
 
-func (w *watcher) Quiesce() error {
+func (w *watcher) Quiesce(ResidentOperation) error {
 	if w.refuses != nil {
 		return w.refuses
 	}
@@ -49,6 +50,7 @@ func TestResidentsMakeWayForWhatWaitsForTheGPU(t *testing.T) {
 		}, false},
 		{"a copy", func() error { return Download(context.Background(), s, make([]float32, 8), x) }, false},
 		{"loading a kernel", func() error { return k.Prepare(d) }, true},
+		{"loading it again", func() error { return k.Prepare(d) }, false},
 		{"a launch", func() error { return launchSaxpy(k, s, Linear(8), 1, 8, x, x) }, false},
 		{"a wait", func() error { return s.Synchronize(context.Background()) }, false},
 		{"freeing memory", x.Close, true},
@@ -72,6 +74,93 @@ func TestResidentsMakeWayForWhatWaitsForTheGPU(t *testing.T) {
 	d.RemoveResident(w)
 	if err := must[*Buffer[float32]](t)(Alloc[float32](d, 8)).Close(); err != nil || w.quiesced > 0 {
 		t.Errorf("a resident that was removed was quiesced: %v", err)
+	}
+}
+
+func TestResidentsMakeWayAfterOtherWork(t *testing.T) {
+	lib := fakecuda.New(1)
+	d := openFake(t, lib)
+	w := new(watcher)
+	d.AddResident(w)
+	b := must[*Buffer[float32]](t)(Alloc[float32](d, 8))
+	lib.Busy, lib.Waits = make(chan struct{}), make(chan string)
+	closed := make(chan error)
+	go func() { closed <- b.Close() }()
+	if name := <-lib.Waits; name != "cuStreamSynchronize" {
+		t.Errorf("waits in %s", name)
+	}
+	if w.quiesced > 0 {
+		t.Error("the resident made way while the device was at other work")
+	}
+	close(lib.Busy)
+	if err := <-closed; err != nil || w.quiesced != 1 {
+		t.Errorf("%v, quiesced %d times", err, w.quiesced)
+	}
+}
+
+func TestResidentsMakeWayForOtherDevicesOfTheirGPU(t *testing.T) {
+	lib := fakecuda.New(2)
+	t.Cleanup(cuda.Substitute(lib))
+	open := func(id string) *Device { return must[*Device](t)(Open(Config{Device: id})) }
+	a, b, elsewhere := open("cuda:0"), open("cuda:0"), open("cuda:1")
+	first, second := new(watcher), new(watcher)
+	a.AddResident(first)
+	b.AddResident(second)
+	free := func(d *Device) { t.Helper(); closeAll(t, must[*Buffer[float32]](t)(Alloc[float32](d, 8))) }
+	counts := func(what string, n, m int) {
+		t.Helper()
+		if first.quiesced != n || second.quiesced != m {
+			t.Errorf("%s: quiesced %d and %d times, want %d and %d", what, first.quiesced, second.quiesced, n, m)
+		}
+	}
+	free(a)
+	counts("freeing memory of the one device", 1, 1)
+	free(b)
+	counts("freeing memory of the other device", 2, 2)
+	free(elsewhere)
+	counts("freeing memory of another GPU", 2, 2)
+	do(t, b.Close())
+	counts("closing the other device", first.quiesced, 3)
+	if first.quiesced != first.resumed {
+		t.Errorf("closing the other device: quiesced %d times, resumed %d times", first.quiesced, first.resumed)
+	}
+	before := first.quiesced
+	free(a)
+	counts("freeing memory after that", before+1, 3)
+	a.RemoveResident(first)
+	free(a)
+	counts("freeing memory without residents", before+1, 3)
+	closeAll(t, a, elsewhere)
+	if left := lib.Left(); left != "" {
+		t.Error("left in the driver:", left)
+	}
+}
+
+// A driver of before CUDA 12 has no libraries, and cannot compile beside.
+func TestLoadingBesideResidents(t *testing.T) {
+	for _, missing := range []string{"", "cuLibraryLoadData", "cuLinkCreate_v2"} {
+		lib := fakecuda.New(1)
+		lib.Missing = map[string]bool{missing: true}
+		d := openFake(t, lib)
+		w := new(watcher)
+		d.AddResident(w)
+		s := d.DefaultStream()
+		k := NewKernel(saxpyInfo)
+		do(t, k.Prepare(d))
+		if w.quiesced != len(saxpyInfo.Variants) {
+			t.Errorf("without %q: quiesced %d times for %d variants of a kernel", missing, w.quiesced, len(saxpyInfo.Variants))
+		}
+		x := must[*Buffer[float32]](t)(Upload(s, []float32{1, 2}))
+		do(t, launchSaxpy(k, s, Linear(2), 2, 2, x, x))
+		if got := download(t, s, x); !slices.Equal(got, []float32{3, 6}) {
+			t.Errorf("without %q: %v", missing, got)
+		}
+		closeAll(t, x)
+		d.RemoveResident(w)
+		closeAll(t, d)
+		if left := lib.Left(); left != "" {
+			t.Errorf("without %q: left in the driver: %s", missing, left)
+		}
 	}
 }
 

@@ -11,4 +11,9 @@ const (
 	Reply                      // out is the reply
 	Stop                       // as Done, and the actor terminates
 	ReplyAndStop               // as Reply, and the actor terminates
+
+	// Again means that the message is not handled yet: it stays the actor's next,
+	// and the handler is called with it again later. What the handler has written
+	// to the state is kept, what it has written to out is not.
+	Again
 )

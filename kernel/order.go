@@ -29,7 +29,7 @@ func StoreRelease[T AtomicNumber](p *T, v T, _ ...Scope) {
 
 // StoreRelaxed writes v to *p at once, in one piece, and orders nothing else.
 func StoreRelaxed[T AtomicNumber](p *T, v T, _ ...Scope) {
-	store(p, v)
+	storeRelaxed(p, v)
 }
 
 func store[T AtomicNumber](p *T, v T) {

@@ -15,7 +15,8 @@ import (
 // Each call in the kernel's text declares one variable, and each call of a
 // function that calls Shared declares that function's variables anew: after
 // a, b := buffer(t), buffer(t) they are two. Neither kind of call may stand in
-// a loop or under a condition. A block has up to 227 KiB on recent GPUs, and
+// a loop or under a condition. In the handler of an actor the contents are
+// undefined when it is called. A block has up to 227 KiB on recent GPUs, and
 // 48 KiB on all: a launch on a device with too little returns an error.
 func Shared[T any](t Thread) *T {
 	if t.state == nil {

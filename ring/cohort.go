@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -18,8 +17,8 @@ import (
 // is made for a number of actors; those that come later start a new cohort.
 //
 // Where the device runs beside the host (on a GPU) the launch is resident: it ends
-// when the cohort is held, and begins again after that. Elsewhere a launch handles
-// what is there and ends, and whoever waits for a reply makes it.
+// when the cohort is held, and begins again after that. Elsewhere blocks run one
+// by one; see local.
 type cohort struct {
 	rt       *Runtime
 	program  *Program
@@ -39,17 +38,24 @@ type cohort struct {
 	mu      sync.Mutex // held while the launch begins, ends and is looked at
 	epoch   uint32
 	running bool // on a GPU: a launch is there
-	holds   int  // that keep it from beginning
+	began   time.Time
+	holds   int // that keep it from beginning
 	closed  bool
 	actors  []*core // by block
 
-	pumping atomic.Bool   // elsewhere: the pump has been woken
-	wake    chan struct{} // wakes it
+	tenants []tenant // by block, of resident launches
+	stuck   int      // tenants that are
+	orphans []*orphan
+	crowded bool // more actors are active than can be resident
+
+	// Where nothing is resident.
+	locals      []*local // by block
+	hostCursors *gpu.HostBuffer[uint32]
 }
 
 // states is the buffer of states, whose type the cohort does not know.
 type states interface {
-	arg(l *gpu.Launch)
+	arg(l *gpu.Launch, from, to int)
 	set(s *gpu.Stream, i int, v any) error
 	close() error
 }
@@ -57,8 +63,8 @@ type states interface {
 // stateBuffer is states of type S.
 type stateBuffer[S any] struct{ b *gpu.Buffer[S] }
 
-func (s stateBuffer[S]) arg(l *gpu.Launch) { gpu.SliceArg(l, s.b) }
-func (s stateBuffer[S]) close() error      { return s.b.Close() }
+func (s stateBuffer[S]) arg(l *gpu.Launch, from, to int) { gpu.SliceArg(l, s.b.Slice(from, to)) }
+func (s stateBuffer[S]) close() error                    { return s.b.Close() }
 
 func (s stateBuffer[S]) set(on *gpu.Stream, i int, v any) error {
 	state, _ := v.(S)
@@ -67,7 +73,7 @@ func (s stateBuffer[S]) set(on *gpu.Stream, i int, v any) error {
 
 // newCohort makes one for size actors.
 func newCohort[State, In, Out any](rt *Runtime, p *Program, shape actor.Shape, size int) (_ *cohort, err error) {
-	c := &cohort{rt: rt, program: p, shape: shape, size: size, resident: rt.resident, wake: make(chan struct{}, 1)}
+	c := &cohort{rt: rt, program: p, shape: shape, size: size, resident: rt.resident}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, c.free())
@@ -79,7 +85,7 @@ func newCohort[State, In, Out any](rt *Runtime, p *Program, shape actor.Shape, s
 	if c.stream, err = rt.dev.NewStream(context.Background(), gpu.Detached()); err != nil {
 		return nil, err
 	}
-	slots := int(shape.Slots * shape.Levels)
+	slots := slotsOf(shape)
 	for i, b := range [...]struct {
 		to    **gpu.HostBuffer[uint64]
 		words int
@@ -87,13 +93,15 @@ func newCohort[State, In, Out any](rt *Runtime, p *Program, shape actor.Shape, s
 		if *b.to, err = gpu.AllocHost[uint64](rt.dev, b.words); err != nil {
 			return nil, err
 		}
-		clear((*b.to).Data())
+		if c.resident { // Go's is zero, and without pages until it is used
+			clear((*b.to).Data())
+		}
 		if c.mapped[i], err = (*b.to).Mapped(); err != nil {
 			return nil, err
 		}
 	}
 	c.words = c.control.Data()
-	if c.cursors, err = gpu.Upload(c.stream, make([]uint32, size*actor.CursorWords)); err != nil {
+	if c.cursors, err = c.newCursors(); err != nil {
 		return nil, err
 	}
 	states, err := gpu.Upload(c.stream, make([]State, size))
@@ -104,9 +112,6 @@ func newCohort[State, In, Out any](rt *Runtime, p *Program, shape actor.Shape, s
 	if err := c.stream.Synchronize(context.Background()); err != nil {
 		return nil, err
 	}
-	if !c.resident {
-		rt.pumps.Go(c.pump)
-	}
 	return c, nil
 }
 
@@ -116,10 +121,16 @@ func (c *cohort) free() error {
 	if c.stream != nil {
 		errs = append(errs, c.stream.Close())
 	}
+	for _, o := range c.orphans {
+		errs = append(errs, o.stream.Close(), o.end.Close())
+	}
 	for _, b := range []*gpu.HostBuffer[uint64]{c.control, c.in, c.out} {
 		errs = append(errs, b.Close())
 	}
-	errs = append(errs, c.cursors.Close())
+	if c.resident {
+		errs = append(errs, c.cursors.Close())
+	}
+	errs = append(errs, c.hostCursors.Close())
 	if c.states != nil {
 		errs = append(errs, c.states.close())
 	}
@@ -131,70 +142,108 @@ func (c *cohort) command(i int) *uint64 { return &c.words[i*actor.ControlWords+a
 func (c *cohort) left(i int) *uint64    { return &c.words[i*actor.ControlWords+actor.Left] }
 
 // add gives an actor a block. The mailbox is that block's.
-func (c *cohort) add(a *core, active bool) error {
-	if err := c.hold(); err != nil {
+func (c *cohort) add(a *core, active bool) (err error) {
+	// Before c.mu is held: it may have to quiesce everything.
+	i, err := c.berth(a)
+	if err != nil {
 		return err
 	}
+	if c.resident { // the launch takes no more
+		if err := c.hold(); err != nil {
+			return err
+		}
+	}
 	c.mu.Lock()
-	i := len(c.actors)
-	a.cohort, a.block = c, i
-	slots := int(c.shape.Slots)
+	a.server = &place{c, a, i}
+	if !c.resident {
+		a.server = c.newLocal(i, a)
+	}
 	inStep, outStep := uintptr(8*c.shape.InStep), uintptr(8*c.shape.OutStep)
 	in, out := unsafe.Pointer(unsafe.SliceData(c.in.Data())), unsafe.Pointer(unsafe.SliceData(c.out.Data()))
-	for level := range int(c.shape.Levels) {
-		ring := uintptr((i*int(c.shape.Levels) + level) * slots)
-		m := newMailbox(unsafe.Add(in, ring*inStep), unsafe.Add(out, ring*outStep), inStep, outStep, a.inSize, a.outSize, slots)
-		m.shared = !c.resident
+	for level := range actor.Levels {
+		from, slots := ringAt(c.shape, level)
+		ring := uintptr(i*slotsOf(c.shape) + from)
+		m := newMailbox(unsafe.Add(in, ring*inStep), unsafe.Add(out, ring*outStep), inStep, outStep, a.inSize, a.outSize, slots, c.firstTicket(i, level))
+		m.owner, m.source = a, level
+		if level != actor.MiddleLevel {
+			m.hint = c.command(i)
+		}
+		m.shared = raceEnabled
 		a.mailboxes = append(a.mailboxes, m)
 	}
-	var err error
-	if a.initial != nil {
+	if a.initial != nil || i < len(c.actors) {
 		err = c.states.set(c.stream, i, a.initial)
 	}
 	if err == nil {
-		c.actors = append(c.actors, a)
+		err = c.address(i, a)
+	}
+	if err == nil {
+		c.settleIn(i, a)
 		a.setState(Launched)
 		if active {
 			a.setState(Active)
 		}
 	}
 	c.mu.Unlock()
-	return errors.Join(err, c.resume())
+	if c.resident {
+		err = errors.Join(err, c.resume())
+	}
+	return err
 }
 
 // begin launches the loops. c.mu is held.
 func (c *cohort) begin() error {
 	c.epoch++
 	for i, a := range c.actors {
-		command := uint64(1)
-		if a.runs() {
-			command = 0
+		t := &c.tenants[i]
+		t.runs = a.runs() && !t.stuck
+		t.since, t.asked = time.Time{}, false
+		if t.runs {
+			atomic.AndUint64(c.command(i), ^uint64(leave))
+		} else {
+			atomic.OrUint64(c.command(i), leave)
 		}
-		atomic.StoreUint64(c.command(i), command)
 		atomic.StoreUint64(c.left(i), 0)
 	}
 	shape := c.shape
-	shape.Epoch = c.epoch
+	shape.Epoch, shape.Clock = c.epoch, c.rt.clock()
 	if c.resident {
 		shape.Life = int64(c.rt.config.Life)
 		if c.rt.config.Bounded {
-			shape.Leaves, shape.Idle, shape.Messages = 1, int64(c.rt.config.Idle), uint32(c.rt.config.Messages)
+			shape.Leaves, shape.Wakes, shape.Idle, shape.Messages = 1, 1, int64(c.rt.config.Idle), uint32(c.rt.config.Messages)
 		}
-	} else {
-		shape.Leaves = 1
+		if c.crowded = c.rt.crowded.Load(); c.crowded {
+			shape.Idle, shape.Life = min(shape.Idle, int64(crowdedIdle)), int64(crowdedLife)
+		}
 	}
 	grid := gpu.Blocks(gpu.Dim3{X: len(c.actors)}, gpu.Dim3{X: c.program.Threads}).Shared(c.sharedBytes())
 	l, err := c.program.Kernel.Begin(c.stream, grid)
 	if err != nil {
 		return err
 	}
-	gpu.Arg(l, shape)
-	gpu.SliceArg(l, c.mapped[0])
-	gpu.SliceArg(l, c.cursors)
-	c.states.arg(l)
-	gpu.SliceArg(l, c.mapped[1])
-	gpu.SliceArg(l, c.mapped[2])
+	c.arguments(l, shape, 0, c.size)
 	return l.End()
+}
+
+// arguments sets those of the loops of some blocks.
+func (c *cohort) arguments(l *gpu.Launch, shape actor.Shape, from, to int) {
+	gpu.Arg(l, shape)
+	slots := slotsOf(shape)
+	gpu.SliceArg(l, span(c.mapped[0], from, to, actor.ControlWords))
+	gpu.SliceArg(l, span(c.cursors, from, to, actor.CursorWords))
+	c.states.arg(l, from, to)
+	gpu.SliceArg(l, span(c.mapped[1], from, to, slots*int(shape.InStep)))
+	gpu.SliceArg(l, span(c.mapped[2], from, to, slots*int(shape.OutStep)))
+	gpu.SliceArg(l, c.rt.post.device.words)
+	gpu.SliceArg(l, c.rt.post.host.words)
+	if p := c.program.Payload; p != nil {
+		p(l, c.rt.payloads)
+	}
+}
+
+// span is elements from to to of a buffer, each of so many.
+func span[T any](b *gpu.Buffer[T], from, to, each int) *gpu.Buffer[T] {
+	return b.Slice(from*each, to*each)
 }
 
 // end waits for the end of a launch and looks at how each loop has left. c.mu is
@@ -205,20 +254,27 @@ func (c *cohort) end(ctx context.Context) error {
 	if err != nil && fault == nil {
 		return err
 	}
-	for i, a := range c.actors {
-		switch left := atomic.LoadUint64(c.left(i)); {
-		case left>>32 != uint64(c.epoch) && !c.resident && (fault == nil || fault.Block.X != i):
-			// The launch has ended before the block's turn.
-		case left>>32 != uint64(c.epoch):
-			// None of its threads was left to say so.
-			if err := c.settle(i, fault); err != nil {
+	for i, t := range c.tenants {
+		if t.runs {
+			if err := c.account(i, fault); err != nil {
 				return err
 			}
-		case uint32(left) == actor.Stopped:
-			a.stopped()
-		case uint32(left) == actor.Failed:
-			a.fail(c.cause(i, fault))
 		}
+	}
+	return nil
+}
+
+// account looks at how the loop of a block has left. c.mu is held.
+func (c *cohort) account(i int, fault *gpu.KernelError) error {
+	a := c.actors[i]
+	switch left := atomic.LoadUint64(c.left(i)); {
+	case left>>32 != uint64(c.epoch):
+		// None of its threads was left to say so.
+		return c.settle(i, fault)
+	case uint32(left) == actor.Stopped:
+		a.stopped()
+	case uint32(left) == actor.Failed:
+		a.fail(c.cause(i, fault))
 	}
 	return nil
 }
@@ -240,159 +296,91 @@ func (c *cohort) settle(i int, fault *gpu.KernelError) error {
 		return err
 	}
 	a := c.actors[i]
-	level := cursors[actor.AtLevel]
-	a.mailboxes[level].settle(uint64(cursors[level]), actor.HandlerFailed)
-	cursors[level]++
-	a.fail(c.cause(i, fault))
+	defer a.fail(c.cause(i, fault)) // who asked learns of the failure by the answer
+	source := cursors[actor.AtSource]
+	if source == actor.Post {
+		return c.rt.post.skip(a.box)
+	}
+	cursors[source] = a.mailboxes[source].settleNext()
 	return gpu.CopyIn(c.stream, at, cursors)
 }
+
+// address tells an actor its number and its mailbox for messages of other actors.
+func (c *cohort) address(i int, a *core) error {
+	cursors := make([]uint32, actor.CursorWords)
+	for level, m := range a.mailboxes {
+		cursors[level] = uint32(m.first)
+	}
+	cursors[actor.Box], cursors[actor.Number] = a.box.box, a.number
+	return gpu.CopyIn(c.stream, c.cursors.Slice(i*actor.CursorWords, (i+1)*actor.CursorWords), cursors)
+}
+
+// slotsOf is the number of slots of an actor's rings together.
+func slotsOf(s actor.Shape) int { return int(s.Slots + (actor.Levels-1)*s.SideSlots) }
+
+// ringAt is where the ring of a level begins among those of an actor, in slots, and
+// how many it has.
+func ringAt(s actor.Shape, level int) (from, slots int) {
+	switch {
+	case level == actor.MiddleLevel:
+		return 0, int(s.Slots)
+	case level < actor.MiddleLevel:
+		return int(s.Slots) + level*int(s.SideSlots), int(s.SideSlots)
+	}
+	return int(s.Slots) + (level-1)*int(s.SideSlots), int(s.SideSlots)
+}
+
+// away reports whether the loop of a block has left by itself.
+func (c *cohort) away(i int) bool { return atomic.LoadUint64(c.left(i)) != 0 }
 
 // hold ends the launch at a message boundary and keeps it from beginning again
 // until resume. Messages wait in their mailboxes.
 func (c *cohort) hold() error {
+	if !c.resident {
+		return c.holdLocals()
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.closed {
 		return ErrClosed
 	}
 	c.holds++
-	if !c.running {
-		return nil
-	}
-	for i := range c.actors {
-		atomic.StoreUint64(c.command(i), 1)
-	}
-	ctx, cancel := context.WithTimeout(context.Background(), c.rt.config.Patience)
-	defer cancel()
-	err := c.end(ctx)
-	if ctx.Err() != nil && errors.Is(err, ctx.Err()) {
+	err := c.halt()
+	if err != nil {
 		c.holds--
-		return c.stuck()
 	}
-	c.running = false
 	return err
-}
-
-// stuck is the error of actors that have not left.
-func (c *cohort) stuck() error {
-	e := &StuckError{After: c.rt.config.Patience}
-	for i, a := range c.actors {
-		if atomic.LoadUint64(c.left(i))>>32 != uint64(c.epoch) {
-			e.Actors = append(e.Actors, a.name)
-		}
-	}
-	return e
 }
 
 // resume ends a hold.
 func (c *cohort) resume() error {
+	if !c.resident {
+		return c.resumeLocals(func(int) bool { return true })
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.holds--; c.holds > 0 || c.closed || !c.resident || c.running {
+	if c.holds--; c.holds > 0 || c.closed || c.running || len(c.actors) == 0 {
 		return nil
 	}
 	if err := c.begin(); err != nil {
 		return fmt.Errorf("ring: launch of %d actors: %w", len(c.actors), err)
 	}
-	c.running = true
+	c.rt.launches.Add(1)
+	c.running, c.began = true, time.Now()
 	return nil
-}
-
-// restart ends the launch and begins it anew, which takes note of actors that
-// have left or failed, or are to run.
-func (c *cohort) restart() error {
-	if err := c.hold(); err != nil {
-		return err
-	}
-	return c.resume()
-}
-
-// serve handles what is in the mailboxes, where no launch is resident.
-func (c *cohort) serve() error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.closed || c.holds > 0 {
-		return nil
-	}
-	if err := c.begin(); err != nil {
-		return err
-	}
-	return c.end(context.Background())
-}
-
-// pump serves messages that nobody waits for.
-func (c *cohort) pump() {
-	for range c.wake {
-		c.pumping.Store(false)
-		if err := c.serve(); err != nil {
-			c.rt.note(err)
-		}
-	}
-}
-
-// kick wakes the pump.
-func (c *cohort) kick() {
-	if !c.pumping.Swap(true) {
-		select {
-		case c.wake <- struct{}{}:
-		default:
-		}
-	}
 }
 
 // close ends the launch for good.
 func (c *cohort) close() error {
+	if !c.resident {
+		return c.closeLocals()
+	}
 	err := c.hold()
-	if stuck, ok := errors.AsType[*StuckError](err); ok {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.closed = true
+	if stuck := c.overdue(); stuck != nil {
 		return stuck // its memory is in use
 	}
-	c.mu.Lock()
-	c.closed = true
-	c.mu.Unlock()
-	close(c.wake)
 	return err
-}
-
-// watch looks, without waiting, whether actors of a resident launch have failed or
-// stopped, or have left by themselves and have messages, and restarts it then.
-func (c *cohort) watch() error {
-	faulted, err := c.stream.Faulted()
-	if err != nil || !c.mu.TryLock() {
-		return err
-	}
-	need := c.running && (faulted || slices.ContainsFunc(c.actors, c.absent))
-	c.mu.Unlock()
-	if !need {
-		return nil
-	}
-	return c.restart()
-}
-
-// absent reports whether an actor that is to run has left, and would have
-// something to do. c.mu is held.
-func (c *cohort) absent(a *core) bool {
-	left := atomic.LoadUint64(c.left(a.block))
-	if left>>32 != uint64(c.epoch) || !a.runs() {
-		return false
-	}
-	switch uint32(left) {
-	case actor.Asked:
-		return c.holds == 0 // after a hold that has given up
-	case actor.Bounded:
-		return slices.ContainsFunc(a.mailboxes, (*mailbox).pending)
-	default:
-		return true
-	}
-}
-
-// StuckError means that actors did not come to the end of a message in time: their
-// handlers do not return. The device is theirs until the process ends.
-type StuckError struct {
-	Actors []string
-	After  time.Duration
-}
-
-// Error names the actors.
-func (e *StuckError) Error() string {
-	return fmt.Sprintf("ring: handlers of %q did not return within %v", e.Actors, e.After)
 }

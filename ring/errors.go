@@ -11,6 +11,16 @@ var (
 	ErrQueueFull = errors.New("queue full")
 	// ErrClosed means that the runtime was closed.
 	ErrClosed = errors.New("ring: closed")
+	// ErrExpired means that the deadline of a message had passed before it was handled.
+	ErrExpired = errors.New("ring: the message has expired")
+	// ErrDropped means that a message was given up for others, by the policy [DropOldest].
+	ErrDropped = errors.New("ring: the message was dropped from a full queue")
+	// ErrTerminated means that an actor ended before it handled a message.
+	ErrTerminated = errors.New("ring: the actor has terminated")
+	// ErrRefused means that the actor that a message was to go on to did not take it.
+	ErrRefused = errors.New("ring: the message was refused")
+	errHandler = errors.New("the handler failed")
+
 	// ErrNoReply means that the handler did not reply to a message that was asked.
 	ErrNoReply = errors.New("the handler did not reply")
 	// ErrInvalid means that an option is not acceptable.

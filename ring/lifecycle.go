@@ -3,127 +3,233 @@ package ring
 import (
 	"context"
 	"errors"
+	"reflect"
+	"sync/atomic"
+	"time"
 )
+
+// life is what a core knows of its actor's beginning and end.
+type life struct {
+	in, out     reflect.Type
+	supervision supervision
+
+	ending   atomic.Bool   // somebody ends the actor, or has done so
+	over     chan struct{} // closed when it is ended; after that:
+	farewell Farewell
+	err      error
+}
+
+func newLife[In, Out any](o *Options) life {
+	return life{
+		in: reflect.TypeFor[In](), out: reflect.TypeFor[Out](), over: make(chan struct{}),
+		supervision: supervision{own: o.Supervisor, most: o.MaxRestarts, within: o.RestartWindow},
+	}
+}
 
 // Activate lets an actor handle messages that was spawned inactive or deactivated.
 func (a *Actor[In, Out]) Activate() error { return a.core.activate("activate") }
+
+func (c *core) activate(op string) error {
+	c.rt.spawning.Lock()
+	defer c.rt.spawning.Unlock()
+	s := c.current()
+	if s != Launched && s != Deactivated {
+		return c.denied(op)
+	}
+	if err := c.server.room(); err != nil {
+		return err
+	}
+	if !c.move(s, Active) {
+		return c.denied(op)
+	}
+	c.refill()
+	err := restart(c.server)
+	c.server.kick()
+	return err
+}
 
 // Deactivate stops an actor at a message boundary. It keeps the messages that it
 // has, takes more as long as there is room, and handles them once it is activated.
 func (a *Actor[In, Out]) Deactivate() error {
 	c := a.core
-	if !c.state.CompareAndSwap(uint32(Active), uint32(Deactivated)) {
+	if !c.move(Active, Deactivated) {
 		return c.denied("deactivate")
 	}
-	return c.cohort.restart()
+	return restart(c.server)
 }
 
 // Restart lets an actor go on that has failed, with the message after the one that
 // it failed on. Its state is what the handler left, or, if fresh is set, the one
-// that it was spawned with.
+// that it was spawned with; that of an actor in Go is its handler's own.
 func (a *Actor[In, Out]) Restart(fresh bool) error { return a.core.restart(fresh) }
 
 func (c *core) restart(fresh bool) error {
 	if c.current() != Failed {
 		return c.denied("restart")
 	}
-	if err := c.cohort.hold(); err != nil {
+	if err := c.server.hold(); err != nil {
 		return err
 	}
 	var err error
 	if fresh {
-		c.cohort.mu.Lock()
-		err = c.cohort.states.set(c.cohort.stream, c.block, c.initial)
-		c.cohort.mu.Unlock()
+		err = c.server.renew(c.initial)
 	}
 	if err == nil {
-		c.reason.Store(nil)
-		c.restarts.Add(1)
-		c.setState(Active)
-	}
-	return errors.Join(err, c.cohort.resume())
-}
-
-// Farewell is what became of the messages of an actor that has terminated.
-type Farewell struct {
-	Drained int // handled after Terminate was called
-	Dropped int // not handled
-}
-
-// Terminate ends an actor. It takes no more messages, handles those that it has
-// until ctx is cancelled, and says how many it handled and how many were left.
-// Terminating an actor again does nothing.
-func (a *Actor[In, Out]) Terminate(ctx context.Context) (Farewell, error) {
-	c := a.core
-	for {
-		s := c.current()
-		if s == Terminated || s == Terminating {
-			return Farewell{}, nil
-		}
-		if c.state.CompareAndSwap(uint32(s), uint32(Terminating)) {
-			if s == Active {
-				break
-			}
-			c.setState(Terminated)
-			return Farewell{Dropped: c.queued()}, nil
+		if c.move(Failed, Active) {
+			c.refill()
+			c.meter.restarts.Add(1)
+		} else {
+			err = c.denied("restart")
 		}
 	}
-	before := c.queued()
-	var p patience
-	for c.queued() > 0 && c.runs() {
-		c.kick()
-		if p.pause() && ctx.Err() != nil {
-			break
-		}
-	}
-	c.state.CompareAndSwap(uint32(Terminating), uint32(Terminated))
-	err := c.cohort.restart()
-	left := c.queued()
-	return Farewell{Drained: before - left, Dropped: left}, err
-}
-
-func (c *core) activate(op string) error {
-	c.rt.spawning.Lock()
-	defer c.rt.spawning.Unlock()
-	s := c.current()
-	if s == Launched || s == Deactivated {
-		if err := c.rt.room(c.cohort, c.name); err != nil {
-			return err
-		}
-	}
-	if s != Launched && s != Deactivated || !c.state.CompareAndSwap(uint32(s), uint32(Active)) {
-		return c.denied(op)
-	}
-	err := c.cohort.restart()
-	c.kick()
+	err = errors.Join(err, c.server.resume())
+	c.server.kick()
 	return err
 }
 
-// queued counts the messages that are not handled.
-func (c *core) queued() int {
-	if c.cohort != nil && !c.cohort.resident {
-		c.cohort.mu.Lock()
-		defer c.cohort.mu.Unlock()
-	}
-	n := 0
-	for _, m := range c.mailboxes {
-		n += m.queued()
-	}
-	return n
+// Farewell is what became of the messages that an actor had when it was
+// terminated: each is counted once.
+type Farewell struct {
+	Drained      int // handled after that
+	DeadLettered int // not handled; they are among the runtime's dead letters
+	Dropped      int // not handled, and more than the dead letters have room for
 }
 
-// queued counts the messages that are not handled.
-func (m *mailbox) queued() int {
-	// Messages are handled in order: the first that is not is between these.
-	tail := m.tail.Load()
-	low, high := tail-min(tail, m.mask+1), tail
-	for low < high {
-		mid := low + (high-low)/2
-		if m.slot(mid).Load()>>useBits > mid || m.handled(mid) {
-			low = mid + 1
-		} else {
-			high = mid
+// Terminate ends an actor. It takes no more messages, handles those that it has if
+// it is active, until ctx is cancelled, and says what became of them. If the
+// handler does not return that is a [*StuckError] after the runtime's patience.
+//
+// An actor that has terminated is unknown to the runtime, and its name can be given
+// to another. Replies that it has made can still be received. Terminating an actor
+// again waits for the end of the first call and returns the same.
+func (a *Actor[In, Out]) Terminate(ctx context.Context) (Farewell, error) {
+	return a.core.terminate(ctx)
+}
+
+func (c *core) terminate(ctx context.Context) (Farewell, error) {
+	if !c.ending.CompareAndSwap(false, true) {
+		select {
+		case <-c.over:
+			return c.farewell, c.err
+		case <-ctx.Done():
+			return Farewell{}, ctx.Err()
 		}
 	}
-	return int(tail - low)
+	if !c.move(Active, Terminating) {
+		c.setState(Terminated)
+	}
+	before := c.shut()
+	c.err = c.shutBox()
+	c.drain(ctx)
+	c.finish(before)
+	return c.farewell, c.err
+}
+
+// drain waits until the actor has handled its messages, ctx is cancelled, or it
+// handles none any more.
+func (c *core) drain(ctx context.Context) {
+	var p patience
+	left, since := c.queued(), time.Now()
+	for left > 0 && c.runs() {
+		c.server.kick()
+		if !p.pause() {
+			continue
+		}
+		n := c.queued()
+		if n != left {
+			left, since = n, time.Now()
+		}
+		if ctx.Err() != nil || c.rt.ending() || time.Since(since) > c.rt.config.Patience {
+			return
+		}
+	}
+}
+
+// finish ends an actor that takes no more messages and had so many. Whoever has
+// set ending calls it.
+func (c *core) finish(before int) {
+	c.setState(Terminated)
+	if err := restart(c.server); !errors.Is(err, ErrClosed) {
+		c.err = errors.Join(c.err, err)
+	}
+	c.err = errors.Join(c.err, c.shutBox(), c.rt.groups.vacate(c))
+	if h, ok := c.server.(*host); ok {
+		if err := h.dropBag(); err != nil {
+			c.err = errors.Join(c.err, err)
+		}
+	}
+	left := c.discard()
+	kept := min(left, c.rt.letterRoom())
+	c.farewell = Farewell{Drained: max(before, left) - left, DeadLettered: kept, Dropped: left - kept}
+	c.rt.strike(c)
+	c.rt.departed.add(c.info())
+	close(c.over)
+}
+
+// end terminates an actor that has failed.
+func (c *core) end() error {
+	if c.current() != Failed {
+		return c.denied("end")
+	}
+	_, err := c.terminate(context.Background())
+	return err
+}
+
+// fail notes that the handler has failed. It may be called while the actor is held.
+func (c *core) fail(err error) {
+	c.reason.Store(&err)
+	c.rt.traces.mark(c.name, "failure", 0, err.Error())
+	for {
+		s := c.current()
+		to := Failed
+		switch s {
+		case Terminated:
+			c.meter.failed.Add(1)
+			return
+		case Terminating: // there is nobody to restart it for
+			to = Terminated
+		}
+		if c.move(s, to) {
+			break
+		}
+	}
+	c.rt.mu.Lock()
+	defer c.rt.mu.Unlock()
+	n := c.meter.failed.Add(1) // whoever sees it and closes the runtime waits for the supervisors
+	c.rt.begin(func() { c.supervise(Failure{Actor: c.name, Err: err, Count: n}) })
+}
+
+// stopped notes that the handler has stopped the actor.
+func (c *core) stopped() {
+	c.setState(Terminated)
+	if c.ending.CompareAndSwap(false, true) {
+		c.rt.background(func() { c.finish(0) })
+	}
+}
+
+// runs reports whether the actor's loop is to run.
+func (c *core) runs() bool {
+	s := c.current()
+	return s == Active || s == Terminating
+}
+
+// cause returns why the actor has failed, or nil if it has not.
+func (c *core) cause() error {
+	if s := c.current(); s != Failed && s != Terminated {
+		return nil
+	}
+	return c.failure()
+}
+
+// failure is the last one of the handler, or nil.
+func (c *core) failure() error {
+	if e := c.reason.Load(); e != nil {
+		return *e
+	}
+	return nil
+}
+
+// denied is the error of an operation that the state does not allow.
+func (c *core) denied(op string) error {
+	return &StateError{Actor: c.name, State: c.current(), Op: op, Err: c.cause()}
 }

@@ -2,7 +2,6 @@ package ring
 
 import (
 	"runtime"
-	"sync"
 	"sync/atomic"
 	"time"
 	"unsafe"
@@ -16,78 +15,194 @@ const (
 	asked          // the reply goes to the caller of Ask that has the ticket
 	sent           // the reply goes to Receive
 	unheard        // nobody waits for the reply
+	closing        // whoever set this looks at what became of the message, and frees the slot
 
-	useBits = 2
+	useBits = 3
 	useMask = 1<<useBits - 1
 )
+
+// closed is the bit of a tail that says that there will be no more messages.
+const closed = 1 << 63
+
+// discarded is the outcome of a message of an actor that has ended before it
+// handled it, beside those of package actor. The host writes it.
+const discarded = 0x1ff
 
 // mailbox is the host's half of a mailbox; package actor describes the rings. It
 // is safe for concurrent use. Tickets count in 64 bits, of which the rings know 32.
 //
 // The state of a slot is a ticket and what it is used for. A slot goes from
-// (n, vacant) through (n, asked), (n, sent) or (n, unheard) to (n+slots, vacant):
-// at any time one ticket owns it.
+// (n, vacant) through (n, asked), (n, sent) or (n, unheard), once the message has
+// been put, to (n+slots, vacant): at any time one ticket owns it.
 type mailbox struct {
+	owner           *core
 	in, out         unsafe.Pointer // the rings
 	inStep, outStep uintptr        // bytes from slot to slot
 	inSize, outSize uintptr        // bytes of a message and of a reply
 	mask            uint64
-	shared          bool // Go code is on the other side too: every access is atomic
+	shared          bool    // Go code is on the other side too: every access is atomic
+	hint            *uint64 // if not nil, its upper half counts the messages
+	values          values  // if not nil, messages and replies are there instead of in the rings
+	source          int     // which mailbox of the owner
+	first           uint64  // ticket
 
 	state []atomic.Uint64 // by slot
 
-	_    [64]byte
-	tail atomic.Uint64 // the next ticket
-	_    [64]byte
-
-	receiving sync.Mutex    // one Receive at a time
-	received  atomic.Uint64 // tickets below it are not for Receive any more
+	_        [64]byte
+	tail     atomic.Uint64 // the next ticket, and closed
+	_        [64]byte
+	received uint64 // tickets below it are not for Receive any more; core.receiving is held
+	stash    stash  // replies to tickets below it; core.receiving is held
 }
 
-func newMailbox(in, out unsafe.Pointer, inStep, outStep, inSize, outSize uintptr, slots int) *mailbox {
-	m := &mailbox{in: in, out: out, inStep: inStep, outStep: outStep, inSize: inSize, outSize: outSize, mask: uint64(slots - 1)}
+// values are messages and replies of any type, by slot, where both sides are Go
+// code of this process. The headers in the rings say when they are there.
+type values interface {
+	put(slot int, msg unsafe.Pointer)
+	message(slot int, msg unsafe.Pointer) // copies the message
+	take(slot int, reply unsafe.Pointer)  // copies the reply
+	clear(slot int)                       // forgets both
+}
+
+// newMailbox makes a mailbox whose next ticket is first.
+func newMailbox(in, out unsafe.Pointer, inStep, outStep, inSize, outSize uintptr, slots int, first uint64) *mailbox {
+	m := &mailbox{in: in, out: out, inStep: inStep, outStep: outStep, inSize: inSize, outSize: outSize, mask: uint64(slots - 1), first: first}
 	m.state = make([]atomic.Uint64, slots)
-	for i := range m.state {
-		m.state[i].Store(uint64(i) << useBits)
+	for t := first; t < first+uint64(slots); t++ {
+		m.slot(t).Store(t << useBits)
 	}
+	m.tail.Store(first)
+	m.received = first
 	return m
 }
 
+// next is the next ticket.
+func (m *mailbox) next() uint64 { return m.tail.Load() &^ closed }
+
+// accepted is how many messages there were.
+func (m *mailbox) accepted() uint64 { return m.next() - m.first }
+
+// close has no more tickets claimed.
+func (m *mailbox) close() { m.tail.Or(closed) }
+
 func (m *mailbox) slot(ticket uint64) *atomic.Uint64 { return &m.state[ticket&m.mask] }
 
-// claim takes the next ticket, if its slot is vacant.
-func (m *mailbox) claim(use uint64) (ticket uint64, ok bool) {
+// claim takes the next tickets whose slots are vacant, at most so many. Whoever
+// gets them puts the messages and marks them. Only late claims are possible once
+// the mailbox is closed: of messages that were accepted before.
+func (m *mailbox) claim(most int, late bool) (ticket uint64, n int) {
 	for {
-		t := m.tail.Load()
-		s := m.slot(t)
-		switch v := s.Load(); {
-		case v == t<<useBits:
-			if m.tail.CompareAndSwap(t, t+1) {
-				s.Store(t<<useBits | use)
-				return t, true
-			}
-		case v>>useBits > t: // another has taken t
-		case v&useMask == unheard && m.handled(v>>useBits):
-			s.CompareAndSwap(v, t<<useBits)
-		case v&useMask == sent && m.handled(v>>useBits) && !replies(m.outcome(v>>useBits)):
-			s.CompareAndSwap(v, t<<useBits)
-		default:
-			if m.tail.Load() == t {
-				return 0, false
-			}
+		tail := m.tail.Load()
+		if tail&closed != 0 && !late {
+			return 0, 0
+		}
+		t := tail &^ closed
+		for n = 0; n < most && m.vacate(t+uint64(n)); n++ {
+		}
+		switch {
+		case n == 0 && m.next() == t:
+			return 0, 0
+		case n > 0 && m.tail.CompareAndSwap(tail, tail+uint64(n)):
+			return t, n
 		}
 	}
 }
 
+// mark says what a ticket's slot is used for, once the message has been put.
+func (m *mailbox) mark(ticket, use uint64) { m.slot(ticket).Store(ticket<<useBits | use) }
+
+// vacate reports whether the slot of a ticket is vacant, after it has freed the
+// slot of a message that is handled and whose reply nobody waits for.
+func (m *mailbox) vacate(ticket uint64) bool {
+	s := m.slot(ticket)
+	switch v := s.Load(); {
+	case v == ticket<<useBits:
+		return true
+	case v>>useBits > ticket: // others have taken the ticket
+		return false
+	case v&useMask == unheard:
+		return m.retire(v, false)
+	case v&useMask == sent:
+		return m.retire(v, true)
+	}
+	return false
+}
+
+// retire frees the slot whose state was v if its message is handled and, for replies
+// that Receive waits for, if there is no reply.
+func (m *mailbox) retire(v uint64, heard bool) bool {
+	ticket := v >> useBits
+	outcome, done := m.outcome(ticket)
+	if !done || heard && replies(outcome) || !m.slot(ticket).CompareAndSwap(v, ticket<<useBits|closing) {
+		return false
+	}
+	m.settled(ticket, outcome)
+	return true
+}
+
+// settled ends the use of the slot of a message that is handled, and has what
+// became of it counted.
+func (m *mailbox) settled(ticket uint64, outcome uint32) {
+	if outcome >= actor.HandlerFailed {
+		m.owner.lost(m, ticket, outcome)
+	}
+	m.free(ticket)
+}
+
 // free ends the use of a ticket's slot.
 func (m *mailbox) free(ticket uint64) {
+	switch {
+	case m.values != nil:
+		m.values.clear(int(ticket & m.mask))
+	case m.owner.refs != nil:
+		m.owner.refs.releaseSlot(unsafe.Add(m.inbox(ticket), 8*actor.InHeader))
+	}
 	m.slot(ticket).Store((ticket + m.mask + 1) << useBits)
 }
 
 // abandon leaves the reply to whoever needs the slot next.
-func (m *mailbox) abandon(ticket uint64) {
-	m.slot(ticket).Store(ticket<<useBits | unheard)
+func (m *mailbox) abandon(ticket uint64) { m.mark(ticket, unheard) }
+
+// oldest is the least ticket whose slot may be in use.
+func (m *mailbox) oldest() uint64 {
+	tail := m.next()
+	return tail - min(tail-m.first, m.mask+1)
 }
+
+// sweep frees the slots of messages that are handled and that nobody waits for.
+// What the handler failed on is left for Receive.
+func (m *mailbox) sweep() {
+	for t, tail := m.oldest(), m.next(); t < tail; t++ {
+		v := m.slot(t).Load()
+		if v>>useBits != t {
+			continue
+		}
+		outcome, _ := m.outcome(t)
+		switch use := v & useMask; {
+		case use == unheard:
+			m.retire(v, false)
+		case use == sent && outcome != actor.HandlerFailed:
+			m.retire(v, true)
+		}
+	}
+}
+
+// stash is replies that have left a ring before Receive took them, to make room for
+// messages.
+type stash struct {
+	heads  fifo[stashed]
+	bodies bodyFIFO
+}
+
+type stashed struct {
+	heading
+	result
+	ticket uint64
+}
+
+// outstanding reports whether there are messages that Receive has not looked at.
+// core.receiving is held.
+func (m *mailbox) outstanding() bool { return m.received != m.next() || m.stash.heads.len() > 0 }
 
 // tag is the upper half of the words of a ticket.
 func tag(ticket uint64) uint64 { return uint64(uint32(ticket)+1) << 32 }
@@ -101,36 +216,64 @@ func (m *mailbox) outbox(ticket uint64) unsafe.Pointer {
 }
 
 // put writes the message with a ticket.
-func (m *mailbox) put(ticket uint64, msg unsafe.Pointer) {
-	at, tag := m.inbox(ticket), tag(ticket)
-	if m.shared {
-		m.putShared(at, msg, tag)
-		return
+func (m *mailbox) put(ticket uint64, e *envelope, msg unsafe.Pointer) {
+	deadline := uint32(0)
+	if e.deadline != 0 {
+		deadline = e.word(m.owner.rt.clock())
 	}
-	// A GPU sees aligned words of 64 bits as wholes, which is all that the rings
-	// need; atomic stores would cost ten times as much.
-	*(*uint64)(at) = tag
+	at, tag := m.inbox(ticket), tag(ticket)
+	urgency := uint64(e.sender<<senderShift | uint32(e.priority))
+	low, high := uint64(uint32(e.correlation)), e.correlation>>32
+	switch {
+	case m.values != nil:
+		m.values.put(int(ticket&m.mask), noescape(msg))
+		fallthrough
+	case m.shared:
+		m.putShared(at, msg, tag)
+		store(at, actor.CorrelationHigh, tag|high)
+		store(at, actor.CorrelationLow, tag|low)
+		store(at, actor.Deadline, tag|uint64(deadline))
+		store(at, actor.Urgency, tag|urgency)
+	default:
+		// A GPU sees aligned words of 64 bits as wholes, which is all that the rings
+		// need; atomic stores would cost ten times as much.
+		head := (*[actor.InHeader]uint64)(at)
+		head[actor.Urgency] = tag | urgency
+		head[actor.Deadline] = tag | uint64(deadline)
+		head[actor.CorrelationLow] = tag | low
+		head[actor.CorrelationHigh] = tag | high
+		m.putWords(unsafe.Add(at, 8*actor.InHeader), msg, tag)
+	}
+	if m.hint != nil {
+		atomic.AddUint64(m.hint, 1<<32)
+	}
+}
+
+func (m *mailbox) putWords(at, msg unsafe.Pointer, tag uint64) {
 	n := m.inSize / 4
-	for i := uintptr(0); i < n; i++ {
-		at = unsafe.Add(at, 8)
-		*(*uint64)(at) = tag | uint64(*(*uint32)(unsafe.Add(msg, 4*i)))
+	words, data := unsafe.Slice((*uint64)(at), n), unsafe.Slice((*uint32)(msg), n)
+	for len(data) >= 8 && len(words) >= 8 {
+		w, d := (*[8]uint64)(words), (*[8]uint32)(data)
+		w[0], w[1], w[2], w[3] = tag|uint64(d[0]), tag|uint64(d[1]), tag|uint64(d[2]), tag|uint64(d[3])
+		w[4], w[5], w[6], w[7] = tag|uint64(d[4]), tag|uint64(d[5]), tag|uint64(d[6]), tag|uint64(d[7])
+		words, data = words[8:], data[8:]
+	}
+	for i := range data {
+		words[i] = tag | uint64(data[i])
 	}
 	if m.inSize%4 != 0 {
-		*(*uint64)(unsafe.Add(at, 8)) = tag | uint64(rest(msg, m.inSize))
+		*(*uint64)(unsafe.Add(at, 8*n)) = tag | uint64(rest(msg, m.inSize))
 	}
 }
 
 func (m *mailbox) putShared(at, msg unsafe.Pointer, tag uint64) {
-	for i := uintptr(0); i < m.inSize; i += 4 {
-		word := uint32(0)
-		if i+4 <= m.inSize {
-			word = *(*uint32)(unsafe.Add(msg, i))
-		} else {
-			word = rest(msg, m.inSize)
-		}
-		atomic.StoreUint64((*uint64)(unsafe.Add(at, 8*actor.InHeader+2*i)), tag|uint64(word))
+	n := m.inSize / 4
+	for i := range n {
+		store(at, actor.InHeader+i, tag|uint64(*(*uint32)(unsafe.Add(msg, 4*i))))
 	}
-	atomic.StoreUint64((*uint64)(at), tag)
+	if m.inSize%4 != 0 {
+		store(at, actor.InHeader+n, tag|uint64(rest(msg, m.inSize)))
+	}
 }
 
 // rest returns the last bytes of size bytes at p, which are no whole word.
@@ -142,14 +285,21 @@ func rest(p unsafe.Pointer, size uintptr) uint32 {
 	return word
 }
 
-func load(p unsafe.Pointer) uint64 { return atomic.LoadUint64((*uint64)(p)) }
+// load reads a word of a slot, store writes it.
+func load(p unsafe.Pointer, word uintptr) uint64 {
+	return atomic.LoadUint64((*uint64)(unsafe.Add(p, 8*word)))
+}
+
+func store(p unsafe.Pointer, word uintptr, v uint64) {
+	atomic.StoreUint64((*uint64)(unsafe.Add(p, 8*word)), v)
+}
 
 // handled reports whether all words of what became of a ticket have arrived.
 func (m *mailbox) handled(ticket uint64) bool {
 	at, want := m.outbox(ticket), uint32(ticket)+1
 	end := actor.OutHeader + (m.outSize+3)/4
-	for i := uintptr(0); i < end; i++ {
-		if uint32(load(unsafe.Add(at, 8*i))>>32) != want {
+	for i := range end {
+		if uint32(load(at, i)>>32) != want {
 			return false
 		}
 	}
@@ -158,34 +308,128 @@ func (m *mailbox) handled(ticket uint64) bool {
 
 // pending reports whether the last ticket is not handled.
 func (m *mailbox) pending() bool {
-	tail := m.tail.Load()
-	return tail > 0 && m.slot(tail-1).Load()>>useBits == tail-1 && !m.handled(tail-1)
+	tail := m.next()
+	return tail > m.first && m.slot(tail-1).Load()>>useBits == tail-1 && !m.handled(tail-1)
 }
 
-// outcome is what became of a ticket that is handled.
-func (m *mailbox) outcome(ticket uint64) uint32 {
-	return uint32(load(unsafe.Add(m.outbox(ticket), 8*actor.Outcome)))
-}
-
-// cycles is how long the handler took.
-func (m *mailbox) cycles(ticket uint64) uint32 {
-	return uint32(load(unsafe.Add(m.outbox(ticket), 8*actor.Cycles)))
-}
-
-// take copies the reply of a ticket that is handled.
-func (m *mailbox) take(ticket uint64, reply unsafe.Pointer) {
-	at := unsafe.Add(m.outbox(ticket), 8*actor.OutHeader)
-	i := uintptr(0)
-	for ; i+4 <= m.outSize; i += 4 {
-		*(*uint32)(unsafe.Add(reply, i)) = uint32(load(at))
-		at = unsafe.Add(at, 8)
+// queued counts the messages that are not handled.
+func (m *mailbox) queued() int {
+	// Messages are handled in order: the first that is not is between these.
+	low, high := m.oldest(), m.next()
+	tail := high
+	for low < high {
+		mid := low + (high-low)/2
+		done := m.slot(mid).Load()>>useBits > mid
+		if !done {
+			_, done = m.outcome(mid)
+		}
+		if done {
+			low = mid + 1
+		} else {
+			high = mid
+		}
 	}
-	if i == m.outSize {
+	return int(tail - low)
+}
+
+// outcome is what became of a ticket, if that word of it has arrived.
+func (m *mailbox) outcome(ticket uint64) (uint32, bool) {
+	v := load(m.outbox(ticket), actor.Outcome)
+	return uint32(v), uint32(v>>32) == uint32(ticket)+1
+}
+
+// result is what became of a message.
+type result struct{ outcome, cycles, waited uint32 }
+
+// take copies the reply of a ticket, and reports whether all of it has arrived.
+func (m *mailbox) take(ticket uint64, reply unsafe.Pointer) (result, bool) {
+	at, want := m.outbox(ticket), tag(ticket)
+	head := load(at, actor.Outcome)
+	if head&^(1<<32-1) != want {
+		return result{}, false
+	}
+	cycles, waited := load(at, actor.Cycles), load(at, actor.Waited)
+	wrong := (cycles ^ want) | (waited ^ want)
+	r := result{uint32(head), uint32(cycles), uint32(waited)}
+	at = unsafe.Add(at, 8*actor.OutHeader)
+	n := m.outSize / 4
+	i := uintptr(0)
+	for ; i+4 <= n; i += 4 {
+		w := (*[4]uint64)(unsafe.Add(at, 8*i))
+		a, b, c, d := atomic.LoadUint64(&w[0]), atomic.LoadUint64(&w[1]), atomic.LoadUint64(&w[2]), atomic.LoadUint64(&w[3])
+		wrong |= (a ^ want) | (b ^ want) | (c ^ want) | (d ^ want)
+		*(*[4]uint32)(unsafe.Add(reply, 4*i)) = [4]uint32{uint32(a), uint32(b), uint32(c), uint32(d)}
+	}
+	for ; i < n; i++ {
+		v := load(at, i)
+		wrong |= v ^ want
+		*(*uint32)(unsafe.Add(reply, 4*i)) = uint32(v)
+	}
+	if m.outSize%4 != 0 {
+		v := load(at, n)
+		wrong |= v ^ want
+		putRest(reply, m.outSize, uint32(v))
+	}
+	if wrong>>32 != 0 {
+		return result{}, false
+	}
+	if m.values != nil && replies(r.outcome) {
+		m.values.take(int(ticket&m.mask), noescape(reply))
+	}
+	return r, true
+}
+
+// putRest is the opposite of rest.
+func putRest(p unsafe.Pointer, size uintptr, word uint32) {
+	for i := size &^ 3; i < size; i++ {
+		*(*byte)(unsafe.Add(p, i)) = byte(word >> (8 * (i & 3)))
+	}
+}
+
+// envelope is that of a ticket whose slot is in use.
+func (m *mailbox) envelope(ticket uint64) envelope {
+	at := m.inbox(ticket)
+	urgency := uint32(load(at, actor.Urgency))
+	low, high := uint32(load(at, actor.CorrelationLow)), uint32(load(at, actor.CorrelationHigh))
+	return envelope{priority: uint8(urgency), sender: urgency >> senderShift, correlation: uint64(high)<<32 | uint64(low)}
+}
+
+// message copies the message of a ticket whose slot is in use.
+func (m *mailbox) message(ticket uint64, msg unsafe.Pointer) {
+	if m.values != nil {
+		m.values.message(int(ticket&m.mask), msg)
 		return
 	}
-	for word := uint32(load(at)); i < m.outSize; i++ {
-		*(*byte)(unsafe.Add(reply, i)) = byte(word >> (8 * (i & 3)))
+	at := unsafe.Add(m.inbox(ticket), 8*actor.InHeader)
+	n := m.inSize / 4
+	for i := range n {
+		*(*uint32)(unsafe.Add(msg, 4*i)) = uint32(load(at, i))
 	}
+	if m.inSize%4 != 0 {
+		putRest(msg, m.inSize, uint32(load(at, n)))
+	}
+}
+
+// marked waits until all messages that were put are marked. The mailbox is closed.
+func (m *mailbox) marked() {
+	for t, tail := m.oldest(), m.next(); t < tail; t++ {
+		for m.slot(t).Load() == t<<useBits {
+			runtime.Gosched()
+		}
+	}
+}
+
+// discard settles the messages that are not handled, and returns how many. The
+// mailbox is closed, and nobody handles messages.
+func (m *mailbox) discard() (n int) {
+	for t, tail := m.oldest(), m.next(); t < tail; t++ {
+		if m.slot(t).Load()>>useBits != t || m.handled(t) {
+			continue
+		}
+		m.settle(t, discarded)
+		n++
+	}
+	return n
 }
 
 // settle writes what became of a ticket in place of the device, which must not be
@@ -193,25 +437,59 @@ func (m *mailbox) take(ticket uint64, reply unsafe.Pointer) {
 func (m *mailbox) settle(ticket uint64, outcome uint32) {
 	at := m.outbox(ticket)
 	end := actor.OutHeader + (m.outSize+3)/4
-	for i := uintptr(0); i < end; i++ {
+	for i := range end {
 		v := tag(ticket)
 		if i == actor.Outcome {
 			v |= uint64(outcome)
 		}
-		atomic.StoreUint64((*uint64)(unsafe.Add(at, 8*i)), v)
+		store(at, i, v)
 	}
+}
+
+// settleNext settles the message at which a handler failed that has not said so, the
+// first that is not handled, and returns the cursor behind it. The loop's own cursor
+// may be older than the ring: it is stored only when the loop leaves the mailbox.
+func (m *mailbox) settleNext() uint32 {
+	tail := m.next()
+	ticket := max(m.first, tail-min(tail, m.mask+1)) // those before have lost their slots to others
+	for ticket < tail && m.handled(ticket) {
+		ticket++
+	}
+	m.settle(ticket, actor.HandlerFailed)
+	return uint32(ticket + 1)
 }
 
 // patience is how a wait goes from looking again at once, over letting other
 // goroutines run, to sleeping.
-type patience struct{ turns int }
+type patience struct {
+	turns int
+	crowd int // goroutines that wait, as far as that is known
+}
 
 // Turns of each kind: looking takes some tens of microseconds, yielding around a
-// millisecond.
+// millisecond. Sleeps become longer after dozing more turns.
 const (
 	looking  = 4000
 	yielding = 8000
+	dozing   = 2000
+
+	shortSleep = 50 * time.Microsecond
+	longSleep  = time.Millisecond
 )
+
+// spin is how many goroutines for each processor may look without a pause.
+const spin = 2
+
+// among begins a wait beside others: if they are many only those that sleep leave
+// time for the rest.
+func (p *patience) among(crowd int) {
+	switch p.crowd = crowd; {
+	case crowd > 64*runtime.GOMAXPROCS(0):
+		p.turns = looking + yielding
+	case crowd > spin*runtime.GOMAXPROCS(0):
+		p.turns = looking
+	}
+}
 
 // pause waits before the next look. It reports whether that is also the time to
 // look at what is rare: cancelled contexts, actors that have failed.
@@ -223,8 +501,13 @@ func (p *patience) pause() bool {
 	case p.turns < looking+yielding:
 		runtime.Gosched()
 		return p.turns&15 == 0
+	case p.turns < looking+yielding+dozing:
+		time.Sleep(max(shortSleep, time.Duration(p.crowd)*time.Microsecond))
 	default:
-		time.Sleep(50 * time.Microsecond)
-		return true
+		time.Sleep(max(longSleep, time.Duration(p.crowd)*time.Microsecond))
 	}
+	return true
 }
+
+// asleep reports whether pauses have become sleeps.
+func (p *patience) asleep() bool { return p.turns >= looking+yielding }

@@ -14,6 +14,13 @@ type Policy uint8
 const (
 	Block  Policy = iota // its sender waits
 	Reject               // its sender gets ErrQueueFull
+
+	// The oldest message of the lowest priority is dropped, or the new one if its
+	// priority is lower than all: it is a dead letter, and its sender or the caller of
+	// Ask who waits for the reply gets ErrDropped. Messages that an active actor is
+	// about to handle, up to 64 of them and 16 of each other level of priority, are not
+	// dropped any more and do not count for the capacity.
+	DropOldest
 )
 
 // Limits and defaults of options.
@@ -21,9 +28,12 @@ const (
 	MaxCapacity     = 1_000_000
 	DefaultCapacity = 4096
 
-	defaultBatch = 32
-	defaultSpin  = 200 * time.Microsecond
-	defaultNap   = 20 * time.Microsecond
+	defaultBatch    = 32
+	defaultRestarts = 10
+	defaultWindow   = 10 * time.Second
+	defaultPatience = time.Minute
+	defaultSpin     = 200 * time.Microsecond
+	defaultNap      = 20 * time.Microsecond
 )
 
 // Options say how an actor is made. The zero value is an actor with a generated
@@ -31,15 +41,9 @@ const (
 type Options struct {
 	Name     string // unique in the runtime; "handler-1" and so on if empty
 	State    any    // of the handler's type, or nil for zero
-	Capacity int    // messages in the mailbox, from 1 to MaxCapacity; 0 is DefaultCapacity. Powers of two are used whole, others rounded up
-	Full     Policy // what happens when it is full
+	Capacity int    // messages that wait to be handled, from 1 to MaxCapacity; 0 is DefaultCapacity
+	Full     Policy // what happens to a message when there are as many
 
-	// Levels is the number of mailboxes, each of Capacity messages, that messages of
-	// different priority are kept in, from 1 to 8; 0 is 1. A level has the priorities
-	// of the same range, 256 divided by Levels. The actor takes messages of the
-	// highest level that has any, and those of a level in their order. See
-	// [Actor.Priority].
-	Levels int
 	// Batch is the number of messages that the actor takes out of its mailbox at
 	// once, up to 64; 0 is 32. They need shared memory.
 	Batch int
@@ -49,22 +53,62 @@ type Options struct {
 	// microseconds. Nap is at most a millisecond.
 	Spin, Nap time.Duration
 	// Supervisor, if not nil, is called when the handler has failed, on a goroutine
-	// of its own, and says what happens to the actor. Without one it stays failed.
+	// of its own, and says what happens to the actor. Without one the runtime's does,
+	// and without that it stays failed.
 	Supervisor func(Failure) Decision
+	// An actor that its supervisor would restart more than MaxRestarts times within
+	// RestartWindow is the runtime's supervisor's case instead. 0 is 10 times within
+	// 10 seconds.
+	MaxRestarts   int
+	RestartWindow time.Duration
+	// Patience is how long the handler of an actor in Go may take for a message; after
+	// that the actor has failed. 0 is a minute.
+	Patience time.Duration
 	// Inactive actors keep messages until they are activated.
 	Inactive bool
 }
 
-// slots is the size of the rings.
-func (o *Options) slots() int { return 1 << bits.Len(uint(o.Capacity-1)) }
+// Messages in rings, the rest waits in the queue. Messages in rings cannot be
+// dropped, or overtaken by others of their level.
+const (
+	maxSlots     = 1024 // at the level of the default priority
+	dropSlots    = 64   // the same, of actors that drop messages
+	maxSideSlots = 16   // at each other level
+
+	// Actors with a larger capacity than this have rings with less room in all than
+	// that, so that looking at a ring is enough to know that there is room.
+	smallCapacity = 64
+)
+
+// slots is the size of the ring of the default priority.
+func (o *Options) slots() int {
+	most := min(o.Capacity, maxSlots)
+	if o.Full == DropOldest {
+		most = min(most, dropSlots)
+	}
+	n := 1 << (bits.Len(uint(most)) - 1)
+	for o.Capacity >= smallCapacity && ringed(n) > o.Capacity {
+		n /= 2
+	}
+	return n
+}
+
+// sideSlots is the size of the rings of other levels.
+func (o *Options) sideSlots() int { return min(o.slots(), maxSideSlots) }
+
+// ringed is how many messages the rings of an actor take.
+func ringed(slots int) int {
+	return slots + (actor.Levels-1)*min(slots, maxSideSlots)
+}
+
+// roomy reports whether there is always room for as many messages as the rings
+// take.
+func (o *Options) roomy() bool { return o.Full == DropOldest || ringed(o.slots()) <= o.Capacity }
 
 // normalise sets defaults and reports what is wrong.
 func (o *Options) normalise() error {
 	if o.Capacity == 0 {
 		o.Capacity = DefaultCapacity
-	}
-	if o.Levels == 0 {
-		o.Levels = 1
 	}
 	if o.Batch == 0 {
 		o.Batch = defaultBatch
@@ -75,14 +119,25 @@ func (o *Options) normalise() error {
 	if o.Nap == 0 {
 		o.Nap = defaultNap
 	}
+	if o.Patience == 0 {
+		o.Patience = defaultPatience
+	}
+	if o.MaxRestarts == 0 {
+		o.MaxRestarts = defaultRestarts
+	}
+	if o.RestartWindow == 0 {
+		o.RestartWindow = defaultWindow
+	}
 	switch {
+	case o.Patience < 0:
+		return invalid("Patience is %v; it is more than 0", o.Patience)
+	case o.MaxRestarts < 0 || o.RestartWindow < 0:
+		return invalid("MaxRestarts is %d and RestartWindow %v; neither may be negative", o.MaxRestarts, o.RestartWindow)
 	case o.Capacity < 1 || o.Capacity > MaxCapacity:
 		return invalid("a capacity of %d messages; it is 1 to %d", o.Capacity, MaxCapacity)
-	case o.Levels < 1 || o.Levels > actor.MaxLevels:
-		return invalid("%d levels of priority; they are 1 to %d", o.Levels, actor.MaxLevels)
 	case o.Batch < 1 || o.Batch > actor.MaxBatch:
 		return invalid("a batch of %d messages; it is 1 to %d", o.Batch, actor.MaxBatch)
-	case o.Full > Reject:
+	case o.Full > DropOldest:
 		return invalid("unknown policy %d for a full mailbox", o.Full)
 	case o.Spin < 0 || o.Nap < 0 || o.Nap > time.Millisecond:
 		return invalid("Spin is %v and Nap %v; Spin is at least 0, Nap at most 1ms", o.Spin, o.Nap)

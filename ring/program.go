@@ -13,6 +13,10 @@ type Program struct {
 	Name    string      // of the handler
 	Kernel  *gpu.Kernel // the loop around it; see package actor
 	Threads int         // of a block
+
+	// Payload adds the payload memory to the arguments of a launch, as elements of
+	// the type that the handler sees; nil for handlers without.
+	Payload func(*gpu.Launch, *PayloadMemory)
 }
 
 // sectorWords is how many words fill a sector, the least that a GPU reads at once.
@@ -23,12 +27,18 @@ func shapeOf[In, Out any](o *Options) actor.Shape {
 	var cell actor.Cell[In, Out]
 	words := func(bytes uintptr) uint32 { return uint32((bytes + 3) / 4) }
 	s := actor.Shape{
-		Slots: uint32(o.slots()), Levels: uint32(o.Levels),
+		Slots: uint32(o.slots()), SideSlots: uint32(o.sideSlots()),
 		In: actor.InHeader + words(unsafe.Sizeof(cell.In)), Out: actor.OutHeader + words(unsafe.Sizeof(cell.Out)),
 		Batch: uint32(o.Batch), Stride: words(unsafe.Sizeof(cell)), OutAt: words(unsafe.Offsetof(cell.Out)),
 		Spin: int64(o.Spin), Nap: uint32(o.Nap.Nanoseconds()),
 	}
 	s.InStep = (s.In + sectorWords - 1) / sectorWords * sectorWords
+	s.Reciprocal = uint32((1<<32 + uint64(s.In) - 1) / uint64(s.In))
+	s.RawAt = rawAt(&s)
 	s.OutStep = (s.Out + sectorWords - 1) / sectorWords * sectorWords
 	return s
 }
+
+// rawAt is where messages are copied to in the shared memory of a block, behind the
+// cells, in units of 16 bytes.
+func rawAt(s *actor.Shape) uint32 { return (s.Batch*s.Stride + 3) / 4 }

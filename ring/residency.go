@@ -1,9 +1,12 @@
 package ring
 
 import (
+	"errors"
 	"fmt"
+	"time"
 
 	"quern.dev/gpu"
+	"quern.dev/ring/actor"
 )
 
 // ResidencyError means that an actor has no room on a GPU beside those that are
@@ -21,6 +24,13 @@ func (e *ResidencyError) Error() string {
 		e.Actor, e.Active, e.PerProcessor, e.Multiprocessors)
 }
 
+// Where more actors are active than can be resident, each leaves after crowdedLife,
+// or when it has had no message for crowdedIdle, so that others get their turn.
+const (
+	crowdedLife = 2 * time.Millisecond
+	crowdedIdle = 20 * time.Microsecond
+)
+
 // inhabit sets how many actors of the cohort a multiprocessor holds.
 func (c *cohort) inhabit() error {
 	if !c.resident {
@@ -34,8 +44,36 @@ func (c *cohort) inhabit() error {
 	return err
 }
 
+// fewCells is the bytes of messages in shared memory that always fit.
+const fewCells = 4 << 10
+
+// fitBatch lowers the number of messages that an actor takes at once to what its
+// block has shared memory for.
+func (rt *Runtime) fitBatch(p *Program, s *actor.Shape) error {
+	cell := 4*int(s.Stride) + 8*int(s.InStep)
+	if int(s.Batch)*cell <= fewCells {
+		return nil
+	}
+	uses, err := p.Kernel.Resources(rt.dev)
+	if err != nil {
+		return err
+	}
+	room := rt.dev.Attributes().SharedPerBlock
+	for _, u := range uses {
+		room = min(room, rt.dev.Attributes().SharedPerBlock-u.Shared)
+	}
+	if cell > room-16 {
+		return invalid("a message of %s and its reply take %d bytes of shared memory, a block has %d for them; leave the data in buffers and send payloads", p.Name, cell, room)
+	}
+	s.Batch = min(s.Batch, uint32((room-16)/cell))
+	s.RawAt = rawAt(s)
+	return nil
+}
+
 // sharedBytes is the dynamic shared memory of a block.
-func (c *cohort) sharedBytes() int { return 4 * int(c.shape.Batch*c.shape.Stride) }
+func (c *cohort) sharedBytes() int {
+	return 16*int(c.shape.RawAt) + 8*int(c.shape.Batch*c.shape.InStep)
+}
 
 // room reports whether one more actor of the cohort can be resident.
 func (rt *Runtime) room(c *cohort, name string) error {
@@ -55,10 +93,23 @@ func (rt *Runtime) room(c *cohort, name string) error {
 		parts, active = append(parts, part{n, other.perProcessor}), active+n
 	}
 	processors := max(1, rt.dev.Attributes().Multiprocessors-1)
-	if fits(parts, processors) {
-		return nil
+	fit := fits(parts, processors)
+	if fit || rt.config.Bounded {
+		return rt.crowd(!fit)
 	}
 	return &ResidencyError{Actor: name, Active: active, PerProcessor: c.perProcessor, Multiprocessors: processors}
+}
+
+// crowd notes whether more actors are active than can be resident.
+func (rt *Runtime) crowd(crowded bool) error {
+	if rt.crowded.Swap(crowded) == crowded {
+		return nil
+	}
+	var errs []error
+	for _, c := range rt.all() {
+		errs = append(errs, restart(c))
+	}
+	return errors.Join(errs...)
 }
 
 // part is actors of which each takes an equal part of a multiprocessor.

@@ -7,11 +7,12 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"quern.dev/gpu"
+	"quern.dev/internal/driver"
 	"quern.dev/ring/actor"
 )
 
@@ -33,6 +34,17 @@ type Config struct {
 	Bounded  bool
 	Idle     time.Duration // 0 is a millisecond
 	Messages int
+
+	// Supervisor, if not nil, decides about actors whose own supervisor escalates, or
+	// that have none, on a goroutine of its own. A failure that it escalates, or that
+	// an actor's supervisor escalates if there is none, is an error of Close.
+	Supervisor func(Failure) Decision
+
+	// DeadLetters is how many dead letters are kept, 0 for DefaultDeadLetters.
+	DeadLetters int
+	// PayloadBytes is the size of the memory for payloads, which the device gets
+	// with the first of them, up to MaxPayloadBytes; 0 for DefaultPayloadBytes.
+	PayloadBytes int64
 }
 
 // limitedLife is how long a launch stays on a GPU whose driver ends kernels after
@@ -51,16 +63,36 @@ type Runtime struct {
 	spawned int
 	errs    []error // that nobody could be told
 	closed  bool
+	closing sync.Once
+	ended   error // of closing, until Close returns it
+
+	post *post
 
 	quiescing sync.Mutex // from Quiesce to Resume
+	pausedFor gpu.ResidentOperation
+	pausedAt  time.Time
+	quiet     bool // between them; guarded by mu, as held is
 	held      []*cohort
+	crowded   atomic.Bool // more actors are active than can be resident
 
+	payloads *PayloadMemory
+	mail     mail
+	groups   groups
+
+	hosts    atomic.Bool // there have been host actors
+	bags     bags
 	spawning sync.Mutex     // one actor at a time gets its place
 	pumps    sync.WaitGroup // goroutines
+	crew     crew
 	done     chan struct{}
 
 	supervisors sync.WaitGroup // calls
 	perCycle    float64        // nanoseconds of a cycle of the device's clock
+	departed    departed       // what actors had counted that are gone
+	pauses      pauses
+	launches    atomic.Uint64 // of resident loops
+	traces      traces
+	referred    atomic.Bool // actors on the device may know others
 }
 
 // New makes a runtime for the actors of a device, which is to be closed before
@@ -73,17 +105,26 @@ func New(dev *gpu.Device, config Config) (*Runtime, error) {
 	config.Watch = cmp.Or(config.Watch, 5*time.Millisecond)
 	config.Life = cmp.Or(config.Life, 10*time.Second)
 	config.Idle = cmp.Or(config.Idle, time.Millisecond)
+	config.DeadLetters = cmp.Or(config.DeadLetters, DefaultDeadLetters)
 	if config.Patience < 0 || config.Watch < 0 || config.Life < 0 || config.Idle < 0 {
 		return nil, invalid("Patience is %v, Watch %v, Life %v and Idle %v; none may be negative", config.Patience, config.Watch, config.Life, config.Idle)
 	}
+	if config.DeadLetters < 0 || config.DeadLetters > MaxCapacity {
+		return nil, invalid("DeadLetters is %d; it is 0 to %d", config.DeadLetters, MaxCapacity)
+	}
 	if config.Messages < 0 || config.Messages > math.MaxInt32 {
 		return nil, invalid("Messages is %d; it is 0 to %d", config.Messages, math.MaxInt32)
+	}
+	var err error
+	if config.PayloadBytes, err = payloadBytes(config.PayloadBytes); err != nil {
+		return nil, err
 	}
 	if dev.LimitsKernelTime() {
 		config.Bounded = true
 		config.Life = min(config.Life, limitedLife)
 	}
 	rt := &Runtime{dev: dev, config: config, resident: dev.Backend() == gpu.CUDA, actors: map[string]*core{}, done: make(chan struct{})}
+	rt.mail.open(rt, config.DeadLetters)
 	rt.perCycle = 1
 	if rate := dev.Attributes().ClockRate; rt.resident && rate > 0 {
 		rt.perCycle = 1e6 / float64(rate)
@@ -92,8 +133,16 @@ func New(dev *gpu.Device, config Config) (*Runtime, error) {
 		if major, minor := dev.ComputeCapability(); major < 7 {
 			return nil, fmt.Errorf("ring: resident actors need compute capability 7.0, the device has %d.%d: %w", major, minor, errors.ErrUnsupported)
 		}
+	}
+	if rt.post, err = newPost(rt); err != nil {
+		return nil, err
+	}
+	rt.payloads = newPayloadMemory(dev, rt.post, config.PayloadBytes)
+	if rt.resident {
 		dev.AddResident(rt)
 		rt.pumps.Go(rt.watch)
+	} else {
+		rt.pumps.Go(rt.watchLocal)
 	}
 	return rt, nil
 }
@@ -101,32 +150,14 @@ func New(dev *gpu.Device, config Config) (*Runtime, error) {
 // Device returns the device of the actors.
 func (rt *Runtime) Device() *gpu.Device { return rt.dev }
 
-// place reserves a name and finds a cohort with room, nil if there is none.
-func (rt *Runtime) place(p *Program, shape actor.Shape, a *core) (*cohort, error) {
-	rt.mu.Lock()
-	defer rt.mu.Unlock()
-	if rt.closed {
-		return nil, ErrClosed
-	}
-	rt.spawned++
-	a.name = cmp.Or(a.name, fmt.Sprintf("%s-%d", p.Name, rt.spawned))
-	if _, taken := rt.actors[a.name]; taken {
-		return nil, invalid("there is an actor %q already", a.name)
-	}
-	rt.actors[a.name] = nil
-	for _, c := range rt.cohorts {
-		if c.program == p && c.shape == shape && len(c.actors) < c.size {
-			return c, nil
+// place finds a cohort with room, nil if there is none.
+func (rt *Runtime) place(p *Program, shape actor.Shape) *cohort {
+	for _, c := range rt.all() { // not under rt.mu, which who holds a cohort may want
+		if c.program == p && c.shape == shape && c.spacious() {
+			return c
 		}
 	}
-	return nil, nil
-}
-
-// forget gives back the name of an actor that was not made.
-func (rt *Runtime) forget(a *core) {
-	rt.mu.Lock()
-	defer rt.mu.Unlock()
-	delete(rt.actors, a.name)
+	return nil
 }
 
 // Sizes of cohorts: each of a handler has twice the actors of the last, as long as
@@ -147,40 +178,8 @@ func (rt *Runtime) sizeOf(p *Program, shape actor.Shape) int {
 			size = min(2*c.size, maxCohort)
 		}
 	}
-	each := 8 * int(shape.Levels*shape.Slots*(shape.InStep+shape.OutStep))
+	each := 8 * slotsOf(shape) * int(shape.InStep+shape.OutStep)
 	return max(1, min(size, maxRings/each))
-}
-
-// Lookup returns what is known of the actor with a name. An unknown name is an
-// error that lists the names there are.
-func (rt *Runtime) Lookup(name string) (Info, error) {
-	rt.mu.Lock()
-	defer rt.mu.Unlock()
-	if a := rt.actors[name]; a != nil {
-		return a.info(), nil
-	}
-	var names []string
-	for n, a := range rt.actors {
-		if a != nil {
-			names = append(names, n)
-		}
-	}
-	slices.Sort(names)
-	return Info{}, fmt.Errorf("ring: there is no actor %q; there are %s", name, strings.Join(names, ", "))
-}
-
-// Actors returns what is known of all actors, by name.
-func (rt *Runtime) Actors() []Info {
-	rt.mu.Lock()
-	defer rt.mu.Unlock()
-	list := make([]Info, 0, len(rt.actors))
-	for _, a := range rt.actors {
-		if a != nil {
-			list = append(list, a.info())
-		}
-	}
-	slices.SortFunc(list, func(x, y Info) int { return strings.Compare(x.Name, y.Name) })
-	return list
 }
 
 // all returns the cohorts.
@@ -192,95 +191,111 @@ func (rt *Runtime) all() []*cohort {
 
 // Quiesce ends all launches at a message boundary, until Resume. Messages wait.
 // The device calls it around what waits for everything that runs on a GPU, such as
-// freeing memory; programs need not.
-func (rt *Runtime) Quiesce() error {
+// freeing memory; programs need not. It fails, and stops no actor, while some
+// handler does not return. If the device is being closed, the runtime is closed first.
+func (rt *Runtime) Quiesce(op gpu.ResidentOperation) error {
+	if op == driver.CloseDevice {
+		return rt.vanish()
+	}
 	rt.quiescing.Lock()
-	for _, c := range rt.all() {
-		switch err := c.hold(); {
-		case err == nil:
-			rt.held = append(rt.held, c)
-		case !errors.Is(err, ErrClosed):
-			return errors.Join(err, rt.Resume())
+	rt.mu.Lock()
+	rt.quiet = true // cohorts that are made now are held
+	list := slices.Clone(rt.cohorts)
+	rt.mu.Unlock()
+	rt.pausedFor, rt.pausedAt = op, time.Now()
+	var err error
+	for _, c := range list {
+		err = errors.Join(err, c.request())
+	}
+	for _, c := range list {
+		if err != nil {
+			break
+		}
+		switch e := c.clear(); {
+		case e == nil:
+			rt.keep(c)
+		case !errors.Is(e, ErrClosed):
+			err = e
 		}
 	}
+	if err != nil {
+		return errors.Join(err, rt.Resume())
+	}
 	return nil
+}
+
+// keep has a cohort resumed by Resume.
+func (rt *Runtime) keep(c *cohort) {
+	rt.mu.Lock()
+	defer rt.mu.Unlock()
+	rt.held = append(rt.held, c)
 }
 
 // Resume ends what Quiesce began.
 func (rt *Runtime) Resume() error {
 	defer rt.quiescing.Unlock()
+	rt.mu.Lock()
+	held := rt.held
+	rt.quiet, rt.held = false, nil
+	rt.mu.Unlock()
 	var errs []error
-	for _, c := range rt.held {
+	for _, c := range held {
 		errs = append(errs, c.resume())
 	}
-	rt.held = rt.held[:0]
+	if len(held) > 0 {
+		rt.paused(string(rt.pausedFor), rt.pausedAt)
+	}
 	return errors.Join(errs...)
 }
 
+// maxWatch is how many times Config.Watch the runtime waits until it looks after
+// actors, if it had nothing to do for long.
+const maxWatch = 10
+
 // watch looks after resident launches.
 func (rt *Runtime) watch() {
-	ticker := time.NewTicker(rt.config.Watch)
-	defer ticker.Stop()
+	wait := rt.config.Watch
+	timer := time.NewTimer(wait)
+	defer timer.Stop()
+	var guarded time.Time
 	for {
 		select {
 		case <-rt.done:
 			return
-		case <-ticker.C:
+		case <-timer.C:
 		}
+		now := time.Now()
+		guard := now.Sub(guarded) >= rt.config.Patience/8
+		if guard {
+			guarded = now
+		}
+		wait = min(wait*5/4, maxWatch*rt.config.Watch, rt.config.Patience/8)
 		for _, c := range rt.all() {
-			if err := c.watch(); err != nil && !errors.Is(err, ErrClosed) {
+			did, err := c.watch()
+			if err != nil && !errors.Is(err, ErrClosed) {
 				rt.note(err)
 			}
+			if did {
+				wait = rt.config.Watch
+			}
+			if guard {
+				c.guard(now)
+			}
 		}
+		timer.Reset(max(wait, time.Microsecond))
 	}
 }
 
 // note keeps an error for Close.
 func (rt *Runtime) note(err error) {
+	if err == nil {
+		return
+	}
 	rt.mu.Lock()
 	defer rt.mu.Unlock()
 	if len(rt.errs) < 16 {
 		rt.errs = append(rt.errs, err)
 	}
-}
-
-// Close ends all actors at a message boundary and returns the errors that no call
-// has returned. Messages that are left are lost: terminate actors first to know
-// how many. Closing again does nothing.
-func (rt *Runtime) Close() error {
-	rt.spawning.Lock()
-	defer rt.spawning.Unlock()
-	rt.mu.Lock()
-	if rt.closed {
-		rt.mu.Unlock()
-		return nil
-	}
-	rt.closed = true
-	rt.mu.Unlock()
-	close(rt.done)
-	var errs []error
-	var ended []*cohort
-	for _, c := range rt.all() {
-		err := c.close()
-		if _, stuck := errors.AsType[*StuckError](err); !stuck {
-			ended = append(ended, c)
-		}
-		errs = append(errs, err)
-	}
-	rt.pumps.Wait()
-	rt.supervisors.Wait()
-	rt.dev.RemoveResident(rt)
-	for _, c := range ended {
-		for _, a := range c.actors {
-			a.setState(Terminated)
-		}
-		c.mu.Lock()
-		errs = append(errs, c.free())
-		c.mu.Unlock()
-	}
-	rt.mu.Lock()
-	defer rt.mu.Unlock()
-	return errors.Join(append(errs, rt.errs...)...)
 }
 
 // Spawn makes an actor with a compiled handler. The constructors that quern gen
@@ -304,19 +319,29 @@ func Spawn[State, In, Out any](ctx context.Context, rt *Runtime, p *Program, o O
 	rt.spawning.Lock()
 	defer rt.spawning.Unlock()
 	a := &Actor[In, Out]{core: newCore[In, Out](rt, o)}
-	a.level = o.Levels / 2
 	shape := shapeOf[In, Out](&o)
-	c, err := rt.place(p, shape, a.core)
-	if err != nil {
+	if err := rt.fitBatch(p, &shape); err != nil {
 		return nil, err
 	}
+	if err := rt.reserve(a.core, p.Name); err != nil {
+		return nil, err
+	}
+	var err error
+	c := rt.place(p, shape)
 	if c == nil {
-		if err = p.Kernel.Prepare(rt.dev); err == nil {
+		if err = p.Kernel.Prepare(rt.dev); err == nil && p.Payload != nil {
+			err = rt.payloads.make()
+		}
+		if err == nil {
 			c, err = newCohort[State, In, Out](rt, p, shape, rt.sizeOf(p, shape))
 		}
 		if err == nil {
 			rt.mu.Lock()
 			rt.cohorts = append(rt.cohorts, c)
+			if rt.quiet && rt.resident {
+				c.holds++
+				rt.held = append(rt.held, c)
+			}
 			rt.mu.Unlock()
 		}
 	}
@@ -327,11 +352,9 @@ func Spawn[State, In, Out any](ctx context.Context, rt *Runtime, p *Program, o O
 		err = c.add(a.core, !o.Inactive)
 	}
 	if err != nil {
-		rt.forget(a.core)
+		rt.strike(a.core)
 		return nil, err
 	}
-	rt.mu.Lock()
-	defer rt.mu.Unlock()
-	rt.actors[a.core.name] = a.core
+	rt.enrol(a.core)
 	return a, nil
 }

@@ -1,12 +1,19 @@
 package ring
 
-import "errors"
+import (
+	"errors"
+	"fmt"
+	"time"
+)
 
 // Failure is a handler's failure, as its supervisor learns of it.
 type Failure struct {
 	Actor string
-	Err   error
+	Err   error  // a *gpu.KernelError or a *PanicError if it is known where and how
 	Count uint64 // failures of this actor so far, with this one
+	// Escalated is set if the actor's own supervisor has passed the failure on, or
+	// has had the actor restarted too often.
+	Escalated bool
 }
 
 // Decision is what happens to an actor whose handler has failed.
@@ -14,24 +21,93 @@ type Decision uint8
 
 // Decisions.
 const (
-	Leave  Decision = iota // it stays failed and keeps its messages
-	Resume                 // it goes on with its state and the next message
-	Renew                  // it goes on with the state that it was spawned with
-	End                    // it terminates
+	Leave    Decision = iota // it stays failed and keeps its messages
+	Resume                   // it goes on with its state and the next message
+	Renew                    // it goes on with the state that it was spawned with
+	End                      // it terminates
+	Escalate                 // the runtime's supervisor decides
 )
 
-// supervise asks the supervisor about a failure, and does as it says.
+// EscalationError is a failure that was passed on and that no supervisor has dealt
+// with. The actor stays failed. [Runtime.Close] returns it.
+type EscalationError struct{ Failure Failure }
+
+// Error names the actor.
+func (e *EscalationError) Error() string {
+	return fmt.Sprintf("ring: actor %s stays failed after %d failures, no supervisor has dealt with the last: %v", e.Failure.Actor, e.Failure.Count, e.Failure.Err)
+}
+
+// Unwrap returns why the handler failed.
+func (e *EscalationError) Unwrap() error { return e.Failure.Err }
+
+// supervision is who decides about an actor's failures, and how often it has been
+// restarted.
+type supervision struct {
+	own      func(Failure) Decision
+	most     int           // restarts
+	within   time.Duration // of this time
+	restarts []time.Time   // the latest, most of them at most
+}
+
+// allows reports whether there may be one more restart, and notes it.
+func (s *supervision) allows(now time.Time) bool {
+	kept := s.restarts[:0]
+	for _, t := range s.restarts {
+		if now.Sub(t) < s.within {
+			kept = append(kept, t)
+		}
+	}
+	s.restarts = kept
+	if len(kept) >= s.most {
+		s.restarts = s.restarts[:0]
+		return false
+	}
+	s.restarts = append(s.restarts, now)
+	return true
+}
+
+// supervise asks the supervisors about a failure, and does as they say. One call at
+// a time is under way: the actor fails again only after it has been restarted.
 func (c *core) supervise(f Failure) {
+	d := Escalate
+	if own := c.supervision.own; own != nil {
+		d = c.rt.ask(own, f)
+		if (d == Resume || d == Renew) && !c.supervision.allows(time.Now()) {
+			d = Escalate
+		}
+	}
+	if d == Escalate {
+		f.Escalated = c.supervision.own != nil
+		if whole := c.rt.config.Supervisor; whole != nil {
+			d = c.rt.ask(whole, f)
+		}
+	}
 	var err error
-	switch c.supervisor(f) {
+	switch d {
+	case Leave:
 	case Resume:
 		err = c.restart(false)
 	case Renew:
 		err = c.restart(true)
 	case End:
-		c.state.CompareAndSwap(uint32(Failed), uint32(Terminated))
+		err = c.end()
+	default:
+		if f.Escalated || c.rt.config.Supervisor != nil {
+			c.rt.note(&EscalationError{f})
+		}
 	}
-	if err != nil && !errors.Is(err, ErrClosed) {
+	if _, other := errors.AsType[*StateError](err); err != nil && !other && !errors.Is(err, ErrClosed) {
 		c.rt.note(err)
 	}
+}
+
+// ask calls a supervisor. One that panics has not dealt with the failure.
+func (rt *Runtime) ask(supervisor func(Failure) Decision, f Failure) (d Decision) {
+	d = Escalate
+	defer func() {
+		if v := recover(); v != nil {
+			rt.note(fmt.Errorf("ring: a supervisor of actor %s: %w", f.Actor, newPanicError(v)))
+		}
+	}()
+	return supervisor(f)
 }

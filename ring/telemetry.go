@@ -2,81 +2,284 @@ package ring
 
 import (
 	"math/bits"
+	"sync"
 	"sync/atomic"
 	"time"
+
+	"quern.dev/ring/actor"
 )
 
-// Info is what is known of an actor at a time.
+// Info is what is known of an actor at a time. Every message that its mailbox has
+// taken, from the program or from actors on the device, is in one of the counts that
+// follow it:
+//
+//	Accepted = Queued + Handled + Failed + Expired + Dropped
 type Info struct {
-	Name     string
-	State    State
-	Err      error  // why it has failed
-	Accepted uint64 // messages that its mailbox has taken
-	Queued   int    // of these, not handled yet
-	Failures uint64 // of its handler
-	Restarts uint64
+	Name  string
+	State State
+	Err   error // why it has failed
 
-	// Handler is how long the handler took, by the device's clock, for the
-	// messages whose replies were taken. The simulator's clock counts instructions.
-	Handler Durations
+	Accepted uint64 // messages that its mailbox has taken
+	Queued   uint64 // not handled yet, or at the moment
+	Handled  uint64 // by its handler
+	Failed   uint64 // its handler failed on them
+	Expired  uint64 // their deadline passed first
+	Dropped  uint64 // given up for others, or because the actor has ended
+
+	DeadLetters uint64 // made of messages that failed, expired or were dropped
+	Rejected    uint64 // messages that were not accepted, since the mailbox was full
+	Refused     uint64 // the same of messages from actors on the device, or since the actor had ended
+	Restarts    uint64 // after failures
+
+	// Rate is the number of messages a second that were done with, over the last
+	// second or two, or since somebody looked last if that is longer ago.
+	Rate float64
+
+	// Waiting is how long messages were with the actor before the handler began,
+	// Handler how long it took, both by the clock of the device, for the messages
+	// whose replies were taken. The simulator's clock counts instructions.
+	Waiting, Handler Durations
+	// RoundTrip is how long callers of Ask waited for a reply, for every 16th
+	// message of the actor: reading the host's clock costs more than the rest of the
+	// accounting.
+	RoundTrip Durations
 }
 
-// Durations are percentiles, each too large by a quarter at most.
+// Durations describe a distribution. Percentiles are too large by an eighth at
+// most; Sum and Max are exact.
 type Durations struct {
 	Count              uint64
+	Sum                time.Duration
 	P50, P95, P99, Max time.Duration
 }
 
-func (c *core) info() Info {
-	i := Info{Name: c.name, State: c.current(), Err: c.cause(), Queued: c.queued(),
-		Failures: c.failures.Load(), Restarts: c.restarts.Load(), Handler: c.handler.durations(c.rt.perCycle)}
-	for _, m := range c.mailboxes {
-		i.Accepted += m.tail.Load()
+// tripEvery is the share of messages whose round trip is measured.
+const tripEvery = 16
+
+// meter is what is counted of an actor. It is safe for concurrent use.
+type meter struct {
+	perCycle uint64 // nanoseconds of a cycle of the device's clock, in parts of 1<<cycleBits
+
+	failed, expired, dropped atomic.Uint64
+	deadLetters, rejected    atomic.Uint64
+	restarts                 atomic.Uint64
+	handler, waiting, trip   histogram
+	posted                   atomic.Pointer[posted]
+	rate                     rate
+}
+
+const cycleBits = 20
+
+// start begins the accounting. perCycle is in nanoseconds.
+func (m *meter) start(perCycle float64) {
+	m.perCycle = uint64(perCycle * (1 << cycleBits))
+	m.rate.start(time.Now())
+}
+
+// nanoseconds of cycles of the device's clock.
+func (m *meter) nanoseconds(cycles uint32) uint32 {
+	return uint32(min(uint64(cycles)*m.perCycle>>cycleBits, 1<<32-1))
+}
+
+// handled notes how long the handler took for a message, and how long the message
+// waited.
+func (m *meter) handled(cycles, waited uint32) {
+	m.handler.add(m.nanoseconds(cycles))
+	m.waiting.add(m.nanoseconds(waited))
+}
+
+// begin is called before a caller waits for the reply to a message, answered
+// with its result after that.
+func (m *meter) begin(ticket uint64) time.Time {
+	if ticket%tripEvery != 0 {
+		return time.Time{}
 	}
+	return time.Now()
+}
+
+func (m *meter) answered(begin time.Time) {
+	if !begin.IsZero() {
+		m.trip.add(uint32(min(time.Since(begin), 1<<32-1)))
+	}
+}
+
+// tally is [meter.handled] for many messages, of which most have similar
+// durations: those that follow each other cost one access to the counts.
+type tally struct{ handler, waiting streak }
+
+func (t *tally) add(m *meter, cycles, waited uint32) {
+	t.handler.add(&m.handler, m.nanoseconds(cycles))
+	t.waiting.add(&m.waiting, m.nanoseconds(waited))
+}
+
+// flush counts what add has kept back.
+func (t *tally) flush(m *meter) {
+	t.handler.flush(&m.handler)
+	t.waiting.flush(&m.waiting)
+}
+
+// streak is durations in one bucket.
+type streak struct {
+	bucket int
+	n, sum uint64
+	max    uint32
+}
+
+func (s *streak) add(h *histogram, v uint32) {
+	if b := bucket(v); b != s.bucket || s.n == 0 {
+		s.flush(h)
+		s.bucket = b
+	}
+	s.n++
+	s.sum += uint64(v)
+	s.max = max(s.max, v)
+}
+
+func (s *streak) flush(h *histogram) {
+	if s.n > 0 {
+		h.addMany(s.bucket, s.n, s.sum, s.max)
+		*s = streak{}
+	}
+}
+
+func (c *core) info() Info {
+	c.sweep()
+	m := &c.meter
+	i := Info{Name: c.name, State: c.current(), Err: c.cause(),
+		Failed: m.failed.Load(), Expired: m.expired.Load(), Dropped: m.dropped.Load(),
+		DeadLetters: m.deadLetters.Load(), Rejected: m.rejected.Load(), Restarts: m.restarts.Load(),
+		Waiting: m.waiting.durations(), Handler: m.handler.durations(), RoundTrip: m.trip.durations()}
+	// After the counts above, so that what they have counted is among these.
+	i.Accepted, i.Queued = c.traffic()
+	posted := c.posted()
+	i.Accepted += posted.taken
+	i.Refused = posted.refused
+	if i.State == Terminated {
+		i.Dropped += posted.waiting
+	} else {
+		i.Queued += posted.waiting
+	}
+	done := i.Accepted - i.Queued
+	i.Handled = done - min(done, i.Failed+i.Expired+i.Dropped)
+	i.Rate = m.rate.at(time.Now(), done)
 	return i
 }
 
-// histogram counts numbers of 32 bits by their size: four buckets from each power
-// of two to the next. It is safe for concurrent use.
-type histogram [4 * 33]atomic.Uint64
+// posted is what an actor's mailbox for messages from actors on the device counts.
+type posted struct{ taken, waiting, refused uint64 }
 
-// bucket is the bucket of v: its length in bits, and the two bits after the first.
-func bucket(v uint32) int {
-	n := bits.Len32(v)
-	if n < 3 {
-		return 4*n + int(v&(1<<max(n-1, 0)-1))<<(3-max(n, 1))&3
+// posted returns the counts, after the runtime is closed those of the end. On a GPU
+// that is a copy, which is left out where no actor can know another one.
+func (c *core) posted() posted {
+	if c.box.box == 0 || !c.rt.referred.Load() {
+		return posted{}
 	}
-	return 4*n + int(v>>(n-3)&3)
+	var w [actor.BoxWords]uint64
+	if c.rt.post.read(c.box.box*actor.BoxWords, w[:]) == nil {
+		// The words may be of different times.
+		waiting := max(int32(uint32(w[actor.BoxTail])-uint32(w[actor.BoxHead])), 0)
+		c.meter.posted.Store(&posted{w[actor.BoxTail] - c.box.first, uint64(waiting), w[actor.BoxRefused]})
+	}
+	if last := c.meter.posted.Load(); last != nil {
+		return *last
+	}
+	return posted{}
+}
+
+// rate is how fast a count grows, from the times that it was looked at.
+type rate struct {
+	mu        sync.Mutex
+	old, last reading
+}
+
+type reading struct {
+	at    time.Time
+	count uint64
+}
+
+// rateWindow is the least time between readings that a rate comes from.
+const rateWindow = time.Second
+
+// start is the time of the first reading.
+func (r *rate) start(now time.Time) {
+	r.old.at = now
+	r.last.at = now
+}
+
+// at returns the rate now that the count is known.
+func (r *rate) at(now time.Time, count uint64) float64 {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if now.Sub(r.last.at) >= rateWindow {
+		r.old, r.last = r.last, reading{now, count}
+	}
+	took := now.Sub(r.old.at).Seconds()
+	if took <= 0 || count < r.old.count {
+		return 0
+	}
+	return float64(count-r.old.count) / took
+}
+
+// histogram counts numbers of 32 bits by their size: eight buckets from each
+// power of two to the next. It is safe for concurrent use.
+type histogram struct {
+	counts [buckets]atomic.Uint64
+	sum    atomic.Uint64
+	max    atomic.Uint32
+}
+
+// Numbers below 1<<bucketBits have a bucket each.
+const (
+	bucketBits = 3
+	buckets    = (33 - bucketBits) << bucketBits
+)
+
+// bucket is the bucket of v: how far the first one of its bits is above
+// bucketBits, and the bits after it.
+func bucket(v uint32) int {
+	up := max(bits.Len32(v)-bucketBits-1, 0)
+	return up<<bucketBits + int(v>>up)
 }
 
 // above is the least number beyond those of a bucket.
 func above(bucket int) uint64 {
-	n, quarter := bucket/4, uint64(bucket%4)
-	if n < 3 {
-		return 1 << n
-	}
-	return (5 + quarter) << (n - 3)
+	up := max(bucket>>bucketBits-1, 0)
+	return uint64(bucket-up<<bucketBits+1) << up
 }
 
-func (h *histogram) add(v uint32) { h[bucket(v)].Add(1) }
+func (h *histogram) add(v uint32) { h.addMany(bucket(v), 1, uint64(v), v) }
 
-// durations returns the percentiles, for numbers of a unit of so many nanoseconds.
-func (h *histogram) durations(unit float64) Durations {
-	var counts [len(h)]uint64
-	var d Durations
-	for i := range h {
-		counts[i] = h[i].Load()
-		d.Count += counts[i]
+// addMany adds n numbers of one bucket.
+func (h *histogram) addMany(bucket int, n, sum uint64, largest uint32) {
+	h.counts[bucket].Add(n)
+	h.sum.Add(sum)
+	for old := h.max.Load(); largest > old && !h.max.CompareAndSwap(old, largest); {
+		old = h.max.Load()
 	}
+}
+
+// load returns the counts, and their sum.
+func (h *histogram) load() (counts [buckets]uint64, n uint64) {
+	for i := range h.counts {
+		counts[i] = h.counts[i].Load()
+		n += counts[i]
+	}
+	return counts, n
+}
+
+// durations returns the distribution of numbers of nanoseconds.
+func (h *histogram) durations() Durations {
+	counts, n := h.load()
+	most := uint64(h.max.Load())
 	at := func(share float64) time.Duration {
 		seen := uint64(0)
-		for i, n := range counts {
-			if seen += n; n > 0 && float64(seen) >= share*float64(d.Count) {
-				return time.Duration(unit * float64(above(i)))
+		for i, c := range counts {
+			if seen += c; c > 0 && float64(seen) >= share*float64(n) {
+				return time.Duration(min(above(i)-1, most))
 			}
 		}
 		return 0
 	}
-	d.P50, d.P95, d.P99, d.Max = at(0.50), at(0.95), at(0.99), at(1)
-	return d
+	return Durations{Count: n, Sum: time.Duration(h.sum.Load()),
+		P50: at(0.50), P95: at(0.95), P99: at(0.99), Max: time.Duration(most)}
 }

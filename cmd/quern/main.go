@@ -41,7 +41,8 @@ program then runs it on an NVIDIA GPU, on all CPU cores, or on the simulator.`,
 		Example: `  quern gen ./...            compile every kernel below this directory
   quern vet ./...            check them without writing
   quern devices              what can kernels run on here?
-  quern doctor               why is the GPU not used?`,
+  quern doctor               why is the GPU not used?
+  quern ring bench           what does a message to an actor cost?`,
 		SilenceUsage:  true,
 		SilenceErrors: true,
 	}
@@ -50,6 +51,7 @@ program then runs it on an NVIDIA GPU, on all CPU cores, or on the simulator.`,
 	root.SetArgs(doubled(args))
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return errUsage{err, cmd.CommandPath()} })
 	root.AddCommand(genCommand(), vetCommand(), devicesCommand(), doctorCommand())
+	root.AddCommand(compiled()...)
 	completeShells(root)
 	checkHelp(root)
 
@@ -71,11 +73,15 @@ program then runs it on an NVIDIA GPU, on all CPU cores, or on the simulator.`,
 	return 2
 }
 
+// longFlags are flags as the go command spells them.
+var longFlags = []string{"-perf", "-check", "-json", "-device", "-actors", "-payload", "-batch", "-duration"}
+
 // doubled spells long flags with one dash, as the go command has them, with two.
 func doubled(args []string) []string {
 	out := slices.Clone(args)
 	for i, a := range out {
-		if a == "-perf" || a == "-check" || a == "-json" {
+		name, _, _ := strings.Cut(a, "=")
+		if slices.Contains(longFlags, name) {
 			out[i] = "-" + a
 		}
 	}

@@ -22,11 +22,11 @@ func quern(t *testing.T, args ...string) (code int, stdout, stderr string) {
 }
 
 func TestHelp(t *testing.T) {
-	for _, command := range []string{"", "gen", "vet", "devices", "doctor", "completion"} {
+	for _, command := range []string{"", "gen", "vet", "devices", "doctor", "ring", "ring bench", "completion"} {
 		name := "quern"
 		args := []string{"--help"}
 		if command != "" {
-			name, args = command, []string{command, "--help"}
+			name, args = strings.ReplaceAll(command, " ", "-"), append(strings.Fields(command), "--help")
 		}
 		t.Run(name, func(t *testing.T) {
 			code, got, stderr := quern(t, args...)
@@ -67,6 +67,13 @@ func TestMistakesOnTheCommandLineExitWithTwo(t *testing.T) {
 		{"a file to compile", []string{"gen", "./own/kernels.go"}, "quern: ./own/kernels.go is a file; give the package's directory, not files\nRun 'quern gen --help' for usage.\n"},
 		{"a file to check", []string{"vet", "kernels.go"}, "quern: kernels.go is a file; give the package's directory, not files\nRun 'quern vet --help' for usage.\n"},
 		{"an argument where there is none", []string{"doctor", "please"}, "quern: quern doctor takes no arguments, but got \"please\"\nRun 'quern doctor --help' for usage.\n"},
+		{"actors that are no number", []string{"ring", "bench", "-actors=some"}, "quern: invalid argument \"some\" for \"--actors\" flag: strconv.Atoi: parsing \"some\": invalid syntax\nRun 'quern ring bench --help' for usage.\n"},
+		{"no actors", []string{"ring", "bench", "-actors", "0"}, "quern: 0 actors; there can be 1 to 4096\nRun 'quern ring bench --help' for usage.\n"},
+		{"a payload that there is no actor for", []string{"ring", "bench", "--payload", "17"}, "quern: there are no messages of 17 bytes; there are of 16, 64, 256\nRun 'quern ring bench --help' for usage.\n"},
+		{"a batch that is too large", []string{"ring", "bench", "-batch=1000"}, "quern: a batch of 1000 messages; it has 1 to 512\nRun 'quern ring bench --help' for usage.\n"},
+		{"a measurement that takes no time", []string{"ring", "bench", "-duration=0"}, "quern: a duration of 0s; it is 1ms at least\nRun 'quern ring bench --help' for usage.\n"},
+		{"goals, and what to measure", []string{"ring", "bench", "-check", "-actors", "1"}, "quern: --check chooses what is measured; leave out --actors\nRun 'quern ring bench --help' for usage.\n"},
+		{"something to measure that there is not", []string{"ring", "top"}, "quern: quern ring takes no arguments, but got \"top\"\nRun 'quern ring --help' for usage.\n"},
 		{"a completion for no shell", []string{"completion"}, "quern: name a shell: bash, fish, powershell or zsh\nRun 'quern completion --help' for usage.\n"},
 		{"a completion for an unknown shell", []string{"completion", "tcsh"}, "quern: unknown command \"tcsh\" for \"quern completion\"\nRun 'quern --help' for usage.\n"},
 	}
@@ -98,7 +105,7 @@ func TestCompletionScripts(t *testing.T) {
 		}
 	}
 	_, stdout, _ := quern(t, "__complete", "")
-	for _, command := range []string{"gen", "vet", "devices", "doctor", "completion"} {
+	for _, command := range []string{"gen", "vet", "devices", "doctor", "ring", "completion"} {
 		if !strings.Contains(stdout, command+"\t") {
 			t.Errorf("completion does not offer %s:\n%s", command, stdout)
 		}

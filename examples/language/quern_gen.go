@@ -5,11 +5,14 @@ package language
 import (
 	_ "embed"
 
+	"context"
 	"math"
 	"math/bits"
 	"quern.dev/gpu"
 	"quern.dev/kernel"
-	"quern.dev/kernel/host"
+	host2 "quern.dev/kernel/host"
+	"quern.dev/ring"
+	"quern.dev/ring/actor"
 	"sync/atomic"
 )
 
@@ -2406,10 +2409,93 @@ func LaunchReversed(s *gpu.Stream, g gpu.Grid, x *gpu.Buffer[int32]) error {
 	return l.End()
 }
 
-func quernHostDots(r *host.Run) {
-	a := host.Slice[uint32](r, 0)
-	b := host.Slice[uint32](r, 1)
-	out := host.Slice[uint32](r, 2)
+var quernSummariseActor = gpu.NewKernel(gpu.KernelInfo{
+	Name: "summariseActor", Package: "quern.dev/examples/language", Pos: "quern_gen.go:13",
+	Params: []gpu.Param{
+		{Name: "shape", Kind: gpu.Struct, Type: "actor.Shape", Size: 104},
+		{Name: "control", Kind: gpu.Slice, Type: "uint64", Size: 8},
+		{Name: "cursors", Kind: gpu.Slice, Type: "uint32", Size: 4},
+		{Name: "states", Kind: gpu.Slice, Type: "summary", Size: 16},
+		{Name: "inbox", Kind: gpu.Slice, Type: "uint64", Size: 8},
+		{Name: "outbox", Kind: gpu.Slice, Type: "uint64", Size: 8},
+		{Name: "post", Kind: gpu.Slice, Type: "uint64", Size: 8},
+		{Name: "host", Kind: gpu.Slice, Type: "uint64", Size: 8},
+	},
+	PTX: quernPTX,
+	Variants: []gpu.Variant{
+		{Name: "wide", Sites: []gpu.Site{
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 92, Col: 17},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 94, Col: 3},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 94, Col: 26},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 97, Col: 29},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 97, Col: 3},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 14, Col: 18},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 17, Col: 17},
+			{Kind: gpu.SliceSite, File: "send.go", Line: 14, Col: 7},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 24, Col: 31},
+			{Kind: gpu.SliceSite, File: "forward.go", Line: 29, Col: 15},
+			{Kind: gpu.SliceSite, File: "send.go", Line: 43, Col: 7},
+			{Kind: gpu.SliceSite, File: "send.go", Line: 61, Col: 7},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 62, Col: 23},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 63, Col: 23},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 64, Col: 23},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 64, Col: 53},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 65, Col: 23},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 65, Col: 54},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 57, Col: 25},
+			{Kind: gpu.SliceSite, File: "send.go", Line: 52, Col: 7},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 53, Col: 23},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 54, Col: 23},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 55, Col: 23},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 55, Col: 53},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 56, Col: 23},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 56, Col: 54},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 65, Col: 24},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 78, Col: 24},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 79, Col: 24},
+			{Kind: gpu.SliceSite, File: "forward.go", Line: 32, Col: 24},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 80, Col: 3},
+			{Kind: gpu.IndexSite, File: "context.go", Line: 29, Col: 16},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 83, Col: 3},
+			{Kind: gpu.IndexSite, File: "context.go", Line: 29, Col: 60},
+		}},
+	},
+	Block:  gpu.Dim3{X: 64, Y: 1, Z: 1},
+	Shared: 132,
+	Host:   quernHostSummariseActor,
+})
+
+var _ = summariseActor // compiled, not called
+
+func summariseActor(t kernel.Thread, shape actor.Shape, control []uint64, cursors []uint32, states []summary, inbox, outbox, post, host []uint64) {
+	actor.Serve(t, shape, control, cursors, states, inbox, outbox, post, host, func(t kernel.Thread, _ *actor.Context, state *summary, in *samples, out *summary) kernel.Action {
+		return summarise(t, state, in, out)
+	})
+}
+
+var quernSummariseProgram = &ring.Program{Name: "summarise", Kernel: quernSummariseActor, Threads: 64}
+
+// SpawnSummarise makes an actor with the handler summarise.
+//
+// summarise adds up all samples that it is sent. Its threads handle a message
+// together.
+func SpawnSummarise(ctx context.Context, rt *ring.Runtime, o ring.Options) (*ring.Actor[samples, summary], error) {
+	return ring.Spawn[summary, samples, summary](ctx, rt, quernSummariseProgram, o)
+}
+
+// Types of actors as they are compiled for the GPU. If these lines do not compile, run quern gen.
+var (
+	_ = (*summary)((*struct {
+		Sum   float64
+		Count int
+	})(nil))
+	_ = (*samples)((*struct{ Values [64]float32 })(nil))
+)
+
+func quernHostDots(r *host2.Run) {
+	a := host2.Slice[uint32](r, 0)
+	b := host2.Slice[uint32](r, 1)
+	out := host2.Slice[uint32](r, 2)
 	dimX := r.BlockDim.X
 	dimY := r.BlockDim.Y
 	dimZ := r.BlockDim.Z
@@ -2426,7 +2512,7 @@ func quernHostDots(r *host.Run) {
 }
 
 //go:noinline
-func quernRow1Dots(r *host.Run, base int, out, a, b []uint32, dimX int) {
+func quernRow1Dots(r *host2.Run, base int, out, a, b []uint32, dimX int) {
 	count := max(0, min(dimX, len(out)-base))
 	if base >= 0 && count <= len(a)-base && count <= len(b)-base && count <= len(out)-base {
 		row := a[base:][:count]
@@ -2459,10 +2545,10 @@ func quernRow1Dots(r *host.Run, base int, out, a, b []uint32, dimX int) {
 	}
 }
 
-func quernHostAdler(r *host.Run) {
-	width := host.Value[int](r, 0)
-	data := host.Slice[uint8](r, 1)
-	sums := host.Slice[uint32](r, 2)
+func quernHostAdler(r *host2.Run) {
+	width := host2.Value[int](r, 0)
+	data := host2.Slice[uint8](r, 1)
+	sums := host2.Slice[uint32](r, 2)
 	dimX := r.BlockDim.X
 	dimY := r.BlockDim.Y
 	dimZ := r.BlockDim.Z
@@ -2479,7 +2565,7 @@ func quernHostAdler(r *host.Run) {
 }
 
 //go:noinline
-func quernRow1Adler(r *host.Run, base int, sums []uint32, data []uint8, width, dimX int) {
+func quernRow1Adler(r *host2.Run, base int, sums []uint32, data []uint8, width, dimX int) {
 	count := max(0, min(dimX, len(sums)-base))
 	if base >= 0 && count <= len(sums)-base {
 		row2 := sums[base:][:count]
@@ -2526,10 +2612,10 @@ func quernRow1Adler(r *host.Run, base int, sums []uint32, data []uint8, width, d
 	}
 }
 
-func quernHostPopulation(r *host.Run) {
-	words := host.Slice[uint64](r, 0)
-	ones := host.Slice[int](r, 1)
-	highest := host.Slice[int](r, 2)
+func quernHostPopulation(r *host2.Run) {
+	words := host2.Slice[uint64](r, 0)
+	ones := host2.Slice[int](r, 1)
+	highest := host2.Slice[int](r, 2)
 	dimX := r.BlockDim.X
 	dimY := r.BlockDim.Y
 	dimZ := r.BlockDim.Z
@@ -2546,7 +2632,7 @@ func quernHostPopulation(r *host.Run) {
 }
 
 //go:noinline
-func quernRow1Population(r *host.Run, base int, words []uint64, ones, highest []int, dimX int) {
+func quernRow1Population(r *host2.Run, base int, words []uint64, ones, highest []int, dimX int) {
 	count := max(0, min(dimX, len(words)-base))
 	if base >= 0 && count <= len(ones)-base && count <= len(highest)-base && count <= len(words)-base {
 		row := ones[base:][:count]
@@ -2584,10 +2670,10 @@ func quernRow1Population(r *host.Run, base int, words []uint64, ones, highest []
 	}
 }
 
-func quernHostMidpoints(r *host.Run) {
-	a := host.Slice[float64](r, 0)
-	b := host.Slice[float64](r, 1)
-	middle := host.Slice[float64](r, 2)
+func quernHostMidpoints(r *host2.Run) {
+	a := host2.Slice[float64](r, 0)
+	b := host2.Slice[float64](r, 1)
+	middle := host2.Slice[float64](r, 2)
 	dimX := r.BlockDim.X
 	dimY := r.BlockDim.Y
 	dimZ := r.BlockDim.Z
@@ -2604,7 +2690,7 @@ func quernHostMidpoints(r *host.Run) {
 }
 
 //go:noinline
-func quernRow1Midpoints(r *host.Run, base int, middle, a, b []float64, dimX int) {
+func quernRow1Midpoints(r *host2.Run, base int, middle, a, b []float64, dimX int) {
 	count := max(0, min(dimX, len(middle)-base))
 	if base >= 0 && count <= len(middle)-base && count <= len(a)-base && count <= len(b)-base {
 		row := middle[base:][:count]
@@ -2626,9 +2712,9 @@ func quernRow1Midpoints(r *host.Run, base int, middle, a, b []float64, dimX int)
 	}
 }
 
-func quernHostReverseBlocks(r *host.Run) {
-	x := host.Slice[float32](r, 0)
-	tile := host.Shared[[256]float32](r, 0)
+func quernHostReverseBlocks(r *host2.Run) {
+	x := host2.Slice[float32](r, 0)
+	tile := host2.Shared[[256]float32](r, 0)
 	for r.Next() {
 		blockX := r.BlockIdx.X
 		base := blockX * 256
@@ -2648,7 +2734,7 @@ func quernHostReverseBlocks(r *host.Run) {
 }
 
 //go:noinline
-func quernRow1ReverseBlocks(r *host.Run, base int, x []float32, tile *[256]float32) {
+func quernRow1ReverseBlocks(r *host2.Run, base int, x []float32, tile *[256]float32) {
 	if base >= 0 && 256 <= len(x)-base && len(x)-base >= 256 {
 		row := (*[256]float32)(tile[0:])
 		row2 := (*[256]float32)(x[base:])
@@ -2669,7 +2755,7 @@ func quernRow1ReverseBlocks(r *host.Run, base int, x []float32, tile *[256]float
 }
 
 //go:noinline
-func quernRow2ReverseBlocks(r *host.Run, base int, x []float32, tile *[256]float32) {
+func quernRow2ReverseBlocks(r *host2.Run, base int, x []float32, tile *[256]float32) {
 	if base >= 0 && 256 <= len(x)-base && len(x)-base >= 256 {
 		row3 := (*[256]float32)(x[base:])
 		for threadX := range 256 {
@@ -2689,10 +2775,10 @@ func quernRow2ReverseBlocks(r *host.Run, base int, x []float32, tile *[256]float
 	}
 }
 
-func quernHostDiffuse(r *host.Run) {
-	steps := host.Value[int](r, 0)
-	x := host.Slice[float32](r, 1)
-	y := host.Slice[float32](r, 2)
+func quernHostDiffuse(r *host2.Run) {
+	steps := host2.Value[int](r, 0)
+	x := host2.Slice[float32](r, 1)
+	y := host2.Slice[float32](r, 2)
 	dimX := r.BlockDim.X
 	dimY := r.BlockDim.Y
 	dimZ := r.BlockDim.Z
@@ -2727,7 +2813,7 @@ func quernHostDiffuse(r *host.Run) {
 }
 
 //go:noinline
-func quernRow1Diffuse(r *host.Run, base, size, n int, y, x []float32, dimX int) {
+func quernRow1Diffuse(r *host2.Run, base, size, n int, y, x []float32, dimX int) {
 	for threadX := range dimX {
 		r.ThreadIdx.X = threadX
 //line cluster.go:11
@@ -2738,7 +2824,7 @@ func quernRow1Diffuse(r *host.Run, base, size, n int, y, x []float32, dimX int) 
 }
 
 //go:noinline
-func quernRow2Diffuse(r *host.Run, base, size, n int, x, y []float32, dimX int) {
+func quernRow2Diffuse(r *host2.Run, base, size, n int, x, y []float32, dimX int) {
 	for threadX := range dimX {
 		r.ThreadIdx.X = threadX
 //line cluster.go:15
@@ -2748,11 +2834,11 @@ func quernRow2Diffuse(r *host.Run, base, size, n int, x, y []float32, dimX int) 
 	}
 }
 
-func quernHostClusterHistogram(r *host.Run) {
-	data := host.Slice[uint8](r, 0)
-	counts := host.Slice[int32](r, 1)
+func quernHostClusterHistogram(r *host2.Run) {
+	data := host2.Slice[uint8](r, 0)
+	counts := host2.Slice[int32](r, 1)
 	gridX := r.GridDim.X
-	half := host.Shared[[128]int32](r, 0)
+	half := host2.Shared[[128]int32](r, 0)
 	var iFirst int
 	size := gridX * 128
 	for r.Next() {
@@ -2787,7 +2873,7 @@ func quernHostClusterHistogram(r *host.Run) {
 }
 
 //go:noinline
-func quernRow1ClusterHistogram(r *host.Run, half *[128]int32) {
+func quernRow1ClusterHistogram(r *host2.Run, half *[128]int32) {
 	row := (*[128]int32)(half[0:])
 	for threadX := range 128 {
 //line cluster.go:28
@@ -2796,14 +2882,14 @@ func quernRow1ClusterHistogram(r *host.Run, half *[128]int32) {
 }
 
 //go:noinline
-func quernRow2ClusterHistogram(r *host.Run, iFirst int, data []uint8, half *[128]int32) {
+func quernRow2ClusterHistogram(r *host2.Run, iFirst int, data []uint8, half *[128]int32) {
 	if iFirst >= 0 && 128 <= len(data)-iFirst && len(data)-iFirst >= 128 {
 		row2 := (*[128]uint8)(data[iFirst:])
 		for threadX := range 128 {
 			r.ThreadIdx.X = threadX
 //line cluster.go:31
 			bin := int(row2[threadX])
-			t2 := host.ClusterShared(r, half, bin/128)
+			t2 := host2.ClusterShared(r, half, bin/128)
 //line cluster.go:32
 			atomic.AddInt32(&t2[bin%128], 1)
 		}
@@ -2814,7 +2900,7 @@ func quernRow2ClusterHistogram(r *host.Run, iFirst int, data []uint8, half *[128
 //line cluster.go:30
 		if iFirst+threadX < len(data) {
 			bin := int(data[iFirst+threadX])
-			t2 := host.ClusterShared(r, half, bin/128)
+			t2 := host2.ClusterShared(r, half, bin/128)
 //line cluster.go:32
 			atomic.AddInt32(&t2[bin%128], 1)
 		}
@@ -2822,7 +2908,7 @@ func quernRow2ClusterHistogram(r *host.Run, iFirst int, data []uint8, half *[128
 }
 
 //go:noinline
-func quernRow3ClusterHistogram(r *host.Run, base int, counts []int32, half *[128]int32) {
+func quernRow3ClusterHistogram(r *host2.Run, base int, counts []int32, half *[128]int32) {
 	for threadX := range 128 {
 		r.ThreadIdx.X = threadX
 //line cluster.go:35
@@ -2831,10 +2917,10 @@ func quernRow3ClusterHistogram(r *host.Run, base int, counts []int32, half *[128
 	}
 }
 
-func quernHostClampAll_float32(r *host.Run) {
-	lo := host.Value[float32](r, 0)
-	hi := host.Value[float32](r, 1)
-	x := host.Slice[float32](r, 2)
+func quernHostClampAll_float32(r *host2.Run) {
+	lo := host2.Value[float32](r, 0)
+	hi := host2.Value[float32](r, 1)
+	x := host2.Slice[float32](r, 2)
 	dimX := r.BlockDim.X
 	dimY := r.BlockDim.Y
 	dimZ := r.BlockDim.Z
@@ -2851,7 +2937,7 @@ func quernHostClampAll_float32(r *host.Run) {
 }
 
 //go:noinline
-func quernRow1ClampAll_float32(r *host.Run, base int, x []float32, lo, hi float32, dimX int) {
+func quernRow1ClampAll_float32(r *host2.Run, base int, x []float32, lo, hi float32, dimX int) {
 	count := max(0, min(dimX, len(x)-base))
 	if base >= 0 && count <= len(x)-base {
 		row := x[base:][:count]
@@ -2871,10 +2957,10 @@ func quernRow1ClampAll_float32(r *host.Run, base int, x []float32, lo, hi float3
 	}
 }
 
-func quernHostClampAll_int32(r *host.Run) {
-	lo := host.Value[int32](r, 0)
-	hi := host.Value[int32](r, 1)
-	x := host.Slice[int32](r, 2)
+func quernHostClampAll_int32(r *host2.Run) {
+	lo := host2.Value[int32](r, 0)
+	hi := host2.Value[int32](r, 1)
+	x := host2.Slice[int32](r, 2)
 	dimX := r.BlockDim.X
 	dimY := r.BlockDim.Y
 	dimZ := r.BlockDim.Z
@@ -2891,7 +2977,7 @@ func quernHostClampAll_int32(r *host.Run) {
 }
 
 //go:noinline
-func quernRow1ClampAll_int32(r *host.Run, base int, x []int32, lo, hi int32, dimX int) {
+func quernRow1ClampAll_int32(r *host2.Run, base int, x []int32, lo, hi int32, dimX int) {
 	count := max(0, min(dimX, len(x)-base))
 	if base >= 0 && count <= len(x)-base {
 		row := x[base:][:count]
@@ -2911,10 +2997,10 @@ func quernRow1ClampAll_int32(r *host.Run, base int, x []int32, lo, hi int32, dim
 	}
 }
 
-func quernHostClampAll_meters(r *host.Run) {
-	lo := host.Value[meters](r, 0)
-	hi := host.Value[meters](r, 1)
-	x := host.Slice[meters](r, 2)
+func quernHostClampAll_meters(r *host2.Run) {
+	lo := host2.Value[meters](r, 0)
+	hi := host2.Value[meters](r, 1)
+	x := host2.Slice[meters](r, 2)
 	dimX := r.BlockDim.X
 	dimY := r.BlockDim.Y
 	dimZ := r.BlockDim.Z
@@ -2931,7 +3017,7 @@ func quernHostClampAll_meters(r *host.Run) {
 }
 
 //go:noinline
-func quernRow1ClampAll_meters(r *host.Run, base int, x []meters, lo, hi meters, dimX int) {
+func quernRow1ClampAll_meters(r *host2.Run, base int, x []meters, lo, hi meters, dimX int) {
 	count := max(0, min(dimX, len(x)-base))
 	if base >= 0 && count <= len(x)-base {
 		row := x[base:][:count]
@@ -2951,10 +3037,10 @@ func quernRow1ClampAll_meters(r *host.Run, base int, x []meters, lo, hi meters, 
 	}
 }
 
-func quernHostConvertAll_float32_int16(r *host.Run) {
-	scale := host.Value[float32](r, 0)
-	from := host.Slice[float32](r, 1)
-	to := host.Slice[int16](r, 2)
+func quernHostConvertAll_float32_int16(r *host2.Run) {
+	scale := host2.Value[float32](r, 0)
+	from := host2.Slice[float32](r, 1)
+	to := host2.Slice[int16](r, 2)
 	dimX := r.BlockDim.X
 	dimY := r.BlockDim.Y
 	dimZ := r.BlockDim.Z
@@ -2971,7 +3057,7 @@ func quernHostConvertAll_float32_int16(r *host.Run) {
 }
 
 //go:noinline
-func quernRow1ConvertAll_float32_int16(r *host.Run, base int, to []int16, scale float32, from []float32, dimX int) {
+func quernRow1ConvertAll_float32_int16(r *host2.Run, base int, to []int16, scale float32, from []float32, dimX int) {
 	count := max(0, min(dimX, len(to)-base))
 	if base >= 0 && count <= len(to)-base && count <= len(from)-base {
 		row := to[base:][:count]
@@ -2992,10 +3078,10 @@ func quernRow1ConvertAll_float32_int16(r *host.Run, base int, to []int16, scale 
 	}
 }
 
-func quernHostConvertAll_float64_int32(r *host.Run) {
-	scale := host.Value[float64](r, 0)
-	from := host.Slice[float64](r, 1)
-	to := host.Slice[int32](r, 2)
+func quernHostConvertAll_float64_int32(r *host2.Run) {
+	scale := host2.Value[float64](r, 0)
+	from := host2.Slice[float64](r, 1)
+	to := host2.Slice[int32](r, 2)
 	dimX := r.BlockDim.X
 	dimY := r.BlockDim.Y
 	dimZ := r.BlockDim.Z
@@ -3012,7 +3098,7 @@ func quernHostConvertAll_float64_int32(r *host.Run) {
 }
 
 //go:noinline
-func quernRow1ConvertAll_float64_int32(r *host.Run, base int, to []int32, scale float64, from []float64, dimX int) {
+func quernRow1ConvertAll_float64_int32(r *host2.Run, base int, to []int32, scale float64, from []float64, dimX int) {
 	count := max(0, min(dimX, len(to)-base))
 	if base >= 0 && count <= len(to)-base && count <= len(from)-base {
 		row := to[base:][:count]
@@ -3033,11 +3119,11 @@ func quernRow1ConvertAll_float64_int32(r *host.Run, base int, to []int32, scale 
 	}
 }
 
-func quernHostExtremes(r *host.Run) {
-	width := host.Value[int](r, 0)
-	x := host.Slice[int32](r, 1)
-	most := host.Slice[int32](r, 2)
-	negatives := host.Slice[int32](r, 3)
+func quernHostExtremes(r *host2.Run) {
+	width := host2.Value[int](r, 0)
+	x := host2.Slice[int32](r, 1)
+	most := host2.Slice[int32](r, 2)
+	negatives := host2.Slice[int32](r, 3)
 	dimX := r.BlockDim.X
 	dimY := r.BlockDim.Y
 	dimZ := r.BlockDim.Z
@@ -3054,7 +3140,7 @@ func quernHostExtremes(r *host.Run) {
 }
 
 //go:noinline
-func quernRow1Extremes(r *host.Run, base int, most, x []int32, width int, negatives []int32, dimX int) {
+func quernRow1Extremes(r *host2.Run, base int, most, x []int32, width int, negatives []int32, dimX int) {
 	count2 := max(0, min(dimX, len(most)-base))
 	if base >= 0 && count2 <= len(most)-base && count2 <= len(negatives)-base {
 		row2 := most[base:][:count2]
@@ -3134,8 +3220,8 @@ func quernRow1Extremes(r *host.Run, base int, most, x []int32, width int, negati
 	}
 }
 
-func quernHostReturnedFunctions(r *host.Run) {
-	x := host.Slice[float32](r, 0)
+func quernHostReturnedFunctions(r *host2.Run) {
+	x := host2.Slice[float32](r, 0)
 	dimX := r.BlockDim.X
 	dimY := r.BlockDim.Y
 	dimZ := r.BlockDim.Z
@@ -3152,7 +3238,7 @@ func quernHostReturnedFunctions(r *host.Run) {
 }
 
 //go:noinline
-func quernRow1ReturnedFunctions(r *host.Run, base int, x []float32, dimX int) {
+func quernRow1ReturnedFunctions(r *host2.Run, base int, x []float32, dimX int) {
 	count := max(0, min(dimX, len(x)-base))
 	if base >= 0 && count <= len(x)-base {
 		row := x[base:][:count]
@@ -3208,8 +3294,8 @@ func quernRow1ReturnedFunctions(r *host.Run, base int, x []float32, dimX int) {
 	}
 }
 
-func quernHostMethodValues(r *host.Run) {
-	x := host.Slice[meters](r, 0)
+func quernHostMethodValues(r *host2.Run) {
+	x := host2.Slice[meters](r, 0)
 	dimX := r.BlockDim.X
 	dimY := r.BlockDim.Y
 	dimZ := r.BlockDim.Z
@@ -3226,7 +3312,7 @@ func quernHostMethodValues(r *host.Run) {
 }
 
 //go:noinline
-func quernRow1MethodValues(r *host.Run, base int, x []meters, dimX int) {
+func quernRow1MethodValues(r *host2.Run, base int, x []meters, dimX int) {
 	count := max(0, min(dimX, len(x)-base))
 	if base >= 0 && count <= len(x)-base {
 		row := x[base:][:count]
@@ -3254,10 +3340,10 @@ func quernRow1MethodValues(r *host.Run, base int, x []meters, dimX int) {
 	}
 }
 
-func quernHostPositions(r *host.Run) {
-	sorted := host.Slice[float32](r, 0)
-	x := host.Slice[float32](r, 1)
-	at := host.Slice[int32](r, 2)
+func quernHostPositions(r *host2.Run) {
+	sorted := host2.Slice[float32](r, 0)
+	x := host2.Slice[float32](r, 1)
+	at := host2.Slice[int32](r, 2)
 	dimX := r.BlockDim.X
 	dimY := r.BlockDim.Y
 	dimZ := r.BlockDim.Z
@@ -3275,7 +3361,7 @@ func quernHostPositions(r *host.Run) {
 }
 
 //go:noinline
-func quernRow1Positions(r *host.Run, base int, x []float32, n int, sorted []float32, at []int32, dimX int) {
+func quernRow1Positions(r *host2.Run, base int, x []float32, n int, sorted []float32, at []int32, dimX int) {
 	count := max(0, min(dimX, len(x)-base))
 	if base >= 0 && count <= len(x)-base && count <= len(at)-base {
 		row := x[base:][:count]
@@ -3328,10 +3414,10 @@ func quernRow1Positions(r *host.Run, base int, x []float32, n int, sorted []floa
 	}
 }
 
-func quernHostBoxBlur(r *host.Run) {
-	radius := host.Value[int](r, 0)
-	in := host.Slice[float32](r, 1)
-	out := host.Slice[float32](r, 2)
+func quernHostBoxBlur(r *host2.Run) {
+	radius := host2.Value[int](r, 0)
+	in := host2.Slice[float32](r, 1)
+	out := host2.Slice[float32](r, 2)
 	dimX := r.BlockDim.X
 	dimY := r.BlockDim.Y
 	dimZ := r.BlockDim.Z
@@ -3349,7 +3435,7 @@ func quernHostBoxBlur(r *host.Run) {
 }
 
 //go:noinline
-func quernRow1BoxBlur(r *host.Run, base, radius int, in, out []float32, value float32, dimX int) {
+func quernRow1BoxBlur(r *host2.Run, base, radius int, in, out []float32, value float32, dimX int) {
 	for threadX := range dimX {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
@@ -3365,9 +3451,9 @@ func quernRow1BoxBlur(r *host.Run, base, radius int, in, out []float32, value fl
 	}
 }
 
-func quernHostBoxBlur_radius_1(r *host.Run) {
-	in := host.Slice[float32](r, 1)
-	out := host.Slice[float32](r, 2)
+func quernHostBoxBlur_radius_1(r *host2.Run) {
+	in := host2.Slice[float32](r, 1)
+	out := host2.Slice[float32](r, 2)
 	dimX := r.BlockDim.X
 	dimY := r.BlockDim.Y
 	dimZ := r.BlockDim.Z
@@ -3388,7 +3474,7 @@ func quernHostBoxBlur_radius_1(r *host.Run) {
 }
 
 //go:noinline
-func quernRow1BoxBlur_radius_1(r *host.Run, base, radius2 int, in, out []float32, value float32, dimX, base2, base3 int) {
+func quernRow1BoxBlur_radius_1(r *host2.Run, base, radius2 int, in, out []float32, value float32, dimX, base2, base3 int) {
 	count := dimX
 	if base2 >= 0 && count <= len(in)-base2 && base >= 0 && count <= len(in)-base && base3 >= 0 && count <= len(in)-base3 && count <= len(out)-base {
 		row := in[base2:][:count]
@@ -3430,9 +3516,9 @@ func quernRow1BoxBlur_radius_1(r *host.Run, base, radius2 int, in, out []float32
 	}
 }
 
-func quernHostBoxBlur_radius_2(r *host.Run) {
-	in := host.Slice[float32](r, 1)
-	out := host.Slice[float32](r, 2)
+func quernHostBoxBlur_radius_2(r *host2.Run) {
+	in := host2.Slice[float32](r, 1)
+	out := host2.Slice[float32](r, 2)
 	dimX := r.BlockDim.X
 	dimY := r.BlockDim.Y
 	dimZ := r.BlockDim.Z
@@ -3455,7 +3541,7 @@ func quernHostBoxBlur_radius_2(r *host.Run) {
 }
 
 //go:noinline
-func quernRow1BoxBlur_radius_2(r *host.Run, base, radius2 int, in, out []float32, value float32, dimX, base2, base3, base4, base5 int) {
+func quernRow1BoxBlur_radius_2(r *host2.Run, base, radius2 int, in, out []float32, value float32, dimX, base2, base3, base4, base5 int) {
 	count := dimX
 	if base2 >= 0 && count <= len(in)-base2 && base3 >= 0 && count <= len(in)-base3 && base >= 0 && count <= len(in)-base && base4 >= 0 && count <= len(in)-base4 && base5 >= 0 && count <= len(in)-base5 && count <= len(out)-base {
 		row := in[base2:][:count]
@@ -3505,9 +3591,9 @@ func quernRow1BoxBlur_radius_2(r *host.Run, base, radius2 int, in, out []float32
 	}
 }
 
-func quernHostBoxBlur_radius_3(r *host.Run) {
-	in := host.Slice[float32](r, 1)
-	out := host.Slice[float32](r, 2)
+func quernHostBoxBlur_radius_3(r *host2.Run) {
+	in := host2.Slice[float32](r, 1)
+	out := host2.Slice[float32](r, 2)
 	dimX := r.BlockDim.X
 	dimY := r.BlockDim.Y
 	dimZ := r.BlockDim.Z
@@ -3532,7 +3618,7 @@ func quernHostBoxBlur_radius_3(r *host.Run) {
 }
 
 //go:noinline
-func quernRow1BoxBlur_radius_3(r *host.Run, base, radius2 int, in, out []float32, value float32, dimX, base2, base3, base4, base5, base6, base7 int) {
+func quernRow1BoxBlur_radius_3(r *host2.Run, base, radius2 int, in, out []float32, value float32, dimX, base2, base3, base4, base5, base6, base7 int) {
 	count := dimX
 	if base2 >= 0 && count <= len(in)-base2 && base3 >= 0 && count <= len(in)-base3 && base4 >= 0 && count <= len(in)-base4 && base >= 0 && count <= len(in)-base && base5 >= 0 && count <= len(in)-base5 && base6 >= 0 && count <= len(in)-base6 && base7 >= 0 && count <= len(in)-base7 && count <= len(out)-base {
 		row := in[base2:][:count]
@@ -3590,9 +3676,9 @@ func quernRow1BoxBlur_radius_3(r *host.Run, base, radius2 int, in, out []float32
 	}
 }
 
-func quernHostScale(r *host.Run) {
-	a := host.Value[float32](r, 0)
-	x := host.Slice[float32](r, 1)
+func quernHostScale(r *host2.Run) {
+	a := host2.Value[float32](r, 0)
+	x := host2.Slice[float32](r, 1)
 	dimX := r.BlockDim.X
 	dimY := r.BlockDim.Y
 	dimZ := r.BlockDim.Z
@@ -3609,7 +3695,7 @@ func quernHostScale(r *host.Run) {
 }
 
 //go:noinline
-func quernRow1Scale(r *host.Run, base int, x []float32, a float32, dimX int) {
+func quernRow1Scale(r *host2.Run, base int, x []float32, a float32, dimX int) {
 	count := max(0, min(dimX, len(x)-base))
 	if base >= 0 && count <= len(x)-base {
 		row := x[base:][:count]
@@ -3629,12 +3715,12 @@ func quernRow1Scale(r *host.Run, base int, x []float32, a float32, dimX int) {
 	}
 }
 
-func quernHostTranspose(r *host.Run) {
-	w := host.Value[int](r, 0)
-	h := host.Value[int](r, 1)
-	in := host.Slice[float32](r, 2)
-	out := host.Slice[float32](r, 3)
-	tile := host.Shared[[32][33]float32](r, 0)
+func quernHostTranspose(r *host2.Run) {
+	w := host2.Value[int](r, 0)
+	h := host2.Value[int](r, 1)
+	in := host2.Slice[float32](r, 2)
+	out := host2.Slice[float32](r, 3)
+	tile := host2.Shared[[32][33]float32](r, 0)
 	for r.Next() {
 		blockX := r.BlockIdx.X
 		blockY := r.BlockIdx.Y
@@ -3658,7 +3744,7 @@ func quernHostTranspose(r *host.Run) {
 }
 
 //go:noinline
-func quernRow1Transpose(r *host.Run, base, start, w, h int, tile *[32][33]float32, threadY int, in []float32) {
+func quernRow1Transpose(r *host2.Run, base, start, w, h int, tile *[32][33]float32, threadY int, in []float32) {
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 //line memory.go:12
@@ -3672,7 +3758,7 @@ func quernRow1Transpose(r *host.Run, base, start, w, h int, tile *[32][33]float3
 }
 
 //go:noinline
-func quernRow2Transpose(r *host.Run, base2, t2, h, w int, out []float32, tile *[32][33]float32, threadY int) {
+func quernRow2Transpose(r *host2.Run, base2, t2, h, w int, out []float32, tile *[32][33]float32, threadY int) {
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		t1 := base2 + threadX
@@ -3686,14 +3772,14 @@ func quernRow2Transpose(r *host.Run, base2, t2, h, w int, out []float32, tile *[
 	}
 }
 
-func quernHostHistogram(r *host.Run) {
-	x := host.Slice[uint8](r, 0)
-	out := host.Slice[uint32](r, 1)
+func quernHostHistogram(r *host2.Run) {
+	x := host2.Slice[uint8](r, 0)
+	out := host2.Slice[uint32](r, 1)
 	dimX := r.BlockDim.X
 	dimY := r.BlockDim.Y
 	dimZ := r.BlockDim.Z
 	gridX := r.GridDim.X
-	bins := host.Dynamic[uint32](r, 0)
+	bins := host2.Dynamic[uint32](r, 0)
 	var iFirst int
 	size := gridX * dimX
 	for r.Next() {
@@ -3724,7 +3810,7 @@ func quernHostHistogram(r *host.Run) {
 }
 
 //go:noinline
-func quernRow1Histogram(r *host.Run, dimX int, bins []uint32) {
+func quernRow1Histogram(r *host2.Run, dimX int, bins []uint32) {
 	for threadX := range dimX {
 		r.ThreadIdx.X = threadX
 //line memory.go:29
@@ -3735,7 +3821,7 @@ func quernRow1Histogram(r *host.Run, dimX int, bins []uint32) {
 }
 
 //go:noinline
-func quernRow2Histogram(r *host.Run, iFirst int, x []uint8, bins []uint32, dimX int) {
+func quernRow2Histogram(r *host2.Run, iFirst int, x []uint8, bins []uint32, dimX int) {
 	count := max(0, min(dimX, len(x)-iFirst))
 	if iFirst >= 0 && count <= len(x)-iFirst {
 		row := x[iFirst:][:count]
@@ -3756,7 +3842,7 @@ func quernRow2Histogram(r *host.Run, iFirst int, x []uint8, bins []uint32, dimX 
 }
 
 //go:noinline
-func quernRow3Histogram(r *host.Run, dimX int, bins, out []uint32) {
+func quernRow3Histogram(r *host2.Run, dimX int, bins, out []uint32) {
 	for threadX := range dimX {
 		r.ThreadIdx.X = threadX
 //line memory.go:37
@@ -3766,10 +3852,10 @@ func quernRow3Histogram(r *host.Run, dimX int, bins, out []uint32) {
 	}
 }
 
-func quernHostExtent(r *host.Run) {
-	x := host.Slice[float32](r, 0)
-	low := host.Slice[float32](r, 1)
-	high := host.Slice[float32](r, 2)
+func quernHostExtent(r *host2.Run) {
+	x := host2.Slice[float32](r, 0)
+	low := host2.Slice[float32](r, 1)
+	high := host2.Slice[float32](r, 2)
 	dimX := r.BlockDim.X
 	dimY := r.BlockDim.Y
 	dimZ := r.BlockDim.Z
@@ -3786,7 +3872,7 @@ func quernHostExtent(r *host.Run) {
 }
 
 //go:noinline
-func quernRow1Extent(r *host.Run, base int, x, low, high []float32, dimX int) {
+func quernRow1Extent(r *host2.Run, base int, x, low, high []float32, dimX int) {
 	count := max(0, min(dimX, len(x)-base))
 	if base >= 0 && count <= len(x)-base {
 		row := x[base:][:count]
@@ -3809,11 +3895,11 @@ func quernRow1Extent(r *host.Run, base int, x, low, high []float32, dimX int) {
 	}
 }
 
-func quernHostMark(r *host.Run) {
-	x := host.Slice[uint16](r, 0)
-	set := host.Slice[uint32](r, 1)
-	left := host.Slice[uint32](r, 2)
-	odd := host.Slice[uint32](r, 3)
+func quernHostMark(r *host2.Run) {
+	x := host2.Slice[uint16](r, 0)
+	set := host2.Slice[uint32](r, 1)
+	left := host2.Slice[uint32](r, 2)
+	odd := host2.Slice[uint32](r, 3)
 	dimX := r.BlockDim.X
 	dimY := r.BlockDim.Y
 	dimZ := r.BlockDim.Z
@@ -3831,7 +3917,7 @@ func quernHostMark(r *host.Run) {
 }
 
 //go:noinline
-func quernRow1Mark(r *host.Run, base int, x []uint16, c uint32, set, left, odd []uint32, dimX int) {
+func quernRow1Mark(r *host2.Run, base int, x []uint16, c uint32, set, left, odd []uint32, dimX int) {
 	count := max(0, min(dimX, len(x)-base))
 	if base >= 0 && count <= len(x)-base {
 		row := x[base:][:count]
@@ -3867,11 +3953,11 @@ func quernRow1Mark(r *host.Run, base int, x []uint16, c uint32, set, left, odd [
 	}
 }
 
-func quernHostInsert(r *host.Run) {
-	keys := host.Slice[uint32](r, 0)
-	table := host.Slice[uint32](r, 1)
-	newest := host.Slice[int32](r, 2)
-	previous := host.Slice[int32](r, 3)
+func quernHostInsert(r *host2.Run) {
+	keys := host2.Slice[uint32](r, 0)
+	table := host2.Slice[uint32](r, 1)
+	newest := host2.Slice[int32](r, 2)
+	previous := host2.Slice[int32](r, 3)
 	dimX := r.BlockDim.X
 	dimY := r.BlockDim.Y
 	dimZ := r.BlockDim.Z
@@ -3889,7 +3975,7 @@ func quernHostInsert(r *host.Run) {
 }
 
 //go:noinline
-func quernRow1Insert(r *host.Run, base int, keys []uint32, n uint32, table []uint32, newest, previous []int32, dimX int) {
+func quernRow1Insert(r *host2.Run, base int, keys []uint32, n uint32, table []uint32, newest, previous []int32, dimX int) {
 	count := max(0, min(dimX, len(keys)-base))
 	if base >= 0 && count <= len(keys)-base && count <= len(previous)-base {
 		row := keys[base:][:count]
@@ -3935,9 +4021,9 @@ func quernRow1Insert(r *host.Run, base int, keys []uint32, n uint32, table []uin
 	}
 }
 
-func quernHostTake(r *host.Run) {
-	stock := host.Slice[int32](r, 0)
-	got := host.Slice[bool](r, 1)
+func quernHostTake(r *host2.Run) {
+	stock := host2.Slice[int32](r, 0)
+	got := host2.Slice[bool](r, 1)
 	dimX := r.BlockDim.X
 	dimY := r.BlockDim.Y
 	dimZ := r.BlockDim.Z
@@ -3954,7 +4040,7 @@ func quernHostTake(r *host.Run) {
 }
 
 //go:noinline
-func quernRow1Take(r *host.Run, base int, got []bool, stock []int32, dimX int) {
+func quernRow1Take(r *host2.Run, base int, got []bool, stock []int32, dimX int) {
 	count := max(0, min(dimX, len(got)-base))
 	if base >= 0 && count <= len(got)-base {
 		row := got[base:][:count]
@@ -3978,11 +4064,11 @@ func quernRow1Take(r *host.Run, base int, got []bool, stock []int32, dimX int) {
 	}
 }
 
-func quernHostRelay(r *host.Run) {
-	x := host.Slice[int64](r, 0)
-	sums := host.Slice[int64](r, 1)
-	ready := host.Slice[uint32](r, 2)
-	ticket := host.Slice[uint32](r, 3)
+func quernHostRelay(r *host2.Run) {
+	x := host2.Slice[int64](r, 0)
+	sums := host2.Slice[int64](r, 1)
+	ready := host2.Slice[uint32](r, 2)
+	ticket := host2.Slice[uint32](r, 3)
 	dimX := r.BlockDim.X
 	dimY := r.BlockDim.Y
 	dimZ := r.BlockDim.Z
@@ -3998,7 +4084,7 @@ func quernHostRelay(r *host.Run) {
 }
 
 //go:noinline
-func quernRow1Relay(r *host.Run, ticket []uint32, c uint32, x []int64, ready []uint32, sums []int64, dimX int) {
+func quernRow1Relay(r *host2.Run, ticket []uint32, c uint32, x []int64, ready []uint32, sums []int64, dimX int) {
 	for threadX := range dimX {
 		r.ThreadIdx.X = threadX
 //line memory.go:100
@@ -4014,7 +4100,7 @@ func quernRow1Relay(r *host.Run, ticket []uint32, c uint32, x []int64, ready []u
 //line memory.go:106
 			for {
 //line memory.go:106
-				loaded = host.Load(r, &ready[n-1])
+				loaded = host2.Load(r, &ready[n-1])
 				if !(loaded == 0) {
 					break
 				}
@@ -4027,17 +4113,17 @@ func quernRow1Relay(r *host.Run, ticket []uint32, c uint32, x []int64, ready []u
 	}
 }
 
-func quernHostTotal(r *host.Run) {
-	x := host.Slice[float64](r, 0)
-	partial := host.Slice[float64](r, 1)
-	done := host.Slice[uint32](r, 2)
-	out := host.Slice[float64](r, 3)
+func quernHostTotal(r *host2.Run) {
+	x := host2.Slice[float64](r, 0)
+	partial := host2.Slice[float64](r, 1)
+	done := host2.Slice[uint32](r, 2)
+	out := host2.Slice[float64](r, 3)
 	gridX := r.GridDim.X
 	var kFirst int
-	sum := host.Shared[[128]float64](r, 0)
+	sum := host2.Shared[[128]float64](r, 0)
 	size := gridX * 128
 	c := uint32(1)
-	last := host.Shared[bool](r, 1)
+	last := host2.Shared[bool](r, 1)
 	for r.Next() {
 		blockX := r.BlockIdx.X
 //line memory.go:122
@@ -4072,7 +4158,7 @@ func quernHostTotal(r *host.Run) {
 }
 
 //go:noinline
-func quernRow1Total(r *host.Run, sum *[128]float64) {
+func quernRow1Total(r *host2.Run, sum *[128]float64) {
 	row := (*[128]float64)(sum[0:])
 	for threadX := range 128 {
 //line memory.go:121
@@ -4081,7 +4167,7 @@ func quernRow1Total(r *host.Run, sum *[128]float64) {
 }
 
 //go:noinline
-func quernRow2Total(r *host.Run, kFirst int, x []float64, sum *[128]float64) {
+func quernRow2Total(r *host2.Run, kFirst int, x []float64, sum *[128]float64) {
 	if kFirst >= 0 && 128 <= len(x)-kFirst && len(x)-kFirst >= 128 {
 		row2 := (*[128]float64)(sum[0:])
 		row3 := (*[128]float64)(x[kFirst:])
@@ -4101,7 +4187,7 @@ func quernRow2Total(r *host.Run, kFirst int, x []float64, sum *[128]float64) {
 }
 
 //go:noinline
-func quernRow3Total(r *host.Run, sum *[128]float64, partial []float64, blockX int, done []uint32, c uint32, last *bool, gridX int) {
+func quernRow3Total(r *host2.Run, sum *[128]float64, partial []float64, blockX int, done []uint32, c uint32, last *bool, gridX int) {
 	for threadX := range 128 {
 		r.ThreadIdx.X = threadX
 //line memory.go:126
@@ -4123,7 +4209,7 @@ func quernRow3Total(r *host.Run, sum *[128]float64, partial []float64, blockX in
 }
 
 //go:noinline
-func quernRow4Total(r *host.Run, last *bool, gridX int, partial, out []float64) {
+func quernRow4Total(r *host2.Run, last *bool, gridX int, partial, out []float64) {
 	for threadX := range 128 {
 		r.ThreadIdx.X = threadX
 //line memory.go:137
@@ -4137,9 +4223,9 @@ func quernRow4Total(r *host.Run, last *bool, gridX int, partial, out []float64) 
 	}
 }
 
-func quernHostSpread(r *host.Run) {
-	flag := host.Slice[uint32](r, 0)
-	saw := host.Slice[bool](r, 1)
+func quernHostSpread(r *host2.Run) {
+	flag := host2.Slice[uint32](r, 0)
+	saw := host2.Slice[bool](r, 1)
 	dimX := r.BlockDim.X
 	dimY := r.BlockDim.Y
 	dimZ := r.BlockDim.Z
@@ -4156,7 +4242,7 @@ func quernHostSpread(r *host.Run) {
 }
 
 //go:noinline
-func quernRow1Spread(r *host.Run, base int, saw []bool, blockX int, flag []uint32, dimX int) {
+func quernRow1Spread(r *host2.Run, base int, saw []bool, blockX int, flag []uint32, dimX int) {
 	count := max(0, min(dimX, len(saw)-base))
 	if base >= 0 && count <= len(saw)-base {
 		row := saw[base:][:count]
@@ -4166,7 +4252,7 @@ func quernRow1Spread(r *host.Run, base int, saw []bool, blockX int, flag []uint3
 			if blockX == 0 {
 				kernel.StoreRelaxed(&flag[0], 1)
 			}
-			loaded := host.Load(r, &flag[0])
+			loaded := host2.Load(r, &flag[0])
 			row[threadX] = loaded == 1
 		}
 		return
@@ -4179,21 +4265,21 @@ func quernRow1Spread(r *host.Run, base int, saw []bool, blockX int, flag []uint3
 			if blockX == 0 {
 				kernel.StoreRelaxed(&flag[0], 1)
 			}
-			loaded := host.Load(r, &flag[0])
+			loaded := host2.Load(r, &flag[0])
 //line memory.go:155
 			saw[i] = loaded == 1
 		}
 	}
 }
 
-func quernHostRows(r *host.Run) {
-	a := host.Slice[float32](r, 0)
-	out := host.Slice[float32](r, 1)
+func quernHostRows(r *host2.Run) {
+	a := host2.Slice[float32](r, 0)
+	out := host2.Slice[float32](r, 1)
 	gridX := r.GridDim.X
 	var stage int
 	var y int
 	t1 := len(a) / 256
-	row := host.Shared[[2][256]float32](r, 0)
+	row := host2.Shared[[2][256]float32](r, 0)
 	var next int
 	for r.Next() {
 		blockX := r.BlockIdx.X
@@ -4229,7 +4315,7 @@ func quernHostRows(r *host.Run) {
 }
 
 //go:noinline
-func quernRow1Rows(r *host.Run, blockX, t1 int, row *[2][256]float32, a []float32, base int) {
+func quernRow1Rows(r *host2.Run, blockX, t1 int, row *[2][256]float32, a []float32, base int) {
 	for threadX := range 64 {
 		r.ThreadIdx.X = threadX
 		t3 := 4 * threadX
@@ -4246,7 +4332,7 @@ func quernRow1Rows(r *host.Run, blockX, t1 int, row *[2][256]float32, a []float3
 }
 
 //go:noinline
-func quernRow2Rows(r *host.Run, next, t1, stage int, row *[2][256]float32, start int, a []float32) {
+func quernRow2Rows(r *host2.Run, next, t1, stage int, row *[2][256]float32, start int, a []float32) {
 	for threadX := range 64 {
 		r.ThreadIdx.X = threadX
 		t9 := 4 * threadX
@@ -4267,7 +4353,7 @@ func quernRow2Rows(r *host.Run, next, t1, stage int, row *[2][256]float32, start
 }
 
 //go:noinline
-func quernRow3Rows(r *host.Run, stage int, row *[2][256]float32, out []float32, y int) {
+func quernRow3Rows(r *host2.Run, stage int, row *[2][256]float32, out []float32, y int) {
 	for threadX := range 64 {
 		r.ThreadIdx.X = threadX
 //line memory.go:178
@@ -4288,11 +4374,11 @@ func quernRow3Rows(r *host.Run, stage int, row *[2][256]float32, out []float32, 
 	}
 }
 
-func quernHostBlur(r *host.Run) {
-	x := host.Slice[float32](r, 0)
-	out := host.Slice[float32](r, 1)
+func quernHostBlur(r *host2.Run) {
+	x := host2.Slice[float32](r, 0)
+	out := host2.Slice[float32](r, 1)
 	var t3 []float32
-	part := host.Shared[[264]float32](r, 1)
+	part := host2.Shared[[264]float32](r, 1)
 	for r.Next() {
 		blockX := r.BlockIdx.X
 		first := max(blockX*256-4, 0)
@@ -4318,7 +4404,7 @@ func quernHostBlur(r *host.Run) {
 }
 
 //go:noinline
-func quernRow1Blur(r *host.Run, threadY, threadZ int, t3, x []float32, first int) {
+func quernRow1Blur(r *host2.Run, threadY, threadZ int, t3, x []float32, first int) {
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 //line memory.go:198
@@ -4330,7 +4416,7 @@ func quernRow1Blur(r *host.Run, threadY, threadZ int, t3, x []float32, first int
 }
 
 //go:noinline
-func quernRow2Blur(r *host.Run, base int, x, out []float32, part *[264]float32, first, base2, base3 int) {
+func quernRow2Blur(r *host2.Run, base int, x, out []float32, part *[264]float32, first, base2, base3 int) {
 	if base >= 0 && 256 <= len(out)-base && base3 >= 0 && 258 <= 264-base3 {
 		row := (*[256]float32)(out[base:])
 		row2 := (*[258]float32)(part[base3:])
@@ -4356,11 +4442,11 @@ func quernRow2Blur(r *host.Run, base int, x, out []float32, part *[264]float32, 
 	}
 }
 
-func quernHostTimed(r *host.Run) {
-	n := host.Value[int](r, 0)
-	x := host.Slice[float32](r, 1)
-	cycles := host.Slice[int64](r, 2)
-	nanoseconds := host.Slice[int64](r, 3)
+func quernHostTimed(r *host2.Run) {
+	n := host2.Value[int](r, 0)
+	x := host2.Slice[float32](r, 1)
+	cycles := host2.Slice[int64](r, 2)
+	nanoseconds := host2.Slice[int64](r, 3)
 	dimX := r.BlockDim.X
 	dimY := r.BlockDim.Y
 	dimZ := r.BlockDim.Z
@@ -4377,7 +4463,7 @@ func quernHostTimed(r *host.Run) {
 }
 
 //go:noinline
-func quernRow1Timed(r *host.Run, x []float32, base, n int, cycles, nanoseconds []int64, dimX int) {
+func quernRow1Timed(r *host2.Run, x []float32, base, n int, cycles, nanoseconds []int64, dimX int) {
 	count := dimX
 	if base >= 0 && count <= len(x)-base && count <= len(cycles)-base && count <= len(nanoseconds)-base {
 		row := x[base:][:count]
@@ -4432,8 +4518,8 @@ func quernRow1Timed(r *host.Run, x []float32, base, n int, cycles, nanoseconds [
 	}
 }
 
-func quernHostIncrement(r *host.Run) {
-	x := host.Slice[int32](r, 0)
+func quernHostIncrement(r *host2.Run) {
+	x := host2.Slice[int32](r, 0)
 	for r.Next() {
 		blockX := r.BlockIdx.X
 		base := blockX * 256
@@ -4447,7 +4533,7 @@ func quernHostIncrement(r *host.Run) {
 }
 
 //go:noinline
-func quernRow1Increment(r *host.Run, base int, x []int32) {
+func quernRow1Increment(r *host2.Run, base int, x []int32) {
 	if base >= 0 && 256 <= len(x)-base && len(x)-base >= 256 {
 		row := (*[256]int32)(x[base:])
 		for threadX := range 256 {
@@ -4466,10 +4552,10 @@ func quernRow1Increment(r *host.Run, base int, x []int32) {
 	}
 }
 
-func quernHostMagnitudes(r *host.Run) {
-	x := host.Slice[float32](r, 0)
-	y := host.Slice[float32](r, 1)
-	out := host.Slice[float32](r, 2)
+func quernHostMagnitudes(r *host2.Run) {
+	x := host2.Slice[float32](r, 0)
+	y := host2.Slice[float32](r, 1)
+	out := host2.Slice[float32](r, 2)
 	dimX := r.BlockDim.X
 	dimY := r.BlockDim.Y
 	dimZ := r.BlockDim.Z
@@ -4486,7 +4572,7 @@ func quernHostMagnitudes(r *host.Run) {
 }
 
 //go:noinline
-func quernRow1Magnitudes(r *host.Run, base int, out, x, y []float32, dimX int) {
+func quernRow1Magnitudes(r *host2.Run, base int, out, x, y []float32, dimX int) {
 	count := max(0, min(dimX, len(out)-base))
 	if base >= 0 && count <= len(out)-base && count <= len(x)-base && count <= len(y)-base {
 		row := out[base:][:count]
@@ -4508,10 +4594,10 @@ func quernRow1Magnitudes(r *host.Run, base int, out, x, y []float32, dimX int) {
 	}
 }
 
-func quernHostColumnSums(r *host.Run) {
-	width := host.Value[int](r, 0)
-	matrix := host.Slice[float32](r, 1)
-	sums := host.Slice[float32](r, 2)
+func quernHostColumnSums(r *host2.Run) {
+	width := host2.Value[int](r, 0)
+	matrix := host2.Slice[float32](r, 1)
+	sums := host2.Slice[float32](r, 2)
 	dimX := r.BlockDim.X
 	dimY := r.BlockDim.Y
 	dimZ := r.BlockDim.Z
@@ -4528,7 +4614,7 @@ func quernHostColumnSums(r *host.Run) {
 }
 
 //go:noinline
-func quernRow1ColumnSums(r *host.Run, base, width int, matrix, sums []float32, dimX int) {
+func quernRow1ColumnSums(r *host2.Run, base, width int, matrix, sums []float32, dimX int) {
 	count := max(0, min(dimX, width-base))
 	if base >= 0 && width >= 0 && count <= len(sums)-base {
 		row := sums[base:][:count]
@@ -4560,9 +4646,9 @@ func quernRow1ColumnSums(r *host.Run, base, width int, matrix, sums []float32, d
 	}
 }
 
-func quernHostPolynomials(r *host.Run) {
-	coefficients := host.Value[[8]float32](r, 0)
-	x := host.Slice[float32](r, 1)
+func quernHostPolynomials(r *host2.Run) {
+	coefficients := host2.Value[[8]float32](r, 0)
+	x := host2.Slice[float32](r, 1)
 	dimX := r.BlockDim.X
 	dimY := r.BlockDim.Y
 	dimZ := r.BlockDim.Z
@@ -4593,7 +4679,7 @@ func quernHostPolynomials(r *host.Run) {
 }
 
 //go:noinline
-func quernRow1Polynomials(r *host.Run, iFirst int, x []float32, c, c2, c3, c4, c5, c6, c7, c8 float32, dimX int) {
+func quernRow1Polynomials(r *host2.Run, iFirst int, x []float32, c, c2, c3, c4, c5, c6, c7, c8 float32, dimX int) {
 	count := max(0, min(dimX, len(x)-iFirst))
 	if iFirst >= 0 && count <= len(x)-iFirst {
 		row := x[iFirst:][:count]
@@ -4641,9 +4727,9 @@ func quernRow1Polynomials(r *host.Run, iFirst int, x []float32, c, c2, c3, c4, c
 	}
 }
 
-func quernHostTrace(r *host.Run) {
-	limit := host.Value[float32](r, 0)
-	x := host.Slice[float32](r, 1)
+func quernHostTrace(r *host2.Run) {
+	limit := host2.Value[float32](r, 0)
+	x := host2.Slice[float32](r, 1)
 	dimX := r.BlockDim.X
 	dimY := r.BlockDim.Y
 	dimZ := r.BlockDim.Z
@@ -4660,7 +4746,7 @@ func quernHostTrace(r *host.Run) {
 }
 
 //go:noinline
-func quernRow1Trace(r *host.Run, base int, x []float32, limit float32, dimX int) {
+func quernRow1Trace(r *host2.Run, base int, x []float32, limit float32, dimX int) {
 	count := max(0, min(dimX, len(x)-base))
 	if base >= 0 && count <= len(x)-base {
 		row := x[base:][:count]
@@ -4670,7 +4756,7 @@ func quernRow1Trace(r *host.Run, base int, x []float32, limit float32, dimX int)
 			if row[threadX] > limit {
 				t2 := row[threadX]
 //line output.go:10
-				host.Printf(r, "x[%d] = %.1f > %g\n", int(i), float32(t2), float32(limit))
+				host2.Printf(r, "x[%d] = %.1f > %g\n", int(i), float32(t2), float32(limit))
 			}
 		}
 		return
@@ -4682,13 +4768,13 @@ func quernRow1Trace(r *host.Run, base int, x []float32, limit float32, dimX int)
 		if i < len(x) && x[i] > limit {
 			t2 := x[i]
 //line output.go:10
-			host.Printf(r, "x[%d] = %.1f > %g\n", int(i), float32(t2), float32(limit))
+			host2.Printf(r, "x[%d] = %.1f > %g\n", int(i), float32(t2), float32(limit))
 		}
 	}
 }
 
-func quernHostRoots(r *host.Run) {
-	x := host.Slice[float64](r, 0)
+func quernHostRoots(r *host2.Run) {
+	x := host2.Slice[float64](r, 0)
 	dimX := r.BlockDim.X
 	dimY := r.BlockDim.Y
 	dimZ := r.BlockDim.Z
@@ -4705,7 +4791,7 @@ func quernHostRoots(r *host.Run) {
 }
 
 //go:noinline
-func quernRow1Roots(r *host.Run, base int, x []float64, dimX int) {
+func quernRow1Roots(r *host2.Run, base int, x []float64, dimX int) {
 	count := max(0, min(dimX, len(x)-base))
 	if base >= 0 && count <= len(x)-base {
 		row := x[base:][:count]
@@ -4714,7 +4800,7 @@ func quernRow1Roots(r *host.Run, base int, x []float64, dimX int) {
 //line output.go:19
 			if !(row[threadX] >= 0) {
 //line output.go:19
-				host.Fail(r, "assertion failed: the input is not negative")
+				host2.Fail(r, "assertion failed: the input is not negative")
 			}
 //line output.go:20
 			row[threadX] = math.Sqrt(row[threadX])
@@ -4728,7 +4814,7 @@ func quernRow1Roots(r *host.Run, base int, x []float64, dimX int) {
 		if i < len(x) {
 			if !(x[i] >= 0) {
 //line output.go:19
-				host.Fail(r, "assertion failed: the input is not negative")
+				host2.Fail(r, "assertion failed: the input is not negative")
 			}
 //line output.go:20
 			x[i] = math.Sqrt(x[i])
@@ -4736,9 +4822,9 @@ func quernRow1Roots(r *host.Run, base int, x []float64, dimX int) {
 	}
 }
 
-func quernHostDecode(r *host.Run) {
-	text := host.Slice[uint8](r, 0)
-	values := host.Slice[int32](r, 1)
+func quernHostDecode(r *host2.Run) {
+	text := host2.Slice[uint8](r, 0)
+	values := host2.Slice[int32](r, 1)
 	dimX := r.BlockDim.X
 	dimY := r.BlockDim.Y
 	dimZ := r.BlockDim.Z
@@ -4755,7 +4841,7 @@ func quernHostDecode(r *host.Run) {
 }
 
 //go:noinline
-func quernRow1Decode(r *host.Run, base int, text []uint8, values []int32, dimX int) {
+func quernRow1Decode(r *host2.Run, base int, text []uint8, values []int32, dimX int) {
 	count := max(0, min(dimX, len(text)-base))
 	if base >= 0 && count <= len(text)-base && count <= len(values)-base {
 		row := text[base:][:count]
@@ -4767,7 +4853,7 @@ func quernRow1Decode(r *host.Run, base int, text []uint8, values []int32, dimX i
 			if 48 <= c && c <= 57 {
 				row2[threadX] = int32(c - 48)
 			} else {
-				host.Fail(r, "not a digit")
+				host2.Fail(r, "not a digit")
 			}
 		}
 		return
@@ -4783,15 +4869,15 @@ func quernRow1Decode(r *host.Run, base int, text []uint8, values []int32, dimX i
 		if 48 <= c && c <= 57 {
 			values[i] = int32(c - 48)
 		} else {
-			host.Fail(r, "not a digit")
+			host2.Fail(r, "not a digit")
 		}
 	}
 }
 
-func quernHostPiHits(r *host.Run) {
-	seed := host.Value[uint64](r, 0)
-	n := host.Value[int](r, 1)
-	hits := host.Slice[int32](r, 2)
+func quernHostPiHits(r *host2.Run) {
+	seed := host2.Value[uint64](r, 0)
+	n := host2.Value[int](r, 1)
+	hits := host2.Slice[int32](r, 2)
 	dimX := r.BlockDim.X
 	dimY := r.BlockDim.Y
 	dimZ := r.BlockDim.Z
@@ -4808,7 +4894,7 @@ func quernHostPiHits(r *host.Run) {
 }
 
 //go:noinline
-func quernRow1PiHits(r *host.Run, base int, hits []int32, seed uint64, n, dimX int) {
+func quernRow1PiHits(r *host2.Run, base int, hits []int32, seed uint64, n, dimX int) {
 	count2 := max(0, min(dimX, len(hits)-base))
 	if base >= 0 && count2 <= len(hits)-base {
 		row := hits[base:][:count2]
@@ -4867,10 +4953,10 @@ func quernRow1PiHits(r *host.Run, base int, hits []int32, seed uint64, n, dimX i
 	}
 }
 
-func quernHostNoise(r *host.Run) {
-	seed := host.Value[uint64](r, 0)
-	sigma := host.Value[float32](r, 1)
-	signal := host.Slice[float32](r, 2)
+func quernHostNoise(r *host2.Run) {
+	seed := host2.Value[uint64](r, 0)
+	sigma := host2.Value[float32](r, 1)
+	signal := host2.Slice[float32](r, 2)
 	dimX := r.BlockDim.X
 	dimY := r.BlockDim.Y
 	dimZ := r.BlockDim.Z
@@ -4893,7 +4979,7 @@ func quernHostNoise(r *host.Run) {
 }
 
 //go:noinline
-func quernRow1Noise(r *host.Run, iFirst int, signal []float32, seed uint64, sigma float32, dimX int) {
+func quernRow1Noise(r *host2.Run, iFirst int, signal []float32, seed uint64, sigma float32, dimX int) {
 	count := max(0, min(dimX, len(signal)-iFirst))
 	if iFirst >= 0 && count <= len(signal)-iFirst {
 		row := signal[iFirst:][:count]
@@ -4929,9 +5015,9 @@ func quernRow1Noise(r *host.Run, iFirst int, signal []float32, seed uint64, sigm
 	}
 }
 
-func quernHostShuffledKeys(r *host.Run) {
-	key := host.Value[[2]uint32](r, 0)
-	keys := host.Slice[uint32](r, 1)
+func quernHostShuffledKeys(r *host2.Run) {
+	key := host2.Value[[2]uint32](r, 0)
+	keys := host2.Slice[uint32](r, 1)
 	dimX := r.BlockDim.X
 	dimY := r.BlockDim.Y
 	dimZ := r.BlockDim.Z
@@ -4955,7 +5041,7 @@ func quernHostShuffledKeys(r *host.Run) {
 }
 
 //go:noinline
-func quernRow1ShuffledKeys(r *host.Run, base int, keys []uint32, t1_1, t1_2, t1_3, t5, t6, c2, c3 uint32, dimX int) {
+func quernRow1ShuffledKeys(r *host2.Run, base int, keys []uint32, t1_1, t1_2, t1_3, t5, t6, c2, c3 uint32, dimX int) {
 	count := max(0, min(dimX, len(keys)-base))
 	if base >= 0 && count <= len(keys)-base {
 		row := keys[base:][:count]
@@ -5271,43 +5357,43 @@ func quernRow1ShuffledKeys(r *host.Run, base int, keys []uint32, t1_1, t1_2, t1_
 	}
 }
 
-func quernHostTensorProduct(r *host.Run) {
-	n := host.Value[int](r, 0)
-	k := host.Value[int](r, 1)
-	a := host.Slice[[8]kernel.BFloat16](r, 2)
-	b := host.Slice[[8]kernel.BFloat16](r, 3)
-	c := host.Slice[float32](r, 4)
+func quernHostTensorProduct(r *host2.Run) {
+	n := host2.Value[int](r, 0)
+	k := host2.Value[int](r, 1)
+	a := host2.Slice[[8]kernel.BFloat16](r, 2)
+	b := host2.Slice[[8]kernel.BFloat16](r, 3)
+	c := host2.Slice[float32](r, 4)
 	var step int
-	sumss := host.Scratch[[2]kernel.Accumulator[float32]](r, 0, r.BlockDim.Count())
+	sumss := host2.Scratch[[2]kernel.Accumulator[float32]](r, 0, r.BlockDim.Count())
 	t5 := k / 2
-	tileA := host.Shared[[4][16][2][8]kernel.BFloat16](r, 0)
-	tileB := host.Shared[[4][16][2][8]kernel.BFloat16](r, 1)
-	givens := host.Scratch[*[8]kernel.BFloat16](r, 25, r.BlockDim.Count())
-	words := host.Scratch[uint32](r, 1, r.BlockDim.Count())
-	words2 := host.Scratch[uint32](r, 2, r.BlockDim.Count())
-	words3 := host.Scratch[uint32](r, 3, r.BlockDim.Count())
-	words4 := host.Scratch[uint32](r, 4, r.BlockDim.Count())
-	fas := host.Scratch[kernel.MatrixA[kernel.BFloat16]](r, 5, r.BlockDim.Count())
-	givens2 := host.Scratch[*[8]kernel.BFloat16](r, 26, r.BlockDim.Count())
-	words5 := host.Scratch[uint32](r, 6, r.BlockDim.Count())
-	words6 := host.Scratch[uint32](r, 7, r.BlockDim.Count())
-	words7 := host.Scratch[uint32](r, 8, r.BlockDim.Count())
-	words8 := host.Scratch[uint32](r, 9, r.BlockDim.Count())
-	rights := host.Scratch[kernel.MatrixB[kernel.BFloat16]](r, 10, r.BlockDim.Count())
-	t30s := host.Scratch[kernel.MatrixA[kernel.BFloat16]](r, 11, r.BlockDim.Count())
-	t31s := host.Scratch[kernel.MatrixB[kernel.BFloat16]](r, 12, r.BlockDim.Count())
-	t32s := host.Scratch[kernel.Accumulator[float32]](r, 13, r.BlockDim.Count())
-	sums2 := host.Scratch[float32](r, 14, r.BlockDim.Count())
-	sums3 := host.Scratch[float32](r, 15, r.BlockDim.Count())
-	sums4 := host.Scratch[float32](r, 16, r.BlockDim.Count())
-	sums5 := host.Scratch[float32](r, 17, r.BlockDim.Count())
-	t37s := host.Scratch[kernel.MatrixA[kernel.BFloat16]](r, 18, r.BlockDim.Count())
-	t38s := host.Scratch[kernel.MatrixB[kernel.BFloat16]](r, 19, r.BlockDim.Count())
-	t39s := host.Scratch[kernel.Accumulator[float32]](r, 20, r.BlockDim.Count())
-	sums6 := host.Scratch[float32](r, 21, r.BlockDim.Count())
-	sums7 := host.Scratch[float32](r, 22, r.BlockDim.Count())
-	sums8 := host.Scratch[float32](r, 23, r.BlockDim.Count())
-	sums9 := host.Scratch[float32](r, 24, r.BlockDim.Count())
+	tileA := host2.Shared[[4][16][2][8]kernel.BFloat16](r, 0)
+	tileB := host2.Shared[[4][16][2][8]kernel.BFloat16](r, 1)
+	givens := host2.Scratch[*[8]kernel.BFloat16](r, 25, r.BlockDim.Count())
+	words := host2.Scratch[uint32](r, 1, r.BlockDim.Count())
+	words2 := host2.Scratch[uint32](r, 2, r.BlockDim.Count())
+	words3 := host2.Scratch[uint32](r, 3, r.BlockDim.Count())
+	words4 := host2.Scratch[uint32](r, 4, r.BlockDim.Count())
+	fas := host2.Scratch[kernel.MatrixA[kernel.BFloat16]](r, 5, r.BlockDim.Count())
+	givens2 := host2.Scratch[*[8]kernel.BFloat16](r, 26, r.BlockDim.Count())
+	words5 := host2.Scratch[uint32](r, 6, r.BlockDim.Count())
+	words6 := host2.Scratch[uint32](r, 7, r.BlockDim.Count())
+	words7 := host2.Scratch[uint32](r, 8, r.BlockDim.Count())
+	words8 := host2.Scratch[uint32](r, 9, r.BlockDim.Count())
+	rights := host2.Scratch[kernel.MatrixB[kernel.BFloat16]](r, 10, r.BlockDim.Count())
+	t30s := host2.Scratch[kernel.MatrixA[kernel.BFloat16]](r, 11, r.BlockDim.Count())
+	t31s := host2.Scratch[kernel.MatrixB[kernel.BFloat16]](r, 12, r.BlockDim.Count())
+	t32s := host2.Scratch[kernel.Accumulator[float32]](r, 13, r.BlockDim.Count())
+	sums2 := host2.Scratch[float32](r, 14, r.BlockDim.Count())
+	sums3 := host2.Scratch[float32](r, 15, r.BlockDim.Count())
+	sums4 := host2.Scratch[float32](r, 16, r.BlockDim.Count())
+	sums5 := host2.Scratch[float32](r, 17, r.BlockDim.Count())
+	t37s := host2.Scratch[kernel.MatrixA[kernel.BFloat16]](r, 18, r.BlockDim.Count())
+	t38s := host2.Scratch[kernel.MatrixB[kernel.BFloat16]](r, 19, r.BlockDim.Count())
+	t39s := host2.Scratch[kernel.Accumulator[float32]](r, 20, r.BlockDim.Count())
+	sums6 := host2.Scratch[float32](r, 21, r.BlockDim.Count())
+	sums7 := host2.Scratch[float32](r, 22, r.BlockDim.Count())
+	sums8 := host2.Scratch[float32](r, 23, r.BlockDim.Count())
+	sums9 := host2.Scratch[float32](r, 24, r.BlockDim.Count())
 	t44 := 0
 	size := t44 >> 1 << 3
 	t46 := 0
@@ -5363,7 +5449,7 @@ func quernHostTensorProduct(r *host.Run) {
 				}
 			}
 //line tensor.go:26
-			host.LoadMatrix(words, words2, words3, words4, givens)
+			host2.LoadMatrix(words, words2, words3, words4, givens)
 			for threadZ := range 1 {
 				for threadY := range 1 {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
@@ -5372,7 +5458,7 @@ func quernHostTensorProduct(r *host.Run) {
 				}
 			}
 //line tensor.go:27
-			host.LoadMatrixTransposed(words5, words6, words7, words8, givens2)
+			host2.LoadMatrixTransposed(words5, words6, words7, words8, givens2)
 			for threadZ := range 1 {
 				for threadY := range 1 {
 					first5 := (threadZ*1 + threadY) * 128
@@ -5380,7 +5466,7 @@ func quernHostTensorProduct(r *host.Run) {
 				}
 			}
 //line tensor.go:28
-			host.MMABFloat16(sums2, sums3, sums4, sums5, t30s, t31s, t32s)
+			host2.MMABFloat16(sums2, sums3, sums4, sums5, t30s, t31s, t32s)
 			for threadZ := range 1 {
 				for threadY := range 1 {
 					first6 := (threadZ*1 + threadY) * 128
@@ -5388,7 +5474,7 @@ func quernHostTensorProduct(r *host.Run) {
 				}
 			}
 //line tensor.go:29
-			host.MMABFloat16(sums6, sums7, sums8, sums9, t37s, t38s, t39s)
+			host2.MMABFloat16(sums6, sums7, sums8, sums9, t37s, t38s, t39s)
 			for threadZ := range 1 {
 				for threadY := range 1 {
 					first7 := (threadZ*1 + threadY) * 128
@@ -5407,7 +5493,7 @@ func quernHostTensorProduct(r *host.Run) {
 }
 
 //go:noinline
-func quernRow1TensorProduct(r *host.Run, sumss [][2]kernel.Accumulator[float32], first int) {
+func quernRow1TensorProduct(r *host2.Run, sumss [][2]kernel.Accumulator[float32], first int) {
 	sumsRow := sumss[first:][:128]
 	for threadX := range 128 {
 		sums := &sumsRow[threadX]
@@ -5417,7 +5503,7 @@ func quernRow1TensorProduct(r *host.Run, sumss [][2]kernel.Accumulator[float32],
 }
 
 //go:noinline
-func quernRow2TensorProduct(r *host.Run, tileA *[4][16][2][8]kernel.BFloat16, first2 int, a [][8]kernel.BFloat16, t3, k, start int, tileB *[4][16][2][8]kernel.BFloat16, b [][8]kernel.BFloat16, start2, n, base int) {
+func quernRow2TensorProduct(r *host2.Run, tileA *[4][16][2][8]kernel.BFloat16, first2 int, a [][8]kernel.BFloat16, t3, k, start int, tileB *[4][16][2][8]kernel.BFloat16, b [][8]kernel.BFloat16, start2, n, base int) {
 	for threadX := range 128 {
 		r.ThreadIdx.X = threadX
 		warp := (threadX + first2) >> 5
@@ -5435,7 +5521,7 @@ func quernRow2TensorProduct(r *host.Run, tileA *[4][16][2][8]kernel.BFloat16, fi
 }
 
 //go:noinline
-func quernRow3TensorProduct(r *host.Run, givens []*[8]kernel.BFloat16, first3 int, tileA *[4][16][2][8]kernel.BFloat16) {
+func quernRow3TensorProduct(r *host2.Run, givens []*[8]kernel.BFloat16, first3 int, tileA *[4][16][2][8]kernel.BFloat16) {
 	givenRow := givens[first3:][:128]
 	for threadX := range 128 {
 		r.ThreadIdx.X = threadX
@@ -5451,7 +5537,7 @@ func quernRow3TensorProduct(r *host.Run, givens []*[8]kernel.BFloat16, first3 in
 }
 
 //go:noinline
-func quernRow4TensorProduct(r *host.Run, words []uint32, first4 int, words2, words3, words4 []uint32, fas []kernel.MatrixA[kernel.BFloat16], givens2 []*[8]kernel.BFloat16, tileB *[4][16][2][8]kernel.BFloat16) {
+func quernRow4TensorProduct(r *host2.Run, words []uint32, first4 int, words2, words3, words4 []uint32, fas []kernel.MatrixA[kernel.BFloat16], givens2 []*[8]kernel.BFloat16, tileB *[4][16][2][8]kernel.BFloat16) {
 	wordRow := words[first4:][:128]
 	wordRow2 := words2[first4:][:128]
 	wordRow3 := words3[first4:][:128]
@@ -5478,7 +5564,7 @@ func quernRow4TensorProduct(r *host.Run, words []uint32, first4 int, words2, wor
 }
 
 //go:noinline
-func quernRow5TensorProduct(r *host.Run, sumss [][2]kernel.Accumulator[float32], first5 int, fas []kernel.MatrixA[kernel.BFloat16], words5, words6, words7, words8 []uint32, rights []kernel.MatrixB[kernel.BFloat16], t30s []kernel.MatrixA[kernel.BFloat16], t31s []kernel.MatrixB[kernel.BFloat16], t32s []kernel.Accumulator[float32]) {
+func quernRow5TensorProduct(r *host2.Run, sumss [][2]kernel.Accumulator[float32], first5 int, fas []kernel.MatrixA[kernel.BFloat16], words5, words6, words7, words8 []uint32, rights []kernel.MatrixB[kernel.BFloat16], t30s []kernel.MatrixA[kernel.BFloat16], t31s []kernel.MatrixB[kernel.BFloat16], t32s []kernel.Accumulator[float32]) {
 	sumsRow := sumss[first5:][:128]
 	faRow := fas[first5:][:128]
 	wordRow5 := words5[first5:][:128]
@@ -5511,7 +5597,7 @@ func quernRow5TensorProduct(r *host.Run, sumss [][2]kernel.Accumulator[float32],
 }
 
 //go:noinline
-func quernRow6TensorProduct(r *host.Run, sumss [][2]kernel.Accumulator[float32], first6 int, fas []kernel.MatrixA[kernel.BFloat16], rights []kernel.MatrixB[kernel.BFloat16], sums2, sums3, sums4, sums5 []float32, t37s []kernel.MatrixA[kernel.BFloat16], t38s []kernel.MatrixB[kernel.BFloat16], t39s []kernel.Accumulator[float32]) {
+func quernRow6TensorProduct(r *host2.Run, sumss [][2]kernel.Accumulator[float32], first6 int, fas []kernel.MatrixA[kernel.BFloat16], rights []kernel.MatrixB[kernel.BFloat16], sums2, sums3, sums4, sums5 []float32, t37s []kernel.MatrixA[kernel.BFloat16], t38s []kernel.MatrixB[kernel.BFloat16], t39s []kernel.Accumulator[float32]) {
 	sumsRow := sumss[first6:][:128]
 	faRow := fas[first6:][:128]
 	rightRow := rights[first6:][:128]
@@ -5542,7 +5628,7 @@ func quernRow6TensorProduct(r *host.Run, sumss [][2]kernel.Accumulator[float32],
 }
 
 //go:noinline
-func quernRow7TensorProduct(r *host.Run, sumss [][2]kernel.Accumulator[float32], first7 int, sums6, sums7, sums8, sums9 []float32) {
+func quernRow7TensorProduct(r *host2.Run, sumss [][2]kernel.Accumulator[float32], first7 int, sums6, sums7, sums8, sums9 []float32) {
 	sumsRow := sumss[first7:][:128]
 	sumRow5 := sums6[first7:][:128]
 	sumRow6 := sums7[first7:][:128]
@@ -5560,7 +5646,7 @@ func quernRow7TensorProduct(r *host.Run, sumss [][2]kernel.Accumulator[float32],
 }
 
 //go:noinline
-func quernRow8TensorProduct(r *host.Run, sumss [][2]kernel.Accumulator[float32], first8 int, c []float32, t3, size, n, base, t46, size2, t462, size3, t463, size4, t464, size5, t465, size6, t466, size7, t467, size8, t468 int) {
+func quernRow8TensorProduct(r *host2.Run, sumss [][2]kernel.Accumulator[float32], first8 int, c []float32, t3, size, n, base, t46, size2, t462, size3, t463, size4, t464, size5, t465, size6, t466, size7, t467, size8, t468 int) {
 	sumsRow := sumss[first8:][:128]
 	for threadX := range 128 {
 		r.ThreadIdx.X = threadX
@@ -5612,41 +5698,41 @@ func quernRow8TensorProduct(r *host.Run, sumss [][2]kernel.Accumulator[float32],
 	}
 }
 
-func quernHostSimilarities(r *host.Run) {
-	vectors := host.Slice[[16]int8](r, 0)
-	c := host.Slice[int32](r, 1)
+func quernHostSimilarities(r *host2.Run) {
+	vectors := host2.Slice[[16]int8](r, 0)
+	c := host2.Slice[int32](r, 1)
 	var at int
-	lefts := host.Scratch[kernel.Accumulator[int32]](r, 0, r.BlockDim.Count())
-	rights := host.Scratch[kernel.Accumulator[int32]](r, 1, r.BlockDim.Count())
+	lefts := host2.Scratch[kernel.Accumulator[int32]](r, 0, r.BlockDim.Count())
+	rights := host2.Scratch[kernel.Accumulator[int32]](r, 1, r.BlockDim.Count())
 	chunks := len(vectors) / 16
-	tile := host.Shared[[16][2][16]int8](r, 0)
-	givens := host.Scratch[*[16]int8](r, 27, r.BlockDim.Count())
-	words := host.Scratch[uint32](r, 2, r.BlockDim.Count())
-	words2 := host.Scratch[uint32](r, 3, r.BlockDim.Count())
-	words3 := host.Scratch[uint32](r, 4, r.BlockDim.Count())
-	words4 := host.Scratch[uint32](r, 5, r.BlockDim.Count())
-	as := host.Scratch[kernel.MatrixA[int8]](r, 6, r.BlockDim.Count())
-	givens2 := host.Scratch[*[16]int8](r, 28, r.BlockDim.Count())
-	words5 := host.Scratch[uint32](r, 7, r.BlockDim.Count())
-	words6 := host.Scratch[uint32](r, 8, r.BlockDim.Count())
-	words7 := host.Scratch[uint32](r, 9, r.BlockDim.Count())
-	words8 := host.Scratch[uint32](r, 10, r.BlockDim.Count())
-	bRights := host.Scratch[kernel.MatrixB[int8]](r, 11, r.BlockDim.Count())
-	t17s := host.Scratch[kernel.MatrixA[int8]](r, 12, r.BlockDim.Count())
-	t18s := host.Scratch[kernel.MatrixB[int8]](r, 13, r.BlockDim.Count())
-	t19s := host.Scratch[kernel.Accumulator[int32]](r, 14, r.BlockDim.Count())
-	sums := host.Scratch[int32](r, 15, r.BlockDim.Count())
-	sums2 := host.Scratch[int32](r, 16, r.BlockDim.Count())
-	sums3 := host.Scratch[int32](r, 17, r.BlockDim.Count())
-	sums4 := host.Scratch[int32](r, 18, r.BlockDim.Count())
-	t24s := host.Scratch[kernel.Accumulator[int32]](r, 19, r.BlockDim.Count())
-	t25s := host.Scratch[kernel.MatrixA[int8]](r, 20, r.BlockDim.Count())
-	t26s := host.Scratch[kernel.MatrixB[int8]](r, 21, r.BlockDim.Count())
-	t27s := host.Scratch[kernel.Accumulator[int32]](r, 22, r.BlockDim.Count())
-	sums5 := host.Scratch[int32](r, 23, r.BlockDim.Count())
-	sums6 := host.Scratch[int32](r, 24, r.BlockDim.Count())
-	sums7 := host.Scratch[int32](r, 25, r.BlockDim.Count())
-	sums8 := host.Scratch[int32](r, 26, r.BlockDim.Count())
+	tile := host2.Shared[[16][2][16]int8](r, 0)
+	givens := host2.Scratch[*[16]int8](r, 27, r.BlockDim.Count())
+	words := host2.Scratch[uint32](r, 2, r.BlockDim.Count())
+	words2 := host2.Scratch[uint32](r, 3, r.BlockDim.Count())
+	words3 := host2.Scratch[uint32](r, 4, r.BlockDim.Count())
+	words4 := host2.Scratch[uint32](r, 5, r.BlockDim.Count())
+	as := host2.Scratch[kernel.MatrixA[int8]](r, 6, r.BlockDim.Count())
+	givens2 := host2.Scratch[*[16]int8](r, 28, r.BlockDim.Count())
+	words5 := host2.Scratch[uint32](r, 7, r.BlockDim.Count())
+	words6 := host2.Scratch[uint32](r, 8, r.BlockDim.Count())
+	words7 := host2.Scratch[uint32](r, 9, r.BlockDim.Count())
+	words8 := host2.Scratch[uint32](r, 10, r.BlockDim.Count())
+	bRights := host2.Scratch[kernel.MatrixB[int8]](r, 11, r.BlockDim.Count())
+	t17s := host2.Scratch[kernel.MatrixA[int8]](r, 12, r.BlockDim.Count())
+	t18s := host2.Scratch[kernel.MatrixB[int8]](r, 13, r.BlockDim.Count())
+	t19s := host2.Scratch[kernel.Accumulator[int32]](r, 14, r.BlockDim.Count())
+	sums := host2.Scratch[int32](r, 15, r.BlockDim.Count())
+	sums2 := host2.Scratch[int32](r, 16, r.BlockDim.Count())
+	sums3 := host2.Scratch[int32](r, 17, r.BlockDim.Count())
+	sums4 := host2.Scratch[int32](r, 18, r.BlockDim.Count())
+	t24s := host2.Scratch[kernel.Accumulator[int32]](r, 19, r.BlockDim.Count())
+	t25s := host2.Scratch[kernel.MatrixA[int8]](r, 20, r.BlockDim.Count())
+	t26s := host2.Scratch[kernel.MatrixB[int8]](r, 21, r.BlockDim.Count())
+	t27s := host2.Scratch[kernel.Accumulator[int32]](r, 22, r.BlockDim.Count())
+	sums5 := host2.Scratch[int32](r, 23, r.BlockDim.Count())
+	sums6 := host2.Scratch[int32](r, 24, r.BlockDim.Count())
+	sums7 := host2.Scratch[int32](r, 25, r.BlockDim.Count())
+	sums8 := host2.Scratch[int32](r, 26, r.BlockDim.Count())
 	for r.Next() {
 //line tensor.go:49
 		at = 0
@@ -5672,7 +5758,7 @@ func quernHostSimilarities(r *host.Run) {
 				}
 			}
 //line tensor.go:52
-			host.LoadMatrix(words, words2, words3, words4, givens)
+			host2.LoadMatrix(words, words2, words3, words4, givens)
 			for threadZ := range 1 {
 				for threadY := range 1 {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
@@ -5681,7 +5767,7 @@ func quernHostSimilarities(r *host.Run) {
 				}
 			}
 //line tensor.go:53
-			host.LoadMatrix(words5, words6, words7, words8, givens2)
+			host2.LoadMatrix(words5, words6, words7, words8, givens2)
 			for threadZ := range 1 {
 				for threadY := range 1 {
 					first5 := (threadZ*1 + threadY) * 32
@@ -5689,14 +5775,14 @@ func quernHostSimilarities(r *host.Run) {
 				}
 			}
 //line tensor.go:54
-			host.MMAInt8(sums, sums2, sums3, sums4, t17s, t18s, t19s)
+			host2.MMAInt8(sums, sums2, sums3, sums4, t17s, t18s, t19s)
 			for threadZ := range 1 {
 				for threadY := range 1 {
 					first6 := (threadZ*1 + threadY) * 32
 					quernRow6Similarities(r, rights, first6, as, bRights, sums, sums2, sums3, sums4, t24s, t25s, t26s, t27s)
 				}
 			}
-			host.MMAInt8(sums5, sums6, sums7, sums8, t25s, t26s, t27s)
+			host2.MMAInt8(sums5, sums6, sums7, sums8, t25s, t26s, t27s)
 			for threadZ := range 1 {
 				for threadY := range 1 {
 					first7 := (threadZ*1 + threadY) * 32
@@ -5718,7 +5804,7 @@ func quernHostSimilarities(r *host.Run) {
 }
 
 //go:noinline
-func quernRow1Similarities(r *host.Run, lefts []kernel.Accumulator[int32], first int, rights []kernel.Accumulator[int32]) {
+func quernRow1Similarities(r *host2.Run, lefts []kernel.Accumulator[int32], first int, rights []kernel.Accumulator[int32]) {
 	leftRow := lefts[first:][:32]
 	rightRow := rights[first:][:32]
 	for threadX := range 32 {
@@ -5731,7 +5817,7 @@ func quernRow1Similarities(r *host.Run, lefts []kernel.Accumulator[int32], first
 }
 
 //go:noinline
-func quernRow2Similarities(r *host.Run, tile *[16][2][16]int8, first2 int, vectors [][16]int8, chunks, at int) {
+func quernRow2Similarities(r *host2.Run, tile *[16][2][16]int8, first2 int, vectors [][16]int8, chunks, at int) {
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		t1 := (threadX + first2) & 31 % 16
@@ -5742,7 +5828,7 @@ func quernRow2Similarities(r *host.Run, tile *[16][2][16]int8, first2 int, vecto
 }
 
 //go:noinline
-func quernRow3Similarities(r *host.Run, givens []*[16]int8, first3 int, tile *[16][2][16]int8) {
+func quernRow3Similarities(r *host2.Run, givens []*[16]int8, first3 int, tile *[16][2][16]int8) {
 	givenRow := givens[first3:][:32]
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
@@ -5757,7 +5843,7 @@ func quernRow3Similarities(r *host.Run, givens []*[16]int8, first3 int, tile *[1
 }
 
 //go:noinline
-func quernRow4Similarities(r *host.Run, words []uint32, first4 int, words2, words3, words4 []uint32, as []kernel.MatrixA[int8], givens2 []*[16]int8, tile *[16][2][16]int8) {
+func quernRow4Similarities(r *host2.Run, words []uint32, first4 int, words2, words3, words4 []uint32, as []kernel.MatrixA[int8], givens2 []*[16]int8, tile *[16][2][16]int8) {
 	wordRow := words[first4:][:32]
 	wordRow2 := words2[first4:][:32]
 	wordRow3 := words3[first4:][:32]
@@ -5783,7 +5869,7 @@ func quernRow4Similarities(r *host.Run, words []uint32, first4 int, words2, word
 }
 
 //go:noinline
-func quernRow5Similarities(r *host.Run, lefts []kernel.Accumulator[int32], first5 int, as []kernel.MatrixA[int8], words5, words6, words7, words8 []uint32, bRights []kernel.MatrixB[int8], t17s []kernel.MatrixA[int8], t18s []kernel.MatrixB[int8], t19s []kernel.Accumulator[int32]) {
+func quernRow5Similarities(r *host2.Run, lefts []kernel.Accumulator[int32], first5 int, as []kernel.MatrixA[int8], words5, words6, words7, words8 []uint32, bRights []kernel.MatrixB[int8], t17s []kernel.MatrixA[int8], t18s []kernel.MatrixB[int8], t19s []kernel.Accumulator[int32]) {
 	leftRow := lefts[first5:][:32]
 	aRow := as[first5:][:32]
 	wordRow5 := words5[first5:][:32]
@@ -5816,7 +5902,7 @@ func quernRow5Similarities(r *host.Run, lefts []kernel.Accumulator[int32], first
 }
 
 //go:noinline
-func quernRow6Similarities(r *host.Run, rights []kernel.Accumulator[int32], first6 int, as []kernel.MatrixA[int8], bRights []kernel.MatrixB[int8], sums, sums2, sums3, sums4 []int32, t24s []kernel.Accumulator[int32], t25s []kernel.MatrixA[int8], t26s []kernel.MatrixB[int8], t27s []kernel.Accumulator[int32]) {
+func quernRow6Similarities(r *host2.Run, rights []kernel.Accumulator[int32], first6 int, as []kernel.MatrixA[int8], bRights []kernel.MatrixB[int8], sums, sums2, sums3, sums4 []int32, t24s []kernel.Accumulator[int32], t25s []kernel.MatrixA[int8], t26s []kernel.MatrixB[int8], t27s []kernel.Accumulator[int32]) {
 	rightRow := rights[first6:][:32]
 	aRow := as[first6:][:32]
 	bRightRow := bRights[first6:][:32]
@@ -5849,7 +5935,7 @@ func quernRow6Similarities(r *host.Run, rights []kernel.Accumulator[int32], firs
 }
 
 //go:noinline
-func quernRow7Similarities(r *host.Run, lefts []kernel.Accumulator[int32], first7 int, rights, t24s []kernel.Accumulator[int32], sums5, sums6, sums7, sums8 []int32) {
+func quernRow7Similarities(r *host2.Run, lefts []kernel.Accumulator[int32], first7 int, rights, t24s []kernel.Accumulator[int32], sums5, sums6, sums7, sums8 []int32) {
 	leftRow := lefts[first7:][:32]
 	rightRow := rights[first7:][:32]
 	t24Row := t24s[first7:][:32]
@@ -5873,7 +5959,7 @@ func quernRow7Similarities(r *host.Run, lefts []kernel.Accumulator[int32], first
 }
 
 //go:noinline
-func quernRow8Similarities(r *host.Run, lefts []kernel.Accumulator[int32], first8 int, rights []kernel.Accumulator[int32], start, i int, c []int32) {
+func quernRow8Similarities(r *host2.Run, lefts []kernel.Accumulator[int32], first8 int, rights []kernel.Accumulator[int32], start, i int, c []int32) {
 	leftRow := lefts[first8:][:32]
 	rightRow := rights[first8:][:32]
 	for threadX := range 32 {
@@ -5901,40 +5987,40 @@ func quernRow8Similarities(r *host.Run, lefts []kernel.Accumulator[int32], first
 	}
 }
 
-func quernHostMoments(r *host.Run) {
-	samples := host.Slice[[2][8]kernel.Float16](r, 0)
-	c := host.Slice[float32](r, 1)
+func quernHostMoments(r *host2.Run) {
+	samples := host2.Slice[[2][8]kernel.Float16](r, 0)
+	c := host2.Slice[float32](r, 1)
 	var at int
-	lefts := host.Scratch[kernel.Accumulator[float32]](r, 0, r.BlockDim.Count())
-	rights := host.Scratch[kernel.Accumulator[float32]](r, 1, r.BlockDim.Count())
-	tile := host.Shared[[16][2][8]kernel.Float16](r, 0)
-	givens := host.Scratch[*[8]kernel.Float16](r, 27, r.BlockDim.Count())
-	words := host.Scratch[uint32](r, 2, r.BlockDim.Count())
-	words2 := host.Scratch[uint32](r, 3, r.BlockDim.Count())
-	words3 := host.Scratch[uint32](r, 4, r.BlockDim.Count())
-	words4 := host.Scratch[uint32](r, 5, r.BlockDim.Count())
-	as := host.Scratch[kernel.MatrixA[kernel.Float16]](r, 6, r.BlockDim.Count())
-	givens2 := host.Scratch[*[8]kernel.Float16](r, 28, r.BlockDim.Count())
-	words5 := host.Scratch[uint32](r, 7, r.BlockDim.Count())
-	words6 := host.Scratch[uint32](r, 8, r.BlockDim.Count())
-	words7 := host.Scratch[uint32](r, 9, r.BlockDim.Count())
-	words8 := host.Scratch[uint32](r, 10, r.BlockDim.Count())
-	bRights := host.Scratch[kernel.MatrixB[kernel.Float16]](r, 11, r.BlockDim.Count())
-	t17s := host.Scratch[kernel.MatrixA[kernel.Float16]](r, 12, r.BlockDim.Count())
-	t18s := host.Scratch[kernel.MatrixB[kernel.Float16]](r, 13, r.BlockDim.Count())
-	t19s := host.Scratch[kernel.Accumulator[float32]](r, 14, r.BlockDim.Count())
-	sums := host.Scratch[float32](r, 15, r.BlockDim.Count())
-	sums2 := host.Scratch[float32](r, 16, r.BlockDim.Count())
-	sums3 := host.Scratch[float32](r, 17, r.BlockDim.Count())
-	sums4 := host.Scratch[float32](r, 18, r.BlockDim.Count())
-	t24s := host.Scratch[kernel.Accumulator[float32]](r, 19, r.BlockDim.Count())
-	t25s := host.Scratch[kernel.MatrixA[kernel.Float16]](r, 20, r.BlockDim.Count())
-	t26s := host.Scratch[kernel.MatrixB[kernel.Float16]](r, 21, r.BlockDim.Count())
-	t27s := host.Scratch[kernel.Accumulator[float32]](r, 22, r.BlockDim.Count())
-	sums5 := host.Scratch[float32](r, 23, r.BlockDim.Count())
-	sums6 := host.Scratch[float32](r, 24, r.BlockDim.Count())
-	sums7 := host.Scratch[float32](r, 25, r.BlockDim.Count())
-	sums8 := host.Scratch[float32](r, 26, r.BlockDim.Count())
+	lefts := host2.Scratch[kernel.Accumulator[float32]](r, 0, r.BlockDim.Count())
+	rights := host2.Scratch[kernel.Accumulator[float32]](r, 1, r.BlockDim.Count())
+	tile := host2.Shared[[16][2][8]kernel.Float16](r, 0)
+	givens := host2.Scratch[*[8]kernel.Float16](r, 27, r.BlockDim.Count())
+	words := host2.Scratch[uint32](r, 2, r.BlockDim.Count())
+	words2 := host2.Scratch[uint32](r, 3, r.BlockDim.Count())
+	words3 := host2.Scratch[uint32](r, 4, r.BlockDim.Count())
+	words4 := host2.Scratch[uint32](r, 5, r.BlockDim.Count())
+	as := host2.Scratch[kernel.MatrixA[kernel.Float16]](r, 6, r.BlockDim.Count())
+	givens2 := host2.Scratch[*[8]kernel.Float16](r, 28, r.BlockDim.Count())
+	words5 := host2.Scratch[uint32](r, 7, r.BlockDim.Count())
+	words6 := host2.Scratch[uint32](r, 8, r.BlockDim.Count())
+	words7 := host2.Scratch[uint32](r, 9, r.BlockDim.Count())
+	words8 := host2.Scratch[uint32](r, 10, r.BlockDim.Count())
+	bRights := host2.Scratch[kernel.MatrixB[kernel.Float16]](r, 11, r.BlockDim.Count())
+	t17s := host2.Scratch[kernel.MatrixA[kernel.Float16]](r, 12, r.BlockDim.Count())
+	t18s := host2.Scratch[kernel.MatrixB[kernel.Float16]](r, 13, r.BlockDim.Count())
+	t19s := host2.Scratch[kernel.Accumulator[float32]](r, 14, r.BlockDim.Count())
+	sums := host2.Scratch[float32](r, 15, r.BlockDim.Count())
+	sums2 := host2.Scratch[float32](r, 16, r.BlockDim.Count())
+	sums3 := host2.Scratch[float32](r, 17, r.BlockDim.Count())
+	sums4 := host2.Scratch[float32](r, 18, r.BlockDim.Count())
+	t24s := host2.Scratch[kernel.Accumulator[float32]](r, 19, r.BlockDim.Count())
+	t25s := host2.Scratch[kernel.MatrixA[kernel.Float16]](r, 20, r.BlockDim.Count())
+	t26s := host2.Scratch[kernel.MatrixB[kernel.Float16]](r, 21, r.BlockDim.Count())
+	t27s := host2.Scratch[kernel.Accumulator[float32]](r, 22, r.BlockDim.Count())
+	sums5 := host2.Scratch[float32](r, 23, r.BlockDim.Count())
+	sums6 := host2.Scratch[float32](r, 24, r.BlockDim.Count())
+	sums7 := host2.Scratch[float32](r, 25, r.BlockDim.Count())
+	sums8 := host2.Scratch[float32](r, 26, r.BlockDim.Count())
 	for r.Next() {
 //line tensor.go:72
 		at = 0
@@ -5960,7 +6046,7 @@ func quernHostMoments(r *host.Run) {
 				}
 			}
 //line tensor.go:75
-			host.LoadMatrixTransposed(words, words2, words3, words4, givens)
+			host2.LoadMatrixTransposed(words, words2, words3, words4, givens)
 			for threadZ := range 1 {
 				for threadY := range 1 {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
@@ -5969,7 +6055,7 @@ func quernHostMoments(r *host.Run) {
 				}
 			}
 //line tensor.go:76
-			host.LoadMatrixTransposed(words5, words6, words7, words8, givens2)
+			host2.LoadMatrixTransposed(words5, words6, words7, words8, givens2)
 			for threadZ := range 1 {
 				for threadY := range 1 {
 					first5 := (threadZ*1 + threadY) * 32
@@ -5977,14 +6063,14 @@ func quernHostMoments(r *host.Run) {
 				}
 			}
 //line tensor.go:77
-			host.MMAFloat16(sums, sums2, sums3, sums4, t17s, t18s, t19s)
+			host2.MMAFloat16(sums, sums2, sums3, sums4, t17s, t18s, t19s)
 			for threadZ := range 1 {
 				for threadY := range 1 {
 					first6 := (threadZ*1 + threadY) * 32
 					quernRow6Moments(r, rights, first6, as, bRights, sums, sums2, sums3, sums4, t24s, t25s, t26s, t27s)
 				}
 			}
-			host.MMAFloat16(sums5, sums6, sums7, sums8, t25s, t26s, t27s)
+			host2.MMAFloat16(sums5, sums6, sums7, sums8, t25s, t26s, t27s)
 			for threadZ := range 1 {
 				for threadY := range 1 {
 					first7 := (threadZ*1 + threadY) * 32
@@ -6006,7 +6092,7 @@ func quernHostMoments(r *host.Run) {
 }
 
 //go:noinline
-func quernRow1Moments(r *host.Run, lefts []kernel.Accumulator[float32], first int, rights []kernel.Accumulator[float32]) {
+func quernRow1Moments(r *host2.Run, lefts []kernel.Accumulator[float32], first int, rights []kernel.Accumulator[float32]) {
 	leftRow := lefts[first:][:32]
 	rightRow := rights[first:][:32]
 	for threadX := range 32 {
@@ -6019,7 +6105,7 @@ func quernRow1Moments(r *host.Run, lefts []kernel.Accumulator[float32], first in
 }
 
 //go:noinline
-func quernRow2Moments(r *host.Run, tile *[16][2][8]kernel.Float16, first2 int, samples [][2][8]kernel.Float16, at int) {
+func quernRow2Moments(r *host2.Run, tile *[16][2][8]kernel.Float16, first2 int, samples [][2][8]kernel.Float16, at int) {
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		t1 := (threadX + first2) & 31 % 16
@@ -6030,7 +6116,7 @@ func quernRow2Moments(r *host.Run, tile *[16][2][8]kernel.Float16, first2 int, s
 }
 
 //go:noinline
-func quernRow3Moments(r *host.Run, givens []*[8]kernel.Float16, first3 int, tile *[16][2][8]kernel.Float16) {
+func quernRow3Moments(r *host2.Run, givens []*[8]kernel.Float16, first3 int, tile *[16][2][8]kernel.Float16) {
 	givenRow := givens[first3:][:32]
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
@@ -6045,7 +6131,7 @@ func quernRow3Moments(r *host.Run, givens []*[8]kernel.Float16, first3 int, tile
 }
 
 //go:noinline
-func quernRow4Moments(r *host.Run, words []uint32, first4 int, words2, words3, words4 []uint32, as []kernel.MatrixA[kernel.Float16], givens2 []*[8]kernel.Float16, tile *[16][2][8]kernel.Float16) {
+func quernRow4Moments(r *host2.Run, words []uint32, first4 int, words2, words3, words4 []uint32, as []kernel.MatrixA[kernel.Float16], givens2 []*[8]kernel.Float16, tile *[16][2][8]kernel.Float16) {
 	wordRow := words[first4:][:32]
 	wordRow2 := words2[first4:][:32]
 	wordRow3 := words3[first4:][:32]
@@ -6071,7 +6157,7 @@ func quernRow4Moments(r *host.Run, words []uint32, first4 int, words2, words3, w
 }
 
 //go:noinline
-func quernRow5Moments(r *host.Run, lefts []kernel.Accumulator[float32], first5 int, as []kernel.MatrixA[kernel.Float16], words5, words6, words7, words8 []uint32, bRights []kernel.MatrixB[kernel.Float16], t17s []kernel.MatrixA[kernel.Float16], t18s []kernel.MatrixB[kernel.Float16], t19s []kernel.Accumulator[float32]) {
+func quernRow5Moments(r *host2.Run, lefts []kernel.Accumulator[float32], first5 int, as []kernel.MatrixA[kernel.Float16], words5, words6, words7, words8 []uint32, bRights []kernel.MatrixB[kernel.Float16], t17s []kernel.MatrixA[kernel.Float16], t18s []kernel.MatrixB[kernel.Float16], t19s []kernel.Accumulator[float32]) {
 	leftRow := lefts[first5:][:32]
 	aRow := as[first5:][:32]
 	wordRow5 := words5[first5:][:32]
@@ -6104,7 +6190,7 @@ func quernRow5Moments(r *host.Run, lefts []kernel.Accumulator[float32], first5 i
 }
 
 //go:noinline
-func quernRow6Moments(r *host.Run, rights []kernel.Accumulator[float32], first6 int, as []kernel.MatrixA[kernel.Float16], bRights []kernel.MatrixB[kernel.Float16], sums, sums2, sums3, sums4 []float32, t24s []kernel.Accumulator[float32], t25s []kernel.MatrixA[kernel.Float16], t26s []kernel.MatrixB[kernel.Float16], t27s []kernel.Accumulator[float32]) {
+func quernRow6Moments(r *host2.Run, rights []kernel.Accumulator[float32], first6 int, as []kernel.MatrixA[kernel.Float16], bRights []kernel.MatrixB[kernel.Float16], sums, sums2, sums3, sums4 []float32, t24s []kernel.Accumulator[float32], t25s []kernel.MatrixA[kernel.Float16], t26s []kernel.MatrixB[kernel.Float16], t27s []kernel.Accumulator[float32]) {
 	rightRow := rights[first6:][:32]
 	aRow := as[first6:][:32]
 	bRightRow := bRights[first6:][:32]
@@ -6137,7 +6223,7 @@ func quernRow6Moments(r *host.Run, rights []kernel.Accumulator[float32], first6 
 }
 
 //go:noinline
-func quernRow7Moments(r *host.Run, lefts []kernel.Accumulator[float32], first7 int, rights, t24s []kernel.Accumulator[float32], sums5, sums6, sums7, sums8 []float32) {
+func quernRow7Moments(r *host2.Run, lefts []kernel.Accumulator[float32], first7 int, rights, t24s []kernel.Accumulator[float32], sums5, sums6, sums7, sums8 []float32) {
 	leftRow := lefts[first7:][:32]
 	rightRow := rights[first7:][:32]
 	t24Row := t24s[first7:][:32]
@@ -6161,7 +6247,7 @@ func quernRow7Moments(r *host.Run, lefts []kernel.Accumulator[float32], first7 i
 }
 
 //go:noinline
-func quernRow8Moments(r *host.Run, lefts []kernel.Accumulator[float32], first8 int, rights []kernel.Accumulator[float32], start, i int, c []float32) {
+func quernRow8Moments(r *host2.Run, lefts []kernel.Accumulator[float32], first8 int, rights []kernel.Accumulator[float32], start, i int, c []float32) {
 	leftRow := lefts[first8:][:32]
 	rightRow := rights[first8:][:32]
 	for threadX := range 32 {
@@ -6189,31 +6275,31 @@ func quernRow8Moments(r *host.Run, lefts []kernel.Accumulator[float32], first8 i
 	}
 }
 
-func quernHostSmallProduct(r *host.Run) {
-	a := host.Slice[float32](r, 0)
-	b := host.Slice[float32](r, 1)
-	c := host.Slice[float32](r, 2)
+func quernHostSmallProduct(r *host2.Run) {
+	a := host2.Slice[float32](r, 0)
+	b := host2.Slice[float32](r, 1)
+	c := host2.Slice[float32](r, 2)
 	var at int
-	sums := host.Scratch[kernel.Accumulator[float32]](r, 0, r.BlockDim.Count())
+	sums := host2.Scratch[kernel.Accumulator[float32]](r, 0, r.BlockDim.Count())
 	k := len(a) / 16
 	var t1 int
 	var t2 []float32
 	var t5 int
-	fas := host.Scratch[kernel.MatrixA[float32]](r, 1, r.BlockDim.Count())
+	fas := host2.Scratch[kernel.MatrixA[float32]](r, 1, r.BlockDim.Count())
 	n := 1
 	n2 := 1
 	t52 := 1
 	var t6 []float32
-	t8s := host.Scratch[kernel.MatrixA[float32]](r, 2, r.BlockDim.Count())
-	t9s := host.Scratch[kernel.MatrixB[float32]](r, 3, r.BlockDim.Count())
-	t10s := host.Scratch[kernel.Accumulator[float32]](r, 4, r.BlockDim.Count())
+	t8s := host2.Scratch[kernel.MatrixA[float32]](r, 2, r.BlockDim.Count())
+	t9s := host2.Scratch[kernel.MatrixB[float32]](r, 3, r.BlockDim.Count())
+	t10s := host2.Scratch[kernel.Accumulator[float32]](r, 4, r.BlockDim.Count())
 	n3 := 1
 	n4 := 1
 	t53 := 8
-	sums2 := host.Scratch[float32](r, 5, r.BlockDim.Count())
-	sums3 := host.Scratch[float32](r, 6, r.BlockDim.Count())
-	sums4 := host.Scratch[float32](r, 7, r.BlockDim.Count())
-	sums5 := host.Scratch[float32](r, 8, r.BlockDim.Count())
+	sums2 := host2.Scratch[float32](r, 5, r.BlockDim.Count())
+	sums3 := host2.Scratch[float32](r, 6, r.BlockDim.Count())
+	sums4 := host2.Scratch[float32](r, 7, r.BlockDim.Count())
+	sums5 := host2.Scratch[float32](r, 8, r.BlockDim.Count())
 	result05 := 8
 	t16 := 0
 	size := t16 >> 1 << 3
@@ -6261,7 +6347,7 @@ func quernHostSmallProduct(r *host.Run) {
 				}
 			}
 //line tensor.go:96
-			host.MMATF32(sums2, sums3, sums4, sums5, t8s, t9s, t10s)
+			host2.MMATF32(sums2, sums3, sums4, sums5, t8s, t9s, t10s)
 			for threadZ := range 1 {
 				for threadY := range 1 {
 					first4 := (threadZ*1 + threadY) * 32
@@ -6282,7 +6368,7 @@ func quernHostSmallProduct(r *host.Run) {
 }
 
 //go:noinline
-func quernRow1SmallProduct(r *host.Run, sums []kernel.Accumulator[float32], first int) {
+func quernRow1SmallProduct(r *host2.Run, sums []kernel.Accumulator[float32], first int) {
 	sumRow := sums[first:][:32]
 	for threadX := range 32 {
 		sum := &sumRow[threadX]
@@ -6292,7 +6378,7 @@ func quernRow1SmallProduct(r *host.Run, sums []kernel.Accumulator[float32], firs
 }
 
 //go:noinline
-func quernRow2SmallProduct(r *host.Run, fas []kernel.MatrixA[float32], first2 int, t2 []float32, k, n, n2, t52 int) {
+func quernRow2SmallProduct(r *host2.Run, fas []kernel.MatrixA[float32], first2 int, t2 []float32, k, n, n2, t52 int) {
 	faRow := fas[first2:][:32]
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
@@ -6319,7 +6405,7 @@ func quernRow2SmallProduct(r *host.Run, fas []kernel.MatrixA[float32], first2 in
 }
 
 //go:noinline
-func quernRow3SmallProduct(r *host.Run, sums []kernel.Accumulator[float32], first3 int, fas, t8s []kernel.MatrixA[float32], t9s []kernel.MatrixB[float32], t10s []kernel.Accumulator[float32], t6 []float32, n3, n4, t53 int) {
+func quernRow3SmallProduct(r *host2.Run, sums []kernel.Accumulator[float32], first3 int, fas, t8s []kernel.MatrixA[float32], t9s []kernel.MatrixB[float32], t10s []kernel.Accumulator[float32], t6 []float32, n3, n4, t53 int) {
 	sumRow := sums[first3:][:32]
 	faRow := fas[first3:][:32]
 	t8Row := t8s[first3:][:32]
@@ -6359,7 +6445,7 @@ func quernRow3SmallProduct(r *host.Run, sums []kernel.Accumulator[float32], firs
 }
 
 //go:noinline
-func quernRow4SmallProduct(r *host.Run, sums []kernel.Accumulator[float32], first4 int, sums2, sums3, sums4, sums5 []float32) {
+func quernRow4SmallProduct(r *host2.Run, sums []kernel.Accumulator[float32], first4 int, sums2, sums3, sums4, sums5 []float32) {
 	sumRow := sums[first4:][:32]
 	sumRow2 := sums2[first4:][:32]
 	sumRow3 := sums3[first4:][:32]
@@ -6377,7 +6463,7 @@ func quernRow4SmallProduct(r *host.Run, sums []kernel.Accumulator[float32], firs
 }
 
 //go:noinline
-func quernRow5SmallProduct(r *host.Run, sums []kernel.Accumulator[float32], first5 int, c []float32, size, t18, size2, t182, size3, t183, size4, t184 int) {
+func quernRow5SmallProduct(r *host2.Run, sums []kernel.Accumulator[float32], first5 int, c []float32, size, t18, size2, t182, size3, t183, size4, t184 int) {
 	sumRow := sums[first5:][:32]
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
@@ -6405,12 +6491,12 @@ func quernRow5SmallProduct(r *host.Run, sums []kernel.Accumulator[float32], firs
 	}
 }
 
-func quernHostZoom(r *host.Run) {
-	factor := host.Value[float32](r, 0)
-	image := host.Value[kernel.Texture2D[float32]](r, 1)
-	w := host.Value[int](r, 2)
-	h := host.Value[int](r, 3)
-	out := host.Slice[float32](r, 4)
+func quernHostZoom(r *host2.Run) {
+	factor := host2.Value[float32](r, 0)
+	image := host2.Value[kernel.Texture2D[float32]](r, 1)
+	w := host2.Value[int](r, 2)
+	h := host2.Value[int](r, 3)
+	out := host2.Slice[float32](r, 4)
 	dimX := r.BlockDim.X
 	dimY := r.BlockDim.Y
 	dimZ := r.BlockDim.Z
@@ -6435,7 +6521,7 @@ func quernHostZoom(r *host.Run) {
 }
 
 //go:noinline
-func quernRow1Zoom(r *host.Run, base, w, y, h int, image kernel.Texture2D[float32], value, factor, value3 float32, out []float32, start, dimX, start2 int) {
+func quernRow1Zoom(r *host2.Run, base, w, y, h int, image kernel.Texture2D[float32], value, factor, value3 float32, out []float32, start, dimX, start2 int) {
 	count := max(0, min(dimX, w-base))
 	if base >= 0 && w >= 0 && y < h && start2 >= 0 && count <= len(out)-start2 {
 		row := out[start2:][:count]
@@ -6479,9 +6565,9 @@ func quernRow1Zoom(r *host.Run, base, w, y, h int, image kernel.Texture2D[float3
 	}
 }
 
-func quernHostEdges(r *host.Run) {
-	image := host.Value[kernel.Texture2D[float32]](r, 0)
-	out := host.Slice[float32](r, 1)
+func quernHostEdges(r *host2.Run) {
+	image := host2.Value[kernel.Texture2D[float32]](r, 0)
+	out := host2.Slice[float32](r, 1)
 	dimX := r.BlockDim.X
 	dimY := r.BlockDim.Y
 	dimZ := r.BlockDim.Z
@@ -6501,7 +6587,7 @@ func quernHostEdges(r *host.Run) {
 }
 
 //go:noinline
-func quernRow1Edges(r *host.Run, image kernel.Texture2D[float32], base, y int, out []float32, dimX int) {
+func quernRow1Edges(r *host2.Run, image kernel.Texture2D[float32], base, y int, out []float32, dimX int) {
 	for threadX := range dimX {
 		r.ThreadIdx.X = threadX
 		x := base + threadX
@@ -6528,9 +6614,9 @@ func quernRow1Edges(r *host.Run, image kernel.Texture2D[float32], base, y int, o
 	}
 }
 
-func quernHostAddHalves(r *host.Run) {
-	x := host.Slice[kernel.Float16](r, 0)
-	y := host.Slice[kernel.Float16](r, 1)
+func quernHostAddHalves(r *host2.Run) {
+	x := host2.Slice[kernel.Float16](r, 0)
+	y := host2.Slice[kernel.Float16](r, 1)
 	dimX := r.BlockDim.X
 	dimY := r.BlockDim.Y
 	dimZ := r.BlockDim.Z
@@ -6547,7 +6633,7 @@ func quernHostAddHalves(r *host.Run) {
 }
 
 //go:noinline
-func quernRow1AddHalves(r *host.Run, base int, x, y []kernel.Float16, dimX int) {
+func quernRow1AddHalves(r *host2.Run, base int, x, y []kernel.Float16, dimX int) {
 	count := max(0, min(dimX, len(x)-base, len(y)-base))
 	if base >= 0 && count <= len(y)-base && count <= len(x)-base {
 		row := y[base:][:count]
@@ -6576,9 +6662,9 @@ func quernRow1AddHalves(r *host.Run, base int, x, y []kernel.Float16, dimX int) 
 	}
 }
 
-func quernHostNorm(r *host.Run) {
-	rows := host.Slice[[64]kernel.BFloat16](r, 0)
-	out := host.Slice[kernel.BFloat16](r, 1)
+func quernHostNorm(r *host2.Run) {
+	rows := host2.Slice[[64]kernel.BFloat16](r, 0)
+	out := host2.Slice[kernel.BFloat16](r, 1)
 	dimX := r.BlockDim.X
 	dimY := r.BlockDim.Y
 	dimZ := r.BlockDim.Z
@@ -6595,7 +6681,7 @@ func quernHostNorm(r *host.Run) {
 }
 
 //go:noinline
-func quernRow1Norm(r *host.Run, base int, rows [][64]kernel.BFloat16, out []kernel.BFloat16, dimX int) {
+func quernRow1Norm(r *host2.Run, base int, rows [][64]kernel.BFloat16, out []kernel.BFloat16, dimX int) {
 	count := max(0, min(dimX, len(rows)-base, len(out)-base))
 	if base >= 0 && count <= len(rows)-base && count <= len(out)-base {
 		row := rows[base:][:count]
@@ -6634,9 +6720,9 @@ func quernRow1Norm(r *host.Run, base int, rows [][64]kernel.BFloat16, out []kern
 	}
 }
 
-func quernHostLimitHalves(r *host.Run) {
-	limit := host.Value[kernel.Float16](r, 0)
-	x := host.Slice[kernel.Float16](r, 1)
+func quernHostLimitHalves(r *host2.Run) {
+	limit := host2.Value[kernel.Float16](r, 0)
+	x := host2.Slice[kernel.Float16](r, 1)
 	dimX := r.BlockDim.X
 	dimY := r.BlockDim.Y
 	dimZ := r.BlockDim.Z
@@ -6653,7 +6739,7 @@ func quernHostLimitHalves(r *host.Run) {
 }
 
 //go:noinline
-func quernRow1LimitHalves(r *host.Run, base int, x []kernel.Float16, limit kernel.Float16, dimX int) {
+func quernRow1LimitHalves(r *host2.Run, base int, x []kernel.Float16, limit kernel.Float16, dimX int) {
 	count := max(0, min(dimX, len(x)-base))
 	if base >= 0 && count <= len(x)-base {
 		row := x[base:][:count]
@@ -6705,9 +6791,9 @@ func quernRow1LimitHalves(r *host.Run, base int, x []kernel.Float16, limit kerne
 	}
 }
 
-func quernHostScaleAny_float32(r *host.Run) {
-	a := host.Value[float32](r, 0)
-	x := host.Slice[float32](r, 1)
+func quernHostScaleAny_float32(r *host2.Run) {
+	a := host2.Value[float32](r, 0)
+	x := host2.Slice[float32](r, 1)
 	dimX := r.BlockDim.X
 	dimY := r.BlockDim.Y
 	dimZ := r.BlockDim.Z
@@ -6724,7 +6810,7 @@ func quernHostScaleAny_float32(r *host.Run) {
 }
 
 //go:noinline
-func quernRow1ScaleAny_float32(r *host.Run, base int, x []float32, a float32, dimX int) {
+func quernRow1ScaleAny_float32(r *host2.Run, base int, x []float32, a float32, dimX int) {
 	count := max(0, min(dimX, len(x)-base))
 	if base >= 0 && count <= len(x)-base {
 		row := x[base:][:count]
@@ -6752,9 +6838,9 @@ func quernRow1ScaleAny_float32(r *host.Run, base int, x []float32, a float32, di
 	}
 }
 
-func quernHostScaleAny_kernel_Float16(r *host.Run) {
-	a := host.Value[float32](r, 0)
-	x := host.Slice[kernel.Float16](r, 1)
+func quernHostScaleAny_kernel_Float16(r *host2.Run) {
+	a := host2.Value[float32](r, 0)
+	x := host2.Slice[kernel.Float16](r, 1)
 	dimX := r.BlockDim.X
 	dimY := r.BlockDim.Y
 	dimZ := r.BlockDim.Z
@@ -6771,7 +6857,7 @@ func quernHostScaleAny_kernel_Float16(r *host.Run) {
 }
 
 //go:noinline
-func quernRow1ScaleAny_kernel_Float16(r *host.Run, base int, x []kernel.Float16, a float32, dimX int) {
+func quernRow1ScaleAny_kernel_Float16(r *host2.Run, base int, x []kernel.Float16, a float32, dimX int) {
 	count := max(0, min(dimX, len(x)-base))
 	if base >= 0 && count <= len(x)-base {
 		row := x[base:][:count]
@@ -6799,9 +6885,9 @@ func quernRow1ScaleAny_kernel_Float16(r *host.Run, base int, x []kernel.Float16,
 	}
 }
 
-func quernHostScaleAny_kernel_BFloat16(r *host.Run) {
-	a := host.Value[float32](r, 0)
-	x := host.Slice[kernel.BFloat16](r, 1)
+func quernHostScaleAny_kernel_BFloat16(r *host2.Run) {
+	a := host2.Value[float32](r, 0)
+	x := host2.Slice[kernel.BFloat16](r, 1)
 	dimX := r.BlockDim.X
 	dimY := r.BlockDim.Y
 	dimZ := r.BlockDim.Z
@@ -6818,7 +6904,7 @@ func quernHostScaleAny_kernel_BFloat16(r *host.Run) {
 }
 
 //go:noinline
-func quernRow1ScaleAny_kernel_BFloat16(r *host.Run, base int, x []kernel.BFloat16, a float32, dimX int) {
+func quernRow1ScaleAny_kernel_BFloat16(r *host2.Run, base int, x []kernel.BFloat16, a float32, dimX int) {
 	count := max(0, min(dimX, len(x)-base))
 	if base >= 0 && count <= len(x)-base {
 		row := x[base:][:count]
@@ -6846,10 +6932,10 @@ func quernRow1ScaleAny_kernel_BFloat16(r *host.Run, base int, x []kernel.BFloat1
 	}
 }
 
-func quernHostJulia(r *host.Run) {
-	c := host.Value[complex128](r, 0)
-	z := host.Slice[complex128](r, 1)
-	steps := host.Slice[int32](r, 2)
+func quernHostJulia(r *host2.Run) {
+	c := host2.Value[complex128](r, 0)
+	z := host2.Slice[complex128](r, 1)
+	steps := host2.Slice[int32](r, 2)
 	dimX := r.BlockDim.X
 	dimY := r.BlockDim.Y
 	dimZ := r.BlockDim.Z
@@ -6866,7 +6952,7 @@ func quernHostJulia(r *host.Run) {
 }
 
 //go:noinline
-func quernRow1Julia(r *host.Run, base int, z []complex128, steps []int32, c complex128, dimX int) {
+func quernRow1Julia(r *host2.Run, base int, z []complex128, steps []int32, c complex128, dimX int) {
 	count := max(0, min(dimX, len(z)-base, len(steps)-base))
 	if base >= 0 && count <= len(z)-base && count <= len(steps)-base {
 		row := z[base:][:count]
@@ -6900,9 +6986,9 @@ func quernRow1Julia(r *host.Run, base int, z []complex128, steps []int32, c comp
 	}
 }
 
-func quernHostImpedance(r *host.Run) {
-	omega := host.Value[float32](r, 0)
-	z := host.Slice[complex64](r, 1)
+func quernHostImpedance(r *host2.Run) {
+	omega := host2.Value[float32](r, 0)
+	z := host2.Slice[complex64](r, 1)
 	dimX := r.BlockDim.X
 	dimY := r.BlockDim.Y
 	dimZ := r.BlockDim.Z
@@ -6923,7 +7009,7 @@ func quernHostImpedance(r *host.Run) {
 }
 
 //go:noinline
-func quernRow1Impedance(r *host.Run, base int, z []complex64, t1 complex128, omega float32, t9 complex128, dimX int) {
+func quernRow1Impedance(r *host2.Run, base int, z []complex64, t1 complex128, omega float32, t9 complex128, dimX int) {
 	count := max(0, min(dimX, len(z)-base))
 	if base >= 0 && count <= len(z)-base {
 		row := z[base:][:count]
@@ -6933,7 +7019,7 @@ func quernRow1Impedance(r *host.Run, base int, z []complex64, t1 complex128, ome
 			t2 := row[threadX]
 			t3 := complex(float64(real(t2)), float64(imag(t2)))
 //line types.go:79
-			quotient := host.DivideComplex(t1, t3)
+			quotient := host2.DivideComplex(t1, t3)
 			t5 := quotient
 			t6 := float32(real(t5))
 			t7 := float32(imag(t5))
@@ -6941,7 +7027,7 @@ func quernRow1Impedance(r *host.Run, base int, z []complex64, t1 complex128, ome
 			t11 := t7 + omega
 			t12 := complex(float64(t10), float64(t11))
 //line types.go:79
-			quotient2 := host.DivideComplex(t9, t12)
+			quotient2 := host2.DivideComplex(t9, t12)
 			t14 := quotient2
 			row[threadX] = complex(float32(real(t14)), float32(imag(t14)))
 		}
@@ -6955,7 +7041,7 @@ func quernRow1Impedance(r *host.Run, base int, z []complex64, t1 complex128, ome
 			t2 := z[i]
 			t3 := complex(float64(real(t2)), float64(imag(t2)))
 //line types.go:79
-			quotient := host.DivideComplex(t1, t3)
+			quotient := host2.DivideComplex(t1, t3)
 			t5 := quotient
 			t6 := float32(real(t5))
 			t7 := float32(imag(t5))
@@ -6963,7 +7049,7 @@ func quernRow1Impedance(r *host.Run, base int, z []complex64, t1 complex128, ome
 			t11 := t7 + omega
 			t12 := complex(float64(t10), float64(t11))
 //line types.go:79
-			quotient2 := host.DivideComplex(t9, t12)
+			quotient2 := host2.DivideComplex(t9, t12)
 			t14 := quotient2
 //line types.go:79
 			z[i] = complex(float32(real(t14)), float32(imag(t14)))
@@ -6971,10 +7057,10 @@ func quernRow1Impedance(r *host.Run, base int, z []complex64, t1 complex128, ome
 	}
 }
 
-func quernHostPush(r *host.Run) {
-	dt := host.Value[float32](r, 0)
-	position := host.Slice[kernel.Vec4[float32]](r, 1)
-	velocity := host.Slice[kernel.Vec4[float32]](r, 2)
+func quernHostPush(r *host2.Run) {
+	dt := host2.Value[float32](r, 0)
+	position := host2.Slice[kernel.Vec4[float32]](r, 1)
+	velocity := host2.Slice[kernel.Vec4[float32]](r, 2)
 	dimX := r.BlockDim.X
 	dimY := r.BlockDim.Y
 	dimZ := r.BlockDim.Z
@@ -6991,7 +7077,7 @@ func quernHostPush(r *host.Run) {
 }
 
 //go:noinline
-func quernRow1Push(r *host.Run, base int, position, velocity []kernel.Vec4[float32], dt float32, dimX int) {
+func quernRow1Push(r *host2.Run, base int, position, velocity []kernel.Vec4[float32], dt float32, dimX int) {
 	count := max(0, min(dimX, len(position)-base, len(velocity)-base))
 	if base >= 0 && count <= len(velocity)-base && count <= len(position)-base {
 		row := velocity[base:][:count]
@@ -7020,10 +7106,10 @@ func quernRow1Push(r *host.Run, base int, position, velocity []kernel.Vec4[float
 	}
 }
 
-func quernHostShade(r *host.Run) {
-	light := host.Value[kernel.Vec3[float32]](r, 0)
-	normals := host.Slice[kernel.Vec3[float32]](r, 1)
-	out := host.Slice[float32](r, 2)
+func quernHostShade(r *host2.Run) {
+	light := host2.Value[kernel.Vec3[float32]](r, 0)
+	normals := host2.Slice[kernel.Vec3[float32]](r, 1)
+	out := host2.Slice[float32](r, 2)
 	dimX := r.BlockDim.X
 	dimY := r.BlockDim.Y
 	dimZ := r.BlockDim.Z
@@ -7040,7 +7126,7 @@ func quernHostShade(r *host.Run) {
 }
 
 //go:noinline
-func quernRow1Shade(r *host.Run, base int, normals []kernel.Vec3[float32], out []float32, light kernel.Vec3[float32], dimX int) {
+func quernRow1Shade(r *host2.Run, base int, normals []kernel.Vec3[float32], out []float32, light kernel.Vec3[float32], dimX int) {
 	count := max(0, min(dimX, len(normals)-base, len(out)-base))
 	if base >= 0 && count <= len(normals)-base && count <= len(out)-base {
 		row := normals[base:][:count]
@@ -7085,9 +7171,9 @@ func quernRow1Shade(r *host.Run, base int, normals []kernel.Vec3[float32], out [
 	}
 }
 
-func quernHostWidest(r *host.Run) {
-	rows := host.Slice[[4]sample](r, 0)
-	out := host.Slice[sample](r, 1)
+func quernHostWidest(r *host2.Run) {
+	rows := host2.Slice[[4]sample](r, 0)
+	out := host2.Slice[sample](r, 1)
 	dimX := r.BlockDim.X
 	dimY := r.BlockDim.Y
 	dimZ := r.BlockDim.Z
@@ -7104,7 +7190,7 @@ func quernHostWidest(r *host.Run) {
 }
 
 //go:noinline
-func quernRow1Widest(r *host.Run, base int, rows [][4]sample, out []sample, dimX int) {
+func quernRow1Widest(r *host2.Run, base int, rows [][4]sample, out []sample, dimX int) {
 	count := max(0, min(dimX, len(rows)-base, len(out)-base))
 	if base >= 0 && count <= len(rows)-base && count <= len(out)-base {
 		row := rows[base:][:count]
@@ -7173,10 +7259,10 @@ func quernRow1Widest(r *host.Run, base int, rows [][4]sample, out []sample, dimX
 	}
 }
 
-func quernHostFilter(r *host.Run) {
-	radius := host.Value[int](r, 0)
-	in := host.Slice[float32](r, 1)
-	out := host.Slice[float32](r, 2)
+func quernHostFilter(r *host2.Run) {
+	radius := host2.Value[int](r, 0)
+	in := host2.Slice[float32](r, 1)
+	out := host2.Slice[float32](r, 2)
 	dimX := r.BlockDim.X
 	dimY := r.BlockDim.Y
 	dimZ := r.BlockDim.Z
@@ -7193,7 +7279,7 @@ func quernHostFilter(r *host.Run) {
 }
 
 //go:noinline
-func quernRow1Filter(r *host.Run, base, radius int, in, out []float32, dimX int) {
+func quernRow1Filter(r *host2.Run, base, radius int, in, out []float32, dimX int) {
 	for threadX := range dimX {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
@@ -7225,17 +7311,17 @@ func quernRow1Filter(r *host.Run, base, radius int, in, out []float32, dimX int)
 	}
 }
 
-func quernHostWarpSums(r *host.Run) {
-	x := host.Slice[float32](r, 0)
-	all := host.Slice[float32](r, 1)
-	upTo := host.Slice[float32](r, 2)
+func quernHostWarpSums(r *host2.Run) {
+	x := host2.Slice[float32](r, 0)
+	all := host2.Slice[float32](r, 1)
+	upTo := host2.Slice[float32](r, 2)
 	dimX := r.BlockDim.X
 	dimY := r.BlockDim.Y
 	dimZ := r.BlockDim.Z
-	vs := host.Scratch[float32](r, 0, r.BlockDim.Count())
-	reduceAdds := host.Scratch[float32](r, 1, r.BlockDim.Count())
-	t2s := host.Scratch[float32](r, 2, r.BlockDim.Count())
-	scanAdds := host.Scratch[float32](r, 3, r.BlockDim.Count())
+	vs := host2.Scratch[float32](r, 0, r.BlockDim.Count())
+	reduceAdds := host2.Scratch[float32](r, 1, r.BlockDim.Count())
+	t2s := host2.Scratch[float32](r, 2, r.BlockDim.Count())
+	scanAdds := host2.Scratch[float32](r, 3, r.BlockDim.Count())
 	for r.Next() {
 		blockX := r.BlockIdx.X
 		base := blockX * dimX
@@ -7247,14 +7333,14 @@ func quernHostWarpSums(r *host.Run) {
 			}
 		}
 //line warp.go:18
-		host.ReduceAdd(reduceAdds, vs)
+		host2.ReduceAdd(reduceAdds, vs)
 		for threadZ := range dimZ {
 			for threadY := range dimY {
 				first2 := (threadZ*dimY + threadY) * dimX
 				quernRow2WarpSums(r, reduceAdds, first2, dimX, t2s)
 			}
 		}
-		host.ScanAdd(scanAdds, vs)
+		host2.ScanAdd(scanAdds, vs)
 		for threadZ := range dimZ {
 			for threadY := range dimY {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
@@ -7266,7 +7352,7 @@ func quernHostWarpSums(r *host.Run) {
 }
 
 //go:noinline
-func quernRow1WarpSums(r *host.Run, vs []float32, first, dimX, base int, x []float32) {
+func quernRow1WarpSums(r *host2.Run, vs []float32, first, dimX, base int, x []float32) {
 	vRow := vs[first:][:dimX]
 	count := dimX
 	if base >= 0 && count <= len(x)-base {
@@ -7295,7 +7381,7 @@ func quernRow1WarpSums(r *host.Run, vs []float32, first, dimX, base int, x []flo
 }
 
 //go:noinline
-func quernRow2WarpSums(r *host.Run, reduceAdds []float32, first2, dimX int, t2s []float32) {
+func quernRow2WarpSums(r *host2.Run, reduceAdds []float32, first2, dimX int, t2s []float32) {
 	reduceAddRow := reduceAdds[first2:][:dimX]
 	t2Row := t2s[first2:][:dimX]
 	for threadX := range dimX {
@@ -7307,7 +7393,7 @@ func quernRow2WarpSums(r *host.Run, reduceAdds []float32, first2, dimX int, t2s 
 }
 
 //go:noinline
-func quernRow3WarpSums(r *host.Run, t2s []float32, first3, dimX int, scanAdds []float32, base int, x, all, upTo []float32) {
+func quernRow3WarpSums(r *host2.Run, t2s []float32, first3, dimX int, scanAdds []float32, base int, x, all, upTo []float32) {
 	t2Row := t2s[first3:][:dimX]
 	scanAddRow := scanAdds[first3:][:dimX]
 	count2 := dimX
@@ -7359,16 +7445,16 @@ func quernRow3WarpSums(r *host.Run, t2s []float32, first3, dimX int, scanAdds []
 	}
 }
 
-func quernHostBlockSum(r *host.Run) {
-	x := host.Slice[float32](r, 0)
-	sum := host.Slice[float32](r, 1)
+func quernHostBlockSum(r *host2.Run) {
+	x := host2.Slice[float32](r, 0)
+	sum := host2.Slice[float32](r, 1)
 	gridX := r.GridDim.X
 	var iFirst int
-	ss := host.Scratch[float32](r, 0, r.BlockDim.Count())
+	ss := host2.Scratch[float32](r, 0, r.BlockDim.Count())
 	size := gridX * 256
-	reduceAdds := host.Scratch[float32](r, 1, r.BlockDim.Count())
-	partial := host.Shared[[8]float32](r, 0)
-	ps := host.Scratch[float32](r, 2, r.BlockDim.Count())
+	reduceAdds := host2.Scratch[float32](r, 1, r.BlockDim.Count())
+	partial := host2.Shared[[8]float32](r, 0)
+	ps := host2.Scratch[float32](r, 2, r.BlockDim.Count())
 	var reduceAddOf [1]float32
 	var reduceAdd2 float32
 	var p2 float32
@@ -7393,7 +7479,7 @@ func quernHostBlockSum(r *host.Run) {
 			}
 		}
 //line warp.go:34
-		host.ReduceAdd(reduceAdds, ss)
+		host2.ReduceAdd(reduceAdds, ss)
 		for threadZ := range 1 {
 			for threadY := range 1 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
@@ -7416,7 +7502,7 @@ func quernHostBlockSum(r *host.Run) {
 					quernRow4BlockSum(r, ps, at, n, partial, startX)
 				}
 //line warp.go:44
-				host.ReduceAdd(reduceAddOf[:], ps[first4:][:lanes])
+				host2.ReduceAdd(reduceAddOf[:], ps[first4:][:lanes])
 				reduceAdd2 = reduceAddOf[0]
 				p2 = reduceAdd2
 				{
@@ -7435,7 +7521,7 @@ func quernHostBlockSum(r *host.Run) {
 }
 
 //go:noinline
-func quernRow1BlockSum(r *host.Run, ss []float32, first int) {
+func quernRow1BlockSum(r *host2.Run, ss []float32, first int) {
 	sRow := ss[first:][:256]
 	for threadX := range 256 {
 //line warp.go:30
@@ -7445,7 +7531,7 @@ func quernRow1BlockSum(r *host.Run, ss []float32, first int) {
 }
 
 //go:noinline
-func quernRow2BlockSum(r *host.Run, ss []float32, first2, iFirst int, x []float32) {
+func quernRow2BlockSum(r *host2.Run, ss []float32, first2, iFirst int, x []float32) {
 	sRow := ss[first2:][:256]
 	if iFirst >= 0 && 256 <= len(x)-iFirst && len(x)-iFirst >= 256 {
 		row := (*[256]float32)(x[iFirst:])
@@ -7469,7 +7555,7 @@ func quernRow2BlockSum(r *host.Run, ss []float32, first2, iFirst int, x []float3
 }
 
 //go:noinline
-func quernRow3BlockSum(r *host.Run, reduceAdds []float32, first3 int, partial *[8]float32) {
+func quernRow3BlockSum(r *host2.Run, reduceAdds []float32, first3 int, partial *[8]float32) {
 	reduceAddRow := reduceAdds[first3:][:256]
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
@@ -7483,7 +7569,7 @@ func quernRow3BlockSum(r *host.Run, reduceAdds []float32, first3 int, partial *[
 }
 
 //go:noinline
-func quernRow4BlockSum(r *host.Run, ps []float32, at, n int, partial *[8]float32, startX int) {
+func quernRow4BlockSum(r *host2.Run, ps []float32, at, n int, partial *[8]float32, startX int) {
 	pRow := ps[at:][:n]
 	for lane := range n {
 		threadX := startX + lane
@@ -7498,7 +7584,7 @@ func quernRow4BlockSum(r *host.Run, ps []float32, at, n int, partial *[8]float32
 }
 
 //go:noinline
-func quernRow5BlockSum(r *host.Run, at int, sum []float32, p2 float32, n, startX int) {
+func quernRow5BlockSum(r *host2.Run, at int, sum []float32, p2 float32, n, startX int) {
 	for lane := range n {
 		threadX := startX + lane
 		r.ThreadIdx.X = threadX
@@ -7509,18 +7595,18 @@ func quernRow5BlockSum(r *host.Run, at int, sum []float32, p2 float32, n, startX
 	}
 }
 
-func quernHostCompact(r *host.Run) {
-	x := host.Slice[int32](r, 0)
-	out := host.Slice[int32](r, 1)
-	count := host.Slice[int32](r, 2)
+func quernHostCompact(r *host2.Run) {
+	x := host2.Slice[int32](r, 0)
+	out := host2.Slice[int32](r, 1)
+	count := host2.Slice[int32](r, 2)
 	dimX := r.BlockDim.X
 	dimY := r.BlockDim.Y
 	dimZ := r.BlockDim.Z
-	keeps := host.Scratch[bool](r, 0, r.BlockDim.Count())
-	ballots := host.Scratch[uint32](r, 1, r.BlockDim.Count())
-	masks := host.Scratch[uint32](r, 2, r.BlockDim.Count())
-	t3s := host.Scratch[int32](r, 3, r.BlockDim.Count())
-	shuffles := host.Scratch[int32](r, 4, r.BlockDim.Count())
+	keeps := host2.Scratch[bool](r, 0, r.BlockDim.Count())
+	ballots := host2.Scratch[uint32](r, 1, r.BlockDim.Count())
+	masks := host2.Scratch[uint32](r, 2, r.BlockDim.Count())
+	t3s := host2.Scratch[int32](r, 3, r.BlockDim.Count())
+	shuffles := host2.Scratch[int32](r, 4, r.BlockDim.Count())
 	c := uint32(1)
 	for r.Next() {
 		blockX := r.BlockIdx.X
@@ -7533,7 +7619,7 @@ func quernHostCompact(r *host.Run) {
 			}
 		}
 //line warp.go:58
-		host.Ballot(ballots, keeps)
+		host2.Ballot(ballots, keeps)
 		for threadZ := range dimZ {
 			for threadY := range dimY {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
@@ -7542,7 +7628,7 @@ func quernHostCompact(r *host.Run) {
 			}
 		}
 //line warp.go:63
-		host.Shuffle(shuffles, t3s, 0)
+		host2.Shuffle(shuffles, t3s, 0)
 		for threadZ := range dimZ {
 			for threadY := range dimY {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
@@ -7554,7 +7640,7 @@ func quernHostCompact(r *host.Run) {
 }
 
 //go:noinline
-func quernRow1Compact(r *host.Run, keeps []bool, first, dimX, base int, x []int32) {
+func quernRow1Compact(r *host2.Run, keeps []bool, first, dimX, base int, x []int32) {
 	keepRow := keeps[first:][:dimX]
 	count2 := dimX
 	if base >= 0 && count2 <= len(x)-base {
@@ -7577,7 +7663,7 @@ func quernRow1Compact(r *host.Run, keeps []bool, first, dimX, base int, x []int3
 }
 
 //go:noinline
-func quernRow2Compact(r *host.Run, ballots []uint32, first2, dimX int, masks []uint32, t3s, count []int32) {
+func quernRow2Compact(r *host2.Run, ballots []uint32, first2, dimX int, masks []uint32, t3s, count []int32) {
 	ballotRow := ballots[first2:][:dimX]
 	maskRow := masks[first2:][:dimX]
 	t3Row := t3s[first2:][:dimX]
@@ -7599,7 +7685,7 @@ func quernRow2Compact(r *host.Run, ballots []uint32, first2, dimX int, masks []u
 }
 
 //go:noinline
-func quernRow3Compact(r *host.Run, keeps []bool, first3, dimX int, masks []uint32, shuffles []int32, c uint32, out, x []int32, base int) {
+func quernRow3Compact(r *host2.Run, keeps []bool, first3, dimX int, masks []uint32, shuffles []int32, c uint32, out, x []int32, base int) {
 	keepRow := keeps[first3:][:dimX]
 	maskRow := masks[first3:][:dimX]
 	shuffleRow := shuffles[first3:][:dimX]
@@ -7618,22 +7704,22 @@ func quernRow3Compact(r *host.Run, keeps []bool, first3, dimX int, masks []uint3
 	}
 }
 
-func quernHostShuffles(r *host.Run) {
-	x := host.Slice[int32](r, 0)
-	out := host.Slice[int32](r, 1)
-	vs := host.Scratch[int32](r, 0, r.BlockDim.Count())
-	os := host.Scratch[[]int32](r, 1, r.BlockDim.Count())
-	t4s := host.Scratch[int32](r, 2, r.BlockDim.Count())
-	shuffles := host.Scratch[int32](r, 3, r.BlockDim.Count())
-	t6s := host.Scratch[int32](r, 4, r.BlockDim.Count())
-	shuffleUps := host.Scratch[int32](r, 5, r.BlockDim.Count())
-	t8s := host.Scratch[int32](r, 6, r.BlockDim.Count())
-	shuffleDowns := host.Scratch[int32](r, 7, r.BlockDim.Count())
-	t10s := host.Scratch[int32](r, 8, r.BlockDim.Count())
-	shuffleXors := host.Scratch[int32](r, 9, r.BlockDim.Count())
-	t12s := host.Scratch[int32](r, 10, r.BlockDim.Count())
-	givens := host.Scratch[int](r, 12, r.BlockDim.Count())
-	shuffles2 := host.Scratch[int32](r, 11, r.BlockDim.Count())
+func quernHostShuffles(r *host2.Run) {
+	x := host2.Slice[int32](r, 0)
+	out := host2.Slice[int32](r, 1)
+	vs := host2.Scratch[int32](r, 0, r.BlockDim.Count())
+	os := host2.Scratch[[]int32](r, 1, r.BlockDim.Count())
+	t4s := host2.Scratch[int32](r, 2, r.BlockDim.Count())
+	shuffles := host2.Scratch[int32](r, 3, r.BlockDim.Count())
+	t6s := host2.Scratch[int32](r, 4, r.BlockDim.Count())
+	shuffleUps := host2.Scratch[int32](r, 5, r.BlockDim.Count())
+	t8s := host2.Scratch[int32](r, 6, r.BlockDim.Count())
+	shuffleDowns := host2.Scratch[int32](r, 7, r.BlockDim.Count())
+	t10s := host2.Scratch[int32](r, 8, r.BlockDim.Count())
+	shuffleXors := host2.Scratch[int32](r, 9, r.BlockDim.Count())
+	t12s := host2.Scratch[int32](r, 10, r.BlockDim.Count())
+	givens := host2.Scratch[int](r, 12, r.BlockDim.Count())
+	shuffles2 := host2.Scratch[int32](r, 11, r.BlockDim.Count())
 	for r.Next() {
 		for threadZ := range 1 {
 			for threadY := range 1 {
@@ -7643,7 +7729,7 @@ func quernHostShuffles(r *host.Run) {
 			}
 		}
 //line warp.go:75
-		host.Shuffle(shuffles, t4s, 5)
+		host2.Shuffle(shuffles, t4s, 5)
 		for threadZ := range 1 {
 			for threadY := range 1 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
@@ -7652,7 +7738,7 @@ func quernHostShuffles(r *host.Run) {
 			}
 		}
 //line warp.go:76
-		host.ShuffleUp(shuffleUps, t6s, 1)
+		host2.ShuffleUp(shuffleUps, t6s, 1)
 		for threadZ := range 1 {
 			for threadY := range 1 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
@@ -7661,7 +7747,7 @@ func quernHostShuffles(r *host.Run) {
 			}
 		}
 //line warp.go:77
-		host.ShuffleDown(shuffleDowns, t8s, 2)
+		host2.ShuffleDown(shuffleDowns, t8s, 2)
 		for threadZ := range 1 {
 			for threadY := range 1 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
@@ -7670,7 +7756,7 @@ func quernHostShuffles(r *host.Run) {
 			}
 		}
 //line warp.go:78
-		host.ShuffleXor(shuffleXors, t10s, 1)
+		host2.ShuffleXor(shuffleXors, t10s, 1)
 		for threadZ := range 1 {
 			for threadY := range 1 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
@@ -7679,7 +7765,7 @@ func quernHostShuffles(r *host.Run) {
 			}
 		}
 //line warp.go:79
-		host.Gather(shuffles2, t12s, givens)
+		host2.Gather(shuffles2, t12s, givens)
 		for threadZ := range 1 {
 			for threadY := range 1 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
@@ -7691,7 +7777,7 @@ func quernHostShuffles(r *host.Run) {
 }
 
 //go:noinline
-func quernRow1Shuffles(r *host.Run, vs []int32, first int, os [][]int32, t4s, x, out []int32) {
+func quernRow1Shuffles(r *host2.Run, vs []int32, first int, os [][]int32, t4s, x, out []int32) {
 	vRow := vs[first:][:32]
 	oRow := os[first:][:32]
 	t4Row := t4s[first:][:32]
@@ -7713,7 +7799,7 @@ func quernRow1Shuffles(r *host.Run, vs []int32, first int, os [][]int32, t4s, x,
 }
 
 //go:noinline
-func quernRow2Shuffles(r *host.Run, vs []int32, first2 int, os [][]int32, shuffles, t6s []int32) {
+func quernRow2Shuffles(r *host2.Run, vs []int32, first2 int, os [][]int32, shuffles, t6s []int32) {
 	vRow := vs[first2:][:32]
 	oRow := os[first2:][:32]
 	shuffleRow := shuffles[first2:][:32]
@@ -7731,7 +7817,7 @@ func quernRow2Shuffles(r *host.Run, vs []int32, first2 int, os [][]int32, shuffl
 }
 
 //go:noinline
-func quernRow3Shuffles(r *host.Run, vs []int32, first3 int, os [][]int32, shuffleUps, t8s []int32) {
+func quernRow3Shuffles(r *host2.Run, vs []int32, first3 int, os [][]int32, shuffleUps, t8s []int32) {
 	vRow := vs[first3:][:32]
 	oRow := os[first3:][:32]
 	shuffleUpRow := shuffleUps[first3:][:32]
@@ -7749,7 +7835,7 @@ func quernRow3Shuffles(r *host.Run, vs []int32, first3 int, os [][]int32, shuffl
 }
 
 //go:noinline
-func quernRow4Shuffles(r *host.Run, vs []int32, first4 int, os [][]int32, shuffleDowns, t10s []int32) {
+func quernRow4Shuffles(r *host2.Run, vs []int32, first4 int, os [][]int32, shuffleDowns, t10s []int32) {
 	vRow := vs[first4:][:32]
 	oRow := os[first4:][:32]
 	shuffleDownRow := shuffleDowns[first4:][:32]
@@ -7767,7 +7853,7 @@ func quernRow4Shuffles(r *host.Run, vs []int32, first4 int, os [][]int32, shuffl
 }
 
 //go:noinline
-func quernRow5Shuffles(r *host.Run, vs []int32, first5 int, os [][]int32, shuffleXors, t12s []int32, givens []int) {
+func quernRow5Shuffles(r *host2.Run, vs []int32, first5 int, os [][]int32, shuffleXors, t12s []int32, givens []int) {
 	vRow := vs[first5:][:32]
 	oRow := os[first5:][:32]
 	shuffleXorRow := shuffleXors[first5:][:32]
@@ -7789,7 +7875,7 @@ func quernRow5Shuffles(r *host.Run, vs []int32, first5 int, os [][]int32, shuffl
 }
 
 //go:noinline
-func quernRow6Shuffles(r *host.Run, os [][]int32, first6 int, shuffles2 []int32) {
+func quernRow6Shuffles(r *host2.Run, os [][]int32, first6 int, shuffles2 []int32) {
 	oRow := os[first6:][:32]
 	shuffleRow2 := shuffles2[first6:][:32]
 	for threadX := range 32 {
@@ -7801,19 +7887,19 @@ func quernRow6Shuffles(r *host.Run, os [][]int32, first6 int, shuffles2 []int32)
 	}
 }
 
-func quernHostAgreements(r *host.Run) {
-	keys := host.Slice[uint32](r, 0)
-	count := host.Slice[int32](r, 1)
-	single := host.Slice[bool](r, 2)
-	zero := host.Slice[bool](r, 3)
-	givens := host.Scratch[uint32](r, 4, r.BlockDim.Count())
-	matchAnys := host.Scratch[uint32](r, 0, r.BlockDim.Count())
-	givens2 := host.Scratch[uint32](r, 5, r.BlockDim.Count())
-	matchAlls := host.Scratch[bool](r, 1, r.BlockDim.Count())
-	givens3 := host.Scratch[bool](r, 6, r.BlockDim.Count())
-	anys := host.Scratch[bool](r, 2, r.BlockDim.Count())
-	t8s := host.Scratch[bool](r, 3, r.BlockDim.Count())
-	givens4 := host.Scratch[bool](r, 7, r.BlockDim.Count())
+func quernHostAgreements(r *host2.Run) {
+	keys := host2.Slice[uint32](r, 0)
+	count := host2.Slice[int32](r, 1)
+	single := host2.Slice[bool](r, 2)
+	zero := host2.Slice[bool](r, 3)
+	givens := host2.Scratch[uint32](r, 4, r.BlockDim.Count())
+	matchAnys := host2.Scratch[uint32](r, 0, r.BlockDim.Count())
+	givens2 := host2.Scratch[uint32](r, 5, r.BlockDim.Count())
+	matchAlls := host2.Scratch[bool](r, 1, r.BlockDim.Count())
+	givens3 := host2.Scratch[bool](r, 6, r.BlockDim.Count())
+	anys := host2.Scratch[bool](r, 2, r.BlockDim.Count())
+	t8s := host2.Scratch[bool](r, 3, r.BlockDim.Count())
+	givens4 := host2.Scratch[bool](r, 7, r.BlockDim.Count())
 	var allOf [1]bool
 	var all bool
 	threads14 := r.BlockDim.Count()
@@ -7828,7 +7914,7 @@ func quernHostAgreements(r *host.Run) {
 			}
 		}
 //line warp.go:88
-		host.MatchAny(matchAnys, givens)
+		host2.MatchAny(matchAnys, givens)
 		for threadZ := range 1 {
 			for threadY := range 1 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
@@ -7837,7 +7923,7 @@ func quernHostAgreements(r *host.Run) {
 			}
 		}
 //line warp.go:89
-		host.MatchAll(nil, matchAlls, givens2)
+		host2.MatchAll(nil, matchAlls, givens2)
 		for threadZ := range 1 {
 			for threadY := range 1 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
@@ -7846,7 +7932,7 @@ func quernHostAgreements(r *host.Run) {
 			}
 		}
 //line warp.go:90
-		host.Any(anys, givens3)
+		host2.Any(anys, givens3)
 		for first4 := 0; first4 < threads14; first4 += 32 {
 			lanes := min(32, threads14-first4)
 			{
@@ -7865,7 +7951,7 @@ func quernHostAgreements(r *host.Run) {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = 0, 0
 					quernRow5Agreements(r, givens4, at, n, keys, base, startX)
 				}
-				host.All(allOf[:], givens4[first4:][:lanes])
+				host2.All(allOf[:], givens4[first4:][:lanes])
 				all = allOf[0]
 				{
 					at, n, startX := first4, lanes, first4
@@ -7888,7 +7974,7 @@ func quernHostAgreements(r *host.Run) {
 }
 
 //go:noinline
-func quernRow1Agreements(r *host.Run, givens []uint32, first int, keys []uint32, base int) {
+func quernRow1Agreements(r *host2.Run, givens []uint32, first int, keys []uint32, base int) {
 	givenRow := givens[first:][:64]
 	if base >= 0 && 64 <= len(keys)-base {
 		row := (*[64]uint32)(keys[base:])
@@ -7909,7 +7995,7 @@ func quernRow1Agreements(r *host.Run, givens []uint32, first int, keys []uint32,
 }
 
 //go:noinline
-func quernRow2Agreements(r *host.Run, matchAnys []uint32, first2 int, givens2 []uint32, count []int32, base int, single []bool, keys []uint32) {
+func quernRow2Agreements(r *host2.Run, matchAnys []uint32, first2 int, givens2 []uint32, count []int32, base int, single []bool, keys []uint32) {
 	matchAnyRow := matchAnys[first2:][:64]
 	givenRow2 := givens2[first2:][:64]
 	if base >= 0 && 64 <= len(count)-base && 64 <= len(single)-base && 64 <= len(keys)-base {
@@ -7940,7 +8026,7 @@ func quernRow2Agreements(r *host.Run, matchAnys []uint32, first2 int, givens2 []
 }
 
 //go:noinline
-func quernRow3Agreements(r *host.Run, matchAlls []bool, first3 int, givens3, single []bool, base int, keys []uint32) {
+func quernRow3Agreements(r *host2.Run, matchAlls []bool, first3 int, givens3, single []bool, base int, keys []uint32) {
 	matchAllRow := matchAlls[first3:][:64]
 	givenRow3 := givens3[first3:][:64]
 	if base >= 0 && 64 <= len(single)-base && 64 <= len(keys)-base {
@@ -7967,7 +8053,7 @@ func quernRow3Agreements(r *host.Run, matchAlls []bool, first3 int, givens3, sin
 }
 
 //go:noinline
-func quernRow4Agreements(r *host.Run, anys []bool, at, n int, t8s []bool) {
+func quernRow4Agreements(r *host2.Run, anys []bool, at, n int, t8s []bool) {
 	anyRow := anys[at:][:n]
 	t8Row := t8s[at:][:n]
 	for lane := range n {
@@ -7979,7 +8065,7 @@ func quernRow4Agreements(r *host.Run, anys []bool, at, n int, t8s []bool) {
 }
 
 //go:noinline
-func quernRow5Agreements(r *host.Run, givens4 []bool, at, n int, keys []uint32, base, startX int) {
+func quernRow5Agreements(r *host2.Run, givens4 []bool, at, n int, keys []uint32, base, startX int) {
 	givenRow4 := givens4[at:][:n]
 	for lane := range n {
 		threadX := startX + lane
@@ -7992,7 +8078,7 @@ func quernRow5Agreements(r *host.Run, givens4 []bool, at, n int, keys []uint32, 
 }
 
 //go:noinline
-func quernRow6Agreements(r *host.Run, t8s []bool, at, n int, all bool) {
+func quernRow6Agreements(r *host2.Run, t8s []bool, at, n int, all bool) {
 	t8Row := t8s[at:][:n]
 	for lane := range n {
 //line warp.go:90
@@ -8002,7 +8088,7 @@ func quernRow6Agreements(r *host.Run, t8s []bool, at, n int, all bool) {
 }
 
 //go:noinline
-func quernRow7Agreements(r *host.Run, t8s []bool, at, n int, zero []bool, base, startX int) {
+func quernRow7Agreements(r *host2.Run, t8s []bool, at, n int, zero []bool, base, startX int) {
 	t8Row := t8s[at:][:n]
 	for lane := range n {
 		threadX := startX + lane
@@ -8014,24 +8100,24 @@ func quernRow7Agreements(r *host.Run, t8s []bool, at, n int, zero []bool, base, 
 	}
 }
 
-func quernHostBounds(r *host.Run) {
-	x := host.Slice[uint32](r, 0)
-	out := host.Slice[uint32](r, 1)
-	vs := host.Scratch[uint32](r, 0, r.BlockDim.Count())
-	reduceMins := host.Scratch[uint32](r, 1, r.BlockDim.Count())
-	t2s := host.Scratch[uint32](r, 2, r.BlockDim.Count())
-	reduceMaxs := host.Scratch[uint32](r, 3, r.BlockDim.Count())
-	lows := host.Scratch[uint32](r, 4, r.BlockDim.Count())
-	highs := host.Scratch[uint32](r, 5, r.BlockDim.Count())
-	reduceAnds := host.Scratch[uint32](r, 6, r.BlockDim.Count())
-	t6s := host.Scratch[uint32](r, 7, r.BlockDim.Count())
-	reduceOrs := host.Scratch[uint32](r, 8, r.BlockDim.Count())
-	t8s := host.Scratch[uint32](r, 9, r.BlockDim.Count())
-	reduceXors := host.Scratch[uint32](r, 10, r.BlockDim.Count())
-	ands := host.Scratch[uint32](r, 11, r.BlockDim.Count())
-	ors := host.Scratch[uint32](r, 12, r.BlockDim.Count())
-	xors := host.Scratch[uint32](r, 13, r.BlockDim.Count())
-	scanExclusiveAdds := host.Scratch[uint32](r, 14, r.BlockDim.Count())
+func quernHostBounds(r *host2.Run) {
+	x := host2.Slice[uint32](r, 0)
+	out := host2.Slice[uint32](r, 1)
+	vs := host2.Scratch[uint32](r, 0, r.BlockDim.Count())
+	reduceMins := host2.Scratch[uint32](r, 1, r.BlockDim.Count())
+	t2s := host2.Scratch[uint32](r, 2, r.BlockDim.Count())
+	reduceMaxs := host2.Scratch[uint32](r, 3, r.BlockDim.Count())
+	lows := host2.Scratch[uint32](r, 4, r.BlockDim.Count())
+	highs := host2.Scratch[uint32](r, 5, r.BlockDim.Count())
+	reduceAnds := host2.Scratch[uint32](r, 6, r.BlockDim.Count())
+	t6s := host2.Scratch[uint32](r, 7, r.BlockDim.Count())
+	reduceOrs := host2.Scratch[uint32](r, 8, r.BlockDim.Count())
+	t8s := host2.Scratch[uint32](r, 9, r.BlockDim.Count())
+	reduceXors := host2.Scratch[uint32](r, 10, r.BlockDim.Count())
+	ands := host2.Scratch[uint32](r, 11, r.BlockDim.Count())
+	ors := host2.Scratch[uint32](r, 12, r.BlockDim.Count())
+	xors := host2.Scratch[uint32](r, 13, r.BlockDim.Count())
+	scanExclusiveAdds := host2.Scratch[uint32](r, 14, r.BlockDim.Count())
 	for r.Next() {
 		for threadZ := range 1 {
 			for threadY := range 1 {
@@ -8041,14 +8127,14 @@ func quernHostBounds(r *host.Run) {
 			}
 		}
 //line warp.go:98
-		host.ReduceMin(reduceMins, vs)
+		host2.ReduceMin(reduceMins, vs)
 		for threadZ := range 1 {
 			for threadY := range 1 {
 				first2 := (threadZ*1 + threadY) * 32
 				quernRow2Bounds(r, reduceMins, first2, t2s)
 			}
 		}
-		host.ReduceMax(reduceMaxs, vs)
+		host2.ReduceMax(reduceMaxs, vs)
 		for threadZ := range 1 {
 			for threadY := range 1 {
 				first3 := (threadZ*1 + threadY) * 32
@@ -8056,21 +8142,21 @@ func quernHostBounds(r *host.Run) {
 			}
 		}
 //line warp.go:99
-		host.ReduceAnd(reduceAnds, vs)
+		host2.ReduceAnd(reduceAnds, vs)
 		for threadZ := range 1 {
 			for threadY := range 1 {
 				first4 := (threadZ*1 + threadY) * 32
 				quernRow4Bounds(r, reduceAnds, first4, t6s)
 			}
 		}
-		host.ReduceOr(reduceOrs, vs)
+		host2.ReduceOr(reduceOrs, vs)
 		for threadZ := range 1 {
 			for threadY := range 1 {
 				first5 := (threadZ*1 + threadY) * 32
 				quernRow5Bounds(r, reduceOrs, first5, t8s)
 			}
 		}
-		host.ReduceXor(reduceXors, vs)
+		host2.ReduceXor(reduceXors, vs)
 		for threadZ := range 1 {
 			for threadY := range 1 {
 				first6 := (threadZ*1 + threadY) * 32
@@ -8078,7 +8164,7 @@ func quernHostBounds(r *host.Run) {
 			}
 		}
 //line warp.go:100
-		host.ScanExclusiveAdd(scanExclusiveAdds, vs)
+		host2.ScanExclusiveAdd(scanExclusiveAdds, vs)
 		for threadZ := range 1 {
 			for threadY := range 1 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
@@ -8090,7 +8176,7 @@ func quernHostBounds(r *host.Run) {
 }
 
 //go:noinline
-func quernRow1Bounds(r *host.Run, vs []uint32, first int, x []uint32) {
+func quernRow1Bounds(r *host2.Run, vs []uint32, first int, x []uint32) {
 	vRow := vs[first:][:32]
 	if 32 <= len(x) {
 		row := (*[32]uint32)(x[0:])
@@ -8110,7 +8196,7 @@ func quernRow1Bounds(r *host.Run, vs []uint32, first int, x []uint32) {
 }
 
 //go:noinline
-func quernRow2Bounds(r *host.Run, reduceMins []uint32, first2 int, t2s []uint32) {
+func quernRow2Bounds(r *host2.Run, reduceMins []uint32, first2 int, t2s []uint32) {
 	reduceMinRow := reduceMins[first2:][:32]
 	t2Row := t2s[first2:][:32]
 	for threadX := range 32 {
@@ -8122,7 +8208,7 @@ func quernRow2Bounds(r *host.Run, reduceMins []uint32, first2 int, t2s []uint32)
 }
 
 //go:noinline
-func quernRow3Bounds(r *host.Run, t2s []uint32, first3 int, reduceMaxs, lows, highs []uint32) {
+func quernRow3Bounds(r *host2.Run, t2s []uint32, first3 int, reduceMaxs, lows, highs []uint32) {
 	t2Row := t2s[first3:][:32]
 	reduceMaxRow := reduceMaxs[first3:][:32]
 	lowRow := lows[first3:][:32]
@@ -8140,7 +8226,7 @@ func quernRow3Bounds(r *host.Run, t2s []uint32, first3 int, reduceMaxs, lows, hi
 }
 
 //go:noinline
-func quernRow4Bounds(r *host.Run, reduceAnds []uint32, first4 int, t6s []uint32) {
+func quernRow4Bounds(r *host2.Run, reduceAnds []uint32, first4 int, t6s []uint32) {
 	reduceAndRow := reduceAnds[first4:][:32]
 	t6Row := t6s[first4:][:32]
 	for threadX := range 32 {
@@ -8152,7 +8238,7 @@ func quernRow4Bounds(r *host.Run, reduceAnds []uint32, first4 int, t6s []uint32)
 }
 
 //go:noinline
-func quernRow5Bounds(r *host.Run, reduceOrs []uint32, first5 int, t8s []uint32) {
+func quernRow5Bounds(r *host2.Run, reduceOrs []uint32, first5 int, t8s []uint32) {
 	reduceOrRow := reduceOrs[first5:][:32]
 	t8Row := t8s[first5:][:32]
 	for threadX := range 32 {
@@ -8164,7 +8250,7 @@ func quernRow5Bounds(r *host.Run, reduceOrs []uint32, first5 int, t8s []uint32) 
 }
 
 //go:noinline
-func quernRow6Bounds(r *host.Run, t6s []uint32, first6 int, t8s, reduceXors, ands, ors, xors []uint32) {
+func quernRow6Bounds(r *host2.Run, t6s []uint32, first6 int, t8s, reduceXors, ands, ors, xors []uint32) {
 	t6Row := t6s[first6:][:32]
 	t8Row := t8s[first6:][:32]
 	reduceXorRow := reduceXors[first6:][:32]
@@ -8187,7 +8273,7 @@ func quernRow6Bounds(r *host.Run, t6s []uint32, first6 int, t8s, reduceXors, and
 }
 
 //go:noinline
-func quernRow7Bounds(r *host.Run, lows []uint32, first7 int, highs, ands, ors, xors, scanExclusiveAdds, out []uint32) {
+func quernRow7Bounds(r *host2.Run, lows []uint32, first7 int, highs, ands, ors, xors, scanExclusiveAdds, out []uint32) {
 	lowRow := lows[first7:][:32]
 	highRow := highs[first7:][:32]
 	andRow := ands[first7:][:32]
@@ -8238,9 +8324,9 @@ func quernRow7Bounds(r *host.Run, lows []uint32, first7 int, highs, ands, ors, x
 	}
 }
 
-func quernHostReversed(r *host.Run) {
-	x := host.Slice[int32](r, 0)
-	tile := host.Shared[[128]int32](r, 0)
+func quernHostReversed(r *host2.Run) {
+	x := host2.Slice[int32](r, 0)
+	tile := host2.Shared[[128]int32](r, 0)
 	for r.Next() {
 		blockX := r.BlockIdx.X
 		base := blockX * 128
@@ -8260,7 +8346,7 @@ func quernHostReversed(r *host.Run) {
 }
 
 //go:noinline
-func quernRow1Reversed(r *host.Run, tile *[128]int32, x []int32, base int) {
+func quernRow1Reversed(r *host2.Run, tile *[128]int32, x []int32, base int) {
 	if base >= 0 && 128 <= len(x)-base {
 		row := (*[128]int32)(tile[0:])
 		row2 := (*[128]int32)(x[base:])
@@ -8279,11 +8365,1120 @@ func quernRow1Reversed(r *host.Run, tile *[128]int32, x []int32, base int) {
 }
 
 //go:noinline
-func quernRow2Reversed(r *host.Run, x []int32, base int, tile *[128]int32) {
+func quernRow2Reversed(r *host2.Run, x []int32, base int, tile *[128]int32) {
 	for threadX := range 128 {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
 //line warp.go:114
 		x[i] = tile[threadX^31]
+	}
+}
+
+func quernHostSummariseActor(r *host2.Run) {
+	shape := host2.Value[actor.Shape](r, 0)
+	control := host2.Slice[uint64](r, 1)
+	cursors := host2.Slice[uint32](r, 2)
+	states := host2.Slice[summary](r, 3)
+	inbox := host2.Slice[uint64](r, 4)
+	outbox := host2.Slice[uint64](r, 5)
+	post := host2.Slice[uint64](r, 6)
+	host := host2.Slice[uint64](r, 7)
+	var command []uint64
+	var cursor []uint32
+	var in []uint64
+	slots := int(shape.Slots + 7*shape.SideSlots)
+	var out []uint64
+	var number int
+	var t11 int
+	var t12 int
+	var box []uint64
+	var t13 int
+	var t14 int
+	var mail []uint64
+	var routes uint32
+	var leaving uint32
+	var handled uint32
+	cs := host2.Scratch[actor.Context](r, 0, r.BlockDim.Count())
+	begins := host2.Scratch[int64](r, 1, r.BlockDim.Count())
+	borns := host2.Scratch[int64](r, 2, r.BlockDim.Count())
+	words := host2.Dynamic[uint32](r, 2)
+	sh := host2.Shared[actor.Status](r, 0)
+	t22 := shape.OutAt
+	t23 := shape.OutAt + shape.Out - 3
+	t232 := shape.Stride
+	t252 := shape.OutAt
+	t262 := shape.OutAt + shape.Out - 3
+	var source2 uint32
+	var result uint32
+	var state *summary
+	cells := host2.Dynamic[actor.Cell[samples, summary]](r, 1)
+	var in2 *samples
+	var out2 *summary
+	var t115 *summary
+	var t214 *samples
+	var t34 *summary
+	givens := host2.Scratch[float32](r, 4, r.BlockDim.Count())
+	reduceAdds := host2.Scratch[float32](r, 3, r.BlockDim.Count())
+	sums := host2.Shared[[2]float32](r, 3)
+	var result09 kernel.Action = 1
+	outcome := uint32(result09)
+	var forwards bool
+	var stops bool
+	var last bool
+	t95 := shape.OutAt
+	t105 := shape.OutAt + shape.Out - 3
+	t50 := shape.OutAt
+	t51 := shape.OutAt + shape.Out - 3
+	t233 := shape.Stride
+	t253 := shape.OutAt
+	t263 := shape.OutAt + shape.Out - 3
+	for r.Next() {
+		blockX := r.BlockIdx.X
+		t1 := blockX + int(shape.First)
+		t3 := t1 * 16
+		t4 := (t1 + 1) * 16
+		t5 := t1 * 16
+		t6 := (t1 + 1) * 16
+		t7 := t1 * slots * int(shape.InStep)
+		t8 := (t1 + 1) * slots * int(shape.InStep)
+		t9 := t1 * slots * int(shape.OutStep)
+		t10 := (t1 + 1) * slots * int(shape.OutStep)
+		r.ThreadIdx = kernel.Dim3{}
+//line alone.go:23
+		command = control[t3:t4]
+		r.ThreadIdx = kernel.Dim3{}
+//line alone.go:24
+		cursor = cursors[t5:t6]
+		r.ThreadIdx = kernel.Dim3{}
+		in = inbox[t7:t8]
+		r.ThreadIdx = kernel.Dim3{}
+//line alone.go:27
+		out = outbox[t9:t10]
+		r.ThreadIdx = kernel.Dim3{}
+		number = int(cursor[9])
+		t11 = number * 16
+		t12 = (number + 1) * 16
+		r.ThreadIdx = kernel.Dim3{}
+//line alone.go:30
+		box = post[t11:t12]
+		r.ThreadIdx = kernel.Dim3{}
+//line alone.go:31
+		t13 = int(box[14])
+		r.ThreadIdx = kernel.Dim3{}
+//line alone.go:31
+		t14 = int(box[14]) + int(box[11])*int(shape.InStep)
+		r.ThreadIdx = kernel.Dim3{}
+//line alone.go:31
+		mail = post[t13:t14]
+		r.ThreadIdx = kernel.Dim3{}
+//line alone.go:32
+		routes = cursor[11]
+//line alone.go:35
+		leaving = 0
+		handled = 0
+		for threadZ := range 1 {
+			for threadY := range 1 {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				first := (threadZ*1 + threadY) * 64
+				quernRow1SummariseActor(r, cs, first, begins, borns, post, host, cursor, &shape, words, box, sh, t22, t23, command, in, mail, t232, t252, t262)
+			}
+		}
+//line alone.go:47
+		for leaving == 0 {
+			r.ThreadIdx = kernel.Dim3{}
+//line alone.go:48
+			source2 = sh.Missing[0]
+			if source2 == 9 {
+				leaving = 2
+				r.ThreadIdx = kernel.Dim3{}
+//line alone.go:51
+				if sh.Asked[0] != 0 {
+					leaving = 1
+				}
+				break
+			}
+			result = 257
+			r.ThreadIdx = kernel.Dim3{}
+//line alone.go:57
+			if sh.Late == 0 {
+				for threadZ := range 1 {
+					for threadY := range 1 {
+						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+						quernRow2SummariseActor(r, states, t1)
+					}
+				}
+				r.ThreadIdx = kernel.Dim3{}
+//line alone.go:58
+				state = &states[t1]
+				for threadZ := range 1 {
+					for threadY := range 1 {
+						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+						quernRow3SummariseActor(r, cells)
+					}
+				}
+				r.ThreadIdx = kernel.Dim3{}
+//line alone.go:58
+				in2 = &cells[0].In
+				for threadZ := range 1 {
+					for threadY := range 1 {
+						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+						quernRow4SummariseActor(r, cells)
+					}
+				}
+				r.ThreadIdx = kernel.Dim3{}
+//line alone.go:58
+				out2 = &cells[0].Out
+//line quern_gen.go:15
+				t115 = state
+				t214 = in2
+				t34 = out2
+				for threadZ := range 1 {
+					for threadY := range 1 {
+						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+						first2 := (threadZ*1 + threadY) * 64
+						quernRow5SummariseActor(r, givens, first2, t214)
+					}
+				}
+//line actor.go:26
+				host2.ReduceAdd(reduceAdds, givens)
+				for threadZ := range 1 {
+					for threadY := range 1 {
+						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+						first3 := (threadZ*1 + threadY) * 64
+						quernRow6SummariseActor(r, reduceAdds, first3, sums)
+					}
+				}
+				for threadZ := range 1 {
+					for threadY := range 1 {
+						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+						quernRow7SummariseActor(r, t115, sums, t34, sh, outcome)
+					}
+				}
+				r.ThreadIdx = kernel.Dim3{}
+//line alone.go:63
+				result = sh.Outcome[0]
+			}
+			if result == 4 {
+				leaving = 2
+				break
+			}
+			handled++
+			forwards = routes != 0 && (result == 1 || result == 3)
+			stops = result == 2 || result == 3
+			last = stops || handled == shape.Messages
+			for threadZ := range 1 {
+				for threadY := range 1 {
+					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+					first4 := (threadZ*1 + threadY) * 64
+					quernRow8SummariseActor(r, cs, first4, begins, borns, source2, box, sh, out, result, &shape, words, t95, t105, cursor, forwards, t50, t51, last, command, in, mail, t233, t253, t263)
+				}
+			}
+//line alone.go:88
+			if stops {
+				leaving = 3
+			}
+		}
+		for threadZ := range 1 {
+			for threadY := range 1 {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				start := uint64(shape.Epoch)<<32 | uint64(leaving)
+				quernRow9SummariseActor(r, box, command, start)
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1SummariseActor(r *host2.Run, cs []actor.Context, first int, begins, borns []int64, post, host []uint64, cursor []uint32, shape *actor.Shape, words []uint32, box []uint64, sh *actor.Status, t22, t23 uint32, command, in, mail []uint64, t232, t252, t262 uint32) {
+	cRow := cs[first:][:64]
+	beginRow := begins[first:][:64]
+	bornRow := borns[first:][:64]
+	for threadX := range 64 {
+		r.ThreadIdx.X = threadX
+		c := &cRow[threadX]
+		t2 := threadX == 0
+//line alone.go:33
+		*c = actor.Context{Post: post, Host: host, Mailbox: cursor[9], ID: cursor[10], Wakes: shape.Wakes, Words: words}
+//line alone.go:36
+		var begin int64
+		var born int64
+//line alone.go:37
+		if t2 {
+			kernel.StoreRelaxed(&box[9], 0)
+			sh.Higher[0] = 1
+//line alone.go:39
+			sh.Hint[0] = 0
+//line alone.go:39
+			sh.Missing[0] = 9
+//line alone.go:39
+			sh.Asked[0] = 0
+			now := kernel.Clock()
+			begin = now
+//line alone.go:41
+			born = begin
+			t20 := c
+			t21 := cursor
+//line alone.go:42
+			t24 := words[t22:t23]
+//line alone.go:212
+			pending := t21[12]
+			var result0 bool
+//line alone.go:213
+			if pending == 0 {
+				result0 = true
+			} else {
+				t15 := int(t21[13])
+//line alone.go:216
+				t25 := int(t21[13]) + len(t24) + 1
+//line alone.go:216
+				saved := t20.Post[t15:t25]
+				for w := 0; w < len(t24); w++ {
+					t24[w] = uint32(saved[w])
+				}
+				t32 := t20.Words
+//line alone.go:220
+				_ = t32[2]
+				t42 := t20.Words
+//line alone.go:220
+				_ = t42[3]
+//line alone.go:220
+				t52 := uint32(saved[len(t24)])
+//line alone.go:220
+				t62 := uint32(saved[len(t24)] >> 32)
+//line alone.go:220
+				t32[2] = t52
+//line alone.go:220
+				t42[3] = t62
+				t21[12] = 0
+				t72 := t20
+				t82 := t21
+				t92 := t24
+				t102 := pending - 1
+				var result02 bool
+			block:
+				switch {
+				default:
+//line alone.go:189
+					list := int(t82[11])
+					count := uint32(t72.Post[list])
+					for i := t102; i < count; i++ {
+						box2 := uint32(t72.Post[list+1+int(i)])
+						t16 := t72
+						t26 := box2
+						var ticket uint32
+						var room uint32
+					block2:
+						switch {
+						default:
+//line send.go:14
+							t17 := int(t26) * 16
+							t27 := (int(t26) + 1) * 16
+//line send.go:14
+							b := t16.Post[t17:t27]
+							var room2 uint32
+							for slots2 := uint32(b[11]); ; {
+								loaded := host2.Load(r, &b[0])
+								tail := loaded
+//line send.go:18
+								loaded2 := host2.Load(r, &b[8])
+								head := loaded2
+//line send.go:19
+								loaded3 := host2.Load(r, &b[10])
+								if loaded3 != 0 {
+//line send.go:20
+									room2 = 2
+									break
+								}
+								if uint32(tail)-uint32(head) >= slots2 && b[13] == 1 {
+									loaded4 := host2.Load(r, &t16.Host[b[15]+1])
+									head = loaded4
+//line send.go:25
+									kernel.StoreRelaxed(&b[8], head)
+								}
+								if uint32(tail)-uint32(head) >= slots2 {
+									room2 = 1
+									break
+								}
+//line send.go:33
+								old := kernel.AtomicCompareAndSwap(&b[0], tail, tail+1)
+								if old == tail {
+//line send.go:34
+									t83 := uint32(tail)
+									ticket = t83
+									room = 0
+									break block2
+								}
+							}
+//line send.go:37
+							atomic.AddUint64(&b[1], 1)
+							ticket = 0
+							room = room2
+						}
+//line alone.go:193
+						ticket2 := ticket
+						room3 := room
+//line alone.go:194
+						if room3 == 1 {
+							t53 := int(t82[13])
+//line alone.go:195
+							t63 := int(t82[13]) + len(t92) + 1
+//line alone.go:195
+							saved2 := t72.Post[t53:t63]
+							for w2 := 0; w2 < len(t92); w2++ {
+								saved2[w2] = uint64(t92[w2])
+							}
+							result03 := t72.Correlation()
+//line alone.go:199
+							saved2[len(t92)] = result03
+							t82[12] = i + 1
+							result02 = false
+							break block
+						}
+//line alone.go:203
+						if room3 == 0 {
+							t84 := t72
+							t93 := t92
+							t103 := box2
+							t112 := ticket2
+//line alone.go:227
+							t18 := t84
+							t28 := t103
+							t33 := t112
+//line send.go:43
+							t19 := int(t28) * 16
+							t29 := (int(t28) + 1) * 16
+//line send.go:43
+							b2 := t18.Post[t19:t29]
+							result04 := int(b2[14] + uint64(t33&(uint32(b2[11])-1))*b2[12])
+//line alone.go:227
+							t54 := result04
+							t64 := uint64(t112+1) << 32
+							slot := t54
+							tag := t64
+//line alone.go:228
+							t73 := t84
+							t85 := t103
+//line send.go:48
+							result05 := t73.Post[int(t85)*16+13]
+//line alone.go:228
+							if result05 == 1 {
+								t104 := t84
+								t113 := slot
+								t122 := tag
+//line send.go:61
+								t110 := t113
+								t210 := t113 + 4
+//line send.go:61
+								h := t104.Host[t110:t210]
+								kernel.StoreRelaxed(&h[0], t122|uint64(t104.ID<<8|128))
+								kernel.StoreRelaxed(&h[1], t122)
+								kernel.StoreRelaxed(&h[2], t122|uint64(t104.Words[t104.At+2]))
+								kernel.StoreRelaxed(&h[3], t122|uint64(t104.Words[t104.At+3]))
+//line alone.go:230
+								for w3 := 0; w3 < len(t93); w3++ {
+									kernel.StoreRelaxed(&t84.Host[slot+4+w3], tag|uint64(t93[w3]))
+								}
+							} else {
+//line alone.go:235
+								t132 := t84
+								t142 := slot
+								t152 := tag
+//line send.go:52
+								t111 := t142
+								t211 := t142 + 4
+//line send.go:52
+								h2 := t132.Post[t111:t211]
+								kernel.StoreRelaxed(&h2[0], t152|uint64(t132.ID<<8|128))
+								kernel.StoreRelaxed(&h2[1], t152)
+								kernel.StoreRelaxed(&h2[2], t152|uint64(t132.Words[t132.At+2]))
+								kernel.StoreRelaxed(&h2[3], t152|uint64(t132.Words[t132.At+3]))
+//line alone.go:236
+								for w4 := 0; w4 < len(t93); w4++ {
+									kernel.StoreRelaxed(&t84.Post[slot+4+w4], tag|uint64(t93[w4]))
+								}
+								t162 := t84
+								t172 := t103
+//line send.go:70
+								if !(t162.Wakes == 0) {
+//line send.go:75
+									kernel.Fence()
+									t114 := int(t172) * 16
+									t212 := (int(t172) + 1) * 16
+//line send.go:76
+									b3 := t162.Post[t114:t212]
+									loaded5 := host2.Load(r, &b3[9])
+									if loaded5 != 0 {
+//line send.go:78
+										kernel.StoreRelaxed(&t162.Host[b3[15]], 1)
+										kernel.StoreRelaxed(&t162.Host[0], 1)
+									}
+								}
+							}
+						}
+					}
+//line alone.go:207
+					result02 = true
+				}
+//line alone.go:222
+				result0 = result02
+			}
+//line alone.go:42
+			if result0 {
+				t282 := begin - born
+				t292 := command
+				t30 := cursor
+				t31 := box
+				t322 := in
+				t332 := mail
+			block3:
+				switch {
+				default:
+//line alone.go:103
+					loaded6 := host2.Load(r, &t292[0])
+					ordered := loaded6
+//line alone.go:104
+					sh.Asked[0] = uint32(ordered)
+					if !(sh.Asked[0] != 0) {
+//line alone.go:108
+						hint := uint32(ordered >> 32)
+//line alone.go:108
+						if hint != sh.Hint[0] {
+							t43 := hint
+//line alone.go:109
+							sh.Hint[0] = t43
+//line alone.go:109
+							sh.Higher[0] = 1
+						}
+						var source uint32 = 9
+						var sides uint32
+//line alone.go:112
+						if sh.Higher[0] != 0 {
+							for level := uint32(0); level < 8; level++ {
+								if level == 4 {
+									continue
+								}
+								next := t30[level]
+								t65 := level
+								var result06 uint32
+								switch {
+								default:
+//line serve.go:64
+									if t65 == 4 {
+										result06 = 0
+										break
+//line serve.go:66
+									} else if t65 < 4 {
+										result06 = shape.Slots + t65*shape.SideSlots
+										break
+									}
+//line serve.go:69
+									result06 = shape.Slots + (t65-1)*shape.SideSlots
+								}
+//line alone.go:118
+								at := (result06 + next&(shape.SideSlots-1)) * shape.InStep
+								loaded7 := host2.Load(r, &t322[at])
+								if uint32(loaded7>>32) == next+1 {
+//line alone.go:120
+									t94 := level
+									source = t94
+									sides = 1
+								}
+							}
+//line alone.go:123
+							sh.Higher[0] = sides
+						}
+						if source == 9 || source < 4 {
+							next2 := t30[4]
+							loaded8 := host2.Load(r, &t322[next2&(shape.Slots-1)*shape.InStep])
+							middle := uint32(loaded8>>32) == next2+1
+//line alone.go:128
+							posted := false
+							slots3 := uint32(t31[11])
+							if slots3 != 0 {
+//line alone.go:130
+								next3 := uint32(t31[8])
+								loaded9 := host2.Load(r, &t332[next3&(slots3-1)*shape.InStep])
+								posted = uint32(loaded9>>32) == next3+1
+							}
+							if posted && !(middle && t30[8] == 8) {
+								source = 8
+							} else if middle {
+								source = 4
+							}
+						}
+						if !(source == 9) {
+//line alone.go:143
+							t123 := t322
+							ring := t123
+							var at2 uint32
+//line alone.go:144
+							if source == 8 {
+								sh.Ticket = uint32(t31[8])
+								t133 := t332
+//line alone.go:146
+								t143 := sh.Ticket & (uint32(t31[11]) - 1) * shape.InStep
+								ring = t133
+								at2 = t143
+							} else {
+//line alone.go:148
+								sh.Ticket = t30[source]
+								t163 := source
+								var result07 uint32
+								switch {
+								default:
+//line serve.go:64
+									if t163 == 4 {
+										result07 = 0
+										break
+//line serve.go:66
+									} else if t163 < 4 {
+										result07 = shape.Slots + t163*shape.SideSlots
+										break
+									}
+//line serve.go:69
+									result07 = shape.Slots + (t163-1)*shape.SideSlots
+								}
+//line alone.go:149
+								t192 := source
+								var result08 uint32
+//line serve.go:74
+								if t192 == 4 {
+									result08 = shape.Slots
+								} else {
+									result08 = shape.SideSlots
+								}
+//line alone.go:149
+								at2 = (result07 + sh.Ticket&(result08-1)) * shape.InStep
+							}
+							t213 := at2
+							t222 := at2 + shape.In
+//line alone.go:151
+							slot2 := ring[t213:t222]
+							cell := words[:t232]
+							for w5 := 0; w5 < len(slot2); w5++ {
+								loaded10 := host2.Load(r, &slot2[w5])
+								v := loaded10
+//line alone.go:155
+								if uint32(v>>32) != sh.Ticket+1 {
+									break block3
+								}
+								cell[w5] = uint32(v)
+							}
+							reply := cell[t252:t262]
+							for w6 := 0; w6 < len(reply); w6++ {
+								reply[w6] = 0
+							}
+							t293 := source
+//line alone.go:164
+							sh.Late = 0
+//line alone.go:164
+							sh.Missing[0] = t293
+							deadline := cell[1]
+							if deadline != 0 && int32(uint32((shape.Clock+t282)>>10)-deadline) > 0 {
+//line alone.go:166
+								sh.Late = 1
+							}
+							t30[8] = source
+						}
+					}
+				}
+			}
+		}
+		beginRow[threadX] = begin
+		bornRow[threadX] = born
+	}
+}
+
+//go:noinline
+func quernRow2SummariseActor(r *host2.Run, states []summary, t1 int) {
+	for threadX := range 64 {
+		r.ThreadIdx.X = threadX
+//line alone.go:58
+		_ = states[t1]
+	}
+}
+
+//go:noinline
+func quernRow3SummariseActor(r *host2.Run, cells []actor.Cell[samples, summary]) {
+	for threadX := range 64 {
+		r.ThreadIdx.X = threadX
+//line alone.go:58
+		_ = cells[0].In
+	}
+}
+
+//go:noinline
+func quernRow4SummariseActor(r *host2.Run, cells []actor.Cell[samples, summary]) {
+	for threadX := range 64 {
+		r.ThreadIdx.X = threadX
+//line alone.go:58
+		_ = cells[0].Out
+	}
+}
+
+//go:noinline
+func quernRow5SummariseActor(r *host2.Run, givens []float32, first2 int, t214 *samples) {
+	givenRow := givens[first2:][:64]
+	for threadX := range 64 {
+		r.ThreadIdx.X = threadX
+//line actor.go:26
+		given := t214.Values[threadX]
+		givenRow[threadX] = given
+	}
+}
+
+//go:noinline
+func quernRow6SummariseActor(r *host2.Run, reduceAdds []float32, first3 int, sums *[2]float32) {
+	reduceAddRow := reduceAdds[first3:][:64]
+	for threadX := range 64 {
+		r.ThreadIdx.X = threadX
+		reduceAdd := reduceAddRow[threadX]
+//line actor.go:26
+		sum := reduceAdd
+		if (threadX+first3)&31 == 0 {
+			sums[(threadX+first3)>>5] = sum
+		}
+	}
+}
+
+//go:noinline
+func quernRow7SummariseActor(r *host2.Run, t115 *summary, sums *[2]float32, t34 *summary, sh *actor.Status, outcome uint32) {
+	for threadX := range 64 {
+		r.ThreadIdx.X = threadX
+		t2 := threadX == 0
+//line actor.go:31
+		if threadX == 0 {
+			t115.Sum += float64(sums[0]) + float64(sums[1])
+			t115.Count += 64
+			*t34 = *t115
+		}
+//line alone.go:59
+		if t2 {
+			sh.Outcome[0] = outcome
+		}
+	}
+}
+
+//go:noinline
+func quernRow8SummariseActor(r *host2.Run, cs []actor.Context, first4 int, begins, borns []int64, source2 uint32, box []uint64, sh *actor.Status, out []uint64, result uint32, shape *actor.Shape, words []uint32, t95, t105 uint32, cursor []uint32, forwards bool, t50, t51 uint32, last bool, command, in, mail []uint64, t233, t253, t263 uint32) {
+	cRow := cs[first4:][:64]
+	beginRow := begins[first4:][:64]
+	bornRow := borns[first4:][:64]
+	for threadX := range 64 {
+		r.ThreadIdx.X = threadX
+		c := &cRow[threadX]
+		begin := beginRow[threadX]
+		born := bornRow[threadX]
+		t2 := threadX == 0
+//line alone.go:73
+		if t2 {
+			now2 := kernel.Clock()
+			now3 := now2
+//line alone.go:75
+			if source2 == 8 {
+				kernel.StoreRelaxed(&box[8], uint64(sh.Ticket+1))
+			} else {
+				t422 := out
+				t44 := result
+				t45 := uint32(now3 - begin)
+//line alone.go:173
+				source3 := sh.Missing[0]
+				t215 := source3
+				var result010 uint32
+				switch {
+				default:
+//line serve.go:64
+					if t215 == 4 {
+						result010 = 0
+						break
+//line serve.go:66
+					} else if t215 < 4 {
+						result010 = shape.Slots + t215*shape.SideSlots
+						break
+					}
+//line serve.go:69
+					result010 = shape.Slots + (t215-1)*shape.SideSlots
+				}
+//line alone.go:174
+				t55 := source3
+				var result011 uint32
+//line serve.go:74
+				if t55 == 4 {
+					result011 = shape.Slots
+				} else {
+					result011 = shape.SideSlots
+				}
+//line alone.go:174
+				at3 := (result010 + sh.Ticket&(result011-1)) * shape.OutStep
+				t74 := at3
+				t86 := at3 + shape.Out
+//line alone.go:175
+				slot3 := t422[t74:t86]
+				tag2 := uint64(sh.Ticket+1) << 32
+				reply2 := words[t95:t105]
+				kernel.StoreRelaxed(&slot3[0], tag2|uint64(t44))
+				kernel.StoreRelaxed(&slot3[1], tag2|uint64(t45))
+				kernel.StoreRelaxed(&slot3[2], tag2)
+				for w7 := 0; w7 < len(reply2); w7++ {
+					kernel.StoreRelaxed(&slot3[3+w7], tag2|uint64(reply2[w7]))
+				}
+//line alone.go:79
+				cursor[source2] = sh.Ticket + 1
+			}
+			t47 := now3
+			begin = t47
+//line alone.go:81
+			sh.Missing[0] = 9
+			t542 := !forwards
+			if !t542 {
+				t48 := c
+				t49 := cursor
+//line alone.go:82
+				t522 := words[t50:t51]
+				var result012 bool
+			block7:
+				switch {
+				default:
+//line alone.go:189
+					list2 := int(t49[11])
+					count2 := uint32(t48.Post[list2])
+					for i2 := uint32(0); i2 < count2; i2++ {
+						box3 := uint32(t48.Post[list2+1+int(i2)])
+						t116 := t48
+						t216 := box3
+						var ticket3 uint32
+						var room4 uint32
+					block8:
+						switch {
+						default:
+//line send.go:14
+							t117 := int(t216) * 16
+							t217 := (int(t216) + 1) * 16
+//line send.go:14
+							b4 := t116.Post[t117:t217]
+							var room5 uint32
+							for slots4 := uint32(b4[11]); ; {
+								loaded11 := host2.Load(r, &b4[0])
+								tail2 := loaded11
+//line send.go:18
+								loaded12 := host2.Load(r, &b4[8])
+								head2 := loaded12
+//line send.go:19
+								loaded13 := host2.Load(r, &b4[10])
+								if loaded13 != 0 {
+//line send.go:20
+									room5 = 2
+									break
+								}
+								if uint32(tail2)-uint32(head2) >= slots4 && b4[13] == 1 {
+									loaded14 := host2.Load(r, &t116.Host[b4[15]+1])
+									head2 = loaded14
+//line send.go:25
+									kernel.StoreRelaxed(&b4[8], head2)
+								}
+								if uint32(tail2)-uint32(head2) >= slots4 {
+									room5 = 1
+									break
+								}
+//line send.go:33
+								old2 := kernel.AtomicCompareAndSwap(&b4[0], tail2, tail2+1)
+								if old2 == tail2 {
+//line send.go:34
+									t87 := uint32(tail2)
+									ticket3 = t87
+									room4 = 0
+									break block8
+								}
+							}
+//line send.go:37
+							atomic.AddUint64(&b4[1], 1)
+							ticket3 = 0
+							room4 = room5
+						}
+//line alone.go:193
+						ticket4 := ticket3
+						room6 := room4
+//line alone.go:194
+						if room6 == 1 {
+							t56 := int(t49[13])
+//line alone.go:195
+							t66 := int(t49[13]) + len(t522) + 1
+//line alone.go:195
+							saved3 := t48.Post[t56:t66]
+							for w8 := 0; w8 < len(t522); w8++ {
+								saved3[w8] = uint64(t522[w8])
+							}
+							result013 := t48.Correlation()
+//line alone.go:199
+							saved3[len(t522)] = result013
+							t49[12] = i2 + 1
+							result012 = false
+							break block7
+						}
+//line alone.go:203
+						if room6 == 0 {
+							t88 := t48
+							t96 := t522
+							t106 := box3
+							t118 := ticket4
+//line alone.go:227
+							t119 := t88
+							t218 := t106
+							t35 := t118
+//line send.go:43
+							t120 := int(t218) * 16
+							t219 := (int(t218) + 1) * 16
+//line send.go:43
+							b5 := t119.Post[t120:t219]
+							result014 := int(b5[14] + uint64(t35&(uint32(b5[11])-1))*b5[12])
+//line alone.go:227
+							t57 := result014
+							t67 := uint64(t118+1) << 32
+							slot4 := t57
+							tag3 := t67
+//line alone.go:228
+							t75 := t88
+							t89 := t106
+//line send.go:48
+							result015 := t75.Post[int(t89)*16+13]
+//line alone.go:228
+							if result015 == 1 {
+								t107 := t88
+								t1110 := slot4
+								t124 := tag3
+//line send.go:61
+								t121 := t1110
+								t220 := t1110 + 4
+//line send.go:61
+								h3 := t107.Host[t121:t220]
+								kernel.StoreRelaxed(&h3[0], t124|uint64(t107.ID<<8|128))
+								kernel.StoreRelaxed(&h3[1], t124)
+								kernel.StoreRelaxed(&h3[2], t124|uint64(t107.Words[t107.At+2]))
+								kernel.StoreRelaxed(&h3[3], t124|uint64(t107.Words[t107.At+3]))
+//line alone.go:230
+								for w9 := 0; w9 < len(t96); w9++ {
+									kernel.StoreRelaxed(&t88.Host[slot4+4+w9], tag3|uint64(t96[w9]))
+								}
+							} else {
+//line alone.go:235
+								t134 := t88
+								t144 := slot4
+								t153 := tag3
+//line send.go:52
+								t125 := t144
+								t221 := t144 + 4
+//line send.go:52
+								h4 := t134.Post[t125:t221]
+								kernel.StoreRelaxed(&h4[0], t153|uint64(t134.ID<<8|128))
+								kernel.StoreRelaxed(&h4[1], t153)
+								kernel.StoreRelaxed(&h4[2], t153|uint64(t134.Words[t134.At+2]))
+								kernel.StoreRelaxed(&h4[3], t153|uint64(t134.Words[t134.At+3]))
+//line alone.go:236
+								for w10 := 0; w10 < len(t96); w10++ {
+									kernel.StoreRelaxed(&t88.Post[slot4+4+w10], tag3|uint64(t96[w10]))
+								}
+								t164 := t88
+								t173 := t106
+//line send.go:70
+								if !(t164.Wakes == 0) {
+//line send.go:75
+									kernel.Fence()
+									t126 := int(t173) * 16
+									t223 := (int(t173) + 1) * 16
+//line send.go:76
+									b6 := t164.Post[t126:t223]
+									loaded15 := host2.Load(r, &b6[9])
+									if loaded15 != 0 {
+//line send.go:78
+										kernel.StoreRelaxed(&t164.Host[b6[15]], 1)
+										kernel.StoreRelaxed(&t164.Host[0], 1)
+									}
+								}
+							}
+						}
+					}
+//line alone.go:207
+					result012 = true
+				}
+//line alone.go:82
+				t542 = result012
+			}
+			whole := t542
+//line alone.go:83
+			if whole && !last {
+				t572 := begin - born
+				t58 := command
+				t59 := cursor
+				t60 := box
+				t61 := in
+				t622 := mail
+			block9:
+				switch {
+				default:
+//line alone.go:103
+					loaded16 := host2.Load(r, &t58[0])
+					ordered2 := loaded16
+//line alone.go:104
+					sh.Asked[0] = uint32(ordered2)
+					if !(sh.Asked[0] != 0) {
+//line alone.go:108
+						hint2 := uint32(ordered2 >> 32)
+//line alone.go:108
+						if hint2 != sh.Hint[0] {
+							t46 := hint2
+//line alone.go:109
+							sh.Hint[0] = t46
+//line alone.go:109
+							sh.Higher[0] = 1
+						}
+						var source4 uint32 = 9
+						var sides2 uint32
+//line alone.go:112
+						if sh.Higher[0] != 0 {
+							for level2 := uint32(0); level2 < 8; level2++ {
+								if level2 == 4 {
+									continue
+								}
+								next4 := t59[level2]
+								t68 := level2
+								var result016 uint32
+								switch {
+								default:
+//line serve.go:64
+									if t68 == 4 {
+										result016 = 0
+										break
+//line serve.go:66
+									} else if t68 < 4 {
+										result016 = shape.Slots + t68*shape.SideSlots
+										break
+									}
+//line serve.go:69
+									result016 = shape.Slots + (t68-1)*shape.SideSlots
+								}
+//line alone.go:118
+								at4 := (result016 + next4&(shape.SideSlots-1)) * shape.InStep
+								loaded17 := host2.Load(r, &t61[at4])
+								if uint32(loaded17>>32) == next4+1 {
+//line alone.go:120
+									t97 := level2
+									source4 = t97
+									sides2 = 1
+								}
+							}
+//line alone.go:123
+							sh.Higher[0] = sides2
+						}
+						if source4 == 9 || source4 < 4 {
+							next5 := t59[4]
+							loaded18 := host2.Load(r, &t61[next5&(shape.Slots-1)*shape.InStep])
+							middle2 := uint32(loaded18>>32) == next5+1
+//line alone.go:128
+							posted2 := false
+							slots5 := uint32(t60[11])
+							if slots5 != 0 {
+//line alone.go:130
+								next6 := uint32(t60[8])
+								loaded19 := host2.Load(r, &t622[next6&(slots5-1)*shape.InStep])
+								posted2 = uint32(loaded19>>32) == next6+1
+							}
+							if posted2 && !(middle2 && t59[8] == 8) {
+								source4 = 8
+							} else if middle2 {
+								source4 = 4
+							}
+						}
+						if !(source4 == 9) {
+//line alone.go:143
+							t127 := t61
+							ring2 := t127
+							var at5 uint32
+//line alone.go:144
+							if source4 == 8 {
+								sh.Ticket = uint32(t60[8])
+								t135 := t622
+//line alone.go:146
+								t145 := sh.Ticket & (uint32(t60[11]) - 1) * shape.InStep
+								ring2 = t135
+								at5 = t145
+							} else {
+//line alone.go:148
+								sh.Ticket = t59[source4]
+								t165 := source4
+								var result017 uint32
+								switch {
+								default:
+//line serve.go:64
+									if t165 == 4 {
+										result017 = 0
+										break
+//line serve.go:66
+									} else if t165 < 4 {
+										result017 = shape.Slots + t165*shape.SideSlots
+										break
+									}
+//line serve.go:69
+									result017 = shape.Slots + (t165-1)*shape.SideSlots
+								}
+//line alone.go:149
+								t193 := source4
+								var result018 uint32
+//line serve.go:74
+								if t193 == 4 {
+									result018 = shape.Slots
+								} else {
+									result018 = shape.SideSlots
+								}
+//line alone.go:149
+								at5 = (result017 + sh.Ticket&(result018-1)) * shape.InStep
+							}
+							t2110 := at5
+							t224 := at5 + shape.In
+//line alone.go:151
+							slot5 := ring2[t2110:t224]
+							cell2 := words[:t233]
+							for w11 := 0; w11 < len(slot5); w11++ {
+								loaded20 := host2.Load(r, &slot5[w11])
+								v2 := loaded20
+//line alone.go:155
+								if uint32(v2>>32) != sh.Ticket+1 {
+									break block9
+								}
+								cell2[w11] = uint32(v2)
+							}
+							reply3 := cell2[t253:t263]
+							for w12 := 0; w12 < len(reply3); w12++ {
+								reply3[w12] = 0
+							}
+							t294 := source4
+//line alone.go:164
+							sh.Late = 0
+//line alone.go:164
+							sh.Missing[0] = t294
+							deadline2 := cell2[1]
+							if deadline2 != 0 && int32(uint32((shape.Clock+t572)>>10)-deadline2) > 0 {
+//line alone.go:166
+								sh.Late = 1
+							}
+							t59[8] = source4
+						}
+					}
+				}
+			}
+		}
+		beginRow[threadX] = begin
+	}
+}
+
+//go:noinline
+func quernRow9SummariseActor(r *host2.Run, box, command []uint64, start uint64) {
+	for threadX := range 64 {
+		r.ThreadIdx.X = threadX
+		t2 := threadX == 0
+//line alone.go:92
+		if t2 {
+			kernel.StoreRelaxed(&box[9], 1)
+			kernel.StoreRelease(&command[8], start)
+		}
 	}
 }

@@ -7,15 +7,30 @@ import (
 	"sync/atomic"
 )
 
-// Resident is what keeps kernels running for a long time. Quiesce ends them, and
-// Resume starts them again; if Quiesce returns an error, Resume is not called.
+// Resident is what keeps kernels running for a long time. Quiesce ends them for an
+// operation, and Resume starts them again; if Quiesce returns an error, Resume is
+// not called.
 type Resident interface {
-	Quiesce() error
+	Quiesce(op Operation) error
 	Resume() error
 }
 
-// Residents are those of a device. The zero value is empty.
+// Operation is what waits for everything that runs on a device.
+type Operation string
+
+// The operations.
+const (
+	FreeMemory   Operation = "free"        // of the device, or the host's that it reaches
+	LoadModule   Operation = "load module" // or what a kernel needs to be launched
+	UnloadModule Operation = "unload module"
+	MapPeer      Operation = "map peer" // memory of another device or process, or its end
+	CloseDevice  Operation = "close device"
+)
+
+// Residents are those of a device, or of all that have something in common which
+// operations wait for. The zero value is empty.
 type Residents struct {
+	turn sync.Mutex // of operations; taken before the locks of residents
 	mu   sync.Mutex
 	list atomic.Pointer[[]Resident] // never changed in place
 }
@@ -47,19 +62,34 @@ func (l *Residents) all() []Resident {
 func (l *Residents) HasResidents() bool { return len(l.all()) > 0 }
 
 // EndResidents ends the kernels of the residents, and forgets these.
-func (l *Residents) EndResidents() error {
+func (l *Residents) EndResidents() error { return l.End(l.all()) }
+
+// End ends the kernels of some of the residents, and forgets these, but for such as
+// do not make way.
+func (l *Residents) End(list []Resident) error {
 	var errs []error
-	for _, r := range l.all() {
-		errs = append(errs, r.Quiesce())
+	for _, r := range list {
+		l.turn.Lock() // no operation has it quiesced
 		l.RemoveResident(r)
+		l.turn.Unlock()
+		if err := r.Quiesce(CloseDevice); err != nil {
+			l.AddResident(r)
+			errs = append(errs, err)
+		}
 	}
 	return errors.Join(errs...)
 }
 
-// Apart calls f while none of the residents has a kernel running.
-func (l *Residents) Apart(f func() error) (err error) {
+// Apart calls f while none of the residents has a kernel running. Operations come
+// one after another, and f must not begin one.
+func (l *Residents) Apart(op Operation, f func() error) (err error) {
+	if !l.HasResidents() {
+		return f()
+	}
+	l.turn.Lock()
+	defer l.turn.Unlock()
 	for _, r := range l.all() {
-		if err := r.Quiesce(); err != nil {
+		if err := r.Quiesce(op); err != nil {
 			return err
 		}
 		defer func() { err = errors.Join(err, r.Resume()) }()

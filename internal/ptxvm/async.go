@@ -1,6 +1,10 @@
 package ptxvm
 
-import "unsafe"
+import (
+	"encoding/binary"
+	"sync/atomic"
+	"unsafe"
+)
 
 // Asynchronous copies. With checks a copy reads its source when it is begun and
 // writes its destination when the thread waits for it; until then the
@@ -67,14 +71,26 @@ func (t *thread) copyAsync(in, from *instr) {
 	}
 	size := int(in.access.size)
 	if !t.b.checks {
-		copy(unsafe.Slice((*byte)(dst), size), unsafe.Slice((*byte)(src), size))
+		copyWords(unsafe.Slice((*byte)(dst), size), src)
 		return
 	}
 	off := t.address(in)
 	p := pendingCopy{in: in, off: off, group: t.groups}
-	copy(p.data[:size], unsafe.Slice((*byte)(src), size))
+	copyWords(p.data[:size], src)
 	t.b.sharedInit.unset(off, in.access.size)
 	t.copies = append(t.copies, p)
+}
+
+// copyWords copies aligned memory that others may write meanwhile: each word of it is
+// read in one piece.
+func copyWords(dst []byte, src unsafe.Pointer) {
+	if len(dst) == 4 {
+		binary.NativeEndian.PutUint32(dst, atomic.LoadUint32((*uint32)(src)))
+		return
+	}
+	for i := 0; i < len(dst); i += 8 {
+		binary.NativeEndian.PutUint64(dst[i:], atomic.LoadUint64((*uint64)(unsafe.Add(src, i))))
+	}
 }
 
 // arriveCopies makes the copies of the groups below a number arrive.

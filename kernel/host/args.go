@@ -44,6 +44,12 @@ func (a *Args) SetValue(i int, p unsafe.Pointer, size uintptr) {
 	*a.at(i) = argument{pointer: to, size: size, length: isValue}
 }
 
+// PointValue sets argument i to the value of size bytes that lies at p, which holds
+// no pointers, each time that it is read.
+func (a *Args) PointValue(i int, p unsafe.Pointer, size uintptr) {
+	*a.at(i) = argument{pointer: p, size: size, length: isValue}
+}
+
 // SetSlice sets argument i to the slice of n elements at p.
 func (a *Args) SetSlice(i int, p unsafe.Pointer, n int) {
 	*a.at(i) = argument{pointer: p, length: n}

@@ -10,6 +10,10 @@ import (
 // launch goes on, and lets other goroutines have its core: it may be waiting.
 const loadsPerLook = 256
 
+// loadsPerYield is how many it makes until then in a Call, which need not wait for
+// other blocks: where many goroutines run, its turn would come late.
+const loadsPerYield = 256 * loadsPerLook
+
 // Load reads *p anew, ahead of all accesses that follow. It does not return if
 // the launch has failed, so that no thread waits for one that will not store.
 func Load[T kernel.AtomicNumber](r *Run, p *T) T {
@@ -32,7 +36,9 @@ func (r *Run) look() {
 	if l.failure.Load() != nil {
 		panic(abandoned{})
 	}
-	runtime.Gosched()
+	if !r.called || r.loads%loadsPerYield == 0 {
+		runtime.Gosched()
+	}
 }
 
 // abandoned is the panic that ends a worker of a launch that has failed.

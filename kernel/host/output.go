@@ -24,6 +24,14 @@ func (o *Output) String() string {
 	return o.text.String()
 }
 
+// Reset forgets what was printed.
+func (o *Output) Reset() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.text.Reset()
+	o.Dropped = 0
+}
+
 func (o *Output) add(message string) {
 	o.mu.Lock()
 	defer o.mu.Unlock()

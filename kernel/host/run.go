@@ -31,7 +31,8 @@ type Run struct {
 	dynamic         []uint64
 	pointers        []interface{ release() } // storage in use that holds pointers
 
-	loads uint // ordered loads so far; see Load
+	loads  uint // ordered loads so far; see Load
+	called bool // by a Call
 
 	member *member // of a cluster whose blocks run at the same time; else nil
 

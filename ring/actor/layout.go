@@ -2,7 +2,7 @@ package actor
 
 // Words of the control block of an actor.
 const (
-	Command = 0 // written by the host: not 0 asks the loop to leave
+	Command = 0 // written by the host: a lower half that is not 0 asks the loop to leave; the upper half counts messages put into levels other than MiddleLevel
 	Left    = 8 // written by the loop when it leaves: Shape.Epoch in the upper half, a reason in the lower
 
 	ControlWords = 16 // two lines of the cache, one for each writer
@@ -17,60 +17,139 @@ const (
 	Aged               // after Shape.Life
 )
 
-// Words of the headers of slots.
+// Words of the header of a message.
 const (
-	InHeader  = 1 // a word without data, so that a message without bytes has one
-	Outcome   = 0 // the handler's Action, or one of those below
-	Cycles    = 1 // that the handler took
-	OutHeader = 2
+	Urgency         = 0 // priority in the lowest 8 bits, above them the number of the actor that sent it, 0 for the program
+	Deadline        = 1 // see Shape.Clock; 0 for none
+	CorrelationLow  = 2
+	CorrelationHigh = 3
+
+	InHeader = 4
 )
 
-// HandlerFailed is the outcome beside the actions of handlers: a thread of the
-// handler has stopped.
-const HandlerFailed = 0x100
-
-// MaxLevels is the number of mailboxes that an actor has, at most.
-const MaxLevels = 8
-
-// Cursors of an actor: the ticket of the next message of each level, then the
-// level of the message that the loop is at.
+// Words of the header of what became of a message.
 const (
-	AtLevel     = MaxLevels
-	CursorWords = MaxLevels + 1
+	Outcome = 0 // the handler's Action, or one of those below
+	Cycles  = 1 // of the device's clock that the handler took
+	Waited  = 2 // cycles from the message's arrival in the block to the handler's begin
+
+	OutHeader = 3
+)
+
+// Outcomes beside the actions of handlers.
+const (
+	HandlerFailed = 0x100 // a thread of the handler has stopped
+	Expired       = 0x101 // the message's deadline had passed
+)
+
+// Levels of priority: a level has the messages of 32 priorities. The loop takes
+// those of a higher level first.
+const (
+	Levels      = 8
+	MiddleLevel = 4 // of the default priority
+
+	priorityBits    = 8
+	defaultPriority = 128
+	levelBits       = 5 // of a priority, that its level leaves out
+
+	// Post is the source after the levels: messages of actors on the device.
+	Post = Levels
+)
+
+// LevelOf is the level of a priority.
+func LevelOf(priority int) int { return priority >> levelBits }
+
+// Cursors of an actor.
+const (
+	// The first are the tickets of the next message of each level, stored when
+	// the loop leaves or takes another source.
+	AtSource = Levels // that the loop is at
+	Box      = 9      // mailbox in the post memory, 0 if there is none
+	Number   = 10     // of the actor
+	Routes   = 11     // where in the post memory the list of mailboxes is to which replies go on, 0 for none
+	Pending  = 12     // one more than the position in the list that the last reply goes to next, 0 if it has gone to all
+	Saved    = 13     // where in the post memory the words of that reply are kept
+
+	CursorWords = 16
+)
+
+// Words of a mailbox in the post memory. Its place there is a multiple of
+// BoxWords; messages have the same form as in the inbox. The host writes those
+// that do not say who else does.
+const (
+	BoxTail    = 0  // senders: the next ticket
+	BoxRefused = 1  // senders: messages that were not taken
+	BoxHead    = 8  // the receiver: the ticket that it handles next. For a host actor's, what senders know of it
+	BoxAsleep  = 9  // the receiver: 1 while it looks at its mailbox only if the bell rings
+	BoxClosed  = 10 // 1 if it takes no messages
+	BoxSlots   = 11 // a power of two
+	BoxStep    = 12 // words from slot to slot
+	BoxKind    = 13
+	BoxRing    = 14 // where its ring begins, in the post memory or in the host's
+	BoxBell    = 15 // where in the host's memory its bell is; the word after it is a host actor's head
+
+	BoxWords = 16
+)
+
+// AnyBell is where the bell is that rings with every other.
+const AnyBell = 0
+
+// Kinds of mailboxes.
+const (
+	DeviceBox = 0 // its ring is in the post memory
+	HostBox   = 1 // its ring is in memory of the host
 )
 
 // MaxBatch is the number of messages that a loop takes at once, at most.
 const MaxBatch = 64
 
+// MaxMessage is the largest size of a message in bytes: more goes by reference.
+const MaxMessage = 4096
+
 // Shape is what a launch of loops has in common.
 type Shape struct {
 	Epoch uint32 // of the launch, for Left
-	Slots uint32 // of a ring, a power of two
-	// Levels is the number of mailboxes of an actor. Before it handles messages
-	// of one the loop looks whether there are any in one with a higher number.
-	Levels uint32
+	First uint32 // the actor of the first block
+
+	Slots     uint32 // of the rings of MiddleLevel, a power of two
+	SideSlots uint32 // of those of other levels, a power of two
 
 	// Words of a slot of the inbox and of the outbox, with the header, and from
 	// one slot to the next.
 	In, InStep   uint32
 	Out, OutStep uint32
 
+	// Reciprocal is 1<<32 divided by In, rounded up.
+	Reciprocal uint32
+
 	// The block keeps a message and its reply in a cell of its shared memory.
 	Batch  uint32 // cells
 	Stride uint32 // words of 32 bits of a cell
 	OutAt  uint32 // where the reply is in a cell, in words of 32 bits
+	RawAt  uint32 // where slots of the inbox are copied to behind the cells, in pairs of words of 64 bits
 
 	Messages uint32 // after which the loop leaves, 0 for any number
 	Leaves   uint32 // 1: it leaves when it has been idle for Idle
+	Alone    uint32 // 1: other actors do not run while the block does
+	Wakes    uint32 // 1: loops of the runtime may have left while actors send to each other
+	Nap      uint32 // nanoseconds, the longest pause between looks
 	Idle     int64  // nanoseconds
 	Life     int64  // nanoseconds after which it leaves, so that a host which is gone leaves no loop behind; 0 for none
 	Spin     int64  // nanoseconds without a message after which the loop begins to pause between looks
-	Nap      uint32 // nanoseconds, the longest pause
+
+	// Clock is the time of the launch in nanoseconds. A deadline is such a time
+	// divided by 1<<DeadlineShift, modulo 1<<32, of which 0 is left out; one that is
+	// less than 1<<31 units ago has passed.
+	Clock int64
 }
+
+// DeadlineShift makes units of deadlines of nanoseconds.
+const DeadlineShift = 10
 
 // Cell is a message with its reply in shared memory. The padding makes both
 // begin at a multiple of 4 bytes and end before one.
 type Cell[In, Out any] struct {
+	Head  [InHeader]uint32
 	In    In
 	InPad uint32
 	Out   Out

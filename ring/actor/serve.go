@@ -2,212 +2,470 @@ package actor
 
 import "quern.dev/kernel"
 
-// loads is the number of words that a thread asks for before it looks at the
-// first: each takes a trip over the bus.
-const loads = 24
+// Looks at an empty inbox between readings of the timer, which is slow; looks at
+// the post alone between those at the host's memory, which is far; and looks at an
+// empty post before the loop waits for messages of the host again.
+const (
+	looks  = 16
+	near   = 32
+	linger = 64
+)
 
-// looks is the number of looks at an empty inbox between readings of the timer,
-// which is slow.
-const looks = 16
+// settles is the time in cycles that a reply takes to the host, less that of a look
+// until it reads the host's memory.
+const settles = 1200
 
-// Status is what the threads of a block tell each other. There are two of each,
-// used in turn: a thread may still read the one while another is ahead.
+// mostNeeded is the largest number of looks with one message after which the loop
+// looks for several.
+const mostNeeded = 256
+
+// untouched is a number of messages that is never reached.
+const untouched = 1<<32 - 1
+
+// Status is what the threads of a block tell each other. Of that of a look there
+// are three, used in turn: the first thread clears the next one while others may
+// still read the last. Of that of a message there are two.
 type Status struct {
-	Fresh    [2]uint32 // messages that have arrived, by look
-	Leave    [2]uint32 // why the loop leaves, 0 if it does not, by look
-	Higher   [2]uint32 // one more than the highest level above with a message, by look
-	Lower    [2]uint32 // one more than the highest level below with a message, by look
-	Finished [2]uint32 // threads that have returned from the handler, by message, so far
-	Outcome  [2]uint32 // by message
-	Cycles   [2]uint32 // by message
+	Missing [3]uint32 // slot of the first message that has not arrived
+	Dated   [3]uint32 // 1: some message has a deadline
+	Leave   [3]uint32 // why the first thread wants to leave, 0 if it does not
+	Asked   [3]uint32 // the host's command
+	Hint    [3]uint32 // the host's count of messages of side levels
+	Higher  [3]uint32 // rank of the highest source above with a message, plus 1
+	Lower   [3]uint32 // of the highest below
+	Equal   [3]uint32 // of the other one of the same rank
+
+	Finished [2]uint32 // threads that have returned from the handler so far
+	Outcome  [2]uint32
+
+	Room, Ticket, Late uint32
+}
+
+// rank orders sources: messages of actors are between those of the middle level
+// and of the one below it for nobody's disadvantage.
+func rank(source uint32) uint32 {
+	if source == Post {
+		return 2 * MiddleLevel
+	}
+	return 2*source + 1
+}
+
+// sourceOf is the source with a rank.
+func sourceOf(rank uint32) uint32 {
+	if rank == 2*MiddleLevel {
+		return Post
+	}
+	return rank / 2
+}
+
+// ringAt is the first slot of a level's ring among those of an actor.
+func ringAt(s Shape, level uint32) uint32 {
+	switch {
+	case level == MiddleLevel:
+		return 0
+	case level < MiddleLevel:
+		return s.Slots + level*s.SideSlots
+	}
+	return s.Slots + (level-1)*s.SideSlots
+}
+
+// slotsOf is the number of slots of a level's ring.
+func slotsOf(s Shape, level uint32) uint32 {
+	if level == MiddleLevel {
+		return s.Slots
+	}
+	return s.SideSlots
 }
 
 // Serve is the loop of one actor, run by a block: actor number t.BlockIdx.X of
-// the launch. A message of the middle level is seen in one look, one of another
-// after that level's in two. Its dynamic shared memory has Shape.Batch cells.
-func Serve[State, In, Out any](t kernel.Thread, s Shape, control []uint64, cursors []uint32, states []State, inbox, outbox []uint64,
-	handle func(kernel.Thread, *State, *In, *Out) kernel.Action) {
+// the launch, from Shape.First. A message of the source that the loop is at is seen
+// in one look, one of another in two. Its dynamic shared memory has Shape.Batch
+// cells.
+func Serve[State, In, Out any](t kernel.Thread, s Shape, control []uint64, cursors []uint32, states []State, inbox, outbox, post, host []uint64,
+	handle func(kernel.Thread, *Context, *State, *In, *Out) kernel.Action) {
+	sh := kernel.Shared[Status](t)
+	if inGo() {
+		serveAlone(t, s, control, cursors, states, inbox, outbox, post, host, handle, sh)
+	} else {
+		serve(t, s, control, cursors, states, inbox, outbox, post, host, handle, sh, kernel.Thread.Sync, unanimousInBlock, agreeInBlock)
+	}
+}
+
+// ServeWarp is Serve for blocks of at most a warp.
+func ServeWarp[State, In, Out any](t kernel.Thread, s Shape, control []uint64, cursors []uint32, states []State, inbox, outbox, post, host []uint64,
+	handle func(kernel.Thread, *Context, *State, *In, *Out) kernel.Action) {
+	sh := kernel.Shared[Status](t)
+	if inGo() {
+		serveAlone(t, s, control, cursors, states, inbox, outbox, post, host, handle, sh)
+	} else {
+		serve(t, s, control, cursors, states, inbox, outbox, post, host, handle, sh, kernel.Thread.SyncWarp, unanimousInWarp, agreeInWarp)
+	}
+}
+
+// serve is Serve. Threads wait for each other, and for what they have written to
+// shared memory, by sync. unanimous waits until all have returned from the handler,
+// and reports whether all have and the first, in a warp all, with a reply; if not,
+// agree returns the outcome of the first, and whether none has stopped in it.
+//
+//quern:unchecked
+func serve[State, In, Out any](t kernel.Thread, s Shape, control []uint64, cursors []uint32, states []State, inbox, outbox, post, host []uint64,
+	handle func(kernel.Thread, *Context, *State, *In, *Out) kernel.Action, sh *Status,
+	sync func(kernel.Thread), unanimous func(t kernel.Thread, sh *Status, outcome, calls uint32) bool, agree func(t kernel.Thread, sh *Status, outcome, calls uint32) (uint32, bool)) {
 	cells := kernel.Dynamic[Cell[In, Out]](t)
 	words := kernel.Dynamic[uint32](t)
-	sh := kernel.Shared[Status](t)
+	raw := kernel.Dynamic[[2]uint64](t)[s.RawAt:]
 
-	me, first := t.BlockIdx.X, t.ThreadIdx.X == 0
-	threads := uint32(t.BlockDim.X)
-	thread, lane, warp := uint32(t.ThreadIdx.X), uint32(t.Lane()), uint32(t.Warp())
-	width, warps := min(threads, 32), (threads+31)/32
-	mask := s.Slots - 1
-	level := s.Levels / 2
+	me := t.BlockIdx.X + int(s.First)
+	threads, thread, first := uint32(t.BlockDim.X), uint32(t.ThreadIdx.X), t.ThreadIdx.X == 0
+	last := threads - 1 - thread // counted from the last thread
+	command := control[me*ControlWords : (me+1)*ControlWords]
 	cursor := cursors[me*CursorWords : (me+1)*CursorWords]
-	command, left := me*ControlWords+Command, me*ControlWords+Left
+	slots := s.Slots + (Levels-1)*s.SideSlots
+	mailboxes := inbox[me*int(slots*s.InStep) : (me+1)*int(slots*s.InStep)]
+	answers := outbox[me*int(slots*s.OutStep) : (me+1)*int(slots*s.OutStep)]
 
-	next := cursor[level]
-	burst, handled, look := uint32(1), uint32(0), uint32(0)
-	leaving := uint32(0)
-	leave, empty, born, since := uint32(0), 0, int64(0), int64(0) // of the first thread
+	c := Context{Post: post, Host: host, Mailbox: cursor[Box], ID: cursor[Number], Wakes: s.Wakes, Words: words}
+	box := post[int(c.Mailbox)*BoxWords : (int(c.Mailbox)+1)*BoxWords]
+	mailSlots := uint32(box[BoxSlots])
+	mail := post[int(box[BoxRing]) : int(box[BoxRing])+int(mailSlots*s.InStep)]
+	mailNext := uint32(box[BoxHead])
+	routes := cursor[Routes]
+
+	born, since, empty := int64(0), int64(0), 0 // of the first thread
+	leave := uint32(0)                          // of the first thread
 	if first {
-		cursor[AtLevel] = level
 		sh.Finished = [2]uint32{}
+		sh.Missing[0], sh.Dated[0], sh.Leave[0], sh.Asked[0] = untouched, 0, 0, 0
+		sh.Hint[0], sh.Higher[0], sh.Lower[0], sh.Equal[0] = 0, 0, 0, 0
+		kernel.StoreRelaxed(&box[BoxAsleep], 0)
 		born = kernel.GlobalTimer()
 		since = born
 	}
+	for m := range s.Batch {
+		empties(s, words, m*s.Stride+s.OutAt-OutHeader, thread, threads)
+	}
+	t.Sync()
+
+	leaving := uint32(0)
+	if cursor[Pending] != 0 {
+		if !forwardSaved(t, s, sync, sh, &c, command, cursor, words) {
+			leaving = Asked
+		}
+	}
+	source, next, burst := uint32(Levels+1), uint32(0), uint32(1) // no source yet
+	to := rank(MiddleLevel) + 1
+	in, out, mask := mailboxes, answers, uint32(0)
+	hint, sides := uint32(0), true
+	look, turn, idle, calls, handled := uint32(0), uint32(0), uint32(0), uint32(0), uint32(0)
+	served, again := false, false        // by the last look
+	fetched := false                     // the messages of the next look are on their way
+	need, streak := uint32(1), uint32(0) // looks with a message after which the loop looks for several, and so many so far
 	for leaving == 0 {
-		look ^= 1
-		ring := me*int(s.Levels) + int(level)
-		in := inbox[ring*int(s.Slots*s.InStep) : (ring+1)*int(s.Slots*s.InStep)]
-		out := outbox[ring*int(s.Slots*s.OutStep) : (ring+1)*int(s.Slots*s.OutStep)]
-		if first {
-			sh.Fresh[look], sh.Leave[look] = burst, leave
-			sh.Higher[look], sh.Lower[look] = 0, 0
+		if to != 0 {
+			if first && source < Levels {
+				cursor[source] = next
+			}
+			source, burst, idle, to, served = sourceOf(to-1), 1, 0, 0, false
+			fetched = false
+			if source == Post {
+				in, mask, next = mail, mailSlots-1, mailNext
+			} else {
+				from, n := ringAt(s, source), slotsOf(s, source)
+				in, out = mailboxes[from*s.InStep:(from+n)*s.InStep], answers[from*s.OutStep:(from+n)*s.OutStep]
+				mask, next = n-1, cursor[source]
+			}
+			if first {
+				cursor[AtSource] = source
+			}
+			sync(t)
 		}
-		t.Sync()
-		asked := uint64(0)
-		if first {
-			asked = kernel.LoadRelaxed(&control[command], kernel.SystemScope)
+		far := source != Post || s.Leaves != 0 || turn&(near-1) == 0
+		turn++
+		// One thread looks at the host's command, one at each other source, counted
+		// from the last thread, and the first ones at the words of a message.
+		watched, asks := uint32(Post+1), far && last == 0 // no source
+		head := uint32(0)
+		if far && last > 0 && last <= Post+1 {
+			watched = watches(last-1, source, sides, mailSlots)
 		}
-		if burst == 1 {
-			for w := thread; w < s.In; w += threads {
-				v := kernel.LoadRelaxed(&in[(next&mask)*s.InStep+w], kernel.SystemScope)
-				keep(s.Stride, sh, words, v, next, look, 0, w)
+		from, at := in, (next&mask)*s.InStep+thread
+		switch {
+		case asks:
+			from, at = command, Command
+		case watched == Post:
+			head = mailNext
+			from, at = mail, (head&(mailSlots-1))*s.InStep
+		case watched < Levels:
+			head = cursor[watched]
+			from, at = mailboxes, (ringAt(s, watched)+head&(slotsOf(s, watched)-1))*s.InStep
+		}
+		apart := s.In+Post+2 <= threads // no thread has two of these to look at
+		if burst == 1 && apart {
+			if asks || watched <= Post || thread < s.In {
+				v := kernel.LoadRelaxed(&from[at], kernel.SystemScope)
+				switch {
+				case asks:
+					sh.Asked[look], sh.Hint[look] = uint32(v), uint32(v>>32)
+				case watched > Post:
+					keep(s.Stride, sh, words, v, next, look, 0, thread)
+				case uint32(v>>32) == head+1:
+					found(sh, look, source, watched)
+				}
 			}
 		} else {
-			for w := lane; w < s.In; w += width {
-				for from := warp; from < burst; from += warps * loads {
-					var v [loads]uint64
-					//quern:unroll
-					for k := range uint32(loads) {
-						if slot := from + k*warps; slot < burst {
-							v[k] = kernel.LoadRelaxed(&in[((next+slot)&mask)*s.InStep+w], kernel.SystemScope)
-						}
+			glance := uint64(0)
+			if asks || watched <= Post {
+				glance = kernel.LoadRelaxed(&from[at], kernel.SystemScope)
+			}
+			if !fetched {
+				fetch(t, s, in, raw, next&mask, mask+1, burst)
+			}
+			kernel.AsyncWait(t, 0)
+			sync(t)
+			for i := thread; i < burst*s.In; i += threads {
+				slot := uint32(uint64(i) * uint64(s.Reciprocal) >> 32)
+				w := i - slot*s.In
+				at := slot*s.InStep + w
+				keep(s.Stride, sh, words, raw[at/2][at%2], next+slot, look, slot, w)
+			}
+			switch {
+			case asks:
+				sh.Asked[look], sh.Hint[look] = uint32(glance), uint32(glance>>32)
+			case watched <= Post && uint32(glance>>32) == head+1:
+				found(sh, look, source, watched)
+			}
+		}
+		if far && threads <= Post+1 {
+			// Threads are too few for one source each.
+			for other := threads - 1 + last; other <= Post; other += threads {
+				if other := watches(other, source, sides, mailSlots); other == Post {
+					if uint32(kernel.LoadRelaxed(&mail[(mailNext&(mailSlots-1))*s.InStep])>>32) == mailNext+1 {
+						found(sh, look, source, other)
 					}
-					//quern:unroll
-					for k := range uint32(loads) {
-						if slot := from + k*warps; slot < burst {
-							keep(s.Stride, sh, words, v[k], next+slot, look, slot, w)
-						}
+				} else if other < Levels {
+					head := cursor[other]
+					at := (ringAt(s, other) + head&(slotsOf(s, other)-1)) * s.InStep
+					if uint32(kernel.LoadRelaxed(&mailboxes[at], kernel.SystemScope)>>32) == head+1 {
+						found(sh, look, source, other)
 					}
 				}
 			}
 		}
-		for other := thread; other < s.Levels; other += threads {
-			if other == level {
-				continue
-			}
-			head := cursor[other]
-			at := (uint32(me)*s.Levels+other)*s.Slots + head&mask
-			if uint32(kernel.LoadRelaxed(&inbox[at*s.InStep], kernel.SystemScope)>>32) != head+1 {
-				continue
-			}
-			if other > level {
-				kernel.AtomicMax(&sh.Higher[look], other+1, kernel.BlockScope)
-			} else {
-				kernel.AtomicMax(&sh.Lower[look], other+1, kernel.BlockScope)
-			}
+		after := look + 1
+		if after == 3 {
+			after = 0
 		}
-		for slot := warp; slot < burst; slot += warps {
-			for w := lane; w < s.Out-OutHeader; w += width {
-				words[slot*s.Stride+s.OutAt+w] = 0
-			}
+		if first {
+			sh.Leave[look] = leave
+			sh.Missing[after], sh.Dated[after], sh.Leave[after], sh.Asked[after] = untouched, 0, 0, 0
+			sh.Hint[after], sh.Higher[after], sh.Lower[after], sh.Equal[after] = hint, 0, 0, 0
 		}
-		if asked != 0 {
-			sh.Leave[look] = Asked
+		sync(t)
+
+		fresh := min(burst, sh.Missing[look])
+		higher, lower, equal := sh.Higher[look], sh.Lower[look], sh.Equal[look]
+		if far {
+			others := higher|lower != 0
+			sides = sides && others || sh.Hint[look] != hint
+			hint = sh.Hint[look]
 		}
-		t.Sync()
-		fresh, to := sh.Fresh[look], sh.Higher[look]
-		if fresh == 0 && to == 0 {
-			to = sh.Lower[look]
+		switch {
+		case higher != 0:
+			to = higher
+		case fresh != 0 && !again && !(served && equal != 0):
+		case equal != 0:
+			to = equal
+		case lower != 0 && (fresh == 0 || again):
+			to = lower
+		case fresh == 0 && (source != Post && source != MiddleLevel || source == Post && idle >= linger):
+			to = rank(MiddleLevel) + 1
 		}
-		if why := sh.Leave[look]; why == Asked || why == Aged || why == Bounded && fresh == 0 && to == 0 {
+		dated := sh.Dated[look] != 0
+		why := sh.Leave[look]
+		switch {
+		case sh.Asked[look] != 0:
+			leaving = Asked
+		case why == Aged, why == Bounded && fresh == 0 && to == 0 && !sides:
 			leaving = why
+		}
+		look, again, fetched = after, false, false
+		if leaving != 0 {
 			break
 		}
 		if to != 0 {
-			level, burst = to-1, 1
-			next = cursor[level]
-			if first {
-				cursor[AtLevel] = level
-			}
 			continue
 		}
+		idle++
 		if fresh == 0 {
 			burst = 1
 			if first {
 				if empty++; empty == looks || s.Leaves != 0 {
 					empty = 0
 					now := kernel.GlobalTimer()
-					idle := now - since
+					quiet := now - since
 					switch {
 					case s.Life != 0 && now-born >= s.Life:
 						leave = Aged
-					case s.Leaves != 0 && idle >= s.Idle:
-						// Either this loop sees in its next look what the host puts into
-						// the inbox, or the host sees that the loop leaves.
+					case s.Leaves != 0 && quiet >= s.Idle:
+						// Either this loop sees in its next look what others put into its
+						// mailboxes, or they see that the loop leaves.
 						leave = Bounded
-						kernel.StoreRelaxed(&control[left], uint64(s.Epoch)<<32|Bounded, kernel.SystemScope)
+						kernel.StoreRelaxed(&box[BoxAsleep], 1)
+						kernel.StoreRelaxed(&command[Left], uint64(s.Epoch)<<32|Bounded, kernel.SystemScope)
 						kernel.Fence(kernel.SystemScope)
-					case idle > s.Spin:
-						pause(min(s.Nap, uint32(min(idle>>4, 1<<20))))
+					case quiet > s.Spin:
+						pause(min(s.Nap, uint32(min(quiet>>4, 1<<20))))
 					}
 				}
 			}
 			continue
 		}
+		idle, served = 0, true
 		if first && leave != 0 {
 			leave = 0
-			kernel.StoreRelaxed(&control[left], 0, kernel.SystemScope)
+			kernel.StoreRelaxed(&box[BoxAsleep], 0)
+			kernel.StoreRelaxed(&command[Left], 0, kernel.SystemScope)
 		}
-		for m := uint32(0); m < fresh; m++ {
-			turn := handled & 1
-			start := int64(0)
-			if first {
-				start = kernel.Clock()
+		if s.Messages != 0 {
+			fresh = min(fresh, s.Messages-handled)
+		}
+		// What comes one by one is taken one by one: copies of several slots that have
+		// no messages yet may be kept on the way, and hide them for a while.
+		full := burst > 1 && fresh == burst
+		switch {
+		case full:
+			need = 1
+		case burst > 1 && fresh == 1:
+			need = min(2*need, mostNeeded)
+			streak = 0
+		default:
+			streak++
+		}
+		if burst = min(2*fresh, s.Batch, mask+1); fresh == 1 && !full && streak < need {
+			burst = 1
+		}
+		if full {
+			// There may be more: they come while these are handled.
+			sync(t)
+			fetch(t, s, in, raw, (next+fresh)&mask, mask+1, burst)
+			fetched = true
+		}
+		arrived := uint32(kernel.Clock())
+		simple := source != Post && routes == 0 && s.Out <= threads
+		for m := range fresh {
+			c.At = m * s.Stride
+			reply := c.At + s.OutAt - OutHeader
+			tag, slot := uint64(next+1)<<32, (next&mask)*s.OutStep
+			begin := uint32(kernel.Clock())
+			result, whole, replied := uint32(Expired), true, false
+			if !dated || !late(t, s, sync, sh, words[c.At+Deadline], born) {
+				outcome := uint32(handle(t, &c, &states[me], &cells[m].In, &cells[m].Out))
+				replied = unanimous(t, sh, outcome, calls)
+				if replied {
+					result = uint32(kernel.Reply)
+				} else {
+					result, whole = agree(t, sh, outcome, calls)
+				}
+				calls++
 			}
-			outcome := uint32(handle(t, &states[me], &cells[m].In, &cells[m].Out))
-			if first {
-				sh.Outcome[turn], sh.Cycles[turn] = outcome, uint32(kernel.Clock()-start)
+			took := uint32(kernel.Clock()) - begin
+			if replied && simple {
+				// Each thread has one word of the reply, or none.
+				if thread < s.Out {
+					v := uint32(kernel.Reply)
+					switch {
+					case thread >= OutHeader:
+						v = words[reply+thread]
+						words[reply+thread] = 0
+					case thread == Cycles:
+						v = took
+					case thread == Waited:
+						v = begin - arrived
+					}
+					kernel.StoreRelaxed(&out[slot+thread], tag|uint64(v), kernel.SystemScope)
+				}
+				next++
+				handled++
+				continue
 			}
-			kernel.AtomicAdd(&sh.Finished[turn], 1, kernel.BlockScope)
-			t.Sync()
-			tag, at := uint64(next+1)<<32, (next&mask)*s.OutStep
-			if sh.Finished[turn] != (handled/2+1)*threads {
+			if !whole {
 				// Some threads have stopped, perhaps the first: those that are left
 				// all do what has to be done.
-				for w := range s.Out {
-					v := tag
-					if w == Outcome {
-						v |= HandlerFailed
+				if source == Post {
+					kernel.StoreRelaxed(&box[BoxHead], uint64(next+1))
+				} else {
+					for w := range s.Out {
+						v := tag
+						if w == Outcome {
+							v |= HandlerFailed
+						}
+						kernel.StoreRelaxed(&out[slot+w], v, kernel.SystemScope)
 					}
-					kernel.StoreRelaxed(&out[at+w], v, kernel.SystemScope)
+					kernel.StoreRelaxed(&cursor[source], next+1)
 				}
-				kernel.StoreRelaxed(&cursor[level], next+1)
-				kernel.StoreRelease(&control[left], uint64(s.Epoch)<<32|Failed, kernel.SystemScope)
+				kernel.AsyncWait(t, 0)
+				kernel.StoreRelease(&command[Left], uint64(s.Epoch)<<32|Failed, kernel.SystemScope)
 				return
 			}
-			result := sh.Outcome[turn]
-			for w := thread; w < s.Out; w += threads {
-				v := result
-				switch {
-				case w == Cycles:
-					v = sh.Cycles[turn]
-				case w >= OutHeader:
-					v = words[m*s.Stride+s.OutAt+w-OutHeader]
+			if result == uint32(kernel.Again) {
+				again = true
+				empties(s, words, reply, thread, threads)
+				if s.Alone != 0 {
+					leaving = Bounded
 				}
-				kernel.StoreRelaxed(&out[at+w], tag|uint64(v), kernel.SystemScope)
+				break
+			}
+			if source != Post {
+				for w := thread; w < s.Out; w += threads {
+					v := result
+					switch {
+					case w >= OutHeader:
+						v = words[reply+w]
+					case w == Cycles:
+						v = took
+					case w == Waited:
+						v = begin - arrived
+					}
+					kernel.StoreRelaxed(&out[slot+w], tag|uint64(v), kernel.SystemScope)
+				}
 			}
 			next++
 			handled++
-			if first {
-				cursor[level] = next
+			if source == Post && first {
+				kernel.StoreRelaxed(&box[BoxHead], uint64(next))
 			}
+			if routes != 0 && (result == uint32(kernel.Reply) || result == uint32(kernel.ReplyAndStop)) {
+				if !forward(t, s, sync, sh, &c, command, cursor, words, reply+OutHeader, 0) {
+					leaving = Asked
+				}
+			}
+			empties(s, words, reply, thread, threads)
 			if result == uint32(kernel.Stop) || result == uint32(kernel.ReplyAndStop) {
 				leaving = Stopped
-				break
 			}
-			if s.Messages != 0 && handled == s.Messages {
-				leaving = Bounded
+			if leaving != 0 {
 				break
 			}
 		}
-		burst = min(2*fresh, s.Batch)
+		if source == Post {
+			mailNext = next
+		}
+		if leaving == 0 && s.Messages != 0 && handled == s.Messages {
+			leaving = Bounded
+		}
+		if again {
+			burst = 1
+		}
+		if fetched && (again || leaving != 0) {
+			kernel.AsyncWait(t, 0)
+			fetched = false
+		}
+		if source != Post && fresh == 1 && s.Leaves == 0 {
+			// Who has asked gets the reply first, and then asks again: a look before
+			// that would find nothing, and take its whole time.
+			for end := kernel.Clock(); kernel.Clock()-end < settles; {
+			}
+		}
 		if first {
 			empty, since = 0, kernel.GlobalTimer()
 			if s.Life != 0 && since-born >= s.Life {
@@ -216,17 +474,123 @@ func Serve[State, In, Out any](t kernel.Thread, s Shape, control []uint64, curso
 		}
 	}
 	if first {
-		kernel.StoreRelease(&control[left], uint64(s.Epoch)<<32|uint64(leaving), kernel.SystemScope)
+		if source < Levels {
+			cursor[source] = next
+		}
+		kernel.StoreRelaxed(&box[BoxAsleep], 1)
+		kernel.StoreRelease(&command[Left], uint64(s.Epoch)<<32|uint64(leaving), kernel.SystemScope)
 	}
 }
 
 // keep puts word w of the message with a ticket, read from slot number slot of a
 // look, where the handler finds it, or notes that it has not arrived.
+//
+//quern:unchecked
 func keep(stride uint32, sh *Status, words []uint32, v uint64, ticket, look, slot, w uint32) {
-	switch {
-	case uint32(v>>32) != ticket+1:
-		kernel.AtomicMin(&sh.Fresh[look], slot, kernel.BlockScope)
-	case w >= InHeader:
-		words[slot*stride+w-InHeader] = uint32(v)
+	if uint32(v>>32) != ticket+1 {
+		kernel.AtomicMin(&sh.Missing[look], slot, kernel.BlockScope)
+		return
 	}
+	words[slot*stride+w] = uint32(v)
+	if w == Deadline && uint32(v) != 0 {
+		kernel.AtomicMax(&sh.Dated[look], 1, kernel.BlockScope)
+	}
+}
+
+// watches returns source if the loop, which is at another one, is to look whether
+// it has messages, else Post+1.
+func watches(source, at uint32, sides bool, mailSlots uint32) uint32 {
+	switch {
+	case source == at, source == Post && mailSlots == 0, source < Levels && source != MiddleLevel && !sides:
+		return Post + 1
+	}
+	return source
+}
+
+// found notes that a source other than that the loop is at has a message.
+//
+//quern:unchecked
+func found(sh *Status, look, at, source uint32) {
+	r, here := rank(source), rank(at)
+	switch {
+	case r/2 > here/2:
+		kernel.AtomicMax(&sh.Higher[look], r+1, kernel.BlockScope)
+	case r/2 < here/2:
+		kernel.AtomicMax(&sh.Lower[look], r+1, kernel.BlockScope)
+	default:
+		kernel.AtomicMax(&sh.Equal[look], r+1, kernel.BlockScope)
+	}
+}
+
+func unanimousInWarp(t kernel.Thread, _ *Status, outcome, _ uint32) bool {
+	t.SyncWarp()
+	return kernel.Ballot(t, outcome == uint32(kernel.Reply)) == uint32(1<<t.BlockDim.X-1)
+}
+
+func agreeInWarp(t kernel.Thread, _ *Status, outcome, _ uint32) (result uint32, whole bool) {
+	whole = kernel.Ballot(t, true) == uint32(1<<t.BlockDim.X-1)
+	return kernel.Shuffle(t, outcome, 0), whole
+}
+
+//quern:unchecked
+func unanimousInBlock(t kernel.Thread, sh *Status, outcome, calls uint32) bool {
+	turn, threads := calls&1, uint32(t.BlockDim.X)
+	if t.ThreadIdx.X == 0 {
+		sh.Outcome[turn] = outcome
+	}
+	kernel.AtomicAdd(&sh.Finished[turn], 1, kernel.BlockScope)
+	t.Sync()
+	return sh.Outcome[turn] == uint32(kernel.Reply) && sh.Finished[turn] == (calls/2+1)*threads
+}
+
+//quern:unchecked
+func agreeInBlock(t kernel.Thread, sh *Status, _, calls uint32) (result uint32, whole bool) {
+	turn, threads := calls&1, uint32(t.BlockDim.X)
+	return sh.Outcome[turn], sh.Finished[turn] == (calls/2+1)*threads
+}
+
+// fetch begins to copy burst slots of a ring of so many, from slot number first on,
+// into the block. What is copied is only used if it has the right tags: it need not
+// be what is there now.
+//
+//quern:unchecked
+func fetch(t kernel.Thread, s Shape, ring []uint64, raw [][2]uint64, first, slots, burst uint32) {
+	at, end := first*s.InStep/2, slots*s.InStep/2
+	for i := uint32(t.ThreadIdx.X); i < burst*s.InStep/2; i += uint32(t.BlockDim.X) {
+		from := at + i
+		if from >= end {
+			from -= end
+		}
+		kernel.AsyncCopy(t, &raw[i], (*[2]uint64)(ring[2*from:]))
+	}
+	kernel.AsyncCommit(t)
+}
+
+// empties makes the reply of a message, whose words are counted with those of its
+// header, zero for the next.
+//
+//quern:unchecked
+func empties(s Shape, words []uint32, reply, thread, threads uint32) {
+	for w := thread; w < s.Out; w += threads {
+		if w >= OutHeader {
+			words[reply+w] = 0
+		}
+	}
+}
+
+// late reports whether a deadline, 0 for none, has passed.
+func late(t kernel.Thread, s Shape, sync func(kernel.Thread), sh *Status, deadline uint32, born int64) bool {
+	if deadline == 0 {
+		return false
+	}
+	if t.ThreadIdx.X == 0 {
+		sh.Late = 0
+		if now := uint32((s.Clock + kernel.GlobalTimer() - born) >> DeadlineShift); int32(now-deadline) > 0 {
+			sh.Late = 1
+		}
+	}
+	sync(t)
+	passed := sh.Late != 0
+	sync(t)
+	return passed
 }

@@ -4,11 +4,16 @@ import (
 	"fmt"
 	"go/ast"
 	"go/parser"
+	"go/token"
 	"go/types"
+	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
+
+	"quern.dev/internal/compiler/ir"
 )
 
 // actorPath is the package with the loop that calls an actor's handler.
@@ -20,14 +25,34 @@ const actorVerb = "actor"
 // defaultActorBlock is the threads of an actor that does not say how many: a warp.
 const defaultActorBlock = "block=32"
 
+// Registers of an actor's thread, and those of a multiprocessor of any architecture.
+// Left alone, ptxas spills some rather than have fewer than all blocks of a warp on a
+// multiprocessor, which actors are too large for in any case.
+const (
+	actorRegisters = 128
+	registerFile   = 65536
+)
+
 // actorForm is how a handler is declared.
-const actorForm = "func %s(t kernel.Thread, state *State, in *In, out *Out) kernel.Action"
+const actorForm = "func %s(t kernel.Thread, state *State, in *In, out *Out) kernel.Action; " +
+	"behind the thread it may take c *actor.Context, and behind that data []P"
+
+// dataForm is how a handler with payload memory is declared.
+const dataForm = "func %s(t kernel.Thread, c *actor.Context, data []%s, state *State, in *In, out *Out) kernel.Action"
 
 // Actor is a handler and the kernel that was written for it: the loop of package
 // ring/actor around it.
 type Actor struct {
 	Handler string
 	Kernel  string
+
+	// Position of the handler's parameters behind its thread, 0 for those that it
+	// does not have.
+	Context, Data, State, In, Out int
+
+	loop  string            // of package ring/actor
+	names map[string]string // of variables of the kernel that are called otherwise
+	pos   token.Pos         // of the handler's name
 }
 
 // ActorOf returns the actor whose kernel has a name, nil for other kernels.
@@ -38,6 +63,15 @@ func (p *Package) ActorOf(kernel string) *Actor {
 		}
 	}
 	return nil
+}
+
+// variants is how many variants the kernel has: only indices of payload memory gain
+// by a narrow one.
+func (a *Actor) variants() int {
+	if a.Data > 0 {
+		return 2
+	}
+	return 1
 }
 
 // SpawnerName is the name of the function that makes actors with a handler.
@@ -84,8 +118,8 @@ func (w *World) withActors(files []*ast.File) ([]*ast.File, []Actor, error) {
 			if !ok || wrongHandler(fd) != "" {
 				continue
 			}
-			a := Actor{fd.Name.Name, fd.Name.Name + "Actor"}
-			added, err := parser.ParseFile(w.Fset, GeneratedFile, actorSource(f, fd, dir, a), parser.ParseComments|parser.SkipObjectResolution)
+			a := newActor(fd, dir)
+			added, err := parser.ParseFile(w.Fset, GeneratedFile, actorSource(f, fd, dir, &a), parser.ParseComments|parser.SkipObjectResolution)
 			if err != nil {
 				return nil, nil, fmt.Errorf("kernel of actor %s: %w", a.Handler, err)
 			}
@@ -95,9 +129,74 @@ func (w *World) withActors(files []*ast.File) ([]*ast.File, []Actor, error) {
 	return all, actors, nil
 }
 
+// newActor describes the kernel of a handler.
+func newActor(fd *ast.FuncDecl, dir directive) Actor {
+	n := len(handlerParams(fd))
+	a := Actor{Handler: fd.Name.Name, Kernel: fd.Name.Name + "Actor", State: n - 3, In: n - 2, Out: n - 1, loop: "Serve", names: map[string]string{}, pos: fd.Name.Pos()}
+	if o, _ := kernelOptions(dir.args); o.Block[0] <= ir.WarpSize { // if it is not declared it is a warp
+		a.loop = "ServeWarp"
+	}
+	if n > 4 {
+		a.Context = 1
+	}
+	if n > 5 {
+		a.Data = 2
+	}
+	// A variable may not hide what the handler is called, or its types are.
+	taken := map[string]bool{fd.Name.Name: true}
+	for _, t := range handlerParams(fd) {
+		ast.Inspect(t, func(n ast.Node) bool {
+			if id, ok := n.(*ast.Ident); ok {
+				taken[id.Name] = true
+			}
+			return true
+		})
+	}
+	for _, name := range actorVariables {
+		a.names[name] = name
+		for taken[a.names[name]] {
+			a.names[name] += "_"
+		}
+	}
+	return a
+}
+
+// actorVariables are those of an actor's kernel.
+var actorVariables = []string{"t", "shape", "control", "cursors", "states", "inbox", "outbox", "post", "host", "data", "c", "state", "in", "out", "action"}
+
+// Names are the names of the variables of the kernel.
+func (a *Actor) Names() []string { return slices.Collect(maps.Values(a.names)) }
+
+// Source is the declaration of the kernel, in a file where packages kernel and
+// ring/actor have the given names. typ is what a parameter of the handler points to,
+// or of the data the type of the elements.
+func (a *Actor) Source(kernel, actor string, typ func(i int) string) string {
+	names := make([]string, 0, 2*len(a.names)+4)
+	for name, as := range a.names {
+		names = append(names, "$"+name+"$", as)
+	}
+	names = append(names, "$kernel$", kernel, "$actor$", actor)
+	data, context, args, end := "", "_", "", "return %s"
+	if a.Context > 0 {
+		context, args = "$c$", "$c$, "
+	}
+	if a.Data > 0 {
+		data, args = ", $data$ []"+typ(a.Data), args+"$data$, "
+		// The host may read what the handler has written once it has the reply.
+		end = "$action$ := %s\n\t\t$kernel$.Fence($kernel$.SystemScope)\n\t\treturn $action$"
+	}
+	call := a.Handler + "($t$, " + args + "$state$, $in$, $out$)"
+	return strings.NewReplacer(names...).Replace(fmt.Sprintf(`func %s($t$ $kernel$.Thread, $shape$ $actor$.Shape, $control$ []uint64, $cursors$ []uint32, $states$ []%s, $inbox$, $outbox$, $post$, $host$ []uint64%s) {
+	$actor$.%s($t$, $shape$, $control$, $cursors$, $states$, $inbox$, $outbox$, $post$, $host$, func($t$ $kernel$.Thread, %s *$actor$.Context, $state$ *%s, $in$ *%s, $out$ *%s) $kernel$.Action {
+		%s
+	})
+}
+`, a.Kernel, typ(a.State), data, a.loop, context, typ(a.State), typ(a.In), typ(a.Out), fmt.Sprintf(end, call)))
+}
+
 // actorSource is the file with the kernel of a handler. It imports what the
 // handler's file does, for the types of its parameters.
-func actorSource(f *ast.File, fd *ast.FuncDecl, dir directive, a Actor) string {
+func actorSource(f *ast.File, fd *ast.FuncDecl, dir directive, a *Actor) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "package %s\n\nimport (\n\tquernactor %q\n\tquernkernel %q\n", f.Name.Name, actorPath, kernelPath)
 	for _, spec := range f.Imports {
@@ -118,10 +217,34 @@ func actorSource(f *ast.File, fd *ast.FuncDecl, dir directive, a Actor) string {
 	for _, w := range dir.args {
 		options += " " + w.text
 	}
-	state := types.ExprString(handlerParams(fd)[1].(*ast.StarExpr).X)
-	fmt.Fprintf(&b, ")\n\n//quern:kernel %s\nfunc %s(t quernkernel.Thread, shape quernactor.Shape, control []uint64, cursors []uint32, states []%s, inbox, outbox []uint64) {\n"+
-		"\tquernactor.Serve(t, shape, control, cursors, states, inbox, outbox, %s)\n}\n", strings.TrimSpace(options), a.Kernel, state, a.Handler)
+	if o, _ := kernelOptions(dir.args); o.MaxRegs == 0 && o.MinBlocks == 0 {
+		threads := max(o.Block[0]*o.Block[1]*o.Block[2], ir.WarpSize)
+		options += fmt.Sprintf(" maxregs=%d", min(actorRegisters, max(registerFile/threads, minRegisters)))
+	}
+	params := handlerParams(fd)
+	fmt.Fprintf(&b, ")\n\n//quern:kernel %s\n%s", strings.TrimSpace(options), a.Source("quernkernel", "quernactor", func(i int) string {
+		if t, ok := params[i].(*ast.ArrayType); ok {
+			return types.ExprString(t.Elt)
+		}
+		return types.ExprString(params[i].(*ast.StarExpr).X)
+	}))
 	return b.String()
+}
+
+// callsHandler reports whether a literal is the one of an actor's kernel that calls
+// the handler. It is called in a loop, but in one place: shared variables of the
+// handler are the kernel's, and each message finds in them what another has left.
+func (l *lowering) callsHandler(lit *ast.FuncLit) bool { return l.isGenerated(lit.Pos()) }
+
+// isGenerated reports whether a position is in a file of withActors.
+func (l *lowering) isGenerated(pos token.Pos) bool {
+	return l.world.Fset.Position(pos).Filename == GeneratedFile
+}
+
+// inHandler reports whether what is being lowered is called by an actor's handler,
+// or is one.
+func (l *lowering) inHandler() bool {
+	return slices.ContainsFunc(l.stack, func(fn *function) bool { return fn.handler })
 }
 
 // handlerParams are the types of a function's parameters.
@@ -138,18 +261,29 @@ func handlerParams(fd *ast.FuncDecl) []ast.Expr {
 // wrongHandler says why a declaration cannot be a handler, as far as its syntax
 // tells.
 func wrongHandler(fd *ast.FuncDecl) string {
-	params := handlerParams(fd)
-	pointers := len(params) == 4
-	for _, t := range params[min(1, len(params)):] {
-		_, ok := t.(*ast.StarExpr)
-		pointers = pointers && ok
-	}
 	switch {
 	case fd.Recv != nil:
 		return "a handler cannot be a method; write a function"
 	case fd.Type.TypeParams != nil:
 		return "a handler cannot be generic; write one that calls a generic function"
-	case !pointers || fd.Type.Results.NumFields() != 1:
+	}
+	params := handlerParams(fd)
+	form := fd.Type.Results.NumFields() == 1 && 4 <= len(params) && len(params) <= 6
+	for i, t := range params {
+		_, pointer := t.(*ast.StarExpr)
+		array, _ := t.(*ast.ArrayType)
+		slice := array != nil && array.Len == nil
+		switch {
+		case i == 0:
+		case i == 1 && slice && len(params) >= 5:
+			return "a handler takes the payload memory behind the context: " + fmt.Sprintf(dataForm, fd.Name.Name, types.ExprString(array.Elt))
+		case i == 2 && len(params) == 6:
+			form = form && slice
+		default:
+			form = form && pointer
+		}
+	}
+	if !form {
 		return "a handler is declared as " + fmt.Sprintf(actorForm, fd.Name.Name)
 	}
 	return ""
@@ -166,6 +300,17 @@ func (l *lowering) checkHandler(fd *ast.FuncDecl, dir directive) {
 	if l.pkg.ActorOf(name+"Actor") == nil {
 		l.errorAt(dir.pos, name, "an actor is compiled ahead of time; run quern gen on its package")
 		return
+	}
+	for _, other := range directives(fd.Doc) {
+		switch {
+		case other.verb == "kernel":
+			l.errorAt(other.pos, name, "%s is the handler of an actor and a kernel; leave one of the directives out", name)
+		case other.verb == actorVerb && other.pos != dir.pos:
+			l.errorAt(other.pos, name, "%s has two //quern:actor directives; put all options on one", name)
+		}
+	}
+	if o := l.pkg.Types.Scope().Lookup(name + "Actor"); o != nil && !l.isGenerated(o.Pos()) {
+		l.errorAt(fd.Name.Pos(), name, "quern_gen.go would declare %s again, after %s; rename one of them", o.Name(), l.pos(o.Pos()))
 	}
 	o, wrong := kernelOptions(dir.args)
 	for _, w := range wrong {
@@ -189,13 +334,49 @@ func (l *lowering) checkHandler(fd *ast.FuncDecl, dir directive) {
 		l.errorAt(fd.Name.Pos(), name, "a handler is declared as "+actorForm, name)
 		return
 	}
-	for i, what := range []string{"state", "message", "reply"} {
-		v := sig.Params().At(i + 1)
-		elem := v.Type().(*types.Pointer).Elem()
-		if t, bad := l.convertType(elem, 0); bad != "" || !plain(t) {
-			l.errorAt(v.Pos(), name, "the %s %s is of type %s; it is passed as its bytes: use numbers, bool, and structs and arrays of these", what, v.Name(), types.TypeString(elem, l.pkg.qualifier))
+	if a := newActor(fd, dir); a.Context > 0 && !isContext(sig.Params().At(a.Context).Type()) {
+		v := sig.Params().At(a.Context)
+		l.errorAt(v.Pos(), name, "a handler with %d parameters takes its context as the second, %s *actor.Context of package %s, not %s", sig.Params().Len(), nameOr(v, "c"), actorPath, types.TypeString(v.Type(), l.pkg.qualifier))
+		return
+	}
+	what := []string{"reply", "message", "state", "payload memory"}
+	size := int64(0) // of the message and the reply
+	for i := range what {
+		at := sig.Params().Len() - 1 - i
+		if at < 1 || i == 3 && at == 1 { // the thread, the context
+			break
+		}
+		v := sig.Params().At(at)
+		elem := v.Type().(interface{ Elem() types.Type }).Elem()
+		t, bad := l.convertType(elem, 0)
+		switch ok := bad == "" && plain(t); {
+		case i == 3 && (!ok || t.Size() == 0):
+			l.errorAt(v.Pos(), name, "the payload memory %s has elements of type %s, which are no bytes; use numbers, bool, and structs and arrays of these", v.Name(), types.TypeString(elem, l.pkg.qualifier))
+		case !ok:
+			l.errorAt(v.Pos(), name, "the %s %s is of type %s; it is passed as its bytes: use numbers, bool, and structs and arrays of these", what[i], v.Name(), types.TypeString(elem, l.pkg.qualifier))
+		case i == 2 && t.Size() == 0:
+			l.errorAt(v.Pos(), name, "the state %s is of type %s, which has no bytes; a handler without a state takes one that it does not use, as in %s *uint8", v.Name(), types.TypeString(elem, l.pkg.qualifier), nameOr(v, "_"))
+		case i < 2:
+			size += t.Size()
 		}
 	}
+	if size > maxMessage {
+		l.errorAt(fd.Name.Pos(), name, "the message and the reply have %d bytes together; they are in the shared memory of the actor's block, which has room for %d; keep large data in payload memory, and put references to it into messages", size, maxMessage)
+	}
+}
+
+// maxMessage is how many bytes a message and its reply have at most, on devices
+// with the most shared memory: the loop needs some of it.
+const maxMessage = ir.MaxShared - 1024
+
+// isContext reports whether t is a pointer to actor.Context.
+func isContext(t types.Type) bool {
+	p, ok := types.Unalias(t).(*types.Pointer)
+	if !ok {
+		return false
+	}
+	n, ok := types.Unalias(p.Elem()).(*types.Named)
+	return ok && n.Obj().Name() == "Context" && n.Obj().Pkg() != nil && n.Obj().Pkg().Path() == actorPath
 }
 
 // isAction reports whether t is kernel.Action.
@@ -228,4 +409,30 @@ func (l *lowering) handlers(generated map[string]bool) {
 			}
 		}
 	}
+}
+
+// asksForGo reports whether a condition is a call of the function of package actor
+// that says whether the loop is compiled to Go.
+func (fn *function) asksForGo(cond ast.Expr) bool {
+	call, ok := ast.Unparen(cond).(*ast.CallExpr)
+	if !ok {
+		return false
+	}
+	id, ok := call.Fun.(*ast.Ident)
+	if !ok {
+		return false
+	}
+	f, ok := fn.src.Info.Uses[id].(*types.Func)
+	return ok && f.Name() == "inGo" && f.Pkg().Path() == actorPath
+}
+
+// goStmt lowers an if statement with such a condition: neither side is conditional
+// in what it becomes.
+func (fn *function) goStmt(s *ast.IfStmt) {
+	then := fn.list(func() { fn.stmts(s.Body.List) })
+	var els []ir.Stmt
+	if s.Else != nil {
+		els = fn.list(func() { fn.stmt(s.Else, "") })
+	}
+	fn.emit(&ir.If{Cond: ir.BoolConst(true), Then: then, Else: els, Pos: fn.l.pos(s.Cond.Pos()), Go: true})
 }

@@ -19,7 +19,10 @@ import (
 
 	"quern.dev/kernel"
 	"quern.dev/ring"
+	"quern.dev/ring/actor"
 )
+
+var _ actor.Context
 
 type total struct{ sum int64 }
 
@@ -42,6 +45,144 @@ func use(ctx context.Context, rt *ring.Runtime) (*ring.Actor[int32, int64], erro
 			kernels: []string{"a.addActor"},
 		},
 		{
+			name: "a handler may take a context and payload memory, and have the names of the kernel's variables",
+			source: `
+type out struct{ shape int32 }
+
+//quern:actor
+func post(t kernel.Thread, c *actor.Context, state *total, in *int32, out *out) kernel.Action { return kernel.Reply }
+
+//quern:actor
+func data(t kernel.Thread, c *actor.Context, cells []out, state *total, in *int32, reply *int64) kernel.Action {
+	cells[0].shape = *in
+	return kernel.Reply
+}
+`,
+			kernels: []string{"a.dataActor", "a.postActor"},
+		},
+		{
+			name: "shared variables are the handler's own",
+			source: `
+func sum(t kernel.Thread, v int32) int32 {
+	cells := kernel.Shared[[32]int32](t)
+	cells[t.ThreadIdx.X] = v
+	t.Sync()
+	return cells[0]
+}
+
+//quern:actor
+func add(t kernel.Thread, state *total, in, out *int32) kernel.Action {
+	last := kernel.Shared[int32](t)
+	*last = sum(t, *in)
+	return kernel.Done
+}
+`,
+			kernels: []string{"a.addActor"},
+		},
+		{
+			name: "shared variables of a handler in a loop, or where the messages are",
+			source: `
+//quern:actor
+func loops(t kernel.Thread, state *total, in, out *int32) kernel.Action {
+	for range *in {
+		*kernel.Shared[int32](t) = 1
+	}
+	return kernel.Done
+}
+
+func cells(t kernel.Thread) []int32 { return kernel.Dynamic[int32](t) }
+
+//quern:actor
+func dynamic(t kernel.Thread, state *total, in, out *int32) kernel.Action {
+	*out = cells(t)[0]
+	return kernel.Done
+}
+`,
+			errors: []string{
+				`a/a.go:19:4: kernel loopsActor: kernel.Shared stands inside a loop; declare the shared variable before it`,
+				`a/a.go:24:46: kernel dynamicActor: kernel.Dynamic in the handler of an actor: the dynamic shared memory holds its messages; declare a variable with kernel.Shared`,
+			},
+		},
+		{
+			name: "contexts and payload memory that do not fit",
+			source: `
+//quern:actor
+func other(t kernel.Thread, c *total, state *total, in, out *int32) kernel.Action { return kernel.Reply }
+
+//quern:actor
+func bare(t kernel.Thread, cells []float32, state *total, in, out *int32) kernel.Action { return kernel.Reply }
+
+//quern:actor
+func swapped(t kernel.Thread, cells []float32, c *actor.Context, state *total, in, out *int32) kernel.Action { return kernel.Reply }
+
+//quern:actor
+func array(t kernel.Thread, c *actor.Context, cells [4]float32, state *total, in, out *int32) kernel.Action { return kernel.Reply }
+
+//quern:actor
+func text(t kernel.Thread, c *actor.Context, cells []string, state *total, in, out *int32) kernel.Action { return kernel.Reply }
+
+//quern:actor
+func nothing(t kernel.Thread, c *actor.Context, cells []struct{}, state *total, in, out *int32) kernel.Action { return kernel.Reply }
+
+//quern:actor
+func seven(t kernel.Thread, c *actor.Context, cells []int32, more []int32, state *total, in, out *int32) kernel.Action { return kernel.Reply }
+`,
+			errors: []string{
+				`a/a.go:17:29: kernel other: a handler with 5 parameters takes its context as the second, c *actor.Context of package quern.dev/ring/actor, not *total`,
+				`a/a.go:20:6: kernel bare: a handler takes the payload memory behind the context: func bare(t kernel.Thread, c *actor.Context, data []float32, state *State, in *In, out *Out) kernel.Action`,
+				`a/a.go:23:6: kernel swapped: a handler takes the payload memory behind the context: func swapped(t kernel.Thread, c *actor.Context, data []float32, state *State, in *In, out *Out) kernel.Action`,
+				`a/a.go:26:6: kernel array: a handler is declared as func array(t kernel.Thread, state *State, in *In, out *Out) kernel.Action; behind the thread it may take c *actor.Context, and behind that data []P`,
+				`a/a.go:29:46: kernel text: the payload memory cells has elements of type string, which are no bytes; use numbers, bool, and structs and arrays of these`,
+				`a/a.go:32:49: kernel nothing: the payload memory cells has elements of type struct{}, which are no bytes; use numbers, bool, and structs and arrays of these`,
+				`a/a.go:35:6: kernel seven: a handler is declared as func seven(t kernel.Thread, state *State, in *In, out *Out) kernel.Action; behind the thread it may take c *actor.Context, and behind that data []P`,
+			},
+		},
+		{
+			name: "states without bytes, and messages that do not fit into shared memory",
+			source: `
+//quern:actor
+func stateless(t kernel.Thread, state *struct{}, in, out *int32) kernel.Action { return kernel.Reply }
+
+//quern:actor
+func empty(t kernel.Thread, state *total, in, out *struct{}) kernel.Action { return kernel.Reply }
+
+//quern:actor
+func large(t kernel.Thread, state *total, in *[100][1000]int16, out *[40000]uint8) kernel.Action { return kernel.Reply }
+`,
+			errors: []string{
+				`a/a.go:17:33: kernel stateless: the state state is of type struct{}, which has no bytes; a handler without a state takes one that it does not use, as in state *uint8`,
+				`a/a.go:23:6: kernel large: the message and the reply have 240000 bytes together; they are in the shared memory of the actor's block, which has room for 231424; keep large data in payload memory, and put references to it into messages`,
+			},
+		},
+		{
+			name: "directives and names that clash",
+			source: `
+//quern:actor
+//quern:actor block=64
+func twice(t kernel.Thread, state *total, in, out *int32) kernel.Action { return kernel.Reply }
+
+//quern:actor
+//quern:kernel
+func both(t kernel.Thread, state *total, in, out *int32) kernel.Action { return kernel.Reply }
+
+//quern:actor
+func add(t kernel.Thread, state *total, in, out *int32) kernel.Action { return kernel.Reply }
+
+func addActor() {}
+
+//quern:actor
+func sum(t kernel.Thread, state *total, in, out *int32) kernel.Action { return kernel.Reply }
+
+func SpawnSum() {}
+`,
+			errors: []string{
+				`a/a.go:17:1: kernel twice: twice has two //quern:actor directives; put all options on one`,
+				`a/a.go:21:1: kernel both: both is the handler of an actor and a kernel; leave one of the directives out`,
+				`a/a.go:25:6: kernel add: quern_gen.go would declare addActor again, after a.go:27:6; rename one of them`,
+				`a/a.go:30:6: kernel sum: quern_gen.go would declare SpawnSum again, after a.go:32:6; rename one of them`,
+			},
+		},
+		{
 			name: "types, options and names that do not fit",
 			source: `
 //quern:actor
@@ -57,11 +198,11 @@ func flat(t kernel.Thread, state *total, in, out *int32) kernel.Action { return 
 func option(t kernel.Thread, state *total, in, out *int32) kernel.Action { return kernel.Reply }
 `,
 			errors: []string{
-				`a/a.go:14:44: kernel slices: the message in is of type struct{Name string}; it is passed as its bytes: use numbers, bool, and structs and arrays of these`,
-				`a/a.go:14:71: kernel slices: the reply out is of type []int; it is passed as its bytes: use numbers, bool, and structs and arrays of these`,
-				`a/a.go:17:6: kernel result: a handler is declared as func result(t kernel.Thread, state *State, in *In, out *Out) kernel.Action`,
-				`a/a.go:19:1: kernel flat: an actor's block has one dimension, of up to 32 threads or a multiple of 32`,
-				`a/a.go:22:15: kernel option: unknown actor option "blocks=7"; the options are block=X[xY[xZ]], minblocks=N, maxregs=N, cluster=X[xY[xZ]], unchecked, fastmath, instantiate=T1,T2 and specialise=parameter:value1,value2`,
+				`a/a.go:17:44: kernel slices: the message in is of type struct{Name string}; it is passed as its bytes: use numbers, bool, and structs and arrays of these`,
+				`a/a.go:17:71: kernel slices: the reply out is of type []int; it is passed as its bytes: use numbers, bool, and structs and arrays of these`,
+				`a/a.go:20:6: kernel result: a handler is declared as func result(t kernel.Thread, state *State, in *In, out *Out) kernel.Action; behind the thread it may take c *actor.Context, and behind that data []P`,
+				`a/a.go:22:1: kernel flat: an actor's block has one dimension, of up to 32 threads or a multiple of 32`,
+				`a/a.go:25:15: kernel option: unknown actor option "blocks=7"; the options are block=X[xY[xZ]], minblocks=N, maxregs=N, cluster=X[xY[xZ]], unchecked, fastmath, instantiate=T1,T2 and specialise=parameter:value1,value2`,
 			},
 		},
 	} {

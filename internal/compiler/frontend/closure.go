@@ -296,7 +296,7 @@ func (fn *function) callHigherOrder(e *ast.CallExpr, src *Package, fd *ast.FuncD
 	}
 	child := &function{
 		l: fn.l, src: src, f: fn.f, name: src.Name + "." + name, key: instanceKey(src.Path, name, typeArgs),
-		vars: map[types.Object]*ir.Local{}, closures: map[types.Object]*closure{}, body: fd.Body,
+		vars: map[types.Object]*ir.Local{}, closures: map[types.Object]*closure{}, body: fd.Body, unchecked: isUnchecked(fd),
 	}
 	child.bindTypes(sig, typeArgs)
 	return fn.inline(e, child, sig, recv, fd.Body, func() bool { return child.checked(fd) })
@@ -315,6 +315,7 @@ func (fn *function) callLiteral(e *ast.CallExpr, c *closure) []ir.Expr {
 	child := &function{
 		l: fn.l, src: c.frame.src, f: fn.f, name: "a function literal", key: fmt.Sprint(c.frame.src.Path, ":", c.lit.Pos()),
 		typeArgs: c.frame.typeArgs, vars: maps.Clone(c.frame.vars), closures: maps.Clone(c.frame.closures), body: c.frame.body,
+		handler: fn.l.callsHandler(c.lit), unchecked: c.frame.unchecked,
 	}
 	return fn.inline(e, child, sig, nil, c.lit.Body, func() bool { return true })
 }
@@ -350,7 +351,7 @@ func (fn *function) inline(e *ast.CallExpr, child *function, sig *types.Signatur
 	}
 	before := l.sharedVars()
 	child.stmts(body.List)
-	if l.sharedVars() > before {
+	if l.sharedVars() > before && !child.handler {
 		fn.sharedByCall(e, child.name)
 	}
 	fn.emitBlock(in.label, child.out)

@@ -4,6 +4,7 @@ import (
 	"go/ast"
 	"go/token"
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -105,3 +106,11 @@ func (l *lowering) strayDirectives(attached map[token.Pos]bool) {
 // mentioned matches the source text of files that may have kernels, also with
 // directives that strayDirectives reports.
 var mentioned = regexp.MustCompile(`(?m)^// *quern:`)
+
+// uncheckedVerb is the directive of functions whose own code, as it is on GPUs,
+// does not check indices. That of functions which they call does.
+const uncheckedVerb = "unchecked"
+
+func isUnchecked(fd *ast.FuncDecl) bool {
+	return slices.ContainsFunc(directives(fd.Doc), func(d directive) bool { return d.verb == uncheckedVerb })
+}

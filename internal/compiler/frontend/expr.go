@@ -512,7 +512,7 @@ func fieldIndex(s *types.Struct, name string) int {
 
 func (fn *function) sliceExpr(e *ast.SliceExpr) ir.Expr {
 	xt := fn.subst(fn.typeOf(e.X))
-	out := &ir.SliceExpr{T: fn.valueType(e), Check: true, Pos: fn.l.pos(e.Pos())}
+	out := &ir.SliceExpr{T: fn.valueType(e), Check: !fn.unchecked, Pos: fn.l.pos(e.Pos())}
 	switch u := xt.Underlying().(type) {
 	case *types.Slice:
 		out.X = fn.expr(e.X)

@@ -113,6 +113,40 @@ func Twice() {}
 			kernels: []string{"double.double", "user.quadruple"},
 		},
 		{
+			name: "a value of a package with kernels, through one without",
+			files: `
+-- scales/scales.go --
+package scales
+
+import "quern.dev/kernel"
+
+type Scale struct{ By float32 }
+
+//quern:kernel
+func grow(t kernel.Thread, by Scale, x []float32) { x[t.Global()] *= by.By }
+-- between/between.go --
+package between
+
+import "example.test/demo/scales"
+
+type Holder struct{ Scale scales.Scale }
+-- last/last.go --
+package last
+
+import (
+	"example.test/demo/between"
+	"example.test/demo/scales"
+	"quern.dev/kernel"
+)
+
+func held(h between.Holder) scales.Scale { return h.Scale }
+
+//quern:kernel
+func first(t kernel.Thread, by scales.Scale, x []float32) { x[0] = held(between.Holder{Scale: by}).By }
+`,
+			kernels: []string{"last.first", "scales.grow"},
+		},
+		{
 			name: "generic functions and types of another package, at a type of this one",
 			files: `
 -- numeric/numeric.go --

@@ -60,6 +60,12 @@ func (p *Package) Lower(names ...string) (_ *ir.Program, err error) {
 				if dir.verb == assemblyVerb || dir.verb == actorVerb {
 					continue
 				}
+				if dir.verb == uncheckedVerb {
+					if len(dir.args) > 0 {
+						l.errorAt(dir.args[0].pos, "", "//quern:unchecked has no options")
+					}
+					continue
+				}
 				if isHint(dir.verb) {
 					l.errorAt(dir.pos, "", "%s", strayHint(directivePrefix+dir.verb))
 					continue
@@ -108,7 +114,8 @@ func (l *lowering) typeErrors(generated map[string]bool) bool {
 			continue
 		}
 		found = true
-		if len(l.diags) > 0 && l.world.Fset.Position(e.Pos).Filename == GeneratedFile {
+		declared, again := strings.CutPrefix(e.Msg, "\tother declaration of ")
+		if len(l.diags) > 0 && (l.isGenerated(e.Pos) || again && l.pkg.ActorOf(declared) != nil) {
 			continue // a consequence of what was said of a handler
 		}
 		l.diags.add(Diagnostic{Pos: l.world.Fset.Position(e.Pos), Msg: e.Msg})
@@ -194,6 +201,9 @@ func (l *lowering) lowerKernel(fd *ast.FuncDecl, obj *types.Func, instance insta
 	sig := obj.Signature()
 	bad := func(pos token.Pos, format string, args ...any) { l.errorAt(pos, instance.name, format, args...) }
 	k := &ir.Kernel{Name: instance.name, Options: o.Options}
+	if a := l.pkg.ActorOf(instance.name); a != nil {
+		k.Options.Variants = a.variants()
+	}
 	l.kernel, l.funcs, l.stack, l.sharing, l.inlinings = k, map[string]*ir.Func{}, nil, map[*ir.Func]bool{}, 0
 	before := len(l.diags)
 	k.Func = l.lowerFunc(l.pkg, fd, obj, instance.typeArgs)
@@ -268,16 +278,19 @@ type function struct {
 	typeArgs map[*types.TypeParam]types.Type
 	vars     map[types.Object]*ir.Local
 	closures map[types.Object]*closure // variables of function types
-	inlined  *inlined                  // set if the body is lowered into its caller's
-	returned []*closure                // results of function types of the call lowered last
-	body     *ast.BlockStmt            // of the declared function
-	out      []ir.Stmt                 // statements of the list being built
-	gotos    []target                  // labels further down
-	targets  []target                  // enclosing statements that break and continue can name
-	loops    int                       // enclosing loops
-	guards   int                       // enclosing conditions
-	temps    int
-	calling  token.Pos // of the call being lowered
+	handler  bool                      // a literal that calls an actor's handler
+	// The source is marked //quern:unchecked, or a literal in such source.
+	unchecked bool
+	inlined   *inlined       // set if the body is lowered into its caller's
+	returned  []*closure     // results of function types of the call lowered last
+	body      *ast.BlockStmt // of the declared function
+	out       []ir.Stmt      // statements of the list being built
+	gotos     []target       // labels further down
+	targets   []target       // enclosing statements that break and continue can name
+	loops     int            // enclosing loops
+	guards    int            // enclosing conditions
+	temps     int
+	calling   token.Pos // of the call being lowered
 }
 
 // target is an enclosing loop or switch.
@@ -338,7 +351,7 @@ func (l *lowering) lowerFunc(src *Package, fd *ast.FuncDecl, obj *types.Func, ty
 	if src.Types != nil && fn.f.Name == "." {
 		fn.f.Name = src.Types.Name() + "." + declName(fd)
 	}
-	fn.name = fn.f.Name
+	fn.name, fn.unchecked = fn.f.Name, isUnchecked(fd)
 	fn.bindTypes(sig, typeArgs)
 	l.stack = append(l.stack, fn)
 	defer func() { l.stack = l.stack[:len(l.stack)-1] }()

@@ -42,6 +42,8 @@ func (fn *function) memoryFunction(e *ast.CallExpr, name string) ([]ir.Expr, boo
 		fn.emit(&ir.Memory{Op: ir.AsyncWait, Count: fn.groups(e.Args[1]), Pos: fn.l.pos(e.Pos())})
 	case "BulkCopy", "BulkWait":
 		fn.bulk(e, name)
+	case "PutWords":
+		fn.putWords(e)
 	default:
 		return nil, false
 	}

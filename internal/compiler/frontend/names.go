@@ -51,11 +51,11 @@ func (l *lowering) checkNames(kernels []*ast.FuncDecl) {
 			l.errorAt(fd.Name.Pos(), kernel, "the name of a kernel is also that of its GPU code, where WARP_SZ is reserved; rename it")
 			continue
 		}
-		names := generatedNames(kernel)
+		names, pos := generatedNames(kernel), fd.Name.Pos()
 		if a := l.pkg.ActorOf(kernel); a != nil {
-			names = append(names[1:], handlerNames(a.Handler)...)
+			names, pos, kernel = append(names[1:], handlerNames(a.Handler)...), a.pos, a.Handler
 		}
-		l.declareNames(fd.Name.Pos(), kernel, names)
+		l.declareNames(pos, kernel, names)
 	}
 }
 

@@ -110,7 +110,7 @@ func (fn *function) elem(slice, index ir.Expr, pos token.Pos) ir.Place {
 	if slice.Type().Kind != ir.Slice {
 		return fn.badPlace(ir.TInt)
 	}
-	return &ir.ElemPlace{Slice: slice, Index: index, Check: true, Pos: fn.l.pos(pos)}
+	return &ir.ElemPlace{Slice: slice, Index: index, Check: !fn.unchecked, Pos: fn.l.pos(pos)}
 }
 
 func (fn *function) arrayElem(x ir.Place, e *ast.IndexExpr) ir.Place {
@@ -124,7 +124,7 @@ func (fn *function) indexed(x ir.Place, index ir.Expr, check bool, pos token.Pos
 	if x.Type().Kind != ir.Array {
 		return fn.badPlace(ir.TInt)
 	}
-	return &ir.IndexPlace{X: x, Index: index, Check: check, Pos: fn.l.pos(pos)}
+	return &ir.IndexPlace{X: x, Index: index, Check: check && !fn.unchecked, Pos: fn.l.pos(pos)}
 }
 
 // index lowers an index or a bound; untyped constants are of type int.
@@ -241,7 +241,7 @@ func (fn *function) arrayOfSlice(e *ast.CallExpr, t *ir.Type) ir.Place {
 		return nil
 	}
 	s := ir.Get(fn.temp(fn.expr(e.Args[0]), e.Pos()))
-	return &ir.ArrayPlace{T: array, Slice: s, Check: true, Pos: fn.l.pos(e.Pos())}
+	return &ir.ArrayPlace{T: array, Slice: s, Check: !fn.unchecked, Pos: fn.l.pos(e.Pos())}
 }
 
 // addr is the address of an operand.

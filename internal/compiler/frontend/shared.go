@@ -66,6 +66,9 @@ func (l *lowering) sharedVars() int {
 func (fn *function) dynamicShared(e *ast.CallExpr, t types.Type) ir.Expr {
 	elem := fn.typ(t, e.Pos())
 	switch {
+	case fn.l.inHandler():
+		fn.errorf(e.Pos(), "kernel.Dynamic in the handler of an actor: the dynamic shared memory holds its messages; declare a variable with kernel.Shared")
+		return &ir.Zero{T: ir.SliceOf(elem)}
 	case holdsCopyBarrier(t):
 		fn.errorf(e.Pos(), "kernel.Dynamic of %s: a kernel.CopyBarrier is not dynamic shared memory; declare it with kernel.Shared", types.TypeString(t, fn.l.pkg.qualifier))
 		return &ir.Zero{T: ir.SliceOf(elem)}

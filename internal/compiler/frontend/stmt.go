@@ -375,6 +375,10 @@ func (fn *function) ifStmt(s *ast.IfStmt) {
 		}
 		return
 	}
+	if fn.asksForGo(s.Cond) {
+		fn.goStmt(s)
+		return
+	}
 	cond := fn.expr(s.Cond)
 	then := fn.guarded(func() { fn.stmts(s.Body.List) })
 	var els []ir.Stmt

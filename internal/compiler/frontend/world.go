@@ -1,6 +1,7 @@
 package frontend
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"go/ast"
@@ -15,6 +16,7 @@ import (
 	"path"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 
@@ -34,11 +36,12 @@ type World struct {
 
 	mu sync.Mutex // held while a package is checked or lowered
 
-	listed  map[string]*listed        // what the go command said, by import path
-	types   map[string]*types.Package // for importing: exported API only; nil while being checked
-	sources map[string]*Package       // with bodies
-	gc      types.Importer            // reads export data
-	goroot  string
+	listed   map[string]*listed        // what the go command said, by import path
+	types    map[string]*types.Package // for importing: exported API only; nil while being checked
+	sources  map[string]*Package       // with bodies
+	gc       types.Importer            // reads export data
+	compiled map[string]bool           // exported, by import path
+	goroot   string
 }
 
 // Package is a type-checked package with its syntax.
@@ -86,11 +89,12 @@ type listed struct {
 
 func newWorld() *World {
 	w := &World{
-		Fset:    token.NewFileSet(),
-		listed:  map[string]*listed{},
-		types:   map[string]*types.Package{},
-		sources: map[string]*Package{},
-		goroot:  goroot(),
+		Fset:     token.NewFileSet(),
+		listed:   map[string]*listed{},
+		types:    map[string]*types.Package{},
+		sources:  map[string]*Package{},
+		compiled: map[string]bool{},
+		goroot:   goroot(),
 	}
 	w.gc = importer.ForCompiler(w.Fset, "gc", func(path string) (io.ReadCloser, error) {
 		if l := w.listed[path]; l != nil && l.Export != "" {
@@ -141,7 +145,7 @@ func (w *World) api(path string) (*types.Package, error) {
 	if p := w.sources[path]; p != nil {
 		return p.Types, nil
 	}
-	if l := w.listed[path]; l != nil && l.Export != "" {
+	if w.exported(path) {
 		if p, err := w.gc.Import(path); err == nil {
 			w.types[path] = p
 			return p, nil
@@ -167,6 +171,30 @@ func (w *World) api(path string) (*types.Package, error) {
 	p, _ := conf.Check(path, w.Fset, files, nil)
 	w.types[path] = p
 	return p, nil
+}
+
+// exported reports whether a package is imported as the go command has compiled it.
+// That has copies of the types of what it imports: if something there is
+// type-checked from source, which has types of its own, so is the package.
+func (w *World) exported(path string) bool {
+	if path == "unsafe" {
+		return true
+	}
+	l := w.listed[path]
+	if l == nil || l.Export == "" { // or it is one that kernels are looked for in
+		return false
+	}
+	if l.Standard {
+		return true
+	}
+	known, ok := w.compiled[path]
+	if !ok {
+		known = !slices.ContainsFunc(l.Imports, func(dep string) bool {
+			return !w.exported(cmp.Or(l.ImportMap[dep], dep))
+		})
+		w.compiled[path] = known
+	}
+	return known
 }
 
 // importerFor resolves the imports of one package. The executor in package

@@ -19,30 +19,36 @@ const (
 
 // actorNames are the names in the code that writeActor writes.
 func actorNames(a *frontend.Actor) []string {
-	return []string{frontend.SpawnerName(a.Handler), programName(a), "t", "shape", "control", "cursors", "states", "inbox", "outbox", "ctx", "rt", "o"}
+	return append(a.Names(), frontend.SpawnerName(a.Handler), programName(a), "ctx", "rt", "o")
 }
 
 func programName(a *frontend.Actor) string { return infoName(a.Handler) + "Program" }
 
 // writeActor writes the kernel of an actor, which the front end has made up, and
 // the function that makes actors with the handler.
-func writeActor(b *bytes.Buffer, p *frontend.Package, k *compiler.Kernel, a *frontend.Actor, imports *gohost.Imports) {
+func writeActor(b *bytes.Buffer, p *frontend.Package, k *compiler.Kernel, a *frontend.Actor, imports *gohost.Imports, checked *layouts) {
 	kernel, actor, ring, context := imports.Name(kernelPath), imports.Name(actorPath), imports.Name(ringPath), imports.Name("context")
 	qualify := qualifier(p, imports)
 	sig := p.Types.Scope().Lookup(a.Handler).(*types.Func).Signature()
 	typ := func(i int) string {
-		return types.TypeString(sig.Params().At(i).Type().(*types.Pointer).Elem(), qualify)
+		return types.TypeString(sig.Params().At(i).Type().(interface{ Elem() types.Type }).Elem(), qualify)
 	}
-	fmt.Fprintf(b, "\nfunc %s(t %s.Thread, shape %s.Shape, control []uint64, cursors []uint32, states []%s, inbox, outbox []uint64) {\n", a.Kernel, kernel, actor, typ(1))
-	fmt.Fprintf(b, "%s.Serve(t, shape, control, cursors, states, inbox, outbox, %s)\n}\n", actor, a.Handler)
+	for i := a.Context + 1; i < sig.Params().Len(); i++ {
+		checked.add(sig.Params().At(i).Type().(interface{ Elem() types.Type }).Elem())
+	}
+	fmt.Fprintf(b, "\n%s", a.Source(kernel, actor, typ))
 
-	fmt.Fprintf(b, "\nvar %s = &%s.Program{Name: %q, Kernel: %s, Threads: %d}\n", programName(a), ring, a.Handler, infoName(a.Kernel), k.IR.Options.Block[0])
+	fmt.Fprintf(b, "\nvar %s = &%s.Program{Name: %q, Kernel: %s, Threads: %d", programName(a), ring, a.Handler, infoName(a.Kernel), k.IR.Options.Block[0])
+	if a.Data > 0 {
+		fmt.Fprintf(b, ", Payload: %s.PayloadOf[%s]", ring, typ(a.Data))
+	}
+	b.WriteString("}\n")
 
 	spawner := frontend.SpawnerName(a.Handler)
 	fmt.Fprintf(b, "\n// %s makes an actor with the handler %s.\n", spawner, a.Handler)
 	if doc := docOf(p, a.Handler); doc != "" {
 		b.WriteString("//\n" + doc)
 	}
-	fmt.Fprintf(b, "func %s(ctx %s.Context, rt *%s.Runtime, o %s.Options) (*%s.Actor[%s, %s], error) {\n", spawner, context, ring, ring, ring, typ(2), typ(3))
-	fmt.Fprintf(b, "return %s.Spawn[%s, %s, %s](ctx, rt, %s, o)\n}\n", ring, typ(1), typ(2), typ(3), programName(a))
+	fmt.Fprintf(b, "func %s(ctx %s.Context, rt *%s.Runtime, o %s.Options) (*%s.Actor[%s, %s], error) {\n", spawner, context, ring, ring, ring, typ(a.In), typ(a.Out))
+	fmt.Fprintf(b, "return %s.Spawn[%s, %s, %s](ctx, rt, %s, o)\n}\n", ring, typ(a.State), typ(a.In), typ(a.Out), programName(a))
 }

@@ -107,10 +107,11 @@ func goFile(p *frontend.Package, prog *ir.Program, kernels []*compiler.Kernel) (
 	imports := gohost.NewImports(p.Path, reserved...)
 
 	var launchers, hosts bytes.Buffer
+	var checked layouts
 	for i, k := range kernels {
 		params := writeInfo(&launchers, p, k, imports)
 		if a := p.ActorOf(k.IR.Name); a != nil {
-			writeActor(&launchers, p, k, a, imports)
+			writeActor(&launchers, p, k, a, imports, &checked)
 		} else if len(p.Instance(k.IR.Name)) == 0 {
 			writeLauncher(&launchers, p, k, params, imports)
 		} else if i+1 == len(kernels) || kernels[i+1].IR.Func.Go.Name != k.IR.Func.Go.Name {
@@ -130,6 +131,8 @@ func goFile(p *frontend.Package, prog *ir.Program, kernels []*compiler.Kernel) (
 			hosts.WriteString(text)
 		}
 	}
+
+	checked.write(&launchers, p.Types, qualifier(p, imports), imports)
 
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "%s\n\npackage %s\n\nimport (\n\t_ \"embed\"\n\n", header, p.Name)

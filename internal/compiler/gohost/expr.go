@@ -227,6 +227,9 @@ func (e *emitter) zero(t *ir.Type) string {
 func (e *emitter) unary(x *ir.Unary) string {
 	op := [...]string{ir.Neg: "-", ir.Not: "^", ir.LNot: "!"}[x.Op]
 	if x.Op == ir.LNot {
+		if twice, ok := x.X.(*ir.Unary); ok && twice.Op == ir.LNot {
+			return e.expr(twice.X, precUnary)
+		}
 		return op + e.expr(x.X, precUnary)
 	}
 	s := e.opaque(x.X, precUnary)

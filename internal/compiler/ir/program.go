@@ -60,6 +60,12 @@ type Options struct {
 	Cluster   [3]int // blocks in a cluster, 0 where there are none
 	MinBlocks int    // blocks that a multiprocessor is to hold at once, 0 for any number
 	MaxRegs   int    // registers that a thread has at most, 0 for any number
+
+	// Variants is how many variants the kernel has at most, 0 for any number. One is
+	// that for every launch, two are narrow besides. A kernel that stays on the device
+	// is launched anew with other slices and grids: that should not take a variant
+	// which would have to be loaded.
+	Variants int
 }
 
 // Func is a function. Params excludes parameters of type kernel.Thread.

@@ -24,6 +24,11 @@ func (o Options) FullWarps() bool {
 	return o.Block[0] > 0 && o.Block[0]*max(o.Block[1], 1)*max(o.Block[2], 1)%WarpSize == 0
 }
 
+// OneWarp reports whether a block is declared that is at most a warp.
+func (o Options) OneWarp() bool {
+	return o.Block[0] > 0 && o.Block[0]*max(o.Block[1], 1)*max(o.Block[2], 1) <= WarpSize
+}
+
 // Warps returns the largest number of warps in a block.
 func (o Options) Warps() int64 {
 	threads := 1024

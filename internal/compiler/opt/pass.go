@@ -16,6 +16,7 @@ type pass struct {
 // common are the passes that both variants of a kernel share, in their order.
 var common = []pass{
 	{"inline", inline},
+	{"target", forPTX},
 	{"unchecked", unchecked},
 	{"pointers", pointers},
 	{"versions", versions},
@@ -57,6 +58,9 @@ func (v variant) passes() []pass {
 var order = [...][2]string{
 	// Pointer parameters resolve once the call is gone.
 	{"inline", "pointers"},
+	// What the functions hold that is for Go only is there after that.
+	{"inline", "target"},
+	{"target", "uniform"},
 	// Checks that an unchecked kernel does not want would keep code alive.
 	{"inline", "unchecked"},
 	{"unchecked", "fold"},
@@ -124,7 +128,11 @@ func (c Config) PTX(k *ir.Kernel) ([]Variant, error) {
 		return nil, err
 	}
 	var out []Variant
-	for _, v := range [...]variant{proven, narrow, wide} {
+	variants := []variant{proven, narrow, wide}
+	if n := k.Options.Variants; n > 0 {
+		variants = variants[max(0, len(variants)-n):]
+	}
+	for _, v := range variants {
 		k, err := finish(shared, c.keep(v.passes()))
 		if err != nil {
 			return nil, err
@@ -137,7 +145,7 @@ func (c Config) PTX(k *ir.Kernel) ([]Variant, error) {
 			break
 		}
 	}
-	if k := coarse(out[0].Kernel, c.Small); k != nil {
+	if k := coarse(out[0].Kernel, c.Small); k != nil && k.Options.Variants == 0 {
 		if VerifyPasses {
 			if err := ir.Verify(k, ir.StageFinal); err != nil {
 				return nil, fmt.Errorf("kernel %s: coarse form: %w", k.Name, err)
@@ -221,7 +229,7 @@ func run(k *ir.Kernel, passes []pass) error {
 // stage is what a kernel promises after the named pass.
 func stage(name string) ir.Stage {
 	switch name {
-	case "inline", "unchecked", "pointers", "versions", "uniform", "collectives", "fold", "unroll":
+	case "inline", "target", "unchecked", "pointers", "versions", "uniform", "collectives", "fold", "unroll":
 		return ir.StageInlined
 	}
 	return ir.StageFinal

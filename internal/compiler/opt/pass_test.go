@@ -266,3 +266,21 @@ func TestAVariableHasOneValueOnlyWhereItsAssignmentIsInScope(t *testing.T) {
 		})
 	}
 }
+
+func TestKernelsMayBoundTheirVariants(t *testing.T) {
+	for n, want := range []string{"coarse proven narrow wide", "wide", "narrow wide", "proven narrow wide"} {
+		k := saxpy(false)
+		k.Options.Variants = n
+		variants, err := PTX(k)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var names []string
+		for _, v := range variants {
+			names = append(names, v.Name)
+		}
+		if got := strings.Join(names, " "); got != want {
+			t.Errorf("at most %d variants: got %s, want %s", n, got, want)
+		}
+	}
+}

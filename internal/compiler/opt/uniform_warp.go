@@ -87,7 +87,7 @@ func (d *divergence) sameForAll(s *ir.Warp) bool {
 	if s.Op.IsShuffle() && d.u.UniformExpr(s.Args[0]) {
 		return true
 	}
-	if d.u.group == ofBlock {
+	if d.u.group == ofBlock && !d.u.options.OneWarp() {
 		return (s.Op == ir.WarpAny || s.Op == ir.WarpAll) && d.u.UniformExpr(s.Args[0])
 	}
 	switch s.Op {

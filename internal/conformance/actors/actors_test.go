@@ -10,7 +10,9 @@ import (
 	"quern.dev/ring"
 )
 
-func open(t testing.TB, b gpu.Backend) *ring.Runtime {
+func open(t testing.TB, b gpu.Backend) *ring.Runtime { return openWith(t, b, ring.Config{}) }
+
+func openWith(t testing.TB, b gpu.Backend, config ring.Config) *ring.Runtime {
 	dev, err := gpu.Open(gpu.Config{Require: b})
 	if err != nil {
 		t.Skipf("no %s device: %v", b, err)
@@ -20,7 +22,7 @@ func open(t testing.TB, b gpu.Backend) *ring.Runtime {
 			t.Error(err)
 		}
 	})
-	rt, err := ring.New(dev, ring.Config{})
+	rt, err := ring.New(dev, config)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -30,6 +32,12 @@ func open(t testing.TB, b gpu.Backend) *ring.Runtime {
 		}
 	})
 	return rt
+}
+
+func timeout(t testing.TB) context.Context {
+	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	t.Cleanup(cancel)
+	return ctx
 }
 
 func TestEcho(t *testing.T) {
@@ -49,25 +57,6 @@ func TestEcho(t *testing.T) {
 				}
 				if r != (Message{[16]uint32{i + 1, 2, 3, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, i + 1}}) {
 					t.Fatalf("%d: %v", i, r)
-				}
-			}
-		})
-	}
-}
-
-func BenchmarkAsk(bm *testing.B) {
-	for _, b := range backends {
-		bm.Run(fmt.Sprint(b), func(t *testing.B) {
-			rt := open(t, b)
-			ctx := context.Background()
-			a, err := SpawnEcho(ctx, rt, ring.Options{})
-			if err != nil {
-				t.Fatal(err)
-			}
-			t.ReportAllocs()
-			for t.Loop() {
-				if _, err := a.Ask(ctx, Message{}); err != nil {
-					t.Fatal(err)
 				}
 			}
 		})

@@ -33,7 +33,7 @@ func TestEveryCallerGetsTheReplyToItsMessage(t *testing.T) {
 		}
 		callers.Wait()
 		total := uint64(0)
-		for _, i := range rt.Actors() {
+		for i := range rt.Actors() {
 			if i.Queued != 0 || i.Handler.Count != i.Accepted {
 				t.Errorf("%+v, want all messages handled", i)
 			}

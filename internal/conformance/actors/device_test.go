@@ -64,6 +64,21 @@ func TestMeasureLatency(t *testing.T) {
 		}
 	}
 	percentiles(t, "ask", d)
+	cancellable, cancel := context.WithCancel(ctx)
+	defer cancel()
+	for _, gap := range []time.Duration{0, 300 * time.Nanosecond, time.Microsecond, 2 * time.Microsecond} {
+		d = d[:0]
+		for range 20000 {
+			for begin := time.Now(); time.Since(begin) < gap; {
+			}
+			begin := time.Now()
+			if _, err := a.Ask(cancellable, Message{}); err != nil {
+				t.Fatal(err)
+			}
+			d = append(d, time.Since(begin))
+		}
+		percentiles(t, "ask that can be cancelled, "+gap.String()+" after the last reply", d)
+	}
 	c, err := SpawnEcho(ctx, rt, ring.Options{Spin: time.Nanosecond})
 	if err != nil {
 		t.Fatal(err)
@@ -138,6 +153,8 @@ func flood(t *testing.T, actors, feeders, total int) {
 	}
 	wg.Wait()
 	took := time.Since(begin)
+	i := list[0].Info()
+	t.Logf("handler %v, waiting %v", i.Handler, i.Waiting)
 	t.Logf("%d actors, %d feeders: %d messages of 64 bytes in %v: %.2f M/s", actors, feeders, total, took, float64(total)/took.Seconds()/1e6)
 }
 
@@ -194,7 +211,7 @@ func TestMeasureQuiesce(t *testing.T) {
 		percentiles(t, name, d)
 	}
 	measure("pause", 200, func() error {
-		if err := rt.Quiesce(); err != nil {
+		if err := rt.Quiesce("test"); err != nil {
 			return err
 		}
 		return rt.Resume()

@@ -140,10 +140,11 @@ func TestDeactivatedActorsKeepMessages(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if f, err := a.Terminate(ctx); err != nil || f.Dropped != 0 {
+		f, err := a.Terminate(ctx)
+		if err != nil || f.Dropped+f.DeadLettered != 0 || f.Drained > 5 {
 			t.Errorf("%+v, %v", f, err)
 		}
-		if f, err := a.Terminate(ctx); err != nil || f != (ring.Farewell{}) {
+		if again, err := a.Terminate(ctx); err != nil || again != f {
 			t.Errorf("terminated again: %+v, %v", f, err)
 		}
 		if i := a.Info(); i.State != ring.Terminated || i.Accepted != 13 || i.Queued != 0 {

@@ -1,6 +1,9 @@
 package actors
 
-import "quern.dev/kernel"
+import (
+	"quern.dev/kernel"
+	"quern.dev/ring/actor"
+)
 
 // Message has 64 bytes.
 type Message struct {
@@ -90,6 +93,157 @@ func accumulate(t kernel.Thread, state *Total, in *Sample, out *Reply) kernel.Ac
 func firstOf(t kernel.Thread, _ *uint64, in *[4]int32, out *int32) kernel.Action {
 	if t.ThreadIdx.X == 0 {
 		*out = in[in[0]]
+	}
+	return kernel.Reply
+}
+
+// bulky adds one, and has so much shared memory that few blocks are resident.
+//
+//quern:actor
+func bulky(t kernel.Thread, calls *uint32, in *uint32, out *uint32) kernel.Action {
+	box := kernel.Shared[[25000]uint32](t)
+	box[t.ThreadIdx.X] = *in
+	t.Sync()
+	if t.ThreadIdx.X == 0 {
+		*calls++
+		*out = box[31] + 1
+	}
+	return kernel.Reply
+}
+
+// Ball goes to and fro between two actors.
+type Ball struct {
+	Back  actor.Ref[Ball]
+	Left  uint32 // turns
+	Count uint32 // turns so far
+	Sum   uint64
+}
+
+// Match is what an actor that plays ball knows.
+type Match struct {
+	Result actor.Ref[Ball] // who gets the ball in the end
+	Turns  uint64
+}
+
+// bounce sends a ball back as often as it says.
+//
+//quern:actor
+func bounce(t kernel.Thread, c *actor.Context, state *Match, in *Ball, out *Ball) kernel.Action {
+	if t.ThreadIdx.X > 0 {
+		return kernel.Done
+	}
+	state.Turns++
+	next := Ball{Back: actor.Self[Ball](c), Left: in.Left - 1, Count: in.Count + 1, Sum: in.Sum + uint64(in.Left)}
+	to := in.Back
+	if in.Left == 0 {
+		next.Left, to = 0, state.Result
+	}
+	if !actor.Send(t, c, to, &next) {
+		return kernel.Again
+	}
+	return kernel.Done
+}
+
+// twice replies with twice the value, as the stage of a pipeline.
+//
+//quern:actor
+func twice(t kernel.Thread, state *int64, in *int64, out *int64) kernel.Action {
+	if t.ThreadIdx.X == 0 {
+		*out = 2 * *in
+		*state += *in
+	}
+	return kernel.Reply
+}
+
+// linger replies after so many nanoseconds.
+//
+//quern:actor
+func linger(t kernel.Thread, calls *int64, in *int64, out *int64) kernel.Action {
+	if t.ThreadIdx.X == 0 {
+		for until := kernel.GlobalTimer() + *in; kernel.GlobalTimer() < until; {
+		}
+		*calls++
+		*out = *calls
+	}
+	return kernel.Reply
+}
+
+// Burst asks for messages to an actor, one for each thread that has something to send.
+type Burst struct {
+	To    actor.Ref[int64]
+	First int64
+	Count int32
+}
+
+// scatter sends numbers to an actor, a number each thread, until all are sent.
+//
+//quern:actor
+func scatter(t kernel.Thread, c *actor.Context, state *[32]int32, in *Burst, out *int32) kernel.Action {
+	i := t.ThreadIdx.X
+	for n := state[i]; int(n)*t.BlockDim.X+i < int(in.Count); n++ {
+		v := in.First + int64(int(n)*t.BlockDim.X+i)
+		if !actor.Send(t, c, in.To, &v) {
+			break
+		}
+		state[i] = n + 1
+	}
+	done := int(state[i])*t.BlockDim.X+i >= int(in.Count)
+	if !kernel.All(t, done) {
+		return kernel.Again
+	}
+	state[i] = 0
+	if i == 0 {
+		*out = in.Count
+	}
+	return kernel.Reply
+}
+
+// sum adds up what other actors send, and replies with the total.
+//
+//quern:actor
+func sum(t kernel.Thread, state *int64, in *int64, out *int64) kernel.Action {
+	if t.ThreadIdx.X == 0 {
+		*state += *in
+		*out = *state
+	}
+	return kernel.Reply
+}
+
+// collect keeps the last ball that an actor has sent, and replies with it.
+//
+//quern:actor
+func collect(t kernel.Thread, c *actor.Context, state *Ball, in *Ball, out *Ball) kernel.Action {
+	if t.ThreadIdx.X == 0 {
+		if c.Sender() != 0 {
+			*state = *in
+		}
+		*out = *state
+	}
+	return kernel.Reply
+}
+
+// count counts the balls that actors send, and replies with how many.
+//
+//quern:actor
+func count(t kernel.Thread, c *actor.Context, state *Ball, in *Ball, out *Ball) kernel.Action {
+	if t.ThreadIdx.X == 0 {
+		if c.Sender() != 0 {
+			state.Count++
+		}
+		*out = *state
+	}
+	return kernel.Reply
+}
+
+// page is a message of 14 KiB.
+type page [3584]uint32
+
+// turned replies with the words of the page in the opposite order.
+//
+//quern:actor
+func turned(t kernel.Thread, _ *uint32, in *page, out *page) kernel.Action {
+	for i := t.ThreadIdx.X; i < len(in); i += t.BlockDim.X {
+		out[i] = in[len(in)-1-i]
 	}
 	return kernel.Reply
 }

@@ -8,104 +8,224 @@ import (
 	"context"
 	"quern.dev/gpu"
 	"quern.dev/kernel"
-	"quern.dev/kernel/host"
+	host2 "quern.dev/kernel/host"
 	"quern.dev/ring"
 	"quern.dev/ring/actor"
+	"sync/atomic"
 )
 
 //go:embed quern_gen.ptx
 var quernPTX string
 
-var quernEchoActor = gpu.NewKernel(gpu.KernelInfo{
-	Name: "echoActor", Package: "quern.dev/internal/conformance/actors", Pos: "quern_gen.go:10",
+var quernPostActor = gpu.NewKernel(gpu.KernelInfo{
+	Name: "postActor", Package: "quern.dev/internal/conformance/actors", Pos: "quern_gen.go:11",
 	Params: []gpu.Param{
-		{Name: "shape", Kind: gpu.Struct, Type: "actor.Shape", Size: 80},
+		{Name: "shape", Kind: gpu.Struct, Type: "actor.Shape", Size: 104},
+		{Name: "control", Kind: gpu.Slice, Type: "uint64", Size: 8},
+		{Name: "cursors", Kind: gpu.Slice, Type: "uint32", Size: 4},
+		{Name: "states", Kind: gpu.Slice, Type: "host", Size: 4},
+		{Name: "inbox", Kind: gpu.Slice, Type: "uint64", Size: 8},
+		{Name: "outbox", Kind: gpu.Slice, Type: "uint64", Size: 8},
+		{Name: "post_", Kind: gpu.Slice, Type: "uint64", Size: 8},
+		{Name: "host_", Kind: gpu.Slice, Type: "uint64", Size: 8},
+	},
+	PTX: quernPTX,
+	Variants: []gpu.Variant{
+		{Name: "wide", Sites: []gpu.Site{
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 92, Col: 17},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 94, Col: 3},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 94, Col: 26},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 97, Col: 29},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 97, Col: 3},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 14, Col: 18},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 17, Col: 17},
+			{Kind: gpu.SliceSite, File: "send.go", Line: 14, Col: 7},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 24, Col: 31},
+			{Kind: gpu.SliceSite, File: "forward.go", Line: 29, Col: 15},
+			{Kind: gpu.SliceSite, File: "send.go", Line: 43, Col: 7},
+			{Kind: gpu.SliceSite, File: "send.go", Line: 61, Col: 7},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 62, Col: 23},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 63, Col: 23},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 64, Col: 23},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 64, Col: 53},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 65, Col: 23},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 65, Col: 54},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 57, Col: 25},
+			{Kind: gpu.SliceSite, File: "send.go", Line: 52, Col: 7},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 53, Col: 23},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 54, Col: 23},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 55, Col: 23},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 55, Col: 53},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 56, Col: 23},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 56, Col: 54},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 65, Col: 24},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 78, Col: 24},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 79, Col: 24},
+			{Kind: gpu.SliceSite, File: "forward.go", Line: 32, Col: 24},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 80, Col: 3},
+			{Kind: gpu.IndexSite, File: "context.go", Line: 29, Col: 16},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 83, Col: 3},
+			{Kind: gpu.IndexSite, File: "context.go", Line: 29, Col: 60},
+		}},
+	},
+	Block:  gpu.Dim3{X: 32, Y: 1, Z: 1},
+	Shared: 124,
+	Host:   quernHostPostActor,
+})
+
+var _ = postActor // compiled, not called
+
+func postActor(t kernel.Thread, shape actor.Shape, control []uint64, cursors []uint32, states []host, inbox, outbox, post_, host_ []uint64) {
+	actor.ServeWarp(t, shape, control, cursors, states, inbox, outbox, post_, host_, func(t kernel.Thread, c *actor.Context, state *host, in *int32, out *host) kernel.Action {
+		return post(t, c, state, in, out)
+	})
+}
+
+var quernPostProgram = &ring.Program{Name: "post", Kernel: quernPostActor, Threads: 32}
+
+// SpawnPost makes an actor with the handler post.
+//
+// post is a handler with a context. It counts messages.
+func SpawnPost(ctx context.Context, rt *ring.Runtime, o ring.Options) (*ring.Actor[int32, host], error) {
+	return ring.Spawn[host, int32, host](ctx, rt, quernPostProgram, o)
+}
+
+var quernHighestActor = gpu.NewKernel(gpu.KernelInfo{
+	Name: "highestActor", Package: "quern.dev/internal/conformance/actors", Pos: "quern_gen.go:11",
+	Params: []gpu.Param{
+		{Name: "shape", Kind: gpu.Struct, Type: "actor.Shape", Size: 104},
+		{Name: "control", Kind: gpu.Slice, Type: "uint64", Size: 8},
+		{Name: "cursors", Kind: gpu.Slice, Type: "uint32", Size: 4},
+		{Name: "states", Kind: gpu.Slice, Type: "int32", Size: 4},
+		{Name: "inbox", Kind: gpu.Slice, Type: "uint64", Size: 8},
+		{Name: "outbox", Kind: gpu.Slice, Type: "uint64", Size: 8},
+		{Name: "post", Kind: gpu.Slice, Type: "uint64", Size: 8},
+		{Name: "host", Kind: gpu.Slice, Type: "uint64", Size: 8},
+	},
+	PTX: quernPTX,
+	Variants: []gpu.Variant{
+		{Name: "wide", Sites: []gpu.Site{
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 92, Col: 17},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 94, Col: 3},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 94, Col: 26},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 97, Col: 29},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 97, Col: 3},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 14, Col: 18},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 17, Col: 17},
+			{Kind: gpu.SliceSite, File: "send.go", Line: 14, Col: 7},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 24, Col: 31},
+			{Kind: gpu.SliceSite, File: "forward.go", Line: 29, Col: 15},
+			{Kind: gpu.SliceSite, File: "send.go", Line: 43, Col: 7},
+			{Kind: gpu.SliceSite, File: "send.go", Line: 61, Col: 7},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 62, Col: 23},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 63, Col: 23},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 64, Col: 23},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 64, Col: 53},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 65, Col: 23},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 65, Col: 54},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 57, Col: 25},
+			{Kind: gpu.SliceSite, File: "send.go", Line: 52, Col: 7},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 53, Col: 23},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 54, Col: 23},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 55, Col: 23},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 55, Col: 53},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 56, Col: 23},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 56, Col: 54},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 65, Col: 24},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 78, Col: 24},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 79, Col: 24},
+			{Kind: gpu.SliceSite, File: "forward.go", Line: 32, Col: 24},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 80, Col: 3},
+			{Kind: gpu.IndexSite, File: "context.go", Line: 29, Col: 16},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 83, Col: 3},
+			{Kind: gpu.IndexSite, File: "context.go", Line: 29, Col: 60},
+		}},
+	},
+	Block:  gpu.Dim3{X: 64, Y: 1, Z: 1},
+	Shared: 648,
+	Host:   quernHostHighestActor,
+})
+
+var _ = highestActor // compiled, not called
+
+func highestActor(t kernel.Thread, shape actor.Shape, control []uint64, cursors []uint32, states []int32, inbox, outbox, post, host []uint64) {
+	actor.Serve(t, shape, control, cursors, states, inbox, outbox, post, host, func(t kernel.Thread, _ *actor.Context, state *int32, in *Row, out *Highest) kernel.Action {
+		return highest(t, state, in, out)
+	})
+}
+
+var quernHighestProgram = &ring.Program{Name: "highest", Kernel: quernHighestActor, Threads: 64}
+
+// SpawnHighest makes an actor with the handler highest.
+//
+// highest compares the numbers of a row in shared memory, which keeps nothing from
+// one row to the next.
+func SpawnHighest(ctx context.Context, rt *ring.Runtime, o ring.Options) (*ring.Actor[Row, Highest], error) {
+	return ring.Spawn[int32, Row, Highest](ctx, rt, quernHighestProgram, o)
+}
+
+var quernEchoActor = gpu.NewKernel(gpu.KernelInfo{
+	Name: "echoActor", Package: "quern.dev/internal/conformance/actors", Pos: "quern_gen.go:11",
+	Params: []gpu.Param{
+		{Name: "shape", Kind: gpu.Struct, Type: "actor.Shape", Size: 104},
 		{Name: "control", Kind: gpu.Slice, Type: "uint64", Size: 8},
 		{Name: "cursors", Kind: gpu.Slice, Type: "uint32", Size: 4},
 		{Name: "states", Kind: gpu.Slice, Type: "Count", Size: 16},
 		{Name: "inbox", Kind: gpu.Slice, Type: "uint64", Size: 8},
 		{Name: "outbox", Kind: gpu.Slice, Type: "uint64", Size: 8},
+		{Name: "post", Kind: gpu.Slice, Type: "uint64", Size: 8},
+		{Name: "host", Kind: gpu.Slice, Type: "uint64", Size: 8},
 	},
 	PTX: quernPTX,
 	Variants: []gpu.Variant{
-		{Name: "proven", Limits: []int64{1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 1, 5, 9, 2147483647, 0, 9, 2, 0, 5, 1, 2, 4, 9, 0, 0, 16, 2, 0, 5, 1, 1, 4, 9, 7, 0, -1, 1, 3, 2, 0, 4, 1, 3, 0, 238609294, 4, 7, 5, 9, 0}, Sites: []gpu.Site{
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 43, Col: 10},
-			{Kind: gpu.SliceSite, File: "serve.go", Line: 56, Col: 9},
-			{Kind: gpu.SliceSite, File: "serve.go", Line: 57, Col: 10},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 69, Col: 30},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 230, Col: 3},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 79, Col: 35},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 95, Col: 12},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 97, Col: 34},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 108, Col: 5},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 125, Col: 11},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 164, Col: 46},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 179, Col: 27},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 181, Col: 26},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 192, Col: 10},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 194, Col: 26},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 199, Col: 5},
-		}},
-		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 1, 5, 9, 2147483647, 0, 9, 2, 0, 5, 9, 2147483647, 0, 16, 2, 0, 5, 9, 2147483655}, Sites: []gpu.Site{
-			{Kind: gpu.SliceSite, File: "serve.go", Line: 40, Col: 12},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 43, Col: 10},
-			{Kind: gpu.SliceSite, File: "serve.go", Line: 56, Col: 9},
-			{Kind: gpu.SliceSite, File: "serve.go", Line: 57, Col: 10},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 65, Col: 32},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 69, Col: 30},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 230, Col: 3},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 79, Col: 35},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 95, Col: 12},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 97, Col: 34},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 108, Col: 5},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 125, Col: 11},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 145, Col: 28},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 156, Col: 25},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 164, Col: 33},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 164, Col: 46},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 179, Col: 27},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 181, Col: 26},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 182, Col: 26},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 192, Col: 10},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 194, Col: 26},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 199, Col: 5},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 219, Col: 24},
-		}},
 		{Name: "wide", Sites: []gpu.Site{
-			{Kind: gpu.SliceSite, File: "serve.go", Line: 40, Col: 12},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 43, Col: 10},
-			{Kind: gpu.SliceSite, File: "serve.go", Line: 56, Col: 9},
-			{Kind: gpu.SliceSite, File: "serve.go", Line: 57, Col: 10},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 65, Col: 32},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 69, Col: 30},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 230, Col: 3},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 79, Col: 35},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 95, Col: 12},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 97, Col: 34},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 108, Col: 5},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 125, Col: 11},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 145, Col: 28},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 156, Col: 25},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 164, Col: 33},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 164, Col: 46},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 179, Col: 27},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 181, Col: 26},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 182, Col: 26},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 192, Col: 10},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 194, Col: 26},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 199, Col: 5},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 219, Col: 24},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 92, Col: 17},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 94, Col: 3},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 94, Col: 26},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 97, Col: 29},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 97, Col: 3},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 14, Col: 18},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 17, Col: 17},
+			{Kind: gpu.SliceSite, File: "send.go", Line: 14, Col: 7},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 24, Col: 31},
+			{Kind: gpu.SliceSite, File: "forward.go", Line: 29, Col: 15},
+			{Kind: gpu.SliceSite, File: "send.go", Line: 43, Col: 7},
+			{Kind: gpu.SliceSite, File: "send.go", Line: 61, Col: 7},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 62, Col: 23},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 63, Col: 23},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 64, Col: 23},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 64, Col: 53},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 65, Col: 23},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 65, Col: 54},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 57, Col: 25},
+			{Kind: gpu.SliceSite, File: "send.go", Line: 52, Col: 7},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 53, Col: 23},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 54, Col: 23},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 55, Col: 23},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 55, Col: 53},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 56, Col: 23},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 56, Col: 54},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 65, Col: 24},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 78, Col: 24},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 79, Col: 24},
+			{Kind: gpu.SliceSite, File: "forward.go", Line: 32, Col: 24},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 80, Col: 3},
+			{Kind: gpu.IndexSite, File: "context.go", Line: 29, Col: 16},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 83, Col: 3},
+			{Kind: gpu.IndexSite, File: "context.go", Line: 29, Col: 60},
 		}},
 	},
 	Block:  gpu.Dim3{X: 32, Y: 1, Z: 1},
-	Shared: 56,
+	Shared: 124,
 	Host:   quernHostEchoActor,
 })
 
 var _ = echoActor // compiled, not called
 
-func echoActor(t kernel.Thread, shape actor.Shape, control []uint64, cursors []uint32, states []Count, inbox, outbox []uint64) {
-	actor.Serve(t, shape, control, cursors, states, inbox, outbox, echo)
+func echoActor(t kernel.Thread, shape actor.Shape, control []uint64, cursors []uint32, states []Count, inbox, outbox, post, host []uint64) {
+	actor.ServeWarp(t, shape, control, cursors, states, inbox, outbox, post, host, func(t kernel.Thread, _ *actor.Context, state *Count, in *Message, out *Message) kernel.Action {
+		return echo(t, state, in, out)
+	})
 }
 
 var quernEchoProgram = &ring.Program{Name: "echo", Kernel: quernEchoActor, Threads: 32}
@@ -118,98 +238,68 @@ func SpawnEcho(ctx context.Context, rt *ring.Runtime, o ring.Options) (*ring.Act
 }
 
 var quernAccumulateActor = gpu.NewKernel(gpu.KernelInfo{
-	Name: "accumulateActor", Package: "quern.dev/internal/conformance/actors", Pos: "quern_gen.go:10",
+	Name: "accumulateActor", Package: "quern.dev/internal/conformance/actors", Pos: "quern_gen.go:11",
 	Params: []gpu.Param{
-		{Name: "shape", Kind: gpu.Struct, Type: "actor.Shape", Size: 80},
+		{Name: "shape", Kind: gpu.Struct, Type: "actor.Shape", Size: 104},
 		{Name: "control", Kind: gpu.Slice, Type: "uint64", Size: 8},
 		{Name: "cursors", Kind: gpu.Slice, Type: "uint32", Size: 4},
 		{Name: "states", Kind: gpu.Slice, Type: "Total", Size: 16},
 		{Name: "inbox", Kind: gpu.Slice, Type: "uint64", Size: 8},
 		{Name: "outbox", Kind: gpu.Slice, Type: "uint64", Size: 8},
+		{Name: "post", Kind: gpu.Slice, Type: "uint64", Size: 8},
+		{Name: "host", Kind: gpu.Slice, Type: "uint64", Size: 8},
 	},
 	PTX: quernPTX,
 	Variants: []gpu.Variant{
-		{Name: "proven", Limits: []int64{1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 1, 5, 9, 2147483647, 0, 9, 2, 0, 5, 1, 2, 4, 9, 0, 0, 16, 2, 0, 5, 1, 1, 4, 9, 7, 0, -1, 1, 3, 2, 0, 4, 1, 3, 0, 238609294, 4, 7, 5, 9, 0}, Sites: []gpu.Site{
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 43, Col: 10},
-			{Kind: gpu.SliceSite, File: "serve.go", Line: 56, Col: 9},
-			{Kind: gpu.SliceSite, File: "serve.go", Line: 57, Col: 10},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 69, Col: 30},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 230, Col: 3},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 79, Col: 35},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 95, Col: 12},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 97, Col: 34},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 108, Col: 5},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 125, Col: 11},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 164, Col: 46},
-			{Kind: gpu.PanicSite, File: "handlers.go", Line: 65, Col: 3, Text: "asked to"},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 179, Col: 27},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 181, Col: 26},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 192, Col: 10},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 194, Col: 26},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 199, Col: 5},
-		}},
-		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 1, 5, 9, 2147483647, 0, 9, 2, 0, 5, 9, 2147483647, 0, 16, 2, 0, 5, 9, 2147483655}, Sites: []gpu.Site{
-			{Kind: gpu.SliceSite, File: "serve.go", Line: 40, Col: 12},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 43, Col: 10},
-			{Kind: gpu.SliceSite, File: "serve.go", Line: 56, Col: 9},
-			{Kind: gpu.SliceSite, File: "serve.go", Line: 57, Col: 10},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 65, Col: 32},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 69, Col: 30},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 230, Col: 3},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 79, Col: 35},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 95, Col: 12},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 97, Col: 34},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 108, Col: 5},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 125, Col: 11},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 145, Col: 28},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 156, Col: 25},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 164, Col: 33},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 164, Col: 46},
-			{Kind: gpu.PanicSite, File: "handlers.go", Line: 65, Col: 3, Text: "asked to"},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 179, Col: 27},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 181, Col: 26},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 182, Col: 26},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 192, Col: 10},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 194, Col: 26},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 199, Col: 5},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 219, Col: 24},
-		}},
 		{Name: "wide", Sites: []gpu.Site{
-			{Kind: gpu.SliceSite, File: "serve.go", Line: 40, Col: 12},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 43, Col: 10},
-			{Kind: gpu.SliceSite, File: "serve.go", Line: 56, Col: 9},
-			{Kind: gpu.SliceSite, File: "serve.go", Line: 57, Col: 10},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 65, Col: 32},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 69, Col: 30},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 230, Col: 3},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 79, Col: 35},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 95, Col: 12},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 97, Col: 34},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 108, Col: 5},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 125, Col: 11},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 145, Col: 28},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 156, Col: 25},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 164, Col: 33},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 164, Col: 46},
-			{Kind: gpu.PanicSite, File: "handlers.go", Line: 65, Col: 3, Text: "asked to"},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 179, Col: 27},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 181, Col: 26},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 182, Col: 26},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 192, Col: 10},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 194, Col: 26},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 199, Col: 5},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 219, Col: 24},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 92, Col: 17},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 94, Col: 3},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 94, Col: 26},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 97, Col: 29},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 97, Col: 3},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 14, Col: 18},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 17, Col: 17},
+			{Kind: gpu.SliceSite, File: "send.go", Line: 14, Col: 7},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 24, Col: 31},
+			{Kind: gpu.SliceSite, File: "forward.go", Line: 29, Col: 15},
+			{Kind: gpu.SliceSite, File: "send.go", Line: 43, Col: 7},
+			{Kind: gpu.SliceSite, File: "send.go", Line: 61, Col: 7},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 62, Col: 23},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 63, Col: 23},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 64, Col: 23},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 64, Col: 53},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 65, Col: 23},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 65, Col: 54},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 57, Col: 25},
+			{Kind: gpu.SliceSite, File: "send.go", Line: 52, Col: 7},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 53, Col: 23},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 54, Col: 23},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 55, Col: 23},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 55, Col: 53},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 56, Col: 23},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 56, Col: 54},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 65, Col: 24},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 78, Col: 24},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 79, Col: 24},
+			{Kind: gpu.SliceSite, File: "forward.go", Line: 32, Col: 24},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 80, Col: 3},
+			{Kind: gpu.IndexSite, File: "context.go", Line: 29, Col: 16},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 83, Col: 3},
+			{Kind: gpu.PanicSite, File: "handlers.go", Line: 68, Col: 3, Text: "asked to"},
+			{Kind: gpu.IndexSite, File: "context.go", Line: 29, Col: 60},
 		}},
 	},
 	Block:  gpu.Dim3{X: 64, Y: 1, Z: 1},
-	Shared: 56,
+	Shared: 124,
 	Host:   quernHostAccumulateActor,
 })
 
 var _ = accumulateActor // compiled, not called
 
-func accumulateActor(t kernel.Thread, shape actor.Shape, control []uint64, cursors []uint32, states []Total, inbox, outbox []uint64) {
-	actor.Serve(t, shape, control, cursors, states, inbox, outbox, accumulate)
+func accumulateActor(t kernel.Thread, shape actor.Shape, control []uint64, cursors []uint32, states []Total, inbox, outbox, post, host []uint64) {
+	actor.Serve(t, shape, control, cursors, states, inbox, outbox, post, host, func(t kernel.Thread, _ *actor.Context, state *Total, in *Sample, out *Reply) kernel.Action {
+		return accumulate(t, state, in, out)
+	})
 }
 
 var quernAccumulateProgram = &ring.Program{Name: "accumulate", Kernel: quernAccumulateActor, Threads: 64}
@@ -222,98 +312,68 @@ func SpawnAccumulate(ctx context.Context, rt *ring.Runtime, o ring.Options) (*ri
 }
 
 var quernFirstOfActor = gpu.NewKernel(gpu.KernelInfo{
-	Name: "firstOfActor", Package: "quern.dev/internal/conformance/actors", Pos: "quern_gen.go:10",
+	Name: "firstOfActor", Package: "quern.dev/internal/conformance/actors", Pos: "quern_gen.go:11",
 	Params: []gpu.Param{
-		{Name: "shape", Kind: gpu.Struct, Type: "actor.Shape", Size: 80},
+		{Name: "shape", Kind: gpu.Struct, Type: "actor.Shape", Size: 104},
 		{Name: "control", Kind: gpu.Slice, Type: "uint64", Size: 8},
 		{Name: "cursors", Kind: gpu.Slice, Type: "uint32", Size: 4},
 		{Name: "states", Kind: gpu.Slice, Type: "uint64", Size: 8},
 		{Name: "inbox", Kind: gpu.Slice, Type: "uint64", Size: 8},
 		{Name: "outbox", Kind: gpu.Slice, Type: "uint64", Size: 8},
+		{Name: "post", Kind: gpu.Slice, Type: "uint64", Size: 8},
+		{Name: "host", Kind: gpu.Slice, Type: "uint64", Size: 8},
 	},
 	PTX: quernPTX,
 	Variants: []gpu.Variant{
-		{Name: "proven", Limits: []int64{1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 1, 5, 9, 2147483647, 0, 9, 2, 0, 5, 1, 2, 4, 9, 0, 0, 16, 2, 0, 5, 1, 1, 4, 9, 7, 0, -1, 1, 3, 2, 0, 4, 1, 3, 0, 238609294, 4, 7, 5, 9, 0}, Sites: []gpu.Site{
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 43, Col: 10},
-			{Kind: gpu.SliceSite, File: "serve.go", Line: 56, Col: 9},
-			{Kind: gpu.SliceSite, File: "serve.go", Line: 57, Col: 10},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 69, Col: 30},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 230, Col: 3},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 79, Col: 35},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 95, Col: 12},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 97, Col: 34},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 108, Col: 5},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 125, Col: 11},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 164, Col: 46},
-			{Kind: gpu.IndexSite, File: "handlers.go", Line: 92, Col: 10},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 179, Col: 27},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 181, Col: 26},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 192, Col: 10},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 194, Col: 26},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 199, Col: 5},
-		}},
-		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 1, 5, 9, 2147483647, 0, 9, 2, 0, 5, 9, 2147483647, 0, 16, 2, 0, 5, 9, 2147483655}, Sites: []gpu.Site{
-			{Kind: gpu.SliceSite, File: "serve.go", Line: 40, Col: 12},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 43, Col: 10},
-			{Kind: gpu.SliceSite, File: "serve.go", Line: 56, Col: 9},
-			{Kind: gpu.SliceSite, File: "serve.go", Line: 57, Col: 10},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 65, Col: 32},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 69, Col: 30},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 230, Col: 3},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 79, Col: 35},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 95, Col: 12},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 97, Col: 34},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 108, Col: 5},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 125, Col: 11},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 145, Col: 28},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 156, Col: 25},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 164, Col: 33},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 164, Col: 46},
-			{Kind: gpu.IndexSite, File: "handlers.go", Line: 92, Col: 10},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 179, Col: 27},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 181, Col: 26},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 182, Col: 26},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 192, Col: 10},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 194, Col: 26},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 199, Col: 5},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 219, Col: 24},
-		}},
 		{Name: "wide", Sites: []gpu.Site{
-			{Kind: gpu.SliceSite, File: "serve.go", Line: 40, Col: 12},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 43, Col: 10},
-			{Kind: gpu.SliceSite, File: "serve.go", Line: 56, Col: 9},
-			{Kind: gpu.SliceSite, File: "serve.go", Line: 57, Col: 10},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 65, Col: 32},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 69, Col: 30},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 230, Col: 3},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 79, Col: 35},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 95, Col: 12},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 97, Col: 34},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 108, Col: 5},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 125, Col: 11},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 145, Col: 28},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 156, Col: 25},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 164, Col: 33},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 164, Col: 46},
-			{Kind: gpu.IndexSite, File: "handlers.go", Line: 92, Col: 10},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 179, Col: 27},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 181, Col: 26},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 182, Col: 26},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 192, Col: 10},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 194, Col: 26},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 199, Col: 5},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 219, Col: 24},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 92, Col: 17},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 94, Col: 3},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 94, Col: 26},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 97, Col: 29},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 97, Col: 3},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 14, Col: 18},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 17, Col: 17},
+			{Kind: gpu.SliceSite, File: "send.go", Line: 14, Col: 7},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 24, Col: 31},
+			{Kind: gpu.SliceSite, File: "forward.go", Line: 29, Col: 15},
+			{Kind: gpu.SliceSite, File: "send.go", Line: 43, Col: 7},
+			{Kind: gpu.SliceSite, File: "send.go", Line: 61, Col: 7},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 62, Col: 23},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 63, Col: 23},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 64, Col: 23},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 64, Col: 53},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 65, Col: 23},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 65, Col: 54},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 57, Col: 25},
+			{Kind: gpu.SliceSite, File: "send.go", Line: 52, Col: 7},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 53, Col: 23},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 54, Col: 23},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 55, Col: 23},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 55, Col: 53},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 56, Col: 23},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 56, Col: 54},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 65, Col: 24},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 78, Col: 24},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 79, Col: 24},
+			{Kind: gpu.SliceSite, File: "forward.go", Line: 32, Col: 24},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 80, Col: 3},
+			{Kind: gpu.IndexSite, File: "context.go", Line: 29, Col: 16},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 83, Col: 3},
+			{Kind: gpu.IndexSite, File: "handlers.go", Line: 95, Col: 10},
+			{Kind: gpu.IndexSite, File: "context.go", Line: 29, Col: 60},
 		}},
 	},
 	Block:  gpu.Dim3{X: 32, Y: 1, Z: 1},
-	Shared: 56,
+	Shared: 124,
 	Host:   quernHostFirstOfActor,
 })
 
 var _ = firstOfActor // compiled, not called
 
-func firstOfActor(t kernel.Thread, shape actor.Shape, control []uint64, cursors []uint32, states []uint64, inbox, outbox []uint64) {
-	actor.Serve(t, shape, control, cursors, states, inbox, outbox, firstOf)
+func firstOfActor(t kernel.Thread, shape actor.Shape, control []uint64, cursors []uint32, states []uint64, inbox, outbox, post, host []uint64) {
+	actor.ServeWarp(t, shape, control, cursors, states, inbox, outbox, post, host, func(t kernel.Thread, _ *actor.Context, state *uint64, in *[4]int32, out *int32) kernel.Action {
+		return firstOf(t, state, in, out)
+	})
 }
 
 var quernFirstOfProgram = &ring.Program{Name: "firstOf", Kernel: quernFirstOfActor, Threads: 32}
@@ -325,1225 +385,4619 @@ func SpawnFirstOf(ctx context.Context, rt *ring.Runtime, o ring.Options) (*ring.
 	return ring.Spawn[uint64, [4]int32, int32](ctx, rt, quernFirstOfProgram, o)
 }
 
-func quernHostEchoActor(r *host.Run) {
-	shape := host.Value[actor.Shape](r, 0)
-	control := host.Slice[uint64](r, 1)
-	cursors := host.Slice[uint32](r, 2)
-	states := host.Slice[Count](r, 3)
-	inbox := host.Slice[uint64](r, 4)
-	outbox := host.Slice[uint64](r, 5)
-	var level uint32
-	size := shape.Levels / 2
+var quernBulkyActor = gpu.NewKernel(gpu.KernelInfo{
+	Name: "bulkyActor", Package: "quern.dev/internal/conformance/actors", Pos: "quern_gen.go:11",
+	Params: []gpu.Param{
+		{Name: "shape", Kind: gpu.Struct, Type: "actor.Shape", Size: 104},
+		{Name: "control", Kind: gpu.Slice, Type: "uint64", Size: 8},
+		{Name: "cursors", Kind: gpu.Slice, Type: "uint32", Size: 4},
+		{Name: "states", Kind: gpu.Slice, Type: "uint32", Size: 4},
+		{Name: "inbox", Kind: gpu.Slice, Type: "uint64", Size: 8},
+		{Name: "outbox", Kind: gpu.Slice, Type: "uint64", Size: 8},
+		{Name: "post", Kind: gpu.Slice, Type: "uint64", Size: 8},
+		{Name: "host", Kind: gpu.Slice, Type: "uint64", Size: 8},
+	},
+	PTX: quernPTX,
+	Variants: []gpu.Variant{
+		{Name: "wide", Sites: []gpu.Site{
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 92, Col: 17},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 94, Col: 3},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 94, Col: 26},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 97, Col: 29},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 97, Col: 3},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 14, Col: 18},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 17, Col: 17},
+			{Kind: gpu.SliceSite, File: "send.go", Line: 14, Col: 7},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 24, Col: 31},
+			{Kind: gpu.SliceSite, File: "forward.go", Line: 29, Col: 15},
+			{Kind: gpu.SliceSite, File: "send.go", Line: 43, Col: 7},
+			{Kind: gpu.SliceSite, File: "send.go", Line: 61, Col: 7},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 62, Col: 23},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 63, Col: 23},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 64, Col: 23},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 64, Col: 53},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 65, Col: 23},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 65, Col: 54},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 57, Col: 25},
+			{Kind: gpu.SliceSite, File: "send.go", Line: 52, Col: 7},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 53, Col: 23},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 54, Col: 23},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 55, Col: 23},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 55, Col: 53},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 56, Col: 23},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 56, Col: 54},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 65, Col: 24},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 78, Col: 24},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 79, Col: 24},
+			{Kind: gpu.SliceSite, File: "forward.go", Line: 32, Col: 24},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 80, Col: 3},
+			{Kind: gpu.IndexSite, File: "context.go", Line: 29, Col: 16},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 83, Col: 3},
+			{Kind: gpu.IndexSite, File: "context.go", Line: 29, Col: 60},
+		}},
+	},
+	Block:  gpu.Dim3{X: 32, Y: 1, Z: 1},
+	Shared: 100128,
+	Host:   quernHostBulkyActor,
+})
+
+var _ = bulkyActor // compiled, not called
+
+func bulkyActor(t kernel.Thread, shape actor.Shape, control []uint64, cursors []uint32, states []uint32, inbox, outbox, post, host []uint64) {
+	actor.ServeWarp(t, shape, control, cursors, states, inbox, outbox, post, host, func(t kernel.Thread, _ *actor.Context, state *uint32, in *uint32, out *uint32) kernel.Action {
+		return bulky(t, state, in, out)
+	})
+}
+
+var quernBulkyProgram = &ring.Program{Name: "bulky", Kernel: quernBulkyActor, Threads: 32}
+
+// SpawnBulky makes an actor with the handler bulky.
+//
+// bulky adds one, and has so much shared memory that few blocks are resident.
+func SpawnBulky(ctx context.Context, rt *ring.Runtime, o ring.Options) (*ring.Actor[uint32, uint32], error) {
+	return ring.Spawn[uint32, uint32, uint32](ctx, rt, quernBulkyProgram, o)
+}
+
+var quernBounceActor = gpu.NewKernel(gpu.KernelInfo{
+	Name: "bounceActor", Package: "quern.dev/internal/conformance/actors", Pos: "quern_gen.go:11",
+	Params: []gpu.Param{
+		{Name: "shape", Kind: gpu.Struct, Type: "actor.Shape", Size: 104},
+		{Name: "control", Kind: gpu.Slice, Type: "uint64", Size: 8},
+		{Name: "cursors", Kind: gpu.Slice, Type: "uint32", Size: 4},
+		{Name: "states", Kind: gpu.Slice, Type: "Match", Size: 16},
+		{Name: "inbox", Kind: gpu.Slice, Type: "uint64", Size: 8},
+		{Name: "outbox", Kind: gpu.Slice, Type: "uint64", Size: 8},
+		{Name: "post", Kind: gpu.Slice, Type: "uint64", Size: 8},
+		{Name: "host", Kind: gpu.Slice, Type: "uint64", Size: 8},
+	},
+	PTX: quernPTX,
+	Variants: []gpu.Variant{
+		{Name: "wide", Sites: []gpu.Site{
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 92, Col: 17},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 94, Col: 3},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 94, Col: 26},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 97, Col: 29},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 97, Col: 3},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 14, Col: 18},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 17, Col: 17},
+			{Kind: gpu.SliceSite, File: "send.go", Line: 14, Col: 7},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 24, Col: 31},
+			{Kind: gpu.SliceSite, File: "forward.go", Line: 29, Col: 15},
+			{Kind: gpu.SliceSite, File: "send.go", Line: 43, Col: 7},
+			{Kind: gpu.SliceSite, File: "send.go", Line: 61, Col: 7},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 62, Col: 23},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 63, Col: 23},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 64, Col: 23},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 64, Col: 53},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 65, Col: 23},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 65, Col: 54},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 57, Col: 25},
+			{Kind: gpu.SliceSite, File: "send.go", Line: 52, Col: 7},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 53, Col: 23},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 54, Col: 23},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 55, Col: 23},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 55, Col: 53},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 56, Col: 23},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 56, Col: 54},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 65, Col: 24},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 78, Col: 24},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 79, Col: 24},
+			{Kind: gpu.SliceSite, File: "forward.go", Line: 32, Col: 24},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 80, Col: 3},
+			{Kind: gpu.IndexSite, File: "context.go", Line: 29, Col: 16},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 83, Col: 3},
+			{Kind: gpu.IndexSite, File: "context.go", Line: 55, Col: 3},
+			{Kind: gpu.IndexSite, File: "context.go", Line: 59, Col: 2},
+			{Kind: gpu.IndexSite, File: "context.go", Line: 29, Col: 60},
+		}},
+	},
+	Block:  gpu.Dim3{X: 32, Y: 1, Z: 1},
+	Shared: 124,
+	Host:   quernHostBounceActor,
+})
+
+var _ = bounceActor // compiled, not called
+
+func bounceActor(t kernel.Thread, shape actor.Shape, control []uint64, cursors []uint32, states []Match, inbox, outbox, post, host []uint64) {
+	actor.ServeWarp(t, shape, control, cursors, states, inbox, outbox, post, host, func(t kernel.Thread, c *actor.Context, state *Match, in *Ball, out *Ball) kernel.Action {
+		return bounce(t, c, state, in, out)
+	})
+}
+
+var quernBounceProgram = &ring.Program{Name: "bounce", Kernel: quernBounceActor, Threads: 32}
+
+// SpawnBounce makes an actor with the handler bounce.
+//
+// bounce sends a ball back as often as it says.
+func SpawnBounce(ctx context.Context, rt *ring.Runtime, o ring.Options) (*ring.Actor[Ball, Ball], error) {
+	return ring.Spawn[Match, Ball, Ball](ctx, rt, quernBounceProgram, o)
+}
+
+var quernTwiceActor = gpu.NewKernel(gpu.KernelInfo{
+	Name: "twiceActor", Package: "quern.dev/internal/conformance/actors", Pos: "quern_gen.go:11",
+	Params: []gpu.Param{
+		{Name: "shape", Kind: gpu.Struct, Type: "actor.Shape", Size: 104},
+		{Name: "control", Kind: gpu.Slice, Type: "uint64", Size: 8},
+		{Name: "cursors", Kind: gpu.Slice, Type: "uint32", Size: 4},
+		{Name: "states", Kind: gpu.Slice, Type: "int64", Size: 8},
+		{Name: "inbox", Kind: gpu.Slice, Type: "uint64", Size: 8},
+		{Name: "outbox", Kind: gpu.Slice, Type: "uint64", Size: 8},
+		{Name: "post", Kind: gpu.Slice, Type: "uint64", Size: 8},
+		{Name: "host", Kind: gpu.Slice, Type: "uint64", Size: 8},
+	},
+	PTX: quernPTX,
+	Variants: []gpu.Variant{
+		{Name: "wide", Sites: []gpu.Site{
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 92, Col: 17},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 94, Col: 3},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 94, Col: 26},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 97, Col: 29},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 97, Col: 3},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 14, Col: 18},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 17, Col: 17},
+			{Kind: gpu.SliceSite, File: "send.go", Line: 14, Col: 7},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 24, Col: 31},
+			{Kind: gpu.SliceSite, File: "forward.go", Line: 29, Col: 15},
+			{Kind: gpu.SliceSite, File: "send.go", Line: 43, Col: 7},
+			{Kind: gpu.SliceSite, File: "send.go", Line: 61, Col: 7},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 62, Col: 23},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 63, Col: 23},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 64, Col: 23},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 64, Col: 53},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 65, Col: 23},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 65, Col: 54},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 57, Col: 25},
+			{Kind: gpu.SliceSite, File: "send.go", Line: 52, Col: 7},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 53, Col: 23},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 54, Col: 23},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 55, Col: 23},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 55, Col: 53},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 56, Col: 23},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 56, Col: 54},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 65, Col: 24},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 78, Col: 24},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 79, Col: 24},
+			{Kind: gpu.SliceSite, File: "forward.go", Line: 32, Col: 24},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 80, Col: 3},
+			{Kind: gpu.IndexSite, File: "context.go", Line: 29, Col: 16},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 83, Col: 3},
+			{Kind: gpu.IndexSite, File: "context.go", Line: 29, Col: 60},
+		}},
+	},
+	Block:  gpu.Dim3{X: 32, Y: 1, Z: 1},
+	Shared: 124,
+	Host:   quernHostTwiceActor,
+})
+
+var _ = twiceActor // compiled, not called
+
+func twiceActor(t kernel.Thread, shape actor.Shape, control []uint64, cursors []uint32, states []int64, inbox, outbox, post, host []uint64) {
+	actor.ServeWarp(t, shape, control, cursors, states, inbox, outbox, post, host, func(t kernel.Thread, _ *actor.Context, state *int64, in *int64, out *int64) kernel.Action {
+		return twice(t, state, in, out)
+	})
+}
+
+var quernTwiceProgram = &ring.Program{Name: "twice", Kernel: quernTwiceActor, Threads: 32}
+
+// SpawnTwice makes an actor with the handler twice.
+//
+// twice replies with twice the value, as the stage of a pipeline.
+func SpawnTwice(ctx context.Context, rt *ring.Runtime, o ring.Options) (*ring.Actor[int64, int64], error) {
+	return ring.Spawn[int64, int64, int64](ctx, rt, quernTwiceProgram, o)
+}
+
+var quernLingerActor = gpu.NewKernel(gpu.KernelInfo{
+	Name: "lingerActor", Package: "quern.dev/internal/conformance/actors", Pos: "quern_gen.go:11",
+	Params: []gpu.Param{
+		{Name: "shape", Kind: gpu.Struct, Type: "actor.Shape", Size: 104},
+		{Name: "control", Kind: gpu.Slice, Type: "uint64", Size: 8},
+		{Name: "cursors", Kind: gpu.Slice, Type: "uint32", Size: 4},
+		{Name: "states", Kind: gpu.Slice, Type: "int64", Size: 8},
+		{Name: "inbox", Kind: gpu.Slice, Type: "uint64", Size: 8},
+		{Name: "outbox", Kind: gpu.Slice, Type: "uint64", Size: 8},
+		{Name: "post", Kind: gpu.Slice, Type: "uint64", Size: 8},
+		{Name: "host", Kind: gpu.Slice, Type: "uint64", Size: 8},
+	},
+	PTX: quernPTX,
+	Variants: []gpu.Variant{
+		{Name: "wide", Sites: []gpu.Site{
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 92, Col: 17},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 94, Col: 3},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 94, Col: 26},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 97, Col: 29},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 97, Col: 3},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 14, Col: 18},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 17, Col: 17},
+			{Kind: gpu.SliceSite, File: "send.go", Line: 14, Col: 7},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 24, Col: 31},
+			{Kind: gpu.SliceSite, File: "forward.go", Line: 29, Col: 15},
+			{Kind: gpu.SliceSite, File: "send.go", Line: 43, Col: 7},
+			{Kind: gpu.SliceSite, File: "send.go", Line: 61, Col: 7},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 62, Col: 23},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 63, Col: 23},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 64, Col: 23},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 64, Col: 53},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 65, Col: 23},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 65, Col: 54},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 57, Col: 25},
+			{Kind: gpu.SliceSite, File: "send.go", Line: 52, Col: 7},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 53, Col: 23},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 54, Col: 23},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 55, Col: 23},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 55, Col: 53},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 56, Col: 23},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 56, Col: 54},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 65, Col: 24},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 78, Col: 24},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 79, Col: 24},
+			{Kind: gpu.SliceSite, File: "forward.go", Line: 32, Col: 24},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 80, Col: 3},
+			{Kind: gpu.IndexSite, File: "context.go", Line: 29, Col: 16},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 83, Col: 3},
+			{Kind: gpu.IndexSite, File: "context.go", Line: 29, Col: 60},
+		}},
+	},
+	Block:  gpu.Dim3{X: 32, Y: 1, Z: 1},
+	Shared: 124,
+	Host:   quernHostLingerActor,
+})
+
+var _ = lingerActor // compiled, not called
+
+func lingerActor(t kernel.Thread, shape actor.Shape, control []uint64, cursors []uint32, states []int64, inbox, outbox, post, host []uint64) {
+	actor.ServeWarp(t, shape, control, cursors, states, inbox, outbox, post, host, func(t kernel.Thread, _ *actor.Context, state *int64, in *int64, out *int64) kernel.Action {
+		return linger(t, state, in, out)
+	})
+}
+
+var quernLingerProgram = &ring.Program{Name: "linger", Kernel: quernLingerActor, Threads: 32}
+
+// SpawnLinger makes an actor with the handler linger.
+//
+// linger replies after so many nanoseconds.
+func SpawnLinger(ctx context.Context, rt *ring.Runtime, o ring.Options) (*ring.Actor[int64, int64], error) {
+	return ring.Spawn[int64, int64, int64](ctx, rt, quernLingerProgram, o)
+}
+
+var quernScatterActor = gpu.NewKernel(gpu.KernelInfo{
+	Name: "scatterActor", Package: "quern.dev/internal/conformance/actors", Pos: "quern_gen.go:11",
+	Params: []gpu.Param{
+		{Name: "shape", Kind: gpu.Struct, Type: "actor.Shape", Size: 104},
+		{Name: "control", Kind: gpu.Slice, Type: "uint64", Size: 8},
+		{Name: "cursors", Kind: gpu.Slice, Type: "uint32", Size: 4},
+		{Name: "states", Kind: gpu.Slice, Type: "[32]int32", Size: 128},
+		{Name: "inbox", Kind: gpu.Slice, Type: "uint64", Size: 8},
+		{Name: "outbox", Kind: gpu.Slice, Type: "uint64", Size: 8},
+		{Name: "post", Kind: gpu.Slice, Type: "uint64", Size: 8},
+		{Name: "host", Kind: gpu.Slice, Type: "uint64", Size: 8},
+	},
+	PTX: quernPTX,
+	Variants: []gpu.Variant{
+		{Name: "wide", Sites: []gpu.Site{
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 92, Col: 17},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 94, Col: 3},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 94, Col: 26},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 97, Col: 29},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 97, Col: 3},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 14, Col: 18},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 17, Col: 17},
+			{Kind: gpu.SliceSite, File: "send.go", Line: 14, Col: 7},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 24, Col: 31},
+			{Kind: gpu.SliceSite, File: "forward.go", Line: 29, Col: 15},
+			{Kind: gpu.SliceSite, File: "send.go", Line: 43, Col: 7},
+			{Kind: gpu.SliceSite, File: "send.go", Line: 61, Col: 7},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 62, Col: 23},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 63, Col: 23},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 64, Col: 23},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 64, Col: 53},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 65, Col: 23},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 65, Col: 54},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 57, Col: 25},
+			{Kind: gpu.SliceSite, File: "send.go", Line: 52, Col: 7},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 53, Col: 23},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 54, Col: 23},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 55, Col: 23},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 55, Col: 53},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 56, Col: 23},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 56, Col: 54},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 65, Col: 24},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 78, Col: 24},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 79, Col: 24},
+			{Kind: gpu.SliceSite, File: "forward.go", Line: 32, Col: 24},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 80, Col: 3},
+			{Kind: gpu.IndexSite, File: "context.go", Line: 29, Col: 16},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 83, Col: 3},
+			{Kind: gpu.IndexSite, File: "context.go", Line: 55, Col: 3},
+			{Kind: gpu.IndexSite, File: "context.go", Line: 59, Col: 2},
+			{Kind: gpu.IndexSite, File: "context.go", Line: 29, Col: 60},
+		}},
+	},
+	Block:  gpu.Dim3{X: 32, Y: 1, Z: 1},
+	Shared: 124,
+	Host:   quernHostScatterActor,
+})
+
+var _ = scatterActor // compiled, not called
+
+func scatterActor(t kernel.Thread, shape actor.Shape, control []uint64, cursors []uint32, states [][32]int32, inbox, outbox, post, host []uint64) {
+	actor.ServeWarp(t, shape, control, cursors, states, inbox, outbox, post, host, func(t kernel.Thread, c *actor.Context, state *[32]int32, in *Burst, out *int32) kernel.Action {
+		return scatter(t, c, state, in, out)
+	})
+}
+
+var quernScatterProgram = &ring.Program{Name: "scatter", Kernel: quernScatterActor, Threads: 32}
+
+// SpawnScatter makes an actor with the handler scatter.
+//
+// scatter sends numbers to an actor, a number each thread, until all are sent.
+func SpawnScatter(ctx context.Context, rt *ring.Runtime, o ring.Options) (*ring.Actor[Burst, int32], error) {
+	return ring.Spawn[[32]int32, Burst, int32](ctx, rt, quernScatterProgram, o)
+}
+
+var quernSumActor = gpu.NewKernel(gpu.KernelInfo{
+	Name: "sumActor", Package: "quern.dev/internal/conformance/actors", Pos: "quern_gen.go:11",
+	Params: []gpu.Param{
+		{Name: "shape", Kind: gpu.Struct, Type: "actor.Shape", Size: 104},
+		{Name: "control", Kind: gpu.Slice, Type: "uint64", Size: 8},
+		{Name: "cursors", Kind: gpu.Slice, Type: "uint32", Size: 4},
+		{Name: "states", Kind: gpu.Slice, Type: "int64", Size: 8},
+		{Name: "inbox", Kind: gpu.Slice, Type: "uint64", Size: 8},
+		{Name: "outbox", Kind: gpu.Slice, Type: "uint64", Size: 8},
+		{Name: "post", Kind: gpu.Slice, Type: "uint64", Size: 8},
+		{Name: "host", Kind: gpu.Slice, Type: "uint64", Size: 8},
+	},
+	PTX: quernPTX,
+	Variants: []gpu.Variant{
+		{Name: "wide", Sites: []gpu.Site{
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 92, Col: 17},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 94, Col: 3},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 94, Col: 26},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 97, Col: 29},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 97, Col: 3},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 14, Col: 18},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 17, Col: 17},
+			{Kind: gpu.SliceSite, File: "send.go", Line: 14, Col: 7},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 24, Col: 31},
+			{Kind: gpu.SliceSite, File: "forward.go", Line: 29, Col: 15},
+			{Kind: gpu.SliceSite, File: "send.go", Line: 43, Col: 7},
+			{Kind: gpu.SliceSite, File: "send.go", Line: 61, Col: 7},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 62, Col: 23},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 63, Col: 23},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 64, Col: 23},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 64, Col: 53},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 65, Col: 23},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 65, Col: 54},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 57, Col: 25},
+			{Kind: gpu.SliceSite, File: "send.go", Line: 52, Col: 7},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 53, Col: 23},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 54, Col: 23},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 55, Col: 23},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 55, Col: 53},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 56, Col: 23},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 56, Col: 54},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 65, Col: 24},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 78, Col: 24},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 79, Col: 24},
+			{Kind: gpu.SliceSite, File: "forward.go", Line: 32, Col: 24},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 80, Col: 3},
+			{Kind: gpu.IndexSite, File: "context.go", Line: 29, Col: 16},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 83, Col: 3},
+			{Kind: gpu.IndexSite, File: "context.go", Line: 29, Col: 60},
+		}},
+	},
+	Block:  gpu.Dim3{X: 32, Y: 1, Z: 1},
+	Shared: 124,
+	Host:   quernHostSumActor,
+})
+
+var _ = sumActor // compiled, not called
+
+func sumActor(t kernel.Thread, shape actor.Shape, control []uint64, cursors []uint32, states []int64, inbox, outbox, post, host []uint64) {
+	actor.ServeWarp(t, shape, control, cursors, states, inbox, outbox, post, host, func(t kernel.Thread, _ *actor.Context, state *int64, in *int64, out *int64) kernel.Action {
+		return sum(t, state, in, out)
+	})
+}
+
+var quernSumProgram = &ring.Program{Name: "sum", Kernel: quernSumActor, Threads: 32}
+
+// SpawnSum makes an actor with the handler sum.
+//
+// sum adds up what other actors send, and replies with the total.
+func SpawnSum(ctx context.Context, rt *ring.Runtime, o ring.Options) (*ring.Actor[int64, int64], error) {
+	return ring.Spawn[int64, int64, int64](ctx, rt, quernSumProgram, o)
+}
+
+var quernCollectActor = gpu.NewKernel(gpu.KernelInfo{
+	Name: "collectActor", Package: "quern.dev/internal/conformance/actors", Pos: "quern_gen.go:11",
+	Params: []gpu.Param{
+		{Name: "shape", Kind: gpu.Struct, Type: "actor.Shape", Size: 104},
+		{Name: "control", Kind: gpu.Slice, Type: "uint64", Size: 8},
+		{Name: "cursors", Kind: gpu.Slice, Type: "uint32", Size: 4},
+		{Name: "states", Kind: gpu.Slice, Type: "Ball", Size: 24},
+		{Name: "inbox", Kind: gpu.Slice, Type: "uint64", Size: 8},
+		{Name: "outbox", Kind: gpu.Slice, Type: "uint64", Size: 8},
+		{Name: "post", Kind: gpu.Slice, Type: "uint64", Size: 8},
+		{Name: "host", Kind: gpu.Slice, Type: "uint64", Size: 8},
+	},
+	PTX: quernPTX,
+	Variants: []gpu.Variant{
+		{Name: "wide", Sites: []gpu.Site{
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 92, Col: 17},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 94, Col: 3},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 94, Col: 26},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 97, Col: 29},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 97, Col: 3},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 14, Col: 18},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 17, Col: 17},
+			{Kind: gpu.SliceSite, File: "send.go", Line: 14, Col: 7},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 24, Col: 31},
+			{Kind: gpu.SliceSite, File: "forward.go", Line: 29, Col: 15},
+			{Kind: gpu.SliceSite, File: "send.go", Line: 43, Col: 7},
+			{Kind: gpu.SliceSite, File: "send.go", Line: 61, Col: 7},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 62, Col: 23},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 63, Col: 23},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 64, Col: 23},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 64, Col: 53},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 65, Col: 23},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 65, Col: 54},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 57, Col: 25},
+			{Kind: gpu.SliceSite, File: "send.go", Line: 52, Col: 7},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 53, Col: 23},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 54, Col: 23},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 55, Col: 23},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 55, Col: 53},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 56, Col: 23},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 56, Col: 54},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 65, Col: 24},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 78, Col: 24},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 79, Col: 24},
+			{Kind: gpu.SliceSite, File: "forward.go", Line: 32, Col: 24},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 80, Col: 3},
+			{Kind: gpu.IndexSite, File: "context.go", Line: 29, Col: 16},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 83, Col: 3},
+			{Kind: gpu.IndexSite, File: "context.go", Line: 21, Col: 44},
+			{Kind: gpu.IndexSite, File: "context.go", Line: 29, Col: 60},
+		}},
+	},
+	Block:  gpu.Dim3{X: 32, Y: 1, Z: 1},
+	Shared: 124,
+	Host:   quernHostCollectActor,
+})
+
+var _ = collectActor // compiled, not called
+
+func collectActor(t kernel.Thread, shape actor.Shape, control []uint64, cursors []uint32, states []Ball, inbox, outbox, post, host []uint64) {
+	actor.ServeWarp(t, shape, control, cursors, states, inbox, outbox, post, host, func(t kernel.Thread, c *actor.Context, state *Ball, in *Ball, out *Ball) kernel.Action {
+		return collect(t, c, state, in, out)
+	})
+}
+
+var quernCollectProgram = &ring.Program{Name: "collect", Kernel: quernCollectActor, Threads: 32}
+
+// SpawnCollect makes an actor with the handler collect.
+//
+// collect keeps the last ball that an actor has sent, and replies with it.
+func SpawnCollect(ctx context.Context, rt *ring.Runtime, o ring.Options) (*ring.Actor[Ball, Ball], error) {
+	return ring.Spawn[Ball, Ball, Ball](ctx, rt, quernCollectProgram, o)
+}
+
+var quernCountActor = gpu.NewKernel(gpu.KernelInfo{
+	Name: "countActor", Package: "quern.dev/internal/conformance/actors", Pos: "quern_gen.go:11",
+	Params: []gpu.Param{
+		{Name: "shape", Kind: gpu.Struct, Type: "actor.Shape", Size: 104},
+		{Name: "control", Kind: gpu.Slice, Type: "uint64", Size: 8},
+		{Name: "cursors", Kind: gpu.Slice, Type: "uint32", Size: 4},
+		{Name: "states", Kind: gpu.Slice, Type: "Ball", Size: 24},
+		{Name: "inbox", Kind: gpu.Slice, Type: "uint64", Size: 8},
+		{Name: "outbox", Kind: gpu.Slice, Type: "uint64", Size: 8},
+		{Name: "post", Kind: gpu.Slice, Type: "uint64", Size: 8},
+		{Name: "host", Kind: gpu.Slice, Type: "uint64", Size: 8},
+	},
+	PTX: quernPTX,
+	Variants: []gpu.Variant{
+		{Name: "wide", Sites: []gpu.Site{
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 92, Col: 17},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 94, Col: 3},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 94, Col: 26},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 97, Col: 29},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 97, Col: 3},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 14, Col: 18},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 17, Col: 17},
+			{Kind: gpu.SliceSite, File: "send.go", Line: 14, Col: 7},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 24, Col: 31},
+			{Kind: gpu.SliceSite, File: "forward.go", Line: 29, Col: 15},
+			{Kind: gpu.SliceSite, File: "send.go", Line: 43, Col: 7},
+			{Kind: gpu.SliceSite, File: "send.go", Line: 61, Col: 7},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 62, Col: 23},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 63, Col: 23},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 64, Col: 23},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 64, Col: 53},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 65, Col: 23},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 65, Col: 54},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 57, Col: 25},
+			{Kind: gpu.SliceSite, File: "send.go", Line: 52, Col: 7},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 53, Col: 23},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 54, Col: 23},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 55, Col: 23},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 55, Col: 53},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 56, Col: 23},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 56, Col: 54},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 65, Col: 24},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 78, Col: 24},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 79, Col: 24},
+			{Kind: gpu.SliceSite, File: "forward.go", Line: 32, Col: 24},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 80, Col: 3},
+			{Kind: gpu.IndexSite, File: "context.go", Line: 29, Col: 16},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 83, Col: 3},
+			{Kind: gpu.IndexSite, File: "context.go", Line: 21, Col: 44},
+			{Kind: gpu.IndexSite, File: "context.go", Line: 29, Col: 60},
+		}},
+	},
+	Block:  gpu.Dim3{X: 32, Y: 1, Z: 1},
+	Shared: 124,
+	Host:   quernHostCountActor,
+})
+
+var _ = countActor // compiled, not called
+
+func countActor(t kernel.Thread, shape actor.Shape, control []uint64, cursors []uint32, states []Ball, inbox, outbox, post, host []uint64) {
+	actor.ServeWarp(t, shape, control, cursors, states, inbox, outbox, post, host, func(t kernel.Thread, c *actor.Context, state *Ball, in *Ball, out *Ball) kernel.Action {
+		return count(t, c, state, in, out)
+	})
+}
+
+var quernCountProgram = &ring.Program{Name: "count", Kernel: quernCountActor, Threads: 32}
+
+// SpawnCount makes an actor with the handler count.
+//
+// count counts the balls that actors send, and replies with how many.
+func SpawnCount(ctx context.Context, rt *ring.Runtime, o ring.Options) (*ring.Actor[Ball, Ball], error) {
+	return ring.Spawn[Ball, Ball, Ball](ctx, rt, quernCountProgram, o)
+}
+
+var quernTurnedActor = gpu.NewKernel(gpu.KernelInfo{
+	Name: "turnedActor", Package: "quern.dev/internal/conformance/actors", Pos: "quern_gen.go:11",
+	Params: []gpu.Param{
+		{Name: "shape", Kind: gpu.Struct, Type: "actor.Shape", Size: 104},
+		{Name: "control", Kind: gpu.Slice, Type: "uint64", Size: 8},
+		{Name: "cursors", Kind: gpu.Slice, Type: "uint32", Size: 4},
+		{Name: "states", Kind: gpu.Slice, Type: "uint32", Size: 4},
+		{Name: "inbox", Kind: gpu.Slice, Type: "uint64", Size: 8},
+		{Name: "outbox", Kind: gpu.Slice, Type: "uint64", Size: 8},
+		{Name: "post", Kind: gpu.Slice, Type: "uint64", Size: 8},
+		{Name: "host", Kind: gpu.Slice, Type: "uint64", Size: 8},
+	},
+	PTX: quernPTX,
+	Variants: []gpu.Variant{
+		{Name: "wide", Sites: []gpu.Site{
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 92, Col: 17},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 94, Col: 3},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 94, Col: 26},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 97, Col: 29},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 97, Col: 3},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 14, Col: 18},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 17, Col: 17},
+			{Kind: gpu.SliceSite, File: "send.go", Line: 14, Col: 7},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 24, Col: 31},
+			{Kind: gpu.SliceSite, File: "forward.go", Line: 29, Col: 15},
+			{Kind: gpu.SliceSite, File: "send.go", Line: 43, Col: 7},
+			{Kind: gpu.SliceSite, File: "send.go", Line: 61, Col: 7},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 62, Col: 23},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 63, Col: 23},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 64, Col: 23},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 64, Col: 53},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 65, Col: 23},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 65, Col: 54},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 57, Col: 25},
+			{Kind: gpu.SliceSite, File: "send.go", Line: 52, Col: 7},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 53, Col: 23},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 54, Col: 23},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 55, Col: 23},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 55, Col: 53},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 56, Col: 23},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 56, Col: 54},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 65, Col: 24},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 78, Col: 24},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 79, Col: 24},
+			{Kind: gpu.SliceSite, File: "forward.go", Line: 32, Col: 24},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 80, Col: 3},
+			{Kind: gpu.IndexSite, File: "context.go", Line: 29, Col: 16},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 83, Col: 3},
+			{Kind: gpu.IndexSite, File: "context.go", Line: 29, Col: 60},
+		}},
+	},
+	Block:  gpu.Dim3{X: 32, Y: 1, Z: 1},
+	Shared: 124,
+	Host:   quernHostTurnedActor,
+})
+
+var _ = turnedActor // compiled, not called
+
+func turnedActor(t kernel.Thread, shape actor.Shape, control []uint64, cursors []uint32, states []uint32, inbox, outbox, post, host []uint64) {
+	actor.ServeWarp(t, shape, control, cursors, states, inbox, outbox, post, host, func(t kernel.Thread, _ *actor.Context, state *uint32, in *page, out *page) kernel.Action {
+		return turned(t, state, in, out)
+	})
+}
+
+var quernTurnedProgram = &ring.Program{Name: "turned", Kernel: quernTurnedActor, Threads: 32}
+
+// SpawnTurned makes an actor with the handler turned.
+//
+// turned replies with the words of the page in the opposite order.
+func SpawnTurned(ctx context.Context, rt *ring.Runtime, o ring.Options) (*ring.Actor[page, page], error) {
+	return ring.Spawn[uint32, page, page](ctx, rt, quernTurnedProgram, o)
+}
+
+// Types of actors as they are compiled for the GPU. If these lines do not compile, run quern gen.
+var (
+	_ = (*host)((*struct{ Messages int32 })(nil))
+	_ = (*Row)((*struct{ Values [64]int32 })(nil))
+	_ = (*Highest)((*struct {
+		Value int32
+		At    int32
+	})(nil))
+	_ = (*Count)((*struct {
+		Messages int64
+		Sum      int64
+	})(nil))
+	_ = (*Message)((*struct{ Words [16]uint32 })(nil))
+	_ = (*Total)((*struct {
+		Sum   int64
+		Count int32
+	})(nil))
+	_ = (*Sample)((*struct {
+		Value int16
+		Kind  Kind
+	})(nil))
+	_ = (*Kind)((*uint8)(nil))
+	_ = (*Reply)((*struct {
+		Sum   int64
+		Count int32
+		Last  [3]uint8
+	})(nil))
+	_ = (*Match)((*struct {
+		Result actor.Ref[Ball]
+		Turns  uint64
+	})(nil))
+	_ = (*actor.Ref[Ball])((*struct{ Mailbox uint32 })(nil))
+	_ = (*Ball)((*struct {
+		Back  actor.Ref[Ball]
+		Left  uint32
+		Count uint32
+		Sum   uint64
+	})(nil))
+	_ = (*Burst)((*struct {
+		To    actor.Ref[int64]
+		First int64
+		Count int32
+	})(nil))
+	_ = (*actor.Ref[int64])((*struct{ Mailbox uint32 })(nil))
+	_ = (*page)((*[3584]uint32)(nil))
+)
+
+func quernHostPostActor(r *host2.Run) {
+	shape := host2.Value[actor.Shape](r, 0)
+	control := host2.Slice[uint64](r, 1)
+	cursors := host2.Slice[uint32](r, 2)
+	states := host2.Slice[host](r, 3)
+	inbox := host2.Slice[uint64](r, 4)
+	outbox := host2.Slice[uint64](r, 5)
+	post_ := host2.Slice[uint64](r, 6)
+	host_ := host2.Slice[uint64](r, 7)
+	var command []uint64
 	var cursor []uint32
-	var next uint32
-	var burst uint32
-	var handled uint32
-	var look uint32
-	var leaving uint32
-	leaves := host.Scratch[uint32](r, 0, r.BlockDim.Count())
-	emptys := host.Scratch[int](r, 1, r.BlockDim.Count())
-	borns := host.Scratch[int64](r, 2, r.BlockDim.Count())
-	sinces := host.Scratch[int64](r, 3, r.BlockDim.Count())
-	sh := host.Shared[actor.Status](r, 2)
-	var ring int
-	var t12 int
-	size2 := int(shape.Slots * shape.InStep)
-	var t13 int
 	var in []uint64
-	var t14 int
-	size3 := int(shape.Slots * shape.OutStep)
-	var t15 int
+	slots := int(shape.Slots + 7*shape.SideSlots)
 	var out []uint64
-	var threads6 uint32 = 32
-	mask := shape.Slots - 1
-	words := host.Dynamic[uint32](r, 1)
-	t28 := shape.Stride
-	size4 := 0 * t28
-	t5 := min(threads6, 32)
-	t6 := (threads6 + 31) / 32
-	size5 := t6 * 24
-	t36 := shape.Stride
-	var t45 uint32
-	var t46 uint32
-	var fresh uint32
-	var to uint32
-	var why uint32
-	var t47 uint32
-	size6 := uint64(shape.Epoch)<<32 | 2
-	var m uint32
-	var turn uint32
-	starts := host.Scratch[int64](r, 4, r.BlockDim.Count())
-	var t53 *Count
-	var t55 uint32
-	cells := host.Dynamic[actor.Cell[Message, Message]](r, 0)
-	var t56 *Message
-	var t58 uint32
-	var t59 *Message
-	var result0 kernel.Action = 1
-	outcome := uint32(result0)
-	var t68 uint64
-	var t69 uint32
-	var tag uint64
-	var at2 uint32
-	t70 := shape.Out
-	size7 := uint64(shape.Epoch)<<32 | 4
+	var number int
+	var t11 int
+	var t12 int
+	var box []uint64
+	var t13 int
+	var t14 int
+	var mail []uint64
+	var routes uint32
+	var leaving uint32
+	var handled uint32
+	cs := host2.Scratch[actor.Context](r, 0, r.BlockDim.Count())
+	begins := host2.Scratch[int64](r, 1, r.BlockDim.Count())
+	borns := host2.Scratch[int64](r, 2, r.BlockDim.Count())
+	words := host2.Dynamic[uint32](r, 2)
+	sh := host2.Shared[actor.Status](r, 0)
+	t22 := shape.OutAt
+	t23 := shape.OutAt + shape.Out - 3
+	t232 := shape.Stride
+	t252 := shape.OutAt
+	t262 := shape.OutAt + shape.Out - 3
+	var source2 uint32
 	var result uint32
+	var state *host
+	cells := host2.Dynamic[actor.Cell[int32, host]](r, 1)
+	var in2 *int32
+	var out2 *host
+	var t214 *host
+	var t34 *int32
+	var t44 *host
+	var result09 kernel.Action = 1
+	outcome := uint32(result09)
+	var forwards bool
+	var stops bool
+	var last bool
+	t95 := shape.OutAt
+	t105 := shape.OutAt + shape.Out - 3
+	t50 := shape.OutAt
+	t51 := shape.OutAt + shape.Out - 3
+	t233 := shape.Stride
+	t253 := shape.OutAt
+	t263 := shape.OutAt + shape.Out - 3
 	for r.Next() {
 		blockX := r.BlockIdx.X
-		t7 := blockX * 9
-		t8 := (blockX + 1) * 9
-		t9 := blockX*16 + 0
-		base := uint32(blockX) * shape.Levels
-		t10 := blockX*16 + 8
-	block:
-		switch {
-		default:
-//line serve.go:39
-			level = size
+		t1 := blockX + int(shape.First)
+		t3 := t1 * 16
+		t4 := (t1 + 1) * 16
+		t5 := t1 * 16
+		t6 := (t1 + 1) * 16
+		t7 := t1 * slots * int(shape.InStep)
+		t8 := (t1 + 1) * slots * int(shape.InStep)
+		t9 := t1 * slots * int(shape.OutStep)
+		t10 := (t1 + 1) * slots * int(shape.OutStep)
+		r.ThreadIdx = kernel.Dim3{}
+//line alone.go:23
+		command = control[t3:t4]
+		r.ThreadIdx = kernel.Dim3{}
+//line alone.go:24
+		cursor = cursors[t5:t6]
+		r.ThreadIdx = kernel.Dim3{}
+		in = inbox[t7:t8]
+		r.ThreadIdx = kernel.Dim3{}
+//line alone.go:27
+		out = outbox[t9:t10]
+		r.ThreadIdx = kernel.Dim3{}
+		number = int(cursor[9])
+		t11 = number * 16
+		t12 = (number + 1) * 16
+		r.ThreadIdx = kernel.Dim3{}
+//line alone.go:30
+		box = post_[t11:t12]
+		r.ThreadIdx = kernel.Dim3{}
+//line alone.go:31
+		t13 = int(box[14])
+		r.ThreadIdx = kernel.Dim3{}
+//line alone.go:31
+		t14 = int(box[14]) + int(box[11])*int(shape.InStep)
+		r.ThreadIdx = kernel.Dim3{}
+//line alone.go:31
+		mail = post_[t13:t14]
+		r.ThreadIdx = kernel.Dim3{}
+//line alone.go:32
+		routes = cursor[11]
+//line alone.go:35
+		leaving = 0
+		handled = 0
+		for threadZ := range 1 {
+			for threadY := range 1 {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				first := (threadZ*1 + threadY) * 32
+				quernRow1PostActor(r, cs, first, begins, borns, post_, host_, cursor, &shape, words, box, sh, t22, t23, command, in, mail, t232, t252, t262)
+			}
+		}
+//line alone.go:47
+		for leaving == 0 {
 			r.ThreadIdx = kernel.Dim3{}
-//line serve.go:40
-			cursor = cursors[t7:t8]
+//line alone.go:48
+			source2 = sh.Missing[0]
+			if source2 == 9 {
+				leaving = 2
+				r.ThreadIdx = kernel.Dim3{}
+//line alone.go:51
+				if sh.Asked[0] != 0 {
+					leaving = 1
+				}
+				break
+			}
+			result = 257
 			r.ThreadIdx = kernel.Dim3{}
-//line serve.go:43
-			next = cursor[level]
-			burst = 1
-			handled = 0
-			look = 0
-//line serve.go:45
-			leaving = 0
+//line alone.go:57
+			if sh.Late == 0 {
+				for threadZ := range 1 {
+					for threadY := range 1 {
+						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+						quernRow2PostActor(r, states, t1)
+					}
+				}
+				r.ThreadIdx = kernel.Dim3{}
+//line alone.go:58
+				state = &states[t1]
+				for threadZ := range 1 {
+					for threadY := range 1 {
+						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+						quernRow3PostActor(r, cells)
+					}
+				}
+				r.ThreadIdx = kernel.Dim3{}
+//line alone.go:58
+				in2 = &cells[0].In
+				for threadZ := range 1 {
+					for threadY := range 1 {
+						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+						quernRow4PostActor(r, cells)
+					}
+				}
+				r.ThreadIdx = kernel.Dim3{}
+//line alone.go:58
+				out2 = &cells[0].Out
+//line quern_gen.go:13
+				t214 = state
+				t34 = in2
+				t44 = out2
+				for threadZ := range 1 {
+					for threadY := range 1 {
+						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+						quernRow5PostActor(r, t214, t34, t44, sh, outcome)
+					}
+				}
+				r.ThreadIdx = kernel.Dim3{}
+//line alone.go:63
+				result = sh.Outcome[0]
+			}
+			if result == 4 {
+				leaving = 2
+				break
+			}
+			handled++
+			forwards = routes != 0 && (result == 1 || result == 3)
+			stops = result == 2 || result == 3
+			last = stops || handled == shape.Messages
 			for threadZ := range 1 {
 				for threadY := range 1 {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-					first := (threadZ*1 + threadY) * 32
-					quernRow1EchoActor(r, leaves, first, emptys, borns, sinces, cursor, level, sh)
+					first2 := (threadZ*1 + threadY) * 32
+					quernRow6PostActor(r, cs, first2, begins, borns, source2, box, sh, out, result, &shape, words, t95, t105, cursor, forwards, t50, t51, last, command, in, mail, t233, t253, t263)
 				}
 			}
-			for leaving == 0 {
-				look ^= 1
-				ring = blockX*int(shape.Levels) + int(level)
-				t12 = ring * size2
-				t13 = (ring + 1) * size2
-				r.ThreadIdx = kernel.Dim3{}
-//line serve.go:56
-				in = inbox[t12:t13]
-				t14 = ring * size3
-				t15 = (ring + 1) * size3
-				r.ThreadIdx = kernel.Dim3{}
-//line serve.go:57
-				out = outbox[t14:t15]
-				for threadZ := range 1 {
-					for threadY := range 1 {
-						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-						first2 := (threadZ*1 + threadY) * 32
-						quernRow2EchoActor(r, leaves, first2, look, sh, burst)
-					}
-				}
-				for threadZ := range 1 {
-					for threadY := range 1 {
-						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-						start := next & mask * shape.InStep
-						first3 := (threadZ*1 + threadY) * 32
-						quernRow3EchoActor(r, control, t9, burst, threads6, &shape, in, start, next, look, sh, words, size4, first3, t5, size5, t6, mask, t36, level, cursor, base, inbox)
-					}
-				}
-				r.ThreadIdx = kernel.Dim3{}
-//line serve.go:115
-				t45 = sh.Fresh[look]
-				r.ThreadIdx = kernel.Dim3{}
-//line serve.go:115
-				t46 = sh.Higher[look]
-				fresh = t45
-				to = t46
-				r.ThreadIdx = kernel.Dim3{}
-//line serve.go:116
-				if fresh == 0 && to == 0 {
-					to = sh.Lower[look]
-				}
-				r.ThreadIdx = kernel.Dim3{}
-//line serve.go:119
-				why = sh.Leave[look]
-				if why == 1 || why == 5 || why == 2 && fresh == 0 && to == 0 {
-//line serve.go:120
-					leaving = why
-					break
-				}
-				if to != 0 {
-					t47 = to - 1
-					level = t47
-					burst = 1
-					r.ThreadIdx = kernel.Dim3{}
-//line serve.go:125
-					next = cursor[level]
-					for threadZ := range 1 {
-						for threadY := range 1 {
-							r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-							quernRow4EchoActor(r, cursor, level)
-						}
-					}
-					continue
-				}
-//line serve.go:131
-				if fresh == 0 {
-					burst = 1
-					for threadZ := range 1 {
-						for threadY := range 1 {
-							r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-							first4 := (threadZ*1 + threadY) * 32
-							quernRow5EchoActor(r, leaves, first4, emptys, borns, sinces, &shape, control, t10, size6)
-						}
-					}
-					continue
-				}
-//line serve.go:158
-				m = 0
-				for threadZ := range 1 {
-					for threadY := range 1 {
-						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-						first5 := (threadZ*1 + threadY) * 32
-						quernRow6EchoActor(r, leaves, first5, control, t10)
-					}
-				}
-				for ; m < fresh; m++ {
-//line serve.go:159
-					turn = handled & 1
-					for threadZ := range 1 {
-						for threadY := range 1 {
-							r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-							first6 := (threadZ*1 + threadY) * 32
-							quernRow7EchoActor(r, starts, first6, states, blockX)
-						}
-					}
-					r.ThreadIdx = kernel.Dim3{}
-//line serve.go:164
-					t53 = &states[blockX]
-					t55 = m
-					for threadZ := range 1 {
-						for threadY := range 1 {
-							r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-							quernRow8EchoActor(r, cells, t55)
-						}
-					}
-					r.ThreadIdx = kernel.Dim3{}
-//line serve.go:164
-					t56 = &cells[t55].In
-					t58 = m
-					for threadZ := range 1 {
-						for threadY := range 1 {
-							r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-							quernRow9EchoActor(r, cells, t58)
-						}
-					}
-					r.ThreadIdx = kernel.Dim3{}
-//line serve.go:164
-					t59 = &cells[t58].Out
-					for threadZ := range 1 {
-						for threadY := range 1 {
-							r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-							first7 := (threadZ*1 + threadY) * 32
-							quernRow10EchoActor(r, starts, first7, t59, t56, t53, turn, sh, outcome)
-						}
-					}
-//line serve.go:170
-					t68 = uint64(next+1) << 32
-					t69 = next & mask * shape.OutStep
-					tag = t68
-					at2 = t69
-					r.ThreadIdx = kernel.Dim3{}
-//line serve.go:171
-					if sh.Finished[turn] != (handled/2+1)*threads6 {
-						for threadZ := range 1 {
-							for threadY := range 1 {
-								r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-								quernRow11EchoActor(r, t70, tag, out, at2, cursor, level, next, control, t10, size7)
-							}
-						}
-						break block
-					}
-					r.ThreadIdx = kernel.Dim3{}
-//line serve.go:185
-					result = sh.Outcome[turn]
-//line serve.go:196
-					next++
-					handled++
-					for threadZ := range 1 {
-						for threadY := range 1 {
-							r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-							start3 := shape.OutAt + m*shape.Stride
-							quernRow12EchoActor(r, threads6, &shape, result, sh, turn, words, start3, out, at2, tag, cursor, level, next)
-						}
-					}
-//line serve.go:201
-					if result == 2 || result == 3 {
-						leaving = 3
-						break
-					}
-					if shape.Messages != 0 && handled == shape.Messages {
-						leaving = 2
-						break
-					}
-				}
-				burst = min(2*fresh, shape.Batch)
-				for threadZ := range 1 {
-					for threadY := range 1 {
-						first8 := (threadZ*1 + threadY) * 32
-						quernRow13EchoActor(r, leaves, first8, emptys, borns, sinces, &shape)
-					}
-				}
+//line alone.go:88
+			if stops {
+				leaving = 3
 			}
-			for threadZ := range 1 {
-				for threadY := range 1 {
-					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-					start4 := uint64(shape.Epoch)<<32 | uint64(leaving)
-					quernRow14EchoActor(r, control, t10, start4)
-				}
+		}
+		for threadZ := range 1 {
+			for threadY := range 1 {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				start := uint64(shape.Epoch)<<32 | uint64(leaving)
+				quernRow7PostActor(r, box, command, start)
 			}
 		}
 	}
 }
 
 //go:noinline
-func quernRow1EchoActor(r *host.Run, leaves []uint32, first int, emptys []int, borns, sinces []int64, cursor []uint32, level uint32, sh *actor.Status) {
-	leaveRow := leaves[first:][:32]
-	emptyRow := emptys[first:][:32]
+func quernRow1PostActor(r *host2.Run, cs []actor.Context, first int, begins, borns []int64, post_, host_ []uint64, cursor []uint32, shape *actor.Shape, words []uint32, box []uint64, sh *actor.Status, t22, t23 uint32, command, in, mail []uint64, t232, t252, t262 uint32) {
+	cRow := cs[first:][:32]
+	beginRow := begins[first:][:32]
 	bornRow := borns[first:][:32]
-	sinceRow := sinces[first:][:32]
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
-		t1 := threadX == 0
-//line serve.go:46
-		var leave uint32
-		empty := 0
+		c := &cRow[threadX]
+		t2 := threadX == 0
+//line alone.go:33
+		*c = actor.Context{Post: post_, Host: host_, Mailbox: cursor[9], ID: cursor[10], Wakes: shape.Wakes, Words: words}
+//line alone.go:36
+		var begin int64
 		var born int64
-		var since int64
-//line serve.go:47
-		if t1 {
-			cursor[8] = level
-			sh.Finished = [2]uint32{}
-			now := kernel.GlobalTimer()
-			born = now
-//line serve.go:51
-			since = born
-		}
-		leaveRow[threadX] = leave
-		emptyRow[threadX] = empty
-		bornRow[threadX] = born
-		sinceRow[threadX] = since
-	}
-}
-
-//go:noinline
-func quernRow2EchoActor(r *host.Run, leaves []uint32, first2 int, look uint32, sh *actor.Status, burst uint32) {
-	leaveRow := leaves[first2:][:32]
-	for threadX := range 32 {
-		r.ThreadIdx.X = threadX
-		leave := leaveRow[threadX]
-		t1 := threadX == 0
-//line serve.go:58
-		if t1 {
-			t17 := look
-//line serve.go:59
-			_ = sh.Fresh[t17]
-			t19 := look
-//line serve.go:59
-			_ = sh.Leave[t19]
-			t20 := burst
-			t21 := leave
-//line serve.go:59
-			sh.Fresh[t17] = t20
-//line serve.go:59
-			sh.Leave[t19] = t21
-			t23 := look
-//line serve.go:60
-			_ = sh.Higher[t23]
-			t25 := look
-//line serve.go:60
-			_ = sh.Lower[t25]
-//line serve.go:60
-			sh.Higher[t23] = 0
-//line serve.go:60
-			sh.Lower[t25] = 0
-		}
-	}
-}
-
-//go:noinline
-func quernRow3EchoActor(r *host.Run, control []uint64, t9 int, burst, threads6 uint32, shape *actor.Shape, in []uint64, start, next, look uint32, sh *actor.Status, words []uint32, size4 uint32, first3 int, t5, size5, t6, mask, t36, level uint32, cursor []uint32, base uint32, inbox []uint64) {
-	for threadX := range 32 {
-		r.ThreadIdx.X = threadX
-		t1 := threadX == 0
-		t2 := uint32(threadX)
-		t3 := uint32((threadX + first3) & 31)
-		t4 := uint32((threadX + first3) >> 5)
-//line serve.go:63
-		var asked uint64
-		if t1 {
-			loaded := host.Load(r, &control[t9])
-			asked = loaded
-		}
-//line serve.go:67
-		if burst == 1 {
-			for w := t2; w < shape.In; w += threads6 {
-				loaded2 := host.Load(r, &in[start+w])
-				v := loaded2
-//line serve.go:70
-				t31 := v
-				t32 := next
-				t33 := look
-				t34 := w
-//line serve.go:227
-				if uint32(t31>>32) != t32+1 {
-					kernel.AtomicMin(&sh.Fresh[t33], 0)
-				} else if t34 >= 1 {
-					words[size4+t34-1] = uint32(t31)
+//line alone.go:37
+		if t2 {
+			kernel.StoreRelaxed(&box[9], 0)
+			sh.Higher[0] = 1
+//line alone.go:39
+			sh.Hint[0] = 0
+//line alone.go:39
+			sh.Missing[0] = 9
+//line alone.go:39
+			sh.Asked[0] = 0
+			now := kernel.Clock()
+			begin = now
+//line alone.go:41
+			born = begin
+			t20 := c
+			t21 := cursor
+//line alone.go:42
+			t24 := words[t22:t23]
+//line alone.go:212
+			pending := t21[12]
+			var result0 bool
+//line alone.go:213
+			if pending == 0 {
+				result0 = true
+			} else {
+				t15 := int(t21[13])
+//line alone.go:216
+				t25 := int(t21[13]) + len(t24) + 1
+//line alone.go:216
+				saved := t20.Post[t15:t25]
+				for w := 0; w < len(t24); w++ {
+					t24[w] = uint32(saved[w])
 				}
-			}
-		} else {
-//line serve.go:73
-			for w2 := t3; w2 < shape.In; w2 += t5 {
-				for from := t4; from < burst; from += size5 {
-					v2 := [24]uint64{}
-//line serve.go:77
-					for k := uint32(0); k < 24; k++ {
-						slot := from + k*t6
-						if slot < burst {
-//line serve.go:79
-							loaded3 := host.Load(r, &in[(next+slot)&mask*shape.InStep+w2])
-//line serve.go:79
-							v2[k] = loaded3
+				t32 := t20.Words
+//line alone.go:220
+				_ = t32[2]
+				t42 := t20.Words
+//line alone.go:220
+				_ = t42[3]
+//line alone.go:220
+				t52 := uint32(saved[len(t24)])
+//line alone.go:220
+				t62 := uint32(saved[len(t24)] >> 32)
+//line alone.go:220
+				t32[2] = t52
+//line alone.go:220
+				t42[3] = t62
+				t21[12] = 0
+				t72 := t20
+				t82 := t21
+				t92 := t24
+				t102 := pending - 1
+				var result02 bool
+			block:
+				switch {
+				default:
+//line alone.go:189
+					list := int(t82[11])
+					count := uint32(t72.Post[list])
+					for i := t102; i < count; i++ {
+						box2 := uint32(t72.Post[list+1+int(i)])
+						t16 := t72
+						t26 := box2
+						var ticket uint32
+						var room uint32
+					block2:
+						switch {
+						default:
+//line send.go:14
+							t17 := int(t26) * 16
+							t27 := (int(t26) + 1) * 16
+//line send.go:14
+							b := t16.Post[t17:t27]
+							var room2 uint32
+							for slots2 := uint32(b[11]); ; {
+								loaded := host2.Load(r, &b[0])
+								tail := loaded
+//line send.go:18
+								loaded2 := host2.Load(r, &b[8])
+								head := loaded2
+//line send.go:19
+								loaded3 := host2.Load(r, &b[10])
+								if loaded3 != 0 {
+//line send.go:20
+									room2 = 2
+									break
+								}
+								if uint32(tail)-uint32(head) >= slots2 && b[13] == 1 {
+									loaded4 := host2.Load(r, &t16.Host[b[15]+1])
+									head = loaded4
+//line send.go:25
+									kernel.StoreRelaxed(&b[8], head)
+								}
+								if uint32(tail)-uint32(head) >= slots2 {
+									room2 = 1
+									break
+								}
+//line send.go:33
+								old := kernel.AtomicCompareAndSwap(&b[0], tail, tail+1)
+								if old == tail {
+//line send.go:34
+									t83 := uint32(tail)
+									ticket = t83
+									room = 0
+									break block2
+								}
+							}
+//line send.go:37
+							atomic.AddUint64(&b[1], 1)
+							ticket = 0
+							room = room2
 						}
-					}
-//line serve.go:83
-					for k2 := uint32(0); k2 < 24; k2++ {
-						slot2 := from + k2*t6
-						if slot2 < burst {
-//line serve.go:85
-							t39 := v2[k2]
-							t40 := next + slot2
-							t41 := look
-							t42 := slot2
-							t43 := w2
-//line serve.go:227
-							if uint32(t39>>32) != t40+1 {
-								kernel.AtomicMin(&sh.Fresh[t41], t42)
-							} else if t43 >= 1 {
-								words[t42*t36+t43-1] = uint32(t39)
+//line alone.go:193
+						ticket2 := ticket
+						room3 := room
+//line alone.go:194
+						if room3 == 1 {
+							t53 := int(t82[13])
+//line alone.go:195
+							t63 := int(t82[13]) + len(t92) + 1
+//line alone.go:195
+							saved2 := t72.Post[t53:t63]
+							for w2 := 0; w2 < len(t92); w2++ {
+								saved2[w2] = uint64(t92[w2])
+							}
+							result03 := t72.Correlation()
+//line alone.go:199
+							saved2[len(t92)] = result03
+							t82[12] = i + 1
+							result02 = false
+							break block
+						}
+//line alone.go:203
+						if room3 == 0 {
+							t84 := t72
+							t93 := t92
+							t103 := box2
+							t112 := ticket2
+//line alone.go:227
+							t18 := t84
+							t28 := t103
+							t33 := t112
+//line send.go:43
+							t19 := int(t28) * 16
+							t29 := (int(t28) + 1) * 16
+//line send.go:43
+							b2 := t18.Post[t19:t29]
+							result04 := int(b2[14] + uint64(t33&(uint32(b2[11])-1))*b2[12])
+//line alone.go:227
+							t54 := result04
+							t64 := uint64(t112+1) << 32
+							slot := t54
+							tag := t64
+//line alone.go:228
+							t73 := t84
+							t85 := t103
+//line send.go:48
+							result05 := t73.Post[int(t85)*16+13]
+//line alone.go:228
+							if result05 == 1 {
+								t104 := t84
+								t113 := slot
+								t122 := tag
+//line send.go:61
+								t110 := t113
+								t210 := t113 + 4
+//line send.go:61
+								h := t104.Host[t110:t210]
+								kernel.StoreRelaxed(&h[0], t122|uint64(t104.ID<<8|128))
+								kernel.StoreRelaxed(&h[1], t122)
+								kernel.StoreRelaxed(&h[2], t122|uint64(t104.Words[t104.At+2]))
+								kernel.StoreRelaxed(&h[3], t122|uint64(t104.Words[t104.At+3]))
+//line alone.go:230
+								for w3 := 0; w3 < len(t93); w3++ {
+									kernel.StoreRelaxed(&t84.Host[slot+4+w3], tag|uint64(t93[w3]))
+								}
+							} else {
+//line alone.go:235
+								t132 := t84
+								t142 := slot
+								t152 := tag
+//line send.go:52
+								t111 := t142
+								t211 := t142 + 4
+//line send.go:52
+								h2 := t132.Post[t111:t211]
+								kernel.StoreRelaxed(&h2[0], t152|uint64(t132.ID<<8|128))
+								kernel.StoreRelaxed(&h2[1], t152)
+								kernel.StoreRelaxed(&h2[2], t152|uint64(t132.Words[t132.At+2]))
+								kernel.StoreRelaxed(&h2[3], t152|uint64(t132.Words[t132.At+3]))
+//line alone.go:236
+								for w4 := 0; w4 < len(t93); w4++ {
+									kernel.StoreRelaxed(&t84.Post[slot+4+w4], tag|uint64(t93[w4]))
+								}
+								t162 := t84
+								t172 := t103
+//line send.go:70
+								if !(t162.Wakes == 0) {
+//line send.go:75
+									kernel.Fence()
+									t114 := int(t172) * 16
+									t212 := (int(t172) + 1) * 16
+//line send.go:76
+									b3 := t162.Post[t114:t212]
+									loaded5 := host2.Load(r, &b3[9])
+									if loaded5 != 0 {
+//line send.go:78
+										kernel.StoreRelaxed(&t162.Host[b3[15]], 1)
+										kernel.StoreRelaxed(&t162.Host[0], 1)
+									}
+								}
 							}
 						}
 					}
+//line alone.go:207
+					result02 = true
+				}
+//line alone.go:222
+				result0 = result02
+			}
+//line alone.go:42
+			if result0 {
+				t282 := begin - born
+				t292 := command
+				t30 := cursor
+				t31 := box
+				t322 := in
+				t332 := mail
+			block3:
+				switch {
+				default:
+//line alone.go:103
+					loaded6 := host2.Load(r, &t292[0])
+					ordered := loaded6
+//line alone.go:104
+					sh.Asked[0] = uint32(ordered)
+					if !(sh.Asked[0] != 0) {
+//line alone.go:108
+						hint := uint32(ordered >> 32)
+//line alone.go:108
+						if hint != sh.Hint[0] {
+							t43 := hint
+//line alone.go:109
+							sh.Hint[0] = t43
+//line alone.go:109
+							sh.Higher[0] = 1
+						}
+						var source uint32 = 9
+						var sides uint32
+//line alone.go:112
+						if sh.Higher[0] != 0 {
+							for level := uint32(0); level < 8; level++ {
+								if level == 4 {
+									continue
+								}
+								next := t30[level]
+								t65 := level
+								var result06 uint32
+								switch {
+								default:
+//line serve.go:64
+									if t65 == 4 {
+										result06 = 0
+										break
+//line serve.go:66
+									} else if t65 < 4 {
+										result06 = shape.Slots + t65*shape.SideSlots
+										break
+									}
+//line serve.go:69
+									result06 = shape.Slots + (t65-1)*shape.SideSlots
+								}
+//line alone.go:118
+								at := (result06 + next&(shape.SideSlots-1)) * shape.InStep
+								loaded7 := host2.Load(r, &t322[at])
+								if uint32(loaded7>>32) == next+1 {
+//line alone.go:120
+									t94 := level
+									source = t94
+									sides = 1
+								}
+							}
+//line alone.go:123
+							sh.Higher[0] = sides
+						}
+						if source == 9 || source < 4 {
+							next2 := t30[4]
+							loaded8 := host2.Load(r, &t322[next2&(shape.Slots-1)*shape.InStep])
+							middle := uint32(loaded8>>32) == next2+1
+//line alone.go:128
+							posted := false
+							slots3 := uint32(t31[11])
+							if slots3 != 0 {
+//line alone.go:130
+								next3 := uint32(t31[8])
+								loaded9 := host2.Load(r, &t332[next3&(slots3-1)*shape.InStep])
+								posted = uint32(loaded9>>32) == next3+1
+							}
+							if posted && !(middle && t30[8] == 8) {
+								source = 8
+							} else if middle {
+								source = 4
+							}
+						}
+						if !(source == 9) {
+//line alone.go:143
+							t123 := t322
+							ring := t123
+							var at2 uint32
+//line alone.go:144
+							if source == 8 {
+								sh.Ticket = uint32(t31[8])
+								t133 := t332
+//line alone.go:146
+								t143 := sh.Ticket & (uint32(t31[11]) - 1) * shape.InStep
+								ring = t133
+								at2 = t143
+							} else {
+//line alone.go:148
+								sh.Ticket = t30[source]
+								t163 := source
+								var result07 uint32
+								switch {
+								default:
+//line serve.go:64
+									if t163 == 4 {
+										result07 = 0
+										break
+//line serve.go:66
+									} else if t163 < 4 {
+										result07 = shape.Slots + t163*shape.SideSlots
+										break
+									}
+//line serve.go:69
+									result07 = shape.Slots + (t163-1)*shape.SideSlots
+								}
+//line alone.go:149
+								t192 := source
+								var result08 uint32
+//line serve.go:74
+								if t192 == 4 {
+									result08 = shape.Slots
+								} else {
+									result08 = shape.SideSlots
+								}
+//line alone.go:149
+								at2 = (result07 + sh.Ticket&(result08-1)) * shape.InStep
+							}
+							t213 := at2
+							t222 := at2 + shape.In
+//line alone.go:151
+							slot2 := ring[t213:t222]
+							cell := words[:t232]
+							for w5 := 0; w5 < len(slot2); w5++ {
+								loaded10 := host2.Load(r, &slot2[w5])
+								v := loaded10
+//line alone.go:155
+								if uint32(v>>32) != sh.Ticket+1 {
+									break block3
+								}
+								cell[w5] = uint32(v)
+							}
+							reply := cell[t252:t262]
+							for w6 := 0; w6 < len(reply); w6++ {
+								reply[w6] = 0
+							}
+							t293 := source
+//line alone.go:164
+							sh.Late = 0
+//line alone.go:164
+							sh.Missing[0] = t293
+							deadline := cell[1]
+							if deadline != 0 && int32(uint32((shape.Clock+t282)>>10)-deadline) > 0 {
+//line alone.go:166
+								sh.Late = 1
+							}
+							t30[8] = source
+						}
+					}
 				}
 			}
 		}
-//line serve.go:91
-		for other := t2; other < shape.Levels; other += threads6 {
-			if other == level {
-				continue
-			}
-			head := cursor[other]
-			at := (base+other)*shape.Slots + head&mask
-			loaded4 := host.Load(r, &inbox[at*shape.InStep])
-			if uint32(loaded4>>32) != head+1 {
-				continue
-			}
-//line serve.go:100
-			if other > level {
-				sh.Higher[look] = max(sh.Higher[look], (other + 1))
-			} else {
-				sh.Lower[look] = max(sh.Lower[look], (other + 1))
-			}
+		beginRow[threadX] = begin
+		bornRow[threadX] = born
+	}
+}
+
+//go:noinline
+func quernRow2PostActor(r *host2.Run, states []host, t1 int) {
+	for threadX := range 32 {
+		r.ThreadIdx.X = threadX
+//line alone.go:58
+		_ = states[t1]
+	}
+}
+
+//go:noinline
+func quernRow3PostActor(r *host2.Run, cells []actor.Cell[int32, host]) {
+	for threadX := range 32 {
+		r.ThreadIdx.X = threadX
+//line alone.go:58
+		_ = cells[0].In
+	}
+}
+
+//go:noinline
+func quernRow4PostActor(r *host2.Run, cells []actor.Cell[int32, host]) {
+	for threadX := range 32 {
+		r.ThreadIdx.X = threadX
+//line alone.go:58
+		_ = cells[0].Out
+	}
+}
+
+//go:noinline
+func quernRow5PostActor(r *host2.Run, t214 *host, t34 *int32, t44 *host, sh *actor.Status, outcome uint32) {
+	for threadX := range 32 {
+		r.ThreadIdx.X = threadX
+		t2 := threadX == 0
+//line forms.go:16
+		if threadX == 0 {
+			t214.Messages += *t34
+			t44.Messages = t214.Messages
 		}
-		for slot3 := t4; slot3 < burst; slot3 += t6 {
-			for w3 := t3; w3 < shape.Out-2; w3 += t5 {
-				words[slot3*shape.Stride+shape.OutAt+w3] = 0
-			}
-		}
-		if asked != 0 {
-			sh.Leave[look] = 1
+//line alone.go:59
+		if t2 {
+			sh.Outcome[0] = outcome
 		}
 	}
 }
 
 //go:noinline
-func quernRow4EchoActor(r *host.Run, cursor []uint32, level uint32) {
+func quernRow6PostActor(r *host2.Run, cs []actor.Context, first2 int, begins, borns []int64, source2 uint32, box []uint64, sh *actor.Status, out []uint64, result uint32, shape *actor.Shape, words []uint32, t95, t105 uint32, cursor []uint32, forwards bool, t50, t51 uint32, last bool, command, in, mail []uint64, t233, t253, t263 uint32) {
+	cRow := cs[first2:][:32]
+	beginRow := begins[first2:][:32]
+	bornRow := borns[first2:][:32]
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
-		t1 := threadX == 0
-//line serve.go:126
-		if t1 {
-			cursor[8] = level
-		}
-	}
-}
-
-//go:noinline
-func quernRow5EchoActor(r *host.Run, leaves []uint32, first4 int, emptys []int, borns, sinces []int64, shape *actor.Shape, control []uint64, t10 int, size6 uint64) {
-	leaveRow := leaves[first4:][:32]
-	emptyRow := emptys[first4:][:32]
-	bornRow := borns[first4:][:32]
-	sinceRow := sinces[first4:][:32]
-	for threadX := range 32 {
-		r.ThreadIdx.X = threadX
-		leave := leaveRow[threadX]
-		empty := emptyRow[threadX]
+		c := &cRow[threadX]
+		begin := beginRow[threadX]
 		born := bornRow[threadX]
-		since := sinceRow[threadX]
-		t1 := threadX == 0
-//line serve.go:133
-		if t1 {
-			empty++
-			if empty == 16 || shape.Leaves != 0 {
-//line serve.go:135
-				empty = 0
-				now2 := kernel.GlobalTimer()
-				now3 := now2
-//line serve.go:137
-				idle := now3 - since
-//line serve.go:139
-				if shape.Life != 0 && now3-born >= shape.Life {
-					leave = 5
-				} else if shape.Leaves != 0 && idle >= shape.Idle {
-//line serve.go:144
-					leave = 2
-					kernel.StoreRelaxed(&control[t10], size6)
-					kernel.Fence()
+		t2 := threadX == 0
+//line alone.go:73
+		if t2 {
+			now2 := kernel.Clock()
+			now3 := now2
+//line alone.go:75
+			if source2 == 8 {
+				kernel.StoreRelaxed(&box[8], uint64(sh.Ticket+1))
+			} else {
+				t422 := out
+				t442 := result
+				t45 := uint32(now3 - begin)
+//line alone.go:173
+				source3 := sh.Missing[0]
+				t215 := source3
+				var result010 uint32
+				switch {
+				default:
+//line serve.go:64
+					if t215 == 4 {
+						result010 = 0
+						break
+//line serve.go:66
+					} else if t215 < 4 {
+						result010 = shape.Slots + t215*shape.SideSlots
+						break
+					}
+//line serve.go:69
+					result010 = shape.Slots + (t215-1)*shape.SideSlots
+				}
+//line alone.go:174
+				t55 := source3
+				var result011 uint32
+//line serve.go:74
+				if t55 == 4 {
+					result011 = shape.Slots
+				} else {
+					result011 = shape.SideSlots
+				}
+//line alone.go:174
+				at3 := (result010 + sh.Ticket&(result011-1)) * shape.OutStep
+				t74 := at3
+				t86 := at3 + shape.Out
+//line alone.go:175
+				slot3 := t422[t74:t86]
+				tag2 := uint64(sh.Ticket+1) << 32
+				reply2 := words[t95:t105]
+				kernel.StoreRelaxed(&slot3[0], tag2|uint64(t442))
+				kernel.StoreRelaxed(&slot3[1], tag2|uint64(t45))
+				kernel.StoreRelaxed(&slot3[2], tag2)
+				for w7 := 0; w7 < len(reply2); w7++ {
+					kernel.StoreRelaxed(&slot3[3+w7], tag2|uint64(reply2[w7]))
+				}
+//line alone.go:79
+				cursor[source2] = sh.Ticket + 1
+			}
+			t47 := now3
+			begin = t47
+//line alone.go:81
+			sh.Missing[0] = 9
+			t542 := !forwards
+			if !t542 {
+				t48 := c
+				t49 := cursor
+//line alone.go:82
+				t522 := words[t50:t51]
+				var result012 bool
+			block7:
+				switch {
+				default:
+//line alone.go:189
+					list2 := int(t49[11])
+					count2 := uint32(t48.Post[list2])
+					for i2 := uint32(0); i2 < count2; i2++ {
+						box3 := uint32(t48.Post[list2+1+int(i2)])
+						t115 := t48
+						t216 := box3
+						var ticket3 uint32
+						var room4 uint32
+					block8:
+						switch {
+						default:
+//line send.go:14
+							t116 := int(t216) * 16
+							t217 := (int(t216) + 1) * 16
+//line send.go:14
+							b4 := t115.Post[t116:t217]
+							var room5 uint32
+							for slots4 := uint32(b4[11]); ; {
+								loaded11 := host2.Load(r, &b4[0])
+								tail2 := loaded11
+//line send.go:18
+								loaded12 := host2.Load(r, &b4[8])
+								head2 := loaded12
+//line send.go:19
+								loaded13 := host2.Load(r, &b4[10])
+								if loaded13 != 0 {
+//line send.go:20
+									room5 = 2
+									break
+								}
+								if uint32(tail2)-uint32(head2) >= slots4 && b4[13] == 1 {
+									loaded14 := host2.Load(r, &t115.Host[b4[15]+1])
+									head2 = loaded14
+//line send.go:25
+									kernel.StoreRelaxed(&b4[8], head2)
+								}
+								if uint32(tail2)-uint32(head2) >= slots4 {
+									room5 = 1
+									break
+								}
+//line send.go:33
+								old2 := kernel.AtomicCompareAndSwap(&b4[0], tail2, tail2+1)
+								if old2 == tail2 {
+//line send.go:34
+									t87 := uint32(tail2)
+									ticket3 = t87
+									room4 = 0
+									break block8
+								}
+							}
+//line send.go:37
+							atomic.AddUint64(&b4[1], 1)
+							ticket3 = 0
+							room4 = room5
+						}
+//line alone.go:193
+						ticket4 := ticket3
+						room6 := room4
+//line alone.go:194
+						if room6 == 1 {
+							t56 := int(t49[13])
+//line alone.go:195
+							t66 := int(t49[13]) + len(t522) + 1
+//line alone.go:195
+							saved3 := t48.Post[t56:t66]
+							for w8 := 0; w8 < len(t522); w8++ {
+								saved3[w8] = uint64(t522[w8])
+							}
+							result013 := t48.Correlation()
+//line alone.go:199
+							saved3[len(t522)] = result013
+							t49[12] = i2 + 1
+							result012 = false
+							break block7
+						}
+//line alone.go:203
+						if room6 == 0 {
+							t88 := t48
+							t96 := t522
+							t106 := box3
+							t117 := ticket4
+//line alone.go:227
+							t118 := t88
+							t218 := t106
+							t35 := t117
+//line send.go:43
+							t119 := int(t218) * 16
+							t219 := (int(t218) + 1) * 16
+//line send.go:43
+							b5 := t118.Post[t119:t219]
+							result014 := int(b5[14] + uint64(t35&(uint32(b5[11])-1))*b5[12])
+//line alone.go:227
+							t57 := result014
+							t67 := uint64(t117+1) << 32
+							slot4 := t57
+							tag3 := t67
+//line alone.go:228
+							t75 := t88
+							t89 := t106
+//line send.go:48
+							result015 := t75.Post[int(t89)*16+13]
+//line alone.go:228
+							if result015 == 1 {
+								t107 := t88
+								t1110 := slot4
+								t124 := tag3
+//line send.go:61
+								t120 := t1110
+								t220 := t1110 + 4
+//line send.go:61
+								h3 := t107.Host[t120:t220]
+								kernel.StoreRelaxed(&h3[0], t124|uint64(t107.ID<<8|128))
+								kernel.StoreRelaxed(&h3[1], t124)
+								kernel.StoreRelaxed(&h3[2], t124|uint64(t107.Words[t107.At+2]))
+								kernel.StoreRelaxed(&h3[3], t124|uint64(t107.Words[t107.At+3]))
+//line alone.go:230
+								for w9 := 0; w9 < len(t96); w9++ {
+									kernel.StoreRelaxed(&t88.Host[slot4+4+w9], tag3|uint64(t96[w9]))
+								}
+							} else {
+//line alone.go:235
+								t134 := t88
+								t144 := slot4
+								t153 := tag3
+//line send.go:52
+								t121 := t144
+								t221 := t144 + 4
+//line send.go:52
+								h4 := t134.Post[t121:t221]
+								kernel.StoreRelaxed(&h4[0], t153|uint64(t134.ID<<8|128))
+								kernel.StoreRelaxed(&h4[1], t153)
+								kernel.StoreRelaxed(&h4[2], t153|uint64(t134.Words[t134.At+2]))
+								kernel.StoreRelaxed(&h4[3], t153|uint64(t134.Words[t134.At+3]))
+//line alone.go:236
+								for w10 := 0; w10 < len(t96); w10++ {
+									kernel.StoreRelaxed(&t88.Post[slot4+4+w10], tag3|uint64(t96[w10]))
+								}
+								t164 := t88
+								t173 := t106
+//line send.go:70
+								if !(t164.Wakes == 0) {
+//line send.go:75
+									kernel.Fence()
+									t125 := int(t173) * 16
+									t223 := (int(t173) + 1) * 16
+//line send.go:76
+									b6 := t164.Post[t125:t223]
+									loaded15 := host2.Load(r, &b6[9])
+									if loaded15 != 0 {
+//line send.go:78
+										kernel.StoreRelaxed(&t164.Host[b6[15]], 1)
+										kernel.StoreRelaxed(&t164.Host[0], 1)
+									}
+								}
+							}
+						}
+					}
+//line alone.go:207
+					result012 = true
+				}
+//line alone.go:82
+				t542 = result012
+			}
+			whole := t542
+//line alone.go:83
+			if whole && !last {
+				t572 := begin - born
+				t58 := command
+				t59 := cursor
+				t60 := box
+				t61 := in
+				t622 := mail
+			block9:
+				switch {
+				default:
+//line alone.go:103
+					loaded16 := host2.Load(r, &t58[0])
+					ordered2 := loaded16
+//line alone.go:104
+					sh.Asked[0] = uint32(ordered2)
+					if !(sh.Asked[0] != 0) {
+//line alone.go:108
+						hint2 := uint32(ordered2 >> 32)
+//line alone.go:108
+						if hint2 != sh.Hint[0] {
+							t46 := hint2
+//line alone.go:109
+							sh.Hint[0] = t46
+//line alone.go:109
+							sh.Higher[0] = 1
+						}
+						var source4 uint32 = 9
+						var sides2 uint32
+//line alone.go:112
+						if sh.Higher[0] != 0 {
+							for level2 := uint32(0); level2 < 8; level2++ {
+								if level2 == 4 {
+									continue
+								}
+								next4 := t59[level2]
+								t68 := level2
+								var result016 uint32
+								switch {
+								default:
+//line serve.go:64
+									if t68 == 4 {
+										result016 = 0
+										break
+//line serve.go:66
+									} else if t68 < 4 {
+										result016 = shape.Slots + t68*shape.SideSlots
+										break
+									}
+//line serve.go:69
+									result016 = shape.Slots + (t68-1)*shape.SideSlots
+								}
+//line alone.go:118
+								at4 := (result016 + next4&(shape.SideSlots-1)) * shape.InStep
+								loaded17 := host2.Load(r, &t61[at4])
+								if uint32(loaded17>>32) == next4+1 {
+//line alone.go:120
+									t97 := level2
+									source4 = t97
+									sides2 = 1
+								}
+							}
+//line alone.go:123
+							sh.Higher[0] = sides2
+						}
+						if source4 == 9 || source4 < 4 {
+							next5 := t59[4]
+							loaded18 := host2.Load(r, &t61[next5&(shape.Slots-1)*shape.InStep])
+							middle2 := uint32(loaded18>>32) == next5+1
+//line alone.go:128
+							posted2 := false
+							slots5 := uint32(t60[11])
+							if slots5 != 0 {
+//line alone.go:130
+								next6 := uint32(t60[8])
+								loaded19 := host2.Load(r, &t622[next6&(slots5-1)*shape.InStep])
+								posted2 = uint32(loaded19>>32) == next6+1
+							}
+							if posted2 && !(middle2 && t59[8] == 8) {
+								source4 = 8
+							} else if middle2 {
+								source4 = 4
+							}
+						}
+						if !(source4 == 9) {
+//line alone.go:143
+							t126 := t61
+							ring2 := t126
+							var at5 uint32
+//line alone.go:144
+							if source4 == 8 {
+								sh.Ticket = uint32(t60[8])
+								t135 := t622
+//line alone.go:146
+								t145 := sh.Ticket & (uint32(t60[11]) - 1) * shape.InStep
+								ring2 = t135
+								at5 = t145
+							} else {
+//line alone.go:148
+								sh.Ticket = t59[source4]
+								t165 := source4
+								var result017 uint32
+								switch {
+								default:
+//line serve.go:64
+									if t165 == 4 {
+										result017 = 0
+										break
+//line serve.go:66
+									} else if t165 < 4 {
+										result017 = shape.Slots + t165*shape.SideSlots
+										break
+									}
+//line serve.go:69
+									result017 = shape.Slots + (t165-1)*shape.SideSlots
+								}
+//line alone.go:149
+								t193 := source4
+								var result018 uint32
+//line serve.go:74
+								if t193 == 4 {
+									result018 = shape.Slots
+								} else {
+									result018 = shape.SideSlots
+								}
+//line alone.go:149
+								at5 = (result017 + sh.Ticket&(result018-1)) * shape.InStep
+							}
+							t2110 := at5
+							t224 := at5 + shape.In
+//line alone.go:151
+							slot5 := ring2[t2110:t224]
+							cell2 := words[:t233]
+							for w11 := 0; w11 < len(slot5); w11++ {
+								loaded20 := host2.Load(r, &slot5[w11])
+								v2 := loaded20
+//line alone.go:155
+								if uint32(v2>>32) != sh.Ticket+1 {
+									break block9
+								}
+								cell2[w11] = uint32(v2)
+							}
+							reply3 := cell2[t253:t263]
+							for w12 := 0; w12 < len(reply3); w12++ {
+								reply3[w12] = 0
+							}
+							t294 := source4
+//line alone.go:164
+							sh.Late = 0
+//line alone.go:164
+							sh.Missing[0] = t294
+							deadline2 := cell2[1]
+							if deadline2 != 0 && int32(uint32((shape.Clock+t572)>>10)-deadline2) > 0 {
+//line alone.go:166
+								sh.Late = 1
+							}
+							t59[8] = source4
+						}
+					}
 				}
 			}
 		}
-		leaveRow[threadX] = leave
-		emptyRow[threadX] = empty
+		beginRow[threadX] = begin
 	}
 }
 
 //go:noinline
-func quernRow6EchoActor(r *host.Run, leaves []uint32, first5 int, control []uint64, t10 int) {
-	leaveRow := leaves[first5:][:32]
+func quernRow7PostActor(r *host2.Run, box, command []uint64, start uint64) {
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
-		leave := leaveRow[threadX]
-		t1 := threadX == 0
-//line serve.go:154
-		if t1 && leave != 0 {
-			leave = 0
-			kernel.StoreRelaxed(&control[t10], 0)
+		t2 := threadX == 0
+//line alone.go:92
+		if t2 {
+			kernel.StoreRelaxed(&box[9], 1)
+			kernel.StoreRelease(&command[8], start)
 		}
-		leaveRow[threadX] = leave
 	}
 }
 
-//go:noinline
-func quernRow7EchoActor(r *host.Run, starts []int64, first6 int, states []Count, blockX int) {
-	startRow := starts[first6:][:32]
-	for threadX := range 32 {
-		r.ThreadIdx.X = threadX
-		t1 := threadX == 0
-//line serve.go:160
-		var start2 int64
-		if t1 {
-			now4 := kernel.Clock()
-			start2 = now4
+func quernHostHighestActor(r *host2.Run) {
+	shape := host2.Value[actor.Shape](r, 0)
+	control := host2.Slice[uint64](r, 1)
+	cursors := host2.Slice[uint32](r, 2)
+	states := host2.Slice[int32](r, 3)
+	inbox := host2.Slice[uint64](r, 4)
+	outbox := host2.Slice[uint64](r, 5)
+	post := host2.Slice[uint64](r, 6)
+	host := host2.Slice[uint64](r, 7)
+	var command []uint64
+	var cursor []uint32
+	var in []uint64
+	slots := int(shape.Slots + 7*shape.SideSlots)
+	var out []uint64
+	var number int
+	var t11 int
+	var t12 int
+	var box []uint64
+	var t13 int
+	var t14 int
+	var mail []uint64
+	var routes uint32
+	var leaving uint32
+	var handled uint32
+	cs := host2.Scratch[actor.Context](r, 0, r.BlockDim.Count())
+	begins := host2.Scratch[int64](r, 1, r.BlockDim.Count())
+	borns := host2.Scratch[int64](r, 2, r.BlockDim.Count())
+	words := host2.Dynamic[uint32](r, 2)
+	sh := host2.Shared[actor.Status](r, 0)
+	t22 := shape.OutAt
+	t23 := shape.OutAt + shape.Out - 3
+	t232 := shape.Stride
+	t252 := shape.OutAt
+	t262 := shape.OutAt + shape.Out - 3
+	var source2 uint32
+	var result uint32
+	var state *int32
+	cells := host2.Dynamic[actor.Cell[Row, Highest]](r, 1)
+	var in2 *Row
+	var out2 *Highest
+	var t115 *int32
+	var t214 *Row
+	var t34 *Highest
+	best := host2.Shared[[64]Highest](r, 3)
+	var n int
+	last := host2.Shared[Highest](r, 4)
+	var result09 Highest
+	var found Highest
+	var result010 kernel.Action = 1
+	outcome := uint32(result010)
+	var forwards bool
+	var stops bool
+	var last2 bool
+	t95 := shape.OutAt
+	t105 := shape.OutAt + shape.Out - 3
+	t50 := shape.OutAt
+	t51 := shape.OutAt + shape.Out - 3
+	t233 := shape.Stride
+	t253 := shape.OutAt
+	t263 := shape.OutAt + shape.Out - 3
+	for r.Next() {
+		blockX := r.BlockIdx.X
+		t1 := blockX + int(shape.First)
+		t3 := t1 * 16
+		t4 := (t1 + 1) * 16
+		t5 := t1 * 16
+		t6 := (t1 + 1) * 16
+		t7 := t1 * slots * int(shape.InStep)
+		t8 := (t1 + 1) * slots * int(shape.InStep)
+		t9 := t1 * slots * int(shape.OutStep)
+		t10 := (t1 + 1) * slots * int(shape.OutStep)
+		r.ThreadIdx = kernel.Dim3{}
+//line alone.go:23
+		command = control[t3:t4]
+		r.ThreadIdx = kernel.Dim3{}
+//line alone.go:24
+		cursor = cursors[t5:t6]
+		r.ThreadIdx = kernel.Dim3{}
+		in = inbox[t7:t8]
+		r.ThreadIdx = kernel.Dim3{}
+//line alone.go:27
+		out = outbox[t9:t10]
+		r.ThreadIdx = kernel.Dim3{}
+		number = int(cursor[9])
+		t11 = number * 16
+		t12 = (number + 1) * 16
+		r.ThreadIdx = kernel.Dim3{}
+//line alone.go:30
+		box = post[t11:t12]
+		r.ThreadIdx = kernel.Dim3{}
+//line alone.go:31
+		t13 = int(box[14])
+		r.ThreadIdx = kernel.Dim3{}
+//line alone.go:31
+		t14 = int(box[14]) + int(box[11])*int(shape.InStep)
+		r.ThreadIdx = kernel.Dim3{}
+//line alone.go:31
+		mail = post[t13:t14]
+		r.ThreadIdx = kernel.Dim3{}
+//line alone.go:32
+		routes = cursor[11]
+//line alone.go:35
+		leaving = 0
+		handled = 0
+		for threadZ := range 1 {
+			for threadY := range 1 {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				first := (threadZ*1 + threadY) * 64
+				quernRow1HighestActor(r, cs, first, begins, borns, post, host, cursor, &shape, words, box, sh, t22, t23, command, in, mail, t232, t252, t262)
+			}
 		}
-//line serve.go:164
-		_ = states[blockX]
-		startRow[threadX] = start2
+//line alone.go:47
+		for leaving == 0 {
+			r.ThreadIdx = kernel.Dim3{}
+//line alone.go:48
+			source2 = sh.Missing[0]
+			if source2 == 9 {
+				leaving = 2
+				r.ThreadIdx = kernel.Dim3{}
+//line alone.go:51
+				if sh.Asked[0] != 0 {
+					leaving = 1
+				}
+				break
+			}
+			result = 257
+			r.ThreadIdx = kernel.Dim3{}
+//line alone.go:57
+			if sh.Late == 0 {
+				for threadZ := range 1 {
+					for threadY := range 1 {
+						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+						quernRow2HighestActor(r, states, t1)
+					}
+				}
+				r.ThreadIdx = kernel.Dim3{}
+//line alone.go:58
+				state = &states[t1]
+				for threadZ := range 1 {
+					for threadY := range 1 {
+						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+						quernRow3HighestActor(r, cells)
+					}
+				}
+				r.ThreadIdx = kernel.Dim3{}
+//line alone.go:58
+				in2 = &cells[0].In
+				for threadZ := range 1 {
+					for threadY := range 1 {
+						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+						quernRow4HighestActor(r, cells)
+					}
+				}
+				r.ThreadIdx = kernel.Dim3{}
+//line alone.go:58
+				out2 = &cells[0].Out
+//line quern_gen.go:13
+				t115 = state
+				t214 = in2
+				t34 = out2
+				for threadZ := range 1 {
+					for threadY := range 1 {
+						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+						quernRow5HighestActor(r, best, t214)
+					}
+				}
+//line forms.go:50
+				n = 32
+				for ; n > 0; n /= 2 {
+					for threadZ := range 1 {
+						for threadY := range 1 {
+							r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+							quernRow6HighestActor(r, n, best)
+						}
+					}
+				}
+				for threadZ := range 1 {
+					for threadY := range 1 {
+						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+						quernRow7HighestActor(r, last, best)
+					}
+				}
+//line forms.go:60
+				result09 = *last
+//line forms.go:38
+				found = result09
+				for threadZ := range 1 {
+					for threadY := range 1 {
+						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+						quernRow8HighestActor(r, t115, t34, found, sh, outcome)
+					}
+				}
+				r.ThreadIdx = kernel.Dim3{}
+//line alone.go:63
+				result = sh.Outcome[0]
+			}
+			if result == 4 {
+				leaving = 2
+				break
+			}
+			handled++
+			forwards = routes != 0 && (result == 1 || result == 3)
+			stops = result == 2 || result == 3
+			last2 = stops || handled == shape.Messages
+			for threadZ := range 1 {
+				for threadY := range 1 {
+					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+					first2 := (threadZ*1 + threadY) * 64
+					quernRow9HighestActor(r, cs, first2, begins, borns, source2, box, sh, out, result, &shape, words, t95, t105, cursor, forwards, t50, t51, last2, command, in, mail, t233, t253, t263)
+				}
+			}
+//line alone.go:88
+			if stops {
+				leaving = 3
+			}
+		}
+		for threadZ := range 1 {
+			for threadY := range 1 {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				start := uint64(shape.Epoch)<<32 | uint64(leaving)
+				quernRow10HighestActor(r, box, command, start)
+			}
+		}
 	}
 }
 
 //go:noinline
-func quernRow8EchoActor(r *host.Run, cells []actor.Cell[Message, Message], t55 uint32) {
-	for threadX := range 32 {
+func quernRow1HighestActor(r *host2.Run, cs []actor.Context, first int, begins, borns []int64, post, host []uint64, cursor []uint32, shape *actor.Shape, words []uint32, box []uint64, sh *actor.Status, t22, t23 uint32, command, in, mail []uint64, t232, t252, t262 uint32) {
+	cRow := cs[first:][:64]
+	beginRow := begins[first:][:64]
+	bornRow := borns[first:][:64]
+	for threadX := range 64 {
 		r.ThreadIdx.X = threadX
-//line serve.go:164
-		_ = cells[t55].In
+		c := &cRow[threadX]
+		t2 := threadX == 0
+//line alone.go:33
+		*c = actor.Context{Post: post, Host: host, Mailbox: cursor[9], ID: cursor[10], Wakes: shape.Wakes, Words: words}
+//line alone.go:36
+		var begin int64
+		var born int64
+//line alone.go:37
+		if t2 {
+			kernel.StoreRelaxed(&box[9], 0)
+			sh.Higher[0] = 1
+//line alone.go:39
+			sh.Hint[0] = 0
+//line alone.go:39
+			sh.Missing[0] = 9
+//line alone.go:39
+			sh.Asked[0] = 0
+			now := kernel.Clock()
+			begin = now
+//line alone.go:41
+			born = begin
+			t20 := c
+			t21 := cursor
+//line alone.go:42
+			t24 := words[t22:t23]
+//line alone.go:212
+			pending := t21[12]
+			var result0 bool
+//line alone.go:213
+			if pending == 0 {
+				result0 = true
+			} else {
+				t15 := int(t21[13])
+//line alone.go:216
+				t25 := int(t21[13]) + len(t24) + 1
+//line alone.go:216
+				saved := t20.Post[t15:t25]
+				for w := 0; w < len(t24); w++ {
+					t24[w] = uint32(saved[w])
+				}
+				t32 := t20.Words
+//line alone.go:220
+				_ = t32[2]
+				t42 := t20.Words
+//line alone.go:220
+				_ = t42[3]
+//line alone.go:220
+				t52 := uint32(saved[len(t24)])
+//line alone.go:220
+				t62 := uint32(saved[len(t24)] >> 32)
+//line alone.go:220
+				t32[2] = t52
+//line alone.go:220
+				t42[3] = t62
+				t21[12] = 0
+				t72 := t20
+				t82 := t21
+				t92 := t24
+				t102 := pending - 1
+				var result02 bool
+			block:
+				switch {
+				default:
+//line alone.go:189
+					list := int(t82[11])
+					count := uint32(t72.Post[list])
+					for i := t102; i < count; i++ {
+						box2 := uint32(t72.Post[list+1+int(i)])
+						t16 := t72
+						t26 := box2
+						var ticket uint32
+						var room uint32
+					block2:
+						switch {
+						default:
+//line send.go:14
+							t17 := int(t26) * 16
+							t27 := (int(t26) + 1) * 16
+//line send.go:14
+							b := t16.Post[t17:t27]
+							var room2 uint32
+							for slots2 := uint32(b[11]); ; {
+								loaded := host2.Load(r, &b[0])
+								tail := loaded
+//line send.go:18
+								loaded2 := host2.Load(r, &b[8])
+								head := loaded2
+//line send.go:19
+								loaded3 := host2.Load(r, &b[10])
+								if loaded3 != 0 {
+//line send.go:20
+									room2 = 2
+									break
+								}
+								if uint32(tail)-uint32(head) >= slots2 && b[13] == 1 {
+									loaded4 := host2.Load(r, &t16.Host[b[15]+1])
+									head = loaded4
+//line send.go:25
+									kernel.StoreRelaxed(&b[8], head)
+								}
+								if uint32(tail)-uint32(head) >= slots2 {
+									room2 = 1
+									break
+								}
+//line send.go:33
+								old := kernel.AtomicCompareAndSwap(&b[0], tail, tail+1)
+								if old == tail {
+//line send.go:34
+									t83 := uint32(tail)
+									ticket = t83
+									room = 0
+									break block2
+								}
+							}
+//line send.go:37
+							atomic.AddUint64(&b[1], 1)
+							ticket = 0
+							room = room2
+						}
+//line alone.go:193
+						ticket2 := ticket
+						room3 := room
+//line alone.go:194
+						if room3 == 1 {
+							t53 := int(t82[13])
+//line alone.go:195
+							t63 := int(t82[13]) + len(t92) + 1
+//line alone.go:195
+							saved2 := t72.Post[t53:t63]
+							for w2 := 0; w2 < len(t92); w2++ {
+								saved2[w2] = uint64(t92[w2])
+							}
+							result03 := t72.Correlation()
+//line alone.go:199
+							saved2[len(t92)] = result03
+							t82[12] = i + 1
+							result02 = false
+							break block
+						}
+//line alone.go:203
+						if room3 == 0 {
+							t84 := t72
+							t93 := t92
+							t103 := box2
+							t112 := ticket2
+//line alone.go:227
+							t18 := t84
+							t28 := t103
+							t33 := t112
+//line send.go:43
+							t19 := int(t28) * 16
+							t29 := (int(t28) + 1) * 16
+//line send.go:43
+							b2 := t18.Post[t19:t29]
+							result04 := int(b2[14] + uint64(t33&(uint32(b2[11])-1))*b2[12])
+//line alone.go:227
+							t54 := result04
+							t64 := uint64(t112+1) << 32
+							slot := t54
+							tag := t64
+//line alone.go:228
+							t73 := t84
+							t85 := t103
+//line send.go:48
+							result05 := t73.Post[int(t85)*16+13]
+//line alone.go:228
+							if result05 == 1 {
+								t104 := t84
+								t113 := slot
+								t122 := tag
+//line send.go:61
+								t110 := t113
+								t210 := t113 + 4
+//line send.go:61
+								h := t104.Host[t110:t210]
+								kernel.StoreRelaxed(&h[0], t122|uint64(t104.ID<<8|128))
+								kernel.StoreRelaxed(&h[1], t122)
+								kernel.StoreRelaxed(&h[2], t122|uint64(t104.Words[t104.At+2]))
+								kernel.StoreRelaxed(&h[3], t122|uint64(t104.Words[t104.At+3]))
+//line alone.go:230
+								for w3 := 0; w3 < len(t93); w3++ {
+									kernel.StoreRelaxed(&t84.Host[slot+4+w3], tag|uint64(t93[w3]))
+								}
+							} else {
+//line alone.go:235
+								t132 := t84
+								t142 := slot
+								t152 := tag
+//line send.go:52
+								t111 := t142
+								t211 := t142 + 4
+//line send.go:52
+								h2 := t132.Post[t111:t211]
+								kernel.StoreRelaxed(&h2[0], t152|uint64(t132.ID<<8|128))
+								kernel.StoreRelaxed(&h2[1], t152)
+								kernel.StoreRelaxed(&h2[2], t152|uint64(t132.Words[t132.At+2]))
+								kernel.StoreRelaxed(&h2[3], t152|uint64(t132.Words[t132.At+3]))
+//line alone.go:236
+								for w4 := 0; w4 < len(t93); w4++ {
+									kernel.StoreRelaxed(&t84.Post[slot+4+w4], tag|uint64(t93[w4]))
+								}
+								t162 := t84
+								t172 := t103
+//line send.go:70
+								if !(t162.Wakes == 0) {
+//line send.go:75
+									kernel.Fence()
+									t114 := int(t172) * 16
+									t212 := (int(t172) + 1) * 16
+//line send.go:76
+									b3 := t162.Post[t114:t212]
+									loaded5 := host2.Load(r, &b3[9])
+									if loaded5 != 0 {
+//line send.go:78
+										kernel.StoreRelaxed(&t162.Host[b3[15]], 1)
+										kernel.StoreRelaxed(&t162.Host[0], 1)
+									}
+								}
+							}
+						}
+					}
+//line alone.go:207
+					result02 = true
+				}
+//line alone.go:222
+				result0 = result02
+			}
+//line alone.go:42
+			if result0 {
+				t282 := begin - born
+				t292 := command
+				t30 := cursor
+				t31 := box
+				t322 := in
+				t332 := mail
+			block3:
+				switch {
+				default:
+//line alone.go:103
+					loaded6 := host2.Load(r, &t292[0])
+					ordered := loaded6
+//line alone.go:104
+					sh.Asked[0] = uint32(ordered)
+					if !(sh.Asked[0] != 0) {
+//line alone.go:108
+						hint := uint32(ordered >> 32)
+//line alone.go:108
+						if hint != sh.Hint[0] {
+							t43 := hint
+//line alone.go:109
+							sh.Hint[0] = t43
+//line alone.go:109
+							sh.Higher[0] = 1
+						}
+						var source uint32 = 9
+						var sides uint32
+//line alone.go:112
+						if sh.Higher[0] != 0 {
+							for level := uint32(0); level < 8; level++ {
+								if level == 4 {
+									continue
+								}
+								next := t30[level]
+								t65 := level
+								var result06 uint32
+								switch {
+								default:
+//line serve.go:64
+									if t65 == 4 {
+										result06 = 0
+										break
+//line serve.go:66
+									} else if t65 < 4 {
+										result06 = shape.Slots + t65*shape.SideSlots
+										break
+									}
+//line serve.go:69
+									result06 = shape.Slots + (t65-1)*shape.SideSlots
+								}
+//line alone.go:118
+								at := (result06 + next&(shape.SideSlots-1)) * shape.InStep
+								loaded7 := host2.Load(r, &t322[at])
+								if uint32(loaded7>>32) == next+1 {
+//line alone.go:120
+									t94 := level
+									source = t94
+									sides = 1
+								}
+							}
+//line alone.go:123
+							sh.Higher[0] = sides
+						}
+						if source == 9 || source < 4 {
+							next2 := t30[4]
+							loaded8 := host2.Load(r, &t322[next2&(shape.Slots-1)*shape.InStep])
+							middle := uint32(loaded8>>32) == next2+1
+//line alone.go:128
+							posted := false
+							slots3 := uint32(t31[11])
+							if slots3 != 0 {
+//line alone.go:130
+								next3 := uint32(t31[8])
+								loaded9 := host2.Load(r, &t332[next3&(slots3-1)*shape.InStep])
+								posted = uint32(loaded9>>32) == next3+1
+							}
+							if posted && !(middle && t30[8] == 8) {
+								source = 8
+							} else if middle {
+								source = 4
+							}
+						}
+						if !(source == 9) {
+//line alone.go:143
+							t123 := t322
+							ring := t123
+							var at2 uint32
+//line alone.go:144
+							if source == 8 {
+								sh.Ticket = uint32(t31[8])
+								t133 := t332
+//line alone.go:146
+								t143 := sh.Ticket & (uint32(t31[11]) - 1) * shape.InStep
+								ring = t133
+								at2 = t143
+							} else {
+//line alone.go:148
+								sh.Ticket = t30[source]
+								t163 := source
+								var result07 uint32
+								switch {
+								default:
+//line serve.go:64
+									if t163 == 4 {
+										result07 = 0
+										break
+//line serve.go:66
+									} else if t163 < 4 {
+										result07 = shape.Slots + t163*shape.SideSlots
+										break
+									}
+//line serve.go:69
+									result07 = shape.Slots + (t163-1)*shape.SideSlots
+								}
+//line alone.go:149
+								t192 := source
+								var result08 uint32
+//line serve.go:74
+								if t192 == 4 {
+									result08 = shape.Slots
+								} else {
+									result08 = shape.SideSlots
+								}
+//line alone.go:149
+								at2 = (result07 + sh.Ticket&(result08-1)) * shape.InStep
+							}
+							t213 := at2
+							t222 := at2 + shape.In
+//line alone.go:151
+							slot2 := ring[t213:t222]
+							cell := words[:t232]
+							for w5 := 0; w5 < len(slot2); w5++ {
+								loaded10 := host2.Load(r, &slot2[w5])
+								v := loaded10
+//line alone.go:155
+								if uint32(v>>32) != sh.Ticket+1 {
+									break block3
+								}
+								cell[w5] = uint32(v)
+							}
+							reply := cell[t252:t262]
+							for w6 := 0; w6 < len(reply); w6++ {
+								reply[w6] = 0
+							}
+							t293 := source
+//line alone.go:164
+							sh.Late = 0
+//line alone.go:164
+							sh.Missing[0] = t293
+							deadline := cell[1]
+							if deadline != 0 && int32(uint32((shape.Clock+t282)>>10)-deadline) > 0 {
+//line alone.go:166
+								sh.Late = 1
+							}
+							t30[8] = source
+						}
+					}
+				}
+			}
+		}
+		beginRow[threadX] = begin
+		bornRow[threadX] = born
 	}
 }
 
 //go:noinline
-func quernRow9EchoActor(r *host.Run, cells []actor.Cell[Message, Message], t58 uint32) {
-	for threadX := range 32 {
+func quernRow2HighestActor(r *host2.Run, states []int32, t1 int) {
+	for threadX := range 64 {
 		r.ThreadIdx.X = threadX
-//line serve.go:164
-		_ = cells[t58].Out
+//line alone.go:58
+		_ = states[t1]
 	}
 }
 
 //go:noinline
-func quernRow10EchoActor(r *host.Run, starts []int64, first7 int, t59, t56 *Message, t53 *Count, turn uint32, sh *actor.Status, outcome uint32) {
-	startRow := starts[first7:][:32]
+func quernRow3HighestActor(r *host2.Run, cells []actor.Cell[Row, Highest]) {
+	for threadX := range 64 {
+		r.ThreadIdx.X = threadX
+//line alone.go:58
+		_ = cells[0].In
+	}
+}
+
+//go:noinline
+func quernRow4HighestActor(r *host2.Run, cells []actor.Cell[Row, Highest]) {
+	for threadX := range 64 {
+		r.ThreadIdx.X = threadX
+//line alone.go:58
+		_ = cells[0].Out
+	}
+}
+
+//go:noinline
+func quernRow5HighestActor(r *host2.Run, best *[64]Highest, t214 *Row) {
+	for threadX := range 64 {
+		r.ThreadIdx.X = threadX
+//line forms.go:36
+		best[threadX] = Highest{Value: t214.Values[threadX], At: int32(threadX)}
+	}
+}
+
+//go:noinline
+func quernRow6HighestActor(r *host2.Run, n int, best *[64]Highest) {
+	for threadX := range 64 {
+		r.ThreadIdx.X = threadX
+//line forms.go:51
+		if threadX < n && best[threadX+n].Value > best[threadX].Value {
+			best[threadX] = best[threadX+n]
+		}
+	}
+}
+
+//go:noinline
+func quernRow7HighestActor(r *host2.Run, last *Highest, best *[64]Highest) {
+	for threadX := range 64 {
+		r.ThreadIdx.X = threadX
+//line forms.go:56
+		if threadX == 0 {
+			*last = best[0]
+		}
+	}
+}
+
+//go:noinline
+func quernRow8HighestActor(r *host2.Run, t115 *int32, t34 *Highest, found Highest, sh *actor.Status, outcome uint32) {
+	for threadX := range 64 {
+		r.ThreadIdx.X = threadX
+		t2 := threadX == 0
+//line forms.go:39
+		if threadX == 0 {
+			*t115++
+			*t34 = found
+		}
+//line alone.go:59
+		if t2 {
+			sh.Outcome[0] = outcome
+		}
+	}
+}
+
+//go:noinline
+func quernRow9HighestActor(r *host2.Run, cs []actor.Context, first2 int, begins, borns []int64, source2 uint32, box []uint64, sh *actor.Status, out []uint64, result uint32, shape *actor.Shape, words []uint32, t95, t105 uint32, cursor []uint32, forwards bool, t50, t51 uint32, last2 bool, command, in, mail []uint64, t233, t253, t263 uint32) {
+	cRow := cs[first2:][:64]
+	beginRow := begins[first2:][:64]
+	bornRow := borns[first2:][:64]
+	for threadX := range 64 {
+		r.ThreadIdx.X = threadX
+		c := &cRow[threadX]
+		begin := beginRow[threadX]
+		born := bornRow[threadX]
+		t2 := threadX == 0
+//line alone.go:73
+		if t2 {
+			now2 := kernel.Clock()
+			now3 := now2
+//line alone.go:75
+			if source2 == 8 {
+				kernel.StoreRelaxed(&box[8], uint64(sh.Ticket+1))
+			} else {
+				t422 := out
+				t44 := result
+				t45 := uint32(now3 - begin)
+//line alone.go:173
+				source3 := sh.Missing[0]
+				t215 := source3
+				var result011 uint32
+				switch {
+				default:
+//line serve.go:64
+					if t215 == 4 {
+						result011 = 0
+						break
+//line serve.go:66
+					} else if t215 < 4 {
+						result011 = shape.Slots + t215*shape.SideSlots
+						break
+					}
+//line serve.go:69
+					result011 = shape.Slots + (t215-1)*shape.SideSlots
+				}
+//line alone.go:174
+				t55 := source3
+				var result012 uint32
+//line serve.go:74
+				if t55 == 4 {
+					result012 = shape.Slots
+				} else {
+					result012 = shape.SideSlots
+				}
+//line alone.go:174
+				at3 := (result011 + sh.Ticket&(result012-1)) * shape.OutStep
+				t74 := at3
+				t86 := at3 + shape.Out
+//line alone.go:175
+				slot3 := t422[t74:t86]
+				tag2 := uint64(sh.Ticket+1) << 32
+				reply2 := words[t95:t105]
+				kernel.StoreRelaxed(&slot3[0], tag2|uint64(t44))
+				kernel.StoreRelaxed(&slot3[1], tag2|uint64(t45))
+				kernel.StoreRelaxed(&slot3[2], tag2)
+				for w7 := 0; w7 < len(reply2); w7++ {
+					kernel.StoreRelaxed(&slot3[3+w7], tag2|uint64(reply2[w7]))
+				}
+//line alone.go:79
+				cursor[source2] = sh.Ticket + 1
+			}
+			t47 := now3
+			begin = t47
+//line alone.go:81
+			sh.Missing[0] = 9
+			t542 := !forwards
+			if !t542 {
+				t48 := c
+				t49 := cursor
+//line alone.go:82
+				t522 := words[t50:t51]
+				var result013 bool
+			block7:
+				switch {
+				default:
+//line alone.go:189
+					list2 := int(t49[11])
+					count2 := uint32(t48.Post[list2])
+					for i2 := uint32(0); i2 < count2; i2++ {
+						box3 := uint32(t48.Post[list2+1+int(i2)])
+						t116 := t48
+						t216 := box3
+						var ticket3 uint32
+						var room4 uint32
+					block8:
+						switch {
+						default:
+//line send.go:14
+							t117 := int(t216) * 16
+							t217 := (int(t216) + 1) * 16
+//line send.go:14
+							b4 := t116.Post[t117:t217]
+							var room5 uint32
+							for slots4 := uint32(b4[11]); ; {
+								loaded11 := host2.Load(r, &b4[0])
+								tail2 := loaded11
+//line send.go:18
+								loaded12 := host2.Load(r, &b4[8])
+								head2 := loaded12
+//line send.go:19
+								loaded13 := host2.Load(r, &b4[10])
+								if loaded13 != 0 {
+//line send.go:20
+									room5 = 2
+									break
+								}
+								if uint32(tail2)-uint32(head2) >= slots4 && b4[13] == 1 {
+									loaded14 := host2.Load(r, &t116.Host[b4[15]+1])
+									head2 = loaded14
+//line send.go:25
+									kernel.StoreRelaxed(&b4[8], head2)
+								}
+								if uint32(tail2)-uint32(head2) >= slots4 {
+									room5 = 1
+									break
+								}
+//line send.go:33
+								old2 := kernel.AtomicCompareAndSwap(&b4[0], tail2, tail2+1)
+								if old2 == tail2 {
+//line send.go:34
+									t87 := uint32(tail2)
+									ticket3 = t87
+									room4 = 0
+									break block8
+								}
+							}
+//line send.go:37
+							atomic.AddUint64(&b4[1], 1)
+							ticket3 = 0
+							room4 = room5
+						}
+//line alone.go:193
+						ticket4 := ticket3
+						room6 := room4
+//line alone.go:194
+						if room6 == 1 {
+							t56 := int(t49[13])
+//line alone.go:195
+							t66 := int(t49[13]) + len(t522) + 1
+//line alone.go:195
+							saved3 := t48.Post[t56:t66]
+							for w8 := 0; w8 < len(t522); w8++ {
+								saved3[w8] = uint64(t522[w8])
+							}
+							result014 := t48.Correlation()
+//line alone.go:199
+							saved3[len(t522)] = result014
+							t49[12] = i2 + 1
+							result013 = false
+							break block7
+						}
+//line alone.go:203
+						if room6 == 0 {
+							t88 := t48
+							t96 := t522
+							t106 := box3
+							t118 := ticket4
+//line alone.go:227
+							t119 := t88
+							t218 := t106
+							t35 := t118
+//line send.go:43
+							t120 := int(t218) * 16
+							t219 := (int(t218) + 1) * 16
+//line send.go:43
+							b5 := t119.Post[t120:t219]
+							result015 := int(b5[14] + uint64(t35&(uint32(b5[11])-1))*b5[12])
+//line alone.go:227
+							t57 := result015
+							t67 := uint64(t118+1) << 32
+							slot4 := t57
+							tag3 := t67
+//line alone.go:228
+							t75 := t88
+							t89 := t106
+//line send.go:48
+							result016 := t75.Post[int(t89)*16+13]
+//line alone.go:228
+							if result016 == 1 {
+								t107 := t88
+								t1110 := slot4
+								t124 := tag3
+//line send.go:61
+								t121 := t1110
+								t220 := t1110 + 4
+//line send.go:61
+								h3 := t107.Host[t121:t220]
+								kernel.StoreRelaxed(&h3[0], t124|uint64(t107.ID<<8|128))
+								kernel.StoreRelaxed(&h3[1], t124)
+								kernel.StoreRelaxed(&h3[2], t124|uint64(t107.Words[t107.At+2]))
+								kernel.StoreRelaxed(&h3[3], t124|uint64(t107.Words[t107.At+3]))
+//line alone.go:230
+								for w9 := 0; w9 < len(t96); w9++ {
+									kernel.StoreRelaxed(&t88.Host[slot4+4+w9], tag3|uint64(t96[w9]))
+								}
+							} else {
+//line alone.go:235
+								t134 := t88
+								t144 := slot4
+								t153 := tag3
+//line send.go:52
+								t125 := t144
+								t221 := t144 + 4
+//line send.go:52
+								h4 := t134.Post[t125:t221]
+								kernel.StoreRelaxed(&h4[0], t153|uint64(t134.ID<<8|128))
+								kernel.StoreRelaxed(&h4[1], t153)
+								kernel.StoreRelaxed(&h4[2], t153|uint64(t134.Words[t134.At+2]))
+								kernel.StoreRelaxed(&h4[3], t153|uint64(t134.Words[t134.At+3]))
+//line alone.go:236
+								for w10 := 0; w10 < len(t96); w10++ {
+									kernel.StoreRelaxed(&t88.Post[slot4+4+w10], tag3|uint64(t96[w10]))
+								}
+								t164 := t88
+								t173 := t106
+//line send.go:70
+								if !(t164.Wakes == 0) {
+//line send.go:75
+									kernel.Fence()
+									t126 := int(t173) * 16
+									t223 := (int(t173) + 1) * 16
+//line send.go:76
+									b6 := t164.Post[t126:t223]
+									loaded15 := host2.Load(r, &b6[9])
+									if loaded15 != 0 {
+//line send.go:78
+										kernel.StoreRelaxed(&t164.Host[b6[15]], 1)
+										kernel.StoreRelaxed(&t164.Host[0], 1)
+									}
+								}
+							}
+						}
+					}
+//line alone.go:207
+					result013 = true
+				}
+//line alone.go:82
+				t542 = result013
+			}
+			whole := t542
+//line alone.go:83
+			if whole && !last2 {
+				t572 := begin - born
+				t58 := command
+				t59 := cursor
+				t60 := box
+				t61 := in
+				t622 := mail
+			block9:
+				switch {
+				default:
+//line alone.go:103
+					loaded16 := host2.Load(r, &t58[0])
+					ordered2 := loaded16
+//line alone.go:104
+					sh.Asked[0] = uint32(ordered2)
+					if !(sh.Asked[0] != 0) {
+//line alone.go:108
+						hint2 := uint32(ordered2 >> 32)
+//line alone.go:108
+						if hint2 != sh.Hint[0] {
+							t46 := hint2
+//line alone.go:109
+							sh.Hint[0] = t46
+//line alone.go:109
+							sh.Higher[0] = 1
+						}
+						var source4 uint32 = 9
+						var sides2 uint32
+//line alone.go:112
+						if sh.Higher[0] != 0 {
+							for level2 := uint32(0); level2 < 8; level2++ {
+								if level2 == 4 {
+									continue
+								}
+								next4 := t59[level2]
+								t68 := level2
+								var result017 uint32
+								switch {
+								default:
+//line serve.go:64
+									if t68 == 4 {
+										result017 = 0
+										break
+//line serve.go:66
+									} else if t68 < 4 {
+										result017 = shape.Slots + t68*shape.SideSlots
+										break
+									}
+//line serve.go:69
+									result017 = shape.Slots + (t68-1)*shape.SideSlots
+								}
+//line alone.go:118
+								at4 := (result017 + next4&(shape.SideSlots-1)) * shape.InStep
+								loaded17 := host2.Load(r, &t61[at4])
+								if uint32(loaded17>>32) == next4+1 {
+//line alone.go:120
+									t97 := level2
+									source4 = t97
+									sides2 = 1
+								}
+							}
+//line alone.go:123
+							sh.Higher[0] = sides2
+						}
+						if source4 == 9 || source4 < 4 {
+							next5 := t59[4]
+							loaded18 := host2.Load(r, &t61[next5&(shape.Slots-1)*shape.InStep])
+							middle2 := uint32(loaded18>>32) == next5+1
+//line alone.go:128
+							posted2 := false
+							slots5 := uint32(t60[11])
+							if slots5 != 0 {
+//line alone.go:130
+								next6 := uint32(t60[8])
+								loaded19 := host2.Load(r, &t622[next6&(slots5-1)*shape.InStep])
+								posted2 = uint32(loaded19>>32) == next6+1
+							}
+							if posted2 && !(middle2 && t59[8] == 8) {
+								source4 = 8
+							} else if middle2 {
+								source4 = 4
+							}
+						}
+						if !(source4 == 9) {
+//line alone.go:143
+							t127 := t61
+							ring2 := t127
+							var at5 uint32
+//line alone.go:144
+							if source4 == 8 {
+								sh.Ticket = uint32(t60[8])
+								t135 := t622
+//line alone.go:146
+								t145 := sh.Ticket & (uint32(t60[11]) - 1) * shape.InStep
+								ring2 = t135
+								at5 = t145
+							} else {
+//line alone.go:148
+								sh.Ticket = t59[source4]
+								t165 := source4
+								var result018 uint32
+								switch {
+								default:
+//line serve.go:64
+									if t165 == 4 {
+										result018 = 0
+										break
+//line serve.go:66
+									} else if t165 < 4 {
+										result018 = shape.Slots + t165*shape.SideSlots
+										break
+									}
+//line serve.go:69
+									result018 = shape.Slots + (t165-1)*shape.SideSlots
+								}
+//line alone.go:149
+								t193 := source4
+								var result019 uint32
+//line serve.go:74
+								if t193 == 4 {
+									result019 = shape.Slots
+								} else {
+									result019 = shape.SideSlots
+								}
+//line alone.go:149
+								at5 = (result018 + sh.Ticket&(result019-1)) * shape.InStep
+							}
+							t2110 := at5
+							t224 := at5 + shape.In
+//line alone.go:151
+							slot5 := ring2[t2110:t224]
+							cell2 := words[:t233]
+							for w11 := 0; w11 < len(slot5); w11++ {
+								loaded20 := host2.Load(r, &slot5[w11])
+								v2 := loaded20
+//line alone.go:155
+								if uint32(v2>>32) != sh.Ticket+1 {
+									break block9
+								}
+								cell2[w11] = uint32(v2)
+							}
+							reply3 := cell2[t253:t263]
+							for w12 := 0; w12 < len(reply3); w12++ {
+								reply3[w12] = 0
+							}
+							t294 := source4
+//line alone.go:164
+							sh.Late = 0
+//line alone.go:164
+							sh.Missing[0] = t294
+							deadline2 := cell2[1]
+							if deadline2 != 0 && int32(uint32((shape.Clock+t572)>>10)-deadline2) > 0 {
+//line alone.go:166
+								sh.Late = 1
+							}
+							t59[8] = source4
+						}
+					}
+				}
+			}
+		}
+		beginRow[threadX] = begin
+	}
+}
+
+//go:noinline
+func quernRow10HighestActor(r *host2.Run, box, command []uint64, start uint64) {
+	for threadX := range 64 {
+		r.ThreadIdx.X = threadX
+		t2 := threadX == 0
+//line alone.go:92
+		if t2 {
+			kernel.StoreRelaxed(&box[9], 1)
+			kernel.StoreRelease(&command[8], start)
+		}
+	}
+}
+
+func quernHostEchoActor(r *host2.Run) {
+	shape := host2.Value[actor.Shape](r, 0)
+	control := host2.Slice[uint64](r, 1)
+	cursors := host2.Slice[uint32](r, 2)
+	states := host2.Slice[Count](r, 3)
+	inbox := host2.Slice[uint64](r, 4)
+	outbox := host2.Slice[uint64](r, 5)
+	post := host2.Slice[uint64](r, 6)
+	host := host2.Slice[uint64](r, 7)
+	var command []uint64
+	var cursor []uint32
+	var in []uint64
+	slots := int(shape.Slots + 7*shape.SideSlots)
+	var out []uint64
+	var number int
+	var t11 int
+	var t12 int
+	var box []uint64
+	var t13 int
+	var t14 int
+	var mail []uint64
+	var routes uint32
+	var leaving uint32
+	var handled uint32
+	cs := host2.Scratch[actor.Context](r, 0, r.BlockDim.Count())
+	begins := host2.Scratch[int64](r, 1, r.BlockDim.Count())
+	borns := host2.Scratch[int64](r, 2, r.BlockDim.Count())
+	words := host2.Dynamic[uint32](r, 2)
+	sh := host2.Shared[actor.Status](r, 0)
+	t22 := shape.OutAt
+	t23 := shape.OutAt + shape.Out - 3
+	t232 := shape.Stride
+	t252 := shape.OutAt
+	t262 := shape.OutAt + shape.Out - 3
+	var source2 uint32
+	var result uint32
+	var state *Count
+	cells := host2.Dynamic[actor.Cell[Message, Message]](r, 1)
+	var in2 *Message
+	var out2 *Message
+	var t115 *Count
+	var t214 *Message
+	var t34 *Message
+	var result09 kernel.Action = 1
+	outcome := uint32(result09)
+	var forwards bool
+	var stops bool
+	var last bool
+	t95 := shape.OutAt
+	t105 := shape.OutAt + shape.Out - 3
+	t50 := shape.OutAt
+	t51 := shape.OutAt + shape.Out - 3
+	t233 := shape.Stride
+	t253 := shape.OutAt
+	t263 := shape.OutAt + shape.Out - 3
+	for r.Next() {
+		blockX := r.BlockIdx.X
+		t1 := blockX + int(shape.First)
+		t3 := t1 * 16
+		t4 := (t1 + 1) * 16
+		t5 := t1 * 16
+		t6 := (t1 + 1) * 16
+		t7 := t1 * slots * int(shape.InStep)
+		t8 := (t1 + 1) * slots * int(shape.InStep)
+		t9 := t1 * slots * int(shape.OutStep)
+		t10 := (t1 + 1) * slots * int(shape.OutStep)
+		r.ThreadIdx = kernel.Dim3{}
+//line alone.go:23
+		command = control[t3:t4]
+		r.ThreadIdx = kernel.Dim3{}
+//line alone.go:24
+		cursor = cursors[t5:t6]
+		r.ThreadIdx = kernel.Dim3{}
+		in = inbox[t7:t8]
+		r.ThreadIdx = kernel.Dim3{}
+//line alone.go:27
+		out = outbox[t9:t10]
+		r.ThreadIdx = kernel.Dim3{}
+		number = int(cursor[9])
+		t11 = number * 16
+		t12 = (number + 1) * 16
+		r.ThreadIdx = kernel.Dim3{}
+//line alone.go:30
+		box = post[t11:t12]
+		r.ThreadIdx = kernel.Dim3{}
+//line alone.go:31
+		t13 = int(box[14])
+		r.ThreadIdx = kernel.Dim3{}
+//line alone.go:31
+		t14 = int(box[14]) + int(box[11])*int(shape.InStep)
+		r.ThreadIdx = kernel.Dim3{}
+//line alone.go:31
+		mail = post[t13:t14]
+		r.ThreadIdx = kernel.Dim3{}
+//line alone.go:32
+		routes = cursor[11]
+//line alone.go:35
+		leaving = 0
+		handled = 0
+		for threadZ := range 1 {
+			for threadY := range 1 {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				first := (threadZ*1 + threadY) * 32
+				quernRow1EchoActor(r, cs, first, begins, borns, post, host, cursor, &shape, words, box, sh, t22, t23, command, in, mail, t232, t252, t262)
+			}
+		}
+//line alone.go:47
+		for leaving == 0 {
+			r.ThreadIdx = kernel.Dim3{}
+//line alone.go:48
+			source2 = sh.Missing[0]
+			if source2 == 9 {
+				leaving = 2
+				r.ThreadIdx = kernel.Dim3{}
+//line alone.go:51
+				if sh.Asked[0] != 0 {
+					leaving = 1
+				}
+				break
+			}
+			result = 257
+			r.ThreadIdx = kernel.Dim3{}
+//line alone.go:57
+			if sh.Late == 0 {
+				for threadZ := range 1 {
+					for threadY := range 1 {
+						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+						quernRow2EchoActor(r, states, t1)
+					}
+				}
+				r.ThreadIdx = kernel.Dim3{}
+//line alone.go:58
+				state = &states[t1]
+				for threadZ := range 1 {
+					for threadY := range 1 {
+						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+						quernRow3EchoActor(r, cells)
+					}
+				}
+				r.ThreadIdx = kernel.Dim3{}
+//line alone.go:58
+				in2 = &cells[0].In
+				for threadZ := range 1 {
+					for threadY := range 1 {
+						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+						quernRow4EchoActor(r, cells)
+					}
+				}
+				r.ThreadIdx = kernel.Dim3{}
+//line alone.go:58
+				out2 = &cells[0].Out
+//line quern_gen.go:13
+				t115 = state
+				t214 = in2
+				t34 = out2
+				for threadZ := range 1 {
+					for threadY := range 1 {
+						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+						quernRow5EchoActor(r, t34, t214, t115, sh, outcome)
+					}
+				}
+				r.ThreadIdx = kernel.Dim3{}
+//line alone.go:63
+				result = sh.Outcome[0]
+			}
+			if result == 4 {
+				leaving = 2
+				break
+			}
+			handled++
+			forwards = routes != 0 && (result == 1 || result == 3)
+			stops = result == 2 || result == 3
+			last = stops || handled == shape.Messages
+			for threadZ := range 1 {
+				for threadY := range 1 {
+					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+					first2 := (threadZ*1 + threadY) * 32
+					quernRow6EchoActor(r, cs, first2, begins, borns, source2, box, sh, out, result, &shape, words, t95, t105, cursor, forwards, t50, t51, last, command, in, mail, t233, t253, t263)
+				}
+			}
+//line alone.go:88
+			if stops {
+				leaving = 3
+			}
+		}
+		for threadZ := range 1 {
+			for threadY := range 1 {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				start := uint64(shape.Epoch)<<32 | uint64(leaving)
+				quernRow7EchoActor(r, box, command, start)
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1EchoActor(r *host2.Run, cs []actor.Context, first int, begins, borns []int64, post, host []uint64, cursor []uint32, shape *actor.Shape, words []uint32, box []uint64, sh *actor.Status, t22, t23 uint32, command, in, mail []uint64, t232, t252, t262 uint32) {
+	cRow := cs[first:][:32]
+	beginRow := begins[first:][:32]
+	bornRow := borns[first:][:32]
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
-		start2 := startRow[threadX]
-		t1 := threadX == 0
-//line handlers.go:17
+		c := &cRow[threadX]
+		t2 := threadX == 0
+//line alone.go:33
+		*c = actor.Context{Post: post, Host: host, Mailbox: cursor[9], ID: cursor[10], Wakes: shape.Wakes, Words: words}
+//line alone.go:36
+		var begin int64
+		var born int64
+//line alone.go:37
+		if t2 {
+			kernel.StoreRelaxed(&box[9], 0)
+			sh.Higher[0] = 1
+//line alone.go:39
+			sh.Hint[0] = 0
+//line alone.go:39
+			sh.Missing[0] = 9
+//line alone.go:39
+			sh.Asked[0] = 0
+			now := kernel.Clock()
+			begin = now
+//line alone.go:41
+			born = begin
+			t20 := c
+			t21 := cursor
+//line alone.go:42
+			t24 := words[t22:t23]
+//line alone.go:212
+			pending := t21[12]
+			var result0 bool
+//line alone.go:213
+			if pending == 0 {
+				result0 = true
+			} else {
+				t15 := int(t21[13])
+//line alone.go:216
+				t25 := int(t21[13]) + len(t24) + 1
+//line alone.go:216
+				saved := t20.Post[t15:t25]
+				for w := 0; w < len(t24); w++ {
+					t24[w] = uint32(saved[w])
+				}
+				t32 := t20.Words
+//line alone.go:220
+				_ = t32[2]
+				t42 := t20.Words
+//line alone.go:220
+				_ = t42[3]
+//line alone.go:220
+				t52 := uint32(saved[len(t24)])
+//line alone.go:220
+				t62 := uint32(saved[len(t24)] >> 32)
+//line alone.go:220
+				t32[2] = t52
+//line alone.go:220
+				t42[3] = t62
+				t21[12] = 0
+				t72 := t20
+				t82 := t21
+				t92 := t24
+				t102 := pending - 1
+				var result02 bool
+			block:
+				switch {
+				default:
+//line alone.go:189
+					list := int(t82[11])
+					count := uint32(t72.Post[list])
+					for i := t102; i < count; i++ {
+						box2 := uint32(t72.Post[list+1+int(i)])
+						t16 := t72
+						t26 := box2
+						var ticket uint32
+						var room uint32
+					block2:
+						switch {
+						default:
+//line send.go:14
+							t17 := int(t26) * 16
+							t27 := (int(t26) + 1) * 16
+//line send.go:14
+							b := t16.Post[t17:t27]
+							var room2 uint32
+							for slots2 := uint32(b[11]); ; {
+								loaded := host2.Load(r, &b[0])
+								tail := loaded
+//line send.go:18
+								loaded2 := host2.Load(r, &b[8])
+								head := loaded2
+//line send.go:19
+								loaded3 := host2.Load(r, &b[10])
+								if loaded3 != 0 {
+//line send.go:20
+									room2 = 2
+									break
+								}
+								if uint32(tail)-uint32(head) >= slots2 && b[13] == 1 {
+									loaded4 := host2.Load(r, &t16.Host[b[15]+1])
+									head = loaded4
+//line send.go:25
+									kernel.StoreRelaxed(&b[8], head)
+								}
+								if uint32(tail)-uint32(head) >= slots2 {
+									room2 = 1
+									break
+								}
+//line send.go:33
+								old := kernel.AtomicCompareAndSwap(&b[0], tail, tail+1)
+								if old == tail {
+//line send.go:34
+									t83 := uint32(tail)
+									ticket = t83
+									room = 0
+									break block2
+								}
+							}
+//line send.go:37
+							atomic.AddUint64(&b[1], 1)
+							ticket = 0
+							room = room2
+						}
+//line alone.go:193
+						ticket2 := ticket
+						room3 := room
+//line alone.go:194
+						if room3 == 1 {
+							t53 := int(t82[13])
+//line alone.go:195
+							t63 := int(t82[13]) + len(t92) + 1
+//line alone.go:195
+							saved2 := t72.Post[t53:t63]
+							for w2 := 0; w2 < len(t92); w2++ {
+								saved2[w2] = uint64(t92[w2])
+							}
+							result03 := t72.Correlation()
+//line alone.go:199
+							saved2[len(t92)] = result03
+							t82[12] = i + 1
+							result02 = false
+							break block
+						}
+//line alone.go:203
+						if room3 == 0 {
+							t84 := t72
+							t93 := t92
+							t103 := box2
+							t112 := ticket2
+//line alone.go:227
+							t18 := t84
+							t28 := t103
+							t33 := t112
+//line send.go:43
+							t19 := int(t28) * 16
+							t29 := (int(t28) + 1) * 16
+//line send.go:43
+							b2 := t18.Post[t19:t29]
+							result04 := int(b2[14] + uint64(t33&(uint32(b2[11])-1))*b2[12])
+//line alone.go:227
+							t54 := result04
+							t64 := uint64(t112+1) << 32
+							slot := t54
+							tag := t64
+//line alone.go:228
+							t73 := t84
+							t85 := t103
+//line send.go:48
+							result05 := t73.Post[int(t85)*16+13]
+//line alone.go:228
+							if result05 == 1 {
+								t104 := t84
+								t113 := slot
+								t122 := tag
+//line send.go:61
+								t110 := t113
+								t210 := t113 + 4
+//line send.go:61
+								h := t104.Host[t110:t210]
+								kernel.StoreRelaxed(&h[0], t122|uint64(t104.ID<<8|128))
+								kernel.StoreRelaxed(&h[1], t122)
+								kernel.StoreRelaxed(&h[2], t122|uint64(t104.Words[t104.At+2]))
+								kernel.StoreRelaxed(&h[3], t122|uint64(t104.Words[t104.At+3]))
+//line alone.go:230
+								for w3 := 0; w3 < len(t93); w3++ {
+									kernel.StoreRelaxed(&t84.Host[slot+4+w3], tag|uint64(t93[w3]))
+								}
+							} else {
+//line alone.go:235
+								t132 := t84
+								t142 := slot
+								t152 := tag
+//line send.go:52
+								t111 := t142
+								t211 := t142 + 4
+//line send.go:52
+								h2 := t132.Post[t111:t211]
+								kernel.StoreRelaxed(&h2[0], t152|uint64(t132.ID<<8|128))
+								kernel.StoreRelaxed(&h2[1], t152)
+								kernel.StoreRelaxed(&h2[2], t152|uint64(t132.Words[t132.At+2]))
+								kernel.StoreRelaxed(&h2[3], t152|uint64(t132.Words[t132.At+3]))
+//line alone.go:236
+								for w4 := 0; w4 < len(t93); w4++ {
+									kernel.StoreRelaxed(&t84.Post[slot+4+w4], tag|uint64(t93[w4]))
+								}
+								t162 := t84
+								t172 := t103
+//line send.go:70
+								if !(t162.Wakes == 0) {
+//line send.go:75
+									kernel.Fence()
+									t114 := int(t172) * 16
+									t212 := (int(t172) + 1) * 16
+//line send.go:76
+									b3 := t162.Post[t114:t212]
+									loaded5 := host2.Load(r, &b3[9])
+									if loaded5 != 0 {
+//line send.go:78
+										kernel.StoreRelaxed(&t162.Host[b3[15]], 1)
+										kernel.StoreRelaxed(&t162.Host[0], 1)
+									}
+								}
+							}
+						}
+					}
+//line alone.go:207
+					result02 = true
+				}
+//line alone.go:222
+				result0 = result02
+			}
+//line alone.go:42
+			if result0 {
+				t282 := begin - born
+				t292 := command
+				t30 := cursor
+				t31 := box
+				t322 := in
+				t332 := mail
+			block3:
+				switch {
+				default:
+//line alone.go:103
+					loaded6 := host2.Load(r, &t292[0])
+					ordered := loaded6
+//line alone.go:104
+					sh.Asked[0] = uint32(ordered)
+					if !(sh.Asked[0] != 0) {
+//line alone.go:108
+						hint := uint32(ordered >> 32)
+//line alone.go:108
+						if hint != sh.Hint[0] {
+							t43 := hint
+//line alone.go:109
+							sh.Hint[0] = t43
+//line alone.go:109
+							sh.Higher[0] = 1
+						}
+						var source uint32 = 9
+						var sides uint32
+//line alone.go:112
+						if sh.Higher[0] != 0 {
+							for level := uint32(0); level < 8; level++ {
+								if level == 4 {
+									continue
+								}
+								next := t30[level]
+								t65 := level
+								var result06 uint32
+								switch {
+								default:
+//line serve.go:64
+									if t65 == 4 {
+										result06 = 0
+										break
+//line serve.go:66
+									} else if t65 < 4 {
+										result06 = shape.Slots + t65*shape.SideSlots
+										break
+									}
+//line serve.go:69
+									result06 = shape.Slots + (t65-1)*shape.SideSlots
+								}
+//line alone.go:118
+								at := (result06 + next&(shape.SideSlots-1)) * shape.InStep
+								loaded7 := host2.Load(r, &t322[at])
+								if uint32(loaded7>>32) == next+1 {
+//line alone.go:120
+									t94 := level
+									source = t94
+									sides = 1
+								}
+							}
+//line alone.go:123
+							sh.Higher[0] = sides
+						}
+						if source == 9 || source < 4 {
+							next2 := t30[4]
+							loaded8 := host2.Load(r, &t322[next2&(shape.Slots-1)*shape.InStep])
+							middle := uint32(loaded8>>32) == next2+1
+//line alone.go:128
+							posted := false
+							slots3 := uint32(t31[11])
+							if slots3 != 0 {
+//line alone.go:130
+								next3 := uint32(t31[8])
+								loaded9 := host2.Load(r, &t332[next3&(slots3-1)*shape.InStep])
+								posted = uint32(loaded9>>32) == next3+1
+							}
+							if posted && !(middle && t30[8] == 8) {
+								source = 8
+							} else if middle {
+								source = 4
+							}
+						}
+						if !(source == 9) {
+//line alone.go:143
+							t123 := t322
+							ring := t123
+							var at2 uint32
+//line alone.go:144
+							if source == 8 {
+								sh.Ticket = uint32(t31[8])
+								t133 := t332
+//line alone.go:146
+								t143 := sh.Ticket & (uint32(t31[11]) - 1) * shape.InStep
+								ring = t133
+								at2 = t143
+							} else {
+//line alone.go:148
+								sh.Ticket = t30[source]
+								t163 := source
+								var result07 uint32
+								switch {
+								default:
+//line serve.go:64
+									if t163 == 4 {
+										result07 = 0
+										break
+//line serve.go:66
+									} else if t163 < 4 {
+										result07 = shape.Slots + t163*shape.SideSlots
+										break
+									}
+//line serve.go:69
+									result07 = shape.Slots + (t163-1)*shape.SideSlots
+								}
+//line alone.go:149
+								t192 := source
+								var result08 uint32
+//line serve.go:74
+								if t192 == 4 {
+									result08 = shape.Slots
+								} else {
+									result08 = shape.SideSlots
+								}
+//line alone.go:149
+								at2 = (result07 + sh.Ticket&(result08-1)) * shape.InStep
+							}
+							t213 := at2
+							t222 := at2 + shape.In
+//line alone.go:151
+							slot2 := ring[t213:t222]
+							cell := words[:t232]
+							for w5 := 0; w5 < len(slot2); w5++ {
+								loaded10 := host2.Load(r, &slot2[w5])
+								v := loaded10
+//line alone.go:155
+								if uint32(v>>32) != sh.Ticket+1 {
+									break block3
+								}
+								cell[w5] = uint32(v)
+							}
+							reply := cell[t252:t262]
+							for w6 := 0; w6 < len(reply); w6++ {
+								reply[w6] = 0
+							}
+							t293 := source
+//line alone.go:164
+							sh.Late = 0
+//line alone.go:164
+							sh.Missing[0] = t293
+							deadline := cell[1]
+							if deadline != 0 && int32(uint32((shape.Clock+t282)>>10)-deadline) > 0 {
+//line alone.go:166
+								sh.Late = 1
+							}
+							t30[8] = source
+						}
+					}
+				}
+			}
+		}
+		beginRow[threadX] = begin
+		bornRow[threadX] = born
+	}
+}
+
+//go:noinline
+func quernRow2EchoActor(r *host2.Run, states []Count, t1 int) {
+	for threadX := range 32 {
+		r.ThreadIdx.X = threadX
+//line alone.go:58
+		_ = states[t1]
+	}
+}
+
+//go:noinline
+func quernRow3EchoActor(r *host2.Run, cells []actor.Cell[Message, Message]) {
+	for threadX := range 32 {
+		r.ThreadIdx.X = threadX
+//line alone.go:58
+		_ = cells[0].In
+	}
+}
+
+//go:noinline
+func quernRow4EchoActor(r *host2.Run, cells []actor.Cell[Message, Message]) {
+	for threadX := range 32 {
+		r.ThreadIdx.X = threadX
+//line alone.go:58
+		_ = cells[0].Out
+	}
+}
+
+//go:noinline
+func quernRow5EchoActor(r *host2.Run, t34, t214 *Message, t115 *Count, sh *actor.Status, outcome uint32) {
+	for threadX := range 32 {
+		r.ThreadIdx.X = threadX
+		t2 := threadX == 0
+//line handlers.go:20
 		if threadX < 16 {
-			t59.Words[threadX] = t56.Words[threadX] + 1
+			t34.Words[threadX] = t214.Words[threadX] + 1
 		}
 		if threadX == 0 {
-			t53.Messages++
-			t53.Sum += int64(t56.Words[0])
+			t115.Messages++
+			t115.Sum += int64(t214.Words[0])
 		}
-//line serve.go:165
-		if t1 {
-			t62 := turn
-//line serve.go:166
-			_ = sh.Outcome[t62]
-			t64 := turn
-//line serve.go:166
-			_ = sh.Cycles[t64]
-//line serve.go:166
-			now5 := kernel.Clock()
-			t67 := uint32(now5 - start2)
-//line serve.go:166
-			sh.Outcome[t62] = outcome
-//line serve.go:166
-			sh.Cycles[t64] = t67
+//line alone.go:59
+		if t2 {
+			sh.Outcome[0] = outcome
 		}
-		sh.Finished[turn] += 1
 	}
 }
 
 //go:noinline
-func quernRow11EchoActor(r *host.Run, t70 uint32, tag uint64, out []uint64, at2 uint32, cursor []uint32, level, next uint32, control []uint64, t10 int, size7 uint64) {
+func quernRow6EchoActor(r *host2.Run, cs []actor.Context, first2 int, begins, borns []int64, source2 uint32, box []uint64, sh *actor.Status, out []uint64, result uint32, shape *actor.Shape, words []uint32, t95, t105 uint32, cursor []uint32, forwards bool, t50, t51 uint32, last bool, command, in, mail []uint64, t233, t253, t263 uint32) {
+	cRow := cs[first2:][:32]
+	beginRow := begins[first2:][:32]
+	bornRow := borns[first2:][:32]
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
-//line serve.go:174
-		for w4 := uint32(0); w4 < t70; w4++ {
-			v3 := tag
-			if w4 == 0 {
-				v3 |= 256
-			}
-			kernel.StoreRelaxed(&out[at2+w4], v3)
-		}
-		kernel.StoreRelaxed(&cursor[level], next+1)
-		kernel.StoreRelease(&control[t10], size7)
-	}
-}
-
-//go:noinline
-func quernRow12EchoActor(r *host.Run, threads6 uint32, shape *actor.Shape, result uint32, sh *actor.Status, turn uint32, words []uint32, start3 uint32, out []uint64, at2 uint32, tag uint64, cursor []uint32, level, next uint32) {
-	for threadX := range 32 {
-		r.ThreadIdx.X = threadX
-		t2 := uint32(threadX)
-		t1 := threadX == 0
-//line serve.go:186
-		for w5 := t2; w5 < shape.Out; w5 += threads6 {
-			v4 := result
-//line serve.go:189
-			if w5 == 1 {
-				v4 = sh.Cycles[turn]
-			} else if w5 >= 2 {
-				v4 = words[start3+w5-2]
-			}
-			kernel.StoreRelaxed(&out[at2+w5], tag|uint64(v4))
-		}
-//line serve.go:198
-		if t1 {
-			cursor[level] = next
-		}
-	}
-}
-
-//go:noinline
-func quernRow13EchoActor(r *host.Run, leaves []uint32, first8 int, emptys []int, borns, sinces []int64, shape *actor.Shape) {
-	leaveRow := leaves[first8:][:32]
-	emptyRow := emptys[first8:][:32]
-	bornRow := borns[first8:][:32]
-	sinceRow := sinces[first8:][:32]
-	for threadX := range 32 {
-		leave := leaveRow[threadX]
-		empty := emptyRow[threadX]
+		c := &cRow[threadX]
+		begin := beginRow[threadX]
 		born := bornRow[threadX]
-		since := sinceRow[threadX]
-		t1 := threadX == 0
-//line serve.go:211
-		if t1 {
-			now6 := kernel.GlobalTimer()
-			t72 := now6
-			empty = 0
-			since = t72
-//line serve.go:213
-			if shape.Life != 0 && since-born >= shape.Life {
-				leave = 5
+		t2 := threadX == 0
+//line alone.go:73
+		if t2 {
+			now2 := kernel.Clock()
+			now3 := now2
+//line alone.go:75
+			if source2 == 8 {
+				kernel.StoreRelaxed(&box[8], uint64(sh.Ticket+1))
+			} else {
+				t422 := out
+				t44 := result
+				t45 := uint32(now3 - begin)
+//line alone.go:173
+				source3 := sh.Missing[0]
+				t215 := source3
+				var result010 uint32
+				switch {
+				default:
+//line serve.go:64
+					if t215 == 4 {
+						result010 = 0
+						break
+//line serve.go:66
+					} else if t215 < 4 {
+						result010 = shape.Slots + t215*shape.SideSlots
+						break
+					}
+//line serve.go:69
+					result010 = shape.Slots + (t215-1)*shape.SideSlots
+				}
+//line alone.go:174
+				t55 := source3
+				var result011 uint32
+//line serve.go:74
+				if t55 == 4 {
+					result011 = shape.Slots
+				} else {
+					result011 = shape.SideSlots
+				}
+//line alone.go:174
+				at3 := (result010 + sh.Ticket&(result011-1)) * shape.OutStep
+				t74 := at3
+				t86 := at3 + shape.Out
+//line alone.go:175
+				slot3 := t422[t74:t86]
+				tag2 := uint64(sh.Ticket+1) << 32
+				reply2 := words[t95:t105]
+				kernel.StoreRelaxed(&slot3[0], tag2|uint64(t44))
+				kernel.StoreRelaxed(&slot3[1], tag2|uint64(t45))
+				kernel.StoreRelaxed(&slot3[2], tag2)
+				for w7 := 0; w7 < len(reply2); w7++ {
+					kernel.StoreRelaxed(&slot3[3+w7], tag2|uint64(reply2[w7]))
+				}
+//line alone.go:79
+				cursor[source2] = sh.Ticket + 1
+			}
+			t47 := now3
+			begin = t47
+//line alone.go:81
+			sh.Missing[0] = 9
+			t542 := !forwards
+			if !t542 {
+				t48 := c
+				t49 := cursor
+//line alone.go:82
+				t522 := words[t50:t51]
+				var result012 bool
+			block7:
+				switch {
+				default:
+//line alone.go:189
+					list2 := int(t49[11])
+					count2 := uint32(t48.Post[list2])
+					for i2 := uint32(0); i2 < count2; i2++ {
+						box3 := uint32(t48.Post[list2+1+int(i2)])
+						t116 := t48
+						t216 := box3
+						var ticket3 uint32
+						var room4 uint32
+					block8:
+						switch {
+						default:
+//line send.go:14
+							t117 := int(t216) * 16
+							t217 := (int(t216) + 1) * 16
+//line send.go:14
+							b4 := t116.Post[t117:t217]
+							var room5 uint32
+							for slots4 := uint32(b4[11]); ; {
+								loaded11 := host2.Load(r, &b4[0])
+								tail2 := loaded11
+//line send.go:18
+								loaded12 := host2.Load(r, &b4[8])
+								head2 := loaded12
+//line send.go:19
+								loaded13 := host2.Load(r, &b4[10])
+								if loaded13 != 0 {
+//line send.go:20
+									room5 = 2
+									break
+								}
+								if uint32(tail2)-uint32(head2) >= slots4 && b4[13] == 1 {
+									loaded14 := host2.Load(r, &t116.Host[b4[15]+1])
+									head2 = loaded14
+//line send.go:25
+									kernel.StoreRelaxed(&b4[8], head2)
+								}
+								if uint32(tail2)-uint32(head2) >= slots4 {
+									room5 = 1
+									break
+								}
+//line send.go:33
+								old2 := kernel.AtomicCompareAndSwap(&b4[0], tail2, tail2+1)
+								if old2 == tail2 {
+//line send.go:34
+									t87 := uint32(tail2)
+									ticket3 = t87
+									room4 = 0
+									break block8
+								}
+							}
+//line send.go:37
+							atomic.AddUint64(&b4[1], 1)
+							ticket3 = 0
+							room4 = room5
+						}
+//line alone.go:193
+						ticket4 := ticket3
+						room6 := room4
+//line alone.go:194
+						if room6 == 1 {
+							t56 := int(t49[13])
+//line alone.go:195
+							t66 := int(t49[13]) + len(t522) + 1
+//line alone.go:195
+							saved3 := t48.Post[t56:t66]
+							for w8 := 0; w8 < len(t522); w8++ {
+								saved3[w8] = uint64(t522[w8])
+							}
+							result013 := t48.Correlation()
+//line alone.go:199
+							saved3[len(t522)] = result013
+							t49[12] = i2 + 1
+							result012 = false
+							break block7
+						}
+//line alone.go:203
+						if room6 == 0 {
+							t88 := t48
+							t96 := t522
+							t106 := box3
+							t118 := ticket4
+//line alone.go:227
+							t119 := t88
+							t218 := t106
+							t35 := t118
+//line send.go:43
+							t120 := int(t218) * 16
+							t219 := (int(t218) + 1) * 16
+//line send.go:43
+							b5 := t119.Post[t120:t219]
+							result014 := int(b5[14] + uint64(t35&(uint32(b5[11])-1))*b5[12])
+//line alone.go:227
+							t57 := result014
+							t67 := uint64(t118+1) << 32
+							slot4 := t57
+							tag3 := t67
+//line alone.go:228
+							t75 := t88
+							t89 := t106
+//line send.go:48
+							result015 := t75.Post[int(t89)*16+13]
+//line alone.go:228
+							if result015 == 1 {
+								t107 := t88
+								t1110 := slot4
+								t124 := tag3
+//line send.go:61
+								t121 := t1110
+								t220 := t1110 + 4
+//line send.go:61
+								h3 := t107.Host[t121:t220]
+								kernel.StoreRelaxed(&h3[0], t124|uint64(t107.ID<<8|128))
+								kernel.StoreRelaxed(&h3[1], t124)
+								kernel.StoreRelaxed(&h3[2], t124|uint64(t107.Words[t107.At+2]))
+								kernel.StoreRelaxed(&h3[3], t124|uint64(t107.Words[t107.At+3]))
+//line alone.go:230
+								for w9 := 0; w9 < len(t96); w9++ {
+									kernel.StoreRelaxed(&t88.Host[slot4+4+w9], tag3|uint64(t96[w9]))
+								}
+							} else {
+//line alone.go:235
+								t134 := t88
+								t144 := slot4
+								t153 := tag3
+//line send.go:52
+								t125 := t144
+								t221 := t144 + 4
+//line send.go:52
+								h4 := t134.Post[t125:t221]
+								kernel.StoreRelaxed(&h4[0], t153|uint64(t134.ID<<8|128))
+								kernel.StoreRelaxed(&h4[1], t153)
+								kernel.StoreRelaxed(&h4[2], t153|uint64(t134.Words[t134.At+2]))
+								kernel.StoreRelaxed(&h4[3], t153|uint64(t134.Words[t134.At+3]))
+//line alone.go:236
+								for w10 := 0; w10 < len(t96); w10++ {
+									kernel.StoreRelaxed(&t88.Post[slot4+4+w10], tag3|uint64(t96[w10]))
+								}
+								t164 := t88
+								t173 := t106
+//line send.go:70
+								if !(t164.Wakes == 0) {
+//line send.go:75
+									kernel.Fence()
+									t126 := int(t173) * 16
+									t223 := (int(t173) + 1) * 16
+//line send.go:76
+									b6 := t164.Post[t126:t223]
+									loaded15 := host2.Load(r, &b6[9])
+									if loaded15 != 0 {
+//line send.go:78
+										kernel.StoreRelaxed(&t164.Host[b6[15]], 1)
+										kernel.StoreRelaxed(&t164.Host[0], 1)
+									}
+								}
+							}
+						}
+					}
+//line alone.go:207
+					result012 = true
+				}
+//line alone.go:82
+				t542 = result012
+			}
+			whole := t542
+//line alone.go:83
+			if whole && !last {
+				t572 := begin - born
+				t58 := command
+				t59 := cursor
+				t60 := box
+				t61 := in
+				t622 := mail
+			block9:
+				switch {
+				default:
+//line alone.go:103
+					loaded16 := host2.Load(r, &t58[0])
+					ordered2 := loaded16
+//line alone.go:104
+					sh.Asked[0] = uint32(ordered2)
+					if !(sh.Asked[0] != 0) {
+//line alone.go:108
+						hint2 := uint32(ordered2 >> 32)
+//line alone.go:108
+						if hint2 != sh.Hint[0] {
+							t46 := hint2
+//line alone.go:109
+							sh.Hint[0] = t46
+//line alone.go:109
+							sh.Higher[0] = 1
+						}
+						var source4 uint32 = 9
+						var sides2 uint32
+//line alone.go:112
+						if sh.Higher[0] != 0 {
+							for level2 := uint32(0); level2 < 8; level2++ {
+								if level2 == 4 {
+									continue
+								}
+								next4 := t59[level2]
+								t68 := level2
+								var result016 uint32
+								switch {
+								default:
+//line serve.go:64
+									if t68 == 4 {
+										result016 = 0
+										break
+//line serve.go:66
+									} else if t68 < 4 {
+										result016 = shape.Slots + t68*shape.SideSlots
+										break
+									}
+//line serve.go:69
+									result016 = shape.Slots + (t68-1)*shape.SideSlots
+								}
+//line alone.go:118
+								at4 := (result016 + next4&(shape.SideSlots-1)) * shape.InStep
+								loaded17 := host2.Load(r, &t61[at4])
+								if uint32(loaded17>>32) == next4+1 {
+//line alone.go:120
+									t97 := level2
+									source4 = t97
+									sides2 = 1
+								}
+							}
+//line alone.go:123
+							sh.Higher[0] = sides2
+						}
+						if source4 == 9 || source4 < 4 {
+							next5 := t59[4]
+							loaded18 := host2.Load(r, &t61[next5&(shape.Slots-1)*shape.InStep])
+							middle2 := uint32(loaded18>>32) == next5+1
+//line alone.go:128
+							posted2 := false
+							slots5 := uint32(t60[11])
+							if slots5 != 0 {
+//line alone.go:130
+								next6 := uint32(t60[8])
+								loaded19 := host2.Load(r, &t622[next6&(slots5-1)*shape.InStep])
+								posted2 = uint32(loaded19>>32) == next6+1
+							}
+							if posted2 && !(middle2 && t59[8] == 8) {
+								source4 = 8
+							} else if middle2 {
+								source4 = 4
+							}
+						}
+						if !(source4 == 9) {
+//line alone.go:143
+							t127 := t61
+							ring2 := t127
+							var at5 uint32
+//line alone.go:144
+							if source4 == 8 {
+								sh.Ticket = uint32(t60[8])
+								t135 := t622
+//line alone.go:146
+								t145 := sh.Ticket & (uint32(t60[11]) - 1) * shape.InStep
+								ring2 = t135
+								at5 = t145
+							} else {
+//line alone.go:148
+								sh.Ticket = t59[source4]
+								t165 := source4
+								var result017 uint32
+								switch {
+								default:
+//line serve.go:64
+									if t165 == 4 {
+										result017 = 0
+										break
+//line serve.go:66
+									} else if t165 < 4 {
+										result017 = shape.Slots + t165*shape.SideSlots
+										break
+									}
+//line serve.go:69
+									result017 = shape.Slots + (t165-1)*shape.SideSlots
+								}
+//line alone.go:149
+								t193 := source4
+								var result018 uint32
+//line serve.go:74
+								if t193 == 4 {
+									result018 = shape.Slots
+								} else {
+									result018 = shape.SideSlots
+								}
+//line alone.go:149
+								at5 = (result017 + sh.Ticket&(result018-1)) * shape.InStep
+							}
+							t2110 := at5
+							t224 := at5 + shape.In
+//line alone.go:151
+							slot5 := ring2[t2110:t224]
+							cell2 := words[:t233]
+							for w11 := 0; w11 < len(slot5); w11++ {
+								loaded20 := host2.Load(r, &slot5[w11])
+								v2 := loaded20
+//line alone.go:155
+								if uint32(v2>>32) != sh.Ticket+1 {
+									break block9
+								}
+								cell2[w11] = uint32(v2)
+							}
+							reply3 := cell2[t253:t263]
+							for w12 := 0; w12 < len(reply3); w12++ {
+								reply3[w12] = 0
+							}
+							t294 := source4
+//line alone.go:164
+							sh.Late = 0
+//line alone.go:164
+							sh.Missing[0] = t294
+							deadline2 := cell2[1]
+							if deadline2 != 0 && int32(uint32((shape.Clock+t572)>>10)-deadline2) > 0 {
+//line alone.go:166
+								sh.Late = 1
+							}
+							t59[8] = source4
+						}
+					}
+				}
 			}
 		}
-		leaveRow[threadX] = leave
-		emptyRow[threadX] = empty
-		sinceRow[threadX] = since
+		beginRow[threadX] = begin
 	}
 }
 
 //go:noinline
-func quernRow14EchoActor(r *host.Run, control []uint64, t10 int, start4 uint64) {
+func quernRow7EchoActor(r *host2.Run, box, command []uint64, start uint64) {
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
-		t1 := threadX == 0
-//line serve.go:218
-		if t1 {
-			kernel.StoreRelease(&control[t10], start4)
+		t2 := threadX == 0
+//line alone.go:92
+		if t2 {
+			kernel.StoreRelaxed(&box[9], 1)
+			kernel.StoreRelease(&command[8], start)
 		}
 	}
 }
 
-func quernHostAccumulateActor(r *host.Run) {
-	shape := host.Value[actor.Shape](r, 0)
-	control := host.Slice[uint64](r, 1)
-	cursors := host.Slice[uint32](r, 2)
-	states := host.Slice[Total](r, 3)
-	inbox := host.Slice[uint64](r, 4)
-	outbox := host.Slice[uint64](r, 5)
-	var level uint32
-	size := shape.Levels / 2
+func quernHostAccumulateActor(r *host2.Run) {
+	shape := host2.Value[actor.Shape](r, 0)
+	control := host2.Slice[uint64](r, 1)
+	cursors := host2.Slice[uint32](r, 2)
+	states := host2.Slice[Total](r, 3)
+	inbox := host2.Slice[uint64](r, 4)
+	outbox := host2.Slice[uint64](r, 5)
+	post := host2.Slice[uint64](r, 6)
+	host := host2.Slice[uint64](r, 7)
+	var command []uint64
 	var cursor []uint32
-	var next uint32
-	var burst uint32
-	var handled uint32
-	var look uint32
-	var leaving uint32
-	leaves := host.Scratch[uint32](r, 0, r.BlockDim.Count())
-	emptys := host.Scratch[int](r, 1, r.BlockDim.Count())
-	borns := host.Scratch[int64](r, 2, r.BlockDim.Count())
-	sinces := host.Scratch[int64](r, 3, r.BlockDim.Count())
-	sh := host.Shared[actor.Status](r, 2)
-	var ring int
-	var t12 int
-	size2 := int(shape.Slots * shape.InStep)
-	var t13 int
 	var in []uint64
-	var t14 int
-	size3 := int(shape.Slots * shape.OutStep)
-	var t15 int
+	slots := int(shape.Slots + 7*shape.SideSlots)
 	var out []uint64
-	var threads6 uint32 = 64
-	mask := shape.Slots - 1
-	words := host.Dynamic[uint32](r, 1)
-	t28 := shape.Stride
-	size4 := 0 * t28
-	t5 := min(threads6, 32)
-	t6 := (threads6 + 31) / 32
-	size5 := t6 * 24
-	t36 := shape.Stride
-	var t45 uint32
-	var t46 uint32
-	var fresh uint32
-	var to uint32
-	var why uint32
-	var t47 uint32
-	size6 := uint64(shape.Epoch)<<32 | 2
-	var m uint32
-	var turn uint32
-	starts := host.Scratch[int64](r, 4, r.BlockDim.Count())
-	var t53 *Total
-	var t55 uint32
-	cells := host.Dynamic[actor.Cell[Sample, Reply]](r, 0)
-	var t56 *Sample
-	var t58 uint32
-	var t59 *Reply
-	var t52 Kind
-	var t68 uint64
-	var t69 uint32
-	var tag uint64
-	var at2 uint32
-	t70 := shape.Out
-	size7 := uint64(shape.Epoch)<<32 | 4
+	var number int
+	var t11 int
+	var t12 int
+	var box []uint64
+	var t13 int
+	var t14 int
+	var mail []uint64
+	var routes uint32
+	var leaving uint32
+	var handled uint32
+	cs := host2.Scratch[actor.Context](r, 0, r.BlockDim.Count())
+	begins := host2.Scratch[int64](r, 1, r.BlockDim.Count())
+	borns := host2.Scratch[int64](r, 2, r.BlockDim.Count())
+	words := host2.Dynamic[uint32](r, 2)
+	sh := host2.Shared[actor.Status](r, 0)
+	t22 := shape.OutAt
+	t23 := shape.OutAt + shape.Out - 3
+	t232 := shape.Stride
+	t252 := shape.OutAt
+	t262 := shape.OutAt + shape.Out - 3
+	var source2 uint32
 	var result uint32
+	var state *Total
+	cells := host2.Dynamic[actor.Cell[Sample, Reply]](r, 1)
+	var in2 *Sample
+	var out2 *Reply
+	var t115 *Total
+	var t214 *Sample
+	var t34 *Reply
+	var t55 Kind
+	var forwards bool
+	var stops bool
+	var last bool
+	t95 := shape.OutAt
+	t105 := shape.OutAt + shape.Out - 3
+	t50 := shape.OutAt
+	t51 := shape.OutAt + shape.Out - 3
+	t233 := shape.Stride
+	t253 := shape.OutAt
+	t263 := shape.OutAt + shape.Out - 3
 	for r.Next() {
 		blockX := r.BlockIdx.X
-		t7 := blockX * 9
-		t8 := (blockX + 1) * 9
-		t9 := blockX*16 + 0
-		base := uint32(blockX) * shape.Levels
-		t10 := blockX*16 + 8
-	block:
-		switch {
-		default:
-//line serve.go:39
-			level = size
+		t1 := blockX + int(shape.First)
+		t3 := t1 * 16
+		t4 := (t1 + 1) * 16
+		t5 := t1 * 16
+		t6 := (t1 + 1) * 16
+		t7 := t1 * slots * int(shape.InStep)
+		t8 := (t1 + 1) * slots * int(shape.InStep)
+		t9 := t1 * slots * int(shape.OutStep)
+		t10 := (t1 + 1) * slots * int(shape.OutStep)
+		r.ThreadIdx = kernel.Dim3{}
+//line alone.go:23
+		command = control[t3:t4]
+		r.ThreadIdx = kernel.Dim3{}
+//line alone.go:24
+		cursor = cursors[t5:t6]
+		r.ThreadIdx = kernel.Dim3{}
+		in = inbox[t7:t8]
+		r.ThreadIdx = kernel.Dim3{}
+//line alone.go:27
+		out = outbox[t9:t10]
+		r.ThreadIdx = kernel.Dim3{}
+		number = int(cursor[9])
+		t11 = number * 16
+		t12 = (number + 1) * 16
+		r.ThreadIdx = kernel.Dim3{}
+//line alone.go:30
+		box = post[t11:t12]
+		r.ThreadIdx = kernel.Dim3{}
+//line alone.go:31
+		t13 = int(box[14])
+		r.ThreadIdx = kernel.Dim3{}
+//line alone.go:31
+		t14 = int(box[14]) + int(box[11])*int(shape.InStep)
+		r.ThreadIdx = kernel.Dim3{}
+//line alone.go:31
+		mail = post[t13:t14]
+		r.ThreadIdx = kernel.Dim3{}
+//line alone.go:32
+		routes = cursor[11]
+//line alone.go:35
+		leaving = 0
+		handled = 0
+		for threadZ := range 1 {
+			for threadY := range 1 {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				first := (threadZ*1 + threadY) * 64
+				quernRow1AccumulateActor(r, cs, first, begins, borns, post, host, cursor, &shape, words, box, sh, t22, t23, command, in, mail, t232, t252, t262)
+			}
+		}
+//line alone.go:47
+		for leaving == 0 {
 			r.ThreadIdx = kernel.Dim3{}
-//line serve.go:40
-			cursor = cursors[t7:t8]
+//line alone.go:48
+			source2 = sh.Missing[0]
+			if source2 == 9 {
+				leaving = 2
+				r.ThreadIdx = kernel.Dim3{}
+//line alone.go:51
+				if sh.Asked[0] != 0 {
+					leaving = 1
+				}
+				break
+			}
+			result = 257
 			r.ThreadIdx = kernel.Dim3{}
-//line serve.go:43
-			next = cursor[level]
-			burst = 1
-			handled = 0
-			look = 0
-//line serve.go:45
-			leaving = 0
+//line alone.go:57
+			if sh.Late == 0 {
+				for threadZ := range 1 {
+					for threadY := range 1 {
+						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+						quernRow2AccumulateActor(r, states, t1)
+					}
+				}
+				r.ThreadIdx = kernel.Dim3{}
+//line alone.go:58
+				state = &states[t1]
+				for threadZ := range 1 {
+					for threadY := range 1 {
+						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+						quernRow3AccumulateActor(r, cells)
+					}
+				}
+				r.ThreadIdx = kernel.Dim3{}
+//line alone.go:58
+				in2 = &cells[0].In
+				for threadZ := range 1 {
+					for threadY := range 1 {
+						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+						quernRow4AccumulateActor(r, cells)
+					}
+				}
+				r.ThreadIdx = kernel.Dim3{}
+//line alone.go:58
+				out2 = &cells[0].Out
+//line quern_gen.go:13
+				t115 = state
+				t214 = in2
+				t34 = out2
+				for threadZ := range 1 {
+					for threadY := range 1 {
+						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+						quernRow5AccumulateActor(r, t214)
+					}
+				}
+				for threadZ := range 1 {
+					for threadY := range 1 {
+						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+						quernRow6AccumulateActor(r, t115, t214, t34)
+					}
+				}
+				r.ThreadIdx = kernel.Dim3{}
+//line handlers.go:81
+				t55 = t214.Kind
+				for threadZ := range 1 {
+					for threadY := range 1 {
+						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+						quernRow7AccumulateActor(r, t55, sh)
+					}
+				}
+				r.ThreadIdx = kernel.Dim3{}
+//line alone.go:63
+				result = sh.Outcome[0]
+			}
+			if result == 4 {
+				leaving = 2
+				break
+			}
+			handled++
+			forwards = routes != 0 && (result == 1 || result == 3)
+			stops = result == 2 || result == 3
+			last = stops || handled == shape.Messages
 			for threadZ := range 1 {
 				for threadY := range 1 {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-					first := (threadZ*1 + threadY) * 64
-					quernRow1AccumulateActor(r, leaves, first, emptys, borns, sinces, cursor, level, sh)
+					first2 := (threadZ*1 + threadY) * 64
+					quernRow8AccumulateActor(r, cs, first2, begins, borns, source2, box, sh, out, result, &shape, words, t95, t105, cursor, forwards, t50, t51, last, command, in, mail, t233, t253, t263)
 				}
 			}
-			for leaving == 0 {
-				look ^= 1
-				ring = blockX*int(shape.Levels) + int(level)
-				t12 = ring * size2
-				t13 = (ring + 1) * size2
-				r.ThreadIdx = kernel.Dim3{}
-//line serve.go:56
-				in = inbox[t12:t13]
-				t14 = ring * size3
-				t15 = (ring + 1) * size3
-				r.ThreadIdx = kernel.Dim3{}
-//line serve.go:57
-				out = outbox[t14:t15]
-				for threadZ := range 1 {
-					for threadY := range 1 {
-						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-						first2 := (threadZ*1 + threadY) * 64
-						quernRow2AccumulateActor(r, leaves, first2, look, sh, burst)
-					}
-				}
-				for threadZ := range 1 {
-					for threadY := range 1 {
-						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-						start := next & mask * shape.InStep
-						first3 := (threadZ*1 + threadY) * 64
-						quernRow3AccumulateActor(r, control, t9, burst, threads6, &shape, in, start, next, look, sh, words, size4, first3, t5, size5, t6, mask, t36, level, cursor, base, inbox)
-					}
-				}
-				r.ThreadIdx = kernel.Dim3{}
-//line serve.go:115
-				t45 = sh.Fresh[look]
-				r.ThreadIdx = kernel.Dim3{}
-//line serve.go:115
-				t46 = sh.Higher[look]
-				fresh = t45
-				to = t46
-				r.ThreadIdx = kernel.Dim3{}
-//line serve.go:116
-				if fresh == 0 && to == 0 {
-					to = sh.Lower[look]
-				}
-				r.ThreadIdx = kernel.Dim3{}
-//line serve.go:119
-				why = sh.Leave[look]
-				if why == 1 || why == 5 || why == 2 && fresh == 0 && to == 0 {
-//line serve.go:120
-					leaving = why
-					break
-				}
-				if to != 0 {
-					t47 = to - 1
-					level = t47
-					burst = 1
-					r.ThreadIdx = kernel.Dim3{}
-//line serve.go:125
-					next = cursor[level]
-					for threadZ := range 1 {
-						for threadY := range 1 {
-							r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-							quernRow4AccumulateActor(r, cursor, level)
-						}
-					}
-					continue
-				}
-//line serve.go:131
-				if fresh == 0 {
-					burst = 1
-					for threadZ := range 1 {
-						for threadY := range 1 {
-							r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-							first4 := (threadZ*1 + threadY) * 64
-							quernRow5AccumulateActor(r, leaves, first4, emptys, borns, sinces, &shape, control, t10, size6)
-						}
-					}
-					continue
-				}
-//line serve.go:158
-				m = 0
-				for threadZ := range 1 {
-					for threadY := range 1 {
-						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-						first5 := (threadZ*1 + threadY) * 64
-						quernRow6AccumulateActor(r, leaves, first5, control, t10)
-					}
-				}
-				for ; m < fresh; m++ {
-//line serve.go:159
-					turn = handled & 1
-					for threadZ := range 1 {
-						for threadY := range 1 {
-							r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-							first6 := (threadZ*1 + threadY) * 64
-							quernRow7AccumulateActor(r, starts, first6, states, blockX)
-						}
-					}
-					r.ThreadIdx = kernel.Dim3{}
-//line serve.go:164
-					t53 = &states[blockX]
-					t55 = m
-					for threadZ := range 1 {
-						for threadY := range 1 {
-							r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-							quernRow8AccumulateActor(r, cells, t55)
-						}
-					}
-					r.ThreadIdx = kernel.Dim3{}
-//line serve.go:164
-					t56 = &cells[t55].In
-					t58 = m
-					for threadZ := range 1 {
-						for threadY := range 1 {
-							r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-							quernRow9AccumulateActor(r, cells, t58)
-						}
-					}
-					r.ThreadIdx = kernel.Dim3{}
-//line serve.go:164
-					t59 = &cells[t58].Out
-					for threadZ := range 1 {
-						for threadY := range 1 {
-							r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-							quernRow10AccumulateActor(r, t56)
-						}
-					}
-					for threadZ := range 1 {
-						for threadY := range 1 {
-							r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-							quernRow11AccumulateActor(r, t53, t56, t59)
-						}
-					}
-//line handlers.go:78
-					t52 = t56.Kind
-					for threadZ := range 1 {
-						for threadY := range 1 {
-							r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-							first7 := (threadZ*1 + threadY) * 64
-							quernRow12AccumulateActor(r, starts, first7, t52, turn, sh)
-						}
-					}
-//line serve.go:170
-					t68 = uint64(next+1) << 32
-					t69 = next & mask * shape.OutStep
-					tag = t68
-					at2 = t69
-					r.ThreadIdx = kernel.Dim3{}
-//line serve.go:171
-					if sh.Finished[turn] != (handled/2+1)*threads6 {
-						for threadZ := range 1 {
-							for threadY := range 1 {
-								r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-								quernRow13AccumulateActor(r, t70, tag, out, at2, cursor, level, next, control, t10, size7)
-							}
-						}
-						break block
-					}
-					r.ThreadIdx = kernel.Dim3{}
-//line serve.go:185
-					result = sh.Outcome[turn]
-//line serve.go:196
-					next++
-					handled++
-					for threadZ := range 1 {
-						for threadY := range 1 {
-							r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-							start3 := shape.OutAt + m*shape.Stride
-							quernRow14AccumulateActor(r, threads6, &shape, result, sh, turn, words, start3, out, at2, tag, cursor, level, next)
-						}
-					}
-//line serve.go:201
-					if result == 2 || result == 3 {
-						leaving = 3
-						break
-					}
-					if shape.Messages != 0 && handled == shape.Messages {
-						leaving = 2
-						break
-					}
-				}
-				burst = min(2*fresh, shape.Batch)
-				for threadZ := range 1 {
-					for threadY := range 1 {
-						first8 := (threadZ*1 + threadY) * 64
-						quernRow15AccumulateActor(r, leaves, first8, emptys, borns, sinces, &shape)
-					}
-				}
+//line alone.go:88
+			if stops {
+				leaving = 3
 			}
-			for threadZ := range 1 {
-				for threadY := range 1 {
-					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-					start4 := uint64(shape.Epoch)<<32 | uint64(leaving)
-					quernRow16AccumulateActor(r, control, t10, start4)
-				}
+		}
+		for threadZ := range 1 {
+			for threadY := range 1 {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				start := uint64(shape.Epoch)<<32 | uint64(leaving)
+				quernRow9AccumulateActor(r, box, command, start)
 			}
 		}
 	}
 }
 
 //go:noinline
-func quernRow1AccumulateActor(r *host.Run, leaves []uint32, first int, emptys []int, borns, sinces []int64, cursor []uint32, level uint32, sh *actor.Status) {
-	leaveRow := leaves[first:][:64]
-	emptyRow := emptys[first:][:64]
+func quernRow1AccumulateActor(r *host2.Run, cs []actor.Context, first int, begins, borns []int64, post, host []uint64, cursor []uint32, shape *actor.Shape, words []uint32, box []uint64, sh *actor.Status, t22, t23 uint32, command, in, mail []uint64, t232, t252, t262 uint32) {
+	cRow := cs[first:][:64]
+	beginRow := begins[first:][:64]
 	bornRow := borns[first:][:64]
-	sinceRow := sinces[first:][:64]
 	for threadX := range 64 {
 		r.ThreadIdx.X = threadX
-		t1 := threadX == 0
-//line serve.go:46
-		var leave uint32
-		empty := 0
+		c := &cRow[threadX]
+		t2 := threadX == 0
+//line alone.go:33
+		*c = actor.Context{Post: post, Host: host, Mailbox: cursor[9], ID: cursor[10], Wakes: shape.Wakes, Words: words}
+//line alone.go:36
+		var begin int64
 		var born int64
-		var since int64
-//line serve.go:47
-		if t1 {
-			cursor[8] = level
-			sh.Finished = [2]uint32{}
-			now := kernel.GlobalTimer()
-			born = now
-//line serve.go:51
-			since = born
-		}
-		leaveRow[threadX] = leave
-		emptyRow[threadX] = empty
-		bornRow[threadX] = born
-		sinceRow[threadX] = since
-	}
-}
-
-//go:noinline
-func quernRow2AccumulateActor(r *host.Run, leaves []uint32, first2 int, look uint32, sh *actor.Status, burst uint32) {
-	leaveRow := leaves[first2:][:64]
-	for threadX := range 64 {
-		r.ThreadIdx.X = threadX
-		leave := leaveRow[threadX]
-		t1 := threadX == 0
-//line serve.go:58
-		if t1 {
-			t17 := look
-//line serve.go:59
-			_ = sh.Fresh[t17]
-			t19 := look
-//line serve.go:59
-			_ = sh.Leave[t19]
-			t20 := burst
-			t21 := leave
-//line serve.go:59
-			sh.Fresh[t17] = t20
-//line serve.go:59
-			sh.Leave[t19] = t21
-			t23 := look
-//line serve.go:60
-			_ = sh.Higher[t23]
-			t25 := look
-//line serve.go:60
-			_ = sh.Lower[t25]
-//line serve.go:60
-			sh.Higher[t23] = 0
-//line serve.go:60
-			sh.Lower[t25] = 0
-		}
-	}
-}
-
-//go:noinline
-func quernRow3AccumulateActor(r *host.Run, control []uint64, t9 int, burst, threads6 uint32, shape *actor.Shape, in []uint64, start, next, look uint32, sh *actor.Status, words []uint32, size4 uint32, first3 int, t5, size5, t6, mask, t36, level uint32, cursor []uint32, base uint32, inbox []uint64) {
-	for threadX := range 64 {
-		r.ThreadIdx.X = threadX
-		t1 := threadX == 0
-		t2 := uint32(threadX)
-		t3 := uint32((threadX + first3) & 31)
-		t4 := uint32((threadX + first3) >> 5)
-//line serve.go:63
-		var asked uint64
-		if t1 {
-			loaded := host.Load(r, &control[t9])
-			asked = loaded
-		}
-//line serve.go:67
-		if burst == 1 {
-			for w := t2; w < shape.In; w += threads6 {
-				loaded2 := host.Load(r, &in[start+w])
-				v := loaded2
-//line serve.go:70
-				t31 := v
-				t32 := next
-				t33 := look
-				t34 := w
-//line serve.go:227
-				if uint32(t31>>32) != t32+1 {
-					kernel.AtomicMin(&sh.Fresh[t33], 0)
-				} else if t34 >= 1 {
-					words[size4+t34-1] = uint32(t31)
+//line alone.go:37
+		if t2 {
+			kernel.StoreRelaxed(&box[9], 0)
+			sh.Higher[0] = 1
+//line alone.go:39
+			sh.Hint[0] = 0
+//line alone.go:39
+			sh.Missing[0] = 9
+//line alone.go:39
+			sh.Asked[0] = 0
+			now := kernel.Clock()
+			begin = now
+//line alone.go:41
+			born = begin
+			t20 := c
+			t21 := cursor
+//line alone.go:42
+			t24 := words[t22:t23]
+//line alone.go:212
+			pending := t21[12]
+			var result0 bool
+//line alone.go:213
+			if pending == 0 {
+				result0 = true
+			} else {
+				t15 := int(t21[13])
+//line alone.go:216
+				t25 := int(t21[13]) + len(t24) + 1
+//line alone.go:216
+				saved := t20.Post[t15:t25]
+				for w := 0; w < len(t24); w++ {
+					t24[w] = uint32(saved[w])
 				}
-			}
-		} else {
-//line serve.go:73
-			for w2 := t3; w2 < shape.In; w2 += t5 {
-				for from := t4; from < burst; from += size5 {
-					v2 := [24]uint64{}
-//line serve.go:77
-					for k := uint32(0); k < 24; k++ {
-						slot := from + k*t6
-						if slot < burst {
-//line serve.go:79
-							loaded3 := host.Load(r, &in[(next+slot)&mask*shape.InStep+w2])
-//line serve.go:79
-							v2[k] = loaded3
+				t32 := t20.Words
+//line alone.go:220
+				_ = t32[2]
+				t42 := t20.Words
+//line alone.go:220
+				_ = t42[3]
+//line alone.go:220
+				t52 := uint32(saved[len(t24)])
+//line alone.go:220
+				t62 := uint32(saved[len(t24)] >> 32)
+//line alone.go:220
+				t32[2] = t52
+//line alone.go:220
+				t42[3] = t62
+				t21[12] = 0
+				t72 := t20
+				t82 := t21
+				t92 := t24
+				t102 := pending - 1
+				var result02 bool
+			block:
+				switch {
+				default:
+//line alone.go:189
+					list := int(t82[11])
+					count := uint32(t72.Post[list])
+					for i := t102; i < count; i++ {
+						box2 := uint32(t72.Post[list+1+int(i)])
+						t16 := t72
+						t26 := box2
+						var ticket uint32
+						var room uint32
+					block2:
+						switch {
+						default:
+//line send.go:14
+							t17 := int(t26) * 16
+							t27 := (int(t26) + 1) * 16
+//line send.go:14
+							b := t16.Post[t17:t27]
+							var room2 uint32
+							for slots2 := uint32(b[11]); ; {
+								loaded := host2.Load(r, &b[0])
+								tail := loaded
+//line send.go:18
+								loaded2 := host2.Load(r, &b[8])
+								head := loaded2
+//line send.go:19
+								loaded3 := host2.Load(r, &b[10])
+								if loaded3 != 0 {
+//line send.go:20
+									room2 = 2
+									break
+								}
+								if uint32(tail)-uint32(head) >= slots2 && b[13] == 1 {
+									loaded4 := host2.Load(r, &t16.Host[b[15]+1])
+									head = loaded4
+//line send.go:25
+									kernel.StoreRelaxed(&b[8], head)
+								}
+								if uint32(tail)-uint32(head) >= slots2 {
+									room2 = 1
+									break
+								}
+//line send.go:33
+								old := kernel.AtomicCompareAndSwap(&b[0], tail, tail+1)
+								if old == tail {
+//line send.go:34
+									t83 := uint32(tail)
+									ticket = t83
+									room = 0
+									break block2
+								}
+							}
+//line send.go:37
+							atomic.AddUint64(&b[1], 1)
+							ticket = 0
+							room = room2
 						}
-					}
-//line serve.go:83
-					for k2 := uint32(0); k2 < 24; k2++ {
-						slot2 := from + k2*t6
-						if slot2 < burst {
-//line serve.go:85
-							t39 := v2[k2]
-							t40 := next + slot2
-							t41 := look
-							t42 := slot2
-							t43 := w2
-//line serve.go:227
-							if uint32(t39>>32) != t40+1 {
-								kernel.AtomicMin(&sh.Fresh[t41], t42)
-							} else if t43 >= 1 {
-								words[t42*t36+t43-1] = uint32(t39)
+//line alone.go:193
+						ticket2 := ticket
+						room3 := room
+//line alone.go:194
+						if room3 == 1 {
+							t53 := int(t82[13])
+//line alone.go:195
+							t63 := int(t82[13]) + len(t92) + 1
+//line alone.go:195
+							saved2 := t72.Post[t53:t63]
+							for w2 := 0; w2 < len(t92); w2++ {
+								saved2[w2] = uint64(t92[w2])
+							}
+							result03 := t72.Correlation()
+//line alone.go:199
+							saved2[len(t92)] = result03
+							t82[12] = i + 1
+							result02 = false
+							break block
+						}
+//line alone.go:203
+						if room3 == 0 {
+							t84 := t72
+							t93 := t92
+							t103 := box2
+							t112 := ticket2
+//line alone.go:227
+							t18 := t84
+							t28 := t103
+							t33 := t112
+//line send.go:43
+							t19 := int(t28) * 16
+							t29 := (int(t28) + 1) * 16
+//line send.go:43
+							b2 := t18.Post[t19:t29]
+							result04 := int(b2[14] + uint64(t33&(uint32(b2[11])-1))*b2[12])
+//line alone.go:227
+							t54 := result04
+							t64 := uint64(t112+1) << 32
+							slot := t54
+							tag := t64
+//line alone.go:228
+							t73 := t84
+							t85 := t103
+//line send.go:48
+							result05 := t73.Post[int(t85)*16+13]
+//line alone.go:228
+							if result05 == 1 {
+								t104 := t84
+								t113 := slot
+								t122 := tag
+//line send.go:61
+								t110 := t113
+								t210 := t113 + 4
+//line send.go:61
+								h := t104.Host[t110:t210]
+								kernel.StoreRelaxed(&h[0], t122|uint64(t104.ID<<8|128))
+								kernel.StoreRelaxed(&h[1], t122)
+								kernel.StoreRelaxed(&h[2], t122|uint64(t104.Words[t104.At+2]))
+								kernel.StoreRelaxed(&h[3], t122|uint64(t104.Words[t104.At+3]))
+//line alone.go:230
+								for w3 := 0; w3 < len(t93); w3++ {
+									kernel.StoreRelaxed(&t84.Host[slot+4+w3], tag|uint64(t93[w3]))
+								}
+							} else {
+//line alone.go:235
+								t132 := t84
+								t142 := slot
+								t152 := tag
+//line send.go:52
+								t111 := t142
+								t211 := t142 + 4
+//line send.go:52
+								h2 := t132.Post[t111:t211]
+								kernel.StoreRelaxed(&h2[0], t152|uint64(t132.ID<<8|128))
+								kernel.StoreRelaxed(&h2[1], t152)
+								kernel.StoreRelaxed(&h2[2], t152|uint64(t132.Words[t132.At+2]))
+								kernel.StoreRelaxed(&h2[3], t152|uint64(t132.Words[t132.At+3]))
+//line alone.go:236
+								for w4 := 0; w4 < len(t93); w4++ {
+									kernel.StoreRelaxed(&t84.Post[slot+4+w4], tag|uint64(t93[w4]))
+								}
+								t162 := t84
+								t172 := t103
+//line send.go:70
+								if !(t162.Wakes == 0) {
+//line send.go:75
+									kernel.Fence()
+									t114 := int(t172) * 16
+									t212 := (int(t172) + 1) * 16
+//line send.go:76
+									b3 := t162.Post[t114:t212]
+									loaded5 := host2.Load(r, &b3[9])
+									if loaded5 != 0 {
+//line send.go:78
+										kernel.StoreRelaxed(&t162.Host[b3[15]], 1)
+										kernel.StoreRelaxed(&t162.Host[0], 1)
+									}
+								}
 							}
 						}
 					}
+//line alone.go:207
+					result02 = true
+				}
+//line alone.go:222
+				result0 = result02
+			}
+//line alone.go:42
+			if result0 {
+				t282 := begin - born
+				t292 := command
+				t30 := cursor
+				t31 := box
+				t322 := in
+				t332 := mail
+			block3:
+				switch {
+				default:
+//line alone.go:103
+					loaded6 := host2.Load(r, &t292[0])
+					ordered := loaded6
+//line alone.go:104
+					sh.Asked[0] = uint32(ordered)
+					if !(sh.Asked[0] != 0) {
+//line alone.go:108
+						hint := uint32(ordered >> 32)
+//line alone.go:108
+						if hint != sh.Hint[0] {
+							t43 := hint
+//line alone.go:109
+							sh.Hint[0] = t43
+//line alone.go:109
+							sh.Higher[0] = 1
+						}
+						var source uint32 = 9
+						var sides uint32
+//line alone.go:112
+						if sh.Higher[0] != 0 {
+							for level := uint32(0); level < 8; level++ {
+								if level == 4 {
+									continue
+								}
+								next := t30[level]
+								t65 := level
+								var result06 uint32
+								switch {
+								default:
+//line serve.go:64
+									if t65 == 4 {
+										result06 = 0
+										break
+//line serve.go:66
+									} else if t65 < 4 {
+										result06 = shape.Slots + t65*shape.SideSlots
+										break
+									}
+//line serve.go:69
+									result06 = shape.Slots + (t65-1)*shape.SideSlots
+								}
+//line alone.go:118
+								at := (result06 + next&(shape.SideSlots-1)) * shape.InStep
+								loaded7 := host2.Load(r, &t322[at])
+								if uint32(loaded7>>32) == next+1 {
+//line alone.go:120
+									t94 := level
+									source = t94
+									sides = 1
+								}
+							}
+//line alone.go:123
+							sh.Higher[0] = sides
+						}
+						if source == 9 || source < 4 {
+							next2 := t30[4]
+							loaded8 := host2.Load(r, &t322[next2&(shape.Slots-1)*shape.InStep])
+							middle := uint32(loaded8>>32) == next2+1
+//line alone.go:128
+							posted := false
+							slots3 := uint32(t31[11])
+							if slots3 != 0 {
+//line alone.go:130
+								next3 := uint32(t31[8])
+								loaded9 := host2.Load(r, &t332[next3&(slots3-1)*shape.InStep])
+								posted = uint32(loaded9>>32) == next3+1
+							}
+							if posted && !(middle && t30[8] == 8) {
+								source = 8
+							} else if middle {
+								source = 4
+							}
+						}
+						if !(source == 9) {
+//line alone.go:143
+							t123 := t322
+							ring := t123
+							var at2 uint32
+//line alone.go:144
+							if source == 8 {
+								sh.Ticket = uint32(t31[8])
+								t133 := t332
+//line alone.go:146
+								t143 := sh.Ticket & (uint32(t31[11]) - 1) * shape.InStep
+								ring = t133
+								at2 = t143
+							} else {
+//line alone.go:148
+								sh.Ticket = t30[source]
+								t163 := source
+								var result07 uint32
+								switch {
+								default:
+//line serve.go:64
+									if t163 == 4 {
+										result07 = 0
+										break
+//line serve.go:66
+									} else if t163 < 4 {
+										result07 = shape.Slots + t163*shape.SideSlots
+										break
+									}
+//line serve.go:69
+									result07 = shape.Slots + (t163-1)*shape.SideSlots
+								}
+//line alone.go:149
+								t192 := source
+								var result08 uint32
+//line serve.go:74
+								if t192 == 4 {
+									result08 = shape.Slots
+								} else {
+									result08 = shape.SideSlots
+								}
+//line alone.go:149
+								at2 = (result07 + sh.Ticket&(result08-1)) * shape.InStep
+							}
+							t213 := at2
+							t222 := at2 + shape.In
+//line alone.go:151
+							slot2 := ring[t213:t222]
+							cell := words[:t232]
+							for w5 := 0; w5 < len(slot2); w5++ {
+								loaded10 := host2.Load(r, &slot2[w5])
+								v := loaded10
+//line alone.go:155
+								if uint32(v>>32) != sh.Ticket+1 {
+									break block3
+								}
+								cell[w5] = uint32(v)
+							}
+							reply := cell[t252:t262]
+							for w6 := 0; w6 < len(reply); w6++ {
+								reply[w6] = 0
+							}
+							t293 := source
+//line alone.go:164
+							sh.Late = 0
+//line alone.go:164
+							sh.Missing[0] = t293
+							deadline := cell[1]
+							if deadline != 0 && int32(uint32((shape.Clock+t282)>>10)-deadline) > 0 {
+//line alone.go:166
+								sh.Late = 1
+							}
+							t30[8] = source
+						}
+					}
 				}
 			}
 		}
-//line serve.go:91
-		for other := t2; other < shape.Levels; other += threads6 {
-			if other == level {
-				continue
-			}
-			head := cursor[other]
-			at := (base+other)*shape.Slots + head&mask
-			loaded4 := host.Load(r, &inbox[at*shape.InStep])
-			if uint32(loaded4>>32) != head+1 {
-				continue
-			}
-//line serve.go:100
-			if other > level {
-				sh.Higher[look] = max(sh.Higher[look], (other + 1))
-			} else {
-				sh.Lower[look] = max(sh.Lower[look], (other + 1))
-			}
-		}
-		for slot3 := t4; slot3 < burst; slot3 += t6 {
-			for w3 := t3; w3 < shape.Out-2; w3 += t5 {
-				words[slot3*shape.Stride+shape.OutAt+w3] = 0
-			}
-		}
-		if asked != 0 {
-			sh.Leave[look] = 1
-		}
+		beginRow[threadX] = begin
+		bornRow[threadX] = born
 	}
 }
 
 //go:noinline
-func quernRow4AccumulateActor(r *host.Run, cursor []uint32, level uint32) {
+func quernRow2AccumulateActor(r *host2.Run, states []Total, t1 int) {
 	for threadX := range 64 {
 		r.ThreadIdx.X = threadX
-		t1 := threadX == 0
-//line serve.go:126
-		if t1 {
-			cursor[8] = level
-		}
+//line alone.go:58
+		_ = states[t1]
 	}
 }
 
 //go:noinline
-func quernRow5AccumulateActor(r *host.Run, leaves []uint32, first4 int, emptys []int, borns, sinces []int64, shape *actor.Shape, control []uint64, t10 int, size6 uint64) {
-	leaveRow := leaves[first4:][:64]
-	emptyRow := emptys[first4:][:64]
-	bornRow := borns[first4:][:64]
-	sinceRow := sinces[first4:][:64]
+func quernRow3AccumulateActor(r *host2.Run, cells []actor.Cell[Sample, Reply]) {
 	for threadX := range 64 {
 		r.ThreadIdx.X = threadX
-		leave := leaveRow[threadX]
-		empty := emptyRow[threadX]
-		born := bornRow[threadX]
-		since := sinceRow[threadX]
-		t1 := threadX == 0
-//line serve.go:133
-		if t1 {
-			empty++
-			if empty == 16 || shape.Leaves != 0 {
-//line serve.go:135
-				empty = 0
-				now2 := kernel.GlobalTimer()
-				now3 := now2
-//line serve.go:137
-				idle := now3 - since
-//line serve.go:139
-				if shape.Life != 0 && now3-born >= shape.Life {
-					leave = 5
-				} else if shape.Leaves != 0 && idle >= shape.Idle {
-//line serve.go:144
-					leave = 2
-					kernel.StoreRelaxed(&control[t10], size6)
-					kernel.Fence()
-				}
-			}
-		}
-		leaveRow[threadX] = leave
-		emptyRow[threadX] = empty
+//line alone.go:58
+		_ = cells[0].In
 	}
 }
 
 //go:noinline
-func quernRow6AccumulateActor(r *host.Run, leaves []uint32, first5 int, control []uint64, t10 int) {
-	leaveRow := leaves[first5:][:64]
+func quernRow4AccumulateActor(r *host2.Run, cells []actor.Cell[Sample, Reply]) {
 	for threadX := range 64 {
 		r.ThreadIdx.X = threadX
-		leave := leaveRow[threadX]
-		t1 := threadX == 0
-//line serve.go:154
-		if t1 && leave != 0 {
-			leave = 0
-			kernel.StoreRelaxed(&control[t10], 0)
-		}
-		leaveRow[threadX] = leave
+//line alone.go:58
+		_ = cells[0].Out
 	}
 }
 
 //go:noinline
-func quernRow7AccumulateActor(r *host.Run, starts []int64, first6 int, states []Total, blockX int) {
-	startRow := starts[first6:][:64]
+func quernRow5AccumulateActor(r *host2.Run, t214 *Sample) {
 	for threadX := range 64 {
 		r.ThreadIdx.X = threadX
-		t1 := threadX == 0
-//line serve.go:160
-		var start2 int64
-		if t1 {
-			now4 := kernel.Clock()
-			start2 = now4
-		}
-//line serve.go:164
-		_ = states[blockX]
-		startRow[threadX] = start2
-	}
-}
-
-//go:noinline
-func quernRow8AccumulateActor(r *host.Run, cells []actor.Cell[Sample, Reply], t55 uint32) {
-	for threadX := range 64 {
-		r.ThreadIdx.X = threadX
-//line serve.go:164
-		_ = cells[t55].In
-	}
-}
-
-//go:noinline
-func quernRow9AccumulateActor(r *host.Run, cells []actor.Cell[Sample, Reply], t58 uint32) {
-	for threadX := range 64 {
-		r.ThreadIdx.X = threadX
-//line serve.go:164
-		_ = cells[t58].Out
-	}
-}
-
-//go:noinline
-func quernRow10AccumulateActor(r *host.Run, t56 *Sample) {
-	for threadX := range 64 {
-		r.ThreadIdx.X = threadX
-//line handlers.go:64
-		if t56.Kind == 2 && threadX == 40 || t56.Kind == 3 {
-			host.Fail(r, "asked to")
-		} else if t56.Kind == 5 {
-			for t56.Kind == 5 {
+//line handlers.go:67
+		if t214.Kind == 2 && threadX == 40 || t214.Kind == 3 {
+			host2.Fail(r, "asked to")
+		} else if t214.Kind == 5 {
+			for t214.Kind == 5 {
 				kernel.Fence()
 			}
 		}
@@ -1551,785 +5005,11487 @@ func quernRow10AccumulateActor(r *host.Run, t56 *Sample) {
 }
 
 //go:noinline
-func quernRow11AccumulateActor(r *host.Run, t53 *Total, t56 *Sample, t59 *Reply) {
+func quernRow6AccumulateActor(r *host2.Run, t115 *Total, t214 *Sample, t34 *Reply) {
 	for threadX := range 64 {
 		r.ThreadIdx.X = threadX
-//line handlers.go:72
+//line handlers.go:75
 		if threadX == 0 {
-			t53.Sum += int64(t56.Value)
-			t53.Count++
-			t16 := t59
-			t22 := t59
-			t35 := t53.Sum
-			t44 := t53.Count
-//line handlers.go:75
-			t16.Sum = t35
-//line handlers.go:75
-			t22.Count = t44
-			t59.Last = [3]uint8{uint8(t56.Value), uint8(t56.Value >> 8), uint8(t56.Kind)}
+			t115.Sum += int64(t214.Value)
+			t115.Count++
+			t116 := t34
+			t215 := t34
+//line handlers.go:78
+			t35 := t115.Sum
+//line handlers.go:78
+			t44 := t115.Count
+//line handlers.go:78
+			t116.Sum = t35
+//line handlers.go:78
+			t215.Count = t44
+			t34.Last = [3]uint8{uint8(t214.Value), uint8(t214.Value >> 8), uint8(t214.Kind)}
 		}
 	}
 }
 
 //go:noinline
-func quernRow12AccumulateActor(r *host.Run, starts []int64, first7 int, t52 Kind, turn uint32, sh *actor.Status) {
-	startRow := starts[first7:][:64]
+func quernRow7AccumulateActor(r *host2.Run, t55 Kind, sh *actor.Status) {
 	for threadX := range 64 {
 		r.ThreadIdx.X = threadX
-		start2 := startRow[threadX]
-		t1 := threadX == 0
-		var result0 kernel.Action
+		t2 := threadX == 0
+		var result09 kernel.Action
 		switch {
 		default:
-//line handlers.go:79
-			if t52 == 1 {
-				result0 = 0
+//line handlers.go:82
+			if t55 == 1 {
+				result09 = 0
 				break
-//line handlers.go:81
-			} else if t52 == 4 {
-				result0 = 3
-				break
-			}
 //line handlers.go:84
-			result0 = 1
+			} else if t55 == 4 {
+				result09 = 3
+				break
+			}
+//line handlers.go:87
+			result09 = 1
 		}
-//line serve.go:164
-		outcome := uint32(result0)
-		if t1 {
-			t62 := turn
-//line serve.go:166
-			_ = sh.Outcome[t62]
-			t64 := turn
-//line serve.go:166
-			_ = sh.Cycles[t64]
-			t65 := outcome
-//line serve.go:166
-			now5 := kernel.Clock()
-			t67 := uint32(now5 - start2)
-//line serve.go:166
-			sh.Outcome[t62] = t65
-//line serve.go:166
-			sh.Cycles[t64] = t67
+//line quern_gen.go:13
+		result2 := result09
+//line alone.go:58
+		outcome := uint32(result2)
+		if t2 {
+			sh.Outcome[0] = outcome
 		}
-		sh.Finished[turn] += 1
 	}
 }
 
 //go:noinline
-func quernRow13AccumulateActor(r *host.Run, t70 uint32, tag uint64, out []uint64, at2 uint32, cursor []uint32, level, next uint32, control []uint64, t10 int, size7 uint64) {
+func quernRow8AccumulateActor(r *host2.Run, cs []actor.Context, first2 int, begins, borns []int64, source2 uint32, box []uint64, sh *actor.Status, out []uint64, result uint32, shape *actor.Shape, words []uint32, t95, t105 uint32, cursor []uint32, forwards bool, t50, t51 uint32, last bool, command, in, mail []uint64, t233, t253, t263 uint32) {
+	cRow := cs[first2:][:64]
+	beginRow := begins[first2:][:64]
+	bornRow := borns[first2:][:64]
 	for threadX := range 64 {
 		r.ThreadIdx.X = threadX
-//line serve.go:174
-		for w4 := uint32(0); w4 < t70; w4++ {
-			v3 := tag
-			if w4 == 0 {
-				v3 |= 256
-			}
-			kernel.StoreRelaxed(&out[at2+w4], v3)
-		}
-		kernel.StoreRelaxed(&cursor[level], next+1)
-		kernel.StoreRelease(&control[t10], size7)
-	}
-}
-
-//go:noinline
-func quernRow14AccumulateActor(r *host.Run, threads6 uint32, shape *actor.Shape, result uint32, sh *actor.Status, turn uint32, words []uint32, start3 uint32, out []uint64, at2 uint32, tag uint64, cursor []uint32, level, next uint32) {
-	for threadX := range 64 {
-		r.ThreadIdx.X = threadX
-		t2 := uint32(threadX)
-		t1 := threadX == 0
-//line serve.go:186
-		for w5 := t2; w5 < shape.Out; w5 += threads6 {
-			v4 := result
-//line serve.go:189
-			if w5 == 1 {
-				v4 = sh.Cycles[turn]
-			} else if w5 >= 2 {
-				v4 = words[start3+w5-2]
-			}
-			kernel.StoreRelaxed(&out[at2+w5], tag|uint64(v4))
-		}
-//line serve.go:198
-		if t1 {
-			cursor[level] = next
-		}
-	}
-}
-
-//go:noinline
-func quernRow15AccumulateActor(r *host.Run, leaves []uint32, first8 int, emptys []int, borns, sinces []int64, shape *actor.Shape) {
-	leaveRow := leaves[first8:][:64]
-	emptyRow := emptys[first8:][:64]
-	bornRow := borns[first8:][:64]
-	sinceRow := sinces[first8:][:64]
-	for threadX := range 64 {
-		leave := leaveRow[threadX]
-		empty := emptyRow[threadX]
+		c := &cRow[threadX]
+		begin := beginRow[threadX]
 		born := bornRow[threadX]
-		since := sinceRow[threadX]
-		t1 := threadX == 0
-//line serve.go:211
-		if t1 {
-			now6 := kernel.GlobalTimer()
-			t72 := now6
-			empty = 0
-			since = t72
-//line serve.go:213
-			if shape.Life != 0 && since-born >= shape.Life {
-				leave = 5
+		t2 := threadX == 0
+//line alone.go:73
+		if t2 {
+			now2 := kernel.Clock()
+			now3 := now2
+//line alone.go:75
+			if source2 == 8 {
+				kernel.StoreRelaxed(&box[8], uint64(sh.Ticket+1))
+			} else {
+				t422 := out
+				t442 := result
+				t45 := uint32(now3 - begin)
+//line alone.go:173
+				source3 := sh.Missing[0]
+				t216 := source3
+				var result010 uint32
+				switch {
+				default:
+//line serve.go:64
+					if t216 == 4 {
+						result010 = 0
+						break
+//line serve.go:66
+					} else if t216 < 4 {
+						result010 = shape.Slots + t216*shape.SideSlots
+						break
+					}
+//line serve.go:69
+					result010 = shape.Slots + (t216-1)*shape.SideSlots
+				}
+//line alone.go:174
+				t56 := source3
+				var result011 uint32
+//line serve.go:74
+				if t56 == 4 {
+					result011 = shape.Slots
+				} else {
+					result011 = shape.SideSlots
+				}
+//line alone.go:174
+				at3 := (result010 + sh.Ticket&(result011-1)) * shape.OutStep
+				t74 := at3
+				t86 := at3 + shape.Out
+//line alone.go:175
+				slot3 := t422[t74:t86]
+				tag2 := uint64(sh.Ticket+1) << 32
+				reply2 := words[t95:t105]
+				kernel.StoreRelaxed(&slot3[0], tag2|uint64(t442))
+				kernel.StoreRelaxed(&slot3[1], tag2|uint64(t45))
+				kernel.StoreRelaxed(&slot3[2], tag2)
+				for w7 := 0; w7 < len(reply2); w7++ {
+					kernel.StoreRelaxed(&slot3[3+w7], tag2|uint64(reply2[w7]))
+				}
+//line alone.go:79
+				cursor[source2] = sh.Ticket + 1
+			}
+			t47 := now3
+			begin = t47
+//line alone.go:81
+			sh.Missing[0] = 9
+			t542 := !forwards
+			if !t542 {
+				t48 := c
+				t49 := cursor
+//line alone.go:82
+				t522 := words[t50:t51]
+				var result012 bool
+			block8:
+				switch {
+				default:
+//line alone.go:189
+					list2 := int(t49[11])
+					count2 := uint32(t48.Post[list2])
+					for i2 := uint32(0); i2 < count2; i2++ {
+						box3 := uint32(t48.Post[list2+1+int(i2)])
+						t117 := t48
+						t217 := box3
+						var ticket3 uint32
+						var room4 uint32
+					block9:
+						switch {
+						default:
+//line send.go:14
+							t118 := int(t217) * 16
+							t218 := (int(t217) + 1) * 16
+//line send.go:14
+							b4 := t117.Post[t118:t218]
+							var room5 uint32
+							for slots4 := uint32(b4[11]); ; {
+								loaded11 := host2.Load(r, &b4[0])
+								tail2 := loaded11
+//line send.go:18
+								loaded12 := host2.Load(r, &b4[8])
+								head2 := loaded12
+//line send.go:19
+								loaded13 := host2.Load(r, &b4[10])
+								if loaded13 != 0 {
+//line send.go:20
+									room5 = 2
+									break
+								}
+								if uint32(tail2)-uint32(head2) >= slots4 && b4[13] == 1 {
+									loaded14 := host2.Load(r, &t117.Host[b4[15]+1])
+									head2 = loaded14
+//line send.go:25
+									kernel.StoreRelaxed(&b4[8], head2)
+								}
+								if uint32(tail2)-uint32(head2) >= slots4 {
+									room5 = 1
+									break
+								}
+//line send.go:33
+								old2 := kernel.AtomicCompareAndSwap(&b4[0], tail2, tail2+1)
+								if old2 == tail2 {
+//line send.go:34
+									t87 := uint32(tail2)
+									ticket3 = t87
+									room4 = 0
+									break block9
+								}
+							}
+//line send.go:37
+							atomic.AddUint64(&b4[1], 1)
+							ticket3 = 0
+							room4 = room5
+						}
+//line alone.go:193
+						ticket4 := ticket3
+						room6 := room4
+//line alone.go:194
+						if room6 == 1 {
+							t57 := int(t49[13])
+//line alone.go:195
+							t66 := int(t49[13]) + len(t522) + 1
+//line alone.go:195
+							saved3 := t48.Post[t57:t66]
+							for w8 := 0; w8 < len(t522); w8++ {
+								saved3[w8] = uint64(t522[w8])
+							}
+							result013 := t48.Correlation()
+//line alone.go:199
+							saved3[len(t522)] = result013
+							t49[12] = i2 + 1
+							result012 = false
+							break block8
+						}
+//line alone.go:203
+						if room6 == 0 {
+							t88 := t48
+							t96 := t522
+							t106 := box3
+							t119 := ticket4
+//line alone.go:227
+							t120 := t88
+							t219 := t106
+							t36 := t119
+//line send.go:43
+							t121 := int(t219) * 16
+							t220 := (int(t219) + 1) * 16
+//line send.go:43
+							b5 := t120.Post[t121:t220]
+							result014 := int(b5[14] + uint64(t36&(uint32(b5[11])-1))*b5[12])
+//line alone.go:227
+							t58 := result014
+							t67 := uint64(t119+1) << 32
+							slot4 := t58
+							tag3 := t67
+//line alone.go:228
+							t75 := t88
+							t89 := t106
+//line send.go:48
+							result015 := t75.Post[int(t89)*16+13]
+//line alone.go:228
+							if result015 == 1 {
+								t107 := t88
+								t1110 := slot4
+								t124 := tag3
+//line send.go:61
+								t125 := t1110
+								t221 := t1110 + 4
+//line send.go:61
+								h3 := t107.Host[t125:t221]
+								kernel.StoreRelaxed(&h3[0], t124|uint64(t107.ID<<8|128))
+								kernel.StoreRelaxed(&h3[1], t124)
+								kernel.StoreRelaxed(&h3[2], t124|uint64(t107.Words[t107.At+2]))
+								kernel.StoreRelaxed(&h3[3], t124|uint64(t107.Words[t107.At+3]))
+//line alone.go:230
+								for w9 := 0; w9 < len(t96); w9++ {
+									kernel.StoreRelaxed(&t88.Host[slot4+4+w9], tag3|uint64(t96[w9]))
+								}
+							} else {
+//line alone.go:235
+								t134 := t88
+								t144 := slot4
+								t153 := tag3
+//line send.go:52
+								t126 := t144
+								t223 := t144 + 4
+//line send.go:52
+								h4 := t134.Post[t126:t223]
+								kernel.StoreRelaxed(&h4[0], t153|uint64(t134.ID<<8|128))
+								kernel.StoreRelaxed(&h4[1], t153)
+								kernel.StoreRelaxed(&h4[2], t153|uint64(t134.Words[t134.At+2]))
+								kernel.StoreRelaxed(&h4[3], t153|uint64(t134.Words[t134.At+3]))
+//line alone.go:236
+								for w10 := 0; w10 < len(t96); w10++ {
+									kernel.StoreRelaxed(&t88.Post[slot4+4+w10], tag3|uint64(t96[w10]))
+								}
+								t164 := t88
+								t173 := t106
+//line send.go:70
+								if !(t164.Wakes == 0) {
+//line send.go:75
+									kernel.Fence()
+									t127 := int(t173) * 16
+									t224 := (int(t173) + 1) * 16
+//line send.go:76
+									b6 := t164.Post[t127:t224]
+									loaded15 := host2.Load(r, &b6[9])
+									if loaded15 != 0 {
+//line send.go:78
+										kernel.StoreRelaxed(&t164.Host[b6[15]], 1)
+										kernel.StoreRelaxed(&t164.Host[0], 1)
+									}
+								}
+							}
+						}
+					}
+//line alone.go:207
+					result012 = true
+				}
+//line alone.go:82
+				t542 = result012
+			}
+			whole := t542
+//line alone.go:83
+			if whole && !last {
+				t572 := begin - born
+				t582 := command
+				t59 := cursor
+				t60 := box
+				t61 := in
+				t622 := mail
+			block10:
+				switch {
+				default:
+//line alone.go:103
+					loaded16 := host2.Load(r, &t582[0])
+					ordered2 := loaded16
+//line alone.go:104
+					sh.Asked[0] = uint32(ordered2)
+					if !(sh.Asked[0] != 0) {
+//line alone.go:108
+						hint2 := uint32(ordered2 >> 32)
+//line alone.go:108
+						if hint2 != sh.Hint[0] {
+							t46 := hint2
+//line alone.go:109
+							sh.Hint[0] = t46
+//line alone.go:109
+							sh.Higher[0] = 1
+						}
+						var source4 uint32 = 9
+						var sides2 uint32
+//line alone.go:112
+						if sh.Higher[0] != 0 {
+							for level2 := uint32(0); level2 < 8; level2++ {
+								if level2 == 4 {
+									continue
+								}
+								next4 := t59[level2]
+								t68 := level2
+								var result016 uint32
+								switch {
+								default:
+//line serve.go:64
+									if t68 == 4 {
+										result016 = 0
+										break
+//line serve.go:66
+									} else if t68 < 4 {
+										result016 = shape.Slots + t68*shape.SideSlots
+										break
+									}
+//line serve.go:69
+									result016 = shape.Slots + (t68-1)*shape.SideSlots
+								}
+//line alone.go:118
+								at4 := (result016 + next4&(shape.SideSlots-1)) * shape.InStep
+								loaded17 := host2.Load(r, &t61[at4])
+								if uint32(loaded17>>32) == next4+1 {
+//line alone.go:120
+									t97 := level2
+									source4 = t97
+									sides2 = 1
+								}
+							}
+//line alone.go:123
+							sh.Higher[0] = sides2
+						}
+						if source4 == 9 || source4 < 4 {
+							next5 := t59[4]
+							loaded18 := host2.Load(r, &t61[next5&(shape.Slots-1)*shape.InStep])
+							middle2 := uint32(loaded18>>32) == next5+1
+//line alone.go:128
+							posted2 := false
+							slots5 := uint32(t60[11])
+							if slots5 != 0 {
+//line alone.go:130
+								next6 := uint32(t60[8])
+								loaded19 := host2.Load(r, &t622[next6&(slots5-1)*shape.InStep])
+								posted2 = uint32(loaded19>>32) == next6+1
+							}
+							if posted2 && !(middle2 && t59[8] == 8) {
+								source4 = 8
+							} else if middle2 {
+								source4 = 4
+							}
+						}
+						if !(source4 == 9) {
+//line alone.go:143
+							t128 := t61
+							ring2 := t128
+							var at5 uint32
+//line alone.go:144
+							if source4 == 8 {
+								sh.Ticket = uint32(t60[8])
+								t135 := t622
+//line alone.go:146
+								t145 := sh.Ticket & (uint32(t60[11]) - 1) * shape.InStep
+								ring2 = t135
+								at5 = t145
+							} else {
+//line alone.go:148
+								sh.Ticket = t59[source4]
+								t165 := source4
+								var result017 uint32
+								switch {
+								default:
+//line serve.go:64
+									if t165 == 4 {
+										result017 = 0
+										break
+//line serve.go:66
+									} else if t165 < 4 {
+										result017 = shape.Slots + t165*shape.SideSlots
+										break
+									}
+//line serve.go:69
+									result017 = shape.Slots + (t165-1)*shape.SideSlots
+								}
+//line alone.go:149
+								t193 := source4
+								var result018 uint32
+//line serve.go:74
+								if t193 == 4 {
+									result018 = shape.Slots
+								} else {
+									result018 = shape.SideSlots
+								}
+//line alone.go:149
+								at5 = (result017 + sh.Ticket&(result018-1)) * shape.InStep
+							}
+							t2110 := at5
+							t225 := at5 + shape.In
+//line alone.go:151
+							slot5 := ring2[t2110:t225]
+							cell2 := words[:t233]
+							for w11 := 0; w11 < len(slot5); w11++ {
+								loaded20 := host2.Load(r, &slot5[w11])
+								v2 := loaded20
+//line alone.go:155
+								if uint32(v2>>32) != sh.Ticket+1 {
+									break block10
+								}
+								cell2[w11] = uint32(v2)
+							}
+							reply3 := cell2[t253:t263]
+							for w12 := 0; w12 < len(reply3); w12++ {
+								reply3[w12] = 0
+							}
+							t294 := source4
+//line alone.go:164
+							sh.Late = 0
+//line alone.go:164
+							sh.Missing[0] = t294
+							deadline2 := cell2[1]
+							if deadline2 != 0 && int32(uint32((shape.Clock+t572)>>10)-deadline2) > 0 {
+//line alone.go:166
+								sh.Late = 1
+							}
+							t59[8] = source4
+						}
+					}
+				}
 			}
 		}
-		leaveRow[threadX] = leave
-		emptyRow[threadX] = empty
-		sinceRow[threadX] = since
+		beginRow[threadX] = begin
 	}
 }
 
 //go:noinline
-func quernRow16AccumulateActor(r *host.Run, control []uint64, t10 int, start4 uint64) {
+func quernRow9AccumulateActor(r *host2.Run, box, command []uint64, start uint64) {
 	for threadX := range 64 {
 		r.ThreadIdx.X = threadX
-		t1 := threadX == 0
-//line serve.go:218
-		if t1 {
-			kernel.StoreRelease(&control[t10], start4)
+		t2 := threadX == 0
+//line alone.go:92
+		if t2 {
+			kernel.StoreRelaxed(&box[9], 1)
+			kernel.StoreRelease(&command[8], start)
 		}
 	}
 }
 
-func quernHostFirstOfActor(r *host.Run) {
-	shape := host.Value[actor.Shape](r, 0)
-	control := host.Slice[uint64](r, 1)
-	cursors := host.Slice[uint32](r, 2)
-	states := host.Slice[uint64](r, 3)
-	inbox := host.Slice[uint64](r, 4)
-	outbox := host.Slice[uint64](r, 5)
-	var level uint32
-	size := shape.Levels / 2
+func quernHostFirstOfActor(r *host2.Run) {
+	shape := host2.Value[actor.Shape](r, 0)
+	control := host2.Slice[uint64](r, 1)
+	cursors := host2.Slice[uint32](r, 2)
+	states := host2.Slice[uint64](r, 3)
+	inbox := host2.Slice[uint64](r, 4)
+	outbox := host2.Slice[uint64](r, 5)
+	post := host2.Slice[uint64](r, 6)
+	host := host2.Slice[uint64](r, 7)
+	var command []uint64
 	var cursor []uint32
-	var next uint32
-	var burst uint32
-	var handled uint32
-	var look uint32
-	var leaving uint32
-	leaves := host.Scratch[uint32](r, 0, r.BlockDim.Count())
-	emptys := host.Scratch[int](r, 1, r.BlockDim.Count())
-	borns := host.Scratch[int64](r, 2, r.BlockDim.Count())
-	sinces := host.Scratch[int64](r, 3, r.BlockDim.Count())
-	sh := host.Shared[actor.Status](r, 2)
-	var ring int
-	var t12 int
-	size2 := int(shape.Slots * shape.InStep)
-	var t13 int
 	var in []uint64
-	var t14 int
-	size3 := int(shape.Slots * shape.OutStep)
-	var t15 int
+	slots := int(shape.Slots + 7*shape.SideSlots)
 	var out []uint64
-	var threads6 uint32 = 32
-	mask := shape.Slots - 1
-	words := host.Dynamic[uint32](r, 1)
-	t28 := shape.Stride
-	size4 := 0 * t28
-	t5 := min(threads6, 32)
-	t6 := (threads6 + 31) / 32
-	size5 := t6 * 24
-	t36 := shape.Stride
-	var t45 uint32
-	var t46 uint32
-	var fresh uint32
-	var to uint32
-	var why uint32
-	var t47 uint32
-	size6 := uint64(shape.Epoch)<<32 | 2
-	var m uint32
-	var turn uint32
-	var t55 uint32
-	starts := host.Scratch[int64](r, 4, r.BlockDim.Count())
-	cells := host.Dynamic[actor.Cell[[4]int32, int32]](r, 0)
-	var t56 *[4]int32
-	var t58 uint32
-	var t59 *int32
-	var result0 kernel.Action = 1
-	outcome := uint32(result0)
-	var t68 uint64
-	var t69 uint32
-	var tag uint64
-	var at2 uint32
-	t70 := shape.Out
-	size7 := uint64(shape.Epoch)<<32 | 4
+	var number int
+	var t11 int
+	var t12 int
+	var box []uint64
+	var t13 int
+	var t14 int
+	var mail []uint64
+	var routes uint32
+	var leaving uint32
+	var handled uint32
+	cs := host2.Scratch[actor.Context](r, 0, r.BlockDim.Count())
+	begins := host2.Scratch[int64](r, 1, r.BlockDim.Count())
+	borns := host2.Scratch[int64](r, 2, r.BlockDim.Count())
+	words := host2.Dynamic[uint32](r, 2)
+	sh := host2.Shared[actor.Status](r, 0)
+	t22 := shape.OutAt
+	t23 := shape.OutAt + shape.Out - 3
+	t232 := shape.Stride
+	t252 := shape.OutAt
+	t262 := shape.OutAt + shape.Out - 3
+	var source2 uint32
 	var result uint32
+	cells := host2.Dynamic[actor.Cell[[4]int32, int32]](r, 1)
+	var in2 *[4]int32
+	var out2 *int32
+	var t214 *[4]int32
+	var t34 *int32
+	var result09 kernel.Action = 1
+	outcome := uint32(result09)
+	var forwards bool
+	var stops bool
+	var last bool
+	t95 := shape.OutAt
+	t105 := shape.OutAt + shape.Out - 3
+	t50 := shape.OutAt
+	t51 := shape.OutAt + shape.Out - 3
+	t233 := shape.Stride
+	t253 := shape.OutAt
+	t263 := shape.OutAt + shape.Out - 3
 	for r.Next() {
 		blockX := r.BlockIdx.X
-		t7 := blockX * 9
-		t8 := (blockX + 1) * 9
-		t9 := blockX*16 + 0
-		base := uint32(blockX) * shape.Levels
-		t10 := blockX*16 + 8
-	block:
-		switch {
-		default:
-//line serve.go:39
-			level = size
+		t1 := blockX + int(shape.First)
+		t3 := t1 * 16
+		t4 := (t1 + 1) * 16
+		t5 := t1 * 16
+		t6 := (t1 + 1) * 16
+		t7 := t1 * slots * int(shape.InStep)
+		t8 := (t1 + 1) * slots * int(shape.InStep)
+		t9 := t1 * slots * int(shape.OutStep)
+		t10 := (t1 + 1) * slots * int(shape.OutStep)
+		r.ThreadIdx = kernel.Dim3{}
+//line alone.go:23
+		command = control[t3:t4]
+		r.ThreadIdx = kernel.Dim3{}
+//line alone.go:24
+		cursor = cursors[t5:t6]
+		r.ThreadIdx = kernel.Dim3{}
+		in = inbox[t7:t8]
+		r.ThreadIdx = kernel.Dim3{}
+//line alone.go:27
+		out = outbox[t9:t10]
+		r.ThreadIdx = kernel.Dim3{}
+		number = int(cursor[9])
+		t11 = number * 16
+		t12 = (number + 1) * 16
+		r.ThreadIdx = kernel.Dim3{}
+//line alone.go:30
+		box = post[t11:t12]
+		r.ThreadIdx = kernel.Dim3{}
+//line alone.go:31
+		t13 = int(box[14])
+		r.ThreadIdx = kernel.Dim3{}
+//line alone.go:31
+		t14 = int(box[14]) + int(box[11])*int(shape.InStep)
+		r.ThreadIdx = kernel.Dim3{}
+//line alone.go:31
+		mail = post[t13:t14]
+		r.ThreadIdx = kernel.Dim3{}
+//line alone.go:32
+		routes = cursor[11]
+//line alone.go:35
+		leaving = 0
+		handled = 0
+		for threadZ := range 1 {
+			for threadY := range 1 {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				first := (threadZ*1 + threadY) * 32
+				quernRow1FirstOfActor(r, cs, first, begins, borns, post, host, cursor, &shape, words, box, sh, t22, t23, command, in, mail, t232, t252, t262)
+			}
+		}
+//line alone.go:47
+		for leaving == 0 {
 			r.ThreadIdx = kernel.Dim3{}
-//line serve.go:40
-			cursor = cursors[t7:t8]
+//line alone.go:48
+			source2 = sh.Missing[0]
+			if source2 == 9 {
+				leaving = 2
+				r.ThreadIdx = kernel.Dim3{}
+//line alone.go:51
+				if sh.Asked[0] != 0 {
+					leaving = 1
+				}
+				break
+			}
+			result = 257
 			r.ThreadIdx = kernel.Dim3{}
-//line serve.go:43
-			next = cursor[level]
-			burst = 1
-			handled = 0
-			look = 0
-//line serve.go:45
-			leaving = 0
+//line alone.go:57
+			if sh.Late == 0 {
+				for threadZ := range 1 {
+					for threadY := range 1 {
+						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+						quernRow2FirstOfActor(r, states, t1, cells)
+					}
+				}
+				r.ThreadIdx = kernel.Dim3{}
+//line alone.go:58
+				in2 = &cells[0].In
+				for threadZ := range 1 {
+					for threadY := range 1 {
+						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+						quernRow3FirstOfActor(r, cells)
+					}
+				}
+				r.ThreadIdx = kernel.Dim3{}
+//line alone.go:58
+				out2 = &cells[0].Out
+//line quern_gen.go:13
+				t214 = in2
+				t34 = out2
+				for threadZ := range 1 {
+					for threadY := range 1 {
+						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+						quernRow4FirstOfActor(r, t34, t214, sh, outcome)
+					}
+				}
+				r.ThreadIdx = kernel.Dim3{}
+//line alone.go:63
+				result = sh.Outcome[0]
+			}
+			if result == 4 {
+				leaving = 2
+				break
+			}
+			handled++
+			forwards = routes != 0 && (result == 1 || result == 3)
+			stops = result == 2 || result == 3
+			last = stops || handled == shape.Messages
 			for threadZ := range 1 {
 				for threadY := range 1 {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-					first := (threadZ*1 + threadY) * 32
-					quernRow1FirstOfActor(r, leaves, first, emptys, borns, sinces, cursor, level, sh)
+					first2 := (threadZ*1 + threadY) * 32
+					quernRow5FirstOfActor(r, cs, first2, begins, borns, source2, box, sh, out, result, &shape, words, t95, t105, cursor, forwards, t50, t51, last, command, in, mail, t233, t253, t263)
 				}
 			}
-			for leaving == 0 {
-				look ^= 1
-				ring = blockX*int(shape.Levels) + int(level)
-				t12 = ring * size2
-				t13 = (ring + 1) * size2
+//line alone.go:88
+			if stops {
+				leaving = 3
+			}
+		}
+		for threadZ := range 1 {
+			for threadY := range 1 {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				start := uint64(shape.Epoch)<<32 | uint64(leaving)
+				quernRow6FirstOfActor(r, box, command, start)
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1FirstOfActor(r *host2.Run, cs []actor.Context, first int, begins, borns []int64, post, host []uint64, cursor []uint32, shape *actor.Shape, words []uint32, box []uint64, sh *actor.Status, t22, t23 uint32, command, in, mail []uint64, t232, t252, t262 uint32) {
+	cRow := cs[first:][:32]
+	beginRow := begins[first:][:32]
+	bornRow := borns[first:][:32]
+	for threadX := range 32 {
+		r.ThreadIdx.X = threadX
+		c := &cRow[threadX]
+		t2 := threadX == 0
+//line alone.go:33
+		*c = actor.Context{Post: post, Host: host, Mailbox: cursor[9], ID: cursor[10], Wakes: shape.Wakes, Words: words}
+//line alone.go:36
+		var begin int64
+		var born int64
+//line alone.go:37
+		if t2 {
+			kernel.StoreRelaxed(&box[9], 0)
+			sh.Higher[0] = 1
+//line alone.go:39
+			sh.Hint[0] = 0
+//line alone.go:39
+			sh.Missing[0] = 9
+//line alone.go:39
+			sh.Asked[0] = 0
+			now := kernel.Clock()
+			begin = now
+//line alone.go:41
+			born = begin
+			t20 := c
+			t21 := cursor
+//line alone.go:42
+			t24 := words[t22:t23]
+//line alone.go:212
+			pending := t21[12]
+			var result0 bool
+//line alone.go:213
+			if pending == 0 {
+				result0 = true
+			} else {
+				t15 := int(t21[13])
+//line alone.go:216
+				t25 := int(t21[13]) + len(t24) + 1
+//line alone.go:216
+				saved := t20.Post[t15:t25]
+				for w := 0; w < len(t24); w++ {
+					t24[w] = uint32(saved[w])
+				}
+				t32 := t20.Words
+//line alone.go:220
+				_ = t32[2]
+				t42 := t20.Words
+//line alone.go:220
+				_ = t42[3]
+//line alone.go:220
+				t52 := uint32(saved[len(t24)])
+//line alone.go:220
+				t62 := uint32(saved[len(t24)] >> 32)
+//line alone.go:220
+				t32[2] = t52
+//line alone.go:220
+				t42[3] = t62
+				t21[12] = 0
+				t72 := t20
+				t82 := t21
+				t92 := t24
+				t102 := pending - 1
+				var result02 bool
+			block:
+				switch {
+				default:
+//line alone.go:189
+					list := int(t82[11])
+					count := uint32(t72.Post[list])
+					for i := t102; i < count; i++ {
+						box2 := uint32(t72.Post[list+1+int(i)])
+						t16 := t72
+						t26 := box2
+						var ticket uint32
+						var room uint32
+					block2:
+						switch {
+						default:
+//line send.go:14
+							t17 := int(t26) * 16
+							t27 := (int(t26) + 1) * 16
+//line send.go:14
+							b := t16.Post[t17:t27]
+							var room2 uint32
+							for slots2 := uint32(b[11]); ; {
+								loaded := host2.Load(r, &b[0])
+								tail := loaded
+//line send.go:18
+								loaded2 := host2.Load(r, &b[8])
+								head := loaded2
+//line send.go:19
+								loaded3 := host2.Load(r, &b[10])
+								if loaded3 != 0 {
+//line send.go:20
+									room2 = 2
+									break
+								}
+								if uint32(tail)-uint32(head) >= slots2 && b[13] == 1 {
+									loaded4 := host2.Load(r, &t16.Host[b[15]+1])
+									head = loaded4
+//line send.go:25
+									kernel.StoreRelaxed(&b[8], head)
+								}
+								if uint32(tail)-uint32(head) >= slots2 {
+									room2 = 1
+									break
+								}
+//line send.go:33
+								old := kernel.AtomicCompareAndSwap(&b[0], tail, tail+1)
+								if old == tail {
+//line send.go:34
+									t83 := uint32(tail)
+									ticket = t83
+									room = 0
+									break block2
+								}
+							}
+//line send.go:37
+							atomic.AddUint64(&b[1], 1)
+							ticket = 0
+							room = room2
+						}
+//line alone.go:193
+						ticket2 := ticket
+						room3 := room
+//line alone.go:194
+						if room3 == 1 {
+							t53 := int(t82[13])
+//line alone.go:195
+							t63 := int(t82[13]) + len(t92) + 1
+//line alone.go:195
+							saved2 := t72.Post[t53:t63]
+							for w2 := 0; w2 < len(t92); w2++ {
+								saved2[w2] = uint64(t92[w2])
+							}
+							result03 := t72.Correlation()
+//line alone.go:199
+							saved2[len(t92)] = result03
+							t82[12] = i + 1
+							result02 = false
+							break block
+						}
+//line alone.go:203
+						if room3 == 0 {
+							t84 := t72
+							t93 := t92
+							t103 := box2
+							t112 := ticket2
+//line alone.go:227
+							t18 := t84
+							t28 := t103
+							t33 := t112
+//line send.go:43
+							t19 := int(t28) * 16
+							t29 := (int(t28) + 1) * 16
+//line send.go:43
+							b2 := t18.Post[t19:t29]
+							result04 := int(b2[14] + uint64(t33&(uint32(b2[11])-1))*b2[12])
+//line alone.go:227
+							t54 := result04
+							t64 := uint64(t112+1) << 32
+							slot := t54
+							tag := t64
+//line alone.go:228
+							t73 := t84
+							t85 := t103
+//line send.go:48
+							result05 := t73.Post[int(t85)*16+13]
+//line alone.go:228
+							if result05 == 1 {
+								t104 := t84
+								t113 := slot
+								t122 := tag
+//line send.go:61
+								t110 := t113
+								t210 := t113 + 4
+//line send.go:61
+								h := t104.Host[t110:t210]
+								kernel.StoreRelaxed(&h[0], t122|uint64(t104.ID<<8|128))
+								kernel.StoreRelaxed(&h[1], t122)
+								kernel.StoreRelaxed(&h[2], t122|uint64(t104.Words[t104.At+2]))
+								kernel.StoreRelaxed(&h[3], t122|uint64(t104.Words[t104.At+3]))
+//line alone.go:230
+								for w3 := 0; w3 < len(t93); w3++ {
+									kernel.StoreRelaxed(&t84.Host[slot+4+w3], tag|uint64(t93[w3]))
+								}
+							} else {
+//line alone.go:235
+								t132 := t84
+								t142 := slot
+								t152 := tag
+//line send.go:52
+								t111 := t142
+								t211 := t142 + 4
+//line send.go:52
+								h2 := t132.Post[t111:t211]
+								kernel.StoreRelaxed(&h2[0], t152|uint64(t132.ID<<8|128))
+								kernel.StoreRelaxed(&h2[1], t152)
+								kernel.StoreRelaxed(&h2[2], t152|uint64(t132.Words[t132.At+2]))
+								kernel.StoreRelaxed(&h2[3], t152|uint64(t132.Words[t132.At+3]))
+//line alone.go:236
+								for w4 := 0; w4 < len(t93); w4++ {
+									kernel.StoreRelaxed(&t84.Post[slot+4+w4], tag|uint64(t93[w4]))
+								}
+								t162 := t84
+								t172 := t103
+//line send.go:70
+								if !(t162.Wakes == 0) {
+//line send.go:75
+									kernel.Fence()
+									t114 := int(t172) * 16
+									t212 := (int(t172) + 1) * 16
+//line send.go:76
+									b3 := t162.Post[t114:t212]
+									loaded5 := host2.Load(r, &b3[9])
+									if loaded5 != 0 {
+//line send.go:78
+										kernel.StoreRelaxed(&t162.Host[b3[15]], 1)
+										kernel.StoreRelaxed(&t162.Host[0], 1)
+									}
+								}
+							}
+						}
+					}
+//line alone.go:207
+					result02 = true
+				}
+//line alone.go:222
+				result0 = result02
+			}
+//line alone.go:42
+			if result0 {
+				t282 := begin - born
+				t292 := command
+				t30 := cursor
+				t31 := box
+				t322 := in
+				t332 := mail
+			block3:
+				switch {
+				default:
+//line alone.go:103
+					loaded6 := host2.Load(r, &t292[0])
+					ordered := loaded6
+//line alone.go:104
+					sh.Asked[0] = uint32(ordered)
+					if !(sh.Asked[0] != 0) {
+//line alone.go:108
+						hint := uint32(ordered >> 32)
+//line alone.go:108
+						if hint != sh.Hint[0] {
+							t43 := hint
+//line alone.go:109
+							sh.Hint[0] = t43
+//line alone.go:109
+							sh.Higher[0] = 1
+						}
+						var source uint32 = 9
+						var sides uint32
+//line alone.go:112
+						if sh.Higher[0] != 0 {
+							for level := uint32(0); level < 8; level++ {
+								if level == 4 {
+									continue
+								}
+								next := t30[level]
+								t65 := level
+								var result06 uint32
+								switch {
+								default:
+//line serve.go:64
+									if t65 == 4 {
+										result06 = 0
+										break
+//line serve.go:66
+									} else if t65 < 4 {
+										result06 = shape.Slots + t65*shape.SideSlots
+										break
+									}
+//line serve.go:69
+									result06 = shape.Slots + (t65-1)*shape.SideSlots
+								}
+//line alone.go:118
+								at := (result06 + next&(shape.SideSlots-1)) * shape.InStep
+								loaded7 := host2.Load(r, &t322[at])
+								if uint32(loaded7>>32) == next+1 {
+//line alone.go:120
+									t94 := level
+									source = t94
+									sides = 1
+								}
+							}
+//line alone.go:123
+							sh.Higher[0] = sides
+						}
+						if source == 9 || source < 4 {
+							next2 := t30[4]
+							loaded8 := host2.Load(r, &t322[next2&(shape.Slots-1)*shape.InStep])
+							middle := uint32(loaded8>>32) == next2+1
+//line alone.go:128
+							posted := false
+							slots3 := uint32(t31[11])
+							if slots3 != 0 {
+//line alone.go:130
+								next3 := uint32(t31[8])
+								loaded9 := host2.Load(r, &t332[next3&(slots3-1)*shape.InStep])
+								posted = uint32(loaded9>>32) == next3+1
+							}
+							if posted && !(middle && t30[8] == 8) {
+								source = 8
+							} else if middle {
+								source = 4
+							}
+						}
+						if !(source == 9) {
+//line alone.go:143
+							t123 := t322
+							ring := t123
+							var at2 uint32
+//line alone.go:144
+							if source == 8 {
+								sh.Ticket = uint32(t31[8])
+								t133 := t332
+//line alone.go:146
+								t143 := sh.Ticket & (uint32(t31[11]) - 1) * shape.InStep
+								ring = t133
+								at2 = t143
+							} else {
+//line alone.go:148
+								sh.Ticket = t30[source]
+								t163 := source
+								var result07 uint32
+								switch {
+								default:
+//line serve.go:64
+									if t163 == 4 {
+										result07 = 0
+										break
+//line serve.go:66
+									} else if t163 < 4 {
+										result07 = shape.Slots + t163*shape.SideSlots
+										break
+									}
+//line serve.go:69
+									result07 = shape.Slots + (t163-1)*shape.SideSlots
+								}
+//line alone.go:149
+								t192 := source
+								var result08 uint32
+//line serve.go:74
+								if t192 == 4 {
+									result08 = shape.Slots
+								} else {
+									result08 = shape.SideSlots
+								}
+//line alone.go:149
+								at2 = (result07 + sh.Ticket&(result08-1)) * shape.InStep
+							}
+							t213 := at2
+							t222 := at2 + shape.In
+//line alone.go:151
+							slot2 := ring[t213:t222]
+							cell := words[:t232]
+							for w5 := 0; w5 < len(slot2); w5++ {
+								loaded10 := host2.Load(r, &slot2[w5])
+								v := loaded10
+//line alone.go:155
+								if uint32(v>>32) != sh.Ticket+1 {
+									break block3
+								}
+								cell[w5] = uint32(v)
+							}
+							reply := cell[t252:t262]
+							for w6 := 0; w6 < len(reply); w6++ {
+								reply[w6] = 0
+							}
+							t293 := source
+//line alone.go:164
+							sh.Late = 0
+//line alone.go:164
+							sh.Missing[0] = t293
+							deadline := cell[1]
+							if deadline != 0 && int32(uint32((shape.Clock+t282)>>10)-deadline) > 0 {
+//line alone.go:166
+								sh.Late = 1
+							}
+							t30[8] = source
+						}
+					}
+				}
+			}
+		}
+		beginRow[threadX] = begin
+		bornRow[threadX] = born
+	}
+}
+
+//go:noinline
+func quernRow2FirstOfActor(r *host2.Run, states []uint64, t1 int, cells []actor.Cell[[4]int32, int32]) {
+	for threadX := range 32 {
+		r.ThreadIdx.X = threadX
+//line alone.go:58
+		_ = states[t1]
+//line alone.go:58
+		_ = cells[0].In
+	}
+}
+
+//go:noinline
+func quernRow3FirstOfActor(r *host2.Run, cells []actor.Cell[[4]int32, int32]) {
+	for threadX := range 32 {
+		r.ThreadIdx.X = threadX
+//line alone.go:58
+		_ = cells[0].Out
+	}
+}
+
+//go:noinline
+func quernRow4FirstOfActor(r *host2.Run, t34 *int32, t214 *[4]int32, sh *actor.Status, outcome uint32) {
+	for threadX := range 32 {
+		r.ThreadIdx.X = threadX
+		t2 := threadX == 0
+//line handlers.go:94
+		if threadX == 0 {
+			*t34 = t214[t214[0]]
+		}
+//line alone.go:59
+		if t2 {
+			sh.Outcome[0] = outcome
+		}
+	}
+}
+
+//go:noinline
+func quernRow5FirstOfActor(r *host2.Run, cs []actor.Context, first2 int, begins, borns []int64, source2 uint32, box []uint64, sh *actor.Status, out []uint64, result uint32, shape *actor.Shape, words []uint32, t95, t105 uint32, cursor []uint32, forwards bool, t50, t51 uint32, last bool, command, in, mail []uint64, t233, t253, t263 uint32) {
+	cRow := cs[first2:][:32]
+	beginRow := begins[first2:][:32]
+	bornRow := borns[first2:][:32]
+	for threadX := range 32 {
+		r.ThreadIdx.X = threadX
+		c := &cRow[threadX]
+		begin := beginRow[threadX]
+		born := bornRow[threadX]
+		t2 := threadX == 0
+//line alone.go:73
+		if t2 {
+			now2 := kernel.Clock()
+			now3 := now2
+//line alone.go:75
+			if source2 == 8 {
+				kernel.StoreRelaxed(&box[8], uint64(sh.Ticket+1))
+			} else {
+				t422 := out
+				t44 := result
+				t45 := uint32(now3 - begin)
+//line alone.go:173
+				source3 := sh.Missing[0]
+				t215 := source3
+				var result010 uint32
+				switch {
+				default:
+//line serve.go:64
+					if t215 == 4 {
+						result010 = 0
+						break
+//line serve.go:66
+					} else if t215 < 4 {
+						result010 = shape.Slots + t215*shape.SideSlots
+						break
+					}
+//line serve.go:69
+					result010 = shape.Slots + (t215-1)*shape.SideSlots
+				}
+//line alone.go:174
+				t55 := source3
+				var result011 uint32
+//line serve.go:74
+				if t55 == 4 {
+					result011 = shape.Slots
+				} else {
+					result011 = shape.SideSlots
+				}
+//line alone.go:174
+				at3 := (result010 + sh.Ticket&(result011-1)) * shape.OutStep
+				t74 := at3
+				t86 := at3 + shape.Out
+//line alone.go:175
+				slot3 := t422[t74:t86]
+				tag2 := uint64(sh.Ticket+1) << 32
+				reply2 := words[t95:t105]
+				kernel.StoreRelaxed(&slot3[0], tag2|uint64(t44))
+				kernel.StoreRelaxed(&slot3[1], tag2|uint64(t45))
+				kernel.StoreRelaxed(&slot3[2], tag2)
+				for w7 := 0; w7 < len(reply2); w7++ {
+					kernel.StoreRelaxed(&slot3[3+w7], tag2|uint64(reply2[w7]))
+				}
+//line alone.go:79
+				cursor[source2] = sh.Ticket + 1
+			}
+			t47 := now3
+			begin = t47
+//line alone.go:81
+			sh.Missing[0] = 9
+			t542 := !forwards
+			if !t542 {
+				t48 := c
+				t49 := cursor
+//line alone.go:82
+				t522 := words[t50:t51]
+				var result012 bool
+			block7:
+				switch {
+				default:
+//line alone.go:189
+					list2 := int(t49[11])
+					count2 := uint32(t48.Post[list2])
+					for i2 := uint32(0); i2 < count2; i2++ {
+						box3 := uint32(t48.Post[list2+1+int(i2)])
+						t115 := t48
+						t216 := box3
+						var ticket3 uint32
+						var room4 uint32
+					block8:
+						switch {
+						default:
+//line send.go:14
+							t116 := int(t216) * 16
+							t217 := (int(t216) + 1) * 16
+//line send.go:14
+							b4 := t115.Post[t116:t217]
+							var room5 uint32
+							for slots4 := uint32(b4[11]); ; {
+								loaded11 := host2.Load(r, &b4[0])
+								tail2 := loaded11
+//line send.go:18
+								loaded12 := host2.Load(r, &b4[8])
+								head2 := loaded12
+//line send.go:19
+								loaded13 := host2.Load(r, &b4[10])
+								if loaded13 != 0 {
+//line send.go:20
+									room5 = 2
+									break
+								}
+								if uint32(tail2)-uint32(head2) >= slots4 && b4[13] == 1 {
+									loaded14 := host2.Load(r, &t115.Host[b4[15]+1])
+									head2 = loaded14
+//line send.go:25
+									kernel.StoreRelaxed(&b4[8], head2)
+								}
+								if uint32(tail2)-uint32(head2) >= slots4 {
+									room5 = 1
+									break
+								}
+//line send.go:33
+								old2 := kernel.AtomicCompareAndSwap(&b4[0], tail2, tail2+1)
+								if old2 == tail2 {
+//line send.go:34
+									t87 := uint32(tail2)
+									ticket3 = t87
+									room4 = 0
+									break block8
+								}
+							}
+//line send.go:37
+							atomic.AddUint64(&b4[1], 1)
+							ticket3 = 0
+							room4 = room5
+						}
+//line alone.go:193
+						ticket4 := ticket3
+						room6 := room4
+//line alone.go:194
+						if room6 == 1 {
+							t56 := int(t49[13])
+//line alone.go:195
+							t66 := int(t49[13]) + len(t522) + 1
+//line alone.go:195
+							saved3 := t48.Post[t56:t66]
+							for w8 := 0; w8 < len(t522); w8++ {
+								saved3[w8] = uint64(t522[w8])
+							}
+							result013 := t48.Correlation()
+//line alone.go:199
+							saved3[len(t522)] = result013
+							t49[12] = i2 + 1
+							result012 = false
+							break block7
+						}
+//line alone.go:203
+						if room6 == 0 {
+							t88 := t48
+							t96 := t522
+							t106 := box3
+							t117 := ticket4
+//line alone.go:227
+							t118 := t88
+							t218 := t106
+							t35 := t117
+//line send.go:43
+							t119 := int(t218) * 16
+							t219 := (int(t218) + 1) * 16
+//line send.go:43
+							b5 := t118.Post[t119:t219]
+							result014 := int(b5[14] + uint64(t35&(uint32(b5[11])-1))*b5[12])
+//line alone.go:227
+							t57 := result014
+							t67 := uint64(t117+1) << 32
+							slot4 := t57
+							tag3 := t67
+//line alone.go:228
+							t75 := t88
+							t89 := t106
+//line send.go:48
+							result015 := t75.Post[int(t89)*16+13]
+//line alone.go:228
+							if result015 == 1 {
+								t107 := t88
+								t1110 := slot4
+								t124 := tag3
+//line send.go:61
+								t120 := t1110
+								t220 := t1110 + 4
+//line send.go:61
+								h3 := t107.Host[t120:t220]
+								kernel.StoreRelaxed(&h3[0], t124|uint64(t107.ID<<8|128))
+								kernel.StoreRelaxed(&h3[1], t124)
+								kernel.StoreRelaxed(&h3[2], t124|uint64(t107.Words[t107.At+2]))
+								kernel.StoreRelaxed(&h3[3], t124|uint64(t107.Words[t107.At+3]))
+//line alone.go:230
+								for w9 := 0; w9 < len(t96); w9++ {
+									kernel.StoreRelaxed(&t88.Host[slot4+4+w9], tag3|uint64(t96[w9]))
+								}
+							} else {
+//line alone.go:235
+								t134 := t88
+								t144 := slot4
+								t153 := tag3
+//line send.go:52
+								t121 := t144
+								t221 := t144 + 4
+//line send.go:52
+								h4 := t134.Post[t121:t221]
+								kernel.StoreRelaxed(&h4[0], t153|uint64(t134.ID<<8|128))
+								kernel.StoreRelaxed(&h4[1], t153)
+								kernel.StoreRelaxed(&h4[2], t153|uint64(t134.Words[t134.At+2]))
+								kernel.StoreRelaxed(&h4[3], t153|uint64(t134.Words[t134.At+3]))
+//line alone.go:236
+								for w10 := 0; w10 < len(t96); w10++ {
+									kernel.StoreRelaxed(&t88.Post[slot4+4+w10], tag3|uint64(t96[w10]))
+								}
+								t164 := t88
+								t173 := t106
+//line send.go:70
+								if !(t164.Wakes == 0) {
+//line send.go:75
+									kernel.Fence()
+									t125 := int(t173) * 16
+									t223 := (int(t173) + 1) * 16
+//line send.go:76
+									b6 := t164.Post[t125:t223]
+									loaded15 := host2.Load(r, &b6[9])
+									if loaded15 != 0 {
+//line send.go:78
+										kernel.StoreRelaxed(&t164.Host[b6[15]], 1)
+										kernel.StoreRelaxed(&t164.Host[0], 1)
+									}
+								}
+							}
+						}
+					}
+//line alone.go:207
+					result012 = true
+				}
+//line alone.go:82
+				t542 = result012
+			}
+			whole := t542
+//line alone.go:83
+			if whole && !last {
+				t572 := begin - born
+				t58 := command
+				t59 := cursor
+				t60 := box
+				t61 := in
+				t622 := mail
+			block9:
+				switch {
+				default:
+//line alone.go:103
+					loaded16 := host2.Load(r, &t58[0])
+					ordered2 := loaded16
+//line alone.go:104
+					sh.Asked[0] = uint32(ordered2)
+					if !(sh.Asked[0] != 0) {
+//line alone.go:108
+						hint2 := uint32(ordered2 >> 32)
+//line alone.go:108
+						if hint2 != sh.Hint[0] {
+							t46 := hint2
+//line alone.go:109
+							sh.Hint[0] = t46
+//line alone.go:109
+							sh.Higher[0] = 1
+						}
+						var source4 uint32 = 9
+						var sides2 uint32
+//line alone.go:112
+						if sh.Higher[0] != 0 {
+							for level2 := uint32(0); level2 < 8; level2++ {
+								if level2 == 4 {
+									continue
+								}
+								next4 := t59[level2]
+								t68 := level2
+								var result016 uint32
+								switch {
+								default:
+//line serve.go:64
+									if t68 == 4 {
+										result016 = 0
+										break
+//line serve.go:66
+									} else if t68 < 4 {
+										result016 = shape.Slots + t68*shape.SideSlots
+										break
+									}
+//line serve.go:69
+									result016 = shape.Slots + (t68-1)*shape.SideSlots
+								}
+//line alone.go:118
+								at4 := (result016 + next4&(shape.SideSlots-1)) * shape.InStep
+								loaded17 := host2.Load(r, &t61[at4])
+								if uint32(loaded17>>32) == next4+1 {
+//line alone.go:120
+									t97 := level2
+									source4 = t97
+									sides2 = 1
+								}
+							}
+//line alone.go:123
+							sh.Higher[0] = sides2
+						}
+						if source4 == 9 || source4 < 4 {
+							next5 := t59[4]
+							loaded18 := host2.Load(r, &t61[next5&(shape.Slots-1)*shape.InStep])
+							middle2 := uint32(loaded18>>32) == next5+1
+//line alone.go:128
+							posted2 := false
+							slots5 := uint32(t60[11])
+							if slots5 != 0 {
+//line alone.go:130
+								next6 := uint32(t60[8])
+								loaded19 := host2.Load(r, &t622[next6&(slots5-1)*shape.InStep])
+								posted2 = uint32(loaded19>>32) == next6+1
+							}
+							if posted2 && !(middle2 && t59[8] == 8) {
+								source4 = 8
+							} else if middle2 {
+								source4 = 4
+							}
+						}
+						if !(source4 == 9) {
+//line alone.go:143
+							t126 := t61
+							ring2 := t126
+							var at5 uint32
+//line alone.go:144
+							if source4 == 8 {
+								sh.Ticket = uint32(t60[8])
+								t135 := t622
+//line alone.go:146
+								t145 := sh.Ticket & (uint32(t60[11]) - 1) * shape.InStep
+								ring2 = t135
+								at5 = t145
+							} else {
+//line alone.go:148
+								sh.Ticket = t59[source4]
+								t165 := source4
+								var result017 uint32
+								switch {
+								default:
+//line serve.go:64
+									if t165 == 4 {
+										result017 = 0
+										break
+//line serve.go:66
+									} else if t165 < 4 {
+										result017 = shape.Slots + t165*shape.SideSlots
+										break
+									}
+//line serve.go:69
+									result017 = shape.Slots + (t165-1)*shape.SideSlots
+								}
+//line alone.go:149
+								t193 := source4
+								var result018 uint32
+//line serve.go:74
+								if t193 == 4 {
+									result018 = shape.Slots
+								} else {
+									result018 = shape.SideSlots
+								}
+//line alone.go:149
+								at5 = (result017 + sh.Ticket&(result018-1)) * shape.InStep
+							}
+							t2110 := at5
+							t224 := at5 + shape.In
+//line alone.go:151
+							slot5 := ring2[t2110:t224]
+							cell2 := words[:t233]
+							for w11 := 0; w11 < len(slot5); w11++ {
+								loaded20 := host2.Load(r, &slot5[w11])
+								v2 := loaded20
+//line alone.go:155
+								if uint32(v2>>32) != sh.Ticket+1 {
+									break block9
+								}
+								cell2[w11] = uint32(v2)
+							}
+							reply3 := cell2[t253:t263]
+							for w12 := 0; w12 < len(reply3); w12++ {
+								reply3[w12] = 0
+							}
+							t294 := source4
+//line alone.go:164
+							sh.Late = 0
+//line alone.go:164
+							sh.Missing[0] = t294
+							deadline2 := cell2[1]
+							if deadline2 != 0 && int32(uint32((shape.Clock+t572)>>10)-deadline2) > 0 {
+//line alone.go:166
+								sh.Late = 1
+							}
+							t59[8] = source4
+						}
+					}
+				}
+			}
+		}
+		beginRow[threadX] = begin
+	}
+}
+
+//go:noinline
+func quernRow6FirstOfActor(r *host2.Run, box, command []uint64, start uint64) {
+	for threadX := range 32 {
+		r.ThreadIdx.X = threadX
+		t2 := threadX == 0
+//line alone.go:92
+		if t2 {
+			kernel.StoreRelaxed(&box[9], 1)
+			kernel.StoreRelease(&command[8], start)
+		}
+	}
+}
+
+func quernHostBulkyActor(r *host2.Run) {
+	shape := host2.Value[actor.Shape](r, 0)
+	control := host2.Slice[uint64](r, 1)
+	cursors := host2.Slice[uint32](r, 2)
+	states := host2.Slice[uint32](r, 3)
+	inbox := host2.Slice[uint64](r, 4)
+	outbox := host2.Slice[uint64](r, 5)
+	post := host2.Slice[uint64](r, 6)
+	host := host2.Slice[uint64](r, 7)
+	var command []uint64
+	var cursor []uint32
+	var in []uint64
+	slots := int(shape.Slots + 7*shape.SideSlots)
+	var out []uint64
+	var number int
+	var t11 int
+	var t12 int
+	var box []uint64
+	var t13 int
+	var t14 int
+	var mail []uint64
+	var routes uint32
+	var leaving uint32
+	var handled uint32
+	cs := host2.Scratch[actor.Context](r, 0, r.BlockDim.Count())
+	begins := host2.Scratch[int64](r, 1, r.BlockDim.Count())
+	borns := host2.Scratch[int64](r, 2, r.BlockDim.Count())
+	words := host2.Dynamic[uint32](r, 2)
+	sh := host2.Shared[actor.Status](r, 0)
+	t22 := shape.OutAt
+	t23 := shape.OutAt + shape.Out - 3
+	t232 := shape.Stride
+	t252 := shape.OutAt
+	t262 := shape.OutAt + shape.Out - 3
+	var source2 uint32
+	var result uint32
+	var state *uint32
+	cells := host2.Dynamic[actor.Cell[uint32, uint32]](r, 1)
+	var in2 *uint32
+	var out2 *uint32
+	var t115 *uint32
+	var t214 *uint32
+	var t34 *uint32
+	box3 := host2.Shared[[25000]uint32](r, 3)
+	var result09 kernel.Action = 1
+	outcome := uint32(result09)
+	var forwards bool
+	var stops bool
+	var last bool
+	t95 := shape.OutAt
+	t105 := shape.OutAt + shape.Out - 3
+	t50 := shape.OutAt
+	t51 := shape.OutAt + shape.Out - 3
+	t233 := shape.Stride
+	t253 := shape.OutAt
+	t263 := shape.OutAt + shape.Out - 3
+	for r.Next() {
+		blockX := r.BlockIdx.X
+		t1 := blockX + int(shape.First)
+		t3 := t1 * 16
+		t4 := (t1 + 1) * 16
+		t5 := t1 * 16
+		t6 := (t1 + 1) * 16
+		t7 := t1 * slots * int(shape.InStep)
+		t8 := (t1 + 1) * slots * int(shape.InStep)
+		t9 := t1 * slots * int(shape.OutStep)
+		t10 := (t1 + 1) * slots * int(shape.OutStep)
+		r.ThreadIdx = kernel.Dim3{}
+//line alone.go:23
+		command = control[t3:t4]
+		r.ThreadIdx = kernel.Dim3{}
+//line alone.go:24
+		cursor = cursors[t5:t6]
+		r.ThreadIdx = kernel.Dim3{}
+		in = inbox[t7:t8]
+		r.ThreadIdx = kernel.Dim3{}
+//line alone.go:27
+		out = outbox[t9:t10]
+		r.ThreadIdx = kernel.Dim3{}
+		number = int(cursor[9])
+		t11 = number * 16
+		t12 = (number + 1) * 16
+		r.ThreadIdx = kernel.Dim3{}
+//line alone.go:30
+		box = post[t11:t12]
+		r.ThreadIdx = kernel.Dim3{}
+//line alone.go:31
+		t13 = int(box[14])
+		r.ThreadIdx = kernel.Dim3{}
+//line alone.go:31
+		t14 = int(box[14]) + int(box[11])*int(shape.InStep)
+		r.ThreadIdx = kernel.Dim3{}
+//line alone.go:31
+		mail = post[t13:t14]
+		r.ThreadIdx = kernel.Dim3{}
+//line alone.go:32
+		routes = cursor[11]
+//line alone.go:35
+		leaving = 0
+		handled = 0
+		for threadZ := range 1 {
+			for threadY := range 1 {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				first := (threadZ*1 + threadY) * 32
+				quernRow1BulkyActor(r, cs, first, begins, borns, post, host, cursor, &shape, words, box, sh, t22, t23, command, in, mail, t232, t252, t262)
+			}
+		}
+//line alone.go:47
+		for leaving == 0 {
+			r.ThreadIdx = kernel.Dim3{}
+//line alone.go:48
+			source2 = sh.Missing[0]
+			if source2 == 9 {
+				leaving = 2
 				r.ThreadIdx = kernel.Dim3{}
-//line serve.go:56
-				in = inbox[t12:t13]
-				t14 = ring * size3
-				t15 = (ring + 1) * size3
+//line alone.go:51
+				if sh.Asked[0] != 0 {
+					leaving = 1
+				}
+				break
+			}
+			result = 257
+			r.ThreadIdx = kernel.Dim3{}
+//line alone.go:57
+			if sh.Late == 0 {
+				for threadZ := range 1 {
+					for threadY := range 1 {
+						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+						quernRow2BulkyActor(r, states, t1)
+					}
+				}
 				r.ThreadIdx = kernel.Dim3{}
-//line serve.go:57
-				out = outbox[t14:t15]
+//line alone.go:58
+				state = &states[t1]
+				for threadZ := range 1 {
+					for threadY := range 1 {
+						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+						quernRow3BulkyActor(r, cells)
+					}
+				}
+				r.ThreadIdx = kernel.Dim3{}
+//line alone.go:58
+				in2 = &cells[0].In
+				for threadZ := range 1 {
+					for threadY := range 1 {
+						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+						quernRow4BulkyActor(r, cells)
+					}
+				}
+				r.ThreadIdx = kernel.Dim3{}
+//line alone.go:58
+				out2 = &cells[0].Out
+//line quern_gen.go:13
+				t115 = state
+				t214 = in2
+				t34 = out2
+				for threadZ := range 1 {
+					for threadY := range 1 {
+						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+						quernRow5BulkyActor(r, box3, t214)
+					}
+				}
+				for threadZ := range 1 {
+					for threadY := range 1 {
+						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+						quernRow6BulkyActor(r, t115, t34, box3, sh, outcome)
+					}
+				}
+				r.ThreadIdx = kernel.Dim3{}
+//line alone.go:63
+				result = sh.Outcome[0]
+			}
+			if result == 4 {
+				leaving = 2
+				break
+			}
+			handled++
+			forwards = routes != 0 && (result == 1 || result == 3)
+			stops = result == 2 || result == 3
+			last = stops || handled == shape.Messages
+			for threadZ := range 1 {
+				for threadY := range 1 {
+					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+					first2 := (threadZ*1 + threadY) * 32
+					quernRow7BulkyActor(r, cs, first2, begins, borns, source2, box, sh, out, result, &shape, words, t95, t105, cursor, forwards, t50, t51, last, command, in, mail, t233, t253, t263)
+				}
+			}
+//line alone.go:88
+			if stops {
+				leaving = 3
+			}
+		}
+		for threadZ := range 1 {
+			for threadY := range 1 {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				start := uint64(shape.Epoch)<<32 | uint64(leaving)
+				quernRow8BulkyActor(r, box, command, start)
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1BulkyActor(r *host2.Run, cs []actor.Context, first int, begins, borns []int64, post, host []uint64, cursor []uint32, shape *actor.Shape, words []uint32, box []uint64, sh *actor.Status, t22, t23 uint32, command, in, mail []uint64, t232, t252, t262 uint32) {
+	cRow := cs[first:][:32]
+	beginRow := begins[first:][:32]
+	bornRow := borns[first:][:32]
+	for threadX := range 32 {
+		r.ThreadIdx.X = threadX
+		c := &cRow[threadX]
+		t2 := threadX == 0
+//line alone.go:33
+		*c = actor.Context{Post: post, Host: host, Mailbox: cursor[9], ID: cursor[10], Wakes: shape.Wakes, Words: words}
+//line alone.go:36
+		var begin int64
+		var born int64
+//line alone.go:37
+		if t2 {
+			kernel.StoreRelaxed(&box[9], 0)
+			sh.Higher[0] = 1
+//line alone.go:39
+			sh.Hint[0] = 0
+//line alone.go:39
+			sh.Missing[0] = 9
+//line alone.go:39
+			sh.Asked[0] = 0
+			now := kernel.Clock()
+			begin = now
+//line alone.go:41
+			born = begin
+			t20 := c
+			t21 := cursor
+//line alone.go:42
+			t24 := words[t22:t23]
+//line alone.go:212
+			pending := t21[12]
+			var result0 bool
+//line alone.go:213
+			if pending == 0 {
+				result0 = true
+			} else {
+				t15 := int(t21[13])
+//line alone.go:216
+				t25 := int(t21[13]) + len(t24) + 1
+//line alone.go:216
+				saved := t20.Post[t15:t25]
+				for w := 0; w < len(t24); w++ {
+					t24[w] = uint32(saved[w])
+				}
+				t32 := t20.Words
+//line alone.go:220
+				_ = t32[2]
+				t42 := t20.Words
+//line alone.go:220
+				_ = t42[3]
+//line alone.go:220
+				t52 := uint32(saved[len(t24)])
+//line alone.go:220
+				t62 := uint32(saved[len(t24)] >> 32)
+//line alone.go:220
+				t32[2] = t52
+//line alone.go:220
+				t42[3] = t62
+				t21[12] = 0
+				t72 := t20
+				t82 := t21
+				t92 := t24
+				t102 := pending - 1
+				var result02 bool
+			block:
+				switch {
+				default:
+//line alone.go:189
+					list := int(t82[11])
+					count := uint32(t72.Post[list])
+					for i := t102; i < count; i++ {
+						box2 := uint32(t72.Post[list+1+int(i)])
+						t16 := t72
+						t26 := box2
+						var ticket uint32
+						var room uint32
+					block2:
+						switch {
+						default:
+//line send.go:14
+							t17 := int(t26) * 16
+							t27 := (int(t26) + 1) * 16
+//line send.go:14
+							b := t16.Post[t17:t27]
+							var room2 uint32
+							for slots2 := uint32(b[11]); ; {
+								loaded := host2.Load(r, &b[0])
+								tail := loaded
+//line send.go:18
+								loaded2 := host2.Load(r, &b[8])
+								head := loaded2
+//line send.go:19
+								loaded3 := host2.Load(r, &b[10])
+								if loaded3 != 0 {
+//line send.go:20
+									room2 = 2
+									break
+								}
+								if uint32(tail)-uint32(head) >= slots2 && b[13] == 1 {
+									loaded4 := host2.Load(r, &t16.Host[b[15]+1])
+									head = loaded4
+//line send.go:25
+									kernel.StoreRelaxed(&b[8], head)
+								}
+								if uint32(tail)-uint32(head) >= slots2 {
+									room2 = 1
+									break
+								}
+//line send.go:33
+								old := kernel.AtomicCompareAndSwap(&b[0], tail, tail+1)
+								if old == tail {
+//line send.go:34
+									t83 := uint32(tail)
+									ticket = t83
+									room = 0
+									break block2
+								}
+							}
+//line send.go:37
+							atomic.AddUint64(&b[1], 1)
+							ticket = 0
+							room = room2
+						}
+//line alone.go:193
+						ticket2 := ticket
+						room3 := room
+//line alone.go:194
+						if room3 == 1 {
+							t53 := int(t82[13])
+//line alone.go:195
+							t63 := int(t82[13]) + len(t92) + 1
+//line alone.go:195
+							saved2 := t72.Post[t53:t63]
+							for w2 := 0; w2 < len(t92); w2++ {
+								saved2[w2] = uint64(t92[w2])
+							}
+							result03 := t72.Correlation()
+//line alone.go:199
+							saved2[len(t92)] = result03
+							t82[12] = i + 1
+							result02 = false
+							break block
+						}
+//line alone.go:203
+						if room3 == 0 {
+							t84 := t72
+							t93 := t92
+							t103 := box2
+							t112 := ticket2
+//line alone.go:227
+							t18 := t84
+							t28 := t103
+							t33 := t112
+//line send.go:43
+							t19 := int(t28) * 16
+							t29 := (int(t28) + 1) * 16
+//line send.go:43
+							b2 := t18.Post[t19:t29]
+							result04 := int(b2[14] + uint64(t33&(uint32(b2[11])-1))*b2[12])
+//line alone.go:227
+							t54 := result04
+							t64 := uint64(t112+1) << 32
+							slot := t54
+							tag := t64
+//line alone.go:228
+							t73 := t84
+							t85 := t103
+//line send.go:48
+							result05 := t73.Post[int(t85)*16+13]
+//line alone.go:228
+							if result05 == 1 {
+								t104 := t84
+								t113 := slot
+								t122 := tag
+//line send.go:61
+								t110 := t113
+								t210 := t113 + 4
+//line send.go:61
+								h := t104.Host[t110:t210]
+								kernel.StoreRelaxed(&h[0], t122|uint64(t104.ID<<8|128))
+								kernel.StoreRelaxed(&h[1], t122)
+								kernel.StoreRelaxed(&h[2], t122|uint64(t104.Words[t104.At+2]))
+								kernel.StoreRelaxed(&h[3], t122|uint64(t104.Words[t104.At+3]))
+//line alone.go:230
+								for w3 := 0; w3 < len(t93); w3++ {
+									kernel.StoreRelaxed(&t84.Host[slot+4+w3], tag|uint64(t93[w3]))
+								}
+							} else {
+//line alone.go:235
+								t132 := t84
+								t142 := slot
+								t152 := tag
+//line send.go:52
+								t111 := t142
+								t211 := t142 + 4
+//line send.go:52
+								h2 := t132.Post[t111:t211]
+								kernel.StoreRelaxed(&h2[0], t152|uint64(t132.ID<<8|128))
+								kernel.StoreRelaxed(&h2[1], t152)
+								kernel.StoreRelaxed(&h2[2], t152|uint64(t132.Words[t132.At+2]))
+								kernel.StoreRelaxed(&h2[3], t152|uint64(t132.Words[t132.At+3]))
+//line alone.go:236
+								for w4 := 0; w4 < len(t93); w4++ {
+									kernel.StoreRelaxed(&t84.Post[slot+4+w4], tag|uint64(t93[w4]))
+								}
+								t162 := t84
+								t172 := t103
+//line send.go:70
+								if !(t162.Wakes == 0) {
+//line send.go:75
+									kernel.Fence()
+									t114 := int(t172) * 16
+									t212 := (int(t172) + 1) * 16
+//line send.go:76
+									b3 := t162.Post[t114:t212]
+									loaded5 := host2.Load(r, &b3[9])
+									if loaded5 != 0 {
+//line send.go:78
+										kernel.StoreRelaxed(&t162.Host[b3[15]], 1)
+										kernel.StoreRelaxed(&t162.Host[0], 1)
+									}
+								}
+							}
+						}
+					}
+//line alone.go:207
+					result02 = true
+				}
+//line alone.go:222
+				result0 = result02
+			}
+//line alone.go:42
+			if result0 {
+				t282 := begin - born
+				t292 := command
+				t30 := cursor
+				t31 := box
+				t322 := in
+				t332 := mail
+			block3:
+				switch {
+				default:
+//line alone.go:103
+					loaded6 := host2.Load(r, &t292[0])
+					ordered := loaded6
+//line alone.go:104
+					sh.Asked[0] = uint32(ordered)
+					if !(sh.Asked[0] != 0) {
+//line alone.go:108
+						hint := uint32(ordered >> 32)
+//line alone.go:108
+						if hint != sh.Hint[0] {
+							t43 := hint
+//line alone.go:109
+							sh.Hint[0] = t43
+//line alone.go:109
+							sh.Higher[0] = 1
+						}
+						var source uint32 = 9
+						var sides uint32
+//line alone.go:112
+						if sh.Higher[0] != 0 {
+							for level := uint32(0); level < 8; level++ {
+								if level == 4 {
+									continue
+								}
+								next := t30[level]
+								t65 := level
+								var result06 uint32
+								switch {
+								default:
+//line serve.go:64
+									if t65 == 4 {
+										result06 = 0
+										break
+//line serve.go:66
+									} else if t65 < 4 {
+										result06 = shape.Slots + t65*shape.SideSlots
+										break
+									}
+//line serve.go:69
+									result06 = shape.Slots + (t65-1)*shape.SideSlots
+								}
+//line alone.go:118
+								at := (result06 + next&(shape.SideSlots-1)) * shape.InStep
+								loaded7 := host2.Load(r, &t322[at])
+								if uint32(loaded7>>32) == next+1 {
+//line alone.go:120
+									t94 := level
+									source = t94
+									sides = 1
+								}
+							}
+//line alone.go:123
+							sh.Higher[0] = sides
+						}
+						if source == 9 || source < 4 {
+							next2 := t30[4]
+							loaded8 := host2.Load(r, &t322[next2&(shape.Slots-1)*shape.InStep])
+							middle := uint32(loaded8>>32) == next2+1
+//line alone.go:128
+							posted := false
+							slots3 := uint32(t31[11])
+							if slots3 != 0 {
+//line alone.go:130
+								next3 := uint32(t31[8])
+								loaded9 := host2.Load(r, &t332[next3&(slots3-1)*shape.InStep])
+								posted = uint32(loaded9>>32) == next3+1
+							}
+							if posted && !(middle && t30[8] == 8) {
+								source = 8
+							} else if middle {
+								source = 4
+							}
+						}
+						if !(source == 9) {
+//line alone.go:143
+							t123 := t322
+							ring := t123
+							var at2 uint32
+//line alone.go:144
+							if source == 8 {
+								sh.Ticket = uint32(t31[8])
+								t133 := t332
+//line alone.go:146
+								t143 := sh.Ticket & (uint32(t31[11]) - 1) * shape.InStep
+								ring = t133
+								at2 = t143
+							} else {
+//line alone.go:148
+								sh.Ticket = t30[source]
+								t163 := source
+								var result07 uint32
+								switch {
+								default:
+//line serve.go:64
+									if t163 == 4 {
+										result07 = 0
+										break
+//line serve.go:66
+									} else if t163 < 4 {
+										result07 = shape.Slots + t163*shape.SideSlots
+										break
+									}
+//line serve.go:69
+									result07 = shape.Slots + (t163-1)*shape.SideSlots
+								}
+//line alone.go:149
+								t192 := source
+								var result08 uint32
+//line serve.go:74
+								if t192 == 4 {
+									result08 = shape.Slots
+								} else {
+									result08 = shape.SideSlots
+								}
+//line alone.go:149
+								at2 = (result07 + sh.Ticket&(result08-1)) * shape.InStep
+							}
+							t213 := at2
+							t222 := at2 + shape.In
+//line alone.go:151
+							slot2 := ring[t213:t222]
+							cell := words[:t232]
+							for w5 := 0; w5 < len(slot2); w5++ {
+								loaded10 := host2.Load(r, &slot2[w5])
+								v := loaded10
+//line alone.go:155
+								if uint32(v>>32) != sh.Ticket+1 {
+									break block3
+								}
+								cell[w5] = uint32(v)
+							}
+							reply := cell[t252:t262]
+							for w6 := 0; w6 < len(reply); w6++ {
+								reply[w6] = 0
+							}
+							t293 := source
+//line alone.go:164
+							sh.Late = 0
+//line alone.go:164
+							sh.Missing[0] = t293
+							deadline := cell[1]
+							if deadline != 0 && int32(uint32((shape.Clock+t282)>>10)-deadline) > 0 {
+//line alone.go:166
+								sh.Late = 1
+							}
+							t30[8] = source
+						}
+					}
+				}
+			}
+		}
+		beginRow[threadX] = begin
+		bornRow[threadX] = born
+	}
+}
+
+//go:noinline
+func quernRow2BulkyActor(r *host2.Run, states []uint32, t1 int) {
+	for threadX := range 32 {
+		r.ThreadIdx.X = threadX
+//line alone.go:58
+		_ = states[t1]
+	}
+}
+
+//go:noinline
+func quernRow3BulkyActor(r *host2.Run, cells []actor.Cell[uint32, uint32]) {
+	for threadX := range 32 {
+		r.ThreadIdx.X = threadX
+//line alone.go:58
+		_ = cells[0].In
+	}
+}
+
+//go:noinline
+func quernRow4BulkyActor(r *host2.Run, cells []actor.Cell[uint32, uint32]) {
+	for threadX := range 32 {
+		r.ThreadIdx.X = threadX
+//line alone.go:58
+		_ = cells[0].Out
+	}
+}
+
+//go:noinline
+func quernRow5BulkyActor(r *host2.Run, box3 *[25000]uint32, t214 *uint32) {
+	for threadX := range 32 {
+		r.ThreadIdx.X = threadX
+//line handlers.go:105
+		box3[threadX] = *t214
+	}
+}
+
+//go:noinline
+func quernRow6BulkyActor(r *host2.Run, t115, t34 *uint32, box3 *[25000]uint32, sh *actor.Status, outcome uint32) {
+	for threadX := range 32 {
+		r.ThreadIdx.X = threadX
+		t2 := threadX == 0
+//line handlers.go:107
+		if threadX == 0 {
+			*t115++
+			*t34 = box3[31] + 1
+		}
+//line alone.go:59
+		if t2 {
+			sh.Outcome[0] = outcome
+		}
+	}
+}
+
+//go:noinline
+func quernRow7BulkyActor(r *host2.Run, cs []actor.Context, first2 int, begins, borns []int64, source2 uint32, box []uint64, sh *actor.Status, out []uint64, result uint32, shape *actor.Shape, words []uint32, t95, t105 uint32, cursor []uint32, forwards bool, t50, t51 uint32, last bool, command, in, mail []uint64, t233, t253, t263 uint32) {
+	cRow := cs[first2:][:32]
+	beginRow := begins[first2:][:32]
+	bornRow := borns[first2:][:32]
+	for threadX := range 32 {
+		r.ThreadIdx.X = threadX
+		c := &cRow[threadX]
+		begin := beginRow[threadX]
+		born := bornRow[threadX]
+		t2 := threadX == 0
+//line alone.go:73
+		if t2 {
+			now2 := kernel.Clock()
+			now3 := now2
+//line alone.go:75
+			if source2 == 8 {
+				kernel.StoreRelaxed(&box[8], uint64(sh.Ticket+1))
+			} else {
+				t422 := out
+				t44 := result
+				t45 := uint32(now3 - begin)
+//line alone.go:173
+				source3 := sh.Missing[0]
+				t215 := source3
+				var result010 uint32
+				switch {
+				default:
+//line serve.go:64
+					if t215 == 4 {
+						result010 = 0
+						break
+//line serve.go:66
+					} else if t215 < 4 {
+						result010 = shape.Slots + t215*shape.SideSlots
+						break
+					}
+//line serve.go:69
+					result010 = shape.Slots + (t215-1)*shape.SideSlots
+				}
+//line alone.go:174
+				t55 := source3
+				var result011 uint32
+//line serve.go:74
+				if t55 == 4 {
+					result011 = shape.Slots
+				} else {
+					result011 = shape.SideSlots
+				}
+//line alone.go:174
+				at3 := (result010 + sh.Ticket&(result011-1)) * shape.OutStep
+				t74 := at3
+				t86 := at3 + shape.Out
+//line alone.go:175
+				slot3 := t422[t74:t86]
+				tag2 := uint64(sh.Ticket+1) << 32
+				reply2 := words[t95:t105]
+				kernel.StoreRelaxed(&slot3[0], tag2|uint64(t44))
+				kernel.StoreRelaxed(&slot3[1], tag2|uint64(t45))
+				kernel.StoreRelaxed(&slot3[2], tag2)
+				for w7 := 0; w7 < len(reply2); w7++ {
+					kernel.StoreRelaxed(&slot3[3+w7], tag2|uint64(reply2[w7]))
+				}
+//line alone.go:79
+				cursor[source2] = sh.Ticket + 1
+			}
+			t47 := now3
+			begin = t47
+//line alone.go:81
+			sh.Missing[0] = 9
+			t542 := !forwards
+			if !t542 {
+				t48 := c
+				t49 := cursor
+//line alone.go:82
+				t522 := words[t50:t51]
+				var result012 bool
+			block7:
+				switch {
+				default:
+//line alone.go:189
+					list2 := int(t49[11])
+					count2 := uint32(t48.Post[list2])
+					for i2 := uint32(0); i2 < count2; i2++ {
+						box4 := uint32(t48.Post[list2+1+int(i2)])
+						t116 := t48
+						t216 := box4
+						var ticket3 uint32
+						var room4 uint32
+					block8:
+						switch {
+						default:
+//line send.go:14
+							t117 := int(t216) * 16
+							t217 := (int(t216) + 1) * 16
+//line send.go:14
+							b4 := t116.Post[t117:t217]
+							var room5 uint32
+							for slots4 := uint32(b4[11]); ; {
+								loaded11 := host2.Load(r, &b4[0])
+								tail2 := loaded11
+//line send.go:18
+								loaded12 := host2.Load(r, &b4[8])
+								head2 := loaded12
+//line send.go:19
+								loaded13 := host2.Load(r, &b4[10])
+								if loaded13 != 0 {
+//line send.go:20
+									room5 = 2
+									break
+								}
+								if uint32(tail2)-uint32(head2) >= slots4 && b4[13] == 1 {
+									loaded14 := host2.Load(r, &t116.Host[b4[15]+1])
+									head2 = loaded14
+//line send.go:25
+									kernel.StoreRelaxed(&b4[8], head2)
+								}
+								if uint32(tail2)-uint32(head2) >= slots4 {
+									room5 = 1
+									break
+								}
+//line send.go:33
+								old2 := kernel.AtomicCompareAndSwap(&b4[0], tail2, tail2+1)
+								if old2 == tail2 {
+//line send.go:34
+									t87 := uint32(tail2)
+									ticket3 = t87
+									room4 = 0
+									break block8
+								}
+							}
+//line send.go:37
+							atomic.AddUint64(&b4[1], 1)
+							ticket3 = 0
+							room4 = room5
+						}
+//line alone.go:193
+						ticket4 := ticket3
+						room6 := room4
+//line alone.go:194
+						if room6 == 1 {
+							t56 := int(t49[13])
+//line alone.go:195
+							t66 := int(t49[13]) + len(t522) + 1
+//line alone.go:195
+							saved3 := t48.Post[t56:t66]
+							for w8 := 0; w8 < len(t522); w8++ {
+								saved3[w8] = uint64(t522[w8])
+							}
+							result013 := t48.Correlation()
+//line alone.go:199
+							saved3[len(t522)] = result013
+							t49[12] = i2 + 1
+							result012 = false
+							break block7
+						}
+//line alone.go:203
+						if room6 == 0 {
+							t88 := t48
+							t96 := t522
+							t106 := box4
+							t118 := ticket4
+//line alone.go:227
+							t119 := t88
+							t218 := t106
+							t35 := t118
+//line send.go:43
+							t120 := int(t218) * 16
+							t219 := (int(t218) + 1) * 16
+//line send.go:43
+							b5 := t119.Post[t120:t219]
+							result014 := int(b5[14] + uint64(t35&(uint32(b5[11])-1))*b5[12])
+//line alone.go:227
+							t57 := result014
+							t67 := uint64(t118+1) << 32
+							slot4 := t57
+							tag3 := t67
+//line alone.go:228
+							t75 := t88
+							t89 := t106
+//line send.go:48
+							result015 := t75.Post[int(t89)*16+13]
+//line alone.go:228
+							if result015 == 1 {
+								t107 := t88
+								t1110 := slot4
+								t124 := tag3
+//line send.go:61
+								t121 := t1110
+								t220 := t1110 + 4
+//line send.go:61
+								h3 := t107.Host[t121:t220]
+								kernel.StoreRelaxed(&h3[0], t124|uint64(t107.ID<<8|128))
+								kernel.StoreRelaxed(&h3[1], t124)
+								kernel.StoreRelaxed(&h3[2], t124|uint64(t107.Words[t107.At+2]))
+								kernel.StoreRelaxed(&h3[3], t124|uint64(t107.Words[t107.At+3]))
+//line alone.go:230
+								for w9 := 0; w9 < len(t96); w9++ {
+									kernel.StoreRelaxed(&t88.Host[slot4+4+w9], tag3|uint64(t96[w9]))
+								}
+							} else {
+//line alone.go:235
+								t134 := t88
+								t144 := slot4
+								t153 := tag3
+//line send.go:52
+								t125 := t144
+								t221 := t144 + 4
+//line send.go:52
+								h4 := t134.Post[t125:t221]
+								kernel.StoreRelaxed(&h4[0], t153|uint64(t134.ID<<8|128))
+								kernel.StoreRelaxed(&h4[1], t153)
+								kernel.StoreRelaxed(&h4[2], t153|uint64(t134.Words[t134.At+2]))
+								kernel.StoreRelaxed(&h4[3], t153|uint64(t134.Words[t134.At+3]))
+//line alone.go:236
+								for w10 := 0; w10 < len(t96); w10++ {
+									kernel.StoreRelaxed(&t88.Post[slot4+4+w10], tag3|uint64(t96[w10]))
+								}
+								t164 := t88
+								t173 := t106
+//line send.go:70
+								if !(t164.Wakes == 0) {
+//line send.go:75
+									kernel.Fence()
+									t126 := int(t173) * 16
+									t223 := (int(t173) + 1) * 16
+//line send.go:76
+									b6 := t164.Post[t126:t223]
+									loaded15 := host2.Load(r, &b6[9])
+									if loaded15 != 0 {
+//line send.go:78
+										kernel.StoreRelaxed(&t164.Host[b6[15]], 1)
+										kernel.StoreRelaxed(&t164.Host[0], 1)
+									}
+								}
+							}
+						}
+					}
+//line alone.go:207
+					result012 = true
+				}
+//line alone.go:82
+				t542 = result012
+			}
+			whole := t542
+//line alone.go:83
+			if whole && !last {
+				t572 := begin - born
+				t58 := command
+				t59 := cursor
+				t60 := box
+				t61 := in
+				t622 := mail
+			block9:
+				switch {
+				default:
+//line alone.go:103
+					loaded16 := host2.Load(r, &t58[0])
+					ordered2 := loaded16
+//line alone.go:104
+					sh.Asked[0] = uint32(ordered2)
+					if !(sh.Asked[0] != 0) {
+//line alone.go:108
+						hint2 := uint32(ordered2 >> 32)
+//line alone.go:108
+						if hint2 != sh.Hint[0] {
+							t46 := hint2
+//line alone.go:109
+							sh.Hint[0] = t46
+//line alone.go:109
+							sh.Higher[0] = 1
+						}
+						var source4 uint32 = 9
+						var sides2 uint32
+//line alone.go:112
+						if sh.Higher[0] != 0 {
+							for level2 := uint32(0); level2 < 8; level2++ {
+								if level2 == 4 {
+									continue
+								}
+								next4 := t59[level2]
+								t68 := level2
+								var result016 uint32
+								switch {
+								default:
+//line serve.go:64
+									if t68 == 4 {
+										result016 = 0
+										break
+//line serve.go:66
+									} else if t68 < 4 {
+										result016 = shape.Slots + t68*shape.SideSlots
+										break
+									}
+//line serve.go:69
+									result016 = shape.Slots + (t68-1)*shape.SideSlots
+								}
+//line alone.go:118
+								at4 := (result016 + next4&(shape.SideSlots-1)) * shape.InStep
+								loaded17 := host2.Load(r, &t61[at4])
+								if uint32(loaded17>>32) == next4+1 {
+//line alone.go:120
+									t97 := level2
+									source4 = t97
+									sides2 = 1
+								}
+							}
+//line alone.go:123
+							sh.Higher[0] = sides2
+						}
+						if source4 == 9 || source4 < 4 {
+							next5 := t59[4]
+							loaded18 := host2.Load(r, &t61[next5&(shape.Slots-1)*shape.InStep])
+							middle2 := uint32(loaded18>>32) == next5+1
+//line alone.go:128
+							posted2 := false
+							slots5 := uint32(t60[11])
+							if slots5 != 0 {
+//line alone.go:130
+								next6 := uint32(t60[8])
+								loaded19 := host2.Load(r, &t622[next6&(slots5-1)*shape.InStep])
+								posted2 = uint32(loaded19>>32) == next6+1
+							}
+							if posted2 && !(middle2 && t59[8] == 8) {
+								source4 = 8
+							} else if middle2 {
+								source4 = 4
+							}
+						}
+						if !(source4 == 9) {
+//line alone.go:143
+							t127 := t61
+							ring2 := t127
+							var at5 uint32
+//line alone.go:144
+							if source4 == 8 {
+								sh.Ticket = uint32(t60[8])
+								t135 := t622
+//line alone.go:146
+								t145 := sh.Ticket & (uint32(t60[11]) - 1) * shape.InStep
+								ring2 = t135
+								at5 = t145
+							} else {
+//line alone.go:148
+								sh.Ticket = t59[source4]
+								t165 := source4
+								var result017 uint32
+								switch {
+								default:
+//line serve.go:64
+									if t165 == 4 {
+										result017 = 0
+										break
+//line serve.go:66
+									} else if t165 < 4 {
+										result017 = shape.Slots + t165*shape.SideSlots
+										break
+									}
+//line serve.go:69
+									result017 = shape.Slots + (t165-1)*shape.SideSlots
+								}
+//line alone.go:149
+								t193 := source4
+								var result018 uint32
+//line serve.go:74
+								if t193 == 4 {
+									result018 = shape.Slots
+								} else {
+									result018 = shape.SideSlots
+								}
+//line alone.go:149
+								at5 = (result017 + sh.Ticket&(result018-1)) * shape.InStep
+							}
+							t2110 := at5
+							t224 := at5 + shape.In
+//line alone.go:151
+							slot5 := ring2[t2110:t224]
+							cell2 := words[:t233]
+							for w11 := 0; w11 < len(slot5); w11++ {
+								loaded20 := host2.Load(r, &slot5[w11])
+								v2 := loaded20
+//line alone.go:155
+								if uint32(v2>>32) != sh.Ticket+1 {
+									break block9
+								}
+								cell2[w11] = uint32(v2)
+							}
+							reply3 := cell2[t253:t263]
+							for w12 := 0; w12 < len(reply3); w12++ {
+								reply3[w12] = 0
+							}
+							t294 := source4
+//line alone.go:164
+							sh.Late = 0
+//line alone.go:164
+							sh.Missing[0] = t294
+							deadline2 := cell2[1]
+							if deadline2 != 0 && int32(uint32((shape.Clock+t572)>>10)-deadline2) > 0 {
+//line alone.go:166
+								sh.Late = 1
+							}
+							t59[8] = source4
+						}
+					}
+				}
+			}
+		}
+		beginRow[threadX] = begin
+	}
+}
+
+//go:noinline
+func quernRow8BulkyActor(r *host2.Run, box, command []uint64, start uint64) {
+	for threadX := range 32 {
+		r.ThreadIdx.X = threadX
+		t2 := threadX == 0
+//line alone.go:92
+		if t2 {
+			kernel.StoreRelaxed(&box[9], 1)
+			kernel.StoreRelease(&command[8], start)
+		}
+	}
+}
+
+func quernHostBounceActor(r *host2.Run) {
+	shape := host2.Value[actor.Shape](r, 0)
+	control := host2.Slice[uint64](r, 1)
+	cursors := host2.Slice[uint32](r, 2)
+	states := host2.Slice[Match](r, 3)
+	inbox := host2.Slice[uint64](r, 4)
+	outbox := host2.Slice[uint64](r, 5)
+	post := host2.Slice[uint64](r, 6)
+	host := host2.Slice[uint64](r, 7)
+	var command []uint64
+	var cursor []uint32
+	var in []uint64
+	slots := int(shape.Slots + 7*shape.SideSlots)
+	var out []uint64
+	var number int
+	var t11 int
+	var t12 int
+	var box []uint64
+	var t13 int
+	var t14 int
+	var mail []uint64
+	var routes uint32
+	var leaving uint32
+	var handled uint32
+	cs := host2.Scratch[actor.Context](r, 0, r.BlockDim.Count())
+	begins := host2.Scratch[int64](r, 1, r.BlockDim.Count())
+	borns := host2.Scratch[int64](r, 2, r.BlockDim.Count())
+	words := host2.Dynamic[uint32](r, 2)
+	sh := host2.Shared[actor.Status](r, 0)
+	t22 := shape.OutAt
+	t23 := shape.OutAt + shape.Out - 3
+	t232 := shape.Stride
+	t252 := shape.OutAt
+	t262 := shape.OutAt + shape.Out - 3
+	var source2 uint32
+	var result uint32
+	cs2 := host2.Scratch[*actor.Context](r, 3, r.BlockDim.Count())
+	var state *Match
+	cells := host2.Dynamic[actor.Cell[Ball, Ball]](r, 1)
+	var in2 *Ball
+	var t214 *Match
+	var t34 *Ball
+	var forwards bool
+	var stops bool
+	var last bool
+	t96 := shape.OutAt
+	t106 := shape.OutAt + shape.Out - 3
+	t50 := shape.OutAt
+	t51 := shape.OutAt + shape.Out - 3
+	t234 := shape.Stride
+	t254 := shape.OutAt
+	t264 := shape.OutAt + shape.Out - 3
+	for r.Next() {
+		blockX := r.BlockIdx.X
+		t1 := blockX + int(shape.First)
+		t3 := t1 * 16
+		t4 := (t1 + 1) * 16
+		t5 := t1 * 16
+		t6 := (t1 + 1) * 16
+		t7 := t1 * slots * int(shape.InStep)
+		t8 := (t1 + 1) * slots * int(shape.InStep)
+		t9 := t1 * slots * int(shape.OutStep)
+		t10 := (t1 + 1) * slots * int(shape.OutStep)
+		r.ThreadIdx = kernel.Dim3{}
+//line alone.go:23
+		command = control[t3:t4]
+		r.ThreadIdx = kernel.Dim3{}
+//line alone.go:24
+		cursor = cursors[t5:t6]
+		r.ThreadIdx = kernel.Dim3{}
+		in = inbox[t7:t8]
+		r.ThreadIdx = kernel.Dim3{}
+//line alone.go:27
+		out = outbox[t9:t10]
+		r.ThreadIdx = kernel.Dim3{}
+		number = int(cursor[9])
+		t11 = number * 16
+		t12 = (number + 1) * 16
+		r.ThreadIdx = kernel.Dim3{}
+//line alone.go:30
+		box = post[t11:t12]
+		r.ThreadIdx = kernel.Dim3{}
+//line alone.go:31
+		t13 = int(box[14])
+		r.ThreadIdx = kernel.Dim3{}
+//line alone.go:31
+		t14 = int(box[14]) + int(box[11])*int(shape.InStep)
+		r.ThreadIdx = kernel.Dim3{}
+//line alone.go:31
+		mail = post[t13:t14]
+		r.ThreadIdx = kernel.Dim3{}
+//line alone.go:32
+		routes = cursor[11]
+//line alone.go:35
+		leaving = 0
+		handled = 0
+		for threadZ := range 1 {
+			for threadY := range 1 {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				first := (threadZ*1 + threadY) * 32
+				quernRow1BounceActor(r, cs, first, begins, borns, post, host, cursor, &shape, words, box, sh, t22, t23, command, in, mail, t232, t252, t262)
+			}
+		}
+//line alone.go:47
+		for leaving == 0 {
+			r.ThreadIdx = kernel.Dim3{}
+//line alone.go:48
+			source2 = sh.Missing[0]
+			if source2 == 9 {
+				leaving = 2
+				r.ThreadIdx = kernel.Dim3{}
+//line alone.go:51
+				if sh.Asked[0] != 0 {
+					leaving = 1
+				}
+				break
+			}
+			result = 257
+			r.ThreadIdx = kernel.Dim3{}
+//line alone.go:57
+			if sh.Late == 0 {
 				for threadZ := range 1 {
 					for threadY := range 1 {
 						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 						first2 := (threadZ*1 + threadY) * 32
-						quernRow2FirstOfActor(r, leaves, first2, look, sh, burst)
+						quernRow2BounceActor(r, cs, first2, cs2, states, t1)
 					}
 				}
+				r.ThreadIdx = kernel.Dim3{}
+//line alone.go:58
+				state = &states[t1]
 				for threadZ := range 1 {
 					for threadY := range 1 {
 						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-						start := next & mask * shape.InStep
+						quernRow3BounceActor(r, cells)
+					}
+				}
+				r.ThreadIdx = kernel.Dim3{}
+//line alone.go:58
+				in2 = &cells[0].In
+//line quern_gen.go:13
+				t214 = state
+				t34 = in2
+				for threadZ := range 1 {
+					for threadY := range 1 {
+						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 						first3 := (threadZ*1 + threadY) * 32
-						quernRow3FirstOfActor(r, control, t9, burst, threads6, &shape, in, start, next, look, sh, words, size4, first3, t5, size5, t6, mask, t36, level, cursor, base, inbox)
+						quernRow4BounceActor(r, cs2, first3, cells, t214, t34, sh)
 					}
 				}
 				r.ThreadIdx = kernel.Dim3{}
-//line serve.go:115
-				t45 = sh.Fresh[look]
-				r.ThreadIdx = kernel.Dim3{}
-//line serve.go:115
-				t46 = sh.Higher[look]
-				fresh = t45
-				to = t46
-				r.ThreadIdx = kernel.Dim3{}
-//line serve.go:116
-				if fresh == 0 && to == 0 {
-					to = sh.Lower[look]
-				}
-				r.ThreadIdx = kernel.Dim3{}
-//line serve.go:119
-				why = sh.Leave[look]
-				if why == 1 || why == 5 || why == 2 && fresh == 0 && to == 0 {
-//line serve.go:120
-					leaving = why
-					break
-				}
-				if to != 0 {
-					t47 = to - 1
-					level = t47
-					burst = 1
-					r.ThreadIdx = kernel.Dim3{}
-//line serve.go:125
-					next = cursor[level]
-					for threadZ := range 1 {
-						for threadY := range 1 {
-							r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-							quernRow4FirstOfActor(r, cursor, level)
-						}
-					}
-					continue
-				}
-//line serve.go:131
-				if fresh == 0 {
-					burst = 1
-					for threadZ := range 1 {
-						for threadY := range 1 {
-							r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-							first4 := (threadZ*1 + threadY) * 32
-							quernRow5FirstOfActor(r, leaves, first4, emptys, borns, sinces, &shape, control, t10, size6)
-						}
-					}
-					continue
-				}
-//line serve.go:158
-				m = 0
-				for threadZ := range 1 {
-					for threadY := range 1 {
-						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-						first5 := (threadZ*1 + threadY) * 32
-						quernRow6FirstOfActor(r, leaves, first5, control, t10)
-					}
-				}
-				for ; m < fresh; m++ {
-//line serve.go:159
-					turn = handled & 1
-//line serve.go:164
-					t55 = m
-					for threadZ := range 1 {
-						for threadY := range 1 {
-							r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-							first6 := (threadZ*1 + threadY) * 32
-							quernRow7FirstOfActor(r, starts, first6, states, blockX, cells, t55)
-						}
-					}
-					r.ThreadIdx = kernel.Dim3{}
-//line serve.go:164
-					t56 = &cells[t55].In
-					t58 = m
-					for threadZ := range 1 {
-						for threadY := range 1 {
-							r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-							quernRow8FirstOfActor(r, cells, t58)
-						}
-					}
-					r.ThreadIdx = kernel.Dim3{}
-//line serve.go:164
-					t59 = &cells[t58].Out
-					for threadZ := range 1 {
-						for threadY := range 1 {
-							r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-							first7 := (threadZ*1 + threadY) * 32
-							quernRow9FirstOfActor(r, starts, first7, t59, t56, turn, sh, outcome)
-						}
-					}
-//line serve.go:170
-					t68 = uint64(next+1) << 32
-					t69 = next & mask * shape.OutStep
-					tag = t68
-					at2 = t69
-					r.ThreadIdx = kernel.Dim3{}
-//line serve.go:171
-					if sh.Finished[turn] != (handled/2+1)*threads6 {
-						for threadZ := range 1 {
-							for threadY := range 1 {
-								r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-								quernRow10FirstOfActor(r, t70, tag, out, at2, cursor, level, next, control, t10, size7)
-							}
-						}
-						break block
-					}
-					r.ThreadIdx = kernel.Dim3{}
-//line serve.go:185
-					result = sh.Outcome[turn]
-//line serve.go:196
-					next++
-					handled++
-					for threadZ := range 1 {
-						for threadY := range 1 {
-							r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-							start3 := shape.OutAt + m*shape.Stride
-							quernRow11FirstOfActor(r, threads6, &shape, result, sh, turn, words, start3, out, at2, tag, cursor, level, next)
-						}
-					}
-//line serve.go:201
-					if result == 2 || result == 3 {
-						leaving = 3
-						break
-					}
-					if shape.Messages != 0 && handled == shape.Messages {
-						leaving = 2
-						break
-					}
-				}
-				burst = min(2*fresh, shape.Batch)
-				for threadZ := range 1 {
-					for threadY := range 1 {
-						first8 := (threadZ*1 + threadY) * 32
-						quernRow12FirstOfActor(r, leaves, first8, emptys, borns, sinces, &shape)
-					}
-				}
+//line alone.go:63
+				result = sh.Outcome[0]
 			}
+			if result == 4 {
+				leaving = 2
+				break
+			}
+			handled++
+			forwards = routes != 0 && (result == 1 || result == 3)
+			stops = result == 2 || result == 3
+			last = stops || handled == shape.Messages
 			for threadZ := range 1 {
 				for threadY := range 1 {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-					start4 := uint64(shape.Epoch)<<32 | uint64(leaving)
-					quernRow13FirstOfActor(r, control, t10, start4)
+					first4 := (threadZ*1 + threadY) * 32
+					quernRow5BounceActor(r, cs, first4, begins, borns, source2, box, sh, out, result, &shape, words, t96, t106, cursor, forwards, t50, t51, last, command, in, mail, t234, t254, t264)
 				}
+			}
+//line alone.go:88
+			if stops {
+				leaving = 3
+			}
+		}
+		for threadZ := range 1 {
+			for threadY := range 1 {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				start := uint64(shape.Epoch)<<32 | uint64(leaving)
+				quernRow6BounceActor(r, box, command, start)
 			}
 		}
 	}
 }
 
 //go:noinline
-func quernRow1FirstOfActor(r *host.Run, leaves []uint32, first int, emptys []int, borns, sinces []int64, cursor []uint32, level uint32, sh *actor.Status) {
-	leaveRow := leaves[first:][:32]
-	emptyRow := emptys[first:][:32]
+func quernRow1BounceActor(r *host2.Run, cs []actor.Context, first int, begins, borns []int64, post, host []uint64, cursor []uint32, shape *actor.Shape, words []uint32, box []uint64, sh *actor.Status, t22, t23 uint32, command, in, mail []uint64, t232, t252, t262 uint32) {
+	cRow := cs[first:][:32]
+	beginRow := begins[first:][:32]
 	bornRow := borns[first:][:32]
-	sinceRow := sinces[first:][:32]
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
-		t1 := threadX == 0
-//line serve.go:46
-		var leave uint32
-		empty := 0
+		c := &cRow[threadX]
+		t2 := threadX == 0
+//line alone.go:33
+		*c = actor.Context{Post: post, Host: host, Mailbox: cursor[9], ID: cursor[10], Wakes: shape.Wakes, Words: words}
+//line alone.go:36
+		var begin int64
 		var born int64
-		var since int64
-//line serve.go:47
-		if t1 {
-			cursor[8] = level
-			sh.Finished = [2]uint32{}
-			now := kernel.GlobalTimer()
-			born = now
-//line serve.go:51
-			since = born
-		}
-		leaveRow[threadX] = leave
-		emptyRow[threadX] = empty
-		bornRow[threadX] = born
-		sinceRow[threadX] = since
-	}
-}
-
-//go:noinline
-func quernRow2FirstOfActor(r *host.Run, leaves []uint32, first2 int, look uint32, sh *actor.Status, burst uint32) {
-	leaveRow := leaves[first2:][:32]
-	for threadX := range 32 {
-		r.ThreadIdx.X = threadX
-		leave := leaveRow[threadX]
-		t1 := threadX == 0
-//line serve.go:58
-		if t1 {
-			t17 := look
-//line serve.go:59
-			_ = sh.Fresh[t17]
-			t19 := look
-//line serve.go:59
-			_ = sh.Leave[t19]
-			t20 := burst
-			t21 := leave
-//line serve.go:59
-			sh.Fresh[t17] = t20
-//line serve.go:59
-			sh.Leave[t19] = t21
-			t23 := look
-//line serve.go:60
-			_ = sh.Higher[t23]
-			t25 := look
-//line serve.go:60
-			_ = sh.Lower[t25]
-//line serve.go:60
-			sh.Higher[t23] = 0
-//line serve.go:60
-			sh.Lower[t25] = 0
-		}
-	}
-}
-
-//go:noinline
-func quernRow3FirstOfActor(r *host.Run, control []uint64, t9 int, burst, threads6 uint32, shape *actor.Shape, in []uint64, start, next, look uint32, sh *actor.Status, words []uint32, size4 uint32, first3 int, t5, size5, t6, mask, t36, level uint32, cursor []uint32, base uint32, inbox []uint64) {
-	for threadX := range 32 {
-		r.ThreadIdx.X = threadX
-		t1 := threadX == 0
-		t2 := uint32(threadX)
-		t3 := uint32((threadX + first3) & 31)
-		t4 := uint32((threadX + first3) >> 5)
-//line serve.go:63
-		var asked uint64
-		if t1 {
-			loaded := host.Load(r, &control[t9])
-			asked = loaded
-		}
-//line serve.go:67
-		if burst == 1 {
-			for w := t2; w < shape.In; w += threads6 {
-				loaded2 := host.Load(r, &in[start+w])
-				v := loaded2
-//line serve.go:70
-				t31 := v
-				t32 := next
-				t33 := look
-				t34 := w
-//line serve.go:227
-				if uint32(t31>>32) != t32+1 {
-					kernel.AtomicMin(&sh.Fresh[t33], 0)
-				} else if t34 >= 1 {
-					words[size4+t34-1] = uint32(t31)
+//line alone.go:37
+		if t2 {
+			kernel.StoreRelaxed(&box[9], 0)
+			sh.Higher[0] = 1
+//line alone.go:39
+			sh.Hint[0] = 0
+//line alone.go:39
+			sh.Missing[0] = 9
+//line alone.go:39
+			sh.Asked[0] = 0
+			now := kernel.Clock()
+			begin = now
+//line alone.go:41
+			born = begin
+			t20 := c
+			t21 := cursor
+//line alone.go:42
+			t24 := words[t22:t23]
+//line alone.go:212
+			pending := t21[12]
+			var result0 bool
+//line alone.go:213
+			if pending == 0 {
+				result0 = true
+			} else {
+				t15 := int(t21[13])
+//line alone.go:216
+				t25 := int(t21[13]) + len(t24) + 1
+//line alone.go:216
+				saved := t20.Post[t15:t25]
+				for w := 0; w < len(t24); w++ {
+					t24[w] = uint32(saved[w])
 				}
-			}
-		} else {
-//line serve.go:73
-			for w2 := t3; w2 < shape.In; w2 += t5 {
-				for from := t4; from < burst; from += size5 {
-					v2 := [24]uint64{}
-//line serve.go:77
-					for k := uint32(0); k < 24; k++ {
-						slot := from + k*t6
-						if slot < burst {
-//line serve.go:79
-							loaded3 := host.Load(r, &in[(next+slot)&mask*shape.InStep+w2])
-//line serve.go:79
-							v2[k] = loaded3
+				t32 := t20.Words
+//line alone.go:220
+				_ = t32[2]
+				t42 := t20.Words
+//line alone.go:220
+				_ = t42[3]
+//line alone.go:220
+				t52 := uint32(saved[len(t24)])
+//line alone.go:220
+				t62 := uint32(saved[len(t24)] >> 32)
+//line alone.go:220
+				t32[2] = t52
+//line alone.go:220
+				t42[3] = t62
+				t21[12] = 0
+				t72 := t20
+				t82 := t21
+				t92 := t24
+				t102 := pending - 1
+				var result02 bool
+			block:
+				switch {
+				default:
+//line alone.go:189
+					list := int(t82[11])
+					count := uint32(t72.Post[list])
+					for i := t102; i < count; i++ {
+						box2 := uint32(t72.Post[list+1+int(i)])
+						t16 := t72
+						t26 := box2
+						var ticket uint32
+						var room uint32
+					block2:
+						switch {
+						default:
+//line send.go:14
+							t17 := int(t26) * 16
+							t27 := (int(t26) + 1) * 16
+//line send.go:14
+							b := t16.Post[t17:t27]
+							var room2 uint32
+							for slots2 := uint32(b[11]); ; {
+								loaded := host2.Load(r, &b[0])
+								tail := loaded
+//line send.go:18
+								loaded2 := host2.Load(r, &b[8])
+								head := loaded2
+//line send.go:19
+								loaded3 := host2.Load(r, &b[10])
+								if loaded3 != 0 {
+//line send.go:20
+									room2 = 2
+									break
+								}
+								if uint32(tail)-uint32(head) >= slots2 && b[13] == 1 {
+									loaded4 := host2.Load(r, &t16.Host[b[15]+1])
+									head = loaded4
+//line send.go:25
+									kernel.StoreRelaxed(&b[8], head)
+								}
+								if uint32(tail)-uint32(head) >= slots2 {
+									room2 = 1
+									break
+								}
+//line send.go:33
+								old := kernel.AtomicCompareAndSwap(&b[0], tail, tail+1)
+								if old == tail {
+//line send.go:34
+									t83 := uint32(tail)
+									ticket = t83
+									room = 0
+									break block2
+								}
+							}
+//line send.go:37
+							atomic.AddUint64(&b[1], 1)
+							ticket = 0
+							room = room2
 						}
-					}
-//line serve.go:83
-					for k2 := uint32(0); k2 < 24; k2++ {
-						slot2 := from + k2*t6
-						if slot2 < burst {
-//line serve.go:85
-							t39 := v2[k2]
-							t40 := next + slot2
-							t41 := look
-							t42 := slot2
-							t43 := w2
-//line serve.go:227
-							if uint32(t39>>32) != t40+1 {
-								kernel.AtomicMin(&sh.Fresh[t41], t42)
-							} else if t43 >= 1 {
-								words[t42*t36+t43-1] = uint32(t39)
+//line alone.go:193
+						ticket2 := ticket
+						room3 := room
+//line alone.go:194
+						if room3 == 1 {
+							t53 := int(t82[13])
+//line alone.go:195
+							t63 := int(t82[13]) + len(t92) + 1
+//line alone.go:195
+							saved2 := t72.Post[t53:t63]
+							for w2 := 0; w2 < len(t92); w2++ {
+								saved2[w2] = uint64(t92[w2])
+							}
+							result03 := t72.Correlation()
+//line alone.go:199
+							saved2[len(t92)] = result03
+							t82[12] = i + 1
+							result02 = false
+							break block
+						}
+//line alone.go:203
+						if room3 == 0 {
+							t84 := t72
+							t93 := t92
+							t103 := box2
+							t112 := ticket2
+//line alone.go:227
+							t18 := t84
+							t28 := t103
+							t33 := t112
+//line send.go:43
+							t19 := int(t28) * 16
+							t29 := (int(t28) + 1) * 16
+//line send.go:43
+							b2 := t18.Post[t19:t29]
+							result04 := int(b2[14] + uint64(t33&(uint32(b2[11])-1))*b2[12])
+//line alone.go:227
+							t54 := result04
+							t64 := uint64(t112+1) << 32
+							slot := t54
+							tag := t64
+//line alone.go:228
+							t73 := t84
+							t85 := t103
+//line send.go:48
+							result05 := t73.Post[int(t85)*16+13]
+//line alone.go:228
+							if result05 == 1 {
+								t104 := t84
+								t113 := slot
+								t122 := tag
+//line send.go:61
+								t110 := t113
+								t210 := t113 + 4
+//line send.go:61
+								h := t104.Host[t110:t210]
+								kernel.StoreRelaxed(&h[0], t122|uint64(t104.ID<<8|128))
+								kernel.StoreRelaxed(&h[1], t122)
+								kernel.StoreRelaxed(&h[2], t122|uint64(t104.Words[t104.At+2]))
+								kernel.StoreRelaxed(&h[3], t122|uint64(t104.Words[t104.At+3]))
+//line alone.go:230
+								for w3 := 0; w3 < len(t93); w3++ {
+									kernel.StoreRelaxed(&t84.Host[slot+4+w3], tag|uint64(t93[w3]))
+								}
+							} else {
+//line alone.go:235
+								t132 := t84
+								t142 := slot
+								t152 := tag
+//line send.go:52
+								t111 := t142
+								t211 := t142 + 4
+//line send.go:52
+								h2 := t132.Post[t111:t211]
+								kernel.StoreRelaxed(&h2[0], t152|uint64(t132.ID<<8|128))
+								kernel.StoreRelaxed(&h2[1], t152)
+								kernel.StoreRelaxed(&h2[2], t152|uint64(t132.Words[t132.At+2]))
+								kernel.StoreRelaxed(&h2[3], t152|uint64(t132.Words[t132.At+3]))
+//line alone.go:236
+								for w4 := 0; w4 < len(t93); w4++ {
+									kernel.StoreRelaxed(&t84.Post[slot+4+w4], tag|uint64(t93[w4]))
+								}
+								t162 := t84
+								t172 := t103
+//line send.go:70
+								if !(t162.Wakes == 0) {
+//line send.go:75
+									kernel.Fence()
+									t114 := int(t172) * 16
+									t212 := (int(t172) + 1) * 16
+//line send.go:76
+									b3 := t162.Post[t114:t212]
+									loaded5 := host2.Load(r, &b3[9])
+									if loaded5 != 0 {
+//line send.go:78
+										kernel.StoreRelaxed(&t162.Host[b3[15]], 1)
+										kernel.StoreRelaxed(&t162.Host[0], 1)
+									}
+								}
 							}
 						}
 					}
+//line alone.go:207
+					result02 = true
+				}
+//line alone.go:222
+				result0 = result02
+			}
+//line alone.go:42
+			if result0 {
+				t282 := begin - born
+				t292 := command
+				t30 := cursor
+				t31 := box
+				t322 := in
+				t332 := mail
+			block3:
+				switch {
+				default:
+//line alone.go:103
+					loaded6 := host2.Load(r, &t292[0])
+					ordered := loaded6
+//line alone.go:104
+					sh.Asked[0] = uint32(ordered)
+					if !(sh.Asked[0] != 0) {
+//line alone.go:108
+						hint := uint32(ordered >> 32)
+//line alone.go:108
+						if hint != sh.Hint[0] {
+							t43 := hint
+//line alone.go:109
+							sh.Hint[0] = t43
+//line alone.go:109
+							sh.Higher[0] = 1
+						}
+						var source uint32 = 9
+						var sides uint32
+//line alone.go:112
+						if sh.Higher[0] != 0 {
+							for level := uint32(0); level < 8; level++ {
+								if level == 4 {
+									continue
+								}
+								next := t30[level]
+								t65 := level
+								var result06 uint32
+								switch {
+								default:
+//line serve.go:64
+									if t65 == 4 {
+										result06 = 0
+										break
+//line serve.go:66
+									} else if t65 < 4 {
+										result06 = shape.Slots + t65*shape.SideSlots
+										break
+									}
+//line serve.go:69
+									result06 = shape.Slots + (t65-1)*shape.SideSlots
+								}
+//line alone.go:118
+								at := (result06 + next&(shape.SideSlots-1)) * shape.InStep
+								loaded7 := host2.Load(r, &t322[at])
+								if uint32(loaded7>>32) == next+1 {
+//line alone.go:120
+									t94 := level
+									source = t94
+									sides = 1
+								}
+							}
+//line alone.go:123
+							sh.Higher[0] = sides
+						}
+						if source == 9 || source < 4 {
+							next2 := t30[4]
+							loaded8 := host2.Load(r, &t322[next2&(shape.Slots-1)*shape.InStep])
+							middle := uint32(loaded8>>32) == next2+1
+//line alone.go:128
+							posted := false
+							slots3 := uint32(t31[11])
+							if slots3 != 0 {
+//line alone.go:130
+								next3 := uint32(t31[8])
+								loaded9 := host2.Load(r, &t332[next3&(slots3-1)*shape.InStep])
+								posted = uint32(loaded9>>32) == next3+1
+							}
+							if posted && !(middle && t30[8] == 8) {
+								source = 8
+							} else if middle {
+								source = 4
+							}
+						}
+						if !(source == 9) {
+//line alone.go:143
+							t123 := t322
+							ring := t123
+							var at2 uint32
+//line alone.go:144
+							if source == 8 {
+								sh.Ticket = uint32(t31[8])
+								t133 := t332
+//line alone.go:146
+								t143 := sh.Ticket & (uint32(t31[11]) - 1) * shape.InStep
+								ring = t133
+								at2 = t143
+							} else {
+//line alone.go:148
+								sh.Ticket = t30[source]
+								t163 := source
+								var result07 uint32
+								switch {
+								default:
+//line serve.go:64
+									if t163 == 4 {
+										result07 = 0
+										break
+//line serve.go:66
+									} else if t163 < 4 {
+										result07 = shape.Slots + t163*shape.SideSlots
+										break
+									}
+//line serve.go:69
+									result07 = shape.Slots + (t163-1)*shape.SideSlots
+								}
+//line alone.go:149
+								t192 := source
+								var result08 uint32
+//line serve.go:74
+								if t192 == 4 {
+									result08 = shape.Slots
+								} else {
+									result08 = shape.SideSlots
+								}
+//line alone.go:149
+								at2 = (result07 + sh.Ticket&(result08-1)) * shape.InStep
+							}
+							t213 := at2
+							t222 := at2 + shape.In
+//line alone.go:151
+							slot2 := ring[t213:t222]
+							cell := words[:t232]
+							for w5 := 0; w5 < len(slot2); w5++ {
+								loaded10 := host2.Load(r, &slot2[w5])
+								v := loaded10
+//line alone.go:155
+								if uint32(v>>32) != sh.Ticket+1 {
+									break block3
+								}
+								cell[w5] = uint32(v)
+							}
+							reply := cell[t252:t262]
+							for w6 := 0; w6 < len(reply); w6++ {
+								reply[w6] = 0
+							}
+							t293 := source
+//line alone.go:164
+							sh.Late = 0
+//line alone.go:164
+							sh.Missing[0] = t293
+							deadline := cell[1]
+							if deadline != 0 && int32(uint32((shape.Clock+t282)>>10)-deadline) > 0 {
+//line alone.go:166
+								sh.Late = 1
+							}
+							t30[8] = source
+						}
+					}
 				}
 			}
 		}
-//line serve.go:91
-		for other := t2; other < shape.Levels; other += threads6 {
-			if other == level {
-				continue
+		beginRow[threadX] = begin
+		bornRow[threadX] = born
+	}
+}
+
+//go:noinline
+func quernRow2BounceActor(r *host2.Run, cs []actor.Context, first2 int, cs2 []*actor.Context, states []Match, t1 int) {
+	cRow := cs[first2:][:32]
+	cRow2 := cs2[first2:][:32]
+	for threadX := range 32 {
+		r.ThreadIdx.X = threadX
+		c := &cRow[threadX]
+//line alone.go:58
+		c2 := c
+//line alone.go:58
+		_ = states[t1]
+		cRow2[threadX] = c2
+	}
+}
+
+//go:noinline
+func quernRow3BounceActor(r *host2.Run, cells []actor.Cell[Ball, Ball]) {
+	for threadX := range 32 {
+		r.ThreadIdx.X = threadX
+//line alone.go:58
+		_ = cells[0].In
+	}
+}
+
+//go:noinline
+func quernRow4BounceActor(r *host2.Run, cs2 []*actor.Context, first3 int, cells []actor.Cell[Ball, Ball], t214 *Match, t34 *Ball, sh *actor.Status) {
+	cRow2 := cs2[first3:][:32]
+	for threadX := range 32 {
+		r.ThreadIdx.X = threadX
+		c2 := cRow2[threadX]
+		t2 := threadX == 0
+//line alone.go:58
+		_ = cells[0].Out
+//line quern_gen.go:13
+		t115 := c2
+		var result09 kernel.Action
+//line handlers.go:132
+		if threadX > 0 {
+			result09 = 0
+		} else {
+			t214.Turns++
+			t116 := t115
+//line handlers.go:136
+			result010 := actor.Self[Ball](t116)
+//line handlers.go:136
+			next4 := Ball{Back: result010, Left: t34.Left - 1, Count: t34.Count + 1, Sum: t34.Sum + uint64(t34.Left)}
+			to := t34.Back
+			if t34.Left == 0 {
+				t35 := t214.Result
+				next4.Left = 0
+				to = t35
 			}
-			head := cursor[other]
-			at := (base+other)*shape.Slots + head&mask
-			loaded4 := host.Load(r, &inbox[at*shape.InStep])
-			if uint32(loaded4>>32) != head+1 {
-				continue
-			}
-//line serve.go:100
-			if other > level {
-				sh.Higher[look] = max(sh.Higher[look], (other + 1))
+//line handlers.go:141
+			t44 := t115
+			t55 := to
+			t66 := &next4
+			var result011 bool
+//line context.go:45
+			if t55.Mailbox == 0 {
+				result011 = false
 			} else {
-				sh.Lower[look] = max(sh.Lower[look], (other + 1))
+				t117 := t44
+				t215 := t55.Mailbox
+				var ticket3 uint32
+				var room4 uint32
+			block6:
+				switch {
+				default:
+//line send.go:14
+					t118 := int(t215) * 16
+					t216 := (int(t215) + 1) * 16
+//line send.go:14
+					b4 := t117.Post[t118:t216]
+					var room5 uint32
+					for slots4 := uint32(b4[11]); ; {
+						loaded11 := host2.Load(r, &b4[0])
+						tail2 := loaded11
+//line send.go:18
+						loaded12 := host2.Load(r, &b4[8])
+						head2 := loaded12
+//line send.go:19
+						loaded13 := host2.Load(r, &b4[10])
+						if loaded13 != 0 {
+//line send.go:20
+							room5 = 2
+							break
+						}
+						if uint32(tail2)-uint32(head2) >= slots4 && b4[13] == 1 {
+							loaded14 := host2.Load(r, &t117.Host[b4[15]+1])
+							head2 = loaded14
+//line send.go:25
+							kernel.StoreRelaxed(&b4[8], head2)
+						}
+						if uint32(tail2)-uint32(head2) >= slots4 {
+							room5 = 1
+							break
+						}
+//line send.go:33
+						old2 := kernel.AtomicCompareAndSwap(&b4[0], tail2, tail2+1)
+						if old2 == tail2 {
+//line send.go:34
+							t86 := uint32(tail2)
+							ticket3 = t86
+							room4 = 0
+							break block6
+						}
+					}
+//line send.go:37
+					atomic.AddUint64(&b4[1], 1)
+					ticket3 = 0
+					room4 = room5
+				}
+//line context.go:48
+				ticket4 := ticket3
+				room6 := room4
+//line context.go:49
+				if room6 != 0 {
+					result011 = false
+				} else {
+					t56 := t44
+					t67 := t55.Mailbox
+					t74 := ticket4
+//line send.go:43
+					t119 := int(t67) * 16
+					t217 := (int(t67) + 1) * 16
+//line send.go:43
+					b5 := t56.Post[t119:t217]
+					result012 := int(b5[14] + uint64(t74&(uint32(b5[11])-1))*b5[12])
+//line context.go:52
+					t95 := result012
+					t105 := uint64(ticket4+1) << 32
+					slot3 := t95
+					tag2 := t105
+//line context.go:53
+					t1110 := t44
+					t124 := t55.Mailbox
+//line send.go:48
+					result013 := t1110.Post[int(t124)*16+13]
+//line context.go:53
+					if result013 == 1 {
+						t144 := t44
+						t153 := slot3
+						t164 := tag2
+//line send.go:61
+						t120 := t153
+						t218 := t153 + 4
+//line send.go:61
+						h3 := t144.Host[t120:t218]
+						kernel.StoreRelaxed(&h3[0], t164|uint64(t144.ID<<8|128))
+						kernel.StoreRelaxed(&h3[1], t164)
+						kernel.StoreRelaxed(&h3[2], t164|uint64(t144.Words[t144.At+2]))
+						kernel.StoreRelaxed(&h3[3], t164|uint64(t144.Words[t144.At+3]))
+//line context.go:55
+						t173 := t44.Host
+						t182 := slot3 + 4
+						t193 := tag2
+						t202 := t66
+//line context.go:55
+						kernel.PutWords(t173, t182, t193, t202)
+						result011 = true
+					} else {
+						t219 := t44
+						t223 := slot3
+						t233 := tag2
+//line send.go:52
+						t121 := t223
+						t220 := t223 + 4
+//line send.go:52
+						h4 := t219.Post[t121:t220]
+						kernel.StoreRelaxed(&h4[0], t233|uint64(t219.ID<<8|128))
+						kernel.StoreRelaxed(&h4[1], t233)
+						kernel.StoreRelaxed(&h4[2], t233|uint64(t219.Words[t219.At+2]))
+						kernel.StoreRelaxed(&h4[3], t233|uint64(t219.Words[t219.At+3]))
+//line context.go:59
+						t242 := t44.Post
+						t253 := slot3 + 4
+						t263 := tag2
+						t272 := t66
+//line context.go:59
+						kernel.PutWords(t242, t253, t263, t272)
+						t283 := t44
+						t294 := t55.Mailbox
+//line send.go:70
+						if !(t283.Wakes == 0) {
+//line send.go:75
+							kernel.Fence()
+							t125 := int(t294) * 16
+							t221 := (int(t294) + 1) * 16
+//line send.go:76
+							b6 := t283.Post[t125:t221]
+							loaded15 := host2.Load(r, &b6[9])
+							if loaded15 != 0 {
+//line send.go:78
+								kernel.StoreRelaxed(&t283.Host[b6[15]], 1)
+								kernel.StoreRelaxed(&t283.Host[0], 1)
+							}
+						}
+//line context.go:61
+						result011 = true
+					}
+				}
+			}
+//line handlers.go:141
+			if !result011 {
+				result09 = 4
+			} else {
+				result09 = 0
 			}
 		}
-		for slot3 := t4; slot3 < burst; slot3 += t6 {
-			for w3 := t3; w3 < shape.Out-2; w3 += t5 {
-				words[slot3*shape.Stride+shape.OutAt+w3] = 0
-			}
-		}
-		if asked != 0 {
-			sh.Leave[look] = 1
+//line quern_gen.go:13
+		result2 := result09
+//line alone.go:58
+		outcome := uint32(result2)
+		if t2 {
+			sh.Outcome[0] = outcome
 		}
 	}
 }
 
 //go:noinline
-func quernRow4FirstOfActor(r *host.Run, cursor []uint32, level uint32) {
-	for threadX := range 32 {
-		r.ThreadIdx.X = threadX
-		t1 := threadX == 0
-//line serve.go:126
-		if t1 {
-			cursor[8] = level
-		}
-	}
-}
-
-//go:noinline
-func quernRow5FirstOfActor(r *host.Run, leaves []uint32, first4 int, emptys []int, borns, sinces []int64, shape *actor.Shape, control []uint64, t10 int, size6 uint64) {
-	leaveRow := leaves[first4:][:32]
-	emptyRow := emptys[first4:][:32]
+func quernRow5BounceActor(r *host2.Run, cs []actor.Context, first4 int, begins, borns []int64, source2 uint32, box []uint64, sh *actor.Status, out []uint64, result uint32, shape *actor.Shape, words []uint32, t96, t106 uint32, cursor []uint32, forwards bool, t50, t51 uint32, last bool, command, in, mail []uint64, t234, t254, t264 uint32) {
+	cRow := cs[first4:][:32]
+	beginRow := begins[first4:][:32]
 	bornRow := borns[first4:][:32]
-	sinceRow := sinces[first4:][:32]
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
-		leave := leaveRow[threadX]
-		empty := emptyRow[threadX]
+		c := &cRow[threadX]
+		begin := beginRow[threadX]
 		born := bornRow[threadX]
-		since := sinceRow[threadX]
-		t1 := threadX == 0
-//line serve.go:133
-		if t1 {
-			empty++
-			if empty == 16 || shape.Leaves != 0 {
-//line serve.go:135
-				empty = 0
-				now2 := kernel.GlobalTimer()
-				now3 := now2
-//line serve.go:137
-				idle := now3 - since
-//line serve.go:139
-				if shape.Life != 0 && now3-born >= shape.Life {
-					leave = 5
-				} else if shape.Leaves != 0 && idle >= shape.Idle {
-//line serve.go:144
-					leave = 2
-					kernel.StoreRelaxed(&control[t10], size6)
-					kernel.Fence()
+		t2 := threadX == 0
+//line alone.go:73
+		if t2 {
+			now2 := kernel.Clock()
+			now3 := now2
+//line alone.go:75
+			if source2 == 8 {
+				kernel.StoreRelaxed(&box[8], uint64(sh.Ticket+1))
+			} else {
+				t422 := out
+				t442 := result
+				t45 := uint32(now3 - begin)
+//line alone.go:173
+				source3 := sh.Missing[0]
+				t224 := source3
+				var result014 uint32
+				switch {
+				default:
+//line serve.go:64
+					if t224 == 4 {
+						result014 = 0
+						break
+//line serve.go:66
+					} else if t224 < 4 {
+						result014 = shape.Slots + t224*shape.SideSlots
+						break
+					}
+//line serve.go:69
+					result014 = shape.Slots + (t224-1)*shape.SideSlots
+				}
+//line alone.go:174
+				t57 := source3
+				var result015 uint32
+//line serve.go:74
+				if t57 == 4 {
+					result015 = shape.Slots
+				} else {
+					result015 = shape.SideSlots
+				}
+//line alone.go:174
+				at3 := (result014 + sh.Ticket&(result015-1)) * shape.OutStep
+				t75 := at3
+				t87 := at3 + shape.Out
+//line alone.go:175
+				slot4 := t422[t75:t87]
+				tag3 := uint64(sh.Ticket+1) << 32
+				reply2 := words[t96:t106]
+				kernel.StoreRelaxed(&slot4[0], tag3|uint64(t442))
+				kernel.StoreRelaxed(&slot4[1], tag3|uint64(t45))
+				kernel.StoreRelaxed(&slot4[2], tag3)
+				for w7 := 0; w7 < len(reply2); w7++ {
+					kernel.StoreRelaxed(&slot4[3+w7], tag3|uint64(reply2[w7]))
+				}
+//line alone.go:79
+				cursor[source2] = sh.Ticket + 1
+			}
+			t47 := now3
+			begin = t47
+//line alone.go:81
+			sh.Missing[0] = 9
+			t542 := !forwards
+			if !t542 {
+				t48 := c
+				t49 := cursor
+//line alone.go:82
+				t522 := words[t50:t51]
+				var result016 bool
+			block8:
+				switch {
+				default:
+//line alone.go:189
+					list2 := int(t49[11])
+					count2 := uint32(t48.Post[list2])
+					for i2 := uint32(0); i2 < count2; i2++ {
+						box3 := uint32(t48.Post[list2+1+int(i2)])
+						t126 := t48
+						t225 := box3
+						var ticket5 uint32
+						var room7 uint32
+					block9:
+						switch {
+						default:
+//line send.go:14
+							t127 := int(t225) * 16
+							t226 := (int(t225) + 1) * 16
+//line send.go:14
+							b7 := t126.Post[t127:t226]
+							var room8 uint32
+							for slots5 := uint32(b7[11]); ; {
+								loaded16 := host2.Load(r, &b7[0])
+								tail3 := loaded16
+//line send.go:18
+								loaded17 := host2.Load(r, &b7[8])
+								head3 := loaded17
+//line send.go:19
+								loaded18 := host2.Load(r, &b7[10])
+								if loaded18 != 0 {
+//line send.go:20
+									room8 = 2
+									break
+								}
+								if uint32(tail3)-uint32(head3) >= slots5 && b7[13] == 1 {
+									loaded19 := host2.Load(r, &t126.Host[b7[15]+1])
+									head3 = loaded19
+//line send.go:25
+									kernel.StoreRelaxed(&b7[8], head3)
+								}
+								if uint32(tail3)-uint32(head3) >= slots5 {
+									room8 = 1
+									break
+								}
+//line send.go:33
+								old3 := kernel.AtomicCompareAndSwap(&b7[0], tail3, tail3+1)
+								if old3 == tail3 {
+//line send.go:34
+									t88 := uint32(tail3)
+									ticket5 = t88
+									room7 = 0
+									break block9
+								}
+							}
+//line send.go:37
+							atomic.AddUint64(&b7[1], 1)
+							ticket5 = 0
+							room7 = room8
+						}
+//line alone.go:193
+						ticket6 := ticket5
+						room9 := room7
+//line alone.go:194
+						if room9 == 1 {
+							t58 := int(t49[13])
+//line alone.go:195
+							t68 := int(t49[13]) + len(t522) + 1
+//line alone.go:195
+							saved3 := t48.Post[t58:t68]
+							for w8 := 0; w8 < len(t522); w8++ {
+								saved3[w8] = uint64(t522[w8])
+							}
+							result017 := t48.Correlation()
+//line alone.go:199
+							saved3[len(t522)] = result017
+							t49[12] = i2 + 1
+							result016 = false
+							break block8
+						}
+//line alone.go:203
+						if room9 == 0 {
+							t89 := t48
+							t97 := t522
+							t107 := box3
+							t1111 := ticket6
+//line alone.go:227
+							t128 := t89
+							t227 := t107
+							t36 := t1111
+//line send.go:43
+							t129 := int(t227) * 16
+							t228 := (int(t227) + 1) * 16
+//line send.go:43
+							b8 := t128.Post[t129:t228]
+							result018 := int(b8[14] + uint64(t36&(uint32(b8[11])-1))*b8[12])
+//line alone.go:227
+							t59 := result018
+							t69 := uint64(t1111+1) << 32
+							slot5 := t59
+							tag4 := t69
+//line alone.go:228
+							t76 := t89
+							t810 := t107
+//line send.go:48
+							result019 := t76.Post[int(t810)*16+13]
+//line alone.go:228
+							if result019 == 1 {
+								t108 := t89
+								t1112 := slot5
+								t1210 := tag4
+//line send.go:61
+								t130 := t1112
+								t229 := t1112 + 4
+//line send.go:61
+								h5 := t108.Host[t130:t229]
+								kernel.StoreRelaxed(&h5[0], t1210|uint64(t108.ID<<8|128))
+								kernel.StoreRelaxed(&h5[1], t1210)
+								kernel.StoreRelaxed(&h5[2], t1210|uint64(t108.Words[t108.At+2]))
+								kernel.StoreRelaxed(&h5[3], t1210|uint64(t108.Words[t108.At+3]))
+//line alone.go:230
+								for w9 := 0; w9 < len(t97); w9++ {
+									kernel.StoreRelaxed(&t89.Host[slot5+4+w9], tag4|uint64(t97[w9]))
+								}
+							} else {
+//line alone.go:235
+								t134 := t89
+								t145 := slot5
+								t154 := tag4
+//line send.go:52
+								t131 := t145
+								t230 := t145 + 4
+//line send.go:52
+								h6 := t134.Post[t131:t230]
+								kernel.StoreRelaxed(&h6[0], t154|uint64(t134.ID<<8|128))
+								kernel.StoreRelaxed(&h6[1], t154)
+								kernel.StoreRelaxed(&h6[2], t154|uint64(t134.Words[t134.At+2]))
+								kernel.StoreRelaxed(&h6[3], t154|uint64(t134.Words[t134.At+3]))
+//line alone.go:236
+								for w10 := 0; w10 < len(t97); w10++ {
+									kernel.StoreRelaxed(&t89.Post[slot5+4+w10], tag4|uint64(t97[w10]))
+								}
+								t165 := t89
+								t174 := t107
+//line send.go:70
+								if !(t165.Wakes == 0) {
+//line send.go:75
+									kernel.Fence()
+									t135 := int(t174) * 16
+									t231 := (int(t174) + 1) * 16
+//line send.go:76
+									b9 := t165.Post[t135:t231]
+									loaded20 := host2.Load(r, &b9[9])
+									if loaded20 != 0 {
+//line send.go:78
+										kernel.StoreRelaxed(&t165.Host[b9[15]], 1)
+										kernel.StoreRelaxed(&t165.Host[0], 1)
+									}
+								}
+							}
+						}
+					}
+//line alone.go:207
+					result016 = true
+				}
+//line alone.go:82
+				t542 = result016
+			}
+			whole := t542
+//line alone.go:83
+			if whole && !last {
+				t572 := begin - born
+				t582 := command
+				t592 := cursor
+				t60 := box
+				t61 := in
+				t622 := mail
+			block10:
+				switch {
+				default:
+//line alone.go:103
+					loaded21 := host2.Load(r, &t582[0])
+					ordered2 := loaded21
+//line alone.go:104
+					sh.Asked[0] = uint32(ordered2)
+					if !(sh.Asked[0] != 0) {
+//line alone.go:108
+						hint2 := uint32(ordered2 >> 32)
+//line alone.go:108
+						if hint2 != sh.Hint[0] {
+							t46 := hint2
+//line alone.go:109
+							sh.Hint[0] = t46
+//line alone.go:109
+							sh.Higher[0] = 1
+						}
+						var source4 uint32 = 9
+						var sides2 uint32
+//line alone.go:112
+						if sh.Higher[0] != 0 {
+							for level2 := uint32(0); level2 < 8; level2++ {
+								if level2 == 4 {
+									continue
+								}
+								next5 := t592[level2]
+								t610 := level2
+								var result020 uint32
+								switch {
+								default:
+//line serve.go:64
+									if t610 == 4 {
+										result020 = 0
+										break
+//line serve.go:66
+									} else if t610 < 4 {
+										result020 = shape.Slots + t610*shape.SideSlots
+										break
+									}
+//line serve.go:69
+									result020 = shape.Slots + (t610-1)*shape.SideSlots
+								}
+//line alone.go:118
+								at4 := (result020 + next5&(shape.SideSlots-1)) * shape.InStep
+								loaded22 := host2.Load(r, &t61[at4])
+								if uint32(loaded22>>32) == next5+1 {
+//line alone.go:120
+									t98 := level2
+									source4 = t98
+									sides2 = 1
+								}
+							}
+//line alone.go:123
+							sh.Higher[0] = sides2
+						}
+						if source4 == 9 || source4 < 4 {
+							next6 := t592[4]
+							loaded23 := host2.Load(r, &t61[next6&(shape.Slots-1)*shape.InStep])
+							middle2 := uint32(loaded23>>32) == next6+1
+//line alone.go:128
+							posted2 := false
+							slots6 := uint32(t60[11])
+							if slots6 != 0 {
+//line alone.go:130
+								next7 := uint32(t60[8])
+								loaded24 := host2.Load(r, &t622[next7&(slots6-1)*shape.InStep])
+								posted2 = uint32(loaded24>>32) == next7+1
+							}
+							if posted2 && !(middle2 && t592[8] == 8) {
+								source4 = 8
+							} else if middle2 {
+								source4 = 4
+							}
+						}
+						if !(source4 == 9) {
+//line alone.go:143
+							t1211 := t61
+							ring2 := t1211
+							var at5 uint32
+//line alone.go:144
+							if source4 == 8 {
+								sh.Ticket = uint32(t60[8])
+								t136 := t622
+//line alone.go:146
+								t146 := sh.Ticket & (uint32(t60[11]) - 1) * shape.InStep
+								ring2 = t136
+								at5 = t146
+							} else {
+//line alone.go:148
+								sh.Ticket = t592[source4]
+								t166 := source4
+								var result021 uint32
+								switch {
+								default:
+//line serve.go:64
+									if t166 == 4 {
+										result021 = 0
+										break
+//line serve.go:66
+									} else if t166 < 4 {
+										result021 = shape.Slots + t166*shape.SideSlots
+										break
+									}
+//line serve.go:69
+									result021 = shape.Slots + (t166-1)*shape.SideSlots
+								}
+//line alone.go:149
+								t194 := source4
+								var result022 uint32
+//line serve.go:74
+								if t194 == 4 {
+									result022 = shape.Slots
+								} else {
+									result022 = shape.SideSlots
+								}
+//line alone.go:149
+								at5 = (result021 + sh.Ticket&(result022-1)) * shape.InStep
+							}
+							t2110 := at5
+							t2210 := at5 + shape.In
+//line alone.go:151
+							slot6 := ring2[t2110:t2210]
+							cell2 := words[:t234]
+							for w11 := 0; w11 < len(slot6); w11++ {
+								loaded25 := host2.Load(r, &slot6[w11])
+								v2 := loaded25
+//line alone.go:155
+								if uint32(v2>>32) != sh.Ticket+1 {
+									break block10
+								}
+								cell2[w11] = uint32(v2)
+							}
+							reply3 := cell2[t254:t264]
+							for w12 := 0; w12 < len(reply3); w12++ {
+								reply3[w12] = 0
+							}
+							t295 := source4
+//line alone.go:164
+							sh.Late = 0
+//line alone.go:164
+							sh.Missing[0] = t295
+							deadline2 := cell2[1]
+							if deadline2 != 0 && int32(uint32((shape.Clock+t572)>>10)-deadline2) > 0 {
+//line alone.go:166
+								sh.Late = 1
+							}
+							t592[8] = source4
+						}
+					}
 				}
 			}
 		}
-		leaveRow[threadX] = leave
-		emptyRow[threadX] = empty
+		beginRow[threadX] = begin
 	}
 }
 
 //go:noinline
-func quernRow6FirstOfActor(r *host.Run, leaves []uint32, first5 int, control []uint64, t10 int) {
-	leaveRow := leaves[first5:][:32]
+func quernRow6BounceActor(r *host2.Run, box, command []uint64, start uint64) {
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
-		leave := leaveRow[threadX]
-		t1 := threadX == 0
-//line serve.go:154
-		if t1 && leave != 0 {
-			leave = 0
-			kernel.StoreRelaxed(&control[t10], 0)
+		t2 := threadX == 0
+//line alone.go:92
+		if t2 {
+			kernel.StoreRelaxed(&box[9], 1)
+			kernel.StoreRelease(&command[8], start)
 		}
-		leaveRow[threadX] = leave
 	}
 }
 
-//go:noinline
-func quernRow7FirstOfActor(r *host.Run, starts []int64, first6 int, states []uint64, blockX int, cells []actor.Cell[[4]int32, int32], t55 uint32) {
-	startRow := starts[first6:][:32]
-	for threadX := range 32 {
-		r.ThreadIdx.X = threadX
-		t1 := threadX == 0
-//line serve.go:160
-		var start2 int64
-		if t1 {
-			now4 := kernel.Clock()
-			start2 = now4
+func quernHostTwiceActor(r *host2.Run) {
+	shape := host2.Value[actor.Shape](r, 0)
+	control := host2.Slice[uint64](r, 1)
+	cursors := host2.Slice[uint32](r, 2)
+	states := host2.Slice[int64](r, 3)
+	inbox := host2.Slice[uint64](r, 4)
+	outbox := host2.Slice[uint64](r, 5)
+	post := host2.Slice[uint64](r, 6)
+	host := host2.Slice[uint64](r, 7)
+	var command []uint64
+	var cursor []uint32
+	var in []uint64
+	slots := int(shape.Slots + 7*shape.SideSlots)
+	var out []uint64
+	var number int
+	var t11 int
+	var t12 int
+	var box []uint64
+	var t13 int
+	var t14 int
+	var mail []uint64
+	var routes uint32
+	var leaving uint32
+	var handled uint32
+	cs := host2.Scratch[actor.Context](r, 0, r.BlockDim.Count())
+	begins := host2.Scratch[int64](r, 1, r.BlockDim.Count())
+	borns := host2.Scratch[int64](r, 2, r.BlockDim.Count())
+	words := host2.Dynamic[uint32](r, 2)
+	sh := host2.Shared[actor.Status](r, 0)
+	t22 := shape.OutAt
+	t23 := shape.OutAt + shape.Out - 3
+	t232 := shape.Stride
+	t252 := shape.OutAt
+	t262 := shape.OutAt + shape.Out - 3
+	var source2 uint32
+	var result uint32
+	var state *int64
+	cells := host2.Dynamic[actor.Cell[int64, int64]](r, 1)
+	var in2 *int64
+	var out2 *int64
+	var t115 *int64
+	var t214 *int64
+	var t34 *int64
+	var result09 kernel.Action = 1
+	outcome := uint32(result09)
+	var forwards bool
+	var stops bool
+	var last bool
+	t95 := shape.OutAt
+	t105 := shape.OutAt + shape.Out - 3
+	t50 := shape.OutAt
+	t51 := shape.OutAt + shape.Out - 3
+	t233 := shape.Stride
+	t253 := shape.OutAt
+	t263 := shape.OutAt + shape.Out - 3
+	for r.Next() {
+		blockX := r.BlockIdx.X
+		t1 := blockX + int(shape.First)
+		t3 := t1 * 16
+		t4 := (t1 + 1) * 16
+		t5 := t1 * 16
+		t6 := (t1 + 1) * 16
+		t7 := t1 * slots * int(shape.InStep)
+		t8 := (t1 + 1) * slots * int(shape.InStep)
+		t9 := t1 * slots * int(shape.OutStep)
+		t10 := (t1 + 1) * slots * int(shape.OutStep)
+		r.ThreadIdx = kernel.Dim3{}
+//line alone.go:23
+		command = control[t3:t4]
+		r.ThreadIdx = kernel.Dim3{}
+//line alone.go:24
+		cursor = cursors[t5:t6]
+		r.ThreadIdx = kernel.Dim3{}
+		in = inbox[t7:t8]
+		r.ThreadIdx = kernel.Dim3{}
+//line alone.go:27
+		out = outbox[t9:t10]
+		r.ThreadIdx = kernel.Dim3{}
+		number = int(cursor[9])
+		t11 = number * 16
+		t12 = (number + 1) * 16
+		r.ThreadIdx = kernel.Dim3{}
+//line alone.go:30
+		box = post[t11:t12]
+		r.ThreadIdx = kernel.Dim3{}
+//line alone.go:31
+		t13 = int(box[14])
+		r.ThreadIdx = kernel.Dim3{}
+//line alone.go:31
+		t14 = int(box[14]) + int(box[11])*int(shape.InStep)
+		r.ThreadIdx = kernel.Dim3{}
+//line alone.go:31
+		mail = post[t13:t14]
+		r.ThreadIdx = kernel.Dim3{}
+//line alone.go:32
+		routes = cursor[11]
+//line alone.go:35
+		leaving = 0
+		handled = 0
+		for threadZ := range 1 {
+			for threadY := range 1 {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				first := (threadZ*1 + threadY) * 32
+				quernRow1TwiceActor(r, cs, first, begins, borns, post, host, cursor, &shape, words, box, sh, t22, t23, command, in, mail, t232, t252, t262)
+			}
 		}
-//line serve.go:164
-		_ = states[blockX]
-//line serve.go:164
-		_ = cells[t55].In
-		startRow[threadX] = start2
+//line alone.go:47
+		for leaving == 0 {
+			r.ThreadIdx = kernel.Dim3{}
+//line alone.go:48
+			source2 = sh.Missing[0]
+			if source2 == 9 {
+				leaving = 2
+				r.ThreadIdx = kernel.Dim3{}
+//line alone.go:51
+				if sh.Asked[0] != 0 {
+					leaving = 1
+				}
+				break
+			}
+			result = 257
+			r.ThreadIdx = kernel.Dim3{}
+//line alone.go:57
+			if sh.Late == 0 {
+				for threadZ := range 1 {
+					for threadY := range 1 {
+						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+						quernRow2TwiceActor(r, states, t1)
+					}
+				}
+				r.ThreadIdx = kernel.Dim3{}
+//line alone.go:58
+				state = &states[t1]
+				for threadZ := range 1 {
+					for threadY := range 1 {
+						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+						quernRow3TwiceActor(r, cells)
+					}
+				}
+				r.ThreadIdx = kernel.Dim3{}
+//line alone.go:58
+				in2 = &cells[0].In
+				for threadZ := range 1 {
+					for threadY := range 1 {
+						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+						quernRow4TwiceActor(r, cells)
+					}
+				}
+				r.ThreadIdx = kernel.Dim3{}
+//line alone.go:58
+				out2 = &cells[0].Out
+//line quern_gen.go:13
+				t115 = state
+				t214 = in2
+				t34 = out2
+				for threadZ := range 1 {
+					for threadY := range 1 {
+						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+						quernRow5TwiceActor(r, t34, t214, t115, sh, outcome)
+					}
+				}
+				r.ThreadIdx = kernel.Dim3{}
+//line alone.go:63
+				result = sh.Outcome[0]
+			}
+			if result == 4 {
+				leaving = 2
+				break
+			}
+			handled++
+			forwards = routes != 0 && (result == 1 || result == 3)
+			stops = result == 2 || result == 3
+			last = stops || handled == shape.Messages
+			for threadZ := range 1 {
+				for threadY := range 1 {
+					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+					first2 := (threadZ*1 + threadY) * 32
+					quernRow6TwiceActor(r, cs, first2, begins, borns, source2, box, sh, out, result, &shape, words, t95, t105, cursor, forwards, t50, t51, last, command, in, mail, t233, t253, t263)
+				}
+			}
+//line alone.go:88
+			if stops {
+				leaving = 3
+			}
+		}
+		for threadZ := range 1 {
+			for threadY := range 1 {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				start := uint64(shape.Epoch)<<32 | uint64(leaving)
+				quernRow7TwiceActor(r, box, command, start)
+			}
+		}
 	}
 }
 
 //go:noinline
-func quernRow8FirstOfActor(r *host.Run, cells []actor.Cell[[4]int32, int32], t58 uint32) {
+func quernRow1TwiceActor(r *host2.Run, cs []actor.Context, first int, begins, borns []int64, post, host []uint64, cursor []uint32, shape *actor.Shape, words []uint32, box []uint64, sh *actor.Status, t22, t23 uint32, command, in, mail []uint64, t232, t252, t262 uint32) {
+	cRow := cs[first:][:32]
+	beginRow := begins[first:][:32]
+	bornRow := borns[first:][:32]
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
-//line serve.go:164
-		_ = cells[t58].Out
+		c := &cRow[threadX]
+		t2 := threadX == 0
+//line alone.go:33
+		*c = actor.Context{Post: post, Host: host, Mailbox: cursor[9], ID: cursor[10], Wakes: shape.Wakes, Words: words}
+//line alone.go:36
+		var begin int64
+		var born int64
+//line alone.go:37
+		if t2 {
+			kernel.StoreRelaxed(&box[9], 0)
+			sh.Higher[0] = 1
+//line alone.go:39
+			sh.Hint[0] = 0
+//line alone.go:39
+			sh.Missing[0] = 9
+//line alone.go:39
+			sh.Asked[0] = 0
+			now := kernel.Clock()
+			begin = now
+//line alone.go:41
+			born = begin
+			t20 := c
+			t21 := cursor
+//line alone.go:42
+			t24 := words[t22:t23]
+//line alone.go:212
+			pending := t21[12]
+			var result0 bool
+//line alone.go:213
+			if pending == 0 {
+				result0 = true
+			} else {
+				t15 := int(t21[13])
+//line alone.go:216
+				t25 := int(t21[13]) + len(t24) + 1
+//line alone.go:216
+				saved := t20.Post[t15:t25]
+				for w := 0; w < len(t24); w++ {
+					t24[w] = uint32(saved[w])
+				}
+				t32 := t20.Words
+//line alone.go:220
+				_ = t32[2]
+				t42 := t20.Words
+//line alone.go:220
+				_ = t42[3]
+//line alone.go:220
+				t52 := uint32(saved[len(t24)])
+//line alone.go:220
+				t62 := uint32(saved[len(t24)] >> 32)
+//line alone.go:220
+				t32[2] = t52
+//line alone.go:220
+				t42[3] = t62
+				t21[12] = 0
+				t72 := t20
+				t82 := t21
+				t92 := t24
+				t102 := pending - 1
+				var result02 bool
+			block:
+				switch {
+				default:
+//line alone.go:189
+					list := int(t82[11])
+					count := uint32(t72.Post[list])
+					for i := t102; i < count; i++ {
+						box2 := uint32(t72.Post[list+1+int(i)])
+						t16 := t72
+						t26 := box2
+						var ticket uint32
+						var room uint32
+					block2:
+						switch {
+						default:
+//line send.go:14
+							t17 := int(t26) * 16
+							t27 := (int(t26) + 1) * 16
+//line send.go:14
+							b := t16.Post[t17:t27]
+							var room2 uint32
+							for slots2 := uint32(b[11]); ; {
+								loaded := host2.Load(r, &b[0])
+								tail := loaded
+//line send.go:18
+								loaded2 := host2.Load(r, &b[8])
+								head := loaded2
+//line send.go:19
+								loaded3 := host2.Load(r, &b[10])
+								if loaded3 != 0 {
+//line send.go:20
+									room2 = 2
+									break
+								}
+								if uint32(tail)-uint32(head) >= slots2 && b[13] == 1 {
+									loaded4 := host2.Load(r, &t16.Host[b[15]+1])
+									head = loaded4
+//line send.go:25
+									kernel.StoreRelaxed(&b[8], head)
+								}
+								if uint32(tail)-uint32(head) >= slots2 {
+									room2 = 1
+									break
+								}
+//line send.go:33
+								old := kernel.AtomicCompareAndSwap(&b[0], tail, tail+1)
+								if old == tail {
+//line send.go:34
+									t83 := uint32(tail)
+									ticket = t83
+									room = 0
+									break block2
+								}
+							}
+//line send.go:37
+							atomic.AddUint64(&b[1], 1)
+							ticket = 0
+							room = room2
+						}
+//line alone.go:193
+						ticket2 := ticket
+						room3 := room
+//line alone.go:194
+						if room3 == 1 {
+							t53 := int(t82[13])
+//line alone.go:195
+							t63 := int(t82[13]) + len(t92) + 1
+//line alone.go:195
+							saved2 := t72.Post[t53:t63]
+							for w2 := 0; w2 < len(t92); w2++ {
+								saved2[w2] = uint64(t92[w2])
+							}
+							result03 := t72.Correlation()
+//line alone.go:199
+							saved2[len(t92)] = result03
+							t82[12] = i + 1
+							result02 = false
+							break block
+						}
+//line alone.go:203
+						if room3 == 0 {
+							t84 := t72
+							t93 := t92
+							t103 := box2
+							t112 := ticket2
+//line alone.go:227
+							t18 := t84
+							t28 := t103
+							t33 := t112
+//line send.go:43
+							t19 := int(t28) * 16
+							t29 := (int(t28) + 1) * 16
+//line send.go:43
+							b2 := t18.Post[t19:t29]
+							result04 := int(b2[14] + uint64(t33&(uint32(b2[11])-1))*b2[12])
+//line alone.go:227
+							t54 := result04
+							t64 := uint64(t112+1) << 32
+							slot := t54
+							tag := t64
+//line alone.go:228
+							t73 := t84
+							t85 := t103
+//line send.go:48
+							result05 := t73.Post[int(t85)*16+13]
+//line alone.go:228
+							if result05 == 1 {
+								t104 := t84
+								t113 := slot
+								t122 := tag
+//line send.go:61
+								t110 := t113
+								t210 := t113 + 4
+//line send.go:61
+								h := t104.Host[t110:t210]
+								kernel.StoreRelaxed(&h[0], t122|uint64(t104.ID<<8|128))
+								kernel.StoreRelaxed(&h[1], t122)
+								kernel.StoreRelaxed(&h[2], t122|uint64(t104.Words[t104.At+2]))
+								kernel.StoreRelaxed(&h[3], t122|uint64(t104.Words[t104.At+3]))
+//line alone.go:230
+								for w3 := 0; w3 < len(t93); w3++ {
+									kernel.StoreRelaxed(&t84.Host[slot+4+w3], tag|uint64(t93[w3]))
+								}
+							} else {
+//line alone.go:235
+								t132 := t84
+								t142 := slot
+								t152 := tag
+//line send.go:52
+								t111 := t142
+								t211 := t142 + 4
+//line send.go:52
+								h2 := t132.Post[t111:t211]
+								kernel.StoreRelaxed(&h2[0], t152|uint64(t132.ID<<8|128))
+								kernel.StoreRelaxed(&h2[1], t152)
+								kernel.StoreRelaxed(&h2[2], t152|uint64(t132.Words[t132.At+2]))
+								kernel.StoreRelaxed(&h2[3], t152|uint64(t132.Words[t132.At+3]))
+//line alone.go:236
+								for w4 := 0; w4 < len(t93); w4++ {
+									kernel.StoreRelaxed(&t84.Post[slot+4+w4], tag|uint64(t93[w4]))
+								}
+								t162 := t84
+								t172 := t103
+//line send.go:70
+								if !(t162.Wakes == 0) {
+//line send.go:75
+									kernel.Fence()
+									t114 := int(t172) * 16
+									t212 := (int(t172) + 1) * 16
+//line send.go:76
+									b3 := t162.Post[t114:t212]
+									loaded5 := host2.Load(r, &b3[9])
+									if loaded5 != 0 {
+//line send.go:78
+										kernel.StoreRelaxed(&t162.Host[b3[15]], 1)
+										kernel.StoreRelaxed(&t162.Host[0], 1)
+									}
+								}
+							}
+						}
+					}
+//line alone.go:207
+					result02 = true
+				}
+//line alone.go:222
+				result0 = result02
+			}
+//line alone.go:42
+			if result0 {
+				t282 := begin - born
+				t292 := command
+				t30 := cursor
+				t31 := box
+				t322 := in
+				t332 := mail
+			block3:
+				switch {
+				default:
+//line alone.go:103
+					loaded6 := host2.Load(r, &t292[0])
+					ordered := loaded6
+//line alone.go:104
+					sh.Asked[0] = uint32(ordered)
+					if !(sh.Asked[0] != 0) {
+//line alone.go:108
+						hint := uint32(ordered >> 32)
+//line alone.go:108
+						if hint != sh.Hint[0] {
+							t43 := hint
+//line alone.go:109
+							sh.Hint[0] = t43
+//line alone.go:109
+							sh.Higher[0] = 1
+						}
+						var source uint32 = 9
+						var sides uint32
+//line alone.go:112
+						if sh.Higher[0] != 0 {
+							for level := uint32(0); level < 8; level++ {
+								if level == 4 {
+									continue
+								}
+								next := t30[level]
+								t65 := level
+								var result06 uint32
+								switch {
+								default:
+//line serve.go:64
+									if t65 == 4 {
+										result06 = 0
+										break
+//line serve.go:66
+									} else if t65 < 4 {
+										result06 = shape.Slots + t65*shape.SideSlots
+										break
+									}
+//line serve.go:69
+									result06 = shape.Slots + (t65-1)*shape.SideSlots
+								}
+//line alone.go:118
+								at := (result06 + next&(shape.SideSlots-1)) * shape.InStep
+								loaded7 := host2.Load(r, &t322[at])
+								if uint32(loaded7>>32) == next+1 {
+//line alone.go:120
+									t94 := level
+									source = t94
+									sides = 1
+								}
+							}
+//line alone.go:123
+							sh.Higher[0] = sides
+						}
+						if source == 9 || source < 4 {
+							next2 := t30[4]
+							loaded8 := host2.Load(r, &t322[next2&(shape.Slots-1)*shape.InStep])
+							middle := uint32(loaded8>>32) == next2+1
+//line alone.go:128
+							posted := false
+							slots3 := uint32(t31[11])
+							if slots3 != 0 {
+//line alone.go:130
+								next3 := uint32(t31[8])
+								loaded9 := host2.Load(r, &t332[next3&(slots3-1)*shape.InStep])
+								posted = uint32(loaded9>>32) == next3+1
+							}
+							if posted && !(middle && t30[8] == 8) {
+								source = 8
+							} else if middle {
+								source = 4
+							}
+						}
+						if !(source == 9) {
+//line alone.go:143
+							t123 := t322
+							ring := t123
+							var at2 uint32
+//line alone.go:144
+							if source == 8 {
+								sh.Ticket = uint32(t31[8])
+								t133 := t332
+//line alone.go:146
+								t143 := sh.Ticket & (uint32(t31[11]) - 1) * shape.InStep
+								ring = t133
+								at2 = t143
+							} else {
+//line alone.go:148
+								sh.Ticket = t30[source]
+								t163 := source
+								var result07 uint32
+								switch {
+								default:
+//line serve.go:64
+									if t163 == 4 {
+										result07 = 0
+										break
+//line serve.go:66
+									} else if t163 < 4 {
+										result07 = shape.Slots + t163*shape.SideSlots
+										break
+									}
+//line serve.go:69
+									result07 = shape.Slots + (t163-1)*shape.SideSlots
+								}
+//line alone.go:149
+								t192 := source
+								var result08 uint32
+//line serve.go:74
+								if t192 == 4 {
+									result08 = shape.Slots
+								} else {
+									result08 = shape.SideSlots
+								}
+//line alone.go:149
+								at2 = (result07 + sh.Ticket&(result08-1)) * shape.InStep
+							}
+							t213 := at2
+							t222 := at2 + shape.In
+//line alone.go:151
+							slot2 := ring[t213:t222]
+							cell := words[:t232]
+							for w5 := 0; w5 < len(slot2); w5++ {
+								loaded10 := host2.Load(r, &slot2[w5])
+								v := loaded10
+//line alone.go:155
+								if uint32(v>>32) != sh.Ticket+1 {
+									break block3
+								}
+								cell[w5] = uint32(v)
+							}
+							reply := cell[t252:t262]
+							for w6 := 0; w6 < len(reply); w6++ {
+								reply[w6] = 0
+							}
+							t293 := source
+//line alone.go:164
+							sh.Late = 0
+//line alone.go:164
+							sh.Missing[0] = t293
+							deadline := cell[1]
+							if deadline != 0 && int32(uint32((shape.Clock+t282)>>10)-deadline) > 0 {
+//line alone.go:166
+								sh.Late = 1
+							}
+							t30[8] = source
+						}
+					}
+				}
+			}
+		}
+		beginRow[threadX] = begin
+		bornRow[threadX] = born
 	}
 }
 
 //go:noinline
-func quernRow9FirstOfActor(r *host.Run, starts []int64, first7 int, t59 *int32, t56 *[4]int32, turn uint32, sh *actor.Status, outcome uint32) {
-	startRow := starts[first7:][:32]
+func quernRow2TwiceActor(r *host2.Run, states []int64, t1 int) {
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
-		start2 := startRow[threadX]
-		t1 := threadX == 0
-//line handlers.go:91
+//line alone.go:58
+		_ = states[t1]
+	}
+}
+
+//go:noinline
+func quernRow3TwiceActor(r *host2.Run, cells []actor.Cell[int64, int64]) {
+	for threadX := range 32 {
+		r.ThreadIdx.X = threadX
+//line alone.go:58
+		_ = cells[0].In
+	}
+}
+
+//go:noinline
+func quernRow4TwiceActor(r *host2.Run, cells []actor.Cell[int64, int64]) {
+	for threadX := range 32 {
+		r.ThreadIdx.X = threadX
+//line alone.go:58
+		_ = cells[0].Out
+	}
+}
+
+//go:noinline
+func quernRow5TwiceActor(r *host2.Run, t34, t214, t115 *int64, sh *actor.Status, outcome uint32) {
+	for threadX := range 32 {
+		r.ThreadIdx.X = threadX
+		t2 := threadX == 0
+//line handlers.go:151
 		if threadX == 0 {
-			*t59 = t56[t56[0]]
+			*t34 = 2 * *t214
+			*t115 += *t214
 		}
-//line serve.go:165
-		if t1 {
-			t62 := turn
-//line serve.go:166
-			_ = sh.Outcome[t62]
-			t64 := turn
-//line serve.go:166
-			_ = sh.Cycles[t64]
-//line serve.go:166
-			now5 := kernel.Clock()
-			t67 := uint32(now5 - start2)
-//line serve.go:166
-			sh.Outcome[t62] = outcome
-//line serve.go:166
-			sh.Cycles[t64] = t67
+//line alone.go:59
+		if t2 {
+			sh.Outcome[0] = outcome
 		}
-		sh.Finished[turn] += 1
 	}
 }
 
 //go:noinline
-func quernRow10FirstOfActor(r *host.Run, t70 uint32, tag uint64, out []uint64, at2 uint32, cursor []uint32, level, next uint32, control []uint64, t10 int, size7 uint64) {
+func quernRow6TwiceActor(r *host2.Run, cs []actor.Context, first2 int, begins, borns []int64, source2 uint32, box []uint64, sh *actor.Status, out []uint64, result uint32, shape *actor.Shape, words []uint32, t95, t105 uint32, cursor []uint32, forwards bool, t50, t51 uint32, last bool, command, in, mail []uint64, t233, t253, t263 uint32) {
+	cRow := cs[first2:][:32]
+	beginRow := begins[first2:][:32]
+	bornRow := borns[first2:][:32]
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
-//line serve.go:174
-		for w4 := uint32(0); w4 < t70; w4++ {
-			v3 := tag
-			if w4 == 0 {
-				v3 |= 256
-			}
-			kernel.StoreRelaxed(&out[at2+w4], v3)
-		}
-		kernel.StoreRelaxed(&cursor[level], next+1)
-		kernel.StoreRelease(&control[t10], size7)
-	}
-}
-
-//go:noinline
-func quernRow11FirstOfActor(r *host.Run, threads6 uint32, shape *actor.Shape, result uint32, sh *actor.Status, turn uint32, words []uint32, start3 uint32, out []uint64, at2 uint32, tag uint64, cursor []uint32, level, next uint32) {
-	for threadX := range 32 {
-		r.ThreadIdx.X = threadX
-		t2 := uint32(threadX)
-		t1 := threadX == 0
-//line serve.go:186
-		for w5 := t2; w5 < shape.Out; w5 += threads6 {
-			v4 := result
-//line serve.go:189
-			if w5 == 1 {
-				v4 = sh.Cycles[turn]
-			} else if w5 >= 2 {
-				v4 = words[start3+w5-2]
-			}
-			kernel.StoreRelaxed(&out[at2+w5], tag|uint64(v4))
-		}
-//line serve.go:198
-		if t1 {
-			cursor[level] = next
-		}
-	}
-}
-
-//go:noinline
-func quernRow12FirstOfActor(r *host.Run, leaves []uint32, first8 int, emptys []int, borns, sinces []int64, shape *actor.Shape) {
-	leaveRow := leaves[first8:][:32]
-	emptyRow := emptys[first8:][:32]
-	bornRow := borns[first8:][:32]
-	sinceRow := sinces[first8:][:32]
-	for threadX := range 32 {
-		leave := leaveRow[threadX]
-		empty := emptyRow[threadX]
+		c := &cRow[threadX]
+		begin := beginRow[threadX]
 		born := bornRow[threadX]
-		since := sinceRow[threadX]
-		t1 := threadX == 0
-//line serve.go:211
-		if t1 {
-			now6 := kernel.GlobalTimer()
-			t72 := now6
-			empty = 0
-			since = t72
-//line serve.go:213
-			if shape.Life != 0 && since-born >= shape.Life {
-				leave = 5
+		t2 := threadX == 0
+//line alone.go:73
+		if t2 {
+			now2 := kernel.Clock()
+			now3 := now2
+//line alone.go:75
+			if source2 == 8 {
+				kernel.StoreRelaxed(&box[8], uint64(sh.Ticket+1))
+			} else {
+				t422 := out
+				t44 := result
+				t45 := uint32(now3 - begin)
+//line alone.go:173
+				source3 := sh.Missing[0]
+				t215 := source3
+				var result010 uint32
+				switch {
+				default:
+//line serve.go:64
+					if t215 == 4 {
+						result010 = 0
+						break
+//line serve.go:66
+					} else if t215 < 4 {
+						result010 = shape.Slots + t215*shape.SideSlots
+						break
+					}
+//line serve.go:69
+					result010 = shape.Slots + (t215-1)*shape.SideSlots
+				}
+//line alone.go:174
+				t55 := source3
+				var result011 uint32
+//line serve.go:74
+				if t55 == 4 {
+					result011 = shape.Slots
+				} else {
+					result011 = shape.SideSlots
+				}
+//line alone.go:174
+				at3 := (result010 + sh.Ticket&(result011-1)) * shape.OutStep
+				t74 := at3
+				t86 := at3 + shape.Out
+//line alone.go:175
+				slot3 := t422[t74:t86]
+				tag2 := uint64(sh.Ticket+1) << 32
+				reply2 := words[t95:t105]
+				kernel.StoreRelaxed(&slot3[0], tag2|uint64(t44))
+				kernel.StoreRelaxed(&slot3[1], tag2|uint64(t45))
+				kernel.StoreRelaxed(&slot3[2], tag2)
+				for w7 := 0; w7 < len(reply2); w7++ {
+					kernel.StoreRelaxed(&slot3[3+w7], tag2|uint64(reply2[w7]))
+				}
+//line alone.go:79
+				cursor[source2] = sh.Ticket + 1
+			}
+			t47 := now3
+			begin = t47
+//line alone.go:81
+			sh.Missing[0] = 9
+			t542 := !forwards
+			if !t542 {
+				t48 := c
+				t49 := cursor
+//line alone.go:82
+				t522 := words[t50:t51]
+				var result012 bool
+			block7:
+				switch {
+				default:
+//line alone.go:189
+					list2 := int(t49[11])
+					count2 := uint32(t48.Post[list2])
+					for i2 := uint32(0); i2 < count2; i2++ {
+						box3 := uint32(t48.Post[list2+1+int(i2)])
+						t116 := t48
+						t216 := box3
+						var ticket3 uint32
+						var room4 uint32
+					block8:
+						switch {
+						default:
+//line send.go:14
+							t117 := int(t216) * 16
+							t217 := (int(t216) + 1) * 16
+//line send.go:14
+							b4 := t116.Post[t117:t217]
+							var room5 uint32
+							for slots4 := uint32(b4[11]); ; {
+								loaded11 := host2.Load(r, &b4[0])
+								tail2 := loaded11
+//line send.go:18
+								loaded12 := host2.Load(r, &b4[8])
+								head2 := loaded12
+//line send.go:19
+								loaded13 := host2.Load(r, &b4[10])
+								if loaded13 != 0 {
+//line send.go:20
+									room5 = 2
+									break
+								}
+								if uint32(tail2)-uint32(head2) >= slots4 && b4[13] == 1 {
+									loaded14 := host2.Load(r, &t116.Host[b4[15]+1])
+									head2 = loaded14
+//line send.go:25
+									kernel.StoreRelaxed(&b4[8], head2)
+								}
+								if uint32(tail2)-uint32(head2) >= slots4 {
+									room5 = 1
+									break
+								}
+//line send.go:33
+								old2 := kernel.AtomicCompareAndSwap(&b4[0], tail2, tail2+1)
+								if old2 == tail2 {
+//line send.go:34
+									t87 := uint32(tail2)
+									ticket3 = t87
+									room4 = 0
+									break block8
+								}
+							}
+//line send.go:37
+							atomic.AddUint64(&b4[1], 1)
+							ticket3 = 0
+							room4 = room5
+						}
+//line alone.go:193
+						ticket4 := ticket3
+						room6 := room4
+//line alone.go:194
+						if room6 == 1 {
+							t56 := int(t49[13])
+//line alone.go:195
+							t66 := int(t49[13]) + len(t522) + 1
+//line alone.go:195
+							saved3 := t48.Post[t56:t66]
+							for w8 := 0; w8 < len(t522); w8++ {
+								saved3[w8] = uint64(t522[w8])
+							}
+							result013 := t48.Correlation()
+//line alone.go:199
+							saved3[len(t522)] = result013
+							t49[12] = i2 + 1
+							result012 = false
+							break block7
+						}
+//line alone.go:203
+						if room6 == 0 {
+							t88 := t48
+							t96 := t522
+							t106 := box3
+							t118 := ticket4
+//line alone.go:227
+							t119 := t88
+							t218 := t106
+							t35 := t118
+//line send.go:43
+							t120 := int(t218) * 16
+							t219 := (int(t218) + 1) * 16
+//line send.go:43
+							b5 := t119.Post[t120:t219]
+							result014 := int(b5[14] + uint64(t35&(uint32(b5[11])-1))*b5[12])
+//line alone.go:227
+							t57 := result014
+							t67 := uint64(t118+1) << 32
+							slot4 := t57
+							tag3 := t67
+//line alone.go:228
+							t75 := t88
+							t89 := t106
+//line send.go:48
+							result015 := t75.Post[int(t89)*16+13]
+//line alone.go:228
+							if result015 == 1 {
+								t107 := t88
+								t1110 := slot4
+								t124 := tag3
+//line send.go:61
+								t121 := t1110
+								t220 := t1110 + 4
+//line send.go:61
+								h3 := t107.Host[t121:t220]
+								kernel.StoreRelaxed(&h3[0], t124|uint64(t107.ID<<8|128))
+								kernel.StoreRelaxed(&h3[1], t124)
+								kernel.StoreRelaxed(&h3[2], t124|uint64(t107.Words[t107.At+2]))
+								kernel.StoreRelaxed(&h3[3], t124|uint64(t107.Words[t107.At+3]))
+//line alone.go:230
+								for w9 := 0; w9 < len(t96); w9++ {
+									kernel.StoreRelaxed(&t88.Host[slot4+4+w9], tag3|uint64(t96[w9]))
+								}
+							} else {
+//line alone.go:235
+								t134 := t88
+								t144 := slot4
+								t153 := tag3
+//line send.go:52
+								t125 := t144
+								t221 := t144 + 4
+//line send.go:52
+								h4 := t134.Post[t125:t221]
+								kernel.StoreRelaxed(&h4[0], t153|uint64(t134.ID<<8|128))
+								kernel.StoreRelaxed(&h4[1], t153)
+								kernel.StoreRelaxed(&h4[2], t153|uint64(t134.Words[t134.At+2]))
+								kernel.StoreRelaxed(&h4[3], t153|uint64(t134.Words[t134.At+3]))
+//line alone.go:236
+								for w10 := 0; w10 < len(t96); w10++ {
+									kernel.StoreRelaxed(&t88.Post[slot4+4+w10], tag3|uint64(t96[w10]))
+								}
+								t164 := t88
+								t173 := t106
+//line send.go:70
+								if !(t164.Wakes == 0) {
+//line send.go:75
+									kernel.Fence()
+									t126 := int(t173) * 16
+									t223 := (int(t173) + 1) * 16
+//line send.go:76
+									b6 := t164.Post[t126:t223]
+									loaded15 := host2.Load(r, &b6[9])
+									if loaded15 != 0 {
+//line send.go:78
+										kernel.StoreRelaxed(&t164.Host[b6[15]], 1)
+										kernel.StoreRelaxed(&t164.Host[0], 1)
+									}
+								}
+							}
+						}
+					}
+//line alone.go:207
+					result012 = true
+				}
+//line alone.go:82
+				t542 = result012
+			}
+			whole := t542
+//line alone.go:83
+			if whole && !last {
+				t572 := begin - born
+				t58 := command
+				t59 := cursor
+				t60 := box
+				t61 := in
+				t622 := mail
+			block9:
+				switch {
+				default:
+//line alone.go:103
+					loaded16 := host2.Load(r, &t58[0])
+					ordered2 := loaded16
+//line alone.go:104
+					sh.Asked[0] = uint32(ordered2)
+					if !(sh.Asked[0] != 0) {
+//line alone.go:108
+						hint2 := uint32(ordered2 >> 32)
+//line alone.go:108
+						if hint2 != sh.Hint[0] {
+							t46 := hint2
+//line alone.go:109
+							sh.Hint[0] = t46
+//line alone.go:109
+							sh.Higher[0] = 1
+						}
+						var source4 uint32 = 9
+						var sides2 uint32
+//line alone.go:112
+						if sh.Higher[0] != 0 {
+							for level2 := uint32(0); level2 < 8; level2++ {
+								if level2 == 4 {
+									continue
+								}
+								next4 := t59[level2]
+								t68 := level2
+								var result016 uint32
+								switch {
+								default:
+//line serve.go:64
+									if t68 == 4 {
+										result016 = 0
+										break
+//line serve.go:66
+									} else if t68 < 4 {
+										result016 = shape.Slots + t68*shape.SideSlots
+										break
+									}
+//line serve.go:69
+									result016 = shape.Slots + (t68-1)*shape.SideSlots
+								}
+//line alone.go:118
+								at4 := (result016 + next4&(shape.SideSlots-1)) * shape.InStep
+								loaded17 := host2.Load(r, &t61[at4])
+								if uint32(loaded17>>32) == next4+1 {
+//line alone.go:120
+									t97 := level2
+									source4 = t97
+									sides2 = 1
+								}
+							}
+//line alone.go:123
+							sh.Higher[0] = sides2
+						}
+						if source4 == 9 || source4 < 4 {
+							next5 := t59[4]
+							loaded18 := host2.Load(r, &t61[next5&(shape.Slots-1)*shape.InStep])
+							middle2 := uint32(loaded18>>32) == next5+1
+//line alone.go:128
+							posted2 := false
+							slots5 := uint32(t60[11])
+							if slots5 != 0 {
+//line alone.go:130
+								next6 := uint32(t60[8])
+								loaded19 := host2.Load(r, &t622[next6&(slots5-1)*shape.InStep])
+								posted2 = uint32(loaded19>>32) == next6+1
+							}
+							if posted2 && !(middle2 && t59[8] == 8) {
+								source4 = 8
+							} else if middle2 {
+								source4 = 4
+							}
+						}
+						if !(source4 == 9) {
+//line alone.go:143
+							t127 := t61
+							ring2 := t127
+							var at5 uint32
+//line alone.go:144
+							if source4 == 8 {
+								sh.Ticket = uint32(t60[8])
+								t135 := t622
+//line alone.go:146
+								t145 := sh.Ticket & (uint32(t60[11]) - 1) * shape.InStep
+								ring2 = t135
+								at5 = t145
+							} else {
+//line alone.go:148
+								sh.Ticket = t59[source4]
+								t165 := source4
+								var result017 uint32
+								switch {
+								default:
+//line serve.go:64
+									if t165 == 4 {
+										result017 = 0
+										break
+//line serve.go:66
+									} else if t165 < 4 {
+										result017 = shape.Slots + t165*shape.SideSlots
+										break
+									}
+//line serve.go:69
+									result017 = shape.Slots + (t165-1)*shape.SideSlots
+								}
+//line alone.go:149
+								t193 := source4
+								var result018 uint32
+//line serve.go:74
+								if t193 == 4 {
+									result018 = shape.Slots
+								} else {
+									result018 = shape.SideSlots
+								}
+//line alone.go:149
+								at5 = (result017 + sh.Ticket&(result018-1)) * shape.InStep
+							}
+							t2110 := at5
+							t224 := at5 + shape.In
+//line alone.go:151
+							slot5 := ring2[t2110:t224]
+							cell2 := words[:t233]
+							for w11 := 0; w11 < len(slot5); w11++ {
+								loaded20 := host2.Load(r, &slot5[w11])
+								v2 := loaded20
+//line alone.go:155
+								if uint32(v2>>32) != sh.Ticket+1 {
+									break block9
+								}
+								cell2[w11] = uint32(v2)
+							}
+							reply3 := cell2[t253:t263]
+							for w12 := 0; w12 < len(reply3); w12++ {
+								reply3[w12] = 0
+							}
+							t294 := source4
+//line alone.go:164
+							sh.Late = 0
+//line alone.go:164
+							sh.Missing[0] = t294
+							deadline2 := cell2[1]
+							if deadline2 != 0 && int32(uint32((shape.Clock+t572)>>10)-deadline2) > 0 {
+//line alone.go:166
+								sh.Late = 1
+							}
+							t59[8] = source4
+						}
+					}
+				}
 			}
 		}
-		leaveRow[threadX] = leave
-		emptyRow[threadX] = empty
-		sinceRow[threadX] = since
+		beginRow[threadX] = begin
 	}
 }
 
 //go:noinline
-func quernRow13FirstOfActor(r *host.Run, control []uint64, t10 int, start4 uint64) {
+func quernRow7TwiceActor(r *host2.Run, box, command []uint64, start uint64) {
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
-		t1 := threadX == 0
-//line serve.go:218
-		if t1 {
-			kernel.StoreRelease(&control[t10], start4)
+		t2 := threadX == 0
+//line alone.go:92
+		if t2 {
+			kernel.StoreRelaxed(&box[9], 1)
+			kernel.StoreRelease(&command[8], start)
+		}
+	}
+}
+
+func quernHostLingerActor(r *host2.Run) {
+	shape := host2.Value[actor.Shape](r, 0)
+	control := host2.Slice[uint64](r, 1)
+	cursors := host2.Slice[uint32](r, 2)
+	states := host2.Slice[int64](r, 3)
+	inbox := host2.Slice[uint64](r, 4)
+	outbox := host2.Slice[uint64](r, 5)
+	post := host2.Slice[uint64](r, 6)
+	host := host2.Slice[uint64](r, 7)
+	var command []uint64
+	var cursor []uint32
+	var in []uint64
+	slots := int(shape.Slots + 7*shape.SideSlots)
+	var out []uint64
+	var number int
+	var t11 int
+	var t12 int
+	var box []uint64
+	var t13 int
+	var t14 int
+	var mail []uint64
+	var routes uint32
+	var leaving uint32
+	var handled uint32
+	cs := host2.Scratch[actor.Context](r, 0, r.BlockDim.Count())
+	begins := host2.Scratch[int64](r, 1, r.BlockDim.Count())
+	borns := host2.Scratch[int64](r, 2, r.BlockDim.Count())
+	words := host2.Dynamic[uint32](r, 2)
+	sh := host2.Shared[actor.Status](r, 0)
+	t22 := shape.OutAt
+	t23 := shape.OutAt + shape.Out - 3
+	t232 := shape.Stride
+	t252 := shape.OutAt
+	t262 := shape.OutAt + shape.Out - 3
+	var source2 uint32
+	var result uint32
+	var state *int64
+	cells := host2.Dynamic[actor.Cell[int64, int64]](r, 1)
+	var in2 *int64
+	var out2 *int64
+	var t115 *int64
+	var t214 *int64
+	var t34 *int64
+	var result09 kernel.Action = 1
+	outcome := uint32(result09)
+	var forwards bool
+	var stops bool
+	var last bool
+	t95 := shape.OutAt
+	t105 := shape.OutAt + shape.Out - 3
+	t50 := shape.OutAt
+	t51 := shape.OutAt + shape.Out - 3
+	t233 := shape.Stride
+	t253 := shape.OutAt
+	t263 := shape.OutAt + shape.Out - 3
+	for r.Next() {
+		blockX := r.BlockIdx.X
+		t1 := blockX + int(shape.First)
+		t3 := t1 * 16
+		t4 := (t1 + 1) * 16
+		t5 := t1 * 16
+		t6 := (t1 + 1) * 16
+		t7 := t1 * slots * int(shape.InStep)
+		t8 := (t1 + 1) * slots * int(shape.InStep)
+		t9 := t1 * slots * int(shape.OutStep)
+		t10 := (t1 + 1) * slots * int(shape.OutStep)
+		r.ThreadIdx = kernel.Dim3{}
+//line alone.go:23
+		command = control[t3:t4]
+		r.ThreadIdx = kernel.Dim3{}
+//line alone.go:24
+		cursor = cursors[t5:t6]
+		r.ThreadIdx = kernel.Dim3{}
+		in = inbox[t7:t8]
+		r.ThreadIdx = kernel.Dim3{}
+//line alone.go:27
+		out = outbox[t9:t10]
+		r.ThreadIdx = kernel.Dim3{}
+		number = int(cursor[9])
+		t11 = number * 16
+		t12 = (number + 1) * 16
+		r.ThreadIdx = kernel.Dim3{}
+//line alone.go:30
+		box = post[t11:t12]
+		r.ThreadIdx = kernel.Dim3{}
+//line alone.go:31
+		t13 = int(box[14])
+		r.ThreadIdx = kernel.Dim3{}
+//line alone.go:31
+		t14 = int(box[14]) + int(box[11])*int(shape.InStep)
+		r.ThreadIdx = kernel.Dim3{}
+//line alone.go:31
+		mail = post[t13:t14]
+		r.ThreadIdx = kernel.Dim3{}
+//line alone.go:32
+		routes = cursor[11]
+//line alone.go:35
+		leaving = 0
+		handled = 0
+		for threadZ := range 1 {
+			for threadY := range 1 {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				first := (threadZ*1 + threadY) * 32
+				quernRow1LingerActor(r, cs, first, begins, borns, post, host, cursor, &shape, words, box, sh, t22, t23, command, in, mail, t232, t252, t262)
+			}
+		}
+//line alone.go:47
+		for leaving == 0 {
+			r.ThreadIdx = kernel.Dim3{}
+//line alone.go:48
+			source2 = sh.Missing[0]
+			if source2 == 9 {
+				leaving = 2
+				r.ThreadIdx = kernel.Dim3{}
+//line alone.go:51
+				if sh.Asked[0] != 0 {
+					leaving = 1
+				}
+				break
+			}
+			result = 257
+			r.ThreadIdx = kernel.Dim3{}
+//line alone.go:57
+			if sh.Late == 0 {
+				for threadZ := range 1 {
+					for threadY := range 1 {
+						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+						quernRow2LingerActor(r, states, t1)
+					}
+				}
+				r.ThreadIdx = kernel.Dim3{}
+//line alone.go:58
+				state = &states[t1]
+				for threadZ := range 1 {
+					for threadY := range 1 {
+						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+						quernRow3LingerActor(r, cells)
+					}
+				}
+				r.ThreadIdx = kernel.Dim3{}
+//line alone.go:58
+				in2 = &cells[0].In
+				for threadZ := range 1 {
+					for threadY := range 1 {
+						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+						quernRow4LingerActor(r, cells)
+					}
+				}
+				r.ThreadIdx = kernel.Dim3{}
+//line alone.go:58
+				out2 = &cells[0].Out
+//line quern_gen.go:13
+				t115 = state
+				t214 = in2
+				t34 = out2
+				for threadZ := range 1 {
+					for threadY := range 1 {
+						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+						quernRow5LingerActor(r, t214, t115, t34, sh, outcome)
+					}
+				}
+				r.ThreadIdx = kernel.Dim3{}
+//line alone.go:63
+				result = sh.Outcome[0]
+			}
+			if result == 4 {
+				leaving = 2
+				break
+			}
+			handled++
+			forwards = routes != 0 && (result == 1 || result == 3)
+			stops = result == 2 || result == 3
+			last = stops || handled == shape.Messages
+			for threadZ := range 1 {
+				for threadY := range 1 {
+					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+					first2 := (threadZ*1 + threadY) * 32
+					quernRow6LingerActor(r, cs, first2, begins, borns, source2, box, sh, out, result, &shape, words, t95, t105, cursor, forwards, t50, t51, last, command, in, mail, t233, t253, t263)
+				}
+			}
+//line alone.go:88
+			if stops {
+				leaving = 3
+			}
+		}
+		for threadZ := range 1 {
+			for threadY := range 1 {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				start := uint64(shape.Epoch)<<32 | uint64(leaving)
+				quernRow7LingerActor(r, box, command, start)
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1LingerActor(r *host2.Run, cs []actor.Context, first int, begins, borns []int64, post, host []uint64, cursor []uint32, shape *actor.Shape, words []uint32, box []uint64, sh *actor.Status, t22, t23 uint32, command, in, mail []uint64, t232, t252, t262 uint32) {
+	cRow := cs[first:][:32]
+	beginRow := begins[first:][:32]
+	bornRow := borns[first:][:32]
+	for threadX := range 32 {
+		r.ThreadIdx.X = threadX
+		c := &cRow[threadX]
+		t2 := threadX == 0
+//line alone.go:33
+		*c = actor.Context{Post: post, Host: host, Mailbox: cursor[9], ID: cursor[10], Wakes: shape.Wakes, Words: words}
+//line alone.go:36
+		var begin int64
+		var born int64
+//line alone.go:37
+		if t2 {
+			kernel.StoreRelaxed(&box[9], 0)
+			sh.Higher[0] = 1
+//line alone.go:39
+			sh.Hint[0] = 0
+//line alone.go:39
+			sh.Missing[0] = 9
+//line alone.go:39
+			sh.Asked[0] = 0
+			now := kernel.Clock()
+			begin = now
+//line alone.go:41
+			born = begin
+			t20 := c
+			t21 := cursor
+//line alone.go:42
+			t24 := words[t22:t23]
+//line alone.go:212
+			pending := t21[12]
+			var result0 bool
+//line alone.go:213
+			if pending == 0 {
+				result0 = true
+			} else {
+				t15 := int(t21[13])
+//line alone.go:216
+				t25 := int(t21[13]) + len(t24) + 1
+//line alone.go:216
+				saved := t20.Post[t15:t25]
+				for w := 0; w < len(t24); w++ {
+					t24[w] = uint32(saved[w])
+				}
+				t32 := t20.Words
+//line alone.go:220
+				_ = t32[2]
+				t42 := t20.Words
+//line alone.go:220
+				_ = t42[3]
+//line alone.go:220
+				t52 := uint32(saved[len(t24)])
+//line alone.go:220
+				t62 := uint32(saved[len(t24)] >> 32)
+//line alone.go:220
+				t32[2] = t52
+//line alone.go:220
+				t42[3] = t62
+				t21[12] = 0
+				t72 := t20
+				t82 := t21
+				t92 := t24
+				t102 := pending - 1
+				var result02 bool
+			block:
+				switch {
+				default:
+//line alone.go:189
+					list := int(t82[11])
+					count := uint32(t72.Post[list])
+					for i := t102; i < count; i++ {
+						box2 := uint32(t72.Post[list+1+int(i)])
+						t16 := t72
+						t26 := box2
+						var ticket uint32
+						var room uint32
+					block2:
+						switch {
+						default:
+//line send.go:14
+							t17 := int(t26) * 16
+							t27 := (int(t26) + 1) * 16
+//line send.go:14
+							b := t16.Post[t17:t27]
+							var room2 uint32
+							for slots2 := uint32(b[11]); ; {
+								loaded := host2.Load(r, &b[0])
+								tail := loaded
+//line send.go:18
+								loaded2 := host2.Load(r, &b[8])
+								head := loaded2
+//line send.go:19
+								loaded3 := host2.Load(r, &b[10])
+								if loaded3 != 0 {
+//line send.go:20
+									room2 = 2
+									break
+								}
+								if uint32(tail)-uint32(head) >= slots2 && b[13] == 1 {
+									loaded4 := host2.Load(r, &t16.Host[b[15]+1])
+									head = loaded4
+//line send.go:25
+									kernel.StoreRelaxed(&b[8], head)
+								}
+								if uint32(tail)-uint32(head) >= slots2 {
+									room2 = 1
+									break
+								}
+//line send.go:33
+								old := kernel.AtomicCompareAndSwap(&b[0], tail, tail+1)
+								if old == tail {
+//line send.go:34
+									t83 := uint32(tail)
+									ticket = t83
+									room = 0
+									break block2
+								}
+							}
+//line send.go:37
+							atomic.AddUint64(&b[1], 1)
+							ticket = 0
+							room = room2
+						}
+//line alone.go:193
+						ticket2 := ticket
+						room3 := room
+//line alone.go:194
+						if room3 == 1 {
+							t53 := int(t82[13])
+//line alone.go:195
+							t63 := int(t82[13]) + len(t92) + 1
+//line alone.go:195
+							saved2 := t72.Post[t53:t63]
+							for w2 := 0; w2 < len(t92); w2++ {
+								saved2[w2] = uint64(t92[w2])
+							}
+							result03 := t72.Correlation()
+//line alone.go:199
+							saved2[len(t92)] = result03
+							t82[12] = i + 1
+							result02 = false
+							break block
+						}
+//line alone.go:203
+						if room3 == 0 {
+							t84 := t72
+							t93 := t92
+							t103 := box2
+							t112 := ticket2
+//line alone.go:227
+							t18 := t84
+							t28 := t103
+							t33 := t112
+//line send.go:43
+							t19 := int(t28) * 16
+							t29 := (int(t28) + 1) * 16
+//line send.go:43
+							b2 := t18.Post[t19:t29]
+							result04 := int(b2[14] + uint64(t33&(uint32(b2[11])-1))*b2[12])
+//line alone.go:227
+							t54 := result04
+							t64 := uint64(t112+1) << 32
+							slot := t54
+							tag := t64
+//line alone.go:228
+							t73 := t84
+							t85 := t103
+//line send.go:48
+							result05 := t73.Post[int(t85)*16+13]
+//line alone.go:228
+							if result05 == 1 {
+								t104 := t84
+								t113 := slot
+								t122 := tag
+//line send.go:61
+								t110 := t113
+								t210 := t113 + 4
+//line send.go:61
+								h := t104.Host[t110:t210]
+								kernel.StoreRelaxed(&h[0], t122|uint64(t104.ID<<8|128))
+								kernel.StoreRelaxed(&h[1], t122)
+								kernel.StoreRelaxed(&h[2], t122|uint64(t104.Words[t104.At+2]))
+								kernel.StoreRelaxed(&h[3], t122|uint64(t104.Words[t104.At+3]))
+//line alone.go:230
+								for w3 := 0; w3 < len(t93); w3++ {
+									kernel.StoreRelaxed(&t84.Host[slot+4+w3], tag|uint64(t93[w3]))
+								}
+							} else {
+//line alone.go:235
+								t132 := t84
+								t142 := slot
+								t152 := tag
+//line send.go:52
+								t111 := t142
+								t211 := t142 + 4
+//line send.go:52
+								h2 := t132.Post[t111:t211]
+								kernel.StoreRelaxed(&h2[0], t152|uint64(t132.ID<<8|128))
+								kernel.StoreRelaxed(&h2[1], t152)
+								kernel.StoreRelaxed(&h2[2], t152|uint64(t132.Words[t132.At+2]))
+								kernel.StoreRelaxed(&h2[3], t152|uint64(t132.Words[t132.At+3]))
+//line alone.go:236
+								for w4 := 0; w4 < len(t93); w4++ {
+									kernel.StoreRelaxed(&t84.Post[slot+4+w4], tag|uint64(t93[w4]))
+								}
+								t162 := t84
+								t172 := t103
+//line send.go:70
+								if !(t162.Wakes == 0) {
+//line send.go:75
+									kernel.Fence()
+									t114 := int(t172) * 16
+									t212 := (int(t172) + 1) * 16
+//line send.go:76
+									b3 := t162.Post[t114:t212]
+									loaded5 := host2.Load(r, &b3[9])
+									if loaded5 != 0 {
+//line send.go:78
+										kernel.StoreRelaxed(&t162.Host[b3[15]], 1)
+										kernel.StoreRelaxed(&t162.Host[0], 1)
+									}
+								}
+							}
+						}
+					}
+//line alone.go:207
+					result02 = true
+				}
+//line alone.go:222
+				result0 = result02
+			}
+//line alone.go:42
+			if result0 {
+				t282 := begin - born
+				t292 := command
+				t30 := cursor
+				t31 := box
+				t322 := in
+				t332 := mail
+			block3:
+				switch {
+				default:
+//line alone.go:103
+					loaded6 := host2.Load(r, &t292[0])
+					ordered := loaded6
+//line alone.go:104
+					sh.Asked[0] = uint32(ordered)
+					if !(sh.Asked[0] != 0) {
+//line alone.go:108
+						hint := uint32(ordered >> 32)
+//line alone.go:108
+						if hint != sh.Hint[0] {
+							t43 := hint
+//line alone.go:109
+							sh.Hint[0] = t43
+//line alone.go:109
+							sh.Higher[0] = 1
+						}
+						var source uint32 = 9
+						var sides uint32
+//line alone.go:112
+						if sh.Higher[0] != 0 {
+							for level := uint32(0); level < 8; level++ {
+								if level == 4 {
+									continue
+								}
+								next := t30[level]
+								t65 := level
+								var result06 uint32
+								switch {
+								default:
+//line serve.go:64
+									if t65 == 4 {
+										result06 = 0
+										break
+//line serve.go:66
+									} else if t65 < 4 {
+										result06 = shape.Slots + t65*shape.SideSlots
+										break
+									}
+//line serve.go:69
+									result06 = shape.Slots + (t65-1)*shape.SideSlots
+								}
+//line alone.go:118
+								at := (result06 + next&(shape.SideSlots-1)) * shape.InStep
+								loaded7 := host2.Load(r, &t322[at])
+								if uint32(loaded7>>32) == next+1 {
+//line alone.go:120
+									t94 := level
+									source = t94
+									sides = 1
+								}
+							}
+//line alone.go:123
+							sh.Higher[0] = sides
+						}
+						if source == 9 || source < 4 {
+							next2 := t30[4]
+							loaded8 := host2.Load(r, &t322[next2&(shape.Slots-1)*shape.InStep])
+							middle := uint32(loaded8>>32) == next2+1
+//line alone.go:128
+							posted := false
+							slots3 := uint32(t31[11])
+							if slots3 != 0 {
+//line alone.go:130
+								next3 := uint32(t31[8])
+								loaded9 := host2.Load(r, &t332[next3&(slots3-1)*shape.InStep])
+								posted = uint32(loaded9>>32) == next3+1
+							}
+							if posted && !(middle && t30[8] == 8) {
+								source = 8
+							} else if middle {
+								source = 4
+							}
+						}
+						if !(source == 9) {
+//line alone.go:143
+							t123 := t322
+							ring := t123
+							var at2 uint32
+//line alone.go:144
+							if source == 8 {
+								sh.Ticket = uint32(t31[8])
+								t133 := t332
+//line alone.go:146
+								t143 := sh.Ticket & (uint32(t31[11]) - 1) * shape.InStep
+								ring = t133
+								at2 = t143
+							} else {
+//line alone.go:148
+								sh.Ticket = t30[source]
+								t163 := source
+								var result07 uint32
+								switch {
+								default:
+//line serve.go:64
+									if t163 == 4 {
+										result07 = 0
+										break
+//line serve.go:66
+									} else if t163 < 4 {
+										result07 = shape.Slots + t163*shape.SideSlots
+										break
+									}
+//line serve.go:69
+									result07 = shape.Slots + (t163-1)*shape.SideSlots
+								}
+//line alone.go:149
+								t192 := source
+								var result08 uint32
+//line serve.go:74
+								if t192 == 4 {
+									result08 = shape.Slots
+								} else {
+									result08 = shape.SideSlots
+								}
+//line alone.go:149
+								at2 = (result07 + sh.Ticket&(result08-1)) * shape.InStep
+							}
+							t213 := at2
+							t222 := at2 + shape.In
+//line alone.go:151
+							slot2 := ring[t213:t222]
+							cell := words[:t232]
+							for w5 := 0; w5 < len(slot2); w5++ {
+								loaded10 := host2.Load(r, &slot2[w5])
+								v := loaded10
+//line alone.go:155
+								if uint32(v>>32) != sh.Ticket+1 {
+									break block3
+								}
+								cell[w5] = uint32(v)
+							}
+							reply := cell[t252:t262]
+							for w6 := 0; w6 < len(reply); w6++ {
+								reply[w6] = 0
+							}
+							t293 := source
+//line alone.go:164
+							sh.Late = 0
+//line alone.go:164
+							sh.Missing[0] = t293
+							deadline := cell[1]
+							if deadline != 0 && int32(uint32((shape.Clock+t282)>>10)-deadline) > 0 {
+//line alone.go:166
+								sh.Late = 1
+							}
+							t30[8] = source
+						}
+					}
+				}
+			}
+		}
+		beginRow[threadX] = begin
+		bornRow[threadX] = born
+	}
+}
+
+//go:noinline
+func quernRow2LingerActor(r *host2.Run, states []int64, t1 int) {
+	for threadX := range 32 {
+		r.ThreadIdx.X = threadX
+//line alone.go:58
+		_ = states[t1]
+	}
+}
+
+//go:noinline
+func quernRow3LingerActor(r *host2.Run, cells []actor.Cell[int64, int64]) {
+	for threadX := range 32 {
+		r.ThreadIdx.X = threadX
+//line alone.go:58
+		_ = cells[0].In
+	}
+}
+
+//go:noinline
+func quernRow4LingerActor(r *host2.Run, cells []actor.Cell[int64, int64]) {
+	for threadX := range 32 {
+		r.ThreadIdx.X = threadX
+//line alone.go:58
+		_ = cells[0].Out
+	}
+}
+
+//go:noinline
+func quernRow5LingerActor(r *host2.Run, t214, t115, t34 *int64, sh *actor.Status, outcome uint32) {
+	for threadX := range 32 {
+		r.ThreadIdx.X = threadX
+		t2 := threadX == 0
+//line handlers.go:162
+		if threadX == 0 {
+			now2 := kernel.GlobalTimer()
+//line handlers.go:163
+			until := now2 + *t214
+			var now3 int64
+			for {
+//line handlers.go:163
+				now3 = kernel.GlobalTimer()
+				if !(now3 < until) {
+					break
+				}
+			}
+//line handlers.go:165
+			*t115++
+			*t34 = *t115
+		}
+//line alone.go:59
+		if t2 {
+			sh.Outcome[0] = outcome
+		}
+	}
+}
+
+//go:noinline
+func quernRow6LingerActor(r *host2.Run, cs []actor.Context, first2 int, begins, borns []int64, source2 uint32, box []uint64, sh *actor.Status, out []uint64, result uint32, shape *actor.Shape, words []uint32, t95, t105 uint32, cursor []uint32, forwards bool, t50, t51 uint32, last bool, command, in, mail []uint64, t233, t253, t263 uint32) {
+	cRow := cs[first2:][:32]
+	beginRow := begins[first2:][:32]
+	bornRow := borns[first2:][:32]
+	for threadX := range 32 {
+		r.ThreadIdx.X = threadX
+		c := &cRow[threadX]
+		begin := beginRow[threadX]
+		born := bornRow[threadX]
+		t2 := threadX == 0
+//line alone.go:73
+		if t2 {
+			now4 := kernel.Clock()
+			now5 := now4
+//line alone.go:75
+			if source2 == 8 {
+				kernel.StoreRelaxed(&box[8], uint64(sh.Ticket+1))
+			} else {
+				t422 := out
+				t44 := result
+				t45 := uint32(now5 - begin)
+//line alone.go:173
+				source3 := sh.Missing[0]
+				t215 := source3
+				var result010 uint32
+				switch {
+				default:
+//line serve.go:64
+					if t215 == 4 {
+						result010 = 0
+						break
+//line serve.go:66
+					} else if t215 < 4 {
+						result010 = shape.Slots + t215*shape.SideSlots
+						break
+					}
+//line serve.go:69
+					result010 = shape.Slots + (t215-1)*shape.SideSlots
+				}
+//line alone.go:174
+				t55 := source3
+				var result011 uint32
+//line serve.go:74
+				if t55 == 4 {
+					result011 = shape.Slots
+				} else {
+					result011 = shape.SideSlots
+				}
+//line alone.go:174
+				at3 := (result010 + sh.Ticket&(result011-1)) * shape.OutStep
+				t74 := at3
+				t86 := at3 + shape.Out
+//line alone.go:175
+				slot3 := t422[t74:t86]
+				tag2 := uint64(sh.Ticket+1) << 32
+				reply2 := words[t95:t105]
+				kernel.StoreRelaxed(&slot3[0], tag2|uint64(t44))
+				kernel.StoreRelaxed(&slot3[1], tag2|uint64(t45))
+				kernel.StoreRelaxed(&slot3[2], tag2)
+				for w7 := 0; w7 < len(reply2); w7++ {
+					kernel.StoreRelaxed(&slot3[3+w7], tag2|uint64(reply2[w7]))
+				}
+//line alone.go:79
+				cursor[source2] = sh.Ticket + 1
+			}
+			t47 := now5
+			begin = t47
+//line alone.go:81
+			sh.Missing[0] = 9
+			t542 := !forwards
+			if !t542 {
+				t48 := c
+				t49 := cursor
+//line alone.go:82
+				t522 := words[t50:t51]
+				var result012 bool
+			block7:
+				switch {
+				default:
+//line alone.go:189
+					list2 := int(t49[11])
+					count2 := uint32(t48.Post[list2])
+					for i2 := uint32(0); i2 < count2; i2++ {
+						box3 := uint32(t48.Post[list2+1+int(i2)])
+						t116 := t48
+						t216 := box3
+						var ticket3 uint32
+						var room4 uint32
+					block8:
+						switch {
+						default:
+//line send.go:14
+							t117 := int(t216) * 16
+							t217 := (int(t216) + 1) * 16
+//line send.go:14
+							b4 := t116.Post[t117:t217]
+							var room5 uint32
+							for slots4 := uint32(b4[11]); ; {
+								loaded11 := host2.Load(r, &b4[0])
+								tail2 := loaded11
+//line send.go:18
+								loaded12 := host2.Load(r, &b4[8])
+								head2 := loaded12
+//line send.go:19
+								loaded13 := host2.Load(r, &b4[10])
+								if loaded13 != 0 {
+//line send.go:20
+									room5 = 2
+									break
+								}
+								if uint32(tail2)-uint32(head2) >= slots4 && b4[13] == 1 {
+									loaded14 := host2.Load(r, &t116.Host[b4[15]+1])
+									head2 = loaded14
+//line send.go:25
+									kernel.StoreRelaxed(&b4[8], head2)
+								}
+								if uint32(tail2)-uint32(head2) >= slots4 {
+									room5 = 1
+									break
+								}
+//line send.go:33
+								old2 := kernel.AtomicCompareAndSwap(&b4[0], tail2, tail2+1)
+								if old2 == tail2 {
+//line send.go:34
+									t87 := uint32(tail2)
+									ticket3 = t87
+									room4 = 0
+									break block8
+								}
+							}
+//line send.go:37
+							atomic.AddUint64(&b4[1], 1)
+							ticket3 = 0
+							room4 = room5
+						}
+//line alone.go:193
+						ticket4 := ticket3
+						room6 := room4
+//line alone.go:194
+						if room6 == 1 {
+							t56 := int(t49[13])
+//line alone.go:195
+							t66 := int(t49[13]) + len(t522) + 1
+//line alone.go:195
+							saved3 := t48.Post[t56:t66]
+							for w8 := 0; w8 < len(t522); w8++ {
+								saved3[w8] = uint64(t522[w8])
+							}
+							result013 := t48.Correlation()
+//line alone.go:199
+							saved3[len(t522)] = result013
+							t49[12] = i2 + 1
+							result012 = false
+							break block7
+						}
+//line alone.go:203
+						if room6 == 0 {
+							t88 := t48
+							t96 := t522
+							t106 := box3
+							t118 := ticket4
+//line alone.go:227
+							t119 := t88
+							t218 := t106
+							t35 := t118
+//line send.go:43
+							t120 := int(t218) * 16
+							t219 := (int(t218) + 1) * 16
+//line send.go:43
+							b5 := t119.Post[t120:t219]
+							result014 := int(b5[14] + uint64(t35&(uint32(b5[11])-1))*b5[12])
+//line alone.go:227
+							t57 := result014
+							t67 := uint64(t118+1) << 32
+							slot4 := t57
+							tag3 := t67
+//line alone.go:228
+							t75 := t88
+							t89 := t106
+//line send.go:48
+							result015 := t75.Post[int(t89)*16+13]
+//line alone.go:228
+							if result015 == 1 {
+								t107 := t88
+								t1110 := slot4
+								t124 := tag3
+//line send.go:61
+								t121 := t1110
+								t220 := t1110 + 4
+//line send.go:61
+								h3 := t107.Host[t121:t220]
+								kernel.StoreRelaxed(&h3[0], t124|uint64(t107.ID<<8|128))
+								kernel.StoreRelaxed(&h3[1], t124)
+								kernel.StoreRelaxed(&h3[2], t124|uint64(t107.Words[t107.At+2]))
+								kernel.StoreRelaxed(&h3[3], t124|uint64(t107.Words[t107.At+3]))
+//line alone.go:230
+								for w9 := 0; w9 < len(t96); w9++ {
+									kernel.StoreRelaxed(&t88.Host[slot4+4+w9], tag3|uint64(t96[w9]))
+								}
+							} else {
+//line alone.go:235
+								t134 := t88
+								t144 := slot4
+								t153 := tag3
+//line send.go:52
+								t125 := t144
+								t221 := t144 + 4
+//line send.go:52
+								h4 := t134.Post[t125:t221]
+								kernel.StoreRelaxed(&h4[0], t153|uint64(t134.ID<<8|128))
+								kernel.StoreRelaxed(&h4[1], t153)
+								kernel.StoreRelaxed(&h4[2], t153|uint64(t134.Words[t134.At+2]))
+								kernel.StoreRelaxed(&h4[3], t153|uint64(t134.Words[t134.At+3]))
+//line alone.go:236
+								for w10 := 0; w10 < len(t96); w10++ {
+									kernel.StoreRelaxed(&t88.Post[slot4+4+w10], tag3|uint64(t96[w10]))
+								}
+								t164 := t88
+								t173 := t106
+//line send.go:70
+								if !(t164.Wakes == 0) {
+//line send.go:75
+									kernel.Fence()
+									t126 := int(t173) * 16
+									t223 := (int(t173) + 1) * 16
+//line send.go:76
+									b6 := t164.Post[t126:t223]
+									loaded15 := host2.Load(r, &b6[9])
+									if loaded15 != 0 {
+//line send.go:78
+										kernel.StoreRelaxed(&t164.Host[b6[15]], 1)
+										kernel.StoreRelaxed(&t164.Host[0], 1)
+									}
+								}
+							}
+						}
+					}
+//line alone.go:207
+					result012 = true
+				}
+//line alone.go:82
+				t542 = result012
+			}
+			whole := t542
+//line alone.go:83
+			if whole && !last {
+				t572 := begin - born
+				t58 := command
+				t59 := cursor
+				t60 := box
+				t61 := in
+				t622 := mail
+			block9:
+				switch {
+				default:
+//line alone.go:103
+					loaded16 := host2.Load(r, &t58[0])
+					ordered2 := loaded16
+//line alone.go:104
+					sh.Asked[0] = uint32(ordered2)
+					if !(sh.Asked[0] != 0) {
+//line alone.go:108
+						hint2 := uint32(ordered2 >> 32)
+//line alone.go:108
+						if hint2 != sh.Hint[0] {
+							t46 := hint2
+//line alone.go:109
+							sh.Hint[0] = t46
+//line alone.go:109
+							sh.Higher[0] = 1
+						}
+						var source4 uint32 = 9
+						var sides2 uint32
+//line alone.go:112
+						if sh.Higher[0] != 0 {
+							for level2 := uint32(0); level2 < 8; level2++ {
+								if level2 == 4 {
+									continue
+								}
+								next4 := t59[level2]
+								t68 := level2
+								var result016 uint32
+								switch {
+								default:
+//line serve.go:64
+									if t68 == 4 {
+										result016 = 0
+										break
+//line serve.go:66
+									} else if t68 < 4 {
+										result016 = shape.Slots + t68*shape.SideSlots
+										break
+									}
+//line serve.go:69
+									result016 = shape.Slots + (t68-1)*shape.SideSlots
+								}
+//line alone.go:118
+								at4 := (result016 + next4&(shape.SideSlots-1)) * shape.InStep
+								loaded17 := host2.Load(r, &t61[at4])
+								if uint32(loaded17>>32) == next4+1 {
+//line alone.go:120
+									t97 := level2
+									source4 = t97
+									sides2 = 1
+								}
+							}
+//line alone.go:123
+							sh.Higher[0] = sides2
+						}
+						if source4 == 9 || source4 < 4 {
+							next5 := t59[4]
+							loaded18 := host2.Load(r, &t61[next5&(shape.Slots-1)*shape.InStep])
+							middle2 := uint32(loaded18>>32) == next5+1
+//line alone.go:128
+							posted2 := false
+							slots5 := uint32(t60[11])
+							if slots5 != 0 {
+//line alone.go:130
+								next6 := uint32(t60[8])
+								loaded19 := host2.Load(r, &t622[next6&(slots5-1)*shape.InStep])
+								posted2 = uint32(loaded19>>32) == next6+1
+							}
+							if posted2 && !(middle2 && t59[8] == 8) {
+								source4 = 8
+							} else if middle2 {
+								source4 = 4
+							}
+						}
+						if !(source4 == 9) {
+//line alone.go:143
+							t127 := t61
+							ring2 := t127
+							var at5 uint32
+//line alone.go:144
+							if source4 == 8 {
+								sh.Ticket = uint32(t60[8])
+								t135 := t622
+//line alone.go:146
+								t145 := sh.Ticket & (uint32(t60[11]) - 1) * shape.InStep
+								ring2 = t135
+								at5 = t145
+							} else {
+//line alone.go:148
+								sh.Ticket = t59[source4]
+								t165 := source4
+								var result017 uint32
+								switch {
+								default:
+//line serve.go:64
+									if t165 == 4 {
+										result017 = 0
+										break
+//line serve.go:66
+									} else if t165 < 4 {
+										result017 = shape.Slots + t165*shape.SideSlots
+										break
+									}
+//line serve.go:69
+									result017 = shape.Slots + (t165-1)*shape.SideSlots
+								}
+//line alone.go:149
+								t193 := source4
+								var result018 uint32
+//line serve.go:74
+								if t193 == 4 {
+									result018 = shape.Slots
+								} else {
+									result018 = shape.SideSlots
+								}
+//line alone.go:149
+								at5 = (result017 + sh.Ticket&(result018-1)) * shape.InStep
+							}
+							t2110 := at5
+							t224 := at5 + shape.In
+//line alone.go:151
+							slot5 := ring2[t2110:t224]
+							cell2 := words[:t233]
+							for w11 := 0; w11 < len(slot5); w11++ {
+								loaded20 := host2.Load(r, &slot5[w11])
+								v2 := loaded20
+//line alone.go:155
+								if uint32(v2>>32) != sh.Ticket+1 {
+									break block9
+								}
+								cell2[w11] = uint32(v2)
+							}
+							reply3 := cell2[t253:t263]
+							for w12 := 0; w12 < len(reply3); w12++ {
+								reply3[w12] = 0
+							}
+							t294 := source4
+//line alone.go:164
+							sh.Late = 0
+//line alone.go:164
+							sh.Missing[0] = t294
+							deadline2 := cell2[1]
+							if deadline2 != 0 && int32(uint32((shape.Clock+t572)>>10)-deadline2) > 0 {
+//line alone.go:166
+								sh.Late = 1
+							}
+							t59[8] = source4
+						}
+					}
+				}
+			}
+		}
+		beginRow[threadX] = begin
+	}
+}
+
+//go:noinline
+func quernRow7LingerActor(r *host2.Run, box, command []uint64, start uint64) {
+	for threadX := range 32 {
+		r.ThreadIdx.X = threadX
+		t2 := threadX == 0
+//line alone.go:92
+		if t2 {
+			kernel.StoreRelaxed(&box[9], 1)
+			kernel.StoreRelease(&command[8], start)
+		}
+	}
+}
+
+func quernHostScatterActor(r *host2.Run) {
+	shape := host2.Value[actor.Shape](r, 0)
+	control := host2.Slice[uint64](r, 1)
+	cursors := host2.Slice[uint32](r, 2)
+	states := host2.Slice[[32]int32](r, 3)
+	inbox := host2.Slice[uint64](r, 4)
+	outbox := host2.Slice[uint64](r, 5)
+	post := host2.Slice[uint64](r, 6)
+	host := host2.Slice[uint64](r, 7)
+	var command []uint64
+	var cursor []uint32
+	var in []uint64
+	slots := int(shape.Slots + 7*shape.SideSlots)
+	var out []uint64
+	var number int
+	var t11 int
+	var t12 int
+	var box []uint64
+	var t13 int
+	var t14 int
+	var mail []uint64
+	var routes uint32
+	var leaving uint32
+	var handled uint32
+	cs := host2.Scratch[actor.Context](r, 0, r.BlockDim.Count())
+	begins := host2.Scratch[int64](r, 1, r.BlockDim.Count())
+	borns := host2.Scratch[int64](r, 2, r.BlockDim.Count())
+	words := host2.Dynamic[uint32](r, 2)
+	sh := host2.Shared[actor.Status](r, 0)
+	t22 := shape.OutAt
+	t23 := shape.OutAt + shape.Out - 3
+	t232 := shape.Stride
+	t252 := shape.OutAt
+	t262 := shape.OutAt + shape.Out - 3
+	var source2 uint32
+	var result uint32
+	cs2 := host2.Scratch[*actor.Context](r, 3, r.BlockDim.Count())
+	var state *[32]int32
+	cells := host2.Dynamic[actor.Cell[Burst, int32]](r, 1)
+	var in2 *Burst
+	var out2 *int32
+	var t214 *[32]int32
+	var t34 *Burst
+	var t44 *int32
+	dones := host2.Scratch[bool](r, 4, r.BlockDim.Count())
+	alls := host2.Scratch[bool](r, 5, r.BlockDim.Count())
+	var forwards bool
+	var stops bool
+	var last bool
+	t96 := shape.OutAt
+	t106 := shape.OutAt + shape.Out - 3
+	t50 := shape.OutAt
+	t51 := shape.OutAt + shape.Out - 3
+	t234 := shape.Stride
+	t254 := shape.OutAt
+	t264 := shape.OutAt + shape.Out - 3
+	for r.Next() {
+		blockX := r.BlockIdx.X
+		t1 := blockX + int(shape.First)
+		t3 := t1 * 16
+		t4 := (t1 + 1) * 16
+		t5 := t1 * 16
+		t6 := (t1 + 1) * 16
+		t7 := t1 * slots * int(shape.InStep)
+		t8 := (t1 + 1) * slots * int(shape.InStep)
+		t9 := t1 * slots * int(shape.OutStep)
+		t10 := (t1 + 1) * slots * int(shape.OutStep)
+		r.ThreadIdx = kernel.Dim3{}
+//line alone.go:23
+		command = control[t3:t4]
+		r.ThreadIdx = kernel.Dim3{}
+//line alone.go:24
+		cursor = cursors[t5:t6]
+		r.ThreadIdx = kernel.Dim3{}
+		in = inbox[t7:t8]
+		r.ThreadIdx = kernel.Dim3{}
+//line alone.go:27
+		out = outbox[t9:t10]
+		r.ThreadIdx = kernel.Dim3{}
+		number = int(cursor[9])
+		t11 = number * 16
+		t12 = (number + 1) * 16
+		r.ThreadIdx = kernel.Dim3{}
+//line alone.go:30
+		box = post[t11:t12]
+		r.ThreadIdx = kernel.Dim3{}
+//line alone.go:31
+		t13 = int(box[14])
+		r.ThreadIdx = kernel.Dim3{}
+//line alone.go:31
+		t14 = int(box[14]) + int(box[11])*int(shape.InStep)
+		r.ThreadIdx = kernel.Dim3{}
+//line alone.go:31
+		mail = post[t13:t14]
+		r.ThreadIdx = kernel.Dim3{}
+//line alone.go:32
+		routes = cursor[11]
+//line alone.go:35
+		leaving = 0
+		handled = 0
+		for threadZ := range 1 {
+			for threadY := range 1 {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				first := (threadZ*1 + threadY) * 32
+				quernRow1ScatterActor(r, cs, first, begins, borns, post, host, cursor, &shape, words, box, sh, t22, t23, command, in, mail, t232, t252, t262)
+			}
+		}
+//line alone.go:47
+		for leaving == 0 {
+			r.ThreadIdx = kernel.Dim3{}
+//line alone.go:48
+			source2 = sh.Missing[0]
+			if source2 == 9 {
+				leaving = 2
+				r.ThreadIdx = kernel.Dim3{}
+//line alone.go:51
+				if sh.Asked[0] != 0 {
+					leaving = 1
+				}
+				break
+			}
+			result = 257
+			r.ThreadIdx = kernel.Dim3{}
+//line alone.go:57
+			if sh.Late == 0 {
+				for threadZ := range 1 {
+					for threadY := range 1 {
+						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+						first2 := (threadZ*1 + threadY) * 32
+						quernRow2ScatterActor(r, cs, first2, cs2, states, t1)
+					}
+				}
+				r.ThreadIdx = kernel.Dim3{}
+//line alone.go:58
+				state = &states[t1]
+				for threadZ := range 1 {
+					for threadY := range 1 {
+						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+						quernRow3ScatterActor(r, cells)
+					}
+				}
+				r.ThreadIdx = kernel.Dim3{}
+//line alone.go:58
+				in2 = &cells[0].In
+				for threadZ := range 1 {
+					for threadY := range 1 {
+						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+						quernRow4ScatterActor(r, cells)
+					}
+				}
+				r.ThreadIdx = kernel.Dim3{}
+//line alone.go:58
+				out2 = &cells[0].Out
+//line quern_gen.go:13
+				t214 = state
+				t34 = in2
+				t44 = out2
+				for threadZ := range 1 {
+					for threadY := range 1 {
+						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+						first3 := (threadZ*1 + threadY) * 32
+						quernRow5ScatterActor(r, cs2, first3, dones, t214, t34)
+					}
+				}
+//line handlers.go:191
+				host2.All(alls, dones)
+				for threadZ := range 1 {
+					for threadY := range 1 {
+						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+						first4 := (threadZ*1 + threadY) * 32
+						quernRow6ScatterActor(r, alls, first4, t214, t44, t34, sh)
+					}
+				}
+				r.ThreadIdx = kernel.Dim3{}
+//line alone.go:63
+				result = sh.Outcome[0]
+			}
+			if result == 4 {
+				leaving = 2
+				break
+			}
+			handled++
+			forwards = routes != 0 && (result == 1 || result == 3)
+			stops = result == 2 || result == 3
+			last = stops || handled == shape.Messages
+			for threadZ := range 1 {
+				for threadY := range 1 {
+					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+					first5 := (threadZ*1 + threadY) * 32
+					quernRow7ScatterActor(r, cs, first5, begins, borns, source2, box, sh, out, result, &shape, words, t96, t106, cursor, forwards, t50, t51, last, command, in, mail, t234, t254, t264)
+				}
+			}
+//line alone.go:88
+			if stops {
+				leaving = 3
+			}
+		}
+		for threadZ := range 1 {
+			for threadY := range 1 {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				start := uint64(shape.Epoch)<<32 | uint64(leaving)
+				quernRow8ScatterActor(r, box, command, start)
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1ScatterActor(r *host2.Run, cs []actor.Context, first int, begins, borns []int64, post, host []uint64, cursor []uint32, shape *actor.Shape, words []uint32, box []uint64, sh *actor.Status, t22, t23 uint32, command, in, mail []uint64, t232, t252, t262 uint32) {
+	cRow := cs[first:][:32]
+	beginRow := begins[first:][:32]
+	bornRow := borns[first:][:32]
+	for threadX := range 32 {
+		r.ThreadIdx.X = threadX
+		c := &cRow[threadX]
+		t2 := threadX == 0
+//line alone.go:33
+		*c = actor.Context{Post: post, Host: host, Mailbox: cursor[9], ID: cursor[10], Wakes: shape.Wakes, Words: words}
+//line alone.go:36
+		var begin int64
+		var born int64
+//line alone.go:37
+		if t2 {
+			kernel.StoreRelaxed(&box[9], 0)
+			sh.Higher[0] = 1
+//line alone.go:39
+			sh.Hint[0] = 0
+//line alone.go:39
+			sh.Missing[0] = 9
+//line alone.go:39
+			sh.Asked[0] = 0
+			now := kernel.Clock()
+			begin = now
+//line alone.go:41
+			born = begin
+			t20 := c
+			t21 := cursor
+//line alone.go:42
+			t24 := words[t22:t23]
+//line alone.go:212
+			pending := t21[12]
+			var result0 bool
+//line alone.go:213
+			if pending == 0 {
+				result0 = true
+			} else {
+				t15 := int(t21[13])
+//line alone.go:216
+				t25 := int(t21[13]) + len(t24) + 1
+//line alone.go:216
+				saved := t20.Post[t15:t25]
+				for w := 0; w < len(t24); w++ {
+					t24[w] = uint32(saved[w])
+				}
+				t32 := t20.Words
+//line alone.go:220
+				_ = t32[2]
+				t42 := t20.Words
+//line alone.go:220
+				_ = t42[3]
+//line alone.go:220
+				t52 := uint32(saved[len(t24)])
+//line alone.go:220
+				t62 := uint32(saved[len(t24)] >> 32)
+//line alone.go:220
+				t32[2] = t52
+//line alone.go:220
+				t42[3] = t62
+				t21[12] = 0
+				t72 := t20
+				t82 := t21
+				t92 := t24
+				t102 := pending - 1
+				var result02 bool
+			block:
+				switch {
+				default:
+//line alone.go:189
+					list := int(t82[11])
+					count := uint32(t72.Post[list])
+					for i := t102; i < count; i++ {
+						box2 := uint32(t72.Post[list+1+int(i)])
+						t16 := t72
+						t26 := box2
+						var ticket uint32
+						var room uint32
+					block2:
+						switch {
+						default:
+//line send.go:14
+							t17 := int(t26) * 16
+							t27 := (int(t26) + 1) * 16
+//line send.go:14
+							b := t16.Post[t17:t27]
+							var room2 uint32
+							for slots2 := uint32(b[11]); ; {
+								loaded := host2.Load(r, &b[0])
+								tail := loaded
+//line send.go:18
+								loaded2 := host2.Load(r, &b[8])
+								head := loaded2
+//line send.go:19
+								loaded3 := host2.Load(r, &b[10])
+								if loaded3 != 0 {
+//line send.go:20
+									room2 = 2
+									break
+								}
+								if uint32(tail)-uint32(head) >= slots2 && b[13] == 1 {
+									loaded4 := host2.Load(r, &t16.Host[b[15]+1])
+									head = loaded4
+//line send.go:25
+									kernel.StoreRelaxed(&b[8], head)
+								}
+								if uint32(tail)-uint32(head) >= slots2 {
+									room2 = 1
+									break
+								}
+//line send.go:33
+								old := kernel.AtomicCompareAndSwap(&b[0], tail, tail+1)
+								if old == tail {
+//line send.go:34
+									t83 := uint32(tail)
+									ticket = t83
+									room = 0
+									break block2
+								}
+							}
+//line send.go:37
+							atomic.AddUint64(&b[1], 1)
+							ticket = 0
+							room = room2
+						}
+//line alone.go:193
+						ticket2 := ticket
+						room3 := room
+//line alone.go:194
+						if room3 == 1 {
+							t53 := int(t82[13])
+//line alone.go:195
+							t63 := int(t82[13]) + len(t92) + 1
+//line alone.go:195
+							saved2 := t72.Post[t53:t63]
+							for w2 := 0; w2 < len(t92); w2++ {
+								saved2[w2] = uint64(t92[w2])
+							}
+							result03 := t72.Correlation()
+//line alone.go:199
+							saved2[len(t92)] = result03
+							t82[12] = i + 1
+							result02 = false
+							break block
+						}
+//line alone.go:203
+						if room3 == 0 {
+							t84 := t72
+							t93 := t92
+							t103 := box2
+							t112 := ticket2
+//line alone.go:227
+							t18 := t84
+							t28 := t103
+							t33 := t112
+//line send.go:43
+							t19 := int(t28) * 16
+							t29 := (int(t28) + 1) * 16
+//line send.go:43
+							b2 := t18.Post[t19:t29]
+							result04 := int(b2[14] + uint64(t33&(uint32(b2[11])-1))*b2[12])
+//line alone.go:227
+							t54 := result04
+							t64 := uint64(t112+1) << 32
+							slot := t54
+							tag := t64
+//line alone.go:228
+							t73 := t84
+							t85 := t103
+//line send.go:48
+							result05 := t73.Post[int(t85)*16+13]
+//line alone.go:228
+							if result05 == 1 {
+								t104 := t84
+								t113 := slot
+								t122 := tag
+//line send.go:61
+								t110 := t113
+								t210 := t113 + 4
+//line send.go:61
+								h := t104.Host[t110:t210]
+								kernel.StoreRelaxed(&h[0], t122|uint64(t104.ID<<8|128))
+								kernel.StoreRelaxed(&h[1], t122)
+								kernel.StoreRelaxed(&h[2], t122|uint64(t104.Words[t104.At+2]))
+								kernel.StoreRelaxed(&h[3], t122|uint64(t104.Words[t104.At+3]))
+//line alone.go:230
+								for w3 := 0; w3 < len(t93); w3++ {
+									kernel.StoreRelaxed(&t84.Host[slot+4+w3], tag|uint64(t93[w3]))
+								}
+							} else {
+//line alone.go:235
+								t132 := t84
+								t142 := slot
+								t152 := tag
+//line send.go:52
+								t111 := t142
+								t211 := t142 + 4
+//line send.go:52
+								h2 := t132.Post[t111:t211]
+								kernel.StoreRelaxed(&h2[0], t152|uint64(t132.ID<<8|128))
+								kernel.StoreRelaxed(&h2[1], t152)
+								kernel.StoreRelaxed(&h2[2], t152|uint64(t132.Words[t132.At+2]))
+								kernel.StoreRelaxed(&h2[3], t152|uint64(t132.Words[t132.At+3]))
+//line alone.go:236
+								for w4 := 0; w4 < len(t93); w4++ {
+									kernel.StoreRelaxed(&t84.Post[slot+4+w4], tag|uint64(t93[w4]))
+								}
+								t162 := t84
+								t172 := t103
+//line send.go:70
+								if !(t162.Wakes == 0) {
+//line send.go:75
+									kernel.Fence()
+									t114 := int(t172) * 16
+									t212 := (int(t172) + 1) * 16
+//line send.go:76
+									b3 := t162.Post[t114:t212]
+									loaded5 := host2.Load(r, &b3[9])
+									if loaded5 != 0 {
+//line send.go:78
+										kernel.StoreRelaxed(&t162.Host[b3[15]], 1)
+										kernel.StoreRelaxed(&t162.Host[0], 1)
+									}
+								}
+							}
+						}
+					}
+//line alone.go:207
+					result02 = true
+				}
+//line alone.go:222
+				result0 = result02
+			}
+//line alone.go:42
+			if result0 {
+				t282 := begin - born
+				t292 := command
+				t30 := cursor
+				t31 := box
+				t322 := in
+				t332 := mail
+			block3:
+				switch {
+				default:
+//line alone.go:103
+					loaded6 := host2.Load(r, &t292[0])
+					ordered := loaded6
+//line alone.go:104
+					sh.Asked[0] = uint32(ordered)
+					if !(sh.Asked[0] != 0) {
+//line alone.go:108
+						hint := uint32(ordered >> 32)
+//line alone.go:108
+						if hint != sh.Hint[0] {
+							t43 := hint
+//line alone.go:109
+							sh.Hint[0] = t43
+//line alone.go:109
+							sh.Higher[0] = 1
+						}
+						var source uint32 = 9
+						var sides uint32
+//line alone.go:112
+						if sh.Higher[0] != 0 {
+							for level := uint32(0); level < 8; level++ {
+								if level == 4 {
+									continue
+								}
+								next := t30[level]
+								t65 := level
+								var result06 uint32
+								switch {
+								default:
+//line serve.go:64
+									if t65 == 4 {
+										result06 = 0
+										break
+//line serve.go:66
+									} else if t65 < 4 {
+										result06 = shape.Slots + t65*shape.SideSlots
+										break
+									}
+//line serve.go:69
+									result06 = shape.Slots + (t65-1)*shape.SideSlots
+								}
+//line alone.go:118
+								at := (result06 + next&(shape.SideSlots-1)) * shape.InStep
+								loaded7 := host2.Load(r, &t322[at])
+								if uint32(loaded7>>32) == next+1 {
+//line alone.go:120
+									t94 := level
+									source = t94
+									sides = 1
+								}
+							}
+//line alone.go:123
+							sh.Higher[0] = sides
+						}
+						if source == 9 || source < 4 {
+							next2 := t30[4]
+							loaded8 := host2.Load(r, &t322[next2&(shape.Slots-1)*shape.InStep])
+							middle := uint32(loaded8>>32) == next2+1
+//line alone.go:128
+							posted := false
+							slots3 := uint32(t31[11])
+							if slots3 != 0 {
+//line alone.go:130
+								next3 := uint32(t31[8])
+								loaded9 := host2.Load(r, &t332[next3&(slots3-1)*shape.InStep])
+								posted = uint32(loaded9>>32) == next3+1
+							}
+							if posted && !(middle && t30[8] == 8) {
+								source = 8
+							} else if middle {
+								source = 4
+							}
+						}
+						if !(source == 9) {
+//line alone.go:143
+							t123 := t322
+							ring := t123
+							var at2 uint32
+//line alone.go:144
+							if source == 8 {
+								sh.Ticket = uint32(t31[8])
+								t133 := t332
+//line alone.go:146
+								t143 := sh.Ticket & (uint32(t31[11]) - 1) * shape.InStep
+								ring = t133
+								at2 = t143
+							} else {
+//line alone.go:148
+								sh.Ticket = t30[source]
+								t163 := source
+								var result07 uint32
+								switch {
+								default:
+//line serve.go:64
+									if t163 == 4 {
+										result07 = 0
+										break
+//line serve.go:66
+									} else if t163 < 4 {
+										result07 = shape.Slots + t163*shape.SideSlots
+										break
+									}
+//line serve.go:69
+									result07 = shape.Slots + (t163-1)*shape.SideSlots
+								}
+//line alone.go:149
+								t192 := source
+								var result08 uint32
+//line serve.go:74
+								if t192 == 4 {
+									result08 = shape.Slots
+								} else {
+									result08 = shape.SideSlots
+								}
+//line alone.go:149
+								at2 = (result07 + sh.Ticket&(result08-1)) * shape.InStep
+							}
+							t213 := at2
+							t222 := at2 + shape.In
+//line alone.go:151
+							slot2 := ring[t213:t222]
+							cell := words[:t232]
+							for w5 := 0; w5 < len(slot2); w5++ {
+								loaded10 := host2.Load(r, &slot2[w5])
+								v := loaded10
+//line alone.go:155
+								if uint32(v>>32) != sh.Ticket+1 {
+									break block3
+								}
+								cell[w5] = uint32(v)
+							}
+							reply := cell[t252:t262]
+							for w6 := 0; w6 < len(reply); w6++ {
+								reply[w6] = 0
+							}
+							t293 := source
+//line alone.go:164
+							sh.Late = 0
+//line alone.go:164
+							sh.Missing[0] = t293
+							deadline := cell[1]
+							if deadline != 0 && int32(uint32((shape.Clock+t282)>>10)-deadline) > 0 {
+//line alone.go:166
+								sh.Late = 1
+							}
+							t30[8] = source
+						}
+					}
+				}
+			}
+		}
+		beginRow[threadX] = begin
+		bornRow[threadX] = born
+	}
+}
+
+//go:noinline
+func quernRow2ScatterActor(r *host2.Run, cs []actor.Context, first2 int, cs2 []*actor.Context, states [][32]int32, t1 int) {
+	cRow := cs[first2:][:32]
+	cRow2 := cs2[first2:][:32]
+	for threadX := range 32 {
+		r.ThreadIdx.X = threadX
+		c := &cRow[threadX]
+//line alone.go:58
+		c2 := c
+//line alone.go:58
+		_ = states[t1]
+		cRow2[threadX] = c2
+	}
+}
+
+//go:noinline
+func quernRow3ScatterActor(r *host2.Run, cells []actor.Cell[Burst, int32]) {
+	for threadX := range 32 {
+		r.ThreadIdx.X = threadX
+//line alone.go:58
+		_ = cells[0].In
+	}
+}
+
+//go:noinline
+func quernRow4ScatterActor(r *host2.Run, cells []actor.Cell[Burst, int32]) {
+	for threadX := range 32 {
+		r.ThreadIdx.X = threadX
+//line alone.go:58
+		_ = cells[0].Out
+	}
+}
+
+//go:noinline
+func quernRow5ScatterActor(r *host2.Run, cs2 []*actor.Context, first3 int, dones []bool, t214 *[32]int32, t34 *Burst) {
+	cRow2 := cs2[first3:][:32]
+	doneRow := dones[first3:][:32]
+	for threadX := range 32 {
+		r.ThreadIdx.X = threadX
+		c2 := cRow2[threadX]
+//line quern_gen.go:13
+		t115 := c2
+//line handlers.go:183
+		for n := t214[threadX]; int(n)*32+threadX < int(t34.Count); n++ {
+			v2 := t34.First + int64(int(n)*32+threadX)
+			t116 := t115
+//line handlers.go:185
+			t215 := t34.To
+			t35 := &v2
+			var result09 bool
+//line context.go:45
+			if t215.Mailbox == 0 {
+				result09 = false
+			} else {
+				t117 := t116
+				t216 := t215.Mailbox
+				var ticket3 uint32
+				var room4 uint32
+			block6:
+				switch {
+				default:
+//line send.go:14
+					t118 := int(t216) * 16
+					t217 := (int(t216) + 1) * 16
+//line send.go:14
+					b4 := t117.Post[t118:t217]
+					var room5 uint32
+					for slots4 := uint32(b4[11]); ; {
+						loaded11 := host2.Load(r, &b4[0])
+						tail2 := loaded11
+//line send.go:18
+						loaded12 := host2.Load(r, &b4[8])
+						head2 := loaded12
+//line send.go:19
+						loaded13 := host2.Load(r, &b4[10])
+						if loaded13 != 0 {
+//line send.go:20
+							room5 = 2
+							break
+						}
+						if uint32(tail2)-uint32(head2) >= slots4 && b4[13] == 1 {
+							loaded14 := host2.Load(r, &t117.Host[b4[15]+1])
+							head2 = loaded14
+//line send.go:25
+							kernel.StoreRelaxed(&b4[8], head2)
+						}
+						if uint32(tail2)-uint32(head2) >= slots4 {
+							room5 = 1
+							break
+						}
+//line send.go:33
+						old2 := kernel.AtomicCompareAndSwap(&b4[0], tail2, tail2+1)
+						if old2 == tail2 {
+//line send.go:34
+							t86 := uint32(tail2)
+							ticket3 = t86
+							room4 = 0
+							break block6
+						}
+					}
+//line send.go:37
+					atomic.AddUint64(&b4[1], 1)
+					ticket3 = 0
+					room4 = room5
+				}
+//line context.go:48
+				ticket4 := ticket3
+				room6 := room4
+//line context.go:49
+				if room6 != 0 {
+					result09 = false
+				} else {
+					t55 := t116
+					t66 := t215.Mailbox
+					t74 := ticket4
+//line send.go:43
+					t119 := int(t66) * 16
+					t218 := (int(t66) + 1) * 16
+//line send.go:43
+					b5 := t55.Post[t119:t218]
+					result010 := int(b5[14] + uint64(t74&(uint32(b5[11])-1))*b5[12])
+//line context.go:52
+					t95 := result010
+					t105 := uint64(ticket4+1) << 32
+					slot3 := t95
+					tag2 := t105
+//line context.go:53
+					t1110 := t116
+					t124 := t215.Mailbox
+//line send.go:48
+					result011 := t1110.Post[int(t124)*16+13]
+//line context.go:53
+					if result011 == 1 {
+						t144 := t116
+						t153 := slot3
+						t164 := tag2
+//line send.go:61
+						t120 := t153
+						t219 := t153 + 4
+//line send.go:61
+						h3 := t144.Host[t120:t219]
+						kernel.StoreRelaxed(&h3[0], t164|uint64(t144.ID<<8|128))
+						kernel.StoreRelaxed(&h3[1], t164)
+						kernel.StoreRelaxed(&h3[2], t164|uint64(t144.Words[t144.At+2]))
+						kernel.StoreRelaxed(&h3[3], t164|uint64(t144.Words[t144.At+3]))
+//line context.go:55
+						t173 := t116.Host
+						t182 := slot3 + 4
+						t193 := tag2
+						t202 := t35
+//line context.go:55
+						kernel.PutWords(t173, t182, t193, t202)
+						result09 = true
+					} else {
+						t2110 := t116
+						t223 := slot3
+						t233 := tag2
+//line send.go:52
+						t121 := t223
+						t220 := t223 + 4
+//line send.go:52
+						h4 := t2110.Post[t121:t220]
+						kernel.StoreRelaxed(&h4[0], t233|uint64(t2110.ID<<8|128))
+						kernel.StoreRelaxed(&h4[1], t233)
+						kernel.StoreRelaxed(&h4[2], t233|uint64(t2110.Words[t2110.At+2]))
+						kernel.StoreRelaxed(&h4[3], t233|uint64(t2110.Words[t2110.At+3]))
+//line context.go:59
+						t242 := t116.Post
+						t253 := slot3 + 4
+						t263 := tag2
+						t272 := t35
+//line context.go:59
+						kernel.PutWords(t242, t253, t263, t272)
+						t283 := t116
+						t294 := t215.Mailbox
+//line send.go:70
+						if !(t283.Wakes == 0) {
+//line send.go:75
+							kernel.Fence()
+							t125 := int(t294) * 16
+							t221 := (int(t294) + 1) * 16
+//line send.go:76
+							b6 := t283.Post[t125:t221]
+							loaded15 := host2.Load(r, &b6[9])
+							if loaded15 != 0 {
+//line send.go:78
+								kernel.StoreRelaxed(&t283.Host[b6[15]], 1)
+								kernel.StoreRelaxed(&t283.Host[0], 1)
+							}
+						}
+//line context.go:61
+						result09 = true
+					}
+				}
+			}
+//line handlers.go:185
+			if !result09 {
+				break
+			}
+			t214[threadX] = n + 1
+		}
+		done := int(t214[threadX])*32+threadX >= int(t34.Count)
+		doneRow[threadX] = done
+	}
+}
+
+//go:noinline
+func quernRow6ScatterActor(r *host2.Run, alls []bool, first4 int, t214 *[32]int32, t44 *int32, t34 *Burst, sh *actor.Status) {
+	allRow := alls[first4:][:32]
+	for threadX := range 32 {
+		r.ThreadIdx.X = threadX
+		all := allRow[threadX]
+		t2 := threadX == 0
+		var result012 kernel.Action
+//line handlers.go:191
+		if !all {
+			result012 = 4
+		} else {
+			t214[threadX] = 0
+			if threadX == 0 {
+				*t44 = t34.Count
+			}
+			result012 = 1
+		}
+//line quern_gen.go:13
+		result2 := result012
+//line alone.go:58
+		outcome := uint32(result2)
+		if t2 {
+			sh.Outcome[0] = outcome
+		}
+	}
+}
+
+//go:noinline
+func quernRow7ScatterActor(r *host2.Run, cs []actor.Context, first5 int, begins, borns []int64, source2 uint32, box []uint64, sh *actor.Status, out []uint64, result uint32, shape *actor.Shape, words []uint32, t96, t106 uint32, cursor []uint32, forwards bool, t50, t51 uint32, last bool, command, in, mail []uint64, t234, t254, t264 uint32) {
+	cRow := cs[first5:][:32]
+	beginRow := begins[first5:][:32]
+	bornRow := borns[first5:][:32]
+	for threadX := range 32 {
+		r.ThreadIdx.X = threadX
+		c := &cRow[threadX]
+		begin := beginRow[threadX]
+		born := bornRow[threadX]
+		t2 := threadX == 0
+//line alone.go:73
+		if t2 {
+			now2 := kernel.Clock()
+			now3 := now2
+//line alone.go:75
+			if source2 == 8 {
+				kernel.StoreRelaxed(&box[8], uint64(sh.Ticket+1))
+			} else {
+				t422 := out
+				t442 := result
+				t45 := uint32(now3 - begin)
+//line alone.go:173
+				source3 := sh.Missing[0]
+				t224 := source3
+				var result013 uint32
+				switch {
+				default:
+//line serve.go:64
+					if t224 == 4 {
+						result013 = 0
+						break
+//line serve.go:66
+					} else if t224 < 4 {
+						result013 = shape.Slots + t224*shape.SideSlots
+						break
+					}
+//line serve.go:69
+					result013 = shape.Slots + (t224-1)*shape.SideSlots
+				}
+//line alone.go:174
+				t56 := source3
+				var result014 uint32
+//line serve.go:74
+				if t56 == 4 {
+					result014 = shape.Slots
+				} else {
+					result014 = shape.SideSlots
+				}
+//line alone.go:174
+				at3 := (result013 + sh.Ticket&(result014-1)) * shape.OutStep
+				t75 := at3
+				t87 := at3 + shape.Out
+//line alone.go:175
+				slot4 := t422[t75:t87]
+				tag3 := uint64(sh.Ticket+1) << 32
+				reply2 := words[t96:t106]
+				kernel.StoreRelaxed(&slot4[0], tag3|uint64(t442))
+				kernel.StoreRelaxed(&slot4[1], tag3|uint64(t45))
+				kernel.StoreRelaxed(&slot4[2], tag3)
+				for w7 := 0; w7 < len(reply2); w7++ {
+					kernel.StoreRelaxed(&slot4[3+w7], tag3|uint64(reply2[w7]))
+				}
+//line alone.go:79
+				cursor[source2] = sh.Ticket + 1
+			}
+			t47 := now3
+			begin = t47
+//line alone.go:81
+			sh.Missing[0] = 9
+			t542 := !forwards
+			if !t542 {
+				t48 := c
+				t49 := cursor
+//line alone.go:82
+				t522 := words[t50:t51]
+				var result015 bool
+			block8:
+				switch {
+				default:
+//line alone.go:189
+					list2 := int(t49[11])
+					count2 := uint32(t48.Post[list2])
+					for i2 := uint32(0); i2 < count2; i2++ {
+						box3 := uint32(t48.Post[list2+1+int(i2)])
+						t126 := t48
+						t225 := box3
+						var ticket5 uint32
+						var room7 uint32
+					block9:
+						switch {
+						default:
+//line send.go:14
+							t127 := int(t225) * 16
+							t226 := (int(t225) + 1) * 16
+//line send.go:14
+							b7 := t126.Post[t127:t226]
+							var room8 uint32
+							for slots5 := uint32(b7[11]); ; {
+								loaded16 := host2.Load(r, &b7[0])
+								tail3 := loaded16
+//line send.go:18
+								loaded17 := host2.Load(r, &b7[8])
+								head3 := loaded17
+//line send.go:19
+								loaded18 := host2.Load(r, &b7[10])
+								if loaded18 != 0 {
+//line send.go:20
+									room8 = 2
+									break
+								}
+								if uint32(tail3)-uint32(head3) >= slots5 && b7[13] == 1 {
+									loaded19 := host2.Load(r, &t126.Host[b7[15]+1])
+									head3 = loaded19
+//line send.go:25
+									kernel.StoreRelaxed(&b7[8], head3)
+								}
+								if uint32(tail3)-uint32(head3) >= slots5 {
+									room8 = 1
+									break
+								}
+//line send.go:33
+								old3 := kernel.AtomicCompareAndSwap(&b7[0], tail3, tail3+1)
+								if old3 == tail3 {
+//line send.go:34
+									t88 := uint32(tail3)
+									ticket5 = t88
+									room7 = 0
+									break block9
+								}
+							}
+//line send.go:37
+							atomic.AddUint64(&b7[1], 1)
+							ticket5 = 0
+							room7 = room8
+						}
+//line alone.go:193
+						ticket6 := ticket5
+						room9 := room7
+//line alone.go:194
+						if room9 == 1 {
+							t57 := int(t49[13])
+//line alone.go:195
+							t67 := int(t49[13]) + len(t522) + 1
+//line alone.go:195
+							saved3 := t48.Post[t57:t67]
+							for w8 := 0; w8 < len(t522); w8++ {
+								saved3[w8] = uint64(t522[w8])
+							}
+							result016 := t48.Correlation()
+//line alone.go:199
+							saved3[len(t522)] = result016
+							t49[12] = i2 + 1
+							result015 = false
+							break block8
+						}
+//line alone.go:203
+						if room9 == 0 {
+							t89 := t48
+							t97 := t522
+							t107 := box3
+							t1111 := ticket6
+//line alone.go:227
+							t128 := t89
+							t227 := t107
+							t36 := t1111
+//line send.go:43
+							t129 := int(t227) * 16
+							t228 := (int(t227) + 1) * 16
+//line send.go:43
+							b8 := t128.Post[t129:t228]
+							result017 := int(b8[14] + uint64(t36&(uint32(b8[11])-1))*b8[12])
+//line alone.go:227
+							t58 := result017
+							t68 := uint64(t1111+1) << 32
+							slot5 := t58
+							tag4 := t68
+//line alone.go:228
+							t76 := t89
+							t810 := t107
+//line send.go:48
+							result018 := t76.Post[int(t810)*16+13]
+//line alone.go:228
+							if result018 == 1 {
+								t108 := t89
+								t1112 := slot5
+								t1210 := tag4
+//line send.go:61
+								t130 := t1112
+								t229 := t1112 + 4
+//line send.go:61
+								h5 := t108.Host[t130:t229]
+								kernel.StoreRelaxed(&h5[0], t1210|uint64(t108.ID<<8|128))
+								kernel.StoreRelaxed(&h5[1], t1210)
+								kernel.StoreRelaxed(&h5[2], t1210|uint64(t108.Words[t108.At+2]))
+								kernel.StoreRelaxed(&h5[3], t1210|uint64(t108.Words[t108.At+3]))
+//line alone.go:230
+								for w9 := 0; w9 < len(t97); w9++ {
+									kernel.StoreRelaxed(&t89.Host[slot5+4+w9], tag4|uint64(t97[w9]))
+								}
+							} else {
+//line alone.go:235
+								t134 := t89
+								t145 := slot5
+								t154 := tag4
+//line send.go:52
+								t131 := t145
+								t230 := t145 + 4
+//line send.go:52
+								h6 := t134.Post[t131:t230]
+								kernel.StoreRelaxed(&h6[0], t154|uint64(t134.ID<<8|128))
+								kernel.StoreRelaxed(&h6[1], t154)
+								kernel.StoreRelaxed(&h6[2], t154|uint64(t134.Words[t134.At+2]))
+								kernel.StoreRelaxed(&h6[3], t154|uint64(t134.Words[t134.At+3]))
+//line alone.go:236
+								for w10 := 0; w10 < len(t97); w10++ {
+									kernel.StoreRelaxed(&t89.Post[slot5+4+w10], tag4|uint64(t97[w10]))
+								}
+								t165 := t89
+								t174 := t107
+//line send.go:70
+								if !(t165.Wakes == 0) {
+//line send.go:75
+									kernel.Fence()
+									t135 := int(t174) * 16
+									t231 := (int(t174) + 1) * 16
+//line send.go:76
+									b9 := t165.Post[t135:t231]
+									loaded20 := host2.Load(r, &b9[9])
+									if loaded20 != 0 {
+//line send.go:78
+										kernel.StoreRelaxed(&t165.Host[b9[15]], 1)
+										kernel.StoreRelaxed(&t165.Host[0], 1)
+									}
+								}
+							}
+						}
+					}
+//line alone.go:207
+					result015 = true
+				}
+//line alone.go:82
+				t542 = result015
+			}
+			whole := t542
+//line alone.go:83
+			if whole && !last {
+				t572 := begin - born
+				t582 := command
+				t59 := cursor
+				t60 := box
+				t61 := in
+				t622 := mail
+			block10:
+				switch {
+				default:
+//line alone.go:103
+					loaded21 := host2.Load(r, &t582[0])
+					ordered2 := loaded21
+//line alone.go:104
+					sh.Asked[0] = uint32(ordered2)
+					if !(sh.Asked[0] != 0) {
+//line alone.go:108
+						hint2 := uint32(ordered2 >> 32)
+//line alone.go:108
+						if hint2 != sh.Hint[0] {
+							t46 := hint2
+//line alone.go:109
+							sh.Hint[0] = t46
+//line alone.go:109
+							sh.Higher[0] = 1
+						}
+						var source4 uint32 = 9
+						var sides2 uint32
+//line alone.go:112
+						if sh.Higher[0] != 0 {
+							for level2 := uint32(0); level2 < 8; level2++ {
+								if level2 == 4 {
+									continue
+								}
+								next4 := t59[level2]
+								t69 := level2
+								var result019 uint32
+								switch {
+								default:
+//line serve.go:64
+									if t69 == 4 {
+										result019 = 0
+										break
+//line serve.go:66
+									} else if t69 < 4 {
+										result019 = shape.Slots + t69*shape.SideSlots
+										break
+									}
+//line serve.go:69
+									result019 = shape.Slots + (t69-1)*shape.SideSlots
+								}
+//line alone.go:118
+								at4 := (result019 + next4&(shape.SideSlots-1)) * shape.InStep
+								loaded22 := host2.Load(r, &t61[at4])
+								if uint32(loaded22>>32) == next4+1 {
+//line alone.go:120
+									t98 := level2
+									source4 = t98
+									sides2 = 1
+								}
+							}
+//line alone.go:123
+							sh.Higher[0] = sides2
+						}
+						if source4 == 9 || source4 < 4 {
+							next5 := t59[4]
+							loaded23 := host2.Load(r, &t61[next5&(shape.Slots-1)*shape.InStep])
+							middle2 := uint32(loaded23>>32) == next5+1
+//line alone.go:128
+							posted2 := false
+							slots6 := uint32(t60[11])
+							if slots6 != 0 {
+//line alone.go:130
+								next6 := uint32(t60[8])
+								loaded24 := host2.Load(r, &t622[next6&(slots6-1)*shape.InStep])
+								posted2 = uint32(loaded24>>32) == next6+1
+							}
+							if posted2 && !(middle2 && t59[8] == 8) {
+								source4 = 8
+							} else if middle2 {
+								source4 = 4
+							}
+						}
+						if !(source4 == 9) {
+//line alone.go:143
+							t1211 := t61
+							ring2 := t1211
+							var at5 uint32
+//line alone.go:144
+							if source4 == 8 {
+								sh.Ticket = uint32(t60[8])
+								t136 := t622
+//line alone.go:146
+								t146 := sh.Ticket & (uint32(t60[11]) - 1) * shape.InStep
+								ring2 = t136
+								at5 = t146
+							} else {
+//line alone.go:148
+								sh.Ticket = t59[source4]
+								t166 := source4
+								var result020 uint32
+								switch {
+								default:
+//line serve.go:64
+									if t166 == 4 {
+										result020 = 0
+										break
+//line serve.go:66
+									} else if t166 < 4 {
+										result020 = shape.Slots + t166*shape.SideSlots
+										break
+									}
+//line serve.go:69
+									result020 = shape.Slots + (t166-1)*shape.SideSlots
+								}
+//line alone.go:149
+								t194 := source4
+								var result021 uint32
+//line serve.go:74
+								if t194 == 4 {
+									result021 = shape.Slots
+								} else {
+									result021 = shape.SideSlots
+								}
+//line alone.go:149
+								at5 = (result020 + sh.Ticket&(result021-1)) * shape.InStep
+							}
+							t2111 := at5
+							t2210 := at5 + shape.In
+//line alone.go:151
+							slot6 := ring2[t2111:t2210]
+							cell2 := words[:t234]
+							for w11 := 0; w11 < len(slot6); w11++ {
+								loaded25 := host2.Load(r, &slot6[w11])
+								v3 := loaded25
+//line alone.go:155
+								if uint32(v3>>32) != sh.Ticket+1 {
+									break block10
+								}
+								cell2[w11] = uint32(v3)
+							}
+							reply3 := cell2[t254:t264]
+							for w12 := 0; w12 < len(reply3); w12++ {
+								reply3[w12] = 0
+							}
+							t295 := source4
+//line alone.go:164
+							sh.Late = 0
+//line alone.go:164
+							sh.Missing[0] = t295
+							deadline2 := cell2[1]
+							if deadline2 != 0 && int32(uint32((shape.Clock+t572)>>10)-deadline2) > 0 {
+//line alone.go:166
+								sh.Late = 1
+							}
+							t59[8] = source4
+						}
+					}
+				}
+			}
+		}
+		beginRow[threadX] = begin
+	}
+}
+
+//go:noinline
+func quernRow8ScatterActor(r *host2.Run, box, command []uint64, start uint64) {
+	for threadX := range 32 {
+		r.ThreadIdx.X = threadX
+		t2 := threadX == 0
+//line alone.go:92
+		if t2 {
+			kernel.StoreRelaxed(&box[9], 1)
+			kernel.StoreRelease(&command[8], start)
+		}
+	}
+}
+
+func quernHostSumActor(r *host2.Run) {
+	shape := host2.Value[actor.Shape](r, 0)
+	control := host2.Slice[uint64](r, 1)
+	cursors := host2.Slice[uint32](r, 2)
+	states := host2.Slice[int64](r, 3)
+	inbox := host2.Slice[uint64](r, 4)
+	outbox := host2.Slice[uint64](r, 5)
+	post := host2.Slice[uint64](r, 6)
+	host := host2.Slice[uint64](r, 7)
+	var command []uint64
+	var cursor []uint32
+	var in []uint64
+	slots := int(shape.Slots + 7*shape.SideSlots)
+	var out []uint64
+	var number int
+	var t11 int
+	var t12 int
+	var box []uint64
+	var t13 int
+	var t14 int
+	var mail []uint64
+	var routes uint32
+	var leaving uint32
+	var handled uint32
+	cs := host2.Scratch[actor.Context](r, 0, r.BlockDim.Count())
+	begins := host2.Scratch[int64](r, 1, r.BlockDim.Count())
+	borns := host2.Scratch[int64](r, 2, r.BlockDim.Count())
+	words := host2.Dynamic[uint32](r, 2)
+	sh := host2.Shared[actor.Status](r, 0)
+	t22 := shape.OutAt
+	t23 := shape.OutAt + shape.Out - 3
+	t232 := shape.Stride
+	t252 := shape.OutAt
+	t262 := shape.OutAt + shape.Out - 3
+	var source2 uint32
+	var result uint32
+	var state *int64
+	cells := host2.Dynamic[actor.Cell[int64, int64]](r, 1)
+	var in2 *int64
+	var out2 *int64
+	var t115 *int64
+	var t214 *int64
+	var t34 *int64
+	var result09 kernel.Action = 1
+	outcome := uint32(result09)
+	var forwards bool
+	var stops bool
+	var last bool
+	t95 := shape.OutAt
+	t105 := shape.OutAt + shape.Out - 3
+	t50 := shape.OutAt
+	t51 := shape.OutAt + shape.Out - 3
+	t233 := shape.Stride
+	t253 := shape.OutAt
+	t263 := shape.OutAt + shape.Out - 3
+	for r.Next() {
+		blockX := r.BlockIdx.X
+		t1 := blockX + int(shape.First)
+		t3 := t1 * 16
+		t4 := (t1 + 1) * 16
+		t5 := t1 * 16
+		t6 := (t1 + 1) * 16
+		t7 := t1 * slots * int(shape.InStep)
+		t8 := (t1 + 1) * slots * int(shape.InStep)
+		t9 := t1 * slots * int(shape.OutStep)
+		t10 := (t1 + 1) * slots * int(shape.OutStep)
+		r.ThreadIdx = kernel.Dim3{}
+//line alone.go:23
+		command = control[t3:t4]
+		r.ThreadIdx = kernel.Dim3{}
+//line alone.go:24
+		cursor = cursors[t5:t6]
+		r.ThreadIdx = kernel.Dim3{}
+		in = inbox[t7:t8]
+		r.ThreadIdx = kernel.Dim3{}
+//line alone.go:27
+		out = outbox[t9:t10]
+		r.ThreadIdx = kernel.Dim3{}
+		number = int(cursor[9])
+		t11 = number * 16
+		t12 = (number + 1) * 16
+		r.ThreadIdx = kernel.Dim3{}
+//line alone.go:30
+		box = post[t11:t12]
+		r.ThreadIdx = kernel.Dim3{}
+//line alone.go:31
+		t13 = int(box[14])
+		r.ThreadIdx = kernel.Dim3{}
+//line alone.go:31
+		t14 = int(box[14]) + int(box[11])*int(shape.InStep)
+		r.ThreadIdx = kernel.Dim3{}
+//line alone.go:31
+		mail = post[t13:t14]
+		r.ThreadIdx = kernel.Dim3{}
+//line alone.go:32
+		routes = cursor[11]
+//line alone.go:35
+		leaving = 0
+		handled = 0
+		for threadZ := range 1 {
+			for threadY := range 1 {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				first := (threadZ*1 + threadY) * 32
+				quernRow1SumActor(r, cs, first, begins, borns, post, host, cursor, &shape, words, box, sh, t22, t23, command, in, mail, t232, t252, t262)
+			}
+		}
+//line alone.go:47
+		for leaving == 0 {
+			r.ThreadIdx = kernel.Dim3{}
+//line alone.go:48
+			source2 = sh.Missing[0]
+			if source2 == 9 {
+				leaving = 2
+				r.ThreadIdx = kernel.Dim3{}
+//line alone.go:51
+				if sh.Asked[0] != 0 {
+					leaving = 1
+				}
+				break
+			}
+			result = 257
+			r.ThreadIdx = kernel.Dim3{}
+//line alone.go:57
+			if sh.Late == 0 {
+				for threadZ := range 1 {
+					for threadY := range 1 {
+						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+						quernRow2SumActor(r, states, t1)
+					}
+				}
+				r.ThreadIdx = kernel.Dim3{}
+//line alone.go:58
+				state = &states[t1]
+				for threadZ := range 1 {
+					for threadY := range 1 {
+						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+						quernRow3SumActor(r, cells)
+					}
+				}
+				r.ThreadIdx = kernel.Dim3{}
+//line alone.go:58
+				in2 = &cells[0].In
+				for threadZ := range 1 {
+					for threadY := range 1 {
+						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+						quernRow4SumActor(r, cells)
+					}
+				}
+				r.ThreadIdx = kernel.Dim3{}
+//line alone.go:58
+				out2 = &cells[0].Out
+//line quern_gen.go:13
+				t115 = state
+				t214 = in2
+				t34 = out2
+				for threadZ := range 1 {
+					for threadY := range 1 {
+						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+						quernRow5SumActor(r, t115, t214, t34, sh, outcome)
+					}
+				}
+				r.ThreadIdx = kernel.Dim3{}
+//line alone.go:63
+				result = sh.Outcome[0]
+			}
+			if result == 4 {
+				leaving = 2
+				break
+			}
+			handled++
+			forwards = routes != 0 && (result == 1 || result == 3)
+			stops = result == 2 || result == 3
+			last = stops || handled == shape.Messages
+			for threadZ := range 1 {
+				for threadY := range 1 {
+					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+					first2 := (threadZ*1 + threadY) * 32
+					quernRow6SumActor(r, cs, first2, begins, borns, source2, box, sh, out, result, &shape, words, t95, t105, cursor, forwards, t50, t51, last, command, in, mail, t233, t253, t263)
+				}
+			}
+//line alone.go:88
+			if stops {
+				leaving = 3
+			}
+		}
+		for threadZ := range 1 {
+			for threadY := range 1 {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				start := uint64(shape.Epoch)<<32 | uint64(leaving)
+				quernRow7SumActor(r, box, command, start)
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1SumActor(r *host2.Run, cs []actor.Context, first int, begins, borns []int64, post, host []uint64, cursor []uint32, shape *actor.Shape, words []uint32, box []uint64, sh *actor.Status, t22, t23 uint32, command, in, mail []uint64, t232, t252, t262 uint32) {
+	cRow := cs[first:][:32]
+	beginRow := begins[first:][:32]
+	bornRow := borns[first:][:32]
+	for threadX := range 32 {
+		r.ThreadIdx.X = threadX
+		c := &cRow[threadX]
+		t2 := threadX == 0
+//line alone.go:33
+		*c = actor.Context{Post: post, Host: host, Mailbox: cursor[9], ID: cursor[10], Wakes: shape.Wakes, Words: words}
+//line alone.go:36
+		var begin int64
+		var born int64
+//line alone.go:37
+		if t2 {
+			kernel.StoreRelaxed(&box[9], 0)
+			sh.Higher[0] = 1
+//line alone.go:39
+			sh.Hint[0] = 0
+//line alone.go:39
+			sh.Missing[0] = 9
+//line alone.go:39
+			sh.Asked[0] = 0
+			now := kernel.Clock()
+			begin = now
+//line alone.go:41
+			born = begin
+			t20 := c
+			t21 := cursor
+//line alone.go:42
+			t24 := words[t22:t23]
+//line alone.go:212
+			pending := t21[12]
+			var result0 bool
+//line alone.go:213
+			if pending == 0 {
+				result0 = true
+			} else {
+				t15 := int(t21[13])
+//line alone.go:216
+				t25 := int(t21[13]) + len(t24) + 1
+//line alone.go:216
+				saved := t20.Post[t15:t25]
+				for w := 0; w < len(t24); w++ {
+					t24[w] = uint32(saved[w])
+				}
+				t32 := t20.Words
+//line alone.go:220
+				_ = t32[2]
+				t42 := t20.Words
+//line alone.go:220
+				_ = t42[3]
+//line alone.go:220
+				t52 := uint32(saved[len(t24)])
+//line alone.go:220
+				t62 := uint32(saved[len(t24)] >> 32)
+//line alone.go:220
+				t32[2] = t52
+//line alone.go:220
+				t42[3] = t62
+				t21[12] = 0
+				t72 := t20
+				t82 := t21
+				t92 := t24
+				t102 := pending - 1
+				var result02 bool
+			block:
+				switch {
+				default:
+//line alone.go:189
+					list := int(t82[11])
+					count := uint32(t72.Post[list])
+					for i := t102; i < count; i++ {
+						box2 := uint32(t72.Post[list+1+int(i)])
+						t16 := t72
+						t26 := box2
+						var ticket uint32
+						var room uint32
+					block2:
+						switch {
+						default:
+//line send.go:14
+							t17 := int(t26) * 16
+							t27 := (int(t26) + 1) * 16
+//line send.go:14
+							b := t16.Post[t17:t27]
+							var room2 uint32
+							for slots2 := uint32(b[11]); ; {
+								loaded := host2.Load(r, &b[0])
+								tail := loaded
+//line send.go:18
+								loaded2 := host2.Load(r, &b[8])
+								head := loaded2
+//line send.go:19
+								loaded3 := host2.Load(r, &b[10])
+								if loaded3 != 0 {
+//line send.go:20
+									room2 = 2
+									break
+								}
+								if uint32(tail)-uint32(head) >= slots2 && b[13] == 1 {
+									loaded4 := host2.Load(r, &t16.Host[b[15]+1])
+									head = loaded4
+//line send.go:25
+									kernel.StoreRelaxed(&b[8], head)
+								}
+								if uint32(tail)-uint32(head) >= slots2 {
+									room2 = 1
+									break
+								}
+//line send.go:33
+								old := kernel.AtomicCompareAndSwap(&b[0], tail, tail+1)
+								if old == tail {
+//line send.go:34
+									t83 := uint32(tail)
+									ticket = t83
+									room = 0
+									break block2
+								}
+							}
+//line send.go:37
+							atomic.AddUint64(&b[1], 1)
+							ticket = 0
+							room = room2
+						}
+//line alone.go:193
+						ticket2 := ticket
+						room3 := room
+//line alone.go:194
+						if room3 == 1 {
+							t53 := int(t82[13])
+//line alone.go:195
+							t63 := int(t82[13]) + len(t92) + 1
+//line alone.go:195
+							saved2 := t72.Post[t53:t63]
+							for w2 := 0; w2 < len(t92); w2++ {
+								saved2[w2] = uint64(t92[w2])
+							}
+							result03 := t72.Correlation()
+//line alone.go:199
+							saved2[len(t92)] = result03
+							t82[12] = i + 1
+							result02 = false
+							break block
+						}
+//line alone.go:203
+						if room3 == 0 {
+							t84 := t72
+							t93 := t92
+							t103 := box2
+							t112 := ticket2
+//line alone.go:227
+							t18 := t84
+							t28 := t103
+							t33 := t112
+//line send.go:43
+							t19 := int(t28) * 16
+							t29 := (int(t28) + 1) * 16
+//line send.go:43
+							b2 := t18.Post[t19:t29]
+							result04 := int(b2[14] + uint64(t33&(uint32(b2[11])-1))*b2[12])
+//line alone.go:227
+							t54 := result04
+							t64 := uint64(t112+1) << 32
+							slot := t54
+							tag := t64
+//line alone.go:228
+							t73 := t84
+							t85 := t103
+//line send.go:48
+							result05 := t73.Post[int(t85)*16+13]
+//line alone.go:228
+							if result05 == 1 {
+								t104 := t84
+								t113 := slot
+								t122 := tag
+//line send.go:61
+								t110 := t113
+								t210 := t113 + 4
+//line send.go:61
+								h := t104.Host[t110:t210]
+								kernel.StoreRelaxed(&h[0], t122|uint64(t104.ID<<8|128))
+								kernel.StoreRelaxed(&h[1], t122)
+								kernel.StoreRelaxed(&h[2], t122|uint64(t104.Words[t104.At+2]))
+								kernel.StoreRelaxed(&h[3], t122|uint64(t104.Words[t104.At+3]))
+//line alone.go:230
+								for w3 := 0; w3 < len(t93); w3++ {
+									kernel.StoreRelaxed(&t84.Host[slot+4+w3], tag|uint64(t93[w3]))
+								}
+							} else {
+//line alone.go:235
+								t132 := t84
+								t142 := slot
+								t152 := tag
+//line send.go:52
+								t111 := t142
+								t211 := t142 + 4
+//line send.go:52
+								h2 := t132.Post[t111:t211]
+								kernel.StoreRelaxed(&h2[0], t152|uint64(t132.ID<<8|128))
+								kernel.StoreRelaxed(&h2[1], t152)
+								kernel.StoreRelaxed(&h2[2], t152|uint64(t132.Words[t132.At+2]))
+								kernel.StoreRelaxed(&h2[3], t152|uint64(t132.Words[t132.At+3]))
+//line alone.go:236
+								for w4 := 0; w4 < len(t93); w4++ {
+									kernel.StoreRelaxed(&t84.Post[slot+4+w4], tag|uint64(t93[w4]))
+								}
+								t162 := t84
+								t172 := t103
+//line send.go:70
+								if !(t162.Wakes == 0) {
+//line send.go:75
+									kernel.Fence()
+									t114 := int(t172) * 16
+									t212 := (int(t172) + 1) * 16
+//line send.go:76
+									b3 := t162.Post[t114:t212]
+									loaded5 := host2.Load(r, &b3[9])
+									if loaded5 != 0 {
+//line send.go:78
+										kernel.StoreRelaxed(&t162.Host[b3[15]], 1)
+										kernel.StoreRelaxed(&t162.Host[0], 1)
+									}
+								}
+							}
+						}
+					}
+//line alone.go:207
+					result02 = true
+				}
+//line alone.go:222
+				result0 = result02
+			}
+//line alone.go:42
+			if result0 {
+				t282 := begin - born
+				t292 := command
+				t30 := cursor
+				t31 := box
+				t322 := in
+				t332 := mail
+			block3:
+				switch {
+				default:
+//line alone.go:103
+					loaded6 := host2.Load(r, &t292[0])
+					ordered := loaded6
+//line alone.go:104
+					sh.Asked[0] = uint32(ordered)
+					if !(sh.Asked[0] != 0) {
+//line alone.go:108
+						hint := uint32(ordered >> 32)
+//line alone.go:108
+						if hint != sh.Hint[0] {
+							t43 := hint
+//line alone.go:109
+							sh.Hint[0] = t43
+//line alone.go:109
+							sh.Higher[0] = 1
+						}
+						var source uint32 = 9
+						var sides uint32
+//line alone.go:112
+						if sh.Higher[0] != 0 {
+							for level := uint32(0); level < 8; level++ {
+								if level == 4 {
+									continue
+								}
+								next := t30[level]
+								t65 := level
+								var result06 uint32
+								switch {
+								default:
+//line serve.go:64
+									if t65 == 4 {
+										result06 = 0
+										break
+//line serve.go:66
+									} else if t65 < 4 {
+										result06 = shape.Slots + t65*shape.SideSlots
+										break
+									}
+//line serve.go:69
+									result06 = shape.Slots + (t65-1)*shape.SideSlots
+								}
+//line alone.go:118
+								at := (result06 + next&(shape.SideSlots-1)) * shape.InStep
+								loaded7 := host2.Load(r, &t322[at])
+								if uint32(loaded7>>32) == next+1 {
+//line alone.go:120
+									t94 := level
+									source = t94
+									sides = 1
+								}
+							}
+//line alone.go:123
+							sh.Higher[0] = sides
+						}
+						if source == 9 || source < 4 {
+							next2 := t30[4]
+							loaded8 := host2.Load(r, &t322[next2&(shape.Slots-1)*shape.InStep])
+							middle := uint32(loaded8>>32) == next2+1
+//line alone.go:128
+							posted := false
+							slots3 := uint32(t31[11])
+							if slots3 != 0 {
+//line alone.go:130
+								next3 := uint32(t31[8])
+								loaded9 := host2.Load(r, &t332[next3&(slots3-1)*shape.InStep])
+								posted = uint32(loaded9>>32) == next3+1
+							}
+							if posted && !(middle && t30[8] == 8) {
+								source = 8
+							} else if middle {
+								source = 4
+							}
+						}
+						if !(source == 9) {
+//line alone.go:143
+							t123 := t322
+							ring := t123
+							var at2 uint32
+//line alone.go:144
+							if source == 8 {
+								sh.Ticket = uint32(t31[8])
+								t133 := t332
+//line alone.go:146
+								t143 := sh.Ticket & (uint32(t31[11]) - 1) * shape.InStep
+								ring = t133
+								at2 = t143
+							} else {
+//line alone.go:148
+								sh.Ticket = t30[source]
+								t163 := source
+								var result07 uint32
+								switch {
+								default:
+//line serve.go:64
+									if t163 == 4 {
+										result07 = 0
+										break
+//line serve.go:66
+									} else if t163 < 4 {
+										result07 = shape.Slots + t163*shape.SideSlots
+										break
+									}
+//line serve.go:69
+									result07 = shape.Slots + (t163-1)*shape.SideSlots
+								}
+//line alone.go:149
+								t192 := source
+								var result08 uint32
+//line serve.go:74
+								if t192 == 4 {
+									result08 = shape.Slots
+								} else {
+									result08 = shape.SideSlots
+								}
+//line alone.go:149
+								at2 = (result07 + sh.Ticket&(result08-1)) * shape.InStep
+							}
+							t213 := at2
+							t222 := at2 + shape.In
+//line alone.go:151
+							slot2 := ring[t213:t222]
+							cell := words[:t232]
+							for w5 := 0; w5 < len(slot2); w5++ {
+								loaded10 := host2.Load(r, &slot2[w5])
+								v := loaded10
+//line alone.go:155
+								if uint32(v>>32) != sh.Ticket+1 {
+									break block3
+								}
+								cell[w5] = uint32(v)
+							}
+							reply := cell[t252:t262]
+							for w6 := 0; w6 < len(reply); w6++ {
+								reply[w6] = 0
+							}
+							t293 := source
+//line alone.go:164
+							sh.Late = 0
+//line alone.go:164
+							sh.Missing[0] = t293
+							deadline := cell[1]
+							if deadline != 0 && int32(uint32((shape.Clock+t282)>>10)-deadline) > 0 {
+//line alone.go:166
+								sh.Late = 1
+							}
+							t30[8] = source
+						}
+					}
+				}
+			}
+		}
+		beginRow[threadX] = begin
+		bornRow[threadX] = born
+	}
+}
+
+//go:noinline
+func quernRow2SumActor(r *host2.Run, states []int64, t1 int) {
+	for threadX := range 32 {
+		r.ThreadIdx.X = threadX
+//line alone.go:58
+		_ = states[t1]
+	}
+}
+
+//go:noinline
+func quernRow3SumActor(r *host2.Run, cells []actor.Cell[int64, int64]) {
+	for threadX := range 32 {
+		r.ThreadIdx.X = threadX
+//line alone.go:58
+		_ = cells[0].In
+	}
+}
+
+//go:noinline
+func quernRow4SumActor(r *host2.Run, cells []actor.Cell[int64, int64]) {
+	for threadX := range 32 {
+		r.ThreadIdx.X = threadX
+//line alone.go:58
+		_ = cells[0].Out
+	}
+}
+
+//go:noinline
+func quernRow5SumActor(r *host2.Run, t115, t214, t34 *int64, sh *actor.Status, outcome uint32) {
+	for threadX := range 32 {
+		r.ThreadIdx.X = threadX
+		t2 := threadX == 0
+//line handlers.go:205
+		if threadX == 0 {
+			*t115 += *t214
+			*t34 = *t115
+		}
+//line alone.go:59
+		if t2 {
+			sh.Outcome[0] = outcome
+		}
+	}
+}
+
+//go:noinline
+func quernRow6SumActor(r *host2.Run, cs []actor.Context, first2 int, begins, borns []int64, source2 uint32, box []uint64, sh *actor.Status, out []uint64, result uint32, shape *actor.Shape, words []uint32, t95, t105 uint32, cursor []uint32, forwards bool, t50, t51 uint32, last bool, command, in, mail []uint64, t233, t253, t263 uint32) {
+	cRow := cs[first2:][:32]
+	beginRow := begins[first2:][:32]
+	bornRow := borns[first2:][:32]
+	for threadX := range 32 {
+		r.ThreadIdx.X = threadX
+		c := &cRow[threadX]
+		begin := beginRow[threadX]
+		born := bornRow[threadX]
+		t2 := threadX == 0
+//line alone.go:73
+		if t2 {
+			now2 := kernel.Clock()
+			now3 := now2
+//line alone.go:75
+			if source2 == 8 {
+				kernel.StoreRelaxed(&box[8], uint64(sh.Ticket+1))
+			} else {
+				t422 := out
+				t44 := result
+				t45 := uint32(now3 - begin)
+//line alone.go:173
+				source3 := sh.Missing[0]
+				t215 := source3
+				var result010 uint32
+				switch {
+				default:
+//line serve.go:64
+					if t215 == 4 {
+						result010 = 0
+						break
+//line serve.go:66
+					} else if t215 < 4 {
+						result010 = shape.Slots + t215*shape.SideSlots
+						break
+					}
+//line serve.go:69
+					result010 = shape.Slots + (t215-1)*shape.SideSlots
+				}
+//line alone.go:174
+				t55 := source3
+				var result011 uint32
+//line serve.go:74
+				if t55 == 4 {
+					result011 = shape.Slots
+				} else {
+					result011 = shape.SideSlots
+				}
+//line alone.go:174
+				at3 := (result010 + sh.Ticket&(result011-1)) * shape.OutStep
+				t74 := at3
+				t86 := at3 + shape.Out
+//line alone.go:175
+				slot3 := t422[t74:t86]
+				tag2 := uint64(sh.Ticket+1) << 32
+				reply2 := words[t95:t105]
+				kernel.StoreRelaxed(&slot3[0], tag2|uint64(t44))
+				kernel.StoreRelaxed(&slot3[1], tag2|uint64(t45))
+				kernel.StoreRelaxed(&slot3[2], tag2)
+				for w7 := 0; w7 < len(reply2); w7++ {
+					kernel.StoreRelaxed(&slot3[3+w7], tag2|uint64(reply2[w7]))
+				}
+//line alone.go:79
+				cursor[source2] = sh.Ticket + 1
+			}
+			t47 := now3
+			begin = t47
+//line alone.go:81
+			sh.Missing[0] = 9
+			t542 := !forwards
+			if !t542 {
+				t48 := c
+				t49 := cursor
+//line alone.go:82
+				t522 := words[t50:t51]
+				var result012 bool
+			block7:
+				switch {
+				default:
+//line alone.go:189
+					list2 := int(t49[11])
+					count2 := uint32(t48.Post[list2])
+					for i2 := uint32(0); i2 < count2; i2++ {
+						box3 := uint32(t48.Post[list2+1+int(i2)])
+						t116 := t48
+						t216 := box3
+						var ticket3 uint32
+						var room4 uint32
+					block8:
+						switch {
+						default:
+//line send.go:14
+							t117 := int(t216) * 16
+							t217 := (int(t216) + 1) * 16
+//line send.go:14
+							b4 := t116.Post[t117:t217]
+							var room5 uint32
+							for slots4 := uint32(b4[11]); ; {
+								loaded11 := host2.Load(r, &b4[0])
+								tail2 := loaded11
+//line send.go:18
+								loaded12 := host2.Load(r, &b4[8])
+								head2 := loaded12
+//line send.go:19
+								loaded13 := host2.Load(r, &b4[10])
+								if loaded13 != 0 {
+//line send.go:20
+									room5 = 2
+									break
+								}
+								if uint32(tail2)-uint32(head2) >= slots4 && b4[13] == 1 {
+									loaded14 := host2.Load(r, &t116.Host[b4[15]+1])
+									head2 = loaded14
+//line send.go:25
+									kernel.StoreRelaxed(&b4[8], head2)
+								}
+								if uint32(tail2)-uint32(head2) >= slots4 {
+									room5 = 1
+									break
+								}
+//line send.go:33
+								old2 := kernel.AtomicCompareAndSwap(&b4[0], tail2, tail2+1)
+								if old2 == tail2 {
+//line send.go:34
+									t87 := uint32(tail2)
+									ticket3 = t87
+									room4 = 0
+									break block8
+								}
+							}
+//line send.go:37
+							atomic.AddUint64(&b4[1], 1)
+							ticket3 = 0
+							room4 = room5
+						}
+//line alone.go:193
+						ticket4 := ticket3
+						room6 := room4
+//line alone.go:194
+						if room6 == 1 {
+							t56 := int(t49[13])
+//line alone.go:195
+							t66 := int(t49[13]) + len(t522) + 1
+//line alone.go:195
+							saved3 := t48.Post[t56:t66]
+							for w8 := 0; w8 < len(t522); w8++ {
+								saved3[w8] = uint64(t522[w8])
+							}
+							result013 := t48.Correlation()
+//line alone.go:199
+							saved3[len(t522)] = result013
+							t49[12] = i2 + 1
+							result012 = false
+							break block7
+						}
+//line alone.go:203
+						if room6 == 0 {
+							t88 := t48
+							t96 := t522
+							t106 := box3
+							t118 := ticket4
+//line alone.go:227
+							t119 := t88
+							t218 := t106
+							t35 := t118
+//line send.go:43
+							t120 := int(t218) * 16
+							t219 := (int(t218) + 1) * 16
+//line send.go:43
+							b5 := t119.Post[t120:t219]
+							result014 := int(b5[14] + uint64(t35&(uint32(b5[11])-1))*b5[12])
+//line alone.go:227
+							t57 := result014
+							t67 := uint64(t118+1) << 32
+							slot4 := t57
+							tag3 := t67
+//line alone.go:228
+							t75 := t88
+							t89 := t106
+//line send.go:48
+							result015 := t75.Post[int(t89)*16+13]
+//line alone.go:228
+							if result015 == 1 {
+								t107 := t88
+								t1110 := slot4
+								t124 := tag3
+//line send.go:61
+								t121 := t1110
+								t220 := t1110 + 4
+//line send.go:61
+								h3 := t107.Host[t121:t220]
+								kernel.StoreRelaxed(&h3[0], t124|uint64(t107.ID<<8|128))
+								kernel.StoreRelaxed(&h3[1], t124)
+								kernel.StoreRelaxed(&h3[2], t124|uint64(t107.Words[t107.At+2]))
+								kernel.StoreRelaxed(&h3[3], t124|uint64(t107.Words[t107.At+3]))
+//line alone.go:230
+								for w9 := 0; w9 < len(t96); w9++ {
+									kernel.StoreRelaxed(&t88.Host[slot4+4+w9], tag3|uint64(t96[w9]))
+								}
+							} else {
+//line alone.go:235
+								t134 := t88
+								t144 := slot4
+								t153 := tag3
+//line send.go:52
+								t125 := t144
+								t221 := t144 + 4
+//line send.go:52
+								h4 := t134.Post[t125:t221]
+								kernel.StoreRelaxed(&h4[0], t153|uint64(t134.ID<<8|128))
+								kernel.StoreRelaxed(&h4[1], t153)
+								kernel.StoreRelaxed(&h4[2], t153|uint64(t134.Words[t134.At+2]))
+								kernel.StoreRelaxed(&h4[3], t153|uint64(t134.Words[t134.At+3]))
+//line alone.go:236
+								for w10 := 0; w10 < len(t96); w10++ {
+									kernel.StoreRelaxed(&t88.Post[slot4+4+w10], tag3|uint64(t96[w10]))
+								}
+								t164 := t88
+								t173 := t106
+//line send.go:70
+								if !(t164.Wakes == 0) {
+//line send.go:75
+									kernel.Fence()
+									t126 := int(t173) * 16
+									t223 := (int(t173) + 1) * 16
+//line send.go:76
+									b6 := t164.Post[t126:t223]
+									loaded15 := host2.Load(r, &b6[9])
+									if loaded15 != 0 {
+//line send.go:78
+										kernel.StoreRelaxed(&t164.Host[b6[15]], 1)
+										kernel.StoreRelaxed(&t164.Host[0], 1)
+									}
+								}
+							}
+						}
+					}
+//line alone.go:207
+					result012 = true
+				}
+//line alone.go:82
+				t542 = result012
+			}
+			whole := t542
+//line alone.go:83
+			if whole && !last {
+				t572 := begin - born
+				t58 := command
+				t59 := cursor
+				t60 := box
+				t61 := in
+				t622 := mail
+			block9:
+				switch {
+				default:
+//line alone.go:103
+					loaded16 := host2.Load(r, &t58[0])
+					ordered2 := loaded16
+//line alone.go:104
+					sh.Asked[0] = uint32(ordered2)
+					if !(sh.Asked[0] != 0) {
+//line alone.go:108
+						hint2 := uint32(ordered2 >> 32)
+//line alone.go:108
+						if hint2 != sh.Hint[0] {
+							t46 := hint2
+//line alone.go:109
+							sh.Hint[0] = t46
+//line alone.go:109
+							sh.Higher[0] = 1
+						}
+						var source4 uint32 = 9
+						var sides2 uint32
+//line alone.go:112
+						if sh.Higher[0] != 0 {
+							for level2 := uint32(0); level2 < 8; level2++ {
+								if level2 == 4 {
+									continue
+								}
+								next4 := t59[level2]
+								t68 := level2
+								var result016 uint32
+								switch {
+								default:
+//line serve.go:64
+									if t68 == 4 {
+										result016 = 0
+										break
+//line serve.go:66
+									} else if t68 < 4 {
+										result016 = shape.Slots + t68*shape.SideSlots
+										break
+									}
+//line serve.go:69
+									result016 = shape.Slots + (t68-1)*shape.SideSlots
+								}
+//line alone.go:118
+								at4 := (result016 + next4&(shape.SideSlots-1)) * shape.InStep
+								loaded17 := host2.Load(r, &t61[at4])
+								if uint32(loaded17>>32) == next4+1 {
+//line alone.go:120
+									t97 := level2
+									source4 = t97
+									sides2 = 1
+								}
+							}
+//line alone.go:123
+							sh.Higher[0] = sides2
+						}
+						if source4 == 9 || source4 < 4 {
+							next5 := t59[4]
+							loaded18 := host2.Load(r, &t61[next5&(shape.Slots-1)*shape.InStep])
+							middle2 := uint32(loaded18>>32) == next5+1
+//line alone.go:128
+							posted2 := false
+							slots5 := uint32(t60[11])
+							if slots5 != 0 {
+//line alone.go:130
+								next6 := uint32(t60[8])
+								loaded19 := host2.Load(r, &t622[next6&(slots5-1)*shape.InStep])
+								posted2 = uint32(loaded19>>32) == next6+1
+							}
+							if posted2 && !(middle2 && t59[8] == 8) {
+								source4 = 8
+							} else if middle2 {
+								source4 = 4
+							}
+						}
+						if !(source4 == 9) {
+//line alone.go:143
+							t127 := t61
+							ring2 := t127
+							var at5 uint32
+//line alone.go:144
+							if source4 == 8 {
+								sh.Ticket = uint32(t60[8])
+								t135 := t622
+//line alone.go:146
+								t145 := sh.Ticket & (uint32(t60[11]) - 1) * shape.InStep
+								ring2 = t135
+								at5 = t145
+							} else {
+//line alone.go:148
+								sh.Ticket = t59[source4]
+								t165 := source4
+								var result017 uint32
+								switch {
+								default:
+//line serve.go:64
+									if t165 == 4 {
+										result017 = 0
+										break
+//line serve.go:66
+									} else if t165 < 4 {
+										result017 = shape.Slots + t165*shape.SideSlots
+										break
+									}
+//line serve.go:69
+									result017 = shape.Slots + (t165-1)*shape.SideSlots
+								}
+//line alone.go:149
+								t193 := source4
+								var result018 uint32
+//line serve.go:74
+								if t193 == 4 {
+									result018 = shape.Slots
+								} else {
+									result018 = shape.SideSlots
+								}
+//line alone.go:149
+								at5 = (result017 + sh.Ticket&(result018-1)) * shape.InStep
+							}
+							t2110 := at5
+							t224 := at5 + shape.In
+//line alone.go:151
+							slot5 := ring2[t2110:t224]
+							cell2 := words[:t233]
+							for w11 := 0; w11 < len(slot5); w11++ {
+								loaded20 := host2.Load(r, &slot5[w11])
+								v2 := loaded20
+//line alone.go:155
+								if uint32(v2>>32) != sh.Ticket+1 {
+									break block9
+								}
+								cell2[w11] = uint32(v2)
+							}
+							reply3 := cell2[t253:t263]
+							for w12 := 0; w12 < len(reply3); w12++ {
+								reply3[w12] = 0
+							}
+							t294 := source4
+//line alone.go:164
+							sh.Late = 0
+//line alone.go:164
+							sh.Missing[0] = t294
+							deadline2 := cell2[1]
+							if deadline2 != 0 && int32(uint32((shape.Clock+t572)>>10)-deadline2) > 0 {
+//line alone.go:166
+								sh.Late = 1
+							}
+							t59[8] = source4
+						}
+					}
+				}
+			}
+		}
+		beginRow[threadX] = begin
+	}
+}
+
+//go:noinline
+func quernRow7SumActor(r *host2.Run, box, command []uint64, start uint64) {
+	for threadX := range 32 {
+		r.ThreadIdx.X = threadX
+		t2 := threadX == 0
+//line alone.go:92
+		if t2 {
+			kernel.StoreRelaxed(&box[9], 1)
+			kernel.StoreRelease(&command[8], start)
+		}
+	}
+}
+
+func quernHostCollectActor(r *host2.Run) {
+	shape := host2.Value[actor.Shape](r, 0)
+	control := host2.Slice[uint64](r, 1)
+	cursors := host2.Slice[uint32](r, 2)
+	states := host2.Slice[Ball](r, 3)
+	inbox := host2.Slice[uint64](r, 4)
+	outbox := host2.Slice[uint64](r, 5)
+	post := host2.Slice[uint64](r, 6)
+	host := host2.Slice[uint64](r, 7)
+	var command []uint64
+	var cursor []uint32
+	var in []uint64
+	slots := int(shape.Slots + 7*shape.SideSlots)
+	var out []uint64
+	var number int
+	var t11 int
+	var t12 int
+	var box []uint64
+	var t13 int
+	var t14 int
+	var mail []uint64
+	var routes uint32
+	var leaving uint32
+	var handled uint32
+	cs := host2.Scratch[actor.Context](r, 0, r.BlockDim.Count())
+	begins := host2.Scratch[int64](r, 1, r.BlockDim.Count())
+	borns := host2.Scratch[int64](r, 2, r.BlockDim.Count())
+	words := host2.Dynamic[uint32](r, 2)
+	sh := host2.Shared[actor.Status](r, 0)
+	t22 := shape.OutAt
+	t23 := shape.OutAt + shape.Out - 3
+	t232 := shape.Stride
+	t252 := shape.OutAt
+	t262 := shape.OutAt + shape.Out - 3
+	var source2 uint32
+	var result uint32
+	cs2 := host2.Scratch[*actor.Context](r, 3, r.BlockDim.Count())
+	var state *Ball
+	cells := host2.Dynamic[actor.Cell[Ball, Ball]](r, 1)
+	var in2 *Ball
+	var out2 *Ball
+	var t214 *Ball
+	var t34 *Ball
+	var t44 *Ball
+	var result010 kernel.Action = 1
+	outcome := uint32(result010)
+	var forwards bool
+	var stops bool
+	var last bool
+	t95 := shape.OutAt
+	t105 := shape.OutAt + shape.Out - 3
+	t50 := shape.OutAt
+	t51 := shape.OutAt + shape.Out - 3
+	t233 := shape.Stride
+	t253 := shape.OutAt
+	t263 := shape.OutAt + shape.Out - 3
+	for r.Next() {
+		blockX := r.BlockIdx.X
+		t1 := blockX + int(shape.First)
+		t3 := t1 * 16
+		t4 := (t1 + 1) * 16
+		t5 := t1 * 16
+		t6 := (t1 + 1) * 16
+		t7 := t1 * slots * int(shape.InStep)
+		t8 := (t1 + 1) * slots * int(shape.InStep)
+		t9 := t1 * slots * int(shape.OutStep)
+		t10 := (t1 + 1) * slots * int(shape.OutStep)
+		r.ThreadIdx = kernel.Dim3{}
+//line alone.go:23
+		command = control[t3:t4]
+		r.ThreadIdx = kernel.Dim3{}
+//line alone.go:24
+		cursor = cursors[t5:t6]
+		r.ThreadIdx = kernel.Dim3{}
+		in = inbox[t7:t8]
+		r.ThreadIdx = kernel.Dim3{}
+//line alone.go:27
+		out = outbox[t9:t10]
+		r.ThreadIdx = kernel.Dim3{}
+		number = int(cursor[9])
+		t11 = number * 16
+		t12 = (number + 1) * 16
+		r.ThreadIdx = kernel.Dim3{}
+//line alone.go:30
+		box = post[t11:t12]
+		r.ThreadIdx = kernel.Dim3{}
+//line alone.go:31
+		t13 = int(box[14])
+		r.ThreadIdx = kernel.Dim3{}
+//line alone.go:31
+		t14 = int(box[14]) + int(box[11])*int(shape.InStep)
+		r.ThreadIdx = kernel.Dim3{}
+//line alone.go:31
+		mail = post[t13:t14]
+		r.ThreadIdx = kernel.Dim3{}
+//line alone.go:32
+		routes = cursor[11]
+//line alone.go:35
+		leaving = 0
+		handled = 0
+		for threadZ := range 1 {
+			for threadY := range 1 {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				first := (threadZ*1 + threadY) * 32
+				quernRow1CollectActor(r, cs, first, begins, borns, post, host, cursor, &shape, words, box, sh, t22, t23, command, in, mail, t232, t252, t262)
+			}
+		}
+//line alone.go:47
+		for leaving == 0 {
+			r.ThreadIdx = kernel.Dim3{}
+//line alone.go:48
+			source2 = sh.Missing[0]
+			if source2 == 9 {
+				leaving = 2
+				r.ThreadIdx = kernel.Dim3{}
+//line alone.go:51
+				if sh.Asked[0] != 0 {
+					leaving = 1
+				}
+				break
+			}
+			result = 257
+			r.ThreadIdx = kernel.Dim3{}
+//line alone.go:57
+			if sh.Late == 0 {
+				for threadZ := range 1 {
+					for threadY := range 1 {
+						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+						first2 := (threadZ*1 + threadY) * 32
+						quernRow2CollectActor(r, cs, first2, cs2, states, t1)
+					}
+				}
+				r.ThreadIdx = kernel.Dim3{}
+//line alone.go:58
+				state = &states[t1]
+				for threadZ := range 1 {
+					for threadY := range 1 {
+						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+						quernRow3CollectActor(r, cells)
+					}
+				}
+				r.ThreadIdx = kernel.Dim3{}
+//line alone.go:58
+				in2 = &cells[0].In
+				for threadZ := range 1 {
+					for threadY := range 1 {
+						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+						quernRow4CollectActor(r, cells)
+					}
+				}
+				r.ThreadIdx = kernel.Dim3{}
+//line alone.go:58
+				out2 = &cells[0].Out
+//line quern_gen.go:13
+				t214 = state
+				t34 = in2
+				t44 = out2
+				for threadZ := range 1 {
+					for threadY := range 1 {
+						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+						first3 := (threadZ*1 + threadY) * 32
+						quernRow5CollectActor(r, cs2, first3, t214, t34, t44, sh, outcome)
+					}
+				}
+				r.ThreadIdx = kernel.Dim3{}
+//line alone.go:63
+				result = sh.Outcome[0]
+			}
+			if result == 4 {
+				leaving = 2
+				break
+			}
+			handled++
+			forwards = routes != 0 && (result == 1 || result == 3)
+			stops = result == 2 || result == 3
+			last = stops || handled == shape.Messages
+			for threadZ := range 1 {
+				for threadY := range 1 {
+					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+					first4 := (threadZ*1 + threadY) * 32
+					quernRow6CollectActor(r, cs, first4, begins, borns, source2, box, sh, out, result, &shape, words, t95, t105, cursor, forwards, t50, t51, last, command, in, mail, t233, t253, t263)
+				}
+			}
+//line alone.go:88
+			if stops {
+				leaving = 3
+			}
+		}
+		for threadZ := range 1 {
+			for threadY := range 1 {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				start := uint64(shape.Epoch)<<32 | uint64(leaving)
+				quernRow7CollectActor(r, box, command, start)
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1CollectActor(r *host2.Run, cs []actor.Context, first int, begins, borns []int64, post, host []uint64, cursor []uint32, shape *actor.Shape, words []uint32, box []uint64, sh *actor.Status, t22, t23 uint32, command, in, mail []uint64, t232, t252, t262 uint32) {
+	cRow := cs[first:][:32]
+	beginRow := begins[first:][:32]
+	bornRow := borns[first:][:32]
+	for threadX := range 32 {
+		r.ThreadIdx.X = threadX
+		c := &cRow[threadX]
+		t2 := threadX == 0
+//line alone.go:33
+		*c = actor.Context{Post: post, Host: host, Mailbox: cursor[9], ID: cursor[10], Wakes: shape.Wakes, Words: words}
+//line alone.go:36
+		var begin int64
+		var born int64
+//line alone.go:37
+		if t2 {
+			kernel.StoreRelaxed(&box[9], 0)
+			sh.Higher[0] = 1
+//line alone.go:39
+			sh.Hint[0] = 0
+//line alone.go:39
+			sh.Missing[0] = 9
+//line alone.go:39
+			sh.Asked[0] = 0
+			now := kernel.Clock()
+			begin = now
+//line alone.go:41
+			born = begin
+			t20 := c
+			t21 := cursor
+//line alone.go:42
+			t24 := words[t22:t23]
+//line alone.go:212
+			pending := t21[12]
+			var result0 bool
+//line alone.go:213
+			if pending == 0 {
+				result0 = true
+			} else {
+				t15 := int(t21[13])
+//line alone.go:216
+				t25 := int(t21[13]) + len(t24) + 1
+//line alone.go:216
+				saved := t20.Post[t15:t25]
+				for w := 0; w < len(t24); w++ {
+					t24[w] = uint32(saved[w])
+				}
+				t32 := t20.Words
+//line alone.go:220
+				_ = t32[2]
+				t42 := t20.Words
+//line alone.go:220
+				_ = t42[3]
+//line alone.go:220
+				t52 := uint32(saved[len(t24)])
+//line alone.go:220
+				t62 := uint32(saved[len(t24)] >> 32)
+//line alone.go:220
+				t32[2] = t52
+//line alone.go:220
+				t42[3] = t62
+				t21[12] = 0
+				t72 := t20
+				t82 := t21
+				t92 := t24
+				t102 := pending - 1
+				var result02 bool
+			block:
+				switch {
+				default:
+//line alone.go:189
+					list := int(t82[11])
+					count := uint32(t72.Post[list])
+					for i := t102; i < count; i++ {
+						box2 := uint32(t72.Post[list+1+int(i)])
+						t16 := t72
+						t26 := box2
+						var ticket uint32
+						var room uint32
+					block2:
+						switch {
+						default:
+//line send.go:14
+							t17 := int(t26) * 16
+							t27 := (int(t26) + 1) * 16
+//line send.go:14
+							b := t16.Post[t17:t27]
+							var room2 uint32
+							for slots2 := uint32(b[11]); ; {
+								loaded := host2.Load(r, &b[0])
+								tail := loaded
+//line send.go:18
+								loaded2 := host2.Load(r, &b[8])
+								head := loaded2
+//line send.go:19
+								loaded3 := host2.Load(r, &b[10])
+								if loaded3 != 0 {
+//line send.go:20
+									room2 = 2
+									break
+								}
+								if uint32(tail)-uint32(head) >= slots2 && b[13] == 1 {
+									loaded4 := host2.Load(r, &t16.Host[b[15]+1])
+									head = loaded4
+//line send.go:25
+									kernel.StoreRelaxed(&b[8], head)
+								}
+								if uint32(tail)-uint32(head) >= slots2 {
+									room2 = 1
+									break
+								}
+//line send.go:33
+								old := kernel.AtomicCompareAndSwap(&b[0], tail, tail+1)
+								if old == tail {
+//line send.go:34
+									t83 := uint32(tail)
+									ticket = t83
+									room = 0
+									break block2
+								}
+							}
+//line send.go:37
+							atomic.AddUint64(&b[1], 1)
+							ticket = 0
+							room = room2
+						}
+//line alone.go:193
+						ticket2 := ticket
+						room3 := room
+//line alone.go:194
+						if room3 == 1 {
+							t53 := int(t82[13])
+//line alone.go:195
+							t63 := int(t82[13]) + len(t92) + 1
+//line alone.go:195
+							saved2 := t72.Post[t53:t63]
+							for w2 := 0; w2 < len(t92); w2++ {
+								saved2[w2] = uint64(t92[w2])
+							}
+							result03 := t72.Correlation()
+//line alone.go:199
+							saved2[len(t92)] = result03
+							t82[12] = i + 1
+							result02 = false
+							break block
+						}
+//line alone.go:203
+						if room3 == 0 {
+							t84 := t72
+							t93 := t92
+							t103 := box2
+							t112 := ticket2
+//line alone.go:227
+							t18 := t84
+							t28 := t103
+							t33 := t112
+//line send.go:43
+							t19 := int(t28) * 16
+							t29 := (int(t28) + 1) * 16
+//line send.go:43
+							b2 := t18.Post[t19:t29]
+							result04 := int(b2[14] + uint64(t33&(uint32(b2[11])-1))*b2[12])
+//line alone.go:227
+							t54 := result04
+							t64 := uint64(t112+1) << 32
+							slot := t54
+							tag := t64
+//line alone.go:228
+							t73 := t84
+							t85 := t103
+//line send.go:48
+							result05 := t73.Post[int(t85)*16+13]
+//line alone.go:228
+							if result05 == 1 {
+								t104 := t84
+								t113 := slot
+								t122 := tag
+//line send.go:61
+								t110 := t113
+								t210 := t113 + 4
+//line send.go:61
+								h := t104.Host[t110:t210]
+								kernel.StoreRelaxed(&h[0], t122|uint64(t104.ID<<8|128))
+								kernel.StoreRelaxed(&h[1], t122)
+								kernel.StoreRelaxed(&h[2], t122|uint64(t104.Words[t104.At+2]))
+								kernel.StoreRelaxed(&h[3], t122|uint64(t104.Words[t104.At+3]))
+//line alone.go:230
+								for w3 := 0; w3 < len(t93); w3++ {
+									kernel.StoreRelaxed(&t84.Host[slot+4+w3], tag|uint64(t93[w3]))
+								}
+							} else {
+//line alone.go:235
+								t132 := t84
+								t142 := slot
+								t152 := tag
+//line send.go:52
+								t111 := t142
+								t211 := t142 + 4
+//line send.go:52
+								h2 := t132.Post[t111:t211]
+								kernel.StoreRelaxed(&h2[0], t152|uint64(t132.ID<<8|128))
+								kernel.StoreRelaxed(&h2[1], t152)
+								kernel.StoreRelaxed(&h2[2], t152|uint64(t132.Words[t132.At+2]))
+								kernel.StoreRelaxed(&h2[3], t152|uint64(t132.Words[t132.At+3]))
+//line alone.go:236
+								for w4 := 0; w4 < len(t93); w4++ {
+									kernel.StoreRelaxed(&t84.Post[slot+4+w4], tag|uint64(t93[w4]))
+								}
+								t162 := t84
+								t172 := t103
+//line send.go:70
+								if !(t162.Wakes == 0) {
+//line send.go:75
+									kernel.Fence()
+									t114 := int(t172) * 16
+									t212 := (int(t172) + 1) * 16
+//line send.go:76
+									b3 := t162.Post[t114:t212]
+									loaded5 := host2.Load(r, &b3[9])
+									if loaded5 != 0 {
+//line send.go:78
+										kernel.StoreRelaxed(&t162.Host[b3[15]], 1)
+										kernel.StoreRelaxed(&t162.Host[0], 1)
+									}
+								}
+							}
+						}
+					}
+//line alone.go:207
+					result02 = true
+				}
+//line alone.go:222
+				result0 = result02
+			}
+//line alone.go:42
+			if result0 {
+				t282 := begin - born
+				t292 := command
+				t30 := cursor
+				t31 := box
+				t322 := in
+				t332 := mail
+			block3:
+				switch {
+				default:
+//line alone.go:103
+					loaded6 := host2.Load(r, &t292[0])
+					ordered := loaded6
+//line alone.go:104
+					sh.Asked[0] = uint32(ordered)
+					if !(sh.Asked[0] != 0) {
+//line alone.go:108
+						hint := uint32(ordered >> 32)
+//line alone.go:108
+						if hint != sh.Hint[0] {
+							t43 := hint
+//line alone.go:109
+							sh.Hint[0] = t43
+//line alone.go:109
+							sh.Higher[0] = 1
+						}
+						var source uint32 = 9
+						var sides uint32
+//line alone.go:112
+						if sh.Higher[0] != 0 {
+							for level := uint32(0); level < 8; level++ {
+								if level == 4 {
+									continue
+								}
+								next := t30[level]
+								t65 := level
+								var result06 uint32
+								switch {
+								default:
+//line serve.go:64
+									if t65 == 4 {
+										result06 = 0
+										break
+//line serve.go:66
+									} else if t65 < 4 {
+										result06 = shape.Slots + t65*shape.SideSlots
+										break
+									}
+//line serve.go:69
+									result06 = shape.Slots + (t65-1)*shape.SideSlots
+								}
+//line alone.go:118
+								at := (result06 + next&(shape.SideSlots-1)) * shape.InStep
+								loaded7 := host2.Load(r, &t322[at])
+								if uint32(loaded7>>32) == next+1 {
+//line alone.go:120
+									t94 := level
+									source = t94
+									sides = 1
+								}
+							}
+//line alone.go:123
+							sh.Higher[0] = sides
+						}
+						if source == 9 || source < 4 {
+							next2 := t30[4]
+							loaded8 := host2.Load(r, &t322[next2&(shape.Slots-1)*shape.InStep])
+							middle := uint32(loaded8>>32) == next2+1
+//line alone.go:128
+							posted := false
+							slots3 := uint32(t31[11])
+							if slots3 != 0 {
+//line alone.go:130
+								next3 := uint32(t31[8])
+								loaded9 := host2.Load(r, &t332[next3&(slots3-1)*shape.InStep])
+								posted = uint32(loaded9>>32) == next3+1
+							}
+							if posted && !(middle && t30[8] == 8) {
+								source = 8
+							} else if middle {
+								source = 4
+							}
+						}
+						if !(source == 9) {
+//line alone.go:143
+							t123 := t322
+							ring := t123
+							var at2 uint32
+//line alone.go:144
+							if source == 8 {
+								sh.Ticket = uint32(t31[8])
+								t133 := t332
+//line alone.go:146
+								t143 := sh.Ticket & (uint32(t31[11]) - 1) * shape.InStep
+								ring = t133
+								at2 = t143
+							} else {
+//line alone.go:148
+								sh.Ticket = t30[source]
+								t163 := source
+								var result07 uint32
+								switch {
+								default:
+//line serve.go:64
+									if t163 == 4 {
+										result07 = 0
+										break
+//line serve.go:66
+									} else if t163 < 4 {
+										result07 = shape.Slots + t163*shape.SideSlots
+										break
+									}
+//line serve.go:69
+									result07 = shape.Slots + (t163-1)*shape.SideSlots
+								}
+//line alone.go:149
+								t192 := source
+								var result08 uint32
+//line serve.go:74
+								if t192 == 4 {
+									result08 = shape.Slots
+								} else {
+									result08 = shape.SideSlots
+								}
+//line alone.go:149
+								at2 = (result07 + sh.Ticket&(result08-1)) * shape.InStep
+							}
+							t213 := at2
+							t222 := at2 + shape.In
+//line alone.go:151
+							slot2 := ring[t213:t222]
+							cell := words[:t232]
+							for w5 := 0; w5 < len(slot2); w5++ {
+								loaded10 := host2.Load(r, &slot2[w5])
+								v := loaded10
+//line alone.go:155
+								if uint32(v>>32) != sh.Ticket+1 {
+									break block3
+								}
+								cell[w5] = uint32(v)
+							}
+							reply := cell[t252:t262]
+							for w6 := 0; w6 < len(reply); w6++ {
+								reply[w6] = 0
+							}
+							t293 := source
+//line alone.go:164
+							sh.Late = 0
+//line alone.go:164
+							sh.Missing[0] = t293
+							deadline := cell[1]
+							if deadline != 0 && int32(uint32((shape.Clock+t282)>>10)-deadline) > 0 {
+//line alone.go:166
+								sh.Late = 1
+							}
+							t30[8] = source
+						}
+					}
+				}
+			}
+		}
+		beginRow[threadX] = begin
+		bornRow[threadX] = born
+	}
+}
+
+//go:noinline
+func quernRow2CollectActor(r *host2.Run, cs []actor.Context, first2 int, cs2 []*actor.Context, states []Ball, t1 int) {
+	cRow := cs[first2:][:32]
+	cRow2 := cs2[first2:][:32]
+	for threadX := range 32 {
+		r.ThreadIdx.X = threadX
+		c := &cRow[threadX]
+//line alone.go:58
+		c2 := c
+//line alone.go:58
+		_ = states[t1]
+		cRow2[threadX] = c2
+	}
+}
+
+//go:noinline
+func quernRow3CollectActor(r *host2.Run, cells []actor.Cell[Ball, Ball]) {
+	for threadX := range 32 {
+		r.ThreadIdx.X = threadX
+//line alone.go:58
+		_ = cells[0].In
+	}
+}
+
+//go:noinline
+func quernRow4CollectActor(r *host2.Run, cells []actor.Cell[Ball, Ball]) {
+	for threadX := range 32 {
+		r.ThreadIdx.X = threadX
+//line alone.go:58
+		_ = cells[0].Out
+	}
+}
+
+//go:noinline
+func quernRow5CollectActor(r *host2.Run, cs2 []*actor.Context, first3 int, t214, t34, t44 *Ball, sh *actor.Status, outcome uint32) {
+	cRow2 := cs2[first3:][:32]
+	for threadX := range 32 {
+		r.ThreadIdx.X = threadX
+		c2 := cRow2[threadX]
+		t2 := threadX == 0
+//line quern_gen.go:13
+		t115 := c2
+//line handlers.go:216
+		if threadX == 0 {
+			result09 := t115.Sender()
+			if result09 != 0 {
+//line handlers.go:218
+				*t214 = *t34
+			}
+			*t44 = *t214
+		}
+//line alone.go:59
+		if t2 {
+			sh.Outcome[0] = outcome
+		}
+	}
+}
+
+//go:noinline
+func quernRow6CollectActor(r *host2.Run, cs []actor.Context, first4 int, begins, borns []int64, source2 uint32, box []uint64, sh *actor.Status, out []uint64, result uint32, shape *actor.Shape, words []uint32, t95, t105 uint32, cursor []uint32, forwards bool, t50, t51 uint32, last bool, command, in, mail []uint64, t233, t253, t263 uint32) {
+	cRow := cs[first4:][:32]
+	beginRow := begins[first4:][:32]
+	bornRow := borns[first4:][:32]
+	for threadX := range 32 {
+		r.ThreadIdx.X = threadX
+		c := &cRow[threadX]
+		begin := beginRow[threadX]
+		born := bornRow[threadX]
+		t2 := threadX == 0
+//line alone.go:73
+		if t2 {
+			now2 := kernel.Clock()
+			now3 := now2
+//line alone.go:75
+			if source2 == 8 {
+				kernel.StoreRelaxed(&box[8], uint64(sh.Ticket+1))
+			} else {
+				t422 := out
+				t442 := result
+				t45 := uint32(now3 - begin)
+//line alone.go:173
+				source3 := sh.Missing[0]
+				t215 := source3
+				var result011 uint32
+				switch {
+				default:
+//line serve.go:64
+					if t215 == 4 {
+						result011 = 0
+						break
+//line serve.go:66
+					} else if t215 < 4 {
+						result011 = shape.Slots + t215*shape.SideSlots
+						break
+					}
+//line serve.go:69
+					result011 = shape.Slots + (t215-1)*shape.SideSlots
+				}
+//line alone.go:174
+				t55 := source3
+				var result012 uint32
+//line serve.go:74
+				if t55 == 4 {
+					result012 = shape.Slots
+				} else {
+					result012 = shape.SideSlots
+				}
+//line alone.go:174
+				at3 := (result011 + sh.Ticket&(result012-1)) * shape.OutStep
+				t74 := at3
+				t86 := at3 + shape.Out
+//line alone.go:175
+				slot3 := t422[t74:t86]
+				tag2 := uint64(sh.Ticket+1) << 32
+				reply2 := words[t95:t105]
+				kernel.StoreRelaxed(&slot3[0], tag2|uint64(t442))
+				kernel.StoreRelaxed(&slot3[1], tag2|uint64(t45))
+				kernel.StoreRelaxed(&slot3[2], tag2)
+				for w7 := 0; w7 < len(reply2); w7++ {
+					kernel.StoreRelaxed(&slot3[3+w7], tag2|uint64(reply2[w7]))
+				}
+//line alone.go:79
+				cursor[source2] = sh.Ticket + 1
+			}
+			t47 := now3
+			begin = t47
+//line alone.go:81
+			sh.Missing[0] = 9
+			t542 := !forwards
+			if !t542 {
+				t48 := c
+				t49 := cursor
+//line alone.go:82
+				t522 := words[t50:t51]
+				var result013 bool
+			block7:
+				switch {
+				default:
+//line alone.go:189
+					list2 := int(t49[11])
+					count2 := uint32(t48.Post[list2])
+					for i2 := uint32(0); i2 < count2; i2++ {
+						box3 := uint32(t48.Post[list2+1+int(i2)])
+						t116 := t48
+						t216 := box3
+						var ticket3 uint32
+						var room4 uint32
+					block8:
+						switch {
+						default:
+//line send.go:14
+							t117 := int(t216) * 16
+							t217 := (int(t216) + 1) * 16
+//line send.go:14
+							b4 := t116.Post[t117:t217]
+							var room5 uint32
+							for slots4 := uint32(b4[11]); ; {
+								loaded11 := host2.Load(r, &b4[0])
+								tail2 := loaded11
+//line send.go:18
+								loaded12 := host2.Load(r, &b4[8])
+								head2 := loaded12
+//line send.go:19
+								loaded13 := host2.Load(r, &b4[10])
+								if loaded13 != 0 {
+//line send.go:20
+									room5 = 2
+									break
+								}
+								if uint32(tail2)-uint32(head2) >= slots4 && b4[13] == 1 {
+									loaded14 := host2.Load(r, &t116.Host[b4[15]+1])
+									head2 = loaded14
+//line send.go:25
+									kernel.StoreRelaxed(&b4[8], head2)
+								}
+								if uint32(tail2)-uint32(head2) >= slots4 {
+									room5 = 1
+									break
+								}
+//line send.go:33
+								old2 := kernel.AtomicCompareAndSwap(&b4[0], tail2, tail2+1)
+								if old2 == tail2 {
+//line send.go:34
+									t87 := uint32(tail2)
+									ticket3 = t87
+									room4 = 0
+									break block8
+								}
+							}
+//line send.go:37
+							atomic.AddUint64(&b4[1], 1)
+							ticket3 = 0
+							room4 = room5
+						}
+//line alone.go:193
+						ticket4 := ticket3
+						room6 := room4
+//line alone.go:194
+						if room6 == 1 {
+							t56 := int(t49[13])
+//line alone.go:195
+							t66 := int(t49[13]) + len(t522) + 1
+//line alone.go:195
+							saved3 := t48.Post[t56:t66]
+							for w8 := 0; w8 < len(t522); w8++ {
+								saved3[w8] = uint64(t522[w8])
+							}
+							result014 := t48.Correlation()
+//line alone.go:199
+							saved3[len(t522)] = result014
+							t49[12] = i2 + 1
+							result013 = false
+							break block7
+						}
+//line alone.go:203
+						if room6 == 0 {
+							t88 := t48
+							t96 := t522
+							t106 := box3
+							t118 := ticket4
+//line alone.go:227
+							t119 := t88
+							t218 := t106
+							t35 := t118
+//line send.go:43
+							t120 := int(t218) * 16
+							t219 := (int(t218) + 1) * 16
+//line send.go:43
+							b5 := t119.Post[t120:t219]
+							result015 := int(b5[14] + uint64(t35&(uint32(b5[11])-1))*b5[12])
+//line alone.go:227
+							t57 := result015
+							t67 := uint64(t118+1) << 32
+							slot4 := t57
+							tag3 := t67
+//line alone.go:228
+							t75 := t88
+							t89 := t106
+//line send.go:48
+							result016 := t75.Post[int(t89)*16+13]
+//line alone.go:228
+							if result016 == 1 {
+								t107 := t88
+								t1110 := slot4
+								t124 := tag3
+//line send.go:61
+								t121 := t1110
+								t220 := t1110 + 4
+//line send.go:61
+								h3 := t107.Host[t121:t220]
+								kernel.StoreRelaxed(&h3[0], t124|uint64(t107.ID<<8|128))
+								kernel.StoreRelaxed(&h3[1], t124)
+								kernel.StoreRelaxed(&h3[2], t124|uint64(t107.Words[t107.At+2]))
+								kernel.StoreRelaxed(&h3[3], t124|uint64(t107.Words[t107.At+3]))
+//line alone.go:230
+								for w9 := 0; w9 < len(t96); w9++ {
+									kernel.StoreRelaxed(&t88.Host[slot4+4+w9], tag3|uint64(t96[w9]))
+								}
+							} else {
+//line alone.go:235
+								t134 := t88
+								t144 := slot4
+								t153 := tag3
+//line send.go:52
+								t125 := t144
+								t221 := t144 + 4
+//line send.go:52
+								h4 := t134.Post[t125:t221]
+								kernel.StoreRelaxed(&h4[0], t153|uint64(t134.ID<<8|128))
+								kernel.StoreRelaxed(&h4[1], t153)
+								kernel.StoreRelaxed(&h4[2], t153|uint64(t134.Words[t134.At+2]))
+								kernel.StoreRelaxed(&h4[3], t153|uint64(t134.Words[t134.At+3]))
+//line alone.go:236
+								for w10 := 0; w10 < len(t96); w10++ {
+									kernel.StoreRelaxed(&t88.Post[slot4+4+w10], tag3|uint64(t96[w10]))
+								}
+								t164 := t88
+								t173 := t106
+//line send.go:70
+								if !(t164.Wakes == 0) {
+//line send.go:75
+									kernel.Fence()
+									t126 := int(t173) * 16
+									t223 := (int(t173) + 1) * 16
+//line send.go:76
+									b6 := t164.Post[t126:t223]
+									loaded15 := host2.Load(r, &b6[9])
+									if loaded15 != 0 {
+//line send.go:78
+										kernel.StoreRelaxed(&t164.Host[b6[15]], 1)
+										kernel.StoreRelaxed(&t164.Host[0], 1)
+									}
+								}
+							}
+						}
+					}
+//line alone.go:207
+					result013 = true
+				}
+//line alone.go:82
+				t542 = result013
+			}
+			whole := t542
+//line alone.go:83
+			if whole && !last {
+				t572 := begin - born
+				t58 := command
+				t59 := cursor
+				t60 := box
+				t61 := in
+				t622 := mail
+			block9:
+				switch {
+				default:
+//line alone.go:103
+					loaded16 := host2.Load(r, &t58[0])
+					ordered2 := loaded16
+//line alone.go:104
+					sh.Asked[0] = uint32(ordered2)
+					if !(sh.Asked[0] != 0) {
+//line alone.go:108
+						hint2 := uint32(ordered2 >> 32)
+//line alone.go:108
+						if hint2 != sh.Hint[0] {
+							t46 := hint2
+//line alone.go:109
+							sh.Hint[0] = t46
+//line alone.go:109
+							sh.Higher[0] = 1
+						}
+						var source4 uint32 = 9
+						var sides2 uint32
+//line alone.go:112
+						if sh.Higher[0] != 0 {
+							for level2 := uint32(0); level2 < 8; level2++ {
+								if level2 == 4 {
+									continue
+								}
+								next4 := t59[level2]
+								t68 := level2
+								var result017 uint32
+								switch {
+								default:
+//line serve.go:64
+									if t68 == 4 {
+										result017 = 0
+										break
+//line serve.go:66
+									} else if t68 < 4 {
+										result017 = shape.Slots + t68*shape.SideSlots
+										break
+									}
+//line serve.go:69
+									result017 = shape.Slots + (t68-1)*shape.SideSlots
+								}
+//line alone.go:118
+								at4 := (result017 + next4&(shape.SideSlots-1)) * shape.InStep
+								loaded17 := host2.Load(r, &t61[at4])
+								if uint32(loaded17>>32) == next4+1 {
+//line alone.go:120
+									t97 := level2
+									source4 = t97
+									sides2 = 1
+								}
+							}
+//line alone.go:123
+							sh.Higher[0] = sides2
+						}
+						if source4 == 9 || source4 < 4 {
+							next5 := t59[4]
+							loaded18 := host2.Load(r, &t61[next5&(shape.Slots-1)*shape.InStep])
+							middle2 := uint32(loaded18>>32) == next5+1
+//line alone.go:128
+							posted2 := false
+							slots5 := uint32(t60[11])
+							if slots5 != 0 {
+//line alone.go:130
+								next6 := uint32(t60[8])
+								loaded19 := host2.Load(r, &t622[next6&(slots5-1)*shape.InStep])
+								posted2 = uint32(loaded19>>32) == next6+1
+							}
+							if posted2 && !(middle2 && t59[8] == 8) {
+								source4 = 8
+							} else if middle2 {
+								source4 = 4
+							}
+						}
+						if !(source4 == 9) {
+//line alone.go:143
+							t127 := t61
+							ring2 := t127
+							var at5 uint32
+//line alone.go:144
+							if source4 == 8 {
+								sh.Ticket = uint32(t60[8])
+								t135 := t622
+//line alone.go:146
+								t145 := sh.Ticket & (uint32(t60[11]) - 1) * shape.InStep
+								ring2 = t135
+								at5 = t145
+							} else {
+//line alone.go:148
+								sh.Ticket = t59[source4]
+								t165 := source4
+								var result018 uint32
+								switch {
+								default:
+//line serve.go:64
+									if t165 == 4 {
+										result018 = 0
+										break
+//line serve.go:66
+									} else if t165 < 4 {
+										result018 = shape.Slots + t165*shape.SideSlots
+										break
+									}
+//line serve.go:69
+									result018 = shape.Slots + (t165-1)*shape.SideSlots
+								}
+//line alone.go:149
+								t193 := source4
+								var result019 uint32
+//line serve.go:74
+								if t193 == 4 {
+									result019 = shape.Slots
+								} else {
+									result019 = shape.SideSlots
+								}
+//line alone.go:149
+								at5 = (result018 + sh.Ticket&(result019-1)) * shape.InStep
+							}
+							t2110 := at5
+							t224 := at5 + shape.In
+//line alone.go:151
+							slot5 := ring2[t2110:t224]
+							cell2 := words[:t233]
+							for w11 := 0; w11 < len(slot5); w11++ {
+								loaded20 := host2.Load(r, &slot5[w11])
+								v2 := loaded20
+//line alone.go:155
+								if uint32(v2>>32) != sh.Ticket+1 {
+									break block9
+								}
+								cell2[w11] = uint32(v2)
+							}
+							reply3 := cell2[t253:t263]
+							for w12 := 0; w12 < len(reply3); w12++ {
+								reply3[w12] = 0
+							}
+							t294 := source4
+//line alone.go:164
+							sh.Late = 0
+//line alone.go:164
+							sh.Missing[0] = t294
+							deadline2 := cell2[1]
+							if deadline2 != 0 && int32(uint32((shape.Clock+t572)>>10)-deadline2) > 0 {
+//line alone.go:166
+								sh.Late = 1
+							}
+							t59[8] = source4
+						}
+					}
+				}
+			}
+		}
+		beginRow[threadX] = begin
+	}
+}
+
+//go:noinline
+func quernRow7CollectActor(r *host2.Run, box, command []uint64, start uint64) {
+	for threadX := range 32 {
+		r.ThreadIdx.X = threadX
+		t2 := threadX == 0
+//line alone.go:92
+		if t2 {
+			kernel.StoreRelaxed(&box[9], 1)
+			kernel.StoreRelease(&command[8], start)
+		}
+	}
+}
+
+func quernHostCountActor(r *host2.Run) {
+	shape := host2.Value[actor.Shape](r, 0)
+	control := host2.Slice[uint64](r, 1)
+	cursors := host2.Slice[uint32](r, 2)
+	states := host2.Slice[Ball](r, 3)
+	inbox := host2.Slice[uint64](r, 4)
+	outbox := host2.Slice[uint64](r, 5)
+	post := host2.Slice[uint64](r, 6)
+	host := host2.Slice[uint64](r, 7)
+	var command []uint64
+	var cursor []uint32
+	var in []uint64
+	slots := int(shape.Slots + 7*shape.SideSlots)
+	var out []uint64
+	var number int
+	var t11 int
+	var t12 int
+	var box []uint64
+	var t13 int
+	var t14 int
+	var mail []uint64
+	var routes uint32
+	var leaving uint32
+	var handled uint32
+	cs := host2.Scratch[actor.Context](r, 0, r.BlockDim.Count())
+	begins := host2.Scratch[int64](r, 1, r.BlockDim.Count())
+	borns := host2.Scratch[int64](r, 2, r.BlockDim.Count())
+	words := host2.Dynamic[uint32](r, 2)
+	sh := host2.Shared[actor.Status](r, 0)
+	t22 := shape.OutAt
+	t23 := shape.OutAt + shape.Out - 3
+	t232 := shape.Stride
+	t252 := shape.OutAt
+	t262 := shape.OutAt + shape.Out - 3
+	var source2 uint32
+	var result uint32
+	cs2 := host2.Scratch[*actor.Context](r, 3, r.BlockDim.Count())
+	var state *Ball
+	cells := host2.Dynamic[actor.Cell[Ball, Ball]](r, 1)
+	var out2 *Ball
+	var t214 *Ball
+	var t44 *Ball
+	var result010 kernel.Action = 1
+	outcome := uint32(result010)
+	var forwards bool
+	var stops bool
+	var last bool
+	t95 := shape.OutAt
+	t105 := shape.OutAt + shape.Out - 3
+	t50 := shape.OutAt
+	t51 := shape.OutAt + shape.Out - 3
+	t233 := shape.Stride
+	t253 := shape.OutAt
+	t263 := shape.OutAt + shape.Out - 3
+	for r.Next() {
+		blockX := r.BlockIdx.X
+		t1 := blockX + int(shape.First)
+		t3 := t1 * 16
+		t4 := (t1 + 1) * 16
+		t5 := t1 * 16
+		t6 := (t1 + 1) * 16
+		t7 := t1 * slots * int(shape.InStep)
+		t8 := (t1 + 1) * slots * int(shape.InStep)
+		t9 := t1 * slots * int(shape.OutStep)
+		t10 := (t1 + 1) * slots * int(shape.OutStep)
+		r.ThreadIdx = kernel.Dim3{}
+//line alone.go:23
+		command = control[t3:t4]
+		r.ThreadIdx = kernel.Dim3{}
+//line alone.go:24
+		cursor = cursors[t5:t6]
+		r.ThreadIdx = kernel.Dim3{}
+		in = inbox[t7:t8]
+		r.ThreadIdx = kernel.Dim3{}
+//line alone.go:27
+		out = outbox[t9:t10]
+		r.ThreadIdx = kernel.Dim3{}
+		number = int(cursor[9])
+		t11 = number * 16
+		t12 = (number + 1) * 16
+		r.ThreadIdx = kernel.Dim3{}
+//line alone.go:30
+		box = post[t11:t12]
+		r.ThreadIdx = kernel.Dim3{}
+//line alone.go:31
+		t13 = int(box[14])
+		r.ThreadIdx = kernel.Dim3{}
+//line alone.go:31
+		t14 = int(box[14]) + int(box[11])*int(shape.InStep)
+		r.ThreadIdx = kernel.Dim3{}
+//line alone.go:31
+		mail = post[t13:t14]
+		r.ThreadIdx = kernel.Dim3{}
+//line alone.go:32
+		routes = cursor[11]
+//line alone.go:35
+		leaving = 0
+		handled = 0
+		for threadZ := range 1 {
+			for threadY := range 1 {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				first := (threadZ*1 + threadY) * 32
+				quernRow1CountActor(r, cs, first, begins, borns, post, host, cursor, &shape, words, box, sh, t22, t23, command, in, mail, t232, t252, t262)
+			}
+		}
+//line alone.go:47
+		for leaving == 0 {
+			r.ThreadIdx = kernel.Dim3{}
+//line alone.go:48
+			source2 = sh.Missing[0]
+			if source2 == 9 {
+				leaving = 2
+				r.ThreadIdx = kernel.Dim3{}
+//line alone.go:51
+				if sh.Asked[0] != 0 {
+					leaving = 1
+				}
+				break
+			}
+			result = 257
+			r.ThreadIdx = kernel.Dim3{}
+//line alone.go:57
+			if sh.Late == 0 {
+				for threadZ := range 1 {
+					for threadY := range 1 {
+						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+						first2 := (threadZ*1 + threadY) * 32
+						quernRow2CountActor(r, cs, first2, cs2, states, t1)
+					}
+				}
+				r.ThreadIdx = kernel.Dim3{}
+//line alone.go:58
+				state = &states[t1]
+				for threadZ := range 1 {
+					for threadY := range 1 {
+						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+						quernRow3CountActor(r, cells)
+					}
+				}
+				r.ThreadIdx = kernel.Dim3{}
+//line alone.go:58
+				out2 = &cells[0].Out
+//line quern_gen.go:13
+				t214 = state
+				t44 = out2
+				for threadZ := range 1 {
+					for threadY := range 1 {
+						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+						first3 := (threadZ*1 + threadY) * 32
+						quernRow4CountActor(r, cs2, first3, t214, t44, sh, outcome)
+					}
+				}
+				r.ThreadIdx = kernel.Dim3{}
+//line alone.go:63
+				result = sh.Outcome[0]
+			}
+			if result == 4 {
+				leaving = 2
+				break
+			}
+			handled++
+			forwards = routes != 0 && (result == 1 || result == 3)
+			stops = result == 2 || result == 3
+			last = stops || handled == shape.Messages
+			for threadZ := range 1 {
+				for threadY := range 1 {
+					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+					first4 := (threadZ*1 + threadY) * 32
+					quernRow5CountActor(r, cs, first4, begins, borns, source2, box, sh, out, result, &shape, words, t95, t105, cursor, forwards, t50, t51, last, command, in, mail, t233, t253, t263)
+				}
+			}
+//line alone.go:88
+			if stops {
+				leaving = 3
+			}
+		}
+		for threadZ := range 1 {
+			for threadY := range 1 {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				start := uint64(shape.Epoch)<<32 | uint64(leaving)
+				quernRow6CountActor(r, box, command, start)
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1CountActor(r *host2.Run, cs []actor.Context, first int, begins, borns []int64, post, host []uint64, cursor []uint32, shape *actor.Shape, words []uint32, box []uint64, sh *actor.Status, t22, t23 uint32, command, in, mail []uint64, t232, t252, t262 uint32) {
+	cRow := cs[first:][:32]
+	beginRow := begins[first:][:32]
+	bornRow := borns[first:][:32]
+	for threadX := range 32 {
+		r.ThreadIdx.X = threadX
+		c := &cRow[threadX]
+		t2 := threadX == 0
+//line alone.go:33
+		*c = actor.Context{Post: post, Host: host, Mailbox: cursor[9], ID: cursor[10], Wakes: shape.Wakes, Words: words}
+//line alone.go:36
+		var begin int64
+		var born int64
+//line alone.go:37
+		if t2 {
+			kernel.StoreRelaxed(&box[9], 0)
+			sh.Higher[0] = 1
+//line alone.go:39
+			sh.Hint[0] = 0
+//line alone.go:39
+			sh.Missing[0] = 9
+//line alone.go:39
+			sh.Asked[0] = 0
+			now := kernel.Clock()
+			begin = now
+//line alone.go:41
+			born = begin
+			t20 := c
+			t21 := cursor
+//line alone.go:42
+			t24 := words[t22:t23]
+//line alone.go:212
+			pending := t21[12]
+			var result0 bool
+//line alone.go:213
+			if pending == 0 {
+				result0 = true
+			} else {
+				t15 := int(t21[13])
+//line alone.go:216
+				t25 := int(t21[13]) + len(t24) + 1
+//line alone.go:216
+				saved := t20.Post[t15:t25]
+				for w := 0; w < len(t24); w++ {
+					t24[w] = uint32(saved[w])
+				}
+				t32 := t20.Words
+//line alone.go:220
+				_ = t32[2]
+				t42 := t20.Words
+//line alone.go:220
+				_ = t42[3]
+//line alone.go:220
+				t52 := uint32(saved[len(t24)])
+//line alone.go:220
+				t62 := uint32(saved[len(t24)] >> 32)
+//line alone.go:220
+				t32[2] = t52
+//line alone.go:220
+				t42[3] = t62
+				t21[12] = 0
+				t72 := t20
+				t82 := t21
+				t92 := t24
+				t102 := pending - 1
+				var result02 bool
+			block:
+				switch {
+				default:
+//line alone.go:189
+					list := int(t82[11])
+					count := uint32(t72.Post[list])
+					for i := t102; i < count; i++ {
+						box2 := uint32(t72.Post[list+1+int(i)])
+						t16 := t72
+						t26 := box2
+						var ticket uint32
+						var room uint32
+					block2:
+						switch {
+						default:
+//line send.go:14
+							t17 := int(t26) * 16
+							t27 := (int(t26) + 1) * 16
+//line send.go:14
+							b := t16.Post[t17:t27]
+							var room2 uint32
+							for slots2 := uint32(b[11]); ; {
+								loaded := host2.Load(r, &b[0])
+								tail := loaded
+//line send.go:18
+								loaded2 := host2.Load(r, &b[8])
+								head := loaded2
+//line send.go:19
+								loaded3 := host2.Load(r, &b[10])
+								if loaded3 != 0 {
+//line send.go:20
+									room2 = 2
+									break
+								}
+								if uint32(tail)-uint32(head) >= slots2 && b[13] == 1 {
+									loaded4 := host2.Load(r, &t16.Host[b[15]+1])
+									head = loaded4
+//line send.go:25
+									kernel.StoreRelaxed(&b[8], head)
+								}
+								if uint32(tail)-uint32(head) >= slots2 {
+									room2 = 1
+									break
+								}
+//line send.go:33
+								old := kernel.AtomicCompareAndSwap(&b[0], tail, tail+1)
+								if old == tail {
+//line send.go:34
+									t83 := uint32(tail)
+									ticket = t83
+									room = 0
+									break block2
+								}
+							}
+//line send.go:37
+							atomic.AddUint64(&b[1], 1)
+							ticket = 0
+							room = room2
+						}
+//line alone.go:193
+						ticket2 := ticket
+						room3 := room
+//line alone.go:194
+						if room3 == 1 {
+							t53 := int(t82[13])
+//line alone.go:195
+							t63 := int(t82[13]) + len(t92) + 1
+//line alone.go:195
+							saved2 := t72.Post[t53:t63]
+							for w2 := 0; w2 < len(t92); w2++ {
+								saved2[w2] = uint64(t92[w2])
+							}
+							result03 := t72.Correlation()
+//line alone.go:199
+							saved2[len(t92)] = result03
+							t82[12] = i + 1
+							result02 = false
+							break block
+						}
+//line alone.go:203
+						if room3 == 0 {
+							t84 := t72
+							t93 := t92
+							t103 := box2
+							t112 := ticket2
+//line alone.go:227
+							t18 := t84
+							t28 := t103
+							t33 := t112
+//line send.go:43
+							t19 := int(t28) * 16
+							t29 := (int(t28) + 1) * 16
+//line send.go:43
+							b2 := t18.Post[t19:t29]
+							result04 := int(b2[14] + uint64(t33&(uint32(b2[11])-1))*b2[12])
+//line alone.go:227
+							t54 := result04
+							t64 := uint64(t112+1) << 32
+							slot := t54
+							tag := t64
+//line alone.go:228
+							t73 := t84
+							t85 := t103
+//line send.go:48
+							result05 := t73.Post[int(t85)*16+13]
+//line alone.go:228
+							if result05 == 1 {
+								t104 := t84
+								t113 := slot
+								t122 := tag
+//line send.go:61
+								t110 := t113
+								t210 := t113 + 4
+//line send.go:61
+								h := t104.Host[t110:t210]
+								kernel.StoreRelaxed(&h[0], t122|uint64(t104.ID<<8|128))
+								kernel.StoreRelaxed(&h[1], t122)
+								kernel.StoreRelaxed(&h[2], t122|uint64(t104.Words[t104.At+2]))
+								kernel.StoreRelaxed(&h[3], t122|uint64(t104.Words[t104.At+3]))
+//line alone.go:230
+								for w3 := 0; w3 < len(t93); w3++ {
+									kernel.StoreRelaxed(&t84.Host[slot+4+w3], tag|uint64(t93[w3]))
+								}
+							} else {
+//line alone.go:235
+								t132 := t84
+								t142 := slot
+								t152 := tag
+//line send.go:52
+								t111 := t142
+								t211 := t142 + 4
+//line send.go:52
+								h2 := t132.Post[t111:t211]
+								kernel.StoreRelaxed(&h2[0], t152|uint64(t132.ID<<8|128))
+								kernel.StoreRelaxed(&h2[1], t152)
+								kernel.StoreRelaxed(&h2[2], t152|uint64(t132.Words[t132.At+2]))
+								kernel.StoreRelaxed(&h2[3], t152|uint64(t132.Words[t132.At+3]))
+//line alone.go:236
+								for w4 := 0; w4 < len(t93); w4++ {
+									kernel.StoreRelaxed(&t84.Post[slot+4+w4], tag|uint64(t93[w4]))
+								}
+								t162 := t84
+								t172 := t103
+//line send.go:70
+								if !(t162.Wakes == 0) {
+//line send.go:75
+									kernel.Fence()
+									t114 := int(t172) * 16
+									t212 := (int(t172) + 1) * 16
+//line send.go:76
+									b3 := t162.Post[t114:t212]
+									loaded5 := host2.Load(r, &b3[9])
+									if loaded5 != 0 {
+//line send.go:78
+										kernel.StoreRelaxed(&t162.Host[b3[15]], 1)
+										kernel.StoreRelaxed(&t162.Host[0], 1)
+									}
+								}
+							}
+						}
+					}
+//line alone.go:207
+					result02 = true
+				}
+//line alone.go:222
+				result0 = result02
+			}
+//line alone.go:42
+			if result0 {
+				t282 := begin - born
+				t292 := command
+				t30 := cursor
+				t31 := box
+				t322 := in
+				t332 := mail
+			block3:
+				switch {
+				default:
+//line alone.go:103
+					loaded6 := host2.Load(r, &t292[0])
+					ordered := loaded6
+//line alone.go:104
+					sh.Asked[0] = uint32(ordered)
+					if !(sh.Asked[0] != 0) {
+//line alone.go:108
+						hint := uint32(ordered >> 32)
+//line alone.go:108
+						if hint != sh.Hint[0] {
+							t43 := hint
+//line alone.go:109
+							sh.Hint[0] = t43
+//line alone.go:109
+							sh.Higher[0] = 1
+						}
+						var source uint32 = 9
+						var sides uint32
+//line alone.go:112
+						if sh.Higher[0] != 0 {
+							for level := uint32(0); level < 8; level++ {
+								if level == 4 {
+									continue
+								}
+								next := t30[level]
+								t65 := level
+								var result06 uint32
+								switch {
+								default:
+//line serve.go:64
+									if t65 == 4 {
+										result06 = 0
+										break
+//line serve.go:66
+									} else if t65 < 4 {
+										result06 = shape.Slots + t65*shape.SideSlots
+										break
+									}
+//line serve.go:69
+									result06 = shape.Slots + (t65-1)*shape.SideSlots
+								}
+//line alone.go:118
+								at := (result06 + next&(shape.SideSlots-1)) * shape.InStep
+								loaded7 := host2.Load(r, &t322[at])
+								if uint32(loaded7>>32) == next+1 {
+//line alone.go:120
+									t94 := level
+									source = t94
+									sides = 1
+								}
+							}
+//line alone.go:123
+							sh.Higher[0] = sides
+						}
+						if source == 9 || source < 4 {
+							next2 := t30[4]
+							loaded8 := host2.Load(r, &t322[next2&(shape.Slots-1)*shape.InStep])
+							middle := uint32(loaded8>>32) == next2+1
+//line alone.go:128
+							posted := false
+							slots3 := uint32(t31[11])
+							if slots3 != 0 {
+//line alone.go:130
+								next3 := uint32(t31[8])
+								loaded9 := host2.Load(r, &t332[next3&(slots3-1)*shape.InStep])
+								posted = uint32(loaded9>>32) == next3+1
+							}
+							if posted && !(middle && t30[8] == 8) {
+								source = 8
+							} else if middle {
+								source = 4
+							}
+						}
+						if !(source == 9) {
+//line alone.go:143
+							t123 := t322
+							ring := t123
+							var at2 uint32
+//line alone.go:144
+							if source == 8 {
+								sh.Ticket = uint32(t31[8])
+								t133 := t332
+//line alone.go:146
+								t143 := sh.Ticket & (uint32(t31[11]) - 1) * shape.InStep
+								ring = t133
+								at2 = t143
+							} else {
+//line alone.go:148
+								sh.Ticket = t30[source]
+								t163 := source
+								var result07 uint32
+								switch {
+								default:
+//line serve.go:64
+									if t163 == 4 {
+										result07 = 0
+										break
+//line serve.go:66
+									} else if t163 < 4 {
+										result07 = shape.Slots + t163*shape.SideSlots
+										break
+									}
+//line serve.go:69
+									result07 = shape.Slots + (t163-1)*shape.SideSlots
+								}
+//line alone.go:149
+								t192 := source
+								var result08 uint32
+//line serve.go:74
+								if t192 == 4 {
+									result08 = shape.Slots
+								} else {
+									result08 = shape.SideSlots
+								}
+//line alone.go:149
+								at2 = (result07 + sh.Ticket&(result08-1)) * shape.InStep
+							}
+							t213 := at2
+							t222 := at2 + shape.In
+//line alone.go:151
+							slot2 := ring[t213:t222]
+							cell := words[:t232]
+							for w5 := 0; w5 < len(slot2); w5++ {
+								loaded10 := host2.Load(r, &slot2[w5])
+								v := loaded10
+//line alone.go:155
+								if uint32(v>>32) != sh.Ticket+1 {
+									break block3
+								}
+								cell[w5] = uint32(v)
+							}
+							reply := cell[t252:t262]
+							for w6 := 0; w6 < len(reply); w6++ {
+								reply[w6] = 0
+							}
+							t293 := source
+//line alone.go:164
+							sh.Late = 0
+//line alone.go:164
+							sh.Missing[0] = t293
+							deadline := cell[1]
+							if deadline != 0 && int32(uint32((shape.Clock+t282)>>10)-deadline) > 0 {
+//line alone.go:166
+								sh.Late = 1
+							}
+							t30[8] = source
+						}
+					}
+				}
+			}
+		}
+		beginRow[threadX] = begin
+		bornRow[threadX] = born
+	}
+}
+
+//go:noinline
+func quernRow2CountActor(r *host2.Run, cs []actor.Context, first2 int, cs2 []*actor.Context, states []Ball, t1 int) {
+	cRow := cs[first2:][:32]
+	cRow2 := cs2[first2:][:32]
+	for threadX := range 32 {
+		r.ThreadIdx.X = threadX
+		c := &cRow[threadX]
+//line alone.go:58
+		c2 := c
+//line alone.go:58
+		_ = states[t1]
+		cRow2[threadX] = c2
+	}
+}
+
+//go:noinline
+func quernRow3CountActor(r *host2.Run, cells []actor.Cell[Ball, Ball]) {
+	for threadX := range 32 {
+		r.ThreadIdx.X = threadX
+//line alone.go:58
+		_ = cells[0].In
+//line alone.go:58
+		_ = cells[0].Out
+	}
+}
+
+//go:noinline
+func quernRow4CountActor(r *host2.Run, cs2 []*actor.Context, first3 int, t214, t44 *Ball, sh *actor.Status, outcome uint32) {
+	cRow2 := cs2[first3:][:32]
+	for threadX := range 32 {
+		r.ThreadIdx.X = threadX
+		c2 := cRow2[threadX]
+		t2 := threadX == 0
+//line quern_gen.go:13
+		t115 := c2
+//line handlers.go:229
+		if threadX == 0 {
+			result09 := t115.Sender()
+			if result09 != 0 {
+//line handlers.go:231
+				t214.Count++
+			}
+			*t44 = *t214
+		}
+//line alone.go:59
+		if t2 {
+			sh.Outcome[0] = outcome
+		}
+	}
+}
+
+//go:noinline
+func quernRow5CountActor(r *host2.Run, cs []actor.Context, first4 int, begins, borns []int64, source2 uint32, box []uint64, sh *actor.Status, out []uint64, result uint32, shape *actor.Shape, words []uint32, t95, t105 uint32, cursor []uint32, forwards bool, t50, t51 uint32, last bool, command, in, mail []uint64, t233, t253, t263 uint32) {
+	cRow := cs[first4:][:32]
+	beginRow := begins[first4:][:32]
+	bornRow := borns[first4:][:32]
+	for threadX := range 32 {
+		r.ThreadIdx.X = threadX
+		c := &cRow[threadX]
+		begin := beginRow[threadX]
+		born := bornRow[threadX]
+		t2 := threadX == 0
+//line alone.go:73
+		if t2 {
+			now2 := kernel.Clock()
+			now3 := now2
+//line alone.go:75
+			if source2 == 8 {
+				kernel.StoreRelaxed(&box[8], uint64(sh.Ticket+1))
+			} else {
+				t422 := out
+				t442 := result
+				t45 := uint32(now3 - begin)
+//line alone.go:173
+				source3 := sh.Missing[0]
+				t215 := source3
+				var result011 uint32
+				switch {
+				default:
+//line serve.go:64
+					if t215 == 4 {
+						result011 = 0
+						break
+//line serve.go:66
+					} else if t215 < 4 {
+						result011 = shape.Slots + t215*shape.SideSlots
+						break
+					}
+//line serve.go:69
+					result011 = shape.Slots + (t215-1)*shape.SideSlots
+				}
+//line alone.go:174
+				t55 := source3
+				var result012 uint32
+//line serve.go:74
+				if t55 == 4 {
+					result012 = shape.Slots
+				} else {
+					result012 = shape.SideSlots
+				}
+//line alone.go:174
+				at3 := (result011 + sh.Ticket&(result012-1)) * shape.OutStep
+				t74 := at3
+				t86 := at3 + shape.Out
+//line alone.go:175
+				slot3 := t422[t74:t86]
+				tag2 := uint64(sh.Ticket+1) << 32
+				reply2 := words[t95:t105]
+				kernel.StoreRelaxed(&slot3[0], tag2|uint64(t442))
+				kernel.StoreRelaxed(&slot3[1], tag2|uint64(t45))
+				kernel.StoreRelaxed(&slot3[2], tag2)
+				for w7 := 0; w7 < len(reply2); w7++ {
+					kernel.StoreRelaxed(&slot3[3+w7], tag2|uint64(reply2[w7]))
+				}
+//line alone.go:79
+				cursor[source2] = sh.Ticket + 1
+			}
+			t47 := now3
+			begin = t47
+//line alone.go:81
+			sh.Missing[0] = 9
+			t542 := !forwards
+			if !t542 {
+				t48 := c
+				t49 := cursor
+//line alone.go:82
+				t522 := words[t50:t51]
+				var result013 bool
+			block7:
+				switch {
+				default:
+//line alone.go:189
+					list2 := int(t49[11])
+					count2 := uint32(t48.Post[list2])
+					for i2 := uint32(0); i2 < count2; i2++ {
+						box3 := uint32(t48.Post[list2+1+int(i2)])
+						t116 := t48
+						t216 := box3
+						var ticket3 uint32
+						var room4 uint32
+					block8:
+						switch {
+						default:
+//line send.go:14
+							t117 := int(t216) * 16
+							t217 := (int(t216) + 1) * 16
+//line send.go:14
+							b4 := t116.Post[t117:t217]
+							var room5 uint32
+							for slots4 := uint32(b4[11]); ; {
+								loaded11 := host2.Load(r, &b4[0])
+								tail2 := loaded11
+//line send.go:18
+								loaded12 := host2.Load(r, &b4[8])
+								head2 := loaded12
+//line send.go:19
+								loaded13 := host2.Load(r, &b4[10])
+								if loaded13 != 0 {
+//line send.go:20
+									room5 = 2
+									break
+								}
+								if uint32(tail2)-uint32(head2) >= slots4 && b4[13] == 1 {
+									loaded14 := host2.Load(r, &t116.Host[b4[15]+1])
+									head2 = loaded14
+//line send.go:25
+									kernel.StoreRelaxed(&b4[8], head2)
+								}
+								if uint32(tail2)-uint32(head2) >= slots4 {
+									room5 = 1
+									break
+								}
+//line send.go:33
+								old2 := kernel.AtomicCompareAndSwap(&b4[0], tail2, tail2+1)
+								if old2 == tail2 {
+//line send.go:34
+									t87 := uint32(tail2)
+									ticket3 = t87
+									room4 = 0
+									break block8
+								}
+							}
+//line send.go:37
+							atomic.AddUint64(&b4[1], 1)
+							ticket3 = 0
+							room4 = room5
+						}
+//line alone.go:193
+						ticket4 := ticket3
+						room6 := room4
+//line alone.go:194
+						if room6 == 1 {
+							t56 := int(t49[13])
+//line alone.go:195
+							t66 := int(t49[13]) + len(t522) + 1
+//line alone.go:195
+							saved3 := t48.Post[t56:t66]
+							for w8 := 0; w8 < len(t522); w8++ {
+								saved3[w8] = uint64(t522[w8])
+							}
+							result014 := t48.Correlation()
+//line alone.go:199
+							saved3[len(t522)] = result014
+							t49[12] = i2 + 1
+							result013 = false
+							break block7
+						}
+//line alone.go:203
+						if room6 == 0 {
+							t88 := t48
+							t96 := t522
+							t106 := box3
+							t118 := ticket4
+//line alone.go:227
+							t119 := t88
+							t218 := t106
+							t34 := t118
+//line send.go:43
+							t120 := int(t218) * 16
+							t219 := (int(t218) + 1) * 16
+//line send.go:43
+							b5 := t119.Post[t120:t219]
+							result015 := int(b5[14] + uint64(t34&(uint32(b5[11])-1))*b5[12])
+//line alone.go:227
+							t57 := result015
+							t67 := uint64(t118+1) << 32
+							slot4 := t57
+							tag3 := t67
+//line alone.go:228
+							t75 := t88
+							t89 := t106
+//line send.go:48
+							result016 := t75.Post[int(t89)*16+13]
+//line alone.go:228
+							if result016 == 1 {
+								t107 := t88
+								t1110 := slot4
+								t124 := tag3
+//line send.go:61
+								t121 := t1110
+								t220 := t1110 + 4
+//line send.go:61
+								h3 := t107.Host[t121:t220]
+								kernel.StoreRelaxed(&h3[0], t124|uint64(t107.ID<<8|128))
+								kernel.StoreRelaxed(&h3[1], t124)
+								kernel.StoreRelaxed(&h3[2], t124|uint64(t107.Words[t107.At+2]))
+								kernel.StoreRelaxed(&h3[3], t124|uint64(t107.Words[t107.At+3]))
+//line alone.go:230
+								for w9 := 0; w9 < len(t96); w9++ {
+									kernel.StoreRelaxed(&t88.Host[slot4+4+w9], tag3|uint64(t96[w9]))
+								}
+							} else {
+//line alone.go:235
+								t134 := t88
+								t144 := slot4
+								t153 := tag3
+//line send.go:52
+								t125 := t144
+								t221 := t144 + 4
+//line send.go:52
+								h4 := t134.Post[t125:t221]
+								kernel.StoreRelaxed(&h4[0], t153|uint64(t134.ID<<8|128))
+								kernel.StoreRelaxed(&h4[1], t153)
+								kernel.StoreRelaxed(&h4[2], t153|uint64(t134.Words[t134.At+2]))
+								kernel.StoreRelaxed(&h4[3], t153|uint64(t134.Words[t134.At+3]))
+//line alone.go:236
+								for w10 := 0; w10 < len(t96); w10++ {
+									kernel.StoreRelaxed(&t88.Post[slot4+4+w10], tag3|uint64(t96[w10]))
+								}
+								t164 := t88
+								t173 := t106
+//line send.go:70
+								if !(t164.Wakes == 0) {
+//line send.go:75
+									kernel.Fence()
+									t126 := int(t173) * 16
+									t223 := (int(t173) + 1) * 16
+//line send.go:76
+									b6 := t164.Post[t126:t223]
+									loaded15 := host2.Load(r, &b6[9])
+									if loaded15 != 0 {
+//line send.go:78
+										kernel.StoreRelaxed(&t164.Host[b6[15]], 1)
+										kernel.StoreRelaxed(&t164.Host[0], 1)
+									}
+								}
+							}
+						}
+					}
+//line alone.go:207
+					result013 = true
+				}
+//line alone.go:82
+				t542 = result013
+			}
+			whole := t542
+//line alone.go:83
+			if whole && !last {
+				t572 := begin - born
+				t58 := command
+				t59 := cursor
+				t60 := box
+				t61 := in
+				t622 := mail
+			block9:
+				switch {
+				default:
+//line alone.go:103
+					loaded16 := host2.Load(r, &t58[0])
+					ordered2 := loaded16
+//line alone.go:104
+					sh.Asked[0] = uint32(ordered2)
+					if !(sh.Asked[0] != 0) {
+//line alone.go:108
+						hint2 := uint32(ordered2 >> 32)
+//line alone.go:108
+						if hint2 != sh.Hint[0] {
+							t46 := hint2
+//line alone.go:109
+							sh.Hint[0] = t46
+//line alone.go:109
+							sh.Higher[0] = 1
+						}
+						var source4 uint32 = 9
+						var sides2 uint32
+//line alone.go:112
+						if sh.Higher[0] != 0 {
+							for level2 := uint32(0); level2 < 8; level2++ {
+								if level2 == 4 {
+									continue
+								}
+								next4 := t59[level2]
+								t68 := level2
+								var result017 uint32
+								switch {
+								default:
+//line serve.go:64
+									if t68 == 4 {
+										result017 = 0
+										break
+//line serve.go:66
+									} else if t68 < 4 {
+										result017 = shape.Slots + t68*shape.SideSlots
+										break
+									}
+//line serve.go:69
+									result017 = shape.Slots + (t68-1)*shape.SideSlots
+								}
+//line alone.go:118
+								at4 := (result017 + next4&(shape.SideSlots-1)) * shape.InStep
+								loaded17 := host2.Load(r, &t61[at4])
+								if uint32(loaded17>>32) == next4+1 {
+//line alone.go:120
+									t97 := level2
+									source4 = t97
+									sides2 = 1
+								}
+							}
+//line alone.go:123
+							sh.Higher[0] = sides2
+						}
+						if source4 == 9 || source4 < 4 {
+							next5 := t59[4]
+							loaded18 := host2.Load(r, &t61[next5&(shape.Slots-1)*shape.InStep])
+							middle2 := uint32(loaded18>>32) == next5+1
+//line alone.go:128
+							posted2 := false
+							slots5 := uint32(t60[11])
+							if slots5 != 0 {
+//line alone.go:130
+								next6 := uint32(t60[8])
+								loaded19 := host2.Load(r, &t622[next6&(slots5-1)*shape.InStep])
+								posted2 = uint32(loaded19>>32) == next6+1
+							}
+							if posted2 && !(middle2 && t59[8] == 8) {
+								source4 = 8
+							} else if middle2 {
+								source4 = 4
+							}
+						}
+						if !(source4 == 9) {
+//line alone.go:143
+							t127 := t61
+							ring2 := t127
+							var at5 uint32
+//line alone.go:144
+							if source4 == 8 {
+								sh.Ticket = uint32(t60[8])
+								t135 := t622
+//line alone.go:146
+								t145 := sh.Ticket & (uint32(t60[11]) - 1) * shape.InStep
+								ring2 = t135
+								at5 = t145
+							} else {
+//line alone.go:148
+								sh.Ticket = t59[source4]
+								t165 := source4
+								var result018 uint32
+								switch {
+								default:
+//line serve.go:64
+									if t165 == 4 {
+										result018 = 0
+										break
+//line serve.go:66
+									} else if t165 < 4 {
+										result018 = shape.Slots + t165*shape.SideSlots
+										break
+									}
+//line serve.go:69
+									result018 = shape.Slots + (t165-1)*shape.SideSlots
+								}
+//line alone.go:149
+								t193 := source4
+								var result019 uint32
+//line serve.go:74
+								if t193 == 4 {
+									result019 = shape.Slots
+								} else {
+									result019 = shape.SideSlots
+								}
+//line alone.go:149
+								at5 = (result018 + sh.Ticket&(result019-1)) * shape.InStep
+							}
+							t2110 := at5
+							t224 := at5 + shape.In
+//line alone.go:151
+							slot5 := ring2[t2110:t224]
+							cell2 := words[:t233]
+							for w11 := 0; w11 < len(slot5); w11++ {
+								loaded20 := host2.Load(r, &slot5[w11])
+								v2 := loaded20
+//line alone.go:155
+								if uint32(v2>>32) != sh.Ticket+1 {
+									break block9
+								}
+								cell2[w11] = uint32(v2)
+							}
+							reply3 := cell2[t253:t263]
+							for w12 := 0; w12 < len(reply3); w12++ {
+								reply3[w12] = 0
+							}
+							t294 := source4
+//line alone.go:164
+							sh.Late = 0
+//line alone.go:164
+							sh.Missing[0] = t294
+							deadline2 := cell2[1]
+							if deadline2 != 0 && int32(uint32((shape.Clock+t572)>>10)-deadline2) > 0 {
+//line alone.go:166
+								sh.Late = 1
+							}
+							t59[8] = source4
+						}
+					}
+				}
+			}
+		}
+		beginRow[threadX] = begin
+	}
+}
+
+//go:noinline
+func quernRow6CountActor(r *host2.Run, box, command []uint64, start uint64) {
+	for threadX := range 32 {
+		r.ThreadIdx.X = threadX
+		t2 := threadX == 0
+//line alone.go:92
+		if t2 {
+			kernel.StoreRelaxed(&box[9], 1)
+			kernel.StoreRelease(&command[8], start)
+		}
+	}
+}
+
+func quernHostTurnedActor(r *host2.Run) {
+	shape := host2.Value[actor.Shape](r, 0)
+	control := host2.Slice[uint64](r, 1)
+	cursors := host2.Slice[uint32](r, 2)
+	states := host2.Slice[uint32](r, 3)
+	inbox := host2.Slice[uint64](r, 4)
+	outbox := host2.Slice[uint64](r, 5)
+	post := host2.Slice[uint64](r, 6)
+	host := host2.Slice[uint64](r, 7)
+	var command []uint64
+	var cursor []uint32
+	var in []uint64
+	slots := int(shape.Slots + 7*shape.SideSlots)
+	var out []uint64
+	var number int
+	var t11 int
+	var t12 int
+	var box []uint64
+	var t13 int
+	var t14 int
+	var mail []uint64
+	var routes uint32
+	var leaving uint32
+	var handled uint32
+	cs := host2.Scratch[actor.Context](r, 0, r.BlockDim.Count())
+	begins := host2.Scratch[int64](r, 1, r.BlockDim.Count())
+	borns := host2.Scratch[int64](r, 2, r.BlockDim.Count())
+	words := host2.Dynamic[uint32](r, 2)
+	sh := host2.Shared[actor.Status](r, 0)
+	t22 := shape.OutAt
+	t23 := shape.OutAt + shape.Out - 3
+	t232 := shape.Stride
+	t252 := shape.OutAt
+	t262 := shape.OutAt + shape.Out - 3
+	var source2 uint32
+	var result uint32
+	cells := host2.Dynamic[actor.Cell[page, page]](r, 1)
+	var in2 *page
+	var out2 *page
+	var t214 *page
+	var t34 *page
+	var result09 kernel.Action = 1
+	outcome := uint32(result09)
+	var forwards bool
+	var stops bool
+	var last bool
+	t95 := shape.OutAt
+	t105 := shape.OutAt + shape.Out - 3
+	t50 := shape.OutAt
+	t51 := shape.OutAt + shape.Out - 3
+	t233 := shape.Stride
+	t253 := shape.OutAt
+	t263 := shape.OutAt + shape.Out - 3
+	for r.Next() {
+		blockX := r.BlockIdx.X
+		t1 := blockX + int(shape.First)
+		t3 := t1 * 16
+		t4 := (t1 + 1) * 16
+		t5 := t1 * 16
+		t6 := (t1 + 1) * 16
+		t7 := t1 * slots * int(shape.InStep)
+		t8 := (t1 + 1) * slots * int(shape.InStep)
+		t9 := t1 * slots * int(shape.OutStep)
+		t10 := (t1 + 1) * slots * int(shape.OutStep)
+		r.ThreadIdx = kernel.Dim3{}
+//line alone.go:23
+		command = control[t3:t4]
+		r.ThreadIdx = kernel.Dim3{}
+//line alone.go:24
+		cursor = cursors[t5:t6]
+		r.ThreadIdx = kernel.Dim3{}
+		in = inbox[t7:t8]
+		r.ThreadIdx = kernel.Dim3{}
+//line alone.go:27
+		out = outbox[t9:t10]
+		r.ThreadIdx = kernel.Dim3{}
+		number = int(cursor[9])
+		t11 = number * 16
+		t12 = (number + 1) * 16
+		r.ThreadIdx = kernel.Dim3{}
+//line alone.go:30
+		box = post[t11:t12]
+		r.ThreadIdx = kernel.Dim3{}
+//line alone.go:31
+		t13 = int(box[14])
+		r.ThreadIdx = kernel.Dim3{}
+//line alone.go:31
+		t14 = int(box[14]) + int(box[11])*int(shape.InStep)
+		r.ThreadIdx = kernel.Dim3{}
+//line alone.go:31
+		mail = post[t13:t14]
+		r.ThreadIdx = kernel.Dim3{}
+//line alone.go:32
+		routes = cursor[11]
+//line alone.go:35
+		leaving = 0
+		handled = 0
+		for threadZ := range 1 {
+			for threadY := range 1 {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				first := (threadZ*1 + threadY) * 32
+				quernRow1TurnedActor(r, cs, first, begins, borns, post, host, cursor, &shape, words, box, sh, t22, t23, command, in, mail, t232, t252, t262)
+			}
+		}
+//line alone.go:47
+		for leaving == 0 {
+			r.ThreadIdx = kernel.Dim3{}
+//line alone.go:48
+			source2 = sh.Missing[0]
+			if source2 == 9 {
+				leaving = 2
+				r.ThreadIdx = kernel.Dim3{}
+//line alone.go:51
+				if sh.Asked[0] != 0 {
+					leaving = 1
+				}
+				break
+			}
+			result = 257
+			r.ThreadIdx = kernel.Dim3{}
+//line alone.go:57
+			if sh.Late == 0 {
+				for threadZ := range 1 {
+					for threadY := range 1 {
+						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+						quernRow2TurnedActor(r, states, t1, cells)
+					}
+				}
+				r.ThreadIdx = kernel.Dim3{}
+//line alone.go:58
+				in2 = &cells[0].In
+				for threadZ := range 1 {
+					for threadY := range 1 {
+						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+						quernRow3TurnedActor(r, cells)
+					}
+				}
+				r.ThreadIdx = kernel.Dim3{}
+//line alone.go:58
+				out2 = &cells[0].Out
+//line quern_gen.go:13
+				t214 = in2
+				t34 = out2
+				for threadZ := range 1 {
+					for threadY := range 1 {
+						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+						quernRow4TurnedActor(r, t34, t214, sh, outcome)
+					}
+				}
+				r.ThreadIdx = kernel.Dim3{}
+//line alone.go:63
+				result = sh.Outcome[0]
+			}
+			if result == 4 {
+				leaving = 2
+				break
+			}
+			handled++
+			forwards = routes != 0 && (result == 1 || result == 3)
+			stops = result == 2 || result == 3
+			last = stops || handled == shape.Messages
+			for threadZ := range 1 {
+				for threadY := range 1 {
+					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+					first2 := (threadZ*1 + threadY) * 32
+					quernRow5TurnedActor(r, cs, first2, begins, borns, source2, box, sh, out, result, &shape, words, t95, t105, cursor, forwards, t50, t51, last, command, in, mail, t233, t253, t263)
+				}
+			}
+//line alone.go:88
+			if stops {
+				leaving = 3
+			}
+		}
+		for threadZ := range 1 {
+			for threadY := range 1 {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				start := uint64(shape.Epoch)<<32 | uint64(leaving)
+				quernRow6TurnedActor(r, box, command, start)
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1TurnedActor(r *host2.Run, cs []actor.Context, first int, begins, borns []int64, post, host []uint64, cursor []uint32, shape *actor.Shape, words []uint32, box []uint64, sh *actor.Status, t22, t23 uint32, command, in, mail []uint64, t232, t252, t262 uint32) {
+	cRow := cs[first:][:32]
+	beginRow := begins[first:][:32]
+	bornRow := borns[first:][:32]
+	for threadX := range 32 {
+		r.ThreadIdx.X = threadX
+		c := &cRow[threadX]
+		t2 := threadX == 0
+//line alone.go:33
+		*c = actor.Context{Post: post, Host: host, Mailbox: cursor[9], ID: cursor[10], Wakes: shape.Wakes, Words: words}
+//line alone.go:36
+		var begin int64
+		var born int64
+//line alone.go:37
+		if t2 {
+			kernel.StoreRelaxed(&box[9], 0)
+			sh.Higher[0] = 1
+//line alone.go:39
+			sh.Hint[0] = 0
+//line alone.go:39
+			sh.Missing[0] = 9
+//line alone.go:39
+			sh.Asked[0] = 0
+			now := kernel.Clock()
+			begin = now
+//line alone.go:41
+			born = begin
+			t20 := c
+			t21 := cursor
+//line alone.go:42
+			t24 := words[t22:t23]
+//line alone.go:212
+			pending := t21[12]
+			var result0 bool
+//line alone.go:213
+			if pending == 0 {
+				result0 = true
+			} else {
+				t15 := int(t21[13])
+//line alone.go:216
+				t25 := int(t21[13]) + len(t24) + 1
+//line alone.go:216
+				saved := t20.Post[t15:t25]
+				for w := 0; w < len(t24); w++ {
+					t24[w] = uint32(saved[w])
+				}
+				t32 := t20.Words
+//line alone.go:220
+				_ = t32[2]
+				t42 := t20.Words
+//line alone.go:220
+				_ = t42[3]
+//line alone.go:220
+				t52 := uint32(saved[len(t24)])
+//line alone.go:220
+				t62 := uint32(saved[len(t24)] >> 32)
+//line alone.go:220
+				t32[2] = t52
+//line alone.go:220
+				t42[3] = t62
+				t21[12] = 0
+				t72 := t20
+				t82 := t21
+				t92 := t24
+				t102 := pending - 1
+				var result02 bool
+			block:
+				switch {
+				default:
+//line alone.go:189
+					list := int(t82[11])
+					count := uint32(t72.Post[list])
+					for i := t102; i < count; i++ {
+						box2 := uint32(t72.Post[list+1+int(i)])
+						t16 := t72
+						t26 := box2
+						var ticket uint32
+						var room uint32
+					block2:
+						switch {
+						default:
+//line send.go:14
+							t17 := int(t26) * 16
+							t27 := (int(t26) + 1) * 16
+//line send.go:14
+							b := t16.Post[t17:t27]
+							var room2 uint32
+							for slots2 := uint32(b[11]); ; {
+								loaded := host2.Load(r, &b[0])
+								tail := loaded
+//line send.go:18
+								loaded2 := host2.Load(r, &b[8])
+								head := loaded2
+//line send.go:19
+								loaded3 := host2.Load(r, &b[10])
+								if loaded3 != 0 {
+//line send.go:20
+									room2 = 2
+									break
+								}
+								if uint32(tail)-uint32(head) >= slots2 && b[13] == 1 {
+									loaded4 := host2.Load(r, &t16.Host[b[15]+1])
+									head = loaded4
+//line send.go:25
+									kernel.StoreRelaxed(&b[8], head)
+								}
+								if uint32(tail)-uint32(head) >= slots2 {
+									room2 = 1
+									break
+								}
+//line send.go:33
+								old := kernel.AtomicCompareAndSwap(&b[0], tail, tail+1)
+								if old == tail {
+//line send.go:34
+									t83 := uint32(tail)
+									ticket = t83
+									room = 0
+									break block2
+								}
+							}
+//line send.go:37
+							atomic.AddUint64(&b[1], 1)
+							ticket = 0
+							room = room2
+						}
+//line alone.go:193
+						ticket2 := ticket
+						room3 := room
+//line alone.go:194
+						if room3 == 1 {
+							t53 := int(t82[13])
+//line alone.go:195
+							t63 := int(t82[13]) + len(t92) + 1
+//line alone.go:195
+							saved2 := t72.Post[t53:t63]
+							for w2 := 0; w2 < len(t92); w2++ {
+								saved2[w2] = uint64(t92[w2])
+							}
+							result03 := t72.Correlation()
+//line alone.go:199
+							saved2[len(t92)] = result03
+							t82[12] = i + 1
+							result02 = false
+							break block
+						}
+//line alone.go:203
+						if room3 == 0 {
+							t84 := t72
+							t93 := t92
+							t103 := box2
+							t112 := ticket2
+//line alone.go:227
+							t18 := t84
+							t28 := t103
+							t33 := t112
+//line send.go:43
+							t19 := int(t28) * 16
+							t29 := (int(t28) + 1) * 16
+//line send.go:43
+							b2 := t18.Post[t19:t29]
+							result04 := int(b2[14] + uint64(t33&(uint32(b2[11])-1))*b2[12])
+//line alone.go:227
+							t54 := result04
+							t64 := uint64(t112+1) << 32
+							slot := t54
+							tag := t64
+//line alone.go:228
+							t73 := t84
+							t85 := t103
+//line send.go:48
+							result05 := t73.Post[int(t85)*16+13]
+//line alone.go:228
+							if result05 == 1 {
+								t104 := t84
+								t113 := slot
+								t122 := tag
+//line send.go:61
+								t110 := t113
+								t210 := t113 + 4
+//line send.go:61
+								h := t104.Host[t110:t210]
+								kernel.StoreRelaxed(&h[0], t122|uint64(t104.ID<<8|128))
+								kernel.StoreRelaxed(&h[1], t122)
+								kernel.StoreRelaxed(&h[2], t122|uint64(t104.Words[t104.At+2]))
+								kernel.StoreRelaxed(&h[3], t122|uint64(t104.Words[t104.At+3]))
+//line alone.go:230
+								for w3 := 0; w3 < len(t93); w3++ {
+									kernel.StoreRelaxed(&t84.Host[slot+4+w3], tag|uint64(t93[w3]))
+								}
+							} else {
+//line alone.go:235
+								t132 := t84
+								t142 := slot
+								t152 := tag
+//line send.go:52
+								t111 := t142
+								t211 := t142 + 4
+//line send.go:52
+								h2 := t132.Post[t111:t211]
+								kernel.StoreRelaxed(&h2[0], t152|uint64(t132.ID<<8|128))
+								kernel.StoreRelaxed(&h2[1], t152)
+								kernel.StoreRelaxed(&h2[2], t152|uint64(t132.Words[t132.At+2]))
+								kernel.StoreRelaxed(&h2[3], t152|uint64(t132.Words[t132.At+3]))
+//line alone.go:236
+								for w4 := 0; w4 < len(t93); w4++ {
+									kernel.StoreRelaxed(&t84.Post[slot+4+w4], tag|uint64(t93[w4]))
+								}
+								t162 := t84
+								t172 := t103
+//line send.go:70
+								if !(t162.Wakes == 0) {
+//line send.go:75
+									kernel.Fence()
+									t114 := int(t172) * 16
+									t212 := (int(t172) + 1) * 16
+//line send.go:76
+									b3 := t162.Post[t114:t212]
+									loaded5 := host2.Load(r, &b3[9])
+									if loaded5 != 0 {
+//line send.go:78
+										kernel.StoreRelaxed(&t162.Host[b3[15]], 1)
+										kernel.StoreRelaxed(&t162.Host[0], 1)
+									}
+								}
+							}
+						}
+					}
+//line alone.go:207
+					result02 = true
+				}
+//line alone.go:222
+				result0 = result02
+			}
+//line alone.go:42
+			if result0 {
+				t282 := begin - born
+				t292 := command
+				t30 := cursor
+				t31 := box
+				t322 := in
+				t332 := mail
+			block3:
+				switch {
+				default:
+//line alone.go:103
+					loaded6 := host2.Load(r, &t292[0])
+					ordered := loaded6
+//line alone.go:104
+					sh.Asked[0] = uint32(ordered)
+					if !(sh.Asked[0] != 0) {
+//line alone.go:108
+						hint := uint32(ordered >> 32)
+//line alone.go:108
+						if hint != sh.Hint[0] {
+							t43 := hint
+//line alone.go:109
+							sh.Hint[0] = t43
+//line alone.go:109
+							sh.Higher[0] = 1
+						}
+						var source uint32 = 9
+						var sides uint32
+//line alone.go:112
+						if sh.Higher[0] != 0 {
+							for level := uint32(0); level < 8; level++ {
+								if level == 4 {
+									continue
+								}
+								next := t30[level]
+								t65 := level
+								var result06 uint32
+								switch {
+								default:
+//line serve.go:64
+									if t65 == 4 {
+										result06 = 0
+										break
+//line serve.go:66
+									} else if t65 < 4 {
+										result06 = shape.Slots + t65*shape.SideSlots
+										break
+									}
+//line serve.go:69
+									result06 = shape.Slots + (t65-1)*shape.SideSlots
+								}
+//line alone.go:118
+								at := (result06 + next&(shape.SideSlots-1)) * shape.InStep
+								loaded7 := host2.Load(r, &t322[at])
+								if uint32(loaded7>>32) == next+1 {
+//line alone.go:120
+									t94 := level
+									source = t94
+									sides = 1
+								}
+							}
+//line alone.go:123
+							sh.Higher[0] = sides
+						}
+						if source == 9 || source < 4 {
+							next2 := t30[4]
+							loaded8 := host2.Load(r, &t322[next2&(shape.Slots-1)*shape.InStep])
+							middle := uint32(loaded8>>32) == next2+1
+//line alone.go:128
+							posted := false
+							slots3 := uint32(t31[11])
+							if slots3 != 0 {
+//line alone.go:130
+								next3 := uint32(t31[8])
+								loaded9 := host2.Load(r, &t332[next3&(slots3-1)*shape.InStep])
+								posted = uint32(loaded9>>32) == next3+1
+							}
+							if posted && !(middle && t30[8] == 8) {
+								source = 8
+							} else if middle {
+								source = 4
+							}
+						}
+						if !(source == 9) {
+//line alone.go:143
+							t123 := t322
+							ring := t123
+							var at2 uint32
+//line alone.go:144
+							if source == 8 {
+								sh.Ticket = uint32(t31[8])
+								t133 := t332
+//line alone.go:146
+								t143 := sh.Ticket & (uint32(t31[11]) - 1) * shape.InStep
+								ring = t133
+								at2 = t143
+							} else {
+//line alone.go:148
+								sh.Ticket = t30[source]
+								t163 := source
+								var result07 uint32
+								switch {
+								default:
+//line serve.go:64
+									if t163 == 4 {
+										result07 = 0
+										break
+//line serve.go:66
+									} else if t163 < 4 {
+										result07 = shape.Slots + t163*shape.SideSlots
+										break
+									}
+//line serve.go:69
+									result07 = shape.Slots + (t163-1)*shape.SideSlots
+								}
+//line alone.go:149
+								t192 := source
+								var result08 uint32
+//line serve.go:74
+								if t192 == 4 {
+									result08 = shape.Slots
+								} else {
+									result08 = shape.SideSlots
+								}
+//line alone.go:149
+								at2 = (result07 + sh.Ticket&(result08-1)) * shape.InStep
+							}
+							t213 := at2
+							t222 := at2 + shape.In
+//line alone.go:151
+							slot2 := ring[t213:t222]
+							cell := words[:t232]
+							for w5 := 0; w5 < len(slot2); w5++ {
+								loaded10 := host2.Load(r, &slot2[w5])
+								v := loaded10
+//line alone.go:155
+								if uint32(v>>32) != sh.Ticket+1 {
+									break block3
+								}
+								cell[w5] = uint32(v)
+							}
+							reply := cell[t252:t262]
+							for w6 := 0; w6 < len(reply); w6++ {
+								reply[w6] = 0
+							}
+							t293 := source
+//line alone.go:164
+							sh.Late = 0
+//line alone.go:164
+							sh.Missing[0] = t293
+							deadline := cell[1]
+							if deadline != 0 && int32(uint32((shape.Clock+t282)>>10)-deadline) > 0 {
+//line alone.go:166
+								sh.Late = 1
+							}
+							t30[8] = source
+						}
+					}
+				}
+			}
+		}
+		beginRow[threadX] = begin
+		bornRow[threadX] = born
+	}
+}
+
+//go:noinline
+func quernRow2TurnedActor(r *host2.Run, states []uint32, t1 int, cells []actor.Cell[page, page]) {
+	for threadX := range 32 {
+		r.ThreadIdx.X = threadX
+//line alone.go:58
+		_ = states[t1]
+//line alone.go:58
+		_ = cells[0].In
+	}
+}
+
+//go:noinline
+func quernRow3TurnedActor(r *host2.Run, cells []actor.Cell[page, page]) {
+	for threadX := range 32 {
+		r.ThreadIdx.X = threadX
+//line alone.go:58
+		_ = cells[0].Out
+	}
+}
+
+//go:noinline
+func quernRow4TurnedActor(r *host2.Run, t34, t214 *page, sh *actor.Status, outcome uint32) {
+	for threadX := range 32 {
+		r.ThreadIdx.X = threadX
+		t2 := threadX == 0
+//line handlers.go:245
+		for i2 := threadX; i2 < 3584; i2 += 32 {
+			t34[i2] = t214[3583-i2]
+		}
+//line alone.go:59
+		if t2 {
+			sh.Outcome[0] = outcome
+		}
+	}
+}
+
+//go:noinline
+func quernRow5TurnedActor(r *host2.Run, cs []actor.Context, first2 int, begins, borns []int64, source2 uint32, box []uint64, sh *actor.Status, out []uint64, result uint32, shape *actor.Shape, words []uint32, t95, t105 uint32, cursor []uint32, forwards bool, t50, t51 uint32, last bool, command, in, mail []uint64, t233, t253, t263 uint32) {
+	cRow := cs[first2:][:32]
+	beginRow := begins[first2:][:32]
+	bornRow := borns[first2:][:32]
+	for threadX := range 32 {
+		r.ThreadIdx.X = threadX
+		c := &cRow[threadX]
+		begin := beginRow[threadX]
+		born := bornRow[threadX]
+		t2 := threadX == 0
+//line alone.go:73
+		if t2 {
+			now2 := kernel.Clock()
+			now3 := now2
+//line alone.go:75
+			if source2 == 8 {
+				kernel.StoreRelaxed(&box[8], uint64(sh.Ticket+1))
+			} else {
+				t422 := out
+				t44 := result
+				t45 := uint32(now3 - begin)
+//line alone.go:173
+				source3 := sh.Missing[0]
+				t215 := source3
+				var result010 uint32
+				switch {
+				default:
+//line serve.go:64
+					if t215 == 4 {
+						result010 = 0
+						break
+//line serve.go:66
+					} else if t215 < 4 {
+						result010 = shape.Slots + t215*shape.SideSlots
+						break
+					}
+//line serve.go:69
+					result010 = shape.Slots + (t215-1)*shape.SideSlots
+				}
+//line alone.go:174
+				t55 := source3
+				var result011 uint32
+//line serve.go:74
+				if t55 == 4 {
+					result011 = shape.Slots
+				} else {
+					result011 = shape.SideSlots
+				}
+//line alone.go:174
+				at3 := (result010 + sh.Ticket&(result011-1)) * shape.OutStep
+				t74 := at3
+				t86 := at3 + shape.Out
+//line alone.go:175
+				slot3 := t422[t74:t86]
+				tag2 := uint64(sh.Ticket+1) << 32
+				reply2 := words[t95:t105]
+				kernel.StoreRelaxed(&slot3[0], tag2|uint64(t44))
+				kernel.StoreRelaxed(&slot3[1], tag2|uint64(t45))
+				kernel.StoreRelaxed(&slot3[2], tag2)
+				for w7 := 0; w7 < len(reply2); w7++ {
+					kernel.StoreRelaxed(&slot3[3+w7], tag2|uint64(reply2[w7]))
+				}
+//line alone.go:79
+				cursor[source2] = sh.Ticket + 1
+			}
+			t47 := now3
+			begin = t47
+//line alone.go:81
+			sh.Missing[0] = 9
+			t542 := !forwards
+			if !t542 {
+				t48 := c
+				t49 := cursor
+//line alone.go:82
+				t522 := words[t50:t51]
+				var result012 bool
+			block7:
+				switch {
+				default:
+//line alone.go:189
+					list2 := int(t49[11])
+					count2 := uint32(t48.Post[list2])
+					for i3 := uint32(0); i3 < count2; i3++ {
+						box3 := uint32(t48.Post[list2+1+int(i3)])
+						t115 := t48
+						t216 := box3
+						var ticket3 uint32
+						var room4 uint32
+					block8:
+						switch {
+						default:
+//line send.go:14
+							t116 := int(t216) * 16
+							t217 := (int(t216) + 1) * 16
+//line send.go:14
+							b4 := t115.Post[t116:t217]
+							var room5 uint32
+							for slots4 := uint32(b4[11]); ; {
+								loaded11 := host2.Load(r, &b4[0])
+								tail2 := loaded11
+//line send.go:18
+								loaded12 := host2.Load(r, &b4[8])
+								head2 := loaded12
+//line send.go:19
+								loaded13 := host2.Load(r, &b4[10])
+								if loaded13 != 0 {
+//line send.go:20
+									room5 = 2
+									break
+								}
+								if uint32(tail2)-uint32(head2) >= slots4 && b4[13] == 1 {
+									loaded14 := host2.Load(r, &t115.Host[b4[15]+1])
+									head2 = loaded14
+//line send.go:25
+									kernel.StoreRelaxed(&b4[8], head2)
+								}
+								if uint32(tail2)-uint32(head2) >= slots4 {
+									room5 = 1
+									break
+								}
+//line send.go:33
+								old2 := kernel.AtomicCompareAndSwap(&b4[0], tail2, tail2+1)
+								if old2 == tail2 {
+//line send.go:34
+									t87 := uint32(tail2)
+									ticket3 = t87
+									room4 = 0
+									break block8
+								}
+							}
+//line send.go:37
+							atomic.AddUint64(&b4[1], 1)
+							ticket3 = 0
+							room4 = room5
+						}
+//line alone.go:193
+						ticket4 := ticket3
+						room6 := room4
+//line alone.go:194
+						if room6 == 1 {
+							t56 := int(t49[13])
+//line alone.go:195
+							t66 := int(t49[13]) + len(t522) + 1
+//line alone.go:195
+							saved3 := t48.Post[t56:t66]
+							for w8 := 0; w8 < len(t522); w8++ {
+								saved3[w8] = uint64(t522[w8])
+							}
+							result013 := t48.Correlation()
+//line alone.go:199
+							saved3[len(t522)] = result013
+							t49[12] = i3 + 1
+							result012 = false
+							break block7
+						}
+//line alone.go:203
+						if room6 == 0 {
+							t88 := t48
+							t96 := t522
+							t106 := box3
+							t117 := ticket4
+//line alone.go:227
+							t118 := t88
+							t218 := t106
+							t35 := t117
+//line send.go:43
+							t119 := int(t218) * 16
+							t219 := (int(t218) + 1) * 16
+//line send.go:43
+							b5 := t118.Post[t119:t219]
+							result014 := int(b5[14] + uint64(t35&(uint32(b5[11])-1))*b5[12])
+//line alone.go:227
+							t57 := result014
+							t67 := uint64(t117+1) << 32
+							slot4 := t57
+							tag3 := t67
+//line alone.go:228
+							t75 := t88
+							t89 := t106
+//line send.go:48
+							result015 := t75.Post[int(t89)*16+13]
+//line alone.go:228
+							if result015 == 1 {
+								t107 := t88
+								t1110 := slot4
+								t124 := tag3
+//line send.go:61
+								t120 := t1110
+								t220 := t1110 + 4
+//line send.go:61
+								h3 := t107.Host[t120:t220]
+								kernel.StoreRelaxed(&h3[0], t124|uint64(t107.ID<<8|128))
+								kernel.StoreRelaxed(&h3[1], t124)
+								kernel.StoreRelaxed(&h3[2], t124|uint64(t107.Words[t107.At+2]))
+								kernel.StoreRelaxed(&h3[3], t124|uint64(t107.Words[t107.At+3]))
+//line alone.go:230
+								for w9 := 0; w9 < len(t96); w9++ {
+									kernel.StoreRelaxed(&t88.Host[slot4+4+w9], tag3|uint64(t96[w9]))
+								}
+							} else {
+//line alone.go:235
+								t134 := t88
+								t144 := slot4
+								t153 := tag3
+//line send.go:52
+								t121 := t144
+								t221 := t144 + 4
+//line send.go:52
+								h4 := t134.Post[t121:t221]
+								kernel.StoreRelaxed(&h4[0], t153|uint64(t134.ID<<8|128))
+								kernel.StoreRelaxed(&h4[1], t153)
+								kernel.StoreRelaxed(&h4[2], t153|uint64(t134.Words[t134.At+2]))
+								kernel.StoreRelaxed(&h4[3], t153|uint64(t134.Words[t134.At+3]))
+//line alone.go:236
+								for w10 := 0; w10 < len(t96); w10++ {
+									kernel.StoreRelaxed(&t88.Post[slot4+4+w10], tag3|uint64(t96[w10]))
+								}
+								t164 := t88
+								t173 := t106
+//line send.go:70
+								if !(t164.Wakes == 0) {
+//line send.go:75
+									kernel.Fence()
+									t125 := int(t173) * 16
+									t223 := (int(t173) + 1) * 16
+//line send.go:76
+									b6 := t164.Post[t125:t223]
+									loaded15 := host2.Load(r, &b6[9])
+									if loaded15 != 0 {
+//line send.go:78
+										kernel.StoreRelaxed(&t164.Host[b6[15]], 1)
+										kernel.StoreRelaxed(&t164.Host[0], 1)
+									}
+								}
+							}
+						}
+					}
+//line alone.go:207
+					result012 = true
+				}
+//line alone.go:82
+				t542 = result012
+			}
+			whole := t542
+//line alone.go:83
+			if whole && !last {
+				t572 := begin - born
+				t58 := command
+				t59 := cursor
+				t60 := box
+				t61 := in
+				t622 := mail
+			block9:
+				switch {
+				default:
+//line alone.go:103
+					loaded16 := host2.Load(r, &t58[0])
+					ordered2 := loaded16
+//line alone.go:104
+					sh.Asked[0] = uint32(ordered2)
+					if !(sh.Asked[0] != 0) {
+//line alone.go:108
+						hint2 := uint32(ordered2 >> 32)
+//line alone.go:108
+						if hint2 != sh.Hint[0] {
+							t46 := hint2
+//line alone.go:109
+							sh.Hint[0] = t46
+//line alone.go:109
+							sh.Higher[0] = 1
+						}
+						var source4 uint32 = 9
+						var sides2 uint32
+//line alone.go:112
+						if sh.Higher[0] != 0 {
+							for level2 := uint32(0); level2 < 8; level2++ {
+								if level2 == 4 {
+									continue
+								}
+								next4 := t59[level2]
+								t68 := level2
+								var result016 uint32
+								switch {
+								default:
+//line serve.go:64
+									if t68 == 4 {
+										result016 = 0
+										break
+//line serve.go:66
+									} else if t68 < 4 {
+										result016 = shape.Slots + t68*shape.SideSlots
+										break
+									}
+//line serve.go:69
+									result016 = shape.Slots + (t68-1)*shape.SideSlots
+								}
+//line alone.go:118
+								at4 := (result016 + next4&(shape.SideSlots-1)) * shape.InStep
+								loaded17 := host2.Load(r, &t61[at4])
+								if uint32(loaded17>>32) == next4+1 {
+//line alone.go:120
+									t97 := level2
+									source4 = t97
+									sides2 = 1
+								}
+							}
+//line alone.go:123
+							sh.Higher[0] = sides2
+						}
+						if source4 == 9 || source4 < 4 {
+							next5 := t59[4]
+							loaded18 := host2.Load(r, &t61[next5&(shape.Slots-1)*shape.InStep])
+							middle2 := uint32(loaded18>>32) == next5+1
+//line alone.go:128
+							posted2 := false
+							slots5 := uint32(t60[11])
+							if slots5 != 0 {
+//line alone.go:130
+								next6 := uint32(t60[8])
+								loaded19 := host2.Load(r, &t622[next6&(slots5-1)*shape.InStep])
+								posted2 = uint32(loaded19>>32) == next6+1
+							}
+							if posted2 && !(middle2 && t59[8] == 8) {
+								source4 = 8
+							} else if middle2 {
+								source4 = 4
+							}
+						}
+						if !(source4 == 9) {
+//line alone.go:143
+							t126 := t61
+							ring2 := t126
+							var at5 uint32
+//line alone.go:144
+							if source4 == 8 {
+								sh.Ticket = uint32(t60[8])
+								t135 := t622
+//line alone.go:146
+								t145 := sh.Ticket & (uint32(t60[11]) - 1) * shape.InStep
+								ring2 = t135
+								at5 = t145
+							} else {
+//line alone.go:148
+								sh.Ticket = t59[source4]
+								t165 := source4
+								var result017 uint32
+								switch {
+								default:
+//line serve.go:64
+									if t165 == 4 {
+										result017 = 0
+										break
+//line serve.go:66
+									} else if t165 < 4 {
+										result017 = shape.Slots + t165*shape.SideSlots
+										break
+									}
+//line serve.go:69
+									result017 = shape.Slots + (t165-1)*shape.SideSlots
+								}
+//line alone.go:149
+								t193 := source4
+								var result018 uint32
+//line serve.go:74
+								if t193 == 4 {
+									result018 = shape.Slots
+								} else {
+									result018 = shape.SideSlots
+								}
+//line alone.go:149
+								at5 = (result017 + sh.Ticket&(result018-1)) * shape.InStep
+							}
+							t2110 := at5
+							t224 := at5 + shape.In
+//line alone.go:151
+							slot5 := ring2[t2110:t224]
+							cell2 := words[:t233]
+							for w11 := 0; w11 < len(slot5); w11++ {
+								loaded20 := host2.Load(r, &slot5[w11])
+								v2 := loaded20
+//line alone.go:155
+								if uint32(v2>>32) != sh.Ticket+1 {
+									break block9
+								}
+								cell2[w11] = uint32(v2)
+							}
+							reply3 := cell2[t253:t263]
+							for w12 := 0; w12 < len(reply3); w12++ {
+								reply3[w12] = 0
+							}
+							t294 := source4
+//line alone.go:164
+							sh.Late = 0
+//line alone.go:164
+							sh.Missing[0] = t294
+							deadline2 := cell2[1]
+							if deadline2 != 0 && int32(uint32((shape.Clock+t572)>>10)-deadline2) > 0 {
+//line alone.go:166
+								sh.Late = 1
+							}
+							t59[8] = source4
+						}
+					}
+				}
+			}
+		}
+		beginRow[threadX] = begin
+	}
+}
+
+//go:noinline
+func quernRow6TurnedActor(r *host2.Run, box, command []uint64, start uint64) {
+	for threadX := range 32 {
+		r.ThreadIdx.X = threadX
+		t2 := threadX == 0
+//line alone.go:92
+		if t2 {
+			kernel.StoreRelaxed(&box[9], 1)
+			kernel.StoreRelease(&command[8], start)
 		}
 	}
 }

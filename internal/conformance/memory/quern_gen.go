@@ -1587,6 +1587,245 @@ func LaunchLarge(s *gpu.Stream, g gpu.Grid, x *gpu.Buffer[float32]) error {
 	return l.End()
 }
 
+var quernPutsWords_parcel = gpu.NewKernel(gpu.KernelInfo{
+	Name: "putsWords[parcel]", Package: "quern.dev/internal/conformance/memory", Pos: "words.go:54",
+	Entry: "putsWords_parcel",
+	Params: []gpu.Param{
+		{Name: "step", Kind: gpu.Scalar, Type: "int", Size: 8},
+		{Name: "messages", Kind: gpu.Slice, Type: "parcel", Size: 80},
+		{Name: "out", Kind: gpu.Slice, Type: "uint64", Size: 8},
+	},
+	PTX: quernPTX,
+	Variants: []gpu.Variant{
+		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 0, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 1, 0, 1, 1, 5, 1, 0, 4, 9, 2147483628, 0, -1, 1, 0, 1, 2, 3, 1, 0, 1, 1, 5, 4, 0, 20, 4, 0, 2, 1, 0, 5, 1, 2, 3, 1, 0, 1, 1, 5, 4, 2, 3, 1, 0, 5, 4, 0, 20, 4, 7, 1, 0, 1, 2, 3, 2, 3, 2, 0, 5, 1, 0, 5, 4, 0, 20, 4, 7, 1, 2, 2, 3, 1, 0, 5, 3, 0, 1023, 1, 0, 5, 4, 2, 3, 2, 0, 5, 1, 0, 5, 4, 0, 20, 4, 7, 5, 9, 0}},
+		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 0, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 1, 0, 1, 1, 5, 1, 0, 4, 9, 2147483628}, Sites: []gpu.Site{
+			{Kind: gpu.IndexSite, File: "words.go", Line: 57, Col: 3},
+		}},
+		{Name: "wide", Sites: []gpu.Site{
+			{Kind: gpu.IndexSite, File: "words.go", Line: 57, Col: 3},
+		}},
+	},
+	Host: quernHostPutsWords_parcel,
+})
+
+var _ = putsWords[parcel] // compiled, not called
+
+var quernPutsWords_crate = gpu.NewKernel(gpu.KernelInfo{
+	Name: "putsWords[crate]", Package: "quern.dev/internal/conformance/memory", Pos: "words.go:54",
+	Entry: "putsWords_crate",
+	Params: []gpu.Param{
+		{Name: "step", Kind: gpu.Scalar, Type: "int", Size: 8},
+		{Name: "messages", Kind: gpu.Slice, Type: "crate", Size: 2400},
+		{Name: "out", Kind: gpu.Slice, Type: "uint64", Size: 8},
+	},
+	PTX: quernPTX,
+	Variants: []gpu.Variant{
+		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 0, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 1, 0, 1, 1, 5, 1, 0, 4, 9, 2147483048, 0, -1, 1, 0, 1, 2, 3, 1, 0, 1, 1, 5, 4, 0, 600, 4, 0, 2, 1, 0, 5, 1, 2, 3, 1, 0, 1, 1, 5, 4, 2, 3, 1, 0, 5, 4, 0, 600, 4, 7, 1, 0, 1, 2, 3, 2, 3, 2, 0, 5, 1, 0, 5, 4, 0, 600, 4, 7, 1, 2, 2, 3, 1, 0, 5, 3, 0, 1023, 1, 0, 5, 4, 2, 3, 2, 0, 5, 1, 0, 5, 4, 0, 600, 4, 7, 5, 9, 0}},
+		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 0, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 1, 0, 1, 1, 5, 1, 0, 4, 9, 2147483048}, Sites: []gpu.Site{
+			{Kind: gpu.IndexSite, File: "words.go", Line: 57, Col: 3},
+		}},
+		{Name: "wide", Sites: []gpu.Site{
+			{Kind: gpu.IndexSite, File: "words.go", Line: 57, Col: 3},
+		}},
+	},
+	Host: quernHostPutsWords_crate,
+})
+
+var _ = putsWords[crate] // compiled, not called
+
+var quernPutsWords_bytes9 = gpu.NewKernel(gpu.KernelInfo{
+	Name: "putsWords[bytes9]", Package: "quern.dev/internal/conformance/memory", Pos: "words.go:54",
+	Entry: "putsWords_bytes9",
+	Params: []gpu.Param{
+		{Name: "step", Kind: gpu.Scalar, Type: "int", Size: 8},
+		{Name: "messages", Kind: gpu.Slice, Type: "bytes9", Size: 9},
+		{Name: "out", Kind: gpu.Slice, Type: "uint64", Size: 8},
+	},
+	PTX: quernPTX,
+	Variants: []gpu.Variant{
+		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 0, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 1, 0, 1, 1, 5, 1, 0, 4, 9, 2147483645, 0, -1, 1, 0, 1, 2, 3, 1, 0, 1, 1, 5, 4, 0, 3, 4, 0, 2, 1, 0, 5, 1, 2, 3, 1, 0, 1, 1, 5, 4, 2, 3, 1, 0, 5, 4, 0, 3, 4, 7, 1, 0, 1, 2, 3, 2, 3, 2, 0, 5, 1, 0, 5, 4, 0, 3, 4, 7, 1, 2, 2, 3, 1, 0, 5, 3, 0, 1023, 1, 0, 5, 4, 2, 3, 2, 0, 5, 1, 0, 5, 4, 0, 3, 4, 7, 5, 9, 0}},
+		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 0, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 1, 0, 1, 1, 5, 1, 0, 4, 9, 2147483645}, Sites: []gpu.Site{
+			{Kind: gpu.IndexSite, File: "words.go", Line: 57, Col: 3},
+		}},
+		{Name: "wide", Sites: []gpu.Site{
+			{Kind: gpu.IndexSite, File: "words.go", Line: 57, Col: 3},
+		}},
+	},
+	Host: quernHostPutsWords_bytes9,
+})
+
+var _ = putsWords[bytes9] // compiled, not called
+
+var quernPutsWords_float32 = gpu.NewKernel(gpu.KernelInfo{
+	Name: "putsWords[float32]", Package: "quern.dev/internal/conformance/memory", Pos: "words.go:54",
+	Entry: "putsWords_float32",
+	Params: []gpu.Param{
+		{Name: "step", Kind: gpu.Scalar, Type: "int", Size: 8},
+		{Name: "messages", Kind: gpu.Slice, Type: "float32", Size: 4},
+		{Name: "out", Kind: gpu.Slice, Type: "uint64", Size: 8},
+	},
+	PTX: quernPTX,
+	Variants: []gpu.Variant{
+		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 0, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 1, 0, 1, 1, 5, 1, 0, 4, 9, 2147483647, 0, -1, 1, 0, 1, 2, 3, 1, 0, 1, 1, 5, 4, 0, 1, 4, 0, 2, 1, 0, 5, 1, 2, 3, 1, 0, 1, 1, 5, 4, 2, 3, 1, 0, 5, 4, 0, 1, 4, 7, 1, 0, 1, 2, 3, 2, 3, 2, 0, 5, 1, 0, 5, 4, 0, 1, 4, 7, 1, 2, 2, 3, 1, 0, 5, 3, 0, 1023, 1, 0, 5, 4, 2, 3, 2, 0, 5, 1, 0, 5, 4, 0, 1, 4, 7, 5, 9, 0}},
+		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 0, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 1, 0, 1, 1, 5, 1, 0, 4, 9, 2147483647}, Sites: []gpu.Site{
+			{Kind: gpu.IndexSite, File: "words.go", Line: 57, Col: 3},
+		}},
+		{Name: "wide", Sites: []gpu.Site{
+			{Kind: gpu.IndexSite, File: "words.go", Line: 57, Col: 3},
+		}},
+	},
+	Host: quernHostPutsWords_float32,
+})
+
+var _ = putsWords[float32] // compiled, not called
+
+var quernPutsWords_flag = gpu.NewKernel(gpu.KernelInfo{
+	Name: "putsWords[flag]", Package: "quern.dev/internal/conformance/memory", Pos: "words.go:54",
+	Entry: "putsWords_flag",
+	Params: []gpu.Param{
+		{Name: "step", Kind: gpu.Scalar, Type: "int", Size: 8},
+		{Name: "messages", Kind: gpu.Slice, Type: "flag", Size: 1},
+		{Name: "out", Kind: gpu.Slice, Type: "uint64", Size: 8},
+	},
+	PTX: quernPTX,
+	Variants: []gpu.Variant{
+		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 0, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 1, 0, 1, 1, 5, 1, 0, 4, 9, 2147483647, 0, -1, 1, 0, 1, 2, 3, 1, 0, 1, 1, 5, 4, 0, 1, 4, 0, 2, 1, 0, 5, 1, 2, 3, 1, 0, 1, 1, 5, 4, 2, 3, 1, 0, 5, 4, 0, 1, 4, 7, 1, 0, 1, 2, 3, 2, 3, 2, 0, 5, 1, 0, 5, 4, 0, 1, 4, 7, 1, 2, 2, 3, 1, 0, 5, 3, 0, 1023, 1, 0, 5, 4, 2, 3, 2, 0, 5, 1, 0, 5, 4, 0, 1, 4, 7, 5, 9, 0}},
+		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 0, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 1, 0, 1, 1, 5, 1, 0, 4, 9, 2147483647}, Sites: []gpu.Site{
+			{Kind: gpu.IndexSite, File: "words.go", Line: 57, Col: 3},
+		}},
+		{Name: "wide", Sites: []gpu.Site{
+			{Kind: gpu.IndexSite, File: "words.go", Line: 57, Col: 3},
+		}},
+	},
+	Host: quernHostPutsWords_flag,
+})
+
+var _ = putsWords[flag] // compiled, not called
+
+var quernPutsWords_int64 = gpu.NewKernel(gpu.KernelInfo{
+	Name: "putsWords[int64]", Package: "quern.dev/internal/conformance/memory", Pos: "words.go:54",
+	Entry: "putsWords_int64",
+	Params: []gpu.Param{
+		{Name: "step", Kind: gpu.Scalar, Type: "int", Size: 8},
+		{Name: "messages", Kind: gpu.Slice, Type: "int64", Size: 8},
+		{Name: "out", Kind: gpu.Slice, Type: "uint64", Size: 8},
+	},
+	PTX: quernPTX,
+	Variants: []gpu.Variant{
+		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 0, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 1, 0, 1, 1, 5, 1, 0, 4, 9, 2147483646, 0, -1, 1, 0, 1, 2, 3, 1, 0, 1, 1, 5, 4, 0, 2, 4, 0, 2, 1, 0, 5, 1, 2, 3, 1, 0, 1, 1, 5, 4, 2, 3, 1, 0, 5, 4, 0, 2, 4, 7, 1, 0, 1, 2, 3, 2, 3, 2, 0, 5, 1, 0, 5, 4, 0, 2, 4, 7, 1, 2, 2, 3, 1, 0, 5, 3, 0, 1023, 1, 0, 5, 4, 2, 3, 2, 0, 5, 1, 0, 5, 4, 0, 2, 4, 7, 5, 9, 0}},
+		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 0, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 1, 0, 1, 1, 5, 1, 0, 4, 9, 2147483646}, Sites: []gpu.Site{
+			{Kind: gpu.IndexSite, File: "words.go", Line: 57, Col: 3},
+		}},
+		{Name: "wide", Sites: []gpu.Site{
+			{Kind: gpu.IndexSite, File: "words.go", Line: 57, Col: 3},
+		}},
+	},
+	Host: quernHostPutsWords_int64,
+})
+
+var _ = putsWords[int64] // compiled, not called
+
+// LaunchPutsWords runs putsWords on the grid g.
+//
+// putsWords stores a message for each thread.
+func LaunchPutsWords[M parcel | crate | bytes9 | float32 | flag | int64](s *gpu.Stream, g gpu.Grid, step int, messages *gpu.Buffer[M], out *gpu.Buffer[uint64]) error {
+	var k *gpu.Kernel
+	switch interface{}((*M)(nil)).(type) {
+	case *parcel:
+		k = quernPutsWords_parcel
+	case *crate:
+		k = quernPutsWords_crate
+	case *bytes9:
+		k = quernPutsWords_bytes9
+	case *float32:
+		k = quernPutsWords_float32
+	case *flag:
+		k = quernPutsWords_flag
+	case *int64:
+		k = quernPutsWords_int64
+	}
+	l, err := k.Begin(s, g)
+	if err != nil {
+		return err
+	}
+	gpu.Arg(l, step)
+	gpu.SliceArg(l, messages)
+	gpu.SliceArg(l, out)
+	return l.End()
+}
+
+var quernSharedWords = gpu.NewKernel(gpu.KernelInfo{
+	Name: "sharedWords", Package: "quern.dev/internal/conformance/memory", Pos: "words.go:65",
+	Params: []gpu.Param{
+		{Name: "step", Kind: gpu.Scalar, Type: "int", Size: 8},
+		{Name: "out", Kind: gpu.Slice, Type: "uint64", Size: 8},
+	},
+	PTX: quernPTX,
+	Variants: []gpu.Variant{
+		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 0, 1, 1, 9, 2147483647, 0, 15, 1, 0, 5, 1, 1, 4, 9, -32}},
+		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 0, 1, 1, 9, 2147483647, 0, 15, 1, 0, 5, 9, 2147483616}, Sites: []gpu.Site{
+			{Kind: gpu.IndexSite, File: "words.go", Line: 73, Col: 2},
+		}},
+		{Name: "wide", Sites: []gpu.Site{
+			{Kind: gpu.IndexSite, File: "words.go", Line: 73, Col: 2},
+		}},
+	},
+	Block:  gpu.Dim3{X: 16, Y: 1, Z: 1},
+	Shared: 128,
+	Host:   quernHostSharedWords,
+})
+
+var _ = sharedWords // compiled, not called
+
+// LaunchSharedWords runs sharedWords on the grid g.
+//
+// sharedWords stores a message from shared memory, of which each thread has
+// written a part, at several places.
+func LaunchSharedWords(s *gpu.Stream, g gpu.Grid, step int, out *gpu.Buffer[uint64]) error {
+	l, err := quernSharedWords.Begin(s, g)
+	if err != nil {
+		return err
+	}
+	gpu.Arg(l, step)
+	gpu.SliceArg(l, out)
+	return l.End()
+}
+
+var quernWordsBeyond = gpu.NewKernel(gpu.KernelInfo{
+	Name: "wordsBeyond", Package: "quern.dev/internal/conformance/memory", Pos: "words.go:79",
+	Params: []gpu.Param{
+		{Name: "from", Kind: gpu.Scalar, Type: "int", Size: 8},
+		{Name: "out", Kind: gpu.Slice, Type: "uint64", Size: 8},
+	},
+	PTX: quernPTX,
+	Variants: []gpu.Variant{
+		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 0, -1, 1, 0, 5, 9, 0, 1, 0, 1, 1, 4, 9, -3}},
+		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 1, 0, 9, 2147483645}, Sites: []gpu.Site{
+			{Kind: gpu.IndexSite, File: "words.go", Line: 81, Col: 2},
+		}},
+		{Name: "wide", Sites: []gpu.Site{
+			{Kind: gpu.IndexSite, File: "words.go", Line: 81, Col: 2},
+		}},
+	},
+	Block: gpu.Dim3{X: 1, Y: 1, Z: 1},
+	Host:  quernHostWordsBeyond,
+})
+
+var _ = wordsBeyond // compiled, not called
+
+// LaunchWordsBeyond runs wordsBeyond on the grid g.
+//
+// wordsBeyond stores three words from the given place on.
+func LaunchWordsBeyond(s *gpu.Stream, g gpu.Grid, from int, out *gpu.Buffer[uint64]) error {
+	l, err := quernWordsBeyond.Begin(s, g)
+	if err != nil {
+		return err
+	}
+	gpu.Arg(l, from)
+	gpu.SliceArg(l, out)
+	return l.End()
+}
+
 func quernHostWords(r *host.Run) {
 	a := host.Slice[float32](r, 0)
 	b := host.Slice[int64](r, 1)
@@ -4905,5 +5144,405 @@ func quernRow2Large(r *host.Run, x []float32, base int, a *[2][8192]float32, dim
 		r.ThreadIdx.X = threadX
 //line shared.go:107
 		x[base+threadX] = a[0][dimX-1-threadX] + a[1][8191-(dimX-1-threadX)] + d[threadX%len(d)] + float32(flag[2])
+	}
+}
+
+func quernHostPutsWords_parcel(r *host.Run) {
+	step := host.Value[int](r, 0)
+	messages := host.Slice[parcel](r, 1)
+	out := host.Slice[uint64](r, 2)
+	dimX := r.BlockDim.X
+	dimY := r.BlockDim.Y
+	dimZ := r.BlockDim.Z
+	for r.Next() {
+		blockX := r.BlockIdx.X
+		base := blockX * dimX
+		for threadZ := range dimZ {
+			for threadY := range dimY {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				quernRow1PutsWords_parcel(r, base, messages, out, step, dimX)
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1PutsWords_parcel(r *host.Run, base int, messages []parcel, out []uint64, step, dimX int) {
+	count := max(0, min(dimX, len(messages)-base))
+	if base >= 0 && count <= len(messages)-base {
+		row := messages[base:][:count]
+		for threadX := range count {
+			r.ThreadIdx.X = threadX
+			i := base + threadX
+			t2 := i * step
+			t3 := uint64(i+1) << 32
+//line words.go:57
+			_ = row[threadX]
+			t6 := &row[threadX]
+//line words.go:57
+			kernel.PutWords(out, t2, t3, t6)
+		}
+		return
+	}
+	for threadX := range dimX {
+		r.ThreadIdx.X = threadX
+		i := base + threadX
+		t2 := i * step
+		t3 := uint64(i+1) << 32
+//line words.go:56
+		if i < len(messages) {
+			_ = messages[i]
+//line words.go:57
+			t6 := &messages[i]
+//line words.go:57
+			kernel.PutWords(out, t2, t3, t6)
+		}
+	}
+}
+
+func quernHostPutsWords_crate(r *host.Run) {
+	step := host.Value[int](r, 0)
+	messages := host.Slice[crate](r, 1)
+	out := host.Slice[uint64](r, 2)
+	dimX := r.BlockDim.X
+	dimY := r.BlockDim.Y
+	dimZ := r.BlockDim.Z
+	for r.Next() {
+		blockX := r.BlockIdx.X
+		base := blockX * dimX
+		for threadZ := range dimZ {
+			for threadY := range dimY {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				quernRow1PutsWords_crate(r, base, messages, out, step, dimX)
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1PutsWords_crate(r *host.Run, base int, messages []crate, out []uint64, step, dimX int) {
+	count := max(0, min(dimX, len(messages)-base))
+	if base >= 0 && count <= len(messages)-base {
+		row := messages[base:][:count]
+		for threadX := range count {
+			r.ThreadIdx.X = threadX
+			i := base + threadX
+			t2 := i * step
+			t3 := uint64(i+1) << 32
+//line words.go:57
+			_ = row[threadX]
+			t6 := &row[threadX]
+//line words.go:57
+			kernel.PutWords(out, t2, t3, t6)
+		}
+		return
+	}
+	for threadX := range dimX {
+		r.ThreadIdx.X = threadX
+		i := base + threadX
+		t2 := i * step
+		t3 := uint64(i+1) << 32
+//line words.go:56
+		if i < len(messages) {
+			_ = messages[i]
+//line words.go:57
+			t6 := &messages[i]
+//line words.go:57
+			kernel.PutWords(out, t2, t3, t6)
+		}
+	}
+}
+
+func quernHostPutsWords_bytes9(r *host.Run) {
+	step := host.Value[int](r, 0)
+	messages := host.Slice[bytes9](r, 1)
+	out := host.Slice[uint64](r, 2)
+	dimX := r.BlockDim.X
+	dimY := r.BlockDim.Y
+	dimZ := r.BlockDim.Z
+	for r.Next() {
+		blockX := r.BlockIdx.X
+		base := blockX * dimX
+		for threadZ := range dimZ {
+			for threadY := range dimY {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				quernRow1PutsWords_bytes9(r, base, messages, out, step, dimX)
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1PutsWords_bytes9(r *host.Run, base int, messages []bytes9, out []uint64, step, dimX int) {
+	count := max(0, min(dimX, len(messages)-base))
+	if base >= 0 && count <= len(messages)-base {
+		row := messages[base:][:count]
+		for threadX := range count {
+			r.ThreadIdx.X = threadX
+			i := base + threadX
+			t2 := i * step
+			t3 := uint64(i+1) << 32
+//line words.go:57
+			_ = row[threadX]
+			t6 := &row[threadX]
+//line words.go:57
+			kernel.PutWords(out, t2, t3, t6)
+		}
+		return
+	}
+	for threadX := range dimX {
+		r.ThreadIdx.X = threadX
+		i := base + threadX
+		t2 := i * step
+		t3 := uint64(i+1) << 32
+//line words.go:56
+		if i < len(messages) {
+			_ = messages[i]
+//line words.go:57
+			t6 := &messages[i]
+//line words.go:57
+			kernel.PutWords(out, t2, t3, t6)
+		}
+	}
+}
+
+func quernHostPutsWords_float32(r *host.Run) {
+	step := host.Value[int](r, 0)
+	messages := host.Slice[float32](r, 1)
+	out := host.Slice[uint64](r, 2)
+	dimX := r.BlockDim.X
+	dimY := r.BlockDim.Y
+	dimZ := r.BlockDim.Z
+	for r.Next() {
+		blockX := r.BlockIdx.X
+		base := blockX * dimX
+		for threadZ := range dimZ {
+			for threadY := range dimY {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				quernRow1PutsWords_float32(r, base, messages, out, step, dimX)
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1PutsWords_float32(r *host.Run, base int, messages []float32, out []uint64, step, dimX int) {
+	count := max(0, min(dimX, len(messages)-base))
+	if base >= 0 && count <= len(messages)-base {
+		row := messages[base:][:count]
+		for threadX := range count {
+			r.ThreadIdx.X = threadX
+			i := base + threadX
+			t2 := i * step
+			t3 := uint64(i+1) << 32
+//line words.go:57
+			_ = row[threadX]
+			t6 := &row[threadX]
+//line words.go:57
+			kernel.PutWords(out, t2, t3, t6)
+		}
+		return
+	}
+	for threadX := range dimX {
+		r.ThreadIdx.X = threadX
+		i := base + threadX
+		t2 := i * step
+		t3 := uint64(i+1) << 32
+//line words.go:56
+		if i < len(messages) {
+			_ = messages[i]
+//line words.go:57
+			t6 := &messages[i]
+//line words.go:57
+			kernel.PutWords(out, t2, t3, t6)
+		}
+	}
+}
+
+func quernHostPutsWords_flag(r *host.Run) {
+	step := host.Value[int](r, 0)
+	messages := host.Slice[flag](r, 1)
+	out := host.Slice[uint64](r, 2)
+	dimX := r.BlockDim.X
+	dimY := r.BlockDim.Y
+	dimZ := r.BlockDim.Z
+	for r.Next() {
+		blockX := r.BlockIdx.X
+		base := blockX * dimX
+		for threadZ := range dimZ {
+			for threadY := range dimY {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				quernRow1PutsWords_flag(r, base, messages, out, step, dimX)
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1PutsWords_flag(r *host.Run, base int, messages []flag, out []uint64, step, dimX int) {
+	count := max(0, min(dimX, len(messages)-base))
+	if base >= 0 && count <= len(messages)-base {
+		row := messages[base:][:count]
+		for threadX := range count {
+			r.ThreadIdx.X = threadX
+			i := base + threadX
+			t2 := i * step
+			t3 := uint64(i+1) << 32
+//line words.go:57
+			_ = row[threadX]
+			t6 := &row[threadX]
+//line words.go:57
+			kernel.PutWords(out, t2, t3, t6)
+		}
+		return
+	}
+	for threadX := range dimX {
+		r.ThreadIdx.X = threadX
+		i := base + threadX
+		t2 := i * step
+		t3 := uint64(i+1) << 32
+//line words.go:56
+		if i < len(messages) {
+			_ = messages[i]
+//line words.go:57
+			t6 := &messages[i]
+//line words.go:57
+			kernel.PutWords(out, t2, t3, t6)
+		}
+	}
+}
+
+func quernHostPutsWords_int64(r *host.Run) {
+	step := host.Value[int](r, 0)
+	messages := host.Slice[int64](r, 1)
+	out := host.Slice[uint64](r, 2)
+	dimX := r.BlockDim.X
+	dimY := r.BlockDim.Y
+	dimZ := r.BlockDim.Z
+	for r.Next() {
+		blockX := r.BlockIdx.X
+		base := blockX * dimX
+		for threadZ := range dimZ {
+			for threadY := range dimY {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				quernRow1PutsWords_int64(r, base, messages, out, step, dimX)
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1PutsWords_int64(r *host.Run, base int, messages []int64, out []uint64, step, dimX int) {
+	count := max(0, min(dimX, len(messages)-base))
+	if base >= 0 && count <= len(messages)-base {
+		row := messages[base:][:count]
+		for threadX := range count {
+			r.ThreadIdx.X = threadX
+			i := base + threadX
+			t2 := i * step
+			t3 := uint64(i+1) << 32
+//line words.go:57
+			_ = row[threadX]
+			t6 := &row[threadX]
+//line words.go:57
+			kernel.PutWords(out, t2, t3, t6)
+		}
+		return
+	}
+	for threadX := range dimX {
+		r.ThreadIdx.X = threadX
+		i := base + threadX
+		t2 := i * step
+		t3 := uint64(i+1) << 32
+//line words.go:56
+		if i < len(messages) {
+			_ = messages[i]
+//line words.go:57
+			t6 := &messages[i]
+//line words.go:57
+			kernel.PutWords(out, t2, t3, t6)
+		}
+	}
+}
+
+func quernHostSharedWords(r *host.Run) {
+	step := host.Value[int](r, 0)
+	out := host.Slice[uint64](r, 1)
+	m := host.Shared[[16]struct {
+		A uint16
+		B float32
+	}](r, 0)
+	for r.Next() {
+		for threadZ := range 1 {
+			for threadY := range 1 {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				quernRow1SharedWords(r, m)
+			}
+		}
+		for threadZ := range 1 {
+			for threadY := range 1 {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				quernRow2SharedWords(r, out, step, m)
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1SharedWords(r *host.Run, m *[16]struct {
+	A uint16
+	B float32
+}) {
+	for threadX := range 16 {
+		r.ThreadIdx.X = threadX
+		t5 := uint16(threadX)
+		t6 := float32(threadX) / 2
+//line words.go:71
+		_ = m[threadX].A
+//line words.go:71
+		_ = m[threadX].B
+//line words.go:71
+		m[threadX].A = t5
+//line words.go:71
+		m[threadX].B = t6
+	}
+}
+
+//go:noinline
+func quernRow2SharedWords(r *host.Run, out []uint64, step int, m *[16]struct {
+	A uint16
+	B float32
+}) {
+	for threadX := range 16 {
+		r.ThreadIdx.X = threadX
+		t8 := threadX * step
+		t9 := uint64(threadX+1) << 32
+//line words.go:73
+		kernel.PutWords(out, t8, t9, m)
+	}
+}
+
+func quernHostWordsBeyond(r *host.Run) {
+	from := host.Value[int](r, 0)
+	out := host.Slice[uint64](r, 1)
+	for r.Next() {
+		for threadZ := range 1 {
+			for threadY := range 1 {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				quernRow1WordsBeyond(r, out, from)
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1WordsBeyond(r *host.Run, out []uint64, from int) {
+	for threadX := range 1 {
+		r.ThreadIdx.X = threadX
+//line words.go:80
+		m := [3]int32{1, 2, 3}
+		t3 := &m
+//line words.go:81
+		kernel.PutWords(out, from, 0, t3)
 	}
 }

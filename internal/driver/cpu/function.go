@@ -78,18 +78,23 @@ func (f *compiled) run(s *stream, l *driver.Frame) error {
 	if failure == nil {
 		return nil
 	}
+	return faultOf(failure, l.ID)
+}
+
+// faultOf is a failure of a kernel that fault records call id.
+func faultOf(f *host.Failure, id uint32) *driver.Fault {
 	return &driver.Fault{
-		ID:       l.ID,
+		ID:       id,
 		Site:     -1,
-		Kind:     kindOf(failure),
-		File:     failure.File,
-		Line:     failure.Line,
-		Reason:   failure.Reason,
-		HasIndex: failure.HasIndex,
-		Index:    failure.Index,
-		Length:   failure.Length,
-		Block:    failure.Block,
-		Thread:   failure.Thread,
+		Kind:     kindOf(f),
+		File:     f.File,
+		Line:     f.Line,
+		Reason:   f.Reason,
+		HasIndex: f.HasIndex,
+		Index:    f.Index,
+		Length:   f.Length,
+		Block:    f.Block,
+		Thread:   f.Thread,
 	}
 }
 

@@ -110,8 +110,8 @@ func (d *device) within(s symbol, args ...uintptr) (symbol, uintptr) {
 
 // handles calls a function whose arguments are handles and numbers.
 func (d *device) handles(s symbol, args ...uintptr) error {
-	if d.HasResidents() && waitsForAll[s] {
-		return d.apart(s, args)
+	if op, waits := d.waits(s); waits {
+		return d.apart(op, s, args)
 	}
 	return d.api.check(d.within(s, args...))
 }
@@ -121,8 +121,8 @@ func (d *device) handles(s symbol, args ...uintptr) error {
 //
 //go:uintptrescapes
 func (d *device) call(s symbol, args ...uintptr) error {
-	if d.HasResidents() && waitsForAll[s] {
-		return d.apart(s, args)
+	if op, waits := d.waits(s); waits {
+		return d.apart(op, s, args)
 	}
 	return d.api.check(d.within(s, args...))
 }

@@ -6,6 +6,7 @@ import (
 	"sync"
 	"unsafe"
 
+	"quern.dev/internal/diskcache"
 	"quern.dev/internal/driver"
 	"quern.dev/kernel"
 )
@@ -16,15 +17,18 @@ func Candidates() []driver.Candidate {
 	if err != nil {
 		return none(err)
 	}
-	return CandidatesOf(lib)
+	return candidates(lib, codes)
 }
 
 // CandidatesOf returns the GPUs that a driver library knows.
-func CandidatesOf(lib Library) []driver.Candidate {
+func CandidatesOf(lib Library) []driver.Candidate { return candidates(lib, nil) }
+
+func candidates(lib Library, codes *diskcache.Cache) []driver.Candidate {
 	a, version, err := newAPI(lib)
 	if err != nil {
 		return none(err)
 	}
+	a.codes = codes
 	var count int32
 	if err := a.call(cuDeviceGetCount, uintptr(unsafe.Pointer(&count))); err != nil {
 		return none(err)
@@ -169,7 +173,7 @@ func text(b []byte) string {
 
 // device is a GPU with its primary context.
 type device struct {
-	driver.Residents
+	*common // with the other devices that are open for the GPU
 
 	api     *api
 	info    driver.Info
@@ -185,6 +189,9 @@ type device struct {
 
 	peers peers
 
+	residents []driver.Resident // of this device; guarded by mu
+	postponed postponed
+
 	condition *function // sets the conditions of graphs; nil before the first
 }
 
@@ -195,6 +202,7 @@ func (a *api) open(handle int32, info driver.Info) (driver.Device, error) {
 	if err := a.call(cuDevicePrimaryCtxRetain, uintptr(unsafe.Pointer(&d.context)), uintptr(handle)); err != nil {
 		return nil, err
 	}
+	d.common = inCommon.join(commonKey{a.lib, d.context})
 	return d, nil
 }
 
@@ -217,7 +225,7 @@ func (d *device) Free(m driver.Memory) error {
 }
 
 func (d *device) Close() error {
-	var errs []error
+	errs := []error{d.Apart(driver.FreeMemory, d.catchUp)}
 	for _, s := range d.slots {
 		errs = append(errs, s.free(d))
 	}
@@ -225,6 +233,7 @@ func (d *device) Close() error {
 	if d.condition != nil {
 		errs = append(errs, d.condition.Close())
 	}
+	inCommon.leave(commonKey{d.api.lib, d.context})
 	errs = append(errs, d.api.call(cuDevicePrimaryCtxRelease, uintptr(d.handle)))
 	return errors.Join(errs...)
 }

@@ -1,6 +1,7 @@
 package cuda
 
 import (
+	"errors"
 	"fmt"
 	"runtime"
 	"strings"
@@ -27,12 +28,13 @@ const (
 
 // function is a kernel in a module of its own.
 type function struct {
-	dev    *device
-	module uintptr // CUmodule
-	handle uintptr // CUfunction
-	props  driver.Properties
-	placed int // bytes of shared variables in dynamic shared memory
-	prints bool
+	dev     *device
+	module  uintptr // CUmodule, or
+	library uintptr // CUlibrary
+	handle  uintptr // CUfunction
+	props   driver.Properties
+	placed  int // bytes of shared variables in dynamic shared memory
+	prints  bool
 
 	cooperative bool
 
@@ -45,15 +47,31 @@ type function struct {
 // disk.
 func (d *device) Load(k *driver.Kernel) (driver.Function, error) {
 	f := &function{dev: d, placed: k.Placed, prints: k.Prints, cooperative: k.Cooperative}
-	if err := f.loadModule(k.PTX); err != nil {
-		return nil, err
+	err := f.load(k)
+	if err == nil {
+		err = f.inspect()
 	}
-	// Drivers may load the kernel itself when it is first asked about.
-	if err := d.Apart(func() error { return f.inspect(k.Name) }); err != nil {
-		f.Close()
-		return nil, err
+	if err != nil {
+		return nil, errors.Join(err, f.Close())
 	}
 	return f, nil
+}
+
+// load loads the module and finds the kernel in it.
+func (f *function) load(k *driver.Kernel) error {
+	text, name := append([]byte(k.PTX), 0), append([]byte(k.Name), 0)
+	if f.dev.HasResidents() {
+		if err := f.loadBeside(text, name); err == nil {
+			return nil
+		}
+		// What the linker cannot do, or says no more about than this does.
+	}
+	return f.dev.Apart(driver.LoadModule, func() error {
+		if err := f.loadModule(text); err != nil {
+			return err
+		}
+		return f.dev.call(cuModuleGetFunction, uintptr(unsafe.Pointer(&f.handle)), f.module, uintptr(unsafe.Pointer(unsafe.SliceData(name))))
+	})
 }
 
 // jit is the arguments of cuModuleLoadDataEx.
@@ -64,29 +82,27 @@ type jit struct {
 	values  [2]uintptr
 }
 
-func (f *function) loadModule(ptx string) error {
-	j := &jit{ptx: append([]byte(ptx), 0)}
+// loadModule loads PTX, which ends with a zero, while no resident is there.
+func (f *function) loadModule(ptx []byte) error {
+	j := &jit{ptx: ptx}
 	var pins runtime.Pinner
 	defer pins.Unpin()
 	pins.Pin(j)
 	j.options = [...]int32{jitErrorLog, jitErrorLogSize}
 	j.values = [...]uintptr{uintptr(unsafe.Pointer(&j.log)), uintptr(len(j.log))}
-	err := f.dev.call(cuModuleLoadDataEx,
+	pins.Pin(f)
+	pins.Pin(unsafe.SliceData(ptx))
+	err := f.dev.api.check(f.dev.within(cuModuleLoadDataEx,
 		uintptr(unsafe.Pointer(&f.module)), uintptr(unsafe.Pointer(unsafe.SliceData(j.ptx))),
-		uintptr(len(j.options)), uintptr(unsafe.Pointer(&j.options)), uintptr(unsafe.Pointer(&j.values)))
+		uintptr(len(j.options)), uintptr(unsafe.Pointer(&j.options)), uintptr(unsafe.Pointer(&j.values))))
 	if log := strings.TrimSpace(text(j.log[:])); err != nil && log != "" {
 		return fmt.Errorf("%w\n%s", err, log)
 	}
 	return err
 }
 
-// inspect finds the kernel in the module and what it uses.
-func (f *function) inspect(name string) error {
-	cname := append([]byte(name), 0)
-	err := f.dev.call(cuModuleGetFunction, uintptr(unsafe.Pointer(&f.handle)), f.module, uintptr(unsafe.Pointer(unsafe.SliceData(cname))))
-	if err != nil {
-		return err
-	}
+// inspect loads the kernel and finds what it uses.
+func (f *function) inspect() error {
 	if f.dev.api.has(cuFuncLoad) {
 		_ = f.dev.handles(cuFuncLoad, f.handle) // what cannot be loaded now is loaded, or fails, at the first launch
 	}
@@ -105,12 +121,21 @@ func (f *function) inspect(name string) error {
 		}
 		*q.to = int(v)
 	}
-	return f.allowShared(f.placed)
+	return errors.Join(f.dev.needLocal(f.props.Local), f.allowShared(f.placed))
 }
 
 func (f *function) Properties() driver.Properties { return f.props }
 
-func (f *function) Close() error { return f.dev.handles(cuModuleUnload, f.module) }
+func (f *function) Close() error {
+	switch {
+	case f.library != 0:
+		return f.dev.handles(cuLibraryUnload, f.library)
+	case f.module != 0:
+		return f.dev.handles(cuModuleUnload, f.module)
+	default:
+		return nil
+	}
+}
 
 // allowShared makes room for the dynamic shared memory of a launch.
 func (f *function) allowShared(bytes int) error {

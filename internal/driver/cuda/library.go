@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"sync"
 	"unsafe"
+
+	"quern.dev/internal/diskcache"
 )
 
 // Library is NVIDIA's driver library, or what a test puts in its place.
@@ -147,6 +149,8 @@ func (s symbol) name() string {
 type api struct {
 	lib  Library
 	addr []uintptr // by symbol; 0 for an optional function that is not there
+
+	codes *diskcache.Cache // of machine code; nil keeps none
 }
 
 // has reports whether the driver has the functions.

@@ -104,7 +104,15 @@ func (d *device) enable(o *device) (bool, error) {
 	if can == 0 {
 		return false, nil
 	}
-	last, r := d.within(cuCtxEnablePeerAccess, o.context, 0)
+	var last symbol
+	var r uintptr
+	err := d.Apart(waitsForAll[cuCtxEnablePeerAccess], func() error {
+		last, r = d.within(cuCtxEnablePeerAccess, o.context, 0)
+		return nil
+	})
+	if err != nil {
+		return false, err
+	}
 	if r == success || last == cuCtxEnablePeerAccess && int32(r) == errPeerAccessEnabled {
 		return true, nil
 	}

@@ -67,6 +67,8 @@ type Options struct {
 	Memory *ptxvm.Memory
 	Checks bool
 	Steps  int64 // of all threads together, 0 for no limit
+
+	Context context.Context // whose end ends the launch; nil: it is not cancelled
 }
 
 // Run runs the kernel and waits for its end. What the interpreter finds is
@@ -80,7 +82,11 @@ func (f *Function) Run(l *driver.Frame, o Options) error {
 	}
 	l.Stated = uint32(l.Grid.X)
 	grid := l.Blocks()
-	err := f.module.Launch(context.Background(), f.name, ptxvm.Config{
+	ctx := o.Context
+	if ctx == nil {
+		ctx = context.Background()
+	}
+	err := f.module.Launch(ctx, f.name, ptxvm.Config{
 		Grid:          [3]int{grid.X, grid.Y, grid.Z},
 		Block:         [3]int{l.Block.X, l.Block.Y, l.Block.Z},
 		DynamicShared: l.Shared + f.placed,

@@ -88,25 +88,35 @@ func (s *stream) collect() error {
 func (s *stream) Launch(f driver.Function, l *driver.Frame) error {
 	s.dev.begin()
 	defer s.dev.end()
+	fault, err := s.launch(context.Background(), f.(*function), l)
+	if s.fault == nil {
+		s.fault = fault
+	}
+	return err
+}
+
+// launch runs a kernel and returns what stopped it. The device's turn is taken.
+func (s *stream) launch(ctx context.Context, k *function, l *driver.Frame) (*driver.Fault, error) {
 	l.Control = s.control.Addr
-	k := f.(*function)
 	if k.prints {
 		if err := s.openOutput(); err != nil {
-			return err
+			return nil, err
 		}
 	}
 	if k.Cooperative() {
 		if err := s.dev.memory.Write(s.control.Addr+driver.ControlArrivals, make([]byte, 8)); err != nil {
-			return err
+			return nil, err
 		}
 	}
-	err := k.Run(l, s.dev.options)
+	o := s.dev.options
+	o.Context = ctx
+	err := k.Run(l, o)
 	fault, ok := errors.AsType[*driver.Fault](err)
 	switch {
 	case ok:
 		err = nil
 	case err != nil:
-		return err
+		return nil, err
 	default:
 		fault, err = s.recorded()
 	}
@@ -114,12 +124,9 @@ func (s *stream) Launch(f driver.Function, l *driver.Frame) error {
 		err = errors.Join(err, s.collect())
 	}
 	if fault == nil {
-		return err
+		return nil, err
 	}
-	if s.fault == nil {
-		s.fault = fault
-	}
-	return errors.Join(err, s.reset())
+	return fault, errors.Join(err, s.reset())
 }
 
 // recorded returns what the kernel's own checks found.

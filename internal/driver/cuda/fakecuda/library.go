@@ -85,8 +85,13 @@ type Library struct {
 	// the random numbers say.
 	Lag *rand.Rand
 
+	// Blocks, if not 0, makes launches run beside the program, that many blocks of
+	// each at a time.
+	Blocks int
+
 	mu       sync.Mutex
 	lag      lag
+	works    works
 	fail     map[string]int
 	current  int              // calls that made a context current and were followed by no use
 	contexts map[int]uintptr  // current by thread
@@ -178,6 +183,11 @@ func (l *Library) Call(address uintptr, args []uintptr) uintptr {
 	}
 	if code := l.hold(name, args); code != Success {
 		return uintptr(code)
+	}
+	if l.Blocks > 0 {
+		if code, done := l.beside(name, args); done {
+			return uintptr(code)
+		}
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()

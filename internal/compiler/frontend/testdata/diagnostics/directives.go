@@ -33,3 +33,9 @@ type (
 
 //quern:kernel
 func WARP_SZ(t kernel.Thread, x []int) {}
+
+//quern:unchecked indices
+func uncheckedWithOption(x []int) int { return x[0] }
+
+//quern:unchecked
+type uncheckedType int

@@ -190,3 +190,39 @@ func copies(t kernel.Thread, x []float32, n int) {
 	kernel.BulkWait(t, &arrived[n])
 	x[0] = s[1][0]
 }
+
+type wordy struct {
+	on   bool
+	n    int16
+	wide float64
+	last uint8
+}
+
+// The words of a message are stored by a function that is made for its type.
+//
+//quern:kernel
+func putsWords(t kernel.Thread, n uint8, out []uint64) {
+	m := wordy{n > 1, int16(n), 0.5, n}
+	kernel.PutWords(out, int(n), 1<<32, &m, kernel.SystemScope)
+}
+
+// A function that is unchecked leaves the checks of others as they are.
+//
+//quern:kernel
+func callsUnchecked(t kernel.Thread, x []float32, i int) {
+	x[i] = apply(x, i, func(v float32) float32 { return v + x[i+1] })
+	swap(x[i:], i)
+}
+
+// apply is lowered into its caller.
+//
+//quern:unchecked
+func apply(x []float32, i int, f func(float32) float32) float32 { return f(x[i+2]) + doubled(x, i) }
+
+//quern:unchecked
+func swap(x []float32, i int) {
+	y := x[1:i]
+	y[0], y[i] = y[i], y[0]
+}
+
+func doubled(x []float32, i int) float32 { return 2 * x[i+3] }

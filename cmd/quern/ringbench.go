@@ -1,0 +1,147 @@
+//go:build !bootstrap
+
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"quern.dev/gpu"
+	"quern.dev/internal/ringbench"
+)
+
+// ringBench is what the command line says.
+type ringBench struct {
+	ringbench.Config
+	device        string
+	asJSON, check bool
+	progress      io.Writer // nil: none
+}
+
+func ringBenchCommand() *cobra.Command {
+	var b ringBench
+	cmd := &cobra.Command{
+		Use:   "bench",
+		Short: "Measure latency and throughput of actors",
+		Long: `bench measures what a message costs: the round trip of Ask with one message
+outstanding, and how many messages a second go to actors and back in batches,
+for every combination of numbers of actors, payloads and batches, and what actors
+send to each other. Every reply is checked. A row is printed as soon as it is
+measured; an interrupt ends the measurements and keeps those that were made.
+
+With --check it measures what there are goals for on the device, says which are
+met, and exits with 1 if one is missed.`,
+		Example: `  quern ring bench
+  quern ring bench --device cpu --actors 1,4 --payload 64 --batch 256
+  quern ring bench --device cuda --check --json`,
+		Args: noArguments,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := b.Validate(); err != nil {
+				return errUsage{err, cmd.CommandPath()}
+			}
+			for _, flag := range []string{"actors", "payload", "batch"} {
+				if b.check && cmd.Flags().Changed(flag) {
+					return errUsage{fmt.Errorf("--check chooses what is measured; leave out --%s", flag), cmd.CommandPath()}
+				}
+			}
+			if w, ok := cmd.ErrOrStderr().(*os.File); ok {
+				if info, err := w.Stat(); err == nil && info.Mode()&os.ModeCharDevice != 0 {
+					b.progress = w
+				}
+			}
+			return b.run(cmd.Context(), cmd.OutOrStdout())
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&b.device, "device", "", "device: cuda, cuda:1, cpu, sim; the best if empty")
+	flags.IntSliceVar(&b.Actors, "actors", []int{1, 8, 64}, "numbers of actors")
+	flags.IntSliceVar(&b.Payloads, "payload", []int{16, 64, 256}, "bytes of a message: 16, 64 or 256")
+	flags.IntSliceVar(&b.Batches, "batch", []int{1, 32, 256}, "messages that are sent at once")
+	flags.DurationVar(&b.Duration, "duration", 500*time.Millisecond, "how long each measurement takes")
+	flags.BoolVar(&b.asJSON, "json", false, "print JSON")
+	flags.BoolVar(&b.check, "check", false, "compare with the goals for the device")
+	return cmd
+}
+
+func (b *ringBench) run(ctx context.Context, w io.Writer) (err error) {
+	dev, err := gpu.Open(gpu.Config{Device: b.device})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, dev.Close()) }()
+	measure := b.measure
+	if b.check {
+		measure = b.compare
+	}
+	err = measure(ctx, dev, w)
+	b.note("")
+	if ctx.Err() != nil && errors.Is(err, ctx.Err()) {
+		return errors.New("interrupted; what was not measured is missing above")
+	}
+	return err
+}
+
+// note shows what is going on, in place of what it showed before.
+func (b *ringBench) note(format string, args ...any) {
+	if b.progress != nil {
+		fmt.Fprintf(b.progress, "\r\033[K"+format, args...)
+	}
+}
+
+// measure prints what Run measures.
+func (b *ringBench) measure(ctx context.Context, dev *gpu.Device, w io.Writer) error {
+	o := ringbench.Observer{Begin: func(step, steps int, what string) { b.note("%d of %d: %s", step, steps, what) }}
+	text := &ringbench.Text{W: w}
+	if !b.asJSON {
+		text.Place(ringbench.PlaceOf(dev))
+		o.Latency = func(l ringbench.Latency) { b.note(""); text.Latency(l) }
+		o.Relaying = func(r ringbench.Relaying) { b.note(""); text.Relaying(r) }
+		o.Throughput = func(t ringbench.Throughput) { b.note(""); text.Throughput(t) }
+	}
+	report, err := ringbench.Run(ctx, dev, b.Config, o)
+	if report == nil {
+		return err
+	}
+	if b.asJSON {
+		return errors.Join(err, printJSON(w, report))
+	}
+	text.Peer(report.Peer)
+	return err
+}
+
+// compare prints figures with their goals.
+func (b *ringBench) compare(ctx context.Context, dev *gpu.Device, w io.Writer) error {
+	c := &ringbench.Checker{Device: dev, Duration: b.Duration, Begin: func(what string) { b.note("%s", what) }}
+	text := &ringbench.Text{W: w}
+	if !b.asJSON {
+		text.Place(ringbench.PlaceOf(dev))
+		c.Show = func(f ringbench.Figure) { b.note(""); text.Figure(f) }
+	}
+	err := c.Run(ctx, ringbench.Checks)
+	if b.asJSON {
+		err = errors.Join(err, printJSON(w, struct {
+			ringbench.Place
+			Figures []ringbench.Figure  `json:"figures"`
+			Peer    ringbench.Published `json:"peer"`
+		}{ringbench.PlaceOf(dev), c.Figures, ringbench.Peer}))
+	} else {
+		text.Peer(ringbench.Peer)
+	}
+	if err == nil && !c.Met() {
+		return errFound
+	}
+	return err
+}
+
+func printJSON(w io.Writer, v any) error {
+	enc := json.NewEncoder(w)
+	enc.SetIndent("", "  ")
+	return enc.Encode(v)
+}

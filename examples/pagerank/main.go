@@ -1,0 +1,145 @@
+// Pagerank computes the PageRank of a graph with actors on the device. The vertices
+// are divided among them; in each step an actor sends the contributions of its
+// vertices to the actors whose vertices they point to, and when all of a step have
+// come it goes on to the next. The host starts them, and reads the ranks when they
+// have converged; in between it takes no part.
+//
+//	go run ./examples/pagerank
+//	go run ./examples/pagerank -device cpu -graph random -vertices 20000
+//
+// The ranks are compared with those that plain Go computes.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"time"
+
+	"quern.dev/gpu"
+	"quern.dev/ring"
+)
+
+// Exit codes.
+const (
+	exitOK = iota
+	exitFailed
+	exitUsage
+)
+
+// options are what the command line says.
+type options struct {
+	device    string
+	graph     string
+	vertices  int // 0: as many as suit the device
+	degree    int
+	damping   float64
+	tolerance float64
+	steps     int
+	seed      uint64
+}
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	code := run(ctx, os.Args[1:], os.Stdout, os.Stderr)
+	stop()
+	os.Exit(code)
+}
+
+// run is the whole program.
+func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
+	var o options
+	f := flag.NewFlagSet("pagerank", flag.ContinueOnError)
+	f.SetOutput(stderr)
+	f.StringVar(&o.device, "device", "", "`device` to run on: cuda:0, cpu, sim (default: the best there is)")
+	f.StringVar(&o.graph, "graph", "web", "`kind` of graph: random, or web, in which few vertices have most edges")
+	f.IntVar(&o.vertices, "vertices", 0, "vertices (default: as many as suit the device)")
+	f.IntVar(&o.degree, "degree", 8, "edges from a vertex, on average")
+	f.Float64Var(&o.damping, "damping", 0.85, "probability of following an edge")
+	f.Float64Var(&o.tolerance, "tolerance", 1e-9, "change of all ranks in a step at which they have converged")
+	f.IntVar(&o.steps, "steps", 200, "steps, at most")
+	f.Uint64Var(&o.seed, "seed", 1, "where the random numbers begin")
+	switch err := f.Parse(args); {
+	case errors.Is(err, flag.ErrHelp):
+		return exitOK
+	case err != nil:
+		return exitUsage
+	}
+	err := o.check()
+	if err == nil {
+		err = compute(ctx, o, stdout)
+	}
+	if err != nil {
+		fmt.Fprintf(stderr, "pagerank: %v\n", err)
+		return exitFailed
+	}
+	return exitOK
+}
+
+// check reports the first option whose value is out of range. The comparisons are
+// false for NaN.
+func (o *options) check() error {
+	switch {
+	case o.graph != "random" && o.graph != "web":
+		return fmt.Errorf("-graph %q: want random or web", o.graph)
+	case o.vertices < 0 || o.vertices > 1<<20:
+		return fmt.Errorf("-vertices %d: want 1 to %d", o.vertices, 1<<20)
+	case o.degree < 1 || o.degree > 100:
+		return fmt.Errorf("-degree %d: want 1 to 100", o.degree)
+	case !(o.damping >= 0 && o.damping < 1):
+		return fmt.Errorf("-damping %v: want at least 0 and less than 1", o.damping)
+	case !(o.tolerance >= 1e-12 && o.tolerance <= 1):
+		return fmt.Errorf("-tolerance %v: want 1e-12 to 1", o.tolerance)
+	case o.steps < 1 || o.steps > 1e6:
+		return fmt.Errorf("-steps %d: want 1 to 1000000", o.steps)
+	}
+	return nil
+}
+
+// compute ranks a made-up graph and prints what came of it.
+func compute(ctx context.Context, o options, w io.Writer) (err error) {
+	dev, err := gpu.Open(gpu.Config{Device: o.device})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, dev.Close()) }()
+	if o.vertices == 0 {
+		o.vertices = map[gpu.Backend]int{gpu.CUDA: 30_000, gpu.CPU: 3000, gpu.Sim: 300}[dev.Backend()]
+	}
+	g := newGraph(o)
+	rt, err := ring.New(dev, ring.Config{})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, rt.Close()) }()
+	s, err := spawn(ctx, rt, g, o)
+	if err != nil {
+		return err
+	}
+	begin := time.Now()
+	got, err := s.run(ctx)
+	if err != nil {
+		return err
+	}
+	took := time.Since(begin)
+	want := g.reference(o)
+	distance := got.distance(want)
+	fmt.Fprintf(w, "device   %s (%s)\n", dev.Name(), dev.ID())
+	fmt.Fprintf(w, "graph    %s, %d vertices, %d edges, %d vertices without an edge\n", o.graph, len(g.edges), g.size(), g.dangling())
+	fmt.Fprintf(w, "actors   %d, %d messages from actor to actor in %d steps of %.2f ms: %.3g a second; %d found a full mailbox and were sent again\n",
+		len(s.actors), got.sent, got.steps, took.Seconds()*1e3/float64(got.steps), float64(got.sent)/took.Seconds(), got.refused)
+	fmt.Fprintf(w, "ranks    from %.3g to %.3g, with a sum of %.12f; the last step changed them by %.2g\n", got.least(), got.most(), got.sum(), got.change)
+	fmt.Fprintf(w, "checked  they differ from those of plain Go by %.2g in all\n", distance)
+	if limit := o.tolerated(); distance > limit {
+		return fmt.Errorf("the ranks differ from those of plain Go by %g, want at most %g", distance, limit)
+	}
+	return nil
+}
+
+// tolerated is how far ranks may be from others that have converged as well: what is
+// left to come after a change is a geometric series.
+func (o *options) tolerated() float64 { return 2*o.tolerance*max(1, o.damping/(1-o.damping)) + 1e-12 }

@@ -1,0 +1,237 @@
+package main
+
+import (
+	"quern.dev/kernel"
+	"quern.dev/ring/actor"
+)
+
+//go:generate go tool quern gen
+
+// Limits of a part of the graph, whose actor has it in its state.
+const (
+	maxVertices = 512
+	maxChunks   = 2048
+	chunkEdges  = 8
+)
+
+// one is the rank of all vertices together. Ranks are integers in parts of it, so
+// that their sum is the same in whatever order messages arrive.
+const one = 1 << 60
+
+// message is what actors send each other.
+type message struct {
+	Kind   uint32
+	Step   uint32
+	Count  uint32             // of a contribution: targets
+	From   uint32             // of a read: the first vertex
+	Value  [chunkEdges]int64  // of a contribution: for each target; of a summary: dangling rank, change
+	Target [chunkEdges]uint16 // vertices of the receiver's
+}
+
+// Kinds of messages. Actors send the first three, the program the others.
+const (
+	contribution = iota
+	summary
+	tick
+	start
+	read
+)
+
+// ranks is the reply to a read.
+type ranks struct {
+	Rank      [chunkEdges]int64
+	Converged uint32
+	Step      uint32
+	Sent      int64 // messages to other actors
+	Refused   int64 // attempts to send that had to be repeated
+	Change    int64 // of all ranks in the last step
+}
+
+// chunk is edges to vertices of one part: what one message carries.
+type chunk struct {
+	To, Count uint32
+	Source    [chunkEdges]uint16
+	Target    [chunkEdges]uint16
+}
+
+// part is the state of an actor: some vertices with their edges, and how far it is.
+//
+// In a step each actor sends the contributions of its vertices, and a summary to
+// each part. How many messages come to it in a step it knows from the graph. When
+// all are there it has new ranks, and begins the next step. Since a step needs a
+// message from everybody, nobody is more than one ahead: what arrives is kept apart
+// by the lowest bit of the step.
+type part struct {
+	Peers     actor.Group[message]
+	Parts     uint32
+	Vertices  uint32
+	Chunks    uint32
+	Expected  uint32 // messages in a step
+	All       int64  // vertices of the graph
+	Damping   float64
+	Tolerance int64  // of the change of all ranks in a step
+	Limit     uint32 // steps
+
+	Running, Ticking, Converged uint32
+
+	Step             uint32
+	First            uint32 // message of the step that is not sent yet
+	Dangling, Change int64  // of this part, for the step's summary
+	Sent, Refused    int64
+	LastChange       int64 // of the whole graph
+
+	Arrived     [2]uint32
+	AllDangling [2]int64
+	AllChange   [2]int64
+
+	Rank   [maxVertices]int64
+	Next   [2][maxVertices]int64
+	Degree [maxVertices]uint32
+	Done   [maxChunks + maxVertices]uint32 // by message: one more than the last step it was sent in
+	Chunk  [maxChunks]chunk
+}
+
+// rank takes a message of another actor, sends what is to be sent, and goes on to the
+// next step when all has come.
+//
+// Nothing waits in it: what a full mailbox does not take stays in the state, and a
+// tick to the actor itself has it called again. Not even that needs room: if its own
+// mailbox is full it is called for what is in there. So no circle of full mailboxes
+// comes to a halt, and no message is lost, whatever the size of the mailboxes.
+//
+//quern:actor
+func rank(t kernel.Thread, c *actor.Context, p *part, in *message, out *ranks) kernel.Action {
+	thread, first := uint32(t.ThreadIdx.X), t.ThreadIdx.X == 0
+	side := in.Step & 1
+	switch in.Kind {
+	case read:
+		if v := in.From + thread; thread < chunkEdges && v < p.Vertices {
+			out.Rank[thread] = p.Rank[v]
+		}
+		if first {
+			out.Converged, out.Step, out.Sent, out.Refused, out.Change = p.Converged, p.Step, p.Sent, p.Refused, p.LastChange
+		}
+		return kernel.Reply
+	case contribution:
+		if thread < in.Count {
+			kernel.AtomicAdd(&p.Next[side][in.Target[thread]], in.Value[thread], kernel.BlockScope)
+		}
+	}
+	if first {
+		switch in.Kind {
+		case contribution:
+			p.Arrived[side]++
+		case summary:
+			p.Arrived[side]++
+			p.AllDangling[side] += in.Value[0]
+			p.AllChange[side] += in.Value[1]
+		case tick:
+			p.Ticking = 0
+		case start:
+			p.Running = 1
+		}
+	}
+	t.Sync()
+	for range 2 {
+		if p.Running == 0 {
+			break
+		}
+		send(t, c, p)
+		side := p.Step & 1
+		complete := p.First == p.Chunks+p.Parts && p.Arrived[side] == p.Expected
+		t.Sync()
+		if !complete {
+			break
+		}
+		advance(t, p)
+	}
+	return kernel.Done
+}
+
+// send sends messages of the step, one a thread at a time.
+func send(t kernel.Thread, c *actor.Context, p *part) {
+	const rounds = 4 // in a call, so that messages are also taken
+	thread, first := uint32(t.ThreadIdx.X), t.ThreadIdx.X == 0
+	mark, number, refused := p.Step+1, p.Chunks+p.Parts, p.Refused
+	for range rounds {
+		if p.First == number || p.Refused != refused {
+			break // the receivers have enough to do
+		}
+		i := p.First + thread
+		if i < number && p.Done[i] != mark {
+			m := message{Step: p.Step}
+			to := i - p.Chunks
+			if i < p.Chunks {
+				edges := &p.Chunk[i]
+				to = edges.To
+				m.Count = edges.Count
+				for k := range chunkEdges {
+					if uint32(k) < edges.Count {
+						v := edges.Source[k]
+						m.Value[k], m.Target[k] = p.Rank[v]/int64(p.Degree[v]), edges.Target[k]
+					}
+				}
+			} else {
+				m.Kind = summary
+				m.Value[0], m.Value[1] = p.Dangling, p.Change
+			}
+			if actor.Send(t, c, p.Peers.At(c, int(to)), &m) {
+				p.Done[i] = mark
+				kernel.AtomicAdd(&p.Sent, 1, kernel.BlockScope)
+			} else {
+				kernel.AtomicAdd(&p.Refused, 1, kernel.BlockScope)
+			}
+		}
+		t.Sync()
+		if first {
+			for range uint32(t.BlockDim.X) {
+				if p.First < number && p.Done[p.First] == mark {
+					p.First++
+				}
+			}
+		}
+		t.Sync()
+	}
+	if first && p.First < number && p.Ticking == 0 {
+		m := message{Kind: tick}
+		if actor.Send(t, c, actor.Self[message](c), &m) {
+			p.Ticking = 1
+		}
+	}
+	t.Sync()
+}
+
+// advance computes the ranks of the next step, unless they have converged.
+func advance(t kernel.Thread, p *part) {
+	first := t.ThreadIdx.X == 0
+	side, step := p.Step&1, p.Step
+	dangling, change := p.AllDangling[side], p.AllChange[side]
+	t.Sync()
+	if first {
+		p.AllDangling[side], p.AllChange[side], p.Arrived[side] = 0, 0, 0
+		p.LastChange = change
+		if step > 0 && change <= p.Tolerance || step == p.Limit {
+			p.Running, p.Converged = 0, 1
+		}
+		p.Dangling, p.Change = 0, 0
+	}
+	t.Sync()
+	if p.Running != 0 {
+		base := int64(float64(one)*(1-p.Damping)) / p.All
+		for v := uint32(t.ThreadIdx.X); v < p.Vertices; v += uint32(t.BlockDim.X) {
+			sum := p.Next[side][v] + dangling/p.All
+			p.Next[side][v] = 0
+			r := base + int64(float64(sum)*p.Damping)
+			kernel.AtomicAdd(&p.Change, max(r-p.Rank[v], p.Rank[v]-r), kernel.BlockScope)
+			if p.Degree[v] == 0 {
+				kernel.AtomicAdd(&p.Dangling, r, kernel.BlockScope)
+			}
+			p.Rank[v] = r
+		}
+	}
+	t.Sync()
+	if first && p.Running != 0 {
+		p.Step, p.First = step+1, 0
+	}
+	t.Sync()
+}

@@ -1,0 +1,136 @@
+package gpu
+
+import (
+	"errors"
+	"fmt"
+	"unsafe"
+
+	"quern.dev/internal/driver"
+)
+
+// Call is a launch of one block that is kept to be run again and again: the
+// arguments stay as they are, and the block runs in the goroutine that asks for
+// it, beside the work of the stream. Devices that work while the host does
+// something else have none. One goroutine at a time may run it.
+type Call struct {
+	launch *Launch
+	stream *Stream
+	drv    driver.Call
+	prints bool
+}
+
+// Keep ends the putting together of a launch like [Launch.End], but returns it as
+// a Call instead of handing it to the device. The grid is one block. The buffers
+// are in use until the Call is closed. If the device has no calls, the error is
+// [errors.ErrUnsupported].
+func (l *Launch) Keep() (*Call, error) {
+	if l == nil || l.stream == nil {
+		return nil, driverError("keep launch", invalid("launch was not made by Begin, or has ended"))
+	}
+	c := &Call{launch: l, stream: l.stream, prints: len(l.kernel.info.Formats) > 0}
+	err := l.stream.acquire()
+	if err == nil {
+		if c.drv, err = l.call(); err == nil {
+			return c, nil
+		}
+		l.stream.release()
+	}
+	err = l.kernel.failed("launch", err)
+	l.drop()
+	return nil, err
+}
+
+func (l *Launch) call() (driver.Call, error) {
+	if l.err != nil {
+		return nil, l.err
+	}
+	if want := len(l.frame.Args); l.next != want {
+		return nil, invalid("%s, want %d", count(l.next, "argument"), want)
+	}
+	caller, ok := l.stream.drv.(driver.Caller)
+	if !ok {
+		return nil, fmt.Errorf("device %s does not run kernels in their caller: %w", l.stream.dev.id, errors.ErrUnsupported)
+	}
+	for i, m := range l.buffers {
+		if m == nil {
+			continue
+		}
+		if err := m.visit(l.stream); err != nil {
+			return nil, fmt.Errorf("argument %s: %w", l.kernel.info.Params[i].Name, err)
+		}
+	}
+	v, err := l.place()
+	if err != nil {
+		return nil, err
+	}
+	if n := l.frame.Grid.Count(); n != 1 {
+		return nil, invalid("a call of %d blocks; it is one", n)
+	}
+	return caller.NewCall(v.function, l.frame)
+}
+
+// drop ends the use of the buffers.
+func (l *Launch) drop() {
+	for i, m := range l.buffers {
+		if m != nil {
+			m.release()
+			l.buffers[i] = nil
+		}
+	}
+	l.frame.Release()
+	l.stream = nil
+	l.kernel.launches.Put(l)
+}
+
+// CallArg returns argument number i of the call, a value of type T, which may be
+// changed between runs.
+func CallArg[T any](c *Call, i int) (*T, error) {
+	var zero T
+	a := &c.launch.frame.Args[i]
+	if a.Value == nil || a.Size != int(unsafe.Sizeof(zero)) {
+		return nil, c.launch.kernel.failed("change argument", invalid("have %T, want %s", zero, c.launch.kernel.info.Params[i].describe()))
+	}
+	return (*T)(a.Value), nil
+}
+
+// Run runs the block and returns when it is done. A fault is returned at once, as
+// [*KernelError].
+func (c *Call) Run() error {
+	err := c.drv.Run()
+	if err == nil && !c.prints {
+		return nil
+	}
+	return c.report(err)
+}
+
+func (c *Call) report(err error) error {
+	if f, ok := err.(*driver.Fault); ok {
+		err = c.stream.dev.kernelError(f)
+	} else {
+		err = driverError("run kernel "+c.launch.kernel.info.Name, err)
+	}
+	if c.prints {
+		err = errors.Join(c.stream.deliver(), err)
+	}
+	return err
+}
+
+// Running reports whether the block runs at the moment. It may be called from any
+// goroutine, as Cancel may.
+func (c *Call) Running() bool { return c.drv.Running() }
+
+// Cancel ends the run soon, if the device can: the simulator between any two
+// instructions, the CPU at the next ordered load of memory. Run then returns the
+// cause.
+func (c *Call) Cancel(cause error) { c.drv.Cancel(cause) }
+
+// Close ends the use of the buffers. Closing again does nothing.
+func (c *Call) Close() {
+	if c == nil || c.launch == nil {
+		return
+	}
+	s := c.stream
+	c.launch.drop()
+	c.launch = nil
+	s.release()
+}

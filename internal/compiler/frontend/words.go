@@ -1,0 +1,265 @@
+package frontend
+
+import (
+	"go/ast"
+
+	"quern.dev/internal/compiler/ir"
+)
+
+// Limits of what kernel.PutWords stores without a loop.
+const (
+	maxPutWords = 256 // words
+	maxPutArray = 64  // elements of an array: longer ones are gone through in a loop
+)
+
+// putWords lowers kernel.PutWords: a call of a function that stores the words, which
+// is made for the type. On the CPU that is Go's own, which needs no names of fields.
+func (fn *function) putWords(e *ast.CallExpr) {
+	to := fn.stable(fn.expr(e.Args[0]), e.Args[0].Pos())
+	from := fn.stable(fn.exprAs(e.Args[1], ir.TInt), e.Args[1].Pos())
+	tag := fn.stable(fn.exprAs(e.Args[2], ir.TUint64), e.Args[2].Pos())
+	msg := fn.stable(fn.expr(e.Args[3]), e.Args[3].Pos())
+	scope := fn.scope(e, 4, "PutWords")
+	if to.Type().Kind != ir.Slice || msg.Type().Kind != ir.Pointer { // reported
+		return
+	}
+	t := msg.Type().Elem
+	if !plain(t) {
+		fn.errorf(e.Args[3].Pos(), "kernel.PutWords of %s; store numbers, bools, or arrays and structs of these", t)
+		return
+	}
+	if n := unrolledWords(t, 0); n > maxPutWords {
+		fn.errorf(e.Args[3].Pos(), "kernel.PutWords of %s, which has %d words beside its arrays of more than %d elements, and at most %d are stored at once; store parts of it, or make them elements of one long array", t, n, maxPutArray, maxPutWords)
+		return
+	}
+	f := fn.wordsFunc(e, t, scope)
+	fn.emit(&ir.Call{Func: f, Args: []ir.Expr{to, from, tag, msg}, Pos: f.Pos})
+}
+
+// wordsFunc is kernel.PutWords for type t.
+func (fn *function) wordsFunc(e *ast.CallExpr, t *ir.Type, scope ir.Scope) *ir.Func {
+	pos := fn.l.pos(e.Pos())
+	param := func(name string, t *ir.Type) *ir.Local { return &ir.Local{Name: name, Type: t, Pos: pos} }
+	to, from, tag, msg := param("to", ir.SliceOf(ir.TUint64)), param("from", ir.TInt), param("tag", ir.TUint64), param("msg", ir.PointerTo(t))
+	f := &ir.Func{Name: "kernel.PutWords", Params: []*ir.Local{to, from, tag, msg}, Pos: pos, Go: ir.GoRef{Package: kernelPath, Name: "PutWords"}}
+	if t.Size() == 0 {
+		return f
+	}
+	body := &function{l: fn.l, src: fn.src, f: f, name: f.Name}
+	p := &wordPutter{fn: body, call: e, to: ir.Get(to), from: ir.Get(from), tag: ir.Get(tag), scope: scope}
+	// All elements between two of the slice are of the slice.
+	for _, w := range []int64{0, (t.Size() - 1) / 4} {
+		at := p.element(0, nil, w)
+		at.Check = !fn.unchecked
+		body.emit(&ir.Check{Place: at})
+	}
+	p.value(&ir.DerefPlace{Ptr: ir.Get(msg), Pos: pos}, t, 0)
+	p.skip((t.Size() + 3) / 4)
+	f.Body = body.out
+	return f
+}
+
+// unrolledWords is how many words of a type, at an offset, are stored without a
+// loop. Parts of words count as words.
+func unrolledWords(t *ir.Type, offset int64) int64 {
+	switch {
+	case t.Size() == 0:
+		return 0
+	case inLoop(t, offset):
+		return chunkOf(t.Elem) * unrolledWords(t.Elem, 0)
+	case t.Kind == ir.Array:
+		return t.Len * unrolledWords(t.Elem, offset)
+	case t.Kind == ir.Struct:
+		n := int64(0)
+		for _, f := range t.Fields {
+			n += unrolledWords(f.Type, offset+f.Offset)
+		}
+		return n
+	}
+	return (t.Size() + 3) / 4
+}
+
+// inLoop reports whether what lies at an offset is an array that is stored in a
+// loop: a long one, some element of which begins a word.
+func inLoop(t *ir.Type, offset int64) bool {
+	return t.Kind == ir.Array && t.Len > maxPutArray && offset%(4/chunkOf(t.Elem)) == 0
+}
+
+// chunkOf is how many elements of a type fill whole words.
+func chunkOf(elem *ir.Type) int64 {
+	switch size := elem.Size(); {
+	case size%4 == 0:
+		return 1
+	case size%2 == 0:
+		return 2
+	}
+	return 4
+}
+
+// wordPutter stores the words of a value in their order.
+type wordPutter struct {
+	fn            *function
+	call          *ast.CallExpr
+	to, from, tag ir.Expr
+	scope         ir.Scope
+
+	// Inside a loop, the first word of the array and what the loop has stored so
+	// far; words count from there.
+	base int64
+	turn ir.Expr
+
+	next int64   // the word that is stored next
+	word ir.Expr // what is known of it, nil for nothing
+}
+
+// element is word w of the destination.
+func (p *wordPutter) element(base int64, turn ir.Expr, w int64) *ir.ElemPlace {
+	var at ir.Expr = ir.CloneExpr(p.from)
+	if turn != nil {
+		at = &ir.Binary{Op: ir.Add, X: at, Y: ir.CloneExpr(turn)}
+	}
+	if base+w > 0 {
+		at = &ir.Binary{Op: ir.Add, X: at, Y: ir.IntConst(ir.TInt, base+w)}
+	}
+	return &ir.ElemPlace{Slice: ir.CloneExpr(p.to), Index: at, Pos: p.fn.l.pos(p.call.Pos())}
+}
+
+// value stores what lies at an offset of the value in a place of type t.
+func (p *wordPutter) value(place ir.Place, t *ir.Type, offset int64) {
+	switch {
+	case t.Size() == 0:
+	case inLoop(t, offset):
+		p.array(place, t, offset)
+	case t.Kind == ir.Struct:
+		for i, f := range t.Fields {
+			p.value(&ir.FieldPlace{X: ir.ClonePlace(place), Field: i}, f.Type, offset+f.Offset)
+		}
+	case t.Kind == ir.Array:
+		for i := range t.Len {
+			p.value(elementOf(place, ir.IntConst(ir.TInt, i)), t.Elem, offset+i*t.Elem.Size())
+		}
+	default:
+		p.scalar(&ir.Load{Place: place}, offset)
+	}
+}
+
+func elementOf(place ir.Place, index ir.Expr) ir.Place {
+	return &ir.IndexPlace{X: ir.ClonePlace(place), Index: index}
+}
+
+// array stores a long array: what fills whole words in a loop, what is before and
+// behind without.
+func (p *wordPutter) array(place ir.Place, t *ir.Type, offset int64) {
+	fn, size, chunk := p.fn, t.Elem.Size(), chunkOf(t.Elem)
+	first := int64(0)
+	for ; (offset+first*size)%4 != 0 && first < t.Len; first++ {
+		p.value(elementOf(place, ir.IntConst(ir.TInt, first)), t.Elem, offset+first*size)
+	}
+	turns := (t.Len - first) / chunk
+	words := chunk * size / 4 // a turn
+	begin := (offset + first*size) / 4
+	p.skip(begin)
+
+	pos := fn.l.pos(p.call.Pos())
+	i := fn.hidden("i", ir.TInt, p.call.Pos())
+	fn.emit(&ir.Assign{Dst: &ir.VarPlace{Var: i}, Src: ir.IntConst(ir.TInt, 0), Pos: pos})
+	times := func(n int64) ir.Expr {
+		if n == 1 {
+			return ir.Get(i)
+		}
+		return &ir.Binary{Op: ir.Mul, X: ir.Get(i), Y: ir.IntConst(ir.TInt, n)}
+	}
+	loop := &ir.Loop{Label: &ir.Label{Name: "words"}, Pos: pos}
+	loop.Cond = &ir.Binary{Op: ir.Lt, X: ir.Get(i), Y: ir.IntConst(ir.TInt, turns)}
+	loop.Body = fn.list(func() {
+		turn := times(words)
+		if p.turn != nil {
+			turn = &ir.Binary{Op: ir.Add, X: ir.CloneExpr(p.turn), Y: turn}
+		}
+		inner := &wordPutter{fn: fn, call: p.call, to: p.to, from: p.from, tag: p.tag, scope: p.scope, base: p.base + begin, turn: turn}
+		for k := range chunk {
+			index := times(chunk)
+			if first+k > 0 {
+				index = &ir.Binary{Op: ir.Add, X: index, Y: ir.IntConst(ir.TInt, first+k)}
+			}
+			inner.value(elementOf(place, index), t.Elem, k*size)
+		}
+		inner.skip(words)
+	})
+	loop.Post = []ir.Stmt{&ir.Assign{Dst: &ir.VarPlace{Var: i}, Src: &ir.Binary{Op: ir.Add, X: ir.Get(i), Y: ir.IntConst(ir.TInt, 1)}, Pos: pos}}
+	fn.emit(loop)
+
+	p.next = begin + turns*words
+	for k := first + turns*chunk; k < t.Len; k++ {
+		p.value(elementOf(place, ir.IntConst(ir.TInt, k)), t.Elem, offset+k*size)
+	}
+}
+
+// scalar stores a number or bool.
+func (p *wordPutter) scalar(x ir.Expr, offset int64) {
+	p.skip(offset / 4)
+	t := x.Type()
+	if t.Size() == 8 {
+		bits := p.fn.stable(bitsOf(x), p.call.Pos())
+		p.add(&ir.Convert{T: ir.TUint32, X: bits}, 0)
+		p.store()
+		p.add(&ir.Convert{T: ir.TUint32, X: &ir.Binary{Op: ir.Shr, X: ir.CloneExpr(bits), Y: ir.IntConst(ir.TUint32, 32)}}, 0)
+		p.store()
+		return
+	}
+	if t.Kind == ir.Bool {
+		v := p.fn.hidden("bit", ir.TUint32, p.call.Pos())
+		set := func(n int64) []ir.Stmt {
+			return []ir.Stmt{&ir.Assign{Dst: &ir.VarPlace{Var: v}, Src: ir.IntConst(ir.TUint32, n), Pos: v.Pos}}
+		}
+		p.fn.emit(&ir.If{Cond: x, Then: set(1), Else: set(0), Pos: v.Pos})
+		p.add(ir.Get(v), offset%4*8)
+		return
+	}
+	p.add(convertTo(bitsOf(x), ir.TUint32), offset%4*8)
+}
+
+// bitsOf is a number as an unsigned integer of its size.
+func bitsOf(x ir.Expr) ir.Expr {
+	t := ir.TUint64
+	switch x.Type().Size() {
+	case 1:
+		t = ir.TUint8
+	case 2:
+		t = ir.TUint16
+	case 4:
+		t = ir.TUint32
+	}
+	if x.Type().IsInteger() {
+		return convertTo(x, t)
+	}
+	return &ir.Intrinsic{Op: ir.Bitcast, T: t, Args: []ir.Expr{x}}
+}
+
+// add puts bits into the word that is stored next.
+func (p *wordPutter) add(bits ir.Expr, shift int64) {
+	if shift > 0 {
+		bits = &ir.Binary{Op: ir.Shl, X: bits, Y: ir.IntConst(ir.TUint32, shift)}
+	}
+	if p.word != nil {
+		bits = &ir.Binary{Op: ir.Or, X: p.word, Y: bits}
+	}
+	p.word = bits
+}
+
+// skip stores all words before w.
+func (p *wordPutter) skip(w int64) {
+	for p.next < w {
+		p.store()
+	}
+}
+
+// store stores the next word.
+func (p *wordPutter) store() {
+	v := ir.CloneExpr(p.tag)
+	if p.word != nil {
+		v = &ir.Binary{Op: ir.Or, X: v, Y: &ir.Convert{T: ir.TUint64, X: p.word}}
+	}
+	p.fn.emit(&ir.Memory{Op: ir.StoreRelaxed, Places: []ir.Place{p.element(p.base, p.turn, p.next)}, Args: []ir.Expr{v}, Scope: p.scope, Pos: p.fn.l.pos(p.call.Pos())})
+	p.next, p.word = p.next+1, nil
+}

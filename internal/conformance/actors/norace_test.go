@@ -1,0 +1,7 @@
+//go:build !race
+
+package actors
+
+// lingering is a time for which the double is at work for more than a second: it
+// takes instructions for nanoseconds.
+const lingering = 400_000_000

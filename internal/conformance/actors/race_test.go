@@ -1,0 +1,8 @@
+//go:build race
+
+package actors
+
+// lingering is a time for which the double is at work for more than a second: it
+// takes instructions for nanoseconds, and under the race
+// detector far longer for each.
+const lingering = 20_000_000

@@ -1,0 +1,232 @@
+package actors
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"testing"
+	"time"
+
+	"quern.dev/gpu"
+	"quern.dev/internal/driver/cuda"
+	"quern.dev/internal/driver/cuda/fakecuda"
+	"quern.dev/ring"
+)
+
+// double is a runtime of a stand-in for a GPU, whose kernels run beside the
+// program, so many blocks of each at a time.
+func double(t *testing.T, blocks int, config ring.Config) (*ring.Runtime, *fakecuda.Library) {
+	lib := fakecuda.New(1)
+	lib.Blocks = blocks
+	t.Cleanup(cuda.Substitute(lib))
+	dev, err := gpu.Open(gpu.Config{Device: "cuda:0"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	rt, err := ring.New(dev, config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := rt.Close(); err != nil {
+			t.Error(err)
+		}
+		if err := dev.Close(); err != nil {
+			t.Error(err)
+		}
+		if left := lib.Left(); left != "" {
+			t.Error("left in the driver:", left)
+		}
+	})
+	return rt, lib
+}
+
+func within(t *testing.T, d time.Duration) context.Context {
+	ctx, cancel := context.WithTimeout(t.Context(), d)
+	t.Cleanup(cancel)
+	return ctx
+}
+
+func TestResidentActorsOfTheDouble(t *testing.T) {
+	rt, _ := double(t, 32, ring.Config{})
+	ctx := within(t, 20*time.Second)
+	a, err := SpawnEcho(ctx, rt, ring.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range uint32(20) {
+		if r, err := a.Ask(ctx, Message{[16]uint32{i}}); err != nil || r.Words[0] != i+1 {
+			t.Fatal(i, r, err)
+		}
+	}
+}
+
+func TestBoundedLaunchesLeaveAndComeBack(t *testing.T) {
+	for _, tt := range []struct {
+		name   string
+		config ring.Config
+	}{
+		{"when there are no messages", ring.Config{Bounded: true, Idle: time.Microsecond}},
+		{"after some messages", ring.Config{Bounded: true, Messages: 3, Idle: time.Hour}},
+		{"after some time", ring.Config{Life: time.Millisecond}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			rt, _ := double(t, 32, tt.config)
+			ctx := within(t, 20*time.Second)
+			a, err := SpawnEcho(ctx, rt, ring.Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for i := uint32(0); rt.Stats().Launches < 4; i++ {
+				if r, err := a.Ask(ctx, Message{[16]uint32{i}}); err != nil || r.Words[0] != i+1 {
+					t.Fatal(i, r, err)
+				}
+			}
+			for range 10 {
+				if err := a.Tell(ctx, Message{}); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if f, err := a.Terminate(ctx); err != nil || f.Dropped != 0 {
+				t.Errorf("%+v, %v", f, err)
+			}
+		})
+	}
+}
+
+// Of the double's 4 multiprocessors actors have 3, each of which holds 2 that are
+// bulky.
+const bulkyActors = 6
+
+func TestMoreActorsThanCanBeResident(t *testing.T) {
+	rt, _ := double(t, bulkyActors, ring.Config{})
+	ctx := within(t, 20*time.Second)
+	for i := range bulkyActors + 1 {
+		_, err := SpawnBulky(ctx, rt, ring.Options{Capacity: 4})
+		var full *ring.ResidencyError
+		if i < bulkyActors && err != nil {
+			t.Fatal(err)
+		}
+		if i == bulkyActors && (!errors.As(err, &full) || full.Active != bulkyActors || full.PerProcessor != 2 || full.Multiprocessors != 3) {
+			t.Errorf("actor %d: %v, want a ResidencyError", i, err)
+		}
+	}
+}
+
+func TestActorsTakeTurnsWhereNotAllCanBeResident(t *testing.T) {
+	rt, _ := double(t, bulkyActors, ring.Config{Bounded: true})
+	ctx := within(t, 30*time.Second)
+	var all sync.WaitGroup
+	for range 3 * bulkyActors {
+		a, err := SpawnBulky(ctx, rt, ring.Options{Capacity: 4})
+		if err != nil {
+			t.Fatal(err)
+		}
+		all.Go(func() {
+			for i := range uint32(30) {
+				if r, err := a.Ask(ctx, i); err != nil || r != i+1 {
+					t.Errorf("%s, message %d: %d, %v", a.Name(), i, r, err)
+					return
+				}
+			}
+		})
+	}
+	all.Wait()
+}
+
+func TestHandlersThatDoNotReturn(t *testing.T) {
+	rt, _ := double(t, 32, ring.Config{Patience: 100 * time.Millisecond})
+	ctx := within(t, 30*time.Second)
+	told := make(chan ring.Failure, 1)
+	slow, err := SpawnLinger(ctx, rt, ring.Options{Name: "slow", Supervisor: func(f ring.Failure) ring.Decision {
+		told <- f
+		return ring.Leave
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	other, err := SpawnLinger(ctx, rt, ring.Options{Name: "other"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err := gpu.Alloc[int32](rt.Device(), 4)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = slow.Ask(ctx, lingering)
+	named := func(err error) bool {
+		var stuck *ring.StuckError
+		return errors.As(err, &stuck) && len(stuck.Actors) == 1 && stuck.Actors[0] == "slow"
+	}
+	if !named(err) {
+		t.Fatalf("asking it: %v, want a StuckError", err)
+	}
+	if i := slow.Info(); i.State != ring.Failed || !named(i.Err) {
+		t.Errorf("it is %v: %v", i.State, i.Err)
+	}
+	if f := <-told; f.Actor != "slow" || !named(f.Err) {
+		t.Errorf("the supervisor learns of %+v", f)
+	}
+	if err := slow.Restart(false); !named(err) {
+		t.Errorf("restarting it at once: %v, want a StuckError", err)
+	}
+	if err := b.Close(); !named(err) {
+		t.Errorf("freeing memory: %v, want a StuckError", err)
+	}
+	if n, err := other.Ask(ctx, 1); n != 1 || err != nil {
+		t.Errorf("the other actor: %d, %v", n, err)
+	}
+	third, err := SpawnLinger(ctx, rt, ring.Options{Name: "third"}) // for which the launch is begun anew
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, a := range []*ring.Actor[int64, int64]{third, other} {
+		if n, err := a.Ask(ctx, 1); n != int64(i+1) || err != nil {
+			t.Errorf("%s: %d, %v", a.Name(), n, err)
+		}
+	}
+	for err = slow.Restart(false); named(err) && ctx.Err() == nil; err = slow.Restart(false) {
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n, err := slow.Ask(ctx, 1); n != 2 || err != nil {
+		t.Errorf("it has returned and was restarted: %d, %v", n, err)
+	}
+}
+
+func TestClosingBesideAHandlerThatNeverReturns(t *testing.T) {
+	lib := fakecuda.New(1)
+	lib.Blocks = 32
+	defer cuda.Substitute(lib)()
+	defer lib.Kill()
+	dev, err := gpu.Open(gpu.Config{Device: "cuda:0"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	rt, err := ring.New(dev, ring.Config{Patience: 50 * time.Millisecond})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx := within(t, 10*time.Second)
+	a, err := SpawnAccumulate(ctx, rt, ring.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var stuck *ring.StuckError
+	if _, err := a.Ask(ctx, Sample{Kind: Forever}); !errors.As(err, &stuck) {
+		t.Fatalf("%v, want a StuckError", err)
+	}
+	for _, c := range []struct {
+		name  string
+		close func() error
+	}{{"the runtime", rt.Close}, {"the device", dev.Close}} {
+		begin := time.Now()
+		if err := c.close(); !errors.As(err, &stuck) {
+			t.Errorf("closing %s: %v, want a StuckError", c.name, err)
+		}
+		if took := time.Since(begin); took > 2*time.Second {
+			t.Errorf("closing %s took %v", c.name, took)
+		}
+	}
+}

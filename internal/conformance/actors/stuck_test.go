@@ -1,0 +1,154 @@
+package actors
+
+import (
+	"context"
+	"errors"
+	"os"
+	"os/exec"
+	"slices"
+	"testing"
+	"time"
+
+	"quern.dev/gpu"
+	"quern.dev/ring"
+)
+
+// endless is the environment variable of a process for a handler that never returns.
+const endless = "QUERN_TEST_ENDLESS"
+
+// A handler that never returns keeps its goroutine on the CPU, unless it makes
+// ordered loads; the simulator ends it. On a GPU it keeps the device.
+func TestHandlersThatNeverReturnAreFound(t *testing.T) {
+	for _, b := range []gpu.Backend{gpu.CPU, gpu.Sim} {
+		t.Run(string(b), func(t *testing.T) {
+			if b == gpu.CPU && os.Getenv(endless) == "" { // it keeps a core until its process ends
+				child := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestHandlersThatNeverReturnAreFound$/^cpu$")
+				child.Env = append(os.Environ(), endless+"=1")
+				if text, err := child.CombinedOutput(); err != nil {
+					t.Errorf("%v: %s", err, text)
+				}
+				return
+			}
+			dev, err := gpu.Open(gpu.Config{Require: b})
+			if err != nil {
+				t.Fatal(err)
+			}
+			const patience = 60 * time.Millisecond
+			rt, err := ring.New(dev, ring.Config{Patience: patience})
+			if err != nil {
+				t.Fatal(err)
+			}
+			ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+			defer cancel()
+			failures := make(chan ring.Failure, 1)
+			a, err := SpawnAccumulate(ctx, rt, ring.Options{Name: "endless", Supervisor: func(f ring.Failure) ring.Decision {
+				failures <- f
+				return ring.Leave
+			}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			other, err := SpawnAccumulate(ctx, rt, ring.Options{Name: "other"})
+			if err != nil {
+				t.Fatal(err)
+			}
+
+			short, stop := context.WithTimeout(ctx, time.Millisecond)
+			defer stop()
+			if _, err := a.Ask(short, Sample{Kind: Forever}); !errors.Is(err, context.DeadlineExceeded) {
+				t.Errorf("asking: %v, want the context's error", err)
+			}
+			var stuck *ring.StuckError
+			f := <-failures
+			if !errors.As(f.Err, &stuck) || !slices.Equal(stuck.Actors, []string{"endless"}) || f.Actor != "endless" {
+				t.Errorf("the supervisor got %+v, want a StuckError", f)
+			}
+			var state *ring.StateError
+			if _, err := a.Ask(ctx, Sample{}); !errors.As(err, &state) || !errors.As(err, &stuck) || state.State != ring.Failed {
+				t.Errorf("asking again: %v, want a StateError with a StuckError", err)
+			}
+			if r, err := other.Ask(ctx, Sample{Value: 3}); err != nil || r.Sum != 3 {
+				t.Errorf("the other actor: %+v, %v", r, err)
+			}
+			if b == gpu.CPU {
+				begin := time.Now()
+				if err := a.Restart(true); !errors.As(err, &stuck) {
+					t.Errorf("restart: %v, want a StuckError", err)
+				}
+				err := rt.Close()
+				if !errors.As(err, &stuck) || !slices.Equal(stuck.Actors, []string{"endless"}) {
+					t.Errorf("close: %v, want a StuckError", err)
+				}
+				if took := time.Since(begin); took > 20*patience {
+					t.Errorf("restart and close took %v", took)
+				}
+				return
+			}
+			if err := a.Restart(true); err != nil {
+				t.Fatal(err)
+			}
+			if r, err := a.Ask(ctx, Sample{Value: 4}); err != nil || r.Sum != 4 {
+				t.Errorf("restarted: %+v, %v", r, err)
+			}
+			if err := errors.Join(rt.Close(), dev.Close()); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+func TestAsksWaitForActivation(t *testing.T) {
+	each(t, func(t *testing.T, ctx context.Context, rt *ring.Runtime) {
+		for _, tt := range []struct {
+			name string
+			ctx  context.Context
+		}{{"with a context that can be cancelled", ctx}, {"without", context.Background()}} {
+			a, err := SpawnAccumulate(ctx, rt, ring.Options{Inactive: true})
+			if err != nil {
+				t.Fatal(err)
+			}
+			replies := make(chan error)
+			go func() {
+				_, err := a.Ask(tt.ctx, Sample{Value: 1})
+				replies <- err
+			}()
+			for a.Info().Queued == 0 {
+				if ctx.Err() != nil {
+					t.Fatal("the message does not arrive")
+				}
+			}
+			if err := a.Activate(); err != nil {
+				t.Fatal(err)
+			}
+			if err := <-replies; err != nil {
+				t.Errorf("%s: %v", tt.name, err)
+			}
+		}
+	})
+}
+
+func TestAsksEndWithTheActor(t *testing.T) {
+	each(t, func(t *testing.T, ctx context.Context, rt *ring.Runtime) {
+		a, err := SpawnAccumulate(ctx, rt, ring.Options{Inactive: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		replies := make(chan error)
+		go func() {
+			_, err := a.Ask(context.Background(), Sample{Value: 1})
+			replies <- err
+		}()
+		for a.Info().Queued == 0 {
+			if ctx.Err() != nil {
+				t.Fatal("the message does not arrive")
+			}
+		}
+		if f, err := a.Terminate(ctx); err != nil || f.DeadLettered != 1 {
+			t.Errorf("%+v, %v, want one dead letter", f, err)
+		}
+		var state *ring.StateError
+		if err := <-replies; !errors.As(err, &state) {
+			t.Errorf("%v, want a StateError", err)
+		}
+	})
+}

@@ -1,0 +1,166 @@
+package fakecuda
+
+import (
+	"context"
+	"sync"
+
+	"quern.dev/internal/ptxvm"
+)
+
+// Launches that run beside the program, as those of a GPU do: in the order of
+// their streams, so many blocks of each at a time. What waits for all kernels on a
+// GPU does so here.
+
+// works are the launches of streams.
+type works struct {
+	mu    sync.Mutex
+	last  map[uintptr]*running // by handle of the stream
+	marks map[uintptr]*running // by handle of the event
+
+	killed context.Context
+	kill   context.CancelFunc
+}
+
+// running is a launch. Its code is there once done is closed.
+type running struct {
+	done chan struct{}
+	code int
+}
+
+// ended reports whether w has ended; nil has.
+func (w *running) ended() bool {
+	if w == nil {
+		return true
+	}
+	select {
+	case <-w.done:
+		return true
+	default:
+		return false
+	}
+}
+
+// wait waits for the end of w and returns its code.
+func (w *running) wait() int {
+	if w == nil {
+		return Success
+	}
+	<-w.done
+	return w.code
+}
+
+// waitsForAll are the functions that wait until no kernel runs.
+var waitsForAll = map[string]bool{
+	"cuMemFree_v2": true, "cuMemFreeHost": true, "cuMemHostUnregister": true, "cuArrayDestroy": true,
+	"cuModuleLoadDataEx": true, "cuModuleUnload": true, "cuKernelGetFunction": true, "cuLibraryUnload": true,
+	"cuIpcCloseMemHandle": true, "cuCtxSetLimit": true,
+}
+
+// beside does what a call has to do with launches that run. It reports whether
+// that is all.
+func (l *Library) beside(name string, a []uintptr) (code int, done bool) {
+	w := &l.works
+	switch name {
+	case "cuLaunchKernel", "cuLaunchCooperativeKernel":
+		return l.begin(a), true
+	case "cuStreamQuery":
+		return NotReady, !w.of(a[0]).ended()
+	case "cuEventQuery":
+		return NotReady, !w.mark(a[0]).ended()
+	case "cuEventSynchronize":
+		w.mark(a[0]).wait()
+		return Success, false
+	case "cuStreamWaitEvent":
+		w.mark(a[1]).wait()
+		return Success, false
+	case "cuEventRecord":
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		if w.marks == nil {
+			w.marks = make(map[uintptr]*running)
+		}
+		w.marks[a[0]] = w.last[a[1]]
+		return Success, false
+	}
+	if waitsForAll[name] {
+		for _, each := range w.all() {
+			each.wait()
+		}
+	}
+	if i, ok := streamArgument[name]; ok {
+		code := w.of(a[i]).wait()
+		return code, code != Success
+	}
+	return Success, false
+}
+
+// of returns the last launch of a stream, or nil.
+func (w *works) of(stream uintptr) *running {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.last[stream]
+}
+
+func (w *works) mark(event uintptr) *running {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.marks[event]
+}
+
+func (w *works) all() (list []*running) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, each := range w.last {
+		list = append(list, each)
+	}
+	return list
+}
+
+// begin is a launch.
+func (l *Library) begin(a []uintptr) int {
+	l.mu.Lock()
+	f, ok := object[function](l, a[0])
+	_, ok2 := object[stream](l, a[8])
+	l.mu.Unlock()
+	if !ok || !ok2 {
+		return InvalidHandle
+	}
+	config := ptxvm.Config{
+		Grid:          [3]int{int(a[1]), int(a[2]), int(a[3])},
+		Block:         [3]int{int(a[4]), int(a[5]), int(a[6])},
+		DynamicShared: int(a[7]),
+		Memory:        ptxvm.NewDirectMemory(),
+		Workers:       l.Blocks,
+	}
+	for i, p := range f.Entry(f.name).Params {
+		at := *at[uintptr](a[9] + 8*uintptr(i))
+		config.Params = append(config.Params, append([]byte(nil), bytes(at, uintptr(p.Size))...))
+	}
+	next := &running{done: make(chan struct{})}
+	l.works.mu.Lock()
+	if l.works.last == nil {
+		l.works.last = make(map[uintptr]*running)
+		l.works.killed, l.works.kill = context.WithCancel(context.Background())
+	}
+	before := l.works.last[a[8]]
+	l.works.last[a[8]] = next
+	killed := l.works.killed
+	l.works.mu.Unlock()
+	go func() {
+		defer close(next.done)
+		if next.code = before.wait(); next.code == Success && f.Launch(killed, f.name, config) != nil {
+			next.code = IllegalAddress
+		}
+	}()
+	return Success
+}
+
+// Kill ends the launches that run, as the end of the process does on a GPU.
+func (l *Library) Kill() {
+	l.works.mu.Lock()
+	kill := l.works.kill
+	l.works.mu.Unlock()
+	if kill != nil {
+		kill()
+	}
+}

@@ -1,0 +1,98 @@
+package fakecuda
+
+import (
+	"unsafe"
+
+	"quern.dev/internal/ptxvm"
+)
+
+func init() {
+	register(map[string]entry{
+		"cuLinkCreate_v2":     {true, func(l *Library, a []uintptr) int { return l.add(a[3], new(linker)) }},
+		"cuLinkAddData_v2":    {true, addToLinker},
+		"cuLinkComplete":      {true, link},
+		"cuLinkDestroy":       {true, destroy},
+		"cuLibraryLoadData":   {true, loadLibrary},
+		"cuLibraryUnload":     {true, unloadLibrary},
+		"cuLibraryGetKernel":  {true, libraryKernel},
+		"cuKernelGetFunction": {true, kernelFunction},
+		"cuCtxSetLimit":       {true, func(*Library, []uintptr) int { return Success }},
+	})
+}
+
+type (
+	// linker has PTX, which is what the library calls machine code, too.
+	linker struct{ text []byte }
+
+	library struct{ *ptxvm.Module }
+
+	// libraryEntry is a kernel of a library (CUkernel).
+	libraryEntry function
+)
+
+// Input of cuLinkAddData.
+const inputPTX = 1
+
+func addToLinker(l *Library, a []uintptr) int {
+	k, ok := object[*linker](l, a[0])
+	if !ok || a[1] != inputPTX {
+		return InvalidValue
+	}
+	if _, err := ptxvm.Parse(goString(a[2])); err != nil { // what other modules define is not there
+		return InvalidPTX
+	}
+	k.text = append([]byte(nil), bytes(a[2], a[3])...)
+	return Success
+}
+
+func link(l *Library, a []uintptr) int {
+	k, ok := object[*linker](l, a[0])
+	if !ok || len(k.text) == 0 {
+		return InvalidValue
+	}
+	set(a[2], uintptr(len(k.text)))
+	return set(a[1], unsafe.SliceData(k.text))
+}
+
+func loadLibrary(l *Library, a []uintptr) int {
+	m, err := ptxvm.Parse(goString(a[1]))
+	if err != nil {
+		return InvalidPTX
+	}
+	return l.add(a[0], library{m})
+}
+
+func libraryKernel(l *Library, a []uintptr) int {
+	m, ok := object[library](l, a[1])
+	if !ok {
+		return InvalidHandle
+	}
+	name := goString(a[2])
+	if m.Entry(name) == nil {
+		return NotFound
+	}
+	return l.add(a[0], libraryEntry{name, m.Module})
+}
+
+func kernelFunction(l *Library, a []uintptr) int {
+	k, ok := object[libraryEntry](l, a[1])
+	if !ok {
+		return InvalidHandle
+	}
+	return l.add(a[0], function(k))
+}
+
+func unloadLibrary(l *Library, a []uintptr) int {
+	m, ok := object[library](l, a[0])
+	if !ok {
+		return InvalidHandle
+	}
+	for handle, o := range l.objects {
+		f, isFunction := o.(function)
+		e, isEntry := o.(libraryEntry)
+		if isFunction && f.Module == m.Module || isEntry && e.Module == m.Module {
+			delete(l.objects, handle)
+		}
+	}
+	return l.remove(a[0])
+}

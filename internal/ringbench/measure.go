@@ -1,0 +1,126 @@
+package ringbench
+
+import (
+	"context"
+	"errors"
+	"runtime"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"quern.dev/gpu"
+)
+
+// Latency is the round trips of Ask with one message on its way.
+type Latency struct {
+	Actors      int           `json:"actors"` // of which one is asked
+	Payload     int           `json:"payload_bytes"`
+	Messages    int           `json:"messages"`
+	P50         time.Duration `json:"p50_ns"`
+	P90         time.Duration `json:"p90_ns"`
+	P99         time.Duration `json:"p99_ns"`
+	P999        time.Duration `json:"p99_9_ns"`
+	Max         time.Duration `json:"max_ns"`
+	Allocations float64       `json:"allocations_per_message"`
+}
+
+// Throughput is what goes through actors and back.
+type Throughput struct {
+	Actors   int           `json:"actors"`
+	Payload  int           `json:"payload_bytes"`
+	Batch    int           `json:"batch"` // messages in a call of SendBatch
+	Senders  int           `json:"senders"`
+	Messages int           `json:"messages"`
+	Took     time.Duration `json:"took_ns"`
+}
+
+// Rate returns the messages a second.
+func (t Throughput) Rate() float64 { return float64(t.Messages) / t.Took.Seconds() }
+
+// warmup is the messages before those that count.
+const warmup = 2000
+
+// mostSamples bounds the memory of a measurement.
+const mostSamples = 1 << 21
+
+// MeasureLatency asks one of a number of actors, one message at a time.
+func MeasureLatency(ctx context.Context, dev *gpu.Device, actors, payload int, d time.Duration) (Latency, error) {
+	l := Latency{Actors: actors, Payload: payload}
+	err := within(ctx, dev, payload, actors, func(e echoes) error {
+		ask, number := e.asker(0), uint32(0)
+		for begin := time.Now(); number < warmup && time.Since(begin) < d/4+time.Millisecond; number++ {
+			if err := ask(ctx, number); err != nil {
+				return err
+			}
+		}
+		samples := make(durations, 0, mostSamples)
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		begin := time.Now()
+		for now := begin; now.Sub(begin) < d && len(samples) < cap(samples); number++ {
+			if err := ask(ctx, number); err != nil {
+				if ctx.Err() != nil && len(samples) > 0 {
+					break
+				}
+				return err
+			}
+			then := now
+			now = time.Now()
+			samples = append(samples, now.Sub(then))
+		}
+		runtime.ReadMemStats(&after)
+		samples.sort()
+		l.Messages = len(samples)
+		l.P50, l.P90, l.P99, l.P999, l.Max = samples.at(0.5), samples.at(0.9), samples.at(0.99), samples.at(0.999), samples.at(1)
+		l.Allocations = float64(after.Mallocs-before.Mallocs) / float64(len(samples))
+		return nil
+	})
+	return l, err
+}
+
+// durations are samples, at least one.
+type durations []time.Duration
+
+func (d durations) sort() { slices.Sort(d) }
+
+// at returns the sample below which a share of the sorted samples lies.
+func (d durations) at(share float64) time.Duration { return d[int(share*float64(len(d)-1))] }
+
+// senders is the number of goroutines that feed actors: half of the processors,
+// whose other half the device may need.
+func senders(actors int) int { return min(actors, max(1, runtime.NumCPU()/2)) }
+
+// MeasureThroughput sends batches to actors and receives the replies.
+func MeasureThroughput(ctx context.Context, dev *gpu.Device, actors, payload, batch int, d time.Duration) (Throughput, error) {
+	t := Throughput{Actors: actors, Payload: payload, Batch: batch, Senders: senders(actors)}
+	err := within(ctx, dev, payload, actors, func(e echoes) error {
+		round := func(d time.Duration) (int, time.Duration, error) {
+			var stop atomic.Bool
+			timer := time.AfterFunc(d, func() { stop.Store(true) })
+			defer timer.Stop()
+			forget := context.AfterFunc(ctx, func() { stop.Store(true) })
+			defer forget()
+			var wg sync.WaitGroup
+			counts, errs := make([]int, t.Senders), make([]error, t.Senders)
+			begin := time.Now()
+			for i := range t.Senders {
+				// What is on its way is received also when ctx is cancelled.
+				wg.Go(func() { counts[i], errs[i] = e.stream(context.WithoutCancel(ctx), i, t.Senders, batch, stop.Load) })
+			}
+			wg.Wait()
+			took, sum := time.Since(begin), 0
+			for _, n := range counts {
+				sum += n
+			}
+			return sum, took, errors.Join(errs...)
+		}
+		if _, _, err := round(d / 5); err != nil {
+			return err
+		}
+		var err error
+		t.Messages, t.Took, err = round(d)
+		return err
+	})
+	return t, err
+}

@@ -1,0 +1,85 @@
+package ringbench
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"quern.dev/gpu"
+)
+
+// backends are those that tests run on, where there are devices.
+var backends = []gpu.Backend{gpu.CPU, gpu.Sim, gpu.CUDA}
+
+func open(t *testing.T, b gpu.Backend) *gpu.Device {
+	dev, err := gpu.Open(gpu.Config{Require: b})
+	if err != nil {
+		t.Skipf("no %s device: %v", b, err)
+	}
+	t.Cleanup(func() {
+		if err := dev.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return dev
+}
+
+func TestEveryMessageComesBack(t *testing.T) {
+	for _, b := range backends {
+		for _, k := range kinds {
+			t.Run(fmt.Sprintf("%s, %d bytes", b, k.bytes), func(t *testing.T) {
+				err := within(t.Context(), open(t, b), k.bytes, 3, func(e echoes) error {
+					// Two senders: one has actors 0 and 2, the other has actor 1.
+					for from, lanes := range []int{2, 1} {
+						turns := 0
+						n, err := e.stream(t.Context(), from, 2, 5, func() bool { turns++; return turns > 2 })
+						if err != nil {
+							return err
+						}
+						if n < 2*lanes*5*inFlight/2 || n%5 != 0 {
+							t.Errorf("sender %d received %d replies", from, n)
+						}
+					}
+					return e.asker(1)(t.Context(), 1<<32-2)
+				})
+				if err != nil {
+					t.Error(err)
+				}
+			})
+		}
+	}
+}
+
+func TestAReplyToAnotherMessageIsFound(t *testing.T) {
+	m := &Message16{[4]uint32{8, 0, 0, 9}}
+	_, ok := errors.AsType[*WrongReply](check[Message16](m, 7))
+	if !ok {
+		t.Error("a wrong last word passes")
+	}
+	m.Words[3] = 8
+	if err := check[Message16](m, 7); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestGoalsAreOfTheDevice(t *testing.T) {
+	var shown []string
+	c := &Checker{Device: open(t, gpu.CPU), Duration: time.Millisecond}
+	c.Show = func(f Figure) {
+		var line strings.Builder
+		(&Text{W: &line}).Figure(f)
+		shown = append(shown, strings.Join(strings.Fields(line.String()), " "))
+	}
+	c.Add("small", 2, "µs", AtMost(1, 2))
+	c.Add("large", 2, "M msg/s", AtLeast(1, 3))
+	c.Add("free", 2, "µs", [2]*Goal{AtMost(1, 1)[0]})
+	want := []string{"small 2 µs (at most 2: ok)", "large 2 M msg/s (at least 3: MISSED)", "free 2 µs"}
+	if strings.Join(shown, "\n") != strings.Join(want, "\n") {
+		t.Errorf("shown is %q, want %q", shown, want)
+	}
+	if c.Met() {
+		t.Error("a goal that was missed is not reported")
+	}
+}

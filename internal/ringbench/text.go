@@ -1,0 +1,81 @@
+package ringbench
+
+import (
+	"fmt"
+	"io"
+	"time"
+)
+
+// Text prints measurements as tables, a row as soon as there is one.
+type Text struct {
+	W     io.Writer
+	table string // whose rows are being printed
+}
+
+// Place prints where is measured.
+func (t *Text) Place(p Place) {
+	fmt.Fprintf(t.W, "%s (%s), host %s with %d processors, %s, %s\n",
+		p.Device, p.ID, p.Platform, p.Processors, p.Go, p.Time.Format(time.DateTime))
+}
+
+// begin prints the head of a table before its first row.
+func (t *Text) begin(table, head string) {
+	if t.table != table {
+		t.table = table
+		fmt.Fprintf(t.W, "\n%s\n%s\n", table, head)
+	}
+}
+
+// Latency prints a row.
+func (t *Text) Latency(l Latency) {
+	t.begin("Ask: round trip of one message at a time", "  actors  payload         p50         p90         p99       p99.9         max   messages  allocs")
+	fmt.Fprintf(t.W, "%8d %6d B %11s %11s %11s %11s %11s %10d %7.2f\n",
+		l.Actors, l.Payload, show(l.P50), show(l.P90), show(l.P99), show(l.P999), show(l.Max), l.Messages, l.Allocations)
+}
+
+// Throughput prints a row.
+func (t *Text) Throughput(p Throughput) {
+	t.begin("Send and Receive: host to device and back", "  actors  payload   batch  senders     M msg/s  GB/s each way  ns a message")
+	fmt.Fprintf(t.W, "%8d %6d B %7d %8d %11.3f %14.3f %13.1f\n",
+		p.Actors, p.Payload, p.Batch, p.Senders, p.Rate()/1e6, p.Rate()*float64(p.Payload)/1e9, 1e9/p.Rate())
+}
+
+// Relaying prints a row.
+func (t *Text) Relaying(r Relaying) {
+	t.begin("Send on the device: actor to actor, in a circle", "  actors  payload  on their way  p50 of a turn  p99 of a turn     M msg/s  ns a message")
+	p50, p99 := "-", "-"
+	if r.P50 > 0 {
+		p50, p99 = show(r.P50), show(r.P99)
+	}
+	fmt.Fprintf(t.W, "%8d %6d B %13d %14s %14s %11.3f %13.1f\n", r.Actors, r.Payload, r.Balls, p50, p99, r.Rate()/1e6, 1e9/r.Rate())
+}
+
+// Peer prints figures that others have published.
+func (t *Text) Peer(p Published) {
+	fmt.Fprintf(t.W, "\nFor comparison, %s: p50 %s, p99 %s, %.3f M msg/s\n", p.Name, show(p.P50), show(p.P99), p.Messages/1e6)
+}
+
+// Figure prints a line.
+func (t *Text) Figure(f Figure) {
+	fmt.Fprintf(t.W, "  %-52s %10.4g %-8s", f.Name, f.Value, f.Unit)
+	if f.Goal != nil {
+		verdict := "ok"
+		if !f.Met {
+			verdict = "MISSED"
+		}
+		fmt.Fprintf(t.W, " (%s: %s)", f.Goal, verdict)
+	}
+	fmt.Fprintln(t.W)
+}
+
+// show returns a duration in the unit that suits it.
+func show(d time.Duration) string {
+	switch {
+	case d < time.Millisecond:
+		return fmt.Sprintf("%.2f µs", float64(d)/1e3)
+	case d < time.Second:
+		return fmt.Sprintf("%.2f ms", float64(d)/1e6)
+	default:
+		return fmt.Sprintf("%.2f s", d.Seconds())
+	}
+}

@@ -1,0 +1,147 @@
+package ring
+
+import (
+	"unsafe"
+
+	"quern.dev/ring/actor"
+)
+
+// remove gives up a message in the queue. The queue's lock is held.
+func (c *core) remove(n *entry, reason Reason, err error) {
+	q := &c.queue
+	msg := q.types.at(int(n.index))
+	c.letter(n.envelope, c.id(idQueue, q.removed), reason, err, q.types.value(msg))
+	if c.refs != nil {
+		c.refs.release(msg)
+	}
+	if reason == ReasonExpired {
+		c.meter.expired.Add(1)
+	} else {
+		c.meter.dropped.Add(1)
+	}
+	q.leave(n, gone+uint64(reason))
+}
+
+func (c *core) expire(n *entry) { c.remove(n, ReasonExpired, nil) }
+
+// bounce drops a message instead of those in the queue. The queue's lock is held.
+func (c *core) bounce(e *envelope, msg unsafe.Pointer) {
+	q := &c.queue
+	c.letter(*e, c.id(idQueue, q.removed), ReasonDropped, nil, q.types.value(noescape(msg)))
+	c.meter.dropped.Add(1)
+	q.removed++
+}
+
+// lost counts a message in a ring that the handler did not handle to its end.
+func (c *core) lost(m *mailbox, ticket uint64, outcome uint32) {
+	reason, err := ReasonFailed, error(nil)
+	switch outcome {
+	case actor.Expired:
+		reason = ReasonExpired
+		c.meter.expired.Add(1)
+	case discarded:
+		reason, err = ReasonTerminated, c.failure()
+		c.meter.dropped.Add(1)
+	default:
+		err = c.handlerError(m, ticket)
+	}
+	msg := c.queue.types.blank()
+	m.message(ticket, msg)
+	c.letter(m.envelope(ticket), c.id(m.source, ticket), reason, err, c.queue.types.value(msg))
+}
+
+func (c *core) handlerError(m *mailbox, ticket uint64) error {
+	err := c.failure()
+	if err == nil {
+		err = errHandler
+	}
+	return &HandlerError{Actor: c.name, Ticket: ticket - m.first, Err: err}
+}
+
+// queued counts the messages that are not handled.
+func (c *core) queued() int {
+	c.queue.mu.Lock()
+	defer c.queue.mu.Unlock()
+	return c.left()
+}
+
+// left is queued with the queue's lock held.
+func (c *core) left() int {
+	n := int(c.queue.length.Load())
+	if !c.detached {
+		n += c.inRings()
+	}
+	return n
+}
+
+// traffic returns the messages that were accepted, and those of them that are not
+// done with.
+func (c *core) traffic() (accepted, waiting uint64) {
+	c.queue.mu.Lock()
+	defer c.queue.mu.Unlock()
+	waiting = uint64(c.left())
+	accepted = c.queue.removed + uint64(c.queue.length.Load())
+	for _, m := range c.mailboxes {
+		accepted += m.accepted()
+	}
+	return accepted, min(waiting, accepted)
+}
+
+// sweep counts messages that have expired or failed and that nobody has looked at
+// yet.
+func (c *core) sweep() {
+	c.queue.mu.Lock()
+	defer c.queue.mu.Unlock()
+	c.queue.overdue(c.rt.clock(), c.expire)
+	if c.detached {
+		return
+	}
+	for _, m := range c.mailboxes {
+		m.sweep()
+	}
+}
+
+// shut ends the way in of an actor whose state is not open any more, and returns how
+// many messages are not handled: nobody adds to them after that.
+func (c *core) shut() int {
+	for _, m := range c.mailboxes {
+		m.close()
+	}
+	c.queue.mu.Lock()
+	defer c.queue.mu.Unlock()
+	for _, m := range c.mailboxes {
+		m.marked()
+	}
+	return c.left()
+}
+
+// discard makes dead letters of all messages that are not handled, and has their
+// callers of Ask return. The actor has ended: nobody is at work on its rings. It
+// returns how many there were.
+func (c *core) discard() int {
+	q := &c.queue
+	c.shut()
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	n, why := 0, c.failure()
+	for e := q.next(); e != nil; e = q.next() {
+		c.remove(e, ReasonTerminated, why)
+		n++
+	}
+	for _, m := range c.mailboxes {
+		n += m.discard()
+		m.sweep()
+	}
+	c.wakeReceiver()
+	return n
+}
+
+// detach is called before the memory of the rings is given back.
+func (c *core) detach() {
+	c.wakeReceiver()
+	c.receiving.Lock()
+	defer c.receiving.Unlock()
+	c.queue.mu.Lock()
+	defer c.queue.mu.Unlock()
+	c.detached = true
+}

@@ -1,0 +1,107 @@
+package actor
+
+import "quern.dev/kernel"
+
+// A list of routes in the post memory is the number of mailboxes, then their
+// numbers. The host changes it between launches.
+
+// forward sends a reply, whose words begin at from, to the mailboxes of the
+// actor's routes from number first on. It waits for room. If the loop is to
+// leave before all are served, it keeps the reply for the next launch and returns
+// false.
+func forward(t kernel.Thread, s Shape, sync func(kernel.Thread), sh *Status, c *Context, command []uint64, cursor, words []uint32, from, first uint32) bool {
+	list := int(cursor[Routes])
+	count := uint32(c.Post[list])
+	size := s.Out - OutHeader
+	for i := first; i < count; i++ {
+		box := uint32(c.Post[list+1+int(i)])
+		for {
+			if t.ThreadIdx.X == 0 {
+				sh.Ticket, sh.Room = reserve(c, box)
+				if sh.Room == roomFull && (s.Alone != 0 || uint32(kernel.LoadRelaxed(&command[Command], kernel.SystemScope)) != 0) {
+					sh.Room = roomFull + roomAsked
+				}
+			}
+			sync(t)
+			ticket, room := sh.Ticket, sh.Room
+			sync(t)
+			if room == roomTaken {
+				put(t, c, words[from:from+size], box, ticket)
+			}
+			if room == roomFull+roomAsked {
+				save(t, c, cursor, words[from:from+size], i)
+				sync(t)
+				return false
+			}
+			if room != roomFull {
+				break
+			}
+		}
+	}
+	sync(t) // what the words are now may be written over
+	return true
+}
+
+// roomAsked is added to roomFull when the loop is to leave.
+const roomAsked = 0x10
+
+// put writes a message whose words are in shared memory.
+func put(t kernel.Thread, c *Context, words []uint32, box, ticket uint32) {
+	slot, tag := slotAt(c, box, ticket), uint64(ticket+1)<<32
+	first := t.ThreadIdx.X == 0
+	if kindOf(c, box) == HostBox {
+		if first {
+			headToHost(c, slot, tag)
+		}
+		for w := t.ThreadIdx.X; w < len(words); w += t.BlockDim.X {
+			kernel.StoreRelaxed(&c.Host[slot+InHeader+w], tag|uint64(words[w]), kernel.SystemScope)
+		}
+		return
+	}
+	if first {
+		head(c, slot, tag)
+	}
+	for w := t.ThreadIdx.X; w < len(words); w += t.BlockDim.X {
+		kernel.StoreRelaxed(&c.Post[slot+InHeader+w], tag|uint64(words[w]))
+	}
+	if c.Wakes != 0 {
+		kernel.Fence(kernel.SystemScope)
+		t.Sync()
+		if first {
+			wake(c, box)
+		}
+	}
+}
+
+// save keeps a reply that is to go to the mailboxes from number first of the list
+// on.
+func save(t kernel.Thread, c *Context, cursor, words []uint32, first uint32) {
+	for w := t.ThreadIdx.X; w < len(words); w += t.BlockDim.X {
+		c.Post[int(cursor[Saved])+w] = uint64(words[w])
+	}
+	if t.ThreadIdx.X == 0 {
+		c.Post[int(cursor[Saved])+len(words)] = c.Correlation()
+		cursor[Pending] = first + 1
+	}
+}
+
+// forwardSaved sends what the last launch has kept, or keeps it again and returns
+// false.
+func forwardSaved(t kernel.Thread, s Shape, sync func(kernel.Thread), sh *Status, c *Context, command []uint64, cursor, words []uint32) bool {
+	first := cursor[Pending] - 1
+	correlation := c.Post[int(cursor[Saved])+int(s.Out-OutHeader)]
+	if t.ThreadIdx.X == 0 {
+		words[CorrelationLow], words[CorrelationHigh] = uint32(correlation), uint32(correlation>>32)
+	}
+	for w := uint32(t.ThreadIdx.X); w < s.Out-OutHeader; w += uint32(t.BlockDim.X) {
+		words[s.OutAt+w] = uint32(c.Post[int(cursor[Saved])+int(w)])
+	}
+	t.Sync()
+	if t.ThreadIdx.X == 0 {
+		cursor[Pending] = 0
+	}
+	t.Sync()
+	done := forward(t, s, sync, sh, c, command, cursor, words, s.OutAt, first)
+	empties(s, words, s.OutAt-OutHeader, uint32(t.ThreadIdx.X), uint32(t.BlockDim.X))
+	return done
+}

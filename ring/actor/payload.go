@@ -1,0 +1,89 @@
+package actor
+
+import "quern.dev/kernel"
+
+// Words of the entry of a payload in the post memory.
+const (
+	PayloadHost   = 0 // by the host: generation<<32, holds that it has taken over from actors<<1, and 1 if it holds the payload
+	PayloadActors = 1 // by actors: generation<<32, and how many holds they have taken
+	PayloadRange  = 2 // by the host: elements<<32, and the first in the payload memory
+
+	PayloadWords = 4
+)
+
+// Payload is a reference to elements of type T in the payload memory of a runtime. It
+// is plain data, for messages, replies and states; the zero value refers to nothing.
+// The program makes payloads with ring.NewPayload.
+//
+// A handler reads and writes the elements through Open. The message that names a
+// payload holds it until the handler has returned. An actor that keeps a reference in
+// its state, sends it on to another actor, or replies with it retains the payload
+// first; whoever has the reference then releases it: the actor that kept it, the actor
+// that it was sent to, or the program with ring.TakePayload.
+type Payload[T any] struct {
+	Entry      uint32 // in the post memory, a word
+	Generation uint32 // of the entry; 0 in the zero value only
+	Offset     uint32 // in the payload memory, elements
+	Length     uint32 // elements
+}
+
+// Len returns the number of elements.
+func (p Payload[T]) Len() int { return int(p.Length) }
+
+// Slice refers to the elements lo to hi-1 of p. What is not in the payload is found
+// when it is opened or sent.
+func (p Payload[T]) Slice(lo, hi int) Payload[T] {
+	return Payload[T]{p.Entry, p.Generation, p.Offset + uint32(lo), uint32(hi - lo)}
+}
+
+// Open returns the elements of the payload, of the payload memory that the handler
+// got. Each thread that uses them opens the payload itself; what the host and other
+// actors wrote before the message was sent is there. If the payload was released, or
+// the reference is not one, the handler fails.
+func (p Payload[T]) Open(c *Context, data []T) []T {
+	requireHeld(c.Post, p.Entry, p.Generation)
+	extent := c.Post[p.Entry+PayloadRange]
+	first, n := uint32(extent), uint32(extent>>32)
+	if p.Offset < first || p.Length > n || p.Offset-first > n-p.Length {
+		panic("reference to elements that are not of its payload")
+	}
+	return data[int(p.Offset) : int(p.Offset)+int(p.Length)]
+}
+
+// Retain gives the calling actor a hold on the payload, which [Payload.Release] ends.
+// One thread of the block calls it. It comes before the reference is sent or replied
+// with, and after the threads that have written elements have met in t.Sync: who gets
+// the reference then sees them. If the payload was released the handler fails.
+func (p Payload[T]) Retain(c *Context) {
+	requireHeld(c.Post, p.Entry, p.Generation)
+	kernel.Fence(kernel.SystemScope)
+	kernel.AtomicAdd(&c.Post[p.Entry+PayloadActors], 1, kernel.DeviceScope)
+}
+
+// Release ends a hold of an actor's. One thread of the block calls it, after all have
+// finished with the elements. More releases than holds make the handler fail.
+func (p Payload[T]) Release(c *Context) {
+	requireHeld(c.Post, p.Entry, p.Generation)
+	kernel.Fence(kernel.SystemScope)
+	if uint32(kernel.AtomicSub(&c.Post[p.Entry+PayloadActors], 1, kernel.DeviceScope)) == 0 {
+		kernel.AtomicAdd(&c.Post[p.Entry+PayloadActors], 1, kernel.DeviceScope)
+		panic("payload released more often than retained")
+	}
+}
+
+// requireHeld ends the handler if nobody holds the payload of an entry.
+func requireHeld(post []uint64, entry, generation uint32) {
+	if generation == 0 {
+		panic("reference to no payload")
+	}
+	host := kernel.LoadAcquire(&post[entry+PayloadHost], kernel.SystemScope)
+	if uint32(host>>32) != generation {
+		panic("payload was released")
+	}
+	if host&1 == 0 {
+		actors := kernel.LoadAcquire(&post[entry+PayloadActors], kernel.DeviceScope)
+		if uint32(actors) <= uint32(host)>>1 {
+			panic("payload was released")
+		}
+	}
+}

@@ -1,0 +1,202 @@
+package ring
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+)
+
+// LeftError is what a runtime had left when it was closed: messages of actors that
+// nobody had terminated. They are dead letters now.
+type LeftError struct {
+	Actors   []string // with messages
+	Messages int
+}
+
+// Error says how many messages which actors had.
+func (e *LeftError) Error() string {
+	names := e.Actors[:min(len(e.Actors), listed)]
+	text := strings.Join(names, ", ")
+	if more := len(e.Actors) - len(names); more > 0 {
+		text += fmt.Sprintf(" and %d more", more)
+	}
+	return fmt.Sprintf("ring: closed with %d messages that were not handled, of %s", e.Messages, text)
+}
+
+// Close ends all actors at a message boundary, and returns the errors that no call
+// has returned. Messages that are left are dead letters, and a [*LeftError]. A
+// handler that does not return is a [*StuckError] after the runtime's patience; what
+// it uses stays in use. Closing again does nothing.
+func (rt *Runtime) Close() (err error) {
+	rt.shutDown()
+	rt.mu.Lock()
+	defer rt.mu.Unlock()
+	err, rt.ended = rt.ended, nil
+	return err
+}
+
+// shutDown closes the runtime, for Close to say what was wrong.
+func (rt *Runtime) shutDown() {
+	rt.closing.Do(func() {
+		err := rt.close()
+		rt.mu.Lock()
+		defer rt.mu.Unlock()
+		rt.ended = err
+	})
+}
+
+// vanish closes the runtime, since its device is being closed. It fails if handlers
+// do not return.
+func (rt *Runtime) vanish() error {
+	rt.shutDown()
+	var errs []error
+	for _, c := range rt.all() {
+		c.mu.Lock()
+		if err := c.overdue(); err != nil {
+			errs = append(errs, err)
+		}
+		c.mu.Unlock()
+	}
+	return errors.Join(errs...)
+}
+
+func (rt *Runtime) close() error {
+	rt.spawning.Lock()
+	defer rt.spawning.Unlock()
+	rt.mu.Lock()
+	rt.closed = true
+	rt.mu.Unlock()
+	close(rt.done)
+	living, cohorts := rt.living(), rt.all()
+	errs := make([]error, len(cohorts)+len(living))
+	deadline := time.Now().Add(rt.config.Patience)
+	var ends sync.WaitGroup
+	for i, c := range living {
+		if h, ok := c.server.(*host); ok {
+			ends.Go(func() { errs[len(cohorts)+i] = h.quit(deadline) })
+		}
+	}
+	for i, c := range cohorts {
+		ends.Go(func() { errs[i] = c.close() })
+	}
+	ends.Wait()
+	rt.crew.close()
+	rt.pumps.Wait()
+	if !rt.supervised() {
+		rt.note(fmt.Errorf("ring: a supervisor did not return within %v", rt.config.Patience))
+	}
+	left := &LeftError{}
+	for _, c := range living {
+		if !c.ending.CompareAndSwap(false, true) {
+			<-c.over
+			continue
+		}
+		c.finish(c.queued())
+		if n := c.farewell.DeadLettered + c.farewell.Dropped; n > 0 {
+			left.Actors, left.Messages = append(left.Actors, c.name), left.Messages+n
+		}
+	}
+	isStuck := func(err error) bool {
+		_, stuck := errors.AsType[*StuckError](err)
+		return stuck
+	}
+	if !slices.ContainsFunc(errs[:len(cohorts)], isStuck) { // else the device has to know
+		rt.dev.RemoveResident(rt)
+	}
+	inUse := false
+	for i, c := range cohorts {
+		if isStuck(errs[i]) {
+			inUse = true // its memory, and the mailboxes
+			continue
+		}
+		if n := c.visitors(deadline); n > 0 {
+			errs = append(errs, fmt.Errorf("ring: %d calls are still waiting for actors of %s; its memory stays in use", n, c.program.Name))
+			continue
+		}
+		errs = append(errs, c.free()) // not under c.mu: other residents make way for it
+	}
+	if !inUse {
+		errs = append(errs, rt.payloads.close(), rt.post.close())
+	}
+	if left.Messages > 0 {
+		errs = append(errs, left)
+	}
+	rt.mu.Lock()
+	defer rt.mu.Unlock()
+	return errors.Join(append(errs, rt.errs...)...)
+}
+
+// supervised waits for the supervisors' calls, as long as the runtime has patience,
+// and reports whether all have returned.
+func (rt *Runtime) supervised() bool {
+	done := make(chan struct{})
+	go func() {
+		rt.supervisors.Wait()
+		close(done)
+	}()
+	timer := time.NewTimer(rt.config.Patience)
+	defer timer.Stop()
+	select {
+	case <-done:
+		return true
+	case <-timer.C:
+		return false
+	}
+}
+
+// visitors waits until nobody looks at the rings of the cohort's actors any more,
+// all of which have ended, or until a time. It returns how many still do.
+func (c *cohort) visitors(deadline time.Time) (n int) {
+	for _, a := range c.actors {
+		a.detach()
+		var p patience
+		for a.asking() && (p.turns < looking || time.Now().Before(deadline)) {
+			p.pause()
+		}
+		if a.asking() {
+			n++
+		}
+	}
+	return n
+}
+
+// asking reports whether a caller of Ask has not yet seen what became of its
+// message.
+func (c *core) asking() bool {
+	for _, m := range c.mailboxes {
+		for i := range m.state {
+			if use := m.state[i].Load() & useMask; use == asked || use == closing {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// ending reports whether the runtime is being closed.
+func (rt *Runtime) ending() bool {
+	select {
+	case <-rt.done:
+		return true
+	default:
+		return false
+	}
+}
+
+// background runs f beside the caller, and Close waits for it. Once the runtime is
+// closed there is nothing left to do.
+func (rt *Runtime) background(f func()) {
+	rt.mu.Lock()
+	defer rt.mu.Unlock()
+	rt.begin(f)
+}
+
+// begin is background with rt.mu held.
+func (rt *Runtime) begin(f func()) {
+	if !rt.closed {
+		rt.supervisors.Go(f)
+	}
+}

@@ -1,0 +1,259 @@
+package ring
+
+import (
+	"cmp"
+	"context"
+	"iter"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// DeadLetter is a message that its actor did not handle to the end.
+type DeadLetter struct {
+	Actor       string
+	ID          uint64 // of the message, unique in the runtime
+	Correlation uint64
+	Priority    int
+	Sender      string // name of the actor that it was from, "" for the program
+	Reason      Reason
+	Err         error // the same as an error: ErrDropped, ErrExpired, ErrTerminated, a *HandlerError or ErrRefused
+	Body        any   // the message, of the actor's type In
+	Time        time.Time
+}
+
+// Reason is why a message is a dead letter.
+type Reason uint8
+
+// Reasons.
+const (
+	ReasonDropped    Reason = iota // for others, by the policy DropOldest
+	ReasonExpired                  // its deadline had passed
+	ReasonTerminated               // the actor ended first
+	ReasonFailed                   // the handler failed on it
+	ReasonRefused                  // the actor that it was to go on to did not take it
+
+	reasons
+)
+
+var reasonNames = [reasons]string{"dropped", "expired", "terminated", "failed", "refused"}
+
+// String returns the reason's name.
+func (r Reason) String() string {
+	if r < reasons {
+		return reasonNames[r]
+	}
+	return "unknown"
+}
+
+var reasonErrors = [reasons]error{ErrDropped, ErrExpired, ErrTerminated, nil, ErrRefused}
+
+// DefaultDeadLetters is how many dead letters a runtime keeps if its Config does
+// not say.
+const DefaultDeadLetters = 1024
+
+// DeadLetters are messages of a runtime's actors that were not handled to the end.
+// A number of them is kept, the newest ones; all are counted. It is safe for
+// concurrent use.
+type DeadLetters struct {
+	rt      *Runtime
+	limit   int
+	counts  [reasons]atomic.Uint64
+	arrived chan struct{}
+
+	mu     sync.Mutex
+	kept   []DeadLetter // a ring
+	first  int          // the oldest
+	number int
+	lost   uint64
+}
+
+// DeadLetters returns the runtime's dead letters, also after Close.
+func (rt *Runtime) DeadLetters() *DeadLetters { return &rt.mail.letters }
+
+// Len returns how many letters are there to be taken.
+func (d *DeadLetters) Len() int {
+	d.collect()
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.number
+}
+
+// Count returns how many letters there were for a reason.
+func (d *DeadLetters) Count(r Reason) uint64 {
+	d.collect()
+	if r >= reasons {
+		return 0
+	}
+	return d.counts[r].Load()
+}
+
+// Total returns how many letters there were.
+func (d *DeadLetters) Total() uint64 {
+	d.collect()
+	n := uint64(0)
+	for r := range d.counts {
+		n += d.counts[r].Load()
+	}
+	return n
+}
+
+// Overflow returns how many letters were not kept, since newer ones came before
+// anybody had taken them.
+func (d *DeadLetters) Overflow() uint64 {
+	d.collect()
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.lost
+}
+
+// All takes the letters that are there, the oldest first.
+func (d *DeadLetters) All() iter.Seq[DeadLetter] {
+	return func(yield func(DeadLetter) bool) {
+		d.collect()
+		for {
+			l, ok := d.take()
+			if !ok || !yield(l) {
+				return
+			}
+		}
+	}
+}
+
+// collectEvery is how often a reader that waits looks for messages that have
+// expired while nobody else looked.
+const collectEvery = 5 * time.Millisecond
+
+// Receive takes the oldest letter, and waits for one if there is none.
+func (d *DeadLetters) Receive(ctx context.Context) (DeadLetter, error) {
+	d.collect()
+	if l, ok := d.take(); ok {
+		return l, nil
+	}
+	ticker := time.NewTicker(collectEvery)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return DeadLetter{}, ctx.Err()
+		case <-d.arrived:
+		case <-ticker.C:
+			d.collect()
+		}
+		if l, ok := d.take(); ok {
+			return l, nil
+		}
+	}
+}
+
+func (d *DeadLetters) take() (DeadLetter, bool) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.number == 0 {
+		return DeadLetter{}, false
+	}
+	l := d.kept[d.first]
+	d.kept[d.first] = DeadLetter{}
+	d.first = (d.first + 1) % d.limit
+	if d.number--; d.number > 0 {
+		d.signal() // to the next reader
+	}
+	return l, true
+}
+
+func (d *DeadLetters) signal() {
+	select {
+	case d.arrived <- struct{}{}:
+	default:
+	}
+}
+
+func (d *DeadLetters) add(l DeadLetter) {
+	d.counts[l.Reason].Add(1)
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.kept == nil {
+		d.kept = make([]DeadLetter, d.limit)
+	}
+	if d.number == d.limit {
+		d.first = (d.first + 1) % d.limit
+		d.number--
+		d.lost++
+	}
+	d.kept[(d.first+d.number)%d.limit] = l
+	d.number++
+	d.signal()
+}
+
+// collect makes letters of messages that nobody has looked at yet.
+func (d *DeadLetters) collect() {
+	for _, c := range d.rt.living() {
+		c.sweep()
+	}
+}
+
+// letter makes a dead letter of a message. err is why, if the reason does not say.
+func (c *core) letter(e envelope, id uint64, reason Reason, err error, body any) {
+	c.meter.deadLetters.Add(1)
+	c.rt.mail.letters.add(DeadLetter{Actor: c.name, ID: id, Correlation: e.correlation, Priority: int(e.priority), Sender: c.rt.mail.nameOf(e.sender),
+		Reason: reason, Err: cmp.Or(err, reasonErrors[reason]), Body: body, Time: time.Now()})
+}
+
+// mail is what a runtime knows of messages.
+type mail struct {
+	born    time.Time
+	letters DeadLetters
+
+	waiting atomic.Int32 // goroutines that wait for replies or room
+
+	mu    sync.RWMutex
+	names map[uint32]string // of actors, by number
+	gone  []uint32          // numbers of actors that have ended and are still in names, a ring
+	next  int               // place in gone of the one that is forgotten next
+}
+
+// keptNames is how many actors that have ended are known by name: messages of theirs
+// may still be on their way.
+const keptNames = 1024
+
+func (m *mail) open(rt *Runtime, letters int) {
+	m.born, m.names = time.Now(), map[uint32]string{}
+	m.letters.rt, m.letters.limit, m.letters.arrived = rt, letters, make(chan struct{}, 1)
+}
+
+// name says which actor has a number.
+func (m *mail) name(number uint32, name string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.names[number] = name
+}
+
+// forget notes that the actor with a number has ended.
+func (m *mail) forget(number uint32) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if len(m.gone) < keptNames {
+		m.gone = append(m.gone, number)
+		return
+	}
+	delete(m.names, m.gone[m.next])
+	m.gone[m.next] = number
+	m.next = (m.next + 1) % keptNames
+}
+
+// nameOf is the name of the actor with a number, "" for the program and for an actor
+// that ended long ago.
+func (m *mail) nameOf(number uint32) string {
+	if number == 0 {
+		return ""
+	}
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	return m.names[number]
+}
+
+// clock is the time since the runtime was made in nanoseconds.
+func (rt *Runtime) clock() int64 { return int64(time.Since(rt.mail.born)) }
+
+// letterRoom is how many dead letters are kept.
+func (rt *Runtime) letterRoom() int { return rt.mail.letters.limit }

@@ -1,0 +1,230 @@
+package ring
+
+import (
+	"context"
+	"sync"
+	"sync/atomic"
+	"unsafe"
+
+	"quern.dev/kernel"
+)
+
+// delivery is how messages come to an actor and replies from it: through rings
+// that the actor takes them from, and a queue behind them.
+//
+// As long as nothing is in the queue, and the actor runs, a message goes into the
+// ring of its level, if there is a vacant slot. Otherwise it goes to the queue;
+// those who wait for replies and a goroutine that lives as long as the queue is
+// not empty move messages from there.
+type delivery struct {
+	mailboxes []*mailbox // by level, or one for all
+	queue     queue
+	capacity  int
+	roomy     bool // what is in the rings alone is within the capacity
+	full      Policy
+	refs      references // nil if messages have none
+	pulls     bool       // the server takes messages out of the queue, one at a time
+
+	moving   atomic.Bool // a goroutine moves messages from the queue to the rings
+	detached bool        // the rings are gone; queue.mu is held, and receiving to change it
+
+	receiving sync.Mutex // one Receive at a time
+	stashed   int        // replies in stashes; receiving is held
+	newStash  func() (bodyFIFO, unsafe.Pointer)
+	scratch   unsafe.Pointer // a reply on its way to a stash
+	parked    atomic.Int32
+	arrival   chan struct{} // wakes it
+}
+
+func (d *delivery) open(o *Options, t types, newStash func() (bodyFIFO, unsafe.Pointer)) {
+	d.queue.types, d.newStash = t, newStash
+	d.capacity, d.roomy, d.full = o.Capacity, o.roomy(), o.Full
+	d.arrival = make(chan struct{}, 1)
+}
+
+// references are the buffers that messages refer to.
+type references interface {
+	retain(msg unsafe.Pointer) error
+	adopt(msg unsafe.Pointer) error // instead of retain for a message that an actor on the device has sent
+	release(msg unsafe.Pointer)
+	releaseSlot(words unsafe.Pointer) // the message is in the lower halves of these
+}
+
+// mailbox is that of a priority.
+func (c *core) mailbox(priority uint8) *mailbox {
+	if len(c.mailboxes) == 1 {
+		return c.mailboxes[0]
+	}
+	return c.mailboxes[priority>>levelBits]
+}
+
+// levelBits are those of a priority that its level leaves out.
+const levelBits = 5
+
+// replies reports whether a handler that ended with an outcome has replied.
+func replies(outcome uint32) bool {
+	return outcome == uint32(kernel.Reply) || outcome == uint32(kernel.ReplyAndStop)
+}
+
+// pending is a message that is asked for: in the queue as long as it has an entry,
+// then in a ring.
+type pending struct {
+	m        *mailbox
+	ticket   uint64
+	entry    *entry
+	deadline int64
+}
+
+// enter accepts a message, and waits for room if that is the policy.
+func (c *core) enter(ctx context.Context, op string, e *envelope, use uint64, msg unsafe.Pointer) (pending, error) {
+	if c.refs != nil {
+		if err := c.refs.retain(noescape(msg)); err != nil {
+			return pending{}, err
+		}
+	}
+	p, err := c.admit(ctx, op, e, use, msg)
+	if err != nil && c.refs != nil {
+		c.refs.release(noescape(msg))
+	}
+	if c.parked.Load() != 0 {
+		c.wakeReceiver()
+	}
+	return p, err
+}
+
+func (c *core) admit(ctx context.Context, op string, e *envelope, use uint64, msg unsafe.Pointer) (pending, error) {
+	if c.direct() {
+		if p, ok := c.offer(e, use, msg); ok {
+			return p, nil
+		}
+	}
+	wait := patience{turns: looking}
+	for {
+		if e.deadline != 0 && e.expired(c.rt.clock()) {
+			return pending{}, ErrExpired
+		}
+		p, ok, err := c.enqueue(op, e, use, msg)
+		if ok || err != nil {
+			return p, err
+		}
+		if c.full == Reject {
+			c.meter.rejected.Add(1)
+			return pending{}, ErrQueueFull
+		}
+		if wait.crowd == 0 {
+			wait.among(int(c.rt.mail.waiting.Add(1)))
+			defer c.rt.mail.waiting.Add(-1)
+		}
+		c.server.kick()
+		if wait.pause() {
+			if err := ctx.Err(); err != nil {
+				return pending{}, err
+			}
+		}
+	}
+}
+
+// direct reports whether messages may go into the rings without a look at the
+// queue.
+func (c *core) direct() bool {
+	return c.roomy && c.queue.length.Load() == 0 && c.current() == Active
+}
+
+// offer puts a message into its ring if there is a vacant slot.
+func (c *core) offer(e *envelope, use uint64, msg unsafe.Pointer) (pending, bool) {
+	m := c.mailbox(e.priority)
+	t, n := m.claim(1, false)
+	if n == 0 {
+		return pending{}, false
+	}
+	m.put(t, e, msg)
+	m.mark(t, use)
+	return pending{m: m, ticket: t, deadline: e.deadline}, true
+}
+
+// enqueue puts a message into the queue, or into its ring if all that were before
+// it are there. It reports whether there was room.
+func (c *core) enqueue(op string, e *envelope, use uint64, msg unsafe.Pointer) (pending, bool, error) {
+	q := &c.queue
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if !c.current().open() {
+		return pending{}, false, c.denied(op)
+	}
+	c.advance()
+	room := c.waiting() < c.capacity
+	if !room {
+		q.overdue(c.rt.clock(), c.expire)
+		room = c.waiting() < c.capacity
+	}
+	if room && q.length.Load() == 0 && c.runs() && !c.pulls {
+		if p, ok := c.offer(e, use, msg); ok {
+			return p, true, nil
+		}
+	}
+	if !room {
+		if c.full != DropOldest {
+			return pending{}, false, nil
+		}
+		least := q.least()
+		if least.priority > e.priority {
+			c.bounce(e, msg)
+			return pending{}, false, ErrDropped
+		}
+		c.remove(least, ReasonDropped, nil)
+	}
+	n := q.push(e, uint8(use), noescape(msg))
+	c.keepMoving()
+	return pending{entry: n, deadline: e.deadline}, true, nil
+}
+
+// enqueueMany puts messages into the queue as long as there is room, and returns
+// how many. It is not for actors that drop messages, or messages with references.
+func (c *core) enqueueMany(e *envelope, use uint64, msgs unsafe.Pointer, n int) int {
+	q := &c.queue
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if !c.current().open() || e.deadline != 0 && e.expired(c.rt.clock()) {
+		return 0
+	}
+	c.advance()
+	n = max(0, min(n, c.capacity-c.waiting()))
+	for i := range n {
+		q.push(e, uint8(use), noescape(unsafe.Add(msgs, uintptr(i)*c.inSize)))
+	}
+	c.advance()
+	c.keepMoving()
+	return n
+}
+
+// send accepts messages that lie one after the other, and returns how many.
+func (c *core) send(ctx context.Context, op string, e *envelope, use uint64, msgs unsafe.Pointer, n int) (int, error) {
+	defer c.server.kick()
+	m := c.mailbox(e.priority)
+	for i := 0; i < n; {
+		msg := unsafe.Add(msgs, uintptr(i)*c.inSize)
+		if c.refs == nil && c.direct() {
+			if t, got := m.claim(n-i, false); got > 0 {
+				for k := range got {
+					m.put(t+uint64(k), e, unsafe.Add(msg, uintptr(k)*c.inSize))
+					m.mark(t+uint64(k), use)
+				}
+				if i += got; c.parked.Load() != 0 {
+					c.wakeReceiver()
+				}
+				continue
+			}
+		}
+		if c.refs == nil && c.full != DropOldest {
+			if got := c.enqueueMany(e, use, msg, n-i); got > 0 {
+				i += got
+				continue
+			}
+		}
+		if _, err := c.enter(ctx, op, e, use, msg); err != nil {
+			return i, err
+		}
+		i++
+	}
+	return n, nil
+}

@@ -1,0 +1,338 @@
+package ring
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"reflect"
+	"slices"
+	"sync"
+	"sync/atomic"
+
+	"quern.dev/ring/actor"
+)
+
+// ErrNoMembers means that a group has nobody to send to.
+var ErrNoMembers = errors.New("the group has no members")
+
+// Member is an actor that takes messages of type M: an [Actor] with any type of
+// replies.
+type Member[M any] interface {
+	Sender
+	Ref() actor.Ref[M]
+	Tell(ctx context.Context, msg M, opts ...MessageOption) error
+}
+
+// Group is actors that take messages of type M, under a name: a topic that messages
+// are published to, or the workers among which messages are routed by key or
+// scattered. Actors on the device send to a group without the host, through its
+// [Group.Ref], as far as they could send to the members one by one. Replies to what is
+// sent to a group go nowhere, or where [Connect] says.
+//
+// A Group is safe for concurrent use, and members come and go while messages are sent:
+// each message goes to the members of one moment. A member that has terminated stays
+// one until it is removed; what is sent to it is an error.
+type Group[M any] struct {
+	rt   *Runtime
+	name string
+	at   uint32 // its word in the post memory
+
+	members atomic.Pointer[[]Member[M]] // a list is never changed
+
+	mu     sync.Mutex // held while the list is replaced
+	list   uint32     // in the post memory
+	room   int        // of the list
+	closed bool
+}
+
+// groups are the groups of a runtime by name.
+type groups struct {
+	mu     sync.Mutex
+	byName map[string]anyGroup
+}
+
+// anyGroup is a group of whatever type.
+type anyGroup interface {
+	message() reflect.Type
+	vacate(c *core) error
+}
+
+// NewGroup makes a group without members. A name that another group has, or none,
+// gives [ErrInvalid].
+func NewGroup[M any](rt *Runtime, name string) (*Group[M], error) {
+	switch {
+	case rt == nil:
+		return nil, invalid("the runtime is nil")
+	case name == "":
+		return nil, invalid("a group without a name")
+	}
+	g := &Group[M]{rt: rt, name: name}
+	g.members.Store(new([]Member[M]))
+	all := &rt.groups
+	all.mu.Lock()
+	defer all.mu.Unlock()
+	if all.byName[name] != nil {
+		return nil, invalid("there is a group %q already", name)
+	}
+	var err error
+	if g.at, err = rt.post.reserve(1); err != nil {
+		return nil, err
+	}
+	if all.byName == nil {
+		all.byName = map[string]anyGroup{}
+	}
+	all.byName[name] = g
+	return g, nil
+}
+
+// FindGroup returns the group with a name. It is a [*NameError] if there is none, and
+// [ErrInvalid] if the group's messages are not of type M.
+func FindGroup[M any](rt *Runtime, name string) (*Group[M], error) {
+	if rt == nil {
+		return nil, invalid("the runtime is nil")
+	}
+	rt.groups.mu.Lock()
+	found := rt.groups.byName[name]
+	rt.groups.mu.Unlock()
+	switch g := found.(type) {
+	case *Group[M]:
+		return g, nil
+	case nil:
+		return nil, newNameError("group", name, rt.Groups())
+	default:
+		return nil, invalid("group %q takes messages of type %v, not %v", name, found.message(), reflect.TypeFor[M]())
+	}
+}
+
+// Groups returns the names of the groups, in order.
+func (rt *Runtime) Groups() []string {
+	rt.groups.mu.Lock()
+	defer rt.groups.mu.Unlock()
+	names := make([]string, 0, len(rt.groups.byName))
+	for name := range rt.groups.byName {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	return names
+}
+
+func (g *Group[M]) message() reflect.Type { return reflect.TypeFor[M]() }
+
+// Name returns the group's name.
+func (g *Group[M]) Name() string { return g.name }
+
+// Ref returns what actors on the device know the group by, for fields of messages and
+// states.
+func (g *Group[M]) Ref() actor.Group[M] { return actor.Group[M]{Place: g.at} }
+
+// Members returns the members, in the order in which they were added but for those
+// that have taken the place of one that was removed.
+func (g *Group[M]) Members() []Member[M] { return slices.Clone(*g.members.Load()) }
+
+// Add makes actors members. One that is a member already, or is of another runtime,
+// gives [ErrInvalid], and none is added. Actors on the device make way for the change
+// at the end of a message.
+func (g *Group[M]) Add(members ...Member[M]) error {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	list := g.Members()
+	for _, m := range members {
+		switch {
+		case m == nil || reflect.ValueOf(m).IsNil():
+			return invalid("group %q: the actor is nil", g.name)
+		case m.sender().rt != g.rt:
+			return invalid("group %q: actor %s is of another runtime", g.name, m.Name())
+		case slices.ContainsFunc(list, same(m)):
+			return invalid("group %q: actor %s is a member already", g.name, m.Name())
+		}
+		list = append(list, m)
+	}
+	return g.replace(list)
+}
+
+// Remove ends the membership of actors. One that is no member gives [ErrInvalid], and
+// none is removed. The last member takes the place of one that is removed: of the
+// keys that are routed, those of these two may change their member.
+func (g *Group[M]) Remove(members ...Member[M]) error {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	list := g.Members()
+	for _, m := range members {
+		if m == nil || reflect.ValueOf(m).IsNil() {
+			return invalid("group %q: the actor is nil", g.name)
+		}
+		i := slices.IndexFunc(list, same(m))
+		if i < 0 {
+			return invalid("group %q: actor %s is not a member", g.name, m.Name())
+		}
+		last := len(list) - 1
+		list[i] = list[last]
+		list = list[:last]
+	}
+	return g.replace(list)
+}
+
+// same reports whether a member is the actor that m is.
+func same[M any](m Member[M]) func(Member[M]) bool {
+	return func(other Member[M]) bool { return other.sender() == m.sender() }
+}
+
+// replace sets the members. g.mu is held.
+func (g *Group[M]) replace(members []Member[M]) error {
+	if g.closed {
+		return fmt.Errorf("ring: group %q: %w", g.name, ErrClosed)
+	}
+	words := make([]uint64, len(members))
+	for i, m := range members {
+		if m.sender().current() != Terminated {
+			words[i] = uint64(m.Ref().Mailbox)
+		}
+	}
+	at, room := g.list, g.room
+	if len(members) > room {
+		room = max(16, 2*room, len(members))
+		var err error
+		if at, err = g.rt.post.reserve(room); err != nil {
+			return err
+		}
+	}
+	if err := g.rt.Quiesce("change a group"); err != nil {
+		return errors.Join(fmt.Errorf("ring: group %q: %w", g.name, err))
+	}
+	err := g.rt.post.write(at, words...)
+	if err == nil {
+		err = g.rt.post.write(g.at, actor.GroupWord(at, len(members)))
+	}
+	if err == nil {
+		g.members.Store(&members)
+	}
+	err = errors.Join(err, g.rt.Resume())
+	if at != g.list {
+		if g.room > 0 {
+			g.rt.post.release(g.list, g.room)
+		}
+		g.list, g.room = at, room
+	}
+	return err
+}
+
+// vacate has actors on the device send nothing more to a member that has terminated:
+// its mailbox may become another's.
+func (g *Group[M]) vacate(c *core) error {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	i := slices.IndexFunc(*g.members.Load(), func(m Member[M]) bool { return m.sender() == c })
+	if i < 0 || g.closed {
+		return nil
+	}
+	return g.rt.post.write(g.list+uint32(i), 0)
+}
+
+// vacate takes an actor that has terminated out of what groups are on the device.
+func (all *groups) vacate(c *core) error {
+	all.mu.Lock()
+	list := make([]anyGroup, 0, len(all.byName))
+	for _, g := range all.byName {
+		list = append(list, g)
+	}
+	all.mu.Unlock()
+	var errs []error
+	for _, g := range list {
+		errs = append(errs, g.vacate(c))
+	}
+	return errors.Join(errs...)
+}
+
+// Close ends the group: its name is free, and it has no members.
+func (g *Group[M]) Close() error {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.closed {
+		return nil
+	}
+	if err := g.replace(nil); err != nil {
+		return err
+	}
+	g.closed = true
+	if g.room > 0 {
+		g.rt.post.release(g.list, g.room)
+	}
+	g.rt.groups.mu.Lock()
+	defer g.rt.groups.mu.Unlock()
+	delete(g.rt.groups.byName, g.name)
+	return nil
+}
+
+// Publish sends a message to each member, as [Actor.Tell] does, and returns how many
+// have taken it. The error joins those of the others, which name the member; a group
+// without members gives none.
+func (g *Group[M]) Publish(ctx context.Context, msg M, opts ...MessageOption) (n int, err error) {
+	var errs []error
+	for _, m := range *g.members.Load() {
+		if err := m.Tell(ctx, msg, opts...); err != nil {
+			errs = append(errs, g.failed(m, err))
+			continue
+		}
+		n++
+	}
+	return n, errors.Join(errs...)
+}
+
+// Route sends a message, as [Actor.Tell] does, to the member that a key has: always the
+// same as long as the members are, and for few keys another when they change. Actors
+// on the device route to the same members. A group without members gives
+// [ErrNoMembers].
+func (g *Group[M]) Route(ctx context.Context, key uint64, msg M, opts ...MessageOption) error {
+	members := *g.members.Load()
+	if len(members) == 0 {
+		return fmt.Errorf("ring: group %q: %w", g.name, ErrNoMembers)
+	}
+	m := members[actor.Pick(key, len(members))]
+	if err := m.Tell(ctx, msg, opts...); err != nil {
+		return g.failed(m, err)
+	}
+	return nil
+}
+
+// Scatter deals messages out, as [Actor.Tell] sends them: message i to member i modulo
+// their number. It returns how many were taken: all, or those before the first that was
+// not. A group without members gives [ErrNoMembers].
+func (g *Group[M]) Scatter(ctx context.Context, msgs []M, opts ...MessageOption) (int, error) {
+	members := *g.members.Load()
+	if len(members) == 0 && len(msgs) > 0 {
+		return 0, fmt.Errorf("ring: group %q: %w", g.name, ErrNoMembers)
+	}
+	for i, msg := range msgs {
+		m := members[i%len(members)]
+		if err := m.Tell(ctx, msg, opts...); err != nil {
+			return i, g.failed(m, err)
+		}
+	}
+	return len(msgs), nil
+}
+
+func (g *Group[M]) failed(m Member[M], err error) error {
+	return fmt.Errorf("ring: group %q: actor %s: %w", g.name, m.Name(), err)
+}
+
+// Gather asks actors, all at the same time: message i goes to actor i, and reply i is
+// the answer to it. There are as many messages as actors. The error joins those of the
+// actors that gave no reply, and names them; the other replies are valid.
+func Gather[In, Out any](ctx context.Context, actors []*Actor[In, Out], msgs []In) ([]Out, error) {
+	if len(actors) != len(msgs) {
+		return nil, invalid("%d messages for %d actors", len(msgs), len(actors))
+	}
+	replies, errs, asked := make([]Out, len(msgs)), make([]error, len(msgs)), make([]pending, len(msgs))
+	for i, a := range actors {
+		asked[i], errs[i] = a.post(ctx, msgs[i])
+	}
+	for i, a := range actors {
+		if errs[i] == nil {
+			replies[i], errs[i] = a.collect(ctx, asked[i])
+		}
+		if errs[i] != nil {
+			errs[i] = fmt.Errorf("ring: actor %s: %w", a.Name(), errs[i])
+		}
+	}
+	return replies, errors.Join(errs...)
+}

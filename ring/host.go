@@ -1,0 +1,472 @@
+package ring
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"time"
+	"unsafe"
+
+	"quern.dev/kernel"
+	"quern.dev/ring/actor"
+)
+
+// SpawnHost makes an actor whose handler is an ordinary Go function. It is used as
+// those on the device are, which it can send messages to, and they to it. Messages
+// and replies may be of any type, but for an actor that those on the device send
+// to: see [Actor.Ref].
+//
+// The handler has one message at a time, on a goroutine of the runtime's. Its state
+// is what it captures; Options.State, Batch, Spin and Nap are not used. in and out,
+// which is zero, are the handler's until it returns. ctx has the values of the one
+// that SpawnHost was called with, and is cancelled when the handler is to return
+// because the actor ends; messages that are sent with it are from the actor.
+//
+// A handler that panics, or ends its goroutine, has failed with a [*PanicError].
+// One that does not return for Options.Patience has failed with a [*StuckError];
+// the actor can be restarted once it does return.
+func SpawnHost[In, Out any](ctx context.Context, rt *Runtime, handler func(ctx context.Context, c *HostContext, in *In, out *Out) kernel.Action, o Options) (*Actor[In, Out], error) {
+	switch {
+	case ctx.Err() != nil:
+		return nil, ctx.Err()
+	case rt == nil:
+		return nil, invalid("the runtime is nil")
+	case handler == nil:
+		return nil, invalid("the handler is nil")
+	case o.State != nil:
+		return nil, invalid("the state of a handler in Go is what it captures; Options.State is a %T", o.State)
+	}
+	if err := o.normalise(); err != nil {
+		return nil, err
+	}
+	c := newCore[In, Out](rt, o)
+	c.meter.start(1)
+	if err := rt.reserve(c, "host"); err != nil {
+		return nil, err
+	}
+	rt.hosts.Store(true)
+	h := newHost(ctx, c, &o)
+	h.handle = handling(h, handler)
+	c.setState(Launched)
+	if !o.Inactive {
+		c.setState(Active)
+	}
+	rt.enrol(c)
+	return newActor[In, Out](c), nil
+}
+
+// HostContext is what the handler of a host actor learns of the message that it
+// has, until it returns. It is a [Sender].
+type HostContext struct {
+	core *core
+	envelope
+	id uint64
+}
+
+// ID returns the message's number, unique in the runtime.
+func (c *HostContext) ID() uint64 { return c.id }
+
+// Correlation returns the number that the sender gave the message, or 0.
+func (c *HostContext) Correlation() uint64 { return c.correlation }
+
+// Priority returns the message's priority.
+func (c *HostContext) Priority() int { return int(c.priority) }
+
+// Sender returns the name of the actor that the message is from, "" for the program.
+func (c *HostContext) Sender() string { return c.core.rt.mail.nameOf(c.envelope.sender) }
+
+// Deadline returns when the message expires, if it does.
+func (c *HostContext) Deadline() (time.Time, bool) {
+	if c.deadline == 0 {
+		return time.Time{}, false
+	}
+	return time.Now().Add(time.Duration(c.deadline - c.core.rt.clock())), true
+}
+
+// Name returns the actor's name.
+func (c *HostContext) Name() string { return c.core.name }
+
+// Runtime returns the actor's runtime.
+func (c *HostContext) Runtime() *Runtime { return c.core.rt }
+
+func (c *HostContext) sender() *core { return c.core }
+
+// hostSlots is how many replies of a host actor wait for Receive, at most: it
+// handles no more messages before they are taken.
+const hostSlots = 256
+
+// host is the server of a host actor. A goroutine calls the handler as long as there
+// are messages. They stay in the queue until it comes to them.
+type host struct {
+	actor    *core
+	mailbox  *mailbox
+	patience time.Duration
+	handle   func(again bool) (kernel.Action, error) // the message in the slot of the ticket
+	work     func()
+
+	turn atomic.Int32 // of the goroutine: resting, working or recalled
+
+	mu      sync.Mutex
+	holds   int
+	closed  bool
+	calling bool          // the handler is called, or about to be
+	given   bool          // the message of the call was given up
+	stuck   bool          // the call takes longer than patience
+	idle    chan struct{} // closed when the call is over; nil if nobody waits
+	base    context.Context
+	ctx     context.Context
+	cancel  context.CancelFunc
+
+	// The goroutine's, while it calls.
+	context HostContext
+	ticket  uint64
+	slot    int
+	kept    bool // the message stays: the handler wants to have it again
+	naps    int
+
+	bagging sync.Mutex
+	bag     atomic.Pointer[bag] // for messages from actors on the device; made with bagging held
+
+	began atomic.Int64 // when the handler was called, by the runtime's clock; 0 while it is not
+	armed atomic.Bool  // the watchdog
+}
+
+// Turns of the goroutine.
+const (
+	resting  = iota
+	working  // it is there
+	recalled // and is to look for messages once more before it ends
+)
+
+func newHost(ctx context.Context, c *core, o *Options) *host {
+	h := &host{actor: c, patience: o.Patience, base: context.WithoutCancel(ctx)}
+	h.work = h.run
+	h.context.core = c
+	h.refresh()
+	slots := min(o.slots(), hostSlots)
+	const inStep, outStep = 8 * actor.InHeader, 8 * actor.OutHeader
+	// Pointers to where the messages would begin are made for the last slots, too.
+	in, out := make([]uint64, slots*actor.InHeader+1), make([]uint64, slots*actor.OutHeader+1)
+	m := newMailbox(unsafe.Pointer(unsafe.SliceData(in)), unsafe.Pointer(unsafe.SliceData(out)), inStep, outStep, 0, 0, slots, 0)
+	m.owner, m.shared = c, true
+	h.mailbox = m
+	c.mailboxes, c.roomy, c.pulls, c.server = []*mailbox{m}, false, true, h
+	return h
+}
+
+// refresh makes the context of the handler. h.mu is held, or nobody else is there.
+func (h *host) refresh() {
+	h.ctx, h.cancel = context.WithCancel(context.WithValue(h.base, senderKey{}, h.actor))
+}
+
+// senderKey is the key of the actor whose handler has a context.
+type senderKey struct{}
+
+// signFrom makes a message without a sender that of the host actor whose handler
+// has the context, if there is one.
+func (e *envelope) signFrom(ctx context.Context, rt *Runtime) {
+	if e.sender != 0 || !rt.hosts.Load() {
+		return
+	}
+	if c, ok := ctx.Value(senderKey{}).(*core); ok && c.rt == rt {
+		e.sender = c.number
+	}
+}
+
+// slots are messages and replies, by slot of the mailbox.
+type slots[In, Out any] struct {
+	in   []In
+	out  []Out
+	refs references
+}
+
+func (s *slots[In, Out]) put(slot int, msg unsafe.Pointer)     { s.in[slot] = *(*In)(msg) }
+func (s *slots[In, Out]) message(slot int, msg unsafe.Pointer) { *(*In)(msg) = s.in[slot] }
+func (s *slots[In, Out]) take(slot int, reply unsafe.Pointer)  { *(*Out)(reply) = s.out[slot] }
+
+func (s *slots[In, Out]) clear(slot int) {
+	if s.refs != nil {
+		s.refs.release(unsafe.Pointer(&s.in[slot]))
+	}
+	s.in[slot], s.out[slot] = *new(In), *new(Out)
+}
+
+// handling returns a function that calls a handler with the message of the host's
+// ticket. The handler has copies of its own, for it may still have them when the
+// message was given up.
+func handling[In, Out any](h *host, handler func(context.Context, *HostContext, *In, *Out) kernel.Action) func(again bool) (kernel.Action, error) {
+	n := int(h.mailbox.mask) + 1
+	s := &slots[In, Out]{in: make([]In, n), out: make([]Out, n), refs: h.actor.refs}
+	h.mailbox.values = s
+	in, out := new(In), new(Out)
+	return func(again bool) (action kernel.Action, err error) {
+		if !again {
+			h.mu.Lock()
+			*in = s.in[h.slot]
+			h.mu.Unlock()
+		}
+		*out = *new(Out)
+		returned := false
+		defer func() {
+			if returned {
+				return
+			}
+			if v := recover(); v != nil {
+				err = newPanicError(v)
+				return
+			}
+			h.done(0, newPanicError(errGoexit)) // the goroutine does not come back from here
+		}()
+		action = handler(h.ctx, &h.context, in, out)
+		returned = true
+		if replies(uint32(action)) {
+			h.mu.Lock()
+			if !h.given {
+				s.out[h.slot] = *out
+			}
+			h.mu.Unlock()
+		}
+		var msg In
+		if action != kernel.Again {
+			*in = msg
+		}
+		return action, nil
+	}
+}
+
+var errGoexit = errors.New("the handler has called runtime.Goexit")
+
+// kick has the goroutine look for messages.
+func (h *host) kick() {
+	for {
+		switch turn := h.turn.Load(); {
+		case turn == recalled:
+			return
+		case turn == working && h.turn.CompareAndSwap(working, recalled):
+			return
+		case turn == resting && h.turn.CompareAndSwap(resting, working):
+			go h.work()
+			return
+		}
+	}
+}
+
+// run calls the handler as long as there are messages.
+func (h *host) run() {
+	regular := false
+	defer func() {
+		if !regular { // the handler has ended the goroutine
+			h.turn.Store(resting)
+			h.kick()
+		}
+	}()
+	for {
+		for h.step() {
+		}
+		if h.turn.CompareAndSwap(working, resting) {
+			regular = true
+			return
+		}
+		h.turn.Store(working)
+	}
+}
+
+// step handles a message, if there is one and the actor is to handle it.
+func (h *host) step() bool {
+	c := h.actor
+	h.mu.Lock()
+	if h.closed || h.holds > 0 || !c.runs() {
+		h.mu.Unlock()
+		return false
+	}
+	h.calling, h.given = true, false
+	h.mu.Unlock()
+	if !h.kept {
+		h.collectBag()
+		ok := false
+		if h.context.envelope, h.ticket, ok = c.pull(h.mailbox); !ok {
+			h.over()
+			return false
+		}
+		h.context.id = c.id(h.mailbox.source, h.ticket)
+		h.slot = int(h.ticket & h.mailbox.mask)
+	}
+	h.began.Store(max(c.rt.clock(), 1))
+	h.watch()
+	action, err := h.handle(h.kept)
+	h.done(action, err)
+	if h.kept {
+		h.nap()
+	}
+	return true
+}
+
+// done notes what became of the message.
+func (h *host) done(action kernel.Action, err error) {
+	c := h.actor
+	took := c.rt.clock() - h.began.Swap(0)
+	if c.rt.traces.on() {
+		c.rt.traces.span(c.name, "message", time.Now().Add(-time.Duration(took)), 1)
+	}
+	if err == nil && action > kernel.Again {
+		err = fmt.Errorf("the handler returned the unknown action %d", action)
+	}
+	h.kept = err == nil && action == kernel.Again
+	switch {
+	case err != nil:
+		why := err // known to those who get the answer
+		c.reason.Store(&why)
+		h.answer(actor.HandlerFailed, took)
+		c.fail(err)
+	case h.kept:
+	default:
+		h.answer(uint32(action), took)
+		if action == kernel.Stop || action == kernel.ReplyAndStop {
+			c.stopped()
+		}
+	}
+	h.over()
+}
+
+// answer writes what became of the message, unless it was given up.
+func (h *host) answer(outcome uint32, took int64) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.given {
+		return
+	}
+	at, tag := h.mailbox.outbox(h.ticket), tag(h.ticket)
+	for i := uintptr(actor.Outcome + 1); i < actor.OutHeader; i++ {
+		store(at, i, tag)
+	}
+	store(at, actor.Cycles, tag|uint64(min(uint64(max(took, 1)), 1<<32-1)))
+	store(at, actor.Outcome, tag|uint64(outcome))
+}
+
+// over ends a call.
+func (h *host) over() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.calling, h.stuck = false, false
+	if h.idle != nil {
+		close(h.idle)
+		h.idle = nil
+	}
+}
+
+// nap passes some time before the handler is called with the same message again.
+func (h *host) nap() {
+	if h.naps++; h.naps < 64 {
+		runtime.Gosched()
+		return
+	}
+	time.Sleep(min(time.Duration(h.naps)*time.Microsecond, time.Millisecond))
+}
+
+// watch sees to it that a handler is noticed that does not return.
+func (h *host) watch() {
+	if !h.armed.Load() && h.armed.CompareAndSwap(false, true) {
+		time.AfterFunc(h.patience, h.look)
+	}
+}
+
+// look finds out whether the handler has been called for too long.
+func (h *host) look() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	began := h.began.Load()
+	switch took := time.Duration(h.actor.rt.clock() - began); {
+	case began == 0 || h.closed:
+		h.armed.Store(false)
+		if h.began.Load() != 0 && !h.closed {
+			h.watch()
+		}
+	case took < h.patience:
+		time.AfterFunc(h.patience-took, h.look)
+	default:
+		h.armed.Store(false)
+		if !h.stuck {
+			h.stuck = true
+			h.cancel()
+			h.actor.fail(h.overdue(h.patience))
+		}
+	}
+}
+
+func (h *host) overdue(after time.Duration) error {
+	return &StuckError{Actors: []string{h.actor.name}, After: after}
+}
+
+func (h *host) handled(_ context.Context, m *mailbox, ticket uint64) (bool, error) {
+	return m.handled(ticket), nil
+}
+
+func (h *host) hold() error { return h.halt(time.Now().Add(h.actor.rt.config.Patience)) }
+
+// halt holds the actor, and waits for the end of the call until a time. The context
+// of the handler is cancelled if the actor has ended.
+func (h *host) halt(deadline time.Time) error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.closed {
+		return ErrClosed
+	}
+	h.holds++
+	if h.actor.current() == Terminated {
+		h.cancel()
+	}
+	timer := time.NewTimer(time.Until(deadline))
+	defer timer.Stop()
+	for h.calling && !h.stuck {
+		if h.idle == nil {
+			h.idle = make(chan struct{})
+		}
+		idle := h.idle
+		h.mu.Unlock()
+		select {
+		case <-idle:
+			h.mu.Lock()
+			continue
+		case <-timer.C:
+		}
+		h.mu.Lock()
+		break
+	}
+	if h.calling {
+		h.holds--
+		if h.actor.current() == Terminated {
+			h.given = true
+		}
+		return h.overdue(h.actor.rt.config.Patience)
+	}
+	return nil
+}
+
+func (h *host) resume() error {
+	h.mu.Lock()
+	h.holds--
+	if h.ctx.Err() != nil && h.actor.runs() {
+		h.refresh()
+	}
+	h.mu.Unlock()
+	h.kick()
+	return nil
+}
+
+func (h *host) renew(any) error { return nil }
+func (h *host) room() error     { return nil }
+
+// quit ends the host for good.
+func (h *host) quit(deadline time.Time) error {
+	h.mu.Lock()
+	h.cancel()
+	h.mu.Unlock()
+	err := h.halt(deadline)
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.closed, h.given = true, h.calling
+	return err
+}

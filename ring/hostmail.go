@@ -1,0 +1,273 @@
+package ring
+
+import (
+	"errors"
+	"fmt"
+	"reflect"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"time"
+	"unsafe"
+
+	"quern.dev/ring/actor"
+)
+
+// bag is the mailbox of a host actor that actors on the device put messages into: a
+// ring in memory of the host, from which they go to the actor's queue. A message
+// for which there is no room there stays; when the ring is full senders are told so.
+type bag struct {
+	host  *host
+	box   uint32 // number of the mailbox
+	at    uint32 // its bell, and behind that the head, in the host's region
+	ring  uint32
+	words int // of at and ring
+	slots uint32
+	step  uint32 // words
+
+	head uint32
+	mail mailbox        // reads messages of the ring
+	msg  unsafe.Pointer // the one that is read
+
+	full atomic.Bool // a message waits for room in the queue
+}
+
+// bags are those of a runtime.
+type bags struct {
+	mu   sync.Mutex // held while messages are collected
+	list []*bag
+	some atomic.Bool
+	poll sync.Once
+}
+
+// makeBag makes a mailbox for the actors on the device. It is an error if the
+// messages cannot come from there.
+func (h *host) makeBag() (*bag, error) {
+	c := h.actor
+	if err := plain(c.in); err != nil {
+		return nil, err
+	}
+	if c.inSize > actor.MaxMessage {
+		return nil, invalid("messages of actor %s have %d bytes; those from actors on the device have %d at most", c.name, c.inSize, actor.MaxMessage)
+	}
+	if s := c.current(); s == Terminated {
+		return nil, c.denied("ref")
+	}
+	p := c.rt.post
+	b := &bag{host: h, slots: maxBoxSlots, msg: c.queue.types.blank()}
+	b.step = (actor.InHeader + uint32(c.inSize+3)/4 + sectorWords - 1) / sectorWords * sectorWords
+	for b.slots > minBoxSlots && int(b.slots*b.step)*8 > boxBytes {
+		b.slots /= 2
+	}
+	b.words = actor.BoxWords + int(b.slots*b.step)
+	b.mail = mailbox{inStep: 8 * uintptr(b.step), inSize: c.inSize, mask: uint64(b.slots - 1)}
+	at, err := p.reserveHost(b.words)
+	if err != nil {
+		return nil, err
+	}
+	b.at, b.ring = at, at+actor.BoxWords
+	place, err := p.reserve(actor.BoxWords)
+	if err != nil {
+		p.releaseHost(at, b.words)
+		return nil, err
+	}
+	b.box = place / actor.BoxWords
+	words := make([]uint64, actor.BoxWords)
+	words[actor.BoxSlots], words[actor.BoxStep] = uint64(b.slots), uint64(b.step)
+	words[actor.BoxKind], words[actor.BoxRing] = actor.HostBox, uint64(b.ring)
+	words[actor.BoxBell] = uint64(b.at)
+	if err := p.write(place, words...); err != nil {
+		return nil, err
+	}
+	all := &c.rt.bags
+	all.mu.Lock()
+	all.list = append(all.list, b)
+	all.mu.Unlock()
+	all.some.Store(true)
+	if c.rt.resident {
+		all.poll.Do(func() { c.rt.pumps.Go(c.rt.pollBags) })
+	}
+	return b, nil
+}
+
+// box returns the number of the actor's mailbox for actors on the device, which is
+// made when it is asked for first; 0 if there can be none.
+func (h *host) box() uint32 {
+	h.bagging.Lock()
+	defer h.bagging.Unlock()
+	if b := h.bag.Load(); b != nil {
+		return b.box
+	}
+	b, err := h.makeBag()
+	if err != nil {
+		return 0
+	}
+	h.bag.Store(b)
+	return b.box
+}
+
+// collectBags moves messages from actors on the device to the queues of host actors,
+// and returns how many.
+func (rt *Runtime) collectBags() (n int) {
+	all := &rt.bags
+	if !all.some.Load() {
+		return 0
+	}
+	all.mu.Lock()
+	defer all.mu.Unlock()
+	rt.post.withHost(func(words []uint64) {
+		for _, b := range all.list {
+			n += b.collect(words)
+		}
+	})
+	return n
+}
+
+// collect moves messages to the queue. words is the host's region.
+func (b *bag) collect(words []uint64) (n int) {
+	c := b.host.actor
+	b.mail.in = unsafe.Pointer(&words[b.ring])
+	for ; n < int(b.slots) && b.arrived(words); n++ {
+		e := b.mail.envelope(uint64(b.head))
+		b.mail.message(uint64(b.head), b.msg)
+		if !c.acceptFromDevice(&e, b.msg) {
+			b.full.Store(true)
+			break
+		}
+		b.head++
+	}
+	if n > 0 {
+		atomic.StoreUint64(&words[b.at+1], uint64(b.head))
+	}
+	return n
+}
+
+// arrived reports whether all words of the next message are there.
+func (b *bag) arrived(words []uint64) bool {
+	from := b.ring + b.head&uint32(b.mail.mask)*b.step
+	slot := words[from : from+actor.InHeader+uint32(b.mail.inSize+3)/4]
+	for i := range slot {
+		if uint32(atomic.LoadUint64(&slot[i])>>32) != b.head+1 {
+			return false
+		}
+	}
+	return true
+}
+
+// acceptFromDevice accepts a message if there is room. One for an actor that has
+// terminated is a dead letter; one that has failed may yet go on.
+func (c *core) acceptFromDevice(e *envelope, msg unsafe.Pointer) bool {
+	var err error
+	if c.refs != nil {
+		err = c.refs.adopt(msg)
+	}
+	if err == nil {
+		var ok bool
+		if _, ok, err = c.enqueue("send", e, unheard, msg); c.refs != nil && !ok {
+			c.refs.release(msg)
+		}
+		if err == nil {
+			return ok
+		}
+	}
+	switch {
+	case errors.Is(err, ErrDropped): // a letter already
+		return true
+	case c.current() == Failed:
+		return false
+	}
+	c.queue.mu.Lock()
+	defer c.queue.mu.Unlock()
+	c.refuse(e, msg)
+	return true
+}
+
+// refuse makes a dead letter of a message that was not accepted. The queue's lock is
+// held.
+func (c *core) refuse(e *envelope, msg unsafe.Pointer) {
+	q := &c.queue
+	c.letter(*e, c.id(idQueue, q.removed), ReasonRefused, nil, q.types.value(msg))
+	c.meter.dropped.Add(1)
+	q.removed++
+}
+
+// Looks at empty bags: first without a pause, then with one that doubles.
+const (
+	bagLooks    = 2000
+	shortestNap = 20 * time.Microsecond
+	longestNap  = 2 * time.Millisecond
+)
+
+// pollBags collects messages as long as the runtime is open.
+func (rt *Runtime) pollBags() {
+	looks, nap := 0, shortestNap
+	for !rt.ending() {
+		if rt.collectBags() > 0 {
+			looks, nap = 0, shortestNap
+			continue
+		}
+		if looks++; looks < bagLooks {
+			runtime.Gosched()
+			continue
+		}
+		time.Sleep(nap)
+		nap = min(nap+nap/4, longestNap)
+	}
+}
+
+// collectBag moves messages to the queue that have waited for room there.
+func (h *host) collectBag() {
+	if b := h.bag.Load(); b != nil && b.full.Load() {
+		b.full.Store(false)
+		h.actor.rt.collectBags()
+	}
+}
+
+// dropBag ends the way from actors on the device to one that has terminated. What is
+// in its mailbox are dead letters.
+func (h *host) dropBag() (err error) {
+	h.bagging.Lock()
+	defer h.bagging.Unlock()
+	b, rt := h.bag.Load(), h.actor.rt
+	if b == nil {
+		return nil
+	}
+	// Between messages no handler is about to send one.
+	if err := rt.Quiesce("end a mailbox"); err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, rt.Resume()) }()
+	if err := rt.post.write(b.box*actor.BoxWords+actor.BoxClosed, 1); err != nil {
+		return err
+	}
+	for rt.collectBags() > 0 {
+	}
+	rt.bags.mu.Lock()
+	for i, other := range rt.bags.list {
+		if other == b {
+			rt.bags.list = append(rt.bags.list[:i:i], rt.bags.list[i+1:]...)
+			break
+		}
+	}
+	rt.bags.mu.Unlock()
+	rt.post.releaseHost(b.at, b.words)
+	return nil
+}
+
+// plain reports, as an error, what of a type is no plain data.
+func plain(t reflect.Type) error {
+	switch t.Kind() {
+	case reflect.Array:
+		return plain(t.Elem())
+	case reflect.Struct:
+		for i := range t.NumField() {
+			if err := plain(t.Field(i).Type); err != nil {
+				return fmt.Errorf("field %s: %w", t.Field(i).Name, err)
+			}
+		}
+		return nil
+	case reflect.Chan, reflect.Func, reflect.Interface, reflect.Map, reflect.Pointer, reflect.Slice, reflect.String, reflect.UnsafePointer:
+		return invalid("actors on the device have no values of type %v", t)
+	}
+	return nil
+}

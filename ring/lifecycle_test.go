@@ -1,0 +1,493 @@
+package ring_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"quern.dev/kernel"
+	"quern.dev/ring"
+)
+
+// command is a message of the tests' actor.
+type command int
+
+const (
+	count command = iota // reply with how many it has counted
+	crash
+	wait // for the gate
+)
+
+// subject is an actor and the gate that its handler waits for.
+type subject struct {
+	*ring.Actor[command, int]
+	begun, gate chan bool
+	open        func()
+}
+
+func newSubject(t *testing.T, rt *ring.Runtime, o ring.Options) *subject {
+	s := &subject{begun: make(chan bool, 1), gate: make(chan bool)}
+	s.open = sync.OnceFunc(func() { close(s.gate) })
+	n := 0
+	s.Actor = spawn(t, rt, o, func(_ context.Context, _ *ring.HostContext, in *command, out *int) kernel.Action {
+		switch *in {
+		case crash:
+			panic("asked to")
+		case wait:
+			s.begun <- true
+			<-s.gate
+		}
+		n++
+		*out = n
+		return kernel.Reply
+	})
+	return s
+}
+
+// in brings a new actor into a state.
+func (s place) in(t *testing.T, ctx context.Context, rt *ring.Runtime) *subject {
+	a := newSubject(t, rt, ring.Options{Inactive: s.state == ring.Launched, MaxRestarts: 1})
+	do := func(err error) {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	switch s.state {
+	case ring.Deactivated:
+		do(a.Deactivate())
+	case ring.Terminating:
+		do(a.Tell(ctx, wait))
+		<-a.begun
+		go a.Terminate(ctx)
+		for a.State() != ring.Terminating {
+			do(ctx.Err())
+		}
+	case ring.Terminated:
+		_, err := a.Terminate(ctx)
+		do(err)
+	case ring.Failed:
+		if _, err := a.Ask(ctx, crash); err == nil {
+			t.Fatal("the handler did not fail")
+		}
+	}
+	if a.State() != s.state {
+		t.Fatalf("the actor is %v, want %v", a.State(), s.state)
+	}
+	return a
+}
+
+type place struct{ state ring.State }
+
+func TestOperationsInEveryState(t *testing.T) {
+	type outcome int
+	const (
+		ok outcome = iota
+		denied
+		waits // until its context is cancelled
+	)
+	states := []ring.State{ring.Launched, ring.Active, ring.Deactivated, ring.Terminating, ring.Terminated, ring.Failed}
+	all := func(o outcome) map[ring.State]outcome {
+		m := map[ring.State]outcome{}
+		for _, s := range states {
+			m[s] = o
+		}
+		return m
+	}
+	only := func(allowed ...ring.State) map[ring.State]outcome {
+		m := all(denied)
+		for _, s := range allowed {
+			m[s] = ok
+		}
+		return m
+	}
+	asks := only(ring.Active)
+	asks[ring.Launched], asks[ring.Deactivated] = waits, waits
+	receives := all(waits)
+	receives[ring.Terminated], receives[ring.Failed] = denied, denied
+	for _, tt := range []struct {
+		name, op string
+		do       func(context.Context, *subject) error
+		want     map[ring.State]outcome
+	}{
+		{"Ask", "ask", func(ctx context.Context, a *subject) error { _, err := a.Ask(ctx, count); return err }, asks},
+		{"Send", "send", func(ctx context.Context, a *subject) error { return a.Send(ctx, count) }, only(ring.Launched, ring.Active, ring.Deactivated)},
+		{"Tell", "tell", func(ctx context.Context, a *subject) error { return a.Tell(ctx, count) }, only(ring.Launched, ring.Active, ring.Deactivated)},
+		{"SendBatch", "send", func(ctx context.Context, a *subject) error {
+			_, err := a.SendBatch(ctx, []command{count, count})
+			return err
+		}, only(ring.Launched, ring.Active, ring.Deactivated)},
+		{"Receive", "receive", func(ctx context.Context, a *subject) error { _, err := a.Receive(ctx); return err }, receives},
+		{"Activate", "activate", func(_ context.Context, a *subject) error { return a.Activate() }, only(ring.Launched, ring.Deactivated)},
+		{"Deactivate", "deactivate", func(_ context.Context, a *subject) error { return a.Deactivate() }, only(ring.Active)},
+		{"Restart with state", "restart", func(_ context.Context, a *subject) error { return a.Restart(false) }, only(ring.Failed)},
+		{"Restart without", "restart", func(_ context.Context, a *subject) error { return a.Restart(true) }, only(ring.Failed)},
+		{"Terminate", "terminate", func(ctx context.Context, a *subject) error { a.open(); _, err := a.Terminate(ctx); return err }, all(ok)},
+		{"Info", "info", func(_ context.Context, a *subject) error {
+			if i := a.Info(); i.State != a.State() {
+				return fmt.Errorf("%+v", i)
+			}
+			return nil
+		}, all(ok)},
+	} {
+		for _, s := range states {
+			t.Run(fmt.Sprintf("%s of an actor that is %v", tt.name, s), func(t *testing.T) {
+				rt, ctx := open(t, ring.Config{}), within(t)
+				a := place{s}.in(t, ctx, rt)
+				t.Cleanup(func() { a.Terminate(ctx) })
+				t.Cleanup(a.open)
+				short, cancel := ctx, context.CancelFunc(func() {})
+				if tt.want[s] == waits {
+					short, cancel = context.WithTimeout(ctx, 5*time.Millisecond)
+				}
+				defer cancel()
+				err := tt.do(short, a)
+				var state *ring.StateError
+				switch want := tt.want[s]; {
+				case want == ok && err != nil:
+					t.Errorf("%v, want success", err)
+				case want == waits && !errors.Is(err, context.DeadlineExceeded):
+					t.Errorf("%v, want it to wait", err)
+				case want == denied && (!errors.As(err, &state) || state.Actor != a.Name() || state.State != s || state.Op != tt.op):
+					t.Errorf("%v, want a StateError", err)
+				case want == denied && s == ring.Failed && state.Err == nil:
+					t.Errorf("%v does not say why the actor has failed", err)
+				}
+			})
+		}
+	}
+}
+
+func TestTerminateAccountsForEveryMessage(t *testing.T) {
+	for _, tt := range []struct {
+		name    string
+		state   ring.State
+		letters int // room for them
+		patient bool
+		want    ring.Farewell
+	}{
+		{"an active actor handles its messages", ring.Active, 100, true, ring.Farewell{Drained: 20}},
+		{"one that may not take its time has handled some", ring.Active, 100, false, ring.Farewell{Drained: 1, DeadLettered: 19}},
+		{"an inactive one handles none", ring.Launched, 100, true, ring.Farewell{DeadLettered: 20}},
+		{"nor does a deactivated one", ring.Deactivated, 100, true, ring.Farewell{DeadLettered: 20}},
+		{"there may be too little room for dead letters", ring.Deactivated, 8, true, ring.Farewell{DeadLettered: 8, Dropped: 12}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			rt, ctx := open(t, ring.Config{DeadLetters: tt.letters}), within(t)
+			a := newSubject(t, rt, ring.Options{Inactive: tt.state == ring.Launched})
+			if tt.state == ring.Deactivated {
+				if err := a.Deactivate(); err != nil {
+					t.Fatal(err)
+				}
+			}
+			for range 20 {
+				if err := a.Tell(ctx, wait); err != nil {
+					t.Fatal(err)
+				}
+			}
+			limited := ctx
+			if tt.patient {
+				a.open()
+				go func() {
+					for range a.begun {
+					}
+				}()
+				defer close(a.begun)
+			} else {
+				c, cancel := context.WithCancel(ctx)
+				cancel()
+				limited = c
+				<-a.begun
+				time.AfterFunc(time.Millisecond, a.open)
+			}
+			var farewells [3]ring.Farewell
+			var callers sync.WaitGroup
+			for i := range farewells {
+				callers.Go(func() {
+					f, err := a.Terminate(limited)
+					for errors.Is(err, context.Canceled) { // another ends it
+						f, err = a.Terminate(ctx)
+					}
+					if err != nil {
+						t.Error(err)
+					}
+					farewells[i] = f
+				})
+			}
+			callers.Wait()
+			for _, f := range farewells {
+				if f != tt.want && !(tt.state == ring.Active && tt.patient && f.Drained <= 20 && f.DeadLettered+f.Dropped == 0) {
+					t.Errorf("%+v, want %+v", f, tt.want)
+				}
+			}
+			if n := rt.DeadLetters().Len(); n != tt.want.DeadLettered {
+				t.Errorf("%d dead letters, want %d", n, tt.want.DeadLettered)
+			}
+		})
+	}
+}
+
+func TestAsksOfActorsThatTerminateEnd(t *testing.T) {
+	rt, ctx := open(t, ring.Config{}), within(t)
+	a := newSubject(t, rt, ring.Options{Inactive: true})
+	errs := make(chan error)
+	for range 10 {
+		go func() {
+			_, err := a.Ask(ctx, count)
+			errs <- err
+		}()
+	}
+	for a.Info().Queued < 10 {
+		if ctx.Err() != nil {
+			t.Fatal("the messages do not arrive")
+		}
+	}
+	if f, err := a.Terminate(ctx); err != nil || f.DeadLettered != 10 {
+		t.Errorf("%+v, %v", f, err)
+	}
+	for range 10 {
+		var state *ring.StateError
+		if err := <-errs; !errors.As(err, &state) || state.State != ring.Terminated || state.Op != "ask" {
+			t.Errorf("%v, want a StateError", err)
+		}
+	}
+}
+
+func TestMessagesThatAreSentWhileAnActorTerminatesAreNotLost(t *testing.T) {
+	rt, ctx := open(t, ring.Config{DeadLetters: 1 << 16}), within(t)
+	for range 50 {
+		handled := 0
+		a := spawn(t, rt, ring.Options{}, func(context.Context, *ring.HostContext, *int, *int) kernel.Action { handled++; return kernel.Done })
+		before := rt.DeadLetters().Total()
+		var senders sync.WaitGroup
+		var sent [2]int
+		for i := range sent {
+			senders.Go(func() {
+				for a.Tell(ctx, i) == nil {
+					sent[i]++
+				}
+			})
+		}
+		for a.Info().Accepted < 100 {
+			if ctx.Err() != nil {
+				t.Fatal("no messages are accepted")
+			}
+		}
+		now, cancel := context.WithCancel(ctx)
+		cancel()
+		f, err := a.Terminate(now)
+		senders.Wait()
+		letters := int(rt.DeadLetters().Total() - before)
+		if err != nil || handled+letters != sent[0]+sent[1] || letters != f.DeadLettered+f.Dropped {
+			t.Fatalf("sent %v, handled %d, %d dead letters; %+v, %v", sent, handled, letters, f, err)
+		}
+	}
+}
+
+func TestNamesOfTerminatedActorsAreFree(t *testing.T) {
+	rt, ctx := open(t, ring.Config{}), within(t)
+	for i := range 3 {
+		a := spawn(t, rt, ring.Options{Name: "again"}, double)
+		if found, err := ring.Find[int, int](rt, "again"); err != nil {
+			t.Fatal(err)
+		} else if r, err := found.Ask(ctx, i); err != nil || r != 2*i {
+			t.Errorf("%d, %v", r, err)
+		}
+		if _, err := a.Terminate(ctx); err != nil {
+			t.Fatal(err)
+		}
+		var unknown *ring.NameError
+		if _, err := ring.Find[int, int](rt, "again"); !errors.As(err, &unknown) {
+			t.Errorf("found after it has terminated: %v", err)
+		}
+		if _, err := rt.Lookup("again"); !errors.As(err, &unknown) {
+			t.Errorf("looked up after it has terminated: %v", err)
+		}
+		if a.State() != ring.Terminated || a.Name() != "again" {
+			t.Errorf("%s is %v", a.Name(), a.State())
+		}
+	}
+	spawn(t, rt, ring.Options{Name: "beta"}, double)
+	spawn(t, rt, ring.Options{Name: "alpha"}, double)
+	var names []string
+	for i := range rt.Actors() {
+		names = append(names, i.Name)
+	}
+	if !slices.Equal(names, []string{"alpha", "beta"}) {
+		t.Errorf("the actors are %q", names)
+	}
+}
+
+func TestCloseSaysWhatIsLeft(t *testing.T) {
+	rt, ctx := openAlone(t, ring.Config{}), within(t)
+	for i := range 3 {
+		a := spawn(t, rt, ring.Options{Name: fmt.Sprintf("idle-%d", i), Inactive: true}, double)
+		for range i {
+			if err := a.Send(ctx, 1); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	asked := spawn(t, rt, ring.Options{Inactive: true}, double)
+	answer := make(chan error)
+	go func() {
+		_, err := asked.Ask(ctx, 1)
+		answer <- err
+	}()
+	for asked.Info().Queued == 0 {
+		if ctx.Err() != nil {
+			t.Fatal("the message does not arrive")
+		}
+	}
+	closers := make(chan error, 3)
+	for range 3 {
+		go func() { closers <- rt.Close() }()
+	}
+	var left *ring.LeftError
+	if err := errors.Join(<-closers, <-closers, <-closers); !errors.As(err, &left) || left.Messages != 4 || len(left.Actors) != 3 || !strings.Contains(err.Error(), "idle-2") {
+		t.Errorf("%v, want 4 messages of 3 actors", err)
+	}
+	var state *ring.StateError
+	if err := <-answer; !errors.As(err, &state) || state.State != ring.Terminated {
+		t.Errorf("a waiting Ask: %v, want a StateError", err)
+	}
+	if _, err := ring.SpawnHost(ctx, rt, double, ring.Options{}); !errors.Is(err, ring.ErrClosed) {
+		t.Errorf("spawned after it: %v, want ErrClosed", err)
+	}
+	if err := asked.Send(ctx, 1); !errors.As(err, &state) {
+		t.Errorf("sent after it: %v, want a StateError", err)
+	}
+	if n := rt.DeadLetters().Total(); n != 4 {
+		t.Errorf("%d dead letters, want 4", n)
+	}
+	if err := rt.Close(); err != nil {
+		t.Errorf("closed again: %v", err)
+	}
+}
+
+func TestCloseIsSafeBesideEverythingElse(t *testing.T) {
+	for range 20 {
+		rt, ctx := openAlone(t, ring.Config{}), within(t)
+		var users sync.WaitGroup
+		for i := range 8 {
+			a := spawn(t, rt, ring.Options{MaxRestarts: 1 << 20, Supervisor: func(ring.Failure) ring.Decision { return ring.Resume }}, func(ctx context.Context, c *ring.HostContext, in, out *int) kernel.Action {
+				if *in%7 == 6 {
+					panic(*in)
+				}
+				return double(ctx, c, in, out)
+			})
+			users.Go(func() {
+				var state *ring.StateError
+				for k := 0; a.State() != ring.Terminated; k++ {
+					var err error
+					switch (i + k) % 5 {
+					case 0:
+						_, err = a.Ask(ctx, k)
+					case 1:
+						err = a.Tell(ctx, k)
+					case 2:
+						err = a.Deactivate()
+					case 3:
+						err = a.Activate()
+					case 4:
+						short, cancel := context.WithTimeout(ctx, time.Microsecond)
+						_, err = a.Ask(short, k)
+						cancel()
+					}
+					var handler *ring.HandlerError
+					if err != nil && !errors.As(err, &state) && !errors.As(err, &handler) && !errors.Is(err, ring.ErrClosed) && !errors.Is(err, context.DeadlineExceeded) {
+						t.Error(err)
+						return
+					}
+				}
+			})
+		}
+		time.Sleep(time.Millisecond)
+		var left *ring.LeftError
+		if err := rt.Close(); err != nil && !errors.As(err, &left) {
+			t.Error(err)
+		}
+		users.Wait()
+	}
+}
+
+func TestCrashLoopsEnd(t *testing.T) {
+	resume := func(ring.Failure) ring.Decision { return ring.Resume }
+	for _, tt := range []struct {
+		name            string
+		own, whole      func(ring.Failure) ring.Decision
+		most            int
+		restarts        uint64
+		state           ring.State
+		note, escalated bool
+	}{
+		{"too many restarts are the runtime's case, which has no supervisor", resume, nil, 3, 3, ring.Failed, true, true},
+		{"its supervisor may end the actor", resume, func(ring.Failure) ring.Decision { return ring.End }, 2, 2, ring.Terminated, false, true},
+		{"or leave it", resume, func(ring.Failure) ring.Decision { return ring.Leave }, 1, 1, ring.Failed, false, true},
+		{"an actor's supervisor may escalate at once", func(ring.Failure) ring.Decision { return ring.Escalate }, nil, 5, 0, ring.Failed, true, true},
+		{"one that panics has not dealt with the failure", func(ring.Failure) ring.Decision { panic("no") }, nil, 5, 0, ring.Failed, true, true},
+		{"without a supervisor of its own the runtime's decides", nil, func(ring.Failure) ring.Decision { return ring.End }, 5, 0, ring.Terminated, false, false},
+		{"which may escalate", nil, func(ring.Failure) ring.Decision { return ring.Escalate }, 5, 0, ring.Failed, true, false},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			var escalated []bool
+			config := ring.Config{}
+			if tt.whole != nil {
+				config.Supervisor = func(f ring.Failure) ring.Decision {
+					escalated = append(escalated, f.Escalated)
+					return tt.whole(f)
+				}
+			}
+			rt, ctx := openAlone(t, config), within(t)
+			a := newSubject(t, rt, ring.Options{Name: "loop", Supervisor: tt.own, MaxRestarts: tt.most})
+			for i := range tt.restarts + 1 {
+				for a.Tell(ctx, crash) != nil { // until it has been restarted
+					if ctx.Err() != nil {
+						t.Fatal("the actor is not restarted")
+					}
+				}
+				for a.Info().Failed <= i {
+					if ctx.Err() != nil {
+						t.Fatal("the actor does not fail")
+					}
+				}
+			}
+			for tt.state == ring.Terminated && a.State() != tt.state {
+				if ctx.Err() != nil {
+					t.Fatal("the actor does not end")
+				}
+			}
+			err := rt.Close()
+			var noted *ring.EscalationError
+			if errors.As(err, &noted) != tt.note || tt.note && (noted.Failure.Actor != "loop" || noted.Failure.Escalated != tt.escalated || noted.Failure.Count != tt.restarts+1) {
+				t.Errorf("closed: %v", err)
+			}
+			if i := a.Info(); i.Restarts != tt.restarts {
+				t.Errorf("%d restarts, want %d", i.Restarts, tt.restarts)
+			}
+			if tt.whole != nil && !slices.Equal(escalated, []bool{tt.escalated}) {
+				t.Errorf("the runtime's supervisor was called with Escalated %v", escalated)
+			}
+		})
+	}
+}
+
+func TestSpawningAndTerminatingLeavesNothingBehind(t *testing.T) {
+	rt, ctx := open(t, ring.Config{}), within(t)
+	for i := range 2000 {
+		a := spawn(t, rt, ring.Options{Capacity: 16}, double)
+		if r, err := a.Ask(ctx, i); err != nil || r != 2*i {
+			t.Fatal(r, err)
+		}
+		if _, err := a.Terminate(ctx); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for i := range rt.Actors() {
+		t.Errorf("%s is there", i.Name)
+	}
+}

@@ -1,0 +1,252 @@
+package ring
+
+import (
+	"context"
+	"sync/atomic"
+	"testing"
+	"time"
+	"unsafe"
+
+	"quern.dev/kernel"
+	"quern.dev/ring/actor"
+)
+
+// double stands for a device: it is the other half of an actor's mailboxes.
+type double struct {
+	core    *core
+	cursors []uint64
+	handle  func(level int, ticket uint64, in, out []uint32) uint32
+	in, out []uint32
+	held    atomic.Bool
+	busy    atomic.Bool
+}
+
+func (d *double) hold() error     { d.held.Store(true); return nil }
+func (d *double) resume() error   { d.held.Store(false); return nil }
+func (d *double) kick()           {}
+func (d *double) renew(any) error { return nil }
+func (d *double) room() error     { return nil }
+func (d *double) handled(_ context.Context, m *mailbox, ticket uint64) (bool, error) {
+	return m.handled(ticket), nil
+}
+
+// newDouble makes an actor that takes and replies with messages of type M.
+func newDouble[M any](t testing.TB, o Options) (*Actor[M, M], *double) {
+	if err := o.normalise(); err != nil {
+		t.Fatal(err)
+	}
+	rt := &Runtime{actors: map[string]*core{}, done: make(chan struct{})}
+	rt.mail.open(rt, 16)
+	c := newCore[M, M](rt, o)
+	if err := rt.reserve(c, "double"); err != nil {
+		t.Fatal(err)
+	}
+	rt.actors[c.name] = c
+	words := int(c.inSize+3) / 4
+	in, out := uintptr(8*(actor.InHeader+words)), uintptr(8*(actor.OutHeader+words))
+	for level := range actor.Levels {
+		slots := o.sideSlots()
+		if level == DefaultPriority>>levelBits {
+			slots = o.slots()
+		}
+		inbox, outbox := make([]uint64, slots*int(in)/8), make([]uint64, slots*int(out)/8)
+		m := newMailbox(unsafe.Pointer(&inbox[0]), unsafe.Pointer(&outbox[0]), in, out, c.inSize, c.outSize, slots, 0)
+		m.owner, m.source = c, level
+		c.mailboxes = append(c.mailboxes, m)
+	}
+	d := &double{core: c, cursors: make([]uint64, actor.Levels), in: make([]uint32, words), out: make([]uint32, words)}
+	d.handle = func(_ int, _ uint64, in, out []uint32) uint32 {
+		for i, w := range in {
+			out[i] = w + 1
+		}
+		return uint32(kernel.Reply)
+	}
+	c.server = d
+	if !o.Inactive {
+		c.setState(Active)
+	} else {
+		c.setState(Launched)
+	}
+	return newActor[M, M](c), d
+}
+
+// step handles messages of the highest level that has any, at most n, and returns
+// how many.
+func (d *double) step(n int) int {
+	d.busy.Store(true)
+	defer d.busy.Store(false)
+	if d.held.Load() || !d.core.runs() {
+		return 0
+	}
+	for level := len(d.cursors) - 1; level >= 0; level-- {
+		if k := d.serve(level, n); k > 0 {
+			return k
+		}
+	}
+	return 0
+}
+
+func (d *double) serve(level, n int) (done int) {
+	m := d.core.mailboxes[level]
+	for ; done < n; done++ {
+		t := d.cursors[level]
+		in, want := m.inbox(t), tag(t)
+		if load(in, 0)&^(1<<32-1) != want {
+			break
+		}
+		for i := range d.in {
+			v := load(in, uintptr(actor.InHeader+i))
+			if v&^(1<<32-1) != want {
+				return done
+			}
+			d.in[i] = uint32(v)
+		}
+		outcome := d.handle(level, t, d.in, d.out)
+		out := m.outbox(t)
+		for i := range actor.OutHeader {
+			v := want
+			if i == actor.Outcome {
+				v |= uint64(outcome)
+			}
+			store(out, uintptr(i), v)
+		}
+		for i, w := range d.out {
+			store(out, uintptr(actor.OutHeader+i), want|uint64(w))
+		}
+		d.cursors[level]++
+	}
+	return done
+}
+
+// run serves until the test is over.
+func (d *double) run(t testing.TB) {
+	stop, stopped := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(stopped)
+		for {
+			select {
+			case <-stop:
+				return
+			default:
+			}
+			var p patience
+			p.turns = looking
+			for d.step(32) == 0 && !p.asleep() {
+				p.pause()
+				select {
+				case <-stop:
+					return
+				default:
+				}
+			}
+		}
+	}()
+	t.Cleanup(func() { close(stop); <-stopped })
+}
+
+type line [16]uint32
+
+// The host's part of a message: it is sent and its reply received, in batches.
+func BenchmarkHostBatch(b *testing.B) {
+	for _, bench := range []struct {
+		name  string
+		batch int
+	}{{"batch=1", 1}, {"batch=32", 32}, {"batch=256", 256}} {
+		b.Run(bench.name, func(b *testing.B) {
+			a, d := newDouble[line](b, Options{})
+			ctx := context.Background()
+			msgs, replies := make([]line, bench.batch), make([]line, bench.batch)
+			b.ReportAllocs()
+			host, n := time.Duration(0), 0
+			for b.Loop() {
+				begin := time.Now()
+				if _, err := a.SendBatch(ctx, msgs); err != nil {
+					b.Fatal(err)
+				}
+				sent := time.Now()
+				for d.step(1<<20) > 0 {
+				}
+				host += sent.Sub(begin)
+				begin = time.Now()
+				k, err := a.ReceiveBatch(ctx, replies)
+				if k != bench.batch || err != nil {
+					b.Fatal(k, err)
+				}
+				host += time.Since(begin)
+				n += k
+			}
+			b.ReportMetric(float64(host.Nanoseconds())/float64(n), "host-ns/msg")
+		})
+	}
+}
+
+// The same with more messages at a time than the rings take.
+func BenchmarkHostOverflow(b *testing.B) {
+	a, d := newDouble[line](b, Options{})
+	a.core.moving.Store(true)
+	ctx := context.Background()
+	msgs, replies := make([]line, 3000), make([]line, 3000)
+	b.ReportAllocs()
+	host, n := time.Duration(0), 0
+	for b.Loop() {
+		begin := time.Now()
+		if _, err := a.SendBatch(ctx, msgs); err != nil {
+			b.Fatal(err)
+		}
+		host += time.Since(begin)
+		for got := 0; got < len(msgs); {
+			for d.step(1<<20) > 0 {
+			}
+			begin = time.Now()
+			k, err := a.ReceiveBatch(ctx, replies)
+			if err != nil {
+				b.Fatal(err)
+			}
+			host += time.Since(begin)
+			got += k
+			n += k
+		}
+	}
+	b.ReportMetric(float64(host.Nanoseconds())/float64(n), "host-ns/msg")
+}
+
+// The same with a device that works beside the host.
+func BenchmarkPipeline(b *testing.B) {
+	a, d := newDouble[line](b, Options{})
+	d.run(b)
+	ctx := context.Background()
+	const batch = 128
+	msgs, replies := make([]line, batch), make([]line, batch)
+	b.ReportAllocs()
+	inside, n := 0, 0
+	for b.Loop() {
+		if _, err := a.SendBatch(ctx, msgs); err != nil {
+			b.Fatal(err)
+		}
+		for inside += batch; inside > batch; {
+			k, err := a.ReceiveBatch(ctx, replies)
+			if err != nil {
+				b.Fatal(err)
+			}
+			inside -= k
+			n += k
+		}
+	}
+	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(n), "ns/msg")
+}
+
+func BenchmarkHostAsk(b *testing.B) {
+	a, d := newDouble[line](b, Options{})
+	ctx := context.Background()
+	b.ReportAllocs()
+	for b.Loop() {
+		p, err := a.post(ctx, line{})
+		if err != nil {
+			b.Fatal(err)
+		}
+		d.step(1)
+		if _, err := a.collect(ctx, p); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

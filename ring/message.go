@@ -1,0 +1,160 @@
+package ring
+
+import (
+	"math"
+	"time"
+
+	"quern.dev/ring/actor"
+)
+
+// Priorities: higher ones come first.
+const (
+	DefaultPriority = 128
+	MaxPriority     = 255
+)
+
+// Message is a reply with what belongs to the message that it answers.
+type Message[T any] struct {
+	ID          uint64 // of the message, unique in the runtime
+	Correlation uint64 // that its sender gave it, or 0
+	Priority    int
+	Sender      string // name of the actor that the message was from, "" for the program and one that ended long ago
+	Body        T      // the reply
+}
+
+// MessageOption says something of a message: see [Priority], [TTL], [Deadline],
+// [Correlation] and [From]. Of options of a kind the last one counts.
+type MessageOption struct {
+	kind  optionKind
+	value int64
+	from  Sender
+}
+
+type optionKind uint8
+
+const (
+	noOption optionKind = iota
+	priorityOption
+	ttlOption
+	deadlineOption
+	correlationOption
+	fromOption
+)
+
+// Priority is how urgent a message is, from 0 to [MaxPriority]; [DefaultPriority]
+// without it. An actor handles messages of a higher priority first, and those of
+// one priority in the order in which they came. Messages that are already in the
+// actor's rings are kept apart by 8 levels of 32 priorities each; those of a level
+// are handled in the order in which they went there.
+func Priority(p int) MessageOption { return MessageOption{kind: priorityOption, value: int64(p)} }
+
+// TTL is how long a message is valid after it was sent. An actor does not handle
+// messages that have expired: they are dead letters, and Ask returns [ErrExpired].
+func TTL(d time.Duration) MessageOption { return MessageOption{kind: ttlOption, value: int64(d)} }
+
+// Deadline is [TTL] with the time at which the message expires. A time that has
+// passed is ErrExpired at once.
+func Deadline(t time.Time) MessageOption {
+	switch {
+	case t.Year() > 2200:
+		return MessageOption{kind: deadlineOption, value: math.MaxInt64}
+	case t.Year() < 1970:
+		return MessageOption{kind: deadlineOption}
+	}
+	return MessageOption{kind: deadlineOption, value: t.UnixNano()}
+}
+
+// Correlation is a number for the message that handlers, replies and dead letters
+// have, too: for instance the ID of the message that caused it.
+func Correlation(id uint64) MessageOption {
+	return MessageOption{kind: correlationOption, value: int64(id)}
+}
+
+// Sender is an actor that a message can be from.
+type Sender interface {
+	Name() string
+	sender() *core
+}
+
+// From is who a message is from; without it that is the program.
+func From(sender Sender) MessageOption { return MessageOption{kind: fromOption, from: sender} }
+
+func (a *Actor[In, Out]) sender() *core { return a.core }
+
+// envelope is what an actor learns of a message beside its body.
+type envelope struct {
+	correlation uint64
+	deadline    int64  // by the runtime's clock, 0 for none
+	sender      uint32 // number of the actor, 0 for the program
+	priority    uint8
+}
+
+// address makes an envelope.
+func (c *core) address(opts []MessageOption) (envelope, error) {
+	e := envelope{priority: DefaultPriority}
+	for i := range opts {
+		switch o := &opts[i]; o.kind {
+		case priorityOption:
+			if o.value < 0 || o.value > MaxPriority {
+				return e, invalid("a priority of %d; it is 0 to %d", o.value, MaxPriority)
+			}
+			e.priority = uint8(o.value)
+		case ttlOption:
+			if o.value <= 0 {
+				return e, invalid("a TTL of %v; it is more than 0", time.Duration(o.value))
+			}
+			e.deadline = c.rt.clock() + min(o.value, math.MaxInt64/2)
+		case deadlineOption:
+			left := o.value - time.Now().UnixNano()
+			if left <= 0 {
+				return e, ErrExpired
+			}
+			e.deadline = c.rt.clock() + min(left, math.MaxInt64/2)
+		case correlationOption:
+			e.correlation = uint64(o.value)
+		case fromOption:
+			if o.from == nil {
+				return e, invalid("From without a sender")
+			}
+			s := o.from.sender()
+			if s.rt != c.rt {
+				return e, invalid("a message from actor %s of another runtime", s.name)
+			}
+			e.sender = s.number
+		default:
+			return e, invalid("a MessageOption that no function of the package has made")
+		}
+	}
+	return e, nil
+}
+
+// senderShift is where the sender's number is in the word with the priority.
+const senderShift = 8
+
+// expired reports whether the deadline has passed.
+func (e *envelope) expired(now int64) bool { return e.deadline != 0 && now >= e.deadline }
+
+// farAhead is how far ahead a deadline may be that the rings know: they have 32
+// bits for it. Messages are in a ring for less than that.
+const farAhead = int64(30 * time.Minute)
+
+// word is the deadline as the rings have it.
+func (e *envelope) word(now int64) uint32 {
+	if e.deadline == 0 || e.deadline-now > farAhead {
+		return 0
+	}
+	return max(1, uint32(e.deadline>>actor.DeadlineShift))
+}
+
+// An id is the number of the actor that the message is for, the number of the
+// message in one of its rings or among those that never came to a ring, and which
+// of these: they stay unique for 1<<42 messages of an actor.
+const (
+	idSourceBits = 4
+	idTicketBits = 42
+	idQueue      = 1<<idSourceBits - 1 // the source of those that came to no ring
+)
+
+func (c *core) id(source int, ticket uint64) uint64 {
+	return uint64(c.number)<<(idSourceBits+idTicketBits) | ticket&(1<<idTicketBits-1)<<idSourceBits | uint64(source)
+}

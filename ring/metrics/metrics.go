@@ -1,0 +1,31 @@
+// Package metrics serves what is known of runtimes of actors to Prometheus. It is
+// beside package ring so that programs without a web server need none.
+//
+//	http.Handle("/metrics", metrics.Handler(rt))
+package metrics
+
+import (
+	"bytes"
+	"net/http"
+
+	"quern.dev/ring"
+)
+
+// Handler returns a handler that answers with [ring.WritePrometheus]. It is safe for
+// concurrent use, also while runtimes are closed.
+func Handler(runtimes ...*ring.Runtime) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method != http.MethodGet && r.Method != http.MethodHead {
+			w.Header().Set("Allow", "GET, HEAD")
+			http.Error(w, "the method is GET or HEAD", http.StatusMethodNotAllowed)
+			return
+		}
+		var text bytes.Buffer
+		if err := ring.WritePrometheus(&text, runtimes...); err != nil {
+			http.Error(w, err.Error(), http.StatusInternalServerError)
+			return
+		}
+		w.Header().Set("Content-Type", "text/plain; version=0.0.4; charset=utf-8")
+		_, _ = w.Write(text.Bytes()) // a client that has gone away
+	})
+}

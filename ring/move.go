@@ -1,0 +1,163 @@
+package ring
+
+import (
+	"quern.dev/ring/actor"
+)
+
+// waiting counts the messages that count for the capacity. The queue's lock is
+// held.
+func (c *core) waiting() int {
+	n := int(c.queue.length.Load())
+	if c.full != DropOldest {
+		n += c.inRings()
+	}
+	return n
+}
+
+// inRings counts the messages in the rings that are not handled.
+func (c *core) inRings() (n int) {
+	for _, m := range c.mailboxes {
+		n += m.queued()
+	}
+	return n
+}
+
+// advance puts messages from the queue into the rings, in order, as long as there is
+// room. The queue's lock is held.
+func (c *core) advance() {
+	q := &c.queue
+	if q.length.Load() == 0 || c.pulls || !c.runs() {
+		return
+	}
+	now := int64(0)
+	if q.earliest != 0 {
+		now = c.rt.clock()
+	}
+	for n := q.next(); n != nil; n = q.next() {
+		if n.expired(now) {
+			c.expire(n)
+			continue
+		}
+		m := c.mailbox(n.priority)
+		t, got := m.claim(1, true)
+		switch {
+		case got == 1:
+			m.put(t, &n.envelope, q.types.at(int(n.index)))
+			m.mark(t, uint64(n.use))
+			n.ring = m
+			q.leave(n, placed+t)
+		case !c.makeRoom(m):
+			return
+		}
+	}
+}
+
+// pull moves the message that comes first from the queue to a ring, if there is one
+// and the ring has room for it.
+func (c *core) pull(m *mailbox) (e envelope, ticket uint64, ok bool) {
+	q := &c.queue
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	now := c.rt.clock()
+	for n := q.next(); n != nil; n = q.next() {
+		if n.expired(now) {
+			c.expire(n)
+			continue
+		}
+		t, got := m.claim(1, true)
+		if got == 0 {
+			if c.makeRoom(m) {
+				continue
+			}
+			break
+		}
+		e = n.envelope
+		m.put(t, &e, q.types.at(int(n.index)))
+		m.mark(t, uint64(n.use))
+		n.ring = m
+		q.leave(n, placed+t)
+		return e, t, true
+	}
+	return e, 0, false
+}
+
+// makeRoom stashes replies that are in the way of messages, and reports whether
+// there were any. If somebody receives they go without that.
+func (c *core) makeRoom(m *mailbox) (made bool) {
+	if !c.receiving.TryLock() {
+		return false
+	}
+	defer c.receiving.Unlock()
+	t, tail := max(m.received, m.oldest()), m.next()
+	for ; t < tail && c.stashed < c.capacity; t++ {
+		v := m.slot(t).Load()
+		if v == t<<useBits {
+			break // about to be marked
+		}
+		if v>>useBits != t || v&useMask != sent {
+			continue
+		}
+		if m.stash.bodies == nil {
+			m.stash.bodies, c.scratch = c.newStash()
+		}
+		r, ok := m.take(t, c.scratch)
+		if !ok {
+			break
+		}
+		made = true
+		if !replies(r.outcome) && r.outcome != actor.HandlerFailed {
+			m.retire(v, true)
+			continue
+		}
+		m.stash.heads.push(stashed{heading{m.envelope(t), c.id(m.source, t)}, r, t})
+		m.stash.bodies.put(c.scratch)
+		c.stashed++
+		m.settled(t, r.outcome)
+	}
+	m.received = t
+	return made
+}
+
+// refill moves messages from the queue to the rings if there are any, and sees to
+// it that those for which there is no room follow.
+func (c *core) refill() {
+	if c.queue.length.Load() == 0 || !c.queue.mu.TryLock() {
+		return // or another does it
+	}
+	defer c.queue.mu.Unlock()
+	c.advance()
+	c.keepMoving()
+}
+
+// keepMoving has a goroutine move what is in the queue. The queue's lock is held.
+func (c *core) keepMoving() {
+	if c.pulls {
+		c.server.kick()
+		return
+	}
+	if c.queue.length.Load() != 0 && c.runs() && c.moving.CompareAndSwap(false, true) {
+		go c.moveAll()
+	}
+}
+
+func (c *core) moveAll() {
+	wait := patience{turns: looking}
+	for {
+		c.queue.mu.Lock()
+		before := c.queue.length.Load()
+		c.advance()
+		left := c.queue.length.Load()
+		if left == 0 || !c.runs() {
+			c.moving.Store(false)
+			c.queue.mu.Unlock()
+			c.server.kick()
+			return
+		}
+		c.queue.mu.Unlock()
+		if left != before {
+			wait.turns = looking
+		}
+		c.server.kick()
+		wait.pause()
+	}
+}

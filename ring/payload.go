@@ -1,0 +1,183 @@
+package ring
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"reflect"
+	"sync/atomic"
+
+	"quern.dev/gpu"
+	"quern.dev/ring/actor"
+)
+
+// ErrReleased means that a payload was used after it was released, or that a
+// reference names none.
+var ErrReleased = errors.New("payload released")
+
+// Payload is n elements of type T in the payload memory of a runtime, which
+// messages name by [Payload.Ref] instead of carrying them: neither host nor device
+// copies them.
+//
+// A payload is reference-counted. The program holds it from [NewPayload] to
+// [Payload.Release], each message with a reference from when it is sent until it is
+// dropped, or handled and its reply taken if there is one for [Actor.Receive], and actors on the device as long as they say (see
+// [quern.dev/ring/actor.Payload]). Its memory is reused when nobody holds it.
+//
+// A Payload is safe for concurrent use; what its elements hold while host and
+// actors write them is the program's business.
+type Payload[T any] struct {
+	hold *hold
+	ref  actor.Payload[T]
+	view *gpu.Buffer[T]
+}
+
+// hold is one of the program's holds on a payload.
+type hold struct {
+	memory   *PayloadMemory
+	entry    *payloadEntry
+	bytes    int64
+	released atomic.Bool
+	site     [8]uintptr // of who has it
+}
+
+// NewPayload makes a payload of n elements, which is to be released. Its contents
+// are undefined. The payload memory has [Config.PayloadBytes] bytes and is made with
+// the first payload; if there is no room the error is a [*PayloadMemoryError].
+func NewPayload[T any](rt *Runtime, n int) (*Payload[T], error) {
+	if rt == nil {
+		return nil, invalid("the runtime is nil")
+	}
+	t := reflect.TypeFor[T]()
+	size := int64(t.Size())
+	if n < 1 || size == 0 {
+		return nil, invalid("a payload of %d elements of type %v; it has a byte at least", n, t)
+	}
+	m := rt.payloads
+	if int64(n) > m.bytes/size {
+		return nil, &PayloadMemoryError{Want: satMul(int64(n), size), Size: m.bytes, Free: m.bytes, Largest: m.bytes}
+	}
+	if err := m.make(); err != nil {
+		return nil, err
+	}
+	h, r, err := m.allocate(int64(n)*size, size)
+	if _, full := errors.AsType[*PayloadMemoryError](err); full {
+		// Messages that were handled hold their payloads until their slots are needed.
+		for _, c := range rt.living() {
+			if c.refs != nil {
+				c.sweep()
+			}
+		}
+		h, r, err = m.allocate(int64(n)*size, size)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return payloadOf[T](h, r), nil
+}
+
+// payloadOf is the payload of a hold.
+func payloadOf[T any](h *hold, r payloadRef) *Payload[T] {
+	return &Payload[T]{
+		hold: h,
+		ref:  actor.Payload[T]{Entry: r.entry, Generation: r.generation, Offset: r.offset, Length: r.length},
+		view: elements[T](h.memory).Slice(int(r.offset), int(r.offset)+int(r.length)),
+	}
+}
+
+// OpenPayload gives the program a hold of its own on the payload of a reference, which
+// is to be released: a host actor does so to read the payload of the message that it
+// handles. A payload that nobody holds gives [ErrReleased].
+func OpenPayload[T any](rt *Runtime, ref actor.Payload[T]) (*Payload[T], error) {
+	return openPayload(rt, ref, false)
+}
+
+// TakePayload is [OpenPayload] for a reference that an actor on the device has sent
+// or replied with, after it has retained the payload: the program takes over that
+// hold.
+func TakePayload[T any](rt *Runtime, ref actor.Payload[T]) (*Payload[T], error) {
+	return openPayload(rt, ref, true)
+}
+
+func openPayload[T any](rt *Runtime, ref actor.Payload[T], take bool) (*Payload[T], error) {
+	if rt == nil {
+		return nil, invalid("the runtime is nil")
+	}
+	r := payloadRef{ref.Entry, ref.Generation, ref.Offset, ref.Length}
+	h, err := rt.payloads.open(r, take)
+	if err != nil {
+		return nil, err
+	}
+	return payloadOf[T](h, r), nil
+}
+
+// Buffer returns the payload's elements for copies and launches. It lives as long as
+// p; what is queued with it is to be done when p is released. Work that fills it is
+// to be done before the message is sent that names it.
+func (p *Payload[T]) Buffer() *gpu.Buffer[T] { return p.view }
+
+// Len returns the number of elements.
+func (p *Payload[T]) Len() int { return p.view.Len() }
+
+// Ref returns the reference to the payload, for fields of messages and states.
+// Sending it after p was released is an error.
+func (p *Payload[T]) Ref() actor.Payload[T] { return p.ref }
+
+// Write copies elements to the payload, from its first on, and waits for the end of
+// the copy.
+func (p *Payload[T]) Write(ctx context.Context, elements []T) error {
+	s := p.hold.memory.dev.DefaultStream()
+	if len(elements) > p.Len() {
+		return invalid("%d elements for a payload of %d", len(elements), p.Len())
+	}
+	if err := gpu.CopyIn(s, p.view.Slice(0, len(elements)), elements); err != nil {
+		return p.explain(err)
+	}
+	return s.Synchronize(ctx)
+}
+
+// Read copies elements of the payload, from its first on.
+func (p *Payload[T]) Read(ctx context.Context, elements []T) error {
+	if len(elements) > p.Len() {
+		return invalid("%d elements of a payload of %d", len(elements), p.Len())
+	}
+	return p.explain(gpu.Download(ctx, p.hold.memory.dev.DefaultStream(), elements, p.view.Slice(0, len(elements))))
+}
+
+// explain is err, or ErrReleased if that is why.
+func (p *Payload[T]) explain(err error) error {
+	if err != nil && p.hold.released.Load() {
+		return fmt.Errorf("ring: %w", ErrReleased)
+	}
+	return err
+}
+
+// Release ends the program's hold. Neither p nor its buffer may be used then.
+// Releasing again gives [ErrReleased].
+func (p *Payload[T]) Release() error {
+	if p.hold.released.Swap(true) {
+		return fmt.Errorf("ring: %w: it was released before", ErrReleased)
+	}
+	return errors.Join(p.view.Close(), p.hold.release())
+}
+
+// PayloadMemoryError means that the payload memory of a runtime has no room for a
+// payload.
+type PayloadMemoryError struct {
+	Want    int64 // bytes
+	Size    int64 // of the memory: Config.PayloadBytes
+	Free    int64
+	Largest int64 // piece that is free
+}
+
+// Error says how much room there is, and where to change that.
+func (e *PayloadMemoryError) Error() string {
+	return fmt.Sprintf("ring: no room for a payload of %d bytes: the payload memory has %d, of which %d are free, %d in one piece; release payloads, or set a larger PayloadBytes in ring.Config", e.Want, e.Size, e.Free, e.Largest)
+}
+
+func satMul(x, y int64) int64 {
+	if x > (1<<63-1)/y {
+		return 1<<63 - 1
+	}
+	return x * y
+}

@@ -1,0 +1,112 @@
+package ring
+
+import (
+	"reflect"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"unsafe"
+
+	"quern.dev/ring/actor"
+)
+
+// payloadRefs are the references to payloads in messages of a type.
+type payloadRefs struct {
+	rt *Runtime
+	at []uintptr // in a message, bytes
+}
+
+// payloadsIn finds the references in messages of type In, nil if there are none.
+func payloadsIn[In any](rt *Runtime) references {
+	t := reflect.TypeFor[In]()
+	at, known := refOffsets.Load(t)
+	if !known {
+		at, _ = refOffsets.LoadOrStore(t, appendRefs(nil, t, 0))
+	}
+	if len(at.([]uintptr)) == 0 {
+		return nil
+	}
+	return &payloadRefs{rt, at.([]uintptr)}
+}
+
+var refOffsets sync.Map // reflect.Type -> []uintptr
+
+// appendRefs adds the offsets of the references in a value of type t at an offset.
+func appendRefs(list []uintptr, t reflect.Type, at uintptr) []uintptr {
+	switch t.Kind() {
+	case reflect.Array:
+		one := appendRefs(nil, t.Elem(), 0)
+		if len(one) == 0 {
+			return list
+		}
+		for i := range t.Len() {
+			for _, o := range one {
+				list = append(list, at+uintptr(i)*t.Elem().Size()+o)
+			}
+		}
+	case reflect.Struct:
+		if t.PkgPath() == actorPackage && strings.HasPrefix(t.Name(), "Payload[") {
+			return append(list, at)
+		}
+		for i := range t.NumField() {
+			list = appendRefs(list, t.Field(i).Type, at+t.Field(i).Offset)
+		}
+	}
+	return list
+}
+
+var actorPackage = reflect.TypeFor[actor.Payload[byte]]().PkgPath()
+
+// retain gives the message a hold on each payload that it names. A zero reference
+// names none.
+func (p *payloadRefs) retain(msg unsafe.Pointer) error {
+	return p.each(msg, p.rt.payloads.retain)
+}
+
+// adopt is retain for a message that an actor on the device has sent, of which the
+// program need not hold the payloads.
+func (p *payloadRefs) adopt(msg unsafe.Pointer) error { return p.each(msg, p.rt.payloads.adopt) }
+
+func (p *payloadRefs) each(msg unsafe.Pointer, hold func(payloadRef) error) error {
+	for i, at := range p.at {
+		r := *(*payloadRef)(unsafe.Add(msg, at))
+		if r == (payloadRef{}) {
+			continue
+		}
+		if err := hold(r); err != nil {
+			for _, at := range p.at[:i] {
+				p.end(*(*payloadRef)(unsafe.Add(msg, at)))
+			}
+			return err
+		}
+	}
+	return nil
+}
+
+// release ends the holds of a message.
+func (p *payloadRefs) release(msg unsafe.Pointer) {
+	for _, at := range p.at {
+		p.end(*(*payloadRef)(unsafe.Add(msg, at)))
+	}
+}
+
+// releaseSlot is release of a message in a ring.
+func (p *payloadRefs) releaseSlot(words unsafe.Pointer) {
+	for _, at := range p.at {
+		var r [4]uint32
+		for i := range r {
+			r[i] = uint32(atomic.LoadUint64((*uint64)(unsafe.Add(words, 2*at+8*uintptr(i))))) // 4 bytes of the message in a word of 8
+		}
+		p.end(payloadRef{r[0], r[1], r[2], r[3]})
+	}
+}
+
+func (p *payloadRefs) end(r payloadRef) {
+	if r == (payloadRef{}) {
+		return
+	}
+	m := p.rt.payloads
+	if err := m.release((*m.known.Load())[r.entry]); err != nil {
+		p.rt.note(err)
+	}
+}

@@ -1,0 +1,312 @@
+package ring
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"sync"
+	"sync/atomic"
+
+	"quern.dev/gpu"
+	"quern.dev/ring/actor"
+)
+
+// post is the memory in which actors reach each other without the host: a
+// mailbox for each, in the device's memory, and in memory of the host the bells of
+// mailboxes, and the mailboxes of host actors. Package actor describes its content.
+// It grows while no launch runs; what lies in it keeps its place.
+type post struct {
+	rt     *Runtime
+	stream *gpu.Stream
+
+	mu     sync.RWMutex // held to write while the memory is replaced
+	closed bool
+	device region
+	host   region
+
+	grown atomic.Uint64 // how often a region has been replaced
+}
+
+// region is memory of which parts are given out.
+type region struct {
+	words  *gpu.Buffer[uint64]     // on the device
+	source *gpu.HostBuffer[uint64] // the same memory, where the host reaches it
+	used   int
+	free   map[int][]uint32 // places of parts that were given back, by size
+}
+
+// Words of the regions to begin with.
+const (
+	postWords     = 1 << 16
+	postHostWords = 1 << 12
+)
+
+func newPost(rt *Runtime) (*post, error) {
+	p := &post{rt: rt}
+	var err error
+	if p.stream, err = rt.dev.NewStream(context.Background(), gpu.Detached()); err == nil {
+		p.device, err = p.makeRegion(postWords, !rt.resident)
+	}
+	if err == nil {
+		p.host, err = p.makeRegion(postHostWords, true)
+	}
+	if err != nil {
+		return nil, errors.Join(err, p.close())
+	}
+	p.device.used, p.host.used = actor.BoxWords, actor.BoxWords // nobody's mailbox and bell
+	return p, nil
+}
+
+// makeRegion makes a region of zeros. If shared the host reaches it.
+func (p *post) makeRegion(words int, shared bool) (region, error) {
+	if !shared {
+		b, err := gpu.Alloc[uint64](p.rt.dev, words)
+		if err == nil {
+			err = gpu.Zero(p.stream, b)
+		}
+		return region{words: b, free: map[int][]uint32{}}, err
+	}
+	source, err := gpu.AllocHost[uint64](p.rt.dev, words)
+	if err != nil {
+		return region{}, err
+	}
+	clear(source.Data())
+	b, err := source.Mapped()
+	return region{words: b, source: source, free: map[int][]uint32{}}, err
+}
+
+func (r *region) close() error {
+	if r.source != nil {
+		return r.source.Close()
+	}
+	return r.words.Close()
+}
+
+func (p *post) close() error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.closed = true
+	errs := []error{p.device.close(), p.host.close()}
+	if p.stream != nil {
+		errs = append(errs, p.stream.Close())
+	}
+	return errors.Join(errs...)
+}
+
+// reserve gives out words of the device's region, zero, at a multiple of
+// actor.BoxWords.
+func (p *post) reserve(words int) (at uint32, err error) { return p.take(&p.device, words) }
+
+// reserveHost gives out words of the host's region, which are zero.
+func (p *post) reserveHost(words int) (at uint32, err error) { return p.take(&p.host, words) }
+
+func (p *post) take(r *region, words int) (uint32, error) {
+	words = (words + actor.BoxWords - 1) / actor.BoxWords * actor.BoxWords
+	p.mu.Lock()
+	list := r.free[words]
+	if len(list) > 0 {
+		at := list[len(list)-1]
+		r.free[words] = list[:len(list)-1]
+		p.mu.Unlock()
+		return at, p.put(r, at, make([]uint64, words))
+	}
+	at, size := r.used, r.words.Len()
+	if at+words <= size {
+		r.used += words
+		p.mu.Unlock()
+		return uint32(at), nil
+	}
+	p.mu.Unlock()
+	if at+words > math.MaxInt32 {
+		return 0, fmt.Errorf("ring: the mailboxes need more than %d words of memory: %w", math.MaxInt32, gpu.ErrOutOfMemory)
+	}
+	if err := p.grow(r, at+words); err != nil {
+		return 0, fmt.Errorf("ring: memory for mailboxes: %w", err)
+	}
+	return p.take(r, words)
+}
+
+// release gives words back that were reserved.
+func (p *post) release(at uint32, words int)     { p.giveBack(&p.device, at, words) }
+func (p *post) releaseHost(at uint32, words int) { p.giveBack(&p.host, at, words) }
+
+func (p *post) giveBack(r *region, at uint32, words int) {
+	words = (words + actor.BoxWords - 1) / actor.BoxWords * actor.BoxWords
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	r.free[words] = append(r.free[words], at)
+}
+
+// grow replaces a region by one of at least so many words.
+func (p *post) grow(r *region, words int) error {
+	if err := p.rt.Quiesce("grow mailboxes"); err != nil {
+		return err
+	}
+	old, err := p.replace(r, words)
+	err = errors.Join(err, p.rt.Resume())
+	// The device calls Quiesce to free it, so that this comes after Resume.
+	return errors.Join(err, old.close())
+}
+
+// replace is grow while no launch runs. It returns the region that is to be closed.
+func (p *post) replace(r *region, words int) (region, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	switch {
+	case p.closed:
+		return region{}, ErrClosed
+	case r.words.Len() >= words: // another call has grown it
+		return region{}, nil
+	}
+	larger, err := p.makeRegion(max(words, 2*r.words.Len()), r.source != nil)
+	if err != nil {
+		return larger, err
+	}
+	if r.source != nil {
+		copy(larger.source.Data(), r.source.Data())
+	} else if err = gpu.Copy(p.stream, larger.words.Slice(0, r.words.Len()), r.words); err == nil {
+		err = p.stream.Synchronize(context.Background())
+	}
+	if err != nil {
+		return larger, err
+	}
+	larger.used, larger.free = r.used, r.free
+	old := *r
+	*r = larger
+	p.grown.Add(1)
+	return old, nil
+}
+
+// write stores words in the device's region, while actors may run.
+func (p *post) write(at uint32, words ...uint64) error { return p.put(&p.device, at, words) }
+
+// read loads words of the device's region, while actors may run.
+func (p *post) read(at uint32, words []uint64) error {
+	p.mu.RLock()
+	defer p.mu.RUnlock()
+	if p.closed {
+		return ErrClosed
+	}
+	r := &p.device
+	if r.source == nil {
+		return gpu.Download(context.Background(), p.stream, words, r.words.Slice(int(at), int(at)+len(words)))
+	}
+	for i := range words {
+		words[i] = atomic.LoadUint64(&r.source.Data()[int(at)+i])
+	}
+	return nil
+}
+
+func (p *post) put(r *region, at uint32, words []uint64) error {
+	p.mu.RLock()
+	defer p.mu.RUnlock()
+	if r.source == nil {
+		if err := gpu.CopyIn(p.stream, r.words.Slice(int(at), int(at)+len(words)), words); err != nil {
+			return err
+		}
+		return p.stream.Synchronize(context.Background())
+	}
+	for i, v := range words {
+		atomic.StoreUint64(&r.source.Data()[int(at)+i], v)
+	}
+	return nil
+}
+
+// withHost calls f with the host's region. The slice is valid until f returns.
+func (p *post) withHost(f func(words []uint64)) {
+	p.mu.RLock()
+	defer p.mu.RUnlock()
+	f(p.host.source.Data())
+}
+
+// rung reports whether the bell of a mailbox has rung since it was asked last.
+func (p *post) rung(bell uint32) bool {
+	p.mu.RLock()
+	defer p.mu.RUnlock()
+	at := &p.host.source.Data()[bell]
+	return atomic.LoadUint64(at) != 0 && atomic.SwapUint64(at, 0) != 0
+}
+
+// mailbox of an actor in the post memory.
+type postbox struct {
+	box   uint32 // its number
+	bell  uint32
+	slots int
+	words int    // of the device's region
+	first uint64 // ticket of the actor's first message
+}
+
+// A mailbox has as many slots as fill boxBytes, within limits.
+const (
+	boxBytes    = 64 << 10
+	minBoxSlots = 8
+	maxBoxSlots = 256
+)
+
+// newBox makes a mailbox for an actor on the device whose messages take step words.
+func (p *post) newBox(step int) (postbox, error) {
+	b := postbox{slots: maxBoxSlots}
+	for b.slots > minBoxSlots && b.slots*step*8 > boxBytes {
+		b.slots /= 2
+	}
+	b.words = actor.BoxWords + b.slots*step
+	at, err := p.reserve(b.words)
+	if err != nil {
+		return postbox{}, err
+	}
+	b.box = at / actor.BoxWords
+	if b.bell, err = p.reserveHost(2); err == nil {
+		words := make([]uint64, actor.BoxWords)
+		words[actor.BoxAsleep] = 1
+		words[actor.BoxSlots], words[actor.BoxStep] = uint64(b.slots), uint64(step)
+		words[actor.BoxKind], words[actor.BoxRing] = actor.DeviceBox, uint64(at)+actor.BoxWords
+		words[actor.BoxBell] = uint64(b.bell)
+		err = p.write(at, words...)
+	}
+	if err != nil {
+		p.release(at, b.words)
+		return postbox{}, err
+	}
+	return b, nil
+}
+
+// shutBox has messages of actors on the device refused.
+func (c *core) shutBox() error {
+	if c.box.box == 0 || !c.rt.referred.Load() {
+		return nil // nobody can send one
+	}
+	return c.rt.post.write(c.box.box*actor.BoxWords+actor.BoxClosed, 1)
+}
+
+// skip takes the message at the head out of a mailbox whose loop does not run.
+func (p *post) skip(b postbox) error {
+	at, words := b.box*actor.BoxWords+actor.BoxHead, make([]uint64, 1)
+	if err := p.read(at, words); err != nil {
+		return err
+	}
+	return p.write(at, uint64(uint32(words[0])+1))
+}
+
+// waiting counts the messages in a mailbox that are not handled, where the host
+// reaches it.
+func (p *post) waiting(b postbox) uint32 {
+	p.mu.RLock()
+	defer p.mu.RUnlock()
+	w := p.device.source.Data()[b.box*actor.BoxWords:][:actor.BoxWords]
+	return uint32(atomic.LoadUint64(&w[actor.BoxTail])) - uint32(atomic.LoadUint64(&w[actor.BoxHead]))
+}
+
+// answerBells has the actors served whose bells have rung.
+func (rt *Runtime) answerBells() {
+	if !rt.post.rung(actor.AnyBell) {
+		return
+	}
+	rt.mu.Lock()
+	defer rt.mu.Unlock()
+	for _, a := range rt.actors {
+		if a != nil && a.server != nil && a.box.box != 0 && rt.post.rung(a.box.bell) {
+			a.server.kick()
+		}
+	}
+}

@@ -1,0 +1,58 @@
+package ring
+
+import (
+	"fmt"
+	"testing"
+
+	"quern.dev/gpu"
+)
+
+func TestListsOfRoutesAreGivenBack(t *testing.T) {
+	dev, err := gpu.Open(gpu.Config{Require: gpu.CPU})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer dev.Close()
+	rt, err := New(dev, Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer rt.Close()
+	used := 0
+	for i := range 100 {
+		var r routing
+		for _, boxes := range [][]uint32{{1, 2, 3}, make([]uint32, 40), nil, {4}} {
+			if _, _, err := r.set(rt.post, boxes, 8); err != nil {
+				t.Fatal(err)
+			}
+		}
+		r.free(rt.post)
+		if r.list != 0 || r.saved != 0 {
+			t.Fatalf("list %d and saved reply %d are left", r.list, r.saved)
+		}
+		if i == 0 {
+			used = rt.post.device.used
+		}
+	}
+	if now := rt.post.device.used; now != used {
+		t.Errorf("100 lists use %d words, one %d", now, used)
+	}
+}
+
+func TestNamesOfActorsThatEndedLongAgoAreForgotten(t *testing.T) {
+	m := mail{names: map[uint32]string{}}
+	const n = 3 * keptNames
+	for i := range uint32(n) {
+		m.name(i+1, fmt.Sprint(i+1))
+		m.forget(i + 1)
+	}
+	m.name(n+1, "living")
+	if len(m.names) != keptNames+1 {
+		t.Errorf("%d names are kept, want %d", len(m.names), keptNames+1)
+	}
+	for number, want := range map[uint32]string{0: "", 1: "", n - keptNames: "", n - keptNames + 1: fmt.Sprint(n - keptNames + 1), n: fmt.Sprint(n), n + 1: "living"} {
+		if got := m.nameOf(number); got != want {
+			t.Errorf("actor %d is %q, want %q", number, got, want)
+		}
+	}
+}

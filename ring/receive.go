@@ -1,0 +1,166 @@
+package ring
+
+import (
+	"context"
+	"time"
+	"unsafe"
+
+	"quern.dev/ring/actor"
+)
+
+// heading is what is known of a message that is handled.
+type heading struct {
+	envelope
+	id uint64
+}
+
+// receive waits for a reply to a message that was sent, and takes with it as many
+// as are there, at most n. Replies lie one after the other. If head is not nil it
+// gets that of the last message.
+func (c *core) receive(ctx context.Context, replies unsafe.Pointer, n int, head *heading) (int, error) {
+	if n == 0 {
+		return 0, nil
+	}
+	c.receiving.Lock()
+	defer c.receiving.Unlock()
+	wait := c.patience()
+	for {
+		got, err := 0, error(nil)
+		var first *mailbox // with messages that are not handled
+		for i := len(c.mailboxes) - 1; i >= 0 && got < n && err == nil && !c.detached; i-- {
+			m := c.mailboxes[i]
+			if !m.outstanding() {
+				continue
+			}
+			k := 0
+			k, err = c.gather(m, unsafe.Add(replies, uintptr(got)*c.outSize), n-got, got > 0, head)
+			got += k
+			if first == nil && m.received != m.next() {
+				first = m
+			}
+		}
+		if got > 0 || err != nil {
+			c.refill()
+			return got, err
+		}
+		if first != nil {
+			done, err := c.server.handled(ctx, first, first.received)
+			if err != nil {
+				return 0, err
+			}
+			if done {
+				if wait.turns++; wait.turns&1023 != 0 {
+					continue
+				}
+			}
+		}
+		if !wait.pause() {
+			continue
+		}
+		c.refill()
+		c.server.kick()
+		if err := ctx.Err(); err != nil {
+			return 0, err
+		}
+		if c.handlesNoMore() && (first == nil || !first.handled(first.received)) {
+			return 0, c.denied("receive")
+		}
+		if first == nil && wait.asleep() && c.queue.length.Load() == 0 {
+			c.park(ctx)
+		}
+	}
+}
+
+// gather takes replies out of a ring. If it has some, or others have, it leaves a
+// failure for the next call.
+func (c *core) gather(m *mailbox, to unsafe.Pointer, n int, others bool, head *heading) (got int, err error) {
+	var counts tally
+	defer counts.flush(&c.meter)
+	for m.stash.heads.len() > 0 && got < n {
+		s := &m.stash.heads.items[m.stash.heads.first]
+		if s.outcome == actor.HandlerFailed && (got > 0 || others) {
+			return got, nil
+		}
+		m.stash.bodies.take(noescape(unsafe.Add(to, uintptr(got)*c.outSize)))
+		one := m.stash.heads.pop()
+		c.stashed--
+		if one.outcome == actor.HandlerFailed {
+			return 0, c.unanswered("receive", m, one.ticket, one.outcome)
+		}
+		counts.add(&c.meter, one.cycles, one.waited)
+		if head != nil {
+			*head = one.heading
+		}
+		got++
+	}
+	t, tail := max(m.received, m.oldest()), m.next()
+	for ; t < tail && got < n; t++ {
+		v := m.slot(t).Load()
+		if v == t<<useBits {
+			break // about to be marked
+		}
+		if v>>useBits != t || v&useMask != sent {
+			continue
+		}
+		r, ok := m.take(t, unsafe.Add(to, uintptr(got)*c.outSize))
+		if !ok {
+			break
+		}
+		if replies(r.outcome) {
+			counts.add(&c.meter, r.cycles, r.waited)
+			if head != nil {
+				head.envelope, head.id = m.envelope(t), c.id(m.source, t)
+			}
+			m.free(t)
+			got++
+			continue
+		}
+		if r.outcome == actor.HandlerFailed {
+			if got > 0 || others {
+				break
+			}
+			err = c.unanswered("receive", m, t, r.outcome)
+		}
+		m.retire(v, true)
+		if err != nil {
+			t++
+			break
+		}
+	}
+	m.received = t
+	if got > 0 {
+		c.rt.traces.mark(c.name, "receive", got, "")
+	}
+	return got, err
+}
+
+// parkedFor is the longest time that Receive sleeps without a look.
+const parkedFor = 100 * time.Millisecond
+
+// park sleeps until a message is sent.
+func (c *core) park(ctx context.Context) {
+	c.parked.Add(1)
+	defer c.parked.Add(-1)
+	if c.queue.length.Load() != 0 {
+		return
+	}
+	for _, m := range c.mailboxes {
+		if m.outstanding() {
+			return
+		}
+	}
+	timer := time.NewTimer(parkedFor)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+	case <-c.arrival:
+	case <-timer.C:
+	}
+}
+
+func (c *core) wakeReceiver() {
+	select {
+	case c.arrival <- struct{}{}:
+	default:
+	}
+}

@@ -1,0 +1,296 @@
+package ring
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync/atomic"
+	"time"
+
+	"quern.dev/gpu"
+	"quern.dev/ring/actor"
+)
+
+// leave is the command to a loop to leave.
+const leave = 1
+
+// tenant is what a cohort knows of a block of its resident launch.
+type tenant struct {
+	runs  bool // it does in this launch
+	stuck bool // its handler does not return; no launch waits for it
+	left  *orphan
+
+	// The watchdog's: messages that the actor has handled, and since when no more.
+	handled uint64
+	since   time.Time
+	asked   bool // it is to leave, to show that it can
+}
+
+// orphan is a launch that others were begun beside, since some of its loops do not
+// leave.
+type orphan struct {
+	stream *gpu.Stream
+	end    *gpu.Event
+}
+
+// ask has the loops leave that run. c.mu is held.
+func (c *cohort) ask() {
+	for i := range c.actors {
+		atomic.OrUint64(c.command(i), leave)
+	}
+}
+
+// left reports whether the loop of a block has left this launch. c.mu is held.
+func (c *cohort) hasLeft(i int) bool {
+	return atomic.LoadUint64(c.left(i))>>32 == uint64(c.epoch)
+}
+
+// halt ends the launch at a message boundary. Loops that have not left when the
+// runtime's patience ends are stuck: they keep their launch, which later ones run
+// beside. c.mu is held.
+func (c *cohort) halt() error {
+	if !c.running {
+		return nil
+	}
+	c.ask()
+	if c.stuck > 0 {
+		return c.haltOthers()
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), c.rt.config.Patience)
+	defer cancel()
+	err := c.end(ctx)
+	if ctx.Err() != nil && errors.Is(err, ctx.Err()) {
+		return c.haltOthers()
+	}
+	c.running = false
+	c.traceLaunch()
+	return err
+}
+
+// haltOthers is halt of a launch that does not end. c.mu is held.
+func (c *cohort) haltOthers() error {
+	deadline := time.Now().Add(c.rt.config.Patience)
+	for i := range c.tenants {
+		var p patience
+		for t := &c.tenants[i]; t.runs && !t.stuck && !c.hasLeft(i); p.pause() {
+			if c.stuck == 0 || time.Now().After(deadline) { // those of end have had their time
+				c.strike(i)
+			}
+		}
+	}
+	for i := range c.tenants {
+		if t := &c.tenants[i]; t.runs && !t.stuck {
+			c.account(i, nil)
+		}
+	}
+	return c.leaveBehind()
+}
+
+// strike notes that the handler of a block does not return. c.mu is held.
+func (c *cohort) strike(i int) {
+	c.tenants[i].stuck = true
+	c.stuck++
+	if a := c.actors[i]; a.runs() {
+		a.fail(&StuckError{Actors: []string{a.name}, After: c.rt.config.Patience})
+	}
+}
+
+// leaveBehind gives the cohort a new stream. c.mu is held.
+func (c *cohort) leaveBehind() error {
+	end, err := c.rt.dev.NewEvent()
+	if err != nil {
+		return err
+	}
+	if err := c.stream.Record(end); err != nil {
+		return errors.Join(err, end.Close())
+	}
+	s, err := c.rt.dev.NewStream(context.Background(), gpu.Detached())
+	if err != nil {
+		return errors.Join(err, end.Close())
+	}
+	o := &orphan{c.stream, end}
+	for i := range c.tenants {
+		if t := &c.tenants[i]; t.stuck && t.left == nil {
+			t.left = o
+		}
+	}
+	c.orphans = append(c.orphans, o)
+	c.stream, c.running = s, false
+	c.traceLaunch()
+	return nil
+}
+
+// returned looks whether handlers that were stuck have returned. c.mu is held.
+func (c *cohort) returned() {
+	if c.stuck == 0 {
+		return
+	}
+	for i := range c.tenants {
+		t := &c.tenants[i]
+		if !t.stuck {
+			continue
+		}
+		done := t.left == nil && c.hasLeft(i)
+		if t.left != nil {
+			done, _ = t.left.end.Done()
+		}
+		if done {
+			t.stuck, t.left = false, nil
+			c.stuck--
+		}
+	}
+}
+
+// overdue is the error of actors whose handlers do not return, nil if there are
+// none. c.mu is held.
+func (c *cohort) overdue() error {
+	c.returned()
+	if c.stuck == 0 {
+		return nil
+	}
+	e := &StuckError{After: c.rt.config.Patience}
+	for i, t := range c.tenants {
+		if t.stuck {
+			e.Actors = append(e.Actors, c.actors[i].name)
+		}
+	}
+	return e
+}
+
+// request has the loops leave, for a hold that follows, or says why they cannot.
+func (c *cohort) request() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if err := c.overdue(); err != nil || c.closed || !c.running {
+		return err
+	}
+	c.ask()
+	return nil
+}
+
+// clear holds the cohort; that some handler does not return is an error.
+func (c *cohort) clear() error {
+	if err := c.hold(); err != nil {
+		return err
+	}
+	c.mu.Lock()
+	err := c.overdue()
+	c.mu.Unlock()
+	if err != nil {
+		return errors.Join(err, c.resume())
+	}
+	return nil
+}
+
+// hold keeps the block's launch from running. It fails if the block's own handler
+// does not return.
+func (p *place) hold() error {
+	if p.resident {
+		p.mu.Lock()
+		p.returned()
+		stuck := p.tenants[p.block].stuck
+		p.mu.Unlock()
+		if stuck {
+			return &StuckError{Actors: []string{p.actor.name}, After: p.rt.config.Patience}
+		}
+	}
+	return p.cohort.hold()
+}
+
+// watch looks, without waiting, whether actors of a resident launch have failed or
+// stopped, or have left by themselves and have messages, and restarts it then. It
+// reports whether it did.
+func (c *cohort) watch() (bool, error) {
+	if !c.mu.TryLock() {
+		return false, nil
+	}
+	faulted, err := false, error(nil)
+	need := false
+	switch {
+	case c.holds > 0 || c.closed:
+	case c.running:
+		faulted, err = c.stream.Faulted()
+		need = faulted || c.anyAbsent()
+	default: // an error has kept the launch from beginning again
+		need = slices.ContainsFunc(c.actors, (*core).runs)
+	}
+	c.mu.Unlock()
+	if !need || err != nil {
+		return false, err
+	}
+	return true, restart(c)
+}
+
+// anyAbsent reports whether any actor is. Where more actors are active than can be
+// resident, all have to have had their turn. c.mu is held.
+func (c *cohort) anyAbsent() bool {
+	absent := false
+	for i, t := range c.tenants {
+		switch {
+		case c.absent(i):
+			absent = true
+		case c.crowded && t.runs && !t.stuck && !c.hasLeft(i):
+			return false
+		}
+	}
+	return absent
+}
+
+// absent reports whether an actor that is to run has left, and would have
+// something to do. c.mu is held.
+func (c *cohort) absent(i int) bool {
+	a := c.actors[i]
+	if !c.hasLeft(i) || !a.runs() {
+		return false
+	}
+	why := uint32(atomic.LoadUint64(c.left(i)))
+	if why == actor.Bounded || why == actor.Aged && c.crowded {
+		return slices.ContainsFunc(a.mailboxes, (*mailbox).pending) || c.rt.post.rung(a.box.bell)
+	}
+	return true
+}
+
+// guard looks for handlers that do not return: their actors have messages, and
+// have handled none for the runtime's patience. Halfway they are asked to leave,
+// since an actor may have other reasons to handle none. The look is without a wait.
+func (c *cohort) guard(now time.Time) {
+	if !c.mu.TryLock() {
+		return
+	}
+	defer c.mu.Unlock()
+	if !c.running || c.holds > 0 {
+		return
+	}
+	for i := range c.tenants {
+		t, a := &c.tenants[i], c.actors[i]
+		if !t.runs || t.stuck || c.hasLeft(i) {
+			continue
+		}
+		accepted, queued := a.traffic()
+		switch handled := accepted - uint64(queued); {
+		case queued == 0 || handled != t.handled || t.since.IsZero():
+			t.handled, t.since = handled, now
+		case now.Sub(t.since) >= c.rt.config.Patience:
+			c.strike(i)
+		case now.Sub(t.since) >= c.rt.config.Patience/2 && !t.asked:
+			t.asked = true
+			atomic.OrUint64(c.command(i), leave)
+		}
+	}
+}
+
+// StuckError means that handlers have not returned in time. On a GPU nothing but
+// the end of the process ends them: until they return, what waits for everything
+// on the device, such as freeing memory and closing it, fails with this error.
+// Other actors are served, but for those that share a multiprocessor's room with
+// it. An actor whose handler has returned can be restarted.
+type StuckError struct {
+	Actors []string
+	After  time.Duration
+}
+
+// Error names the actors.
+func (e *StuckError) Error() string {
+	return fmt.Sprintf("ring: handlers of %q did not return within %v", e.Actors, e.After)
+}

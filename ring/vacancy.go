@@ -1,0 +1,139 @@
+package ring
+
+import (
+	"errors"
+	"slices"
+	"unsafe"
+
+	"quern.dev/ring/actor"
+)
+
+// Blocks of actors that have terminated are given to others. The new actor goes on
+// with the tickets of the one before, so that nothing in the rings or the cursors
+// has to be cleared, and no reader ever finds there what it looks for by mistake.
+
+// vacancy returns the block for the next actor: one whose actor has terminated and
+// whose replies have been received, or the first that nobody has had. It is the size
+// of the cohort if there is none. c.mu is held.
+func (c *cohort) vacancy() int {
+	for i, a := range c.actors {
+		if a.ended() && (!c.resident || !c.tenants[i].stuck) && a.vacate() {
+			return i
+		}
+	}
+	return len(c.actors)
+}
+
+// spacious reports whether there is a block for one more actor.
+func (c *cohort) spacious() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.vacancy() < c.size
+}
+
+// ended reports whether the actor has terminated and nothing is left to be done.
+func (c *core) ended() bool {
+	select {
+	case <-c.over:
+		_, stuck := errors.AsType[*StuckError](c.err)
+		return !stuck
+	default:
+		return false
+	}
+}
+
+// berth returns the block for the next actor, which the caller keeps from others, and
+// gives the actor its mailbox in the post memory: what the one before had.
+func (c *cohort) berth(a *core) (i int, err error) {
+	c.mu.Lock()
+	i = c.vacancy()
+	var before *core
+	if i < len(c.actors) {
+		before = c.actors[i]
+	}
+	c.mu.Unlock()
+	if before == nil {
+		a.box, err = c.rt.post.newBox(int(c.shape.InStep))
+	} else {
+		a.box, err = before.bequeath()
+	}
+	return i, err
+}
+
+// bequeath returns the mailbox in the post memory of an actor that has ended. What
+// others on the device had put there are dead letters.
+func (c *core) bequeath() (postbox, error) {
+	p, b := c.rt.post, c.box
+	at, words := b.box*actor.BoxWords, make([]uint64, actor.BoxWords)
+	if err := p.read(at, words); err != nil {
+		return b, err
+	}
+	head, tail := uint32(words[actor.BoxHead]), uint32(words[actor.BoxTail])
+	if head != tail {
+		ring := make([]uint64, b.words-actor.BoxWords)
+		if err := p.read(uint32(words[actor.BoxRing]), ring); err != nil {
+			return b, err
+		}
+		m := mailbox{in: unsafe.Pointer(&ring[0]), inStep: 8 * uintptr(words[actor.BoxStep]), inSize: c.inSize, mask: uint64(b.slots - 1)}
+		c.queue.mu.Lock()
+		for ; head != tail; head++ {
+			e, msg := m.envelope(uint64(head)), c.queue.types.blank()
+			m.message(uint64(head), msg)
+			c.refuse(&e, msg)
+		}
+		c.queue.mu.Unlock()
+	}
+	b.first = words[actor.BoxTail]
+	return b, errors.Join(p.write(at+actor.BoxRefused, 0), p.write(at+actor.BoxHead, uint64(tail), 1, 0)) // asleep, and open
+}
+
+// vacate gives the rings of an actor that has ended up, if nobody has a use for them
+// any more, and reports whether that is so.
+func (c *core) vacate() bool {
+	if !c.receiving.TryLock() {
+		return false
+	}
+	defer c.receiving.Unlock()
+	c.queue.mu.Lock()
+	defer c.queue.mu.Unlock()
+	if c.detached {
+		return true
+	}
+	for _, m := range c.mailboxes {
+		m.sweep()
+		if !m.atRest() {
+			return false
+		}
+	}
+	c.detached = true
+	return true
+}
+
+// atRest reports whether all slots are vacant. The mailbox is closed.
+func (m *mailbox) atRest() bool {
+	for i := range m.state {
+		if m.state[i].Load()&useMask != vacant {
+			return false
+		}
+	}
+	return true
+}
+
+// firstTicket is that of the next actor in a block. c.mu is held.
+func (c *cohort) firstTicket(i, level int) uint64 {
+	if i == len(c.actors) {
+		return 0
+	}
+	return c.actors[i].mailboxes[level].next()
+}
+
+// settleIn puts an actor into a block. c.mu is held.
+func (c *cohort) settleIn(i int, a *core) {
+	if i < len(c.actors) {
+		c.actors[i].routing.free(c.rt.post)
+		c.actors = slices.Clone(c.actors) // others are at work on the list
+		c.actors[i], c.tenants[i] = a, tenant{}
+		return
+	}
+	c.actors, c.tenants = append(c.actors, a), append(c.tenants, tenant{})
+}
