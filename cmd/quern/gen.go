@@ -198,7 +198,7 @@ func vet(ctx context.Context, stdout, stderr io.Writer, patterns []string, perf 
 				key := f.Rule + f.Pos.String()
 				again := seen[key]
 				seen[key] = true
-				return again
+				return again || !p.Owns(f.Kernel, f.Pos)
 			})
 			for _, f := range findings {
 				f.Pos.File = relative(filepath.Join(p.Dir, f.Pos.File))

@@ -65,6 +65,14 @@ func (p *Package) ActorOf(kernel string) *Actor {
 	return nil
 }
 
+// Owns reports whether what a kernel does at a position is written in the package.
+// In an actor, the loop around the handler is not.
+func (p *Package) Owns(kernel string, at ir.Pos) bool {
+	return p.ActorOf(kernel) == nil || slices.ContainsFunc(p.Files, func(f *ast.File) bool {
+		return filepath.Base(p.world.Fset.Position(f.Package).Filename) == at.File
+	})
+}
+
 // variants is how many variants the kernel has: only indices of payload memory gain
 // by a narrow one.
 func (a *Actor) variants() int {

@@ -1,11 +1,13 @@
 package frontend
 
 import (
+	"context"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
+	"quern.dev/internal/compiler/ir"
 	"quern.dev/internal/testmodule"
 )
 
@@ -220,5 +222,21 @@ func option(t kernel.Thread, state *total, in, out *int32) kernel.Action { retur
 				t.Errorf("kernels: -want +got:\n%s", diff)
 			}
 		})
+	}
+}
+
+func TestTheLoopAroundAHandlerIsNotThePackages(t *testing.T) {
+	packages, err := Load(context.Background(), "../../..", "./bench/ringsoak")
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := packages[0]
+	for _, test := range []struct {
+		kernel, file string
+		want         bool
+	}{{"tallyActor", "tally.go", true}, {"tallyActor", "serve.go", false}, {"another", "serve.go", true}} {
+		if got := p.Owns(test.kernel, ir.Pos{File: test.file, Line: 1, Col: 1}); got != test.want {
+			t.Errorf("%s in %s: have %t", test.kernel, test.file, got)
+		}
 	}
 }
