@@ -21,6 +21,9 @@ func invert(t kernel.Thread, x []uint32) {
 	}
 }
 
+// loads is how many kernels there are to load: all are before the first half is over.
+const loads = 50
+
 // loaded is source text of a kernel that is loaded beside the actors. The number
 // makes it a new one.
 const loaded = `package loaded
@@ -40,7 +43,7 @@ func (s *soak) work(ctx context.Context, r *rand.Rand) error {
 	var err error
 	switch n := r.IntN(40); {
 	case n == 0 && r.IntN(8) == 0:
-		err = s.load(uint32(r.IntN(1000)))
+		err = s.load(uint32(r.IntN(loads)))
 	case n < 10:
 		err = s.pinned(r)
 	default:
