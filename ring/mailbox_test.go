@@ -52,6 +52,7 @@ func newDouble[M any](t testing.TB, o Options) (*Actor[M, M], *double) {
 		inbox, outbox := make([]uint64, slots*int(in)/8), make([]uint64, slots*int(out)/8)
 		m := newMailbox(unsafe.Pointer(&inbox[0]), unsafe.Pointer(&outbox[0]), in, out, c.inSize, c.outSize, slots, 0)
 		m.owner, m.source = c, level
+		m.shared = raceEnabled
 		c.mailboxes = append(c.mailboxes, m)
 	}
 	d := &double{core: c, cursors: make([]uint64, actor.Levels), in: make([]uint32, words), out: make([]uint32, words)}
