@@ -32,39 +32,41 @@ var quernWatchActor = gpu.NewKernel(gpu.KernelInfo{
 	PTX: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "wide", Sites: []gpu.Site{
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 92, Col: 17},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 94, Col: 3},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 94, Col: 26},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 97, Col: 29},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 97, Col: 3},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 94, Col: 17},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 96, Col: 3},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 96, Col: 26},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 99, Col: 29},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 99, Col: 3},
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 14, Col: 18},
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 17, Col: 17},
-			{Kind: gpu.SliceSite, File: "send.go", Line: 14, Col: 7},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 24, Col: 31},
-			{Kind: gpu.SliceSite, File: "forward.go", Line: 29, Col: 15},
-			{Kind: gpu.SliceSite, File: "send.go", Line: 43, Col: 7},
-			{Kind: gpu.SliceSite, File: "send.go", Line: 61, Col: 7},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 62, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 63, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 64, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 64, Col: 53},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 65, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 65, Col: 54},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 57, Col: 25},
-			{Kind: gpu.SliceSite, File: "send.go", Line: 52, Col: 7},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 53, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 54, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 55, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 55, Col: 53},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 56, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 56, Col: 54},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 65, Col: 24},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 78, Col: 24},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 79, Col: 24},
-			{Kind: gpu.SliceSite, File: "forward.go", Line: 32, Col: 24},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 80, Col: 3},
-			{Kind: gpu.IndexSite, File: "context.go", Line: 29, Col: 16},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 83, Col: 3},
+			{Kind: gpu.SliceSite, File: "send.go", Line: 30, Col: 7},
+			{Kind: gpu.SliceSite, File: "send.go", Line: 44, Col: 7},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 51, Col: 37},
+			{Kind: gpu.SliceSite, File: "forward.go", Line: 30, Col: 27},
+			{Kind: gpu.SliceSite, File: "forward.go", Line: 51, Col: 7},
+			{Kind: gpu.SliceSite, File: "send.go", Line: 83, Col: 7},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 84, Col: 23},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 85, Col: 23},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 86, Col: 23},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 86, Col: 53},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 87, Col: 23},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 87, Col: 54},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 59, Col: 25},
+			{Kind: gpu.SliceSite, File: "send.go", Line: 74, Col: 7},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 75, Col: 23},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 76, Col: 23},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 77, Col: 23},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 77, Col: 53},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 78, Col: 23},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 78, Col: 54},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 67, Col: 24},
+			{Kind: gpu.SliceSite, File: "send.go", Line: 99, Col: 7},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 101, Col: 24},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 102, Col: 24},
+			{Kind: gpu.SliceSite, File: "forward.go", Line: 33, Col: 24},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 82, Col: 3},
+			{Kind: gpu.IndexSite, File: "context.go", Line: 31, Col: 16},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 85, Col: 3},
 			{Kind: gpu.DivideSite, File: "detector.go", Line: 99, Col: 38},
 			{Kind: gpu.IndexSite, File: "detector.go", Line: 99, Col: 19},
 			{Kind: gpu.DivideSite, File: "detector.go", Line: 67, Col: 45},
@@ -72,7 +74,7 @@ var quernWatchActor = gpu.NewKernel(gpu.KernelInfo{
 			{Kind: gpu.DivideSite, File: "detector.go", Line: 117, Col: 52},
 			{Kind: gpu.IndexSite, File: "detector.go", Line: 123, Col: 3},
 			{Kind: gpu.IndexSite, File: "detector.go", Line: 129, Col: 3},
-			{Kind: gpu.IndexSite, File: "context.go", Line: 29, Col: 60},
+			{Kind: gpu.IndexSite, File: "context.go", Line: 31, Col: 60},
 		}},
 	},
 	Block:  gpu.Dim3{X: 32, Y: 1, Z: 1},
@@ -168,13 +170,13 @@ func quernHostWatchActor(r *host2.Run) {
 	cells := host2.Dynamic[actor.Cell[reading, finding]](r, 1)
 	var in2 *reading
 	var out2 *finding
-	var t115 *detector
-	var t214 *reading
+	var t114 *detector
+	var t213 *reading
 	var t34 *finding
 	var forwards bool
 	var stops bool
 	var last bool
-	t96 := shape.OutAt
+	t98 := shape.OutAt
 	t106 := shape.OutAt + shape.Out - 3
 	t50 := shape.OutAt
 	t51 := shape.OutAt + shape.Out - 3
@@ -278,13 +280,13 @@ func quernHostWatchActor(r *host2.Run) {
 //line alone.go:58
 				out2 = &cells[0].Out
 //line quern_gen.go:12
-				t115 = state
-				t214 = in2
+				t114 = state
+				t213 = in2
 				t34 = out2
 				for threadZ := range 1 {
 					for threadY := range 1 {
 						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-						quernRow5WatchActor(r, t34, t214, t115, sh)
+						quernRow5WatchActor(r, t34, t213, t114, sh)
 					}
 				}
 				r.ThreadIdx = kernel.Dim3{}
@@ -303,7 +305,7 @@ func quernHostWatchActor(r *host2.Run) {
 				for threadY := range 1 {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 					first2 := (threadZ*1 + threadY) * 32
-					quernRow6WatchActor(r, cs, first2, begins, borns, source2, box, sh, out, result, &shape, words, t96, t106, cursor, forwards, t50, t51, last, command, in, mail, t234, t254, t264)
+					quernRow6WatchActor(r, cs, first2, begins, borns, source2, box, sh, out, result, &shape, words, t98, t106, cursor, forwards, t50, t51, last, command, in, mail, t234, t254, t264)
 				}
 			}
 //line alone.go:88
@@ -395,55 +397,85 @@ func quernRow1WatchActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 					list := int(t82[11])
 					count := uint32(t72.Post[list])
 					for i := t102; i < count; i++ {
-						box2 := uint32(t72.Post[list+1+int(i)])
-						t16 := t72
-						t26 := box2
+						t16 := uint32(t72.Post[list+1+int(i)])
+//line send.go:27
+						if !(t72.To.Box == t16) {
+//line send.go:30
+							t17 := int(t16) * 16
+							t26 := (int(t16) + 1) * 16
+//line send.go:30
+							b := t72.Post[t17:t26]
+							loaded := host2.Load(r, &b[0])
+//line send.go:31
+							loaded2 := host2.Load(r, &b[8])
+							loaded3 := host2.Load(r, &b[10])
+//line send.go:31
+							t72.To = actor.Target{Box: t16, Tail: loaded, Head: loaded2, Ring: b[14], Step: b[12], Slots: uint32(b[11]), Kind: uint32(b[13]), Closed: uint32(loaded3)}
+						}
+//line alone.go:193
+						t27 := t72
 						var ticket uint32
 						var room uint32
 					block2:
 						switch {
 						default:
-//line send.go:14
-							t17 := int(t26) * 16
-							t27 := (int(t26) + 1) * 16
-//line send.go:14
-							b := t16.Post[t17:t27]
-							var room2 uint32
-							for slots2 := uint32(b[11]); ; {
-								loaded := host2.Load(r, &b[0])
-								tail := loaded
-//line send.go:18
-								loaded2 := host2.Load(r, &b[8])
-								head := loaded2
-//line send.go:19
-								loaded3 := host2.Load(r, &b[10])
-								if loaded3 != 0 {
-//line send.go:20
-									room2 = 2
-									break
+//line send.go:43
+							box2 := int(t27.To.Box)
+							t18 := box2 * 16
+							t28 := (box2 + 1) * 16
+//line send.go:44
+							b2 := t27.Post[t18:t28]
+							loaded4 := host2.Load(r, &b2[10])
+							closed := uint32(loaded4)
+//line send.go:46
+							var room2 uint32 = 2
+							for t27.To.Closed == 0 || closed == 0 {
+								if uint32(t27.To.Tail)-uint32(t27.To.Head) >= t27.To.Slots {
+									t43 := t27
+									t53 := t27
+//line send.go:49
+									loaded5 := host2.Load(r, &b2[0])
+									t73 := loaded5
+//line send.go:49
+									loaded6 := host2.Load(r, &b2[8])
+									t93 := loaded6
+//line send.go:49
+									t43.To.Tail = t73
+//line send.go:49
+									t53.To.Head = t93
+									if uint32(t27.To.Tail)-uint32(t27.To.Head) >= t27.To.Slots && t27.To.Kind == 1 {
+										loaded7 := host2.Load(r, &t27.Host[b2[15]+1])
+//line send.go:51
+										t27.To.Head = loaded7
+										kernel.StoreRelaxed(&b2[8], t27.To.Head)
+									}
+									if uint32(t27.To.Tail)-uint32(t27.To.Head) >= t27.To.Slots {
+										room2 = 1
+										break
+									}
 								}
-								if uint32(tail)-uint32(head) >= slots2 && b[13] == 1 {
-									loaded4 := host2.Load(r, &t16.Host[b[15]+1])
-									head = loaded4
-//line send.go:25
-									kernel.StoreRelaxed(&b[8], head)
-								}
-								if uint32(tail)-uint32(head) >= slots2 {
-									room2 = 1
-									break
-								}
-//line send.go:33
-								old := kernel.AtomicCompareAndSwap(&b[0], tail, tail+1)
-								if old == tail {
-//line send.go:34
-									t83 := uint32(tail)
-									ticket = t83
+//line send.go:61
+								old := kernel.AtomicCompareAndSwap(&b2[0], t27.To.Tail, t27.To.Tail+1)
+								tail := old
+//line send.go:62
+								if tail == t27.To.Tail {
+									t122 := t27
+									t132 := t27
+									t142 := tail + 1
+									t152 := closed
+//line send.go:63
+									t122.To.Tail = t142
+//line send.go:63
+									t132.To.Closed = t152
+									t162 := uint32(tail)
+									ticket = t162
 									room = 0
 									break block2
 								}
+//line send.go:66
+								t27.To.Tail = tail
 							}
-//line send.go:37
-							atomic.AddUint64(&b[1], 1)
+							atomic.AddUint64(&b2[1], 1)
 							ticket = 0
 							room = room2
 						}
@@ -452,11 +484,11 @@ func quernRow1WatchActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 						room3 := room
 //line alone.go:194
 						if room3 == 1 {
-							t53 := int(t82[13])
+							t54 := int(t82[13])
 //line alone.go:195
 							t63 := int(t82[13]) + len(t92) + 1
 //line alone.go:195
-							saved2 := t72.Post[t53:t63]
+							saved2 := t72.Post[t54:t63]
 							for w2 := 0; w2 < len(t92); w2++ {
 								saved2[w2] = uint64(t92[w2])
 							}
@@ -469,81 +501,69 @@ func quernRow1WatchActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 						}
 //line alone.go:203
 						if room3 == 0 {
-							t84 := t72
-							t93 := t92
-							t103 := box2
-							t112 := ticket2
+							t83 := t72
+							t94 := t92
+							t103 := ticket2
 //line alone.go:227
-							t18 := t84
-							t28 := t103
-							t33 := t112
-//line send.go:43
-							t19 := int(t28) * 16
-							t29 := (int(t28) + 1) * 16
-//line send.go:43
-							b2 := t18.Post[t19:t29]
-							result04 := int(b2[14] + uint64(t33&(uint32(b2[11])-1))*b2[12])
+							t19 := t103
+//line send.go:37
+							result04 := int(t83.To.Ring + uint64(t19&(t83.To.Slots-1))*t83.To.Step)
 //line alone.go:227
-							t54 := result04
-							t64 := uint64(t112+1) << 32
-							slot := t54
-							tag := t64
+							t33 := result04
+							t44 := uint64(t103+1) << 32
+							slot := t33
+							tag := t44
 //line alone.go:228
-							t73 := t84
-							t85 := t103
-//line send.go:48
-							result05 := t73.Post[int(t85)*16+13]
-//line alone.go:228
-							if result05 == 1 {
-								t104 := t84
-								t113 := slot
-								t122 := tag
-//line send.go:61
-								t110 := t113
-								t210 := t113 + 4
-//line send.go:61
-								h := t104.Host[t110:t210]
-								kernel.StoreRelaxed(&h[0], t122|uint64(t104.ID<<8|128))
-								kernel.StoreRelaxed(&h[1], t122)
-								kernel.StoreRelaxed(&h[2], t122|uint64(t104.Words[t104.At+2]))
-								kernel.StoreRelaxed(&h[3], t122|uint64(t104.Words[t104.At+3]))
+							if t83.To.Kind == 1 {
+								t55 := t83
+								t64 := slot
+								t74 := tag
+//line send.go:83
+								t110 := t64
+								t29 := t64 + 4
+//line send.go:83
+								h := t55.Host[t110:t29]
+								kernel.StoreRelaxed(&h[0], t74|uint64(t55.ID<<8|128))
+								kernel.StoreRelaxed(&h[1], t74)
+								kernel.StoreRelaxed(&h[2], t74|uint64(t55.Words[t55.At+2]))
+								kernel.StoreRelaxed(&h[3], t74|uint64(t55.Words[t55.At+3]))
 //line alone.go:230
-								for w3 := 0; w3 < len(t93); w3++ {
-									kernel.StoreRelaxed(&t84.Host[slot+4+w3], tag|uint64(t93[w3]))
+								for w3 := 0; w3 < len(t94); w3++ {
+									kernel.StoreRelaxed(&t83.Host[slot+4+w3], tag|uint64(t94[w3]))
 								}
 							} else {
 //line alone.go:235
-								t132 := t84
-								t142 := slot
-								t152 := tag
-//line send.go:52
-								t111 := t142
-								t211 := t142 + 4
-//line send.go:52
-								h2 := t132.Post[t111:t211]
-								kernel.StoreRelaxed(&h2[0], t152|uint64(t132.ID<<8|128))
-								kernel.StoreRelaxed(&h2[1], t152)
-								kernel.StoreRelaxed(&h2[2], t152|uint64(t132.Words[t132.At+2]))
-								kernel.StoreRelaxed(&h2[3], t152|uint64(t132.Words[t132.At+3]))
+								t84 := t83
+								t95 := slot
+								t104 := tag
+//line send.go:74
+								t111 := t95
+								t210 := t95 + 4
+//line send.go:74
+								h2 := t84.Post[t111:t210]
+								kernel.StoreRelaxed(&h2[0], t104|uint64(t84.ID<<8|128))
+								kernel.StoreRelaxed(&h2[1], t104)
+								kernel.StoreRelaxed(&h2[2], t104|uint64(t84.Words[t84.At+2]))
+								kernel.StoreRelaxed(&h2[3], t104|uint64(t84.Words[t84.At+3]))
 //line alone.go:236
-								for w4 := 0; w4 < len(t93); w4++ {
-									kernel.StoreRelaxed(&t84.Post[slot+4+w4], tag|uint64(t93[w4]))
+								for w4 := 0; w4 < len(t94); w4++ {
+									kernel.StoreRelaxed(&t83.Post[slot+4+w4], tag|uint64(t94[w4]))
 								}
-								t162 := t84
-								t172 := t103
-//line send.go:70
-								if !(t162.Wakes == 0) {
-//line send.go:75
+								t112 := t83
+//line send.go:92
+								if !(t112.Wakes == 0) {
+//line send.go:97
 									kernel.Fence()
-									t114 := int(t172) * 16
-									t212 := (int(t172) + 1) * 16
-//line send.go:76
-									b3 := t162.Post[t114:t212]
-									loaded5 := host2.Load(r, &b3[9])
-									if loaded5 != 0 {
-//line send.go:78
-										kernel.StoreRelaxed(&t162.Host[b3[15]], 1)
-										kernel.StoreRelaxed(&t162.Host[0], 1)
+									box3 := int(t112.To.Box)
+									t113 := box3 * 16
+									t211 := (box3 + 1) * 16
+//line send.go:99
+									b3 := t112.Post[t113:t211]
+									loaded8 := host2.Load(r, &b3[9])
+									if loaded8 != 0 {
+//line send.go:101
+										kernel.StoreRelaxed(&t112.Host[b3[15]], 1)
+										kernel.StoreRelaxed(&t112.Host[0], 1)
 									}
 								}
 							}
@@ -567,8 +587,8 @@ func quernRow1WatchActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 				switch {
 				default:
 //line alone.go:103
-					loaded6 := host2.Load(r, &t292[0])
-					ordered := loaded6
+					loaded9 := host2.Load(r, &t292[0])
+					ordered := loaded9
 //line alone.go:104
 					sh.Asked[0] = uint32(ordered)
 					if !(sh.Asked[0] != 0) {
@@ -576,9 +596,9 @@ func quernRow1WatchActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 						hint := uint32(ordered >> 32)
 //line alone.go:108
 						if hint != sh.Hint[0] {
-							t43 := hint
+							t45 := hint
 //line alone.go:109
-							sh.Hint[0] = t43
+							sh.Hint[0] = t45
 //line alone.go:109
 							sh.Higher[0] = 1
 						}
@@ -592,28 +612,28 @@ func quernRow1WatchActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 								}
 								next := t30[level]
 								t65 := level
-								var result06 uint32
+								var result05 uint32
 								switch {
 								default:
-//line serve.go:64
+//line serve.go:82
 									if t65 == 4 {
-										result06 = 0
+										result05 = 0
 										break
-//line serve.go:66
+//line serve.go:84
 									} else if t65 < 4 {
-										result06 = shape.Slots + t65*shape.SideSlots
+										result05 = shape.Slots + t65*shape.SideSlots
 										break
 									}
-//line serve.go:69
-									result06 = shape.Slots + (t65-1)*shape.SideSlots
+//line serve.go:87
+									result05 = shape.Slots + (t65-1)*shape.SideSlots
 								}
 //line alone.go:118
-								at := (result06 + next&(shape.SideSlots-1)) * shape.InStep
-								loaded7 := host2.Load(r, &t322[at])
-								if uint32(loaded7>>32) == next+1 {
+								at := (result05 + next&(shape.SideSlots-1)) * shape.InStep
+								loaded10 := host2.Load(r, &t322[at])
+								if uint32(loaded10>>32) == next+1 {
 //line alone.go:120
-									t94 := level
-									source = t94
+									t96 := level
+									source = t96
 									sides = 1
 								}
 							}
@@ -622,16 +642,16 @@ func quernRow1WatchActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 						}
 						if source == 9 || source < 4 {
 							next2 := t30[4]
-							loaded8 := host2.Load(r, &t322[next2&(shape.Slots-1)*shape.InStep])
-							middle := uint32(loaded8>>32) == next2+1
+							loaded11 := host2.Load(r, &t322[next2&(shape.Slots-1)*shape.InStep])
+							middle := uint32(loaded11>>32) == next2+1
 //line alone.go:128
 							posted := false
-							slots3 := uint32(t31[11])
-							if slots3 != 0 {
+							slots2 := uint32(t31[11])
+							if slots2 != 0 {
 //line alone.go:130
 								next3 := uint32(t31[8])
-								loaded9 := host2.Load(r, &t332[next3&(slots3-1)*shape.InStep])
-								posted = uint32(loaded9>>32) == next3+1
+								loaded12 := host2.Load(r, &t332[next3&(slots2-1)*shape.InStep])
+								posted = uint32(loaded12>>32) == next3+1
 							}
 							if posted && !(middle && t30[8] == 8) {
 								source = 8
@@ -656,41 +676,41 @@ func quernRow1WatchActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 //line alone.go:148
 								sh.Ticket = t30[source]
 								t163 := source
-								var result07 uint32
+								var result06 uint32
 								switch {
 								default:
-//line serve.go:64
+//line serve.go:82
 									if t163 == 4 {
-										result07 = 0
+										result06 = 0
 										break
-//line serve.go:66
+//line serve.go:84
 									} else if t163 < 4 {
-										result07 = shape.Slots + t163*shape.SideSlots
+										result06 = shape.Slots + t163*shape.SideSlots
 										break
 									}
-//line serve.go:69
-									result07 = shape.Slots + (t163-1)*shape.SideSlots
+//line serve.go:87
+									result06 = shape.Slots + (t163-1)*shape.SideSlots
 								}
 //line alone.go:149
 								t192 := source
-								var result08 uint32
-//line serve.go:74
+								var result07 uint32
+//line serve.go:92
 								if t192 == 4 {
-									result08 = shape.Slots
+									result07 = shape.Slots
 								} else {
-									result08 = shape.SideSlots
+									result07 = shape.SideSlots
 								}
 //line alone.go:149
-								at2 = (result07 + sh.Ticket&(result08-1)) * shape.InStep
+								at2 = (result06 + sh.Ticket&(result07-1)) * shape.InStep
 							}
-							t213 := at2
+							t212 := at2
 							t222 := at2 + shape.In
 //line alone.go:151
-							slot2 := ring[t213:t222]
+							slot2 := ring[t212:t222]
 							cell := words[:t232]
 							for w5 := 0; w5 < len(slot2); w5++ {
-								loaded10 := host2.Load(r, &slot2[w5])
-								v := loaded10
+								loaded13 := host2.Load(r, &slot2[w5])
+								v := loaded13
 //line alone.go:155
 								if uint32(v>>32) != sh.Ticket+1 {
 									break block3
@@ -750,93 +770,93 @@ func quernRow4WatchActor(r *host2.Run, cells []actor.Cell[reading, finding]) {
 }
 
 //go:noinline
-func quernRow5WatchActor(r *host2.Run, t34 *finding, t214 *reading, t115 *detector, sh *actor.Status) {
+func quernRow5WatchActor(r *host2.Run, t34 *finding, t213 *reading, t114 *detector, sh *actor.Status) {
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		t2 := threadX == 0
-		var result09 kernel.Action
+		var result08 kernel.Action
 //line detector.go:74
 		if threadX != 0 {
-			result09 = 0
+			result08 = 0
 		} else {
-			t116 := t34
-			t215 := t34
+			t115 := t34
+			t214 := t34
 			t35 := t34
-			t44 := t34
-			t55 := t34
+			t46 := t34
+			t56 := t34
 //line detector.go:77
-			t66 := t214.Kind
+			t66 := t213.Kind
 //line detector.go:77
-			t74 := t115.Sensor
+			t75 := t114.Sensor
 //line detector.go:77
-			t86 := t214.Number
+			t85 := t213.Number
 //line detector.go:77
-			t95 := t214.Sent
+			t97 := t213.Sent
 //line detector.go:77
-			t105 := t214.Value
+			t105 := t213.Value
 //line detector.go:77
-			t116.Kind = t66
+			t115.Kind = t66
 //line detector.go:77
-			t215.Sensor = t74
+			t214.Sensor = t75
 //line detector.go:77
-			t35.Number = t86
+			t35.Number = t85
 //line detector.go:77
-			t44.Sent = t95
+			t46.Sent = t97
 //line detector.go:77
-			t55.Value = t105
-			if t214.Kind == 1 {
-				t117 := t34
+			t56.Value = t105
+			if t213.Kind == 1 {
+				t116 := t34
 				t124 := t34
 //line detector.go:79
-				t134 := t115.Seen
+				t134 := t114.Seen
 //line detector.go:79
-				t144 := t115.Strange
+				t144 := t114.Strange
 //line detector.go:79
-				t117.Seen = t134
+				t116.Seen = t134
 //line detector.go:79
 				t124.Strange = t144
-				result09 = 1
+				result08 = 1
 			} else {
-				t153 := t214.Value
+				t153 := t213.Value
 //line detector.go:82
-				want, score := t115.judge(t153)
+				want, score := t114.judge(t153)
 				want2 := want
 				score2 := score
 //line detector.go:83
-				strange := !(score2 <= t115.Threshold)
+				strange := !(score2 <= t114.Threshold)
 				if strange {
-					t115.Strange++
+					t114.Strange++
 					t182 := t34
 					t193 := t34
 					t202 := want2
-					t216 := score2
+					t215 := score2
 //line detector.go:86
 					t182.Want = t202
 //line detector.go:86
-					t193.Score = t216
+					t193.Score = t215
 				}
-				t223 := t214.Value - want2
+				t223 := t213.Value - want2
 //line detector.go:88
-				t115.learn(t223)
+				t114.learn(t223)
 				t233 := t34
 				t242 := t34
 //line detector.go:89
-				t253 := t115.Seen
+				t253 := t114.Seen
 //line detector.go:89
-				t263 := t115.Strange
+				t263 := t114.Strange
 //line detector.go:89
 				t233.Seen = t253
 //line detector.go:89
 				t242.Strange = t263
 				if strange {
-					result09 = 1
+					result08 = 1
 				} else {
-					result09 = 0
+					result08 = 0
 				}
 			}
 		}
 //line quern_gen.go:12
-		result2 := result09
+		result2 := result08
 //line alone.go:58
 		outcome := uint32(result2)
 		if t2 {
@@ -846,7 +866,7 @@ func quernRow5WatchActor(r *host2.Run, t34 *finding, t214 *reading, t115 *detect
 }
 
 //go:noinline
-func quernRow6WatchActor(r *host2.Run, cs []actor.Context, first2 int, begins, borns []int64, source2 uint32, box []uint64, sh *actor.Status, out []uint64, result uint32, shape *actor.Shape, words []uint32, t96, t106 uint32, cursor []uint32, forwards bool, t50, t51 uint32, last bool, command, in, mail []uint64, t234, t254, t264 uint32) {
+func quernRow6WatchActor(r *host2.Run, cs []actor.Context, first2 int, begins, borns []int64, source2 uint32, box []uint64, sh *actor.Status, out []uint64, result uint32, shape *actor.Shape, words []uint32, t98, t106 uint32, cursor []uint32, forwards bool, t50, t51 uint32, last bool, command, in, mail []uint64, t234, t254, t264 uint32) {
 	cRow := cs[first2:][:32]
 	beginRow := begins[first2:][:32]
 	bornRow := borns[first2:][:32]
@@ -866,44 +886,44 @@ func quernRow6WatchActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 			} else {
 				t422 := out
 				t442 := result
-				t45 := uint32(now3 - begin)
+				t452 := uint32(now3 - begin)
 //line alone.go:173
 				source3 := sh.Missing[0]
-				t217 := source3
-				var result010 uint32
+				t216 := source3
+				var result09 uint32
 				switch {
 				default:
-//line serve.go:64
-					if t217 == 4 {
-						result010 = 0
+//line serve.go:82
+					if t216 == 4 {
+						result09 = 0
 						break
-//line serve.go:66
-					} else if t217 < 4 {
-						result010 = shape.Slots + t217*shape.SideSlots
+//line serve.go:84
+					} else if t216 < 4 {
+						result09 = shape.Slots + t216*shape.SideSlots
 						break
 					}
-//line serve.go:69
-					result010 = shape.Slots + (t217-1)*shape.SideSlots
+//line serve.go:87
+					result09 = shape.Slots + (t216-1)*shape.SideSlots
 				}
 //line alone.go:174
-				t56 := source3
-				var result011 uint32
-//line serve.go:74
-				if t56 == 4 {
-					result011 = shape.Slots
+				t57 := source3
+				var result010 uint32
+//line serve.go:92
+				if t57 == 4 {
+					result010 = shape.Slots
 				} else {
-					result011 = shape.SideSlots
+					result010 = shape.SideSlots
 				}
 //line alone.go:174
-				at3 := (result010 + sh.Ticket&(result011-1)) * shape.OutStep
-				t75 := at3
-				t87 := at3 + shape.Out
+				at3 := (result09 + sh.Ticket&(result010-1)) * shape.OutStep
+				t76 := at3
+				t86 := at3 + shape.Out
 //line alone.go:175
-				slot3 := t422[t75:t87]
+				slot3 := t422[t76:t86]
 				tag2 := uint64(sh.Ticket+1) << 32
-				reply2 := words[t96:t106]
+				reply2 := words[t98:t106]
 				kernel.StoreRelaxed(&slot3[0], tag2|uint64(t442))
-				kernel.StoreRelaxed(&slot3[1], tag2|uint64(t45))
+				kernel.StoreRelaxed(&slot3[1], tag2|uint64(t452))
 				kernel.StoreRelaxed(&slot3[2], tag2)
 				for w7 := 0; w7 < len(reply2); w7++ {
 					kernel.StoreRelaxed(&slot3[3+w7], tag2|uint64(reply2[w7]))
@@ -921,7 +941,7 @@ func quernRow6WatchActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 				t49 := cursor
 //line alone.go:82
 				t522 := words[t50:t51]
-				var result012 bool
+				var result011 bool
 			block7:
 				switch {
 				default:
@@ -929,55 +949,85 @@ func quernRow6WatchActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 					list2 := int(t49[11])
 					count2 := uint32(t48.Post[list2])
 					for i2 := uint32(0); i2 < count2; i2++ {
-						box3 := uint32(t48.Post[list2+1+int(i2)])
-						t118 := t48
-						t218 := box3
+						t117 := uint32(t48.Post[list2+1+int(i2)])
+//line send.go:27
+						if !(t48.To.Box == t117) {
+//line send.go:30
+							t118 := int(t117) * 16
+							t217 := (int(t117) + 1) * 16
+//line send.go:30
+							b4 := t48.Post[t118:t217]
+							loaded14 := host2.Load(r, &b4[0])
+//line send.go:31
+							loaded15 := host2.Load(r, &b4[8])
+							loaded16 := host2.Load(r, &b4[10])
+//line send.go:31
+							t48.To = actor.Target{Box: t117, Tail: loaded14, Head: loaded15, Ring: b4[14], Step: b4[12], Slots: uint32(b4[11]), Kind: uint32(b4[13]), Closed: uint32(loaded16)}
+						}
+//line alone.go:193
+						t218 := t48
 						var ticket3 uint32
 						var room4 uint32
 					block8:
 						switch {
 						default:
-//line send.go:14
-							t119 := int(t218) * 16
-							t219 := (int(t218) + 1) * 16
-//line send.go:14
-							b4 := t118.Post[t119:t219]
-							var room5 uint32
-							for slots4 := uint32(b4[11]); ; {
-								loaded11 := host2.Load(r, &b4[0])
-								tail2 := loaded11
-//line send.go:18
-								loaded12 := host2.Load(r, &b4[8])
-								head2 := loaded12
-//line send.go:19
-								loaded13 := host2.Load(r, &b4[10])
-								if loaded13 != 0 {
-//line send.go:20
-									room5 = 2
-									break
+//line send.go:43
+							box4 := int(t218.To.Box)
+							t119 := box4 * 16
+							t219 := (box4 + 1) * 16
+//line send.go:44
+							b5 := t218.Post[t119:t219]
+							loaded17 := host2.Load(r, &b5[10])
+							closed2 := uint32(loaded17)
+//line send.go:46
+							var room5 uint32 = 2
+							for t218.To.Closed == 0 || closed2 == 0 {
+								if uint32(t218.To.Tail)-uint32(t218.To.Head) >= t218.To.Slots {
+									t410 := t218
+									t58 := t218
+//line send.go:49
+									loaded18 := host2.Load(r, &b5[0])
+									t77 := loaded18
+//line send.go:49
+									loaded19 := host2.Load(r, &b5[8])
+									t99 := loaded19
+//line send.go:49
+									t410.To.Tail = t77
+//line send.go:49
+									t58.To.Head = t99
+									if uint32(t218.To.Tail)-uint32(t218.To.Head) >= t218.To.Slots && t218.To.Kind == 1 {
+										loaded20 := host2.Load(r, &t218.Host[b5[15]+1])
+//line send.go:51
+										t218.To.Head = loaded20
+										kernel.StoreRelaxed(&b5[8], t218.To.Head)
+									}
+									if uint32(t218.To.Tail)-uint32(t218.To.Head) >= t218.To.Slots {
+										room5 = 1
+										break
+									}
 								}
-								if uint32(tail2)-uint32(head2) >= slots4 && b4[13] == 1 {
-									loaded14 := host2.Load(r, &t118.Host[b4[15]+1])
-									head2 = loaded14
-//line send.go:25
-									kernel.StoreRelaxed(&b4[8], head2)
-								}
-								if uint32(tail2)-uint32(head2) >= slots4 {
-									room5 = 1
-									break
-								}
-//line send.go:33
-								old2 := kernel.AtomicCompareAndSwap(&b4[0], tail2, tail2+1)
-								if old2 == tail2 {
-//line send.go:34
-									t88 := uint32(tail2)
-									ticket3 = t88
+//line send.go:61
+								old2 := kernel.AtomicCompareAndSwap(&b5[0], t218.To.Tail, t218.To.Tail+1)
+								tail2 := old2
+//line send.go:62
+								if tail2 == t218.To.Tail {
+									t125 := t218
+									t135 := t218
+									t145 := tail2 + 1
+									t154 := closed2
+//line send.go:63
+									t125.To.Tail = t145
+//line send.go:63
+									t135.To.Closed = t154
+									t164 := uint32(tail2)
+									ticket3 = t164
 									room4 = 0
 									break block8
 								}
+//line send.go:66
+								t218.To.Tail = tail2
 							}
-//line send.go:37
-							atomic.AddUint64(&b4[1], 1)
+							atomic.AddUint64(&b5[1], 1)
 							ticket3 = 0
 							room4 = room5
 						}
@@ -986,115 +1036,103 @@ func quernRow6WatchActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 						room6 := room4
 //line alone.go:194
 						if room6 == 1 {
-							t57 := int(t49[13])
+							t59 := int(t49[13])
 //line alone.go:195
 							t67 := int(t49[13]) + len(t522) + 1
 //line alone.go:195
-							saved3 := t48.Post[t57:t67]
+							saved3 := t48.Post[t59:t67]
 							for w8 := 0; w8 < len(t522); w8++ {
 								saved3[w8] = uint64(t522[w8])
 							}
-							result013 := t48.Correlation()
+							result012 := t48.Correlation()
 //line alone.go:199
-							saved3[len(t522)] = result013
+							saved3[len(t522)] = result012
 							t49[12] = i2 + 1
-							result012 = false
+							result011 = false
 							break block7
 						}
 //line alone.go:203
 						if room6 == 0 {
-							t89 := t48
-							t97 := t522
-							t107 := box3
-							t1110 := ticket4
+							t87 := t48
+							t910 := t522
+							t107 := ticket4
 //line alone.go:227
-							t120 := t89
-							t220 := t107
-							t36 := t1110
-//line send.go:43
-							t121 := int(t220) * 16
-							t221 := (int(t220) + 1) * 16
-//line send.go:43
-							b5 := t120.Post[t121:t221]
-							result014 := int(b5[14] + uint64(t36&(uint32(b5[11])-1))*b5[12])
+							t120 := t107
+//line send.go:37
+							result013 := int(t87.To.Ring + uint64(t120&(t87.To.Slots-1))*t87.To.Step)
 //line alone.go:227
-							t58 := result014
-							t68 := uint64(t1110+1) << 32
-							slot4 := t58
-							tag3 := t68
+							t36 := result013
+							t411 := uint64(t107+1) << 32
+							slot4 := t36
+							tag3 := t411
 //line alone.go:228
-							t76 := t89
-							t810 := t107
-//line send.go:48
-							result015 := t76.Post[int(t810)*16+13]
-//line alone.go:228
-							if result015 == 1 {
-								t108 := t89
-								t1111 := slot4
-								t125 := tag3
-//line send.go:61
-								t126 := t1111
-								t224 := t1111 + 4
-//line send.go:61
-								h3 := t108.Host[t126:t224]
-								kernel.StoreRelaxed(&h3[0], t125|uint64(t108.ID<<8|128))
-								kernel.StoreRelaxed(&h3[1], t125)
-								kernel.StoreRelaxed(&h3[2], t125|uint64(t108.Words[t108.At+2]))
-								kernel.StoreRelaxed(&h3[3], t125|uint64(t108.Words[t108.At+3]))
+							if t87.To.Kind == 1 {
+								t510 := t87
+								t68 := slot4
+								t78 := tag3
+//line send.go:83
+								t121 := t68
+								t220 := t68 + 4
+//line send.go:83
+								h3 := t510.Host[t121:t220]
+								kernel.StoreRelaxed(&h3[0], t78|uint64(t510.ID<<8|128))
+								kernel.StoreRelaxed(&h3[1], t78)
+								kernel.StoreRelaxed(&h3[2], t78|uint64(t510.Words[t510.At+2]))
+								kernel.StoreRelaxed(&h3[3], t78|uint64(t510.Words[t510.At+3]))
 //line alone.go:230
-								for w9 := 0; w9 < len(t97); w9++ {
-									kernel.StoreRelaxed(&t89.Host[slot4+4+w9], tag3|uint64(t97[w9]))
+								for w9 := 0; w9 < len(t910); w9++ {
+									kernel.StoreRelaxed(&t87.Host[slot4+4+w9], tag3|uint64(t910[w9]))
 								}
 							} else {
 //line alone.go:235
-								t135 := t89
-								t145 := slot4
-								t154 := tag3
-//line send.go:52
-								t127 := t145
-								t225 := t145 + 4
-//line send.go:52
-								h4 := t135.Post[t127:t225]
-								kernel.StoreRelaxed(&h4[0], t154|uint64(t135.ID<<8|128))
-								kernel.StoreRelaxed(&h4[1], t154)
-								kernel.StoreRelaxed(&h4[2], t154|uint64(t135.Words[t135.At+2]))
-								kernel.StoreRelaxed(&h4[3], t154|uint64(t135.Words[t135.At+3]))
+								t88 := t87
+								t911 := slot4
+								t108 := tag3
+//line send.go:74
+								t126 := t911
+								t221 := t911 + 4
+//line send.go:74
+								h4 := t88.Post[t126:t221]
+								kernel.StoreRelaxed(&h4[0], t108|uint64(t88.ID<<8|128))
+								kernel.StoreRelaxed(&h4[1], t108)
+								kernel.StoreRelaxed(&h4[2], t108|uint64(t88.Words[t88.At+2]))
+								kernel.StoreRelaxed(&h4[3], t108|uint64(t88.Words[t88.At+3]))
 //line alone.go:236
-								for w10 := 0; w10 < len(t97); w10++ {
-									kernel.StoreRelaxed(&t89.Post[slot4+4+w10], tag3|uint64(t97[w10]))
+								for w10 := 0; w10 < len(t910); w10++ {
+									kernel.StoreRelaxed(&t87.Post[slot4+4+w10], tag3|uint64(t910[w10]))
 								}
-								t164 := t89
-								t173 := t107
-//line send.go:70
-								if !(t164.Wakes == 0) {
-//line send.go:75
+								t1110 := t87
+//line send.go:92
+								if !(t1110.Wakes == 0) {
+//line send.go:97
 									kernel.Fence()
-									t128 := int(t173) * 16
-									t226 := (int(t173) + 1) * 16
-//line send.go:76
-									b6 := t164.Post[t128:t226]
-									loaded15 := host2.Load(r, &b6[9])
-									if loaded15 != 0 {
-//line send.go:78
-										kernel.StoreRelaxed(&t164.Host[b6[15]], 1)
-										kernel.StoreRelaxed(&t164.Host[0], 1)
+									box5 := int(t1110.To.Box)
+									t127 := box5 * 16
+									t224 := (box5 + 1) * 16
+//line send.go:99
+									b6 := t1110.Post[t127:t224]
+									loaded21 := host2.Load(r, &b6[9])
+									if loaded21 != 0 {
+//line send.go:101
+										kernel.StoreRelaxed(&t1110.Host[b6[15]], 1)
+										kernel.StoreRelaxed(&t1110.Host[0], 1)
 									}
 								}
 							}
 						}
 					}
 //line alone.go:207
-					result012 = true
+					result011 = true
 				}
 //line alone.go:82
-				t542 = result012
+				t542 = result011
 			}
 			whole := t542
 //line alone.go:83
 			if whole && !last {
 				t572 := begin - born
 				t582 := command
-				t59 := cursor
+				t592 := cursor
 				t60 := box
 				t61 := in
 				t622 := mail
@@ -1102,8 +1140,8 @@ func quernRow6WatchActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 				switch {
 				default:
 //line alone.go:103
-					loaded16 := host2.Load(r, &t582[0])
-					ordered2 := loaded16
+					loaded22 := host2.Load(r, &t582[0])
+					ordered2 := loaded22
 //line alone.go:104
 					sh.Asked[0] = uint32(ordered2)
 					if !(sh.Asked[0] != 0) {
@@ -1111,9 +1149,9 @@ func quernRow6WatchActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 						hint2 := uint32(ordered2 >> 32)
 //line alone.go:108
 						if hint2 != sh.Hint[0] {
-							t46 := hint2
+							t412 := hint2
 //line alone.go:109
-							sh.Hint[0] = t46
+							sh.Hint[0] = t412
 //line alone.go:109
 							sh.Higher[0] = 1
 						}
@@ -1125,30 +1163,30 @@ func quernRow6WatchActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 								if level2 == 4 {
 									continue
 								}
-								next4 := t59[level2]
+								next4 := t592[level2]
 								t69 := level2
-								var result016 uint32
+								var result014 uint32
 								switch {
 								default:
-//line serve.go:64
+//line serve.go:82
 									if t69 == 4 {
-										result016 = 0
+										result014 = 0
 										break
-//line serve.go:66
+//line serve.go:84
 									} else if t69 < 4 {
-										result016 = shape.Slots + t69*shape.SideSlots
+										result014 = shape.Slots + t69*shape.SideSlots
 										break
 									}
-//line serve.go:69
-									result016 = shape.Slots + (t69-1)*shape.SideSlots
+//line serve.go:87
+									result014 = shape.Slots + (t69-1)*shape.SideSlots
 								}
 //line alone.go:118
-								at4 := (result016 + next4&(shape.SideSlots-1)) * shape.InStep
-								loaded17 := host2.Load(r, &t61[at4])
-								if uint32(loaded17>>32) == next4+1 {
+								at4 := (result014 + next4&(shape.SideSlots-1)) * shape.InStep
+								loaded23 := host2.Load(r, &t61[at4])
+								if uint32(loaded23>>32) == next4+1 {
 //line alone.go:120
-									t98 := level2
-									source4 = t98
+									t912 := level2
+									source4 = t912
 									sides2 = 1
 								}
 							}
@@ -1156,19 +1194,19 @@ func quernRow6WatchActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 							sh.Higher[0] = sides2
 						}
 						if source4 == 9 || source4 < 4 {
-							next5 := t59[4]
-							loaded18 := host2.Load(r, &t61[next5&(shape.Slots-1)*shape.InStep])
-							middle2 := uint32(loaded18>>32) == next5+1
+							next5 := t592[4]
+							loaded24 := host2.Load(r, &t61[next5&(shape.Slots-1)*shape.InStep])
+							middle2 := uint32(loaded24>>32) == next5+1
 //line alone.go:128
 							posted2 := false
-							slots5 := uint32(t60[11])
-							if slots5 != 0 {
+							slots3 := uint32(t60[11])
+							if slots3 != 0 {
 //line alone.go:130
 								next6 := uint32(t60[8])
-								loaded19 := host2.Load(r, &t622[next6&(slots5-1)*shape.InStep])
-								posted2 = uint32(loaded19>>32) == next6+1
+								loaded25 := host2.Load(r, &t622[next6&(slots3-1)*shape.InStep])
+								posted2 = uint32(loaded25>>32) == next6+1
 							}
-							if posted2 && !(middle2 && t59[8] == 8) {
+							if posted2 && !(middle2 && t592[8] == 8) {
 								source4 = 8
 							} else if middle2 {
 								source4 = 4
@@ -1176,8 +1214,8 @@ func quernRow6WatchActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 						}
 						if !(source4 == 9) {
 //line alone.go:143
-							t129 := t61
-							ring2 := t129
+							t128 := t61
+							ring2 := t128
 							var at5 uint32
 //line alone.go:144
 							if source4 == 8 {
@@ -1189,43 +1227,43 @@ func quernRow6WatchActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 								at5 = t146
 							} else {
 //line alone.go:148
-								sh.Ticket = t59[source4]
+								sh.Ticket = t592[source4]
 								t165 := source4
-								var result017 uint32
+								var result015 uint32
 								switch {
 								default:
-//line serve.go:64
+//line serve.go:82
 									if t165 == 4 {
-										result017 = 0
+										result015 = 0
 										break
-//line serve.go:66
+//line serve.go:84
 									} else if t165 < 4 {
-										result017 = shape.Slots + t165*shape.SideSlots
+										result015 = shape.Slots + t165*shape.SideSlots
 										break
 									}
-//line serve.go:69
-									result017 = shape.Slots + (t165-1)*shape.SideSlots
+//line serve.go:87
+									result015 = shape.Slots + (t165-1)*shape.SideSlots
 								}
 //line alone.go:149
 								t194 := source4
-								var result018 uint32
-//line serve.go:74
+								var result016 uint32
+//line serve.go:92
 								if t194 == 4 {
-									result018 = shape.Slots
+									result016 = shape.Slots
 								} else {
-									result018 = shape.SideSlots
+									result016 = shape.SideSlots
 								}
 //line alone.go:149
-								at5 = (result017 + sh.Ticket&(result018-1)) * shape.InStep
+								at5 = (result015 + sh.Ticket&(result016-1)) * shape.InStep
 							}
 							t2110 := at5
-							t227 := at5 + shape.In
+							t225 := at5 + shape.In
 //line alone.go:151
-							slot5 := ring2[t2110:t227]
+							slot5 := ring2[t2110:t225]
 							cell2 := words[:t234]
 							for w11 := 0; w11 < len(slot5); w11++ {
-								loaded20 := host2.Load(r, &slot5[w11])
-								v2 := loaded20
+								loaded26 := host2.Load(r, &slot5[w11])
+								v2 := loaded26
 //line alone.go:155
 								if uint32(v2>>32) != sh.Ticket+1 {
 									break block9
@@ -1246,7 +1284,7 @@ func quernRow6WatchActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 //line alone.go:166
 								sh.Late = 1
 							}
-							t59[8] = source4
+							t592[8] = source4
 						}
 					}
 				}

@@ -32,39 +32,41 @@ var quernRankActor = gpu.NewKernel(gpu.KernelInfo{
 	PTX: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "wide", Sites: []gpu.Site{
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 92, Col: 17},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 94, Col: 3},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 94, Col: 26},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 97, Col: 29},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 97, Col: 3},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 94, Col: 17},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 96, Col: 3},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 96, Col: 26},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 99, Col: 29},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 99, Col: 3},
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 14, Col: 18},
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 17, Col: 17},
-			{Kind: gpu.SliceSite, File: "send.go", Line: 14, Col: 7},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 24, Col: 31},
-			{Kind: gpu.SliceSite, File: "forward.go", Line: 29, Col: 15},
-			{Kind: gpu.SliceSite, File: "send.go", Line: 43, Col: 7},
-			{Kind: gpu.SliceSite, File: "send.go", Line: 61, Col: 7},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 62, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 63, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 64, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 64, Col: 53},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 65, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 65, Col: 54},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 57, Col: 25},
-			{Kind: gpu.SliceSite, File: "send.go", Line: 52, Col: 7},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 53, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 54, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 55, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 55, Col: 53},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 56, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 56, Col: 54},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 65, Col: 24},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 78, Col: 24},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 79, Col: 24},
-			{Kind: gpu.SliceSite, File: "forward.go", Line: 32, Col: 24},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 80, Col: 3},
-			{Kind: gpu.IndexSite, File: "context.go", Line: 29, Col: 16},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 83, Col: 3},
+			{Kind: gpu.SliceSite, File: "send.go", Line: 30, Col: 7},
+			{Kind: gpu.SliceSite, File: "send.go", Line: 44, Col: 7},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 51, Col: 37},
+			{Kind: gpu.SliceSite, File: "forward.go", Line: 30, Col: 27},
+			{Kind: gpu.SliceSite, File: "forward.go", Line: 51, Col: 7},
+			{Kind: gpu.SliceSite, File: "send.go", Line: 83, Col: 7},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 84, Col: 23},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 85, Col: 23},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 86, Col: 23},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 86, Col: 53},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 87, Col: 23},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 87, Col: 54},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 59, Col: 25},
+			{Kind: gpu.SliceSite, File: "send.go", Line: 74, Col: 7},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 75, Col: 23},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 76, Col: 23},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 77, Col: 23},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 77, Col: 53},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 78, Col: 23},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 78, Col: 54},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 67, Col: 24},
+			{Kind: gpu.SliceSite, File: "send.go", Line: 99, Col: 7},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 101, Col: 24},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 102, Col: 24},
+			{Kind: gpu.SliceSite, File: "forward.go", Line: 33, Col: 24},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 82, Col: 3},
+			{Kind: gpu.IndexSite, File: "context.go", Line: 31, Col: 16},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 85, Col: 3},
 			{Kind: gpu.IndexSite, File: "rank.go", Line: 109, Col: 23},
 			{Kind: gpu.IndexSite, File: "rank.go", Line: 117, Col: 35},
 			{Kind: gpu.IndexSite, File: "rank.go", Line: 117, Col: 22},
@@ -77,14 +79,14 @@ var quernRankActor = gpu.NewKernel(gpu.KernelInfo{
 			{Kind: gpu.PanicSite, File: "group.go", Line: 33, Col: 3, Text: "group has no member of this number"},
 			{Kind: gpu.IndexSite, File: "group.go", Line: 35, Col: 61},
 			{Kind: gpu.IndexSite, File: "group.go", Line: 35, Col: 43},
-			{Kind: gpu.IndexSite, File: "context.go", Line: 55, Col: 3},
-			{Kind: gpu.IndexSite, File: "context.go", Line: 59, Col: 2},
+			{Kind: gpu.IndexSite, File: "context.go", Line: 58, Col: 3},
+			{Kind: gpu.IndexSite, File: "context.go", Line: 62, Col: 2},
 			{Kind: gpu.IndexSite, File: "rank.go", Line: 179, Col: 5},
 			{Kind: gpu.IndexSite, File: "rank.go", Line: 188, Col: 28},
 			{Kind: gpu.DivideSite, File: "rank.go", Line: 220, Col: 45},
 			{Kind: gpu.IndexSite, File: "rank.go", Line: 222, Col: 11},
 			{Kind: gpu.DivideSite, File: "rank.go", Line: 222, Col: 37},
-			{Kind: gpu.IndexSite, File: "context.go", Line: 29, Col: 60},
+			{Kind: gpu.IndexSite, File: "context.go", Line: 31, Col: 60},
 		}},
 	},
 	Block:  gpu.Dim3{X: 32, Y: 1, Z: 1},
@@ -212,19 +214,19 @@ func quernHostRankActor(r *host2.Run) {
 	cells := host2.Dynamic[actor.Cell[message, ranks]](r, 1)
 	var in2 *message
 	var out2 *ranks
-	var t214 *part
+	var t213 *part
 	var t34 *message
-	var t44 *ranks
+	var t46 *ranks
 	t1s := host2.Scratch[*actor.Context](r, 4, r.BlockDim.Count())
 	var side uint32
 	var t35 uint32
-	var result09 kernel.Action
+	var result08 kernel.Action
 	var i2 int
 	var t164 *part
 	t15s := host2.Scratch[*actor.Context](r, 5, r.BlockDim.Count())
 	var t36 uint32
-	var t46 uint32
-	var t56 int64
+	var t48 uint32
+	var t57 int64
 	var mark uint32
 	var number2 uint32
 	var refused int64
@@ -232,13 +234,13 @@ func quernHostRankActor(r *host2.Run) {
 	var t2111 uint32 = 32
 	var side2 uint32
 	var complete bool
-	var t175 *part
-	var t148 uint32
-	var t236 uint32
+	var t174 *part
+	var t159 uint32
+	var t231 uint32
 	var side3 uint32
 	var step uint32
 	var t38 int64
-	var t47 int64
+	var t411 int64
 	var dangling int64
 	var change int64
 	var result2 kernel.Action
@@ -246,13 +248,13 @@ func quernHostRankActor(r *host2.Run) {
 	var forwards bool
 	var stops bool
 	var last bool
-	t910 := shape.OutAt
+	t914 := shape.OutAt
 	t1010 := shape.OutAt + shape.Out - 3
 	t50 := shape.OutAt
 	t51 := shape.OutAt + shape.Out - 3
 	t2310 := shape.Stride
-	t256 := shape.OutAt
-	t266 := shape.OutAt + shape.Out - 3
+	t254 := shape.OutAt
+	t264 := shape.OutAt + shape.Out - 3
 	for r.Next() {
 		blockX := r.BlockIdx.X
 		t1 := blockX + int(shape.First)
@@ -351,9 +353,9 @@ func quernHostRankActor(r *host2.Run) {
 //line alone.go:58
 				out2 = &cells[0].Out
 //line quern_gen.go:13
-				t214 = state
+				t213 = state
 				t34 = in2
-				t44 = out2
+				t46 = out2
 				for threadZ := range 1 {
 					for threadY := range 1 {
 						first3 := (threadZ*1 + threadY) * 32
@@ -370,11 +372,11 @@ func quernHostRankActor(r *host2.Run) {
 					t35 = t34.Kind
 					if t35 == 4 {
 //line rank.go:114
-						result09 = 1
+						result08 = 1
 						for threadZ := range 1 {
 							for threadY := range 1 {
 								r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-								quernRow6RankActor(r, t34, t214, t44)
+								quernRow6RankActor(r, t34, t213, t46)
 							}
 						}
 						break
@@ -382,14 +384,14 @@ func quernHostRankActor(r *host2.Run) {
 						for threadZ := range 1 {
 							for threadY := range 1 {
 								r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-								quernRow7RankActor(r, t35, t34, t214, side)
+								quernRow7RankActor(r, t35, t34, t213, side)
 							}
 						}
 					}
 					for threadZ := range 1 {
 						for threadY := range 1 {
 							r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-							quernRow8RankActor(r, t34, t214, side)
+							quernRow8RankActor(r, t34, t213, side)
 						}
 					}
 //line rank.go:135
@@ -397,10 +399,10 @@ func quernHostRankActor(r *host2.Run) {
 					for ; i2 < 2; i2++ {
 						r.ThreadIdx = kernel.Dim3{}
 //line rank.go:136
-						if t214.Running == 0 {
+						if t213.Running == 0 {
 							break
 						}
-						t164 = t214
+						t164 = t213
 						for threadZ := range 1 {
 							for threadY := range 1 {
 								first4 := (threadZ*1 + threadY) * 32
@@ -412,13 +414,13 @@ func quernHostRankActor(r *host2.Run) {
 						t36 = t164.Step + 1
 						r.ThreadIdx = kernel.Dim3{}
 //line rank.go:155
-						t46 = t164.Chunks + t164.Parts
+						t48 = t164.Chunks + t164.Parts
 						r.ThreadIdx = kernel.Dim3{}
 //line rank.go:155
-						t56 = t164.Refused
+						t57 = t164.Refused
 						mark = t36
-						number2 = t46
-						refused = t56
+						number2 = t48
+						refused = t57
 //line rank.go:156
 						i3 = 0
 						for ; i3 < 4; i3++ {
@@ -450,55 +452,55 @@ func quernHostRankActor(r *host2.Run) {
 						}
 						r.ThreadIdx = kernel.Dim3{}
 //line rank.go:140
-						side2 = t214.Step & 1
+						side2 = t213.Step & 1
 						r.ThreadIdx = kernel.Dim3{}
 //line rank.go:141
-						complete = t214.First == t214.Chunks+t214.Parts && t214.Arrived[side2] == t214.Expected
+						complete = t213.First == t213.Chunks+t213.Parts && t213.Arrived[side2] == t213.Expected
 //line rank.go:143
 						if !complete {
 							break
 						}
-						t175 = t214
+						t174 = t213
 						r.ThreadIdx = kernel.Dim3{}
 //line rank.go:207
-						t148 = t175.Step & 1
+						t159 = t174.Step & 1
 						r.ThreadIdx = kernel.Dim3{}
 //line rank.go:207
-						t236 = t175.Step
-						side3 = t148
-						step = t236
+						t231 = t174.Step
+						side3 = t159
+						step = t231
 						r.ThreadIdx = kernel.Dim3{}
 //line rank.go:208
-						t38 = t175.AllDangling[side3]
+						t38 = t174.AllDangling[side3]
 						r.ThreadIdx = kernel.Dim3{}
 //line rank.go:208
-						t47 = t175.AllChange[side3]
+						t411 = t174.AllChange[side3]
 						dangling = t38
-						change = t47
+						change = t411
 						for threadZ := range 1 {
 							for threadY := range 1 {
 								r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-								quernRow13RankActor(r, t175, side3, change, step)
+								quernRow13RankActor(r, t174, side3, change, step)
 							}
 						}
 						for threadZ := range 1 {
 							for threadY := range 1 {
 								r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-								quernRow14RankActor(r, t175, side3, dangling)
+								quernRow14RankActor(r, t174, side3, dangling)
 							}
 						}
 						for threadZ := range 1 {
 							for threadY := range 1 {
 								r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-								quernRow15RankActor(r, t175, step)
+								quernRow15RankActor(r, t174, step)
 							}
 						}
 					}
 //line rank.go:148
-					result09 = 0
+					result08 = 0
 				}
 //line quern_gen.go:13
-				result2 = result09
+				result2 = result08
 //line alone.go:58
 				outcome = uint32(result2)
 				for threadZ := range 1 {
@@ -523,7 +525,7 @@ func quernHostRankActor(r *host2.Run) {
 				for threadY := range 1 {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 					first8 := (threadZ*1 + threadY) * 32
-					quernRow17RankActor(r, cs, first8, begins, borns, source2, box, sh, out, result, &shape, words, t910, t1010, cursor, forwards, t50, t51, last, command, in, mail, t2310, t256, t266)
+					quernRow17RankActor(r, cs, first8, begins, borns, source2, box, sh, out, result, &shape, words, t914, t1010, cursor, forwards, t50, t51, last, command, in, mail, t2310, t254, t264)
 				}
 			}
 //line alone.go:88
@@ -615,55 +617,85 @@ func quernRow1RankActor(r *host2.Run, cs []actor.Context, first int, begins, bor
 					list := int(t82[11])
 					count := uint32(t72.Post[list])
 					for i := t102; i < count; i++ {
-						box2 := uint32(t72.Post[list+1+int(i)])
-						t16 := t72
-						t26 := box2
+						t16 := uint32(t72.Post[list+1+int(i)])
+//line send.go:27
+						if !(t72.To.Box == t16) {
+//line send.go:30
+							t17 := int(t16) * 16
+							t26 := (int(t16) + 1) * 16
+//line send.go:30
+							b := t72.Post[t17:t26]
+							loaded := host2.Load(r, &b[0])
+//line send.go:31
+							loaded2 := host2.Load(r, &b[8])
+							loaded3 := host2.Load(r, &b[10])
+//line send.go:31
+							t72.To = actor.Target{Box: t16, Tail: loaded, Head: loaded2, Ring: b[14], Step: b[12], Slots: uint32(b[11]), Kind: uint32(b[13]), Closed: uint32(loaded3)}
+						}
+//line alone.go:193
+						t27 := t72
 						var ticket uint32
 						var room uint32
 					block2:
 						switch {
 						default:
-//line send.go:14
-							t17 := int(t26) * 16
-							t27 := (int(t26) + 1) * 16
-//line send.go:14
-							b := t16.Post[t17:t27]
-							var room2 uint32
-							for slots2 := uint32(b[11]); ; {
-								loaded := host2.Load(r, &b[0])
-								tail := loaded
-//line send.go:18
-								loaded2 := host2.Load(r, &b[8])
-								head := loaded2
-//line send.go:19
-								loaded3 := host2.Load(r, &b[10])
-								if loaded3 != 0 {
-//line send.go:20
-									room2 = 2
-									break
+//line send.go:43
+							box2 := int(t27.To.Box)
+							t18 := box2 * 16
+							t28 := (box2 + 1) * 16
+//line send.go:44
+							b2 := t27.Post[t18:t28]
+							loaded4 := host2.Load(r, &b2[10])
+							closed := uint32(loaded4)
+//line send.go:46
+							var room2 uint32 = 2
+							for t27.To.Closed == 0 || closed == 0 {
+								if uint32(t27.To.Tail)-uint32(t27.To.Head) >= t27.To.Slots {
+									t43 := t27
+									t53 := t27
+//line send.go:49
+									loaded5 := host2.Load(r, &b2[0])
+									t73 := loaded5
+//line send.go:49
+									loaded6 := host2.Load(r, &b2[8])
+									t93 := loaded6
+//line send.go:49
+									t43.To.Tail = t73
+//line send.go:49
+									t53.To.Head = t93
+									if uint32(t27.To.Tail)-uint32(t27.To.Head) >= t27.To.Slots && t27.To.Kind == 1 {
+										loaded7 := host2.Load(r, &t27.Host[b2[15]+1])
+//line send.go:51
+										t27.To.Head = loaded7
+										kernel.StoreRelaxed(&b2[8], t27.To.Head)
+									}
+									if uint32(t27.To.Tail)-uint32(t27.To.Head) >= t27.To.Slots {
+										room2 = 1
+										break
+									}
 								}
-								if uint32(tail)-uint32(head) >= slots2 && b[13] == 1 {
-									loaded4 := host2.Load(r, &t16.Host[b[15]+1])
-									head = loaded4
-//line send.go:25
-									kernel.StoreRelaxed(&b[8], head)
-								}
-								if uint32(tail)-uint32(head) >= slots2 {
-									room2 = 1
-									break
-								}
-//line send.go:33
-								old := kernel.AtomicCompareAndSwap(&b[0], tail, tail+1)
-								if old == tail {
-//line send.go:34
-									t83 := uint32(tail)
-									ticket = t83
+//line send.go:61
+								old := kernel.AtomicCompareAndSwap(&b2[0], t27.To.Tail, t27.To.Tail+1)
+								tail := old
+//line send.go:62
+								if tail == t27.To.Tail {
+									t122 := t27
+									t132 := t27
+									t142 := tail + 1
+									t152 := closed
+//line send.go:63
+									t122.To.Tail = t142
+//line send.go:63
+									t132.To.Closed = t152
+									t162 := uint32(tail)
+									ticket = t162
 									room = 0
 									break block2
 								}
+//line send.go:66
+								t27.To.Tail = tail
 							}
-//line send.go:37
-							atomic.AddUint64(&b[1], 1)
+							atomic.AddUint64(&b2[1], 1)
 							ticket = 0
 							room = room2
 						}
@@ -672,11 +704,11 @@ func quernRow1RankActor(r *host2.Run, cs []actor.Context, first int, begins, bor
 						room3 := room
 //line alone.go:194
 						if room3 == 1 {
-							t53 := int(t82[13])
+							t54 := int(t82[13])
 //line alone.go:195
 							t63 := int(t82[13]) + len(t92) + 1
 //line alone.go:195
-							saved2 := t72.Post[t53:t63]
+							saved2 := t72.Post[t54:t63]
 							for w2 := 0; w2 < len(t92); w2++ {
 								saved2[w2] = uint64(t92[w2])
 							}
@@ -689,81 +721,69 @@ func quernRow1RankActor(r *host2.Run, cs []actor.Context, first int, begins, bor
 						}
 //line alone.go:203
 						if room3 == 0 {
-							t84 := t72
-							t93 := t92
-							t103 := box2
-							t112 := ticket2
+							t83 := t72
+							t94 := t92
+							t103 := ticket2
 //line alone.go:227
-							t18 := t84
-							t28 := t103
-							t33 := t112
-//line send.go:43
-							t19 := int(t28) * 16
-							t29 := (int(t28) + 1) * 16
-//line send.go:43
-							b2 := t18.Post[t19:t29]
-							result04 := int(b2[14] + uint64(t33&(uint32(b2[11])-1))*b2[12])
+							t19 := t103
+//line send.go:37
+							result04 := int(t83.To.Ring + uint64(t19&(t83.To.Slots-1))*t83.To.Step)
 //line alone.go:227
-							t54 := result04
-							t64 := uint64(t112+1) << 32
-							slot := t54
-							tag := t64
+							t33 := result04
+							t44 := uint64(t103+1) << 32
+							slot := t33
+							tag := t44
 //line alone.go:228
-							t73 := t84
-							t85 := t103
-//line send.go:48
-							result05 := t73.Post[int(t85)*16+13]
-//line alone.go:228
-							if result05 == 1 {
-								t104 := t84
-								t113 := slot
-								t122 := tag
-//line send.go:61
-								t110 := t113
-								t210 := t113 + 4
-//line send.go:61
-								h := t104.Host[t110:t210]
-								kernel.StoreRelaxed(&h[0], t122|uint64(t104.ID<<8|128))
-								kernel.StoreRelaxed(&h[1], t122)
-								kernel.StoreRelaxed(&h[2], t122|uint64(t104.Words[t104.At+2]))
-								kernel.StoreRelaxed(&h[3], t122|uint64(t104.Words[t104.At+3]))
+							if t83.To.Kind == 1 {
+								t55 := t83
+								t64 := slot
+								t74 := tag
+//line send.go:83
+								t110 := t64
+								t29 := t64 + 4
+//line send.go:83
+								h := t55.Host[t110:t29]
+								kernel.StoreRelaxed(&h[0], t74|uint64(t55.ID<<8|128))
+								kernel.StoreRelaxed(&h[1], t74)
+								kernel.StoreRelaxed(&h[2], t74|uint64(t55.Words[t55.At+2]))
+								kernel.StoreRelaxed(&h[3], t74|uint64(t55.Words[t55.At+3]))
 //line alone.go:230
-								for w3 := 0; w3 < len(t93); w3++ {
-									kernel.StoreRelaxed(&t84.Host[slot+4+w3], tag|uint64(t93[w3]))
+								for w3 := 0; w3 < len(t94); w3++ {
+									kernel.StoreRelaxed(&t83.Host[slot+4+w3], tag|uint64(t94[w3]))
 								}
 							} else {
 //line alone.go:235
-								t132 := t84
-								t142 := slot
-								t152 := tag
-//line send.go:52
-								t111 := t142
-								t211 := t142 + 4
-//line send.go:52
-								h2 := t132.Post[t111:t211]
-								kernel.StoreRelaxed(&h2[0], t152|uint64(t132.ID<<8|128))
-								kernel.StoreRelaxed(&h2[1], t152)
-								kernel.StoreRelaxed(&h2[2], t152|uint64(t132.Words[t132.At+2]))
-								kernel.StoreRelaxed(&h2[3], t152|uint64(t132.Words[t132.At+3]))
+								t84 := t83
+								t95 := slot
+								t104 := tag
+//line send.go:74
+								t111 := t95
+								t210 := t95 + 4
+//line send.go:74
+								h2 := t84.Post[t111:t210]
+								kernel.StoreRelaxed(&h2[0], t104|uint64(t84.ID<<8|128))
+								kernel.StoreRelaxed(&h2[1], t104)
+								kernel.StoreRelaxed(&h2[2], t104|uint64(t84.Words[t84.At+2]))
+								kernel.StoreRelaxed(&h2[3], t104|uint64(t84.Words[t84.At+3]))
 //line alone.go:236
-								for w4 := 0; w4 < len(t93); w4++ {
-									kernel.StoreRelaxed(&t84.Post[slot+4+w4], tag|uint64(t93[w4]))
+								for w4 := 0; w4 < len(t94); w4++ {
+									kernel.StoreRelaxed(&t83.Post[slot+4+w4], tag|uint64(t94[w4]))
 								}
-								t162 := t84
-								t172 := t103
-//line send.go:70
-								if !(t162.Wakes == 0) {
-//line send.go:75
+								t112 := t83
+//line send.go:92
+								if !(t112.Wakes == 0) {
+//line send.go:97
 									kernel.Fence()
-									t114 := int(t172) * 16
-									t212 := (int(t172) + 1) * 16
-//line send.go:76
-									b3 := t162.Post[t114:t212]
-									loaded5 := host2.Load(r, &b3[9])
-									if loaded5 != 0 {
-//line send.go:78
-										kernel.StoreRelaxed(&t162.Host[b3[15]], 1)
-										kernel.StoreRelaxed(&t162.Host[0], 1)
+									box3 := int(t112.To.Box)
+									t113 := box3 * 16
+									t211 := (box3 + 1) * 16
+//line send.go:99
+									b3 := t112.Post[t113:t211]
+									loaded8 := host2.Load(r, &b3[9])
+									if loaded8 != 0 {
+//line send.go:101
+										kernel.StoreRelaxed(&t112.Host[b3[15]], 1)
+										kernel.StoreRelaxed(&t112.Host[0], 1)
 									}
 								}
 							}
@@ -787,8 +807,8 @@ func quernRow1RankActor(r *host2.Run, cs []actor.Context, first int, begins, bor
 				switch {
 				default:
 //line alone.go:103
-					loaded6 := host2.Load(r, &t292[0])
-					ordered := loaded6
+					loaded9 := host2.Load(r, &t292[0])
+					ordered := loaded9
 //line alone.go:104
 					sh.Asked[0] = uint32(ordered)
 					if !(sh.Asked[0] != 0) {
@@ -796,9 +816,9 @@ func quernRow1RankActor(r *host2.Run, cs []actor.Context, first int, begins, bor
 						hint := uint32(ordered >> 32)
 //line alone.go:108
 						if hint != sh.Hint[0] {
-							t43 := hint
+							t45 := hint
 //line alone.go:109
-							sh.Hint[0] = t43
+							sh.Hint[0] = t45
 //line alone.go:109
 							sh.Higher[0] = 1
 						}
@@ -812,28 +832,28 @@ func quernRow1RankActor(r *host2.Run, cs []actor.Context, first int, begins, bor
 								}
 								next := t30[level]
 								t65 := level
-								var result06 uint32
+								var result05 uint32
 								switch {
 								default:
-//line serve.go:64
+//line serve.go:82
 									if t65 == 4 {
-										result06 = 0
+										result05 = 0
 										break
-//line serve.go:66
+//line serve.go:84
 									} else if t65 < 4 {
-										result06 = shape.Slots + t65*shape.SideSlots
+										result05 = shape.Slots + t65*shape.SideSlots
 										break
 									}
-//line serve.go:69
-									result06 = shape.Slots + (t65-1)*shape.SideSlots
+//line serve.go:87
+									result05 = shape.Slots + (t65-1)*shape.SideSlots
 								}
 //line alone.go:118
-								at := (result06 + next&(shape.SideSlots-1)) * shape.InStep
-								loaded7 := host2.Load(r, &t322[at])
-								if uint32(loaded7>>32) == next+1 {
+								at := (result05 + next&(shape.SideSlots-1)) * shape.InStep
+								loaded10 := host2.Load(r, &t322[at])
+								if uint32(loaded10>>32) == next+1 {
 //line alone.go:120
-									t94 := level
-									source = t94
+									t96 := level
+									source = t96
 									sides = 1
 								}
 							}
@@ -842,16 +862,16 @@ func quernRow1RankActor(r *host2.Run, cs []actor.Context, first int, begins, bor
 						}
 						if source == 9 || source < 4 {
 							next2 := t30[4]
-							loaded8 := host2.Load(r, &t322[next2&(shape.Slots-1)*shape.InStep])
-							middle := uint32(loaded8>>32) == next2+1
+							loaded11 := host2.Load(r, &t322[next2&(shape.Slots-1)*shape.InStep])
+							middle := uint32(loaded11>>32) == next2+1
 //line alone.go:128
 							posted := false
-							slots3 := uint32(t31[11])
-							if slots3 != 0 {
+							slots2 := uint32(t31[11])
+							if slots2 != 0 {
 //line alone.go:130
 								next3 := uint32(t31[8])
-								loaded9 := host2.Load(r, &t332[next3&(slots3-1)*shape.InStep])
-								posted = uint32(loaded9>>32) == next3+1
+								loaded12 := host2.Load(r, &t332[next3&(slots2-1)*shape.InStep])
+								posted = uint32(loaded12>>32) == next3+1
 							}
 							if posted && !(middle && t30[8] == 8) {
 								source = 8
@@ -876,41 +896,41 @@ func quernRow1RankActor(r *host2.Run, cs []actor.Context, first int, begins, bor
 //line alone.go:148
 								sh.Ticket = t30[source]
 								t163 := source
-								var result07 uint32
+								var result06 uint32
 								switch {
 								default:
-//line serve.go:64
+//line serve.go:82
 									if t163 == 4 {
-										result07 = 0
+										result06 = 0
 										break
-//line serve.go:66
+//line serve.go:84
 									} else if t163 < 4 {
-										result07 = shape.Slots + t163*shape.SideSlots
+										result06 = shape.Slots + t163*shape.SideSlots
 										break
 									}
-//line serve.go:69
-									result07 = shape.Slots + (t163-1)*shape.SideSlots
+//line serve.go:87
+									result06 = shape.Slots + (t163-1)*shape.SideSlots
 								}
 //line alone.go:149
 								t192 := source
-								var result08 uint32
-//line serve.go:74
+								var result07 uint32
+//line serve.go:92
 								if t192 == 4 {
-									result08 = shape.Slots
+									result07 = shape.Slots
 								} else {
-									result08 = shape.SideSlots
+									result07 = shape.SideSlots
 								}
 //line alone.go:149
-								at2 = (result07 + sh.Ticket&(result08-1)) * shape.InStep
+								at2 = (result06 + sh.Ticket&(result07-1)) * shape.InStep
 							}
-							t213 := at2
+							t212 := at2
 							t222 := at2 + shape.In
 //line alone.go:151
-							slot2 := ring[t213:t222]
+							slot2 := ring[t212:t222]
 							cell := words[:t232]
 							for w5 := 0; w5 < len(slot2); w5++ {
-								loaded10 := host2.Load(r, &slot2[w5])
-								v := loaded10
+								loaded13 := host2.Load(r, &slot2[w5])
+								v := loaded13
 //line alone.go:155
 								if uint32(v>>32) != sh.Ticket+1 {
 									break block3
@@ -982,85 +1002,85 @@ func quernRow5RankActor(r *host2.Run, cs2 []*actor.Context, first3 int, t1s []*a
 	for threadX := range 32 {
 		c2 := cRow2[threadX]
 //line quern_gen.go:13
-		t115 := c2
-		t1Row[threadX] = t115
+		t114 := c2
+		t1Row[threadX] = t114
 	}
 }
 
 //go:noinline
-func quernRow6RankActor(r *host2.Run, t34 *message, t214 *part, t44 *ranks) {
+func quernRow6RankActor(r *host2.Run, t34 *message, t213 *part, t46 *ranks) {
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
-		t116 := uint32(threadX)
-		t215 := threadX == 0
+		t115 := uint32(threadX)
+		t214 := threadX == 0
 //line rank.go:108
-		v2 := t34.From + t116
+		v2 := t34.From + t115
 //line rank.go:108
-		if t116 < 8 && v2 < t214.Vertices {
-			t44.Rank[t116] = t214.Rank[v2]
+		if t115 < 8 && v2 < t213.Vertices {
+			t46.Rank[t115] = t213.Rank[v2]
 		}
-		if t215 {
-			t45 := t44
-			t55 := t44
-			t66 := t44
-			t74 := t44
-			t86 := t44
+		if t214 {
+			t47 := t46
+			t56 := t46
+			t66 := t46
+			t75 := t46
+			t85 := t46
 //line rank.go:112
-			t95 := t214.Converged
+			t97 := t213.Converged
 //line rank.go:112
-			t105 := t214.Step
+			t105 := t213.Step
 //line rank.go:112
-			t117 := t214.Sent
+			t116 := t213.Sent
 //line rank.go:112
-			t124 := t214.Refused
+			t124 := t213.Refused
 //line rank.go:112
-			t134 := t214.LastChange
+			t134 := t213.LastChange
 //line rank.go:112
-			t45.Converged = t95
+			t47.Converged = t97
 //line rank.go:112
-			t55.Step = t105
+			t56.Step = t105
 //line rank.go:112
-			t66.Sent = t117
+			t66.Sent = t116
 //line rank.go:112
-			t74.Refused = t124
+			t75.Refused = t124
 //line rank.go:112
-			t86.Change = t134
+			t85.Change = t134
 		}
 	}
 }
 
 //go:noinline
-func quernRow7RankActor(r *host2.Run, t35 uint32, t34 *message, t214 *part, side uint32) {
+func quernRow7RankActor(r *host2.Run, t35 uint32, t34 *message, t213 *part, side uint32) {
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
-		t116 := uint32(threadX)
+		t115 := uint32(threadX)
 //line rank.go:115
 		if t35 == 0 {
-			if t116 < t34.Count {
-				atomic.AddInt64(&t214.Next[side][t34.Target[t116]], t34.Value[t116])
+			if t115 < t34.Count {
+				atomic.AddInt64(&t213.Next[side][t34.Target[t115]], t34.Value[t115])
 			}
 		}
 	}
 }
 
 //go:noinline
-func quernRow8RankActor(r *host2.Run, t34 *message, t214 *part, side uint32) {
+func quernRow8RankActor(r *host2.Run, t34 *message, t213 *part, side uint32) {
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
-		t215 := threadX == 0
+		t214 := threadX == 0
 //line rank.go:120
-		if t215 {
+		if t214 {
 			t144 := t34.Kind
 			if t144 == 0 {
-				t214.Arrived[side]++
+				t213.Arrived[side]++
 			} else if t144 == 1 {
-				t214.Arrived[side]++
-				t214.AllDangling[side] += t34.Value[0]
-				t214.AllChange[side] += t34.Value[1]
+				t213.Arrived[side]++
+				t213.AllDangling[side] += t34.Value[0]
+				t213.AllChange[side] += t34.Value[1]
 			} else if t144 == 2 {
-				t214.Ticking = 0
+				t213.Ticking = 0
 			} else if t144 == 3 {
-				t214.Running = 1
+				t213.Running = 1
 			}
 		}
 	}
@@ -1071,9 +1091,9 @@ func quernRow9RankActor(r *host2.Run, t1s []*actor.Context, first4 int, t15s []*
 	t1Row := t1s[first4:][:32]
 	t15Row := t15s[first4:][:32]
 	for threadX := range 32 {
-		t115 := t1Row[threadX]
+		t114 := t1Row[threadX]
 //line rank.go:139
-		t153 := t115
+		t153 := t114
 		t15Row[threadX] = t153
 	}
 }
@@ -1084,38 +1104,38 @@ func quernRow10RankActor(r *host2.Run, t15s []*actor.Context, first5 int, t164 *
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		t153 := t15Row[threadX]
-		t118 := uint32(threadX)
+		t117 := uint32(threadX)
 //line rank.go:160
-		i4 := t164.First + t118
+		i4 := t164.First + t117
 		if i4 < number2 && t164.Done[i4] != mark {
 			m := message{Step: t164.Step}
 			to := i4 - t164.Chunks
 			if i4 < t164.Chunks {
 				t67 := t164
-				t75 := i4
+				t76 := i4
 //line rank.go:165
-				_ = t67.Chunk[t75]
+				_ = t67.Chunk[t76]
 //line rank.go:165
-				edges := &t67.Chunk[t75]
+				edges := &t67.Chunk[t76]
 				to = edges.To
 				m.Count = edges.Count
 				for k := 0; k < 8; k++ {
 					if uint32(k) < edges.Count {
 						v3 := edges.Source[k]
-						t87 := k
+						t86 := k
 //line rank.go:171
-						_ = m.Value[t87]
-						t96 := k
+						_ = m.Value[t86]
+						t98 := k
 //line rank.go:171
-						_ = m.Target[t96]
+						_ = m.Target[t98]
 //line rank.go:171
 						t106 := t164.Rank[v3] / int64(t164.Degree[v3])
 //line rank.go:171
-						t119 := edges.Target[k]
+						t118 := edges.Target[k]
 //line rank.go:171
-						m.Value[t87] = t106
+						m.Value[t86] = t106
 //line rank.go:171
-						m.Target[t96] = t119
+						m.Target[t98] = t118
 					}
 				}
 			} else {
@@ -1135,168 +1155,188 @@ func quernRow10RankActor(r *host2.Run, t15s []*actor.Context, first5 int, t164 *
 //line group.go:32
 			t37 := t165 < 0
 			if !t37 {
-				t120 := t154
+				t119 := t154
 //line group.go:32
-				result010 := g.Len(t120)
-				t37 = t165 >= result010
+				result09 := g.Len(t119)
+				t37 = t165 >= result09
 			}
 			if t37 {
 //line group.go:33
 				host2.Fail(r, "group has no member of this number")
 			}
-			loaded11 := host2.Load(r, &t154.Post[int(uint32(t154.Post[g.Place]))+t165])
-			result011 := actor.Ref[message]{Mailbox: uint32(loaded11)}
+			loaded14 := host2.Load(r, &t154.Post[int(uint32(t154.Post[g.Place]))+t165])
+			result010 := actor.Ref[message]{Mailbox: uint32(loaded14)}
 //line rank.go:178
-			t182 := result011
+			t182 := result010
 			t193 := &m
-			var result012 bool
-//line context.go:45
+			var result011 bool
+//line context.go:47
 			if t182.Mailbox == 0 {
-				result012 = false
+				result011 = false
 			} else {
-				t121 := t145
-				t216 := t182.Mailbox
+				t120 := t182.Mailbox
+//line send.go:27
+				if !(t145.To.Box == t120) {
+//line send.go:30
+					t121 := int(t120) * 16
+					t215 := (int(t120) + 1) * 16
+//line send.go:30
+					b4 := t145.Post[t121:t215]
+					loaded15 := host2.Load(r, &b4[0])
+//line send.go:31
+					loaded16 := host2.Load(r, &b4[8])
+					loaded17 := host2.Load(r, &b4[10])
+//line send.go:31
+					t145.To = actor.Target{Box: t120, Tail: loaded15, Head: loaded16, Ring: b4[14], Step: b4[12], Slots: uint32(b4[11]), Kind: uint32(b4[13]), Closed: uint32(loaded17)}
+				}
+//line context.go:51
+				t216 := t145
 				var ticket3 uint32
 				var room4 uint32
 			block7:
 				switch {
 				default:
-//line send.go:14
-					t126 := int(t216) * 16
-					t217 := (int(t216) + 1) * 16
-//line send.go:14
-					b4 := t121.Post[t126:t217]
-					var room5 uint32
-					for slots4 := uint32(b4[11]); ; {
-						loaded12 := host2.Load(r, &b4[0])
-						tail2 := loaded12
-//line send.go:18
-						loaded13 := host2.Load(r, &b4[8])
-						head2 := loaded13
-//line send.go:19
-						loaded14 := host2.Load(r, &b4[10])
-						if loaded14 != 0 {
-//line send.go:20
-							room5 = 2
-							break
+//line send.go:43
+					box4 := int(t216.To.Box)
+					t126 := box4 * 16
+					t217 := (box4 + 1) * 16
+//line send.go:44
+					b5 := t216.Post[t126:t217]
+					loaded18 := host2.Load(r, &b5[10])
+					closed2 := uint32(loaded18)
+//line send.go:46
+					var room5 uint32 = 2
+					for t216.To.Closed == 0 || closed2 == 0 {
+						if uint32(t216.To.Tail)-uint32(t216.To.Head) >= t216.To.Slots {
+							t49 := t216
+							t58 := t216
+//line send.go:49
+							loaded19 := host2.Load(r, &b5[0])
+							t77 := loaded19
+//line send.go:49
+							loaded20 := host2.Load(r, &b5[8])
+							t99 := loaded20
+//line send.go:49
+							t49.To.Tail = t77
+//line send.go:49
+							t58.To.Head = t99
+							if uint32(t216.To.Tail)-uint32(t216.To.Head) >= t216.To.Slots && t216.To.Kind == 1 {
+								loaded21 := host2.Load(r, &t216.Host[b5[15]+1])
+//line send.go:51
+								t216.To.Head = loaded21
+								kernel.StoreRelaxed(&b5[8], t216.To.Head)
+							}
+							if uint32(t216.To.Tail)-uint32(t216.To.Head) >= t216.To.Slots {
+								room5 = 1
+								break
+							}
 						}
-						if uint32(tail2)-uint32(head2) >= slots4 && b4[13] == 1 {
-							loaded15 := host2.Load(r, &t121.Host[b4[15]+1])
-							head2 = loaded15
-//line send.go:25
-							kernel.StoreRelaxed(&b4[8], head2)
-						}
-						if uint32(tail2)-uint32(head2) >= slots4 {
-							room5 = 1
-							break
-						}
-//line send.go:33
-						old2 := kernel.AtomicCompareAndSwap(&b4[0], tail2, tail2+1)
-						if old2 == tail2 {
-//line send.go:34
-							t88 := uint32(tail2)
-							ticket3 = t88
+//line send.go:61
+						old2 := kernel.AtomicCompareAndSwap(&b5[0], t216.To.Tail, t216.To.Tail+1)
+						tail2 := old2
+//line send.go:62
+						if tail2 == t216.To.Tail {
+							t127 := t216
+							t136 := t216
+							t146 := tail2 + 1
+							t155 := closed2
+//line send.go:63
+							t127.To.Tail = t146
+//line send.go:63
+							t136.To.Closed = t155
+							t166 := uint32(tail2)
+							ticket3 = t166
 							room4 = 0
 							break block7
 						}
+//line send.go:66
+						t216.To.Tail = tail2
 					}
-//line send.go:37
-					atomic.AddUint64(&b4[1], 1)
+					atomic.AddUint64(&b5[1], 1)
 					ticket3 = 0
 					room4 = room5
 				}
-//line context.go:48
+//line context.go:51
 				ticket4 := ticket3
 				room6 := room4
-//line context.go:49
-				if room6 != 0 {
-					result012 = false
-				} else {
-					t57 := t145
-					t68 := t182.Mailbox
-					t76 := ticket4
-//line send.go:43
-					t127 := int(t68) * 16
-					t218 := (int(t68) + 1) * 16
-//line send.go:43
-					b5 := t57.Post[t127:t218]
-					result013 := int(b5[14] + uint64(t76&(uint32(b5[11])-1))*b5[12])
 //line context.go:52
-					t97 := result013
-					t107 := uint64(ticket4+1) << 32
-					slot3 := t97
-					tag2 := t107
-//line context.go:53
-					t1110 := t145
-					t128 := t182.Mailbox
-//line send.go:48
-					result014 := t1110.Post[int(t128)*16+13]
-//line context.go:53
-					if result014 == 1 {
-						t146 := t145
-						t155 := slot3
-						t166 := tag2
-//line send.go:61
-						t129 := t155
-						t219 := t155 + 4
-//line send.go:61
-						h3 := t146.Host[t129:t219]
-						kernel.StoreRelaxed(&h3[0], t166|uint64(t146.ID<<8|128))
-						kernel.StoreRelaxed(&h3[1], t166)
-						kernel.StoreRelaxed(&h3[2], t166|uint64(t146.Words[t146.At+2]))
-						kernel.StoreRelaxed(&h3[3], t166|uint64(t146.Words[t146.At+3]))
+				if room6 != 0 {
+					result011 = false
+				} else {
+					t59 := ticket4
+//line send.go:37
+					result012 := int(t145.To.Ring + uint64(t59&(t145.To.Slots-1))*t145.To.Step)
 //line context.go:55
-						t173 := t145.Host
-						t183 := slot3 + 4
-						t194 := tag2
-						t202 := t193
-//line context.go:55
-						kernel.PutWords(t173, t183, t194, t202)
-						result012 = true
+					t78 := result012
+					t87 := uint64(ticket4+1) << 32
+					slot3 := t78
+					tag2 := t87
+//line context.go:56
+					if t145.To.Kind == 1 {
+						t910 := t145
+						t107 := slot3
+						t1110 := tag2
+//line send.go:83
+						t128 := t107
+						t218 := t107 + 4
+//line send.go:83
+						h3 := t910.Host[t128:t218]
+						kernel.StoreRelaxed(&h3[0], t1110|uint64(t910.ID<<8|128))
+						kernel.StoreRelaxed(&h3[1], t1110)
+						kernel.StoreRelaxed(&h3[2], t1110|uint64(t910.Words[t910.At+2]))
+						kernel.StoreRelaxed(&h3[3], t1110|uint64(t910.Words[t910.At+3]))
+//line context.go:58
+						t129 := t145.Host
+						t137 := slot3 + 4
+						t147 := tag2
+						t156 := t193
+//line context.go:58
+						kernel.PutWords(t129, t137, t147, t156)
+						result011 = true
 					} else {
-						t2110 := t145
-						t223 := slot3
-						t233 := tag2
-//line send.go:52
-						t130 := t223
-						t220 := t223 + 4
-//line send.go:52
-						h4 := t2110.Post[t130:t220]
-						kernel.StoreRelaxed(&h4[0], t233|uint64(t2110.ID<<8|128))
-						kernel.StoreRelaxed(&h4[1], t233)
-						kernel.StoreRelaxed(&h4[2], t233|uint64(t2110.Words[t2110.At+2]))
-						kernel.StoreRelaxed(&h4[3], t233|uint64(t2110.Words[t2110.At+3]))
-//line context.go:59
-						t242 := t145.Post
-						t253 := slot3 + 4
-						t263 := tag2
-						t272 := t193
-//line context.go:59
-						kernel.PutWords(t242, t253, t263, t272)
-						t283 := t145
-						t294 := t182.Mailbox
-//line send.go:70
-						if !(t283.Wakes == 0) {
-//line send.go:75
+						t167 := t145
+						t172 := slot3
+						t183 := tag2
+//line send.go:74
+						t130 := t172
+						t219 := t172 + 4
+//line send.go:74
+						h4 := t167.Post[t130:t219]
+						kernel.StoreRelaxed(&h4[0], t183|uint64(t167.ID<<8|128))
+						kernel.StoreRelaxed(&h4[1], t183)
+						kernel.StoreRelaxed(&h4[2], t183|uint64(t167.Words[t167.At+2]))
+						kernel.StoreRelaxed(&h4[3], t183|uint64(t167.Words[t167.At+3]))
+//line context.go:62
+						t194 := t145.Post
+						t202 := slot3 + 4
+						t2110 := tag2
+						t223 := t193
+//line context.go:62
+						kernel.PutWords(t194, t202, t2110, t223)
+						t233 := t145
+//line send.go:92
+						if !(t233.Wakes == 0) {
+//line send.go:97
 							kernel.Fence()
-							t131 := int(t294) * 16
-							t221 := (int(t294) + 1) * 16
-//line send.go:76
-							b6 := t283.Post[t131:t221]
-							loaded16 := host2.Load(r, &b6[9])
-							if loaded16 != 0 {
-//line send.go:78
-								kernel.StoreRelaxed(&t283.Host[b6[15]], 1)
-								kernel.StoreRelaxed(&t283.Host[0], 1)
+							box5 := int(t233.To.Box)
+							t131 := box5 * 16
+							t220 := (box5 + 1) * 16
+//line send.go:99
+							b6 := t233.Post[t131:t220]
+							loaded22 := host2.Load(r, &b6[9])
+							if loaded22 != 0 {
+//line send.go:101
+								kernel.StoreRelaxed(&t233.Host[b6[15]], 1)
+								kernel.StoreRelaxed(&t233.Host[0], 1)
 							}
 						}
-//line context.go:61
-						result012 = true
+//line context.go:64
+						result011 = true
 					}
 				}
 			}
 //line rank.go:178
-			if result012 {
+			if result011 {
 				t164.Done[i4] = mark
 				atomic.AddInt64(&t164.Sent, 1)
 			} else {
@@ -1310,9 +1350,9 @@ func quernRow10RankActor(r *host2.Run, t15s []*actor.Context, first5 int, t164 *
 func quernRow11RankActor(r *host2.Run, t2111 uint32, t164 *part, number2, mark uint32) {
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
-		t224 := threadX == 0
+		t221 := threadX == 0
 //line rank.go:186
-		if t224 {
+		if t221 {
 			for i5 := uint32(0); i5 < t2111; i5++ {
 				if t164.First < number2 && t164.Done[t164.First] == mark {
 					t164.First++
@@ -1328,164 +1368,184 @@ func quernRow12RankActor(r *host2.Run, t15s []*actor.Context, first6 int, t164 *
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		t153 := t15Row[threadX]
-		t224 := threadX == 0
+		t221 := threadX == 0
 //line rank.go:195
-		if t224 && t164.First < number2 && t164.Ticking == 0 {
+		if t221 && t164.First < number2 && t164.Ticking == 0 {
 			m2 := message{Kind: 2}
-			t225 := t153
+			t224 := t153
 			t234 := t153
 //line rank.go:197
-			result015 := actor.Self[message](t234)
-			t254 := result015
-			t264 := &m2
-			var result016 bool
-//line context.go:45
-			if t254.Mailbox == 0 {
-				result016 = false
+			result013 := actor.Self[message](t234)
+			t253 := result013
+			t263 := &m2
+			var result014 bool
+//line context.go:47
+			if t253.Mailbox == 0 {
+				result014 = false
 			} else {
-				t136 := t225
-				t226 := t254.Mailbox
+				t138 := t253.Mailbox
+//line send.go:27
+				if !(t224.To.Box == t138) {
+//line send.go:30
+					t139 := int(t138) * 16
+					t225 := (int(t138) + 1) * 16
+//line send.go:30
+					b7 := t224.Post[t139:t225]
+					loaded23 := host2.Load(r, &b7[0])
+//line send.go:31
+					loaded24 := host2.Load(r, &b7[8])
+					loaded25 := host2.Load(r, &b7[10])
+//line send.go:31
+					t224.To = actor.Target{Box: t138, Tail: loaded23, Head: loaded24, Ring: b7[14], Step: b7[12], Slots: uint32(b7[11]), Kind: uint32(b7[13]), Closed: uint32(loaded25)}
+				}
+//line context.go:51
+				t226 := t224
 				var ticket5 uint32
 				var room7 uint32
 			block8:
 				switch {
 				default:
-//line send.go:14
-					t137 := int(t226) * 16
-					t227 := (int(t226) + 1) * 16
-//line send.go:14
-					b7 := t136.Post[t137:t227]
-					var room8 uint32
-					for slots5 := uint32(b7[11]); ; {
-						loaded17 := host2.Load(r, &b7[0])
-						tail3 := loaded17
-//line send.go:18
-						loaded18 := host2.Load(r, &b7[8])
-						head3 := loaded18
-//line send.go:19
-						loaded19 := host2.Load(r, &b7[10])
-						if loaded19 != 0 {
-//line send.go:20
-							room8 = 2
-							break
+//line send.go:43
+					box6 := int(t226.To.Box)
+					t140 := box6 * 16
+					t227 := (box6 + 1) * 16
+//line send.go:44
+					b8 := t226.Post[t140:t227]
+					loaded26 := host2.Load(r, &b8[10])
+					closed3 := uint32(loaded26)
+//line send.go:46
+					var room8 uint32 = 2
+					for t226.To.Closed == 0 || closed3 == 0 {
+						if uint32(t226.To.Tail)-uint32(t226.To.Head) >= t226.To.Slots {
+							t410 := t226
+							t510 := t226
+//line send.go:49
+							loaded27 := host2.Load(r, &b8[0])
+							t79 := loaded27
+//line send.go:49
+							loaded28 := host2.Load(r, &b8[8])
+							t911 := loaded28
+//line send.go:49
+							t410.To.Tail = t79
+//line send.go:49
+							t510.To.Head = t911
+							if uint32(t226.To.Tail)-uint32(t226.To.Head) >= t226.To.Slots && t226.To.Kind == 1 {
+								loaded29 := host2.Load(r, &t226.Host[b8[15]+1])
+//line send.go:51
+								t226.To.Head = loaded29
+								kernel.StoreRelaxed(&b8[8], t226.To.Head)
+							}
+							if uint32(t226.To.Tail)-uint32(t226.To.Head) >= t226.To.Slots {
+								room8 = 1
+								break
+							}
 						}
-						if uint32(tail3)-uint32(head3) >= slots5 && b7[13] == 1 {
-							loaded20 := host2.Load(r, &t136.Host[b7[15]+1])
-							head3 = loaded20
-//line send.go:25
-							kernel.StoreRelaxed(&b7[8], head3)
-						}
-						if uint32(tail3)-uint32(head3) >= slots5 {
-							room8 = 1
-							break
-						}
-//line send.go:33
-						old3 := kernel.AtomicCompareAndSwap(&b7[0], tail3, tail3+1)
-						if old3 == tail3 {
-//line send.go:34
-							t89 := uint32(tail3)
-							ticket5 = t89
+//line send.go:61
+						old3 := kernel.AtomicCompareAndSwap(&b8[0], t226.To.Tail, t226.To.Tail+1)
+						tail3 := old3
+//line send.go:62
+						if tail3 == t226.To.Tail {
+							t1210 := t226
+							t1310 := t226
+							t148 := tail3 + 1
+							t157 := closed3
+//line send.go:63
+							t1210.To.Tail = t148
+//line send.go:63
+							t1310.To.Closed = t157
+							t168 := uint32(tail3)
+							ticket5 = t168
 							room7 = 0
 							break block8
 						}
+//line send.go:66
+						t226.To.Tail = tail3
 					}
-//line send.go:37
-					atomic.AddUint64(&b7[1], 1)
+					atomic.AddUint64(&b8[1], 1)
 					ticket5 = 0
 					room7 = room8
 				}
-//line context.go:48
+//line context.go:51
 				ticket6 := ticket5
 				room9 := room7
-//line context.go:49
-				if room9 != 0 {
-					result016 = false
-				} else {
-					t58 := t225
-					t69 := t254.Mailbox
-					t77 := ticket6
-//line send.go:43
-					t138 := int(t69) * 16
-					t228 := (int(t69) + 1) * 16
-//line send.go:43
-					b8 := t58.Post[t138:t228]
-					result017 := int(b8[14] + uint64(t77&(uint32(b8[11])-1))*b8[12])
 //line context.go:52
-					t98 := result017
-					t108 := uint64(ticket6+1) << 32
-					slot4 := t98
-					tag3 := t108
-//line context.go:53
-					t1111 := t225
-					t1210 := t254.Mailbox
-//line send.go:48
-					result018 := t1111.Post[int(t1210)*16+13]
-//line context.go:53
-					if result018 == 1 {
-						t147 := t225
-						t156 := slot4
-						t167 := tag3
-//line send.go:61
-						t139 := t156
-						t229 := t156 + 4
-//line send.go:61
-						h5 := t147.Host[t139:t229]
-						kernel.StoreRelaxed(&h5[0], t167|uint64(t147.ID<<8|128))
-						kernel.StoreRelaxed(&h5[1], t167)
-						kernel.StoreRelaxed(&h5[2], t167|uint64(t147.Words[t147.At+2]))
-						kernel.StoreRelaxed(&h5[3], t167|uint64(t147.Words[t147.At+3]))
+				if room9 != 0 {
+					result014 = false
+				} else {
+					t511 := ticket6
+//line send.go:37
+					result015 := int(t224.To.Ring + uint64(t511&(t224.To.Slots-1))*t224.To.Step)
 //line context.go:55
-						t174 := t225.Host
-						t184 := slot4 + 4
-						t195 := tag3
-						t203 := t264
-//line context.go:55
-						kernel.PutWords(t174, t184, t195, t203)
-						result016 = true
+					t710 := result015
+					t88 := uint64(ticket6+1) << 32
+					slot4 := t710
+					tag3 := t88
+//line context.go:56
+					if t224.To.Kind == 1 {
+						t912 := t224
+						t108 := slot4
+						t1111 := tag3
+//line send.go:83
+						t141 := t108
+						t228 := t108 + 4
+//line send.go:83
+						h5 := t912.Host[t141:t228]
+						kernel.StoreRelaxed(&h5[0], t1111|uint64(t912.ID<<8|128))
+						kernel.StoreRelaxed(&h5[1], t1111)
+						kernel.StoreRelaxed(&h5[2], t1111|uint64(t912.Words[t912.At+2]))
+						kernel.StoreRelaxed(&h5[3], t1111|uint64(t912.Words[t912.At+3]))
+//line context.go:58
+						t1211 := t224.Host
+						t1311 := slot4 + 4
+						t149 := tag3
+						t158 := t263
+//line context.go:58
+						kernel.PutWords(t1211, t1311, t149, t158)
+						result014 = true
 					} else {
-						t2112 := t225
-						t2210 := slot4
-						t235 := tag3
-//line send.go:52
-						t140 := t2210
-						t230 := t2210 + 4
-//line send.go:52
-						h6 := t2112.Post[t140:t230]
-						kernel.StoreRelaxed(&h6[0], t235|uint64(t2112.ID<<8|128))
-						kernel.StoreRelaxed(&h6[1], t235)
-						kernel.StoreRelaxed(&h6[2], t235|uint64(t2112.Words[t2112.At+2]))
-						kernel.StoreRelaxed(&h6[3], t235|uint64(t2112.Words[t2112.At+3]))
-//line context.go:59
-						t243 := t225.Post
-						t255 := slot4 + 4
-						t265 := tag3
-						t273 := t264
-//line context.go:59
-						kernel.PutWords(t243, t255, t265, t273)
-						t284 := t225
-						t295 := t254.Mailbox
-//line send.go:70
-						if !(t284.Wakes == 0) {
-//line send.go:75
+						t169 := t224
+						t173 := slot4
+						t184 := tag3
+//line send.go:74
+						t150 := t173
+						t229 := t173 + 4
+//line send.go:74
+						h6 := t169.Post[t150:t229]
+						kernel.StoreRelaxed(&h6[0], t184|uint64(t169.ID<<8|128))
+						kernel.StoreRelaxed(&h6[1], t184)
+						kernel.StoreRelaxed(&h6[2], t184|uint64(t169.Words[t169.At+2]))
+						kernel.StoreRelaxed(&h6[3], t184|uint64(t169.Words[t169.At+3]))
+//line context.go:62
+						t195 := t224.Post
+						t203 := slot4 + 4
+						t2112 := tag3
+						t2210 := t263
+//line context.go:62
+						kernel.PutWords(t195, t203, t2112, t2210)
+						t235 := t224
+//line send.go:92
+						if !(t235.Wakes == 0) {
+//line send.go:97
 							kernel.Fence()
-							t141 := int(t295) * 16
-							t231 := (int(t295) + 1) * 16
-//line send.go:76
-							b9 := t284.Post[t141:t231]
-							loaded21 := host2.Load(r, &b9[9])
-							if loaded21 != 0 {
-//line send.go:78
-								kernel.StoreRelaxed(&t284.Host[b9[15]], 1)
-								kernel.StoreRelaxed(&t284.Host[0], 1)
+							box7 := int(t235.To.Box)
+							t151 := box7 * 16
+							t230 := (box7 + 1) * 16
+//line send.go:99
+							b9 := t235.Post[t151:t230]
+							loaded30 := host2.Load(r, &b9[9])
+							if loaded30 != 0 {
+//line send.go:101
+								kernel.StoreRelaxed(&t235.Host[b9[15]], 1)
+								kernel.StoreRelaxed(&t235.Host[0], 1)
 							}
 						}
-//line context.go:61
-						result016 = true
+//line context.go:64
+						result014 = true
 					}
 				}
 			}
 //line rank.go:197
-			if result016 {
+			if result014 {
 				t164.Ticking = 1
 			}
 		}
@@ -1493,84 +1553,84 @@ func quernRow12RankActor(r *host2.Run, t15s []*actor.Context, first6 int, t164 *
 }
 
 //go:noinline
-func quernRow13RankActor(r *host2.Run, t175 *part, side3 uint32, change int64, step uint32) {
+func quernRow13RankActor(r *host2.Run, t174 *part, side3 uint32, change int64, step uint32) {
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		first7 := threadX == 0
 //line rank.go:210
 		if first7 {
-			t59 := t175
-			t610 := side3
+			t512 := t174
+			t68 := side3
 //line rank.go:211
-			_ = t59.AllDangling[t610]
-			t78 := t175
-			t810 := side3
+			_ = t512.AllDangling[t68]
+			t711 := t174
+			t89 := side3
 //line rank.go:211
-			_ = t78.AllChange[t810]
-			t99 := t175
+			_ = t711.AllChange[t89]
+			t913 := t174
 			t109 := side3
 //line rank.go:211
-			_ = t99.Arrived[t109]
+			_ = t913.Arrived[t109]
 //line rank.go:211
-			t59.AllDangling[t610] = 0
+			t512.AllDangling[t68] = 0
 //line rank.go:211
-			t78.AllChange[t810] = 0
+			t711.AllChange[t89] = 0
 //line rank.go:211
-			t99.Arrived[t109] = 0
-			t175.LastChange = change
-			if step > 0 && change <= t175.Tolerance || step == t175.Limit {
-				t1112 := t175
-				t1211 := t175
+			t913.Arrived[t109] = 0
+			t174.LastChange = change
+			if step > 0 && change <= t174.Tolerance || step == t174.Limit {
+				t1112 := t174
+				t1212 := t174
 //line rank.go:214
 				t1112.Running = 0
 //line rank.go:214
-				t1211.Converged = 1
+				t1212.Converged = 1
 			}
-			t1310 := t175
-			t149 := t175
+			t1312 := t174
+			t1410 := t174
 //line rank.go:216
-			t1310.Dangling = 0
+			t1312.Dangling = 0
 //line rank.go:216
-			t149.Change = 0
+			t1410.Change = 0
 		}
 	}
 }
 
 //go:noinline
-func quernRow14RankActor(r *host2.Run, t175 *part, side3 uint32, dangling int64) {
+func quernRow14RankActor(r *host2.Run, t174 *part, side3 uint32, dangling int64) {
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 //line rank.go:219
-		if t175.Running != 0 {
-			base := int64(1.152921504606847e+18*(1-t175.Damping)) / t175.All
-			for v4 := uint32(threadX); v4 < t175.Vertices; v4 += 32 {
-				sum := t175.Next[side3][v4] + dangling/t175.All
-				t175.Next[side3][v4] = 0
-				r2 := base + int64(float64(sum)*t175.Damping)
-				atomic.AddInt64(&t175.Change, max(r2-t175.Rank[v4], t175.Rank[v4]-r2))
-				if t175.Degree[v4] == 0 {
-					atomic.AddInt64(&t175.Dangling, r2)
+		if t174.Running != 0 {
+			base := int64(1.152921504606847e+18*(1-t174.Damping)) / t174.All
+			for v4 := uint32(threadX); v4 < t174.Vertices; v4 += 32 {
+				sum := t174.Next[side3][v4] + dangling/t174.All
+				t174.Next[side3][v4] = 0
+				r2 := base + int64(float64(sum)*t174.Damping)
+				atomic.AddInt64(&t174.Change, max(r2-t174.Rank[v4], t174.Rank[v4]-r2))
+				if t174.Degree[v4] == 0 {
+					atomic.AddInt64(&t174.Dangling, r2)
 				}
-				t175.Rank[v4] = r2
+				t174.Rank[v4] = r2
 			}
 		}
 	}
 }
 
 //go:noinline
-func quernRow15RankActor(r *host2.Run, t175 *part, step uint32) {
+func quernRow15RankActor(r *host2.Run, t174 *part, step uint32) {
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		first7 := threadX == 0
 //line rank.go:233
-		if first7 && t175.Running != 0 {
-			t157 := t175
-			t168 := t175
-			t176 := step + 1
+		if first7 && t174.Running != 0 {
+			t1510 := t174
+			t1610 := t174
+			t175 := step + 1
 //line rank.go:234
-			t157.Step = t176
+			t1510.Step = t175
 //line rank.go:234
-			t168.First = 0
+			t1610.First = 0
 		}
 	}
 }
@@ -1588,7 +1648,7 @@ func quernRow16RankActor(r *host2.Run, sh *actor.Status, outcome uint32) {
 }
 
 //go:noinline
-func quernRow17RankActor(r *host2.Run, cs []actor.Context, first8 int, begins, borns []int64, source2 uint32, box []uint64, sh *actor.Status, out []uint64, result uint32, shape *actor.Shape, words []uint32, t910, t1010 uint32, cursor []uint32, forwards bool, t50, t51 uint32, last bool, command, in, mail []uint64, t2310, t256, t266 uint32) {
+func quernRow17RankActor(r *host2.Run, cs []actor.Context, first8 int, begins, borns []int64, source2 uint32, box []uint64, sh *actor.Status, out []uint64, result uint32, shape *actor.Shape, words []uint32, t914, t1010 uint32, cursor []uint32, forwards bool, t50, t51 uint32, last bool, command, in, mail []uint64, t2310, t254, t264 uint32) {
 	cRow := cs[first8:][:32]
 	beginRow := begins[first8:][:32]
 	bornRow := borns[first8:][:32]
@@ -1611,39 +1671,39 @@ func quernRow17RankActor(r *host2.Run, cs []actor.Context, first8 int, begins, b
 				t452 := uint32(now3 - begin)
 //line alone.go:173
 				source3 := sh.Missing[0]
-				t237 := source3
-				var result019 uint32
+				t236 := source3
+				var result016 uint32
 				switch {
 				default:
-//line serve.go:64
-					if t237 == 4 {
-						result019 = 0
+//line serve.go:82
+					if t236 == 4 {
+						result016 = 0
 						break
-//line serve.go:66
-					} else if t237 < 4 {
-						result019 = shape.Slots + t237*shape.SideSlots
+//line serve.go:84
+					} else if t236 < 4 {
+						result016 = shape.Slots + t236*shape.SideSlots
 						break
 					}
-//line serve.go:69
-					result019 = shape.Slots + (t237-1)*shape.SideSlots
+//line serve.go:87
+					result016 = shape.Slots + (t236-1)*shape.SideSlots
 				}
 //line alone.go:174
-				t510 := source3
-				var result020 uint32
-//line serve.go:74
-				if t510 == 4 {
-					result020 = shape.Slots
+				t513 := source3
+				var result017 uint32
+//line serve.go:92
+				if t513 == 4 {
+					result017 = shape.Slots
 				} else {
-					result020 = shape.SideSlots
+					result017 = shape.SideSlots
 				}
 //line alone.go:174
-				at3 := (result019 + sh.Ticket&(result020-1)) * shape.OutStep
-				t79 := at3
-				t811 := at3 + shape.Out
+				at3 := (result016 + sh.Ticket&(result017-1)) * shape.OutStep
+				t712 := at3
+				t810 := at3 + shape.Out
 //line alone.go:175
-				slot5 := t422[t79:t811]
+				slot5 := t422[t712:t810]
 				tag4 := uint64(sh.Ticket+1) << 32
-				reply2 := words[t910:t1010]
+				reply2 := words[t914:t1010]
 				kernel.StoreRelaxed(&slot5[0], tag4|uint64(t442))
 				kernel.StoreRelaxed(&slot5[1], tag4|uint64(t452))
 				kernel.StoreRelaxed(&slot5[2], tag4)
@@ -1659,67 +1719,97 @@ func quernRow17RankActor(r *host2.Run, cs []actor.Context, first8 int, begins, b
 			sh.Missing[0] = 9
 			t542 := !forwards
 			if !t542 {
-				t48 := c
-				t49 := cursor
+				t482 := c
+				t492 := cursor
 //line alone.go:82
 				t522 := words[t50:t51]
-				var result021 bool
+				var result018 bool
 			block10:
 				switch {
 				default:
 //line alone.go:189
-					list2 := int(t49[11])
-					count2 := uint32(t48.Post[list2])
+					list2 := int(t492[11])
+					count2 := uint32(t482.Post[list2])
 					for i6 := uint32(0); i6 < count2; i6++ {
-						box3 := uint32(t48.Post[list2+1+int(i6)])
-						t150 := t48
-						t238 := box3
+						t160 := uint32(t482.Post[list2+1+int(i6)])
+//line send.go:27
+						if !(t482.To.Box == t160) {
+//line send.go:30
+							t161 := int(t160) * 16
+							t237 := (int(t160) + 1) * 16
+//line send.go:30
+							b10 := t482.Post[t161:t237]
+							loaded31 := host2.Load(r, &b10[0])
+//line send.go:31
+							loaded32 := host2.Load(r, &b10[8])
+							loaded33 := host2.Load(r, &b10[10])
+//line send.go:31
+							t482.To = actor.Target{Box: t160, Tail: loaded31, Head: loaded32, Ring: b10[14], Step: b10[12], Slots: uint32(b10[11]), Kind: uint32(b10[13]), Closed: uint32(loaded33)}
+						}
+//line alone.go:193
+						t238 := t482
 						var ticket7 uint32
 						var room10 uint32
 					block11:
 						switch {
 						default:
-//line send.go:14
-							t151 := int(t238) * 16
-							t239 := (int(t238) + 1) * 16
-//line send.go:14
-							b10 := t150.Post[t151:t239]
-							var room11 uint32
-							for slots6 := uint32(b10[11]); ; {
-								loaded22 := host2.Load(r, &b10[0])
-								tail4 := loaded22
-//line send.go:18
-								loaded23 := host2.Load(r, &b10[8])
-								head4 := loaded23
-//line send.go:19
-								loaded24 := host2.Load(r, &b10[10])
-								if loaded24 != 0 {
-//line send.go:20
-									room11 = 2
-									break
+//line send.go:43
+							box8 := int(t238.To.Box)
+							t170 := box8 * 16
+							t239 := (box8 + 1) * 16
+//line send.go:44
+							b11 := t238.Post[t170:t239]
+							loaded34 := host2.Load(r, &b11[10])
+							closed4 := uint32(loaded34)
+//line send.go:46
+							var room11 uint32 = 2
+							for t238.To.Closed == 0 || closed4 == 0 {
+								if uint32(t238.To.Tail)-uint32(t238.To.Head) >= t238.To.Slots {
+									t412 := t238
+									t514 := t238
+//line send.go:49
+									loaded35 := host2.Load(r, &b11[0])
+									t713 := loaded35
+//line send.go:49
+									loaded36 := host2.Load(r, &b11[8])
+									t915 := loaded36
+//line send.go:49
+									t412.To.Tail = t713
+//line send.go:49
+									t514.To.Head = t915
+									if uint32(t238.To.Tail)-uint32(t238.To.Head) >= t238.To.Slots && t238.To.Kind == 1 {
+										loaded37 := host2.Load(r, &t238.Host[b11[15]+1])
+//line send.go:51
+										t238.To.Head = loaded37
+										kernel.StoreRelaxed(&b11[8], t238.To.Head)
+									}
+									if uint32(t238.To.Tail)-uint32(t238.To.Head) >= t238.To.Slots {
+										room11 = 1
+										break
+									}
 								}
-								if uint32(tail4)-uint32(head4) >= slots6 && b10[13] == 1 {
-									loaded25 := host2.Load(r, &t150.Host[b10[15]+1])
-									head4 = loaded25
-//line send.go:25
-									kernel.StoreRelaxed(&b10[8], head4)
-								}
-								if uint32(tail4)-uint32(head4) >= slots6 {
-									room11 = 1
-									break
-								}
-//line send.go:33
-								old4 := kernel.AtomicCompareAndSwap(&b10[0], tail4, tail4+1)
-								if old4 == tail4 {
-//line send.go:34
-									t812 := uint32(tail4)
-									ticket7 = t812
+//line send.go:61
+								old4 := kernel.AtomicCompareAndSwap(&b11[0], t238.To.Tail, t238.To.Tail+1)
+								tail4 := old4
+//line send.go:62
+								if tail4 == t238.To.Tail {
+									t1213 := t238
+									t1313 := t238
+									t1411 := tail4 + 1
+									t1511 := closed4
+//line send.go:63
+									t1213.To.Tail = t1411
+//line send.go:63
+									t1313.To.Closed = t1511
+									t1611 := uint32(tail4)
+									ticket7 = t1611
 									room10 = 0
 									break block11
 								}
+//line send.go:66
+								t238.To.Tail = tail4
 							}
-//line send.go:37
-							atomic.AddUint64(&b10[1], 1)
+							atomic.AddUint64(&b11[1], 1)
 							ticket7 = 0
 							room10 = room11
 						}
@@ -1728,108 +1818,96 @@ func quernRow17RankActor(r *host2.Run, cs []actor.Context, first8 int, begins, b
 						room12 := room10
 //line alone.go:194
 						if room12 == 1 {
-							t511 := int(t49[13])
+							t515 := int(t492[13])
 //line alone.go:195
-							t611 := int(t49[13]) + len(t522) + 1
+							t69 := int(t492[13]) + len(t522) + 1
 //line alone.go:195
-							saved3 := t48.Post[t511:t611]
+							saved3 := t482.Post[t515:t69]
 							for w8 := 0; w8 < len(t522); w8++ {
 								saved3[w8] = uint64(t522[w8])
 							}
-							result022 := t48.Correlation()
+							result019 := t482.Correlation()
 //line alone.go:199
-							saved3[len(t522)] = result022
-							t49[12] = i6 + 1
-							result021 = false
+							saved3[len(t522)] = result019
+							t492[12] = i6 + 1
+							result018 = false
 							break block10
 						}
 //line alone.go:203
 						if room12 == 0 {
-							t813 := t48
-							t911 := t522
-							t1011 := box3
-							t1113 := ticket8
+							t811 := t482
+							t916 := t522
+							t1011 := ticket8
 //line alone.go:227
-							t158 := t813
-							t240 := t1011
-							t39 := t1113
-//line send.go:43
-							t159 := int(t240) * 16
-							t241 := (int(t240) + 1) * 16
-//line send.go:43
-							b11 := t158.Post[t159:t241]
-							result023 := int(b11[14] + uint64(t39&(uint32(b11[11])-1))*b11[12])
+							t171 := t1011
+//line send.go:37
+							result020 := int(t811.To.Ring + uint64(t171&(t811.To.Slots-1))*t811.To.Step)
 //line alone.go:227
-							t512 := result023
-							t612 := uint64(t1113+1) << 32
-							slot6 := t512
-							tag5 := t612
+							t39 := result020
+							t413 := uint64(t1011+1) << 32
+							slot6 := t39
+							tag5 := t413
 //line alone.go:228
-							t710 := t813
-							t814 := t1011
-//line send.go:48
-							result024 := t710.Post[int(t814)*16+13]
-//line alone.go:228
-							if result024 == 1 {
-								t1012 := t813
-								t1114 := slot6
-								t1212 := tag5
-//line send.go:61
-								t160 := t1114
-								t244 := t1114 + 4
-//line send.go:61
-								h7 := t1012.Host[t160:t244]
-								kernel.StoreRelaxed(&h7[0], t1212|uint64(t1012.ID<<8|128))
-								kernel.StoreRelaxed(&h7[1], t1212)
-								kernel.StoreRelaxed(&h7[2], t1212|uint64(t1012.Words[t1012.At+2]))
-								kernel.StoreRelaxed(&h7[3], t1212|uint64(t1012.Words[t1012.At+3]))
+							if t811.To.Kind == 1 {
+								t516 := t811
+								t610 := slot6
+								t714 := tag5
+//line send.go:83
+								t176 := t610
+								t240 := t610 + 4
+//line send.go:83
+								h7 := t516.Host[t176:t240]
+								kernel.StoreRelaxed(&h7[0], t714|uint64(t516.ID<<8|128))
+								kernel.StoreRelaxed(&h7[1], t714)
+								kernel.StoreRelaxed(&h7[2], t714|uint64(t516.Words[t516.At+2]))
+								kernel.StoreRelaxed(&h7[3], t714|uint64(t516.Words[t516.At+3]))
 //line alone.go:230
-								for w9 := 0; w9 < len(t911); w9++ {
-									kernel.StoreRelaxed(&t813.Host[slot6+4+w9], tag5|uint64(t911[w9]))
+								for w9 := 0; w9 < len(t916); w9++ {
+									kernel.StoreRelaxed(&t811.Host[slot6+4+w9], tag5|uint64(t916[w9]))
 								}
 							} else {
 //line alone.go:235
-								t1311 := t813
-								t1410 := slot6
-								t1510 := tag5
-//line send.go:52
-								t161 := t1410
-								t245 := t1410 + 4
-//line send.go:52
-								h8 := t1311.Post[t161:t245]
-								kernel.StoreRelaxed(&h8[0], t1510|uint64(t1311.ID<<8|128))
-								kernel.StoreRelaxed(&h8[1], t1510)
-								kernel.StoreRelaxed(&h8[2], t1510|uint64(t1311.Words[t1311.At+2]))
-								kernel.StoreRelaxed(&h8[3], t1510|uint64(t1311.Words[t1311.At+3]))
+								t812 := t811
+								t917 := slot6
+								t1012 := tag5
+//line send.go:74
+								t177 := t917
+								t241 := t917 + 4
+//line send.go:74
+								h8 := t812.Post[t177:t241]
+								kernel.StoreRelaxed(&h8[0], t1012|uint64(t812.ID<<8|128))
+								kernel.StoreRelaxed(&h8[1], t1012)
+								kernel.StoreRelaxed(&h8[2], t1012|uint64(t812.Words[t812.At+2]))
+								kernel.StoreRelaxed(&h8[3], t1012|uint64(t812.Words[t812.At+3]))
 //line alone.go:236
-								for w10 := 0; w10 < len(t911); w10++ {
-									kernel.StoreRelaxed(&t813.Post[slot6+4+w10], tag5|uint64(t911[w10]))
+								for w10 := 0; w10 < len(t916); w10++ {
+									kernel.StoreRelaxed(&t811.Post[slot6+4+w10], tag5|uint64(t916[w10]))
 								}
-								t169 := t813
-								t177 := t1011
-//line send.go:70
-								if !(t169.Wakes == 0) {
-//line send.go:75
+								t1113 := t811
+//line send.go:92
+								if !(t1113.Wakes == 0) {
+//line send.go:97
 									kernel.Fence()
-									t170 := int(t177) * 16
-									t246 := (int(t177) + 1) * 16
-//line send.go:76
-									b12 := t169.Post[t170:t246]
-									loaded26 := host2.Load(r, &b12[9])
-									if loaded26 != 0 {
-//line send.go:78
-										kernel.StoreRelaxed(&t169.Host[b12[15]], 1)
-										kernel.StoreRelaxed(&t169.Host[0], 1)
+									box9 := int(t1113.To.Box)
+									t178 := box9 * 16
+									t242 := (box9 + 1) * 16
+//line send.go:99
+									b12 := t1113.Post[t178:t242]
+									loaded38 := host2.Load(r, &b12[9])
+									if loaded38 != 0 {
+//line send.go:101
+										kernel.StoreRelaxed(&t1113.Host[b12[15]], 1)
+										kernel.StoreRelaxed(&t1113.Host[0], 1)
 									}
 								}
 							}
 						}
 					}
 //line alone.go:207
-					result021 = true
+					result018 = true
 				}
 //line alone.go:82
-				t542 = result021
+				t542 = result018
 			}
 			whole := t542
 //line alone.go:83
@@ -1844,8 +1922,8 @@ func quernRow17RankActor(r *host2.Run, cs []actor.Context, first8 int, begins, b
 				switch {
 				default:
 //line alone.go:103
-					loaded27 := host2.Load(r, &t582[0])
-					ordered2 := loaded27
+					loaded39 := host2.Load(r, &t582[0])
+					ordered2 := loaded39
 //line alone.go:104
 					sh.Asked[0] = uint32(ordered2)
 					if !(sh.Asked[0] != 0) {
@@ -1853,9 +1931,9 @@ func quernRow17RankActor(r *host2.Run, cs []actor.Context, first8 int, begins, b
 						hint2 := uint32(ordered2 >> 32)
 //line alone.go:108
 						if hint2 != sh.Hint[0] {
-							t410 := hint2
+							t414 := hint2
 //line alone.go:109
-							sh.Hint[0] = t410
+							sh.Hint[0] = t414
 //line alone.go:109
 							sh.Higher[0] = 1
 						}
@@ -1868,29 +1946,29 @@ func quernRow17RankActor(r *host2.Run, cs []actor.Context, first8 int, begins, b
 									continue
 								}
 								next4 := t592[level2]
-								t613 := level2
-								var result025 uint32
+								t611 := level2
+								var result021 uint32
 								switch {
 								default:
-//line serve.go:64
-									if t613 == 4 {
-										result025 = 0
+//line serve.go:82
+									if t611 == 4 {
+										result021 = 0
 										break
-//line serve.go:66
-									} else if t613 < 4 {
-										result025 = shape.Slots + t613*shape.SideSlots
+//line serve.go:84
+									} else if t611 < 4 {
+										result021 = shape.Slots + t611*shape.SideSlots
 										break
 									}
-//line serve.go:69
-									result025 = shape.Slots + (t613-1)*shape.SideSlots
+//line serve.go:87
+									result021 = shape.Slots + (t611-1)*shape.SideSlots
 								}
 //line alone.go:118
-								at4 := (result025 + next4&(shape.SideSlots-1)) * shape.InStep
-								loaded28 := host2.Load(r, &t61[at4])
-								if uint32(loaded28>>32) == next4+1 {
+								at4 := (result021 + next4&(shape.SideSlots-1)) * shape.InStep
+								loaded40 := host2.Load(r, &t61[at4])
+								if uint32(loaded40>>32) == next4+1 {
 //line alone.go:120
-									t912 := level2
-									source4 = t912
+									t918 := level2
+									source4 = t918
 									sides2 = 1
 								}
 							}
@@ -1899,16 +1977,16 @@ func quernRow17RankActor(r *host2.Run, cs []actor.Context, first8 int, begins, b
 						}
 						if source4 == 9 || source4 < 4 {
 							next5 := t592[4]
-							loaded29 := host2.Load(r, &t61[next5&(shape.Slots-1)*shape.InStep])
-							middle2 := uint32(loaded29>>32) == next5+1
+							loaded41 := host2.Load(r, &t61[next5&(shape.Slots-1)*shape.InStep])
+							middle2 := uint32(loaded41>>32) == next5+1
 //line alone.go:128
 							posted2 := false
-							slots7 := uint32(t60[11])
-							if slots7 != 0 {
+							slots3 := uint32(t60[11])
+							if slots3 != 0 {
 //line alone.go:130
 								next6 := uint32(t60[8])
-								loaded30 := host2.Load(r, &t622[next6&(slots7-1)*shape.InStep])
-								posted2 = uint32(loaded30>>32) == next6+1
+								loaded42 := host2.Load(r, &t622[next6&(slots3-1)*shape.InStep])
+								posted2 = uint32(loaded42>>32) == next6+1
 							}
 							if posted2 && !(middle2 && t592[8] == 8) {
 								source4 = 8
@@ -1918,47 +1996,47 @@ func quernRow17RankActor(r *host2.Run, cs []actor.Context, first8 int, begins, b
 						}
 						if !(source4 == 9) {
 //line alone.go:143
-							t1213 := t61
-							ring2 := t1213
+							t1214 := t61
+							ring2 := t1214
 							var at5 uint32
 //line alone.go:144
 							if source4 == 8 {
 								sh.Ticket = uint32(t60[8])
-								t1312 := t622
+								t1314 := t622
 //line alone.go:146
-								t1411 := sh.Ticket & (uint32(t60[11]) - 1) * shape.InStep
-								ring2 = t1312
-								at5 = t1411
+								t1412 := sh.Ticket & (uint32(t60[11]) - 1) * shape.InStep
+								ring2 = t1314
+								at5 = t1412
 							} else {
 //line alone.go:148
 								sh.Ticket = t592[source4]
-								t1610 := source4
-								var result026 uint32
+								t1612 := source4
+								var result022 uint32
 								switch {
 								default:
-//line serve.go:64
-									if t1610 == 4 {
-										result026 = 0
+//line serve.go:82
+									if t1612 == 4 {
+										result022 = 0
 										break
-//line serve.go:66
-									} else if t1610 < 4 {
-										result026 = shape.Slots + t1610*shape.SideSlots
+//line serve.go:84
+									} else if t1612 < 4 {
+										result022 = shape.Slots + t1612*shape.SideSlots
 										break
 									}
-//line serve.go:69
-									result026 = shape.Slots + (t1610-1)*shape.SideSlots
+//line serve.go:87
+									result022 = shape.Slots + (t1612-1)*shape.SideSlots
 								}
 //line alone.go:149
 								t196 := source4
-								var result027 uint32
-//line serve.go:74
+								var result023 uint32
+//line serve.go:92
 								if t196 == 4 {
-									result027 = shape.Slots
+									result023 = shape.Slots
 								} else {
-									result027 = shape.SideSlots
+									result023 = shape.SideSlots
 								}
 //line alone.go:149
-								at5 = (result026 + sh.Ticket&(result027-1)) * shape.InStep
+								at5 = (result022 + sh.Ticket&(result023-1)) * shape.InStep
 							}
 							t2113 := at5
 							t2211 := at5 + shape.In
@@ -1966,23 +2044,23 @@ func quernRow17RankActor(r *host2.Run, cs []actor.Context, first8 int, begins, b
 							slot7 := ring2[t2113:t2211]
 							cell2 := words[:t2310]
 							for w11 := 0; w11 < len(slot7); w11++ {
-								loaded31 := host2.Load(r, &slot7[w11])
-								v5 := loaded31
+								loaded43 := host2.Load(r, &slot7[w11])
+								v5 := loaded43
 //line alone.go:155
 								if uint32(v5>>32) != sh.Ticket+1 {
 									break block12
 								}
 								cell2[w11] = uint32(v5)
 							}
-							reply3 := cell2[t256:t266]
+							reply3 := cell2[t254:t264]
 							for w12 := 0; w12 < len(reply3); w12++ {
 								reply3[w12] = 0
 							}
-							t296 := source4
+							t294 := source4
 //line alone.go:164
 							sh.Late = 0
 //line alone.go:164
-							sh.Missing[0] = t296
+							sh.Missing[0] = t294
 							deadline2 := cell2[1]
 							if deadline2 != 0 && int32(uint32((shape.Clock+t572)>>10)-deadline2) > 0 {
 //line alone.go:166

@@ -32,40 +32,42 @@ var quernEcho16Actor = gpu.NewKernel(gpu.KernelInfo{
 	PTX: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "wide", Sites: []gpu.Site{
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 92, Col: 17},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 94, Col: 3},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 94, Col: 26},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 97, Col: 29},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 97, Col: 3},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 94, Col: 17},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 96, Col: 3},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 96, Col: 26},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 99, Col: 29},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 99, Col: 3},
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 14, Col: 18},
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 17, Col: 17},
-			{Kind: gpu.SliceSite, File: "send.go", Line: 14, Col: 7},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 24, Col: 31},
-			{Kind: gpu.SliceSite, File: "forward.go", Line: 29, Col: 15},
-			{Kind: gpu.SliceSite, File: "send.go", Line: 43, Col: 7},
-			{Kind: gpu.SliceSite, File: "send.go", Line: 61, Col: 7},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 62, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 63, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 64, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 64, Col: 53},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 65, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 65, Col: 54},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 57, Col: 25},
-			{Kind: gpu.SliceSite, File: "send.go", Line: 52, Col: 7},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 53, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 54, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 55, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 55, Col: 53},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 56, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 56, Col: 54},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 65, Col: 24},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 78, Col: 24},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 79, Col: 24},
-			{Kind: gpu.SliceSite, File: "forward.go", Line: 32, Col: 24},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 80, Col: 3},
-			{Kind: gpu.IndexSite, File: "context.go", Line: 29, Col: 16},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 83, Col: 3},
-			{Kind: gpu.IndexSite, File: "context.go", Line: 29, Col: 60},
+			{Kind: gpu.SliceSite, File: "send.go", Line: 30, Col: 7},
+			{Kind: gpu.SliceSite, File: "send.go", Line: 44, Col: 7},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 51, Col: 37},
+			{Kind: gpu.SliceSite, File: "forward.go", Line: 30, Col: 27},
+			{Kind: gpu.SliceSite, File: "forward.go", Line: 51, Col: 7},
+			{Kind: gpu.SliceSite, File: "send.go", Line: 83, Col: 7},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 84, Col: 23},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 85, Col: 23},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 86, Col: 23},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 86, Col: 53},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 87, Col: 23},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 87, Col: 54},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 59, Col: 25},
+			{Kind: gpu.SliceSite, File: "send.go", Line: 74, Col: 7},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 75, Col: 23},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 76, Col: 23},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 77, Col: 23},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 77, Col: 53},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 78, Col: 23},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 78, Col: 54},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 67, Col: 24},
+			{Kind: gpu.SliceSite, File: "send.go", Line: 99, Col: 7},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 101, Col: 24},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 102, Col: 24},
+			{Kind: gpu.SliceSite, File: "forward.go", Line: 33, Col: 24},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 82, Col: 3},
+			{Kind: gpu.IndexSite, File: "context.go", Line: 31, Col: 16},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 85, Col: 3},
+			{Kind: gpu.IndexSite, File: "context.go", Line: 31, Col: 60},
 		}},
 	},
 	Block:  gpu.Dim3{X: 32, Y: 1, Z: 1},
@@ -103,40 +105,42 @@ var quernEcho64Actor = gpu.NewKernel(gpu.KernelInfo{
 	PTX: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "wide", Sites: []gpu.Site{
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 92, Col: 17},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 94, Col: 3},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 94, Col: 26},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 97, Col: 29},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 97, Col: 3},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 94, Col: 17},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 96, Col: 3},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 96, Col: 26},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 99, Col: 29},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 99, Col: 3},
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 14, Col: 18},
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 17, Col: 17},
-			{Kind: gpu.SliceSite, File: "send.go", Line: 14, Col: 7},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 24, Col: 31},
-			{Kind: gpu.SliceSite, File: "forward.go", Line: 29, Col: 15},
-			{Kind: gpu.SliceSite, File: "send.go", Line: 43, Col: 7},
-			{Kind: gpu.SliceSite, File: "send.go", Line: 61, Col: 7},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 62, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 63, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 64, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 64, Col: 53},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 65, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 65, Col: 54},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 57, Col: 25},
-			{Kind: gpu.SliceSite, File: "send.go", Line: 52, Col: 7},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 53, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 54, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 55, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 55, Col: 53},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 56, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 56, Col: 54},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 65, Col: 24},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 78, Col: 24},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 79, Col: 24},
-			{Kind: gpu.SliceSite, File: "forward.go", Line: 32, Col: 24},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 80, Col: 3},
-			{Kind: gpu.IndexSite, File: "context.go", Line: 29, Col: 16},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 83, Col: 3},
-			{Kind: gpu.IndexSite, File: "context.go", Line: 29, Col: 60},
+			{Kind: gpu.SliceSite, File: "send.go", Line: 30, Col: 7},
+			{Kind: gpu.SliceSite, File: "send.go", Line: 44, Col: 7},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 51, Col: 37},
+			{Kind: gpu.SliceSite, File: "forward.go", Line: 30, Col: 27},
+			{Kind: gpu.SliceSite, File: "forward.go", Line: 51, Col: 7},
+			{Kind: gpu.SliceSite, File: "send.go", Line: 83, Col: 7},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 84, Col: 23},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 85, Col: 23},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 86, Col: 23},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 86, Col: 53},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 87, Col: 23},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 87, Col: 54},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 59, Col: 25},
+			{Kind: gpu.SliceSite, File: "send.go", Line: 74, Col: 7},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 75, Col: 23},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 76, Col: 23},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 77, Col: 23},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 77, Col: 53},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 78, Col: 23},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 78, Col: 54},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 67, Col: 24},
+			{Kind: gpu.SliceSite, File: "send.go", Line: 99, Col: 7},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 101, Col: 24},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 102, Col: 24},
+			{Kind: gpu.SliceSite, File: "forward.go", Line: 33, Col: 24},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 82, Col: 3},
+			{Kind: gpu.IndexSite, File: "context.go", Line: 31, Col: 16},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 85, Col: 3},
+			{Kind: gpu.IndexSite, File: "context.go", Line: 31, Col: 60},
 		}},
 	},
 	Block:  gpu.Dim3{X: 32, Y: 1, Z: 1},
@@ -174,40 +178,42 @@ var quernEcho256Actor = gpu.NewKernel(gpu.KernelInfo{
 	PTX: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "wide", Sites: []gpu.Site{
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 92, Col: 17},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 94, Col: 3},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 94, Col: 26},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 97, Col: 29},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 97, Col: 3},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 94, Col: 17},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 96, Col: 3},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 96, Col: 26},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 99, Col: 29},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 99, Col: 3},
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 14, Col: 18},
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 17, Col: 17},
-			{Kind: gpu.SliceSite, File: "send.go", Line: 14, Col: 7},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 24, Col: 31},
-			{Kind: gpu.SliceSite, File: "forward.go", Line: 29, Col: 15},
-			{Kind: gpu.SliceSite, File: "send.go", Line: 43, Col: 7},
-			{Kind: gpu.SliceSite, File: "send.go", Line: 61, Col: 7},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 62, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 63, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 64, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 64, Col: 53},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 65, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 65, Col: 54},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 57, Col: 25},
-			{Kind: gpu.SliceSite, File: "send.go", Line: 52, Col: 7},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 53, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 54, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 55, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 55, Col: 53},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 56, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 56, Col: 54},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 65, Col: 24},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 78, Col: 24},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 79, Col: 24},
-			{Kind: gpu.SliceSite, File: "forward.go", Line: 32, Col: 24},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 80, Col: 3},
-			{Kind: gpu.IndexSite, File: "context.go", Line: 29, Col: 16},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 83, Col: 3},
-			{Kind: gpu.IndexSite, File: "context.go", Line: 29, Col: 60},
+			{Kind: gpu.SliceSite, File: "send.go", Line: 30, Col: 7},
+			{Kind: gpu.SliceSite, File: "send.go", Line: 44, Col: 7},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 51, Col: 37},
+			{Kind: gpu.SliceSite, File: "forward.go", Line: 30, Col: 27},
+			{Kind: gpu.SliceSite, File: "forward.go", Line: 51, Col: 7},
+			{Kind: gpu.SliceSite, File: "send.go", Line: 83, Col: 7},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 84, Col: 23},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 85, Col: 23},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 86, Col: 23},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 86, Col: 53},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 87, Col: 23},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 87, Col: 54},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 59, Col: 25},
+			{Kind: gpu.SliceSite, File: "send.go", Line: 74, Col: 7},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 75, Col: 23},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 76, Col: 23},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 77, Col: 23},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 77, Col: 53},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 78, Col: 23},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 78, Col: 54},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 67, Col: 24},
+			{Kind: gpu.SliceSite, File: "send.go", Line: 99, Col: 7},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 101, Col: 24},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 102, Col: 24},
+			{Kind: gpu.SliceSite, File: "forward.go", Line: 33, Col: 24},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 82, Col: 3},
+			{Kind: gpu.IndexSite, File: "context.go", Line: 31, Col: 16},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 85, Col: 3},
+			{Kind: gpu.IndexSite, File: "context.go", Line: 31, Col: 60},
 		}},
 	},
 	Block:  gpu.Dim3{X: 32, Y: 1, Z: 1},
@@ -245,43 +251,45 @@ var quernRelayActor = gpu.NewKernel(gpu.KernelInfo{
 	PTX: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "wide", Sites: []gpu.Site{
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 92, Col: 17},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 94, Col: 3},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 94, Col: 26},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 97, Col: 29},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 97, Col: 3},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 94, Col: 17},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 96, Col: 3},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 96, Col: 26},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 99, Col: 29},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 99, Col: 3},
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 14, Col: 18},
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 17, Col: 17},
-			{Kind: gpu.SliceSite, File: "send.go", Line: 14, Col: 7},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 24, Col: 31},
-			{Kind: gpu.SliceSite, File: "forward.go", Line: 29, Col: 15},
-			{Kind: gpu.SliceSite, File: "send.go", Line: 43, Col: 7},
-			{Kind: gpu.SliceSite, File: "send.go", Line: 61, Col: 7},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 62, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 63, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 64, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 64, Col: 53},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 65, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 65, Col: 54},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 57, Col: 25},
-			{Kind: gpu.SliceSite, File: "send.go", Line: 52, Col: 7},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 53, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 54, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 55, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 55, Col: 53},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 56, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 56, Col: 54},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 65, Col: 24},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 78, Col: 24},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 79, Col: 24},
-			{Kind: gpu.SliceSite, File: "forward.go", Line: 32, Col: 24},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 80, Col: 3},
-			{Kind: gpu.IndexSite, File: "context.go", Line: 29, Col: 16},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 83, Col: 3},
-			{Kind: gpu.IndexSite, File: "context.go", Line: 55, Col: 3},
-			{Kind: gpu.IndexSite, File: "context.go", Line: 59, Col: 2},
+			{Kind: gpu.SliceSite, File: "send.go", Line: 30, Col: 7},
+			{Kind: gpu.SliceSite, File: "send.go", Line: 44, Col: 7},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 51, Col: 37},
+			{Kind: gpu.SliceSite, File: "forward.go", Line: 30, Col: 27},
+			{Kind: gpu.SliceSite, File: "forward.go", Line: 51, Col: 7},
+			{Kind: gpu.SliceSite, File: "send.go", Line: 83, Col: 7},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 84, Col: 23},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 85, Col: 23},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 86, Col: 23},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 86, Col: 53},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 87, Col: 23},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 87, Col: 54},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 59, Col: 25},
+			{Kind: gpu.SliceSite, File: "send.go", Line: 74, Col: 7},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 75, Col: 23},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 76, Col: 23},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 77, Col: 23},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 77, Col: 53},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 78, Col: 23},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 78, Col: 54},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 67, Col: 24},
+			{Kind: gpu.SliceSite, File: "send.go", Line: 99, Col: 7},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 101, Col: 24},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 102, Col: 24},
+			{Kind: gpu.SliceSite, File: "forward.go", Line: 33, Col: 24},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 82, Col: 3},
+			{Kind: gpu.IndexSite, File: "context.go", Line: 31, Col: 16},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 85, Col: 3},
+			{Kind: gpu.IndexSite, File: "context.go", Line: 58, Col: 3},
+			{Kind: gpu.IndexSite, File: "context.go", Line: 62, Col: 2},
 			{Kind: gpu.IndexSite, File: "relay.go", Line: 76, Col: 4},
-			{Kind: gpu.IndexSite, File: "context.go", Line: 29, Col: 60},
+			{Kind: gpu.IndexSite, File: "context.go", Line: 31, Col: 60},
 		}},
 	},
 	Block:  gpu.Dim3{X: 32, Y: 1, Z: 1},
@@ -366,15 +374,15 @@ func quernHostEcho16Actor(r *host2.Run) {
 	cells := host2.Dynamic[actor.Cell[Message16, Message16]](r, 1)
 	var in2 *Message16
 	var out2 *Message16
-	var t115 *uint64
-	var t214 *Message16
+	var t114 *uint64
+	var t213 *Message16
 	var t34 *Message16
-	var result09 kernel.Action = 1
-	outcome := uint32(result09)
+	var result08 kernel.Action = 1
+	outcome := uint32(result08)
 	var forwards bool
 	var stops bool
 	var last bool
-	t95 := shape.OutAt
+	t97 := shape.OutAt
 	t105 := shape.OutAt + shape.Out - 3
 	t50 := shape.OutAt
 	t51 := shape.OutAt + shape.Out - 3
@@ -478,13 +486,13 @@ func quernHostEcho16Actor(r *host2.Run) {
 //line alone.go:58
 				out2 = &cells[0].Out
 //line quern_gen.go:12
-				t115 = state
-				t214 = in2
+				t114 = state
+				t213 = in2
 				t34 = out2
 				for threadZ := range 1 {
 					for threadY := range 1 {
 						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-						quernRow5Echo16Actor(r, t34, t214, t115, sh, outcome)
+						quernRow5Echo16Actor(r, t34, t213, t114, sh, outcome)
 					}
 				}
 				r.ThreadIdx = kernel.Dim3{}
@@ -503,7 +511,7 @@ func quernHostEcho16Actor(r *host2.Run) {
 				for threadY := range 1 {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 					first2 := (threadZ*1 + threadY) * 32
-					quernRow6Echo16Actor(r, cs, first2, begins, borns, source2, box, sh, out, result, &shape, words, t95, t105, cursor, forwards, t50, t51, last, command, in, mail, t233, t253, t263)
+					quernRow6Echo16Actor(r, cs, first2, begins, borns, source2, box, sh, out, result, &shape, words, t97, t105, cursor, forwards, t50, t51, last, command, in, mail, t233, t253, t263)
 				}
 			}
 //line alone.go:88
@@ -595,55 +603,85 @@ func quernRow1Echo16Actor(r *host2.Run, cs []actor.Context, first int, begins, b
 					list := int(t82[11])
 					count := uint32(t72.Post[list])
 					for i := t102; i < count; i++ {
-						box2 := uint32(t72.Post[list+1+int(i)])
-						t16 := t72
-						t26 := box2
+						t16 := uint32(t72.Post[list+1+int(i)])
+//line send.go:27
+						if !(t72.To.Box == t16) {
+//line send.go:30
+							t17 := int(t16) * 16
+							t26 := (int(t16) + 1) * 16
+//line send.go:30
+							b := t72.Post[t17:t26]
+							loaded := host2.Load(r, &b[0])
+//line send.go:31
+							loaded2 := host2.Load(r, &b[8])
+							loaded3 := host2.Load(r, &b[10])
+//line send.go:31
+							t72.To = actor.Target{Box: t16, Tail: loaded, Head: loaded2, Ring: b[14], Step: b[12], Slots: uint32(b[11]), Kind: uint32(b[13]), Closed: uint32(loaded3)}
+						}
+//line alone.go:193
+						t27 := t72
 						var ticket uint32
 						var room uint32
 					block2:
 						switch {
 						default:
-//line send.go:14
-							t17 := int(t26) * 16
-							t27 := (int(t26) + 1) * 16
-//line send.go:14
-							b := t16.Post[t17:t27]
-							var room2 uint32
-							for slots2 := uint32(b[11]); ; {
-								loaded := host2.Load(r, &b[0])
-								tail := loaded
-//line send.go:18
-								loaded2 := host2.Load(r, &b[8])
-								head := loaded2
-//line send.go:19
-								loaded3 := host2.Load(r, &b[10])
-								if loaded3 != 0 {
-//line send.go:20
-									room2 = 2
-									break
+//line send.go:43
+							box2 := int(t27.To.Box)
+							t18 := box2 * 16
+							t28 := (box2 + 1) * 16
+//line send.go:44
+							b2 := t27.Post[t18:t28]
+							loaded4 := host2.Load(r, &b2[10])
+							closed := uint32(loaded4)
+//line send.go:46
+							var room2 uint32 = 2
+							for t27.To.Closed == 0 || closed == 0 {
+								if uint32(t27.To.Tail)-uint32(t27.To.Head) >= t27.To.Slots {
+									t43 := t27
+									t53 := t27
+//line send.go:49
+									loaded5 := host2.Load(r, &b2[0])
+									t73 := loaded5
+//line send.go:49
+									loaded6 := host2.Load(r, &b2[8])
+									t93 := loaded6
+//line send.go:49
+									t43.To.Tail = t73
+//line send.go:49
+									t53.To.Head = t93
+									if uint32(t27.To.Tail)-uint32(t27.To.Head) >= t27.To.Slots && t27.To.Kind == 1 {
+										loaded7 := host2.Load(r, &t27.Host[b2[15]+1])
+//line send.go:51
+										t27.To.Head = loaded7
+										kernel.StoreRelaxed(&b2[8], t27.To.Head)
+									}
+									if uint32(t27.To.Tail)-uint32(t27.To.Head) >= t27.To.Slots {
+										room2 = 1
+										break
+									}
 								}
-								if uint32(tail)-uint32(head) >= slots2 && b[13] == 1 {
-									loaded4 := host2.Load(r, &t16.Host[b[15]+1])
-									head = loaded4
-//line send.go:25
-									kernel.StoreRelaxed(&b[8], head)
-								}
-								if uint32(tail)-uint32(head) >= slots2 {
-									room2 = 1
-									break
-								}
-//line send.go:33
-								old := kernel.AtomicCompareAndSwap(&b[0], tail, tail+1)
-								if old == tail {
-//line send.go:34
-									t83 := uint32(tail)
-									ticket = t83
+//line send.go:61
+								old := kernel.AtomicCompareAndSwap(&b2[0], t27.To.Tail, t27.To.Tail+1)
+								tail := old
+//line send.go:62
+								if tail == t27.To.Tail {
+									t122 := t27
+									t132 := t27
+									t142 := tail + 1
+									t152 := closed
+//line send.go:63
+									t122.To.Tail = t142
+//line send.go:63
+									t132.To.Closed = t152
+									t162 := uint32(tail)
+									ticket = t162
 									room = 0
 									break block2
 								}
+//line send.go:66
+								t27.To.Tail = tail
 							}
-//line send.go:37
-							atomic.AddUint64(&b[1], 1)
+							atomic.AddUint64(&b2[1], 1)
 							ticket = 0
 							room = room2
 						}
@@ -652,11 +690,11 @@ func quernRow1Echo16Actor(r *host2.Run, cs []actor.Context, first int, begins, b
 						room3 := room
 //line alone.go:194
 						if room3 == 1 {
-							t53 := int(t82[13])
+							t54 := int(t82[13])
 //line alone.go:195
 							t63 := int(t82[13]) + len(t92) + 1
 //line alone.go:195
-							saved2 := t72.Post[t53:t63]
+							saved2 := t72.Post[t54:t63]
 							for w2 := 0; w2 < len(t92); w2++ {
 								saved2[w2] = uint64(t92[w2])
 							}
@@ -669,81 +707,69 @@ func quernRow1Echo16Actor(r *host2.Run, cs []actor.Context, first int, begins, b
 						}
 //line alone.go:203
 						if room3 == 0 {
-							t84 := t72
-							t93 := t92
-							t103 := box2
-							t112 := ticket2
+							t83 := t72
+							t94 := t92
+							t103 := ticket2
 //line alone.go:227
-							t18 := t84
-							t28 := t103
-							t33 := t112
-//line send.go:43
-							t19 := int(t28) * 16
-							t29 := (int(t28) + 1) * 16
-//line send.go:43
-							b2 := t18.Post[t19:t29]
-							result04 := int(b2[14] + uint64(t33&(uint32(b2[11])-1))*b2[12])
+							t19 := t103
+//line send.go:37
+							result04 := int(t83.To.Ring + uint64(t19&(t83.To.Slots-1))*t83.To.Step)
 //line alone.go:227
-							t54 := result04
-							t64 := uint64(t112+1) << 32
-							slot := t54
-							tag := t64
+							t33 := result04
+							t44 := uint64(t103+1) << 32
+							slot := t33
+							tag := t44
 //line alone.go:228
-							t73 := t84
-							t85 := t103
-//line send.go:48
-							result05 := t73.Post[int(t85)*16+13]
-//line alone.go:228
-							if result05 == 1 {
-								t104 := t84
-								t113 := slot
-								t122 := tag
-//line send.go:61
-								t110 := t113
-								t210 := t113 + 4
-//line send.go:61
-								h := t104.Host[t110:t210]
-								kernel.StoreRelaxed(&h[0], t122|uint64(t104.ID<<8|128))
-								kernel.StoreRelaxed(&h[1], t122)
-								kernel.StoreRelaxed(&h[2], t122|uint64(t104.Words[t104.At+2]))
-								kernel.StoreRelaxed(&h[3], t122|uint64(t104.Words[t104.At+3]))
+							if t83.To.Kind == 1 {
+								t55 := t83
+								t64 := slot
+								t74 := tag
+//line send.go:83
+								t110 := t64
+								t29 := t64 + 4
+//line send.go:83
+								h := t55.Host[t110:t29]
+								kernel.StoreRelaxed(&h[0], t74|uint64(t55.ID<<8|128))
+								kernel.StoreRelaxed(&h[1], t74)
+								kernel.StoreRelaxed(&h[2], t74|uint64(t55.Words[t55.At+2]))
+								kernel.StoreRelaxed(&h[3], t74|uint64(t55.Words[t55.At+3]))
 //line alone.go:230
-								for w3 := 0; w3 < len(t93); w3++ {
-									kernel.StoreRelaxed(&t84.Host[slot+4+w3], tag|uint64(t93[w3]))
+								for w3 := 0; w3 < len(t94); w3++ {
+									kernel.StoreRelaxed(&t83.Host[slot+4+w3], tag|uint64(t94[w3]))
 								}
 							} else {
 //line alone.go:235
-								t132 := t84
-								t142 := slot
-								t152 := tag
-//line send.go:52
-								t111 := t142
-								t211 := t142 + 4
-//line send.go:52
-								h2 := t132.Post[t111:t211]
-								kernel.StoreRelaxed(&h2[0], t152|uint64(t132.ID<<8|128))
-								kernel.StoreRelaxed(&h2[1], t152)
-								kernel.StoreRelaxed(&h2[2], t152|uint64(t132.Words[t132.At+2]))
-								kernel.StoreRelaxed(&h2[3], t152|uint64(t132.Words[t132.At+3]))
+								t84 := t83
+								t95 := slot
+								t104 := tag
+//line send.go:74
+								t111 := t95
+								t210 := t95 + 4
+//line send.go:74
+								h2 := t84.Post[t111:t210]
+								kernel.StoreRelaxed(&h2[0], t104|uint64(t84.ID<<8|128))
+								kernel.StoreRelaxed(&h2[1], t104)
+								kernel.StoreRelaxed(&h2[2], t104|uint64(t84.Words[t84.At+2]))
+								kernel.StoreRelaxed(&h2[3], t104|uint64(t84.Words[t84.At+3]))
 //line alone.go:236
-								for w4 := 0; w4 < len(t93); w4++ {
-									kernel.StoreRelaxed(&t84.Post[slot+4+w4], tag|uint64(t93[w4]))
+								for w4 := 0; w4 < len(t94); w4++ {
+									kernel.StoreRelaxed(&t83.Post[slot+4+w4], tag|uint64(t94[w4]))
 								}
-								t162 := t84
-								t172 := t103
-//line send.go:70
-								if !(t162.Wakes == 0) {
-//line send.go:75
+								t112 := t83
+//line send.go:92
+								if !(t112.Wakes == 0) {
+//line send.go:97
 									kernel.Fence()
-									t114 := int(t172) * 16
-									t212 := (int(t172) + 1) * 16
-//line send.go:76
-									b3 := t162.Post[t114:t212]
-									loaded5 := host2.Load(r, &b3[9])
-									if loaded5 != 0 {
-//line send.go:78
-										kernel.StoreRelaxed(&t162.Host[b3[15]], 1)
-										kernel.StoreRelaxed(&t162.Host[0], 1)
+									box3 := int(t112.To.Box)
+									t113 := box3 * 16
+									t211 := (box3 + 1) * 16
+//line send.go:99
+									b3 := t112.Post[t113:t211]
+									loaded8 := host2.Load(r, &b3[9])
+									if loaded8 != 0 {
+//line send.go:101
+										kernel.StoreRelaxed(&t112.Host[b3[15]], 1)
+										kernel.StoreRelaxed(&t112.Host[0], 1)
 									}
 								}
 							}
@@ -767,8 +793,8 @@ func quernRow1Echo16Actor(r *host2.Run, cs []actor.Context, first int, begins, b
 				switch {
 				default:
 //line alone.go:103
-					loaded6 := host2.Load(r, &t292[0])
-					ordered := loaded6
+					loaded9 := host2.Load(r, &t292[0])
+					ordered := loaded9
 //line alone.go:104
 					sh.Asked[0] = uint32(ordered)
 					if !(sh.Asked[0] != 0) {
@@ -776,9 +802,9 @@ func quernRow1Echo16Actor(r *host2.Run, cs []actor.Context, first int, begins, b
 						hint := uint32(ordered >> 32)
 //line alone.go:108
 						if hint != sh.Hint[0] {
-							t43 := hint
+							t45 := hint
 //line alone.go:109
-							sh.Hint[0] = t43
+							sh.Hint[0] = t45
 //line alone.go:109
 							sh.Higher[0] = 1
 						}
@@ -792,28 +818,28 @@ func quernRow1Echo16Actor(r *host2.Run, cs []actor.Context, first int, begins, b
 								}
 								next := t30[level]
 								t65 := level
-								var result06 uint32
+								var result05 uint32
 								switch {
 								default:
-//line serve.go:64
+//line serve.go:82
 									if t65 == 4 {
-										result06 = 0
+										result05 = 0
 										break
-//line serve.go:66
+//line serve.go:84
 									} else if t65 < 4 {
-										result06 = shape.Slots + t65*shape.SideSlots
+										result05 = shape.Slots + t65*shape.SideSlots
 										break
 									}
-//line serve.go:69
-									result06 = shape.Slots + (t65-1)*shape.SideSlots
+//line serve.go:87
+									result05 = shape.Slots + (t65-1)*shape.SideSlots
 								}
 //line alone.go:118
-								at := (result06 + next&(shape.SideSlots-1)) * shape.InStep
-								loaded7 := host2.Load(r, &t322[at])
-								if uint32(loaded7>>32) == next+1 {
+								at := (result05 + next&(shape.SideSlots-1)) * shape.InStep
+								loaded10 := host2.Load(r, &t322[at])
+								if uint32(loaded10>>32) == next+1 {
 //line alone.go:120
-									t94 := level
-									source = t94
+									t96 := level
+									source = t96
 									sides = 1
 								}
 							}
@@ -822,16 +848,16 @@ func quernRow1Echo16Actor(r *host2.Run, cs []actor.Context, first int, begins, b
 						}
 						if source == 9 || source < 4 {
 							next2 := t30[4]
-							loaded8 := host2.Load(r, &t322[next2&(shape.Slots-1)*shape.InStep])
-							middle := uint32(loaded8>>32) == next2+1
+							loaded11 := host2.Load(r, &t322[next2&(shape.Slots-1)*shape.InStep])
+							middle := uint32(loaded11>>32) == next2+1
 //line alone.go:128
 							posted := false
-							slots3 := uint32(t31[11])
-							if slots3 != 0 {
+							slots2 := uint32(t31[11])
+							if slots2 != 0 {
 //line alone.go:130
 								next3 := uint32(t31[8])
-								loaded9 := host2.Load(r, &t332[next3&(slots3-1)*shape.InStep])
-								posted = uint32(loaded9>>32) == next3+1
+								loaded12 := host2.Load(r, &t332[next3&(slots2-1)*shape.InStep])
+								posted = uint32(loaded12>>32) == next3+1
 							}
 							if posted && !(middle && t30[8] == 8) {
 								source = 8
@@ -856,41 +882,41 @@ func quernRow1Echo16Actor(r *host2.Run, cs []actor.Context, first int, begins, b
 //line alone.go:148
 								sh.Ticket = t30[source]
 								t163 := source
-								var result07 uint32
+								var result06 uint32
 								switch {
 								default:
-//line serve.go:64
+//line serve.go:82
 									if t163 == 4 {
-										result07 = 0
+										result06 = 0
 										break
-//line serve.go:66
+//line serve.go:84
 									} else if t163 < 4 {
-										result07 = shape.Slots + t163*shape.SideSlots
+										result06 = shape.Slots + t163*shape.SideSlots
 										break
 									}
-//line serve.go:69
-									result07 = shape.Slots + (t163-1)*shape.SideSlots
+//line serve.go:87
+									result06 = shape.Slots + (t163-1)*shape.SideSlots
 								}
 //line alone.go:149
 								t192 := source
-								var result08 uint32
-//line serve.go:74
+								var result07 uint32
+//line serve.go:92
 								if t192 == 4 {
-									result08 = shape.Slots
+									result07 = shape.Slots
 								} else {
-									result08 = shape.SideSlots
+									result07 = shape.SideSlots
 								}
 //line alone.go:149
-								at2 = (result07 + sh.Ticket&(result08-1)) * shape.InStep
+								at2 = (result06 + sh.Ticket&(result07-1)) * shape.InStep
 							}
-							t213 := at2
+							t212 := at2
 							t222 := at2 + shape.In
 //line alone.go:151
-							slot2 := ring[t213:t222]
+							slot2 := ring[t212:t222]
 							cell := words[:t232]
 							for w5 := 0; w5 < len(slot2); w5++ {
-								loaded10 := host2.Load(r, &slot2[w5])
-								v := loaded10
+								loaded13 := host2.Load(r, &slot2[w5])
+								v := loaded13
 //line alone.go:155
 								if uint32(v>>32) != sh.Ticket+1 {
 									break block3
@@ -950,16 +976,16 @@ func quernRow4Echo16Actor(r *host2.Run, cells []actor.Cell[Message16, Message16]
 }
 
 //go:noinline
-func quernRow5Echo16Actor(r *host2.Run, t34, t214 *Message16, t115 *uint64, sh *actor.Status, outcome uint32) {
+func quernRow5Echo16Actor(r *host2.Run, t34, t213 *Message16, t114 *uint64, sh *actor.Status, outcome uint32) {
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		t2 := threadX == 0
 //line handlers.go:20
 		for i2 := threadX; i2 < 4; i2 += 32 {
-			t34.Words[i2] = t214.Words[i2] + 1
+			t34.Words[i2] = t213.Words[i2] + 1
 		}
 		if threadX == 0 {
-			*t115++
+			*t114++
 		}
 //line alone.go:59
 		if t2 {
@@ -969,7 +995,7 @@ func quernRow5Echo16Actor(r *host2.Run, t34, t214 *Message16, t115 *uint64, sh *
 }
 
 //go:noinline
-func quernRow6Echo16Actor(r *host2.Run, cs []actor.Context, first2 int, begins, borns []int64, source2 uint32, box []uint64, sh *actor.Status, out []uint64, result uint32, shape *actor.Shape, words []uint32, t95, t105 uint32, cursor []uint32, forwards bool, t50, t51 uint32, last bool, command, in, mail []uint64, t233, t253, t263 uint32) {
+func quernRow6Echo16Actor(r *host2.Run, cs []actor.Context, first2 int, begins, borns []int64, source2 uint32, box []uint64, sh *actor.Status, out []uint64, result uint32, shape *actor.Shape, words []uint32, t97, t105 uint32, cursor []uint32, forwards bool, t50, t51 uint32, last bool, command, in, mail []uint64, t233, t253, t263 uint32) {
 	cRow := cs[first2:][:32]
 	beginRow := begins[first2:][:32]
 	bornRow := borns[first2:][:32]
@@ -988,45 +1014,45 @@ func quernRow6Echo16Actor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 				kernel.StoreRelaxed(&box[8], uint64(sh.Ticket+1))
 			} else {
 				t422 := out
-				t44 := result
-				t45 := uint32(now3 - begin)
+				t442 := result
+				t452 := uint32(now3 - begin)
 //line alone.go:173
 				source3 := sh.Missing[0]
-				t215 := source3
-				var result010 uint32
+				t214 := source3
+				var result09 uint32
 				switch {
 				default:
-//line serve.go:64
-					if t215 == 4 {
-						result010 = 0
+//line serve.go:82
+					if t214 == 4 {
+						result09 = 0
 						break
-//line serve.go:66
-					} else if t215 < 4 {
-						result010 = shape.Slots + t215*shape.SideSlots
+//line serve.go:84
+					} else if t214 < 4 {
+						result09 = shape.Slots + t214*shape.SideSlots
 						break
 					}
-//line serve.go:69
-					result010 = shape.Slots + (t215-1)*shape.SideSlots
+//line serve.go:87
+					result09 = shape.Slots + (t214-1)*shape.SideSlots
 				}
 //line alone.go:174
-				t55 := source3
-				var result011 uint32
-//line serve.go:74
-				if t55 == 4 {
-					result011 = shape.Slots
+				t56 := source3
+				var result010 uint32
+//line serve.go:92
+				if t56 == 4 {
+					result010 = shape.Slots
 				} else {
-					result011 = shape.SideSlots
+					result010 = shape.SideSlots
 				}
 //line alone.go:174
-				at3 := (result010 + sh.Ticket&(result011-1)) * shape.OutStep
-				t74 := at3
-				t86 := at3 + shape.Out
+				at3 := (result09 + sh.Ticket&(result010-1)) * shape.OutStep
+				t75 := at3
+				t85 := at3 + shape.Out
 //line alone.go:175
-				slot3 := t422[t74:t86]
+				slot3 := t422[t75:t85]
 				tag2 := uint64(sh.Ticket+1) << 32
-				reply2 := words[t95:t105]
-				kernel.StoreRelaxed(&slot3[0], tag2|uint64(t44))
-				kernel.StoreRelaxed(&slot3[1], tag2|uint64(t45))
+				reply2 := words[t97:t105]
+				kernel.StoreRelaxed(&slot3[0], tag2|uint64(t442))
+				kernel.StoreRelaxed(&slot3[1], tag2|uint64(t452))
 				kernel.StoreRelaxed(&slot3[2], tag2)
 				for w7 := 0; w7 < len(reply2); w7++ {
 					kernel.StoreRelaxed(&slot3[3+w7], tag2|uint64(reply2[w7]))
@@ -1044,7 +1070,7 @@ func quernRow6Echo16Actor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 				t49 := cursor
 //line alone.go:82
 				t522 := words[t50:t51]
-				var result012 bool
+				var result011 bool
 			block7:
 				switch {
 				default:
@@ -1052,55 +1078,85 @@ func quernRow6Echo16Actor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 					list2 := int(t49[11])
 					count2 := uint32(t48.Post[list2])
 					for i3 := uint32(0); i3 < count2; i3++ {
-						box3 := uint32(t48.Post[list2+1+int(i3)])
-						t116 := t48
-						t216 := box3
+						t115 := uint32(t48.Post[list2+1+int(i3)])
+//line send.go:27
+						if !(t48.To.Box == t115) {
+//line send.go:30
+							t116 := int(t115) * 16
+							t215 := (int(t115) + 1) * 16
+//line send.go:30
+							b4 := t48.Post[t116:t215]
+							loaded14 := host2.Load(r, &b4[0])
+//line send.go:31
+							loaded15 := host2.Load(r, &b4[8])
+							loaded16 := host2.Load(r, &b4[10])
+//line send.go:31
+							t48.To = actor.Target{Box: t115, Tail: loaded14, Head: loaded15, Ring: b4[14], Step: b4[12], Slots: uint32(b4[11]), Kind: uint32(b4[13]), Closed: uint32(loaded16)}
+						}
+//line alone.go:193
+						t216 := t48
 						var ticket3 uint32
 						var room4 uint32
 					block8:
 						switch {
 						default:
-//line send.go:14
-							t117 := int(t216) * 16
-							t217 := (int(t216) + 1) * 16
-//line send.go:14
-							b4 := t116.Post[t117:t217]
-							var room5 uint32
-							for slots4 := uint32(b4[11]); ; {
-								loaded11 := host2.Load(r, &b4[0])
-								tail2 := loaded11
-//line send.go:18
-								loaded12 := host2.Load(r, &b4[8])
-								head2 := loaded12
-//line send.go:19
-								loaded13 := host2.Load(r, &b4[10])
-								if loaded13 != 0 {
-//line send.go:20
-									room5 = 2
-									break
+//line send.go:43
+							box4 := int(t216.To.Box)
+							t117 := box4 * 16
+							t217 := (box4 + 1) * 16
+//line send.go:44
+							b5 := t216.Post[t117:t217]
+							loaded17 := host2.Load(r, &b5[10])
+							closed2 := uint32(loaded17)
+//line send.go:46
+							var room5 uint32 = 2
+							for t216.To.Closed == 0 || closed2 == 0 {
+								if uint32(t216.To.Tail)-uint32(t216.To.Head) >= t216.To.Slots {
+									t46 := t216
+									t57 := t216
+//line send.go:49
+									loaded18 := host2.Load(r, &b5[0])
+									t76 := loaded18
+//line send.go:49
+									loaded19 := host2.Load(r, &b5[8])
+									t98 := loaded19
+//line send.go:49
+									t46.To.Tail = t76
+//line send.go:49
+									t57.To.Head = t98
+									if uint32(t216.To.Tail)-uint32(t216.To.Head) >= t216.To.Slots && t216.To.Kind == 1 {
+										loaded20 := host2.Load(r, &t216.Host[b5[15]+1])
+//line send.go:51
+										t216.To.Head = loaded20
+										kernel.StoreRelaxed(&b5[8], t216.To.Head)
+									}
+									if uint32(t216.To.Tail)-uint32(t216.To.Head) >= t216.To.Slots {
+										room5 = 1
+										break
+									}
 								}
-								if uint32(tail2)-uint32(head2) >= slots4 && b4[13] == 1 {
-									loaded14 := host2.Load(r, &t116.Host[b4[15]+1])
-									head2 = loaded14
-//line send.go:25
-									kernel.StoreRelaxed(&b4[8], head2)
-								}
-								if uint32(tail2)-uint32(head2) >= slots4 {
-									room5 = 1
-									break
-								}
-//line send.go:33
-								old2 := kernel.AtomicCompareAndSwap(&b4[0], tail2, tail2+1)
-								if old2 == tail2 {
-//line send.go:34
-									t87 := uint32(tail2)
-									ticket3 = t87
+//line send.go:61
+								old2 := kernel.AtomicCompareAndSwap(&b5[0], t216.To.Tail, t216.To.Tail+1)
+								tail2 := old2
+//line send.go:62
+								if tail2 == t216.To.Tail {
+									t124 := t216
+									t134 := t216
+									t144 := tail2 + 1
+									t153 := closed2
+//line send.go:63
+									t124.To.Tail = t144
+//line send.go:63
+									t134.To.Closed = t153
+									t164 := uint32(tail2)
+									ticket3 = t164
 									room4 = 0
 									break block8
 								}
+//line send.go:66
+								t216.To.Tail = tail2
 							}
-//line send.go:37
-							atomic.AddUint64(&b4[1], 1)
+							atomic.AddUint64(&b5[1], 1)
 							ticket3 = 0
 							room4 = room5
 						}
@@ -1109,115 +1165,103 @@ func quernRow6Echo16Actor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 						room6 := room4
 //line alone.go:194
 						if room6 == 1 {
-							t56 := int(t49[13])
+							t58 := int(t49[13])
 //line alone.go:195
 							t66 := int(t49[13]) + len(t522) + 1
 //line alone.go:195
-							saved3 := t48.Post[t56:t66]
+							saved3 := t48.Post[t58:t66]
 							for w8 := 0; w8 < len(t522); w8++ {
 								saved3[w8] = uint64(t522[w8])
 							}
-							result013 := t48.Correlation()
+							result012 := t48.Correlation()
 //line alone.go:199
-							saved3[len(t522)] = result013
+							saved3[len(t522)] = result012
 							t49[12] = i3 + 1
-							result012 = false
+							result011 = false
 							break block7
 						}
 //line alone.go:203
 						if room6 == 0 {
-							t88 := t48
-							t96 := t522
-							t106 := box3
-							t118 := ticket4
+							t86 := t48
+							t99 := t522
+							t106 := ticket4
 //line alone.go:227
-							t119 := t88
-							t218 := t106
-							t35 := t118
-//line send.go:43
-							t120 := int(t218) * 16
-							t219 := (int(t218) + 1) * 16
-//line send.go:43
-							b5 := t119.Post[t120:t219]
-							result014 := int(b5[14] + uint64(t35&(uint32(b5[11])-1))*b5[12])
+							t118 := t106
+//line send.go:37
+							result013 := int(t86.To.Ring + uint64(t118&(t86.To.Slots-1))*t86.To.Step)
 //line alone.go:227
-							t57 := result014
-							t67 := uint64(t118+1) << 32
-							slot4 := t57
-							tag3 := t67
+							t35 := result013
+							t410 := uint64(t106+1) << 32
+							slot4 := t35
+							tag3 := t410
 //line alone.go:228
-							t75 := t88
-							t89 := t106
-//line send.go:48
-							result015 := t75.Post[int(t89)*16+13]
-//line alone.go:228
-							if result015 == 1 {
-								t107 := t88
-								t1110 := slot4
-								t124 := tag3
-//line send.go:61
-								t121 := t1110
-								t220 := t1110 + 4
-//line send.go:61
-								h3 := t107.Host[t121:t220]
-								kernel.StoreRelaxed(&h3[0], t124|uint64(t107.ID<<8|128))
-								kernel.StoreRelaxed(&h3[1], t124)
-								kernel.StoreRelaxed(&h3[2], t124|uint64(t107.Words[t107.At+2]))
-								kernel.StoreRelaxed(&h3[3], t124|uint64(t107.Words[t107.At+3]))
+							if t86.To.Kind == 1 {
+								t59 := t86
+								t67 := slot4
+								t77 := tag3
+//line send.go:83
+								t119 := t67
+								t218 := t67 + 4
+//line send.go:83
+								h3 := t59.Host[t119:t218]
+								kernel.StoreRelaxed(&h3[0], t77|uint64(t59.ID<<8|128))
+								kernel.StoreRelaxed(&h3[1], t77)
+								kernel.StoreRelaxed(&h3[2], t77|uint64(t59.Words[t59.At+2]))
+								kernel.StoreRelaxed(&h3[3], t77|uint64(t59.Words[t59.At+3]))
 //line alone.go:230
-								for w9 := 0; w9 < len(t96); w9++ {
-									kernel.StoreRelaxed(&t88.Host[slot4+4+w9], tag3|uint64(t96[w9]))
+								for w9 := 0; w9 < len(t99); w9++ {
+									kernel.StoreRelaxed(&t86.Host[slot4+4+w9], tag3|uint64(t99[w9]))
 								}
 							} else {
 //line alone.go:235
-								t134 := t88
-								t144 := slot4
-								t153 := tag3
-//line send.go:52
-								t125 := t144
-								t221 := t144 + 4
-//line send.go:52
-								h4 := t134.Post[t125:t221]
-								kernel.StoreRelaxed(&h4[0], t153|uint64(t134.ID<<8|128))
-								kernel.StoreRelaxed(&h4[1], t153)
-								kernel.StoreRelaxed(&h4[2], t153|uint64(t134.Words[t134.At+2]))
-								kernel.StoreRelaxed(&h4[3], t153|uint64(t134.Words[t134.At+3]))
+								t87 := t86
+								t910 := slot4
+								t107 := tag3
+//line send.go:74
+								t120 := t910
+								t219 := t910 + 4
+//line send.go:74
+								h4 := t87.Post[t120:t219]
+								kernel.StoreRelaxed(&h4[0], t107|uint64(t87.ID<<8|128))
+								kernel.StoreRelaxed(&h4[1], t107)
+								kernel.StoreRelaxed(&h4[2], t107|uint64(t87.Words[t87.At+2]))
+								kernel.StoreRelaxed(&h4[3], t107|uint64(t87.Words[t87.At+3]))
 //line alone.go:236
-								for w10 := 0; w10 < len(t96); w10++ {
-									kernel.StoreRelaxed(&t88.Post[slot4+4+w10], tag3|uint64(t96[w10]))
+								for w10 := 0; w10 < len(t99); w10++ {
+									kernel.StoreRelaxed(&t86.Post[slot4+4+w10], tag3|uint64(t99[w10]))
 								}
-								t164 := t88
-								t173 := t106
-//line send.go:70
-								if !(t164.Wakes == 0) {
-//line send.go:75
+								t1110 := t86
+//line send.go:92
+								if !(t1110.Wakes == 0) {
+//line send.go:97
 									kernel.Fence()
-									t126 := int(t173) * 16
-									t223 := (int(t173) + 1) * 16
-//line send.go:76
-									b6 := t164.Post[t126:t223]
-									loaded15 := host2.Load(r, &b6[9])
-									if loaded15 != 0 {
-//line send.go:78
-										kernel.StoreRelaxed(&t164.Host[b6[15]], 1)
-										kernel.StoreRelaxed(&t164.Host[0], 1)
+									box5 := int(t1110.To.Box)
+									t121 := box5 * 16
+									t220 := (box5 + 1) * 16
+//line send.go:99
+									b6 := t1110.Post[t121:t220]
+									loaded21 := host2.Load(r, &b6[9])
+									if loaded21 != 0 {
+//line send.go:101
+										kernel.StoreRelaxed(&t1110.Host[b6[15]], 1)
+										kernel.StoreRelaxed(&t1110.Host[0], 1)
 									}
 								}
 							}
 						}
 					}
 //line alone.go:207
-					result012 = true
+					result011 = true
 				}
 //line alone.go:82
-				t542 = result012
+				t542 = result011
 			}
 			whole := t542
 //line alone.go:83
 			if whole && !last {
 				t572 := begin - born
-				t58 := command
-				t59 := cursor
+				t582 := command
+				t592 := cursor
 				t60 := box
 				t61 := in
 				t622 := mail
@@ -1225,8 +1269,8 @@ func quernRow6Echo16Actor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 				switch {
 				default:
 //line alone.go:103
-					loaded16 := host2.Load(r, &t58[0])
-					ordered2 := loaded16
+					loaded22 := host2.Load(r, &t582[0])
+					ordered2 := loaded22
 //line alone.go:104
 					sh.Asked[0] = uint32(ordered2)
 					if !(sh.Asked[0] != 0) {
@@ -1234,9 +1278,9 @@ func quernRow6Echo16Actor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 						hint2 := uint32(ordered2 >> 32)
 //line alone.go:108
 						if hint2 != sh.Hint[0] {
-							t46 := hint2
+							t411 := hint2
 //line alone.go:109
-							sh.Hint[0] = t46
+							sh.Hint[0] = t411
 //line alone.go:109
 							sh.Higher[0] = 1
 						}
@@ -1248,30 +1292,30 @@ func quernRow6Echo16Actor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 								if level2 == 4 {
 									continue
 								}
-								next4 := t59[level2]
+								next4 := t592[level2]
 								t68 := level2
-								var result016 uint32
+								var result014 uint32
 								switch {
 								default:
-//line serve.go:64
+//line serve.go:82
 									if t68 == 4 {
-										result016 = 0
+										result014 = 0
 										break
-//line serve.go:66
+//line serve.go:84
 									} else if t68 < 4 {
-										result016 = shape.Slots + t68*shape.SideSlots
+										result014 = shape.Slots + t68*shape.SideSlots
 										break
 									}
-//line serve.go:69
-									result016 = shape.Slots + (t68-1)*shape.SideSlots
+//line serve.go:87
+									result014 = shape.Slots + (t68-1)*shape.SideSlots
 								}
 //line alone.go:118
-								at4 := (result016 + next4&(shape.SideSlots-1)) * shape.InStep
-								loaded17 := host2.Load(r, &t61[at4])
-								if uint32(loaded17>>32) == next4+1 {
+								at4 := (result014 + next4&(shape.SideSlots-1)) * shape.InStep
+								loaded23 := host2.Load(r, &t61[at4])
+								if uint32(loaded23>>32) == next4+1 {
 //line alone.go:120
-									t97 := level2
-									source4 = t97
+									t911 := level2
+									source4 = t911
 									sides2 = 1
 								}
 							}
@@ -1279,19 +1323,19 @@ func quernRow6Echo16Actor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 							sh.Higher[0] = sides2
 						}
 						if source4 == 9 || source4 < 4 {
-							next5 := t59[4]
-							loaded18 := host2.Load(r, &t61[next5&(shape.Slots-1)*shape.InStep])
-							middle2 := uint32(loaded18>>32) == next5+1
+							next5 := t592[4]
+							loaded24 := host2.Load(r, &t61[next5&(shape.Slots-1)*shape.InStep])
+							middle2 := uint32(loaded24>>32) == next5+1
 //line alone.go:128
 							posted2 := false
-							slots5 := uint32(t60[11])
-							if slots5 != 0 {
+							slots3 := uint32(t60[11])
+							if slots3 != 0 {
 //line alone.go:130
 								next6 := uint32(t60[8])
-								loaded19 := host2.Load(r, &t622[next6&(slots5-1)*shape.InStep])
-								posted2 = uint32(loaded19>>32) == next6+1
+								loaded25 := host2.Load(r, &t622[next6&(slots3-1)*shape.InStep])
+								posted2 = uint32(loaded25>>32) == next6+1
 							}
-							if posted2 && !(middle2 && t59[8] == 8) {
+							if posted2 && !(middle2 && t592[8] == 8) {
 								source4 = 8
 							} else if middle2 {
 								source4 = 4
@@ -1299,8 +1343,8 @@ func quernRow6Echo16Actor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 						}
 						if !(source4 == 9) {
 //line alone.go:143
-							t127 := t61
-							ring2 := t127
+							t125 := t61
+							ring2 := t125
 							var at5 uint32
 //line alone.go:144
 							if source4 == 8 {
@@ -1312,43 +1356,43 @@ func quernRow6Echo16Actor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 								at5 = t145
 							} else {
 //line alone.go:148
-								sh.Ticket = t59[source4]
+								sh.Ticket = t592[source4]
 								t165 := source4
-								var result017 uint32
+								var result015 uint32
 								switch {
 								default:
-//line serve.go:64
+//line serve.go:82
 									if t165 == 4 {
-										result017 = 0
+										result015 = 0
 										break
-//line serve.go:66
+//line serve.go:84
 									} else if t165 < 4 {
-										result017 = shape.Slots + t165*shape.SideSlots
+										result015 = shape.Slots + t165*shape.SideSlots
 										break
 									}
-//line serve.go:69
-									result017 = shape.Slots + (t165-1)*shape.SideSlots
+//line serve.go:87
+									result015 = shape.Slots + (t165-1)*shape.SideSlots
 								}
 //line alone.go:149
 								t193 := source4
-								var result018 uint32
-//line serve.go:74
+								var result016 uint32
+//line serve.go:92
 								if t193 == 4 {
-									result018 = shape.Slots
+									result016 = shape.Slots
 								} else {
-									result018 = shape.SideSlots
+									result016 = shape.SideSlots
 								}
 //line alone.go:149
-								at5 = (result017 + sh.Ticket&(result018-1)) * shape.InStep
+								at5 = (result015 + sh.Ticket&(result016-1)) * shape.InStep
 							}
 							t2110 := at5
-							t224 := at5 + shape.In
+							t223 := at5 + shape.In
 //line alone.go:151
-							slot5 := ring2[t2110:t224]
+							slot5 := ring2[t2110:t223]
 							cell2 := words[:t233]
 							for w11 := 0; w11 < len(slot5); w11++ {
-								loaded20 := host2.Load(r, &slot5[w11])
-								v2 := loaded20
+								loaded26 := host2.Load(r, &slot5[w11])
+								v2 := loaded26
 //line alone.go:155
 								if uint32(v2>>32) != sh.Ticket+1 {
 									break block9
@@ -1369,7 +1413,7 @@ func quernRow6Echo16Actor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 //line alone.go:166
 								sh.Late = 1
 							}
-							t59[8] = source4
+							t592[8] = source4
 						}
 					}
 				}
@@ -1432,15 +1476,15 @@ func quernHostEcho64Actor(r *host2.Run) {
 	cells := host2.Dynamic[actor.Cell[Message64, Message64]](r, 1)
 	var in2 *Message64
 	var out2 *Message64
-	var t115 *uint64
-	var t214 *Message64
+	var t114 *uint64
+	var t213 *Message64
 	var t34 *Message64
-	var result09 kernel.Action = 1
-	outcome := uint32(result09)
+	var result08 kernel.Action = 1
+	outcome := uint32(result08)
 	var forwards bool
 	var stops bool
 	var last bool
-	t95 := shape.OutAt
+	t97 := shape.OutAt
 	t105 := shape.OutAt + shape.Out - 3
 	t50 := shape.OutAt
 	t51 := shape.OutAt + shape.Out - 3
@@ -1544,13 +1588,13 @@ func quernHostEcho64Actor(r *host2.Run) {
 //line alone.go:58
 				out2 = &cells[0].Out
 //line quern_gen.go:12
-				t115 = state
-				t214 = in2
+				t114 = state
+				t213 = in2
 				t34 = out2
 				for threadZ := range 1 {
 					for threadY := range 1 {
 						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-						quernRow5Echo64Actor(r, t34, t214, t115, sh, outcome)
+						quernRow5Echo64Actor(r, t34, t213, t114, sh, outcome)
 					}
 				}
 				r.ThreadIdx = kernel.Dim3{}
@@ -1569,7 +1613,7 @@ func quernHostEcho64Actor(r *host2.Run) {
 				for threadY := range 1 {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 					first2 := (threadZ*1 + threadY) * 32
-					quernRow6Echo64Actor(r, cs, first2, begins, borns, source2, box, sh, out, result, &shape, words, t95, t105, cursor, forwards, t50, t51, last, command, in, mail, t233, t253, t263)
+					quernRow6Echo64Actor(r, cs, first2, begins, borns, source2, box, sh, out, result, &shape, words, t97, t105, cursor, forwards, t50, t51, last, command, in, mail, t233, t253, t263)
 				}
 			}
 //line alone.go:88
@@ -1661,55 +1705,85 @@ func quernRow1Echo64Actor(r *host2.Run, cs []actor.Context, first int, begins, b
 					list := int(t82[11])
 					count := uint32(t72.Post[list])
 					for i := t102; i < count; i++ {
-						box2 := uint32(t72.Post[list+1+int(i)])
-						t16 := t72
-						t26 := box2
+						t16 := uint32(t72.Post[list+1+int(i)])
+//line send.go:27
+						if !(t72.To.Box == t16) {
+//line send.go:30
+							t17 := int(t16) * 16
+							t26 := (int(t16) + 1) * 16
+//line send.go:30
+							b := t72.Post[t17:t26]
+							loaded := host2.Load(r, &b[0])
+//line send.go:31
+							loaded2 := host2.Load(r, &b[8])
+							loaded3 := host2.Load(r, &b[10])
+//line send.go:31
+							t72.To = actor.Target{Box: t16, Tail: loaded, Head: loaded2, Ring: b[14], Step: b[12], Slots: uint32(b[11]), Kind: uint32(b[13]), Closed: uint32(loaded3)}
+						}
+//line alone.go:193
+						t27 := t72
 						var ticket uint32
 						var room uint32
 					block2:
 						switch {
 						default:
-//line send.go:14
-							t17 := int(t26) * 16
-							t27 := (int(t26) + 1) * 16
-//line send.go:14
-							b := t16.Post[t17:t27]
-							var room2 uint32
-							for slots2 := uint32(b[11]); ; {
-								loaded := host2.Load(r, &b[0])
-								tail := loaded
-//line send.go:18
-								loaded2 := host2.Load(r, &b[8])
-								head := loaded2
-//line send.go:19
-								loaded3 := host2.Load(r, &b[10])
-								if loaded3 != 0 {
-//line send.go:20
-									room2 = 2
-									break
+//line send.go:43
+							box2 := int(t27.To.Box)
+							t18 := box2 * 16
+							t28 := (box2 + 1) * 16
+//line send.go:44
+							b2 := t27.Post[t18:t28]
+							loaded4 := host2.Load(r, &b2[10])
+							closed := uint32(loaded4)
+//line send.go:46
+							var room2 uint32 = 2
+							for t27.To.Closed == 0 || closed == 0 {
+								if uint32(t27.To.Tail)-uint32(t27.To.Head) >= t27.To.Slots {
+									t43 := t27
+									t53 := t27
+//line send.go:49
+									loaded5 := host2.Load(r, &b2[0])
+									t73 := loaded5
+//line send.go:49
+									loaded6 := host2.Load(r, &b2[8])
+									t93 := loaded6
+//line send.go:49
+									t43.To.Tail = t73
+//line send.go:49
+									t53.To.Head = t93
+									if uint32(t27.To.Tail)-uint32(t27.To.Head) >= t27.To.Slots && t27.To.Kind == 1 {
+										loaded7 := host2.Load(r, &t27.Host[b2[15]+1])
+//line send.go:51
+										t27.To.Head = loaded7
+										kernel.StoreRelaxed(&b2[8], t27.To.Head)
+									}
+									if uint32(t27.To.Tail)-uint32(t27.To.Head) >= t27.To.Slots {
+										room2 = 1
+										break
+									}
 								}
-								if uint32(tail)-uint32(head) >= slots2 && b[13] == 1 {
-									loaded4 := host2.Load(r, &t16.Host[b[15]+1])
-									head = loaded4
-//line send.go:25
-									kernel.StoreRelaxed(&b[8], head)
-								}
-								if uint32(tail)-uint32(head) >= slots2 {
-									room2 = 1
-									break
-								}
-//line send.go:33
-								old := kernel.AtomicCompareAndSwap(&b[0], tail, tail+1)
-								if old == tail {
-//line send.go:34
-									t83 := uint32(tail)
-									ticket = t83
+//line send.go:61
+								old := kernel.AtomicCompareAndSwap(&b2[0], t27.To.Tail, t27.To.Tail+1)
+								tail := old
+//line send.go:62
+								if tail == t27.To.Tail {
+									t122 := t27
+									t132 := t27
+									t142 := tail + 1
+									t152 := closed
+//line send.go:63
+									t122.To.Tail = t142
+//line send.go:63
+									t132.To.Closed = t152
+									t162 := uint32(tail)
+									ticket = t162
 									room = 0
 									break block2
 								}
+//line send.go:66
+								t27.To.Tail = tail
 							}
-//line send.go:37
-							atomic.AddUint64(&b[1], 1)
+							atomic.AddUint64(&b2[1], 1)
 							ticket = 0
 							room = room2
 						}
@@ -1718,11 +1792,11 @@ func quernRow1Echo64Actor(r *host2.Run, cs []actor.Context, first int, begins, b
 						room3 := room
 //line alone.go:194
 						if room3 == 1 {
-							t53 := int(t82[13])
+							t54 := int(t82[13])
 //line alone.go:195
 							t63 := int(t82[13]) + len(t92) + 1
 //line alone.go:195
-							saved2 := t72.Post[t53:t63]
+							saved2 := t72.Post[t54:t63]
 							for w2 := 0; w2 < len(t92); w2++ {
 								saved2[w2] = uint64(t92[w2])
 							}
@@ -1735,81 +1809,69 @@ func quernRow1Echo64Actor(r *host2.Run, cs []actor.Context, first int, begins, b
 						}
 //line alone.go:203
 						if room3 == 0 {
-							t84 := t72
-							t93 := t92
-							t103 := box2
-							t112 := ticket2
+							t83 := t72
+							t94 := t92
+							t103 := ticket2
 //line alone.go:227
-							t18 := t84
-							t28 := t103
-							t33 := t112
-//line send.go:43
-							t19 := int(t28) * 16
-							t29 := (int(t28) + 1) * 16
-//line send.go:43
-							b2 := t18.Post[t19:t29]
-							result04 := int(b2[14] + uint64(t33&(uint32(b2[11])-1))*b2[12])
+							t19 := t103
+//line send.go:37
+							result04 := int(t83.To.Ring + uint64(t19&(t83.To.Slots-1))*t83.To.Step)
 //line alone.go:227
-							t54 := result04
-							t64 := uint64(t112+1) << 32
-							slot := t54
-							tag := t64
+							t33 := result04
+							t44 := uint64(t103+1) << 32
+							slot := t33
+							tag := t44
 //line alone.go:228
-							t73 := t84
-							t85 := t103
-//line send.go:48
-							result05 := t73.Post[int(t85)*16+13]
-//line alone.go:228
-							if result05 == 1 {
-								t104 := t84
-								t113 := slot
-								t122 := tag
-//line send.go:61
-								t110 := t113
-								t210 := t113 + 4
-//line send.go:61
-								h := t104.Host[t110:t210]
-								kernel.StoreRelaxed(&h[0], t122|uint64(t104.ID<<8|128))
-								kernel.StoreRelaxed(&h[1], t122)
-								kernel.StoreRelaxed(&h[2], t122|uint64(t104.Words[t104.At+2]))
-								kernel.StoreRelaxed(&h[3], t122|uint64(t104.Words[t104.At+3]))
+							if t83.To.Kind == 1 {
+								t55 := t83
+								t64 := slot
+								t74 := tag
+//line send.go:83
+								t110 := t64
+								t29 := t64 + 4
+//line send.go:83
+								h := t55.Host[t110:t29]
+								kernel.StoreRelaxed(&h[0], t74|uint64(t55.ID<<8|128))
+								kernel.StoreRelaxed(&h[1], t74)
+								kernel.StoreRelaxed(&h[2], t74|uint64(t55.Words[t55.At+2]))
+								kernel.StoreRelaxed(&h[3], t74|uint64(t55.Words[t55.At+3]))
 //line alone.go:230
-								for w3 := 0; w3 < len(t93); w3++ {
-									kernel.StoreRelaxed(&t84.Host[slot+4+w3], tag|uint64(t93[w3]))
+								for w3 := 0; w3 < len(t94); w3++ {
+									kernel.StoreRelaxed(&t83.Host[slot+4+w3], tag|uint64(t94[w3]))
 								}
 							} else {
 //line alone.go:235
-								t132 := t84
-								t142 := slot
-								t152 := tag
-//line send.go:52
-								t111 := t142
-								t211 := t142 + 4
-//line send.go:52
-								h2 := t132.Post[t111:t211]
-								kernel.StoreRelaxed(&h2[0], t152|uint64(t132.ID<<8|128))
-								kernel.StoreRelaxed(&h2[1], t152)
-								kernel.StoreRelaxed(&h2[2], t152|uint64(t132.Words[t132.At+2]))
-								kernel.StoreRelaxed(&h2[3], t152|uint64(t132.Words[t132.At+3]))
+								t84 := t83
+								t95 := slot
+								t104 := tag
+//line send.go:74
+								t111 := t95
+								t210 := t95 + 4
+//line send.go:74
+								h2 := t84.Post[t111:t210]
+								kernel.StoreRelaxed(&h2[0], t104|uint64(t84.ID<<8|128))
+								kernel.StoreRelaxed(&h2[1], t104)
+								kernel.StoreRelaxed(&h2[2], t104|uint64(t84.Words[t84.At+2]))
+								kernel.StoreRelaxed(&h2[3], t104|uint64(t84.Words[t84.At+3]))
 //line alone.go:236
-								for w4 := 0; w4 < len(t93); w4++ {
-									kernel.StoreRelaxed(&t84.Post[slot+4+w4], tag|uint64(t93[w4]))
+								for w4 := 0; w4 < len(t94); w4++ {
+									kernel.StoreRelaxed(&t83.Post[slot+4+w4], tag|uint64(t94[w4]))
 								}
-								t162 := t84
-								t172 := t103
-//line send.go:70
-								if !(t162.Wakes == 0) {
-//line send.go:75
+								t112 := t83
+//line send.go:92
+								if !(t112.Wakes == 0) {
+//line send.go:97
 									kernel.Fence()
-									t114 := int(t172) * 16
-									t212 := (int(t172) + 1) * 16
-//line send.go:76
-									b3 := t162.Post[t114:t212]
-									loaded5 := host2.Load(r, &b3[9])
-									if loaded5 != 0 {
-//line send.go:78
-										kernel.StoreRelaxed(&t162.Host[b3[15]], 1)
-										kernel.StoreRelaxed(&t162.Host[0], 1)
+									box3 := int(t112.To.Box)
+									t113 := box3 * 16
+									t211 := (box3 + 1) * 16
+//line send.go:99
+									b3 := t112.Post[t113:t211]
+									loaded8 := host2.Load(r, &b3[9])
+									if loaded8 != 0 {
+//line send.go:101
+										kernel.StoreRelaxed(&t112.Host[b3[15]], 1)
+										kernel.StoreRelaxed(&t112.Host[0], 1)
 									}
 								}
 							}
@@ -1833,8 +1895,8 @@ func quernRow1Echo64Actor(r *host2.Run, cs []actor.Context, first int, begins, b
 				switch {
 				default:
 //line alone.go:103
-					loaded6 := host2.Load(r, &t292[0])
-					ordered := loaded6
+					loaded9 := host2.Load(r, &t292[0])
+					ordered := loaded9
 //line alone.go:104
 					sh.Asked[0] = uint32(ordered)
 					if !(sh.Asked[0] != 0) {
@@ -1842,9 +1904,9 @@ func quernRow1Echo64Actor(r *host2.Run, cs []actor.Context, first int, begins, b
 						hint := uint32(ordered >> 32)
 //line alone.go:108
 						if hint != sh.Hint[0] {
-							t43 := hint
+							t45 := hint
 //line alone.go:109
-							sh.Hint[0] = t43
+							sh.Hint[0] = t45
 //line alone.go:109
 							sh.Higher[0] = 1
 						}
@@ -1858,28 +1920,28 @@ func quernRow1Echo64Actor(r *host2.Run, cs []actor.Context, first int, begins, b
 								}
 								next := t30[level]
 								t65 := level
-								var result06 uint32
+								var result05 uint32
 								switch {
 								default:
-//line serve.go:64
+//line serve.go:82
 									if t65 == 4 {
-										result06 = 0
+										result05 = 0
 										break
-//line serve.go:66
+//line serve.go:84
 									} else if t65 < 4 {
-										result06 = shape.Slots + t65*shape.SideSlots
+										result05 = shape.Slots + t65*shape.SideSlots
 										break
 									}
-//line serve.go:69
-									result06 = shape.Slots + (t65-1)*shape.SideSlots
+//line serve.go:87
+									result05 = shape.Slots + (t65-1)*shape.SideSlots
 								}
 //line alone.go:118
-								at := (result06 + next&(shape.SideSlots-1)) * shape.InStep
-								loaded7 := host2.Load(r, &t322[at])
-								if uint32(loaded7>>32) == next+1 {
+								at := (result05 + next&(shape.SideSlots-1)) * shape.InStep
+								loaded10 := host2.Load(r, &t322[at])
+								if uint32(loaded10>>32) == next+1 {
 //line alone.go:120
-									t94 := level
-									source = t94
+									t96 := level
+									source = t96
 									sides = 1
 								}
 							}
@@ -1888,16 +1950,16 @@ func quernRow1Echo64Actor(r *host2.Run, cs []actor.Context, first int, begins, b
 						}
 						if source == 9 || source < 4 {
 							next2 := t30[4]
-							loaded8 := host2.Load(r, &t322[next2&(shape.Slots-1)*shape.InStep])
-							middle := uint32(loaded8>>32) == next2+1
+							loaded11 := host2.Load(r, &t322[next2&(shape.Slots-1)*shape.InStep])
+							middle := uint32(loaded11>>32) == next2+1
 //line alone.go:128
 							posted := false
-							slots3 := uint32(t31[11])
-							if slots3 != 0 {
+							slots2 := uint32(t31[11])
+							if slots2 != 0 {
 //line alone.go:130
 								next3 := uint32(t31[8])
-								loaded9 := host2.Load(r, &t332[next3&(slots3-1)*shape.InStep])
-								posted = uint32(loaded9>>32) == next3+1
+								loaded12 := host2.Load(r, &t332[next3&(slots2-1)*shape.InStep])
+								posted = uint32(loaded12>>32) == next3+1
 							}
 							if posted && !(middle && t30[8] == 8) {
 								source = 8
@@ -1922,41 +1984,41 @@ func quernRow1Echo64Actor(r *host2.Run, cs []actor.Context, first int, begins, b
 //line alone.go:148
 								sh.Ticket = t30[source]
 								t163 := source
-								var result07 uint32
+								var result06 uint32
 								switch {
 								default:
-//line serve.go:64
+//line serve.go:82
 									if t163 == 4 {
-										result07 = 0
+										result06 = 0
 										break
-//line serve.go:66
+//line serve.go:84
 									} else if t163 < 4 {
-										result07 = shape.Slots + t163*shape.SideSlots
+										result06 = shape.Slots + t163*shape.SideSlots
 										break
 									}
-//line serve.go:69
-									result07 = shape.Slots + (t163-1)*shape.SideSlots
+//line serve.go:87
+									result06 = shape.Slots + (t163-1)*shape.SideSlots
 								}
 //line alone.go:149
 								t192 := source
-								var result08 uint32
-//line serve.go:74
+								var result07 uint32
+//line serve.go:92
 								if t192 == 4 {
-									result08 = shape.Slots
+									result07 = shape.Slots
 								} else {
-									result08 = shape.SideSlots
+									result07 = shape.SideSlots
 								}
 //line alone.go:149
-								at2 = (result07 + sh.Ticket&(result08-1)) * shape.InStep
+								at2 = (result06 + sh.Ticket&(result07-1)) * shape.InStep
 							}
-							t213 := at2
+							t212 := at2
 							t222 := at2 + shape.In
 //line alone.go:151
-							slot2 := ring[t213:t222]
+							slot2 := ring[t212:t222]
 							cell := words[:t232]
 							for w5 := 0; w5 < len(slot2); w5++ {
-								loaded10 := host2.Load(r, &slot2[w5])
-								v := loaded10
+								loaded13 := host2.Load(r, &slot2[w5])
+								v := loaded13
 //line alone.go:155
 								if uint32(v>>32) != sh.Ticket+1 {
 									break block3
@@ -2016,16 +2078,16 @@ func quernRow4Echo64Actor(r *host2.Run, cells []actor.Cell[Message64, Message64]
 }
 
 //go:noinline
-func quernRow5Echo64Actor(r *host2.Run, t34, t214 *Message64, t115 *uint64, sh *actor.Status, outcome uint32) {
+func quernRow5Echo64Actor(r *host2.Run, t34, t213 *Message64, t114 *uint64, sh *actor.Status, outcome uint32) {
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		t2 := threadX == 0
 //line handlers.go:31
 		for i2 := threadX; i2 < 16; i2 += 32 {
-			t34.Words[i2] = t214.Words[i2] + 1
+			t34.Words[i2] = t213.Words[i2] + 1
 		}
 		if threadX == 0 {
-			*t115++
+			*t114++
 		}
 //line alone.go:59
 		if t2 {
@@ -2035,7 +2097,7 @@ func quernRow5Echo64Actor(r *host2.Run, t34, t214 *Message64, t115 *uint64, sh *
 }
 
 //go:noinline
-func quernRow6Echo64Actor(r *host2.Run, cs []actor.Context, first2 int, begins, borns []int64, source2 uint32, box []uint64, sh *actor.Status, out []uint64, result uint32, shape *actor.Shape, words []uint32, t95, t105 uint32, cursor []uint32, forwards bool, t50, t51 uint32, last bool, command, in, mail []uint64, t233, t253, t263 uint32) {
+func quernRow6Echo64Actor(r *host2.Run, cs []actor.Context, first2 int, begins, borns []int64, source2 uint32, box []uint64, sh *actor.Status, out []uint64, result uint32, shape *actor.Shape, words []uint32, t97, t105 uint32, cursor []uint32, forwards bool, t50, t51 uint32, last bool, command, in, mail []uint64, t233, t253, t263 uint32) {
 	cRow := cs[first2:][:32]
 	beginRow := begins[first2:][:32]
 	bornRow := borns[first2:][:32]
@@ -2054,45 +2116,45 @@ func quernRow6Echo64Actor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 				kernel.StoreRelaxed(&box[8], uint64(sh.Ticket+1))
 			} else {
 				t422 := out
-				t44 := result
-				t45 := uint32(now3 - begin)
+				t442 := result
+				t452 := uint32(now3 - begin)
 //line alone.go:173
 				source3 := sh.Missing[0]
-				t215 := source3
-				var result010 uint32
+				t214 := source3
+				var result09 uint32
 				switch {
 				default:
-//line serve.go:64
-					if t215 == 4 {
-						result010 = 0
+//line serve.go:82
+					if t214 == 4 {
+						result09 = 0
 						break
-//line serve.go:66
-					} else if t215 < 4 {
-						result010 = shape.Slots + t215*shape.SideSlots
+//line serve.go:84
+					} else if t214 < 4 {
+						result09 = shape.Slots + t214*shape.SideSlots
 						break
 					}
-//line serve.go:69
-					result010 = shape.Slots + (t215-1)*shape.SideSlots
+//line serve.go:87
+					result09 = shape.Slots + (t214-1)*shape.SideSlots
 				}
 //line alone.go:174
-				t55 := source3
-				var result011 uint32
-//line serve.go:74
-				if t55 == 4 {
-					result011 = shape.Slots
+				t56 := source3
+				var result010 uint32
+//line serve.go:92
+				if t56 == 4 {
+					result010 = shape.Slots
 				} else {
-					result011 = shape.SideSlots
+					result010 = shape.SideSlots
 				}
 //line alone.go:174
-				at3 := (result010 + sh.Ticket&(result011-1)) * shape.OutStep
-				t74 := at3
-				t86 := at3 + shape.Out
+				at3 := (result09 + sh.Ticket&(result010-1)) * shape.OutStep
+				t75 := at3
+				t85 := at3 + shape.Out
 //line alone.go:175
-				slot3 := t422[t74:t86]
+				slot3 := t422[t75:t85]
 				tag2 := uint64(sh.Ticket+1) << 32
-				reply2 := words[t95:t105]
-				kernel.StoreRelaxed(&slot3[0], tag2|uint64(t44))
-				kernel.StoreRelaxed(&slot3[1], tag2|uint64(t45))
+				reply2 := words[t97:t105]
+				kernel.StoreRelaxed(&slot3[0], tag2|uint64(t442))
+				kernel.StoreRelaxed(&slot3[1], tag2|uint64(t452))
 				kernel.StoreRelaxed(&slot3[2], tag2)
 				for w7 := 0; w7 < len(reply2); w7++ {
 					kernel.StoreRelaxed(&slot3[3+w7], tag2|uint64(reply2[w7]))
@@ -2110,7 +2172,7 @@ func quernRow6Echo64Actor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 				t49 := cursor
 //line alone.go:82
 				t522 := words[t50:t51]
-				var result012 bool
+				var result011 bool
 			block7:
 				switch {
 				default:
@@ -2118,55 +2180,85 @@ func quernRow6Echo64Actor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 					list2 := int(t49[11])
 					count2 := uint32(t48.Post[list2])
 					for i3 := uint32(0); i3 < count2; i3++ {
-						box3 := uint32(t48.Post[list2+1+int(i3)])
-						t116 := t48
-						t216 := box3
+						t115 := uint32(t48.Post[list2+1+int(i3)])
+//line send.go:27
+						if !(t48.To.Box == t115) {
+//line send.go:30
+							t116 := int(t115) * 16
+							t215 := (int(t115) + 1) * 16
+//line send.go:30
+							b4 := t48.Post[t116:t215]
+							loaded14 := host2.Load(r, &b4[0])
+//line send.go:31
+							loaded15 := host2.Load(r, &b4[8])
+							loaded16 := host2.Load(r, &b4[10])
+//line send.go:31
+							t48.To = actor.Target{Box: t115, Tail: loaded14, Head: loaded15, Ring: b4[14], Step: b4[12], Slots: uint32(b4[11]), Kind: uint32(b4[13]), Closed: uint32(loaded16)}
+						}
+//line alone.go:193
+						t216 := t48
 						var ticket3 uint32
 						var room4 uint32
 					block8:
 						switch {
 						default:
-//line send.go:14
-							t117 := int(t216) * 16
-							t217 := (int(t216) + 1) * 16
-//line send.go:14
-							b4 := t116.Post[t117:t217]
-							var room5 uint32
-							for slots4 := uint32(b4[11]); ; {
-								loaded11 := host2.Load(r, &b4[0])
-								tail2 := loaded11
-//line send.go:18
-								loaded12 := host2.Load(r, &b4[8])
-								head2 := loaded12
-//line send.go:19
-								loaded13 := host2.Load(r, &b4[10])
-								if loaded13 != 0 {
-//line send.go:20
-									room5 = 2
-									break
+//line send.go:43
+							box4 := int(t216.To.Box)
+							t117 := box4 * 16
+							t217 := (box4 + 1) * 16
+//line send.go:44
+							b5 := t216.Post[t117:t217]
+							loaded17 := host2.Load(r, &b5[10])
+							closed2 := uint32(loaded17)
+//line send.go:46
+							var room5 uint32 = 2
+							for t216.To.Closed == 0 || closed2 == 0 {
+								if uint32(t216.To.Tail)-uint32(t216.To.Head) >= t216.To.Slots {
+									t46 := t216
+									t57 := t216
+//line send.go:49
+									loaded18 := host2.Load(r, &b5[0])
+									t76 := loaded18
+//line send.go:49
+									loaded19 := host2.Load(r, &b5[8])
+									t98 := loaded19
+//line send.go:49
+									t46.To.Tail = t76
+//line send.go:49
+									t57.To.Head = t98
+									if uint32(t216.To.Tail)-uint32(t216.To.Head) >= t216.To.Slots && t216.To.Kind == 1 {
+										loaded20 := host2.Load(r, &t216.Host[b5[15]+1])
+//line send.go:51
+										t216.To.Head = loaded20
+										kernel.StoreRelaxed(&b5[8], t216.To.Head)
+									}
+									if uint32(t216.To.Tail)-uint32(t216.To.Head) >= t216.To.Slots {
+										room5 = 1
+										break
+									}
 								}
-								if uint32(tail2)-uint32(head2) >= slots4 && b4[13] == 1 {
-									loaded14 := host2.Load(r, &t116.Host[b4[15]+1])
-									head2 = loaded14
-//line send.go:25
-									kernel.StoreRelaxed(&b4[8], head2)
-								}
-								if uint32(tail2)-uint32(head2) >= slots4 {
-									room5 = 1
-									break
-								}
-//line send.go:33
-								old2 := kernel.AtomicCompareAndSwap(&b4[0], tail2, tail2+1)
-								if old2 == tail2 {
-//line send.go:34
-									t87 := uint32(tail2)
-									ticket3 = t87
+//line send.go:61
+								old2 := kernel.AtomicCompareAndSwap(&b5[0], t216.To.Tail, t216.To.Tail+1)
+								tail2 := old2
+//line send.go:62
+								if tail2 == t216.To.Tail {
+									t124 := t216
+									t134 := t216
+									t144 := tail2 + 1
+									t153 := closed2
+//line send.go:63
+									t124.To.Tail = t144
+//line send.go:63
+									t134.To.Closed = t153
+									t164 := uint32(tail2)
+									ticket3 = t164
 									room4 = 0
 									break block8
 								}
+//line send.go:66
+								t216.To.Tail = tail2
 							}
-//line send.go:37
-							atomic.AddUint64(&b4[1], 1)
+							atomic.AddUint64(&b5[1], 1)
 							ticket3 = 0
 							room4 = room5
 						}
@@ -2175,115 +2267,103 @@ func quernRow6Echo64Actor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 						room6 := room4
 //line alone.go:194
 						if room6 == 1 {
-							t56 := int(t49[13])
+							t58 := int(t49[13])
 //line alone.go:195
 							t66 := int(t49[13]) + len(t522) + 1
 //line alone.go:195
-							saved3 := t48.Post[t56:t66]
+							saved3 := t48.Post[t58:t66]
 							for w8 := 0; w8 < len(t522); w8++ {
 								saved3[w8] = uint64(t522[w8])
 							}
-							result013 := t48.Correlation()
+							result012 := t48.Correlation()
 //line alone.go:199
-							saved3[len(t522)] = result013
+							saved3[len(t522)] = result012
 							t49[12] = i3 + 1
-							result012 = false
+							result011 = false
 							break block7
 						}
 //line alone.go:203
 						if room6 == 0 {
-							t88 := t48
-							t96 := t522
-							t106 := box3
-							t118 := ticket4
+							t86 := t48
+							t99 := t522
+							t106 := ticket4
 //line alone.go:227
-							t119 := t88
-							t218 := t106
-							t35 := t118
-//line send.go:43
-							t120 := int(t218) * 16
-							t219 := (int(t218) + 1) * 16
-//line send.go:43
-							b5 := t119.Post[t120:t219]
-							result014 := int(b5[14] + uint64(t35&(uint32(b5[11])-1))*b5[12])
+							t118 := t106
+//line send.go:37
+							result013 := int(t86.To.Ring + uint64(t118&(t86.To.Slots-1))*t86.To.Step)
 //line alone.go:227
-							t57 := result014
-							t67 := uint64(t118+1) << 32
-							slot4 := t57
-							tag3 := t67
+							t35 := result013
+							t410 := uint64(t106+1) << 32
+							slot4 := t35
+							tag3 := t410
 //line alone.go:228
-							t75 := t88
-							t89 := t106
-//line send.go:48
-							result015 := t75.Post[int(t89)*16+13]
-//line alone.go:228
-							if result015 == 1 {
-								t107 := t88
-								t1110 := slot4
-								t124 := tag3
-//line send.go:61
-								t121 := t1110
-								t220 := t1110 + 4
-//line send.go:61
-								h3 := t107.Host[t121:t220]
-								kernel.StoreRelaxed(&h3[0], t124|uint64(t107.ID<<8|128))
-								kernel.StoreRelaxed(&h3[1], t124)
-								kernel.StoreRelaxed(&h3[2], t124|uint64(t107.Words[t107.At+2]))
-								kernel.StoreRelaxed(&h3[3], t124|uint64(t107.Words[t107.At+3]))
+							if t86.To.Kind == 1 {
+								t59 := t86
+								t67 := slot4
+								t77 := tag3
+//line send.go:83
+								t119 := t67
+								t218 := t67 + 4
+//line send.go:83
+								h3 := t59.Host[t119:t218]
+								kernel.StoreRelaxed(&h3[0], t77|uint64(t59.ID<<8|128))
+								kernel.StoreRelaxed(&h3[1], t77)
+								kernel.StoreRelaxed(&h3[2], t77|uint64(t59.Words[t59.At+2]))
+								kernel.StoreRelaxed(&h3[3], t77|uint64(t59.Words[t59.At+3]))
 //line alone.go:230
-								for w9 := 0; w9 < len(t96); w9++ {
-									kernel.StoreRelaxed(&t88.Host[slot4+4+w9], tag3|uint64(t96[w9]))
+								for w9 := 0; w9 < len(t99); w9++ {
+									kernel.StoreRelaxed(&t86.Host[slot4+4+w9], tag3|uint64(t99[w9]))
 								}
 							} else {
 //line alone.go:235
-								t134 := t88
-								t144 := slot4
-								t153 := tag3
-//line send.go:52
-								t125 := t144
-								t221 := t144 + 4
-//line send.go:52
-								h4 := t134.Post[t125:t221]
-								kernel.StoreRelaxed(&h4[0], t153|uint64(t134.ID<<8|128))
-								kernel.StoreRelaxed(&h4[1], t153)
-								kernel.StoreRelaxed(&h4[2], t153|uint64(t134.Words[t134.At+2]))
-								kernel.StoreRelaxed(&h4[3], t153|uint64(t134.Words[t134.At+3]))
+								t87 := t86
+								t910 := slot4
+								t107 := tag3
+//line send.go:74
+								t120 := t910
+								t219 := t910 + 4
+//line send.go:74
+								h4 := t87.Post[t120:t219]
+								kernel.StoreRelaxed(&h4[0], t107|uint64(t87.ID<<8|128))
+								kernel.StoreRelaxed(&h4[1], t107)
+								kernel.StoreRelaxed(&h4[2], t107|uint64(t87.Words[t87.At+2]))
+								kernel.StoreRelaxed(&h4[3], t107|uint64(t87.Words[t87.At+3]))
 //line alone.go:236
-								for w10 := 0; w10 < len(t96); w10++ {
-									kernel.StoreRelaxed(&t88.Post[slot4+4+w10], tag3|uint64(t96[w10]))
+								for w10 := 0; w10 < len(t99); w10++ {
+									kernel.StoreRelaxed(&t86.Post[slot4+4+w10], tag3|uint64(t99[w10]))
 								}
-								t164 := t88
-								t173 := t106
-//line send.go:70
-								if !(t164.Wakes == 0) {
-//line send.go:75
+								t1110 := t86
+//line send.go:92
+								if !(t1110.Wakes == 0) {
+//line send.go:97
 									kernel.Fence()
-									t126 := int(t173) * 16
-									t223 := (int(t173) + 1) * 16
-//line send.go:76
-									b6 := t164.Post[t126:t223]
-									loaded15 := host2.Load(r, &b6[9])
-									if loaded15 != 0 {
-//line send.go:78
-										kernel.StoreRelaxed(&t164.Host[b6[15]], 1)
-										kernel.StoreRelaxed(&t164.Host[0], 1)
+									box5 := int(t1110.To.Box)
+									t121 := box5 * 16
+									t220 := (box5 + 1) * 16
+//line send.go:99
+									b6 := t1110.Post[t121:t220]
+									loaded21 := host2.Load(r, &b6[9])
+									if loaded21 != 0 {
+//line send.go:101
+										kernel.StoreRelaxed(&t1110.Host[b6[15]], 1)
+										kernel.StoreRelaxed(&t1110.Host[0], 1)
 									}
 								}
 							}
 						}
 					}
 //line alone.go:207
-					result012 = true
+					result011 = true
 				}
 //line alone.go:82
-				t542 = result012
+				t542 = result011
 			}
 			whole := t542
 //line alone.go:83
 			if whole && !last {
 				t572 := begin - born
-				t58 := command
-				t59 := cursor
+				t582 := command
+				t592 := cursor
 				t60 := box
 				t61 := in
 				t622 := mail
@@ -2291,8 +2371,8 @@ func quernRow6Echo64Actor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 				switch {
 				default:
 //line alone.go:103
-					loaded16 := host2.Load(r, &t58[0])
-					ordered2 := loaded16
+					loaded22 := host2.Load(r, &t582[0])
+					ordered2 := loaded22
 //line alone.go:104
 					sh.Asked[0] = uint32(ordered2)
 					if !(sh.Asked[0] != 0) {
@@ -2300,9 +2380,9 @@ func quernRow6Echo64Actor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 						hint2 := uint32(ordered2 >> 32)
 //line alone.go:108
 						if hint2 != sh.Hint[0] {
-							t46 := hint2
+							t411 := hint2
 //line alone.go:109
-							sh.Hint[0] = t46
+							sh.Hint[0] = t411
 //line alone.go:109
 							sh.Higher[0] = 1
 						}
@@ -2314,30 +2394,30 @@ func quernRow6Echo64Actor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 								if level2 == 4 {
 									continue
 								}
-								next4 := t59[level2]
+								next4 := t592[level2]
 								t68 := level2
-								var result016 uint32
+								var result014 uint32
 								switch {
 								default:
-//line serve.go:64
+//line serve.go:82
 									if t68 == 4 {
-										result016 = 0
+										result014 = 0
 										break
-//line serve.go:66
+//line serve.go:84
 									} else if t68 < 4 {
-										result016 = shape.Slots + t68*shape.SideSlots
+										result014 = shape.Slots + t68*shape.SideSlots
 										break
 									}
-//line serve.go:69
-									result016 = shape.Slots + (t68-1)*shape.SideSlots
+//line serve.go:87
+									result014 = shape.Slots + (t68-1)*shape.SideSlots
 								}
 //line alone.go:118
-								at4 := (result016 + next4&(shape.SideSlots-1)) * shape.InStep
-								loaded17 := host2.Load(r, &t61[at4])
-								if uint32(loaded17>>32) == next4+1 {
+								at4 := (result014 + next4&(shape.SideSlots-1)) * shape.InStep
+								loaded23 := host2.Load(r, &t61[at4])
+								if uint32(loaded23>>32) == next4+1 {
 //line alone.go:120
-									t97 := level2
-									source4 = t97
+									t911 := level2
+									source4 = t911
 									sides2 = 1
 								}
 							}
@@ -2345,19 +2425,19 @@ func quernRow6Echo64Actor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 							sh.Higher[0] = sides2
 						}
 						if source4 == 9 || source4 < 4 {
-							next5 := t59[4]
-							loaded18 := host2.Load(r, &t61[next5&(shape.Slots-1)*shape.InStep])
-							middle2 := uint32(loaded18>>32) == next5+1
+							next5 := t592[4]
+							loaded24 := host2.Load(r, &t61[next5&(shape.Slots-1)*shape.InStep])
+							middle2 := uint32(loaded24>>32) == next5+1
 //line alone.go:128
 							posted2 := false
-							slots5 := uint32(t60[11])
-							if slots5 != 0 {
+							slots3 := uint32(t60[11])
+							if slots3 != 0 {
 //line alone.go:130
 								next6 := uint32(t60[8])
-								loaded19 := host2.Load(r, &t622[next6&(slots5-1)*shape.InStep])
-								posted2 = uint32(loaded19>>32) == next6+1
+								loaded25 := host2.Load(r, &t622[next6&(slots3-1)*shape.InStep])
+								posted2 = uint32(loaded25>>32) == next6+1
 							}
-							if posted2 && !(middle2 && t59[8] == 8) {
+							if posted2 && !(middle2 && t592[8] == 8) {
 								source4 = 8
 							} else if middle2 {
 								source4 = 4
@@ -2365,8 +2445,8 @@ func quernRow6Echo64Actor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 						}
 						if !(source4 == 9) {
 //line alone.go:143
-							t127 := t61
-							ring2 := t127
+							t125 := t61
+							ring2 := t125
 							var at5 uint32
 //line alone.go:144
 							if source4 == 8 {
@@ -2378,43 +2458,43 @@ func quernRow6Echo64Actor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 								at5 = t145
 							} else {
 //line alone.go:148
-								sh.Ticket = t59[source4]
+								sh.Ticket = t592[source4]
 								t165 := source4
-								var result017 uint32
+								var result015 uint32
 								switch {
 								default:
-//line serve.go:64
+//line serve.go:82
 									if t165 == 4 {
-										result017 = 0
+										result015 = 0
 										break
-//line serve.go:66
+//line serve.go:84
 									} else if t165 < 4 {
-										result017 = shape.Slots + t165*shape.SideSlots
+										result015 = shape.Slots + t165*shape.SideSlots
 										break
 									}
-//line serve.go:69
-									result017 = shape.Slots + (t165-1)*shape.SideSlots
+//line serve.go:87
+									result015 = shape.Slots + (t165-1)*shape.SideSlots
 								}
 //line alone.go:149
 								t193 := source4
-								var result018 uint32
-//line serve.go:74
+								var result016 uint32
+//line serve.go:92
 								if t193 == 4 {
-									result018 = shape.Slots
+									result016 = shape.Slots
 								} else {
-									result018 = shape.SideSlots
+									result016 = shape.SideSlots
 								}
 //line alone.go:149
-								at5 = (result017 + sh.Ticket&(result018-1)) * shape.InStep
+								at5 = (result015 + sh.Ticket&(result016-1)) * shape.InStep
 							}
 							t2110 := at5
-							t224 := at5 + shape.In
+							t223 := at5 + shape.In
 //line alone.go:151
-							slot5 := ring2[t2110:t224]
+							slot5 := ring2[t2110:t223]
 							cell2 := words[:t233]
 							for w11 := 0; w11 < len(slot5); w11++ {
-								loaded20 := host2.Load(r, &slot5[w11])
-								v2 := loaded20
+								loaded26 := host2.Load(r, &slot5[w11])
+								v2 := loaded26
 //line alone.go:155
 								if uint32(v2>>32) != sh.Ticket+1 {
 									break block9
@@ -2435,7 +2515,7 @@ func quernRow6Echo64Actor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 //line alone.go:166
 								sh.Late = 1
 							}
-							t59[8] = source4
+							t592[8] = source4
 						}
 					}
 				}
@@ -2498,15 +2578,15 @@ func quernHostEcho256Actor(r *host2.Run) {
 	cells := host2.Dynamic[actor.Cell[Message256, Message256]](r, 1)
 	var in2 *Message256
 	var out2 *Message256
-	var t115 *uint64
-	var t214 *Message256
+	var t114 *uint64
+	var t213 *Message256
 	var t34 *Message256
-	var result09 kernel.Action = 1
-	outcome := uint32(result09)
+	var result08 kernel.Action = 1
+	outcome := uint32(result08)
 	var forwards bool
 	var stops bool
 	var last bool
-	t95 := shape.OutAt
+	t97 := shape.OutAt
 	t105 := shape.OutAt + shape.Out - 3
 	t50 := shape.OutAt
 	t51 := shape.OutAt + shape.Out - 3
@@ -2610,13 +2690,13 @@ func quernHostEcho256Actor(r *host2.Run) {
 //line alone.go:58
 				out2 = &cells[0].Out
 //line quern_gen.go:12
-				t115 = state
-				t214 = in2
+				t114 = state
+				t213 = in2
 				t34 = out2
 				for threadZ := range 1 {
 					for threadY := range 1 {
 						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-						quernRow5Echo256Actor(r, t34, t214, t115, sh, outcome)
+						quernRow5Echo256Actor(r, t34, t213, t114, sh, outcome)
 					}
 				}
 				r.ThreadIdx = kernel.Dim3{}
@@ -2635,7 +2715,7 @@ func quernHostEcho256Actor(r *host2.Run) {
 				for threadY := range 1 {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 					first2 := (threadZ*1 + threadY) * 32
-					quernRow6Echo256Actor(r, cs, first2, begins, borns, source2, box, sh, out, result, &shape, words, t95, t105, cursor, forwards, t50, t51, last, command, in, mail, t233, t253, t263)
+					quernRow6Echo256Actor(r, cs, first2, begins, borns, source2, box, sh, out, result, &shape, words, t97, t105, cursor, forwards, t50, t51, last, command, in, mail, t233, t253, t263)
 				}
 			}
 //line alone.go:88
@@ -2727,55 +2807,85 @@ func quernRow1Echo256Actor(r *host2.Run, cs []actor.Context, first int, begins, 
 					list := int(t82[11])
 					count := uint32(t72.Post[list])
 					for i := t102; i < count; i++ {
-						box2 := uint32(t72.Post[list+1+int(i)])
-						t16 := t72
-						t26 := box2
+						t16 := uint32(t72.Post[list+1+int(i)])
+//line send.go:27
+						if !(t72.To.Box == t16) {
+//line send.go:30
+							t17 := int(t16) * 16
+							t26 := (int(t16) + 1) * 16
+//line send.go:30
+							b := t72.Post[t17:t26]
+							loaded := host2.Load(r, &b[0])
+//line send.go:31
+							loaded2 := host2.Load(r, &b[8])
+							loaded3 := host2.Load(r, &b[10])
+//line send.go:31
+							t72.To = actor.Target{Box: t16, Tail: loaded, Head: loaded2, Ring: b[14], Step: b[12], Slots: uint32(b[11]), Kind: uint32(b[13]), Closed: uint32(loaded3)}
+						}
+//line alone.go:193
+						t27 := t72
 						var ticket uint32
 						var room uint32
 					block2:
 						switch {
 						default:
-//line send.go:14
-							t17 := int(t26) * 16
-							t27 := (int(t26) + 1) * 16
-//line send.go:14
-							b := t16.Post[t17:t27]
-							var room2 uint32
-							for slots2 := uint32(b[11]); ; {
-								loaded := host2.Load(r, &b[0])
-								tail := loaded
-//line send.go:18
-								loaded2 := host2.Load(r, &b[8])
-								head := loaded2
-//line send.go:19
-								loaded3 := host2.Load(r, &b[10])
-								if loaded3 != 0 {
-//line send.go:20
-									room2 = 2
-									break
+//line send.go:43
+							box2 := int(t27.To.Box)
+							t18 := box2 * 16
+							t28 := (box2 + 1) * 16
+//line send.go:44
+							b2 := t27.Post[t18:t28]
+							loaded4 := host2.Load(r, &b2[10])
+							closed := uint32(loaded4)
+//line send.go:46
+							var room2 uint32 = 2
+							for t27.To.Closed == 0 || closed == 0 {
+								if uint32(t27.To.Tail)-uint32(t27.To.Head) >= t27.To.Slots {
+									t43 := t27
+									t53 := t27
+//line send.go:49
+									loaded5 := host2.Load(r, &b2[0])
+									t73 := loaded5
+//line send.go:49
+									loaded6 := host2.Load(r, &b2[8])
+									t93 := loaded6
+//line send.go:49
+									t43.To.Tail = t73
+//line send.go:49
+									t53.To.Head = t93
+									if uint32(t27.To.Tail)-uint32(t27.To.Head) >= t27.To.Slots && t27.To.Kind == 1 {
+										loaded7 := host2.Load(r, &t27.Host[b2[15]+1])
+//line send.go:51
+										t27.To.Head = loaded7
+										kernel.StoreRelaxed(&b2[8], t27.To.Head)
+									}
+									if uint32(t27.To.Tail)-uint32(t27.To.Head) >= t27.To.Slots {
+										room2 = 1
+										break
+									}
 								}
-								if uint32(tail)-uint32(head) >= slots2 && b[13] == 1 {
-									loaded4 := host2.Load(r, &t16.Host[b[15]+1])
-									head = loaded4
-//line send.go:25
-									kernel.StoreRelaxed(&b[8], head)
-								}
-								if uint32(tail)-uint32(head) >= slots2 {
-									room2 = 1
-									break
-								}
-//line send.go:33
-								old := kernel.AtomicCompareAndSwap(&b[0], tail, tail+1)
-								if old == tail {
-//line send.go:34
-									t83 := uint32(tail)
-									ticket = t83
+//line send.go:61
+								old := kernel.AtomicCompareAndSwap(&b2[0], t27.To.Tail, t27.To.Tail+1)
+								tail := old
+//line send.go:62
+								if tail == t27.To.Tail {
+									t122 := t27
+									t132 := t27
+									t142 := tail + 1
+									t152 := closed
+//line send.go:63
+									t122.To.Tail = t142
+//line send.go:63
+									t132.To.Closed = t152
+									t162 := uint32(tail)
+									ticket = t162
 									room = 0
 									break block2
 								}
+//line send.go:66
+								t27.To.Tail = tail
 							}
-//line send.go:37
-							atomic.AddUint64(&b[1], 1)
+							atomic.AddUint64(&b2[1], 1)
 							ticket = 0
 							room = room2
 						}
@@ -2784,11 +2894,11 @@ func quernRow1Echo256Actor(r *host2.Run, cs []actor.Context, first int, begins, 
 						room3 := room
 //line alone.go:194
 						if room3 == 1 {
-							t53 := int(t82[13])
+							t54 := int(t82[13])
 //line alone.go:195
 							t63 := int(t82[13]) + len(t92) + 1
 //line alone.go:195
-							saved2 := t72.Post[t53:t63]
+							saved2 := t72.Post[t54:t63]
 							for w2 := 0; w2 < len(t92); w2++ {
 								saved2[w2] = uint64(t92[w2])
 							}
@@ -2801,81 +2911,69 @@ func quernRow1Echo256Actor(r *host2.Run, cs []actor.Context, first int, begins, 
 						}
 //line alone.go:203
 						if room3 == 0 {
-							t84 := t72
-							t93 := t92
-							t103 := box2
-							t112 := ticket2
+							t83 := t72
+							t94 := t92
+							t103 := ticket2
 //line alone.go:227
-							t18 := t84
-							t28 := t103
-							t33 := t112
-//line send.go:43
-							t19 := int(t28) * 16
-							t29 := (int(t28) + 1) * 16
-//line send.go:43
-							b2 := t18.Post[t19:t29]
-							result04 := int(b2[14] + uint64(t33&(uint32(b2[11])-1))*b2[12])
+							t19 := t103
+//line send.go:37
+							result04 := int(t83.To.Ring + uint64(t19&(t83.To.Slots-1))*t83.To.Step)
 //line alone.go:227
-							t54 := result04
-							t64 := uint64(t112+1) << 32
-							slot := t54
-							tag := t64
+							t33 := result04
+							t44 := uint64(t103+1) << 32
+							slot := t33
+							tag := t44
 //line alone.go:228
-							t73 := t84
-							t85 := t103
-//line send.go:48
-							result05 := t73.Post[int(t85)*16+13]
-//line alone.go:228
-							if result05 == 1 {
-								t104 := t84
-								t113 := slot
-								t122 := tag
-//line send.go:61
-								t110 := t113
-								t210 := t113 + 4
-//line send.go:61
-								h := t104.Host[t110:t210]
-								kernel.StoreRelaxed(&h[0], t122|uint64(t104.ID<<8|128))
-								kernel.StoreRelaxed(&h[1], t122)
-								kernel.StoreRelaxed(&h[2], t122|uint64(t104.Words[t104.At+2]))
-								kernel.StoreRelaxed(&h[3], t122|uint64(t104.Words[t104.At+3]))
+							if t83.To.Kind == 1 {
+								t55 := t83
+								t64 := slot
+								t74 := tag
+//line send.go:83
+								t110 := t64
+								t29 := t64 + 4
+//line send.go:83
+								h := t55.Host[t110:t29]
+								kernel.StoreRelaxed(&h[0], t74|uint64(t55.ID<<8|128))
+								kernel.StoreRelaxed(&h[1], t74)
+								kernel.StoreRelaxed(&h[2], t74|uint64(t55.Words[t55.At+2]))
+								kernel.StoreRelaxed(&h[3], t74|uint64(t55.Words[t55.At+3]))
 //line alone.go:230
-								for w3 := 0; w3 < len(t93); w3++ {
-									kernel.StoreRelaxed(&t84.Host[slot+4+w3], tag|uint64(t93[w3]))
+								for w3 := 0; w3 < len(t94); w3++ {
+									kernel.StoreRelaxed(&t83.Host[slot+4+w3], tag|uint64(t94[w3]))
 								}
 							} else {
 //line alone.go:235
-								t132 := t84
-								t142 := slot
-								t152 := tag
-//line send.go:52
-								t111 := t142
-								t211 := t142 + 4
-//line send.go:52
-								h2 := t132.Post[t111:t211]
-								kernel.StoreRelaxed(&h2[0], t152|uint64(t132.ID<<8|128))
-								kernel.StoreRelaxed(&h2[1], t152)
-								kernel.StoreRelaxed(&h2[2], t152|uint64(t132.Words[t132.At+2]))
-								kernel.StoreRelaxed(&h2[3], t152|uint64(t132.Words[t132.At+3]))
+								t84 := t83
+								t95 := slot
+								t104 := tag
+//line send.go:74
+								t111 := t95
+								t210 := t95 + 4
+//line send.go:74
+								h2 := t84.Post[t111:t210]
+								kernel.StoreRelaxed(&h2[0], t104|uint64(t84.ID<<8|128))
+								kernel.StoreRelaxed(&h2[1], t104)
+								kernel.StoreRelaxed(&h2[2], t104|uint64(t84.Words[t84.At+2]))
+								kernel.StoreRelaxed(&h2[3], t104|uint64(t84.Words[t84.At+3]))
 //line alone.go:236
-								for w4 := 0; w4 < len(t93); w4++ {
-									kernel.StoreRelaxed(&t84.Post[slot+4+w4], tag|uint64(t93[w4]))
+								for w4 := 0; w4 < len(t94); w4++ {
+									kernel.StoreRelaxed(&t83.Post[slot+4+w4], tag|uint64(t94[w4]))
 								}
-								t162 := t84
-								t172 := t103
-//line send.go:70
-								if !(t162.Wakes == 0) {
-//line send.go:75
+								t112 := t83
+//line send.go:92
+								if !(t112.Wakes == 0) {
+//line send.go:97
 									kernel.Fence()
-									t114 := int(t172) * 16
-									t212 := (int(t172) + 1) * 16
-//line send.go:76
-									b3 := t162.Post[t114:t212]
-									loaded5 := host2.Load(r, &b3[9])
-									if loaded5 != 0 {
-//line send.go:78
-										kernel.StoreRelaxed(&t162.Host[b3[15]], 1)
-										kernel.StoreRelaxed(&t162.Host[0], 1)
+									box3 := int(t112.To.Box)
+									t113 := box3 * 16
+									t211 := (box3 + 1) * 16
+//line send.go:99
+									b3 := t112.Post[t113:t211]
+									loaded8 := host2.Load(r, &b3[9])
+									if loaded8 != 0 {
+//line send.go:101
+										kernel.StoreRelaxed(&t112.Host[b3[15]], 1)
+										kernel.StoreRelaxed(&t112.Host[0], 1)
 									}
 								}
 							}
@@ -2899,8 +2997,8 @@ func quernRow1Echo256Actor(r *host2.Run, cs []actor.Context, first int, begins, 
 				switch {
 				default:
 //line alone.go:103
-					loaded6 := host2.Load(r, &t292[0])
-					ordered := loaded6
+					loaded9 := host2.Load(r, &t292[0])
+					ordered := loaded9
 //line alone.go:104
 					sh.Asked[0] = uint32(ordered)
 					if !(sh.Asked[0] != 0) {
@@ -2908,9 +3006,9 @@ func quernRow1Echo256Actor(r *host2.Run, cs []actor.Context, first int, begins, 
 						hint := uint32(ordered >> 32)
 //line alone.go:108
 						if hint != sh.Hint[0] {
-							t43 := hint
+							t45 := hint
 //line alone.go:109
-							sh.Hint[0] = t43
+							sh.Hint[0] = t45
 //line alone.go:109
 							sh.Higher[0] = 1
 						}
@@ -2924,28 +3022,28 @@ func quernRow1Echo256Actor(r *host2.Run, cs []actor.Context, first int, begins, 
 								}
 								next := t30[level]
 								t65 := level
-								var result06 uint32
+								var result05 uint32
 								switch {
 								default:
-//line serve.go:64
+//line serve.go:82
 									if t65 == 4 {
-										result06 = 0
+										result05 = 0
 										break
-//line serve.go:66
+//line serve.go:84
 									} else if t65 < 4 {
-										result06 = shape.Slots + t65*shape.SideSlots
+										result05 = shape.Slots + t65*shape.SideSlots
 										break
 									}
-//line serve.go:69
-									result06 = shape.Slots + (t65-1)*shape.SideSlots
+//line serve.go:87
+									result05 = shape.Slots + (t65-1)*shape.SideSlots
 								}
 //line alone.go:118
-								at := (result06 + next&(shape.SideSlots-1)) * shape.InStep
-								loaded7 := host2.Load(r, &t322[at])
-								if uint32(loaded7>>32) == next+1 {
+								at := (result05 + next&(shape.SideSlots-1)) * shape.InStep
+								loaded10 := host2.Load(r, &t322[at])
+								if uint32(loaded10>>32) == next+1 {
 //line alone.go:120
-									t94 := level
-									source = t94
+									t96 := level
+									source = t96
 									sides = 1
 								}
 							}
@@ -2954,16 +3052,16 @@ func quernRow1Echo256Actor(r *host2.Run, cs []actor.Context, first int, begins, 
 						}
 						if source == 9 || source < 4 {
 							next2 := t30[4]
-							loaded8 := host2.Load(r, &t322[next2&(shape.Slots-1)*shape.InStep])
-							middle := uint32(loaded8>>32) == next2+1
+							loaded11 := host2.Load(r, &t322[next2&(shape.Slots-1)*shape.InStep])
+							middle := uint32(loaded11>>32) == next2+1
 //line alone.go:128
 							posted := false
-							slots3 := uint32(t31[11])
-							if slots3 != 0 {
+							slots2 := uint32(t31[11])
+							if slots2 != 0 {
 //line alone.go:130
 								next3 := uint32(t31[8])
-								loaded9 := host2.Load(r, &t332[next3&(slots3-1)*shape.InStep])
-								posted = uint32(loaded9>>32) == next3+1
+								loaded12 := host2.Load(r, &t332[next3&(slots2-1)*shape.InStep])
+								posted = uint32(loaded12>>32) == next3+1
 							}
 							if posted && !(middle && t30[8] == 8) {
 								source = 8
@@ -2988,41 +3086,41 @@ func quernRow1Echo256Actor(r *host2.Run, cs []actor.Context, first int, begins, 
 //line alone.go:148
 								sh.Ticket = t30[source]
 								t163 := source
-								var result07 uint32
+								var result06 uint32
 								switch {
 								default:
-//line serve.go:64
+//line serve.go:82
 									if t163 == 4 {
-										result07 = 0
+										result06 = 0
 										break
-//line serve.go:66
+//line serve.go:84
 									} else if t163 < 4 {
-										result07 = shape.Slots + t163*shape.SideSlots
+										result06 = shape.Slots + t163*shape.SideSlots
 										break
 									}
-//line serve.go:69
-									result07 = shape.Slots + (t163-1)*shape.SideSlots
+//line serve.go:87
+									result06 = shape.Slots + (t163-1)*shape.SideSlots
 								}
 //line alone.go:149
 								t192 := source
-								var result08 uint32
-//line serve.go:74
+								var result07 uint32
+//line serve.go:92
 								if t192 == 4 {
-									result08 = shape.Slots
+									result07 = shape.Slots
 								} else {
-									result08 = shape.SideSlots
+									result07 = shape.SideSlots
 								}
 //line alone.go:149
-								at2 = (result07 + sh.Ticket&(result08-1)) * shape.InStep
+								at2 = (result06 + sh.Ticket&(result07-1)) * shape.InStep
 							}
-							t213 := at2
+							t212 := at2
 							t222 := at2 + shape.In
 //line alone.go:151
-							slot2 := ring[t213:t222]
+							slot2 := ring[t212:t222]
 							cell := words[:t232]
 							for w5 := 0; w5 < len(slot2); w5++ {
-								loaded10 := host2.Load(r, &slot2[w5])
-								v := loaded10
+								loaded13 := host2.Load(r, &slot2[w5])
+								v := loaded13
 //line alone.go:155
 								if uint32(v>>32) != sh.Ticket+1 {
 									break block3
@@ -3082,16 +3180,16 @@ func quernRow4Echo256Actor(r *host2.Run, cells []actor.Cell[Message256, Message2
 }
 
 //go:noinline
-func quernRow5Echo256Actor(r *host2.Run, t34, t214 *Message256, t115 *uint64, sh *actor.Status, outcome uint32) {
+func quernRow5Echo256Actor(r *host2.Run, t34, t213 *Message256, t114 *uint64, sh *actor.Status, outcome uint32) {
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		t2 := threadX == 0
 //line handlers.go:42
 		for i2 := threadX; i2 < 64; i2 += 32 {
-			t34.Words[i2] = t214.Words[i2] + 1
+			t34.Words[i2] = t213.Words[i2] + 1
 		}
 		if threadX == 0 {
-			*t115++
+			*t114++
 		}
 //line alone.go:59
 		if t2 {
@@ -3101,7 +3199,7 @@ func quernRow5Echo256Actor(r *host2.Run, t34, t214 *Message256, t115 *uint64, sh
 }
 
 //go:noinline
-func quernRow6Echo256Actor(r *host2.Run, cs []actor.Context, first2 int, begins, borns []int64, source2 uint32, box []uint64, sh *actor.Status, out []uint64, result uint32, shape *actor.Shape, words []uint32, t95, t105 uint32, cursor []uint32, forwards bool, t50, t51 uint32, last bool, command, in, mail []uint64, t233, t253, t263 uint32) {
+func quernRow6Echo256Actor(r *host2.Run, cs []actor.Context, first2 int, begins, borns []int64, source2 uint32, box []uint64, sh *actor.Status, out []uint64, result uint32, shape *actor.Shape, words []uint32, t97, t105 uint32, cursor []uint32, forwards bool, t50, t51 uint32, last bool, command, in, mail []uint64, t233, t253, t263 uint32) {
 	cRow := cs[first2:][:32]
 	beginRow := begins[first2:][:32]
 	bornRow := borns[first2:][:32]
@@ -3120,45 +3218,45 @@ func quernRow6Echo256Actor(r *host2.Run, cs []actor.Context, first2 int, begins,
 				kernel.StoreRelaxed(&box[8], uint64(sh.Ticket+1))
 			} else {
 				t422 := out
-				t44 := result
-				t45 := uint32(now3 - begin)
+				t442 := result
+				t452 := uint32(now3 - begin)
 //line alone.go:173
 				source3 := sh.Missing[0]
-				t215 := source3
-				var result010 uint32
+				t214 := source3
+				var result09 uint32
 				switch {
 				default:
-//line serve.go:64
-					if t215 == 4 {
-						result010 = 0
+//line serve.go:82
+					if t214 == 4 {
+						result09 = 0
 						break
-//line serve.go:66
-					} else if t215 < 4 {
-						result010 = shape.Slots + t215*shape.SideSlots
+//line serve.go:84
+					} else if t214 < 4 {
+						result09 = shape.Slots + t214*shape.SideSlots
 						break
 					}
-//line serve.go:69
-					result010 = shape.Slots + (t215-1)*shape.SideSlots
+//line serve.go:87
+					result09 = shape.Slots + (t214-1)*shape.SideSlots
 				}
 //line alone.go:174
-				t55 := source3
-				var result011 uint32
-//line serve.go:74
-				if t55 == 4 {
-					result011 = shape.Slots
+				t56 := source3
+				var result010 uint32
+//line serve.go:92
+				if t56 == 4 {
+					result010 = shape.Slots
 				} else {
-					result011 = shape.SideSlots
+					result010 = shape.SideSlots
 				}
 //line alone.go:174
-				at3 := (result010 + sh.Ticket&(result011-1)) * shape.OutStep
-				t74 := at3
-				t86 := at3 + shape.Out
+				at3 := (result09 + sh.Ticket&(result010-1)) * shape.OutStep
+				t75 := at3
+				t85 := at3 + shape.Out
 //line alone.go:175
-				slot3 := t422[t74:t86]
+				slot3 := t422[t75:t85]
 				tag2 := uint64(sh.Ticket+1) << 32
-				reply2 := words[t95:t105]
-				kernel.StoreRelaxed(&slot3[0], tag2|uint64(t44))
-				kernel.StoreRelaxed(&slot3[1], tag2|uint64(t45))
+				reply2 := words[t97:t105]
+				kernel.StoreRelaxed(&slot3[0], tag2|uint64(t442))
+				kernel.StoreRelaxed(&slot3[1], tag2|uint64(t452))
 				kernel.StoreRelaxed(&slot3[2], tag2)
 				for w7 := 0; w7 < len(reply2); w7++ {
 					kernel.StoreRelaxed(&slot3[3+w7], tag2|uint64(reply2[w7]))
@@ -3176,7 +3274,7 @@ func quernRow6Echo256Actor(r *host2.Run, cs []actor.Context, first2 int, begins,
 				t49 := cursor
 //line alone.go:82
 				t522 := words[t50:t51]
-				var result012 bool
+				var result011 bool
 			block7:
 				switch {
 				default:
@@ -3184,55 +3282,85 @@ func quernRow6Echo256Actor(r *host2.Run, cs []actor.Context, first2 int, begins,
 					list2 := int(t49[11])
 					count2 := uint32(t48.Post[list2])
 					for i3 := uint32(0); i3 < count2; i3++ {
-						box3 := uint32(t48.Post[list2+1+int(i3)])
-						t116 := t48
-						t216 := box3
+						t115 := uint32(t48.Post[list2+1+int(i3)])
+//line send.go:27
+						if !(t48.To.Box == t115) {
+//line send.go:30
+							t116 := int(t115) * 16
+							t215 := (int(t115) + 1) * 16
+//line send.go:30
+							b4 := t48.Post[t116:t215]
+							loaded14 := host2.Load(r, &b4[0])
+//line send.go:31
+							loaded15 := host2.Load(r, &b4[8])
+							loaded16 := host2.Load(r, &b4[10])
+//line send.go:31
+							t48.To = actor.Target{Box: t115, Tail: loaded14, Head: loaded15, Ring: b4[14], Step: b4[12], Slots: uint32(b4[11]), Kind: uint32(b4[13]), Closed: uint32(loaded16)}
+						}
+//line alone.go:193
+						t216 := t48
 						var ticket3 uint32
 						var room4 uint32
 					block8:
 						switch {
 						default:
-//line send.go:14
-							t117 := int(t216) * 16
-							t217 := (int(t216) + 1) * 16
-//line send.go:14
-							b4 := t116.Post[t117:t217]
-							var room5 uint32
-							for slots4 := uint32(b4[11]); ; {
-								loaded11 := host2.Load(r, &b4[0])
-								tail2 := loaded11
-//line send.go:18
-								loaded12 := host2.Load(r, &b4[8])
-								head2 := loaded12
-//line send.go:19
-								loaded13 := host2.Load(r, &b4[10])
-								if loaded13 != 0 {
-//line send.go:20
-									room5 = 2
-									break
+//line send.go:43
+							box4 := int(t216.To.Box)
+							t117 := box4 * 16
+							t217 := (box4 + 1) * 16
+//line send.go:44
+							b5 := t216.Post[t117:t217]
+							loaded17 := host2.Load(r, &b5[10])
+							closed2 := uint32(loaded17)
+//line send.go:46
+							var room5 uint32 = 2
+							for t216.To.Closed == 0 || closed2 == 0 {
+								if uint32(t216.To.Tail)-uint32(t216.To.Head) >= t216.To.Slots {
+									t46 := t216
+									t57 := t216
+//line send.go:49
+									loaded18 := host2.Load(r, &b5[0])
+									t76 := loaded18
+//line send.go:49
+									loaded19 := host2.Load(r, &b5[8])
+									t98 := loaded19
+//line send.go:49
+									t46.To.Tail = t76
+//line send.go:49
+									t57.To.Head = t98
+									if uint32(t216.To.Tail)-uint32(t216.To.Head) >= t216.To.Slots && t216.To.Kind == 1 {
+										loaded20 := host2.Load(r, &t216.Host[b5[15]+1])
+//line send.go:51
+										t216.To.Head = loaded20
+										kernel.StoreRelaxed(&b5[8], t216.To.Head)
+									}
+									if uint32(t216.To.Tail)-uint32(t216.To.Head) >= t216.To.Slots {
+										room5 = 1
+										break
+									}
 								}
-								if uint32(tail2)-uint32(head2) >= slots4 && b4[13] == 1 {
-									loaded14 := host2.Load(r, &t116.Host[b4[15]+1])
-									head2 = loaded14
-//line send.go:25
-									kernel.StoreRelaxed(&b4[8], head2)
-								}
-								if uint32(tail2)-uint32(head2) >= slots4 {
-									room5 = 1
-									break
-								}
-//line send.go:33
-								old2 := kernel.AtomicCompareAndSwap(&b4[0], tail2, tail2+1)
-								if old2 == tail2 {
-//line send.go:34
-									t87 := uint32(tail2)
-									ticket3 = t87
+//line send.go:61
+								old2 := kernel.AtomicCompareAndSwap(&b5[0], t216.To.Tail, t216.To.Tail+1)
+								tail2 := old2
+//line send.go:62
+								if tail2 == t216.To.Tail {
+									t124 := t216
+									t134 := t216
+									t144 := tail2 + 1
+									t153 := closed2
+//line send.go:63
+									t124.To.Tail = t144
+//line send.go:63
+									t134.To.Closed = t153
+									t164 := uint32(tail2)
+									ticket3 = t164
 									room4 = 0
 									break block8
 								}
+//line send.go:66
+								t216.To.Tail = tail2
 							}
-//line send.go:37
-							atomic.AddUint64(&b4[1], 1)
+							atomic.AddUint64(&b5[1], 1)
 							ticket3 = 0
 							room4 = room5
 						}
@@ -3241,115 +3369,103 @@ func quernRow6Echo256Actor(r *host2.Run, cs []actor.Context, first2 int, begins,
 						room6 := room4
 //line alone.go:194
 						if room6 == 1 {
-							t56 := int(t49[13])
+							t58 := int(t49[13])
 //line alone.go:195
 							t66 := int(t49[13]) + len(t522) + 1
 //line alone.go:195
-							saved3 := t48.Post[t56:t66]
+							saved3 := t48.Post[t58:t66]
 							for w8 := 0; w8 < len(t522); w8++ {
 								saved3[w8] = uint64(t522[w8])
 							}
-							result013 := t48.Correlation()
+							result012 := t48.Correlation()
 //line alone.go:199
-							saved3[len(t522)] = result013
+							saved3[len(t522)] = result012
 							t49[12] = i3 + 1
-							result012 = false
+							result011 = false
 							break block7
 						}
 //line alone.go:203
 						if room6 == 0 {
-							t88 := t48
-							t96 := t522
-							t106 := box3
-							t118 := ticket4
+							t86 := t48
+							t99 := t522
+							t106 := ticket4
 //line alone.go:227
-							t119 := t88
-							t218 := t106
-							t35 := t118
-//line send.go:43
-							t120 := int(t218) * 16
-							t219 := (int(t218) + 1) * 16
-//line send.go:43
-							b5 := t119.Post[t120:t219]
-							result014 := int(b5[14] + uint64(t35&(uint32(b5[11])-1))*b5[12])
+							t118 := t106
+//line send.go:37
+							result013 := int(t86.To.Ring + uint64(t118&(t86.To.Slots-1))*t86.To.Step)
 //line alone.go:227
-							t57 := result014
-							t67 := uint64(t118+1) << 32
-							slot4 := t57
-							tag3 := t67
+							t35 := result013
+							t410 := uint64(t106+1) << 32
+							slot4 := t35
+							tag3 := t410
 //line alone.go:228
-							t75 := t88
-							t89 := t106
-//line send.go:48
-							result015 := t75.Post[int(t89)*16+13]
-//line alone.go:228
-							if result015 == 1 {
-								t107 := t88
-								t1110 := slot4
-								t124 := tag3
-//line send.go:61
-								t121 := t1110
-								t220 := t1110 + 4
-//line send.go:61
-								h3 := t107.Host[t121:t220]
-								kernel.StoreRelaxed(&h3[0], t124|uint64(t107.ID<<8|128))
-								kernel.StoreRelaxed(&h3[1], t124)
-								kernel.StoreRelaxed(&h3[2], t124|uint64(t107.Words[t107.At+2]))
-								kernel.StoreRelaxed(&h3[3], t124|uint64(t107.Words[t107.At+3]))
+							if t86.To.Kind == 1 {
+								t59 := t86
+								t67 := slot4
+								t77 := tag3
+//line send.go:83
+								t119 := t67
+								t218 := t67 + 4
+//line send.go:83
+								h3 := t59.Host[t119:t218]
+								kernel.StoreRelaxed(&h3[0], t77|uint64(t59.ID<<8|128))
+								kernel.StoreRelaxed(&h3[1], t77)
+								kernel.StoreRelaxed(&h3[2], t77|uint64(t59.Words[t59.At+2]))
+								kernel.StoreRelaxed(&h3[3], t77|uint64(t59.Words[t59.At+3]))
 //line alone.go:230
-								for w9 := 0; w9 < len(t96); w9++ {
-									kernel.StoreRelaxed(&t88.Host[slot4+4+w9], tag3|uint64(t96[w9]))
+								for w9 := 0; w9 < len(t99); w9++ {
+									kernel.StoreRelaxed(&t86.Host[slot4+4+w9], tag3|uint64(t99[w9]))
 								}
 							} else {
 //line alone.go:235
-								t134 := t88
-								t144 := slot4
-								t153 := tag3
-//line send.go:52
-								t125 := t144
-								t221 := t144 + 4
-//line send.go:52
-								h4 := t134.Post[t125:t221]
-								kernel.StoreRelaxed(&h4[0], t153|uint64(t134.ID<<8|128))
-								kernel.StoreRelaxed(&h4[1], t153)
-								kernel.StoreRelaxed(&h4[2], t153|uint64(t134.Words[t134.At+2]))
-								kernel.StoreRelaxed(&h4[3], t153|uint64(t134.Words[t134.At+3]))
+								t87 := t86
+								t910 := slot4
+								t107 := tag3
+//line send.go:74
+								t120 := t910
+								t219 := t910 + 4
+//line send.go:74
+								h4 := t87.Post[t120:t219]
+								kernel.StoreRelaxed(&h4[0], t107|uint64(t87.ID<<8|128))
+								kernel.StoreRelaxed(&h4[1], t107)
+								kernel.StoreRelaxed(&h4[2], t107|uint64(t87.Words[t87.At+2]))
+								kernel.StoreRelaxed(&h4[3], t107|uint64(t87.Words[t87.At+3]))
 //line alone.go:236
-								for w10 := 0; w10 < len(t96); w10++ {
-									kernel.StoreRelaxed(&t88.Post[slot4+4+w10], tag3|uint64(t96[w10]))
+								for w10 := 0; w10 < len(t99); w10++ {
+									kernel.StoreRelaxed(&t86.Post[slot4+4+w10], tag3|uint64(t99[w10]))
 								}
-								t164 := t88
-								t173 := t106
-//line send.go:70
-								if !(t164.Wakes == 0) {
-//line send.go:75
+								t1110 := t86
+//line send.go:92
+								if !(t1110.Wakes == 0) {
+//line send.go:97
 									kernel.Fence()
-									t126 := int(t173) * 16
-									t223 := (int(t173) + 1) * 16
-//line send.go:76
-									b6 := t164.Post[t126:t223]
-									loaded15 := host2.Load(r, &b6[9])
-									if loaded15 != 0 {
-//line send.go:78
-										kernel.StoreRelaxed(&t164.Host[b6[15]], 1)
-										kernel.StoreRelaxed(&t164.Host[0], 1)
+									box5 := int(t1110.To.Box)
+									t121 := box5 * 16
+									t220 := (box5 + 1) * 16
+//line send.go:99
+									b6 := t1110.Post[t121:t220]
+									loaded21 := host2.Load(r, &b6[9])
+									if loaded21 != 0 {
+//line send.go:101
+										kernel.StoreRelaxed(&t1110.Host[b6[15]], 1)
+										kernel.StoreRelaxed(&t1110.Host[0], 1)
 									}
 								}
 							}
 						}
 					}
 //line alone.go:207
-					result012 = true
+					result011 = true
 				}
 //line alone.go:82
-				t542 = result012
+				t542 = result011
 			}
 			whole := t542
 //line alone.go:83
 			if whole && !last {
 				t572 := begin - born
-				t58 := command
-				t59 := cursor
+				t582 := command
+				t592 := cursor
 				t60 := box
 				t61 := in
 				t622 := mail
@@ -3357,8 +3473,8 @@ func quernRow6Echo256Actor(r *host2.Run, cs []actor.Context, first2 int, begins,
 				switch {
 				default:
 //line alone.go:103
-					loaded16 := host2.Load(r, &t58[0])
-					ordered2 := loaded16
+					loaded22 := host2.Load(r, &t582[0])
+					ordered2 := loaded22
 //line alone.go:104
 					sh.Asked[0] = uint32(ordered2)
 					if !(sh.Asked[0] != 0) {
@@ -3366,9 +3482,9 @@ func quernRow6Echo256Actor(r *host2.Run, cs []actor.Context, first2 int, begins,
 						hint2 := uint32(ordered2 >> 32)
 //line alone.go:108
 						if hint2 != sh.Hint[0] {
-							t46 := hint2
+							t411 := hint2
 //line alone.go:109
-							sh.Hint[0] = t46
+							sh.Hint[0] = t411
 //line alone.go:109
 							sh.Higher[0] = 1
 						}
@@ -3380,30 +3496,30 @@ func quernRow6Echo256Actor(r *host2.Run, cs []actor.Context, first2 int, begins,
 								if level2 == 4 {
 									continue
 								}
-								next4 := t59[level2]
+								next4 := t592[level2]
 								t68 := level2
-								var result016 uint32
+								var result014 uint32
 								switch {
 								default:
-//line serve.go:64
+//line serve.go:82
 									if t68 == 4 {
-										result016 = 0
+										result014 = 0
 										break
-//line serve.go:66
+//line serve.go:84
 									} else if t68 < 4 {
-										result016 = shape.Slots + t68*shape.SideSlots
+										result014 = shape.Slots + t68*shape.SideSlots
 										break
 									}
-//line serve.go:69
-									result016 = shape.Slots + (t68-1)*shape.SideSlots
+//line serve.go:87
+									result014 = shape.Slots + (t68-1)*shape.SideSlots
 								}
 //line alone.go:118
-								at4 := (result016 + next4&(shape.SideSlots-1)) * shape.InStep
-								loaded17 := host2.Load(r, &t61[at4])
-								if uint32(loaded17>>32) == next4+1 {
+								at4 := (result014 + next4&(shape.SideSlots-1)) * shape.InStep
+								loaded23 := host2.Load(r, &t61[at4])
+								if uint32(loaded23>>32) == next4+1 {
 //line alone.go:120
-									t97 := level2
-									source4 = t97
+									t911 := level2
+									source4 = t911
 									sides2 = 1
 								}
 							}
@@ -3411,19 +3527,19 @@ func quernRow6Echo256Actor(r *host2.Run, cs []actor.Context, first2 int, begins,
 							sh.Higher[0] = sides2
 						}
 						if source4 == 9 || source4 < 4 {
-							next5 := t59[4]
-							loaded18 := host2.Load(r, &t61[next5&(shape.Slots-1)*shape.InStep])
-							middle2 := uint32(loaded18>>32) == next5+1
+							next5 := t592[4]
+							loaded24 := host2.Load(r, &t61[next5&(shape.Slots-1)*shape.InStep])
+							middle2 := uint32(loaded24>>32) == next5+1
 //line alone.go:128
 							posted2 := false
-							slots5 := uint32(t60[11])
-							if slots5 != 0 {
+							slots3 := uint32(t60[11])
+							if slots3 != 0 {
 //line alone.go:130
 								next6 := uint32(t60[8])
-								loaded19 := host2.Load(r, &t622[next6&(slots5-1)*shape.InStep])
-								posted2 = uint32(loaded19>>32) == next6+1
+								loaded25 := host2.Load(r, &t622[next6&(slots3-1)*shape.InStep])
+								posted2 = uint32(loaded25>>32) == next6+1
 							}
-							if posted2 && !(middle2 && t59[8] == 8) {
+							if posted2 && !(middle2 && t592[8] == 8) {
 								source4 = 8
 							} else if middle2 {
 								source4 = 4
@@ -3431,8 +3547,8 @@ func quernRow6Echo256Actor(r *host2.Run, cs []actor.Context, first2 int, begins,
 						}
 						if !(source4 == 9) {
 //line alone.go:143
-							t127 := t61
-							ring2 := t127
+							t125 := t61
+							ring2 := t125
 							var at5 uint32
 //line alone.go:144
 							if source4 == 8 {
@@ -3444,43 +3560,43 @@ func quernRow6Echo256Actor(r *host2.Run, cs []actor.Context, first2 int, begins,
 								at5 = t145
 							} else {
 //line alone.go:148
-								sh.Ticket = t59[source4]
+								sh.Ticket = t592[source4]
 								t165 := source4
-								var result017 uint32
+								var result015 uint32
 								switch {
 								default:
-//line serve.go:64
+//line serve.go:82
 									if t165 == 4 {
-										result017 = 0
+										result015 = 0
 										break
-//line serve.go:66
+//line serve.go:84
 									} else if t165 < 4 {
-										result017 = shape.Slots + t165*shape.SideSlots
+										result015 = shape.Slots + t165*shape.SideSlots
 										break
 									}
-//line serve.go:69
-									result017 = shape.Slots + (t165-1)*shape.SideSlots
+//line serve.go:87
+									result015 = shape.Slots + (t165-1)*shape.SideSlots
 								}
 //line alone.go:149
 								t193 := source4
-								var result018 uint32
-//line serve.go:74
+								var result016 uint32
+//line serve.go:92
 								if t193 == 4 {
-									result018 = shape.Slots
+									result016 = shape.Slots
 								} else {
-									result018 = shape.SideSlots
+									result016 = shape.SideSlots
 								}
 //line alone.go:149
-								at5 = (result017 + sh.Ticket&(result018-1)) * shape.InStep
+								at5 = (result015 + sh.Ticket&(result016-1)) * shape.InStep
 							}
 							t2110 := at5
-							t224 := at5 + shape.In
+							t223 := at5 + shape.In
 //line alone.go:151
-							slot5 := ring2[t2110:t224]
+							slot5 := ring2[t2110:t223]
 							cell2 := words[:t233]
 							for w11 := 0; w11 < len(slot5); w11++ {
-								loaded20 := host2.Load(r, &slot5[w11])
-								v2 := loaded20
+								loaded26 := host2.Load(r, &slot5[w11])
+								v2 := loaded26
 //line alone.go:155
 								if uint32(v2>>32) != sh.Ticket+1 {
 									break block9
@@ -3501,7 +3617,7 @@ func quernRow6Echo256Actor(r *host2.Run, cs []actor.Context, first2 int, begins,
 //line alone.go:166
 								sh.Late = 1
 							}
-							t59[8] = source4
+							t592[8] = source4
 						}
 					}
 				}
@@ -3565,19 +3681,19 @@ func quernHostRelayActor(r *host2.Run) {
 	cells := host2.Dynamic[actor.Cell[Ball, uint64]](r, 1)
 	var in2 *Ball
 	var out2 *uint64
-	var t214 *Court
+	var t213 *Court
 	var t34 *Ball
-	var t44 *uint64
+	var t46 *uint64
 	var forwards bool
 	var stops bool
 	var last bool
-	t97 := shape.OutAt
+	t910 := shape.OutAt
 	t107 := shape.OutAt + shape.Out - 3
 	t50 := shape.OutAt
 	t51 := shape.OutAt + shape.Out - 3
 	t234 := shape.Stride
-	t254 := shape.OutAt
-	t264 := shape.OutAt + shape.Out - 3
+	t253 := shape.OutAt
+	t263 := shape.OutAt + shape.Out - 3
 	for r.Next() {
 		blockX := r.BlockIdx.X
 		t1 := blockX + int(shape.First)
@@ -3676,14 +3792,14 @@ func quernHostRelayActor(r *host2.Run) {
 //line alone.go:58
 				out2 = &cells[0].Out
 //line quern_gen.go:14
-				t214 = state
+				t213 = state
 				t34 = in2
-				t44 = out2
+				t46 = out2
 				for threadZ := range 1 {
 					for threadY := range 1 {
 						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 						first3 := (threadZ*1 + threadY) * 32
-						quernRow5RelayActor(r, cs2, first3, t34, t214, t44, sh)
+						quernRow5RelayActor(r, cs2, first3, t34, t213, t46, sh)
 					}
 				}
 				r.ThreadIdx = kernel.Dim3{}
@@ -3702,7 +3818,7 @@ func quernHostRelayActor(r *host2.Run) {
 				for threadY := range 1 {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 					first4 := (threadZ*1 + threadY) * 32
-					quernRow6RelayActor(r, cs, first4, begins, borns, source2, box, sh, out, result, &shape, words, t97, t107, cursor, forwards, t50, t51, last, command, in, mail, t234, t254, t264)
+					quernRow6RelayActor(r, cs, first4, begins, borns, source2, box, sh, out, result, &shape, words, t910, t107, cursor, forwards, t50, t51, last, command, in, mail, t234, t253, t263)
 				}
 			}
 //line alone.go:88
@@ -3794,55 +3910,85 @@ func quernRow1RelayActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 					list := int(t82[11])
 					count := uint32(t72.Post[list])
 					for i := t102; i < count; i++ {
-						box2 := uint32(t72.Post[list+1+int(i)])
-						t16 := t72
-						t26 := box2
+						t16 := uint32(t72.Post[list+1+int(i)])
+//line send.go:27
+						if !(t72.To.Box == t16) {
+//line send.go:30
+							t17 := int(t16) * 16
+							t26 := (int(t16) + 1) * 16
+//line send.go:30
+							b := t72.Post[t17:t26]
+							loaded := host2.Load(r, &b[0])
+//line send.go:31
+							loaded2 := host2.Load(r, &b[8])
+							loaded3 := host2.Load(r, &b[10])
+//line send.go:31
+							t72.To = actor.Target{Box: t16, Tail: loaded, Head: loaded2, Ring: b[14], Step: b[12], Slots: uint32(b[11]), Kind: uint32(b[13]), Closed: uint32(loaded3)}
+						}
+//line alone.go:193
+						t27 := t72
 						var ticket uint32
 						var room uint32
 					block2:
 						switch {
 						default:
-//line send.go:14
-							t17 := int(t26) * 16
-							t27 := (int(t26) + 1) * 16
-//line send.go:14
-							b := t16.Post[t17:t27]
-							var room2 uint32
-							for slots2 := uint32(b[11]); ; {
-								loaded := host2.Load(r, &b[0])
-								tail := loaded
-//line send.go:18
-								loaded2 := host2.Load(r, &b[8])
-								head := loaded2
-//line send.go:19
-								loaded3 := host2.Load(r, &b[10])
-								if loaded3 != 0 {
-//line send.go:20
-									room2 = 2
-									break
+//line send.go:43
+							box2 := int(t27.To.Box)
+							t18 := box2 * 16
+							t28 := (box2 + 1) * 16
+//line send.go:44
+							b2 := t27.Post[t18:t28]
+							loaded4 := host2.Load(r, &b2[10])
+							closed := uint32(loaded4)
+//line send.go:46
+							var room2 uint32 = 2
+							for t27.To.Closed == 0 || closed == 0 {
+								if uint32(t27.To.Tail)-uint32(t27.To.Head) >= t27.To.Slots {
+									t43 := t27
+									t53 := t27
+//line send.go:49
+									loaded5 := host2.Load(r, &b2[0])
+									t73 := loaded5
+//line send.go:49
+									loaded6 := host2.Load(r, &b2[8])
+									t93 := loaded6
+//line send.go:49
+									t43.To.Tail = t73
+//line send.go:49
+									t53.To.Head = t93
+									if uint32(t27.To.Tail)-uint32(t27.To.Head) >= t27.To.Slots && t27.To.Kind == 1 {
+										loaded7 := host2.Load(r, &t27.Host[b2[15]+1])
+//line send.go:51
+										t27.To.Head = loaded7
+										kernel.StoreRelaxed(&b2[8], t27.To.Head)
+									}
+									if uint32(t27.To.Tail)-uint32(t27.To.Head) >= t27.To.Slots {
+										room2 = 1
+										break
+									}
 								}
-								if uint32(tail)-uint32(head) >= slots2 && b[13] == 1 {
-									loaded4 := host2.Load(r, &t16.Host[b[15]+1])
-									head = loaded4
-//line send.go:25
-									kernel.StoreRelaxed(&b[8], head)
-								}
-								if uint32(tail)-uint32(head) >= slots2 {
-									room2 = 1
-									break
-								}
-//line send.go:33
-								old := kernel.AtomicCompareAndSwap(&b[0], tail, tail+1)
-								if old == tail {
-//line send.go:34
-									t83 := uint32(tail)
-									ticket = t83
+//line send.go:61
+								old := kernel.AtomicCompareAndSwap(&b2[0], t27.To.Tail, t27.To.Tail+1)
+								tail := old
+//line send.go:62
+								if tail == t27.To.Tail {
+									t122 := t27
+									t132 := t27
+									t142 := tail + 1
+									t152 := closed
+//line send.go:63
+									t122.To.Tail = t142
+//line send.go:63
+									t132.To.Closed = t152
+									t162 := uint32(tail)
+									ticket = t162
 									room = 0
 									break block2
 								}
+//line send.go:66
+								t27.To.Tail = tail
 							}
-//line send.go:37
-							atomic.AddUint64(&b[1], 1)
+							atomic.AddUint64(&b2[1], 1)
 							ticket = 0
 							room = room2
 						}
@@ -3851,11 +3997,11 @@ func quernRow1RelayActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 						room3 := room
 //line alone.go:194
 						if room3 == 1 {
-							t53 := int(t82[13])
+							t54 := int(t82[13])
 //line alone.go:195
 							t63 := int(t82[13]) + len(t92) + 1
 //line alone.go:195
-							saved2 := t72.Post[t53:t63]
+							saved2 := t72.Post[t54:t63]
 							for w2 := 0; w2 < len(t92); w2++ {
 								saved2[w2] = uint64(t92[w2])
 							}
@@ -3868,81 +4014,69 @@ func quernRow1RelayActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 						}
 //line alone.go:203
 						if room3 == 0 {
-							t84 := t72
-							t93 := t92
-							t103 := box2
-							t112 := ticket2
+							t83 := t72
+							t94 := t92
+							t103 := ticket2
 //line alone.go:227
-							t18 := t84
-							t28 := t103
-							t33 := t112
-//line send.go:43
-							t19 := int(t28) * 16
-							t29 := (int(t28) + 1) * 16
-//line send.go:43
-							b2 := t18.Post[t19:t29]
-							result04 := int(b2[14] + uint64(t33&(uint32(b2[11])-1))*b2[12])
+							t19 := t103
+//line send.go:37
+							result04 := int(t83.To.Ring + uint64(t19&(t83.To.Slots-1))*t83.To.Step)
 //line alone.go:227
-							t54 := result04
-							t64 := uint64(t112+1) << 32
-							slot := t54
-							tag := t64
+							t33 := result04
+							t44 := uint64(t103+1) << 32
+							slot := t33
+							tag := t44
 //line alone.go:228
-							t73 := t84
-							t85 := t103
-//line send.go:48
-							result05 := t73.Post[int(t85)*16+13]
-//line alone.go:228
-							if result05 == 1 {
-								t104 := t84
-								t113 := slot
-								t122 := tag
-//line send.go:61
-								t110 := t113
-								t210 := t113 + 4
-//line send.go:61
-								h := t104.Host[t110:t210]
-								kernel.StoreRelaxed(&h[0], t122|uint64(t104.ID<<8|128))
-								kernel.StoreRelaxed(&h[1], t122)
-								kernel.StoreRelaxed(&h[2], t122|uint64(t104.Words[t104.At+2]))
-								kernel.StoreRelaxed(&h[3], t122|uint64(t104.Words[t104.At+3]))
+							if t83.To.Kind == 1 {
+								t55 := t83
+								t64 := slot
+								t74 := tag
+//line send.go:83
+								t110 := t64
+								t29 := t64 + 4
+//line send.go:83
+								h := t55.Host[t110:t29]
+								kernel.StoreRelaxed(&h[0], t74|uint64(t55.ID<<8|128))
+								kernel.StoreRelaxed(&h[1], t74)
+								kernel.StoreRelaxed(&h[2], t74|uint64(t55.Words[t55.At+2]))
+								kernel.StoreRelaxed(&h[3], t74|uint64(t55.Words[t55.At+3]))
 //line alone.go:230
-								for w3 := 0; w3 < len(t93); w3++ {
-									kernel.StoreRelaxed(&t84.Host[slot+4+w3], tag|uint64(t93[w3]))
+								for w3 := 0; w3 < len(t94); w3++ {
+									kernel.StoreRelaxed(&t83.Host[slot+4+w3], tag|uint64(t94[w3]))
 								}
 							} else {
 //line alone.go:235
-								t132 := t84
-								t142 := slot
-								t152 := tag
-//line send.go:52
-								t111 := t142
-								t211 := t142 + 4
-//line send.go:52
-								h2 := t132.Post[t111:t211]
-								kernel.StoreRelaxed(&h2[0], t152|uint64(t132.ID<<8|128))
-								kernel.StoreRelaxed(&h2[1], t152)
-								kernel.StoreRelaxed(&h2[2], t152|uint64(t132.Words[t132.At+2]))
-								kernel.StoreRelaxed(&h2[3], t152|uint64(t132.Words[t132.At+3]))
+								t84 := t83
+								t95 := slot
+								t104 := tag
+//line send.go:74
+								t111 := t95
+								t210 := t95 + 4
+//line send.go:74
+								h2 := t84.Post[t111:t210]
+								kernel.StoreRelaxed(&h2[0], t104|uint64(t84.ID<<8|128))
+								kernel.StoreRelaxed(&h2[1], t104)
+								kernel.StoreRelaxed(&h2[2], t104|uint64(t84.Words[t84.At+2]))
+								kernel.StoreRelaxed(&h2[3], t104|uint64(t84.Words[t84.At+3]))
 //line alone.go:236
-								for w4 := 0; w4 < len(t93); w4++ {
-									kernel.StoreRelaxed(&t84.Post[slot+4+w4], tag|uint64(t93[w4]))
+								for w4 := 0; w4 < len(t94); w4++ {
+									kernel.StoreRelaxed(&t83.Post[slot+4+w4], tag|uint64(t94[w4]))
 								}
-								t162 := t84
-								t172 := t103
-//line send.go:70
-								if !(t162.Wakes == 0) {
-//line send.go:75
+								t112 := t83
+//line send.go:92
+								if !(t112.Wakes == 0) {
+//line send.go:97
 									kernel.Fence()
-									t114 := int(t172) * 16
-									t212 := (int(t172) + 1) * 16
-//line send.go:76
-									b3 := t162.Post[t114:t212]
-									loaded5 := host2.Load(r, &b3[9])
-									if loaded5 != 0 {
-//line send.go:78
-										kernel.StoreRelaxed(&t162.Host[b3[15]], 1)
-										kernel.StoreRelaxed(&t162.Host[0], 1)
+									box3 := int(t112.To.Box)
+									t113 := box3 * 16
+									t211 := (box3 + 1) * 16
+//line send.go:99
+									b3 := t112.Post[t113:t211]
+									loaded8 := host2.Load(r, &b3[9])
+									if loaded8 != 0 {
+//line send.go:101
+										kernel.StoreRelaxed(&t112.Host[b3[15]], 1)
+										kernel.StoreRelaxed(&t112.Host[0], 1)
 									}
 								}
 							}
@@ -3966,8 +4100,8 @@ func quernRow1RelayActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 				switch {
 				default:
 //line alone.go:103
-					loaded6 := host2.Load(r, &t292[0])
-					ordered := loaded6
+					loaded9 := host2.Load(r, &t292[0])
+					ordered := loaded9
 //line alone.go:104
 					sh.Asked[0] = uint32(ordered)
 					if !(sh.Asked[0] != 0) {
@@ -3975,9 +4109,9 @@ func quernRow1RelayActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 						hint := uint32(ordered >> 32)
 //line alone.go:108
 						if hint != sh.Hint[0] {
-							t43 := hint
+							t45 := hint
 //line alone.go:109
-							sh.Hint[0] = t43
+							sh.Hint[0] = t45
 //line alone.go:109
 							sh.Higher[0] = 1
 						}
@@ -3991,28 +4125,28 @@ func quernRow1RelayActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 								}
 								next := t30[level]
 								t65 := level
-								var result06 uint32
+								var result05 uint32
 								switch {
 								default:
-//line serve.go:64
+//line serve.go:82
 									if t65 == 4 {
-										result06 = 0
+										result05 = 0
 										break
-//line serve.go:66
+//line serve.go:84
 									} else if t65 < 4 {
-										result06 = shape.Slots + t65*shape.SideSlots
+										result05 = shape.Slots + t65*shape.SideSlots
 										break
 									}
-//line serve.go:69
-									result06 = shape.Slots + (t65-1)*shape.SideSlots
+//line serve.go:87
+									result05 = shape.Slots + (t65-1)*shape.SideSlots
 								}
 //line alone.go:118
-								at := (result06 + next&(shape.SideSlots-1)) * shape.InStep
-								loaded7 := host2.Load(r, &t322[at])
-								if uint32(loaded7>>32) == next+1 {
+								at := (result05 + next&(shape.SideSlots-1)) * shape.InStep
+								loaded10 := host2.Load(r, &t322[at])
+								if uint32(loaded10>>32) == next+1 {
 //line alone.go:120
-									t94 := level
-									source = t94
+									t96 := level
+									source = t96
 									sides = 1
 								}
 							}
@@ -4021,16 +4155,16 @@ func quernRow1RelayActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 						}
 						if source == 9 || source < 4 {
 							next2 := t30[4]
-							loaded8 := host2.Load(r, &t322[next2&(shape.Slots-1)*shape.InStep])
-							middle := uint32(loaded8>>32) == next2+1
+							loaded11 := host2.Load(r, &t322[next2&(shape.Slots-1)*shape.InStep])
+							middle := uint32(loaded11>>32) == next2+1
 //line alone.go:128
 							posted := false
-							slots3 := uint32(t31[11])
-							if slots3 != 0 {
+							slots2 := uint32(t31[11])
+							if slots2 != 0 {
 //line alone.go:130
 								next3 := uint32(t31[8])
-								loaded9 := host2.Load(r, &t332[next3&(slots3-1)*shape.InStep])
-								posted = uint32(loaded9>>32) == next3+1
+								loaded12 := host2.Load(r, &t332[next3&(slots2-1)*shape.InStep])
+								posted = uint32(loaded12>>32) == next3+1
 							}
 							if posted && !(middle && t30[8] == 8) {
 								source = 8
@@ -4055,41 +4189,41 @@ func quernRow1RelayActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 //line alone.go:148
 								sh.Ticket = t30[source]
 								t163 := source
-								var result07 uint32
+								var result06 uint32
 								switch {
 								default:
-//line serve.go:64
+//line serve.go:82
 									if t163 == 4 {
-										result07 = 0
+										result06 = 0
 										break
-//line serve.go:66
+//line serve.go:84
 									} else if t163 < 4 {
-										result07 = shape.Slots + t163*shape.SideSlots
+										result06 = shape.Slots + t163*shape.SideSlots
 										break
 									}
-//line serve.go:69
-									result07 = shape.Slots + (t163-1)*shape.SideSlots
+//line serve.go:87
+									result06 = shape.Slots + (t163-1)*shape.SideSlots
 								}
 //line alone.go:149
 								t192 := source
-								var result08 uint32
-//line serve.go:74
+								var result07 uint32
+//line serve.go:92
 								if t192 == 4 {
-									result08 = shape.Slots
+									result07 = shape.Slots
 								} else {
-									result08 = shape.SideSlots
+									result07 = shape.SideSlots
 								}
 //line alone.go:149
-								at2 = (result07 + sh.Ticket&(result08-1)) * shape.InStep
+								at2 = (result06 + sh.Ticket&(result07-1)) * shape.InStep
 							}
-							t213 := at2
+							t212 := at2
 							t222 := at2 + shape.In
 //line alone.go:151
-							slot2 := ring[t213:t222]
+							slot2 := ring[t212:t222]
 							cell := words[:t232]
 							for w5 := 0; w5 < len(slot2); w5++ {
-								loaded10 := host2.Load(r, &slot2[w5])
-								v := loaded10
+								loaded13 := host2.Load(r, &slot2[w5])
+								v := loaded13
 //line alone.go:155
 								if uint32(v>>32) != sh.Ticket+1 {
 									break block3
@@ -4155,231 +4289,251 @@ func quernRow4RelayActor(r *host2.Run, cells []actor.Cell[Ball, uint64]) {
 }
 
 //go:noinline
-func quernRow5RelayActor(r *host2.Run, cs2 []*actor.Context, first3 int, t34 *Ball, t214 *Court, t44 *uint64, sh *actor.Status) {
+func quernRow5RelayActor(r *host2.Run, cs2 []*actor.Context, first3 int, t34 *Ball, t213 *Court, t46 *uint64, sh *actor.Status) {
 	cRow2 := cs2[first3:][:32]
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		c2 := cRow2[threadX]
 		t2 := threadX == 0
 //line quern_gen.go:14
-		t115 := c2
-		var result09 kernel.Action
+		t114 := c2
+		var result08 kernel.Action
 		switch {
 		default:
 //line relay.go:63
 			if threadX != 0 {
-				result09 = 1
+				result08 = 1
 			} else {
-				t116 := t34.Kind
-				if t116 == 0 {
-					if t214.Stopped != 0 {
-						result09 = 0
+				t115 := t34.Kind
+				if t115 == 0 {
+					if t213.Stopped != 0 {
+						result08 = 0
 						break
 					}
 //line relay.go:71
-					t215 := t115
+					t214 := t114
 //line relay.go:71
-					t35 := t214.Next
-					t45 := t34
-					var result010 bool
-//line context.go:45
+					t35 := t213.Next
+					t47 := t34
+					var result09 bool
+//line context.go:47
 					if t35.Mailbox == 0 {
-						result010 = false
+						result09 = false
 					} else {
-						t117 := t215
-						t216 := t35.Mailbox
+						t116 := t35.Mailbox
+//line send.go:27
+						if !(t214.To.Box == t116) {
+//line send.go:30
+							t117 := int(t116) * 16
+							t215 := (int(t116) + 1) * 16
+//line send.go:30
+							b4 := t214.Post[t117:t215]
+							loaded14 := host2.Load(r, &b4[0])
+//line send.go:31
+							loaded15 := host2.Load(r, &b4[8])
+							loaded16 := host2.Load(r, &b4[10])
+//line send.go:31
+							t214.To = actor.Target{Box: t116, Tail: loaded14, Head: loaded15, Ring: b4[14], Step: b4[12], Slots: uint32(b4[11]), Kind: uint32(b4[13]), Closed: uint32(loaded16)}
+						}
+//line context.go:51
+						t216 := t214
 						var ticket3 uint32
 						var room4 uint32
 					block7:
 						switch {
 						default:
-//line send.go:14
-							t118 := int(t216) * 16
-							t217 := (int(t216) + 1) * 16
-//line send.go:14
-							b4 := t117.Post[t118:t217]
-							var room5 uint32
-							for slots4 := uint32(b4[11]); ; {
-								loaded11 := host2.Load(r, &b4[0])
-								tail2 := loaded11
-//line send.go:18
-								loaded12 := host2.Load(r, &b4[8])
-								head2 := loaded12
-//line send.go:19
-								loaded13 := host2.Load(r, &b4[10])
-								if loaded13 != 0 {
-//line send.go:20
-									room5 = 2
-									break
+//line send.go:43
+							box4 := int(t216.To.Box)
+							t118 := box4 * 16
+							t217 := (box4 + 1) * 16
+//line send.go:44
+							b5 := t216.Post[t118:t217]
+							loaded17 := host2.Load(r, &b5[10])
+							closed2 := uint32(loaded17)
+//line send.go:46
+							var room5 uint32 = 2
+							for t216.To.Closed == 0 || closed2 == 0 {
+								if uint32(t216.To.Tail)-uint32(t216.To.Head) >= t216.To.Slots {
+									t48 := t216
+									t56 := t216
+//line send.go:49
+									loaded18 := host2.Load(r, &b5[0])
+									t75 := loaded18
+//line send.go:49
+									loaded19 := host2.Load(r, &b5[8])
+									t97 := loaded19
+//line send.go:49
+									t48.To.Tail = t75
+//line send.go:49
+									t56.To.Head = t97
+									if uint32(t216.To.Tail)-uint32(t216.To.Head) >= t216.To.Slots && t216.To.Kind == 1 {
+										loaded20 := host2.Load(r, &t216.Host[b5[15]+1])
+//line send.go:51
+										t216.To.Head = loaded20
+										kernel.StoreRelaxed(&b5[8], t216.To.Head)
+									}
+									if uint32(t216.To.Tail)-uint32(t216.To.Head) >= t216.To.Slots {
+										room5 = 1
+										break
+									}
 								}
-								if uint32(tail2)-uint32(head2) >= slots4 && b4[13] == 1 {
-									loaded14 := host2.Load(r, &t117.Host[b4[15]+1])
-									head2 = loaded14
-//line send.go:25
-									kernel.StoreRelaxed(&b4[8], head2)
-								}
-								if uint32(tail2)-uint32(head2) >= slots4 {
-									room5 = 1
-									break
-								}
-//line send.go:33
-								old2 := kernel.AtomicCompareAndSwap(&b4[0], tail2, tail2+1)
-								if old2 == tail2 {
-//line send.go:34
-									t86 := uint32(tail2)
-									ticket3 = t86
+//line send.go:61
+								old2 := kernel.AtomicCompareAndSwap(&b5[0], t216.To.Tail, t216.To.Tail+1)
+								tail2 := old2
+//line send.go:62
+								if tail2 == t216.To.Tail {
+									t124 := t216
+									t134 := t216
+									t144 := tail2 + 1
+									t153 := closed2
+//line send.go:63
+									t124.To.Tail = t144
+//line send.go:63
+									t134.To.Closed = t153
+									t164 := uint32(tail2)
+									ticket3 = t164
 									room4 = 0
 									break block7
 								}
+//line send.go:66
+								t216.To.Tail = tail2
 							}
-//line send.go:37
-							atomic.AddUint64(&b4[1], 1)
+							atomic.AddUint64(&b5[1], 1)
 							ticket3 = 0
 							room4 = room5
 						}
-//line context.go:48
+//line context.go:51
 						ticket4 := ticket3
 						room6 := room4
-//line context.go:49
-						if room6 != 0 {
-							result010 = false
-						} else {
-							t55 := t215
-							t66 := t35.Mailbox
-							t74 := ticket4
-//line send.go:43
-							t119 := int(t66) * 16
-							t218 := (int(t66) + 1) * 16
-//line send.go:43
-							b5 := t55.Post[t119:t218]
-							result011 := int(b5[14] + uint64(t74&(uint32(b5[11])-1))*b5[12])
 //line context.go:52
-							t95 := result011
-							t105 := uint64(ticket4+1) << 32
-							slot3 := t95
-							tag2 := t105
-//line context.go:53
-							t1110 := t215
-							t124 := t35.Mailbox
-//line send.go:48
-							result012 := t1110.Post[int(t124)*16+13]
-//line context.go:53
-							if result012 == 1 {
-								t144 := t215
-								t153 := slot3
-								t164 := tag2
-//line send.go:61
-								t120 := t153
-								t219 := t153 + 4
-//line send.go:61
-								h3 := t144.Host[t120:t219]
-								kernel.StoreRelaxed(&h3[0], t164|uint64(t144.ID<<8|128))
-								kernel.StoreRelaxed(&h3[1], t164)
-								kernel.StoreRelaxed(&h3[2], t164|uint64(t144.Words[t144.At+2]))
-								kernel.StoreRelaxed(&h3[3], t164|uint64(t144.Words[t144.At+3]))
+						if room6 != 0 {
+							result09 = false
+						} else {
+							t57 := ticket4
+//line send.go:37
+							result010 := int(t214.To.Ring + uint64(t57&(t214.To.Slots-1))*t214.To.Step)
 //line context.go:55
-								t173 := t215.Host
-								t182 := slot3 + 4
-								t193 := tag2
-								t202 := t45
-//line context.go:55
-								kernel.PutWords(t173, t182, t193, t202)
-								result010 = true
+							t76 := result010
+							t85 := uint64(ticket4+1) << 32
+							slot3 := t76
+							tag2 := t85
+//line context.go:56
+							if t214.To.Kind == 1 {
+								t98 := t214
+								t105 := slot3
+								t119 := tag2
+//line send.go:83
+								t120 := t105
+								t218 := t105 + 4
+//line send.go:83
+								h3 := t98.Host[t120:t218]
+								kernel.StoreRelaxed(&h3[0], t119|uint64(t98.ID<<8|128))
+								kernel.StoreRelaxed(&h3[1], t119)
+								kernel.StoreRelaxed(&h3[2], t119|uint64(t98.Words[t98.At+2]))
+								kernel.StoreRelaxed(&h3[3], t119|uint64(t98.Words[t98.At+3]))
+//line context.go:58
+								t125 := t214.Host
+								t135 := slot3 + 4
+								t145 := tag2
+								t154 := t47
+//line context.go:58
+								kernel.PutWords(t125, t135, t145, t154)
+								result09 = true
 							} else {
-								t2110 := t215
-								t223 := slot3
-								t233 := tag2
-//line send.go:52
-								t121 := t223
-								t220 := t223 + 4
-//line send.go:52
-								h4 := t2110.Post[t121:t220]
-								kernel.StoreRelaxed(&h4[0], t233|uint64(t2110.ID<<8|128))
-								kernel.StoreRelaxed(&h4[1], t233)
-								kernel.StoreRelaxed(&h4[2], t233|uint64(t2110.Words[t2110.At+2]))
-								kernel.StoreRelaxed(&h4[3], t233|uint64(t2110.Words[t2110.At+3]))
-//line context.go:59
-								t242 := t215.Post
-								t253 := slot3 + 4
-								t263 := tag2
-								t272 := t45
-//line context.go:59
-								kernel.PutWords(t242, t253, t263, t272)
-								t283 := t215
-								t294 := t35.Mailbox
-//line send.go:70
-								if !(t283.Wakes == 0) {
-//line send.go:75
+								t165 := t214
+								t172 := slot3
+								t182 := tag2
+//line send.go:74
+								t121 := t172
+								t219 := t172 + 4
+//line send.go:74
+								h4 := t165.Post[t121:t219]
+								kernel.StoreRelaxed(&h4[0], t182|uint64(t165.ID<<8|128))
+								kernel.StoreRelaxed(&h4[1], t182)
+								kernel.StoreRelaxed(&h4[2], t182|uint64(t165.Words[t165.At+2]))
+								kernel.StoreRelaxed(&h4[3], t182|uint64(t165.Words[t165.At+3]))
+//line context.go:62
+								t193 := t214.Post
+								t202 := slot3 + 4
+								t2110 := tag2
+								t223 := t47
+//line context.go:62
+								kernel.PutWords(t193, t202, t2110, t223)
+								t233 := t214
+//line send.go:92
+								if !(t233.Wakes == 0) {
+//line send.go:97
 									kernel.Fence()
-									t125 := int(t294) * 16
-									t221 := (int(t294) + 1) * 16
-//line send.go:76
-									b6 := t283.Post[t125:t221]
-									loaded15 := host2.Load(r, &b6[9])
-									if loaded15 != 0 {
-//line send.go:78
-										kernel.StoreRelaxed(&t283.Host[b6[15]], 1)
-										kernel.StoreRelaxed(&t283.Host[0], 1)
+									box5 := int(t233.To.Box)
+									t126 := box5 * 16
+									t220 := (box5 + 1) * 16
+//line send.go:99
+									b6 := t233.Post[t126:t220]
+									loaded21 := host2.Load(r, &b6[9])
+									if loaded21 != 0 {
+//line send.go:101
+										kernel.StoreRelaxed(&t233.Host[b6[15]], 1)
+										kernel.StoreRelaxed(&t233.Host[0], 1)
 									}
 								}
-//line context.go:61
-								result010 = true
+//line context.go:64
+								result09 = true
 							}
 						}
 					}
 //line relay.go:71
-					if !result010 {
-						result09 = 4
+					if !result09 {
+						result08 = 4
 						break
 					}
 //line relay.go:74
 					now2 := kernel.Clock()
 					now3 := now2
 //line relay.go:75
-					if t214.Last != 0 {
-						t75 := uint32(now3 - t214.Last)
+					if t213.Last != 0 {
+						t77 := uint32(now3 - t213.Last)
 //line relay.go:76
-						result013 := tripBucket(t75)
+						result011 := tripBucket(t77)
 //line relay.go:76
-						t214.Trips[result013]++
+						t213.Trips[result011]++
 					}
-					t214.Last = now3
-					t214.Balls++
-					result09 = 0
+					t213.Last = now3
+					t213.Balls++
+					result08 = 0
 					break
 //line relay.go:81
-				} else if t116 == 1 {
-					t96 := t214
-					t106 := t214
-					t1111 := t214
+				} else if t115 == 1 {
+					t99 := t213
+					t106 := t213
+					t1110 := t213
 //line relay.go:82
-					t126 := t34.Next
+					t127 := t34.Next
 //line relay.go:82
-					t96.Next = t126
+					t99.Next = t127
 //line relay.go:82
 					t106.Stopped = 0
 //line relay.go:82
-					t1111.Last = 0
-				} else if t116 == 2 {
-					t214.Stopped = 1
-				} else if t116 == 3 {
-					*t44 = t214.Balls
-				} else if t116 == 4 {
-					*t44 = uint64(t214.Trips[t34.Number%464])
-				} else if t116 == 5 {
+					t1110.Last = 0
+				} else if t115 == 2 {
+					t213.Stopped = 1
+				} else if t115 == 3 {
+					*t46 = t213.Balls
+				} else if t115 == 4 {
+					*t46 = uint64(t213.Trips[t34.Number%464])
+				} else if t115 == 5 {
 					now4 := kernel.Clock()
 //line relay.go:90
-					*t44 = uint64(now4)
-				} else if t116 == 6 {
+					*t46 = uint64(now4)
+				} else if t115 == 6 {
 					now5 := kernel.GlobalTimer()
 //line relay.go:92
-					*t44 = uint64(now5)
+					*t46 = uint64(now5)
 				}
-				result09 = 1
+				result08 = 1
 			}
 		}
 //line quern_gen.go:14
-		result2 := result09
+		result2 := result08
 //line alone.go:58
 		outcome := uint32(result2)
 		if t2 {
@@ -4389,7 +4543,7 @@ func quernRow5RelayActor(r *host2.Run, cs2 []*actor.Context, first3 int, t34 *Ba
 }
 
 //go:noinline
-func quernRow6RelayActor(r *host2.Run, cs []actor.Context, first4 int, begins, borns []int64, source2 uint32, box []uint64, sh *actor.Status, out []uint64, result uint32, shape *actor.Shape, words []uint32, t97, t107 uint32, cursor []uint32, forwards bool, t50, t51 uint32, last bool, command, in, mail []uint64, t234, t254, t264 uint32) {
+func quernRow6RelayActor(r *host2.Run, cs []actor.Context, first4 int, begins, borns []int64, source2 uint32, box []uint64, sh *actor.Status, out []uint64, result uint32, shape *actor.Shape, words []uint32, t910, t107 uint32, cursor []uint32, forwards bool, t50, t51 uint32, last bool, command, in, mail []uint64, t234, t253, t263 uint32) {
 	cRow := cs[first4:][:32]
 	beginRow := begins[first4:][:32]
 	bornRow := borns[first4:][:32]
@@ -4412,39 +4566,39 @@ func quernRow6RelayActor(r *host2.Run, cs []actor.Context, first4 int, begins, b
 				t452 := uint32(now7 - begin)
 //line alone.go:173
 				source3 := sh.Missing[0]
-				t224 := source3
-				var result014 uint32
+				t221 := source3
+				var result012 uint32
 				switch {
 				default:
-//line serve.go:64
-					if t224 == 4 {
-						result014 = 0
+//line serve.go:82
+					if t221 == 4 {
+						result012 = 0
 						break
-//line serve.go:66
-					} else if t224 < 4 {
-						result014 = shape.Slots + t224*shape.SideSlots
+//line serve.go:84
+					} else if t221 < 4 {
+						result012 = shape.Slots + t221*shape.SideSlots
 						break
 					}
-//line serve.go:69
-					result014 = shape.Slots + (t224-1)*shape.SideSlots
+//line serve.go:87
+					result012 = shape.Slots + (t221-1)*shape.SideSlots
 				}
 //line alone.go:174
-				t56 := source3
-				var result015 uint32
-//line serve.go:74
-				if t56 == 4 {
-					result015 = shape.Slots
+				t58 := source3
+				var result013 uint32
+//line serve.go:92
+				if t58 == 4 {
+					result013 = shape.Slots
 				} else {
-					result015 = shape.SideSlots
+					result013 = shape.SideSlots
 				}
 //line alone.go:174
-				at3 := (result014 + sh.Ticket&(result015-1)) * shape.OutStep
-				t76 := at3
-				t87 := at3 + shape.Out
+				at3 := (result012 + sh.Ticket&(result013-1)) * shape.OutStep
+				t78 := at3
+				t86 := at3 + shape.Out
 //line alone.go:175
-				slot4 := t422[t76:t87]
+				slot4 := t422[t78:t86]
 				tag3 := uint64(sh.Ticket+1) << 32
-				reply2 := words[t97:t107]
+				reply2 := words[t910:t107]
 				kernel.StoreRelaxed(&slot4[0], tag3|uint64(t442))
 				kernel.StoreRelaxed(&slot4[1], tag3|uint64(t452))
 				kernel.StoreRelaxed(&slot4[2], tag3)
@@ -4454,73 +4608,103 @@ func quernRow6RelayActor(r *host2.Run, cs []actor.Context, first4 int, begins, b
 //line alone.go:79
 				cursor[source2] = sh.Ticket + 1
 			}
-			t47 := now7
-			begin = t47
+			t472 := now7
+			begin = t472
 //line alone.go:81
 			sh.Missing[0] = 9
 			t542 := !forwards
 			if !t542 {
-				t48 := c
+				t482 := c
 				t49 := cursor
 //line alone.go:82
 				t522 := words[t50:t51]
-				var result016 bool
+				var result014 bool
 			block9:
 				switch {
 				default:
 //line alone.go:189
 					list2 := int(t49[11])
-					count2 := uint32(t48.Post[list2])
+					count2 := uint32(t482.Post[list2])
 					for i2 := uint32(0); i2 < count2; i2++ {
-						box3 := uint32(t48.Post[list2+1+int(i2)])
-						t127 := t48
-						t225 := box3
+						t128 := uint32(t482.Post[list2+1+int(i2)])
+//line send.go:27
+						if !(t482.To.Box == t128) {
+//line send.go:30
+							t129 := int(t128) * 16
+							t224 := (int(t128) + 1) * 16
+//line send.go:30
+							b7 := t482.Post[t129:t224]
+							loaded22 := host2.Load(r, &b7[0])
+//line send.go:31
+							loaded23 := host2.Load(r, &b7[8])
+							loaded24 := host2.Load(r, &b7[10])
+//line send.go:31
+							t482.To = actor.Target{Box: t128, Tail: loaded22, Head: loaded23, Ring: b7[14], Step: b7[12], Slots: uint32(b7[11]), Kind: uint32(b7[13]), Closed: uint32(loaded24)}
+						}
+//line alone.go:193
+						t225 := t482
 						var ticket5 uint32
 						var room7 uint32
 					block10:
 						switch {
 						default:
-//line send.go:14
-							t128 := int(t225) * 16
-							t226 := (int(t225) + 1) * 16
-//line send.go:14
-							b7 := t127.Post[t128:t226]
-							var room8 uint32
-							for slots5 := uint32(b7[11]); ; {
-								loaded16 := host2.Load(r, &b7[0])
-								tail3 := loaded16
-//line send.go:18
-								loaded17 := host2.Load(r, &b7[8])
-								head3 := loaded17
-//line send.go:19
-								loaded18 := host2.Load(r, &b7[10])
-								if loaded18 != 0 {
-//line send.go:20
-									room8 = 2
-									break
+//line send.go:43
+							box6 := int(t225.To.Box)
+							t130 := box6 * 16
+							t226 := (box6 + 1) * 16
+//line send.go:44
+							b8 := t225.Post[t130:t226]
+							loaded25 := host2.Load(r, &b8[10])
+							closed3 := uint32(loaded25)
+//line send.go:46
+							var room8 uint32 = 2
+							for t225.To.Closed == 0 || closed3 == 0 {
+								if uint32(t225.To.Tail)-uint32(t225.To.Head) >= t225.To.Slots {
+									t410 := t225
+									t59 := t225
+//line send.go:49
+									loaded26 := host2.Load(r, &b8[0])
+									t79 := loaded26
+//line send.go:49
+									loaded27 := host2.Load(r, &b8[8])
+									t911 := loaded27
+//line send.go:49
+									t410.To.Tail = t79
+//line send.go:49
+									t59.To.Head = t911
+									if uint32(t225.To.Tail)-uint32(t225.To.Head) >= t225.To.Slots && t225.To.Kind == 1 {
+										loaded28 := host2.Load(r, &t225.Host[b8[15]+1])
+//line send.go:51
+										t225.To.Head = loaded28
+										kernel.StoreRelaxed(&b8[8], t225.To.Head)
+									}
+									if uint32(t225.To.Tail)-uint32(t225.To.Head) >= t225.To.Slots {
+										room8 = 1
+										break
+									}
 								}
-								if uint32(tail3)-uint32(head3) >= slots5 && b7[13] == 1 {
-									loaded19 := host2.Load(r, &t127.Host[b7[15]+1])
-									head3 = loaded19
-//line send.go:25
-									kernel.StoreRelaxed(&b7[8], head3)
-								}
-								if uint32(tail3)-uint32(head3) >= slots5 {
-									room8 = 1
-									break
-								}
-//line send.go:33
-								old3 := kernel.AtomicCompareAndSwap(&b7[0], tail3, tail3+1)
-								if old3 == tail3 {
-//line send.go:34
-									t88 := uint32(tail3)
-									ticket5 = t88
+//line send.go:61
+								old3 := kernel.AtomicCompareAndSwap(&b8[0], t225.To.Tail, t225.To.Tail+1)
+								tail3 := old3
+//line send.go:62
+								if tail3 == t225.To.Tail {
+									t1210 := t225
+									t136 := t225
+									t146 := tail3 + 1
+									t155 := closed3
+//line send.go:63
+									t1210.To.Tail = t146
+//line send.go:63
+									t136.To.Closed = t155
+									t166 := uint32(tail3)
+									ticket5 = t166
 									room7 = 0
 									break block10
 								}
+//line send.go:66
+								t225.To.Tail = tail3
 							}
-//line send.go:37
-							atomic.AddUint64(&b7[1], 1)
+							atomic.AddUint64(&b8[1], 1)
 							ticket5 = 0
 							room7 = room8
 						}
@@ -4529,115 +4713,103 @@ func quernRow6RelayActor(r *host2.Run, cs []actor.Context, first4 int, begins, b
 						room9 := room7
 //line alone.go:194
 						if room9 == 1 {
-							t57 := int(t49[13])
+							t510 := int(t49[13])
 //line alone.go:195
-							t67 := int(t49[13]) + len(t522) + 1
+							t66 := int(t49[13]) + len(t522) + 1
 //line alone.go:195
-							saved3 := t48.Post[t57:t67]
+							saved3 := t482.Post[t510:t66]
 							for w8 := 0; w8 < len(t522); w8++ {
 								saved3[w8] = uint64(t522[w8])
 							}
-							result017 := t48.Correlation()
+							result015 := t482.Correlation()
 //line alone.go:199
-							saved3[len(t522)] = result017
+							saved3[len(t522)] = result015
 							t49[12] = i2 + 1
-							result016 = false
+							result014 = false
 							break block9
 						}
 //line alone.go:203
 						if room9 == 0 {
-							t89 := t48
-							t98 := t522
-							t108 := box3
-							t1112 := ticket6
+							t87 := t482
+							t912 := t522
+							t108 := ticket6
 //line alone.go:227
-							t129 := t89
-							t227 := t108
-							t36 := t1112
-//line send.go:43
-							t130 := int(t227) * 16
-							t228 := (int(t227) + 1) * 16
-//line send.go:43
-							b8 := t129.Post[t130:t228]
-							result018 := int(b8[14] + uint64(t36&(uint32(b8[11])-1))*b8[12])
+							t131 := t108
+//line send.go:37
+							result016 := int(t87.To.Ring + uint64(t131&(t87.To.Slots-1))*t87.To.Step)
 //line alone.go:227
-							t58 := result018
-							t68 := uint64(t1112+1) << 32
-							slot5 := t58
-							tag4 := t68
+							t36 := result016
+							t411 := uint64(t108+1) << 32
+							slot5 := t36
+							tag4 := t411
 //line alone.go:228
-							t77 := t89
-							t810 := t108
-//line send.go:48
-							result019 := t77.Post[int(t810)*16+13]
-//line alone.go:228
-							if result019 == 1 {
-								t109 := t89
-								t1113 := slot5
-								t1210 := tag4
-//line send.go:61
-								t131 := t1113
-								t229 := t1113 + 4
-//line send.go:61
-								h5 := t109.Host[t131:t229]
-								kernel.StoreRelaxed(&h5[0], t1210|uint64(t109.ID<<8|128))
-								kernel.StoreRelaxed(&h5[1], t1210)
-								kernel.StoreRelaxed(&h5[2], t1210|uint64(t109.Words[t109.At+2]))
-								kernel.StoreRelaxed(&h5[3], t1210|uint64(t109.Words[t109.At+3]))
+							if t87.To.Kind == 1 {
+								t511 := t87
+								t67 := slot5
+								t710 := tag4
+//line send.go:83
+								t137 := t67
+								t227 := t67 + 4
+//line send.go:83
+								h5 := t511.Host[t137:t227]
+								kernel.StoreRelaxed(&h5[0], t710|uint64(t511.ID<<8|128))
+								kernel.StoreRelaxed(&h5[1], t710)
+								kernel.StoreRelaxed(&h5[2], t710|uint64(t511.Words[t511.At+2]))
+								kernel.StoreRelaxed(&h5[3], t710|uint64(t511.Words[t511.At+3]))
 //line alone.go:230
-								for w9 := 0; w9 < len(t98); w9++ {
-									kernel.StoreRelaxed(&t89.Host[slot5+4+w9], tag4|uint64(t98[w9]))
+								for w9 := 0; w9 < len(t912); w9++ {
+									kernel.StoreRelaxed(&t87.Host[slot5+4+w9], tag4|uint64(t912[w9]))
 								}
 							} else {
 //line alone.go:235
-								t134 := t89
-								t145 := slot5
-								t154 := tag4
-//line send.go:52
-								t135 := t145
-								t230 := t145 + 4
-//line send.go:52
-								h6 := t134.Post[t135:t230]
-								kernel.StoreRelaxed(&h6[0], t154|uint64(t134.ID<<8|128))
-								kernel.StoreRelaxed(&h6[1], t154)
-								kernel.StoreRelaxed(&h6[2], t154|uint64(t134.Words[t134.At+2]))
-								kernel.StoreRelaxed(&h6[3], t154|uint64(t134.Words[t134.At+3]))
+								t88 := t87
+								t913 := slot5
+								t109 := tag4
+//line send.go:74
+								t138 := t913
+								t228 := t913 + 4
+//line send.go:74
+								h6 := t88.Post[t138:t228]
+								kernel.StoreRelaxed(&h6[0], t109|uint64(t88.ID<<8|128))
+								kernel.StoreRelaxed(&h6[1], t109)
+								kernel.StoreRelaxed(&h6[2], t109|uint64(t88.Words[t88.At+2]))
+								kernel.StoreRelaxed(&h6[3], t109|uint64(t88.Words[t88.At+3]))
 //line alone.go:236
-								for w10 := 0; w10 < len(t98); w10++ {
-									kernel.StoreRelaxed(&t89.Post[slot5+4+w10], tag4|uint64(t98[w10]))
+								for w10 := 0; w10 < len(t912); w10++ {
+									kernel.StoreRelaxed(&t87.Post[slot5+4+w10], tag4|uint64(t912[w10]))
 								}
-								t165 := t89
-								t174 := t108
-//line send.go:70
-								if !(t165.Wakes == 0) {
-//line send.go:75
+								t1111 := t87
+//line send.go:92
+								if !(t1111.Wakes == 0) {
+//line send.go:97
 									kernel.Fence()
-									t136 := int(t174) * 16
-									t231 := (int(t174) + 1) * 16
-//line send.go:76
-									b9 := t165.Post[t136:t231]
-									loaded20 := host2.Load(r, &b9[9])
-									if loaded20 != 0 {
-//line send.go:78
-										kernel.StoreRelaxed(&t165.Host[b9[15]], 1)
-										kernel.StoreRelaxed(&t165.Host[0], 1)
+									box7 := int(t1111.To.Box)
+									t139 := box7 * 16
+									t229 := (box7 + 1) * 16
+//line send.go:99
+									b9 := t1111.Post[t139:t229]
+									loaded29 := host2.Load(r, &b9[9])
+									if loaded29 != 0 {
+//line send.go:101
+										kernel.StoreRelaxed(&t1111.Host[b9[15]], 1)
+										kernel.StoreRelaxed(&t1111.Host[0], 1)
 									}
 								}
 							}
 						}
 					}
 //line alone.go:207
-					result016 = true
+					result014 = true
 				}
 //line alone.go:82
-				t542 = result016
+				t542 = result014
 			}
 			whole := t542
 //line alone.go:83
 			if whole && !last {
 				t572 := begin - born
 				t582 := command
-				t59 := cursor
+				t592 := cursor
 				t60 := box
 				t61 := in
 				t622 := mail
@@ -4645,8 +4817,8 @@ func quernRow6RelayActor(r *host2.Run, cs []actor.Context, first4 int, begins, b
 				switch {
 				default:
 //line alone.go:103
-					loaded21 := host2.Load(r, &t582[0])
-					ordered2 := loaded21
+					loaded30 := host2.Load(r, &t582[0])
+					ordered2 := loaded30
 //line alone.go:104
 					sh.Asked[0] = uint32(ordered2)
 					if !(sh.Asked[0] != 0) {
@@ -4654,9 +4826,9 @@ func quernRow6RelayActor(r *host2.Run, cs []actor.Context, first4 int, begins, b
 						hint2 := uint32(ordered2 >> 32)
 //line alone.go:108
 						if hint2 != sh.Hint[0] {
-							t46 := hint2
+							t412 := hint2
 //line alone.go:109
-							sh.Hint[0] = t46
+							sh.Hint[0] = t412
 //line alone.go:109
 							sh.Higher[0] = 1
 						}
@@ -4668,30 +4840,30 @@ func quernRow6RelayActor(r *host2.Run, cs []actor.Context, first4 int, begins, b
 								if level2 == 4 {
 									continue
 								}
-								next4 := t59[level2]
-								t69 := level2
-								var result020 uint32
+								next4 := t592[level2]
+								t68 := level2
+								var result017 uint32
 								switch {
 								default:
-//line serve.go:64
-									if t69 == 4 {
-										result020 = 0
+//line serve.go:82
+									if t68 == 4 {
+										result017 = 0
 										break
-//line serve.go:66
-									} else if t69 < 4 {
-										result020 = shape.Slots + t69*shape.SideSlots
+//line serve.go:84
+									} else if t68 < 4 {
+										result017 = shape.Slots + t68*shape.SideSlots
 										break
 									}
-//line serve.go:69
-									result020 = shape.Slots + (t69-1)*shape.SideSlots
+//line serve.go:87
+									result017 = shape.Slots + (t68-1)*shape.SideSlots
 								}
 //line alone.go:118
-								at4 := (result020 + next4&(shape.SideSlots-1)) * shape.InStep
-								loaded22 := host2.Load(r, &t61[at4])
-								if uint32(loaded22>>32) == next4+1 {
+								at4 := (result017 + next4&(shape.SideSlots-1)) * shape.InStep
+								loaded31 := host2.Load(r, &t61[at4])
+								if uint32(loaded31>>32) == next4+1 {
 //line alone.go:120
-									t99 := level2
-									source4 = t99
+									t914 := level2
+									source4 = t914
 									sides2 = 1
 								}
 							}
@@ -4699,19 +4871,19 @@ func quernRow6RelayActor(r *host2.Run, cs []actor.Context, first4 int, begins, b
 							sh.Higher[0] = sides2
 						}
 						if source4 == 9 || source4 < 4 {
-							next5 := t59[4]
-							loaded23 := host2.Load(r, &t61[next5&(shape.Slots-1)*shape.InStep])
-							middle2 := uint32(loaded23>>32) == next5+1
+							next5 := t592[4]
+							loaded32 := host2.Load(r, &t61[next5&(shape.Slots-1)*shape.InStep])
+							middle2 := uint32(loaded32>>32) == next5+1
 //line alone.go:128
 							posted2 := false
-							slots6 := uint32(t60[11])
-							if slots6 != 0 {
+							slots3 := uint32(t60[11])
+							if slots3 != 0 {
 //line alone.go:130
 								next6 := uint32(t60[8])
-								loaded24 := host2.Load(r, &t622[next6&(slots6-1)*shape.InStep])
-								posted2 = uint32(loaded24>>32) == next6+1
+								loaded33 := host2.Load(r, &t622[next6&(slots3-1)*shape.InStep])
+								posted2 = uint32(loaded33>>32) == next6+1
 							}
-							if posted2 && !(middle2 && t59[8] == 8) {
+							if posted2 && !(middle2 && t592[8] == 8) {
 								source4 = 8
 							} else if middle2 {
 								source4 = 4
@@ -4725,41 +4897,41 @@ func quernRow6RelayActor(r *host2.Run, cs []actor.Context, first4 int, begins, b
 //line alone.go:144
 							if source4 == 8 {
 								sh.Ticket = uint32(t60[8])
-								t137 := t622
+								t1310 := t622
 //line alone.go:146
-								t146 := sh.Ticket & (uint32(t60[11]) - 1) * shape.InStep
-								ring2 = t137
-								at5 = t146
+								t147 := sh.Ticket & (uint32(t60[11]) - 1) * shape.InStep
+								ring2 = t1310
+								at5 = t147
 							} else {
 //line alone.go:148
-								sh.Ticket = t59[source4]
-								t166 := source4
-								var result021 uint32
+								sh.Ticket = t592[source4]
+								t167 := source4
+								var result018 uint32
 								switch {
 								default:
-//line serve.go:64
-									if t166 == 4 {
-										result021 = 0
+//line serve.go:82
+									if t167 == 4 {
+										result018 = 0
 										break
-//line serve.go:66
-									} else if t166 < 4 {
-										result021 = shape.Slots + t166*shape.SideSlots
+//line serve.go:84
+									} else if t167 < 4 {
+										result018 = shape.Slots + t167*shape.SideSlots
 										break
 									}
-//line serve.go:69
-									result021 = shape.Slots + (t166-1)*shape.SideSlots
+//line serve.go:87
+									result018 = shape.Slots + (t167-1)*shape.SideSlots
 								}
 //line alone.go:149
 								t194 := source4
-								var result022 uint32
-//line serve.go:74
+								var result019 uint32
+//line serve.go:92
 								if t194 == 4 {
-									result022 = shape.Slots
+									result019 = shape.Slots
 								} else {
-									result022 = shape.SideSlots
+									result019 = shape.SideSlots
 								}
 //line alone.go:149
-								at5 = (result021 + sh.Ticket&(result022-1)) * shape.InStep
+								at5 = (result018 + sh.Ticket&(result019-1)) * shape.InStep
 							}
 							t2111 := at5
 							t2210 := at5 + shape.In
@@ -4767,29 +4939,29 @@ func quernRow6RelayActor(r *host2.Run, cs []actor.Context, first4 int, begins, b
 							slot6 := ring2[t2111:t2210]
 							cell2 := words[:t234]
 							for w11 := 0; w11 < len(slot6); w11++ {
-								loaded25 := host2.Load(r, &slot6[w11])
-								v2 := loaded25
+								loaded34 := host2.Load(r, &slot6[w11])
+								v2 := loaded34
 //line alone.go:155
 								if uint32(v2>>32) != sh.Ticket+1 {
 									break block11
 								}
 								cell2[w11] = uint32(v2)
 							}
-							reply3 := cell2[t254:t264]
+							reply3 := cell2[t253:t263]
 							for w12 := 0; w12 < len(reply3); w12++ {
 								reply3[w12] = 0
 							}
-							t295 := source4
+							t294 := source4
 //line alone.go:164
 							sh.Late = 0
 //line alone.go:164
-							sh.Missing[0] = t295
+							sh.Missing[0] = t294
 							deadline2 := cell2[1]
 							if deadline2 != 0 && int32(uint32((shape.Clock+t572)>>10)-deadline2) > 0 {
 //line alone.go:166
 								sh.Late = 1
 							}
-							t59[8] = source4
+							t592[8] = source4
 						}
 					}
 				}

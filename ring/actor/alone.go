@@ -189,8 +189,8 @@ func relay(c *Context, cursor, reply []uint32, first uint32) bool {
 	list := int(cursor[Routes])
 	count := uint32(c.Post[list])
 	for i := first; i < count; i++ {
-		box := uint32(c.Post[list+1+int(i)])
-		ticket, room := reserve(c, box)
+		c.aim(uint32(c.Post[list+1+int(i)]))
+		ticket, room := reserve(c)
 		if room == roomFull {
 			saved := c.Post[int(cursor[Saved]) : int(cursor[Saved])+len(reply)+1]
 			for w := range reply {
@@ -201,7 +201,7 @@ func relay(c *Context, cursor, reply []uint32, first uint32) bool {
 			return false
 		}
 		if room == roomTaken {
-			deliver(c, reply, box, ticket)
+			deliver(c, reply, ticket)
 		}
 	}
 	return true
@@ -222,10 +222,10 @@ func relaySaved(c *Context, cursor, reply []uint32) bool {
 	return relay(c, cursor, reply, pending-1)
 }
 
-// deliver writes a message into the slot of a ticket.
-func deliver(c *Context, words []uint32, box, ticket uint32) {
-	slot, tag := slotAt(c, box, ticket), uint64(ticket+1)<<32
-	if kindOf(c, box) == HostBox {
+// deliver writes a message into the slot of a ticket of the target.
+func deliver(c *Context, words []uint32, ticket uint32) {
+	slot, tag := c.slot(ticket), uint64(ticket+1)<<32
+	if c.To.Kind == HostBox {
 		headToHost(c, slot, tag)
 		for w := range words {
 			kernel.StoreRelaxed(&c.Host[slot+InHeader+w], tag|uint64(words[w]), kernel.SystemScope)
@@ -236,5 +236,5 @@ func deliver(c *Context, words []uint32, box, ticket uint32) {
 	for w := range words {
 		kernel.StoreRelaxed(&c.Post[slot+InHeader+w], tag|uint64(words[w]))
 	}
-	wake(c, box)
+	wake(c)
 }

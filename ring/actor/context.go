@@ -12,6 +12,8 @@ type Context struct {
 	// The message's header is At words into Words, shared memory of the block.
 	Words []uint32
 	At    uint32
+
+	To Target
 }
 
 // Number is the actor's number in its runtime, from 1.
@@ -45,18 +47,19 @@ func Send[M any](_ kernel.Thread, c *Context, to Ref[M], msg *M) bool {
 	if to.Mailbox == 0 {
 		return false
 	}
-	ticket, room := reserve(c, to.Mailbox)
+	c.aim(to.Mailbox)
+	ticket, room := reserve(c)
 	if room != roomTaken {
 		return false
 	}
-	slot, tag := slotAt(c, to.Mailbox, ticket), uint64(ticket+1)<<32
-	if kindOf(c, to.Mailbox) == HostBox {
+	slot, tag := c.slot(ticket), uint64(ticket+1)<<32
+	if c.To.Kind == HostBox {
 		headToHost(c, slot, tag)
 		kernel.PutWords(c.Host, slot+InHeader, tag, msg, kernel.SystemScope)
 		return true
 	}
 	head(c, slot, tag)
 	kernel.PutWords(c.Post, slot+InHeader, tag, msg, kernel.DeviceScope)
-	wake(c, to.Mailbox)
+	wake(c)
 	return true
 }

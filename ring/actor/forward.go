@@ -9,15 +9,16 @@ import "quern.dev/kernel"
 // actor's routes from number first on. It waits for room. If the loop is to
 // leave before all are served, it keeps the reply for the next launch and returns
 // false.
-func forward(t kernel.Thread, s Shape, sync func(kernel.Thread), sh *Status, c *Context, command []uint64, cursor, words []uint32, from, first uint32) bool {
+func forward(t kernel.Thread, s Shape, sync func(kernel.Thread), sh *Status, c *Context, post, command []uint64, cursor, words []uint32, from, first uint32) bool {
 	list := int(cursor[Routes])
-	count := uint32(c.Post[list])
+	count := uint32(post[list])
 	size := s.Out - OutHeader
 	for i := first; i < count; i++ {
-		box := uint32(c.Post[list+1+int(i)])
+		box := uint32(post[list+1+int(i)])
 		for {
 			if t.ThreadIdx.X == 0 {
-				sh.Ticket, sh.Room = reserve(c, box)
+				c.aim(box)
+				sh.Ticket, sh.Room = reserve(c)
 				if sh.Room == roomFull && (s.Alone != 0 || uint32(kernel.LoadRelaxed(&command[Command], kernel.SystemScope)) != 0) {
 					sh.Room = roomFull + roomAsked
 				}
@@ -26,7 +27,7 @@ func forward(t kernel.Thread, s Shape, sync func(kernel.Thread), sh *Status, c *
 			ticket, room := sh.Ticket, sh.Room
 			sync(t)
 			if room == roomTaken {
-				put(t, c, words[from:from+size], box, ticket)
+				put(t, sync, c, post, words[from:from+size], box, ticket, s.Wakes)
 			}
 			if room == roomFull+roomAsked {
 				save(t, c, cursor, words[from:from+size], i)
@@ -46,10 +47,11 @@ func forward(t kernel.Thread, s Shape, sync func(kernel.Thread), sh *Status, c *
 const roomAsked = 0x10
 
 // put writes a message whose words are in shared memory.
-func put(t kernel.Thread, c *Context, words []uint32, box, ticket uint32) {
-	slot, tag := slotAt(c, box, ticket), uint64(ticket+1)<<32
+func put(t kernel.Thread, sync func(kernel.Thread), c *Context, post []uint64, words []uint32, box, ticket, wakes uint32) {
+	b := post[int(box)*BoxWords : (int(box)+1)*BoxWords]
+	slot, tag := int(b[BoxRing]+uint64(ticket&(uint32(b[BoxSlots])-1))*b[BoxStep]), uint64(ticket+1)<<32
 	first := t.ThreadIdx.X == 0
-	if kindOf(c, box) == HostBox {
+	if b[BoxKind] == HostBox {
 		if first {
 			headToHost(c, slot, tag)
 		}
@@ -62,13 +64,13 @@ func put(t kernel.Thread, c *Context, words []uint32, box, ticket uint32) {
 		head(c, slot, tag)
 	}
 	for w := t.ThreadIdx.X; w < len(words); w += t.BlockDim.X {
-		kernel.StoreRelaxed(&c.Post[slot+InHeader+w], tag|uint64(words[w]))
+		kernel.StoreRelaxed(&post[slot+InHeader+w], tag|uint64(words[w]))
 	}
-	if c.Wakes != 0 {
+	if wakes != 0 {
 		kernel.Fence(kernel.SystemScope)
-		t.Sync()
+		sync(t)
 		if first {
-			wake(c, box)
+			wake(c)
 		}
 	}
 }
@@ -87,21 +89,21 @@ func save(t kernel.Thread, c *Context, cursor, words []uint32, first uint32) {
 
 // forwardSaved sends what the last launch has kept, or keeps it again and returns
 // false.
-func forwardSaved(t kernel.Thread, s Shape, sync func(kernel.Thread), sh *Status, c *Context, command []uint64, cursor, words []uint32) bool {
+func forwardSaved(t kernel.Thread, s Shape, sync func(kernel.Thread), sh *Status, c *Context, post, command []uint64, cursor, words []uint32) bool {
 	first := cursor[Pending] - 1
-	correlation := c.Post[int(cursor[Saved])+int(s.Out-OutHeader)]
+	correlation := post[int(cursor[Saved])+int(s.Out-OutHeader)]
 	if t.ThreadIdx.X == 0 {
 		words[CorrelationLow], words[CorrelationHigh] = uint32(correlation), uint32(correlation>>32)
 	}
 	for w := uint32(t.ThreadIdx.X); w < s.Out-OutHeader; w += uint32(t.BlockDim.X) {
-		words[s.OutAt+w] = uint32(c.Post[int(cursor[Saved])+int(w)])
+		words[s.OutAt+w] = uint32(post[int(cursor[Saved])+int(w)])
 	}
 	t.Sync()
 	if t.ThreadIdx.X == 0 {
 		cursor[Pending] = 0
 	}
 	t.Sync()
-	done := forward(t, s, sync, sh, c, command, cursor, words, s.OutAt, first)
+	done := forward(t, s, sync, sh, c, post, command, cursor, words, s.OutAt, first)
 	empties(s, words, s.OutAt-OutHeader, uint32(t.ThreadIdx.X), uint32(t.BlockDim.X))
 	return done
 }

@@ -9,43 +9,65 @@ const (
 	roomClosed        // and there will be none
 )
 
-// reserve takes the next ticket of a mailbox, if a slot is free for it.
-func reserve(c *Context, box uint32) (ticket, room uint32) {
+// Target is what a sender knows of the mailbox that it sent to last, so that it need
+// not wait for that before it asks for a ticket.
+type Target struct {
+	Box        uint32 // 0 for none
+	Tail, Head uint64 // as they were last seen
+
+	// What does not change while loops run.
+	Ring, Step  uint64
+	Slots, Kind uint32
+
+	Closed uint32 // when the last ticket was taken
+}
+
+// aim makes a mailbox the target.
+func (c *Context) aim(box uint32) {
+	if c.To.Box == box {
+		return
+	}
 	b := c.Post[int(box)*BoxWords : (int(box)+1)*BoxWords]
-	slots := uint32(b[BoxSlots])
-	for {
-		tail := kernel.LoadRelaxed(&b[BoxTail])
-		head := kernel.LoadRelaxed(&b[BoxHead])
-		if kernel.LoadRelaxed(&b[BoxClosed]) != 0 {
-			room = roomClosed
-			break
-		}
-		if uint32(tail)-uint32(head) >= slots && b[BoxKind] == HostBox {
-			head = kernel.LoadRelaxed(&c.Host[b[BoxBell]+1], kernel.SystemScope)
-			kernel.StoreRelaxed(&b[BoxHead], head)
-		}
-		if uint32(tail)-uint32(head) >= slots {
-			room = roomFull
-			break
+	c.To = Target{Box: box, Tail: kernel.LoadRelaxed(&b[BoxTail]), Head: kernel.LoadRelaxed(&b[BoxHead]),
+		Ring: b[BoxRing], Step: b[BoxStep], Slots: uint32(b[BoxSlots]), Kind: uint32(b[BoxKind]), Closed: uint32(kernel.LoadRelaxed(&b[BoxClosed]))}
+}
+
+// slot is where the slot of a ticket of the target begins.
+func (c *Context) slot(ticket uint32) int {
+	return int(c.To.Ring + uint64(ticket&(c.To.Slots-1))*c.To.Step)
+}
+
+// reserve takes the next ticket of the target, if a slot is free for it. A mailbox
+// that has just been closed may take one more message, which is a dead letter then.
+func reserve(c *Context) (ticket, room uint32) {
+	box := int(c.To.Box)
+	b := c.Post[box*BoxWords : (box+1)*BoxWords]
+	closed := uint32(kernel.LoadRelaxed(&b[BoxClosed])) // waited for with the ticket
+	room = roomClosed
+	for c.To.Closed == 0 || closed == 0 {
+		if uint32(c.To.Tail)-uint32(c.To.Head) >= c.To.Slots {
+			c.To.Tail, c.To.Head = kernel.LoadRelaxed(&b[BoxTail]), kernel.LoadRelaxed(&b[BoxHead])
+			if uint32(c.To.Tail)-uint32(c.To.Head) >= c.To.Slots && c.To.Kind == HostBox {
+				c.To.Head = kernel.LoadRelaxed(&c.Host[b[BoxBell]+1], kernel.SystemScope)
+				kernel.StoreRelaxed(&b[BoxHead], c.To.Head)
+			}
+			if uint32(c.To.Tail)-uint32(c.To.Head) >= c.To.Slots {
+				room = roomFull
+				break
+			}
 		}
 		// The receiver has read a slot before it advances the head: it has used what
 		// it read. So the sender may write without a fence.
-		if kernel.AtomicCompareAndSwap(&b[BoxTail], tail, tail+1) == tail {
+		tail := kernel.AtomicCompareAndSwap(&b[BoxTail], c.To.Tail, c.To.Tail+1)
+		if tail == c.To.Tail {
+			c.To.Tail, c.To.Closed = tail+1, closed
 			return uint32(tail), roomTaken
 		}
+		c.To.Tail = tail
 	}
 	kernel.AtomicAdd(&b[BoxRefused], 1)
 	return 0, room
 }
-
-// slotAt is where the slot of a ticket begins.
-func slotAt(c *Context, box, ticket uint32) int {
-	b := c.Post[int(box)*BoxWords : (int(box)+1)*BoxWords]
-	return int(b[BoxRing] + uint64(ticket&(uint32(b[BoxSlots])-1))*b[BoxStep])
-}
-
-// kindOf says where a mailbox is.
-func kindOf(c *Context, box uint32) uint64 { return c.Post[int(box)*BoxWords+BoxKind] }
 
 // head writes the header of a message that the actor sends.
 func head(c *Context, slot int, tag uint64) {
@@ -65,15 +87,16 @@ func headToHost(c *Context, slot int, tag uint64) {
 	kernel.StoreRelaxed(&h[CorrelationHigh], tag|uint64(c.Words[c.At+CorrelationHigh]), kernel.SystemScope)
 }
 
-// wake rings the bell of a mailbox whose receiver has left.
-func wake(c *Context, box uint32) {
+// wake rings the bell of the target if its receiver has left.
+func wake(c *Context) {
 	if c.Wakes == 0 {
 		return
 	}
 	// Either the receiver sees the message in its last look, or the sender sees that
 	// it has left.
 	kernel.Fence(kernel.SystemScope)
-	b := c.Post[int(box)*BoxWords : (int(box)+1)*BoxWords]
+	box := int(c.To.Box)
+	b := c.Post[box*BoxWords : (box+1)*BoxWords]
 	if kernel.LoadRelaxed(&b[BoxAsleep]) != 0 {
 		kernel.StoreRelaxed(&c.Host[b[BoxBell]], 1, kernel.SystemScope)
 		kernel.StoreRelaxed(&c.Host[AnyBell], 1, kernel.SystemScope)

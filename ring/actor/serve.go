@@ -7,13 +7,31 @@ import "quern.dev/kernel"
 // empty post before the loop waits for messages of the host again.
 const (
 	looks  = 16
-	near   = 32
-	linger = 64
+	near   = 64
+	linger = 128
 )
 
-// settles is the time in cycles that a reply takes to the host, less that of a look
-// until it reads the host's memory.
-const settles = 1200
+// Who has asked gets the reply first, and then asks again. A look at the host's
+// memory before that finds nothing, and takes its whole time, so the loop waits for
+// the asker after a reply: so many cycles at first, sooner and sooner while its first
+// look finds a message, and later if it was the second.
+const (
+	settles     = 1200
+	mostSettles = 2400
+	sooner      = 16
+	later       = 64
+)
+
+// agedAfter is the number of turns with messages between readings of the timer.
+const agedAfter = 64
+
+// Roles of a thread in a look, by the word that it loads.
+const (
+	onlooker = iota // none
+	reader          // one of the message
+	listener        // the host's command
+	watcher         // the first of another source's next message
+)
 
 // mostNeeded is the largest number of looks with one message after which the loop
 // looks for several.
@@ -87,7 +105,7 @@ func Serve[State, In, Out any](t kernel.Thread, s Shape, control []uint64, curso
 	if inGo() {
 		serveAlone(t, s, control, cursors, states, inbox, outbox, post, host, handle, sh)
 	} else {
-		serve(t, s, control, cursors, states, inbox, outbox, post, host, handle, sh, kernel.Thread.Sync, unanimousInBlock, agreeInBlock)
+		serve(t, s, control, cursors, states, inbox, outbox, post, host, handle, sh, kernel.Thread.Sync, seeInBlock, unanimousInBlock, agreeInBlock)
 	}
 }
 
@@ -98,19 +116,21 @@ func ServeWarp[State, In, Out any](t kernel.Thread, s Shape, control []uint64, c
 	if inGo() {
 		serveAlone(t, s, control, cursors, states, inbox, outbox, post, host, handle, sh)
 	} else {
-		serve(t, s, control, cursors, states, inbox, outbox, post, host, handle, sh, kernel.Thread.SyncWarp, unanimousInWarp, agreeInWarp)
+		serve(t, s, control, cursors, states, inbox, outbox, post, host, handle, sh, kernel.Thread.SyncWarp, seeInWarp, unanimousInWarp, agreeInWarp)
 	}
 }
 
 // serve is Serve. Threads wait for each other, and for what they have written to
-// shared memory, by sync. unanimous waits until all have returned from the handler,
+// shared memory, by sync. see looks for a message, and for anything else that there is
+// to do. unanimous waits until all have returned from the handler,
 // and reports whether all have and the first, in a warp all, with a reply; if not,
 // agree returns the outcome of the first, and whether none has stopped in it.
 //
 //quern:unchecked
 func serve[State, In, Out any](t kernel.Thread, s Shape, control []uint64, cursors []uint32, states []State, inbox, outbox, post, host []uint64,
 	handle func(kernel.Thread, *Context, *State, *In, *Out) kernel.Action, sh *Status,
-	sync func(kernel.Thread), unanimous func(t kernel.Thread, sh *Status, outcome, calls uint32) bool, agree func(t kernel.Thread, sh *Status, outcome, calls uint32) (uint32, bool)) {
+	sync func(kernel.Thread), see func(t kernel.Thread, from []uint64, at int, role, want, words, tries, leave uint32) (v uint64, left uint32, alone bool),
+	unanimous func(t kernel.Thread, sh *Status, outcome, calls uint32) bool, agree func(t kernel.Thread, sh *Status, outcome, calls uint32) (uint32, bool)) {
 	cells := kernel.Dynamic[Cell[In, Out]](t)
 	words := kernel.Dynamic[uint32](t)
 	raw := kernel.Dynamic[[2]uint64](t)[s.RawAt:]
@@ -124,22 +144,35 @@ func serve[State, In, Out any](t kernel.Thread, s Shape, control []uint64, curso
 	mailboxes := inbox[me*int(slots*s.InStep) : (me+1)*int(slots*s.InStep)]
 	answers := outbox[me*int(slots*s.OutStep) : (me+1)*int(slots*s.OutStep)]
 
-	c := Context{Post: post, Host: host, Mailbox: cursor[Box], ID: cursor[Number], Wakes: s.Wakes, Words: words}
-	box := post[int(c.Mailbox)*BoxWords : (int(c.Mailbox)+1)*BoxWords]
+	mailbox := cursor[Box]
+	c := Context{Post: post, Host: host, Mailbox: mailbox, ID: cursor[Number], Wakes: s.Wakes, Words: words}
+	box := post[int(mailbox)*BoxWords : (int(mailbox)+1)*BoxWords]
 	mailSlots := uint32(box[BoxSlots])
 	mail := post[int(box[BoxRing]) : int(box[BoxRing])+int(mailSlots*s.InStep)]
 	mailNext := uint32(box[BoxHead])
 	routes := cursor[Routes]
 
-	born, since, empty := int64(0), int64(0), 0 // of the first thread
-	leave := uint32(0)                          // of the first thread
+	born, since := int64(0), int64(0)    // of the first thread; since 0 if the timer was not read since the last message
+	leave, empty := uint32(0), uint32(0) // of the first thread
 	if first {
 		sh.Finished = [2]uint32{}
-		sh.Missing[0], sh.Dated[0], sh.Leave[0], sh.Asked[0] = untouched, 0, 0, 0
+		sh.Missing[0], sh.Dated[0], sh.Leave[0] = untouched, 0, 0
 		sh.Hint[0], sh.Higher[0], sh.Lower[0], sh.Equal[0] = 0, 0, 0, 0
-		kernel.StoreRelaxed(&box[BoxAsleep], 0)
+		sh.Asked[0] = uint32(kernel.LoadRelaxed(&command[Command], kernel.SystemScope))
 		born = kernel.GlobalTimer()
 		since = born
+	}
+	t.Sync()
+	if sh.Asked[0] != 0 {
+		// Perhaps the actor's last handler has not returned yet: what is its is left
+		// alone.
+		if first {
+			kernel.StoreRelease(&command[Left], uint64(s.Epoch)<<32|Asked, kernel.SystemScope)
+		}
+		return
+	}
+	if first {
+		kernel.StoreRelaxed(&box[BoxAsleep], 0)
 	}
 	for m := range s.Batch {
 		empties(s, words, m*s.Stride+s.OutAt-OutHeader, thread, threads)
@@ -148,7 +181,7 @@ func serve[State, In, Out any](t kernel.Thread, s Shape, control []uint64, curso
 
 	leaving := uint32(0)
 	if cursor[Pending] != 0 {
-		if !forwardSaved(t, s, sync, sh, &c, command, cursor, words) {
+		if !forwardSaved(t, s, sync, sh, &c, post, command, cursor, words) {
 			leaving = Asked
 		}
 	}
@@ -156,7 +189,8 @@ func serve[State, In, Out any](t kernel.Thread, s Shape, control []uint64, curso
 	to := rank(MiddleLevel) + 1
 	in, out, mask := mailboxes, answers, uint32(0)
 	hint, sides := uint32(0), true
-	look, turn, idle, calls, handled := uint32(0), uint32(0), uint32(0), uint32(0), uint32(0)
+	look, idle, calls, handled := uint32(0), uint32(0), uint32(0), uint32(0)
+	nears, busy, settle := uint32(0), uint32(0), int64(settles)
 	served, again := false, false        // by the last look
 	fetched := false                     // the messages of the next look are on their way
 	need, streak := uint32(1), uint32(0) // looks with a message after which the loop looks for several, and so many so far
@@ -179,42 +213,62 @@ func serve[State, In, Out any](t kernel.Thread, s Shape, control []uint64, curso
 			}
 			sync(t)
 		}
-		far := source != Post || s.Leaves != 0 || turn&(near-1) == 0
-		turn++
+		far := source != Post || s.Leaves != 0 || nears >= near
+		tries := uint32(1)
+		switch {
+		case s.Leaves != 0:
+		case !far:
+			tries = near - nears
+		case source != Post:
+			tries = looks
+		}
 		// One thread looks at the host's command, one at each other source, counted
 		// from the last thread, and the first ones at the words of a message.
-		watched, asks := uint32(Post+1), far && last == 0 // no source
-		head := uint32(0)
+		role, want, head := uint32(onlooker), next+1, uint32(0)
+		watched := uint32(Post + 1) // no source
 		if far && last > 0 && last <= Post+1 {
 			watched = watches(last-1, source, sides, mailSlots)
 		}
-		from, at := in, (next&mask)*s.InStep+thread
+		from, at := in, int((next&mask)*s.InStep)
 		switch {
-		case asks:
+		case far && last == 0:
+			role, want = listener, hint
 			from, at = command, Command
 		case watched == Post:
-			head = mailNext
-			from, at = mail, (head&(mailSlots-1))*s.InStep
+			role, head = watcher, mailNext
+			from, at = mail, int((head&(mailSlots-1))*s.InStep)
 		case watched < Levels:
-			head = cursor[watched]
-			from, at = mailboxes, (ringAt(s, watched)+head&(slotsOf(s, watched)-1))*s.InStep
+			role, head = watcher, cursor[watched]
+			from, at = mailboxes, int((ringAt(s, watched)+head&(slotsOf(s, watched)-1))*s.InStep)
+		case thread < s.In && burst == 1:
+			role = reader
+			at += int(thread)
+		}
+		if role == watcher {
+			want = head + 1
 		}
 		apart := s.In+Post+2 <= threads // no thread has two of these to look at
+		quick := false
 		if burst == 1 && apart {
-			if asks || watched <= Post || thread < s.In {
-				v := kernel.LoadRelaxed(&from[at], kernel.SystemScope)
-				switch {
-				case asks:
-					sh.Asked[look], sh.Hint[look] = uint32(v), uint32(v>>32)
-				case watched > Post:
-					keep(s.Stride, sh, words, v, next, look, 0, thread)
-				case uint32(v>>32) == head+1:
-					found(sh, look, source, watched)
+			v, left, alone := see(t, from, at, role, want, s.In, tries, leave)
+			tries -= left
+			quick = alone && !again
+			switch {
+			case quick:
+				if role == reader {
+					words[thread] = uint32(v)
 				}
+			case role == listener:
+				sh.Asked[look], sh.Hint[look] = uint32(v), uint32(v>>32)
+			case role == reader:
+				keep(s.Stride, sh, words, v, next, look, 0, thread)
+			case role == watcher && uint32(v>>32) == want:
+				found(sh, look, source, watched)
 			}
 		} else {
+			tries = 1
 			glance := uint64(0)
-			if asks || watched <= Post {
+			if role >= listener {
 				glance = kernel.LoadRelaxed(&from[at], kernel.SystemScope)
 			}
 			if !fetched {
@@ -222,16 +276,28 @@ func serve[State, In, Out any](t kernel.Thread, s Shape, control []uint64, curso
 			}
 			kernel.AsyncWait(t, 0)
 			sync(t)
+			missing, date := uint32(untouched), false
 			for i := thread; i < burst*s.In; i += threads {
 				slot := uint32(uint64(i) * uint64(s.Reciprocal) >> 32)
 				w := i - slot*s.In
 				at := slot*s.InStep + w
-				keep(s.Stride, sh, words, raw[at/2][at%2], next+slot, look, slot, w)
+				v := raw[at/2][at%2]
+				words[slot*s.Stride+w] = uint32(v)
+				if uint32(v>>32) != next+slot+1 {
+					missing = min(missing, slot)
+				}
+				date = date || w == Deadline && uint32(v) != 0
+			}
+			if missing != untouched {
+				kernel.AtomicMin(&sh.Missing[look], missing, kernel.BlockScope)
+			}
+			if date {
+				kernel.AtomicMax(&sh.Dated[look], 1, kernel.BlockScope)
 			}
 			switch {
-			case asks:
+			case role == listener:
 				sh.Asked[look], sh.Hint[look] = uint32(glance), uint32(glance>>32)
-			case watched <= Post && uint32(glance>>32) == head+1:
+			case role == watcher && uint32(glance>>32) == want:
 				found(sh, look, source, watched)
 			}
 		}
@@ -251,57 +317,72 @@ func serve[State, In, Out any](t kernel.Thread, s Shape, control []uint64, curso
 				}
 			}
 		}
-		after := look + 1
-		if after == 3 {
-			after = 0
-		}
-		if first {
-			sh.Leave[look] = leave
-			sh.Missing[after], sh.Dated[after], sh.Leave[after], sh.Asked[after] = untouched, 0, 0, 0
-			sh.Hint[after], sh.Higher[after], sh.Lower[after], sh.Equal[after] = hint, 0, 0, 0
-		}
-		sync(t)
-
-		fresh := min(burst, sh.Missing[look])
-		higher, lower, equal := sh.Higher[look], sh.Lower[look], sh.Equal[look]
+		nears += tries
 		if far {
-			others := higher|lower != 0
-			sides = sides && others || sh.Hint[look] != hint
-			hint = sh.Hint[look]
+			nears = 0
 		}
-		switch {
-		case higher != 0:
-			to = higher
-		case fresh != 0 && !again && !(served && equal != 0):
-		case equal != 0:
-			to = equal
-		case lower != 0 && (fresh == 0 || again):
-			to = lower
-		case fresh == 0 && (source != Post && source != MiddleLevel || source == Post && idle >= linger):
-			to = rank(MiddleLevel) + 1
+		idle += tries
+		fresh, dated := uint32(1), false
+		if quick {
+			if far {
+				sides = false
+			}
+			sync(t)
+		} else {
+			after := look + 1
+			if after == 3 {
+				after = 0
+			}
+			if first {
+				sh.Leave[look] = leave
+				sh.Missing[after], sh.Dated[after], sh.Leave[after], sh.Asked[after] = untouched, 0, 0, 0
+				sh.Hint[after], sh.Higher[after], sh.Lower[after], sh.Equal[after] = hint, 0, 0, 0
+			}
+			sync(t)
+
+			fresh = min(burst, sh.Missing[look])
+			higher, lower, equal := sh.Higher[look], sh.Lower[look], sh.Equal[look]
+			if far {
+				others := higher|lower != 0
+				sides = sides && others || sh.Hint[look] != hint
+				hint = sh.Hint[look]
+			}
+			switch {
+			case higher != 0:
+				to = higher
+			case fresh != 0 && !again && !(served && equal != 0):
+			case equal != 0:
+				to = equal
+			case lower != 0 && (fresh == 0 || again):
+				to = lower
+			case fresh == 0 && (source != Post && source != MiddleLevel || source == Post && idle >= linger):
+				to = rank(MiddleLevel) + 1
+			}
+			dated = sh.Dated[look] != 0
+			why := sh.Leave[look]
+			switch {
+			case sh.Asked[look] != 0:
+				leaving = Asked
+			case why == Aged, why == Bounded && fresh == 0 && to == 0 && !sides:
+				leaving = why
+			}
+			look, again, fetched = after, false, false
+			if leaving != 0 {
+				break
+			}
+			if to != 0 {
+				continue
+			}
 		}
-		dated := sh.Dated[look] != 0
-		why := sh.Leave[look]
-		switch {
-		case sh.Asked[look] != 0:
-			leaving = Asked
-		case why == Aged, why == Bounded && fresh == 0 && to == 0 && !sides:
-			leaving = why
-		}
-		look, again, fetched = after, false, false
-		if leaving != 0 {
-			break
-		}
-		if to != 0 {
-			continue
-		}
-		idle++
 		if fresh == 0 {
 			burst = 1
 			if first {
-				if empty++; empty == looks || s.Leaves != 0 {
+				if empty += tries; empty >= looks || s.Leaves != 0 {
 					empty = 0
 					now := kernel.GlobalTimer()
+					if since == 0 {
+						since = now
+					}
 					quiet := now - since
 					switch {
 					case s.Life != 0 && now-born >= s.Life:
@@ -319,6 +400,14 @@ func serve[State, In, Out any](t kernel.Thread, s Shape, control []uint64, curso
 				}
 			}
 			continue
+		}
+		if fresh == 1 && burst == 1 {
+			switch {
+			case idle == 1:
+				settle = max(settle-sooner, 0)
+			case idle == 2:
+				settle = min(settle+later, mostSettles)
+			}
 		}
 		idle, served = 0, true
 		if first && leave != 0 {
@@ -350,15 +439,16 @@ func serve[State, In, Out any](t kernel.Thread, s Shape, control []uint64, curso
 			fetch(t, s, in, raw, (next+fresh)&mask, mask+1, burst)
 			fetched = true
 		}
-		arrived := uint32(kernel.Clock())
 		simple := source != Post && routes == 0 && s.Out <= threads
+		arrived := uint32(kernel.Clock())
+		begin := arrived
 		for m := range fresh {
-			c.At = m * s.Stride
-			reply := c.At + s.OutAt - OutHeader
+			at := m * s.Stride
+			c.At = at
+			reply := at + s.OutAt - OutHeader
 			tag, slot := uint64(next+1)<<32, (next&mask)*s.OutStep
-			begin := uint32(kernel.Clock())
 			result, whole, replied := uint32(Expired), true, false
-			if !dated || !late(t, s, sync, sh, words[c.At+Deadline], born) {
+			if !dated || !late(t, s, sync, sh, words[at+Deadline], born) {
 				outcome := uint32(handle(t, &c, &states[me], &cells[m].In, &cells[m].Out))
 				replied = unanimous(t, sh, outcome, calls)
 				if replied {
@@ -368,19 +458,22 @@ func serve[State, In, Out any](t kernel.Thread, s Shape, control []uint64, curso
 				}
 				calls++
 			}
-			took := uint32(kernel.Clock()) - begin
+			now := uint32(kernel.Clock())
+			took, waited := now-begin, begin-arrived
+			begin = now
 			if replied && simple {
 				// Each thread has one word of the reply, or none.
 				if thread < s.Out {
 					v := uint32(kernel.Reply)
-					switch {
-					case thread >= OutHeader:
+					if thread == Cycles {
+						v = took
+					}
+					if thread == Waited {
+						v = waited
+					}
+					if thread >= OutHeader {
 						v = words[reply+thread]
 						words[reply+thread] = 0
-					case thread == Cycles:
-						v = took
-					case thread == Waited:
-						v = begin - arrived
 					}
 					kernel.StoreRelaxed(&out[slot+thread], tag|uint64(v), kernel.SystemScope)
 				}
@@ -424,7 +517,7 @@ func serve[State, In, Out any](t kernel.Thread, s Shape, control []uint64, curso
 					case w == Cycles:
 						v = took
 					case w == Waited:
-						v = begin - arrived
+						v = waited
 					}
 					kernel.StoreRelaxed(&out[slot+w], tag|uint64(v), kernel.SystemScope)
 				}
@@ -435,7 +528,7 @@ func serve[State, In, Out any](t kernel.Thread, s Shape, control []uint64, curso
 				kernel.StoreRelaxed(&box[BoxHead], uint64(next))
 			}
 			if routes != 0 && (result == uint32(kernel.Reply) || result == uint32(kernel.ReplyAndStop)) {
-				if !forward(t, s, sync, sh, &c, command, cursor, words, reply+OutHeader, 0) {
+				if !forward(t, s, sync, sh, &c, post, command, cursor, words, reply+OutHeader, 0) {
 					leaving = Asked
 				}
 			}
@@ -461,15 +554,16 @@ func serve[State, In, Out any](t kernel.Thread, s Shape, control []uint64, curso
 			fetched = false
 		}
 		if source != Post && fresh == 1 && s.Leaves == 0 {
-			// Who has asked gets the reply first, and then asks again: a look before
-			// that would find nothing, and take its whole time.
-			for end := kernel.Clock(); kernel.Clock()-end < settles; {
+			for end := kernel.Clock(); kernel.Clock()-end < settle; {
 			}
 		}
 		if first {
-			empty, since = 0, kernel.GlobalTimer()
-			if s.Life != 0 && since-born >= s.Life {
-				leave = Aged
+			empty, since = 0, 0
+			if busy++; busy == agedAfter {
+				busy = 0
+				if s.Life != 0 && kernel.GlobalTimer()-born >= s.Life {
+					leave = Aged
+				}
 			}
 		}
 	}
@@ -495,6 +589,39 @@ func keep(stride uint32, sh *Status, words []uint32, v uint64, ticket, look, slo
 	if w == Deadline && uint32(v) != 0 {
 		kernel.AtomicMax(&sh.Dated[look], 1, kernel.BlockScope)
 	}
+}
+
+// seeInBlock looks once.
+func seeInBlock(_ kernel.Thread, from []uint64, at int, role, _, _, _, _ uint32) (v uint64, left uint32, alone bool) {
+	if role != onlooker {
+		v = kernel.LoadRelaxed(&from[at], kernel.SystemScope)
+	}
+	return v, 0, false
+}
+
+// seeInWarp looks until the message is there whose words the first threads load, or
+// anything else, but no more than tries times, and returns how many of these are left.
+// alone is true if only the message is there, without a deadline, and the first thread
+// does not want to leave.
+//
+//quern:unchecked
+func seeInWarp(t kernel.Thread, from []uint64, at int, role, want, words, tries, leave uint32) (v uint64, left uint32, alone bool) {
+	whole, there := uint32(1)<<words-1, uint32(0)
+	for left = tries; ; {
+		v = kernel.LoadRelaxed(&from[at], kernel.SystemScope)
+		hit := uint32(v>>32) == want
+		if role == listener {
+			hit = !hit || uint32(v) != 0
+		}
+		there = kernel.Ballot(t, hit && role != onlooker)
+		left--
+		if there&whole == whole || there&^whole != 0 || left == 0 {
+			break
+		}
+	}
+	odd := uint32(t.ThreadIdx.X) == Deadline && uint32(v) != 0 || leave != 0
+	alone = kernel.Ballot(t, odd) == 0 && there == whole
+	return v, left, alone
 }
 
 // watches returns source if the loop, which is at another one, is to look whether

@@ -32,40 +32,42 @@ var quernPostActor = gpu.NewKernel(gpu.KernelInfo{
 	PTX: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "wide", Sites: []gpu.Site{
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 92, Col: 17},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 94, Col: 3},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 94, Col: 26},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 97, Col: 29},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 97, Col: 3},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 94, Col: 17},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 96, Col: 3},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 96, Col: 26},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 99, Col: 29},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 99, Col: 3},
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 14, Col: 18},
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 17, Col: 17},
-			{Kind: gpu.SliceSite, File: "send.go", Line: 14, Col: 7},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 24, Col: 31},
-			{Kind: gpu.SliceSite, File: "forward.go", Line: 29, Col: 15},
-			{Kind: gpu.SliceSite, File: "send.go", Line: 43, Col: 7},
-			{Kind: gpu.SliceSite, File: "send.go", Line: 61, Col: 7},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 62, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 63, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 64, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 64, Col: 53},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 65, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 65, Col: 54},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 57, Col: 25},
-			{Kind: gpu.SliceSite, File: "send.go", Line: 52, Col: 7},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 53, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 54, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 55, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 55, Col: 53},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 56, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 56, Col: 54},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 65, Col: 24},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 78, Col: 24},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 79, Col: 24},
-			{Kind: gpu.SliceSite, File: "forward.go", Line: 32, Col: 24},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 80, Col: 3},
-			{Kind: gpu.IndexSite, File: "context.go", Line: 29, Col: 16},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 83, Col: 3},
-			{Kind: gpu.IndexSite, File: "context.go", Line: 29, Col: 60},
+			{Kind: gpu.SliceSite, File: "send.go", Line: 30, Col: 7},
+			{Kind: gpu.SliceSite, File: "send.go", Line: 44, Col: 7},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 51, Col: 37},
+			{Kind: gpu.SliceSite, File: "forward.go", Line: 30, Col: 27},
+			{Kind: gpu.SliceSite, File: "forward.go", Line: 51, Col: 7},
+			{Kind: gpu.SliceSite, File: "send.go", Line: 83, Col: 7},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 84, Col: 23},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 85, Col: 23},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 86, Col: 23},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 86, Col: 53},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 87, Col: 23},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 87, Col: 54},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 59, Col: 25},
+			{Kind: gpu.SliceSite, File: "send.go", Line: 74, Col: 7},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 75, Col: 23},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 76, Col: 23},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 77, Col: 23},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 77, Col: 53},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 78, Col: 23},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 78, Col: 54},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 67, Col: 24},
+			{Kind: gpu.SliceSite, File: "send.go", Line: 99, Col: 7},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 101, Col: 24},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 102, Col: 24},
+			{Kind: gpu.SliceSite, File: "forward.go", Line: 33, Col: 24},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 82, Col: 3},
+			{Kind: gpu.IndexSite, File: "context.go", Line: 31, Col: 16},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 85, Col: 3},
+			{Kind: gpu.IndexSite, File: "context.go", Line: 31, Col: 60},
 		}},
 	},
 	Block:  gpu.Dim3{X: 32, Y: 1, Z: 1},
@@ -105,40 +107,43 @@ var quernHighestActor = gpu.NewKernel(gpu.KernelInfo{
 	PTX: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "wide", Sites: []gpu.Site{
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 92, Col: 17},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 94, Col: 3},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 94, Col: 26},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 97, Col: 29},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 97, Col: 3},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 94, Col: 17},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 96, Col: 3},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 96, Col: 26},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 99, Col: 29},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 99, Col: 3},
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 14, Col: 18},
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 17, Col: 17},
-			{Kind: gpu.SliceSite, File: "send.go", Line: 14, Col: 7},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 24, Col: 31},
-			{Kind: gpu.SliceSite, File: "forward.go", Line: 29, Col: 15},
-			{Kind: gpu.SliceSite, File: "send.go", Line: 43, Col: 7},
-			{Kind: gpu.SliceSite, File: "send.go", Line: 61, Col: 7},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 62, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 63, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 64, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 64, Col: 53},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 65, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 65, Col: 54},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 57, Col: 25},
-			{Kind: gpu.SliceSite, File: "send.go", Line: 52, Col: 7},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 53, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 54, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 55, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 55, Col: 53},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 56, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 56, Col: 54},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 65, Col: 24},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 78, Col: 24},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 79, Col: 24},
-			{Kind: gpu.SliceSite, File: "forward.go", Line: 32, Col: 24},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 80, Col: 3},
-			{Kind: gpu.IndexSite, File: "context.go", Line: 29, Col: 16},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 83, Col: 3},
-			{Kind: gpu.IndexSite, File: "context.go", Line: 29, Col: 60},
+			{Kind: gpu.SliceSite, File: "send.go", Line: 30, Col: 7},
+			{Kind: gpu.SliceSite, File: "send.go", Line: 44, Col: 7},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 51, Col: 37},
+			{Kind: gpu.SliceSite, File: "forward.go", Line: 30, Col: 27},
+			{Kind: gpu.SliceSite, File: "forward.go", Line: 51, Col: 7},
+			{Kind: gpu.SliceSite, File: "send.go", Line: 83, Col: 7},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 84, Col: 23},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 85, Col: 23},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 86, Col: 23},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 86, Col: 53},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 87, Col: 23},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 87, Col: 54},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 59, Col: 25},
+			{Kind: gpu.SliceSite, File: "send.go", Line: 74, Col: 7},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 75, Col: 23},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 76, Col: 23},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 77, Col: 23},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 77, Col: 53},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 78, Col: 23},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 78, Col: 54},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 67, Col: 24},
+			{Kind: gpu.SliceSite, File: "send.go", Line: 99, Col: 7},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 101, Col: 24},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 102, Col: 24},
+			{Kind: gpu.SliceSite, File: "forward.go", Line: 33, Col: 24},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 82, Col: 3},
+			{Kind: gpu.IndexSite, File: "context.go", Line: 31, Col: 16},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 85, Col: 3},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 597, Col: 27},
+			{Kind: gpu.IndexSite, File: "context.go", Line: 31, Col: 60},
 		}},
 	},
 	Block:  gpu.Dim3{X: 64, Y: 1, Z: 1},
@@ -179,40 +184,42 @@ var quernEchoActor = gpu.NewKernel(gpu.KernelInfo{
 	PTX: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "wide", Sites: []gpu.Site{
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 92, Col: 17},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 94, Col: 3},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 94, Col: 26},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 97, Col: 29},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 97, Col: 3},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 94, Col: 17},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 96, Col: 3},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 96, Col: 26},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 99, Col: 29},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 99, Col: 3},
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 14, Col: 18},
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 17, Col: 17},
-			{Kind: gpu.SliceSite, File: "send.go", Line: 14, Col: 7},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 24, Col: 31},
-			{Kind: gpu.SliceSite, File: "forward.go", Line: 29, Col: 15},
-			{Kind: gpu.SliceSite, File: "send.go", Line: 43, Col: 7},
-			{Kind: gpu.SliceSite, File: "send.go", Line: 61, Col: 7},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 62, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 63, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 64, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 64, Col: 53},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 65, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 65, Col: 54},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 57, Col: 25},
-			{Kind: gpu.SliceSite, File: "send.go", Line: 52, Col: 7},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 53, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 54, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 55, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 55, Col: 53},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 56, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 56, Col: 54},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 65, Col: 24},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 78, Col: 24},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 79, Col: 24},
-			{Kind: gpu.SliceSite, File: "forward.go", Line: 32, Col: 24},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 80, Col: 3},
-			{Kind: gpu.IndexSite, File: "context.go", Line: 29, Col: 16},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 83, Col: 3},
-			{Kind: gpu.IndexSite, File: "context.go", Line: 29, Col: 60},
+			{Kind: gpu.SliceSite, File: "send.go", Line: 30, Col: 7},
+			{Kind: gpu.SliceSite, File: "send.go", Line: 44, Col: 7},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 51, Col: 37},
+			{Kind: gpu.SliceSite, File: "forward.go", Line: 30, Col: 27},
+			{Kind: gpu.SliceSite, File: "forward.go", Line: 51, Col: 7},
+			{Kind: gpu.SliceSite, File: "send.go", Line: 83, Col: 7},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 84, Col: 23},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 85, Col: 23},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 86, Col: 23},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 86, Col: 53},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 87, Col: 23},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 87, Col: 54},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 59, Col: 25},
+			{Kind: gpu.SliceSite, File: "send.go", Line: 74, Col: 7},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 75, Col: 23},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 76, Col: 23},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 77, Col: 23},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 77, Col: 53},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 78, Col: 23},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 78, Col: 54},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 67, Col: 24},
+			{Kind: gpu.SliceSite, File: "send.go", Line: 99, Col: 7},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 101, Col: 24},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 102, Col: 24},
+			{Kind: gpu.SliceSite, File: "forward.go", Line: 33, Col: 24},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 82, Col: 3},
+			{Kind: gpu.IndexSite, File: "context.go", Line: 31, Col: 16},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 85, Col: 3},
+			{Kind: gpu.IndexSite, File: "context.go", Line: 31, Col: 60},
 		}},
 	},
 	Block:  gpu.Dim3{X: 32, Y: 1, Z: 1},
@@ -252,41 +259,44 @@ var quernAccumulateActor = gpu.NewKernel(gpu.KernelInfo{
 	PTX: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "wide", Sites: []gpu.Site{
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 92, Col: 17},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 94, Col: 3},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 94, Col: 26},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 97, Col: 29},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 97, Col: 3},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 94, Col: 17},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 96, Col: 3},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 96, Col: 26},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 99, Col: 29},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 99, Col: 3},
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 14, Col: 18},
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 17, Col: 17},
-			{Kind: gpu.SliceSite, File: "send.go", Line: 14, Col: 7},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 24, Col: 31},
-			{Kind: gpu.SliceSite, File: "forward.go", Line: 29, Col: 15},
-			{Kind: gpu.SliceSite, File: "send.go", Line: 43, Col: 7},
-			{Kind: gpu.SliceSite, File: "send.go", Line: 61, Col: 7},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 62, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 63, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 64, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 64, Col: 53},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 65, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 65, Col: 54},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 57, Col: 25},
-			{Kind: gpu.SliceSite, File: "send.go", Line: 52, Col: 7},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 53, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 54, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 55, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 55, Col: 53},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 56, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 56, Col: 54},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 65, Col: 24},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 78, Col: 24},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 79, Col: 24},
-			{Kind: gpu.SliceSite, File: "forward.go", Line: 32, Col: 24},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 80, Col: 3},
-			{Kind: gpu.IndexSite, File: "context.go", Line: 29, Col: 16},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 83, Col: 3},
+			{Kind: gpu.SliceSite, File: "send.go", Line: 30, Col: 7},
+			{Kind: gpu.SliceSite, File: "send.go", Line: 44, Col: 7},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 51, Col: 37},
+			{Kind: gpu.SliceSite, File: "forward.go", Line: 30, Col: 27},
+			{Kind: gpu.SliceSite, File: "forward.go", Line: 51, Col: 7},
+			{Kind: gpu.SliceSite, File: "send.go", Line: 83, Col: 7},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 84, Col: 23},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 85, Col: 23},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 86, Col: 23},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 86, Col: 53},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 87, Col: 23},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 87, Col: 54},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 59, Col: 25},
+			{Kind: gpu.SliceSite, File: "send.go", Line: 74, Col: 7},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 75, Col: 23},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 76, Col: 23},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 77, Col: 23},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 77, Col: 53},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 78, Col: 23},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 78, Col: 54},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 67, Col: 24},
+			{Kind: gpu.SliceSite, File: "send.go", Line: 99, Col: 7},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 101, Col: 24},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 102, Col: 24},
+			{Kind: gpu.SliceSite, File: "forward.go", Line: 33, Col: 24},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 82, Col: 3},
+			{Kind: gpu.IndexSite, File: "context.go", Line: 31, Col: 16},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 85, Col: 3},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 597, Col: 27},
 			{Kind: gpu.PanicSite, File: "handlers.go", Line: 68, Col: 3, Text: "asked to"},
-			{Kind: gpu.IndexSite, File: "context.go", Line: 29, Col: 60},
+			{Kind: gpu.IndexSite, File: "context.go", Line: 31, Col: 60},
 		}},
 	},
 	Block:  gpu.Dim3{X: 64, Y: 1, Z: 1},
@@ -326,41 +336,43 @@ var quernFirstOfActor = gpu.NewKernel(gpu.KernelInfo{
 	PTX: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "wide", Sites: []gpu.Site{
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 92, Col: 17},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 94, Col: 3},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 94, Col: 26},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 97, Col: 29},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 97, Col: 3},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 94, Col: 17},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 96, Col: 3},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 96, Col: 26},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 99, Col: 29},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 99, Col: 3},
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 14, Col: 18},
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 17, Col: 17},
-			{Kind: gpu.SliceSite, File: "send.go", Line: 14, Col: 7},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 24, Col: 31},
-			{Kind: gpu.SliceSite, File: "forward.go", Line: 29, Col: 15},
-			{Kind: gpu.SliceSite, File: "send.go", Line: 43, Col: 7},
-			{Kind: gpu.SliceSite, File: "send.go", Line: 61, Col: 7},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 62, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 63, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 64, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 64, Col: 53},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 65, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 65, Col: 54},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 57, Col: 25},
-			{Kind: gpu.SliceSite, File: "send.go", Line: 52, Col: 7},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 53, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 54, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 55, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 55, Col: 53},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 56, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 56, Col: 54},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 65, Col: 24},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 78, Col: 24},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 79, Col: 24},
-			{Kind: gpu.SliceSite, File: "forward.go", Line: 32, Col: 24},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 80, Col: 3},
-			{Kind: gpu.IndexSite, File: "context.go", Line: 29, Col: 16},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 83, Col: 3},
+			{Kind: gpu.SliceSite, File: "send.go", Line: 30, Col: 7},
+			{Kind: gpu.SliceSite, File: "send.go", Line: 44, Col: 7},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 51, Col: 37},
+			{Kind: gpu.SliceSite, File: "forward.go", Line: 30, Col: 27},
+			{Kind: gpu.SliceSite, File: "forward.go", Line: 51, Col: 7},
+			{Kind: gpu.SliceSite, File: "send.go", Line: 83, Col: 7},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 84, Col: 23},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 85, Col: 23},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 86, Col: 23},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 86, Col: 53},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 87, Col: 23},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 87, Col: 54},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 59, Col: 25},
+			{Kind: gpu.SliceSite, File: "send.go", Line: 74, Col: 7},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 75, Col: 23},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 76, Col: 23},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 77, Col: 23},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 77, Col: 53},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 78, Col: 23},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 78, Col: 54},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 67, Col: 24},
+			{Kind: gpu.SliceSite, File: "send.go", Line: 99, Col: 7},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 101, Col: 24},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 102, Col: 24},
+			{Kind: gpu.SliceSite, File: "forward.go", Line: 33, Col: 24},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 82, Col: 3},
+			{Kind: gpu.IndexSite, File: "context.go", Line: 31, Col: 16},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 85, Col: 3},
 			{Kind: gpu.IndexSite, File: "handlers.go", Line: 95, Col: 10},
-			{Kind: gpu.IndexSite, File: "context.go", Line: 29, Col: 60},
+			{Kind: gpu.IndexSite, File: "context.go", Line: 31, Col: 60},
 		}},
 	},
 	Block:  gpu.Dim3{X: 32, Y: 1, Z: 1},
@@ -400,40 +412,42 @@ var quernBulkyActor = gpu.NewKernel(gpu.KernelInfo{
 	PTX: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "wide", Sites: []gpu.Site{
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 92, Col: 17},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 94, Col: 3},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 94, Col: 26},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 97, Col: 29},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 97, Col: 3},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 94, Col: 17},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 96, Col: 3},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 96, Col: 26},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 99, Col: 29},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 99, Col: 3},
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 14, Col: 18},
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 17, Col: 17},
-			{Kind: gpu.SliceSite, File: "send.go", Line: 14, Col: 7},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 24, Col: 31},
-			{Kind: gpu.SliceSite, File: "forward.go", Line: 29, Col: 15},
-			{Kind: gpu.SliceSite, File: "send.go", Line: 43, Col: 7},
-			{Kind: gpu.SliceSite, File: "send.go", Line: 61, Col: 7},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 62, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 63, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 64, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 64, Col: 53},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 65, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 65, Col: 54},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 57, Col: 25},
-			{Kind: gpu.SliceSite, File: "send.go", Line: 52, Col: 7},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 53, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 54, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 55, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 55, Col: 53},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 56, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 56, Col: 54},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 65, Col: 24},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 78, Col: 24},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 79, Col: 24},
-			{Kind: gpu.SliceSite, File: "forward.go", Line: 32, Col: 24},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 80, Col: 3},
-			{Kind: gpu.IndexSite, File: "context.go", Line: 29, Col: 16},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 83, Col: 3},
-			{Kind: gpu.IndexSite, File: "context.go", Line: 29, Col: 60},
+			{Kind: gpu.SliceSite, File: "send.go", Line: 30, Col: 7},
+			{Kind: gpu.SliceSite, File: "send.go", Line: 44, Col: 7},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 51, Col: 37},
+			{Kind: gpu.SliceSite, File: "forward.go", Line: 30, Col: 27},
+			{Kind: gpu.SliceSite, File: "forward.go", Line: 51, Col: 7},
+			{Kind: gpu.SliceSite, File: "send.go", Line: 83, Col: 7},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 84, Col: 23},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 85, Col: 23},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 86, Col: 23},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 86, Col: 53},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 87, Col: 23},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 87, Col: 54},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 59, Col: 25},
+			{Kind: gpu.SliceSite, File: "send.go", Line: 74, Col: 7},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 75, Col: 23},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 76, Col: 23},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 77, Col: 23},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 77, Col: 53},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 78, Col: 23},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 78, Col: 54},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 67, Col: 24},
+			{Kind: gpu.SliceSite, File: "send.go", Line: 99, Col: 7},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 101, Col: 24},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 102, Col: 24},
+			{Kind: gpu.SliceSite, File: "forward.go", Line: 33, Col: 24},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 82, Col: 3},
+			{Kind: gpu.IndexSite, File: "context.go", Line: 31, Col: 16},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 85, Col: 3},
+			{Kind: gpu.IndexSite, File: "context.go", Line: 31, Col: 60},
 		}},
 	},
 	Block:  gpu.Dim3{X: 32, Y: 1, Z: 1},
@@ -473,42 +487,44 @@ var quernBounceActor = gpu.NewKernel(gpu.KernelInfo{
 	PTX: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "wide", Sites: []gpu.Site{
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 92, Col: 17},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 94, Col: 3},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 94, Col: 26},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 97, Col: 29},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 97, Col: 3},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 94, Col: 17},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 96, Col: 3},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 96, Col: 26},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 99, Col: 29},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 99, Col: 3},
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 14, Col: 18},
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 17, Col: 17},
-			{Kind: gpu.SliceSite, File: "send.go", Line: 14, Col: 7},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 24, Col: 31},
-			{Kind: gpu.SliceSite, File: "forward.go", Line: 29, Col: 15},
-			{Kind: gpu.SliceSite, File: "send.go", Line: 43, Col: 7},
-			{Kind: gpu.SliceSite, File: "send.go", Line: 61, Col: 7},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 62, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 63, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 64, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 64, Col: 53},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 65, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 65, Col: 54},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 57, Col: 25},
-			{Kind: gpu.SliceSite, File: "send.go", Line: 52, Col: 7},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 53, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 54, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 55, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 55, Col: 53},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 56, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 56, Col: 54},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 65, Col: 24},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 78, Col: 24},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 79, Col: 24},
-			{Kind: gpu.SliceSite, File: "forward.go", Line: 32, Col: 24},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 80, Col: 3},
-			{Kind: gpu.IndexSite, File: "context.go", Line: 29, Col: 16},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 83, Col: 3},
-			{Kind: gpu.IndexSite, File: "context.go", Line: 55, Col: 3},
-			{Kind: gpu.IndexSite, File: "context.go", Line: 59, Col: 2},
-			{Kind: gpu.IndexSite, File: "context.go", Line: 29, Col: 60},
+			{Kind: gpu.SliceSite, File: "send.go", Line: 30, Col: 7},
+			{Kind: gpu.SliceSite, File: "send.go", Line: 44, Col: 7},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 51, Col: 37},
+			{Kind: gpu.SliceSite, File: "forward.go", Line: 30, Col: 27},
+			{Kind: gpu.SliceSite, File: "forward.go", Line: 51, Col: 7},
+			{Kind: gpu.SliceSite, File: "send.go", Line: 83, Col: 7},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 84, Col: 23},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 85, Col: 23},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 86, Col: 23},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 86, Col: 53},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 87, Col: 23},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 87, Col: 54},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 59, Col: 25},
+			{Kind: gpu.SliceSite, File: "send.go", Line: 74, Col: 7},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 75, Col: 23},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 76, Col: 23},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 77, Col: 23},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 77, Col: 53},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 78, Col: 23},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 78, Col: 54},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 67, Col: 24},
+			{Kind: gpu.SliceSite, File: "send.go", Line: 99, Col: 7},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 101, Col: 24},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 102, Col: 24},
+			{Kind: gpu.SliceSite, File: "forward.go", Line: 33, Col: 24},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 82, Col: 3},
+			{Kind: gpu.IndexSite, File: "context.go", Line: 31, Col: 16},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 85, Col: 3},
+			{Kind: gpu.IndexSite, File: "context.go", Line: 58, Col: 3},
+			{Kind: gpu.IndexSite, File: "context.go", Line: 62, Col: 2},
+			{Kind: gpu.IndexSite, File: "context.go", Line: 31, Col: 60},
 		}},
 	},
 	Block:  gpu.Dim3{X: 32, Y: 1, Z: 1},
@@ -548,40 +564,42 @@ var quernTwiceActor = gpu.NewKernel(gpu.KernelInfo{
 	PTX: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "wide", Sites: []gpu.Site{
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 92, Col: 17},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 94, Col: 3},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 94, Col: 26},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 97, Col: 29},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 97, Col: 3},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 94, Col: 17},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 96, Col: 3},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 96, Col: 26},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 99, Col: 29},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 99, Col: 3},
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 14, Col: 18},
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 17, Col: 17},
-			{Kind: gpu.SliceSite, File: "send.go", Line: 14, Col: 7},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 24, Col: 31},
-			{Kind: gpu.SliceSite, File: "forward.go", Line: 29, Col: 15},
-			{Kind: gpu.SliceSite, File: "send.go", Line: 43, Col: 7},
-			{Kind: gpu.SliceSite, File: "send.go", Line: 61, Col: 7},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 62, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 63, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 64, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 64, Col: 53},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 65, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 65, Col: 54},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 57, Col: 25},
-			{Kind: gpu.SliceSite, File: "send.go", Line: 52, Col: 7},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 53, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 54, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 55, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 55, Col: 53},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 56, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 56, Col: 54},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 65, Col: 24},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 78, Col: 24},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 79, Col: 24},
-			{Kind: gpu.SliceSite, File: "forward.go", Line: 32, Col: 24},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 80, Col: 3},
-			{Kind: gpu.IndexSite, File: "context.go", Line: 29, Col: 16},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 83, Col: 3},
-			{Kind: gpu.IndexSite, File: "context.go", Line: 29, Col: 60},
+			{Kind: gpu.SliceSite, File: "send.go", Line: 30, Col: 7},
+			{Kind: gpu.SliceSite, File: "send.go", Line: 44, Col: 7},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 51, Col: 37},
+			{Kind: gpu.SliceSite, File: "forward.go", Line: 30, Col: 27},
+			{Kind: gpu.SliceSite, File: "forward.go", Line: 51, Col: 7},
+			{Kind: gpu.SliceSite, File: "send.go", Line: 83, Col: 7},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 84, Col: 23},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 85, Col: 23},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 86, Col: 23},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 86, Col: 53},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 87, Col: 23},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 87, Col: 54},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 59, Col: 25},
+			{Kind: gpu.SliceSite, File: "send.go", Line: 74, Col: 7},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 75, Col: 23},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 76, Col: 23},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 77, Col: 23},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 77, Col: 53},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 78, Col: 23},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 78, Col: 54},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 67, Col: 24},
+			{Kind: gpu.SliceSite, File: "send.go", Line: 99, Col: 7},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 101, Col: 24},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 102, Col: 24},
+			{Kind: gpu.SliceSite, File: "forward.go", Line: 33, Col: 24},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 82, Col: 3},
+			{Kind: gpu.IndexSite, File: "context.go", Line: 31, Col: 16},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 85, Col: 3},
+			{Kind: gpu.IndexSite, File: "context.go", Line: 31, Col: 60},
 		}},
 	},
 	Block:  gpu.Dim3{X: 32, Y: 1, Z: 1},
@@ -621,40 +639,42 @@ var quernLingerActor = gpu.NewKernel(gpu.KernelInfo{
 	PTX: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "wide", Sites: []gpu.Site{
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 92, Col: 17},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 94, Col: 3},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 94, Col: 26},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 97, Col: 29},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 97, Col: 3},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 94, Col: 17},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 96, Col: 3},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 96, Col: 26},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 99, Col: 29},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 99, Col: 3},
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 14, Col: 18},
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 17, Col: 17},
-			{Kind: gpu.SliceSite, File: "send.go", Line: 14, Col: 7},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 24, Col: 31},
-			{Kind: gpu.SliceSite, File: "forward.go", Line: 29, Col: 15},
-			{Kind: gpu.SliceSite, File: "send.go", Line: 43, Col: 7},
-			{Kind: gpu.SliceSite, File: "send.go", Line: 61, Col: 7},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 62, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 63, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 64, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 64, Col: 53},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 65, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 65, Col: 54},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 57, Col: 25},
-			{Kind: gpu.SliceSite, File: "send.go", Line: 52, Col: 7},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 53, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 54, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 55, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 55, Col: 53},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 56, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 56, Col: 54},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 65, Col: 24},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 78, Col: 24},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 79, Col: 24},
-			{Kind: gpu.SliceSite, File: "forward.go", Line: 32, Col: 24},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 80, Col: 3},
-			{Kind: gpu.IndexSite, File: "context.go", Line: 29, Col: 16},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 83, Col: 3},
-			{Kind: gpu.IndexSite, File: "context.go", Line: 29, Col: 60},
+			{Kind: gpu.SliceSite, File: "send.go", Line: 30, Col: 7},
+			{Kind: gpu.SliceSite, File: "send.go", Line: 44, Col: 7},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 51, Col: 37},
+			{Kind: gpu.SliceSite, File: "forward.go", Line: 30, Col: 27},
+			{Kind: gpu.SliceSite, File: "forward.go", Line: 51, Col: 7},
+			{Kind: gpu.SliceSite, File: "send.go", Line: 83, Col: 7},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 84, Col: 23},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 85, Col: 23},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 86, Col: 23},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 86, Col: 53},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 87, Col: 23},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 87, Col: 54},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 59, Col: 25},
+			{Kind: gpu.SliceSite, File: "send.go", Line: 74, Col: 7},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 75, Col: 23},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 76, Col: 23},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 77, Col: 23},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 77, Col: 53},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 78, Col: 23},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 78, Col: 54},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 67, Col: 24},
+			{Kind: gpu.SliceSite, File: "send.go", Line: 99, Col: 7},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 101, Col: 24},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 102, Col: 24},
+			{Kind: gpu.SliceSite, File: "forward.go", Line: 33, Col: 24},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 82, Col: 3},
+			{Kind: gpu.IndexSite, File: "context.go", Line: 31, Col: 16},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 85, Col: 3},
+			{Kind: gpu.IndexSite, File: "context.go", Line: 31, Col: 60},
 		}},
 	},
 	Block:  gpu.Dim3{X: 32, Y: 1, Z: 1},
@@ -694,42 +714,44 @@ var quernScatterActor = gpu.NewKernel(gpu.KernelInfo{
 	PTX: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "wide", Sites: []gpu.Site{
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 92, Col: 17},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 94, Col: 3},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 94, Col: 26},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 97, Col: 29},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 97, Col: 3},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 94, Col: 17},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 96, Col: 3},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 96, Col: 26},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 99, Col: 29},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 99, Col: 3},
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 14, Col: 18},
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 17, Col: 17},
-			{Kind: gpu.SliceSite, File: "send.go", Line: 14, Col: 7},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 24, Col: 31},
-			{Kind: gpu.SliceSite, File: "forward.go", Line: 29, Col: 15},
-			{Kind: gpu.SliceSite, File: "send.go", Line: 43, Col: 7},
-			{Kind: gpu.SliceSite, File: "send.go", Line: 61, Col: 7},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 62, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 63, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 64, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 64, Col: 53},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 65, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 65, Col: 54},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 57, Col: 25},
-			{Kind: gpu.SliceSite, File: "send.go", Line: 52, Col: 7},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 53, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 54, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 55, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 55, Col: 53},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 56, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 56, Col: 54},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 65, Col: 24},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 78, Col: 24},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 79, Col: 24},
-			{Kind: gpu.SliceSite, File: "forward.go", Line: 32, Col: 24},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 80, Col: 3},
-			{Kind: gpu.IndexSite, File: "context.go", Line: 29, Col: 16},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 83, Col: 3},
-			{Kind: gpu.IndexSite, File: "context.go", Line: 55, Col: 3},
-			{Kind: gpu.IndexSite, File: "context.go", Line: 59, Col: 2},
-			{Kind: gpu.IndexSite, File: "context.go", Line: 29, Col: 60},
+			{Kind: gpu.SliceSite, File: "send.go", Line: 30, Col: 7},
+			{Kind: gpu.SliceSite, File: "send.go", Line: 44, Col: 7},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 51, Col: 37},
+			{Kind: gpu.SliceSite, File: "forward.go", Line: 30, Col: 27},
+			{Kind: gpu.SliceSite, File: "forward.go", Line: 51, Col: 7},
+			{Kind: gpu.SliceSite, File: "send.go", Line: 83, Col: 7},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 84, Col: 23},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 85, Col: 23},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 86, Col: 23},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 86, Col: 53},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 87, Col: 23},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 87, Col: 54},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 59, Col: 25},
+			{Kind: gpu.SliceSite, File: "send.go", Line: 74, Col: 7},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 75, Col: 23},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 76, Col: 23},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 77, Col: 23},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 77, Col: 53},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 78, Col: 23},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 78, Col: 54},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 67, Col: 24},
+			{Kind: gpu.SliceSite, File: "send.go", Line: 99, Col: 7},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 101, Col: 24},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 102, Col: 24},
+			{Kind: gpu.SliceSite, File: "forward.go", Line: 33, Col: 24},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 82, Col: 3},
+			{Kind: gpu.IndexSite, File: "context.go", Line: 31, Col: 16},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 85, Col: 3},
+			{Kind: gpu.IndexSite, File: "context.go", Line: 58, Col: 3},
+			{Kind: gpu.IndexSite, File: "context.go", Line: 62, Col: 2},
+			{Kind: gpu.IndexSite, File: "context.go", Line: 31, Col: 60},
 		}},
 	},
 	Block:  gpu.Dim3{X: 32, Y: 1, Z: 1},
@@ -769,40 +791,42 @@ var quernSumActor = gpu.NewKernel(gpu.KernelInfo{
 	PTX: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "wide", Sites: []gpu.Site{
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 92, Col: 17},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 94, Col: 3},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 94, Col: 26},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 97, Col: 29},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 97, Col: 3},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 94, Col: 17},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 96, Col: 3},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 96, Col: 26},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 99, Col: 29},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 99, Col: 3},
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 14, Col: 18},
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 17, Col: 17},
-			{Kind: gpu.SliceSite, File: "send.go", Line: 14, Col: 7},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 24, Col: 31},
-			{Kind: gpu.SliceSite, File: "forward.go", Line: 29, Col: 15},
-			{Kind: gpu.SliceSite, File: "send.go", Line: 43, Col: 7},
-			{Kind: gpu.SliceSite, File: "send.go", Line: 61, Col: 7},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 62, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 63, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 64, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 64, Col: 53},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 65, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 65, Col: 54},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 57, Col: 25},
-			{Kind: gpu.SliceSite, File: "send.go", Line: 52, Col: 7},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 53, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 54, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 55, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 55, Col: 53},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 56, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 56, Col: 54},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 65, Col: 24},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 78, Col: 24},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 79, Col: 24},
-			{Kind: gpu.SliceSite, File: "forward.go", Line: 32, Col: 24},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 80, Col: 3},
-			{Kind: gpu.IndexSite, File: "context.go", Line: 29, Col: 16},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 83, Col: 3},
-			{Kind: gpu.IndexSite, File: "context.go", Line: 29, Col: 60},
+			{Kind: gpu.SliceSite, File: "send.go", Line: 30, Col: 7},
+			{Kind: gpu.SliceSite, File: "send.go", Line: 44, Col: 7},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 51, Col: 37},
+			{Kind: gpu.SliceSite, File: "forward.go", Line: 30, Col: 27},
+			{Kind: gpu.SliceSite, File: "forward.go", Line: 51, Col: 7},
+			{Kind: gpu.SliceSite, File: "send.go", Line: 83, Col: 7},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 84, Col: 23},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 85, Col: 23},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 86, Col: 23},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 86, Col: 53},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 87, Col: 23},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 87, Col: 54},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 59, Col: 25},
+			{Kind: gpu.SliceSite, File: "send.go", Line: 74, Col: 7},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 75, Col: 23},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 76, Col: 23},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 77, Col: 23},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 77, Col: 53},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 78, Col: 23},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 78, Col: 54},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 67, Col: 24},
+			{Kind: gpu.SliceSite, File: "send.go", Line: 99, Col: 7},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 101, Col: 24},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 102, Col: 24},
+			{Kind: gpu.SliceSite, File: "forward.go", Line: 33, Col: 24},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 82, Col: 3},
+			{Kind: gpu.IndexSite, File: "context.go", Line: 31, Col: 16},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 85, Col: 3},
+			{Kind: gpu.IndexSite, File: "context.go", Line: 31, Col: 60},
 		}},
 	},
 	Block:  gpu.Dim3{X: 32, Y: 1, Z: 1},
@@ -842,41 +866,43 @@ var quernCollectActor = gpu.NewKernel(gpu.KernelInfo{
 	PTX: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "wide", Sites: []gpu.Site{
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 92, Col: 17},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 94, Col: 3},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 94, Col: 26},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 97, Col: 29},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 97, Col: 3},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 94, Col: 17},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 96, Col: 3},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 96, Col: 26},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 99, Col: 29},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 99, Col: 3},
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 14, Col: 18},
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 17, Col: 17},
-			{Kind: gpu.SliceSite, File: "send.go", Line: 14, Col: 7},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 24, Col: 31},
-			{Kind: gpu.SliceSite, File: "forward.go", Line: 29, Col: 15},
-			{Kind: gpu.SliceSite, File: "send.go", Line: 43, Col: 7},
-			{Kind: gpu.SliceSite, File: "send.go", Line: 61, Col: 7},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 62, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 63, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 64, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 64, Col: 53},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 65, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 65, Col: 54},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 57, Col: 25},
-			{Kind: gpu.SliceSite, File: "send.go", Line: 52, Col: 7},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 53, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 54, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 55, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 55, Col: 53},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 56, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 56, Col: 54},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 65, Col: 24},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 78, Col: 24},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 79, Col: 24},
-			{Kind: gpu.SliceSite, File: "forward.go", Line: 32, Col: 24},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 80, Col: 3},
-			{Kind: gpu.IndexSite, File: "context.go", Line: 29, Col: 16},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 83, Col: 3},
-			{Kind: gpu.IndexSite, File: "context.go", Line: 21, Col: 44},
-			{Kind: gpu.IndexSite, File: "context.go", Line: 29, Col: 60},
+			{Kind: gpu.SliceSite, File: "send.go", Line: 30, Col: 7},
+			{Kind: gpu.SliceSite, File: "send.go", Line: 44, Col: 7},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 51, Col: 37},
+			{Kind: gpu.SliceSite, File: "forward.go", Line: 30, Col: 27},
+			{Kind: gpu.SliceSite, File: "forward.go", Line: 51, Col: 7},
+			{Kind: gpu.SliceSite, File: "send.go", Line: 83, Col: 7},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 84, Col: 23},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 85, Col: 23},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 86, Col: 23},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 86, Col: 53},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 87, Col: 23},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 87, Col: 54},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 59, Col: 25},
+			{Kind: gpu.SliceSite, File: "send.go", Line: 74, Col: 7},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 75, Col: 23},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 76, Col: 23},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 77, Col: 23},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 77, Col: 53},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 78, Col: 23},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 78, Col: 54},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 67, Col: 24},
+			{Kind: gpu.SliceSite, File: "send.go", Line: 99, Col: 7},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 101, Col: 24},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 102, Col: 24},
+			{Kind: gpu.SliceSite, File: "forward.go", Line: 33, Col: 24},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 82, Col: 3},
+			{Kind: gpu.IndexSite, File: "context.go", Line: 31, Col: 16},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 85, Col: 3},
+			{Kind: gpu.IndexSite, File: "context.go", Line: 23, Col: 44},
+			{Kind: gpu.IndexSite, File: "context.go", Line: 31, Col: 60},
 		}},
 	},
 	Block:  gpu.Dim3{X: 32, Y: 1, Z: 1},
@@ -916,41 +942,43 @@ var quernCountActor = gpu.NewKernel(gpu.KernelInfo{
 	PTX: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "wide", Sites: []gpu.Site{
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 92, Col: 17},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 94, Col: 3},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 94, Col: 26},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 97, Col: 29},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 97, Col: 3},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 94, Col: 17},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 96, Col: 3},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 96, Col: 26},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 99, Col: 29},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 99, Col: 3},
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 14, Col: 18},
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 17, Col: 17},
-			{Kind: gpu.SliceSite, File: "send.go", Line: 14, Col: 7},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 24, Col: 31},
-			{Kind: gpu.SliceSite, File: "forward.go", Line: 29, Col: 15},
-			{Kind: gpu.SliceSite, File: "send.go", Line: 43, Col: 7},
-			{Kind: gpu.SliceSite, File: "send.go", Line: 61, Col: 7},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 62, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 63, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 64, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 64, Col: 53},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 65, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 65, Col: 54},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 57, Col: 25},
-			{Kind: gpu.SliceSite, File: "send.go", Line: 52, Col: 7},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 53, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 54, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 55, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 55, Col: 53},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 56, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 56, Col: 54},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 65, Col: 24},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 78, Col: 24},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 79, Col: 24},
-			{Kind: gpu.SliceSite, File: "forward.go", Line: 32, Col: 24},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 80, Col: 3},
-			{Kind: gpu.IndexSite, File: "context.go", Line: 29, Col: 16},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 83, Col: 3},
-			{Kind: gpu.IndexSite, File: "context.go", Line: 21, Col: 44},
-			{Kind: gpu.IndexSite, File: "context.go", Line: 29, Col: 60},
+			{Kind: gpu.SliceSite, File: "send.go", Line: 30, Col: 7},
+			{Kind: gpu.SliceSite, File: "send.go", Line: 44, Col: 7},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 51, Col: 37},
+			{Kind: gpu.SliceSite, File: "forward.go", Line: 30, Col: 27},
+			{Kind: gpu.SliceSite, File: "forward.go", Line: 51, Col: 7},
+			{Kind: gpu.SliceSite, File: "send.go", Line: 83, Col: 7},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 84, Col: 23},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 85, Col: 23},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 86, Col: 23},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 86, Col: 53},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 87, Col: 23},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 87, Col: 54},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 59, Col: 25},
+			{Kind: gpu.SliceSite, File: "send.go", Line: 74, Col: 7},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 75, Col: 23},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 76, Col: 23},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 77, Col: 23},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 77, Col: 53},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 78, Col: 23},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 78, Col: 54},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 67, Col: 24},
+			{Kind: gpu.SliceSite, File: "send.go", Line: 99, Col: 7},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 101, Col: 24},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 102, Col: 24},
+			{Kind: gpu.SliceSite, File: "forward.go", Line: 33, Col: 24},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 82, Col: 3},
+			{Kind: gpu.IndexSite, File: "context.go", Line: 31, Col: 16},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 85, Col: 3},
+			{Kind: gpu.IndexSite, File: "context.go", Line: 23, Col: 44},
+			{Kind: gpu.IndexSite, File: "context.go", Line: 31, Col: 60},
 		}},
 	},
 	Block:  gpu.Dim3{X: 32, Y: 1, Z: 1},
@@ -990,40 +1018,42 @@ var quernTurnedActor = gpu.NewKernel(gpu.KernelInfo{
 	PTX: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "wide", Sites: []gpu.Site{
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 92, Col: 17},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 94, Col: 3},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 94, Col: 26},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 97, Col: 29},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 97, Col: 3},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 94, Col: 17},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 96, Col: 3},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 96, Col: 26},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 99, Col: 29},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 99, Col: 3},
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 14, Col: 18},
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 17, Col: 17},
-			{Kind: gpu.SliceSite, File: "send.go", Line: 14, Col: 7},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 24, Col: 31},
-			{Kind: gpu.SliceSite, File: "forward.go", Line: 29, Col: 15},
-			{Kind: gpu.SliceSite, File: "send.go", Line: 43, Col: 7},
-			{Kind: gpu.SliceSite, File: "send.go", Line: 61, Col: 7},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 62, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 63, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 64, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 64, Col: 53},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 65, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 65, Col: 54},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 57, Col: 25},
-			{Kind: gpu.SliceSite, File: "send.go", Line: 52, Col: 7},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 53, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 54, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 55, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 55, Col: 53},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 56, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 56, Col: 54},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 65, Col: 24},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 78, Col: 24},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 79, Col: 24},
-			{Kind: gpu.SliceSite, File: "forward.go", Line: 32, Col: 24},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 80, Col: 3},
-			{Kind: gpu.IndexSite, File: "context.go", Line: 29, Col: 16},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 83, Col: 3},
-			{Kind: gpu.IndexSite, File: "context.go", Line: 29, Col: 60},
+			{Kind: gpu.SliceSite, File: "send.go", Line: 30, Col: 7},
+			{Kind: gpu.SliceSite, File: "send.go", Line: 44, Col: 7},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 51, Col: 37},
+			{Kind: gpu.SliceSite, File: "forward.go", Line: 30, Col: 27},
+			{Kind: gpu.SliceSite, File: "forward.go", Line: 51, Col: 7},
+			{Kind: gpu.SliceSite, File: "send.go", Line: 83, Col: 7},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 84, Col: 23},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 85, Col: 23},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 86, Col: 23},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 86, Col: 53},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 87, Col: 23},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 87, Col: 54},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 59, Col: 25},
+			{Kind: gpu.SliceSite, File: "send.go", Line: 74, Col: 7},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 75, Col: 23},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 76, Col: 23},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 77, Col: 23},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 77, Col: 53},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 78, Col: 23},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 78, Col: 54},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 67, Col: 24},
+			{Kind: gpu.SliceSite, File: "send.go", Line: 99, Col: 7},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 101, Col: 24},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 102, Col: 24},
+			{Kind: gpu.SliceSite, File: "forward.go", Line: 33, Col: 24},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 82, Col: 3},
+			{Kind: gpu.IndexSite, File: "context.go", Line: 31, Col: 16},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 85, Col: 3},
+			{Kind: gpu.IndexSite, File: "context.go", Line: 31, Col: 60},
 		}},
 	},
 	Block:  gpu.Dim3{X: 32, Y: 1, Z: 1},
@@ -1135,15 +1165,15 @@ func quernHostPostActor(r *host2.Run) {
 	cells := host2.Dynamic[actor.Cell[int32, host]](r, 1)
 	var in2 *int32
 	var out2 *host
-	var t214 *host
+	var t213 *host
 	var t34 *int32
-	var t44 *host
-	var result09 kernel.Action = 1
-	outcome := uint32(result09)
+	var t46 *host
+	var result08 kernel.Action = 1
+	outcome := uint32(result08)
 	var forwards bool
 	var stops bool
 	var last bool
-	t95 := shape.OutAt
+	t97 := shape.OutAt
 	t105 := shape.OutAt + shape.Out - 3
 	t50 := shape.OutAt
 	t51 := shape.OutAt + shape.Out - 3
@@ -1247,13 +1277,13 @@ func quernHostPostActor(r *host2.Run) {
 //line alone.go:58
 				out2 = &cells[0].Out
 //line quern_gen.go:13
-				t214 = state
+				t213 = state
 				t34 = in2
-				t44 = out2
+				t46 = out2
 				for threadZ := range 1 {
 					for threadY := range 1 {
 						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-						quernRow5PostActor(r, t214, t34, t44, sh, outcome)
+						quernRow5PostActor(r, t213, t34, t46, sh, outcome)
 					}
 				}
 				r.ThreadIdx = kernel.Dim3{}
@@ -1272,7 +1302,7 @@ func quernHostPostActor(r *host2.Run) {
 				for threadY := range 1 {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 					first2 := (threadZ*1 + threadY) * 32
-					quernRow6PostActor(r, cs, first2, begins, borns, source2, box, sh, out, result, &shape, words, t95, t105, cursor, forwards, t50, t51, last, command, in, mail, t233, t253, t263)
+					quernRow6PostActor(r, cs, first2, begins, borns, source2, box, sh, out, result, &shape, words, t97, t105, cursor, forwards, t50, t51, last, command, in, mail, t233, t253, t263)
 				}
 			}
 //line alone.go:88
@@ -1364,55 +1394,85 @@ func quernRow1PostActor(r *host2.Run, cs []actor.Context, first int, begins, bor
 					list := int(t82[11])
 					count := uint32(t72.Post[list])
 					for i := t102; i < count; i++ {
-						box2 := uint32(t72.Post[list+1+int(i)])
-						t16 := t72
-						t26 := box2
+						t16 := uint32(t72.Post[list+1+int(i)])
+//line send.go:27
+						if !(t72.To.Box == t16) {
+//line send.go:30
+							t17 := int(t16) * 16
+							t26 := (int(t16) + 1) * 16
+//line send.go:30
+							b := t72.Post[t17:t26]
+							loaded := host2.Load(r, &b[0])
+//line send.go:31
+							loaded2 := host2.Load(r, &b[8])
+							loaded3 := host2.Load(r, &b[10])
+//line send.go:31
+							t72.To = actor.Target{Box: t16, Tail: loaded, Head: loaded2, Ring: b[14], Step: b[12], Slots: uint32(b[11]), Kind: uint32(b[13]), Closed: uint32(loaded3)}
+						}
+//line alone.go:193
+						t27 := t72
 						var ticket uint32
 						var room uint32
 					block2:
 						switch {
 						default:
-//line send.go:14
-							t17 := int(t26) * 16
-							t27 := (int(t26) + 1) * 16
-//line send.go:14
-							b := t16.Post[t17:t27]
-							var room2 uint32
-							for slots2 := uint32(b[11]); ; {
-								loaded := host2.Load(r, &b[0])
-								tail := loaded
-//line send.go:18
-								loaded2 := host2.Load(r, &b[8])
-								head := loaded2
-//line send.go:19
-								loaded3 := host2.Load(r, &b[10])
-								if loaded3 != 0 {
-//line send.go:20
-									room2 = 2
-									break
+//line send.go:43
+							box2 := int(t27.To.Box)
+							t18 := box2 * 16
+							t28 := (box2 + 1) * 16
+//line send.go:44
+							b2 := t27.Post[t18:t28]
+							loaded4 := host2.Load(r, &b2[10])
+							closed := uint32(loaded4)
+//line send.go:46
+							var room2 uint32 = 2
+							for t27.To.Closed == 0 || closed == 0 {
+								if uint32(t27.To.Tail)-uint32(t27.To.Head) >= t27.To.Slots {
+									t43 := t27
+									t53 := t27
+//line send.go:49
+									loaded5 := host2.Load(r, &b2[0])
+									t73 := loaded5
+//line send.go:49
+									loaded6 := host2.Load(r, &b2[8])
+									t93 := loaded6
+//line send.go:49
+									t43.To.Tail = t73
+//line send.go:49
+									t53.To.Head = t93
+									if uint32(t27.To.Tail)-uint32(t27.To.Head) >= t27.To.Slots && t27.To.Kind == 1 {
+										loaded7 := host2.Load(r, &t27.Host[b2[15]+1])
+//line send.go:51
+										t27.To.Head = loaded7
+										kernel.StoreRelaxed(&b2[8], t27.To.Head)
+									}
+									if uint32(t27.To.Tail)-uint32(t27.To.Head) >= t27.To.Slots {
+										room2 = 1
+										break
+									}
 								}
-								if uint32(tail)-uint32(head) >= slots2 && b[13] == 1 {
-									loaded4 := host2.Load(r, &t16.Host[b[15]+1])
-									head = loaded4
-//line send.go:25
-									kernel.StoreRelaxed(&b[8], head)
-								}
-								if uint32(tail)-uint32(head) >= slots2 {
-									room2 = 1
-									break
-								}
-//line send.go:33
-								old := kernel.AtomicCompareAndSwap(&b[0], tail, tail+1)
-								if old == tail {
-//line send.go:34
-									t83 := uint32(tail)
-									ticket = t83
+//line send.go:61
+								old := kernel.AtomicCompareAndSwap(&b2[0], t27.To.Tail, t27.To.Tail+1)
+								tail := old
+//line send.go:62
+								if tail == t27.To.Tail {
+									t122 := t27
+									t132 := t27
+									t142 := tail + 1
+									t152 := closed
+//line send.go:63
+									t122.To.Tail = t142
+//line send.go:63
+									t132.To.Closed = t152
+									t162 := uint32(tail)
+									ticket = t162
 									room = 0
 									break block2
 								}
+//line send.go:66
+								t27.To.Tail = tail
 							}
-//line send.go:37
-							atomic.AddUint64(&b[1], 1)
+							atomic.AddUint64(&b2[1], 1)
 							ticket = 0
 							room = room2
 						}
@@ -1421,11 +1481,11 @@ func quernRow1PostActor(r *host2.Run, cs []actor.Context, first int, begins, bor
 						room3 := room
 //line alone.go:194
 						if room3 == 1 {
-							t53 := int(t82[13])
+							t54 := int(t82[13])
 //line alone.go:195
 							t63 := int(t82[13]) + len(t92) + 1
 //line alone.go:195
-							saved2 := t72.Post[t53:t63]
+							saved2 := t72.Post[t54:t63]
 							for w2 := 0; w2 < len(t92); w2++ {
 								saved2[w2] = uint64(t92[w2])
 							}
@@ -1438,81 +1498,69 @@ func quernRow1PostActor(r *host2.Run, cs []actor.Context, first int, begins, bor
 						}
 //line alone.go:203
 						if room3 == 0 {
-							t84 := t72
-							t93 := t92
-							t103 := box2
-							t112 := ticket2
+							t83 := t72
+							t94 := t92
+							t103 := ticket2
 //line alone.go:227
-							t18 := t84
-							t28 := t103
-							t33 := t112
-//line send.go:43
-							t19 := int(t28) * 16
-							t29 := (int(t28) + 1) * 16
-//line send.go:43
-							b2 := t18.Post[t19:t29]
-							result04 := int(b2[14] + uint64(t33&(uint32(b2[11])-1))*b2[12])
+							t19 := t103
+//line send.go:37
+							result04 := int(t83.To.Ring + uint64(t19&(t83.To.Slots-1))*t83.To.Step)
 //line alone.go:227
-							t54 := result04
-							t64 := uint64(t112+1) << 32
-							slot := t54
-							tag := t64
+							t33 := result04
+							t44 := uint64(t103+1) << 32
+							slot := t33
+							tag := t44
 //line alone.go:228
-							t73 := t84
-							t85 := t103
-//line send.go:48
-							result05 := t73.Post[int(t85)*16+13]
-//line alone.go:228
-							if result05 == 1 {
-								t104 := t84
-								t113 := slot
-								t122 := tag
-//line send.go:61
-								t110 := t113
-								t210 := t113 + 4
-//line send.go:61
-								h := t104.Host[t110:t210]
-								kernel.StoreRelaxed(&h[0], t122|uint64(t104.ID<<8|128))
-								kernel.StoreRelaxed(&h[1], t122)
-								kernel.StoreRelaxed(&h[2], t122|uint64(t104.Words[t104.At+2]))
-								kernel.StoreRelaxed(&h[3], t122|uint64(t104.Words[t104.At+3]))
+							if t83.To.Kind == 1 {
+								t55 := t83
+								t64 := slot
+								t74 := tag
+//line send.go:83
+								t110 := t64
+								t29 := t64 + 4
+//line send.go:83
+								h := t55.Host[t110:t29]
+								kernel.StoreRelaxed(&h[0], t74|uint64(t55.ID<<8|128))
+								kernel.StoreRelaxed(&h[1], t74)
+								kernel.StoreRelaxed(&h[2], t74|uint64(t55.Words[t55.At+2]))
+								kernel.StoreRelaxed(&h[3], t74|uint64(t55.Words[t55.At+3]))
 //line alone.go:230
-								for w3 := 0; w3 < len(t93); w3++ {
-									kernel.StoreRelaxed(&t84.Host[slot+4+w3], tag|uint64(t93[w3]))
+								for w3 := 0; w3 < len(t94); w3++ {
+									kernel.StoreRelaxed(&t83.Host[slot+4+w3], tag|uint64(t94[w3]))
 								}
 							} else {
 //line alone.go:235
-								t132 := t84
-								t142 := slot
-								t152 := tag
-//line send.go:52
-								t111 := t142
-								t211 := t142 + 4
-//line send.go:52
-								h2 := t132.Post[t111:t211]
-								kernel.StoreRelaxed(&h2[0], t152|uint64(t132.ID<<8|128))
-								kernel.StoreRelaxed(&h2[1], t152)
-								kernel.StoreRelaxed(&h2[2], t152|uint64(t132.Words[t132.At+2]))
-								kernel.StoreRelaxed(&h2[3], t152|uint64(t132.Words[t132.At+3]))
+								t84 := t83
+								t95 := slot
+								t104 := tag
+//line send.go:74
+								t111 := t95
+								t210 := t95 + 4
+//line send.go:74
+								h2 := t84.Post[t111:t210]
+								kernel.StoreRelaxed(&h2[0], t104|uint64(t84.ID<<8|128))
+								kernel.StoreRelaxed(&h2[1], t104)
+								kernel.StoreRelaxed(&h2[2], t104|uint64(t84.Words[t84.At+2]))
+								kernel.StoreRelaxed(&h2[3], t104|uint64(t84.Words[t84.At+3]))
 //line alone.go:236
-								for w4 := 0; w4 < len(t93); w4++ {
-									kernel.StoreRelaxed(&t84.Post[slot+4+w4], tag|uint64(t93[w4]))
+								for w4 := 0; w4 < len(t94); w4++ {
+									kernel.StoreRelaxed(&t83.Post[slot+4+w4], tag|uint64(t94[w4]))
 								}
-								t162 := t84
-								t172 := t103
-//line send.go:70
-								if !(t162.Wakes == 0) {
-//line send.go:75
+								t112 := t83
+//line send.go:92
+								if !(t112.Wakes == 0) {
+//line send.go:97
 									kernel.Fence()
-									t114 := int(t172) * 16
-									t212 := (int(t172) + 1) * 16
-//line send.go:76
-									b3 := t162.Post[t114:t212]
-									loaded5 := host2.Load(r, &b3[9])
-									if loaded5 != 0 {
-//line send.go:78
-										kernel.StoreRelaxed(&t162.Host[b3[15]], 1)
-										kernel.StoreRelaxed(&t162.Host[0], 1)
+									box3 := int(t112.To.Box)
+									t113 := box3 * 16
+									t211 := (box3 + 1) * 16
+//line send.go:99
+									b3 := t112.Post[t113:t211]
+									loaded8 := host2.Load(r, &b3[9])
+									if loaded8 != 0 {
+//line send.go:101
+										kernel.StoreRelaxed(&t112.Host[b3[15]], 1)
+										kernel.StoreRelaxed(&t112.Host[0], 1)
 									}
 								}
 							}
@@ -1536,8 +1584,8 @@ func quernRow1PostActor(r *host2.Run, cs []actor.Context, first int, begins, bor
 				switch {
 				default:
 //line alone.go:103
-					loaded6 := host2.Load(r, &t292[0])
-					ordered := loaded6
+					loaded9 := host2.Load(r, &t292[0])
+					ordered := loaded9
 //line alone.go:104
 					sh.Asked[0] = uint32(ordered)
 					if !(sh.Asked[0] != 0) {
@@ -1545,9 +1593,9 @@ func quernRow1PostActor(r *host2.Run, cs []actor.Context, first int, begins, bor
 						hint := uint32(ordered >> 32)
 //line alone.go:108
 						if hint != sh.Hint[0] {
-							t43 := hint
+							t45 := hint
 //line alone.go:109
-							sh.Hint[0] = t43
+							sh.Hint[0] = t45
 //line alone.go:109
 							sh.Higher[0] = 1
 						}
@@ -1561,28 +1609,28 @@ func quernRow1PostActor(r *host2.Run, cs []actor.Context, first int, begins, bor
 								}
 								next := t30[level]
 								t65 := level
-								var result06 uint32
+								var result05 uint32
 								switch {
 								default:
-//line serve.go:64
+//line serve.go:82
 									if t65 == 4 {
-										result06 = 0
+										result05 = 0
 										break
-//line serve.go:66
+//line serve.go:84
 									} else if t65 < 4 {
-										result06 = shape.Slots + t65*shape.SideSlots
+										result05 = shape.Slots + t65*shape.SideSlots
 										break
 									}
-//line serve.go:69
-									result06 = shape.Slots + (t65-1)*shape.SideSlots
+//line serve.go:87
+									result05 = shape.Slots + (t65-1)*shape.SideSlots
 								}
 //line alone.go:118
-								at := (result06 + next&(shape.SideSlots-1)) * shape.InStep
-								loaded7 := host2.Load(r, &t322[at])
-								if uint32(loaded7>>32) == next+1 {
+								at := (result05 + next&(shape.SideSlots-1)) * shape.InStep
+								loaded10 := host2.Load(r, &t322[at])
+								if uint32(loaded10>>32) == next+1 {
 //line alone.go:120
-									t94 := level
-									source = t94
+									t96 := level
+									source = t96
 									sides = 1
 								}
 							}
@@ -1591,16 +1639,16 @@ func quernRow1PostActor(r *host2.Run, cs []actor.Context, first int, begins, bor
 						}
 						if source == 9 || source < 4 {
 							next2 := t30[4]
-							loaded8 := host2.Load(r, &t322[next2&(shape.Slots-1)*shape.InStep])
-							middle := uint32(loaded8>>32) == next2+1
+							loaded11 := host2.Load(r, &t322[next2&(shape.Slots-1)*shape.InStep])
+							middle := uint32(loaded11>>32) == next2+1
 //line alone.go:128
 							posted := false
-							slots3 := uint32(t31[11])
-							if slots3 != 0 {
+							slots2 := uint32(t31[11])
+							if slots2 != 0 {
 //line alone.go:130
 								next3 := uint32(t31[8])
-								loaded9 := host2.Load(r, &t332[next3&(slots3-1)*shape.InStep])
-								posted = uint32(loaded9>>32) == next3+1
+								loaded12 := host2.Load(r, &t332[next3&(slots2-1)*shape.InStep])
+								posted = uint32(loaded12>>32) == next3+1
 							}
 							if posted && !(middle && t30[8] == 8) {
 								source = 8
@@ -1625,41 +1673,41 @@ func quernRow1PostActor(r *host2.Run, cs []actor.Context, first int, begins, bor
 //line alone.go:148
 								sh.Ticket = t30[source]
 								t163 := source
-								var result07 uint32
+								var result06 uint32
 								switch {
 								default:
-//line serve.go:64
+//line serve.go:82
 									if t163 == 4 {
-										result07 = 0
+										result06 = 0
 										break
-//line serve.go:66
+//line serve.go:84
 									} else if t163 < 4 {
-										result07 = shape.Slots + t163*shape.SideSlots
+										result06 = shape.Slots + t163*shape.SideSlots
 										break
 									}
-//line serve.go:69
-									result07 = shape.Slots + (t163-1)*shape.SideSlots
+//line serve.go:87
+									result06 = shape.Slots + (t163-1)*shape.SideSlots
 								}
 //line alone.go:149
 								t192 := source
-								var result08 uint32
-//line serve.go:74
+								var result07 uint32
+//line serve.go:92
 								if t192 == 4 {
-									result08 = shape.Slots
+									result07 = shape.Slots
 								} else {
-									result08 = shape.SideSlots
+									result07 = shape.SideSlots
 								}
 //line alone.go:149
-								at2 = (result07 + sh.Ticket&(result08-1)) * shape.InStep
+								at2 = (result06 + sh.Ticket&(result07-1)) * shape.InStep
 							}
-							t213 := at2
+							t212 := at2
 							t222 := at2 + shape.In
 //line alone.go:151
-							slot2 := ring[t213:t222]
+							slot2 := ring[t212:t222]
 							cell := words[:t232]
 							for w5 := 0; w5 < len(slot2); w5++ {
-								loaded10 := host2.Load(r, &slot2[w5])
-								v := loaded10
+								loaded13 := host2.Load(r, &slot2[w5])
+								v := loaded13
 //line alone.go:155
 								if uint32(v>>32) != sh.Ticket+1 {
 									break block3
@@ -1719,14 +1767,14 @@ func quernRow4PostActor(r *host2.Run, cells []actor.Cell[int32, host]) {
 }
 
 //go:noinline
-func quernRow5PostActor(r *host2.Run, t214 *host, t34 *int32, t44 *host, sh *actor.Status, outcome uint32) {
+func quernRow5PostActor(r *host2.Run, t213 *host, t34 *int32, t46 *host, sh *actor.Status, outcome uint32) {
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		t2 := threadX == 0
 //line forms.go:16
 		if threadX == 0 {
-			t214.Messages += *t34
-			t44.Messages = t214.Messages
+			t213.Messages += *t34
+			t46.Messages = t213.Messages
 		}
 //line alone.go:59
 		if t2 {
@@ -1736,7 +1784,7 @@ func quernRow5PostActor(r *host2.Run, t214 *host, t34 *int32, t44 *host, sh *act
 }
 
 //go:noinline
-func quernRow6PostActor(r *host2.Run, cs []actor.Context, first2 int, begins, borns []int64, source2 uint32, box []uint64, sh *actor.Status, out []uint64, result uint32, shape *actor.Shape, words []uint32, t95, t105 uint32, cursor []uint32, forwards bool, t50, t51 uint32, last bool, command, in, mail []uint64, t233, t253, t263 uint32) {
+func quernRow6PostActor(r *host2.Run, cs []actor.Context, first2 int, begins, borns []int64, source2 uint32, box []uint64, sh *actor.Status, out []uint64, result uint32, shape *actor.Shape, words []uint32, t97, t105 uint32, cursor []uint32, forwards bool, t50, t51 uint32, last bool, command, in, mail []uint64, t233, t253, t263 uint32) {
 	cRow := cs[first2:][:32]
 	beginRow := begins[first2:][:32]
 	bornRow := borns[first2:][:32]
@@ -1756,44 +1804,44 @@ func quernRow6PostActor(r *host2.Run, cs []actor.Context, first2 int, begins, bo
 			} else {
 				t422 := out
 				t442 := result
-				t45 := uint32(now3 - begin)
+				t452 := uint32(now3 - begin)
 //line alone.go:173
 				source3 := sh.Missing[0]
-				t215 := source3
-				var result010 uint32
+				t214 := source3
+				var result09 uint32
 				switch {
 				default:
-//line serve.go:64
-					if t215 == 4 {
-						result010 = 0
+//line serve.go:82
+					if t214 == 4 {
+						result09 = 0
 						break
-//line serve.go:66
-					} else if t215 < 4 {
-						result010 = shape.Slots + t215*shape.SideSlots
+//line serve.go:84
+					} else if t214 < 4 {
+						result09 = shape.Slots + t214*shape.SideSlots
 						break
 					}
-//line serve.go:69
-					result010 = shape.Slots + (t215-1)*shape.SideSlots
+//line serve.go:87
+					result09 = shape.Slots + (t214-1)*shape.SideSlots
 				}
 //line alone.go:174
-				t55 := source3
-				var result011 uint32
-//line serve.go:74
-				if t55 == 4 {
-					result011 = shape.Slots
+				t56 := source3
+				var result010 uint32
+//line serve.go:92
+				if t56 == 4 {
+					result010 = shape.Slots
 				} else {
-					result011 = shape.SideSlots
+					result010 = shape.SideSlots
 				}
 //line alone.go:174
-				at3 := (result010 + sh.Ticket&(result011-1)) * shape.OutStep
-				t74 := at3
-				t86 := at3 + shape.Out
+				at3 := (result09 + sh.Ticket&(result010-1)) * shape.OutStep
+				t75 := at3
+				t85 := at3 + shape.Out
 //line alone.go:175
-				slot3 := t422[t74:t86]
+				slot3 := t422[t75:t85]
 				tag2 := uint64(sh.Ticket+1) << 32
-				reply2 := words[t95:t105]
+				reply2 := words[t97:t105]
 				kernel.StoreRelaxed(&slot3[0], tag2|uint64(t442))
-				kernel.StoreRelaxed(&slot3[1], tag2|uint64(t45))
+				kernel.StoreRelaxed(&slot3[1], tag2|uint64(t452))
 				kernel.StoreRelaxed(&slot3[2], tag2)
 				for w7 := 0; w7 < len(reply2); w7++ {
 					kernel.StoreRelaxed(&slot3[3+w7], tag2|uint64(reply2[w7]))
@@ -1811,7 +1859,7 @@ func quernRow6PostActor(r *host2.Run, cs []actor.Context, first2 int, begins, bo
 				t49 := cursor
 //line alone.go:82
 				t522 := words[t50:t51]
-				var result012 bool
+				var result011 bool
 			block7:
 				switch {
 				default:
@@ -1819,55 +1867,85 @@ func quernRow6PostActor(r *host2.Run, cs []actor.Context, first2 int, begins, bo
 					list2 := int(t49[11])
 					count2 := uint32(t48.Post[list2])
 					for i2 := uint32(0); i2 < count2; i2++ {
-						box3 := uint32(t48.Post[list2+1+int(i2)])
-						t115 := t48
-						t216 := box3
+						t114 := uint32(t48.Post[list2+1+int(i2)])
+//line send.go:27
+						if !(t48.To.Box == t114) {
+//line send.go:30
+							t115 := int(t114) * 16
+							t215 := (int(t114) + 1) * 16
+//line send.go:30
+							b4 := t48.Post[t115:t215]
+							loaded14 := host2.Load(r, &b4[0])
+//line send.go:31
+							loaded15 := host2.Load(r, &b4[8])
+							loaded16 := host2.Load(r, &b4[10])
+//line send.go:31
+							t48.To = actor.Target{Box: t114, Tail: loaded14, Head: loaded15, Ring: b4[14], Step: b4[12], Slots: uint32(b4[11]), Kind: uint32(b4[13]), Closed: uint32(loaded16)}
+						}
+//line alone.go:193
+						t216 := t48
 						var ticket3 uint32
 						var room4 uint32
 					block8:
 						switch {
 						default:
-//line send.go:14
-							t116 := int(t216) * 16
-							t217 := (int(t216) + 1) * 16
-//line send.go:14
-							b4 := t115.Post[t116:t217]
-							var room5 uint32
-							for slots4 := uint32(b4[11]); ; {
-								loaded11 := host2.Load(r, &b4[0])
-								tail2 := loaded11
-//line send.go:18
-								loaded12 := host2.Load(r, &b4[8])
-								head2 := loaded12
-//line send.go:19
-								loaded13 := host2.Load(r, &b4[10])
-								if loaded13 != 0 {
-//line send.go:20
-									room5 = 2
-									break
+//line send.go:43
+							box4 := int(t216.To.Box)
+							t116 := box4 * 16
+							t217 := (box4 + 1) * 16
+//line send.go:44
+							b5 := t216.Post[t116:t217]
+							loaded17 := host2.Load(r, &b5[10])
+							closed2 := uint32(loaded17)
+//line send.go:46
+							var room5 uint32 = 2
+							for t216.To.Closed == 0 || closed2 == 0 {
+								if uint32(t216.To.Tail)-uint32(t216.To.Head) >= t216.To.Slots {
+									t410 := t216
+									t57 := t216
+//line send.go:49
+									loaded18 := host2.Load(r, &b5[0])
+									t76 := loaded18
+//line send.go:49
+									loaded19 := host2.Load(r, &b5[8])
+									t98 := loaded19
+//line send.go:49
+									t410.To.Tail = t76
+//line send.go:49
+									t57.To.Head = t98
+									if uint32(t216.To.Tail)-uint32(t216.To.Head) >= t216.To.Slots && t216.To.Kind == 1 {
+										loaded20 := host2.Load(r, &t216.Host[b5[15]+1])
+//line send.go:51
+										t216.To.Head = loaded20
+										kernel.StoreRelaxed(&b5[8], t216.To.Head)
+									}
+									if uint32(t216.To.Tail)-uint32(t216.To.Head) >= t216.To.Slots {
+										room5 = 1
+										break
+									}
 								}
-								if uint32(tail2)-uint32(head2) >= slots4 && b4[13] == 1 {
-									loaded14 := host2.Load(r, &t115.Host[b4[15]+1])
-									head2 = loaded14
-//line send.go:25
-									kernel.StoreRelaxed(&b4[8], head2)
-								}
-								if uint32(tail2)-uint32(head2) >= slots4 {
-									room5 = 1
-									break
-								}
-//line send.go:33
-								old2 := kernel.AtomicCompareAndSwap(&b4[0], tail2, tail2+1)
-								if old2 == tail2 {
-//line send.go:34
-									t87 := uint32(tail2)
-									ticket3 = t87
+//line send.go:61
+								old2 := kernel.AtomicCompareAndSwap(&b5[0], t216.To.Tail, t216.To.Tail+1)
+								tail2 := old2
+//line send.go:62
+								if tail2 == t216.To.Tail {
+									t124 := t216
+									t134 := t216
+									t144 := tail2 + 1
+									t153 := closed2
+//line send.go:63
+									t124.To.Tail = t144
+//line send.go:63
+									t134.To.Closed = t153
+									t164 := uint32(tail2)
+									ticket3 = t164
 									room4 = 0
 									break block8
 								}
+//line send.go:66
+								t216.To.Tail = tail2
 							}
-//line send.go:37
-							atomic.AddUint64(&b4[1], 1)
+							atomic.AddUint64(&b5[1], 1)
 							ticket3 = 0
 							room4 = room5
 						}
@@ -1876,115 +1954,103 @@ func quernRow6PostActor(r *host2.Run, cs []actor.Context, first2 int, begins, bo
 						room6 := room4
 //line alone.go:194
 						if room6 == 1 {
-							t56 := int(t49[13])
+							t58 := int(t49[13])
 //line alone.go:195
 							t66 := int(t49[13]) + len(t522) + 1
 //line alone.go:195
-							saved3 := t48.Post[t56:t66]
+							saved3 := t48.Post[t58:t66]
 							for w8 := 0; w8 < len(t522); w8++ {
 								saved3[w8] = uint64(t522[w8])
 							}
-							result013 := t48.Correlation()
+							result012 := t48.Correlation()
 //line alone.go:199
-							saved3[len(t522)] = result013
+							saved3[len(t522)] = result012
 							t49[12] = i2 + 1
-							result012 = false
+							result011 = false
 							break block7
 						}
 //line alone.go:203
 						if room6 == 0 {
-							t88 := t48
-							t96 := t522
-							t106 := box3
-							t117 := ticket4
+							t86 := t48
+							t99 := t522
+							t106 := ticket4
 //line alone.go:227
-							t118 := t88
-							t218 := t106
-							t35 := t117
-//line send.go:43
-							t119 := int(t218) * 16
-							t219 := (int(t218) + 1) * 16
-//line send.go:43
-							b5 := t118.Post[t119:t219]
-							result014 := int(b5[14] + uint64(t35&(uint32(b5[11])-1))*b5[12])
+							t117 := t106
+//line send.go:37
+							result013 := int(t86.To.Ring + uint64(t117&(t86.To.Slots-1))*t86.To.Step)
 //line alone.go:227
-							t57 := result014
-							t67 := uint64(t117+1) << 32
-							slot4 := t57
-							tag3 := t67
+							t35 := result013
+							t411 := uint64(t106+1) << 32
+							slot4 := t35
+							tag3 := t411
 //line alone.go:228
-							t75 := t88
-							t89 := t106
-//line send.go:48
-							result015 := t75.Post[int(t89)*16+13]
-//line alone.go:228
-							if result015 == 1 {
-								t107 := t88
-								t1110 := slot4
-								t124 := tag3
-//line send.go:61
-								t120 := t1110
-								t220 := t1110 + 4
-//line send.go:61
-								h3 := t107.Host[t120:t220]
-								kernel.StoreRelaxed(&h3[0], t124|uint64(t107.ID<<8|128))
-								kernel.StoreRelaxed(&h3[1], t124)
-								kernel.StoreRelaxed(&h3[2], t124|uint64(t107.Words[t107.At+2]))
-								kernel.StoreRelaxed(&h3[3], t124|uint64(t107.Words[t107.At+3]))
+							if t86.To.Kind == 1 {
+								t59 := t86
+								t67 := slot4
+								t77 := tag3
+//line send.go:83
+								t118 := t67
+								t218 := t67 + 4
+//line send.go:83
+								h3 := t59.Host[t118:t218]
+								kernel.StoreRelaxed(&h3[0], t77|uint64(t59.ID<<8|128))
+								kernel.StoreRelaxed(&h3[1], t77)
+								kernel.StoreRelaxed(&h3[2], t77|uint64(t59.Words[t59.At+2]))
+								kernel.StoreRelaxed(&h3[3], t77|uint64(t59.Words[t59.At+3]))
 //line alone.go:230
-								for w9 := 0; w9 < len(t96); w9++ {
-									kernel.StoreRelaxed(&t88.Host[slot4+4+w9], tag3|uint64(t96[w9]))
+								for w9 := 0; w9 < len(t99); w9++ {
+									kernel.StoreRelaxed(&t86.Host[slot4+4+w9], tag3|uint64(t99[w9]))
 								}
 							} else {
 //line alone.go:235
-								t134 := t88
-								t144 := slot4
-								t153 := tag3
-//line send.go:52
-								t121 := t144
-								t221 := t144 + 4
-//line send.go:52
-								h4 := t134.Post[t121:t221]
-								kernel.StoreRelaxed(&h4[0], t153|uint64(t134.ID<<8|128))
-								kernel.StoreRelaxed(&h4[1], t153)
-								kernel.StoreRelaxed(&h4[2], t153|uint64(t134.Words[t134.At+2]))
-								kernel.StoreRelaxed(&h4[3], t153|uint64(t134.Words[t134.At+3]))
+								t87 := t86
+								t910 := slot4
+								t107 := tag3
+//line send.go:74
+								t119 := t910
+								t219 := t910 + 4
+//line send.go:74
+								h4 := t87.Post[t119:t219]
+								kernel.StoreRelaxed(&h4[0], t107|uint64(t87.ID<<8|128))
+								kernel.StoreRelaxed(&h4[1], t107)
+								kernel.StoreRelaxed(&h4[2], t107|uint64(t87.Words[t87.At+2]))
+								kernel.StoreRelaxed(&h4[3], t107|uint64(t87.Words[t87.At+3]))
 //line alone.go:236
-								for w10 := 0; w10 < len(t96); w10++ {
-									kernel.StoreRelaxed(&t88.Post[slot4+4+w10], tag3|uint64(t96[w10]))
+								for w10 := 0; w10 < len(t99); w10++ {
+									kernel.StoreRelaxed(&t86.Post[slot4+4+w10], tag3|uint64(t99[w10]))
 								}
-								t164 := t88
-								t173 := t106
-//line send.go:70
-								if !(t164.Wakes == 0) {
-//line send.go:75
+								t1110 := t86
+//line send.go:92
+								if !(t1110.Wakes == 0) {
+//line send.go:97
 									kernel.Fence()
-									t125 := int(t173) * 16
-									t223 := (int(t173) + 1) * 16
-//line send.go:76
-									b6 := t164.Post[t125:t223]
-									loaded15 := host2.Load(r, &b6[9])
-									if loaded15 != 0 {
-//line send.go:78
-										kernel.StoreRelaxed(&t164.Host[b6[15]], 1)
-										kernel.StoreRelaxed(&t164.Host[0], 1)
+									box5 := int(t1110.To.Box)
+									t120 := box5 * 16
+									t220 := (box5 + 1) * 16
+//line send.go:99
+									b6 := t1110.Post[t120:t220]
+									loaded21 := host2.Load(r, &b6[9])
+									if loaded21 != 0 {
+//line send.go:101
+										kernel.StoreRelaxed(&t1110.Host[b6[15]], 1)
+										kernel.StoreRelaxed(&t1110.Host[0], 1)
 									}
 								}
 							}
 						}
 					}
 //line alone.go:207
-					result012 = true
+					result011 = true
 				}
 //line alone.go:82
-				t542 = result012
+				t542 = result011
 			}
 			whole := t542
 //line alone.go:83
 			if whole && !last {
 				t572 := begin - born
-				t58 := command
-				t59 := cursor
+				t582 := command
+				t592 := cursor
 				t60 := box
 				t61 := in
 				t622 := mail
@@ -1992,8 +2058,8 @@ func quernRow6PostActor(r *host2.Run, cs []actor.Context, first2 int, begins, bo
 				switch {
 				default:
 //line alone.go:103
-					loaded16 := host2.Load(r, &t58[0])
-					ordered2 := loaded16
+					loaded22 := host2.Load(r, &t582[0])
+					ordered2 := loaded22
 //line alone.go:104
 					sh.Asked[0] = uint32(ordered2)
 					if !(sh.Asked[0] != 0) {
@@ -2001,9 +2067,9 @@ func quernRow6PostActor(r *host2.Run, cs []actor.Context, first2 int, begins, bo
 						hint2 := uint32(ordered2 >> 32)
 //line alone.go:108
 						if hint2 != sh.Hint[0] {
-							t46 := hint2
+							t412 := hint2
 //line alone.go:109
-							sh.Hint[0] = t46
+							sh.Hint[0] = t412
 //line alone.go:109
 							sh.Higher[0] = 1
 						}
@@ -2015,30 +2081,30 @@ func quernRow6PostActor(r *host2.Run, cs []actor.Context, first2 int, begins, bo
 								if level2 == 4 {
 									continue
 								}
-								next4 := t59[level2]
+								next4 := t592[level2]
 								t68 := level2
-								var result016 uint32
+								var result014 uint32
 								switch {
 								default:
-//line serve.go:64
+//line serve.go:82
 									if t68 == 4 {
-										result016 = 0
+										result014 = 0
 										break
-//line serve.go:66
+//line serve.go:84
 									} else if t68 < 4 {
-										result016 = shape.Slots + t68*shape.SideSlots
+										result014 = shape.Slots + t68*shape.SideSlots
 										break
 									}
-//line serve.go:69
-									result016 = shape.Slots + (t68-1)*shape.SideSlots
+//line serve.go:87
+									result014 = shape.Slots + (t68-1)*shape.SideSlots
 								}
 //line alone.go:118
-								at4 := (result016 + next4&(shape.SideSlots-1)) * shape.InStep
-								loaded17 := host2.Load(r, &t61[at4])
-								if uint32(loaded17>>32) == next4+1 {
+								at4 := (result014 + next4&(shape.SideSlots-1)) * shape.InStep
+								loaded23 := host2.Load(r, &t61[at4])
+								if uint32(loaded23>>32) == next4+1 {
 //line alone.go:120
-									t97 := level2
-									source4 = t97
+									t911 := level2
+									source4 = t911
 									sides2 = 1
 								}
 							}
@@ -2046,19 +2112,19 @@ func quernRow6PostActor(r *host2.Run, cs []actor.Context, first2 int, begins, bo
 							sh.Higher[0] = sides2
 						}
 						if source4 == 9 || source4 < 4 {
-							next5 := t59[4]
-							loaded18 := host2.Load(r, &t61[next5&(shape.Slots-1)*shape.InStep])
-							middle2 := uint32(loaded18>>32) == next5+1
+							next5 := t592[4]
+							loaded24 := host2.Load(r, &t61[next5&(shape.Slots-1)*shape.InStep])
+							middle2 := uint32(loaded24>>32) == next5+1
 //line alone.go:128
 							posted2 := false
-							slots5 := uint32(t60[11])
-							if slots5 != 0 {
+							slots3 := uint32(t60[11])
+							if slots3 != 0 {
 //line alone.go:130
 								next6 := uint32(t60[8])
-								loaded19 := host2.Load(r, &t622[next6&(slots5-1)*shape.InStep])
-								posted2 = uint32(loaded19>>32) == next6+1
+								loaded25 := host2.Load(r, &t622[next6&(slots3-1)*shape.InStep])
+								posted2 = uint32(loaded25>>32) == next6+1
 							}
-							if posted2 && !(middle2 && t59[8] == 8) {
+							if posted2 && !(middle2 && t592[8] == 8) {
 								source4 = 8
 							} else if middle2 {
 								source4 = 4
@@ -2066,8 +2132,8 @@ func quernRow6PostActor(r *host2.Run, cs []actor.Context, first2 int, begins, bo
 						}
 						if !(source4 == 9) {
 //line alone.go:143
-							t126 := t61
-							ring2 := t126
+							t125 := t61
+							ring2 := t125
 							var at5 uint32
 //line alone.go:144
 							if source4 == 8 {
@@ -2079,43 +2145,43 @@ func quernRow6PostActor(r *host2.Run, cs []actor.Context, first2 int, begins, bo
 								at5 = t145
 							} else {
 //line alone.go:148
-								sh.Ticket = t59[source4]
+								sh.Ticket = t592[source4]
 								t165 := source4
-								var result017 uint32
+								var result015 uint32
 								switch {
 								default:
-//line serve.go:64
+//line serve.go:82
 									if t165 == 4 {
-										result017 = 0
+										result015 = 0
 										break
-//line serve.go:66
+//line serve.go:84
 									} else if t165 < 4 {
-										result017 = shape.Slots + t165*shape.SideSlots
+										result015 = shape.Slots + t165*shape.SideSlots
 										break
 									}
-//line serve.go:69
-									result017 = shape.Slots + (t165-1)*shape.SideSlots
+//line serve.go:87
+									result015 = shape.Slots + (t165-1)*shape.SideSlots
 								}
 //line alone.go:149
 								t193 := source4
-								var result018 uint32
-//line serve.go:74
+								var result016 uint32
+//line serve.go:92
 								if t193 == 4 {
-									result018 = shape.Slots
+									result016 = shape.Slots
 								} else {
-									result018 = shape.SideSlots
+									result016 = shape.SideSlots
 								}
 //line alone.go:149
-								at5 = (result017 + sh.Ticket&(result018-1)) * shape.InStep
+								at5 = (result015 + sh.Ticket&(result016-1)) * shape.InStep
 							}
 							t2110 := at5
-							t224 := at5 + shape.In
+							t223 := at5 + shape.In
 //line alone.go:151
-							slot5 := ring2[t2110:t224]
+							slot5 := ring2[t2110:t223]
 							cell2 := words[:t233]
 							for w11 := 0; w11 < len(slot5); w11++ {
-								loaded20 := host2.Load(r, &slot5[w11])
-								v2 := loaded20
+								loaded26 := host2.Load(r, &slot5[w11])
+								v2 := loaded26
 //line alone.go:155
 								if uint32(v2>>32) != sh.Ticket+1 {
 									break block9
@@ -2136,7 +2202,7 @@ func quernRow6PostActor(r *host2.Run, cs []actor.Context, first2 int, begins, bo
 //line alone.go:166
 								sh.Late = 1
 							}
-							t59[8] = source4
+							t592[8] = source4
 						}
 					}
 				}
@@ -2199,20 +2265,20 @@ func quernHostHighestActor(r *host2.Run) {
 	cells := host2.Dynamic[actor.Cell[Row, Highest]](r, 1)
 	var in2 *Row
 	var out2 *Highest
-	var t115 *int32
-	var t214 *Row
+	var t114 *int32
+	var t213 *Row
 	var t34 *Highest
 	best := host2.Shared[[64]Highest](r, 3)
 	var n int
 	last := host2.Shared[Highest](r, 4)
-	var result09 Highest
+	var result08 Highest
 	var found Highest
-	var result010 kernel.Action = 1
-	outcome := uint32(result010)
+	var result09 kernel.Action = 1
+	outcome := uint32(result09)
 	var forwards bool
 	var stops bool
 	var last2 bool
-	t95 := shape.OutAt
+	t97 := shape.OutAt
 	t105 := shape.OutAt + shape.Out - 3
 	t50 := shape.OutAt
 	t51 := shape.OutAt + shape.Out - 3
@@ -2316,13 +2382,13 @@ func quernHostHighestActor(r *host2.Run) {
 //line alone.go:58
 				out2 = &cells[0].Out
 //line quern_gen.go:13
-				t115 = state
-				t214 = in2
+				t114 = state
+				t213 = in2
 				t34 = out2
 				for threadZ := range 1 {
 					for threadY := range 1 {
 						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-						quernRow5HighestActor(r, best, t214)
+						quernRow5HighestActor(r, best, t213)
 					}
 				}
 //line forms.go:50
@@ -2342,13 +2408,13 @@ func quernHostHighestActor(r *host2.Run) {
 					}
 				}
 //line forms.go:60
-				result09 = *last
+				result08 = *last
 //line forms.go:38
-				found = result09
+				found = result08
 				for threadZ := range 1 {
 					for threadY := range 1 {
 						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-						quernRow8HighestActor(r, t115, t34, found, sh, outcome)
+						quernRow8HighestActor(r, t114, t34, found, sh, outcome)
 					}
 				}
 				r.ThreadIdx = kernel.Dim3{}
@@ -2367,7 +2433,7 @@ func quernHostHighestActor(r *host2.Run) {
 				for threadY := range 1 {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 					first2 := (threadZ*1 + threadY) * 64
-					quernRow9HighestActor(r, cs, first2, begins, borns, source2, box, sh, out, result, &shape, words, t95, t105, cursor, forwards, t50, t51, last2, command, in, mail, t233, t253, t263)
+					quernRow9HighestActor(r, cs, first2, begins, borns, source2, box, sh, out, result, &shape, words, t97, t105, cursor, forwards, t50, t51, last2, command, in, mail, t233, t253, t263)
 				}
 			}
 //line alone.go:88
@@ -2459,55 +2525,85 @@ func quernRow1HighestActor(r *host2.Run, cs []actor.Context, first int, begins, 
 					list := int(t82[11])
 					count := uint32(t72.Post[list])
 					for i := t102; i < count; i++ {
-						box2 := uint32(t72.Post[list+1+int(i)])
-						t16 := t72
-						t26 := box2
+						t16 := uint32(t72.Post[list+1+int(i)])
+//line send.go:27
+						if !(t72.To.Box == t16) {
+//line send.go:30
+							t17 := int(t16) * 16
+							t26 := (int(t16) + 1) * 16
+//line send.go:30
+							b := t72.Post[t17:t26]
+							loaded := host2.Load(r, &b[0])
+//line send.go:31
+							loaded2 := host2.Load(r, &b[8])
+							loaded3 := host2.Load(r, &b[10])
+//line send.go:31
+							t72.To = actor.Target{Box: t16, Tail: loaded, Head: loaded2, Ring: b[14], Step: b[12], Slots: uint32(b[11]), Kind: uint32(b[13]), Closed: uint32(loaded3)}
+						}
+//line alone.go:193
+						t27 := t72
 						var ticket uint32
 						var room uint32
 					block2:
 						switch {
 						default:
-//line send.go:14
-							t17 := int(t26) * 16
-							t27 := (int(t26) + 1) * 16
-//line send.go:14
-							b := t16.Post[t17:t27]
-							var room2 uint32
-							for slots2 := uint32(b[11]); ; {
-								loaded := host2.Load(r, &b[0])
-								tail := loaded
-//line send.go:18
-								loaded2 := host2.Load(r, &b[8])
-								head := loaded2
-//line send.go:19
-								loaded3 := host2.Load(r, &b[10])
-								if loaded3 != 0 {
-//line send.go:20
-									room2 = 2
-									break
+//line send.go:43
+							box2 := int(t27.To.Box)
+							t18 := box2 * 16
+							t28 := (box2 + 1) * 16
+//line send.go:44
+							b2 := t27.Post[t18:t28]
+							loaded4 := host2.Load(r, &b2[10])
+							closed := uint32(loaded4)
+//line send.go:46
+							var room2 uint32 = 2
+							for t27.To.Closed == 0 || closed == 0 {
+								if uint32(t27.To.Tail)-uint32(t27.To.Head) >= t27.To.Slots {
+									t43 := t27
+									t53 := t27
+//line send.go:49
+									loaded5 := host2.Load(r, &b2[0])
+									t73 := loaded5
+//line send.go:49
+									loaded6 := host2.Load(r, &b2[8])
+									t93 := loaded6
+//line send.go:49
+									t43.To.Tail = t73
+//line send.go:49
+									t53.To.Head = t93
+									if uint32(t27.To.Tail)-uint32(t27.To.Head) >= t27.To.Slots && t27.To.Kind == 1 {
+										loaded7 := host2.Load(r, &t27.Host[b2[15]+1])
+//line send.go:51
+										t27.To.Head = loaded7
+										kernel.StoreRelaxed(&b2[8], t27.To.Head)
+									}
+									if uint32(t27.To.Tail)-uint32(t27.To.Head) >= t27.To.Slots {
+										room2 = 1
+										break
+									}
 								}
-								if uint32(tail)-uint32(head) >= slots2 && b[13] == 1 {
-									loaded4 := host2.Load(r, &t16.Host[b[15]+1])
-									head = loaded4
-//line send.go:25
-									kernel.StoreRelaxed(&b[8], head)
-								}
-								if uint32(tail)-uint32(head) >= slots2 {
-									room2 = 1
-									break
-								}
-//line send.go:33
-								old := kernel.AtomicCompareAndSwap(&b[0], tail, tail+1)
-								if old == tail {
-//line send.go:34
-									t83 := uint32(tail)
-									ticket = t83
+//line send.go:61
+								old := kernel.AtomicCompareAndSwap(&b2[0], t27.To.Tail, t27.To.Tail+1)
+								tail := old
+//line send.go:62
+								if tail == t27.To.Tail {
+									t122 := t27
+									t132 := t27
+									t142 := tail + 1
+									t152 := closed
+//line send.go:63
+									t122.To.Tail = t142
+//line send.go:63
+									t132.To.Closed = t152
+									t162 := uint32(tail)
+									ticket = t162
 									room = 0
 									break block2
 								}
+//line send.go:66
+								t27.To.Tail = tail
 							}
-//line send.go:37
-							atomic.AddUint64(&b[1], 1)
+							atomic.AddUint64(&b2[1], 1)
 							ticket = 0
 							room = room2
 						}
@@ -2516,11 +2612,11 @@ func quernRow1HighestActor(r *host2.Run, cs []actor.Context, first int, begins, 
 						room3 := room
 //line alone.go:194
 						if room3 == 1 {
-							t53 := int(t82[13])
+							t54 := int(t82[13])
 //line alone.go:195
 							t63 := int(t82[13]) + len(t92) + 1
 //line alone.go:195
-							saved2 := t72.Post[t53:t63]
+							saved2 := t72.Post[t54:t63]
 							for w2 := 0; w2 < len(t92); w2++ {
 								saved2[w2] = uint64(t92[w2])
 							}
@@ -2533,81 +2629,69 @@ func quernRow1HighestActor(r *host2.Run, cs []actor.Context, first int, begins, 
 						}
 //line alone.go:203
 						if room3 == 0 {
-							t84 := t72
-							t93 := t92
-							t103 := box2
-							t112 := ticket2
+							t83 := t72
+							t94 := t92
+							t103 := ticket2
 //line alone.go:227
-							t18 := t84
-							t28 := t103
-							t33 := t112
-//line send.go:43
-							t19 := int(t28) * 16
-							t29 := (int(t28) + 1) * 16
-//line send.go:43
-							b2 := t18.Post[t19:t29]
-							result04 := int(b2[14] + uint64(t33&(uint32(b2[11])-1))*b2[12])
+							t19 := t103
+//line send.go:37
+							result04 := int(t83.To.Ring + uint64(t19&(t83.To.Slots-1))*t83.To.Step)
 //line alone.go:227
-							t54 := result04
-							t64 := uint64(t112+1) << 32
-							slot := t54
-							tag := t64
+							t33 := result04
+							t44 := uint64(t103+1) << 32
+							slot := t33
+							tag := t44
 //line alone.go:228
-							t73 := t84
-							t85 := t103
-//line send.go:48
-							result05 := t73.Post[int(t85)*16+13]
-//line alone.go:228
-							if result05 == 1 {
-								t104 := t84
-								t113 := slot
-								t122 := tag
-//line send.go:61
-								t110 := t113
-								t210 := t113 + 4
-//line send.go:61
-								h := t104.Host[t110:t210]
-								kernel.StoreRelaxed(&h[0], t122|uint64(t104.ID<<8|128))
-								kernel.StoreRelaxed(&h[1], t122)
-								kernel.StoreRelaxed(&h[2], t122|uint64(t104.Words[t104.At+2]))
-								kernel.StoreRelaxed(&h[3], t122|uint64(t104.Words[t104.At+3]))
+							if t83.To.Kind == 1 {
+								t55 := t83
+								t64 := slot
+								t74 := tag
+//line send.go:83
+								t110 := t64
+								t29 := t64 + 4
+//line send.go:83
+								h := t55.Host[t110:t29]
+								kernel.StoreRelaxed(&h[0], t74|uint64(t55.ID<<8|128))
+								kernel.StoreRelaxed(&h[1], t74)
+								kernel.StoreRelaxed(&h[2], t74|uint64(t55.Words[t55.At+2]))
+								kernel.StoreRelaxed(&h[3], t74|uint64(t55.Words[t55.At+3]))
 //line alone.go:230
-								for w3 := 0; w3 < len(t93); w3++ {
-									kernel.StoreRelaxed(&t84.Host[slot+4+w3], tag|uint64(t93[w3]))
+								for w3 := 0; w3 < len(t94); w3++ {
+									kernel.StoreRelaxed(&t83.Host[slot+4+w3], tag|uint64(t94[w3]))
 								}
 							} else {
 //line alone.go:235
-								t132 := t84
-								t142 := slot
-								t152 := tag
-//line send.go:52
-								t111 := t142
-								t211 := t142 + 4
-//line send.go:52
-								h2 := t132.Post[t111:t211]
-								kernel.StoreRelaxed(&h2[0], t152|uint64(t132.ID<<8|128))
-								kernel.StoreRelaxed(&h2[1], t152)
-								kernel.StoreRelaxed(&h2[2], t152|uint64(t132.Words[t132.At+2]))
-								kernel.StoreRelaxed(&h2[3], t152|uint64(t132.Words[t132.At+3]))
+								t84 := t83
+								t95 := slot
+								t104 := tag
+//line send.go:74
+								t111 := t95
+								t210 := t95 + 4
+//line send.go:74
+								h2 := t84.Post[t111:t210]
+								kernel.StoreRelaxed(&h2[0], t104|uint64(t84.ID<<8|128))
+								kernel.StoreRelaxed(&h2[1], t104)
+								kernel.StoreRelaxed(&h2[2], t104|uint64(t84.Words[t84.At+2]))
+								kernel.StoreRelaxed(&h2[3], t104|uint64(t84.Words[t84.At+3]))
 //line alone.go:236
-								for w4 := 0; w4 < len(t93); w4++ {
-									kernel.StoreRelaxed(&t84.Post[slot+4+w4], tag|uint64(t93[w4]))
+								for w4 := 0; w4 < len(t94); w4++ {
+									kernel.StoreRelaxed(&t83.Post[slot+4+w4], tag|uint64(t94[w4]))
 								}
-								t162 := t84
-								t172 := t103
-//line send.go:70
-								if !(t162.Wakes == 0) {
-//line send.go:75
+								t112 := t83
+//line send.go:92
+								if !(t112.Wakes == 0) {
+//line send.go:97
 									kernel.Fence()
-									t114 := int(t172) * 16
-									t212 := (int(t172) + 1) * 16
-//line send.go:76
-									b3 := t162.Post[t114:t212]
-									loaded5 := host2.Load(r, &b3[9])
-									if loaded5 != 0 {
-//line send.go:78
-										kernel.StoreRelaxed(&t162.Host[b3[15]], 1)
-										kernel.StoreRelaxed(&t162.Host[0], 1)
+									box3 := int(t112.To.Box)
+									t113 := box3 * 16
+									t211 := (box3 + 1) * 16
+//line send.go:99
+									b3 := t112.Post[t113:t211]
+									loaded8 := host2.Load(r, &b3[9])
+									if loaded8 != 0 {
+//line send.go:101
+										kernel.StoreRelaxed(&t112.Host[b3[15]], 1)
+										kernel.StoreRelaxed(&t112.Host[0], 1)
 									}
 								}
 							}
@@ -2631,8 +2715,8 @@ func quernRow1HighestActor(r *host2.Run, cs []actor.Context, first int, begins, 
 				switch {
 				default:
 //line alone.go:103
-					loaded6 := host2.Load(r, &t292[0])
-					ordered := loaded6
+					loaded9 := host2.Load(r, &t292[0])
+					ordered := loaded9
 //line alone.go:104
 					sh.Asked[0] = uint32(ordered)
 					if !(sh.Asked[0] != 0) {
@@ -2640,9 +2724,9 @@ func quernRow1HighestActor(r *host2.Run, cs []actor.Context, first int, begins, 
 						hint := uint32(ordered >> 32)
 //line alone.go:108
 						if hint != sh.Hint[0] {
-							t43 := hint
+							t45 := hint
 //line alone.go:109
-							sh.Hint[0] = t43
+							sh.Hint[0] = t45
 //line alone.go:109
 							sh.Higher[0] = 1
 						}
@@ -2656,28 +2740,28 @@ func quernRow1HighestActor(r *host2.Run, cs []actor.Context, first int, begins, 
 								}
 								next := t30[level]
 								t65 := level
-								var result06 uint32
+								var result05 uint32
 								switch {
 								default:
-//line serve.go:64
+//line serve.go:82
 									if t65 == 4 {
-										result06 = 0
+										result05 = 0
 										break
-//line serve.go:66
+//line serve.go:84
 									} else if t65 < 4 {
-										result06 = shape.Slots + t65*shape.SideSlots
+										result05 = shape.Slots + t65*shape.SideSlots
 										break
 									}
-//line serve.go:69
-									result06 = shape.Slots + (t65-1)*shape.SideSlots
+//line serve.go:87
+									result05 = shape.Slots + (t65-1)*shape.SideSlots
 								}
 //line alone.go:118
-								at := (result06 + next&(shape.SideSlots-1)) * shape.InStep
-								loaded7 := host2.Load(r, &t322[at])
-								if uint32(loaded7>>32) == next+1 {
+								at := (result05 + next&(shape.SideSlots-1)) * shape.InStep
+								loaded10 := host2.Load(r, &t322[at])
+								if uint32(loaded10>>32) == next+1 {
 //line alone.go:120
-									t94 := level
-									source = t94
+									t96 := level
+									source = t96
 									sides = 1
 								}
 							}
@@ -2686,16 +2770,16 @@ func quernRow1HighestActor(r *host2.Run, cs []actor.Context, first int, begins, 
 						}
 						if source == 9 || source < 4 {
 							next2 := t30[4]
-							loaded8 := host2.Load(r, &t322[next2&(shape.Slots-1)*shape.InStep])
-							middle := uint32(loaded8>>32) == next2+1
+							loaded11 := host2.Load(r, &t322[next2&(shape.Slots-1)*shape.InStep])
+							middle := uint32(loaded11>>32) == next2+1
 //line alone.go:128
 							posted := false
-							slots3 := uint32(t31[11])
-							if slots3 != 0 {
+							slots2 := uint32(t31[11])
+							if slots2 != 0 {
 //line alone.go:130
 								next3 := uint32(t31[8])
-								loaded9 := host2.Load(r, &t332[next3&(slots3-1)*shape.InStep])
-								posted = uint32(loaded9>>32) == next3+1
+								loaded12 := host2.Load(r, &t332[next3&(slots2-1)*shape.InStep])
+								posted = uint32(loaded12>>32) == next3+1
 							}
 							if posted && !(middle && t30[8] == 8) {
 								source = 8
@@ -2720,41 +2804,41 @@ func quernRow1HighestActor(r *host2.Run, cs []actor.Context, first int, begins, 
 //line alone.go:148
 								sh.Ticket = t30[source]
 								t163 := source
-								var result07 uint32
+								var result06 uint32
 								switch {
 								default:
-//line serve.go:64
+//line serve.go:82
 									if t163 == 4 {
-										result07 = 0
+										result06 = 0
 										break
-//line serve.go:66
+//line serve.go:84
 									} else if t163 < 4 {
-										result07 = shape.Slots + t163*shape.SideSlots
+										result06 = shape.Slots + t163*shape.SideSlots
 										break
 									}
-//line serve.go:69
-									result07 = shape.Slots + (t163-1)*shape.SideSlots
+//line serve.go:87
+									result06 = shape.Slots + (t163-1)*shape.SideSlots
 								}
 //line alone.go:149
 								t192 := source
-								var result08 uint32
-//line serve.go:74
+								var result07 uint32
+//line serve.go:92
 								if t192 == 4 {
-									result08 = shape.Slots
+									result07 = shape.Slots
 								} else {
-									result08 = shape.SideSlots
+									result07 = shape.SideSlots
 								}
 //line alone.go:149
-								at2 = (result07 + sh.Ticket&(result08-1)) * shape.InStep
+								at2 = (result06 + sh.Ticket&(result07-1)) * shape.InStep
 							}
-							t213 := at2
+							t212 := at2
 							t222 := at2 + shape.In
 //line alone.go:151
-							slot2 := ring[t213:t222]
+							slot2 := ring[t212:t222]
 							cell := words[:t232]
 							for w5 := 0; w5 < len(slot2); w5++ {
-								loaded10 := host2.Load(r, &slot2[w5])
-								v := loaded10
+								loaded13 := host2.Load(r, &slot2[w5])
+								v := loaded13
 //line alone.go:155
 								if uint32(v>>32) != sh.Ticket+1 {
 									break block3
@@ -2814,11 +2898,11 @@ func quernRow4HighestActor(r *host2.Run, cells []actor.Cell[Row, Highest]) {
 }
 
 //go:noinline
-func quernRow5HighestActor(r *host2.Run, best *[64]Highest, t214 *Row) {
+func quernRow5HighestActor(r *host2.Run, best *[64]Highest, t213 *Row) {
 	for threadX := range 64 {
 		r.ThreadIdx.X = threadX
 //line forms.go:36
-		best[threadX] = Highest{Value: t214.Values[threadX], At: int32(threadX)}
+		best[threadX] = Highest{Value: t213.Values[threadX], At: int32(threadX)}
 	}
 }
 
@@ -2845,13 +2929,13 @@ func quernRow7HighestActor(r *host2.Run, last *Highest, best *[64]Highest) {
 }
 
 //go:noinline
-func quernRow8HighestActor(r *host2.Run, t115 *int32, t34 *Highest, found Highest, sh *actor.Status, outcome uint32) {
+func quernRow8HighestActor(r *host2.Run, t114 *int32, t34 *Highest, found Highest, sh *actor.Status, outcome uint32) {
 	for threadX := range 64 {
 		r.ThreadIdx.X = threadX
 		t2 := threadX == 0
 //line forms.go:39
 		if threadX == 0 {
-			*t115++
+			*t114++
 			*t34 = found
 		}
 //line alone.go:59
@@ -2862,7 +2946,7 @@ func quernRow8HighestActor(r *host2.Run, t115 *int32, t34 *Highest, found Highes
 }
 
 //go:noinline
-func quernRow9HighestActor(r *host2.Run, cs []actor.Context, first2 int, begins, borns []int64, source2 uint32, box []uint64, sh *actor.Status, out []uint64, result uint32, shape *actor.Shape, words []uint32, t95, t105 uint32, cursor []uint32, forwards bool, t50, t51 uint32, last2 bool, command, in, mail []uint64, t233, t253, t263 uint32) {
+func quernRow9HighestActor(r *host2.Run, cs []actor.Context, first2 int, begins, borns []int64, source2 uint32, box []uint64, sh *actor.Status, out []uint64, result uint32, shape *actor.Shape, words []uint32, t97, t105 uint32, cursor []uint32, forwards bool, t50, t51 uint32, last2 bool, command, in, mail []uint64, t233, t253, t263 uint32) {
 	cRow := cs[first2:][:64]
 	beginRow := begins[first2:][:64]
 	bornRow := borns[first2:][:64]
@@ -2881,45 +2965,45 @@ func quernRow9HighestActor(r *host2.Run, cs []actor.Context, first2 int, begins,
 				kernel.StoreRelaxed(&box[8], uint64(sh.Ticket+1))
 			} else {
 				t422 := out
-				t44 := result
-				t45 := uint32(now3 - begin)
+				t442 := result
+				t452 := uint32(now3 - begin)
 //line alone.go:173
 				source3 := sh.Missing[0]
-				t215 := source3
-				var result011 uint32
+				t214 := source3
+				var result010 uint32
 				switch {
 				default:
-//line serve.go:64
-					if t215 == 4 {
-						result011 = 0
+//line serve.go:82
+					if t214 == 4 {
+						result010 = 0
 						break
-//line serve.go:66
-					} else if t215 < 4 {
-						result011 = shape.Slots + t215*shape.SideSlots
+//line serve.go:84
+					} else if t214 < 4 {
+						result010 = shape.Slots + t214*shape.SideSlots
 						break
 					}
-//line serve.go:69
-					result011 = shape.Slots + (t215-1)*shape.SideSlots
+//line serve.go:87
+					result010 = shape.Slots + (t214-1)*shape.SideSlots
 				}
 //line alone.go:174
-				t55 := source3
-				var result012 uint32
-//line serve.go:74
-				if t55 == 4 {
-					result012 = shape.Slots
+				t56 := source3
+				var result011 uint32
+//line serve.go:92
+				if t56 == 4 {
+					result011 = shape.Slots
 				} else {
-					result012 = shape.SideSlots
+					result011 = shape.SideSlots
 				}
 //line alone.go:174
-				at3 := (result011 + sh.Ticket&(result012-1)) * shape.OutStep
-				t74 := at3
-				t86 := at3 + shape.Out
+				at3 := (result010 + sh.Ticket&(result011-1)) * shape.OutStep
+				t75 := at3
+				t85 := at3 + shape.Out
 //line alone.go:175
-				slot3 := t422[t74:t86]
+				slot3 := t422[t75:t85]
 				tag2 := uint64(sh.Ticket+1) << 32
-				reply2 := words[t95:t105]
-				kernel.StoreRelaxed(&slot3[0], tag2|uint64(t44))
-				kernel.StoreRelaxed(&slot3[1], tag2|uint64(t45))
+				reply2 := words[t97:t105]
+				kernel.StoreRelaxed(&slot3[0], tag2|uint64(t442))
+				kernel.StoreRelaxed(&slot3[1], tag2|uint64(t452))
 				kernel.StoreRelaxed(&slot3[2], tag2)
 				for w7 := 0; w7 < len(reply2); w7++ {
 					kernel.StoreRelaxed(&slot3[3+w7], tag2|uint64(reply2[w7]))
@@ -2937,7 +3021,7 @@ func quernRow9HighestActor(r *host2.Run, cs []actor.Context, first2 int, begins,
 				t49 := cursor
 //line alone.go:82
 				t522 := words[t50:t51]
-				var result013 bool
+				var result012 bool
 			block7:
 				switch {
 				default:
@@ -2945,55 +3029,85 @@ func quernRow9HighestActor(r *host2.Run, cs []actor.Context, first2 int, begins,
 					list2 := int(t49[11])
 					count2 := uint32(t48.Post[list2])
 					for i2 := uint32(0); i2 < count2; i2++ {
-						box3 := uint32(t48.Post[list2+1+int(i2)])
-						t116 := t48
-						t216 := box3
+						t115 := uint32(t48.Post[list2+1+int(i2)])
+//line send.go:27
+						if !(t48.To.Box == t115) {
+//line send.go:30
+							t116 := int(t115) * 16
+							t215 := (int(t115) + 1) * 16
+//line send.go:30
+							b4 := t48.Post[t116:t215]
+							loaded14 := host2.Load(r, &b4[0])
+//line send.go:31
+							loaded15 := host2.Load(r, &b4[8])
+							loaded16 := host2.Load(r, &b4[10])
+//line send.go:31
+							t48.To = actor.Target{Box: t115, Tail: loaded14, Head: loaded15, Ring: b4[14], Step: b4[12], Slots: uint32(b4[11]), Kind: uint32(b4[13]), Closed: uint32(loaded16)}
+						}
+//line alone.go:193
+						t216 := t48
 						var ticket3 uint32
 						var room4 uint32
 					block8:
 						switch {
 						default:
-//line send.go:14
-							t117 := int(t216) * 16
-							t217 := (int(t216) + 1) * 16
-//line send.go:14
-							b4 := t116.Post[t117:t217]
-							var room5 uint32
-							for slots4 := uint32(b4[11]); ; {
-								loaded11 := host2.Load(r, &b4[0])
-								tail2 := loaded11
-//line send.go:18
-								loaded12 := host2.Load(r, &b4[8])
-								head2 := loaded12
-//line send.go:19
-								loaded13 := host2.Load(r, &b4[10])
-								if loaded13 != 0 {
-//line send.go:20
-									room5 = 2
-									break
+//line send.go:43
+							box4 := int(t216.To.Box)
+							t117 := box4 * 16
+							t217 := (box4 + 1) * 16
+//line send.go:44
+							b5 := t216.Post[t117:t217]
+							loaded17 := host2.Load(r, &b5[10])
+							closed2 := uint32(loaded17)
+//line send.go:46
+							var room5 uint32 = 2
+							for t216.To.Closed == 0 || closed2 == 0 {
+								if uint32(t216.To.Tail)-uint32(t216.To.Head) >= t216.To.Slots {
+									t46 := t216
+									t57 := t216
+//line send.go:49
+									loaded18 := host2.Load(r, &b5[0])
+									t76 := loaded18
+//line send.go:49
+									loaded19 := host2.Load(r, &b5[8])
+									t98 := loaded19
+//line send.go:49
+									t46.To.Tail = t76
+//line send.go:49
+									t57.To.Head = t98
+									if uint32(t216.To.Tail)-uint32(t216.To.Head) >= t216.To.Slots && t216.To.Kind == 1 {
+										loaded20 := host2.Load(r, &t216.Host[b5[15]+1])
+//line send.go:51
+										t216.To.Head = loaded20
+										kernel.StoreRelaxed(&b5[8], t216.To.Head)
+									}
+									if uint32(t216.To.Tail)-uint32(t216.To.Head) >= t216.To.Slots {
+										room5 = 1
+										break
+									}
 								}
-								if uint32(tail2)-uint32(head2) >= slots4 && b4[13] == 1 {
-									loaded14 := host2.Load(r, &t116.Host[b4[15]+1])
-									head2 = loaded14
-//line send.go:25
-									kernel.StoreRelaxed(&b4[8], head2)
-								}
-								if uint32(tail2)-uint32(head2) >= slots4 {
-									room5 = 1
-									break
-								}
-//line send.go:33
-								old2 := kernel.AtomicCompareAndSwap(&b4[0], tail2, tail2+1)
-								if old2 == tail2 {
-//line send.go:34
-									t87 := uint32(tail2)
-									ticket3 = t87
+//line send.go:61
+								old2 := kernel.AtomicCompareAndSwap(&b5[0], t216.To.Tail, t216.To.Tail+1)
+								tail2 := old2
+//line send.go:62
+								if tail2 == t216.To.Tail {
+									t124 := t216
+									t134 := t216
+									t144 := tail2 + 1
+									t153 := closed2
+//line send.go:63
+									t124.To.Tail = t144
+//line send.go:63
+									t134.To.Closed = t153
+									t164 := uint32(tail2)
+									ticket3 = t164
 									room4 = 0
 									break block8
 								}
+//line send.go:66
+								t216.To.Tail = tail2
 							}
-//line send.go:37
-							atomic.AddUint64(&b4[1], 1)
+							atomic.AddUint64(&b5[1], 1)
 							ticket3 = 0
 							room4 = room5
 						}
@@ -3002,115 +3116,103 @@ func quernRow9HighestActor(r *host2.Run, cs []actor.Context, first2 int, begins,
 						room6 := room4
 //line alone.go:194
 						if room6 == 1 {
-							t56 := int(t49[13])
+							t58 := int(t49[13])
 //line alone.go:195
 							t66 := int(t49[13]) + len(t522) + 1
 //line alone.go:195
-							saved3 := t48.Post[t56:t66]
+							saved3 := t48.Post[t58:t66]
 							for w8 := 0; w8 < len(t522); w8++ {
 								saved3[w8] = uint64(t522[w8])
 							}
-							result014 := t48.Correlation()
+							result013 := t48.Correlation()
 //line alone.go:199
-							saved3[len(t522)] = result014
+							saved3[len(t522)] = result013
 							t49[12] = i2 + 1
-							result013 = false
+							result012 = false
 							break block7
 						}
 //line alone.go:203
 						if room6 == 0 {
-							t88 := t48
-							t96 := t522
-							t106 := box3
-							t118 := ticket4
+							t86 := t48
+							t99 := t522
+							t106 := ticket4
 //line alone.go:227
-							t119 := t88
-							t218 := t106
-							t35 := t118
-//line send.go:43
-							t120 := int(t218) * 16
-							t219 := (int(t218) + 1) * 16
-//line send.go:43
-							b5 := t119.Post[t120:t219]
-							result015 := int(b5[14] + uint64(t35&(uint32(b5[11])-1))*b5[12])
+							t118 := t106
+//line send.go:37
+							result014 := int(t86.To.Ring + uint64(t118&(t86.To.Slots-1))*t86.To.Step)
 //line alone.go:227
-							t57 := result015
-							t67 := uint64(t118+1) << 32
-							slot4 := t57
-							tag3 := t67
+							t35 := result014
+							t410 := uint64(t106+1) << 32
+							slot4 := t35
+							tag3 := t410
 //line alone.go:228
-							t75 := t88
-							t89 := t106
-//line send.go:48
-							result016 := t75.Post[int(t89)*16+13]
-//line alone.go:228
-							if result016 == 1 {
-								t107 := t88
-								t1110 := slot4
-								t124 := tag3
-//line send.go:61
-								t121 := t1110
-								t220 := t1110 + 4
-//line send.go:61
-								h3 := t107.Host[t121:t220]
-								kernel.StoreRelaxed(&h3[0], t124|uint64(t107.ID<<8|128))
-								kernel.StoreRelaxed(&h3[1], t124)
-								kernel.StoreRelaxed(&h3[2], t124|uint64(t107.Words[t107.At+2]))
-								kernel.StoreRelaxed(&h3[3], t124|uint64(t107.Words[t107.At+3]))
+							if t86.To.Kind == 1 {
+								t59 := t86
+								t67 := slot4
+								t77 := tag3
+//line send.go:83
+								t119 := t67
+								t218 := t67 + 4
+//line send.go:83
+								h3 := t59.Host[t119:t218]
+								kernel.StoreRelaxed(&h3[0], t77|uint64(t59.ID<<8|128))
+								kernel.StoreRelaxed(&h3[1], t77)
+								kernel.StoreRelaxed(&h3[2], t77|uint64(t59.Words[t59.At+2]))
+								kernel.StoreRelaxed(&h3[3], t77|uint64(t59.Words[t59.At+3]))
 //line alone.go:230
-								for w9 := 0; w9 < len(t96); w9++ {
-									kernel.StoreRelaxed(&t88.Host[slot4+4+w9], tag3|uint64(t96[w9]))
+								for w9 := 0; w9 < len(t99); w9++ {
+									kernel.StoreRelaxed(&t86.Host[slot4+4+w9], tag3|uint64(t99[w9]))
 								}
 							} else {
 //line alone.go:235
-								t134 := t88
-								t144 := slot4
-								t153 := tag3
-//line send.go:52
-								t125 := t144
-								t221 := t144 + 4
-//line send.go:52
-								h4 := t134.Post[t125:t221]
-								kernel.StoreRelaxed(&h4[0], t153|uint64(t134.ID<<8|128))
-								kernel.StoreRelaxed(&h4[1], t153)
-								kernel.StoreRelaxed(&h4[2], t153|uint64(t134.Words[t134.At+2]))
-								kernel.StoreRelaxed(&h4[3], t153|uint64(t134.Words[t134.At+3]))
+								t87 := t86
+								t910 := slot4
+								t107 := tag3
+//line send.go:74
+								t120 := t910
+								t219 := t910 + 4
+//line send.go:74
+								h4 := t87.Post[t120:t219]
+								kernel.StoreRelaxed(&h4[0], t107|uint64(t87.ID<<8|128))
+								kernel.StoreRelaxed(&h4[1], t107)
+								kernel.StoreRelaxed(&h4[2], t107|uint64(t87.Words[t87.At+2]))
+								kernel.StoreRelaxed(&h4[3], t107|uint64(t87.Words[t87.At+3]))
 //line alone.go:236
-								for w10 := 0; w10 < len(t96); w10++ {
-									kernel.StoreRelaxed(&t88.Post[slot4+4+w10], tag3|uint64(t96[w10]))
+								for w10 := 0; w10 < len(t99); w10++ {
+									kernel.StoreRelaxed(&t86.Post[slot4+4+w10], tag3|uint64(t99[w10]))
 								}
-								t164 := t88
-								t173 := t106
-//line send.go:70
-								if !(t164.Wakes == 0) {
-//line send.go:75
+								t1110 := t86
+//line send.go:92
+								if !(t1110.Wakes == 0) {
+//line send.go:97
 									kernel.Fence()
-									t126 := int(t173) * 16
-									t223 := (int(t173) + 1) * 16
-//line send.go:76
-									b6 := t164.Post[t126:t223]
-									loaded15 := host2.Load(r, &b6[9])
-									if loaded15 != 0 {
-//line send.go:78
-										kernel.StoreRelaxed(&t164.Host[b6[15]], 1)
-										kernel.StoreRelaxed(&t164.Host[0], 1)
+									box5 := int(t1110.To.Box)
+									t121 := box5 * 16
+									t220 := (box5 + 1) * 16
+//line send.go:99
+									b6 := t1110.Post[t121:t220]
+									loaded21 := host2.Load(r, &b6[9])
+									if loaded21 != 0 {
+//line send.go:101
+										kernel.StoreRelaxed(&t1110.Host[b6[15]], 1)
+										kernel.StoreRelaxed(&t1110.Host[0], 1)
 									}
 								}
 							}
 						}
 					}
 //line alone.go:207
-					result013 = true
+					result012 = true
 				}
 //line alone.go:82
-				t542 = result013
+				t542 = result012
 			}
 			whole := t542
 //line alone.go:83
 			if whole && !last2 {
 				t572 := begin - born
-				t58 := command
-				t59 := cursor
+				t582 := command
+				t592 := cursor
 				t60 := box
 				t61 := in
 				t622 := mail
@@ -3118,8 +3220,8 @@ func quernRow9HighestActor(r *host2.Run, cs []actor.Context, first2 int, begins,
 				switch {
 				default:
 //line alone.go:103
-					loaded16 := host2.Load(r, &t58[0])
-					ordered2 := loaded16
+					loaded22 := host2.Load(r, &t582[0])
+					ordered2 := loaded22
 //line alone.go:104
 					sh.Asked[0] = uint32(ordered2)
 					if !(sh.Asked[0] != 0) {
@@ -3127,9 +3229,9 @@ func quernRow9HighestActor(r *host2.Run, cs []actor.Context, first2 int, begins,
 						hint2 := uint32(ordered2 >> 32)
 //line alone.go:108
 						if hint2 != sh.Hint[0] {
-							t46 := hint2
+							t411 := hint2
 //line alone.go:109
-							sh.Hint[0] = t46
+							sh.Hint[0] = t411
 //line alone.go:109
 							sh.Higher[0] = 1
 						}
@@ -3141,30 +3243,30 @@ func quernRow9HighestActor(r *host2.Run, cs []actor.Context, first2 int, begins,
 								if level2 == 4 {
 									continue
 								}
-								next4 := t59[level2]
+								next4 := t592[level2]
 								t68 := level2
-								var result017 uint32
+								var result015 uint32
 								switch {
 								default:
-//line serve.go:64
+//line serve.go:82
 									if t68 == 4 {
-										result017 = 0
+										result015 = 0
 										break
-//line serve.go:66
+//line serve.go:84
 									} else if t68 < 4 {
-										result017 = shape.Slots + t68*shape.SideSlots
+										result015 = shape.Slots + t68*shape.SideSlots
 										break
 									}
-//line serve.go:69
-									result017 = shape.Slots + (t68-1)*shape.SideSlots
+//line serve.go:87
+									result015 = shape.Slots + (t68-1)*shape.SideSlots
 								}
 //line alone.go:118
-								at4 := (result017 + next4&(shape.SideSlots-1)) * shape.InStep
-								loaded17 := host2.Load(r, &t61[at4])
-								if uint32(loaded17>>32) == next4+1 {
+								at4 := (result015 + next4&(shape.SideSlots-1)) * shape.InStep
+								loaded23 := host2.Load(r, &t61[at4])
+								if uint32(loaded23>>32) == next4+1 {
 //line alone.go:120
-									t97 := level2
-									source4 = t97
+									t911 := level2
+									source4 = t911
 									sides2 = 1
 								}
 							}
@@ -3172,19 +3274,19 @@ func quernRow9HighestActor(r *host2.Run, cs []actor.Context, first2 int, begins,
 							sh.Higher[0] = sides2
 						}
 						if source4 == 9 || source4 < 4 {
-							next5 := t59[4]
-							loaded18 := host2.Load(r, &t61[next5&(shape.Slots-1)*shape.InStep])
-							middle2 := uint32(loaded18>>32) == next5+1
+							next5 := t592[4]
+							loaded24 := host2.Load(r, &t61[next5&(shape.Slots-1)*shape.InStep])
+							middle2 := uint32(loaded24>>32) == next5+1
 //line alone.go:128
 							posted2 := false
-							slots5 := uint32(t60[11])
-							if slots5 != 0 {
+							slots3 := uint32(t60[11])
+							if slots3 != 0 {
 //line alone.go:130
 								next6 := uint32(t60[8])
-								loaded19 := host2.Load(r, &t622[next6&(slots5-1)*shape.InStep])
-								posted2 = uint32(loaded19>>32) == next6+1
+								loaded25 := host2.Load(r, &t622[next6&(slots3-1)*shape.InStep])
+								posted2 = uint32(loaded25>>32) == next6+1
 							}
-							if posted2 && !(middle2 && t59[8] == 8) {
+							if posted2 && !(middle2 && t592[8] == 8) {
 								source4 = 8
 							} else if middle2 {
 								source4 = 4
@@ -3192,8 +3294,8 @@ func quernRow9HighestActor(r *host2.Run, cs []actor.Context, first2 int, begins,
 						}
 						if !(source4 == 9) {
 //line alone.go:143
-							t127 := t61
-							ring2 := t127
+							t125 := t61
+							ring2 := t125
 							var at5 uint32
 //line alone.go:144
 							if source4 == 8 {
@@ -3205,43 +3307,43 @@ func quernRow9HighestActor(r *host2.Run, cs []actor.Context, first2 int, begins,
 								at5 = t145
 							} else {
 //line alone.go:148
-								sh.Ticket = t59[source4]
+								sh.Ticket = t592[source4]
 								t165 := source4
-								var result018 uint32
+								var result016 uint32
 								switch {
 								default:
-//line serve.go:64
+//line serve.go:82
 									if t165 == 4 {
-										result018 = 0
+										result016 = 0
 										break
-//line serve.go:66
+//line serve.go:84
 									} else if t165 < 4 {
-										result018 = shape.Slots + t165*shape.SideSlots
+										result016 = shape.Slots + t165*shape.SideSlots
 										break
 									}
-//line serve.go:69
-									result018 = shape.Slots + (t165-1)*shape.SideSlots
+//line serve.go:87
+									result016 = shape.Slots + (t165-1)*shape.SideSlots
 								}
 //line alone.go:149
 								t193 := source4
-								var result019 uint32
-//line serve.go:74
+								var result017 uint32
+//line serve.go:92
 								if t193 == 4 {
-									result019 = shape.Slots
+									result017 = shape.Slots
 								} else {
-									result019 = shape.SideSlots
+									result017 = shape.SideSlots
 								}
 //line alone.go:149
-								at5 = (result018 + sh.Ticket&(result019-1)) * shape.InStep
+								at5 = (result016 + sh.Ticket&(result017-1)) * shape.InStep
 							}
 							t2110 := at5
-							t224 := at5 + shape.In
+							t223 := at5 + shape.In
 //line alone.go:151
-							slot5 := ring2[t2110:t224]
+							slot5 := ring2[t2110:t223]
 							cell2 := words[:t233]
 							for w11 := 0; w11 < len(slot5); w11++ {
-								loaded20 := host2.Load(r, &slot5[w11])
-								v2 := loaded20
+								loaded26 := host2.Load(r, &slot5[w11])
+								v2 := loaded26
 //line alone.go:155
 								if uint32(v2>>32) != sh.Ticket+1 {
 									break block9
@@ -3262,7 +3364,7 @@ func quernRow9HighestActor(r *host2.Run, cs []actor.Context, first2 int, begins,
 //line alone.go:166
 								sh.Late = 1
 							}
-							t59[8] = source4
+							t592[8] = source4
 						}
 					}
 				}
@@ -3325,15 +3427,15 @@ func quernHostEchoActor(r *host2.Run) {
 	cells := host2.Dynamic[actor.Cell[Message, Message]](r, 1)
 	var in2 *Message
 	var out2 *Message
-	var t115 *Count
-	var t214 *Message
+	var t114 *Count
+	var t213 *Message
 	var t34 *Message
-	var result09 kernel.Action = 1
-	outcome := uint32(result09)
+	var result08 kernel.Action = 1
+	outcome := uint32(result08)
 	var forwards bool
 	var stops bool
 	var last bool
-	t95 := shape.OutAt
+	t97 := shape.OutAt
 	t105 := shape.OutAt + shape.Out - 3
 	t50 := shape.OutAt
 	t51 := shape.OutAt + shape.Out - 3
@@ -3437,13 +3539,13 @@ func quernHostEchoActor(r *host2.Run) {
 //line alone.go:58
 				out2 = &cells[0].Out
 //line quern_gen.go:13
-				t115 = state
-				t214 = in2
+				t114 = state
+				t213 = in2
 				t34 = out2
 				for threadZ := range 1 {
 					for threadY := range 1 {
 						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-						quernRow5EchoActor(r, t34, t214, t115, sh, outcome)
+						quernRow5EchoActor(r, t34, t213, t114, sh, outcome)
 					}
 				}
 				r.ThreadIdx = kernel.Dim3{}
@@ -3462,7 +3564,7 @@ func quernHostEchoActor(r *host2.Run) {
 				for threadY := range 1 {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 					first2 := (threadZ*1 + threadY) * 32
-					quernRow6EchoActor(r, cs, first2, begins, borns, source2, box, sh, out, result, &shape, words, t95, t105, cursor, forwards, t50, t51, last, command, in, mail, t233, t253, t263)
+					quernRow6EchoActor(r, cs, first2, begins, borns, source2, box, sh, out, result, &shape, words, t97, t105, cursor, forwards, t50, t51, last, command, in, mail, t233, t253, t263)
 				}
 			}
 //line alone.go:88
@@ -3554,55 +3656,85 @@ func quernRow1EchoActor(r *host2.Run, cs []actor.Context, first int, begins, bor
 					list := int(t82[11])
 					count := uint32(t72.Post[list])
 					for i := t102; i < count; i++ {
-						box2 := uint32(t72.Post[list+1+int(i)])
-						t16 := t72
-						t26 := box2
+						t16 := uint32(t72.Post[list+1+int(i)])
+//line send.go:27
+						if !(t72.To.Box == t16) {
+//line send.go:30
+							t17 := int(t16) * 16
+							t26 := (int(t16) + 1) * 16
+//line send.go:30
+							b := t72.Post[t17:t26]
+							loaded := host2.Load(r, &b[0])
+//line send.go:31
+							loaded2 := host2.Load(r, &b[8])
+							loaded3 := host2.Load(r, &b[10])
+//line send.go:31
+							t72.To = actor.Target{Box: t16, Tail: loaded, Head: loaded2, Ring: b[14], Step: b[12], Slots: uint32(b[11]), Kind: uint32(b[13]), Closed: uint32(loaded3)}
+						}
+//line alone.go:193
+						t27 := t72
 						var ticket uint32
 						var room uint32
 					block2:
 						switch {
 						default:
-//line send.go:14
-							t17 := int(t26) * 16
-							t27 := (int(t26) + 1) * 16
-//line send.go:14
-							b := t16.Post[t17:t27]
-							var room2 uint32
-							for slots2 := uint32(b[11]); ; {
-								loaded := host2.Load(r, &b[0])
-								tail := loaded
-//line send.go:18
-								loaded2 := host2.Load(r, &b[8])
-								head := loaded2
-//line send.go:19
-								loaded3 := host2.Load(r, &b[10])
-								if loaded3 != 0 {
-//line send.go:20
-									room2 = 2
-									break
+//line send.go:43
+							box2 := int(t27.To.Box)
+							t18 := box2 * 16
+							t28 := (box2 + 1) * 16
+//line send.go:44
+							b2 := t27.Post[t18:t28]
+							loaded4 := host2.Load(r, &b2[10])
+							closed := uint32(loaded4)
+//line send.go:46
+							var room2 uint32 = 2
+							for t27.To.Closed == 0 || closed == 0 {
+								if uint32(t27.To.Tail)-uint32(t27.To.Head) >= t27.To.Slots {
+									t43 := t27
+									t53 := t27
+//line send.go:49
+									loaded5 := host2.Load(r, &b2[0])
+									t73 := loaded5
+//line send.go:49
+									loaded6 := host2.Load(r, &b2[8])
+									t93 := loaded6
+//line send.go:49
+									t43.To.Tail = t73
+//line send.go:49
+									t53.To.Head = t93
+									if uint32(t27.To.Tail)-uint32(t27.To.Head) >= t27.To.Slots && t27.To.Kind == 1 {
+										loaded7 := host2.Load(r, &t27.Host[b2[15]+1])
+//line send.go:51
+										t27.To.Head = loaded7
+										kernel.StoreRelaxed(&b2[8], t27.To.Head)
+									}
+									if uint32(t27.To.Tail)-uint32(t27.To.Head) >= t27.To.Slots {
+										room2 = 1
+										break
+									}
 								}
-								if uint32(tail)-uint32(head) >= slots2 && b[13] == 1 {
-									loaded4 := host2.Load(r, &t16.Host[b[15]+1])
-									head = loaded4
-//line send.go:25
-									kernel.StoreRelaxed(&b[8], head)
-								}
-								if uint32(tail)-uint32(head) >= slots2 {
-									room2 = 1
-									break
-								}
-//line send.go:33
-								old := kernel.AtomicCompareAndSwap(&b[0], tail, tail+1)
-								if old == tail {
-//line send.go:34
-									t83 := uint32(tail)
-									ticket = t83
+//line send.go:61
+								old := kernel.AtomicCompareAndSwap(&b2[0], t27.To.Tail, t27.To.Tail+1)
+								tail := old
+//line send.go:62
+								if tail == t27.To.Tail {
+									t122 := t27
+									t132 := t27
+									t142 := tail + 1
+									t152 := closed
+//line send.go:63
+									t122.To.Tail = t142
+//line send.go:63
+									t132.To.Closed = t152
+									t162 := uint32(tail)
+									ticket = t162
 									room = 0
 									break block2
 								}
+//line send.go:66
+								t27.To.Tail = tail
 							}
-//line send.go:37
-							atomic.AddUint64(&b[1], 1)
+							atomic.AddUint64(&b2[1], 1)
 							ticket = 0
 							room = room2
 						}
@@ -3611,11 +3743,11 @@ func quernRow1EchoActor(r *host2.Run, cs []actor.Context, first int, begins, bor
 						room3 := room
 //line alone.go:194
 						if room3 == 1 {
-							t53 := int(t82[13])
+							t54 := int(t82[13])
 //line alone.go:195
 							t63 := int(t82[13]) + len(t92) + 1
 //line alone.go:195
-							saved2 := t72.Post[t53:t63]
+							saved2 := t72.Post[t54:t63]
 							for w2 := 0; w2 < len(t92); w2++ {
 								saved2[w2] = uint64(t92[w2])
 							}
@@ -3628,81 +3760,69 @@ func quernRow1EchoActor(r *host2.Run, cs []actor.Context, first int, begins, bor
 						}
 //line alone.go:203
 						if room3 == 0 {
-							t84 := t72
-							t93 := t92
-							t103 := box2
-							t112 := ticket2
+							t83 := t72
+							t94 := t92
+							t103 := ticket2
 //line alone.go:227
-							t18 := t84
-							t28 := t103
-							t33 := t112
-//line send.go:43
-							t19 := int(t28) * 16
-							t29 := (int(t28) + 1) * 16
-//line send.go:43
-							b2 := t18.Post[t19:t29]
-							result04 := int(b2[14] + uint64(t33&(uint32(b2[11])-1))*b2[12])
+							t19 := t103
+//line send.go:37
+							result04 := int(t83.To.Ring + uint64(t19&(t83.To.Slots-1))*t83.To.Step)
 //line alone.go:227
-							t54 := result04
-							t64 := uint64(t112+1) << 32
-							slot := t54
-							tag := t64
+							t33 := result04
+							t44 := uint64(t103+1) << 32
+							slot := t33
+							tag := t44
 //line alone.go:228
-							t73 := t84
-							t85 := t103
-//line send.go:48
-							result05 := t73.Post[int(t85)*16+13]
-//line alone.go:228
-							if result05 == 1 {
-								t104 := t84
-								t113 := slot
-								t122 := tag
-//line send.go:61
-								t110 := t113
-								t210 := t113 + 4
-//line send.go:61
-								h := t104.Host[t110:t210]
-								kernel.StoreRelaxed(&h[0], t122|uint64(t104.ID<<8|128))
-								kernel.StoreRelaxed(&h[1], t122)
-								kernel.StoreRelaxed(&h[2], t122|uint64(t104.Words[t104.At+2]))
-								kernel.StoreRelaxed(&h[3], t122|uint64(t104.Words[t104.At+3]))
+							if t83.To.Kind == 1 {
+								t55 := t83
+								t64 := slot
+								t74 := tag
+//line send.go:83
+								t110 := t64
+								t29 := t64 + 4
+//line send.go:83
+								h := t55.Host[t110:t29]
+								kernel.StoreRelaxed(&h[0], t74|uint64(t55.ID<<8|128))
+								kernel.StoreRelaxed(&h[1], t74)
+								kernel.StoreRelaxed(&h[2], t74|uint64(t55.Words[t55.At+2]))
+								kernel.StoreRelaxed(&h[3], t74|uint64(t55.Words[t55.At+3]))
 //line alone.go:230
-								for w3 := 0; w3 < len(t93); w3++ {
-									kernel.StoreRelaxed(&t84.Host[slot+4+w3], tag|uint64(t93[w3]))
+								for w3 := 0; w3 < len(t94); w3++ {
+									kernel.StoreRelaxed(&t83.Host[slot+4+w3], tag|uint64(t94[w3]))
 								}
 							} else {
 //line alone.go:235
-								t132 := t84
-								t142 := slot
-								t152 := tag
-//line send.go:52
-								t111 := t142
-								t211 := t142 + 4
-//line send.go:52
-								h2 := t132.Post[t111:t211]
-								kernel.StoreRelaxed(&h2[0], t152|uint64(t132.ID<<8|128))
-								kernel.StoreRelaxed(&h2[1], t152)
-								kernel.StoreRelaxed(&h2[2], t152|uint64(t132.Words[t132.At+2]))
-								kernel.StoreRelaxed(&h2[3], t152|uint64(t132.Words[t132.At+3]))
+								t84 := t83
+								t95 := slot
+								t104 := tag
+//line send.go:74
+								t111 := t95
+								t210 := t95 + 4
+//line send.go:74
+								h2 := t84.Post[t111:t210]
+								kernel.StoreRelaxed(&h2[0], t104|uint64(t84.ID<<8|128))
+								kernel.StoreRelaxed(&h2[1], t104)
+								kernel.StoreRelaxed(&h2[2], t104|uint64(t84.Words[t84.At+2]))
+								kernel.StoreRelaxed(&h2[3], t104|uint64(t84.Words[t84.At+3]))
 //line alone.go:236
-								for w4 := 0; w4 < len(t93); w4++ {
-									kernel.StoreRelaxed(&t84.Post[slot+4+w4], tag|uint64(t93[w4]))
+								for w4 := 0; w4 < len(t94); w4++ {
+									kernel.StoreRelaxed(&t83.Post[slot+4+w4], tag|uint64(t94[w4]))
 								}
-								t162 := t84
-								t172 := t103
-//line send.go:70
-								if !(t162.Wakes == 0) {
-//line send.go:75
+								t112 := t83
+//line send.go:92
+								if !(t112.Wakes == 0) {
+//line send.go:97
 									kernel.Fence()
-									t114 := int(t172) * 16
-									t212 := (int(t172) + 1) * 16
-//line send.go:76
-									b3 := t162.Post[t114:t212]
-									loaded5 := host2.Load(r, &b3[9])
-									if loaded5 != 0 {
-//line send.go:78
-										kernel.StoreRelaxed(&t162.Host[b3[15]], 1)
-										kernel.StoreRelaxed(&t162.Host[0], 1)
+									box3 := int(t112.To.Box)
+									t113 := box3 * 16
+									t211 := (box3 + 1) * 16
+//line send.go:99
+									b3 := t112.Post[t113:t211]
+									loaded8 := host2.Load(r, &b3[9])
+									if loaded8 != 0 {
+//line send.go:101
+										kernel.StoreRelaxed(&t112.Host[b3[15]], 1)
+										kernel.StoreRelaxed(&t112.Host[0], 1)
 									}
 								}
 							}
@@ -3726,8 +3846,8 @@ func quernRow1EchoActor(r *host2.Run, cs []actor.Context, first int, begins, bor
 				switch {
 				default:
 //line alone.go:103
-					loaded6 := host2.Load(r, &t292[0])
-					ordered := loaded6
+					loaded9 := host2.Load(r, &t292[0])
+					ordered := loaded9
 //line alone.go:104
 					sh.Asked[0] = uint32(ordered)
 					if !(sh.Asked[0] != 0) {
@@ -3735,9 +3855,9 @@ func quernRow1EchoActor(r *host2.Run, cs []actor.Context, first int, begins, bor
 						hint := uint32(ordered >> 32)
 //line alone.go:108
 						if hint != sh.Hint[0] {
-							t43 := hint
+							t45 := hint
 //line alone.go:109
-							sh.Hint[0] = t43
+							sh.Hint[0] = t45
 //line alone.go:109
 							sh.Higher[0] = 1
 						}
@@ -3751,28 +3871,28 @@ func quernRow1EchoActor(r *host2.Run, cs []actor.Context, first int, begins, bor
 								}
 								next := t30[level]
 								t65 := level
-								var result06 uint32
+								var result05 uint32
 								switch {
 								default:
-//line serve.go:64
+//line serve.go:82
 									if t65 == 4 {
-										result06 = 0
+										result05 = 0
 										break
-//line serve.go:66
+//line serve.go:84
 									} else if t65 < 4 {
-										result06 = shape.Slots + t65*shape.SideSlots
+										result05 = shape.Slots + t65*shape.SideSlots
 										break
 									}
-//line serve.go:69
-									result06 = shape.Slots + (t65-1)*shape.SideSlots
+//line serve.go:87
+									result05 = shape.Slots + (t65-1)*shape.SideSlots
 								}
 //line alone.go:118
-								at := (result06 + next&(shape.SideSlots-1)) * shape.InStep
-								loaded7 := host2.Load(r, &t322[at])
-								if uint32(loaded7>>32) == next+1 {
+								at := (result05 + next&(shape.SideSlots-1)) * shape.InStep
+								loaded10 := host2.Load(r, &t322[at])
+								if uint32(loaded10>>32) == next+1 {
 //line alone.go:120
-									t94 := level
-									source = t94
+									t96 := level
+									source = t96
 									sides = 1
 								}
 							}
@@ -3781,16 +3901,16 @@ func quernRow1EchoActor(r *host2.Run, cs []actor.Context, first int, begins, bor
 						}
 						if source == 9 || source < 4 {
 							next2 := t30[4]
-							loaded8 := host2.Load(r, &t322[next2&(shape.Slots-1)*shape.InStep])
-							middle := uint32(loaded8>>32) == next2+1
+							loaded11 := host2.Load(r, &t322[next2&(shape.Slots-1)*shape.InStep])
+							middle := uint32(loaded11>>32) == next2+1
 //line alone.go:128
 							posted := false
-							slots3 := uint32(t31[11])
-							if slots3 != 0 {
+							slots2 := uint32(t31[11])
+							if slots2 != 0 {
 //line alone.go:130
 								next3 := uint32(t31[8])
-								loaded9 := host2.Load(r, &t332[next3&(slots3-1)*shape.InStep])
-								posted = uint32(loaded9>>32) == next3+1
+								loaded12 := host2.Load(r, &t332[next3&(slots2-1)*shape.InStep])
+								posted = uint32(loaded12>>32) == next3+1
 							}
 							if posted && !(middle && t30[8] == 8) {
 								source = 8
@@ -3815,41 +3935,41 @@ func quernRow1EchoActor(r *host2.Run, cs []actor.Context, first int, begins, bor
 //line alone.go:148
 								sh.Ticket = t30[source]
 								t163 := source
-								var result07 uint32
+								var result06 uint32
 								switch {
 								default:
-//line serve.go:64
+//line serve.go:82
 									if t163 == 4 {
-										result07 = 0
+										result06 = 0
 										break
-//line serve.go:66
+//line serve.go:84
 									} else if t163 < 4 {
-										result07 = shape.Slots + t163*shape.SideSlots
+										result06 = shape.Slots + t163*shape.SideSlots
 										break
 									}
-//line serve.go:69
-									result07 = shape.Slots + (t163-1)*shape.SideSlots
+//line serve.go:87
+									result06 = shape.Slots + (t163-1)*shape.SideSlots
 								}
 //line alone.go:149
 								t192 := source
-								var result08 uint32
-//line serve.go:74
+								var result07 uint32
+//line serve.go:92
 								if t192 == 4 {
-									result08 = shape.Slots
+									result07 = shape.Slots
 								} else {
-									result08 = shape.SideSlots
+									result07 = shape.SideSlots
 								}
 //line alone.go:149
-								at2 = (result07 + sh.Ticket&(result08-1)) * shape.InStep
+								at2 = (result06 + sh.Ticket&(result07-1)) * shape.InStep
 							}
-							t213 := at2
+							t212 := at2
 							t222 := at2 + shape.In
 //line alone.go:151
-							slot2 := ring[t213:t222]
+							slot2 := ring[t212:t222]
 							cell := words[:t232]
 							for w5 := 0; w5 < len(slot2); w5++ {
-								loaded10 := host2.Load(r, &slot2[w5])
-								v := loaded10
+								loaded13 := host2.Load(r, &slot2[w5])
+								v := loaded13
 //line alone.go:155
 								if uint32(v>>32) != sh.Ticket+1 {
 									break block3
@@ -3909,17 +4029,17 @@ func quernRow4EchoActor(r *host2.Run, cells []actor.Cell[Message, Message]) {
 }
 
 //go:noinline
-func quernRow5EchoActor(r *host2.Run, t34, t214 *Message, t115 *Count, sh *actor.Status, outcome uint32) {
+func quernRow5EchoActor(r *host2.Run, t34, t213 *Message, t114 *Count, sh *actor.Status, outcome uint32) {
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		t2 := threadX == 0
 //line handlers.go:20
 		if threadX < 16 {
-			t34.Words[threadX] = t214.Words[threadX] + 1
+			t34.Words[threadX] = t213.Words[threadX] + 1
 		}
 		if threadX == 0 {
-			t115.Messages++
-			t115.Sum += int64(t214.Words[0])
+			t114.Messages++
+			t114.Sum += int64(t213.Words[0])
 		}
 //line alone.go:59
 		if t2 {
@@ -3929,7 +4049,7 @@ func quernRow5EchoActor(r *host2.Run, t34, t214 *Message, t115 *Count, sh *actor
 }
 
 //go:noinline
-func quernRow6EchoActor(r *host2.Run, cs []actor.Context, first2 int, begins, borns []int64, source2 uint32, box []uint64, sh *actor.Status, out []uint64, result uint32, shape *actor.Shape, words []uint32, t95, t105 uint32, cursor []uint32, forwards bool, t50, t51 uint32, last bool, command, in, mail []uint64, t233, t253, t263 uint32) {
+func quernRow6EchoActor(r *host2.Run, cs []actor.Context, first2 int, begins, borns []int64, source2 uint32, box []uint64, sh *actor.Status, out []uint64, result uint32, shape *actor.Shape, words []uint32, t97, t105 uint32, cursor []uint32, forwards bool, t50, t51 uint32, last bool, command, in, mail []uint64, t233, t253, t263 uint32) {
 	cRow := cs[first2:][:32]
 	beginRow := begins[first2:][:32]
 	bornRow := borns[first2:][:32]
@@ -3948,45 +4068,45 @@ func quernRow6EchoActor(r *host2.Run, cs []actor.Context, first2 int, begins, bo
 				kernel.StoreRelaxed(&box[8], uint64(sh.Ticket+1))
 			} else {
 				t422 := out
-				t44 := result
-				t45 := uint32(now3 - begin)
+				t442 := result
+				t452 := uint32(now3 - begin)
 //line alone.go:173
 				source3 := sh.Missing[0]
-				t215 := source3
-				var result010 uint32
+				t214 := source3
+				var result09 uint32
 				switch {
 				default:
-//line serve.go:64
-					if t215 == 4 {
-						result010 = 0
+//line serve.go:82
+					if t214 == 4 {
+						result09 = 0
 						break
-//line serve.go:66
-					} else if t215 < 4 {
-						result010 = shape.Slots + t215*shape.SideSlots
+//line serve.go:84
+					} else if t214 < 4 {
+						result09 = shape.Slots + t214*shape.SideSlots
 						break
 					}
-//line serve.go:69
-					result010 = shape.Slots + (t215-1)*shape.SideSlots
+//line serve.go:87
+					result09 = shape.Slots + (t214-1)*shape.SideSlots
 				}
 //line alone.go:174
-				t55 := source3
-				var result011 uint32
-//line serve.go:74
-				if t55 == 4 {
-					result011 = shape.Slots
+				t56 := source3
+				var result010 uint32
+//line serve.go:92
+				if t56 == 4 {
+					result010 = shape.Slots
 				} else {
-					result011 = shape.SideSlots
+					result010 = shape.SideSlots
 				}
 //line alone.go:174
-				at3 := (result010 + sh.Ticket&(result011-1)) * shape.OutStep
-				t74 := at3
-				t86 := at3 + shape.Out
+				at3 := (result09 + sh.Ticket&(result010-1)) * shape.OutStep
+				t75 := at3
+				t85 := at3 + shape.Out
 //line alone.go:175
-				slot3 := t422[t74:t86]
+				slot3 := t422[t75:t85]
 				tag2 := uint64(sh.Ticket+1) << 32
-				reply2 := words[t95:t105]
-				kernel.StoreRelaxed(&slot3[0], tag2|uint64(t44))
-				kernel.StoreRelaxed(&slot3[1], tag2|uint64(t45))
+				reply2 := words[t97:t105]
+				kernel.StoreRelaxed(&slot3[0], tag2|uint64(t442))
+				kernel.StoreRelaxed(&slot3[1], tag2|uint64(t452))
 				kernel.StoreRelaxed(&slot3[2], tag2)
 				for w7 := 0; w7 < len(reply2); w7++ {
 					kernel.StoreRelaxed(&slot3[3+w7], tag2|uint64(reply2[w7]))
@@ -4004,7 +4124,7 @@ func quernRow6EchoActor(r *host2.Run, cs []actor.Context, first2 int, begins, bo
 				t49 := cursor
 //line alone.go:82
 				t522 := words[t50:t51]
-				var result012 bool
+				var result011 bool
 			block7:
 				switch {
 				default:
@@ -4012,55 +4132,85 @@ func quernRow6EchoActor(r *host2.Run, cs []actor.Context, first2 int, begins, bo
 					list2 := int(t49[11])
 					count2 := uint32(t48.Post[list2])
 					for i2 := uint32(0); i2 < count2; i2++ {
-						box3 := uint32(t48.Post[list2+1+int(i2)])
-						t116 := t48
-						t216 := box3
+						t115 := uint32(t48.Post[list2+1+int(i2)])
+//line send.go:27
+						if !(t48.To.Box == t115) {
+//line send.go:30
+							t116 := int(t115) * 16
+							t215 := (int(t115) + 1) * 16
+//line send.go:30
+							b4 := t48.Post[t116:t215]
+							loaded14 := host2.Load(r, &b4[0])
+//line send.go:31
+							loaded15 := host2.Load(r, &b4[8])
+							loaded16 := host2.Load(r, &b4[10])
+//line send.go:31
+							t48.To = actor.Target{Box: t115, Tail: loaded14, Head: loaded15, Ring: b4[14], Step: b4[12], Slots: uint32(b4[11]), Kind: uint32(b4[13]), Closed: uint32(loaded16)}
+						}
+//line alone.go:193
+						t216 := t48
 						var ticket3 uint32
 						var room4 uint32
 					block8:
 						switch {
 						default:
-//line send.go:14
-							t117 := int(t216) * 16
-							t217 := (int(t216) + 1) * 16
-//line send.go:14
-							b4 := t116.Post[t117:t217]
-							var room5 uint32
-							for slots4 := uint32(b4[11]); ; {
-								loaded11 := host2.Load(r, &b4[0])
-								tail2 := loaded11
-//line send.go:18
-								loaded12 := host2.Load(r, &b4[8])
-								head2 := loaded12
-//line send.go:19
-								loaded13 := host2.Load(r, &b4[10])
-								if loaded13 != 0 {
-//line send.go:20
-									room5 = 2
-									break
+//line send.go:43
+							box4 := int(t216.To.Box)
+							t117 := box4 * 16
+							t217 := (box4 + 1) * 16
+//line send.go:44
+							b5 := t216.Post[t117:t217]
+							loaded17 := host2.Load(r, &b5[10])
+							closed2 := uint32(loaded17)
+//line send.go:46
+							var room5 uint32 = 2
+							for t216.To.Closed == 0 || closed2 == 0 {
+								if uint32(t216.To.Tail)-uint32(t216.To.Head) >= t216.To.Slots {
+									t46 := t216
+									t57 := t216
+//line send.go:49
+									loaded18 := host2.Load(r, &b5[0])
+									t76 := loaded18
+//line send.go:49
+									loaded19 := host2.Load(r, &b5[8])
+									t98 := loaded19
+//line send.go:49
+									t46.To.Tail = t76
+//line send.go:49
+									t57.To.Head = t98
+									if uint32(t216.To.Tail)-uint32(t216.To.Head) >= t216.To.Slots && t216.To.Kind == 1 {
+										loaded20 := host2.Load(r, &t216.Host[b5[15]+1])
+//line send.go:51
+										t216.To.Head = loaded20
+										kernel.StoreRelaxed(&b5[8], t216.To.Head)
+									}
+									if uint32(t216.To.Tail)-uint32(t216.To.Head) >= t216.To.Slots {
+										room5 = 1
+										break
+									}
 								}
-								if uint32(tail2)-uint32(head2) >= slots4 && b4[13] == 1 {
-									loaded14 := host2.Load(r, &t116.Host[b4[15]+1])
-									head2 = loaded14
-//line send.go:25
-									kernel.StoreRelaxed(&b4[8], head2)
-								}
-								if uint32(tail2)-uint32(head2) >= slots4 {
-									room5 = 1
-									break
-								}
-//line send.go:33
-								old2 := kernel.AtomicCompareAndSwap(&b4[0], tail2, tail2+1)
-								if old2 == tail2 {
-//line send.go:34
-									t87 := uint32(tail2)
-									ticket3 = t87
+//line send.go:61
+								old2 := kernel.AtomicCompareAndSwap(&b5[0], t216.To.Tail, t216.To.Tail+1)
+								tail2 := old2
+//line send.go:62
+								if tail2 == t216.To.Tail {
+									t124 := t216
+									t134 := t216
+									t144 := tail2 + 1
+									t153 := closed2
+//line send.go:63
+									t124.To.Tail = t144
+//line send.go:63
+									t134.To.Closed = t153
+									t164 := uint32(tail2)
+									ticket3 = t164
 									room4 = 0
 									break block8
 								}
+//line send.go:66
+								t216.To.Tail = tail2
 							}
-//line send.go:37
-							atomic.AddUint64(&b4[1], 1)
+							atomic.AddUint64(&b5[1], 1)
 							ticket3 = 0
 							room4 = room5
 						}
@@ -4069,115 +4219,103 @@ func quernRow6EchoActor(r *host2.Run, cs []actor.Context, first2 int, begins, bo
 						room6 := room4
 //line alone.go:194
 						if room6 == 1 {
-							t56 := int(t49[13])
+							t58 := int(t49[13])
 //line alone.go:195
 							t66 := int(t49[13]) + len(t522) + 1
 //line alone.go:195
-							saved3 := t48.Post[t56:t66]
+							saved3 := t48.Post[t58:t66]
 							for w8 := 0; w8 < len(t522); w8++ {
 								saved3[w8] = uint64(t522[w8])
 							}
-							result013 := t48.Correlation()
+							result012 := t48.Correlation()
 //line alone.go:199
-							saved3[len(t522)] = result013
+							saved3[len(t522)] = result012
 							t49[12] = i2 + 1
-							result012 = false
+							result011 = false
 							break block7
 						}
 //line alone.go:203
 						if room6 == 0 {
-							t88 := t48
-							t96 := t522
-							t106 := box3
-							t118 := ticket4
+							t86 := t48
+							t99 := t522
+							t106 := ticket4
 //line alone.go:227
-							t119 := t88
-							t218 := t106
-							t35 := t118
-//line send.go:43
-							t120 := int(t218) * 16
-							t219 := (int(t218) + 1) * 16
-//line send.go:43
-							b5 := t119.Post[t120:t219]
-							result014 := int(b5[14] + uint64(t35&(uint32(b5[11])-1))*b5[12])
+							t118 := t106
+//line send.go:37
+							result013 := int(t86.To.Ring + uint64(t118&(t86.To.Slots-1))*t86.To.Step)
 //line alone.go:227
-							t57 := result014
-							t67 := uint64(t118+1) << 32
-							slot4 := t57
-							tag3 := t67
+							t35 := result013
+							t410 := uint64(t106+1) << 32
+							slot4 := t35
+							tag3 := t410
 //line alone.go:228
-							t75 := t88
-							t89 := t106
-//line send.go:48
-							result015 := t75.Post[int(t89)*16+13]
-//line alone.go:228
-							if result015 == 1 {
-								t107 := t88
-								t1110 := slot4
-								t124 := tag3
-//line send.go:61
-								t121 := t1110
-								t220 := t1110 + 4
-//line send.go:61
-								h3 := t107.Host[t121:t220]
-								kernel.StoreRelaxed(&h3[0], t124|uint64(t107.ID<<8|128))
-								kernel.StoreRelaxed(&h3[1], t124)
-								kernel.StoreRelaxed(&h3[2], t124|uint64(t107.Words[t107.At+2]))
-								kernel.StoreRelaxed(&h3[3], t124|uint64(t107.Words[t107.At+3]))
+							if t86.To.Kind == 1 {
+								t59 := t86
+								t67 := slot4
+								t77 := tag3
+//line send.go:83
+								t119 := t67
+								t218 := t67 + 4
+//line send.go:83
+								h3 := t59.Host[t119:t218]
+								kernel.StoreRelaxed(&h3[0], t77|uint64(t59.ID<<8|128))
+								kernel.StoreRelaxed(&h3[1], t77)
+								kernel.StoreRelaxed(&h3[2], t77|uint64(t59.Words[t59.At+2]))
+								kernel.StoreRelaxed(&h3[3], t77|uint64(t59.Words[t59.At+3]))
 //line alone.go:230
-								for w9 := 0; w9 < len(t96); w9++ {
-									kernel.StoreRelaxed(&t88.Host[slot4+4+w9], tag3|uint64(t96[w9]))
+								for w9 := 0; w9 < len(t99); w9++ {
+									kernel.StoreRelaxed(&t86.Host[slot4+4+w9], tag3|uint64(t99[w9]))
 								}
 							} else {
 //line alone.go:235
-								t134 := t88
-								t144 := slot4
-								t153 := tag3
-//line send.go:52
-								t125 := t144
-								t221 := t144 + 4
-//line send.go:52
-								h4 := t134.Post[t125:t221]
-								kernel.StoreRelaxed(&h4[0], t153|uint64(t134.ID<<8|128))
-								kernel.StoreRelaxed(&h4[1], t153)
-								kernel.StoreRelaxed(&h4[2], t153|uint64(t134.Words[t134.At+2]))
-								kernel.StoreRelaxed(&h4[3], t153|uint64(t134.Words[t134.At+3]))
+								t87 := t86
+								t910 := slot4
+								t107 := tag3
+//line send.go:74
+								t120 := t910
+								t219 := t910 + 4
+//line send.go:74
+								h4 := t87.Post[t120:t219]
+								kernel.StoreRelaxed(&h4[0], t107|uint64(t87.ID<<8|128))
+								kernel.StoreRelaxed(&h4[1], t107)
+								kernel.StoreRelaxed(&h4[2], t107|uint64(t87.Words[t87.At+2]))
+								kernel.StoreRelaxed(&h4[3], t107|uint64(t87.Words[t87.At+3]))
 //line alone.go:236
-								for w10 := 0; w10 < len(t96); w10++ {
-									kernel.StoreRelaxed(&t88.Post[slot4+4+w10], tag3|uint64(t96[w10]))
+								for w10 := 0; w10 < len(t99); w10++ {
+									kernel.StoreRelaxed(&t86.Post[slot4+4+w10], tag3|uint64(t99[w10]))
 								}
-								t164 := t88
-								t173 := t106
-//line send.go:70
-								if !(t164.Wakes == 0) {
-//line send.go:75
+								t1110 := t86
+//line send.go:92
+								if !(t1110.Wakes == 0) {
+//line send.go:97
 									kernel.Fence()
-									t126 := int(t173) * 16
-									t223 := (int(t173) + 1) * 16
-//line send.go:76
-									b6 := t164.Post[t126:t223]
-									loaded15 := host2.Load(r, &b6[9])
-									if loaded15 != 0 {
-//line send.go:78
-										kernel.StoreRelaxed(&t164.Host[b6[15]], 1)
-										kernel.StoreRelaxed(&t164.Host[0], 1)
+									box5 := int(t1110.To.Box)
+									t121 := box5 * 16
+									t220 := (box5 + 1) * 16
+//line send.go:99
+									b6 := t1110.Post[t121:t220]
+									loaded21 := host2.Load(r, &b6[9])
+									if loaded21 != 0 {
+//line send.go:101
+										kernel.StoreRelaxed(&t1110.Host[b6[15]], 1)
+										kernel.StoreRelaxed(&t1110.Host[0], 1)
 									}
 								}
 							}
 						}
 					}
 //line alone.go:207
-					result012 = true
+					result011 = true
 				}
 //line alone.go:82
-				t542 = result012
+				t542 = result011
 			}
 			whole := t542
 //line alone.go:83
 			if whole && !last {
 				t572 := begin - born
-				t58 := command
-				t59 := cursor
+				t582 := command
+				t592 := cursor
 				t60 := box
 				t61 := in
 				t622 := mail
@@ -4185,8 +4323,8 @@ func quernRow6EchoActor(r *host2.Run, cs []actor.Context, first2 int, begins, bo
 				switch {
 				default:
 //line alone.go:103
-					loaded16 := host2.Load(r, &t58[0])
-					ordered2 := loaded16
+					loaded22 := host2.Load(r, &t582[0])
+					ordered2 := loaded22
 //line alone.go:104
 					sh.Asked[0] = uint32(ordered2)
 					if !(sh.Asked[0] != 0) {
@@ -4194,9 +4332,9 @@ func quernRow6EchoActor(r *host2.Run, cs []actor.Context, first2 int, begins, bo
 						hint2 := uint32(ordered2 >> 32)
 //line alone.go:108
 						if hint2 != sh.Hint[0] {
-							t46 := hint2
+							t411 := hint2
 //line alone.go:109
-							sh.Hint[0] = t46
+							sh.Hint[0] = t411
 //line alone.go:109
 							sh.Higher[0] = 1
 						}
@@ -4208,30 +4346,30 @@ func quernRow6EchoActor(r *host2.Run, cs []actor.Context, first2 int, begins, bo
 								if level2 == 4 {
 									continue
 								}
-								next4 := t59[level2]
+								next4 := t592[level2]
 								t68 := level2
-								var result016 uint32
+								var result014 uint32
 								switch {
 								default:
-//line serve.go:64
+//line serve.go:82
 									if t68 == 4 {
-										result016 = 0
+										result014 = 0
 										break
-//line serve.go:66
+//line serve.go:84
 									} else if t68 < 4 {
-										result016 = shape.Slots + t68*shape.SideSlots
+										result014 = shape.Slots + t68*shape.SideSlots
 										break
 									}
-//line serve.go:69
-									result016 = shape.Slots + (t68-1)*shape.SideSlots
+//line serve.go:87
+									result014 = shape.Slots + (t68-1)*shape.SideSlots
 								}
 //line alone.go:118
-								at4 := (result016 + next4&(shape.SideSlots-1)) * shape.InStep
-								loaded17 := host2.Load(r, &t61[at4])
-								if uint32(loaded17>>32) == next4+1 {
+								at4 := (result014 + next4&(shape.SideSlots-1)) * shape.InStep
+								loaded23 := host2.Load(r, &t61[at4])
+								if uint32(loaded23>>32) == next4+1 {
 //line alone.go:120
-									t97 := level2
-									source4 = t97
+									t911 := level2
+									source4 = t911
 									sides2 = 1
 								}
 							}
@@ -4239,19 +4377,19 @@ func quernRow6EchoActor(r *host2.Run, cs []actor.Context, first2 int, begins, bo
 							sh.Higher[0] = sides2
 						}
 						if source4 == 9 || source4 < 4 {
-							next5 := t59[4]
-							loaded18 := host2.Load(r, &t61[next5&(shape.Slots-1)*shape.InStep])
-							middle2 := uint32(loaded18>>32) == next5+1
+							next5 := t592[4]
+							loaded24 := host2.Load(r, &t61[next5&(shape.Slots-1)*shape.InStep])
+							middle2 := uint32(loaded24>>32) == next5+1
 //line alone.go:128
 							posted2 := false
-							slots5 := uint32(t60[11])
-							if slots5 != 0 {
+							slots3 := uint32(t60[11])
+							if slots3 != 0 {
 //line alone.go:130
 								next6 := uint32(t60[8])
-								loaded19 := host2.Load(r, &t622[next6&(slots5-1)*shape.InStep])
-								posted2 = uint32(loaded19>>32) == next6+1
+								loaded25 := host2.Load(r, &t622[next6&(slots3-1)*shape.InStep])
+								posted2 = uint32(loaded25>>32) == next6+1
 							}
-							if posted2 && !(middle2 && t59[8] == 8) {
+							if posted2 && !(middle2 && t592[8] == 8) {
 								source4 = 8
 							} else if middle2 {
 								source4 = 4
@@ -4259,8 +4397,8 @@ func quernRow6EchoActor(r *host2.Run, cs []actor.Context, first2 int, begins, bo
 						}
 						if !(source4 == 9) {
 //line alone.go:143
-							t127 := t61
-							ring2 := t127
+							t125 := t61
+							ring2 := t125
 							var at5 uint32
 //line alone.go:144
 							if source4 == 8 {
@@ -4272,43 +4410,43 @@ func quernRow6EchoActor(r *host2.Run, cs []actor.Context, first2 int, begins, bo
 								at5 = t145
 							} else {
 //line alone.go:148
-								sh.Ticket = t59[source4]
+								sh.Ticket = t592[source4]
 								t165 := source4
-								var result017 uint32
+								var result015 uint32
 								switch {
 								default:
-//line serve.go:64
+//line serve.go:82
 									if t165 == 4 {
-										result017 = 0
+										result015 = 0
 										break
-//line serve.go:66
+//line serve.go:84
 									} else if t165 < 4 {
-										result017 = shape.Slots + t165*shape.SideSlots
+										result015 = shape.Slots + t165*shape.SideSlots
 										break
 									}
-//line serve.go:69
-									result017 = shape.Slots + (t165-1)*shape.SideSlots
+//line serve.go:87
+									result015 = shape.Slots + (t165-1)*shape.SideSlots
 								}
 //line alone.go:149
 								t193 := source4
-								var result018 uint32
-//line serve.go:74
+								var result016 uint32
+//line serve.go:92
 								if t193 == 4 {
-									result018 = shape.Slots
+									result016 = shape.Slots
 								} else {
-									result018 = shape.SideSlots
+									result016 = shape.SideSlots
 								}
 //line alone.go:149
-								at5 = (result017 + sh.Ticket&(result018-1)) * shape.InStep
+								at5 = (result015 + sh.Ticket&(result016-1)) * shape.InStep
 							}
 							t2110 := at5
-							t224 := at5 + shape.In
+							t223 := at5 + shape.In
 //line alone.go:151
-							slot5 := ring2[t2110:t224]
+							slot5 := ring2[t2110:t223]
 							cell2 := words[:t233]
 							for w11 := 0; w11 < len(slot5); w11++ {
-								loaded20 := host2.Load(r, &slot5[w11])
-								v2 := loaded20
+								loaded26 := host2.Load(r, &slot5[w11])
+								v2 := loaded26
 //line alone.go:155
 								if uint32(v2>>32) != sh.Ticket+1 {
 									break block9
@@ -4329,7 +4467,7 @@ func quernRow6EchoActor(r *host2.Run, cs []actor.Context, first2 int, begins, bo
 //line alone.go:166
 								sh.Late = 1
 							}
-							t59[8] = source4
+							t592[8] = source4
 						}
 					}
 				}
@@ -4392,14 +4530,14 @@ func quernHostAccumulateActor(r *host2.Run) {
 	cells := host2.Dynamic[actor.Cell[Sample, Reply]](r, 1)
 	var in2 *Sample
 	var out2 *Reply
-	var t115 *Total
-	var t214 *Sample
+	var t114 *Total
+	var t213 *Sample
 	var t34 *Reply
-	var t55 Kind
+	var t56 Kind
 	var forwards bool
 	var stops bool
 	var last bool
-	t95 := shape.OutAt
+	t97 := shape.OutAt
 	t105 := shape.OutAt + shape.Out - 3
 	t50 := shape.OutAt
 	t51 := shape.OutAt + shape.Out - 3
@@ -4503,28 +4641,28 @@ func quernHostAccumulateActor(r *host2.Run) {
 //line alone.go:58
 				out2 = &cells[0].Out
 //line quern_gen.go:13
-				t115 = state
-				t214 = in2
+				t114 = state
+				t213 = in2
 				t34 = out2
 				for threadZ := range 1 {
 					for threadY := range 1 {
 						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-						quernRow5AccumulateActor(r, t214)
+						quernRow5AccumulateActor(r, t213)
 					}
 				}
 				for threadZ := range 1 {
 					for threadY := range 1 {
 						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-						quernRow6AccumulateActor(r, t115, t214, t34)
+						quernRow6AccumulateActor(r, t114, t213, t34)
 					}
 				}
 				r.ThreadIdx = kernel.Dim3{}
 //line handlers.go:81
-				t55 = t214.Kind
+				t56 = t213.Kind
 				for threadZ := range 1 {
 					for threadY := range 1 {
 						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-						quernRow7AccumulateActor(r, t55, sh)
+						quernRow7AccumulateActor(r, t56, sh)
 					}
 				}
 				r.ThreadIdx = kernel.Dim3{}
@@ -4543,7 +4681,7 @@ func quernHostAccumulateActor(r *host2.Run) {
 				for threadY := range 1 {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 					first2 := (threadZ*1 + threadY) * 64
-					quernRow8AccumulateActor(r, cs, first2, begins, borns, source2, box, sh, out, result, &shape, words, t95, t105, cursor, forwards, t50, t51, last, command, in, mail, t233, t253, t263)
+					quernRow8AccumulateActor(r, cs, first2, begins, borns, source2, box, sh, out, result, &shape, words, t97, t105, cursor, forwards, t50, t51, last, command, in, mail, t233, t253, t263)
 				}
 			}
 //line alone.go:88
@@ -4635,55 +4773,85 @@ func quernRow1AccumulateActor(r *host2.Run, cs []actor.Context, first int, begin
 					list := int(t82[11])
 					count := uint32(t72.Post[list])
 					for i := t102; i < count; i++ {
-						box2 := uint32(t72.Post[list+1+int(i)])
-						t16 := t72
-						t26 := box2
+						t16 := uint32(t72.Post[list+1+int(i)])
+//line send.go:27
+						if !(t72.To.Box == t16) {
+//line send.go:30
+							t17 := int(t16) * 16
+							t26 := (int(t16) + 1) * 16
+//line send.go:30
+							b := t72.Post[t17:t26]
+							loaded := host2.Load(r, &b[0])
+//line send.go:31
+							loaded2 := host2.Load(r, &b[8])
+							loaded3 := host2.Load(r, &b[10])
+//line send.go:31
+							t72.To = actor.Target{Box: t16, Tail: loaded, Head: loaded2, Ring: b[14], Step: b[12], Slots: uint32(b[11]), Kind: uint32(b[13]), Closed: uint32(loaded3)}
+						}
+//line alone.go:193
+						t27 := t72
 						var ticket uint32
 						var room uint32
 					block2:
 						switch {
 						default:
-//line send.go:14
-							t17 := int(t26) * 16
-							t27 := (int(t26) + 1) * 16
-//line send.go:14
-							b := t16.Post[t17:t27]
-							var room2 uint32
-							for slots2 := uint32(b[11]); ; {
-								loaded := host2.Load(r, &b[0])
-								tail := loaded
-//line send.go:18
-								loaded2 := host2.Load(r, &b[8])
-								head := loaded2
-//line send.go:19
-								loaded3 := host2.Load(r, &b[10])
-								if loaded3 != 0 {
-//line send.go:20
-									room2 = 2
-									break
+//line send.go:43
+							box2 := int(t27.To.Box)
+							t18 := box2 * 16
+							t28 := (box2 + 1) * 16
+//line send.go:44
+							b2 := t27.Post[t18:t28]
+							loaded4 := host2.Load(r, &b2[10])
+							closed := uint32(loaded4)
+//line send.go:46
+							var room2 uint32 = 2
+							for t27.To.Closed == 0 || closed == 0 {
+								if uint32(t27.To.Tail)-uint32(t27.To.Head) >= t27.To.Slots {
+									t43 := t27
+									t53 := t27
+//line send.go:49
+									loaded5 := host2.Load(r, &b2[0])
+									t73 := loaded5
+//line send.go:49
+									loaded6 := host2.Load(r, &b2[8])
+									t93 := loaded6
+//line send.go:49
+									t43.To.Tail = t73
+//line send.go:49
+									t53.To.Head = t93
+									if uint32(t27.To.Tail)-uint32(t27.To.Head) >= t27.To.Slots && t27.To.Kind == 1 {
+										loaded7 := host2.Load(r, &t27.Host[b2[15]+1])
+//line send.go:51
+										t27.To.Head = loaded7
+										kernel.StoreRelaxed(&b2[8], t27.To.Head)
+									}
+									if uint32(t27.To.Tail)-uint32(t27.To.Head) >= t27.To.Slots {
+										room2 = 1
+										break
+									}
 								}
-								if uint32(tail)-uint32(head) >= slots2 && b[13] == 1 {
-									loaded4 := host2.Load(r, &t16.Host[b[15]+1])
-									head = loaded4
-//line send.go:25
-									kernel.StoreRelaxed(&b[8], head)
-								}
-								if uint32(tail)-uint32(head) >= slots2 {
-									room2 = 1
-									break
-								}
-//line send.go:33
-								old := kernel.AtomicCompareAndSwap(&b[0], tail, tail+1)
-								if old == tail {
-//line send.go:34
-									t83 := uint32(tail)
-									ticket = t83
+//line send.go:61
+								old := kernel.AtomicCompareAndSwap(&b2[0], t27.To.Tail, t27.To.Tail+1)
+								tail := old
+//line send.go:62
+								if tail == t27.To.Tail {
+									t122 := t27
+									t132 := t27
+									t142 := tail + 1
+									t152 := closed
+//line send.go:63
+									t122.To.Tail = t142
+//line send.go:63
+									t132.To.Closed = t152
+									t162 := uint32(tail)
+									ticket = t162
 									room = 0
 									break block2
 								}
+//line send.go:66
+								t27.To.Tail = tail
 							}
-//line send.go:37
-							atomic.AddUint64(&b[1], 1)
+							atomic.AddUint64(&b2[1], 1)
 							ticket = 0
 							room = room2
 						}
@@ -4692,11 +4860,11 @@ func quernRow1AccumulateActor(r *host2.Run, cs []actor.Context, first int, begin
 						room3 := room
 //line alone.go:194
 						if room3 == 1 {
-							t53 := int(t82[13])
+							t54 := int(t82[13])
 //line alone.go:195
 							t63 := int(t82[13]) + len(t92) + 1
 //line alone.go:195
-							saved2 := t72.Post[t53:t63]
+							saved2 := t72.Post[t54:t63]
 							for w2 := 0; w2 < len(t92); w2++ {
 								saved2[w2] = uint64(t92[w2])
 							}
@@ -4709,81 +4877,69 @@ func quernRow1AccumulateActor(r *host2.Run, cs []actor.Context, first int, begin
 						}
 //line alone.go:203
 						if room3 == 0 {
-							t84 := t72
-							t93 := t92
-							t103 := box2
-							t112 := ticket2
+							t83 := t72
+							t94 := t92
+							t103 := ticket2
 //line alone.go:227
-							t18 := t84
-							t28 := t103
-							t33 := t112
-//line send.go:43
-							t19 := int(t28) * 16
-							t29 := (int(t28) + 1) * 16
-//line send.go:43
-							b2 := t18.Post[t19:t29]
-							result04 := int(b2[14] + uint64(t33&(uint32(b2[11])-1))*b2[12])
+							t19 := t103
+//line send.go:37
+							result04 := int(t83.To.Ring + uint64(t19&(t83.To.Slots-1))*t83.To.Step)
 //line alone.go:227
-							t54 := result04
-							t64 := uint64(t112+1) << 32
-							slot := t54
-							tag := t64
+							t33 := result04
+							t44 := uint64(t103+1) << 32
+							slot := t33
+							tag := t44
 //line alone.go:228
-							t73 := t84
-							t85 := t103
-//line send.go:48
-							result05 := t73.Post[int(t85)*16+13]
-//line alone.go:228
-							if result05 == 1 {
-								t104 := t84
-								t113 := slot
-								t122 := tag
-//line send.go:61
-								t110 := t113
-								t210 := t113 + 4
-//line send.go:61
-								h := t104.Host[t110:t210]
-								kernel.StoreRelaxed(&h[0], t122|uint64(t104.ID<<8|128))
-								kernel.StoreRelaxed(&h[1], t122)
-								kernel.StoreRelaxed(&h[2], t122|uint64(t104.Words[t104.At+2]))
-								kernel.StoreRelaxed(&h[3], t122|uint64(t104.Words[t104.At+3]))
+							if t83.To.Kind == 1 {
+								t55 := t83
+								t64 := slot
+								t74 := tag
+//line send.go:83
+								t110 := t64
+								t29 := t64 + 4
+//line send.go:83
+								h := t55.Host[t110:t29]
+								kernel.StoreRelaxed(&h[0], t74|uint64(t55.ID<<8|128))
+								kernel.StoreRelaxed(&h[1], t74)
+								kernel.StoreRelaxed(&h[2], t74|uint64(t55.Words[t55.At+2]))
+								kernel.StoreRelaxed(&h[3], t74|uint64(t55.Words[t55.At+3]))
 //line alone.go:230
-								for w3 := 0; w3 < len(t93); w3++ {
-									kernel.StoreRelaxed(&t84.Host[slot+4+w3], tag|uint64(t93[w3]))
+								for w3 := 0; w3 < len(t94); w3++ {
+									kernel.StoreRelaxed(&t83.Host[slot+4+w3], tag|uint64(t94[w3]))
 								}
 							} else {
 //line alone.go:235
-								t132 := t84
-								t142 := slot
-								t152 := tag
-//line send.go:52
-								t111 := t142
-								t211 := t142 + 4
-//line send.go:52
-								h2 := t132.Post[t111:t211]
-								kernel.StoreRelaxed(&h2[0], t152|uint64(t132.ID<<8|128))
-								kernel.StoreRelaxed(&h2[1], t152)
-								kernel.StoreRelaxed(&h2[2], t152|uint64(t132.Words[t132.At+2]))
-								kernel.StoreRelaxed(&h2[3], t152|uint64(t132.Words[t132.At+3]))
+								t84 := t83
+								t95 := slot
+								t104 := tag
+//line send.go:74
+								t111 := t95
+								t210 := t95 + 4
+//line send.go:74
+								h2 := t84.Post[t111:t210]
+								kernel.StoreRelaxed(&h2[0], t104|uint64(t84.ID<<8|128))
+								kernel.StoreRelaxed(&h2[1], t104)
+								kernel.StoreRelaxed(&h2[2], t104|uint64(t84.Words[t84.At+2]))
+								kernel.StoreRelaxed(&h2[3], t104|uint64(t84.Words[t84.At+3]))
 //line alone.go:236
-								for w4 := 0; w4 < len(t93); w4++ {
-									kernel.StoreRelaxed(&t84.Post[slot+4+w4], tag|uint64(t93[w4]))
+								for w4 := 0; w4 < len(t94); w4++ {
+									kernel.StoreRelaxed(&t83.Post[slot+4+w4], tag|uint64(t94[w4]))
 								}
-								t162 := t84
-								t172 := t103
-//line send.go:70
-								if !(t162.Wakes == 0) {
-//line send.go:75
+								t112 := t83
+//line send.go:92
+								if !(t112.Wakes == 0) {
+//line send.go:97
 									kernel.Fence()
-									t114 := int(t172) * 16
-									t212 := (int(t172) + 1) * 16
-//line send.go:76
-									b3 := t162.Post[t114:t212]
-									loaded5 := host2.Load(r, &b3[9])
-									if loaded5 != 0 {
-//line send.go:78
-										kernel.StoreRelaxed(&t162.Host[b3[15]], 1)
-										kernel.StoreRelaxed(&t162.Host[0], 1)
+									box3 := int(t112.To.Box)
+									t113 := box3 * 16
+									t211 := (box3 + 1) * 16
+//line send.go:99
+									b3 := t112.Post[t113:t211]
+									loaded8 := host2.Load(r, &b3[9])
+									if loaded8 != 0 {
+//line send.go:101
+										kernel.StoreRelaxed(&t112.Host[b3[15]], 1)
+										kernel.StoreRelaxed(&t112.Host[0], 1)
 									}
 								}
 							}
@@ -4807,8 +4963,8 @@ func quernRow1AccumulateActor(r *host2.Run, cs []actor.Context, first int, begin
 				switch {
 				default:
 //line alone.go:103
-					loaded6 := host2.Load(r, &t292[0])
-					ordered := loaded6
+					loaded9 := host2.Load(r, &t292[0])
+					ordered := loaded9
 //line alone.go:104
 					sh.Asked[0] = uint32(ordered)
 					if !(sh.Asked[0] != 0) {
@@ -4816,9 +4972,9 @@ func quernRow1AccumulateActor(r *host2.Run, cs []actor.Context, first int, begin
 						hint := uint32(ordered >> 32)
 //line alone.go:108
 						if hint != sh.Hint[0] {
-							t43 := hint
+							t45 := hint
 //line alone.go:109
-							sh.Hint[0] = t43
+							sh.Hint[0] = t45
 //line alone.go:109
 							sh.Higher[0] = 1
 						}
@@ -4832,28 +4988,28 @@ func quernRow1AccumulateActor(r *host2.Run, cs []actor.Context, first int, begin
 								}
 								next := t30[level]
 								t65 := level
-								var result06 uint32
+								var result05 uint32
 								switch {
 								default:
-//line serve.go:64
+//line serve.go:82
 									if t65 == 4 {
-										result06 = 0
+										result05 = 0
 										break
-//line serve.go:66
+//line serve.go:84
 									} else if t65 < 4 {
-										result06 = shape.Slots + t65*shape.SideSlots
+										result05 = shape.Slots + t65*shape.SideSlots
 										break
 									}
-//line serve.go:69
-									result06 = shape.Slots + (t65-1)*shape.SideSlots
+//line serve.go:87
+									result05 = shape.Slots + (t65-1)*shape.SideSlots
 								}
 //line alone.go:118
-								at := (result06 + next&(shape.SideSlots-1)) * shape.InStep
-								loaded7 := host2.Load(r, &t322[at])
-								if uint32(loaded7>>32) == next+1 {
+								at := (result05 + next&(shape.SideSlots-1)) * shape.InStep
+								loaded10 := host2.Load(r, &t322[at])
+								if uint32(loaded10>>32) == next+1 {
 //line alone.go:120
-									t94 := level
-									source = t94
+									t96 := level
+									source = t96
 									sides = 1
 								}
 							}
@@ -4862,16 +5018,16 @@ func quernRow1AccumulateActor(r *host2.Run, cs []actor.Context, first int, begin
 						}
 						if source == 9 || source < 4 {
 							next2 := t30[4]
-							loaded8 := host2.Load(r, &t322[next2&(shape.Slots-1)*shape.InStep])
-							middle := uint32(loaded8>>32) == next2+1
+							loaded11 := host2.Load(r, &t322[next2&(shape.Slots-1)*shape.InStep])
+							middle := uint32(loaded11>>32) == next2+1
 //line alone.go:128
 							posted := false
-							slots3 := uint32(t31[11])
-							if slots3 != 0 {
+							slots2 := uint32(t31[11])
+							if slots2 != 0 {
 //line alone.go:130
 								next3 := uint32(t31[8])
-								loaded9 := host2.Load(r, &t332[next3&(slots3-1)*shape.InStep])
-								posted = uint32(loaded9>>32) == next3+1
+								loaded12 := host2.Load(r, &t332[next3&(slots2-1)*shape.InStep])
+								posted = uint32(loaded12>>32) == next3+1
 							}
 							if posted && !(middle && t30[8] == 8) {
 								source = 8
@@ -4896,41 +5052,41 @@ func quernRow1AccumulateActor(r *host2.Run, cs []actor.Context, first int, begin
 //line alone.go:148
 								sh.Ticket = t30[source]
 								t163 := source
-								var result07 uint32
+								var result06 uint32
 								switch {
 								default:
-//line serve.go:64
+//line serve.go:82
 									if t163 == 4 {
-										result07 = 0
+										result06 = 0
 										break
-//line serve.go:66
+//line serve.go:84
 									} else if t163 < 4 {
-										result07 = shape.Slots + t163*shape.SideSlots
+										result06 = shape.Slots + t163*shape.SideSlots
 										break
 									}
-//line serve.go:69
-									result07 = shape.Slots + (t163-1)*shape.SideSlots
+//line serve.go:87
+									result06 = shape.Slots + (t163-1)*shape.SideSlots
 								}
 //line alone.go:149
 								t192 := source
-								var result08 uint32
-//line serve.go:74
+								var result07 uint32
+//line serve.go:92
 								if t192 == 4 {
-									result08 = shape.Slots
+									result07 = shape.Slots
 								} else {
-									result08 = shape.SideSlots
+									result07 = shape.SideSlots
 								}
 //line alone.go:149
-								at2 = (result07 + sh.Ticket&(result08-1)) * shape.InStep
+								at2 = (result06 + sh.Ticket&(result07-1)) * shape.InStep
 							}
-							t213 := at2
+							t212 := at2
 							t222 := at2 + shape.In
 //line alone.go:151
-							slot2 := ring[t213:t222]
+							slot2 := ring[t212:t222]
 							cell := words[:t232]
 							for w5 := 0; w5 < len(slot2); w5++ {
-								loaded10 := host2.Load(r, &slot2[w5])
-								v := loaded10
+								loaded13 := host2.Load(r, &slot2[w5])
+								v := loaded13
 //line alone.go:155
 								if uint32(v>>32) != sh.Ticket+1 {
 									break block3
@@ -4990,14 +5146,14 @@ func quernRow4AccumulateActor(r *host2.Run, cells []actor.Cell[Sample, Reply]) {
 }
 
 //go:noinline
-func quernRow5AccumulateActor(r *host2.Run, t214 *Sample) {
+func quernRow5AccumulateActor(r *host2.Run, t213 *Sample) {
 	for threadX := range 64 {
 		r.ThreadIdx.X = threadX
 //line handlers.go:67
-		if t214.Kind == 2 && threadX == 40 || t214.Kind == 3 {
+		if t213.Kind == 2 && threadX == 40 || t213.Kind == 3 {
 			host2.Fail(r, "asked to")
-		} else if t214.Kind == 5 {
-			for t214.Kind == 5 {
+		} else if t213.Kind == 5 {
+			for t213.Kind == 5 {
 				kernel.Fence()
 			}
 		}
@@ -5005,50 +5161,50 @@ func quernRow5AccumulateActor(r *host2.Run, t214 *Sample) {
 }
 
 //go:noinline
-func quernRow6AccumulateActor(r *host2.Run, t115 *Total, t214 *Sample, t34 *Reply) {
+func quernRow6AccumulateActor(r *host2.Run, t114 *Total, t213 *Sample, t34 *Reply) {
 	for threadX := range 64 {
 		r.ThreadIdx.X = threadX
 //line handlers.go:75
 		if threadX == 0 {
-			t115.Sum += int64(t214.Value)
-			t115.Count++
-			t116 := t34
-			t215 := t34
+			t114.Sum += int64(t213.Value)
+			t114.Count++
+			t115 := t34
+			t214 := t34
 //line handlers.go:78
-			t35 := t115.Sum
+			t35 := t114.Sum
 //line handlers.go:78
-			t44 := t115.Count
+			t46 := t114.Count
 //line handlers.go:78
-			t116.Sum = t35
+			t115.Sum = t35
 //line handlers.go:78
-			t215.Count = t44
-			t34.Last = [3]uint8{uint8(t214.Value), uint8(t214.Value >> 8), uint8(t214.Kind)}
+			t214.Count = t46
+			t34.Last = [3]uint8{uint8(t213.Value), uint8(t213.Value >> 8), uint8(t213.Kind)}
 		}
 	}
 }
 
 //go:noinline
-func quernRow7AccumulateActor(r *host2.Run, t55 Kind, sh *actor.Status) {
+func quernRow7AccumulateActor(r *host2.Run, t56 Kind, sh *actor.Status) {
 	for threadX := range 64 {
 		r.ThreadIdx.X = threadX
 		t2 := threadX == 0
-		var result09 kernel.Action
+		var result08 kernel.Action
 		switch {
 		default:
 //line handlers.go:82
-			if t55 == 1 {
-				result09 = 0
+			if t56 == 1 {
+				result08 = 0
 				break
 //line handlers.go:84
-			} else if t55 == 4 {
-				result09 = 3
+			} else if t56 == 4 {
+				result08 = 3
 				break
 			}
 //line handlers.go:87
-			result09 = 1
+			result08 = 1
 		}
 //line quern_gen.go:13
-		result2 := result09
+		result2 := result08
 //line alone.go:58
 		outcome := uint32(result2)
 		if t2 {
@@ -5058,7 +5214,7 @@ func quernRow7AccumulateActor(r *host2.Run, t55 Kind, sh *actor.Status) {
 }
 
 //go:noinline
-func quernRow8AccumulateActor(r *host2.Run, cs []actor.Context, first2 int, begins, borns []int64, source2 uint32, box []uint64, sh *actor.Status, out []uint64, result uint32, shape *actor.Shape, words []uint32, t95, t105 uint32, cursor []uint32, forwards bool, t50, t51 uint32, last bool, command, in, mail []uint64, t233, t253, t263 uint32) {
+func quernRow8AccumulateActor(r *host2.Run, cs []actor.Context, first2 int, begins, borns []int64, source2 uint32, box []uint64, sh *actor.Status, out []uint64, result uint32, shape *actor.Shape, words []uint32, t97, t105 uint32, cursor []uint32, forwards bool, t50, t51 uint32, last bool, command, in, mail []uint64, t233, t253, t263 uint32) {
 	cRow := cs[first2:][:64]
 	beginRow := begins[first2:][:64]
 	bornRow := borns[first2:][:64]
@@ -5078,44 +5234,44 @@ func quernRow8AccumulateActor(r *host2.Run, cs []actor.Context, first2 int, begi
 			} else {
 				t422 := out
 				t442 := result
-				t45 := uint32(now3 - begin)
+				t452 := uint32(now3 - begin)
 //line alone.go:173
 				source3 := sh.Missing[0]
-				t216 := source3
-				var result010 uint32
+				t215 := source3
+				var result09 uint32
 				switch {
 				default:
-//line serve.go:64
-					if t216 == 4 {
-						result010 = 0
+//line serve.go:82
+					if t215 == 4 {
+						result09 = 0
 						break
-//line serve.go:66
-					} else if t216 < 4 {
-						result010 = shape.Slots + t216*shape.SideSlots
+//line serve.go:84
+					} else if t215 < 4 {
+						result09 = shape.Slots + t215*shape.SideSlots
 						break
 					}
-//line serve.go:69
-					result010 = shape.Slots + (t216-1)*shape.SideSlots
+//line serve.go:87
+					result09 = shape.Slots + (t215-1)*shape.SideSlots
 				}
 //line alone.go:174
-				t56 := source3
-				var result011 uint32
-//line serve.go:74
-				if t56 == 4 {
-					result011 = shape.Slots
+				t57 := source3
+				var result010 uint32
+//line serve.go:92
+				if t57 == 4 {
+					result010 = shape.Slots
 				} else {
-					result011 = shape.SideSlots
+					result010 = shape.SideSlots
 				}
 //line alone.go:174
-				at3 := (result010 + sh.Ticket&(result011-1)) * shape.OutStep
-				t74 := at3
-				t86 := at3 + shape.Out
+				at3 := (result09 + sh.Ticket&(result010-1)) * shape.OutStep
+				t75 := at3
+				t85 := at3 + shape.Out
 //line alone.go:175
-				slot3 := t422[t74:t86]
+				slot3 := t422[t75:t85]
 				tag2 := uint64(sh.Ticket+1) << 32
-				reply2 := words[t95:t105]
+				reply2 := words[t97:t105]
 				kernel.StoreRelaxed(&slot3[0], tag2|uint64(t442))
-				kernel.StoreRelaxed(&slot3[1], tag2|uint64(t45))
+				kernel.StoreRelaxed(&slot3[1], tag2|uint64(t452))
 				kernel.StoreRelaxed(&slot3[2], tag2)
 				for w7 := 0; w7 < len(reply2); w7++ {
 					kernel.StoreRelaxed(&slot3[3+w7], tag2|uint64(reply2[w7]))
@@ -5133,7 +5289,7 @@ func quernRow8AccumulateActor(r *host2.Run, cs []actor.Context, first2 int, begi
 				t49 := cursor
 //line alone.go:82
 				t522 := words[t50:t51]
-				var result012 bool
+				var result011 bool
 			block8:
 				switch {
 				default:
@@ -5141,55 +5297,85 @@ func quernRow8AccumulateActor(r *host2.Run, cs []actor.Context, first2 int, begi
 					list2 := int(t49[11])
 					count2 := uint32(t48.Post[list2])
 					for i2 := uint32(0); i2 < count2; i2++ {
-						box3 := uint32(t48.Post[list2+1+int(i2)])
-						t117 := t48
-						t217 := box3
+						t116 := uint32(t48.Post[list2+1+int(i2)])
+//line send.go:27
+						if !(t48.To.Box == t116) {
+//line send.go:30
+							t117 := int(t116) * 16
+							t216 := (int(t116) + 1) * 16
+//line send.go:30
+							b4 := t48.Post[t117:t216]
+							loaded14 := host2.Load(r, &b4[0])
+//line send.go:31
+							loaded15 := host2.Load(r, &b4[8])
+							loaded16 := host2.Load(r, &b4[10])
+//line send.go:31
+							t48.To = actor.Target{Box: t116, Tail: loaded14, Head: loaded15, Ring: b4[14], Step: b4[12], Slots: uint32(b4[11]), Kind: uint32(b4[13]), Closed: uint32(loaded16)}
+						}
+//line alone.go:193
+						t217 := t48
 						var ticket3 uint32
 						var room4 uint32
 					block9:
 						switch {
 						default:
-//line send.go:14
-							t118 := int(t217) * 16
-							t218 := (int(t217) + 1) * 16
-//line send.go:14
-							b4 := t117.Post[t118:t218]
-							var room5 uint32
-							for slots4 := uint32(b4[11]); ; {
-								loaded11 := host2.Load(r, &b4[0])
-								tail2 := loaded11
-//line send.go:18
-								loaded12 := host2.Load(r, &b4[8])
-								head2 := loaded12
-//line send.go:19
-								loaded13 := host2.Load(r, &b4[10])
-								if loaded13 != 0 {
-//line send.go:20
-									room5 = 2
-									break
+//line send.go:43
+							box4 := int(t217.To.Box)
+							t118 := box4 * 16
+							t218 := (box4 + 1) * 16
+//line send.go:44
+							b5 := t217.Post[t118:t218]
+							loaded17 := host2.Load(r, &b5[10])
+							closed2 := uint32(loaded17)
+//line send.go:46
+							var room5 uint32 = 2
+							for t217.To.Closed == 0 || closed2 == 0 {
+								if uint32(t217.To.Tail)-uint32(t217.To.Head) >= t217.To.Slots {
+									t410 := t217
+									t58 := t217
+//line send.go:49
+									loaded18 := host2.Load(r, &b5[0])
+									t76 := loaded18
+//line send.go:49
+									loaded19 := host2.Load(r, &b5[8])
+									t98 := loaded19
+//line send.go:49
+									t410.To.Tail = t76
+//line send.go:49
+									t58.To.Head = t98
+									if uint32(t217.To.Tail)-uint32(t217.To.Head) >= t217.To.Slots && t217.To.Kind == 1 {
+										loaded20 := host2.Load(r, &t217.Host[b5[15]+1])
+//line send.go:51
+										t217.To.Head = loaded20
+										kernel.StoreRelaxed(&b5[8], t217.To.Head)
+									}
+									if uint32(t217.To.Tail)-uint32(t217.To.Head) >= t217.To.Slots {
+										room5 = 1
+										break
+									}
 								}
-								if uint32(tail2)-uint32(head2) >= slots4 && b4[13] == 1 {
-									loaded14 := host2.Load(r, &t117.Host[b4[15]+1])
-									head2 = loaded14
-//line send.go:25
-									kernel.StoreRelaxed(&b4[8], head2)
-								}
-								if uint32(tail2)-uint32(head2) >= slots4 {
-									room5 = 1
-									break
-								}
-//line send.go:33
-								old2 := kernel.AtomicCompareAndSwap(&b4[0], tail2, tail2+1)
-								if old2 == tail2 {
-//line send.go:34
-									t87 := uint32(tail2)
-									ticket3 = t87
+//line send.go:61
+								old2 := kernel.AtomicCompareAndSwap(&b5[0], t217.To.Tail, t217.To.Tail+1)
+								tail2 := old2
+//line send.go:62
+								if tail2 == t217.To.Tail {
+									t124 := t217
+									t134 := t217
+									t144 := tail2 + 1
+									t153 := closed2
+//line send.go:63
+									t124.To.Tail = t144
+//line send.go:63
+									t134.To.Closed = t153
+									t164 := uint32(tail2)
+									ticket3 = t164
 									room4 = 0
 									break block9
 								}
+//line send.go:66
+								t217.To.Tail = tail2
 							}
-//line send.go:37
-							atomic.AddUint64(&b4[1], 1)
+							atomic.AddUint64(&b5[1], 1)
 							ticket3 = 0
 							room4 = room5
 						}
@@ -5198,115 +5384,103 @@ func quernRow8AccumulateActor(r *host2.Run, cs []actor.Context, first2 int, begi
 						room6 := room4
 //line alone.go:194
 						if room6 == 1 {
-							t57 := int(t49[13])
+							t59 := int(t49[13])
 //line alone.go:195
 							t66 := int(t49[13]) + len(t522) + 1
 //line alone.go:195
-							saved3 := t48.Post[t57:t66]
+							saved3 := t48.Post[t59:t66]
 							for w8 := 0; w8 < len(t522); w8++ {
 								saved3[w8] = uint64(t522[w8])
 							}
-							result013 := t48.Correlation()
+							result012 := t48.Correlation()
 //line alone.go:199
-							saved3[len(t522)] = result013
+							saved3[len(t522)] = result012
 							t49[12] = i2 + 1
-							result012 = false
+							result011 = false
 							break block8
 						}
 //line alone.go:203
 						if room6 == 0 {
-							t88 := t48
-							t96 := t522
-							t106 := box3
-							t119 := ticket4
+							t86 := t48
+							t99 := t522
+							t106 := ticket4
 //line alone.go:227
-							t120 := t88
-							t219 := t106
-							t36 := t119
-//line send.go:43
-							t121 := int(t219) * 16
-							t220 := (int(t219) + 1) * 16
-//line send.go:43
-							b5 := t120.Post[t121:t220]
-							result014 := int(b5[14] + uint64(t36&(uint32(b5[11])-1))*b5[12])
+							t119 := t106
+//line send.go:37
+							result013 := int(t86.To.Ring + uint64(t119&(t86.To.Slots-1))*t86.To.Step)
 //line alone.go:227
-							t58 := result014
-							t67 := uint64(t119+1) << 32
-							slot4 := t58
-							tag3 := t67
+							t36 := result013
+							t411 := uint64(t106+1) << 32
+							slot4 := t36
+							tag3 := t411
 //line alone.go:228
-							t75 := t88
-							t89 := t106
-//line send.go:48
-							result015 := t75.Post[int(t89)*16+13]
-//line alone.go:228
-							if result015 == 1 {
-								t107 := t88
-								t1110 := slot4
-								t124 := tag3
-//line send.go:61
-								t125 := t1110
-								t221 := t1110 + 4
-//line send.go:61
-								h3 := t107.Host[t125:t221]
-								kernel.StoreRelaxed(&h3[0], t124|uint64(t107.ID<<8|128))
-								kernel.StoreRelaxed(&h3[1], t124)
-								kernel.StoreRelaxed(&h3[2], t124|uint64(t107.Words[t107.At+2]))
-								kernel.StoreRelaxed(&h3[3], t124|uint64(t107.Words[t107.At+3]))
+							if t86.To.Kind == 1 {
+								t510 := t86
+								t67 := slot4
+								t77 := tag3
+//line send.go:83
+								t120 := t67
+								t219 := t67 + 4
+//line send.go:83
+								h3 := t510.Host[t120:t219]
+								kernel.StoreRelaxed(&h3[0], t77|uint64(t510.ID<<8|128))
+								kernel.StoreRelaxed(&h3[1], t77)
+								kernel.StoreRelaxed(&h3[2], t77|uint64(t510.Words[t510.At+2]))
+								kernel.StoreRelaxed(&h3[3], t77|uint64(t510.Words[t510.At+3]))
 //line alone.go:230
-								for w9 := 0; w9 < len(t96); w9++ {
-									kernel.StoreRelaxed(&t88.Host[slot4+4+w9], tag3|uint64(t96[w9]))
+								for w9 := 0; w9 < len(t99); w9++ {
+									kernel.StoreRelaxed(&t86.Host[slot4+4+w9], tag3|uint64(t99[w9]))
 								}
 							} else {
 //line alone.go:235
-								t134 := t88
-								t144 := slot4
-								t153 := tag3
-//line send.go:52
-								t126 := t144
-								t223 := t144 + 4
-//line send.go:52
-								h4 := t134.Post[t126:t223]
-								kernel.StoreRelaxed(&h4[0], t153|uint64(t134.ID<<8|128))
-								kernel.StoreRelaxed(&h4[1], t153)
-								kernel.StoreRelaxed(&h4[2], t153|uint64(t134.Words[t134.At+2]))
-								kernel.StoreRelaxed(&h4[3], t153|uint64(t134.Words[t134.At+3]))
+								t87 := t86
+								t910 := slot4
+								t107 := tag3
+//line send.go:74
+								t121 := t910
+								t220 := t910 + 4
+//line send.go:74
+								h4 := t87.Post[t121:t220]
+								kernel.StoreRelaxed(&h4[0], t107|uint64(t87.ID<<8|128))
+								kernel.StoreRelaxed(&h4[1], t107)
+								kernel.StoreRelaxed(&h4[2], t107|uint64(t87.Words[t87.At+2]))
+								kernel.StoreRelaxed(&h4[3], t107|uint64(t87.Words[t87.At+3]))
 //line alone.go:236
-								for w10 := 0; w10 < len(t96); w10++ {
-									kernel.StoreRelaxed(&t88.Post[slot4+4+w10], tag3|uint64(t96[w10]))
+								for w10 := 0; w10 < len(t99); w10++ {
+									kernel.StoreRelaxed(&t86.Post[slot4+4+w10], tag3|uint64(t99[w10]))
 								}
-								t164 := t88
-								t173 := t106
-//line send.go:70
-								if !(t164.Wakes == 0) {
-//line send.go:75
+								t1110 := t86
+//line send.go:92
+								if !(t1110.Wakes == 0) {
+//line send.go:97
 									kernel.Fence()
-									t127 := int(t173) * 16
-									t224 := (int(t173) + 1) * 16
-//line send.go:76
-									b6 := t164.Post[t127:t224]
-									loaded15 := host2.Load(r, &b6[9])
-									if loaded15 != 0 {
-//line send.go:78
-										kernel.StoreRelaxed(&t164.Host[b6[15]], 1)
-										kernel.StoreRelaxed(&t164.Host[0], 1)
+									box5 := int(t1110.To.Box)
+									t125 := box5 * 16
+									t221 := (box5 + 1) * 16
+//line send.go:99
+									b6 := t1110.Post[t125:t221]
+									loaded21 := host2.Load(r, &b6[9])
+									if loaded21 != 0 {
+//line send.go:101
+										kernel.StoreRelaxed(&t1110.Host[b6[15]], 1)
+										kernel.StoreRelaxed(&t1110.Host[0], 1)
 									}
 								}
 							}
 						}
 					}
 //line alone.go:207
-					result012 = true
+					result011 = true
 				}
 //line alone.go:82
-				t542 = result012
+				t542 = result011
 			}
 			whole := t542
 //line alone.go:83
 			if whole && !last {
 				t572 := begin - born
 				t582 := command
-				t59 := cursor
+				t592 := cursor
 				t60 := box
 				t61 := in
 				t622 := mail
@@ -5314,8 +5488,8 @@ func quernRow8AccumulateActor(r *host2.Run, cs []actor.Context, first2 int, begi
 				switch {
 				default:
 //line alone.go:103
-					loaded16 := host2.Load(r, &t582[0])
-					ordered2 := loaded16
+					loaded22 := host2.Load(r, &t582[0])
+					ordered2 := loaded22
 //line alone.go:104
 					sh.Asked[0] = uint32(ordered2)
 					if !(sh.Asked[0] != 0) {
@@ -5323,9 +5497,9 @@ func quernRow8AccumulateActor(r *host2.Run, cs []actor.Context, first2 int, begi
 						hint2 := uint32(ordered2 >> 32)
 //line alone.go:108
 						if hint2 != sh.Hint[0] {
-							t46 := hint2
+							t412 := hint2
 //line alone.go:109
-							sh.Hint[0] = t46
+							sh.Hint[0] = t412
 //line alone.go:109
 							sh.Higher[0] = 1
 						}
@@ -5337,30 +5511,30 @@ func quernRow8AccumulateActor(r *host2.Run, cs []actor.Context, first2 int, begi
 								if level2 == 4 {
 									continue
 								}
-								next4 := t59[level2]
+								next4 := t592[level2]
 								t68 := level2
-								var result016 uint32
+								var result014 uint32
 								switch {
 								default:
-//line serve.go:64
+//line serve.go:82
 									if t68 == 4 {
-										result016 = 0
+										result014 = 0
 										break
-//line serve.go:66
+//line serve.go:84
 									} else if t68 < 4 {
-										result016 = shape.Slots + t68*shape.SideSlots
+										result014 = shape.Slots + t68*shape.SideSlots
 										break
 									}
-//line serve.go:69
-									result016 = shape.Slots + (t68-1)*shape.SideSlots
+//line serve.go:87
+									result014 = shape.Slots + (t68-1)*shape.SideSlots
 								}
 //line alone.go:118
-								at4 := (result016 + next4&(shape.SideSlots-1)) * shape.InStep
-								loaded17 := host2.Load(r, &t61[at4])
-								if uint32(loaded17>>32) == next4+1 {
+								at4 := (result014 + next4&(shape.SideSlots-1)) * shape.InStep
+								loaded23 := host2.Load(r, &t61[at4])
+								if uint32(loaded23>>32) == next4+1 {
 //line alone.go:120
-									t97 := level2
-									source4 = t97
+									t911 := level2
+									source4 = t911
 									sides2 = 1
 								}
 							}
@@ -5368,19 +5542,19 @@ func quernRow8AccumulateActor(r *host2.Run, cs []actor.Context, first2 int, begi
 							sh.Higher[0] = sides2
 						}
 						if source4 == 9 || source4 < 4 {
-							next5 := t59[4]
-							loaded18 := host2.Load(r, &t61[next5&(shape.Slots-1)*shape.InStep])
-							middle2 := uint32(loaded18>>32) == next5+1
+							next5 := t592[4]
+							loaded24 := host2.Load(r, &t61[next5&(shape.Slots-1)*shape.InStep])
+							middle2 := uint32(loaded24>>32) == next5+1
 //line alone.go:128
 							posted2 := false
-							slots5 := uint32(t60[11])
-							if slots5 != 0 {
+							slots3 := uint32(t60[11])
+							if slots3 != 0 {
 //line alone.go:130
 								next6 := uint32(t60[8])
-								loaded19 := host2.Load(r, &t622[next6&(slots5-1)*shape.InStep])
-								posted2 = uint32(loaded19>>32) == next6+1
+								loaded25 := host2.Load(r, &t622[next6&(slots3-1)*shape.InStep])
+								posted2 = uint32(loaded25>>32) == next6+1
 							}
-							if posted2 && !(middle2 && t59[8] == 8) {
+							if posted2 && !(middle2 && t592[8] == 8) {
 								source4 = 8
 							} else if middle2 {
 								source4 = 4
@@ -5388,8 +5562,8 @@ func quernRow8AccumulateActor(r *host2.Run, cs []actor.Context, first2 int, begi
 						}
 						if !(source4 == 9) {
 //line alone.go:143
-							t128 := t61
-							ring2 := t128
+							t126 := t61
+							ring2 := t126
 							var at5 uint32
 //line alone.go:144
 							if source4 == 8 {
@@ -5401,43 +5575,43 @@ func quernRow8AccumulateActor(r *host2.Run, cs []actor.Context, first2 int, begi
 								at5 = t145
 							} else {
 //line alone.go:148
-								sh.Ticket = t59[source4]
+								sh.Ticket = t592[source4]
 								t165 := source4
-								var result017 uint32
+								var result015 uint32
 								switch {
 								default:
-//line serve.go:64
+//line serve.go:82
 									if t165 == 4 {
-										result017 = 0
+										result015 = 0
 										break
-//line serve.go:66
+//line serve.go:84
 									} else if t165 < 4 {
-										result017 = shape.Slots + t165*shape.SideSlots
+										result015 = shape.Slots + t165*shape.SideSlots
 										break
 									}
-//line serve.go:69
-									result017 = shape.Slots + (t165-1)*shape.SideSlots
+//line serve.go:87
+									result015 = shape.Slots + (t165-1)*shape.SideSlots
 								}
 //line alone.go:149
 								t193 := source4
-								var result018 uint32
-//line serve.go:74
+								var result016 uint32
+//line serve.go:92
 								if t193 == 4 {
-									result018 = shape.Slots
+									result016 = shape.Slots
 								} else {
-									result018 = shape.SideSlots
+									result016 = shape.SideSlots
 								}
 //line alone.go:149
-								at5 = (result017 + sh.Ticket&(result018-1)) * shape.InStep
+								at5 = (result015 + sh.Ticket&(result016-1)) * shape.InStep
 							}
 							t2110 := at5
-							t225 := at5 + shape.In
+							t223 := at5 + shape.In
 //line alone.go:151
-							slot5 := ring2[t2110:t225]
+							slot5 := ring2[t2110:t223]
 							cell2 := words[:t233]
 							for w11 := 0; w11 < len(slot5); w11++ {
-								loaded20 := host2.Load(r, &slot5[w11])
-								v2 := loaded20
+								loaded26 := host2.Load(r, &slot5[w11])
+								v2 := loaded26
 //line alone.go:155
 								if uint32(v2>>32) != sh.Ticket+1 {
 									break block10
@@ -5458,7 +5632,7 @@ func quernRow8AccumulateActor(r *host2.Run, cs []actor.Context, first2 int, begi
 //line alone.go:166
 								sh.Late = 1
 							}
-							t59[8] = source4
+							t592[8] = source4
 						}
 					}
 				}
@@ -5520,14 +5694,14 @@ func quernHostFirstOfActor(r *host2.Run) {
 	cells := host2.Dynamic[actor.Cell[[4]int32, int32]](r, 1)
 	var in2 *[4]int32
 	var out2 *int32
-	var t214 *[4]int32
+	var t213 *[4]int32
 	var t34 *int32
-	var result09 kernel.Action = 1
-	outcome := uint32(result09)
+	var result08 kernel.Action = 1
+	outcome := uint32(result08)
 	var forwards bool
 	var stops bool
 	var last bool
-	t95 := shape.OutAt
+	t97 := shape.OutAt
 	t105 := shape.OutAt + shape.Out - 3
 	t50 := shape.OutAt
 	t51 := shape.OutAt + shape.Out - 3
@@ -5622,12 +5796,12 @@ func quernHostFirstOfActor(r *host2.Run) {
 //line alone.go:58
 				out2 = &cells[0].Out
 //line quern_gen.go:13
-				t214 = in2
+				t213 = in2
 				t34 = out2
 				for threadZ := range 1 {
 					for threadY := range 1 {
 						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-						quernRow4FirstOfActor(r, t34, t214, sh, outcome)
+						quernRow4FirstOfActor(r, t34, t213, sh, outcome)
 					}
 				}
 				r.ThreadIdx = kernel.Dim3{}
@@ -5646,7 +5820,7 @@ func quernHostFirstOfActor(r *host2.Run) {
 				for threadY := range 1 {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 					first2 := (threadZ*1 + threadY) * 32
-					quernRow5FirstOfActor(r, cs, first2, begins, borns, source2, box, sh, out, result, &shape, words, t95, t105, cursor, forwards, t50, t51, last, command, in, mail, t233, t253, t263)
+					quernRow5FirstOfActor(r, cs, first2, begins, borns, source2, box, sh, out, result, &shape, words, t97, t105, cursor, forwards, t50, t51, last, command, in, mail, t233, t253, t263)
 				}
 			}
 //line alone.go:88
@@ -5738,55 +5912,85 @@ func quernRow1FirstOfActor(r *host2.Run, cs []actor.Context, first int, begins, 
 					list := int(t82[11])
 					count := uint32(t72.Post[list])
 					for i := t102; i < count; i++ {
-						box2 := uint32(t72.Post[list+1+int(i)])
-						t16 := t72
-						t26 := box2
+						t16 := uint32(t72.Post[list+1+int(i)])
+//line send.go:27
+						if !(t72.To.Box == t16) {
+//line send.go:30
+							t17 := int(t16) * 16
+							t26 := (int(t16) + 1) * 16
+//line send.go:30
+							b := t72.Post[t17:t26]
+							loaded := host2.Load(r, &b[0])
+//line send.go:31
+							loaded2 := host2.Load(r, &b[8])
+							loaded3 := host2.Load(r, &b[10])
+//line send.go:31
+							t72.To = actor.Target{Box: t16, Tail: loaded, Head: loaded2, Ring: b[14], Step: b[12], Slots: uint32(b[11]), Kind: uint32(b[13]), Closed: uint32(loaded3)}
+						}
+//line alone.go:193
+						t27 := t72
 						var ticket uint32
 						var room uint32
 					block2:
 						switch {
 						default:
-//line send.go:14
-							t17 := int(t26) * 16
-							t27 := (int(t26) + 1) * 16
-//line send.go:14
-							b := t16.Post[t17:t27]
-							var room2 uint32
-							for slots2 := uint32(b[11]); ; {
-								loaded := host2.Load(r, &b[0])
-								tail := loaded
-//line send.go:18
-								loaded2 := host2.Load(r, &b[8])
-								head := loaded2
-//line send.go:19
-								loaded3 := host2.Load(r, &b[10])
-								if loaded3 != 0 {
-//line send.go:20
-									room2 = 2
-									break
+//line send.go:43
+							box2 := int(t27.To.Box)
+							t18 := box2 * 16
+							t28 := (box2 + 1) * 16
+//line send.go:44
+							b2 := t27.Post[t18:t28]
+							loaded4 := host2.Load(r, &b2[10])
+							closed := uint32(loaded4)
+//line send.go:46
+							var room2 uint32 = 2
+							for t27.To.Closed == 0 || closed == 0 {
+								if uint32(t27.To.Tail)-uint32(t27.To.Head) >= t27.To.Slots {
+									t43 := t27
+									t53 := t27
+//line send.go:49
+									loaded5 := host2.Load(r, &b2[0])
+									t73 := loaded5
+//line send.go:49
+									loaded6 := host2.Load(r, &b2[8])
+									t93 := loaded6
+//line send.go:49
+									t43.To.Tail = t73
+//line send.go:49
+									t53.To.Head = t93
+									if uint32(t27.To.Tail)-uint32(t27.To.Head) >= t27.To.Slots && t27.To.Kind == 1 {
+										loaded7 := host2.Load(r, &t27.Host[b2[15]+1])
+//line send.go:51
+										t27.To.Head = loaded7
+										kernel.StoreRelaxed(&b2[8], t27.To.Head)
+									}
+									if uint32(t27.To.Tail)-uint32(t27.To.Head) >= t27.To.Slots {
+										room2 = 1
+										break
+									}
 								}
-								if uint32(tail)-uint32(head) >= slots2 && b[13] == 1 {
-									loaded4 := host2.Load(r, &t16.Host[b[15]+1])
-									head = loaded4
-//line send.go:25
-									kernel.StoreRelaxed(&b[8], head)
-								}
-								if uint32(tail)-uint32(head) >= slots2 {
-									room2 = 1
-									break
-								}
-//line send.go:33
-								old := kernel.AtomicCompareAndSwap(&b[0], tail, tail+1)
-								if old == tail {
-//line send.go:34
-									t83 := uint32(tail)
-									ticket = t83
+//line send.go:61
+								old := kernel.AtomicCompareAndSwap(&b2[0], t27.To.Tail, t27.To.Tail+1)
+								tail := old
+//line send.go:62
+								if tail == t27.To.Tail {
+									t122 := t27
+									t132 := t27
+									t142 := tail + 1
+									t152 := closed
+//line send.go:63
+									t122.To.Tail = t142
+//line send.go:63
+									t132.To.Closed = t152
+									t162 := uint32(tail)
+									ticket = t162
 									room = 0
 									break block2
 								}
+//line send.go:66
+								t27.To.Tail = tail
 							}
-//line send.go:37
-							atomic.AddUint64(&b[1], 1)
+							atomic.AddUint64(&b2[1], 1)
 							ticket = 0
 							room = room2
 						}
@@ -5795,11 +5999,11 @@ func quernRow1FirstOfActor(r *host2.Run, cs []actor.Context, first int, begins, 
 						room3 := room
 //line alone.go:194
 						if room3 == 1 {
-							t53 := int(t82[13])
+							t54 := int(t82[13])
 //line alone.go:195
 							t63 := int(t82[13]) + len(t92) + 1
 //line alone.go:195
-							saved2 := t72.Post[t53:t63]
+							saved2 := t72.Post[t54:t63]
 							for w2 := 0; w2 < len(t92); w2++ {
 								saved2[w2] = uint64(t92[w2])
 							}
@@ -5812,81 +6016,69 @@ func quernRow1FirstOfActor(r *host2.Run, cs []actor.Context, first int, begins, 
 						}
 //line alone.go:203
 						if room3 == 0 {
-							t84 := t72
-							t93 := t92
-							t103 := box2
-							t112 := ticket2
+							t83 := t72
+							t94 := t92
+							t103 := ticket2
 //line alone.go:227
-							t18 := t84
-							t28 := t103
-							t33 := t112
-//line send.go:43
-							t19 := int(t28) * 16
-							t29 := (int(t28) + 1) * 16
-//line send.go:43
-							b2 := t18.Post[t19:t29]
-							result04 := int(b2[14] + uint64(t33&(uint32(b2[11])-1))*b2[12])
+							t19 := t103
+//line send.go:37
+							result04 := int(t83.To.Ring + uint64(t19&(t83.To.Slots-1))*t83.To.Step)
 //line alone.go:227
-							t54 := result04
-							t64 := uint64(t112+1) << 32
-							slot := t54
-							tag := t64
+							t33 := result04
+							t44 := uint64(t103+1) << 32
+							slot := t33
+							tag := t44
 //line alone.go:228
-							t73 := t84
-							t85 := t103
-//line send.go:48
-							result05 := t73.Post[int(t85)*16+13]
-//line alone.go:228
-							if result05 == 1 {
-								t104 := t84
-								t113 := slot
-								t122 := tag
-//line send.go:61
-								t110 := t113
-								t210 := t113 + 4
-//line send.go:61
-								h := t104.Host[t110:t210]
-								kernel.StoreRelaxed(&h[0], t122|uint64(t104.ID<<8|128))
-								kernel.StoreRelaxed(&h[1], t122)
-								kernel.StoreRelaxed(&h[2], t122|uint64(t104.Words[t104.At+2]))
-								kernel.StoreRelaxed(&h[3], t122|uint64(t104.Words[t104.At+3]))
+							if t83.To.Kind == 1 {
+								t55 := t83
+								t64 := slot
+								t74 := tag
+//line send.go:83
+								t110 := t64
+								t29 := t64 + 4
+//line send.go:83
+								h := t55.Host[t110:t29]
+								kernel.StoreRelaxed(&h[0], t74|uint64(t55.ID<<8|128))
+								kernel.StoreRelaxed(&h[1], t74)
+								kernel.StoreRelaxed(&h[2], t74|uint64(t55.Words[t55.At+2]))
+								kernel.StoreRelaxed(&h[3], t74|uint64(t55.Words[t55.At+3]))
 //line alone.go:230
-								for w3 := 0; w3 < len(t93); w3++ {
-									kernel.StoreRelaxed(&t84.Host[slot+4+w3], tag|uint64(t93[w3]))
+								for w3 := 0; w3 < len(t94); w3++ {
+									kernel.StoreRelaxed(&t83.Host[slot+4+w3], tag|uint64(t94[w3]))
 								}
 							} else {
 //line alone.go:235
-								t132 := t84
-								t142 := slot
-								t152 := tag
-//line send.go:52
-								t111 := t142
-								t211 := t142 + 4
-//line send.go:52
-								h2 := t132.Post[t111:t211]
-								kernel.StoreRelaxed(&h2[0], t152|uint64(t132.ID<<8|128))
-								kernel.StoreRelaxed(&h2[1], t152)
-								kernel.StoreRelaxed(&h2[2], t152|uint64(t132.Words[t132.At+2]))
-								kernel.StoreRelaxed(&h2[3], t152|uint64(t132.Words[t132.At+3]))
+								t84 := t83
+								t95 := slot
+								t104 := tag
+//line send.go:74
+								t111 := t95
+								t210 := t95 + 4
+//line send.go:74
+								h2 := t84.Post[t111:t210]
+								kernel.StoreRelaxed(&h2[0], t104|uint64(t84.ID<<8|128))
+								kernel.StoreRelaxed(&h2[1], t104)
+								kernel.StoreRelaxed(&h2[2], t104|uint64(t84.Words[t84.At+2]))
+								kernel.StoreRelaxed(&h2[3], t104|uint64(t84.Words[t84.At+3]))
 //line alone.go:236
-								for w4 := 0; w4 < len(t93); w4++ {
-									kernel.StoreRelaxed(&t84.Post[slot+4+w4], tag|uint64(t93[w4]))
+								for w4 := 0; w4 < len(t94); w4++ {
+									kernel.StoreRelaxed(&t83.Post[slot+4+w4], tag|uint64(t94[w4]))
 								}
-								t162 := t84
-								t172 := t103
-//line send.go:70
-								if !(t162.Wakes == 0) {
-//line send.go:75
+								t112 := t83
+//line send.go:92
+								if !(t112.Wakes == 0) {
+//line send.go:97
 									kernel.Fence()
-									t114 := int(t172) * 16
-									t212 := (int(t172) + 1) * 16
-//line send.go:76
-									b3 := t162.Post[t114:t212]
-									loaded5 := host2.Load(r, &b3[9])
-									if loaded5 != 0 {
-//line send.go:78
-										kernel.StoreRelaxed(&t162.Host[b3[15]], 1)
-										kernel.StoreRelaxed(&t162.Host[0], 1)
+									box3 := int(t112.To.Box)
+									t113 := box3 * 16
+									t211 := (box3 + 1) * 16
+//line send.go:99
+									b3 := t112.Post[t113:t211]
+									loaded8 := host2.Load(r, &b3[9])
+									if loaded8 != 0 {
+//line send.go:101
+										kernel.StoreRelaxed(&t112.Host[b3[15]], 1)
+										kernel.StoreRelaxed(&t112.Host[0], 1)
 									}
 								}
 							}
@@ -5910,8 +6102,8 @@ func quernRow1FirstOfActor(r *host2.Run, cs []actor.Context, first int, begins, 
 				switch {
 				default:
 //line alone.go:103
-					loaded6 := host2.Load(r, &t292[0])
-					ordered := loaded6
+					loaded9 := host2.Load(r, &t292[0])
+					ordered := loaded9
 //line alone.go:104
 					sh.Asked[0] = uint32(ordered)
 					if !(sh.Asked[0] != 0) {
@@ -5919,9 +6111,9 @@ func quernRow1FirstOfActor(r *host2.Run, cs []actor.Context, first int, begins, 
 						hint := uint32(ordered >> 32)
 //line alone.go:108
 						if hint != sh.Hint[0] {
-							t43 := hint
+							t45 := hint
 //line alone.go:109
-							sh.Hint[0] = t43
+							sh.Hint[0] = t45
 //line alone.go:109
 							sh.Higher[0] = 1
 						}
@@ -5935,28 +6127,28 @@ func quernRow1FirstOfActor(r *host2.Run, cs []actor.Context, first int, begins, 
 								}
 								next := t30[level]
 								t65 := level
-								var result06 uint32
+								var result05 uint32
 								switch {
 								default:
-//line serve.go:64
+//line serve.go:82
 									if t65 == 4 {
-										result06 = 0
+										result05 = 0
 										break
-//line serve.go:66
+//line serve.go:84
 									} else if t65 < 4 {
-										result06 = shape.Slots + t65*shape.SideSlots
+										result05 = shape.Slots + t65*shape.SideSlots
 										break
 									}
-//line serve.go:69
-									result06 = shape.Slots + (t65-1)*shape.SideSlots
+//line serve.go:87
+									result05 = shape.Slots + (t65-1)*shape.SideSlots
 								}
 //line alone.go:118
-								at := (result06 + next&(shape.SideSlots-1)) * shape.InStep
-								loaded7 := host2.Load(r, &t322[at])
-								if uint32(loaded7>>32) == next+1 {
+								at := (result05 + next&(shape.SideSlots-1)) * shape.InStep
+								loaded10 := host2.Load(r, &t322[at])
+								if uint32(loaded10>>32) == next+1 {
 //line alone.go:120
-									t94 := level
-									source = t94
+									t96 := level
+									source = t96
 									sides = 1
 								}
 							}
@@ -5965,16 +6157,16 @@ func quernRow1FirstOfActor(r *host2.Run, cs []actor.Context, first int, begins, 
 						}
 						if source == 9 || source < 4 {
 							next2 := t30[4]
-							loaded8 := host2.Load(r, &t322[next2&(shape.Slots-1)*shape.InStep])
-							middle := uint32(loaded8>>32) == next2+1
+							loaded11 := host2.Load(r, &t322[next2&(shape.Slots-1)*shape.InStep])
+							middle := uint32(loaded11>>32) == next2+1
 //line alone.go:128
 							posted := false
-							slots3 := uint32(t31[11])
-							if slots3 != 0 {
+							slots2 := uint32(t31[11])
+							if slots2 != 0 {
 //line alone.go:130
 								next3 := uint32(t31[8])
-								loaded9 := host2.Load(r, &t332[next3&(slots3-1)*shape.InStep])
-								posted = uint32(loaded9>>32) == next3+1
+								loaded12 := host2.Load(r, &t332[next3&(slots2-1)*shape.InStep])
+								posted = uint32(loaded12>>32) == next3+1
 							}
 							if posted && !(middle && t30[8] == 8) {
 								source = 8
@@ -5999,41 +6191,41 @@ func quernRow1FirstOfActor(r *host2.Run, cs []actor.Context, first int, begins, 
 //line alone.go:148
 								sh.Ticket = t30[source]
 								t163 := source
-								var result07 uint32
+								var result06 uint32
 								switch {
 								default:
-//line serve.go:64
+//line serve.go:82
 									if t163 == 4 {
-										result07 = 0
+										result06 = 0
 										break
-//line serve.go:66
+//line serve.go:84
 									} else if t163 < 4 {
-										result07 = shape.Slots + t163*shape.SideSlots
+										result06 = shape.Slots + t163*shape.SideSlots
 										break
 									}
-//line serve.go:69
-									result07 = shape.Slots + (t163-1)*shape.SideSlots
+//line serve.go:87
+									result06 = shape.Slots + (t163-1)*shape.SideSlots
 								}
 //line alone.go:149
 								t192 := source
-								var result08 uint32
-//line serve.go:74
+								var result07 uint32
+//line serve.go:92
 								if t192 == 4 {
-									result08 = shape.Slots
+									result07 = shape.Slots
 								} else {
-									result08 = shape.SideSlots
+									result07 = shape.SideSlots
 								}
 //line alone.go:149
-								at2 = (result07 + sh.Ticket&(result08-1)) * shape.InStep
+								at2 = (result06 + sh.Ticket&(result07-1)) * shape.InStep
 							}
-							t213 := at2
+							t212 := at2
 							t222 := at2 + shape.In
 //line alone.go:151
-							slot2 := ring[t213:t222]
+							slot2 := ring[t212:t222]
 							cell := words[:t232]
 							for w5 := 0; w5 < len(slot2); w5++ {
-								loaded10 := host2.Load(r, &slot2[w5])
-								v := loaded10
+								loaded13 := host2.Load(r, &slot2[w5])
+								v := loaded13
 //line alone.go:155
 								if uint32(v>>32) != sh.Ticket+1 {
 									break block3
@@ -6086,13 +6278,13 @@ func quernRow3FirstOfActor(r *host2.Run, cells []actor.Cell[[4]int32, int32]) {
 }
 
 //go:noinline
-func quernRow4FirstOfActor(r *host2.Run, t34 *int32, t214 *[4]int32, sh *actor.Status, outcome uint32) {
+func quernRow4FirstOfActor(r *host2.Run, t34 *int32, t213 *[4]int32, sh *actor.Status, outcome uint32) {
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		t2 := threadX == 0
 //line handlers.go:94
 		if threadX == 0 {
-			*t34 = t214[t214[0]]
+			*t34 = t213[t213[0]]
 		}
 //line alone.go:59
 		if t2 {
@@ -6102,7 +6294,7 @@ func quernRow4FirstOfActor(r *host2.Run, t34 *int32, t214 *[4]int32, sh *actor.S
 }
 
 //go:noinline
-func quernRow5FirstOfActor(r *host2.Run, cs []actor.Context, first2 int, begins, borns []int64, source2 uint32, box []uint64, sh *actor.Status, out []uint64, result uint32, shape *actor.Shape, words []uint32, t95, t105 uint32, cursor []uint32, forwards bool, t50, t51 uint32, last bool, command, in, mail []uint64, t233, t253, t263 uint32) {
+func quernRow5FirstOfActor(r *host2.Run, cs []actor.Context, first2 int, begins, borns []int64, source2 uint32, box []uint64, sh *actor.Status, out []uint64, result uint32, shape *actor.Shape, words []uint32, t97, t105 uint32, cursor []uint32, forwards bool, t50, t51 uint32, last bool, command, in, mail []uint64, t233, t253, t263 uint32) {
 	cRow := cs[first2:][:32]
 	beginRow := begins[first2:][:32]
 	bornRow := borns[first2:][:32]
@@ -6121,45 +6313,45 @@ func quernRow5FirstOfActor(r *host2.Run, cs []actor.Context, first2 int, begins,
 				kernel.StoreRelaxed(&box[8], uint64(sh.Ticket+1))
 			} else {
 				t422 := out
-				t44 := result
-				t45 := uint32(now3 - begin)
+				t442 := result
+				t452 := uint32(now3 - begin)
 //line alone.go:173
 				source3 := sh.Missing[0]
-				t215 := source3
-				var result010 uint32
+				t214 := source3
+				var result09 uint32
 				switch {
 				default:
-//line serve.go:64
-					if t215 == 4 {
-						result010 = 0
+//line serve.go:82
+					if t214 == 4 {
+						result09 = 0
 						break
-//line serve.go:66
-					} else if t215 < 4 {
-						result010 = shape.Slots + t215*shape.SideSlots
+//line serve.go:84
+					} else if t214 < 4 {
+						result09 = shape.Slots + t214*shape.SideSlots
 						break
 					}
-//line serve.go:69
-					result010 = shape.Slots + (t215-1)*shape.SideSlots
+//line serve.go:87
+					result09 = shape.Slots + (t214-1)*shape.SideSlots
 				}
 //line alone.go:174
-				t55 := source3
-				var result011 uint32
-//line serve.go:74
-				if t55 == 4 {
-					result011 = shape.Slots
+				t56 := source3
+				var result010 uint32
+//line serve.go:92
+				if t56 == 4 {
+					result010 = shape.Slots
 				} else {
-					result011 = shape.SideSlots
+					result010 = shape.SideSlots
 				}
 //line alone.go:174
-				at3 := (result010 + sh.Ticket&(result011-1)) * shape.OutStep
-				t74 := at3
-				t86 := at3 + shape.Out
+				at3 := (result09 + sh.Ticket&(result010-1)) * shape.OutStep
+				t75 := at3
+				t85 := at3 + shape.Out
 //line alone.go:175
-				slot3 := t422[t74:t86]
+				slot3 := t422[t75:t85]
 				tag2 := uint64(sh.Ticket+1) << 32
-				reply2 := words[t95:t105]
-				kernel.StoreRelaxed(&slot3[0], tag2|uint64(t44))
-				kernel.StoreRelaxed(&slot3[1], tag2|uint64(t45))
+				reply2 := words[t97:t105]
+				kernel.StoreRelaxed(&slot3[0], tag2|uint64(t442))
+				kernel.StoreRelaxed(&slot3[1], tag2|uint64(t452))
 				kernel.StoreRelaxed(&slot3[2], tag2)
 				for w7 := 0; w7 < len(reply2); w7++ {
 					kernel.StoreRelaxed(&slot3[3+w7], tag2|uint64(reply2[w7]))
@@ -6177,7 +6369,7 @@ func quernRow5FirstOfActor(r *host2.Run, cs []actor.Context, first2 int, begins,
 				t49 := cursor
 //line alone.go:82
 				t522 := words[t50:t51]
-				var result012 bool
+				var result011 bool
 			block7:
 				switch {
 				default:
@@ -6185,55 +6377,85 @@ func quernRow5FirstOfActor(r *host2.Run, cs []actor.Context, first2 int, begins,
 					list2 := int(t49[11])
 					count2 := uint32(t48.Post[list2])
 					for i2 := uint32(0); i2 < count2; i2++ {
-						box3 := uint32(t48.Post[list2+1+int(i2)])
-						t115 := t48
-						t216 := box3
+						t114 := uint32(t48.Post[list2+1+int(i2)])
+//line send.go:27
+						if !(t48.To.Box == t114) {
+//line send.go:30
+							t115 := int(t114) * 16
+							t215 := (int(t114) + 1) * 16
+//line send.go:30
+							b4 := t48.Post[t115:t215]
+							loaded14 := host2.Load(r, &b4[0])
+//line send.go:31
+							loaded15 := host2.Load(r, &b4[8])
+							loaded16 := host2.Load(r, &b4[10])
+//line send.go:31
+							t48.To = actor.Target{Box: t114, Tail: loaded14, Head: loaded15, Ring: b4[14], Step: b4[12], Slots: uint32(b4[11]), Kind: uint32(b4[13]), Closed: uint32(loaded16)}
+						}
+//line alone.go:193
+						t216 := t48
 						var ticket3 uint32
 						var room4 uint32
 					block8:
 						switch {
 						default:
-//line send.go:14
-							t116 := int(t216) * 16
-							t217 := (int(t216) + 1) * 16
-//line send.go:14
-							b4 := t115.Post[t116:t217]
-							var room5 uint32
-							for slots4 := uint32(b4[11]); ; {
-								loaded11 := host2.Load(r, &b4[0])
-								tail2 := loaded11
-//line send.go:18
-								loaded12 := host2.Load(r, &b4[8])
-								head2 := loaded12
-//line send.go:19
-								loaded13 := host2.Load(r, &b4[10])
-								if loaded13 != 0 {
-//line send.go:20
-									room5 = 2
-									break
+//line send.go:43
+							box4 := int(t216.To.Box)
+							t116 := box4 * 16
+							t217 := (box4 + 1) * 16
+//line send.go:44
+							b5 := t216.Post[t116:t217]
+							loaded17 := host2.Load(r, &b5[10])
+							closed2 := uint32(loaded17)
+//line send.go:46
+							var room5 uint32 = 2
+							for t216.To.Closed == 0 || closed2 == 0 {
+								if uint32(t216.To.Tail)-uint32(t216.To.Head) >= t216.To.Slots {
+									t46 := t216
+									t57 := t216
+//line send.go:49
+									loaded18 := host2.Load(r, &b5[0])
+									t76 := loaded18
+//line send.go:49
+									loaded19 := host2.Load(r, &b5[8])
+									t98 := loaded19
+//line send.go:49
+									t46.To.Tail = t76
+//line send.go:49
+									t57.To.Head = t98
+									if uint32(t216.To.Tail)-uint32(t216.To.Head) >= t216.To.Slots && t216.To.Kind == 1 {
+										loaded20 := host2.Load(r, &t216.Host[b5[15]+1])
+//line send.go:51
+										t216.To.Head = loaded20
+										kernel.StoreRelaxed(&b5[8], t216.To.Head)
+									}
+									if uint32(t216.To.Tail)-uint32(t216.To.Head) >= t216.To.Slots {
+										room5 = 1
+										break
+									}
 								}
-								if uint32(tail2)-uint32(head2) >= slots4 && b4[13] == 1 {
-									loaded14 := host2.Load(r, &t115.Host[b4[15]+1])
-									head2 = loaded14
-//line send.go:25
-									kernel.StoreRelaxed(&b4[8], head2)
-								}
-								if uint32(tail2)-uint32(head2) >= slots4 {
-									room5 = 1
-									break
-								}
-//line send.go:33
-								old2 := kernel.AtomicCompareAndSwap(&b4[0], tail2, tail2+1)
-								if old2 == tail2 {
-//line send.go:34
-									t87 := uint32(tail2)
-									ticket3 = t87
+//line send.go:61
+								old2 := kernel.AtomicCompareAndSwap(&b5[0], t216.To.Tail, t216.To.Tail+1)
+								tail2 := old2
+//line send.go:62
+								if tail2 == t216.To.Tail {
+									t124 := t216
+									t134 := t216
+									t144 := tail2 + 1
+									t153 := closed2
+//line send.go:63
+									t124.To.Tail = t144
+//line send.go:63
+									t134.To.Closed = t153
+									t164 := uint32(tail2)
+									ticket3 = t164
 									room4 = 0
 									break block8
 								}
+//line send.go:66
+								t216.To.Tail = tail2
 							}
-//line send.go:37
-							atomic.AddUint64(&b4[1], 1)
+							atomic.AddUint64(&b5[1], 1)
 							ticket3 = 0
 							room4 = room5
 						}
@@ -6242,115 +6464,103 @@ func quernRow5FirstOfActor(r *host2.Run, cs []actor.Context, first2 int, begins,
 						room6 := room4
 //line alone.go:194
 						if room6 == 1 {
-							t56 := int(t49[13])
+							t58 := int(t49[13])
 //line alone.go:195
 							t66 := int(t49[13]) + len(t522) + 1
 //line alone.go:195
-							saved3 := t48.Post[t56:t66]
+							saved3 := t48.Post[t58:t66]
 							for w8 := 0; w8 < len(t522); w8++ {
 								saved3[w8] = uint64(t522[w8])
 							}
-							result013 := t48.Correlation()
+							result012 := t48.Correlation()
 //line alone.go:199
-							saved3[len(t522)] = result013
+							saved3[len(t522)] = result012
 							t49[12] = i2 + 1
-							result012 = false
+							result011 = false
 							break block7
 						}
 //line alone.go:203
 						if room6 == 0 {
-							t88 := t48
-							t96 := t522
-							t106 := box3
-							t117 := ticket4
+							t86 := t48
+							t99 := t522
+							t106 := ticket4
 //line alone.go:227
-							t118 := t88
-							t218 := t106
-							t35 := t117
-//line send.go:43
-							t119 := int(t218) * 16
-							t219 := (int(t218) + 1) * 16
-//line send.go:43
-							b5 := t118.Post[t119:t219]
-							result014 := int(b5[14] + uint64(t35&(uint32(b5[11])-1))*b5[12])
+							t117 := t106
+//line send.go:37
+							result013 := int(t86.To.Ring + uint64(t117&(t86.To.Slots-1))*t86.To.Step)
 //line alone.go:227
-							t57 := result014
-							t67 := uint64(t117+1) << 32
-							slot4 := t57
-							tag3 := t67
+							t35 := result013
+							t410 := uint64(t106+1) << 32
+							slot4 := t35
+							tag3 := t410
 //line alone.go:228
-							t75 := t88
-							t89 := t106
-//line send.go:48
-							result015 := t75.Post[int(t89)*16+13]
-//line alone.go:228
-							if result015 == 1 {
-								t107 := t88
-								t1110 := slot4
-								t124 := tag3
-//line send.go:61
-								t120 := t1110
-								t220 := t1110 + 4
-//line send.go:61
-								h3 := t107.Host[t120:t220]
-								kernel.StoreRelaxed(&h3[0], t124|uint64(t107.ID<<8|128))
-								kernel.StoreRelaxed(&h3[1], t124)
-								kernel.StoreRelaxed(&h3[2], t124|uint64(t107.Words[t107.At+2]))
-								kernel.StoreRelaxed(&h3[3], t124|uint64(t107.Words[t107.At+3]))
+							if t86.To.Kind == 1 {
+								t59 := t86
+								t67 := slot4
+								t77 := tag3
+//line send.go:83
+								t118 := t67
+								t218 := t67 + 4
+//line send.go:83
+								h3 := t59.Host[t118:t218]
+								kernel.StoreRelaxed(&h3[0], t77|uint64(t59.ID<<8|128))
+								kernel.StoreRelaxed(&h3[1], t77)
+								kernel.StoreRelaxed(&h3[2], t77|uint64(t59.Words[t59.At+2]))
+								kernel.StoreRelaxed(&h3[3], t77|uint64(t59.Words[t59.At+3]))
 //line alone.go:230
-								for w9 := 0; w9 < len(t96); w9++ {
-									kernel.StoreRelaxed(&t88.Host[slot4+4+w9], tag3|uint64(t96[w9]))
+								for w9 := 0; w9 < len(t99); w9++ {
+									kernel.StoreRelaxed(&t86.Host[slot4+4+w9], tag3|uint64(t99[w9]))
 								}
 							} else {
 //line alone.go:235
-								t134 := t88
-								t144 := slot4
-								t153 := tag3
-//line send.go:52
-								t121 := t144
-								t221 := t144 + 4
-//line send.go:52
-								h4 := t134.Post[t121:t221]
-								kernel.StoreRelaxed(&h4[0], t153|uint64(t134.ID<<8|128))
-								kernel.StoreRelaxed(&h4[1], t153)
-								kernel.StoreRelaxed(&h4[2], t153|uint64(t134.Words[t134.At+2]))
-								kernel.StoreRelaxed(&h4[3], t153|uint64(t134.Words[t134.At+3]))
+								t87 := t86
+								t910 := slot4
+								t107 := tag3
+//line send.go:74
+								t119 := t910
+								t219 := t910 + 4
+//line send.go:74
+								h4 := t87.Post[t119:t219]
+								kernel.StoreRelaxed(&h4[0], t107|uint64(t87.ID<<8|128))
+								kernel.StoreRelaxed(&h4[1], t107)
+								kernel.StoreRelaxed(&h4[2], t107|uint64(t87.Words[t87.At+2]))
+								kernel.StoreRelaxed(&h4[3], t107|uint64(t87.Words[t87.At+3]))
 //line alone.go:236
-								for w10 := 0; w10 < len(t96); w10++ {
-									kernel.StoreRelaxed(&t88.Post[slot4+4+w10], tag3|uint64(t96[w10]))
+								for w10 := 0; w10 < len(t99); w10++ {
+									kernel.StoreRelaxed(&t86.Post[slot4+4+w10], tag3|uint64(t99[w10]))
 								}
-								t164 := t88
-								t173 := t106
-//line send.go:70
-								if !(t164.Wakes == 0) {
-//line send.go:75
+								t1110 := t86
+//line send.go:92
+								if !(t1110.Wakes == 0) {
+//line send.go:97
 									kernel.Fence()
-									t125 := int(t173) * 16
-									t223 := (int(t173) + 1) * 16
-//line send.go:76
-									b6 := t164.Post[t125:t223]
-									loaded15 := host2.Load(r, &b6[9])
-									if loaded15 != 0 {
-//line send.go:78
-										kernel.StoreRelaxed(&t164.Host[b6[15]], 1)
-										kernel.StoreRelaxed(&t164.Host[0], 1)
+									box5 := int(t1110.To.Box)
+									t120 := box5 * 16
+									t220 := (box5 + 1) * 16
+//line send.go:99
+									b6 := t1110.Post[t120:t220]
+									loaded21 := host2.Load(r, &b6[9])
+									if loaded21 != 0 {
+//line send.go:101
+										kernel.StoreRelaxed(&t1110.Host[b6[15]], 1)
+										kernel.StoreRelaxed(&t1110.Host[0], 1)
 									}
 								}
 							}
 						}
 					}
 //line alone.go:207
-					result012 = true
+					result011 = true
 				}
 //line alone.go:82
-				t542 = result012
+				t542 = result011
 			}
 			whole := t542
 //line alone.go:83
 			if whole && !last {
 				t572 := begin - born
-				t58 := command
-				t59 := cursor
+				t582 := command
+				t592 := cursor
 				t60 := box
 				t61 := in
 				t622 := mail
@@ -6358,8 +6568,8 @@ func quernRow5FirstOfActor(r *host2.Run, cs []actor.Context, first2 int, begins,
 				switch {
 				default:
 //line alone.go:103
-					loaded16 := host2.Load(r, &t58[0])
-					ordered2 := loaded16
+					loaded22 := host2.Load(r, &t582[0])
+					ordered2 := loaded22
 //line alone.go:104
 					sh.Asked[0] = uint32(ordered2)
 					if !(sh.Asked[0] != 0) {
@@ -6367,9 +6577,9 @@ func quernRow5FirstOfActor(r *host2.Run, cs []actor.Context, first2 int, begins,
 						hint2 := uint32(ordered2 >> 32)
 //line alone.go:108
 						if hint2 != sh.Hint[0] {
-							t46 := hint2
+							t411 := hint2
 //line alone.go:109
-							sh.Hint[0] = t46
+							sh.Hint[0] = t411
 //line alone.go:109
 							sh.Higher[0] = 1
 						}
@@ -6381,30 +6591,30 @@ func quernRow5FirstOfActor(r *host2.Run, cs []actor.Context, first2 int, begins,
 								if level2 == 4 {
 									continue
 								}
-								next4 := t59[level2]
+								next4 := t592[level2]
 								t68 := level2
-								var result016 uint32
+								var result014 uint32
 								switch {
 								default:
-//line serve.go:64
+//line serve.go:82
 									if t68 == 4 {
-										result016 = 0
+										result014 = 0
 										break
-//line serve.go:66
+//line serve.go:84
 									} else if t68 < 4 {
-										result016 = shape.Slots + t68*shape.SideSlots
+										result014 = shape.Slots + t68*shape.SideSlots
 										break
 									}
-//line serve.go:69
-									result016 = shape.Slots + (t68-1)*shape.SideSlots
+//line serve.go:87
+									result014 = shape.Slots + (t68-1)*shape.SideSlots
 								}
 //line alone.go:118
-								at4 := (result016 + next4&(shape.SideSlots-1)) * shape.InStep
-								loaded17 := host2.Load(r, &t61[at4])
-								if uint32(loaded17>>32) == next4+1 {
+								at4 := (result014 + next4&(shape.SideSlots-1)) * shape.InStep
+								loaded23 := host2.Load(r, &t61[at4])
+								if uint32(loaded23>>32) == next4+1 {
 //line alone.go:120
-									t97 := level2
-									source4 = t97
+									t911 := level2
+									source4 = t911
 									sides2 = 1
 								}
 							}
@@ -6412,19 +6622,19 @@ func quernRow5FirstOfActor(r *host2.Run, cs []actor.Context, first2 int, begins,
 							sh.Higher[0] = sides2
 						}
 						if source4 == 9 || source4 < 4 {
-							next5 := t59[4]
-							loaded18 := host2.Load(r, &t61[next5&(shape.Slots-1)*shape.InStep])
-							middle2 := uint32(loaded18>>32) == next5+1
+							next5 := t592[4]
+							loaded24 := host2.Load(r, &t61[next5&(shape.Slots-1)*shape.InStep])
+							middle2 := uint32(loaded24>>32) == next5+1
 //line alone.go:128
 							posted2 := false
-							slots5 := uint32(t60[11])
-							if slots5 != 0 {
+							slots3 := uint32(t60[11])
+							if slots3 != 0 {
 //line alone.go:130
 								next6 := uint32(t60[8])
-								loaded19 := host2.Load(r, &t622[next6&(slots5-1)*shape.InStep])
-								posted2 = uint32(loaded19>>32) == next6+1
+								loaded25 := host2.Load(r, &t622[next6&(slots3-1)*shape.InStep])
+								posted2 = uint32(loaded25>>32) == next6+1
 							}
-							if posted2 && !(middle2 && t59[8] == 8) {
+							if posted2 && !(middle2 && t592[8] == 8) {
 								source4 = 8
 							} else if middle2 {
 								source4 = 4
@@ -6432,8 +6642,8 @@ func quernRow5FirstOfActor(r *host2.Run, cs []actor.Context, first2 int, begins,
 						}
 						if !(source4 == 9) {
 //line alone.go:143
-							t126 := t61
-							ring2 := t126
+							t125 := t61
+							ring2 := t125
 							var at5 uint32
 //line alone.go:144
 							if source4 == 8 {
@@ -6445,43 +6655,43 @@ func quernRow5FirstOfActor(r *host2.Run, cs []actor.Context, first2 int, begins,
 								at5 = t145
 							} else {
 //line alone.go:148
-								sh.Ticket = t59[source4]
+								sh.Ticket = t592[source4]
 								t165 := source4
-								var result017 uint32
+								var result015 uint32
 								switch {
 								default:
-//line serve.go:64
+//line serve.go:82
 									if t165 == 4 {
-										result017 = 0
+										result015 = 0
 										break
-//line serve.go:66
+//line serve.go:84
 									} else if t165 < 4 {
-										result017 = shape.Slots + t165*shape.SideSlots
+										result015 = shape.Slots + t165*shape.SideSlots
 										break
 									}
-//line serve.go:69
-									result017 = shape.Slots + (t165-1)*shape.SideSlots
+//line serve.go:87
+									result015 = shape.Slots + (t165-1)*shape.SideSlots
 								}
 //line alone.go:149
 								t193 := source4
-								var result018 uint32
-//line serve.go:74
+								var result016 uint32
+//line serve.go:92
 								if t193 == 4 {
-									result018 = shape.Slots
+									result016 = shape.Slots
 								} else {
-									result018 = shape.SideSlots
+									result016 = shape.SideSlots
 								}
 //line alone.go:149
-								at5 = (result017 + sh.Ticket&(result018-1)) * shape.InStep
+								at5 = (result015 + sh.Ticket&(result016-1)) * shape.InStep
 							}
 							t2110 := at5
-							t224 := at5 + shape.In
+							t223 := at5 + shape.In
 //line alone.go:151
-							slot5 := ring2[t2110:t224]
+							slot5 := ring2[t2110:t223]
 							cell2 := words[:t233]
 							for w11 := 0; w11 < len(slot5); w11++ {
-								loaded20 := host2.Load(r, &slot5[w11])
-								v2 := loaded20
+								loaded26 := host2.Load(r, &slot5[w11])
+								v2 := loaded26
 //line alone.go:155
 								if uint32(v2>>32) != sh.Ticket+1 {
 									break block9
@@ -6502,7 +6712,7 @@ func quernRow5FirstOfActor(r *host2.Run, cs []actor.Context, first2 int, begins,
 //line alone.go:166
 								sh.Late = 1
 							}
-							t59[8] = source4
+							t592[8] = source4
 						}
 					}
 				}
@@ -6565,16 +6775,16 @@ func quernHostBulkyActor(r *host2.Run) {
 	cells := host2.Dynamic[actor.Cell[uint32, uint32]](r, 1)
 	var in2 *uint32
 	var out2 *uint32
-	var t115 *uint32
-	var t214 *uint32
+	var t114 *uint32
+	var t213 *uint32
 	var t34 *uint32
-	box3 := host2.Shared[[25000]uint32](r, 3)
-	var result09 kernel.Action = 1
-	outcome := uint32(result09)
+	box4 := host2.Shared[[25000]uint32](r, 3)
+	var result08 kernel.Action = 1
+	outcome := uint32(result08)
 	var forwards bool
 	var stops bool
 	var last bool
-	t95 := shape.OutAt
+	t97 := shape.OutAt
 	t105 := shape.OutAt + shape.Out - 3
 	t50 := shape.OutAt
 	t51 := shape.OutAt + shape.Out - 3
@@ -6678,19 +6888,19 @@ func quernHostBulkyActor(r *host2.Run) {
 //line alone.go:58
 				out2 = &cells[0].Out
 //line quern_gen.go:13
-				t115 = state
-				t214 = in2
+				t114 = state
+				t213 = in2
 				t34 = out2
 				for threadZ := range 1 {
 					for threadY := range 1 {
 						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-						quernRow5BulkyActor(r, box3, t214)
+						quernRow5BulkyActor(r, box4, t213)
 					}
 				}
 				for threadZ := range 1 {
 					for threadY := range 1 {
 						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-						quernRow6BulkyActor(r, t115, t34, box3, sh, outcome)
+						quernRow6BulkyActor(r, t114, t34, box4, sh, outcome)
 					}
 				}
 				r.ThreadIdx = kernel.Dim3{}
@@ -6709,7 +6919,7 @@ func quernHostBulkyActor(r *host2.Run) {
 				for threadY := range 1 {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 					first2 := (threadZ*1 + threadY) * 32
-					quernRow7BulkyActor(r, cs, first2, begins, borns, source2, box, sh, out, result, &shape, words, t95, t105, cursor, forwards, t50, t51, last, command, in, mail, t233, t253, t263)
+					quernRow7BulkyActor(r, cs, first2, begins, borns, source2, box, sh, out, result, &shape, words, t97, t105, cursor, forwards, t50, t51, last, command, in, mail, t233, t253, t263)
 				}
 			}
 //line alone.go:88
@@ -6801,55 +7011,85 @@ func quernRow1BulkyActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 					list := int(t82[11])
 					count := uint32(t72.Post[list])
 					for i := t102; i < count; i++ {
-						box2 := uint32(t72.Post[list+1+int(i)])
-						t16 := t72
-						t26 := box2
+						t16 := uint32(t72.Post[list+1+int(i)])
+//line send.go:27
+						if !(t72.To.Box == t16) {
+//line send.go:30
+							t17 := int(t16) * 16
+							t26 := (int(t16) + 1) * 16
+//line send.go:30
+							b := t72.Post[t17:t26]
+							loaded := host2.Load(r, &b[0])
+//line send.go:31
+							loaded2 := host2.Load(r, &b[8])
+							loaded3 := host2.Load(r, &b[10])
+//line send.go:31
+							t72.To = actor.Target{Box: t16, Tail: loaded, Head: loaded2, Ring: b[14], Step: b[12], Slots: uint32(b[11]), Kind: uint32(b[13]), Closed: uint32(loaded3)}
+						}
+//line alone.go:193
+						t27 := t72
 						var ticket uint32
 						var room uint32
 					block2:
 						switch {
 						default:
-//line send.go:14
-							t17 := int(t26) * 16
-							t27 := (int(t26) + 1) * 16
-//line send.go:14
-							b := t16.Post[t17:t27]
-							var room2 uint32
-							for slots2 := uint32(b[11]); ; {
-								loaded := host2.Load(r, &b[0])
-								tail := loaded
-//line send.go:18
-								loaded2 := host2.Load(r, &b[8])
-								head := loaded2
-//line send.go:19
-								loaded3 := host2.Load(r, &b[10])
-								if loaded3 != 0 {
-//line send.go:20
-									room2 = 2
-									break
+//line send.go:43
+							box2 := int(t27.To.Box)
+							t18 := box2 * 16
+							t28 := (box2 + 1) * 16
+//line send.go:44
+							b2 := t27.Post[t18:t28]
+							loaded4 := host2.Load(r, &b2[10])
+							closed := uint32(loaded4)
+//line send.go:46
+							var room2 uint32 = 2
+							for t27.To.Closed == 0 || closed == 0 {
+								if uint32(t27.To.Tail)-uint32(t27.To.Head) >= t27.To.Slots {
+									t43 := t27
+									t53 := t27
+//line send.go:49
+									loaded5 := host2.Load(r, &b2[0])
+									t73 := loaded5
+//line send.go:49
+									loaded6 := host2.Load(r, &b2[8])
+									t93 := loaded6
+//line send.go:49
+									t43.To.Tail = t73
+//line send.go:49
+									t53.To.Head = t93
+									if uint32(t27.To.Tail)-uint32(t27.To.Head) >= t27.To.Slots && t27.To.Kind == 1 {
+										loaded7 := host2.Load(r, &t27.Host[b2[15]+1])
+//line send.go:51
+										t27.To.Head = loaded7
+										kernel.StoreRelaxed(&b2[8], t27.To.Head)
+									}
+									if uint32(t27.To.Tail)-uint32(t27.To.Head) >= t27.To.Slots {
+										room2 = 1
+										break
+									}
 								}
-								if uint32(tail)-uint32(head) >= slots2 && b[13] == 1 {
-									loaded4 := host2.Load(r, &t16.Host[b[15]+1])
-									head = loaded4
-//line send.go:25
-									kernel.StoreRelaxed(&b[8], head)
-								}
-								if uint32(tail)-uint32(head) >= slots2 {
-									room2 = 1
-									break
-								}
-//line send.go:33
-								old := kernel.AtomicCompareAndSwap(&b[0], tail, tail+1)
-								if old == tail {
-//line send.go:34
-									t83 := uint32(tail)
-									ticket = t83
+//line send.go:61
+								old := kernel.AtomicCompareAndSwap(&b2[0], t27.To.Tail, t27.To.Tail+1)
+								tail := old
+//line send.go:62
+								if tail == t27.To.Tail {
+									t122 := t27
+									t132 := t27
+									t142 := tail + 1
+									t152 := closed
+//line send.go:63
+									t122.To.Tail = t142
+//line send.go:63
+									t132.To.Closed = t152
+									t162 := uint32(tail)
+									ticket = t162
 									room = 0
 									break block2
 								}
+//line send.go:66
+								t27.To.Tail = tail
 							}
-//line send.go:37
-							atomic.AddUint64(&b[1], 1)
+							atomic.AddUint64(&b2[1], 1)
 							ticket = 0
 							room = room2
 						}
@@ -6858,11 +7098,11 @@ func quernRow1BulkyActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 						room3 := room
 //line alone.go:194
 						if room3 == 1 {
-							t53 := int(t82[13])
+							t54 := int(t82[13])
 //line alone.go:195
 							t63 := int(t82[13]) + len(t92) + 1
 //line alone.go:195
-							saved2 := t72.Post[t53:t63]
+							saved2 := t72.Post[t54:t63]
 							for w2 := 0; w2 < len(t92); w2++ {
 								saved2[w2] = uint64(t92[w2])
 							}
@@ -6875,81 +7115,69 @@ func quernRow1BulkyActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 						}
 //line alone.go:203
 						if room3 == 0 {
-							t84 := t72
-							t93 := t92
-							t103 := box2
-							t112 := ticket2
+							t83 := t72
+							t94 := t92
+							t103 := ticket2
 //line alone.go:227
-							t18 := t84
-							t28 := t103
-							t33 := t112
-//line send.go:43
-							t19 := int(t28) * 16
-							t29 := (int(t28) + 1) * 16
-//line send.go:43
-							b2 := t18.Post[t19:t29]
-							result04 := int(b2[14] + uint64(t33&(uint32(b2[11])-1))*b2[12])
+							t19 := t103
+//line send.go:37
+							result04 := int(t83.To.Ring + uint64(t19&(t83.To.Slots-1))*t83.To.Step)
 //line alone.go:227
-							t54 := result04
-							t64 := uint64(t112+1) << 32
-							slot := t54
-							tag := t64
+							t33 := result04
+							t44 := uint64(t103+1) << 32
+							slot := t33
+							tag := t44
 //line alone.go:228
-							t73 := t84
-							t85 := t103
-//line send.go:48
-							result05 := t73.Post[int(t85)*16+13]
-//line alone.go:228
-							if result05 == 1 {
-								t104 := t84
-								t113 := slot
-								t122 := tag
-//line send.go:61
-								t110 := t113
-								t210 := t113 + 4
-//line send.go:61
-								h := t104.Host[t110:t210]
-								kernel.StoreRelaxed(&h[0], t122|uint64(t104.ID<<8|128))
-								kernel.StoreRelaxed(&h[1], t122)
-								kernel.StoreRelaxed(&h[2], t122|uint64(t104.Words[t104.At+2]))
-								kernel.StoreRelaxed(&h[3], t122|uint64(t104.Words[t104.At+3]))
+							if t83.To.Kind == 1 {
+								t55 := t83
+								t64 := slot
+								t74 := tag
+//line send.go:83
+								t110 := t64
+								t29 := t64 + 4
+//line send.go:83
+								h := t55.Host[t110:t29]
+								kernel.StoreRelaxed(&h[0], t74|uint64(t55.ID<<8|128))
+								kernel.StoreRelaxed(&h[1], t74)
+								kernel.StoreRelaxed(&h[2], t74|uint64(t55.Words[t55.At+2]))
+								kernel.StoreRelaxed(&h[3], t74|uint64(t55.Words[t55.At+3]))
 //line alone.go:230
-								for w3 := 0; w3 < len(t93); w3++ {
-									kernel.StoreRelaxed(&t84.Host[slot+4+w3], tag|uint64(t93[w3]))
+								for w3 := 0; w3 < len(t94); w3++ {
+									kernel.StoreRelaxed(&t83.Host[slot+4+w3], tag|uint64(t94[w3]))
 								}
 							} else {
 //line alone.go:235
-								t132 := t84
-								t142 := slot
-								t152 := tag
-//line send.go:52
-								t111 := t142
-								t211 := t142 + 4
-//line send.go:52
-								h2 := t132.Post[t111:t211]
-								kernel.StoreRelaxed(&h2[0], t152|uint64(t132.ID<<8|128))
-								kernel.StoreRelaxed(&h2[1], t152)
-								kernel.StoreRelaxed(&h2[2], t152|uint64(t132.Words[t132.At+2]))
-								kernel.StoreRelaxed(&h2[3], t152|uint64(t132.Words[t132.At+3]))
+								t84 := t83
+								t95 := slot
+								t104 := tag
+//line send.go:74
+								t111 := t95
+								t210 := t95 + 4
+//line send.go:74
+								h2 := t84.Post[t111:t210]
+								kernel.StoreRelaxed(&h2[0], t104|uint64(t84.ID<<8|128))
+								kernel.StoreRelaxed(&h2[1], t104)
+								kernel.StoreRelaxed(&h2[2], t104|uint64(t84.Words[t84.At+2]))
+								kernel.StoreRelaxed(&h2[3], t104|uint64(t84.Words[t84.At+3]))
 //line alone.go:236
-								for w4 := 0; w4 < len(t93); w4++ {
-									kernel.StoreRelaxed(&t84.Post[slot+4+w4], tag|uint64(t93[w4]))
+								for w4 := 0; w4 < len(t94); w4++ {
+									kernel.StoreRelaxed(&t83.Post[slot+4+w4], tag|uint64(t94[w4]))
 								}
-								t162 := t84
-								t172 := t103
-//line send.go:70
-								if !(t162.Wakes == 0) {
-//line send.go:75
+								t112 := t83
+//line send.go:92
+								if !(t112.Wakes == 0) {
+//line send.go:97
 									kernel.Fence()
-									t114 := int(t172) * 16
-									t212 := (int(t172) + 1) * 16
-//line send.go:76
-									b3 := t162.Post[t114:t212]
-									loaded5 := host2.Load(r, &b3[9])
-									if loaded5 != 0 {
-//line send.go:78
-										kernel.StoreRelaxed(&t162.Host[b3[15]], 1)
-										kernel.StoreRelaxed(&t162.Host[0], 1)
+									box3 := int(t112.To.Box)
+									t113 := box3 * 16
+									t211 := (box3 + 1) * 16
+//line send.go:99
+									b3 := t112.Post[t113:t211]
+									loaded8 := host2.Load(r, &b3[9])
+									if loaded8 != 0 {
+//line send.go:101
+										kernel.StoreRelaxed(&t112.Host[b3[15]], 1)
+										kernel.StoreRelaxed(&t112.Host[0], 1)
 									}
 								}
 							}
@@ -6973,8 +7201,8 @@ func quernRow1BulkyActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 				switch {
 				default:
 //line alone.go:103
-					loaded6 := host2.Load(r, &t292[0])
-					ordered := loaded6
+					loaded9 := host2.Load(r, &t292[0])
+					ordered := loaded9
 //line alone.go:104
 					sh.Asked[0] = uint32(ordered)
 					if !(sh.Asked[0] != 0) {
@@ -6982,9 +7210,9 @@ func quernRow1BulkyActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 						hint := uint32(ordered >> 32)
 //line alone.go:108
 						if hint != sh.Hint[0] {
-							t43 := hint
+							t45 := hint
 //line alone.go:109
-							sh.Hint[0] = t43
+							sh.Hint[0] = t45
 //line alone.go:109
 							sh.Higher[0] = 1
 						}
@@ -6998,28 +7226,28 @@ func quernRow1BulkyActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 								}
 								next := t30[level]
 								t65 := level
-								var result06 uint32
+								var result05 uint32
 								switch {
 								default:
-//line serve.go:64
+//line serve.go:82
 									if t65 == 4 {
-										result06 = 0
+										result05 = 0
 										break
-//line serve.go:66
+//line serve.go:84
 									} else if t65 < 4 {
-										result06 = shape.Slots + t65*shape.SideSlots
+										result05 = shape.Slots + t65*shape.SideSlots
 										break
 									}
-//line serve.go:69
-									result06 = shape.Slots + (t65-1)*shape.SideSlots
+//line serve.go:87
+									result05 = shape.Slots + (t65-1)*shape.SideSlots
 								}
 //line alone.go:118
-								at := (result06 + next&(shape.SideSlots-1)) * shape.InStep
-								loaded7 := host2.Load(r, &t322[at])
-								if uint32(loaded7>>32) == next+1 {
+								at := (result05 + next&(shape.SideSlots-1)) * shape.InStep
+								loaded10 := host2.Load(r, &t322[at])
+								if uint32(loaded10>>32) == next+1 {
 //line alone.go:120
-									t94 := level
-									source = t94
+									t96 := level
+									source = t96
 									sides = 1
 								}
 							}
@@ -7028,16 +7256,16 @@ func quernRow1BulkyActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 						}
 						if source == 9 || source < 4 {
 							next2 := t30[4]
-							loaded8 := host2.Load(r, &t322[next2&(shape.Slots-1)*shape.InStep])
-							middle := uint32(loaded8>>32) == next2+1
+							loaded11 := host2.Load(r, &t322[next2&(shape.Slots-1)*shape.InStep])
+							middle := uint32(loaded11>>32) == next2+1
 //line alone.go:128
 							posted := false
-							slots3 := uint32(t31[11])
-							if slots3 != 0 {
+							slots2 := uint32(t31[11])
+							if slots2 != 0 {
 //line alone.go:130
 								next3 := uint32(t31[8])
-								loaded9 := host2.Load(r, &t332[next3&(slots3-1)*shape.InStep])
-								posted = uint32(loaded9>>32) == next3+1
+								loaded12 := host2.Load(r, &t332[next3&(slots2-1)*shape.InStep])
+								posted = uint32(loaded12>>32) == next3+1
 							}
 							if posted && !(middle && t30[8] == 8) {
 								source = 8
@@ -7062,41 +7290,41 @@ func quernRow1BulkyActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 //line alone.go:148
 								sh.Ticket = t30[source]
 								t163 := source
-								var result07 uint32
+								var result06 uint32
 								switch {
 								default:
-//line serve.go:64
+//line serve.go:82
 									if t163 == 4 {
-										result07 = 0
+										result06 = 0
 										break
-//line serve.go:66
+//line serve.go:84
 									} else if t163 < 4 {
-										result07 = shape.Slots + t163*shape.SideSlots
+										result06 = shape.Slots + t163*shape.SideSlots
 										break
 									}
-//line serve.go:69
-									result07 = shape.Slots + (t163-1)*shape.SideSlots
+//line serve.go:87
+									result06 = shape.Slots + (t163-1)*shape.SideSlots
 								}
 //line alone.go:149
 								t192 := source
-								var result08 uint32
-//line serve.go:74
+								var result07 uint32
+//line serve.go:92
 								if t192 == 4 {
-									result08 = shape.Slots
+									result07 = shape.Slots
 								} else {
-									result08 = shape.SideSlots
+									result07 = shape.SideSlots
 								}
 //line alone.go:149
-								at2 = (result07 + sh.Ticket&(result08-1)) * shape.InStep
+								at2 = (result06 + sh.Ticket&(result07-1)) * shape.InStep
 							}
-							t213 := at2
+							t212 := at2
 							t222 := at2 + shape.In
 //line alone.go:151
-							slot2 := ring[t213:t222]
+							slot2 := ring[t212:t222]
 							cell := words[:t232]
 							for w5 := 0; w5 < len(slot2); w5++ {
-								loaded10 := host2.Load(r, &slot2[w5])
-								v := loaded10
+								loaded13 := host2.Load(r, &slot2[w5])
+								v := loaded13
 //line alone.go:155
 								if uint32(v>>32) != sh.Ticket+1 {
 									break block3
@@ -7156,23 +7384,23 @@ func quernRow4BulkyActor(r *host2.Run, cells []actor.Cell[uint32, uint32]) {
 }
 
 //go:noinline
-func quernRow5BulkyActor(r *host2.Run, box3 *[25000]uint32, t214 *uint32) {
+func quernRow5BulkyActor(r *host2.Run, box4 *[25000]uint32, t213 *uint32) {
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 //line handlers.go:105
-		box3[threadX] = *t214
+		box4[threadX] = *t213
 	}
 }
 
 //go:noinline
-func quernRow6BulkyActor(r *host2.Run, t115, t34 *uint32, box3 *[25000]uint32, sh *actor.Status, outcome uint32) {
+func quernRow6BulkyActor(r *host2.Run, t114, t34 *uint32, box4 *[25000]uint32, sh *actor.Status, outcome uint32) {
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		t2 := threadX == 0
 //line handlers.go:107
 		if threadX == 0 {
-			*t115++
-			*t34 = box3[31] + 1
+			*t114++
+			*t34 = box4[31] + 1
 		}
 //line alone.go:59
 		if t2 {
@@ -7182,7 +7410,7 @@ func quernRow6BulkyActor(r *host2.Run, t115, t34 *uint32, box3 *[25000]uint32, s
 }
 
 //go:noinline
-func quernRow7BulkyActor(r *host2.Run, cs []actor.Context, first2 int, begins, borns []int64, source2 uint32, box []uint64, sh *actor.Status, out []uint64, result uint32, shape *actor.Shape, words []uint32, t95, t105 uint32, cursor []uint32, forwards bool, t50, t51 uint32, last bool, command, in, mail []uint64, t233, t253, t263 uint32) {
+func quernRow7BulkyActor(r *host2.Run, cs []actor.Context, first2 int, begins, borns []int64, source2 uint32, box []uint64, sh *actor.Status, out []uint64, result uint32, shape *actor.Shape, words []uint32, t97, t105 uint32, cursor []uint32, forwards bool, t50, t51 uint32, last bool, command, in, mail []uint64, t233, t253, t263 uint32) {
 	cRow := cs[first2:][:32]
 	beginRow := begins[first2:][:32]
 	bornRow := borns[first2:][:32]
@@ -7201,45 +7429,45 @@ func quernRow7BulkyActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 				kernel.StoreRelaxed(&box[8], uint64(sh.Ticket+1))
 			} else {
 				t422 := out
-				t44 := result
-				t45 := uint32(now3 - begin)
+				t442 := result
+				t452 := uint32(now3 - begin)
 //line alone.go:173
 				source3 := sh.Missing[0]
-				t215 := source3
-				var result010 uint32
+				t214 := source3
+				var result09 uint32
 				switch {
 				default:
-//line serve.go:64
-					if t215 == 4 {
-						result010 = 0
+//line serve.go:82
+					if t214 == 4 {
+						result09 = 0
 						break
-//line serve.go:66
-					} else if t215 < 4 {
-						result010 = shape.Slots + t215*shape.SideSlots
+//line serve.go:84
+					} else if t214 < 4 {
+						result09 = shape.Slots + t214*shape.SideSlots
 						break
 					}
-//line serve.go:69
-					result010 = shape.Slots + (t215-1)*shape.SideSlots
+//line serve.go:87
+					result09 = shape.Slots + (t214-1)*shape.SideSlots
 				}
 //line alone.go:174
-				t55 := source3
-				var result011 uint32
-//line serve.go:74
-				if t55 == 4 {
-					result011 = shape.Slots
+				t56 := source3
+				var result010 uint32
+//line serve.go:92
+				if t56 == 4 {
+					result010 = shape.Slots
 				} else {
-					result011 = shape.SideSlots
+					result010 = shape.SideSlots
 				}
 //line alone.go:174
-				at3 := (result010 + sh.Ticket&(result011-1)) * shape.OutStep
-				t74 := at3
-				t86 := at3 + shape.Out
+				at3 := (result09 + sh.Ticket&(result010-1)) * shape.OutStep
+				t75 := at3
+				t85 := at3 + shape.Out
 //line alone.go:175
-				slot3 := t422[t74:t86]
+				slot3 := t422[t75:t85]
 				tag2 := uint64(sh.Ticket+1) << 32
-				reply2 := words[t95:t105]
-				kernel.StoreRelaxed(&slot3[0], tag2|uint64(t44))
-				kernel.StoreRelaxed(&slot3[1], tag2|uint64(t45))
+				reply2 := words[t97:t105]
+				kernel.StoreRelaxed(&slot3[0], tag2|uint64(t442))
+				kernel.StoreRelaxed(&slot3[1], tag2|uint64(t452))
 				kernel.StoreRelaxed(&slot3[2], tag2)
 				for w7 := 0; w7 < len(reply2); w7++ {
 					kernel.StoreRelaxed(&slot3[3+w7], tag2|uint64(reply2[w7]))
@@ -7257,7 +7485,7 @@ func quernRow7BulkyActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 				t49 := cursor
 //line alone.go:82
 				t522 := words[t50:t51]
-				var result012 bool
+				var result011 bool
 			block7:
 				switch {
 				default:
@@ -7265,55 +7493,85 @@ func quernRow7BulkyActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 					list2 := int(t49[11])
 					count2 := uint32(t48.Post[list2])
 					for i2 := uint32(0); i2 < count2; i2++ {
-						box4 := uint32(t48.Post[list2+1+int(i2)])
-						t116 := t48
-						t216 := box4
+						t115 := uint32(t48.Post[list2+1+int(i2)])
+//line send.go:27
+						if !(t48.To.Box == t115) {
+//line send.go:30
+							t116 := int(t115) * 16
+							t215 := (int(t115) + 1) * 16
+//line send.go:30
+							b4 := t48.Post[t116:t215]
+							loaded14 := host2.Load(r, &b4[0])
+//line send.go:31
+							loaded15 := host2.Load(r, &b4[8])
+							loaded16 := host2.Load(r, &b4[10])
+//line send.go:31
+							t48.To = actor.Target{Box: t115, Tail: loaded14, Head: loaded15, Ring: b4[14], Step: b4[12], Slots: uint32(b4[11]), Kind: uint32(b4[13]), Closed: uint32(loaded16)}
+						}
+//line alone.go:193
+						t216 := t48
 						var ticket3 uint32
 						var room4 uint32
 					block8:
 						switch {
 						default:
-//line send.go:14
-							t117 := int(t216) * 16
-							t217 := (int(t216) + 1) * 16
-//line send.go:14
-							b4 := t116.Post[t117:t217]
-							var room5 uint32
-							for slots4 := uint32(b4[11]); ; {
-								loaded11 := host2.Load(r, &b4[0])
-								tail2 := loaded11
-//line send.go:18
-								loaded12 := host2.Load(r, &b4[8])
-								head2 := loaded12
-//line send.go:19
-								loaded13 := host2.Load(r, &b4[10])
-								if loaded13 != 0 {
-//line send.go:20
-									room5 = 2
-									break
+//line send.go:43
+							box5 := int(t216.To.Box)
+							t117 := box5 * 16
+							t217 := (box5 + 1) * 16
+//line send.go:44
+							b5 := t216.Post[t117:t217]
+							loaded17 := host2.Load(r, &b5[10])
+							closed2 := uint32(loaded17)
+//line send.go:46
+							var room5 uint32 = 2
+							for t216.To.Closed == 0 || closed2 == 0 {
+								if uint32(t216.To.Tail)-uint32(t216.To.Head) >= t216.To.Slots {
+									t46 := t216
+									t57 := t216
+//line send.go:49
+									loaded18 := host2.Load(r, &b5[0])
+									t76 := loaded18
+//line send.go:49
+									loaded19 := host2.Load(r, &b5[8])
+									t98 := loaded19
+//line send.go:49
+									t46.To.Tail = t76
+//line send.go:49
+									t57.To.Head = t98
+									if uint32(t216.To.Tail)-uint32(t216.To.Head) >= t216.To.Slots && t216.To.Kind == 1 {
+										loaded20 := host2.Load(r, &t216.Host[b5[15]+1])
+//line send.go:51
+										t216.To.Head = loaded20
+										kernel.StoreRelaxed(&b5[8], t216.To.Head)
+									}
+									if uint32(t216.To.Tail)-uint32(t216.To.Head) >= t216.To.Slots {
+										room5 = 1
+										break
+									}
 								}
-								if uint32(tail2)-uint32(head2) >= slots4 && b4[13] == 1 {
-									loaded14 := host2.Load(r, &t116.Host[b4[15]+1])
-									head2 = loaded14
-//line send.go:25
-									kernel.StoreRelaxed(&b4[8], head2)
-								}
-								if uint32(tail2)-uint32(head2) >= slots4 {
-									room5 = 1
-									break
-								}
-//line send.go:33
-								old2 := kernel.AtomicCompareAndSwap(&b4[0], tail2, tail2+1)
-								if old2 == tail2 {
-//line send.go:34
-									t87 := uint32(tail2)
-									ticket3 = t87
+//line send.go:61
+								old2 := kernel.AtomicCompareAndSwap(&b5[0], t216.To.Tail, t216.To.Tail+1)
+								tail2 := old2
+//line send.go:62
+								if tail2 == t216.To.Tail {
+									t124 := t216
+									t134 := t216
+									t144 := tail2 + 1
+									t153 := closed2
+//line send.go:63
+									t124.To.Tail = t144
+//line send.go:63
+									t134.To.Closed = t153
+									t164 := uint32(tail2)
+									ticket3 = t164
 									room4 = 0
 									break block8
 								}
+//line send.go:66
+								t216.To.Tail = tail2
 							}
-//line send.go:37
-							atomic.AddUint64(&b4[1], 1)
+							atomic.AddUint64(&b5[1], 1)
 							ticket3 = 0
 							room4 = room5
 						}
@@ -7322,115 +7580,103 @@ func quernRow7BulkyActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 						room6 := room4
 //line alone.go:194
 						if room6 == 1 {
-							t56 := int(t49[13])
+							t58 := int(t49[13])
 //line alone.go:195
 							t66 := int(t49[13]) + len(t522) + 1
 //line alone.go:195
-							saved3 := t48.Post[t56:t66]
+							saved3 := t48.Post[t58:t66]
 							for w8 := 0; w8 < len(t522); w8++ {
 								saved3[w8] = uint64(t522[w8])
 							}
-							result013 := t48.Correlation()
+							result012 := t48.Correlation()
 //line alone.go:199
-							saved3[len(t522)] = result013
+							saved3[len(t522)] = result012
 							t49[12] = i2 + 1
-							result012 = false
+							result011 = false
 							break block7
 						}
 //line alone.go:203
 						if room6 == 0 {
-							t88 := t48
-							t96 := t522
-							t106 := box4
-							t118 := ticket4
+							t86 := t48
+							t99 := t522
+							t106 := ticket4
 //line alone.go:227
-							t119 := t88
-							t218 := t106
-							t35 := t118
-//line send.go:43
-							t120 := int(t218) * 16
-							t219 := (int(t218) + 1) * 16
-//line send.go:43
-							b5 := t119.Post[t120:t219]
-							result014 := int(b5[14] + uint64(t35&(uint32(b5[11])-1))*b5[12])
+							t118 := t106
+//line send.go:37
+							result013 := int(t86.To.Ring + uint64(t118&(t86.To.Slots-1))*t86.To.Step)
 //line alone.go:227
-							t57 := result014
-							t67 := uint64(t118+1) << 32
-							slot4 := t57
-							tag3 := t67
+							t35 := result013
+							t410 := uint64(t106+1) << 32
+							slot4 := t35
+							tag3 := t410
 //line alone.go:228
-							t75 := t88
-							t89 := t106
-//line send.go:48
-							result015 := t75.Post[int(t89)*16+13]
-//line alone.go:228
-							if result015 == 1 {
-								t107 := t88
-								t1110 := slot4
-								t124 := tag3
-//line send.go:61
-								t121 := t1110
-								t220 := t1110 + 4
-//line send.go:61
-								h3 := t107.Host[t121:t220]
-								kernel.StoreRelaxed(&h3[0], t124|uint64(t107.ID<<8|128))
-								kernel.StoreRelaxed(&h3[1], t124)
-								kernel.StoreRelaxed(&h3[2], t124|uint64(t107.Words[t107.At+2]))
-								kernel.StoreRelaxed(&h3[3], t124|uint64(t107.Words[t107.At+3]))
+							if t86.To.Kind == 1 {
+								t59 := t86
+								t67 := slot4
+								t77 := tag3
+//line send.go:83
+								t119 := t67
+								t218 := t67 + 4
+//line send.go:83
+								h3 := t59.Host[t119:t218]
+								kernel.StoreRelaxed(&h3[0], t77|uint64(t59.ID<<8|128))
+								kernel.StoreRelaxed(&h3[1], t77)
+								kernel.StoreRelaxed(&h3[2], t77|uint64(t59.Words[t59.At+2]))
+								kernel.StoreRelaxed(&h3[3], t77|uint64(t59.Words[t59.At+3]))
 //line alone.go:230
-								for w9 := 0; w9 < len(t96); w9++ {
-									kernel.StoreRelaxed(&t88.Host[slot4+4+w9], tag3|uint64(t96[w9]))
+								for w9 := 0; w9 < len(t99); w9++ {
+									kernel.StoreRelaxed(&t86.Host[slot4+4+w9], tag3|uint64(t99[w9]))
 								}
 							} else {
 //line alone.go:235
-								t134 := t88
-								t144 := slot4
-								t153 := tag3
-//line send.go:52
-								t125 := t144
-								t221 := t144 + 4
-//line send.go:52
-								h4 := t134.Post[t125:t221]
-								kernel.StoreRelaxed(&h4[0], t153|uint64(t134.ID<<8|128))
-								kernel.StoreRelaxed(&h4[1], t153)
-								kernel.StoreRelaxed(&h4[2], t153|uint64(t134.Words[t134.At+2]))
-								kernel.StoreRelaxed(&h4[3], t153|uint64(t134.Words[t134.At+3]))
+								t87 := t86
+								t910 := slot4
+								t107 := tag3
+//line send.go:74
+								t120 := t910
+								t219 := t910 + 4
+//line send.go:74
+								h4 := t87.Post[t120:t219]
+								kernel.StoreRelaxed(&h4[0], t107|uint64(t87.ID<<8|128))
+								kernel.StoreRelaxed(&h4[1], t107)
+								kernel.StoreRelaxed(&h4[2], t107|uint64(t87.Words[t87.At+2]))
+								kernel.StoreRelaxed(&h4[3], t107|uint64(t87.Words[t87.At+3]))
 //line alone.go:236
-								for w10 := 0; w10 < len(t96); w10++ {
-									kernel.StoreRelaxed(&t88.Post[slot4+4+w10], tag3|uint64(t96[w10]))
+								for w10 := 0; w10 < len(t99); w10++ {
+									kernel.StoreRelaxed(&t86.Post[slot4+4+w10], tag3|uint64(t99[w10]))
 								}
-								t164 := t88
-								t173 := t106
-//line send.go:70
-								if !(t164.Wakes == 0) {
-//line send.go:75
+								t1110 := t86
+//line send.go:92
+								if !(t1110.Wakes == 0) {
+//line send.go:97
 									kernel.Fence()
-									t126 := int(t173) * 16
-									t223 := (int(t173) + 1) * 16
-//line send.go:76
-									b6 := t164.Post[t126:t223]
-									loaded15 := host2.Load(r, &b6[9])
-									if loaded15 != 0 {
-//line send.go:78
-										kernel.StoreRelaxed(&t164.Host[b6[15]], 1)
-										kernel.StoreRelaxed(&t164.Host[0], 1)
+									box6 := int(t1110.To.Box)
+									t121 := box6 * 16
+									t220 := (box6 + 1) * 16
+//line send.go:99
+									b6 := t1110.Post[t121:t220]
+									loaded21 := host2.Load(r, &b6[9])
+									if loaded21 != 0 {
+//line send.go:101
+										kernel.StoreRelaxed(&t1110.Host[b6[15]], 1)
+										kernel.StoreRelaxed(&t1110.Host[0], 1)
 									}
 								}
 							}
 						}
 					}
 //line alone.go:207
-					result012 = true
+					result011 = true
 				}
 //line alone.go:82
-				t542 = result012
+				t542 = result011
 			}
 			whole := t542
 //line alone.go:83
 			if whole && !last {
 				t572 := begin - born
-				t58 := command
-				t59 := cursor
+				t582 := command
+				t592 := cursor
 				t60 := box
 				t61 := in
 				t622 := mail
@@ -7438,8 +7684,8 @@ func quernRow7BulkyActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 				switch {
 				default:
 //line alone.go:103
-					loaded16 := host2.Load(r, &t58[0])
-					ordered2 := loaded16
+					loaded22 := host2.Load(r, &t582[0])
+					ordered2 := loaded22
 //line alone.go:104
 					sh.Asked[0] = uint32(ordered2)
 					if !(sh.Asked[0] != 0) {
@@ -7447,9 +7693,9 @@ func quernRow7BulkyActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 						hint2 := uint32(ordered2 >> 32)
 //line alone.go:108
 						if hint2 != sh.Hint[0] {
-							t46 := hint2
+							t411 := hint2
 //line alone.go:109
-							sh.Hint[0] = t46
+							sh.Hint[0] = t411
 //line alone.go:109
 							sh.Higher[0] = 1
 						}
@@ -7461,30 +7707,30 @@ func quernRow7BulkyActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 								if level2 == 4 {
 									continue
 								}
-								next4 := t59[level2]
+								next4 := t592[level2]
 								t68 := level2
-								var result016 uint32
+								var result014 uint32
 								switch {
 								default:
-//line serve.go:64
+//line serve.go:82
 									if t68 == 4 {
-										result016 = 0
+										result014 = 0
 										break
-//line serve.go:66
+//line serve.go:84
 									} else if t68 < 4 {
-										result016 = shape.Slots + t68*shape.SideSlots
+										result014 = shape.Slots + t68*shape.SideSlots
 										break
 									}
-//line serve.go:69
-									result016 = shape.Slots + (t68-1)*shape.SideSlots
+//line serve.go:87
+									result014 = shape.Slots + (t68-1)*shape.SideSlots
 								}
 //line alone.go:118
-								at4 := (result016 + next4&(shape.SideSlots-1)) * shape.InStep
-								loaded17 := host2.Load(r, &t61[at4])
-								if uint32(loaded17>>32) == next4+1 {
+								at4 := (result014 + next4&(shape.SideSlots-1)) * shape.InStep
+								loaded23 := host2.Load(r, &t61[at4])
+								if uint32(loaded23>>32) == next4+1 {
 //line alone.go:120
-									t97 := level2
-									source4 = t97
+									t911 := level2
+									source4 = t911
 									sides2 = 1
 								}
 							}
@@ -7492,19 +7738,19 @@ func quernRow7BulkyActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 							sh.Higher[0] = sides2
 						}
 						if source4 == 9 || source4 < 4 {
-							next5 := t59[4]
-							loaded18 := host2.Load(r, &t61[next5&(shape.Slots-1)*shape.InStep])
-							middle2 := uint32(loaded18>>32) == next5+1
+							next5 := t592[4]
+							loaded24 := host2.Load(r, &t61[next5&(shape.Slots-1)*shape.InStep])
+							middle2 := uint32(loaded24>>32) == next5+1
 //line alone.go:128
 							posted2 := false
-							slots5 := uint32(t60[11])
-							if slots5 != 0 {
+							slots3 := uint32(t60[11])
+							if slots3 != 0 {
 //line alone.go:130
 								next6 := uint32(t60[8])
-								loaded19 := host2.Load(r, &t622[next6&(slots5-1)*shape.InStep])
-								posted2 = uint32(loaded19>>32) == next6+1
+								loaded25 := host2.Load(r, &t622[next6&(slots3-1)*shape.InStep])
+								posted2 = uint32(loaded25>>32) == next6+1
 							}
-							if posted2 && !(middle2 && t59[8] == 8) {
+							if posted2 && !(middle2 && t592[8] == 8) {
 								source4 = 8
 							} else if middle2 {
 								source4 = 4
@@ -7512,8 +7758,8 @@ func quernRow7BulkyActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 						}
 						if !(source4 == 9) {
 //line alone.go:143
-							t127 := t61
-							ring2 := t127
+							t125 := t61
+							ring2 := t125
 							var at5 uint32
 //line alone.go:144
 							if source4 == 8 {
@@ -7525,43 +7771,43 @@ func quernRow7BulkyActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 								at5 = t145
 							} else {
 //line alone.go:148
-								sh.Ticket = t59[source4]
+								sh.Ticket = t592[source4]
 								t165 := source4
-								var result017 uint32
+								var result015 uint32
 								switch {
 								default:
-//line serve.go:64
+//line serve.go:82
 									if t165 == 4 {
-										result017 = 0
+										result015 = 0
 										break
-//line serve.go:66
+//line serve.go:84
 									} else if t165 < 4 {
-										result017 = shape.Slots + t165*shape.SideSlots
+										result015 = shape.Slots + t165*shape.SideSlots
 										break
 									}
-//line serve.go:69
-									result017 = shape.Slots + (t165-1)*shape.SideSlots
+//line serve.go:87
+									result015 = shape.Slots + (t165-1)*shape.SideSlots
 								}
 //line alone.go:149
 								t193 := source4
-								var result018 uint32
-//line serve.go:74
+								var result016 uint32
+//line serve.go:92
 								if t193 == 4 {
-									result018 = shape.Slots
+									result016 = shape.Slots
 								} else {
-									result018 = shape.SideSlots
+									result016 = shape.SideSlots
 								}
 //line alone.go:149
-								at5 = (result017 + sh.Ticket&(result018-1)) * shape.InStep
+								at5 = (result015 + sh.Ticket&(result016-1)) * shape.InStep
 							}
 							t2110 := at5
-							t224 := at5 + shape.In
+							t223 := at5 + shape.In
 //line alone.go:151
-							slot5 := ring2[t2110:t224]
+							slot5 := ring2[t2110:t223]
 							cell2 := words[:t233]
 							for w11 := 0; w11 < len(slot5); w11++ {
-								loaded20 := host2.Load(r, &slot5[w11])
-								v2 := loaded20
+								loaded26 := host2.Load(r, &slot5[w11])
+								v2 := loaded26
 //line alone.go:155
 								if uint32(v2>>32) != sh.Ticket+1 {
 									break block9
@@ -7582,7 +7828,7 @@ func quernRow7BulkyActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 //line alone.go:166
 								sh.Late = 1
 							}
-							t59[8] = source4
+							t592[8] = source4
 						}
 					}
 				}
@@ -7645,18 +7891,18 @@ func quernHostBounceActor(r *host2.Run) {
 	var state *Match
 	cells := host2.Dynamic[actor.Cell[Ball, Ball]](r, 1)
 	var in2 *Ball
-	var t214 *Match
+	var t213 *Match
 	var t34 *Ball
 	var forwards bool
 	var stops bool
 	var last bool
-	t96 := shape.OutAt
+	t99 := shape.OutAt
 	t106 := shape.OutAt + shape.Out - 3
 	t50 := shape.OutAt
 	t51 := shape.OutAt + shape.Out - 3
 	t234 := shape.Stride
-	t254 := shape.OutAt
-	t264 := shape.OutAt + shape.Out - 3
+	t253 := shape.OutAt
+	t263 := shape.OutAt + shape.Out - 3
 	for r.Next() {
 		blockX := r.BlockIdx.X
 		t1 := blockX + int(shape.First)
@@ -7746,13 +7992,13 @@ func quernHostBounceActor(r *host2.Run) {
 //line alone.go:58
 				in2 = &cells[0].In
 //line quern_gen.go:13
-				t214 = state
+				t213 = state
 				t34 = in2
 				for threadZ := range 1 {
 					for threadY := range 1 {
 						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 						first3 := (threadZ*1 + threadY) * 32
-						quernRow4BounceActor(r, cs2, first3, cells, t214, t34, sh)
+						quernRow4BounceActor(r, cs2, first3, cells, t213, t34, sh)
 					}
 				}
 				r.ThreadIdx = kernel.Dim3{}
@@ -7771,7 +8017,7 @@ func quernHostBounceActor(r *host2.Run) {
 				for threadY := range 1 {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 					first4 := (threadZ*1 + threadY) * 32
-					quernRow5BounceActor(r, cs, first4, begins, borns, source2, box, sh, out, result, &shape, words, t96, t106, cursor, forwards, t50, t51, last, command, in, mail, t234, t254, t264)
+					quernRow5BounceActor(r, cs, first4, begins, borns, source2, box, sh, out, result, &shape, words, t99, t106, cursor, forwards, t50, t51, last, command, in, mail, t234, t253, t263)
 				}
 			}
 //line alone.go:88
@@ -7863,55 +8109,85 @@ func quernRow1BounceActor(r *host2.Run, cs []actor.Context, first int, begins, b
 					list := int(t82[11])
 					count := uint32(t72.Post[list])
 					for i := t102; i < count; i++ {
-						box2 := uint32(t72.Post[list+1+int(i)])
-						t16 := t72
-						t26 := box2
+						t16 := uint32(t72.Post[list+1+int(i)])
+//line send.go:27
+						if !(t72.To.Box == t16) {
+//line send.go:30
+							t17 := int(t16) * 16
+							t26 := (int(t16) + 1) * 16
+//line send.go:30
+							b := t72.Post[t17:t26]
+							loaded := host2.Load(r, &b[0])
+//line send.go:31
+							loaded2 := host2.Load(r, &b[8])
+							loaded3 := host2.Load(r, &b[10])
+//line send.go:31
+							t72.To = actor.Target{Box: t16, Tail: loaded, Head: loaded2, Ring: b[14], Step: b[12], Slots: uint32(b[11]), Kind: uint32(b[13]), Closed: uint32(loaded3)}
+						}
+//line alone.go:193
+						t27 := t72
 						var ticket uint32
 						var room uint32
 					block2:
 						switch {
 						default:
-//line send.go:14
-							t17 := int(t26) * 16
-							t27 := (int(t26) + 1) * 16
-//line send.go:14
-							b := t16.Post[t17:t27]
-							var room2 uint32
-							for slots2 := uint32(b[11]); ; {
-								loaded := host2.Load(r, &b[0])
-								tail := loaded
-//line send.go:18
-								loaded2 := host2.Load(r, &b[8])
-								head := loaded2
-//line send.go:19
-								loaded3 := host2.Load(r, &b[10])
-								if loaded3 != 0 {
-//line send.go:20
-									room2 = 2
-									break
+//line send.go:43
+							box2 := int(t27.To.Box)
+							t18 := box2 * 16
+							t28 := (box2 + 1) * 16
+//line send.go:44
+							b2 := t27.Post[t18:t28]
+							loaded4 := host2.Load(r, &b2[10])
+							closed := uint32(loaded4)
+//line send.go:46
+							var room2 uint32 = 2
+							for t27.To.Closed == 0 || closed == 0 {
+								if uint32(t27.To.Tail)-uint32(t27.To.Head) >= t27.To.Slots {
+									t43 := t27
+									t53 := t27
+//line send.go:49
+									loaded5 := host2.Load(r, &b2[0])
+									t73 := loaded5
+//line send.go:49
+									loaded6 := host2.Load(r, &b2[8])
+									t93 := loaded6
+//line send.go:49
+									t43.To.Tail = t73
+//line send.go:49
+									t53.To.Head = t93
+									if uint32(t27.To.Tail)-uint32(t27.To.Head) >= t27.To.Slots && t27.To.Kind == 1 {
+										loaded7 := host2.Load(r, &t27.Host[b2[15]+1])
+//line send.go:51
+										t27.To.Head = loaded7
+										kernel.StoreRelaxed(&b2[8], t27.To.Head)
+									}
+									if uint32(t27.To.Tail)-uint32(t27.To.Head) >= t27.To.Slots {
+										room2 = 1
+										break
+									}
 								}
-								if uint32(tail)-uint32(head) >= slots2 && b[13] == 1 {
-									loaded4 := host2.Load(r, &t16.Host[b[15]+1])
-									head = loaded4
-//line send.go:25
-									kernel.StoreRelaxed(&b[8], head)
-								}
-								if uint32(tail)-uint32(head) >= slots2 {
-									room2 = 1
-									break
-								}
-//line send.go:33
-								old := kernel.AtomicCompareAndSwap(&b[0], tail, tail+1)
-								if old == tail {
-//line send.go:34
-									t83 := uint32(tail)
-									ticket = t83
+//line send.go:61
+								old := kernel.AtomicCompareAndSwap(&b2[0], t27.To.Tail, t27.To.Tail+1)
+								tail := old
+//line send.go:62
+								if tail == t27.To.Tail {
+									t122 := t27
+									t132 := t27
+									t142 := tail + 1
+									t152 := closed
+//line send.go:63
+									t122.To.Tail = t142
+//line send.go:63
+									t132.To.Closed = t152
+									t162 := uint32(tail)
+									ticket = t162
 									room = 0
 									break block2
 								}
+//line send.go:66
+								t27.To.Tail = tail
 							}
-//line send.go:37
-							atomic.AddUint64(&b[1], 1)
+							atomic.AddUint64(&b2[1], 1)
 							ticket = 0
 							room = room2
 						}
@@ -7920,11 +8196,11 @@ func quernRow1BounceActor(r *host2.Run, cs []actor.Context, first int, begins, b
 						room3 := room
 //line alone.go:194
 						if room3 == 1 {
-							t53 := int(t82[13])
+							t54 := int(t82[13])
 //line alone.go:195
 							t63 := int(t82[13]) + len(t92) + 1
 //line alone.go:195
-							saved2 := t72.Post[t53:t63]
+							saved2 := t72.Post[t54:t63]
 							for w2 := 0; w2 < len(t92); w2++ {
 								saved2[w2] = uint64(t92[w2])
 							}
@@ -7937,81 +8213,69 @@ func quernRow1BounceActor(r *host2.Run, cs []actor.Context, first int, begins, b
 						}
 //line alone.go:203
 						if room3 == 0 {
-							t84 := t72
-							t93 := t92
-							t103 := box2
-							t112 := ticket2
+							t83 := t72
+							t94 := t92
+							t103 := ticket2
 //line alone.go:227
-							t18 := t84
-							t28 := t103
-							t33 := t112
-//line send.go:43
-							t19 := int(t28) * 16
-							t29 := (int(t28) + 1) * 16
-//line send.go:43
-							b2 := t18.Post[t19:t29]
-							result04 := int(b2[14] + uint64(t33&(uint32(b2[11])-1))*b2[12])
+							t19 := t103
+//line send.go:37
+							result04 := int(t83.To.Ring + uint64(t19&(t83.To.Slots-1))*t83.To.Step)
 //line alone.go:227
-							t54 := result04
-							t64 := uint64(t112+1) << 32
-							slot := t54
-							tag := t64
+							t33 := result04
+							t44 := uint64(t103+1) << 32
+							slot := t33
+							tag := t44
 //line alone.go:228
-							t73 := t84
-							t85 := t103
-//line send.go:48
-							result05 := t73.Post[int(t85)*16+13]
-//line alone.go:228
-							if result05 == 1 {
-								t104 := t84
-								t113 := slot
-								t122 := tag
-//line send.go:61
-								t110 := t113
-								t210 := t113 + 4
-//line send.go:61
-								h := t104.Host[t110:t210]
-								kernel.StoreRelaxed(&h[0], t122|uint64(t104.ID<<8|128))
-								kernel.StoreRelaxed(&h[1], t122)
-								kernel.StoreRelaxed(&h[2], t122|uint64(t104.Words[t104.At+2]))
-								kernel.StoreRelaxed(&h[3], t122|uint64(t104.Words[t104.At+3]))
+							if t83.To.Kind == 1 {
+								t55 := t83
+								t64 := slot
+								t74 := tag
+//line send.go:83
+								t110 := t64
+								t29 := t64 + 4
+//line send.go:83
+								h := t55.Host[t110:t29]
+								kernel.StoreRelaxed(&h[0], t74|uint64(t55.ID<<8|128))
+								kernel.StoreRelaxed(&h[1], t74)
+								kernel.StoreRelaxed(&h[2], t74|uint64(t55.Words[t55.At+2]))
+								kernel.StoreRelaxed(&h[3], t74|uint64(t55.Words[t55.At+3]))
 //line alone.go:230
-								for w3 := 0; w3 < len(t93); w3++ {
-									kernel.StoreRelaxed(&t84.Host[slot+4+w3], tag|uint64(t93[w3]))
+								for w3 := 0; w3 < len(t94); w3++ {
+									kernel.StoreRelaxed(&t83.Host[slot+4+w3], tag|uint64(t94[w3]))
 								}
 							} else {
 //line alone.go:235
-								t132 := t84
-								t142 := slot
-								t152 := tag
-//line send.go:52
-								t111 := t142
-								t211 := t142 + 4
-//line send.go:52
-								h2 := t132.Post[t111:t211]
-								kernel.StoreRelaxed(&h2[0], t152|uint64(t132.ID<<8|128))
-								kernel.StoreRelaxed(&h2[1], t152)
-								kernel.StoreRelaxed(&h2[2], t152|uint64(t132.Words[t132.At+2]))
-								kernel.StoreRelaxed(&h2[3], t152|uint64(t132.Words[t132.At+3]))
+								t84 := t83
+								t95 := slot
+								t104 := tag
+//line send.go:74
+								t111 := t95
+								t210 := t95 + 4
+//line send.go:74
+								h2 := t84.Post[t111:t210]
+								kernel.StoreRelaxed(&h2[0], t104|uint64(t84.ID<<8|128))
+								kernel.StoreRelaxed(&h2[1], t104)
+								kernel.StoreRelaxed(&h2[2], t104|uint64(t84.Words[t84.At+2]))
+								kernel.StoreRelaxed(&h2[3], t104|uint64(t84.Words[t84.At+3]))
 //line alone.go:236
-								for w4 := 0; w4 < len(t93); w4++ {
-									kernel.StoreRelaxed(&t84.Post[slot+4+w4], tag|uint64(t93[w4]))
+								for w4 := 0; w4 < len(t94); w4++ {
+									kernel.StoreRelaxed(&t83.Post[slot+4+w4], tag|uint64(t94[w4]))
 								}
-								t162 := t84
-								t172 := t103
-//line send.go:70
-								if !(t162.Wakes == 0) {
-//line send.go:75
+								t112 := t83
+//line send.go:92
+								if !(t112.Wakes == 0) {
+//line send.go:97
 									kernel.Fence()
-									t114 := int(t172) * 16
-									t212 := (int(t172) + 1) * 16
-//line send.go:76
-									b3 := t162.Post[t114:t212]
-									loaded5 := host2.Load(r, &b3[9])
-									if loaded5 != 0 {
-//line send.go:78
-										kernel.StoreRelaxed(&t162.Host[b3[15]], 1)
-										kernel.StoreRelaxed(&t162.Host[0], 1)
+									box3 := int(t112.To.Box)
+									t113 := box3 * 16
+									t211 := (box3 + 1) * 16
+//line send.go:99
+									b3 := t112.Post[t113:t211]
+									loaded8 := host2.Load(r, &b3[9])
+									if loaded8 != 0 {
+//line send.go:101
+										kernel.StoreRelaxed(&t112.Host[b3[15]], 1)
+										kernel.StoreRelaxed(&t112.Host[0], 1)
 									}
 								}
 							}
@@ -8035,8 +8299,8 @@ func quernRow1BounceActor(r *host2.Run, cs []actor.Context, first int, begins, b
 				switch {
 				default:
 //line alone.go:103
-					loaded6 := host2.Load(r, &t292[0])
-					ordered := loaded6
+					loaded9 := host2.Load(r, &t292[0])
+					ordered := loaded9
 //line alone.go:104
 					sh.Asked[0] = uint32(ordered)
 					if !(sh.Asked[0] != 0) {
@@ -8044,9 +8308,9 @@ func quernRow1BounceActor(r *host2.Run, cs []actor.Context, first int, begins, b
 						hint := uint32(ordered >> 32)
 //line alone.go:108
 						if hint != sh.Hint[0] {
-							t43 := hint
+							t45 := hint
 //line alone.go:109
-							sh.Hint[0] = t43
+							sh.Hint[0] = t45
 //line alone.go:109
 							sh.Higher[0] = 1
 						}
@@ -8060,28 +8324,28 @@ func quernRow1BounceActor(r *host2.Run, cs []actor.Context, first int, begins, b
 								}
 								next := t30[level]
 								t65 := level
-								var result06 uint32
+								var result05 uint32
 								switch {
 								default:
-//line serve.go:64
+//line serve.go:82
 									if t65 == 4 {
-										result06 = 0
+										result05 = 0
 										break
-//line serve.go:66
+//line serve.go:84
 									} else if t65 < 4 {
-										result06 = shape.Slots + t65*shape.SideSlots
+										result05 = shape.Slots + t65*shape.SideSlots
 										break
 									}
-//line serve.go:69
-									result06 = shape.Slots + (t65-1)*shape.SideSlots
+//line serve.go:87
+									result05 = shape.Slots + (t65-1)*shape.SideSlots
 								}
 //line alone.go:118
-								at := (result06 + next&(shape.SideSlots-1)) * shape.InStep
-								loaded7 := host2.Load(r, &t322[at])
-								if uint32(loaded7>>32) == next+1 {
+								at := (result05 + next&(shape.SideSlots-1)) * shape.InStep
+								loaded10 := host2.Load(r, &t322[at])
+								if uint32(loaded10>>32) == next+1 {
 //line alone.go:120
-									t94 := level
-									source = t94
+									t96 := level
+									source = t96
 									sides = 1
 								}
 							}
@@ -8090,16 +8354,16 @@ func quernRow1BounceActor(r *host2.Run, cs []actor.Context, first int, begins, b
 						}
 						if source == 9 || source < 4 {
 							next2 := t30[4]
-							loaded8 := host2.Load(r, &t322[next2&(shape.Slots-1)*shape.InStep])
-							middle := uint32(loaded8>>32) == next2+1
+							loaded11 := host2.Load(r, &t322[next2&(shape.Slots-1)*shape.InStep])
+							middle := uint32(loaded11>>32) == next2+1
 //line alone.go:128
 							posted := false
-							slots3 := uint32(t31[11])
-							if slots3 != 0 {
+							slots2 := uint32(t31[11])
+							if slots2 != 0 {
 //line alone.go:130
 								next3 := uint32(t31[8])
-								loaded9 := host2.Load(r, &t332[next3&(slots3-1)*shape.InStep])
-								posted = uint32(loaded9>>32) == next3+1
+								loaded12 := host2.Load(r, &t332[next3&(slots2-1)*shape.InStep])
+								posted = uint32(loaded12>>32) == next3+1
 							}
 							if posted && !(middle && t30[8] == 8) {
 								source = 8
@@ -8124,41 +8388,41 @@ func quernRow1BounceActor(r *host2.Run, cs []actor.Context, first int, begins, b
 //line alone.go:148
 								sh.Ticket = t30[source]
 								t163 := source
-								var result07 uint32
+								var result06 uint32
 								switch {
 								default:
-//line serve.go:64
+//line serve.go:82
 									if t163 == 4 {
-										result07 = 0
+										result06 = 0
 										break
-//line serve.go:66
+//line serve.go:84
 									} else if t163 < 4 {
-										result07 = shape.Slots + t163*shape.SideSlots
+										result06 = shape.Slots + t163*shape.SideSlots
 										break
 									}
-//line serve.go:69
-									result07 = shape.Slots + (t163-1)*shape.SideSlots
+//line serve.go:87
+									result06 = shape.Slots + (t163-1)*shape.SideSlots
 								}
 //line alone.go:149
 								t192 := source
-								var result08 uint32
-//line serve.go:74
+								var result07 uint32
+//line serve.go:92
 								if t192 == 4 {
-									result08 = shape.Slots
+									result07 = shape.Slots
 								} else {
-									result08 = shape.SideSlots
+									result07 = shape.SideSlots
 								}
 //line alone.go:149
-								at2 = (result07 + sh.Ticket&(result08-1)) * shape.InStep
+								at2 = (result06 + sh.Ticket&(result07-1)) * shape.InStep
 							}
-							t213 := at2
+							t212 := at2
 							t222 := at2 + shape.In
 //line alone.go:151
-							slot2 := ring[t213:t222]
+							slot2 := ring[t212:t222]
 							cell := words[:t232]
 							for w5 := 0; w5 < len(slot2); w5++ {
-								loaded10 := host2.Load(r, &slot2[w5])
-								v := loaded10
+								loaded13 := host2.Load(r, &slot2[w5])
+								v := loaded13
 //line alone.go:155
 								if uint32(v>>32) != sh.Ticket+1 {
 									break block3
@@ -8215,7 +8479,7 @@ func quernRow3BounceActor(r *host2.Run, cells []actor.Cell[Ball, Ball]) {
 }
 
 //go:noinline
-func quernRow4BounceActor(r *host2.Run, cs2 []*actor.Context, first3 int, cells []actor.Cell[Ball, Ball], t214 *Match, t34 *Ball, sh *actor.Status) {
+func quernRow4BounceActor(r *host2.Run, cs2 []*actor.Context, first3 int, cells []actor.Cell[Ball, Ball], t213 *Match, t34 *Ball, sh *actor.Status) {
 	cRow2 := cs2[first3:][:32]
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
@@ -8224,183 +8488,203 @@ func quernRow4BounceActor(r *host2.Run, cs2 []*actor.Context, first3 int, cells 
 //line alone.go:58
 		_ = cells[0].Out
 //line quern_gen.go:13
-		t115 := c2
-		var result09 kernel.Action
+		t114 := c2
+		var result08 kernel.Action
 //line handlers.go:132
 		if threadX > 0 {
-			result09 = 0
+			result08 = 0
 		} else {
-			t214.Turns++
-			t116 := t115
+			t213.Turns++
+			t115 := t114
 //line handlers.go:136
-			result010 := actor.Self[Ball](t116)
+			result09 := actor.Self[Ball](t115)
 //line handlers.go:136
-			next4 := Ball{Back: result010, Left: t34.Left - 1, Count: t34.Count + 1, Sum: t34.Sum + uint64(t34.Left)}
+			next4 := Ball{Back: result09, Left: t34.Left - 1, Count: t34.Count + 1, Sum: t34.Sum + uint64(t34.Left)}
 			to := t34.Back
 			if t34.Left == 0 {
-				t35 := t214.Result
+				t35 := t213.Result
 				next4.Left = 0
 				to = t35
 			}
 //line handlers.go:141
-			t44 := t115
-			t55 := to
+			t46 := t114
+			t56 := to
 			t66 := &next4
-			var result011 bool
-//line context.go:45
-			if t55.Mailbox == 0 {
-				result011 = false
+			var result010 bool
+//line context.go:47
+			if t56.Mailbox == 0 {
+				result010 = false
 			} else {
-				t117 := t44
-				t215 := t55.Mailbox
+				t116 := t56.Mailbox
+//line send.go:27
+				if !(t46.To.Box == t116) {
+//line send.go:30
+					t117 := int(t116) * 16
+					t214 := (int(t116) + 1) * 16
+//line send.go:30
+					b4 := t46.Post[t117:t214]
+					loaded14 := host2.Load(r, &b4[0])
+//line send.go:31
+					loaded15 := host2.Load(r, &b4[8])
+					loaded16 := host2.Load(r, &b4[10])
+//line send.go:31
+					t46.To = actor.Target{Box: t116, Tail: loaded14, Head: loaded15, Ring: b4[14], Step: b4[12], Slots: uint32(b4[11]), Kind: uint32(b4[13]), Closed: uint32(loaded16)}
+				}
+//line context.go:51
+				t215 := t46
 				var ticket3 uint32
 				var room4 uint32
 			block6:
 				switch {
 				default:
-//line send.go:14
-					t118 := int(t215) * 16
-					t216 := (int(t215) + 1) * 16
-//line send.go:14
-					b4 := t117.Post[t118:t216]
-					var room5 uint32
-					for slots4 := uint32(b4[11]); ; {
-						loaded11 := host2.Load(r, &b4[0])
-						tail2 := loaded11
-//line send.go:18
-						loaded12 := host2.Load(r, &b4[8])
-						head2 := loaded12
-//line send.go:19
-						loaded13 := host2.Load(r, &b4[10])
-						if loaded13 != 0 {
-//line send.go:20
-							room5 = 2
-							break
+//line send.go:43
+					box4 := int(t215.To.Box)
+					t118 := box4 * 16
+					t216 := (box4 + 1) * 16
+//line send.go:44
+					b5 := t215.Post[t118:t216]
+					loaded17 := host2.Load(r, &b5[10])
+					closed2 := uint32(loaded17)
+//line send.go:46
+					var room5 uint32 = 2
+					for t215.To.Closed == 0 || closed2 == 0 {
+						if uint32(t215.To.Tail)-uint32(t215.To.Head) >= t215.To.Slots {
+							t47 := t215
+							t57 := t215
+//line send.go:49
+							loaded18 := host2.Load(r, &b5[0])
+							t75 := loaded18
+//line send.go:49
+							loaded19 := host2.Load(r, &b5[8])
+							t97 := loaded19
+//line send.go:49
+							t47.To.Tail = t75
+//line send.go:49
+							t57.To.Head = t97
+							if uint32(t215.To.Tail)-uint32(t215.To.Head) >= t215.To.Slots && t215.To.Kind == 1 {
+								loaded20 := host2.Load(r, &t215.Host[b5[15]+1])
+//line send.go:51
+								t215.To.Head = loaded20
+								kernel.StoreRelaxed(&b5[8], t215.To.Head)
+							}
+							if uint32(t215.To.Tail)-uint32(t215.To.Head) >= t215.To.Slots {
+								room5 = 1
+								break
+							}
 						}
-						if uint32(tail2)-uint32(head2) >= slots4 && b4[13] == 1 {
-							loaded14 := host2.Load(r, &t117.Host[b4[15]+1])
-							head2 = loaded14
-//line send.go:25
-							kernel.StoreRelaxed(&b4[8], head2)
-						}
-						if uint32(tail2)-uint32(head2) >= slots4 {
-							room5 = 1
-							break
-						}
-//line send.go:33
-						old2 := kernel.AtomicCompareAndSwap(&b4[0], tail2, tail2+1)
-						if old2 == tail2 {
-//line send.go:34
-							t86 := uint32(tail2)
-							ticket3 = t86
+//line send.go:61
+						old2 := kernel.AtomicCompareAndSwap(&b5[0], t215.To.Tail, t215.To.Tail+1)
+						tail2 := old2
+//line send.go:62
+						if tail2 == t215.To.Tail {
+							t124 := t215
+							t134 := t215
+							t144 := tail2 + 1
+							t153 := closed2
+//line send.go:63
+							t124.To.Tail = t144
+//line send.go:63
+							t134.To.Closed = t153
+							t164 := uint32(tail2)
+							ticket3 = t164
 							room4 = 0
 							break block6
 						}
+//line send.go:66
+						t215.To.Tail = tail2
 					}
-//line send.go:37
-					atomic.AddUint64(&b4[1], 1)
+					atomic.AddUint64(&b5[1], 1)
 					ticket3 = 0
 					room4 = room5
 				}
-//line context.go:48
+//line context.go:51
 				ticket4 := ticket3
 				room6 := room4
-//line context.go:49
-				if room6 != 0 {
-					result011 = false
-				} else {
-					t56 := t44
-					t67 := t55.Mailbox
-					t74 := ticket4
-//line send.go:43
-					t119 := int(t67) * 16
-					t217 := (int(t67) + 1) * 16
-//line send.go:43
-					b5 := t56.Post[t119:t217]
-					result012 := int(b5[14] + uint64(t74&(uint32(b5[11])-1))*b5[12])
 //line context.go:52
-					t95 := result012
-					t105 := uint64(ticket4+1) << 32
-					slot3 := t95
-					tag2 := t105
-//line context.go:53
-					t1110 := t44
-					t124 := t55.Mailbox
-//line send.go:48
-					result013 := t1110.Post[int(t124)*16+13]
-//line context.go:53
-					if result013 == 1 {
-						t144 := t44
-						t153 := slot3
-						t164 := tag2
-//line send.go:61
-						t120 := t153
-						t218 := t153 + 4
-//line send.go:61
-						h3 := t144.Host[t120:t218]
-						kernel.StoreRelaxed(&h3[0], t164|uint64(t144.ID<<8|128))
-						kernel.StoreRelaxed(&h3[1], t164)
-						kernel.StoreRelaxed(&h3[2], t164|uint64(t144.Words[t144.At+2]))
-						kernel.StoreRelaxed(&h3[3], t164|uint64(t144.Words[t144.At+3]))
+				if room6 != 0 {
+					result010 = false
+				} else {
+					t58 := ticket4
+//line send.go:37
+					result011 := int(t46.To.Ring + uint64(t58&(t46.To.Slots-1))*t46.To.Step)
 //line context.go:55
-						t173 := t44.Host
-						t182 := slot3 + 4
-						t193 := tag2
-						t202 := t66
-//line context.go:55
-						kernel.PutWords(t173, t182, t193, t202)
-						result011 = true
+					t76 := result011
+					t85 := uint64(ticket4+1) << 32
+					slot3 := t76
+					tag2 := t85
+//line context.go:56
+					if t46.To.Kind == 1 {
+						t98 := t46
+						t105 := slot3
+						t119 := tag2
+//line send.go:83
+						t120 := t105
+						t217 := t105 + 4
+//line send.go:83
+						h3 := t98.Host[t120:t217]
+						kernel.StoreRelaxed(&h3[0], t119|uint64(t98.ID<<8|128))
+						kernel.StoreRelaxed(&h3[1], t119)
+						kernel.StoreRelaxed(&h3[2], t119|uint64(t98.Words[t98.At+2]))
+						kernel.StoreRelaxed(&h3[3], t119|uint64(t98.Words[t98.At+3]))
+//line context.go:58
+						t125 := t46.Host
+						t135 := slot3 + 4
+						t145 := tag2
+						t154 := t66
+//line context.go:58
+						kernel.PutWords(t125, t135, t145, t154)
+						result010 = true
 					} else {
-						t219 := t44
-						t223 := slot3
-						t233 := tag2
-//line send.go:52
-						t121 := t223
-						t220 := t223 + 4
-//line send.go:52
-						h4 := t219.Post[t121:t220]
-						kernel.StoreRelaxed(&h4[0], t233|uint64(t219.ID<<8|128))
-						kernel.StoreRelaxed(&h4[1], t233)
-						kernel.StoreRelaxed(&h4[2], t233|uint64(t219.Words[t219.At+2]))
-						kernel.StoreRelaxed(&h4[3], t233|uint64(t219.Words[t219.At+3]))
-//line context.go:59
-						t242 := t44.Post
-						t253 := slot3 + 4
-						t263 := tag2
-						t272 := t66
-//line context.go:59
-						kernel.PutWords(t242, t253, t263, t272)
-						t283 := t44
-						t294 := t55.Mailbox
-//line send.go:70
-						if !(t283.Wakes == 0) {
-//line send.go:75
+						t165 := t46
+						t172 := slot3
+						t182 := tag2
+//line send.go:74
+						t121 := t172
+						t218 := t172 + 4
+//line send.go:74
+						h4 := t165.Post[t121:t218]
+						kernel.StoreRelaxed(&h4[0], t182|uint64(t165.ID<<8|128))
+						kernel.StoreRelaxed(&h4[1], t182)
+						kernel.StoreRelaxed(&h4[2], t182|uint64(t165.Words[t165.At+2]))
+						kernel.StoreRelaxed(&h4[3], t182|uint64(t165.Words[t165.At+3]))
+//line context.go:62
+						t193 := t46.Post
+						t202 := slot3 + 4
+						t219 := tag2
+						t223 := t66
+//line context.go:62
+						kernel.PutWords(t193, t202, t219, t223)
+						t233 := t46
+//line send.go:92
+						if !(t233.Wakes == 0) {
+//line send.go:97
 							kernel.Fence()
-							t125 := int(t294) * 16
-							t221 := (int(t294) + 1) * 16
-//line send.go:76
-							b6 := t283.Post[t125:t221]
-							loaded15 := host2.Load(r, &b6[9])
-							if loaded15 != 0 {
-//line send.go:78
-								kernel.StoreRelaxed(&t283.Host[b6[15]], 1)
-								kernel.StoreRelaxed(&t283.Host[0], 1)
+							box5 := int(t233.To.Box)
+							t126 := box5 * 16
+							t220 := (box5 + 1) * 16
+//line send.go:99
+							b6 := t233.Post[t126:t220]
+							loaded21 := host2.Load(r, &b6[9])
+							if loaded21 != 0 {
+//line send.go:101
+								kernel.StoreRelaxed(&t233.Host[b6[15]], 1)
+								kernel.StoreRelaxed(&t233.Host[0], 1)
 							}
 						}
-//line context.go:61
-						result011 = true
+//line context.go:64
+						result010 = true
 					}
 				}
 			}
 //line handlers.go:141
-			if !result011 {
-				result09 = 4
+			if !result010 {
+				result08 = 4
 			} else {
-				result09 = 0
+				result08 = 0
 			}
 		}
 //line quern_gen.go:13
-		result2 := result09
+		result2 := result08
 //line alone.go:58
 		outcome := uint32(result2)
 		if t2 {
@@ -8410,7 +8694,7 @@ func quernRow4BounceActor(r *host2.Run, cs2 []*actor.Context, first3 int, cells 
 }
 
 //go:noinline
-func quernRow5BounceActor(r *host2.Run, cs []actor.Context, first4 int, begins, borns []int64, source2 uint32, box []uint64, sh *actor.Status, out []uint64, result uint32, shape *actor.Shape, words []uint32, t96, t106 uint32, cursor []uint32, forwards bool, t50, t51 uint32, last bool, command, in, mail []uint64, t234, t254, t264 uint32) {
+func quernRow5BounceActor(r *host2.Run, cs []actor.Context, first4 int, begins, borns []int64, source2 uint32, box []uint64, sh *actor.Status, out []uint64, result uint32, shape *actor.Shape, words []uint32, t99, t106 uint32, cursor []uint32, forwards bool, t50, t51 uint32, last bool, command, in, mail []uint64, t234, t253, t263 uint32) {
 	cRow := cs[first4:][:32]
 	beginRow := begins[first4:][:32]
 	bornRow := borns[first4:][:32]
@@ -8430,44 +8714,44 @@ func quernRow5BounceActor(r *host2.Run, cs []actor.Context, first4 int, begins, 
 			} else {
 				t422 := out
 				t442 := result
-				t45 := uint32(now3 - begin)
+				t452 := uint32(now3 - begin)
 //line alone.go:173
 				source3 := sh.Missing[0]
-				t224 := source3
-				var result014 uint32
+				t221 := source3
+				var result012 uint32
 				switch {
 				default:
-//line serve.go:64
-					if t224 == 4 {
-						result014 = 0
+//line serve.go:82
+					if t221 == 4 {
+						result012 = 0
 						break
-//line serve.go:66
-					} else if t224 < 4 {
-						result014 = shape.Slots + t224*shape.SideSlots
+//line serve.go:84
+					} else if t221 < 4 {
+						result012 = shape.Slots + t221*shape.SideSlots
 						break
 					}
-//line serve.go:69
-					result014 = shape.Slots + (t224-1)*shape.SideSlots
+//line serve.go:87
+					result012 = shape.Slots + (t221-1)*shape.SideSlots
 				}
 //line alone.go:174
-				t57 := source3
-				var result015 uint32
-//line serve.go:74
-				if t57 == 4 {
-					result015 = shape.Slots
+				t59 := source3
+				var result013 uint32
+//line serve.go:92
+				if t59 == 4 {
+					result013 = shape.Slots
 				} else {
-					result015 = shape.SideSlots
+					result013 = shape.SideSlots
 				}
 //line alone.go:174
-				at3 := (result014 + sh.Ticket&(result015-1)) * shape.OutStep
-				t75 := at3
-				t87 := at3 + shape.Out
+				at3 := (result012 + sh.Ticket&(result013-1)) * shape.OutStep
+				t77 := at3
+				t86 := at3 + shape.Out
 //line alone.go:175
-				slot4 := t422[t75:t87]
+				slot4 := t422[t77:t86]
 				tag3 := uint64(sh.Ticket+1) << 32
-				reply2 := words[t96:t106]
+				reply2 := words[t99:t106]
 				kernel.StoreRelaxed(&slot4[0], tag3|uint64(t442))
-				kernel.StoreRelaxed(&slot4[1], tag3|uint64(t45))
+				kernel.StoreRelaxed(&slot4[1], tag3|uint64(t452))
 				kernel.StoreRelaxed(&slot4[2], tag3)
 				for w7 := 0; w7 < len(reply2); w7++ {
 					kernel.StoreRelaxed(&slot4[3+w7], tag3|uint64(reply2[w7]))
@@ -8475,8 +8759,8 @@ func quernRow5BounceActor(r *host2.Run, cs []actor.Context, first4 int, begins, 
 //line alone.go:79
 				cursor[source2] = sh.Ticket + 1
 			}
-			t47 := now3
-			begin = t47
+			t472 := now3
+			begin = t472
 //line alone.go:81
 			sh.Missing[0] = 9
 			t542 := !forwards
@@ -8485,7 +8769,7 @@ func quernRow5BounceActor(r *host2.Run, cs []actor.Context, first4 int, begins, 
 				t49 := cursor
 //line alone.go:82
 				t522 := words[t50:t51]
-				var result016 bool
+				var result014 bool
 			block8:
 				switch {
 				default:
@@ -8493,55 +8777,85 @@ func quernRow5BounceActor(r *host2.Run, cs []actor.Context, first4 int, begins, 
 					list2 := int(t49[11])
 					count2 := uint32(t48.Post[list2])
 					for i2 := uint32(0); i2 < count2; i2++ {
-						box3 := uint32(t48.Post[list2+1+int(i2)])
-						t126 := t48
-						t225 := box3
+						t127 := uint32(t48.Post[list2+1+int(i2)])
+//line send.go:27
+						if !(t48.To.Box == t127) {
+//line send.go:30
+							t128 := int(t127) * 16
+							t224 := (int(t127) + 1) * 16
+//line send.go:30
+							b7 := t48.Post[t128:t224]
+							loaded22 := host2.Load(r, &b7[0])
+//line send.go:31
+							loaded23 := host2.Load(r, &b7[8])
+							loaded24 := host2.Load(r, &b7[10])
+//line send.go:31
+							t48.To = actor.Target{Box: t127, Tail: loaded22, Head: loaded23, Ring: b7[14], Step: b7[12], Slots: uint32(b7[11]), Kind: uint32(b7[13]), Closed: uint32(loaded24)}
+						}
+//line alone.go:193
+						t225 := t48
 						var ticket5 uint32
 						var room7 uint32
 					block9:
 						switch {
 						default:
-//line send.go:14
-							t127 := int(t225) * 16
-							t226 := (int(t225) + 1) * 16
-//line send.go:14
-							b7 := t126.Post[t127:t226]
-							var room8 uint32
-							for slots5 := uint32(b7[11]); ; {
-								loaded16 := host2.Load(r, &b7[0])
-								tail3 := loaded16
-//line send.go:18
-								loaded17 := host2.Load(r, &b7[8])
-								head3 := loaded17
-//line send.go:19
-								loaded18 := host2.Load(r, &b7[10])
-								if loaded18 != 0 {
-//line send.go:20
-									room8 = 2
-									break
+//line send.go:43
+							box6 := int(t225.To.Box)
+							t129 := box6 * 16
+							t226 := (box6 + 1) * 16
+//line send.go:44
+							b8 := t225.Post[t129:t226]
+							loaded25 := host2.Load(r, &b8[10])
+							closed3 := uint32(loaded25)
+//line send.go:46
+							var room8 uint32 = 2
+							for t225.To.Closed == 0 || closed3 == 0 {
+								if uint32(t225.To.Tail)-uint32(t225.To.Head) >= t225.To.Slots {
+									t410 := t225
+									t510 := t225
+//line send.go:49
+									loaded26 := host2.Load(r, &b8[0])
+									t78 := loaded26
+//line send.go:49
+									loaded27 := host2.Load(r, &b8[8])
+									t910 := loaded27
+//line send.go:49
+									t410.To.Tail = t78
+//line send.go:49
+									t510.To.Head = t910
+									if uint32(t225.To.Tail)-uint32(t225.To.Head) >= t225.To.Slots && t225.To.Kind == 1 {
+										loaded28 := host2.Load(r, &t225.Host[b8[15]+1])
+//line send.go:51
+										t225.To.Head = loaded28
+										kernel.StoreRelaxed(&b8[8], t225.To.Head)
+									}
+									if uint32(t225.To.Tail)-uint32(t225.To.Head) >= t225.To.Slots {
+										room8 = 1
+										break
+									}
 								}
-								if uint32(tail3)-uint32(head3) >= slots5 && b7[13] == 1 {
-									loaded19 := host2.Load(r, &t126.Host[b7[15]+1])
-									head3 = loaded19
-//line send.go:25
-									kernel.StoreRelaxed(&b7[8], head3)
-								}
-								if uint32(tail3)-uint32(head3) >= slots5 {
-									room8 = 1
-									break
-								}
-//line send.go:33
-								old3 := kernel.AtomicCompareAndSwap(&b7[0], tail3, tail3+1)
-								if old3 == tail3 {
-//line send.go:34
-									t88 := uint32(tail3)
-									ticket5 = t88
+//line send.go:61
+								old3 := kernel.AtomicCompareAndSwap(&b8[0], t225.To.Tail, t225.To.Tail+1)
+								tail3 := old3
+//line send.go:62
+								if tail3 == t225.To.Tail {
+									t1210 := t225
+									t136 := t225
+									t146 := tail3 + 1
+									t155 := closed3
+//line send.go:63
+									t1210.To.Tail = t146
+//line send.go:63
+									t136.To.Closed = t155
+									t166 := uint32(tail3)
+									ticket5 = t166
 									room7 = 0
 									break block9
 								}
+//line send.go:66
+								t225.To.Tail = tail3
 							}
-//line send.go:37
-							atomic.AddUint64(&b7[1], 1)
+							atomic.AddUint64(&b8[1], 1)
 							ticket5 = 0
 							room7 = room8
 						}
@@ -8550,108 +8864,96 @@ func quernRow5BounceActor(r *host2.Run, cs []actor.Context, first4 int, begins, 
 						room9 := room7
 //line alone.go:194
 						if room9 == 1 {
-							t58 := int(t49[13])
+							t511 := int(t49[13])
 //line alone.go:195
-							t68 := int(t49[13]) + len(t522) + 1
+							t67 := int(t49[13]) + len(t522) + 1
 //line alone.go:195
-							saved3 := t48.Post[t58:t68]
+							saved3 := t48.Post[t511:t67]
 							for w8 := 0; w8 < len(t522); w8++ {
 								saved3[w8] = uint64(t522[w8])
 							}
-							result017 := t48.Correlation()
+							result015 := t48.Correlation()
 //line alone.go:199
-							saved3[len(t522)] = result017
+							saved3[len(t522)] = result015
 							t49[12] = i2 + 1
-							result016 = false
+							result014 = false
 							break block8
 						}
 //line alone.go:203
 						if room9 == 0 {
-							t89 := t48
-							t97 := t522
-							t107 := box3
-							t1111 := ticket6
+							t87 := t48
+							t911 := t522
+							t107 := ticket6
 //line alone.go:227
-							t128 := t89
-							t227 := t107
-							t36 := t1111
-//line send.go:43
-							t129 := int(t227) * 16
-							t228 := (int(t227) + 1) * 16
-//line send.go:43
-							b8 := t128.Post[t129:t228]
-							result018 := int(b8[14] + uint64(t36&(uint32(b8[11])-1))*b8[12])
+							t130 := t107
+//line send.go:37
+							result016 := int(t87.To.Ring + uint64(t130&(t87.To.Slots-1))*t87.To.Step)
 //line alone.go:227
-							t59 := result018
-							t69 := uint64(t1111+1) << 32
-							slot5 := t59
-							tag4 := t69
+							t36 := result016
+							t411 := uint64(t107+1) << 32
+							slot5 := t36
+							tag4 := t411
 //line alone.go:228
-							t76 := t89
-							t810 := t107
-//line send.go:48
-							result019 := t76.Post[int(t810)*16+13]
-//line alone.go:228
-							if result019 == 1 {
-								t108 := t89
-								t1112 := slot5
-								t1210 := tag4
-//line send.go:61
-								t130 := t1112
-								t229 := t1112 + 4
-//line send.go:61
-								h5 := t108.Host[t130:t229]
-								kernel.StoreRelaxed(&h5[0], t1210|uint64(t108.ID<<8|128))
-								kernel.StoreRelaxed(&h5[1], t1210)
-								kernel.StoreRelaxed(&h5[2], t1210|uint64(t108.Words[t108.At+2]))
-								kernel.StoreRelaxed(&h5[3], t1210|uint64(t108.Words[t108.At+3]))
+							if t87.To.Kind == 1 {
+								t512 := t87
+								t68 := slot5
+								t79 := tag4
+//line send.go:83
+								t131 := t68
+								t227 := t68 + 4
+//line send.go:83
+								h5 := t512.Host[t131:t227]
+								kernel.StoreRelaxed(&h5[0], t79|uint64(t512.ID<<8|128))
+								kernel.StoreRelaxed(&h5[1], t79)
+								kernel.StoreRelaxed(&h5[2], t79|uint64(t512.Words[t512.At+2]))
+								kernel.StoreRelaxed(&h5[3], t79|uint64(t512.Words[t512.At+3]))
 //line alone.go:230
-								for w9 := 0; w9 < len(t97); w9++ {
-									kernel.StoreRelaxed(&t89.Host[slot5+4+w9], tag4|uint64(t97[w9]))
+								for w9 := 0; w9 < len(t911); w9++ {
+									kernel.StoreRelaxed(&t87.Host[slot5+4+w9], tag4|uint64(t911[w9]))
 								}
 							} else {
 //line alone.go:235
-								t134 := t89
-								t145 := slot5
-								t154 := tag4
-//line send.go:52
-								t131 := t145
-								t230 := t145 + 4
-//line send.go:52
-								h6 := t134.Post[t131:t230]
-								kernel.StoreRelaxed(&h6[0], t154|uint64(t134.ID<<8|128))
-								kernel.StoreRelaxed(&h6[1], t154)
-								kernel.StoreRelaxed(&h6[2], t154|uint64(t134.Words[t134.At+2]))
-								kernel.StoreRelaxed(&h6[3], t154|uint64(t134.Words[t134.At+3]))
+								t88 := t87
+								t912 := slot5
+								t108 := tag4
+//line send.go:74
+								t137 := t912
+								t228 := t912 + 4
+//line send.go:74
+								h6 := t88.Post[t137:t228]
+								kernel.StoreRelaxed(&h6[0], t108|uint64(t88.ID<<8|128))
+								kernel.StoreRelaxed(&h6[1], t108)
+								kernel.StoreRelaxed(&h6[2], t108|uint64(t88.Words[t88.At+2]))
+								kernel.StoreRelaxed(&h6[3], t108|uint64(t88.Words[t88.At+3]))
 //line alone.go:236
-								for w10 := 0; w10 < len(t97); w10++ {
-									kernel.StoreRelaxed(&t89.Post[slot5+4+w10], tag4|uint64(t97[w10]))
+								for w10 := 0; w10 < len(t911); w10++ {
+									kernel.StoreRelaxed(&t87.Post[slot5+4+w10], tag4|uint64(t911[w10]))
 								}
-								t165 := t89
-								t174 := t107
-//line send.go:70
-								if !(t165.Wakes == 0) {
-//line send.go:75
+								t1110 := t87
+//line send.go:92
+								if !(t1110.Wakes == 0) {
+//line send.go:97
 									kernel.Fence()
-									t135 := int(t174) * 16
-									t231 := (int(t174) + 1) * 16
-//line send.go:76
-									b9 := t165.Post[t135:t231]
-									loaded20 := host2.Load(r, &b9[9])
-									if loaded20 != 0 {
-//line send.go:78
-										kernel.StoreRelaxed(&t165.Host[b9[15]], 1)
-										kernel.StoreRelaxed(&t165.Host[0], 1)
+									box7 := int(t1110.To.Box)
+									t138 := box7 * 16
+									t229 := (box7 + 1) * 16
+//line send.go:99
+									b9 := t1110.Post[t138:t229]
+									loaded29 := host2.Load(r, &b9[9])
+									if loaded29 != 0 {
+//line send.go:101
+										kernel.StoreRelaxed(&t1110.Host[b9[15]], 1)
+										kernel.StoreRelaxed(&t1110.Host[0], 1)
 									}
 								}
 							}
 						}
 					}
 //line alone.go:207
-					result016 = true
+					result014 = true
 				}
 //line alone.go:82
-				t542 = result016
+				t542 = result014
 			}
 			whole := t542
 //line alone.go:83
@@ -8666,8 +8968,8 @@ func quernRow5BounceActor(r *host2.Run, cs []actor.Context, first4 int, begins, 
 				switch {
 				default:
 //line alone.go:103
-					loaded21 := host2.Load(r, &t582[0])
-					ordered2 := loaded21
+					loaded30 := host2.Load(r, &t582[0])
+					ordered2 := loaded30
 //line alone.go:104
 					sh.Asked[0] = uint32(ordered2)
 					if !(sh.Asked[0] != 0) {
@@ -8675,9 +8977,9 @@ func quernRow5BounceActor(r *host2.Run, cs []actor.Context, first4 int, begins, 
 						hint2 := uint32(ordered2 >> 32)
 //line alone.go:108
 						if hint2 != sh.Hint[0] {
-							t46 := hint2
+							t412 := hint2
 //line alone.go:109
-							sh.Hint[0] = t46
+							sh.Hint[0] = t412
 //line alone.go:109
 							sh.Higher[0] = 1
 						}
@@ -8690,29 +8992,29 @@ func quernRow5BounceActor(r *host2.Run, cs []actor.Context, first4 int, begins, 
 									continue
 								}
 								next5 := t592[level2]
-								t610 := level2
-								var result020 uint32
+								t69 := level2
+								var result017 uint32
 								switch {
 								default:
-//line serve.go:64
-									if t610 == 4 {
-										result020 = 0
+//line serve.go:82
+									if t69 == 4 {
+										result017 = 0
 										break
-//line serve.go:66
-									} else if t610 < 4 {
-										result020 = shape.Slots + t610*shape.SideSlots
+//line serve.go:84
+									} else if t69 < 4 {
+										result017 = shape.Slots + t69*shape.SideSlots
 										break
 									}
-//line serve.go:69
-									result020 = shape.Slots + (t610-1)*shape.SideSlots
+//line serve.go:87
+									result017 = shape.Slots + (t69-1)*shape.SideSlots
 								}
 //line alone.go:118
-								at4 := (result020 + next5&(shape.SideSlots-1)) * shape.InStep
-								loaded22 := host2.Load(r, &t61[at4])
-								if uint32(loaded22>>32) == next5+1 {
+								at4 := (result017 + next5&(shape.SideSlots-1)) * shape.InStep
+								loaded31 := host2.Load(r, &t61[at4])
+								if uint32(loaded31>>32) == next5+1 {
 //line alone.go:120
-									t98 := level2
-									source4 = t98
+									t913 := level2
+									source4 = t913
 									sides2 = 1
 								}
 							}
@@ -8721,16 +9023,16 @@ func quernRow5BounceActor(r *host2.Run, cs []actor.Context, first4 int, begins, 
 						}
 						if source4 == 9 || source4 < 4 {
 							next6 := t592[4]
-							loaded23 := host2.Load(r, &t61[next6&(shape.Slots-1)*shape.InStep])
-							middle2 := uint32(loaded23>>32) == next6+1
+							loaded32 := host2.Load(r, &t61[next6&(shape.Slots-1)*shape.InStep])
+							middle2 := uint32(loaded32>>32) == next6+1
 //line alone.go:128
 							posted2 := false
-							slots6 := uint32(t60[11])
-							if slots6 != 0 {
+							slots3 := uint32(t60[11])
+							if slots3 != 0 {
 //line alone.go:130
 								next7 := uint32(t60[8])
-								loaded24 := host2.Load(r, &t622[next7&(slots6-1)*shape.InStep])
-								posted2 = uint32(loaded24>>32) == next7+1
+								loaded33 := host2.Load(r, &t622[next7&(slots3-1)*shape.InStep])
+								posted2 = uint32(loaded33>>32) == next7+1
 							}
 							if posted2 && !(middle2 && t592[8] == 8) {
 								source4 = 8
@@ -8746,41 +9048,41 @@ func quernRow5BounceActor(r *host2.Run, cs []actor.Context, first4 int, begins, 
 //line alone.go:144
 							if source4 == 8 {
 								sh.Ticket = uint32(t60[8])
-								t136 := t622
+								t139 := t622
 //line alone.go:146
-								t146 := sh.Ticket & (uint32(t60[11]) - 1) * shape.InStep
-								ring2 = t136
-								at5 = t146
+								t147 := sh.Ticket & (uint32(t60[11]) - 1) * shape.InStep
+								ring2 = t139
+								at5 = t147
 							} else {
 //line alone.go:148
 								sh.Ticket = t592[source4]
-								t166 := source4
-								var result021 uint32
+								t167 := source4
+								var result018 uint32
 								switch {
 								default:
-//line serve.go:64
-									if t166 == 4 {
-										result021 = 0
+//line serve.go:82
+									if t167 == 4 {
+										result018 = 0
 										break
-//line serve.go:66
-									} else if t166 < 4 {
-										result021 = shape.Slots + t166*shape.SideSlots
+//line serve.go:84
+									} else if t167 < 4 {
+										result018 = shape.Slots + t167*shape.SideSlots
 										break
 									}
-//line serve.go:69
-									result021 = shape.Slots + (t166-1)*shape.SideSlots
+//line serve.go:87
+									result018 = shape.Slots + (t167-1)*shape.SideSlots
 								}
 //line alone.go:149
 								t194 := source4
-								var result022 uint32
-//line serve.go:74
+								var result019 uint32
+//line serve.go:92
 								if t194 == 4 {
-									result022 = shape.Slots
+									result019 = shape.Slots
 								} else {
-									result022 = shape.SideSlots
+									result019 = shape.SideSlots
 								}
 //line alone.go:149
-								at5 = (result021 + sh.Ticket&(result022-1)) * shape.InStep
+								at5 = (result018 + sh.Ticket&(result019-1)) * shape.InStep
 							}
 							t2110 := at5
 							t2210 := at5 + shape.In
@@ -8788,23 +9090,23 @@ func quernRow5BounceActor(r *host2.Run, cs []actor.Context, first4 int, begins, 
 							slot6 := ring2[t2110:t2210]
 							cell2 := words[:t234]
 							for w11 := 0; w11 < len(slot6); w11++ {
-								loaded25 := host2.Load(r, &slot6[w11])
-								v2 := loaded25
+								loaded34 := host2.Load(r, &slot6[w11])
+								v2 := loaded34
 //line alone.go:155
 								if uint32(v2>>32) != sh.Ticket+1 {
 									break block10
 								}
 								cell2[w11] = uint32(v2)
 							}
-							reply3 := cell2[t254:t264]
+							reply3 := cell2[t253:t263]
 							for w12 := 0; w12 < len(reply3); w12++ {
 								reply3[w12] = 0
 							}
-							t295 := source4
+							t294 := source4
 //line alone.go:164
 							sh.Late = 0
 //line alone.go:164
-							sh.Missing[0] = t295
+							sh.Missing[0] = t294
 							deadline2 := cell2[1]
 							if deadline2 != 0 && int32(uint32((shape.Clock+t572)>>10)-deadline2) > 0 {
 //line alone.go:166
@@ -8873,15 +9175,15 @@ func quernHostTwiceActor(r *host2.Run) {
 	cells := host2.Dynamic[actor.Cell[int64, int64]](r, 1)
 	var in2 *int64
 	var out2 *int64
-	var t115 *int64
-	var t214 *int64
+	var t114 *int64
+	var t213 *int64
 	var t34 *int64
-	var result09 kernel.Action = 1
-	outcome := uint32(result09)
+	var result08 kernel.Action = 1
+	outcome := uint32(result08)
 	var forwards bool
 	var stops bool
 	var last bool
-	t95 := shape.OutAt
+	t97 := shape.OutAt
 	t105 := shape.OutAt + shape.Out - 3
 	t50 := shape.OutAt
 	t51 := shape.OutAt + shape.Out - 3
@@ -8985,13 +9287,13 @@ func quernHostTwiceActor(r *host2.Run) {
 //line alone.go:58
 				out2 = &cells[0].Out
 //line quern_gen.go:13
-				t115 = state
-				t214 = in2
+				t114 = state
+				t213 = in2
 				t34 = out2
 				for threadZ := range 1 {
 					for threadY := range 1 {
 						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-						quernRow5TwiceActor(r, t34, t214, t115, sh, outcome)
+						quernRow5TwiceActor(r, t34, t213, t114, sh, outcome)
 					}
 				}
 				r.ThreadIdx = kernel.Dim3{}
@@ -9010,7 +9312,7 @@ func quernHostTwiceActor(r *host2.Run) {
 				for threadY := range 1 {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 					first2 := (threadZ*1 + threadY) * 32
-					quernRow6TwiceActor(r, cs, first2, begins, borns, source2, box, sh, out, result, &shape, words, t95, t105, cursor, forwards, t50, t51, last, command, in, mail, t233, t253, t263)
+					quernRow6TwiceActor(r, cs, first2, begins, borns, source2, box, sh, out, result, &shape, words, t97, t105, cursor, forwards, t50, t51, last, command, in, mail, t233, t253, t263)
 				}
 			}
 //line alone.go:88
@@ -9102,55 +9404,85 @@ func quernRow1TwiceActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 					list := int(t82[11])
 					count := uint32(t72.Post[list])
 					for i := t102; i < count; i++ {
-						box2 := uint32(t72.Post[list+1+int(i)])
-						t16 := t72
-						t26 := box2
+						t16 := uint32(t72.Post[list+1+int(i)])
+//line send.go:27
+						if !(t72.To.Box == t16) {
+//line send.go:30
+							t17 := int(t16) * 16
+							t26 := (int(t16) + 1) * 16
+//line send.go:30
+							b := t72.Post[t17:t26]
+							loaded := host2.Load(r, &b[0])
+//line send.go:31
+							loaded2 := host2.Load(r, &b[8])
+							loaded3 := host2.Load(r, &b[10])
+//line send.go:31
+							t72.To = actor.Target{Box: t16, Tail: loaded, Head: loaded2, Ring: b[14], Step: b[12], Slots: uint32(b[11]), Kind: uint32(b[13]), Closed: uint32(loaded3)}
+						}
+//line alone.go:193
+						t27 := t72
 						var ticket uint32
 						var room uint32
 					block2:
 						switch {
 						default:
-//line send.go:14
-							t17 := int(t26) * 16
-							t27 := (int(t26) + 1) * 16
-//line send.go:14
-							b := t16.Post[t17:t27]
-							var room2 uint32
-							for slots2 := uint32(b[11]); ; {
-								loaded := host2.Load(r, &b[0])
-								tail := loaded
-//line send.go:18
-								loaded2 := host2.Load(r, &b[8])
-								head := loaded2
-//line send.go:19
-								loaded3 := host2.Load(r, &b[10])
-								if loaded3 != 0 {
-//line send.go:20
-									room2 = 2
-									break
+//line send.go:43
+							box2 := int(t27.To.Box)
+							t18 := box2 * 16
+							t28 := (box2 + 1) * 16
+//line send.go:44
+							b2 := t27.Post[t18:t28]
+							loaded4 := host2.Load(r, &b2[10])
+							closed := uint32(loaded4)
+//line send.go:46
+							var room2 uint32 = 2
+							for t27.To.Closed == 0 || closed == 0 {
+								if uint32(t27.To.Tail)-uint32(t27.To.Head) >= t27.To.Slots {
+									t43 := t27
+									t53 := t27
+//line send.go:49
+									loaded5 := host2.Load(r, &b2[0])
+									t73 := loaded5
+//line send.go:49
+									loaded6 := host2.Load(r, &b2[8])
+									t93 := loaded6
+//line send.go:49
+									t43.To.Tail = t73
+//line send.go:49
+									t53.To.Head = t93
+									if uint32(t27.To.Tail)-uint32(t27.To.Head) >= t27.To.Slots && t27.To.Kind == 1 {
+										loaded7 := host2.Load(r, &t27.Host[b2[15]+1])
+//line send.go:51
+										t27.To.Head = loaded7
+										kernel.StoreRelaxed(&b2[8], t27.To.Head)
+									}
+									if uint32(t27.To.Tail)-uint32(t27.To.Head) >= t27.To.Slots {
+										room2 = 1
+										break
+									}
 								}
-								if uint32(tail)-uint32(head) >= slots2 && b[13] == 1 {
-									loaded4 := host2.Load(r, &t16.Host[b[15]+1])
-									head = loaded4
-//line send.go:25
-									kernel.StoreRelaxed(&b[8], head)
-								}
-								if uint32(tail)-uint32(head) >= slots2 {
-									room2 = 1
-									break
-								}
-//line send.go:33
-								old := kernel.AtomicCompareAndSwap(&b[0], tail, tail+1)
-								if old == tail {
-//line send.go:34
-									t83 := uint32(tail)
-									ticket = t83
+//line send.go:61
+								old := kernel.AtomicCompareAndSwap(&b2[0], t27.To.Tail, t27.To.Tail+1)
+								tail := old
+//line send.go:62
+								if tail == t27.To.Tail {
+									t122 := t27
+									t132 := t27
+									t142 := tail + 1
+									t152 := closed
+//line send.go:63
+									t122.To.Tail = t142
+//line send.go:63
+									t132.To.Closed = t152
+									t162 := uint32(tail)
+									ticket = t162
 									room = 0
 									break block2
 								}
+//line send.go:66
+								t27.To.Tail = tail
 							}
-//line send.go:37
-							atomic.AddUint64(&b[1], 1)
+							atomic.AddUint64(&b2[1], 1)
 							ticket = 0
 							room = room2
 						}
@@ -9159,11 +9491,11 @@ func quernRow1TwiceActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 						room3 := room
 //line alone.go:194
 						if room3 == 1 {
-							t53 := int(t82[13])
+							t54 := int(t82[13])
 //line alone.go:195
 							t63 := int(t82[13]) + len(t92) + 1
 //line alone.go:195
-							saved2 := t72.Post[t53:t63]
+							saved2 := t72.Post[t54:t63]
 							for w2 := 0; w2 < len(t92); w2++ {
 								saved2[w2] = uint64(t92[w2])
 							}
@@ -9176,81 +9508,69 @@ func quernRow1TwiceActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 						}
 //line alone.go:203
 						if room3 == 0 {
-							t84 := t72
-							t93 := t92
-							t103 := box2
-							t112 := ticket2
+							t83 := t72
+							t94 := t92
+							t103 := ticket2
 //line alone.go:227
-							t18 := t84
-							t28 := t103
-							t33 := t112
-//line send.go:43
-							t19 := int(t28) * 16
-							t29 := (int(t28) + 1) * 16
-//line send.go:43
-							b2 := t18.Post[t19:t29]
-							result04 := int(b2[14] + uint64(t33&(uint32(b2[11])-1))*b2[12])
+							t19 := t103
+//line send.go:37
+							result04 := int(t83.To.Ring + uint64(t19&(t83.To.Slots-1))*t83.To.Step)
 //line alone.go:227
-							t54 := result04
-							t64 := uint64(t112+1) << 32
-							slot := t54
-							tag := t64
+							t33 := result04
+							t44 := uint64(t103+1) << 32
+							slot := t33
+							tag := t44
 //line alone.go:228
-							t73 := t84
-							t85 := t103
-//line send.go:48
-							result05 := t73.Post[int(t85)*16+13]
-//line alone.go:228
-							if result05 == 1 {
-								t104 := t84
-								t113 := slot
-								t122 := tag
-//line send.go:61
-								t110 := t113
-								t210 := t113 + 4
-//line send.go:61
-								h := t104.Host[t110:t210]
-								kernel.StoreRelaxed(&h[0], t122|uint64(t104.ID<<8|128))
-								kernel.StoreRelaxed(&h[1], t122)
-								kernel.StoreRelaxed(&h[2], t122|uint64(t104.Words[t104.At+2]))
-								kernel.StoreRelaxed(&h[3], t122|uint64(t104.Words[t104.At+3]))
+							if t83.To.Kind == 1 {
+								t55 := t83
+								t64 := slot
+								t74 := tag
+//line send.go:83
+								t110 := t64
+								t29 := t64 + 4
+//line send.go:83
+								h := t55.Host[t110:t29]
+								kernel.StoreRelaxed(&h[0], t74|uint64(t55.ID<<8|128))
+								kernel.StoreRelaxed(&h[1], t74)
+								kernel.StoreRelaxed(&h[2], t74|uint64(t55.Words[t55.At+2]))
+								kernel.StoreRelaxed(&h[3], t74|uint64(t55.Words[t55.At+3]))
 //line alone.go:230
-								for w3 := 0; w3 < len(t93); w3++ {
-									kernel.StoreRelaxed(&t84.Host[slot+4+w3], tag|uint64(t93[w3]))
+								for w3 := 0; w3 < len(t94); w3++ {
+									kernel.StoreRelaxed(&t83.Host[slot+4+w3], tag|uint64(t94[w3]))
 								}
 							} else {
 //line alone.go:235
-								t132 := t84
-								t142 := slot
-								t152 := tag
-//line send.go:52
-								t111 := t142
-								t211 := t142 + 4
-//line send.go:52
-								h2 := t132.Post[t111:t211]
-								kernel.StoreRelaxed(&h2[0], t152|uint64(t132.ID<<8|128))
-								kernel.StoreRelaxed(&h2[1], t152)
-								kernel.StoreRelaxed(&h2[2], t152|uint64(t132.Words[t132.At+2]))
-								kernel.StoreRelaxed(&h2[3], t152|uint64(t132.Words[t132.At+3]))
+								t84 := t83
+								t95 := slot
+								t104 := tag
+//line send.go:74
+								t111 := t95
+								t210 := t95 + 4
+//line send.go:74
+								h2 := t84.Post[t111:t210]
+								kernel.StoreRelaxed(&h2[0], t104|uint64(t84.ID<<8|128))
+								kernel.StoreRelaxed(&h2[1], t104)
+								kernel.StoreRelaxed(&h2[2], t104|uint64(t84.Words[t84.At+2]))
+								kernel.StoreRelaxed(&h2[3], t104|uint64(t84.Words[t84.At+3]))
 //line alone.go:236
-								for w4 := 0; w4 < len(t93); w4++ {
-									kernel.StoreRelaxed(&t84.Post[slot+4+w4], tag|uint64(t93[w4]))
+								for w4 := 0; w4 < len(t94); w4++ {
+									kernel.StoreRelaxed(&t83.Post[slot+4+w4], tag|uint64(t94[w4]))
 								}
-								t162 := t84
-								t172 := t103
-//line send.go:70
-								if !(t162.Wakes == 0) {
-//line send.go:75
+								t112 := t83
+//line send.go:92
+								if !(t112.Wakes == 0) {
+//line send.go:97
 									kernel.Fence()
-									t114 := int(t172) * 16
-									t212 := (int(t172) + 1) * 16
-//line send.go:76
-									b3 := t162.Post[t114:t212]
-									loaded5 := host2.Load(r, &b3[9])
-									if loaded5 != 0 {
-//line send.go:78
-										kernel.StoreRelaxed(&t162.Host[b3[15]], 1)
-										kernel.StoreRelaxed(&t162.Host[0], 1)
+									box3 := int(t112.To.Box)
+									t113 := box3 * 16
+									t211 := (box3 + 1) * 16
+//line send.go:99
+									b3 := t112.Post[t113:t211]
+									loaded8 := host2.Load(r, &b3[9])
+									if loaded8 != 0 {
+//line send.go:101
+										kernel.StoreRelaxed(&t112.Host[b3[15]], 1)
+										kernel.StoreRelaxed(&t112.Host[0], 1)
 									}
 								}
 							}
@@ -9274,8 +9594,8 @@ func quernRow1TwiceActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 				switch {
 				default:
 //line alone.go:103
-					loaded6 := host2.Load(r, &t292[0])
-					ordered := loaded6
+					loaded9 := host2.Load(r, &t292[0])
+					ordered := loaded9
 //line alone.go:104
 					sh.Asked[0] = uint32(ordered)
 					if !(sh.Asked[0] != 0) {
@@ -9283,9 +9603,9 @@ func quernRow1TwiceActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 						hint := uint32(ordered >> 32)
 //line alone.go:108
 						if hint != sh.Hint[0] {
-							t43 := hint
+							t45 := hint
 //line alone.go:109
-							sh.Hint[0] = t43
+							sh.Hint[0] = t45
 //line alone.go:109
 							sh.Higher[0] = 1
 						}
@@ -9299,28 +9619,28 @@ func quernRow1TwiceActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 								}
 								next := t30[level]
 								t65 := level
-								var result06 uint32
+								var result05 uint32
 								switch {
 								default:
-//line serve.go:64
+//line serve.go:82
 									if t65 == 4 {
-										result06 = 0
+										result05 = 0
 										break
-//line serve.go:66
+//line serve.go:84
 									} else if t65 < 4 {
-										result06 = shape.Slots + t65*shape.SideSlots
+										result05 = shape.Slots + t65*shape.SideSlots
 										break
 									}
-//line serve.go:69
-									result06 = shape.Slots + (t65-1)*shape.SideSlots
+//line serve.go:87
+									result05 = shape.Slots + (t65-1)*shape.SideSlots
 								}
 //line alone.go:118
-								at := (result06 + next&(shape.SideSlots-1)) * shape.InStep
-								loaded7 := host2.Load(r, &t322[at])
-								if uint32(loaded7>>32) == next+1 {
+								at := (result05 + next&(shape.SideSlots-1)) * shape.InStep
+								loaded10 := host2.Load(r, &t322[at])
+								if uint32(loaded10>>32) == next+1 {
 //line alone.go:120
-									t94 := level
-									source = t94
+									t96 := level
+									source = t96
 									sides = 1
 								}
 							}
@@ -9329,16 +9649,16 @@ func quernRow1TwiceActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 						}
 						if source == 9 || source < 4 {
 							next2 := t30[4]
-							loaded8 := host2.Load(r, &t322[next2&(shape.Slots-1)*shape.InStep])
-							middle := uint32(loaded8>>32) == next2+1
+							loaded11 := host2.Load(r, &t322[next2&(shape.Slots-1)*shape.InStep])
+							middle := uint32(loaded11>>32) == next2+1
 //line alone.go:128
 							posted := false
-							slots3 := uint32(t31[11])
-							if slots3 != 0 {
+							slots2 := uint32(t31[11])
+							if slots2 != 0 {
 //line alone.go:130
 								next3 := uint32(t31[8])
-								loaded9 := host2.Load(r, &t332[next3&(slots3-1)*shape.InStep])
-								posted = uint32(loaded9>>32) == next3+1
+								loaded12 := host2.Load(r, &t332[next3&(slots2-1)*shape.InStep])
+								posted = uint32(loaded12>>32) == next3+1
 							}
 							if posted && !(middle && t30[8] == 8) {
 								source = 8
@@ -9363,41 +9683,41 @@ func quernRow1TwiceActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 //line alone.go:148
 								sh.Ticket = t30[source]
 								t163 := source
-								var result07 uint32
+								var result06 uint32
 								switch {
 								default:
-//line serve.go:64
+//line serve.go:82
 									if t163 == 4 {
-										result07 = 0
+										result06 = 0
 										break
-//line serve.go:66
+//line serve.go:84
 									} else if t163 < 4 {
-										result07 = shape.Slots + t163*shape.SideSlots
+										result06 = shape.Slots + t163*shape.SideSlots
 										break
 									}
-//line serve.go:69
-									result07 = shape.Slots + (t163-1)*shape.SideSlots
+//line serve.go:87
+									result06 = shape.Slots + (t163-1)*shape.SideSlots
 								}
 //line alone.go:149
 								t192 := source
-								var result08 uint32
-//line serve.go:74
+								var result07 uint32
+//line serve.go:92
 								if t192 == 4 {
-									result08 = shape.Slots
+									result07 = shape.Slots
 								} else {
-									result08 = shape.SideSlots
+									result07 = shape.SideSlots
 								}
 //line alone.go:149
-								at2 = (result07 + sh.Ticket&(result08-1)) * shape.InStep
+								at2 = (result06 + sh.Ticket&(result07-1)) * shape.InStep
 							}
-							t213 := at2
+							t212 := at2
 							t222 := at2 + shape.In
 //line alone.go:151
-							slot2 := ring[t213:t222]
+							slot2 := ring[t212:t222]
 							cell := words[:t232]
 							for w5 := 0; w5 < len(slot2); w5++ {
-								loaded10 := host2.Load(r, &slot2[w5])
-								v := loaded10
+								loaded13 := host2.Load(r, &slot2[w5])
+								v := loaded13
 //line alone.go:155
 								if uint32(v>>32) != sh.Ticket+1 {
 									break block3
@@ -9457,14 +9777,14 @@ func quernRow4TwiceActor(r *host2.Run, cells []actor.Cell[int64, int64]) {
 }
 
 //go:noinline
-func quernRow5TwiceActor(r *host2.Run, t34, t214, t115 *int64, sh *actor.Status, outcome uint32) {
+func quernRow5TwiceActor(r *host2.Run, t34, t213, t114 *int64, sh *actor.Status, outcome uint32) {
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		t2 := threadX == 0
 //line handlers.go:151
 		if threadX == 0 {
-			*t34 = 2 * *t214
-			*t115 += *t214
+			*t34 = 2 * *t213
+			*t114 += *t213
 		}
 //line alone.go:59
 		if t2 {
@@ -9474,7 +9794,7 @@ func quernRow5TwiceActor(r *host2.Run, t34, t214, t115 *int64, sh *actor.Status,
 }
 
 //go:noinline
-func quernRow6TwiceActor(r *host2.Run, cs []actor.Context, first2 int, begins, borns []int64, source2 uint32, box []uint64, sh *actor.Status, out []uint64, result uint32, shape *actor.Shape, words []uint32, t95, t105 uint32, cursor []uint32, forwards bool, t50, t51 uint32, last bool, command, in, mail []uint64, t233, t253, t263 uint32) {
+func quernRow6TwiceActor(r *host2.Run, cs []actor.Context, first2 int, begins, borns []int64, source2 uint32, box []uint64, sh *actor.Status, out []uint64, result uint32, shape *actor.Shape, words []uint32, t97, t105 uint32, cursor []uint32, forwards bool, t50, t51 uint32, last bool, command, in, mail []uint64, t233, t253, t263 uint32) {
 	cRow := cs[first2:][:32]
 	beginRow := begins[first2:][:32]
 	bornRow := borns[first2:][:32]
@@ -9493,45 +9813,45 @@ func quernRow6TwiceActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 				kernel.StoreRelaxed(&box[8], uint64(sh.Ticket+1))
 			} else {
 				t422 := out
-				t44 := result
-				t45 := uint32(now3 - begin)
+				t442 := result
+				t452 := uint32(now3 - begin)
 //line alone.go:173
 				source3 := sh.Missing[0]
-				t215 := source3
-				var result010 uint32
+				t214 := source3
+				var result09 uint32
 				switch {
 				default:
-//line serve.go:64
-					if t215 == 4 {
-						result010 = 0
+//line serve.go:82
+					if t214 == 4 {
+						result09 = 0
 						break
-//line serve.go:66
-					} else if t215 < 4 {
-						result010 = shape.Slots + t215*shape.SideSlots
+//line serve.go:84
+					} else if t214 < 4 {
+						result09 = shape.Slots + t214*shape.SideSlots
 						break
 					}
-//line serve.go:69
-					result010 = shape.Slots + (t215-1)*shape.SideSlots
+//line serve.go:87
+					result09 = shape.Slots + (t214-1)*shape.SideSlots
 				}
 //line alone.go:174
-				t55 := source3
-				var result011 uint32
-//line serve.go:74
-				if t55 == 4 {
-					result011 = shape.Slots
+				t56 := source3
+				var result010 uint32
+//line serve.go:92
+				if t56 == 4 {
+					result010 = shape.Slots
 				} else {
-					result011 = shape.SideSlots
+					result010 = shape.SideSlots
 				}
 //line alone.go:174
-				at3 := (result010 + sh.Ticket&(result011-1)) * shape.OutStep
-				t74 := at3
-				t86 := at3 + shape.Out
+				at3 := (result09 + sh.Ticket&(result010-1)) * shape.OutStep
+				t75 := at3
+				t85 := at3 + shape.Out
 //line alone.go:175
-				slot3 := t422[t74:t86]
+				slot3 := t422[t75:t85]
 				tag2 := uint64(sh.Ticket+1) << 32
-				reply2 := words[t95:t105]
-				kernel.StoreRelaxed(&slot3[0], tag2|uint64(t44))
-				kernel.StoreRelaxed(&slot3[1], tag2|uint64(t45))
+				reply2 := words[t97:t105]
+				kernel.StoreRelaxed(&slot3[0], tag2|uint64(t442))
+				kernel.StoreRelaxed(&slot3[1], tag2|uint64(t452))
 				kernel.StoreRelaxed(&slot3[2], tag2)
 				for w7 := 0; w7 < len(reply2); w7++ {
 					kernel.StoreRelaxed(&slot3[3+w7], tag2|uint64(reply2[w7]))
@@ -9549,7 +9869,7 @@ func quernRow6TwiceActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 				t49 := cursor
 //line alone.go:82
 				t522 := words[t50:t51]
-				var result012 bool
+				var result011 bool
 			block7:
 				switch {
 				default:
@@ -9557,55 +9877,85 @@ func quernRow6TwiceActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 					list2 := int(t49[11])
 					count2 := uint32(t48.Post[list2])
 					for i2 := uint32(0); i2 < count2; i2++ {
-						box3 := uint32(t48.Post[list2+1+int(i2)])
-						t116 := t48
-						t216 := box3
+						t115 := uint32(t48.Post[list2+1+int(i2)])
+//line send.go:27
+						if !(t48.To.Box == t115) {
+//line send.go:30
+							t116 := int(t115) * 16
+							t215 := (int(t115) + 1) * 16
+//line send.go:30
+							b4 := t48.Post[t116:t215]
+							loaded14 := host2.Load(r, &b4[0])
+//line send.go:31
+							loaded15 := host2.Load(r, &b4[8])
+							loaded16 := host2.Load(r, &b4[10])
+//line send.go:31
+							t48.To = actor.Target{Box: t115, Tail: loaded14, Head: loaded15, Ring: b4[14], Step: b4[12], Slots: uint32(b4[11]), Kind: uint32(b4[13]), Closed: uint32(loaded16)}
+						}
+//line alone.go:193
+						t216 := t48
 						var ticket3 uint32
 						var room4 uint32
 					block8:
 						switch {
 						default:
-//line send.go:14
-							t117 := int(t216) * 16
-							t217 := (int(t216) + 1) * 16
-//line send.go:14
-							b4 := t116.Post[t117:t217]
-							var room5 uint32
-							for slots4 := uint32(b4[11]); ; {
-								loaded11 := host2.Load(r, &b4[0])
-								tail2 := loaded11
-//line send.go:18
-								loaded12 := host2.Load(r, &b4[8])
-								head2 := loaded12
-//line send.go:19
-								loaded13 := host2.Load(r, &b4[10])
-								if loaded13 != 0 {
-//line send.go:20
-									room5 = 2
-									break
+//line send.go:43
+							box4 := int(t216.To.Box)
+							t117 := box4 * 16
+							t217 := (box4 + 1) * 16
+//line send.go:44
+							b5 := t216.Post[t117:t217]
+							loaded17 := host2.Load(r, &b5[10])
+							closed2 := uint32(loaded17)
+//line send.go:46
+							var room5 uint32 = 2
+							for t216.To.Closed == 0 || closed2 == 0 {
+								if uint32(t216.To.Tail)-uint32(t216.To.Head) >= t216.To.Slots {
+									t46 := t216
+									t57 := t216
+//line send.go:49
+									loaded18 := host2.Load(r, &b5[0])
+									t76 := loaded18
+//line send.go:49
+									loaded19 := host2.Load(r, &b5[8])
+									t98 := loaded19
+//line send.go:49
+									t46.To.Tail = t76
+//line send.go:49
+									t57.To.Head = t98
+									if uint32(t216.To.Tail)-uint32(t216.To.Head) >= t216.To.Slots && t216.To.Kind == 1 {
+										loaded20 := host2.Load(r, &t216.Host[b5[15]+1])
+//line send.go:51
+										t216.To.Head = loaded20
+										kernel.StoreRelaxed(&b5[8], t216.To.Head)
+									}
+									if uint32(t216.To.Tail)-uint32(t216.To.Head) >= t216.To.Slots {
+										room5 = 1
+										break
+									}
 								}
-								if uint32(tail2)-uint32(head2) >= slots4 && b4[13] == 1 {
-									loaded14 := host2.Load(r, &t116.Host[b4[15]+1])
-									head2 = loaded14
-//line send.go:25
-									kernel.StoreRelaxed(&b4[8], head2)
-								}
-								if uint32(tail2)-uint32(head2) >= slots4 {
-									room5 = 1
-									break
-								}
-//line send.go:33
-								old2 := kernel.AtomicCompareAndSwap(&b4[0], tail2, tail2+1)
-								if old2 == tail2 {
-//line send.go:34
-									t87 := uint32(tail2)
-									ticket3 = t87
+//line send.go:61
+								old2 := kernel.AtomicCompareAndSwap(&b5[0], t216.To.Tail, t216.To.Tail+1)
+								tail2 := old2
+//line send.go:62
+								if tail2 == t216.To.Tail {
+									t124 := t216
+									t134 := t216
+									t144 := tail2 + 1
+									t153 := closed2
+//line send.go:63
+									t124.To.Tail = t144
+//line send.go:63
+									t134.To.Closed = t153
+									t164 := uint32(tail2)
+									ticket3 = t164
 									room4 = 0
 									break block8
 								}
+//line send.go:66
+								t216.To.Tail = tail2
 							}
-//line send.go:37
-							atomic.AddUint64(&b4[1], 1)
+							atomic.AddUint64(&b5[1], 1)
 							ticket3 = 0
 							room4 = room5
 						}
@@ -9614,115 +9964,103 @@ func quernRow6TwiceActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 						room6 := room4
 //line alone.go:194
 						if room6 == 1 {
-							t56 := int(t49[13])
+							t58 := int(t49[13])
 //line alone.go:195
 							t66 := int(t49[13]) + len(t522) + 1
 //line alone.go:195
-							saved3 := t48.Post[t56:t66]
+							saved3 := t48.Post[t58:t66]
 							for w8 := 0; w8 < len(t522); w8++ {
 								saved3[w8] = uint64(t522[w8])
 							}
-							result013 := t48.Correlation()
+							result012 := t48.Correlation()
 //line alone.go:199
-							saved3[len(t522)] = result013
+							saved3[len(t522)] = result012
 							t49[12] = i2 + 1
-							result012 = false
+							result011 = false
 							break block7
 						}
 //line alone.go:203
 						if room6 == 0 {
-							t88 := t48
-							t96 := t522
-							t106 := box3
-							t118 := ticket4
+							t86 := t48
+							t99 := t522
+							t106 := ticket4
 //line alone.go:227
-							t119 := t88
-							t218 := t106
-							t35 := t118
-//line send.go:43
-							t120 := int(t218) * 16
-							t219 := (int(t218) + 1) * 16
-//line send.go:43
-							b5 := t119.Post[t120:t219]
-							result014 := int(b5[14] + uint64(t35&(uint32(b5[11])-1))*b5[12])
+							t118 := t106
+//line send.go:37
+							result013 := int(t86.To.Ring + uint64(t118&(t86.To.Slots-1))*t86.To.Step)
 //line alone.go:227
-							t57 := result014
-							t67 := uint64(t118+1) << 32
-							slot4 := t57
-							tag3 := t67
+							t35 := result013
+							t410 := uint64(t106+1) << 32
+							slot4 := t35
+							tag3 := t410
 //line alone.go:228
-							t75 := t88
-							t89 := t106
-//line send.go:48
-							result015 := t75.Post[int(t89)*16+13]
-//line alone.go:228
-							if result015 == 1 {
-								t107 := t88
-								t1110 := slot4
-								t124 := tag3
-//line send.go:61
-								t121 := t1110
-								t220 := t1110 + 4
-//line send.go:61
-								h3 := t107.Host[t121:t220]
-								kernel.StoreRelaxed(&h3[0], t124|uint64(t107.ID<<8|128))
-								kernel.StoreRelaxed(&h3[1], t124)
-								kernel.StoreRelaxed(&h3[2], t124|uint64(t107.Words[t107.At+2]))
-								kernel.StoreRelaxed(&h3[3], t124|uint64(t107.Words[t107.At+3]))
+							if t86.To.Kind == 1 {
+								t59 := t86
+								t67 := slot4
+								t77 := tag3
+//line send.go:83
+								t119 := t67
+								t218 := t67 + 4
+//line send.go:83
+								h3 := t59.Host[t119:t218]
+								kernel.StoreRelaxed(&h3[0], t77|uint64(t59.ID<<8|128))
+								kernel.StoreRelaxed(&h3[1], t77)
+								kernel.StoreRelaxed(&h3[2], t77|uint64(t59.Words[t59.At+2]))
+								kernel.StoreRelaxed(&h3[3], t77|uint64(t59.Words[t59.At+3]))
 //line alone.go:230
-								for w9 := 0; w9 < len(t96); w9++ {
-									kernel.StoreRelaxed(&t88.Host[slot4+4+w9], tag3|uint64(t96[w9]))
+								for w9 := 0; w9 < len(t99); w9++ {
+									kernel.StoreRelaxed(&t86.Host[slot4+4+w9], tag3|uint64(t99[w9]))
 								}
 							} else {
 //line alone.go:235
-								t134 := t88
-								t144 := slot4
-								t153 := tag3
-//line send.go:52
-								t125 := t144
-								t221 := t144 + 4
-//line send.go:52
-								h4 := t134.Post[t125:t221]
-								kernel.StoreRelaxed(&h4[0], t153|uint64(t134.ID<<8|128))
-								kernel.StoreRelaxed(&h4[1], t153)
-								kernel.StoreRelaxed(&h4[2], t153|uint64(t134.Words[t134.At+2]))
-								kernel.StoreRelaxed(&h4[3], t153|uint64(t134.Words[t134.At+3]))
+								t87 := t86
+								t910 := slot4
+								t107 := tag3
+//line send.go:74
+								t120 := t910
+								t219 := t910 + 4
+//line send.go:74
+								h4 := t87.Post[t120:t219]
+								kernel.StoreRelaxed(&h4[0], t107|uint64(t87.ID<<8|128))
+								kernel.StoreRelaxed(&h4[1], t107)
+								kernel.StoreRelaxed(&h4[2], t107|uint64(t87.Words[t87.At+2]))
+								kernel.StoreRelaxed(&h4[3], t107|uint64(t87.Words[t87.At+3]))
 //line alone.go:236
-								for w10 := 0; w10 < len(t96); w10++ {
-									kernel.StoreRelaxed(&t88.Post[slot4+4+w10], tag3|uint64(t96[w10]))
+								for w10 := 0; w10 < len(t99); w10++ {
+									kernel.StoreRelaxed(&t86.Post[slot4+4+w10], tag3|uint64(t99[w10]))
 								}
-								t164 := t88
-								t173 := t106
-//line send.go:70
-								if !(t164.Wakes == 0) {
-//line send.go:75
+								t1110 := t86
+//line send.go:92
+								if !(t1110.Wakes == 0) {
+//line send.go:97
 									kernel.Fence()
-									t126 := int(t173) * 16
-									t223 := (int(t173) + 1) * 16
-//line send.go:76
-									b6 := t164.Post[t126:t223]
-									loaded15 := host2.Load(r, &b6[9])
-									if loaded15 != 0 {
-//line send.go:78
-										kernel.StoreRelaxed(&t164.Host[b6[15]], 1)
-										kernel.StoreRelaxed(&t164.Host[0], 1)
+									box5 := int(t1110.To.Box)
+									t121 := box5 * 16
+									t220 := (box5 + 1) * 16
+//line send.go:99
+									b6 := t1110.Post[t121:t220]
+									loaded21 := host2.Load(r, &b6[9])
+									if loaded21 != 0 {
+//line send.go:101
+										kernel.StoreRelaxed(&t1110.Host[b6[15]], 1)
+										kernel.StoreRelaxed(&t1110.Host[0], 1)
 									}
 								}
 							}
 						}
 					}
 //line alone.go:207
-					result012 = true
+					result011 = true
 				}
 //line alone.go:82
-				t542 = result012
+				t542 = result011
 			}
 			whole := t542
 //line alone.go:83
 			if whole && !last {
 				t572 := begin - born
-				t58 := command
-				t59 := cursor
+				t582 := command
+				t592 := cursor
 				t60 := box
 				t61 := in
 				t622 := mail
@@ -9730,8 +10068,8 @@ func quernRow6TwiceActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 				switch {
 				default:
 //line alone.go:103
-					loaded16 := host2.Load(r, &t58[0])
-					ordered2 := loaded16
+					loaded22 := host2.Load(r, &t582[0])
+					ordered2 := loaded22
 //line alone.go:104
 					sh.Asked[0] = uint32(ordered2)
 					if !(sh.Asked[0] != 0) {
@@ -9739,9 +10077,9 @@ func quernRow6TwiceActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 						hint2 := uint32(ordered2 >> 32)
 //line alone.go:108
 						if hint2 != sh.Hint[0] {
-							t46 := hint2
+							t411 := hint2
 //line alone.go:109
-							sh.Hint[0] = t46
+							sh.Hint[0] = t411
 //line alone.go:109
 							sh.Higher[0] = 1
 						}
@@ -9753,30 +10091,30 @@ func quernRow6TwiceActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 								if level2 == 4 {
 									continue
 								}
-								next4 := t59[level2]
+								next4 := t592[level2]
 								t68 := level2
-								var result016 uint32
+								var result014 uint32
 								switch {
 								default:
-//line serve.go:64
+//line serve.go:82
 									if t68 == 4 {
-										result016 = 0
+										result014 = 0
 										break
-//line serve.go:66
+//line serve.go:84
 									} else if t68 < 4 {
-										result016 = shape.Slots + t68*shape.SideSlots
+										result014 = shape.Slots + t68*shape.SideSlots
 										break
 									}
-//line serve.go:69
-									result016 = shape.Slots + (t68-1)*shape.SideSlots
+//line serve.go:87
+									result014 = shape.Slots + (t68-1)*shape.SideSlots
 								}
 //line alone.go:118
-								at4 := (result016 + next4&(shape.SideSlots-1)) * shape.InStep
-								loaded17 := host2.Load(r, &t61[at4])
-								if uint32(loaded17>>32) == next4+1 {
+								at4 := (result014 + next4&(shape.SideSlots-1)) * shape.InStep
+								loaded23 := host2.Load(r, &t61[at4])
+								if uint32(loaded23>>32) == next4+1 {
 //line alone.go:120
-									t97 := level2
-									source4 = t97
+									t911 := level2
+									source4 = t911
 									sides2 = 1
 								}
 							}
@@ -9784,19 +10122,19 @@ func quernRow6TwiceActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 							sh.Higher[0] = sides2
 						}
 						if source4 == 9 || source4 < 4 {
-							next5 := t59[4]
-							loaded18 := host2.Load(r, &t61[next5&(shape.Slots-1)*shape.InStep])
-							middle2 := uint32(loaded18>>32) == next5+1
+							next5 := t592[4]
+							loaded24 := host2.Load(r, &t61[next5&(shape.Slots-1)*shape.InStep])
+							middle2 := uint32(loaded24>>32) == next5+1
 //line alone.go:128
 							posted2 := false
-							slots5 := uint32(t60[11])
-							if slots5 != 0 {
+							slots3 := uint32(t60[11])
+							if slots3 != 0 {
 //line alone.go:130
 								next6 := uint32(t60[8])
-								loaded19 := host2.Load(r, &t622[next6&(slots5-1)*shape.InStep])
-								posted2 = uint32(loaded19>>32) == next6+1
+								loaded25 := host2.Load(r, &t622[next6&(slots3-1)*shape.InStep])
+								posted2 = uint32(loaded25>>32) == next6+1
 							}
-							if posted2 && !(middle2 && t59[8] == 8) {
+							if posted2 && !(middle2 && t592[8] == 8) {
 								source4 = 8
 							} else if middle2 {
 								source4 = 4
@@ -9804,8 +10142,8 @@ func quernRow6TwiceActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 						}
 						if !(source4 == 9) {
 //line alone.go:143
-							t127 := t61
-							ring2 := t127
+							t125 := t61
+							ring2 := t125
 							var at5 uint32
 //line alone.go:144
 							if source4 == 8 {
@@ -9817,43 +10155,43 @@ func quernRow6TwiceActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 								at5 = t145
 							} else {
 //line alone.go:148
-								sh.Ticket = t59[source4]
+								sh.Ticket = t592[source4]
 								t165 := source4
-								var result017 uint32
+								var result015 uint32
 								switch {
 								default:
-//line serve.go:64
+//line serve.go:82
 									if t165 == 4 {
-										result017 = 0
+										result015 = 0
 										break
-//line serve.go:66
+//line serve.go:84
 									} else if t165 < 4 {
-										result017 = shape.Slots + t165*shape.SideSlots
+										result015 = shape.Slots + t165*shape.SideSlots
 										break
 									}
-//line serve.go:69
-									result017 = shape.Slots + (t165-1)*shape.SideSlots
+//line serve.go:87
+									result015 = shape.Slots + (t165-1)*shape.SideSlots
 								}
 //line alone.go:149
 								t193 := source4
-								var result018 uint32
-//line serve.go:74
+								var result016 uint32
+//line serve.go:92
 								if t193 == 4 {
-									result018 = shape.Slots
+									result016 = shape.Slots
 								} else {
-									result018 = shape.SideSlots
+									result016 = shape.SideSlots
 								}
 //line alone.go:149
-								at5 = (result017 + sh.Ticket&(result018-1)) * shape.InStep
+								at5 = (result015 + sh.Ticket&(result016-1)) * shape.InStep
 							}
 							t2110 := at5
-							t224 := at5 + shape.In
+							t223 := at5 + shape.In
 //line alone.go:151
-							slot5 := ring2[t2110:t224]
+							slot5 := ring2[t2110:t223]
 							cell2 := words[:t233]
 							for w11 := 0; w11 < len(slot5); w11++ {
-								loaded20 := host2.Load(r, &slot5[w11])
-								v2 := loaded20
+								loaded26 := host2.Load(r, &slot5[w11])
+								v2 := loaded26
 //line alone.go:155
 								if uint32(v2>>32) != sh.Ticket+1 {
 									break block9
@@ -9874,7 +10212,7 @@ func quernRow6TwiceActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 //line alone.go:166
 								sh.Late = 1
 							}
-							t59[8] = source4
+							t592[8] = source4
 						}
 					}
 				}
@@ -9937,15 +10275,15 @@ func quernHostLingerActor(r *host2.Run) {
 	cells := host2.Dynamic[actor.Cell[int64, int64]](r, 1)
 	var in2 *int64
 	var out2 *int64
-	var t115 *int64
-	var t214 *int64
+	var t114 *int64
+	var t213 *int64
 	var t34 *int64
-	var result09 kernel.Action = 1
-	outcome := uint32(result09)
+	var result08 kernel.Action = 1
+	outcome := uint32(result08)
 	var forwards bool
 	var stops bool
 	var last bool
-	t95 := shape.OutAt
+	t97 := shape.OutAt
 	t105 := shape.OutAt + shape.Out - 3
 	t50 := shape.OutAt
 	t51 := shape.OutAt + shape.Out - 3
@@ -10049,13 +10387,13 @@ func quernHostLingerActor(r *host2.Run) {
 //line alone.go:58
 				out2 = &cells[0].Out
 //line quern_gen.go:13
-				t115 = state
-				t214 = in2
+				t114 = state
+				t213 = in2
 				t34 = out2
 				for threadZ := range 1 {
 					for threadY := range 1 {
 						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-						quernRow5LingerActor(r, t214, t115, t34, sh, outcome)
+						quernRow5LingerActor(r, t213, t114, t34, sh, outcome)
 					}
 				}
 				r.ThreadIdx = kernel.Dim3{}
@@ -10074,7 +10412,7 @@ func quernHostLingerActor(r *host2.Run) {
 				for threadY := range 1 {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 					first2 := (threadZ*1 + threadY) * 32
-					quernRow6LingerActor(r, cs, first2, begins, borns, source2, box, sh, out, result, &shape, words, t95, t105, cursor, forwards, t50, t51, last, command, in, mail, t233, t253, t263)
+					quernRow6LingerActor(r, cs, first2, begins, borns, source2, box, sh, out, result, &shape, words, t97, t105, cursor, forwards, t50, t51, last, command, in, mail, t233, t253, t263)
 				}
 			}
 //line alone.go:88
@@ -10166,55 +10504,85 @@ func quernRow1LingerActor(r *host2.Run, cs []actor.Context, first int, begins, b
 					list := int(t82[11])
 					count := uint32(t72.Post[list])
 					for i := t102; i < count; i++ {
-						box2 := uint32(t72.Post[list+1+int(i)])
-						t16 := t72
-						t26 := box2
+						t16 := uint32(t72.Post[list+1+int(i)])
+//line send.go:27
+						if !(t72.To.Box == t16) {
+//line send.go:30
+							t17 := int(t16) * 16
+							t26 := (int(t16) + 1) * 16
+//line send.go:30
+							b := t72.Post[t17:t26]
+							loaded := host2.Load(r, &b[0])
+//line send.go:31
+							loaded2 := host2.Load(r, &b[8])
+							loaded3 := host2.Load(r, &b[10])
+//line send.go:31
+							t72.To = actor.Target{Box: t16, Tail: loaded, Head: loaded2, Ring: b[14], Step: b[12], Slots: uint32(b[11]), Kind: uint32(b[13]), Closed: uint32(loaded3)}
+						}
+//line alone.go:193
+						t27 := t72
 						var ticket uint32
 						var room uint32
 					block2:
 						switch {
 						default:
-//line send.go:14
-							t17 := int(t26) * 16
-							t27 := (int(t26) + 1) * 16
-//line send.go:14
-							b := t16.Post[t17:t27]
-							var room2 uint32
-							for slots2 := uint32(b[11]); ; {
-								loaded := host2.Load(r, &b[0])
-								tail := loaded
-//line send.go:18
-								loaded2 := host2.Load(r, &b[8])
-								head := loaded2
-//line send.go:19
-								loaded3 := host2.Load(r, &b[10])
-								if loaded3 != 0 {
-//line send.go:20
-									room2 = 2
-									break
+//line send.go:43
+							box2 := int(t27.To.Box)
+							t18 := box2 * 16
+							t28 := (box2 + 1) * 16
+//line send.go:44
+							b2 := t27.Post[t18:t28]
+							loaded4 := host2.Load(r, &b2[10])
+							closed := uint32(loaded4)
+//line send.go:46
+							var room2 uint32 = 2
+							for t27.To.Closed == 0 || closed == 0 {
+								if uint32(t27.To.Tail)-uint32(t27.To.Head) >= t27.To.Slots {
+									t43 := t27
+									t53 := t27
+//line send.go:49
+									loaded5 := host2.Load(r, &b2[0])
+									t73 := loaded5
+//line send.go:49
+									loaded6 := host2.Load(r, &b2[8])
+									t93 := loaded6
+//line send.go:49
+									t43.To.Tail = t73
+//line send.go:49
+									t53.To.Head = t93
+									if uint32(t27.To.Tail)-uint32(t27.To.Head) >= t27.To.Slots && t27.To.Kind == 1 {
+										loaded7 := host2.Load(r, &t27.Host[b2[15]+1])
+//line send.go:51
+										t27.To.Head = loaded7
+										kernel.StoreRelaxed(&b2[8], t27.To.Head)
+									}
+									if uint32(t27.To.Tail)-uint32(t27.To.Head) >= t27.To.Slots {
+										room2 = 1
+										break
+									}
 								}
-								if uint32(tail)-uint32(head) >= slots2 && b[13] == 1 {
-									loaded4 := host2.Load(r, &t16.Host[b[15]+1])
-									head = loaded4
-//line send.go:25
-									kernel.StoreRelaxed(&b[8], head)
-								}
-								if uint32(tail)-uint32(head) >= slots2 {
-									room2 = 1
-									break
-								}
-//line send.go:33
-								old := kernel.AtomicCompareAndSwap(&b[0], tail, tail+1)
-								if old == tail {
-//line send.go:34
-									t83 := uint32(tail)
-									ticket = t83
+//line send.go:61
+								old := kernel.AtomicCompareAndSwap(&b2[0], t27.To.Tail, t27.To.Tail+1)
+								tail := old
+//line send.go:62
+								if tail == t27.To.Tail {
+									t122 := t27
+									t132 := t27
+									t142 := tail + 1
+									t152 := closed
+//line send.go:63
+									t122.To.Tail = t142
+//line send.go:63
+									t132.To.Closed = t152
+									t162 := uint32(tail)
+									ticket = t162
 									room = 0
 									break block2
 								}
+//line send.go:66
+								t27.To.Tail = tail
 							}
-//line send.go:37
-							atomic.AddUint64(&b[1], 1)
+							atomic.AddUint64(&b2[1], 1)
 							ticket = 0
 							room = room2
 						}
@@ -10223,11 +10591,11 @@ func quernRow1LingerActor(r *host2.Run, cs []actor.Context, first int, begins, b
 						room3 := room
 //line alone.go:194
 						if room3 == 1 {
-							t53 := int(t82[13])
+							t54 := int(t82[13])
 //line alone.go:195
 							t63 := int(t82[13]) + len(t92) + 1
 //line alone.go:195
-							saved2 := t72.Post[t53:t63]
+							saved2 := t72.Post[t54:t63]
 							for w2 := 0; w2 < len(t92); w2++ {
 								saved2[w2] = uint64(t92[w2])
 							}
@@ -10240,81 +10608,69 @@ func quernRow1LingerActor(r *host2.Run, cs []actor.Context, first int, begins, b
 						}
 //line alone.go:203
 						if room3 == 0 {
-							t84 := t72
-							t93 := t92
-							t103 := box2
-							t112 := ticket2
+							t83 := t72
+							t94 := t92
+							t103 := ticket2
 //line alone.go:227
-							t18 := t84
-							t28 := t103
-							t33 := t112
-//line send.go:43
-							t19 := int(t28) * 16
-							t29 := (int(t28) + 1) * 16
-//line send.go:43
-							b2 := t18.Post[t19:t29]
-							result04 := int(b2[14] + uint64(t33&(uint32(b2[11])-1))*b2[12])
+							t19 := t103
+//line send.go:37
+							result04 := int(t83.To.Ring + uint64(t19&(t83.To.Slots-1))*t83.To.Step)
 //line alone.go:227
-							t54 := result04
-							t64 := uint64(t112+1) << 32
-							slot := t54
-							tag := t64
+							t33 := result04
+							t44 := uint64(t103+1) << 32
+							slot := t33
+							tag := t44
 //line alone.go:228
-							t73 := t84
-							t85 := t103
-//line send.go:48
-							result05 := t73.Post[int(t85)*16+13]
-//line alone.go:228
-							if result05 == 1 {
-								t104 := t84
-								t113 := slot
-								t122 := tag
-//line send.go:61
-								t110 := t113
-								t210 := t113 + 4
-//line send.go:61
-								h := t104.Host[t110:t210]
-								kernel.StoreRelaxed(&h[0], t122|uint64(t104.ID<<8|128))
-								kernel.StoreRelaxed(&h[1], t122)
-								kernel.StoreRelaxed(&h[2], t122|uint64(t104.Words[t104.At+2]))
-								kernel.StoreRelaxed(&h[3], t122|uint64(t104.Words[t104.At+3]))
+							if t83.To.Kind == 1 {
+								t55 := t83
+								t64 := slot
+								t74 := tag
+//line send.go:83
+								t110 := t64
+								t29 := t64 + 4
+//line send.go:83
+								h := t55.Host[t110:t29]
+								kernel.StoreRelaxed(&h[0], t74|uint64(t55.ID<<8|128))
+								kernel.StoreRelaxed(&h[1], t74)
+								kernel.StoreRelaxed(&h[2], t74|uint64(t55.Words[t55.At+2]))
+								kernel.StoreRelaxed(&h[3], t74|uint64(t55.Words[t55.At+3]))
 //line alone.go:230
-								for w3 := 0; w3 < len(t93); w3++ {
-									kernel.StoreRelaxed(&t84.Host[slot+4+w3], tag|uint64(t93[w3]))
+								for w3 := 0; w3 < len(t94); w3++ {
+									kernel.StoreRelaxed(&t83.Host[slot+4+w3], tag|uint64(t94[w3]))
 								}
 							} else {
 //line alone.go:235
-								t132 := t84
-								t142 := slot
-								t152 := tag
-//line send.go:52
-								t111 := t142
-								t211 := t142 + 4
-//line send.go:52
-								h2 := t132.Post[t111:t211]
-								kernel.StoreRelaxed(&h2[0], t152|uint64(t132.ID<<8|128))
-								kernel.StoreRelaxed(&h2[1], t152)
-								kernel.StoreRelaxed(&h2[2], t152|uint64(t132.Words[t132.At+2]))
-								kernel.StoreRelaxed(&h2[3], t152|uint64(t132.Words[t132.At+3]))
+								t84 := t83
+								t95 := slot
+								t104 := tag
+//line send.go:74
+								t111 := t95
+								t210 := t95 + 4
+//line send.go:74
+								h2 := t84.Post[t111:t210]
+								kernel.StoreRelaxed(&h2[0], t104|uint64(t84.ID<<8|128))
+								kernel.StoreRelaxed(&h2[1], t104)
+								kernel.StoreRelaxed(&h2[2], t104|uint64(t84.Words[t84.At+2]))
+								kernel.StoreRelaxed(&h2[3], t104|uint64(t84.Words[t84.At+3]))
 //line alone.go:236
-								for w4 := 0; w4 < len(t93); w4++ {
-									kernel.StoreRelaxed(&t84.Post[slot+4+w4], tag|uint64(t93[w4]))
+								for w4 := 0; w4 < len(t94); w4++ {
+									kernel.StoreRelaxed(&t83.Post[slot+4+w4], tag|uint64(t94[w4]))
 								}
-								t162 := t84
-								t172 := t103
-//line send.go:70
-								if !(t162.Wakes == 0) {
-//line send.go:75
+								t112 := t83
+//line send.go:92
+								if !(t112.Wakes == 0) {
+//line send.go:97
 									kernel.Fence()
-									t114 := int(t172) * 16
-									t212 := (int(t172) + 1) * 16
-//line send.go:76
-									b3 := t162.Post[t114:t212]
-									loaded5 := host2.Load(r, &b3[9])
-									if loaded5 != 0 {
-//line send.go:78
-										kernel.StoreRelaxed(&t162.Host[b3[15]], 1)
-										kernel.StoreRelaxed(&t162.Host[0], 1)
+									box3 := int(t112.To.Box)
+									t113 := box3 * 16
+									t211 := (box3 + 1) * 16
+//line send.go:99
+									b3 := t112.Post[t113:t211]
+									loaded8 := host2.Load(r, &b3[9])
+									if loaded8 != 0 {
+//line send.go:101
+										kernel.StoreRelaxed(&t112.Host[b3[15]], 1)
+										kernel.StoreRelaxed(&t112.Host[0], 1)
 									}
 								}
 							}
@@ -10338,8 +10694,8 @@ func quernRow1LingerActor(r *host2.Run, cs []actor.Context, first int, begins, b
 				switch {
 				default:
 //line alone.go:103
-					loaded6 := host2.Load(r, &t292[0])
-					ordered := loaded6
+					loaded9 := host2.Load(r, &t292[0])
+					ordered := loaded9
 //line alone.go:104
 					sh.Asked[0] = uint32(ordered)
 					if !(sh.Asked[0] != 0) {
@@ -10347,9 +10703,9 @@ func quernRow1LingerActor(r *host2.Run, cs []actor.Context, first int, begins, b
 						hint := uint32(ordered >> 32)
 //line alone.go:108
 						if hint != sh.Hint[0] {
-							t43 := hint
+							t45 := hint
 //line alone.go:109
-							sh.Hint[0] = t43
+							sh.Hint[0] = t45
 //line alone.go:109
 							sh.Higher[0] = 1
 						}
@@ -10363,28 +10719,28 @@ func quernRow1LingerActor(r *host2.Run, cs []actor.Context, first int, begins, b
 								}
 								next := t30[level]
 								t65 := level
-								var result06 uint32
+								var result05 uint32
 								switch {
 								default:
-//line serve.go:64
+//line serve.go:82
 									if t65 == 4 {
-										result06 = 0
+										result05 = 0
 										break
-//line serve.go:66
+//line serve.go:84
 									} else if t65 < 4 {
-										result06 = shape.Slots + t65*shape.SideSlots
+										result05 = shape.Slots + t65*shape.SideSlots
 										break
 									}
-//line serve.go:69
-									result06 = shape.Slots + (t65-1)*shape.SideSlots
+//line serve.go:87
+									result05 = shape.Slots + (t65-1)*shape.SideSlots
 								}
 //line alone.go:118
-								at := (result06 + next&(shape.SideSlots-1)) * shape.InStep
-								loaded7 := host2.Load(r, &t322[at])
-								if uint32(loaded7>>32) == next+1 {
+								at := (result05 + next&(shape.SideSlots-1)) * shape.InStep
+								loaded10 := host2.Load(r, &t322[at])
+								if uint32(loaded10>>32) == next+1 {
 //line alone.go:120
-									t94 := level
-									source = t94
+									t96 := level
+									source = t96
 									sides = 1
 								}
 							}
@@ -10393,16 +10749,16 @@ func quernRow1LingerActor(r *host2.Run, cs []actor.Context, first int, begins, b
 						}
 						if source == 9 || source < 4 {
 							next2 := t30[4]
-							loaded8 := host2.Load(r, &t322[next2&(shape.Slots-1)*shape.InStep])
-							middle := uint32(loaded8>>32) == next2+1
+							loaded11 := host2.Load(r, &t322[next2&(shape.Slots-1)*shape.InStep])
+							middle := uint32(loaded11>>32) == next2+1
 //line alone.go:128
 							posted := false
-							slots3 := uint32(t31[11])
-							if slots3 != 0 {
+							slots2 := uint32(t31[11])
+							if slots2 != 0 {
 //line alone.go:130
 								next3 := uint32(t31[8])
-								loaded9 := host2.Load(r, &t332[next3&(slots3-1)*shape.InStep])
-								posted = uint32(loaded9>>32) == next3+1
+								loaded12 := host2.Load(r, &t332[next3&(slots2-1)*shape.InStep])
+								posted = uint32(loaded12>>32) == next3+1
 							}
 							if posted && !(middle && t30[8] == 8) {
 								source = 8
@@ -10427,41 +10783,41 @@ func quernRow1LingerActor(r *host2.Run, cs []actor.Context, first int, begins, b
 //line alone.go:148
 								sh.Ticket = t30[source]
 								t163 := source
-								var result07 uint32
+								var result06 uint32
 								switch {
 								default:
-//line serve.go:64
+//line serve.go:82
 									if t163 == 4 {
-										result07 = 0
+										result06 = 0
 										break
-//line serve.go:66
+//line serve.go:84
 									} else if t163 < 4 {
-										result07 = shape.Slots + t163*shape.SideSlots
+										result06 = shape.Slots + t163*shape.SideSlots
 										break
 									}
-//line serve.go:69
-									result07 = shape.Slots + (t163-1)*shape.SideSlots
+//line serve.go:87
+									result06 = shape.Slots + (t163-1)*shape.SideSlots
 								}
 //line alone.go:149
 								t192 := source
-								var result08 uint32
-//line serve.go:74
+								var result07 uint32
+//line serve.go:92
 								if t192 == 4 {
-									result08 = shape.Slots
+									result07 = shape.Slots
 								} else {
-									result08 = shape.SideSlots
+									result07 = shape.SideSlots
 								}
 //line alone.go:149
-								at2 = (result07 + sh.Ticket&(result08-1)) * shape.InStep
+								at2 = (result06 + sh.Ticket&(result07-1)) * shape.InStep
 							}
-							t213 := at2
+							t212 := at2
 							t222 := at2 + shape.In
 //line alone.go:151
-							slot2 := ring[t213:t222]
+							slot2 := ring[t212:t222]
 							cell := words[:t232]
 							for w5 := 0; w5 < len(slot2); w5++ {
-								loaded10 := host2.Load(r, &slot2[w5])
-								v := loaded10
+								loaded13 := host2.Load(r, &slot2[w5])
+								v := loaded13
 //line alone.go:155
 								if uint32(v>>32) != sh.Ticket+1 {
 									break block3
@@ -10521,7 +10877,7 @@ func quernRow4LingerActor(r *host2.Run, cells []actor.Cell[int64, int64]) {
 }
 
 //go:noinline
-func quernRow5LingerActor(r *host2.Run, t214, t115, t34 *int64, sh *actor.Status, outcome uint32) {
+func quernRow5LingerActor(r *host2.Run, t213, t114, t34 *int64, sh *actor.Status, outcome uint32) {
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		t2 := threadX == 0
@@ -10529,7 +10885,7 @@ func quernRow5LingerActor(r *host2.Run, t214, t115, t34 *int64, sh *actor.Status
 		if threadX == 0 {
 			now2 := kernel.GlobalTimer()
 //line handlers.go:163
-			until := now2 + *t214
+			until := now2 + *t213
 			var now3 int64
 			for {
 //line handlers.go:163
@@ -10539,8 +10895,8 @@ func quernRow5LingerActor(r *host2.Run, t214, t115, t34 *int64, sh *actor.Status
 				}
 			}
 //line handlers.go:165
-			*t115++
-			*t34 = *t115
+			*t114++
+			*t34 = *t114
 		}
 //line alone.go:59
 		if t2 {
@@ -10550,7 +10906,7 @@ func quernRow5LingerActor(r *host2.Run, t214, t115, t34 *int64, sh *actor.Status
 }
 
 //go:noinline
-func quernRow6LingerActor(r *host2.Run, cs []actor.Context, first2 int, begins, borns []int64, source2 uint32, box []uint64, sh *actor.Status, out []uint64, result uint32, shape *actor.Shape, words []uint32, t95, t105 uint32, cursor []uint32, forwards bool, t50, t51 uint32, last bool, command, in, mail []uint64, t233, t253, t263 uint32) {
+func quernRow6LingerActor(r *host2.Run, cs []actor.Context, first2 int, begins, borns []int64, source2 uint32, box []uint64, sh *actor.Status, out []uint64, result uint32, shape *actor.Shape, words []uint32, t97, t105 uint32, cursor []uint32, forwards bool, t50, t51 uint32, last bool, command, in, mail []uint64, t233, t253, t263 uint32) {
 	cRow := cs[first2:][:32]
 	beginRow := begins[first2:][:32]
 	bornRow := borns[first2:][:32]
@@ -10569,45 +10925,45 @@ func quernRow6LingerActor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 				kernel.StoreRelaxed(&box[8], uint64(sh.Ticket+1))
 			} else {
 				t422 := out
-				t44 := result
-				t45 := uint32(now5 - begin)
+				t442 := result
+				t452 := uint32(now5 - begin)
 //line alone.go:173
 				source3 := sh.Missing[0]
-				t215 := source3
-				var result010 uint32
+				t214 := source3
+				var result09 uint32
 				switch {
 				default:
-//line serve.go:64
-					if t215 == 4 {
-						result010 = 0
+//line serve.go:82
+					if t214 == 4 {
+						result09 = 0
 						break
-//line serve.go:66
-					} else if t215 < 4 {
-						result010 = shape.Slots + t215*shape.SideSlots
+//line serve.go:84
+					} else if t214 < 4 {
+						result09 = shape.Slots + t214*shape.SideSlots
 						break
 					}
-//line serve.go:69
-					result010 = shape.Slots + (t215-1)*shape.SideSlots
+//line serve.go:87
+					result09 = shape.Slots + (t214-1)*shape.SideSlots
 				}
 //line alone.go:174
-				t55 := source3
-				var result011 uint32
-//line serve.go:74
-				if t55 == 4 {
-					result011 = shape.Slots
+				t56 := source3
+				var result010 uint32
+//line serve.go:92
+				if t56 == 4 {
+					result010 = shape.Slots
 				} else {
-					result011 = shape.SideSlots
+					result010 = shape.SideSlots
 				}
 //line alone.go:174
-				at3 := (result010 + sh.Ticket&(result011-1)) * shape.OutStep
-				t74 := at3
-				t86 := at3 + shape.Out
+				at3 := (result09 + sh.Ticket&(result010-1)) * shape.OutStep
+				t75 := at3
+				t85 := at3 + shape.Out
 //line alone.go:175
-				slot3 := t422[t74:t86]
+				slot3 := t422[t75:t85]
 				tag2 := uint64(sh.Ticket+1) << 32
-				reply2 := words[t95:t105]
-				kernel.StoreRelaxed(&slot3[0], tag2|uint64(t44))
-				kernel.StoreRelaxed(&slot3[1], tag2|uint64(t45))
+				reply2 := words[t97:t105]
+				kernel.StoreRelaxed(&slot3[0], tag2|uint64(t442))
+				kernel.StoreRelaxed(&slot3[1], tag2|uint64(t452))
 				kernel.StoreRelaxed(&slot3[2], tag2)
 				for w7 := 0; w7 < len(reply2); w7++ {
 					kernel.StoreRelaxed(&slot3[3+w7], tag2|uint64(reply2[w7]))
@@ -10625,7 +10981,7 @@ func quernRow6LingerActor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 				t49 := cursor
 //line alone.go:82
 				t522 := words[t50:t51]
-				var result012 bool
+				var result011 bool
 			block7:
 				switch {
 				default:
@@ -10633,55 +10989,85 @@ func quernRow6LingerActor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 					list2 := int(t49[11])
 					count2 := uint32(t48.Post[list2])
 					for i2 := uint32(0); i2 < count2; i2++ {
-						box3 := uint32(t48.Post[list2+1+int(i2)])
-						t116 := t48
-						t216 := box3
+						t115 := uint32(t48.Post[list2+1+int(i2)])
+//line send.go:27
+						if !(t48.To.Box == t115) {
+//line send.go:30
+							t116 := int(t115) * 16
+							t215 := (int(t115) + 1) * 16
+//line send.go:30
+							b4 := t48.Post[t116:t215]
+							loaded14 := host2.Load(r, &b4[0])
+//line send.go:31
+							loaded15 := host2.Load(r, &b4[8])
+							loaded16 := host2.Load(r, &b4[10])
+//line send.go:31
+							t48.To = actor.Target{Box: t115, Tail: loaded14, Head: loaded15, Ring: b4[14], Step: b4[12], Slots: uint32(b4[11]), Kind: uint32(b4[13]), Closed: uint32(loaded16)}
+						}
+//line alone.go:193
+						t216 := t48
 						var ticket3 uint32
 						var room4 uint32
 					block8:
 						switch {
 						default:
-//line send.go:14
-							t117 := int(t216) * 16
-							t217 := (int(t216) + 1) * 16
-//line send.go:14
-							b4 := t116.Post[t117:t217]
-							var room5 uint32
-							for slots4 := uint32(b4[11]); ; {
-								loaded11 := host2.Load(r, &b4[0])
-								tail2 := loaded11
-//line send.go:18
-								loaded12 := host2.Load(r, &b4[8])
-								head2 := loaded12
-//line send.go:19
-								loaded13 := host2.Load(r, &b4[10])
-								if loaded13 != 0 {
-//line send.go:20
-									room5 = 2
-									break
+//line send.go:43
+							box4 := int(t216.To.Box)
+							t117 := box4 * 16
+							t217 := (box4 + 1) * 16
+//line send.go:44
+							b5 := t216.Post[t117:t217]
+							loaded17 := host2.Load(r, &b5[10])
+							closed2 := uint32(loaded17)
+//line send.go:46
+							var room5 uint32 = 2
+							for t216.To.Closed == 0 || closed2 == 0 {
+								if uint32(t216.To.Tail)-uint32(t216.To.Head) >= t216.To.Slots {
+									t46 := t216
+									t57 := t216
+//line send.go:49
+									loaded18 := host2.Load(r, &b5[0])
+									t76 := loaded18
+//line send.go:49
+									loaded19 := host2.Load(r, &b5[8])
+									t98 := loaded19
+//line send.go:49
+									t46.To.Tail = t76
+//line send.go:49
+									t57.To.Head = t98
+									if uint32(t216.To.Tail)-uint32(t216.To.Head) >= t216.To.Slots && t216.To.Kind == 1 {
+										loaded20 := host2.Load(r, &t216.Host[b5[15]+1])
+//line send.go:51
+										t216.To.Head = loaded20
+										kernel.StoreRelaxed(&b5[8], t216.To.Head)
+									}
+									if uint32(t216.To.Tail)-uint32(t216.To.Head) >= t216.To.Slots {
+										room5 = 1
+										break
+									}
 								}
-								if uint32(tail2)-uint32(head2) >= slots4 && b4[13] == 1 {
-									loaded14 := host2.Load(r, &t116.Host[b4[15]+1])
-									head2 = loaded14
-//line send.go:25
-									kernel.StoreRelaxed(&b4[8], head2)
-								}
-								if uint32(tail2)-uint32(head2) >= slots4 {
-									room5 = 1
-									break
-								}
-//line send.go:33
-								old2 := kernel.AtomicCompareAndSwap(&b4[0], tail2, tail2+1)
-								if old2 == tail2 {
-//line send.go:34
-									t87 := uint32(tail2)
-									ticket3 = t87
+//line send.go:61
+								old2 := kernel.AtomicCompareAndSwap(&b5[0], t216.To.Tail, t216.To.Tail+1)
+								tail2 := old2
+//line send.go:62
+								if tail2 == t216.To.Tail {
+									t124 := t216
+									t134 := t216
+									t144 := tail2 + 1
+									t153 := closed2
+//line send.go:63
+									t124.To.Tail = t144
+//line send.go:63
+									t134.To.Closed = t153
+									t164 := uint32(tail2)
+									ticket3 = t164
 									room4 = 0
 									break block8
 								}
+//line send.go:66
+								t216.To.Tail = tail2
 							}
-//line send.go:37
-							atomic.AddUint64(&b4[1], 1)
+							atomic.AddUint64(&b5[1], 1)
 							ticket3 = 0
 							room4 = room5
 						}
@@ -10690,115 +11076,103 @@ func quernRow6LingerActor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 						room6 := room4
 //line alone.go:194
 						if room6 == 1 {
-							t56 := int(t49[13])
+							t58 := int(t49[13])
 //line alone.go:195
 							t66 := int(t49[13]) + len(t522) + 1
 //line alone.go:195
-							saved3 := t48.Post[t56:t66]
+							saved3 := t48.Post[t58:t66]
 							for w8 := 0; w8 < len(t522); w8++ {
 								saved3[w8] = uint64(t522[w8])
 							}
-							result013 := t48.Correlation()
+							result012 := t48.Correlation()
 //line alone.go:199
-							saved3[len(t522)] = result013
+							saved3[len(t522)] = result012
 							t49[12] = i2 + 1
-							result012 = false
+							result011 = false
 							break block7
 						}
 //line alone.go:203
 						if room6 == 0 {
-							t88 := t48
-							t96 := t522
-							t106 := box3
-							t118 := ticket4
+							t86 := t48
+							t99 := t522
+							t106 := ticket4
 //line alone.go:227
-							t119 := t88
-							t218 := t106
-							t35 := t118
-//line send.go:43
-							t120 := int(t218) * 16
-							t219 := (int(t218) + 1) * 16
-//line send.go:43
-							b5 := t119.Post[t120:t219]
-							result014 := int(b5[14] + uint64(t35&(uint32(b5[11])-1))*b5[12])
+							t118 := t106
+//line send.go:37
+							result013 := int(t86.To.Ring + uint64(t118&(t86.To.Slots-1))*t86.To.Step)
 //line alone.go:227
-							t57 := result014
-							t67 := uint64(t118+1) << 32
-							slot4 := t57
-							tag3 := t67
+							t35 := result013
+							t410 := uint64(t106+1) << 32
+							slot4 := t35
+							tag3 := t410
 //line alone.go:228
-							t75 := t88
-							t89 := t106
-//line send.go:48
-							result015 := t75.Post[int(t89)*16+13]
-//line alone.go:228
-							if result015 == 1 {
-								t107 := t88
-								t1110 := slot4
-								t124 := tag3
-//line send.go:61
-								t121 := t1110
-								t220 := t1110 + 4
-//line send.go:61
-								h3 := t107.Host[t121:t220]
-								kernel.StoreRelaxed(&h3[0], t124|uint64(t107.ID<<8|128))
-								kernel.StoreRelaxed(&h3[1], t124)
-								kernel.StoreRelaxed(&h3[2], t124|uint64(t107.Words[t107.At+2]))
-								kernel.StoreRelaxed(&h3[3], t124|uint64(t107.Words[t107.At+3]))
+							if t86.To.Kind == 1 {
+								t59 := t86
+								t67 := slot4
+								t77 := tag3
+//line send.go:83
+								t119 := t67
+								t218 := t67 + 4
+//line send.go:83
+								h3 := t59.Host[t119:t218]
+								kernel.StoreRelaxed(&h3[0], t77|uint64(t59.ID<<8|128))
+								kernel.StoreRelaxed(&h3[1], t77)
+								kernel.StoreRelaxed(&h3[2], t77|uint64(t59.Words[t59.At+2]))
+								kernel.StoreRelaxed(&h3[3], t77|uint64(t59.Words[t59.At+3]))
 //line alone.go:230
-								for w9 := 0; w9 < len(t96); w9++ {
-									kernel.StoreRelaxed(&t88.Host[slot4+4+w9], tag3|uint64(t96[w9]))
+								for w9 := 0; w9 < len(t99); w9++ {
+									kernel.StoreRelaxed(&t86.Host[slot4+4+w9], tag3|uint64(t99[w9]))
 								}
 							} else {
 //line alone.go:235
-								t134 := t88
-								t144 := slot4
-								t153 := tag3
-//line send.go:52
-								t125 := t144
-								t221 := t144 + 4
-//line send.go:52
-								h4 := t134.Post[t125:t221]
-								kernel.StoreRelaxed(&h4[0], t153|uint64(t134.ID<<8|128))
-								kernel.StoreRelaxed(&h4[1], t153)
-								kernel.StoreRelaxed(&h4[2], t153|uint64(t134.Words[t134.At+2]))
-								kernel.StoreRelaxed(&h4[3], t153|uint64(t134.Words[t134.At+3]))
+								t87 := t86
+								t910 := slot4
+								t107 := tag3
+//line send.go:74
+								t120 := t910
+								t219 := t910 + 4
+//line send.go:74
+								h4 := t87.Post[t120:t219]
+								kernel.StoreRelaxed(&h4[0], t107|uint64(t87.ID<<8|128))
+								kernel.StoreRelaxed(&h4[1], t107)
+								kernel.StoreRelaxed(&h4[2], t107|uint64(t87.Words[t87.At+2]))
+								kernel.StoreRelaxed(&h4[3], t107|uint64(t87.Words[t87.At+3]))
 //line alone.go:236
-								for w10 := 0; w10 < len(t96); w10++ {
-									kernel.StoreRelaxed(&t88.Post[slot4+4+w10], tag3|uint64(t96[w10]))
+								for w10 := 0; w10 < len(t99); w10++ {
+									kernel.StoreRelaxed(&t86.Post[slot4+4+w10], tag3|uint64(t99[w10]))
 								}
-								t164 := t88
-								t173 := t106
-//line send.go:70
-								if !(t164.Wakes == 0) {
-//line send.go:75
+								t1110 := t86
+//line send.go:92
+								if !(t1110.Wakes == 0) {
+//line send.go:97
 									kernel.Fence()
-									t126 := int(t173) * 16
-									t223 := (int(t173) + 1) * 16
-//line send.go:76
-									b6 := t164.Post[t126:t223]
-									loaded15 := host2.Load(r, &b6[9])
-									if loaded15 != 0 {
-//line send.go:78
-										kernel.StoreRelaxed(&t164.Host[b6[15]], 1)
-										kernel.StoreRelaxed(&t164.Host[0], 1)
+									box5 := int(t1110.To.Box)
+									t121 := box5 * 16
+									t220 := (box5 + 1) * 16
+//line send.go:99
+									b6 := t1110.Post[t121:t220]
+									loaded21 := host2.Load(r, &b6[9])
+									if loaded21 != 0 {
+//line send.go:101
+										kernel.StoreRelaxed(&t1110.Host[b6[15]], 1)
+										kernel.StoreRelaxed(&t1110.Host[0], 1)
 									}
 								}
 							}
 						}
 					}
 //line alone.go:207
-					result012 = true
+					result011 = true
 				}
 //line alone.go:82
-				t542 = result012
+				t542 = result011
 			}
 			whole := t542
 //line alone.go:83
 			if whole && !last {
 				t572 := begin - born
-				t58 := command
-				t59 := cursor
+				t582 := command
+				t592 := cursor
 				t60 := box
 				t61 := in
 				t622 := mail
@@ -10806,8 +11180,8 @@ func quernRow6LingerActor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 				switch {
 				default:
 //line alone.go:103
-					loaded16 := host2.Load(r, &t58[0])
-					ordered2 := loaded16
+					loaded22 := host2.Load(r, &t582[0])
+					ordered2 := loaded22
 //line alone.go:104
 					sh.Asked[0] = uint32(ordered2)
 					if !(sh.Asked[0] != 0) {
@@ -10815,9 +11189,9 @@ func quernRow6LingerActor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 						hint2 := uint32(ordered2 >> 32)
 //line alone.go:108
 						if hint2 != sh.Hint[0] {
-							t46 := hint2
+							t411 := hint2
 //line alone.go:109
-							sh.Hint[0] = t46
+							sh.Hint[0] = t411
 //line alone.go:109
 							sh.Higher[0] = 1
 						}
@@ -10829,30 +11203,30 @@ func quernRow6LingerActor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 								if level2 == 4 {
 									continue
 								}
-								next4 := t59[level2]
+								next4 := t592[level2]
 								t68 := level2
-								var result016 uint32
+								var result014 uint32
 								switch {
 								default:
-//line serve.go:64
+//line serve.go:82
 									if t68 == 4 {
-										result016 = 0
+										result014 = 0
 										break
-//line serve.go:66
+//line serve.go:84
 									} else if t68 < 4 {
-										result016 = shape.Slots + t68*shape.SideSlots
+										result014 = shape.Slots + t68*shape.SideSlots
 										break
 									}
-//line serve.go:69
-									result016 = shape.Slots + (t68-1)*shape.SideSlots
+//line serve.go:87
+									result014 = shape.Slots + (t68-1)*shape.SideSlots
 								}
 //line alone.go:118
-								at4 := (result016 + next4&(shape.SideSlots-1)) * shape.InStep
-								loaded17 := host2.Load(r, &t61[at4])
-								if uint32(loaded17>>32) == next4+1 {
+								at4 := (result014 + next4&(shape.SideSlots-1)) * shape.InStep
+								loaded23 := host2.Load(r, &t61[at4])
+								if uint32(loaded23>>32) == next4+1 {
 //line alone.go:120
-									t97 := level2
-									source4 = t97
+									t911 := level2
+									source4 = t911
 									sides2 = 1
 								}
 							}
@@ -10860,19 +11234,19 @@ func quernRow6LingerActor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 							sh.Higher[0] = sides2
 						}
 						if source4 == 9 || source4 < 4 {
-							next5 := t59[4]
-							loaded18 := host2.Load(r, &t61[next5&(shape.Slots-1)*shape.InStep])
-							middle2 := uint32(loaded18>>32) == next5+1
+							next5 := t592[4]
+							loaded24 := host2.Load(r, &t61[next5&(shape.Slots-1)*shape.InStep])
+							middle2 := uint32(loaded24>>32) == next5+1
 //line alone.go:128
 							posted2 := false
-							slots5 := uint32(t60[11])
-							if slots5 != 0 {
+							slots3 := uint32(t60[11])
+							if slots3 != 0 {
 //line alone.go:130
 								next6 := uint32(t60[8])
-								loaded19 := host2.Load(r, &t622[next6&(slots5-1)*shape.InStep])
-								posted2 = uint32(loaded19>>32) == next6+1
+								loaded25 := host2.Load(r, &t622[next6&(slots3-1)*shape.InStep])
+								posted2 = uint32(loaded25>>32) == next6+1
 							}
-							if posted2 && !(middle2 && t59[8] == 8) {
+							if posted2 && !(middle2 && t592[8] == 8) {
 								source4 = 8
 							} else if middle2 {
 								source4 = 4
@@ -10880,8 +11254,8 @@ func quernRow6LingerActor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 						}
 						if !(source4 == 9) {
 //line alone.go:143
-							t127 := t61
-							ring2 := t127
+							t125 := t61
+							ring2 := t125
 							var at5 uint32
 //line alone.go:144
 							if source4 == 8 {
@@ -10893,43 +11267,43 @@ func quernRow6LingerActor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 								at5 = t145
 							} else {
 //line alone.go:148
-								sh.Ticket = t59[source4]
+								sh.Ticket = t592[source4]
 								t165 := source4
-								var result017 uint32
+								var result015 uint32
 								switch {
 								default:
-//line serve.go:64
+//line serve.go:82
 									if t165 == 4 {
-										result017 = 0
+										result015 = 0
 										break
-//line serve.go:66
+//line serve.go:84
 									} else if t165 < 4 {
-										result017 = shape.Slots + t165*shape.SideSlots
+										result015 = shape.Slots + t165*shape.SideSlots
 										break
 									}
-//line serve.go:69
-									result017 = shape.Slots + (t165-1)*shape.SideSlots
+//line serve.go:87
+									result015 = shape.Slots + (t165-1)*shape.SideSlots
 								}
 //line alone.go:149
 								t193 := source4
-								var result018 uint32
-//line serve.go:74
+								var result016 uint32
+//line serve.go:92
 								if t193 == 4 {
-									result018 = shape.Slots
+									result016 = shape.Slots
 								} else {
-									result018 = shape.SideSlots
+									result016 = shape.SideSlots
 								}
 //line alone.go:149
-								at5 = (result017 + sh.Ticket&(result018-1)) * shape.InStep
+								at5 = (result015 + sh.Ticket&(result016-1)) * shape.InStep
 							}
 							t2110 := at5
-							t224 := at5 + shape.In
+							t223 := at5 + shape.In
 //line alone.go:151
-							slot5 := ring2[t2110:t224]
+							slot5 := ring2[t2110:t223]
 							cell2 := words[:t233]
 							for w11 := 0; w11 < len(slot5); w11++ {
-								loaded20 := host2.Load(r, &slot5[w11])
-								v2 := loaded20
+								loaded26 := host2.Load(r, &slot5[w11])
+								v2 := loaded26
 //line alone.go:155
 								if uint32(v2>>32) != sh.Ticket+1 {
 									break block9
@@ -10950,7 +11324,7 @@ func quernRow6LingerActor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 //line alone.go:166
 								sh.Late = 1
 							}
-							t59[8] = source4
+							t592[8] = source4
 						}
 					}
 				}
@@ -11014,21 +11388,21 @@ func quernHostScatterActor(r *host2.Run) {
 	cells := host2.Dynamic[actor.Cell[Burst, int32]](r, 1)
 	var in2 *Burst
 	var out2 *int32
-	var t214 *[32]int32
+	var t213 *[32]int32
 	var t34 *Burst
-	var t44 *int32
+	var t46 *int32
 	dones := host2.Scratch[bool](r, 4, r.BlockDim.Count())
 	alls := host2.Scratch[bool](r, 5, r.BlockDim.Count())
 	var forwards bool
 	var stops bool
 	var last bool
-	t96 := shape.OutAt
+	t99 := shape.OutAt
 	t106 := shape.OutAt + shape.Out - 3
 	t50 := shape.OutAt
 	t51 := shape.OutAt + shape.Out - 3
 	t234 := shape.Stride
-	t254 := shape.OutAt
-	t264 := shape.OutAt + shape.Out - 3
+	t253 := shape.OutAt
+	t263 := shape.OutAt + shape.Out - 3
 	for r.Next() {
 		blockX := r.BlockIdx.X
 		t1 := blockX + int(shape.First)
@@ -11127,14 +11501,14 @@ func quernHostScatterActor(r *host2.Run) {
 //line alone.go:58
 				out2 = &cells[0].Out
 //line quern_gen.go:13
-				t214 = state
+				t213 = state
 				t34 = in2
-				t44 = out2
+				t46 = out2
 				for threadZ := range 1 {
 					for threadY := range 1 {
 						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 						first3 := (threadZ*1 + threadY) * 32
-						quernRow5ScatterActor(r, cs2, first3, dones, t214, t34)
+						quernRow5ScatterActor(r, cs2, first3, dones, t213, t34)
 					}
 				}
 //line handlers.go:191
@@ -11143,7 +11517,7 @@ func quernHostScatterActor(r *host2.Run) {
 					for threadY := range 1 {
 						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 						first4 := (threadZ*1 + threadY) * 32
-						quernRow6ScatterActor(r, alls, first4, t214, t44, t34, sh)
+						quernRow6ScatterActor(r, alls, first4, t213, t46, t34, sh)
 					}
 				}
 				r.ThreadIdx = kernel.Dim3{}
@@ -11162,7 +11536,7 @@ func quernHostScatterActor(r *host2.Run) {
 				for threadY := range 1 {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 					first5 := (threadZ*1 + threadY) * 32
-					quernRow7ScatterActor(r, cs, first5, begins, borns, source2, box, sh, out, result, &shape, words, t96, t106, cursor, forwards, t50, t51, last, command, in, mail, t234, t254, t264)
+					quernRow7ScatterActor(r, cs, first5, begins, borns, source2, box, sh, out, result, &shape, words, t99, t106, cursor, forwards, t50, t51, last, command, in, mail, t234, t253, t263)
 				}
 			}
 //line alone.go:88
@@ -11254,55 +11628,85 @@ func quernRow1ScatterActor(r *host2.Run, cs []actor.Context, first int, begins, 
 					list := int(t82[11])
 					count := uint32(t72.Post[list])
 					for i := t102; i < count; i++ {
-						box2 := uint32(t72.Post[list+1+int(i)])
-						t16 := t72
-						t26 := box2
+						t16 := uint32(t72.Post[list+1+int(i)])
+//line send.go:27
+						if !(t72.To.Box == t16) {
+//line send.go:30
+							t17 := int(t16) * 16
+							t26 := (int(t16) + 1) * 16
+//line send.go:30
+							b := t72.Post[t17:t26]
+							loaded := host2.Load(r, &b[0])
+//line send.go:31
+							loaded2 := host2.Load(r, &b[8])
+							loaded3 := host2.Load(r, &b[10])
+//line send.go:31
+							t72.To = actor.Target{Box: t16, Tail: loaded, Head: loaded2, Ring: b[14], Step: b[12], Slots: uint32(b[11]), Kind: uint32(b[13]), Closed: uint32(loaded3)}
+						}
+//line alone.go:193
+						t27 := t72
 						var ticket uint32
 						var room uint32
 					block2:
 						switch {
 						default:
-//line send.go:14
-							t17 := int(t26) * 16
-							t27 := (int(t26) + 1) * 16
-//line send.go:14
-							b := t16.Post[t17:t27]
-							var room2 uint32
-							for slots2 := uint32(b[11]); ; {
-								loaded := host2.Load(r, &b[0])
-								tail := loaded
-//line send.go:18
-								loaded2 := host2.Load(r, &b[8])
-								head := loaded2
-//line send.go:19
-								loaded3 := host2.Load(r, &b[10])
-								if loaded3 != 0 {
-//line send.go:20
-									room2 = 2
-									break
+//line send.go:43
+							box2 := int(t27.To.Box)
+							t18 := box2 * 16
+							t28 := (box2 + 1) * 16
+//line send.go:44
+							b2 := t27.Post[t18:t28]
+							loaded4 := host2.Load(r, &b2[10])
+							closed := uint32(loaded4)
+//line send.go:46
+							var room2 uint32 = 2
+							for t27.To.Closed == 0 || closed == 0 {
+								if uint32(t27.To.Tail)-uint32(t27.To.Head) >= t27.To.Slots {
+									t43 := t27
+									t53 := t27
+//line send.go:49
+									loaded5 := host2.Load(r, &b2[0])
+									t73 := loaded5
+//line send.go:49
+									loaded6 := host2.Load(r, &b2[8])
+									t93 := loaded6
+//line send.go:49
+									t43.To.Tail = t73
+//line send.go:49
+									t53.To.Head = t93
+									if uint32(t27.To.Tail)-uint32(t27.To.Head) >= t27.To.Slots && t27.To.Kind == 1 {
+										loaded7 := host2.Load(r, &t27.Host[b2[15]+1])
+//line send.go:51
+										t27.To.Head = loaded7
+										kernel.StoreRelaxed(&b2[8], t27.To.Head)
+									}
+									if uint32(t27.To.Tail)-uint32(t27.To.Head) >= t27.To.Slots {
+										room2 = 1
+										break
+									}
 								}
-								if uint32(tail)-uint32(head) >= slots2 && b[13] == 1 {
-									loaded4 := host2.Load(r, &t16.Host[b[15]+1])
-									head = loaded4
-//line send.go:25
-									kernel.StoreRelaxed(&b[8], head)
-								}
-								if uint32(tail)-uint32(head) >= slots2 {
-									room2 = 1
-									break
-								}
-//line send.go:33
-								old := kernel.AtomicCompareAndSwap(&b[0], tail, tail+1)
-								if old == tail {
-//line send.go:34
-									t83 := uint32(tail)
-									ticket = t83
+//line send.go:61
+								old := kernel.AtomicCompareAndSwap(&b2[0], t27.To.Tail, t27.To.Tail+1)
+								tail := old
+//line send.go:62
+								if tail == t27.To.Tail {
+									t122 := t27
+									t132 := t27
+									t142 := tail + 1
+									t152 := closed
+//line send.go:63
+									t122.To.Tail = t142
+//line send.go:63
+									t132.To.Closed = t152
+									t162 := uint32(tail)
+									ticket = t162
 									room = 0
 									break block2
 								}
+//line send.go:66
+								t27.To.Tail = tail
 							}
-//line send.go:37
-							atomic.AddUint64(&b[1], 1)
+							atomic.AddUint64(&b2[1], 1)
 							ticket = 0
 							room = room2
 						}
@@ -11311,11 +11715,11 @@ func quernRow1ScatterActor(r *host2.Run, cs []actor.Context, first int, begins, 
 						room3 := room
 //line alone.go:194
 						if room3 == 1 {
-							t53 := int(t82[13])
+							t54 := int(t82[13])
 //line alone.go:195
 							t63 := int(t82[13]) + len(t92) + 1
 //line alone.go:195
-							saved2 := t72.Post[t53:t63]
+							saved2 := t72.Post[t54:t63]
 							for w2 := 0; w2 < len(t92); w2++ {
 								saved2[w2] = uint64(t92[w2])
 							}
@@ -11328,81 +11732,69 @@ func quernRow1ScatterActor(r *host2.Run, cs []actor.Context, first int, begins, 
 						}
 //line alone.go:203
 						if room3 == 0 {
-							t84 := t72
-							t93 := t92
-							t103 := box2
-							t112 := ticket2
+							t83 := t72
+							t94 := t92
+							t103 := ticket2
 //line alone.go:227
-							t18 := t84
-							t28 := t103
-							t33 := t112
-//line send.go:43
-							t19 := int(t28) * 16
-							t29 := (int(t28) + 1) * 16
-//line send.go:43
-							b2 := t18.Post[t19:t29]
-							result04 := int(b2[14] + uint64(t33&(uint32(b2[11])-1))*b2[12])
+							t19 := t103
+//line send.go:37
+							result04 := int(t83.To.Ring + uint64(t19&(t83.To.Slots-1))*t83.To.Step)
 //line alone.go:227
-							t54 := result04
-							t64 := uint64(t112+1) << 32
-							slot := t54
-							tag := t64
+							t33 := result04
+							t44 := uint64(t103+1) << 32
+							slot := t33
+							tag := t44
 //line alone.go:228
-							t73 := t84
-							t85 := t103
-//line send.go:48
-							result05 := t73.Post[int(t85)*16+13]
-//line alone.go:228
-							if result05 == 1 {
-								t104 := t84
-								t113 := slot
-								t122 := tag
-//line send.go:61
-								t110 := t113
-								t210 := t113 + 4
-//line send.go:61
-								h := t104.Host[t110:t210]
-								kernel.StoreRelaxed(&h[0], t122|uint64(t104.ID<<8|128))
-								kernel.StoreRelaxed(&h[1], t122)
-								kernel.StoreRelaxed(&h[2], t122|uint64(t104.Words[t104.At+2]))
-								kernel.StoreRelaxed(&h[3], t122|uint64(t104.Words[t104.At+3]))
+							if t83.To.Kind == 1 {
+								t55 := t83
+								t64 := slot
+								t74 := tag
+//line send.go:83
+								t110 := t64
+								t29 := t64 + 4
+//line send.go:83
+								h := t55.Host[t110:t29]
+								kernel.StoreRelaxed(&h[0], t74|uint64(t55.ID<<8|128))
+								kernel.StoreRelaxed(&h[1], t74)
+								kernel.StoreRelaxed(&h[2], t74|uint64(t55.Words[t55.At+2]))
+								kernel.StoreRelaxed(&h[3], t74|uint64(t55.Words[t55.At+3]))
 //line alone.go:230
-								for w3 := 0; w3 < len(t93); w3++ {
-									kernel.StoreRelaxed(&t84.Host[slot+4+w3], tag|uint64(t93[w3]))
+								for w3 := 0; w3 < len(t94); w3++ {
+									kernel.StoreRelaxed(&t83.Host[slot+4+w3], tag|uint64(t94[w3]))
 								}
 							} else {
 //line alone.go:235
-								t132 := t84
-								t142 := slot
-								t152 := tag
-//line send.go:52
-								t111 := t142
-								t211 := t142 + 4
-//line send.go:52
-								h2 := t132.Post[t111:t211]
-								kernel.StoreRelaxed(&h2[0], t152|uint64(t132.ID<<8|128))
-								kernel.StoreRelaxed(&h2[1], t152)
-								kernel.StoreRelaxed(&h2[2], t152|uint64(t132.Words[t132.At+2]))
-								kernel.StoreRelaxed(&h2[3], t152|uint64(t132.Words[t132.At+3]))
+								t84 := t83
+								t95 := slot
+								t104 := tag
+//line send.go:74
+								t111 := t95
+								t210 := t95 + 4
+//line send.go:74
+								h2 := t84.Post[t111:t210]
+								kernel.StoreRelaxed(&h2[0], t104|uint64(t84.ID<<8|128))
+								kernel.StoreRelaxed(&h2[1], t104)
+								kernel.StoreRelaxed(&h2[2], t104|uint64(t84.Words[t84.At+2]))
+								kernel.StoreRelaxed(&h2[3], t104|uint64(t84.Words[t84.At+3]))
 //line alone.go:236
-								for w4 := 0; w4 < len(t93); w4++ {
-									kernel.StoreRelaxed(&t84.Post[slot+4+w4], tag|uint64(t93[w4]))
+								for w4 := 0; w4 < len(t94); w4++ {
+									kernel.StoreRelaxed(&t83.Post[slot+4+w4], tag|uint64(t94[w4]))
 								}
-								t162 := t84
-								t172 := t103
-//line send.go:70
-								if !(t162.Wakes == 0) {
-//line send.go:75
+								t112 := t83
+//line send.go:92
+								if !(t112.Wakes == 0) {
+//line send.go:97
 									kernel.Fence()
-									t114 := int(t172) * 16
-									t212 := (int(t172) + 1) * 16
-//line send.go:76
-									b3 := t162.Post[t114:t212]
-									loaded5 := host2.Load(r, &b3[9])
-									if loaded5 != 0 {
-//line send.go:78
-										kernel.StoreRelaxed(&t162.Host[b3[15]], 1)
-										kernel.StoreRelaxed(&t162.Host[0], 1)
+									box3 := int(t112.To.Box)
+									t113 := box3 * 16
+									t211 := (box3 + 1) * 16
+//line send.go:99
+									b3 := t112.Post[t113:t211]
+									loaded8 := host2.Load(r, &b3[9])
+									if loaded8 != 0 {
+//line send.go:101
+										kernel.StoreRelaxed(&t112.Host[b3[15]], 1)
+										kernel.StoreRelaxed(&t112.Host[0], 1)
 									}
 								}
 							}
@@ -11426,8 +11818,8 @@ func quernRow1ScatterActor(r *host2.Run, cs []actor.Context, first int, begins, 
 				switch {
 				default:
 //line alone.go:103
-					loaded6 := host2.Load(r, &t292[0])
-					ordered := loaded6
+					loaded9 := host2.Load(r, &t292[0])
+					ordered := loaded9
 //line alone.go:104
 					sh.Asked[0] = uint32(ordered)
 					if !(sh.Asked[0] != 0) {
@@ -11435,9 +11827,9 @@ func quernRow1ScatterActor(r *host2.Run, cs []actor.Context, first int, begins, 
 						hint := uint32(ordered >> 32)
 //line alone.go:108
 						if hint != sh.Hint[0] {
-							t43 := hint
+							t45 := hint
 //line alone.go:109
-							sh.Hint[0] = t43
+							sh.Hint[0] = t45
 //line alone.go:109
 							sh.Higher[0] = 1
 						}
@@ -11451,28 +11843,28 @@ func quernRow1ScatterActor(r *host2.Run, cs []actor.Context, first int, begins, 
 								}
 								next := t30[level]
 								t65 := level
-								var result06 uint32
+								var result05 uint32
 								switch {
 								default:
-//line serve.go:64
+//line serve.go:82
 									if t65 == 4 {
-										result06 = 0
+										result05 = 0
 										break
-//line serve.go:66
+//line serve.go:84
 									} else if t65 < 4 {
-										result06 = shape.Slots + t65*shape.SideSlots
+										result05 = shape.Slots + t65*shape.SideSlots
 										break
 									}
-//line serve.go:69
-									result06 = shape.Slots + (t65-1)*shape.SideSlots
+//line serve.go:87
+									result05 = shape.Slots + (t65-1)*shape.SideSlots
 								}
 //line alone.go:118
-								at := (result06 + next&(shape.SideSlots-1)) * shape.InStep
-								loaded7 := host2.Load(r, &t322[at])
-								if uint32(loaded7>>32) == next+1 {
+								at := (result05 + next&(shape.SideSlots-1)) * shape.InStep
+								loaded10 := host2.Load(r, &t322[at])
+								if uint32(loaded10>>32) == next+1 {
 //line alone.go:120
-									t94 := level
-									source = t94
+									t96 := level
+									source = t96
 									sides = 1
 								}
 							}
@@ -11481,16 +11873,16 @@ func quernRow1ScatterActor(r *host2.Run, cs []actor.Context, first int, begins, 
 						}
 						if source == 9 || source < 4 {
 							next2 := t30[4]
-							loaded8 := host2.Load(r, &t322[next2&(shape.Slots-1)*shape.InStep])
-							middle := uint32(loaded8>>32) == next2+1
+							loaded11 := host2.Load(r, &t322[next2&(shape.Slots-1)*shape.InStep])
+							middle := uint32(loaded11>>32) == next2+1
 //line alone.go:128
 							posted := false
-							slots3 := uint32(t31[11])
-							if slots3 != 0 {
+							slots2 := uint32(t31[11])
+							if slots2 != 0 {
 //line alone.go:130
 								next3 := uint32(t31[8])
-								loaded9 := host2.Load(r, &t332[next3&(slots3-1)*shape.InStep])
-								posted = uint32(loaded9>>32) == next3+1
+								loaded12 := host2.Load(r, &t332[next3&(slots2-1)*shape.InStep])
+								posted = uint32(loaded12>>32) == next3+1
 							}
 							if posted && !(middle && t30[8] == 8) {
 								source = 8
@@ -11515,41 +11907,41 @@ func quernRow1ScatterActor(r *host2.Run, cs []actor.Context, first int, begins, 
 //line alone.go:148
 								sh.Ticket = t30[source]
 								t163 := source
-								var result07 uint32
+								var result06 uint32
 								switch {
 								default:
-//line serve.go:64
+//line serve.go:82
 									if t163 == 4 {
-										result07 = 0
+										result06 = 0
 										break
-//line serve.go:66
+//line serve.go:84
 									} else if t163 < 4 {
-										result07 = shape.Slots + t163*shape.SideSlots
+										result06 = shape.Slots + t163*shape.SideSlots
 										break
 									}
-//line serve.go:69
-									result07 = shape.Slots + (t163-1)*shape.SideSlots
+//line serve.go:87
+									result06 = shape.Slots + (t163-1)*shape.SideSlots
 								}
 //line alone.go:149
 								t192 := source
-								var result08 uint32
-//line serve.go:74
+								var result07 uint32
+//line serve.go:92
 								if t192 == 4 {
-									result08 = shape.Slots
+									result07 = shape.Slots
 								} else {
-									result08 = shape.SideSlots
+									result07 = shape.SideSlots
 								}
 //line alone.go:149
-								at2 = (result07 + sh.Ticket&(result08-1)) * shape.InStep
+								at2 = (result06 + sh.Ticket&(result07-1)) * shape.InStep
 							}
-							t213 := at2
+							t212 := at2
 							t222 := at2 + shape.In
 //line alone.go:151
-							slot2 := ring[t213:t222]
+							slot2 := ring[t212:t222]
 							cell := words[:t232]
 							for w5 := 0; w5 < len(slot2); w5++ {
-								loaded10 := host2.Load(r, &slot2[w5])
-								v := loaded10
+								loaded13 := host2.Load(r, &slot2[w5])
+								v := loaded13
 //line alone.go:155
 								if uint32(v>>32) != sh.Ticket+1 {
 									break block3
@@ -11615,198 +12007,218 @@ func quernRow4ScatterActor(r *host2.Run, cells []actor.Cell[Burst, int32]) {
 }
 
 //go:noinline
-func quernRow5ScatterActor(r *host2.Run, cs2 []*actor.Context, first3 int, dones []bool, t214 *[32]int32, t34 *Burst) {
+func quernRow5ScatterActor(r *host2.Run, cs2 []*actor.Context, first3 int, dones []bool, t213 *[32]int32, t34 *Burst) {
 	cRow2 := cs2[first3:][:32]
 	doneRow := dones[first3:][:32]
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		c2 := cRow2[threadX]
 //line quern_gen.go:13
-		t115 := c2
+		t114 := c2
 //line handlers.go:183
-		for n := t214[threadX]; int(n)*32+threadX < int(t34.Count); n++ {
+		for n := t213[threadX]; int(n)*32+threadX < int(t34.Count); n++ {
 			v2 := t34.First + int64(int(n)*32+threadX)
-			t116 := t115
+			t115 := t114
 //line handlers.go:185
-			t215 := t34.To
+			t214 := t34.To
 			t35 := &v2
-			var result09 bool
-//line context.go:45
-			if t215.Mailbox == 0 {
-				result09 = false
+			var result08 bool
+//line context.go:47
+			if t214.Mailbox == 0 {
+				result08 = false
 			} else {
-				t117 := t116
-				t216 := t215.Mailbox
+				t116 := t214.Mailbox
+//line send.go:27
+				if !(t115.To.Box == t116) {
+//line send.go:30
+					t117 := int(t116) * 16
+					t215 := (int(t116) + 1) * 16
+//line send.go:30
+					b4 := t115.Post[t117:t215]
+					loaded14 := host2.Load(r, &b4[0])
+//line send.go:31
+					loaded15 := host2.Load(r, &b4[8])
+					loaded16 := host2.Load(r, &b4[10])
+//line send.go:31
+					t115.To = actor.Target{Box: t116, Tail: loaded14, Head: loaded15, Ring: b4[14], Step: b4[12], Slots: uint32(b4[11]), Kind: uint32(b4[13]), Closed: uint32(loaded16)}
+				}
+//line context.go:51
+				t216 := t115
 				var ticket3 uint32
 				var room4 uint32
 			block6:
 				switch {
 				default:
-//line send.go:14
-					t118 := int(t216) * 16
-					t217 := (int(t216) + 1) * 16
-//line send.go:14
-					b4 := t117.Post[t118:t217]
-					var room5 uint32
-					for slots4 := uint32(b4[11]); ; {
-						loaded11 := host2.Load(r, &b4[0])
-						tail2 := loaded11
-//line send.go:18
-						loaded12 := host2.Load(r, &b4[8])
-						head2 := loaded12
-//line send.go:19
-						loaded13 := host2.Load(r, &b4[10])
-						if loaded13 != 0 {
-//line send.go:20
-							room5 = 2
-							break
+//line send.go:43
+					box4 := int(t216.To.Box)
+					t118 := box4 * 16
+					t217 := (box4 + 1) * 16
+//line send.go:44
+					b5 := t216.Post[t118:t217]
+					loaded17 := host2.Load(r, &b5[10])
+					closed2 := uint32(loaded17)
+//line send.go:46
+					var room5 uint32 = 2
+					for t216.To.Closed == 0 || closed2 == 0 {
+						if uint32(t216.To.Tail)-uint32(t216.To.Head) >= t216.To.Slots {
+							t47 := t216
+							t56 := t216
+//line send.go:49
+							loaded18 := host2.Load(r, &b5[0])
+							t75 := loaded18
+//line send.go:49
+							loaded19 := host2.Load(r, &b5[8])
+							t97 := loaded19
+//line send.go:49
+							t47.To.Tail = t75
+//line send.go:49
+							t56.To.Head = t97
+							if uint32(t216.To.Tail)-uint32(t216.To.Head) >= t216.To.Slots && t216.To.Kind == 1 {
+								loaded20 := host2.Load(r, &t216.Host[b5[15]+1])
+//line send.go:51
+								t216.To.Head = loaded20
+								kernel.StoreRelaxed(&b5[8], t216.To.Head)
+							}
+							if uint32(t216.To.Tail)-uint32(t216.To.Head) >= t216.To.Slots {
+								room5 = 1
+								break
+							}
 						}
-						if uint32(tail2)-uint32(head2) >= slots4 && b4[13] == 1 {
-							loaded14 := host2.Load(r, &t117.Host[b4[15]+1])
-							head2 = loaded14
-//line send.go:25
-							kernel.StoreRelaxed(&b4[8], head2)
-						}
-						if uint32(tail2)-uint32(head2) >= slots4 {
-							room5 = 1
-							break
-						}
-//line send.go:33
-						old2 := kernel.AtomicCompareAndSwap(&b4[0], tail2, tail2+1)
-						if old2 == tail2 {
-//line send.go:34
-							t86 := uint32(tail2)
-							ticket3 = t86
+//line send.go:61
+						old2 := kernel.AtomicCompareAndSwap(&b5[0], t216.To.Tail, t216.To.Tail+1)
+						tail2 := old2
+//line send.go:62
+						if tail2 == t216.To.Tail {
+							t124 := t216
+							t134 := t216
+							t144 := tail2 + 1
+							t153 := closed2
+//line send.go:63
+							t124.To.Tail = t144
+//line send.go:63
+							t134.To.Closed = t153
+							t164 := uint32(tail2)
+							ticket3 = t164
 							room4 = 0
 							break block6
 						}
+//line send.go:66
+						t216.To.Tail = tail2
 					}
-//line send.go:37
-					atomic.AddUint64(&b4[1], 1)
+					atomic.AddUint64(&b5[1], 1)
 					ticket3 = 0
 					room4 = room5
 				}
-//line context.go:48
+//line context.go:51
 				ticket4 := ticket3
 				room6 := room4
-//line context.go:49
-				if room6 != 0 {
-					result09 = false
-				} else {
-					t55 := t116
-					t66 := t215.Mailbox
-					t74 := ticket4
-//line send.go:43
-					t119 := int(t66) * 16
-					t218 := (int(t66) + 1) * 16
-//line send.go:43
-					b5 := t55.Post[t119:t218]
-					result010 := int(b5[14] + uint64(t74&(uint32(b5[11])-1))*b5[12])
 //line context.go:52
-					t95 := result010
-					t105 := uint64(ticket4+1) << 32
-					slot3 := t95
-					tag2 := t105
-//line context.go:53
-					t1110 := t116
-					t124 := t215.Mailbox
-//line send.go:48
-					result011 := t1110.Post[int(t124)*16+13]
-//line context.go:53
-					if result011 == 1 {
-						t144 := t116
-						t153 := slot3
-						t164 := tag2
-//line send.go:61
-						t120 := t153
-						t219 := t153 + 4
-//line send.go:61
-						h3 := t144.Host[t120:t219]
-						kernel.StoreRelaxed(&h3[0], t164|uint64(t144.ID<<8|128))
-						kernel.StoreRelaxed(&h3[1], t164)
-						kernel.StoreRelaxed(&h3[2], t164|uint64(t144.Words[t144.At+2]))
-						kernel.StoreRelaxed(&h3[3], t164|uint64(t144.Words[t144.At+3]))
+				if room6 != 0 {
+					result08 = false
+				} else {
+					t57 := ticket4
+//line send.go:37
+					result09 := int(t115.To.Ring + uint64(t57&(t115.To.Slots-1))*t115.To.Step)
 //line context.go:55
-						t173 := t116.Host
-						t182 := slot3 + 4
-						t193 := tag2
-						t202 := t35
-//line context.go:55
-						kernel.PutWords(t173, t182, t193, t202)
-						result09 = true
+					t76 := result09
+					t85 := uint64(ticket4+1) << 32
+					slot3 := t76
+					tag2 := t85
+//line context.go:56
+					if t115.To.Kind == 1 {
+						t98 := t115
+						t105 := slot3
+						t119 := tag2
+//line send.go:83
+						t120 := t105
+						t218 := t105 + 4
+//line send.go:83
+						h3 := t98.Host[t120:t218]
+						kernel.StoreRelaxed(&h3[0], t119|uint64(t98.ID<<8|128))
+						kernel.StoreRelaxed(&h3[1], t119)
+						kernel.StoreRelaxed(&h3[2], t119|uint64(t98.Words[t98.At+2]))
+						kernel.StoreRelaxed(&h3[3], t119|uint64(t98.Words[t98.At+3]))
+//line context.go:58
+						t125 := t115.Host
+						t135 := slot3 + 4
+						t145 := tag2
+						t154 := t35
+//line context.go:58
+						kernel.PutWords(t125, t135, t145, t154)
+						result08 = true
 					} else {
-						t2110 := t116
-						t223 := slot3
-						t233 := tag2
-//line send.go:52
-						t121 := t223
-						t220 := t223 + 4
-//line send.go:52
-						h4 := t2110.Post[t121:t220]
-						kernel.StoreRelaxed(&h4[0], t233|uint64(t2110.ID<<8|128))
-						kernel.StoreRelaxed(&h4[1], t233)
-						kernel.StoreRelaxed(&h4[2], t233|uint64(t2110.Words[t2110.At+2]))
-						kernel.StoreRelaxed(&h4[3], t233|uint64(t2110.Words[t2110.At+3]))
-//line context.go:59
-						t242 := t116.Post
-						t253 := slot3 + 4
-						t263 := tag2
-						t272 := t35
-//line context.go:59
-						kernel.PutWords(t242, t253, t263, t272)
-						t283 := t116
-						t294 := t215.Mailbox
-//line send.go:70
-						if !(t283.Wakes == 0) {
-//line send.go:75
+						t165 := t115
+						t172 := slot3
+						t182 := tag2
+//line send.go:74
+						t121 := t172
+						t219 := t172 + 4
+//line send.go:74
+						h4 := t165.Post[t121:t219]
+						kernel.StoreRelaxed(&h4[0], t182|uint64(t165.ID<<8|128))
+						kernel.StoreRelaxed(&h4[1], t182)
+						kernel.StoreRelaxed(&h4[2], t182|uint64(t165.Words[t165.At+2]))
+						kernel.StoreRelaxed(&h4[3], t182|uint64(t165.Words[t165.At+3]))
+//line context.go:62
+						t193 := t115.Post
+						t202 := slot3 + 4
+						t2110 := tag2
+						t223 := t35
+//line context.go:62
+						kernel.PutWords(t193, t202, t2110, t223)
+						t233 := t115
+//line send.go:92
+						if !(t233.Wakes == 0) {
+//line send.go:97
 							kernel.Fence()
-							t125 := int(t294) * 16
-							t221 := (int(t294) + 1) * 16
-//line send.go:76
-							b6 := t283.Post[t125:t221]
-							loaded15 := host2.Load(r, &b6[9])
-							if loaded15 != 0 {
-//line send.go:78
-								kernel.StoreRelaxed(&t283.Host[b6[15]], 1)
-								kernel.StoreRelaxed(&t283.Host[0], 1)
+							box5 := int(t233.To.Box)
+							t126 := box5 * 16
+							t220 := (box5 + 1) * 16
+//line send.go:99
+							b6 := t233.Post[t126:t220]
+							loaded21 := host2.Load(r, &b6[9])
+							if loaded21 != 0 {
+//line send.go:101
+								kernel.StoreRelaxed(&t233.Host[b6[15]], 1)
+								kernel.StoreRelaxed(&t233.Host[0], 1)
 							}
 						}
-//line context.go:61
-						result09 = true
+//line context.go:64
+						result08 = true
 					}
 				}
 			}
 //line handlers.go:185
-			if !result09 {
+			if !result08 {
 				break
 			}
-			t214[threadX] = n + 1
+			t213[threadX] = n + 1
 		}
-		done := int(t214[threadX])*32+threadX >= int(t34.Count)
+		done := int(t213[threadX])*32+threadX >= int(t34.Count)
 		doneRow[threadX] = done
 	}
 }
 
 //go:noinline
-func quernRow6ScatterActor(r *host2.Run, alls []bool, first4 int, t214 *[32]int32, t44 *int32, t34 *Burst, sh *actor.Status) {
+func quernRow6ScatterActor(r *host2.Run, alls []bool, first4 int, t213 *[32]int32, t46 *int32, t34 *Burst, sh *actor.Status) {
 	allRow := alls[first4:][:32]
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		all := allRow[threadX]
 		t2 := threadX == 0
-		var result012 kernel.Action
+		var result010 kernel.Action
 //line handlers.go:191
 		if !all {
-			result012 = 4
+			result010 = 4
 		} else {
-			t214[threadX] = 0
+			t213[threadX] = 0
 			if threadX == 0 {
-				*t44 = t34.Count
+				*t46 = t34.Count
 			}
-			result012 = 1
+			result010 = 1
 		}
 //line quern_gen.go:13
-		result2 := result012
+		result2 := result010
 //line alone.go:58
 		outcome := uint32(result2)
 		if t2 {
@@ -11816,7 +12228,7 @@ func quernRow6ScatterActor(r *host2.Run, alls []bool, first4 int, t214 *[32]int3
 }
 
 //go:noinline
-func quernRow7ScatterActor(r *host2.Run, cs []actor.Context, first5 int, begins, borns []int64, source2 uint32, box []uint64, sh *actor.Status, out []uint64, result uint32, shape *actor.Shape, words []uint32, t96, t106 uint32, cursor []uint32, forwards bool, t50, t51 uint32, last bool, command, in, mail []uint64, t234, t254, t264 uint32) {
+func quernRow7ScatterActor(r *host2.Run, cs []actor.Context, first5 int, begins, borns []int64, source2 uint32, box []uint64, sh *actor.Status, out []uint64, result uint32, shape *actor.Shape, words []uint32, t99, t106 uint32, cursor []uint32, forwards bool, t50, t51 uint32, last bool, command, in, mail []uint64, t234, t253, t263 uint32) {
 	cRow := cs[first5:][:32]
 	beginRow := begins[first5:][:32]
 	bornRow := borns[first5:][:32]
@@ -11836,44 +12248,44 @@ func quernRow7ScatterActor(r *host2.Run, cs []actor.Context, first5 int, begins,
 			} else {
 				t422 := out
 				t442 := result
-				t45 := uint32(now3 - begin)
+				t452 := uint32(now3 - begin)
 //line alone.go:173
 				source3 := sh.Missing[0]
-				t224 := source3
-				var result013 uint32
+				t221 := source3
+				var result011 uint32
 				switch {
 				default:
-//line serve.go:64
-					if t224 == 4 {
-						result013 = 0
+//line serve.go:82
+					if t221 == 4 {
+						result011 = 0
 						break
-//line serve.go:66
-					} else if t224 < 4 {
-						result013 = shape.Slots + t224*shape.SideSlots
+//line serve.go:84
+					} else if t221 < 4 {
+						result011 = shape.Slots + t221*shape.SideSlots
 						break
 					}
-//line serve.go:69
-					result013 = shape.Slots + (t224-1)*shape.SideSlots
+//line serve.go:87
+					result011 = shape.Slots + (t221-1)*shape.SideSlots
 				}
 //line alone.go:174
-				t56 := source3
-				var result014 uint32
-//line serve.go:74
-				if t56 == 4 {
-					result014 = shape.Slots
+				t58 := source3
+				var result012 uint32
+//line serve.go:92
+				if t58 == 4 {
+					result012 = shape.Slots
 				} else {
-					result014 = shape.SideSlots
+					result012 = shape.SideSlots
 				}
 //line alone.go:174
-				at3 := (result013 + sh.Ticket&(result014-1)) * shape.OutStep
-				t75 := at3
-				t87 := at3 + shape.Out
+				at3 := (result011 + sh.Ticket&(result012-1)) * shape.OutStep
+				t77 := at3
+				t86 := at3 + shape.Out
 //line alone.go:175
-				slot4 := t422[t75:t87]
+				slot4 := t422[t77:t86]
 				tag3 := uint64(sh.Ticket+1) << 32
-				reply2 := words[t96:t106]
+				reply2 := words[t99:t106]
 				kernel.StoreRelaxed(&slot4[0], tag3|uint64(t442))
-				kernel.StoreRelaxed(&slot4[1], tag3|uint64(t45))
+				kernel.StoreRelaxed(&slot4[1], tag3|uint64(t452))
 				kernel.StoreRelaxed(&slot4[2], tag3)
 				for w7 := 0; w7 < len(reply2); w7++ {
 					kernel.StoreRelaxed(&slot4[3+w7], tag3|uint64(reply2[w7]))
@@ -11881,8 +12293,8 @@ func quernRow7ScatterActor(r *host2.Run, cs []actor.Context, first5 int, begins,
 //line alone.go:79
 				cursor[source2] = sh.Ticket + 1
 			}
-			t47 := now3
-			begin = t47
+			t472 := now3
+			begin = t472
 //line alone.go:81
 			sh.Missing[0] = 9
 			t542 := !forwards
@@ -11891,7 +12303,7 @@ func quernRow7ScatterActor(r *host2.Run, cs []actor.Context, first5 int, begins,
 				t49 := cursor
 //line alone.go:82
 				t522 := words[t50:t51]
-				var result015 bool
+				var result013 bool
 			block8:
 				switch {
 				default:
@@ -11899,55 +12311,85 @@ func quernRow7ScatterActor(r *host2.Run, cs []actor.Context, first5 int, begins,
 					list2 := int(t49[11])
 					count2 := uint32(t48.Post[list2])
 					for i2 := uint32(0); i2 < count2; i2++ {
-						box3 := uint32(t48.Post[list2+1+int(i2)])
-						t126 := t48
-						t225 := box3
+						t127 := uint32(t48.Post[list2+1+int(i2)])
+//line send.go:27
+						if !(t48.To.Box == t127) {
+//line send.go:30
+							t128 := int(t127) * 16
+							t224 := (int(t127) + 1) * 16
+//line send.go:30
+							b7 := t48.Post[t128:t224]
+							loaded22 := host2.Load(r, &b7[0])
+//line send.go:31
+							loaded23 := host2.Load(r, &b7[8])
+							loaded24 := host2.Load(r, &b7[10])
+//line send.go:31
+							t48.To = actor.Target{Box: t127, Tail: loaded22, Head: loaded23, Ring: b7[14], Step: b7[12], Slots: uint32(b7[11]), Kind: uint32(b7[13]), Closed: uint32(loaded24)}
+						}
+//line alone.go:193
+						t225 := t48
 						var ticket5 uint32
 						var room7 uint32
 					block9:
 						switch {
 						default:
-//line send.go:14
-							t127 := int(t225) * 16
-							t226 := (int(t225) + 1) * 16
-//line send.go:14
-							b7 := t126.Post[t127:t226]
-							var room8 uint32
-							for slots5 := uint32(b7[11]); ; {
-								loaded16 := host2.Load(r, &b7[0])
-								tail3 := loaded16
-//line send.go:18
-								loaded17 := host2.Load(r, &b7[8])
-								head3 := loaded17
-//line send.go:19
-								loaded18 := host2.Load(r, &b7[10])
-								if loaded18 != 0 {
-//line send.go:20
-									room8 = 2
-									break
+//line send.go:43
+							box6 := int(t225.To.Box)
+							t129 := box6 * 16
+							t226 := (box6 + 1) * 16
+//line send.go:44
+							b8 := t225.Post[t129:t226]
+							loaded25 := host2.Load(r, &b8[10])
+							closed3 := uint32(loaded25)
+//line send.go:46
+							var room8 uint32 = 2
+							for t225.To.Closed == 0 || closed3 == 0 {
+								if uint32(t225.To.Tail)-uint32(t225.To.Head) >= t225.To.Slots {
+									t410 := t225
+									t59 := t225
+//line send.go:49
+									loaded26 := host2.Load(r, &b8[0])
+									t78 := loaded26
+//line send.go:49
+									loaded27 := host2.Load(r, &b8[8])
+									t910 := loaded27
+//line send.go:49
+									t410.To.Tail = t78
+//line send.go:49
+									t59.To.Head = t910
+									if uint32(t225.To.Tail)-uint32(t225.To.Head) >= t225.To.Slots && t225.To.Kind == 1 {
+										loaded28 := host2.Load(r, &t225.Host[b8[15]+1])
+//line send.go:51
+										t225.To.Head = loaded28
+										kernel.StoreRelaxed(&b8[8], t225.To.Head)
+									}
+									if uint32(t225.To.Tail)-uint32(t225.To.Head) >= t225.To.Slots {
+										room8 = 1
+										break
+									}
 								}
-								if uint32(tail3)-uint32(head3) >= slots5 && b7[13] == 1 {
-									loaded19 := host2.Load(r, &t126.Host[b7[15]+1])
-									head3 = loaded19
-//line send.go:25
-									kernel.StoreRelaxed(&b7[8], head3)
-								}
-								if uint32(tail3)-uint32(head3) >= slots5 {
-									room8 = 1
-									break
-								}
-//line send.go:33
-								old3 := kernel.AtomicCompareAndSwap(&b7[0], tail3, tail3+1)
-								if old3 == tail3 {
-//line send.go:34
-									t88 := uint32(tail3)
-									ticket5 = t88
+//line send.go:61
+								old3 := kernel.AtomicCompareAndSwap(&b8[0], t225.To.Tail, t225.To.Tail+1)
+								tail3 := old3
+//line send.go:62
+								if tail3 == t225.To.Tail {
+									t1210 := t225
+									t136 := t225
+									t146 := tail3 + 1
+									t155 := closed3
+//line send.go:63
+									t1210.To.Tail = t146
+//line send.go:63
+									t136.To.Closed = t155
+									t166 := uint32(tail3)
+									ticket5 = t166
 									room7 = 0
 									break block9
 								}
+//line send.go:66
+								t225.To.Tail = tail3
 							}
-//line send.go:37
-							atomic.AddUint64(&b7[1], 1)
+							atomic.AddUint64(&b8[1], 1)
 							ticket5 = 0
 							room7 = room8
 						}
@@ -11956,115 +12398,103 @@ func quernRow7ScatterActor(r *host2.Run, cs []actor.Context, first5 int, begins,
 						room9 := room7
 //line alone.go:194
 						if room9 == 1 {
-							t57 := int(t49[13])
+							t510 := int(t49[13])
 //line alone.go:195
-							t67 := int(t49[13]) + len(t522) + 1
+							t66 := int(t49[13]) + len(t522) + 1
 //line alone.go:195
-							saved3 := t48.Post[t57:t67]
+							saved3 := t48.Post[t510:t66]
 							for w8 := 0; w8 < len(t522); w8++ {
 								saved3[w8] = uint64(t522[w8])
 							}
-							result016 := t48.Correlation()
+							result014 := t48.Correlation()
 //line alone.go:199
-							saved3[len(t522)] = result016
+							saved3[len(t522)] = result014
 							t49[12] = i2 + 1
-							result015 = false
+							result013 = false
 							break block8
 						}
 //line alone.go:203
 						if room9 == 0 {
-							t89 := t48
-							t97 := t522
-							t107 := box3
-							t1111 := ticket6
+							t87 := t48
+							t911 := t522
+							t107 := ticket6
 //line alone.go:227
-							t128 := t89
-							t227 := t107
-							t36 := t1111
-//line send.go:43
-							t129 := int(t227) * 16
-							t228 := (int(t227) + 1) * 16
-//line send.go:43
-							b8 := t128.Post[t129:t228]
-							result017 := int(b8[14] + uint64(t36&(uint32(b8[11])-1))*b8[12])
+							t130 := t107
+//line send.go:37
+							result015 := int(t87.To.Ring + uint64(t130&(t87.To.Slots-1))*t87.To.Step)
 //line alone.go:227
-							t58 := result017
-							t68 := uint64(t1111+1) << 32
-							slot5 := t58
-							tag4 := t68
+							t36 := result015
+							t411 := uint64(t107+1) << 32
+							slot5 := t36
+							tag4 := t411
 //line alone.go:228
-							t76 := t89
-							t810 := t107
-//line send.go:48
-							result018 := t76.Post[int(t810)*16+13]
-//line alone.go:228
-							if result018 == 1 {
-								t108 := t89
-								t1112 := slot5
-								t1210 := tag4
-//line send.go:61
-								t130 := t1112
-								t229 := t1112 + 4
-//line send.go:61
-								h5 := t108.Host[t130:t229]
-								kernel.StoreRelaxed(&h5[0], t1210|uint64(t108.ID<<8|128))
-								kernel.StoreRelaxed(&h5[1], t1210)
-								kernel.StoreRelaxed(&h5[2], t1210|uint64(t108.Words[t108.At+2]))
-								kernel.StoreRelaxed(&h5[3], t1210|uint64(t108.Words[t108.At+3]))
+							if t87.To.Kind == 1 {
+								t511 := t87
+								t67 := slot5
+								t79 := tag4
+//line send.go:83
+								t131 := t67
+								t227 := t67 + 4
+//line send.go:83
+								h5 := t511.Host[t131:t227]
+								kernel.StoreRelaxed(&h5[0], t79|uint64(t511.ID<<8|128))
+								kernel.StoreRelaxed(&h5[1], t79)
+								kernel.StoreRelaxed(&h5[2], t79|uint64(t511.Words[t511.At+2]))
+								kernel.StoreRelaxed(&h5[3], t79|uint64(t511.Words[t511.At+3]))
 //line alone.go:230
-								for w9 := 0; w9 < len(t97); w9++ {
-									kernel.StoreRelaxed(&t89.Host[slot5+4+w9], tag4|uint64(t97[w9]))
+								for w9 := 0; w9 < len(t911); w9++ {
+									kernel.StoreRelaxed(&t87.Host[slot5+4+w9], tag4|uint64(t911[w9]))
 								}
 							} else {
 //line alone.go:235
-								t134 := t89
-								t145 := slot5
-								t154 := tag4
-//line send.go:52
-								t131 := t145
-								t230 := t145 + 4
-//line send.go:52
-								h6 := t134.Post[t131:t230]
-								kernel.StoreRelaxed(&h6[0], t154|uint64(t134.ID<<8|128))
-								kernel.StoreRelaxed(&h6[1], t154)
-								kernel.StoreRelaxed(&h6[2], t154|uint64(t134.Words[t134.At+2]))
-								kernel.StoreRelaxed(&h6[3], t154|uint64(t134.Words[t134.At+3]))
+								t88 := t87
+								t912 := slot5
+								t108 := tag4
+//line send.go:74
+								t137 := t912
+								t228 := t912 + 4
+//line send.go:74
+								h6 := t88.Post[t137:t228]
+								kernel.StoreRelaxed(&h6[0], t108|uint64(t88.ID<<8|128))
+								kernel.StoreRelaxed(&h6[1], t108)
+								kernel.StoreRelaxed(&h6[2], t108|uint64(t88.Words[t88.At+2]))
+								kernel.StoreRelaxed(&h6[3], t108|uint64(t88.Words[t88.At+3]))
 //line alone.go:236
-								for w10 := 0; w10 < len(t97); w10++ {
-									kernel.StoreRelaxed(&t89.Post[slot5+4+w10], tag4|uint64(t97[w10]))
+								for w10 := 0; w10 < len(t911); w10++ {
+									kernel.StoreRelaxed(&t87.Post[slot5+4+w10], tag4|uint64(t911[w10]))
 								}
-								t165 := t89
-								t174 := t107
-//line send.go:70
-								if !(t165.Wakes == 0) {
-//line send.go:75
+								t1110 := t87
+//line send.go:92
+								if !(t1110.Wakes == 0) {
+//line send.go:97
 									kernel.Fence()
-									t135 := int(t174) * 16
-									t231 := (int(t174) + 1) * 16
-//line send.go:76
-									b9 := t165.Post[t135:t231]
-									loaded20 := host2.Load(r, &b9[9])
-									if loaded20 != 0 {
-//line send.go:78
-										kernel.StoreRelaxed(&t165.Host[b9[15]], 1)
-										kernel.StoreRelaxed(&t165.Host[0], 1)
+									box7 := int(t1110.To.Box)
+									t138 := box7 * 16
+									t229 := (box7 + 1) * 16
+//line send.go:99
+									b9 := t1110.Post[t138:t229]
+									loaded29 := host2.Load(r, &b9[9])
+									if loaded29 != 0 {
+//line send.go:101
+										kernel.StoreRelaxed(&t1110.Host[b9[15]], 1)
+										kernel.StoreRelaxed(&t1110.Host[0], 1)
 									}
 								}
 							}
 						}
 					}
 //line alone.go:207
-					result015 = true
+					result013 = true
 				}
 //line alone.go:82
-				t542 = result015
+				t542 = result013
 			}
 			whole := t542
 //line alone.go:83
 			if whole && !last {
 				t572 := begin - born
 				t582 := command
-				t59 := cursor
+				t592 := cursor
 				t60 := box
 				t61 := in
 				t622 := mail
@@ -12072,8 +12502,8 @@ func quernRow7ScatterActor(r *host2.Run, cs []actor.Context, first5 int, begins,
 				switch {
 				default:
 //line alone.go:103
-					loaded21 := host2.Load(r, &t582[0])
-					ordered2 := loaded21
+					loaded30 := host2.Load(r, &t582[0])
+					ordered2 := loaded30
 //line alone.go:104
 					sh.Asked[0] = uint32(ordered2)
 					if !(sh.Asked[0] != 0) {
@@ -12081,9 +12511,9 @@ func quernRow7ScatterActor(r *host2.Run, cs []actor.Context, first5 int, begins,
 						hint2 := uint32(ordered2 >> 32)
 //line alone.go:108
 						if hint2 != sh.Hint[0] {
-							t46 := hint2
+							t412 := hint2
 //line alone.go:109
-							sh.Hint[0] = t46
+							sh.Hint[0] = t412
 //line alone.go:109
 							sh.Higher[0] = 1
 						}
@@ -12095,30 +12525,30 @@ func quernRow7ScatterActor(r *host2.Run, cs []actor.Context, first5 int, begins,
 								if level2 == 4 {
 									continue
 								}
-								next4 := t59[level2]
-								t69 := level2
-								var result019 uint32
+								next4 := t592[level2]
+								t68 := level2
+								var result016 uint32
 								switch {
 								default:
-//line serve.go:64
-									if t69 == 4 {
-										result019 = 0
+//line serve.go:82
+									if t68 == 4 {
+										result016 = 0
 										break
-//line serve.go:66
-									} else if t69 < 4 {
-										result019 = shape.Slots + t69*shape.SideSlots
+//line serve.go:84
+									} else if t68 < 4 {
+										result016 = shape.Slots + t68*shape.SideSlots
 										break
 									}
-//line serve.go:69
-									result019 = shape.Slots + (t69-1)*shape.SideSlots
+//line serve.go:87
+									result016 = shape.Slots + (t68-1)*shape.SideSlots
 								}
 //line alone.go:118
-								at4 := (result019 + next4&(shape.SideSlots-1)) * shape.InStep
-								loaded22 := host2.Load(r, &t61[at4])
-								if uint32(loaded22>>32) == next4+1 {
+								at4 := (result016 + next4&(shape.SideSlots-1)) * shape.InStep
+								loaded31 := host2.Load(r, &t61[at4])
+								if uint32(loaded31>>32) == next4+1 {
 //line alone.go:120
-									t98 := level2
-									source4 = t98
+									t913 := level2
+									source4 = t913
 									sides2 = 1
 								}
 							}
@@ -12126,19 +12556,19 @@ func quernRow7ScatterActor(r *host2.Run, cs []actor.Context, first5 int, begins,
 							sh.Higher[0] = sides2
 						}
 						if source4 == 9 || source4 < 4 {
-							next5 := t59[4]
-							loaded23 := host2.Load(r, &t61[next5&(shape.Slots-1)*shape.InStep])
-							middle2 := uint32(loaded23>>32) == next5+1
+							next5 := t592[4]
+							loaded32 := host2.Load(r, &t61[next5&(shape.Slots-1)*shape.InStep])
+							middle2 := uint32(loaded32>>32) == next5+1
 //line alone.go:128
 							posted2 := false
-							slots6 := uint32(t60[11])
-							if slots6 != 0 {
+							slots3 := uint32(t60[11])
+							if slots3 != 0 {
 //line alone.go:130
 								next6 := uint32(t60[8])
-								loaded24 := host2.Load(r, &t622[next6&(slots6-1)*shape.InStep])
-								posted2 = uint32(loaded24>>32) == next6+1
+								loaded33 := host2.Load(r, &t622[next6&(slots3-1)*shape.InStep])
+								posted2 = uint32(loaded33>>32) == next6+1
 							}
-							if posted2 && !(middle2 && t59[8] == 8) {
+							if posted2 && !(middle2 && t592[8] == 8) {
 								source4 = 8
 							} else if middle2 {
 								source4 = 4
@@ -12152,41 +12582,41 @@ func quernRow7ScatterActor(r *host2.Run, cs []actor.Context, first5 int, begins,
 //line alone.go:144
 							if source4 == 8 {
 								sh.Ticket = uint32(t60[8])
-								t136 := t622
+								t139 := t622
 //line alone.go:146
-								t146 := sh.Ticket & (uint32(t60[11]) - 1) * shape.InStep
-								ring2 = t136
-								at5 = t146
+								t147 := sh.Ticket & (uint32(t60[11]) - 1) * shape.InStep
+								ring2 = t139
+								at5 = t147
 							} else {
 //line alone.go:148
-								sh.Ticket = t59[source4]
-								t166 := source4
-								var result020 uint32
+								sh.Ticket = t592[source4]
+								t167 := source4
+								var result017 uint32
 								switch {
 								default:
-//line serve.go:64
-									if t166 == 4 {
-										result020 = 0
+//line serve.go:82
+									if t167 == 4 {
+										result017 = 0
 										break
-//line serve.go:66
-									} else if t166 < 4 {
-										result020 = shape.Slots + t166*shape.SideSlots
+//line serve.go:84
+									} else if t167 < 4 {
+										result017 = shape.Slots + t167*shape.SideSlots
 										break
 									}
-//line serve.go:69
-									result020 = shape.Slots + (t166-1)*shape.SideSlots
+//line serve.go:87
+									result017 = shape.Slots + (t167-1)*shape.SideSlots
 								}
 //line alone.go:149
 								t194 := source4
-								var result021 uint32
-//line serve.go:74
+								var result018 uint32
+//line serve.go:92
 								if t194 == 4 {
-									result021 = shape.Slots
+									result018 = shape.Slots
 								} else {
-									result021 = shape.SideSlots
+									result018 = shape.SideSlots
 								}
 //line alone.go:149
-								at5 = (result020 + sh.Ticket&(result021-1)) * shape.InStep
+								at5 = (result017 + sh.Ticket&(result018-1)) * shape.InStep
 							}
 							t2111 := at5
 							t2210 := at5 + shape.In
@@ -12194,29 +12624,29 @@ func quernRow7ScatterActor(r *host2.Run, cs []actor.Context, first5 int, begins,
 							slot6 := ring2[t2111:t2210]
 							cell2 := words[:t234]
 							for w11 := 0; w11 < len(slot6); w11++ {
-								loaded25 := host2.Load(r, &slot6[w11])
-								v3 := loaded25
+								loaded34 := host2.Load(r, &slot6[w11])
+								v3 := loaded34
 //line alone.go:155
 								if uint32(v3>>32) != sh.Ticket+1 {
 									break block10
 								}
 								cell2[w11] = uint32(v3)
 							}
-							reply3 := cell2[t254:t264]
+							reply3 := cell2[t253:t263]
 							for w12 := 0; w12 < len(reply3); w12++ {
 								reply3[w12] = 0
 							}
-							t295 := source4
+							t294 := source4
 //line alone.go:164
 							sh.Late = 0
 //line alone.go:164
-							sh.Missing[0] = t295
+							sh.Missing[0] = t294
 							deadline2 := cell2[1]
 							if deadline2 != 0 && int32(uint32((shape.Clock+t572)>>10)-deadline2) > 0 {
 //line alone.go:166
 								sh.Late = 1
 							}
-							t59[8] = source4
+							t592[8] = source4
 						}
 					}
 				}
@@ -12279,15 +12709,15 @@ func quernHostSumActor(r *host2.Run) {
 	cells := host2.Dynamic[actor.Cell[int64, int64]](r, 1)
 	var in2 *int64
 	var out2 *int64
-	var t115 *int64
-	var t214 *int64
+	var t114 *int64
+	var t213 *int64
 	var t34 *int64
-	var result09 kernel.Action = 1
-	outcome := uint32(result09)
+	var result08 kernel.Action = 1
+	outcome := uint32(result08)
 	var forwards bool
 	var stops bool
 	var last bool
-	t95 := shape.OutAt
+	t97 := shape.OutAt
 	t105 := shape.OutAt + shape.Out - 3
 	t50 := shape.OutAt
 	t51 := shape.OutAt + shape.Out - 3
@@ -12391,13 +12821,13 @@ func quernHostSumActor(r *host2.Run) {
 //line alone.go:58
 				out2 = &cells[0].Out
 //line quern_gen.go:13
-				t115 = state
-				t214 = in2
+				t114 = state
+				t213 = in2
 				t34 = out2
 				for threadZ := range 1 {
 					for threadY := range 1 {
 						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-						quernRow5SumActor(r, t115, t214, t34, sh, outcome)
+						quernRow5SumActor(r, t114, t213, t34, sh, outcome)
 					}
 				}
 				r.ThreadIdx = kernel.Dim3{}
@@ -12416,7 +12846,7 @@ func quernHostSumActor(r *host2.Run) {
 				for threadY := range 1 {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 					first2 := (threadZ*1 + threadY) * 32
-					quernRow6SumActor(r, cs, first2, begins, borns, source2, box, sh, out, result, &shape, words, t95, t105, cursor, forwards, t50, t51, last, command, in, mail, t233, t253, t263)
+					quernRow6SumActor(r, cs, first2, begins, borns, source2, box, sh, out, result, &shape, words, t97, t105, cursor, forwards, t50, t51, last, command, in, mail, t233, t253, t263)
 				}
 			}
 //line alone.go:88
@@ -12508,55 +12938,85 @@ func quernRow1SumActor(r *host2.Run, cs []actor.Context, first int, begins, born
 					list := int(t82[11])
 					count := uint32(t72.Post[list])
 					for i := t102; i < count; i++ {
-						box2 := uint32(t72.Post[list+1+int(i)])
-						t16 := t72
-						t26 := box2
+						t16 := uint32(t72.Post[list+1+int(i)])
+//line send.go:27
+						if !(t72.To.Box == t16) {
+//line send.go:30
+							t17 := int(t16) * 16
+							t26 := (int(t16) + 1) * 16
+//line send.go:30
+							b := t72.Post[t17:t26]
+							loaded := host2.Load(r, &b[0])
+//line send.go:31
+							loaded2 := host2.Load(r, &b[8])
+							loaded3 := host2.Load(r, &b[10])
+//line send.go:31
+							t72.To = actor.Target{Box: t16, Tail: loaded, Head: loaded2, Ring: b[14], Step: b[12], Slots: uint32(b[11]), Kind: uint32(b[13]), Closed: uint32(loaded3)}
+						}
+//line alone.go:193
+						t27 := t72
 						var ticket uint32
 						var room uint32
 					block2:
 						switch {
 						default:
-//line send.go:14
-							t17 := int(t26) * 16
-							t27 := (int(t26) + 1) * 16
-//line send.go:14
-							b := t16.Post[t17:t27]
-							var room2 uint32
-							for slots2 := uint32(b[11]); ; {
-								loaded := host2.Load(r, &b[0])
-								tail := loaded
-//line send.go:18
-								loaded2 := host2.Load(r, &b[8])
-								head := loaded2
-//line send.go:19
-								loaded3 := host2.Load(r, &b[10])
-								if loaded3 != 0 {
-//line send.go:20
-									room2 = 2
-									break
+//line send.go:43
+							box2 := int(t27.To.Box)
+							t18 := box2 * 16
+							t28 := (box2 + 1) * 16
+//line send.go:44
+							b2 := t27.Post[t18:t28]
+							loaded4 := host2.Load(r, &b2[10])
+							closed := uint32(loaded4)
+//line send.go:46
+							var room2 uint32 = 2
+							for t27.To.Closed == 0 || closed == 0 {
+								if uint32(t27.To.Tail)-uint32(t27.To.Head) >= t27.To.Slots {
+									t43 := t27
+									t53 := t27
+//line send.go:49
+									loaded5 := host2.Load(r, &b2[0])
+									t73 := loaded5
+//line send.go:49
+									loaded6 := host2.Load(r, &b2[8])
+									t93 := loaded6
+//line send.go:49
+									t43.To.Tail = t73
+//line send.go:49
+									t53.To.Head = t93
+									if uint32(t27.To.Tail)-uint32(t27.To.Head) >= t27.To.Slots && t27.To.Kind == 1 {
+										loaded7 := host2.Load(r, &t27.Host[b2[15]+1])
+//line send.go:51
+										t27.To.Head = loaded7
+										kernel.StoreRelaxed(&b2[8], t27.To.Head)
+									}
+									if uint32(t27.To.Tail)-uint32(t27.To.Head) >= t27.To.Slots {
+										room2 = 1
+										break
+									}
 								}
-								if uint32(tail)-uint32(head) >= slots2 && b[13] == 1 {
-									loaded4 := host2.Load(r, &t16.Host[b[15]+1])
-									head = loaded4
-//line send.go:25
-									kernel.StoreRelaxed(&b[8], head)
-								}
-								if uint32(tail)-uint32(head) >= slots2 {
-									room2 = 1
-									break
-								}
-//line send.go:33
-								old := kernel.AtomicCompareAndSwap(&b[0], tail, tail+1)
-								if old == tail {
-//line send.go:34
-									t83 := uint32(tail)
-									ticket = t83
+//line send.go:61
+								old := kernel.AtomicCompareAndSwap(&b2[0], t27.To.Tail, t27.To.Tail+1)
+								tail := old
+//line send.go:62
+								if tail == t27.To.Tail {
+									t122 := t27
+									t132 := t27
+									t142 := tail + 1
+									t152 := closed
+//line send.go:63
+									t122.To.Tail = t142
+//line send.go:63
+									t132.To.Closed = t152
+									t162 := uint32(tail)
+									ticket = t162
 									room = 0
 									break block2
 								}
+//line send.go:66
+								t27.To.Tail = tail
 							}
-//line send.go:37
-							atomic.AddUint64(&b[1], 1)
+							atomic.AddUint64(&b2[1], 1)
 							ticket = 0
 							room = room2
 						}
@@ -12565,11 +13025,11 @@ func quernRow1SumActor(r *host2.Run, cs []actor.Context, first int, begins, born
 						room3 := room
 //line alone.go:194
 						if room3 == 1 {
-							t53 := int(t82[13])
+							t54 := int(t82[13])
 //line alone.go:195
 							t63 := int(t82[13]) + len(t92) + 1
 //line alone.go:195
-							saved2 := t72.Post[t53:t63]
+							saved2 := t72.Post[t54:t63]
 							for w2 := 0; w2 < len(t92); w2++ {
 								saved2[w2] = uint64(t92[w2])
 							}
@@ -12582,81 +13042,69 @@ func quernRow1SumActor(r *host2.Run, cs []actor.Context, first int, begins, born
 						}
 //line alone.go:203
 						if room3 == 0 {
-							t84 := t72
-							t93 := t92
-							t103 := box2
-							t112 := ticket2
+							t83 := t72
+							t94 := t92
+							t103 := ticket2
 //line alone.go:227
-							t18 := t84
-							t28 := t103
-							t33 := t112
-//line send.go:43
-							t19 := int(t28) * 16
-							t29 := (int(t28) + 1) * 16
-//line send.go:43
-							b2 := t18.Post[t19:t29]
-							result04 := int(b2[14] + uint64(t33&(uint32(b2[11])-1))*b2[12])
+							t19 := t103
+//line send.go:37
+							result04 := int(t83.To.Ring + uint64(t19&(t83.To.Slots-1))*t83.To.Step)
 //line alone.go:227
-							t54 := result04
-							t64 := uint64(t112+1) << 32
-							slot := t54
-							tag := t64
+							t33 := result04
+							t44 := uint64(t103+1) << 32
+							slot := t33
+							tag := t44
 //line alone.go:228
-							t73 := t84
-							t85 := t103
-//line send.go:48
-							result05 := t73.Post[int(t85)*16+13]
-//line alone.go:228
-							if result05 == 1 {
-								t104 := t84
-								t113 := slot
-								t122 := tag
-//line send.go:61
-								t110 := t113
-								t210 := t113 + 4
-//line send.go:61
-								h := t104.Host[t110:t210]
-								kernel.StoreRelaxed(&h[0], t122|uint64(t104.ID<<8|128))
-								kernel.StoreRelaxed(&h[1], t122)
-								kernel.StoreRelaxed(&h[2], t122|uint64(t104.Words[t104.At+2]))
-								kernel.StoreRelaxed(&h[3], t122|uint64(t104.Words[t104.At+3]))
+							if t83.To.Kind == 1 {
+								t55 := t83
+								t64 := slot
+								t74 := tag
+//line send.go:83
+								t110 := t64
+								t29 := t64 + 4
+//line send.go:83
+								h := t55.Host[t110:t29]
+								kernel.StoreRelaxed(&h[0], t74|uint64(t55.ID<<8|128))
+								kernel.StoreRelaxed(&h[1], t74)
+								kernel.StoreRelaxed(&h[2], t74|uint64(t55.Words[t55.At+2]))
+								kernel.StoreRelaxed(&h[3], t74|uint64(t55.Words[t55.At+3]))
 //line alone.go:230
-								for w3 := 0; w3 < len(t93); w3++ {
-									kernel.StoreRelaxed(&t84.Host[slot+4+w3], tag|uint64(t93[w3]))
+								for w3 := 0; w3 < len(t94); w3++ {
+									kernel.StoreRelaxed(&t83.Host[slot+4+w3], tag|uint64(t94[w3]))
 								}
 							} else {
 //line alone.go:235
-								t132 := t84
-								t142 := slot
-								t152 := tag
-//line send.go:52
-								t111 := t142
-								t211 := t142 + 4
-//line send.go:52
-								h2 := t132.Post[t111:t211]
-								kernel.StoreRelaxed(&h2[0], t152|uint64(t132.ID<<8|128))
-								kernel.StoreRelaxed(&h2[1], t152)
-								kernel.StoreRelaxed(&h2[2], t152|uint64(t132.Words[t132.At+2]))
-								kernel.StoreRelaxed(&h2[3], t152|uint64(t132.Words[t132.At+3]))
+								t84 := t83
+								t95 := slot
+								t104 := tag
+//line send.go:74
+								t111 := t95
+								t210 := t95 + 4
+//line send.go:74
+								h2 := t84.Post[t111:t210]
+								kernel.StoreRelaxed(&h2[0], t104|uint64(t84.ID<<8|128))
+								kernel.StoreRelaxed(&h2[1], t104)
+								kernel.StoreRelaxed(&h2[2], t104|uint64(t84.Words[t84.At+2]))
+								kernel.StoreRelaxed(&h2[3], t104|uint64(t84.Words[t84.At+3]))
 //line alone.go:236
-								for w4 := 0; w4 < len(t93); w4++ {
-									kernel.StoreRelaxed(&t84.Post[slot+4+w4], tag|uint64(t93[w4]))
+								for w4 := 0; w4 < len(t94); w4++ {
+									kernel.StoreRelaxed(&t83.Post[slot+4+w4], tag|uint64(t94[w4]))
 								}
-								t162 := t84
-								t172 := t103
-//line send.go:70
-								if !(t162.Wakes == 0) {
-//line send.go:75
+								t112 := t83
+//line send.go:92
+								if !(t112.Wakes == 0) {
+//line send.go:97
 									kernel.Fence()
-									t114 := int(t172) * 16
-									t212 := (int(t172) + 1) * 16
-//line send.go:76
-									b3 := t162.Post[t114:t212]
-									loaded5 := host2.Load(r, &b3[9])
-									if loaded5 != 0 {
-//line send.go:78
-										kernel.StoreRelaxed(&t162.Host[b3[15]], 1)
-										kernel.StoreRelaxed(&t162.Host[0], 1)
+									box3 := int(t112.To.Box)
+									t113 := box3 * 16
+									t211 := (box3 + 1) * 16
+//line send.go:99
+									b3 := t112.Post[t113:t211]
+									loaded8 := host2.Load(r, &b3[9])
+									if loaded8 != 0 {
+//line send.go:101
+										kernel.StoreRelaxed(&t112.Host[b3[15]], 1)
+										kernel.StoreRelaxed(&t112.Host[0], 1)
 									}
 								}
 							}
@@ -12680,8 +13128,8 @@ func quernRow1SumActor(r *host2.Run, cs []actor.Context, first int, begins, born
 				switch {
 				default:
 //line alone.go:103
-					loaded6 := host2.Load(r, &t292[0])
-					ordered := loaded6
+					loaded9 := host2.Load(r, &t292[0])
+					ordered := loaded9
 //line alone.go:104
 					sh.Asked[0] = uint32(ordered)
 					if !(sh.Asked[0] != 0) {
@@ -12689,9 +13137,9 @@ func quernRow1SumActor(r *host2.Run, cs []actor.Context, first int, begins, born
 						hint := uint32(ordered >> 32)
 //line alone.go:108
 						if hint != sh.Hint[0] {
-							t43 := hint
+							t45 := hint
 //line alone.go:109
-							sh.Hint[0] = t43
+							sh.Hint[0] = t45
 //line alone.go:109
 							sh.Higher[0] = 1
 						}
@@ -12705,28 +13153,28 @@ func quernRow1SumActor(r *host2.Run, cs []actor.Context, first int, begins, born
 								}
 								next := t30[level]
 								t65 := level
-								var result06 uint32
+								var result05 uint32
 								switch {
 								default:
-//line serve.go:64
+//line serve.go:82
 									if t65 == 4 {
-										result06 = 0
+										result05 = 0
 										break
-//line serve.go:66
+//line serve.go:84
 									} else if t65 < 4 {
-										result06 = shape.Slots + t65*shape.SideSlots
+										result05 = shape.Slots + t65*shape.SideSlots
 										break
 									}
-//line serve.go:69
-									result06 = shape.Slots + (t65-1)*shape.SideSlots
+//line serve.go:87
+									result05 = shape.Slots + (t65-1)*shape.SideSlots
 								}
 //line alone.go:118
-								at := (result06 + next&(shape.SideSlots-1)) * shape.InStep
-								loaded7 := host2.Load(r, &t322[at])
-								if uint32(loaded7>>32) == next+1 {
+								at := (result05 + next&(shape.SideSlots-1)) * shape.InStep
+								loaded10 := host2.Load(r, &t322[at])
+								if uint32(loaded10>>32) == next+1 {
 //line alone.go:120
-									t94 := level
-									source = t94
+									t96 := level
+									source = t96
 									sides = 1
 								}
 							}
@@ -12735,16 +13183,16 @@ func quernRow1SumActor(r *host2.Run, cs []actor.Context, first int, begins, born
 						}
 						if source == 9 || source < 4 {
 							next2 := t30[4]
-							loaded8 := host2.Load(r, &t322[next2&(shape.Slots-1)*shape.InStep])
-							middle := uint32(loaded8>>32) == next2+1
+							loaded11 := host2.Load(r, &t322[next2&(shape.Slots-1)*shape.InStep])
+							middle := uint32(loaded11>>32) == next2+1
 //line alone.go:128
 							posted := false
-							slots3 := uint32(t31[11])
-							if slots3 != 0 {
+							slots2 := uint32(t31[11])
+							if slots2 != 0 {
 //line alone.go:130
 								next3 := uint32(t31[8])
-								loaded9 := host2.Load(r, &t332[next3&(slots3-1)*shape.InStep])
-								posted = uint32(loaded9>>32) == next3+1
+								loaded12 := host2.Load(r, &t332[next3&(slots2-1)*shape.InStep])
+								posted = uint32(loaded12>>32) == next3+1
 							}
 							if posted && !(middle && t30[8] == 8) {
 								source = 8
@@ -12769,41 +13217,41 @@ func quernRow1SumActor(r *host2.Run, cs []actor.Context, first int, begins, born
 //line alone.go:148
 								sh.Ticket = t30[source]
 								t163 := source
-								var result07 uint32
+								var result06 uint32
 								switch {
 								default:
-//line serve.go:64
+//line serve.go:82
 									if t163 == 4 {
-										result07 = 0
+										result06 = 0
 										break
-//line serve.go:66
+//line serve.go:84
 									} else if t163 < 4 {
-										result07 = shape.Slots + t163*shape.SideSlots
+										result06 = shape.Slots + t163*shape.SideSlots
 										break
 									}
-//line serve.go:69
-									result07 = shape.Slots + (t163-1)*shape.SideSlots
+//line serve.go:87
+									result06 = shape.Slots + (t163-1)*shape.SideSlots
 								}
 //line alone.go:149
 								t192 := source
-								var result08 uint32
-//line serve.go:74
+								var result07 uint32
+//line serve.go:92
 								if t192 == 4 {
-									result08 = shape.Slots
+									result07 = shape.Slots
 								} else {
-									result08 = shape.SideSlots
+									result07 = shape.SideSlots
 								}
 //line alone.go:149
-								at2 = (result07 + sh.Ticket&(result08-1)) * shape.InStep
+								at2 = (result06 + sh.Ticket&(result07-1)) * shape.InStep
 							}
-							t213 := at2
+							t212 := at2
 							t222 := at2 + shape.In
 //line alone.go:151
-							slot2 := ring[t213:t222]
+							slot2 := ring[t212:t222]
 							cell := words[:t232]
 							for w5 := 0; w5 < len(slot2); w5++ {
-								loaded10 := host2.Load(r, &slot2[w5])
-								v := loaded10
+								loaded13 := host2.Load(r, &slot2[w5])
+								v := loaded13
 //line alone.go:155
 								if uint32(v>>32) != sh.Ticket+1 {
 									break block3
@@ -12863,14 +13311,14 @@ func quernRow4SumActor(r *host2.Run, cells []actor.Cell[int64, int64]) {
 }
 
 //go:noinline
-func quernRow5SumActor(r *host2.Run, t115, t214, t34 *int64, sh *actor.Status, outcome uint32) {
+func quernRow5SumActor(r *host2.Run, t114, t213, t34 *int64, sh *actor.Status, outcome uint32) {
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		t2 := threadX == 0
 //line handlers.go:205
 		if threadX == 0 {
-			*t115 += *t214
-			*t34 = *t115
+			*t114 += *t213
+			*t34 = *t114
 		}
 //line alone.go:59
 		if t2 {
@@ -12880,7 +13328,7 @@ func quernRow5SumActor(r *host2.Run, t115, t214, t34 *int64, sh *actor.Status, o
 }
 
 //go:noinline
-func quernRow6SumActor(r *host2.Run, cs []actor.Context, first2 int, begins, borns []int64, source2 uint32, box []uint64, sh *actor.Status, out []uint64, result uint32, shape *actor.Shape, words []uint32, t95, t105 uint32, cursor []uint32, forwards bool, t50, t51 uint32, last bool, command, in, mail []uint64, t233, t253, t263 uint32) {
+func quernRow6SumActor(r *host2.Run, cs []actor.Context, first2 int, begins, borns []int64, source2 uint32, box []uint64, sh *actor.Status, out []uint64, result uint32, shape *actor.Shape, words []uint32, t97, t105 uint32, cursor []uint32, forwards bool, t50, t51 uint32, last bool, command, in, mail []uint64, t233, t253, t263 uint32) {
 	cRow := cs[first2:][:32]
 	beginRow := begins[first2:][:32]
 	bornRow := borns[first2:][:32]
@@ -12899,45 +13347,45 @@ func quernRow6SumActor(r *host2.Run, cs []actor.Context, first2 int, begins, bor
 				kernel.StoreRelaxed(&box[8], uint64(sh.Ticket+1))
 			} else {
 				t422 := out
-				t44 := result
-				t45 := uint32(now3 - begin)
+				t442 := result
+				t452 := uint32(now3 - begin)
 //line alone.go:173
 				source3 := sh.Missing[0]
-				t215 := source3
-				var result010 uint32
+				t214 := source3
+				var result09 uint32
 				switch {
 				default:
-//line serve.go:64
-					if t215 == 4 {
-						result010 = 0
+//line serve.go:82
+					if t214 == 4 {
+						result09 = 0
 						break
-//line serve.go:66
-					} else if t215 < 4 {
-						result010 = shape.Slots + t215*shape.SideSlots
+//line serve.go:84
+					} else if t214 < 4 {
+						result09 = shape.Slots + t214*shape.SideSlots
 						break
 					}
-//line serve.go:69
-					result010 = shape.Slots + (t215-1)*shape.SideSlots
+//line serve.go:87
+					result09 = shape.Slots + (t214-1)*shape.SideSlots
 				}
 //line alone.go:174
-				t55 := source3
-				var result011 uint32
-//line serve.go:74
-				if t55 == 4 {
-					result011 = shape.Slots
+				t56 := source3
+				var result010 uint32
+//line serve.go:92
+				if t56 == 4 {
+					result010 = shape.Slots
 				} else {
-					result011 = shape.SideSlots
+					result010 = shape.SideSlots
 				}
 //line alone.go:174
-				at3 := (result010 + sh.Ticket&(result011-1)) * shape.OutStep
-				t74 := at3
-				t86 := at3 + shape.Out
+				at3 := (result09 + sh.Ticket&(result010-1)) * shape.OutStep
+				t75 := at3
+				t85 := at3 + shape.Out
 //line alone.go:175
-				slot3 := t422[t74:t86]
+				slot3 := t422[t75:t85]
 				tag2 := uint64(sh.Ticket+1) << 32
-				reply2 := words[t95:t105]
-				kernel.StoreRelaxed(&slot3[0], tag2|uint64(t44))
-				kernel.StoreRelaxed(&slot3[1], tag2|uint64(t45))
+				reply2 := words[t97:t105]
+				kernel.StoreRelaxed(&slot3[0], tag2|uint64(t442))
+				kernel.StoreRelaxed(&slot3[1], tag2|uint64(t452))
 				kernel.StoreRelaxed(&slot3[2], tag2)
 				for w7 := 0; w7 < len(reply2); w7++ {
 					kernel.StoreRelaxed(&slot3[3+w7], tag2|uint64(reply2[w7]))
@@ -12955,7 +13403,7 @@ func quernRow6SumActor(r *host2.Run, cs []actor.Context, first2 int, begins, bor
 				t49 := cursor
 //line alone.go:82
 				t522 := words[t50:t51]
-				var result012 bool
+				var result011 bool
 			block7:
 				switch {
 				default:
@@ -12963,55 +13411,85 @@ func quernRow6SumActor(r *host2.Run, cs []actor.Context, first2 int, begins, bor
 					list2 := int(t49[11])
 					count2 := uint32(t48.Post[list2])
 					for i2 := uint32(0); i2 < count2; i2++ {
-						box3 := uint32(t48.Post[list2+1+int(i2)])
-						t116 := t48
-						t216 := box3
+						t115 := uint32(t48.Post[list2+1+int(i2)])
+//line send.go:27
+						if !(t48.To.Box == t115) {
+//line send.go:30
+							t116 := int(t115) * 16
+							t215 := (int(t115) + 1) * 16
+//line send.go:30
+							b4 := t48.Post[t116:t215]
+							loaded14 := host2.Load(r, &b4[0])
+//line send.go:31
+							loaded15 := host2.Load(r, &b4[8])
+							loaded16 := host2.Load(r, &b4[10])
+//line send.go:31
+							t48.To = actor.Target{Box: t115, Tail: loaded14, Head: loaded15, Ring: b4[14], Step: b4[12], Slots: uint32(b4[11]), Kind: uint32(b4[13]), Closed: uint32(loaded16)}
+						}
+//line alone.go:193
+						t216 := t48
 						var ticket3 uint32
 						var room4 uint32
 					block8:
 						switch {
 						default:
-//line send.go:14
-							t117 := int(t216) * 16
-							t217 := (int(t216) + 1) * 16
-//line send.go:14
-							b4 := t116.Post[t117:t217]
-							var room5 uint32
-							for slots4 := uint32(b4[11]); ; {
-								loaded11 := host2.Load(r, &b4[0])
-								tail2 := loaded11
-//line send.go:18
-								loaded12 := host2.Load(r, &b4[8])
-								head2 := loaded12
-//line send.go:19
-								loaded13 := host2.Load(r, &b4[10])
-								if loaded13 != 0 {
-//line send.go:20
-									room5 = 2
-									break
+//line send.go:43
+							box4 := int(t216.To.Box)
+							t117 := box4 * 16
+							t217 := (box4 + 1) * 16
+//line send.go:44
+							b5 := t216.Post[t117:t217]
+							loaded17 := host2.Load(r, &b5[10])
+							closed2 := uint32(loaded17)
+//line send.go:46
+							var room5 uint32 = 2
+							for t216.To.Closed == 0 || closed2 == 0 {
+								if uint32(t216.To.Tail)-uint32(t216.To.Head) >= t216.To.Slots {
+									t46 := t216
+									t57 := t216
+//line send.go:49
+									loaded18 := host2.Load(r, &b5[0])
+									t76 := loaded18
+//line send.go:49
+									loaded19 := host2.Load(r, &b5[8])
+									t98 := loaded19
+//line send.go:49
+									t46.To.Tail = t76
+//line send.go:49
+									t57.To.Head = t98
+									if uint32(t216.To.Tail)-uint32(t216.To.Head) >= t216.To.Slots && t216.To.Kind == 1 {
+										loaded20 := host2.Load(r, &t216.Host[b5[15]+1])
+//line send.go:51
+										t216.To.Head = loaded20
+										kernel.StoreRelaxed(&b5[8], t216.To.Head)
+									}
+									if uint32(t216.To.Tail)-uint32(t216.To.Head) >= t216.To.Slots {
+										room5 = 1
+										break
+									}
 								}
-								if uint32(tail2)-uint32(head2) >= slots4 && b4[13] == 1 {
-									loaded14 := host2.Load(r, &t116.Host[b4[15]+1])
-									head2 = loaded14
-//line send.go:25
-									kernel.StoreRelaxed(&b4[8], head2)
-								}
-								if uint32(tail2)-uint32(head2) >= slots4 {
-									room5 = 1
-									break
-								}
-//line send.go:33
-								old2 := kernel.AtomicCompareAndSwap(&b4[0], tail2, tail2+1)
-								if old2 == tail2 {
-//line send.go:34
-									t87 := uint32(tail2)
-									ticket3 = t87
+//line send.go:61
+								old2 := kernel.AtomicCompareAndSwap(&b5[0], t216.To.Tail, t216.To.Tail+1)
+								tail2 := old2
+//line send.go:62
+								if tail2 == t216.To.Tail {
+									t124 := t216
+									t134 := t216
+									t144 := tail2 + 1
+									t153 := closed2
+//line send.go:63
+									t124.To.Tail = t144
+//line send.go:63
+									t134.To.Closed = t153
+									t164 := uint32(tail2)
+									ticket3 = t164
 									room4 = 0
 									break block8
 								}
+//line send.go:66
+								t216.To.Tail = tail2
 							}
-//line send.go:37
-							atomic.AddUint64(&b4[1], 1)
+							atomic.AddUint64(&b5[1], 1)
 							ticket3 = 0
 							room4 = room5
 						}
@@ -13020,115 +13498,103 @@ func quernRow6SumActor(r *host2.Run, cs []actor.Context, first2 int, begins, bor
 						room6 := room4
 //line alone.go:194
 						if room6 == 1 {
-							t56 := int(t49[13])
+							t58 := int(t49[13])
 //line alone.go:195
 							t66 := int(t49[13]) + len(t522) + 1
 //line alone.go:195
-							saved3 := t48.Post[t56:t66]
+							saved3 := t48.Post[t58:t66]
 							for w8 := 0; w8 < len(t522); w8++ {
 								saved3[w8] = uint64(t522[w8])
 							}
-							result013 := t48.Correlation()
+							result012 := t48.Correlation()
 //line alone.go:199
-							saved3[len(t522)] = result013
+							saved3[len(t522)] = result012
 							t49[12] = i2 + 1
-							result012 = false
+							result011 = false
 							break block7
 						}
 //line alone.go:203
 						if room6 == 0 {
-							t88 := t48
-							t96 := t522
-							t106 := box3
-							t118 := ticket4
+							t86 := t48
+							t99 := t522
+							t106 := ticket4
 //line alone.go:227
-							t119 := t88
-							t218 := t106
-							t35 := t118
-//line send.go:43
-							t120 := int(t218) * 16
-							t219 := (int(t218) + 1) * 16
-//line send.go:43
-							b5 := t119.Post[t120:t219]
-							result014 := int(b5[14] + uint64(t35&(uint32(b5[11])-1))*b5[12])
+							t118 := t106
+//line send.go:37
+							result013 := int(t86.To.Ring + uint64(t118&(t86.To.Slots-1))*t86.To.Step)
 //line alone.go:227
-							t57 := result014
-							t67 := uint64(t118+1) << 32
-							slot4 := t57
-							tag3 := t67
+							t35 := result013
+							t410 := uint64(t106+1) << 32
+							slot4 := t35
+							tag3 := t410
 //line alone.go:228
-							t75 := t88
-							t89 := t106
-//line send.go:48
-							result015 := t75.Post[int(t89)*16+13]
-//line alone.go:228
-							if result015 == 1 {
-								t107 := t88
-								t1110 := slot4
-								t124 := tag3
-//line send.go:61
-								t121 := t1110
-								t220 := t1110 + 4
-//line send.go:61
-								h3 := t107.Host[t121:t220]
-								kernel.StoreRelaxed(&h3[0], t124|uint64(t107.ID<<8|128))
-								kernel.StoreRelaxed(&h3[1], t124)
-								kernel.StoreRelaxed(&h3[2], t124|uint64(t107.Words[t107.At+2]))
-								kernel.StoreRelaxed(&h3[3], t124|uint64(t107.Words[t107.At+3]))
+							if t86.To.Kind == 1 {
+								t59 := t86
+								t67 := slot4
+								t77 := tag3
+//line send.go:83
+								t119 := t67
+								t218 := t67 + 4
+//line send.go:83
+								h3 := t59.Host[t119:t218]
+								kernel.StoreRelaxed(&h3[0], t77|uint64(t59.ID<<8|128))
+								kernel.StoreRelaxed(&h3[1], t77)
+								kernel.StoreRelaxed(&h3[2], t77|uint64(t59.Words[t59.At+2]))
+								kernel.StoreRelaxed(&h3[3], t77|uint64(t59.Words[t59.At+3]))
 //line alone.go:230
-								for w9 := 0; w9 < len(t96); w9++ {
-									kernel.StoreRelaxed(&t88.Host[slot4+4+w9], tag3|uint64(t96[w9]))
+								for w9 := 0; w9 < len(t99); w9++ {
+									kernel.StoreRelaxed(&t86.Host[slot4+4+w9], tag3|uint64(t99[w9]))
 								}
 							} else {
 //line alone.go:235
-								t134 := t88
-								t144 := slot4
-								t153 := tag3
-//line send.go:52
-								t125 := t144
-								t221 := t144 + 4
-//line send.go:52
-								h4 := t134.Post[t125:t221]
-								kernel.StoreRelaxed(&h4[0], t153|uint64(t134.ID<<8|128))
-								kernel.StoreRelaxed(&h4[1], t153)
-								kernel.StoreRelaxed(&h4[2], t153|uint64(t134.Words[t134.At+2]))
-								kernel.StoreRelaxed(&h4[3], t153|uint64(t134.Words[t134.At+3]))
+								t87 := t86
+								t910 := slot4
+								t107 := tag3
+//line send.go:74
+								t120 := t910
+								t219 := t910 + 4
+//line send.go:74
+								h4 := t87.Post[t120:t219]
+								kernel.StoreRelaxed(&h4[0], t107|uint64(t87.ID<<8|128))
+								kernel.StoreRelaxed(&h4[1], t107)
+								kernel.StoreRelaxed(&h4[2], t107|uint64(t87.Words[t87.At+2]))
+								kernel.StoreRelaxed(&h4[3], t107|uint64(t87.Words[t87.At+3]))
 //line alone.go:236
-								for w10 := 0; w10 < len(t96); w10++ {
-									kernel.StoreRelaxed(&t88.Post[slot4+4+w10], tag3|uint64(t96[w10]))
+								for w10 := 0; w10 < len(t99); w10++ {
+									kernel.StoreRelaxed(&t86.Post[slot4+4+w10], tag3|uint64(t99[w10]))
 								}
-								t164 := t88
-								t173 := t106
-//line send.go:70
-								if !(t164.Wakes == 0) {
-//line send.go:75
+								t1110 := t86
+//line send.go:92
+								if !(t1110.Wakes == 0) {
+//line send.go:97
 									kernel.Fence()
-									t126 := int(t173) * 16
-									t223 := (int(t173) + 1) * 16
-//line send.go:76
-									b6 := t164.Post[t126:t223]
-									loaded15 := host2.Load(r, &b6[9])
-									if loaded15 != 0 {
-//line send.go:78
-										kernel.StoreRelaxed(&t164.Host[b6[15]], 1)
-										kernel.StoreRelaxed(&t164.Host[0], 1)
+									box5 := int(t1110.To.Box)
+									t121 := box5 * 16
+									t220 := (box5 + 1) * 16
+//line send.go:99
+									b6 := t1110.Post[t121:t220]
+									loaded21 := host2.Load(r, &b6[9])
+									if loaded21 != 0 {
+//line send.go:101
+										kernel.StoreRelaxed(&t1110.Host[b6[15]], 1)
+										kernel.StoreRelaxed(&t1110.Host[0], 1)
 									}
 								}
 							}
 						}
 					}
 //line alone.go:207
-					result012 = true
+					result011 = true
 				}
 //line alone.go:82
-				t542 = result012
+				t542 = result011
 			}
 			whole := t542
 //line alone.go:83
 			if whole && !last {
 				t572 := begin - born
-				t58 := command
-				t59 := cursor
+				t582 := command
+				t592 := cursor
 				t60 := box
 				t61 := in
 				t622 := mail
@@ -13136,8 +13602,8 @@ func quernRow6SumActor(r *host2.Run, cs []actor.Context, first2 int, begins, bor
 				switch {
 				default:
 //line alone.go:103
-					loaded16 := host2.Load(r, &t58[0])
-					ordered2 := loaded16
+					loaded22 := host2.Load(r, &t582[0])
+					ordered2 := loaded22
 //line alone.go:104
 					sh.Asked[0] = uint32(ordered2)
 					if !(sh.Asked[0] != 0) {
@@ -13145,9 +13611,9 @@ func quernRow6SumActor(r *host2.Run, cs []actor.Context, first2 int, begins, bor
 						hint2 := uint32(ordered2 >> 32)
 //line alone.go:108
 						if hint2 != sh.Hint[0] {
-							t46 := hint2
+							t411 := hint2
 //line alone.go:109
-							sh.Hint[0] = t46
+							sh.Hint[0] = t411
 //line alone.go:109
 							sh.Higher[0] = 1
 						}
@@ -13159,30 +13625,30 @@ func quernRow6SumActor(r *host2.Run, cs []actor.Context, first2 int, begins, bor
 								if level2 == 4 {
 									continue
 								}
-								next4 := t59[level2]
+								next4 := t592[level2]
 								t68 := level2
-								var result016 uint32
+								var result014 uint32
 								switch {
 								default:
-//line serve.go:64
+//line serve.go:82
 									if t68 == 4 {
-										result016 = 0
+										result014 = 0
 										break
-//line serve.go:66
+//line serve.go:84
 									} else if t68 < 4 {
-										result016 = shape.Slots + t68*shape.SideSlots
+										result014 = shape.Slots + t68*shape.SideSlots
 										break
 									}
-//line serve.go:69
-									result016 = shape.Slots + (t68-1)*shape.SideSlots
+//line serve.go:87
+									result014 = shape.Slots + (t68-1)*shape.SideSlots
 								}
 //line alone.go:118
-								at4 := (result016 + next4&(shape.SideSlots-1)) * shape.InStep
-								loaded17 := host2.Load(r, &t61[at4])
-								if uint32(loaded17>>32) == next4+1 {
+								at4 := (result014 + next4&(shape.SideSlots-1)) * shape.InStep
+								loaded23 := host2.Load(r, &t61[at4])
+								if uint32(loaded23>>32) == next4+1 {
 //line alone.go:120
-									t97 := level2
-									source4 = t97
+									t911 := level2
+									source4 = t911
 									sides2 = 1
 								}
 							}
@@ -13190,19 +13656,19 @@ func quernRow6SumActor(r *host2.Run, cs []actor.Context, first2 int, begins, bor
 							sh.Higher[0] = sides2
 						}
 						if source4 == 9 || source4 < 4 {
-							next5 := t59[4]
-							loaded18 := host2.Load(r, &t61[next5&(shape.Slots-1)*shape.InStep])
-							middle2 := uint32(loaded18>>32) == next5+1
+							next5 := t592[4]
+							loaded24 := host2.Load(r, &t61[next5&(shape.Slots-1)*shape.InStep])
+							middle2 := uint32(loaded24>>32) == next5+1
 //line alone.go:128
 							posted2 := false
-							slots5 := uint32(t60[11])
-							if slots5 != 0 {
+							slots3 := uint32(t60[11])
+							if slots3 != 0 {
 //line alone.go:130
 								next6 := uint32(t60[8])
-								loaded19 := host2.Load(r, &t622[next6&(slots5-1)*shape.InStep])
-								posted2 = uint32(loaded19>>32) == next6+1
+								loaded25 := host2.Load(r, &t622[next6&(slots3-1)*shape.InStep])
+								posted2 = uint32(loaded25>>32) == next6+1
 							}
-							if posted2 && !(middle2 && t59[8] == 8) {
+							if posted2 && !(middle2 && t592[8] == 8) {
 								source4 = 8
 							} else if middle2 {
 								source4 = 4
@@ -13210,8 +13676,8 @@ func quernRow6SumActor(r *host2.Run, cs []actor.Context, first2 int, begins, bor
 						}
 						if !(source4 == 9) {
 //line alone.go:143
-							t127 := t61
-							ring2 := t127
+							t125 := t61
+							ring2 := t125
 							var at5 uint32
 //line alone.go:144
 							if source4 == 8 {
@@ -13223,43 +13689,43 @@ func quernRow6SumActor(r *host2.Run, cs []actor.Context, first2 int, begins, bor
 								at5 = t145
 							} else {
 //line alone.go:148
-								sh.Ticket = t59[source4]
+								sh.Ticket = t592[source4]
 								t165 := source4
-								var result017 uint32
+								var result015 uint32
 								switch {
 								default:
-//line serve.go:64
+//line serve.go:82
 									if t165 == 4 {
-										result017 = 0
+										result015 = 0
 										break
-//line serve.go:66
+//line serve.go:84
 									} else if t165 < 4 {
-										result017 = shape.Slots + t165*shape.SideSlots
+										result015 = shape.Slots + t165*shape.SideSlots
 										break
 									}
-//line serve.go:69
-									result017 = shape.Slots + (t165-1)*shape.SideSlots
+//line serve.go:87
+									result015 = shape.Slots + (t165-1)*shape.SideSlots
 								}
 //line alone.go:149
 								t193 := source4
-								var result018 uint32
-//line serve.go:74
+								var result016 uint32
+//line serve.go:92
 								if t193 == 4 {
-									result018 = shape.Slots
+									result016 = shape.Slots
 								} else {
-									result018 = shape.SideSlots
+									result016 = shape.SideSlots
 								}
 //line alone.go:149
-								at5 = (result017 + sh.Ticket&(result018-1)) * shape.InStep
+								at5 = (result015 + sh.Ticket&(result016-1)) * shape.InStep
 							}
 							t2110 := at5
-							t224 := at5 + shape.In
+							t223 := at5 + shape.In
 //line alone.go:151
-							slot5 := ring2[t2110:t224]
+							slot5 := ring2[t2110:t223]
 							cell2 := words[:t233]
 							for w11 := 0; w11 < len(slot5); w11++ {
-								loaded20 := host2.Load(r, &slot5[w11])
-								v2 := loaded20
+								loaded26 := host2.Load(r, &slot5[w11])
+								v2 := loaded26
 //line alone.go:155
 								if uint32(v2>>32) != sh.Ticket+1 {
 									break block9
@@ -13280,7 +13746,7 @@ func quernRow6SumActor(r *host2.Run, cs []actor.Context, first2 int, begins, bor
 //line alone.go:166
 								sh.Late = 1
 							}
-							t59[8] = source4
+							t592[8] = source4
 						}
 					}
 				}
@@ -13344,15 +13810,15 @@ func quernHostCollectActor(r *host2.Run) {
 	cells := host2.Dynamic[actor.Cell[Ball, Ball]](r, 1)
 	var in2 *Ball
 	var out2 *Ball
-	var t214 *Ball
+	var t213 *Ball
 	var t34 *Ball
-	var t44 *Ball
-	var result010 kernel.Action = 1
-	outcome := uint32(result010)
+	var t46 *Ball
+	var result09 kernel.Action = 1
+	outcome := uint32(result09)
 	var forwards bool
 	var stops bool
 	var last bool
-	t95 := shape.OutAt
+	t97 := shape.OutAt
 	t105 := shape.OutAt + shape.Out - 3
 	t50 := shape.OutAt
 	t51 := shape.OutAt + shape.Out - 3
@@ -13457,14 +13923,14 @@ func quernHostCollectActor(r *host2.Run) {
 //line alone.go:58
 				out2 = &cells[0].Out
 //line quern_gen.go:13
-				t214 = state
+				t213 = state
 				t34 = in2
-				t44 = out2
+				t46 = out2
 				for threadZ := range 1 {
 					for threadY := range 1 {
 						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 						first3 := (threadZ*1 + threadY) * 32
-						quernRow5CollectActor(r, cs2, first3, t214, t34, t44, sh, outcome)
+						quernRow5CollectActor(r, cs2, first3, t213, t34, t46, sh, outcome)
 					}
 				}
 				r.ThreadIdx = kernel.Dim3{}
@@ -13483,7 +13949,7 @@ func quernHostCollectActor(r *host2.Run) {
 				for threadY := range 1 {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 					first4 := (threadZ*1 + threadY) * 32
-					quernRow6CollectActor(r, cs, first4, begins, borns, source2, box, sh, out, result, &shape, words, t95, t105, cursor, forwards, t50, t51, last, command, in, mail, t233, t253, t263)
+					quernRow6CollectActor(r, cs, first4, begins, borns, source2, box, sh, out, result, &shape, words, t97, t105, cursor, forwards, t50, t51, last, command, in, mail, t233, t253, t263)
 				}
 			}
 //line alone.go:88
@@ -13575,55 +14041,85 @@ func quernRow1CollectActor(r *host2.Run, cs []actor.Context, first int, begins, 
 					list := int(t82[11])
 					count := uint32(t72.Post[list])
 					for i := t102; i < count; i++ {
-						box2 := uint32(t72.Post[list+1+int(i)])
-						t16 := t72
-						t26 := box2
+						t16 := uint32(t72.Post[list+1+int(i)])
+//line send.go:27
+						if !(t72.To.Box == t16) {
+//line send.go:30
+							t17 := int(t16) * 16
+							t26 := (int(t16) + 1) * 16
+//line send.go:30
+							b := t72.Post[t17:t26]
+							loaded := host2.Load(r, &b[0])
+//line send.go:31
+							loaded2 := host2.Load(r, &b[8])
+							loaded3 := host2.Load(r, &b[10])
+//line send.go:31
+							t72.To = actor.Target{Box: t16, Tail: loaded, Head: loaded2, Ring: b[14], Step: b[12], Slots: uint32(b[11]), Kind: uint32(b[13]), Closed: uint32(loaded3)}
+						}
+//line alone.go:193
+						t27 := t72
 						var ticket uint32
 						var room uint32
 					block2:
 						switch {
 						default:
-//line send.go:14
-							t17 := int(t26) * 16
-							t27 := (int(t26) + 1) * 16
-//line send.go:14
-							b := t16.Post[t17:t27]
-							var room2 uint32
-							for slots2 := uint32(b[11]); ; {
-								loaded := host2.Load(r, &b[0])
-								tail := loaded
-//line send.go:18
-								loaded2 := host2.Load(r, &b[8])
-								head := loaded2
-//line send.go:19
-								loaded3 := host2.Load(r, &b[10])
-								if loaded3 != 0 {
-//line send.go:20
-									room2 = 2
-									break
+//line send.go:43
+							box2 := int(t27.To.Box)
+							t18 := box2 * 16
+							t28 := (box2 + 1) * 16
+//line send.go:44
+							b2 := t27.Post[t18:t28]
+							loaded4 := host2.Load(r, &b2[10])
+							closed := uint32(loaded4)
+//line send.go:46
+							var room2 uint32 = 2
+							for t27.To.Closed == 0 || closed == 0 {
+								if uint32(t27.To.Tail)-uint32(t27.To.Head) >= t27.To.Slots {
+									t43 := t27
+									t53 := t27
+//line send.go:49
+									loaded5 := host2.Load(r, &b2[0])
+									t73 := loaded5
+//line send.go:49
+									loaded6 := host2.Load(r, &b2[8])
+									t93 := loaded6
+//line send.go:49
+									t43.To.Tail = t73
+//line send.go:49
+									t53.To.Head = t93
+									if uint32(t27.To.Tail)-uint32(t27.To.Head) >= t27.To.Slots && t27.To.Kind == 1 {
+										loaded7 := host2.Load(r, &t27.Host[b2[15]+1])
+//line send.go:51
+										t27.To.Head = loaded7
+										kernel.StoreRelaxed(&b2[8], t27.To.Head)
+									}
+									if uint32(t27.To.Tail)-uint32(t27.To.Head) >= t27.To.Slots {
+										room2 = 1
+										break
+									}
 								}
-								if uint32(tail)-uint32(head) >= slots2 && b[13] == 1 {
-									loaded4 := host2.Load(r, &t16.Host[b[15]+1])
-									head = loaded4
-//line send.go:25
-									kernel.StoreRelaxed(&b[8], head)
-								}
-								if uint32(tail)-uint32(head) >= slots2 {
-									room2 = 1
-									break
-								}
-//line send.go:33
-								old := kernel.AtomicCompareAndSwap(&b[0], tail, tail+1)
-								if old == tail {
-//line send.go:34
-									t83 := uint32(tail)
-									ticket = t83
+//line send.go:61
+								old := kernel.AtomicCompareAndSwap(&b2[0], t27.To.Tail, t27.To.Tail+1)
+								tail := old
+//line send.go:62
+								if tail == t27.To.Tail {
+									t122 := t27
+									t132 := t27
+									t142 := tail + 1
+									t152 := closed
+//line send.go:63
+									t122.To.Tail = t142
+//line send.go:63
+									t132.To.Closed = t152
+									t162 := uint32(tail)
+									ticket = t162
 									room = 0
 									break block2
 								}
+//line send.go:66
+								t27.To.Tail = tail
 							}
-//line send.go:37
-							atomic.AddUint64(&b[1], 1)
+							atomic.AddUint64(&b2[1], 1)
 							ticket = 0
 							room = room2
 						}
@@ -13632,11 +14128,11 @@ func quernRow1CollectActor(r *host2.Run, cs []actor.Context, first int, begins, 
 						room3 := room
 //line alone.go:194
 						if room3 == 1 {
-							t53 := int(t82[13])
+							t54 := int(t82[13])
 //line alone.go:195
 							t63 := int(t82[13]) + len(t92) + 1
 //line alone.go:195
-							saved2 := t72.Post[t53:t63]
+							saved2 := t72.Post[t54:t63]
 							for w2 := 0; w2 < len(t92); w2++ {
 								saved2[w2] = uint64(t92[w2])
 							}
@@ -13649,81 +14145,69 @@ func quernRow1CollectActor(r *host2.Run, cs []actor.Context, first int, begins, 
 						}
 //line alone.go:203
 						if room3 == 0 {
-							t84 := t72
-							t93 := t92
-							t103 := box2
-							t112 := ticket2
+							t83 := t72
+							t94 := t92
+							t103 := ticket2
 //line alone.go:227
-							t18 := t84
-							t28 := t103
-							t33 := t112
-//line send.go:43
-							t19 := int(t28) * 16
-							t29 := (int(t28) + 1) * 16
-//line send.go:43
-							b2 := t18.Post[t19:t29]
-							result04 := int(b2[14] + uint64(t33&(uint32(b2[11])-1))*b2[12])
+							t19 := t103
+//line send.go:37
+							result04 := int(t83.To.Ring + uint64(t19&(t83.To.Slots-1))*t83.To.Step)
 //line alone.go:227
-							t54 := result04
-							t64 := uint64(t112+1) << 32
-							slot := t54
-							tag := t64
+							t33 := result04
+							t44 := uint64(t103+1) << 32
+							slot := t33
+							tag := t44
 //line alone.go:228
-							t73 := t84
-							t85 := t103
-//line send.go:48
-							result05 := t73.Post[int(t85)*16+13]
-//line alone.go:228
-							if result05 == 1 {
-								t104 := t84
-								t113 := slot
-								t122 := tag
-//line send.go:61
-								t110 := t113
-								t210 := t113 + 4
-//line send.go:61
-								h := t104.Host[t110:t210]
-								kernel.StoreRelaxed(&h[0], t122|uint64(t104.ID<<8|128))
-								kernel.StoreRelaxed(&h[1], t122)
-								kernel.StoreRelaxed(&h[2], t122|uint64(t104.Words[t104.At+2]))
-								kernel.StoreRelaxed(&h[3], t122|uint64(t104.Words[t104.At+3]))
+							if t83.To.Kind == 1 {
+								t55 := t83
+								t64 := slot
+								t74 := tag
+//line send.go:83
+								t110 := t64
+								t29 := t64 + 4
+//line send.go:83
+								h := t55.Host[t110:t29]
+								kernel.StoreRelaxed(&h[0], t74|uint64(t55.ID<<8|128))
+								kernel.StoreRelaxed(&h[1], t74)
+								kernel.StoreRelaxed(&h[2], t74|uint64(t55.Words[t55.At+2]))
+								kernel.StoreRelaxed(&h[3], t74|uint64(t55.Words[t55.At+3]))
 //line alone.go:230
-								for w3 := 0; w3 < len(t93); w3++ {
-									kernel.StoreRelaxed(&t84.Host[slot+4+w3], tag|uint64(t93[w3]))
+								for w3 := 0; w3 < len(t94); w3++ {
+									kernel.StoreRelaxed(&t83.Host[slot+4+w3], tag|uint64(t94[w3]))
 								}
 							} else {
 //line alone.go:235
-								t132 := t84
-								t142 := slot
-								t152 := tag
-//line send.go:52
-								t111 := t142
-								t211 := t142 + 4
-//line send.go:52
-								h2 := t132.Post[t111:t211]
-								kernel.StoreRelaxed(&h2[0], t152|uint64(t132.ID<<8|128))
-								kernel.StoreRelaxed(&h2[1], t152)
-								kernel.StoreRelaxed(&h2[2], t152|uint64(t132.Words[t132.At+2]))
-								kernel.StoreRelaxed(&h2[3], t152|uint64(t132.Words[t132.At+3]))
+								t84 := t83
+								t95 := slot
+								t104 := tag
+//line send.go:74
+								t111 := t95
+								t210 := t95 + 4
+//line send.go:74
+								h2 := t84.Post[t111:t210]
+								kernel.StoreRelaxed(&h2[0], t104|uint64(t84.ID<<8|128))
+								kernel.StoreRelaxed(&h2[1], t104)
+								kernel.StoreRelaxed(&h2[2], t104|uint64(t84.Words[t84.At+2]))
+								kernel.StoreRelaxed(&h2[3], t104|uint64(t84.Words[t84.At+3]))
 //line alone.go:236
-								for w4 := 0; w4 < len(t93); w4++ {
-									kernel.StoreRelaxed(&t84.Post[slot+4+w4], tag|uint64(t93[w4]))
+								for w4 := 0; w4 < len(t94); w4++ {
+									kernel.StoreRelaxed(&t83.Post[slot+4+w4], tag|uint64(t94[w4]))
 								}
-								t162 := t84
-								t172 := t103
-//line send.go:70
-								if !(t162.Wakes == 0) {
-//line send.go:75
+								t112 := t83
+//line send.go:92
+								if !(t112.Wakes == 0) {
+//line send.go:97
 									kernel.Fence()
-									t114 := int(t172) * 16
-									t212 := (int(t172) + 1) * 16
-//line send.go:76
-									b3 := t162.Post[t114:t212]
-									loaded5 := host2.Load(r, &b3[9])
-									if loaded5 != 0 {
-//line send.go:78
-										kernel.StoreRelaxed(&t162.Host[b3[15]], 1)
-										kernel.StoreRelaxed(&t162.Host[0], 1)
+									box3 := int(t112.To.Box)
+									t113 := box3 * 16
+									t211 := (box3 + 1) * 16
+//line send.go:99
+									b3 := t112.Post[t113:t211]
+									loaded8 := host2.Load(r, &b3[9])
+									if loaded8 != 0 {
+//line send.go:101
+										kernel.StoreRelaxed(&t112.Host[b3[15]], 1)
+										kernel.StoreRelaxed(&t112.Host[0], 1)
 									}
 								}
 							}
@@ -13747,8 +14231,8 @@ func quernRow1CollectActor(r *host2.Run, cs []actor.Context, first int, begins, 
 				switch {
 				default:
 //line alone.go:103
-					loaded6 := host2.Load(r, &t292[0])
-					ordered := loaded6
+					loaded9 := host2.Load(r, &t292[0])
+					ordered := loaded9
 //line alone.go:104
 					sh.Asked[0] = uint32(ordered)
 					if !(sh.Asked[0] != 0) {
@@ -13756,9 +14240,9 @@ func quernRow1CollectActor(r *host2.Run, cs []actor.Context, first int, begins, 
 						hint := uint32(ordered >> 32)
 //line alone.go:108
 						if hint != sh.Hint[0] {
-							t43 := hint
+							t45 := hint
 //line alone.go:109
-							sh.Hint[0] = t43
+							sh.Hint[0] = t45
 //line alone.go:109
 							sh.Higher[0] = 1
 						}
@@ -13772,28 +14256,28 @@ func quernRow1CollectActor(r *host2.Run, cs []actor.Context, first int, begins, 
 								}
 								next := t30[level]
 								t65 := level
-								var result06 uint32
+								var result05 uint32
 								switch {
 								default:
-//line serve.go:64
+//line serve.go:82
 									if t65 == 4 {
-										result06 = 0
+										result05 = 0
 										break
-//line serve.go:66
+//line serve.go:84
 									} else if t65 < 4 {
-										result06 = shape.Slots + t65*shape.SideSlots
+										result05 = shape.Slots + t65*shape.SideSlots
 										break
 									}
-//line serve.go:69
-									result06 = shape.Slots + (t65-1)*shape.SideSlots
+//line serve.go:87
+									result05 = shape.Slots + (t65-1)*shape.SideSlots
 								}
 //line alone.go:118
-								at := (result06 + next&(shape.SideSlots-1)) * shape.InStep
-								loaded7 := host2.Load(r, &t322[at])
-								if uint32(loaded7>>32) == next+1 {
+								at := (result05 + next&(shape.SideSlots-1)) * shape.InStep
+								loaded10 := host2.Load(r, &t322[at])
+								if uint32(loaded10>>32) == next+1 {
 //line alone.go:120
-									t94 := level
-									source = t94
+									t96 := level
+									source = t96
 									sides = 1
 								}
 							}
@@ -13802,16 +14286,16 @@ func quernRow1CollectActor(r *host2.Run, cs []actor.Context, first int, begins, 
 						}
 						if source == 9 || source < 4 {
 							next2 := t30[4]
-							loaded8 := host2.Load(r, &t322[next2&(shape.Slots-1)*shape.InStep])
-							middle := uint32(loaded8>>32) == next2+1
+							loaded11 := host2.Load(r, &t322[next2&(shape.Slots-1)*shape.InStep])
+							middle := uint32(loaded11>>32) == next2+1
 //line alone.go:128
 							posted := false
-							slots3 := uint32(t31[11])
-							if slots3 != 0 {
+							slots2 := uint32(t31[11])
+							if slots2 != 0 {
 //line alone.go:130
 								next3 := uint32(t31[8])
-								loaded9 := host2.Load(r, &t332[next3&(slots3-1)*shape.InStep])
-								posted = uint32(loaded9>>32) == next3+1
+								loaded12 := host2.Load(r, &t332[next3&(slots2-1)*shape.InStep])
+								posted = uint32(loaded12>>32) == next3+1
 							}
 							if posted && !(middle && t30[8] == 8) {
 								source = 8
@@ -13836,41 +14320,41 @@ func quernRow1CollectActor(r *host2.Run, cs []actor.Context, first int, begins, 
 //line alone.go:148
 								sh.Ticket = t30[source]
 								t163 := source
-								var result07 uint32
+								var result06 uint32
 								switch {
 								default:
-//line serve.go:64
+//line serve.go:82
 									if t163 == 4 {
-										result07 = 0
+										result06 = 0
 										break
-//line serve.go:66
+//line serve.go:84
 									} else if t163 < 4 {
-										result07 = shape.Slots + t163*shape.SideSlots
+										result06 = shape.Slots + t163*shape.SideSlots
 										break
 									}
-//line serve.go:69
-									result07 = shape.Slots + (t163-1)*shape.SideSlots
+//line serve.go:87
+									result06 = shape.Slots + (t163-1)*shape.SideSlots
 								}
 //line alone.go:149
 								t192 := source
-								var result08 uint32
-//line serve.go:74
+								var result07 uint32
+//line serve.go:92
 								if t192 == 4 {
-									result08 = shape.Slots
+									result07 = shape.Slots
 								} else {
-									result08 = shape.SideSlots
+									result07 = shape.SideSlots
 								}
 //line alone.go:149
-								at2 = (result07 + sh.Ticket&(result08-1)) * shape.InStep
+								at2 = (result06 + sh.Ticket&(result07-1)) * shape.InStep
 							}
-							t213 := at2
+							t212 := at2
 							t222 := at2 + shape.In
 //line alone.go:151
-							slot2 := ring[t213:t222]
+							slot2 := ring[t212:t222]
 							cell := words[:t232]
 							for w5 := 0; w5 < len(slot2); w5++ {
-								loaded10 := host2.Load(r, &slot2[w5])
-								v := loaded10
+								loaded13 := host2.Load(r, &slot2[w5])
+								v := loaded13
 //line alone.go:155
 								if uint32(v>>32) != sh.Ticket+1 {
 									break block3
@@ -13936,22 +14420,22 @@ func quernRow4CollectActor(r *host2.Run, cells []actor.Cell[Ball, Ball]) {
 }
 
 //go:noinline
-func quernRow5CollectActor(r *host2.Run, cs2 []*actor.Context, first3 int, t214, t34, t44 *Ball, sh *actor.Status, outcome uint32) {
+func quernRow5CollectActor(r *host2.Run, cs2 []*actor.Context, first3 int, t213, t34, t46 *Ball, sh *actor.Status, outcome uint32) {
 	cRow2 := cs2[first3:][:32]
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		c2 := cRow2[threadX]
 		t2 := threadX == 0
 //line quern_gen.go:13
-		t115 := c2
+		t114 := c2
 //line handlers.go:216
 		if threadX == 0 {
-			result09 := t115.Sender()
-			if result09 != 0 {
+			result08 := t114.Sender()
+			if result08 != 0 {
 //line handlers.go:218
-				*t214 = *t34
+				*t213 = *t34
 			}
-			*t44 = *t214
+			*t46 = *t213
 		}
 //line alone.go:59
 		if t2 {
@@ -13961,7 +14445,7 @@ func quernRow5CollectActor(r *host2.Run, cs2 []*actor.Context, first3 int, t214,
 }
 
 //go:noinline
-func quernRow6CollectActor(r *host2.Run, cs []actor.Context, first4 int, begins, borns []int64, source2 uint32, box []uint64, sh *actor.Status, out []uint64, result uint32, shape *actor.Shape, words []uint32, t95, t105 uint32, cursor []uint32, forwards bool, t50, t51 uint32, last bool, command, in, mail []uint64, t233, t253, t263 uint32) {
+func quernRow6CollectActor(r *host2.Run, cs []actor.Context, first4 int, begins, borns []int64, source2 uint32, box []uint64, sh *actor.Status, out []uint64, result uint32, shape *actor.Shape, words []uint32, t97, t105 uint32, cursor []uint32, forwards bool, t50, t51 uint32, last bool, command, in, mail []uint64, t233, t253, t263 uint32) {
 	cRow := cs[first4:][:32]
 	beginRow := begins[first4:][:32]
 	bornRow := borns[first4:][:32]
@@ -13981,44 +14465,44 @@ func quernRow6CollectActor(r *host2.Run, cs []actor.Context, first4 int, begins,
 			} else {
 				t422 := out
 				t442 := result
-				t45 := uint32(now3 - begin)
+				t452 := uint32(now3 - begin)
 //line alone.go:173
 				source3 := sh.Missing[0]
-				t215 := source3
-				var result011 uint32
+				t214 := source3
+				var result010 uint32
 				switch {
 				default:
-//line serve.go:64
-					if t215 == 4 {
-						result011 = 0
+//line serve.go:82
+					if t214 == 4 {
+						result010 = 0
 						break
-//line serve.go:66
-					} else if t215 < 4 {
-						result011 = shape.Slots + t215*shape.SideSlots
+//line serve.go:84
+					} else if t214 < 4 {
+						result010 = shape.Slots + t214*shape.SideSlots
 						break
 					}
-//line serve.go:69
-					result011 = shape.Slots + (t215-1)*shape.SideSlots
+//line serve.go:87
+					result010 = shape.Slots + (t214-1)*shape.SideSlots
 				}
 //line alone.go:174
-				t55 := source3
-				var result012 uint32
-//line serve.go:74
-				if t55 == 4 {
-					result012 = shape.Slots
+				t56 := source3
+				var result011 uint32
+//line serve.go:92
+				if t56 == 4 {
+					result011 = shape.Slots
 				} else {
-					result012 = shape.SideSlots
+					result011 = shape.SideSlots
 				}
 //line alone.go:174
-				at3 := (result011 + sh.Ticket&(result012-1)) * shape.OutStep
-				t74 := at3
-				t86 := at3 + shape.Out
+				at3 := (result010 + sh.Ticket&(result011-1)) * shape.OutStep
+				t75 := at3
+				t85 := at3 + shape.Out
 //line alone.go:175
-				slot3 := t422[t74:t86]
+				slot3 := t422[t75:t85]
 				tag2 := uint64(sh.Ticket+1) << 32
-				reply2 := words[t95:t105]
+				reply2 := words[t97:t105]
 				kernel.StoreRelaxed(&slot3[0], tag2|uint64(t442))
-				kernel.StoreRelaxed(&slot3[1], tag2|uint64(t45))
+				kernel.StoreRelaxed(&slot3[1], tag2|uint64(t452))
 				kernel.StoreRelaxed(&slot3[2], tag2)
 				for w7 := 0; w7 < len(reply2); w7++ {
 					kernel.StoreRelaxed(&slot3[3+w7], tag2|uint64(reply2[w7]))
@@ -14036,7 +14520,7 @@ func quernRow6CollectActor(r *host2.Run, cs []actor.Context, first4 int, begins,
 				t49 := cursor
 //line alone.go:82
 				t522 := words[t50:t51]
-				var result013 bool
+				var result012 bool
 			block7:
 				switch {
 				default:
@@ -14044,55 +14528,85 @@ func quernRow6CollectActor(r *host2.Run, cs []actor.Context, first4 int, begins,
 					list2 := int(t49[11])
 					count2 := uint32(t48.Post[list2])
 					for i2 := uint32(0); i2 < count2; i2++ {
-						box3 := uint32(t48.Post[list2+1+int(i2)])
-						t116 := t48
-						t216 := box3
+						t115 := uint32(t48.Post[list2+1+int(i2)])
+//line send.go:27
+						if !(t48.To.Box == t115) {
+//line send.go:30
+							t116 := int(t115) * 16
+							t215 := (int(t115) + 1) * 16
+//line send.go:30
+							b4 := t48.Post[t116:t215]
+							loaded14 := host2.Load(r, &b4[0])
+//line send.go:31
+							loaded15 := host2.Load(r, &b4[8])
+							loaded16 := host2.Load(r, &b4[10])
+//line send.go:31
+							t48.To = actor.Target{Box: t115, Tail: loaded14, Head: loaded15, Ring: b4[14], Step: b4[12], Slots: uint32(b4[11]), Kind: uint32(b4[13]), Closed: uint32(loaded16)}
+						}
+//line alone.go:193
+						t216 := t48
 						var ticket3 uint32
 						var room4 uint32
 					block8:
 						switch {
 						default:
-//line send.go:14
-							t117 := int(t216) * 16
-							t217 := (int(t216) + 1) * 16
-//line send.go:14
-							b4 := t116.Post[t117:t217]
-							var room5 uint32
-							for slots4 := uint32(b4[11]); ; {
-								loaded11 := host2.Load(r, &b4[0])
-								tail2 := loaded11
-//line send.go:18
-								loaded12 := host2.Load(r, &b4[8])
-								head2 := loaded12
-//line send.go:19
-								loaded13 := host2.Load(r, &b4[10])
-								if loaded13 != 0 {
-//line send.go:20
-									room5 = 2
-									break
+//line send.go:43
+							box4 := int(t216.To.Box)
+							t117 := box4 * 16
+							t217 := (box4 + 1) * 16
+//line send.go:44
+							b5 := t216.Post[t117:t217]
+							loaded17 := host2.Load(r, &b5[10])
+							closed2 := uint32(loaded17)
+//line send.go:46
+							var room5 uint32 = 2
+							for t216.To.Closed == 0 || closed2 == 0 {
+								if uint32(t216.To.Tail)-uint32(t216.To.Head) >= t216.To.Slots {
+									t410 := t216
+									t57 := t216
+//line send.go:49
+									loaded18 := host2.Load(r, &b5[0])
+									t76 := loaded18
+//line send.go:49
+									loaded19 := host2.Load(r, &b5[8])
+									t98 := loaded19
+//line send.go:49
+									t410.To.Tail = t76
+//line send.go:49
+									t57.To.Head = t98
+									if uint32(t216.To.Tail)-uint32(t216.To.Head) >= t216.To.Slots && t216.To.Kind == 1 {
+										loaded20 := host2.Load(r, &t216.Host[b5[15]+1])
+//line send.go:51
+										t216.To.Head = loaded20
+										kernel.StoreRelaxed(&b5[8], t216.To.Head)
+									}
+									if uint32(t216.To.Tail)-uint32(t216.To.Head) >= t216.To.Slots {
+										room5 = 1
+										break
+									}
 								}
-								if uint32(tail2)-uint32(head2) >= slots4 && b4[13] == 1 {
-									loaded14 := host2.Load(r, &t116.Host[b4[15]+1])
-									head2 = loaded14
-//line send.go:25
-									kernel.StoreRelaxed(&b4[8], head2)
-								}
-								if uint32(tail2)-uint32(head2) >= slots4 {
-									room5 = 1
-									break
-								}
-//line send.go:33
-								old2 := kernel.AtomicCompareAndSwap(&b4[0], tail2, tail2+1)
-								if old2 == tail2 {
-//line send.go:34
-									t87 := uint32(tail2)
-									ticket3 = t87
+//line send.go:61
+								old2 := kernel.AtomicCompareAndSwap(&b5[0], t216.To.Tail, t216.To.Tail+1)
+								tail2 := old2
+//line send.go:62
+								if tail2 == t216.To.Tail {
+									t124 := t216
+									t134 := t216
+									t144 := tail2 + 1
+									t153 := closed2
+//line send.go:63
+									t124.To.Tail = t144
+//line send.go:63
+									t134.To.Closed = t153
+									t164 := uint32(tail2)
+									ticket3 = t164
 									room4 = 0
 									break block8
 								}
+//line send.go:66
+								t216.To.Tail = tail2
 							}
-//line send.go:37
-							atomic.AddUint64(&b4[1], 1)
+							atomic.AddUint64(&b5[1], 1)
 							ticket3 = 0
 							room4 = room5
 						}
@@ -14101,115 +14615,103 @@ func quernRow6CollectActor(r *host2.Run, cs []actor.Context, first4 int, begins,
 						room6 := room4
 //line alone.go:194
 						if room6 == 1 {
-							t56 := int(t49[13])
+							t58 := int(t49[13])
 //line alone.go:195
 							t66 := int(t49[13]) + len(t522) + 1
 //line alone.go:195
-							saved3 := t48.Post[t56:t66]
+							saved3 := t48.Post[t58:t66]
 							for w8 := 0; w8 < len(t522); w8++ {
 								saved3[w8] = uint64(t522[w8])
 							}
-							result014 := t48.Correlation()
+							result013 := t48.Correlation()
 //line alone.go:199
-							saved3[len(t522)] = result014
+							saved3[len(t522)] = result013
 							t49[12] = i2 + 1
-							result013 = false
+							result012 = false
 							break block7
 						}
 //line alone.go:203
 						if room6 == 0 {
-							t88 := t48
-							t96 := t522
-							t106 := box3
-							t118 := ticket4
+							t86 := t48
+							t99 := t522
+							t106 := ticket4
 //line alone.go:227
-							t119 := t88
-							t218 := t106
-							t35 := t118
-//line send.go:43
-							t120 := int(t218) * 16
-							t219 := (int(t218) + 1) * 16
-//line send.go:43
-							b5 := t119.Post[t120:t219]
-							result015 := int(b5[14] + uint64(t35&(uint32(b5[11])-1))*b5[12])
+							t118 := t106
+//line send.go:37
+							result014 := int(t86.To.Ring + uint64(t118&(t86.To.Slots-1))*t86.To.Step)
 //line alone.go:227
-							t57 := result015
-							t67 := uint64(t118+1) << 32
-							slot4 := t57
-							tag3 := t67
+							t35 := result014
+							t411 := uint64(t106+1) << 32
+							slot4 := t35
+							tag3 := t411
 //line alone.go:228
-							t75 := t88
-							t89 := t106
-//line send.go:48
-							result016 := t75.Post[int(t89)*16+13]
-//line alone.go:228
-							if result016 == 1 {
-								t107 := t88
-								t1110 := slot4
-								t124 := tag3
-//line send.go:61
-								t121 := t1110
-								t220 := t1110 + 4
-//line send.go:61
-								h3 := t107.Host[t121:t220]
-								kernel.StoreRelaxed(&h3[0], t124|uint64(t107.ID<<8|128))
-								kernel.StoreRelaxed(&h3[1], t124)
-								kernel.StoreRelaxed(&h3[2], t124|uint64(t107.Words[t107.At+2]))
-								kernel.StoreRelaxed(&h3[3], t124|uint64(t107.Words[t107.At+3]))
+							if t86.To.Kind == 1 {
+								t59 := t86
+								t67 := slot4
+								t77 := tag3
+//line send.go:83
+								t119 := t67
+								t218 := t67 + 4
+//line send.go:83
+								h3 := t59.Host[t119:t218]
+								kernel.StoreRelaxed(&h3[0], t77|uint64(t59.ID<<8|128))
+								kernel.StoreRelaxed(&h3[1], t77)
+								kernel.StoreRelaxed(&h3[2], t77|uint64(t59.Words[t59.At+2]))
+								kernel.StoreRelaxed(&h3[3], t77|uint64(t59.Words[t59.At+3]))
 //line alone.go:230
-								for w9 := 0; w9 < len(t96); w9++ {
-									kernel.StoreRelaxed(&t88.Host[slot4+4+w9], tag3|uint64(t96[w9]))
+								for w9 := 0; w9 < len(t99); w9++ {
+									kernel.StoreRelaxed(&t86.Host[slot4+4+w9], tag3|uint64(t99[w9]))
 								}
 							} else {
 //line alone.go:235
-								t134 := t88
-								t144 := slot4
-								t153 := tag3
-//line send.go:52
-								t125 := t144
-								t221 := t144 + 4
-//line send.go:52
-								h4 := t134.Post[t125:t221]
-								kernel.StoreRelaxed(&h4[0], t153|uint64(t134.ID<<8|128))
-								kernel.StoreRelaxed(&h4[1], t153)
-								kernel.StoreRelaxed(&h4[2], t153|uint64(t134.Words[t134.At+2]))
-								kernel.StoreRelaxed(&h4[3], t153|uint64(t134.Words[t134.At+3]))
+								t87 := t86
+								t910 := slot4
+								t107 := tag3
+//line send.go:74
+								t120 := t910
+								t219 := t910 + 4
+//line send.go:74
+								h4 := t87.Post[t120:t219]
+								kernel.StoreRelaxed(&h4[0], t107|uint64(t87.ID<<8|128))
+								kernel.StoreRelaxed(&h4[1], t107)
+								kernel.StoreRelaxed(&h4[2], t107|uint64(t87.Words[t87.At+2]))
+								kernel.StoreRelaxed(&h4[3], t107|uint64(t87.Words[t87.At+3]))
 //line alone.go:236
-								for w10 := 0; w10 < len(t96); w10++ {
-									kernel.StoreRelaxed(&t88.Post[slot4+4+w10], tag3|uint64(t96[w10]))
+								for w10 := 0; w10 < len(t99); w10++ {
+									kernel.StoreRelaxed(&t86.Post[slot4+4+w10], tag3|uint64(t99[w10]))
 								}
-								t164 := t88
-								t173 := t106
-//line send.go:70
-								if !(t164.Wakes == 0) {
-//line send.go:75
+								t1110 := t86
+//line send.go:92
+								if !(t1110.Wakes == 0) {
+//line send.go:97
 									kernel.Fence()
-									t126 := int(t173) * 16
-									t223 := (int(t173) + 1) * 16
-//line send.go:76
-									b6 := t164.Post[t126:t223]
-									loaded15 := host2.Load(r, &b6[9])
-									if loaded15 != 0 {
-//line send.go:78
-										kernel.StoreRelaxed(&t164.Host[b6[15]], 1)
-										kernel.StoreRelaxed(&t164.Host[0], 1)
+									box5 := int(t1110.To.Box)
+									t121 := box5 * 16
+									t220 := (box5 + 1) * 16
+//line send.go:99
+									b6 := t1110.Post[t121:t220]
+									loaded21 := host2.Load(r, &b6[9])
+									if loaded21 != 0 {
+//line send.go:101
+										kernel.StoreRelaxed(&t1110.Host[b6[15]], 1)
+										kernel.StoreRelaxed(&t1110.Host[0], 1)
 									}
 								}
 							}
 						}
 					}
 //line alone.go:207
-					result013 = true
+					result012 = true
 				}
 //line alone.go:82
-				t542 = result013
+				t542 = result012
 			}
 			whole := t542
 //line alone.go:83
 			if whole && !last {
 				t572 := begin - born
-				t58 := command
-				t59 := cursor
+				t582 := command
+				t592 := cursor
 				t60 := box
 				t61 := in
 				t622 := mail
@@ -14217,8 +14719,8 @@ func quernRow6CollectActor(r *host2.Run, cs []actor.Context, first4 int, begins,
 				switch {
 				default:
 //line alone.go:103
-					loaded16 := host2.Load(r, &t58[0])
-					ordered2 := loaded16
+					loaded22 := host2.Load(r, &t582[0])
+					ordered2 := loaded22
 //line alone.go:104
 					sh.Asked[0] = uint32(ordered2)
 					if !(sh.Asked[0] != 0) {
@@ -14226,9 +14728,9 @@ func quernRow6CollectActor(r *host2.Run, cs []actor.Context, first4 int, begins,
 						hint2 := uint32(ordered2 >> 32)
 //line alone.go:108
 						if hint2 != sh.Hint[0] {
-							t46 := hint2
+							t412 := hint2
 //line alone.go:109
-							sh.Hint[0] = t46
+							sh.Hint[0] = t412
 //line alone.go:109
 							sh.Higher[0] = 1
 						}
@@ -14240,30 +14742,30 @@ func quernRow6CollectActor(r *host2.Run, cs []actor.Context, first4 int, begins,
 								if level2 == 4 {
 									continue
 								}
-								next4 := t59[level2]
+								next4 := t592[level2]
 								t68 := level2
-								var result017 uint32
+								var result015 uint32
 								switch {
 								default:
-//line serve.go:64
+//line serve.go:82
 									if t68 == 4 {
-										result017 = 0
+										result015 = 0
 										break
-//line serve.go:66
+//line serve.go:84
 									} else if t68 < 4 {
-										result017 = shape.Slots + t68*shape.SideSlots
+										result015 = shape.Slots + t68*shape.SideSlots
 										break
 									}
-//line serve.go:69
-									result017 = shape.Slots + (t68-1)*shape.SideSlots
+//line serve.go:87
+									result015 = shape.Slots + (t68-1)*shape.SideSlots
 								}
 //line alone.go:118
-								at4 := (result017 + next4&(shape.SideSlots-1)) * shape.InStep
-								loaded17 := host2.Load(r, &t61[at4])
-								if uint32(loaded17>>32) == next4+1 {
+								at4 := (result015 + next4&(shape.SideSlots-1)) * shape.InStep
+								loaded23 := host2.Load(r, &t61[at4])
+								if uint32(loaded23>>32) == next4+1 {
 //line alone.go:120
-									t97 := level2
-									source4 = t97
+									t911 := level2
+									source4 = t911
 									sides2 = 1
 								}
 							}
@@ -14271,19 +14773,19 @@ func quernRow6CollectActor(r *host2.Run, cs []actor.Context, first4 int, begins,
 							sh.Higher[0] = sides2
 						}
 						if source4 == 9 || source4 < 4 {
-							next5 := t59[4]
-							loaded18 := host2.Load(r, &t61[next5&(shape.Slots-1)*shape.InStep])
-							middle2 := uint32(loaded18>>32) == next5+1
+							next5 := t592[4]
+							loaded24 := host2.Load(r, &t61[next5&(shape.Slots-1)*shape.InStep])
+							middle2 := uint32(loaded24>>32) == next5+1
 //line alone.go:128
 							posted2 := false
-							slots5 := uint32(t60[11])
-							if slots5 != 0 {
+							slots3 := uint32(t60[11])
+							if slots3 != 0 {
 //line alone.go:130
 								next6 := uint32(t60[8])
-								loaded19 := host2.Load(r, &t622[next6&(slots5-1)*shape.InStep])
-								posted2 = uint32(loaded19>>32) == next6+1
+								loaded25 := host2.Load(r, &t622[next6&(slots3-1)*shape.InStep])
+								posted2 = uint32(loaded25>>32) == next6+1
 							}
-							if posted2 && !(middle2 && t59[8] == 8) {
+							if posted2 && !(middle2 && t592[8] == 8) {
 								source4 = 8
 							} else if middle2 {
 								source4 = 4
@@ -14291,8 +14793,8 @@ func quernRow6CollectActor(r *host2.Run, cs []actor.Context, first4 int, begins,
 						}
 						if !(source4 == 9) {
 //line alone.go:143
-							t127 := t61
-							ring2 := t127
+							t125 := t61
+							ring2 := t125
 							var at5 uint32
 //line alone.go:144
 							if source4 == 8 {
@@ -14304,43 +14806,43 @@ func quernRow6CollectActor(r *host2.Run, cs []actor.Context, first4 int, begins,
 								at5 = t145
 							} else {
 //line alone.go:148
-								sh.Ticket = t59[source4]
+								sh.Ticket = t592[source4]
 								t165 := source4
-								var result018 uint32
+								var result016 uint32
 								switch {
 								default:
-//line serve.go:64
+//line serve.go:82
 									if t165 == 4 {
-										result018 = 0
+										result016 = 0
 										break
-//line serve.go:66
+//line serve.go:84
 									} else if t165 < 4 {
-										result018 = shape.Slots + t165*shape.SideSlots
+										result016 = shape.Slots + t165*shape.SideSlots
 										break
 									}
-//line serve.go:69
-									result018 = shape.Slots + (t165-1)*shape.SideSlots
+//line serve.go:87
+									result016 = shape.Slots + (t165-1)*shape.SideSlots
 								}
 //line alone.go:149
 								t193 := source4
-								var result019 uint32
-//line serve.go:74
+								var result017 uint32
+//line serve.go:92
 								if t193 == 4 {
-									result019 = shape.Slots
+									result017 = shape.Slots
 								} else {
-									result019 = shape.SideSlots
+									result017 = shape.SideSlots
 								}
 //line alone.go:149
-								at5 = (result018 + sh.Ticket&(result019-1)) * shape.InStep
+								at5 = (result016 + sh.Ticket&(result017-1)) * shape.InStep
 							}
 							t2110 := at5
-							t224 := at5 + shape.In
+							t223 := at5 + shape.In
 //line alone.go:151
-							slot5 := ring2[t2110:t224]
+							slot5 := ring2[t2110:t223]
 							cell2 := words[:t233]
 							for w11 := 0; w11 < len(slot5); w11++ {
-								loaded20 := host2.Load(r, &slot5[w11])
-								v2 := loaded20
+								loaded26 := host2.Load(r, &slot5[w11])
+								v2 := loaded26
 //line alone.go:155
 								if uint32(v2>>32) != sh.Ticket+1 {
 									break block9
@@ -14361,7 +14863,7 @@ func quernRow6CollectActor(r *host2.Run, cs []actor.Context, first4 int, begins,
 //line alone.go:166
 								sh.Late = 1
 							}
-							t59[8] = source4
+							t592[8] = source4
 						}
 					}
 				}
@@ -14424,14 +14926,14 @@ func quernHostCountActor(r *host2.Run) {
 	var state *Ball
 	cells := host2.Dynamic[actor.Cell[Ball, Ball]](r, 1)
 	var out2 *Ball
-	var t214 *Ball
-	var t44 *Ball
-	var result010 kernel.Action = 1
-	outcome := uint32(result010)
+	var t213 *Ball
+	var t46 *Ball
+	var result09 kernel.Action = 1
+	outcome := uint32(result09)
 	var forwards bool
 	var stops bool
 	var last bool
-	t95 := shape.OutAt
+	t97 := shape.OutAt
 	t105 := shape.OutAt + shape.Out - 3
 	t50 := shape.OutAt
 	t51 := shape.OutAt + shape.Out - 3
@@ -14527,13 +15029,13 @@ func quernHostCountActor(r *host2.Run) {
 //line alone.go:58
 				out2 = &cells[0].Out
 //line quern_gen.go:13
-				t214 = state
-				t44 = out2
+				t213 = state
+				t46 = out2
 				for threadZ := range 1 {
 					for threadY := range 1 {
 						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 						first3 := (threadZ*1 + threadY) * 32
-						quernRow4CountActor(r, cs2, first3, t214, t44, sh, outcome)
+						quernRow4CountActor(r, cs2, first3, t213, t46, sh, outcome)
 					}
 				}
 				r.ThreadIdx = kernel.Dim3{}
@@ -14552,7 +15054,7 @@ func quernHostCountActor(r *host2.Run) {
 				for threadY := range 1 {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 					first4 := (threadZ*1 + threadY) * 32
-					quernRow5CountActor(r, cs, first4, begins, borns, source2, box, sh, out, result, &shape, words, t95, t105, cursor, forwards, t50, t51, last, command, in, mail, t233, t253, t263)
+					quernRow5CountActor(r, cs, first4, begins, borns, source2, box, sh, out, result, &shape, words, t97, t105, cursor, forwards, t50, t51, last, command, in, mail, t233, t253, t263)
 				}
 			}
 //line alone.go:88
@@ -14644,55 +15146,85 @@ func quernRow1CountActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 					list := int(t82[11])
 					count := uint32(t72.Post[list])
 					for i := t102; i < count; i++ {
-						box2 := uint32(t72.Post[list+1+int(i)])
-						t16 := t72
-						t26 := box2
+						t16 := uint32(t72.Post[list+1+int(i)])
+//line send.go:27
+						if !(t72.To.Box == t16) {
+//line send.go:30
+							t17 := int(t16) * 16
+							t26 := (int(t16) + 1) * 16
+//line send.go:30
+							b := t72.Post[t17:t26]
+							loaded := host2.Load(r, &b[0])
+//line send.go:31
+							loaded2 := host2.Load(r, &b[8])
+							loaded3 := host2.Load(r, &b[10])
+//line send.go:31
+							t72.To = actor.Target{Box: t16, Tail: loaded, Head: loaded2, Ring: b[14], Step: b[12], Slots: uint32(b[11]), Kind: uint32(b[13]), Closed: uint32(loaded3)}
+						}
+//line alone.go:193
+						t27 := t72
 						var ticket uint32
 						var room uint32
 					block2:
 						switch {
 						default:
-//line send.go:14
-							t17 := int(t26) * 16
-							t27 := (int(t26) + 1) * 16
-//line send.go:14
-							b := t16.Post[t17:t27]
-							var room2 uint32
-							for slots2 := uint32(b[11]); ; {
-								loaded := host2.Load(r, &b[0])
-								tail := loaded
-//line send.go:18
-								loaded2 := host2.Load(r, &b[8])
-								head := loaded2
-//line send.go:19
-								loaded3 := host2.Load(r, &b[10])
-								if loaded3 != 0 {
-//line send.go:20
-									room2 = 2
-									break
+//line send.go:43
+							box2 := int(t27.To.Box)
+							t18 := box2 * 16
+							t28 := (box2 + 1) * 16
+//line send.go:44
+							b2 := t27.Post[t18:t28]
+							loaded4 := host2.Load(r, &b2[10])
+							closed := uint32(loaded4)
+//line send.go:46
+							var room2 uint32 = 2
+							for t27.To.Closed == 0 || closed == 0 {
+								if uint32(t27.To.Tail)-uint32(t27.To.Head) >= t27.To.Slots {
+									t43 := t27
+									t53 := t27
+//line send.go:49
+									loaded5 := host2.Load(r, &b2[0])
+									t73 := loaded5
+//line send.go:49
+									loaded6 := host2.Load(r, &b2[8])
+									t93 := loaded6
+//line send.go:49
+									t43.To.Tail = t73
+//line send.go:49
+									t53.To.Head = t93
+									if uint32(t27.To.Tail)-uint32(t27.To.Head) >= t27.To.Slots && t27.To.Kind == 1 {
+										loaded7 := host2.Load(r, &t27.Host[b2[15]+1])
+//line send.go:51
+										t27.To.Head = loaded7
+										kernel.StoreRelaxed(&b2[8], t27.To.Head)
+									}
+									if uint32(t27.To.Tail)-uint32(t27.To.Head) >= t27.To.Slots {
+										room2 = 1
+										break
+									}
 								}
-								if uint32(tail)-uint32(head) >= slots2 && b[13] == 1 {
-									loaded4 := host2.Load(r, &t16.Host[b[15]+1])
-									head = loaded4
-//line send.go:25
-									kernel.StoreRelaxed(&b[8], head)
-								}
-								if uint32(tail)-uint32(head) >= slots2 {
-									room2 = 1
-									break
-								}
-//line send.go:33
-								old := kernel.AtomicCompareAndSwap(&b[0], tail, tail+1)
-								if old == tail {
-//line send.go:34
-									t83 := uint32(tail)
-									ticket = t83
+//line send.go:61
+								old := kernel.AtomicCompareAndSwap(&b2[0], t27.To.Tail, t27.To.Tail+1)
+								tail := old
+//line send.go:62
+								if tail == t27.To.Tail {
+									t122 := t27
+									t132 := t27
+									t142 := tail + 1
+									t152 := closed
+//line send.go:63
+									t122.To.Tail = t142
+//line send.go:63
+									t132.To.Closed = t152
+									t162 := uint32(tail)
+									ticket = t162
 									room = 0
 									break block2
 								}
+//line send.go:66
+								t27.To.Tail = tail
 							}
-//line send.go:37
-							atomic.AddUint64(&b[1], 1)
+							atomic.AddUint64(&b2[1], 1)
 							ticket = 0
 							room = room2
 						}
@@ -14701,11 +15233,11 @@ func quernRow1CountActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 						room3 := room
 //line alone.go:194
 						if room3 == 1 {
-							t53 := int(t82[13])
+							t54 := int(t82[13])
 //line alone.go:195
 							t63 := int(t82[13]) + len(t92) + 1
 //line alone.go:195
-							saved2 := t72.Post[t53:t63]
+							saved2 := t72.Post[t54:t63]
 							for w2 := 0; w2 < len(t92); w2++ {
 								saved2[w2] = uint64(t92[w2])
 							}
@@ -14718,81 +15250,69 @@ func quernRow1CountActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 						}
 //line alone.go:203
 						if room3 == 0 {
-							t84 := t72
-							t93 := t92
-							t103 := box2
-							t112 := ticket2
+							t83 := t72
+							t94 := t92
+							t103 := ticket2
 //line alone.go:227
-							t18 := t84
-							t28 := t103
-							t33 := t112
-//line send.go:43
-							t19 := int(t28) * 16
-							t29 := (int(t28) + 1) * 16
-//line send.go:43
-							b2 := t18.Post[t19:t29]
-							result04 := int(b2[14] + uint64(t33&(uint32(b2[11])-1))*b2[12])
+							t19 := t103
+//line send.go:37
+							result04 := int(t83.To.Ring + uint64(t19&(t83.To.Slots-1))*t83.To.Step)
 //line alone.go:227
-							t54 := result04
-							t64 := uint64(t112+1) << 32
-							slot := t54
-							tag := t64
+							t33 := result04
+							t44 := uint64(t103+1) << 32
+							slot := t33
+							tag := t44
 //line alone.go:228
-							t73 := t84
-							t85 := t103
-//line send.go:48
-							result05 := t73.Post[int(t85)*16+13]
-//line alone.go:228
-							if result05 == 1 {
-								t104 := t84
-								t113 := slot
-								t122 := tag
-//line send.go:61
-								t110 := t113
-								t210 := t113 + 4
-//line send.go:61
-								h := t104.Host[t110:t210]
-								kernel.StoreRelaxed(&h[0], t122|uint64(t104.ID<<8|128))
-								kernel.StoreRelaxed(&h[1], t122)
-								kernel.StoreRelaxed(&h[2], t122|uint64(t104.Words[t104.At+2]))
-								kernel.StoreRelaxed(&h[3], t122|uint64(t104.Words[t104.At+3]))
+							if t83.To.Kind == 1 {
+								t55 := t83
+								t64 := slot
+								t74 := tag
+//line send.go:83
+								t110 := t64
+								t29 := t64 + 4
+//line send.go:83
+								h := t55.Host[t110:t29]
+								kernel.StoreRelaxed(&h[0], t74|uint64(t55.ID<<8|128))
+								kernel.StoreRelaxed(&h[1], t74)
+								kernel.StoreRelaxed(&h[2], t74|uint64(t55.Words[t55.At+2]))
+								kernel.StoreRelaxed(&h[3], t74|uint64(t55.Words[t55.At+3]))
 //line alone.go:230
-								for w3 := 0; w3 < len(t93); w3++ {
-									kernel.StoreRelaxed(&t84.Host[slot+4+w3], tag|uint64(t93[w3]))
+								for w3 := 0; w3 < len(t94); w3++ {
+									kernel.StoreRelaxed(&t83.Host[slot+4+w3], tag|uint64(t94[w3]))
 								}
 							} else {
 //line alone.go:235
-								t132 := t84
-								t142 := slot
-								t152 := tag
-//line send.go:52
-								t111 := t142
-								t211 := t142 + 4
-//line send.go:52
-								h2 := t132.Post[t111:t211]
-								kernel.StoreRelaxed(&h2[0], t152|uint64(t132.ID<<8|128))
-								kernel.StoreRelaxed(&h2[1], t152)
-								kernel.StoreRelaxed(&h2[2], t152|uint64(t132.Words[t132.At+2]))
-								kernel.StoreRelaxed(&h2[3], t152|uint64(t132.Words[t132.At+3]))
+								t84 := t83
+								t95 := slot
+								t104 := tag
+//line send.go:74
+								t111 := t95
+								t210 := t95 + 4
+//line send.go:74
+								h2 := t84.Post[t111:t210]
+								kernel.StoreRelaxed(&h2[0], t104|uint64(t84.ID<<8|128))
+								kernel.StoreRelaxed(&h2[1], t104)
+								kernel.StoreRelaxed(&h2[2], t104|uint64(t84.Words[t84.At+2]))
+								kernel.StoreRelaxed(&h2[3], t104|uint64(t84.Words[t84.At+3]))
 //line alone.go:236
-								for w4 := 0; w4 < len(t93); w4++ {
-									kernel.StoreRelaxed(&t84.Post[slot+4+w4], tag|uint64(t93[w4]))
+								for w4 := 0; w4 < len(t94); w4++ {
+									kernel.StoreRelaxed(&t83.Post[slot+4+w4], tag|uint64(t94[w4]))
 								}
-								t162 := t84
-								t172 := t103
-//line send.go:70
-								if !(t162.Wakes == 0) {
-//line send.go:75
+								t112 := t83
+//line send.go:92
+								if !(t112.Wakes == 0) {
+//line send.go:97
 									kernel.Fence()
-									t114 := int(t172) * 16
-									t212 := (int(t172) + 1) * 16
-//line send.go:76
-									b3 := t162.Post[t114:t212]
-									loaded5 := host2.Load(r, &b3[9])
-									if loaded5 != 0 {
-//line send.go:78
-										kernel.StoreRelaxed(&t162.Host[b3[15]], 1)
-										kernel.StoreRelaxed(&t162.Host[0], 1)
+									box3 := int(t112.To.Box)
+									t113 := box3 * 16
+									t211 := (box3 + 1) * 16
+//line send.go:99
+									b3 := t112.Post[t113:t211]
+									loaded8 := host2.Load(r, &b3[9])
+									if loaded8 != 0 {
+//line send.go:101
+										kernel.StoreRelaxed(&t112.Host[b3[15]], 1)
+										kernel.StoreRelaxed(&t112.Host[0], 1)
 									}
 								}
 							}
@@ -14816,8 +15336,8 @@ func quernRow1CountActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 				switch {
 				default:
 //line alone.go:103
-					loaded6 := host2.Load(r, &t292[0])
-					ordered := loaded6
+					loaded9 := host2.Load(r, &t292[0])
+					ordered := loaded9
 //line alone.go:104
 					sh.Asked[0] = uint32(ordered)
 					if !(sh.Asked[0] != 0) {
@@ -14825,9 +15345,9 @@ func quernRow1CountActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 						hint := uint32(ordered >> 32)
 //line alone.go:108
 						if hint != sh.Hint[0] {
-							t43 := hint
+							t45 := hint
 //line alone.go:109
-							sh.Hint[0] = t43
+							sh.Hint[0] = t45
 //line alone.go:109
 							sh.Higher[0] = 1
 						}
@@ -14841,28 +15361,28 @@ func quernRow1CountActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 								}
 								next := t30[level]
 								t65 := level
-								var result06 uint32
+								var result05 uint32
 								switch {
 								default:
-//line serve.go:64
+//line serve.go:82
 									if t65 == 4 {
-										result06 = 0
+										result05 = 0
 										break
-//line serve.go:66
+//line serve.go:84
 									} else if t65 < 4 {
-										result06 = shape.Slots + t65*shape.SideSlots
+										result05 = shape.Slots + t65*shape.SideSlots
 										break
 									}
-//line serve.go:69
-									result06 = shape.Slots + (t65-1)*shape.SideSlots
+//line serve.go:87
+									result05 = shape.Slots + (t65-1)*shape.SideSlots
 								}
 //line alone.go:118
-								at := (result06 + next&(shape.SideSlots-1)) * shape.InStep
-								loaded7 := host2.Load(r, &t322[at])
-								if uint32(loaded7>>32) == next+1 {
+								at := (result05 + next&(shape.SideSlots-1)) * shape.InStep
+								loaded10 := host2.Load(r, &t322[at])
+								if uint32(loaded10>>32) == next+1 {
 //line alone.go:120
-									t94 := level
-									source = t94
+									t96 := level
+									source = t96
 									sides = 1
 								}
 							}
@@ -14871,16 +15391,16 @@ func quernRow1CountActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 						}
 						if source == 9 || source < 4 {
 							next2 := t30[4]
-							loaded8 := host2.Load(r, &t322[next2&(shape.Slots-1)*shape.InStep])
-							middle := uint32(loaded8>>32) == next2+1
+							loaded11 := host2.Load(r, &t322[next2&(shape.Slots-1)*shape.InStep])
+							middle := uint32(loaded11>>32) == next2+1
 //line alone.go:128
 							posted := false
-							slots3 := uint32(t31[11])
-							if slots3 != 0 {
+							slots2 := uint32(t31[11])
+							if slots2 != 0 {
 //line alone.go:130
 								next3 := uint32(t31[8])
-								loaded9 := host2.Load(r, &t332[next3&(slots3-1)*shape.InStep])
-								posted = uint32(loaded9>>32) == next3+1
+								loaded12 := host2.Load(r, &t332[next3&(slots2-1)*shape.InStep])
+								posted = uint32(loaded12>>32) == next3+1
 							}
 							if posted && !(middle && t30[8] == 8) {
 								source = 8
@@ -14905,41 +15425,41 @@ func quernRow1CountActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 //line alone.go:148
 								sh.Ticket = t30[source]
 								t163 := source
-								var result07 uint32
+								var result06 uint32
 								switch {
 								default:
-//line serve.go:64
+//line serve.go:82
 									if t163 == 4 {
-										result07 = 0
+										result06 = 0
 										break
-//line serve.go:66
+//line serve.go:84
 									} else if t163 < 4 {
-										result07 = shape.Slots + t163*shape.SideSlots
+										result06 = shape.Slots + t163*shape.SideSlots
 										break
 									}
-//line serve.go:69
-									result07 = shape.Slots + (t163-1)*shape.SideSlots
+//line serve.go:87
+									result06 = shape.Slots + (t163-1)*shape.SideSlots
 								}
 //line alone.go:149
 								t192 := source
-								var result08 uint32
-//line serve.go:74
+								var result07 uint32
+//line serve.go:92
 								if t192 == 4 {
-									result08 = shape.Slots
+									result07 = shape.Slots
 								} else {
-									result08 = shape.SideSlots
+									result07 = shape.SideSlots
 								}
 //line alone.go:149
-								at2 = (result07 + sh.Ticket&(result08-1)) * shape.InStep
+								at2 = (result06 + sh.Ticket&(result07-1)) * shape.InStep
 							}
-							t213 := at2
+							t212 := at2
 							t222 := at2 + shape.In
 //line alone.go:151
-							slot2 := ring[t213:t222]
+							slot2 := ring[t212:t222]
 							cell := words[:t232]
 							for w5 := 0; w5 < len(slot2); w5++ {
-								loaded10 := host2.Load(r, &slot2[w5])
-								v := loaded10
+								loaded13 := host2.Load(r, &slot2[w5])
+								v := loaded13
 //line alone.go:155
 								if uint32(v>>32) != sh.Ticket+1 {
 									break block3
@@ -14998,22 +15518,22 @@ func quernRow3CountActor(r *host2.Run, cells []actor.Cell[Ball, Ball]) {
 }
 
 //go:noinline
-func quernRow4CountActor(r *host2.Run, cs2 []*actor.Context, first3 int, t214, t44 *Ball, sh *actor.Status, outcome uint32) {
+func quernRow4CountActor(r *host2.Run, cs2 []*actor.Context, first3 int, t213, t46 *Ball, sh *actor.Status, outcome uint32) {
 	cRow2 := cs2[first3:][:32]
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		c2 := cRow2[threadX]
 		t2 := threadX == 0
 //line quern_gen.go:13
-		t115 := c2
+		t114 := c2
 //line handlers.go:229
 		if threadX == 0 {
-			result09 := t115.Sender()
-			if result09 != 0 {
+			result08 := t114.Sender()
+			if result08 != 0 {
 //line handlers.go:231
-				t214.Count++
+				t213.Count++
 			}
-			*t44 = *t214
+			*t46 = *t213
 		}
 //line alone.go:59
 		if t2 {
@@ -15023,7 +15543,7 @@ func quernRow4CountActor(r *host2.Run, cs2 []*actor.Context, first3 int, t214, t
 }
 
 //go:noinline
-func quernRow5CountActor(r *host2.Run, cs []actor.Context, first4 int, begins, borns []int64, source2 uint32, box []uint64, sh *actor.Status, out []uint64, result uint32, shape *actor.Shape, words []uint32, t95, t105 uint32, cursor []uint32, forwards bool, t50, t51 uint32, last bool, command, in, mail []uint64, t233, t253, t263 uint32) {
+func quernRow5CountActor(r *host2.Run, cs []actor.Context, first4 int, begins, borns []int64, source2 uint32, box []uint64, sh *actor.Status, out []uint64, result uint32, shape *actor.Shape, words []uint32, t97, t105 uint32, cursor []uint32, forwards bool, t50, t51 uint32, last bool, command, in, mail []uint64, t233, t253, t263 uint32) {
 	cRow := cs[first4:][:32]
 	beginRow := begins[first4:][:32]
 	bornRow := borns[first4:][:32]
@@ -15043,44 +15563,44 @@ func quernRow5CountActor(r *host2.Run, cs []actor.Context, first4 int, begins, b
 			} else {
 				t422 := out
 				t442 := result
-				t45 := uint32(now3 - begin)
+				t452 := uint32(now3 - begin)
 //line alone.go:173
 				source3 := sh.Missing[0]
-				t215 := source3
-				var result011 uint32
+				t214 := source3
+				var result010 uint32
 				switch {
 				default:
-//line serve.go:64
-					if t215 == 4 {
-						result011 = 0
+//line serve.go:82
+					if t214 == 4 {
+						result010 = 0
 						break
-//line serve.go:66
-					} else if t215 < 4 {
-						result011 = shape.Slots + t215*shape.SideSlots
+//line serve.go:84
+					} else if t214 < 4 {
+						result010 = shape.Slots + t214*shape.SideSlots
 						break
 					}
-//line serve.go:69
-					result011 = shape.Slots + (t215-1)*shape.SideSlots
+//line serve.go:87
+					result010 = shape.Slots + (t214-1)*shape.SideSlots
 				}
 //line alone.go:174
-				t55 := source3
-				var result012 uint32
-//line serve.go:74
-				if t55 == 4 {
-					result012 = shape.Slots
+				t56 := source3
+				var result011 uint32
+//line serve.go:92
+				if t56 == 4 {
+					result011 = shape.Slots
 				} else {
-					result012 = shape.SideSlots
+					result011 = shape.SideSlots
 				}
 //line alone.go:174
-				at3 := (result011 + sh.Ticket&(result012-1)) * shape.OutStep
-				t74 := at3
-				t86 := at3 + shape.Out
+				at3 := (result010 + sh.Ticket&(result011-1)) * shape.OutStep
+				t75 := at3
+				t85 := at3 + shape.Out
 //line alone.go:175
-				slot3 := t422[t74:t86]
+				slot3 := t422[t75:t85]
 				tag2 := uint64(sh.Ticket+1) << 32
-				reply2 := words[t95:t105]
+				reply2 := words[t97:t105]
 				kernel.StoreRelaxed(&slot3[0], tag2|uint64(t442))
-				kernel.StoreRelaxed(&slot3[1], tag2|uint64(t45))
+				kernel.StoreRelaxed(&slot3[1], tag2|uint64(t452))
 				kernel.StoreRelaxed(&slot3[2], tag2)
 				for w7 := 0; w7 < len(reply2); w7++ {
 					kernel.StoreRelaxed(&slot3[3+w7], tag2|uint64(reply2[w7]))
@@ -15098,7 +15618,7 @@ func quernRow5CountActor(r *host2.Run, cs []actor.Context, first4 int, begins, b
 				t49 := cursor
 //line alone.go:82
 				t522 := words[t50:t51]
-				var result013 bool
+				var result012 bool
 			block7:
 				switch {
 				default:
@@ -15106,55 +15626,85 @@ func quernRow5CountActor(r *host2.Run, cs []actor.Context, first4 int, begins, b
 					list2 := int(t49[11])
 					count2 := uint32(t48.Post[list2])
 					for i2 := uint32(0); i2 < count2; i2++ {
-						box3 := uint32(t48.Post[list2+1+int(i2)])
-						t116 := t48
-						t216 := box3
+						t115 := uint32(t48.Post[list2+1+int(i2)])
+//line send.go:27
+						if !(t48.To.Box == t115) {
+//line send.go:30
+							t116 := int(t115) * 16
+							t215 := (int(t115) + 1) * 16
+//line send.go:30
+							b4 := t48.Post[t116:t215]
+							loaded14 := host2.Load(r, &b4[0])
+//line send.go:31
+							loaded15 := host2.Load(r, &b4[8])
+							loaded16 := host2.Load(r, &b4[10])
+//line send.go:31
+							t48.To = actor.Target{Box: t115, Tail: loaded14, Head: loaded15, Ring: b4[14], Step: b4[12], Slots: uint32(b4[11]), Kind: uint32(b4[13]), Closed: uint32(loaded16)}
+						}
+//line alone.go:193
+						t216 := t48
 						var ticket3 uint32
 						var room4 uint32
 					block8:
 						switch {
 						default:
-//line send.go:14
-							t117 := int(t216) * 16
-							t217 := (int(t216) + 1) * 16
-//line send.go:14
-							b4 := t116.Post[t117:t217]
-							var room5 uint32
-							for slots4 := uint32(b4[11]); ; {
-								loaded11 := host2.Load(r, &b4[0])
-								tail2 := loaded11
-//line send.go:18
-								loaded12 := host2.Load(r, &b4[8])
-								head2 := loaded12
-//line send.go:19
-								loaded13 := host2.Load(r, &b4[10])
-								if loaded13 != 0 {
-//line send.go:20
-									room5 = 2
-									break
+//line send.go:43
+							box4 := int(t216.To.Box)
+							t117 := box4 * 16
+							t217 := (box4 + 1) * 16
+//line send.go:44
+							b5 := t216.Post[t117:t217]
+							loaded17 := host2.Load(r, &b5[10])
+							closed2 := uint32(loaded17)
+//line send.go:46
+							var room5 uint32 = 2
+							for t216.To.Closed == 0 || closed2 == 0 {
+								if uint32(t216.To.Tail)-uint32(t216.To.Head) >= t216.To.Slots {
+									t410 := t216
+									t57 := t216
+//line send.go:49
+									loaded18 := host2.Load(r, &b5[0])
+									t76 := loaded18
+//line send.go:49
+									loaded19 := host2.Load(r, &b5[8])
+									t98 := loaded19
+//line send.go:49
+									t410.To.Tail = t76
+//line send.go:49
+									t57.To.Head = t98
+									if uint32(t216.To.Tail)-uint32(t216.To.Head) >= t216.To.Slots && t216.To.Kind == 1 {
+										loaded20 := host2.Load(r, &t216.Host[b5[15]+1])
+//line send.go:51
+										t216.To.Head = loaded20
+										kernel.StoreRelaxed(&b5[8], t216.To.Head)
+									}
+									if uint32(t216.To.Tail)-uint32(t216.To.Head) >= t216.To.Slots {
+										room5 = 1
+										break
+									}
 								}
-								if uint32(tail2)-uint32(head2) >= slots4 && b4[13] == 1 {
-									loaded14 := host2.Load(r, &t116.Host[b4[15]+1])
-									head2 = loaded14
-//line send.go:25
-									kernel.StoreRelaxed(&b4[8], head2)
-								}
-								if uint32(tail2)-uint32(head2) >= slots4 {
-									room5 = 1
-									break
-								}
-//line send.go:33
-								old2 := kernel.AtomicCompareAndSwap(&b4[0], tail2, tail2+1)
-								if old2 == tail2 {
-//line send.go:34
-									t87 := uint32(tail2)
-									ticket3 = t87
+//line send.go:61
+								old2 := kernel.AtomicCompareAndSwap(&b5[0], t216.To.Tail, t216.To.Tail+1)
+								tail2 := old2
+//line send.go:62
+								if tail2 == t216.To.Tail {
+									t124 := t216
+									t134 := t216
+									t144 := tail2 + 1
+									t153 := closed2
+//line send.go:63
+									t124.To.Tail = t144
+//line send.go:63
+									t134.To.Closed = t153
+									t164 := uint32(tail2)
+									ticket3 = t164
 									room4 = 0
 									break block8
 								}
+//line send.go:66
+								t216.To.Tail = tail2
 							}
-//line send.go:37
-							atomic.AddUint64(&b4[1], 1)
+							atomic.AddUint64(&b5[1], 1)
 							ticket3 = 0
 							room4 = room5
 						}
@@ -15163,115 +15713,103 @@ func quernRow5CountActor(r *host2.Run, cs []actor.Context, first4 int, begins, b
 						room6 := room4
 //line alone.go:194
 						if room6 == 1 {
-							t56 := int(t49[13])
+							t58 := int(t49[13])
 //line alone.go:195
 							t66 := int(t49[13]) + len(t522) + 1
 //line alone.go:195
-							saved3 := t48.Post[t56:t66]
+							saved3 := t48.Post[t58:t66]
 							for w8 := 0; w8 < len(t522); w8++ {
 								saved3[w8] = uint64(t522[w8])
 							}
-							result014 := t48.Correlation()
+							result013 := t48.Correlation()
 //line alone.go:199
-							saved3[len(t522)] = result014
+							saved3[len(t522)] = result013
 							t49[12] = i2 + 1
-							result013 = false
+							result012 = false
 							break block7
 						}
 //line alone.go:203
 						if room6 == 0 {
-							t88 := t48
-							t96 := t522
-							t106 := box3
-							t118 := ticket4
+							t86 := t48
+							t99 := t522
+							t106 := ticket4
 //line alone.go:227
-							t119 := t88
-							t218 := t106
-							t34 := t118
-//line send.go:43
-							t120 := int(t218) * 16
-							t219 := (int(t218) + 1) * 16
-//line send.go:43
-							b5 := t119.Post[t120:t219]
-							result015 := int(b5[14] + uint64(t34&(uint32(b5[11])-1))*b5[12])
+							t118 := t106
+//line send.go:37
+							result014 := int(t86.To.Ring + uint64(t118&(t86.To.Slots-1))*t86.To.Step)
 //line alone.go:227
-							t57 := result015
-							t67 := uint64(t118+1) << 32
-							slot4 := t57
-							tag3 := t67
+							t34 := result014
+							t411 := uint64(t106+1) << 32
+							slot4 := t34
+							tag3 := t411
 //line alone.go:228
-							t75 := t88
-							t89 := t106
-//line send.go:48
-							result016 := t75.Post[int(t89)*16+13]
-//line alone.go:228
-							if result016 == 1 {
-								t107 := t88
-								t1110 := slot4
-								t124 := tag3
-//line send.go:61
-								t121 := t1110
-								t220 := t1110 + 4
-//line send.go:61
-								h3 := t107.Host[t121:t220]
-								kernel.StoreRelaxed(&h3[0], t124|uint64(t107.ID<<8|128))
-								kernel.StoreRelaxed(&h3[1], t124)
-								kernel.StoreRelaxed(&h3[2], t124|uint64(t107.Words[t107.At+2]))
-								kernel.StoreRelaxed(&h3[3], t124|uint64(t107.Words[t107.At+3]))
+							if t86.To.Kind == 1 {
+								t59 := t86
+								t67 := slot4
+								t77 := tag3
+//line send.go:83
+								t119 := t67
+								t218 := t67 + 4
+//line send.go:83
+								h3 := t59.Host[t119:t218]
+								kernel.StoreRelaxed(&h3[0], t77|uint64(t59.ID<<8|128))
+								kernel.StoreRelaxed(&h3[1], t77)
+								kernel.StoreRelaxed(&h3[2], t77|uint64(t59.Words[t59.At+2]))
+								kernel.StoreRelaxed(&h3[3], t77|uint64(t59.Words[t59.At+3]))
 //line alone.go:230
-								for w9 := 0; w9 < len(t96); w9++ {
-									kernel.StoreRelaxed(&t88.Host[slot4+4+w9], tag3|uint64(t96[w9]))
+								for w9 := 0; w9 < len(t99); w9++ {
+									kernel.StoreRelaxed(&t86.Host[slot4+4+w9], tag3|uint64(t99[w9]))
 								}
 							} else {
 //line alone.go:235
-								t134 := t88
-								t144 := slot4
-								t153 := tag3
-//line send.go:52
-								t125 := t144
-								t221 := t144 + 4
-//line send.go:52
-								h4 := t134.Post[t125:t221]
-								kernel.StoreRelaxed(&h4[0], t153|uint64(t134.ID<<8|128))
-								kernel.StoreRelaxed(&h4[1], t153)
-								kernel.StoreRelaxed(&h4[2], t153|uint64(t134.Words[t134.At+2]))
-								kernel.StoreRelaxed(&h4[3], t153|uint64(t134.Words[t134.At+3]))
+								t87 := t86
+								t910 := slot4
+								t107 := tag3
+//line send.go:74
+								t120 := t910
+								t219 := t910 + 4
+//line send.go:74
+								h4 := t87.Post[t120:t219]
+								kernel.StoreRelaxed(&h4[0], t107|uint64(t87.ID<<8|128))
+								kernel.StoreRelaxed(&h4[1], t107)
+								kernel.StoreRelaxed(&h4[2], t107|uint64(t87.Words[t87.At+2]))
+								kernel.StoreRelaxed(&h4[3], t107|uint64(t87.Words[t87.At+3]))
 //line alone.go:236
-								for w10 := 0; w10 < len(t96); w10++ {
-									kernel.StoreRelaxed(&t88.Post[slot4+4+w10], tag3|uint64(t96[w10]))
+								for w10 := 0; w10 < len(t99); w10++ {
+									kernel.StoreRelaxed(&t86.Post[slot4+4+w10], tag3|uint64(t99[w10]))
 								}
-								t164 := t88
-								t173 := t106
-//line send.go:70
-								if !(t164.Wakes == 0) {
-//line send.go:75
+								t1110 := t86
+//line send.go:92
+								if !(t1110.Wakes == 0) {
+//line send.go:97
 									kernel.Fence()
-									t126 := int(t173) * 16
-									t223 := (int(t173) + 1) * 16
-//line send.go:76
-									b6 := t164.Post[t126:t223]
-									loaded15 := host2.Load(r, &b6[9])
-									if loaded15 != 0 {
-//line send.go:78
-										kernel.StoreRelaxed(&t164.Host[b6[15]], 1)
-										kernel.StoreRelaxed(&t164.Host[0], 1)
+									box5 := int(t1110.To.Box)
+									t121 := box5 * 16
+									t220 := (box5 + 1) * 16
+//line send.go:99
+									b6 := t1110.Post[t121:t220]
+									loaded21 := host2.Load(r, &b6[9])
+									if loaded21 != 0 {
+//line send.go:101
+										kernel.StoreRelaxed(&t1110.Host[b6[15]], 1)
+										kernel.StoreRelaxed(&t1110.Host[0], 1)
 									}
 								}
 							}
 						}
 					}
 //line alone.go:207
-					result013 = true
+					result012 = true
 				}
 //line alone.go:82
-				t542 = result013
+				t542 = result012
 			}
 			whole := t542
 //line alone.go:83
 			if whole && !last {
 				t572 := begin - born
-				t58 := command
-				t59 := cursor
+				t582 := command
+				t592 := cursor
 				t60 := box
 				t61 := in
 				t622 := mail
@@ -15279,8 +15817,8 @@ func quernRow5CountActor(r *host2.Run, cs []actor.Context, first4 int, begins, b
 				switch {
 				default:
 //line alone.go:103
-					loaded16 := host2.Load(r, &t58[0])
-					ordered2 := loaded16
+					loaded22 := host2.Load(r, &t582[0])
+					ordered2 := loaded22
 //line alone.go:104
 					sh.Asked[0] = uint32(ordered2)
 					if !(sh.Asked[0] != 0) {
@@ -15288,9 +15826,9 @@ func quernRow5CountActor(r *host2.Run, cs []actor.Context, first4 int, begins, b
 						hint2 := uint32(ordered2 >> 32)
 //line alone.go:108
 						if hint2 != sh.Hint[0] {
-							t46 := hint2
+							t412 := hint2
 //line alone.go:109
-							sh.Hint[0] = t46
+							sh.Hint[0] = t412
 //line alone.go:109
 							sh.Higher[0] = 1
 						}
@@ -15302,30 +15840,30 @@ func quernRow5CountActor(r *host2.Run, cs []actor.Context, first4 int, begins, b
 								if level2 == 4 {
 									continue
 								}
-								next4 := t59[level2]
+								next4 := t592[level2]
 								t68 := level2
-								var result017 uint32
+								var result015 uint32
 								switch {
 								default:
-//line serve.go:64
+//line serve.go:82
 									if t68 == 4 {
-										result017 = 0
+										result015 = 0
 										break
-//line serve.go:66
+//line serve.go:84
 									} else if t68 < 4 {
-										result017 = shape.Slots + t68*shape.SideSlots
+										result015 = shape.Slots + t68*shape.SideSlots
 										break
 									}
-//line serve.go:69
-									result017 = shape.Slots + (t68-1)*shape.SideSlots
+//line serve.go:87
+									result015 = shape.Slots + (t68-1)*shape.SideSlots
 								}
 //line alone.go:118
-								at4 := (result017 + next4&(shape.SideSlots-1)) * shape.InStep
-								loaded17 := host2.Load(r, &t61[at4])
-								if uint32(loaded17>>32) == next4+1 {
+								at4 := (result015 + next4&(shape.SideSlots-1)) * shape.InStep
+								loaded23 := host2.Load(r, &t61[at4])
+								if uint32(loaded23>>32) == next4+1 {
 //line alone.go:120
-									t97 := level2
-									source4 = t97
+									t911 := level2
+									source4 = t911
 									sides2 = 1
 								}
 							}
@@ -15333,19 +15871,19 @@ func quernRow5CountActor(r *host2.Run, cs []actor.Context, first4 int, begins, b
 							sh.Higher[0] = sides2
 						}
 						if source4 == 9 || source4 < 4 {
-							next5 := t59[4]
-							loaded18 := host2.Load(r, &t61[next5&(shape.Slots-1)*shape.InStep])
-							middle2 := uint32(loaded18>>32) == next5+1
+							next5 := t592[4]
+							loaded24 := host2.Load(r, &t61[next5&(shape.Slots-1)*shape.InStep])
+							middle2 := uint32(loaded24>>32) == next5+1
 //line alone.go:128
 							posted2 := false
-							slots5 := uint32(t60[11])
-							if slots5 != 0 {
+							slots3 := uint32(t60[11])
+							if slots3 != 0 {
 //line alone.go:130
 								next6 := uint32(t60[8])
-								loaded19 := host2.Load(r, &t622[next6&(slots5-1)*shape.InStep])
-								posted2 = uint32(loaded19>>32) == next6+1
+								loaded25 := host2.Load(r, &t622[next6&(slots3-1)*shape.InStep])
+								posted2 = uint32(loaded25>>32) == next6+1
 							}
-							if posted2 && !(middle2 && t59[8] == 8) {
+							if posted2 && !(middle2 && t592[8] == 8) {
 								source4 = 8
 							} else if middle2 {
 								source4 = 4
@@ -15353,8 +15891,8 @@ func quernRow5CountActor(r *host2.Run, cs []actor.Context, first4 int, begins, b
 						}
 						if !(source4 == 9) {
 //line alone.go:143
-							t127 := t61
-							ring2 := t127
+							t125 := t61
+							ring2 := t125
 							var at5 uint32
 //line alone.go:144
 							if source4 == 8 {
@@ -15366,43 +15904,43 @@ func quernRow5CountActor(r *host2.Run, cs []actor.Context, first4 int, begins, b
 								at5 = t145
 							} else {
 //line alone.go:148
-								sh.Ticket = t59[source4]
+								sh.Ticket = t592[source4]
 								t165 := source4
-								var result018 uint32
+								var result016 uint32
 								switch {
 								default:
-//line serve.go:64
+//line serve.go:82
 									if t165 == 4 {
-										result018 = 0
+										result016 = 0
 										break
-//line serve.go:66
+//line serve.go:84
 									} else if t165 < 4 {
-										result018 = shape.Slots + t165*shape.SideSlots
+										result016 = shape.Slots + t165*shape.SideSlots
 										break
 									}
-//line serve.go:69
-									result018 = shape.Slots + (t165-1)*shape.SideSlots
+//line serve.go:87
+									result016 = shape.Slots + (t165-1)*shape.SideSlots
 								}
 //line alone.go:149
 								t193 := source4
-								var result019 uint32
-//line serve.go:74
+								var result017 uint32
+//line serve.go:92
 								if t193 == 4 {
-									result019 = shape.Slots
+									result017 = shape.Slots
 								} else {
-									result019 = shape.SideSlots
+									result017 = shape.SideSlots
 								}
 //line alone.go:149
-								at5 = (result018 + sh.Ticket&(result019-1)) * shape.InStep
+								at5 = (result016 + sh.Ticket&(result017-1)) * shape.InStep
 							}
 							t2110 := at5
-							t224 := at5 + shape.In
+							t223 := at5 + shape.In
 //line alone.go:151
-							slot5 := ring2[t2110:t224]
+							slot5 := ring2[t2110:t223]
 							cell2 := words[:t233]
 							for w11 := 0; w11 < len(slot5); w11++ {
-								loaded20 := host2.Load(r, &slot5[w11])
-								v2 := loaded20
+								loaded26 := host2.Load(r, &slot5[w11])
+								v2 := loaded26
 //line alone.go:155
 								if uint32(v2>>32) != sh.Ticket+1 {
 									break block9
@@ -15423,7 +15961,7 @@ func quernRow5CountActor(r *host2.Run, cs []actor.Context, first4 int, begins, b
 //line alone.go:166
 								sh.Late = 1
 							}
-							t59[8] = source4
+							t592[8] = source4
 						}
 					}
 				}
@@ -15485,14 +16023,14 @@ func quernHostTurnedActor(r *host2.Run) {
 	cells := host2.Dynamic[actor.Cell[page, page]](r, 1)
 	var in2 *page
 	var out2 *page
-	var t214 *page
+	var t213 *page
 	var t34 *page
-	var result09 kernel.Action = 1
-	outcome := uint32(result09)
+	var result08 kernel.Action = 1
+	outcome := uint32(result08)
 	var forwards bool
 	var stops bool
 	var last bool
-	t95 := shape.OutAt
+	t97 := shape.OutAt
 	t105 := shape.OutAt + shape.Out - 3
 	t50 := shape.OutAt
 	t51 := shape.OutAt + shape.Out - 3
@@ -15587,12 +16125,12 @@ func quernHostTurnedActor(r *host2.Run) {
 //line alone.go:58
 				out2 = &cells[0].Out
 //line quern_gen.go:13
-				t214 = in2
+				t213 = in2
 				t34 = out2
 				for threadZ := range 1 {
 					for threadY := range 1 {
 						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-						quernRow4TurnedActor(r, t34, t214, sh, outcome)
+						quernRow4TurnedActor(r, t34, t213, sh, outcome)
 					}
 				}
 				r.ThreadIdx = kernel.Dim3{}
@@ -15611,7 +16149,7 @@ func quernHostTurnedActor(r *host2.Run) {
 				for threadY := range 1 {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 					first2 := (threadZ*1 + threadY) * 32
-					quernRow5TurnedActor(r, cs, first2, begins, borns, source2, box, sh, out, result, &shape, words, t95, t105, cursor, forwards, t50, t51, last, command, in, mail, t233, t253, t263)
+					quernRow5TurnedActor(r, cs, first2, begins, borns, source2, box, sh, out, result, &shape, words, t97, t105, cursor, forwards, t50, t51, last, command, in, mail, t233, t253, t263)
 				}
 			}
 //line alone.go:88
@@ -15703,55 +16241,85 @@ func quernRow1TurnedActor(r *host2.Run, cs []actor.Context, first int, begins, b
 					list := int(t82[11])
 					count := uint32(t72.Post[list])
 					for i := t102; i < count; i++ {
-						box2 := uint32(t72.Post[list+1+int(i)])
-						t16 := t72
-						t26 := box2
+						t16 := uint32(t72.Post[list+1+int(i)])
+//line send.go:27
+						if !(t72.To.Box == t16) {
+//line send.go:30
+							t17 := int(t16) * 16
+							t26 := (int(t16) + 1) * 16
+//line send.go:30
+							b := t72.Post[t17:t26]
+							loaded := host2.Load(r, &b[0])
+//line send.go:31
+							loaded2 := host2.Load(r, &b[8])
+							loaded3 := host2.Load(r, &b[10])
+//line send.go:31
+							t72.To = actor.Target{Box: t16, Tail: loaded, Head: loaded2, Ring: b[14], Step: b[12], Slots: uint32(b[11]), Kind: uint32(b[13]), Closed: uint32(loaded3)}
+						}
+//line alone.go:193
+						t27 := t72
 						var ticket uint32
 						var room uint32
 					block2:
 						switch {
 						default:
-//line send.go:14
-							t17 := int(t26) * 16
-							t27 := (int(t26) + 1) * 16
-//line send.go:14
-							b := t16.Post[t17:t27]
-							var room2 uint32
-							for slots2 := uint32(b[11]); ; {
-								loaded := host2.Load(r, &b[0])
-								tail := loaded
-//line send.go:18
-								loaded2 := host2.Load(r, &b[8])
-								head := loaded2
-//line send.go:19
-								loaded3 := host2.Load(r, &b[10])
-								if loaded3 != 0 {
-//line send.go:20
-									room2 = 2
-									break
+//line send.go:43
+							box2 := int(t27.To.Box)
+							t18 := box2 * 16
+							t28 := (box2 + 1) * 16
+//line send.go:44
+							b2 := t27.Post[t18:t28]
+							loaded4 := host2.Load(r, &b2[10])
+							closed := uint32(loaded4)
+//line send.go:46
+							var room2 uint32 = 2
+							for t27.To.Closed == 0 || closed == 0 {
+								if uint32(t27.To.Tail)-uint32(t27.To.Head) >= t27.To.Slots {
+									t43 := t27
+									t53 := t27
+//line send.go:49
+									loaded5 := host2.Load(r, &b2[0])
+									t73 := loaded5
+//line send.go:49
+									loaded6 := host2.Load(r, &b2[8])
+									t93 := loaded6
+//line send.go:49
+									t43.To.Tail = t73
+//line send.go:49
+									t53.To.Head = t93
+									if uint32(t27.To.Tail)-uint32(t27.To.Head) >= t27.To.Slots && t27.To.Kind == 1 {
+										loaded7 := host2.Load(r, &t27.Host[b2[15]+1])
+//line send.go:51
+										t27.To.Head = loaded7
+										kernel.StoreRelaxed(&b2[8], t27.To.Head)
+									}
+									if uint32(t27.To.Tail)-uint32(t27.To.Head) >= t27.To.Slots {
+										room2 = 1
+										break
+									}
 								}
-								if uint32(tail)-uint32(head) >= slots2 && b[13] == 1 {
-									loaded4 := host2.Load(r, &t16.Host[b[15]+1])
-									head = loaded4
-//line send.go:25
-									kernel.StoreRelaxed(&b[8], head)
-								}
-								if uint32(tail)-uint32(head) >= slots2 {
-									room2 = 1
-									break
-								}
-//line send.go:33
-								old := kernel.AtomicCompareAndSwap(&b[0], tail, tail+1)
-								if old == tail {
-//line send.go:34
-									t83 := uint32(tail)
-									ticket = t83
+//line send.go:61
+								old := kernel.AtomicCompareAndSwap(&b2[0], t27.To.Tail, t27.To.Tail+1)
+								tail := old
+//line send.go:62
+								if tail == t27.To.Tail {
+									t122 := t27
+									t132 := t27
+									t142 := tail + 1
+									t152 := closed
+//line send.go:63
+									t122.To.Tail = t142
+//line send.go:63
+									t132.To.Closed = t152
+									t162 := uint32(tail)
+									ticket = t162
 									room = 0
 									break block2
 								}
+//line send.go:66
+								t27.To.Tail = tail
 							}
-//line send.go:37
-							atomic.AddUint64(&b[1], 1)
+							atomic.AddUint64(&b2[1], 1)
 							ticket = 0
 							room = room2
 						}
@@ -15760,11 +16328,11 @@ func quernRow1TurnedActor(r *host2.Run, cs []actor.Context, first int, begins, b
 						room3 := room
 //line alone.go:194
 						if room3 == 1 {
-							t53 := int(t82[13])
+							t54 := int(t82[13])
 //line alone.go:195
 							t63 := int(t82[13]) + len(t92) + 1
 //line alone.go:195
-							saved2 := t72.Post[t53:t63]
+							saved2 := t72.Post[t54:t63]
 							for w2 := 0; w2 < len(t92); w2++ {
 								saved2[w2] = uint64(t92[w2])
 							}
@@ -15777,81 +16345,69 @@ func quernRow1TurnedActor(r *host2.Run, cs []actor.Context, first int, begins, b
 						}
 //line alone.go:203
 						if room3 == 0 {
-							t84 := t72
-							t93 := t92
-							t103 := box2
-							t112 := ticket2
+							t83 := t72
+							t94 := t92
+							t103 := ticket2
 //line alone.go:227
-							t18 := t84
-							t28 := t103
-							t33 := t112
-//line send.go:43
-							t19 := int(t28) * 16
-							t29 := (int(t28) + 1) * 16
-//line send.go:43
-							b2 := t18.Post[t19:t29]
-							result04 := int(b2[14] + uint64(t33&(uint32(b2[11])-1))*b2[12])
+							t19 := t103
+//line send.go:37
+							result04 := int(t83.To.Ring + uint64(t19&(t83.To.Slots-1))*t83.To.Step)
 //line alone.go:227
-							t54 := result04
-							t64 := uint64(t112+1) << 32
-							slot := t54
-							tag := t64
+							t33 := result04
+							t44 := uint64(t103+1) << 32
+							slot := t33
+							tag := t44
 //line alone.go:228
-							t73 := t84
-							t85 := t103
-//line send.go:48
-							result05 := t73.Post[int(t85)*16+13]
-//line alone.go:228
-							if result05 == 1 {
-								t104 := t84
-								t113 := slot
-								t122 := tag
-//line send.go:61
-								t110 := t113
-								t210 := t113 + 4
-//line send.go:61
-								h := t104.Host[t110:t210]
-								kernel.StoreRelaxed(&h[0], t122|uint64(t104.ID<<8|128))
-								kernel.StoreRelaxed(&h[1], t122)
-								kernel.StoreRelaxed(&h[2], t122|uint64(t104.Words[t104.At+2]))
-								kernel.StoreRelaxed(&h[3], t122|uint64(t104.Words[t104.At+3]))
+							if t83.To.Kind == 1 {
+								t55 := t83
+								t64 := slot
+								t74 := tag
+//line send.go:83
+								t110 := t64
+								t29 := t64 + 4
+//line send.go:83
+								h := t55.Host[t110:t29]
+								kernel.StoreRelaxed(&h[0], t74|uint64(t55.ID<<8|128))
+								kernel.StoreRelaxed(&h[1], t74)
+								kernel.StoreRelaxed(&h[2], t74|uint64(t55.Words[t55.At+2]))
+								kernel.StoreRelaxed(&h[3], t74|uint64(t55.Words[t55.At+3]))
 //line alone.go:230
-								for w3 := 0; w3 < len(t93); w3++ {
-									kernel.StoreRelaxed(&t84.Host[slot+4+w3], tag|uint64(t93[w3]))
+								for w3 := 0; w3 < len(t94); w3++ {
+									kernel.StoreRelaxed(&t83.Host[slot+4+w3], tag|uint64(t94[w3]))
 								}
 							} else {
 //line alone.go:235
-								t132 := t84
-								t142 := slot
-								t152 := tag
-//line send.go:52
-								t111 := t142
-								t211 := t142 + 4
-//line send.go:52
-								h2 := t132.Post[t111:t211]
-								kernel.StoreRelaxed(&h2[0], t152|uint64(t132.ID<<8|128))
-								kernel.StoreRelaxed(&h2[1], t152)
-								kernel.StoreRelaxed(&h2[2], t152|uint64(t132.Words[t132.At+2]))
-								kernel.StoreRelaxed(&h2[3], t152|uint64(t132.Words[t132.At+3]))
+								t84 := t83
+								t95 := slot
+								t104 := tag
+//line send.go:74
+								t111 := t95
+								t210 := t95 + 4
+//line send.go:74
+								h2 := t84.Post[t111:t210]
+								kernel.StoreRelaxed(&h2[0], t104|uint64(t84.ID<<8|128))
+								kernel.StoreRelaxed(&h2[1], t104)
+								kernel.StoreRelaxed(&h2[2], t104|uint64(t84.Words[t84.At+2]))
+								kernel.StoreRelaxed(&h2[3], t104|uint64(t84.Words[t84.At+3]))
 //line alone.go:236
-								for w4 := 0; w4 < len(t93); w4++ {
-									kernel.StoreRelaxed(&t84.Post[slot+4+w4], tag|uint64(t93[w4]))
+								for w4 := 0; w4 < len(t94); w4++ {
+									kernel.StoreRelaxed(&t83.Post[slot+4+w4], tag|uint64(t94[w4]))
 								}
-								t162 := t84
-								t172 := t103
-//line send.go:70
-								if !(t162.Wakes == 0) {
-//line send.go:75
+								t112 := t83
+//line send.go:92
+								if !(t112.Wakes == 0) {
+//line send.go:97
 									kernel.Fence()
-									t114 := int(t172) * 16
-									t212 := (int(t172) + 1) * 16
-//line send.go:76
-									b3 := t162.Post[t114:t212]
-									loaded5 := host2.Load(r, &b3[9])
-									if loaded5 != 0 {
-//line send.go:78
-										kernel.StoreRelaxed(&t162.Host[b3[15]], 1)
-										kernel.StoreRelaxed(&t162.Host[0], 1)
+									box3 := int(t112.To.Box)
+									t113 := box3 * 16
+									t211 := (box3 + 1) * 16
+//line send.go:99
+									b3 := t112.Post[t113:t211]
+									loaded8 := host2.Load(r, &b3[9])
+									if loaded8 != 0 {
+//line send.go:101
+										kernel.StoreRelaxed(&t112.Host[b3[15]], 1)
+										kernel.StoreRelaxed(&t112.Host[0], 1)
 									}
 								}
 							}
@@ -15875,8 +16431,8 @@ func quernRow1TurnedActor(r *host2.Run, cs []actor.Context, first int, begins, b
 				switch {
 				default:
 //line alone.go:103
-					loaded6 := host2.Load(r, &t292[0])
-					ordered := loaded6
+					loaded9 := host2.Load(r, &t292[0])
+					ordered := loaded9
 //line alone.go:104
 					sh.Asked[0] = uint32(ordered)
 					if !(sh.Asked[0] != 0) {
@@ -15884,9 +16440,9 @@ func quernRow1TurnedActor(r *host2.Run, cs []actor.Context, first int, begins, b
 						hint := uint32(ordered >> 32)
 //line alone.go:108
 						if hint != sh.Hint[0] {
-							t43 := hint
+							t45 := hint
 //line alone.go:109
-							sh.Hint[0] = t43
+							sh.Hint[0] = t45
 //line alone.go:109
 							sh.Higher[0] = 1
 						}
@@ -15900,28 +16456,28 @@ func quernRow1TurnedActor(r *host2.Run, cs []actor.Context, first int, begins, b
 								}
 								next := t30[level]
 								t65 := level
-								var result06 uint32
+								var result05 uint32
 								switch {
 								default:
-//line serve.go:64
+//line serve.go:82
 									if t65 == 4 {
-										result06 = 0
+										result05 = 0
 										break
-//line serve.go:66
+//line serve.go:84
 									} else if t65 < 4 {
-										result06 = shape.Slots + t65*shape.SideSlots
+										result05 = shape.Slots + t65*shape.SideSlots
 										break
 									}
-//line serve.go:69
-									result06 = shape.Slots + (t65-1)*shape.SideSlots
+//line serve.go:87
+									result05 = shape.Slots + (t65-1)*shape.SideSlots
 								}
 //line alone.go:118
-								at := (result06 + next&(shape.SideSlots-1)) * shape.InStep
-								loaded7 := host2.Load(r, &t322[at])
-								if uint32(loaded7>>32) == next+1 {
+								at := (result05 + next&(shape.SideSlots-1)) * shape.InStep
+								loaded10 := host2.Load(r, &t322[at])
+								if uint32(loaded10>>32) == next+1 {
 //line alone.go:120
-									t94 := level
-									source = t94
+									t96 := level
+									source = t96
 									sides = 1
 								}
 							}
@@ -15930,16 +16486,16 @@ func quernRow1TurnedActor(r *host2.Run, cs []actor.Context, first int, begins, b
 						}
 						if source == 9 || source < 4 {
 							next2 := t30[4]
-							loaded8 := host2.Load(r, &t322[next2&(shape.Slots-1)*shape.InStep])
-							middle := uint32(loaded8>>32) == next2+1
+							loaded11 := host2.Load(r, &t322[next2&(shape.Slots-1)*shape.InStep])
+							middle := uint32(loaded11>>32) == next2+1
 //line alone.go:128
 							posted := false
-							slots3 := uint32(t31[11])
-							if slots3 != 0 {
+							slots2 := uint32(t31[11])
+							if slots2 != 0 {
 //line alone.go:130
 								next3 := uint32(t31[8])
-								loaded9 := host2.Load(r, &t332[next3&(slots3-1)*shape.InStep])
-								posted = uint32(loaded9>>32) == next3+1
+								loaded12 := host2.Load(r, &t332[next3&(slots2-1)*shape.InStep])
+								posted = uint32(loaded12>>32) == next3+1
 							}
 							if posted && !(middle && t30[8] == 8) {
 								source = 8
@@ -15964,41 +16520,41 @@ func quernRow1TurnedActor(r *host2.Run, cs []actor.Context, first int, begins, b
 //line alone.go:148
 								sh.Ticket = t30[source]
 								t163 := source
-								var result07 uint32
+								var result06 uint32
 								switch {
 								default:
-//line serve.go:64
+//line serve.go:82
 									if t163 == 4 {
-										result07 = 0
+										result06 = 0
 										break
-//line serve.go:66
+//line serve.go:84
 									} else if t163 < 4 {
-										result07 = shape.Slots + t163*shape.SideSlots
+										result06 = shape.Slots + t163*shape.SideSlots
 										break
 									}
-//line serve.go:69
-									result07 = shape.Slots + (t163-1)*shape.SideSlots
+//line serve.go:87
+									result06 = shape.Slots + (t163-1)*shape.SideSlots
 								}
 //line alone.go:149
 								t192 := source
-								var result08 uint32
-//line serve.go:74
+								var result07 uint32
+//line serve.go:92
 								if t192 == 4 {
-									result08 = shape.Slots
+									result07 = shape.Slots
 								} else {
-									result08 = shape.SideSlots
+									result07 = shape.SideSlots
 								}
 //line alone.go:149
-								at2 = (result07 + sh.Ticket&(result08-1)) * shape.InStep
+								at2 = (result06 + sh.Ticket&(result07-1)) * shape.InStep
 							}
-							t213 := at2
+							t212 := at2
 							t222 := at2 + shape.In
 //line alone.go:151
-							slot2 := ring[t213:t222]
+							slot2 := ring[t212:t222]
 							cell := words[:t232]
 							for w5 := 0; w5 < len(slot2); w5++ {
-								loaded10 := host2.Load(r, &slot2[w5])
-								v := loaded10
+								loaded13 := host2.Load(r, &slot2[w5])
+								v := loaded13
 //line alone.go:155
 								if uint32(v>>32) != sh.Ticket+1 {
 									break block3
@@ -16051,13 +16607,13 @@ func quernRow3TurnedActor(r *host2.Run, cells []actor.Cell[page, page]) {
 }
 
 //go:noinline
-func quernRow4TurnedActor(r *host2.Run, t34, t214 *page, sh *actor.Status, outcome uint32) {
+func quernRow4TurnedActor(r *host2.Run, t34, t213 *page, sh *actor.Status, outcome uint32) {
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		t2 := threadX == 0
 //line handlers.go:245
 		for i2 := threadX; i2 < 3584; i2 += 32 {
-			t34[i2] = t214[3583-i2]
+			t34[i2] = t213[3583-i2]
 		}
 //line alone.go:59
 		if t2 {
@@ -16067,7 +16623,7 @@ func quernRow4TurnedActor(r *host2.Run, t34, t214 *page, sh *actor.Status, outco
 }
 
 //go:noinline
-func quernRow5TurnedActor(r *host2.Run, cs []actor.Context, first2 int, begins, borns []int64, source2 uint32, box []uint64, sh *actor.Status, out []uint64, result uint32, shape *actor.Shape, words []uint32, t95, t105 uint32, cursor []uint32, forwards bool, t50, t51 uint32, last bool, command, in, mail []uint64, t233, t253, t263 uint32) {
+func quernRow5TurnedActor(r *host2.Run, cs []actor.Context, first2 int, begins, borns []int64, source2 uint32, box []uint64, sh *actor.Status, out []uint64, result uint32, shape *actor.Shape, words []uint32, t97, t105 uint32, cursor []uint32, forwards bool, t50, t51 uint32, last bool, command, in, mail []uint64, t233, t253, t263 uint32) {
 	cRow := cs[first2:][:32]
 	beginRow := begins[first2:][:32]
 	bornRow := borns[first2:][:32]
@@ -16086,45 +16642,45 @@ func quernRow5TurnedActor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 				kernel.StoreRelaxed(&box[8], uint64(sh.Ticket+1))
 			} else {
 				t422 := out
-				t44 := result
-				t45 := uint32(now3 - begin)
+				t442 := result
+				t452 := uint32(now3 - begin)
 //line alone.go:173
 				source3 := sh.Missing[0]
-				t215 := source3
-				var result010 uint32
+				t214 := source3
+				var result09 uint32
 				switch {
 				default:
-//line serve.go:64
-					if t215 == 4 {
-						result010 = 0
+//line serve.go:82
+					if t214 == 4 {
+						result09 = 0
 						break
-//line serve.go:66
-					} else if t215 < 4 {
-						result010 = shape.Slots + t215*shape.SideSlots
+//line serve.go:84
+					} else if t214 < 4 {
+						result09 = shape.Slots + t214*shape.SideSlots
 						break
 					}
-//line serve.go:69
-					result010 = shape.Slots + (t215-1)*shape.SideSlots
+//line serve.go:87
+					result09 = shape.Slots + (t214-1)*shape.SideSlots
 				}
 //line alone.go:174
-				t55 := source3
-				var result011 uint32
-//line serve.go:74
-				if t55 == 4 {
-					result011 = shape.Slots
+				t56 := source3
+				var result010 uint32
+//line serve.go:92
+				if t56 == 4 {
+					result010 = shape.Slots
 				} else {
-					result011 = shape.SideSlots
+					result010 = shape.SideSlots
 				}
 //line alone.go:174
-				at3 := (result010 + sh.Ticket&(result011-1)) * shape.OutStep
-				t74 := at3
-				t86 := at3 + shape.Out
+				at3 := (result09 + sh.Ticket&(result010-1)) * shape.OutStep
+				t75 := at3
+				t85 := at3 + shape.Out
 //line alone.go:175
-				slot3 := t422[t74:t86]
+				slot3 := t422[t75:t85]
 				tag2 := uint64(sh.Ticket+1) << 32
-				reply2 := words[t95:t105]
-				kernel.StoreRelaxed(&slot3[0], tag2|uint64(t44))
-				kernel.StoreRelaxed(&slot3[1], tag2|uint64(t45))
+				reply2 := words[t97:t105]
+				kernel.StoreRelaxed(&slot3[0], tag2|uint64(t442))
+				kernel.StoreRelaxed(&slot3[1], tag2|uint64(t452))
 				kernel.StoreRelaxed(&slot3[2], tag2)
 				for w7 := 0; w7 < len(reply2); w7++ {
 					kernel.StoreRelaxed(&slot3[3+w7], tag2|uint64(reply2[w7]))
@@ -16142,7 +16698,7 @@ func quernRow5TurnedActor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 				t49 := cursor
 //line alone.go:82
 				t522 := words[t50:t51]
-				var result012 bool
+				var result011 bool
 			block7:
 				switch {
 				default:
@@ -16150,55 +16706,85 @@ func quernRow5TurnedActor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 					list2 := int(t49[11])
 					count2 := uint32(t48.Post[list2])
 					for i3 := uint32(0); i3 < count2; i3++ {
-						box3 := uint32(t48.Post[list2+1+int(i3)])
-						t115 := t48
-						t216 := box3
+						t114 := uint32(t48.Post[list2+1+int(i3)])
+//line send.go:27
+						if !(t48.To.Box == t114) {
+//line send.go:30
+							t115 := int(t114) * 16
+							t215 := (int(t114) + 1) * 16
+//line send.go:30
+							b4 := t48.Post[t115:t215]
+							loaded14 := host2.Load(r, &b4[0])
+//line send.go:31
+							loaded15 := host2.Load(r, &b4[8])
+							loaded16 := host2.Load(r, &b4[10])
+//line send.go:31
+							t48.To = actor.Target{Box: t114, Tail: loaded14, Head: loaded15, Ring: b4[14], Step: b4[12], Slots: uint32(b4[11]), Kind: uint32(b4[13]), Closed: uint32(loaded16)}
+						}
+//line alone.go:193
+						t216 := t48
 						var ticket3 uint32
 						var room4 uint32
 					block8:
 						switch {
 						default:
-//line send.go:14
-							t116 := int(t216) * 16
-							t217 := (int(t216) + 1) * 16
-//line send.go:14
-							b4 := t115.Post[t116:t217]
-							var room5 uint32
-							for slots4 := uint32(b4[11]); ; {
-								loaded11 := host2.Load(r, &b4[0])
-								tail2 := loaded11
-//line send.go:18
-								loaded12 := host2.Load(r, &b4[8])
-								head2 := loaded12
-//line send.go:19
-								loaded13 := host2.Load(r, &b4[10])
-								if loaded13 != 0 {
-//line send.go:20
-									room5 = 2
-									break
+//line send.go:43
+							box4 := int(t216.To.Box)
+							t116 := box4 * 16
+							t217 := (box4 + 1) * 16
+//line send.go:44
+							b5 := t216.Post[t116:t217]
+							loaded17 := host2.Load(r, &b5[10])
+							closed2 := uint32(loaded17)
+//line send.go:46
+							var room5 uint32 = 2
+							for t216.To.Closed == 0 || closed2 == 0 {
+								if uint32(t216.To.Tail)-uint32(t216.To.Head) >= t216.To.Slots {
+									t46 := t216
+									t57 := t216
+//line send.go:49
+									loaded18 := host2.Load(r, &b5[0])
+									t76 := loaded18
+//line send.go:49
+									loaded19 := host2.Load(r, &b5[8])
+									t98 := loaded19
+//line send.go:49
+									t46.To.Tail = t76
+//line send.go:49
+									t57.To.Head = t98
+									if uint32(t216.To.Tail)-uint32(t216.To.Head) >= t216.To.Slots && t216.To.Kind == 1 {
+										loaded20 := host2.Load(r, &t216.Host[b5[15]+1])
+//line send.go:51
+										t216.To.Head = loaded20
+										kernel.StoreRelaxed(&b5[8], t216.To.Head)
+									}
+									if uint32(t216.To.Tail)-uint32(t216.To.Head) >= t216.To.Slots {
+										room5 = 1
+										break
+									}
 								}
-								if uint32(tail2)-uint32(head2) >= slots4 && b4[13] == 1 {
-									loaded14 := host2.Load(r, &t115.Host[b4[15]+1])
-									head2 = loaded14
-//line send.go:25
-									kernel.StoreRelaxed(&b4[8], head2)
-								}
-								if uint32(tail2)-uint32(head2) >= slots4 {
-									room5 = 1
-									break
-								}
-//line send.go:33
-								old2 := kernel.AtomicCompareAndSwap(&b4[0], tail2, tail2+1)
-								if old2 == tail2 {
-//line send.go:34
-									t87 := uint32(tail2)
-									ticket3 = t87
+//line send.go:61
+								old2 := kernel.AtomicCompareAndSwap(&b5[0], t216.To.Tail, t216.To.Tail+1)
+								tail2 := old2
+//line send.go:62
+								if tail2 == t216.To.Tail {
+									t124 := t216
+									t134 := t216
+									t144 := tail2 + 1
+									t153 := closed2
+//line send.go:63
+									t124.To.Tail = t144
+//line send.go:63
+									t134.To.Closed = t153
+									t164 := uint32(tail2)
+									ticket3 = t164
 									room4 = 0
 									break block8
 								}
+//line send.go:66
+								t216.To.Tail = tail2
 							}
-//line send.go:37
-							atomic.AddUint64(&b4[1], 1)
+							atomic.AddUint64(&b5[1], 1)
 							ticket3 = 0
 							room4 = room5
 						}
@@ -16207,115 +16793,103 @@ func quernRow5TurnedActor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 						room6 := room4
 //line alone.go:194
 						if room6 == 1 {
-							t56 := int(t49[13])
+							t58 := int(t49[13])
 //line alone.go:195
 							t66 := int(t49[13]) + len(t522) + 1
 //line alone.go:195
-							saved3 := t48.Post[t56:t66]
+							saved3 := t48.Post[t58:t66]
 							for w8 := 0; w8 < len(t522); w8++ {
 								saved3[w8] = uint64(t522[w8])
 							}
-							result013 := t48.Correlation()
+							result012 := t48.Correlation()
 //line alone.go:199
-							saved3[len(t522)] = result013
+							saved3[len(t522)] = result012
 							t49[12] = i3 + 1
-							result012 = false
+							result011 = false
 							break block7
 						}
 //line alone.go:203
 						if room6 == 0 {
-							t88 := t48
-							t96 := t522
-							t106 := box3
-							t117 := ticket4
+							t86 := t48
+							t99 := t522
+							t106 := ticket4
 //line alone.go:227
-							t118 := t88
-							t218 := t106
-							t35 := t117
-//line send.go:43
-							t119 := int(t218) * 16
-							t219 := (int(t218) + 1) * 16
-//line send.go:43
-							b5 := t118.Post[t119:t219]
-							result014 := int(b5[14] + uint64(t35&(uint32(b5[11])-1))*b5[12])
+							t117 := t106
+//line send.go:37
+							result013 := int(t86.To.Ring + uint64(t117&(t86.To.Slots-1))*t86.To.Step)
 //line alone.go:227
-							t57 := result014
-							t67 := uint64(t117+1) << 32
-							slot4 := t57
-							tag3 := t67
+							t35 := result013
+							t410 := uint64(t106+1) << 32
+							slot4 := t35
+							tag3 := t410
 //line alone.go:228
-							t75 := t88
-							t89 := t106
-//line send.go:48
-							result015 := t75.Post[int(t89)*16+13]
-//line alone.go:228
-							if result015 == 1 {
-								t107 := t88
-								t1110 := slot4
-								t124 := tag3
-//line send.go:61
-								t120 := t1110
-								t220 := t1110 + 4
-//line send.go:61
-								h3 := t107.Host[t120:t220]
-								kernel.StoreRelaxed(&h3[0], t124|uint64(t107.ID<<8|128))
-								kernel.StoreRelaxed(&h3[1], t124)
-								kernel.StoreRelaxed(&h3[2], t124|uint64(t107.Words[t107.At+2]))
-								kernel.StoreRelaxed(&h3[3], t124|uint64(t107.Words[t107.At+3]))
+							if t86.To.Kind == 1 {
+								t59 := t86
+								t67 := slot4
+								t77 := tag3
+//line send.go:83
+								t118 := t67
+								t218 := t67 + 4
+//line send.go:83
+								h3 := t59.Host[t118:t218]
+								kernel.StoreRelaxed(&h3[0], t77|uint64(t59.ID<<8|128))
+								kernel.StoreRelaxed(&h3[1], t77)
+								kernel.StoreRelaxed(&h3[2], t77|uint64(t59.Words[t59.At+2]))
+								kernel.StoreRelaxed(&h3[3], t77|uint64(t59.Words[t59.At+3]))
 //line alone.go:230
-								for w9 := 0; w9 < len(t96); w9++ {
-									kernel.StoreRelaxed(&t88.Host[slot4+4+w9], tag3|uint64(t96[w9]))
+								for w9 := 0; w9 < len(t99); w9++ {
+									kernel.StoreRelaxed(&t86.Host[slot4+4+w9], tag3|uint64(t99[w9]))
 								}
 							} else {
 //line alone.go:235
-								t134 := t88
-								t144 := slot4
-								t153 := tag3
-//line send.go:52
-								t121 := t144
-								t221 := t144 + 4
-//line send.go:52
-								h4 := t134.Post[t121:t221]
-								kernel.StoreRelaxed(&h4[0], t153|uint64(t134.ID<<8|128))
-								kernel.StoreRelaxed(&h4[1], t153)
-								kernel.StoreRelaxed(&h4[2], t153|uint64(t134.Words[t134.At+2]))
-								kernel.StoreRelaxed(&h4[3], t153|uint64(t134.Words[t134.At+3]))
+								t87 := t86
+								t910 := slot4
+								t107 := tag3
+//line send.go:74
+								t119 := t910
+								t219 := t910 + 4
+//line send.go:74
+								h4 := t87.Post[t119:t219]
+								kernel.StoreRelaxed(&h4[0], t107|uint64(t87.ID<<8|128))
+								kernel.StoreRelaxed(&h4[1], t107)
+								kernel.StoreRelaxed(&h4[2], t107|uint64(t87.Words[t87.At+2]))
+								kernel.StoreRelaxed(&h4[3], t107|uint64(t87.Words[t87.At+3]))
 //line alone.go:236
-								for w10 := 0; w10 < len(t96); w10++ {
-									kernel.StoreRelaxed(&t88.Post[slot4+4+w10], tag3|uint64(t96[w10]))
+								for w10 := 0; w10 < len(t99); w10++ {
+									kernel.StoreRelaxed(&t86.Post[slot4+4+w10], tag3|uint64(t99[w10]))
 								}
-								t164 := t88
-								t173 := t106
-//line send.go:70
-								if !(t164.Wakes == 0) {
-//line send.go:75
+								t1110 := t86
+//line send.go:92
+								if !(t1110.Wakes == 0) {
+//line send.go:97
 									kernel.Fence()
-									t125 := int(t173) * 16
-									t223 := (int(t173) + 1) * 16
-//line send.go:76
-									b6 := t164.Post[t125:t223]
-									loaded15 := host2.Load(r, &b6[9])
-									if loaded15 != 0 {
-//line send.go:78
-										kernel.StoreRelaxed(&t164.Host[b6[15]], 1)
-										kernel.StoreRelaxed(&t164.Host[0], 1)
+									box5 := int(t1110.To.Box)
+									t120 := box5 * 16
+									t220 := (box5 + 1) * 16
+//line send.go:99
+									b6 := t1110.Post[t120:t220]
+									loaded21 := host2.Load(r, &b6[9])
+									if loaded21 != 0 {
+//line send.go:101
+										kernel.StoreRelaxed(&t1110.Host[b6[15]], 1)
+										kernel.StoreRelaxed(&t1110.Host[0], 1)
 									}
 								}
 							}
 						}
 					}
 //line alone.go:207
-					result012 = true
+					result011 = true
 				}
 //line alone.go:82
-				t542 = result012
+				t542 = result011
 			}
 			whole := t542
 //line alone.go:83
 			if whole && !last {
 				t572 := begin - born
-				t58 := command
-				t59 := cursor
+				t582 := command
+				t592 := cursor
 				t60 := box
 				t61 := in
 				t622 := mail
@@ -16323,8 +16897,8 @@ func quernRow5TurnedActor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 				switch {
 				default:
 //line alone.go:103
-					loaded16 := host2.Load(r, &t58[0])
-					ordered2 := loaded16
+					loaded22 := host2.Load(r, &t582[0])
+					ordered2 := loaded22
 //line alone.go:104
 					sh.Asked[0] = uint32(ordered2)
 					if !(sh.Asked[0] != 0) {
@@ -16332,9 +16906,9 @@ func quernRow5TurnedActor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 						hint2 := uint32(ordered2 >> 32)
 //line alone.go:108
 						if hint2 != sh.Hint[0] {
-							t46 := hint2
+							t411 := hint2
 //line alone.go:109
-							sh.Hint[0] = t46
+							sh.Hint[0] = t411
 //line alone.go:109
 							sh.Higher[0] = 1
 						}
@@ -16346,30 +16920,30 @@ func quernRow5TurnedActor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 								if level2 == 4 {
 									continue
 								}
-								next4 := t59[level2]
+								next4 := t592[level2]
 								t68 := level2
-								var result016 uint32
+								var result014 uint32
 								switch {
 								default:
-//line serve.go:64
+//line serve.go:82
 									if t68 == 4 {
-										result016 = 0
+										result014 = 0
 										break
-//line serve.go:66
+//line serve.go:84
 									} else if t68 < 4 {
-										result016 = shape.Slots + t68*shape.SideSlots
+										result014 = shape.Slots + t68*shape.SideSlots
 										break
 									}
-//line serve.go:69
-									result016 = shape.Slots + (t68-1)*shape.SideSlots
+//line serve.go:87
+									result014 = shape.Slots + (t68-1)*shape.SideSlots
 								}
 //line alone.go:118
-								at4 := (result016 + next4&(shape.SideSlots-1)) * shape.InStep
-								loaded17 := host2.Load(r, &t61[at4])
-								if uint32(loaded17>>32) == next4+1 {
+								at4 := (result014 + next4&(shape.SideSlots-1)) * shape.InStep
+								loaded23 := host2.Load(r, &t61[at4])
+								if uint32(loaded23>>32) == next4+1 {
 //line alone.go:120
-									t97 := level2
-									source4 = t97
+									t911 := level2
+									source4 = t911
 									sides2 = 1
 								}
 							}
@@ -16377,19 +16951,19 @@ func quernRow5TurnedActor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 							sh.Higher[0] = sides2
 						}
 						if source4 == 9 || source4 < 4 {
-							next5 := t59[4]
-							loaded18 := host2.Load(r, &t61[next5&(shape.Slots-1)*shape.InStep])
-							middle2 := uint32(loaded18>>32) == next5+1
+							next5 := t592[4]
+							loaded24 := host2.Load(r, &t61[next5&(shape.Slots-1)*shape.InStep])
+							middle2 := uint32(loaded24>>32) == next5+1
 //line alone.go:128
 							posted2 := false
-							slots5 := uint32(t60[11])
-							if slots5 != 0 {
+							slots3 := uint32(t60[11])
+							if slots3 != 0 {
 //line alone.go:130
 								next6 := uint32(t60[8])
-								loaded19 := host2.Load(r, &t622[next6&(slots5-1)*shape.InStep])
-								posted2 = uint32(loaded19>>32) == next6+1
+								loaded25 := host2.Load(r, &t622[next6&(slots3-1)*shape.InStep])
+								posted2 = uint32(loaded25>>32) == next6+1
 							}
-							if posted2 && !(middle2 && t59[8] == 8) {
+							if posted2 && !(middle2 && t592[8] == 8) {
 								source4 = 8
 							} else if middle2 {
 								source4 = 4
@@ -16397,8 +16971,8 @@ func quernRow5TurnedActor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 						}
 						if !(source4 == 9) {
 //line alone.go:143
-							t126 := t61
-							ring2 := t126
+							t125 := t61
+							ring2 := t125
 							var at5 uint32
 //line alone.go:144
 							if source4 == 8 {
@@ -16410,43 +16984,43 @@ func quernRow5TurnedActor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 								at5 = t145
 							} else {
 //line alone.go:148
-								sh.Ticket = t59[source4]
+								sh.Ticket = t592[source4]
 								t165 := source4
-								var result017 uint32
+								var result015 uint32
 								switch {
 								default:
-//line serve.go:64
+//line serve.go:82
 									if t165 == 4 {
-										result017 = 0
+										result015 = 0
 										break
-//line serve.go:66
+//line serve.go:84
 									} else if t165 < 4 {
-										result017 = shape.Slots + t165*shape.SideSlots
+										result015 = shape.Slots + t165*shape.SideSlots
 										break
 									}
-//line serve.go:69
-									result017 = shape.Slots + (t165-1)*shape.SideSlots
+//line serve.go:87
+									result015 = shape.Slots + (t165-1)*shape.SideSlots
 								}
 //line alone.go:149
 								t193 := source4
-								var result018 uint32
-//line serve.go:74
+								var result016 uint32
+//line serve.go:92
 								if t193 == 4 {
-									result018 = shape.Slots
+									result016 = shape.Slots
 								} else {
-									result018 = shape.SideSlots
+									result016 = shape.SideSlots
 								}
 //line alone.go:149
-								at5 = (result017 + sh.Ticket&(result018-1)) * shape.InStep
+								at5 = (result015 + sh.Ticket&(result016-1)) * shape.InStep
 							}
 							t2110 := at5
-							t224 := at5 + shape.In
+							t223 := at5 + shape.In
 //line alone.go:151
-							slot5 := ring2[t2110:t224]
+							slot5 := ring2[t2110:t223]
 							cell2 := words[:t233]
 							for w11 := 0; w11 < len(slot5); w11++ {
-								loaded20 := host2.Load(r, &slot5[w11])
-								v2 := loaded20
+								loaded26 := host2.Load(r, &slot5[w11])
+								v2 := loaded26
 //line alone.go:155
 								if uint32(v2>>32) != sh.Ticket+1 {
 									break block9
@@ -16467,7 +17041,7 @@ func quernRow5TurnedActor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 //line alone.go:166
 								sh.Late = 1
 							}
-							t59[8] = source4
+							t592[8] = source4
 						}
 					}
 				}

@@ -32,40 +32,42 @@ var quernPlusOneActor = gpu.NewKernel(gpu.KernelInfo{
 	PTX: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "wide", Sites: []gpu.Site{
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 92, Col: 17},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 94, Col: 3},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 94, Col: 26},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 97, Col: 29},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 97, Col: 3},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 94, Col: 17},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 96, Col: 3},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 96, Col: 26},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 99, Col: 29},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 99, Col: 3},
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 14, Col: 18},
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 17, Col: 17},
-			{Kind: gpu.SliceSite, File: "send.go", Line: 14, Col: 7},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 24, Col: 31},
-			{Kind: gpu.SliceSite, File: "forward.go", Line: 29, Col: 15},
-			{Kind: gpu.SliceSite, File: "send.go", Line: 43, Col: 7},
-			{Kind: gpu.SliceSite, File: "send.go", Line: 61, Col: 7},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 62, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 63, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 64, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 64, Col: 53},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 65, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 65, Col: 54},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 57, Col: 25},
-			{Kind: gpu.SliceSite, File: "send.go", Line: 52, Col: 7},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 53, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 54, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 55, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 55, Col: 53},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 56, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 56, Col: 54},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 65, Col: 24},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 78, Col: 24},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 79, Col: 24},
-			{Kind: gpu.SliceSite, File: "forward.go", Line: 32, Col: 24},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 80, Col: 3},
-			{Kind: gpu.IndexSite, File: "context.go", Line: 29, Col: 16},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 83, Col: 3},
-			{Kind: gpu.IndexSite, File: "context.go", Line: 29, Col: 60},
+			{Kind: gpu.SliceSite, File: "send.go", Line: 30, Col: 7},
+			{Kind: gpu.SliceSite, File: "send.go", Line: 44, Col: 7},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 51, Col: 37},
+			{Kind: gpu.SliceSite, File: "forward.go", Line: 30, Col: 27},
+			{Kind: gpu.SliceSite, File: "forward.go", Line: 51, Col: 7},
+			{Kind: gpu.SliceSite, File: "send.go", Line: 83, Col: 7},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 84, Col: 23},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 85, Col: 23},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 86, Col: 23},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 86, Col: 53},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 87, Col: 23},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 87, Col: 54},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 59, Col: 25},
+			{Kind: gpu.SliceSite, File: "send.go", Line: 74, Col: 7},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 75, Col: 23},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 76, Col: 23},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 77, Col: 23},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 77, Col: 53},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 78, Col: 23},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 78, Col: 54},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 67, Col: 24},
+			{Kind: gpu.SliceSite, File: "send.go", Line: 99, Col: 7},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 101, Col: 24},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 102, Col: 24},
+			{Kind: gpu.SliceSite, File: "forward.go", Line: 33, Col: 24},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 82, Col: 3},
+			{Kind: gpu.IndexSite, File: "context.go", Line: 31, Col: 16},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 85, Col: 3},
+			{Kind: gpu.IndexSite, File: "context.go", Line: 31, Col: 60},
 		}},
 	},
 	Block:  gpu.Dim3{X: 32, Y: 1, Z: 1},
@@ -105,40 +107,42 @@ var quernTimesTwoActor = gpu.NewKernel(gpu.KernelInfo{
 	PTX: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "wide", Sites: []gpu.Site{
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 92, Col: 17},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 94, Col: 3},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 94, Col: 26},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 97, Col: 29},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 97, Col: 3},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 94, Col: 17},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 96, Col: 3},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 96, Col: 26},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 99, Col: 29},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 99, Col: 3},
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 14, Col: 18},
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 17, Col: 17},
-			{Kind: gpu.SliceSite, File: "send.go", Line: 14, Col: 7},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 24, Col: 31},
-			{Kind: gpu.SliceSite, File: "forward.go", Line: 29, Col: 15},
-			{Kind: gpu.SliceSite, File: "send.go", Line: 43, Col: 7},
-			{Kind: gpu.SliceSite, File: "send.go", Line: 61, Col: 7},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 62, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 63, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 64, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 64, Col: 53},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 65, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 65, Col: 54},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 57, Col: 25},
-			{Kind: gpu.SliceSite, File: "send.go", Line: 52, Col: 7},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 53, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 54, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 55, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 55, Col: 53},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 56, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 56, Col: 54},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 65, Col: 24},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 78, Col: 24},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 79, Col: 24},
-			{Kind: gpu.SliceSite, File: "forward.go", Line: 32, Col: 24},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 80, Col: 3},
-			{Kind: gpu.IndexSite, File: "context.go", Line: 29, Col: 16},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 83, Col: 3},
-			{Kind: gpu.IndexSite, File: "context.go", Line: 29, Col: 60},
+			{Kind: gpu.SliceSite, File: "send.go", Line: 30, Col: 7},
+			{Kind: gpu.SliceSite, File: "send.go", Line: 44, Col: 7},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 51, Col: 37},
+			{Kind: gpu.SliceSite, File: "forward.go", Line: 30, Col: 27},
+			{Kind: gpu.SliceSite, File: "forward.go", Line: 51, Col: 7},
+			{Kind: gpu.SliceSite, File: "send.go", Line: 83, Col: 7},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 84, Col: 23},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 85, Col: 23},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 86, Col: 23},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 86, Col: 53},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 87, Col: 23},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 87, Col: 54},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 59, Col: 25},
+			{Kind: gpu.SliceSite, File: "send.go", Line: 74, Col: 7},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 75, Col: 23},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 76, Col: 23},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 77, Col: 23},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 77, Col: 53},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 78, Col: 23},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 78, Col: 54},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 67, Col: 24},
+			{Kind: gpu.SliceSite, File: "send.go", Line: 99, Col: 7},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 101, Col: 24},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 102, Col: 24},
+			{Kind: gpu.SliceSite, File: "forward.go", Line: 33, Col: 24},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 82, Col: 3},
+			{Kind: gpu.IndexSite, File: "context.go", Line: 31, Col: 16},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 85, Col: 3},
+			{Kind: gpu.IndexSite, File: "context.go", Line: 31, Col: 60},
 		}},
 	},
 	Block:  gpu.Dim3{X: 32, Y: 1, Z: 1},
@@ -178,40 +182,42 @@ var quernTallyActor = gpu.NewKernel(gpu.KernelInfo{
 	PTX: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "wide", Sites: []gpu.Site{
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 92, Col: 17},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 94, Col: 3},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 94, Col: 26},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 97, Col: 29},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 97, Col: 3},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 94, Col: 17},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 96, Col: 3},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 96, Col: 26},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 99, Col: 29},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 99, Col: 3},
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 14, Col: 18},
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 17, Col: 17},
-			{Kind: gpu.SliceSite, File: "send.go", Line: 14, Col: 7},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 24, Col: 31},
-			{Kind: gpu.SliceSite, File: "forward.go", Line: 29, Col: 15},
-			{Kind: gpu.SliceSite, File: "send.go", Line: 43, Col: 7},
-			{Kind: gpu.SliceSite, File: "send.go", Line: 61, Col: 7},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 62, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 63, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 64, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 64, Col: 53},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 65, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 65, Col: 54},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 57, Col: 25},
-			{Kind: gpu.SliceSite, File: "send.go", Line: 52, Col: 7},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 53, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 54, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 55, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 55, Col: 53},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 56, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 56, Col: 54},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 65, Col: 24},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 78, Col: 24},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 79, Col: 24},
-			{Kind: gpu.SliceSite, File: "forward.go", Line: 32, Col: 24},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 80, Col: 3},
-			{Kind: gpu.IndexSite, File: "context.go", Line: 29, Col: 16},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 83, Col: 3},
-			{Kind: gpu.IndexSite, File: "context.go", Line: 29, Col: 60},
+			{Kind: gpu.SliceSite, File: "send.go", Line: 30, Col: 7},
+			{Kind: gpu.SliceSite, File: "send.go", Line: 44, Col: 7},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 51, Col: 37},
+			{Kind: gpu.SliceSite, File: "forward.go", Line: 30, Col: 27},
+			{Kind: gpu.SliceSite, File: "forward.go", Line: 51, Col: 7},
+			{Kind: gpu.SliceSite, File: "send.go", Line: 83, Col: 7},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 84, Col: 23},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 85, Col: 23},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 86, Col: 23},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 86, Col: 53},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 87, Col: 23},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 87, Col: 54},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 59, Col: 25},
+			{Kind: gpu.SliceSite, File: "send.go", Line: 74, Col: 7},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 75, Col: 23},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 76, Col: 23},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 77, Col: 23},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 77, Col: 53},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 78, Col: 23},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 78, Col: 54},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 67, Col: 24},
+			{Kind: gpu.SliceSite, File: "send.go", Line: 99, Col: 7},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 101, Col: 24},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 102, Col: 24},
+			{Kind: gpu.SliceSite, File: "forward.go", Line: 33, Col: 24},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 82, Col: 3},
+			{Kind: gpu.IndexSite, File: "context.go", Line: 31, Col: 16},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 85, Col: 3},
+			{Kind: gpu.IndexSite, File: "context.go", Line: 31, Col: 60},
 		}},
 	},
 	Block:  gpu.Dim3{X: 32, Y: 1, Z: 1},
@@ -251,47 +257,49 @@ var quernSendActor = gpu.NewKernel(gpu.KernelInfo{
 	PTX: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "wide", Sites: []gpu.Site{
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 92, Col: 17},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 94, Col: 3},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 94, Col: 26},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 97, Col: 29},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 97, Col: 3},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 94, Col: 17},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 96, Col: 3},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 96, Col: 26},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 99, Col: 29},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 99, Col: 3},
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 14, Col: 18},
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 17, Col: 17},
-			{Kind: gpu.SliceSite, File: "send.go", Line: 14, Col: 7},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 24, Col: 31},
-			{Kind: gpu.SliceSite, File: "forward.go", Line: 29, Col: 15},
-			{Kind: gpu.SliceSite, File: "send.go", Line: 43, Col: 7},
-			{Kind: gpu.SliceSite, File: "send.go", Line: 61, Col: 7},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 62, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 63, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 64, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 64, Col: 53},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 65, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 65, Col: 54},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 57, Col: 25},
-			{Kind: gpu.SliceSite, File: "send.go", Line: 52, Col: 7},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 53, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 54, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 55, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 55, Col: 53},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 56, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 56, Col: 54},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 65, Col: 24},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 78, Col: 24},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 79, Col: 24},
-			{Kind: gpu.SliceSite, File: "forward.go", Line: 32, Col: 24},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 80, Col: 3},
-			{Kind: gpu.IndexSite, File: "context.go", Line: 29, Col: 16},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 83, Col: 3},
+			{Kind: gpu.SliceSite, File: "send.go", Line: 30, Col: 7},
+			{Kind: gpu.SliceSite, File: "send.go", Line: 44, Col: 7},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 51, Col: 37},
+			{Kind: gpu.SliceSite, File: "forward.go", Line: 30, Col: 27},
+			{Kind: gpu.SliceSite, File: "forward.go", Line: 51, Col: 7},
+			{Kind: gpu.SliceSite, File: "send.go", Line: 83, Col: 7},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 84, Col: 23},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 85, Col: 23},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 86, Col: 23},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 86, Col: 53},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 87, Col: 23},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 87, Col: 54},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 59, Col: 25},
+			{Kind: gpu.SliceSite, File: "send.go", Line: 74, Col: 7},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 75, Col: 23},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 76, Col: 23},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 77, Col: 23},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 77, Col: 53},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 78, Col: 23},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 78, Col: 54},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 67, Col: 24},
+			{Kind: gpu.SliceSite, File: "send.go", Line: 99, Col: 7},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 101, Col: 24},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 102, Col: 24},
+			{Kind: gpu.SliceSite, File: "forward.go", Line: 33, Col: 24},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 82, Col: 3},
+			{Kind: gpu.IndexSite, File: "context.go", Line: 31, Col: 16},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 85, Col: 3},
 			{Kind: gpu.IndexSite, File: "group.go", Line: 27, Col: 13},
 			{Kind: gpu.PanicSite, File: "group.go", Line: 33, Col: 3, Text: "group has no member of this number"},
 			{Kind: gpu.IndexSite, File: "group.go", Line: 35, Col: 61},
 			{Kind: gpu.IndexSite, File: "group.go", Line: 35, Col: 43},
-			{Kind: gpu.IndexSite, File: "context.go", Line: 55, Col: 3},
-			{Kind: gpu.IndexSite, File: "context.go", Line: 59, Col: 2},
+			{Kind: gpu.IndexSite, File: "context.go", Line: 58, Col: 3},
+			{Kind: gpu.IndexSite, File: "context.go", Line: 62, Col: 2},
 			{Kind: gpu.DivideSite, File: "group.go", Line: 69, Col: 29},
-			{Kind: gpu.IndexSite, File: "context.go", Line: 29, Col: 60},
+			{Kind: gpu.IndexSite, File: "context.go", Line: 31, Col: 60},
 		}},
 	},
 	Block:  gpu.Dim3{X: 32, Y: 1, Z: 1},
@@ -332,39 +340,41 @@ var quernWorkActor = gpu.NewKernel(gpu.KernelInfo{
 	PTX: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 1, 5, 9, 2147483647, 1, 6, 9, 2147483647, 1, 7, 9, 2147483647, 1, 8, 9, 2147483647, 0, 16, 2, 0, 5, 9, 31, 10, 3, 0, 8, 10, 3, 0, 8, 8, 5, 4, 9, 0}, Sites: []gpu.Site{
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 92, Col: 17},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 94, Col: 3},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 94, Col: 26},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 97, Col: 29},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 97, Col: 3},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 94, Col: 17},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 96, Col: 3},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 96, Col: 26},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 99, Col: 29},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 99, Col: 3},
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 14, Col: 18},
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 17, Col: 17},
-			{Kind: gpu.SliceSite, File: "send.go", Line: 14, Col: 7},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 24, Col: 31},
-			{Kind: gpu.SliceSite, File: "forward.go", Line: 29, Col: 15},
-			{Kind: gpu.SliceSite, File: "send.go", Line: 43, Col: 7},
-			{Kind: gpu.SliceSite, File: "send.go", Line: 61, Col: 7},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 62, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 63, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 64, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 64, Col: 53},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 65, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 65, Col: 54},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 57, Col: 25},
-			{Kind: gpu.SliceSite, File: "send.go", Line: 52, Col: 7},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 53, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 54, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 55, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 55, Col: 53},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 56, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 56, Col: 54},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 65, Col: 24},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 78, Col: 24},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 79, Col: 24},
-			{Kind: gpu.SliceSite, File: "forward.go", Line: 32, Col: 24},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 80, Col: 3},
-			{Kind: gpu.IndexSite, File: "context.go", Line: 29, Col: 16},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 83, Col: 3},
+			{Kind: gpu.SliceSite, File: "send.go", Line: 30, Col: 7},
+			{Kind: gpu.SliceSite, File: "send.go", Line: 44, Col: 7},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 51, Col: 37},
+			{Kind: gpu.SliceSite, File: "forward.go", Line: 30, Col: 27},
+			{Kind: gpu.SliceSite, File: "forward.go", Line: 51, Col: 7},
+			{Kind: gpu.SliceSite, File: "send.go", Line: 83, Col: 7},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 84, Col: 23},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 85, Col: 23},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 86, Col: 23},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 86, Col: 53},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 87, Col: 23},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 87, Col: 54},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 59, Col: 25},
+			{Kind: gpu.SliceSite, File: "send.go", Line: 74, Col: 7},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 75, Col: 23},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 76, Col: 23},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 77, Col: 23},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 77, Col: 53},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 78, Col: 23},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 78, Col: 54},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 67, Col: 24},
+			{Kind: gpu.SliceSite, File: "send.go", Line: 99, Col: 7},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 101, Col: 24},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 102, Col: 24},
+			{Kind: gpu.SliceSite, File: "forward.go", Line: 33, Col: 24},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 82, Col: 3},
+			{Kind: gpu.IndexSite, File: "context.go", Line: 31, Col: 16},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 85, Col: 3},
 			{Kind: gpu.PanicSite, File: "payload.go", Line: 77, Col: 3, Text: "reference to no payload"},
 			{Kind: gpu.IndexSite, File: "payload.go", Line: 79, Col: 30},
 			{Kind: gpu.PanicSite, File: "payload.go", Line: 81, Col: 3, Text: "payload was released"},
@@ -373,49 +383,51 @@ var quernWorkActor = gpu.NewKernel(gpu.KernelInfo{
 			{Kind: gpu.IndexSite, File: "payload.go", Line: 45, Col: 12},
 			{Kind: gpu.PanicSite, File: "payload.go", Line: 48, Col: 3, Text: "reference to elements that are not of its payload"},
 			{Kind: gpu.SliceSite, File: "payload.go", Line: 50, Col: 9},
-			{Kind: gpu.IndexSite, File: "context.go", Line: 21, Col: 44},
+			{Kind: gpu.IndexSite, File: "context.go", Line: 23, Col: 44},
 			{Kind: gpu.IndexSite, File: "payload.go", Line: 68, Col: 30},
 			{Kind: gpu.IndexSite, File: "payload.go", Line: 69, Col: 21},
 			{Kind: gpu.PanicSite, File: "payload.go", Line: 70, Col: 3, Text: "payload released more often than retained"},
 			{Kind: gpu.IndexSite, File: "payload.go", Line: 60, Col: 20},
-			{Kind: gpu.IndexSite, File: "context.go", Line: 55, Col: 3},
-			{Kind: gpu.IndexSite, File: "context.go", Line: 59, Col: 2},
-			{Kind: gpu.IndexSite, File: "context.go", Line: 29, Col: 60},
+			{Kind: gpu.IndexSite, File: "context.go", Line: 58, Col: 3},
+			{Kind: gpu.IndexSite, File: "context.go", Line: 62, Col: 2},
+			{Kind: gpu.IndexSite, File: "context.go", Line: 31, Col: 60},
 		}},
 		{Name: "wide", Sites: []gpu.Site{
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 92, Col: 17},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 94, Col: 3},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 94, Col: 26},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 97, Col: 29},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 97, Col: 3},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 94, Col: 17},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 96, Col: 3},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 96, Col: 26},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 99, Col: 29},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 99, Col: 3},
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 14, Col: 18},
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 17, Col: 17},
-			{Kind: gpu.SliceSite, File: "send.go", Line: 14, Col: 7},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 24, Col: 31},
-			{Kind: gpu.SliceSite, File: "forward.go", Line: 29, Col: 15},
-			{Kind: gpu.SliceSite, File: "send.go", Line: 43, Col: 7},
-			{Kind: gpu.SliceSite, File: "send.go", Line: 61, Col: 7},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 62, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 63, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 64, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 64, Col: 53},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 65, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 65, Col: 54},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 57, Col: 25},
-			{Kind: gpu.SliceSite, File: "send.go", Line: 52, Col: 7},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 53, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 54, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 55, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 55, Col: 53},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 56, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 56, Col: 54},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 65, Col: 24},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 78, Col: 24},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 79, Col: 24},
-			{Kind: gpu.SliceSite, File: "forward.go", Line: 32, Col: 24},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 80, Col: 3},
-			{Kind: gpu.IndexSite, File: "context.go", Line: 29, Col: 16},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 83, Col: 3},
+			{Kind: gpu.SliceSite, File: "send.go", Line: 30, Col: 7},
+			{Kind: gpu.SliceSite, File: "send.go", Line: 44, Col: 7},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 51, Col: 37},
+			{Kind: gpu.SliceSite, File: "forward.go", Line: 30, Col: 27},
+			{Kind: gpu.SliceSite, File: "forward.go", Line: 51, Col: 7},
+			{Kind: gpu.SliceSite, File: "send.go", Line: 83, Col: 7},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 84, Col: 23},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 85, Col: 23},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 86, Col: 23},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 86, Col: 53},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 87, Col: 23},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 87, Col: 54},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 59, Col: 25},
+			{Kind: gpu.SliceSite, File: "send.go", Line: 74, Col: 7},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 75, Col: 23},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 76, Col: 23},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 77, Col: 23},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 77, Col: 53},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 78, Col: 23},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 78, Col: 54},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 67, Col: 24},
+			{Kind: gpu.SliceSite, File: "send.go", Line: 99, Col: 7},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 101, Col: 24},
+			{Kind: gpu.IndexSite, File: "send.go", Line: 102, Col: 24},
+			{Kind: gpu.SliceSite, File: "forward.go", Line: 33, Col: 24},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 82, Col: 3},
+			{Kind: gpu.IndexSite, File: "context.go", Line: 31, Col: 16},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 85, Col: 3},
 			{Kind: gpu.PanicSite, File: "payload.go", Line: 77, Col: 3, Text: "reference to no payload"},
 			{Kind: gpu.IndexSite, File: "payload.go", Line: 79, Col: 30},
 			{Kind: gpu.PanicSite, File: "payload.go", Line: 81, Col: 3, Text: "payload was released"},
@@ -424,14 +436,14 @@ var quernWorkActor = gpu.NewKernel(gpu.KernelInfo{
 			{Kind: gpu.IndexSite, File: "payload.go", Line: 45, Col: 12},
 			{Kind: gpu.PanicSite, File: "payload.go", Line: 48, Col: 3, Text: "reference to elements that are not of its payload"},
 			{Kind: gpu.SliceSite, File: "payload.go", Line: 50, Col: 9},
-			{Kind: gpu.IndexSite, File: "context.go", Line: 21, Col: 44},
+			{Kind: gpu.IndexSite, File: "context.go", Line: 23, Col: 44},
 			{Kind: gpu.IndexSite, File: "payload.go", Line: 68, Col: 30},
 			{Kind: gpu.IndexSite, File: "payload.go", Line: 69, Col: 21},
 			{Kind: gpu.PanicSite, File: "payload.go", Line: 70, Col: 3, Text: "payload released more often than retained"},
 			{Kind: gpu.IndexSite, File: "payload.go", Line: 60, Col: 20},
-			{Kind: gpu.IndexSite, File: "context.go", Line: 55, Col: 3},
-			{Kind: gpu.IndexSite, File: "context.go", Line: 59, Col: 2},
-			{Kind: gpu.IndexSite, File: "context.go", Line: 29, Col: 60},
+			{Kind: gpu.IndexSite, File: "context.go", Line: 58, Col: 3},
+			{Kind: gpu.IndexSite, File: "context.go", Line: 62, Col: 2},
+			{Kind: gpu.IndexSite, File: "context.go", Line: 31, Col: 60},
 		}},
 	},
 	Block:  gpu.Dim3{X: 32, Y: 1, Z: 1},
@@ -552,14 +564,14 @@ func quernHostPlusOneActor(r *host2.Run) {
 	cells := host2.Dynamic[actor.Cell[Item, Item]](r, 1)
 	var in2 *Item
 	var out2 *Item
-	var t214 *Item
+	var t213 *Item
 	var t34 *Item
-	var result09 kernel.Action = 1
-	outcome := uint32(result09)
+	var result08 kernel.Action = 1
+	outcome := uint32(result08)
 	var forwards bool
 	var stops bool
 	var last bool
-	t95 := shape.OutAt
+	t97 := shape.OutAt
 	t105 := shape.OutAt + shape.Out - 3
 	t50 := shape.OutAt
 	t51 := shape.OutAt + shape.Out - 3
@@ -654,12 +666,12 @@ func quernHostPlusOneActor(r *host2.Run) {
 //line alone.go:58
 				out2 = &cells[0].Out
 //line quern_gen.go:13
-				t214 = in2
+				t213 = in2
 				t34 = out2
 				for threadZ := range 1 {
 					for threadY := range 1 {
 						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-						quernRow4PlusOneActor(r, t34, t214, sh, outcome)
+						quernRow4PlusOneActor(r, t34, t213, sh, outcome)
 					}
 				}
 				r.ThreadIdx = kernel.Dim3{}
@@ -678,7 +690,7 @@ func quernHostPlusOneActor(r *host2.Run) {
 				for threadY := range 1 {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 					first2 := (threadZ*1 + threadY) * 32
-					quernRow5PlusOneActor(r, cs, first2, begins, borns, source2, box, sh, out, result, &shape, words, t95, t105, cursor, forwards, t50, t51, last, command, in, mail, t233, t253, t263)
+					quernRow5PlusOneActor(r, cs, first2, begins, borns, source2, box, sh, out, result, &shape, words, t97, t105, cursor, forwards, t50, t51, last, command, in, mail, t233, t253, t263)
 				}
 			}
 //line alone.go:88
@@ -770,55 +782,85 @@ func quernRow1PlusOneActor(r *host2.Run, cs []actor.Context, first int, begins, 
 					list := int(t82[11])
 					count := uint32(t72.Post[list])
 					for i := t102; i < count; i++ {
-						box2 := uint32(t72.Post[list+1+int(i)])
-						t16 := t72
-						t26 := box2
+						t16 := uint32(t72.Post[list+1+int(i)])
+//line send.go:27
+						if !(t72.To.Box == t16) {
+//line send.go:30
+							t17 := int(t16) * 16
+							t26 := (int(t16) + 1) * 16
+//line send.go:30
+							b := t72.Post[t17:t26]
+							loaded := host2.Load(r, &b[0])
+//line send.go:31
+							loaded2 := host2.Load(r, &b[8])
+							loaded3 := host2.Load(r, &b[10])
+//line send.go:31
+							t72.To = actor.Target{Box: t16, Tail: loaded, Head: loaded2, Ring: b[14], Step: b[12], Slots: uint32(b[11]), Kind: uint32(b[13]), Closed: uint32(loaded3)}
+						}
+//line alone.go:193
+						t27 := t72
 						var ticket uint32
 						var room uint32
 					block2:
 						switch {
 						default:
-//line send.go:14
-							t17 := int(t26) * 16
-							t27 := (int(t26) + 1) * 16
-//line send.go:14
-							b := t16.Post[t17:t27]
-							var room2 uint32
-							for slots2 := uint32(b[11]); ; {
-								loaded := host2.Load(r, &b[0])
-								tail := loaded
-//line send.go:18
-								loaded2 := host2.Load(r, &b[8])
-								head := loaded2
-//line send.go:19
-								loaded3 := host2.Load(r, &b[10])
-								if loaded3 != 0 {
-//line send.go:20
-									room2 = 2
-									break
+//line send.go:43
+							box2 := int(t27.To.Box)
+							t18 := box2 * 16
+							t28 := (box2 + 1) * 16
+//line send.go:44
+							b2 := t27.Post[t18:t28]
+							loaded4 := host2.Load(r, &b2[10])
+							closed := uint32(loaded4)
+//line send.go:46
+							var room2 uint32 = 2
+							for t27.To.Closed == 0 || closed == 0 {
+								if uint32(t27.To.Tail)-uint32(t27.To.Head) >= t27.To.Slots {
+									t43 := t27
+									t53 := t27
+//line send.go:49
+									loaded5 := host2.Load(r, &b2[0])
+									t73 := loaded5
+//line send.go:49
+									loaded6 := host2.Load(r, &b2[8])
+									t93 := loaded6
+//line send.go:49
+									t43.To.Tail = t73
+//line send.go:49
+									t53.To.Head = t93
+									if uint32(t27.To.Tail)-uint32(t27.To.Head) >= t27.To.Slots && t27.To.Kind == 1 {
+										loaded7 := host2.Load(r, &t27.Host[b2[15]+1])
+//line send.go:51
+										t27.To.Head = loaded7
+										kernel.StoreRelaxed(&b2[8], t27.To.Head)
+									}
+									if uint32(t27.To.Tail)-uint32(t27.To.Head) >= t27.To.Slots {
+										room2 = 1
+										break
+									}
 								}
-								if uint32(tail)-uint32(head) >= slots2 && b[13] == 1 {
-									loaded4 := host2.Load(r, &t16.Host[b[15]+1])
-									head = loaded4
-//line send.go:25
-									kernel.StoreRelaxed(&b[8], head)
-								}
-								if uint32(tail)-uint32(head) >= slots2 {
-									room2 = 1
-									break
-								}
-//line send.go:33
-								old := kernel.AtomicCompareAndSwap(&b[0], tail, tail+1)
-								if old == tail {
-//line send.go:34
-									t83 := uint32(tail)
-									ticket = t83
+//line send.go:61
+								old := kernel.AtomicCompareAndSwap(&b2[0], t27.To.Tail, t27.To.Tail+1)
+								tail := old
+//line send.go:62
+								if tail == t27.To.Tail {
+									t122 := t27
+									t132 := t27
+									t142 := tail + 1
+									t152 := closed
+//line send.go:63
+									t122.To.Tail = t142
+//line send.go:63
+									t132.To.Closed = t152
+									t162 := uint32(tail)
+									ticket = t162
 									room = 0
 									break block2
 								}
+//line send.go:66
+								t27.To.Tail = tail
 							}
-//line send.go:37
-							atomic.AddUint64(&b[1], 1)
+							atomic.AddUint64(&b2[1], 1)
 							ticket = 0
 							room = room2
 						}
@@ -827,11 +869,11 @@ func quernRow1PlusOneActor(r *host2.Run, cs []actor.Context, first int, begins, 
 						room3 := room
 //line alone.go:194
 						if room3 == 1 {
-							t53 := int(t82[13])
+							t54 := int(t82[13])
 //line alone.go:195
 							t63 := int(t82[13]) + len(t92) + 1
 //line alone.go:195
-							saved2 := t72.Post[t53:t63]
+							saved2 := t72.Post[t54:t63]
 							for w2 := 0; w2 < len(t92); w2++ {
 								saved2[w2] = uint64(t92[w2])
 							}
@@ -844,81 +886,69 @@ func quernRow1PlusOneActor(r *host2.Run, cs []actor.Context, first int, begins, 
 						}
 //line alone.go:203
 						if room3 == 0 {
-							t84 := t72
-							t93 := t92
-							t103 := box2
-							t112 := ticket2
+							t83 := t72
+							t94 := t92
+							t103 := ticket2
 //line alone.go:227
-							t18 := t84
-							t28 := t103
-							t33 := t112
-//line send.go:43
-							t19 := int(t28) * 16
-							t29 := (int(t28) + 1) * 16
-//line send.go:43
-							b2 := t18.Post[t19:t29]
-							result04 := int(b2[14] + uint64(t33&(uint32(b2[11])-1))*b2[12])
+							t19 := t103
+//line send.go:37
+							result04 := int(t83.To.Ring + uint64(t19&(t83.To.Slots-1))*t83.To.Step)
 //line alone.go:227
-							t54 := result04
-							t64 := uint64(t112+1) << 32
-							slot := t54
-							tag := t64
+							t33 := result04
+							t44 := uint64(t103+1) << 32
+							slot := t33
+							tag := t44
 //line alone.go:228
-							t73 := t84
-							t85 := t103
-//line send.go:48
-							result05 := t73.Post[int(t85)*16+13]
-//line alone.go:228
-							if result05 == 1 {
-								t104 := t84
-								t113 := slot
-								t122 := tag
-//line send.go:61
-								t110 := t113
-								t210 := t113 + 4
-//line send.go:61
-								h := t104.Host[t110:t210]
-								kernel.StoreRelaxed(&h[0], t122|uint64(t104.ID<<8|128))
-								kernel.StoreRelaxed(&h[1], t122)
-								kernel.StoreRelaxed(&h[2], t122|uint64(t104.Words[t104.At+2]))
-								kernel.StoreRelaxed(&h[3], t122|uint64(t104.Words[t104.At+3]))
+							if t83.To.Kind == 1 {
+								t55 := t83
+								t64 := slot
+								t74 := tag
+//line send.go:83
+								t110 := t64
+								t29 := t64 + 4
+//line send.go:83
+								h := t55.Host[t110:t29]
+								kernel.StoreRelaxed(&h[0], t74|uint64(t55.ID<<8|128))
+								kernel.StoreRelaxed(&h[1], t74)
+								kernel.StoreRelaxed(&h[2], t74|uint64(t55.Words[t55.At+2]))
+								kernel.StoreRelaxed(&h[3], t74|uint64(t55.Words[t55.At+3]))
 //line alone.go:230
-								for w3 := 0; w3 < len(t93); w3++ {
-									kernel.StoreRelaxed(&t84.Host[slot+4+w3], tag|uint64(t93[w3]))
+								for w3 := 0; w3 < len(t94); w3++ {
+									kernel.StoreRelaxed(&t83.Host[slot+4+w3], tag|uint64(t94[w3]))
 								}
 							} else {
 //line alone.go:235
-								t132 := t84
-								t142 := slot
-								t152 := tag
-//line send.go:52
-								t111 := t142
-								t211 := t142 + 4
-//line send.go:52
-								h2 := t132.Post[t111:t211]
-								kernel.StoreRelaxed(&h2[0], t152|uint64(t132.ID<<8|128))
-								kernel.StoreRelaxed(&h2[1], t152)
-								kernel.StoreRelaxed(&h2[2], t152|uint64(t132.Words[t132.At+2]))
-								kernel.StoreRelaxed(&h2[3], t152|uint64(t132.Words[t132.At+3]))
+								t84 := t83
+								t95 := slot
+								t104 := tag
+//line send.go:74
+								t111 := t95
+								t210 := t95 + 4
+//line send.go:74
+								h2 := t84.Post[t111:t210]
+								kernel.StoreRelaxed(&h2[0], t104|uint64(t84.ID<<8|128))
+								kernel.StoreRelaxed(&h2[1], t104)
+								kernel.StoreRelaxed(&h2[2], t104|uint64(t84.Words[t84.At+2]))
+								kernel.StoreRelaxed(&h2[3], t104|uint64(t84.Words[t84.At+3]))
 //line alone.go:236
-								for w4 := 0; w4 < len(t93); w4++ {
-									kernel.StoreRelaxed(&t84.Post[slot+4+w4], tag|uint64(t93[w4]))
+								for w4 := 0; w4 < len(t94); w4++ {
+									kernel.StoreRelaxed(&t83.Post[slot+4+w4], tag|uint64(t94[w4]))
 								}
-								t162 := t84
-								t172 := t103
-//line send.go:70
-								if !(t162.Wakes == 0) {
-//line send.go:75
+								t112 := t83
+//line send.go:92
+								if !(t112.Wakes == 0) {
+//line send.go:97
 									kernel.Fence()
-									t114 := int(t172) * 16
-									t212 := (int(t172) + 1) * 16
-//line send.go:76
-									b3 := t162.Post[t114:t212]
-									loaded5 := host2.Load(r, &b3[9])
-									if loaded5 != 0 {
-//line send.go:78
-										kernel.StoreRelaxed(&t162.Host[b3[15]], 1)
-										kernel.StoreRelaxed(&t162.Host[0], 1)
+									box3 := int(t112.To.Box)
+									t113 := box3 * 16
+									t211 := (box3 + 1) * 16
+//line send.go:99
+									b3 := t112.Post[t113:t211]
+									loaded8 := host2.Load(r, &b3[9])
+									if loaded8 != 0 {
+//line send.go:101
+										kernel.StoreRelaxed(&t112.Host[b3[15]], 1)
+										kernel.StoreRelaxed(&t112.Host[0], 1)
 									}
 								}
 							}
@@ -942,8 +972,8 @@ func quernRow1PlusOneActor(r *host2.Run, cs []actor.Context, first int, begins, 
 				switch {
 				default:
 //line alone.go:103
-					loaded6 := host2.Load(r, &t292[0])
-					ordered := loaded6
+					loaded9 := host2.Load(r, &t292[0])
+					ordered := loaded9
 //line alone.go:104
 					sh.Asked[0] = uint32(ordered)
 					if !(sh.Asked[0] != 0) {
@@ -951,9 +981,9 @@ func quernRow1PlusOneActor(r *host2.Run, cs []actor.Context, first int, begins, 
 						hint := uint32(ordered >> 32)
 //line alone.go:108
 						if hint != sh.Hint[0] {
-							t43 := hint
+							t45 := hint
 //line alone.go:109
-							sh.Hint[0] = t43
+							sh.Hint[0] = t45
 //line alone.go:109
 							sh.Higher[0] = 1
 						}
@@ -967,28 +997,28 @@ func quernRow1PlusOneActor(r *host2.Run, cs []actor.Context, first int, begins, 
 								}
 								next := t30[level]
 								t65 := level
-								var result06 uint32
+								var result05 uint32
 								switch {
 								default:
-//line serve.go:64
+//line serve.go:82
 									if t65 == 4 {
-										result06 = 0
+										result05 = 0
 										break
-//line serve.go:66
+//line serve.go:84
 									} else if t65 < 4 {
-										result06 = shape.Slots + t65*shape.SideSlots
+										result05 = shape.Slots + t65*shape.SideSlots
 										break
 									}
-//line serve.go:69
-									result06 = shape.Slots + (t65-1)*shape.SideSlots
+//line serve.go:87
+									result05 = shape.Slots + (t65-1)*shape.SideSlots
 								}
 //line alone.go:118
-								at := (result06 + next&(shape.SideSlots-1)) * shape.InStep
-								loaded7 := host2.Load(r, &t322[at])
-								if uint32(loaded7>>32) == next+1 {
+								at := (result05 + next&(shape.SideSlots-1)) * shape.InStep
+								loaded10 := host2.Load(r, &t322[at])
+								if uint32(loaded10>>32) == next+1 {
 //line alone.go:120
-									t94 := level
-									source = t94
+									t96 := level
+									source = t96
 									sides = 1
 								}
 							}
@@ -997,16 +1027,16 @@ func quernRow1PlusOneActor(r *host2.Run, cs []actor.Context, first int, begins, 
 						}
 						if source == 9 || source < 4 {
 							next2 := t30[4]
-							loaded8 := host2.Load(r, &t322[next2&(shape.Slots-1)*shape.InStep])
-							middle := uint32(loaded8>>32) == next2+1
+							loaded11 := host2.Load(r, &t322[next2&(shape.Slots-1)*shape.InStep])
+							middle := uint32(loaded11>>32) == next2+1
 //line alone.go:128
 							posted := false
-							slots3 := uint32(t31[11])
-							if slots3 != 0 {
+							slots2 := uint32(t31[11])
+							if slots2 != 0 {
 //line alone.go:130
 								next3 := uint32(t31[8])
-								loaded9 := host2.Load(r, &t332[next3&(slots3-1)*shape.InStep])
-								posted = uint32(loaded9>>32) == next3+1
+								loaded12 := host2.Load(r, &t332[next3&(slots2-1)*shape.InStep])
+								posted = uint32(loaded12>>32) == next3+1
 							}
 							if posted && !(middle && t30[8] == 8) {
 								source = 8
@@ -1031,41 +1061,41 @@ func quernRow1PlusOneActor(r *host2.Run, cs []actor.Context, first int, begins, 
 //line alone.go:148
 								sh.Ticket = t30[source]
 								t163 := source
-								var result07 uint32
+								var result06 uint32
 								switch {
 								default:
-//line serve.go:64
+//line serve.go:82
 									if t163 == 4 {
-										result07 = 0
+										result06 = 0
 										break
-//line serve.go:66
+//line serve.go:84
 									} else if t163 < 4 {
-										result07 = shape.Slots + t163*shape.SideSlots
+										result06 = shape.Slots + t163*shape.SideSlots
 										break
 									}
-//line serve.go:69
-									result07 = shape.Slots + (t163-1)*shape.SideSlots
+//line serve.go:87
+									result06 = shape.Slots + (t163-1)*shape.SideSlots
 								}
 //line alone.go:149
 								t192 := source
-								var result08 uint32
-//line serve.go:74
+								var result07 uint32
+//line serve.go:92
 								if t192 == 4 {
-									result08 = shape.Slots
+									result07 = shape.Slots
 								} else {
-									result08 = shape.SideSlots
+									result07 = shape.SideSlots
 								}
 //line alone.go:149
-								at2 = (result07 + sh.Ticket&(result08-1)) * shape.InStep
+								at2 = (result06 + sh.Ticket&(result07-1)) * shape.InStep
 							}
-							t213 := at2
+							t212 := at2
 							t222 := at2 + shape.In
 //line alone.go:151
-							slot2 := ring[t213:t222]
+							slot2 := ring[t212:t222]
 							cell := words[:t232]
 							for w5 := 0; w5 < len(slot2); w5++ {
-								loaded10 := host2.Load(r, &slot2[w5])
-								v := loaded10
+								loaded13 := host2.Load(r, &slot2[w5])
+								v := loaded13
 //line alone.go:155
 								if uint32(v>>32) != sh.Ticket+1 {
 									break block3
@@ -1118,13 +1148,13 @@ func quernRow3PlusOneActor(r *host2.Run, cells []actor.Cell[Item, Item]) {
 }
 
 //go:noinline
-func quernRow4PlusOneActor(r *host2.Run, t34, t214 *Item, sh *actor.Status, outcome uint32) {
+func quernRow4PlusOneActor(r *host2.Run, t34, t213 *Item, sh *actor.Status, outcome uint32) {
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		t2 := threadX == 0
 //line handlers.go:20
 		if threadX == 0 {
-			*t34 = Item{Key: t214.Key, Value: t214.Value + 1, Stages: t214.Stages + 1, Ask: 0}
+			*t34 = Item{Key: t213.Key, Value: t213.Value + 1, Stages: t213.Stages + 1, Ask: 0}
 		}
 //line alone.go:59
 		if t2 {
@@ -1134,7 +1164,7 @@ func quernRow4PlusOneActor(r *host2.Run, t34, t214 *Item, sh *actor.Status, outc
 }
 
 //go:noinline
-func quernRow5PlusOneActor(r *host2.Run, cs []actor.Context, first2 int, begins, borns []int64, source2 uint32, box []uint64, sh *actor.Status, out []uint64, result uint32, shape *actor.Shape, words []uint32, t95, t105 uint32, cursor []uint32, forwards bool, t50, t51 uint32, last bool, command, in, mail []uint64, t233, t253, t263 uint32) {
+func quernRow5PlusOneActor(r *host2.Run, cs []actor.Context, first2 int, begins, borns []int64, source2 uint32, box []uint64, sh *actor.Status, out []uint64, result uint32, shape *actor.Shape, words []uint32, t97, t105 uint32, cursor []uint32, forwards bool, t50, t51 uint32, last bool, command, in, mail []uint64, t233, t253, t263 uint32) {
 	cRow := cs[first2:][:32]
 	beginRow := begins[first2:][:32]
 	bornRow := borns[first2:][:32]
@@ -1153,45 +1183,45 @@ func quernRow5PlusOneActor(r *host2.Run, cs []actor.Context, first2 int, begins,
 				kernel.StoreRelaxed(&box[8], uint64(sh.Ticket+1))
 			} else {
 				t422 := out
-				t44 := result
-				t45 := uint32(now3 - begin)
+				t442 := result
+				t452 := uint32(now3 - begin)
 //line alone.go:173
 				source3 := sh.Missing[0]
-				t215 := source3
-				var result010 uint32
+				t214 := source3
+				var result09 uint32
 				switch {
 				default:
-//line serve.go:64
-					if t215 == 4 {
-						result010 = 0
+//line serve.go:82
+					if t214 == 4 {
+						result09 = 0
 						break
-//line serve.go:66
-					} else if t215 < 4 {
-						result010 = shape.Slots + t215*shape.SideSlots
+//line serve.go:84
+					} else if t214 < 4 {
+						result09 = shape.Slots + t214*shape.SideSlots
 						break
 					}
-//line serve.go:69
-					result010 = shape.Slots + (t215-1)*shape.SideSlots
+//line serve.go:87
+					result09 = shape.Slots + (t214-1)*shape.SideSlots
 				}
 //line alone.go:174
-				t55 := source3
-				var result011 uint32
-//line serve.go:74
-				if t55 == 4 {
-					result011 = shape.Slots
+				t56 := source3
+				var result010 uint32
+//line serve.go:92
+				if t56 == 4 {
+					result010 = shape.Slots
 				} else {
-					result011 = shape.SideSlots
+					result010 = shape.SideSlots
 				}
 //line alone.go:174
-				at3 := (result010 + sh.Ticket&(result011-1)) * shape.OutStep
-				t74 := at3
-				t86 := at3 + shape.Out
+				at3 := (result09 + sh.Ticket&(result010-1)) * shape.OutStep
+				t75 := at3
+				t85 := at3 + shape.Out
 //line alone.go:175
-				slot3 := t422[t74:t86]
+				slot3 := t422[t75:t85]
 				tag2 := uint64(sh.Ticket+1) << 32
-				reply2 := words[t95:t105]
-				kernel.StoreRelaxed(&slot3[0], tag2|uint64(t44))
-				kernel.StoreRelaxed(&slot3[1], tag2|uint64(t45))
+				reply2 := words[t97:t105]
+				kernel.StoreRelaxed(&slot3[0], tag2|uint64(t442))
+				kernel.StoreRelaxed(&slot3[1], tag2|uint64(t452))
 				kernel.StoreRelaxed(&slot3[2], tag2)
 				for w7 := 0; w7 < len(reply2); w7++ {
 					kernel.StoreRelaxed(&slot3[3+w7], tag2|uint64(reply2[w7]))
@@ -1209,7 +1239,7 @@ func quernRow5PlusOneActor(r *host2.Run, cs []actor.Context, first2 int, begins,
 				t49 := cursor
 //line alone.go:82
 				t522 := words[t50:t51]
-				var result012 bool
+				var result011 bool
 			block7:
 				switch {
 				default:
@@ -1217,55 +1247,85 @@ func quernRow5PlusOneActor(r *host2.Run, cs []actor.Context, first2 int, begins,
 					list2 := int(t49[11])
 					count2 := uint32(t48.Post[list2])
 					for i2 := uint32(0); i2 < count2; i2++ {
-						box3 := uint32(t48.Post[list2+1+int(i2)])
-						t115 := t48
-						t216 := box3
+						t114 := uint32(t48.Post[list2+1+int(i2)])
+//line send.go:27
+						if !(t48.To.Box == t114) {
+//line send.go:30
+							t115 := int(t114) * 16
+							t215 := (int(t114) + 1) * 16
+//line send.go:30
+							b4 := t48.Post[t115:t215]
+							loaded14 := host2.Load(r, &b4[0])
+//line send.go:31
+							loaded15 := host2.Load(r, &b4[8])
+							loaded16 := host2.Load(r, &b4[10])
+//line send.go:31
+							t48.To = actor.Target{Box: t114, Tail: loaded14, Head: loaded15, Ring: b4[14], Step: b4[12], Slots: uint32(b4[11]), Kind: uint32(b4[13]), Closed: uint32(loaded16)}
+						}
+//line alone.go:193
+						t216 := t48
 						var ticket3 uint32
 						var room4 uint32
 					block8:
 						switch {
 						default:
-//line send.go:14
-							t116 := int(t216) * 16
-							t217 := (int(t216) + 1) * 16
-//line send.go:14
-							b4 := t115.Post[t116:t217]
-							var room5 uint32
-							for slots4 := uint32(b4[11]); ; {
-								loaded11 := host2.Load(r, &b4[0])
-								tail2 := loaded11
-//line send.go:18
-								loaded12 := host2.Load(r, &b4[8])
-								head2 := loaded12
-//line send.go:19
-								loaded13 := host2.Load(r, &b4[10])
-								if loaded13 != 0 {
-//line send.go:20
-									room5 = 2
-									break
+//line send.go:43
+							box4 := int(t216.To.Box)
+							t116 := box4 * 16
+							t217 := (box4 + 1) * 16
+//line send.go:44
+							b5 := t216.Post[t116:t217]
+							loaded17 := host2.Load(r, &b5[10])
+							closed2 := uint32(loaded17)
+//line send.go:46
+							var room5 uint32 = 2
+							for t216.To.Closed == 0 || closed2 == 0 {
+								if uint32(t216.To.Tail)-uint32(t216.To.Head) >= t216.To.Slots {
+									t46 := t216
+									t57 := t216
+//line send.go:49
+									loaded18 := host2.Load(r, &b5[0])
+									t76 := loaded18
+//line send.go:49
+									loaded19 := host2.Load(r, &b5[8])
+									t98 := loaded19
+//line send.go:49
+									t46.To.Tail = t76
+//line send.go:49
+									t57.To.Head = t98
+									if uint32(t216.To.Tail)-uint32(t216.To.Head) >= t216.To.Slots && t216.To.Kind == 1 {
+										loaded20 := host2.Load(r, &t216.Host[b5[15]+1])
+//line send.go:51
+										t216.To.Head = loaded20
+										kernel.StoreRelaxed(&b5[8], t216.To.Head)
+									}
+									if uint32(t216.To.Tail)-uint32(t216.To.Head) >= t216.To.Slots {
+										room5 = 1
+										break
+									}
 								}
-								if uint32(tail2)-uint32(head2) >= slots4 && b4[13] == 1 {
-									loaded14 := host2.Load(r, &t115.Host[b4[15]+1])
-									head2 = loaded14
-//line send.go:25
-									kernel.StoreRelaxed(&b4[8], head2)
-								}
-								if uint32(tail2)-uint32(head2) >= slots4 {
-									room5 = 1
-									break
-								}
-//line send.go:33
-								old2 := kernel.AtomicCompareAndSwap(&b4[0], tail2, tail2+1)
-								if old2 == tail2 {
-//line send.go:34
-									t87 := uint32(tail2)
-									ticket3 = t87
+//line send.go:61
+								old2 := kernel.AtomicCompareAndSwap(&b5[0], t216.To.Tail, t216.To.Tail+1)
+								tail2 := old2
+//line send.go:62
+								if tail2 == t216.To.Tail {
+									t124 := t216
+									t134 := t216
+									t144 := tail2 + 1
+									t153 := closed2
+//line send.go:63
+									t124.To.Tail = t144
+//line send.go:63
+									t134.To.Closed = t153
+									t164 := uint32(tail2)
+									ticket3 = t164
 									room4 = 0
 									break block8
 								}
+//line send.go:66
+								t216.To.Tail = tail2
 							}
-//line send.go:37
-							atomic.AddUint64(&b4[1], 1)
+							atomic.AddUint64(&b5[1], 1)
 							ticket3 = 0
 							room4 = room5
 						}
@@ -1274,115 +1334,103 @@ func quernRow5PlusOneActor(r *host2.Run, cs []actor.Context, first2 int, begins,
 						room6 := room4
 //line alone.go:194
 						if room6 == 1 {
-							t56 := int(t49[13])
+							t58 := int(t49[13])
 //line alone.go:195
 							t66 := int(t49[13]) + len(t522) + 1
 //line alone.go:195
-							saved3 := t48.Post[t56:t66]
+							saved3 := t48.Post[t58:t66]
 							for w8 := 0; w8 < len(t522); w8++ {
 								saved3[w8] = uint64(t522[w8])
 							}
-							result013 := t48.Correlation()
+							result012 := t48.Correlation()
 //line alone.go:199
-							saved3[len(t522)] = result013
+							saved3[len(t522)] = result012
 							t49[12] = i2 + 1
-							result012 = false
+							result011 = false
 							break block7
 						}
 //line alone.go:203
 						if room6 == 0 {
-							t88 := t48
-							t96 := t522
-							t106 := box3
-							t117 := ticket4
+							t86 := t48
+							t99 := t522
+							t106 := ticket4
 //line alone.go:227
-							t118 := t88
-							t218 := t106
-							t35 := t117
-//line send.go:43
-							t119 := int(t218) * 16
-							t219 := (int(t218) + 1) * 16
-//line send.go:43
-							b5 := t118.Post[t119:t219]
-							result014 := int(b5[14] + uint64(t35&(uint32(b5[11])-1))*b5[12])
+							t117 := t106
+//line send.go:37
+							result013 := int(t86.To.Ring + uint64(t117&(t86.To.Slots-1))*t86.To.Step)
 //line alone.go:227
-							t57 := result014
-							t67 := uint64(t117+1) << 32
-							slot4 := t57
-							tag3 := t67
+							t35 := result013
+							t410 := uint64(t106+1) << 32
+							slot4 := t35
+							tag3 := t410
 //line alone.go:228
-							t75 := t88
-							t89 := t106
-//line send.go:48
-							result015 := t75.Post[int(t89)*16+13]
-//line alone.go:228
-							if result015 == 1 {
-								t107 := t88
-								t1110 := slot4
-								t124 := tag3
-//line send.go:61
-								t120 := t1110
-								t220 := t1110 + 4
-//line send.go:61
-								h3 := t107.Host[t120:t220]
-								kernel.StoreRelaxed(&h3[0], t124|uint64(t107.ID<<8|128))
-								kernel.StoreRelaxed(&h3[1], t124)
-								kernel.StoreRelaxed(&h3[2], t124|uint64(t107.Words[t107.At+2]))
-								kernel.StoreRelaxed(&h3[3], t124|uint64(t107.Words[t107.At+3]))
+							if t86.To.Kind == 1 {
+								t59 := t86
+								t67 := slot4
+								t77 := tag3
+//line send.go:83
+								t118 := t67
+								t218 := t67 + 4
+//line send.go:83
+								h3 := t59.Host[t118:t218]
+								kernel.StoreRelaxed(&h3[0], t77|uint64(t59.ID<<8|128))
+								kernel.StoreRelaxed(&h3[1], t77)
+								kernel.StoreRelaxed(&h3[2], t77|uint64(t59.Words[t59.At+2]))
+								kernel.StoreRelaxed(&h3[3], t77|uint64(t59.Words[t59.At+3]))
 //line alone.go:230
-								for w9 := 0; w9 < len(t96); w9++ {
-									kernel.StoreRelaxed(&t88.Host[slot4+4+w9], tag3|uint64(t96[w9]))
+								for w9 := 0; w9 < len(t99); w9++ {
+									kernel.StoreRelaxed(&t86.Host[slot4+4+w9], tag3|uint64(t99[w9]))
 								}
 							} else {
 //line alone.go:235
-								t134 := t88
-								t144 := slot4
-								t153 := tag3
-//line send.go:52
-								t121 := t144
-								t221 := t144 + 4
-//line send.go:52
-								h4 := t134.Post[t121:t221]
-								kernel.StoreRelaxed(&h4[0], t153|uint64(t134.ID<<8|128))
-								kernel.StoreRelaxed(&h4[1], t153)
-								kernel.StoreRelaxed(&h4[2], t153|uint64(t134.Words[t134.At+2]))
-								kernel.StoreRelaxed(&h4[3], t153|uint64(t134.Words[t134.At+3]))
+								t87 := t86
+								t910 := slot4
+								t107 := tag3
+//line send.go:74
+								t119 := t910
+								t219 := t910 + 4
+//line send.go:74
+								h4 := t87.Post[t119:t219]
+								kernel.StoreRelaxed(&h4[0], t107|uint64(t87.ID<<8|128))
+								kernel.StoreRelaxed(&h4[1], t107)
+								kernel.StoreRelaxed(&h4[2], t107|uint64(t87.Words[t87.At+2]))
+								kernel.StoreRelaxed(&h4[3], t107|uint64(t87.Words[t87.At+3]))
 //line alone.go:236
-								for w10 := 0; w10 < len(t96); w10++ {
-									kernel.StoreRelaxed(&t88.Post[slot4+4+w10], tag3|uint64(t96[w10]))
+								for w10 := 0; w10 < len(t99); w10++ {
+									kernel.StoreRelaxed(&t86.Post[slot4+4+w10], tag3|uint64(t99[w10]))
 								}
-								t164 := t88
-								t173 := t106
-//line send.go:70
-								if !(t164.Wakes == 0) {
-//line send.go:75
+								t1110 := t86
+//line send.go:92
+								if !(t1110.Wakes == 0) {
+//line send.go:97
 									kernel.Fence()
-									t125 := int(t173) * 16
-									t223 := (int(t173) + 1) * 16
-//line send.go:76
-									b6 := t164.Post[t125:t223]
-									loaded15 := host2.Load(r, &b6[9])
-									if loaded15 != 0 {
-//line send.go:78
-										kernel.StoreRelaxed(&t164.Host[b6[15]], 1)
-										kernel.StoreRelaxed(&t164.Host[0], 1)
+									box5 := int(t1110.To.Box)
+									t120 := box5 * 16
+									t220 := (box5 + 1) * 16
+//line send.go:99
+									b6 := t1110.Post[t120:t220]
+									loaded21 := host2.Load(r, &b6[9])
+									if loaded21 != 0 {
+//line send.go:101
+										kernel.StoreRelaxed(&t1110.Host[b6[15]], 1)
+										kernel.StoreRelaxed(&t1110.Host[0], 1)
 									}
 								}
 							}
 						}
 					}
 //line alone.go:207
-					result012 = true
+					result011 = true
 				}
 //line alone.go:82
-				t542 = result012
+				t542 = result011
 			}
 			whole := t542
 //line alone.go:83
 			if whole && !last {
 				t572 := begin - born
-				t58 := command
-				t59 := cursor
+				t582 := command
+				t592 := cursor
 				t60 := box
 				t61 := in
 				t622 := mail
@@ -1390,8 +1438,8 @@ func quernRow5PlusOneActor(r *host2.Run, cs []actor.Context, first2 int, begins,
 				switch {
 				default:
 //line alone.go:103
-					loaded16 := host2.Load(r, &t58[0])
-					ordered2 := loaded16
+					loaded22 := host2.Load(r, &t582[0])
+					ordered2 := loaded22
 //line alone.go:104
 					sh.Asked[0] = uint32(ordered2)
 					if !(sh.Asked[0] != 0) {
@@ -1399,9 +1447,9 @@ func quernRow5PlusOneActor(r *host2.Run, cs []actor.Context, first2 int, begins,
 						hint2 := uint32(ordered2 >> 32)
 //line alone.go:108
 						if hint2 != sh.Hint[0] {
-							t46 := hint2
+							t411 := hint2
 //line alone.go:109
-							sh.Hint[0] = t46
+							sh.Hint[0] = t411
 //line alone.go:109
 							sh.Higher[0] = 1
 						}
@@ -1413,30 +1461,30 @@ func quernRow5PlusOneActor(r *host2.Run, cs []actor.Context, first2 int, begins,
 								if level2 == 4 {
 									continue
 								}
-								next4 := t59[level2]
+								next4 := t592[level2]
 								t68 := level2
-								var result016 uint32
+								var result014 uint32
 								switch {
 								default:
-//line serve.go:64
+//line serve.go:82
 									if t68 == 4 {
-										result016 = 0
+										result014 = 0
 										break
-//line serve.go:66
+//line serve.go:84
 									} else if t68 < 4 {
-										result016 = shape.Slots + t68*shape.SideSlots
+										result014 = shape.Slots + t68*shape.SideSlots
 										break
 									}
-//line serve.go:69
-									result016 = shape.Slots + (t68-1)*shape.SideSlots
+//line serve.go:87
+									result014 = shape.Slots + (t68-1)*shape.SideSlots
 								}
 //line alone.go:118
-								at4 := (result016 + next4&(shape.SideSlots-1)) * shape.InStep
-								loaded17 := host2.Load(r, &t61[at4])
-								if uint32(loaded17>>32) == next4+1 {
+								at4 := (result014 + next4&(shape.SideSlots-1)) * shape.InStep
+								loaded23 := host2.Load(r, &t61[at4])
+								if uint32(loaded23>>32) == next4+1 {
 //line alone.go:120
-									t97 := level2
-									source4 = t97
+									t911 := level2
+									source4 = t911
 									sides2 = 1
 								}
 							}
@@ -1444,19 +1492,19 @@ func quernRow5PlusOneActor(r *host2.Run, cs []actor.Context, first2 int, begins,
 							sh.Higher[0] = sides2
 						}
 						if source4 == 9 || source4 < 4 {
-							next5 := t59[4]
-							loaded18 := host2.Load(r, &t61[next5&(shape.Slots-1)*shape.InStep])
-							middle2 := uint32(loaded18>>32) == next5+1
+							next5 := t592[4]
+							loaded24 := host2.Load(r, &t61[next5&(shape.Slots-1)*shape.InStep])
+							middle2 := uint32(loaded24>>32) == next5+1
 //line alone.go:128
 							posted2 := false
-							slots5 := uint32(t60[11])
-							if slots5 != 0 {
+							slots3 := uint32(t60[11])
+							if slots3 != 0 {
 //line alone.go:130
 								next6 := uint32(t60[8])
-								loaded19 := host2.Load(r, &t622[next6&(slots5-1)*shape.InStep])
-								posted2 = uint32(loaded19>>32) == next6+1
+								loaded25 := host2.Load(r, &t622[next6&(slots3-1)*shape.InStep])
+								posted2 = uint32(loaded25>>32) == next6+1
 							}
-							if posted2 && !(middle2 && t59[8] == 8) {
+							if posted2 && !(middle2 && t592[8] == 8) {
 								source4 = 8
 							} else if middle2 {
 								source4 = 4
@@ -1464,8 +1512,8 @@ func quernRow5PlusOneActor(r *host2.Run, cs []actor.Context, first2 int, begins,
 						}
 						if !(source4 == 9) {
 //line alone.go:143
-							t126 := t61
-							ring2 := t126
+							t125 := t61
+							ring2 := t125
 							var at5 uint32
 //line alone.go:144
 							if source4 == 8 {
@@ -1477,43 +1525,43 @@ func quernRow5PlusOneActor(r *host2.Run, cs []actor.Context, first2 int, begins,
 								at5 = t145
 							} else {
 //line alone.go:148
-								sh.Ticket = t59[source4]
+								sh.Ticket = t592[source4]
 								t165 := source4
-								var result017 uint32
+								var result015 uint32
 								switch {
 								default:
-//line serve.go:64
+//line serve.go:82
 									if t165 == 4 {
-										result017 = 0
+										result015 = 0
 										break
-//line serve.go:66
+//line serve.go:84
 									} else if t165 < 4 {
-										result017 = shape.Slots + t165*shape.SideSlots
+										result015 = shape.Slots + t165*shape.SideSlots
 										break
 									}
-//line serve.go:69
-									result017 = shape.Slots + (t165-1)*shape.SideSlots
+//line serve.go:87
+									result015 = shape.Slots + (t165-1)*shape.SideSlots
 								}
 //line alone.go:149
 								t193 := source4
-								var result018 uint32
-//line serve.go:74
+								var result016 uint32
+//line serve.go:92
 								if t193 == 4 {
-									result018 = shape.Slots
+									result016 = shape.Slots
 								} else {
-									result018 = shape.SideSlots
+									result016 = shape.SideSlots
 								}
 //line alone.go:149
-								at5 = (result017 + sh.Ticket&(result018-1)) * shape.InStep
+								at5 = (result015 + sh.Ticket&(result016-1)) * shape.InStep
 							}
 							t2110 := at5
-							t224 := at5 + shape.In
+							t223 := at5 + shape.In
 //line alone.go:151
-							slot5 := ring2[t2110:t224]
+							slot5 := ring2[t2110:t223]
 							cell2 := words[:t233]
 							for w11 := 0; w11 < len(slot5); w11++ {
-								loaded20 := host2.Load(r, &slot5[w11])
-								v2 := loaded20
+								loaded26 := host2.Load(r, &slot5[w11])
+								v2 := loaded26
 //line alone.go:155
 								if uint32(v2>>32) != sh.Ticket+1 {
 									break block9
@@ -1534,7 +1582,7 @@ func quernRow5PlusOneActor(r *host2.Run, cs []actor.Context, first2 int, begins,
 //line alone.go:166
 								sh.Late = 1
 							}
-							t59[8] = source4
+							t592[8] = source4
 						}
 					}
 				}
@@ -1596,14 +1644,14 @@ func quernHostTimesTwoActor(r *host2.Run) {
 	cells := host2.Dynamic[actor.Cell[Item, Item]](r, 1)
 	var in2 *Item
 	var out2 *Item
-	var t214 *Item
+	var t213 *Item
 	var t34 *Item
-	var result09 kernel.Action = 1
-	outcome := uint32(result09)
+	var result08 kernel.Action = 1
+	outcome := uint32(result08)
 	var forwards bool
 	var stops bool
 	var last bool
-	t95 := shape.OutAt
+	t97 := shape.OutAt
 	t105 := shape.OutAt + shape.Out - 3
 	t50 := shape.OutAt
 	t51 := shape.OutAt + shape.Out - 3
@@ -1698,12 +1746,12 @@ func quernHostTimesTwoActor(r *host2.Run) {
 //line alone.go:58
 				out2 = &cells[0].Out
 //line quern_gen.go:13
-				t214 = in2
+				t213 = in2
 				t34 = out2
 				for threadZ := range 1 {
 					for threadY := range 1 {
 						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-						quernRow4TimesTwoActor(r, t34, t214, sh, outcome)
+						quernRow4TimesTwoActor(r, t34, t213, sh, outcome)
 					}
 				}
 				r.ThreadIdx = kernel.Dim3{}
@@ -1722,7 +1770,7 @@ func quernHostTimesTwoActor(r *host2.Run) {
 				for threadY := range 1 {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 					first2 := (threadZ*1 + threadY) * 32
-					quernRow5TimesTwoActor(r, cs, first2, begins, borns, source2, box, sh, out, result, &shape, words, t95, t105, cursor, forwards, t50, t51, last, command, in, mail, t233, t253, t263)
+					quernRow5TimesTwoActor(r, cs, first2, begins, borns, source2, box, sh, out, result, &shape, words, t97, t105, cursor, forwards, t50, t51, last, command, in, mail, t233, t253, t263)
 				}
 			}
 //line alone.go:88
@@ -1814,55 +1862,85 @@ func quernRow1TimesTwoActor(r *host2.Run, cs []actor.Context, first int, begins,
 					list := int(t82[11])
 					count := uint32(t72.Post[list])
 					for i := t102; i < count; i++ {
-						box2 := uint32(t72.Post[list+1+int(i)])
-						t16 := t72
-						t26 := box2
+						t16 := uint32(t72.Post[list+1+int(i)])
+//line send.go:27
+						if !(t72.To.Box == t16) {
+//line send.go:30
+							t17 := int(t16) * 16
+							t26 := (int(t16) + 1) * 16
+//line send.go:30
+							b := t72.Post[t17:t26]
+							loaded := host2.Load(r, &b[0])
+//line send.go:31
+							loaded2 := host2.Load(r, &b[8])
+							loaded3 := host2.Load(r, &b[10])
+//line send.go:31
+							t72.To = actor.Target{Box: t16, Tail: loaded, Head: loaded2, Ring: b[14], Step: b[12], Slots: uint32(b[11]), Kind: uint32(b[13]), Closed: uint32(loaded3)}
+						}
+//line alone.go:193
+						t27 := t72
 						var ticket uint32
 						var room uint32
 					block2:
 						switch {
 						default:
-//line send.go:14
-							t17 := int(t26) * 16
-							t27 := (int(t26) + 1) * 16
-//line send.go:14
-							b := t16.Post[t17:t27]
-							var room2 uint32
-							for slots2 := uint32(b[11]); ; {
-								loaded := host2.Load(r, &b[0])
-								tail := loaded
-//line send.go:18
-								loaded2 := host2.Load(r, &b[8])
-								head := loaded2
-//line send.go:19
-								loaded3 := host2.Load(r, &b[10])
-								if loaded3 != 0 {
-//line send.go:20
-									room2 = 2
-									break
+//line send.go:43
+							box2 := int(t27.To.Box)
+							t18 := box2 * 16
+							t28 := (box2 + 1) * 16
+//line send.go:44
+							b2 := t27.Post[t18:t28]
+							loaded4 := host2.Load(r, &b2[10])
+							closed := uint32(loaded4)
+//line send.go:46
+							var room2 uint32 = 2
+							for t27.To.Closed == 0 || closed == 0 {
+								if uint32(t27.To.Tail)-uint32(t27.To.Head) >= t27.To.Slots {
+									t43 := t27
+									t53 := t27
+//line send.go:49
+									loaded5 := host2.Load(r, &b2[0])
+									t73 := loaded5
+//line send.go:49
+									loaded6 := host2.Load(r, &b2[8])
+									t93 := loaded6
+//line send.go:49
+									t43.To.Tail = t73
+//line send.go:49
+									t53.To.Head = t93
+									if uint32(t27.To.Tail)-uint32(t27.To.Head) >= t27.To.Slots && t27.To.Kind == 1 {
+										loaded7 := host2.Load(r, &t27.Host[b2[15]+1])
+//line send.go:51
+										t27.To.Head = loaded7
+										kernel.StoreRelaxed(&b2[8], t27.To.Head)
+									}
+									if uint32(t27.To.Tail)-uint32(t27.To.Head) >= t27.To.Slots {
+										room2 = 1
+										break
+									}
 								}
-								if uint32(tail)-uint32(head) >= slots2 && b[13] == 1 {
-									loaded4 := host2.Load(r, &t16.Host[b[15]+1])
-									head = loaded4
-//line send.go:25
-									kernel.StoreRelaxed(&b[8], head)
-								}
-								if uint32(tail)-uint32(head) >= slots2 {
-									room2 = 1
-									break
-								}
-//line send.go:33
-								old := kernel.AtomicCompareAndSwap(&b[0], tail, tail+1)
-								if old == tail {
-//line send.go:34
-									t83 := uint32(tail)
-									ticket = t83
+//line send.go:61
+								old := kernel.AtomicCompareAndSwap(&b2[0], t27.To.Tail, t27.To.Tail+1)
+								tail := old
+//line send.go:62
+								if tail == t27.To.Tail {
+									t122 := t27
+									t132 := t27
+									t142 := tail + 1
+									t152 := closed
+//line send.go:63
+									t122.To.Tail = t142
+//line send.go:63
+									t132.To.Closed = t152
+									t162 := uint32(tail)
+									ticket = t162
 									room = 0
 									break block2
 								}
+//line send.go:66
+								t27.To.Tail = tail
 							}
-//line send.go:37
-							atomic.AddUint64(&b[1], 1)
+							atomic.AddUint64(&b2[1], 1)
 							ticket = 0
 							room = room2
 						}
@@ -1871,11 +1949,11 @@ func quernRow1TimesTwoActor(r *host2.Run, cs []actor.Context, first int, begins,
 						room3 := room
 //line alone.go:194
 						if room3 == 1 {
-							t53 := int(t82[13])
+							t54 := int(t82[13])
 //line alone.go:195
 							t63 := int(t82[13]) + len(t92) + 1
 //line alone.go:195
-							saved2 := t72.Post[t53:t63]
+							saved2 := t72.Post[t54:t63]
 							for w2 := 0; w2 < len(t92); w2++ {
 								saved2[w2] = uint64(t92[w2])
 							}
@@ -1888,81 +1966,69 @@ func quernRow1TimesTwoActor(r *host2.Run, cs []actor.Context, first int, begins,
 						}
 //line alone.go:203
 						if room3 == 0 {
-							t84 := t72
-							t93 := t92
-							t103 := box2
-							t112 := ticket2
+							t83 := t72
+							t94 := t92
+							t103 := ticket2
 //line alone.go:227
-							t18 := t84
-							t28 := t103
-							t33 := t112
-//line send.go:43
-							t19 := int(t28) * 16
-							t29 := (int(t28) + 1) * 16
-//line send.go:43
-							b2 := t18.Post[t19:t29]
-							result04 := int(b2[14] + uint64(t33&(uint32(b2[11])-1))*b2[12])
+							t19 := t103
+//line send.go:37
+							result04 := int(t83.To.Ring + uint64(t19&(t83.To.Slots-1))*t83.To.Step)
 //line alone.go:227
-							t54 := result04
-							t64 := uint64(t112+1) << 32
-							slot := t54
-							tag := t64
+							t33 := result04
+							t44 := uint64(t103+1) << 32
+							slot := t33
+							tag := t44
 //line alone.go:228
-							t73 := t84
-							t85 := t103
-//line send.go:48
-							result05 := t73.Post[int(t85)*16+13]
-//line alone.go:228
-							if result05 == 1 {
-								t104 := t84
-								t113 := slot
-								t122 := tag
-//line send.go:61
-								t110 := t113
-								t210 := t113 + 4
-//line send.go:61
-								h := t104.Host[t110:t210]
-								kernel.StoreRelaxed(&h[0], t122|uint64(t104.ID<<8|128))
-								kernel.StoreRelaxed(&h[1], t122)
-								kernel.StoreRelaxed(&h[2], t122|uint64(t104.Words[t104.At+2]))
-								kernel.StoreRelaxed(&h[3], t122|uint64(t104.Words[t104.At+3]))
+							if t83.To.Kind == 1 {
+								t55 := t83
+								t64 := slot
+								t74 := tag
+//line send.go:83
+								t110 := t64
+								t29 := t64 + 4
+//line send.go:83
+								h := t55.Host[t110:t29]
+								kernel.StoreRelaxed(&h[0], t74|uint64(t55.ID<<8|128))
+								kernel.StoreRelaxed(&h[1], t74)
+								kernel.StoreRelaxed(&h[2], t74|uint64(t55.Words[t55.At+2]))
+								kernel.StoreRelaxed(&h[3], t74|uint64(t55.Words[t55.At+3]))
 //line alone.go:230
-								for w3 := 0; w3 < len(t93); w3++ {
-									kernel.StoreRelaxed(&t84.Host[slot+4+w3], tag|uint64(t93[w3]))
+								for w3 := 0; w3 < len(t94); w3++ {
+									kernel.StoreRelaxed(&t83.Host[slot+4+w3], tag|uint64(t94[w3]))
 								}
 							} else {
 //line alone.go:235
-								t132 := t84
-								t142 := slot
-								t152 := tag
-//line send.go:52
-								t111 := t142
-								t211 := t142 + 4
-//line send.go:52
-								h2 := t132.Post[t111:t211]
-								kernel.StoreRelaxed(&h2[0], t152|uint64(t132.ID<<8|128))
-								kernel.StoreRelaxed(&h2[1], t152)
-								kernel.StoreRelaxed(&h2[2], t152|uint64(t132.Words[t132.At+2]))
-								kernel.StoreRelaxed(&h2[3], t152|uint64(t132.Words[t132.At+3]))
+								t84 := t83
+								t95 := slot
+								t104 := tag
+//line send.go:74
+								t111 := t95
+								t210 := t95 + 4
+//line send.go:74
+								h2 := t84.Post[t111:t210]
+								kernel.StoreRelaxed(&h2[0], t104|uint64(t84.ID<<8|128))
+								kernel.StoreRelaxed(&h2[1], t104)
+								kernel.StoreRelaxed(&h2[2], t104|uint64(t84.Words[t84.At+2]))
+								kernel.StoreRelaxed(&h2[3], t104|uint64(t84.Words[t84.At+3]))
 //line alone.go:236
-								for w4 := 0; w4 < len(t93); w4++ {
-									kernel.StoreRelaxed(&t84.Post[slot+4+w4], tag|uint64(t93[w4]))
+								for w4 := 0; w4 < len(t94); w4++ {
+									kernel.StoreRelaxed(&t83.Post[slot+4+w4], tag|uint64(t94[w4]))
 								}
-								t162 := t84
-								t172 := t103
-//line send.go:70
-								if !(t162.Wakes == 0) {
-//line send.go:75
+								t112 := t83
+//line send.go:92
+								if !(t112.Wakes == 0) {
+//line send.go:97
 									kernel.Fence()
-									t114 := int(t172) * 16
-									t212 := (int(t172) + 1) * 16
-//line send.go:76
-									b3 := t162.Post[t114:t212]
-									loaded5 := host2.Load(r, &b3[9])
-									if loaded5 != 0 {
-//line send.go:78
-										kernel.StoreRelaxed(&t162.Host[b3[15]], 1)
-										kernel.StoreRelaxed(&t162.Host[0], 1)
+									box3 := int(t112.To.Box)
+									t113 := box3 * 16
+									t211 := (box3 + 1) * 16
+//line send.go:99
+									b3 := t112.Post[t113:t211]
+									loaded8 := host2.Load(r, &b3[9])
+									if loaded8 != 0 {
+//line send.go:101
+										kernel.StoreRelaxed(&t112.Host[b3[15]], 1)
+										kernel.StoreRelaxed(&t112.Host[0], 1)
 									}
 								}
 							}
@@ -1986,8 +2052,8 @@ func quernRow1TimesTwoActor(r *host2.Run, cs []actor.Context, first int, begins,
 				switch {
 				default:
 //line alone.go:103
-					loaded6 := host2.Load(r, &t292[0])
-					ordered := loaded6
+					loaded9 := host2.Load(r, &t292[0])
+					ordered := loaded9
 //line alone.go:104
 					sh.Asked[0] = uint32(ordered)
 					if !(sh.Asked[0] != 0) {
@@ -1995,9 +2061,9 @@ func quernRow1TimesTwoActor(r *host2.Run, cs []actor.Context, first int, begins,
 						hint := uint32(ordered >> 32)
 //line alone.go:108
 						if hint != sh.Hint[0] {
-							t43 := hint
+							t45 := hint
 //line alone.go:109
-							sh.Hint[0] = t43
+							sh.Hint[0] = t45
 //line alone.go:109
 							sh.Higher[0] = 1
 						}
@@ -2011,28 +2077,28 @@ func quernRow1TimesTwoActor(r *host2.Run, cs []actor.Context, first int, begins,
 								}
 								next := t30[level]
 								t65 := level
-								var result06 uint32
+								var result05 uint32
 								switch {
 								default:
-//line serve.go:64
+//line serve.go:82
 									if t65 == 4 {
-										result06 = 0
+										result05 = 0
 										break
-//line serve.go:66
+//line serve.go:84
 									} else if t65 < 4 {
-										result06 = shape.Slots + t65*shape.SideSlots
+										result05 = shape.Slots + t65*shape.SideSlots
 										break
 									}
-//line serve.go:69
-									result06 = shape.Slots + (t65-1)*shape.SideSlots
+//line serve.go:87
+									result05 = shape.Slots + (t65-1)*shape.SideSlots
 								}
 //line alone.go:118
-								at := (result06 + next&(shape.SideSlots-1)) * shape.InStep
-								loaded7 := host2.Load(r, &t322[at])
-								if uint32(loaded7>>32) == next+1 {
+								at := (result05 + next&(shape.SideSlots-1)) * shape.InStep
+								loaded10 := host2.Load(r, &t322[at])
+								if uint32(loaded10>>32) == next+1 {
 //line alone.go:120
-									t94 := level
-									source = t94
+									t96 := level
+									source = t96
 									sides = 1
 								}
 							}
@@ -2041,16 +2107,16 @@ func quernRow1TimesTwoActor(r *host2.Run, cs []actor.Context, first int, begins,
 						}
 						if source == 9 || source < 4 {
 							next2 := t30[4]
-							loaded8 := host2.Load(r, &t322[next2&(shape.Slots-1)*shape.InStep])
-							middle := uint32(loaded8>>32) == next2+1
+							loaded11 := host2.Load(r, &t322[next2&(shape.Slots-1)*shape.InStep])
+							middle := uint32(loaded11>>32) == next2+1
 //line alone.go:128
 							posted := false
-							slots3 := uint32(t31[11])
-							if slots3 != 0 {
+							slots2 := uint32(t31[11])
+							if slots2 != 0 {
 //line alone.go:130
 								next3 := uint32(t31[8])
-								loaded9 := host2.Load(r, &t332[next3&(slots3-1)*shape.InStep])
-								posted = uint32(loaded9>>32) == next3+1
+								loaded12 := host2.Load(r, &t332[next3&(slots2-1)*shape.InStep])
+								posted = uint32(loaded12>>32) == next3+1
 							}
 							if posted && !(middle && t30[8] == 8) {
 								source = 8
@@ -2075,41 +2141,41 @@ func quernRow1TimesTwoActor(r *host2.Run, cs []actor.Context, first int, begins,
 //line alone.go:148
 								sh.Ticket = t30[source]
 								t163 := source
-								var result07 uint32
+								var result06 uint32
 								switch {
 								default:
-//line serve.go:64
+//line serve.go:82
 									if t163 == 4 {
-										result07 = 0
+										result06 = 0
 										break
-//line serve.go:66
+//line serve.go:84
 									} else if t163 < 4 {
-										result07 = shape.Slots + t163*shape.SideSlots
+										result06 = shape.Slots + t163*shape.SideSlots
 										break
 									}
-//line serve.go:69
-									result07 = shape.Slots + (t163-1)*shape.SideSlots
+//line serve.go:87
+									result06 = shape.Slots + (t163-1)*shape.SideSlots
 								}
 //line alone.go:149
 								t192 := source
-								var result08 uint32
-//line serve.go:74
+								var result07 uint32
+//line serve.go:92
 								if t192 == 4 {
-									result08 = shape.Slots
+									result07 = shape.Slots
 								} else {
-									result08 = shape.SideSlots
+									result07 = shape.SideSlots
 								}
 //line alone.go:149
-								at2 = (result07 + sh.Ticket&(result08-1)) * shape.InStep
+								at2 = (result06 + sh.Ticket&(result07-1)) * shape.InStep
 							}
-							t213 := at2
+							t212 := at2
 							t222 := at2 + shape.In
 //line alone.go:151
-							slot2 := ring[t213:t222]
+							slot2 := ring[t212:t222]
 							cell := words[:t232]
 							for w5 := 0; w5 < len(slot2); w5++ {
-								loaded10 := host2.Load(r, &slot2[w5])
-								v := loaded10
+								loaded13 := host2.Load(r, &slot2[w5])
+								v := loaded13
 //line alone.go:155
 								if uint32(v>>32) != sh.Ticket+1 {
 									break block3
@@ -2162,13 +2228,13 @@ func quernRow3TimesTwoActor(r *host2.Run, cells []actor.Cell[Item, Item]) {
 }
 
 //go:noinline
-func quernRow4TimesTwoActor(r *host2.Run, t34, t214 *Item, sh *actor.Status, outcome uint32) {
+func quernRow4TimesTwoActor(r *host2.Run, t34, t213 *Item, sh *actor.Status, outcome uint32) {
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		t2 := threadX == 0
 //line handlers.go:30
 		if threadX == 0 {
-			*t34 = Item{Key: t214.Key, Value: t214.Value * 2, Stages: t214.Stages + 1, Ask: 0}
+			*t34 = Item{Key: t213.Key, Value: t213.Value * 2, Stages: t213.Stages + 1, Ask: 0}
 		}
 //line alone.go:59
 		if t2 {
@@ -2178,7 +2244,7 @@ func quernRow4TimesTwoActor(r *host2.Run, t34, t214 *Item, sh *actor.Status, out
 }
 
 //go:noinline
-func quernRow5TimesTwoActor(r *host2.Run, cs []actor.Context, first2 int, begins, borns []int64, source2 uint32, box []uint64, sh *actor.Status, out []uint64, result uint32, shape *actor.Shape, words []uint32, t95, t105 uint32, cursor []uint32, forwards bool, t50, t51 uint32, last bool, command, in, mail []uint64, t233, t253, t263 uint32) {
+func quernRow5TimesTwoActor(r *host2.Run, cs []actor.Context, first2 int, begins, borns []int64, source2 uint32, box []uint64, sh *actor.Status, out []uint64, result uint32, shape *actor.Shape, words []uint32, t97, t105 uint32, cursor []uint32, forwards bool, t50, t51 uint32, last bool, command, in, mail []uint64, t233, t253, t263 uint32) {
 	cRow := cs[first2:][:32]
 	beginRow := begins[first2:][:32]
 	bornRow := borns[first2:][:32]
@@ -2197,45 +2263,45 @@ func quernRow5TimesTwoActor(r *host2.Run, cs []actor.Context, first2 int, begins
 				kernel.StoreRelaxed(&box[8], uint64(sh.Ticket+1))
 			} else {
 				t422 := out
-				t44 := result
-				t45 := uint32(now3 - begin)
+				t442 := result
+				t452 := uint32(now3 - begin)
 //line alone.go:173
 				source3 := sh.Missing[0]
-				t215 := source3
-				var result010 uint32
+				t214 := source3
+				var result09 uint32
 				switch {
 				default:
-//line serve.go:64
-					if t215 == 4 {
-						result010 = 0
+//line serve.go:82
+					if t214 == 4 {
+						result09 = 0
 						break
-//line serve.go:66
-					} else if t215 < 4 {
-						result010 = shape.Slots + t215*shape.SideSlots
+//line serve.go:84
+					} else if t214 < 4 {
+						result09 = shape.Slots + t214*shape.SideSlots
 						break
 					}
-//line serve.go:69
-					result010 = shape.Slots + (t215-1)*shape.SideSlots
+//line serve.go:87
+					result09 = shape.Slots + (t214-1)*shape.SideSlots
 				}
 //line alone.go:174
-				t55 := source3
-				var result011 uint32
-//line serve.go:74
-				if t55 == 4 {
-					result011 = shape.Slots
+				t56 := source3
+				var result010 uint32
+//line serve.go:92
+				if t56 == 4 {
+					result010 = shape.Slots
 				} else {
-					result011 = shape.SideSlots
+					result010 = shape.SideSlots
 				}
 //line alone.go:174
-				at3 := (result010 + sh.Ticket&(result011-1)) * shape.OutStep
-				t74 := at3
-				t86 := at3 + shape.Out
+				at3 := (result09 + sh.Ticket&(result010-1)) * shape.OutStep
+				t75 := at3
+				t85 := at3 + shape.Out
 //line alone.go:175
-				slot3 := t422[t74:t86]
+				slot3 := t422[t75:t85]
 				tag2 := uint64(sh.Ticket+1) << 32
-				reply2 := words[t95:t105]
-				kernel.StoreRelaxed(&slot3[0], tag2|uint64(t44))
-				kernel.StoreRelaxed(&slot3[1], tag2|uint64(t45))
+				reply2 := words[t97:t105]
+				kernel.StoreRelaxed(&slot3[0], tag2|uint64(t442))
+				kernel.StoreRelaxed(&slot3[1], tag2|uint64(t452))
 				kernel.StoreRelaxed(&slot3[2], tag2)
 				for w7 := 0; w7 < len(reply2); w7++ {
 					kernel.StoreRelaxed(&slot3[3+w7], tag2|uint64(reply2[w7]))
@@ -2253,7 +2319,7 @@ func quernRow5TimesTwoActor(r *host2.Run, cs []actor.Context, first2 int, begins
 				t49 := cursor
 //line alone.go:82
 				t522 := words[t50:t51]
-				var result012 bool
+				var result011 bool
 			block7:
 				switch {
 				default:
@@ -2261,55 +2327,85 @@ func quernRow5TimesTwoActor(r *host2.Run, cs []actor.Context, first2 int, begins
 					list2 := int(t49[11])
 					count2 := uint32(t48.Post[list2])
 					for i2 := uint32(0); i2 < count2; i2++ {
-						box3 := uint32(t48.Post[list2+1+int(i2)])
-						t115 := t48
-						t216 := box3
+						t114 := uint32(t48.Post[list2+1+int(i2)])
+//line send.go:27
+						if !(t48.To.Box == t114) {
+//line send.go:30
+							t115 := int(t114) * 16
+							t215 := (int(t114) + 1) * 16
+//line send.go:30
+							b4 := t48.Post[t115:t215]
+							loaded14 := host2.Load(r, &b4[0])
+//line send.go:31
+							loaded15 := host2.Load(r, &b4[8])
+							loaded16 := host2.Load(r, &b4[10])
+//line send.go:31
+							t48.To = actor.Target{Box: t114, Tail: loaded14, Head: loaded15, Ring: b4[14], Step: b4[12], Slots: uint32(b4[11]), Kind: uint32(b4[13]), Closed: uint32(loaded16)}
+						}
+//line alone.go:193
+						t216 := t48
 						var ticket3 uint32
 						var room4 uint32
 					block8:
 						switch {
 						default:
-//line send.go:14
-							t116 := int(t216) * 16
-							t217 := (int(t216) + 1) * 16
-//line send.go:14
-							b4 := t115.Post[t116:t217]
-							var room5 uint32
-							for slots4 := uint32(b4[11]); ; {
-								loaded11 := host2.Load(r, &b4[0])
-								tail2 := loaded11
-//line send.go:18
-								loaded12 := host2.Load(r, &b4[8])
-								head2 := loaded12
-//line send.go:19
-								loaded13 := host2.Load(r, &b4[10])
-								if loaded13 != 0 {
-//line send.go:20
-									room5 = 2
-									break
+//line send.go:43
+							box4 := int(t216.To.Box)
+							t116 := box4 * 16
+							t217 := (box4 + 1) * 16
+//line send.go:44
+							b5 := t216.Post[t116:t217]
+							loaded17 := host2.Load(r, &b5[10])
+							closed2 := uint32(loaded17)
+//line send.go:46
+							var room5 uint32 = 2
+							for t216.To.Closed == 0 || closed2 == 0 {
+								if uint32(t216.To.Tail)-uint32(t216.To.Head) >= t216.To.Slots {
+									t46 := t216
+									t57 := t216
+//line send.go:49
+									loaded18 := host2.Load(r, &b5[0])
+									t76 := loaded18
+//line send.go:49
+									loaded19 := host2.Load(r, &b5[8])
+									t98 := loaded19
+//line send.go:49
+									t46.To.Tail = t76
+//line send.go:49
+									t57.To.Head = t98
+									if uint32(t216.To.Tail)-uint32(t216.To.Head) >= t216.To.Slots && t216.To.Kind == 1 {
+										loaded20 := host2.Load(r, &t216.Host[b5[15]+1])
+//line send.go:51
+										t216.To.Head = loaded20
+										kernel.StoreRelaxed(&b5[8], t216.To.Head)
+									}
+									if uint32(t216.To.Tail)-uint32(t216.To.Head) >= t216.To.Slots {
+										room5 = 1
+										break
+									}
 								}
-								if uint32(tail2)-uint32(head2) >= slots4 && b4[13] == 1 {
-									loaded14 := host2.Load(r, &t115.Host[b4[15]+1])
-									head2 = loaded14
-//line send.go:25
-									kernel.StoreRelaxed(&b4[8], head2)
-								}
-								if uint32(tail2)-uint32(head2) >= slots4 {
-									room5 = 1
-									break
-								}
-//line send.go:33
-								old2 := kernel.AtomicCompareAndSwap(&b4[0], tail2, tail2+1)
-								if old2 == tail2 {
-//line send.go:34
-									t87 := uint32(tail2)
-									ticket3 = t87
+//line send.go:61
+								old2 := kernel.AtomicCompareAndSwap(&b5[0], t216.To.Tail, t216.To.Tail+1)
+								tail2 := old2
+//line send.go:62
+								if tail2 == t216.To.Tail {
+									t124 := t216
+									t134 := t216
+									t144 := tail2 + 1
+									t153 := closed2
+//line send.go:63
+									t124.To.Tail = t144
+//line send.go:63
+									t134.To.Closed = t153
+									t164 := uint32(tail2)
+									ticket3 = t164
 									room4 = 0
 									break block8
 								}
+//line send.go:66
+								t216.To.Tail = tail2
 							}
-//line send.go:37
-							atomic.AddUint64(&b4[1], 1)
+							atomic.AddUint64(&b5[1], 1)
 							ticket3 = 0
 							room4 = room5
 						}
@@ -2318,115 +2414,103 @@ func quernRow5TimesTwoActor(r *host2.Run, cs []actor.Context, first2 int, begins
 						room6 := room4
 //line alone.go:194
 						if room6 == 1 {
-							t56 := int(t49[13])
+							t58 := int(t49[13])
 //line alone.go:195
 							t66 := int(t49[13]) + len(t522) + 1
 //line alone.go:195
-							saved3 := t48.Post[t56:t66]
+							saved3 := t48.Post[t58:t66]
 							for w8 := 0; w8 < len(t522); w8++ {
 								saved3[w8] = uint64(t522[w8])
 							}
-							result013 := t48.Correlation()
+							result012 := t48.Correlation()
 //line alone.go:199
-							saved3[len(t522)] = result013
+							saved3[len(t522)] = result012
 							t49[12] = i2 + 1
-							result012 = false
+							result011 = false
 							break block7
 						}
 //line alone.go:203
 						if room6 == 0 {
-							t88 := t48
-							t96 := t522
-							t106 := box3
-							t117 := ticket4
+							t86 := t48
+							t99 := t522
+							t106 := ticket4
 //line alone.go:227
-							t118 := t88
-							t218 := t106
-							t35 := t117
-//line send.go:43
-							t119 := int(t218) * 16
-							t219 := (int(t218) + 1) * 16
-//line send.go:43
-							b5 := t118.Post[t119:t219]
-							result014 := int(b5[14] + uint64(t35&(uint32(b5[11])-1))*b5[12])
+							t117 := t106
+//line send.go:37
+							result013 := int(t86.To.Ring + uint64(t117&(t86.To.Slots-1))*t86.To.Step)
 //line alone.go:227
-							t57 := result014
-							t67 := uint64(t117+1) << 32
-							slot4 := t57
-							tag3 := t67
+							t35 := result013
+							t410 := uint64(t106+1) << 32
+							slot4 := t35
+							tag3 := t410
 //line alone.go:228
-							t75 := t88
-							t89 := t106
-//line send.go:48
-							result015 := t75.Post[int(t89)*16+13]
-//line alone.go:228
-							if result015 == 1 {
-								t107 := t88
-								t1110 := slot4
-								t124 := tag3
-//line send.go:61
-								t120 := t1110
-								t220 := t1110 + 4
-//line send.go:61
-								h3 := t107.Host[t120:t220]
-								kernel.StoreRelaxed(&h3[0], t124|uint64(t107.ID<<8|128))
-								kernel.StoreRelaxed(&h3[1], t124)
-								kernel.StoreRelaxed(&h3[2], t124|uint64(t107.Words[t107.At+2]))
-								kernel.StoreRelaxed(&h3[3], t124|uint64(t107.Words[t107.At+3]))
+							if t86.To.Kind == 1 {
+								t59 := t86
+								t67 := slot4
+								t77 := tag3
+//line send.go:83
+								t118 := t67
+								t218 := t67 + 4
+//line send.go:83
+								h3 := t59.Host[t118:t218]
+								kernel.StoreRelaxed(&h3[0], t77|uint64(t59.ID<<8|128))
+								kernel.StoreRelaxed(&h3[1], t77)
+								kernel.StoreRelaxed(&h3[2], t77|uint64(t59.Words[t59.At+2]))
+								kernel.StoreRelaxed(&h3[3], t77|uint64(t59.Words[t59.At+3]))
 //line alone.go:230
-								for w9 := 0; w9 < len(t96); w9++ {
-									kernel.StoreRelaxed(&t88.Host[slot4+4+w9], tag3|uint64(t96[w9]))
+								for w9 := 0; w9 < len(t99); w9++ {
+									kernel.StoreRelaxed(&t86.Host[slot4+4+w9], tag3|uint64(t99[w9]))
 								}
 							} else {
 //line alone.go:235
-								t134 := t88
-								t144 := slot4
-								t153 := tag3
-//line send.go:52
-								t121 := t144
-								t221 := t144 + 4
-//line send.go:52
-								h4 := t134.Post[t121:t221]
-								kernel.StoreRelaxed(&h4[0], t153|uint64(t134.ID<<8|128))
-								kernel.StoreRelaxed(&h4[1], t153)
-								kernel.StoreRelaxed(&h4[2], t153|uint64(t134.Words[t134.At+2]))
-								kernel.StoreRelaxed(&h4[3], t153|uint64(t134.Words[t134.At+3]))
+								t87 := t86
+								t910 := slot4
+								t107 := tag3
+//line send.go:74
+								t119 := t910
+								t219 := t910 + 4
+//line send.go:74
+								h4 := t87.Post[t119:t219]
+								kernel.StoreRelaxed(&h4[0], t107|uint64(t87.ID<<8|128))
+								kernel.StoreRelaxed(&h4[1], t107)
+								kernel.StoreRelaxed(&h4[2], t107|uint64(t87.Words[t87.At+2]))
+								kernel.StoreRelaxed(&h4[3], t107|uint64(t87.Words[t87.At+3]))
 //line alone.go:236
-								for w10 := 0; w10 < len(t96); w10++ {
-									kernel.StoreRelaxed(&t88.Post[slot4+4+w10], tag3|uint64(t96[w10]))
+								for w10 := 0; w10 < len(t99); w10++ {
+									kernel.StoreRelaxed(&t86.Post[slot4+4+w10], tag3|uint64(t99[w10]))
 								}
-								t164 := t88
-								t173 := t106
-//line send.go:70
-								if !(t164.Wakes == 0) {
-//line send.go:75
+								t1110 := t86
+//line send.go:92
+								if !(t1110.Wakes == 0) {
+//line send.go:97
 									kernel.Fence()
-									t125 := int(t173) * 16
-									t223 := (int(t173) + 1) * 16
-//line send.go:76
-									b6 := t164.Post[t125:t223]
-									loaded15 := host2.Load(r, &b6[9])
-									if loaded15 != 0 {
-//line send.go:78
-										kernel.StoreRelaxed(&t164.Host[b6[15]], 1)
-										kernel.StoreRelaxed(&t164.Host[0], 1)
+									box5 := int(t1110.To.Box)
+									t120 := box5 * 16
+									t220 := (box5 + 1) * 16
+//line send.go:99
+									b6 := t1110.Post[t120:t220]
+									loaded21 := host2.Load(r, &b6[9])
+									if loaded21 != 0 {
+//line send.go:101
+										kernel.StoreRelaxed(&t1110.Host[b6[15]], 1)
+										kernel.StoreRelaxed(&t1110.Host[0], 1)
 									}
 								}
 							}
 						}
 					}
 //line alone.go:207
-					result012 = true
+					result011 = true
 				}
 //line alone.go:82
-				t542 = result012
+				t542 = result011
 			}
 			whole := t542
 //line alone.go:83
 			if whole && !last {
 				t572 := begin - born
-				t58 := command
-				t59 := cursor
+				t582 := command
+				t592 := cursor
 				t60 := box
 				t61 := in
 				t622 := mail
@@ -2434,8 +2518,8 @@ func quernRow5TimesTwoActor(r *host2.Run, cs []actor.Context, first2 int, begins
 				switch {
 				default:
 //line alone.go:103
-					loaded16 := host2.Load(r, &t58[0])
-					ordered2 := loaded16
+					loaded22 := host2.Load(r, &t582[0])
+					ordered2 := loaded22
 //line alone.go:104
 					sh.Asked[0] = uint32(ordered2)
 					if !(sh.Asked[0] != 0) {
@@ -2443,9 +2527,9 @@ func quernRow5TimesTwoActor(r *host2.Run, cs []actor.Context, first2 int, begins
 						hint2 := uint32(ordered2 >> 32)
 //line alone.go:108
 						if hint2 != sh.Hint[0] {
-							t46 := hint2
+							t411 := hint2
 //line alone.go:109
-							sh.Hint[0] = t46
+							sh.Hint[0] = t411
 //line alone.go:109
 							sh.Higher[0] = 1
 						}
@@ -2457,30 +2541,30 @@ func quernRow5TimesTwoActor(r *host2.Run, cs []actor.Context, first2 int, begins
 								if level2 == 4 {
 									continue
 								}
-								next4 := t59[level2]
+								next4 := t592[level2]
 								t68 := level2
-								var result016 uint32
+								var result014 uint32
 								switch {
 								default:
-//line serve.go:64
+//line serve.go:82
 									if t68 == 4 {
-										result016 = 0
+										result014 = 0
 										break
-//line serve.go:66
+//line serve.go:84
 									} else if t68 < 4 {
-										result016 = shape.Slots + t68*shape.SideSlots
+										result014 = shape.Slots + t68*shape.SideSlots
 										break
 									}
-//line serve.go:69
-									result016 = shape.Slots + (t68-1)*shape.SideSlots
+//line serve.go:87
+									result014 = shape.Slots + (t68-1)*shape.SideSlots
 								}
 //line alone.go:118
-								at4 := (result016 + next4&(shape.SideSlots-1)) * shape.InStep
-								loaded17 := host2.Load(r, &t61[at4])
-								if uint32(loaded17>>32) == next4+1 {
+								at4 := (result014 + next4&(shape.SideSlots-1)) * shape.InStep
+								loaded23 := host2.Load(r, &t61[at4])
+								if uint32(loaded23>>32) == next4+1 {
 //line alone.go:120
-									t97 := level2
-									source4 = t97
+									t911 := level2
+									source4 = t911
 									sides2 = 1
 								}
 							}
@@ -2488,19 +2572,19 @@ func quernRow5TimesTwoActor(r *host2.Run, cs []actor.Context, first2 int, begins
 							sh.Higher[0] = sides2
 						}
 						if source4 == 9 || source4 < 4 {
-							next5 := t59[4]
-							loaded18 := host2.Load(r, &t61[next5&(shape.Slots-1)*shape.InStep])
-							middle2 := uint32(loaded18>>32) == next5+1
+							next5 := t592[4]
+							loaded24 := host2.Load(r, &t61[next5&(shape.Slots-1)*shape.InStep])
+							middle2 := uint32(loaded24>>32) == next5+1
 //line alone.go:128
 							posted2 := false
-							slots5 := uint32(t60[11])
-							if slots5 != 0 {
+							slots3 := uint32(t60[11])
+							if slots3 != 0 {
 //line alone.go:130
 								next6 := uint32(t60[8])
-								loaded19 := host2.Load(r, &t622[next6&(slots5-1)*shape.InStep])
-								posted2 = uint32(loaded19>>32) == next6+1
+								loaded25 := host2.Load(r, &t622[next6&(slots3-1)*shape.InStep])
+								posted2 = uint32(loaded25>>32) == next6+1
 							}
-							if posted2 && !(middle2 && t59[8] == 8) {
+							if posted2 && !(middle2 && t592[8] == 8) {
 								source4 = 8
 							} else if middle2 {
 								source4 = 4
@@ -2508,8 +2592,8 @@ func quernRow5TimesTwoActor(r *host2.Run, cs []actor.Context, first2 int, begins
 						}
 						if !(source4 == 9) {
 //line alone.go:143
-							t126 := t61
-							ring2 := t126
+							t125 := t61
+							ring2 := t125
 							var at5 uint32
 //line alone.go:144
 							if source4 == 8 {
@@ -2521,43 +2605,43 @@ func quernRow5TimesTwoActor(r *host2.Run, cs []actor.Context, first2 int, begins
 								at5 = t145
 							} else {
 //line alone.go:148
-								sh.Ticket = t59[source4]
+								sh.Ticket = t592[source4]
 								t165 := source4
-								var result017 uint32
+								var result015 uint32
 								switch {
 								default:
-//line serve.go:64
+//line serve.go:82
 									if t165 == 4 {
-										result017 = 0
+										result015 = 0
 										break
-//line serve.go:66
+//line serve.go:84
 									} else if t165 < 4 {
-										result017 = shape.Slots + t165*shape.SideSlots
+										result015 = shape.Slots + t165*shape.SideSlots
 										break
 									}
-//line serve.go:69
-									result017 = shape.Slots + (t165-1)*shape.SideSlots
+//line serve.go:87
+									result015 = shape.Slots + (t165-1)*shape.SideSlots
 								}
 //line alone.go:149
 								t193 := source4
-								var result018 uint32
-//line serve.go:74
+								var result016 uint32
+//line serve.go:92
 								if t193 == 4 {
-									result018 = shape.Slots
+									result016 = shape.Slots
 								} else {
-									result018 = shape.SideSlots
+									result016 = shape.SideSlots
 								}
 //line alone.go:149
-								at5 = (result017 + sh.Ticket&(result018-1)) * shape.InStep
+								at5 = (result015 + sh.Ticket&(result016-1)) * shape.InStep
 							}
 							t2110 := at5
-							t224 := at5 + shape.In
+							t223 := at5 + shape.In
 //line alone.go:151
-							slot5 := ring2[t2110:t224]
+							slot5 := ring2[t2110:t223]
 							cell2 := words[:t233]
 							for w11 := 0; w11 < len(slot5); w11++ {
-								loaded20 := host2.Load(r, &slot5[w11])
-								v2 := loaded20
+								loaded26 := host2.Load(r, &slot5[w11])
+								v2 := loaded26
 //line alone.go:155
 								if uint32(v2>>32) != sh.Ticket+1 {
 									break block9
@@ -2578,7 +2662,7 @@ func quernRow5TimesTwoActor(r *host2.Run, cs []actor.Context, first2 int, begins
 //line alone.go:166
 								sh.Late = 1
 							}
-							t59[8] = source4
+							t592[8] = source4
 						}
 					}
 				}
@@ -2641,13 +2725,13 @@ func quernHostTallyActor(r *host2.Run) {
 	cells := host2.Dynamic[actor.Cell[Item, Tally]](r, 1)
 	var in2 *Item
 	var out2 *Tally
-	var t115 *Tally
-	var t214 *Item
+	var t114 *Tally
+	var t213 *Item
 	var t34 *Tally
 	var forwards bool
 	var stops bool
 	var last bool
-	t95 := shape.OutAt
+	t97 := shape.OutAt
 	t105 := shape.OutAt + shape.Out - 3
 	t50 := shape.OutAt
 	t51 := shape.OutAt + shape.Out - 3
@@ -2751,13 +2835,13 @@ func quernHostTallyActor(r *host2.Run) {
 //line alone.go:58
 				out2 = &cells[0].Out
 //line quern_gen.go:13
-				t115 = state
-				t214 = in2
+				t114 = state
+				t213 = in2
 				t34 = out2
 				for threadZ := range 1 {
 					for threadY := range 1 {
 						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-						quernRow5TallyActor(r, t214, t34, t115, sh)
+						quernRow5TallyActor(r, t213, t34, t114, sh)
 					}
 				}
 				r.ThreadIdx = kernel.Dim3{}
@@ -2776,7 +2860,7 @@ func quernHostTallyActor(r *host2.Run) {
 				for threadY := range 1 {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 					first2 := (threadZ*1 + threadY) * 32
-					quernRow6TallyActor(r, cs, first2, begins, borns, source2, box, sh, out, result, &shape, words, t95, t105, cursor, forwards, t50, t51, last, command, in, mail, t233, t253, t263)
+					quernRow6TallyActor(r, cs, first2, begins, borns, source2, box, sh, out, result, &shape, words, t97, t105, cursor, forwards, t50, t51, last, command, in, mail, t233, t253, t263)
 				}
 			}
 //line alone.go:88
@@ -2868,55 +2952,85 @@ func quernRow1TallyActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 					list := int(t82[11])
 					count := uint32(t72.Post[list])
 					for i := t102; i < count; i++ {
-						box2 := uint32(t72.Post[list+1+int(i)])
-						t16 := t72
-						t26 := box2
+						t16 := uint32(t72.Post[list+1+int(i)])
+//line send.go:27
+						if !(t72.To.Box == t16) {
+//line send.go:30
+							t17 := int(t16) * 16
+							t26 := (int(t16) + 1) * 16
+//line send.go:30
+							b := t72.Post[t17:t26]
+							loaded := host2.Load(r, &b[0])
+//line send.go:31
+							loaded2 := host2.Load(r, &b[8])
+							loaded3 := host2.Load(r, &b[10])
+//line send.go:31
+							t72.To = actor.Target{Box: t16, Tail: loaded, Head: loaded2, Ring: b[14], Step: b[12], Slots: uint32(b[11]), Kind: uint32(b[13]), Closed: uint32(loaded3)}
+						}
+//line alone.go:193
+						t27 := t72
 						var ticket uint32
 						var room uint32
 					block2:
 						switch {
 						default:
-//line send.go:14
-							t17 := int(t26) * 16
-							t27 := (int(t26) + 1) * 16
-//line send.go:14
-							b := t16.Post[t17:t27]
-							var room2 uint32
-							for slots2 := uint32(b[11]); ; {
-								loaded := host2.Load(r, &b[0])
-								tail := loaded
-//line send.go:18
-								loaded2 := host2.Load(r, &b[8])
-								head := loaded2
-//line send.go:19
-								loaded3 := host2.Load(r, &b[10])
-								if loaded3 != 0 {
-//line send.go:20
-									room2 = 2
-									break
+//line send.go:43
+							box2 := int(t27.To.Box)
+							t18 := box2 * 16
+							t28 := (box2 + 1) * 16
+//line send.go:44
+							b2 := t27.Post[t18:t28]
+							loaded4 := host2.Load(r, &b2[10])
+							closed := uint32(loaded4)
+//line send.go:46
+							var room2 uint32 = 2
+							for t27.To.Closed == 0 || closed == 0 {
+								if uint32(t27.To.Tail)-uint32(t27.To.Head) >= t27.To.Slots {
+									t43 := t27
+									t53 := t27
+//line send.go:49
+									loaded5 := host2.Load(r, &b2[0])
+									t73 := loaded5
+//line send.go:49
+									loaded6 := host2.Load(r, &b2[8])
+									t93 := loaded6
+//line send.go:49
+									t43.To.Tail = t73
+//line send.go:49
+									t53.To.Head = t93
+									if uint32(t27.To.Tail)-uint32(t27.To.Head) >= t27.To.Slots && t27.To.Kind == 1 {
+										loaded7 := host2.Load(r, &t27.Host[b2[15]+1])
+//line send.go:51
+										t27.To.Head = loaded7
+										kernel.StoreRelaxed(&b2[8], t27.To.Head)
+									}
+									if uint32(t27.To.Tail)-uint32(t27.To.Head) >= t27.To.Slots {
+										room2 = 1
+										break
+									}
 								}
-								if uint32(tail)-uint32(head) >= slots2 && b[13] == 1 {
-									loaded4 := host2.Load(r, &t16.Host[b[15]+1])
-									head = loaded4
-//line send.go:25
-									kernel.StoreRelaxed(&b[8], head)
-								}
-								if uint32(tail)-uint32(head) >= slots2 {
-									room2 = 1
-									break
-								}
-//line send.go:33
-								old := kernel.AtomicCompareAndSwap(&b[0], tail, tail+1)
-								if old == tail {
-//line send.go:34
-									t83 := uint32(tail)
-									ticket = t83
+//line send.go:61
+								old := kernel.AtomicCompareAndSwap(&b2[0], t27.To.Tail, t27.To.Tail+1)
+								tail := old
+//line send.go:62
+								if tail == t27.To.Tail {
+									t122 := t27
+									t132 := t27
+									t142 := tail + 1
+									t152 := closed
+//line send.go:63
+									t122.To.Tail = t142
+//line send.go:63
+									t132.To.Closed = t152
+									t162 := uint32(tail)
+									ticket = t162
 									room = 0
 									break block2
 								}
+//line send.go:66
+								t27.To.Tail = tail
 							}
-//line send.go:37
-							atomic.AddUint64(&b[1], 1)
+							atomic.AddUint64(&b2[1], 1)
 							ticket = 0
 							room = room2
 						}
@@ -2925,11 +3039,11 @@ func quernRow1TallyActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 						room3 := room
 //line alone.go:194
 						if room3 == 1 {
-							t53 := int(t82[13])
+							t54 := int(t82[13])
 //line alone.go:195
 							t63 := int(t82[13]) + len(t92) + 1
 //line alone.go:195
-							saved2 := t72.Post[t53:t63]
+							saved2 := t72.Post[t54:t63]
 							for w2 := 0; w2 < len(t92); w2++ {
 								saved2[w2] = uint64(t92[w2])
 							}
@@ -2942,81 +3056,69 @@ func quernRow1TallyActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 						}
 //line alone.go:203
 						if room3 == 0 {
-							t84 := t72
-							t93 := t92
-							t103 := box2
-							t112 := ticket2
+							t83 := t72
+							t94 := t92
+							t103 := ticket2
 //line alone.go:227
-							t18 := t84
-							t28 := t103
-							t33 := t112
-//line send.go:43
-							t19 := int(t28) * 16
-							t29 := (int(t28) + 1) * 16
-//line send.go:43
-							b2 := t18.Post[t19:t29]
-							result04 := int(b2[14] + uint64(t33&(uint32(b2[11])-1))*b2[12])
+							t19 := t103
+//line send.go:37
+							result04 := int(t83.To.Ring + uint64(t19&(t83.To.Slots-1))*t83.To.Step)
 //line alone.go:227
-							t54 := result04
-							t64 := uint64(t112+1) << 32
-							slot := t54
-							tag := t64
+							t33 := result04
+							t44 := uint64(t103+1) << 32
+							slot := t33
+							tag := t44
 //line alone.go:228
-							t73 := t84
-							t85 := t103
-//line send.go:48
-							result05 := t73.Post[int(t85)*16+13]
-//line alone.go:228
-							if result05 == 1 {
-								t104 := t84
-								t113 := slot
-								t122 := tag
-//line send.go:61
-								t110 := t113
-								t210 := t113 + 4
-//line send.go:61
-								h := t104.Host[t110:t210]
-								kernel.StoreRelaxed(&h[0], t122|uint64(t104.ID<<8|128))
-								kernel.StoreRelaxed(&h[1], t122)
-								kernel.StoreRelaxed(&h[2], t122|uint64(t104.Words[t104.At+2]))
-								kernel.StoreRelaxed(&h[3], t122|uint64(t104.Words[t104.At+3]))
+							if t83.To.Kind == 1 {
+								t55 := t83
+								t64 := slot
+								t74 := tag
+//line send.go:83
+								t110 := t64
+								t29 := t64 + 4
+//line send.go:83
+								h := t55.Host[t110:t29]
+								kernel.StoreRelaxed(&h[0], t74|uint64(t55.ID<<8|128))
+								kernel.StoreRelaxed(&h[1], t74)
+								kernel.StoreRelaxed(&h[2], t74|uint64(t55.Words[t55.At+2]))
+								kernel.StoreRelaxed(&h[3], t74|uint64(t55.Words[t55.At+3]))
 //line alone.go:230
-								for w3 := 0; w3 < len(t93); w3++ {
-									kernel.StoreRelaxed(&t84.Host[slot+4+w3], tag|uint64(t93[w3]))
+								for w3 := 0; w3 < len(t94); w3++ {
+									kernel.StoreRelaxed(&t83.Host[slot+4+w3], tag|uint64(t94[w3]))
 								}
 							} else {
 //line alone.go:235
-								t132 := t84
-								t142 := slot
-								t152 := tag
-//line send.go:52
-								t111 := t142
-								t211 := t142 + 4
-//line send.go:52
-								h2 := t132.Post[t111:t211]
-								kernel.StoreRelaxed(&h2[0], t152|uint64(t132.ID<<8|128))
-								kernel.StoreRelaxed(&h2[1], t152)
-								kernel.StoreRelaxed(&h2[2], t152|uint64(t132.Words[t132.At+2]))
-								kernel.StoreRelaxed(&h2[3], t152|uint64(t132.Words[t132.At+3]))
+								t84 := t83
+								t95 := slot
+								t104 := tag
+//line send.go:74
+								t111 := t95
+								t210 := t95 + 4
+//line send.go:74
+								h2 := t84.Post[t111:t210]
+								kernel.StoreRelaxed(&h2[0], t104|uint64(t84.ID<<8|128))
+								kernel.StoreRelaxed(&h2[1], t104)
+								kernel.StoreRelaxed(&h2[2], t104|uint64(t84.Words[t84.At+2]))
+								kernel.StoreRelaxed(&h2[3], t104|uint64(t84.Words[t84.At+3]))
 //line alone.go:236
-								for w4 := 0; w4 < len(t93); w4++ {
-									kernel.StoreRelaxed(&t84.Post[slot+4+w4], tag|uint64(t93[w4]))
+								for w4 := 0; w4 < len(t94); w4++ {
+									kernel.StoreRelaxed(&t83.Post[slot+4+w4], tag|uint64(t94[w4]))
 								}
-								t162 := t84
-								t172 := t103
-//line send.go:70
-								if !(t162.Wakes == 0) {
-//line send.go:75
+								t112 := t83
+//line send.go:92
+								if !(t112.Wakes == 0) {
+//line send.go:97
 									kernel.Fence()
-									t114 := int(t172) * 16
-									t212 := (int(t172) + 1) * 16
-//line send.go:76
-									b3 := t162.Post[t114:t212]
-									loaded5 := host2.Load(r, &b3[9])
-									if loaded5 != 0 {
-//line send.go:78
-										kernel.StoreRelaxed(&t162.Host[b3[15]], 1)
-										kernel.StoreRelaxed(&t162.Host[0], 1)
+									box3 := int(t112.To.Box)
+									t113 := box3 * 16
+									t211 := (box3 + 1) * 16
+//line send.go:99
+									b3 := t112.Post[t113:t211]
+									loaded8 := host2.Load(r, &b3[9])
+									if loaded8 != 0 {
+//line send.go:101
+										kernel.StoreRelaxed(&t112.Host[b3[15]], 1)
+										kernel.StoreRelaxed(&t112.Host[0], 1)
 									}
 								}
 							}
@@ -3040,8 +3142,8 @@ func quernRow1TallyActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 				switch {
 				default:
 //line alone.go:103
-					loaded6 := host2.Load(r, &t292[0])
-					ordered := loaded6
+					loaded9 := host2.Load(r, &t292[0])
+					ordered := loaded9
 //line alone.go:104
 					sh.Asked[0] = uint32(ordered)
 					if !(sh.Asked[0] != 0) {
@@ -3049,9 +3151,9 @@ func quernRow1TallyActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 						hint := uint32(ordered >> 32)
 //line alone.go:108
 						if hint != sh.Hint[0] {
-							t43 := hint
+							t45 := hint
 //line alone.go:109
-							sh.Hint[0] = t43
+							sh.Hint[0] = t45
 //line alone.go:109
 							sh.Higher[0] = 1
 						}
@@ -3065,28 +3167,28 @@ func quernRow1TallyActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 								}
 								next := t30[level]
 								t65 := level
-								var result06 uint32
+								var result05 uint32
 								switch {
 								default:
-//line serve.go:64
+//line serve.go:82
 									if t65 == 4 {
-										result06 = 0
+										result05 = 0
 										break
-//line serve.go:66
+//line serve.go:84
 									} else if t65 < 4 {
-										result06 = shape.Slots + t65*shape.SideSlots
+										result05 = shape.Slots + t65*shape.SideSlots
 										break
 									}
-//line serve.go:69
-									result06 = shape.Slots + (t65-1)*shape.SideSlots
+//line serve.go:87
+									result05 = shape.Slots + (t65-1)*shape.SideSlots
 								}
 //line alone.go:118
-								at := (result06 + next&(shape.SideSlots-1)) * shape.InStep
-								loaded7 := host2.Load(r, &t322[at])
-								if uint32(loaded7>>32) == next+1 {
+								at := (result05 + next&(shape.SideSlots-1)) * shape.InStep
+								loaded10 := host2.Load(r, &t322[at])
+								if uint32(loaded10>>32) == next+1 {
 //line alone.go:120
-									t94 := level
-									source = t94
+									t96 := level
+									source = t96
 									sides = 1
 								}
 							}
@@ -3095,16 +3197,16 @@ func quernRow1TallyActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 						}
 						if source == 9 || source < 4 {
 							next2 := t30[4]
-							loaded8 := host2.Load(r, &t322[next2&(shape.Slots-1)*shape.InStep])
-							middle := uint32(loaded8>>32) == next2+1
+							loaded11 := host2.Load(r, &t322[next2&(shape.Slots-1)*shape.InStep])
+							middle := uint32(loaded11>>32) == next2+1
 //line alone.go:128
 							posted := false
-							slots3 := uint32(t31[11])
-							if slots3 != 0 {
+							slots2 := uint32(t31[11])
+							if slots2 != 0 {
 //line alone.go:130
 								next3 := uint32(t31[8])
-								loaded9 := host2.Load(r, &t332[next3&(slots3-1)*shape.InStep])
-								posted = uint32(loaded9>>32) == next3+1
+								loaded12 := host2.Load(r, &t332[next3&(slots2-1)*shape.InStep])
+								posted = uint32(loaded12>>32) == next3+1
 							}
 							if posted && !(middle && t30[8] == 8) {
 								source = 8
@@ -3129,41 +3231,41 @@ func quernRow1TallyActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 //line alone.go:148
 								sh.Ticket = t30[source]
 								t163 := source
-								var result07 uint32
+								var result06 uint32
 								switch {
 								default:
-//line serve.go:64
+//line serve.go:82
 									if t163 == 4 {
-										result07 = 0
+										result06 = 0
 										break
-//line serve.go:66
+//line serve.go:84
 									} else if t163 < 4 {
-										result07 = shape.Slots + t163*shape.SideSlots
+										result06 = shape.Slots + t163*shape.SideSlots
 										break
 									}
-//line serve.go:69
-									result07 = shape.Slots + (t163-1)*shape.SideSlots
+//line serve.go:87
+									result06 = shape.Slots + (t163-1)*shape.SideSlots
 								}
 //line alone.go:149
 								t192 := source
-								var result08 uint32
-//line serve.go:74
+								var result07 uint32
+//line serve.go:92
 								if t192 == 4 {
-									result08 = shape.Slots
+									result07 = shape.Slots
 								} else {
-									result08 = shape.SideSlots
+									result07 = shape.SideSlots
 								}
 //line alone.go:149
-								at2 = (result07 + sh.Ticket&(result08-1)) * shape.InStep
+								at2 = (result06 + sh.Ticket&(result07-1)) * shape.InStep
 							}
-							t213 := at2
+							t212 := at2
 							t222 := at2 + shape.In
 //line alone.go:151
-							slot2 := ring[t213:t222]
+							slot2 := ring[t212:t222]
 							cell := words[:t232]
 							for w5 := 0; w5 < len(slot2); w5++ {
-								loaded10 := host2.Load(r, &slot2[w5])
-								v := loaded10
+								loaded13 := host2.Load(r, &slot2[w5])
+								v := loaded13
 //line alone.go:155
 								if uint32(v>>32) != sh.Ticket+1 {
 									break block3
@@ -3223,32 +3325,32 @@ func quernRow4TallyActor(r *host2.Run, cells []actor.Cell[Item, Tally]) {
 }
 
 //go:noinline
-func quernRow5TallyActor(r *host2.Run, t214 *Item, t34, t115 *Tally, sh *actor.Status) {
+func quernRow5TallyActor(r *host2.Run, t213 *Item, t34, t114 *Tally, sh *actor.Status) {
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		t2 := threadX == 0
-		var result09 kernel.Action
+		var result08 kernel.Action
 //line handlers.go:50
-		if t214.Ask != 0 {
+		if t213.Ask != 0 {
 			if threadX == 0 {
-				*t34 = *t115
+				*t34 = *t114
 			}
-			result09 = 1
+			result08 = 1
 		} else {
 			if threadX == 0 {
-				if t214.Value < t115.Last {
-					t115.Turned++
+				if t213.Value < t114.Last {
+					t114.Turned++
 				}
-				t115.Count++
-				t115.Values += t214.Value
-				t115.Stages += int64(t214.Stages)
-				t115.Keys ^= t214.Key
-				t115.Last = t214.Value
+				t114.Count++
+				t114.Values += t213.Value
+				t114.Stages += int64(t213.Stages)
+				t114.Keys ^= t213.Key
+				t114.Last = t213.Value
 			}
-			result09 = 0
+			result08 = 0
 		}
 //line quern_gen.go:13
-		result2 := result09
+		result2 := result08
 //line alone.go:58
 		outcome := uint32(result2)
 		if t2 {
@@ -3258,7 +3360,7 @@ func quernRow5TallyActor(r *host2.Run, t214 *Item, t34, t115 *Tally, sh *actor.S
 }
 
 //go:noinline
-func quernRow6TallyActor(r *host2.Run, cs []actor.Context, first2 int, begins, borns []int64, source2 uint32, box []uint64, sh *actor.Status, out []uint64, result uint32, shape *actor.Shape, words []uint32, t95, t105 uint32, cursor []uint32, forwards bool, t50, t51 uint32, last bool, command, in, mail []uint64, t233, t253, t263 uint32) {
+func quernRow6TallyActor(r *host2.Run, cs []actor.Context, first2 int, begins, borns []int64, source2 uint32, box []uint64, sh *actor.Status, out []uint64, result uint32, shape *actor.Shape, words []uint32, t97, t105 uint32, cursor []uint32, forwards bool, t50, t51 uint32, last bool, command, in, mail []uint64, t233, t253, t263 uint32) {
 	cRow := cs[first2:][:32]
 	beginRow := begins[first2:][:32]
 	bornRow := borns[first2:][:32]
@@ -3277,45 +3379,45 @@ func quernRow6TallyActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 				kernel.StoreRelaxed(&box[8], uint64(sh.Ticket+1))
 			} else {
 				t422 := out
-				t44 := result
-				t45 := uint32(now3 - begin)
+				t442 := result
+				t452 := uint32(now3 - begin)
 //line alone.go:173
 				source3 := sh.Missing[0]
-				t215 := source3
-				var result010 uint32
+				t214 := source3
+				var result09 uint32
 				switch {
 				default:
-//line serve.go:64
-					if t215 == 4 {
-						result010 = 0
+//line serve.go:82
+					if t214 == 4 {
+						result09 = 0
 						break
-//line serve.go:66
-					} else if t215 < 4 {
-						result010 = shape.Slots + t215*shape.SideSlots
+//line serve.go:84
+					} else if t214 < 4 {
+						result09 = shape.Slots + t214*shape.SideSlots
 						break
 					}
-//line serve.go:69
-					result010 = shape.Slots + (t215-1)*shape.SideSlots
+//line serve.go:87
+					result09 = shape.Slots + (t214-1)*shape.SideSlots
 				}
 //line alone.go:174
-				t55 := source3
-				var result011 uint32
-//line serve.go:74
-				if t55 == 4 {
-					result011 = shape.Slots
+				t56 := source3
+				var result010 uint32
+//line serve.go:92
+				if t56 == 4 {
+					result010 = shape.Slots
 				} else {
-					result011 = shape.SideSlots
+					result010 = shape.SideSlots
 				}
 //line alone.go:174
-				at3 := (result010 + sh.Ticket&(result011-1)) * shape.OutStep
-				t74 := at3
-				t86 := at3 + shape.Out
+				at3 := (result09 + sh.Ticket&(result010-1)) * shape.OutStep
+				t75 := at3
+				t85 := at3 + shape.Out
 //line alone.go:175
-				slot3 := t422[t74:t86]
+				slot3 := t422[t75:t85]
 				tag2 := uint64(sh.Ticket+1) << 32
-				reply2 := words[t95:t105]
-				kernel.StoreRelaxed(&slot3[0], tag2|uint64(t44))
-				kernel.StoreRelaxed(&slot3[1], tag2|uint64(t45))
+				reply2 := words[t97:t105]
+				kernel.StoreRelaxed(&slot3[0], tag2|uint64(t442))
+				kernel.StoreRelaxed(&slot3[1], tag2|uint64(t452))
 				kernel.StoreRelaxed(&slot3[2], tag2)
 				for w7 := 0; w7 < len(reply2); w7++ {
 					kernel.StoreRelaxed(&slot3[3+w7], tag2|uint64(reply2[w7]))
@@ -3333,7 +3435,7 @@ func quernRow6TallyActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 				t49 := cursor
 //line alone.go:82
 				t522 := words[t50:t51]
-				var result012 bool
+				var result011 bool
 			block7:
 				switch {
 				default:
@@ -3341,55 +3443,85 @@ func quernRow6TallyActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 					list2 := int(t49[11])
 					count2 := uint32(t48.Post[list2])
 					for i2 := uint32(0); i2 < count2; i2++ {
-						box3 := uint32(t48.Post[list2+1+int(i2)])
-						t116 := t48
-						t216 := box3
+						t115 := uint32(t48.Post[list2+1+int(i2)])
+//line send.go:27
+						if !(t48.To.Box == t115) {
+//line send.go:30
+							t116 := int(t115) * 16
+							t215 := (int(t115) + 1) * 16
+//line send.go:30
+							b4 := t48.Post[t116:t215]
+							loaded14 := host2.Load(r, &b4[0])
+//line send.go:31
+							loaded15 := host2.Load(r, &b4[8])
+							loaded16 := host2.Load(r, &b4[10])
+//line send.go:31
+							t48.To = actor.Target{Box: t115, Tail: loaded14, Head: loaded15, Ring: b4[14], Step: b4[12], Slots: uint32(b4[11]), Kind: uint32(b4[13]), Closed: uint32(loaded16)}
+						}
+//line alone.go:193
+						t216 := t48
 						var ticket3 uint32
 						var room4 uint32
 					block8:
 						switch {
 						default:
-//line send.go:14
-							t117 := int(t216) * 16
-							t217 := (int(t216) + 1) * 16
-//line send.go:14
-							b4 := t116.Post[t117:t217]
-							var room5 uint32
-							for slots4 := uint32(b4[11]); ; {
-								loaded11 := host2.Load(r, &b4[0])
-								tail2 := loaded11
-//line send.go:18
-								loaded12 := host2.Load(r, &b4[8])
-								head2 := loaded12
-//line send.go:19
-								loaded13 := host2.Load(r, &b4[10])
-								if loaded13 != 0 {
-//line send.go:20
-									room5 = 2
-									break
+//line send.go:43
+							box4 := int(t216.To.Box)
+							t117 := box4 * 16
+							t217 := (box4 + 1) * 16
+//line send.go:44
+							b5 := t216.Post[t117:t217]
+							loaded17 := host2.Load(r, &b5[10])
+							closed2 := uint32(loaded17)
+//line send.go:46
+							var room5 uint32 = 2
+							for t216.To.Closed == 0 || closed2 == 0 {
+								if uint32(t216.To.Tail)-uint32(t216.To.Head) >= t216.To.Slots {
+									t46 := t216
+									t57 := t216
+//line send.go:49
+									loaded18 := host2.Load(r, &b5[0])
+									t76 := loaded18
+//line send.go:49
+									loaded19 := host2.Load(r, &b5[8])
+									t98 := loaded19
+//line send.go:49
+									t46.To.Tail = t76
+//line send.go:49
+									t57.To.Head = t98
+									if uint32(t216.To.Tail)-uint32(t216.To.Head) >= t216.To.Slots && t216.To.Kind == 1 {
+										loaded20 := host2.Load(r, &t216.Host[b5[15]+1])
+//line send.go:51
+										t216.To.Head = loaded20
+										kernel.StoreRelaxed(&b5[8], t216.To.Head)
+									}
+									if uint32(t216.To.Tail)-uint32(t216.To.Head) >= t216.To.Slots {
+										room5 = 1
+										break
+									}
 								}
-								if uint32(tail2)-uint32(head2) >= slots4 && b4[13] == 1 {
-									loaded14 := host2.Load(r, &t116.Host[b4[15]+1])
-									head2 = loaded14
-//line send.go:25
-									kernel.StoreRelaxed(&b4[8], head2)
-								}
-								if uint32(tail2)-uint32(head2) >= slots4 {
-									room5 = 1
-									break
-								}
-//line send.go:33
-								old2 := kernel.AtomicCompareAndSwap(&b4[0], tail2, tail2+1)
-								if old2 == tail2 {
-//line send.go:34
-									t87 := uint32(tail2)
-									ticket3 = t87
+//line send.go:61
+								old2 := kernel.AtomicCompareAndSwap(&b5[0], t216.To.Tail, t216.To.Tail+1)
+								tail2 := old2
+//line send.go:62
+								if tail2 == t216.To.Tail {
+									t124 := t216
+									t134 := t216
+									t144 := tail2 + 1
+									t153 := closed2
+//line send.go:63
+									t124.To.Tail = t144
+//line send.go:63
+									t134.To.Closed = t153
+									t164 := uint32(tail2)
+									ticket3 = t164
 									room4 = 0
 									break block8
 								}
+//line send.go:66
+								t216.To.Tail = tail2
 							}
-//line send.go:37
-							atomic.AddUint64(&b4[1], 1)
+							atomic.AddUint64(&b5[1], 1)
 							ticket3 = 0
 							room4 = room5
 						}
@@ -3398,115 +3530,103 @@ func quernRow6TallyActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 						room6 := room4
 //line alone.go:194
 						if room6 == 1 {
-							t56 := int(t49[13])
+							t58 := int(t49[13])
 //line alone.go:195
 							t66 := int(t49[13]) + len(t522) + 1
 //line alone.go:195
-							saved3 := t48.Post[t56:t66]
+							saved3 := t48.Post[t58:t66]
 							for w8 := 0; w8 < len(t522); w8++ {
 								saved3[w8] = uint64(t522[w8])
 							}
-							result013 := t48.Correlation()
+							result012 := t48.Correlation()
 //line alone.go:199
-							saved3[len(t522)] = result013
+							saved3[len(t522)] = result012
 							t49[12] = i2 + 1
-							result012 = false
+							result011 = false
 							break block7
 						}
 //line alone.go:203
 						if room6 == 0 {
-							t88 := t48
-							t96 := t522
-							t106 := box3
-							t118 := ticket4
+							t86 := t48
+							t99 := t522
+							t106 := ticket4
 //line alone.go:227
-							t119 := t88
-							t218 := t106
-							t35 := t118
-//line send.go:43
-							t120 := int(t218) * 16
-							t219 := (int(t218) + 1) * 16
-//line send.go:43
-							b5 := t119.Post[t120:t219]
-							result014 := int(b5[14] + uint64(t35&(uint32(b5[11])-1))*b5[12])
+							t118 := t106
+//line send.go:37
+							result013 := int(t86.To.Ring + uint64(t118&(t86.To.Slots-1))*t86.To.Step)
 //line alone.go:227
-							t57 := result014
-							t67 := uint64(t118+1) << 32
-							slot4 := t57
-							tag3 := t67
+							t35 := result013
+							t410 := uint64(t106+1) << 32
+							slot4 := t35
+							tag3 := t410
 //line alone.go:228
-							t75 := t88
-							t89 := t106
-//line send.go:48
-							result015 := t75.Post[int(t89)*16+13]
-//line alone.go:228
-							if result015 == 1 {
-								t107 := t88
-								t1110 := slot4
-								t124 := tag3
-//line send.go:61
-								t121 := t1110
-								t220 := t1110 + 4
-//line send.go:61
-								h3 := t107.Host[t121:t220]
-								kernel.StoreRelaxed(&h3[0], t124|uint64(t107.ID<<8|128))
-								kernel.StoreRelaxed(&h3[1], t124)
-								kernel.StoreRelaxed(&h3[2], t124|uint64(t107.Words[t107.At+2]))
-								kernel.StoreRelaxed(&h3[3], t124|uint64(t107.Words[t107.At+3]))
+							if t86.To.Kind == 1 {
+								t59 := t86
+								t67 := slot4
+								t77 := tag3
+//line send.go:83
+								t119 := t67
+								t218 := t67 + 4
+//line send.go:83
+								h3 := t59.Host[t119:t218]
+								kernel.StoreRelaxed(&h3[0], t77|uint64(t59.ID<<8|128))
+								kernel.StoreRelaxed(&h3[1], t77)
+								kernel.StoreRelaxed(&h3[2], t77|uint64(t59.Words[t59.At+2]))
+								kernel.StoreRelaxed(&h3[3], t77|uint64(t59.Words[t59.At+3]))
 //line alone.go:230
-								for w9 := 0; w9 < len(t96); w9++ {
-									kernel.StoreRelaxed(&t88.Host[slot4+4+w9], tag3|uint64(t96[w9]))
+								for w9 := 0; w9 < len(t99); w9++ {
+									kernel.StoreRelaxed(&t86.Host[slot4+4+w9], tag3|uint64(t99[w9]))
 								}
 							} else {
 //line alone.go:235
-								t134 := t88
-								t144 := slot4
-								t153 := tag3
-//line send.go:52
-								t125 := t144
-								t221 := t144 + 4
-//line send.go:52
-								h4 := t134.Post[t125:t221]
-								kernel.StoreRelaxed(&h4[0], t153|uint64(t134.ID<<8|128))
-								kernel.StoreRelaxed(&h4[1], t153)
-								kernel.StoreRelaxed(&h4[2], t153|uint64(t134.Words[t134.At+2]))
-								kernel.StoreRelaxed(&h4[3], t153|uint64(t134.Words[t134.At+3]))
+								t87 := t86
+								t910 := slot4
+								t107 := tag3
+//line send.go:74
+								t120 := t910
+								t219 := t910 + 4
+//line send.go:74
+								h4 := t87.Post[t120:t219]
+								kernel.StoreRelaxed(&h4[0], t107|uint64(t87.ID<<8|128))
+								kernel.StoreRelaxed(&h4[1], t107)
+								kernel.StoreRelaxed(&h4[2], t107|uint64(t87.Words[t87.At+2]))
+								kernel.StoreRelaxed(&h4[3], t107|uint64(t87.Words[t87.At+3]))
 //line alone.go:236
-								for w10 := 0; w10 < len(t96); w10++ {
-									kernel.StoreRelaxed(&t88.Post[slot4+4+w10], tag3|uint64(t96[w10]))
+								for w10 := 0; w10 < len(t99); w10++ {
+									kernel.StoreRelaxed(&t86.Post[slot4+4+w10], tag3|uint64(t99[w10]))
 								}
-								t164 := t88
-								t173 := t106
-//line send.go:70
-								if !(t164.Wakes == 0) {
-//line send.go:75
+								t1110 := t86
+//line send.go:92
+								if !(t1110.Wakes == 0) {
+//line send.go:97
 									kernel.Fence()
-									t126 := int(t173) * 16
-									t223 := (int(t173) + 1) * 16
-//line send.go:76
-									b6 := t164.Post[t126:t223]
-									loaded15 := host2.Load(r, &b6[9])
-									if loaded15 != 0 {
-//line send.go:78
-										kernel.StoreRelaxed(&t164.Host[b6[15]], 1)
-										kernel.StoreRelaxed(&t164.Host[0], 1)
+									box5 := int(t1110.To.Box)
+									t121 := box5 * 16
+									t220 := (box5 + 1) * 16
+//line send.go:99
+									b6 := t1110.Post[t121:t220]
+									loaded21 := host2.Load(r, &b6[9])
+									if loaded21 != 0 {
+//line send.go:101
+										kernel.StoreRelaxed(&t1110.Host[b6[15]], 1)
+										kernel.StoreRelaxed(&t1110.Host[0], 1)
 									}
 								}
 							}
 						}
 					}
 //line alone.go:207
-					result012 = true
+					result011 = true
 				}
 //line alone.go:82
-				t542 = result012
+				t542 = result011
 			}
 			whole := t542
 //line alone.go:83
 			if whole && !last {
 				t572 := begin - born
-				t58 := command
-				t59 := cursor
+				t582 := command
+				t592 := cursor
 				t60 := box
 				t61 := in
 				t622 := mail
@@ -3514,8 +3634,8 @@ func quernRow6TallyActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 				switch {
 				default:
 //line alone.go:103
-					loaded16 := host2.Load(r, &t58[0])
-					ordered2 := loaded16
+					loaded22 := host2.Load(r, &t582[0])
+					ordered2 := loaded22
 //line alone.go:104
 					sh.Asked[0] = uint32(ordered2)
 					if !(sh.Asked[0] != 0) {
@@ -3523,9 +3643,9 @@ func quernRow6TallyActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 						hint2 := uint32(ordered2 >> 32)
 //line alone.go:108
 						if hint2 != sh.Hint[0] {
-							t46 := hint2
+							t411 := hint2
 //line alone.go:109
-							sh.Hint[0] = t46
+							sh.Hint[0] = t411
 //line alone.go:109
 							sh.Higher[0] = 1
 						}
@@ -3537,30 +3657,30 @@ func quernRow6TallyActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 								if level2 == 4 {
 									continue
 								}
-								next4 := t59[level2]
+								next4 := t592[level2]
 								t68 := level2
-								var result016 uint32
+								var result014 uint32
 								switch {
 								default:
-//line serve.go:64
+//line serve.go:82
 									if t68 == 4 {
-										result016 = 0
+										result014 = 0
 										break
-//line serve.go:66
+//line serve.go:84
 									} else if t68 < 4 {
-										result016 = shape.Slots + t68*shape.SideSlots
+										result014 = shape.Slots + t68*shape.SideSlots
 										break
 									}
-//line serve.go:69
-									result016 = shape.Slots + (t68-1)*shape.SideSlots
+//line serve.go:87
+									result014 = shape.Slots + (t68-1)*shape.SideSlots
 								}
 //line alone.go:118
-								at4 := (result016 + next4&(shape.SideSlots-1)) * shape.InStep
-								loaded17 := host2.Load(r, &t61[at4])
-								if uint32(loaded17>>32) == next4+1 {
+								at4 := (result014 + next4&(shape.SideSlots-1)) * shape.InStep
+								loaded23 := host2.Load(r, &t61[at4])
+								if uint32(loaded23>>32) == next4+1 {
 //line alone.go:120
-									t97 := level2
-									source4 = t97
+									t911 := level2
+									source4 = t911
 									sides2 = 1
 								}
 							}
@@ -3568,19 +3688,19 @@ func quernRow6TallyActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 							sh.Higher[0] = sides2
 						}
 						if source4 == 9 || source4 < 4 {
-							next5 := t59[4]
-							loaded18 := host2.Load(r, &t61[next5&(shape.Slots-1)*shape.InStep])
-							middle2 := uint32(loaded18>>32) == next5+1
+							next5 := t592[4]
+							loaded24 := host2.Load(r, &t61[next5&(shape.Slots-1)*shape.InStep])
+							middle2 := uint32(loaded24>>32) == next5+1
 //line alone.go:128
 							posted2 := false
-							slots5 := uint32(t60[11])
-							if slots5 != 0 {
+							slots3 := uint32(t60[11])
+							if slots3 != 0 {
 //line alone.go:130
 								next6 := uint32(t60[8])
-								loaded19 := host2.Load(r, &t622[next6&(slots5-1)*shape.InStep])
-								posted2 = uint32(loaded19>>32) == next6+1
+								loaded25 := host2.Load(r, &t622[next6&(slots3-1)*shape.InStep])
+								posted2 = uint32(loaded25>>32) == next6+1
 							}
-							if posted2 && !(middle2 && t59[8] == 8) {
+							if posted2 && !(middle2 && t592[8] == 8) {
 								source4 = 8
 							} else if middle2 {
 								source4 = 4
@@ -3588,8 +3708,8 @@ func quernRow6TallyActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 						}
 						if !(source4 == 9) {
 //line alone.go:143
-							t127 := t61
-							ring2 := t127
+							t125 := t61
+							ring2 := t125
 							var at5 uint32
 //line alone.go:144
 							if source4 == 8 {
@@ -3601,43 +3721,43 @@ func quernRow6TallyActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 								at5 = t145
 							} else {
 //line alone.go:148
-								sh.Ticket = t59[source4]
+								sh.Ticket = t592[source4]
 								t165 := source4
-								var result017 uint32
+								var result015 uint32
 								switch {
 								default:
-//line serve.go:64
+//line serve.go:82
 									if t165 == 4 {
-										result017 = 0
+										result015 = 0
 										break
-//line serve.go:66
+//line serve.go:84
 									} else if t165 < 4 {
-										result017 = shape.Slots + t165*shape.SideSlots
+										result015 = shape.Slots + t165*shape.SideSlots
 										break
 									}
-//line serve.go:69
-									result017 = shape.Slots + (t165-1)*shape.SideSlots
+//line serve.go:87
+									result015 = shape.Slots + (t165-1)*shape.SideSlots
 								}
 //line alone.go:149
 								t193 := source4
-								var result018 uint32
-//line serve.go:74
+								var result016 uint32
+//line serve.go:92
 								if t193 == 4 {
-									result018 = shape.Slots
+									result016 = shape.Slots
 								} else {
-									result018 = shape.SideSlots
+									result016 = shape.SideSlots
 								}
 //line alone.go:149
-								at5 = (result017 + sh.Ticket&(result018-1)) * shape.InStep
+								at5 = (result015 + sh.Ticket&(result016-1)) * shape.InStep
 							}
 							t2110 := at5
-							t224 := at5 + shape.In
+							t223 := at5 + shape.In
 //line alone.go:151
-							slot5 := ring2[t2110:t224]
+							slot5 := ring2[t2110:t223]
 							cell2 := words[:t233]
 							for w11 := 0; w11 < len(slot5); w11++ {
-								loaded20 := host2.Load(r, &slot5[w11])
-								v2 := loaded20
+								loaded26 := host2.Load(r, &slot5[w11])
+								v2 := loaded26
 //line alone.go:155
 								if uint32(v2>>32) != sh.Ticket+1 {
 									break block9
@@ -3658,7 +3778,7 @@ func quernRow6TallyActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 //line alone.go:166
 								sh.Late = 1
 							}
-							t59[8] = source4
+							t592[8] = source4
 						}
 					}
 				}
@@ -3722,19 +3842,19 @@ func quernHostSendActor(r *host2.Run) {
 	var in2 *Order
 	var out2 *Sent
 	var t34 *Order
-	var t44 *Sent
-	var result037 kernel.Action = 1
-	outcome := uint32(result037)
+	var t46 *Sent
+	var result032 kernel.Action = 1
+	outcome := uint32(result032)
 	var forwards bool
 	var stops bool
 	var last bool
-	t911 := shape.OutAt
+	t917 := shape.OutAt
 	t1011 := shape.OutAt + shape.Out - 3
 	t50 := shape.OutAt
 	t51 := shape.OutAt + shape.Out - 3
 	t2311 := shape.Stride
-	t2510 := shape.OutAt
-	t269 := shape.OutAt + shape.Out - 3
+	t254 := shape.OutAt
+	t263 := shape.OutAt + shape.Out - 3
 	for r.Next() {
 		blockX := r.BlockIdx.X
 		t1 := blockX + int(shape.First)
@@ -3825,12 +3945,12 @@ func quernHostSendActor(r *host2.Run) {
 				out2 = &cells[0].Out
 //line quern_gen.go:13
 				t34 = in2
-				t44 = out2
+				t46 = out2
 				for threadZ := range 1 {
 					for threadY := range 1 {
 						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 						first3 := (threadZ*1 + threadY) * 32
-						quernRow4SendActor(r, cs2, first3, t34, t44, sh, outcome)
+						quernRow4SendActor(r, cs2, first3, t34, t46, sh, outcome)
 					}
 				}
 				r.ThreadIdx = kernel.Dim3{}
@@ -3849,7 +3969,7 @@ func quernHostSendActor(r *host2.Run) {
 				for threadY := range 1 {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 					first4 := (threadZ*1 + threadY) * 32
-					quernRow5SendActor(r, cs, first4, begins, borns, source2, box, sh, out, result, &shape, words, t911, t1011, cursor, forwards, t50, t51, last, command, in, mail, t2311, t2510, t269)
+					quernRow5SendActor(r, cs, first4, begins, borns, source2, box, sh, out, result, &shape, words, t917, t1011, cursor, forwards, t50, t51, last, command, in, mail, t2311, t254, t263)
 				}
 			}
 //line alone.go:88
@@ -3941,55 +4061,85 @@ func quernRow1SendActor(r *host2.Run, cs []actor.Context, first int, begins, bor
 					list := int(t82[11])
 					count := uint32(t72.Post[list])
 					for i := t102; i < count; i++ {
-						box2 := uint32(t72.Post[list+1+int(i)])
-						t16 := t72
-						t26 := box2
+						t16 := uint32(t72.Post[list+1+int(i)])
+//line send.go:27
+						if !(t72.To.Box == t16) {
+//line send.go:30
+							t17 := int(t16) * 16
+							t26 := (int(t16) + 1) * 16
+//line send.go:30
+							b := t72.Post[t17:t26]
+							loaded := host2.Load(r, &b[0])
+//line send.go:31
+							loaded2 := host2.Load(r, &b[8])
+							loaded3 := host2.Load(r, &b[10])
+//line send.go:31
+							t72.To = actor.Target{Box: t16, Tail: loaded, Head: loaded2, Ring: b[14], Step: b[12], Slots: uint32(b[11]), Kind: uint32(b[13]), Closed: uint32(loaded3)}
+						}
+//line alone.go:193
+						t27 := t72
 						var ticket uint32
 						var room uint32
 					block2:
 						switch {
 						default:
-//line send.go:14
-							t17 := int(t26) * 16
-							t27 := (int(t26) + 1) * 16
-//line send.go:14
-							b := t16.Post[t17:t27]
-							var room2 uint32
-							for slots2 := uint32(b[11]); ; {
-								loaded := host2.Load(r, &b[0])
-								tail := loaded
-//line send.go:18
-								loaded2 := host2.Load(r, &b[8])
-								head := loaded2
-//line send.go:19
-								loaded3 := host2.Load(r, &b[10])
-								if loaded3 != 0 {
-//line send.go:20
-									room2 = 2
-									break
+//line send.go:43
+							box2 := int(t27.To.Box)
+							t18 := box2 * 16
+							t28 := (box2 + 1) * 16
+//line send.go:44
+							b2 := t27.Post[t18:t28]
+							loaded4 := host2.Load(r, &b2[10])
+							closed := uint32(loaded4)
+//line send.go:46
+							var room2 uint32 = 2
+							for t27.To.Closed == 0 || closed == 0 {
+								if uint32(t27.To.Tail)-uint32(t27.To.Head) >= t27.To.Slots {
+									t43 := t27
+									t53 := t27
+//line send.go:49
+									loaded5 := host2.Load(r, &b2[0])
+									t73 := loaded5
+//line send.go:49
+									loaded6 := host2.Load(r, &b2[8])
+									t93 := loaded6
+//line send.go:49
+									t43.To.Tail = t73
+//line send.go:49
+									t53.To.Head = t93
+									if uint32(t27.To.Tail)-uint32(t27.To.Head) >= t27.To.Slots && t27.To.Kind == 1 {
+										loaded7 := host2.Load(r, &t27.Host[b2[15]+1])
+//line send.go:51
+										t27.To.Head = loaded7
+										kernel.StoreRelaxed(&b2[8], t27.To.Head)
+									}
+									if uint32(t27.To.Tail)-uint32(t27.To.Head) >= t27.To.Slots {
+										room2 = 1
+										break
+									}
 								}
-								if uint32(tail)-uint32(head) >= slots2 && b[13] == 1 {
-									loaded4 := host2.Load(r, &t16.Host[b[15]+1])
-									head = loaded4
-//line send.go:25
-									kernel.StoreRelaxed(&b[8], head)
-								}
-								if uint32(tail)-uint32(head) >= slots2 {
-									room2 = 1
-									break
-								}
-//line send.go:33
-								old := kernel.AtomicCompareAndSwap(&b[0], tail, tail+1)
-								if old == tail {
-//line send.go:34
-									t83 := uint32(tail)
-									ticket = t83
+//line send.go:61
+								old := kernel.AtomicCompareAndSwap(&b2[0], t27.To.Tail, t27.To.Tail+1)
+								tail := old
+//line send.go:62
+								if tail == t27.To.Tail {
+									t122 := t27
+									t132 := t27
+									t142 := tail + 1
+									t152 := closed
+//line send.go:63
+									t122.To.Tail = t142
+//line send.go:63
+									t132.To.Closed = t152
+									t162 := uint32(tail)
+									ticket = t162
 									room = 0
 									break block2
 								}
+//line send.go:66
+								t27.To.Tail = tail
 							}
-//line send.go:37
-							atomic.AddUint64(&b[1], 1)
+							atomic.AddUint64(&b2[1], 1)
 							ticket = 0
 							room = room2
 						}
@@ -3998,11 +4148,11 @@ func quernRow1SendActor(r *host2.Run, cs []actor.Context, first int, begins, bor
 						room3 := room
 //line alone.go:194
 						if room3 == 1 {
-							t53 := int(t82[13])
+							t54 := int(t82[13])
 //line alone.go:195
 							t63 := int(t82[13]) + len(t92) + 1
 //line alone.go:195
-							saved2 := t72.Post[t53:t63]
+							saved2 := t72.Post[t54:t63]
 							for w2 := 0; w2 < len(t92); w2++ {
 								saved2[w2] = uint64(t92[w2])
 							}
@@ -4015,81 +4165,69 @@ func quernRow1SendActor(r *host2.Run, cs []actor.Context, first int, begins, bor
 						}
 //line alone.go:203
 						if room3 == 0 {
-							t84 := t72
-							t93 := t92
-							t103 := box2
-							t112 := ticket2
+							t83 := t72
+							t94 := t92
+							t103 := ticket2
 //line alone.go:227
-							t18 := t84
-							t28 := t103
-							t33 := t112
-//line send.go:43
-							t19 := int(t28) * 16
-							t29 := (int(t28) + 1) * 16
-//line send.go:43
-							b2 := t18.Post[t19:t29]
-							result04 := int(b2[14] + uint64(t33&(uint32(b2[11])-1))*b2[12])
+							t19 := t103
+//line send.go:37
+							result04 := int(t83.To.Ring + uint64(t19&(t83.To.Slots-1))*t83.To.Step)
 //line alone.go:227
-							t54 := result04
-							t64 := uint64(t112+1) << 32
-							slot := t54
-							tag := t64
+							t33 := result04
+							t44 := uint64(t103+1) << 32
+							slot := t33
+							tag := t44
 //line alone.go:228
-							t73 := t84
-							t85 := t103
-//line send.go:48
-							result05 := t73.Post[int(t85)*16+13]
-//line alone.go:228
-							if result05 == 1 {
-								t104 := t84
-								t113 := slot
-								t122 := tag
-//line send.go:61
-								t110 := t113
-								t210 := t113 + 4
-//line send.go:61
-								h := t104.Host[t110:t210]
-								kernel.StoreRelaxed(&h[0], t122|uint64(t104.ID<<8|128))
-								kernel.StoreRelaxed(&h[1], t122)
-								kernel.StoreRelaxed(&h[2], t122|uint64(t104.Words[t104.At+2]))
-								kernel.StoreRelaxed(&h[3], t122|uint64(t104.Words[t104.At+3]))
+							if t83.To.Kind == 1 {
+								t55 := t83
+								t64 := slot
+								t74 := tag
+//line send.go:83
+								t110 := t64
+								t29 := t64 + 4
+//line send.go:83
+								h := t55.Host[t110:t29]
+								kernel.StoreRelaxed(&h[0], t74|uint64(t55.ID<<8|128))
+								kernel.StoreRelaxed(&h[1], t74)
+								kernel.StoreRelaxed(&h[2], t74|uint64(t55.Words[t55.At+2]))
+								kernel.StoreRelaxed(&h[3], t74|uint64(t55.Words[t55.At+3]))
 //line alone.go:230
-								for w3 := 0; w3 < len(t93); w3++ {
-									kernel.StoreRelaxed(&t84.Host[slot+4+w3], tag|uint64(t93[w3]))
+								for w3 := 0; w3 < len(t94); w3++ {
+									kernel.StoreRelaxed(&t83.Host[slot+4+w3], tag|uint64(t94[w3]))
 								}
 							} else {
 //line alone.go:235
-								t132 := t84
-								t142 := slot
-								t152 := tag
-//line send.go:52
-								t111 := t142
-								t211 := t142 + 4
-//line send.go:52
-								h2 := t132.Post[t111:t211]
-								kernel.StoreRelaxed(&h2[0], t152|uint64(t132.ID<<8|128))
-								kernel.StoreRelaxed(&h2[1], t152)
-								kernel.StoreRelaxed(&h2[2], t152|uint64(t132.Words[t132.At+2]))
-								kernel.StoreRelaxed(&h2[3], t152|uint64(t132.Words[t132.At+3]))
+								t84 := t83
+								t95 := slot
+								t104 := tag
+//line send.go:74
+								t111 := t95
+								t210 := t95 + 4
+//line send.go:74
+								h2 := t84.Post[t111:t210]
+								kernel.StoreRelaxed(&h2[0], t104|uint64(t84.ID<<8|128))
+								kernel.StoreRelaxed(&h2[1], t104)
+								kernel.StoreRelaxed(&h2[2], t104|uint64(t84.Words[t84.At+2]))
+								kernel.StoreRelaxed(&h2[3], t104|uint64(t84.Words[t84.At+3]))
 //line alone.go:236
-								for w4 := 0; w4 < len(t93); w4++ {
-									kernel.StoreRelaxed(&t84.Post[slot+4+w4], tag|uint64(t93[w4]))
+								for w4 := 0; w4 < len(t94); w4++ {
+									kernel.StoreRelaxed(&t83.Post[slot+4+w4], tag|uint64(t94[w4]))
 								}
-								t162 := t84
-								t172 := t103
-//line send.go:70
-								if !(t162.Wakes == 0) {
-//line send.go:75
+								t112 := t83
+//line send.go:92
+								if !(t112.Wakes == 0) {
+//line send.go:97
 									kernel.Fence()
-									t114 := int(t172) * 16
-									t212 := (int(t172) + 1) * 16
-//line send.go:76
-									b3 := t162.Post[t114:t212]
-									loaded5 := host2.Load(r, &b3[9])
-									if loaded5 != 0 {
-//line send.go:78
-										kernel.StoreRelaxed(&t162.Host[b3[15]], 1)
-										kernel.StoreRelaxed(&t162.Host[0], 1)
+									box3 := int(t112.To.Box)
+									t113 := box3 * 16
+									t211 := (box3 + 1) * 16
+//line send.go:99
+									b3 := t112.Post[t113:t211]
+									loaded8 := host2.Load(r, &b3[9])
+									if loaded8 != 0 {
+//line send.go:101
+										kernel.StoreRelaxed(&t112.Host[b3[15]], 1)
+										kernel.StoreRelaxed(&t112.Host[0], 1)
 									}
 								}
 							}
@@ -4113,8 +4251,8 @@ func quernRow1SendActor(r *host2.Run, cs []actor.Context, first int, begins, bor
 				switch {
 				default:
 //line alone.go:103
-					loaded6 := host2.Load(r, &t292[0])
-					ordered := loaded6
+					loaded9 := host2.Load(r, &t292[0])
+					ordered := loaded9
 //line alone.go:104
 					sh.Asked[0] = uint32(ordered)
 					if !(sh.Asked[0] != 0) {
@@ -4122,9 +4260,9 @@ func quernRow1SendActor(r *host2.Run, cs []actor.Context, first int, begins, bor
 						hint := uint32(ordered >> 32)
 //line alone.go:108
 						if hint != sh.Hint[0] {
-							t43 := hint
+							t45 := hint
 //line alone.go:109
-							sh.Hint[0] = t43
+							sh.Hint[0] = t45
 //line alone.go:109
 							sh.Higher[0] = 1
 						}
@@ -4138,28 +4276,28 @@ func quernRow1SendActor(r *host2.Run, cs []actor.Context, first int, begins, bor
 								}
 								next := t30[level]
 								t65 := level
-								var result06 uint32
+								var result05 uint32
 								switch {
 								default:
-//line serve.go:64
+//line serve.go:82
 									if t65 == 4 {
-										result06 = 0
+										result05 = 0
 										break
-//line serve.go:66
+//line serve.go:84
 									} else if t65 < 4 {
-										result06 = shape.Slots + t65*shape.SideSlots
+										result05 = shape.Slots + t65*shape.SideSlots
 										break
 									}
-//line serve.go:69
-									result06 = shape.Slots + (t65-1)*shape.SideSlots
+//line serve.go:87
+									result05 = shape.Slots + (t65-1)*shape.SideSlots
 								}
 //line alone.go:118
-								at := (result06 + next&(shape.SideSlots-1)) * shape.InStep
-								loaded7 := host2.Load(r, &t322[at])
-								if uint32(loaded7>>32) == next+1 {
+								at := (result05 + next&(shape.SideSlots-1)) * shape.InStep
+								loaded10 := host2.Load(r, &t322[at])
+								if uint32(loaded10>>32) == next+1 {
 //line alone.go:120
-									t94 := level
-									source = t94
+									t96 := level
+									source = t96
 									sides = 1
 								}
 							}
@@ -4168,16 +4306,16 @@ func quernRow1SendActor(r *host2.Run, cs []actor.Context, first int, begins, bor
 						}
 						if source == 9 || source < 4 {
 							next2 := t30[4]
-							loaded8 := host2.Load(r, &t322[next2&(shape.Slots-1)*shape.InStep])
-							middle := uint32(loaded8>>32) == next2+1
+							loaded11 := host2.Load(r, &t322[next2&(shape.Slots-1)*shape.InStep])
+							middle := uint32(loaded11>>32) == next2+1
 //line alone.go:128
 							posted := false
-							slots3 := uint32(t31[11])
-							if slots3 != 0 {
+							slots2 := uint32(t31[11])
+							if slots2 != 0 {
 //line alone.go:130
 								next3 := uint32(t31[8])
-								loaded9 := host2.Load(r, &t332[next3&(slots3-1)*shape.InStep])
-								posted = uint32(loaded9>>32) == next3+1
+								loaded12 := host2.Load(r, &t332[next3&(slots2-1)*shape.InStep])
+								posted = uint32(loaded12>>32) == next3+1
 							}
 							if posted && !(middle && t30[8] == 8) {
 								source = 8
@@ -4202,41 +4340,41 @@ func quernRow1SendActor(r *host2.Run, cs []actor.Context, first int, begins, bor
 //line alone.go:148
 								sh.Ticket = t30[source]
 								t163 := source
-								var result07 uint32
+								var result06 uint32
 								switch {
 								default:
-//line serve.go:64
+//line serve.go:82
 									if t163 == 4 {
-										result07 = 0
+										result06 = 0
 										break
-//line serve.go:66
+//line serve.go:84
 									} else if t163 < 4 {
-										result07 = shape.Slots + t163*shape.SideSlots
+										result06 = shape.Slots + t163*shape.SideSlots
 										break
 									}
-//line serve.go:69
-									result07 = shape.Slots + (t163-1)*shape.SideSlots
+//line serve.go:87
+									result06 = shape.Slots + (t163-1)*shape.SideSlots
 								}
 //line alone.go:149
 								t192 := source
-								var result08 uint32
-//line serve.go:74
+								var result07 uint32
+//line serve.go:92
 								if t192 == 4 {
-									result08 = shape.Slots
+									result07 = shape.Slots
 								} else {
-									result08 = shape.SideSlots
+									result07 = shape.SideSlots
 								}
 //line alone.go:149
-								at2 = (result07 + sh.Ticket&(result08-1)) * shape.InStep
+								at2 = (result06 + sh.Ticket&(result07-1)) * shape.InStep
 							}
-							t213 := at2
+							t212 := at2
 							t222 := at2 + shape.In
 //line alone.go:151
-							slot2 := ring[t213:t222]
+							slot2 := ring[t212:t222]
 							cell := words[:t232]
 							for w5 := 0; w5 < len(slot2); w5++ {
-								loaded10 := host2.Load(r, &slot2[w5])
-								v := loaded10
+								loaded13 := host2.Load(r, &slot2[w5])
+								v := loaded13
 //line alone.go:155
 								if uint32(v>>32) != sh.Ticket+1 {
 									break block3
@@ -4295,768 +4433,848 @@ func quernRow3SendActor(r *host2.Run, cells []actor.Cell[Order, Sent]) {
 }
 
 //go:noinline
-func quernRow4SendActor(r *host2.Run, cs2 []*actor.Context, first3 int, t34 *Order, t44 *Sent, sh *actor.Status, outcome uint32) {
+func quernRow4SendActor(r *host2.Run, cs2 []*actor.Context, first3 int, t34 *Order, t46 *Sent, sh *actor.Status, outcome uint32) {
 	cRow2 := cs2[first3:][:32]
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		c2 := cRow2[threadX]
 		t2 := threadX == 0
 //line quern_gen.go:13
-		t115 := c2
+		t114 := c2
 //line handlers.go:100
 		item := Item{Key: t34.Key, Value: t34.Value}
 		taken := 0
 //line handlers.go:103
 		if t34.How == 0 && threadX == 0 {
-			t116 := t115
+			t115 := t114
 //line handlers.go:104
-			t214 := t34.To
+			t213 := t34.To
 			t35 := &item
 //line group.go:41
 			taken2 := 0
-			t117 := t116
+			t116 := t115
 //line group.go:42
-			result09 := t214.Len(t117)
-			t36 := result09
+			result08 := t213.Len(t116)
+			t36 := result08
 			for i2 := 0; i2 < t36; i2++ {
 //line group.go:43
-				t45 := t116
-				t55 := t116
+				t47 := t115
+				t56 := t115
 				t66 := i2
 //line group.go:32
 				t37 := t66 < 0
 				if !t37 {
-					t118 := t55
+					t117 := t56
 //line group.go:32
-					result010 := t214.Len(t118)
-					t37 = t66 >= result010
+					result09 := t213.Len(t117)
+					t37 = t66 >= result09
 				}
 				if t37 {
 //line group.go:33
 					host2.Fail(r, "group has no member of this number")
 				}
-				loaded11 := host2.Load(r, &t55.Post[int(uint32(t55.Post[t214.Place]))+t66])
-				result011 := actor.Ref[Item]{Mailbox: uint32(loaded11)}
+				loaded14 := host2.Load(r, &t56.Post[int(uint32(t56.Post[t213.Place]))+t66])
+				result010 := actor.Ref[Item]{Mailbox: uint32(loaded14)}
 //line group.go:43
-				t86 := result011
-				t95 := t35
-				var result012 bool
-//line context.go:45
-				if t86.Mailbox == 0 {
-					result012 = false
+				t85 := result010
+				t97 := t35
+				var result011 bool
+//line context.go:47
+				if t85.Mailbox == 0 {
+					result011 = false
 				} else {
-					t119 := t45
-					t215 := t86.Mailbox
+					t118 := t85.Mailbox
+//line send.go:27
+					if !(t47.To.Box == t118) {
+//line send.go:30
+						t119 := int(t118) * 16
+						t214 := (int(t118) + 1) * 16
+//line send.go:30
+						b4 := t47.Post[t119:t214]
+						loaded15 := host2.Load(r, &b4[0])
+//line send.go:31
+						loaded16 := host2.Load(r, &b4[8])
+						loaded17 := host2.Load(r, &b4[10])
+//line send.go:31
+						t47.To = actor.Target{Box: t118, Tail: loaded15, Head: loaded16, Ring: b4[14], Step: b4[12], Slots: uint32(b4[11]), Kind: uint32(b4[13]), Closed: uint32(loaded17)}
+					}
+//line context.go:51
+					t215 := t47
 					var ticket3 uint32
 					var room4 uint32
 				block6:
 					switch {
 					default:
-//line send.go:14
-						t120 := int(t215) * 16
-						t216 := (int(t215) + 1) * 16
-//line send.go:14
-						b4 := t119.Post[t120:t216]
-						var room5 uint32
-						for slots4 := uint32(b4[11]); ; {
-							loaded12 := host2.Load(r, &b4[0])
-							tail2 := loaded12
-//line send.go:18
-							loaded13 := host2.Load(r, &b4[8])
-							head2 := loaded13
-//line send.go:19
-							loaded14 := host2.Load(r, &b4[10])
-							if loaded14 != 0 {
-//line send.go:20
-								room5 = 2
-								break
+//line send.go:43
+						box4 := int(t215.To.Box)
+						t120 := box4 * 16
+						t216 := (box4 + 1) * 16
+//line send.go:44
+						b5 := t215.Post[t120:t216]
+						loaded18 := host2.Load(r, &b5[10])
+						closed2 := uint32(loaded18)
+//line send.go:46
+						var room5 uint32 = 2
+						for t215.To.Closed == 0 || closed2 == 0 {
+							if uint32(t215.To.Tail)-uint32(t215.To.Head) >= t215.To.Slots {
+								t48 := t215
+								t57 := t215
+//line send.go:49
+								loaded19 := host2.Load(r, &b5[0])
+								t75 := loaded19
+//line send.go:49
+								loaded20 := host2.Load(r, &b5[8])
+								t98 := loaded20
+//line send.go:49
+								t48.To.Tail = t75
+//line send.go:49
+								t57.To.Head = t98
+								if uint32(t215.To.Tail)-uint32(t215.To.Head) >= t215.To.Slots && t215.To.Kind == 1 {
+									loaded21 := host2.Load(r, &t215.Host[b5[15]+1])
+//line send.go:51
+									t215.To.Head = loaded21
+									kernel.StoreRelaxed(&b5[8], t215.To.Head)
+								}
+								if uint32(t215.To.Tail)-uint32(t215.To.Head) >= t215.To.Slots {
+									room5 = 1
+									break
+								}
 							}
-							if uint32(tail2)-uint32(head2) >= slots4 && b4[13] == 1 {
-								loaded15 := host2.Load(r, &t119.Host[b4[15]+1])
-								head2 = loaded15
-//line send.go:25
-								kernel.StoreRelaxed(&b4[8], head2)
-							}
-							if uint32(tail2)-uint32(head2) >= slots4 {
-								room5 = 1
-								break
-							}
-//line send.go:33
-							old2 := kernel.AtomicCompareAndSwap(&b4[0], tail2, tail2+1)
-							if old2 == tail2 {
-//line send.go:34
-								t87 := uint32(tail2)
-								ticket3 = t87
+//line send.go:61
+							old2 := kernel.AtomicCompareAndSwap(&b5[0], t215.To.Tail, t215.To.Tail+1)
+							tail2 := old2
+//line send.go:62
+							if tail2 == t215.To.Tail {
+								t124 := t215
+								t134 := t215
+								t144 := tail2 + 1
+								t153 := closed2
+//line send.go:63
+								t124.To.Tail = t144
+//line send.go:63
+								t134.To.Closed = t153
+								t164 := uint32(tail2)
+								ticket3 = t164
 								room4 = 0
 								break block6
 							}
+//line send.go:66
+							t215.To.Tail = tail2
 						}
-//line send.go:37
-						atomic.AddUint64(&b4[1], 1)
+						atomic.AddUint64(&b5[1], 1)
 						ticket3 = 0
 						room4 = room5
 					}
-//line context.go:48
+//line context.go:51
 					ticket4 := ticket3
 					room6 := room4
-//line context.go:49
-					if room6 != 0 {
-						result012 = false
-					} else {
-						t56 := t45
-						t67 := t86.Mailbox
-						t74 := ticket4
-//line send.go:43
-						t121 := int(t67) * 16
-						t217 := (int(t67) + 1) * 16
-//line send.go:43
-						b5 := t56.Post[t121:t217]
-						result013 := int(b5[14] + uint64(t74&(uint32(b5[11])-1))*b5[12])
 //line context.go:52
-						t96 := result013
-						t105 := uint64(ticket4+1) << 32
-						slot3 := t96
-						tag2 := t105
-//line context.go:53
-						t1110 := t45
-						t124 := t86.Mailbox
-//line send.go:48
-						result014 := t1110.Post[int(t124)*16+13]
-//line context.go:53
-						if result014 == 1 {
-							t144 := t45
-							t153 := slot3
-							t164 := tag2
-//line send.go:61
-							t125 := t153
-							t218 := t153 + 4
-//line send.go:61
-							h3 := t144.Host[t125:t218]
-							kernel.StoreRelaxed(&h3[0], t164|uint64(t144.ID<<8|128))
-							kernel.StoreRelaxed(&h3[1], t164)
-							kernel.StoreRelaxed(&h3[2], t164|uint64(t144.Words[t144.At+2]))
-							kernel.StoreRelaxed(&h3[3], t164|uint64(t144.Words[t144.At+3]))
+					if room6 != 0 {
+						result011 = false
+					} else {
+						t58 := ticket4
+//line send.go:37
+						result012 := int(t47.To.Ring + uint64(t58&(t47.To.Slots-1))*t47.To.Step)
 //line context.go:55
-							t173 := t45.Host
-							t182 := slot3 + 4
-							t193 := tag2
-							t202 := t95
-//line context.go:55
-							kernel.PutWords(t173, t182, t193, t202)
-							result012 = true
+						t76 := result012
+						t86 := uint64(ticket4+1) << 32
+						slot3 := t76
+						tag2 := t86
+//line context.go:56
+						if t47.To.Kind == 1 {
+							t99 := t47
+							t105 := slot3
+							t1110 := tag2
+//line send.go:83
+							t121 := t105
+							t217 := t105 + 4
+//line send.go:83
+							h3 := t99.Host[t121:t217]
+							kernel.StoreRelaxed(&h3[0], t1110|uint64(t99.ID<<8|128))
+							kernel.StoreRelaxed(&h3[1], t1110)
+							kernel.StoreRelaxed(&h3[2], t1110|uint64(t99.Words[t99.At+2]))
+							kernel.StoreRelaxed(&h3[3], t1110|uint64(t99.Words[t99.At+3]))
+//line context.go:58
+							t125 := t47.Host
+							t135 := slot3 + 4
+							t145 := tag2
+							t154 := t97
+//line context.go:58
+							kernel.PutWords(t125, t135, t145, t154)
+							result011 = true
 						} else {
-							t219 := t45
-							t223 := slot3
-							t233 := tag2
-//line send.go:52
-							t126 := t223
-							t220 := t223 + 4
-//line send.go:52
-							h4 := t219.Post[t126:t220]
-							kernel.StoreRelaxed(&h4[0], t233|uint64(t219.ID<<8|128))
-							kernel.StoreRelaxed(&h4[1], t233)
-							kernel.StoreRelaxed(&h4[2], t233|uint64(t219.Words[t219.At+2]))
-							kernel.StoreRelaxed(&h4[3], t233|uint64(t219.Words[t219.At+3]))
-//line context.go:59
-							t242 := t45.Post
-							t253 := slot3 + 4
-							t263 := tag2
-							t272 := t95
-//line context.go:59
-							kernel.PutWords(t242, t253, t263, t272)
-							t283 := t45
-							t294 := t86.Mailbox
-//line send.go:70
-							if !(t283.Wakes == 0) {
-//line send.go:75
+							t165 := t47
+							t172 := slot3
+							t182 := tag2
+//line send.go:74
+							t126 := t172
+							t218 := t172 + 4
+//line send.go:74
+							h4 := t165.Post[t126:t218]
+							kernel.StoreRelaxed(&h4[0], t182|uint64(t165.ID<<8|128))
+							kernel.StoreRelaxed(&h4[1], t182)
+							kernel.StoreRelaxed(&h4[2], t182|uint64(t165.Words[t165.At+2]))
+							kernel.StoreRelaxed(&h4[3], t182|uint64(t165.Words[t165.At+3]))
+//line context.go:62
+							t193 := t47.Post
+							t202 := slot3 + 4
+							t219 := tag2
+							t223 := t97
+//line context.go:62
+							kernel.PutWords(t193, t202, t219, t223)
+							t233 := t47
+//line send.go:92
+							if !(t233.Wakes == 0) {
+//line send.go:97
 								kernel.Fence()
-								t127 := int(t294) * 16
-								t221 := (int(t294) + 1) * 16
-//line send.go:76
-								b6 := t283.Post[t127:t221]
-								loaded16 := host2.Load(r, &b6[9])
-								if loaded16 != 0 {
-//line send.go:78
-									kernel.StoreRelaxed(&t283.Host[b6[15]], 1)
-									kernel.StoreRelaxed(&t283.Host[0], 1)
+								box5 := int(t233.To.Box)
+								t127 := box5 * 16
+								t220 := (box5 + 1) * 16
+//line send.go:99
+								b6 := t233.Post[t127:t220]
+								loaded22 := host2.Load(r, &b6[9])
+								if loaded22 != 0 {
+//line send.go:101
+									kernel.StoreRelaxed(&t233.Host[b6[15]], 1)
+									kernel.StoreRelaxed(&t233.Host[0], 1)
 								}
 							}
-//line context.go:61
-							result012 = true
+//line context.go:64
+							result011 = true
 						}
 					}
 				}
 //line group.go:43
-				if result012 {
+				if result011 {
 					taken2++
 				}
 			}
-			result015 := taken2
+			result013 := taken2
 //line handlers.go:104
-			taken = result015
+			taken = result013
 		} else if t34.How == 1 {
 			item.Key += uint64(threadX)
-			t57 := t115
+			t59 := t114
 //line handlers.go:107
-			t68 := t34.To
-			t75 := item.Key
-			t88 := &item
+			t67 := t34.To
+			t77 := item.Key
+			t87 := &item
 //line group.go:54
-			t128 := t57
+			t128 := t59
 //line group.go:54
-			result016 := t68.Len(t128)
-			n := result016
-			var result017 bool
+			result014 := t67.Len(t128)
+			n := result014
+			var result015 bool
 //line group.go:55
 			if n == 0 {
-				result017 = false
+				result015 = false
 			} else {
-				t38 := t57
-				t46 := t57
-				t58 := t75
-				t69 := n
+				t38 := t59
+				t49 := t59
+				t510 := t77
+				t68 := n
 //line group.go:58
-				result018 := actor.Pick(t58, t69)
-				t89 := result018
+				result016 := actor.Pick(t510, t68)
+				t88 := result016
 //line group.go:32
-				t39 := t89 < 0
+				t39 := t88 < 0
 				if !t39 {
-					t129 := t46
+					t129 := t49
 //line group.go:32
-					result019 := t68.Len(t129)
-					t39 = t89 >= result019
+					result017 := t67.Len(t129)
+					t39 = t88 >= result017
 				}
 				if t39 {
 //line group.go:33
 					host2.Fail(r, "group has no member of this number")
 				}
-				loaded17 := host2.Load(r, &t46.Post[int(uint32(t46.Post[t68.Place]))+t89])
-				result020 := actor.Ref[Item]{Mailbox: uint32(loaded17)}
+				loaded23 := host2.Load(r, &t49.Post[int(uint32(t49.Post[t67.Place]))+t88])
+				result018 := actor.Ref[Item]{Mailbox: uint32(loaded23)}
 //line group.go:58
-				t106 := result020
-				t1111 := t88
-				var result021 bool
-//line context.go:45
+				t106 := result018
+				t1111 := t87
+				var result019 bool
+//line context.go:47
 				if t106.Mailbox == 0 {
-					result021 = false
+					result019 = false
 				} else {
-					t130 := t38
-					t224 := t106.Mailbox
+					t130 := t106.Mailbox
+//line send.go:27
+					if !(t38.To.Box == t130) {
+//line send.go:30
+						t131 := int(t130) * 16
+						t221 := (int(t130) + 1) * 16
+//line send.go:30
+						b7 := t38.Post[t131:t221]
+						loaded24 := host2.Load(r, &b7[0])
+//line send.go:31
+						loaded25 := host2.Load(r, &b7[8])
+						loaded26 := host2.Load(r, &b7[10])
+//line send.go:31
+						t38.To = actor.Target{Box: t130, Tail: loaded24, Head: loaded25, Ring: b7[14], Step: b7[12], Slots: uint32(b7[11]), Kind: uint32(b7[13]), Closed: uint32(loaded26)}
+					}
+//line context.go:51
+					t224 := t38
 					var ticket5 uint32
 					var room7 uint32
 				block7:
 					switch {
 					default:
-//line send.go:14
-						t131 := int(t224) * 16
-						t225 := (int(t224) + 1) * 16
-//line send.go:14
-						b7 := t130.Post[t131:t225]
-						var room8 uint32
-						for slots5 := uint32(b7[11]); ; {
-							loaded18 := host2.Load(r, &b7[0])
-							tail3 := loaded18
-//line send.go:18
-							loaded19 := host2.Load(r, &b7[8])
-							head3 := loaded19
-//line send.go:19
-							loaded20 := host2.Load(r, &b7[10])
-							if loaded20 != 0 {
-//line send.go:20
-								room8 = 2
-								break
+//line send.go:43
+						box6 := int(t224.To.Box)
+						t136 := box6 * 16
+						t225 := (box6 + 1) * 16
+//line send.go:44
+						b8 := t224.Post[t136:t225]
+						loaded27 := host2.Load(r, &b8[10])
+						closed3 := uint32(loaded27)
+//line send.go:46
+						var room8 uint32 = 2
+						for t224.To.Closed == 0 || closed3 == 0 {
+							if uint32(t224.To.Tail)-uint32(t224.To.Head) >= t224.To.Slots {
+								t410 := t224
+								t511 := t224
+//line send.go:49
+								loaded28 := host2.Load(r, &b8[0])
+								t78 := loaded28
+//line send.go:49
+								loaded29 := host2.Load(r, &b8[8])
+								t910 := loaded29
+//line send.go:49
+								t410.To.Tail = t78
+//line send.go:49
+								t511.To.Head = t910
+								if uint32(t224.To.Tail)-uint32(t224.To.Head) >= t224.To.Slots && t224.To.Kind == 1 {
+									loaded30 := host2.Load(r, &t224.Host[b8[15]+1])
+//line send.go:51
+									t224.To.Head = loaded30
+									kernel.StoreRelaxed(&b8[8], t224.To.Head)
+								}
+								if uint32(t224.To.Tail)-uint32(t224.To.Head) >= t224.To.Slots {
+									room8 = 1
+									break
+								}
 							}
-							if uint32(tail3)-uint32(head3) >= slots5 && b7[13] == 1 {
-								loaded21 := host2.Load(r, &t130.Host[b7[15]+1])
-								head3 = loaded21
-//line send.go:25
-								kernel.StoreRelaxed(&b7[8], head3)
-							}
-							if uint32(tail3)-uint32(head3) >= slots5 {
-								room8 = 1
-								break
-							}
-//line send.go:33
-							old3 := kernel.AtomicCompareAndSwap(&b7[0], tail3, tail3+1)
-							if old3 == tail3 {
-//line send.go:34
-								t810 := uint32(tail3)
-								ticket5 = t810
+//line send.go:61
+							old3 := kernel.AtomicCompareAndSwap(&b8[0], t224.To.Tail, t224.To.Tail+1)
+							tail3 := old3
+//line send.go:62
+							if tail3 == t224.To.Tail {
+								t1210 := t224
+								t137 := t224
+								t146 := tail3 + 1
+								t155 := closed3
+//line send.go:63
+								t1210.To.Tail = t146
+//line send.go:63
+								t137.To.Closed = t155
+								t166 := uint32(tail3)
+								ticket5 = t166
 								room7 = 0
 								break block7
 							}
+//line send.go:66
+							t224.To.Tail = tail3
 						}
-//line send.go:37
-						atomic.AddUint64(&b7[1], 1)
+						atomic.AddUint64(&b8[1], 1)
 						ticket5 = 0
 						room7 = room8
 					}
-//line context.go:48
+//line context.go:51
 					ticket6 := ticket5
 					room9 := room7
-//line context.go:49
-					if room9 != 0 {
-						result021 = false
-					} else {
-						t59 := t38
-						t610 := t106.Mailbox
-						t76 := ticket6
-//line send.go:43
-						t134 := int(t610) * 16
-						t226 := (int(t610) + 1) * 16
-//line send.go:43
-						b8 := t59.Post[t134:t226]
-						result022 := int(b8[14] + uint64(t76&(uint32(b8[11])-1))*b8[12])
 //line context.go:52
-						t97 := result022
-						t107 := uint64(ticket6+1) << 32
-						slot4 := t97
-						tag3 := t107
-//line context.go:53
-						t1112 := t38
-						t1210 := t106.Mailbox
-//line send.go:48
-						result023 := t1112.Post[int(t1210)*16+13]
-//line context.go:53
-						if result023 == 1 {
-							t145 := t38
-							t154 := slot4
-							t165 := tag3
-//line send.go:61
-							t135 := t154
-							t227 := t154 + 4
-//line send.go:61
-							h5 := t145.Host[t135:t227]
-							kernel.StoreRelaxed(&h5[0], t165|uint64(t145.ID<<8|128))
-							kernel.StoreRelaxed(&h5[1], t165)
-							kernel.StoreRelaxed(&h5[2], t165|uint64(t145.Words[t145.At+2]))
-							kernel.StoreRelaxed(&h5[3], t165|uint64(t145.Words[t145.At+3]))
+					if room9 != 0 {
+						result019 = false
+					} else {
+						t512 := ticket6
+//line send.go:37
+						result020 := int(t38.To.Ring + uint64(t512&(t38.To.Slots-1))*t38.To.Step)
 //line context.go:55
-							t174 := t38.Host
-							t183 := slot4 + 4
-							t194 := tag3
-							t203 := t1111
-//line context.go:55
-							kernel.PutWords(t174, t183, t194, t203)
-							result021 = true
+						t79 := result020
+						t89 := uint64(ticket6+1) << 32
+						slot4 := t79
+						tag3 := t89
+//line context.go:56
+						if t38.To.Kind == 1 {
+							t911 := t38
+							t107 := slot4
+							t1112 := tag3
+//line send.go:83
+							t138 := t107
+							t226 := t107 + 4
+//line send.go:83
+							h5 := t911.Host[t138:t226]
+							kernel.StoreRelaxed(&h5[0], t1112|uint64(t911.ID<<8|128))
+							kernel.StoreRelaxed(&h5[1], t1112)
+							kernel.StoreRelaxed(&h5[2], t1112|uint64(t911.Words[t911.At+2]))
+							kernel.StoreRelaxed(&h5[3], t1112|uint64(t911.Words[t911.At+3]))
+//line context.go:58
+							t1211 := t38.Host
+							t139 := slot4 + 4
+							t147 := tag3
+							t156 := t1111
+//line context.go:58
+							kernel.PutWords(t1211, t139, t147, t156)
+							result019 = true
 						} else {
-							t2110 := t38
-							t228 := slot4
-							t234 := tag3
-//line send.go:52
-							t136 := t228
-							t229 := t228 + 4
-//line send.go:52
-							h6 := t2110.Post[t136:t229]
-							kernel.StoreRelaxed(&h6[0], t234|uint64(t2110.ID<<8|128))
-							kernel.StoreRelaxed(&h6[1], t234)
-							kernel.StoreRelaxed(&h6[2], t234|uint64(t2110.Words[t2110.At+2]))
-							kernel.StoreRelaxed(&h6[3], t234|uint64(t2110.Words[t2110.At+3]))
-//line context.go:59
-							t243 := t38.Post
-							t254 := slot4 + 4
-							t264 := tag3
-							t273 := t1111
-//line context.go:59
-							kernel.PutWords(t243, t254, t264, t273)
-							t284 := t38
-							t295 := t106.Mailbox
-//line send.go:70
-							if !(t284.Wakes == 0) {
-//line send.go:75
+							t167 := t38
+							t173 := slot4
+							t183 := tag3
+//line send.go:74
+							t140 := t173
+							t227 := t173 + 4
+//line send.go:74
+							h6 := t167.Post[t140:t227]
+							kernel.StoreRelaxed(&h6[0], t183|uint64(t167.ID<<8|128))
+							kernel.StoreRelaxed(&h6[1], t183)
+							kernel.StoreRelaxed(&h6[2], t183|uint64(t167.Words[t167.At+2]))
+							kernel.StoreRelaxed(&h6[3], t183|uint64(t167.Words[t167.At+3]))
+//line context.go:62
+							t194 := t38.Post
+							t203 := slot4 + 4
+							t2110 := tag3
+							t228 := t1111
+//line context.go:62
+							kernel.PutWords(t194, t203, t2110, t228)
+							t234 := t38
+//line send.go:92
+							if !(t234.Wakes == 0) {
+//line send.go:97
 								kernel.Fence()
-								t137 := int(t295) * 16
-								t230 := (int(t295) + 1) * 16
-//line send.go:76
-								b9 := t284.Post[t137:t230]
-								loaded22 := host2.Load(r, &b9[9])
-								if loaded22 != 0 {
-//line send.go:78
-									kernel.StoreRelaxed(&t284.Host[b9[15]], 1)
-									kernel.StoreRelaxed(&t284.Host[0], 1)
+								box7 := int(t234.To.Box)
+								t141 := box7 * 16
+								t229 := (box7 + 1) * 16
+//line send.go:99
+								b9 := t234.Post[t141:t229]
+								loaded31 := host2.Load(r, &b9[9])
+								if loaded31 != 0 {
+//line send.go:101
+									kernel.StoreRelaxed(&t234.Host[b9[15]], 1)
+									kernel.StoreRelaxed(&t234.Host[0], 1)
 								}
 							}
-//line context.go:61
-							result021 = true
+//line context.go:64
+							result019 = true
 						}
 					}
 				}
 //line group.go:58
-				result017 = result021
+				result015 = result019
 			}
 //line handlers.go:107
-			if result017 {
+			if result015 {
 				taken = 1
 			}
 		} else if t34.How == 2 && threadX == 0 {
-			t108 := t115
-			t1113 := t115
+			t108 := t114
+			t1113 := t114
 //line handlers.go:111
-			t1211 := int(t34.Member)
+			t1212 := int(t34.Member)
 //line handlers.go:111
 			g := t34.To
 //line group.go:32
-			t310 := t1211 < 0
+			t310 := t1212 < 0
 			if !t310 {
-				t138 := t1113
+				t148 := t1113
 //line group.go:32
-				result024 := g.Len(t138)
-				t310 = t1211 >= result024
+				result021 := g.Len(t148)
+				t310 = t1212 >= result021
 			}
 			if t310 {
 //line group.go:33
 				host2.Fail(r, "group has no member of this number")
 			}
-			loaded23 := host2.Load(r, &t1113.Post[int(uint32(t1113.Post[g.Place]))+t1211])
-			result025 := actor.Ref[Item]{Mailbox: uint32(loaded23)}
+			loaded32 := host2.Load(r, &t1113.Post[int(uint32(t1113.Post[g.Place]))+t1212])
+			result022 := actor.Ref[Item]{Mailbox: uint32(loaded32)}
 //line handlers.go:111
-			t146 := result025
-			t155 := &item
-			var result026 bool
-//line context.go:45
-			if t146.Mailbox == 0 {
-				result026 = false
+			t149 := result022
+			t157 := &item
+			var result023 bool
+//line context.go:47
+			if t149.Mailbox == 0 {
+				result023 = false
 			} else {
-				t139 := t108
-				t231 := t146.Mailbox
+				t150 := t149.Mailbox
+//line send.go:27
+				if !(t108.To.Box == t150) {
+//line send.go:30
+					t151 := int(t150) * 16
+					t230 := (int(t150) + 1) * 16
+//line send.go:30
+					b10 := t108.Post[t151:t230]
+					loaded33 := host2.Load(r, &b10[0])
+//line send.go:31
+					loaded34 := host2.Load(r, &b10[8])
+					loaded35 := host2.Load(r, &b10[10])
+//line send.go:31
+					t108.To = actor.Target{Box: t150, Tail: loaded33, Head: loaded34, Ring: b10[14], Step: b10[12], Slots: uint32(b10[11]), Kind: uint32(b10[13]), Closed: uint32(loaded35)}
+				}
+//line context.go:51
+				t231 := t108
 				var ticket7 uint32
 				var room10 uint32
 			block8:
 				switch {
 				default:
-//line send.go:14
-					t140 := int(t231) * 16
-					t235 := (int(t231) + 1) * 16
-//line send.go:14
-					b10 := t139.Post[t140:t235]
-					var room11 uint32
-					for slots6 := uint32(b10[11]); ; {
-						loaded24 := host2.Load(r, &b10[0])
-						tail4 := loaded24
-//line send.go:18
-						loaded25 := host2.Load(r, &b10[8])
-						head4 := loaded25
-//line send.go:19
-						loaded26 := host2.Load(r, &b10[10])
-						if loaded26 != 0 {
-//line send.go:20
-							room11 = 2
-							break
+//line send.go:43
+					box8 := int(t231.To.Box)
+					t158 := box8 * 16
+					t235 := (box8 + 1) * 16
+//line send.go:44
+					b11 := t231.Post[t158:t235]
+					loaded36 := host2.Load(r, &b11[10])
+					closed4 := uint32(loaded36)
+//line send.go:46
+					var room11 uint32 = 2
+					for t231.To.Closed == 0 || closed4 == 0 {
+						if uint32(t231.To.Tail)-uint32(t231.To.Head) >= t231.To.Slots {
+							t411 := t231
+							t513 := t231
+//line send.go:49
+							loaded37 := host2.Load(r, &b11[0])
+							t710 := loaded37
+//line send.go:49
+							loaded38 := host2.Load(r, &b11[8])
+							t912 := loaded38
+//line send.go:49
+							t411.To.Tail = t710
+//line send.go:49
+							t513.To.Head = t912
+							if uint32(t231.To.Tail)-uint32(t231.To.Head) >= t231.To.Slots && t231.To.Kind == 1 {
+								loaded39 := host2.Load(r, &t231.Host[b11[15]+1])
+//line send.go:51
+								t231.To.Head = loaded39
+								kernel.StoreRelaxed(&b11[8], t231.To.Head)
+							}
+							if uint32(t231.To.Tail)-uint32(t231.To.Head) >= t231.To.Slots {
+								room11 = 1
+								break
+							}
 						}
-						if uint32(tail4)-uint32(head4) >= slots6 && b10[13] == 1 {
-							loaded27 := host2.Load(r, &t139.Host[b10[15]+1])
-							head4 = loaded27
-//line send.go:25
-							kernel.StoreRelaxed(&b10[8], head4)
-						}
-						if uint32(tail4)-uint32(head4) >= slots6 {
-							room11 = 1
-							break
-						}
-//line send.go:33
-						old4 := kernel.AtomicCompareAndSwap(&b10[0], tail4, tail4+1)
-						if old4 == tail4 {
-//line send.go:34
-							t811 := uint32(tail4)
-							ticket7 = t811
+//line send.go:61
+						old4 := kernel.AtomicCompareAndSwap(&b11[0], t231.To.Tail, t231.To.Tail+1)
+						tail4 := old4
+//line send.go:62
+						if tail4 == t231.To.Tail {
+							t1213 := t231
+							t1310 := t231
+							t1410 := tail4 + 1
+							t159 := closed4
+//line send.go:63
+							t1213.To.Tail = t1410
+//line send.go:63
+							t1310.To.Closed = t159
+							t168 := uint32(tail4)
+							ticket7 = t168
 							room10 = 0
 							break block8
 						}
+//line send.go:66
+						t231.To.Tail = tail4
 					}
-//line send.go:37
-					atomic.AddUint64(&b10[1], 1)
+					atomic.AddUint64(&b11[1], 1)
 					ticket7 = 0
 					room10 = room11
 				}
-//line context.go:48
+//line context.go:51
 				ticket8 := ticket7
 				room12 := room10
-//line context.go:49
-				if room12 != 0 {
-					result026 = false
-				} else {
-					t510 := t108
-					t611 := t146.Mailbox
-					t77 := ticket8
-//line send.go:43
-					t141 := int(t611) * 16
-					t236 := (int(t611) + 1) * 16
-//line send.go:43
-					b11 := t510.Post[t141:t236]
-					result027 := int(b11[14] + uint64(t77&(uint32(b11[11])-1))*b11[12])
 //line context.go:52
-					t98 := result027
-					t109 := uint64(ticket8+1) << 32
-					slot5 := t98
-					tag4 := t109
-//line context.go:53
-					t1114 := t108
-					t1212 := t146.Mailbox
-//line send.go:48
-					result028 := t1114.Post[int(t1212)*16+13]
-//line context.go:53
-					if result028 == 1 {
-						t147 := t108
-						t156 := slot5
-						t166 := tag4
-//line send.go:61
-						t148 := t156
-						t237 := t156 + 4
-//line send.go:61
-						h7 := t147.Host[t148:t237]
-						kernel.StoreRelaxed(&h7[0], t166|uint64(t147.ID<<8|128))
-						kernel.StoreRelaxed(&h7[1], t166)
-						kernel.StoreRelaxed(&h7[2], t166|uint64(t147.Words[t147.At+2]))
-						kernel.StoreRelaxed(&h7[3], t166|uint64(t147.Words[t147.At+3]))
+				if room12 != 0 {
+					result023 = false
+				} else {
+					t514 := ticket8
+//line send.go:37
+					result024 := int(t108.To.Ring + uint64(t514&(t108.To.Slots-1))*t108.To.Step)
 //line context.go:55
-						t175 := t108.Host
-						t184 := slot5 + 4
-						t195 := tag4
-						t204 := t155
-//line context.go:55
-						kernel.PutWords(t175, t184, t195, t204)
-						result026 = true
+					t711 := result024
+					t810 := uint64(ticket8+1) << 32
+					slot5 := t711
+					tag4 := t810
+//line context.go:56
+					if t108.To.Kind == 1 {
+						t913 := t108
+						t109 := slot5
+						t1114 := tag4
+//line send.go:83
+						t160 := t109
+						t236 := t109 + 4
+//line send.go:83
+						h7 := t913.Host[t160:t236]
+						kernel.StoreRelaxed(&h7[0], t1114|uint64(t913.ID<<8|128))
+						kernel.StoreRelaxed(&h7[1], t1114)
+						kernel.StoreRelaxed(&h7[2], t1114|uint64(t913.Words[t913.At+2]))
+						kernel.StoreRelaxed(&h7[3], t1114|uint64(t913.Words[t913.At+3]))
+//line context.go:58
+						t1214 := t108.Host
+						t1311 := slot5 + 4
+						t1411 := tag4
+						t1510 := t157
+//line context.go:58
+						kernel.PutWords(t1214, t1311, t1411, t1510)
+						result023 = true
 					} else {
-						t2111 := t108
-						t2210 := slot5
-						t238 := tag4
-//line send.go:52
-						t149 := t2210
-						t239 := t2210 + 4
-//line send.go:52
-						h8 := t2111.Post[t149:t239]
-						kernel.StoreRelaxed(&h8[0], t238|uint64(t2111.ID<<8|128))
-						kernel.StoreRelaxed(&h8[1], t238)
-						kernel.StoreRelaxed(&h8[2], t238|uint64(t2111.Words[t2111.At+2]))
-						kernel.StoreRelaxed(&h8[3], t238|uint64(t2111.Words[t2111.At+3]))
-//line context.go:59
-						t244 := t108.Post
-						t255 := slot5 + 4
-						t265 := tag4
-						t274 := t155
-//line context.go:59
-						kernel.PutWords(t244, t255, t265, t274)
-						t285 := t108
-						t296 := t146.Mailbox
-//line send.go:70
-						if !(t285.Wakes == 0) {
-//line send.go:75
+						t169 := t108
+						t174 := slot5
+						t184 := tag4
+//line send.go:74
+						t161 := t174
+						t237 := t174 + 4
+//line send.go:74
+						h8 := t169.Post[t161:t237]
+						kernel.StoreRelaxed(&h8[0], t184|uint64(t169.ID<<8|128))
+						kernel.StoreRelaxed(&h8[1], t184)
+						kernel.StoreRelaxed(&h8[2], t184|uint64(t169.Words[t169.At+2]))
+						kernel.StoreRelaxed(&h8[3], t184|uint64(t169.Words[t169.At+3]))
+//line context.go:62
+						t195 := t108.Post
+						t204 := slot5 + 4
+						t2111 := tag4
+						t2210 := t157
+//line context.go:62
+						kernel.PutWords(t195, t204, t2111, t2210)
+						t238 := t108
+//line send.go:92
+						if !(t238.Wakes == 0) {
+//line send.go:97
 							kernel.Fence()
-							t150 := int(t296) * 16
-							t240 := (int(t296) + 1) * 16
-//line send.go:76
-							b12 := t285.Post[t150:t240]
-							loaded28 := host2.Load(r, &b12[9])
-							if loaded28 != 0 {
-//line send.go:78
-								kernel.StoreRelaxed(&t285.Host[b12[15]], 1)
-								kernel.StoreRelaxed(&t285.Host[0], 1)
+							box9 := int(t238.To.Box)
+							t170 := box9 * 16
+							t239 := (box9 + 1) * 16
+//line send.go:99
+							b12 := t238.Post[t170:t239]
+							loaded40 := host2.Load(r, &b12[9])
+							if loaded40 != 0 {
+//line send.go:101
+								kernel.StoreRelaxed(&t238.Host[b12[15]], 1)
+								kernel.StoreRelaxed(&t238.Host[0], 1)
 							}
 						}
-//line context.go:61
-						result026 = true
+//line context.go:64
+						result023 = true
 					}
 				}
 			}
 //line handlers.go:111
-			if result026 {
+			if result023 {
 				taken = 1
 			}
 		} else if t34.How == 3 {
-			t176 := t115
+			t175 := t114
 //line handlers.go:115
 			t185 := t34.To
 			t196 := &item
 //line group.go:41
 			taken3 := 0
-			t151 := t176
+			t171 := t175
 //line group.go:42
-			result029 := t185.Len(t151)
-			t311 := result029
+			result025 := t185.Len(t171)
+			t311 := result025
 			for i3 := 0; i3 < t311; i3++ {
 //line group.go:43
-				t47 := t176
-				t511 := t176
-				t612 := i3
+				t412 := t175
+				t515 := t175
+				t69 := i3
 //line group.go:32
-				t312 := t612 < 0
+				t312 := t69 < 0
 				if !t312 {
-					t157 := t511
+					t176 := t515
 //line group.go:32
-					result030 := t185.Len(t157)
-					t312 = t612 >= result030
+					result026 := t185.Len(t176)
+					t312 = t69 >= result026
 				}
 				if t312 {
 //line group.go:33
 					host2.Fail(r, "group has no member of this number")
 				}
-				loaded29 := host2.Load(r, &t511.Post[int(uint32(t511.Post[t185.Place]))+t612])
-				result031 := actor.Ref[Item]{Mailbox: uint32(loaded29)}
+				loaded41 := host2.Load(r, &t515.Post[int(uint32(t515.Post[t185.Place]))+t69])
+				result027 := actor.Ref[Item]{Mailbox: uint32(loaded41)}
 //line group.go:43
-				t812 := result031
-				t99 := t196
-				var result032 bool
-//line context.go:45
-				if t812.Mailbox == 0 {
-					result032 = false
+				t811 := result027
+				t914 := t196
+				var result028 bool
+//line context.go:47
+				if t811.Mailbox == 0 {
+					result028 = false
 				} else {
-					t158 := t47
-					t241 := t812.Mailbox
+					t177 := t811.Mailbox
+//line send.go:27
+					if !(t412.To.Box == t177) {
+//line send.go:30
+						t178 := int(t177) * 16
+						t240 := (int(t177) + 1) * 16
+//line send.go:30
+						b13 := t412.Post[t178:t240]
+						loaded42 := host2.Load(r, &b13[0])
+//line send.go:31
+						loaded43 := host2.Load(r, &b13[8])
+						loaded44 := host2.Load(r, &b13[10])
+//line send.go:31
+						t412.To = actor.Target{Box: t177, Tail: loaded42, Head: loaded43, Ring: b13[14], Step: b13[12], Slots: uint32(b13[11]), Kind: uint32(b13[13]), Closed: uint32(loaded44)}
+					}
+//line context.go:51
+					t241 := t412
 					var ticket9 uint32
 					var room13 uint32
 				block9:
 					switch {
 					default:
-//line send.go:14
-						t159 := int(t241) * 16
-						t245 := (int(t241) + 1) * 16
-//line send.go:14
-						b13 := t158.Post[t159:t245]
-						var room14 uint32
-						for slots7 := uint32(b13[11]); ; {
-							loaded30 := host2.Load(r, &b13[0])
-							tail5 := loaded30
-//line send.go:18
-							loaded31 := host2.Load(r, &b13[8])
-							head5 := loaded31
-//line send.go:19
-							loaded32 := host2.Load(r, &b13[10])
-							if loaded32 != 0 {
-//line send.go:20
-								room14 = 2
-								break
+//line send.go:43
+						box10 := int(t241.To.Box)
+						t179 := box10 * 16
+						t242 := (box10 + 1) * 16
+//line send.go:44
+						b14 := t241.Post[t179:t242]
+						loaded45 := host2.Load(r, &b14[10])
+						closed5 := uint32(loaded45)
+//line send.go:46
+						var room14 uint32 = 2
+						for t241.To.Closed == 0 || closed5 == 0 {
+							if uint32(t241.To.Tail)-uint32(t241.To.Head) >= t241.To.Slots {
+								t413 := t241
+								t516 := t241
+//line send.go:49
+								loaded46 := host2.Load(r, &b14[0])
+								t712 := loaded46
+//line send.go:49
+								loaded47 := host2.Load(r, &b14[8])
+								t915 := loaded47
+//line send.go:49
+								t413.To.Tail = t712
+//line send.go:49
+								t516.To.Head = t915
+								if uint32(t241.To.Tail)-uint32(t241.To.Head) >= t241.To.Slots && t241.To.Kind == 1 {
+									loaded48 := host2.Load(r, &t241.Host[b14[15]+1])
+//line send.go:51
+									t241.To.Head = loaded48
+									kernel.StoreRelaxed(&b14[8], t241.To.Head)
+								}
+								if uint32(t241.To.Tail)-uint32(t241.To.Head) >= t241.To.Slots {
+									room14 = 1
+									break
+								}
 							}
-							if uint32(tail5)-uint32(head5) >= slots7 && b13[13] == 1 {
-								loaded33 := host2.Load(r, &t158.Host[b13[15]+1])
-								head5 = loaded33
-//line send.go:25
-								kernel.StoreRelaxed(&b13[8], head5)
-							}
-							if uint32(tail5)-uint32(head5) >= slots7 {
-								room14 = 1
-								break
-							}
-//line send.go:33
-							old5 := kernel.AtomicCompareAndSwap(&b13[0], tail5, tail5+1)
-							if old5 == tail5 {
-//line send.go:34
-								t813 := uint32(tail5)
-								ticket9 = t813
+//line send.go:61
+							old5 := kernel.AtomicCompareAndSwap(&b14[0], t241.To.Tail, t241.To.Tail+1)
+							tail5 := old5
+//line send.go:62
+							if tail5 == t241.To.Tail {
+								t1215 := t241
+								t1312 := t241
+								t1412 := tail5 + 1
+								t1511 := closed5
+//line send.go:63
+								t1215.To.Tail = t1412
+//line send.go:63
+								t1312.To.Closed = t1511
+								t1610 := uint32(tail5)
+								ticket9 = t1610
 								room13 = 0
 								break block9
 							}
+//line send.go:66
+							t241.To.Tail = tail5
 						}
-//line send.go:37
-						atomic.AddUint64(&b13[1], 1)
+						atomic.AddUint64(&b14[1], 1)
 						ticket9 = 0
 						room13 = room14
 					}
-//line context.go:48
+//line context.go:51
 					ticket10 := ticket9
 					room15 := room13
-//line context.go:49
-					if room15 != 0 {
-						result032 = false
-					} else {
-						t512 := t47
-						t613 := t812.Mailbox
-						t78 := ticket10
-//line send.go:43
-						t160 := int(t613) * 16
-						t246 := (int(t613) + 1) * 16
-//line send.go:43
-						b14 := t512.Post[t160:t246]
-						result033 := int(b14[14] + uint64(t78&(uint32(b14[11])-1))*b14[12])
 //line context.go:52
-						t910 := result033
-						t1010 := uint64(ticket10+1) << 32
-						slot6 := t910
-						tag5 := t1010
-//line context.go:53
-						t1115 := t47
-						t1213 := t812.Mailbox
-//line send.go:48
-						result034 := t1115.Post[int(t1213)*16+13]
-//line context.go:53
-						if result034 == 1 {
-							t1410 := t47
-							t1510 := slot6
-							t167 := tag5
-//line send.go:61
-							t161 := t1510
-							t247 := t1510 + 4
-//line send.go:61
-							h9 := t1410.Host[t161:t247]
-							kernel.StoreRelaxed(&h9[0], t167|uint64(t1410.ID<<8|128))
-							kernel.StoreRelaxed(&h9[1], t167)
-							kernel.StoreRelaxed(&h9[2], t167|uint64(t1410.Words[t1410.At+2]))
-							kernel.StoreRelaxed(&h9[3], t167|uint64(t1410.Words[t1410.At+3]))
+					if room15 != 0 {
+						result028 = false
+					} else {
+						t517 := ticket10
+//line send.go:37
+						result029 := int(t412.To.Ring + uint64(t517&(t412.To.Slots-1))*t412.To.Step)
 //line context.go:55
-							t177 := t47.Host
-							t186 := slot6 + 4
-							t197 := tag5
-							t205 := t99
-//line context.go:55
-							kernel.PutWords(t177, t186, t197, t205)
-							result032 = true
+						t713 := result029
+						t812 := uint64(ticket10+1) << 32
+						slot6 := t713
+						tag5 := t812
+//line context.go:56
+						if t412.To.Kind == 1 {
+							t916 := t412
+							t1010 := slot6
+							t1115 := tag5
+//line send.go:83
+							t180 := t1010
+							t243 := t1010 + 4
+//line send.go:83
+							h9 := t916.Host[t180:t243]
+							kernel.StoreRelaxed(&h9[0], t1115|uint64(t916.ID<<8|128))
+							kernel.StoreRelaxed(&h9[1], t1115)
+							kernel.StoreRelaxed(&h9[2], t1115|uint64(t916.Words[t916.At+2]))
+							kernel.StoreRelaxed(&h9[3], t1115|uint64(t916.Words[t916.At+3]))
+//line context.go:58
+							t1216 := t412.Host
+							t1313 := slot6 + 4
+							t1413 := tag5
+							t1512 := t914
+//line context.go:58
+							kernel.PutWords(t1216, t1313, t1413, t1512)
+							result028 = true
 						} else {
-							t2112 := t47
-							t2211 := slot6
-							t2310 := tag5
-//line send.go:52
-							t168 := t2211
-							t248 := t2211 + 4
-//line send.go:52
-							h10 := t2112.Post[t168:t248]
-							kernel.StoreRelaxed(&h10[0], t2310|uint64(t2112.ID<<8|128))
-							kernel.StoreRelaxed(&h10[1], t2310)
-							kernel.StoreRelaxed(&h10[2], t2310|uint64(t2112.Words[t2112.At+2]))
-							kernel.StoreRelaxed(&h10[3], t2310|uint64(t2112.Words[t2112.At+3]))
-//line context.go:59
-							t249 := t47.Post
-							t256 := slot6 + 4
-							t266 := tag5
-							t275 := t99
-//line context.go:59
-							kernel.PutWords(t249, t256, t266, t275)
-							t286 := t47
-							t297 := t812.Mailbox
-//line send.go:70
-							if !(t286.Wakes == 0) {
-//line send.go:75
+							t1611 := t412
+							t1710 := slot6
+							t186 := tag5
+//line send.go:74
+							t181 := t1710
+							t244 := t1710 + 4
+//line send.go:74
+							h10 := t1611.Post[t181:t244]
+							kernel.StoreRelaxed(&h10[0], t186|uint64(t1611.ID<<8|128))
+							kernel.StoreRelaxed(&h10[1], t186)
+							kernel.StoreRelaxed(&h10[2], t186|uint64(t1611.Words[t1611.At+2]))
+							kernel.StoreRelaxed(&h10[3], t186|uint64(t1611.Words[t1611.At+3]))
+//line context.go:62
+							t197 := t412.Post
+							t205 := slot6 + 4
+							t2112 := tag5
+							t2211 := t914
+//line context.go:62
+							kernel.PutWords(t197, t205, t2112, t2211)
+							t2310 := t412
+//line send.go:92
+							if !(t2310.Wakes == 0) {
+//line send.go:97
 								kernel.Fence()
-								t169 := int(t297) * 16
-								t250 := (int(t297) + 1) * 16
-//line send.go:76
-								b15 := t286.Post[t169:t250]
-								loaded34 := host2.Load(r, &b15[9])
-								if loaded34 != 0 {
-//line send.go:78
-									kernel.StoreRelaxed(&t286.Host[b15[15]], 1)
-									kernel.StoreRelaxed(&t286.Host[0], 1)
+								box11 := int(t2310.To.Box)
+								t187 := box11 * 16
+								t245 := (box11 + 1) * 16
+//line send.go:99
+								b15 := t2310.Post[t187:t245]
+								loaded49 := host2.Load(r, &b15[9])
+								if loaded49 != 0 {
+//line send.go:101
+									kernel.StoreRelaxed(&t2310.Host[b15[15]], 1)
+									kernel.StoreRelaxed(&t2310.Host[0], 1)
 								}
 							}
-//line context.go:61
-							result032 = true
+//line context.go:64
+							result028 = true
 						}
 					}
 				}
 //line group.go:43
-				if result032 {
+				if result028 {
 					taken3++
 				}
 			}
-			result035 := taken3
+			result030 := taken3
 //line handlers.go:115
-			taken = result035
+			taken = result030
 		}
-		atomic.AddInt32(&t44.Taken, int32(taken))
+		atomic.AddInt32(&t46.Taken, int32(taken))
 		if threadX == 0 {
-			t2113 := t115
+			t2113 := t114
 //line handlers.go:119
-			result036 := t34.To.Len(t2113)
+			result031 := t34.To.Len(t2113)
 //line handlers.go:119
-			t44.Members = int32(result036)
+			t46.Members = int32(result031)
 		}
 //line alone.go:59
 		if t2 {
@@ -5066,7 +5284,7 @@ func quernRow4SendActor(r *host2.Run, cs2 []*actor.Context, first3 int, t34 *Ord
 }
 
 //go:noinline
-func quernRow5SendActor(r *host2.Run, cs []actor.Context, first4 int, begins, borns []int64, source2 uint32, box []uint64, sh *actor.Status, out []uint64, result uint32, shape *actor.Shape, words []uint32, t911, t1011 uint32, cursor []uint32, forwards bool, t50, t51 uint32, last bool, command, in, mail []uint64, t2311, t2510, t269 uint32) {
+func quernRow5SendActor(r *host2.Run, cs []actor.Context, first4 int, begins, borns []int64, source2 uint32, box []uint64, sh *actor.Status, out []uint64, result uint32, shape *actor.Shape, words []uint32, t917, t1011 uint32, cursor []uint32, forwards bool, t50, t51 uint32, last bool, command, in, mail []uint64, t2311, t254, t263 uint32) {
 	cRow := cs[first4:][:32]
 	beginRow := begins[first4:][:32]
 	bornRow := borns[first4:][:32]
@@ -5089,39 +5307,39 @@ func quernRow5SendActor(r *host2.Run, cs []actor.Context, first4 int, begins, bo
 				t452 := uint32(now3 - begin)
 //line alone.go:173
 				source3 := sh.Missing[0]
-				t251 := source3
-				var result038 uint32
+				t246 := source3
+				var result033 uint32
 				switch {
 				default:
-//line serve.go:64
-					if t251 == 4 {
-						result038 = 0
+//line serve.go:82
+					if t246 == 4 {
+						result033 = 0
 						break
-//line serve.go:66
-					} else if t251 < 4 {
-						result038 = shape.Slots + t251*shape.SideSlots
+//line serve.go:84
+					} else if t246 < 4 {
+						result033 = shape.Slots + t246*shape.SideSlots
 						break
 					}
-//line serve.go:69
-					result038 = shape.Slots + (t251-1)*shape.SideSlots
+//line serve.go:87
+					result033 = shape.Slots + (t246-1)*shape.SideSlots
 				}
 //line alone.go:174
-				t513 := source3
-				var result039 uint32
-//line serve.go:74
-				if t513 == 4 {
-					result039 = shape.Slots
+				t518 := source3
+				var result034 uint32
+//line serve.go:92
+				if t518 == 4 {
+					result034 = shape.Slots
 				} else {
-					result039 = shape.SideSlots
+					result034 = shape.SideSlots
 				}
 //line alone.go:174
-				at3 := (result038 + sh.Ticket&(result039-1)) * shape.OutStep
-				t79 := at3
-				t814 := at3 + shape.Out
+				at3 := (result033 + sh.Ticket&(result034-1)) * shape.OutStep
+				t714 := at3
+				t813 := at3 + shape.Out
 //line alone.go:175
-				slot7 := t422[t79:t814]
+				slot7 := t422[t714:t813]
 				tag6 := uint64(sh.Ticket+1) << 32
-				reply2 := words[t911:t1011]
+				reply2 := words[t917:t1011]
 				kernel.StoreRelaxed(&slot7[0], tag6|uint64(t442))
 				kernel.StoreRelaxed(&slot7[1], tag6|uint64(t452))
 				kernel.StoreRelaxed(&slot7[2], tag6)
@@ -5137,67 +5355,97 @@ func quernRow5SendActor(r *host2.Run, cs []actor.Context, first4 int, begins, bo
 			sh.Missing[0] = 9
 			t542 := !forwards
 			if !t542 {
-				t48 := c
-				t49 := cursor
+				t482 := c
+				t492 := cursor
 //line alone.go:82
 				t522 := words[t50:t51]
-				var result040 bool
+				var result035 bool
 			block11:
 				switch {
 				default:
 //line alone.go:189
-					list2 := int(t49[11])
-					count2 := uint32(t48.Post[list2])
+					list2 := int(t492[11])
+					count2 := uint32(t482.Post[list2])
 					for i4 := uint32(0); i4 < count2; i4++ {
-						box3 := uint32(t48.Post[list2+1+int(i4)])
-						t170 := t48
-						t257 := box3
+						t188 := uint32(t482.Post[list2+1+int(i4)])
+//line send.go:27
+						if !(t482.To.Box == t188) {
+//line send.go:30
+							t189 := int(t188) * 16
+							t247 := (int(t188) + 1) * 16
+//line send.go:30
+							b16 := t482.Post[t189:t247]
+							loaded50 := host2.Load(r, &b16[0])
+//line send.go:31
+							loaded51 := host2.Load(r, &b16[8])
+							loaded52 := host2.Load(r, &b16[10])
+//line send.go:31
+							t482.To = actor.Target{Box: t188, Tail: loaded50, Head: loaded51, Ring: b16[14], Step: b16[12], Slots: uint32(b16[11]), Kind: uint32(b16[13]), Closed: uint32(loaded52)}
+						}
+//line alone.go:193
+						t248 := t482
 						var ticket11 uint32
 						var room16 uint32
 					block12:
 						switch {
 						default:
-//line send.go:14
-							t171 := int(t257) * 16
-							t258 := (int(t257) + 1) * 16
-//line send.go:14
-							b16 := t170.Post[t171:t258]
-							var room17 uint32
-							for slots8 := uint32(b16[11]); ; {
-								loaded35 := host2.Load(r, &b16[0])
-								tail6 := loaded35
-//line send.go:18
-								loaded36 := host2.Load(r, &b16[8])
-								head6 := loaded36
-//line send.go:19
-								loaded37 := host2.Load(r, &b16[10])
-								if loaded37 != 0 {
-//line send.go:20
-									room17 = 2
-									break
+//line send.go:43
+							box12 := int(t248.To.Box)
+							t190 := box12 * 16
+							t249 := (box12 + 1) * 16
+//line send.go:44
+							b17 := t248.Post[t190:t249]
+							loaded53 := host2.Load(r, &b17[10])
+							closed6 := uint32(loaded53)
+//line send.go:46
+							var room17 uint32 = 2
+							for t248.To.Closed == 0 || closed6 == 0 {
+								if uint32(t248.To.Tail)-uint32(t248.To.Head) >= t248.To.Slots {
+									t414 := t248
+									t519 := t248
+//line send.go:49
+									loaded54 := host2.Load(r, &b17[0])
+									t715 := loaded54
+//line send.go:49
+									loaded55 := host2.Load(r, &b17[8])
+									t918 := loaded55
+//line send.go:49
+									t414.To.Tail = t715
+//line send.go:49
+									t519.To.Head = t918
+									if uint32(t248.To.Tail)-uint32(t248.To.Head) >= t248.To.Slots && t248.To.Kind == 1 {
+										loaded56 := host2.Load(r, &t248.Host[b17[15]+1])
+//line send.go:51
+										t248.To.Head = loaded56
+										kernel.StoreRelaxed(&b17[8], t248.To.Head)
+									}
+									if uint32(t248.To.Tail)-uint32(t248.To.Head) >= t248.To.Slots {
+										room17 = 1
+										break
+									}
 								}
-								if uint32(tail6)-uint32(head6) >= slots8 && b16[13] == 1 {
-									loaded38 := host2.Load(r, &t170.Host[b16[15]+1])
-									head6 = loaded38
-//line send.go:25
-									kernel.StoreRelaxed(&b16[8], head6)
-								}
-								if uint32(tail6)-uint32(head6) >= slots8 {
-									room17 = 1
-									break
-								}
-//line send.go:33
-								old6 := kernel.AtomicCompareAndSwap(&b16[0], tail6, tail6+1)
-								if old6 == tail6 {
-//line send.go:34
-									t815 := uint32(tail6)
-									ticket11 = t815
+//line send.go:61
+								old6 := kernel.AtomicCompareAndSwap(&b17[0], t248.To.Tail, t248.To.Tail+1)
+								tail6 := old6
+//line send.go:62
+								if tail6 == t248.To.Tail {
+									t1217 := t248
+									t1314 := t248
+									t1414 := tail6 + 1
+									t1513 := closed6
+//line send.go:63
+									t1217.To.Tail = t1414
+//line send.go:63
+									t1314.To.Closed = t1513
+									t1612 := uint32(tail6)
+									ticket11 = t1612
 									room16 = 0
 									break block12
 								}
+//line send.go:66
+								t248.To.Tail = tail6
 							}
-//line send.go:37
-							atomic.AddUint64(&b16[1], 1)
+							atomic.AddUint64(&b17[1], 1)
 							ticket11 = 0
 							room16 = room17
 						}
@@ -5206,108 +5454,96 @@ func quernRow5SendActor(r *host2.Run, cs []actor.Context, first4 int, begins, bo
 						room18 := room16
 //line alone.go:194
 						if room18 == 1 {
-							t514 := int(t49[13])
+							t520 := int(t492[13])
 //line alone.go:195
-							t614 := int(t49[13]) + len(t522) + 1
+							t610 := int(t492[13]) + len(t522) + 1
 //line alone.go:195
-							saved3 := t48.Post[t514:t614]
+							saved3 := t482.Post[t520:t610]
 							for w8 := 0; w8 < len(t522); w8++ {
 								saved3[w8] = uint64(t522[w8])
 							}
-							result041 := t48.Correlation()
+							result036 := t482.Correlation()
 //line alone.go:199
-							saved3[len(t522)] = result041
-							t49[12] = i4 + 1
-							result040 = false
+							saved3[len(t522)] = result036
+							t492[12] = i4 + 1
+							result035 = false
 							break block11
 						}
 //line alone.go:203
 						if room18 == 0 {
-							t816 := t48
-							t912 := t522
-							t1012 := box3
-							t1116 := ticket12
+							t814 := t482
+							t919 := t522
+							t1012 := ticket12
 //line alone.go:227
-							t178 := t816
-							t259 := t1012
-							t313 := t1116
-//line send.go:43
-							t179 := int(t259) * 16
-							t260 := (int(t259) + 1) * 16
-//line send.go:43
-							b17 := t178.Post[t179:t260]
-							result042 := int(b17[14] + uint64(t313&(uint32(b17[11])-1))*b17[12])
+							t191 := t1012
+//line send.go:37
+							result037 := int(t814.To.Ring + uint64(t191&(t814.To.Slots-1))*t814.To.Step)
 //line alone.go:227
-							t515 := result042
-							t615 := uint64(t1116+1) << 32
-							slot8 := t515
-							tag7 := t615
+							t313 := result037
+							t415 := uint64(t1012+1) << 32
+							slot8 := t313
+							tag7 := t415
 //line alone.go:228
-							t710 := t816
-							t817 := t1012
-//line send.go:48
-							result043 := t710.Post[int(t817)*16+13]
-//line alone.go:228
-							if result043 == 1 {
-								t1013 := t816
-								t1117 := slot8
-								t1214 := tag7
-//line send.go:61
-								t180 := t1117
-								t261 := t1117 + 4
-//line send.go:61
-								h11 := t1013.Host[t180:t261]
-								kernel.StoreRelaxed(&h11[0], t1214|uint64(t1013.ID<<8|128))
-								kernel.StoreRelaxed(&h11[1], t1214)
-								kernel.StoreRelaxed(&h11[2], t1214|uint64(t1013.Words[t1013.At+2]))
-								kernel.StoreRelaxed(&h11[3], t1214|uint64(t1013.Words[t1013.At+3]))
+							if t814.To.Kind == 1 {
+								t521 := t814
+								t611 := slot8
+								t716 := tag7
+//line send.go:83
+								t198 := t611
+								t250 := t611 + 4
+//line send.go:83
+								h11 := t521.Host[t198:t250]
+								kernel.StoreRelaxed(&h11[0], t716|uint64(t521.ID<<8|128))
+								kernel.StoreRelaxed(&h11[1], t716)
+								kernel.StoreRelaxed(&h11[2], t716|uint64(t521.Words[t521.At+2]))
+								kernel.StoreRelaxed(&h11[3], t716|uint64(t521.Words[t521.At+3]))
 //line alone.go:230
-								for w9 := 0; w9 < len(t912); w9++ {
-									kernel.StoreRelaxed(&t816.Host[slot8+4+w9], tag7|uint64(t912[w9]))
+								for w9 := 0; w9 < len(t919); w9++ {
+									kernel.StoreRelaxed(&t814.Host[slot8+4+w9], tag7|uint64(t919[w9]))
 								}
 							} else {
 //line alone.go:235
-								t1310 := t816
-								t1411 := slot8
-								t1511 := tag7
-//line send.go:52
-								t181 := t1411
-								t267 := t1411 + 4
-//line send.go:52
-								h12 := t1310.Post[t181:t267]
-								kernel.StoreRelaxed(&h12[0], t1511|uint64(t1310.ID<<8|128))
-								kernel.StoreRelaxed(&h12[1], t1511)
-								kernel.StoreRelaxed(&h12[2], t1511|uint64(t1310.Words[t1310.At+2]))
-								kernel.StoreRelaxed(&h12[3], t1511|uint64(t1310.Words[t1310.At+3]))
+								t815 := t814
+								t920 := slot8
+								t1013 := tag7
+//line send.go:74
+								t199 := t920
+								t251 := t920 + 4
+//line send.go:74
+								h12 := t815.Post[t199:t251]
+								kernel.StoreRelaxed(&h12[0], t1013|uint64(t815.ID<<8|128))
+								kernel.StoreRelaxed(&h12[1], t1013)
+								kernel.StoreRelaxed(&h12[2], t1013|uint64(t815.Words[t815.At+2]))
+								kernel.StoreRelaxed(&h12[3], t1013|uint64(t815.Words[t815.At+3]))
 //line alone.go:236
-								for w10 := 0; w10 < len(t912); w10++ {
-									kernel.StoreRelaxed(&t816.Post[slot8+4+w10], tag7|uint64(t912[w10]))
+								for w10 := 0; w10 < len(t919); w10++ {
+									kernel.StoreRelaxed(&t814.Post[slot8+4+w10], tag7|uint64(t919[w10]))
 								}
-								t1610 := t816
-								t1710 := t1012
-//line send.go:70
-								if !(t1610.Wakes == 0) {
-//line send.go:75
+								t1116 := t814
+//line send.go:92
+								if !(t1116.Wakes == 0) {
+//line send.go:97
 									kernel.Fence()
-									t187 := int(t1710) * 16
-									t268 := (int(t1710) + 1) * 16
-//line send.go:76
-									b18 := t1610.Post[t187:t268]
-									loaded39 := host2.Load(r, &b18[9])
-									if loaded39 != 0 {
-//line send.go:78
-										kernel.StoreRelaxed(&t1610.Host[b18[15]], 1)
-										kernel.StoreRelaxed(&t1610.Host[0], 1)
+									box13 := int(t1116.To.Box)
+									t1100 := box13 * 16
+									t253 := (box13 + 1) * 16
+//line send.go:99
+									b18 := t1116.Post[t1100:t253]
+									loaded57 := host2.Load(r, &b18[9])
+									if loaded57 != 0 {
+//line send.go:101
+										kernel.StoreRelaxed(&t1116.Host[b18[15]], 1)
+										kernel.StoreRelaxed(&t1116.Host[0], 1)
 									}
 								}
 							}
 						}
 					}
 //line alone.go:207
-					result040 = true
+					result035 = true
 				}
 //line alone.go:82
-				t542 = result040
+				t542 = result035
 			}
 			whole := t542
 //line alone.go:83
@@ -5322,8 +5558,8 @@ func quernRow5SendActor(r *host2.Run, cs []actor.Context, first4 int, begins, bo
 				switch {
 				default:
 //line alone.go:103
-					loaded40 := host2.Load(r, &t582[0])
-					ordered2 := loaded40
+					loaded58 := host2.Load(r, &t582[0])
+					ordered2 := loaded58
 //line alone.go:104
 					sh.Asked[0] = uint32(ordered2)
 					if !(sh.Asked[0] != 0) {
@@ -5331,9 +5567,9 @@ func quernRow5SendActor(r *host2.Run, cs []actor.Context, first4 int, begins, bo
 						hint2 := uint32(ordered2 >> 32)
 //line alone.go:108
 						if hint2 != sh.Hint[0] {
-							t410 := hint2
+							t416 := hint2
 //line alone.go:109
-							sh.Hint[0] = t410
+							sh.Hint[0] = t416
 //line alone.go:109
 							sh.Higher[0] = 1
 						}
@@ -5346,29 +5582,29 @@ func quernRow5SendActor(r *host2.Run, cs []actor.Context, first4 int, begins, bo
 									continue
 								}
 								next4 := t592[level2]
-								t616 := level2
-								var result044 uint32
+								t612 := level2
+								var result038 uint32
 								switch {
 								default:
-//line serve.go:64
-									if t616 == 4 {
-										result044 = 0
+//line serve.go:82
+									if t612 == 4 {
+										result038 = 0
 										break
-//line serve.go:66
-									} else if t616 < 4 {
-										result044 = shape.Slots + t616*shape.SideSlots
+//line serve.go:84
+									} else if t612 < 4 {
+										result038 = shape.Slots + t612*shape.SideSlots
 										break
 									}
-//line serve.go:69
-									result044 = shape.Slots + (t616-1)*shape.SideSlots
+//line serve.go:87
+									result038 = shape.Slots + (t612-1)*shape.SideSlots
 								}
 //line alone.go:118
-								at4 := (result044 + next4&(shape.SideSlots-1)) * shape.InStep
-								loaded41 := host2.Load(r, &t61[at4])
-								if uint32(loaded41>>32) == next4+1 {
+								at4 := (result038 + next4&(shape.SideSlots-1)) * shape.InStep
+								loaded59 := host2.Load(r, &t61[at4])
+								if uint32(loaded59>>32) == next4+1 {
 //line alone.go:120
-									t913 := level2
-									source4 = t913
+									t921 := level2
+									source4 = t921
 									sides2 = 1
 								}
 							}
@@ -5377,16 +5613,16 @@ func quernRow5SendActor(r *host2.Run, cs []actor.Context, first4 int, begins, bo
 						}
 						if source4 == 9 || source4 < 4 {
 							next5 := t592[4]
-							loaded42 := host2.Load(r, &t61[next5&(shape.Slots-1)*shape.InStep])
-							middle2 := uint32(loaded42>>32) == next5+1
+							loaded60 := host2.Load(r, &t61[next5&(shape.Slots-1)*shape.InStep])
+							middle2 := uint32(loaded60>>32) == next5+1
 //line alone.go:128
 							posted2 := false
-							slots9 := uint32(t60[11])
-							if slots9 != 0 {
+							slots3 := uint32(t60[11])
+							if slots3 != 0 {
 //line alone.go:130
 								next6 := uint32(t60[8])
-								loaded43 := host2.Load(r, &t622[next6&(slots9-1)*shape.InStep])
-								posted2 = uint32(loaded43>>32) == next6+1
+								loaded61 := host2.Load(r, &t622[next6&(slots3-1)*shape.InStep])
+								posted2 = uint32(loaded61>>32) == next6+1
 							}
 							if posted2 && !(middle2 && t592[8] == 8) {
 								source4 = 8
@@ -5396,47 +5632,47 @@ func quernRow5SendActor(r *host2.Run, cs []actor.Context, first4 int, begins, bo
 						}
 						if !(source4 == 9) {
 //line alone.go:143
-							t1215 := t61
-							ring2 := t1215
+							t1218 := t61
+							ring2 := t1218
 							var at5 uint32
 //line alone.go:144
 							if source4 == 8 {
 								sh.Ticket = uint32(t60[8])
-								t1311 := t622
+								t1315 := t622
 //line alone.go:146
-								t1412 := sh.Ticket & (uint32(t60[11]) - 1) * shape.InStep
-								ring2 = t1311
-								at5 = t1412
+								t1415 := sh.Ticket & (uint32(t60[11]) - 1) * shape.InStep
+								ring2 = t1315
+								at5 = t1415
 							} else {
 //line alone.go:148
 								sh.Ticket = t592[source4]
-								t1611 := source4
-								var result045 uint32
+								t1613 := source4
+								var result039 uint32
 								switch {
 								default:
-//line serve.go:64
-									if t1611 == 4 {
-										result045 = 0
+//line serve.go:82
+									if t1613 == 4 {
+										result039 = 0
 										break
-//line serve.go:66
-									} else if t1611 < 4 {
-										result045 = shape.Slots + t1611*shape.SideSlots
+//line serve.go:84
+									} else if t1613 < 4 {
+										result039 = shape.Slots + t1613*shape.SideSlots
 										break
 									}
-//line serve.go:69
-									result045 = shape.Slots + (t1611-1)*shape.SideSlots
+//line serve.go:87
+									result039 = shape.Slots + (t1613-1)*shape.SideSlots
 								}
 //line alone.go:149
-								t198 := source4
-								var result046 uint32
-//line serve.go:74
-								if t198 == 4 {
-									result046 = shape.Slots
+								t1910 := source4
+								var result040 uint32
+//line serve.go:92
+								if t1910 == 4 {
+									result040 = shape.Slots
 								} else {
-									result046 = shape.SideSlots
+									result040 = shape.SideSlots
 								}
 //line alone.go:149
-								at5 = (result045 + sh.Ticket&(result046-1)) * shape.InStep
+								at5 = (result039 + sh.Ticket&(result040-1)) * shape.InStep
 							}
 							t2114 := at5
 							t2212 := at5 + shape.In
@@ -5444,23 +5680,23 @@ func quernRow5SendActor(r *host2.Run, cs []actor.Context, first4 int, begins, bo
 							slot9 := ring2[t2114:t2212]
 							cell2 := words[:t2311]
 							for w11 := 0; w11 < len(slot9); w11++ {
-								loaded44 := host2.Load(r, &slot9[w11])
-								v2 := loaded44
+								loaded62 := host2.Load(r, &slot9[w11])
+								v2 := loaded62
 //line alone.go:155
 								if uint32(v2>>32) != sh.Ticket+1 {
 									break block13
 								}
 								cell2[w11] = uint32(v2)
 							}
-							reply3 := cell2[t2510:t269]
+							reply3 := cell2[t254:t263]
 							for w12 := 0; w12 < len(reply3); w12++ {
 								reply3[w12] = 0
 							}
-							t298 := source4
+							t294 := source4
 //line alone.go:164
 							sh.Late = 0
 //line alone.go:164
-							sh.Missing[0] = t298
+							sh.Missing[0] = t294
 							deadline2 := cell2[1]
 							if deadline2 != 0 && int32(uint32((shape.Clock+t572)>>10)-deadline2) > 0 {
 //line alone.go:166
@@ -5532,21 +5768,21 @@ func quernHostWorkActor(r *host2.Run) {
 	var in2 *Batch
 	var out2 *Result
 	var t34 *Desk
-	var t44 *Batch
-	var t55 *Result
+	var t46 *Batch
+	var t56 *Result
 	t1s := host2.Scratch[*actor.Context](r, 4, r.BlockDim.Count())
 	var ref actor.Payload[float32]
 	valuess := host2.Scratch[[]float32](r, 5, r.BlockDim.Count())
 	var forwards bool
 	var stops bool
 	var last bool
-	t97 := shape.OutAt
+	t910 := shape.OutAt
 	t107 := shape.OutAt + shape.Out - 3
 	t50 := shape.OutAt
 	t51 := shape.OutAt + shape.Out - 3
-	t239 := shape.Stride
-	t254 := shape.OutAt
-	t264 := shape.OutAt + shape.Out - 3
+	t237 := shape.Stride
+	t253 := shape.OutAt
+	t263 := shape.OutAt + shape.Out - 3
 	for r.Next() {
 		blockX := r.BlockIdx.X
 		t1 := blockX + int(shape.First)
@@ -5646,8 +5882,8 @@ func quernHostWorkActor(r *host2.Run) {
 				out2 = &cells[0].Out
 //line quern_gen.go:13
 				t34 = state
-				t44 = in2
-				t55 = out2
+				t46 = in2
+				t56 = out2
 				for threadZ := range 1 {
 					for threadY := range 1 {
 						first3 := (threadZ*1 + threadY) * 32
@@ -5656,22 +5892,22 @@ func quernHostWorkActor(r *host2.Run) {
 				}
 				r.ThreadIdx = kernel.Dim3{}
 //line payloads.go:48
-				ref = t44.Values
+				ref = t46.Values
 				r.ThreadIdx = kernel.Dim3{}
 //line payloads.go:49
-				if t44.Do == 3 {
+				if t46.Do == 3 {
 					ref = t34.Kept
 				}
 				for threadZ := range 1 {
 					for threadY := range 1 {
 						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 						first4 := (threadZ*1 + threadY) * 32
-						quernRow6WorkActor(r, t1s, first4, valuess, t44, ref, data)
+						quernRow6WorkActor(r, t1s, first4, valuess, t46, ref, data)
 					}
 				}
 				r.ThreadIdx = kernel.Dim3{}
 //line payloads.go:56
-				if t44.Do == 1 || t44.Do == 5 {
+				if t46.Do == 1 || t46.Do == 5 {
 					for threadZ := range 1 {
 						for threadY := range 1 {
 							r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
@@ -5682,12 +5918,12 @@ func quernHostWorkActor(r *host2.Run) {
 				}
 				r.ThreadIdx = kernel.Dim3{}
 //line payloads.go:62
-				if t44.Do == 0 || t44.Do == 3 {
+				if t46.Do == 0 || t46.Do == 3 {
 					for threadZ := range 1 {
 						for threadY := range 1 {
 							r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 							first7 := (threadZ*1 + threadY) * 32
-							quernRow8WorkActor(r, valuess, first7, t55)
+							quernRow8WorkActor(r, valuess, first7, t56)
 						}
 					}
 				}
@@ -5695,7 +5931,7 @@ func quernHostWorkActor(r *host2.Run) {
 					for threadY := range 1 {
 						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 						first8 := (threadZ*1 + threadY) * 32
-						quernRow9WorkActor(r, t1s, first8, t44, t34, t55, ref, sh)
+						quernRow9WorkActor(r, t1s, first8, t46, t34, t56, ref, sh)
 					}
 				}
 				r.ThreadIdx = kernel.Dim3{}
@@ -5714,7 +5950,7 @@ func quernHostWorkActor(r *host2.Run) {
 				for threadY := range 1 {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 					first10 := (threadZ*1 + threadY) * 32
-					quernRow10WorkActor(r, cs, first10, begins, borns, source2, box, sh, out, result, &shape, words, t97, t107, cursor, forwards, t50, t51, last, command, in, mail, t239, t254, t264)
+					quernRow10WorkActor(r, cs, first10, begins, borns, source2, box, sh, out, result, &shape, words, t910, t107, cursor, forwards, t50, t51, last, command, in, mail, t237, t253, t263)
 				}
 			}
 //line alone.go:88
@@ -5806,55 +6042,85 @@ func quernRow1WorkActor(r *host2.Run, cs []actor.Context, first int, begins, bor
 					list := int(t82[11])
 					count := uint32(t72.Post[list])
 					for i := t102; i < count; i++ {
-						box2 := uint32(t72.Post[list+1+int(i)])
-						t16 := t72
-						t26 := box2
+						t16 := uint32(t72.Post[list+1+int(i)])
+//line send.go:27
+						if !(t72.To.Box == t16) {
+//line send.go:30
+							t17 := int(t16) * 16
+							t26 := (int(t16) + 1) * 16
+//line send.go:30
+							b := t72.Post[t17:t26]
+							loaded := host2.Load(r, &b[0])
+//line send.go:31
+							loaded2 := host2.Load(r, &b[8])
+							loaded3 := host2.Load(r, &b[10])
+//line send.go:31
+							t72.To = actor.Target{Box: t16, Tail: loaded, Head: loaded2, Ring: b[14], Step: b[12], Slots: uint32(b[11]), Kind: uint32(b[13]), Closed: uint32(loaded3)}
+						}
+//line alone.go:193
+						t27 := t72
 						var ticket uint32
 						var room uint32
 					block2:
 						switch {
 						default:
-//line send.go:14
-							t17 := int(t26) * 16
-							t27 := (int(t26) + 1) * 16
-//line send.go:14
-							b := t16.Post[t17:t27]
-							var room2 uint32
-							for slots2 := uint32(b[11]); ; {
-								loaded := host2.Load(r, &b[0])
-								tail := loaded
-//line send.go:18
-								loaded2 := host2.Load(r, &b[8])
-								head := loaded2
-//line send.go:19
-								loaded3 := host2.Load(r, &b[10])
-								if loaded3 != 0 {
-//line send.go:20
-									room2 = 2
-									break
+//line send.go:43
+							box2 := int(t27.To.Box)
+							t18 := box2 * 16
+							t28 := (box2 + 1) * 16
+//line send.go:44
+							b2 := t27.Post[t18:t28]
+							loaded4 := host2.Load(r, &b2[10])
+							closed := uint32(loaded4)
+//line send.go:46
+							var room2 uint32 = 2
+							for t27.To.Closed == 0 || closed == 0 {
+								if uint32(t27.To.Tail)-uint32(t27.To.Head) >= t27.To.Slots {
+									t43 := t27
+									t53 := t27
+//line send.go:49
+									loaded5 := host2.Load(r, &b2[0])
+									t73 := loaded5
+//line send.go:49
+									loaded6 := host2.Load(r, &b2[8])
+									t93 := loaded6
+//line send.go:49
+									t43.To.Tail = t73
+//line send.go:49
+									t53.To.Head = t93
+									if uint32(t27.To.Tail)-uint32(t27.To.Head) >= t27.To.Slots && t27.To.Kind == 1 {
+										loaded7 := host2.Load(r, &t27.Host[b2[15]+1])
+//line send.go:51
+										t27.To.Head = loaded7
+										kernel.StoreRelaxed(&b2[8], t27.To.Head)
+									}
+									if uint32(t27.To.Tail)-uint32(t27.To.Head) >= t27.To.Slots {
+										room2 = 1
+										break
+									}
 								}
-								if uint32(tail)-uint32(head) >= slots2 && b[13] == 1 {
-									loaded4 := host2.Load(r, &t16.Host[b[15]+1])
-									head = loaded4
-//line send.go:25
-									kernel.StoreRelaxed(&b[8], head)
-								}
-								if uint32(tail)-uint32(head) >= slots2 {
-									room2 = 1
-									break
-								}
-//line send.go:33
-								old := kernel.AtomicCompareAndSwap(&b[0], tail, tail+1)
-								if old == tail {
-//line send.go:34
-									t83 := uint32(tail)
-									ticket = t83
+//line send.go:61
+								old := kernel.AtomicCompareAndSwap(&b2[0], t27.To.Tail, t27.To.Tail+1)
+								tail := old
+//line send.go:62
+								if tail == t27.To.Tail {
+									t122 := t27
+									t132 := t27
+									t142 := tail + 1
+									t152 := closed
+//line send.go:63
+									t122.To.Tail = t142
+//line send.go:63
+									t132.To.Closed = t152
+									t162 := uint32(tail)
+									ticket = t162
 									room = 0
 									break block2
 								}
+//line send.go:66
+								t27.To.Tail = tail
 							}
-//line send.go:37
-							atomic.AddUint64(&b[1], 1)
+							atomic.AddUint64(&b2[1], 1)
 							ticket = 0
 							room = room2
 						}
@@ -5863,11 +6129,11 @@ func quernRow1WorkActor(r *host2.Run, cs []actor.Context, first int, begins, bor
 						room3 := room
 //line alone.go:194
 						if room3 == 1 {
-							t53 := int(t82[13])
+							t54 := int(t82[13])
 //line alone.go:195
 							t63 := int(t82[13]) + len(t92) + 1
 //line alone.go:195
-							saved2 := t72.Post[t53:t63]
+							saved2 := t72.Post[t54:t63]
 							for w2 := 0; w2 < len(t92); w2++ {
 								saved2[w2] = uint64(t92[w2])
 							}
@@ -5880,81 +6146,69 @@ func quernRow1WorkActor(r *host2.Run, cs []actor.Context, first int, begins, bor
 						}
 //line alone.go:203
 						if room3 == 0 {
-							t84 := t72
-							t93 := t92
-							t103 := box2
-							t112 := ticket2
+							t83 := t72
+							t94 := t92
+							t103 := ticket2
 //line alone.go:227
-							t18 := t84
-							t28 := t103
-							t33 := t112
-//line send.go:43
-							t19 := int(t28) * 16
-							t29 := (int(t28) + 1) * 16
-//line send.go:43
-							b2 := t18.Post[t19:t29]
-							result04 := int(b2[14] + uint64(t33&(uint32(b2[11])-1))*b2[12])
+							t19 := t103
+//line send.go:37
+							result04 := int(t83.To.Ring + uint64(t19&(t83.To.Slots-1))*t83.To.Step)
 //line alone.go:227
-							t54 := result04
-							t64 := uint64(t112+1) << 32
-							slot := t54
-							tag := t64
+							t33 := result04
+							t44 := uint64(t103+1) << 32
+							slot := t33
+							tag := t44
 //line alone.go:228
-							t73 := t84
-							t85 := t103
-//line send.go:48
-							result05 := t73.Post[int(t85)*16+13]
-//line alone.go:228
-							if result05 == 1 {
-								t104 := t84
-								t113 := slot
-								t122 := tag
-//line send.go:61
-								t110 := t113
-								t210 := t113 + 4
-//line send.go:61
-								h := t104.Host[t110:t210]
-								kernel.StoreRelaxed(&h[0], t122|uint64(t104.ID<<8|128))
-								kernel.StoreRelaxed(&h[1], t122)
-								kernel.StoreRelaxed(&h[2], t122|uint64(t104.Words[t104.At+2]))
-								kernel.StoreRelaxed(&h[3], t122|uint64(t104.Words[t104.At+3]))
+							if t83.To.Kind == 1 {
+								t55 := t83
+								t64 := slot
+								t74 := tag
+//line send.go:83
+								t110 := t64
+								t29 := t64 + 4
+//line send.go:83
+								h := t55.Host[t110:t29]
+								kernel.StoreRelaxed(&h[0], t74|uint64(t55.ID<<8|128))
+								kernel.StoreRelaxed(&h[1], t74)
+								kernel.StoreRelaxed(&h[2], t74|uint64(t55.Words[t55.At+2]))
+								kernel.StoreRelaxed(&h[3], t74|uint64(t55.Words[t55.At+3]))
 //line alone.go:230
-								for w3 := 0; w3 < len(t93); w3++ {
-									kernel.StoreRelaxed(&t84.Host[slot+4+w3], tag|uint64(t93[w3]))
+								for w3 := 0; w3 < len(t94); w3++ {
+									kernel.StoreRelaxed(&t83.Host[slot+4+w3], tag|uint64(t94[w3]))
 								}
 							} else {
 //line alone.go:235
-								t132 := t84
-								t142 := slot
-								t152 := tag
-//line send.go:52
-								t111 := t142
-								t211 := t142 + 4
-//line send.go:52
-								h2 := t132.Post[t111:t211]
-								kernel.StoreRelaxed(&h2[0], t152|uint64(t132.ID<<8|128))
-								kernel.StoreRelaxed(&h2[1], t152)
-								kernel.StoreRelaxed(&h2[2], t152|uint64(t132.Words[t132.At+2]))
-								kernel.StoreRelaxed(&h2[3], t152|uint64(t132.Words[t132.At+3]))
+								t84 := t83
+								t95 := slot
+								t104 := tag
+//line send.go:74
+								t111 := t95
+								t210 := t95 + 4
+//line send.go:74
+								h2 := t84.Post[t111:t210]
+								kernel.StoreRelaxed(&h2[0], t104|uint64(t84.ID<<8|128))
+								kernel.StoreRelaxed(&h2[1], t104)
+								kernel.StoreRelaxed(&h2[2], t104|uint64(t84.Words[t84.At+2]))
+								kernel.StoreRelaxed(&h2[3], t104|uint64(t84.Words[t84.At+3]))
 //line alone.go:236
-								for w4 := 0; w4 < len(t93); w4++ {
-									kernel.StoreRelaxed(&t84.Post[slot+4+w4], tag|uint64(t93[w4]))
+								for w4 := 0; w4 < len(t94); w4++ {
+									kernel.StoreRelaxed(&t83.Post[slot+4+w4], tag|uint64(t94[w4]))
 								}
-								t162 := t84
-								t172 := t103
-//line send.go:70
-								if !(t162.Wakes == 0) {
-//line send.go:75
+								t112 := t83
+//line send.go:92
+								if !(t112.Wakes == 0) {
+//line send.go:97
 									kernel.Fence()
-									t114 := int(t172) * 16
-									t212 := (int(t172) + 1) * 16
-//line send.go:76
-									b3 := t162.Post[t114:t212]
-									loaded5 := host2.Load(r, &b3[9])
-									if loaded5 != 0 {
-//line send.go:78
-										kernel.StoreRelaxed(&t162.Host[b3[15]], 1)
-										kernel.StoreRelaxed(&t162.Host[0], 1)
+									box3 := int(t112.To.Box)
+									t113 := box3 * 16
+									t211 := (box3 + 1) * 16
+//line send.go:99
+									b3 := t112.Post[t113:t211]
+									loaded8 := host2.Load(r, &b3[9])
+									if loaded8 != 0 {
+//line send.go:101
+										kernel.StoreRelaxed(&t112.Host[b3[15]], 1)
+										kernel.StoreRelaxed(&t112.Host[0], 1)
 									}
 								}
 							}
@@ -5978,8 +6232,8 @@ func quernRow1WorkActor(r *host2.Run, cs []actor.Context, first int, begins, bor
 				switch {
 				default:
 //line alone.go:103
-					loaded6 := host2.Load(r, &t292[0])
-					ordered := loaded6
+					loaded9 := host2.Load(r, &t292[0])
+					ordered := loaded9
 //line alone.go:104
 					sh.Asked[0] = uint32(ordered)
 					if !(sh.Asked[0] != 0) {
@@ -5987,9 +6241,9 @@ func quernRow1WorkActor(r *host2.Run, cs []actor.Context, first int, begins, bor
 						hint := uint32(ordered >> 32)
 //line alone.go:108
 						if hint != sh.Hint[0] {
-							t43 := hint
+							t45 := hint
 //line alone.go:109
-							sh.Hint[0] = t43
+							sh.Hint[0] = t45
 //line alone.go:109
 							sh.Higher[0] = 1
 						}
@@ -6003,28 +6257,28 @@ func quernRow1WorkActor(r *host2.Run, cs []actor.Context, first int, begins, bor
 								}
 								next := t30[level]
 								t65 := level
-								var result06 uint32
+								var result05 uint32
 								switch {
 								default:
-//line serve.go:64
+//line serve.go:82
 									if t65 == 4 {
-										result06 = 0
+										result05 = 0
 										break
-//line serve.go:66
+//line serve.go:84
 									} else if t65 < 4 {
-										result06 = shape.Slots + t65*shape.SideSlots
+										result05 = shape.Slots + t65*shape.SideSlots
 										break
 									}
-//line serve.go:69
-									result06 = shape.Slots + (t65-1)*shape.SideSlots
+//line serve.go:87
+									result05 = shape.Slots + (t65-1)*shape.SideSlots
 								}
 //line alone.go:118
-								at := (result06 + next&(shape.SideSlots-1)) * shape.InStep
-								loaded7 := host2.Load(r, &t322[at])
-								if uint32(loaded7>>32) == next+1 {
+								at := (result05 + next&(shape.SideSlots-1)) * shape.InStep
+								loaded10 := host2.Load(r, &t322[at])
+								if uint32(loaded10>>32) == next+1 {
 //line alone.go:120
-									t94 := level
-									source = t94
+									t96 := level
+									source = t96
 									sides = 1
 								}
 							}
@@ -6033,16 +6287,16 @@ func quernRow1WorkActor(r *host2.Run, cs []actor.Context, first int, begins, bor
 						}
 						if source == 9 || source < 4 {
 							next2 := t30[4]
-							loaded8 := host2.Load(r, &t322[next2&(shape.Slots-1)*shape.InStep])
-							middle := uint32(loaded8>>32) == next2+1
+							loaded11 := host2.Load(r, &t322[next2&(shape.Slots-1)*shape.InStep])
+							middle := uint32(loaded11>>32) == next2+1
 //line alone.go:128
 							posted := false
-							slots3 := uint32(t31[11])
-							if slots3 != 0 {
+							slots2 := uint32(t31[11])
+							if slots2 != 0 {
 //line alone.go:130
 								next3 := uint32(t31[8])
-								loaded9 := host2.Load(r, &t332[next3&(slots3-1)*shape.InStep])
-								posted = uint32(loaded9>>32) == next3+1
+								loaded12 := host2.Load(r, &t332[next3&(slots2-1)*shape.InStep])
+								posted = uint32(loaded12>>32) == next3+1
 							}
 							if posted && !(middle && t30[8] == 8) {
 								source = 8
@@ -6067,41 +6321,41 @@ func quernRow1WorkActor(r *host2.Run, cs []actor.Context, first int, begins, bor
 //line alone.go:148
 								sh.Ticket = t30[source]
 								t163 := source
-								var result07 uint32
+								var result06 uint32
 								switch {
 								default:
-//line serve.go:64
+//line serve.go:82
 									if t163 == 4 {
-										result07 = 0
+										result06 = 0
 										break
-//line serve.go:66
+//line serve.go:84
 									} else if t163 < 4 {
-										result07 = shape.Slots + t163*shape.SideSlots
+										result06 = shape.Slots + t163*shape.SideSlots
 										break
 									}
-//line serve.go:69
-									result07 = shape.Slots + (t163-1)*shape.SideSlots
+//line serve.go:87
+									result06 = shape.Slots + (t163-1)*shape.SideSlots
 								}
 //line alone.go:149
 								t192 := source
-								var result08 uint32
-//line serve.go:74
+								var result07 uint32
+//line serve.go:92
 								if t192 == 4 {
-									result08 = shape.Slots
+									result07 = shape.Slots
 								} else {
-									result08 = shape.SideSlots
+									result07 = shape.SideSlots
 								}
 //line alone.go:149
-								at2 = (result07 + sh.Ticket&(result08-1)) * shape.InStep
+								at2 = (result06 + sh.Ticket&(result07-1)) * shape.InStep
 							}
-							t213 := at2
+							t212 := at2
 							t222 := at2 + shape.In
 //line alone.go:151
-							slot2 := ring[t213:t222]
+							slot2 := ring[t212:t222]
 							cell := words[:t232]
 							for w5 := 0; w5 < len(slot2); w5++ {
-								loaded10 := host2.Load(r, &slot2[w5])
-								v := loaded10
+								loaded13 := host2.Load(r, &slot2[w5])
+								v := loaded13
 //line alone.go:155
 								if uint32(v>>32) != sh.Ticket+1 {
 									break block3
@@ -6173,61 +6427,61 @@ func quernRow5WorkActor(r *host2.Run, cs2 []*actor.Context, first3 int, t1s []*a
 	for threadX := range 32 {
 		c2 := cRow2[threadX]
 //line quern_gen.go:13
-		t115 := c2
-		t1Row[threadX] = t115
+		t114 := c2
+		t1Row[threadX] = t114
 	}
 }
 
 //go:noinline
-func quernRow6WorkActor(r *host2.Run, t1s []*actor.Context, first4 int, valuess [][]float32, t44 *Batch, ref actor.Payload[float32], data []float32) {
+func quernRow6WorkActor(r *host2.Run, t1s []*actor.Context, first4 int, valuess [][]float32, t46 *Batch, ref actor.Payload[float32], data []float32) {
 	t1Row := t1s[first4:][:32]
 	valuesRow := valuess[first4:][:32]
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
-		t115 := t1Row[threadX]
+		t114 := t1Row[threadX]
 //line payloads.go:52
 		values := ([]float32)(nil)
-		if t44.Do != 4 {
-			t116 := t115
+		if t46.Do != 4 {
+			t115 := t114
 			p := ref
 //line payload.go:44
-			t117 := t116.Post
-			t214 := p.Entry
+			t116 := t115.Post
+			t213 := p.Entry
 			t35 := p.Generation
 //line payload.go:76
 			if t35 == 0 {
 				host2.Fail(r, "reference to no payload")
 			}
-			loaded11 := host2.Load(r, &t117[t214+0])
-			host3 := loaded11
+			loaded14 := host2.Load(r, &t116[t213+0])
+			host3 := loaded14
 //line payload.go:80
 			if uint32(host3>>32) != t35 {
 				host2.Fail(r, "payload was released")
 			}
 			if host3&1 == 0 {
-				loaded12 := host2.Load(r, &t117[t214+1])
-				actors := loaded12
+				loaded15 := host2.Load(r, &t116[t213+1])
+				actors := loaded15
 //line payload.go:85
 				if uint32(actors) <= uint32(host3)>>1 {
 					host2.Fail(r, "payload was released")
 				}
 			}
 //line payload.go:45
-			extent := t116.Post[p.Entry+2]
-			t45 := uint32(extent)
-			t56 := uint32(extent >> 32)
-			first5 := t45
-			n := t56
+			extent := t115.Post[p.Entry+2]
+			t47 := uint32(extent)
+			t57 := uint32(extent >> 32)
+			first5 := t47
+			n := t57
 //line payload.go:47
 			if p.Offset < first5 || p.Length > n || p.Offset-first5 > n-p.Length {
 				host2.Fail(r, "reference to elements that are not of its payload")
 			}
 			t66 := int(p.Offset)
-			t74 := int(p.Offset) + int(p.Length)
+			t75 := int(p.Offset) + int(p.Length)
 //line payload.go:50
-			result09 := data[t66:t74]
+			result08 := data[t66:t75]
 //line payloads.go:54
-			values = result09
+			values = result08
 		}
 		valuesRow[threadX] = values
 	}
@@ -6247,7 +6501,7 @@ func quernRow7WorkActor(r *host2.Run, valuess [][]float32, first6 int) {
 }
 
 //go:noinline
-func quernRow8WorkActor(r *host2.Run, valuess [][]float32, first7 int, t55 *Result) {
+func quernRow8WorkActor(r *host2.Run, valuess [][]float32, first7 int, t56 *Result) {
 	valuesRow := valuess[first7:][:32]
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
@@ -6257,49 +6511,49 @@ func quernRow8WorkActor(r *host2.Run, valuess [][]float32, first7 int, t55 *Resu
 		for i3 := threadX; i3 < len(values); i3 += 32 {
 			sum += values[i3]
 		}
-		kernel.AtomicAdd(&t55.Sum, sum)
+		kernel.AtomicAdd(&t56.Sum, sum)
 	}
 }
 
 //go:noinline
-func quernRow9WorkActor(r *host2.Run, t1s []*actor.Context, first8 int, t44 *Batch, t34 *Desk, t55 *Result, ref actor.Payload[float32], sh *actor.Status) {
+func quernRow9WorkActor(r *host2.Run, t1s []*actor.Context, first8 int, t46 *Batch, t34 *Desk, t56 *Result, ref actor.Payload[float32], sh *actor.Status) {
 	t1Row := t1s[first8:][:32]
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
-		t115 := t1Row[threadX]
+		t114 := t1Row[threadX]
 		first9 := threadX == 0
 		t2 := threadX == 0
-		var result010 kernel.Action
+		var result09 kernel.Action
 //line payloads.go:70
 		if !first9 {
-			result010 = 1
+			result09 = 1
 		} else {
-			t46 := t44.Do
-			if t46 == 0 {
-				result011 := t115.Sender()
-				if result011 != 0 {
+			t48 := t46.Do
+			if t48 == 0 {
+				result010 := t114.Sender()
+				if result010 != 0 {
 //line payloads.go:76
 					t34.Given++
-					t34.Sum += t55.Sum
-					t67 := t115
+					t34.Sum += t56.Sum
+					t67 := t114
 					p2 := ref
 //line payload.go:66
-					t118 := t67.Post
-					t215 := p2.Entry
+					t117 := t67.Post
+					t214 := p2.Entry
 					t36 := p2.Generation
 //line payload.go:76
 					if t36 == 0 {
 						host2.Fail(r, "reference to no payload")
 					}
-					loaded13 := host2.Load(r, &t118[t215+0])
-					host4 := loaded13
+					loaded16 := host2.Load(r, &t117[t214+0])
+					host4 := loaded16
 //line payload.go:80
 					if uint32(host4>>32) != t36 {
 						host2.Fail(r, "payload was released")
 					}
 					if host4&1 == 0 {
-						loaded14 := host2.Load(r, &t118[t215+1])
-						actors2 := loaded14
+						loaded17 := host2.Load(r, &t117[t214+1])
+						actors2 := loaded17
 //line payload.go:85
 						if uint32(actors2) <= uint32(host4)>>1 {
 							host2.Fail(r, "payload was released")
@@ -6315,26 +6569,26 @@ func quernRow9WorkActor(r *host2.Run, t1s []*actor.Context, first8 int, t44 *Bat
 					}
 				}
 //line payloads.go:80
-			} else if t46 == 2 {
-				t75 := t115
+			} else if t48 == 2 {
+				t76 := t114
 				p3 := ref
 //line payload.go:58
-				t119 := t75.Post
-				t216 := p3.Entry
+				t118 := t76.Post
+				t215 := p3.Entry
 				t37 := p3.Generation
 //line payload.go:76
 				if t37 == 0 {
 					host2.Fail(r, "reference to no payload")
 				}
-				loaded15 := host2.Load(r, &t119[t216+0])
-				host5 := loaded15
+				loaded18 := host2.Load(r, &t118[t215+0])
+				host5 := loaded18
 //line payload.go:80
 				if uint32(host5>>32) != t37 {
 					host2.Fail(r, "payload was released")
 				}
 				if host5&1 == 0 {
-					loaded16 := host2.Load(r, &t119[t216+1])
-					actors3 := loaded16
+					loaded19 := host2.Load(r, &t118[t215+1])
+					actors3 := loaded19
 //line payload.go:85
 					if uint32(actors3) <= uint32(host5)>>1 {
 						host2.Fail(r, "payload was released")
@@ -6342,30 +6596,30 @@ func quernRow9WorkActor(r *host2.Run, t1s []*actor.Context, first8 int, t44 *Bat
 				}
 //line payload.go:59
 				kernel.Fence()
-				atomic.AddUint64(&t75.Post[p3.Entry+1], 1)
+				atomic.AddUint64(&t76.Post[p3.Entry+1], 1)
 //line payloads.go:82
 				t34.Kept = ref
-			} else if t46 == 4 {
-				t86 := t115
+			} else if t48 == 4 {
+				t85 := t114
 //line payloads.go:84
 				p4 := t34.Kept
 //line payload.go:66
-				t120 := t86.Post
-				t217 := p4.Entry
+				t119 := t85.Post
+				t216 := p4.Entry
 				t38 := p4.Generation
 //line payload.go:76
 				if t38 == 0 {
 					host2.Fail(r, "reference to no payload")
 				}
-				loaded17 := host2.Load(r, &t120[t217+0])
-				host6 := loaded17
+				loaded20 := host2.Load(r, &t119[t216+0])
+				host6 := loaded20
 //line payload.go:80
 				if uint32(host6>>32) != t38 {
 					host2.Fail(r, "payload was released")
 				}
 				if host6&1 == 0 {
-					loaded18 := host2.Load(r, &t120[t217+1])
-					actors4 := loaded18
+					loaded21 := host2.Load(r, &t119[t216+1])
+					actors4 := loaded21
 //line payload.go:85
 					if uint32(actors4) <= uint32(host6)>>1 {
 						host2.Fail(r, "payload was released")
@@ -6373,33 +6627,33 @@ func quernRow9WorkActor(r *host2.Run, t1s []*actor.Context, first8 int, t44 *Bat
 				}
 //line payload.go:67
 				kernel.Fence()
-				old3 := kernel.AtomicSub(&t86.Post[p4.Entry+1], 1)
+				old3 := kernel.AtomicSub(&t85.Post[p4.Entry+1], 1)
 				if uint32(old3) == 0 {
 //line payload.go:69
-					atomic.AddUint64(&t86.Post[p4.Entry+1], 1)
+					atomic.AddUint64(&t85.Post[p4.Entry+1], 1)
 					host2.Fail(r, "payload released more often than retained")
 				}
 //line payloads.go:85
-			} else if t46 == 5 {
-				t95 := t115
+			} else if t48 == 5 {
+				t97 := t114
 				p5 := ref
 //line payload.go:58
-				t121 := t95.Post
-				t218 := p5.Entry
+				t120 := t97.Post
+				t217 := p5.Entry
 				t39 := p5.Generation
 //line payload.go:76
 				if t39 == 0 {
 					host2.Fail(r, "reference to no payload")
 				}
-				loaded19 := host2.Load(r, &t121[t218+0])
-				host7 := loaded19
+				loaded22 := host2.Load(r, &t120[t217+0])
+				host7 := loaded22
 //line payload.go:80
 				if uint32(host7>>32) != t39 {
 					host2.Fail(r, "payload was released")
 				}
 				if host7&1 == 0 {
-					loaded20 := host2.Load(r, &t121[t218+1])
-					actors5 := loaded20
+					loaded23 := host2.Load(r, &t120[t217+1])
+					actors5 := loaded23
 //line payload.go:85
 					if uint32(actors5) <= uint32(host7)>>1 {
 						host2.Fail(r, "payload was released")
@@ -6407,180 +6661,200 @@ func quernRow9WorkActor(r *host2.Run, t1s []*actor.Context, first8 int, t44 *Bat
 				}
 //line payload.go:59
 				kernel.Fence()
-				atomic.AddUint64(&t95.Post[p5.Entry+1], 1)
+				atomic.AddUint64(&t97.Post[p5.Entry+1], 1)
 //line payloads.go:87
 				next4 := Batch{Values: ref}
-				t105 := t115
+				t105 := t114
 //line payloads.go:88
-				t1110 := t44.Next
+				t1110 := t46.Next
 				t124 := &next4
-				var result012 bool
-//line context.go:45
+				var result011 bool
+//line context.go:47
 				if t1110.Mailbox == 0 {
-					result012 = false
+					result011 = false
 				} else {
-					t125 := t105
-					t219 := t1110.Mailbox
+					t121 := t1110.Mailbox
+//line send.go:27
+					if !(t105.To.Box == t121) {
+//line send.go:30
+						t125 := int(t121) * 16
+						t218 := (int(t121) + 1) * 16
+//line send.go:30
+						b4 := t105.Post[t125:t218]
+						loaded24 := host2.Load(r, &b4[0])
+//line send.go:31
+						loaded25 := host2.Load(r, &b4[8])
+						loaded26 := host2.Load(r, &b4[10])
+//line send.go:31
+						t105.To = actor.Target{Box: t121, Tail: loaded24, Head: loaded25, Ring: b4[14], Step: b4[12], Slots: uint32(b4[11]), Kind: uint32(b4[13]), Closed: uint32(loaded26)}
+					}
+//line context.go:51
+					t219 := t105
 					var ticket3 uint32
 					var room4 uint32
 				block6:
 					switch {
 					default:
-//line send.go:14
-						t126 := int(t219) * 16
-						t220 := (int(t219) + 1) * 16
-//line send.go:14
-						b4 := t125.Post[t126:t220]
-						var room5 uint32
-						for slots4 := uint32(b4[11]); ; {
-							loaded21 := host2.Load(r, &b4[0])
-							tail2 := loaded21
-//line send.go:18
-							loaded22 := host2.Load(r, &b4[8])
-							head2 := loaded22
-//line send.go:19
-							loaded23 := host2.Load(r, &b4[10])
-							if loaded23 != 0 {
-//line send.go:20
-								room5 = 2
-								break
+//line send.go:43
+						box4 := int(t219.To.Box)
+						t126 := box4 * 16
+						t220 := (box4 + 1) * 16
+//line send.go:44
+						b5 := t219.Post[t126:t220]
+						loaded27 := host2.Load(r, &b5[10])
+						closed2 := uint32(loaded27)
+//line send.go:46
+						var room5 uint32 = 2
+						for t219.To.Closed == 0 || closed2 == 0 {
+							if uint32(t219.To.Tail)-uint32(t219.To.Head) >= t219.To.Slots {
+								t49 := t219
+								t58 := t219
+//line send.go:49
+								loaded28 := host2.Load(r, &b5[0])
+								t77 := loaded28
+//line send.go:49
+								loaded29 := host2.Load(r, &b5[8])
+								t98 := loaded29
+//line send.go:49
+								t49.To.Tail = t77
+//line send.go:49
+								t58.To.Head = t98
+								if uint32(t219.To.Tail)-uint32(t219.To.Head) >= t219.To.Slots && t219.To.Kind == 1 {
+									loaded30 := host2.Load(r, &t219.Host[b5[15]+1])
+//line send.go:51
+									t219.To.Head = loaded30
+									kernel.StoreRelaxed(&b5[8], t219.To.Head)
+								}
+								if uint32(t219.To.Tail)-uint32(t219.To.Head) >= t219.To.Slots {
+									room5 = 1
+									break
+								}
 							}
-							if uint32(tail2)-uint32(head2) >= slots4 && b4[13] == 1 {
-								loaded24 := host2.Load(r, &t125.Host[b4[15]+1])
-								head2 = loaded24
-//line send.go:25
-								kernel.StoreRelaxed(&b4[8], head2)
-							}
-							if uint32(tail2)-uint32(head2) >= slots4 {
-								room5 = 1
-								break
-							}
-//line send.go:33
-							old4 := kernel.AtomicCompareAndSwap(&b4[0], tail2, tail2+1)
-							if old4 == tail2 {
-//line send.go:34
-								t87 := uint32(tail2)
-								ticket3 = t87
+//line send.go:61
+							old4 := kernel.AtomicCompareAndSwap(&b5[0], t219.To.Tail, t219.To.Tail+1)
+							tail2 := old4
+//line send.go:62
+							if tail2 == t219.To.Tail {
+								t127 := t219
+								t134 := t219
+								t144 := tail2 + 1
+								t153 := closed2
+//line send.go:63
+								t127.To.Tail = t144
+//line send.go:63
+								t134.To.Closed = t153
+								t164 := uint32(tail2)
+								ticket3 = t164
 								room4 = 0
 								break block6
 							}
+//line send.go:66
+							t219.To.Tail = tail2
 						}
-//line send.go:37
-						atomic.AddUint64(&b4[1], 1)
+						atomic.AddUint64(&b5[1], 1)
 						ticket3 = 0
 						room4 = room5
 					}
-//line context.go:48
+//line context.go:51
 					ticket4 := ticket3
 					room6 := room4
-//line context.go:49
-					if room6 != 0 {
-						result012 = false
-					} else {
-						t57 := t105
-						t68 := t1110.Mailbox
-						t76 := ticket4
-//line send.go:43
-						t127 := int(t68) * 16
-						t221 := (int(t68) + 1) * 16
-//line send.go:43
-						b5 := t57.Post[t127:t221]
-						result013 := int(b5[14] + uint64(t76&(uint32(b5[11])-1))*b5[12])
 //line context.go:52
-						t96 := result013
-						t106 := uint64(ticket4+1) << 32
-						slot3 := t96
-						tag2 := t106
-//line context.go:53
-						t1111 := t105
-						t128 := t1110.Mailbox
-//line send.go:48
-						result014 := t1111.Post[int(t128)*16+13]
-//line context.go:53
-						if result014 == 1 {
-							t144 := t105
-							t153 := slot3
-							t164 := tag2
-//line send.go:61
-							t129 := t153
-							t223 := t153 + 4
-//line send.go:61
-							h3 := t144.Host[t129:t223]
-							kernel.StoreRelaxed(&h3[0], t164|uint64(t144.ID<<8|128))
-							kernel.StoreRelaxed(&h3[1], t164)
-							kernel.StoreRelaxed(&h3[2], t164|uint64(t144.Words[t144.At+2]))
-							kernel.StoreRelaxed(&h3[3], t164|uint64(t144.Words[t144.At+3]))
+					if room6 != 0 {
+						result011 = false
+					} else {
+						t59 := ticket4
+//line send.go:37
+						result012 := int(t105.To.Ring + uint64(t59&(t105.To.Slots-1))*t105.To.Step)
 //line context.go:55
-							t173 := t105.Host
-							t182 := slot3 + 4
-							t193 := tag2
-							t202 := t124
-//line context.go:55
-							kernel.PutWords(t173, t182, t193, t202)
-							result012 = true
+						t78 := result012
+						t86 := uint64(ticket4+1) << 32
+						slot3 := t78
+						tag2 := t86
+//line context.go:56
+						if t105.To.Kind == 1 {
+							t99 := t105
+							t106 := slot3
+							t1111 := tag2
+//line send.go:83
+							t128 := t106
+							t221 := t106 + 4
+//line send.go:83
+							h3 := t99.Host[t128:t221]
+							kernel.StoreRelaxed(&h3[0], t1111|uint64(t99.ID<<8|128))
+							kernel.StoreRelaxed(&h3[1], t1111)
+							kernel.StoreRelaxed(&h3[2], t1111|uint64(t99.Words[t99.At+2]))
+							kernel.StoreRelaxed(&h3[3], t1111|uint64(t99.Words[t99.At+3]))
+//line context.go:58
+							t129 := t105.Host
+							t135 := slot3 + 4
+							t145 := tag2
+							t154 := t124
+//line context.go:58
+							kernel.PutWords(t129, t135, t145, t154)
+							result011 = true
 						} else {
-							t2110 := t105
-							t224 := slot3
-							t233 := tag2
-//line send.go:52
-							t130 := t224
-							t225 := t224 + 4
-//line send.go:52
-							h4 := t2110.Post[t130:t225]
-							kernel.StoreRelaxed(&h4[0], t233|uint64(t2110.ID<<8|128))
-							kernel.StoreRelaxed(&h4[1], t233)
-							kernel.StoreRelaxed(&h4[2], t233|uint64(t2110.Words[t2110.At+2]))
-							kernel.StoreRelaxed(&h4[3], t233|uint64(t2110.Words[t2110.At+3]))
-//line context.go:59
-							t242 := t105.Post
-							t253 := slot3 + 4
-							t263 := tag2
-							t272 := t124
-//line context.go:59
-							kernel.PutWords(t242, t253, t263, t272)
-							t283 := t105
-							t294 := t1110.Mailbox
-//line send.go:70
-							if !(t283.Wakes == 0) {
-//line send.go:75
+							t165 := t105
+							t172 := slot3
+							t182 := tag2
+//line send.go:74
+							t130 := t172
+							t223 := t172 + 4
+//line send.go:74
+							h4 := t165.Post[t130:t223]
+							kernel.StoreRelaxed(&h4[0], t182|uint64(t165.ID<<8|128))
+							kernel.StoreRelaxed(&h4[1], t182)
+							kernel.StoreRelaxed(&h4[2], t182|uint64(t165.Words[t165.At+2]))
+							kernel.StoreRelaxed(&h4[3], t182|uint64(t165.Words[t165.At+3]))
+//line context.go:62
+							t193 := t105.Post
+							t202 := slot3 + 4
+							t2110 := tag2
+							t224 := t124
+//line context.go:62
+							kernel.PutWords(t193, t202, t2110, t224)
+							t233 := t105
+//line send.go:92
+							if !(t233.Wakes == 0) {
+//line send.go:97
 								kernel.Fence()
-								t131 := int(t294) * 16
-								t226 := (int(t294) + 1) * 16
-//line send.go:76
-								b6 := t283.Post[t131:t226]
-								loaded25 := host2.Load(r, &b6[9])
-								if loaded25 != 0 {
-//line send.go:78
-									kernel.StoreRelaxed(&t283.Host[b6[15]], 1)
-									kernel.StoreRelaxed(&t283.Host[0], 1)
+								box5 := int(t233.To.Box)
+								t131 := box5 * 16
+								t225 := (box5 + 1) * 16
+//line send.go:99
+								b6 := t233.Post[t131:t225]
+								loaded31 := host2.Load(r, &b6[9])
+								if loaded31 != 0 {
+//line send.go:101
+									kernel.StoreRelaxed(&t233.Host[b6[15]], 1)
+									kernel.StoreRelaxed(&t233.Host[0], 1)
 								}
 							}
-//line context.go:61
-							result012 = true
+//line context.go:64
+							result011 = true
 						}
 					}
 				}
 //line payloads.go:88
-				if !result012 {
-					t145 := t115
+				if !result011 {
+					t146 := t114
 					p6 := ref
 //line payload.go:66
-					t134 := t145.Post
-					t227 := p6.Entry
+					t136 := t146.Post
+					t226 := p6.Entry
 					t310 := p6.Generation
 //line payload.go:76
 					if t310 == 0 {
 						host2.Fail(r, "reference to no payload")
 					}
-					loaded26 := host2.Load(r, &t134[t227+0])
-					host8 := loaded26
+					loaded32 := host2.Load(r, &t136[t226+0])
+					host8 := loaded32
 //line payload.go:80
 					if uint32(host8>>32) != t310 {
 						host2.Fail(r, "payload was released")
 					}
 					if host8&1 == 0 {
-						loaded27 := host2.Load(r, &t134[t227+1])
-						actors6 := loaded27
+						loaded33 := host2.Load(r, &t136[t226+1])
+						actors6 := loaded33
 //line payload.go:85
 						if uint32(actors6) <= uint32(host8)>>1 {
 							host2.Fail(r, "payload was released")
@@ -6588,34 +6862,34 @@ func quernRow9WorkActor(r *host2.Run, t1s []*actor.Context, first8 int, t44 *Bat
 					}
 //line payload.go:67
 					kernel.Fence()
-					old5 := kernel.AtomicSub(&t145.Post[p6.Entry+1], 1)
+					old5 := kernel.AtomicSub(&t146.Post[p6.Entry+1], 1)
 					if uint32(old5) == 0 {
 //line payload.go:69
-						atomic.AddUint64(&t145.Post[p6.Entry+1], 1)
+						atomic.AddUint64(&t146.Post[p6.Entry+1], 1)
 						host2.Fail(r, "payload released more often than retained")
 					}
 				}
 //line payloads.go:91
-			} else if t46 == 6 {
-				t154 := t115
+			} else if t48 == 6 {
+				t155 := t114
 				p7 := ref
 //line payload.go:58
-				t135 := t154.Post
-				t228 := p7.Entry
+				t137 := t155.Post
+				t227 := p7.Entry
 				t311 := p7.Generation
 //line payload.go:76
 				if t311 == 0 {
 					host2.Fail(r, "reference to no payload")
 				}
-				loaded28 := host2.Load(r, &t135[t228+0])
-				host9 := loaded28
+				loaded34 := host2.Load(r, &t137[t227+0])
+				host9 := loaded34
 //line payload.go:80
 				if uint32(host9>>32) != t311 {
 					host2.Fail(r, "payload was released")
 				}
 				if host9&1 == 0 {
-					loaded29 := host2.Load(r, &t135[t228+1])
-					actors7 := loaded29
+					loaded35 := host2.Load(r, &t137[t227+1])
+					actors7 := loaded35
 //line payload.go:85
 					if uint32(actors7) <= uint32(host9)>>1 {
 						host2.Fail(r, "payload was released")
@@ -6623,18 +6897,18 @@ func quernRow9WorkActor(r *host2.Run, t1s []*actor.Context, first8 int, t44 *Bat
 				}
 //line payload.go:59
 				kernel.Fence()
-				atomic.AddUint64(&t154.Post[p7.Entry+1], 1)
+				atomic.AddUint64(&t155.Post[p7.Entry+1], 1)
 //line payloads.go:93
-				t55.Values = ref
+				t56.Values = ref
 			}
-			t55.Given = t34.Given
-			if t44.Do == 6 && t34.Given > 0 {
-				t55.Sum = t34.Sum
+			t56.Given = t34.Given
+			if t46.Do == 6 && t34.Given > 0 {
+				t56.Sum = t34.Sum
 			}
-			result010 = 1
+			result09 = 1
 		}
 //line quern_gen.go:13
-		action := result010
+		action := result09
 		kernel.Fence()
 		result2 := action
 //line alone.go:58
@@ -6646,7 +6920,7 @@ func quernRow9WorkActor(r *host2.Run, t1s []*actor.Context, first8 int, t44 *Bat
 }
 
 //go:noinline
-func quernRow10WorkActor(r *host2.Run, cs []actor.Context, first10 int, begins, borns []int64, source2 uint32, box []uint64, sh *actor.Status, out []uint64, result uint32, shape *actor.Shape, words []uint32, t97, t107 uint32, cursor []uint32, forwards bool, t50, t51 uint32, last bool, command, in, mail []uint64, t239, t254, t264 uint32) {
+func quernRow10WorkActor(r *host2.Run, cs []actor.Context, first10 int, begins, borns []int64, source2 uint32, box []uint64, sh *actor.Status, out []uint64, result uint32, shape *actor.Shape, words []uint32, t910, t107 uint32, cursor []uint32, forwards bool, t50, t51 uint32, last bool, command, in, mail []uint64, t237, t253, t263 uint32) {
 	cRow := cs[first10:][:32]
 	beginRow := begins[first10:][:32]
 	bornRow := borns[first10:][:32]
@@ -6669,39 +6943,39 @@ func quernRow10WorkActor(r *host2.Run, cs []actor.Context, first10 int, begins, 
 				t452 := uint32(now3 - begin)
 //line alone.go:173
 				source3 := sh.Missing[0]
-				t229 := source3
-				var result015 uint32
+				t228 := source3
+				var result013 uint32
 				switch {
 				default:
-//line serve.go:64
-					if t229 == 4 {
-						result015 = 0
+//line serve.go:82
+					if t228 == 4 {
+						result013 = 0
 						break
-//line serve.go:66
-					} else if t229 < 4 {
-						result015 = shape.Slots + t229*shape.SideSlots
+//line serve.go:84
+					} else if t228 < 4 {
+						result013 = shape.Slots + t228*shape.SideSlots
 						break
 					}
-//line serve.go:69
-					result015 = shape.Slots + (t229-1)*shape.SideSlots
+//line serve.go:87
+					result013 = shape.Slots + (t228-1)*shape.SideSlots
 				}
 //line alone.go:174
-				t58 := source3
-				var result016 uint32
-//line serve.go:74
-				if t58 == 4 {
-					result016 = shape.Slots
+				t510 := source3
+				var result014 uint32
+//line serve.go:92
+				if t510 == 4 {
+					result014 = shape.Slots
 				} else {
-					result016 = shape.SideSlots
+					result014 = shape.SideSlots
 				}
 //line alone.go:174
-				at3 := (result015 + sh.Ticket&(result016-1)) * shape.OutStep
-				t77 := at3
-				t88 := at3 + shape.Out
+				at3 := (result013 + sh.Ticket&(result014-1)) * shape.OutStep
+				t79 := at3
+				t87 := at3 + shape.Out
 //line alone.go:175
-				slot4 := t422[t77:t88]
+				slot4 := t422[t79:t87]
 				tag3 := uint64(sh.Ticket+1) << 32
-				reply2 := words[t97:t107]
+				reply2 := words[t910:t107]
 				kernel.StoreRelaxed(&slot4[0], tag3|uint64(t442))
 				kernel.StoreRelaxed(&slot4[1], tag3|uint64(t452))
 				kernel.StoreRelaxed(&slot4[2], tag3)
@@ -6711,73 +6985,103 @@ func quernRow10WorkActor(r *host2.Run, cs []actor.Context, first10 int, begins, 
 //line alone.go:79
 				cursor[source2] = sh.Ticket + 1
 			}
-			t47 := now3
-			begin = t47
+			t472 := now3
+			begin = t472
 //line alone.go:81
 			sh.Missing[0] = 9
 			t542 := !forwards
 			if !t542 {
-				t48 := c
-				t49 := cursor
+				t482 := c
+				t492 := cursor
 //line alone.go:82
 				t522 := words[t50:t51]
-				var result017 bool
+				var result015 bool
 			block8:
 				switch {
 				default:
 //line alone.go:189
-					list2 := int(t49[11])
-					count2 := uint32(t48.Post[list2])
+					list2 := int(t492[11])
+					count2 := uint32(t482.Post[list2])
 					for i4 := uint32(0); i4 < count2; i4++ {
-						box3 := uint32(t48.Post[list2+1+int(i4)])
-						t136 := t48
-						t230 := box3
+						t138 := uint32(t482.Post[list2+1+int(i4)])
+//line send.go:27
+						if !(t482.To.Box == t138) {
+//line send.go:30
+							t139 := int(t138) * 16
+							t229 := (int(t138) + 1) * 16
+//line send.go:30
+							b7 := t482.Post[t139:t229]
+							loaded36 := host2.Load(r, &b7[0])
+//line send.go:31
+							loaded37 := host2.Load(r, &b7[8])
+							loaded38 := host2.Load(r, &b7[10])
+//line send.go:31
+							t482.To = actor.Target{Box: t138, Tail: loaded36, Head: loaded37, Ring: b7[14], Step: b7[12], Slots: uint32(b7[11]), Kind: uint32(b7[13]), Closed: uint32(loaded38)}
+						}
+//line alone.go:193
+						t230 := t482
 						var ticket5 uint32
 						var room7 uint32
 					block9:
 						switch {
 						default:
-//line send.go:14
-							t137 := int(t230) * 16
-							t231 := (int(t230) + 1) * 16
-//line send.go:14
-							b7 := t136.Post[t137:t231]
-							var room8 uint32
-							for slots5 := uint32(b7[11]); ; {
-								loaded30 := host2.Load(r, &b7[0])
-								tail3 := loaded30
-//line send.go:18
-								loaded31 := host2.Load(r, &b7[8])
-								head3 := loaded31
-//line send.go:19
-								loaded32 := host2.Load(r, &b7[10])
-								if loaded32 != 0 {
-//line send.go:20
-									room8 = 2
-									break
+//line send.go:43
+							box6 := int(t230.To.Box)
+							t140 := box6 * 16
+							t231 := (box6 + 1) * 16
+//line send.go:44
+							b8 := t230.Post[t140:t231]
+							loaded39 := host2.Load(r, &b8[10])
+							closed3 := uint32(loaded39)
+//line send.go:46
+							var room8 uint32 = 2
+							for t230.To.Closed == 0 || closed3 == 0 {
+								if uint32(t230.To.Tail)-uint32(t230.To.Head) >= t230.To.Slots {
+									t410 := t230
+									t511 := t230
+//line send.go:49
+									loaded40 := host2.Load(r, &b8[0])
+									t710 := loaded40
+//line send.go:49
+									loaded41 := host2.Load(r, &b8[8])
+									t911 := loaded41
+//line send.go:49
+									t410.To.Tail = t710
+//line send.go:49
+									t511.To.Head = t911
+									if uint32(t230.To.Tail)-uint32(t230.To.Head) >= t230.To.Slots && t230.To.Kind == 1 {
+										loaded42 := host2.Load(r, &t230.Host[b8[15]+1])
+//line send.go:51
+										t230.To.Head = loaded42
+										kernel.StoreRelaxed(&b8[8], t230.To.Head)
+									}
+									if uint32(t230.To.Tail)-uint32(t230.To.Head) >= t230.To.Slots {
+										room8 = 1
+										break
+									}
 								}
-								if uint32(tail3)-uint32(head3) >= slots5 && b7[13] == 1 {
-									loaded33 := host2.Load(r, &t136.Host[b7[15]+1])
-									head3 = loaded33
-//line send.go:25
-									kernel.StoreRelaxed(&b7[8], head3)
-								}
-								if uint32(tail3)-uint32(head3) >= slots5 {
-									room8 = 1
-									break
-								}
-//line send.go:33
-								old6 := kernel.AtomicCompareAndSwap(&b7[0], tail3, tail3+1)
-								if old6 == tail3 {
-//line send.go:34
-									t89 := uint32(tail3)
-									ticket5 = t89
+//line send.go:61
+								old6 := kernel.AtomicCompareAndSwap(&b8[0], t230.To.Tail, t230.To.Tail+1)
+								tail3 := old6
+//line send.go:62
+								if tail3 == t230.To.Tail {
+									t1210 := t230
+									t1310 := t230
+									t147 := tail3 + 1
+									t156 := closed3
+//line send.go:63
+									t1210.To.Tail = t147
+//line send.go:63
+									t1310.To.Closed = t156
+									t166 := uint32(tail3)
+									ticket5 = t166
 									room7 = 0
 									break block9
 								}
+//line send.go:66
+								t230.To.Tail = tail3
 							}
-//line send.go:37
-							atomic.AddUint64(&b7[1], 1)
+							atomic.AddUint64(&b8[1], 1)
 							ticket5 = 0
 							room7 = room8
 						}
@@ -6786,108 +7090,96 @@ func quernRow10WorkActor(r *host2.Run, cs []actor.Context, first10 int, begins, 
 						room9 := room7
 //line alone.go:194
 						if room9 == 1 {
-							t59 := int(t49[13])
+							t512 := int(t492[13])
 //line alone.go:195
-							t69 := int(t49[13]) + len(t522) + 1
+							t68 := int(t492[13]) + len(t522) + 1
 //line alone.go:195
-							saved3 := t48.Post[t59:t69]
+							saved3 := t482.Post[t512:t68]
 							for w8 := 0; w8 < len(t522); w8++ {
 								saved3[w8] = uint64(t522[w8])
 							}
-							result018 := t48.Correlation()
+							result016 := t482.Correlation()
 //line alone.go:199
-							saved3[len(t522)] = result018
-							t49[12] = i4 + 1
-							result017 = false
+							saved3[len(t522)] = result016
+							t492[12] = i4 + 1
+							result015 = false
 							break block8
 						}
 //line alone.go:203
 						if room9 == 0 {
-							t810 := t48
-							t98 := t522
-							t108 := box3
-							t1112 := ticket6
+							t88 := t482
+							t912 := t522
+							t108 := ticket6
 //line alone.go:227
-							t138 := t810
-							t234 := t108
-							t312 := t1112
-//line send.go:43
-							t139 := int(t234) * 16
-							t235 := (int(t234) + 1) * 16
-//line send.go:43
-							b8 := t138.Post[t139:t235]
-							result019 := int(b8[14] + uint64(t312&(uint32(b8[11])-1))*b8[12])
+							t141 := t108
+//line send.go:37
+							result017 := int(t88.To.Ring + uint64(t141&(t88.To.Slots-1))*t88.To.Step)
 //line alone.go:227
-							t510 := result019
-							t610 := uint64(t1112+1) << 32
-							slot5 := t510
-							tag4 := t610
+							t312 := result017
+							t411 := uint64(t108+1) << 32
+							slot5 := t312
+							tag4 := t411
 //line alone.go:228
-							t78 := t810
-							t811 := t108
-//line send.go:48
-							result020 := t78.Post[int(t811)*16+13]
-//line alone.go:228
-							if result020 == 1 {
-								t109 := t810
-								t1113 := slot5
-								t1210 := tag4
-//line send.go:61
-								t140 := t1113
-								t236 := t1113 + 4
-//line send.go:61
-								h5 := t109.Host[t140:t236]
-								kernel.StoreRelaxed(&h5[0], t1210|uint64(t109.ID<<8|128))
-								kernel.StoreRelaxed(&h5[1], t1210)
-								kernel.StoreRelaxed(&h5[2], t1210|uint64(t109.Words[t109.At+2]))
-								kernel.StoreRelaxed(&h5[3], t1210|uint64(t109.Words[t109.At+3]))
+							if t88.To.Kind == 1 {
+								t513 := t88
+								t69 := slot5
+								t711 := tag4
+//line send.go:83
+								t148 := t69
+								t234 := t69 + 4
+//line send.go:83
+								h5 := t513.Host[t148:t234]
+								kernel.StoreRelaxed(&h5[0], t711|uint64(t513.ID<<8|128))
+								kernel.StoreRelaxed(&h5[1], t711)
+								kernel.StoreRelaxed(&h5[2], t711|uint64(t513.Words[t513.At+2]))
+								kernel.StoreRelaxed(&h5[3], t711|uint64(t513.Words[t513.At+3]))
 //line alone.go:230
-								for w9 := 0; w9 < len(t98); w9++ {
-									kernel.StoreRelaxed(&t810.Host[slot5+4+w9], tag4|uint64(t98[w9]))
+								for w9 := 0; w9 < len(t912); w9++ {
+									kernel.StoreRelaxed(&t88.Host[slot5+4+w9], tag4|uint64(t912[w9]))
 								}
 							} else {
 //line alone.go:235
-								t1310 := t810
-								t146 := slot5
-								t155 := tag4
-//line send.go:52
-								t141 := t146
-								t237 := t146 + 4
-//line send.go:52
-								h6 := t1310.Post[t141:t237]
-								kernel.StoreRelaxed(&h6[0], t155|uint64(t1310.ID<<8|128))
-								kernel.StoreRelaxed(&h6[1], t155)
-								kernel.StoreRelaxed(&h6[2], t155|uint64(t1310.Words[t1310.At+2]))
-								kernel.StoreRelaxed(&h6[3], t155|uint64(t1310.Words[t1310.At+3]))
+								t89 := t88
+								t913 := slot5
+								t109 := tag4
+//line send.go:74
+								t149 := t913
+								t235 := t913 + 4
+//line send.go:74
+								h6 := t89.Post[t149:t235]
+								kernel.StoreRelaxed(&h6[0], t109|uint64(t89.ID<<8|128))
+								kernel.StoreRelaxed(&h6[1], t109)
+								kernel.StoreRelaxed(&h6[2], t109|uint64(t89.Words[t89.At+2]))
+								kernel.StoreRelaxed(&h6[3], t109|uint64(t89.Words[t89.At+3]))
 //line alone.go:236
-								for w10 := 0; w10 < len(t98); w10++ {
-									kernel.StoreRelaxed(&t810.Post[slot5+4+w10], tag4|uint64(t98[w10]))
+								for w10 := 0; w10 < len(t912); w10++ {
+									kernel.StoreRelaxed(&t88.Post[slot5+4+w10], tag4|uint64(t912[w10]))
 								}
-								t165 := t810
-								t174 := t108
-//line send.go:70
-								if !(t165.Wakes == 0) {
-//line send.go:75
+								t1112 := t88
+//line send.go:92
+								if !(t1112.Wakes == 0) {
+//line send.go:97
 									kernel.Fence()
-									t147 := int(t174) * 16
-									t238 := (int(t174) + 1) * 16
-//line send.go:76
-									b9 := t165.Post[t147:t238]
-									loaded34 := host2.Load(r, &b9[9])
-									if loaded34 != 0 {
-//line send.go:78
-										kernel.StoreRelaxed(&t165.Host[b9[15]], 1)
-										kernel.StoreRelaxed(&t165.Host[0], 1)
+									box7 := int(t1112.To.Box)
+									t150 := box7 * 16
+									t236 := (box7 + 1) * 16
+//line send.go:99
+									b9 := t1112.Post[t150:t236]
+									loaded43 := host2.Load(r, &b9[9])
+									if loaded43 != 0 {
+//line send.go:101
+										kernel.StoreRelaxed(&t1112.Host[b9[15]], 1)
+										kernel.StoreRelaxed(&t1112.Host[0], 1)
 									}
 								}
 							}
 						}
 					}
 //line alone.go:207
-					result017 = true
+					result015 = true
 				}
 //line alone.go:82
-				t542 = result017
+				t542 = result015
 			}
 			whole := t542
 //line alone.go:83
@@ -6902,8 +7194,8 @@ func quernRow10WorkActor(r *host2.Run, cs []actor.Context, first10 int, begins, 
 				switch {
 				default:
 //line alone.go:103
-					loaded35 := host2.Load(r, &t582[0])
-					ordered2 := loaded35
+					loaded44 := host2.Load(r, &t582[0])
+					ordered2 := loaded44
 //line alone.go:104
 					sh.Asked[0] = uint32(ordered2)
 					if !(sh.Asked[0] != 0) {
@@ -6911,9 +7203,9 @@ func quernRow10WorkActor(r *host2.Run, cs []actor.Context, first10 int, begins, 
 						hint2 := uint32(ordered2 >> 32)
 //line alone.go:108
 						if hint2 != sh.Hint[0] {
-							t410 := hint2
+							t412 := hint2
 //line alone.go:109
-							sh.Hint[0] = t410
+							sh.Hint[0] = t412
 //line alone.go:109
 							sh.Higher[0] = 1
 						}
@@ -6926,29 +7218,29 @@ func quernRow10WorkActor(r *host2.Run, cs []actor.Context, first10 int, begins, 
 									continue
 								}
 								next5 := t592[level2]
-								t611 := level2
-								var result021 uint32
+								t610 := level2
+								var result018 uint32
 								switch {
 								default:
-//line serve.go:64
-									if t611 == 4 {
-										result021 = 0
+//line serve.go:82
+									if t610 == 4 {
+										result018 = 0
 										break
-//line serve.go:66
-									} else if t611 < 4 {
-										result021 = shape.Slots + t611*shape.SideSlots
+//line serve.go:84
+									} else if t610 < 4 {
+										result018 = shape.Slots + t610*shape.SideSlots
 										break
 									}
-//line serve.go:69
-									result021 = shape.Slots + (t611-1)*shape.SideSlots
+//line serve.go:87
+									result018 = shape.Slots + (t610-1)*shape.SideSlots
 								}
 //line alone.go:118
-								at4 := (result021 + next5&(shape.SideSlots-1)) * shape.InStep
-								loaded36 := host2.Load(r, &t61[at4])
-								if uint32(loaded36>>32) == next5+1 {
+								at4 := (result018 + next5&(shape.SideSlots-1)) * shape.InStep
+								loaded45 := host2.Load(r, &t61[at4])
+								if uint32(loaded45>>32) == next5+1 {
 //line alone.go:120
-									t99 := level2
-									source4 = t99
+									t914 := level2
+									source4 = t914
 									sides2 = 1
 								}
 							}
@@ -6957,16 +7249,16 @@ func quernRow10WorkActor(r *host2.Run, cs []actor.Context, first10 int, begins, 
 						}
 						if source4 == 9 || source4 < 4 {
 							next6 := t592[4]
-							loaded37 := host2.Load(r, &t61[next6&(shape.Slots-1)*shape.InStep])
-							middle2 := uint32(loaded37>>32) == next6+1
+							loaded46 := host2.Load(r, &t61[next6&(shape.Slots-1)*shape.InStep])
+							middle2 := uint32(loaded46>>32) == next6+1
 //line alone.go:128
 							posted2 := false
-							slots6 := uint32(t60[11])
-							if slots6 != 0 {
+							slots3 := uint32(t60[11])
+							if slots3 != 0 {
 //line alone.go:130
 								next7 := uint32(t60[8])
-								loaded38 := host2.Load(r, &t622[next7&(slots6-1)*shape.InStep])
-								posted2 = uint32(loaded38>>32) == next7+1
+								loaded47 := host2.Load(r, &t622[next7&(slots3-1)*shape.InStep])
+								posted2 = uint32(loaded47>>32) == next7+1
 							}
 							if posted2 && !(middle2 && t592[8] == 8) {
 								source4 = 8
@@ -6984,63 +7276,63 @@ func quernRow10WorkActor(r *host2.Run, cs []actor.Context, first10 int, begins, 
 								sh.Ticket = uint32(t60[8])
 								t1311 := t622
 //line alone.go:146
-								t148 := sh.Ticket & (uint32(t60[11]) - 1) * shape.InStep
+								t1410 := sh.Ticket & (uint32(t60[11]) - 1) * shape.InStep
 								ring2 = t1311
-								at5 = t148
+								at5 = t1410
 							} else {
 //line alone.go:148
 								sh.Ticket = t592[source4]
-								t166 := source4
-								var result022 uint32
+								t167 := source4
+								var result019 uint32
 								switch {
 								default:
-//line serve.go:64
-									if t166 == 4 {
-										result022 = 0
+//line serve.go:82
+									if t167 == 4 {
+										result019 = 0
 										break
-//line serve.go:66
-									} else if t166 < 4 {
-										result022 = shape.Slots + t166*shape.SideSlots
+//line serve.go:84
+									} else if t167 < 4 {
+										result019 = shape.Slots + t167*shape.SideSlots
 										break
 									}
-//line serve.go:69
-									result022 = shape.Slots + (t166-1)*shape.SideSlots
+//line serve.go:87
+									result019 = shape.Slots + (t167-1)*shape.SideSlots
 								}
 //line alone.go:149
 								t194 := source4
-								var result023 uint32
-//line serve.go:74
+								var result020 uint32
+//line serve.go:92
 								if t194 == 4 {
-									result023 = shape.Slots
+									result020 = shape.Slots
 								} else {
-									result023 = shape.SideSlots
+									result020 = shape.SideSlots
 								}
 //line alone.go:149
-								at5 = (result022 + sh.Ticket&(result023-1)) * shape.InStep
+								at5 = (result019 + sh.Ticket&(result020-1)) * shape.InStep
 							}
 							t2111 := at5
 							t2210 := at5 + shape.In
 //line alone.go:151
 							slot6 := ring2[t2111:t2210]
-							cell2 := words[:t239]
+							cell2 := words[:t237]
 							for w11 := 0; w11 < len(slot6); w11++ {
-								loaded39 := host2.Load(r, &slot6[w11])
-								v2 := loaded39
+								loaded48 := host2.Load(r, &slot6[w11])
+								v2 := loaded48
 //line alone.go:155
 								if uint32(v2>>32) != sh.Ticket+1 {
 									break block10
 								}
 								cell2[w11] = uint32(v2)
 							}
-							reply3 := cell2[t254:t264]
+							reply3 := cell2[t253:t263]
 							for w12 := 0; w12 < len(reply3); w12++ {
 								reply3[w12] = 0
 							}
-							t295 := source4
+							t294 := source4
 //line alone.go:164
 							sh.Late = 0
 //line alone.go:164
-							sh.Missing[0] = t295
+							sh.Missing[0] = t294
 							deadline2 := cell2[1]
 							if deadline2 != 0 && int32(uint32((shape.Clock+t572)>>10)-deadline2) > 0 {
 //line alone.go:166
