@@ -5,20 +5,20 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"runtime"
 	"time"
 
 	"quern.dev/ring"
 )
 
-// Messages that a stream sends, and those that are told, at a time.
+// Messages that a stream sends, those of another priority than the default, those
+// that are told, and replies that are taken, at a time.
 const (
-	mostSent = 256
-	mostTold = 16
+	mostSent   = 256
+	mostUrgent = 16
+	mostTold   = 16
+	mostTaken  = 1024
 )
-
-// window is how many replies of an actor wait to be taken, at most: there has to be
-// room for other messages.
-const window = 4096
 
 // chance is true once in n times.
 func chance(r *rand.Rand, n int) bool { return r.IntN(n) == 0 }
@@ -31,39 +31,47 @@ func anyPriority(r *rand.Rand) ring.MessageOption {
 	return ring.Priority(r.IntN(ring.MaxPriority + 1))
 }
 
-// stream sends messages to an actor, most of whose replies wait for receive.
-func (s *soak) stream(_ context.Context, r *rand.Rand) error {
-	m := s.actors[r.IntN(len(s.actors))]
-	if m.sent.count.Load()-m.received.count.Load() > window {
-		time.Sleep(50 * time.Microsecond)
-		return nil
-	}
-	batch := make([]message, 1+r.IntN(mostSent))
-	for i := range batch {
-		kind := uint8(count)
-		if chance(r, 4) {
-			kind = quiet
+// streamer sends messages to actors, most of whose replies wait for a receiver.
+type streamer struct {
+	*soak
+	batch [mostSent]message
+	idle  idleness
+}
+
+func (s *streamer) round(_ context.Context, r *rand.Rand) error {
+	m, most := s.actors[r.IntN(len(s.actors))], mostSent
+	if !chance(r, 64) { // else it waits until there is room
+		if m = s.roomy(r); m == nil {
+			s.idle.pass()
+			return nil
 		}
-		batch[i] = newMessage(kind, bySend, r.Uint64())
+		most = min(most, m.window/2)
 	}
-	n, err := 0, error(nil)
+	priority := ring.Priority(ring.DefaultPriority)
 	if chance(r, 8) {
-		batch = batch[:1]
-		if err = m.actor.Send(context.Background(), batch[0], anyPriority(r), ring.Correlation(batch[0].Value)); err == nil {
-			n = 1
-		}
-	} else {
-		option := ring.Priority(ring.DefaultPriority)
-		if chance(r, 8) {
-			option = anyPriority(r)
-		}
-		n, err = m.actor.SendBatch(context.Background(), batch, option)
+		priority, most = anyPriority(r), min(most, mostUrgent)
 	}
-	for _, msg := range batch[:n] {
-		m.accepted.add(1, msg.Value)
-		if msg.Kind == count {
-			m.sent.add(1, msg.Value)
-		}
+	s.idle = 0
+	batch := s.batch[:1+r.IntN(most)]
+	single := chance(r, 64)
+	if single {
+		batch = batch[:1]
+	}
+	compose(batch, r.Uint64())
+	// Who receives has to know of messages before there are replies to them.
+	all, answered := entries(batch)
+	m.accepted.add(all)
+	m.sent.add(answered)
+	n, err := 0, error(nil)
+	if !single {
+		n, err = m.actor.SendBatch(context.Background(), batch, priority)
+	} else if err = m.actor.Send(context.Background(), batch[0], priority, ring.Correlation(batch[0].Value)); err == nil {
+		n = 1
+	}
+	if n < len(batch) {
+		all, answered = entries(batch[n:])
+		m.accepted.remove(all)
+		m.sent.remove(answered)
 	}
 	s.messages.Add(uint64(n))
 	if err != nil && !unsettled(err) {
@@ -72,34 +80,127 @@ func (s *soak) stream(_ context.Context, r *rand.Rand) error {
 	return nil
 }
 
-// receive takes the replies of an actor.
-func (s *soak) receive(ctx context.Context, m *member) error {
-	replies := make([]answer, mostSent)
-	for turn := 0; ; turn++ {
-		n, err := 0, error(nil)
-		if turn%8 == 0 {
-			var one ring.Message[answer]
-			if one, err = m.actor.ReceiveMessage(ctx); err == nil {
-				replies[0], n = one.Body, 1
-				if one.Correlation != 0 && one.Correlation != ^one.Body.Value {
-					return fmt.Errorf("a reply to message %#x with the correlation %#x", ^one.Body.Value, one.Correlation)
-				}
-			}
-		} else {
-			n, err = m.actor.ReceiveBatch(ctx, replies)
+// roomy returns an actor that has room for messages, nil if there is none: one that
+// is slow keeps nobody from sending to others.
+func (s *soak) roomy(r *rand.Rand) *member {
+	from := r.IntN(len(s.actors))
+	for i := range s.actors {
+		if m := s.actors[(from+i)%len(s.actors)]; m.outstanding() <= m.window/2 {
+			return m
 		}
-		for _, a := range replies[:n] {
-			m.received.add(1, ^a.Value)
+	}
+	return nil
+}
+
+// idleness counts how often there was nothing to do.
+type idleness int
+
+// pass lets others run, and sleeps once that was of no use for long: a sleep may take
+// a millisecond.
+func (i *idleness) pass() {
+	if *i++; *i < 100 {
+		runtime.Gosched()
+		return
+	}
+	time.Sleep(50 * time.Microsecond)
+}
+
+// compose makes messages, of which every fourth or so is a quiet one. One random
+// number is enough for all.
+func compose(batch []message, value uint64) {
+	for i := range batch {
+		value += 0x9e3779b97f4a7c15
+		kind := uint8(count)
+		if value>>62 == 0 {
+			kind = quiet
 		}
-		switch {
+		batch[i].set(kind, bySend, value)
+	}
+}
+
+// entries are what messages add to the ledgers: all of them, and those with a reply.
+func entries(batch []message) (all, answered ledger) {
+	for i := range batch {
+		m := &batch[i]
+		all.Count++
+		all.Sum += m.Value
+		if m.Kind == count {
+			answered.Count++
+			answered.Sum += m.Value
+		}
+	}
+	return all, answered
+}
+
+// receiver takes the replies of actors.
+type receiver struct {
+	replies [mostTaken]answer
+	turn    int
+}
+
+// wait takes the replies of an actor as they come.
+func (v *receiver) wait(ctx context.Context, m *member) error {
+	for ctx.Err() == nil {
+		switch _, err := v.take(ctx, m, 8); {
 		case ctx.Err() != nil:
-			return nil
 		case unsettled(err):
 			time.Sleep(time.Millisecond)
 		case err != nil:
 			return err
 		}
 	}
+	return nil
+}
+
+// look takes the replies of several actors, and waits for none of them.
+func (v *receiver) look(ctx context.Context, members []*member) error {
+	past, cancel := context.WithCancel(context.Background())
+	cancel()
+	idle := idleness(0)
+	for ctx.Err() == nil {
+		taken := 0
+		for _, m := range members {
+			if m.outstanding() <= 0 {
+				continue
+			}
+			n, err := v.take(past, m, 64)
+			if err != nil && !errors.Is(err, context.Canceled) && !unsettled(err) {
+				return err
+			}
+			taken += n
+		}
+		if taken > 0 {
+			idle = 0
+		} else {
+			idle.pass()
+		}
+	}
+	return nil
+}
+
+// take takes what replies of an actor there are, but one alone every so many times.
+func (v *receiver) take(ctx context.Context, m *member, every int) (n int, err error) {
+	if v.turn++; v.turn%every != 0 {
+		n, err = m.actor.ReceiveBatch(ctx, v.replies[:])
+	} else if one, failed := m.actor.ReceiveMessage(ctx); failed != nil {
+		err = failed
+	} else {
+		v.replies[0], n = one.Body, 1
+		if one.Correlation != 0 && one.Correlation != ^one.Body.Value {
+			return 0, fmt.Errorf("a reply to message %#x with the correlation %#x", ^one.Body.Value, one.Correlation)
+		}
+	}
+	m.received.add(received(v.replies[:n]))
+	return n, err
+}
+
+// received is what replies add to the ledger.
+func received(replies []answer) (l ledger) {
+	for i := range replies {
+		l.Count++
+		l.Sum += ^replies[i].Value
+	}
+	return l
 }
 
 // asker asks actors, one message at a time.
@@ -107,11 +208,16 @@ type asker struct {
 	*soak
 	number  uint16
 	serials map[*member]uint64
+	broke   time.Time // when it last had a handler fail
 }
+
+// breather is the time that an asker leaves at least from failure to failure.
+const breather = 10 * time.Millisecond
 
 func (a *asker) round(_ context.Context, r *rand.Rand) error {
 	m := a.actors[r.IntN(len(a.actors))]
-	if chance(r, 200) {
+	if chance(r, 200) && time.Since(a.broke) > breather {
+		a.broke = time.Now()
 		return a.breakDown(m, r)
 	}
 	msg := newMessage(count, byAsk, r.Uint64())
@@ -122,7 +228,7 @@ func (a *asker) round(_ context.Context, r *rand.Rand) error {
 		err := a.ask(m, msg, priority, !again && chance(r, 10), chance(r, 50))
 		switch {
 		case err == nil:
-			m.accepted.add(1, msg.Value)
+			m.accepted.add(ledger{1, msg.Value})
 			a.messages.Add(1)
 			a.asks.Add(1)
 			return nil
@@ -185,7 +291,7 @@ func (s *soak) tellOne(m *member, r *rand.Rand, options ...ring.MessageOption) e
 	msg := newMessage(uint8(r.IntN(2)), byTell, r.Uint64())
 	switch err := m.actor.Tell(context.Background(), msg, options...); {
 	case err == nil, errors.Is(err, ring.ErrDropped): // what is dropped is a dead letter
-		m.accepted.add(1, msg.Value)
+		m.accepted.add(ledger{1, msg.Value})
 		s.messages.Add(1)
 	case errors.Is(err, ring.ErrExpired):
 		s.expired.Add(1)
@@ -208,6 +314,10 @@ func (s *soak) overflow(_ context.Context, r *rand.Rand) error {
 	return err
 }
 
+// pickUp is how often dead letters are taken: a look for new ones goes through the
+// mailboxes of all actors.
+const pickUp = 10 * time.Millisecond
+
 // letters takes dead letters. What was asked its caller knows of.
 func (s *soak) letters(ctx context.Context) error {
 	for {
@@ -215,16 +325,29 @@ func (s *soak) letters(ctx context.Context) error {
 		if err != nil {
 			return nil // the time is over
 		}
-		msg, ok := l.Body.(message)
-		if !ok {
-			return fmt.Errorf("a dead letter of %s with a %T", l.Actor, l.Body)
+		if err := s.letter(l); err != nil {
+			return err
 		}
-		if m := s.byName[l.Actor]; m != nil && msg.Way != byAsk {
-			m.dead.add(1, msg.Value)
-			if msg.Way == bySend {
-				return fmt.Errorf("a dead letter of %s without a reason for one: %v", l.Actor, l.Err)
+		for l := range s.rt.DeadLetters().All() {
+			if err := s.letter(l); err != nil {
+				return err
 			}
 		}
-		s.dead.Add(1)
+		time.Sleep(pickUp)
 	}
+}
+
+func (s *soak) letter(l ring.DeadLetter) error {
+	msg, ok := l.Body.(message)
+	if !ok {
+		return fmt.Errorf("a dead letter of %s with a %T", l.Actor, l.Body)
+	}
+	if m := s.byName[l.Actor]; m != nil && msg.Way != byAsk {
+		m.dead.add(ledger{1, msg.Value})
+		if msg.Way == bySend {
+			return fmt.Errorf("a dead letter of %s without a reason for one: %v", l.Actor, l.Err)
+		}
+	}
+	s.dead.Add(1)
+	return nil
 }

@@ -11,6 +11,7 @@
 // At the end the number of messages and the sum of their values, as the host and
 // as the actors have added them up, have to be the same, and memory has to be what
 // it was. It ends with exit status 1 at the first wrong reply, error or loss.
+// When the time is over it prints every second what it still waits for.
 package main
 
 import (
@@ -71,17 +72,43 @@ func soakAll(ctx context.Context, o options) error {
 const letterRoom = 1_000_000
 
 func soakOne(ctx context.Context, id string, o options) error {
-	d, err := gpu.Open(gpu.Config{Device: id})
+	s, err := open(ctx, id, o)
 	if err != nil {
 		return err
 	}
+	return s.run(ctx)
+}
+
+// open opens a device and makes the actors that stay.
+func open(ctx context.Context, id string, o options) (*soak, error) {
+	d, err := gpu.Open(gpu.Config{Device: id})
+	if err != nil {
+		return nil, err
+	}
 	rt, err := ring.New(d, ring.Config{DeadLetters: letterRoom})
 	if err != nil {
-		return errors.Join(err, d.Close())
+		return nil, errors.Join(err, d.Close())
 	}
 	s, err := newSoak(ctx, rt, o)
-	if err == nil {
-		err = s.run(ctx)
+	if err != nil {
+		return nil, errors.Join(err, rt.Close(), d.Close())
 	}
-	return errors.Join(err, rt.Close(), d.Close())
+	return s, nil
+}
+
+// run soaks, and closes the device.
+func (s *soak) run(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, s.options.duration)
+	defer cancel()
+	ctx, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	watch := &watch{soak: s, begun: time.Now()}
+	s.begin(ctx, stop)
+	watch.until(ctx, func() { stop(errEnough) })
+	defer watch.wait()()
+	err := s.end(ctx)
+	if err == nil {
+		err = watch.verdict()
+	}
+	return errors.Join(err, s.atWork.during("the end of the runtime", s.rt.Close), s.atWork.during("the end of the device", s.dev.Close))
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"runtime"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -18,6 +19,7 @@ type soak struct {
 	rt      *ring.Runtime
 	dev     *gpu.Device
 	options options
+	roles   roles
 	actors  []*member // that stay
 	spill   *member   // whose queue overflows
 	byName  map[string]*member
@@ -29,12 +31,18 @@ type soak struct {
 	dead     atomic.Uint64
 	beside   atomic.Uint64 // operations beside the actors
 	visitors atomic.Uint64 // actors that have come and gone
+
+	atWork             roster
+	workers, listeners sync.WaitGroup
+	listening          context.Context // of those who take replies and dead letters
+	hush               context.CancelCauseFunc
 }
 
 // member is an actor with what the host knows of it.
 type member struct {
 	name     string
 	actor    *ring.Actor[message, answer]
+	window   int    // replies that may be outstanding before streams send to others
 	accepted shared // messages that it has taken and is to count
 	dead     shared // of these, found among the dead letters
 	sent     shared // of these, with a reply for Receive
@@ -42,13 +50,18 @@ type member struct {
 	final    ledger // of the actor, at the end
 }
 
+// outstanding is how many replies have not been received.
+func (m *member) outstanding() int { return int(m.sent.count.Load() - m.received.count.Load()) }
+
 // shared is a ledger that goroutines share.
 type shared struct{ count, sum atomic.Uint64 }
 
-func (s *shared) add(n, sum uint64) {
-	s.count.Add(n)
-	s.sum.Add(sum)
+func (s *shared) add(l ledger) {
+	s.count.Add(l.Count)
+	s.sum.Add(l.Sum)
 }
+
+func (s *shared) remove(l ledger) { s.add(ledger{-l.Count, -l.Sum}) }
 
 func (s *shared) ledger() ledger { return ledger{s.count.Load(), s.sum.Load()} }
 
@@ -62,11 +75,17 @@ const spillRoom = 128
 // restartsAllowed is that a handler may fail as often as it is asked to.
 const restartsAllowed = 1 << 30
 
+// largestWindow leaves most messages room in the rings of an actor, behind which is
+// a queue.
+const largestWindow = 768
+
 func newSoak(ctx context.Context, rt *ring.Runtime, o options) (*soak, error) {
 	s := &soak{rt: rt, dev: rt.Device(), options: o, byName: map[string]*member{}}
+	s.roles = rolesOn(s.dev.Backend(), runtime.GOMAXPROCS(0), o.actors)
 	add := func(name string, ro ring.Options) (*member, error) {
 		m, err := s.spawn(ctx, name, ro)
 		if err == nil {
+			m.window = min(ro.Capacity/2, largestWindow)
 			s.byName[name] = m
 		}
 		return m, err
@@ -94,79 +113,113 @@ func (s *soak) spawn(ctx context.Context, name string, o ring.Options) (*member,
 	return &member{name: name, actor: a}, err
 }
 
-// run has everybody at work until the time is over, the messages are enough or
-// something is wrong, and compares the accounts then.
-func (s *soak) run(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, s.options.duration)
-	defer cancel()
-	ctx, stop := context.WithCancelCause(ctx)
-	defer stop(nil)
-	var group sync.WaitGroup
-	begin := func(what string, number int, work func(ctx context.Context, r *rand.Rand) error) {
-		group.Go(func() {
+// begin has everybody at work until ctx is done. It is stopped when something is
+// wrong.
+func (s *soak) begin(ctx context.Context, stop context.CancelCauseFunc) {
+	worker := func(what string, number int, work func(ctx context.Context, r *rand.Rand) error) {
+		name := fmt.Sprintf("%s %d", what, number)
+		end := s.atWork.enter(name)
+		s.workers.Go(func() {
+			defer end()
 			r := rand.New(rand.NewPCG(s.options.seed, uint64(number)))
 			for ctx.Err() == nil {
 				if err := work(ctx, r); err != nil {
-					err = fmt.Errorf("%s %d: %w", what, number, err)
+					err = fmt.Errorf("%s: %w", name, err)
 					fmt.Println(err) // others may wait for what does not come any more
 					stop(err)
 				}
 			}
 		})
 	}
-	for i := range s.roles().streams {
-		begin("stream", i, s.stream)
+	for i := range s.roles.streams {
+		worker("stream", i, (&streamer{soak: s}).round)
 	}
-	for i := range s.roles().askers {
+	for i := range s.roles.askers {
 		a := &asker{soak: s, number: uint16(i), serials: map[*member]uint64{}}
-		begin("asker", 100+i, a.round)
+		worker("asker", 1000+i, a.round)
 	}
-	begin("teller", 200, s.tell)
-	begin("spill", 201, s.overflow)
-	begin("visitor", 202, s.visit)
-	begin("switch", 203, s.toggle)
-	for i := range s.roles().beside {
-		begin("work beside", 300+i, s.work)
+	worker("teller", 2000, s.tell)
+	worker("spill", 2001, s.overflow)
+	worker("visitor", 2002, s.visit)
+	worker("switch", 2003, s.toggle)
+	for i := range s.roles.beside {
+		worker("work beside", 3000+i, s.work)
 	}
-	listening, hush := context.WithCancel(context.Background())
-	defer hush()
-	var listeners sync.WaitGroup
-	listen := func(what string, hear func(ctx context.Context) error) {
-		listeners.Go(func() {
-			if err := hear(listening); err != nil {
-				stop(fmt.Errorf("%s: %w", what, err))
+	s.listen(stop)
+}
+
+// listen has replies and dead letters taken until they are hushed.
+func (s *soak) listen(stop context.CancelCauseFunc) {
+	s.listening, s.hush = context.WithCancelCause(context.Background())
+	listener := func(what string, hear func(ctx context.Context) error) {
+		s.listeners.Go(func() {
+			if err := hear(s.listening); err != nil {
+				err = fmt.Errorf("%s: %w", what, err)
+				stop(err)
+				s.hush(err)
 			}
 		})
 	}
-	listen("dead letters", s.letters)
-	for _, m := range s.actors {
-		listen("replies of "+m.name, func(ctx context.Context) error { return s.receive(ctx, m) })
+	listener("dead letters", s.letters)
+	for _, m := range s.actors[:s.roles.waiting] {
+		listener("replies of "+m.name, func(ctx context.Context) error { return new(receiver).wait(ctx, m) })
 	}
-	watch := &watch{soak: s, begun: time.Now()}
-	watch.until(ctx, func() { stop(errEnough) })
-	group.Wait()
-	if cause := context.Cause(ctx); !errors.Is(cause, context.DeadlineExceeded) && !errors.Is(cause, context.Canceled) && cause != errEnough {
-		hush()
-		listeners.Wait()
-		return cause
+	rest := s.actors[s.roles.waiting:]
+	for i := range s.roles.looking {
+		var members []*member
+		for k := i; k < len(rest); k += s.roles.looking {
+			members = append(members, rest[k])
+		}
+		listener("replies", func(ctx context.Context) error { return new(receiver).look(ctx, members) })
 	}
-	if err := s.settle(); err != nil {
-		return err
-	}
-	hush()
-	listeners.Wait()
-	return errors.Join(s.compare(), watch.verdict())
 }
 
-var errEnough = errors.New("enough messages")
+// end waits until all that was begun has ended, and compares the accounts then. ctx
+// is done, and says why.
+func (s *soak) end(ctx context.Context) error {
+	s.workers.Wait()
+	err := context.Cause(ctx)
+	if errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled) || err == errEnough {
+		err = s.settle()
+	}
+	s.hush(errHushed)
+	s.listeners.Wait()
+	if heard := context.Cause(s.listening); heard != errHushed && !errors.Is(err, heard) {
+		err = errors.Join(err, heard)
+	}
+	if err != nil {
+		return err
+	}
+	return s.compare()
+}
+
+var (
+	errEnough = errors.New("enough messages")
+	errHushed = errors.New("nothing is to be heard any more")
+)
 
 // roles is how many goroutines do what.
-func (s *soak) roles() (n struct{ streams, askers, beside int }) {
-	n.streams, n.askers, n.beside = 6, 6, 2
-	if s.dev.Backend() != gpu.CUDA {
-		n.streams, n.askers, n.beside = 2, 3, 1
+type roles struct {
+	streams, askers, beside int
+	// Receivers, and how many actors have one of their own, which waits for replies.
+	// Those of the others look after several.
+	looking, waiting int
+}
+
+// rolesOn are those on a device beside a number of processors. Where kernels need
+// these themselves a few goroutines are enough.
+func rolesOn(b gpu.Backend, processors, actors int) roles {
+	if b != gpu.CUDA {
+		return roles{streams: 2, askers: 3, beside: 1, waiting: actors}
 	}
-	return n
+	waiting := min(2, actors-1)
+	return roles{
+		streams: max(2, min(processors/2, actors)),
+		askers:  max(2, min(processors/4, feeders)),
+		beside:  2,
+		waiting: waiting,
+		looking: max(1, min(processors/4, actors-waiting)),
+	}
 }
 
 // farewell is how long an actor may take for what it has.
@@ -175,29 +228,39 @@ const farewell = 30 * time.Second
 // settle waits until all that was sent is handled and its replies are taken, and
 // ends the actors.
 func (s *soak) settle() error {
-	ctx, cancel := context.WithTimeout(context.Background(), farewell)
+	ctx, cancel := context.WithTimeout(s.listening, farewell)
 	defer cancel()
 	for _, m := range s.byName {
-		for m.received.count.Load() < m.sent.count.Load() {
+		if err := s.atWork.during("the account of "+m.name, func() error { return m.settle(ctx) }); err != nil {
+			return err
+		}
+	}
+	return s.atWork.during("dead letters", func() error {
+		letters := s.rt.DeadLetters()
+		for letters.Len() > 0 || s.dead.Load()+letters.Overflow() < letters.Total() {
 			if ctx.Err() != nil {
-				return fmt.Errorf("%s: replies came to %v, of %v", m.name, m.received.ledger(), m.sent.ledger())
+				return fmt.Errorf("%d dead letters were taken, of %d", s.dead.Load(), letters.Total())
 			}
 			time.Sleep(time.Millisecond)
 		}
-		var err error
-		if m.final, err = m.read(ctx); err != nil {
-			return fmt.Errorf("the account of %s: %w", m.name, err)
-		}
-		if f, err := m.actor.Terminate(ctx); err != nil || f != (ring.Farewell{}) {
-			return fmt.Errorf("the end of %s, which has nothing to do: %+v, %w", m.name, f, err)
-		}
-	}
-	letters := s.rt.DeadLetters()
-	for letters.Len() > 0 || s.dead.Load()+letters.Overflow() < letters.Total() {
+		return nil
+	})
+}
+
+// settle waits until all that the actor was sent is handled and its replies are
+// taken, and ends it.
+func (m *member) settle(ctx context.Context) (err error) {
+	for m.outstanding() > 0 {
 		if ctx.Err() != nil {
-			return fmt.Errorf("%d dead letters were taken, of %d", s.dead.Load(), letters.Total())
+			return fmt.Errorf("%s: replies came to %v, of %v", m.name, m.received.ledger(), m.sent.ledger())
 		}
 		time.Sleep(time.Millisecond)
+	}
+	if m.final, err = m.read(ctx); err != nil {
+		return fmt.Errorf("the account of %s: %w", m.name, err)
+	}
+	if f, err := m.actor.Terminate(ctx); err != nil || f != (ring.Farewell{}) {
+		return fmt.Errorf("the end of %s, which has nothing to do: %+v, %w", m.name, f, err)
 	}
 	return nil
 }

@@ -1,9 +1,13 @@
 package main
 
 import (
+	"fmt"
+	"math/rand/v2"
 	"strings"
 	"testing"
 	"time"
+
+	"quern.dev/gpu"
 )
 
 func TestEveryMessageIsAccountedFor(t *testing.T) {
@@ -13,6 +17,52 @@ func TestEveryMessageIsAccountedFor(t *testing.T) {
 	}
 	if err := soakAll(t.Context(), options{devices: "cpu,sim", duration: duration, messages: 1 << 40, actors: 6, seed: 1}); err != nil {
 		t.Fatal(err)
+	}
+}
+
+func TestAFewReceiversTakeTheRepliesOfAllActors(t *testing.T) {
+	o := options{duration: time.Second, messages: 1 << 40, actors: 7, seed: 1}
+	s, err := open(t.Context(), "cpu", o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.roles = rolesOn(gpu.CUDA, 8, o.actors)
+	if s.roles.looking == 0 || s.roles.looking+s.roles.waiting >= o.actors {
+		t.Errorf("%+v", s.roles)
+	}
+	if err := s.run(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestRolesFitAnyNumberOfProcessorsAndActors(t *testing.T) {
+	for _, b := range []gpu.Backend{gpu.CUDA, gpu.CPU, gpu.Sim} {
+		for _, processors := range []int{1, 2, 16, 500} {
+			for _, actors := range []int{2, 3, 32, 1000} {
+				n := rolesOn(b, processors, actors)
+				if n.streams < 1 || n.askers < 1 || n.askers > feeders || n.beside < 1 || n.waiting > actors || n.waiting < actors && n.looking < 1 {
+					t.Errorf("%s, %d processors, %d actors: %+v", b, processors, actors, n)
+				}
+			}
+		}
+	}
+}
+
+func TestWhatASoakWaitsForIsNamed(t *testing.T) {
+	s := &soak{actors: []*member{{name: "done"}, {name: "behind"}}}
+	s.actors[1].sent.add(ledger{5, 50})
+	s.actors[1].received.add(ledger{2, 20})
+	end := s.atWork.enter("stream 1")
+	s.atWork.enter("asker 2")
+	end()
+	if got, want := s.awaited(), "asker 2; replies that are missing: behind 3"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+	for i := range 12 {
+		s.atWork.enter(fmt.Sprintf("worker %02d", i))
+	}
+	if got := s.atWork.String(); !strings.HasSuffix(got, "worker 06, 5 more") {
+		t.Errorf("a long list is %q", got)
 	}
 }
 
@@ -43,15 +93,15 @@ func TestADifferenceOfAccountsIsFound(t *testing.T) {
 		{"nothing is missing", func(*member) {}, ""},
 		{"a message is lost", func(m *member) { m.final.Count-- }, "m: taken 10 messages with a sum of 0x64, handled 8 messages"},
 		{"a message is damaged", func(m *member) { m.final.Sum++ }, "handled 9 messages with a sum of 0x5b"},
-		{"a dead letter is lost", func(m *member) { m.dead.add(^uint64(0), ^uint64(9)) }, "dead letters 0 messages"},
-		{"a reply is lost", func(m *member) { m.sent.add(1, 3) }, "m: sent 5 messages with a sum of 0x17, replies came to 4"},
+		{"a dead letter is lost", func(m *member) { m.dead.remove(ledger{1, 10}) }, "dead letters 0 messages"},
+		{"a reply is lost", func(m *member) { m.sent.add(ledger{1, 3}) }, "m: sent 5 messages with a sum of 0x17, replies came to 4"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			m := &member{name: "m", final: ledger{9, 90}}
-			m.accepted.add(10, 100)
-			m.dead.add(1, 10)
-			m.sent.add(4, 20)
-			m.received.add(4, 20)
+			m.accepted.add(ledger{10, 100})
+			m.dead.add(ledger{1, 10})
+			m.sent.add(ledger{4, 20})
+			m.received.add(ledger{4, 20})
 			tt.change(m)
 			err := m.compare()
 			if tt.want == "" && err != nil || tt.want != "" && (err == nil || !strings.Contains(err.Error(), tt.want)) {
@@ -76,4 +126,22 @@ func TestWhatGrowsIsFound(t *testing.T) {
 			t.Errorf("%s: %v", what, err)
 		}
 	}
+}
+
+// BenchmarkBookkeeping is what a streamed message costs beside the ring package: to
+// be made, and for it and its reply to be accounted for.
+func BenchmarkBookkeeping(b *testing.B) {
+	var m member
+	var batch [mostSent]message
+	replies := make([]answer, mostSent*3/4)
+	r := rand.New(rand.NewPCG(1, 2))
+	b.ReportAllocs()
+	for b.Loop() {
+		compose(batch[:], r.Uint64())
+		all, answered := entries(batch[:])
+		m.accepted.add(all)
+		m.sent.add(answered)
+		m.received.add(received(replies))
+	}
+	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*mostSent), "ns/message")
 }

@@ -57,7 +57,7 @@ type book struct {
 //quern:actor
 func tally(t kernel.Thread, b *book, in *message, out *answer) kernel.Action {
 	for i := t.ThreadIdx.X; i < len(in.Body); i += t.BlockDim.X {
-		if in.Body[i] != body(in.Value, i) {
+		if in.Body[i] != body(in.Value)+uint32(i) {
 			panic("the message is damaged")
 		}
 	}
@@ -82,15 +82,19 @@ func tally(t kernel.Thread, b *book, in *message, out *answer) kernel.Action {
 	return kernel.Reply
 }
 
-// body is a word of the message with a value.
-func body(value uint64, i int) uint32 {
-	return uint32(value>>7) ^ uint32(value)*0x9e3779b1 + uint32(i)
+// body is the first word of the message with a value. The others count on from it.
+func body(value uint64) uint32 { return uint32(value>>7) ^ uint32(value)*0x9e3779b1 }
+
+// set makes a message without a feeder of m.
+func (m *message) set(kind, way uint8, value uint64) {
+	*m = message{Kind: kind, Way: way, Value: value}
+	first := body(value)
+	for i := range m.Body {
+		m.Body[i] = first + uint32(i)
+	}
 }
 
-func newMessage(kind, way uint8, value uint64) message {
-	m := message{Kind: kind, Way: way, Value: value}
-	for i := range m.Body {
-		m.Body[i] = body(value, i)
-	}
+func newMessage(kind, way uint8, value uint64) (m message) {
+	m.set(kind, way, value)
 	return m
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"runtime"
+	"sync"
 	"time"
 
 	"quern.dev/gpu"
@@ -43,6 +44,45 @@ func (w *watch) until(ctx context.Context, enough func()) {
 			return
 		}
 	}
+}
+
+// wait tells every second what a soak whose time is over waits for, until it is
+// told that nothing is left.
+func (w *watch) wait() (over func()) {
+	done := make(chan struct{})
+	var told sync.WaitGroup
+	told.Go(func() {
+		tick := time.NewTicker(time.Second)
+		defer tick.Stop()
+		for {
+			select {
+			case <-tick.C:
+				fmt.Printf("%6.1f s %v; ends, and waits for %v\n", time.Since(w.begun).Seconds(), w.soak, w.soak.awaited())
+			case <-done:
+				return
+			}
+		}
+	})
+	return func() {
+		close(done)
+		told.Wait()
+	}
+}
+
+// awaited says what has not ended. It needs no lock of the runtime's, which may be
+// why.
+func (s *soak) awaited() string {
+	what := s.atWork.String()
+	var missing []string
+	for _, m := range s.actors {
+		if n := m.outstanding(); n != 0 {
+			missing = append(missing, fmt.Sprintf("%s %d", m.name, n))
+		}
+	}
+	if len(missing) > 0 {
+		what += "; replies that are missing: " + some(missing)
+	}
+	return what
 }
 
 // take takes a sample and prints a line.
