@@ -61,7 +61,7 @@ func measure(ctx context.Context, device string, d time.Duration, names []string
 	defer func() { err = errors.Join(err, dev.Close()) }()
 	text := &ringbench.Text{W: os.Stdout}
 	text.Place(ringbench.PlaceOf(dev))
-	c := &ringbench.Checker{Device: dev, Duration: d, Show: text.Figure, Begin: func(what string) { fmt.Println(what) }}
+	c := &ringbench.Checker{Device: dev, Duration: d, Show: text.Figure, Note: text.Note, Begin: func(what string) { fmt.Println(what) }}
 	var errs []error
 	for _, check := range wanted {
 		if err := c.Run(ctx, []ringbench.Check{check}); err != nil {

@@ -123,6 +123,7 @@ func (b *ringBench) compare(ctx context.Context, dev *gpu.Device, w io.Writer) e
 	if !b.asJSON {
 		text.Place(ringbench.PlaceOf(dev))
 		c.Show = func(f ringbench.Figure) { b.note(""); text.Figure(f) }
+		c.Note = func(line string) { b.note(""); text.Note(line) }
 	}
 	err := c.Run(ctx, ringbench.Checks)
 	if b.asJSON {

@@ -52,6 +52,7 @@ type Checker struct {
 	Duration time.Duration     // of each measurement that can be of any length
 	Begin    func(what string) // may be nil
 	Show     func(Figure)      // may be nil
+	Note     func(string)      // learns of what is left out; may be nil
 	Figures  []Figure          // so far
 }
 
@@ -119,6 +120,27 @@ func checkAsk(ctx context.Context, c *Checker) error {
 	c.Add("Ask, p99.9", micro(l.P999), "µs", [2]*Goal{})
 	// Less than one in a hundred messages: what the rest of the process does.
 	c.Add("Ask, allocations a message", l.Allocations, "", AtMost(0.01, 0.01))
+	return c.compare(l.P50, "Ask", "a bare echo through mapped memory", func() (Bare, error) {
+		return MeasureBareEcho(ctx, c.Device, c.Duration)
+	})
+}
+
+// compare adds what a kernel without actors takes for the same, which depends on the
+// machine, and how many times that took is.
+func (c *Checker) compare(took time.Duration, what, bare string, measure func() (Bare, error)) error {
+	if c.Device.Backend() != gpu.CUDA {
+		if c.Note != nil {
+			c.Note(bare + " is left out: here kernels run in their caller, and none answers beside it")
+		}
+		return nil
+	}
+	b, err := measure()
+	if err != nil {
+		return fmt.Errorf("%s: %w", bare, err)
+	}
+	c.Add(bare+", p50", micro(b.P50), "µs", [2]*Goal{})
+	c.Add(bare+", p99", micro(b.P99), "µs", [2]*Goal{})
+	c.Add(what+" against that, p50", float64(took)/float64(b.P50), "times", [2]*Goal{})
 	return nil
 }
 
@@ -145,6 +167,12 @@ func checkRelay(ctx context.Context, c *Checker) error {
 	if pair.P50 > 0 {
 		c.Add("actor to actor and back, p50", micro(pair.P50), "µs", OnGPU(AtMost(2, 0)))
 		c.Add("actor to actor and back, p99", micro(pair.P99), "µs", [2]*Goal{})
+		err := c.compare(pair.P50, "actor to actor and back", "a bare word to another block and back", func() (Bare, error) {
+			return MeasureBareRally(ctx, c.Device)
+		})
+		if err != nil {
+			return err
+		}
 	}
 	const actors = 128
 	all, err := MeasureRelay(ctx, c.Device, actors, actors*relayBalls, c.Duration)

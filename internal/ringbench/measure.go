@@ -49,34 +49,57 @@ func MeasureLatency(ctx context.Context, dev *gpu.Device, actors, payload int, d
 	l := Latency{Actors: actors, Payload: payload}
 	err := within(ctx, dev, payload, actors, func(e echoes) error {
 		ask, number := e.asker(0), uint32(0)
-		for begin := time.Now(); number < warmup && time.Since(begin) < d/4+time.Millisecond; number++ {
-			if err := ask(ctx, number); err != nil {
-				return err
-			}
+		trip := func() error {
+			number++
+			return ask(ctx, number)
 		}
-		samples := make(durations, 0, mostSamples)
+		if err := warm(d, trip); err != nil {
+			return err
+		}
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
-		begin := time.Now()
-		for now := begin; now.Sub(begin) < d && len(samples) < cap(samples); number++ {
-			if err := ask(ctx, number); err != nil {
-				if ctx.Err() != nil && len(samples) > 0 {
-					break
-				}
-				return err
-			}
-			then := now
-			now = time.Now()
-			samples = append(samples, now.Sub(then))
+		samples, err := roundTrips(ctx, d, trip)
+		if err != nil {
+			return err
 		}
 		runtime.ReadMemStats(&after)
-		samples.sort()
 		l.Messages = len(samples)
 		l.P50, l.P90, l.P99, l.P999, l.Max = samples.at(0.5), samples.at(0.9), samples.at(0.99), samples.at(0.999), samples.at(1)
 		l.Allocations = float64(after.Mallocs-before.Mallocs) / float64(len(samples))
 		return nil
 	})
 	return l, err
+}
+
+// warm makes round trips that do not count.
+func warm(d time.Duration, trip func() error) error {
+	begin := time.Now()
+	for n := 0; n < warmup && time.Since(begin) < d/4+time.Millisecond; n++ {
+		if err := trip(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// roundTrips makes round trips, one after the other, and returns what each took,
+// sorted. If ctx is cancelled it returns what there is.
+func roundTrips(ctx context.Context, d time.Duration, trip func() error) (durations, error) {
+	samples := make(durations, 0, mostSamples)
+	begin := time.Now()
+	for now := begin; now.Sub(begin) < d && len(samples) < cap(samples); {
+		if err := trip(); err != nil {
+			if ctx.Err() != nil && len(samples) > 0 {
+				break
+			}
+			return nil, err
+		}
+		then := now
+		now = time.Now()
+		samples = append(samples, now.Sub(then))
+	}
+	samples.sort()
+	return samples, nil
 }
 
 // durations are samples, at least one.

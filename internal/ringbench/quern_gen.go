@@ -17,6 +17,92 @@ import (
 //go:embed quern_gen.ptx
 var quernPTX string
 
+var quernMirror = gpu.NewKernel(gpu.KernelInfo{
+	Name: "mirror", Package: "quern.dev/internal/ringbench", Pos: "bare.go:34",
+	Params: []gpu.Param{
+		{Name: "words", Kind: gpu.Slice, Type: "uint64", Size: 8},
+		{Name: "life", Kind: gpu.Scalar, Type: "int64", Size: 8},
+	},
+	PTX: quernPTX,
+	Variants: []gpu.Variant{
+		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, -1, 1, 0, 5, 9, -17}},
+		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647}, Sites: []gpu.Site{
+			{Kind: gpu.IndexSite, File: "bare.go", Line: 40, Col: 31},
+			{Kind: gpu.IndexSite, File: "bare.go", Line: 41, Col: 25},
+		}},
+		{Name: "wide", Sites: []gpu.Site{
+			{Kind: gpu.IndexSite, File: "bare.go", Line: 40, Col: 31},
+			{Kind: gpu.IndexSite, File: "bare.go", Line: 41, Col: 25},
+		}},
+	},
+	Host: quernHostMirror,
+})
+
+var _ = mirror // compiled, not called
+
+// LaunchMirror runs mirror on the grid g.
+//
+// mirror answers each question with itself, until it has answered bareEnd or life
+// cycles have passed.
+func LaunchMirror(s *gpu.Stream, g gpu.Grid, words *gpu.Buffer[uint64], life int64) error {
+	l, err := quernMirror.Begin(s, g)
+	if err != nil {
+		return err
+	}
+	gpu.SliceArg(l, words)
+	gpu.Arg(l, life)
+	return l.End()
+}
+
+var quernRally = gpu.NewKernel(gpu.KernelInfo{
+	Name: "rally", Package: "quern.dev/internal/ringbench", Pos: "bare.go:52",
+	Params: []gpu.Param{
+		{Name: "words", Kind: gpu.Slice, Type: "uint64", Size: 8},
+		{Name: "trips", Kind: gpu.Slice, Type: "uint32", Size: 4},
+		{Name: "total", Kind: gpu.Slice, Type: "int64", Size: 8},
+		{Name: "life", Kind: gpu.Scalar, Type: "int64", Size: 8},
+	},
+	PTX: quernPTX,
+	Variants: []gpu.Variant{
+		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 0, -1, 1, 0, 5, 9, -17, 0, 16, 2, 0, 5, 9, 32, 0, -1, 1, 2, 5, 9, -2, 10, 2, 9, 0}},
+		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 0, 16, 2, 0, 5, 9, 2147483680, 10, 2, 9, 0}, Sites: []gpu.Site{
+			{Kind: gpu.IndexSite, File: "bare.go", Line: 62, Col: 25},
+			{Kind: gpu.IndexSite, File: "bare.go", Line: 65, Col: 27},
+			{Kind: gpu.IndexSite, File: "bare.go", Line: 71, Col: 25},
+			{Kind: gpu.IndexSite, File: "bare.go", Line: 79, Col: 3},
+			{Kind: gpu.IndexSite, File: "bare.go", Line: 79, Col: 13},
+		}},
+		{Name: "wide", Sites: []gpu.Site{
+			{Kind: gpu.IndexSite, File: "bare.go", Line: 62, Col: 25},
+			{Kind: gpu.IndexSite, File: "bare.go", Line: 65, Col: 27},
+			{Kind: gpu.IndexSite, File: "bare.go", Line: 71, Col: 25},
+			{Kind: gpu.IndexSite, File: "bare.go", Line: 79, Col: 3},
+			{Kind: gpu.IndexSite, File: "bare.go", Line: 79, Col: 13},
+		}},
+	},
+	Cooperative: true,
+	Host:        quernHostRally,
+})
+
+var _ = rally // compiled, not called
+
+// LaunchRally runs rally on the grid g.
+//
+// rally has block 0 ask and block 1 answer as often as trips says, and notes how many
+// cycles each round trip took, and at the end the cycles and nanoseconds of all. It
+// gives up when life cycles have passed.
+func LaunchRally(s *gpu.Stream, g gpu.Grid, words *gpu.Buffer[uint64], trips *gpu.Buffer[uint32], total *gpu.Buffer[int64], life int64) error {
+	l, err := quernRally.Begin(s, g)
+	if err != nil {
+		return err
+	}
+	gpu.SliceArg(l, words)
+	gpu.SliceArg(l, trips)
+	gpu.SliceArg(l, total)
+	gpu.Arg(l, life)
+	return l.End()
+}
+
 var quernEcho16Actor = gpu.NewKernel(gpu.KernelInfo{
 	Name: "echo16Actor", Package: "quern.dev/internal/ringbench", Pos: "quern_gen.go:10",
 	Params: []gpu.Param{
@@ -333,6 +419,144 @@ var (
 	})(nil))
 	_ = (*Kind)((*uint32)(nil))
 )
+
+func quernHostMirror(r *host2.Run) {
+	words := host2.Slice[uint64](r, 0)
+	life := host2.Value[int64](r, 1)
+	dimX := r.BlockDim.X
+	dimY := r.BlockDim.Y
+	dimZ := r.BlockDim.Z
+	for r.Next() {
+		for threadZ := range dimZ {
+			for threadY := range dimY {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				quernRow1Mirror(r, life, words, dimX)
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1Mirror(r *host2.Run, life int64, words []uint64, dimX int) {
+	for threadX := range dimX {
+		r.ThreadIdx.X = threadX
+//line bare.go:35
+		if threadX != 0 {
+			continue
+		}
+		now := kernel.Clock()
+		t2 := now
+		begin := t2
+		var last uint64
+		var now2 int64
+		var t4 bool
+//line bare.go:39
+		for {
+			t4 = last != 18446744073709551615
+			if t4 {
+//line bare.go:39
+				now2 = kernel.Clock()
+				t4 = now2-begin < life
+			}
+			if !t4 {
+				break
+			}
+//line bare.go:40
+			loaded := host2.Load(r, &words[0])
+			v := loaded
+			if v != last {
+//line bare.go:41
+				kernel.StoreRelaxed(&words[16], v)
+				last = v
+			}
+		}
+	}
+}
+
+func quernHostRally(r *host2.Run) {
+	words := host2.Slice[uint64](r, 0)
+	trips := host2.Slice[uint32](r, 1)
+	total := host2.Slice[int64](r, 2)
+	life := host2.Value[int64](r, 3)
+	dimX := r.BlockDim.X
+	dimY := r.BlockDim.Y
+	dimZ := r.BlockDim.Z
+	for r.Next() {
+		blockX := r.BlockIdx.X
+		from := 16 * (1 - blockX)
+//line bare.go:53
+		r.SyncGrid()
+		for threadZ := range dimZ {
+			for threadY := range dimY {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				quernRow1Rally(r, trips, blockX, words, from, life, total, dimX)
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1Rally(r *host2.Run, trips []uint32, blockX int, words []uint64, from int, life int64, total []int64, dimX int) {
+threads:
+	for threadX := range dimX {
+		r.ThreadIdx.X = threadX
+//line bare.go:54
+		if threadX != 0 {
+			continue
+		}
+		now := kernel.Clock()
+		t2 := now
+//line bare.go:57
+		now2 := kernel.GlobalTimer()
+		t4 := now2
+		begin := t2
+		born := t4
+//line bare.go:58
+		last := begin
+		for i := 0; i < len(trips); i++ {
+			number := uint64(i) + 1
+			if blockX == 0 {
+				kernel.StoreRelaxed(&words[0], number)
+			}
+			var loaded uint64
+			for {
+//line bare.go:65
+				loaded = host2.Load(r, &words[from])
+				if !(loaded != number) {
+					break
+				}
+//line bare.go:66
+				now3 := kernel.Clock()
+				if now3-begin >= life {
+//line bare.go:67
+					continue threads
+				}
+			}
+			if blockX == 1 {
+				kernel.StoreRelaxed(&words[16], number)
+				continue
+			}
+			now4 := kernel.Clock()
+			now5 := now4
+//line bare.go:75
+			trips[i] = uint32(now5 - last)
+			last = now5
+		}
+		if blockX == 0 {
+			_ = total[0]
+//line bare.go:79
+			_ = total[1]
+			t10 := last - begin
+//line bare.go:79
+			now6 := kernel.GlobalTimer()
+			t12 := now6 - born
+//line bare.go:79
+			total[0] = t10
+//line bare.go:79
+			total[1] = t12
+		}
+	}
+}
 
 func quernHostEcho16Actor(r *host2.Run) {
 	shape := host2.Value[actor.Shape](r, 0)

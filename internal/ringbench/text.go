@@ -68,6 +68,9 @@ func (t *Text) Figure(f Figure) {
 	fmt.Fprintln(t.W)
 }
 
+// Note prints a line that is no figure.
+func (t *Text) Note(note string) { fmt.Fprintln(t.W, " ", note) }
+
 // show returns a duration in the unit that suits it.
 func show(d time.Duration) string {
 	switch {

@@ -1,0 +1,73 @@
+package ringbench
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"quern.dev/gpu"
+)
+
+// The simulator's kernels and the host take turns: none of them waits there.
+var bareBackends = []gpu.Backend{gpu.CPU, gpu.CUDA}
+
+func TestABareKernelAnswersTheHost(t *testing.T) {
+	for _, backend := range bareBackends {
+		t.Run(string(backend), func(t *testing.T) {
+			b, err := MeasureBareEcho(t.Context(), open(t, backend), 20*time.Millisecond)
+			if err != nil || b.Trips == 0 || b.P50 <= 0 || b.P50 > b.P99 {
+				t.Errorf("%+v, %v", b, err)
+			}
+		})
+	}
+}
+
+func TestBareBlocksAnswerEachOther(t *testing.T) {
+	for _, backend := range bareBackends {
+		t.Run(string(backend), func(t *testing.T) {
+			const trips = 20
+			b, err := measureBareRally(t.Context(), open(t, backend), trips)
+			if err != nil || b.Trips != trips || b.P50 <= 0 || b.P50 > b.P99 {
+				t.Errorf("%+v, %v", b, err)
+			}
+		})
+	}
+}
+
+func TestABareKernelEndsByItself(t *testing.T) {
+	dev := open(t, gpu.CPU)
+	on := dev.DefaultStream()
+	words, err := gpu.Upload(on, make([]uint64, bareWords))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer words.Close()
+	const life = 2 * time.Millisecond
+	begin := time.Now()
+	err = LaunchMirror(on, gpu.Blocks(gpu.Dim3{X: 1}, gpu.Dim3{X: 32}), words, cycles(dev, life))
+	if err = errors.Join(err, on.Synchronize(t.Context())); err != nil || time.Since(begin) < life {
+		t.Errorf("ended after %v, %v", time.Since(begin), err)
+	}
+}
+
+func TestACancelledBareEchoEnds(t *testing.T) {
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
+	defer cancel()
+	b, err := MeasureBareEcho(ctx, open(t, gpu.CPU), time.Hour)
+	if b.Trips == 0 && !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("%+v, %v", b, err)
+	}
+}
+
+func TestWhatIsLeftOutIsSaid(t *testing.T) {
+	var notes []string
+	c := &Checker{Device: open(t, gpu.CPU), Duration: 10 * time.Millisecond, Note: func(s string) { notes = append(notes, s) }}
+	if err := c.Run(t.Context(), Checks[:1]); err != nil {
+		t.Fatal(err)
+	}
+	if len(notes) != 1 || !strings.HasPrefix(notes[0], "a bare echo through mapped memory is left out: ") {
+		t.Errorf("%q", notes)
+	}
+}
