@@ -15,7 +15,7 @@ func library(t *testing.T) uintptr {
 	t.Helper()
 	cc, err := exec.LookPath("cc")
 	if err != nil {
-		t.Skip("there is no C compiler")
+		t.Skip("needs a C compiler: put cc on PATH")
 	}
 	name := filepath.Join(t.TempDir(), "dlpack.so")
 	if out, err := exec.Command(cc, "-std=c11", "-Wall", "-Werror", "-shared", "-fPIC", "-pthread", "-o", name, "testdata/dlpack.c").CombinedOutput(); err != nil {

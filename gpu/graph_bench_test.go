@@ -32,7 +32,7 @@ func BenchmarkGraph(b *testing.B) {
 
 func TestRunningAGraphDoesNotAllocate(t *testing.T) {
 	if raceEnabled {
-		t.Skip("the race detector allocates")
+		t.Skip("the race detector allocates: run it without -race")
 	}
 	k := NewKernel(saxpyInfo)
 	lib := fakecuda.New(1)

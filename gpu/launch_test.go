@@ -375,7 +375,7 @@ func TestConcurrentLaunchesAndCloses(t *testing.T) {
 
 func TestLaunchAllocatesNothing(t *testing.T) {
 	if raceEnabled {
-		t.Skip("the race detector allocates")
+		t.Skip("the race detector allocates: run it without -race")
 	}
 	k := NewKernel(saxpyInfo)
 	run := func(t *testing.T, d *Device) {

@@ -12,7 +12,7 @@ func TestOccupancyOfAModelGPU(t *testing.T) {
 	k := NewKernel(saxpyInfo)
 	everyDevice(t, func(t *testing.T, d *Device) {
 		if d.Backend() == CUDA {
-			t.Skip("a real GPU has limits of its own")
+			t.Skip("a real GPU has limits of its own: the model is tested on cpu and sim")
 		}
 		for _, test := range []struct {
 			block  Dim3
@@ -91,7 +91,7 @@ func TestDynamicSharedMemoryCountsInTheChoiceOfABlock(t *testing.T) {
 	k := NewKernel(saxpyInfo)
 	everyDevice(t, func(t *testing.T, d *Device) {
 		if d.Backend() == CUDA {
-			t.Skip("a real GPU has limits of its own")
+			t.Skip("a real GPU has limits of its own: the model is tested on cpu and sim")
 		}
 		for range 2 {
 			for shared, want := range map[int]int{0: 256, 1 << 10: 256, 40 << 10: 512, 100 << 10: 1024, -1: 256} {

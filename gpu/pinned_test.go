@@ -291,7 +291,7 @@ func BenchmarkAsynchronousCopy(b *testing.B) {
 
 func TestAsynchronousCopiesAllocateNothing(t *testing.T) {
 	if raceEnabled {
-		t.Skip("the race detector allocates")
+		t.Skip("the race detector allocates: run it without -race")
 	}
 	lib := fakecuda.New(1)
 	d := openFake(t, lib)

@@ -43,7 +43,7 @@ func TestPinnedElementsStayWhileTheyAreLent(t *testing.T) {
 
 func TestMoreElementsThanTheHostHasRoomFor(t *testing.T) {
 	if runtime.GOOS != "linux" {
-		t.Skip("how much memory the machine has is not known")
+		t.Skip("needs Linux: elsewhere it is not known how much memory the machine has")
 	}
 	everyDevice(t, func(t *testing.T, d *Device) {
 		for _, n := range []int{1 << 47, 1 << 50, 1 << 62} {

@@ -183,7 +183,7 @@ func TestGenKeepsTheOldFilesIfItCannotWrite(t *testing.T) {
 			name: "the directory is not writable",
 			damage: func(t *testing.T) {
 				if os.Geteuid() == 0 {
-					t.Skip("the superuser can write everywhere")
+					t.Skip("the superuser can write everywhere: run it as another user")
 				}
 				if err := os.Chmod("filters", 0o555); err != nil {
 					t.Fatal(err)

@@ -57,7 +57,7 @@ func TestPrintfAssertAndPanic(t *testing.T) {
 	for _, info := range gpu.Devices() {
 		t.Run(info.ID, func(t *testing.T) {
 			if info.Err != nil {
-				t.Skipf("%s is not usable: %v", info.ID, info.Err)
+				t.Skipf("%s is not usable: %v; quern doctor says what to do", info.ID, info.Err)
 			}
 			var printed bytes.Buffer
 			d, err := gpu.Open(gpu.Config{Device: info.ID, Output: &printed})

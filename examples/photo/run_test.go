@@ -109,7 +109,7 @@ func TestRunRendersASmallSceneOnSim(t *testing.T) {
 
 func TestRunDevelopsAPhotograph(t *testing.T) {
 	if _, err := os.Stat(spacewalk); err != nil {
-		t.Skipf("needs the photograph: %v", err)
+		t.Skipf("needs a photograph of 1024x768 pixels at that path: %v", err)
 	}
 	out := filepath.Join(t.TempDir(), "out.png")
 	code, stdout, stderr := photo(t.Context(), "-in", spacewalk, "-out", out, "-angle", "-3", "-verify")

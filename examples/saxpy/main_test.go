@@ -10,7 +10,7 @@ func TestRunOnEveryDevice(t *testing.T) {
 	for _, info := range gpu.Devices() {
 		t.Run(info.ID, func(t *testing.T) {
 			if info.Err != nil {
-				t.Skip(info.Err)
+				t.Skipf("%s is not usable: %v; quern doctor says what to do", info.ID, info.Err)
 			}
 			dev, err := gpu.Open(gpu.Config{Device: info.ID})
 			if err != nil {

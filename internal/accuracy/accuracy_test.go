@@ -49,7 +49,7 @@ func TestFloat32FunctionsAreWithinTwoUnitsInTheLastPlace(t *testing.T) {
 	for _, info := range gpu.Devices() {
 		t.Run(info.ID, func(t *testing.T) {
 			if info.Err != nil {
-				t.Skipf("%s is not usable: %v", info.ID, info.Err)
+				t.Skipf("%s is not usable: %v; quern doctor says what to do", info.ID, info.Err)
 			}
 			d, err := gpu.Open(gpu.Config{Device: info.ID})
 			if err != nil {

@@ -43,9 +43,9 @@ func TestSlicesOfMoreThan31Bits(t *testing.T) {
 		t.Run(info.ID, func(t *testing.T) {
 			switch {
 			case info.Err != nil:
-				t.Skipf("%s is not usable: %v", info.ID, info.Err)
+				t.Skipf("%s is not usable: %v; quern doctor says what to do", info.ID, info.Err)
 			case info.Backend != gpu.CUDA:
-				t.Skip("4 GiB are filled on a GPU only")
+				t.Skip("needs a GPU: filling 4 GiB takes too long elsewhere")
 			}
 			d, err := gpu.Open(gpu.Config{Device: info.ID})
 			if err != nil {
@@ -53,7 +53,7 @@ func TestSlicesOfMoreThan31Bits(t *testing.T) {
 			}
 			defer d.Close()
 			if free, _ := d.Memory(); free < 2*n {
-				t.Skipf("%s has only %d bytes free", info.ID, free)
+				t.Skipf("needs %d bytes of memory, %s has %d free", 2*n, info.ID, free)
 			}
 			s := d.DefaultStream()
 			out, err := gpu.Alloc[uint8](d, n)

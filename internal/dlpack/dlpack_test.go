@@ -9,7 +9,7 @@ import (
 // machines.
 func TestStructuresAreThoseOfC(t *testing.T) {
 	if unsafe.Sizeof(uintptr(0)) != 8 {
-		t.Skip("the sizes are those of 64-bit machines")
+		t.Skip("needs a 64-bit machine, whose sizes these are")
 	}
 	var v Versioned
 	var m Managed
@@ -38,7 +38,7 @@ func TestTensorsEndOnce(t *testing.T) {
 		before := Outstanding()
 		p, err := New(Tensor{}, nil, nil, versioned, func() { ended++ })
 		if err != nil {
-			t.Skip(err)
+			t.Skipf("needs a platform where C can call Go: %v", err)
 		}
 		if Outstanding() != before+1 {
 			t.Error("the tensor is not outstanding")

@@ -106,11 +106,11 @@ func with(t *testing.T, modules ...string) *python {
 	t.Helper()
 	p, err := open()
 	if err != nil {
-		t.Skipf("there is no Python to open: %v", err)
+		t.Skipf("needs a Python with a shared library, which QUERN_TEST_PYTHON can name: %v", err)
 	}
 	for _, m := range modules {
 		if !slices.Contains(p.modules, m) {
-			t.Skipf("Python has no module %s", m)
+			t.Skipf("Python has no module %s: install it, or name a Python that has it in QUERN_TEST_PYTHON", m)
 		}
 		p.do(t, "import %s", m)
 	}

@@ -9,7 +9,7 @@ import (
 
 func TestNames(t *testing.T) {
 	if !LittleEndian {
-		t.Skip("the names are those of machines with the least byte first")
+		t.Skip("needs a machine with the least byte first, whose names these are")
 	}
 	type angle float64
 	for want, v := range map[string]any{

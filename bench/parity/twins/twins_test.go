@@ -2,6 +2,7 @@ package twins_test
 
 import (
 	"os"
+	"strings"
 	"testing"
 
 	"quern.dev/bench/parity/nvrtc"
@@ -23,7 +24,7 @@ func TestEveryKernelHasATwin(t *testing.T) {
 func TestTwinsCompile(t *testing.T) {
 	c, err := nvrtc.Open(os.Getenv("NVRTC"))
 	if err != nil {
-		t.Skip(err)
+		t.Skipf("needs NVRTC: pip install nvidia-cuda-nvrtc in a virtual environment, or name the library in NVRTC: %s", strings.ReplaceAll(err.Error(), "\n", "; "))
 	}
 	for _, entry := range suite.All {
 		file, text, err := twins.Source(entry.Name)

@@ -156,7 +156,7 @@ func TestOperationsBesideActors(t *testing.T) {
 func besideActors(t *testing.T, actors, times int) {
 	dev, err := gpu.Open(gpu.Config{Require: gpu.CUDA, Output: io.Discard})
 	if err != nil {
-		t.Skip(err)
+		t.Skipf("needs a GPU: %v; quern doctor says what to do", err)
 	}
 	rt, err := ring.New(dev, ring.Config{})
 	if err != nil {

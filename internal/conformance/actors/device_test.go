@@ -18,7 +18,7 @@ const deviceVariable = "QUERN_MEASURE_ACTORS"
 
 func measured(t *testing.T) *ring.Runtime {
 	if os.Getenv(deviceVariable) == "" {
-		t.Skip(deviceVariable + " does not name a device to measure")
+		t.Skip("measures only if " + deviceVariable + " names a back end: cuda, cpu or sim")
 	}
 	return open(t, gpu.Backend(os.Getenv(deviceVariable)))
 }

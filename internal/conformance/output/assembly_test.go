@@ -41,7 +41,7 @@ func TestInstructionsAreWhatTheirFunctionsAre(t *testing.T) {
 func TestInstructionsWithoutResultsRun(t *testing.T) {
 	devicetest.Each(t, func(t *testing.T, d *gpu.Device) {
 		if major, _ := d.ComputeCapability(); d.Backend() == gpu.CUDA && major < 7 {
-			t.Skip("nanosleep needs compute capability 7.0")
+			t.Skip("nanosleep needs a GPU with compute capability 7.0")
 		}
 		out := devicetest.Upload(t, d, make([]int32, 64))
 		if err := LaunchPaused(d.DefaultStream(), gpu.Linear(64), out); err != nil {

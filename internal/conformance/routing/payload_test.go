@@ -226,7 +226,7 @@ func waitForRoom(ctx context.Context, rt *ring.Runtime, n int) (*floats, error) 
 func TestAskingWithAPayloadAllocatesNothing(t *testing.T) {
 	everyDevice(t, ring.Config{}, func(t *testing.T, ctx context.Context, rt *ring.Runtime) {
 		if rt.Device().Backend() == gpu.Sim {
-			t.Skip("the simulator itself allocates")
+			t.Skip("the simulator itself allocates: other devices are tested")
 		}
 		a := must[*worker](t)(SpawnWork(ctx, rt, ring.Options{}))
 		p := payload(t, ctx, rt, 64)

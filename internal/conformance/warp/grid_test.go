@@ -91,7 +91,7 @@ func unlessOld(t *testing.T, d *gpu.Device, err error) {
 	}
 	if major, _ := d.ComputeCapability(); major > 0 && major < 9 {
 		if _, ok := errors.AsType[*gpu.CapabilityError](err); ok {
-			t.Skipf("%s has no clusters", d.Name())
+			t.Skipf("%s has no clusters: they need compute capability 9.0", d.Name())
 		}
 	}
 	t.Fatal(err)

@@ -33,7 +33,7 @@ type gpu struct {
 func newGPU(b testing.TB) *gpu {
 	c := Candidates()[0]
 	if c.Err != nil {
-		b.Skipf("no GPU: %v", c.Err)
+		b.Skipf("needs a GPU: %v; quern doctor says what to do", c.Err)
 	}
 	dev, err := c.Open()
 	if err != nil {
@@ -102,7 +102,7 @@ func BenchmarkLaunchWithoutContext(b *testing.B) {
 	args := []uintptr{x.function.handle, 1, 1, 1, 256, 1, 1, 0, x.stream.handle, uintptr(unsafe.Pointer(&x.frame.Params[0])), 0}
 	addr := x.dev.api.addr[cuLaunchKernel]
 	if r := x.dev.api.lib.Call(addr, args); r != success {
-		b.Skipf("the driver does not accept it: %v", x.dev.api.check(cuLaunchKernel, r))
+		b.Skipf("needs a driver that launches without a context: %v", x.dev.api.check(cuLaunchKernel, r))
 	}
 	x.submit(b, func() uintptr { return x.dev.api.lib.Call(addr, args) })
 }

@@ -31,7 +31,7 @@ func TestLaunchWhateverContextIsCurrent(t *testing.T) {
 	t.Run("another", func(t *testing.T) {
 		create, destroy := a.lib.Lookup("cuCtxCreate_v2"), a.lib.Lookup("cuCtxDestroy_v2")
 		if create == 0 || destroy == 0 {
-			t.Skip("the driver has no cuCtxCreate_v2")
+			t.Skip("needs a driver with cuCtxCreate_v2, which this one lacks")
 		}
 		other := new([1]uintptr)
 		var pins runtime.Pinner
@@ -48,7 +48,7 @@ func TestLaunchWhateverContextIsCurrent(t *testing.T) {
 	t.Run("of another GPU", func(t *testing.T) {
 		list := Candidates()
 		if len(list) < 2 {
-			t.Skip("there is one GPU")
+			t.Skip("needs a second GPU")
 		}
 		other, err := list[1].Open()
 		if err != nil {

@@ -404,7 +404,7 @@ func newOther(t *testing.T, d *device) *driver.Handle {
 
 func TestOtherProcess(t *testing.T) {
 	if os.Getenv("QUERN_OTHER_PROCESS") == "" {
-		t.Skip("only as the other process of a test")
+		t.Skip("runs as the other process of tests that set QUERN_OTHER_PROCESS")
 	}
 	g := newGPU(t)
 	m, err := g.dev.Alloc(1 << 20)
