@@ -85,7 +85,7 @@ func newSoak(ctx context.Context, rt *ring.Runtime, o options) (*soak, error) {
 	add := func(name string, ro ring.Options) (*member, error) {
 		m, err := s.spawn(ctx, name, ro)
 		if err == nil {
-			m.window = min(ro.Capacity/2, largestWindow)
+			m.window = min(ro.Capacity/4, largestWindow)
 			s.byName[name] = m
 		}
 		return m, err
