@@ -835,11 +835,10 @@ func quernRow5TallyActor(r *host2.Run, t213 *message, t114 *book, t34 *answer, s
 //line tally.go:59
 		for i2 := threadX; i2 < 10; i2 += 32 {
 			t115 := t213.Value
-			t214 := i2
 //line tally.go:60
-			result08 := body(t115, t214)
+			result08 := body(t115)
 //line tally.go:60
-			if t213.Body[i2] != result08 {
+			if t213.Body[i2] != result08+uint32(i2) {
 				host2.Fail(r, "the message is damaged")
 			}
 		}
@@ -859,16 +858,16 @@ func quernRow5TallyActor(r *host2.Run, t213 *message, t114 *book, t34 *answer, s
 					t114.Last[t213.Feeder] = t213.Serial
 				}
 			}
+			t35 := t34
 			t46 := t34
-			t56 := t34
 //line tally.go:78
-			t66 := ^t213.Value
+			t56 := ^t213.Value
 //line tally.go:78
-			t75 := t114.ledger
+			t66 := t114.ledger
 //line tally.go:78
-			t46.Value = t66
+			t35.Value = t56
 //line tally.go:78
-			t56.ledger = t75
+			t46.ledger = t66
 			if t213.Kind == 1 {
 				result09 = 0
 			} else {
@@ -909,21 +908,21 @@ func quernRow6TallyActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 				t452 := uint32(now3 - begin)
 //line alone.go:173
 				source3 := sh.Missing[0]
-				t215 := source3
+				t214 := source3
 				var result010 uint32
 				switch {
 				default:
 //line serve.go:82
-					if t215 == 4 {
+					if t214 == 4 {
 						result010 = 0
 						break
 //line serve.go:84
-					} else if t215 < 4 {
-						result010 = shape.Slots + t215*shape.SideSlots
+					} else if t214 < 4 {
+						result010 = shape.Slots + t214*shape.SideSlots
 						break
 					}
 //line serve.go:87
-					result010 = shape.Slots + (t215-1)*shape.SideSlots
+					result010 = shape.Slots + (t214-1)*shape.SideSlots
 				}
 //line alone.go:174
 				t57 := source3
@@ -936,10 +935,10 @@ func quernRow6TallyActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 				}
 //line alone.go:174
 				at3 := (result010 + sh.Ticket&(result011-1)) * shape.OutStep
-				t76 := at3
+				t75 := at3
 				t85 := at3 + shape.Out
 //line alone.go:175
-				slot3 := t422[t76:t85]
+				slot3 := t422[t75:t85]
 				tag2 := uint64(sh.Ticket+1) << 32
 				reply2 := words[t97:t105]
 				kernel.StoreRelaxed(&slot3[0], tag2|uint64(t442))
@@ -974,9 +973,9 @@ func quernRow6TallyActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 						if !(t48.To.Box == t116) {
 //line send.go:30
 							t117 := int(t116) * 16
-							t216 := (int(t116) + 1) * 16
+							t215 := (int(t116) + 1) * 16
 //line send.go:30
-							b4 := t48.Post[t117:t216]
+							b4 := t48.Post[t117:t215]
 							loaded14 := host2.Load(r, &b4[0])
 //line send.go:31
 							loaded15 := host2.Load(r, &b4[8])
@@ -985,54 +984,54 @@ func quernRow6TallyActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 							t48.To = actor.Target{Box: t116, Tail: loaded14, Head: loaded15, Ring: b4[14], Step: b4[12], Slots: uint32(b4[11]), Kind: uint32(b4[13]), Closed: uint32(loaded16)}
 						}
 //line alone.go:193
-						t217 := t48
+						t216 := t48
 						var ticket3 uint32
 						var room4 uint32
 					block8:
 						switch {
 						default:
 //line send.go:43
-							box4 := int(t217.To.Box)
+							box4 := int(t216.To.Box)
 							t118 := box4 * 16
-							t218 := (box4 + 1) * 16
+							t217 := (box4 + 1) * 16
 //line send.go:44
-							b5 := t217.Post[t118:t218]
+							b5 := t216.Post[t118:t217]
 							loaded17 := host2.Load(r, &b5[10])
 							closed2 := uint32(loaded17)
 //line send.go:46
 							var room5 uint32 = 2
-							for t217.To.Closed == 0 || closed2 == 0 {
-								if uint32(t217.To.Tail)-uint32(t217.To.Head) >= t217.To.Slots {
-									t410 := t217
-									t58 := t217
+							for t216.To.Closed == 0 || closed2 == 0 {
+								if uint32(t216.To.Tail)-uint32(t216.To.Head) >= t216.To.Slots {
+									t410 := t216
+									t58 := t216
 //line send.go:49
 									loaded18 := host2.Load(r, &b5[0])
-									t77 := loaded18
+									t76 := loaded18
 //line send.go:49
 									loaded19 := host2.Load(r, &b5[8])
 									t98 := loaded19
 //line send.go:49
-									t410.To.Tail = t77
+									t410.To.Tail = t76
 //line send.go:49
 									t58.To.Head = t98
-									if uint32(t217.To.Tail)-uint32(t217.To.Head) >= t217.To.Slots && t217.To.Kind == 1 {
-										loaded20 := host2.Load(r, &t217.Host[b5[15]+1])
+									if uint32(t216.To.Tail)-uint32(t216.To.Head) >= t216.To.Slots && t216.To.Kind == 1 {
+										loaded20 := host2.Load(r, &t216.Host[b5[15]+1])
 //line send.go:51
-										t217.To.Head = loaded20
-										kernel.StoreRelaxed(&b5[8], t217.To.Head)
+										t216.To.Head = loaded20
+										kernel.StoreRelaxed(&b5[8], t216.To.Head)
 									}
-									if uint32(t217.To.Tail)-uint32(t217.To.Head) >= t217.To.Slots {
+									if uint32(t216.To.Tail)-uint32(t216.To.Head) >= t216.To.Slots {
 										room5 = 1
 										break
 									}
 								}
 //line send.go:61
-								old2 := kernel.AtomicCompareAndSwap(&b5[0], t217.To.Tail, t217.To.Tail+1)
+								old2 := kernel.AtomicCompareAndSwap(&b5[0], t216.To.Tail, t216.To.Tail+1)
 								tail2 := old2
 //line send.go:62
-								if tail2 == t217.To.Tail {
-									t124 := t217
-									t134 := t217
+								if tail2 == t216.To.Tail {
+									t124 := t216
+									t134 := t216
 									t144 := tail2 + 1
 									t153 := closed2
 //line send.go:63
@@ -1045,7 +1044,7 @@ func quernRow6TallyActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 									break block8
 								}
 //line send.go:66
-								t217.To.Tail = tail2
+								t216.To.Tail = tail2
 							}
 							atomic.AddUint64(&b5[1], 1)
 							ticket3 = 0
@@ -1081,24 +1080,24 @@ func quernRow6TallyActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 //line send.go:37
 							result014 := int(t86.To.Ring + uint64(t119&(t86.To.Slots-1))*t86.To.Step)
 //line alone.go:227
-							t35 := result014
+							t36 := result014
 							t411 := uint64(t106+1) << 32
-							slot4 := t35
+							slot4 := t36
 							tag3 := t411
 //line alone.go:228
 							if t86.To.Kind == 1 {
 								t510 := t86
 								t68 := slot4
-								t78 := tag3
+								t77 := tag3
 //line send.go:83
 								t120 := t68
-								t219 := t68 + 4
+								t218 := t68 + 4
 //line send.go:83
-								h3 := t510.Host[t120:t219]
-								kernel.StoreRelaxed(&h3[0], t78|uint64(t510.ID<<8|128))
-								kernel.StoreRelaxed(&h3[1], t78)
-								kernel.StoreRelaxed(&h3[2], t78|uint64(t510.Words[t510.At+2]))
-								kernel.StoreRelaxed(&h3[3], t78|uint64(t510.Words[t510.At+3]))
+								h3 := t510.Host[t120:t218]
+								kernel.StoreRelaxed(&h3[0], t77|uint64(t510.ID<<8|128))
+								kernel.StoreRelaxed(&h3[1], t77)
+								kernel.StoreRelaxed(&h3[2], t77|uint64(t510.Words[t510.At+2]))
+								kernel.StoreRelaxed(&h3[3], t77|uint64(t510.Words[t510.At+3]))
 //line alone.go:230
 								for w9 := 0; w9 < len(t99); w9++ {
 									kernel.StoreRelaxed(&t86.Host[slot4+4+w9], tag3|uint64(t99[w9]))
@@ -1110,9 +1109,9 @@ func quernRow6TallyActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 								t107 := tag3
 //line send.go:74
 								t121 := t910
-								t220 := t910 + 4
+								t219 := t910 + 4
 //line send.go:74
-								h4 := t87.Post[t121:t220]
+								h4 := t87.Post[t121:t219]
 								kernel.StoreRelaxed(&h4[0], t107|uint64(t87.ID<<8|128))
 								kernel.StoreRelaxed(&h4[1], t107)
 								kernel.StoreRelaxed(&h4[2], t107|uint64(t87.Words[t87.At+2]))
@@ -1128,9 +1127,9 @@ func quernRow6TallyActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 									kernel.Fence()
 									box5 := int(t1110.To.Box)
 									t125 := box5 * 16
-									t221 := (box5 + 1) * 16
+									t220 := (box5 + 1) * 16
 //line send.go:99
-									b6 := t1110.Post[t125:t221]
+									b6 := t1110.Post[t125:t220]
 									loaded21 := host2.Load(r, &b6[9])
 									if loaded21 != 0 {
 //line send.go:101
