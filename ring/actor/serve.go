@@ -105,7 +105,7 @@ func Serve[State, In, Out any](t kernel.Thread, s Shape, control []uint64, curso
 	if inGo() {
 		serveAlone(t, s, control, cursors, states, inbox, outbox, post, host, handle, sh)
 	} else {
-		serve(t, s, control, cursors, states, inbox, outbox, post, host, handle, sh, kernel.Thread.Sync, seeInBlock, unanimousInBlock, agreeInBlock)
+		serve(t, s, control, cursors, states, inbox, outbox, post, host, handle, sh, kernel.Thread.Sync, seeInBlock, finishInBlock, repliedInBlock, agreeInBlock)
 	}
 }
 
@@ -116,21 +116,21 @@ func ServeWarp[State, In, Out any](t kernel.Thread, s Shape, control []uint64, c
 	if inGo() {
 		serveAlone(t, s, control, cursors, states, inbox, outbox, post, host, handle, sh)
 	} else {
-		serve(t, s, control, cursors, states, inbox, outbox, post, host, handle, sh, kernel.Thread.SyncWarp, seeInWarp, unanimousInWarp, agreeInWarp)
+		serve(t, s, control, cursors, states, inbox, outbox, post, host, handle, sh, kernel.Thread.SyncWarp, seeInWarp, finishInWarp, repliedInWarp, agreeInWarp)
 	}
 }
 
 // serve is Serve. Threads wait for each other, and for what they have written to
 // shared memory, by sync. see looks for a message, and for anything else that there is
-// to do. unanimous waits until all have returned from the handler,
-// and reports whether all have and the first, in a warp all, with a reply; if not,
-// agree returns the outcome of the first, and whether none has stopped in it.
+// to do. A thread that has returned from the handler tells by finish, and waits. Then
+// replied reports whether all have returned, and the first with a reply; if not, agree
+// returns the outcome of the first, and whether none has stopped in it.
 //
 //quern:unchecked
 func serve[State, In, Out any](t kernel.Thread, s Shape, control []uint64, cursors []uint32, states []State, inbox, outbox, post, host []uint64,
 	handle func(kernel.Thread, *Context, *State, *In, *Out) kernel.Action, sh *Status,
 	sync func(kernel.Thread), see func(t kernel.Thread, from []uint64, at int, role, want, words, tries, leave uint32) (v uint64, left uint32, alone bool),
-	unanimous func(t kernel.Thread, sh *Status, outcome, calls uint32) bool, agree func(t kernel.Thread, sh *Status, outcome, calls uint32) (uint32, bool)) {
+	finish func(t kernel.Thread, sh *Status, outcome, calls uint32), replied func(t kernel.Thread, sh *Status, outcome, calls uint32) bool, agree func(t kernel.Thread, sh *Status, outcome, calls uint32) (uint32, bool)) {
 	cells := kernel.Dynamic[Cell[In, Out]](t)
 	words := kernel.Dynamic[uint32](t)
 	raw := kernel.Dynamic[[2]uint64](t)[s.RawAt:]
@@ -190,7 +190,7 @@ func serve[State, In, Out any](t kernel.Thread, s Shape, control []uint64, curso
 	in, out, mask := mailboxes, answers, uint32(0)
 	hint, sides := uint32(0), true
 	look, idle, calls, handled := uint32(0), uint32(0), uint32(0), uint32(0)
-	nears, busy, settle := uint32(0), uint32(0), int64(settles)
+	nears, busy, patience := uint32(0), uint32(0), int64(settles)
 	served, again := false, false        // by the last look
 	fetched := false                     // the messages of the next look are on their way
 	need, streak := uint32(1), uint32(0) // looks with a message after which the loop looks for several, and so many so far
@@ -404,9 +404,9 @@ func serve[State, In, Out any](t kernel.Thread, s Shape, control []uint64, curso
 		if fresh == 1 && burst == 1 {
 			switch {
 			case idle == 1:
-				settle = max(settle-sooner, 0)
+				patience = max(patience-sooner, 0)
 			case idle == 2:
-				settle = min(settle+later, mostSettles)
+				patience = min(patience+later, mostSettles)
 			}
 		}
 		idle, served = 0, true
@@ -439,61 +439,74 @@ func serve[State, In, Out any](t kernel.Thread, s Shape, control []uint64, curso
 			fetch(t, s, in, raw, (next+fresh)&mask, mask+1, burst)
 			fetched = true
 		}
+		// Each thread has one word of the reply, or none.
 		simple := source != Post && routes == 0 && s.Out <= threads
-		arrived := uint32(kernel.Clock())
+		carries := simple && thread >= OutHeader && thread < s.Out
+		arrived := kernel.Clock()
 		begin := arrived
 		for m := range fresh {
 			at := m * s.Stride
 			c.At = at
 			reply := at + s.OutAt - OutHeader
 			tag, slot := uint64(next+1)<<32, (next&mask)*s.OutStep
-			result, whole, replied := uint32(Expired), true, false
-			if !dated || !late(t, s, sync, sh, words[at+Deadline], born) {
-				outcome := uint32(handle(t, &c, &states[me], &cells[m].In, &cells[m].Out))
-				replied = unanimous(t, sh, outcome, calls)
-				if replied {
-					result = uint32(kernel.Reply)
-				} else {
-					result, whole = agree(t, sh, outcome, calls)
+			if dated {
+				if late(t, s, sync, sh, words[at+Deadline], born) {
+					if source == Post {
+						if first {
+							kernel.StoreRelaxed(&box[BoxHead], uint64(next+1))
+						}
+					} else {
+						settle(out[slot:], s.Out, tag, Expired, thread, threads)
+					}
+					next++
+					handled++
+					continue
+				}
+			}
+			outcome := uint32(handle(t, &c, &states[me], &cells[m].In, &cells[m].Out))
+			finish(t, sh, outcome, calls)
+			sync(t)
+			word := uint32(0)
+			if carries {
+				word = words[reply+thread]
+			}
+			done := replied(t, sh, outcome, calls)
+			now := kernel.Clock()
+			took, waited := uint32(now-begin), uint32(begin-arrived)
+			begin = now
+			if done && simple {
+				if carries {
+					words[reply+thread] = 0
+				}
+				if thread == Outcome {
+					word = uint32(kernel.Reply)
+				}
+				if thread == Cycles {
+					word = took
+				}
+				if thread == Waited {
+					word = waited
+				}
+				if thread < s.Out {
+					kernel.StoreRelaxed(&out[slot+thread], tag|uint64(word), kernel.SystemScope)
 				}
 				calls++
-			}
-			now := uint32(kernel.Clock())
-			took, waited := now-begin, begin-arrived
-			begin = now
-			if replied && simple {
-				// Each thread has one word of the reply, or none.
-				if thread < s.Out {
-					v := uint32(kernel.Reply)
-					if thread == Cycles {
-						v = took
-					}
-					if thread == Waited {
-						v = waited
-					}
-					if thread >= OutHeader {
-						v = words[reply+thread]
-						words[reply+thread] = 0
-					}
-					kernel.StoreRelaxed(&out[slot+thread], tag|uint64(v), kernel.SystemScope)
-				}
 				next++
 				handled++
 				continue
 			}
+			result, whole := uint32(kernel.Reply), true
+			if !done {
+				result, whole = agree(t, sh, outcome, calls)
+			}
+			calls++
 			if !whole {
 				// Some threads have stopped, perhaps the first: those that are left
 				// all do what has to be done.
 				if source == Post {
 					kernel.StoreRelaxed(&box[BoxHead], uint64(next+1))
 				} else {
-					for w := range s.Out {
-						v := tag
-						if w == Outcome {
-							v |= HandlerFailed
-						}
-						kernel.StoreRelaxed(&out[slot+w], v, kernel.SystemScope)
-					}
+					settle(out[slot:], s.Out, tag, HandlerFailed, 0, 1)
 					kernel.StoreRelaxed(&cursor[source], next+1)
 				}
 				kernel.AsyncWait(t, 0)
@@ -554,7 +567,7 @@ func serve[State, In, Out any](t kernel.Thread, s Shape, control []uint64, curso
 			fetched = false
 		}
 		if source != Post && fresh == 1 && s.Leaves == 0 {
-			for end := kernel.Clock(); kernel.Clock()-end < settle; {
+			for end := kernel.Clock(); kernel.Clock()-end < patience; {
 			}
 		}
 		if first {
@@ -649,9 +662,23 @@ func found(sh *Status, look, at, source uint32) {
 	}
 }
 
-func unanimousInWarp(t kernel.Thread, _ *Status, outcome, _ uint32) bool {
-	t.SyncWarp()
-	return kernel.Ballot(t, outcome == uint32(kernel.Reply)) == uint32(1<<t.BlockDim.X-1)
+// settle writes what became of a message without a reply, of words words.
+//
+//quern:unchecked
+func settle(slot []uint64, words uint32, tag uint64, outcome, thread, threads uint32) {
+	for w := thread; w < words; w += threads {
+		v := tag
+		if w == Outcome {
+			v |= uint64(outcome)
+		}
+		kernel.StoreRelaxed(&slot[w], v, kernel.SystemScope)
+	}
+}
+
+func finishInWarp(kernel.Thread, *Status, uint32, uint32) {}
+
+func repliedInWarp(t kernel.Thread, _ *Status, outcome, _ uint32) bool {
+	return kernel.Ballot(t, outcome == uint32(kernel.Reply))&1 != 0 && kernel.Ballot(t, true) == uint32(1<<t.BlockDim.X-1)
 }
 
 func agreeInWarp(t kernel.Thread, _ *Status, outcome, _ uint32) (result uint32, whole bool) {
@@ -660,14 +687,18 @@ func agreeInWarp(t kernel.Thread, _ *Status, outcome, _ uint32) (result uint32, 
 }
 
 //quern:unchecked
-func unanimousInBlock(t kernel.Thread, sh *Status, outcome, calls uint32) bool {
-	turn, threads := calls&1, uint32(t.BlockDim.X)
+func finishInBlock(t kernel.Thread, sh *Status, outcome, calls uint32) {
+	turn := calls & 1
 	if t.ThreadIdx.X == 0 {
 		sh.Outcome[turn] = outcome
 	}
 	kernel.AtomicAdd(&sh.Finished[turn], 1, kernel.BlockScope)
-	t.Sync()
-	return sh.Outcome[turn] == uint32(kernel.Reply) && sh.Finished[turn] == (calls/2+1)*threads
+}
+
+//quern:unchecked
+func repliedInBlock(t kernel.Thread, sh *Status, outcome, calls uint32) bool {
+	result, whole := agreeInBlock(t, sh, outcome, calls)
+	return whole && result == uint32(kernel.Reply)
 }
 
 //quern:unchecked
