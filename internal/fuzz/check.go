@@ -135,12 +135,12 @@ func (ch *Checker) forms(c *Case, ref *reference) []form {
 		return []form{own}
 	}
 	others := []form{
-		{name: "without unroll", options: opt.Config{Without: []string{"unroll"}}},
+		{name: "without unroll", options: opt.Config{Without: []string{"unroll", "trips"}}},
 		{name: "without fold", options: opt.Config{Without: []string{"fold", "late fold"}}},
 		{name: "without strength", options: opt.Config{Without: []string{"strength", "fuse"}}},
 		{name: "without gather", options: opt.Config{Without: []string{"gather"}}},
 		{name: "without ranges", options: opt.Config{Without: []string{"ranges"}}},
-		{name: "plain", options: opt.Config{Without: []string{"unroll", "fold", "late fold", "strength", "fuse", "gather", "ranges", "hoist", "batch"}}},
+		{name: "plain", options: opt.Config{Without: []string{"unroll", "fold", "late fold", "strength", "fuse", "gather", "ranges", "hoist", "trips", "batch"}}},
 		{name: "without batch", options: opt.Config{Without: []string{"hoist", "batch"}}},
 		{name: "older", target: 50},
 	}

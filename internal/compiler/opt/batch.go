@@ -11,7 +11,7 @@ import (
 // at a time, the most of which the copies have at most as many nodes. The loads of a batch are under
 // way together, which hides more of their latency than more threads could, and
 // use the lines of the cache that they share while these are there.
-var batchBudgets = []struct{ size, nodes int }{{16, 320}, {8, 320}, {4, 640}}
+var batchBudgets = []struct{ size, nodes int }{{mostTrips, 320}, {8, 320}, {4, 640}}
 
 // batch makes loops over an int32 that counts up to a bound go on by several
 // iterations at a time, here four:
@@ -198,10 +198,7 @@ func (b *batcher) batches(s *ir.Loop, c *counting) []ir.Stmt {
 			}
 		}
 		body = c.substitute(body, j, at)
-		if leaves(s.Body, continuesWith(s.Label)) {
-			next := &ir.Label{Name: s.Label.Name}
-			body = dissolve(&ir.Block{Label: next, Body: continueAsBreak(body, s.Label, next)})
-		}
+		body = continueBehind(body, s.Label)
 		main.Body = append(main.Body, body...)
 	}
 	last := at()

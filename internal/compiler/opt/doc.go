@@ -15,6 +15,7 @@
 //   - fold: constants, exact identities, copies, code without effect;
 //   - unroll: counted loops whose copies index arrays by constants;
 //   - scalarise: structs and constantly indexed arrays become scalar variables;
+//   - trips: loops that run a few times at most become ifs;
 //   - ranges: proves checks, narrows int to 32 bits, and drops what conditions
 //     that are decided leave out;
 //   - strength: divisions by constants become shifts and multiplications;

@@ -27,6 +27,7 @@ var common = []pass{
 	{"scalarise", scalarise},
 	{"late fold", fold},
 	{"hoist", hoist},
+	{"trips", trips},
 }
 
 // variant is one of the forms of a kernel that PTX makes.
@@ -93,6 +94,13 @@ var order = [...][2]string{
 	{"strength", "fuse"},
 	// Conditions are what they will be.
 	{"late fold", "hoist"},
+	// Intervals are of scalars, and bounds are variables.
+	{"late fold", "trips"},
+	{"hoist", "trips"},
+	// The conditions of copies that always hold go there.
+	{"trips", "ranges"},
+	// A batch is of a loop that goes on for as long as one.
+	{"trips", "batch"},
 	// A loop whose bound is a variable is counted.
 	{"hoist", "ranges"},
 	{"hoist", "batch"},

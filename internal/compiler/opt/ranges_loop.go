@@ -26,6 +26,9 @@ type loopMemo struct {
 // body. When a value that comes back breaks a bound, the bound is given up and
 // the body walked again; every retry gives up at least one.
 func (w *rangeWalk) loop(s *ir.Loop) bool {
+	if w.trips != nil {
+		w.noteTrips(s)
+	}
 	vars := w.regions[s].assigned
 	memo := w.loops[s]
 	if memo == nil {

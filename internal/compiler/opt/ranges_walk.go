@@ -32,6 +32,8 @@ type rangeWalk struct {
 	decisions map[*ir.If]decision
 	// promises are what launches must keep non-negative so that a check cannot fail.
 	promises map[*bool][]*poly
+
+	trips *tripCounter // nil where nobody asks
 }
 
 // binding is what a variable is bound to: an integer's value, a slice's

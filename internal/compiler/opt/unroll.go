@@ -347,7 +347,6 @@ func (u *unroller) expand(s *ir.Loop, c *counted) []ir.Stmt {
 	u.done = true
 	here := u.regions[s]
 	breaks := leaves(s.Body, breaksOut(s.Label))
-	continues := leaves(s.Body, continuesWith(s.Label))
 	outside := outerLabels(s.Body)
 	private := u.private(s.Body, here)
 
@@ -358,10 +357,7 @@ func (u *unroller) expand(s *ir.Loop, c *counted) []ir.Stmt {
 	var out []ir.Stmt
 	for _, value := range c.values {
 		body := substituteConst(u.copyBody(s.Body, outside, private, here.parent), c.v, value)
-		if continues {
-			next := &ir.Label{Name: s.Label.Name}
-			body = dissolve(&ir.Block{Label: next, Body: continueAsBreak(body, s.Label, next)})
-		}
+		body = continueBehind(body, s.Label)
 		if breaks {
 			out = append(out, set(value))
 		}
@@ -471,4 +467,14 @@ func continueAsBreak(body []ir.Stmt, from, to *ir.Label) []ir.Stmt {
 		return []ir.Stmt{s}
 	}}
 	return r.Body(body)
+}
+
+// continueBehind makes the continues of a loop in a copy of its body go to what
+// follows the copy.
+func continueBehind(body []ir.Stmt, label *ir.Label) []ir.Stmt {
+	if !leaves(body, continuesWith(label)) {
+		return body
+	}
+	next := &ir.Label{Name: label.Name}
+	return dissolve(&ir.Block{Label: next, Body: continueAsBreak(body, label, next)})
 }

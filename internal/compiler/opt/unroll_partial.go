@@ -33,7 +33,6 @@ func (u *unroller) split(s *ir.Loop) []ir.Stmt {
 	}
 	here := u.regions[s]
 	breaks := leaves(s.Body, breaksOut(s.Label))
-	continues := leaves(s.Body, continuesWith(s.Label))
 	outside := outerLabels(s.Body)
 	private := u.private(s.Body, here)
 
@@ -41,10 +40,7 @@ func (u *unroller) split(s *ir.Loop) []ir.Stmt {
 	main := &ir.Loop{Label: &ir.Label{Name: s.Label.Name}, Cond: cond, Pos: s.Pos, Unroll: ir.NoUnroll}
 	for i := range copies {
 		body := u.copyBody(s.Body, outside, private, here)
-		if continues {
-			next := &ir.Label{Name: s.Label.Name}
-			body = dissolve(&ir.Block{Label: next, Body: continueAsBreak(body, s.Label, next)})
-		}
+		body = continueBehind(body, s.Label)
 		if breaks {
 			body = breakTo(body, s.Label, whole)
 		}

@@ -15,6 +15,7 @@ var permutation = [256]uint8{0: 17, 1: 5, 255: 3}
 func together(t kernel.Thread, n int, in, out []float32) {
 	if i := t.Global(); i < len(in)-5 && i < len(out) {
 		var sum float32
+		//quern:nounroll
 		for k := 0; k < n && k < 5; k++ {
 			sum += coefficients[k] * in[i+k]
 		}

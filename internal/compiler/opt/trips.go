@@ -1,0 +1,201 @@
+package opt
+
+import (
+	"slices"
+
+	"quern.dev/internal/compiler/ir"
+)
+
+// trips takes the loops away that run at most a few times in every launch:
+//
+//	for ; i < 16; i += 32 { body(i) }       if i < 16 { body(i) }      // 0 <= i
+//
+//	for ; i < 64; i += 32 { body(i) }       if i < 64 {                // 0 <= i
+//	                                            body(i)
+//	                                            if i+32 < 64 { body(i+32) }
+//	                                        }
+//
+// Such are loops by the stride of a block over an array. A loop that runs more
+// than once is taken away if it is one batch at most, and if no hint says how many
+// copies it has. Conditions that always hold are left to ranges.
+func trips(k *ir.Kernel) error {
+	u := newUnroller(k.Func)
+	if !leaves(k.Func.Body, func(s ir.Stmt) bool { l, ok := s.(*ir.Loop); return ok && u.pureStep(l) != nil }) {
+		return nil
+	}
+	freezeParams(k.Func)
+	u = newUnroller(k.Func)
+	w := newRangeWalk(k, wide) // what holds for every launch
+	w.trips = &tripCounter{unroller: u, found: map[*ir.Loop]tripCount{}, read: map[*ir.Loop]bool{}}
+	w.list(k.Func.Body)
+	w.trips.findRead(k.Func.Body)
+	e := expander{w.trips}
+	r := ir.Rewriter{Stmt: e.stmt}
+	k.Func.Body = r.Body(k.Func.Body)
+	if !e.done {
+		return nil
+	}
+	return fold(k)
+}
+
+// mostTrips are the most that a batch has.
+const mostTrips = 16
+
+// tripCount is what is known of the iterations of a loop.
+type tripCount struct {
+	most int
+	by   int64 // what is added to the variable after each, 0 if that is not one number
+}
+
+// tripCounter is what a walk needs that counts the iterations of loops.
+type tripCounter struct {
+	*unroller
+	found map[*ir.Loop]tripCount
+	read  map[*ir.Loop]bool // the variable is read outside the loop
+}
+
+// findRead finds the loops whose variables are read outside them.
+func (c *tripCounter) findRead(body []ir.Stmt) {
+	leaves(body, func(st ir.Stmt) bool {
+		s, ok := st.(*ir.Loop)
+		if _, found := c.found[s]; !ok || !found {
+			return false
+		}
+		counter, reads := s.Post[0].(*ir.Assign).Dst.(*ir.VarPlace).Var, -1 // the step's destination is none
+		v := ir.Visitor{Place: func(p ir.Place) bool {
+			if p, ok := p.(*ir.VarPlace); ok && p.Var == counter {
+				reads++
+			}
+			return true
+		}}
+		v.Body([]ir.Stmt{s})
+		c.read[s] = c.uses[counter].reads > reads
+		return false
+	})
+}
+
+// pureStep returns the step of a loop that is its only change of the variable, if
+// neither it nor the condition can stop the thread, so that they may be left out
+// behind the last iteration; nil otherwise.
+func (u *unroller) pureStep(s *ir.Loop) *ir.Assign {
+	step := u.step(s)
+	if step == nil || mayFault(s.Cond) || mayFault(step.Src) {
+		return nil
+	}
+	return step
+}
+
+// noteTrips counts the iterations of a loop that is about to be entered. Of several
+// walks the last one counts.
+func (w *rangeWalk) noteTrips(s *ir.Loop) {
+	if t, ok := w.countTrips(s); ok {
+		w.trips.found[s] = t
+	} else {
+		delete(w.trips.found, s)
+	}
+}
+
+// countTrips goes through the conditions and the steps of a loop until the
+// condition is certain to be false. Of the body it knows which variables it changes.
+func (w *rangeWalk) countTrips(s *ir.Loop) (t tripCount, ok bool) {
+	step := w.trips.pureStep(s)
+	if step == nil {
+		return t, false
+	}
+	v := step.Dst.(*ir.VarPlace).Var
+	if !w.has(v) || !v.Type.IsInteger() {
+		return t, false
+	}
+	m, env := w.mark(), w.env
+	w.env = slices.Clone(env)
+	defer func() {
+		w.release(m)
+		w.env = env
+	}()
+	for ; ; t.most++ {
+		cond := w.condition(s.Cond)
+		if w.decided(cond, false) {
+			return t, true
+		}
+		if t.most == mostTrips || cond == nil || t.most > 1 && t.by == 0 || t.most == 1 && !w.nearby(cond, t.by) {
+			return t, false
+		}
+		w.assumeCondition(cond, true)
+		for _, i := range w.regions[loopBody{s}].assigned {
+			w.env[i] = binding{}
+		}
+		before := w.value(ir.Get(v))
+		w.assign(step)
+		added := w.value(ir.Get(v)).plus(-1, before)
+		switch {
+		case added == nil || !added.isConst() || t.most > 0 && t.by != added.c:
+			t.by = 0
+		default:
+			t.by = added.c
+		}
+	}
+}
+
+// nearby reports whether steps by a number bring x to y before there are too many,
+// if the condition compares them. It saves the walk most loops.
+func (w *rangeWalk) nearby(c *condition, by int64) bool {
+	if c.x == nil || by == 0 {
+		return by != 0
+	}
+	distance := c.y.plus(-1, c.x)
+	if by < 0 {
+		distance, by = distance.negated(), -by
+	}
+	return distance != nil && w.proves(constPoly(saturatedMul(by, mostTrips)).plus(-1, distance))
+}
+
+// expander puts the copies of their bodies in the place of loops.
+type expander struct{ *tripCounter }
+
+func (e *expander) stmt(st ir.Stmt) []ir.Stmt {
+	s, ok := st.(*ir.Loop)
+	if !ok {
+		return []ir.Stmt{st}
+	}
+	t, ok := e.found[s]
+	several := t.by != 0 && s.Unroll == ir.UnrollAsWorthwhile && !leaves(s.Body, isLoop) && t.most <= sizeOfBatch(s)
+	if !ok || t.most > 1 && !several {
+		return []ir.Stmt{st}
+	}
+	e.done = true
+	return e.expand(s, t)
+}
+
+// expand returns what a loop does that runs at most t.most times. In the copies
+// the variable is what it starts with and a constant; itself it has its value
+// only where something reads it later.
+func (e *expander) expand(s *ir.Loop, t tripCount) []ir.Stmt {
+	step := s.Post[0].(*ir.Assign)
+	v := step.Dst.(*ir.VarPlace).Var
+	home := e.regions[s].parent
+	start := *v
+	e.f.Locals = append(e.f.Locals, &start)
+	e.homes[&start], e.uses[&start] = home, e.uses[v]
+	set := func(v *ir.Local, value ir.Expr) ir.Stmt {
+		return &ir.Assign{Dst: &ir.VarPlace{Var: v}, Src: value, Pos: s.Pos}
+	}
+	outside, private := outerLabels(s.Body), e.private(s.Body, e.regions[s])
+	var list []ir.Stmt
+	for trip := max(t.most, 1) - 1; trip >= 0; trip-- {
+		r := ir.Rewriter{Expr: func(x ir.Expr) ir.Expr {
+			if w, ok := ir.Variable(x); ok && w == v {
+				return simplifyExpr(&ir.Binary{Op: ir.Add, X: ir.Get(&start), Y: wrapped(v.Type, uint64(int64(trip)*t.by))})
+			}
+			return simplifyExpr(x)
+		}}
+		run := &ir.If{Cond: r.Value(ir.CloneExpr(s.Cond)), Pos: s.Pos}
+		run.Then = continueBehind(r.Body(e.copyBody(s.Body, outside, private, home)), s.Label)
+		if e.read[s] {
+			run.Then = append(run.Then, set(v, r.Value(ir.CloneExpr(step.Src))))
+		}
+		run.Then = append(run.Then, list...)
+		list = []ir.Stmt{run}
+	}
+	list = slices.Insert(list, 0, set(&start, ir.Get(v)))
+	return dissolve(&ir.Block{Label: s.Label, Body: list})
+}
