@@ -207,6 +207,10 @@ func (c *core) send(ctx context.Context, op string, e *envelope, use uint64, msg
 			if t, got := m.claim(n-i, false); got > 0 {
 				for k := range got {
 					m.put(t+uint64(k), e, unsafe.Add(msg, uintptr(k)*c.inSize))
+				}
+				// An atomic store waits for those before it: the messages' lines come
+				// from the device, which has looked at them.
+				for k := range got {
 					m.mark(t+uint64(k), use)
 				}
 				if i += got; c.parked.Load() != 0 {

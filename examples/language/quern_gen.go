@@ -2432,29 +2432,11 @@ var quernSummariseActor = gpu.NewKernel(gpu.KernelInfo{
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 14, Col: 18},
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 17, Col: 17},
 			{Kind: gpu.SliceSite, File: "send.go", Line: 30, Col: 7},
-			{Kind: gpu.SliceSite, File: "send.go", Line: 44, Col: 7},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 51, Col: 37},
+			{Kind: gpu.PanicSite, File: "send.go", Line: 38, Col: 3, Text: "a Ref that names no mailbox"},
 			{Kind: gpu.SliceSite, File: "forward.go", Line: 30, Col: 27},
 			{Kind: gpu.SliceSite, File: "forward.go", Line: 51, Col: 7},
-			{Kind: gpu.SliceSite, File: "send.go", Line: 83, Col: 7},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 84, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 85, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 86, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 86, Col: 53},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 87, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 87, Col: 54},
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 59, Col: 25},
-			{Kind: gpu.SliceSite, File: "send.go", Line: 74, Col: 7},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 75, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 76, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 77, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 77, Col: 53},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 78, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 78, Col: 54},
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 67, Col: 24},
-			{Kind: gpu.SliceSite, File: "send.go", Line: 99, Col: 7},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 101, Col: 24},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 102, Col: 24},
 			{Kind: gpu.SliceSite, File: "forward.go", Line: 33, Col: 24},
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 82, Col: 3},
 			{Kind: gpu.IndexSite, File: "context.go", Line: 31, Col: 16},
@@ -8428,8 +8410,8 @@ func quernHostSummariseActor(r *host2.Run) {
 	var forwards bool
 	var stops bool
 	var last bool
-	t97 := shape.OutAt
-	t105 := shape.OutAt + shape.Out - 3
+	t96 := shape.OutAt
+	t106 := shape.OutAt + shape.Out - 3
 	t50 := shape.OutAt
 	t51 := shape.OutAt + shape.Out - 3
 	t233 := shape.Stride
@@ -8573,7 +8555,7 @@ func quernHostSummariseActor(r *host2.Run) {
 				for threadY := range 1 {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 					first4 := (threadZ*1 + threadY) * 64
-					quernRow8SummariseActor(r, cs, first4, begins, borns, source2, box, sh, out, result, &shape, words, t97, t105, cursor, forwards, t50, t51, last, command, in, mail, t233, t253, t263)
+					quernRow8SummariseActor(r, cs, first4, begins, borns, source2, box, sh, out, result, &shape, words, t96, t106, cursor, forwards, t50, t51, last, command, in, mail, t233, t253, t263)
 				}
 			}
 //line alone.go:88
@@ -8679,84 +8661,101 @@ func quernRow1SummariseActor(r *host2.Run, cs []actor.Context, first int, begins
 							loaded3 := host2.Load(r, &b[10])
 //line send.go:31
 							t72.To = actor.Target{Box: t16, Tail: loaded, Head: loaded2, Ring: b[14], Step: b[12], Slots: uint32(b[11]), Kind: uint32(b[13]), Closed: uint32(loaded3)}
+//line send.go:33
+							room := len(t72.Post)
+							if t72.To.Kind == 1 {
+								room = len(t72.Host)
+							}
+							end := t72.To.Ring + uint64(t72.To.Slots)*t72.To.Step
+//line send.go:37
+							if end > uint64(room) || t72.To.Ring > end {
+								host2.Fail(r, "a Ref that names no mailbox")
+							}
 						}
 //line alone.go:193
 						t27 := t72
 						var ticket uint32
-						var room uint32
+						var room2 uint32
 					block2:
 						switch {
 						default:
-//line send.go:43
+//line send.go:54
 							box2 := int(t27.To.Box)
 							t18 := box2 * 16
 							t28 := (box2 + 1) * 16
-//line send.go:44
+//line send.go:55
 							b2 := t27.Post[t18:t28]
-							loaded4 := host2.Load(r, &b2[10])
-							closed := uint32(loaded4)
-//line send.go:46
-							var room2 uint32 = 2
-							for t27.To.Closed == 0 || closed == 0 {
-								if uint32(t27.To.Tail)-uint32(t27.To.Head) >= t27.To.Slots {
-									t43 := t27
-									t53 := t27
-//line send.go:49
-									loaded5 := host2.Load(r, &b2[0])
-									t73 := loaded5
-//line send.go:49
-									loaded6 := host2.Load(r, &b2[8])
-									t93 := loaded6
-//line send.go:49
-									t43.To.Tail = t73
-//line send.go:49
-									t53.To.Head = t93
-									if uint32(t27.To.Tail)-uint32(t27.To.Head) >= t27.To.Slots && t27.To.Kind == 1 {
-										loaded7 := host2.Load(r, &t27.Host[b2[15]+1])
-//line send.go:51
-										t27.To.Head = loaded7
-										kernel.StoreRelaxed(&b2[8], t27.To.Head)
-									}
-									if uint32(t27.To.Tail)-uint32(t27.To.Head) >= t27.To.Slots {
-										room2 = 1
-										break
-									}
-								}
-//line send.go:61
-								old := kernel.AtomicCompareAndSwap(&b2[0], t27.To.Tail, t27.To.Tail+1)
-								tail := old
-//line send.go:62
-								if tail == t27.To.Tail {
-									t122 := t27
-									t132 := t27
-									t142 := tail + 1
-									t152 := closed
-//line send.go:63
-									t122.To.Tail = t142
-//line send.go:63
-									t132.To.Closed = t152
-									t162 := uint32(tail)
-									ticket = t162
-									room = 0
-									break block2
-								}
-//line send.go:66
-								t27.To.Tail = tail
+							if t27.To.Closed != 0 {
+								loaded4 := host2.Load(r, &b2[10])
+//line send.go:57
+								t27.To.Closed = uint32(loaded4)
 							}
-							atomic.AddUint64(&b2[1], 1)
-							ticket = 0
-							room = room2
+							if t27.To.Closed != 0 {
+								atomic.AddUint64(&b2[1], 1)
+								ticket = 0
+								room2 = 2
+							} else {
+//line send.go:63
+								loaded5 := host2.Load(r, &b2[10])
+								for closed := uint32(loaded5); ; {
+									if uint32(t27.To.Tail)-uint32(t27.To.Head) >= t27.To.Slots {
+										t53 := t27
+										t63 := t27
+//line send.go:66
+										loaded6 := host2.Load(r, &b2[0])
+										t83 := loaded6
+//line send.go:66
+										loaded7 := host2.Load(r, &b2[8])
+										t103 := loaded7
+//line send.go:66
+										t53.To.Tail = t83
+//line send.go:66
+										t63.To.Head = t103
+										if uint32(t27.To.Tail)-uint32(t27.To.Head) >= t27.To.Slots && t27.To.Kind == 1 {
+											loaded8 := host2.Load(r, &t27.Host[b2[15]+1])
+//line send.go:68
+											t27.To.Head = loaded8
+											kernel.StoreRelaxed(&b2[8], t27.To.Head)
+										}
+										if uint32(t27.To.Tail)-uint32(t27.To.Head) >= t27.To.Slots {
+											atomic.AddUint64(&b2[1], 1)
+											ticket = 0
+											room2 = 1
+											break block2
+										}
+									}
+									old := kernel.AtomicCompareAndSwap(&b2[0], t27.To.Tail, t27.To.Tail+1)
+									tail := old
+//line send.go:79
+									if tail == t27.To.Tail {
+										t132 := t27
+										t142 := t27
+										t152 := tail + 1
+										t162 := closed
+//line send.go:80
+										t132.To.Tail = t152
+//line send.go:80
+										t142.To.Closed = t162
+										t172 := uint32(tail)
+										ticket = t172
+										room2 = 0
+										break block2
+									}
+//line send.go:83
+									t27.To.Tail = tail
+								}
+							}
 						}
 //line alone.go:193
 						ticket2 := ticket
-						room3 := room
+						room3 := room2
 //line alone.go:194
 						if room3 == 1 {
 							t54 := int(t82[13])
 //line alone.go:195
-							t63 := int(t82[13]) + len(t92) + 1
+							t64 := int(t82[13]) + len(t92) + 1
 //line alone.go:195
-							saved2 := t72.Post[t54:t63]
+							saved2 := t72.Post[t54:t64]
 							for w2 := 0; w2 < len(t92); w2++ {
 								saved2[w2] = uint64(t92[w2])
 							}
@@ -8769,67 +8768,67 @@ func quernRow1SummariseActor(r *host2.Run, cs []actor.Context, first int, begins
 						}
 //line alone.go:203
 						if room3 == 0 {
-							t83 := t72
-							t94 := t92
-							t103 := ticket2
+							t84 := t72
+							t93 := t92
+							t104 := ticket2
 //line alone.go:227
-							t19 := t103
-//line send.go:37
-							result04 := int(t83.To.Ring + uint64(t19&(t83.To.Slots-1))*t83.To.Step)
+							t19 := t104
+//line send.go:46
+							result04 := int(t84.To.Ring + uint64(t19&(t84.To.Slots-1))*t84.To.Step)
 //line alone.go:227
 							t33 := result04
-							t44 := uint64(t103+1) << 32
+							t43 := uint64(t104+1) << 32
 							slot := t33
-							tag := t44
+							tag := t43
 //line alone.go:228
-							if t83.To.Kind == 1 {
-								t55 := t83
-								t64 := slot
-								t74 := tag
-//line send.go:83
-								t110 := t64
-								t29 := t64 + 4
-//line send.go:83
+							if t84.To.Kind == 1 {
+								t55 := t84
+								t65 := slot
+								t73 := tag
+//line send.go:102
+								t110 := t65
+								t29 := t65 + 4
+//line send.go:102
 								h := t55.Host[t110:t29]
-								kernel.StoreRelaxed(&h[0], t74|uint64(t55.ID<<8|128))
-								kernel.StoreRelaxed(&h[1], t74)
-								kernel.StoreRelaxed(&h[2], t74|uint64(t55.Words[t55.At+2]))
-								kernel.StoreRelaxed(&h[3], t74|uint64(t55.Words[t55.At+3]))
+								kernel.StoreRelaxed(&h[0], t73|uint64(t55.ID<<8|128))
+								kernel.StoreRelaxed(&h[1], t73)
+								kernel.StoreRelaxed(&h[2], t73|uint64(t55.Words[t55.At+2]))
+								kernel.StoreRelaxed(&h[3], t73|uint64(t55.Words[t55.At+3]))
 //line alone.go:230
-								for w3 := 0; w3 < len(t94); w3++ {
-									kernel.StoreRelaxed(&t83.Host[slot+4+w3], tag|uint64(t94[w3]))
+								for w3 := 0; w3 < len(t93); w3++ {
+									kernel.StoreRelaxed(&t84.Host[slot+4+w3], tag|uint64(t93[w3]))
 								}
 							} else {
 //line alone.go:235
-								t84 := t83
-								t95 := slot
-								t104 := tag
-//line send.go:74
-								t111 := t95
-								t210 := t95 + 4
-//line send.go:74
-								h2 := t84.Post[t111:t210]
-								kernel.StoreRelaxed(&h2[0], t104|uint64(t84.ID<<8|128))
-								kernel.StoreRelaxed(&h2[1], t104)
-								kernel.StoreRelaxed(&h2[2], t104|uint64(t84.Words[t84.At+2]))
-								kernel.StoreRelaxed(&h2[3], t104|uint64(t84.Words[t84.At+3]))
+								t85 := t84
+								t94 := slot
+								t105 := tag
+//line send.go:91
+								t111 := t94
+								t210 := t94 + 4
+//line send.go:91
+								h2 := t85.Post[t111:t210]
+								kernel.StoreRelaxed(&h2[0], t105|uint64(t85.ID<<8|128))
+								kernel.StoreRelaxed(&h2[1], t105)
+								kernel.StoreRelaxed(&h2[2], t105|uint64(t85.Words[t85.At+2]))
+								kernel.StoreRelaxed(&h2[3], t105|uint64(t85.Words[t85.At+3]))
 //line alone.go:236
-								for w4 := 0; w4 < len(t94); w4++ {
-									kernel.StoreRelaxed(&t83.Post[slot+4+w4], tag|uint64(t94[w4]))
+								for w4 := 0; w4 < len(t93); w4++ {
+									kernel.StoreRelaxed(&t84.Post[slot+4+w4], tag|uint64(t93[w4]))
 								}
-								t112 := t83
-//line send.go:92
+								t112 := t84
+//line send.go:113
 								if !(t112.Wakes == 0) {
-//line send.go:97
+//line send.go:118
 									kernel.Fence()
 									box3 := int(t112.To.Box)
 									t113 := box3 * 16
 									t211 := (box3 + 1) * 16
-//line send.go:99
+//line send.go:120
 									b3 := t112.Post[t113:t211]
-									loaded8 := host2.Load(r, &b3[9])
-									if loaded8 != 0 {
-//line send.go:101
+									loaded9 := host2.Load(r, &b3[9])
+									if loaded9 != 0 {
+//line send.go:122
 										kernel.StoreRelaxed(&t112.Host[b3[15]], 1)
 										kernel.StoreRelaxed(&t112.Host[0], 1)
 									}
@@ -8855,8 +8854,8 @@ func quernRow1SummariseActor(r *host2.Run, cs []actor.Context, first int, begins
 				switch {
 				default:
 //line alone.go:103
-					loaded9 := host2.Load(r, &t292[0])
-					ordered := loaded9
+					loaded10 := host2.Load(r, &t292[0])
+					ordered := loaded10
 //line alone.go:104
 					sh.Asked[0] = uint32(ordered)
 					if !(sh.Asked[0] != 0) {
@@ -8864,9 +8863,9 @@ func quernRow1SummariseActor(r *host2.Run, cs []actor.Context, first int, begins
 						hint := uint32(ordered >> 32)
 //line alone.go:108
 						if hint != sh.Hint[0] {
-							t45 := hint
+							t44 := hint
 //line alone.go:109
-							sh.Hint[0] = t45
+							sh.Hint[0] = t44
 //line alone.go:109
 							sh.Higher[0] = 1
 						}
@@ -8879,29 +8878,29 @@ func quernRow1SummariseActor(r *host2.Run, cs []actor.Context, first int, begins
 									continue
 								}
 								next := t30[level]
-								t65 := level
+								t66 := level
 								var result05 uint32
 								switch {
 								default:
 //line serve.go:82
-									if t65 == 4 {
+									if t66 == 4 {
 										result05 = 0
 										break
 //line serve.go:84
-									} else if t65 < 4 {
-										result05 = shape.Slots + t65*shape.SideSlots
+									} else if t66 < 4 {
+										result05 = shape.Slots + t66*shape.SideSlots
 										break
 									}
 //line serve.go:87
-									result05 = shape.Slots + (t65-1)*shape.SideSlots
+									result05 = shape.Slots + (t66-1)*shape.SideSlots
 								}
 //line alone.go:118
 								at := (result05 + next&(shape.SideSlots-1)) * shape.InStep
-								loaded10 := host2.Load(r, &t322[at])
-								if uint32(loaded10>>32) == next+1 {
+								loaded11 := host2.Load(r, &t322[at])
+								if uint32(loaded11>>32) == next+1 {
 //line alone.go:120
-									t96 := level
-									source = t96
+									t95 := level
+									source = t95
 									sides = 1
 								}
 							}
@@ -8910,16 +8909,16 @@ func quernRow1SummariseActor(r *host2.Run, cs []actor.Context, first int, begins
 						}
 						if source == 9 || source < 4 {
 							next2 := t30[4]
-							loaded11 := host2.Load(r, &t322[next2&(shape.Slots-1)*shape.InStep])
-							middle := uint32(loaded11>>32) == next2+1
+							loaded12 := host2.Load(r, &t322[next2&(shape.Slots-1)*shape.InStep])
+							middle := uint32(loaded12>>32) == next2+1
 //line alone.go:128
 							posted := false
 							slots2 := uint32(t31[11])
 							if slots2 != 0 {
 //line alone.go:130
 								next3 := uint32(t31[8])
-								loaded12 := host2.Load(r, &t332[next3&(slots2-1)*shape.InStep])
-								posted = uint32(loaded12>>32) == next3+1
+								loaded13 := host2.Load(r, &t332[next3&(slots2-1)*shape.InStep])
+								posted = uint32(loaded13>>32) == next3+1
 							}
 							if posted && !(middle && t30[8] == 8) {
 								source = 8
@@ -8929,8 +8928,8 @@ func quernRow1SummariseActor(r *host2.Run, cs []actor.Context, first int, begins
 						}
 						if !(source == 9) {
 //line alone.go:143
-							t123 := t322
-							ring := t123
+							t122 := t322
+							ring := t122
 							var at2 uint32
 //line alone.go:144
 							if source == 8 {
@@ -8977,8 +8976,8 @@ func quernRow1SummariseActor(r *host2.Run, cs []actor.Context, first int, begins
 							slot2 := ring[t212:t222]
 							cell := words[:t232]
 							for w5 := 0; w5 < len(slot2); w5++ {
-								loaded13 := host2.Load(r, &slot2[w5])
-								v := loaded13
+								loaded14 := host2.Load(r, &slot2[w5])
+								v := loaded14
 //line alone.go:155
 								if uint32(v>>32) != sh.Ticket+1 {
 									break block3
@@ -9081,7 +9080,7 @@ func quernRow7SummariseActor(r *host2.Run, t114 *summary, sums *[2]float32, t34 
 }
 
 //go:noinline
-func quernRow8SummariseActor(r *host2.Run, cs []actor.Context, first4 int, begins, borns []int64, source2 uint32, box []uint64, sh *actor.Status, out []uint64, result uint32, shape *actor.Shape, words []uint32, t97, t105 uint32, cursor []uint32, forwards bool, t50, t51 uint32, last bool, command, in, mail []uint64, t233, t253, t263 uint32) {
+func quernRow8SummariseActor(r *host2.Run, cs []actor.Context, first4 int, begins, borns []int64, source2 uint32, box []uint64, sh *actor.Status, out []uint64, result uint32, shape *actor.Shape, words []uint32, t96, t106 uint32, cursor []uint32, forwards bool, t50, t51 uint32, last bool, command, in, mail []uint64, t233, t253, t263 uint32) {
 	cRow := cs[first4:][:64]
 	beginRow := begins[first4:][:64]
 	bornRow := borns[first4:][:64]
@@ -9101,7 +9100,7 @@ func quernRow8SummariseActor(r *host2.Run, cs []actor.Context, first4 int, begin
 			} else {
 				t422 := out
 				t442 := result
-				t452 := uint32(now3 - begin)
+				t45 := uint32(now3 - begin)
 //line alone.go:173
 				source3 := sh.Missing[0]
 				t214 := source3
@@ -9131,14 +9130,14 @@ func quernRow8SummariseActor(r *host2.Run, cs []actor.Context, first4 int, begin
 				}
 //line alone.go:174
 				at3 := (result09 + sh.Ticket&(result010-1)) * shape.OutStep
-				t75 := at3
-				t85 := at3 + shape.Out
+				t74 := at3
+				t86 := at3 + shape.Out
 //line alone.go:175
-				slot3 := t422[t75:t85]
+				slot3 := t422[t74:t86]
 				tag2 := uint64(sh.Ticket+1) << 32
-				reply2 := words[t97:t105]
+				reply2 := words[t96:t106]
 				kernel.StoreRelaxed(&slot3[0], tag2|uint64(t442))
-				kernel.StoreRelaxed(&slot3[1], tag2|uint64(t452))
+				kernel.StoreRelaxed(&slot3[1], tag2|uint64(t45))
 				kernel.StoreRelaxed(&slot3[2], tag2)
 				for w7 := 0; w7 < len(reply2); w7++ {
 					kernel.StoreRelaxed(&slot3[3+w7], tag2|uint64(reply2[w7]))
@@ -9172,90 +9171,107 @@ func quernRow8SummariseActor(r *host2.Run, cs []actor.Context, first4 int, begin
 							t215 := (int(t115) + 1) * 16
 //line send.go:30
 							b4 := t48.Post[t116:t215]
-							loaded14 := host2.Load(r, &b4[0])
+							loaded15 := host2.Load(r, &b4[0])
 //line send.go:31
-							loaded15 := host2.Load(r, &b4[8])
-							loaded16 := host2.Load(r, &b4[10])
+							loaded16 := host2.Load(r, &b4[8])
+							loaded17 := host2.Load(r, &b4[10])
 //line send.go:31
-							t48.To = actor.Target{Box: t115, Tail: loaded14, Head: loaded15, Ring: b4[14], Step: b4[12], Slots: uint32(b4[11]), Kind: uint32(b4[13]), Closed: uint32(loaded16)}
+							t48.To = actor.Target{Box: t115, Tail: loaded15, Head: loaded16, Ring: b4[14], Step: b4[12], Slots: uint32(b4[11]), Kind: uint32(b4[13]), Closed: uint32(loaded17)}
+//line send.go:33
+							room4 := len(t48.Post)
+							if t48.To.Kind == 1 {
+								room4 = len(t48.Host)
+							}
+							end2 := t48.To.Ring + uint64(t48.To.Slots)*t48.To.Step
+							if end2 > uint64(room4) || t48.To.Ring > end2 {
+//line send.go:38
+								host2.Fail(r, "a Ref that names no mailbox")
+							}
 						}
 //line alone.go:193
 						t216 := t48
 						var ticket3 uint32
-						var room4 uint32
+						var room5 uint32
 					block8:
 						switch {
 						default:
-//line send.go:43
+//line send.go:54
 							box4 := int(t216.To.Box)
 							t117 := box4 * 16
 							t217 := (box4 + 1) * 16
-//line send.go:44
+//line send.go:55
 							b5 := t216.Post[t117:t217]
-							loaded17 := host2.Load(r, &b5[10])
-							closed2 := uint32(loaded17)
-//line send.go:46
-							var room5 uint32 = 2
-							for t216.To.Closed == 0 || closed2 == 0 {
-								if uint32(t216.To.Tail)-uint32(t216.To.Head) >= t216.To.Slots {
-									t46 := t216
-									t57 := t216
-//line send.go:49
-									loaded18 := host2.Load(r, &b5[0])
-									t76 := loaded18
-//line send.go:49
-									loaded19 := host2.Load(r, &b5[8])
-									t98 := loaded19
-//line send.go:49
-									t46.To.Tail = t76
-//line send.go:49
-									t57.To.Head = t98
-									if uint32(t216.To.Tail)-uint32(t216.To.Head) >= t216.To.Slots && t216.To.Kind == 1 {
-										loaded20 := host2.Load(r, &t216.Host[b5[15]+1])
-//line send.go:51
-										t216.To.Head = loaded20
-										kernel.StoreRelaxed(&b5[8], t216.To.Head)
-									}
-									if uint32(t216.To.Tail)-uint32(t216.To.Head) >= t216.To.Slots {
-										room5 = 1
-										break
-									}
-								}
-//line send.go:61
-								old2 := kernel.AtomicCompareAndSwap(&b5[0], t216.To.Tail, t216.To.Tail+1)
-								tail2 := old2
-//line send.go:62
-								if tail2 == t216.To.Tail {
-									t124 := t216
-									t134 := t216
-									t144 := tail2 + 1
-									t153 := closed2
-//line send.go:63
-									t124.To.Tail = t144
-//line send.go:63
-									t134.To.Closed = t153
-									t164 := uint32(tail2)
-									ticket3 = t164
-									room4 = 0
-									break block8
-								}
-//line send.go:66
-								t216.To.Tail = tail2
+							if t216.To.Closed != 0 {
+								loaded18 := host2.Load(r, &b5[10])
+//line send.go:57
+								t216.To.Closed = uint32(loaded18)
 							}
-							atomic.AddUint64(&b5[1], 1)
-							ticket3 = 0
-							room4 = room5
+							if t216.To.Closed != 0 {
+								atomic.AddUint64(&b5[1], 1)
+								ticket3 = 0
+								room5 = 2
+							} else {
+//line send.go:63
+								loaded19 := host2.Load(r, &b5[10])
+								for closed2 := uint32(loaded19); ; {
+									if uint32(t216.To.Tail)-uint32(t216.To.Head) >= t216.To.Slots {
+										t57 := t216
+										t67 := t216
+//line send.go:66
+										loaded20 := host2.Load(r, &b5[0])
+										t87 := loaded20
+//line send.go:66
+										loaded21 := host2.Load(r, &b5[8])
+										t107 := loaded21
+//line send.go:66
+										t57.To.Tail = t87
+//line send.go:66
+										t67.To.Head = t107
+										if uint32(t216.To.Tail)-uint32(t216.To.Head) >= t216.To.Slots && t216.To.Kind == 1 {
+											loaded22 := host2.Load(r, &t216.Host[b5[15]+1])
+//line send.go:68
+											t216.To.Head = loaded22
+											kernel.StoreRelaxed(&b5[8], t216.To.Head)
+										}
+										if uint32(t216.To.Tail)-uint32(t216.To.Head) >= t216.To.Slots {
+											atomic.AddUint64(&b5[1], 1)
+											ticket3 = 0
+											room5 = 1
+											break block8
+										}
+									}
+									old2 := kernel.AtomicCompareAndSwap(&b5[0], t216.To.Tail, t216.To.Tail+1)
+									tail2 := old2
+//line send.go:79
+									if tail2 == t216.To.Tail {
+										t134 := t216
+										t144 := t216
+										t153 := tail2 + 1
+										t164 := closed2
+//line send.go:80
+										t134.To.Tail = t153
+//line send.go:80
+										t144.To.Closed = t164
+										t173 := uint32(tail2)
+										ticket3 = t173
+										room5 = 0
+										break block8
+									}
+//line send.go:83
+									t216.To.Tail = tail2
+								}
+							}
 						}
 //line alone.go:193
 						ticket4 := ticket3
-						room6 := room4
+						room6 := room5
 //line alone.go:194
 						if room6 == 1 {
 							t58 := int(t49[13])
 //line alone.go:195
-							t66 := int(t49[13]) + len(t522) + 1
+							t68 := int(t49[13]) + len(t522) + 1
 //line alone.go:195
-							saved3 := t48.Post[t58:t66]
+							saved3 := t48.Post[t58:t68]
 							for w8 := 0; w8 < len(t522); w8++ {
 								saved3[w8] = uint64(t522[w8])
 							}
@@ -9268,67 +9284,67 @@ func quernRow8SummariseActor(r *host2.Run, cs []actor.Context, first4 int, begin
 						}
 //line alone.go:203
 						if room6 == 0 {
-							t86 := t48
-							t99 := t522
-							t106 := ticket4
+							t88 := t48
+							t97 := t522
+							t108 := ticket4
 //line alone.go:227
-							t118 := t106
-//line send.go:37
-							result013 := int(t86.To.Ring + uint64(t118&(t86.To.Slots-1))*t86.To.Step)
+							t118 := t108
+//line send.go:46
+							result013 := int(t88.To.Ring + uint64(t118&(t88.To.Slots-1))*t88.To.Step)
 //line alone.go:227
 							t35 := result013
-							t410 := uint64(t106+1) << 32
+							t46 := uint64(t108+1) << 32
 							slot4 := t35
-							tag3 := t410
+							tag3 := t46
 //line alone.go:228
-							if t86.To.Kind == 1 {
-								t59 := t86
-								t67 := slot4
-								t77 := tag3
-//line send.go:83
-								t119 := t67
-								t218 := t67 + 4
-//line send.go:83
+							if t88.To.Kind == 1 {
+								t59 := t88
+								t69 := slot4
+								t75 := tag3
+//line send.go:102
+								t119 := t69
+								t218 := t69 + 4
+//line send.go:102
 								h3 := t59.Host[t119:t218]
-								kernel.StoreRelaxed(&h3[0], t77|uint64(t59.ID<<8|128))
-								kernel.StoreRelaxed(&h3[1], t77)
-								kernel.StoreRelaxed(&h3[2], t77|uint64(t59.Words[t59.At+2]))
-								kernel.StoreRelaxed(&h3[3], t77|uint64(t59.Words[t59.At+3]))
+								kernel.StoreRelaxed(&h3[0], t75|uint64(t59.ID<<8|128))
+								kernel.StoreRelaxed(&h3[1], t75)
+								kernel.StoreRelaxed(&h3[2], t75|uint64(t59.Words[t59.At+2]))
+								kernel.StoreRelaxed(&h3[3], t75|uint64(t59.Words[t59.At+3]))
 //line alone.go:230
-								for w9 := 0; w9 < len(t99); w9++ {
-									kernel.StoreRelaxed(&t86.Host[slot4+4+w9], tag3|uint64(t99[w9]))
+								for w9 := 0; w9 < len(t97); w9++ {
+									kernel.StoreRelaxed(&t88.Host[slot4+4+w9], tag3|uint64(t97[w9]))
 								}
 							} else {
 //line alone.go:235
-								t87 := t86
-								t910 := slot4
-								t107 := tag3
-//line send.go:74
-								t120 := t910
-								t219 := t910 + 4
-//line send.go:74
-								h4 := t87.Post[t120:t219]
-								kernel.StoreRelaxed(&h4[0], t107|uint64(t87.ID<<8|128))
-								kernel.StoreRelaxed(&h4[1], t107)
-								kernel.StoreRelaxed(&h4[2], t107|uint64(t87.Words[t87.At+2]))
-								kernel.StoreRelaxed(&h4[3], t107|uint64(t87.Words[t87.At+3]))
+								t89 := t88
+								t98 := slot4
+								t109 := tag3
+//line send.go:91
+								t120 := t98
+								t219 := t98 + 4
+//line send.go:91
+								h4 := t89.Post[t120:t219]
+								kernel.StoreRelaxed(&h4[0], t109|uint64(t89.ID<<8|128))
+								kernel.StoreRelaxed(&h4[1], t109)
+								kernel.StoreRelaxed(&h4[2], t109|uint64(t89.Words[t89.At+2]))
+								kernel.StoreRelaxed(&h4[3], t109|uint64(t89.Words[t89.At+3]))
 //line alone.go:236
-								for w10 := 0; w10 < len(t99); w10++ {
-									kernel.StoreRelaxed(&t86.Post[slot4+4+w10], tag3|uint64(t99[w10]))
+								for w10 := 0; w10 < len(t97); w10++ {
+									kernel.StoreRelaxed(&t88.Post[slot4+4+w10], tag3|uint64(t97[w10]))
 								}
-								t1110 := t86
-//line send.go:92
+								t1110 := t88
+//line send.go:113
 								if !(t1110.Wakes == 0) {
-//line send.go:97
+//line send.go:118
 									kernel.Fence()
 									box5 := int(t1110.To.Box)
 									t121 := box5 * 16
 									t220 := (box5 + 1) * 16
-//line send.go:99
+//line send.go:120
 									b6 := t1110.Post[t121:t220]
-									loaded21 := host2.Load(r, &b6[9])
-									if loaded21 != 0 {
-//line send.go:101
+									loaded23 := host2.Load(r, &b6[9])
+									if loaded23 != 0 {
+//line send.go:122
 										kernel.StoreRelaxed(&t1110.Host[b6[15]], 1)
 										kernel.StoreRelaxed(&t1110.Host[0], 1)
 									}
@@ -9355,8 +9371,8 @@ func quernRow8SummariseActor(r *host2.Run, cs []actor.Context, first4 int, begin
 				switch {
 				default:
 //line alone.go:103
-					loaded22 := host2.Load(r, &t582[0])
-					ordered2 := loaded22
+					loaded24 := host2.Load(r, &t582[0])
+					ordered2 := loaded24
 //line alone.go:104
 					sh.Asked[0] = uint32(ordered2)
 					if !(sh.Asked[0] != 0) {
@@ -9364,9 +9380,9 @@ func quernRow8SummariseActor(r *host2.Run, cs []actor.Context, first4 int, begin
 						hint2 := uint32(ordered2 >> 32)
 //line alone.go:108
 						if hint2 != sh.Hint[0] {
-							t411 := hint2
+							t410 := hint2
 //line alone.go:109
-							sh.Hint[0] = t411
+							sh.Hint[0] = t410
 //line alone.go:109
 							sh.Higher[0] = 1
 						}
@@ -9379,29 +9395,29 @@ func quernRow8SummariseActor(r *host2.Run, cs []actor.Context, first4 int, begin
 									continue
 								}
 								next4 := t592[level2]
-								t68 := level2
+								t610 := level2
 								var result014 uint32
 								switch {
 								default:
 //line serve.go:82
-									if t68 == 4 {
+									if t610 == 4 {
 										result014 = 0
 										break
 //line serve.go:84
-									} else if t68 < 4 {
-										result014 = shape.Slots + t68*shape.SideSlots
+									} else if t610 < 4 {
+										result014 = shape.Slots + t610*shape.SideSlots
 										break
 									}
 //line serve.go:87
-									result014 = shape.Slots + (t68-1)*shape.SideSlots
+									result014 = shape.Slots + (t610-1)*shape.SideSlots
 								}
 //line alone.go:118
 								at4 := (result014 + next4&(shape.SideSlots-1)) * shape.InStep
-								loaded23 := host2.Load(r, &t61[at4])
-								if uint32(loaded23>>32) == next4+1 {
+								loaded25 := host2.Load(r, &t61[at4])
+								if uint32(loaded25>>32) == next4+1 {
 //line alone.go:120
-									t911 := level2
-									source4 = t911
+									t99 := level2
+									source4 = t99
 									sides2 = 1
 								}
 							}
@@ -9410,16 +9426,16 @@ func quernRow8SummariseActor(r *host2.Run, cs []actor.Context, first4 int, begin
 						}
 						if source4 == 9 || source4 < 4 {
 							next5 := t592[4]
-							loaded24 := host2.Load(r, &t61[next5&(shape.Slots-1)*shape.InStep])
-							middle2 := uint32(loaded24>>32) == next5+1
+							loaded26 := host2.Load(r, &t61[next5&(shape.Slots-1)*shape.InStep])
+							middle2 := uint32(loaded26>>32) == next5+1
 //line alone.go:128
 							posted2 := false
 							slots3 := uint32(t60[11])
 							if slots3 != 0 {
 //line alone.go:130
 								next6 := uint32(t60[8])
-								loaded25 := host2.Load(r, &t622[next6&(slots3-1)*shape.InStep])
-								posted2 = uint32(loaded25>>32) == next6+1
+								loaded27 := host2.Load(r, &t622[next6&(slots3-1)*shape.InStep])
+								posted2 = uint32(loaded27>>32) == next6+1
 							}
 							if posted2 && !(middle2 && t592[8] == 8) {
 								source4 = 8
@@ -9429,8 +9445,8 @@ func quernRow8SummariseActor(r *host2.Run, cs []actor.Context, first4 int, begin
 						}
 						if !(source4 == 9) {
 //line alone.go:143
-							t125 := t61
-							ring2 := t125
+							t123 := t61
+							ring2 := t123
 							var at5 uint32
 //line alone.go:144
 							if source4 == 8 {
@@ -9477,8 +9493,8 @@ func quernRow8SummariseActor(r *host2.Run, cs []actor.Context, first4 int, begin
 							slot5 := ring2[t2110:t223]
 							cell2 := words[:t233]
 							for w11 := 0; w11 < len(slot5); w11++ {
-								loaded26 := host2.Load(r, &slot5[w11])
-								v2 := loaded26
+								loaded28 := host2.Load(r, &slot5[w11])
+								v2 := loaded28
 //line alone.go:155
 								if uint32(v2>>32) != sh.Ticket+1 {
 									break block9

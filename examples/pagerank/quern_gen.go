@@ -40,29 +40,11 @@ var quernRankActor = gpu.NewKernel(gpu.KernelInfo{
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 14, Col: 18},
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 17, Col: 17},
 			{Kind: gpu.SliceSite, File: "send.go", Line: 30, Col: 7},
-			{Kind: gpu.SliceSite, File: "send.go", Line: 44, Col: 7},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 51, Col: 37},
+			{Kind: gpu.PanicSite, File: "send.go", Line: 38, Col: 3, Text: "a Ref that names no mailbox"},
 			{Kind: gpu.SliceSite, File: "forward.go", Line: 30, Col: 27},
 			{Kind: gpu.SliceSite, File: "forward.go", Line: 51, Col: 7},
-			{Kind: gpu.SliceSite, File: "send.go", Line: 83, Col: 7},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 84, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 85, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 86, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 86, Col: 53},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 87, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 87, Col: 54},
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 59, Col: 25},
-			{Kind: gpu.SliceSite, File: "send.go", Line: 74, Col: 7},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 75, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 76, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 77, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 77, Col: 53},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 78, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 78, Col: 54},
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 67, Col: 24},
-			{Kind: gpu.SliceSite, File: "send.go", Line: 99, Col: 7},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 101, Col: 24},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 102, Col: 24},
 			{Kind: gpu.SliceSite, File: "forward.go", Line: 33, Col: 24},
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 82, Col: 3},
 			{Kind: gpu.IndexSite, File: "context.go", Line: 31, Col: 16},
@@ -216,7 +198,7 @@ func quernHostRankActor(r *host2.Run) {
 	var out2 *ranks
 	var t213 *part
 	var t34 *message
-	var t46 *ranks
+	var t45 *ranks
 	t1s := host2.Scratch[*actor.Context](r, 4, r.BlockDim.Count())
 	var side uint32
 	var t35 uint32
@@ -225,7 +207,7 @@ func quernHostRankActor(r *host2.Run) {
 	var t164 *part
 	t15s := host2.Scratch[*actor.Context](r, 5, r.BlockDim.Count())
 	var t36 uint32
-	var t48 uint32
+	var t47 uint32
 	var t57 int64
 	var mark uint32
 	var number2 uint32
@@ -234,13 +216,13 @@ func quernHostRankActor(r *host2.Run) {
 	var t2111 uint32 = 32
 	var side2 uint32
 	var complete bool
-	var t174 *part
-	var t159 uint32
+	var t177 *part
+	var t151 uint32
 	var t231 uint32
 	var side3 uint32
 	var step uint32
 	var t38 int64
-	var t411 int64
+	var t48 int64
 	var dangling int64
 	var change int64
 	var result2 kernel.Action
@@ -248,8 +230,8 @@ func quernHostRankActor(r *host2.Run) {
 	var forwards bool
 	var stops bool
 	var last bool
-	t914 := shape.OutAt
-	t1010 := shape.OutAt + shape.Out - 3
+	t911 := shape.OutAt
+	t1013 := shape.OutAt + shape.Out - 3
 	t50 := shape.OutAt
 	t51 := shape.OutAt + shape.Out - 3
 	t2310 := shape.Stride
@@ -355,7 +337,7 @@ func quernHostRankActor(r *host2.Run) {
 //line quern_gen.go:13
 				t213 = state
 				t34 = in2
-				t46 = out2
+				t45 = out2
 				for threadZ := range 1 {
 					for threadY := range 1 {
 						first3 := (threadZ*1 + threadY) * 32
@@ -376,7 +358,7 @@ func quernHostRankActor(r *host2.Run) {
 						for threadZ := range 1 {
 							for threadY := range 1 {
 								r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-								quernRow6RankActor(r, t34, t213, t46)
+								quernRow6RankActor(r, t34, t213, t45)
 							}
 						}
 						break
@@ -414,12 +396,12 @@ func quernHostRankActor(r *host2.Run) {
 						t36 = t164.Step + 1
 						r.ThreadIdx = kernel.Dim3{}
 //line rank.go:155
-						t48 = t164.Chunks + t164.Parts
+						t47 = t164.Chunks + t164.Parts
 						r.ThreadIdx = kernel.Dim3{}
 //line rank.go:155
 						t57 = t164.Refused
 						mark = t36
-						number2 = t48
+						number2 = t47
 						refused = t57
 //line rank.go:156
 						i3 = 0
@@ -460,39 +442,39 @@ func quernHostRankActor(r *host2.Run) {
 						if !complete {
 							break
 						}
-						t174 = t213
+						t177 = t213
 						r.ThreadIdx = kernel.Dim3{}
 //line rank.go:207
-						t159 = t174.Step & 1
+						t151 = t177.Step & 1
 						r.ThreadIdx = kernel.Dim3{}
 //line rank.go:207
-						t231 = t174.Step
-						side3 = t159
+						t231 = t177.Step
+						side3 = t151
 						step = t231
 						r.ThreadIdx = kernel.Dim3{}
 //line rank.go:208
-						t38 = t174.AllDangling[side3]
+						t38 = t177.AllDangling[side3]
 						r.ThreadIdx = kernel.Dim3{}
 //line rank.go:208
-						t411 = t174.AllChange[side3]
+						t48 = t177.AllChange[side3]
 						dangling = t38
-						change = t411
+						change = t48
 						for threadZ := range 1 {
 							for threadY := range 1 {
 								r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-								quernRow13RankActor(r, t174, side3, change, step)
+								quernRow13RankActor(r, t177, side3, change, step)
 							}
 						}
 						for threadZ := range 1 {
 							for threadY := range 1 {
 								r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-								quernRow14RankActor(r, t174, side3, dangling)
+								quernRow14RankActor(r, t177, side3, dangling)
 							}
 						}
 						for threadZ := range 1 {
 							for threadY := range 1 {
 								r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-								quernRow15RankActor(r, t174, step)
+								quernRow15RankActor(r, t177, step)
 							}
 						}
 					}
@@ -525,7 +507,7 @@ func quernHostRankActor(r *host2.Run) {
 				for threadY := range 1 {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 					first8 := (threadZ*1 + threadY) * 32
-					quernRow17RankActor(r, cs, first8, begins, borns, source2, box, sh, out, result, &shape, words, t914, t1010, cursor, forwards, t50, t51, last, command, in, mail, t2310, t254, t264)
+					quernRow17RankActor(r, cs, first8, begins, borns, source2, box, sh, out, result, &shape, words, t911, t1013, cursor, forwards, t50, t51, last, command, in, mail, t2310, t254, t264)
 				}
 			}
 //line alone.go:88
@@ -631,84 +613,101 @@ func quernRow1RankActor(r *host2.Run, cs []actor.Context, first int, begins, bor
 							loaded3 := host2.Load(r, &b[10])
 //line send.go:31
 							t72.To = actor.Target{Box: t16, Tail: loaded, Head: loaded2, Ring: b[14], Step: b[12], Slots: uint32(b[11]), Kind: uint32(b[13]), Closed: uint32(loaded3)}
+//line send.go:33
+							room := len(t72.Post)
+							if t72.To.Kind == 1 {
+								room = len(t72.Host)
+							}
+							end := t72.To.Ring + uint64(t72.To.Slots)*t72.To.Step
+//line send.go:37
+							if end > uint64(room) || t72.To.Ring > end {
+								host2.Fail(r, "a Ref that names no mailbox")
+							}
 						}
 //line alone.go:193
 						t27 := t72
 						var ticket uint32
-						var room uint32
+						var room2 uint32
 					block2:
 						switch {
 						default:
-//line send.go:43
+//line send.go:54
 							box2 := int(t27.To.Box)
 							t18 := box2 * 16
 							t28 := (box2 + 1) * 16
-//line send.go:44
+//line send.go:55
 							b2 := t27.Post[t18:t28]
-							loaded4 := host2.Load(r, &b2[10])
-							closed := uint32(loaded4)
-//line send.go:46
-							var room2 uint32 = 2
-							for t27.To.Closed == 0 || closed == 0 {
-								if uint32(t27.To.Tail)-uint32(t27.To.Head) >= t27.To.Slots {
-									t43 := t27
-									t53 := t27
-//line send.go:49
-									loaded5 := host2.Load(r, &b2[0])
-									t73 := loaded5
-//line send.go:49
-									loaded6 := host2.Load(r, &b2[8])
-									t93 := loaded6
-//line send.go:49
-									t43.To.Tail = t73
-//line send.go:49
-									t53.To.Head = t93
-									if uint32(t27.To.Tail)-uint32(t27.To.Head) >= t27.To.Slots && t27.To.Kind == 1 {
-										loaded7 := host2.Load(r, &t27.Host[b2[15]+1])
-//line send.go:51
-										t27.To.Head = loaded7
-										kernel.StoreRelaxed(&b2[8], t27.To.Head)
-									}
-									if uint32(t27.To.Tail)-uint32(t27.To.Head) >= t27.To.Slots {
-										room2 = 1
-										break
-									}
-								}
-//line send.go:61
-								old := kernel.AtomicCompareAndSwap(&b2[0], t27.To.Tail, t27.To.Tail+1)
-								tail := old
-//line send.go:62
-								if tail == t27.To.Tail {
-									t122 := t27
-									t132 := t27
-									t142 := tail + 1
-									t152 := closed
-//line send.go:63
-									t122.To.Tail = t142
-//line send.go:63
-									t132.To.Closed = t152
-									t162 := uint32(tail)
-									ticket = t162
-									room = 0
-									break block2
-								}
-//line send.go:66
-								t27.To.Tail = tail
+							if t27.To.Closed != 0 {
+								loaded4 := host2.Load(r, &b2[10])
+//line send.go:57
+								t27.To.Closed = uint32(loaded4)
 							}
-							atomic.AddUint64(&b2[1], 1)
-							ticket = 0
-							room = room2
+							if t27.To.Closed != 0 {
+								atomic.AddUint64(&b2[1], 1)
+								ticket = 0
+								room2 = 2
+							} else {
+//line send.go:63
+								loaded5 := host2.Load(r, &b2[10])
+								for closed := uint32(loaded5); ; {
+									if uint32(t27.To.Tail)-uint32(t27.To.Head) >= t27.To.Slots {
+										t53 := t27
+										t63 := t27
+//line send.go:66
+										loaded6 := host2.Load(r, &b2[0])
+										t83 := loaded6
+//line send.go:66
+										loaded7 := host2.Load(r, &b2[8])
+										t103 := loaded7
+//line send.go:66
+										t53.To.Tail = t83
+//line send.go:66
+										t63.To.Head = t103
+										if uint32(t27.To.Tail)-uint32(t27.To.Head) >= t27.To.Slots && t27.To.Kind == 1 {
+											loaded8 := host2.Load(r, &t27.Host[b2[15]+1])
+//line send.go:68
+											t27.To.Head = loaded8
+											kernel.StoreRelaxed(&b2[8], t27.To.Head)
+										}
+										if uint32(t27.To.Tail)-uint32(t27.To.Head) >= t27.To.Slots {
+											atomic.AddUint64(&b2[1], 1)
+											ticket = 0
+											room2 = 1
+											break block2
+										}
+									}
+									old := kernel.AtomicCompareAndSwap(&b2[0], t27.To.Tail, t27.To.Tail+1)
+									tail := old
+//line send.go:79
+									if tail == t27.To.Tail {
+										t132 := t27
+										t142 := t27
+										t152 := tail + 1
+										t162 := closed
+//line send.go:80
+										t132.To.Tail = t152
+//line send.go:80
+										t142.To.Closed = t162
+										t172 := uint32(tail)
+										ticket = t172
+										room2 = 0
+										break block2
+									}
+//line send.go:83
+									t27.To.Tail = tail
+								}
+							}
 						}
 //line alone.go:193
 						ticket2 := ticket
-						room3 := room
+						room3 := room2
 //line alone.go:194
 						if room3 == 1 {
 							t54 := int(t82[13])
 //line alone.go:195
-							t63 := int(t82[13]) + len(t92) + 1
+							t64 := int(t82[13]) + len(t92) + 1
 //line alone.go:195
-							saved2 := t72.Post[t54:t63]
+							saved2 := t72.Post[t54:t64]
 							for w2 := 0; w2 < len(t92); w2++ {
 								saved2[w2] = uint64(t92[w2])
 							}
@@ -721,67 +720,67 @@ func quernRow1RankActor(r *host2.Run, cs []actor.Context, first int, begins, bor
 						}
 //line alone.go:203
 						if room3 == 0 {
-							t83 := t72
-							t94 := t92
-							t103 := ticket2
+							t84 := t72
+							t93 := t92
+							t104 := ticket2
 //line alone.go:227
-							t19 := t103
-//line send.go:37
-							result04 := int(t83.To.Ring + uint64(t19&(t83.To.Slots-1))*t83.To.Step)
+							t19 := t104
+//line send.go:46
+							result04 := int(t84.To.Ring + uint64(t19&(t84.To.Slots-1))*t84.To.Step)
 //line alone.go:227
 							t33 := result04
-							t44 := uint64(t103+1) << 32
+							t43 := uint64(t104+1) << 32
 							slot := t33
-							tag := t44
+							tag := t43
 //line alone.go:228
-							if t83.To.Kind == 1 {
-								t55 := t83
-								t64 := slot
-								t74 := tag
-//line send.go:83
-								t110 := t64
-								t29 := t64 + 4
-//line send.go:83
+							if t84.To.Kind == 1 {
+								t55 := t84
+								t65 := slot
+								t73 := tag
+//line send.go:102
+								t110 := t65
+								t29 := t65 + 4
+//line send.go:102
 								h := t55.Host[t110:t29]
-								kernel.StoreRelaxed(&h[0], t74|uint64(t55.ID<<8|128))
-								kernel.StoreRelaxed(&h[1], t74)
-								kernel.StoreRelaxed(&h[2], t74|uint64(t55.Words[t55.At+2]))
-								kernel.StoreRelaxed(&h[3], t74|uint64(t55.Words[t55.At+3]))
+								kernel.StoreRelaxed(&h[0], t73|uint64(t55.ID<<8|128))
+								kernel.StoreRelaxed(&h[1], t73)
+								kernel.StoreRelaxed(&h[2], t73|uint64(t55.Words[t55.At+2]))
+								kernel.StoreRelaxed(&h[3], t73|uint64(t55.Words[t55.At+3]))
 //line alone.go:230
-								for w3 := 0; w3 < len(t94); w3++ {
-									kernel.StoreRelaxed(&t83.Host[slot+4+w3], tag|uint64(t94[w3]))
+								for w3 := 0; w3 < len(t93); w3++ {
+									kernel.StoreRelaxed(&t84.Host[slot+4+w3], tag|uint64(t93[w3]))
 								}
 							} else {
 //line alone.go:235
-								t84 := t83
-								t95 := slot
-								t104 := tag
-//line send.go:74
-								t111 := t95
-								t210 := t95 + 4
-//line send.go:74
-								h2 := t84.Post[t111:t210]
-								kernel.StoreRelaxed(&h2[0], t104|uint64(t84.ID<<8|128))
-								kernel.StoreRelaxed(&h2[1], t104)
-								kernel.StoreRelaxed(&h2[2], t104|uint64(t84.Words[t84.At+2]))
-								kernel.StoreRelaxed(&h2[3], t104|uint64(t84.Words[t84.At+3]))
+								t85 := t84
+								t94 := slot
+								t105 := tag
+//line send.go:91
+								t111 := t94
+								t210 := t94 + 4
+//line send.go:91
+								h2 := t85.Post[t111:t210]
+								kernel.StoreRelaxed(&h2[0], t105|uint64(t85.ID<<8|128))
+								kernel.StoreRelaxed(&h2[1], t105)
+								kernel.StoreRelaxed(&h2[2], t105|uint64(t85.Words[t85.At+2]))
+								kernel.StoreRelaxed(&h2[3], t105|uint64(t85.Words[t85.At+3]))
 //line alone.go:236
-								for w4 := 0; w4 < len(t94); w4++ {
-									kernel.StoreRelaxed(&t83.Post[slot+4+w4], tag|uint64(t94[w4]))
+								for w4 := 0; w4 < len(t93); w4++ {
+									kernel.StoreRelaxed(&t84.Post[slot+4+w4], tag|uint64(t93[w4]))
 								}
-								t112 := t83
-//line send.go:92
+								t112 := t84
+//line send.go:113
 								if !(t112.Wakes == 0) {
-//line send.go:97
+//line send.go:118
 									kernel.Fence()
 									box3 := int(t112.To.Box)
 									t113 := box3 * 16
 									t211 := (box3 + 1) * 16
-//line send.go:99
+//line send.go:120
 									b3 := t112.Post[t113:t211]
-									loaded8 := host2.Load(r, &b3[9])
-									if loaded8 != 0 {
-//line send.go:101
+									loaded9 := host2.Load(r, &b3[9])
+									if loaded9 != 0 {
+//line send.go:122
 										kernel.StoreRelaxed(&t112.Host[b3[15]], 1)
 										kernel.StoreRelaxed(&t112.Host[0], 1)
 									}
@@ -807,8 +806,8 @@ func quernRow1RankActor(r *host2.Run, cs []actor.Context, first int, begins, bor
 				switch {
 				default:
 //line alone.go:103
-					loaded9 := host2.Load(r, &t292[0])
-					ordered := loaded9
+					loaded10 := host2.Load(r, &t292[0])
+					ordered := loaded10
 //line alone.go:104
 					sh.Asked[0] = uint32(ordered)
 					if !(sh.Asked[0] != 0) {
@@ -816,9 +815,9 @@ func quernRow1RankActor(r *host2.Run, cs []actor.Context, first int, begins, bor
 						hint := uint32(ordered >> 32)
 //line alone.go:108
 						if hint != sh.Hint[0] {
-							t45 := hint
+							t44 := hint
 //line alone.go:109
-							sh.Hint[0] = t45
+							sh.Hint[0] = t44
 //line alone.go:109
 							sh.Higher[0] = 1
 						}
@@ -831,29 +830,29 @@ func quernRow1RankActor(r *host2.Run, cs []actor.Context, first int, begins, bor
 									continue
 								}
 								next := t30[level]
-								t65 := level
+								t66 := level
 								var result05 uint32
 								switch {
 								default:
 //line serve.go:82
-									if t65 == 4 {
+									if t66 == 4 {
 										result05 = 0
 										break
 //line serve.go:84
-									} else if t65 < 4 {
-										result05 = shape.Slots + t65*shape.SideSlots
+									} else if t66 < 4 {
+										result05 = shape.Slots + t66*shape.SideSlots
 										break
 									}
 //line serve.go:87
-									result05 = shape.Slots + (t65-1)*shape.SideSlots
+									result05 = shape.Slots + (t66-1)*shape.SideSlots
 								}
 //line alone.go:118
 								at := (result05 + next&(shape.SideSlots-1)) * shape.InStep
-								loaded10 := host2.Load(r, &t322[at])
-								if uint32(loaded10>>32) == next+1 {
+								loaded11 := host2.Load(r, &t322[at])
+								if uint32(loaded11>>32) == next+1 {
 //line alone.go:120
-									t96 := level
-									source = t96
+									t95 := level
+									source = t95
 									sides = 1
 								}
 							}
@@ -862,16 +861,16 @@ func quernRow1RankActor(r *host2.Run, cs []actor.Context, first int, begins, bor
 						}
 						if source == 9 || source < 4 {
 							next2 := t30[4]
-							loaded11 := host2.Load(r, &t322[next2&(shape.Slots-1)*shape.InStep])
-							middle := uint32(loaded11>>32) == next2+1
+							loaded12 := host2.Load(r, &t322[next2&(shape.Slots-1)*shape.InStep])
+							middle := uint32(loaded12>>32) == next2+1
 //line alone.go:128
 							posted := false
 							slots2 := uint32(t31[11])
 							if slots2 != 0 {
 //line alone.go:130
 								next3 := uint32(t31[8])
-								loaded12 := host2.Load(r, &t332[next3&(slots2-1)*shape.InStep])
-								posted = uint32(loaded12>>32) == next3+1
+								loaded13 := host2.Load(r, &t332[next3&(slots2-1)*shape.InStep])
+								posted = uint32(loaded13>>32) == next3+1
 							}
 							if posted && !(middle && t30[8] == 8) {
 								source = 8
@@ -881,8 +880,8 @@ func quernRow1RankActor(r *host2.Run, cs []actor.Context, first int, begins, bor
 						}
 						if !(source == 9) {
 //line alone.go:143
-							t123 := t322
-							ring := t123
+							t122 := t322
+							ring := t122
 							var at2 uint32
 //line alone.go:144
 							if source == 8 {
@@ -929,8 +928,8 @@ func quernRow1RankActor(r *host2.Run, cs []actor.Context, first int, begins, bor
 							slot2 := ring[t212:t222]
 							cell := words[:t232]
 							for w5 := 0; w5 < len(slot2); w5++ {
-								loaded13 := host2.Load(r, &slot2[w5])
-								v := loaded13
+								loaded14 := host2.Load(r, &slot2[w5])
+								v := loaded14
 //line alone.go:155
 								if uint32(v>>32) != sh.Ticket+1 {
 									break block3
@@ -1008,7 +1007,7 @@ func quernRow5RankActor(r *host2.Run, cs2 []*actor.Context, first3 int, t1s []*a
 }
 
 //go:noinline
-func quernRow6RankActor(r *host2.Run, t34 *message, t213 *part, t46 *ranks) {
+func quernRow6RankActor(r *host2.Run, t34 *message, t213 *part, t45 *ranks) {
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		t115 := uint32(threadX)
@@ -1017,34 +1016,34 @@ func quernRow6RankActor(r *host2.Run, t34 *message, t213 *part, t46 *ranks) {
 		v2 := t34.From + t115
 //line rank.go:108
 		if t115 < 8 && v2 < t213.Vertices {
-			t46.Rank[t115] = t213.Rank[v2]
+			t45.Rank[t115] = t213.Rank[v2]
 		}
 		if t214 {
-			t47 := t46
-			t56 := t46
-			t66 := t46
-			t75 := t46
-			t85 := t46
+			t46 := t45
+			t56 := t45
+			t67 := t45
+			t74 := t45
+			t86 := t45
 //line rank.go:112
-			t97 := t213.Converged
+			t96 := t213.Converged
 //line rank.go:112
-			t105 := t213.Step
+			t106 := t213.Step
 //line rank.go:112
 			t116 := t213.Sent
 //line rank.go:112
-			t124 := t213.Refused
+			t123 := t213.Refused
 //line rank.go:112
 			t134 := t213.LastChange
 //line rank.go:112
-			t47.Converged = t97
+			t46.Converged = t96
 //line rank.go:112
-			t56.Step = t105
+			t56.Step = t106
 //line rank.go:112
-			t66.Sent = t116
+			t67.Sent = t116
 //line rank.go:112
-			t75.Refused = t124
+			t74.Refused = t123
 //line rank.go:112
-			t85.Change = t134
+			t86.Change = t134
 		}
 	}
 }
@@ -1111,39 +1110,39 @@ func quernRow10RankActor(r *host2.Run, t15s []*actor.Context, first5 int, t164 *
 			m := message{Step: t164.Step}
 			to := i4 - t164.Chunks
 			if i4 < t164.Chunks {
-				t67 := t164
-				t76 := i4
+				t68 := t164
+				t75 := i4
 //line rank.go:165
-				_ = t67.Chunk[t76]
+				_ = t68.Chunk[t75]
 //line rank.go:165
-				edges := &t67.Chunk[t76]
+				edges := &t68.Chunk[t75]
 				to = edges.To
 				m.Count = edges.Count
 				for k := 0; k < 8; k++ {
 					if uint32(k) < edges.Count {
 						v3 := edges.Source[k]
-						t86 := k
+						t87 := k
 //line rank.go:171
-						_ = m.Value[t86]
-						t98 := k
+						_ = m.Value[t87]
+						t97 := k
 //line rank.go:171
-						_ = m.Target[t98]
+						_ = m.Target[t97]
 //line rank.go:171
-						t106 := t164.Rank[v3] / int64(t164.Degree[v3])
+						t107 := t164.Rank[v3] / int64(t164.Degree[v3])
 //line rank.go:171
 						t118 := edges.Target[k]
 //line rank.go:171
-						m.Value[t86] = t106
+						m.Value[t87] = t107
 //line rank.go:171
-						m.Target[t98] = t118
+						m.Target[t97] = t118
 					}
 				}
 			} else {
 				m.Kind = 1
-				t125 := t164.Dangling
+				t124 := t164.Dangling
 //line rank.go:176
 				t135 := t164.Change
-				m.Value[0] = t125
+				m.Value[0] = t124
 				m.Value[1] = t135
 			}
 //line rank.go:178
@@ -1164,8 +1163,8 @@ func quernRow10RankActor(r *host2.Run, t15s []*actor.Context, first5 int, t164 *
 //line group.go:33
 				host2.Fail(r, "group has no member of this number")
 			}
-			loaded14 := host2.Load(r, &t154.Post[int(uint32(t154.Post[g.Place]))+t165])
-			result010 := actor.Ref[message]{Mailbox: uint32(loaded14)}
+			loaded15 := host2.Load(r, &t154.Post[int(uint32(t154.Post[g.Place]))+t165])
+			result010 := actor.Ref[message]{Mailbox: uint32(loaded15)}
 //line rank.go:178
 			t182 := result010
 			t193 := &m
@@ -1182,126 +1181,143 @@ func quernRow10RankActor(r *host2.Run, t15s []*actor.Context, first5 int, t164 *
 					t215 := (int(t120) + 1) * 16
 //line send.go:30
 					b4 := t145.Post[t121:t215]
-					loaded15 := host2.Load(r, &b4[0])
+					loaded16 := host2.Load(r, &b4[0])
 //line send.go:31
-					loaded16 := host2.Load(r, &b4[8])
-					loaded17 := host2.Load(r, &b4[10])
+					loaded17 := host2.Load(r, &b4[8])
+					loaded18 := host2.Load(r, &b4[10])
 //line send.go:31
-					t145.To = actor.Target{Box: t120, Tail: loaded15, Head: loaded16, Ring: b4[14], Step: b4[12], Slots: uint32(b4[11]), Kind: uint32(b4[13]), Closed: uint32(loaded17)}
+					t145.To = actor.Target{Box: t120, Tail: loaded16, Head: loaded17, Ring: b4[14], Step: b4[12], Slots: uint32(b4[11]), Kind: uint32(b4[13]), Closed: uint32(loaded18)}
+//line send.go:33
+					room4 := len(t145.Post)
+					if t145.To.Kind == 1 {
+						room4 = len(t145.Host)
+					}
+					end2 := t145.To.Ring + uint64(t145.To.Slots)*t145.To.Step
+//line send.go:37
+					if end2 > uint64(room4) || t145.To.Ring > end2 {
+						host2.Fail(r, "a Ref that names no mailbox")
+					}
 				}
 //line context.go:51
 				t216 := t145
 				var ticket3 uint32
-				var room4 uint32
+				var room5 uint32
 			block7:
 				switch {
 				default:
-//line send.go:43
+//line send.go:54
 					box4 := int(t216.To.Box)
-					t126 := box4 * 16
+					t125 := box4 * 16
 					t217 := (box4 + 1) * 16
-//line send.go:44
-					b5 := t216.Post[t126:t217]
-					loaded18 := host2.Load(r, &b5[10])
-					closed2 := uint32(loaded18)
-//line send.go:46
-					var room5 uint32 = 2
-					for t216.To.Closed == 0 || closed2 == 0 {
-						if uint32(t216.To.Tail)-uint32(t216.To.Head) >= t216.To.Slots {
-							t49 := t216
-							t58 := t216
-//line send.go:49
-							loaded19 := host2.Load(r, &b5[0])
-							t77 := loaded19
-//line send.go:49
-							loaded20 := host2.Load(r, &b5[8])
-							t99 := loaded20
-//line send.go:49
-							t49.To.Tail = t77
-//line send.go:49
-							t58.To.Head = t99
-							if uint32(t216.To.Tail)-uint32(t216.To.Head) >= t216.To.Slots && t216.To.Kind == 1 {
-								loaded21 := host2.Load(r, &t216.Host[b5[15]+1])
-//line send.go:51
-								t216.To.Head = loaded21
-								kernel.StoreRelaxed(&b5[8], t216.To.Head)
-							}
-							if uint32(t216.To.Tail)-uint32(t216.To.Head) >= t216.To.Slots {
-								room5 = 1
-								break
-							}
-						}
-//line send.go:61
-						old2 := kernel.AtomicCompareAndSwap(&b5[0], t216.To.Tail, t216.To.Tail+1)
-						tail2 := old2
-//line send.go:62
-						if tail2 == t216.To.Tail {
-							t127 := t216
-							t136 := t216
-							t146 := tail2 + 1
-							t155 := closed2
-//line send.go:63
-							t127.To.Tail = t146
-//line send.go:63
-							t136.To.Closed = t155
-							t166 := uint32(tail2)
-							ticket3 = t166
-							room4 = 0
-							break block7
-						}
-//line send.go:66
-						t216.To.Tail = tail2
+//line send.go:55
+					b5 := t216.Post[t125:t217]
+					if t216.To.Closed != 0 {
+						loaded19 := host2.Load(r, &b5[10])
+//line send.go:57
+						t216.To.Closed = uint32(loaded19)
 					}
-					atomic.AddUint64(&b5[1], 1)
-					ticket3 = 0
-					room4 = room5
+					if t216.To.Closed != 0 {
+						atomic.AddUint64(&b5[1], 1)
+						ticket3 = 0
+						room5 = 2
+					} else {
+//line send.go:63
+						loaded20 := host2.Load(r, &b5[10])
+						for closed2 := uint32(loaded20); ; {
+							if uint32(t216.To.Tail)-uint32(t216.To.Head) >= t216.To.Slots {
+								t58 := t216
+								t69 := t216
+//line send.go:66
+								loaded21 := host2.Load(r, &b5[0])
+								t88 := loaded21
+//line send.go:66
+								loaded22 := host2.Load(r, &b5[8])
+								t108 := loaded22
+//line send.go:66
+								t58.To.Tail = t88
+//line send.go:66
+								t69.To.Head = t108
+								if uint32(t216.To.Tail)-uint32(t216.To.Head) >= t216.To.Slots && t216.To.Kind == 1 {
+									loaded23 := host2.Load(r, &t216.Host[b5[15]+1])
+//line send.go:68
+									t216.To.Head = loaded23
+									kernel.StoreRelaxed(&b5[8], t216.To.Head)
+								}
+								if uint32(t216.To.Tail)-uint32(t216.To.Head) >= t216.To.Slots {
+									atomic.AddUint64(&b5[1], 1)
+									ticket3 = 0
+									room5 = 1
+									break block7
+								}
+							}
+							old2 := kernel.AtomicCompareAndSwap(&b5[0], t216.To.Tail, t216.To.Tail+1)
+							tail2 := old2
+//line send.go:79
+							if tail2 == t216.To.Tail {
+								t136 := t216
+								t146 := t216
+								t155 := tail2 + 1
+								t166 := closed2
+//line send.go:80
+								t136.To.Tail = t155
+//line send.go:80
+								t146.To.Closed = t166
+								t173 := uint32(tail2)
+								ticket3 = t173
+								room5 = 0
+								break block7
+							}
+//line send.go:83
+							t216.To.Tail = tail2
+						}
+					}
 				}
 //line context.go:51
 				ticket4 := ticket3
-				room6 := room4
+				room6 := room5
 //line context.go:52
 				if room6 != 0 {
 					result011 = false
 				} else {
 					t59 := ticket4
-//line send.go:37
+//line send.go:46
 					result012 := int(t145.To.Ring + uint64(t59&(t145.To.Slots-1))*t145.To.Step)
 //line context.go:55
-					t78 := result012
-					t87 := uint64(ticket4+1) << 32
-					slot3 := t78
-					tag2 := t87
+					t76 := result012
+					t89 := uint64(ticket4+1) << 32
+					slot3 := t76
+					tag2 := t89
 //line context.go:56
 					if t145.To.Kind == 1 {
-						t910 := t145
-						t107 := slot3
+						t98 := t145
+						t109 := slot3
 						t1110 := tag2
-//line send.go:83
-						t128 := t107
-						t218 := t107 + 4
-//line send.go:83
-						h3 := t910.Host[t128:t218]
-						kernel.StoreRelaxed(&h3[0], t1110|uint64(t910.ID<<8|128))
+//line send.go:102
+						t126 := t109
+						t218 := t109 + 4
+//line send.go:102
+						h3 := t98.Host[t126:t218]
+						kernel.StoreRelaxed(&h3[0], t1110|uint64(t98.ID<<8|128))
 						kernel.StoreRelaxed(&h3[1], t1110)
-						kernel.StoreRelaxed(&h3[2], t1110|uint64(t910.Words[t910.At+2]))
-						kernel.StoreRelaxed(&h3[3], t1110|uint64(t910.Words[t910.At+3]))
+						kernel.StoreRelaxed(&h3[2], t1110|uint64(t98.Words[t98.At+2]))
+						kernel.StoreRelaxed(&h3[3], t1110|uint64(t98.Words[t98.At+3]))
 //line context.go:58
-						t129 := t145.Host
+						t127 := t145.Host
 						t137 := slot3 + 4
 						t147 := tag2
 						t156 := t193
 //line context.go:58
-						kernel.PutWords(t129, t137, t147, t156)
+						kernel.PutWords(t127, t137, t147, t156)
 						result011 = true
 					} else {
 						t167 := t145
-						t172 := slot3
+						t174 := slot3
 						t183 := tag2
-//line send.go:74
-						t130 := t172
-						t219 := t172 + 4
-//line send.go:74
-						h4 := t167.Post[t130:t219]
+//line send.go:91
+						t128 := t174
+						t219 := t174 + 4
+//line send.go:91
+						h4 := t167.Post[t128:t219]
 						kernel.StoreRelaxed(&h4[0], t183|uint64(t167.ID<<8|128))
 						kernel.StoreRelaxed(&h4[1], t183)
 						kernel.StoreRelaxed(&h4[2], t183|uint64(t167.Words[t167.At+2]))
@@ -1314,18 +1330,18 @@ func quernRow10RankActor(r *host2.Run, t15s []*actor.Context, first5 int, t164 *
 //line context.go:62
 						kernel.PutWords(t194, t202, t2110, t223)
 						t233 := t145
-//line send.go:92
+//line send.go:113
 						if !(t233.Wakes == 0) {
-//line send.go:97
+//line send.go:118
 							kernel.Fence()
 							box5 := int(t233.To.Box)
-							t131 := box5 * 16
+							t129 := box5 * 16
 							t220 := (box5 + 1) * 16
-//line send.go:99
-							b6 := t233.Post[t131:t220]
-							loaded22 := host2.Load(r, &b6[9])
-							if loaded22 != 0 {
-//line send.go:101
+//line send.go:120
+							b6 := t233.Post[t129:t220]
+							loaded24 := host2.Load(r, &b6[9])
+							if loaded24 != 0 {
+//line send.go:122
 								kernel.StoreRelaxed(&t233.Host[b6[15]], 1)
 								kernel.StoreRelaxed(&t233.Host[0], 1)
 							}
@@ -1383,134 +1399,151 @@ func quernRow12RankActor(r *host2.Run, t15s []*actor.Context, first6 int, t164 *
 			if t253.Mailbox == 0 {
 				result014 = false
 			} else {
-				t138 := t253.Mailbox
+				t130 := t253.Mailbox
 //line send.go:27
-				if !(t224.To.Box == t138) {
+				if !(t224.To.Box == t130) {
 //line send.go:30
-					t139 := int(t138) * 16
-					t225 := (int(t138) + 1) * 16
+					t131 := int(t130) * 16
+					t225 := (int(t130) + 1) * 16
 //line send.go:30
-					b7 := t224.Post[t139:t225]
-					loaded23 := host2.Load(r, &b7[0])
+					b7 := t224.Post[t131:t225]
+					loaded25 := host2.Load(r, &b7[0])
 //line send.go:31
-					loaded24 := host2.Load(r, &b7[8])
-					loaded25 := host2.Load(r, &b7[10])
+					loaded26 := host2.Load(r, &b7[8])
+					loaded27 := host2.Load(r, &b7[10])
 //line send.go:31
-					t224.To = actor.Target{Box: t138, Tail: loaded23, Head: loaded24, Ring: b7[14], Step: b7[12], Slots: uint32(b7[11]), Kind: uint32(b7[13]), Closed: uint32(loaded25)}
+					t224.To = actor.Target{Box: t130, Tail: loaded25, Head: loaded26, Ring: b7[14], Step: b7[12], Slots: uint32(b7[11]), Kind: uint32(b7[13]), Closed: uint32(loaded27)}
+//line send.go:33
+					room7 := len(t224.Post)
+					if t224.To.Kind == 1 {
+						room7 = len(t224.Host)
+					}
+					end3 := t224.To.Ring + uint64(t224.To.Slots)*t224.To.Step
+//line send.go:37
+					if end3 > uint64(room7) || t224.To.Ring > end3 {
+						host2.Fail(r, "a Ref that names no mailbox")
+					}
 				}
 //line context.go:51
 				t226 := t224
 				var ticket5 uint32
-				var room7 uint32
+				var room8 uint32
 			block8:
 				switch {
 				default:
-//line send.go:43
+//line send.go:54
 					box6 := int(t226.To.Box)
-					t140 := box6 * 16
+					t138 := box6 * 16
 					t227 := (box6 + 1) * 16
-//line send.go:44
-					b8 := t226.Post[t140:t227]
-					loaded26 := host2.Load(r, &b8[10])
-					closed3 := uint32(loaded26)
-//line send.go:46
-					var room8 uint32 = 2
-					for t226.To.Closed == 0 || closed3 == 0 {
-						if uint32(t226.To.Tail)-uint32(t226.To.Head) >= t226.To.Slots {
-							t410 := t226
-							t510 := t226
-//line send.go:49
-							loaded27 := host2.Load(r, &b8[0])
-							t79 := loaded27
-//line send.go:49
-							loaded28 := host2.Load(r, &b8[8])
-							t911 := loaded28
-//line send.go:49
-							t410.To.Tail = t79
-//line send.go:49
-							t510.To.Head = t911
-							if uint32(t226.To.Tail)-uint32(t226.To.Head) >= t226.To.Slots && t226.To.Kind == 1 {
-								loaded29 := host2.Load(r, &t226.Host[b8[15]+1])
-//line send.go:51
-								t226.To.Head = loaded29
-								kernel.StoreRelaxed(&b8[8], t226.To.Head)
-							}
-							if uint32(t226.To.Tail)-uint32(t226.To.Head) >= t226.To.Slots {
-								room8 = 1
-								break
-							}
-						}
-//line send.go:61
-						old3 := kernel.AtomicCompareAndSwap(&b8[0], t226.To.Tail, t226.To.Tail+1)
-						tail3 := old3
-//line send.go:62
-						if tail3 == t226.To.Tail {
-							t1210 := t226
-							t1310 := t226
-							t148 := tail3 + 1
-							t157 := closed3
-//line send.go:63
-							t1210.To.Tail = t148
-//line send.go:63
-							t1310.To.Closed = t157
-							t168 := uint32(tail3)
-							ticket5 = t168
-							room7 = 0
-							break block8
-						}
-//line send.go:66
-						t226.To.Tail = tail3
+//line send.go:55
+					b8 := t226.Post[t138:t227]
+					if t226.To.Closed != 0 {
+						loaded28 := host2.Load(r, &b8[10])
+//line send.go:57
+						t226.To.Closed = uint32(loaded28)
 					}
-					atomic.AddUint64(&b8[1], 1)
-					ticket5 = 0
-					room7 = room8
+					if t226.To.Closed != 0 {
+						atomic.AddUint64(&b8[1], 1)
+						ticket5 = 0
+						room8 = 2
+					} else {
+//line send.go:63
+						loaded29 := host2.Load(r, &b8[10])
+						for closed3 := uint32(loaded29); ; {
+							if uint32(t226.To.Tail)-uint32(t226.To.Head) >= t226.To.Slots {
+								t510 := t226
+								t610 := t226
+//line send.go:66
+								loaded30 := host2.Load(r, &b8[0])
+								t810 := loaded30
+//line send.go:66
+								loaded31 := host2.Load(r, &b8[8])
+								t1010 := loaded31
+//line send.go:66
+								t510.To.Tail = t810
+//line send.go:66
+								t610.To.Head = t1010
+								if uint32(t226.To.Tail)-uint32(t226.To.Head) >= t226.To.Slots && t226.To.Kind == 1 {
+									loaded32 := host2.Load(r, &t226.Host[b8[15]+1])
+//line send.go:68
+									t226.To.Head = loaded32
+									kernel.StoreRelaxed(&b8[8], t226.To.Head)
+								}
+								if uint32(t226.To.Tail)-uint32(t226.To.Head) >= t226.To.Slots {
+									atomic.AddUint64(&b8[1], 1)
+									ticket5 = 0
+									room8 = 1
+									break block8
+								}
+							}
+							old3 := kernel.AtomicCompareAndSwap(&b8[0], t226.To.Tail, t226.To.Tail+1)
+							tail3 := old3
+//line send.go:79
+							if tail3 == t226.To.Tail {
+								t139 := t226
+								t148 := t226
+								t157 := tail3 + 1
+								t168 := closed3
+//line send.go:80
+								t139.To.Tail = t157
+//line send.go:80
+								t148.To.Closed = t168
+								t175 := uint32(tail3)
+								ticket5 = t175
+								room8 = 0
+								break block8
+							}
+//line send.go:83
+							t226.To.Tail = tail3
+						}
+					}
 				}
 //line context.go:51
 				ticket6 := ticket5
-				room9 := room7
+				room9 := room8
 //line context.go:52
 				if room9 != 0 {
 					result014 = false
 				} else {
 					t511 := ticket6
-//line send.go:37
+//line send.go:46
 					result015 := int(t224.To.Ring + uint64(t511&(t224.To.Slots-1))*t224.To.Step)
 //line context.go:55
-					t710 := result015
-					t88 := uint64(ticket6+1) << 32
-					slot4 := t710
-					tag3 := t88
+					t77 := result015
+					t811 := uint64(ticket6+1) << 32
+					slot4 := t77
+					tag3 := t811
 //line context.go:56
 					if t224.To.Kind == 1 {
-						t912 := t224
-						t108 := slot4
+						t99 := t224
+						t1011 := slot4
 						t1111 := tag3
-//line send.go:83
-						t141 := t108
-						t228 := t108 + 4
-//line send.go:83
-						h5 := t912.Host[t141:t228]
-						kernel.StoreRelaxed(&h5[0], t1111|uint64(t912.ID<<8|128))
+//line send.go:102
+						t140 := t1011
+						t228 := t1011 + 4
+//line send.go:102
+						h5 := t99.Host[t140:t228]
+						kernel.StoreRelaxed(&h5[0], t1111|uint64(t99.ID<<8|128))
 						kernel.StoreRelaxed(&h5[1], t1111)
-						kernel.StoreRelaxed(&h5[2], t1111|uint64(t912.Words[t912.At+2]))
-						kernel.StoreRelaxed(&h5[3], t1111|uint64(t912.Words[t912.At+3]))
+						kernel.StoreRelaxed(&h5[2], t1111|uint64(t99.Words[t99.At+2]))
+						kernel.StoreRelaxed(&h5[3], t1111|uint64(t99.Words[t99.At+3]))
 //line context.go:58
-						t1211 := t224.Host
-						t1311 := slot4 + 4
+						t1210 := t224.Host
+						t1310 := slot4 + 4
 						t149 := tag3
 						t158 := t263
 //line context.go:58
-						kernel.PutWords(t1211, t1311, t149, t158)
+						kernel.PutWords(t1210, t1310, t149, t158)
 						result014 = true
 					} else {
 						t169 := t224
-						t173 := slot4
+						t176 := slot4
 						t184 := tag3
-//line send.go:74
-						t150 := t173
-						t229 := t173 + 4
-//line send.go:74
-						h6 := t169.Post[t150:t229]
+//line send.go:91
+						t141 := t176
+						t229 := t176 + 4
+//line send.go:91
+						h6 := t169.Post[t141:t229]
 						kernel.StoreRelaxed(&h6[0], t184|uint64(t169.ID<<8|128))
 						kernel.StoreRelaxed(&h6[1], t184)
 						kernel.StoreRelaxed(&h6[2], t184|uint64(t169.Words[t169.At+2]))
@@ -1523,18 +1556,18 @@ func quernRow12RankActor(r *host2.Run, t15s []*actor.Context, first6 int, t164 *
 //line context.go:62
 						kernel.PutWords(t195, t203, t2112, t2210)
 						t235 := t224
-//line send.go:92
+//line send.go:113
 						if !(t235.Wakes == 0) {
-//line send.go:97
+//line send.go:118
 							kernel.Fence()
 							box7 := int(t235.To.Box)
-							t151 := box7 * 16
+							t150 := box7 * 16
 							t230 := (box7 + 1) * 16
-//line send.go:99
-							b9 := t235.Post[t151:t230]
-							loaded30 := host2.Load(r, &b9[9])
-							if loaded30 != 0 {
-//line send.go:101
+//line send.go:120
+							b9 := t235.Post[t150:t230]
+							loaded33 := host2.Load(r, &b9[9])
+							if loaded33 != 0 {
+//line send.go:122
 								kernel.StoreRelaxed(&t235.Host[b9[15]], 1)
 								kernel.StoreRelaxed(&t235.Host[0], 1)
 							}
@@ -1553,43 +1586,43 @@ func quernRow12RankActor(r *host2.Run, t15s []*actor.Context, first6 int, t164 *
 }
 
 //go:noinline
-func quernRow13RankActor(r *host2.Run, t174 *part, side3 uint32, change int64, step uint32) {
+func quernRow13RankActor(r *host2.Run, t177 *part, side3 uint32, change int64, step uint32) {
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		first7 := threadX == 0
 //line rank.go:210
 		if first7 {
-			t512 := t174
-			t68 := side3
+			t512 := t177
+			t611 := side3
 //line rank.go:211
-			_ = t512.AllDangling[t68]
-			t711 := t174
-			t89 := side3
+			_ = t512.AllDangling[t611]
+			t78 := t177
+			t812 := side3
 //line rank.go:211
-			_ = t711.AllChange[t89]
-			t913 := t174
-			t109 := side3
+			_ = t78.AllChange[t812]
+			t910 := t177
+			t1012 := side3
 //line rank.go:211
-			_ = t913.Arrived[t109]
+			_ = t910.Arrived[t1012]
 //line rank.go:211
-			t512.AllDangling[t68] = 0
+			t512.AllDangling[t611] = 0
 //line rank.go:211
-			t711.AllChange[t89] = 0
+			t78.AllChange[t812] = 0
 //line rank.go:211
-			t913.Arrived[t109] = 0
-			t174.LastChange = change
-			if step > 0 && change <= t174.Tolerance || step == t174.Limit {
-				t1112 := t174
-				t1212 := t174
+			t910.Arrived[t1012] = 0
+			t177.LastChange = change
+			if step > 0 && change <= t177.Tolerance || step == t177.Limit {
+				t1112 := t177
+				t1211 := t177
 //line rank.go:214
 				t1112.Running = 0
 //line rank.go:214
-				t1212.Converged = 1
+				t1211.Converged = 1
 			}
-			t1312 := t174
-			t1410 := t174
+			t1311 := t177
+			t1410 := t177
 //line rank.go:216
-			t1312.Dangling = 0
+			t1311.Dangling = 0
 //line rank.go:216
 			t1410.Change = 0
 		}
@@ -1597,38 +1630,38 @@ func quernRow13RankActor(r *host2.Run, t174 *part, side3 uint32, change int64, s
 }
 
 //go:noinline
-func quernRow14RankActor(r *host2.Run, t174 *part, side3 uint32, dangling int64) {
+func quernRow14RankActor(r *host2.Run, t177 *part, side3 uint32, dangling int64) {
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 //line rank.go:219
-		if t174.Running != 0 {
-			base := int64(1.152921504606847e+18*(1-t174.Damping)) / t174.All
-			for v4 := uint32(threadX); v4 < t174.Vertices; v4 += 32 {
-				sum := t174.Next[side3][v4] + dangling/t174.All
-				t174.Next[side3][v4] = 0
-				r2 := base + int64(float64(sum)*t174.Damping)
-				atomic.AddInt64(&t174.Change, max(r2-t174.Rank[v4], t174.Rank[v4]-r2))
-				if t174.Degree[v4] == 0 {
-					atomic.AddInt64(&t174.Dangling, r2)
+		if t177.Running != 0 {
+			base := int64(1.152921504606847e+18*(1-t177.Damping)) / t177.All
+			for v4 := uint32(threadX); v4 < t177.Vertices; v4 += 32 {
+				sum := t177.Next[side3][v4] + dangling/t177.All
+				t177.Next[side3][v4] = 0
+				r2 := base + int64(float64(sum)*t177.Damping)
+				atomic.AddInt64(&t177.Change, max(r2-t177.Rank[v4], t177.Rank[v4]-r2))
+				if t177.Degree[v4] == 0 {
+					atomic.AddInt64(&t177.Dangling, r2)
 				}
-				t174.Rank[v4] = r2
+				t177.Rank[v4] = r2
 			}
 		}
 	}
 }
 
 //go:noinline
-func quernRow15RankActor(r *host2.Run, t174 *part, step uint32) {
+func quernRow15RankActor(r *host2.Run, t177 *part, step uint32) {
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		first7 := threadX == 0
 //line rank.go:233
-		if first7 && t174.Running != 0 {
-			t1510 := t174
-			t1610 := t174
-			t175 := step + 1
+		if first7 && t177.Running != 0 {
+			t159 := t177
+			t1610 := t177
+			t178 := step + 1
 //line rank.go:234
-			t1510.Step = t175
+			t159.Step = t178
 //line rank.go:234
 			t1610.First = 0
 		}
@@ -1648,7 +1681,7 @@ func quernRow16RankActor(r *host2.Run, sh *actor.Status, outcome uint32) {
 }
 
 //go:noinline
-func quernRow17RankActor(r *host2.Run, cs []actor.Context, first8 int, begins, borns []int64, source2 uint32, box []uint64, sh *actor.Status, out []uint64, result uint32, shape *actor.Shape, words []uint32, t914, t1010 uint32, cursor []uint32, forwards bool, t50, t51 uint32, last bool, command, in, mail []uint64, t2310, t254, t264 uint32) {
+func quernRow17RankActor(r *host2.Run, cs []actor.Context, first8 int, begins, borns []int64, source2 uint32, box []uint64, sh *actor.Status, out []uint64, result uint32, shape *actor.Shape, words []uint32, t911, t1013 uint32, cursor []uint32, forwards bool, t50, t51 uint32, last bool, command, in, mail []uint64, t2310, t254, t264 uint32) {
 	cRow := cs[first8:][:32]
 	beginRow := begins[first8:][:32]
 	bornRow := borns[first8:][:32]
@@ -1698,12 +1731,12 @@ func quernRow17RankActor(r *host2.Run, cs []actor.Context, first8 int, begins, b
 				}
 //line alone.go:174
 				at3 := (result016 + sh.Ticket&(result017-1)) * shape.OutStep
-				t712 := at3
-				t810 := at3 + shape.Out
+				t79 := at3
+				t813 := at3 + shape.Out
 //line alone.go:175
-				slot5 := t422[t712:t810]
+				slot5 := t422[t79:t813]
 				tag4 := uint64(sh.Ticket+1) << 32
-				reply2 := words[t914:t1010]
+				reply2 := words[t911:t1013]
 				kernel.StoreRelaxed(&slot5[0], tag4|uint64(t442))
 				kernel.StoreRelaxed(&slot5[1], tag4|uint64(t452))
 				kernel.StoreRelaxed(&slot5[2], tag4)
@@ -1720,7 +1753,7 @@ func quernRow17RankActor(r *host2.Run, cs []actor.Context, first8 int, begins, b
 			t542 := !forwards
 			if !t542 {
 				t482 := c
-				t492 := cursor
+				t49 := cursor
 //line alone.go:82
 				t522 := words[t50:t51]
 				var result018 bool
@@ -1728,7 +1761,7 @@ func quernRow17RankActor(r *host2.Run, cs []actor.Context, first8 int, begins, b
 				switch {
 				default:
 //line alone.go:189
-					list2 := int(t492[11])
+					list2 := int(t49[11])
 					count2 := uint32(t482.Post[list2])
 					for i6 := uint32(0); i6 < count2; i6++ {
 						t160 := uint32(t482.Post[list2+1+int(i6)])
@@ -1739,163 +1772,180 @@ func quernRow17RankActor(r *host2.Run, cs []actor.Context, first8 int, begins, b
 							t237 := (int(t160) + 1) * 16
 //line send.go:30
 							b10 := t482.Post[t161:t237]
-							loaded31 := host2.Load(r, &b10[0])
+							loaded34 := host2.Load(r, &b10[0])
 //line send.go:31
-							loaded32 := host2.Load(r, &b10[8])
-							loaded33 := host2.Load(r, &b10[10])
+							loaded35 := host2.Load(r, &b10[8])
+							loaded36 := host2.Load(r, &b10[10])
 //line send.go:31
-							t482.To = actor.Target{Box: t160, Tail: loaded31, Head: loaded32, Ring: b10[14], Step: b10[12], Slots: uint32(b10[11]), Kind: uint32(b10[13]), Closed: uint32(loaded33)}
+							t482.To = actor.Target{Box: t160, Tail: loaded34, Head: loaded35, Ring: b10[14], Step: b10[12], Slots: uint32(b10[11]), Kind: uint32(b10[13]), Closed: uint32(loaded36)}
+//line send.go:33
+							room10 := len(t482.Post)
+							if t482.To.Kind == 1 {
+								room10 = len(t482.Host)
+							}
+							end4 := t482.To.Ring + uint64(t482.To.Slots)*t482.To.Step
+							if end4 > uint64(room10) || t482.To.Ring > end4 {
+//line send.go:38
+								host2.Fail(r, "a Ref that names no mailbox")
+							}
 						}
 //line alone.go:193
 						t238 := t482
 						var ticket7 uint32
-						var room10 uint32
+						var room11 uint32
 					block11:
 						switch {
 						default:
-//line send.go:43
+//line send.go:54
 							box8 := int(t238.To.Box)
 							t170 := box8 * 16
 							t239 := (box8 + 1) * 16
-//line send.go:44
+//line send.go:55
 							b11 := t238.Post[t170:t239]
-							loaded34 := host2.Load(r, &b11[10])
-							closed4 := uint32(loaded34)
-//line send.go:46
-							var room11 uint32 = 2
-							for t238.To.Closed == 0 || closed4 == 0 {
-								if uint32(t238.To.Tail)-uint32(t238.To.Head) >= t238.To.Slots {
-									t412 := t238
-									t514 := t238
-//line send.go:49
-									loaded35 := host2.Load(r, &b11[0])
-									t713 := loaded35
-//line send.go:49
-									loaded36 := host2.Load(r, &b11[8])
-									t915 := loaded36
-//line send.go:49
-									t412.To.Tail = t713
-//line send.go:49
-									t514.To.Head = t915
-									if uint32(t238.To.Tail)-uint32(t238.To.Head) >= t238.To.Slots && t238.To.Kind == 1 {
-										loaded37 := host2.Load(r, &t238.Host[b11[15]+1])
-//line send.go:51
-										t238.To.Head = loaded37
-										kernel.StoreRelaxed(&b11[8], t238.To.Head)
-									}
-									if uint32(t238.To.Tail)-uint32(t238.To.Head) >= t238.To.Slots {
-										room11 = 1
-										break
-									}
-								}
-//line send.go:61
-								old4 := kernel.AtomicCompareAndSwap(&b11[0], t238.To.Tail, t238.To.Tail+1)
-								tail4 := old4
-//line send.go:62
-								if tail4 == t238.To.Tail {
-									t1213 := t238
-									t1313 := t238
-									t1411 := tail4 + 1
-									t1511 := closed4
-//line send.go:63
-									t1213.To.Tail = t1411
-//line send.go:63
-									t1313.To.Closed = t1511
-									t1611 := uint32(tail4)
-									ticket7 = t1611
-									room10 = 0
-									break block11
-								}
-//line send.go:66
-								t238.To.Tail = tail4
+							if t238.To.Closed != 0 {
+								loaded37 := host2.Load(r, &b11[10])
+//line send.go:57
+								t238.To.Closed = uint32(loaded37)
 							}
-							atomic.AddUint64(&b11[1], 1)
-							ticket7 = 0
-							room10 = room11
+							if t238.To.Closed != 0 {
+								atomic.AddUint64(&b11[1], 1)
+								ticket7 = 0
+								room11 = 2
+							} else {
+//line send.go:63
+								loaded38 := host2.Load(r, &b11[10])
+								for closed4 := uint32(loaded38); ; {
+									if uint32(t238.To.Tail)-uint32(t238.To.Head) >= t238.To.Slots {
+										t514 := t238
+										t612 := t238
+//line send.go:66
+										loaded39 := host2.Load(r, &b11[0])
+										t814 := loaded39
+//line send.go:66
+										loaded40 := host2.Load(r, &b11[8])
+										t1014 := loaded40
+//line send.go:66
+										t514.To.Tail = t814
+//line send.go:66
+										t612.To.Head = t1014
+										if uint32(t238.To.Tail)-uint32(t238.To.Head) >= t238.To.Slots && t238.To.Kind == 1 {
+											loaded41 := host2.Load(r, &t238.Host[b11[15]+1])
+//line send.go:68
+											t238.To.Head = loaded41
+											kernel.StoreRelaxed(&b11[8], t238.To.Head)
+										}
+										if uint32(t238.To.Tail)-uint32(t238.To.Head) >= t238.To.Slots {
+											atomic.AddUint64(&b11[1], 1)
+											ticket7 = 0
+											room11 = 1
+											break block11
+										}
+									}
+									old4 := kernel.AtomicCompareAndSwap(&b11[0], t238.To.Tail, t238.To.Tail+1)
+									tail4 := old4
+//line send.go:79
+									if tail4 == t238.To.Tail {
+										t1312 := t238
+										t1411 := t238
+										t1510 := tail4 + 1
+										t1611 := closed4
+//line send.go:80
+										t1312.To.Tail = t1510
+//line send.go:80
+										t1411.To.Closed = t1611
+										t179 := uint32(tail4)
+										ticket7 = t179
+										room11 = 0
+										break block11
+									}
+//line send.go:83
+									t238.To.Tail = tail4
+								}
+							}
 						}
 //line alone.go:193
 						ticket8 := ticket7
-						room12 := room10
+						room12 := room11
 //line alone.go:194
 						if room12 == 1 {
-							t515 := int(t492[13])
+							t515 := int(t49[13])
 //line alone.go:195
-							t69 := int(t492[13]) + len(t522) + 1
+							t613 := int(t49[13]) + len(t522) + 1
 //line alone.go:195
-							saved3 := t482.Post[t515:t69]
+							saved3 := t482.Post[t515:t613]
 							for w8 := 0; w8 < len(t522); w8++ {
 								saved3[w8] = uint64(t522[w8])
 							}
 							result019 := t482.Correlation()
 //line alone.go:199
 							saved3[len(t522)] = result019
-							t492[12] = i6 + 1
+							t49[12] = i6 + 1
 							result018 = false
 							break block10
 						}
 //line alone.go:203
 						if room12 == 0 {
-							t811 := t482
-							t916 := t522
-							t1011 := ticket8
+							t815 := t482
+							t912 := t522
+							t1015 := ticket8
 //line alone.go:227
-							t171 := t1011
-//line send.go:37
-							result020 := int(t811.To.Ring + uint64(t171&(t811.To.Slots-1))*t811.To.Step)
+							t171 := t1015
+//line send.go:46
+							result020 := int(t815.To.Ring + uint64(t171&(t815.To.Slots-1))*t815.To.Step)
 //line alone.go:227
 							t39 := result020
-							t413 := uint64(t1011+1) << 32
+							t410 := uint64(t1015+1) << 32
 							slot6 := t39
-							tag5 := t413
+							tag5 := t410
 //line alone.go:228
-							if t811.To.Kind == 1 {
-								t516 := t811
-								t610 := slot6
-								t714 := tag5
-//line send.go:83
-								t176 := t610
-								t240 := t610 + 4
-//line send.go:83
-								h7 := t516.Host[t176:t240]
-								kernel.StoreRelaxed(&h7[0], t714|uint64(t516.ID<<8|128))
-								kernel.StoreRelaxed(&h7[1], t714)
-								kernel.StoreRelaxed(&h7[2], t714|uint64(t516.Words[t516.At+2]))
-								kernel.StoreRelaxed(&h7[3], t714|uint64(t516.Words[t516.At+3]))
+							if t815.To.Kind == 1 {
+								t516 := t815
+								t614 := slot6
+								t710 := tag5
+//line send.go:102
+								t180 := t614
+								t240 := t614 + 4
+//line send.go:102
+								h7 := t516.Host[t180:t240]
+								kernel.StoreRelaxed(&h7[0], t710|uint64(t516.ID<<8|128))
+								kernel.StoreRelaxed(&h7[1], t710)
+								kernel.StoreRelaxed(&h7[2], t710|uint64(t516.Words[t516.At+2]))
+								kernel.StoreRelaxed(&h7[3], t710|uint64(t516.Words[t516.At+3]))
 //line alone.go:230
-								for w9 := 0; w9 < len(t916); w9++ {
-									kernel.StoreRelaxed(&t811.Host[slot6+4+w9], tag5|uint64(t916[w9]))
+								for w9 := 0; w9 < len(t912); w9++ {
+									kernel.StoreRelaxed(&t815.Host[slot6+4+w9], tag5|uint64(t912[w9]))
 								}
 							} else {
 //line alone.go:235
-								t812 := t811
-								t917 := slot6
-								t1012 := tag5
-//line send.go:74
-								t177 := t917
-								t241 := t917 + 4
-//line send.go:74
-								h8 := t812.Post[t177:t241]
-								kernel.StoreRelaxed(&h8[0], t1012|uint64(t812.ID<<8|128))
-								kernel.StoreRelaxed(&h8[1], t1012)
-								kernel.StoreRelaxed(&h8[2], t1012|uint64(t812.Words[t812.At+2]))
-								kernel.StoreRelaxed(&h8[3], t1012|uint64(t812.Words[t812.At+3]))
+								t816 := t815
+								t913 := slot6
+								t1016 := tag5
+//line send.go:91
+								t181 := t913
+								t241 := t913 + 4
+//line send.go:91
+								h8 := t816.Post[t181:t241]
+								kernel.StoreRelaxed(&h8[0], t1016|uint64(t816.ID<<8|128))
+								kernel.StoreRelaxed(&h8[1], t1016)
+								kernel.StoreRelaxed(&h8[2], t1016|uint64(t816.Words[t816.At+2]))
+								kernel.StoreRelaxed(&h8[3], t1016|uint64(t816.Words[t816.At+3]))
 //line alone.go:236
-								for w10 := 0; w10 < len(t916); w10++ {
-									kernel.StoreRelaxed(&t811.Post[slot6+4+w10], tag5|uint64(t916[w10]))
+								for w10 := 0; w10 < len(t912); w10++ {
+									kernel.StoreRelaxed(&t815.Post[slot6+4+w10], tag5|uint64(t912[w10]))
 								}
-								t1113 := t811
-//line send.go:92
+								t1113 := t815
+//line send.go:113
 								if !(t1113.Wakes == 0) {
-//line send.go:97
+//line send.go:118
 									kernel.Fence()
 									box9 := int(t1113.To.Box)
-									t178 := box9 * 16
+									t185 := box9 * 16
 									t242 := (box9 + 1) * 16
-//line send.go:99
-									b12 := t1113.Post[t178:t242]
-									loaded38 := host2.Load(r, &b12[9])
-									if loaded38 != 0 {
-//line send.go:101
+//line send.go:120
+									b12 := t1113.Post[t185:t242]
+									loaded42 := host2.Load(r, &b12[9])
+									if loaded42 != 0 {
+//line send.go:122
 										kernel.StoreRelaxed(&t1113.Host[b12[15]], 1)
 										kernel.StoreRelaxed(&t1113.Host[0], 1)
 									}
@@ -1922,8 +1972,8 @@ func quernRow17RankActor(r *host2.Run, cs []actor.Context, first8 int, begins, b
 				switch {
 				default:
 //line alone.go:103
-					loaded39 := host2.Load(r, &t582[0])
-					ordered2 := loaded39
+					loaded43 := host2.Load(r, &t582[0])
+					ordered2 := loaded43
 //line alone.go:104
 					sh.Asked[0] = uint32(ordered2)
 					if !(sh.Asked[0] != 0) {
@@ -1931,9 +1981,9 @@ func quernRow17RankActor(r *host2.Run, cs []actor.Context, first8 int, begins, b
 						hint2 := uint32(ordered2 >> 32)
 //line alone.go:108
 						if hint2 != sh.Hint[0] {
-							t414 := hint2
+							t411 := hint2
 //line alone.go:109
-							sh.Hint[0] = t414
+							sh.Hint[0] = t411
 //line alone.go:109
 							sh.Higher[0] = 1
 						}
@@ -1946,29 +1996,29 @@ func quernRow17RankActor(r *host2.Run, cs []actor.Context, first8 int, begins, b
 									continue
 								}
 								next4 := t592[level2]
-								t611 := level2
+								t615 := level2
 								var result021 uint32
 								switch {
 								default:
 //line serve.go:82
-									if t611 == 4 {
+									if t615 == 4 {
 										result021 = 0
 										break
 //line serve.go:84
-									} else if t611 < 4 {
-										result021 = shape.Slots + t611*shape.SideSlots
+									} else if t615 < 4 {
+										result021 = shape.Slots + t615*shape.SideSlots
 										break
 									}
 //line serve.go:87
-									result021 = shape.Slots + (t611-1)*shape.SideSlots
+									result021 = shape.Slots + (t615-1)*shape.SideSlots
 								}
 //line alone.go:118
 								at4 := (result021 + next4&(shape.SideSlots-1)) * shape.InStep
-								loaded40 := host2.Load(r, &t61[at4])
-								if uint32(loaded40>>32) == next4+1 {
+								loaded44 := host2.Load(r, &t61[at4])
+								if uint32(loaded44>>32) == next4+1 {
 //line alone.go:120
-									t918 := level2
-									source4 = t918
+									t914 := level2
+									source4 = t914
 									sides2 = 1
 								}
 							}
@@ -1977,16 +2027,16 @@ func quernRow17RankActor(r *host2.Run, cs []actor.Context, first8 int, begins, b
 						}
 						if source4 == 9 || source4 < 4 {
 							next5 := t592[4]
-							loaded41 := host2.Load(r, &t61[next5&(shape.Slots-1)*shape.InStep])
-							middle2 := uint32(loaded41>>32) == next5+1
+							loaded45 := host2.Load(r, &t61[next5&(shape.Slots-1)*shape.InStep])
+							middle2 := uint32(loaded45>>32) == next5+1
 //line alone.go:128
 							posted2 := false
 							slots3 := uint32(t60[11])
 							if slots3 != 0 {
 //line alone.go:130
 								next6 := uint32(t60[8])
-								loaded42 := host2.Load(r, &t622[next6&(slots3-1)*shape.InStep])
-								posted2 = uint32(loaded42>>32) == next6+1
+								loaded46 := host2.Load(r, &t622[next6&(slots3-1)*shape.InStep])
+								posted2 = uint32(loaded46>>32) == next6+1
 							}
 							if posted2 && !(middle2 && t592[8] == 8) {
 								source4 = 8
@@ -1996,16 +2046,16 @@ func quernRow17RankActor(r *host2.Run, cs []actor.Context, first8 int, begins, b
 						}
 						if !(source4 == 9) {
 //line alone.go:143
-							t1214 := t61
-							ring2 := t1214
+							t1212 := t61
+							ring2 := t1212
 							var at5 uint32
 //line alone.go:144
 							if source4 == 8 {
 								sh.Ticket = uint32(t60[8])
-								t1314 := t622
+								t1313 := t622
 //line alone.go:146
 								t1412 := sh.Ticket & (uint32(t60[11]) - 1) * shape.InStep
-								ring2 = t1314
+								ring2 = t1313
 								at5 = t1412
 							} else {
 //line alone.go:148
@@ -2044,8 +2094,8 @@ func quernRow17RankActor(r *host2.Run, cs []actor.Context, first8 int, begins, b
 							slot7 := ring2[t2113:t2211]
 							cell2 := words[:t2310]
 							for w11 := 0; w11 < len(slot7); w11++ {
-								loaded43 := host2.Load(r, &slot7[w11])
-								v5 := loaded43
+								loaded47 := host2.Load(r, &slot7[w11])
+								v5 := loaded47
 //line alone.go:155
 								if uint32(v5>>32) != sh.Ticket+1 {
 									break block12

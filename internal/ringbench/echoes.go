@@ -4,8 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
 	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
 
 	"quern.dev/gpu"
 	"quern.dev/ring"
@@ -103,49 +106,107 @@ func (e *WrongReply) Error() string {
 const inFlight = 8
 
 func (e *echo[M, P]) stream(ctx context.Context, from, step, batch int, stop func() bool) (int, error) {
-	type lane struct {
-		*ring.Actor[M, M]
-		sent, received uint32
-	}
-	var lanes []*lane
+	var lanes []*lane[M, P]
 	for i := from; i < len(e.actors); i += step {
-		lanes = append(lanes, &lane{Actor: e.actors[i]})
+		lanes = append(lanes, &lane[M, P]{actor: e.actors[i], messages: make([]M, batch)})
 	}
-	messages, replies := make([]M, batch), make([]M, batch)
-	total, stopping := 0, false
-	for busy := true; busy; {
-		busy = false
-		stopping = stopping || stop()
+	var fed atomic.Bool // nothing more is sent
+	feed := func() (err error) {
+		if fed.Load() || stop() {
+			fed.Store(true)
+			return nil
+		}
 		for _, l := range lanes {
-			for !stopping && l.sent-l.received <= uint32(batch*(inFlight-1)) {
-				for i := range messages {
-					words := P(&messages[i]).words()
-					words[0], words[len(words)-1] = l.sent+uint32(i), l.sent+uint32(i)
-				}
-				n, err := l.SendBatch(ctx, messages)
-				l.sent += uint32(n)
-				if err != nil {
-					return total, err
-				}
+			for err == nil && l.way() <= uint32(batch*(inFlight-1)) {
+				err = l.send(ctx)
 			}
-			if l.sent == l.received {
+		}
+		return err
+	}
+	total, replies := 0, make([]M, batch)
+	take := func() (done bool, err error) {
+		done = fed.Load()
+		for _, l := range lanes {
+			if l.way() == 0 {
 				continue
 			}
-			busy = true
-			n, err := l.ReceiveBatch(ctx, replies)
-			for i := range replies[:n] {
-				if err := check[M, P](&replies[i], l.received+uint32(i)); err != nil {
-					return total, err
-				}
+			done = false
+			n, err := l.receive(ctx, replies)
+			if total += n; err != nil {
+				return true, err
 			}
-			l.received += uint32(n)
-			total += n
-			if err != nil {
+		}
+		return done, nil
+	}
+	if !e.pairs() {
+		for {
+			err := feed()
+			done, failed := take()
+			if err = errors.Join(err, failed); done || err != nil {
 				return total, err
 			}
 		}
 	}
-	return total, nil
+	var feeder sync.WaitGroup
+	var err error
+	feeder.Go(func() {
+		for err == nil && !fed.Load() {
+			err = feed()
+			runtime.Gosched()
+		}
+		fed.Store(true)
+	})
+	for {
+		done, failed := take()
+		if done || failed != nil {
+			fed.Store(true)
+			feeder.Wait()
+			return total, errors.Join(err, failed)
+		}
+	}
+}
+
+// pairs reports whether there are processors for goroutines that only send, beside
+// those that receive.
+func (e *echo[M, P]) pairs() bool {
+	return e.rt.Device().Backend() == gpu.CUDA && runtime.NumCPU() >= 4
+}
+
+// lane is what goes through one actor. One goroutine sends, and one receives.
+type lane[M any, P message[M]] struct {
+	actor          *ring.Actor[M, M]
+	messages       []M
+	sent, received atomic.Uint32
+}
+
+// way is how many messages are on their way.
+func (l *lane[M, P]) way() uint32 {
+	received := l.received.Load()
+	return l.sent.Load() - received
+}
+
+func (l *lane[M, P]) send(ctx context.Context) error {
+	first := l.sent.Load()
+	for i := range l.messages {
+		words := P(&l.messages[i]).words()
+		words[0], words[len(words)-1] = first+uint32(i), first+uint32(i)
+	}
+	n, err := l.actor.SendBatch(ctx, l.messages)
+	l.sent.Add(uint32(n))
+	return err
+}
+
+// receive returns how many replies it has checked, at least one.
+func (l *lane[M, P]) receive(ctx context.Context, replies []M) (int, error) {
+	first := l.received.Load()
+	n, err := l.actor.ReceiveBatch(ctx, replies)
+	for i := range replies[:n] {
+		if err := check[M, P](&replies[i], first+uint32(i)); err != nil {
+			return i, err
+		}
+	}
+	l.received.Add(uint32(n))
+	return n, err
 }
 
 // within runs f in a runtime of its own with a number of echoes.

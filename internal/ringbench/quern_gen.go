@@ -126,29 +126,11 @@ var quernEcho16Actor = gpu.NewKernel(gpu.KernelInfo{
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 14, Col: 18},
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 17, Col: 17},
 			{Kind: gpu.SliceSite, File: "send.go", Line: 30, Col: 7},
-			{Kind: gpu.SliceSite, File: "send.go", Line: 44, Col: 7},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 51, Col: 37},
+			{Kind: gpu.PanicSite, File: "send.go", Line: 38, Col: 3, Text: "a Ref that names no mailbox"},
 			{Kind: gpu.SliceSite, File: "forward.go", Line: 30, Col: 27},
 			{Kind: gpu.SliceSite, File: "forward.go", Line: 51, Col: 7},
-			{Kind: gpu.SliceSite, File: "send.go", Line: 83, Col: 7},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 84, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 85, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 86, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 86, Col: 53},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 87, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 87, Col: 54},
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 59, Col: 25},
-			{Kind: gpu.SliceSite, File: "send.go", Line: 74, Col: 7},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 75, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 76, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 77, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 77, Col: 53},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 78, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 78, Col: 54},
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 67, Col: 24},
-			{Kind: gpu.SliceSite, File: "send.go", Line: 99, Col: 7},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 101, Col: 24},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 102, Col: 24},
 			{Kind: gpu.SliceSite, File: "forward.go", Line: 33, Col: 24},
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 82, Col: 3},
 			{Kind: gpu.IndexSite, File: "context.go", Line: 31, Col: 16},
@@ -199,29 +181,11 @@ var quernEcho64Actor = gpu.NewKernel(gpu.KernelInfo{
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 14, Col: 18},
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 17, Col: 17},
 			{Kind: gpu.SliceSite, File: "send.go", Line: 30, Col: 7},
-			{Kind: gpu.SliceSite, File: "send.go", Line: 44, Col: 7},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 51, Col: 37},
+			{Kind: gpu.PanicSite, File: "send.go", Line: 38, Col: 3, Text: "a Ref that names no mailbox"},
 			{Kind: gpu.SliceSite, File: "forward.go", Line: 30, Col: 27},
 			{Kind: gpu.SliceSite, File: "forward.go", Line: 51, Col: 7},
-			{Kind: gpu.SliceSite, File: "send.go", Line: 83, Col: 7},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 84, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 85, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 86, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 86, Col: 53},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 87, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 87, Col: 54},
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 59, Col: 25},
-			{Kind: gpu.SliceSite, File: "send.go", Line: 74, Col: 7},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 75, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 76, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 77, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 77, Col: 53},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 78, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 78, Col: 54},
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 67, Col: 24},
-			{Kind: gpu.SliceSite, File: "send.go", Line: 99, Col: 7},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 101, Col: 24},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 102, Col: 24},
 			{Kind: gpu.SliceSite, File: "forward.go", Line: 33, Col: 24},
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 82, Col: 3},
 			{Kind: gpu.IndexSite, File: "context.go", Line: 31, Col: 16},
@@ -272,29 +236,11 @@ var quernEcho256Actor = gpu.NewKernel(gpu.KernelInfo{
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 14, Col: 18},
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 17, Col: 17},
 			{Kind: gpu.SliceSite, File: "send.go", Line: 30, Col: 7},
-			{Kind: gpu.SliceSite, File: "send.go", Line: 44, Col: 7},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 51, Col: 37},
+			{Kind: gpu.PanicSite, File: "send.go", Line: 38, Col: 3, Text: "a Ref that names no mailbox"},
 			{Kind: gpu.SliceSite, File: "forward.go", Line: 30, Col: 27},
 			{Kind: gpu.SliceSite, File: "forward.go", Line: 51, Col: 7},
-			{Kind: gpu.SliceSite, File: "send.go", Line: 83, Col: 7},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 84, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 85, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 86, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 86, Col: 53},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 87, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 87, Col: 54},
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 59, Col: 25},
-			{Kind: gpu.SliceSite, File: "send.go", Line: 74, Col: 7},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 75, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 76, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 77, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 77, Col: 53},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 78, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 78, Col: 54},
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 67, Col: 24},
-			{Kind: gpu.SliceSite, File: "send.go", Line: 99, Col: 7},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 101, Col: 24},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 102, Col: 24},
 			{Kind: gpu.SliceSite, File: "forward.go", Line: 33, Col: 24},
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 82, Col: 3},
 			{Kind: gpu.IndexSite, File: "context.go", Line: 31, Col: 16},
@@ -345,29 +291,11 @@ var quernRelayActor = gpu.NewKernel(gpu.KernelInfo{
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 14, Col: 18},
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 17, Col: 17},
 			{Kind: gpu.SliceSite, File: "send.go", Line: 30, Col: 7},
-			{Kind: gpu.SliceSite, File: "send.go", Line: 44, Col: 7},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 51, Col: 37},
+			{Kind: gpu.PanicSite, File: "send.go", Line: 38, Col: 3, Text: "a Ref that names no mailbox"},
 			{Kind: gpu.SliceSite, File: "forward.go", Line: 30, Col: 27},
 			{Kind: gpu.SliceSite, File: "forward.go", Line: 51, Col: 7},
-			{Kind: gpu.SliceSite, File: "send.go", Line: 83, Col: 7},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 84, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 85, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 86, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 86, Col: 53},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 87, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 87, Col: 54},
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 59, Col: 25},
-			{Kind: gpu.SliceSite, File: "send.go", Line: 74, Col: 7},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 75, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 76, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 77, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 77, Col: 53},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 78, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 78, Col: 54},
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 67, Col: 24},
-			{Kind: gpu.SliceSite, File: "send.go", Line: 99, Col: 7},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 101, Col: 24},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 102, Col: 24},
 			{Kind: gpu.SliceSite, File: "forward.go", Line: 33, Col: 24},
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 82, Col: 3},
 			{Kind: gpu.IndexSite, File: "context.go", Line: 31, Col: 16},
@@ -606,8 +534,8 @@ func quernHostEcho16Actor(r *host2.Run) {
 	var forwards bool
 	var stops bool
 	var last bool
-	t97 := shape.OutAt
-	t105 := shape.OutAt + shape.Out - 3
+	t96 := shape.OutAt
+	t106 := shape.OutAt + shape.Out - 3
 	t50 := shape.OutAt
 	t51 := shape.OutAt + shape.Out - 3
 	t233 := shape.Stride
@@ -735,7 +663,7 @@ func quernHostEcho16Actor(r *host2.Run) {
 				for threadY := range 1 {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 					first2 := (threadZ*1 + threadY) * 32
-					quernRow6Echo16Actor(r, cs, first2, begins, borns, source2, box, sh, out, result, &shape, words, t97, t105, cursor, forwards, t50, t51, last, command, in, mail, t233, t253, t263)
+					quernRow6Echo16Actor(r, cs, first2, begins, borns, source2, box, sh, out, result, &shape, words, t96, t106, cursor, forwards, t50, t51, last, command, in, mail, t233, t253, t263)
 				}
 			}
 //line alone.go:88
@@ -841,84 +769,101 @@ func quernRow1Echo16Actor(r *host2.Run, cs []actor.Context, first int, begins, b
 							loaded3 := host2.Load(r, &b[10])
 //line send.go:31
 							t72.To = actor.Target{Box: t16, Tail: loaded, Head: loaded2, Ring: b[14], Step: b[12], Slots: uint32(b[11]), Kind: uint32(b[13]), Closed: uint32(loaded3)}
+//line send.go:33
+							room := len(t72.Post)
+							if t72.To.Kind == 1 {
+								room = len(t72.Host)
+							}
+							end := t72.To.Ring + uint64(t72.To.Slots)*t72.To.Step
+//line send.go:37
+							if end > uint64(room) || t72.To.Ring > end {
+								host2.Fail(r, "a Ref that names no mailbox")
+							}
 						}
 //line alone.go:193
 						t27 := t72
 						var ticket uint32
-						var room uint32
+						var room2 uint32
 					block2:
 						switch {
 						default:
-//line send.go:43
+//line send.go:54
 							box2 := int(t27.To.Box)
 							t18 := box2 * 16
 							t28 := (box2 + 1) * 16
-//line send.go:44
+//line send.go:55
 							b2 := t27.Post[t18:t28]
-							loaded4 := host2.Load(r, &b2[10])
-							closed := uint32(loaded4)
-//line send.go:46
-							var room2 uint32 = 2
-							for t27.To.Closed == 0 || closed == 0 {
-								if uint32(t27.To.Tail)-uint32(t27.To.Head) >= t27.To.Slots {
-									t43 := t27
-									t53 := t27
-//line send.go:49
-									loaded5 := host2.Load(r, &b2[0])
-									t73 := loaded5
-//line send.go:49
-									loaded6 := host2.Load(r, &b2[8])
-									t93 := loaded6
-//line send.go:49
-									t43.To.Tail = t73
-//line send.go:49
-									t53.To.Head = t93
-									if uint32(t27.To.Tail)-uint32(t27.To.Head) >= t27.To.Slots && t27.To.Kind == 1 {
-										loaded7 := host2.Load(r, &t27.Host[b2[15]+1])
-//line send.go:51
-										t27.To.Head = loaded7
-										kernel.StoreRelaxed(&b2[8], t27.To.Head)
-									}
-									if uint32(t27.To.Tail)-uint32(t27.To.Head) >= t27.To.Slots {
-										room2 = 1
-										break
-									}
-								}
-//line send.go:61
-								old := kernel.AtomicCompareAndSwap(&b2[0], t27.To.Tail, t27.To.Tail+1)
-								tail := old
-//line send.go:62
-								if tail == t27.To.Tail {
-									t122 := t27
-									t132 := t27
-									t142 := tail + 1
-									t152 := closed
-//line send.go:63
-									t122.To.Tail = t142
-//line send.go:63
-									t132.To.Closed = t152
-									t162 := uint32(tail)
-									ticket = t162
-									room = 0
-									break block2
-								}
-//line send.go:66
-								t27.To.Tail = tail
+							if t27.To.Closed != 0 {
+								loaded4 := host2.Load(r, &b2[10])
+//line send.go:57
+								t27.To.Closed = uint32(loaded4)
 							}
-							atomic.AddUint64(&b2[1], 1)
-							ticket = 0
-							room = room2
+							if t27.To.Closed != 0 {
+								atomic.AddUint64(&b2[1], 1)
+								ticket = 0
+								room2 = 2
+							} else {
+//line send.go:63
+								loaded5 := host2.Load(r, &b2[10])
+								for closed := uint32(loaded5); ; {
+									if uint32(t27.To.Tail)-uint32(t27.To.Head) >= t27.To.Slots {
+										t53 := t27
+										t63 := t27
+//line send.go:66
+										loaded6 := host2.Load(r, &b2[0])
+										t83 := loaded6
+//line send.go:66
+										loaded7 := host2.Load(r, &b2[8])
+										t103 := loaded7
+//line send.go:66
+										t53.To.Tail = t83
+//line send.go:66
+										t63.To.Head = t103
+										if uint32(t27.To.Tail)-uint32(t27.To.Head) >= t27.To.Slots && t27.To.Kind == 1 {
+											loaded8 := host2.Load(r, &t27.Host[b2[15]+1])
+//line send.go:68
+											t27.To.Head = loaded8
+											kernel.StoreRelaxed(&b2[8], t27.To.Head)
+										}
+										if uint32(t27.To.Tail)-uint32(t27.To.Head) >= t27.To.Slots {
+											atomic.AddUint64(&b2[1], 1)
+											ticket = 0
+											room2 = 1
+											break block2
+										}
+									}
+									old := kernel.AtomicCompareAndSwap(&b2[0], t27.To.Tail, t27.To.Tail+1)
+									tail := old
+//line send.go:79
+									if tail == t27.To.Tail {
+										t132 := t27
+										t142 := t27
+										t152 := tail + 1
+										t162 := closed
+//line send.go:80
+										t132.To.Tail = t152
+//line send.go:80
+										t142.To.Closed = t162
+										t172 := uint32(tail)
+										ticket = t172
+										room2 = 0
+										break block2
+									}
+//line send.go:83
+									t27.To.Tail = tail
+								}
+							}
 						}
 //line alone.go:193
 						ticket2 := ticket
-						room3 := room
+						room3 := room2
 //line alone.go:194
 						if room3 == 1 {
 							t54 := int(t82[13])
 //line alone.go:195
-							t63 := int(t82[13]) + len(t92) + 1
+							t64 := int(t82[13]) + len(t92) + 1
 //line alone.go:195
-							saved2 := t72.Post[t54:t63]
+							saved2 := t72.Post[t54:t64]
 							for w2 := 0; w2 < len(t92); w2++ {
 								saved2[w2] = uint64(t92[w2])
 							}
@@ -931,67 +876,67 @@ func quernRow1Echo16Actor(r *host2.Run, cs []actor.Context, first int, begins, b
 						}
 //line alone.go:203
 						if room3 == 0 {
-							t83 := t72
-							t94 := t92
-							t103 := ticket2
+							t84 := t72
+							t93 := t92
+							t104 := ticket2
 //line alone.go:227
-							t19 := t103
-//line send.go:37
-							result04 := int(t83.To.Ring + uint64(t19&(t83.To.Slots-1))*t83.To.Step)
+							t19 := t104
+//line send.go:46
+							result04 := int(t84.To.Ring + uint64(t19&(t84.To.Slots-1))*t84.To.Step)
 //line alone.go:227
 							t33 := result04
-							t44 := uint64(t103+1) << 32
+							t43 := uint64(t104+1) << 32
 							slot := t33
-							tag := t44
+							tag := t43
 //line alone.go:228
-							if t83.To.Kind == 1 {
-								t55 := t83
-								t64 := slot
-								t74 := tag
-//line send.go:83
-								t110 := t64
-								t29 := t64 + 4
-//line send.go:83
+							if t84.To.Kind == 1 {
+								t55 := t84
+								t65 := slot
+								t73 := tag
+//line send.go:102
+								t110 := t65
+								t29 := t65 + 4
+//line send.go:102
 								h := t55.Host[t110:t29]
-								kernel.StoreRelaxed(&h[0], t74|uint64(t55.ID<<8|128))
-								kernel.StoreRelaxed(&h[1], t74)
-								kernel.StoreRelaxed(&h[2], t74|uint64(t55.Words[t55.At+2]))
-								kernel.StoreRelaxed(&h[3], t74|uint64(t55.Words[t55.At+3]))
+								kernel.StoreRelaxed(&h[0], t73|uint64(t55.ID<<8|128))
+								kernel.StoreRelaxed(&h[1], t73)
+								kernel.StoreRelaxed(&h[2], t73|uint64(t55.Words[t55.At+2]))
+								kernel.StoreRelaxed(&h[3], t73|uint64(t55.Words[t55.At+3]))
 //line alone.go:230
-								for w3 := 0; w3 < len(t94); w3++ {
-									kernel.StoreRelaxed(&t83.Host[slot+4+w3], tag|uint64(t94[w3]))
+								for w3 := 0; w3 < len(t93); w3++ {
+									kernel.StoreRelaxed(&t84.Host[slot+4+w3], tag|uint64(t93[w3]))
 								}
 							} else {
 //line alone.go:235
-								t84 := t83
-								t95 := slot
-								t104 := tag
-//line send.go:74
-								t111 := t95
-								t210 := t95 + 4
-//line send.go:74
-								h2 := t84.Post[t111:t210]
-								kernel.StoreRelaxed(&h2[0], t104|uint64(t84.ID<<8|128))
-								kernel.StoreRelaxed(&h2[1], t104)
-								kernel.StoreRelaxed(&h2[2], t104|uint64(t84.Words[t84.At+2]))
-								kernel.StoreRelaxed(&h2[3], t104|uint64(t84.Words[t84.At+3]))
+								t85 := t84
+								t94 := slot
+								t105 := tag
+//line send.go:91
+								t111 := t94
+								t210 := t94 + 4
+//line send.go:91
+								h2 := t85.Post[t111:t210]
+								kernel.StoreRelaxed(&h2[0], t105|uint64(t85.ID<<8|128))
+								kernel.StoreRelaxed(&h2[1], t105)
+								kernel.StoreRelaxed(&h2[2], t105|uint64(t85.Words[t85.At+2]))
+								kernel.StoreRelaxed(&h2[3], t105|uint64(t85.Words[t85.At+3]))
 //line alone.go:236
-								for w4 := 0; w4 < len(t94); w4++ {
-									kernel.StoreRelaxed(&t83.Post[slot+4+w4], tag|uint64(t94[w4]))
+								for w4 := 0; w4 < len(t93); w4++ {
+									kernel.StoreRelaxed(&t84.Post[slot+4+w4], tag|uint64(t93[w4]))
 								}
-								t112 := t83
-//line send.go:92
+								t112 := t84
+//line send.go:113
 								if !(t112.Wakes == 0) {
-//line send.go:97
+//line send.go:118
 									kernel.Fence()
 									box3 := int(t112.To.Box)
 									t113 := box3 * 16
 									t211 := (box3 + 1) * 16
-//line send.go:99
+//line send.go:120
 									b3 := t112.Post[t113:t211]
-									loaded8 := host2.Load(r, &b3[9])
-									if loaded8 != 0 {
-//line send.go:101
+									loaded9 := host2.Load(r, &b3[9])
+									if loaded9 != 0 {
+//line send.go:122
 										kernel.StoreRelaxed(&t112.Host[b3[15]], 1)
 										kernel.StoreRelaxed(&t112.Host[0], 1)
 									}
@@ -1017,8 +962,8 @@ func quernRow1Echo16Actor(r *host2.Run, cs []actor.Context, first int, begins, b
 				switch {
 				default:
 //line alone.go:103
-					loaded9 := host2.Load(r, &t292[0])
-					ordered := loaded9
+					loaded10 := host2.Load(r, &t292[0])
+					ordered := loaded10
 //line alone.go:104
 					sh.Asked[0] = uint32(ordered)
 					if !(sh.Asked[0] != 0) {
@@ -1026,9 +971,9 @@ func quernRow1Echo16Actor(r *host2.Run, cs []actor.Context, first int, begins, b
 						hint := uint32(ordered >> 32)
 //line alone.go:108
 						if hint != sh.Hint[0] {
-							t45 := hint
+							t44 := hint
 //line alone.go:109
-							sh.Hint[0] = t45
+							sh.Hint[0] = t44
 //line alone.go:109
 							sh.Higher[0] = 1
 						}
@@ -1041,29 +986,29 @@ func quernRow1Echo16Actor(r *host2.Run, cs []actor.Context, first int, begins, b
 									continue
 								}
 								next := t30[level]
-								t65 := level
+								t66 := level
 								var result05 uint32
 								switch {
 								default:
 //line serve.go:82
-									if t65 == 4 {
+									if t66 == 4 {
 										result05 = 0
 										break
 //line serve.go:84
-									} else if t65 < 4 {
-										result05 = shape.Slots + t65*shape.SideSlots
+									} else if t66 < 4 {
+										result05 = shape.Slots + t66*shape.SideSlots
 										break
 									}
 //line serve.go:87
-									result05 = shape.Slots + (t65-1)*shape.SideSlots
+									result05 = shape.Slots + (t66-1)*shape.SideSlots
 								}
 //line alone.go:118
 								at := (result05 + next&(shape.SideSlots-1)) * shape.InStep
-								loaded10 := host2.Load(r, &t322[at])
-								if uint32(loaded10>>32) == next+1 {
+								loaded11 := host2.Load(r, &t322[at])
+								if uint32(loaded11>>32) == next+1 {
 //line alone.go:120
-									t96 := level
-									source = t96
+									t95 := level
+									source = t95
 									sides = 1
 								}
 							}
@@ -1072,16 +1017,16 @@ func quernRow1Echo16Actor(r *host2.Run, cs []actor.Context, first int, begins, b
 						}
 						if source == 9 || source < 4 {
 							next2 := t30[4]
-							loaded11 := host2.Load(r, &t322[next2&(shape.Slots-1)*shape.InStep])
-							middle := uint32(loaded11>>32) == next2+1
+							loaded12 := host2.Load(r, &t322[next2&(shape.Slots-1)*shape.InStep])
+							middle := uint32(loaded12>>32) == next2+1
 //line alone.go:128
 							posted := false
 							slots2 := uint32(t31[11])
 							if slots2 != 0 {
 //line alone.go:130
 								next3 := uint32(t31[8])
-								loaded12 := host2.Load(r, &t332[next3&(slots2-1)*shape.InStep])
-								posted = uint32(loaded12>>32) == next3+1
+								loaded13 := host2.Load(r, &t332[next3&(slots2-1)*shape.InStep])
+								posted = uint32(loaded13>>32) == next3+1
 							}
 							if posted && !(middle && t30[8] == 8) {
 								source = 8
@@ -1091,8 +1036,8 @@ func quernRow1Echo16Actor(r *host2.Run, cs []actor.Context, first int, begins, b
 						}
 						if !(source == 9) {
 //line alone.go:143
-							t123 := t322
-							ring := t123
+							t122 := t322
+							ring := t122
 							var at2 uint32
 //line alone.go:144
 							if source == 8 {
@@ -1139,8 +1084,8 @@ func quernRow1Echo16Actor(r *host2.Run, cs []actor.Context, first int, begins, b
 							slot2 := ring[t212:t222]
 							cell := words[:t232]
 							for w5 := 0; w5 < len(slot2); w5++ {
-								loaded13 := host2.Load(r, &slot2[w5])
-								v := loaded13
+								loaded14 := host2.Load(r, &slot2[w5])
+								v := loaded14
 //line alone.go:155
 								if uint32(v>>32) != sh.Ticket+1 {
 									break block3
@@ -1219,7 +1164,7 @@ func quernRow5Echo16Actor(r *host2.Run, t34, t213 *Message16, t114 *uint64, sh *
 }
 
 //go:noinline
-func quernRow6Echo16Actor(r *host2.Run, cs []actor.Context, first2 int, begins, borns []int64, source2 uint32, box []uint64, sh *actor.Status, out []uint64, result uint32, shape *actor.Shape, words []uint32, t97, t105 uint32, cursor []uint32, forwards bool, t50, t51 uint32, last bool, command, in, mail []uint64, t233, t253, t263 uint32) {
+func quernRow6Echo16Actor(r *host2.Run, cs []actor.Context, first2 int, begins, borns []int64, source2 uint32, box []uint64, sh *actor.Status, out []uint64, result uint32, shape *actor.Shape, words []uint32, t96, t106 uint32, cursor []uint32, forwards bool, t50, t51 uint32, last bool, command, in, mail []uint64, t233, t253, t263 uint32) {
 	cRow := cs[first2:][:32]
 	beginRow := begins[first2:][:32]
 	bornRow := borns[first2:][:32]
@@ -1239,7 +1184,7 @@ func quernRow6Echo16Actor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 			} else {
 				t422 := out
 				t442 := result
-				t452 := uint32(now3 - begin)
+				t45 := uint32(now3 - begin)
 //line alone.go:173
 				source3 := sh.Missing[0]
 				t214 := source3
@@ -1269,14 +1214,14 @@ func quernRow6Echo16Actor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 				}
 //line alone.go:174
 				at3 := (result09 + sh.Ticket&(result010-1)) * shape.OutStep
-				t75 := at3
-				t85 := at3 + shape.Out
+				t74 := at3
+				t86 := at3 + shape.Out
 //line alone.go:175
-				slot3 := t422[t75:t85]
+				slot3 := t422[t74:t86]
 				tag2 := uint64(sh.Ticket+1) << 32
-				reply2 := words[t97:t105]
+				reply2 := words[t96:t106]
 				kernel.StoreRelaxed(&slot3[0], tag2|uint64(t442))
-				kernel.StoreRelaxed(&slot3[1], tag2|uint64(t452))
+				kernel.StoreRelaxed(&slot3[1], tag2|uint64(t45))
 				kernel.StoreRelaxed(&slot3[2], tag2)
 				for w7 := 0; w7 < len(reply2); w7++ {
 					kernel.StoreRelaxed(&slot3[3+w7], tag2|uint64(reply2[w7]))
@@ -1310,90 +1255,107 @@ func quernRow6Echo16Actor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 							t215 := (int(t115) + 1) * 16
 //line send.go:30
 							b4 := t48.Post[t116:t215]
-							loaded14 := host2.Load(r, &b4[0])
+							loaded15 := host2.Load(r, &b4[0])
 //line send.go:31
-							loaded15 := host2.Load(r, &b4[8])
-							loaded16 := host2.Load(r, &b4[10])
+							loaded16 := host2.Load(r, &b4[8])
+							loaded17 := host2.Load(r, &b4[10])
 //line send.go:31
-							t48.To = actor.Target{Box: t115, Tail: loaded14, Head: loaded15, Ring: b4[14], Step: b4[12], Slots: uint32(b4[11]), Kind: uint32(b4[13]), Closed: uint32(loaded16)}
+							t48.To = actor.Target{Box: t115, Tail: loaded15, Head: loaded16, Ring: b4[14], Step: b4[12], Slots: uint32(b4[11]), Kind: uint32(b4[13]), Closed: uint32(loaded17)}
+//line send.go:33
+							room4 := len(t48.Post)
+							if t48.To.Kind == 1 {
+								room4 = len(t48.Host)
+							}
+							end2 := t48.To.Ring + uint64(t48.To.Slots)*t48.To.Step
+							if end2 > uint64(room4) || t48.To.Ring > end2 {
+//line send.go:38
+								host2.Fail(r, "a Ref that names no mailbox")
+							}
 						}
 //line alone.go:193
 						t216 := t48
 						var ticket3 uint32
-						var room4 uint32
+						var room5 uint32
 					block8:
 						switch {
 						default:
-//line send.go:43
+//line send.go:54
 							box4 := int(t216.To.Box)
 							t117 := box4 * 16
 							t217 := (box4 + 1) * 16
-//line send.go:44
+//line send.go:55
 							b5 := t216.Post[t117:t217]
-							loaded17 := host2.Load(r, &b5[10])
-							closed2 := uint32(loaded17)
-//line send.go:46
-							var room5 uint32 = 2
-							for t216.To.Closed == 0 || closed2 == 0 {
-								if uint32(t216.To.Tail)-uint32(t216.To.Head) >= t216.To.Slots {
-									t46 := t216
-									t57 := t216
-//line send.go:49
-									loaded18 := host2.Load(r, &b5[0])
-									t76 := loaded18
-//line send.go:49
-									loaded19 := host2.Load(r, &b5[8])
-									t98 := loaded19
-//line send.go:49
-									t46.To.Tail = t76
-//line send.go:49
-									t57.To.Head = t98
-									if uint32(t216.To.Tail)-uint32(t216.To.Head) >= t216.To.Slots && t216.To.Kind == 1 {
-										loaded20 := host2.Load(r, &t216.Host[b5[15]+1])
-//line send.go:51
-										t216.To.Head = loaded20
-										kernel.StoreRelaxed(&b5[8], t216.To.Head)
-									}
-									if uint32(t216.To.Tail)-uint32(t216.To.Head) >= t216.To.Slots {
-										room5 = 1
-										break
-									}
-								}
-//line send.go:61
-								old2 := kernel.AtomicCompareAndSwap(&b5[0], t216.To.Tail, t216.To.Tail+1)
-								tail2 := old2
-//line send.go:62
-								if tail2 == t216.To.Tail {
-									t124 := t216
-									t134 := t216
-									t144 := tail2 + 1
-									t153 := closed2
-//line send.go:63
-									t124.To.Tail = t144
-//line send.go:63
-									t134.To.Closed = t153
-									t164 := uint32(tail2)
-									ticket3 = t164
-									room4 = 0
-									break block8
-								}
-//line send.go:66
-								t216.To.Tail = tail2
+							if t216.To.Closed != 0 {
+								loaded18 := host2.Load(r, &b5[10])
+//line send.go:57
+								t216.To.Closed = uint32(loaded18)
 							}
-							atomic.AddUint64(&b5[1], 1)
-							ticket3 = 0
-							room4 = room5
+							if t216.To.Closed != 0 {
+								atomic.AddUint64(&b5[1], 1)
+								ticket3 = 0
+								room5 = 2
+							} else {
+//line send.go:63
+								loaded19 := host2.Load(r, &b5[10])
+								for closed2 := uint32(loaded19); ; {
+									if uint32(t216.To.Tail)-uint32(t216.To.Head) >= t216.To.Slots {
+										t57 := t216
+										t67 := t216
+//line send.go:66
+										loaded20 := host2.Load(r, &b5[0])
+										t87 := loaded20
+//line send.go:66
+										loaded21 := host2.Load(r, &b5[8])
+										t107 := loaded21
+//line send.go:66
+										t57.To.Tail = t87
+//line send.go:66
+										t67.To.Head = t107
+										if uint32(t216.To.Tail)-uint32(t216.To.Head) >= t216.To.Slots && t216.To.Kind == 1 {
+											loaded22 := host2.Load(r, &t216.Host[b5[15]+1])
+//line send.go:68
+											t216.To.Head = loaded22
+											kernel.StoreRelaxed(&b5[8], t216.To.Head)
+										}
+										if uint32(t216.To.Tail)-uint32(t216.To.Head) >= t216.To.Slots {
+											atomic.AddUint64(&b5[1], 1)
+											ticket3 = 0
+											room5 = 1
+											break block8
+										}
+									}
+									old2 := kernel.AtomicCompareAndSwap(&b5[0], t216.To.Tail, t216.To.Tail+1)
+									tail2 := old2
+//line send.go:79
+									if tail2 == t216.To.Tail {
+										t134 := t216
+										t144 := t216
+										t153 := tail2 + 1
+										t164 := closed2
+//line send.go:80
+										t134.To.Tail = t153
+//line send.go:80
+										t144.To.Closed = t164
+										t173 := uint32(tail2)
+										ticket3 = t173
+										room5 = 0
+										break block8
+									}
+//line send.go:83
+									t216.To.Tail = tail2
+								}
+							}
 						}
 //line alone.go:193
 						ticket4 := ticket3
-						room6 := room4
+						room6 := room5
 //line alone.go:194
 						if room6 == 1 {
 							t58 := int(t49[13])
 //line alone.go:195
-							t66 := int(t49[13]) + len(t522) + 1
+							t68 := int(t49[13]) + len(t522) + 1
 //line alone.go:195
-							saved3 := t48.Post[t58:t66]
+							saved3 := t48.Post[t58:t68]
 							for w8 := 0; w8 < len(t522); w8++ {
 								saved3[w8] = uint64(t522[w8])
 							}
@@ -1406,67 +1368,67 @@ func quernRow6Echo16Actor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 						}
 //line alone.go:203
 						if room6 == 0 {
-							t86 := t48
-							t99 := t522
-							t106 := ticket4
+							t88 := t48
+							t97 := t522
+							t108 := ticket4
 //line alone.go:227
-							t118 := t106
-//line send.go:37
-							result013 := int(t86.To.Ring + uint64(t118&(t86.To.Slots-1))*t86.To.Step)
+							t118 := t108
+//line send.go:46
+							result013 := int(t88.To.Ring + uint64(t118&(t88.To.Slots-1))*t88.To.Step)
 //line alone.go:227
 							t35 := result013
-							t410 := uint64(t106+1) << 32
+							t46 := uint64(t108+1) << 32
 							slot4 := t35
-							tag3 := t410
+							tag3 := t46
 //line alone.go:228
-							if t86.To.Kind == 1 {
-								t59 := t86
-								t67 := slot4
-								t77 := tag3
-//line send.go:83
-								t119 := t67
-								t218 := t67 + 4
-//line send.go:83
+							if t88.To.Kind == 1 {
+								t59 := t88
+								t69 := slot4
+								t75 := tag3
+//line send.go:102
+								t119 := t69
+								t218 := t69 + 4
+//line send.go:102
 								h3 := t59.Host[t119:t218]
-								kernel.StoreRelaxed(&h3[0], t77|uint64(t59.ID<<8|128))
-								kernel.StoreRelaxed(&h3[1], t77)
-								kernel.StoreRelaxed(&h3[2], t77|uint64(t59.Words[t59.At+2]))
-								kernel.StoreRelaxed(&h3[3], t77|uint64(t59.Words[t59.At+3]))
+								kernel.StoreRelaxed(&h3[0], t75|uint64(t59.ID<<8|128))
+								kernel.StoreRelaxed(&h3[1], t75)
+								kernel.StoreRelaxed(&h3[2], t75|uint64(t59.Words[t59.At+2]))
+								kernel.StoreRelaxed(&h3[3], t75|uint64(t59.Words[t59.At+3]))
 //line alone.go:230
-								for w9 := 0; w9 < len(t99); w9++ {
-									kernel.StoreRelaxed(&t86.Host[slot4+4+w9], tag3|uint64(t99[w9]))
+								for w9 := 0; w9 < len(t97); w9++ {
+									kernel.StoreRelaxed(&t88.Host[slot4+4+w9], tag3|uint64(t97[w9]))
 								}
 							} else {
 //line alone.go:235
-								t87 := t86
-								t910 := slot4
-								t107 := tag3
-//line send.go:74
-								t120 := t910
-								t219 := t910 + 4
-//line send.go:74
-								h4 := t87.Post[t120:t219]
-								kernel.StoreRelaxed(&h4[0], t107|uint64(t87.ID<<8|128))
-								kernel.StoreRelaxed(&h4[1], t107)
-								kernel.StoreRelaxed(&h4[2], t107|uint64(t87.Words[t87.At+2]))
-								kernel.StoreRelaxed(&h4[3], t107|uint64(t87.Words[t87.At+3]))
+								t89 := t88
+								t98 := slot4
+								t109 := tag3
+//line send.go:91
+								t120 := t98
+								t219 := t98 + 4
+//line send.go:91
+								h4 := t89.Post[t120:t219]
+								kernel.StoreRelaxed(&h4[0], t109|uint64(t89.ID<<8|128))
+								kernel.StoreRelaxed(&h4[1], t109)
+								kernel.StoreRelaxed(&h4[2], t109|uint64(t89.Words[t89.At+2]))
+								kernel.StoreRelaxed(&h4[3], t109|uint64(t89.Words[t89.At+3]))
 //line alone.go:236
-								for w10 := 0; w10 < len(t99); w10++ {
-									kernel.StoreRelaxed(&t86.Post[slot4+4+w10], tag3|uint64(t99[w10]))
+								for w10 := 0; w10 < len(t97); w10++ {
+									kernel.StoreRelaxed(&t88.Post[slot4+4+w10], tag3|uint64(t97[w10]))
 								}
-								t1110 := t86
-//line send.go:92
+								t1110 := t88
+//line send.go:113
 								if !(t1110.Wakes == 0) {
-//line send.go:97
+//line send.go:118
 									kernel.Fence()
 									box5 := int(t1110.To.Box)
 									t121 := box5 * 16
 									t220 := (box5 + 1) * 16
-//line send.go:99
+//line send.go:120
 									b6 := t1110.Post[t121:t220]
-									loaded21 := host2.Load(r, &b6[9])
-									if loaded21 != 0 {
-//line send.go:101
+									loaded23 := host2.Load(r, &b6[9])
+									if loaded23 != 0 {
+//line send.go:122
 										kernel.StoreRelaxed(&t1110.Host[b6[15]], 1)
 										kernel.StoreRelaxed(&t1110.Host[0], 1)
 									}
@@ -1493,8 +1455,8 @@ func quernRow6Echo16Actor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 				switch {
 				default:
 //line alone.go:103
-					loaded22 := host2.Load(r, &t582[0])
-					ordered2 := loaded22
+					loaded24 := host2.Load(r, &t582[0])
+					ordered2 := loaded24
 //line alone.go:104
 					sh.Asked[0] = uint32(ordered2)
 					if !(sh.Asked[0] != 0) {
@@ -1502,9 +1464,9 @@ func quernRow6Echo16Actor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 						hint2 := uint32(ordered2 >> 32)
 //line alone.go:108
 						if hint2 != sh.Hint[0] {
-							t411 := hint2
+							t410 := hint2
 //line alone.go:109
-							sh.Hint[0] = t411
+							sh.Hint[0] = t410
 //line alone.go:109
 							sh.Higher[0] = 1
 						}
@@ -1517,29 +1479,29 @@ func quernRow6Echo16Actor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 									continue
 								}
 								next4 := t592[level2]
-								t68 := level2
+								t610 := level2
 								var result014 uint32
 								switch {
 								default:
 //line serve.go:82
-									if t68 == 4 {
+									if t610 == 4 {
 										result014 = 0
 										break
 //line serve.go:84
-									} else if t68 < 4 {
-										result014 = shape.Slots + t68*shape.SideSlots
+									} else if t610 < 4 {
+										result014 = shape.Slots + t610*shape.SideSlots
 										break
 									}
 //line serve.go:87
-									result014 = shape.Slots + (t68-1)*shape.SideSlots
+									result014 = shape.Slots + (t610-1)*shape.SideSlots
 								}
 //line alone.go:118
 								at4 := (result014 + next4&(shape.SideSlots-1)) * shape.InStep
-								loaded23 := host2.Load(r, &t61[at4])
-								if uint32(loaded23>>32) == next4+1 {
+								loaded25 := host2.Load(r, &t61[at4])
+								if uint32(loaded25>>32) == next4+1 {
 //line alone.go:120
-									t911 := level2
-									source4 = t911
+									t99 := level2
+									source4 = t99
 									sides2 = 1
 								}
 							}
@@ -1548,16 +1510,16 @@ func quernRow6Echo16Actor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 						}
 						if source4 == 9 || source4 < 4 {
 							next5 := t592[4]
-							loaded24 := host2.Load(r, &t61[next5&(shape.Slots-1)*shape.InStep])
-							middle2 := uint32(loaded24>>32) == next5+1
+							loaded26 := host2.Load(r, &t61[next5&(shape.Slots-1)*shape.InStep])
+							middle2 := uint32(loaded26>>32) == next5+1
 //line alone.go:128
 							posted2 := false
 							slots3 := uint32(t60[11])
 							if slots3 != 0 {
 //line alone.go:130
 								next6 := uint32(t60[8])
-								loaded25 := host2.Load(r, &t622[next6&(slots3-1)*shape.InStep])
-								posted2 = uint32(loaded25>>32) == next6+1
+								loaded27 := host2.Load(r, &t622[next6&(slots3-1)*shape.InStep])
+								posted2 = uint32(loaded27>>32) == next6+1
 							}
 							if posted2 && !(middle2 && t592[8] == 8) {
 								source4 = 8
@@ -1567,8 +1529,8 @@ func quernRow6Echo16Actor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 						}
 						if !(source4 == 9) {
 //line alone.go:143
-							t125 := t61
-							ring2 := t125
+							t123 := t61
+							ring2 := t123
 							var at5 uint32
 //line alone.go:144
 							if source4 == 8 {
@@ -1615,8 +1577,8 @@ func quernRow6Echo16Actor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 							slot5 := ring2[t2110:t223]
 							cell2 := words[:t233]
 							for w11 := 0; w11 < len(slot5); w11++ {
-								loaded26 := host2.Load(r, &slot5[w11])
-								v2 := loaded26
+								loaded28 := host2.Load(r, &slot5[w11])
+								v2 := loaded28
 //line alone.go:155
 								if uint32(v2>>32) != sh.Ticket+1 {
 									break block9
@@ -1708,8 +1670,8 @@ func quernHostEcho64Actor(r *host2.Run) {
 	var forwards bool
 	var stops bool
 	var last bool
-	t97 := shape.OutAt
-	t105 := shape.OutAt + shape.Out - 3
+	t96 := shape.OutAt
+	t106 := shape.OutAt + shape.Out - 3
 	t50 := shape.OutAt
 	t51 := shape.OutAt + shape.Out - 3
 	t233 := shape.Stride
@@ -1837,7 +1799,7 @@ func quernHostEcho64Actor(r *host2.Run) {
 				for threadY := range 1 {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 					first2 := (threadZ*1 + threadY) * 32
-					quernRow6Echo64Actor(r, cs, first2, begins, borns, source2, box, sh, out, result, &shape, words, t97, t105, cursor, forwards, t50, t51, last, command, in, mail, t233, t253, t263)
+					quernRow6Echo64Actor(r, cs, first2, begins, borns, source2, box, sh, out, result, &shape, words, t96, t106, cursor, forwards, t50, t51, last, command, in, mail, t233, t253, t263)
 				}
 			}
 //line alone.go:88
@@ -1943,84 +1905,101 @@ func quernRow1Echo64Actor(r *host2.Run, cs []actor.Context, first int, begins, b
 							loaded3 := host2.Load(r, &b[10])
 //line send.go:31
 							t72.To = actor.Target{Box: t16, Tail: loaded, Head: loaded2, Ring: b[14], Step: b[12], Slots: uint32(b[11]), Kind: uint32(b[13]), Closed: uint32(loaded3)}
+//line send.go:33
+							room := len(t72.Post)
+							if t72.To.Kind == 1 {
+								room = len(t72.Host)
+							}
+							end := t72.To.Ring + uint64(t72.To.Slots)*t72.To.Step
+//line send.go:37
+							if end > uint64(room) || t72.To.Ring > end {
+								host2.Fail(r, "a Ref that names no mailbox")
+							}
 						}
 //line alone.go:193
 						t27 := t72
 						var ticket uint32
-						var room uint32
+						var room2 uint32
 					block2:
 						switch {
 						default:
-//line send.go:43
+//line send.go:54
 							box2 := int(t27.To.Box)
 							t18 := box2 * 16
 							t28 := (box2 + 1) * 16
-//line send.go:44
+//line send.go:55
 							b2 := t27.Post[t18:t28]
-							loaded4 := host2.Load(r, &b2[10])
-							closed := uint32(loaded4)
-//line send.go:46
-							var room2 uint32 = 2
-							for t27.To.Closed == 0 || closed == 0 {
-								if uint32(t27.To.Tail)-uint32(t27.To.Head) >= t27.To.Slots {
-									t43 := t27
-									t53 := t27
-//line send.go:49
-									loaded5 := host2.Load(r, &b2[0])
-									t73 := loaded5
-//line send.go:49
-									loaded6 := host2.Load(r, &b2[8])
-									t93 := loaded6
-//line send.go:49
-									t43.To.Tail = t73
-//line send.go:49
-									t53.To.Head = t93
-									if uint32(t27.To.Tail)-uint32(t27.To.Head) >= t27.To.Slots && t27.To.Kind == 1 {
-										loaded7 := host2.Load(r, &t27.Host[b2[15]+1])
-//line send.go:51
-										t27.To.Head = loaded7
-										kernel.StoreRelaxed(&b2[8], t27.To.Head)
-									}
-									if uint32(t27.To.Tail)-uint32(t27.To.Head) >= t27.To.Slots {
-										room2 = 1
-										break
-									}
-								}
-//line send.go:61
-								old := kernel.AtomicCompareAndSwap(&b2[0], t27.To.Tail, t27.To.Tail+1)
-								tail := old
-//line send.go:62
-								if tail == t27.To.Tail {
-									t122 := t27
-									t132 := t27
-									t142 := tail + 1
-									t152 := closed
-//line send.go:63
-									t122.To.Tail = t142
-//line send.go:63
-									t132.To.Closed = t152
-									t162 := uint32(tail)
-									ticket = t162
-									room = 0
-									break block2
-								}
-//line send.go:66
-								t27.To.Tail = tail
+							if t27.To.Closed != 0 {
+								loaded4 := host2.Load(r, &b2[10])
+//line send.go:57
+								t27.To.Closed = uint32(loaded4)
 							}
-							atomic.AddUint64(&b2[1], 1)
-							ticket = 0
-							room = room2
+							if t27.To.Closed != 0 {
+								atomic.AddUint64(&b2[1], 1)
+								ticket = 0
+								room2 = 2
+							} else {
+//line send.go:63
+								loaded5 := host2.Load(r, &b2[10])
+								for closed := uint32(loaded5); ; {
+									if uint32(t27.To.Tail)-uint32(t27.To.Head) >= t27.To.Slots {
+										t53 := t27
+										t63 := t27
+//line send.go:66
+										loaded6 := host2.Load(r, &b2[0])
+										t83 := loaded6
+//line send.go:66
+										loaded7 := host2.Load(r, &b2[8])
+										t103 := loaded7
+//line send.go:66
+										t53.To.Tail = t83
+//line send.go:66
+										t63.To.Head = t103
+										if uint32(t27.To.Tail)-uint32(t27.To.Head) >= t27.To.Slots && t27.To.Kind == 1 {
+											loaded8 := host2.Load(r, &t27.Host[b2[15]+1])
+//line send.go:68
+											t27.To.Head = loaded8
+											kernel.StoreRelaxed(&b2[8], t27.To.Head)
+										}
+										if uint32(t27.To.Tail)-uint32(t27.To.Head) >= t27.To.Slots {
+											atomic.AddUint64(&b2[1], 1)
+											ticket = 0
+											room2 = 1
+											break block2
+										}
+									}
+									old := kernel.AtomicCompareAndSwap(&b2[0], t27.To.Tail, t27.To.Tail+1)
+									tail := old
+//line send.go:79
+									if tail == t27.To.Tail {
+										t132 := t27
+										t142 := t27
+										t152 := tail + 1
+										t162 := closed
+//line send.go:80
+										t132.To.Tail = t152
+//line send.go:80
+										t142.To.Closed = t162
+										t172 := uint32(tail)
+										ticket = t172
+										room2 = 0
+										break block2
+									}
+//line send.go:83
+									t27.To.Tail = tail
+								}
+							}
 						}
 //line alone.go:193
 						ticket2 := ticket
-						room3 := room
+						room3 := room2
 //line alone.go:194
 						if room3 == 1 {
 							t54 := int(t82[13])
 //line alone.go:195
-							t63 := int(t82[13]) + len(t92) + 1
+							t64 := int(t82[13]) + len(t92) + 1
 //line alone.go:195
-							saved2 := t72.Post[t54:t63]
+							saved2 := t72.Post[t54:t64]
 							for w2 := 0; w2 < len(t92); w2++ {
 								saved2[w2] = uint64(t92[w2])
 							}
@@ -2033,67 +2012,67 @@ func quernRow1Echo64Actor(r *host2.Run, cs []actor.Context, first int, begins, b
 						}
 //line alone.go:203
 						if room3 == 0 {
-							t83 := t72
-							t94 := t92
-							t103 := ticket2
+							t84 := t72
+							t93 := t92
+							t104 := ticket2
 //line alone.go:227
-							t19 := t103
-//line send.go:37
-							result04 := int(t83.To.Ring + uint64(t19&(t83.To.Slots-1))*t83.To.Step)
+							t19 := t104
+//line send.go:46
+							result04 := int(t84.To.Ring + uint64(t19&(t84.To.Slots-1))*t84.To.Step)
 //line alone.go:227
 							t33 := result04
-							t44 := uint64(t103+1) << 32
+							t43 := uint64(t104+1) << 32
 							slot := t33
-							tag := t44
+							tag := t43
 //line alone.go:228
-							if t83.To.Kind == 1 {
-								t55 := t83
-								t64 := slot
-								t74 := tag
-//line send.go:83
-								t110 := t64
-								t29 := t64 + 4
-//line send.go:83
+							if t84.To.Kind == 1 {
+								t55 := t84
+								t65 := slot
+								t73 := tag
+//line send.go:102
+								t110 := t65
+								t29 := t65 + 4
+//line send.go:102
 								h := t55.Host[t110:t29]
-								kernel.StoreRelaxed(&h[0], t74|uint64(t55.ID<<8|128))
-								kernel.StoreRelaxed(&h[1], t74)
-								kernel.StoreRelaxed(&h[2], t74|uint64(t55.Words[t55.At+2]))
-								kernel.StoreRelaxed(&h[3], t74|uint64(t55.Words[t55.At+3]))
+								kernel.StoreRelaxed(&h[0], t73|uint64(t55.ID<<8|128))
+								kernel.StoreRelaxed(&h[1], t73)
+								kernel.StoreRelaxed(&h[2], t73|uint64(t55.Words[t55.At+2]))
+								kernel.StoreRelaxed(&h[3], t73|uint64(t55.Words[t55.At+3]))
 //line alone.go:230
-								for w3 := 0; w3 < len(t94); w3++ {
-									kernel.StoreRelaxed(&t83.Host[slot+4+w3], tag|uint64(t94[w3]))
+								for w3 := 0; w3 < len(t93); w3++ {
+									kernel.StoreRelaxed(&t84.Host[slot+4+w3], tag|uint64(t93[w3]))
 								}
 							} else {
 //line alone.go:235
-								t84 := t83
-								t95 := slot
-								t104 := tag
-//line send.go:74
-								t111 := t95
-								t210 := t95 + 4
-//line send.go:74
-								h2 := t84.Post[t111:t210]
-								kernel.StoreRelaxed(&h2[0], t104|uint64(t84.ID<<8|128))
-								kernel.StoreRelaxed(&h2[1], t104)
-								kernel.StoreRelaxed(&h2[2], t104|uint64(t84.Words[t84.At+2]))
-								kernel.StoreRelaxed(&h2[3], t104|uint64(t84.Words[t84.At+3]))
+								t85 := t84
+								t94 := slot
+								t105 := tag
+//line send.go:91
+								t111 := t94
+								t210 := t94 + 4
+//line send.go:91
+								h2 := t85.Post[t111:t210]
+								kernel.StoreRelaxed(&h2[0], t105|uint64(t85.ID<<8|128))
+								kernel.StoreRelaxed(&h2[1], t105)
+								kernel.StoreRelaxed(&h2[2], t105|uint64(t85.Words[t85.At+2]))
+								kernel.StoreRelaxed(&h2[3], t105|uint64(t85.Words[t85.At+3]))
 //line alone.go:236
-								for w4 := 0; w4 < len(t94); w4++ {
-									kernel.StoreRelaxed(&t83.Post[slot+4+w4], tag|uint64(t94[w4]))
+								for w4 := 0; w4 < len(t93); w4++ {
+									kernel.StoreRelaxed(&t84.Post[slot+4+w4], tag|uint64(t93[w4]))
 								}
-								t112 := t83
-//line send.go:92
+								t112 := t84
+//line send.go:113
 								if !(t112.Wakes == 0) {
-//line send.go:97
+//line send.go:118
 									kernel.Fence()
 									box3 := int(t112.To.Box)
 									t113 := box3 * 16
 									t211 := (box3 + 1) * 16
-//line send.go:99
+//line send.go:120
 									b3 := t112.Post[t113:t211]
-									loaded8 := host2.Load(r, &b3[9])
-									if loaded8 != 0 {
-//line send.go:101
+									loaded9 := host2.Load(r, &b3[9])
+									if loaded9 != 0 {
+//line send.go:122
 										kernel.StoreRelaxed(&t112.Host[b3[15]], 1)
 										kernel.StoreRelaxed(&t112.Host[0], 1)
 									}
@@ -2119,8 +2098,8 @@ func quernRow1Echo64Actor(r *host2.Run, cs []actor.Context, first int, begins, b
 				switch {
 				default:
 //line alone.go:103
-					loaded9 := host2.Load(r, &t292[0])
-					ordered := loaded9
+					loaded10 := host2.Load(r, &t292[0])
+					ordered := loaded10
 //line alone.go:104
 					sh.Asked[0] = uint32(ordered)
 					if !(sh.Asked[0] != 0) {
@@ -2128,9 +2107,9 @@ func quernRow1Echo64Actor(r *host2.Run, cs []actor.Context, first int, begins, b
 						hint := uint32(ordered >> 32)
 //line alone.go:108
 						if hint != sh.Hint[0] {
-							t45 := hint
+							t44 := hint
 //line alone.go:109
-							sh.Hint[0] = t45
+							sh.Hint[0] = t44
 //line alone.go:109
 							sh.Higher[0] = 1
 						}
@@ -2143,29 +2122,29 @@ func quernRow1Echo64Actor(r *host2.Run, cs []actor.Context, first int, begins, b
 									continue
 								}
 								next := t30[level]
-								t65 := level
+								t66 := level
 								var result05 uint32
 								switch {
 								default:
 //line serve.go:82
-									if t65 == 4 {
+									if t66 == 4 {
 										result05 = 0
 										break
 //line serve.go:84
-									} else if t65 < 4 {
-										result05 = shape.Slots + t65*shape.SideSlots
+									} else if t66 < 4 {
+										result05 = shape.Slots + t66*shape.SideSlots
 										break
 									}
 //line serve.go:87
-									result05 = shape.Slots + (t65-1)*shape.SideSlots
+									result05 = shape.Slots + (t66-1)*shape.SideSlots
 								}
 //line alone.go:118
 								at := (result05 + next&(shape.SideSlots-1)) * shape.InStep
-								loaded10 := host2.Load(r, &t322[at])
-								if uint32(loaded10>>32) == next+1 {
+								loaded11 := host2.Load(r, &t322[at])
+								if uint32(loaded11>>32) == next+1 {
 //line alone.go:120
-									t96 := level
-									source = t96
+									t95 := level
+									source = t95
 									sides = 1
 								}
 							}
@@ -2174,16 +2153,16 @@ func quernRow1Echo64Actor(r *host2.Run, cs []actor.Context, first int, begins, b
 						}
 						if source == 9 || source < 4 {
 							next2 := t30[4]
-							loaded11 := host2.Load(r, &t322[next2&(shape.Slots-1)*shape.InStep])
-							middle := uint32(loaded11>>32) == next2+1
+							loaded12 := host2.Load(r, &t322[next2&(shape.Slots-1)*shape.InStep])
+							middle := uint32(loaded12>>32) == next2+1
 //line alone.go:128
 							posted := false
 							slots2 := uint32(t31[11])
 							if slots2 != 0 {
 //line alone.go:130
 								next3 := uint32(t31[8])
-								loaded12 := host2.Load(r, &t332[next3&(slots2-1)*shape.InStep])
-								posted = uint32(loaded12>>32) == next3+1
+								loaded13 := host2.Load(r, &t332[next3&(slots2-1)*shape.InStep])
+								posted = uint32(loaded13>>32) == next3+1
 							}
 							if posted && !(middle && t30[8] == 8) {
 								source = 8
@@ -2193,8 +2172,8 @@ func quernRow1Echo64Actor(r *host2.Run, cs []actor.Context, first int, begins, b
 						}
 						if !(source == 9) {
 //line alone.go:143
-							t123 := t322
-							ring := t123
+							t122 := t322
+							ring := t122
 							var at2 uint32
 //line alone.go:144
 							if source == 8 {
@@ -2241,8 +2220,8 @@ func quernRow1Echo64Actor(r *host2.Run, cs []actor.Context, first int, begins, b
 							slot2 := ring[t212:t222]
 							cell := words[:t232]
 							for w5 := 0; w5 < len(slot2); w5++ {
-								loaded13 := host2.Load(r, &slot2[w5])
-								v := loaded13
+								loaded14 := host2.Load(r, &slot2[w5])
+								v := loaded14
 //line alone.go:155
 								if uint32(v>>32) != sh.Ticket+1 {
 									break block3
@@ -2321,7 +2300,7 @@ func quernRow5Echo64Actor(r *host2.Run, t34, t213 *Message64, t114 *uint64, sh *
 }
 
 //go:noinline
-func quernRow6Echo64Actor(r *host2.Run, cs []actor.Context, first2 int, begins, borns []int64, source2 uint32, box []uint64, sh *actor.Status, out []uint64, result uint32, shape *actor.Shape, words []uint32, t97, t105 uint32, cursor []uint32, forwards bool, t50, t51 uint32, last bool, command, in, mail []uint64, t233, t253, t263 uint32) {
+func quernRow6Echo64Actor(r *host2.Run, cs []actor.Context, first2 int, begins, borns []int64, source2 uint32, box []uint64, sh *actor.Status, out []uint64, result uint32, shape *actor.Shape, words []uint32, t96, t106 uint32, cursor []uint32, forwards bool, t50, t51 uint32, last bool, command, in, mail []uint64, t233, t253, t263 uint32) {
 	cRow := cs[first2:][:32]
 	beginRow := begins[first2:][:32]
 	bornRow := borns[first2:][:32]
@@ -2341,7 +2320,7 @@ func quernRow6Echo64Actor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 			} else {
 				t422 := out
 				t442 := result
-				t452 := uint32(now3 - begin)
+				t45 := uint32(now3 - begin)
 //line alone.go:173
 				source3 := sh.Missing[0]
 				t214 := source3
@@ -2371,14 +2350,14 @@ func quernRow6Echo64Actor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 				}
 //line alone.go:174
 				at3 := (result09 + sh.Ticket&(result010-1)) * shape.OutStep
-				t75 := at3
-				t85 := at3 + shape.Out
+				t74 := at3
+				t86 := at3 + shape.Out
 //line alone.go:175
-				slot3 := t422[t75:t85]
+				slot3 := t422[t74:t86]
 				tag2 := uint64(sh.Ticket+1) << 32
-				reply2 := words[t97:t105]
+				reply2 := words[t96:t106]
 				kernel.StoreRelaxed(&slot3[0], tag2|uint64(t442))
-				kernel.StoreRelaxed(&slot3[1], tag2|uint64(t452))
+				kernel.StoreRelaxed(&slot3[1], tag2|uint64(t45))
 				kernel.StoreRelaxed(&slot3[2], tag2)
 				for w7 := 0; w7 < len(reply2); w7++ {
 					kernel.StoreRelaxed(&slot3[3+w7], tag2|uint64(reply2[w7]))
@@ -2412,90 +2391,107 @@ func quernRow6Echo64Actor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 							t215 := (int(t115) + 1) * 16
 //line send.go:30
 							b4 := t48.Post[t116:t215]
-							loaded14 := host2.Load(r, &b4[0])
+							loaded15 := host2.Load(r, &b4[0])
 //line send.go:31
-							loaded15 := host2.Load(r, &b4[8])
-							loaded16 := host2.Load(r, &b4[10])
+							loaded16 := host2.Load(r, &b4[8])
+							loaded17 := host2.Load(r, &b4[10])
 //line send.go:31
-							t48.To = actor.Target{Box: t115, Tail: loaded14, Head: loaded15, Ring: b4[14], Step: b4[12], Slots: uint32(b4[11]), Kind: uint32(b4[13]), Closed: uint32(loaded16)}
+							t48.To = actor.Target{Box: t115, Tail: loaded15, Head: loaded16, Ring: b4[14], Step: b4[12], Slots: uint32(b4[11]), Kind: uint32(b4[13]), Closed: uint32(loaded17)}
+//line send.go:33
+							room4 := len(t48.Post)
+							if t48.To.Kind == 1 {
+								room4 = len(t48.Host)
+							}
+							end2 := t48.To.Ring + uint64(t48.To.Slots)*t48.To.Step
+							if end2 > uint64(room4) || t48.To.Ring > end2 {
+//line send.go:38
+								host2.Fail(r, "a Ref that names no mailbox")
+							}
 						}
 //line alone.go:193
 						t216 := t48
 						var ticket3 uint32
-						var room4 uint32
+						var room5 uint32
 					block8:
 						switch {
 						default:
-//line send.go:43
+//line send.go:54
 							box4 := int(t216.To.Box)
 							t117 := box4 * 16
 							t217 := (box4 + 1) * 16
-//line send.go:44
+//line send.go:55
 							b5 := t216.Post[t117:t217]
-							loaded17 := host2.Load(r, &b5[10])
-							closed2 := uint32(loaded17)
-//line send.go:46
-							var room5 uint32 = 2
-							for t216.To.Closed == 0 || closed2 == 0 {
-								if uint32(t216.To.Tail)-uint32(t216.To.Head) >= t216.To.Slots {
-									t46 := t216
-									t57 := t216
-//line send.go:49
-									loaded18 := host2.Load(r, &b5[0])
-									t76 := loaded18
-//line send.go:49
-									loaded19 := host2.Load(r, &b5[8])
-									t98 := loaded19
-//line send.go:49
-									t46.To.Tail = t76
-//line send.go:49
-									t57.To.Head = t98
-									if uint32(t216.To.Tail)-uint32(t216.To.Head) >= t216.To.Slots && t216.To.Kind == 1 {
-										loaded20 := host2.Load(r, &t216.Host[b5[15]+1])
-//line send.go:51
-										t216.To.Head = loaded20
-										kernel.StoreRelaxed(&b5[8], t216.To.Head)
-									}
-									if uint32(t216.To.Tail)-uint32(t216.To.Head) >= t216.To.Slots {
-										room5 = 1
-										break
-									}
-								}
-//line send.go:61
-								old2 := kernel.AtomicCompareAndSwap(&b5[0], t216.To.Tail, t216.To.Tail+1)
-								tail2 := old2
-//line send.go:62
-								if tail2 == t216.To.Tail {
-									t124 := t216
-									t134 := t216
-									t144 := tail2 + 1
-									t153 := closed2
-//line send.go:63
-									t124.To.Tail = t144
-//line send.go:63
-									t134.To.Closed = t153
-									t164 := uint32(tail2)
-									ticket3 = t164
-									room4 = 0
-									break block8
-								}
-//line send.go:66
-								t216.To.Tail = tail2
+							if t216.To.Closed != 0 {
+								loaded18 := host2.Load(r, &b5[10])
+//line send.go:57
+								t216.To.Closed = uint32(loaded18)
 							}
-							atomic.AddUint64(&b5[1], 1)
-							ticket3 = 0
-							room4 = room5
+							if t216.To.Closed != 0 {
+								atomic.AddUint64(&b5[1], 1)
+								ticket3 = 0
+								room5 = 2
+							} else {
+//line send.go:63
+								loaded19 := host2.Load(r, &b5[10])
+								for closed2 := uint32(loaded19); ; {
+									if uint32(t216.To.Tail)-uint32(t216.To.Head) >= t216.To.Slots {
+										t57 := t216
+										t67 := t216
+//line send.go:66
+										loaded20 := host2.Load(r, &b5[0])
+										t87 := loaded20
+//line send.go:66
+										loaded21 := host2.Load(r, &b5[8])
+										t107 := loaded21
+//line send.go:66
+										t57.To.Tail = t87
+//line send.go:66
+										t67.To.Head = t107
+										if uint32(t216.To.Tail)-uint32(t216.To.Head) >= t216.To.Slots && t216.To.Kind == 1 {
+											loaded22 := host2.Load(r, &t216.Host[b5[15]+1])
+//line send.go:68
+											t216.To.Head = loaded22
+											kernel.StoreRelaxed(&b5[8], t216.To.Head)
+										}
+										if uint32(t216.To.Tail)-uint32(t216.To.Head) >= t216.To.Slots {
+											atomic.AddUint64(&b5[1], 1)
+											ticket3 = 0
+											room5 = 1
+											break block8
+										}
+									}
+									old2 := kernel.AtomicCompareAndSwap(&b5[0], t216.To.Tail, t216.To.Tail+1)
+									tail2 := old2
+//line send.go:79
+									if tail2 == t216.To.Tail {
+										t134 := t216
+										t144 := t216
+										t153 := tail2 + 1
+										t164 := closed2
+//line send.go:80
+										t134.To.Tail = t153
+//line send.go:80
+										t144.To.Closed = t164
+										t173 := uint32(tail2)
+										ticket3 = t173
+										room5 = 0
+										break block8
+									}
+//line send.go:83
+									t216.To.Tail = tail2
+								}
+							}
 						}
 //line alone.go:193
 						ticket4 := ticket3
-						room6 := room4
+						room6 := room5
 //line alone.go:194
 						if room6 == 1 {
 							t58 := int(t49[13])
 //line alone.go:195
-							t66 := int(t49[13]) + len(t522) + 1
+							t68 := int(t49[13]) + len(t522) + 1
 //line alone.go:195
-							saved3 := t48.Post[t58:t66]
+							saved3 := t48.Post[t58:t68]
 							for w8 := 0; w8 < len(t522); w8++ {
 								saved3[w8] = uint64(t522[w8])
 							}
@@ -2508,67 +2504,67 @@ func quernRow6Echo64Actor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 						}
 //line alone.go:203
 						if room6 == 0 {
-							t86 := t48
-							t99 := t522
-							t106 := ticket4
+							t88 := t48
+							t97 := t522
+							t108 := ticket4
 //line alone.go:227
-							t118 := t106
-//line send.go:37
-							result013 := int(t86.To.Ring + uint64(t118&(t86.To.Slots-1))*t86.To.Step)
+							t118 := t108
+//line send.go:46
+							result013 := int(t88.To.Ring + uint64(t118&(t88.To.Slots-1))*t88.To.Step)
 //line alone.go:227
 							t35 := result013
-							t410 := uint64(t106+1) << 32
+							t46 := uint64(t108+1) << 32
 							slot4 := t35
-							tag3 := t410
+							tag3 := t46
 //line alone.go:228
-							if t86.To.Kind == 1 {
-								t59 := t86
-								t67 := slot4
-								t77 := tag3
-//line send.go:83
-								t119 := t67
-								t218 := t67 + 4
-//line send.go:83
+							if t88.To.Kind == 1 {
+								t59 := t88
+								t69 := slot4
+								t75 := tag3
+//line send.go:102
+								t119 := t69
+								t218 := t69 + 4
+//line send.go:102
 								h3 := t59.Host[t119:t218]
-								kernel.StoreRelaxed(&h3[0], t77|uint64(t59.ID<<8|128))
-								kernel.StoreRelaxed(&h3[1], t77)
-								kernel.StoreRelaxed(&h3[2], t77|uint64(t59.Words[t59.At+2]))
-								kernel.StoreRelaxed(&h3[3], t77|uint64(t59.Words[t59.At+3]))
+								kernel.StoreRelaxed(&h3[0], t75|uint64(t59.ID<<8|128))
+								kernel.StoreRelaxed(&h3[1], t75)
+								kernel.StoreRelaxed(&h3[2], t75|uint64(t59.Words[t59.At+2]))
+								kernel.StoreRelaxed(&h3[3], t75|uint64(t59.Words[t59.At+3]))
 //line alone.go:230
-								for w9 := 0; w9 < len(t99); w9++ {
-									kernel.StoreRelaxed(&t86.Host[slot4+4+w9], tag3|uint64(t99[w9]))
+								for w9 := 0; w9 < len(t97); w9++ {
+									kernel.StoreRelaxed(&t88.Host[slot4+4+w9], tag3|uint64(t97[w9]))
 								}
 							} else {
 //line alone.go:235
-								t87 := t86
-								t910 := slot4
-								t107 := tag3
-//line send.go:74
-								t120 := t910
-								t219 := t910 + 4
-//line send.go:74
-								h4 := t87.Post[t120:t219]
-								kernel.StoreRelaxed(&h4[0], t107|uint64(t87.ID<<8|128))
-								kernel.StoreRelaxed(&h4[1], t107)
-								kernel.StoreRelaxed(&h4[2], t107|uint64(t87.Words[t87.At+2]))
-								kernel.StoreRelaxed(&h4[3], t107|uint64(t87.Words[t87.At+3]))
+								t89 := t88
+								t98 := slot4
+								t109 := tag3
+//line send.go:91
+								t120 := t98
+								t219 := t98 + 4
+//line send.go:91
+								h4 := t89.Post[t120:t219]
+								kernel.StoreRelaxed(&h4[0], t109|uint64(t89.ID<<8|128))
+								kernel.StoreRelaxed(&h4[1], t109)
+								kernel.StoreRelaxed(&h4[2], t109|uint64(t89.Words[t89.At+2]))
+								kernel.StoreRelaxed(&h4[3], t109|uint64(t89.Words[t89.At+3]))
 //line alone.go:236
-								for w10 := 0; w10 < len(t99); w10++ {
-									kernel.StoreRelaxed(&t86.Post[slot4+4+w10], tag3|uint64(t99[w10]))
+								for w10 := 0; w10 < len(t97); w10++ {
+									kernel.StoreRelaxed(&t88.Post[slot4+4+w10], tag3|uint64(t97[w10]))
 								}
-								t1110 := t86
-//line send.go:92
+								t1110 := t88
+//line send.go:113
 								if !(t1110.Wakes == 0) {
-//line send.go:97
+//line send.go:118
 									kernel.Fence()
 									box5 := int(t1110.To.Box)
 									t121 := box5 * 16
 									t220 := (box5 + 1) * 16
-//line send.go:99
+//line send.go:120
 									b6 := t1110.Post[t121:t220]
-									loaded21 := host2.Load(r, &b6[9])
-									if loaded21 != 0 {
-//line send.go:101
+									loaded23 := host2.Load(r, &b6[9])
+									if loaded23 != 0 {
+//line send.go:122
 										kernel.StoreRelaxed(&t1110.Host[b6[15]], 1)
 										kernel.StoreRelaxed(&t1110.Host[0], 1)
 									}
@@ -2595,8 +2591,8 @@ func quernRow6Echo64Actor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 				switch {
 				default:
 //line alone.go:103
-					loaded22 := host2.Load(r, &t582[0])
-					ordered2 := loaded22
+					loaded24 := host2.Load(r, &t582[0])
+					ordered2 := loaded24
 //line alone.go:104
 					sh.Asked[0] = uint32(ordered2)
 					if !(sh.Asked[0] != 0) {
@@ -2604,9 +2600,9 @@ func quernRow6Echo64Actor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 						hint2 := uint32(ordered2 >> 32)
 //line alone.go:108
 						if hint2 != sh.Hint[0] {
-							t411 := hint2
+							t410 := hint2
 //line alone.go:109
-							sh.Hint[0] = t411
+							sh.Hint[0] = t410
 //line alone.go:109
 							sh.Higher[0] = 1
 						}
@@ -2619,29 +2615,29 @@ func quernRow6Echo64Actor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 									continue
 								}
 								next4 := t592[level2]
-								t68 := level2
+								t610 := level2
 								var result014 uint32
 								switch {
 								default:
 //line serve.go:82
-									if t68 == 4 {
+									if t610 == 4 {
 										result014 = 0
 										break
 //line serve.go:84
-									} else if t68 < 4 {
-										result014 = shape.Slots + t68*shape.SideSlots
+									} else if t610 < 4 {
+										result014 = shape.Slots + t610*shape.SideSlots
 										break
 									}
 //line serve.go:87
-									result014 = shape.Slots + (t68-1)*shape.SideSlots
+									result014 = shape.Slots + (t610-1)*shape.SideSlots
 								}
 //line alone.go:118
 								at4 := (result014 + next4&(shape.SideSlots-1)) * shape.InStep
-								loaded23 := host2.Load(r, &t61[at4])
-								if uint32(loaded23>>32) == next4+1 {
+								loaded25 := host2.Load(r, &t61[at4])
+								if uint32(loaded25>>32) == next4+1 {
 //line alone.go:120
-									t911 := level2
-									source4 = t911
+									t99 := level2
+									source4 = t99
 									sides2 = 1
 								}
 							}
@@ -2650,16 +2646,16 @@ func quernRow6Echo64Actor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 						}
 						if source4 == 9 || source4 < 4 {
 							next5 := t592[4]
-							loaded24 := host2.Load(r, &t61[next5&(shape.Slots-1)*shape.InStep])
-							middle2 := uint32(loaded24>>32) == next5+1
+							loaded26 := host2.Load(r, &t61[next5&(shape.Slots-1)*shape.InStep])
+							middle2 := uint32(loaded26>>32) == next5+1
 //line alone.go:128
 							posted2 := false
 							slots3 := uint32(t60[11])
 							if slots3 != 0 {
 //line alone.go:130
 								next6 := uint32(t60[8])
-								loaded25 := host2.Load(r, &t622[next6&(slots3-1)*shape.InStep])
-								posted2 = uint32(loaded25>>32) == next6+1
+								loaded27 := host2.Load(r, &t622[next6&(slots3-1)*shape.InStep])
+								posted2 = uint32(loaded27>>32) == next6+1
 							}
 							if posted2 && !(middle2 && t592[8] == 8) {
 								source4 = 8
@@ -2669,8 +2665,8 @@ func quernRow6Echo64Actor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 						}
 						if !(source4 == 9) {
 //line alone.go:143
-							t125 := t61
-							ring2 := t125
+							t123 := t61
+							ring2 := t123
 							var at5 uint32
 //line alone.go:144
 							if source4 == 8 {
@@ -2717,8 +2713,8 @@ func quernRow6Echo64Actor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 							slot5 := ring2[t2110:t223]
 							cell2 := words[:t233]
 							for w11 := 0; w11 < len(slot5); w11++ {
-								loaded26 := host2.Load(r, &slot5[w11])
-								v2 := loaded26
+								loaded28 := host2.Load(r, &slot5[w11])
+								v2 := loaded28
 //line alone.go:155
 								if uint32(v2>>32) != sh.Ticket+1 {
 									break block9
@@ -2810,8 +2806,8 @@ func quernHostEcho256Actor(r *host2.Run) {
 	var forwards bool
 	var stops bool
 	var last bool
-	t97 := shape.OutAt
-	t105 := shape.OutAt + shape.Out - 3
+	t96 := shape.OutAt
+	t106 := shape.OutAt + shape.Out - 3
 	t50 := shape.OutAt
 	t51 := shape.OutAt + shape.Out - 3
 	t233 := shape.Stride
@@ -2939,7 +2935,7 @@ func quernHostEcho256Actor(r *host2.Run) {
 				for threadY := range 1 {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 					first2 := (threadZ*1 + threadY) * 32
-					quernRow6Echo256Actor(r, cs, first2, begins, borns, source2, box, sh, out, result, &shape, words, t97, t105, cursor, forwards, t50, t51, last, command, in, mail, t233, t253, t263)
+					quernRow6Echo256Actor(r, cs, first2, begins, borns, source2, box, sh, out, result, &shape, words, t96, t106, cursor, forwards, t50, t51, last, command, in, mail, t233, t253, t263)
 				}
 			}
 //line alone.go:88
@@ -3045,84 +3041,101 @@ func quernRow1Echo256Actor(r *host2.Run, cs []actor.Context, first int, begins, 
 							loaded3 := host2.Load(r, &b[10])
 //line send.go:31
 							t72.To = actor.Target{Box: t16, Tail: loaded, Head: loaded2, Ring: b[14], Step: b[12], Slots: uint32(b[11]), Kind: uint32(b[13]), Closed: uint32(loaded3)}
+//line send.go:33
+							room := len(t72.Post)
+							if t72.To.Kind == 1 {
+								room = len(t72.Host)
+							}
+							end := t72.To.Ring + uint64(t72.To.Slots)*t72.To.Step
+//line send.go:37
+							if end > uint64(room) || t72.To.Ring > end {
+								host2.Fail(r, "a Ref that names no mailbox")
+							}
 						}
 //line alone.go:193
 						t27 := t72
 						var ticket uint32
-						var room uint32
+						var room2 uint32
 					block2:
 						switch {
 						default:
-//line send.go:43
+//line send.go:54
 							box2 := int(t27.To.Box)
 							t18 := box2 * 16
 							t28 := (box2 + 1) * 16
-//line send.go:44
+//line send.go:55
 							b2 := t27.Post[t18:t28]
-							loaded4 := host2.Load(r, &b2[10])
-							closed := uint32(loaded4)
-//line send.go:46
-							var room2 uint32 = 2
-							for t27.To.Closed == 0 || closed == 0 {
-								if uint32(t27.To.Tail)-uint32(t27.To.Head) >= t27.To.Slots {
-									t43 := t27
-									t53 := t27
-//line send.go:49
-									loaded5 := host2.Load(r, &b2[0])
-									t73 := loaded5
-//line send.go:49
-									loaded6 := host2.Load(r, &b2[8])
-									t93 := loaded6
-//line send.go:49
-									t43.To.Tail = t73
-//line send.go:49
-									t53.To.Head = t93
-									if uint32(t27.To.Tail)-uint32(t27.To.Head) >= t27.To.Slots && t27.To.Kind == 1 {
-										loaded7 := host2.Load(r, &t27.Host[b2[15]+1])
-//line send.go:51
-										t27.To.Head = loaded7
-										kernel.StoreRelaxed(&b2[8], t27.To.Head)
-									}
-									if uint32(t27.To.Tail)-uint32(t27.To.Head) >= t27.To.Slots {
-										room2 = 1
-										break
-									}
-								}
-//line send.go:61
-								old := kernel.AtomicCompareAndSwap(&b2[0], t27.To.Tail, t27.To.Tail+1)
-								tail := old
-//line send.go:62
-								if tail == t27.To.Tail {
-									t122 := t27
-									t132 := t27
-									t142 := tail + 1
-									t152 := closed
-//line send.go:63
-									t122.To.Tail = t142
-//line send.go:63
-									t132.To.Closed = t152
-									t162 := uint32(tail)
-									ticket = t162
-									room = 0
-									break block2
-								}
-//line send.go:66
-								t27.To.Tail = tail
+							if t27.To.Closed != 0 {
+								loaded4 := host2.Load(r, &b2[10])
+//line send.go:57
+								t27.To.Closed = uint32(loaded4)
 							}
-							atomic.AddUint64(&b2[1], 1)
-							ticket = 0
-							room = room2
+							if t27.To.Closed != 0 {
+								atomic.AddUint64(&b2[1], 1)
+								ticket = 0
+								room2 = 2
+							} else {
+//line send.go:63
+								loaded5 := host2.Load(r, &b2[10])
+								for closed := uint32(loaded5); ; {
+									if uint32(t27.To.Tail)-uint32(t27.To.Head) >= t27.To.Slots {
+										t53 := t27
+										t63 := t27
+//line send.go:66
+										loaded6 := host2.Load(r, &b2[0])
+										t83 := loaded6
+//line send.go:66
+										loaded7 := host2.Load(r, &b2[8])
+										t103 := loaded7
+//line send.go:66
+										t53.To.Tail = t83
+//line send.go:66
+										t63.To.Head = t103
+										if uint32(t27.To.Tail)-uint32(t27.To.Head) >= t27.To.Slots && t27.To.Kind == 1 {
+											loaded8 := host2.Load(r, &t27.Host[b2[15]+1])
+//line send.go:68
+											t27.To.Head = loaded8
+											kernel.StoreRelaxed(&b2[8], t27.To.Head)
+										}
+										if uint32(t27.To.Tail)-uint32(t27.To.Head) >= t27.To.Slots {
+											atomic.AddUint64(&b2[1], 1)
+											ticket = 0
+											room2 = 1
+											break block2
+										}
+									}
+									old := kernel.AtomicCompareAndSwap(&b2[0], t27.To.Tail, t27.To.Tail+1)
+									tail := old
+//line send.go:79
+									if tail == t27.To.Tail {
+										t132 := t27
+										t142 := t27
+										t152 := tail + 1
+										t162 := closed
+//line send.go:80
+										t132.To.Tail = t152
+//line send.go:80
+										t142.To.Closed = t162
+										t172 := uint32(tail)
+										ticket = t172
+										room2 = 0
+										break block2
+									}
+//line send.go:83
+									t27.To.Tail = tail
+								}
+							}
 						}
 //line alone.go:193
 						ticket2 := ticket
-						room3 := room
+						room3 := room2
 //line alone.go:194
 						if room3 == 1 {
 							t54 := int(t82[13])
 //line alone.go:195
-							t63 := int(t82[13]) + len(t92) + 1
+							t64 := int(t82[13]) + len(t92) + 1
 //line alone.go:195
-							saved2 := t72.Post[t54:t63]
+							saved2 := t72.Post[t54:t64]
 							for w2 := 0; w2 < len(t92); w2++ {
 								saved2[w2] = uint64(t92[w2])
 							}
@@ -3135,67 +3148,67 @@ func quernRow1Echo256Actor(r *host2.Run, cs []actor.Context, first int, begins, 
 						}
 //line alone.go:203
 						if room3 == 0 {
-							t83 := t72
-							t94 := t92
-							t103 := ticket2
+							t84 := t72
+							t93 := t92
+							t104 := ticket2
 //line alone.go:227
-							t19 := t103
-//line send.go:37
-							result04 := int(t83.To.Ring + uint64(t19&(t83.To.Slots-1))*t83.To.Step)
+							t19 := t104
+//line send.go:46
+							result04 := int(t84.To.Ring + uint64(t19&(t84.To.Slots-1))*t84.To.Step)
 //line alone.go:227
 							t33 := result04
-							t44 := uint64(t103+1) << 32
+							t43 := uint64(t104+1) << 32
 							slot := t33
-							tag := t44
+							tag := t43
 //line alone.go:228
-							if t83.To.Kind == 1 {
-								t55 := t83
-								t64 := slot
-								t74 := tag
-//line send.go:83
-								t110 := t64
-								t29 := t64 + 4
-//line send.go:83
+							if t84.To.Kind == 1 {
+								t55 := t84
+								t65 := slot
+								t73 := tag
+//line send.go:102
+								t110 := t65
+								t29 := t65 + 4
+//line send.go:102
 								h := t55.Host[t110:t29]
-								kernel.StoreRelaxed(&h[0], t74|uint64(t55.ID<<8|128))
-								kernel.StoreRelaxed(&h[1], t74)
-								kernel.StoreRelaxed(&h[2], t74|uint64(t55.Words[t55.At+2]))
-								kernel.StoreRelaxed(&h[3], t74|uint64(t55.Words[t55.At+3]))
+								kernel.StoreRelaxed(&h[0], t73|uint64(t55.ID<<8|128))
+								kernel.StoreRelaxed(&h[1], t73)
+								kernel.StoreRelaxed(&h[2], t73|uint64(t55.Words[t55.At+2]))
+								kernel.StoreRelaxed(&h[3], t73|uint64(t55.Words[t55.At+3]))
 //line alone.go:230
-								for w3 := 0; w3 < len(t94); w3++ {
-									kernel.StoreRelaxed(&t83.Host[slot+4+w3], tag|uint64(t94[w3]))
+								for w3 := 0; w3 < len(t93); w3++ {
+									kernel.StoreRelaxed(&t84.Host[slot+4+w3], tag|uint64(t93[w3]))
 								}
 							} else {
 //line alone.go:235
-								t84 := t83
-								t95 := slot
-								t104 := tag
-//line send.go:74
-								t111 := t95
-								t210 := t95 + 4
-//line send.go:74
-								h2 := t84.Post[t111:t210]
-								kernel.StoreRelaxed(&h2[0], t104|uint64(t84.ID<<8|128))
-								kernel.StoreRelaxed(&h2[1], t104)
-								kernel.StoreRelaxed(&h2[2], t104|uint64(t84.Words[t84.At+2]))
-								kernel.StoreRelaxed(&h2[3], t104|uint64(t84.Words[t84.At+3]))
+								t85 := t84
+								t94 := slot
+								t105 := tag
+//line send.go:91
+								t111 := t94
+								t210 := t94 + 4
+//line send.go:91
+								h2 := t85.Post[t111:t210]
+								kernel.StoreRelaxed(&h2[0], t105|uint64(t85.ID<<8|128))
+								kernel.StoreRelaxed(&h2[1], t105)
+								kernel.StoreRelaxed(&h2[2], t105|uint64(t85.Words[t85.At+2]))
+								kernel.StoreRelaxed(&h2[3], t105|uint64(t85.Words[t85.At+3]))
 //line alone.go:236
-								for w4 := 0; w4 < len(t94); w4++ {
-									kernel.StoreRelaxed(&t83.Post[slot+4+w4], tag|uint64(t94[w4]))
+								for w4 := 0; w4 < len(t93); w4++ {
+									kernel.StoreRelaxed(&t84.Post[slot+4+w4], tag|uint64(t93[w4]))
 								}
-								t112 := t83
-//line send.go:92
+								t112 := t84
+//line send.go:113
 								if !(t112.Wakes == 0) {
-//line send.go:97
+//line send.go:118
 									kernel.Fence()
 									box3 := int(t112.To.Box)
 									t113 := box3 * 16
 									t211 := (box3 + 1) * 16
-//line send.go:99
+//line send.go:120
 									b3 := t112.Post[t113:t211]
-									loaded8 := host2.Load(r, &b3[9])
-									if loaded8 != 0 {
-//line send.go:101
+									loaded9 := host2.Load(r, &b3[9])
+									if loaded9 != 0 {
+//line send.go:122
 										kernel.StoreRelaxed(&t112.Host[b3[15]], 1)
 										kernel.StoreRelaxed(&t112.Host[0], 1)
 									}
@@ -3221,8 +3234,8 @@ func quernRow1Echo256Actor(r *host2.Run, cs []actor.Context, first int, begins, 
 				switch {
 				default:
 //line alone.go:103
-					loaded9 := host2.Load(r, &t292[0])
-					ordered := loaded9
+					loaded10 := host2.Load(r, &t292[0])
+					ordered := loaded10
 //line alone.go:104
 					sh.Asked[0] = uint32(ordered)
 					if !(sh.Asked[0] != 0) {
@@ -3230,9 +3243,9 @@ func quernRow1Echo256Actor(r *host2.Run, cs []actor.Context, first int, begins, 
 						hint := uint32(ordered >> 32)
 //line alone.go:108
 						if hint != sh.Hint[0] {
-							t45 := hint
+							t44 := hint
 //line alone.go:109
-							sh.Hint[0] = t45
+							sh.Hint[0] = t44
 //line alone.go:109
 							sh.Higher[0] = 1
 						}
@@ -3245,29 +3258,29 @@ func quernRow1Echo256Actor(r *host2.Run, cs []actor.Context, first int, begins, 
 									continue
 								}
 								next := t30[level]
-								t65 := level
+								t66 := level
 								var result05 uint32
 								switch {
 								default:
 //line serve.go:82
-									if t65 == 4 {
+									if t66 == 4 {
 										result05 = 0
 										break
 //line serve.go:84
-									} else if t65 < 4 {
-										result05 = shape.Slots + t65*shape.SideSlots
+									} else if t66 < 4 {
+										result05 = shape.Slots + t66*shape.SideSlots
 										break
 									}
 //line serve.go:87
-									result05 = shape.Slots + (t65-1)*shape.SideSlots
+									result05 = shape.Slots + (t66-1)*shape.SideSlots
 								}
 //line alone.go:118
 								at := (result05 + next&(shape.SideSlots-1)) * shape.InStep
-								loaded10 := host2.Load(r, &t322[at])
-								if uint32(loaded10>>32) == next+1 {
+								loaded11 := host2.Load(r, &t322[at])
+								if uint32(loaded11>>32) == next+1 {
 //line alone.go:120
-									t96 := level
-									source = t96
+									t95 := level
+									source = t95
 									sides = 1
 								}
 							}
@@ -3276,16 +3289,16 @@ func quernRow1Echo256Actor(r *host2.Run, cs []actor.Context, first int, begins, 
 						}
 						if source == 9 || source < 4 {
 							next2 := t30[4]
-							loaded11 := host2.Load(r, &t322[next2&(shape.Slots-1)*shape.InStep])
-							middle := uint32(loaded11>>32) == next2+1
+							loaded12 := host2.Load(r, &t322[next2&(shape.Slots-1)*shape.InStep])
+							middle := uint32(loaded12>>32) == next2+1
 //line alone.go:128
 							posted := false
 							slots2 := uint32(t31[11])
 							if slots2 != 0 {
 //line alone.go:130
 								next3 := uint32(t31[8])
-								loaded12 := host2.Load(r, &t332[next3&(slots2-1)*shape.InStep])
-								posted = uint32(loaded12>>32) == next3+1
+								loaded13 := host2.Load(r, &t332[next3&(slots2-1)*shape.InStep])
+								posted = uint32(loaded13>>32) == next3+1
 							}
 							if posted && !(middle && t30[8] == 8) {
 								source = 8
@@ -3295,8 +3308,8 @@ func quernRow1Echo256Actor(r *host2.Run, cs []actor.Context, first int, begins, 
 						}
 						if !(source == 9) {
 //line alone.go:143
-							t123 := t322
-							ring := t123
+							t122 := t322
+							ring := t122
 							var at2 uint32
 //line alone.go:144
 							if source == 8 {
@@ -3343,8 +3356,8 @@ func quernRow1Echo256Actor(r *host2.Run, cs []actor.Context, first int, begins, 
 							slot2 := ring[t212:t222]
 							cell := words[:t232]
 							for w5 := 0; w5 < len(slot2); w5++ {
-								loaded13 := host2.Load(r, &slot2[w5])
-								v := loaded13
+								loaded14 := host2.Load(r, &slot2[w5])
+								v := loaded14
 //line alone.go:155
 								if uint32(v>>32) != sh.Ticket+1 {
 									break block3
@@ -3423,7 +3436,7 @@ func quernRow5Echo256Actor(r *host2.Run, t34, t213 *Message256, t114 *uint64, sh
 }
 
 //go:noinline
-func quernRow6Echo256Actor(r *host2.Run, cs []actor.Context, first2 int, begins, borns []int64, source2 uint32, box []uint64, sh *actor.Status, out []uint64, result uint32, shape *actor.Shape, words []uint32, t97, t105 uint32, cursor []uint32, forwards bool, t50, t51 uint32, last bool, command, in, mail []uint64, t233, t253, t263 uint32) {
+func quernRow6Echo256Actor(r *host2.Run, cs []actor.Context, first2 int, begins, borns []int64, source2 uint32, box []uint64, sh *actor.Status, out []uint64, result uint32, shape *actor.Shape, words []uint32, t96, t106 uint32, cursor []uint32, forwards bool, t50, t51 uint32, last bool, command, in, mail []uint64, t233, t253, t263 uint32) {
 	cRow := cs[first2:][:32]
 	beginRow := begins[first2:][:32]
 	bornRow := borns[first2:][:32]
@@ -3443,7 +3456,7 @@ func quernRow6Echo256Actor(r *host2.Run, cs []actor.Context, first2 int, begins,
 			} else {
 				t422 := out
 				t442 := result
-				t452 := uint32(now3 - begin)
+				t45 := uint32(now3 - begin)
 //line alone.go:173
 				source3 := sh.Missing[0]
 				t214 := source3
@@ -3473,14 +3486,14 @@ func quernRow6Echo256Actor(r *host2.Run, cs []actor.Context, first2 int, begins,
 				}
 //line alone.go:174
 				at3 := (result09 + sh.Ticket&(result010-1)) * shape.OutStep
-				t75 := at3
-				t85 := at3 + shape.Out
+				t74 := at3
+				t86 := at3 + shape.Out
 //line alone.go:175
-				slot3 := t422[t75:t85]
+				slot3 := t422[t74:t86]
 				tag2 := uint64(sh.Ticket+1) << 32
-				reply2 := words[t97:t105]
+				reply2 := words[t96:t106]
 				kernel.StoreRelaxed(&slot3[0], tag2|uint64(t442))
-				kernel.StoreRelaxed(&slot3[1], tag2|uint64(t452))
+				kernel.StoreRelaxed(&slot3[1], tag2|uint64(t45))
 				kernel.StoreRelaxed(&slot3[2], tag2)
 				for w7 := 0; w7 < len(reply2); w7++ {
 					kernel.StoreRelaxed(&slot3[3+w7], tag2|uint64(reply2[w7]))
@@ -3514,90 +3527,107 @@ func quernRow6Echo256Actor(r *host2.Run, cs []actor.Context, first2 int, begins,
 							t215 := (int(t115) + 1) * 16
 //line send.go:30
 							b4 := t48.Post[t116:t215]
-							loaded14 := host2.Load(r, &b4[0])
+							loaded15 := host2.Load(r, &b4[0])
 //line send.go:31
-							loaded15 := host2.Load(r, &b4[8])
-							loaded16 := host2.Load(r, &b4[10])
+							loaded16 := host2.Load(r, &b4[8])
+							loaded17 := host2.Load(r, &b4[10])
 //line send.go:31
-							t48.To = actor.Target{Box: t115, Tail: loaded14, Head: loaded15, Ring: b4[14], Step: b4[12], Slots: uint32(b4[11]), Kind: uint32(b4[13]), Closed: uint32(loaded16)}
+							t48.To = actor.Target{Box: t115, Tail: loaded15, Head: loaded16, Ring: b4[14], Step: b4[12], Slots: uint32(b4[11]), Kind: uint32(b4[13]), Closed: uint32(loaded17)}
+//line send.go:33
+							room4 := len(t48.Post)
+							if t48.To.Kind == 1 {
+								room4 = len(t48.Host)
+							}
+							end2 := t48.To.Ring + uint64(t48.To.Slots)*t48.To.Step
+							if end2 > uint64(room4) || t48.To.Ring > end2 {
+//line send.go:38
+								host2.Fail(r, "a Ref that names no mailbox")
+							}
 						}
 //line alone.go:193
 						t216 := t48
 						var ticket3 uint32
-						var room4 uint32
+						var room5 uint32
 					block8:
 						switch {
 						default:
-//line send.go:43
+//line send.go:54
 							box4 := int(t216.To.Box)
 							t117 := box4 * 16
 							t217 := (box4 + 1) * 16
-//line send.go:44
+//line send.go:55
 							b5 := t216.Post[t117:t217]
-							loaded17 := host2.Load(r, &b5[10])
-							closed2 := uint32(loaded17)
-//line send.go:46
-							var room5 uint32 = 2
-							for t216.To.Closed == 0 || closed2 == 0 {
-								if uint32(t216.To.Tail)-uint32(t216.To.Head) >= t216.To.Slots {
-									t46 := t216
-									t57 := t216
-//line send.go:49
-									loaded18 := host2.Load(r, &b5[0])
-									t76 := loaded18
-//line send.go:49
-									loaded19 := host2.Load(r, &b5[8])
-									t98 := loaded19
-//line send.go:49
-									t46.To.Tail = t76
-//line send.go:49
-									t57.To.Head = t98
-									if uint32(t216.To.Tail)-uint32(t216.To.Head) >= t216.To.Slots && t216.To.Kind == 1 {
-										loaded20 := host2.Load(r, &t216.Host[b5[15]+1])
-//line send.go:51
-										t216.To.Head = loaded20
-										kernel.StoreRelaxed(&b5[8], t216.To.Head)
-									}
-									if uint32(t216.To.Tail)-uint32(t216.To.Head) >= t216.To.Slots {
-										room5 = 1
-										break
-									}
-								}
-//line send.go:61
-								old2 := kernel.AtomicCompareAndSwap(&b5[0], t216.To.Tail, t216.To.Tail+1)
-								tail2 := old2
-//line send.go:62
-								if tail2 == t216.To.Tail {
-									t124 := t216
-									t134 := t216
-									t144 := tail2 + 1
-									t153 := closed2
-//line send.go:63
-									t124.To.Tail = t144
-//line send.go:63
-									t134.To.Closed = t153
-									t164 := uint32(tail2)
-									ticket3 = t164
-									room4 = 0
-									break block8
-								}
-//line send.go:66
-								t216.To.Tail = tail2
+							if t216.To.Closed != 0 {
+								loaded18 := host2.Load(r, &b5[10])
+//line send.go:57
+								t216.To.Closed = uint32(loaded18)
 							}
-							atomic.AddUint64(&b5[1], 1)
-							ticket3 = 0
-							room4 = room5
+							if t216.To.Closed != 0 {
+								atomic.AddUint64(&b5[1], 1)
+								ticket3 = 0
+								room5 = 2
+							} else {
+//line send.go:63
+								loaded19 := host2.Load(r, &b5[10])
+								for closed2 := uint32(loaded19); ; {
+									if uint32(t216.To.Tail)-uint32(t216.To.Head) >= t216.To.Slots {
+										t57 := t216
+										t67 := t216
+//line send.go:66
+										loaded20 := host2.Load(r, &b5[0])
+										t87 := loaded20
+//line send.go:66
+										loaded21 := host2.Load(r, &b5[8])
+										t107 := loaded21
+//line send.go:66
+										t57.To.Tail = t87
+//line send.go:66
+										t67.To.Head = t107
+										if uint32(t216.To.Tail)-uint32(t216.To.Head) >= t216.To.Slots && t216.To.Kind == 1 {
+											loaded22 := host2.Load(r, &t216.Host[b5[15]+1])
+//line send.go:68
+											t216.To.Head = loaded22
+											kernel.StoreRelaxed(&b5[8], t216.To.Head)
+										}
+										if uint32(t216.To.Tail)-uint32(t216.To.Head) >= t216.To.Slots {
+											atomic.AddUint64(&b5[1], 1)
+											ticket3 = 0
+											room5 = 1
+											break block8
+										}
+									}
+									old2 := kernel.AtomicCompareAndSwap(&b5[0], t216.To.Tail, t216.To.Tail+1)
+									tail2 := old2
+//line send.go:79
+									if tail2 == t216.To.Tail {
+										t134 := t216
+										t144 := t216
+										t153 := tail2 + 1
+										t164 := closed2
+//line send.go:80
+										t134.To.Tail = t153
+//line send.go:80
+										t144.To.Closed = t164
+										t173 := uint32(tail2)
+										ticket3 = t173
+										room5 = 0
+										break block8
+									}
+//line send.go:83
+									t216.To.Tail = tail2
+								}
+							}
 						}
 //line alone.go:193
 						ticket4 := ticket3
-						room6 := room4
+						room6 := room5
 //line alone.go:194
 						if room6 == 1 {
 							t58 := int(t49[13])
 //line alone.go:195
-							t66 := int(t49[13]) + len(t522) + 1
+							t68 := int(t49[13]) + len(t522) + 1
 //line alone.go:195
-							saved3 := t48.Post[t58:t66]
+							saved3 := t48.Post[t58:t68]
 							for w8 := 0; w8 < len(t522); w8++ {
 								saved3[w8] = uint64(t522[w8])
 							}
@@ -3610,67 +3640,67 @@ func quernRow6Echo256Actor(r *host2.Run, cs []actor.Context, first2 int, begins,
 						}
 //line alone.go:203
 						if room6 == 0 {
-							t86 := t48
-							t99 := t522
-							t106 := ticket4
+							t88 := t48
+							t97 := t522
+							t108 := ticket4
 //line alone.go:227
-							t118 := t106
-//line send.go:37
-							result013 := int(t86.To.Ring + uint64(t118&(t86.To.Slots-1))*t86.To.Step)
+							t118 := t108
+//line send.go:46
+							result013 := int(t88.To.Ring + uint64(t118&(t88.To.Slots-1))*t88.To.Step)
 //line alone.go:227
 							t35 := result013
-							t410 := uint64(t106+1) << 32
+							t46 := uint64(t108+1) << 32
 							slot4 := t35
-							tag3 := t410
+							tag3 := t46
 //line alone.go:228
-							if t86.To.Kind == 1 {
-								t59 := t86
-								t67 := slot4
-								t77 := tag3
-//line send.go:83
-								t119 := t67
-								t218 := t67 + 4
-//line send.go:83
+							if t88.To.Kind == 1 {
+								t59 := t88
+								t69 := slot4
+								t75 := tag3
+//line send.go:102
+								t119 := t69
+								t218 := t69 + 4
+//line send.go:102
 								h3 := t59.Host[t119:t218]
-								kernel.StoreRelaxed(&h3[0], t77|uint64(t59.ID<<8|128))
-								kernel.StoreRelaxed(&h3[1], t77)
-								kernel.StoreRelaxed(&h3[2], t77|uint64(t59.Words[t59.At+2]))
-								kernel.StoreRelaxed(&h3[3], t77|uint64(t59.Words[t59.At+3]))
+								kernel.StoreRelaxed(&h3[0], t75|uint64(t59.ID<<8|128))
+								kernel.StoreRelaxed(&h3[1], t75)
+								kernel.StoreRelaxed(&h3[2], t75|uint64(t59.Words[t59.At+2]))
+								kernel.StoreRelaxed(&h3[3], t75|uint64(t59.Words[t59.At+3]))
 //line alone.go:230
-								for w9 := 0; w9 < len(t99); w9++ {
-									kernel.StoreRelaxed(&t86.Host[slot4+4+w9], tag3|uint64(t99[w9]))
+								for w9 := 0; w9 < len(t97); w9++ {
+									kernel.StoreRelaxed(&t88.Host[slot4+4+w9], tag3|uint64(t97[w9]))
 								}
 							} else {
 //line alone.go:235
-								t87 := t86
-								t910 := slot4
-								t107 := tag3
-//line send.go:74
-								t120 := t910
-								t219 := t910 + 4
-//line send.go:74
-								h4 := t87.Post[t120:t219]
-								kernel.StoreRelaxed(&h4[0], t107|uint64(t87.ID<<8|128))
-								kernel.StoreRelaxed(&h4[1], t107)
-								kernel.StoreRelaxed(&h4[2], t107|uint64(t87.Words[t87.At+2]))
-								kernel.StoreRelaxed(&h4[3], t107|uint64(t87.Words[t87.At+3]))
+								t89 := t88
+								t98 := slot4
+								t109 := tag3
+//line send.go:91
+								t120 := t98
+								t219 := t98 + 4
+//line send.go:91
+								h4 := t89.Post[t120:t219]
+								kernel.StoreRelaxed(&h4[0], t109|uint64(t89.ID<<8|128))
+								kernel.StoreRelaxed(&h4[1], t109)
+								kernel.StoreRelaxed(&h4[2], t109|uint64(t89.Words[t89.At+2]))
+								kernel.StoreRelaxed(&h4[3], t109|uint64(t89.Words[t89.At+3]))
 //line alone.go:236
-								for w10 := 0; w10 < len(t99); w10++ {
-									kernel.StoreRelaxed(&t86.Post[slot4+4+w10], tag3|uint64(t99[w10]))
+								for w10 := 0; w10 < len(t97); w10++ {
+									kernel.StoreRelaxed(&t88.Post[slot4+4+w10], tag3|uint64(t97[w10]))
 								}
-								t1110 := t86
-//line send.go:92
+								t1110 := t88
+//line send.go:113
 								if !(t1110.Wakes == 0) {
-//line send.go:97
+//line send.go:118
 									kernel.Fence()
 									box5 := int(t1110.To.Box)
 									t121 := box5 * 16
 									t220 := (box5 + 1) * 16
-//line send.go:99
+//line send.go:120
 									b6 := t1110.Post[t121:t220]
-									loaded21 := host2.Load(r, &b6[9])
-									if loaded21 != 0 {
-//line send.go:101
+									loaded23 := host2.Load(r, &b6[9])
+									if loaded23 != 0 {
+//line send.go:122
 										kernel.StoreRelaxed(&t1110.Host[b6[15]], 1)
 										kernel.StoreRelaxed(&t1110.Host[0], 1)
 									}
@@ -3697,8 +3727,8 @@ func quernRow6Echo256Actor(r *host2.Run, cs []actor.Context, first2 int, begins,
 				switch {
 				default:
 //line alone.go:103
-					loaded22 := host2.Load(r, &t582[0])
-					ordered2 := loaded22
+					loaded24 := host2.Load(r, &t582[0])
+					ordered2 := loaded24
 //line alone.go:104
 					sh.Asked[0] = uint32(ordered2)
 					if !(sh.Asked[0] != 0) {
@@ -3706,9 +3736,9 @@ func quernRow6Echo256Actor(r *host2.Run, cs []actor.Context, first2 int, begins,
 						hint2 := uint32(ordered2 >> 32)
 //line alone.go:108
 						if hint2 != sh.Hint[0] {
-							t411 := hint2
+							t410 := hint2
 //line alone.go:109
-							sh.Hint[0] = t411
+							sh.Hint[0] = t410
 //line alone.go:109
 							sh.Higher[0] = 1
 						}
@@ -3721,29 +3751,29 @@ func quernRow6Echo256Actor(r *host2.Run, cs []actor.Context, first2 int, begins,
 									continue
 								}
 								next4 := t592[level2]
-								t68 := level2
+								t610 := level2
 								var result014 uint32
 								switch {
 								default:
 //line serve.go:82
-									if t68 == 4 {
+									if t610 == 4 {
 										result014 = 0
 										break
 //line serve.go:84
-									} else if t68 < 4 {
-										result014 = shape.Slots + t68*shape.SideSlots
+									} else if t610 < 4 {
+										result014 = shape.Slots + t610*shape.SideSlots
 										break
 									}
 //line serve.go:87
-									result014 = shape.Slots + (t68-1)*shape.SideSlots
+									result014 = shape.Slots + (t610-1)*shape.SideSlots
 								}
 //line alone.go:118
 								at4 := (result014 + next4&(shape.SideSlots-1)) * shape.InStep
-								loaded23 := host2.Load(r, &t61[at4])
-								if uint32(loaded23>>32) == next4+1 {
+								loaded25 := host2.Load(r, &t61[at4])
+								if uint32(loaded25>>32) == next4+1 {
 //line alone.go:120
-									t911 := level2
-									source4 = t911
+									t99 := level2
+									source4 = t99
 									sides2 = 1
 								}
 							}
@@ -3752,16 +3782,16 @@ func quernRow6Echo256Actor(r *host2.Run, cs []actor.Context, first2 int, begins,
 						}
 						if source4 == 9 || source4 < 4 {
 							next5 := t592[4]
-							loaded24 := host2.Load(r, &t61[next5&(shape.Slots-1)*shape.InStep])
-							middle2 := uint32(loaded24>>32) == next5+1
+							loaded26 := host2.Load(r, &t61[next5&(shape.Slots-1)*shape.InStep])
+							middle2 := uint32(loaded26>>32) == next5+1
 //line alone.go:128
 							posted2 := false
 							slots3 := uint32(t60[11])
 							if slots3 != 0 {
 //line alone.go:130
 								next6 := uint32(t60[8])
-								loaded25 := host2.Load(r, &t622[next6&(slots3-1)*shape.InStep])
-								posted2 = uint32(loaded25>>32) == next6+1
+								loaded27 := host2.Load(r, &t622[next6&(slots3-1)*shape.InStep])
+								posted2 = uint32(loaded27>>32) == next6+1
 							}
 							if posted2 && !(middle2 && t592[8] == 8) {
 								source4 = 8
@@ -3771,8 +3801,8 @@ func quernRow6Echo256Actor(r *host2.Run, cs []actor.Context, first2 int, begins,
 						}
 						if !(source4 == 9) {
 //line alone.go:143
-							t125 := t61
-							ring2 := t125
+							t123 := t61
+							ring2 := t123
 							var at5 uint32
 //line alone.go:144
 							if source4 == 8 {
@@ -3819,8 +3849,8 @@ func quernRow6Echo256Actor(r *host2.Run, cs []actor.Context, first2 int, begins,
 							slot5 := ring2[t2110:t223]
 							cell2 := words[:t233]
 							for w11 := 0; w11 < len(slot5); w11++ {
-								loaded26 := host2.Load(r, &slot5[w11])
-								v2 := loaded26
+								loaded28 := host2.Load(r, &slot5[w11])
+								v2 := loaded28
 //line alone.go:155
 								if uint32(v2>>32) != sh.Ticket+1 {
 									break block9
@@ -3907,12 +3937,12 @@ func quernHostRelayActor(r *host2.Run) {
 	var out2 *uint64
 	var t213 *Court
 	var t34 *Ball
-	var t46 *uint64
+	var t45 *uint64
 	var forwards bool
 	var stops bool
 	var last bool
-	t910 := shape.OutAt
-	t107 := shape.OutAt + shape.Out - 3
+	t98 := shape.OutAt
+	t109 := shape.OutAt + shape.Out - 3
 	t50 := shape.OutAt
 	t51 := shape.OutAt + shape.Out - 3
 	t234 := shape.Stride
@@ -4018,12 +4048,12 @@ func quernHostRelayActor(r *host2.Run) {
 //line quern_gen.go:14
 				t213 = state
 				t34 = in2
-				t46 = out2
+				t45 = out2
 				for threadZ := range 1 {
 					for threadY := range 1 {
 						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 						first3 := (threadZ*1 + threadY) * 32
-						quernRow5RelayActor(r, cs2, first3, t34, t213, t46, sh)
+						quernRow5RelayActor(r, cs2, first3, t34, t213, t45, sh)
 					}
 				}
 				r.ThreadIdx = kernel.Dim3{}
@@ -4042,7 +4072,7 @@ func quernHostRelayActor(r *host2.Run) {
 				for threadY := range 1 {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 					first4 := (threadZ*1 + threadY) * 32
-					quernRow6RelayActor(r, cs, first4, begins, borns, source2, box, sh, out, result, &shape, words, t910, t107, cursor, forwards, t50, t51, last, command, in, mail, t234, t253, t263)
+					quernRow6RelayActor(r, cs, first4, begins, borns, source2, box, sh, out, result, &shape, words, t98, t109, cursor, forwards, t50, t51, last, command, in, mail, t234, t253, t263)
 				}
 			}
 //line alone.go:88
@@ -4148,84 +4178,101 @@ func quernRow1RelayActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 							loaded3 := host2.Load(r, &b[10])
 //line send.go:31
 							t72.To = actor.Target{Box: t16, Tail: loaded, Head: loaded2, Ring: b[14], Step: b[12], Slots: uint32(b[11]), Kind: uint32(b[13]), Closed: uint32(loaded3)}
+//line send.go:33
+							room := len(t72.Post)
+							if t72.To.Kind == 1 {
+								room = len(t72.Host)
+							}
+							end := t72.To.Ring + uint64(t72.To.Slots)*t72.To.Step
+//line send.go:37
+							if end > uint64(room) || t72.To.Ring > end {
+								host2.Fail(r, "a Ref that names no mailbox")
+							}
 						}
 //line alone.go:193
 						t27 := t72
 						var ticket uint32
-						var room uint32
+						var room2 uint32
 					block2:
 						switch {
 						default:
-//line send.go:43
+//line send.go:54
 							box2 := int(t27.To.Box)
 							t18 := box2 * 16
 							t28 := (box2 + 1) * 16
-//line send.go:44
+//line send.go:55
 							b2 := t27.Post[t18:t28]
-							loaded4 := host2.Load(r, &b2[10])
-							closed := uint32(loaded4)
-//line send.go:46
-							var room2 uint32 = 2
-							for t27.To.Closed == 0 || closed == 0 {
-								if uint32(t27.To.Tail)-uint32(t27.To.Head) >= t27.To.Slots {
-									t43 := t27
-									t53 := t27
-//line send.go:49
-									loaded5 := host2.Load(r, &b2[0])
-									t73 := loaded5
-//line send.go:49
-									loaded6 := host2.Load(r, &b2[8])
-									t93 := loaded6
-//line send.go:49
-									t43.To.Tail = t73
-//line send.go:49
-									t53.To.Head = t93
-									if uint32(t27.To.Tail)-uint32(t27.To.Head) >= t27.To.Slots && t27.To.Kind == 1 {
-										loaded7 := host2.Load(r, &t27.Host[b2[15]+1])
-//line send.go:51
-										t27.To.Head = loaded7
-										kernel.StoreRelaxed(&b2[8], t27.To.Head)
-									}
-									if uint32(t27.To.Tail)-uint32(t27.To.Head) >= t27.To.Slots {
-										room2 = 1
-										break
-									}
-								}
-//line send.go:61
-								old := kernel.AtomicCompareAndSwap(&b2[0], t27.To.Tail, t27.To.Tail+1)
-								tail := old
-//line send.go:62
-								if tail == t27.To.Tail {
-									t122 := t27
-									t132 := t27
-									t142 := tail + 1
-									t152 := closed
-//line send.go:63
-									t122.To.Tail = t142
-//line send.go:63
-									t132.To.Closed = t152
-									t162 := uint32(tail)
-									ticket = t162
-									room = 0
-									break block2
-								}
-//line send.go:66
-								t27.To.Tail = tail
+							if t27.To.Closed != 0 {
+								loaded4 := host2.Load(r, &b2[10])
+//line send.go:57
+								t27.To.Closed = uint32(loaded4)
 							}
-							atomic.AddUint64(&b2[1], 1)
-							ticket = 0
-							room = room2
+							if t27.To.Closed != 0 {
+								atomic.AddUint64(&b2[1], 1)
+								ticket = 0
+								room2 = 2
+							} else {
+//line send.go:63
+								loaded5 := host2.Load(r, &b2[10])
+								for closed := uint32(loaded5); ; {
+									if uint32(t27.To.Tail)-uint32(t27.To.Head) >= t27.To.Slots {
+										t53 := t27
+										t63 := t27
+//line send.go:66
+										loaded6 := host2.Load(r, &b2[0])
+										t83 := loaded6
+//line send.go:66
+										loaded7 := host2.Load(r, &b2[8])
+										t103 := loaded7
+//line send.go:66
+										t53.To.Tail = t83
+//line send.go:66
+										t63.To.Head = t103
+										if uint32(t27.To.Tail)-uint32(t27.To.Head) >= t27.To.Slots && t27.To.Kind == 1 {
+											loaded8 := host2.Load(r, &t27.Host[b2[15]+1])
+//line send.go:68
+											t27.To.Head = loaded8
+											kernel.StoreRelaxed(&b2[8], t27.To.Head)
+										}
+										if uint32(t27.To.Tail)-uint32(t27.To.Head) >= t27.To.Slots {
+											atomic.AddUint64(&b2[1], 1)
+											ticket = 0
+											room2 = 1
+											break block2
+										}
+									}
+									old := kernel.AtomicCompareAndSwap(&b2[0], t27.To.Tail, t27.To.Tail+1)
+									tail := old
+//line send.go:79
+									if tail == t27.To.Tail {
+										t132 := t27
+										t142 := t27
+										t152 := tail + 1
+										t162 := closed
+//line send.go:80
+										t132.To.Tail = t152
+//line send.go:80
+										t142.To.Closed = t162
+										t172 := uint32(tail)
+										ticket = t172
+										room2 = 0
+										break block2
+									}
+//line send.go:83
+									t27.To.Tail = tail
+								}
+							}
 						}
 //line alone.go:193
 						ticket2 := ticket
-						room3 := room
+						room3 := room2
 //line alone.go:194
 						if room3 == 1 {
 							t54 := int(t82[13])
 //line alone.go:195
-							t63 := int(t82[13]) + len(t92) + 1
+							t64 := int(t82[13]) + len(t92) + 1
 //line alone.go:195
-							saved2 := t72.Post[t54:t63]
+							saved2 := t72.Post[t54:t64]
 							for w2 := 0; w2 < len(t92); w2++ {
 								saved2[w2] = uint64(t92[w2])
 							}
@@ -4238,67 +4285,67 @@ func quernRow1RelayActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 						}
 //line alone.go:203
 						if room3 == 0 {
-							t83 := t72
-							t94 := t92
-							t103 := ticket2
+							t84 := t72
+							t93 := t92
+							t104 := ticket2
 //line alone.go:227
-							t19 := t103
-//line send.go:37
-							result04 := int(t83.To.Ring + uint64(t19&(t83.To.Slots-1))*t83.To.Step)
+							t19 := t104
+//line send.go:46
+							result04 := int(t84.To.Ring + uint64(t19&(t84.To.Slots-1))*t84.To.Step)
 //line alone.go:227
 							t33 := result04
-							t44 := uint64(t103+1) << 32
+							t43 := uint64(t104+1) << 32
 							slot := t33
-							tag := t44
+							tag := t43
 //line alone.go:228
-							if t83.To.Kind == 1 {
-								t55 := t83
-								t64 := slot
-								t74 := tag
-//line send.go:83
-								t110 := t64
-								t29 := t64 + 4
-//line send.go:83
+							if t84.To.Kind == 1 {
+								t55 := t84
+								t65 := slot
+								t73 := tag
+//line send.go:102
+								t110 := t65
+								t29 := t65 + 4
+//line send.go:102
 								h := t55.Host[t110:t29]
-								kernel.StoreRelaxed(&h[0], t74|uint64(t55.ID<<8|128))
-								kernel.StoreRelaxed(&h[1], t74)
-								kernel.StoreRelaxed(&h[2], t74|uint64(t55.Words[t55.At+2]))
-								kernel.StoreRelaxed(&h[3], t74|uint64(t55.Words[t55.At+3]))
+								kernel.StoreRelaxed(&h[0], t73|uint64(t55.ID<<8|128))
+								kernel.StoreRelaxed(&h[1], t73)
+								kernel.StoreRelaxed(&h[2], t73|uint64(t55.Words[t55.At+2]))
+								kernel.StoreRelaxed(&h[3], t73|uint64(t55.Words[t55.At+3]))
 //line alone.go:230
-								for w3 := 0; w3 < len(t94); w3++ {
-									kernel.StoreRelaxed(&t83.Host[slot+4+w3], tag|uint64(t94[w3]))
+								for w3 := 0; w3 < len(t93); w3++ {
+									kernel.StoreRelaxed(&t84.Host[slot+4+w3], tag|uint64(t93[w3]))
 								}
 							} else {
 //line alone.go:235
-								t84 := t83
-								t95 := slot
-								t104 := tag
-//line send.go:74
-								t111 := t95
-								t210 := t95 + 4
-//line send.go:74
-								h2 := t84.Post[t111:t210]
-								kernel.StoreRelaxed(&h2[0], t104|uint64(t84.ID<<8|128))
-								kernel.StoreRelaxed(&h2[1], t104)
-								kernel.StoreRelaxed(&h2[2], t104|uint64(t84.Words[t84.At+2]))
-								kernel.StoreRelaxed(&h2[3], t104|uint64(t84.Words[t84.At+3]))
+								t85 := t84
+								t94 := slot
+								t105 := tag
+//line send.go:91
+								t111 := t94
+								t210 := t94 + 4
+//line send.go:91
+								h2 := t85.Post[t111:t210]
+								kernel.StoreRelaxed(&h2[0], t105|uint64(t85.ID<<8|128))
+								kernel.StoreRelaxed(&h2[1], t105)
+								kernel.StoreRelaxed(&h2[2], t105|uint64(t85.Words[t85.At+2]))
+								kernel.StoreRelaxed(&h2[3], t105|uint64(t85.Words[t85.At+3]))
 //line alone.go:236
-								for w4 := 0; w4 < len(t94); w4++ {
-									kernel.StoreRelaxed(&t83.Post[slot+4+w4], tag|uint64(t94[w4]))
+								for w4 := 0; w4 < len(t93); w4++ {
+									kernel.StoreRelaxed(&t84.Post[slot+4+w4], tag|uint64(t93[w4]))
 								}
-								t112 := t83
-//line send.go:92
+								t112 := t84
+//line send.go:113
 								if !(t112.Wakes == 0) {
-//line send.go:97
+//line send.go:118
 									kernel.Fence()
 									box3 := int(t112.To.Box)
 									t113 := box3 * 16
 									t211 := (box3 + 1) * 16
-//line send.go:99
+//line send.go:120
 									b3 := t112.Post[t113:t211]
-									loaded8 := host2.Load(r, &b3[9])
-									if loaded8 != 0 {
-//line send.go:101
+									loaded9 := host2.Load(r, &b3[9])
+									if loaded9 != 0 {
+//line send.go:122
 										kernel.StoreRelaxed(&t112.Host[b3[15]], 1)
 										kernel.StoreRelaxed(&t112.Host[0], 1)
 									}
@@ -4324,8 +4371,8 @@ func quernRow1RelayActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 				switch {
 				default:
 //line alone.go:103
-					loaded9 := host2.Load(r, &t292[0])
-					ordered := loaded9
+					loaded10 := host2.Load(r, &t292[0])
+					ordered := loaded10
 //line alone.go:104
 					sh.Asked[0] = uint32(ordered)
 					if !(sh.Asked[0] != 0) {
@@ -4333,9 +4380,9 @@ func quernRow1RelayActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 						hint := uint32(ordered >> 32)
 //line alone.go:108
 						if hint != sh.Hint[0] {
-							t45 := hint
+							t44 := hint
 //line alone.go:109
-							sh.Hint[0] = t45
+							sh.Hint[0] = t44
 //line alone.go:109
 							sh.Higher[0] = 1
 						}
@@ -4348,29 +4395,29 @@ func quernRow1RelayActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 									continue
 								}
 								next := t30[level]
-								t65 := level
+								t66 := level
 								var result05 uint32
 								switch {
 								default:
 //line serve.go:82
-									if t65 == 4 {
+									if t66 == 4 {
 										result05 = 0
 										break
 //line serve.go:84
-									} else if t65 < 4 {
-										result05 = shape.Slots + t65*shape.SideSlots
+									} else if t66 < 4 {
+										result05 = shape.Slots + t66*shape.SideSlots
 										break
 									}
 //line serve.go:87
-									result05 = shape.Slots + (t65-1)*shape.SideSlots
+									result05 = shape.Slots + (t66-1)*shape.SideSlots
 								}
 //line alone.go:118
 								at := (result05 + next&(shape.SideSlots-1)) * shape.InStep
-								loaded10 := host2.Load(r, &t322[at])
-								if uint32(loaded10>>32) == next+1 {
+								loaded11 := host2.Load(r, &t322[at])
+								if uint32(loaded11>>32) == next+1 {
 //line alone.go:120
-									t96 := level
-									source = t96
+									t95 := level
+									source = t95
 									sides = 1
 								}
 							}
@@ -4379,16 +4426,16 @@ func quernRow1RelayActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 						}
 						if source == 9 || source < 4 {
 							next2 := t30[4]
-							loaded11 := host2.Load(r, &t322[next2&(shape.Slots-1)*shape.InStep])
-							middle := uint32(loaded11>>32) == next2+1
+							loaded12 := host2.Load(r, &t322[next2&(shape.Slots-1)*shape.InStep])
+							middle := uint32(loaded12>>32) == next2+1
 //line alone.go:128
 							posted := false
 							slots2 := uint32(t31[11])
 							if slots2 != 0 {
 //line alone.go:130
 								next3 := uint32(t31[8])
-								loaded12 := host2.Load(r, &t332[next3&(slots2-1)*shape.InStep])
-								posted = uint32(loaded12>>32) == next3+1
+								loaded13 := host2.Load(r, &t332[next3&(slots2-1)*shape.InStep])
+								posted = uint32(loaded13>>32) == next3+1
 							}
 							if posted && !(middle && t30[8] == 8) {
 								source = 8
@@ -4398,8 +4445,8 @@ func quernRow1RelayActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 						}
 						if !(source == 9) {
 //line alone.go:143
-							t123 := t322
-							ring := t123
+							t122 := t322
+							ring := t122
 							var at2 uint32
 //line alone.go:144
 							if source == 8 {
@@ -4446,8 +4493,8 @@ func quernRow1RelayActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 							slot2 := ring[t212:t222]
 							cell := words[:t232]
 							for w5 := 0; w5 < len(slot2); w5++ {
-								loaded13 := host2.Load(r, &slot2[w5])
-								v := loaded13
+								loaded14 := host2.Load(r, &slot2[w5])
+								v := loaded14
 //line alone.go:155
 								if uint32(v>>32) != sh.Ticket+1 {
 									break block3
@@ -4513,7 +4560,7 @@ func quernRow4RelayActor(r *host2.Run, cells []actor.Cell[Ball, uint64]) {
 }
 
 //go:noinline
-func quernRow5RelayActor(r *host2.Run, cs2 []*actor.Context, first3 int, t34 *Ball, t213 *Court, t46 *uint64, sh *actor.Status) {
+func quernRow5RelayActor(r *host2.Run, cs2 []*actor.Context, first3 int, t34 *Ball, t213 *Court, t45 *uint64, sh *actor.Status) {
 	cRow2 := cs2[first3:][:32]
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
@@ -4538,7 +4585,7 @@ func quernRow5RelayActor(r *host2.Run, cs2 []*actor.Context, first3 int, t34 *Ba
 					t214 := t114
 //line relay.go:71
 					t35 := t213.Next
-					t47 := t34
+					t46 := t34
 					var result09 bool
 //line context.go:47
 					if t35.Mailbox == 0 {
@@ -4552,125 +4599,142 @@ func quernRow5RelayActor(r *host2.Run, cs2 []*actor.Context, first3 int, t34 *Ba
 							t215 := (int(t116) + 1) * 16
 //line send.go:30
 							b4 := t214.Post[t117:t215]
-							loaded14 := host2.Load(r, &b4[0])
+							loaded15 := host2.Load(r, &b4[0])
 //line send.go:31
-							loaded15 := host2.Load(r, &b4[8])
-							loaded16 := host2.Load(r, &b4[10])
+							loaded16 := host2.Load(r, &b4[8])
+							loaded17 := host2.Load(r, &b4[10])
 //line send.go:31
-							t214.To = actor.Target{Box: t116, Tail: loaded14, Head: loaded15, Ring: b4[14], Step: b4[12], Slots: uint32(b4[11]), Kind: uint32(b4[13]), Closed: uint32(loaded16)}
+							t214.To = actor.Target{Box: t116, Tail: loaded15, Head: loaded16, Ring: b4[14], Step: b4[12], Slots: uint32(b4[11]), Kind: uint32(b4[13]), Closed: uint32(loaded17)}
+//line send.go:33
+							room4 := len(t214.Post)
+							if t214.To.Kind == 1 {
+								room4 = len(t214.Host)
+							}
+							end2 := t214.To.Ring + uint64(t214.To.Slots)*t214.To.Step
+//line send.go:37
+							if end2 > uint64(room4) || t214.To.Ring > end2 {
+								host2.Fail(r, "a Ref that names no mailbox")
+							}
 						}
 //line context.go:51
 						t216 := t214
 						var ticket3 uint32
-						var room4 uint32
+						var room5 uint32
 					block7:
 						switch {
 						default:
-//line send.go:43
+//line send.go:54
 							box4 := int(t216.To.Box)
 							t118 := box4 * 16
 							t217 := (box4 + 1) * 16
-//line send.go:44
+//line send.go:55
 							b5 := t216.Post[t118:t217]
-							loaded17 := host2.Load(r, &b5[10])
-							closed2 := uint32(loaded17)
-//line send.go:46
-							var room5 uint32 = 2
-							for t216.To.Closed == 0 || closed2 == 0 {
-								if uint32(t216.To.Tail)-uint32(t216.To.Head) >= t216.To.Slots {
-									t48 := t216
-									t56 := t216
-//line send.go:49
-									loaded18 := host2.Load(r, &b5[0])
-									t75 := loaded18
-//line send.go:49
-									loaded19 := host2.Load(r, &b5[8])
-									t97 := loaded19
-//line send.go:49
-									t48.To.Tail = t75
-//line send.go:49
-									t56.To.Head = t97
-									if uint32(t216.To.Tail)-uint32(t216.To.Head) >= t216.To.Slots && t216.To.Kind == 1 {
-										loaded20 := host2.Load(r, &t216.Host[b5[15]+1])
-//line send.go:51
-										t216.To.Head = loaded20
-										kernel.StoreRelaxed(&b5[8], t216.To.Head)
-									}
-									if uint32(t216.To.Tail)-uint32(t216.To.Head) >= t216.To.Slots {
-										room5 = 1
-										break
-									}
-								}
-//line send.go:61
-								old2 := kernel.AtomicCompareAndSwap(&b5[0], t216.To.Tail, t216.To.Tail+1)
-								tail2 := old2
-//line send.go:62
-								if tail2 == t216.To.Tail {
-									t124 := t216
-									t134 := t216
-									t144 := tail2 + 1
-									t153 := closed2
-//line send.go:63
-									t124.To.Tail = t144
-//line send.go:63
-									t134.To.Closed = t153
-									t164 := uint32(tail2)
-									ticket3 = t164
-									room4 = 0
-									break block7
-								}
-//line send.go:66
-								t216.To.Tail = tail2
+							if t216.To.Closed != 0 {
+								loaded18 := host2.Load(r, &b5[10])
+//line send.go:57
+								t216.To.Closed = uint32(loaded18)
 							}
-							atomic.AddUint64(&b5[1], 1)
-							ticket3 = 0
-							room4 = room5
+							if t216.To.Closed != 0 {
+								atomic.AddUint64(&b5[1], 1)
+								ticket3 = 0
+								room5 = 2
+							} else {
+//line send.go:63
+								loaded19 := host2.Load(r, &b5[10])
+								for closed2 := uint32(loaded19); ; {
+									if uint32(t216.To.Tail)-uint32(t216.To.Head) >= t216.To.Slots {
+										t56 := t216
+										t67 := t216
+//line send.go:66
+										loaded20 := host2.Load(r, &b5[0])
+										t86 := loaded20
+//line send.go:66
+										loaded21 := host2.Load(r, &b5[8])
+										t106 := loaded21
+//line send.go:66
+										t56.To.Tail = t86
+//line send.go:66
+										t67.To.Head = t106
+										if uint32(t216.To.Tail)-uint32(t216.To.Head) >= t216.To.Slots && t216.To.Kind == 1 {
+											loaded22 := host2.Load(r, &t216.Host[b5[15]+1])
+//line send.go:68
+											t216.To.Head = loaded22
+											kernel.StoreRelaxed(&b5[8], t216.To.Head)
+										}
+										if uint32(t216.To.Tail)-uint32(t216.To.Head) >= t216.To.Slots {
+											atomic.AddUint64(&b5[1], 1)
+											ticket3 = 0
+											room5 = 1
+											break block7
+										}
+									}
+									old2 := kernel.AtomicCompareAndSwap(&b5[0], t216.To.Tail, t216.To.Tail+1)
+									tail2 := old2
+//line send.go:79
+									if tail2 == t216.To.Tail {
+										t134 := t216
+										t144 := t216
+										t153 := tail2 + 1
+										t164 := closed2
+//line send.go:80
+										t134.To.Tail = t153
+//line send.go:80
+										t144.To.Closed = t164
+										t173 := uint32(tail2)
+										ticket3 = t173
+										room5 = 0
+										break block7
+									}
+//line send.go:83
+									t216.To.Tail = tail2
+								}
+							}
 						}
 //line context.go:51
 						ticket4 := ticket3
-						room6 := room4
+						room6 := room5
 //line context.go:52
 						if room6 != 0 {
 							result09 = false
 						} else {
 							t57 := ticket4
-//line send.go:37
+//line send.go:46
 							result010 := int(t214.To.Ring + uint64(t57&(t214.To.Slots-1))*t214.To.Step)
 //line context.go:55
-							t76 := result010
-							t85 := uint64(ticket4+1) << 32
-							slot3 := t76
-							tag2 := t85
+							t74 := result010
+							t87 := uint64(ticket4+1) << 32
+							slot3 := t74
+							tag2 := t87
 //line context.go:56
 							if t214.To.Kind == 1 {
-								t98 := t214
-								t105 := slot3
+								t96 := t214
+								t107 := slot3
 								t119 := tag2
-//line send.go:83
-								t120 := t105
-								t218 := t105 + 4
-//line send.go:83
-								h3 := t98.Host[t120:t218]
-								kernel.StoreRelaxed(&h3[0], t119|uint64(t98.ID<<8|128))
+//line send.go:102
+								t120 := t107
+								t218 := t107 + 4
+//line send.go:102
+								h3 := t96.Host[t120:t218]
+								kernel.StoreRelaxed(&h3[0], t119|uint64(t96.ID<<8|128))
 								kernel.StoreRelaxed(&h3[1], t119)
-								kernel.StoreRelaxed(&h3[2], t119|uint64(t98.Words[t98.At+2]))
-								kernel.StoreRelaxed(&h3[3], t119|uint64(t98.Words[t98.At+3]))
+								kernel.StoreRelaxed(&h3[2], t119|uint64(t96.Words[t96.At+2]))
+								kernel.StoreRelaxed(&h3[3], t119|uint64(t96.Words[t96.At+3]))
 //line context.go:58
-								t125 := t214.Host
+								t123 := t214.Host
 								t135 := slot3 + 4
 								t145 := tag2
-								t154 := t47
+								t154 := t46
 //line context.go:58
-								kernel.PutWords(t125, t135, t145, t154)
+								kernel.PutWords(t123, t135, t145, t154)
 								result09 = true
 							} else {
 								t165 := t214
-								t172 := slot3
+								t174 := slot3
 								t182 := tag2
-//line send.go:74
-								t121 := t172
-								t219 := t172 + 4
-//line send.go:74
+//line send.go:91
+								t121 := t174
+								t219 := t174 + 4
+//line send.go:91
 								h4 := t165.Post[t121:t219]
 								kernel.StoreRelaxed(&h4[0], t182|uint64(t165.ID<<8|128))
 								kernel.StoreRelaxed(&h4[1], t182)
@@ -4680,22 +4744,22 @@ func quernRow5RelayActor(r *host2.Run, cs2 []*actor.Context, first3 int, t34 *Ba
 								t193 := t214.Post
 								t202 := slot3 + 4
 								t2110 := tag2
-								t223 := t47
+								t223 := t46
 //line context.go:62
 								kernel.PutWords(t193, t202, t2110, t223)
 								t233 := t214
-//line send.go:92
+//line send.go:113
 								if !(t233.Wakes == 0) {
-//line send.go:97
+//line send.go:118
 									kernel.Fence()
 									box5 := int(t233.To.Box)
-									t126 := box5 * 16
+									t124 := box5 * 16
 									t220 := (box5 + 1) * 16
-//line send.go:99
-									b6 := t233.Post[t126:t220]
-									loaded21 := host2.Load(r, &b6[9])
-									if loaded21 != 0 {
-//line send.go:101
+//line send.go:120
+									b6 := t233.Post[t124:t220]
+									loaded23 := host2.Load(r, &b6[9])
+									if loaded23 != 0 {
+//line send.go:122
 										kernel.StoreRelaxed(&t233.Host[b6[15]], 1)
 										kernel.StoreRelaxed(&t233.Host[0], 1)
 									}
@@ -4715,9 +4779,9 @@ func quernRow5RelayActor(r *host2.Run, cs2 []*actor.Context, first3 int, t34 *Ba
 					now3 := now2
 //line relay.go:75
 					if t213.Last != 0 {
-						t77 := uint32(now3 - t213.Last)
+						t75 := uint32(now3 - t213.Last)
 //line relay.go:76
-						result011 := tripBucket(t77)
+						result011 := tripBucket(t75)
 //line relay.go:76
 						t213.Trips[result011]++
 					}
@@ -4727,31 +4791,31 @@ func quernRow5RelayActor(r *host2.Run, cs2 []*actor.Context, first3 int, t34 *Ba
 					break
 //line relay.go:81
 				} else if t115 == 1 {
-					t99 := t213
-					t106 := t213
+					t97 := t213
+					t108 := t213
 					t1110 := t213
 //line relay.go:82
-					t127 := t34.Next
+					t125 := t34.Next
 //line relay.go:82
-					t99.Next = t127
+					t97.Next = t125
 //line relay.go:82
-					t106.Stopped = 0
+					t108.Stopped = 0
 //line relay.go:82
 					t1110.Last = 0
 				} else if t115 == 2 {
 					t213.Stopped = 1
 				} else if t115 == 3 {
-					*t46 = t213.Balls
+					*t45 = t213.Balls
 				} else if t115 == 4 {
-					*t46 = uint64(t213.Trips[t34.Number%464])
+					*t45 = uint64(t213.Trips[t34.Number%464])
 				} else if t115 == 5 {
 					now4 := kernel.Clock()
 //line relay.go:90
-					*t46 = uint64(now4)
+					*t45 = uint64(now4)
 				} else if t115 == 6 {
 					now5 := kernel.GlobalTimer()
 //line relay.go:92
-					*t46 = uint64(now5)
+					*t45 = uint64(now5)
 				}
 				result08 = 1
 			}
@@ -4767,7 +4831,7 @@ func quernRow5RelayActor(r *host2.Run, cs2 []*actor.Context, first3 int, t34 *Ba
 }
 
 //go:noinline
-func quernRow6RelayActor(r *host2.Run, cs []actor.Context, first4 int, begins, borns []int64, source2 uint32, box []uint64, sh *actor.Status, out []uint64, result uint32, shape *actor.Shape, words []uint32, t910, t107 uint32, cursor []uint32, forwards bool, t50, t51 uint32, last bool, command, in, mail []uint64, t234, t253, t263 uint32) {
+func quernRow6RelayActor(r *host2.Run, cs []actor.Context, first4 int, begins, borns []int64, source2 uint32, box []uint64, sh *actor.Status, out []uint64, result uint32, shape *actor.Shape, words []uint32, t98, t109 uint32, cursor []uint32, forwards bool, t50, t51 uint32, last bool, command, in, mail []uint64, t234, t253, t263 uint32) {
 	cRow := cs[first4:][:32]
 	beginRow := begins[first4:][:32]
 	bornRow := borns[first4:][:32]
@@ -4817,12 +4881,12 @@ func quernRow6RelayActor(r *host2.Run, cs []actor.Context, first4 int, begins, b
 				}
 //line alone.go:174
 				at3 := (result012 + sh.Ticket&(result013-1)) * shape.OutStep
-				t78 := at3
-				t86 := at3 + shape.Out
+				t76 := at3
+				t88 := at3 + shape.Out
 //line alone.go:175
-				slot4 := t422[t78:t86]
+				slot4 := t422[t76:t88]
 				tag3 := uint64(sh.Ticket+1) << 32
-				reply2 := words[t910:t107]
+				reply2 := words[t98:t109]
 				kernel.StoreRelaxed(&slot4[0], tag3|uint64(t442))
 				kernel.StoreRelaxed(&slot4[1], tag3|uint64(t452))
 				kernel.StoreRelaxed(&slot4[2], tag3)
@@ -4832,13 +4896,13 @@ func quernRow6RelayActor(r *host2.Run, cs []actor.Context, first4 int, begins, b
 //line alone.go:79
 				cursor[source2] = sh.Ticket + 1
 			}
-			t472 := now7
-			begin = t472
+			t47 := now7
+			begin = t47
 //line alone.go:81
 			sh.Missing[0] = 9
 			t542 := !forwards
 			if !t542 {
-				t482 := c
+				t48 := c
 				t49 := cursor
 //line alone.go:82
 				t522 := words[t50:t51]
@@ -4848,104 +4912,121 @@ func quernRow6RelayActor(r *host2.Run, cs []actor.Context, first4 int, begins, b
 				default:
 //line alone.go:189
 					list2 := int(t49[11])
-					count2 := uint32(t482.Post[list2])
+					count2 := uint32(t48.Post[list2])
 					for i2 := uint32(0); i2 < count2; i2++ {
-						t128 := uint32(t482.Post[list2+1+int(i2)])
+						t126 := uint32(t48.Post[list2+1+int(i2)])
 //line send.go:27
-						if !(t482.To.Box == t128) {
+						if !(t48.To.Box == t126) {
 //line send.go:30
-							t129 := int(t128) * 16
-							t224 := (int(t128) + 1) * 16
+							t127 := int(t126) * 16
+							t224 := (int(t126) + 1) * 16
 //line send.go:30
-							b7 := t482.Post[t129:t224]
-							loaded22 := host2.Load(r, &b7[0])
+							b7 := t48.Post[t127:t224]
+							loaded24 := host2.Load(r, &b7[0])
 //line send.go:31
-							loaded23 := host2.Load(r, &b7[8])
-							loaded24 := host2.Load(r, &b7[10])
+							loaded25 := host2.Load(r, &b7[8])
+							loaded26 := host2.Load(r, &b7[10])
 //line send.go:31
-							t482.To = actor.Target{Box: t128, Tail: loaded22, Head: loaded23, Ring: b7[14], Step: b7[12], Slots: uint32(b7[11]), Kind: uint32(b7[13]), Closed: uint32(loaded24)}
+							t48.To = actor.Target{Box: t126, Tail: loaded24, Head: loaded25, Ring: b7[14], Step: b7[12], Slots: uint32(b7[11]), Kind: uint32(b7[13]), Closed: uint32(loaded26)}
+//line send.go:33
+							room7 := len(t48.Post)
+							if t48.To.Kind == 1 {
+								room7 = len(t48.Host)
+							}
+							end3 := t48.To.Ring + uint64(t48.To.Slots)*t48.To.Step
+							if end3 > uint64(room7) || t48.To.Ring > end3 {
+//line send.go:38
+								host2.Fail(r, "a Ref that names no mailbox")
+							}
 						}
 //line alone.go:193
-						t225 := t482
+						t225 := t48
 						var ticket5 uint32
-						var room7 uint32
+						var room8 uint32
 					block10:
 						switch {
 						default:
-//line send.go:43
+//line send.go:54
 							box6 := int(t225.To.Box)
-							t130 := box6 * 16
+							t128 := box6 * 16
 							t226 := (box6 + 1) * 16
-//line send.go:44
-							b8 := t225.Post[t130:t226]
-							loaded25 := host2.Load(r, &b8[10])
-							closed3 := uint32(loaded25)
-//line send.go:46
-							var room8 uint32 = 2
-							for t225.To.Closed == 0 || closed3 == 0 {
-								if uint32(t225.To.Tail)-uint32(t225.To.Head) >= t225.To.Slots {
-									t410 := t225
-									t59 := t225
-//line send.go:49
-									loaded26 := host2.Load(r, &b8[0])
-									t79 := loaded26
-//line send.go:49
-									loaded27 := host2.Load(r, &b8[8])
-									t911 := loaded27
-//line send.go:49
-									t410.To.Tail = t79
-//line send.go:49
-									t59.To.Head = t911
-									if uint32(t225.To.Tail)-uint32(t225.To.Head) >= t225.To.Slots && t225.To.Kind == 1 {
-										loaded28 := host2.Load(r, &t225.Host[b8[15]+1])
-//line send.go:51
-										t225.To.Head = loaded28
-										kernel.StoreRelaxed(&b8[8], t225.To.Head)
-									}
-									if uint32(t225.To.Tail)-uint32(t225.To.Head) >= t225.To.Slots {
-										room8 = 1
-										break
-									}
-								}
-//line send.go:61
-								old3 := kernel.AtomicCompareAndSwap(&b8[0], t225.To.Tail, t225.To.Tail+1)
-								tail3 := old3
-//line send.go:62
-								if tail3 == t225.To.Tail {
-									t1210 := t225
-									t136 := t225
-									t146 := tail3 + 1
-									t155 := closed3
-//line send.go:63
-									t1210.To.Tail = t146
-//line send.go:63
-									t136.To.Closed = t155
-									t166 := uint32(tail3)
-									ticket5 = t166
-									room7 = 0
-									break block10
-								}
-//line send.go:66
-								t225.To.Tail = tail3
+//line send.go:55
+							b8 := t225.Post[t128:t226]
+							if t225.To.Closed != 0 {
+								loaded27 := host2.Load(r, &b8[10])
+//line send.go:57
+								t225.To.Closed = uint32(loaded27)
 							}
-							atomic.AddUint64(&b8[1], 1)
-							ticket5 = 0
-							room7 = room8
+							if t225.To.Closed != 0 {
+								atomic.AddUint64(&b8[1], 1)
+								ticket5 = 0
+								room8 = 2
+							} else {
+//line send.go:63
+								loaded28 := host2.Load(r, &b8[10])
+								for closed3 := uint32(loaded28); ; {
+									if uint32(t225.To.Tail)-uint32(t225.To.Head) >= t225.To.Slots {
+										t59 := t225
+										t68 := t225
+//line send.go:66
+										loaded29 := host2.Load(r, &b8[0])
+										t89 := loaded29
+//line send.go:66
+										loaded30 := host2.Load(r, &b8[8])
+										t1010 := loaded30
+//line send.go:66
+										t59.To.Tail = t89
+//line send.go:66
+										t68.To.Head = t1010
+										if uint32(t225.To.Tail)-uint32(t225.To.Head) >= t225.To.Slots && t225.To.Kind == 1 {
+											loaded31 := host2.Load(r, &t225.Host[b8[15]+1])
+//line send.go:68
+											t225.To.Head = loaded31
+											kernel.StoreRelaxed(&b8[8], t225.To.Head)
+										}
+										if uint32(t225.To.Tail)-uint32(t225.To.Head) >= t225.To.Slots {
+											atomic.AddUint64(&b8[1], 1)
+											ticket5 = 0
+											room8 = 1
+											break block10
+										}
+									}
+									old3 := kernel.AtomicCompareAndSwap(&b8[0], t225.To.Tail, t225.To.Tail+1)
+									tail3 := old3
+//line send.go:79
+									if tail3 == t225.To.Tail {
+										t136 := t225
+										t146 := t225
+										t155 := tail3 + 1
+										t166 := closed3
+//line send.go:80
+										t136.To.Tail = t155
+//line send.go:80
+										t146.To.Closed = t166
+										t175 := uint32(tail3)
+										ticket5 = t175
+										room8 = 0
+										break block10
+									}
+//line send.go:83
+									t225.To.Tail = tail3
+								}
+							}
 						}
 //line alone.go:193
 						ticket6 := ticket5
-						room9 := room7
+						room9 := room8
 //line alone.go:194
 						if room9 == 1 {
 							t510 := int(t49[13])
 //line alone.go:195
-							t66 := int(t49[13]) + len(t522) + 1
+							t69 := int(t49[13]) + len(t522) + 1
 //line alone.go:195
-							saved3 := t482.Post[t510:t66]
+							saved3 := t48.Post[t510:t69]
 							for w8 := 0; w8 < len(t522); w8++ {
 								saved3[w8] = uint64(t522[w8])
 							}
-							result015 := t482.Correlation()
+							result015 := t48.Correlation()
 //line alone.go:199
 							saved3[len(t522)] = result015
 							t49[12] = i2 + 1
@@ -4954,67 +5035,67 @@ func quernRow6RelayActor(r *host2.Run, cs []actor.Context, first4 int, begins, b
 						}
 //line alone.go:203
 						if room9 == 0 {
-							t87 := t482
-							t912 := t522
-							t108 := ticket6
+							t810 := t48
+							t99 := t522
+							t1011 := ticket6
 //line alone.go:227
-							t131 := t108
-//line send.go:37
-							result016 := int(t87.To.Ring + uint64(t131&(t87.To.Slots-1))*t87.To.Step)
+							t129 := t1011
+//line send.go:46
+							result016 := int(t810.To.Ring + uint64(t129&(t810.To.Slots-1))*t810.To.Step)
 //line alone.go:227
 							t36 := result016
-							t411 := uint64(t108+1) << 32
+							t410 := uint64(t1011+1) << 32
 							slot5 := t36
-							tag4 := t411
+							tag4 := t410
 //line alone.go:228
-							if t87.To.Kind == 1 {
-								t511 := t87
-								t67 := slot5
-								t710 := tag4
-//line send.go:83
-								t137 := t67
-								t227 := t67 + 4
-//line send.go:83
-								h5 := t511.Host[t137:t227]
-								kernel.StoreRelaxed(&h5[0], t710|uint64(t511.ID<<8|128))
-								kernel.StoreRelaxed(&h5[1], t710)
-								kernel.StoreRelaxed(&h5[2], t710|uint64(t511.Words[t511.At+2]))
-								kernel.StoreRelaxed(&h5[3], t710|uint64(t511.Words[t511.At+3]))
+							if t810.To.Kind == 1 {
+								t511 := t810
+								t610 := slot5
+								t77 := tag4
+//line send.go:102
+								t130 := t610
+								t227 := t610 + 4
+//line send.go:102
+								h5 := t511.Host[t130:t227]
+								kernel.StoreRelaxed(&h5[0], t77|uint64(t511.ID<<8|128))
+								kernel.StoreRelaxed(&h5[1], t77)
+								kernel.StoreRelaxed(&h5[2], t77|uint64(t511.Words[t511.At+2]))
+								kernel.StoreRelaxed(&h5[3], t77|uint64(t511.Words[t511.At+3]))
 //line alone.go:230
-								for w9 := 0; w9 < len(t912); w9++ {
-									kernel.StoreRelaxed(&t87.Host[slot5+4+w9], tag4|uint64(t912[w9]))
+								for w9 := 0; w9 < len(t99); w9++ {
+									kernel.StoreRelaxed(&t810.Host[slot5+4+w9], tag4|uint64(t99[w9]))
 								}
 							} else {
 //line alone.go:235
-								t88 := t87
-								t913 := slot5
-								t109 := tag4
-//line send.go:74
-								t138 := t913
-								t228 := t913 + 4
-//line send.go:74
-								h6 := t88.Post[t138:t228]
-								kernel.StoreRelaxed(&h6[0], t109|uint64(t88.ID<<8|128))
-								kernel.StoreRelaxed(&h6[1], t109)
-								kernel.StoreRelaxed(&h6[2], t109|uint64(t88.Words[t88.At+2]))
-								kernel.StoreRelaxed(&h6[3], t109|uint64(t88.Words[t88.At+3]))
+								t811 := t810
+								t910 := slot5
+								t1012 := tag4
+//line send.go:91
+								t131 := t910
+								t228 := t910 + 4
+//line send.go:91
+								h6 := t811.Post[t131:t228]
+								kernel.StoreRelaxed(&h6[0], t1012|uint64(t811.ID<<8|128))
+								kernel.StoreRelaxed(&h6[1], t1012)
+								kernel.StoreRelaxed(&h6[2], t1012|uint64(t811.Words[t811.At+2]))
+								kernel.StoreRelaxed(&h6[3], t1012|uint64(t811.Words[t811.At+3]))
 //line alone.go:236
-								for w10 := 0; w10 < len(t912); w10++ {
-									kernel.StoreRelaxed(&t87.Post[slot5+4+w10], tag4|uint64(t912[w10]))
+								for w10 := 0; w10 < len(t99); w10++ {
+									kernel.StoreRelaxed(&t810.Post[slot5+4+w10], tag4|uint64(t99[w10]))
 								}
-								t1111 := t87
-//line send.go:92
+								t1111 := t810
+//line send.go:113
 								if !(t1111.Wakes == 0) {
-//line send.go:97
+//line send.go:118
 									kernel.Fence()
 									box7 := int(t1111.To.Box)
-									t139 := box7 * 16
+									t137 := box7 * 16
 									t229 := (box7 + 1) * 16
-//line send.go:99
-									b9 := t1111.Post[t139:t229]
-									loaded29 := host2.Load(r, &b9[9])
-									if loaded29 != 0 {
-//line send.go:101
+//line send.go:120
+									b9 := t1111.Post[t137:t229]
+									loaded32 := host2.Load(r, &b9[9])
+									if loaded32 != 0 {
+//line send.go:122
 										kernel.StoreRelaxed(&t1111.Host[b9[15]], 1)
 										kernel.StoreRelaxed(&t1111.Host[0], 1)
 									}
@@ -5041,8 +5122,8 @@ func quernRow6RelayActor(r *host2.Run, cs []actor.Context, first4 int, begins, b
 				switch {
 				default:
 //line alone.go:103
-					loaded30 := host2.Load(r, &t582[0])
-					ordered2 := loaded30
+					loaded33 := host2.Load(r, &t582[0])
+					ordered2 := loaded33
 //line alone.go:104
 					sh.Asked[0] = uint32(ordered2)
 					if !(sh.Asked[0] != 0) {
@@ -5050,9 +5131,9 @@ func quernRow6RelayActor(r *host2.Run, cs []actor.Context, first4 int, begins, b
 						hint2 := uint32(ordered2 >> 32)
 //line alone.go:108
 						if hint2 != sh.Hint[0] {
-							t412 := hint2
+							t411 := hint2
 //line alone.go:109
-							sh.Hint[0] = t412
+							sh.Hint[0] = t411
 //line alone.go:109
 							sh.Higher[0] = 1
 						}
@@ -5065,29 +5146,29 @@ func quernRow6RelayActor(r *host2.Run, cs []actor.Context, first4 int, begins, b
 									continue
 								}
 								next4 := t592[level2]
-								t68 := level2
+								t611 := level2
 								var result017 uint32
 								switch {
 								default:
 //line serve.go:82
-									if t68 == 4 {
+									if t611 == 4 {
 										result017 = 0
 										break
 //line serve.go:84
-									} else if t68 < 4 {
-										result017 = shape.Slots + t68*shape.SideSlots
+									} else if t611 < 4 {
+										result017 = shape.Slots + t611*shape.SideSlots
 										break
 									}
 //line serve.go:87
-									result017 = shape.Slots + (t68-1)*shape.SideSlots
+									result017 = shape.Slots + (t611-1)*shape.SideSlots
 								}
 //line alone.go:118
 								at4 := (result017 + next4&(shape.SideSlots-1)) * shape.InStep
-								loaded31 := host2.Load(r, &t61[at4])
-								if uint32(loaded31>>32) == next4+1 {
+								loaded34 := host2.Load(r, &t61[at4])
+								if uint32(loaded34>>32) == next4+1 {
 //line alone.go:120
-									t914 := level2
-									source4 = t914
+									t911 := level2
+									source4 = t911
 									sides2 = 1
 								}
 							}
@@ -5096,16 +5177,16 @@ func quernRow6RelayActor(r *host2.Run, cs []actor.Context, first4 int, begins, b
 						}
 						if source4 == 9 || source4 < 4 {
 							next5 := t592[4]
-							loaded32 := host2.Load(r, &t61[next5&(shape.Slots-1)*shape.InStep])
-							middle2 := uint32(loaded32>>32) == next5+1
+							loaded35 := host2.Load(r, &t61[next5&(shape.Slots-1)*shape.InStep])
+							middle2 := uint32(loaded35>>32) == next5+1
 //line alone.go:128
 							posted2 := false
 							slots3 := uint32(t60[11])
 							if slots3 != 0 {
 //line alone.go:130
 								next6 := uint32(t60[8])
-								loaded33 := host2.Load(r, &t622[next6&(slots3-1)*shape.InStep])
-								posted2 = uint32(loaded33>>32) == next6+1
+								loaded36 := host2.Load(r, &t622[next6&(slots3-1)*shape.InStep])
+								posted2 = uint32(loaded36>>32) == next6+1
 							}
 							if posted2 && !(middle2 && t592[8] == 8) {
 								source4 = 8
@@ -5115,16 +5196,16 @@ func quernRow6RelayActor(r *host2.Run, cs []actor.Context, first4 int, begins, b
 						}
 						if !(source4 == 9) {
 //line alone.go:143
-							t1211 := t61
-							ring2 := t1211
+							t1210 := t61
+							ring2 := t1210
 							var at5 uint32
 //line alone.go:144
 							if source4 == 8 {
 								sh.Ticket = uint32(t60[8])
-								t1310 := t622
+								t138 := t622
 //line alone.go:146
 								t147 := sh.Ticket & (uint32(t60[11]) - 1) * shape.InStep
-								ring2 = t1310
+								ring2 = t138
 								at5 = t147
 							} else {
 //line alone.go:148
@@ -5163,8 +5244,8 @@ func quernRow6RelayActor(r *host2.Run, cs []actor.Context, first4 int, begins, b
 							slot6 := ring2[t2111:t2210]
 							cell2 := words[:t234]
 							for w11 := 0; w11 < len(slot6); w11++ {
-								loaded34 := host2.Load(r, &slot6[w11])
-								v2 := loaded34
+								loaded37 := host2.Load(r, &slot6[w11])
+								v2 := loaded37
 //line alone.go:155
 								if uint32(v2>>32) != sh.Ticket+1 {
 									break block11

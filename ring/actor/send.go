@@ -30,21 +30,38 @@ func (c *Context) aim(box uint32) {
 	b := c.Post[int(box)*BoxWords : (int(box)+1)*BoxWords]
 	c.To = Target{Box: box, Tail: kernel.LoadRelaxed(&b[BoxTail]), Head: kernel.LoadRelaxed(&b[BoxHead]),
 		Ring: b[BoxRing], Step: b[BoxStep], Slots: uint32(b[BoxSlots]), Kind: uint32(b[BoxKind]), Closed: uint32(kernel.LoadRelaxed(&b[BoxClosed]))}
+	room := len(c.Post)
+	if c.To.Kind == HostBox {
+		room = len(c.Host)
+	}
+	if end := c.To.Ring + uint64(c.To.Slots)*c.To.Step; end > uint64(room) || c.To.Ring > end {
+		panic("a Ref that names no mailbox")
+	}
 }
 
 // slot is where the slot of a ticket of the target begins.
+//
+//quern:unchecked
 func (c *Context) slot(ticket uint32) int {
 	return int(c.To.Ring + uint64(ticket&(c.To.Slots-1))*c.To.Step)
 }
 
 // reserve takes the next ticket of the target, if a slot is free for it. A mailbox
 // that has just been closed may take one more message, which is a dead letter then.
+//
+//quern:unchecked
 func reserve(c *Context) (ticket, room uint32) {
 	box := int(c.To.Box)
 	b := c.Post[box*BoxWords : (box+1)*BoxWords]
-	closed := uint32(kernel.LoadRelaxed(&b[BoxClosed])) // waited for with the ticket
-	room = roomClosed
-	for c.To.Closed == 0 || closed == 0 {
+	if c.To.Closed != 0 {
+		c.To.Closed = uint32(kernel.LoadRelaxed(&b[BoxClosed]))
+	}
+	if c.To.Closed != 0 {
+		kernel.AtomicAdd(&b[BoxRefused], 1)
+		return 0, roomClosed
+	}
+	closed := uint32(kernel.LoadRelaxed(&b[BoxClosed])) // comes while the ticket does
+	for {
 		if uint32(c.To.Tail)-uint32(c.To.Head) >= c.To.Slots {
 			c.To.Tail, c.To.Head = kernel.LoadRelaxed(&b[BoxTail]), kernel.LoadRelaxed(&b[BoxHead])
 			if uint32(c.To.Tail)-uint32(c.To.Head) >= c.To.Slots && c.To.Kind == HostBox {
@@ -52,8 +69,8 @@ func reserve(c *Context) (ticket, room uint32) {
 				kernel.StoreRelaxed(&b[BoxHead], c.To.Head)
 			}
 			if uint32(c.To.Tail)-uint32(c.To.Head) >= c.To.Slots {
-				room = roomFull
-				break
+				kernel.AtomicAdd(&b[BoxRefused], 1)
+				return 0, roomFull
 			}
 		}
 		// The receiver has read a slot before it advances the head: it has used what
@@ -65,11 +82,11 @@ func reserve(c *Context) (ticket, room uint32) {
 		}
 		c.To.Tail = tail
 	}
-	kernel.AtomicAdd(&b[BoxRefused], 1)
-	return 0, room
 }
 
 // head writes the header of a message that the actor sends.
+//
+//quern:unchecked
 func head(c *Context, slot int, tag uint64) {
 	h := c.Post[slot : slot+InHeader]
 	kernel.StoreRelaxed(&h[Urgency], tag|uint64(c.ID<<priorityBits|defaultPriority))
@@ -79,6 +96,8 @@ func head(c *Context, slot int, tag uint64) {
 }
 
 // headToHost is head for a host actor's mailbox.
+//
+//quern:unchecked
 func headToHost(c *Context, slot int, tag uint64) {
 	h := c.Host[slot : slot+InHeader]
 	kernel.StoreRelaxed(&h[Urgency], tag|uint64(c.ID<<priorityBits|defaultPriority), kernel.SystemScope)
@@ -88,6 +107,8 @@ func headToHost(c *Context, slot int, tag uint64) {
 }
 
 // wake rings the bell of the target if its receiver has left.
+//
+//quern:unchecked
 func wake(c *Context) {
 	if c.Wakes == 0 {
 		return

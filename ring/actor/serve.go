@@ -129,7 +129,7 @@ func ServeWarp[State, In, Out any](t kernel.Thread, s Shape, control []uint64, c
 //quern:unchecked
 func serve[State, In, Out any](t kernel.Thread, s Shape, control []uint64, cursors []uint32, states []State, inbox, outbox, post, host []uint64,
 	handle func(kernel.Thread, *Context, *State, *In, *Out) kernel.Action, sh *Status,
-	sync func(kernel.Thread), see func(t kernel.Thread, from []uint64, at int, role, want, words, tries, leave uint32) (v uint64, left uint32, alone bool),
+	sync func(kernel.Thread), see func(t kernel.Thread, far bool, from []uint64, at int, role, want, words, tries, leave uint32) (v uint64, left uint32, alone bool),
 	finish func(t kernel.Thread, sh *Status, outcome, calls uint32), replied func(t kernel.Thread, sh *Status, outcome, calls uint32) bool, agree func(t kernel.Thread, sh *Status, outcome, calls uint32) (uint32, bool)) {
 	cells := kernel.Dynamic[Cell[In, Out]](t)
 	words := kernel.Dynamic[uint32](t)
@@ -250,7 +250,7 @@ func serve[State, In, Out any](t kernel.Thread, s Shape, control []uint64, curso
 		apart := s.In+Post+2 <= threads // no thread has two of these to look at
 		quick := false
 		if burst == 1 && apart {
-			v, left, alone := see(t, from, at, role, want, s.In, tries, leave)
+			v, left, alone := see(t, far, from, at, role, want, s.In, tries, leave)
 			tries -= left
 			quick = alone && !again
 			switch {
@@ -605,7 +605,7 @@ func keep(stride uint32, sh *Status, words []uint32, v uint64, ticket, look, slo
 }
 
 // seeInBlock looks once.
-func seeInBlock(_ kernel.Thread, from []uint64, at int, role, _, _, _, _ uint32) (v uint64, left uint32, alone bool) {
+func seeInBlock(_ kernel.Thread, _ bool, from []uint64, at int, role, _, _, _, _ uint32) (v uint64, left uint32, alone bool) {
 	if role != onlooker {
 		v = kernel.LoadRelaxed(&from[at], kernel.SystemScope)
 	}
@@ -618,10 +618,14 @@ func seeInBlock(_ kernel.Thread, from []uint64, at int, role, _, _, _, _ uint32)
 // does not want to leave.
 //
 //quern:unchecked
-func seeInWarp(t kernel.Thread, from []uint64, at int, role, want, words, tries, leave uint32) (v uint64, left uint32, alone bool) {
+func seeInWarp(t kernel.Thread, far bool, from []uint64, at int, role, want, words, tries, leave uint32) (v uint64, left uint32, alone bool) {
 	whole, there := uint32(1)<<words-1, uint32(0)
 	for left = tries; ; {
-		v = kernel.LoadRelaxed(&from[at], kernel.SystemScope)
+		if far {
+			v = kernel.LoadRelaxed(&from[at], kernel.SystemScope)
+		} else {
+			v = kernel.LoadRelaxed(&from[at])
+		}
 		hit := uint32(v>>32) == want
 		if role == listener {
 			hit = !hit || uint32(v) != 0

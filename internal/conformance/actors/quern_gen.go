@@ -40,29 +40,11 @@ var quernPostActor = gpu.NewKernel(gpu.KernelInfo{
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 14, Col: 18},
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 17, Col: 17},
 			{Kind: gpu.SliceSite, File: "send.go", Line: 30, Col: 7},
-			{Kind: gpu.SliceSite, File: "send.go", Line: 44, Col: 7},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 51, Col: 37},
+			{Kind: gpu.PanicSite, File: "send.go", Line: 38, Col: 3, Text: "a Ref that names no mailbox"},
 			{Kind: gpu.SliceSite, File: "forward.go", Line: 30, Col: 27},
 			{Kind: gpu.SliceSite, File: "forward.go", Line: 51, Col: 7},
-			{Kind: gpu.SliceSite, File: "send.go", Line: 83, Col: 7},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 84, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 85, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 86, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 86, Col: 53},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 87, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 87, Col: 54},
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 59, Col: 25},
-			{Kind: gpu.SliceSite, File: "send.go", Line: 74, Col: 7},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 75, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 76, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 77, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 77, Col: 53},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 78, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 78, Col: 54},
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 67, Col: 24},
-			{Kind: gpu.SliceSite, File: "send.go", Line: 99, Col: 7},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 101, Col: 24},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 102, Col: 24},
 			{Kind: gpu.SliceSite, File: "forward.go", Line: 33, Col: 24},
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 82, Col: 3},
 			{Kind: gpu.IndexSite, File: "context.go", Line: 31, Col: 16},
@@ -115,29 +97,11 @@ var quernHighestActor = gpu.NewKernel(gpu.KernelInfo{
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 14, Col: 18},
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 17, Col: 17},
 			{Kind: gpu.SliceSite, File: "send.go", Line: 30, Col: 7},
-			{Kind: gpu.SliceSite, File: "send.go", Line: 44, Col: 7},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 51, Col: 37},
+			{Kind: gpu.PanicSite, File: "send.go", Line: 38, Col: 3, Text: "a Ref that names no mailbox"},
 			{Kind: gpu.SliceSite, File: "forward.go", Line: 30, Col: 27},
 			{Kind: gpu.SliceSite, File: "forward.go", Line: 51, Col: 7},
-			{Kind: gpu.SliceSite, File: "send.go", Line: 83, Col: 7},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 84, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 85, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 86, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 86, Col: 53},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 87, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 87, Col: 54},
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 59, Col: 25},
-			{Kind: gpu.SliceSite, File: "send.go", Line: 74, Col: 7},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 75, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 76, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 77, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 77, Col: 53},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 78, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 78, Col: 54},
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 67, Col: 24},
-			{Kind: gpu.SliceSite, File: "send.go", Line: 99, Col: 7},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 101, Col: 24},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 102, Col: 24},
 			{Kind: gpu.SliceSite, File: "forward.go", Line: 33, Col: 24},
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 82, Col: 3},
 			{Kind: gpu.IndexSite, File: "context.go", Line: 31, Col: 16},
@@ -192,29 +156,11 @@ var quernEchoActor = gpu.NewKernel(gpu.KernelInfo{
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 14, Col: 18},
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 17, Col: 17},
 			{Kind: gpu.SliceSite, File: "send.go", Line: 30, Col: 7},
-			{Kind: gpu.SliceSite, File: "send.go", Line: 44, Col: 7},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 51, Col: 37},
+			{Kind: gpu.PanicSite, File: "send.go", Line: 38, Col: 3, Text: "a Ref that names no mailbox"},
 			{Kind: gpu.SliceSite, File: "forward.go", Line: 30, Col: 27},
 			{Kind: gpu.SliceSite, File: "forward.go", Line: 51, Col: 7},
-			{Kind: gpu.SliceSite, File: "send.go", Line: 83, Col: 7},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 84, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 85, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 86, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 86, Col: 53},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 87, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 87, Col: 54},
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 59, Col: 25},
-			{Kind: gpu.SliceSite, File: "send.go", Line: 74, Col: 7},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 75, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 76, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 77, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 77, Col: 53},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 78, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 78, Col: 54},
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 67, Col: 24},
-			{Kind: gpu.SliceSite, File: "send.go", Line: 99, Col: 7},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 101, Col: 24},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 102, Col: 24},
 			{Kind: gpu.SliceSite, File: "forward.go", Line: 33, Col: 24},
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 82, Col: 3},
 			{Kind: gpu.IndexSite, File: "context.go", Line: 31, Col: 16},
@@ -267,29 +213,11 @@ var quernAccumulateActor = gpu.NewKernel(gpu.KernelInfo{
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 14, Col: 18},
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 17, Col: 17},
 			{Kind: gpu.SliceSite, File: "send.go", Line: 30, Col: 7},
-			{Kind: gpu.SliceSite, File: "send.go", Line: 44, Col: 7},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 51, Col: 37},
+			{Kind: gpu.PanicSite, File: "send.go", Line: 38, Col: 3, Text: "a Ref that names no mailbox"},
 			{Kind: gpu.SliceSite, File: "forward.go", Line: 30, Col: 27},
 			{Kind: gpu.SliceSite, File: "forward.go", Line: 51, Col: 7},
-			{Kind: gpu.SliceSite, File: "send.go", Line: 83, Col: 7},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 84, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 85, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 86, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 86, Col: 53},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 87, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 87, Col: 54},
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 59, Col: 25},
-			{Kind: gpu.SliceSite, File: "send.go", Line: 74, Col: 7},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 75, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 76, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 77, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 77, Col: 53},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 78, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 78, Col: 54},
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 67, Col: 24},
-			{Kind: gpu.SliceSite, File: "send.go", Line: 99, Col: 7},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 101, Col: 24},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 102, Col: 24},
 			{Kind: gpu.SliceSite, File: "forward.go", Line: 33, Col: 24},
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 82, Col: 3},
 			{Kind: gpu.IndexSite, File: "context.go", Line: 31, Col: 16},
@@ -344,29 +272,11 @@ var quernFirstOfActor = gpu.NewKernel(gpu.KernelInfo{
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 14, Col: 18},
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 17, Col: 17},
 			{Kind: gpu.SliceSite, File: "send.go", Line: 30, Col: 7},
-			{Kind: gpu.SliceSite, File: "send.go", Line: 44, Col: 7},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 51, Col: 37},
+			{Kind: gpu.PanicSite, File: "send.go", Line: 38, Col: 3, Text: "a Ref that names no mailbox"},
 			{Kind: gpu.SliceSite, File: "forward.go", Line: 30, Col: 27},
 			{Kind: gpu.SliceSite, File: "forward.go", Line: 51, Col: 7},
-			{Kind: gpu.SliceSite, File: "send.go", Line: 83, Col: 7},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 84, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 85, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 86, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 86, Col: 53},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 87, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 87, Col: 54},
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 59, Col: 25},
-			{Kind: gpu.SliceSite, File: "send.go", Line: 74, Col: 7},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 75, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 76, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 77, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 77, Col: 53},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 78, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 78, Col: 54},
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 67, Col: 24},
-			{Kind: gpu.SliceSite, File: "send.go", Line: 99, Col: 7},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 101, Col: 24},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 102, Col: 24},
 			{Kind: gpu.SliceSite, File: "forward.go", Line: 33, Col: 24},
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 82, Col: 3},
 			{Kind: gpu.IndexSite, File: "context.go", Line: 31, Col: 16},
@@ -420,29 +330,11 @@ var quernBulkyActor = gpu.NewKernel(gpu.KernelInfo{
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 14, Col: 18},
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 17, Col: 17},
 			{Kind: gpu.SliceSite, File: "send.go", Line: 30, Col: 7},
-			{Kind: gpu.SliceSite, File: "send.go", Line: 44, Col: 7},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 51, Col: 37},
+			{Kind: gpu.PanicSite, File: "send.go", Line: 38, Col: 3, Text: "a Ref that names no mailbox"},
 			{Kind: gpu.SliceSite, File: "forward.go", Line: 30, Col: 27},
 			{Kind: gpu.SliceSite, File: "forward.go", Line: 51, Col: 7},
-			{Kind: gpu.SliceSite, File: "send.go", Line: 83, Col: 7},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 84, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 85, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 86, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 86, Col: 53},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 87, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 87, Col: 54},
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 59, Col: 25},
-			{Kind: gpu.SliceSite, File: "send.go", Line: 74, Col: 7},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 75, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 76, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 77, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 77, Col: 53},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 78, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 78, Col: 54},
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 67, Col: 24},
-			{Kind: gpu.SliceSite, File: "send.go", Line: 99, Col: 7},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 101, Col: 24},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 102, Col: 24},
 			{Kind: gpu.SliceSite, File: "forward.go", Line: 33, Col: 24},
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 82, Col: 3},
 			{Kind: gpu.IndexSite, File: "context.go", Line: 31, Col: 16},
@@ -495,29 +387,11 @@ var quernBounceActor = gpu.NewKernel(gpu.KernelInfo{
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 14, Col: 18},
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 17, Col: 17},
 			{Kind: gpu.SliceSite, File: "send.go", Line: 30, Col: 7},
-			{Kind: gpu.SliceSite, File: "send.go", Line: 44, Col: 7},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 51, Col: 37},
+			{Kind: gpu.PanicSite, File: "send.go", Line: 38, Col: 3, Text: "a Ref that names no mailbox"},
 			{Kind: gpu.SliceSite, File: "forward.go", Line: 30, Col: 27},
 			{Kind: gpu.SliceSite, File: "forward.go", Line: 51, Col: 7},
-			{Kind: gpu.SliceSite, File: "send.go", Line: 83, Col: 7},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 84, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 85, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 86, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 86, Col: 53},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 87, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 87, Col: 54},
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 59, Col: 25},
-			{Kind: gpu.SliceSite, File: "send.go", Line: 74, Col: 7},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 75, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 76, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 77, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 77, Col: 53},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 78, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 78, Col: 54},
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 67, Col: 24},
-			{Kind: gpu.SliceSite, File: "send.go", Line: 99, Col: 7},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 101, Col: 24},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 102, Col: 24},
 			{Kind: gpu.SliceSite, File: "forward.go", Line: 33, Col: 24},
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 82, Col: 3},
 			{Kind: gpu.IndexSite, File: "context.go", Line: 31, Col: 16},
@@ -572,29 +446,11 @@ var quernTwiceActor = gpu.NewKernel(gpu.KernelInfo{
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 14, Col: 18},
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 17, Col: 17},
 			{Kind: gpu.SliceSite, File: "send.go", Line: 30, Col: 7},
-			{Kind: gpu.SliceSite, File: "send.go", Line: 44, Col: 7},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 51, Col: 37},
+			{Kind: gpu.PanicSite, File: "send.go", Line: 38, Col: 3, Text: "a Ref that names no mailbox"},
 			{Kind: gpu.SliceSite, File: "forward.go", Line: 30, Col: 27},
 			{Kind: gpu.SliceSite, File: "forward.go", Line: 51, Col: 7},
-			{Kind: gpu.SliceSite, File: "send.go", Line: 83, Col: 7},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 84, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 85, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 86, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 86, Col: 53},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 87, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 87, Col: 54},
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 59, Col: 25},
-			{Kind: gpu.SliceSite, File: "send.go", Line: 74, Col: 7},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 75, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 76, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 77, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 77, Col: 53},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 78, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 78, Col: 54},
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 67, Col: 24},
-			{Kind: gpu.SliceSite, File: "send.go", Line: 99, Col: 7},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 101, Col: 24},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 102, Col: 24},
 			{Kind: gpu.SliceSite, File: "forward.go", Line: 33, Col: 24},
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 82, Col: 3},
 			{Kind: gpu.IndexSite, File: "context.go", Line: 31, Col: 16},
@@ -647,29 +503,11 @@ var quernLingerActor = gpu.NewKernel(gpu.KernelInfo{
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 14, Col: 18},
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 17, Col: 17},
 			{Kind: gpu.SliceSite, File: "send.go", Line: 30, Col: 7},
-			{Kind: gpu.SliceSite, File: "send.go", Line: 44, Col: 7},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 51, Col: 37},
+			{Kind: gpu.PanicSite, File: "send.go", Line: 38, Col: 3, Text: "a Ref that names no mailbox"},
 			{Kind: gpu.SliceSite, File: "forward.go", Line: 30, Col: 27},
 			{Kind: gpu.SliceSite, File: "forward.go", Line: 51, Col: 7},
-			{Kind: gpu.SliceSite, File: "send.go", Line: 83, Col: 7},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 84, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 85, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 86, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 86, Col: 53},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 87, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 87, Col: 54},
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 59, Col: 25},
-			{Kind: gpu.SliceSite, File: "send.go", Line: 74, Col: 7},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 75, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 76, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 77, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 77, Col: 53},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 78, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 78, Col: 54},
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 67, Col: 24},
-			{Kind: gpu.SliceSite, File: "send.go", Line: 99, Col: 7},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 101, Col: 24},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 102, Col: 24},
 			{Kind: gpu.SliceSite, File: "forward.go", Line: 33, Col: 24},
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 82, Col: 3},
 			{Kind: gpu.IndexSite, File: "context.go", Line: 31, Col: 16},
@@ -722,29 +560,11 @@ var quernScatterActor = gpu.NewKernel(gpu.KernelInfo{
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 14, Col: 18},
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 17, Col: 17},
 			{Kind: gpu.SliceSite, File: "send.go", Line: 30, Col: 7},
-			{Kind: gpu.SliceSite, File: "send.go", Line: 44, Col: 7},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 51, Col: 37},
+			{Kind: gpu.PanicSite, File: "send.go", Line: 38, Col: 3, Text: "a Ref that names no mailbox"},
 			{Kind: gpu.SliceSite, File: "forward.go", Line: 30, Col: 27},
 			{Kind: gpu.SliceSite, File: "forward.go", Line: 51, Col: 7},
-			{Kind: gpu.SliceSite, File: "send.go", Line: 83, Col: 7},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 84, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 85, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 86, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 86, Col: 53},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 87, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 87, Col: 54},
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 59, Col: 25},
-			{Kind: gpu.SliceSite, File: "send.go", Line: 74, Col: 7},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 75, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 76, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 77, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 77, Col: 53},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 78, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 78, Col: 54},
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 67, Col: 24},
-			{Kind: gpu.SliceSite, File: "send.go", Line: 99, Col: 7},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 101, Col: 24},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 102, Col: 24},
 			{Kind: gpu.SliceSite, File: "forward.go", Line: 33, Col: 24},
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 82, Col: 3},
 			{Kind: gpu.IndexSite, File: "context.go", Line: 31, Col: 16},
@@ -799,29 +619,11 @@ var quernSumActor = gpu.NewKernel(gpu.KernelInfo{
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 14, Col: 18},
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 17, Col: 17},
 			{Kind: gpu.SliceSite, File: "send.go", Line: 30, Col: 7},
-			{Kind: gpu.SliceSite, File: "send.go", Line: 44, Col: 7},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 51, Col: 37},
+			{Kind: gpu.PanicSite, File: "send.go", Line: 38, Col: 3, Text: "a Ref that names no mailbox"},
 			{Kind: gpu.SliceSite, File: "forward.go", Line: 30, Col: 27},
 			{Kind: gpu.SliceSite, File: "forward.go", Line: 51, Col: 7},
-			{Kind: gpu.SliceSite, File: "send.go", Line: 83, Col: 7},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 84, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 85, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 86, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 86, Col: 53},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 87, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 87, Col: 54},
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 59, Col: 25},
-			{Kind: gpu.SliceSite, File: "send.go", Line: 74, Col: 7},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 75, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 76, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 77, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 77, Col: 53},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 78, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 78, Col: 54},
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 67, Col: 24},
-			{Kind: gpu.SliceSite, File: "send.go", Line: 99, Col: 7},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 101, Col: 24},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 102, Col: 24},
 			{Kind: gpu.SliceSite, File: "forward.go", Line: 33, Col: 24},
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 82, Col: 3},
 			{Kind: gpu.IndexSite, File: "context.go", Line: 31, Col: 16},
@@ -874,29 +676,11 @@ var quernCollectActor = gpu.NewKernel(gpu.KernelInfo{
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 14, Col: 18},
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 17, Col: 17},
 			{Kind: gpu.SliceSite, File: "send.go", Line: 30, Col: 7},
-			{Kind: gpu.SliceSite, File: "send.go", Line: 44, Col: 7},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 51, Col: 37},
+			{Kind: gpu.PanicSite, File: "send.go", Line: 38, Col: 3, Text: "a Ref that names no mailbox"},
 			{Kind: gpu.SliceSite, File: "forward.go", Line: 30, Col: 27},
 			{Kind: gpu.SliceSite, File: "forward.go", Line: 51, Col: 7},
-			{Kind: gpu.SliceSite, File: "send.go", Line: 83, Col: 7},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 84, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 85, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 86, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 86, Col: 53},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 87, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 87, Col: 54},
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 59, Col: 25},
-			{Kind: gpu.SliceSite, File: "send.go", Line: 74, Col: 7},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 75, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 76, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 77, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 77, Col: 53},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 78, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 78, Col: 54},
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 67, Col: 24},
-			{Kind: gpu.SliceSite, File: "send.go", Line: 99, Col: 7},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 101, Col: 24},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 102, Col: 24},
 			{Kind: gpu.SliceSite, File: "forward.go", Line: 33, Col: 24},
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 82, Col: 3},
 			{Kind: gpu.IndexSite, File: "context.go", Line: 31, Col: 16},
@@ -950,29 +734,11 @@ var quernCountActor = gpu.NewKernel(gpu.KernelInfo{
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 14, Col: 18},
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 17, Col: 17},
 			{Kind: gpu.SliceSite, File: "send.go", Line: 30, Col: 7},
-			{Kind: gpu.SliceSite, File: "send.go", Line: 44, Col: 7},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 51, Col: 37},
+			{Kind: gpu.PanicSite, File: "send.go", Line: 38, Col: 3, Text: "a Ref that names no mailbox"},
 			{Kind: gpu.SliceSite, File: "forward.go", Line: 30, Col: 27},
 			{Kind: gpu.SliceSite, File: "forward.go", Line: 51, Col: 7},
-			{Kind: gpu.SliceSite, File: "send.go", Line: 83, Col: 7},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 84, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 85, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 86, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 86, Col: 53},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 87, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 87, Col: 54},
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 59, Col: 25},
-			{Kind: gpu.SliceSite, File: "send.go", Line: 74, Col: 7},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 75, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 76, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 77, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 77, Col: 53},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 78, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 78, Col: 54},
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 67, Col: 24},
-			{Kind: gpu.SliceSite, File: "send.go", Line: 99, Col: 7},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 101, Col: 24},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 102, Col: 24},
 			{Kind: gpu.SliceSite, File: "forward.go", Line: 33, Col: 24},
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 82, Col: 3},
 			{Kind: gpu.IndexSite, File: "context.go", Line: 31, Col: 16},
@@ -1026,29 +792,11 @@ var quernTurnedActor = gpu.NewKernel(gpu.KernelInfo{
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 14, Col: 18},
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 17, Col: 17},
 			{Kind: gpu.SliceSite, File: "send.go", Line: 30, Col: 7},
-			{Kind: gpu.SliceSite, File: "send.go", Line: 44, Col: 7},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 51, Col: 37},
+			{Kind: gpu.PanicSite, File: "send.go", Line: 38, Col: 3, Text: "a Ref that names no mailbox"},
 			{Kind: gpu.SliceSite, File: "forward.go", Line: 30, Col: 27},
 			{Kind: gpu.SliceSite, File: "forward.go", Line: 51, Col: 7},
-			{Kind: gpu.SliceSite, File: "send.go", Line: 83, Col: 7},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 84, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 85, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 86, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 86, Col: 53},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 87, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 87, Col: 54},
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 59, Col: 25},
-			{Kind: gpu.SliceSite, File: "send.go", Line: 74, Col: 7},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 75, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 76, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 77, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 77, Col: 53},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 78, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 78, Col: 54},
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 67, Col: 24},
-			{Kind: gpu.SliceSite, File: "send.go", Line: 99, Col: 7},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 101, Col: 24},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 102, Col: 24},
 			{Kind: gpu.SliceSite, File: "forward.go", Line: 33, Col: 24},
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 82, Col: 3},
 			{Kind: gpu.IndexSite, File: "context.go", Line: 31, Col: 16},
@@ -1167,14 +915,14 @@ func quernHostPostActor(r *host2.Run) {
 	var out2 *host
 	var t213 *host
 	var t34 *int32
-	var t46 *host
+	var t45 *host
 	var result08 kernel.Action = 1
 	outcome := uint32(result08)
 	var forwards bool
 	var stops bool
 	var last bool
-	t97 := shape.OutAt
-	t105 := shape.OutAt + shape.Out - 3
+	t96 := shape.OutAt
+	t106 := shape.OutAt + shape.Out - 3
 	t50 := shape.OutAt
 	t51 := shape.OutAt + shape.Out - 3
 	t233 := shape.Stride
@@ -1279,11 +1027,11 @@ func quernHostPostActor(r *host2.Run) {
 //line quern_gen.go:13
 				t213 = state
 				t34 = in2
-				t46 = out2
+				t45 = out2
 				for threadZ := range 1 {
 					for threadY := range 1 {
 						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-						quernRow5PostActor(r, t213, t34, t46, sh, outcome)
+						quernRow5PostActor(r, t213, t34, t45, sh, outcome)
 					}
 				}
 				r.ThreadIdx = kernel.Dim3{}
@@ -1302,7 +1050,7 @@ func quernHostPostActor(r *host2.Run) {
 				for threadY := range 1 {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 					first2 := (threadZ*1 + threadY) * 32
-					quernRow6PostActor(r, cs, first2, begins, borns, source2, box, sh, out, result, &shape, words, t97, t105, cursor, forwards, t50, t51, last, command, in, mail, t233, t253, t263)
+					quernRow6PostActor(r, cs, first2, begins, borns, source2, box, sh, out, result, &shape, words, t96, t106, cursor, forwards, t50, t51, last, command, in, mail, t233, t253, t263)
 				}
 			}
 //line alone.go:88
@@ -1408,84 +1156,101 @@ func quernRow1PostActor(r *host2.Run, cs []actor.Context, first int, begins, bor
 							loaded3 := host2.Load(r, &b[10])
 //line send.go:31
 							t72.To = actor.Target{Box: t16, Tail: loaded, Head: loaded2, Ring: b[14], Step: b[12], Slots: uint32(b[11]), Kind: uint32(b[13]), Closed: uint32(loaded3)}
+//line send.go:33
+							room := len(t72.Post)
+							if t72.To.Kind == 1 {
+								room = len(t72.Host)
+							}
+							end := t72.To.Ring + uint64(t72.To.Slots)*t72.To.Step
+//line send.go:37
+							if end > uint64(room) || t72.To.Ring > end {
+								host2.Fail(r, "a Ref that names no mailbox")
+							}
 						}
 //line alone.go:193
 						t27 := t72
 						var ticket uint32
-						var room uint32
+						var room2 uint32
 					block2:
 						switch {
 						default:
-//line send.go:43
+//line send.go:54
 							box2 := int(t27.To.Box)
 							t18 := box2 * 16
 							t28 := (box2 + 1) * 16
-//line send.go:44
+//line send.go:55
 							b2 := t27.Post[t18:t28]
-							loaded4 := host2.Load(r, &b2[10])
-							closed := uint32(loaded4)
-//line send.go:46
-							var room2 uint32 = 2
-							for t27.To.Closed == 0 || closed == 0 {
-								if uint32(t27.To.Tail)-uint32(t27.To.Head) >= t27.To.Slots {
-									t43 := t27
-									t53 := t27
-//line send.go:49
-									loaded5 := host2.Load(r, &b2[0])
-									t73 := loaded5
-//line send.go:49
-									loaded6 := host2.Load(r, &b2[8])
-									t93 := loaded6
-//line send.go:49
-									t43.To.Tail = t73
-//line send.go:49
-									t53.To.Head = t93
-									if uint32(t27.To.Tail)-uint32(t27.To.Head) >= t27.To.Slots && t27.To.Kind == 1 {
-										loaded7 := host2.Load(r, &t27.Host[b2[15]+1])
-//line send.go:51
-										t27.To.Head = loaded7
-										kernel.StoreRelaxed(&b2[8], t27.To.Head)
-									}
-									if uint32(t27.To.Tail)-uint32(t27.To.Head) >= t27.To.Slots {
-										room2 = 1
-										break
-									}
-								}
-//line send.go:61
-								old := kernel.AtomicCompareAndSwap(&b2[0], t27.To.Tail, t27.To.Tail+1)
-								tail := old
-//line send.go:62
-								if tail == t27.To.Tail {
-									t122 := t27
-									t132 := t27
-									t142 := tail + 1
-									t152 := closed
-//line send.go:63
-									t122.To.Tail = t142
-//line send.go:63
-									t132.To.Closed = t152
-									t162 := uint32(tail)
-									ticket = t162
-									room = 0
-									break block2
-								}
-//line send.go:66
-								t27.To.Tail = tail
+							if t27.To.Closed != 0 {
+								loaded4 := host2.Load(r, &b2[10])
+//line send.go:57
+								t27.To.Closed = uint32(loaded4)
 							}
-							atomic.AddUint64(&b2[1], 1)
-							ticket = 0
-							room = room2
+							if t27.To.Closed != 0 {
+								atomic.AddUint64(&b2[1], 1)
+								ticket = 0
+								room2 = 2
+							} else {
+//line send.go:63
+								loaded5 := host2.Load(r, &b2[10])
+								for closed := uint32(loaded5); ; {
+									if uint32(t27.To.Tail)-uint32(t27.To.Head) >= t27.To.Slots {
+										t53 := t27
+										t63 := t27
+//line send.go:66
+										loaded6 := host2.Load(r, &b2[0])
+										t83 := loaded6
+//line send.go:66
+										loaded7 := host2.Load(r, &b2[8])
+										t103 := loaded7
+//line send.go:66
+										t53.To.Tail = t83
+//line send.go:66
+										t63.To.Head = t103
+										if uint32(t27.To.Tail)-uint32(t27.To.Head) >= t27.To.Slots && t27.To.Kind == 1 {
+											loaded8 := host2.Load(r, &t27.Host[b2[15]+1])
+//line send.go:68
+											t27.To.Head = loaded8
+											kernel.StoreRelaxed(&b2[8], t27.To.Head)
+										}
+										if uint32(t27.To.Tail)-uint32(t27.To.Head) >= t27.To.Slots {
+											atomic.AddUint64(&b2[1], 1)
+											ticket = 0
+											room2 = 1
+											break block2
+										}
+									}
+									old := kernel.AtomicCompareAndSwap(&b2[0], t27.To.Tail, t27.To.Tail+1)
+									tail := old
+//line send.go:79
+									if tail == t27.To.Tail {
+										t132 := t27
+										t142 := t27
+										t152 := tail + 1
+										t162 := closed
+//line send.go:80
+										t132.To.Tail = t152
+//line send.go:80
+										t142.To.Closed = t162
+										t172 := uint32(tail)
+										ticket = t172
+										room2 = 0
+										break block2
+									}
+//line send.go:83
+									t27.To.Tail = tail
+								}
+							}
 						}
 //line alone.go:193
 						ticket2 := ticket
-						room3 := room
+						room3 := room2
 //line alone.go:194
 						if room3 == 1 {
 							t54 := int(t82[13])
 //line alone.go:195
-							t63 := int(t82[13]) + len(t92) + 1
+							t64 := int(t82[13]) + len(t92) + 1
 //line alone.go:195
-							saved2 := t72.Post[t54:t63]
+							saved2 := t72.Post[t54:t64]
 							for w2 := 0; w2 < len(t92); w2++ {
 								saved2[w2] = uint64(t92[w2])
 							}
@@ -1498,67 +1263,67 @@ func quernRow1PostActor(r *host2.Run, cs []actor.Context, first int, begins, bor
 						}
 //line alone.go:203
 						if room3 == 0 {
-							t83 := t72
-							t94 := t92
-							t103 := ticket2
+							t84 := t72
+							t93 := t92
+							t104 := ticket2
 //line alone.go:227
-							t19 := t103
-//line send.go:37
-							result04 := int(t83.To.Ring + uint64(t19&(t83.To.Slots-1))*t83.To.Step)
+							t19 := t104
+//line send.go:46
+							result04 := int(t84.To.Ring + uint64(t19&(t84.To.Slots-1))*t84.To.Step)
 //line alone.go:227
 							t33 := result04
-							t44 := uint64(t103+1) << 32
+							t43 := uint64(t104+1) << 32
 							slot := t33
-							tag := t44
+							tag := t43
 //line alone.go:228
-							if t83.To.Kind == 1 {
-								t55 := t83
-								t64 := slot
-								t74 := tag
-//line send.go:83
-								t110 := t64
-								t29 := t64 + 4
-//line send.go:83
+							if t84.To.Kind == 1 {
+								t55 := t84
+								t65 := slot
+								t73 := tag
+//line send.go:102
+								t110 := t65
+								t29 := t65 + 4
+//line send.go:102
 								h := t55.Host[t110:t29]
-								kernel.StoreRelaxed(&h[0], t74|uint64(t55.ID<<8|128))
-								kernel.StoreRelaxed(&h[1], t74)
-								kernel.StoreRelaxed(&h[2], t74|uint64(t55.Words[t55.At+2]))
-								kernel.StoreRelaxed(&h[3], t74|uint64(t55.Words[t55.At+3]))
+								kernel.StoreRelaxed(&h[0], t73|uint64(t55.ID<<8|128))
+								kernel.StoreRelaxed(&h[1], t73)
+								kernel.StoreRelaxed(&h[2], t73|uint64(t55.Words[t55.At+2]))
+								kernel.StoreRelaxed(&h[3], t73|uint64(t55.Words[t55.At+3]))
 //line alone.go:230
-								for w3 := 0; w3 < len(t94); w3++ {
-									kernel.StoreRelaxed(&t83.Host[slot+4+w3], tag|uint64(t94[w3]))
+								for w3 := 0; w3 < len(t93); w3++ {
+									kernel.StoreRelaxed(&t84.Host[slot+4+w3], tag|uint64(t93[w3]))
 								}
 							} else {
 //line alone.go:235
-								t84 := t83
-								t95 := slot
-								t104 := tag
-//line send.go:74
-								t111 := t95
-								t210 := t95 + 4
-//line send.go:74
-								h2 := t84.Post[t111:t210]
-								kernel.StoreRelaxed(&h2[0], t104|uint64(t84.ID<<8|128))
-								kernel.StoreRelaxed(&h2[1], t104)
-								kernel.StoreRelaxed(&h2[2], t104|uint64(t84.Words[t84.At+2]))
-								kernel.StoreRelaxed(&h2[3], t104|uint64(t84.Words[t84.At+3]))
+								t85 := t84
+								t94 := slot
+								t105 := tag
+//line send.go:91
+								t111 := t94
+								t210 := t94 + 4
+//line send.go:91
+								h2 := t85.Post[t111:t210]
+								kernel.StoreRelaxed(&h2[0], t105|uint64(t85.ID<<8|128))
+								kernel.StoreRelaxed(&h2[1], t105)
+								kernel.StoreRelaxed(&h2[2], t105|uint64(t85.Words[t85.At+2]))
+								kernel.StoreRelaxed(&h2[3], t105|uint64(t85.Words[t85.At+3]))
 //line alone.go:236
-								for w4 := 0; w4 < len(t94); w4++ {
-									kernel.StoreRelaxed(&t83.Post[slot+4+w4], tag|uint64(t94[w4]))
+								for w4 := 0; w4 < len(t93); w4++ {
+									kernel.StoreRelaxed(&t84.Post[slot+4+w4], tag|uint64(t93[w4]))
 								}
-								t112 := t83
-//line send.go:92
+								t112 := t84
+//line send.go:113
 								if !(t112.Wakes == 0) {
-//line send.go:97
+//line send.go:118
 									kernel.Fence()
 									box3 := int(t112.To.Box)
 									t113 := box3 * 16
 									t211 := (box3 + 1) * 16
-//line send.go:99
+//line send.go:120
 									b3 := t112.Post[t113:t211]
-									loaded8 := host2.Load(r, &b3[9])
-									if loaded8 != 0 {
-//line send.go:101
+									loaded9 := host2.Load(r, &b3[9])
+									if loaded9 != 0 {
+//line send.go:122
 										kernel.StoreRelaxed(&t112.Host[b3[15]], 1)
 										kernel.StoreRelaxed(&t112.Host[0], 1)
 									}
@@ -1584,8 +1349,8 @@ func quernRow1PostActor(r *host2.Run, cs []actor.Context, first int, begins, bor
 				switch {
 				default:
 //line alone.go:103
-					loaded9 := host2.Load(r, &t292[0])
-					ordered := loaded9
+					loaded10 := host2.Load(r, &t292[0])
+					ordered := loaded10
 //line alone.go:104
 					sh.Asked[0] = uint32(ordered)
 					if !(sh.Asked[0] != 0) {
@@ -1593,9 +1358,9 @@ func quernRow1PostActor(r *host2.Run, cs []actor.Context, first int, begins, bor
 						hint := uint32(ordered >> 32)
 //line alone.go:108
 						if hint != sh.Hint[0] {
-							t45 := hint
+							t44 := hint
 //line alone.go:109
-							sh.Hint[0] = t45
+							sh.Hint[0] = t44
 //line alone.go:109
 							sh.Higher[0] = 1
 						}
@@ -1608,29 +1373,29 @@ func quernRow1PostActor(r *host2.Run, cs []actor.Context, first int, begins, bor
 									continue
 								}
 								next := t30[level]
-								t65 := level
+								t66 := level
 								var result05 uint32
 								switch {
 								default:
 //line serve.go:82
-									if t65 == 4 {
+									if t66 == 4 {
 										result05 = 0
 										break
 //line serve.go:84
-									} else if t65 < 4 {
-										result05 = shape.Slots + t65*shape.SideSlots
+									} else if t66 < 4 {
+										result05 = shape.Slots + t66*shape.SideSlots
 										break
 									}
 //line serve.go:87
-									result05 = shape.Slots + (t65-1)*shape.SideSlots
+									result05 = shape.Slots + (t66-1)*shape.SideSlots
 								}
 //line alone.go:118
 								at := (result05 + next&(shape.SideSlots-1)) * shape.InStep
-								loaded10 := host2.Load(r, &t322[at])
-								if uint32(loaded10>>32) == next+1 {
+								loaded11 := host2.Load(r, &t322[at])
+								if uint32(loaded11>>32) == next+1 {
 //line alone.go:120
-									t96 := level
-									source = t96
+									t95 := level
+									source = t95
 									sides = 1
 								}
 							}
@@ -1639,16 +1404,16 @@ func quernRow1PostActor(r *host2.Run, cs []actor.Context, first int, begins, bor
 						}
 						if source == 9 || source < 4 {
 							next2 := t30[4]
-							loaded11 := host2.Load(r, &t322[next2&(shape.Slots-1)*shape.InStep])
-							middle := uint32(loaded11>>32) == next2+1
+							loaded12 := host2.Load(r, &t322[next2&(shape.Slots-1)*shape.InStep])
+							middle := uint32(loaded12>>32) == next2+1
 //line alone.go:128
 							posted := false
 							slots2 := uint32(t31[11])
 							if slots2 != 0 {
 //line alone.go:130
 								next3 := uint32(t31[8])
-								loaded12 := host2.Load(r, &t332[next3&(slots2-1)*shape.InStep])
-								posted = uint32(loaded12>>32) == next3+1
+								loaded13 := host2.Load(r, &t332[next3&(slots2-1)*shape.InStep])
+								posted = uint32(loaded13>>32) == next3+1
 							}
 							if posted && !(middle && t30[8] == 8) {
 								source = 8
@@ -1658,8 +1423,8 @@ func quernRow1PostActor(r *host2.Run, cs []actor.Context, first int, begins, bor
 						}
 						if !(source == 9) {
 //line alone.go:143
-							t123 := t322
-							ring := t123
+							t122 := t322
+							ring := t122
 							var at2 uint32
 //line alone.go:144
 							if source == 8 {
@@ -1706,8 +1471,8 @@ func quernRow1PostActor(r *host2.Run, cs []actor.Context, first int, begins, bor
 							slot2 := ring[t212:t222]
 							cell := words[:t232]
 							for w5 := 0; w5 < len(slot2); w5++ {
-								loaded13 := host2.Load(r, &slot2[w5])
-								v := loaded13
+								loaded14 := host2.Load(r, &slot2[w5])
+								v := loaded14
 //line alone.go:155
 								if uint32(v>>32) != sh.Ticket+1 {
 									break block3
@@ -1767,14 +1532,14 @@ func quernRow4PostActor(r *host2.Run, cells []actor.Cell[int32, host]) {
 }
 
 //go:noinline
-func quernRow5PostActor(r *host2.Run, t213 *host, t34 *int32, t46 *host, sh *actor.Status, outcome uint32) {
+func quernRow5PostActor(r *host2.Run, t213 *host, t34 *int32, t45 *host, sh *actor.Status, outcome uint32) {
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		t2 := threadX == 0
 //line forms.go:16
 		if threadX == 0 {
 			t213.Messages += *t34
-			t46.Messages = t213.Messages
+			t45.Messages = t213.Messages
 		}
 //line alone.go:59
 		if t2 {
@@ -1784,7 +1549,7 @@ func quernRow5PostActor(r *host2.Run, t213 *host, t34 *int32, t46 *host, sh *act
 }
 
 //go:noinline
-func quernRow6PostActor(r *host2.Run, cs []actor.Context, first2 int, begins, borns []int64, source2 uint32, box []uint64, sh *actor.Status, out []uint64, result uint32, shape *actor.Shape, words []uint32, t97, t105 uint32, cursor []uint32, forwards bool, t50, t51 uint32, last bool, command, in, mail []uint64, t233, t253, t263 uint32) {
+func quernRow6PostActor(r *host2.Run, cs []actor.Context, first2 int, begins, borns []int64, source2 uint32, box []uint64, sh *actor.Status, out []uint64, result uint32, shape *actor.Shape, words []uint32, t96, t106 uint32, cursor []uint32, forwards bool, t50, t51 uint32, last bool, command, in, mail []uint64, t233, t253, t263 uint32) {
 	cRow := cs[first2:][:32]
 	beginRow := begins[first2:][:32]
 	bornRow := borns[first2:][:32]
@@ -1834,12 +1599,12 @@ func quernRow6PostActor(r *host2.Run, cs []actor.Context, first2 int, begins, bo
 				}
 //line alone.go:174
 				at3 := (result09 + sh.Ticket&(result010-1)) * shape.OutStep
-				t75 := at3
-				t85 := at3 + shape.Out
+				t74 := at3
+				t86 := at3 + shape.Out
 //line alone.go:175
-				slot3 := t422[t75:t85]
+				slot3 := t422[t74:t86]
 				tag2 := uint64(sh.Ticket+1) << 32
-				reply2 := words[t97:t105]
+				reply2 := words[t96:t106]
 				kernel.StoreRelaxed(&slot3[0], tag2|uint64(t442))
 				kernel.StoreRelaxed(&slot3[1], tag2|uint64(t452))
 				kernel.StoreRelaxed(&slot3[2], tag2)
@@ -1875,90 +1640,107 @@ func quernRow6PostActor(r *host2.Run, cs []actor.Context, first2 int, begins, bo
 							t215 := (int(t114) + 1) * 16
 //line send.go:30
 							b4 := t48.Post[t115:t215]
-							loaded14 := host2.Load(r, &b4[0])
+							loaded15 := host2.Load(r, &b4[0])
 //line send.go:31
-							loaded15 := host2.Load(r, &b4[8])
-							loaded16 := host2.Load(r, &b4[10])
+							loaded16 := host2.Load(r, &b4[8])
+							loaded17 := host2.Load(r, &b4[10])
 //line send.go:31
-							t48.To = actor.Target{Box: t114, Tail: loaded14, Head: loaded15, Ring: b4[14], Step: b4[12], Slots: uint32(b4[11]), Kind: uint32(b4[13]), Closed: uint32(loaded16)}
+							t48.To = actor.Target{Box: t114, Tail: loaded15, Head: loaded16, Ring: b4[14], Step: b4[12], Slots: uint32(b4[11]), Kind: uint32(b4[13]), Closed: uint32(loaded17)}
+//line send.go:33
+							room4 := len(t48.Post)
+							if t48.To.Kind == 1 {
+								room4 = len(t48.Host)
+							}
+							end2 := t48.To.Ring + uint64(t48.To.Slots)*t48.To.Step
+							if end2 > uint64(room4) || t48.To.Ring > end2 {
+//line send.go:38
+								host2.Fail(r, "a Ref that names no mailbox")
+							}
 						}
 //line alone.go:193
 						t216 := t48
 						var ticket3 uint32
-						var room4 uint32
+						var room5 uint32
 					block8:
 						switch {
 						default:
-//line send.go:43
+//line send.go:54
 							box4 := int(t216.To.Box)
 							t116 := box4 * 16
 							t217 := (box4 + 1) * 16
-//line send.go:44
+//line send.go:55
 							b5 := t216.Post[t116:t217]
-							loaded17 := host2.Load(r, &b5[10])
-							closed2 := uint32(loaded17)
-//line send.go:46
-							var room5 uint32 = 2
-							for t216.To.Closed == 0 || closed2 == 0 {
-								if uint32(t216.To.Tail)-uint32(t216.To.Head) >= t216.To.Slots {
-									t410 := t216
-									t57 := t216
-//line send.go:49
-									loaded18 := host2.Load(r, &b5[0])
-									t76 := loaded18
-//line send.go:49
-									loaded19 := host2.Load(r, &b5[8])
-									t98 := loaded19
-//line send.go:49
-									t410.To.Tail = t76
-//line send.go:49
-									t57.To.Head = t98
-									if uint32(t216.To.Tail)-uint32(t216.To.Head) >= t216.To.Slots && t216.To.Kind == 1 {
-										loaded20 := host2.Load(r, &t216.Host[b5[15]+1])
-//line send.go:51
-										t216.To.Head = loaded20
-										kernel.StoreRelaxed(&b5[8], t216.To.Head)
-									}
-									if uint32(t216.To.Tail)-uint32(t216.To.Head) >= t216.To.Slots {
-										room5 = 1
-										break
-									}
-								}
-//line send.go:61
-								old2 := kernel.AtomicCompareAndSwap(&b5[0], t216.To.Tail, t216.To.Tail+1)
-								tail2 := old2
-//line send.go:62
-								if tail2 == t216.To.Tail {
-									t124 := t216
-									t134 := t216
-									t144 := tail2 + 1
-									t153 := closed2
-//line send.go:63
-									t124.To.Tail = t144
-//line send.go:63
-									t134.To.Closed = t153
-									t164 := uint32(tail2)
-									ticket3 = t164
-									room4 = 0
-									break block8
-								}
-//line send.go:66
-								t216.To.Tail = tail2
+							if t216.To.Closed != 0 {
+								loaded18 := host2.Load(r, &b5[10])
+//line send.go:57
+								t216.To.Closed = uint32(loaded18)
 							}
-							atomic.AddUint64(&b5[1], 1)
-							ticket3 = 0
-							room4 = room5
+							if t216.To.Closed != 0 {
+								atomic.AddUint64(&b5[1], 1)
+								ticket3 = 0
+								room5 = 2
+							} else {
+//line send.go:63
+								loaded19 := host2.Load(r, &b5[10])
+								for closed2 := uint32(loaded19); ; {
+									if uint32(t216.To.Tail)-uint32(t216.To.Head) >= t216.To.Slots {
+										t57 := t216
+										t67 := t216
+//line send.go:66
+										loaded20 := host2.Load(r, &b5[0])
+										t87 := loaded20
+//line send.go:66
+										loaded21 := host2.Load(r, &b5[8])
+										t107 := loaded21
+//line send.go:66
+										t57.To.Tail = t87
+//line send.go:66
+										t67.To.Head = t107
+										if uint32(t216.To.Tail)-uint32(t216.To.Head) >= t216.To.Slots && t216.To.Kind == 1 {
+											loaded22 := host2.Load(r, &t216.Host[b5[15]+1])
+//line send.go:68
+											t216.To.Head = loaded22
+											kernel.StoreRelaxed(&b5[8], t216.To.Head)
+										}
+										if uint32(t216.To.Tail)-uint32(t216.To.Head) >= t216.To.Slots {
+											atomic.AddUint64(&b5[1], 1)
+											ticket3 = 0
+											room5 = 1
+											break block8
+										}
+									}
+									old2 := kernel.AtomicCompareAndSwap(&b5[0], t216.To.Tail, t216.To.Tail+1)
+									tail2 := old2
+//line send.go:79
+									if tail2 == t216.To.Tail {
+										t134 := t216
+										t144 := t216
+										t153 := tail2 + 1
+										t164 := closed2
+//line send.go:80
+										t134.To.Tail = t153
+//line send.go:80
+										t144.To.Closed = t164
+										t173 := uint32(tail2)
+										ticket3 = t173
+										room5 = 0
+										break block8
+									}
+//line send.go:83
+									t216.To.Tail = tail2
+								}
+							}
 						}
 //line alone.go:193
 						ticket4 := ticket3
-						room6 := room4
+						room6 := room5
 //line alone.go:194
 						if room6 == 1 {
 							t58 := int(t49[13])
 //line alone.go:195
-							t66 := int(t49[13]) + len(t522) + 1
+							t68 := int(t49[13]) + len(t522) + 1
 //line alone.go:195
-							saved3 := t48.Post[t58:t66]
+							saved3 := t48.Post[t58:t68]
 							for w8 := 0; w8 < len(t522); w8++ {
 								saved3[w8] = uint64(t522[w8])
 							}
@@ -1971,67 +1753,67 @@ func quernRow6PostActor(r *host2.Run, cs []actor.Context, first2 int, begins, bo
 						}
 //line alone.go:203
 						if room6 == 0 {
-							t86 := t48
-							t99 := t522
-							t106 := ticket4
+							t88 := t48
+							t97 := t522
+							t108 := ticket4
 //line alone.go:227
-							t117 := t106
-//line send.go:37
-							result013 := int(t86.To.Ring + uint64(t117&(t86.To.Slots-1))*t86.To.Step)
+							t117 := t108
+//line send.go:46
+							result013 := int(t88.To.Ring + uint64(t117&(t88.To.Slots-1))*t88.To.Step)
 //line alone.go:227
 							t35 := result013
-							t411 := uint64(t106+1) << 32
+							t46 := uint64(t108+1) << 32
 							slot4 := t35
-							tag3 := t411
+							tag3 := t46
 //line alone.go:228
-							if t86.To.Kind == 1 {
-								t59 := t86
-								t67 := slot4
-								t77 := tag3
-//line send.go:83
-								t118 := t67
-								t218 := t67 + 4
-//line send.go:83
+							if t88.To.Kind == 1 {
+								t59 := t88
+								t69 := slot4
+								t75 := tag3
+//line send.go:102
+								t118 := t69
+								t218 := t69 + 4
+//line send.go:102
 								h3 := t59.Host[t118:t218]
-								kernel.StoreRelaxed(&h3[0], t77|uint64(t59.ID<<8|128))
-								kernel.StoreRelaxed(&h3[1], t77)
-								kernel.StoreRelaxed(&h3[2], t77|uint64(t59.Words[t59.At+2]))
-								kernel.StoreRelaxed(&h3[3], t77|uint64(t59.Words[t59.At+3]))
+								kernel.StoreRelaxed(&h3[0], t75|uint64(t59.ID<<8|128))
+								kernel.StoreRelaxed(&h3[1], t75)
+								kernel.StoreRelaxed(&h3[2], t75|uint64(t59.Words[t59.At+2]))
+								kernel.StoreRelaxed(&h3[3], t75|uint64(t59.Words[t59.At+3]))
 //line alone.go:230
-								for w9 := 0; w9 < len(t99); w9++ {
-									kernel.StoreRelaxed(&t86.Host[slot4+4+w9], tag3|uint64(t99[w9]))
+								for w9 := 0; w9 < len(t97); w9++ {
+									kernel.StoreRelaxed(&t88.Host[slot4+4+w9], tag3|uint64(t97[w9]))
 								}
 							} else {
 //line alone.go:235
-								t87 := t86
-								t910 := slot4
-								t107 := tag3
-//line send.go:74
-								t119 := t910
-								t219 := t910 + 4
-//line send.go:74
-								h4 := t87.Post[t119:t219]
-								kernel.StoreRelaxed(&h4[0], t107|uint64(t87.ID<<8|128))
-								kernel.StoreRelaxed(&h4[1], t107)
-								kernel.StoreRelaxed(&h4[2], t107|uint64(t87.Words[t87.At+2]))
-								kernel.StoreRelaxed(&h4[3], t107|uint64(t87.Words[t87.At+3]))
+								t89 := t88
+								t98 := slot4
+								t109 := tag3
+//line send.go:91
+								t119 := t98
+								t219 := t98 + 4
+//line send.go:91
+								h4 := t89.Post[t119:t219]
+								kernel.StoreRelaxed(&h4[0], t109|uint64(t89.ID<<8|128))
+								kernel.StoreRelaxed(&h4[1], t109)
+								kernel.StoreRelaxed(&h4[2], t109|uint64(t89.Words[t89.At+2]))
+								kernel.StoreRelaxed(&h4[3], t109|uint64(t89.Words[t89.At+3]))
 //line alone.go:236
-								for w10 := 0; w10 < len(t99); w10++ {
-									kernel.StoreRelaxed(&t86.Post[slot4+4+w10], tag3|uint64(t99[w10]))
+								for w10 := 0; w10 < len(t97); w10++ {
+									kernel.StoreRelaxed(&t88.Post[slot4+4+w10], tag3|uint64(t97[w10]))
 								}
-								t1110 := t86
-//line send.go:92
+								t1110 := t88
+//line send.go:113
 								if !(t1110.Wakes == 0) {
-//line send.go:97
+//line send.go:118
 									kernel.Fence()
 									box5 := int(t1110.To.Box)
 									t120 := box5 * 16
 									t220 := (box5 + 1) * 16
-//line send.go:99
+//line send.go:120
 									b6 := t1110.Post[t120:t220]
-									loaded21 := host2.Load(r, &b6[9])
-									if loaded21 != 0 {
-//line send.go:101
+									loaded23 := host2.Load(r, &b6[9])
+									if loaded23 != 0 {
+//line send.go:122
 										kernel.StoreRelaxed(&t1110.Host[b6[15]], 1)
 										kernel.StoreRelaxed(&t1110.Host[0], 1)
 									}
@@ -2058,8 +1840,8 @@ func quernRow6PostActor(r *host2.Run, cs []actor.Context, first2 int, begins, bo
 				switch {
 				default:
 //line alone.go:103
-					loaded22 := host2.Load(r, &t582[0])
-					ordered2 := loaded22
+					loaded24 := host2.Load(r, &t582[0])
+					ordered2 := loaded24
 //line alone.go:104
 					sh.Asked[0] = uint32(ordered2)
 					if !(sh.Asked[0] != 0) {
@@ -2067,9 +1849,9 @@ func quernRow6PostActor(r *host2.Run, cs []actor.Context, first2 int, begins, bo
 						hint2 := uint32(ordered2 >> 32)
 //line alone.go:108
 						if hint2 != sh.Hint[0] {
-							t412 := hint2
+							t410 := hint2
 //line alone.go:109
-							sh.Hint[0] = t412
+							sh.Hint[0] = t410
 //line alone.go:109
 							sh.Higher[0] = 1
 						}
@@ -2082,29 +1864,29 @@ func quernRow6PostActor(r *host2.Run, cs []actor.Context, first2 int, begins, bo
 									continue
 								}
 								next4 := t592[level2]
-								t68 := level2
+								t610 := level2
 								var result014 uint32
 								switch {
 								default:
 //line serve.go:82
-									if t68 == 4 {
+									if t610 == 4 {
 										result014 = 0
 										break
 //line serve.go:84
-									} else if t68 < 4 {
-										result014 = shape.Slots + t68*shape.SideSlots
+									} else if t610 < 4 {
+										result014 = shape.Slots + t610*shape.SideSlots
 										break
 									}
 //line serve.go:87
-									result014 = shape.Slots + (t68-1)*shape.SideSlots
+									result014 = shape.Slots + (t610-1)*shape.SideSlots
 								}
 //line alone.go:118
 								at4 := (result014 + next4&(shape.SideSlots-1)) * shape.InStep
-								loaded23 := host2.Load(r, &t61[at4])
-								if uint32(loaded23>>32) == next4+1 {
+								loaded25 := host2.Load(r, &t61[at4])
+								if uint32(loaded25>>32) == next4+1 {
 //line alone.go:120
-									t911 := level2
-									source4 = t911
+									t99 := level2
+									source4 = t99
 									sides2 = 1
 								}
 							}
@@ -2113,16 +1895,16 @@ func quernRow6PostActor(r *host2.Run, cs []actor.Context, first2 int, begins, bo
 						}
 						if source4 == 9 || source4 < 4 {
 							next5 := t592[4]
-							loaded24 := host2.Load(r, &t61[next5&(shape.Slots-1)*shape.InStep])
-							middle2 := uint32(loaded24>>32) == next5+1
+							loaded26 := host2.Load(r, &t61[next5&(shape.Slots-1)*shape.InStep])
+							middle2 := uint32(loaded26>>32) == next5+1
 //line alone.go:128
 							posted2 := false
 							slots3 := uint32(t60[11])
 							if slots3 != 0 {
 //line alone.go:130
 								next6 := uint32(t60[8])
-								loaded25 := host2.Load(r, &t622[next6&(slots3-1)*shape.InStep])
-								posted2 = uint32(loaded25>>32) == next6+1
+								loaded27 := host2.Load(r, &t622[next6&(slots3-1)*shape.InStep])
+								posted2 = uint32(loaded27>>32) == next6+1
 							}
 							if posted2 && !(middle2 && t592[8] == 8) {
 								source4 = 8
@@ -2132,8 +1914,8 @@ func quernRow6PostActor(r *host2.Run, cs []actor.Context, first2 int, begins, bo
 						}
 						if !(source4 == 9) {
 //line alone.go:143
-							t125 := t61
-							ring2 := t125
+							t123 := t61
+							ring2 := t123
 							var at5 uint32
 //line alone.go:144
 							if source4 == 8 {
@@ -2180,8 +1962,8 @@ func quernRow6PostActor(r *host2.Run, cs []actor.Context, first2 int, begins, bo
 							slot5 := ring2[t2110:t223]
 							cell2 := words[:t233]
 							for w11 := 0; w11 < len(slot5); w11++ {
-								loaded26 := host2.Load(r, &slot5[w11])
-								v2 := loaded26
+								loaded28 := host2.Load(r, &slot5[w11])
+								v2 := loaded28
 //line alone.go:155
 								if uint32(v2>>32) != sh.Ticket+1 {
 									break block9
@@ -2278,8 +2060,8 @@ func quernHostHighestActor(r *host2.Run) {
 	var forwards bool
 	var stops bool
 	var last2 bool
-	t97 := shape.OutAt
-	t105 := shape.OutAt + shape.Out - 3
+	t96 := shape.OutAt
+	t106 := shape.OutAt + shape.Out - 3
 	t50 := shape.OutAt
 	t51 := shape.OutAt + shape.Out - 3
 	t233 := shape.Stride
@@ -2433,7 +2215,7 @@ func quernHostHighestActor(r *host2.Run) {
 				for threadY := range 1 {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 					first2 := (threadZ*1 + threadY) * 64
-					quernRow9HighestActor(r, cs, first2, begins, borns, source2, box, sh, out, result, &shape, words, t97, t105, cursor, forwards, t50, t51, last2, command, in, mail, t233, t253, t263)
+					quernRow9HighestActor(r, cs, first2, begins, borns, source2, box, sh, out, result, &shape, words, t96, t106, cursor, forwards, t50, t51, last2, command, in, mail, t233, t253, t263)
 				}
 			}
 //line alone.go:88
@@ -2539,84 +2321,101 @@ func quernRow1HighestActor(r *host2.Run, cs []actor.Context, first int, begins, 
 							loaded3 := host2.Load(r, &b[10])
 //line send.go:31
 							t72.To = actor.Target{Box: t16, Tail: loaded, Head: loaded2, Ring: b[14], Step: b[12], Slots: uint32(b[11]), Kind: uint32(b[13]), Closed: uint32(loaded3)}
+//line send.go:33
+							room := len(t72.Post)
+							if t72.To.Kind == 1 {
+								room = len(t72.Host)
+							}
+							end := t72.To.Ring + uint64(t72.To.Slots)*t72.To.Step
+//line send.go:37
+							if end > uint64(room) || t72.To.Ring > end {
+								host2.Fail(r, "a Ref that names no mailbox")
+							}
 						}
 //line alone.go:193
 						t27 := t72
 						var ticket uint32
-						var room uint32
+						var room2 uint32
 					block2:
 						switch {
 						default:
-//line send.go:43
+//line send.go:54
 							box2 := int(t27.To.Box)
 							t18 := box2 * 16
 							t28 := (box2 + 1) * 16
-//line send.go:44
+//line send.go:55
 							b2 := t27.Post[t18:t28]
-							loaded4 := host2.Load(r, &b2[10])
-							closed := uint32(loaded4)
-//line send.go:46
-							var room2 uint32 = 2
-							for t27.To.Closed == 0 || closed == 0 {
-								if uint32(t27.To.Tail)-uint32(t27.To.Head) >= t27.To.Slots {
-									t43 := t27
-									t53 := t27
-//line send.go:49
-									loaded5 := host2.Load(r, &b2[0])
-									t73 := loaded5
-//line send.go:49
-									loaded6 := host2.Load(r, &b2[8])
-									t93 := loaded6
-//line send.go:49
-									t43.To.Tail = t73
-//line send.go:49
-									t53.To.Head = t93
-									if uint32(t27.To.Tail)-uint32(t27.To.Head) >= t27.To.Slots && t27.To.Kind == 1 {
-										loaded7 := host2.Load(r, &t27.Host[b2[15]+1])
-//line send.go:51
-										t27.To.Head = loaded7
-										kernel.StoreRelaxed(&b2[8], t27.To.Head)
-									}
-									if uint32(t27.To.Tail)-uint32(t27.To.Head) >= t27.To.Slots {
-										room2 = 1
-										break
-									}
-								}
-//line send.go:61
-								old := kernel.AtomicCompareAndSwap(&b2[0], t27.To.Tail, t27.To.Tail+1)
-								tail := old
-//line send.go:62
-								if tail == t27.To.Tail {
-									t122 := t27
-									t132 := t27
-									t142 := tail + 1
-									t152 := closed
-//line send.go:63
-									t122.To.Tail = t142
-//line send.go:63
-									t132.To.Closed = t152
-									t162 := uint32(tail)
-									ticket = t162
-									room = 0
-									break block2
-								}
-//line send.go:66
-								t27.To.Tail = tail
+							if t27.To.Closed != 0 {
+								loaded4 := host2.Load(r, &b2[10])
+//line send.go:57
+								t27.To.Closed = uint32(loaded4)
 							}
-							atomic.AddUint64(&b2[1], 1)
-							ticket = 0
-							room = room2
+							if t27.To.Closed != 0 {
+								atomic.AddUint64(&b2[1], 1)
+								ticket = 0
+								room2 = 2
+							} else {
+//line send.go:63
+								loaded5 := host2.Load(r, &b2[10])
+								for closed := uint32(loaded5); ; {
+									if uint32(t27.To.Tail)-uint32(t27.To.Head) >= t27.To.Slots {
+										t53 := t27
+										t63 := t27
+//line send.go:66
+										loaded6 := host2.Load(r, &b2[0])
+										t83 := loaded6
+//line send.go:66
+										loaded7 := host2.Load(r, &b2[8])
+										t103 := loaded7
+//line send.go:66
+										t53.To.Tail = t83
+//line send.go:66
+										t63.To.Head = t103
+										if uint32(t27.To.Tail)-uint32(t27.To.Head) >= t27.To.Slots && t27.To.Kind == 1 {
+											loaded8 := host2.Load(r, &t27.Host[b2[15]+1])
+//line send.go:68
+											t27.To.Head = loaded8
+											kernel.StoreRelaxed(&b2[8], t27.To.Head)
+										}
+										if uint32(t27.To.Tail)-uint32(t27.To.Head) >= t27.To.Slots {
+											atomic.AddUint64(&b2[1], 1)
+											ticket = 0
+											room2 = 1
+											break block2
+										}
+									}
+									old := kernel.AtomicCompareAndSwap(&b2[0], t27.To.Tail, t27.To.Tail+1)
+									tail := old
+//line send.go:79
+									if tail == t27.To.Tail {
+										t132 := t27
+										t142 := t27
+										t152 := tail + 1
+										t162 := closed
+//line send.go:80
+										t132.To.Tail = t152
+//line send.go:80
+										t142.To.Closed = t162
+										t172 := uint32(tail)
+										ticket = t172
+										room2 = 0
+										break block2
+									}
+//line send.go:83
+									t27.To.Tail = tail
+								}
+							}
 						}
 //line alone.go:193
 						ticket2 := ticket
-						room3 := room
+						room3 := room2
 //line alone.go:194
 						if room3 == 1 {
 							t54 := int(t82[13])
 //line alone.go:195
-							t63 := int(t82[13]) + len(t92) + 1
+							t64 := int(t82[13]) + len(t92) + 1
 //line alone.go:195
-							saved2 := t72.Post[t54:t63]
+							saved2 := t72.Post[t54:t64]
 							for w2 := 0; w2 < len(t92); w2++ {
 								saved2[w2] = uint64(t92[w2])
 							}
@@ -2629,67 +2428,67 @@ func quernRow1HighestActor(r *host2.Run, cs []actor.Context, first int, begins, 
 						}
 //line alone.go:203
 						if room3 == 0 {
-							t83 := t72
-							t94 := t92
-							t103 := ticket2
+							t84 := t72
+							t93 := t92
+							t104 := ticket2
 //line alone.go:227
-							t19 := t103
-//line send.go:37
-							result04 := int(t83.To.Ring + uint64(t19&(t83.To.Slots-1))*t83.To.Step)
+							t19 := t104
+//line send.go:46
+							result04 := int(t84.To.Ring + uint64(t19&(t84.To.Slots-1))*t84.To.Step)
 //line alone.go:227
 							t33 := result04
-							t44 := uint64(t103+1) << 32
+							t43 := uint64(t104+1) << 32
 							slot := t33
-							tag := t44
+							tag := t43
 //line alone.go:228
-							if t83.To.Kind == 1 {
-								t55 := t83
-								t64 := slot
-								t74 := tag
-//line send.go:83
-								t110 := t64
-								t29 := t64 + 4
-//line send.go:83
+							if t84.To.Kind == 1 {
+								t55 := t84
+								t65 := slot
+								t73 := tag
+//line send.go:102
+								t110 := t65
+								t29 := t65 + 4
+//line send.go:102
 								h := t55.Host[t110:t29]
-								kernel.StoreRelaxed(&h[0], t74|uint64(t55.ID<<8|128))
-								kernel.StoreRelaxed(&h[1], t74)
-								kernel.StoreRelaxed(&h[2], t74|uint64(t55.Words[t55.At+2]))
-								kernel.StoreRelaxed(&h[3], t74|uint64(t55.Words[t55.At+3]))
+								kernel.StoreRelaxed(&h[0], t73|uint64(t55.ID<<8|128))
+								kernel.StoreRelaxed(&h[1], t73)
+								kernel.StoreRelaxed(&h[2], t73|uint64(t55.Words[t55.At+2]))
+								kernel.StoreRelaxed(&h[3], t73|uint64(t55.Words[t55.At+3]))
 //line alone.go:230
-								for w3 := 0; w3 < len(t94); w3++ {
-									kernel.StoreRelaxed(&t83.Host[slot+4+w3], tag|uint64(t94[w3]))
+								for w3 := 0; w3 < len(t93); w3++ {
+									kernel.StoreRelaxed(&t84.Host[slot+4+w3], tag|uint64(t93[w3]))
 								}
 							} else {
 //line alone.go:235
-								t84 := t83
-								t95 := slot
-								t104 := tag
-//line send.go:74
-								t111 := t95
-								t210 := t95 + 4
-//line send.go:74
-								h2 := t84.Post[t111:t210]
-								kernel.StoreRelaxed(&h2[0], t104|uint64(t84.ID<<8|128))
-								kernel.StoreRelaxed(&h2[1], t104)
-								kernel.StoreRelaxed(&h2[2], t104|uint64(t84.Words[t84.At+2]))
-								kernel.StoreRelaxed(&h2[3], t104|uint64(t84.Words[t84.At+3]))
+								t85 := t84
+								t94 := slot
+								t105 := tag
+//line send.go:91
+								t111 := t94
+								t210 := t94 + 4
+//line send.go:91
+								h2 := t85.Post[t111:t210]
+								kernel.StoreRelaxed(&h2[0], t105|uint64(t85.ID<<8|128))
+								kernel.StoreRelaxed(&h2[1], t105)
+								kernel.StoreRelaxed(&h2[2], t105|uint64(t85.Words[t85.At+2]))
+								kernel.StoreRelaxed(&h2[3], t105|uint64(t85.Words[t85.At+3]))
 //line alone.go:236
-								for w4 := 0; w4 < len(t94); w4++ {
-									kernel.StoreRelaxed(&t83.Post[slot+4+w4], tag|uint64(t94[w4]))
+								for w4 := 0; w4 < len(t93); w4++ {
+									kernel.StoreRelaxed(&t84.Post[slot+4+w4], tag|uint64(t93[w4]))
 								}
-								t112 := t83
-//line send.go:92
+								t112 := t84
+//line send.go:113
 								if !(t112.Wakes == 0) {
-//line send.go:97
+//line send.go:118
 									kernel.Fence()
 									box3 := int(t112.To.Box)
 									t113 := box3 * 16
 									t211 := (box3 + 1) * 16
-//line send.go:99
+//line send.go:120
 									b3 := t112.Post[t113:t211]
-									loaded8 := host2.Load(r, &b3[9])
-									if loaded8 != 0 {
-//line send.go:101
+									loaded9 := host2.Load(r, &b3[9])
+									if loaded9 != 0 {
+//line send.go:122
 										kernel.StoreRelaxed(&t112.Host[b3[15]], 1)
 										kernel.StoreRelaxed(&t112.Host[0], 1)
 									}
@@ -2715,8 +2514,8 @@ func quernRow1HighestActor(r *host2.Run, cs []actor.Context, first int, begins, 
 				switch {
 				default:
 //line alone.go:103
-					loaded9 := host2.Load(r, &t292[0])
-					ordered := loaded9
+					loaded10 := host2.Load(r, &t292[0])
+					ordered := loaded10
 //line alone.go:104
 					sh.Asked[0] = uint32(ordered)
 					if !(sh.Asked[0] != 0) {
@@ -2724,9 +2523,9 @@ func quernRow1HighestActor(r *host2.Run, cs []actor.Context, first int, begins, 
 						hint := uint32(ordered >> 32)
 //line alone.go:108
 						if hint != sh.Hint[0] {
-							t45 := hint
+							t44 := hint
 //line alone.go:109
-							sh.Hint[0] = t45
+							sh.Hint[0] = t44
 //line alone.go:109
 							sh.Higher[0] = 1
 						}
@@ -2739,29 +2538,29 @@ func quernRow1HighestActor(r *host2.Run, cs []actor.Context, first int, begins, 
 									continue
 								}
 								next := t30[level]
-								t65 := level
+								t66 := level
 								var result05 uint32
 								switch {
 								default:
 //line serve.go:82
-									if t65 == 4 {
+									if t66 == 4 {
 										result05 = 0
 										break
 //line serve.go:84
-									} else if t65 < 4 {
-										result05 = shape.Slots + t65*shape.SideSlots
+									} else if t66 < 4 {
+										result05 = shape.Slots + t66*shape.SideSlots
 										break
 									}
 //line serve.go:87
-									result05 = shape.Slots + (t65-1)*shape.SideSlots
+									result05 = shape.Slots + (t66-1)*shape.SideSlots
 								}
 //line alone.go:118
 								at := (result05 + next&(shape.SideSlots-1)) * shape.InStep
-								loaded10 := host2.Load(r, &t322[at])
-								if uint32(loaded10>>32) == next+1 {
+								loaded11 := host2.Load(r, &t322[at])
+								if uint32(loaded11>>32) == next+1 {
 //line alone.go:120
-									t96 := level
-									source = t96
+									t95 := level
+									source = t95
 									sides = 1
 								}
 							}
@@ -2770,16 +2569,16 @@ func quernRow1HighestActor(r *host2.Run, cs []actor.Context, first int, begins, 
 						}
 						if source == 9 || source < 4 {
 							next2 := t30[4]
-							loaded11 := host2.Load(r, &t322[next2&(shape.Slots-1)*shape.InStep])
-							middle := uint32(loaded11>>32) == next2+1
+							loaded12 := host2.Load(r, &t322[next2&(shape.Slots-1)*shape.InStep])
+							middle := uint32(loaded12>>32) == next2+1
 //line alone.go:128
 							posted := false
 							slots2 := uint32(t31[11])
 							if slots2 != 0 {
 //line alone.go:130
 								next3 := uint32(t31[8])
-								loaded12 := host2.Load(r, &t332[next3&(slots2-1)*shape.InStep])
-								posted = uint32(loaded12>>32) == next3+1
+								loaded13 := host2.Load(r, &t332[next3&(slots2-1)*shape.InStep])
+								posted = uint32(loaded13>>32) == next3+1
 							}
 							if posted && !(middle && t30[8] == 8) {
 								source = 8
@@ -2789,8 +2588,8 @@ func quernRow1HighestActor(r *host2.Run, cs []actor.Context, first int, begins, 
 						}
 						if !(source == 9) {
 //line alone.go:143
-							t123 := t322
-							ring := t123
+							t122 := t322
+							ring := t122
 							var at2 uint32
 //line alone.go:144
 							if source == 8 {
@@ -2837,8 +2636,8 @@ func quernRow1HighestActor(r *host2.Run, cs []actor.Context, first int, begins, 
 							slot2 := ring[t212:t222]
 							cell := words[:t232]
 							for w5 := 0; w5 < len(slot2); w5++ {
-								loaded13 := host2.Load(r, &slot2[w5])
-								v := loaded13
+								loaded14 := host2.Load(r, &slot2[w5])
+								v := loaded14
 //line alone.go:155
 								if uint32(v>>32) != sh.Ticket+1 {
 									break block3
@@ -2946,7 +2745,7 @@ func quernRow8HighestActor(r *host2.Run, t114 *int32, t34 *Highest, found Highes
 }
 
 //go:noinline
-func quernRow9HighestActor(r *host2.Run, cs []actor.Context, first2 int, begins, borns []int64, source2 uint32, box []uint64, sh *actor.Status, out []uint64, result uint32, shape *actor.Shape, words []uint32, t97, t105 uint32, cursor []uint32, forwards bool, t50, t51 uint32, last2 bool, command, in, mail []uint64, t233, t253, t263 uint32) {
+func quernRow9HighestActor(r *host2.Run, cs []actor.Context, first2 int, begins, borns []int64, source2 uint32, box []uint64, sh *actor.Status, out []uint64, result uint32, shape *actor.Shape, words []uint32, t96, t106 uint32, cursor []uint32, forwards bool, t50, t51 uint32, last2 bool, command, in, mail []uint64, t233, t253, t263 uint32) {
 	cRow := cs[first2:][:64]
 	beginRow := begins[first2:][:64]
 	bornRow := borns[first2:][:64]
@@ -2966,7 +2765,7 @@ func quernRow9HighestActor(r *host2.Run, cs []actor.Context, first2 int, begins,
 			} else {
 				t422 := out
 				t442 := result
-				t452 := uint32(now3 - begin)
+				t45 := uint32(now3 - begin)
 //line alone.go:173
 				source3 := sh.Missing[0]
 				t214 := source3
@@ -2996,14 +2795,14 @@ func quernRow9HighestActor(r *host2.Run, cs []actor.Context, first2 int, begins,
 				}
 //line alone.go:174
 				at3 := (result010 + sh.Ticket&(result011-1)) * shape.OutStep
-				t75 := at3
-				t85 := at3 + shape.Out
+				t74 := at3
+				t86 := at3 + shape.Out
 //line alone.go:175
-				slot3 := t422[t75:t85]
+				slot3 := t422[t74:t86]
 				tag2 := uint64(sh.Ticket+1) << 32
-				reply2 := words[t97:t105]
+				reply2 := words[t96:t106]
 				kernel.StoreRelaxed(&slot3[0], tag2|uint64(t442))
-				kernel.StoreRelaxed(&slot3[1], tag2|uint64(t452))
+				kernel.StoreRelaxed(&slot3[1], tag2|uint64(t45))
 				kernel.StoreRelaxed(&slot3[2], tag2)
 				for w7 := 0; w7 < len(reply2); w7++ {
 					kernel.StoreRelaxed(&slot3[3+w7], tag2|uint64(reply2[w7]))
@@ -3037,90 +2836,107 @@ func quernRow9HighestActor(r *host2.Run, cs []actor.Context, first2 int, begins,
 							t215 := (int(t115) + 1) * 16
 //line send.go:30
 							b4 := t48.Post[t116:t215]
-							loaded14 := host2.Load(r, &b4[0])
+							loaded15 := host2.Load(r, &b4[0])
 //line send.go:31
-							loaded15 := host2.Load(r, &b4[8])
-							loaded16 := host2.Load(r, &b4[10])
+							loaded16 := host2.Load(r, &b4[8])
+							loaded17 := host2.Load(r, &b4[10])
 //line send.go:31
-							t48.To = actor.Target{Box: t115, Tail: loaded14, Head: loaded15, Ring: b4[14], Step: b4[12], Slots: uint32(b4[11]), Kind: uint32(b4[13]), Closed: uint32(loaded16)}
+							t48.To = actor.Target{Box: t115, Tail: loaded15, Head: loaded16, Ring: b4[14], Step: b4[12], Slots: uint32(b4[11]), Kind: uint32(b4[13]), Closed: uint32(loaded17)}
+//line send.go:33
+							room4 := len(t48.Post)
+							if t48.To.Kind == 1 {
+								room4 = len(t48.Host)
+							}
+							end2 := t48.To.Ring + uint64(t48.To.Slots)*t48.To.Step
+							if end2 > uint64(room4) || t48.To.Ring > end2 {
+//line send.go:38
+								host2.Fail(r, "a Ref that names no mailbox")
+							}
 						}
 //line alone.go:193
 						t216 := t48
 						var ticket3 uint32
-						var room4 uint32
+						var room5 uint32
 					block8:
 						switch {
 						default:
-//line send.go:43
+//line send.go:54
 							box4 := int(t216.To.Box)
 							t117 := box4 * 16
 							t217 := (box4 + 1) * 16
-//line send.go:44
+//line send.go:55
 							b5 := t216.Post[t117:t217]
-							loaded17 := host2.Load(r, &b5[10])
-							closed2 := uint32(loaded17)
-//line send.go:46
-							var room5 uint32 = 2
-							for t216.To.Closed == 0 || closed2 == 0 {
-								if uint32(t216.To.Tail)-uint32(t216.To.Head) >= t216.To.Slots {
-									t46 := t216
-									t57 := t216
-//line send.go:49
-									loaded18 := host2.Load(r, &b5[0])
-									t76 := loaded18
-//line send.go:49
-									loaded19 := host2.Load(r, &b5[8])
-									t98 := loaded19
-//line send.go:49
-									t46.To.Tail = t76
-//line send.go:49
-									t57.To.Head = t98
-									if uint32(t216.To.Tail)-uint32(t216.To.Head) >= t216.To.Slots && t216.To.Kind == 1 {
-										loaded20 := host2.Load(r, &t216.Host[b5[15]+1])
-//line send.go:51
-										t216.To.Head = loaded20
-										kernel.StoreRelaxed(&b5[8], t216.To.Head)
-									}
-									if uint32(t216.To.Tail)-uint32(t216.To.Head) >= t216.To.Slots {
-										room5 = 1
-										break
-									}
-								}
-//line send.go:61
-								old2 := kernel.AtomicCompareAndSwap(&b5[0], t216.To.Tail, t216.To.Tail+1)
-								tail2 := old2
-//line send.go:62
-								if tail2 == t216.To.Tail {
-									t124 := t216
-									t134 := t216
-									t144 := tail2 + 1
-									t153 := closed2
-//line send.go:63
-									t124.To.Tail = t144
-//line send.go:63
-									t134.To.Closed = t153
-									t164 := uint32(tail2)
-									ticket3 = t164
-									room4 = 0
-									break block8
-								}
-//line send.go:66
-								t216.To.Tail = tail2
+							if t216.To.Closed != 0 {
+								loaded18 := host2.Load(r, &b5[10])
+//line send.go:57
+								t216.To.Closed = uint32(loaded18)
 							}
-							atomic.AddUint64(&b5[1], 1)
-							ticket3 = 0
-							room4 = room5
+							if t216.To.Closed != 0 {
+								atomic.AddUint64(&b5[1], 1)
+								ticket3 = 0
+								room5 = 2
+							} else {
+//line send.go:63
+								loaded19 := host2.Load(r, &b5[10])
+								for closed2 := uint32(loaded19); ; {
+									if uint32(t216.To.Tail)-uint32(t216.To.Head) >= t216.To.Slots {
+										t57 := t216
+										t67 := t216
+//line send.go:66
+										loaded20 := host2.Load(r, &b5[0])
+										t87 := loaded20
+//line send.go:66
+										loaded21 := host2.Load(r, &b5[8])
+										t107 := loaded21
+//line send.go:66
+										t57.To.Tail = t87
+//line send.go:66
+										t67.To.Head = t107
+										if uint32(t216.To.Tail)-uint32(t216.To.Head) >= t216.To.Slots && t216.To.Kind == 1 {
+											loaded22 := host2.Load(r, &t216.Host[b5[15]+1])
+//line send.go:68
+											t216.To.Head = loaded22
+											kernel.StoreRelaxed(&b5[8], t216.To.Head)
+										}
+										if uint32(t216.To.Tail)-uint32(t216.To.Head) >= t216.To.Slots {
+											atomic.AddUint64(&b5[1], 1)
+											ticket3 = 0
+											room5 = 1
+											break block8
+										}
+									}
+									old2 := kernel.AtomicCompareAndSwap(&b5[0], t216.To.Tail, t216.To.Tail+1)
+									tail2 := old2
+//line send.go:79
+									if tail2 == t216.To.Tail {
+										t134 := t216
+										t144 := t216
+										t153 := tail2 + 1
+										t164 := closed2
+//line send.go:80
+										t134.To.Tail = t153
+//line send.go:80
+										t144.To.Closed = t164
+										t173 := uint32(tail2)
+										ticket3 = t173
+										room5 = 0
+										break block8
+									}
+//line send.go:83
+									t216.To.Tail = tail2
+								}
+							}
 						}
 //line alone.go:193
 						ticket4 := ticket3
-						room6 := room4
+						room6 := room5
 //line alone.go:194
 						if room6 == 1 {
 							t58 := int(t49[13])
 //line alone.go:195
-							t66 := int(t49[13]) + len(t522) + 1
+							t68 := int(t49[13]) + len(t522) + 1
 //line alone.go:195
-							saved3 := t48.Post[t58:t66]
+							saved3 := t48.Post[t58:t68]
 							for w8 := 0; w8 < len(t522); w8++ {
 								saved3[w8] = uint64(t522[w8])
 							}
@@ -3133,67 +2949,67 @@ func quernRow9HighestActor(r *host2.Run, cs []actor.Context, first2 int, begins,
 						}
 //line alone.go:203
 						if room6 == 0 {
-							t86 := t48
-							t99 := t522
-							t106 := ticket4
+							t88 := t48
+							t97 := t522
+							t108 := ticket4
 //line alone.go:227
-							t118 := t106
-//line send.go:37
-							result014 := int(t86.To.Ring + uint64(t118&(t86.To.Slots-1))*t86.To.Step)
+							t118 := t108
+//line send.go:46
+							result014 := int(t88.To.Ring + uint64(t118&(t88.To.Slots-1))*t88.To.Step)
 //line alone.go:227
 							t35 := result014
-							t410 := uint64(t106+1) << 32
+							t46 := uint64(t108+1) << 32
 							slot4 := t35
-							tag3 := t410
+							tag3 := t46
 //line alone.go:228
-							if t86.To.Kind == 1 {
-								t59 := t86
-								t67 := slot4
-								t77 := tag3
-//line send.go:83
-								t119 := t67
-								t218 := t67 + 4
-//line send.go:83
+							if t88.To.Kind == 1 {
+								t59 := t88
+								t69 := slot4
+								t75 := tag3
+//line send.go:102
+								t119 := t69
+								t218 := t69 + 4
+//line send.go:102
 								h3 := t59.Host[t119:t218]
-								kernel.StoreRelaxed(&h3[0], t77|uint64(t59.ID<<8|128))
-								kernel.StoreRelaxed(&h3[1], t77)
-								kernel.StoreRelaxed(&h3[2], t77|uint64(t59.Words[t59.At+2]))
-								kernel.StoreRelaxed(&h3[3], t77|uint64(t59.Words[t59.At+3]))
+								kernel.StoreRelaxed(&h3[0], t75|uint64(t59.ID<<8|128))
+								kernel.StoreRelaxed(&h3[1], t75)
+								kernel.StoreRelaxed(&h3[2], t75|uint64(t59.Words[t59.At+2]))
+								kernel.StoreRelaxed(&h3[3], t75|uint64(t59.Words[t59.At+3]))
 //line alone.go:230
-								for w9 := 0; w9 < len(t99); w9++ {
-									kernel.StoreRelaxed(&t86.Host[slot4+4+w9], tag3|uint64(t99[w9]))
+								for w9 := 0; w9 < len(t97); w9++ {
+									kernel.StoreRelaxed(&t88.Host[slot4+4+w9], tag3|uint64(t97[w9]))
 								}
 							} else {
 //line alone.go:235
-								t87 := t86
-								t910 := slot4
-								t107 := tag3
-//line send.go:74
-								t120 := t910
-								t219 := t910 + 4
-//line send.go:74
-								h4 := t87.Post[t120:t219]
-								kernel.StoreRelaxed(&h4[0], t107|uint64(t87.ID<<8|128))
-								kernel.StoreRelaxed(&h4[1], t107)
-								kernel.StoreRelaxed(&h4[2], t107|uint64(t87.Words[t87.At+2]))
-								kernel.StoreRelaxed(&h4[3], t107|uint64(t87.Words[t87.At+3]))
+								t89 := t88
+								t98 := slot4
+								t109 := tag3
+//line send.go:91
+								t120 := t98
+								t219 := t98 + 4
+//line send.go:91
+								h4 := t89.Post[t120:t219]
+								kernel.StoreRelaxed(&h4[0], t109|uint64(t89.ID<<8|128))
+								kernel.StoreRelaxed(&h4[1], t109)
+								kernel.StoreRelaxed(&h4[2], t109|uint64(t89.Words[t89.At+2]))
+								kernel.StoreRelaxed(&h4[3], t109|uint64(t89.Words[t89.At+3]))
 //line alone.go:236
-								for w10 := 0; w10 < len(t99); w10++ {
-									kernel.StoreRelaxed(&t86.Post[slot4+4+w10], tag3|uint64(t99[w10]))
+								for w10 := 0; w10 < len(t97); w10++ {
+									kernel.StoreRelaxed(&t88.Post[slot4+4+w10], tag3|uint64(t97[w10]))
 								}
-								t1110 := t86
-//line send.go:92
+								t1110 := t88
+//line send.go:113
 								if !(t1110.Wakes == 0) {
-//line send.go:97
+//line send.go:118
 									kernel.Fence()
 									box5 := int(t1110.To.Box)
 									t121 := box5 * 16
 									t220 := (box5 + 1) * 16
-//line send.go:99
+//line send.go:120
 									b6 := t1110.Post[t121:t220]
-									loaded21 := host2.Load(r, &b6[9])
-									if loaded21 != 0 {
-//line send.go:101
+									loaded23 := host2.Load(r, &b6[9])
+									if loaded23 != 0 {
+//line send.go:122
 										kernel.StoreRelaxed(&t1110.Host[b6[15]], 1)
 										kernel.StoreRelaxed(&t1110.Host[0], 1)
 									}
@@ -3220,8 +3036,8 @@ func quernRow9HighestActor(r *host2.Run, cs []actor.Context, first2 int, begins,
 				switch {
 				default:
 //line alone.go:103
-					loaded22 := host2.Load(r, &t582[0])
-					ordered2 := loaded22
+					loaded24 := host2.Load(r, &t582[0])
+					ordered2 := loaded24
 //line alone.go:104
 					sh.Asked[0] = uint32(ordered2)
 					if !(sh.Asked[0] != 0) {
@@ -3229,9 +3045,9 @@ func quernRow9HighestActor(r *host2.Run, cs []actor.Context, first2 int, begins,
 						hint2 := uint32(ordered2 >> 32)
 //line alone.go:108
 						if hint2 != sh.Hint[0] {
-							t411 := hint2
+							t410 := hint2
 //line alone.go:109
-							sh.Hint[0] = t411
+							sh.Hint[0] = t410
 //line alone.go:109
 							sh.Higher[0] = 1
 						}
@@ -3244,29 +3060,29 @@ func quernRow9HighestActor(r *host2.Run, cs []actor.Context, first2 int, begins,
 									continue
 								}
 								next4 := t592[level2]
-								t68 := level2
+								t610 := level2
 								var result015 uint32
 								switch {
 								default:
 //line serve.go:82
-									if t68 == 4 {
+									if t610 == 4 {
 										result015 = 0
 										break
 //line serve.go:84
-									} else if t68 < 4 {
-										result015 = shape.Slots + t68*shape.SideSlots
+									} else if t610 < 4 {
+										result015 = shape.Slots + t610*shape.SideSlots
 										break
 									}
 //line serve.go:87
-									result015 = shape.Slots + (t68-1)*shape.SideSlots
+									result015 = shape.Slots + (t610-1)*shape.SideSlots
 								}
 //line alone.go:118
 								at4 := (result015 + next4&(shape.SideSlots-1)) * shape.InStep
-								loaded23 := host2.Load(r, &t61[at4])
-								if uint32(loaded23>>32) == next4+1 {
+								loaded25 := host2.Load(r, &t61[at4])
+								if uint32(loaded25>>32) == next4+1 {
 //line alone.go:120
-									t911 := level2
-									source4 = t911
+									t99 := level2
+									source4 = t99
 									sides2 = 1
 								}
 							}
@@ -3275,16 +3091,16 @@ func quernRow9HighestActor(r *host2.Run, cs []actor.Context, first2 int, begins,
 						}
 						if source4 == 9 || source4 < 4 {
 							next5 := t592[4]
-							loaded24 := host2.Load(r, &t61[next5&(shape.Slots-1)*shape.InStep])
-							middle2 := uint32(loaded24>>32) == next5+1
+							loaded26 := host2.Load(r, &t61[next5&(shape.Slots-1)*shape.InStep])
+							middle2 := uint32(loaded26>>32) == next5+1
 //line alone.go:128
 							posted2 := false
 							slots3 := uint32(t60[11])
 							if slots3 != 0 {
 //line alone.go:130
 								next6 := uint32(t60[8])
-								loaded25 := host2.Load(r, &t622[next6&(slots3-1)*shape.InStep])
-								posted2 = uint32(loaded25>>32) == next6+1
+								loaded27 := host2.Load(r, &t622[next6&(slots3-1)*shape.InStep])
+								posted2 = uint32(loaded27>>32) == next6+1
 							}
 							if posted2 && !(middle2 && t592[8] == 8) {
 								source4 = 8
@@ -3294,8 +3110,8 @@ func quernRow9HighestActor(r *host2.Run, cs []actor.Context, first2 int, begins,
 						}
 						if !(source4 == 9) {
 //line alone.go:143
-							t125 := t61
-							ring2 := t125
+							t123 := t61
+							ring2 := t123
 							var at5 uint32
 //line alone.go:144
 							if source4 == 8 {
@@ -3342,8 +3158,8 @@ func quernRow9HighestActor(r *host2.Run, cs []actor.Context, first2 int, begins,
 							slot5 := ring2[t2110:t223]
 							cell2 := words[:t233]
 							for w11 := 0; w11 < len(slot5); w11++ {
-								loaded26 := host2.Load(r, &slot5[w11])
-								v2 := loaded26
+								loaded28 := host2.Load(r, &slot5[w11])
+								v2 := loaded28
 //line alone.go:155
 								if uint32(v2>>32) != sh.Ticket+1 {
 									break block9
@@ -3435,8 +3251,8 @@ func quernHostEchoActor(r *host2.Run) {
 	var forwards bool
 	var stops bool
 	var last bool
-	t97 := shape.OutAt
-	t105 := shape.OutAt + shape.Out - 3
+	t96 := shape.OutAt
+	t106 := shape.OutAt + shape.Out - 3
 	t50 := shape.OutAt
 	t51 := shape.OutAt + shape.Out - 3
 	t233 := shape.Stride
@@ -3564,7 +3380,7 @@ func quernHostEchoActor(r *host2.Run) {
 				for threadY := range 1 {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 					first2 := (threadZ*1 + threadY) * 32
-					quernRow6EchoActor(r, cs, first2, begins, borns, source2, box, sh, out, result, &shape, words, t97, t105, cursor, forwards, t50, t51, last, command, in, mail, t233, t253, t263)
+					quernRow6EchoActor(r, cs, first2, begins, borns, source2, box, sh, out, result, &shape, words, t96, t106, cursor, forwards, t50, t51, last, command, in, mail, t233, t253, t263)
 				}
 			}
 //line alone.go:88
@@ -3670,84 +3486,101 @@ func quernRow1EchoActor(r *host2.Run, cs []actor.Context, first int, begins, bor
 							loaded3 := host2.Load(r, &b[10])
 //line send.go:31
 							t72.To = actor.Target{Box: t16, Tail: loaded, Head: loaded2, Ring: b[14], Step: b[12], Slots: uint32(b[11]), Kind: uint32(b[13]), Closed: uint32(loaded3)}
+//line send.go:33
+							room := len(t72.Post)
+							if t72.To.Kind == 1 {
+								room = len(t72.Host)
+							}
+							end := t72.To.Ring + uint64(t72.To.Slots)*t72.To.Step
+//line send.go:37
+							if end > uint64(room) || t72.To.Ring > end {
+								host2.Fail(r, "a Ref that names no mailbox")
+							}
 						}
 //line alone.go:193
 						t27 := t72
 						var ticket uint32
-						var room uint32
+						var room2 uint32
 					block2:
 						switch {
 						default:
-//line send.go:43
+//line send.go:54
 							box2 := int(t27.To.Box)
 							t18 := box2 * 16
 							t28 := (box2 + 1) * 16
-//line send.go:44
+//line send.go:55
 							b2 := t27.Post[t18:t28]
-							loaded4 := host2.Load(r, &b2[10])
-							closed := uint32(loaded4)
-//line send.go:46
-							var room2 uint32 = 2
-							for t27.To.Closed == 0 || closed == 0 {
-								if uint32(t27.To.Tail)-uint32(t27.To.Head) >= t27.To.Slots {
-									t43 := t27
-									t53 := t27
-//line send.go:49
-									loaded5 := host2.Load(r, &b2[0])
-									t73 := loaded5
-//line send.go:49
-									loaded6 := host2.Load(r, &b2[8])
-									t93 := loaded6
-//line send.go:49
-									t43.To.Tail = t73
-//line send.go:49
-									t53.To.Head = t93
-									if uint32(t27.To.Tail)-uint32(t27.To.Head) >= t27.To.Slots && t27.To.Kind == 1 {
-										loaded7 := host2.Load(r, &t27.Host[b2[15]+1])
-//line send.go:51
-										t27.To.Head = loaded7
-										kernel.StoreRelaxed(&b2[8], t27.To.Head)
-									}
-									if uint32(t27.To.Tail)-uint32(t27.To.Head) >= t27.To.Slots {
-										room2 = 1
-										break
-									}
-								}
-//line send.go:61
-								old := kernel.AtomicCompareAndSwap(&b2[0], t27.To.Tail, t27.To.Tail+1)
-								tail := old
-//line send.go:62
-								if tail == t27.To.Tail {
-									t122 := t27
-									t132 := t27
-									t142 := tail + 1
-									t152 := closed
-//line send.go:63
-									t122.To.Tail = t142
-//line send.go:63
-									t132.To.Closed = t152
-									t162 := uint32(tail)
-									ticket = t162
-									room = 0
-									break block2
-								}
-//line send.go:66
-								t27.To.Tail = tail
+							if t27.To.Closed != 0 {
+								loaded4 := host2.Load(r, &b2[10])
+//line send.go:57
+								t27.To.Closed = uint32(loaded4)
 							}
-							atomic.AddUint64(&b2[1], 1)
-							ticket = 0
-							room = room2
+							if t27.To.Closed != 0 {
+								atomic.AddUint64(&b2[1], 1)
+								ticket = 0
+								room2 = 2
+							} else {
+//line send.go:63
+								loaded5 := host2.Load(r, &b2[10])
+								for closed := uint32(loaded5); ; {
+									if uint32(t27.To.Tail)-uint32(t27.To.Head) >= t27.To.Slots {
+										t53 := t27
+										t63 := t27
+//line send.go:66
+										loaded6 := host2.Load(r, &b2[0])
+										t83 := loaded6
+//line send.go:66
+										loaded7 := host2.Load(r, &b2[8])
+										t103 := loaded7
+//line send.go:66
+										t53.To.Tail = t83
+//line send.go:66
+										t63.To.Head = t103
+										if uint32(t27.To.Tail)-uint32(t27.To.Head) >= t27.To.Slots && t27.To.Kind == 1 {
+											loaded8 := host2.Load(r, &t27.Host[b2[15]+1])
+//line send.go:68
+											t27.To.Head = loaded8
+											kernel.StoreRelaxed(&b2[8], t27.To.Head)
+										}
+										if uint32(t27.To.Tail)-uint32(t27.To.Head) >= t27.To.Slots {
+											atomic.AddUint64(&b2[1], 1)
+											ticket = 0
+											room2 = 1
+											break block2
+										}
+									}
+									old := kernel.AtomicCompareAndSwap(&b2[0], t27.To.Tail, t27.To.Tail+1)
+									tail := old
+//line send.go:79
+									if tail == t27.To.Tail {
+										t132 := t27
+										t142 := t27
+										t152 := tail + 1
+										t162 := closed
+//line send.go:80
+										t132.To.Tail = t152
+//line send.go:80
+										t142.To.Closed = t162
+										t172 := uint32(tail)
+										ticket = t172
+										room2 = 0
+										break block2
+									}
+//line send.go:83
+									t27.To.Tail = tail
+								}
+							}
 						}
 //line alone.go:193
 						ticket2 := ticket
-						room3 := room
+						room3 := room2
 //line alone.go:194
 						if room3 == 1 {
 							t54 := int(t82[13])
 //line alone.go:195
-							t63 := int(t82[13]) + len(t92) + 1
+							t64 := int(t82[13]) + len(t92) + 1
 //line alone.go:195
-							saved2 := t72.Post[t54:t63]
+							saved2 := t72.Post[t54:t64]
 							for w2 := 0; w2 < len(t92); w2++ {
 								saved2[w2] = uint64(t92[w2])
 							}
@@ -3760,67 +3593,67 @@ func quernRow1EchoActor(r *host2.Run, cs []actor.Context, first int, begins, bor
 						}
 //line alone.go:203
 						if room3 == 0 {
-							t83 := t72
-							t94 := t92
-							t103 := ticket2
+							t84 := t72
+							t93 := t92
+							t104 := ticket2
 //line alone.go:227
-							t19 := t103
-//line send.go:37
-							result04 := int(t83.To.Ring + uint64(t19&(t83.To.Slots-1))*t83.To.Step)
+							t19 := t104
+//line send.go:46
+							result04 := int(t84.To.Ring + uint64(t19&(t84.To.Slots-1))*t84.To.Step)
 //line alone.go:227
 							t33 := result04
-							t44 := uint64(t103+1) << 32
+							t43 := uint64(t104+1) << 32
 							slot := t33
-							tag := t44
+							tag := t43
 //line alone.go:228
-							if t83.To.Kind == 1 {
-								t55 := t83
-								t64 := slot
-								t74 := tag
-//line send.go:83
-								t110 := t64
-								t29 := t64 + 4
-//line send.go:83
+							if t84.To.Kind == 1 {
+								t55 := t84
+								t65 := slot
+								t73 := tag
+//line send.go:102
+								t110 := t65
+								t29 := t65 + 4
+//line send.go:102
 								h := t55.Host[t110:t29]
-								kernel.StoreRelaxed(&h[0], t74|uint64(t55.ID<<8|128))
-								kernel.StoreRelaxed(&h[1], t74)
-								kernel.StoreRelaxed(&h[2], t74|uint64(t55.Words[t55.At+2]))
-								kernel.StoreRelaxed(&h[3], t74|uint64(t55.Words[t55.At+3]))
+								kernel.StoreRelaxed(&h[0], t73|uint64(t55.ID<<8|128))
+								kernel.StoreRelaxed(&h[1], t73)
+								kernel.StoreRelaxed(&h[2], t73|uint64(t55.Words[t55.At+2]))
+								kernel.StoreRelaxed(&h[3], t73|uint64(t55.Words[t55.At+3]))
 //line alone.go:230
-								for w3 := 0; w3 < len(t94); w3++ {
-									kernel.StoreRelaxed(&t83.Host[slot+4+w3], tag|uint64(t94[w3]))
+								for w3 := 0; w3 < len(t93); w3++ {
+									kernel.StoreRelaxed(&t84.Host[slot+4+w3], tag|uint64(t93[w3]))
 								}
 							} else {
 //line alone.go:235
-								t84 := t83
-								t95 := slot
-								t104 := tag
-//line send.go:74
-								t111 := t95
-								t210 := t95 + 4
-//line send.go:74
-								h2 := t84.Post[t111:t210]
-								kernel.StoreRelaxed(&h2[0], t104|uint64(t84.ID<<8|128))
-								kernel.StoreRelaxed(&h2[1], t104)
-								kernel.StoreRelaxed(&h2[2], t104|uint64(t84.Words[t84.At+2]))
-								kernel.StoreRelaxed(&h2[3], t104|uint64(t84.Words[t84.At+3]))
+								t85 := t84
+								t94 := slot
+								t105 := tag
+//line send.go:91
+								t111 := t94
+								t210 := t94 + 4
+//line send.go:91
+								h2 := t85.Post[t111:t210]
+								kernel.StoreRelaxed(&h2[0], t105|uint64(t85.ID<<8|128))
+								kernel.StoreRelaxed(&h2[1], t105)
+								kernel.StoreRelaxed(&h2[2], t105|uint64(t85.Words[t85.At+2]))
+								kernel.StoreRelaxed(&h2[3], t105|uint64(t85.Words[t85.At+3]))
 //line alone.go:236
-								for w4 := 0; w4 < len(t94); w4++ {
-									kernel.StoreRelaxed(&t83.Post[slot+4+w4], tag|uint64(t94[w4]))
+								for w4 := 0; w4 < len(t93); w4++ {
+									kernel.StoreRelaxed(&t84.Post[slot+4+w4], tag|uint64(t93[w4]))
 								}
-								t112 := t83
-//line send.go:92
+								t112 := t84
+//line send.go:113
 								if !(t112.Wakes == 0) {
-//line send.go:97
+//line send.go:118
 									kernel.Fence()
 									box3 := int(t112.To.Box)
 									t113 := box3 * 16
 									t211 := (box3 + 1) * 16
-//line send.go:99
+//line send.go:120
 									b3 := t112.Post[t113:t211]
-									loaded8 := host2.Load(r, &b3[9])
-									if loaded8 != 0 {
-//line send.go:101
+									loaded9 := host2.Load(r, &b3[9])
+									if loaded9 != 0 {
+//line send.go:122
 										kernel.StoreRelaxed(&t112.Host[b3[15]], 1)
 										kernel.StoreRelaxed(&t112.Host[0], 1)
 									}
@@ -3846,8 +3679,8 @@ func quernRow1EchoActor(r *host2.Run, cs []actor.Context, first int, begins, bor
 				switch {
 				default:
 //line alone.go:103
-					loaded9 := host2.Load(r, &t292[0])
-					ordered := loaded9
+					loaded10 := host2.Load(r, &t292[0])
+					ordered := loaded10
 //line alone.go:104
 					sh.Asked[0] = uint32(ordered)
 					if !(sh.Asked[0] != 0) {
@@ -3855,9 +3688,9 @@ func quernRow1EchoActor(r *host2.Run, cs []actor.Context, first int, begins, bor
 						hint := uint32(ordered >> 32)
 //line alone.go:108
 						if hint != sh.Hint[0] {
-							t45 := hint
+							t44 := hint
 //line alone.go:109
-							sh.Hint[0] = t45
+							sh.Hint[0] = t44
 //line alone.go:109
 							sh.Higher[0] = 1
 						}
@@ -3870,29 +3703,29 @@ func quernRow1EchoActor(r *host2.Run, cs []actor.Context, first int, begins, bor
 									continue
 								}
 								next := t30[level]
-								t65 := level
+								t66 := level
 								var result05 uint32
 								switch {
 								default:
 //line serve.go:82
-									if t65 == 4 {
+									if t66 == 4 {
 										result05 = 0
 										break
 //line serve.go:84
-									} else if t65 < 4 {
-										result05 = shape.Slots + t65*shape.SideSlots
+									} else if t66 < 4 {
+										result05 = shape.Slots + t66*shape.SideSlots
 										break
 									}
 //line serve.go:87
-									result05 = shape.Slots + (t65-1)*shape.SideSlots
+									result05 = shape.Slots + (t66-1)*shape.SideSlots
 								}
 //line alone.go:118
 								at := (result05 + next&(shape.SideSlots-1)) * shape.InStep
-								loaded10 := host2.Load(r, &t322[at])
-								if uint32(loaded10>>32) == next+1 {
+								loaded11 := host2.Load(r, &t322[at])
+								if uint32(loaded11>>32) == next+1 {
 //line alone.go:120
-									t96 := level
-									source = t96
+									t95 := level
+									source = t95
 									sides = 1
 								}
 							}
@@ -3901,16 +3734,16 @@ func quernRow1EchoActor(r *host2.Run, cs []actor.Context, first int, begins, bor
 						}
 						if source == 9 || source < 4 {
 							next2 := t30[4]
-							loaded11 := host2.Load(r, &t322[next2&(shape.Slots-1)*shape.InStep])
-							middle := uint32(loaded11>>32) == next2+1
+							loaded12 := host2.Load(r, &t322[next2&(shape.Slots-1)*shape.InStep])
+							middle := uint32(loaded12>>32) == next2+1
 //line alone.go:128
 							posted := false
 							slots2 := uint32(t31[11])
 							if slots2 != 0 {
 //line alone.go:130
 								next3 := uint32(t31[8])
-								loaded12 := host2.Load(r, &t332[next3&(slots2-1)*shape.InStep])
-								posted = uint32(loaded12>>32) == next3+1
+								loaded13 := host2.Load(r, &t332[next3&(slots2-1)*shape.InStep])
+								posted = uint32(loaded13>>32) == next3+1
 							}
 							if posted && !(middle && t30[8] == 8) {
 								source = 8
@@ -3920,8 +3753,8 @@ func quernRow1EchoActor(r *host2.Run, cs []actor.Context, first int, begins, bor
 						}
 						if !(source == 9) {
 //line alone.go:143
-							t123 := t322
-							ring := t123
+							t122 := t322
+							ring := t122
 							var at2 uint32
 //line alone.go:144
 							if source == 8 {
@@ -3968,8 +3801,8 @@ func quernRow1EchoActor(r *host2.Run, cs []actor.Context, first int, begins, bor
 							slot2 := ring[t212:t222]
 							cell := words[:t232]
 							for w5 := 0; w5 < len(slot2); w5++ {
-								loaded13 := host2.Load(r, &slot2[w5])
-								v := loaded13
+								loaded14 := host2.Load(r, &slot2[w5])
+								v := loaded14
 //line alone.go:155
 								if uint32(v>>32) != sh.Ticket+1 {
 									break block3
@@ -4049,7 +3882,7 @@ func quernRow5EchoActor(r *host2.Run, t34, t213 *Message, t114 *Count, sh *actor
 }
 
 //go:noinline
-func quernRow6EchoActor(r *host2.Run, cs []actor.Context, first2 int, begins, borns []int64, source2 uint32, box []uint64, sh *actor.Status, out []uint64, result uint32, shape *actor.Shape, words []uint32, t97, t105 uint32, cursor []uint32, forwards bool, t50, t51 uint32, last bool, command, in, mail []uint64, t233, t253, t263 uint32) {
+func quernRow6EchoActor(r *host2.Run, cs []actor.Context, first2 int, begins, borns []int64, source2 uint32, box []uint64, sh *actor.Status, out []uint64, result uint32, shape *actor.Shape, words []uint32, t96, t106 uint32, cursor []uint32, forwards bool, t50, t51 uint32, last bool, command, in, mail []uint64, t233, t253, t263 uint32) {
 	cRow := cs[first2:][:32]
 	beginRow := begins[first2:][:32]
 	bornRow := borns[first2:][:32]
@@ -4069,7 +3902,7 @@ func quernRow6EchoActor(r *host2.Run, cs []actor.Context, first2 int, begins, bo
 			} else {
 				t422 := out
 				t442 := result
-				t452 := uint32(now3 - begin)
+				t45 := uint32(now3 - begin)
 //line alone.go:173
 				source3 := sh.Missing[0]
 				t214 := source3
@@ -4099,14 +3932,14 @@ func quernRow6EchoActor(r *host2.Run, cs []actor.Context, first2 int, begins, bo
 				}
 //line alone.go:174
 				at3 := (result09 + sh.Ticket&(result010-1)) * shape.OutStep
-				t75 := at3
-				t85 := at3 + shape.Out
+				t74 := at3
+				t86 := at3 + shape.Out
 //line alone.go:175
-				slot3 := t422[t75:t85]
+				slot3 := t422[t74:t86]
 				tag2 := uint64(sh.Ticket+1) << 32
-				reply2 := words[t97:t105]
+				reply2 := words[t96:t106]
 				kernel.StoreRelaxed(&slot3[0], tag2|uint64(t442))
-				kernel.StoreRelaxed(&slot3[1], tag2|uint64(t452))
+				kernel.StoreRelaxed(&slot3[1], tag2|uint64(t45))
 				kernel.StoreRelaxed(&slot3[2], tag2)
 				for w7 := 0; w7 < len(reply2); w7++ {
 					kernel.StoreRelaxed(&slot3[3+w7], tag2|uint64(reply2[w7]))
@@ -4140,90 +3973,107 @@ func quernRow6EchoActor(r *host2.Run, cs []actor.Context, first2 int, begins, bo
 							t215 := (int(t115) + 1) * 16
 //line send.go:30
 							b4 := t48.Post[t116:t215]
-							loaded14 := host2.Load(r, &b4[0])
+							loaded15 := host2.Load(r, &b4[0])
 //line send.go:31
-							loaded15 := host2.Load(r, &b4[8])
-							loaded16 := host2.Load(r, &b4[10])
+							loaded16 := host2.Load(r, &b4[8])
+							loaded17 := host2.Load(r, &b4[10])
 //line send.go:31
-							t48.To = actor.Target{Box: t115, Tail: loaded14, Head: loaded15, Ring: b4[14], Step: b4[12], Slots: uint32(b4[11]), Kind: uint32(b4[13]), Closed: uint32(loaded16)}
+							t48.To = actor.Target{Box: t115, Tail: loaded15, Head: loaded16, Ring: b4[14], Step: b4[12], Slots: uint32(b4[11]), Kind: uint32(b4[13]), Closed: uint32(loaded17)}
+//line send.go:33
+							room4 := len(t48.Post)
+							if t48.To.Kind == 1 {
+								room4 = len(t48.Host)
+							}
+							end2 := t48.To.Ring + uint64(t48.To.Slots)*t48.To.Step
+							if end2 > uint64(room4) || t48.To.Ring > end2 {
+//line send.go:38
+								host2.Fail(r, "a Ref that names no mailbox")
+							}
 						}
 //line alone.go:193
 						t216 := t48
 						var ticket3 uint32
-						var room4 uint32
+						var room5 uint32
 					block8:
 						switch {
 						default:
-//line send.go:43
+//line send.go:54
 							box4 := int(t216.To.Box)
 							t117 := box4 * 16
 							t217 := (box4 + 1) * 16
-//line send.go:44
+//line send.go:55
 							b5 := t216.Post[t117:t217]
-							loaded17 := host2.Load(r, &b5[10])
-							closed2 := uint32(loaded17)
-//line send.go:46
-							var room5 uint32 = 2
-							for t216.To.Closed == 0 || closed2 == 0 {
-								if uint32(t216.To.Tail)-uint32(t216.To.Head) >= t216.To.Slots {
-									t46 := t216
-									t57 := t216
-//line send.go:49
-									loaded18 := host2.Load(r, &b5[0])
-									t76 := loaded18
-//line send.go:49
-									loaded19 := host2.Load(r, &b5[8])
-									t98 := loaded19
-//line send.go:49
-									t46.To.Tail = t76
-//line send.go:49
-									t57.To.Head = t98
-									if uint32(t216.To.Tail)-uint32(t216.To.Head) >= t216.To.Slots && t216.To.Kind == 1 {
-										loaded20 := host2.Load(r, &t216.Host[b5[15]+1])
-//line send.go:51
-										t216.To.Head = loaded20
-										kernel.StoreRelaxed(&b5[8], t216.To.Head)
-									}
-									if uint32(t216.To.Tail)-uint32(t216.To.Head) >= t216.To.Slots {
-										room5 = 1
-										break
-									}
-								}
-//line send.go:61
-								old2 := kernel.AtomicCompareAndSwap(&b5[0], t216.To.Tail, t216.To.Tail+1)
-								tail2 := old2
-//line send.go:62
-								if tail2 == t216.To.Tail {
-									t124 := t216
-									t134 := t216
-									t144 := tail2 + 1
-									t153 := closed2
-//line send.go:63
-									t124.To.Tail = t144
-//line send.go:63
-									t134.To.Closed = t153
-									t164 := uint32(tail2)
-									ticket3 = t164
-									room4 = 0
-									break block8
-								}
-//line send.go:66
-								t216.To.Tail = tail2
+							if t216.To.Closed != 0 {
+								loaded18 := host2.Load(r, &b5[10])
+//line send.go:57
+								t216.To.Closed = uint32(loaded18)
 							}
-							atomic.AddUint64(&b5[1], 1)
-							ticket3 = 0
-							room4 = room5
+							if t216.To.Closed != 0 {
+								atomic.AddUint64(&b5[1], 1)
+								ticket3 = 0
+								room5 = 2
+							} else {
+//line send.go:63
+								loaded19 := host2.Load(r, &b5[10])
+								for closed2 := uint32(loaded19); ; {
+									if uint32(t216.To.Tail)-uint32(t216.To.Head) >= t216.To.Slots {
+										t57 := t216
+										t67 := t216
+//line send.go:66
+										loaded20 := host2.Load(r, &b5[0])
+										t87 := loaded20
+//line send.go:66
+										loaded21 := host2.Load(r, &b5[8])
+										t107 := loaded21
+//line send.go:66
+										t57.To.Tail = t87
+//line send.go:66
+										t67.To.Head = t107
+										if uint32(t216.To.Tail)-uint32(t216.To.Head) >= t216.To.Slots && t216.To.Kind == 1 {
+											loaded22 := host2.Load(r, &t216.Host[b5[15]+1])
+//line send.go:68
+											t216.To.Head = loaded22
+											kernel.StoreRelaxed(&b5[8], t216.To.Head)
+										}
+										if uint32(t216.To.Tail)-uint32(t216.To.Head) >= t216.To.Slots {
+											atomic.AddUint64(&b5[1], 1)
+											ticket3 = 0
+											room5 = 1
+											break block8
+										}
+									}
+									old2 := kernel.AtomicCompareAndSwap(&b5[0], t216.To.Tail, t216.To.Tail+1)
+									tail2 := old2
+//line send.go:79
+									if tail2 == t216.To.Tail {
+										t134 := t216
+										t144 := t216
+										t153 := tail2 + 1
+										t164 := closed2
+//line send.go:80
+										t134.To.Tail = t153
+//line send.go:80
+										t144.To.Closed = t164
+										t173 := uint32(tail2)
+										ticket3 = t173
+										room5 = 0
+										break block8
+									}
+//line send.go:83
+									t216.To.Tail = tail2
+								}
+							}
 						}
 //line alone.go:193
 						ticket4 := ticket3
-						room6 := room4
+						room6 := room5
 //line alone.go:194
 						if room6 == 1 {
 							t58 := int(t49[13])
 //line alone.go:195
-							t66 := int(t49[13]) + len(t522) + 1
+							t68 := int(t49[13]) + len(t522) + 1
 //line alone.go:195
-							saved3 := t48.Post[t58:t66]
+							saved3 := t48.Post[t58:t68]
 							for w8 := 0; w8 < len(t522); w8++ {
 								saved3[w8] = uint64(t522[w8])
 							}
@@ -4236,67 +4086,67 @@ func quernRow6EchoActor(r *host2.Run, cs []actor.Context, first2 int, begins, bo
 						}
 //line alone.go:203
 						if room6 == 0 {
-							t86 := t48
-							t99 := t522
-							t106 := ticket4
+							t88 := t48
+							t97 := t522
+							t108 := ticket4
 //line alone.go:227
-							t118 := t106
-//line send.go:37
-							result013 := int(t86.To.Ring + uint64(t118&(t86.To.Slots-1))*t86.To.Step)
+							t118 := t108
+//line send.go:46
+							result013 := int(t88.To.Ring + uint64(t118&(t88.To.Slots-1))*t88.To.Step)
 //line alone.go:227
 							t35 := result013
-							t410 := uint64(t106+1) << 32
+							t46 := uint64(t108+1) << 32
 							slot4 := t35
-							tag3 := t410
+							tag3 := t46
 //line alone.go:228
-							if t86.To.Kind == 1 {
-								t59 := t86
-								t67 := slot4
-								t77 := tag3
-//line send.go:83
-								t119 := t67
-								t218 := t67 + 4
-//line send.go:83
+							if t88.To.Kind == 1 {
+								t59 := t88
+								t69 := slot4
+								t75 := tag3
+//line send.go:102
+								t119 := t69
+								t218 := t69 + 4
+//line send.go:102
 								h3 := t59.Host[t119:t218]
-								kernel.StoreRelaxed(&h3[0], t77|uint64(t59.ID<<8|128))
-								kernel.StoreRelaxed(&h3[1], t77)
-								kernel.StoreRelaxed(&h3[2], t77|uint64(t59.Words[t59.At+2]))
-								kernel.StoreRelaxed(&h3[3], t77|uint64(t59.Words[t59.At+3]))
+								kernel.StoreRelaxed(&h3[0], t75|uint64(t59.ID<<8|128))
+								kernel.StoreRelaxed(&h3[1], t75)
+								kernel.StoreRelaxed(&h3[2], t75|uint64(t59.Words[t59.At+2]))
+								kernel.StoreRelaxed(&h3[3], t75|uint64(t59.Words[t59.At+3]))
 //line alone.go:230
-								for w9 := 0; w9 < len(t99); w9++ {
-									kernel.StoreRelaxed(&t86.Host[slot4+4+w9], tag3|uint64(t99[w9]))
+								for w9 := 0; w9 < len(t97); w9++ {
+									kernel.StoreRelaxed(&t88.Host[slot4+4+w9], tag3|uint64(t97[w9]))
 								}
 							} else {
 //line alone.go:235
-								t87 := t86
-								t910 := slot4
-								t107 := tag3
-//line send.go:74
-								t120 := t910
-								t219 := t910 + 4
-//line send.go:74
-								h4 := t87.Post[t120:t219]
-								kernel.StoreRelaxed(&h4[0], t107|uint64(t87.ID<<8|128))
-								kernel.StoreRelaxed(&h4[1], t107)
-								kernel.StoreRelaxed(&h4[2], t107|uint64(t87.Words[t87.At+2]))
-								kernel.StoreRelaxed(&h4[3], t107|uint64(t87.Words[t87.At+3]))
+								t89 := t88
+								t98 := slot4
+								t109 := tag3
+//line send.go:91
+								t120 := t98
+								t219 := t98 + 4
+//line send.go:91
+								h4 := t89.Post[t120:t219]
+								kernel.StoreRelaxed(&h4[0], t109|uint64(t89.ID<<8|128))
+								kernel.StoreRelaxed(&h4[1], t109)
+								kernel.StoreRelaxed(&h4[2], t109|uint64(t89.Words[t89.At+2]))
+								kernel.StoreRelaxed(&h4[3], t109|uint64(t89.Words[t89.At+3]))
 //line alone.go:236
-								for w10 := 0; w10 < len(t99); w10++ {
-									kernel.StoreRelaxed(&t86.Post[slot4+4+w10], tag3|uint64(t99[w10]))
+								for w10 := 0; w10 < len(t97); w10++ {
+									kernel.StoreRelaxed(&t88.Post[slot4+4+w10], tag3|uint64(t97[w10]))
 								}
-								t1110 := t86
-//line send.go:92
+								t1110 := t88
+//line send.go:113
 								if !(t1110.Wakes == 0) {
-//line send.go:97
+//line send.go:118
 									kernel.Fence()
 									box5 := int(t1110.To.Box)
 									t121 := box5 * 16
 									t220 := (box5 + 1) * 16
-//line send.go:99
+//line send.go:120
 									b6 := t1110.Post[t121:t220]
-									loaded21 := host2.Load(r, &b6[9])
-									if loaded21 != 0 {
-//line send.go:101
+									loaded23 := host2.Load(r, &b6[9])
+									if loaded23 != 0 {
+//line send.go:122
 										kernel.StoreRelaxed(&t1110.Host[b6[15]], 1)
 										kernel.StoreRelaxed(&t1110.Host[0], 1)
 									}
@@ -4323,8 +4173,8 @@ func quernRow6EchoActor(r *host2.Run, cs []actor.Context, first2 int, begins, bo
 				switch {
 				default:
 //line alone.go:103
-					loaded22 := host2.Load(r, &t582[0])
-					ordered2 := loaded22
+					loaded24 := host2.Load(r, &t582[0])
+					ordered2 := loaded24
 //line alone.go:104
 					sh.Asked[0] = uint32(ordered2)
 					if !(sh.Asked[0] != 0) {
@@ -4332,9 +4182,9 @@ func quernRow6EchoActor(r *host2.Run, cs []actor.Context, first2 int, begins, bo
 						hint2 := uint32(ordered2 >> 32)
 //line alone.go:108
 						if hint2 != sh.Hint[0] {
-							t411 := hint2
+							t410 := hint2
 //line alone.go:109
-							sh.Hint[0] = t411
+							sh.Hint[0] = t410
 //line alone.go:109
 							sh.Higher[0] = 1
 						}
@@ -4347,29 +4197,29 @@ func quernRow6EchoActor(r *host2.Run, cs []actor.Context, first2 int, begins, bo
 									continue
 								}
 								next4 := t592[level2]
-								t68 := level2
+								t610 := level2
 								var result014 uint32
 								switch {
 								default:
 //line serve.go:82
-									if t68 == 4 {
+									if t610 == 4 {
 										result014 = 0
 										break
 //line serve.go:84
-									} else if t68 < 4 {
-										result014 = shape.Slots + t68*shape.SideSlots
+									} else if t610 < 4 {
+										result014 = shape.Slots + t610*shape.SideSlots
 										break
 									}
 //line serve.go:87
-									result014 = shape.Slots + (t68-1)*shape.SideSlots
+									result014 = shape.Slots + (t610-1)*shape.SideSlots
 								}
 //line alone.go:118
 								at4 := (result014 + next4&(shape.SideSlots-1)) * shape.InStep
-								loaded23 := host2.Load(r, &t61[at4])
-								if uint32(loaded23>>32) == next4+1 {
+								loaded25 := host2.Load(r, &t61[at4])
+								if uint32(loaded25>>32) == next4+1 {
 //line alone.go:120
-									t911 := level2
-									source4 = t911
+									t99 := level2
+									source4 = t99
 									sides2 = 1
 								}
 							}
@@ -4378,16 +4228,16 @@ func quernRow6EchoActor(r *host2.Run, cs []actor.Context, first2 int, begins, bo
 						}
 						if source4 == 9 || source4 < 4 {
 							next5 := t592[4]
-							loaded24 := host2.Load(r, &t61[next5&(shape.Slots-1)*shape.InStep])
-							middle2 := uint32(loaded24>>32) == next5+1
+							loaded26 := host2.Load(r, &t61[next5&(shape.Slots-1)*shape.InStep])
+							middle2 := uint32(loaded26>>32) == next5+1
 //line alone.go:128
 							posted2 := false
 							slots3 := uint32(t60[11])
 							if slots3 != 0 {
 //line alone.go:130
 								next6 := uint32(t60[8])
-								loaded25 := host2.Load(r, &t622[next6&(slots3-1)*shape.InStep])
-								posted2 = uint32(loaded25>>32) == next6+1
+								loaded27 := host2.Load(r, &t622[next6&(slots3-1)*shape.InStep])
+								posted2 = uint32(loaded27>>32) == next6+1
 							}
 							if posted2 && !(middle2 && t592[8] == 8) {
 								source4 = 8
@@ -4397,8 +4247,8 @@ func quernRow6EchoActor(r *host2.Run, cs []actor.Context, first2 int, begins, bo
 						}
 						if !(source4 == 9) {
 //line alone.go:143
-							t125 := t61
-							ring2 := t125
+							t123 := t61
+							ring2 := t123
 							var at5 uint32
 //line alone.go:144
 							if source4 == 8 {
@@ -4445,8 +4295,8 @@ func quernRow6EchoActor(r *host2.Run, cs []actor.Context, first2 int, begins, bo
 							slot5 := ring2[t2110:t223]
 							cell2 := words[:t233]
 							for w11 := 0; w11 < len(slot5); w11++ {
-								loaded26 := host2.Load(r, &slot5[w11])
-								v2 := loaded26
+								loaded28 := host2.Load(r, &slot5[w11])
+								v2 := loaded28
 //line alone.go:155
 								if uint32(v2>>32) != sh.Ticket+1 {
 									break block9
@@ -4537,8 +4387,8 @@ func quernHostAccumulateActor(r *host2.Run) {
 	var forwards bool
 	var stops bool
 	var last bool
-	t97 := shape.OutAt
-	t105 := shape.OutAt + shape.Out - 3
+	t96 := shape.OutAt
+	t106 := shape.OutAt + shape.Out - 3
 	t50 := shape.OutAt
 	t51 := shape.OutAt + shape.Out - 3
 	t233 := shape.Stride
@@ -4681,7 +4531,7 @@ func quernHostAccumulateActor(r *host2.Run) {
 				for threadY := range 1 {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 					first2 := (threadZ*1 + threadY) * 64
-					quernRow8AccumulateActor(r, cs, first2, begins, borns, source2, box, sh, out, result, &shape, words, t97, t105, cursor, forwards, t50, t51, last, command, in, mail, t233, t253, t263)
+					quernRow8AccumulateActor(r, cs, first2, begins, borns, source2, box, sh, out, result, &shape, words, t96, t106, cursor, forwards, t50, t51, last, command, in, mail, t233, t253, t263)
 				}
 			}
 //line alone.go:88
@@ -4787,84 +4637,101 @@ func quernRow1AccumulateActor(r *host2.Run, cs []actor.Context, first int, begin
 							loaded3 := host2.Load(r, &b[10])
 //line send.go:31
 							t72.To = actor.Target{Box: t16, Tail: loaded, Head: loaded2, Ring: b[14], Step: b[12], Slots: uint32(b[11]), Kind: uint32(b[13]), Closed: uint32(loaded3)}
+//line send.go:33
+							room := len(t72.Post)
+							if t72.To.Kind == 1 {
+								room = len(t72.Host)
+							}
+							end := t72.To.Ring + uint64(t72.To.Slots)*t72.To.Step
+//line send.go:37
+							if end > uint64(room) || t72.To.Ring > end {
+								host2.Fail(r, "a Ref that names no mailbox")
+							}
 						}
 //line alone.go:193
 						t27 := t72
 						var ticket uint32
-						var room uint32
+						var room2 uint32
 					block2:
 						switch {
 						default:
-//line send.go:43
+//line send.go:54
 							box2 := int(t27.To.Box)
 							t18 := box2 * 16
 							t28 := (box2 + 1) * 16
-//line send.go:44
+//line send.go:55
 							b2 := t27.Post[t18:t28]
-							loaded4 := host2.Load(r, &b2[10])
-							closed := uint32(loaded4)
-//line send.go:46
-							var room2 uint32 = 2
-							for t27.To.Closed == 0 || closed == 0 {
-								if uint32(t27.To.Tail)-uint32(t27.To.Head) >= t27.To.Slots {
-									t43 := t27
-									t53 := t27
-//line send.go:49
-									loaded5 := host2.Load(r, &b2[0])
-									t73 := loaded5
-//line send.go:49
-									loaded6 := host2.Load(r, &b2[8])
-									t93 := loaded6
-//line send.go:49
-									t43.To.Tail = t73
-//line send.go:49
-									t53.To.Head = t93
-									if uint32(t27.To.Tail)-uint32(t27.To.Head) >= t27.To.Slots && t27.To.Kind == 1 {
-										loaded7 := host2.Load(r, &t27.Host[b2[15]+1])
-//line send.go:51
-										t27.To.Head = loaded7
-										kernel.StoreRelaxed(&b2[8], t27.To.Head)
-									}
-									if uint32(t27.To.Tail)-uint32(t27.To.Head) >= t27.To.Slots {
-										room2 = 1
-										break
-									}
-								}
-//line send.go:61
-								old := kernel.AtomicCompareAndSwap(&b2[0], t27.To.Tail, t27.To.Tail+1)
-								tail := old
-//line send.go:62
-								if tail == t27.To.Tail {
-									t122 := t27
-									t132 := t27
-									t142 := tail + 1
-									t152 := closed
-//line send.go:63
-									t122.To.Tail = t142
-//line send.go:63
-									t132.To.Closed = t152
-									t162 := uint32(tail)
-									ticket = t162
-									room = 0
-									break block2
-								}
-//line send.go:66
-								t27.To.Tail = tail
+							if t27.To.Closed != 0 {
+								loaded4 := host2.Load(r, &b2[10])
+//line send.go:57
+								t27.To.Closed = uint32(loaded4)
 							}
-							atomic.AddUint64(&b2[1], 1)
-							ticket = 0
-							room = room2
+							if t27.To.Closed != 0 {
+								atomic.AddUint64(&b2[1], 1)
+								ticket = 0
+								room2 = 2
+							} else {
+//line send.go:63
+								loaded5 := host2.Load(r, &b2[10])
+								for closed := uint32(loaded5); ; {
+									if uint32(t27.To.Tail)-uint32(t27.To.Head) >= t27.To.Slots {
+										t53 := t27
+										t63 := t27
+//line send.go:66
+										loaded6 := host2.Load(r, &b2[0])
+										t83 := loaded6
+//line send.go:66
+										loaded7 := host2.Load(r, &b2[8])
+										t103 := loaded7
+//line send.go:66
+										t53.To.Tail = t83
+//line send.go:66
+										t63.To.Head = t103
+										if uint32(t27.To.Tail)-uint32(t27.To.Head) >= t27.To.Slots && t27.To.Kind == 1 {
+											loaded8 := host2.Load(r, &t27.Host[b2[15]+1])
+//line send.go:68
+											t27.To.Head = loaded8
+											kernel.StoreRelaxed(&b2[8], t27.To.Head)
+										}
+										if uint32(t27.To.Tail)-uint32(t27.To.Head) >= t27.To.Slots {
+											atomic.AddUint64(&b2[1], 1)
+											ticket = 0
+											room2 = 1
+											break block2
+										}
+									}
+									old := kernel.AtomicCompareAndSwap(&b2[0], t27.To.Tail, t27.To.Tail+1)
+									tail := old
+//line send.go:79
+									if tail == t27.To.Tail {
+										t132 := t27
+										t142 := t27
+										t152 := tail + 1
+										t162 := closed
+//line send.go:80
+										t132.To.Tail = t152
+//line send.go:80
+										t142.To.Closed = t162
+										t172 := uint32(tail)
+										ticket = t172
+										room2 = 0
+										break block2
+									}
+//line send.go:83
+									t27.To.Tail = tail
+								}
+							}
 						}
 //line alone.go:193
 						ticket2 := ticket
-						room3 := room
+						room3 := room2
 //line alone.go:194
 						if room3 == 1 {
 							t54 := int(t82[13])
 //line alone.go:195
-							t63 := int(t82[13]) + len(t92) + 1
+							t64 := int(t82[13]) + len(t92) + 1
 //line alone.go:195
-							saved2 := t72.Post[t54:t63]
+							saved2 := t72.Post[t54:t64]
 							for w2 := 0; w2 < len(t92); w2++ {
 								saved2[w2] = uint64(t92[w2])
 							}
@@ -4877,67 +4744,67 @@ func quernRow1AccumulateActor(r *host2.Run, cs []actor.Context, first int, begin
 						}
 //line alone.go:203
 						if room3 == 0 {
-							t83 := t72
-							t94 := t92
-							t103 := ticket2
+							t84 := t72
+							t93 := t92
+							t104 := ticket2
 //line alone.go:227
-							t19 := t103
-//line send.go:37
-							result04 := int(t83.To.Ring + uint64(t19&(t83.To.Slots-1))*t83.To.Step)
+							t19 := t104
+//line send.go:46
+							result04 := int(t84.To.Ring + uint64(t19&(t84.To.Slots-1))*t84.To.Step)
 //line alone.go:227
 							t33 := result04
-							t44 := uint64(t103+1) << 32
+							t43 := uint64(t104+1) << 32
 							slot := t33
-							tag := t44
+							tag := t43
 //line alone.go:228
-							if t83.To.Kind == 1 {
-								t55 := t83
-								t64 := slot
-								t74 := tag
-//line send.go:83
-								t110 := t64
-								t29 := t64 + 4
-//line send.go:83
+							if t84.To.Kind == 1 {
+								t55 := t84
+								t65 := slot
+								t73 := tag
+//line send.go:102
+								t110 := t65
+								t29 := t65 + 4
+//line send.go:102
 								h := t55.Host[t110:t29]
-								kernel.StoreRelaxed(&h[0], t74|uint64(t55.ID<<8|128))
-								kernel.StoreRelaxed(&h[1], t74)
-								kernel.StoreRelaxed(&h[2], t74|uint64(t55.Words[t55.At+2]))
-								kernel.StoreRelaxed(&h[3], t74|uint64(t55.Words[t55.At+3]))
+								kernel.StoreRelaxed(&h[0], t73|uint64(t55.ID<<8|128))
+								kernel.StoreRelaxed(&h[1], t73)
+								kernel.StoreRelaxed(&h[2], t73|uint64(t55.Words[t55.At+2]))
+								kernel.StoreRelaxed(&h[3], t73|uint64(t55.Words[t55.At+3]))
 //line alone.go:230
-								for w3 := 0; w3 < len(t94); w3++ {
-									kernel.StoreRelaxed(&t83.Host[slot+4+w3], tag|uint64(t94[w3]))
+								for w3 := 0; w3 < len(t93); w3++ {
+									kernel.StoreRelaxed(&t84.Host[slot+4+w3], tag|uint64(t93[w3]))
 								}
 							} else {
 //line alone.go:235
-								t84 := t83
-								t95 := slot
-								t104 := tag
-//line send.go:74
-								t111 := t95
-								t210 := t95 + 4
-//line send.go:74
-								h2 := t84.Post[t111:t210]
-								kernel.StoreRelaxed(&h2[0], t104|uint64(t84.ID<<8|128))
-								kernel.StoreRelaxed(&h2[1], t104)
-								kernel.StoreRelaxed(&h2[2], t104|uint64(t84.Words[t84.At+2]))
-								kernel.StoreRelaxed(&h2[3], t104|uint64(t84.Words[t84.At+3]))
+								t85 := t84
+								t94 := slot
+								t105 := tag
+//line send.go:91
+								t111 := t94
+								t210 := t94 + 4
+//line send.go:91
+								h2 := t85.Post[t111:t210]
+								kernel.StoreRelaxed(&h2[0], t105|uint64(t85.ID<<8|128))
+								kernel.StoreRelaxed(&h2[1], t105)
+								kernel.StoreRelaxed(&h2[2], t105|uint64(t85.Words[t85.At+2]))
+								kernel.StoreRelaxed(&h2[3], t105|uint64(t85.Words[t85.At+3]))
 //line alone.go:236
-								for w4 := 0; w4 < len(t94); w4++ {
-									kernel.StoreRelaxed(&t83.Post[slot+4+w4], tag|uint64(t94[w4]))
+								for w4 := 0; w4 < len(t93); w4++ {
+									kernel.StoreRelaxed(&t84.Post[slot+4+w4], tag|uint64(t93[w4]))
 								}
-								t112 := t83
-//line send.go:92
+								t112 := t84
+//line send.go:113
 								if !(t112.Wakes == 0) {
-//line send.go:97
+//line send.go:118
 									kernel.Fence()
 									box3 := int(t112.To.Box)
 									t113 := box3 * 16
 									t211 := (box3 + 1) * 16
-//line send.go:99
+//line send.go:120
 									b3 := t112.Post[t113:t211]
-									loaded8 := host2.Load(r, &b3[9])
-									if loaded8 != 0 {
-//line send.go:101
+									loaded9 := host2.Load(r, &b3[9])
+									if loaded9 != 0 {
+//line send.go:122
 										kernel.StoreRelaxed(&t112.Host[b3[15]], 1)
 										kernel.StoreRelaxed(&t112.Host[0], 1)
 									}
@@ -4963,8 +4830,8 @@ func quernRow1AccumulateActor(r *host2.Run, cs []actor.Context, first int, begin
 				switch {
 				default:
 //line alone.go:103
-					loaded9 := host2.Load(r, &t292[0])
-					ordered := loaded9
+					loaded10 := host2.Load(r, &t292[0])
+					ordered := loaded10
 //line alone.go:104
 					sh.Asked[0] = uint32(ordered)
 					if !(sh.Asked[0] != 0) {
@@ -4972,9 +4839,9 @@ func quernRow1AccumulateActor(r *host2.Run, cs []actor.Context, first int, begin
 						hint := uint32(ordered >> 32)
 //line alone.go:108
 						if hint != sh.Hint[0] {
-							t45 := hint
+							t44 := hint
 //line alone.go:109
-							sh.Hint[0] = t45
+							sh.Hint[0] = t44
 //line alone.go:109
 							sh.Higher[0] = 1
 						}
@@ -4987,29 +4854,29 @@ func quernRow1AccumulateActor(r *host2.Run, cs []actor.Context, first int, begin
 									continue
 								}
 								next := t30[level]
-								t65 := level
+								t66 := level
 								var result05 uint32
 								switch {
 								default:
 //line serve.go:82
-									if t65 == 4 {
+									if t66 == 4 {
 										result05 = 0
 										break
 //line serve.go:84
-									} else if t65 < 4 {
-										result05 = shape.Slots + t65*shape.SideSlots
+									} else if t66 < 4 {
+										result05 = shape.Slots + t66*shape.SideSlots
 										break
 									}
 //line serve.go:87
-									result05 = shape.Slots + (t65-1)*shape.SideSlots
+									result05 = shape.Slots + (t66-1)*shape.SideSlots
 								}
 //line alone.go:118
 								at := (result05 + next&(shape.SideSlots-1)) * shape.InStep
-								loaded10 := host2.Load(r, &t322[at])
-								if uint32(loaded10>>32) == next+1 {
+								loaded11 := host2.Load(r, &t322[at])
+								if uint32(loaded11>>32) == next+1 {
 //line alone.go:120
-									t96 := level
-									source = t96
+									t95 := level
+									source = t95
 									sides = 1
 								}
 							}
@@ -5018,16 +4885,16 @@ func quernRow1AccumulateActor(r *host2.Run, cs []actor.Context, first int, begin
 						}
 						if source == 9 || source < 4 {
 							next2 := t30[4]
-							loaded11 := host2.Load(r, &t322[next2&(shape.Slots-1)*shape.InStep])
-							middle := uint32(loaded11>>32) == next2+1
+							loaded12 := host2.Load(r, &t322[next2&(shape.Slots-1)*shape.InStep])
+							middle := uint32(loaded12>>32) == next2+1
 //line alone.go:128
 							posted := false
 							slots2 := uint32(t31[11])
 							if slots2 != 0 {
 //line alone.go:130
 								next3 := uint32(t31[8])
-								loaded12 := host2.Load(r, &t332[next3&(slots2-1)*shape.InStep])
-								posted = uint32(loaded12>>32) == next3+1
+								loaded13 := host2.Load(r, &t332[next3&(slots2-1)*shape.InStep])
+								posted = uint32(loaded13>>32) == next3+1
 							}
 							if posted && !(middle && t30[8] == 8) {
 								source = 8
@@ -5037,8 +4904,8 @@ func quernRow1AccumulateActor(r *host2.Run, cs []actor.Context, first int, begin
 						}
 						if !(source == 9) {
 //line alone.go:143
-							t123 := t322
-							ring := t123
+							t122 := t322
+							ring := t122
 							var at2 uint32
 //line alone.go:144
 							if source == 8 {
@@ -5085,8 +4952,8 @@ func quernRow1AccumulateActor(r *host2.Run, cs []actor.Context, first int, begin
 							slot2 := ring[t212:t222]
 							cell := words[:t232]
 							for w5 := 0; w5 < len(slot2); w5++ {
-								loaded13 := host2.Load(r, &slot2[w5])
-								v := loaded13
+								loaded14 := host2.Load(r, &slot2[w5])
+								v := loaded14
 //line alone.go:155
 								if uint32(v>>32) != sh.Ticket+1 {
 									break block3
@@ -5173,11 +5040,11 @@ func quernRow6AccumulateActor(r *host2.Run, t114 *Total, t213 *Sample, t34 *Repl
 //line handlers.go:78
 			t35 := t114.Sum
 //line handlers.go:78
-			t46 := t114.Count
+			t45 := t114.Count
 //line handlers.go:78
 			t115.Sum = t35
 //line handlers.go:78
-			t214.Count = t46
+			t214.Count = t45
 			t34.Last = [3]uint8{uint8(t213.Value), uint8(t213.Value >> 8), uint8(t213.Kind)}
 		}
 	}
@@ -5214,7 +5081,7 @@ func quernRow7AccumulateActor(r *host2.Run, t56 Kind, sh *actor.Status) {
 }
 
 //go:noinline
-func quernRow8AccumulateActor(r *host2.Run, cs []actor.Context, first2 int, begins, borns []int64, source2 uint32, box []uint64, sh *actor.Status, out []uint64, result uint32, shape *actor.Shape, words []uint32, t97, t105 uint32, cursor []uint32, forwards bool, t50, t51 uint32, last bool, command, in, mail []uint64, t233, t253, t263 uint32) {
+func quernRow8AccumulateActor(r *host2.Run, cs []actor.Context, first2 int, begins, borns []int64, source2 uint32, box []uint64, sh *actor.Status, out []uint64, result uint32, shape *actor.Shape, words []uint32, t96, t106 uint32, cursor []uint32, forwards bool, t50, t51 uint32, last bool, command, in, mail []uint64, t233, t253, t263 uint32) {
 	cRow := cs[first2:][:64]
 	beginRow := begins[first2:][:64]
 	bornRow := borns[first2:][:64]
@@ -5264,12 +5131,12 @@ func quernRow8AccumulateActor(r *host2.Run, cs []actor.Context, first2 int, begi
 				}
 //line alone.go:174
 				at3 := (result09 + sh.Ticket&(result010-1)) * shape.OutStep
-				t75 := at3
-				t85 := at3 + shape.Out
+				t74 := at3
+				t86 := at3 + shape.Out
 //line alone.go:175
-				slot3 := t422[t75:t85]
+				slot3 := t422[t74:t86]
 				tag2 := uint64(sh.Ticket+1) << 32
-				reply2 := words[t97:t105]
+				reply2 := words[t96:t106]
 				kernel.StoreRelaxed(&slot3[0], tag2|uint64(t442))
 				kernel.StoreRelaxed(&slot3[1], tag2|uint64(t452))
 				kernel.StoreRelaxed(&slot3[2], tag2)
@@ -5305,90 +5172,107 @@ func quernRow8AccumulateActor(r *host2.Run, cs []actor.Context, first2 int, begi
 							t216 := (int(t116) + 1) * 16
 //line send.go:30
 							b4 := t48.Post[t117:t216]
-							loaded14 := host2.Load(r, &b4[0])
+							loaded15 := host2.Load(r, &b4[0])
 //line send.go:31
-							loaded15 := host2.Load(r, &b4[8])
-							loaded16 := host2.Load(r, &b4[10])
+							loaded16 := host2.Load(r, &b4[8])
+							loaded17 := host2.Load(r, &b4[10])
 //line send.go:31
-							t48.To = actor.Target{Box: t116, Tail: loaded14, Head: loaded15, Ring: b4[14], Step: b4[12], Slots: uint32(b4[11]), Kind: uint32(b4[13]), Closed: uint32(loaded16)}
+							t48.To = actor.Target{Box: t116, Tail: loaded15, Head: loaded16, Ring: b4[14], Step: b4[12], Slots: uint32(b4[11]), Kind: uint32(b4[13]), Closed: uint32(loaded17)}
+//line send.go:33
+							room4 := len(t48.Post)
+							if t48.To.Kind == 1 {
+								room4 = len(t48.Host)
+							}
+							end2 := t48.To.Ring + uint64(t48.To.Slots)*t48.To.Step
+							if end2 > uint64(room4) || t48.To.Ring > end2 {
+//line send.go:38
+								host2.Fail(r, "a Ref that names no mailbox")
+							}
 						}
 //line alone.go:193
 						t217 := t48
 						var ticket3 uint32
-						var room4 uint32
+						var room5 uint32
 					block9:
 						switch {
 						default:
-//line send.go:43
+//line send.go:54
 							box4 := int(t217.To.Box)
 							t118 := box4 * 16
 							t218 := (box4 + 1) * 16
-//line send.go:44
+//line send.go:55
 							b5 := t217.Post[t118:t218]
-							loaded17 := host2.Load(r, &b5[10])
-							closed2 := uint32(loaded17)
-//line send.go:46
-							var room5 uint32 = 2
-							for t217.To.Closed == 0 || closed2 == 0 {
-								if uint32(t217.To.Tail)-uint32(t217.To.Head) >= t217.To.Slots {
-									t410 := t217
-									t58 := t217
-//line send.go:49
-									loaded18 := host2.Load(r, &b5[0])
-									t76 := loaded18
-//line send.go:49
-									loaded19 := host2.Load(r, &b5[8])
-									t98 := loaded19
-//line send.go:49
-									t410.To.Tail = t76
-//line send.go:49
-									t58.To.Head = t98
-									if uint32(t217.To.Tail)-uint32(t217.To.Head) >= t217.To.Slots && t217.To.Kind == 1 {
-										loaded20 := host2.Load(r, &t217.Host[b5[15]+1])
-//line send.go:51
-										t217.To.Head = loaded20
-										kernel.StoreRelaxed(&b5[8], t217.To.Head)
-									}
-									if uint32(t217.To.Tail)-uint32(t217.To.Head) >= t217.To.Slots {
-										room5 = 1
-										break
-									}
-								}
-//line send.go:61
-								old2 := kernel.AtomicCompareAndSwap(&b5[0], t217.To.Tail, t217.To.Tail+1)
-								tail2 := old2
-//line send.go:62
-								if tail2 == t217.To.Tail {
-									t124 := t217
-									t134 := t217
-									t144 := tail2 + 1
-									t153 := closed2
-//line send.go:63
-									t124.To.Tail = t144
-//line send.go:63
-									t134.To.Closed = t153
-									t164 := uint32(tail2)
-									ticket3 = t164
-									room4 = 0
-									break block9
-								}
-//line send.go:66
-								t217.To.Tail = tail2
+							if t217.To.Closed != 0 {
+								loaded18 := host2.Load(r, &b5[10])
+//line send.go:57
+								t217.To.Closed = uint32(loaded18)
 							}
-							atomic.AddUint64(&b5[1], 1)
-							ticket3 = 0
-							room4 = room5
+							if t217.To.Closed != 0 {
+								atomic.AddUint64(&b5[1], 1)
+								ticket3 = 0
+								room5 = 2
+							} else {
+//line send.go:63
+								loaded19 := host2.Load(r, &b5[10])
+								for closed2 := uint32(loaded19); ; {
+									if uint32(t217.To.Tail)-uint32(t217.To.Head) >= t217.To.Slots {
+										t58 := t217
+										t67 := t217
+//line send.go:66
+										loaded20 := host2.Load(r, &b5[0])
+										t87 := loaded20
+//line send.go:66
+										loaded21 := host2.Load(r, &b5[8])
+										t107 := loaded21
+//line send.go:66
+										t58.To.Tail = t87
+//line send.go:66
+										t67.To.Head = t107
+										if uint32(t217.To.Tail)-uint32(t217.To.Head) >= t217.To.Slots && t217.To.Kind == 1 {
+											loaded22 := host2.Load(r, &t217.Host[b5[15]+1])
+//line send.go:68
+											t217.To.Head = loaded22
+											kernel.StoreRelaxed(&b5[8], t217.To.Head)
+										}
+										if uint32(t217.To.Tail)-uint32(t217.To.Head) >= t217.To.Slots {
+											atomic.AddUint64(&b5[1], 1)
+											ticket3 = 0
+											room5 = 1
+											break block9
+										}
+									}
+									old2 := kernel.AtomicCompareAndSwap(&b5[0], t217.To.Tail, t217.To.Tail+1)
+									tail2 := old2
+//line send.go:79
+									if tail2 == t217.To.Tail {
+										t134 := t217
+										t144 := t217
+										t153 := tail2 + 1
+										t164 := closed2
+//line send.go:80
+										t134.To.Tail = t153
+//line send.go:80
+										t144.To.Closed = t164
+										t173 := uint32(tail2)
+										ticket3 = t173
+										room5 = 0
+										break block9
+									}
+//line send.go:83
+									t217.To.Tail = tail2
+								}
+							}
 						}
 //line alone.go:193
 						ticket4 := ticket3
-						room6 := room4
+						room6 := room5
 //line alone.go:194
 						if room6 == 1 {
 							t59 := int(t49[13])
 //line alone.go:195
-							t66 := int(t49[13]) + len(t522) + 1
+							t68 := int(t49[13]) + len(t522) + 1
 //line alone.go:195
-							saved3 := t48.Post[t59:t66]
+							saved3 := t48.Post[t59:t68]
 							for w8 := 0; w8 < len(t522); w8++ {
 								saved3[w8] = uint64(t522[w8])
 							}
@@ -5401,67 +5285,67 @@ func quernRow8AccumulateActor(r *host2.Run, cs []actor.Context, first2 int, begi
 						}
 //line alone.go:203
 						if room6 == 0 {
-							t86 := t48
-							t99 := t522
-							t106 := ticket4
+							t88 := t48
+							t97 := t522
+							t108 := ticket4
 //line alone.go:227
-							t119 := t106
-//line send.go:37
-							result013 := int(t86.To.Ring + uint64(t119&(t86.To.Slots-1))*t86.To.Step)
+							t119 := t108
+//line send.go:46
+							result013 := int(t88.To.Ring + uint64(t119&(t88.To.Slots-1))*t88.To.Step)
 //line alone.go:227
 							t36 := result013
-							t411 := uint64(t106+1) << 32
+							t46 := uint64(t108+1) << 32
 							slot4 := t36
-							tag3 := t411
+							tag3 := t46
 //line alone.go:228
-							if t86.To.Kind == 1 {
-								t510 := t86
-								t67 := slot4
-								t77 := tag3
-//line send.go:83
-								t120 := t67
-								t219 := t67 + 4
-//line send.go:83
+							if t88.To.Kind == 1 {
+								t510 := t88
+								t69 := slot4
+								t75 := tag3
+//line send.go:102
+								t120 := t69
+								t219 := t69 + 4
+//line send.go:102
 								h3 := t510.Host[t120:t219]
-								kernel.StoreRelaxed(&h3[0], t77|uint64(t510.ID<<8|128))
-								kernel.StoreRelaxed(&h3[1], t77)
-								kernel.StoreRelaxed(&h3[2], t77|uint64(t510.Words[t510.At+2]))
-								kernel.StoreRelaxed(&h3[3], t77|uint64(t510.Words[t510.At+3]))
+								kernel.StoreRelaxed(&h3[0], t75|uint64(t510.ID<<8|128))
+								kernel.StoreRelaxed(&h3[1], t75)
+								kernel.StoreRelaxed(&h3[2], t75|uint64(t510.Words[t510.At+2]))
+								kernel.StoreRelaxed(&h3[3], t75|uint64(t510.Words[t510.At+3]))
 //line alone.go:230
-								for w9 := 0; w9 < len(t99); w9++ {
-									kernel.StoreRelaxed(&t86.Host[slot4+4+w9], tag3|uint64(t99[w9]))
+								for w9 := 0; w9 < len(t97); w9++ {
+									kernel.StoreRelaxed(&t88.Host[slot4+4+w9], tag3|uint64(t97[w9]))
 								}
 							} else {
 //line alone.go:235
-								t87 := t86
-								t910 := slot4
-								t107 := tag3
-//line send.go:74
-								t121 := t910
-								t220 := t910 + 4
-//line send.go:74
-								h4 := t87.Post[t121:t220]
-								kernel.StoreRelaxed(&h4[0], t107|uint64(t87.ID<<8|128))
-								kernel.StoreRelaxed(&h4[1], t107)
-								kernel.StoreRelaxed(&h4[2], t107|uint64(t87.Words[t87.At+2]))
-								kernel.StoreRelaxed(&h4[3], t107|uint64(t87.Words[t87.At+3]))
+								t89 := t88
+								t98 := slot4
+								t109 := tag3
+//line send.go:91
+								t121 := t98
+								t220 := t98 + 4
+//line send.go:91
+								h4 := t89.Post[t121:t220]
+								kernel.StoreRelaxed(&h4[0], t109|uint64(t89.ID<<8|128))
+								kernel.StoreRelaxed(&h4[1], t109)
+								kernel.StoreRelaxed(&h4[2], t109|uint64(t89.Words[t89.At+2]))
+								kernel.StoreRelaxed(&h4[3], t109|uint64(t89.Words[t89.At+3]))
 //line alone.go:236
-								for w10 := 0; w10 < len(t99); w10++ {
-									kernel.StoreRelaxed(&t86.Post[slot4+4+w10], tag3|uint64(t99[w10]))
+								for w10 := 0; w10 < len(t97); w10++ {
+									kernel.StoreRelaxed(&t88.Post[slot4+4+w10], tag3|uint64(t97[w10]))
 								}
-								t1110 := t86
-//line send.go:92
+								t1110 := t88
+//line send.go:113
 								if !(t1110.Wakes == 0) {
-//line send.go:97
+//line send.go:118
 									kernel.Fence()
 									box5 := int(t1110.To.Box)
-									t125 := box5 * 16
+									t123 := box5 * 16
 									t221 := (box5 + 1) * 16
-//line send.go:99
-									b6 := t1110.Post[t125:t221]
-									loaded21 := host2.Load(r, &b6[9])
-									if loaded21 != 0 {
-//line send.go:101
+//line send.go:120
+									b6 := t1110.Post[t123:t221]
+									loaded23 := host2.Load(r, &b6[9])
+									if loaded23 != 0 {
+//line send.go:122
 										kernel.StoreRelaxed(&t1110.Host[b6[15]], 1)
 										kernel.StoreRelaxed(&t1110.Host[0], 1)
 									}
@@ -5488,8 +5372,8 @@ func quernRow8AccumulateActor(r *host2.Run, cs []actor.Context, first2 int, begi
 				switch {
 				default:
 //line alone.go:103
-					loaded22 := host2.Load(r, &t582[0])
-					ordered2 := loaded22
+					loaded24 := host2.Load(r, &t582[0])
+					ordered2 := loaded24
 //line alone.go:104
 					sh.Asked[0] = uint32(ordered2)
 					if !(sh.Asked[0] != 0) {
@@ -5497,9 +5381,9 @@ func quernRow8AccumulateActor(r *host2.Run, cs []actor.Context, first2 int, begi
 						hint2 := uint32(ordered2 >> 32)
 //line alone.go:108
 						if hint2 != sh.Hint[0] {
-							t412 := hint2
+							t410 := hint2
 //line alone.go:109
-							sh.Hint[0] = t412
+							sh.Hint[0] = t410
 //line alone.go:109
 							sh.Higher[0] = 1
 						}
@@ -5512,29 +5396,29 @@ func quernRow8AccumulateActor(r *host2.Run, cs []actor.Context, first2 int, begi
 									continue
 								}
 								next4 := t592[level2]
-								t68 := level2
+								t610 := level2
 								var result014 uint32
 								switch {
 								default:
 //line serve.go:82
-									if t68 == 4 {
+									if t610 == 4 {
 										result014 = 0
 										break
 //line serve.go:84
-									} else if t68 < 4 {
-										result014 = shape.Slots + t68*shape.SideSlots
+									} else if t610 < 4 {
+										result014 = shape.Slots + t610*shape.SideSlots
 										break
 									}
 //line serve.go:87
-									result014 = shape.Slots + (t68-1)*shape.SideSlots
+									result014 = shape.Slots + (t610-1)*shape.SideSlots
 								}
 //line alone.go:118
 								at4 := (result014 + next4&(shape.SideSlots-1)) * shape.InStep
-								loaded23 := host2.Load(r, &t61[at4])
-								if uint32(loaded23>>32) == next4+1 {
+								loaded25 := host2.Load(r, &t61[at4])
+								if uint32(loaded25>>32) == next4+1 {
 //line alone.go:120
-									t911 := level2
-									source4 = t911
+									t99 := level2
+									source4 = t99
 									sides2 = 1
 								}
 							}
@@ -5543,16 +5427,16 @@ func quernRow8AccumulateActor(r *host2.Run, cs []actor.Context, first2 int, begi
 						}
 						if source4 == 9 || source4 < 4 {
 							next5 := t592[4]
-							loaded24 := host2.Load(r, &t61[next5&(shape.Slots-1)*shape.InStep])
-							middle2 := uint32(loaded24>>32) == next5+1
+							loaded26 := host2.Load(r, &t61[next5&(shape.Slots-1)*shape.InStep])
+							middle2 := uint32(loaded26>>32) == next5+1
 //line alone.go:128
 							posted2 := false
 							slots3 := uint32(t60[11])
 							if slots3 != 0 {
 //line alone.go:130
 								next6 := uint32(t60[8])
-								loaded25 := host2.Load(r, &t622[next6&(slots3-1)*shape.InStep])
-								posted2 = uint32(loaded25>>32) == next6+1
+								loaded27 := host2.Load(r, &t622[next6&(slots3-1)*shape.InStep])
+								posted2 = uint32(loaded27>>32) == next6+1
 							}
 							if posted2 && !(middle2 && t592[8] == 8) {
 								source4 = 8
@@ -5562,8 +5446,8 @@ func quernRow8AccumulateActor(r *host2.Run, cs []actor.Context, first2 int, begi
 						}
 						if !(source4 == 9) {
 //line alone.go:143
-							t126 := t61
-							ring2 := t126
+							t124 := t61
+							ring2 := t124
 							var at5 uint32
 //line alone.go:144
 							if source4 == 8 {
@@ -5610,8 +5494,8 @@ func quernRow8AccumulateActor(r *host2.Run, cs []actor.Context, first2 int, begi
 							slot5 := ring2[t2110:t223]
 							cell2 := words[:t233]
 							for w11 := 0; w11 < len(slot5); w11++ {
-								loaded26 := host2.Load(r, &slot5[w11])
-								v2 := loaded26
+								loaded28 := host2.Load(r, &slot5[w11])
+								v2 := loaded28
 //line alone.go:155
 								if uint32(v2>>32) != sh.Ticket+1 {
 									break block10
@@ -5701,8 +5585,8 @@ func quernHostFirstOfActor(r *host2.Run) {
 	var forwards bool
 	var stops bool
 	var last bool
-	t97 := shape.OutAt
-	t105 := shape.OutAt + shape.Out - 3
+	t96 := shape.OutAt
+	t106 := shape.OutAt + shape.Out - 3
 	t50 := shape.OutAt
 	t51 := shape.OutAt + shape.Out - 3
 	t233 := shape.Stride
@@ -5820,7 +5704,7 @@ func quernHostFirstOfActor(r *host2.Run) {
 				for threadY := range 1 {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 					first2 := (threadZ*1 + threadY) * 32
-					quernRow5FirstOfActor(r, cs, first2, begins, borns, source2, box, sh, out, result, &shape, words, t97, t105, cursor, forwards, t50, t51, last, command, in, mail, t233, t253, t263)
+					quernRow5FirstOfActor(r, cs, first2, begins, borns, source2, box, sh, out, result, &shape, words, t96, t106, cursor, forwards, t50, t51, last, command, in, mail, t233, t253, t263)
 				}
 			}
 //line alone.go:88
@@ -5926,84 +5810,101 @@ func quernRow1FirstOfActor(r *host2.Run, cs []actor.Context, first int, begins, 
 							loaded3 := host2.Load(r, &b[10])
 //line send.go:31
 							t72.To = actor.Target{Box: t16, Tail: loaded, Head: loaded2, Ring: b[14], Step: b[12], Slots: uint32(b[11]), Kind: uint32(b[13]), Closed: uint32(loaded3)}
+//line send.go:33
+							room := len(t72.Post)
+							if t72.To.Kind == 1 {
+								room = len(t72.Host)
+							}
+							end := t72.To.Ring + uint64(t72.To.Slots)*t72.To.Step
+//line send.go:37
+							if end > uint64(room) || t72.To.Ring > end {
+								host2.Fail(r, "a Ref that names no mailbox")
+							}
 						}
 //line alone.go:193
 						t27 := t72
 						var ticket uint32
-						var room uint32
+						var room2 uint32
 					block2:
 						switch {
 						default:
-//line send.go:43
+//line send.go:54
 							box2 := int(t27.To.Box)
 							t18 := box2 * 16
 							t28 := (box2 + 1) * 16
-//line send.go:44
+//line send.go:55
 							b2 := t27.Post[t18:t28]
-							loaded4 := host2.Load(r, &b2[10])
-							closed := uint32(loaded4)
-//line send.go:46
-							var room2 uint32 = 2
-							for t27.To.Closed == 0 || closed == 0 {
-								if uint32(t27.To.Tail)-uint32(t27.To.Head) >= t27.To.Slots {
-									t43 := t27
-									t53 := t27
-//line send.go:49
-									loaded5 := host2.Load(r, &b2[0])
-									t73 := loaded5
-//line send.go:49
-									loaded6 := host2.Load(r, &b2[8])
-									t93 := loaded6
-//line send.go:49
-									t43.To.Tail = t73
-//line send.go:49
-									t53.To.Head = t93
-									if uint32(t27.To.Tail)-uint32(t27.To.Head) >= t27.To.Slots && t27.To.Kind == 1 {
-										loaded7 := host2.Load(r, &t27.Host[b2[15]+1])
-//line send.go:51
-										t27.To.Head = loaded7
-										kernel.StoreRelaxed(&b2[8], t27.To.Head)
-									}
-									if uint32(t27.To.Tail)-uint32(t27.To.Head) >= t27.To.Slots {
-										room2 = 1
-										break
-									}
-								}
-//line send.go:61
-								old := kernel.AtomicCompareAndSwap(&b2[0], t27.To.Tail, t27.To.Tail+1)
-								tail := old
-//line send.go:62
-								if tail == t27.To.Tail {
-									t122 := t27
-									t132 := t27
-									t142 := tail + 1
-									t152 := closed
-//line send.go:63
-									t122.To.Tail = t142
-//line send.go:63
-									t132.To.Closed = t152
-									t162 := uint32(tail)
-									ticket = t162
-									room = 0
-									break block2
-								}
-//line send.go:66
-								t27.To.Tail = tail
+							if t27.To.Closed != 0 {
+								loaded4 := host2.Load(r, &b2[10])
+//line send.go:57
+								t27.To.Closed = uint32(loaded4)
 							}
-							atomic.AddUint64(&b2[1], 1)
-							ticket = 0
-							room = room2
+							if t27.To.Closed != 0 {
+								atomic.AddUint64(&b2[1], 1)
+								ticket = 0
+								room2 = 2
+							} else {
+//line send.go:63
+								loaded5 := host2.Load(r, &b2[10])
+								for closed := uint32(loaded5); ; {
+									if uint32(t27.To.Tail)-uint32(t27.To.Head) >= t27.To.Slots {
+										t53 := t27
+										t63 := t27
+//line send.go:66
+										loaded6 := host2.Load(r, &b2[0])
+										t83 := loaded6
+//line send.go:66
+										loaded7 := host2.Load(r, &b2[8])
+										t103 := loaded7
+//line send.go:66
+										t53.To.Tail = t83
+//line send.go:66
+										t63.To.Head = t103
+										if uint32(t27.To.Tail)-uint32(t27.To.Head) >= t27.To.Slots && t27.To.Kind == 1 {
+											loaded8 := host2.Load(r, &t27.Host[b2[15]+1])
+//line send.go:68
+											t27.To.Head = loaded8
+											kernel.StoreRelaxed(&b2[8], t27.To.Head)
+										}
+										if uint32(t27.To.Tail)-uint32(t27.To.Head) >= t27.To.Slots {
+											atomic.AddUint64(&b2[1], 1)
+											ticket = 0
+											room2 = 1
+											break block2
+										}
+									}
+									old := kernel.AtomicCompareAndSwap(&b2[0], t27.To.Tail, t27.To.Tail+1)
+									tail := old
+//line send.go:79
+									if tail == t27.To.Tail {
+										t132 := t27
+										t142 := t27
+										t152 := tail + 1
+										t162 := closed
+//line send.go:80
+										t132.To.Tail = t152
+//line send.go:80
+										t142.To.Closed = t162
+										t172 := uint32(tail)
+										ticket = t172
+										room2 = 0
+										break block2
+									}
+//line send.go:83
+									t27.To.Tail = tail
+								}
+							}
 						}
 //line alone.go:193
 						ticket2 := ticket
-						room3 := room
+						room3 := room2
 //line alone.go:194
 						if room3 == 1 {
 							t54 := int(t82[13])
 //line alone.go:195
-							t63 := int(t82[13]) + len(t92) + 1
+							t64 := int(t82[13]) + len(t92) + 1
 //line alone.go:195
-							saved2 := t72.Post[t54:t63]
+							saved2 := t72.Post[t54:t64]
 							for w2 := 0; w2 < len(t92); w2++ {
 								saved2[w2] = uint64(t92[w2])
 							}
@@ -6016,67 +5917,67 @@ func quernRow1FirstOfActor(r *host2.Run, cs []actor.Context, first int, begins, 
 						}
 //line alone.go:203
 						if room3 == 0 {
-							t83 := t72
-							t94 := t92
-							t103 := ticket2
+							t84 := t72
+							t93 := t92
+							t104 := ticket2
 //line alone.go:227
-							t19 := t103
-//line send.go:37
-							result04 := int(t83.To.Ring + uint64(t19&(t83.To.Slots-1))*t83.To.Step)
+							t19 := t104
+//line send.go:46
+							result04 := int(t84.To.Ring + uint64(t19&(t84.To.Slots-1))*t84.To.Step)
 //line alone.go:227
 							t33 := result04
-							t44 := uint64(t103+1) << 32
+							t43 := uint64(t104+1) << 32
 							slot := t33
-							tag := t44
+							tag := t43
 //line alone.go:228
-							if t83.To.Kind == 1 {
-								t55 := t83
-								t64 := slot
-								t74 := tag
-//line send.go:83
-								t110 := t64
-								t29 := t64 + 4
-//line send.go:83
+							if t84.To.Kind == 1 {
+								t55 := t84
+								t65 := slot
+								t73 := tag
+//line send.go:102
+								t110 := t65
+								t29 := t65 + 4
+//line send.go:102
 								h := t55.Host[t110:t29]
-								kernel.StoreRelaxed(&h[0], t74|uint64(t55.ID<<8|128))
-								kernel.StoreRelaxed(&h[1], t74)
-								kernel.StoreRelaxed(&h[2], t74|uint64(t55.Words[t55.At+2]))
-								kernel.StoreRelaxed(&h[3], t74|uint64(t55.Words[t55.At+3]))
+								kernel.StoreRelaxed(&h[0], t73|uint64(t55.ID<<8|128))
+								kernel.StoreRelaxed(&h[1], t73)
+								kernel.StoreRelaxed(&h[2], t73|uint64(t55.Words[t55.At+2]))
+								kernel.StoreRelaxed(&h[3], t73|uint64(t55.Words[t55.At+3]))
 //line alone.go:230
-								for w3 := 0; w3 < len(t94); w3++ {
-									kernel.StoreRelaxed(&t83.Host[slot+4+w3], tag|uint64(t94[w3]))
+								for w3 := 0; w3 < len(t93); w3++ {
+									kernel.StoreRelaxed(&t84.Host[slot+4+w3], tag|uint64(t93[w3]))
 								}
 							} else {
 //line alone.go:235
-								t84 := t83
-								t95 := slot
-								t104 := tag
-//line send.go:74
-								t111 := t95
-								t210 := t95 + 4
-//line send.go:74
-								h2 := t84.Post[t111:t210]
-								kernel.StoreRelaxed(&h2[0], t104|uint64(t84.ID<<8|128))
-								kernel.StoreRelaxed(&h2[1], t104)
-								kernel.StoreRelaxed(&h2[2], t104|uint64(t84.Words[t84.At+2]))
-								kernel.StoreRelaxed(&h2[3], t104|uint64(t84.Words[t84.At+3]))
+								t85 := t84
+								t94 := slot
+								t105 := tag
+//line send.go:91
+								t111 := t94
+								t210 := t94 + 4
+//line send.go:91
+								h2 := t85.Post[t111:t210]
+								kernel.StoreRelaxed(&h2[0], t105|uint64(t85.ID<<8|128))
+								kernel.StoreRelaxed(&h2[1], t105)
+								kernel.StoreRelaxed(&h2[2], t105|uint64(t85.Words[t85.At+2]))
+								kernel.StoreRelaxed(&h2[3], t105|uint64(t85.Words[t85.At+3]))
 //line alone.go:236
-								for w4 := 0; w4 < len(t94); w4++ {
-									kernel.StoreRelaxed(&t83.Post[slot+4+w4], tag|uint64(t94[w4]))
+								for w4 := 0; w4 < len(t93); w4++ {
+									kernel.StoreRelaxed(&t84.Post[slot+4+w4], tag|uint64(t93[w4]))
 								}
-								t112 := t83
-//line send.go:92
+								t112 := t84
+//line send.go:113
 								if !(t112.Wakes == 0) {
-//line send.go:97
+//line send.go:118
 									kernel.Fence()
 									box3 := int(t112.To.Box)
 									t113 := box3 * 16
 									t211 := (box3 + 1) * 16
-//line send.go:99
+//line send.go:120
 									b3 := t112.Post[t113:t211]
-									loaded8 := host2.Load(r, &b3[9])
-									if loaded8 != 0 {
-//line send.go:101
+									loaded9 := host2.Load(r, &b3[9])
+									if loaded9 != 0 {
+//line send.go:122
 										kernel.StoreRelaxed(&t112.Host[b3[15]], 1)
 										kernel.StoreRelaxed(&t112.Host[0], 1)
 									}
@@ -6102,8 +6003,8 @@ func quernRow1FirstOfActor(r *host2.Run, cs []actor.Context, first int, begins, 
 				switch {
 				default:
 //line alone.go:103
-					loaded9 := host2.Load(r, &t292[0])
-					ordered := loaded9
+					loaded10 := host2.Load(r, &t292[0])
+					ordered := loaded10
 //line alone.go:104
 					sh.Asked[0] = uint32(ordered)
 					if !(sh.Asked[0] != 0) {
@@ -6111,9 +6012,9 @@ func quernRow1FirstOfActor(r *host2.Run, cs []actor.Context, first int, begins, 
 						hint := uint32(ordered >> 32)
 //line alone.go:108
 						if hint != sh.Hint[0] {
-							t45 := hint
+							t44 := hint
 //line alone.go:109
-							sh.Hint[0] = t45
+							sh.Hint[0] = t44
 //line alone.go:109
 							sh.Higher[0] = 1
 						}
@@ -6126,29 +6027,29 @@ func quernRow1FirstOfActor(r *host2.Run, cs []actor.Context, first int, begins, 
 									continue
 								}
 								next := t30[level]
-								t65 := level
+								t66 := level
 								var result05 uint32
 								switch {
 								default:
 //line serve.go:82
-									if t65 == 4 {
+									if t66 == 4 {
 										result05 = 0
 										break
 //line serve.go:84
-									} else if t65 < 4 {
-										result05 = shape.Slots + t65*shape.SideSlots
+									} else if t66 < 4 {
+										result05 = shape.Slots + t66*shape.SideSlots
 										break
 									}
 //line serve.go:87
-									result05 = shape.Slots + (t65-1)*shape.SideSlots
+									result05 = shape.Slots + (t66-1)*shape.SideSlots
 								}
 //line alone.go:118
 								at := (result05 + next&(shape.SideSlots-1)) * shape.InStep
-								loaded10 := host2.Load(r, &t322[at])
-								if uint32(loaded10>>32) == next+1 {
+								loaded11 := host2.Load(r, &t322[at])
+								if uint32(loaded11>>32) == next+1 {
 //line alone.go:120
-									t96 := level
-									source = t96
+									t95 := level
+									source = t95
 									sides = 1
 								}
 							}
@@ -6157,16 +6058,16 @@ func quernRow1FirstOfActor(r *host2.Run, cs []actor.Context, first int, begins, 
 						}
 						if source == 9 || source < 4 {
 							next2 := t30[4]
-							loaded11 := host2.Load(r, &t322[next2&(shape.Slots-1)*shape.InStep])
-							middle := uint32(loaded11>>32) == next2+1
+							loaded12 := host2.Load(r, &t322[next2&(shape.Slots-1)*shape.InStep])
+							middle := uint32(loaded12>>32) == next2+1
 //line alone.go:128
 							posted := false
 							slots2 := uint32(t31[11])
 							if slots2 != 0 {
 //line alone.go:130
 								next3 := uint32(t31[8])
-								loaded12 := host2.Load(r, &t332[next3&(slots2-1)*shape.InStep])
-								posted = uint32(loaded12>>32) == next3+1
+								loaded13 := host2.Load(r, &t332[next3&(slots2-1)*shape.InStep])
+								posted = uint32(loaded13>>32) == next3+1
 							}
 							if posted && !(middle && t30[8] == 8) {
 								source = 8
@@ -6176,8 +6077,8 @@ func quernRow1FirstOfActor(r *host2.Run, cs []actor.Context, first int, begins, 
 						}
 						if !(source == 9) {
 //line alone.go:143
-							t123 := t322
-							ring := t123
+							t122 := t322
+							ring := t122
 							var at2 uint32
 //line alone.go:144
 							if source == 8 {
@@ -6224,8 +6125,8 @@ func quernRow1FirstOfActor(r *host2.Run, cs []actor.Context, first int, begins, 
 							slot2 := ring[t212:t222]
 							cell := words[:t232]
 							for w5 := 0; w5 < len(slot2); w5++ {
-								loaded13 := host2.Load(r, &slot2[w5])
-								v := loaded13
+								loaded14 := host2.Load(r, &slot2[w5])
+								v := loaded14
 //line alone.go:155
 								if uint32(v>>32) != sh.Ticket+1 {
 									break block3
@@ -6294,7 +6195,7 @@ func quernRow4FirstOfActor(r *host2.Run, t34 *int32, t213 *[4]int32, sh *actor.S
 }
 
 //go:noinline
-func quernRow5FirstOfActor(r *host2.Run, cs []actor.Context, first2 int, begins, borns []int64, source2 uint32, box []uint64, sh *actor.Status, out []uint64, result uint32, shape *actor.Shape, words []uint32, t97, t105 uint32, cursor []uint32, forwards bool, t50, t51 uint32, last bool, command, in, mail []uint64, t233, t253, t263 uint32) {
+func quernRow5FirstOfActor(r *host2.Run, cs []actor.Context, first2 int, begins, borns []int64, source2 uint32, box []uint64, sh *actor.Status, out []uint64, result uint32, shape *actor.Shape, words []uint32, t96, t106 uint32, cursor []uint32, forwards bool, t50, t51 uint32, last bool, command, in, mail []uint64, t233, t253, t263 uint32) {
 	cRow := cs[first2:][:32]
 	beginRow := begins[first2:][:32]
 	bornRow := borns[first2:][:32]
@@ -6314,7 +6215,7 @@ func quernRow5FirstOfActor(r *host2.Run, cs []actor.Context, first2 int, begins,
 			} else {
 				t422 := out
 				t442 := result
-				t452 := uint32(now3 - begin)
+				t45 := uint32(now3 - begin)
 //line alone.go:173
 				source3 := sh.Missing[0]
 				t214 := source3
@@ -6344,14 +6245,14 @@ func quernRow5FirstOfActor(r *host2.Run, cs []actor.Context, first2 int, begins,
 				}
 //line alone.go:174
 				at3 := (result09 + sh.Ticket&(result010-1)) * shape.OutStep
-				t75 := at3
-				t85 := at3 + shape.Out
+				t74 := at3
+				t86 := at3 + shape.Out
 //line alone.go:175
-				slot3 := t422[t75:t85]
+				slot3 := t422[t74:t86]
 				tag2 := uint64(sh.Ticket+1) << 32
-				reply2 := words[t97:t105]
+				reply2 := words[t96:t106]
 				kernel.StoreRelaxed(&slot3[0], tag2|uint64(t442))
-				kernel.StoreRelaxed(&slot3[1], tag2|uint64(t452))
+				kernel.StoreRelaxed(&slot3[1], tag2|uint64(t45))
 				kernel.StoreRelaxed(&slot3[2], tag2)
 				for w7 := 0; w7 < len(reply2); w7++ {
 					kernel.StoreRelaxed(&slot3[3+w7], tag2|uint64(reply2[w7]))
@@ -6385,90 +6286,107 @@ func quernRow5FirstOfActor(r *host2.Run, cs []actor.Context, first2 int, begins,
 							t215 := (int(t114) + 1) * 16
 //line send.go:30
 							b4 := t48.Post[t115:t215]
-							loaded14 := host2.Load(r, &b4[0])
+							loaded15 := host2.Load(r, &b4[0])
 //line send.go:31
-							loaded15 := host2.Load(r, &b4[8])
-							loaded16 := host2.Load(r, &b4[10])
+							loaded16 := host2.Load(r, &b4[8])
+							loaded17 := host2.Load(r, &b4[10])
 //line send.go:31
-							t48.To = actor.Target{Box: t114, Tail: loaded14, Head: loaded15, Ring: b4[14], Step: b4[12], Slots: uint32(b4[11]), Kind: uint32(b4[13]), Closed: uint32(loaded16)}
+							t48.To = actor.Target{Box: t114, Tail: loaded15, Head: loaded16, Ring: b4[14], Step: b4[12], Slots: uint32(b4[11]), Kind: uint32(b4[13]), Closed: uint32(loaded17)}
+//line send.go:33
+							room4 := len(t48.Post)
+							if t48.To.Kind == 1 {
+								room4 = len(t48.Host)
+							}
+							end2 := t48.To.Ring + uint64(t48.To.Slots)*t48.To.Step
+							if end2 > uint64(room4) || t48.To.Ring > end2 {
+//line send.go:38
+								host2.Fail(r, "a Ref that names no mailbox")
+							}
 						}
 //line alone.go:193
 						t216 := t48
 						var ticket3 uint32
-						var room4 uint32
+						var room5 uint32
 					block8:
 						switch {
 						default:
-//line send.go:43
+//line send.go:54
 							box4 := int(t216.To.Box)
 							t116 := box4 * 16
 							t217 := (box4 + 1) * 16
-//line send.go:44
+//line send.go:55
 							b5 := t216.Post[t116:t217]
-							loaded17 := host2.Load(r, &b5[10])
-							closed2 := uint32(loaded17)
-//line send.go:46
-							var room5 uint32 = 2
-							for t216.To.Closed == 0 || closed2 == 0 {
-								if uint32(t216.To.Tail)-uint32(t216.To.Head) >= t216.To.Slots {
-									t46 := t216
-									t57 := t216
-//line send.go:49
-									loaded18 := host2.Load(r, &b5[0])
-									t76 := loaded18
-//line send.go:49
-									loaded19 := host2.Load(r, &b5[8])
-									t98 := loaded19
-//line send.go:49
-									t46.To.Tail = t76
-//line send.go:49
-									t57.To.Head = t98
-									if uint32(t216.To.Tail)-uint32(t216.To.Head) >= t216.To.Slots && t216.To.Kind == 1 {
-										loaded20 := host2.Load(r, &t216.Host[b5[15]+1])
-//line send.go:51
-										t216.To.Head = loaded20
-										kernel.StoreRelaxed(&b5[8], t216.To.Head)
-									}
-									if uint32(t216.To.Tail)-uint32(t216.To.Head) >= t216.To.Slots {
-										room5 = 1
-										break
-									}
-								}
-//line send.go:61
-								old2 := kernel.AtomicCompareAndSwap(&b5[0], t216.To.Tail, t216.To.Tail+1)
-								tail2 := old2
-//line send.go:62
-								if tail2 == t216.To.Tail {
-									t124 := t216
-									t134 := t216
-									t144 := tail2 + 1
-									t153 := closed2
-//line send.go:63
-									t124.To.Tail = t144
-//line send.go:63
-									t134.To.Closed = t153
-									t164 := uint32(tail2)
-									ticket3 = t164
-									room4 = 0
-									break block8
-								}
-//line send.go:66
-								t216.To.Tail = tail2
+							if t216.To.Closed != 0 {
+								loaded18 := host2.Load(r, &b5[10])
+//line send.go:57
+								t216.To.Closed = uint32(loaded18)
 							}
-							atomic.AddUint64(&b5[1], 1)
-							ticket3 = 0
-							room4 = room5
+							if t216.To.Closed != 0 {
+								atomic.AddUint64(&b5[1], 1)
+								ticket3 = 0
+								room5 = 2
+							} else {
+//line send.go:63
+								loaded19 := host2.Load(r, &b5[10])
+								for closed2 := uint32(loaded19); ; {
+									if uint32(t216.To.Tail)-uint32(t216.To.Head) >= t216.To.Slots {
+										t57 := t216
+										t67 := t216
+//line send.go:66
+										loaded20 := host2.Load(r, &b5[0])
+										t87 := loaded20
+//line send.go:66
+										loaded21 := host2.Load(r, &b5[8])
+										t107 := loaded21
+//line send.go:66
+										t57.To.Tail = t87
+//line send.go:66
+										t67.To.Head = t107
+										if uint32(t216.To.Tail)-uint32(t216.To.Head) >= t216.To.Slots && t216.To.Kind == 1 {
+											loaded22 := host2.Load(r, &t216.Host[b5[15]+1])
+//line send.go:68
+											t216.To.Head = loaded22
+											kernel.StoreRelaxed(&b5[8], t216.To.Head)
+										}
+										if uint32(t216.To.Tail)-uint32(t216.To.Head) >= t216.To.Slots {
+											atomic.AddUint64(&b5[1], 1)
+											ticket3 = 0
+											room5 = 1
+											break block8
+										}
+									}
+									old2 := kernel.AtomicCompareAndSwap(&b5[0], t216.To.Tail, t216.To.Tail+1)
+									tail2 := old2
+//line send.go:79
+									if tail2 == t216.To.Tail {
+										t134 := t216
+										t144 := t216
+										t153 := tail2 + 1
+										t164 := closed2
+//line send.go:80
+										t134.To.Tail = t153
+//line send.go:80
+										t144.To.Closed = t164
+										t173 := uint32(tail2)
+										ticket3 = t173
+										room5 = 0
+										break block8
+									}
+//line send.go:83
+									t216.To.Tail = tail2
+								}
+							}
 						}
 //line alone.go:193
 						ticket4 := ticket3
-						room6 := room4
+						room6 := room5
 //line alone.go:194
 						if room6 == 1 {
 							t58 := int(t49[13])
 //line alone.go:195
-							t66 := int(t49[13]) + len(t522) + 1
+							t68 := int(t49[13]) + len(t522) + 1
 //line alone.go:195
-							saved3 := t48.Post[t58:t66]
+							saved3 := t48.Post[t58:t68]
 							for w8 := 0; w8 < len(t522); w8++ {
 								saved3[w8] = uint64(t522[w8])
 							}
@@ -6481,67 +6399,67 @@ func quernRow5FirstOfActor(r *host2.Run, cs []actor.Context, first2 int, begins,
 						}
 //line alone.go:203
 						if room6 == 0 {
-							t86 := t48
-							t99 := t522
-							t106 := ticket4
+							t88 := t48
+							t97 := t522
+							t108 := ticket4
 //line alone.go:227
-							t117 := t106
-//line send.go:37
-							result013 := int(t86.To.Ring + uint64(t117&(t86.To.Slots-1))*t86.To.Step)
+							t117 := t108
+//line send.go:46
+							result013 := int(t88.To.Ring + uint64(t117&(t88.To.Slots-1))*t88.To.Step)
 //line alone.go:227
 							t35 := result013
-							t410 := uint64(t106+1) << 32
+							t46 := uint64(t108+1) << 32
 							slot4 := t35
-							tag3 := t410
+							tag3 := t46
 //line alone.go:228
-							if t86.To.Kind == 1 {
-								t59 := t86
-								t67 := slot4
-								t77 := tag3
-//line send.go:83
-								t118 := t67
-								t218 := t67 + 4
-//line send.go:83
+							if t88.To.Kind == 1 {
+								t59 := t88
+								t69 := slot4
+								t75 := tag3
+//line send.go:102
+								t118 := t69
+								t218 := t69 + 4
+//line send.go:102
 								h3 := t59.Host[t118:t218]
-								kernel.StoreRelaxed(&h3[0], t77|uint64(t59.ID<<8|128))
-								kernel.StoreRelaxed(&h3[1], t77)
-								kernel.StoreRelaxed(&h3[2], t77|uint64(t59.Words[t59.At+2]))
-								kernel.StoreRelaxed(&h3[3], t77|uint64(t59.Words[t59.At+3]))
+								kernel.StoreRelaxed(&h3[0], t75|uint64(t59.ID<<8|128))
+								kernel.StoreRelaxed(&h3[1], t75)
+								kernel.StoreRelaxed(&h3[2], t75|uint64(t59.Words[t59.At+2]))
+								kernel.StoreRelaxed(&h3[3], t75|uint64(t59.Words[t59.At+3]))
 //line alone.go:230
-								for w9 := 0; w9 < len(t99); w9++ {
-									kernel.StoreRelaxed(&t86.Host[slot4+4+w9], tag3|uint64(t99[w9]))
+								for w9 := 0; w9 < len(t97); w9++ {
+									kernel.StoreRelaxed(&t88.Host[slot4+4+w9], tag3|uint64(t97[w9]))
 								}
 							} else {
 //line alone.go:235
-								t87 := t86
-								t910 := slot4
-								t107 := tag3
-//line send.go:74
-								t119 := t910
-								t219 := t910 + 4
-//line send.go:74
-								h4 := t87.Post[t119:t219]
-								kernel.StoreRelaxed(&h4[0], t107|uint64(t87.ID<<8|128))
-								kernel.StoreRelaxed(&h4[1], t107)
-								kernel.StoreRelaxed(&h4[2], t107|uint64(t87.Words[t87.At+2]))
-								kernel.StoreRelaxed(&h4[3], t107|uint64(t87.Words[t87.At+3]))
+								t89 := t88
+								t98 := slot4
+								t109 := tag3
+//line send.go:91
+								t119 := t98
+								t219 := t98 + 4
+//line send.go:91
+								h4 := t89.Post[t119:t219]
+								kernel.StoreRelaxed(&h4[0], t109|uint64(t89.ID<<8|128))
+								kernel.StoreRelaxed(&h4[1], t109)
+								kernel.StoreRelaxed(&h4[2], t109|uint64(t89.Words[t89.At+2]))
+								kernel.StoreRelaxed(&h4[3], t109|uint64(t89.Words[t89.At+3]))
 //line alone.go:236
-								for w10 := 0; w10 < len(t99); w10++ {
-									kernel.StoreRelaxed(&t86.Post[slot4+4+w10], tag3|uint64(t99[w10]))
+								for w10 := 0; w10 < len(t97); w10++ {
+									kernel.StoreRelaxed(&t88.Post[slot4+4+w10], tag3|uint64(t97[w10]))
 								}
-								t1110 := t86
-//line send.go:92
+								t1110 := t88
+//line send.go:113
 								if !(t1110.Wakes == 0) {
-//line send.go:97
+//line send.go:118
 									kernel.Fence()
 									box5 := int(t1110.To.Box)
 									t120 := box5 * 16
 									t220 := (box5 + 1) * 16
-//line send.go:99
+//line send.go:120
 									b6 := t1110.Post[t120:t220]
-									loaded21 := host2.Load(r, &b6[9])
-									if loaded21 != 0 {
-//line send.go:101
+									loaded23 := host2.Load(r, &b6[9])
+									if loaded23 != 0 {
+//line send.go:122
 										kernel.StoreRelaxed(&t1110.Host[b6[15]], 1)
 										kernel.StoreRelaxed(&t1110.Host[0], 1)
 									}
@@ -6568,8 +6486,8 @@ func quernRow5FirstOfActor(r *host2.Run, cs []actor.Context, first2 int, begins,
 				switch {
 				default:
 //line alone.go:103
-					loaded22 := host2.Load(r, &t582[0])
-					ordered2 := loaded22
+					loaded24 := host2.Load(r, &t582[0])
+					ordered2 := loaded24
 //line alone.go:104
 					sh.Asked[0] = uint32(ordered2)
 					if !(sh.Asked[0] != 0) {
@@ -6577,9 +6495,9 @@ func quernRow5FirstOfActor(r *host2.Run, cs []actor.Context, first2 int, begins,
 						hint2 := uint32(ordered2 >> 32)
 //line alone.go:108
 						if hint2 != sh.Hint[0] {
-							t411 := hint2
+							t410 := hint2
 //line alone.go:109
-							sh.Hint[0] = t411
+							sh.Hint[0] = t410
 //line alone.go:109
 							sh.Higher[0] = 1
 						}
@@ -6592,29 +6510,29 @@ func quernRow5FirstOfActor(r *host2.Run, cs []actor.Context, first2 int, begins,
 									continue
 								}
 								next4 := t592[level2]
-								t68 := level2
+								t610 := level2
 								var result014 uint32
 								switch {
 								default:
 //line serve.go:82
-									if t68 == 4 {
+									if t610 == 4 {
 										result014 = 0
 										break
 //line serve.go:84
-									} else if t68 < 4 {
-										result014 = shape.Slots + t68*shape.SideSlots
+									} else if t610 < 4 {
+										result014 = shape.Slots + t610*shape.SideSlots
 										break
 									}
 //line serve.go:87
-									result014 = shape.Slots + (t68-1)*shape.SideSlots
+									result014 = shape.Slots + (t610-1)*shape.SideSlots
 								}
 //line alone.go:118
 								at4 := (result014 + next4&(shape.SideSlots-1)) * shape.InStep
-								loaded23 := host2.Load(r, &t61[at4])
-								if uint32(loaded23>>32) == next4+1 {
+								loaded25 := host2.Load(r, &t61[at4])
+								if uint32(loaded25>>32) == next4+1 {
 //line alone.go:120
-									t911 := level2
-									source4 = t911
+									t99 := level2
+									source4 = t99
 									sides2 = 1
 								}
 							}
@@ -6623,16 +6541,16 @@ func quernRow5FirstOfActor(r *host2.Run, cs []actor.Context, first2 int, begins,
 						}
 						if source4 == 9 || source4 < 4 {
 							next5 := t592[4]
-							loaded24 := host2.Load(r, &t61[next5&(shape.Slots-1)*shape.InStep])
-							middle2 := uint32(loaded24>>32) == next5+1
+							loaded26 := host2.Load(r, &t61[next5&(shape.Slots-1)*shape.InStep])
+							middle2 := uint32(loaded26>>32) == next5+1
 //line alone.go:128
 							posted2 := false
 							slots3 := uint32(t60[11])
 							if slots3 != 0 {
 //line alone.go:130
 								next6 := uint32(t60[8])
-								loaded25 := host2.Load(r, &t622[next6&(slots3-1)*shape.InStep])
-								posted2 = uint32(loaded25>>32) == next6+1
+								loaded27 := host2.Load(r, &t622[next6&(slots3-1)*shape.InStep])
+								posted2 = uint32(loaded27>>32) == next6+1
 							}
 							if posted2 && !(middle2 && t592[8] == 8) {
 								source4 = 8
@@ -6642,8 +6560,8 @@ func quernRow5FirstOfActor(r *host2.Run, cs []actor.Context, first2 int, begins,
 						}
 						if !(source4 == 9) {
 //line alone.go:143
-							t125 := t61
-							ring2 := t125
+							t123 := t61
+							ring2 := t123
 							var at5 uint32
 //line alone.go:144
 							if source4 == 8 {
@@ -6690,8 +6608,8 @@ func quernRow5FirstOfActor(r *host2.Run, cs []actor.Context, first2 int, begins,
 							slot5 := ring2[t2110:t223]
 							cell2 := words[:t233]
 							for w11 := 0; w11 < len(slot5); w11++ {
-								loaded26 := host2.Load(r, &slot5[w11])
-								v2 := loaded26
+								loaded28 := host2.Load(r, &slot5[w11])
+								v2 := loaded28
 //line alone.go:155
 								if uint32(v2>>32) != sh.Ticket+1 {
 									break block9
@@ -6784,8 +6702,8 @@ func quernHostBulkyActor(r *host2.Run) {
 	var forwards bool
 	var stops bool
 	var last bool
-	t97 := shape.OutAt
-	t105 := shape.OutAt + shape.Out - 3
+	t96 := shape.OutAt
+	t106 := shape.OutAt + shape.Out - 3
 	t50 := shape.OutAt
 	t51 := shape.OutAt + shape.Out - 3
 	t233 := shape.Stride
@@ -6919,7 +6837,7 @@ func quernHostBulkyActor(r *host2.Run) {
 				for threadY := range 1 {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 					first2 := (threadZ*1 + threadY) * 32
-					quernRow7BulkyActor(r, cs, first2, begins, borns, source2, box, sh, out, result, &shape, words, t97, t105, cursor, forwards, t50, t51, last, command, in, mail, t233, t253, t263)
+					quernRow7BulkyActor(r, cs, first2, begins, borns, source2, box, sh, out, result, &shape, words, t96, t106, cursor, forwards, t50, t51, last, command, in, mail, t233, t253, t263)
 				}
 			}
 //line alone.go:88
@@ -7025,84 +6943,101 @@ func quernRow1BulkyActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 							loaded3 := host2.Load(r, &b[10])
 //line send.go:31
 							t72.To = actor.Target{Box: t16, Tail: loaded, Head: loaded2, Ring: b[14], Step: b[12], Slots: uint32(b[11]), Kind: uint32(b[13]), Closed: uint32(loaded3)}
+//line send.go:33
+							room := len(t72.Post)
+							if t72.To.Kind == 1 {
+								room = len(t72.Host)
+							}
+							end := t72.To.Ring + uint64(t72.To.Slots)*t72.To.Step
+//line send.go:37
+							if end > uint64(room) || t72.To.Ring > end {
+								host2.Fail(r, "a Ref that names no mailbox")
+							}
 						}
 //line alone.go:193
 						t27 := t72
 						var ticket uint32
-						var room uint32
+						var room2 uint32
 					block2:
 						switch {
 						default:
-//line send.go:43
+//line send.go:54
 							box2 := int(t27.To.Box)
 							t18 := box2 * 16
 							t28 := (box2 + 1) * 16
-//line send.go:44
+//line send.go:55
 							b2 := t27.Post[t18:t28]
-							loaded4 := host2.Load(r, &b2[10])
-							closed := uint32(loaded4)
-//line send.go:46
-							var room2 uint32 = 2
-							for t27.To.Closed == 0 || closed == 0 {
-								if uint32(t27.To.Tail)-uint32(t27.To.Head) >= t27.To.Slots {
-									t43 := t27
-									t53 := t27
-//line send.go:49
-									loaded5 := host2.Load(r, &b2[0])
-									t73 := loaded5
-//line send.go:49
-									loaded6 := host2.Load(r, &b2[8])
-									t93 := loaded6
-//line send.go:49
-									t43.To.Tail = t73
-//line send.go:49
-									t53.To.Head = t93
-									if uint32(t27.To.Tail)-uint32(t27.To.Head) >= t27.To.Slots && t27.To.Kind == 1 {
-										loaded7 := host2.Load(r, &t27.Host[b2[15]+1])
-//line send.go:51
-										t27.To.Head = loaded7
-										kernel.StoreRelaxed(&b2[8], t27.To.Head)
-									}
-									if uint32(t27.To.Tail)-uint32(t27.To.Head) >= t27.To.Slots {
-										room2 = 1
-										break
-									}
-								}
-//line send.go:61
-								old := kernel.AtomicCompareAndSwap(&b2[0], t27.To.Tail, t27.To.Tail+1)
-								tail := old
-//line send.go:62
-								if tail == t27.To.Tail {
-									t122 := t27
-									t132 := t27
-									t142 := tail + 1
-									t152 := closed
-//line send.go:63
-									t122.To.Tail = t142
-//line send.go:63
-									t132.To.Closed = t152
-									t162 := uint32(tail)
-									ticket = t162
-									room = 0
-									break block2
-								}
-//line send.go:66
-								t27.To.Tail = tail
+							if t27.To.Closed != 0 {
+								loaded4 := host2.Load(r, &b2[10])
+//line send.go:57
+								t27.To.Closed = uint32(loaded4)
 							}
-							atomic.AddUint64(&b2[1], 1)
-							ticket = 0
-							room = room2
+							if t27.To.Closed != 0 {
+								atomic.AddUint64(&b2[1], 1)
+								ticket = 0
+								room2 = 2
+							} else {
+//line send.go:63
+								loaded5 := host2.Load(r, &b2[10])
+								for closed := uint32(loaded5); ; {
+									if uint32(t27.To.Tail)-uint32(t27.To.Head) >= t27.To.Slots {
+										t53 := t27
+										t63 := t27
+//line send.go:66
+										loaded6 := host2.Load(r, &b2[0])
+										t83 := loaded6
+//line send.go:66
+										loaded7 := host2.Load(r, &b2[8])
+										t103 := loaded7
+//line send.go:66
+										t53.To.Tail = t83
+//line send.go:66
+										t63.To.Head = t103
+										if uint32(t27.To.Tail)-uint32(t27.To.Head) >= t27.To.Slots && t27.To.Kind == 1 {
+											loaded8 := host2.Load(r, &t27.Host[b2[15]+1])
+//line send.go:68
+											t27.To.Head = loaded8
+											kernel.StoreRelaxed(&b2[8], t27.To.Head)
+										}
+										if uint32(t27.To.Tail)-uint32(t27.To.Head) >= t27.To.Slots {
+											atomic.AddUint64(&b2[1], 1)
+											ticket = 0
+											room2 = 1
+											break block2
+										}
+									}
+									old := kernel.AtomicCompareAndSwap(&b2[0], t27.To.Tail, t27.To.Tail+1)
+									tail := old
+//line send.go:79
+									if tail == t27.To.Tail {
+										t132 := t27
+										t142 := t27
+										t152 := tail + 1
+										t162 := closed
+//line send.go:80
+										t132.To.Tail = t152
+//line send.go:80
+										t142.To.Closed = t162
+										t172 := uint32(tail)
+										ticket = t172
+										room2 = 0
+										break block2
+									}
+//line send.go:83
+									t27.To.Tail = tail
+								}
+							}
 						}
 //line alone.go:193
 						ticket2 := ticket
-						room3 := room
+						room3 := room2
 //line alone.go:194
 						if room3 == 1 {
 							t54 := int(t82[13])
 //line alone.go:195
-							t63 := int(t82[13]) + len(t92) + 1
+							t64 := int(t82[13]) + len(t92) + 1
 //line alone.go:195
-							saved2 := t72.Post[t54:t63]
+							saved2 := t72.Post[t54:t64]
 							for w2 := 0; w2 < len(t92); w2++ {
 								saved2[w2] = uint64(t92[w2])
 							}
@@ -7115,67 +7050,67 @@ func quernRow1BulkyActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 						}
 //line alone.go:203
 						if room3 == 0 {
-							t83 := t72
-							t94 := t92
-							t103 := ticket2
+							t84 := t72
+							t93 := t92
+							t104 := ticket2
 //line alone.go:227
-							t19 := t103
-//line send.go:37
-							result04 := int(t83.To.Ring + uint64(t19&(t83.To.Slots-1))*t83.To.Step)
+							t19 := t104
+//line send.go:46
+							result04 := int(t84.To.Ring + uint64(t19&(t84.To.Slots-1))*t84.To.Step)
 //line alone.go:227
 							t33 := result04
-							t44 := uint64(t103+1) << 32
+							t43 := uint64(t104+1) << 32
 							slot := t33
-							tag := t44
+							tag := t43
 //line alone.go:228
-							if t83.To.Kind == 1 {
-								t55 := t83
-								t64 := slot
-								t74 := tag
-//line send.go:83
-								t110 := t64
-								t29 := t64 + 4
-//line send.go:83
+							if t84.To.Kind == 1 {
+								t55 := t84
+								t65 := slot
+								t73 := tag
+//line send.go:102
+								t110 := t65
+								t29 := t65 + 4
+//line send.go:102
 								h := t55.Host[t110:t29]
-								kernel.StoreRelaxed(&h[0], t74|uint64(t55.ID<<8|128))
-								kernel.StoreRelaxed(&h[1], t74)
-								kernel.StoreRelaxed(&h[2], t74|uint64(t55.Words[t55.At+2]))
-								kernel.StoreRelaxed(&h[3], t74|uint64(t55.Words[t55.At+3]))
+								kernel.StoreRelaxed(&h[0], t73|uint64(t55.ID<<8|128))
+								kernel.StoreRelaxed(&h[1], t73)
+								kernel.StoreRelaxed(&h[2], t73|uint64(t55.Words[t55.At+2]))
+								kernel.StoreRelaxed(&h[3], t73|uint64(t55.Words[t55.At+3]))
 //line alone.go:230
-								for w3 := 0; w3 < len(t94); w3++ {
-									kernel.StoreRelaxed(&t83.Host[slot+4+w3], tag|uint64(t94[w3]))
+								for w3 := 0; w3 < len(t93); w3++ {
+									kernel.StoreRelaxed(&t84.Host[slot+4+w3], tag|uint64(t93[w3]))
 								}
 							} else {
 //line alone.go:235
-								t84 := t83
-								t95 := slot
-								t104 := tag
-//line send.go:74
-								t111 := t95
-								t210 := t95 + 4
-//line send.go:74
-								h2 := t84.Post[t111:t210]
-								kernel.StoreRelaxed(&h2[0], t104|uint64(t84.ID<<8|128))
-								kernel.StoreRelaxed(&h2[1], t104)
-								kernel.StoreRelaxed(&h2[2], t104|uint64(t84.Words[t84.At+2]))
-								kernel.StoreRelaxed(&h2[3], t104|uint64(t84.Words[t84.At+3]))
+								t85 := t84
+								t94 := slot
+								t105 := tag
+//line send.go:91
+								t111 := t94
+								t210 := t94 + 4
+//line send.go:91
+								h2 := t85.Post[t111:t210]
+								kernel.StoreRelaxed(&h2[0], t105|uint64(t85.ID<<8|128))
+								kernel.StoreRelaxed(&h2[1], t105)
+								kernel.StoreRelaxed(&h2[2], t105|uint64(t85.Words[t85.At+2]))
+								kernel.StoreRelaxed(&h2[3], t105|uint64(t85.Words[t85.At+3]))
 //line alone.go:236
-								for w4 := 0; w4 < len(t94); w4++ {
-									kernel.StoreRelaxed(&t83.Post[slot+4+w4], tag|uint64(t94[w4]))
+								for w4 := 0; w4 < len(t93); w4++ {
+									kernel.StoreRelaxed(&t84.Post[slot+4+w4], tag|uint64(t93[w4]))
 								}
-								t112 := t83
-//line send.go:92
+								t112 := t84
+//line send.go:113
 								if !(t112.Wakes == 0) {
-//line send.go:97
+//line send.go:118
 									kernel.Fence()
 									box3 := int(t112.To.Box)
 									t113 := box3 * 16
 									t211 := (box3 + 1) * 16
-//line send.go:99
+//line send.go:120
 									b3 := t112.Post[t113:t211]
-									loaded8 := host2.Load(r, &b3[9])
-									if loaded8 != 0 {
-//line send.go:101
+									loaded9 := host2.Load(r, &b3[9])
+									if loaded9 != 0 {
+//line send.go:122
 										kernel.StoreRelaxed(&t112.Host[b3[15]], 1)
 										kernel.StoreRelaxed(&t112.Host[0], 1)
 									}
@@ -7201,8 +7136,8 @@ func quernRow1BulkyActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 				switch {
 				default:
 //line alone.go:103
-					loaded9 := host2.Load(r, &t292[0])
-					ordered := loaded9
+					loaded10 := host2.Load(r, &t292[0])
+					ordered := loaded10
 //line alone.go:104
 					sh.Asked[0] = uint32(ordered)
 					if !(sh.Asked[0] != 0) {
@@ -7210,9 +7145,9 @@ func quernRow1BulkyActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 						hint := uint32(ordered >> 32)
 //line alone.go:108
 						if hint != sh.Hint[0] {
-							t45 := hint
+							t44 := hint
 //line alone.go:109
-							sh.Hint[0] = t45
+							sh.Hint[0] = t44
 //line alone.go:109
 							sh.Higher[0] = 1
 						}
@@ -7225,29 +7160,29 @@ func quernRow1BulkyActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 									continue
 								}
 								next := t30[level]
-								t65 := level
+								t66 := level
 								var result05 uint32
 								switch {
 								default:
 //line serve.go:82
-									if t65 == 4 {
+									if t66 == 4 {
 										result05 = 0
 										break
 //line serve.go:84
-									} else if t65 < 4 {
-										result05 = shape.Slots + t65*shape.SideSlots
+									} else if t66 < 4 {
+										result05 = shape.Slots + t66*shape.SideSlots
 										break
 									}
 //line serve.go:87
-									result05 = shape.Slots + (t65-1)*shape.SideSlots
+									result05 = shape.Slots + (t66-1)*shape.SideSlots
 								}
 //line alone.go:118
 								at := (result05 + next&(shape.SideSlots-1)) * shape.InStep
-								loaded10 := host2.Load(r, &t322[at])
-								if uint32(loaded10>>32) == next+1 {
+								loaded11 := host2.Load(r, &t322[at])
+								if uint32(loaded11>>32) == next+1 {
 //line alone.go:120
-									t96 := level
-									source = t96
+									t95 := level
+									source = t95
 									sides = 1
 								}
 							}
@@ -7256,16 +7191,16 @@ func quernRow1BulkyActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 						}
 						if source == 9 || source < 4 {
 							next2 := t30[4]
-							loaded11 := host2.Load(r, &t322[next2&(shape.Slots-1)*shape.InStep])
-							middle := uint32(loaded11>>32) == next2+1
+							loaded12 := host2.Load(r, &t322[next2&(shape.Slots-1)*shape.InStep])
+							middle := uint32(loaded12>>32) == next2+1
 //line alone.go:128
 							posted := false
 							slots2 := uint32(t31[11])
 							if slots2 != 0 {
 //line alone.go:130
 								next3 := uint32(t31[8])
-								loaded12 := host2.Load(r, &t332[next3&(slots2-1)*shape.InStep])
-								posted = uint32(loaded12>>32) == next3+1
+								loaded13 := host2.Load(r, &t332[next3&(slots2-1)*shape.InStep])
+								posted = uint32(loaded13>>32) == next3+1
 							}
 							if posted && !(middle && t30[8] == 8) {
 								source = 8
@@ -7275,8 +7210,8 @@ func quernRow1BulkyActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 						}
 						if !(source == 9) {
 //line alone.go:143
-							t123 := t322
-							ring := t123
+							t122 := t322
+							ring := t122
 							var at2 uint32
 //line alone.go:144
 							if source == 8 {
@@ -7323,8 +7258,8 @@ func quernRow1BulkyActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 							slot2 := ring[t212:t222]
 							cell := words[:t232]
 							for w5 := 0; w5 < len(slot2); w5++ {
-								loaded13 := host2.Load(r, &slot2[w5])
-								v := loaded13
+								loaded14 := host2.Load(r, &slot2[w5])
+								v := loaded14
 //line alone.go:155
 								if uint32(v>>32) != sh.Ticket+1 {
 									break block3
@@ -7410,7 +7345,7 @@ func quernRow6BulkyActor(r *host2.Run, t114, t34 *uint32, box4 *[25000]uint32, s
 }
 
 //go:noinline
-func quernRow7BulkyActor(r *host2.Run, cs []actor.Context, first2 int, begins, borns []int64, source2 uint32, box []uint64, sh *actor.Status, out []uint64, result uint32, shape *actor.Shape, words []uint32, t97, t105 uint32, cursor []uint32, forwards bool, t50, t51 uint32, last bool, command, in, mail []uint64, t233, t253, t263 uint32) {
+func quernRow7BulkyActor(r *host2.Run, cs []actor.Context, first2 int, begins, borns []int64, source2 uint32, box []uint64, sh *actor.Status, out []uint64, result uint32, shape *actor.Shape, words []uint32, t96, t106 uint32, cursor []uint32, forwards bool, t50, t51 uint32, last bool, command, in, mail []uint64, t233, t253, t263 uint32) {
 	cRow := cs[first2:][:32]
 	beginRow := begins[first2:][:32]
 	bornRow := borns[first2:][:32]
@@ -7430,7 +7365,7 @@ func quernRow7BulkyActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 			} else {
 				t422 := out
 				t442 := result
-				t452 := uint32(now3 - begin)
+				t45 := uint32(now3 - begin)
 //line alone.go:173
 				source3 := sh.Missing[0]
 				t214 := source3
@@ -7460,14 +7395,14 @@ func quernRow7BulkyActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 				}
 //line alone.go:174
 				at3 := (result09 + sh.Ticket&(result010-1)) * shape.OutStep
-				t75 := at3
-				t85 := at3 + shape.Out
+				t74 := at3
+				t86 := at3 + shape.Out
 //line alone.go:175
-				slot3 := t422[t75:t85]
+				slot3 := t422[t74:t86]
 				tag2 := uint64(sh.Ticket+1) << 32
-				reply2 := words[t97:t105]
+				reply2 := words[t96:t106]
 				kernel.StoreRelaxed(&slot3[0], tag2|uint64(t442))
-				kernel.StoreRelaxed(&slot3[1], tag2|uint64(t452))
+				kernel.StoreRelaxed(&slot3[1], tag2|uint64(t45))
 				kernel.StoreRelaxed(&slot3[2], tag2)
 				for w7 := 0; w7 < len(reply2); w7++ {
 					kernel.StoreRelaxed(&slot3[3+w7], tag2|uint64(reply2[w7]))
@@ -7501,90 +7436,107 @@ func quernRow7BulkyActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 							t215 := (int(t115) + 1) * 16
 //line send.go:30
 							b4 := t48.Post[t116:t215]
-							loaded14 := host2.Load(r, &b4[0])
+							loaded15 := host2.Load(r, &b4[0])
 //line send.go:31
-							loaded15 := host2.Load(r, &b4[8])
-							loaded16 := host2.Load(r, &b4[10])
+							loaded16 := host2.Load(r, &b4[8])
+							loaded17 := host2.Load(r, &b4[10])
 //line send.go:31
-							t48.To = actor.Target{Box: t115, Tail: loaded14, Head: loaded15, Ring: b4[14], Step: b4[12], Slots: uint32(b4[11]), Kind: uint32(b4[13]), Closed: uint32(loaded16)}
+							t48.To = actor.Target{Box: t115, Tail: loaded15, Head: loaded16, Ring: b4[14], Step: b4[12], Slots: uint32(b4[11]), Kind: uint32(b4[13]), Closed: uint32(loaded17)}
+//line send.go:33
+							room4 := len(t48.Post)
+							if t48.To.Kind == 1 {
+								room4 = len(t48.Host)
+							}
+							end2 := t48.To.Ring + uint64(t48.To.Slots)*t48.To.Step
+							if end2 > uint64(room4) || t48.To.Ring > end2 {
+//line send.go:38
+								host2.Fail(r, "a Ref that names no mailbox")
+							}
 						}
 //line alone.go:193
 						t216 := t48
 						var ticket3 uint32
-						var room4 uint32
+						var room5 uint32
 					block8:
 						switch {
 						default:
-//line send.go:43
+//line send.go:54
 							box5 := int(t216.To.Box)
 							t117 := box5 * 16
 							t217 := (box5 + 1) * 16
-//line send.go:44
+//line send.go:55
 							b5 := t216.Post[t117:t217]
-							loaded17 := host2.Load(r, &b5[10])
-							closed2 := uint32(loaded17)
-//line send.go:46
-							var room5 uint32 = 2
-							for t216.To.Closed == 0 || closed2 == 0 {
-								if uint32(t216.To.Tail)-uint32(t216.To.Head) >= t216.To.Slots {
-									t46 := t216
-									t57 := t216
-//line send.go:49
-									loaded18 := host2.Load(r, &b5[0])
-									t76 := loaded18
-//line send.go:49
-									loaded19 := host2.Load(r, &b5[8])
-									t98 := loaded19
-//line send.go:49
-									t46.To.Tail = t76
-//line send.go:49
-									t57.To.Head = t98
-									if uint32(t216.To.Tail)-uint32(t216.To.Head) >= t216.To.Slots && t216.To.Kind == 1 {
-										loaded20 := host2.Load(r, &t216.Host[b5[15]+1])
-//line send.go:51
-										t216.To.Head = loaded20
-										kernel.StoreRelaxed(&b5[8], t216.To.Head)
-									}
-									if uint32(t216.To.Tail)-uint32(t216.To.Head) >= t216.To.Slots {
-										room5 = 1
-										break
-									}
-								}
-//line send.go:61
-								old2 := kernel.AtomicCompareAndSwap(&b5[0], t216.To.Tail, t216.To.Tail+1)
-								tail2 := old2
-//line send.go:62
-								if tail2 == t216.To.Tail {
-									t124 := t216
-									t134 := t216
-									t144 := tail2 + 1
-									t153 := closed2
-//line send.go:63
-									t124.To.Tail = t144
-//line send.go:63
-									t134.To.Closed = t153
-									t164 := uint32(tail2)
-									ticket3 = t164
-									room4 = 0
-									break block8
-								}
-//line send.go:66
-								t216.To.Tail = tail2
+							if t216.To.Closed != 0 {
+								loaded18 := host2.Load(r, &b5[10])
+//line send.go:57
+								t216.To.Closed = uint32(loaded18)
 							}
-							atomic.AddUint64(&b5[1], 1)
-							ticket3 = 0
-							room4 = room5
+							if t216.To.Closed != 0 {
+								atomic.AddUint64(&b5[1], 1)
+								ticket3 = 0
+								room5 = 2
+							} else {
+//line send.go:63
+								loaded19 := host2.Load(r, &b5[10])
+								for closed2 := uint32(loaded19); ; {
+									if uint32(t216.To.Tail)-uint32(t216.To.Head) >= t216.To.Slots {
+										t57 := t216
+										t67 := t216
+//line send.go:66
+										loaded20 := host2.Load(r, &b5[0])
+										t87 := loaded20
+//line send.go:66
+										loaded21 := host2.Load(r, &b5[8])
+										t107 := loaded21
+//line send.go:66
+										t57.To.Tail = t87
+//line send.go:66
+										t67.To.Head = t107
+										if uint32(t216.To.Tail)-uint32(t216.To.Head) >= t216.To.Slots && t216.To.Kind == 1 {
+											loaded22 := host2.Load(r, &t216.Host[b5[15]+1])
+//line send.go:68
+											t216.To.Head = loaded22
+											kernel.StoreRelaxed(&b5[8], t216.To.Head)
+										}
+										if uint32(t216.To.Tail)-uint32(t216.To.Head) >= t216.To.Slots {
+											atomic.AddUint64(&b5[1], 1)
+											ticket3 = 0
+											room5 = 1
+											break block8
+										}
+									}
+									old2 := kernel.AtomicCompareAndSwap(&b5[0], t216.To.Tail, t216.To.Tail+1)
+									tail2 := old2
+//line send.go:79
+									if tail2 == t216.To.Tail {
+										t134 := t216
+										t144 := t216
+										t153 := tail2 + 1
+										t164 := closed2
+//line send.go:80
+										t134.To.Tail = t153
+//line send.go:80
+										t144.To.Closed = t164
+										t173 := uint32(tail2)
+										ticket3 = t173
+										room5 = 0
+										break block8
+									}
+//line send.go:83
+									t216.To.Tail = tail2
+								}
+							}
 						}
 //line alone.go:193
 						ticket4 := ticket3
-						room6 := room4
+						room6 := room5
 //line alone.go:194
 						if room6 == 1 {
 							t58 := int(t49[13])
 //line alone.go:195
-							t66 := int(t49[13]) + len(t522) + 1
+							t68 := int(t49[13]) + len(t522) + 1
 //line alone.go:195
-							saved3 := t48.Post[t58:t66]
+							saved3 := t48.Post[t58:t68]
 							for w8 := 0; w8 < len(t522); w8++ {
 								saved3[w8] = uint64(t522[w8])
 							}
@@ -7597,67 +7549,67 @@ func quernRow7BulkyActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 						}
 //line alone.go:203
 						if room6 == 0 {
-							t86 := t48
-							t99 := t522
-							t106 := ticket4
+							t88 := t48
+							t97 := t522
+							t108 := ticket4
 //line alone.go:227
-							t118 := t106
-//line send.go:37
-							result013 := int(t86.To.Ring + uint64(t118&(t86.To.Slots-1))*t86.To.Step)
+							t118 := t108
+//line send.go:46
+							result013 := int(t88.To.Ring + uint64(t118&(t88.To.Slots-1))*t88.To.Step)
 //line alone.go:227
 							t35 := result013
-							t410 := uint64(t106+1) << 32
+							t46 := uint64(t108+1) << 32
 							slot4 := t35
-							tag3 := t410
+							tag3 := t46
 //line alone.go:228
-							if t86.To.Kind == 1 {
-								t59 := t86
-								t67 := slot4
-								t77 := tag3
-//line send.go:83
-								t119 := t67
-								t218 := t67 + 4
-//line send.go:83
+							if t88.To.Kind == 1 {
+								t59 := t88
+								t69 := slot4
+								t75 := tag3
+//line send.go:102
+								t119 := t69
+								t218 := t69 + 4
+//line send.go:102
 								h3 := t59.Host[t119:t218]
-								kernel.StoreRelaxed(&h3[0], t77|uint64(t59.ID<<8|128))
-								kernel.StoreRelaxed(&h3[1], t77)
-								kernel.StoreRelaxed(&h3[2], t77|uint64(t59.Words[t59.At+2]))
-								kernel.StoreRelaxed(&h3[3], t77|uint64(t59.Words[t59.At+3]))
+								kernel.StoreRelaxed(&h3[0], t75|uint64(t59.ID<<8|128))
+								kernel.StoreRelaxed(&h3[1], t75)
+								kernel.StoreRelaxed(&h3[2], t75|uint64(t59.Words[t59.At+2]))
+								kernel.StoreRelaxed(&h3[3], t75|uint64(t59.Words[t59.At+3]))
 //line alone.go:230
-								for w9 := 0; w9 < len(t99); w9++ {
-									kernel.StoreRelaxed(&t86.Host[slot4+4+w9], tag3|uint64(t99[w9]))
+								for w9 := 0; w9 < len(t97); w9++ {
+									kernel.StoreRelaxed(&t88.Host[slot4+4+w9], tag3|uint64(t97[w9]))
 								}
 							} else {
 //line alone.go:235
-								t87 := t86
-								t910 := slot4
-								t107 := tag3
-//line send.go:74
-								t120 := t910
-								t219 := t910 + 4
-//line send.go:74
-								h4 := t87.Post[t120:t219]
-								kernel.StoreRelaxed(&h4[0], t107|uint64(t87.ID<<8|128))
-								kernel.StoreRelaxed(&h4[1], t107)
-								kernel.StoreRelaxed(&h4[2], t107|uint64(t87.Words[t87.At+2]))
-								kernel.StoreRelaxed(&h4[3], t107|uint64(t87.Words[t87.At+3]))
+								t89 := t88
+								t98 := slot4
+								t109 := tag3
+//line send.go:91
+								t120 := t98
+								t219 := t98 + 4
+//line send.go:91
+								h4 := t89.Post[t120:t219]
+								kernel.StoreRelaxed(&h4[0], t109|uint64(t89.ID<<8|128))
+								kernel.StoreRelaxed(&h4[1], t109)
+								kernel.StoreRelaxed(&h4[2], t109|uint64(t89.Words[t89.At+2]))
+								kernel.StoreRelaxed(&h4[3], t109|uint64(t89.Words[t89.At+3]))
 //line alone.go:236
-								for w10 := 0; w10 < len(t99); w10++ {
-									kernel.StoreRelaxed(&t86.Post[slot4+4+w10], tag3|uint64(t99[w10]))
+								for w10 := 0; w10 < len(t97); w10++ {
+									kernel.StoreRelaxed(&t88.Post[slot4+4+w10], tag3|uint64(t97[w10]))
 								}
-								t1110 := t86
-//line send.go:92
+								t1110 := t88
+//line send.go:113
 								if !(t1110.Wakes == 0) {
-//line send.go:97
+//line send.go:118
 									kernel.Fence()
 									box6 := int(t1110.To.Box)
 									t121 := box6 * 16
 									t220 := (box6 + 1) * 16
-//line send.go:99
+//line send.go:120
 									b6 := t1110.Post[t121:t220]
-									loaded21 := host2.Load(r, &b6[9])
-									if loaded21 != 0 {
-//line send.go:101
+									loaded23 := host2.Load(r, &b6[9])
+									if loaded23 != 0 {
+//line send.go:122
 										kernel.StoreRelaxed(&t1110.Host[b6[15]], 1)
 										kernel.StoreRelaxed(&t1110.Host[0], 1)
 									}
@@ -7684,8 +7636,8 @@ func quernRow7BulkyActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 				switch {
 				default:
 //line alone.go:103
-					loaded22 := host2.Load(r, &t582[0])
-					ordered2 := loaded22
+					loaded24 := host2.Load(r, &t582[0])
+					ordered2 := loaded24
 //line alone.go:104
 					sh.Asked[0] = uint32(ordered2)
 					if !(sh.Asked[0] != 0) {
@@ -7693,9 +7645,9 @@ func quernRow7BulkyActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 						hint2 := uint32(ordered2 >> 32)
 //line alone.go:108
 						if hint2 != sh.Hint[0] {
-							t411 := hint2
+							t410 := hint2
 //line alone.go:109
-							sh.Hint[0] = t411
+							sh.Hint[0] = t410
 //line alone.go:109
 							sh.Higher[0] = 1
 						}
@@ -7708,29 +7660,29 @@ func quernRow7BulkyActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 									continue
 								}
 								next4 := t592[level2]
-								t68 := level2
+								t610 := level2
 								var result014 uint32
 								switch {
 								default:
 //line serve.go:82
-									if t68 == 4 {
+									if t610 == 4 {
 										result014 = 0
 										break
 //line serve.go:84
-									} else if t68 < 4 {
-										result014 = shape.Slots + t68*shape.SideSlots
+									} else if t610 < 4 {
+										result014 = shape.Slots + t610*shape.SideSlots
 										break
 									}
 //line serve.go:87
-									result014 = shape.Slots + (t68-1)*shape.SideSlots
+									result014 = shape.Slots + (t610-1)*shape.SideSlots
 								}
 //line alone.go:118
 								at4 := (result014 + next4&(shape.SideSlots-1)) * shape.InStep
-								loaded23 := host2.Load(r, &t61[at4])
-								if uint32(loaded23>>32) == next4+1 {
+								loaded25 := host2.Load(r, &t61[at4])
+								if uint32(loaded25>>32) == next4+1 {
 //line alone.go:120
-									t911 := level2
-									source4 = t911
+									t99 := level2
+									source4 = t99
 									sides2 = 1
 								}
 							}
@@ -7739,16 +7691,16 @@ func quernRow7BulkyActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 						}
 						if source4 == 9 || source4 < 4 {
 							next5 := t592[4]
-							loaded24 := host2.Load(r, &t61[next5&(shape.Slots-1)*shape.InStep])
-							middle2 := uint32(loaded24>>32) == next5+1
+							loaded26 := host2.Load(r, &t61[next5&(shape.Slots-1)*shape.InStep])
+							middle2 := uint32(loaded26>>32) == next5+1
 //line alone.go:128
 							posted2 := false
 							slots3 := uint32(t60[11])
 							if slots3 != 0 {
 //line alone.go:130
 								next6 := uint32(t60[8])
-								loaded25 := host2.Load(r, &t622[next6&(slots3-1)*shape.InStep])
-								posted2 = uint32(loaded25>>32) == next6+1
+								loaded27 := host2.Load(r, &t622[next6&(slots3-1)*shape.InStep])
+								posted2 = uint32(loaded27>>32) == next6+1
 							}
 							if posted2 && !(middle2 && t592[8] == 8) {
 								source4 = 8
@@ -7758,8 +7710,8 @@ func quernRow7BulkyActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 						}
 						if !(source4 == 9) {
 //line alone.go:143
-							t125 := t61
-							ring2 := t125
+							t123 := t61
+							ring2 := t123
 							var at5 uint32
 //line alone.go:144
 							if source4 == 8 {
@@ -7806,8 +7758,8 @@ func quernRow7BulkyActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 							slot5 := ring2[t2110:t223]
 							cell2 := words[:t233]
 							for w11 := 0; w11 < len(slot5); w11++ {
-								loaded26 := host2.Load(r, &slot5[w11])
-								v2 := loaded26
+								loaded28 := host2.Load(r, &slot5[w11])
+								v2 := loaded28
 //line alone.go:155
 								if uint32(v2>>32) != sh.Ticket+1 {
 									break block9
@@ -7896,8 +7848,8 @@ func quernHostBounceActor(r *host2.Run) {
 	var forwards bool
 	var stops bool
 	var last bool
-	t99 := shape.OutAt
-	t106 := shape.OutAt + shape.Out - 3
+	t97 := shape.OutAt
+	t108 := shape.OutAt + shape.Out - 3
 	t50 := shape.OutAt
 	t51 := shape.OutAt + shape.Out - 3
 	t234 := shape.Stride
@@ -8017,7 +7969,7 @@ func quernHostBounceActor(r *host2.Run) {
 				for threadY := range 1 {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 					first4 := (threadZ*1 + threadY) * 32
-					quernRow5BounceActor(r, cs, first4, begins, borns, source2, box, sh, out, result, &shape, words, t99, t106, cursor, forwards, t50, t51, last, command, in, mail, t234, t253, t263)
+					quernRow5BounceActor(r, cs, first4, begins, borns, source2, box, sh, out, result, &shape, words, t97, t108, cursor, forwards, t50, t51, last, command, in, mail, t234, t253, t263)
 				}
 			}
 //line alone.go:88
@@ -8123,84 +8075,101 @@ func quernRow1BounceActor(r *host2.Run, cs []actor.Context, first int, begins, b
 							loaded3 := host2.Load(r, &b[10])
 //line send.go:31
 							t72.To = actor.Target{Box: t16, Tail: loaded, Head: loaded2, Ring: b[14], Step: b[12], Slots: uint32(b[11]), Kind: uint32(b[13]), Closed: uint32(loaded3)}
+//line send.go:33
+							room := len(t72.Post)
+							if t72.To.Kind == 1 {
+								room = len(t72.Host)
+							}
+							end := t72.To.Ring + uint64(t72.To.Slots)*t72.To.Step
+//line send.go:37
+							if end > uint64(room) || t72.To.Ring > end {
+								host2.Fail(r, "a Ref that names no mailbox")
+							}
 						}
 //line alone.go:193
 						t27 := t72
 						var ticket uint32
-						var room uint32
+						var room2 uint32
 					block2:
 						switch {
 						default:
-//line send.go:43
+//line send.go:54
 							box2 := int(t27.To.Box)
 							t18 := box2 * 16
 							t28 := (box2 + 1) * 16
-//line send.go:44
+//line send.go:55
 							b2 := t27.Post[t18:t28]
-							loaded4 := host2.Load(r, &b2[10])
-							closed := uint32(loaded4)
-//line send.go:46
-							var room2 uint32 = 2
-							for t27.To.Closed == 0 || closed == 0 {
-								if uint32(t27.To.Tail)-uint32(t27.To.Head) >= t27.To.Slots {
-									t43 := t27
-									t53 := t27
-//line send.go:49
-									loaded5 := host2.Load(r, &b2[0])
-									t73 := loaded5
-//line send.go:49
-									loaded6 := host2.Load(r, &b2[8])
-									t93 := loaded6
-//line send.go:49
-									t43.To.Tail = t73
-//line send.go:49
-									t53.To.Head = t93
-									if uint32(t27.To.Tail)-uint32(t27.To.Head) >= t27.To.Slots && t27.To.Kind == 1 {
-										loaded7 := host2.Load(r, &t27.Host[b2[15]+1])
-//line send.go:51
-										t27.To.Head = loaded7
-										kernel.StoreRelaxed(&b2[8], t27.To.Head)
-									}
-									if uint32(t27.To.Tail)-uint32(t27.To.Head) >= t27.To.Slots {
-										room2 = 1
-										break
-									}
-								}
-//line send.go:61
-								old := kernel.AtomicCompareAndSwap(&b2[0], t27.To.Tail, t27.To.Tail+1)
-								tail := old
-//line send.go:62
-								if tail == t27.To.Tail {
-									t122 := t27
-									t132 := t27
-									t142 := tail + 1
-									t152 := closed
-//line send.go:63
-									t122.To.Tail = t142
-//line send.go:63
-									t132.To.Closed = t152
-									t162 := uint32(tail)
-									ticket = t162
-									room = 0
-									break block2
-								}
-//line send.go:66
-								t27.To.Tail = tail
+							if t27.To.Closed != 0 {
+								loaded4 := host2.Load(r, &b2[10])
+//line send.go:57
+								t27.To.Closed = uint32(loaded4)
 							}
-							atomic.AddUint64(&b2[1], 1)
-							ticket = 0
-							room = room2
+							if t27.To.Closed != 0 {
+								atomic.AddUint64(&b2[1], 1)
+								ticket = 0
+								room2 = 2
+							} else {
+//line send.go:63
+								loaded5 := host2.Load(r, &b2[10])
+								for closed := uint32(loaded5); ; {
+									if uint32(t27.To.Tail)-uint32(t27.To.Head) >= t27.To.Slots {
+										t53 := t27
+										t63 := t27
+//line send.go:66
+										loaded6 := host2.Load(r, &b2[0])
+										t83 := loaded6
+//line send.go:66
+										loaded7 := host2.Load(r, &b2[8])
+										t103 := loaded7
+//line send.go:66
+										t53.To.Tail = t83
+//line send.go:66
+										t63.To.Head = t103
+										if uint32(t27.To.Tail)-uint32(t27.To.Head) >= t27.To.Slots && t27.To.Kind == 1 {
+											loaded8 := host2.Load(r, &t27.Host[b2[15]+1])
+//line send.go:68
+											t27.To.Head = loaded8
+											kernel.StoreRelaxed(&b2[8], t27.To.Head)
+										}
+										if uint32(t27.To.Tail)-uint32(t27.To.Head) >= t27.To.Slots {
+											atomic.AddUint64(&b2[1], 1)
+											ticket = 0
+											room2 = 1
+											break block2
+										}
+									}
+									old := kernel.AtomicCompareAndSwap(&b2[0], t27.To.Tail, t27.To.Tail+1)
+									tail := old
+//line send.go:79
+									if tail == t27.To.Tail {
+										t132 := t27
+										t142 := t27
+										t152 := tail + 1
+										t162 := closed
+//line send.go:80
+										t132.To.Tail = t152
+//line send.go:80
+										t142.To.Closed = t162
+										t172 := uint32(tail)
+										ticket = t172
+										room2 = 0
+										break block2
+									}
+//line send.go:83
+									t27.To.Tail = tail
+								}
+							}
 						}
 //line alone.go:193
 						ticket2 := ticket
-						room3 := room
+						room3 := room2
 //line alone.go:194
 						if room3 == 1 {
 							t54 := int(t82[13])
 //line alone.go:195
-							t63 := int(t82[13]) + len(t92) + 1
+							t64 := int(t82[13]) + len(t92) + 1
 //line alone.go:195
-							saved2 := t72.Post[t54:t63]
+							saved2 := t72.Post[t54:t64]
 							for w2 := 0; w2 < len(t92); w2++ {
 								saved2[w2] = uint64(t92[w2])
 							}
@@ -8213,67 +8182,67 @@ func quernRow1BounceActor(r *host2.Run, cs []actor.Context, first int, begins, b
 						}
 //line alone.go:203
 						if room3 == 0 {
-							t83 := t72
-							t94 := t92
-							t103 := ticket2
+							t84 := t72
+							t93 := t92
+							t104 := ticket2
 //line alone.go:227
-							t19 := t103
-//line send.go:37
-							result04 := int(t83.To.Ring + uint64(t19&(t83.To.Slots-1))*t83.To.Step)
+							t19 := t104
+//line send.go:46
+							result04 := int(t84.To.Ring + uint64(t19&(t84.To.Slots-1))*t84.To.Step)
 //line alone.go:227
 							t33 := result04
-							t44 := uint64(t103+1) << 32
+							t43 := uint64(t104+1) << 32
 							slot := t33
-							tag := t44
+							tag := t43
 //line alone.go:228
-							if t83.To.Kind == 1 {
-								t55 := t83
-								t64 := slot
-								t74 := tag
-//line send.go:83
-								t110 := t64
-								t29 := t64 + 4
-//line send.go:83
+							if t84.To.Kind == 1 {
+								t55 := t84
+								t65 := slot
+								t73 := tag
+//line send.go:102
+								t110 := t65
+								t29 := t65 + 4
+//line send.go:102
 								h := t55.Host[t110:t29]
-								kernel.StoreRelaxed(&h[0], t74|uint64(t55.ID<<8|128))
-								kernel.StoreRelaxed(&h[1], t74)
-								kernel.StoreRelaxed(&h[2], t74|uint64(t55.Words[t55.At+2]))
-								kernel.StoreRelaxed(&h[3], t74|uint64(t55.Words[t55.At+3]))
+								kernel.StoreRelaxed(&h[0], t73|uint64(t55.ID<<8|128))
+								kernel.StoreRelaxed(&h[1], t73)
+								kernel.StoreRelaxed(&h[2], t73|uint64(t55.Words[t55.At+2]))
+								kernel.StoreRelaxed(&h[3], t73|uint64(t55.Words[t55.At+3]))
 //line alone.go:230
-								for w3 := 0; w3 < len(t94); w3++ {
-									kernel.StoreRelaxed(&t83.Host[slot+4+w3], tag|uint64(t94[w3]))
+								for w3 := 0; w3 < len(t93); w3++ {
+									kernel.StoreRelaxed(&t84.Host[slot+4+w3], tag|uint64(t93[w3]))
 								}
 							} else {
 //line alone.go:235
-								t84 := t83
-								t95 := slot
-								t104 := tag
-//line send.go:74
-								t111 := t95
-								t210 := t95 + 4
-//line send.go:74
-								h2 := t84.Post[t111:t210]
-								kernel.StoreRelaxed(&h2[0], t104|uint64(t84.ID<<8|128))
-								kernel.StoreRelaxed(&h2[1], t104)
-								kernel.StoreRelaxed(&h2[2], t104|uint64(t84.Words[t84.At+2]))
-								kernel.StoreRelaxed(&h2[3], t104|uint64(t84.Words[t84.At+3]))
+								t85 := t84
+								t94 := slot
+								t105 := tag
+//line send.go:91
+								t111 := t94
+								t210 := t94 + 4
+//line send.go:91
+								h2 := t85.Post[t111:t210]
+								kernel.StoreRelaxed(&h2[0], t105|uint64(t85.ID<<8|128))
+								kernel.StoreRelaxed(&h2[1], t105)
+								kernel.StoreRelaxed(&h2[2], t105|uint64(t85.Words[t85.At+2]))
+								kernel.StoreRelaxed(&h2[3], t105|uint64(t85.Words[t85.At+3]))
 //line alone.go:236
-								for w4 := 0; w4 < len(t94); w4++ {
-									kernel.StoreRelaxed(&t83.Post[slot+4+w4], tag|uint64(t94[w4]))
+								for w4 := 0; w4 < len(t93); w4++ {
+									kernel.StoreRelaxed(&t84.Post[slot+4+w4], tag|uint64(t93[w4]))
 								}
-								t112 := t83
-//line send.go:92
+								t112 := t84
+//line send.go:113
 								if !(t112.Wakes == 0) {
-//line send.go:97
+//line send.go:118
 									kernel.Fence()
 									box3 := int(t112.To.Box)
 									t113 := box3 * 16
 									t211 := (box3 + 1) * 16
-//line send.go:99
+//line send.go:120
 									b3 := t112.Post[t113:t211]
-									loaded8 := host2.Load(r, &b3[9])
-									if loaded8 != 0 {
-//line send.go:101
+									loaded9 := host2.Load(r, &b3[9])
+									if loaded9 != 0 {
+//line send.go:122
 										kernel.StoreRelaxed(&t112.Host[b3[15]], 1)
 										kernel.StoreRelaxed(&t112.Host[0], 1)
 									}
@@ -8299,8 +8268,8 @@ func quernRow1BounceActor(r *host2.Run, cs []actor.Context, first int, begins, b
 				switch {
 				default:
 //line alone.go:103
-					loaded9 := host2.Load(r, &t292[0])
-					ordered := loaded9
+					loaded10 := host2.Load(r, &t292[0])
+					ordered := loaded10
 //line alone.go:104
 					sh.Asked[0] = uint32(ordered)
 					if !(sh.Asked[0] != 0) {
@@ -8308,9 +8277,9 @@ func quernRow1BounceActor(r *host2.Run, cs []actor.Context, first int, begins, b
 						hint := uint32(ordered >> 32)
 //line alone.go:108
 						if hint != sh.Hint[0] {
-							t45 := hint
+							t44 := hint
 //line alone.go:109
-							sh.Hint[0] = t45
+							sh.Hint[0] = t44
 //line alone.go:109
 							sh.Higher[0] = 1
 						}
@@ -8323,29 +8292,29 @@ func quernRow1BounceActor(r *host2.Run, cs []actor.Context, first int, begins, b
 									continue
 								}
 								next := t30[level]
-								t65 := level
+								t66 := level
 								var result05 uint32
 								switch {
 								default:
 //line serve.go:82
-									if t65 == 4 {
+									if t66 == 4 {
 										result05 = 0
 										break
 //line serve.go:84
-									} else if t65 < 4 {
-										result05 = shape.Slots + t65*shape.SideSlots
+									} else if t66 < 4 {
+										result05 = shape.Slots + t66*shape.SideSlots
 										break
 									}
 //line serve.go:87
-									result05 = shape.Slots + (t65-1)*shape.SideSlots
+									result05 = shape.Slots + (t66-1)*shape.SideSlots
 								}
 //line alone.go:118
 								at := (result05 + next&(shape.SideSlots-1)) * shape.InStep
-								loaded10 := host2.Load(r, &t322[at])
-								if uint32(loaded10>>32) == next+1 {
+								loaded11 := host2.Load(r, &t322[at])
+								if uint32(loaded11>>32) == next+1 {
 //line alone.go:120
-									t96 := level
-									source = t96
+									t95 := level
+									source = t95
 									sides = 1
 								}
 							}
@@ -8354,16 +8323,16 @@ func quernRow1BounceActor(r *host2.Run, cs []actor.Context, first int, begins, b
 						}
 						if source == 9 || source < 4 {
 							next2 := t30[4]
-							loaded11 := host2.Load(r, &t322[next2&(shape.Slots-1)*shape.InStep])
-							middle := uint32(loaded11>>32) == next2+1
+							loaded12 := host2.Load(r, &t322[next2&(shape.Slots-1)*shape.InStep])
+							middle := uint32(loaded12>>32) == next2+1
 //line alone.go:128
 							posted := false
 							slots2 := uint32(t31[11])
 							if slots2 != 0 {
 //line alone.go:130
 								next3 := uint32(t31[8])
-								loaded12 := host2.Load(r, &t332[next3&(slots2-1)*shape.InStep])
-								posted = uint32(loaded12>>32) == next3+1
+								loaded13 := host2.Load(r, &t332[next3&(slots2-1)*shape.InStep])
+								posted = uint32(loaded13>>32) == next3+1
 							}
 							if posted && !(middle && t30[8] == 8) {
 								source = 8
@@ -8373,8 +8342,8 @@ func quernRow1BounceActor(r *host2.Run, cs []actor.Context, first int, begins, b
 						}
 						if !(source == 9) {
 //line alone.go:143
-							t123 := t322
-							ring := t123
+							t122 := t322
+							ring := t122
 							var at2 uint32
 //line alone.go:144
 							if source == 8 {
@@ -8421,8 +8390,8 @@ func quernRow1BounceActor(r *host2.Run, cs []actor.Context, first int, begins, b
 							slot2 := ring[t212:t222]
 							cell := words[:t232]
 							for w5 := 0; w5 < len(slot2); w5++ {
-								loaded13 := host2.Load(r, &slot2[w5])
-								v := loaded13
+								loaded14 := host2.Load(r, &slot2[w5])
+								v := loaded14
 //line alone.go:155
 								if uint32(v>>32) != sh.Ticket+1 {
 									break block3
@@ -8507,9 +8476,9 @@ func quernRow4BounceActor(r *host2.Run, cs2 []*actor.Context, first3 int, cells 
 				to = t35
 			}
 //line handlers.go:141
-			t46 := t114
+			t45 := t114
 			t56 := to
-			t66 := &next4
+			t67 := &next4
 			var result010 bool
 //line context.go:47
 			if t56.Mailbox == 0 {
@@ -8517,156 +8486,173 @@ func quernRow4BounceActor(r *host2.Run, cs2 []*actor.Context, first3 int, cells 
 			} else {
 				t116 := t56.Mailbox
 //line send.go:27
-				if !(t46.To.Box == t116) {
+				if !(t45.To.Box == t116) {
 //line send.go:30
 					t117 := int(t116) * 16
 					t214 := (int(t116) + 1) * 16
 //line send.go:30
-					b4 := t46.Post[t117:t214]
-					loaded14 := host2.Load(r, &b4[0])
+					b4 := t45.Post[t117:t214]
+					loaded15 := host2.Load(r, &b4[0])
 //line send.go:31
-					loaded15 := host2.Load(r, &b4[8])
-					loaded16 := host2.Load(r, &b4[10])
+					loaded16 := host2.Load(r, &b4[8])
+					loaded17 := host2.Load(r, &b4[10])
 //line send.go:31
-					t46.To = actor.Target{Box: t116, Tail: loaded14, Head: loaded15, Ring: b4[14], Step: b4[12], Slots: uint32(b4[11]), Kind: uint32(b4[13]), Closed: uint32(loaded16)}
+					t45.To = actor.Target{Box: t116, Tail: loaded15, Head: loaded16, Ring: b4[14], Step: b4[12], Slots: uint32(b4[11]), Kind: uint32(b4[13]), Closed: uint32(loaded17)}
+//line send.go:33
+					room4 := len(t45.Post)
+					if t45.To.Kind == 1 {
+						room4 = len(t45.Host)
+					}
+					end2 := t45.To.Ring + uint64(t45.To.Slots)*t45.To.Step
+//line send.go:37
+					if end2 > uint64(room4) || t45.To.Ring > end2 {
+						host2.Fail(r, "a Ref that names no mailbox")
+					}
 				}
 //line context.go:51
-				t215 := t46
+				t215 := t45
 				var ticket3 uint32
-				var room4 uint32
+				var room5 uint32
 			block6:
 				switch {
 				default:
-//line send.go:43
+//line send.go:54
 					box4 := int(t215.To.Box)
 					t118 := box4 * 16
 					t216 := (box4 + 1) * 16
-//line send.go:44
+//line send.go:55
 					b5 := t215.Post[t118:t216]
-					loaded17 := host2.Load(r, &b5[10])
-					closed2 := uint32(loaded17)
-//line send.go:46
-					var room5 uint32 = 2
-					for t215.To.Closed == 0 || closed2 == 0 {
-						if uint32(t215.To.Tail)-uint32(t215.To.Head) >= t215.To.Slots {
-							t47 := t215
-							t57 := t215
-//line send.go:49
-							loaded18 := host2.Load(r, &b5[0])
-							t75 := loaded18
-//line send.go:49
-							loaded19 := host2.Load(r, &b5[8])
-							t97 := loaded19
-//line send.go:49
-							t47.To.Tail = t75
-//line send.go:49
-							t57.To.Head = t97
-							if uint32(t215.To.Tail)-uint32(t215.To.Head) >= t215.To.Slots && t215.To.Kind == 1 {
-								loaded20 := host2.Load(r, &t215.Host[b5[15]+1])
-//line send.go:51
-								t215.To.Head = loaded20
-								kernel.StoreRelaxed(&b5[8], t215.To.Head)
-							}
-							if uint32(t215.To.Tail)-uint32(t215.To.Head) >= t215.To.Slots {
-								room5 = 1
-								break
-							}
-						}
-//line send.go:61
-						old2 := kernel.AtomicCompareAndSwap(&b5[0], t215.To.Tail, t215.To.Tail+1)
-						tail2 := old2
-//line send.go:62
-						if tail2 == t215.To.Tail {
-							t124 := t215
-							t134 := t215
-							t144 := tail2 + 1
-							t153 := closed2
-//line send.go:63
-							t124.To.Tail = t144
-//line send.go:63
-							t134.To.Closed = t153
-							t164 := uint32(tail2)
-							ticket3 = t164
-							room4 = 0
-							break block6
-						}
-//line send.go:66
-						t215.To.Tail = tail2
+					if t215.To.Closed != 0 {
+						loaded18 := host2.Load(r, &b5[10])
+//line send.go:57
+						t215.To.Closed = uint32(loaded18)
 					}
-					atomic.AddUint64(&b5[1], 1)
-					ticket3 = 0
-					room4 = room5
+					if t215.To.Closed != 0 {
+						atomic.AddUint64(&b5[1], 1)
+						ticket3 = 0
+						room5 = 2
+					} else {
+//line send.go:63
+						loaded19 := host2.Load(r, &b5[10])
+						for closed2 := uint32(loaded19); ; {
+							if uint32(t215.To.Tail)-uint32(t215.To.Head) >= t215.To.Slots {
+								t57 := t215
+								t68 := t215
+//line send.go:66
+								loaded20 := host2.Load(r, &b5[0])
+								t86 := loaded20
+//line send.go:66
+								loaded21 := host2.Load(r, &b5[8])
+								t106 := loaded21
+//line send.go:66
+								t57.To.Tail = t86
+//line send.go:66
+								t68.To.Head = t106
+								if uint32(t215.To.Tail)-uint32(t215.To.Head) >= t215.To.Slots && t215.To.Kind == 1 {
+									loaded22 := host2.Load(r, &t215.Host[b5[15]+1])
+//line send.go:68
+									t215.To.Head = loaded22
+									kernel.StoreRelaxed(&b5[8], t215.To.Head)
+								}
+								if uint32(t215.To.Tail)-uint32(t215.To.Head) >= t215.To.Slots {
+									atomic.AddUint64(&b5[1], 1)
+									ticket3 = 0
+									room5 = 1
+									break block6
+								}
+							}
+							old2 := kernel.AtomicCompareAndSwap(&b5[0], t215.To.Tail, t215.To.Tail+1)
+							tail2 := old2
+//line send.go:79
+							if tail2 == t215.To.Tail {
+								t134 := t215
+								t144 := t215
+								t153 := tail2 + 1
+								t164 := closed2
+//line send.go:80
+								t134.To.Tail = t153
+//line send.go:80
+								t144.To.Closed = t164
+								t173 := uint32(tail2)
+								ticket3 = t173
+								room5 = 0
+								break block6
+							}
+//line send.go:83
+							t215.To.Tail = tail2
+						}
+					}
 				}
 //line context.go:51
 				ticket4 := ticket3
-				room6 := room4
+				room6 := room5
 //line context.go:52
 				if room6 != 0 {
 					result010 = false
 				} else {
 					t58 := ticket4
-//line send.go:37
-					result011 := int(t46.To.Ring + uint64(t58&(t46.To.Slots-1))*t46.To.Step)
+//line send.go:46
+					result011 := int(t45.To.Ring + uint64(t58&(t45.To.Slots-1))*t45.To.Step)
 //line context.go:55
-					t76 := result011
-					t85 := uint64(ticket4+1) << 32
-					slot3 := t76
-					tag2 := t85
+					t74 := result011
+					t87 := uint64(ticket4+1) << 32
+					slot3 := t74
+					tag2 := t87
 //line context.go:56
-					if t46.To.Kind == 1 {
-						t98 := t46
-						t105 := slot3
+					if t45.To.Kind == 1 {
+						t96 := t45
+						t107 := slot3
 						t119 := tag2
-//line send.go:83
-						t120 := t105
-						t217 := t105 + 4
-//line send.go:83
-						h3 := t98.Host[t120:t217]
-						kernel.StoreRelaxed(&h3[0], t119|uint64(t98.ID<<8|128))
+//line send.go:102
+						t120 := t107
+						t217 := t107 + 4
+//line send.go:102
+						h3 := t96.Host[t120:t217]
+						kernel.StoreRelaxed(&h3[0], t119|uint64(t96.ID<<8|128))
 						kernel.StoreRelaxed(&h3[1], t119)
-						kernel.StoreRelaxed(&h3[2], t119|uint64(t98.Words[t98.At+2]))
-						kernel.StoreRelaxed(&h3[3], t119|uint64(t98.Words[t98.At+3]))
+						kernel.StoreRelaxed(&h3[2], t119|uint64(t96.Words[t96.At+2]))
+						kernel.StoreRelaxed(&h3[3], t119|uint64(t96.Words[t96.At+3]))
 //line context.go:58
-						t125 := t46.Host
+						t123 := t45.Host
 						t135 := slot3 + 4
 						t145 := tag2
-						t154 := t66
+						t154 := t67
 //line context.go:58
-						kernel.PutWords(t125, t135, t145, t154)
+						kernel.PutWords(t123, t135, t145, t154)
 						result010 = true
 					} else {
-						t165 := t46
-						t172 := slot3
+						t165 := t45
+						t174 := slot3
 						t182 := tag2
-//line send.go:74
-						t121 := t172
-						t218 := t172 + 4
-//line send.go:74
+//line send.go:91
+						t121 := t174
+						t218 := t174 + 4
+//line send.go:91
 						h4 := t165.Post[t121:t218]
 						kernel.StoreRelaxed(&h4[0], t182|uint64(t165.ID<<8|128))
 						kernel.StoreRelaxed(&h4[1], t182)
 						kernel.StoreRelaxed(&h4[2], t182|uint64(t165.Words[t165.At+2]))
 						kernel.StoreRelaxed(&h4[3], t182|uint64(t165.Words[t165.At+3]))
 //line context.go:62
-						t193 := t46.Post
+						t193 := t45.Post
 						t202 := slot3 + 4
 						t219 := tag2
-						t223 := t66
+						t223 := t67
 //line context.go:62
 						kernel.PutWords(t193, t202, t219, t223)
-						t233 := t46
-//line send.go:92
+						t233 := t45
+//line send.go:113
 						if !(t233.Wakes == 0) {
-//line send.go:97
+//line send.go:118
 							kernel.Fence()
 							box5 := int(t233.To.Box)
-							t126 := box5 * 16
+							t124 := box5 * 16
 							t220 := (box5 + 1) * 16
-//line send.go:99
-							b6 := t233.Post[t126:t220]
-							loaded21 := host2.Load(r, &b6[9])
-							if loaded21 != 0 {
-//line send.go:101
+//line send.go:120
+							b6 := t233.Post[t124:t220]
+							loaded23 := host2.Load(r, &b6[9])
+							if loaded23 != 0 {
+//line send.go:122
 								kernel.StoreRelaxed(&t233.Host[b6[15]], 1)
 								kernel.StoreRelaxed(&t233.Host[0], 1)
 							}
@@ -8694,7 +8680,7 @@ func quernRow4BounceActor(r *host2.Run, cs2 []*actor.Context, first3 int, cells 
 }
 
 //go:noinline
-func quernRow5BounceActor(r *host2.Run, cs []actor.Context, first4 int, begins, borns []int64, source2 uint32, box []uint64, sh *actor.Status, out []uint64, result uint32, shape *actor.Shape, words []uint32, t99, t106 uint32, cursor []uint32, forwards bool, t50, t51 uint32, last bool, command, in, mail []uint64, t234, t253, t263 uint32) {
+func quernRow5BounceActor(r *host2.Run, cs []actor.Context, first4 int, begins, borns []int64, source2 uint32, box []uint64, sh *actor.Status, out []uint64, result uint32, shape *actor.Shape, words []uint32, t97, t108 uint32, cursor []uint32, forwards bool, t50, t51 uint32, last bool, command, in, mail []uint64, t234, t253, t263 uint32) {
 	cRow := cs[first4:][:32]
 	beginRow := begins[first4:][:32]
 	bornRow := borns[first4:][:32]
@@ -8744,12 +8730,12 @@ func quernRow5BounceActor(r *host2.Run, cs []actor.Context, first4 int, begins, 
 				}
 //line alone.go:174
 				at3 := (result012 + sh.Ticket&(result013-1)) * shape.OutStep
-				t77 := at3
-				t86 := at3 + shape.Out
+				t75 := at3
+				t88 := at3 + shape.Out
 //line alone.go:175
-				slot4 := t422[t77:t86]
+				slot4 := t422[t75:t88]
 				tag3 := uint64(sh.Ticket+1) << 32
-				reply2 := words[t99:t106]
+				reply2 := words[t97:t108]
 				kernel.StoreRelaxed(&slot4[0], tag3|uint64(t442))
 				kernel.StoreRelaxed(&slot4[1], tag3|uint64(t452))
 				kernel.StoreRelaxed(&slot4[2], tag3)
@@ -8759,8 +8745,8 @@ func quernRow5BounceActor(r *host2.Run, cs []actor.Context, first4 int, begins, 
 //line alone.go:79
 				cursor[source2] = sh.Ticket + 1
 			}
-			t472 := now3
-			begin = t472
+			t47 := now3
+			begin = t47
 //line alone.go:81
 			sh.Missing[0] = 9
 			t542 := !forwards
@@ -8777,98 +8763,115 @@ func quernRow5BounceActor(r *host2.Run, cs []actor.Context, first4 int, begins, 
 					list2 := int(t49[11])
 					count2 := uint32(t48.Post[list2])
 					for i2 := uint32(0); i2 < count2; i2++ {
-						t127 := uint32(t48.Post[list2+1+int(i2)])
+						t125 := uint32(t48.Post[list2+1+int(i2)])
 //line send.go:27
-						if !(t48.To.Box == t127) {
+						if !(t48.To.Box == t125) {
 //line send.go:30
-							t128 := int(t127) * 16
-							t224 := (int(t127) + 1) * 16
+							t126 := int(t125) * 16
+							t224 := (int(t125) + 1) * 16
 //line send.go:30
-							b7 := t48.Post[t128:t224]
-							loaded22 := host2.Load(r, &b7[0])
+							b7 := t48.Post[t126:t224]
+							loaded24 := host2.Load(r, &b7[0])
 //line send.go:31
-							loaded23 := host2.Load(r, &b7[8])
-							loaded24 := host2.Load(r, &b7[10])
+							loaded25 := host2.Load(r, &b7[8])
+							loaded26 := host2.Load(r, &b7[10])
 //line send.go:31
-							t48.To = actor.Target{Box: t127, Tail: loaded22, Head: loaded23, Ring: b7[14], Step: b7[12], Slots: uint32(b7[11]), Kind: uint32(b7[13]), Closed: uint32(loaded24)}
+							t48.To = actor.Target{Box: t125, Tail: loaded24, Head: loaded25, Ring: b7[14], Step: b7[12], Slots: uint32(b7[11]), Kind: uint32(b7[13]), Closed: uint32(loaded26)}
+//line send.go:33
+							room7 := len(t48.Post)
+							if t48.To.Kind == 1 {
+								room7 = len(t48.Host)
+							}
+							end3 := t48.To.Ring + uint64(t48.To.Slots)*t48.To.Step
+							if end3 > uint64(room7) || t48.To.Ring > end3 {
+//line send.go:38
+								host2.Fail(r, "a Ref that names no mailbox")
+							}
 						}
 //line alone.go:193
 						t225 := t48
 						var ticket5 uint32
-						var room7 uint32
+						var room8 uint32
 					block9:
 						switch {
 						default:
-//line send.go:43
+//line send.go:54
 							box6 := int(t225.To.Box)
-							t129 := box6 * 16
+							t127 := box6 * 16
 							t226 := (box6 + 1) * 16
-//line send.go:44
-							b8 := t225.Post[t129:t226]
-							loaded25 := host2.Load(r, &b8[10])
-							closed3 := uint32(loaded25)
-//line send.go:46
-							var room8 uint32 = 2
-							for t225.To.Closed == 0 || closed3 == 0 {
-								if uint32(t225.To.Tail)-uint32(t225.To.Head) >= t225.To.Slots {
-									t410 := t225
-									t510 := t225
-//line send.go:49
-									loaded26 := host2.Load(r, &b8[0])
-									t78 := loaded26
-//line send.go:49
-									loaded27 := host2.Load(r, &b8[8])
-									t910 := loaded27
-//line send.go:49
-									t410.To.Tail = t78
-//line send.go:49
-									t510.To.Head = t910
-									if uint32(t225.To.Tail)-uint32(t225.To.Head) >= t225.To.Slots && t225.To.Kind == 1 {
-										loaded28 := host2.Load(r, &t225.Host[b8[15]+1])
-//line send.go:51
-										t225.To.Head = loaded28
-										kernel.StoreRelaxed(&b8[8], t225.To.Head)
-									}
-									if uint32(t225.To.Tail)-uint32(t225.To.Head) >= t225.To.Slots {
-										room8 = 1
-										break
-									}
-								}
-//line send.go:61
-								old3 := kernel.AtomicCompareAndSwap(&b8[0], t225.To.Tail, t225.To.Tail+1)
-								tail3 := old3
-//line send.go:62
-								if tail3 == t225.To.Tail {
-									t1210 := t225
-									t136 := t225
-									t146 := tail3 + 1
-									t155 := closed3
-//line send.go:63
-									t1210.To.Tail = t146
-//line send.go:63
-									t136.To.Closed = t155
-									t166 := uint32(tail3)
-									ticket5 = t166
-									room7 = 0
-									break block9
-								}
-//line send.go:66
-								t225.To.Tail = tail3
+//line send.go:55
+							b8 := t225.Post[t127:t226]
+							if t225.To.Closed != 0 {
+								loaded27 := host2.Load(r, &b8[10])
+//line send.go:57
+								t225.To.Closed = uint32(loaded27)
 							}
-							atomic.AddUint64(&b8[1], 1)
-							ticket5 = 0
-							room7 = room8
+							if t225.To.Closed != 0 {
+								atomic.AddUint64(&b8[1], 1)
+								ticket5 = 0
+								room8 = 2
+							} else {
+//line send.go:63
+								loaded28 := host2.Load(r, &b8[10])
+								for closed3 := uint32(loaded28); ; {
+									if uint32(t225.To.Tail)-uint32(t225.To.Head) >= t225.To.Slots {
+										t510 := t225
+										t69 := t225
+//line send.go:66
+										loaded29 := host2.Load(r, &b8[0])
+										t89 := loaded29
+//line send.go:66
+										loaded30 := host2.Load(r, &b8[8])
+										t109 := loaded30
+//line send.go:66
+										t510.To.Tail = t89
+//line send.go:66
+										t69.To.Head = t109
+										if uint32(t225.To.Tail)-uint32(t225.To.Head) >= t225.To.Slots && t225.To.Kind == 1 {
+											loaded31 := host2.Load(r, &t225.Host[b8[15]+1])
+//line send.go:68
+											t225.To.Head = loaded31
+											kernel.StoreRelaxed(&b8[8], t225.To.Head)
+										}
+										if uint32(t225.To.Tail)-uint32(t225.To.Head) >= t225.To.Slots {
+											atomic.AddUint64(&b8[1], 1)
+											ticket5 = 0
+											room8 = 1
+											break block9
+										}
+									}
+									old3 := kernel.AtomicCompareAndSwap(&b8[0], t225.To.Tail, t225.To.Tail+1)
+									tail3 := old3
+//line send.go:79
+									if tail3 == t225.To.Tail {
+										t136 := t225
+										t146 := t225
+										t155 := tail3 + 1
+										t166 := closed3
+//line send.go:80
+										t136.To.Tail = t155
+//line send.go:80
+										t146.To.Closed = t166
+										t175 := uint32(tail3)
+										ticket5 = t175
+										room8 = 0
+										break block9
+									}
+//line send.go:83
+									t225.To.Tail = tail3
+								}
+							}
 						}
 //line alone.go:193
 						ticket6 := ticket5
-						room9 := room7
+						room9 := room8
 //line alone.go:194
 						if room9 == 1 {
 							t511 := int(t49[13])
 //line alone.go:195
-							t67 := int(t49[13]) + len(t522) + 1
+							t610 := int(t49[13]) + len(t522) + 1
 //line alone.go:195
-							saved3 := t48.Post[t511:t67]
+							saved3 := t48.Post[t511:t610]
 							for w8 := 0; w8 < len(t522); w8++ {
 								saved3[w8] = uint64(t522[w8])
 							}
@@ -8881,67 +8884,67 @@ func quernRow5BounceActor(r *host2.Run, cs []actor.Context, first4 int, begins, 
 						}
 //line alone.go:203
 						if room9 == 0 {
-							t87 := t48
-							t911 := t522
-							t107 := ticket6
+							t810 := t48
+							t98 := t522
+							t1010 := ticket6
 //line alone.go:227
-							t130 := t107
-//line send.go:37
-							result016 := int(t87.To.Ring + uint64(t130&(t87.To.Slots-1))*t87.To.Step)
+							t128 := t1010
+//line send.go:46
+							result016 := int(t810.To.Ring + uint64(t128&(t810.To.Slots-1))*t810.To.Step)
 //line alone.go:227
 							t36 := result016
-							t411 := uint64(t107+1) << 32
+							t46 := uint64(t1010+1) << 32
 							slot5 := t36
-							tag4 := t411
+							tag4 := t46
 //line alone.go:228
-							if t87.To.Kind == 1 {
-								t512 := t87
-								t68 := slot5
-								t79 := tag4
-//line send.go:83
-								t131 := t68
-								t227 := t68 + 4
-//line send.go:83
-								h5 := t512.Host[t131:t227]
-								kernel.StoreRelaxed(&h5[0], t79|uint64(t512.ID<<8|128))
-								kernel.StoreRelaxed(&h5[1], t79)
-								kernel.StoreRelaxed(&h5[2], t79|uint64(t512.Words[t512.At+2]))
-								kernel.StoreRelaxed(&h5[3], t79|uint64(t512.Words[t512.At+3]))
+							if t810.To.Kind == 1 {
+								t512 := t810
+								t611 := slot5
+								t76 := tag4
+//line send.go:102
+								t129 := t611
+								t227 := t611 + 4
+//line send.go:102
+								h5 := t512.Host[t129:t227]
+								kernel.StoreRelaxed(&h5[0], t76|uint64(t512.ID<<8|128))
+								kernel.StoreRelaxed(&h5[1], t76)
+								kernel.StoreRelaxed(&h5[2], t76|uint64(t512.Words[t512.At+2]))
+								kernel.StoreRelaxed(&h5[3], t76|uint64(t512.Words[t512.At+3]))
 //line alone.go:230
-								for w9 := 0; w9 < len(t911); w9++ {
-									kernel.StoreRelaxed(&t87.Host[slot5+4+w9], tag4|uint64(t911[w9]))
+								for w9 := 0; w9 < len(t98); w9++ {
+									kernel.StoreRelaxed(&t810.Host[slot5+4+w9], tag4|uint64(t98[w9]))
 								}
 							} else {
 //line alone.go:235
-								t88 := t87
-								t912 := slot5
-								t108 := tag4
-//line send.go:74
-								t137 := t912
-								t228 := t912 + 4
-//line send.go:74
-								h6 := t88.Post[t137:t228]
-								kernel.StoreRelaxed(&h6[0], t108|uint64(t88.ID<<8|128))
-								kernel.StoreRelaxed(&h6[1], t108)
-								kernel.StoreRelaxed(&h6[2], t108|uint64(t88.Words[t88.At+2]))
-								kernel.StoreRelaxed(&h6[3], t108|uint64(t88.Words[t88.At+3]))
+								t811 := t810
+								t99 := slot5
+								t1011 := tag4
+//line send.go:91
+								t130 := t99
+								t228 := t99 + 4
+//line send.go:91
+								h6 := t811.Post[t130:t228]
+								kernel.StoreRelaxed(&h6[0], t1011|uint64(t811.ID<<8|128))
+								kernel.StoreRelaxed(&h6[1], t1011)
+								kernel.StoreRelaxed(&h6[2], t1011|uint64(t811.Words[t811.At+2]))
+								kernel.StoreRelaxed(&h6[3], t1011|uint64(t811.Words[t811.At+3]))
 //line alone.go:236
-								for w10 := 0; w10 < len(t911); w10++ {
-									kernel.StoreRelaxed(&t87.Post[slot5+4+w10], tag4|uint64(t911[w10]))
+								for w10 := 0; w10 < len(t98); w10++ {
+									kernel.StoreRelaxed(&t810.Post[slot5+4+w10], tag4|uint64(t98[w10]))
 								}
-								t1110 := t87
-//line send.go:92
+								t1110 := t810
+//line send.go:113
 								if !(t1110.Wakes == 0) {
-//line send.go:97
+//line send.go:118
 									kernel.Fence()
 									box7 := int(t1110.To.Box)
-									t138 := box7 * 16
+									t131 := box7 * 16
 									t229 := (box7 + 1) * 16
-//line send.go:99
-									b9 := t1110.Post[t138:t229]
-									loaded29 := host2.Load(r, &b9[9])
-									if loaded29 != 0 {
-//line send.go:101
+//line send.go:120
+									b9 := t1110.Post[t131:t229]
+									loaded32 := host2.Load(r, &b9[9])
+									if loaded32 != 0 {
+//line send.go:122
 										kernel.StoreRelaxed(&t1110.Host[b9[15]], 1)
 										kernel.StoreRelaxed(&t1110.Host[0], 1)
 									}
@@ -8968,8 +8971,8 @@ func quernRow5BounceActor(r *host2.Run, cs []actor.Context, first4 int, begins, 
 				switch {
 				default:
 //line alone.go:103
-					loaded30 := host2.Load(r, &t582[0])
-					ordered2 := loaded30
+					loaded33 := host2.Load(r, &t582[0])
+					ordered2 := loaded33
 //line alone.go:104
 					sh.Asked[0] = uint32(ordered2)
 					if !(sh.Asked[0] != 0) {
@@ -8977,9 +8980,9 @@ func quernRow5BounceActor(r *host2.Run, cs []actor.Context, first4 int, begins, 
 						hint2 := uint32(ordered2 >> 32)
 //line alone.go:108
 						if hint2 != sh.Hint[0] {
-							t412 := hint2
+							t410 := hint2
 //line alone.go:109
-							sh.Hint[0] = t412
+							sh.Hint[0] = t410
 //line alone.go:109
 							sh.Higher[0] = 1
 						}
@@ -8992,29 +8995,29 @@ func quernRow5BounceActor(r *host2.Run, cs []actor.Context, first4 int, begins, 
 									continue
 								}
 								next5 := t592[level2]
-								t69 := level2
+								t612 := level2
 								var result017 uint32
 								switch {
 								default:
 //line serve.go:82
-									if t69 == 4 {
+									if t612 == 4 {
 										result017 = 0
 										break
 //line serve.go:84
-									} else if t69 < 4 {
-										result017 = shape.Slots + t69*shape.SideSlots
+									} else if t612 < 4 {
+										result017 = shape.Slots + t612*shape.SideSlots
 										break
 									}
 //line serve.go:87
-									result017 = shape.Slots + (t69-1)*shape.SideSlots
+									result017 = shape.Slots + (t612-1)*shape.SideSlots
 								}
 //line alone.go:118
 								at4 := (result017 + next5&(shape.SideSlots-1)) * shape.InStep
-								loaded31 := host2.Load(r, &t61[at4])
-								if uint32(loaded31>>32) == next5+1 {
+								loaded34 := host2.Load(r, &t61[at4])
+								if uint32(loaded34>>32) == next5+1 {
 //line alone.go:120
-									t913 := level2
-									source4 = t913
+									t910 := level2
+									source4 = t910
 									sides2 = 1
 								}
 							}
@@ -9023,16 +9026,16 @@ func quernRow5BounceActor(r *host2.Run, cs []actor.Context, first4 int, begins, 
 						}
 						if source4 == 9 || source4 < 4 {
 							next6 := t592[4]
-							loaded32 := host2.Load(r, &t61[next6&(shape.Slots-1)*shape.InStep])
-							middle2 := uint32(loaded32>>32) == next6+1
+							loaded35 := host2.Load(r, &t61[next6&(shape.Slots-1)*shape.InStep])
+							middle2 := uint32(loaded35>>32) == next6+1
 //line alone.go:128
 							posted2 := false
 							slots3 := uint32(t60[11])
 							if slots3 != 0 {
 //line alone.go:130
 								next7 := uint32(t60[8])
-								loaded33 := host2.Load(r, &t622[next7&(slots3-1)*shape.InStep])
-								posted2 = uint32(loaded33>>32) == next7+1
+								loaded36 := host2.Load(r, &t622[next7&(slots3-1)*shape.InStep])
+								posted2 = uint32(loaded36>>32) == next7+1
 							}
 							if posted2 && !(middle2 && t592[8] == 8) {
 								source4 = 8
@@ -9042,16 +9045,16 @@ func quernRow5BounceActor(r *host2.Run, cs []actor.Context, first4 int, begins, 
 						}
 						if !(source4 == 9) {
 //line alone.go:143
-							t1211 := t61
-							ring2 := t1211
+							t1210 := t61
+							ring2 := t1210
 							var at5 uint32
 //line alone.go:144
 							if source4 == 8 {
 								sh.Ticket = uint32(t60[8])
-								t139 := t622
+								t137 := t622
 //line alone.go:146
 								t147 := sh.Ticket & (uint32(t60[11]) - 1) * shape.InStep
-								ring2 = t139
+								ring2 = t137
 								at5 = t147
 							} else {
 //line alone.go:148
@@ -9090,8 +9093,8 @@ func quernRow5BounceActor(r *host2.Run, cs []actor.Context, first4 int, begins, 
 							slot6 := ring2[t2110:t2210]
 							cell2 := words[:t234]
 							for w11 := 0; w11 < len(slot6); w11++ {
-								loaded34 := host2.Load(r, &slot6[w11])
-								v2 := loaded34
+								loaded37 := host2.Load(r, &slot6[w11])
+								v2 := loaded37
 //line alone.go:155
 								if uint32(v2>>32) != sh.Ticket+1 {
 									break block10
@@ -9183,8 +9186,8 @@ func quernHostTwiceActor(r *host2.Run) {
 	var forwards bool
 	var stops bool
 	var last bool
-	t97 := shape.OutAt
-	t105 := shape.OutAt + shape.Out - 3
+	t96 := shape.OutAt
+	t106 := shape.OutAt + shape.Out - 3
 	t50 := shape.OutAt
 	t51 := shape.OutAt + shape.Out - 3
 	t233 := shape.Stride
@@ -9312,7 +9315,7 @@ func quernHostTwiceActor(r *host2.Run) {
 				for threadY := range 1 {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 					first2 := (threadZ*1 + threadY) * 32
-					quernRow6TwiceActor(r, cs, first2, begins, borns, source2, box, sh, out, result, &shape, words, t97, t105, cursor, forwards, t50, t51, last, command, in, mail, t233, t253, t263)
+					quernRow6TwiceActor(r, cs, first2, begins, borns, source2, box, sh, out, result, &shape, words, t96, t106, cursor, forwards, t50, t51, last, command, in, mail, t233, t253, t263)
 				}
 			}
 //line alone.go:88
@@ -9418,84 +9421,101 @@ func quernRow1TwiceActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 							loaded3 := host2.Load(r, &b[10])
 //line send.go:31
 							t72.To = actor.Target{Box: t16, Tail: loaded, Head: loaded2, Ring: b[14], Step: b[12], Slots: uint32(b[11]), Kind: uint32(b[13]), Closed: uint32(loaded3)}
+//line send.go:33
+							room := len(t72.Post)
+							if t72.To.Kind == 1 {
+								room = len(t72.Host)
+							}
+							end := t72.To.Ring + uint64(t72.To.Slots)*t72.To.Step
+//line send.go:37
+							if end > uint64(room) || t72.To.Ring > end {
+								host2.Fail(r, "a Ref that names no mailbox")
+							}
 						}
 //line alone.go:193
 						t27 := t72
 						var ticket uint32
-						var room uint32
+						var room2 uint32
 					block2:
 						switch {
 						default:
-//line send.go:43
+//line send.go:54
 							box2 := int(t27.To.Box)
 							t18 := box2 * 16
 							t28 := (box2 + 1) * 16
-//line send.go:44
+//line send.go:55
 							b2 := t27.Post[t18:t28]
-							loaded4 := host2.Load(r, &b2[10])
-							closed := uint32(loaded4)
-//line send.go:46
-							var room2 uint32 = 2
-							for t27.To.Closed == 0 || closed == 0 {
-								if uint32(t27.To.Tail)-uint32(t27.To.Head) >= t27.To.Slots {
-									t43 := t27
-									t53 := t27
-//line send.go:49
-									loaded5 := host2.Load(r, &b2[0])
-									t73 := loaded5
-//line send.go:49
-									loaded6 := host2.Load(r, &b2[8])
-									t93 := loaded6
-//line send.go:49
-									t43.To.Tail = t73
-//line send.go:49
-									t53.To.Head = t93
-									if uint32(t27.To.Tail)-uint32(t27.To.Head) >= t27.To.Slots && t27.To.Kind == 1 {
-										loaded7 := host2.Load(r, &t27.Host[b2[15]+1])
-//line send.go:51
-										t27.To.Head = loaded7
-										kernel.StoreRelaxed(&b2[8], t27.To.Head)
-									}
-									if uint32(t27.To.Tail)-uint32(t27.To.Head) >= t27.To.Slots {
-										room2 = 1
-										break
-									}
-								}
-//line send.go:61
-								old := kernel.AtomicCompareAndSwap(&b2[0], t27.To.Tail, t27.To.Tail+1)
-								tail := old
-//line send.go:62
-								if tail == t27.To.Tail {
-									t122 := t27
-									t132 := t27
-									t142 := tail + 1
-									t152 := closed
-//line send.go:63
-									t122.To.Tail = t142
-//line send.go:63
-									t132.To.Closed = t152
-									t162 := uint32(tail)
-									ticket = t162
-									room = 0
-									break block2
-								}
-//line send.go:66
-								t27.To.Tail = tail
+							if t27.To.Closed != 0 {
+								loaded4 := host2.Load(r, &b2[10])
+//line send.go:57
+								t27.To.Closed = uint32(loaded4)
 							}
-							atomic.AddUint64(&b2[1], 1)
-							ticket = 0
-							room = room2
+							if t27.To.Closed != 0 {
+								atomic.AddUint64(&b2[1], 1)
+								ticket = 0
+								room2 = 2
+							} else {
+//line send.go:63
+								loaded5 := host2.Load(r, &b2[10])
+								for closed := uint32(loaded5); ; {
+									if uint32(t27.To.Tail)-uint32(t27.To.Head) >= t27.To.Slots {
+										t53 := t27
+										t63 := t27
+//line send.go:66
+										loaded6 := host2.Load(r, &b2[0])
+										t83 := loaded6
+//line send.go:66
+										loaded7 := host2.Load(r, &b2[8])
+										t103 := loaded7
+//line send.go:66
+										t53.To.Tail = t83
+//line send.go:66
+										t63.To.Head = t103
+										if uint32(t27.To.Tail)-uint32(t27.To.Head) >= t27.To.Slots && t27.To.Kind == 1 {
+											loaded8 := host2.Load(r, &t27.Host[b2[15]+1])
+//line send.go:68
+											t27.To.Head = loaded8
+											kernel.StoreRelaxed(&b2[8], t27.To.Head)
+										}
+										if uint32(t27.To.Tail)-uint32(t27.To.Head) >= t27.To.Slots {
+											atomic.AddUint64(&b2[1], 1)
+											ticket = 0
+											room2 = 1
+											break block2
+										}
+									}
+									old := kernel.AtomicCompareAndSwap(&b2[0], t27.To.Tail, t27.To.Tail+1)
+									tail := old
+//line send.go:79
+									if tail == t27.To.Tail {
+										t132 := t27
+										t142 := t27
+										t152 := tail + 1
+										t162 := closed
+//line send.go:80
+										t132.To.Tail = t152
+//line send.go:80
+										t142.To.Closed = t162
+										t172 := uint32(tail)
+										ticket = t172
+										room2 = 0
+										break block2
+									}
+//line send.go:83
+									t27.To.Tail = tail
+								}
+							}
 						}
 //line alone.go:193
 						ticket2 := ticket
-						room3 := room
+						room3 := room2
 //line alone.go:194
 						if room3 == 1 {
 							t54 := int(t82[13])
 //line alone.go:195
-							t63 := int(t82[13]) + len(t92) + 1
+							t64 := int(t82[13]) + len(t92) + 1
 //line alone.go:195
-							saved2 := t72.Post[t54:t63]
+							saved2 := t72.Post[t54:t64]
 							for w2 := 0; w2 < len(t92); w2++ {
 								saved2[w2] = uint64(t92[w2])
 							}
@@ -9508,67 +9528,67 @@ func quernRow1TwiceActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 						}
 //line alone.go:203
 						if room3 == 0 {
-							t83 := t72
-							t94 := t92
-							t103 := ticket2
+							t84 := t72
+							t93 := t92
+							t104 := ticket2
 //line alone.go:227
-							t19 := t103
-//line send.go:37
-							result04 := int(t83.To.Ring + uint64(t19&(t83.To.Slots-1))*t83.To.Step)
+							t19 := t104
+//line send.go:46
+							result04 := int(t84.To.Ring + uint64(t19&(t84.To.Slots-1))*t84.To.Step)
 //line alone.go:227
 							t33 := result04
-							t44 := uint64(t103+1) << 32
+							t43 := uint64(t104+1) << 32
 							slot := t33
-							tag := t44
+							tag := t43
 //line alone.go:228
-							if t83.To.Kind == 1 {
-								t55 := t83
-								t64 := slot
-								t74 := tag
-//line send.go:83
-								t110 := t64
-								t29 := t64 + 4
-//line send.go:83
+							if t84.To.Kind == 1 {
+								t55 := t84
+								t65 := slot
+								t73 := tag
+//line send.go:102
+								t110 := t65
+								t29 := t65 + 4
+//line send.go:102
 								h := t55.Host[t110:t29]
-								kernel.StoreRelaxed(&h[0], t74|uint64(t55.ID<<8|128))
-								kernel.StoreRelaxed(&h[1], t74)
-								kernel.StoreRelaxed(&h[2], t74|uint64(t55.Words[t55.At+2]))
-								kernel.StoreRelaxed(&h[3], t74|uint64(t55.Words[t55.At+3]))
+								kernel.StoreRelaxed(&h[0], t73|uint64(t55.ID<<8|128))
+								kernel.StoreRelaxed(&h[1], t73)
+								kernel.StoreRelaxed(&h[2], t73|uint64(t55.Words[t55.At+2]))
+								kernel.StoreRelaxed(&h[3], t73|uint64(t55.Words[t55.At+3]))
 //line alone.go:230
-								for w3 := 0; w3 < len(t94); w3++ {
-									kernel.StoreRelaxed(&t83.Host[slot+4+w3], tag|uint64(t94[w3]))
+								for w3 := 0; w3 < len(t93); w3++ {
+									kernel.StoreRelaxed(&t84.Host[slot+4+w3], tag|uint64(t93[w3]))
 								}
 							} else {
 //line alone.go:235
-								t84 := t83
-								t95 := slot
-								t104 := tag
-//line send.go:74
-								t111 := t95
-								t210 := t95 + 4
-//line send.go:74
-								h2 := t84.Post[t111:t210]
-								kernel.StoreRelaxed(&h2[0], t104|uint64(t84.ID<<8|128))
-								kernel.StoreRelaxed(&h2[1], t104)
-								kernel.StoreRelaxed(&h2[2], t104|uint64(t84.Words[t84.At+2]))
-								kernel.StoreRelaxed(&h2[3], t104|uint64(t84.Words[t84.At+3]))
+								t85 := t84
+								t94 := slot
+								t105 := tag
+//line send.go:91
+								t111 := t94
+								t210 := t94 + 4
+//line send.go:91
+								h2 := t85.Post[t111:t210]
+								kernel.StoreRelaxed(&h2[0], t105|uint64(t85.ID<<8|128))
+								kernel.StoreRelaxed(&h2[1], t105)
+								kernel.StoreRelaxed(&h2[2], t105|uint64(t85.Words[t85.At+2]))
+								kernel.StoreRelaxed(&h2[3], t105|uint64(t85.Words[t85.At+3]))
 //line alone.go:236
-								for w4 := 0; w4 < len(t94); w4++ {
-									kernel.StoreRelaxed(&t83.Post[slot+4+w4], tag|uint64(t94[w4]))
+								for w4 := 0; w4 < len(t93); w4++ {
+									kernel.StoreRelaxed(&t84.Post[slot+4+w4], tag|uint64(t93[w4]))
 								}
-								t112 := t83
-//line send.go:92
+								t112 := t84
+//line send.go:113
 								if !(t112.Wakes == 0) {
-//line send.go:97
+//line send.go:118
 									kernel.Fence()
 									box3 := int(t112.To.Box)
 									t113 := box3 * 16
 									t211 := (box3 + 1) * 16
-//line send.go:99
+//line send.go:120
 									b3 := t112.Post[t113:t211]
-									loaded8 := host2.Load(r, &b3[9])
-									if loaded8 != 0 {
-//line send.go:101
+									loaded9 := host2.Load(r, &b3[9])
+									if loaded9 != 0 {
+//line send.go:122
 										kernel.StoreRelaxed(&t112.Host[b3[15]], 1)
 										kernel.StoreRelaxed(&t112.Host[0], 1)
 									}
@@ -9594,8 +9614,8 @@ func quernRow1TwiceActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 				switch {
 				default:
 //line alone.go:103
-					loaded9 := host2.Load(r, &t292[0])
-					ordered := loaded9
+					loaded10 := host2.Load(r, &t292[0])
+					ordered := loaded10
 //line alone.go:104
 					sh.Asked[0] = uint32(ordered)
 					if !(sh.Asked[0] != 0) {
@@ -9603,9 +9623,9 @@ func quernRow1TwiceActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 						hint := uint32(ordered >> 32)
 //line alone.go:108
 						if hint != sh.Hint[0] {
-							t45 := hint
+							t44 := hint
 //line alone.go:109
-							sh.Hint[0] = t45
+							sh.Hint[0] = t44
 //line alone.go:109
 							sh.Higher[0] = 1
 						}
@@ -9618,29 +9638,29 @@ func quernRow1TwiceActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 									continue
 								}
 								next := t30[level]
-								t65 := level
+								t66 := level
 								var result05 uint32
 								switch {
 								default:
 //line serve.go:82
-									if t65 == 4 {
+									if t66 == 4 {
 										result05 = 0
 										break
 //line serve.go:84
-									} else if t65 < 4 {
-										result05 = shape.Slots + t65*shape.SideSlots
+									} else if t66 < 4 {
+										result05 = shape.Slots + t66*shape.SideSlots
 										break
 									}
 //line serve.go:87
-									result05 = shape.Slots + (t65-1)*shape.SideSlots
+									result05 = shape.Slots + (t66-1)*shape.SideSlots
 								}
 //line alone.go:118
 								at := (result05 + next&(shape.SideSlots-1)) * shape.InStep
-								loaded10 := host2.Load(r, &t322[at])
-								if uint32(loaded10>>32) == next+1 {
+								loaded11 := host2.Load(r, &t322[at])
+								if uint32(loaded11>>32) == next+1 {
 //line alone.go:120
-									t96 := level
-									source = t96
+									t95 := level
+									source = t95
 									sides = 1
 								}
 							}
@@ -9649,16 +9669,16 @@ func quernRow1TwiceActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 						}
 						if source == 9 || source < 4 {
 							next2 := t30[4]
-							loaded11 := host2.Load(r, &t322[next2&(shape.Slots-1)*shape.InStep])
-							middle := uint32(loaded11>>32) == next2+1
+							loaded12 := host2.Load(r, &t322[next2&(shape.Slots-1)*shape.InStep])
+							middle := uint32(loaded12>>32) == next2+1
 //line alone.go:128
 							posted := false
 							slots2 := uint32(t31[11])
 							if slots2 != 0 {
 //line alone.go:130
 								next3 := uint32(t31[8])
-								loaded12 := host2.Load(r, &t332[next3&(slots2-1)*shape.InStep])
-								posted = uint32(loaded12>>32) == next3+1
+								loaded13 := host2.Load(r, &t332[next3&(slots2-1)*shape.InStep])
+								posted = uint32(loaded13>>32) == next3+1
 							}
 							if posted && !(middle && t30[8] == 8) {
 								source = 8
@@ -9668,8 +9688,8 @@ func quernRow1TwiceActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 						}
 						if !(source == 9) {
 //line alone.go:143
-							t123 := t322
-							ring := t123
+							t122 := t322
+							ring := t122
 							var at2 uint32
 //line alone.go:144
 							if source == 8 {
@@ -9716,8 +9736,8 @@ func quernRow1TwiceActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 							slot2 := ring[t212:t222]
 							cell := words[:t232]
 							for w5 := 0; w5 < len(slot2); w5++ {
-								loaded13 := host2.Load(r, &slot2[w5])
-								v := loaded13
+								loaded14 := host2.Load(r, &slot2[w5])
+								v := loaded14
 //line alone.go:155
 								if uint32(v>>32) != sh.Ticket+1 {
 									break block3
@@ -9794,7 +9814,7 @@ func quernRow5TwiceActor(r *host2.Run, t34, t213, t114 *int64, sh *actor.Status,
 }
 
 //go:noinline
-func quernRow6TwiceActor(r *host2.Run, cs []actor.Context, first2 int, begins, borns []int64, source2 uint32, box []uint64, sh *actor.Status, out []uint64, result uint32, shape *actor.Shape, words []uint32, t97, t105 uint32, cursor []uint32, forwards bool, t50, t51 uint32, last bool, command, in, mail []uint64, t233, t253, t263 uint32) {
+func quernRow6TwiceActor(r *host2.Run, cs []actor.Context, first2 int, begins, borns []int64, source2 uint32, box []uint64, sh *actor.Status, out []uint64, result uint32, shape *actor.Shape, words []uint32, t96, t106 uint32, cursor []uint32, forwards bool, t50, t51 uint32, last bool, command, in, mail []uint64, t233, t253, t263 uint32) {
 	cRow := cs[first2:][:32]
 	beginRow := begins[first2:][:32]
 	bornRow := borns[first2:][:32]
@@ -9814,7 +9834,7 @@ func quernRow6TwiceActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 			} else {
 				t422 := out
 				t442 := result
-				t452 := uint32(now3 - begin)
+				t45 := uint32(now3 - begin)
 //line alone.go:173
 				source3 := sh.Missing[0]
 				t214 := source3
@@ -9844,14 +9864,14 @@ func quernRow6TwiceActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 				}
 //line alone.go:174
 				at3 := (result09 + sh.Ticket&(result010-1)) * shape.OutStep
-				t75 := at3
-				t85 := at3 + shape.Out
+				t74 := at3
+				t86 := at3 + shape.Out
 //line alone.go:175
-				slot3 := t422[t75:t85]
+				slot3 := t422[t74:t86]
 				tag2 := uint64(sh.Ticket+1) << 32
-				reply2 := words[t97:t105]
+				reply2 := words[t96:t106]
 				kernel.StoreRelaxed(&slot3[0], tag2|uint64(t442))
-				kernel.StoreRelaxed(&slot3[1], tag2|uint64(t452))
+				kernel.StoreRelaxed(&slot3[1], tag2|uint64(t45))
 				kernel.StoreRelaxed(&slot3[2], tag2)
 				for w7 := 0; w7 < len(reply2); w7++ {
 					kernel.StoreRelaxed(&slot3[3+w7], tag2|uint64(reply2[w7]))
@@ -9885,90 +9905,107 @@ func quernRow6TwiceActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 							t215 := (int(t115) + 1) * 16
 //line send.go:30
 							b4 := t48.Post[t116:t215]
-							loaded14 := host2.Load(r, &b4[0])
+							loaded15 := host2.Load(r, &b4[0])
 //line send.go:31
-							loaded15 := host2.Load(r, &b4[8])
-							loaded16 := host2.Load(r, &b4[10])
+							loaded16 := host2.Load(r, &b4[8])
+							loaded17 := host2.Load(r, &b4[10])
 //line send.go:31
-							t48.To = actor.Target{Box: t115, Tail: loaded14, Head: loaded15, Ring: b4[14], Step: b4[12], Slots: uint32(b4[11]), Kind: uint32(b4[13]), Closed: uint32(loaded16)}
+							t48.To = actor.Target{Box: t115, Tail: loaded15, Head: loaded16, Ring: b4[14], Step: b4[12], Slots: uint32(b4[11]), Kind: uint32(b4[13]), Closed: uint32(loaded17)}
+//line send.go:33
+							room4 := len(t48.Post)
+							if t48.To.Kind == 1 {
+								room4 = len(t48.Host)
+							}
+							end2 := t48.To.Ring + uint64(t48.To.Slots)*t48.To.Step
+							if end2 > uint64(room4) || t48.To.Ring > end2 {
+//line send.go:38
+								host2.Fail(r, "a Ref that names no mailbox")
+							}
 						}
 //line alone.go:193
 						t216 := t48
 						var ticket3 uint32
-						var room4 uint32
+						var room5 uint32
 					block8:
 						switch {
 						default:
-//line send.go:43
+//line send.go:54
 							box4 := int(t216.To.Box)
 							t117 := box4 * 16
 							t217 := (box4 + 1) * 16
-//line send.go:44
+//line send.go:55
 							b5 := t216.Post[t117:t217]
-							loaded17 := host2.Load(r, &b5[10])
-							closed2 := uint32(loaded17)
-//line send.go:46
-							var room5 uint32 = 2
-							for t216.To.Closed == 0 || closed2 == 0 {
-								if uint32(t216.To.Tail)-uint32(t216.To.Head) >= t216.To.Slots {
-									t46 := t216
-									t57 := t216
-//line send.go:49
-									loaded18 := host2.Load(r, &b5[0])
-									t76 := loaded18
-//line send.go:49
-									loaded19 := host2.Load(r, &b5[8])
-									t98 := loaded19
-//line send.go:49
-									t46.To.Tail = t76
-//line send.go:49
-									t57.To.Head = t98
-									if uint32(t216.To.Tail)-uint32(t216.To.Head) >= t216.To.Slots && t216.To.Kind == 1 {
-										loaded20 := host2.Load(r, &t216.Host[b5[15]+1])
-//line send.go:51
-										t216.To.Head = loaded20
-										kernel.StoreRelaxed(&b5[8], t216.To.Head)
-									}
-									if uint32(t216.To.Tail)-uint32(t216.To.Head) >= t216.To.Slots {
-										room5 = 1
-										break
-									}
-								}
-//line send.go:61
-								old2 := kernel.AtomicCompareAndSwap(&b5[0], t216.To.Tail, t216.To.Tail+1)
-								tail2 := old2
-//line send.go:62
-								if tail2 == t216.To.Tail {
-									t124 := t216
-									t134 := t216
-									t144 := tail2 + 1
-									t153 := closed2
-//line send.go:63
-									t124.To.Tail = t144
-//line send.go:63
-									t134.To.Closed = t153
-									t164 := uint32(tail2)
-									ticket3 = t164
-									room4 = 0
-									break block8
-								}
-//line send.go:66
-								t216.To.Tail = tail2
+							if t216.To.Closed != 0 {
+								loaded18 := host2.Load(r, &b5[10])
+//line send.go:57
+								t216.To.Closed = uint32(loaded18)
 							}
-							atomic.AddUint64(&b5[1], 1)
-							ticket3 = 0
-							room4 = room5
+							if t216.To.Closed != 0 {
+								atomic.AddUint64(&b5[1], 1)
+								ticket3 = 0
+								room5 = 2
+							} else {
+//line send.go:63
+								loaded19 := host2.Load(r, &b5[10])
+								for closed2 := uint32(loaded19); ; {
+									if uint32(t216.To.Tail)-uint32(t216.To.Head) >= t216.To.Slots {
+										t57 := t216
+										t67 := t216
+//line send.go:66
+										loaded20 := host2.Load(r, &b5[0])
+										t87 := loaded20
+//line send.go:66
+										loaded21 := host2.Load(r, &b5[8])
+										t107 := loaded21
+//line send.go:66
+										t57.To.Tail = t87
+//line send.go:66
+										t67.To.Head = t107
+										if uint32(t216.To.Tail)-uint32(t216.To.Head) >= t216.To.Slots && t216.To.Kind == 1 {
+											loaded22 := host2.Load(r, &t216.Host[b5[15]+1])
+//line send.go:68
+											t216.To.Head = loaded22
+											kernel.StoreRelaxed(&b5[8], t216.To.Head)
+										}
+										if uint32(t216.To.Tail)-uint32(t216.To.Head) >= t216.To.Slots {
+											atomic.AddUint64(&b5[1], 1)
+											ticket3 = 0
+											room5 = 1
+											break block8
+										}
+									}
+									old2 := kernel.AtomicCompareAndSwap(&b5[0], t216.To.Tail, t216.To.Tail+1)
+									tail2 := old2
+//line send.go:79
+									if tail2 == t216.To.Tail {
+										t134 := t216
+										t144 := t216
+										t153 := tail2 + 1
+										t164 := closed2
+//line send.go:80
+										t134.To.Tail = t153
+//line send.go:80
+										t144.To.Closed = t164
+										t173 := uint32(tail2)
+										ticket3 = t173
+										room5 = 0
+										break block8
+									}
+//line send.go:83
+									t216.To.Tail = tail2
+								}
+							}
 						}
 //line alone.go:193
 						ticket4 := ticket3
-						room6 := room4
+						room6 := room5
 //line alone.go:194
 						if room6 == 1 {
 							t58 := int(t49[13])
 //line alone.go:195
-							t66 := int(t49[13]) + len(t522) + 1
+							t68 := int(t49[13]) + len(t522) + 1
 //line alone.go:195
-							saved3 := t48.Post[t58:t66]
+							saved3 := t48.Post[t58:t68]
 							for w8 := 0; w8 < len(t522); w8++ {
 								saved3[w8] = uint64(t522[w8])
 							}
@@ -9981,67 +10018,67 @@ func quernRow6TwiceActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 						}
 //line alone.go:203
 						if room6 == 0 {
-							t86 := t48
-							t99 := t522
-							t106 := ticket4
+							t88 := t48
+							t97 := t522
+							t108 := ticket4
 //line alone.go:227
-							t118 := t106
-//line send.go:37
-							result013 := int(t86.To.Ring + uint64(t118&(t86.To.Slots-1))*t86.To.Step)
+							t118 := t108
+//line send.go:46
+							result013 := int(t88.To.Ring + uint64(t118&(t88.To.Slots-1))*t88.To.Step)
 //line alone.go:227
 							t35 := result013
-							t410 := uint64(t106+1) << 32
+							t46 := uint64(t108+1) << 32
 							slot4 := t35
-							tag3 := t410
+							tag3 := t46
 //line alone.go:228
-							if t86.To.Kind == 1 {
-								t59 := t86
-								t67 := slot4
-								t77 := tag3
-//line send.go:83
-								t119 := t67
-								t218 := t67 + 4
-//line send.go:83
+							if t88.To.Kind == 1 {
+								t59 := t88
+								t69 := slot4
+								t75 := tag3
+//line send.go:102
+								t119 := t69
+								t218 := t69 + 4
+//line send.go:102
 								h3 := t59.Host[t119:t218]
-								kernel.StoreRelaxed(&h3[0], t77|uint64(t59.ID<<8|128))
-								kernel.StoreRelaxed(&h3[1], t77)
-								kernel.StoreRelaxed(&h3[2], t77|uint64(t59.Words[t59.At+2]))
-								kernel.StoreRelaxed(&h3[3], t77|uint64(t59.Words[t59.At+3]))
+								kernel.StoreRelaxed(&h3[0], t75|uint64(t59.ID<<8|128))
+								kernel.StoreRelaxed(&h3[1], t75)
+								kernel.StoreRelaxed(&h3[2], t75|uint64(t59.Words[t59.At+2]))
+								kernel.StoreRelaxed(&h3[3], t75|uint64(t59.Words[t59.At+3]))
 //line alone.go:230
-								for w9 := 0; w9 < len(t99); w9++ {
-									kernel.StoreRelaxed(&t86.Host[slot4+4+w9], tag3|uint64(t99[w9]))
+								for w9 := 0; w9 < len(t97); w9++ {
+									kernel.StoreRelaxed(&t88.Host[slot4+4+w9], tag3|uint64(t97[w9]))
 								}
 							} else {
 //line alone.go:235
-								t87 := t86
-								t910 := slot4
-								t107 := tag3
-//line send.go:74
-								t120 := t910
-								t219 := t910 + 4
-//line send.go:74
-								h4 := t87.Post[t120:t219]
-								kernel.StoreRelaxed(&h4[0], t107|uint64(t87.ID<<8|128))
-								kernel.StoreRelaxed(&h4[1], t107)
-								kernel.StoreRelaxed(&h4[2], t107|uint64(t87.Words[t87.At+2]))
-								kernel.StoreRelaxed(&h4[3], t107|uint64(t87.Words[t87.At+3]))
+								t89 := t88
+								t98 := slot4
+								t109 := tag3
+//line send.go:91
+								t120 := t98
+								t219 := t98 + 4
+//line send.go:91
+								h4 := t89.Post[t120:t219]
+								kernel.StoreRelaxed(&h4[0], t109|uint64(t89.ID<<8|128))
+								kernel.StoreRelaxed(&h4[1], t109)
+								kernel.StoreRelaxed(&h4[2], t109|uint64(t89.Words[t89.At+2]))
+								kernel.StoreRelaxed(&h4[3], t109|uint64(t89.Words[t89.At+3]))
 //line alone.go:236
-								for w10 := 0; w10 < len(t99); w10++ {
-									kernel.StoreRelaxed(&t86.Post[slot4+4+w10], tag3|uint64(t99[w10]))
+								for w10 := 0; w10 < len(t97); w10++ {
+									kernel.StoreRelaxed(&t88.Post[slot4+4+w10], tag3|uint64(t97[w10]))
 								}
-								t1110 := t86
-//line send.go:92
+								t1110 := t88
+//line send.go:113
 								if !(t1110.Wakes == 0) {
-//line send.go:97
+//line send.go:118
 									kernel.Fence()
 									box5 := int(t1110.To.Box)
 									t121 := box5 * 16
 									t220 := (box5 + 1) * 16
-//line send.go:99
+//line send.go:120
 									b6 := t1110.Post[t121:t220]
-									loaded21 := host2.Load(r, &b6[9])
-									if loaded21 != 0 {
-//line send.go:101
+									loaded23 := host2.Load(r, &b6[9])
+									if loaded23 != 0 {
+//line send.go:122
 										kernel.StoreRelaxed(&t1110.Host[b6[15]], 1)
 										kernel.StoreRelaxed(&t1110.Host[0], 1)
 									}
@@ -10068,8 +10105,8 @@ func quernRow6TwiceActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 				switch {
 				default:
 //line alone.go:103
-					loaded22 := host2.Load(r, &t582[0])
-					ordered2 := loaded22
+					loaded24 := host2.Load(r, &t582[0])
+					ordered2 := loaded24
 //line alone.go:104
 					sh.Asked[0] = uint32(ordered2)
 					if !(sh.Asked[0] != 0) {
@@ -10077,9 +10114,9 @@ func quernRow6TwiceActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 						hint2 := uint32(ordered2 >> 32)
 //line alone.go:108
 						if hint2 != sh.Hint[0] {
-							t411 := hint2
+							t410 := hint2
 //line alone.go:109
-							sh.Hint[0] = t411
+							sh.Hint[0] = t410
 //line alone.go:109
 							sh.Higher[0] = 1
 						}
@@ -10092,29 +10129,29 @@ func quernRow6TwiceActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 									continue
 								}
 								next4 := t592[level2]
-								t68 := level2
+								t610 := level2
 								var result014 uint32
 								switch {
 								default:
 //line serve.go:82
-									if t68 == 4 {
+									if t610 == 4 {
 										result014 = 0
 										break
 //line serve.go:84
-									} else if t68 < 4 {
-										result014 = shape.Slots + t68*shape.SideSlots
+									} else if t610 < 4 {
+										result014 = shape.Slots + t610*shape.SideSlots
 										break
 									}
 //line serve.go:87
-									result014 = shape.Slots + (t68-1)*shape.SideSlots
+									result014 = shape.Slots + (t610-1)*shape.SideSlots
 								}
 //line alone.go:118
 								at4 := (result014 + next4&(shape.SideSlots-1)) * shape.InStep
-								loaded23 := host2.Load(r, &t61[at4])
-								if uint32(loaded23>>32) == next4+1 {
+								loaded25 := host2.Load(r, &t61[at4])
+								if uint32(loaded25>>32) == next4+1 {
 //line alone.go:120
-									t911 := level2
-									source4 = t911
+									t99 := level2
+									source4 = t99
 									sides2 = 1
 								}
 							}
@@ -10123,16 +10160,16 @@ func quernRow6TwiceActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 						}
 						if source4 == 9 || source4 < 4 {
 							next5 := t592[4]
-							loaded24 := host2.Load(r, &t61[next5&(shape.Slots-1)*shape.InStep])
-							middle2 := uint32(loaded24>>32) == next5+1
+							loaded26 := host2.Load(r, &t61[next5&(shape.Slots-1)*shape.InStep])
+							middle2 := uint32(loaded26>>32) == next5+1
 //line alone.go:128
 							posted2 := false
 							slots3 := uint32(t60[11])
 							if slots3 != 0 {
 //line alone.go:130
 								next6 := uint32(t60[8])
-								loaded25 := host2.Load(r, &t622[next6&(slots3-1)*shape.InStep])
-								posted2 = uint32(loaded25>>32) == next6+1
+								loaded27 := host2.Load(r, &t622[next6&(slots3-1)*shape.InStep])
+								posted2 = uint32(loaded27>>32) == next6+1
 							}
 							if posted2 && !(middle2 && t592[8] == 8) {
 								source4 = 8
@@ -10142,8 +10179,8 @@ func quernRow6TwiceActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 						}
 						if !(source4 == 9) {
 //line alone.go:143
-							t125 := t61
-							ring2 := t125
+							t123 := t61
+							ring2 := t123
 							var at5 uint32
 //line alone.go:144
 							if source4 == 8 {
@@ -10190,8 +10227,8 @@ func quernRow6TwiceActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 							slot5 := ring2[t2110:t223]
 							cell2 := words[:t233]
 							for w11 := 0; w11 < len(slot5); w11++ {
-								loaded26 := host2.Load(r, &slot5[w11])
-								v2 := loaded26
+								loaded28 := host2.Load(r, &slot5[w11])
+								v2 := loaded28
 //line alone.go:155
 								if uint32(v2>>32) != sh.Ticket+1 {
 									break block9
@@ -10283,8 +10320,8 @@ func quernHostLingerActor(r *host2.Run) {
 	var forwards bool
 	var stops bool
 	var last bool
-	t97 := shape.OutAt
-	t105 := shape.OutAt + shape.Out - 3
+	t96 := shape.OutAt
+	t106 := shape.OutAt + shape.Out - 3
 	t50 := shape.OutAt
 	t51 := shape.OutAt + shape.Out - 3
 	t233 := shape.Stride
@@ -10412,7 +10449,7 @@ func quernHostLingerActor(r *host2.Run) {
 				for threadY := range 1 {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 					first2 := (threadZ*1 + threadY) * 32
-					quernRow6LingerActor(r, cs, first2, begins, borns, source2, box, sh, out, result, &shape, words, t97, t105, cursor, forwards, t50, t51, last, command, in, mail, t233, t253, t263)
+					quernRow6LingerActor(r, cs, first2, begins, borns, source2, box, sh, out, result, &shape, words, t96, t106, cursor, forwards, t50, t51, last, command, in, mail, t233, t253, t263)
 				}
 			}
 //line alone.go:88
@@ -10518,84 +10555,101 @@ func quernRow1LingerActor(r *host2.Run, cs []actor.Context, first int, begins, b
 							loaded3 := host2.Load(r, &b[10])
 //line send.go:31
 							t72.To = actor.Target{Box: t16, Tail: loaded, Head: loaded2, Ring: b[14], Step: b[12], Slots: uint32(b[11]), Kind: uint32(b[13]), Closed: uint32(loaded3)}
+//line send.go:33
+							room := len(t72.Post)
+							if t72.To.Kind == 1 {
+								room = len(t72.Host)
+							}
+							end := t72.To.Ring + uint64(t72.To.Slots)*t72.To.Step
+//line send.go:37
+							if end > uint64(room) || t72.To.Ring > end {
+								host2.Fail(r, "a Ref that names no mailbox")
+							}
 						}
 //line alone.go:193
 						t27 := t72
 						var ticket uint32
-						var room uint32
+						var room2 uint32
 					block2:
 						switch {
 						default:
-//line send.go:43
+//line send.go:54
 							box2 := int(t27.To.Box)
 							t18 := box2 * 16
 							t28 := (box2 + 1) * 16
-//line send.go:44
+//line send.go:55
 							b2 := t27.Post[t18:t28]
-							loaded4 := host2.Load(r, &b2[10])
-							closed := uint32(loaded4)
-//line send.go:46
-							var room2 uint32 = 2
-							for t27.To.Closed == 0 || closed == 0 {
-								if uint32(t27.To.Tail)-uint32(t27.To.Head) >= t27.To.Slots {
-									t43 := t27
-									t53 := t27
-//line send.go:49
-									loaded5 := host2.Load(r, &b2[0])
-									t73 := loaded5
-//line send.go:49
-									loaded6 := host2.Load(r, &b2[8])
-									t93 := loaded6
-//line send.go:49
-									t43.To.Tail = t73
-//line send.go:49
-									t53.To.Head = t93
-									if uint32(t27.To.Tail)-uint32(t27.To.Head) >= t27.To.Slots && t27.To.Kind == 1 {
-										loaded7 := host2.Load(r, &t27.Host[b2[15]+1])
-//line send.go:51
-										t27.To.Head = loaded7
-										kernel.StoreRelaxed(&b2[8], t27.To.Head)
-									}
-									if uint32(t27.To.Tail)-uint32(t27.To.Head) >= t27.To.Slots {
-										room2 = 1
-										break
-									}
-								}
-//line send.go:61
-								old := kernel.AtomicCompareAndSwap(&b2[0], t27.To.Tail, t27.To.Tail+1)
-								tail := old
-//line send.go:62
-								if tail == t27.To.Tail {
-									t122 := t27
-									t132 := t27
-									t142 := tail + 1
-									t152 := closed
-//line send.go:63
-									t122.To.Tail = t142
-//line send.go:63
-									t132.To.Closed = t152
-									t162 := uint32(tail)
-									ticket = t162
-									room = 0
-									break block2
-								}
-//line send.go:66
-								t27.To.Tail = tail
+							if t27.To.Closed != 0 {
+								loaded4 := host2.Load(r, &b2[10])
+//line send.go:57
+								t27.To.Closed = uint32(loaded4)
 							}
-							atomic.AddUint64(&b2[1], 1)
-							ticket = 0
-							room = room2
+							if t27.To.Closed != 0 {
+								atomic.AddUint64(&b2[1], 1)
+								ticket = 0
+								room2 = 2
+							} else {
+//line send.go:63
+								loaded5 := host2.Load(r, &b2[10])
+								for closed := uint32(loaded5); ; {
+									if uint32(t27.To.Tail)-uint32(t27.To.Head) >= t27.To.Slots {
+										t53 := t27
+										t63 := t27
+//line send.go:66
+										loaded6 := host2.Load(r, &b2[0])
+										t83 := loaded6
+//line send.go:66
+										loaded7 := host2.Load(r, &b2[8])
+										t103 := loaded7
+//line send.go:66
+										t53.To.Tail = t83
+//line send.go:66
+										t63.To.Head = t103
+										if uint32(t27.To.Tail)-uint32(t27.To.Head) >= t27.To.Slots && t27.To.Kind == 1 {
+											loaded8 := host2.Load(r, &t27.Host[b2[15]+1])
+//line send.go:68
+											t27.To.Head = loaded8
+											kernel.StoreRelaxed(&b2[8], t27.To.Head)
+										}
+										if uint32(t27.To.Tail)-uint32(t27.To.Head) >= t27.To.Slots {
+											atomic.AddUint64(&b2[1], 1)
+											ticket = 0
+											room2 = 1
+											break block2
+										}
+									}
+									old := kernel.AtomicCompareAndSwap(&b2[0], t27.To.Tail, t27.To.Tail+1)
+									tail := old
+//line send.go:79
+									if tail == t27.To.Tail {
+										t132 := t27
+										t142 := t27
+										t152 := tail + 1
+										t162 := closed
+//line send.go:80
+										t132.To.Tail = t152
+//line send.go:80
+										t142.To.Closed = t162
+										t172 := uint32(tail)
+										ticket = t172
+										room2 = 0
+										break block2
+									}
+//line send.go:83
+									t27.To.Tail = tail
+								}
+							}
 						}
 //line alone.go:193
 						ticket2 := ticket
-						room3 := room
+						room3 := room2
 //line alone.go:194
 						if room3 == 1 {
 							t54 := int(t82[13])
 //line alone.go:195
-							t63 := int(t82[13]) + len(t92) + 1
+							t64 := int(t82[13]) + len(t92) + 1
 //line alone.go:195
-							saved2 := t72.Post[t54:t63]
+							saved2 := t72.Post[t54:t64]
 							for w2 := 0; w2 < len(t92); w2++ {
 								saved2[w2] = uint64(t92[w2])
 							}
@@ -10608,67 +10662,67 @@ func quernRow1LingerActor(r *host2.Run, cs []actor.Context, first int, begins, b
 						}
 //line alone.go:203
 						if room3 == 0 {
-							t83 := t72
-							t94 := t92
-							t103 := ticket2
+							t84 := t72
+							t93 := t92
+							t104 := ticket2
 //line alone.go:227
-							t19 := t103
-//line send.go:37
-							result04 := int(t83.To.Ring + uint64(t19&(t83.To.Slots-1))*t83.To.Step)
+							t19 := t104
+//line send.go:46
+							result04 := int(t84.To.Ring + uint64(t19&(t84.To.Slots-1))*t84.To.Step)
 //line alone.go:227
 							t33 := result04
-							t44 := uint64(t103+1) << 32
+							t43 := uint64(t104+1) << 32
 							slot := t33
-							tag := t44
+							tag := t43
 //line alone.go:228
-							if t83.To.Kind == 1 {
-								t55 := t83
-								t64 := slot
-								t74 := tag
-//line send.go:83
-								t110 := t64
-								t29 := t64 + 4
-//line send.go:83
+							if t84.To.Kind == 1 {
+								t55 := t84
+								t65 := slot
+								t73 := tag
+//line send.go:102
+								t110 := t65
+								t29 := t65 + 4
+//line send.go:102
 								h := t55.Host[t110:t29]
-								kernel.StoreRelaxed(&h[0], t74|uint64(t55.ID<<8|128))
-								kernel.StoreRelaxed(&h[1], t74)
-								kernel.StoreRelaxed(&h[2], t74|uint64(t55.Words[t55.At+2]))
-								kernel.StoreRelaxed(&h[3], t74|uint64(t55.Words[t55.At+3]))
+								kernel.StoreRelaxed(&h[0], t73|uint64(t55.ID<<8|128))
+								kernel.StoreRelaxed(&h[1], t73)
+								kernel.StoreRelaxed(&h[2], t73|uint64(t55.Words[t55.At+2]))
+								kernel.StoreRelaxed(&h[3], t73|uint64(t55.Words[t55.At+3]))
 //line alone.go:230
-								for w3 := 0; w3 < len(t94); w3++ {
-									kernel.StoreRelaxed(&t83.Host[slot+4+w3], tag|uint64(t94[w3]))
+								for w3 := 0; w3 < len(t93); w3++ {
+									kernel.StoreRelaxed(&t84.Host[slot+4+w3], tag|uint64(t93[w3]))
 								}
 							} else {
 //line alone.go:235
-								t84 := t83
-								t95 := slot
-								t104 := tag
-//line send.go:74
-								t111 := t95
-								t210 := t95 + 4
-//line send.go:74
-								h2 := t84.Post[t111:t210]
-								kernel.StoreRelaxed(&h2[0], t104|uint64(t84.ID<<8|128))
-								kernel.StoreRelaxed(&h2[1], t104)
-								kernel.StoreRelaxed(&h2[2], t104|uint64(t84.Words[t84.At+2]))
-								kernel.StoreRelaxed(&h2[3], t104|uint64(t84.Words[t84.At+3]))
+								t85 := t84
+								t94 := slot
+								t105 := tag
+//line send.go:91
+								t111 := t94
+								t210 := t94 + 4
+//line send.go:91
+								h2 := t85.Post[t111:t210]
+								kernel.StoreRelaxed(&h2[0], t105|uint64(t85.ID<<8|128))
+								kernel.StoreRelaxed(&h2[1], t105)
+								kernel.StoreRelaxed(&h2[2], t105|uint64(t85.Words[t85.At+2]))
+								kernel.StoreRelaxed(&h2[3], t105|uint64(t85.Words[t85.At+3]))
 //line alone.go:236
-								for w4 := 0; w4 < len(t94); w4++ {
-									kernel.StoreRelaxed(&t83.Post[slot+4+w4], tag|uint64(t94[w4]))
+								for w4 := 0; w4 < len(t93); w4++ {
+									kernel.StoreRelaxed(&t84.Post[slot+4+w4], tag|uint64(t93[w4]))
 								}
-								t112 := t83
-//line send.go:92
+								t112 := t84
+//line send.go:113
 								if !(t112.Wakes == 0) {
-//line send.go:97
+//line send.go:118
 									kernel.Fence()
 									box3 := int(t112.To.Box)
 									t113 := box3 * 16
 									t211 := (box3 + 1) * 16
-//line send.go:99
+//line send.go:120
 									b3 := t112.Post[t113:t211]
-									loaded8 := host2.Load(r, &b3[9])
-									if loaded8 != 0 {
-//line send.go:101
+									loaded9 := host2.Load(r, &b3[9])
+									if loaded9 != 0 {
+//line send.go:122
 										kernel.StoreRelaxed(&t112.Host[b3[15]], 1)
 										kernel.StoreRelaxed(&t112.Host[0], 1)
 									}
@@ -10694,8 +10748,8 @@ func quernRow1LingerActor(r *host2.Run, cs []actor.Context, first int, begins, b
 				switch {
 				default:
 //line alone.go:103
-					loaded9 := host2.Load(r, &t292[0])
-					ordered := loaded9
+					loaded10 := host2.Load(r, &t292[0])
+					ordered := loaded10
 //line alone.go:104
 					sh.Asked[0] = uint32(ordered)
 					if !(sh.Asked[0] != 0) {
@@ -10703,9 +10757,9 @@ func quernRow1LingerActor(r *host2.Run, cs []actor.Context, first int, begins, b
 						hint := uint32(ordered >> 32)
 //line alone.go:108
 						if hint != sh.Hint[0] {
-							t45 := hint
+							t44 := hint
 //line alone.go:109
-							sh.Hint[0] = t45
+							sh.Hint[0] = t44
 //line alone.go:109
 							sh.Higher[0] = 1
 						}
@@ -10718,29 +10772,29 @@ func quernRow1LingerActor(r *host2.Run, cs []actor.Context, first int, begins, b
 									continue
 								}
 								next := t30[level]
-								t65 := level
+								t66 := level
 								var result05 uint32
 								switch {
 								default:
 //line serve.go:82
-									if t65 == 4 {
+									if t66 == 4 {
 										result05 = 0
 										break
 //line serve.go:84
-									} else if t65 < 4 {
-										result05 = shape.Slots + t65*shape.SideSlots
+									} else if t66 < 4 {
+										result05 = shape.Slots + t66*shape.SideSlots
 										break
 									}
 //line serve.go:87
-									result05 = shape.Slots + (t65-1)*shape.SideSlots
+									result05 = shape.Slots + (t66-1)*shape.SideSlots
 								}
 //line alone.go:118
 								at := (result05 + next&(shape.SideSlots-1)) * shape.InStep
-								loaded10 := host2.Load(r, &t322[at])
-								if uint32(loaded10>>32) == next+1 {
+								loaded11 := host2.Load(r, &t322[at])
+								if uint32(loaded11>>32) == next+1 {
 //line alone.go:120
-									t96 := level
-									source = t96
+									t95 := level
+									source = t95
 									sides = 1
 								}
 							}
@@ -10749,16 +10803,16 @@ func quernRow1LingerActor(r *host2.Run, cs []actor.Context, first int, begins, b
 						}
 						if source == 9 || source < 4 {
 							next2 := t30[4]
-							loaded11 := host2.Load(r, &t322[next2&(shape.Slots-1)*shape.InStep])
-							middle := uint32(loaded11>>32) == next2+1
+							loaded12 := host2.Load(r, &t322[next2&(shape.Slots-1)*shape.InStep])
+							middle := uint32(loaded12>>32) == next2+1
 //line alone.go:128
 							posted := false
 							slots2 := uint32(t31[11])
 							if slots2 != 0 {
 //line alone.go:130
 								next3 := uint32(t31[8])
-								loaded12 := host2.Load(r, &t332[next3&(slots2-1)*shape.InStep])
-								posted = uint32(loaded12>>32) == next3+1
+								loaded13 := host2.Load(r, &t332[next3&(slots2-1)*shape.InStep])
+								posted = uint32(loaded13>>32) == next3+1
 							}
 							if posted && !(middle && t30[8] == 8) {
 								source = 8
@@ -10768,8 +10822,8 @@ func quernRow1LingerActor(r *host2.Run, cs []actor.Context, first int, begins, b
 						}
 						if !(source == 9) {
 //line alone.go:143
-							t123 := t322
-							ring := t123
+							t122 := t322
+							ring := t122
 							var at2 uint32
 //line alone.go:144
 							if source == 8 {
@@ -10816,8 +10870,8 @@ func quernRow1LingerActor(r *host2.Run, cs []actor.Context, first int, begins, b
 							slot2 := ring[t212:t222]
 							cell := words[:t232]
 							for w5 := 0; w5 < len(slot2); w5++ {
-								loaded13 := host2.Load(r, &slot2[w5])
-								v := loaded13
+								loaded14 := host2.Load(r, &slot2[w5])
+								v := loaded14
 //line alone.go:155
 								if uint32(v>>32) != sh.Ticket+1 {
 									break block3
@@ -10906,7 +10960,7 @@ func quernRow5LingerActor(r *host2.Run, t213, t114, t34 *int64, sh *actor.Status
 }
 
 //go:noinline
-func quernRow6LingerActor(r *host2.Run, cs []actor.Context, first2 int, begins, borns []int64, source2 uint32, box []uint64, sh *actor.Status, out []uint64, result uint32, shape *actor.Shape, words []uint32, t97, t105 uint32, cursor []uint32, forwards bool, t50, t51 uint32, last bool, command, in, mail []uint64, t233, t253, t263 uint32) {
+func quernRow6LingerActor(r *host2.Run, cs []actor.Context, first2 int, begins, borns []int64, source2 uint32, box []uint64, sh *actor.Status, out []uint64, result uint32, shape *actor.Shape, words []uint32, t96, t106 uint32, cursor []uint32, forwards bool, t50, t51 uint32, last bool, command, in, mail []uint64, t233, t253, t263 uint32) {
 	cRow := cs[first2:][:32]
 	beginRow := begins[first2:][:32]
 	bornRow := borns[first2:][:32]
@@ -10926,7 +10980,7 @@ func quernRow6LingerActor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 			} else {
 				t422 := out
 				t442 := result
-				t452 := uint32(now5 - begin)
+				t45 := uint32(now5 - begin)
 //line alone.go:173
 				source3 := sh.Missing[0]
 				t214 := source3
@@ -10956,14 +11010,14 @@ func quernRow6LingerActor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 				}
 //line alone.go:174
 				at3 := (result09 + sh.Ticket&(result010-1)) * shape.OutStep
-				t75 := at3
-				t85 := at3 + shape.Out
+				t74 := at3
+				t86 := at3 + shape.Out
 //line alone.go:175
-				slot3 := t422[t75:t85]
+				slot3 := t422[t74:t86]
 				tag2 := uint64(sh.Ticket+1) << 32
-				reply2 := words[t97:t105]
+				reply2 := words[t96:t106]
 				kernel.StoreRelaxed(&slot3[0], tag2|uint64(t442))
-				kernel.StoreRelaxed(&slot3[1], tag2|uint64(t452))
+				kernel.StoreRelaxed(&slot3[1], tag2|uint64(t45))
 				kernel.StoreRelaxed(&slot3[2], tag2)
 				for w7 := 0; w7 < len(reply2); w7++ {
 					kernel.StoreRelaxed(&slot3[3+w7], tag2|uint64(reply2[w7]))
@@ -10997,90 +11051,107 @@ func quernRow6LingerActor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 							t215 := (int(t115) + 1) * 16
 //line send.go:30
 							b4 := t48.Post[t116:t215]
-							loaded14 := host2.Load(r, &b4[0])
+							loaded15 := host2.Load(r, &b4[0])
 //line send.go:31
-							loaded15 := host2.Load(r, &b4[8])
-							loaded16 := host2.Load(r, &b4[10])
+							loaded16 := host2.Load(r, &b4[8])
+							loaded17 := host2.Load(r, &b4[10])
 //line send.go:31
-							t48.To = actor.Target{Box: t115, Tail: loaded14, Head: loaded15, Ring: b4[14], Step: b4[12], Slots: uint32(b4[11]), Kind: uint32(b4[13]), Closed: uint32(loaded16)}
+							t48.To = actor.Target{Box: t115, Tail: loaded15, Head: loaded16, Ring: b4[14], Step: b4[12], Slots: uint32(b4[11]), Kind: uint32(b4[13]), Closed: uint32(loaded17)}
+//line send.go:33
+							room4 := len(t48.Post)
+							if t48.To.Kind == 1 {
+								room4 = len(t48.Host)
+							}
+							end2 := t48.To.Ring + uint64(t48.To.Slots)*t48.To.Step
+							if end2 > uint64(room4) || t48.To.Ring > end2 {
+//line send.go:38
+								host2.Fail(r, "a Ref that names no mailbox")
+							}
 						}
 //line alone.go:193
 						t216 := t48
 						var ticket3 uint32
-						var room4 uint32
+						var room5 uint32
 					block8:
 						switch {
 						default:
-//line send.go:43
+//line send.go:54
 							box4 := int(t216.To.Box)
 							t117 := box4 * 16
 							t217 := (box4 + 1) * 16
-//line send.go:44
+//line send.go:55
 							b5 := t216.Post[t117:t217]
-							loaded17 := host2.Load(r, &b5[10])
-							closed2 := uint32(loaded17)
-//line send.go:46
-							var room5 uint32 = 2
-							for t216.To.Closed == 0 || closed2 == 0 {
-								if uint32(t216.To.Tail)-uint32(t216.To.Head) >= t216.To.Slots {
-									t46 := t216
-									t57 := t216
-//line send.go:49
-									loaded18 := host2.Load(r, &b5[0])
-									t76 := loaded18
-//line send.go:49
-									loaded19 := host2.Load(r, &b5[8])
-									t98 := loaded19
-//line send.go:49
-									t46.To.Tail = t76
-//line send.go:49
-									t57.To.Head = t98
-									if uint32(t216.To.Tail)-uint32(t216.To.Head) >= t216.To.Slots && t216.To.Kind == 1 {
-										loaded20 := host2.Load(r, &t216.Host[b5[15]+1])
-//line send.go:51
-										t216.To.Head = loaded20
-										kernel.StoreRelaxed(&b5[8], t216.To.Head)
-									}
-									if uint32(t216.To.Tail)-uint32(t216.To.Head) >= t216.To.Slots {
-										room5 = 1
-										break
-									}
-								}
-//line send.go:61
-								old2 := kernel.AtomicCompareAndSwap(&b5[0], t216.To.Tail, t216.To.Tail+1)
-								tail2 := old2
-//line send.go:62
-								if tail2 == t216.To.Tail {
-									t124 := t216
-									t134 := t216
-									t144 := tail2 + 1
-									t153 := closed2
-//line send.go:63
-									t124.To.Tail = t144
-//line send.go:63
-									t134.To.Closed = t153
-									t164 := uint32(tail2)
-									ticket3 = t164
-									room4 = 0
-									break block8
-								}
-//line send.go:66
-								t216.To.Tail = tail2
+							if t216.To.Closed != 0 {
+								loaded18 := host2.Load(r, &b5[10])
+//line send.go:57
+								t216.To.Closed = uint32(loaded18)
 							}
-							atomic.AddUint64(&b5[1], 1)
-							ticket3 = 0
-							room4 = room5
+							if t216.To.Closed != 0 {
+								atomic.AddUint64(&b5[1], 1)
+								ticket3 = 0
+								room5 = 2
+							} else {
+//line send.go:63
+								loaded19 := host2.Load(r, &b5[10])
+								for closed2 := uint32(loaded19); ; {
+									if uint32(t216.To.Tail)-uint32(t216.To.Head) >= t216.To.Slots {
+										t57 := t216
+										t67 := t216
+//line send.go:66
+										loaded20 := host2.Load(r, &b5[0])
+										t87 := loaded20
+//line send.go:66
+										loaded21 := host2.Load(r, &b5[8])
+										t107 := loaded21
+//line send.go:66
+										t57.To.Tail = t87
+//line send.go:66
+										t67.To.Head = t107
+										if uint32(t216.To.Tail)-uint32(t216.To.Head) >= t216.To.Slots && t216.To.Kind == 1 {
+											loaded22 := host2.Load(r, &t216.Host[b5[15]+1])
+//line send.go:68
+											t216.To.Head = loaded22
+											kernel.StoreRelaxed(&b5[8], t216.To.Head)
+										}
+										if uint32(t216.To.Tail)-uint32(t216.To.Head) >= t216.To.Slots {
+											atomic.AddUint64(&b5[1], 1)
+											ticket3 = 0
+											room5 = 1
+											break block8
+										}
+									}
+									old2 := kernel.AtomicCompareAndSwap(&b5[0], t216.To.Tail, t216.To.Tail+1)
+									tail2 := old2
+//line send.go:79
+									if tail2 == t216.To.Tail {
+										t134 := t216
+										t144 := t216
+										t153 := tail2 + 1
+										t164 := closed2
+//line send.go:80
+										t134.To.Tail = t153
+//line send.go:80
+										t144.To.Closed = t164
+										t173 := uint32(tail2)
+										ticket3 = t173
+										room5 = 0
+										break block8
+									}
+//line send.go:83
+									t216.To.Tail = tail2
+								}
+							}
 						}
 //line alone.go:193
 						ticket4 := ticket3
-						room6 := room4
+						room6 := room5
 //line alone.go:194
 						if room6 == 1 {
 							t58 := int(t49[13])
 //line alone.go:195
-							t66 := int(t49[13]) + len(t522) + 1
+							t68 := int(t49[13]) + len(t522) + 1
 //line alone.go:195
-							saved3 := t48.Post[t58:t66]
+							saved3 := t48.Post[t58:t68]
 							for w8 := 0; w8 < len(t522); w8++ {
 								saved3[w8] = uint64(t522[w8])
 							}
@@ -11093,67 +11164,67 @@ func quernRow6LingerActor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 						}
 //line alone.go:203
 						if room6 == 0 {
-							t86 := t48
-							t99 := t522
-							t106 := ticket4
+							t88 := t48
+							t97 := t522
+							t108 := ticket4
 //line alone.go:227
-							t118 := t106
-//line send.go:37
-							result013 := int(t86.To.Ring + uint64(t118&(t86.To.Slots-1))*t86.To.Step)
+							t118 := t108
+//line send.go:46
+							result013 := int(t88.To.Ring + uint64(t118&(t88.To.Slots-1))*t88.To.Step)
 //line alone.go:227
 							t35 := result013
-							t410 := uint64(t106+1) << 32
+							t46 := uint64(t108+1) << 32
 							slot4 := t35
-							tag3 := t410
+							tag3 := t46
 //line alone.go:228
-							if t86.To.Kind == 1 {
-								t59 := t86
-								t67 := slot4
-								t77 := tag3
-//line send.go:83
-								t119 := t67
-								t218 := t67 + 4
-//line send.go:83
+							if t88.To.Kind == 1 {
+								t59 := t88
+								t69 := slot4
+								t75 := tag3
+//line send.go:102
+								t119 := t69
+								t218 := t69 + 4
+//line send.go:102
 								h3 := t59.Host[t119:t218]
-								kernel.StoreRelaxed(&h3[0], t77|uint64(t59.ID<<8|128))
-								kernel.StoreRelaxed(&h3[1], t77)
-								kernel.StoreRelaxed(&h3[2], t77|uint64(t59.Words[t59.At+2]))
-								kernel.StoreRelaxed(&h3[3], t77|uint64(t59.Words[t59.At+3]))
+								kernel.StoreRelaxed(&h3[0], t75|uint64(t59.ID<<8|128))
+								kernel.StoreRelaxed(&h3[1], t75)
+								kernel.StoreRelaxed(&h3[2], t75|uint64(t59.Words[t59.At+2]))
+								kernel.StoreRelaxed(&h3[3], t75|uint64(t59.Words[t59.At+3]))
 //line alone.go:230
-								for w9 := 0; w9 < len(t99); w9++ {
-									kernel.StoreRelaxed(&t86.Host[slot4+4+w9], tag3|uint64(t99[w9]))
+								for w9 := 0; w9 < len(t97); w9++ {
+									kernel.StoreRelaxed(&t88.Host[slot4+4+w9], tag3|uint64(t97[w9]))
 								}
 							} else {
 //line alone.go:235
-								t87 := t86
-								t910 := slot4
-								t107 := tag3
-//line send.go:74
-								t120 := t910
-								t219 := t910 + 4
-//line send.go:74
-								h4 := t87.Post[t120:t219]
-								kernel.StoreRelaxed(&h4[0], t107|uint64(t87.ID<<8|128))
-								kernel.StoreRelaxed(&h4[1], t107)
-								kernel.StoreRelaxed(&h4[2], t107|uint64(t87.Words[t87.At+2]))
-								kernel.StoreRelaxed(&h4[3], t107|uint64(t87.Words[t87.At+3]))
+								t89 := t88
+								t98 := slot4
+								t109 := tag3
+//line send.go:91
+								t120 := t98
+								t219 := t98 + 4
+//line send.go:91
+								h4 := t89.Post[t120:t219]
+								kernel.StoreRelaxed(&h4[0], t109|uint64(t89.ID<<8|128))
+								kernel.StoreRelaxed(&h4[1], t109)
+								kernel.StoreRelaxed(&h4[2], t109|uint64(t89.Words[t89.At+2]))
+								kernel.StoreRelaxed(&h4[3], t109|uint64(t89.Words[t89.At+3]))
 //line alone.go:236
-								for w10 := 0; w10 < len(t99); w10++ {
-									kernel.StoreRelaxed(&t86.Post[slot4+4+w10], tag3|uint64(t99[w10]))
+								for w10 := 0; w10 < len(t97); w10++ {
+									kernel.StoreRelaxed(&t88.Post[slot4+4+w10], tag3|uint64(t97[w10]))
 								}
-								t1110 := t86
-//line send.go:92
+								t1110 := t88
+//line send.go:113
 								if !(t1110.Wakes == 0) {
-//line send.go:97
+//line send.go:118
 									kernel.Fence()
 									box5 := int(t1110.To.Box)
 									t121 := box5 * 16
 									t220 := (box5 + 1) * 16
-//line send.go:99
+//line send.go:120
 									b6 := t1110.Post[t121:t220]
-									loaded21 := host2.Load(r, &b6[9])
-									if loaded21 != 0 {
-//line send.go:101
+									loaded23 := host2.Load(r, &b6[9])
+									if loaded23 != 0 {
+//line send.go:122
 										kernel.StoreRelaxed(&t1110.Host[b6[15]], 1)
 										kernel.StoreRelaxed(&t1110.Host[0], 1)
 									}
@@ -11180,8 +11251,8 @@ func quernRow6LingerActor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 				switch {
 				default:
 //line alone.go:103
-					loaded22 := host2.Load(r, &t582[0])
-					ordered2 := loaded22
+					loaded24 := host2.Load(r, &t582[0])
+					ordered2 := loaded24
 //line alone.go:104
 					sh.Asked[0] = uint32(ordered2)
 					if !(sh.Asked[0] != 0) {
@@ -11189,9 +11260,9 @@ func quernRow6LingerActor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 						hint2 := uint32(ordered2 >> 32)
 //line alone.go:108
 						if hint2 != sh.Hint[0] {
-							t411 := hint2
+							t410 := hint2
 //line alone.go:109
-							sh.Hint[0] = t411
+							sh.Hint[0] = t410
 //line alone.go:109
 							sh.Higher[0] = 1
 						}
@@ -11204,29 +11275,29 @@ func quernRow6LingerActor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 									continue
 								}
 								next4 := t592[level2]
-								t68 := level2
+								t610 := level2
 								var result014 uint32
 								switch {
 								default:
 //line serve.go:82
-									if t68 == 4 {
+									if t610 == 4 {
 										result014 = 0
 										break
 //line serve.go:84
-									} else if t68 < 4 {
-										result014 = shape.Slots + t68*shape.SideSlots
+									} else if t610 < 4 {
+										result014 = shape.Slots + t610*shape.SideSlots
 										break
 									}
 //line serve.go:87
-									result014 = shape.Slots + (t68-1)*shape.SideSlots
+									result014 = shape.Slots + (t610-1)*shape.SideSlots
 								}
 //line alone.go:118
 								at4 := (result014 + next4&(shape.SideSlots-1)) * shape.InStep
-								loaded23 := host2.Load(r, &t61[at4])
-								if uint32(loaded23>>32) == next4+1 {
+								loaded25 := host2.Load(r, &t61[at4])
+								if uint32(loaded25>>32) == next4+1 {
 //line alone.go:120
-									t911 := level2
-									source4 = t911
+									t99 := level2
+									source4 = t99
 									sides2 = 1
 								}
 							}
@@ -11235,16 +11306,16 @@ func quernRow6LingerActor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 						}
 						if source4 == 9 || source4 < 4 {
 							next5 := t592[4]
-							loaded24 := host2.Load(r, &t61[next5&(shape.Slots-1)*shape.InStep])
-							middle2 := uint32(loaded24>>32) == next5+1
+							loaded26 := host2.Load(r, &t61[next5&(shape.Slots-1)*shape.InStep])
+							middle2 := uint32(loaded26>>32) == next5+1
 //line alone.go:128
 							posted2 := false
 							slots3 := uint32(t60[11])
 							if slots3 != 0 {
 //line alone.go:130
 								next6 := uint32(t60[8])
-								loaded25 := host2.Load(r, &t622[next6&(slots3-1)*shape.InStep])
-								posted2 = uint32(loaded25>>32) == next6+1
+								loaded27 := host2.Load(r, &t622[next6&(slots3-1)*shape.InStep])
+								posted2 = uint32(loaded27>>32) == next6+1
 							}
 							if posted2 && !(middle2 && t592[8] == 8) {
 								source4 = 8
@@ -11254,8 +11325,8 @@ func quernRow6LingerActor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 						}
 						if !(source4 == 9) {
 //line alone.go:143
-							t125 := t61
-							ring2 := t125
+							t123 := t61
+							ring2 := t123
 							var at5 uint32
 //line alone.go:144
 							if source4 == 8 {
@@ -11302,8 +11373,8 @@ func quernRow6LingerActor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 							slot5 := ring2[t2110:t223]
 							cell2 := words[:t233]
 							for w11 := 0; w11 < len(slot5); w11++ {
-								loaded26 := host2.Load(r, &slot5[w11])
-								v2 := loaded26
+								loaded28 := host2.Load(r, &slot5[w11])
+								v2 := loaded28
 //line alone.go:155
 								if uint32(v2>>32) != sh.Ticket+1 {
 									break block9
@@ -11390,14 +11461,14 @@ func quernHostScatterActor(r *host2.Run) {
 	var out2 *int32
 	var t213 *[32]int32
 	var t34 *Burst
-	var t46 *int32
+	var t45 *int32
 	dones := host2.Scratch[bool](r, 4, r.BlockDim.Count())
 	alls := host2.Scratch[bool](r, 5, r.BlockDim.Count())
 	var forwards bool
 	var stops bool
 	var last bool
-	t99 := shape.OutAt
-	t106 := shape.OutAt + shape.Out - 3
+	t97 := shape.OutAt
+	t108 := shape.OutAt + shape.Out - 3
 	t50 := shape.OutAt
 	t51 := shape.OutAt + shape.Out - 3
 	t234 := shape.Stride
@@ -11503,7 +11574,7 @@ func quernHostScatterActor(r *host2.Run) {
 //line quern_gen.go:13
 				t213 = state
 				t34 = in2
-				t46 = out2
+				t45 = out2
 				for threadZ := range 1 {
 					for threadY := range 1 {
 						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
@@ -11517,7 +11588,7 @@ func quernHostScatterActor(r *host2.Run) {
 					for threadY := range 1 {
 						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 						first4 := (threadZ*1 + threadY) * 32
-						quernRow6ScatterActor(r, alls, first4, t213, t46, t34, sh)
+						quernRow6ScatterActor(r, alls, first4, t213, t45, t34, sh)
 					}
 				}
 				r.ThreadIdx = kernel.Dim3{}
@@ -11536,7 +11607,7 @@ func quernHostScatterActor(r *host2.Run) {
 				for threadY := range 1 {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 					first5 := (threadZ*1 + threadY) * 32
-					quernRow7ScatterActor(r, cs, first5, begins, borns, source2, box, sh, out, result, &shape, words, t99, t106, cursor, forwards, t50, t51, last, command, in, mail, t234, t253, t263)
+					quernRow7ScatterActor(r, cs, first5, begins, borns, source2, box, sh, out, result, &shape, words, t97, t108, cursor, forwards, t50, t51, last, command, in, mail, t234, t253, t263)
 				}
 			}
 //line alone.go:88
@@ -11642,84 +11713,101 @@ func quernRow1ScatterActor(r *host2.Run, cs []actor.Context, first int, begins, 
 							loaded3 := host2.Load(r, &b[10])
 //line send.go:31
 							t72.To = actor.Target{Box: t16, Tail: loaded, Head: loaded2, Ring: b[14], Step: b[12], Slots: uint32(b[11]), Kind: uint32(b[13]), Closed: uint32(loaded3)}
+//line send.go:33
+							room := len(t72.Post)
+							if t72.To.Kind == 1 {
+								room = len(t72.Host)
+							}
+							end := t72.To.Ring + uint64(t72.To.Slots)*t72.To.Step
+//line send.go:37
+							if end > uint64(room) || t72.To.Ring > end {
+								host2.Fail(r, "a Ref that names no mailbox")
+							}
 						}
 //line alone.go:193
 						t27 := t72
 						var ticket uint32
-						var room uint32
+						var room2 uint32
 					block2:
 						switch {
 						default:
-//line send.go:43
+//line send.go:54
 							box2 := int(t27.To.Box)
 							t18 := box2 * 16
 							t28 := (box2 + 1) * 16
-//line send.go:44
+//line send.go:55
 							b2 := t27.Post[t18:t28]
-							loaded4 := host2.Load(r, &b2[10])
-							closed := uint32(loaded4)
-//line send.go:46
-							var room2 uint32 = 2
-							for t27.To.Closed == 0 || closed == 0 {
-								if uint32(t27.To.Tail)-uint32(t27.To.Head) >= t27.To.Slots {
-									t43 := t27
-									t53 := t27
-//line send.go:49
-									loaded5 := host2.Load(r, &b2[0])
-									t73 := loaded5
-//line send.go:49
-									loaded6 := host2.Load(r, &b2[8])
-									t93 := loaded6
-//line send.go:49
-									t43.To.Tail = t73
-//line send.go:49
-									t53.To.Head = t93
-									if uint32(t27.To.Tail)-uint32(t27.To.Head) >= t27.To.Slots && t27.To.Kind == 1 {
-										loaded7 := host2.Load(r, &t27.Host[b2[15]+1])
-//line send.go:51
-										t27.To.Head = loaded7
-										kernel.StoreRelaxed(&b2[8], t27.To.Head)
-									}
-									if uint32(t27.To.Tail)-uint32(t27.To.Head) >= t27.To.Slots {
-										room2 = 1
-										break
-									}
-								}
-//line send.go:61
-								old := kernel.AtomicCompareAndSwap(&b2[0], t27.To.Tail, t27.To.Tail+1)
-								tail := old
-//line send.go:62
-								if tail == t27.To.Tail {
-									t122 := t27
-									t132 := t27
-									t142 := tail + 1
-									t152 := closed
-//line send.go:63
-									t122.To.Tail = t142
-//line send.go:63
-									t132.To.Closed = t152
-									t162 := uint32(tail)
-									ticket = t162
-									room = 0
-									break block2
-								}
-//line send.go:66
-								t27.To.Tail = tail
+							if t27.To.Closed != 0 {
+								loaded4 := host2.Load(r, &b2[10])
+//line send.go:57
+								t27.To.Closed = uint32(loaded4)
 							}
-							atomic.AddUint64(&b2[1], 1)
-							ticket = 0
-							room = room2
+							if t27.To.Closed != 0 {
+								atomic.AddUint64(&b2[1], 1)
+								ticket = 0
+								room2 = 2
+							} else {
+//line send.go:63
+								loaded5 := host2.Load(r, &b2[10])
+								for closed := uint32(loaded5); ; {
+									if uint32(t27.To.Tail)-uint32(t27.To.Head) >= t27.To.Slots {
+										t53 := t27
+										t63 := t27
+//line send.go:66
+										loaded6 := host2.Load(r, &b2[0])
+										t83 := loaded6
+//line send.go:66
+										loaded7 := host2.Load(r, &b2[8])
+										t103 := loaded7
+//line send.go:66
+										t53.To.Tail = t83
+//line send.go:66
+										t63.To.Head = t103
+										if uint32(t27.To.Tail)-uint32(t27.To.Head) >= t27.To.Slots && t27.To.Kind == 1 {
+											loaded8 := host2.Load(r, &t27.Host[b2[15]+1])
+//line send.go:68
+											t27.To.Head = loaded8
+											kernel.StoreRelaxed(&b2[8], t27.To.Head)
+										}
+										if uint32(t27.To.Tail)-uint32(t27.To.Head) >= t27.To.Slots {
+											atomic.AddUint64(&b2[1], 1)
+											ticket = 0
+											room2 = 1
+											break block2
+										}
+									}
+									old := kernel.AtomicCompareAndSwap(&b2[0], t27.To.Tail, t27.To.Tail+1)
+									tail := old
+//line send.go:79
+									if tail == t27.To.Tail {
+										t132 := t27
+										t142 := t27
+										t152 := tail + 1
+										t162 := closed
+//line send.go:80
+										t132.To.Tail = t152
+//line send.go:80
+										t142.To.Closed = t162
+										t172 := uint32(tail)
+										ticket = t172
+										room2 = 0
+										break block2
+									}
+//line send.go:83
+									t27.To.Tail = tail
+								}
+							}
 						}
 //line alone.go:193
 						ticket2 := ticket
-						room3 := room
+						room3 := room2
 //line alone.go:194
 						if room3 == 1 {
 							t54 := int(t82[13])
 //line alone.go:195
-							t63 := int(t82[13]) + len(t92) + 1
+							t64 := int(t82[13]) + len(t92) + 1
 //line alone.go:195
-							saved2 := t72.Post[t54:t63]
+							saved2 := t72.Post[t54:t64]
 							for w2 := 0; w2 < len(t92); w2++ {
 								saved2[w2] = uint64(t92[w2])
 							}
@@ -11732,67 +11820,67 @@ func quernRow1ScatterActor(r *host2.Run, cs []actor.Context, first int, begins, 
 						}
 //line alone.go:203
 						if room3 == 0 {
-							t83 := t72
-							t94 := t92
-							t103 := ticket2
+							t84 := t72
+							t93 := t92
+							t104 := ticket2
 //line alone.go:227
-							t19 := t103
-//line send.go:37
-							result04 := int(t83.To.Ring + uint64(t19&(t83.To.Slots-1))*t83.To.Step)
+							t19 := t104
+//line send.go:46
+							result04 := int(t84.To.Ring + uint64(t19&(t84.To.Slots-1))*t84.To.Step)
 //line alone.go:227
 							t33 := result04
-							t44 := uint64(t103+1) << 32
+							t43 := uint64(t104+1) << 32
 							slot := t33
-							tag := t44
+							tag := t43
 //line alone.go:228
-							if t83.To.Kind == 1 {
-								t55 := t83
-								t64 := slot
-								t74 := tag
-//line send.go:83
-								t110 := t64
-								t29 := t64 + 4
-//line send.go:83
+							if t84.To.Kind == 1 {
+								t55 := t84
+								t65 := slot
+								t73 := tag
+//line send.go:102
+								t110 := t65
+								t29 := t65 + 4
+//line send.go:102
 								h := t55.Host[t110:t29]
-								kernel.StoreRelaxed(&h[0], t74|uint64(t55.ID<<8|128))
-								kernel.StoreRelaxed(&h[1], t74)
-								kernel.StoreRelaxed(&h[2], t74|uint64(t55.Words[t55.At+2]))
-								kernel.StoreRelaxed(&h[3], t74|uint64(t55.Words[t55.At+3]))
+								kernel.StoreRelaxed(&h[0], t73|uint64(t55.ID<<8|128))
+								kernel.StoreRelaxed(&h[1], t73)
+								kernel.StoreRelaxed(&h[2], t73|uint64(t55.Words[t55.At+2]))
+								kernel.StoreRelaxed(&h[3], t73|uint64(t55.Words[t55.At+3]))
 //line alone.go:230
-								for w3 := 0; w3 < len(t94); w3++ {
-									kernel.StoreRelaxed(&t83.Host[slot+4+w3], tag|uint64(t94[w3]))
+								for w3 := 0; w3 < len(t93); w3++ {
+									kernel.StoreRelaxed(&t84.Host[slot+4+w3], tag|uint64(t93[w3]))
 								}
 							} else {
 //line alone.go:235
-								t84 := t83
-								t95 := slot
-								t104 := tag
-//line send.go:74
-								t111 := t95
-								t210 := t95 + 4
-//line send.go:74
-								h2 := t84.Post[t111:t210]
-								kernel.StoreRelaxed(&h2[0], t104|uint64(t84.ID<<8|128))
-								kernel.StoreRelaxed(&h2[1], t104)
-								kernel.StoreRelaxed(&h2[2], t104|uint64(t84.Words[t84.At+2]))
-								kernel.StoreRelaxed(&h2[3], t104|uint64(t84.Words[t84.At+3]))
+								t85 := t84
+								t94 := slot
+								t105 := tag
+//line send.go:91
+								t111 := t94
+								t210 := t94 + 4
+//line send.go:91
+								h2 := t85.Post[t111:t210]
+								kernel.StoreRelaxed(&h2[0], t105|uint64(t85.ID<<8|128))
+								kernel.StoreRelaxed(&h2[1], t105)
+								kernel.StoreRelaxed(&h2[2], t105|uint64(t85.Words[t85.At+2]))
+								kernel.StoreRelaxed(&h2[3], t105|uint64(t85.Words[t85.At+3]))
 //line alone.go:236
-								for w4 := 0; w4 < len(t94); w4++ {
-									kernel.StoreRelaxed(&t83.Post[slot+4+w4], tag|uint64(t94[w4]))
+								for w4 := 0; w4 < len(t93); w4++ {
+									kernel.StoreRelaxed(&t84.Post[slot+4+w4], tag|uint64(t93[w4]))
 								}
-								t112 := t83
-//line send.go:92
+								t112 := t84
+//line send.go:113
 								if !(t112.Wakes == 0) {
-//line send.go:97
+//line send.go:118
 									kernel.Fence()
 									box3 := int(t112.To.Box)
 									t113 := box3 * 16
 									t211 := (box3 + 1) * 16
-//line send.go:99
+//line send.go:120
 									b3 := t112.Post[t113:t211]
-									loaded8 := host2.Load(r, &b3[9])
-									if loaded8 != 0 {
-//line send.go:101
+									loaded9 := host2.Load(r, &b3[9])
+									if loaded9 != 0 {
+//line send.go:122
 										kernel.StoreRelaxed(&t112.Host[b3[15]], 1)
 										kernel.StoreRelaxed(&t112.Host[0], 1)
 									}
@@ -11818,8 +11906,8 @@ func quernRow1ScatterActor(r *host2.Run, cs []actor.Context, first int, begins, 
 				switch {
 				default:
 //line alone.go:103
-					loaded9 := host2.Load(r, &t292[0])
-					ordered := loaded9
+					loaded10 := host2.Load(r, &t292[0])
+					ordered := loaded10
 //line alone.go:104
 					sh.Asked[0] = uint32(ordered)
 					if !(sh.Asked[0] != 0) {
@@ -11827,9 +11915,9 @@ func quernRow1ScatterActor(r *host2.Run, cs []actor.Context, first int, begins, 
 						hint := uint32(ordered >> 32)
 //line alone.go:108
 						if hint != sh.Hint[0] {
-							t45 := hint
+							t44 := hint
 //line alone.go:109
-							sh.Hint[0] = t45
+							sh.Hint[0] = t44
 //line alone.go:109
 							sh.Higher[0] = 1
 						}
@@ -11842,29 +11930,29 @@ func quernRow1ScatterActor(r *host2.Run, cs []actor.Context, first int, begins, 
 									continue
 								}
 								next := t30[level]
-								t65 := level
+								t66 := level
 								var result05 uint32
 								switch {
 								default:
 //line serve.go:82
-									if t65 == 4 {
+									if t66 == 4 {
 										result05 = 0
 										break
 //line serve.go:84
-									} else if t65 < 4 {
-										result05 = shape.Slots + t65*shape.SideSlots
+									} else if t66 < 4 {
+										result05 = shape.Slots + t66*shape.SideSlots
 										break
 									}
 //line serve.go:87
-									result05 = shape.Slots + (t65-1)*shape.SideSlots
+									result05 = shape.Slots + (t66-1)*shape.SideSlots
 								}
 //line alone.go:118
 								at := (result05 + next&(shape.SideSlots-1)) * shape.InStep
-								loaded10 := host2.Load(r, &t322[at])
-								if uint32(loaded10>>32) == next+1 {
+								loaded11 := host2.Load(r, &t322[at])
+								if uint32(loaded11>>32) == next+1 {
 //line alone.go:120
-									t96 := level
-									source = t96
+									t95 := level
+									source = t95
 									sides = 1
 								}
 							}
@@ -11873,16 +11961,16 @@ func quernRow1ScatterActor(r *host2.Run, cs []actor.Context, first int, begins, 
 						}
 						if source == 9 || source < 4 {
 							next2 := t30[4]
-							loaded11 := host2.Load(r, &t322[next2&(shape.Slots-1)*shape.InStep])
-							middle := uint32(loaded11>>32) == next2+1
+							loaded12 := host2.Load(r, &t322[next2&(shape.Slots-1)*shape.InStep])
+							middle := uint32(loaded12>>32) == next2+1
 //line alone.go:128
 							posted := false
 							slots2 := uint32(t31[11])
 							if slots2 != 0 {
 //line alone.go:130
 								next3 := uint32(t31[8])
-								loaded12 := host2.Load(r, &t332[next3&(slots2-1)*shape.InStep])
-								posted = uint32(loaded12>>32) == next3+1
+								loaded13 := host2.Load(r, &t332[next3&(slots2-1)*shape.InStep])
+								posted = uint32(loaded13>>32) == next3+1
 							}
 							if posted && !(middle && t30[8] == 8) {
 								source = 8
@@ -11892,8 +11980,8 @@ func quernRow1ScatterActor(r *host2.Run, cs []actor.Context, first int, begins, 
 						}
 						if !(source == 9) {
 //line alone.go:143
-							t123 := t322
-							ring := t123
+							t122 := t322
+							ring := t122
 							var at2 uint32
 //line alone.go:144
 							if source == 8 {
@@ -11940,8 +12028,8 @@ func quernRow1ScatterActor(r *host2.Run, cs []actor.Context, first int, begins, 
 							slot2 := ring[t212:t222]
 							cell := words[:t232]
 							for w5 := 0; w5 < len(slot2); w5++ {
-								loaded13 := host2.Load(r, &slot2[w5])
-								v := loaded13
+								loaded14 := host2.Load(r, &slot2[w5])
+								v := loaded14
 //line alone.go:155
 								if uint32(v>>32) != sh.Ticket+1 {
 									break block3
@@ -12035,125 +12123,142 @@ func quernRow5ScatterActor(r *host2.Run, cs2 []*actor.Context, first3 int, dones
 					t215 := (int(t116) + 1) * 16
 //line send.go:30
 					b4 := t115.Post[t117:t215]
-					loaded14 := host2.Load(r, &b4[0])
+					loaded15 := host2.Load(r, &b4[0])
 //line send.go:31
-					loaded15 := host2.Load(r, &b4[8])
-					loaded16 := host2.Load(r, &b4[10])
+					loaded16 := host2.Load(r, &b4[8])
+					loaded17 := host2.Load(r, &b4[10])
 //line send.go:31
-					t115.To = actor.Target{Box: t116, Tail: loaded14, Head: loaded15, Ring: b4[14], Step: b4[12], Slots: uint32(b4[11]), Kind: uint32(b4[13]), Closed: uint32(loaded16)}
+					t115.To = actor.Target{Box: t116, Tail: loaded15, Head: loaded16, Ring: b4[14], Step: b4[12], Slots: uint32(b4[11]), Kind: uint32(b4[13]), Closed: uint32(loaded17)}
+//line send.go:33
+					room4 := len(t115.Post)
+					if t115.To.Kind == 1 {
+						room4 = len(t115.Host)
+					}
+					end2 := t115.To.Ring + uint64(t115.To.Slots)*t115.To.Step
+//line send.go:37
+					if end2 > uint64(room4) || t115.To.Ring > end2 {
+						host2.Fail(r, "a Ref that names no mailbox")
+					}
 				}
 //line context.go:51
 				t216 := t115
 				var ticket3 uint32
-				var room4 uint32
+				var room5 uint32
 			block6:
 				switch {
 				default:
-//line send.go:43
+//line send.go:54
 					box4 := int(t216.To.Box)
 					t118 := box4 * 16
 					t217 := (box4 + 1) * 16
-//line send.go:44
+//line send.go:55
 					b5 := t216.Post[t118:t217]
-					loaded17 := host2.Load(r, &b5[10])
-					closed2 := uint32(loaded17)
-//line send.go:46
-					var room5 uint32 = 2
-					for t216.To.Closed == 0 || closed2 == 0 {
-						if uint32(t216.To.Tail)-uint32(t216.To.Head) >= t216.To.Slots {
-							t47 := t216
-							t56 := t216
-//line send.go:49
-							loaded18 := host2.Load(r, &b5[0])
-							t75 := loaded18
-//line send.go:49
-							loaded19 := host2.Load(r, &b5[8])
-							t97 := loaded19
-//line send.go:49
-							t47.To.Tail = t75
-//line send.go:49
-							t56.To.Head = t97
-							if uint32(t216.To.Tail)-uint32(t216.To.Head) >= t216.To.Slots && t216.To.Kind == 1 {
-								loaded20 := host2.Load(r, &t216.Host[b5[15]+1])
-//line send.go:51
-								t216.To.Head = loaded20
-								kernel.StoreRelaxed(&b5[8], t216.To.Head)
-							}
-							if uint32(t216.To.Tail)-uint32(t216.To.Head) >= t216.To.Slots {
-								room5 = 1
-								break
-							}
-						}
-//line send.go:61
-						old2 := kernel.AtomicCompareAndSwap(&b5[0], t216.To.Tail, t216.To.Tail+1)
-						tail2 := old2
-//line send.go:62
-						if tail2 == t216.To.Tail {
-							t124 := t216
-							t134 := t216
-							t144 := tail2 + 1
-							t153 := closed2
-//line send.go:63
-							t124.To.Tail = t144
-//line send.go:63
-							t134.To.Closed = t153
-							t164 := uint32(tail2)
-							ticket3 = t164
-							room4 = 0
-							break block6
-						}
-//line send.go:66
-						t216.To.Tail = tail2
+					if t216.To.Closed != 0 {
+						loaded18 := host2.Load(r, &b5[10])
+//line send.go:57
+						t216.To.Closed = uint32(loaded18)
 					}
-					atomic.AddUint64(&b5[1], 1)
-					ticket3 = 0
-					room4 = room5
+					if t216.To.Closed != 0 {
+						atomic.AddUint64(&b5[1], 1)
+						ticket3 = 0
+						room5 = 2
+					} else {
+//line send.go:63
+						loaded19 := host2.Load(r, &b5[10])
+						for closed2 := uint32(loaded19); ; {
+							if uint32(t216.To.Tail)-uint32(t216.To.Head) >= t216.To.Slots {
+								t56 := t216
+								t67 := t216
+//line send.go:66
+								loaded20 := host2.Load(r, &b5[0])
+								t86 := loaded20
+//line send.go:66
+								loaded21 := host2.Load(r, &b5[8])
+								t106 := loaded21
+//line send.go:66
+								t56.To.Tail = t86
+//line send.go:66
+								t67.To.Head = t106
+								if uint32(t216.To.Tail)-uint32(t216.To.Head) >= t216.To.Slots && t216.To.Kind == 1 {
+									loaded22 := host2.Load(r, &t216.Host[b5[15]+1])
+//line send.go:68
+									t216.To.Head = loaded22
+									kernel.StoreRelaxed(&b5[8], t216.To.Head)
+								}
+								if uint32(t216.To.Tail)-uint32(t216.To.Head) >= t216.To.Slots {
+									atomic.AddUint64(&b5[1], 1)
+									ticket3 = 0
+									room5 = 1
+									break block6
+								}
+							}
+							old2 := kernel.AtomicCompareAndSwap(&b5[0], t216.To.Tail, t216.To.Tail+1)
+							tail2 := old2
+//line send.go:79
+							if tail2 == t216.To.Tail {
+								t134 := t216
+								t144 := t216
+								t153 := tail2 + 1
+								t164 := closed2
+//line send.go:80
+								t134.To.Tail = t153
+//line send.go:80
+								t144.To.Closed = t164
+								t173 := uint32(tail2)
+								ticket3 = t173
+								room5 = 0
+								break block6
+							}
+//line send.go:83
+							t216.To.Tail = tail2
+						}
+					}
 				}
 //line context.go:51
 				ticket4 := ticket3
-				room6 := room4
+				room6 := room5
 //line context.go:52
 				if room6 != 0 {
 					result08 = false
 				} else {
 					t57 := ticket4
-//line send.go:37
+//line send.go:46
 					result09 := int(t115.To.Ring + uint64(t57&(t115.To.Slots-1))*t115.To.Step)
 //line context.go:55
-					t76 := result09
-					t85 := uint64(ticket4+1) << 32
-					slot3 := t76
-					tag2 := t85
+					t74 := result09
+					t87 := uint64(ticket4+1) << 32
+					slot3 := t74
+					tag2 := t87
 //line context.go:56
 					if t115.To.Kind == 1 {
-						t98 := t115
-						t105 := slot3
+						t96 := t115
+						t107 := slot3
 						t119 := tag2
-//line send.go:83
-						t120 := t105
-						t218 := t105 + 4
-//line send.go:83
-						h3 := t98.Host[t120:t218]
-						kernel.StoreRelaxed(&h3[0], t119|uint64(t98.ID<<8|128))
+//line send.go:102
+						t120 := t107
+						t218 := t107 + 4
+//line send.go:102
+						h3 := t96.Host[t120:t218]
+						kernel.StoreRelaxed(&h3[0], t119|uint64(t96.ID<<8|128))
 						kernel.StoreRelaxed(&h3[1], t119)
-						kernel.StoreRelaxed(&h3[2], t119|uint64(t98.Words[t98.At+2]))
-						kernel.StoreRelaxed(&h3[3], t119|uint64(t98.Words[t98.At+3]))
+						kernel.StoreRelaxed(&h3[2], t119|uint64(t96.Words[t96.At+2]))
+						kernel.StoreRelaxed(&h3[3], t119|uint64(t96.Words[t96.At+3]))
 //line context.go:58
-						t125 := t115.Host
+						t123 := t115.Host
 						t135 := slot3 + 4
 						t145 := tag2
 						t154 := t35
 //line context.go:58
-						kernel.PutWords(t125, t135, t145, t154)
+						kernel.PutWords(t123, t135, t145, t154)
 						result08 = true
 					} else {
 						t165 := t115
-						t172 := slot3
+						t174 := slot3
 						t182 := tag2
-//line send.go:74
-						t121 := t172
-						t219 := t172 + 4
-//line send.go:74
+//line send.go:91
+						t121 := t174
+						t219 := t174 + 4
+//line send.go:91
 						h4 := t165.Post[t121:t219]
 						kernel.StoreRelaxed(&h4[0], t182|uint64(t165.ID<<8|128))
 						kernel.StoreRelaxed(&h4[1], t182)
@@ -12167,18 +12272,18 @@ func quernRow5ScatterActor(r *host2.Run, cs2 []*actor.Context, first3 int, dones
 //line context.go:62
 						kernel.PutWords(t193, t202, t2110, t223)
 						t233 := t115
-//line send.go:92
+//line send.go:113
 						if !(t233.Wakes == 0) {
-//line send.go:97
+//line send.go:118
 							kernel.Fence()
 							box5 := int(t233.To.Box)
-							t126 := box5 * 16
+							t124 := box5 * 16
 							t220 := (box5 + 1) * 16
-//line send.go:99
-							b6 := t233.Post[t126:t220]
-							loaded21 := host2.Load(r, &b6[9])
-							if loaded21 != 0 {
-//line send.go:101
+//line send.go:120
+							b6 := t233.Post[t124:t220]
+							loaded23 := host2.Load(r, &b6[9])
+							if loaded23 != 0 {
+//line send.go:122
 								kernel.StoreRelaxed(&t233.Host[b6[15]], 1)
 								kernel.StoreRelaxed(&t233.Host[0], 1)
 							}
@@ -12200,7 +12305,7 @@ func quernRow5ScatterActor(r *host2.Run, cs2 []*actor.Context, first3 int, dones
 }
 
 //go:noinline
-func quernRow6ScatterActor(r *host2.Run, alls []bool, first4 int, t213 *[32]int32, t46 *int32, t34 *Burst, sh *actor.Status) {
+func quernRow6ScatterActor(r *host2.Run, alls []bool, first4 int, t213 *[32]int32, t45 *int32, t34 *Burst, sh *actor.Status) {
 	allRow := alls[first4:][:32]
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
@@ -12213,7 +12318,7 @@ func quernRow6ScatterActor(r *host2.Run, alls []bool, first4 int, t213 *[32]int3
 		} else {
 			t213[threadX] = 0
 			if threadX == 0 {
-				*t46 = t34.Count
+				*t45 = t34.Count
 			}
 			result010 = 1
 		}
@@ -12228,7 +12333,7 @@ func quernRow6ScatterActor(r *host2.Run, alls []bool, first4 int, t213 *[32]int3
 }
 
 //go:noinline
-func quernRow7ScatterActor(r *host2.Run, cs []actor.Context, first5 int, begins, borns []int64, source2 uint32, box []uint64, sh *actor.Status, out []uint64, result uint32, shape *actor.Shape, words []uint32, t99, t106 uint32, cursor []uint32, forwards bool, t50, t51 uint32, last bool, command, in, mail []uint64, t234, t253, t263 uint32) {
+func quernRow7ScatterActor(r *host2.Run, cs []actor.Context, first5 int, begins, borns []int64, source2 uint32, box []uint64, sh *actor.Status, out []uint64, result uint32, shape *actor.Shape, words []uint32, t97, t108 uint32, cursor []uint32, forwards bool, t50, t51 uint32, last bool, command, in, mail []uint64, t234, t253, t263 uint32) {
 	cRow := cs[first5:][:32]
 	beginRow := begins[first5:][:32]
 	bornRow := borns[first5:][:32]
@@ -12278,12 +12383,12 @@ func quernRow7ScatterActor(r *host2.Run, cs []actor.Context, first5 int, begins,
 				}
 //line alone.go:174
 				at3 := (result011 + sh.Ticket&(result012-1)) * shape.OutStep
-				t77 := at3
-				t86 := at3 + shape.Out
+				t75 := at3
+				t88 := at3 + shape.Out
 //line alone.go:175
-				slot4 := t422[t77:t86]
+				slot4 := t422[t75:t88]
 				tag3 := uint64(sh.Ticket+1) << 32
-				reply2 := words[t99:t106]
+				reply2 := words[t97:t108]
 				kernel.StoreRelaxed(&slot4[0], tag3|uint64(t442))
 				kernel.StoreRelaxed(&slot4[1], tag3|uint64(t452))
 				kernel.StoreRelaxed(&slot4[2], tag3)
@@ -12293,8 +12398,8 @@ func quernRow7ScatterActor(r *host2.Run, cs []actor.Context, first5 int, begins,
 //line alone.go:79
 				cursor[source2] = sh.Ticket + 1
 			}
-			t472 := now3
-			begin = t472
+			t47 := now3
+			begin = t47
 //line alone.go:81
 			sh.Missing[0] = 9
 			t542 := !forwards
@@ -12311,98 +12416,115 @@ func quernRow7ScatterActor(r *host2.Run, cs []actor.Context, first5 int, begins,
 					list2 := int(t49[11])
 					count2 := uint32(t48.Post[list2])
 					for i2 := uint32(0); i2 < count2; i2++ {
-						t127 := uint32(t48.Post[list2+1+int(i2)])
+						t125 := uint32(t48.Post[list2+1+int(i2)])
 //line send.go:27
-						if !(t48.To.Box == t127) {
+						if !(t48.To.Box == t125) {
 //line send.go:30
-							t128 := int(t127) * 16
-							t224 := (int(t127) + 1) * 16
+							t126 := int(t125) * 16
+							t224 := (int(t125) + 1) * 16
 //line send.go:30
-							b7 := t48.Post[t128:t224]
-							loaded22 := host2.Load(r, &b7[0])
+							b7 := t48.Post[t126:t224]
+							loaded24 := host2.Load(r, &b7[0])
 //line send.go:31
-							loaded23 := host2.Load(r, &b7[8])
-							loaded24 := host2.Load(r, &b7[10])
+							loaded25 := host2.Load(r, &b7[8])
+							loaded26 := host2.Load(r, &b7[10])
 //line send.go:31
-							t48.To = actor.Target{Box: t127, Tail: loaded22, Head: loaded23, Ring: b7[14], Step: b7[12], Slots: uint32(b7[11]), Kind: uint32(b7[13]), Closed: uint32(loaded24)}
+							t48.To = actor.Target{Box: t125, Tail: loaded24, Head: loaded25, Ring: b7[14], Step: b7[12], Slots: uint32(b7[11]), Kind: uint32(b7[13]), Closed: uint32(loaded26)}
+//line send.go:33
+							room7 := len(t48.Post)
+							if t48.To.Kind == 1 {
+								room7 = len(t48.Host)
+							}
+							end3 := t48.To.Ring + uint64(t48.To.Slots)*t48.To.Step
+							if end3 > uint64(room7) || t48.To.Ring > end3 {
+//line send.go:38
+								host2.Fail(r, "a Ref that names no mailbox")
+							}
 						}
 //line alone.go:193
 						t225 := t48
 						var ticket5 uint32
-						var room7 uint32
+						var room8 uint32
 					block9:
 						switch {
 						default:
-//line send.go:43
+//line send.go:54
 							box6 := int(t225.To.Box)
-							t129 := box6 * 16
+							t127 := box6 * 16
 							t226 := (box6 + 1) * 16
-//line send.go:44
-							b8 := t225.Post[t129:t226]
-							loaded25 := host2.Load(r, &b8[10])
-							closed3 := uint32(loaded25)
-//line send.go:46
-							var room8 uint32 = 2
-							for t225.To.Closed == 0 || closed3 == 0 {
-								if uint32(t225.To.Tail)-uint32(t225.To.Head) >= t225.To.Slots {
-									t410 := t225
-									t59 := t225
-//line send.go:49
-									loaded26 := host2.Load(r, &b8[0])
-									t78 := loaded26
-//line send.go:49
-									loaded27 := host2.Load(r, &b8[8])
-									t910 := loaded27
-//line send.go:49
-									t410.To.Tail = t78
-//line send.go:49
-									t59.To.Head = t910
-									if uint32(t225.To.Tail)-uint32(t225.To.Head) >= t225.To.Slots && t225.To.Kind == 1 {
-										loaded28 := host2.Load(r, &t225.Host[b8[15]+1])
-//line send.go:51
-										t225.To.Head = loaded28
-										kernel.StoreRelaxed(&b8[8], t225.To.Head)
-									}
-									if uint32(t225.To.Tail)-uint32(t225.To.Head) >= t225.To.Slots {
-										room8 = 1
-										break
-									}
-								}
-//line send.go:61
-								old3 := kernel.AtomicCompareAndSwap(&b8[0], t225.To.Tail, t225.To.Tail+1)
-								tail3 := old3
-//line send.go:62
-								if tail3 == t225.To.Tail {
-									t1210 := t225
-									t136 := t225
-									t146 := tail3 + 1
-									t155 := closed3
-//line send.go:63
-									t1210.To.Tail = t146
-//line send.go:63
-									t136.To.Closed = t155
-									t166 := uint32(tail3)
-									ticket5 = t166
-									room7 = 0
-									break block9
-								}
-//line send.go:66
-								t225.To.Tail = tail3
+//line send.go:55
+							b8 := t225.Post[t127:t226]
+							if t225.To.Closed != 0 {
+								loaded27 := host2.Load(r, &b8[10])
+//line send.go:57
+								t225.To.Closed = uint32(loaded27)
 							}
-							atomic.AddUint64(&b8[1], 1)
-							ticket5 = 0
-							room7 = room8
+							if t225.To.Closed != 0 {
+								atomic.AddUint64(&b8[1], 1)
+								ticket5 = 0
+								room8 = 2
+							} else {
+//line send.go:63
+								loaded28 := host2.Load(r, &b8[10])
+								for closed3 := uint32(loaded28); ; {
+									if uint32(t225.To.Tail)-uint32(t225.To.Head) >= t225.To.Slots {
+										t59 := t225
+										t68 := t225
+//line send.go:66
+										loaded29 := host2.Load(r, &b8[0])
+										t89 := loaded29
+//line send.go:66
+										loaded30 := host2.Load(r, &b8[8])
+										t109 := loaded30
+//line send.go:66
+										t59.To.Tail = t89
+//line send.go:66
+										t68.To.Head = t109
+										if uint32(t225.To.Tail)-uint32(t225.To.Head) >= t225.To.Slots && t225.To.Kind == 1 {
+											loaded31 := host2.Load(r, &t225.Host[b8[15]+1])
+//line send.go:68
+											t225.To.Head = loaded31
+											kernel.StoreRelaxed(&b8[8], t225.To.Head)
+										}
+										if uint32(t225.To.Tail)-uint32(t225.To.Head) >= t225.To.Slots {
+											atomic.AddUint64(&b8[1], 1)
+											ticket5 = 0
+											room8 = 1
+											break block9
+										}
+									}
+									old3 := kernel.AtomicCompareAndSwap(&b8[0], t225.To.Tail, t225.To.Tail+1)
+									tail3 := old3
+//line send.go:79
+									if tail3 == t225.To.Tail {
+										t136 := t225
+										t146 := t225
+										t155 := tail3 + 1
+										t166 := closed3
+//line send.go:80
+										t136.To.Tail = t155
+//line send.go:80
+										t146.To.Closed = t166
+										t175 := uint32(tail3)
+										ticket5 = t175
+										room8 = 0
+										break block9
+									}
+//line send.go:83
+									t225.To.Tail = tail3
+								}
+							}
 						}
 //line alone.go:193
 						ticket6 := ticket5
-						room9 := room7
+						room9 := room8
 //line alone.go:194
 						if room9 == 1 {
 							t510 := int(t49[13])
 //line alone.go:195
-							t66 := int(t49[13]) + len(t522) + 1
+							t69 := int(t49[13]) + len(t522) + 1
 //line alone.go:195
-							saved3 := t48.Post[t510:t66]
+							saved3 := t48.Post[t510:t69]
 							for w8 := 0; w8 < len(t522); w8++ {
 								saved3[w8] = uint64(t522[w8])
 							}
@@ -12415,67 +12537,67 @@ func quernRow7ScatterActor(r *host2.Run, cs []actor.Context, first5 int, begins,
 						}
 //line alone.go:203
 						if room9 == 0 {
-							t87 := t48
-							t911 := t522
-							t107 := ticket6
+							t810 := t48
+							t98 := t522
+							t1010 := ticket6
 //line alone.go:227
-							t130 := t107
-//line send.go:37
-							result015 := int(t87.To.Ring + uint64(t130&(t87.To.Slots-1))*t87.To.Step)
+							t128 := t1010
+//line send.go:46
+							result015 := int(t810.To.Ring + uint64(t128&(t810.To.Slots-1))*t810.To.Step)
 //line alone.go:227
 							t36 := result015
-							t411 := uint64(t107+1) << 32
+							t46 := uint64(t1010+1) << 32
 							slot5 := t36
-							tag4 := t411
+							tag4 := t46
 //line alone.go:228
-							if t87.To.Kind == 1 {
-								t511 := t87
-								t67 := slot5
-								t79 := tag4
-//line send.go:83
-								t131 := t67
-								t227 := t67 + 4
-//line send.go:83
-								h5 := t511.Host[t131:t227]
-								kernel.StoreRelaxed(&h5[0], t79|uint64(t511.ID<<8|128))
-								kernel.StoreRelaxed(&h5[1], t79)
-								kernel.StoreRelaxed(&h5[2], t79|uint64(t511.Words[t511.At+2]))
-								kernel.StoreRelaxed(&h5[3], t79|uint64(t511.Words[t511.At+3]))
+							if t810.To.Kind == 1 {
+								t511 := t810
+								t610 := slot5
+								t76 := tag4
+//line send.go:102
+								t129 := t610
+								t227 := t610 + 4
+//line send.go:102
+								h5 := t511.Host[t129:t227]
+								kernel.StoreRelaxed(&h5[0], t76|uint64(t511.ID<<8|128))
+								kernel.StoreRelaxed(&h5[1], t76)
+								kernel.StoreRelaxed(&h5[2], t76|uint64(t511.Words[t511.At+2]))
+								kernel.StoreRelaxed(&h5[3], t76|uint64(t511.Words[t511.At+3]))
 //line alone.go:230
-								for w9 := 0; w9 < len(t911); w9++ {
-									kernel.StoreRelaxed(&t87.Host[slot5+4+w9], tag4|uint64(t911[w9]))
+								for w9 := 0; w9 < len(t98); w9++ {
+									kernel.StoreRelaxed(&t810.Host[slot5+4+w9], tag4|uint64(t98[w9]))
 								}
 							} else {
 //line alone.go:235
-								t88 := t87
-								t912 := slot5
-								t108 := tag4
-//line send.go:74
-								t137 := t912
-								t228 := t912 + 4
-//line send.go:74
-								h6 := t88.Post[t137:t228]
-								kernel.StoreRelaxed(&h6[0], t108|uint64(t88.ID<<8|128))
-								kernel.StoreRelaxed(&h6[1], t108)
-								kernel.StoreRelaxed(&h6[2], t108|uint64(t88.Words[t88.At+2]))
-								kernel.StoreRelaxed(&h6[3], t108|uint64(t88.Words[t88.At+3]))
+								t811 := t810
+								t99 := slot5
+								t1011 := tag4
+//line send.go:91
+								t130 := t99
+								t228 := t99 + 4
+//line send.go:91
+								h6 := t811.Post[t130:t228]
+								kernel.StoreRelaxed(&h6[0], t1011|uint64(t811.ID<<8|128))
+								kernel.StoreRelaxed(&h6[1], t1011)
+								kernel.StoreRelaxed(&h6[2], t1011|uint64(t811.Words[t811.At+2]))
+								kernel.StoreRelaxed(&h6[3], t1011|uint64(t811.Words[t811.At+3]))
 //line alone.go:236
-								for w10 := 0; w10 < len(t911); w10++ {
-									kernel.StoreRelaxed(&t87.Post[slot5+4+w10], tag4|uint64(t911[w10]))
+								for w10 := 0; w10 < len(t98); w10++ {
+									kernel.StoreRelaxed(&t810.Post[slot5+4+w10], tag4|uint64(t98[w10]))
 								}
-								t1110 := t87
-//line send.go:92
+								t1110 := t810
+//line send.go:113
 								if !(t1110.Wakes == 0) {
-//line send.go:97
+//line send.go:118
 									kernel.Fence()
 									box7 := int(t1110.To.Box)
-									t138 := box7 * 16
+									t131 := box7 * 16
 									t229 := (box7 + 1) * 16
-//line send.go:99
-									b9 := t1110.Post[t138:t229]
-									loaded29 := host2.Load(r, &b9[9])
-									if loaded29 != 0 {
-//line send.go:101
+//line send.go:120
+									b9 := t1110.Post[t131:t229]
+									loaded32 := host2.Load(r, &b9[9])
+									if loaded32 != 0 {
+//line send.go:122
 										kernel.StoreRelaxed(&t1110.Host[b9[15]], 1)
 										kernel.StoreRelaxed(&t1110.Host[0], 1)
 									}
@@ -12502,8 +12624,8 @@ func quernRow7ScatterActor(r *host2.Run, cs []actor.Context, first5 int, begins,
 				switch {
 				default:
 //line alone.go:103
-					loaded30 := host2.Load(r, &t582[0])
-					ordered2 := loaded30
+					loaded33 := host2.Load(r, &t582[0])
+					ordered2 := loaded33
 //line alone.go:104
 					sh.Asked[0] = uint32(ordered2)
 					if !(sh.Asked[0] != 0) {
@@ -12511,9 +12633,9 @@ func quernRow7ScatterActor(r *host2.Run, cs []actor.Context, first5 int, begins,
 						hint2 := uint32(ordered2 >> 32)
 //line alone.go:108
 						if hint2 != sh.Hint[0] {
-							t412 := hint2
+							t410 := hint2
 //line alone.go:109
-							sh.Hint[0] = t412
+							sh.Hint[0] = t410
 //line alone.go:109
 							sh.Higher[0] = 1
 						}
@@ -12526,29 +12648,29 @@ func quernRow7ScatterActor(r *host2.Run, cs []actor.Context, first5 int, begins,
 									continue
 								}
 								next4 := t592[level2]
-								t68 := level2
+								t611 := level2
 								var result016 uint32
 								switch {
 								default:
 //line serve.go:82
-									if t68 == 4 {
+									if t611 == 4 {
 										result016 = 0
 										break
 //line serve.go:84
-									} else if t68 < 4 {
-										result016 = shape.Slots + t68*shape.SideSlots
+									} else if t611 < 4 {
+										result016 = shape.Slots + t611*shape.SideSlots
 										break
 									}
 //line serve.go:87
-									result016 = shape.Slots + (t68-1)*shape.SideSlots
+									result016 = shape.Slots + (t611-1)*shape.SideSlots
 								}
 //line alone.go:118
 								at4 := (result016 + next4&(shape.SideSlots-1)) * shape.InStep
-								loaded31 := host2.Load(r, &t61[at4])
-								if uint32(loaded31>>32) == next4+1 {
+								loaded34 := host2.Load(r, &t61[at4])
+								if uint32(loaded34>>32) == next4+1 {
 //line alone.go:120
-									t913 := level2
-									source4 = t913
+									t910 := level2
+									source4 = t910
 									sides2 = 1
 								}
 							}
@@ -12557,16 +12679,16 @@ func quernRow7ScatterActor(r *host2.Run, cs []actor.Context, first5 int, begins,
 						}
 						if source4 == 9 || source4 < 4 {
 							next5 := t592[4]
-							loaded32 := host2.Load(r, &t61[next5&(shape.Slots-1)*shape.InStep])
-							middle2 := uint32(loaded32>>32) == next5+1
+							loaded35 := host2.Load(r, &t61[next5&(shape.Slots-1)*shape.InStep])
+							middle2 := uint32(loaded35>>32) == next5+1
 //line alone.go:128
 							posted2 := false
 							slots3 := uint32(t60[11])
 							if slots3 != 0 {
 //line alone.go:130
 								next6 := uint32(t60[8])
-								loaded33 := host2.Load(r, &t622[next6&(slots3-1)*shape.InStep])
-								posted2 = uint32(loaded33>>32) == next6+1
+								loaded36 := host2.Load(r, &t622[next6&(slots3-1)*shape.InStep])
+								posted2 = uint32(loaded36>>32) == next6+1
 							}
 							if posted2 && !(middle2 && t592[8] == 8) {
 								source4 = 8
@@ -12576,16 +12698,16 @@ func quernRow7ScatterActor(r *host2.Run, cs []actor.Context, first5 int, begins,
 						}
 						if !(source4 == 9) {
 //line alone.go:143
-							t1211 := t61
-							ring2 := t1211
+							t1210 := t61
+							ring2 := t1210
 							var at5 uint32
 //line alone.go:144
 							if source4 == 8 {
 								sh.Ticket = uint32(t60[8])
-								t139 := t622
+								t137 := t622
 //line alone.go:146
 								t147 := sh.Ticket & (uint32(t60[11]) - 1) * shape.InStep
-								ring2 = t139
+								ring2 = t137
 								at5 = t147
 							} else {
 //line alone.go:148
@@ -12624,8 +12746,8 @@ func quernRow7ScatterActor(r *host2.Run, cs []actor.Context, first5 int, begins,
 							slot6 := ring2[t2111:t2210]
 							cell2 := words[:t234]
 							for w11 := 0; w11 < len(slot6); w11++ {
-								loaded34 := host2.Load(r, &slot6[w11])
-								v3 := loaded34
+								loaded37 := host2.Load(r, &slot6[w11])
+								v3 := loaded37
 //line alone.go:155
 								if uint32(v3>>32) != sh.Ticket+1 {
 									break block10
@@ -12717,8 +12839,8 @@ func quernHostSumActor(r *host2.Run) {
 	var forwards bool
 	var stops bool
 	var last bool
-	t97 := shape.OutAt
-	t105 := shape.OutAt + shape.Out - 3
+	t96 := shape.OutAt
+	t106 := shape.OutAt + shape.Out - 3
 	t50 := shape.OutAt
 	t51 := shape.OutAt + shape.Out - 3
 	t233 := shape.Stride
@@ -12846,7 +12968,7 @@ func quernHostSumActor(r *host2.Run) {
 				for threadY := range 1 {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 					first2 := (threadZ*1 + threadY) * 32
-					quernRow6SumActor(r, cs, first2, begins, borns, source2, box, sh, out, result, &shape, words, t97, t105, cursor, forwards, t50, t51, last, command, in, mail, t233, t253, t263)
+					quernRow6SumActor(r, cs, first2, begins, borns, source2, box, sh, out, result, &shape, words, t96, t106, cursor, forwards, t50, t51, last, command, in, mail, t233, t253, t263)
 				}
 			}
 //line alone.go:88
@@ -12952,84 +13074,101 @@ func quernRow1SumActor(r *host2.Run, cs []actor.Context, first int, begins, born
 							loaded3 := host2.Load(r, &b[10])
 //line send.go:31
 							t72.To = actor.Target{Box: t16, Tail: loaded, Head: loaded2, Ring: b[14], Step: b[12], Slots: uint32(b[11]), Kind: uint32(b[13]), Closed: uint32(loaded3)}
+//line send.go:33
+							room := len(t72.Post)
+							if t72.To.Kind == 1 {
+								room = len(t72.Host)
+							}
+							end := t72.To.Ring + uint64(t72.To.Slots)*t72.To.Step
+//line send.go:37
+							if end > uint64(room) || t72.To.Ring > end {
+								host2.Fail(r, "a Ref that names no mailbox")
+							}
 						}
 //line alone.go:193
 						t27 := t72
 						var ticket uint32
-						var room uint32
+						var room2 uint32
 					block2:
 						switch {
 						default:
-//line send.go:43
+//line send.go:54
 							box2 := int(t27.To.Box)
 							t18 := box2 * 16
 							t28 := (box2 + 1) * 16
-//line send.go:44
+//line send.go:55
 							b2 := t27.Post[t18:t28]
-							loaded4 := host2.Load(r, &b2[10])
-							closed := uint32(loaded4)
-//line send.go:46
-							var room2 uint32 = 2
-							for t27.To.Closed == 0 || closed == 0 {
-								if uint32(t27.To.Tail)-uint32(t27.To.Head) >= t27.To.Slots {
-									t43 := t27
-									t53 := t27
-//line send.go:49
-									loaded5 := host2.Load(r, &b2[0])
-									t73 := loaded5
-//line send.go:49
-									loaded6 := host2.Load(r, &b2[8])
-									t93 := loaded6
-//line send.go:49
-									t43.To.Tail = t73
-//line send.go:49
-									t53.To.Head = t93
-									if uint32(t27.To.Tail)-uint32(t27.To.Head) >= t27.To.Slots && t27.To.Kind == 1 {
-										loaded7 := host2.Load(r, &t27.Host[b2[15]+1])
-//line send.go:51
-										t27.To.Head = loaded7
-										kernel.StoreRelaxed(&b2[8], t27.To.Head)
-									}
-									if uint32(t27.To.Tail)-uint32(t27.To.Head) >= t27.To.Slots {
-										room2 = 1
-										break
-									}
-								}
-//line send.go:61
-								old := kernel.AtomicCompareAndSwap(&b2[0], t27.To.Tail, t27.To.Tail+1)
-								tail := old
-//line send.go:62
-								if tail == t27.To.Tail {
-									t122 := t27
-									t132 := t27
-									t142 := tail + 1
-									t152 := closed
-//line send.go:63
-									t122.To.Tail = t142
-//line send.go:63
-									t132.To.Closed = t152
-									t162 := uint32(tail)
-									ticket = t162
-									room = 0
-									break block2
-								}
-//line send.go:66
-								t27.To.Tail = tail
+							if t27.To.Closed != 0 {
+								loaded4 := host2.Load(r, &b2[10])
+//line send.go:57
+								t27.To.Closed = uint32(loaded4)
 							}
-							atomic.AddUint64(&b2[1], 1)
-							ticket = 0
-							room = room2
+							if t27.To.Closed != 0 {
+								atomic.AddUint64(&b2[1], 1)
+								ticket = 0
+								room2 = 2
+							} else {
+//line send.go:63
+								loaded5 := host2.Load(r, &b2[10])
+								for closed := uint32(loaded5); ; {
+									if uint32(t27.To.Tail)-uint32(t27.To.Head) >= t27.To.Slots {
+										t53 := t27
+										t63 := t27
+//line send.go:66
+										loaded6 := host2.Load(r, &b2[0])
+										t83 := loaded6
+//line send.go:66
+										loaded7 := host2.Load(r, &b2[8])
+										t103 := loaded7
+//line send.go:66
+										t53.To.Tail = t83
+//line send.go:66
+										t63.To.Head = t103
+										if uint32(t27.To.Tail)-uint32(t27.To.Head) >= t27.To.Slots && t27.To.Kind == 1 {
+											loaded8 := host2.Load(r, &t27.Host[b2[15]+1])
+//line send.go:68
+											t27.To.Head = loaded8
+											kernel.StoreRelaxed(&b2[8], t27.To.Head)
+										}
+										if uint32(t27.To.Tail)-uint32(t27.To.Head) >= t27.To.Slots {
+											atomic.AddUint64(&b2[1], 1)
+											ticket = 0
+											room2 = 1
+											break block2
+										}
+									}
+									old := kernel.AtomicCompareAndSwap(&b2[0], t27.To.Tail, t27.To.Tail+1)
+									tail := old
+//line send.go:79
+									if tail == t27.To.Tail {
+										t132 := t27
+										t142 := t27
+										t152 := tail + 1
+										t162 := closed
+//line send.go:80
+										t132.To.Tail = t152
+//line send.go:80
+										t142.To.Closed = t162
+										t172 := uint32(tail)
+										ticket = t172
+										room2 = 0
+										break block2
+									}
+//line send.go:83
+									t27.To.Tail = tail
+								}
+							}
 						}
 //line alone.go:193
 						ticket2 := ticket
-						room3 := room
+						room3 := room2
 //line alone.go:194
 						if room3 == 1 {
 							t54 := int(t82[13])
 //line alone.go:195
-							t63 := int(t82[13]) + len(t92) + 1
+							t64 := int(t82[13]) + len(t92) + 1
 //line alone.go:195
-							saved2 := t72.Post[t54:t63]
+							saved2 := t72.Post[t54:t64]
 							for w2 := 0; w2 < len(t92); w2++ {
 								saved2[w2] = uint64(t92[w2])
 							}
@@ -13042,67 +13181,67 @@ func quernRow1SumActor(r *host2.Run, cs []actor.Context, first int, begins, born
 						}
 //line alone.go:203
 						if room3 == 0 {
-							t83 := t72
-							t94 := t92
-							t103 := ticket2
+							t84 := t72
+							t93 := t92
+							t104 := ticket2
 //line alone.go:227
-							t19 := t103
-//line send.go:37
-							result04 := int(t83.To.Ring + uint64(t19&(t83.To.Slots-1))*t83.To.Step)
+							t19 := t104
+//line send.go:46
+							result04 := int(t84.To.Ring + uint64(t19&(t84.To.Slots-1))*t84.To.Step)
 //line alone.go:227
 							t33 := result04
-							t44 := uint64(t103+1) << 32
+							t43 := uint64(t104+1) << 32
 							slot := t33
-							tag := t44
+							tag := t43
 //line alone.go:228
-							if t83.To.Kind == 1 {
-								t55 := t83
-								t64 := slot
-								t74 := tag
-//line send.go:83
-								t110 := t64
-								t29 := t64 + 4
-//line send.go:83
+							if t84.To.Kind == 1 {
+								t55 := t84
+								t65 := slot
+								t73 := tag
+//line send.go:102
+								t110 := t65
+								t29 := t65 + 4
+//line send.go:102
 								h := t55.Host[t110:t29]
-								kernel.StoreRelaxed(&h[0], t74|uint64(t55.ID<<8|128))
-								kernel.StoreRelaxed(&h[1], t74)
-								kernel.StoreRelaxed(&h[2], t74|uint64(t55.Words[t55.At+2]))
-								kernel.StoreRelaxed(&h[3], t74|uint64(t55.Words[t55.At+3]))
+								kernel.StoreRelaxed(&h[0], t73|uint64(t55.ID<<8|128))
+								kernel.StoreRelaxed(&h[1], t73)
+								kernel.StoreRelaxed(&h[2], t73|uint64(t55.Words[t55.At+2]))
+								kernel.StoreRelaxed(&h[3], t73|uint64(t55.Words[t55.At+3]))
 //line alone.go:230
-								for w3 := 0; w3 < len(t94); w3++ {
-									kernel.StoreRelaxed(&t83.Host[slot+4+w3], tag|uint64(t94[w3]))
+								for w3 := 0; w3 < len(t93); w3++ {
+									kernel.StoreRelaxed(&t84.Host[slot+4+w3], tag|uint64(t93[w3]))
 								}
 							} else {
 //line alone.go:235
-								t84 := t83
-								t95 := slot
-								t104 := tag
-//line send.go:74
-								t111 := t95
-								t210 := t95 + 4
-//line send.go:74
-								h2 := t84.Post[t111:t210]
-								kernel.StoreRelaxed(&h2[0], t104|uint64(t84.ID<<8|128))
-								kernel.StoreRelaxed(&h2[1], t104)
-								kernel.StoreRelaxed(&h2[2], t104|uint64(t84.Words[t84.At+2]))
-								kernel.StoreRelaxed(&h2[3], t104|uint64(t84.Words[t84.At+3]))
+								t85 := t84
+								t94 := slot
+								t105 := tag
+//line send.go:91
+								t111 := t94
+								t210 := t94 + 4
+//line send.go:91
+								h2 := t85.Post[t111:t210]
+								kernel.StoreRelaxed(&h2[0], t105|uint64(t85.ID<<8|128))
+								kernel.StoreRelaxed(&h2[1], t105)
+								kernel.StoreRelaxed(&h2[2], t105|uint64(t85.Words[t85.At+2]))
+								kernel.StoreRelaxed(&h2[3], t105|uint64(t85.Words[t85.At+3]))
 //line alone.go:236
-								for w4 := 0; w4 < len(t94); w4++ {
-									kernel.StoreRelaxed(&t83.Post[slot+4+w4], tag|uint64(t94[w4]))
+								for w4 := 0; w4 < len(t93); w4++ {
+									kernel.StoreRelaxed(&t84.Post[slot+4+w4], tag|uint64(t93[w4]))
 								}
-								t112 := t83
-//line send.go:92
+								t112 := t84
+//line send.go:113
 								if !(t112.Wakes == 0) {
-//line send.go:97
+//line send.go:118
 									kernel.Fence()
 									box3 := int(t112.To.Box)
 									t113 := box3 * 16
 									t211 := (box3 + 1) * 16
-//line send.go:99
+//line send.go:120
 									b3 := t112.Post[t113:t211]
-									loaded8 := host2.Load(r, &b3[9])
-									if loaded8 != 0 {
-//line send.go:101
+									loaded9 := host2.Load(r, &b3[9])
+									if loaded9 != 0 {
+//line send.go:122
 										kernel.StoreRelaxed(&t112.Host[b3[15]], 1)
 										kernel.StoreRelaxed(&t112.Host[0], 1)
 									}
@@ -13128,8 +13267,8 @@ func quernRow1SumActor(r *host2.Run, cs []actor.Context, first int, begins, born
 				switch {
 				default:
 //line alone.go:103
-					loaded9 := host2.Load(r, &t292[0])
-					ordered := loaded9
+					loaded10 := host2.Load(r, &t292[0])
+					ordered := loaded10
 //line alone.go:104
 					sh.Asked[0] = uint32(ordered)
 					if !(sh.Asked[0] != 0) {
@@ -13137,9 +13276,9 @@ func quernRow1SumActor(r *host2.Run, cs []actor.Context, first int, begins, born
 						hint := uint32(ordered >> 32)
 //line alone.go:108
 						if hint != sh.Hint[0] {
-							t45 := hint
+							t44 := hint
 //line alone.go:109
-							sh.Hint[0] = t45
+							sh.Hint[0] = t44
 //line alone.go:109
 							sh.Higher[0] = 1
 						}
@@ -13152,29 +13291,29 @@ func quernRow1SumActor(r *host2.Run, cs []actor.Context, first int, begins, born
 									continue
 								}
 								next := t30[level]
-								t65 := level
+								t66 := level
 								var result05 uint32
 								switch {
 								default:
 //line serve.go:82
-									if t65 == 4 {
+									if t66 == 4 {
 										result05 = 0
 										break
 //line serve.go:84
-									} else if t65 < 4 {
-										result05 = shape.Slots + t65*shape.SideSlots
+									} else if t66 < 4 {
+										result05 = shape.Slots + t66*shape.SideSlots
 										break
 									}
 //line serve.go:87
-									result05 = shape.Slots + (t65-1)*shape.SideSlots
+									result05 = shape.Slots + (t66-1)*shape.SideSlots
 								}
 //line alone.go:118
 								at := (result05 + next&(shape.SideSlots-1)) * shape.InStep
-								loaded10 := host2.Load(r, &t322[at])
-								if uint32(loaded10>>32) == next+1 {
+								loaded11 := host2.Load(r, &t322[at])
+								if uint32(loaded11>>32) == next+1 {
 //line alone.go:120
-									t96 := level
-									source = t96
+									t95 := level
+									source = t95
 									sides = 1
 								}
 							}
@@ -13183,16 +13322,16 @@ func quernRow1SumActor(r *host2.Run, cs []actor.Context, first int, begins, born
 						}
 						if source == 9 || source < 4 {
 							next2 := t30[4]
-							loaded11 := host2.Load(r, &t322[next2&(shape.Slots-1)*shape.InStep])
-							middle := uint32(loaded11>>32) == next2+1
+							loaded12 := host2.Load(r, &t322[next2&(shape.Slots-1)*shape.InStep])
+							middle := uint32(loaded12>>32) == next2+1
 //line alone.go:128
 							posted := false
 							slots2 := uint32(t31[11])
 							if slots2 != 0 {
 //line alone.go:130
 								next3 := uint32(t31[8])
-								loaded12 := host2.Load(r, &t332[next3&(slots2-1)*shape.InStep])
-								posted = uint32(loaded12>>32) == next3+1
+								loaded13 := host2.Load(r, &t332[next3&(slots2-1)*shape.InStep])
+								posted = uint32(loaded13>>32) == next3+1
 							}
 							if posted && !(middle && t30[8] == 8) {
 								source = 8
@@ -13202,8 +13341,8 @@ func quernRow1SumActor(r *host2.Run, cs []actor.Context, first int, begins, born
 						}
 						if !(source == 9) {
 //line alone.go:143
-							t123 := t322
-							ring := t123
+							t122 := t322
+							ring := t122
 							var at2 uint32
 //line alone.go:144
 							if source == 8 {
@@ -13250,8 +13389,8 @@ func quernRow1SumActor(r *host2.Run, cs []actor.Context, first int, begins, born
 							slot2 := ring[t212:t222]
 							cell := words[:t232]
 							for w5 := 0; w5 < len(slot2); w5++ {
-								loaded13 := host2.Load(r, &slot2[w5])
-								v := loaded13
+								loaded14 := host2.Load(r, &slot2[w5])
+								v := loaded14
 //line alone.go:155
 								if uint32(v>>32) != sh.Ticket+1 {
 									break block3
@@ -13328,7 +13467,7 @@ func quernRow5SumActor(r *host2.Run, t114, t213, t34 *int64, sh *actor.Status, o
 }
 
 //go:noinline
-func quernRow6SumActor(r *host2.Run, cs []actor.Context, first2 int, begins, borns []int64, source2 uint32, box []uint64, sh *actor.Status, out []uint64, result uint32, shape *actor.Shape, words []uint32, t97, t105 uint32, cursor []uint32, forwards bool, t50, t51 uint32, last bool, command, in, mail []uint64, t233, t253, t263 uint32) {
+func quernRow6SumActor(r *host2.Run, cs []actor.Context, first2 int, begins, borns []int64, source2 uint32, box []uint64, sh *actor.Status, out []uint64, result uint32, shape *actor.Shape, words []uint32, t96, t106 uint32, cursor []uint32, forwards bool, t50, t51 uint32, last bool, command, in, mail []uint64, t233, t253, t263 uint32) {
 	cRow := cs[first2:][:32]
 	beginRow := begins[first2:][:32]
 	bornRow := borns[first2:][:32]
@@ -13348,7 +13487,7 @@ func quernRow6SumActor(r *host2.Run, cs []actor.Context, first2 int, begins, bor
 			} else {
 				t422 := out
 				t442 := result
-				t452 := uint32(now3 - begin)
+				t45 := uint32(now3 - begin)
 //line alone.go:173
 				source3 := sh.Missing[0]
 				t214 := source3
@@ -13378,14 +13517,14 @@ func quernRow6SumActor(r *host2.Run, cs []actor.Context, first2 int, begins, bor
 				}
 //line alone.go:174
 				at3 := (result09 + sh.Ticket&(result010-1)) * shape.OutStep
-				t75 := at3
-				t85 := at3 + shape.Out
+				t74 := at3
+				t86 := at3 + shape.Out
 //line alone.go:175
-				slot3 := t422[t75:t85]
+				slot3 := t422[t74:t86]
 				tag2 := uint64(sh.Ticket+1) << 32
-				reply2 := words[t97:t105]
+				reply2 := words[t96:t106]
 				kernel.StoreRelaxed(&slot3[0], tag2|uint64(t442))
-				kernel.StoreRelaxed(&slot3[1], tag2|uint64(t452))
+				kernel.StoreRelaxed(&slot3[1], tag2|uint64(t45))
 				kernel.StoreRelaxed(&slot3[2], tag2)
 				for w7 := 0; w7 < len(reply2); w7++ {
 					kernel.StoreRelaxed(&slot3[3+w7], tag2|uint64(reply2[w7]))
@@ -13419,90 +13558,107 @@ func quernRow6SumActor(r *host2.Run, cs []actor.Context, first2 int, begins, bor
 							t215 := (int(t115) + 1) * 16
 //line send.go:30
 							b4 := t48.Post[t116:t215]
-							loaded14 := host2.Load(r, &b4[0])
+							loaded15 := host2.Load(r, &b4[0])
 //line send.go:31
-							loaded15 := host2.Load(r, &b4[8])
-							loaded16 := host2.Load(r, &b4[10])
+							loaded16 := host2.Load(r, &b4[8])
+							loaded17 := host2.Load(r, &b4[10])
 //line send.go:31
-							t48.To = actor.Target{Box: t115, Tail: loaded14, Head: loaded15, Ring: b4[14], Step: b4[12], Slots: uint32(b4[11]), Kind: uint32(b4[13]), Closed: uint32(loaded16)}
+							t48.To = actor.Target{Box: t115, Tail: loaded15, Head: loaded16, Ring: b4[14], Step: b4[12], Slots: uint32(b4[11]), Kind: uint32(b4[13]), Closed: uint32(loaded17)}
+//line send.go:33
+							room4 := len(t48.Post)
+							if t48.To.Kind == 1 {
+								room4 = len(t48.Host)
+							}
+							end2 := t48.To.Ring + uint64(t48.To.Slots)*t48.To.Step
+							if end2 > uint64(room4) || t48.To.Ring > end2 {
+//line send.go:38
+								host2.Fail(r, "a Ref that names no mailbox")
+							}
 						}
 //line alone.go:193
 						t216 := t48
 						var ticket3 uint32
-						var room4 uint32
+						var room5 uint32
 					block8:
 						switch {
 						default:
-//line send.go:43
+//line send.go:54
 							box4 := int(t216.To.Box)
 							t117 := box4 * 16
 							t217 := (box4 + 1) * 16
-//line send.go:44
+//line send.go:55
 							b5 := t216.Post[t117:t217]
-							loaded17 := host2.Load(r, &b5[10])
-							closed2 := uint32(loaded17)
-//line send.go:46
-							var room5 uint32 = 2
-							for t216.To.Closed == 0 || closed2 == 0 {
-								if uint32(t216.To.Tail)-uint32(t216.To.Head) >= t216.To.Slots {
-									t46 := t216
-									t57 := t216
-//line send.go:49
-									loaded18 := host2.Load(r, &b5[0])
-									t76 := loaded18
-//line send.go:49
-									loaded19 := host2.Load(r, &b5[8])
-									t98 := loaded19
-//line send.go:49
-									t46.To.Tail = t76
-//line send.go:49
-									t57.To.Head = t98
-									if uint32(t216.To.Tail)-uint32(t216.To.Head) >= t216.To.Slots && t216.To.Kind == 1 {
-										loaded20 := host2.Load(r, &t216.Host[b5[15]+1])
-//line send.go:51
-										t216.To.Head = loaded20
-										kernel.StoreRelaxed(&b5[8], t216.To.Head)
-									}
-									if uint32(t216.To.Tail)-uint32(t216.To.Head) >= t216.To.Slots {
-										room5 = 1
-										break
-									}
-								}
-//line send.go:61
-								old2 := kernel.AtomicCompareAndSwap(&b5[0], t216.To.Tail, t216.To.Tail+1)
-								tail2 := old2
-//line send.go:62
-								if tail2 == t216.To.Tail {
-									t124 := t216
-									t134 := t216
-									t144 := tail2 + 1
-									t153 := closed2
-//line send.go:63
-									t124.To.Tail = t144
-//line send.go:63
-									t134.To.Closed = t153
-									t164 := uint32(tail2)
-									ticket3 = t164
-									room4 = 0
-									break block8
-								}
-//line send.go:66
-								t216.To.Tail = tail2
+							if t216.To.Closed != 0 {
+								loaded18 := host2.Load(r, &b5[10])
+//line send.go:57
+								t216.To.Closed = uint32(loaded18)
 							}
-							atomic.AddUint64(&b5[1], 1)
-							ticket3 = 0
-							room4 = room5
+							if t216.To.Closed != 0 {
+								atomic.AddUint64(&b5[1], 1)
+								ticket3 = 0
+								room5 = 2
+							} else {
+//line send.go:63
+								loaded19 := host2.Load(r, &b5[10])
+								for closed2 := uint32(loaded19); ; {
+									if uint32(t216.To.Tail)-uint32(t216.To.Head) >= t216.To.Slots {
+										t57 := t216
+										t67 := t216
+//line send.go:66
+										loaded20 := host2.Load(r, &b5[0])
+										t87 := loaded20
+//line send.go:66
+										loaded21 := host2.Load(r, &b5[8])
+										t107 := loaded21
+//line send.go:66
+										t57.To.Tail = t87
+//line send.go:66
+										t67.To.Head = t107
+										if uint32(t216.To.Tail)-uint32(t216.To.Head) >= t216.To.Slots && t216.To.Kind == 1 {
+											loaded22 := host2.Load(r, &t216.Host[b5[15]+1])
+//line send.go:68
+											t216.To.Head = loaded22
+											kernel.StoreRelaxed(&b5[8], t216.To.Head)
+										}
+										if uint32(t216.To.Tail)-uint32(t216.To.Head) >= t216.To.Slots {
+											atomic.AddUint64(&b5[1], 1)
+											ticket3 = 0
+											room5 = 1
+											break block8
+										}
+									}
+									old2 := kernel.AtomicCompareAndSwap(&b5[0], t216.To.Tail, t216.To.Tail+1)
+									tail2 := old2
+//line send.go:79
+									if tail2 == t216.To.Tail {
+										t134 := t216
+										t144 := t216
+										t153 := tail2 + 1
+										t164 := closed2
+//line send.go:80
+										t134.To.Tail = t153
+//line send.go:80
+										t144.To.Closed = t164
+										t173 := uint32(tail2)
+										ticket3 = t173
+										room5 = 0
+										break block8
+									}
+//line send.go:83
+									t216.To.Tail = tail2
+								}
+							}
 						}
 //line alone.go:193
 						ticket4 := ticket3
-						room6 := room4
+						room6 := room5
 //line alone.go:194
 						if room6 == 1 {
 							t58 := int(t49[13])
 //line alone.go:195
-							t66 := int(t49[13]) + len(t522) + 1
+							t68 := int(t49[13]) + len(t522) + 1
 //line alone.go:195
-							saved3 := t48.Post[t58:t66]
+							saved3 := t48.Post[t58:t68]
 							for w8 := 0; w8 < len(t522); w8++ {
 								saved3[w8] = uint64(t522[w8])
 							}
@@ -13515,67 +13671,67 @@ func quernRow6SumActor(r *host2.Run, cs []actor.Context, first2 int, begins, bor
 						}
 //line alone.go:203
 						if room6 == 0 {
-							t86 := t48
-							t99 := t522
-							t106 := ticket4
+							t88 := t48
+							t97 := t522
+							t108 := ticket4
 //line alone.go:227
-							t118 := t106
-//line send.go:37
-							result013 := int(t86.To.Ring + uint64(t118&(t86.To.Slots-1))*t86.To.Step)
+							t118 := t108
+//line send.go:46
+							result013 := int(t88.To.Ring + uint64(t118&(t88.To.Slots-1))*t88.To.Step)
 //line alone.go:227
 							t35 := result013
-							t410 := uint64(t106+1) << 32
+							t46 := uint64(t108+1) << 32
 							slot4 := t35
-							tag3 := t410
+							tag3 := t46
 //line alone.go:228
-							if t86.To.Kind == 1 {
-								t59 := t86
-								t67 := slot4
-								t77 := tag3
-//line send.go:83
-								t119 := t67
-								t218 := t67 + 4
-//line send.go:83
+							if t88.To.Kind == 1 {
+								t59 := t88
+								t69 := slot4
+								t75 := tag3
+//line send.go:102
+								t119 := t69
+								t218 := t69 + 4
+//line send.go:102
 								h3 := t59.Host[t119:t218]
-								kernel.StoreRelaxed(&h3[0], t77|uint64(t59.ID<<8|128))
-								kernel.StoreRelaxed(&h3[1], t77)
-								kernel.StoreRelaxed(&h3[2], t77|uint64(t59.Words[t59.At+2]))
-								kernel.StoreRelaxed(&h3[3], t77|uint64(t59.Words[t59.At+3]))
+								kernel.StoreRelaxed(&h3[0], t75|uint64(t59.ID<<8|128))
+								kernel.StoreRelaxed(&h3[1], t75)
+								kernel.StoreRelaxed(&h3[2], t75|uint64(t59.Words[t59.At+2]))
+								kernel.StoreRelaxed(&h3[3], t75|uint64(t59.Words[t59.At+3]))
 //line alone.go:230
-								for w9 := 0; w9 < len(t99); w9++ {
-									kernel.StoreRelaxed(&t86.Host[slot4+4+w9], tag3|uint64(t99[w9]))
+								for w9 := 0; w9 < len(t97); w9++ {
+									kernel.StoreRelaxed(&t88.Host[slot4+4+w9], tag3|uint64(t97[w9]))
 								}
 							} else {
 //line alone.go:235
-								t87 := t86
-								t910 := slot4
-								t107 := tag3
-//line send.go:74
-								t120 := t910
-								t219 := t910 + 4
-//line send.go:74
-								h4 := t87.Post[t120:t219]
-								kernel.StoreRelaxed(&h4[0], t107|uint64(t87.ID<<8|128))
-								kernel.StoreRelaxed(&h4[1], t107)
-								kernel.StoreRelaxed(&h4[2], t107|uint64(t87.Words[t87.At+2]))
-								kernel.StoreRelaxed(&h4[3], t107|uint64(t87.Words[t87.At+3]))
+								t89 := t88
+								t98 := slot4
+								t109 := tag3
+//line send.go:91
+								t120 := t98
+								t219 := t98 + 4
+//line send.go:91
+								h4 := t89.Post[t120:t219]
+								kernel.StoreRelaxed(&h4[0], t109|uint64(t89.ID<<8|128))
+								kernel.StoreRelaxed(&h4[1], t109)
+								kernel.StoreRelaxed(&h4[2], t109|uint64(t89.Words[t89.At+2]))
+								kernel.StoreRelaxed(&h4[3], t109|uint64(t89.Words[t89.At+3]))
 //line alone.go:236
-								for w10 := 0; w10 < len(t99); w10++ {
-									kernel.StoreRelaxed(&t86.Post[slot4+4+w10], tag3|uint64(t99[w10]))
+								for w10 := 0; w10 < len(t97); w10++ {
+									kernel.StoreRelaxed(&t88.Post[slot4+4+w10], tag3|uint64(t97[w10]))
 								}
-								t1110 := t86
-//line send.go:92
+								t1110 := t88
+//line send.go:113
 								if !(t1110.Wakes == 0) {
-//line send.go:97
+//line send.go:118
 									kernel.Fence()
 									box5 := int(t1110.To.Box)
 									t121 := box5 * 16
 									t220 := (box5 + 1) * 16
-//line send.go:99
+//line send.go:120
 									b6 := t1110.Post[t121:t220]
-									loaded21 := host2.Load(r, &b6[9])
-									if loaded21 != 0 {
-//line send.go:101
+									loaded23 := host2.Load(r, &b6[9])
+									if loaded23 != 0 {
+//line send.go:122
 										kernel.StoreRelaxed(&t1110.Host[b6[15]], 1)
 										kernel.StoreRelaxed(&t1110.Host[0], 1)
 									}
@@ -13602,8 +13758,8 @@ func quernRow6SumActor(r *host2.Run, cs []actor.Context, first2 int, begins, bor
 				switch {
 				default:
 //line alone.go:103
-					loaded22 := host2.Load(r, &t582[0])
-					ordered2 := loaded22
+					loaded24 := host2.Load(r, &t582[0])
+					ordered2 := loaded24
 //line alone.go:104
 					sh.Asked[0] = uint32(ordered2)
 					if !(sh.Asked[0] != 0) {
@@ -13611,9 +13767,9 @@ func quernRow6SumActor(r *host2.Run, cs []actor.Context, first2 int, begins, bor
 						hint2 := uint32(ordered2 >> 32)
 //line alone.go:108
 						if hint2 != sh.Hint[0] {
-							t411 := hint2
+							t410 := hint2
 //line alone.go:109
-							sh.Hint[0] = t411
+							sh.Hint[0] = t410
 //line alone.go:109
 							sh.Higher[0] = 1
 						}
@@ -13626,29 +13782,29 @@ func quernRow6SumActor(r *host2.Run, cs []actor.Context, first2 int, begins, bor
 									continue
 								}
 								next4 := t592[level2]
-								t68 := level2
+								t610 := level2
 								var result014 uint32
 								switch {
 								default:
 //line serve.go:82
-									if t68 == 4 {
+									if t610 == 4 {
 										result014 = 0
 										break
 //line serve.go:84
-									} else if t68 < 4 {
-										result014 = shape.Slots + t68*shape.SideSlots
+									} else if t610 < 4 {
+										result014 = shape.Slots + t610*shape.SideSlots
 										break
 									}
 //line serve.go:87
-									result014 = shape.Slots + (t68-1)*shape.SideSlots
+									result014 = shape.Slots + (t610-1)*shape.SideSlots
 								}
 //line alone.go:118
 								at4 := (result014 + next4&(shape.SideSlots-1)) * shape.InStep
-								loaded23 := host2.Load(r, &t61[at4])
-								if uint32(loaded23>>32) == next4+1 {
+								loaded25 := host2.Load(r, &t61[at4])
+								if uint32(loaded25>>32) == next4+1 {
 //line alone.go:120
-									t911 := level2
-									source4 = t911
+									t99 := level2
+									source4 = t99
 									sides2 = 1
 								}
 							}
@@ -13657,16 +13813,16 @@ func quernRow6SumActor(r *host2.Run, cs []actor.Context, first2 int, begins, bor
 						}
 						if source4 == 9 || source4 < 4 {
 							next5 := t592[4]
-							loaded24 := host2.Load(r, &t61[next5&(shape.Slots-1)*shape.InStep])
-							middle2 := uint32(loaded24>>32) == next5+1
+							loaded26 := host2.Load(r, &t61[next5&(shape.Slots-1)*shape.InStep])
+							middle2 := uint32(loaded26>>32) == next5+1
 //line alone.go:128
 							posted2 := false
 							slots3 := uint32(t60[11])
 							if slots3 != 0 {
 //line alone.go:130
 								next6 := uint32(t60[8])
-								loaded25 := host2.Load(r, &t622[next6&(slots3-1)*shape.InStep])
-								posted2 = uint32(loaded25>>32) == next6+1
+								loaded27 := host2.Load(r, &t622[next6&(slots3-1)*shape.InStep])
+								posted2 = uint32(loaded27>>32) == next6+1
 							}
 							if posted2 && !(middle2 && t592[8] == 8) {
 								source4 = 8
@@ -13676,8 +13832,8 @@ func quernRow6SumActor(r *host2.Run, cs []actor.Context, first2 int, begins, bor
 						}
 						if !(source4 == 9) {
 //line alone.go:143
-							t125 := t61
-							ring2 := t125
+							t123 := t61
+							ring2 := t123
 							var at5 uint32
 //line alone.go:144
 							if source4 == 8 {
@@ -13724,8 +13880,8 @@ func quernRow6SumActor(r *host2.Run, cs []actor.Context, first2 int, begins, bor
 							slot5 := ring2[t2110:t223]
 							cell2 := words[:t233]
 							for w11 := 0; w11 < len(slot5); w11++ {
-								loaded26 := host2.Load(r, &slot5[w11])
-								v2 := loaded26
+								loaded28 := host2.Load(r, &slot5[w11])
+								v2 := loaded28
 //line alone.go:155
 								if uint32(v2>>32) != sh.Ticket+1 {
 									break block9
@@ -13812,14 +13968,14 @@ func quernHostCollectActor(r *host2.Run) {
 	var out2 *Ball
 	var t213 *Ball
 	var t34 *Ball
-	var t46 *Ball
+	var t45 *Ball
 	var result09 kernel.Action = 1
 	outcome := uint32(result09)
 	var forwards bool
 	var stops bool
 	var last bool
-	t97 := shape.OutAt
-	t105 := shape.OutAt + shape.Out - 3
+	t96 := shape.OutAt
+	t106 := shape.OutAt + shape.Out - 3
 	t50 := shape.OutAt
 	t51 := shape.OutAt + shape.Out - 3
 	t233 := shape.Stride
@@ -13925,12 +14081,12 @@ func quernHostCollectActor(r *host2.Run) {
 //line quern_gen.go:13
 				t213 = state
 				t34 = in2
-				t46 = out2
+				t45 = out2
 				for threadZ := range 1 {
 					for threadY := range 1 {
 						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 						first3 := (threadZ*1 + threadY) * 32
-						quernRow5CollectActor(r, cs2, first3, t213, t34, t46, sh, outcome)
+						quernRow5CollectActor(r, cs2, first3, t213, t34, t45, sh, outcome)
 					}
 				}
 				r.ThreadIdx = kernel.Dim3{}
@@ -13949,7 +14105,7 @@ func quernHostCollectActor(r *host2.Run) {
 				for threadY := range 1 {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 					first4 := (threadZ*1 + threadY) * 32
-					quernRow6CollectActor(r, cs, first4, begins, borns, source2, box, sh, out, result, &shape, words, t97, t105, cursor, forwards, t50, t51, last, command, in, mail, t233, t253, t263)
+					quernRow6CollectActor(r, cs, first4, begins, borns, source2, box, sh, out, result, &shape, words, t96, t106, cursor, forwards, t50, t51, last, command, in, mail, t233, t253, t263)
 				}
 			}
 //line alone.go:88
@@ -14055,84 +14211,101 @@ func quernRow1CollectActor(r *host2.Run, cs []actor.Context, first int, begins, 
 							loaded3 := host2.Load(r, &b[10])
 //line send.go:31
 							t72.To = actor.Target{Box: t16, Tail: loaded, Head: loaded2, Ring: b[14], Step: b[12], Slots: uint32(b[11]), Kind: uint32(b[13]), Closed: uint32(loaded3)}
+//line send.go:33
+							room := len(t72.Post)
+							if t72.To.Kind == 1 {
+								room = len(t72.Host)
+							}
+							end := t72.To.Ring + uint64(t72.To.Slots)*t72.To.Step
+//line send.go:37
+							if end > uint64(room) || t72.To.Ring > end {
+								host2.Fail(r, "a Ref that names no mailbox")
+							}
 						}
 //line alone.go:193
 						t27 := t72
 						var ticket uint32
-						var room uint32
+						var room2 uint32
 					block2:
 						switch {
 						default:
-//line send.go:43
+//line send.go:54
 							box2 := int(t27.To.Box)
 							t18 := box2 * 16
 							t28 := (box2 + 1) * 16
-//line send.go:44
+//line send.go:55
 							b2 := t27.Post[t18:t28]
-							loaded4 := host2.Load(r, &b2[10])
-							closed := uint32(loaded4)
-//line send.go:46
-							var room2 uint32 = 2
-							for t27.To.Closed == 0 || closed == 0 {
-								if uint32(t27.To.Tail)-uint32(t27.To.Head) >= t27.To.Slots {
-									t43 := t27
-									t53 := t27
-//line send.go:49
-									loaded5 := host2.Load(r, &b2[0])
-									t73 := loaded5
-//line send.go:49
-									loaded6 := host2.Load(r, &b2[8])
-									t93 := loaded6
-//line send.go:49
-									t43.To.Tail = t73
-//line send.go:49
-									t53.To.Head = t93
-									if uint32(t27.To.Tail)-uint32(t27.To.Head) >= t27.To.Slots && t27.To.Kind == 1 {
-										loaded7 := host2.Load(r, &t27.Host[b2[15]+1])
-//line send.go:51
-										t27.To.Head = loaded7
-										kernel.StoreRelaxed(&b2[8], t27.To.Head)
-									}
-									if uint32(t27.To.Tail)-uint32(t27.To.Head) >= t27.To.Slots {
-										room2 = 1
-										break
-									}
-								}
-//line send.go:61
-								old := kernel.AtomicCompareAndSwap(&b2[0], t27.To.Tail, t27.To.Tail+1)
-								tail := old
-//line send.go:62
-								if tail == t27.To.Tail {
-									t122 := t27
-									t132 := t27
-									t142 := tail + 1
-									t152 := closed
-//line send.go:63
-									t122.To.Tail = t142
-//line send.go:63
-									t132.To.Closed = t152
-									t162 := uint32(tail)
-									ticket = t162
-									room = 0
-									break block2
-								}
-//line send.go:66
-								t27.To.Tail = tail
+							if t27.To.Closed != 0 {
+								loaded4 := host2.Load(r, &b2[10])
+//line send.go:57
+								t27.To.Closed = uint32(loaded4)
 							}
-							atomic.AddUint64(&b2[1], 1)
-							ticket = 0
-							room = room2
+							if t27.To.Closed != 0 {
+								atomic.AddUint64(&b2[1], 1)
+								ticket = 0
+								room2 = 2
+							} else {
+//line send.go:63
+								loaded5 := host2.Load(r, &b2[10])
+								for closed := uint32(loaded5); ; {
+									if uint32(t27.To.Tail)-uint32(t27.To.Head) >= t27.To.Slots {
+										t53 := t27
+										t63 := t27
+//line send.go:66
+										loaded6 := host2.Load(r, &b2[0])
+										t83 := loaded6
+//line send.go:66
+										loaded7 := host2.Load(r, &b2[8])
+										t103 := loaded7
+//line send.go:66
+										t53.To.Tail = t83
+//line send.go:66
+										t63.To.Head = t103
+										if uint32(t27.To.Tail)-uint32(t27.To.Head) >= t27.To.Slots && t27.To.Kind == 1 {
+											loaded8 := host2.Load(r, &t27.Host[b2[15]+1])
+//line send.go:68
+											t27.To.Head = loaded8
+											kernel.StoreRelaxed(&b2[8], t27.To.Head)
+										}
+										if uint32(t27.To.Tail)-uint32(t27.To.Head) >= t27.To.Slots {
+											atomic.AddUint64(&b2[1], 1)
+											ticket = 0
+											room2 = 1
+											break block2
+										}
+									}
+									old := kernel.AtomicCompareAndSwap(&b2[0], t27.To.Tail, t27.To.Tail+1)
+									tail := old
+//line send.go:79
+									if tail == t27.To.Tail {
+										t132 := t27
+										t142 := t27
+										t152 := tail + 1
+										t162 := closed
+//line send.go:80
+										t132.To.Tail = t152
+//line send.go:80
+										t142.To.Closed = t162
+										t172 := uint32(tail)
+										ticket = t172
+										room2 = 0
+										break block2
+									}
+//line send.go:83
+									t27.To.Tail = tail
+								}
+							}
 						}
 //line alone.go:193
 						ticket2 := ticket
-						room3 := room
+						room3 := room2
 //line alone.go:194
 						if room3 == 1 {
 							t54 := int(t82[13])
 //line alone.go:195
-							t63 := int(t82[13]) + len(t92) + 1
+							t64 := int(t82[13]) + len(t92) + 1
 //line alone.go:195
-							saved2 := t72.Post[t54:t63]
+							saved2 := t72.Post[t54:t64]
 							for w2 := 0; w2 < len(t92); w2++ {
 								saved2[w2] = uint64(t92[w2])
 							}
@@ -14145,67 +14318,67 @@ func quernRow1CollectActor(r *host2.Run, cs []actor.Context, first int, begins, 
 						}
 //line alone.go:203
 						if room3 == 0 {
-							t83 := t72
-							t94 := t92
-							t103 := ticket2
+							t84 := t72
+							t93 := t92
+							t104 := ticket2
 //line alone.go:227
-							t19 := t103
-//line send.go:37
-							result04 := int(t83.To.Ring + uint64(t19&(t83.To.Slots-1))*t83.To.Step)
+							t19 := t104
+//line send.go:46
+							result04 := int(t84.To.Ring + uint64(t19&(t84.To.Slots-1))*t84.To.Step)
 //line alone.go:227
 							t33 := result04
-							t44 := uint64(t103+1) << 32
+							t43 := uint64(t104+1) << 32
 							slot := t33
-							tag := t44
+							tag := t43
 //line alone.go:228
-							if t83.To.Kind == 1 {
-								t55 := t83
-								t64 := slot
-								t74 := tag
-//line send.go:83
-								t110 := t64
-								t29 := t64 + 4
-//line send.go:83
+							if t84.To.Kind == 1 {
+								t55 := t84
+								t65 := slot
+								t73 := tag
+//line send.go:102
+								t110 := t65
+								t29 := t65 + 4
+//line send.go:102
 								h := t55.Host[t110:t29]
-								kernel.StoreRelaxed(&h[0], t74|uint64(t55.ID<<8|128))
-								kernel.StoreRelaxed(&h[1], t74)
-								kernel.StoreRelaxed(&h[2], t74|uint64(t55.Words[t55.At+2]))
-								kernel.StoreRelaxed(&h[3], t74|uint64(t55.Words[t55.At+3]))
+								kernel.StoreRelaxed(&h[0], t73|uint64(t55.ID<<8|128))
+								kernel.StoreRelaxed(&h[1], t73)
+								kernel.StoreRelaxed(&h[2], t73|uint64(t55.Words[t55.At+2]))
+								kernel.StoreRelaxed(&h[3], t73|uint64(t55.Words[t55.At+3]))
 //line alone.go:230
-								for w3 := 0; w3 < len(t94); w3++ {
-									kernel.StoreRelaxed(&t83.Host[slot+4+w3], tag|uint64(t94[w3]))
+								for w3 := 0; w3 < len(t93); w3++ {
+									kernel.StoreRelaxed(&t84.Host[slot+4+w3], tag|uint64(t93[w3]))
 								}
 							} else {
 //line alone.go:235
-								t84 := t83
-								t95 := slot
-								t104 := tag
-//line send.go:74
-								t111 := t95
-								t210 := t95 + 4
-//line send.go:74
-								h2 := t84.Post[t111:t210]
-								kernel.StoreRelaxed(&h2[0], t104|uint64(t84.ID<<8|128))
-								kernel.StoreRelaxed(&h2[1], t104)
-								kernel.StoreRelaxed(&h2[2], t104|uint64(t84.Words[t84.At+2]))
-								kernel.StoreRelaxed(&h2[3], t104|uint64(t84.Words[t84.At+3]))
+								t85 := t84
+								t94 := slot
+								t105 := tag
+//line send.go:91
+								t111 := t94
+								t210 := t94 + 4
+//line send.go:91
+								h2 := t85.Post[t111:t210]
+								kernel.StoreRelaxed(&h2[0], t105|uint64(t85.ID<<8|128))
+								kernel.StoreRelaxed(&h2[1], t105)
+								kernel.StoreRelaxed(&h2[2], t105|uint64(t85.Words[t85.At+2]))
+								kernel.StoreRelaxed(&h2[3], t105|uint64(t85.Words[t85.At+3]))
 //line alone.go:236
-								for w4 := 0; w4 < len(t94); w4++ {
-									kernel.StoreRelaxed(&t83.Post[slot+4+w4], tag|uint64(t94[w4]))
+								for w4 := 0; w4 < len(t93); w4++ {
+									kernel.StoreRelaxed(&t84.Post[slot+4+w4], tag|uint64(t93[w4]))
 								}
-								t112 := t83
-//line send.go:92
+								t112 := t84
+//line send.go:113
 								if !(t112.Wakes == 0) {
-//line send.go:97
+//line send.go:118
 									kernel.Fence()
 									box3 := int(t112.To.Box)
 									t113 := box3 * 16
 									t211 := (box3 + 1) * 16
-//line send.go:99
+//line send.go:120
 									b3 := t112.Post[t113:t211]
-									loaded8 := host2.Load(r, &b3[9])
-									if loaded8 != 0 {
-//line send.go:101
+									loaded9 := host2.Load(r, &b3[9])
+									if loaded9 != 0 {
+//line send.go:122
 										kernel.StoreRelaxed(&t112.Host[b3[15]], 1)
 										kernel.StoreRelaxed(&t112.Host[0], 1)
 									}
@@ -14231,8 +14404,8 @@ func quernRow1CollectActor(r *host2.Run, cs []actor.Context, first int, begins, 
 				switch {
 				default:
 //line alone.go:103
-					loaded9 := host2.Load(r, &t292[0])
-					ordered := loaded9
+					loaded10 := host2.Load(r, &t292[0])
+					ordered := loaded10
 //line alone.go:104
 					sh.Asked[0] = uint32(ordered)
 					if !(sh.Asked[0] != 0) {
@@ -14240,9 +14413,9 @@ func quernRow1CollectActor(r *host2.Run, cs []actor.Context, first int, begins, 
 						hint := uint32(ordered >> 32)
 //line alone.go:108
 						if hint != sh.Hint[0] {
-							t45 := hint
+							t44 := hint
 //line alone.go:109
-							sh.Hint[0] = t45
+							sh.Hint[0] = t44
 //line alone.go:109
 							sh.Higher[0] = 1
 						}
@@ -14255,29 +14428,29 @@ func quernRow1CollectActor(r *host2.Run, cs []actor.Context, first int, begins, 
 									continue
 								}
 								next := t30[level]
-								t65 := level
+								t66 := level
 								var result05 uint32
 								switch {
 								default:
 //line serve.go:82
-									if t65 == 4 {
+									if t66 == 4 {
 										result05 = 0
 										break
 //line serve.go:84
-									} else if t65 < 4 {
-										result05 = shape.Slots + t65*shape.SideSlots
+									} else if t66 < 4 {
+										result05 = shape.Slots + t66*shape.SideSlots
 										break
 									}
 //line serve.go:87
-									result05 = shape.Slots + (t65-1)*shape.SideSlots
+									result05 = shape.Slots + (t66-1)*shape.SideSlots
 								}
 //line alone.go:118
 								at := (result05 + next&(shape.SideSlots-1)) * shape.InStep
-								loaded10 := host2.Load(r, &t322[at])
-								if uint32(loaded10>>32) == next+1 {
+								loaded11 := host2.Load(r, &t322[at])
+								if uint32(loaded11>>32) == next+1 {
 //line alone.go:120
-									t96 := level
-									source = t96
+									t95 := level
+									source = t95
 									sides = 1
 								}
 							}
@@ -14286,16 +14459,16 @@ func quernRow1CollectActor(r *host2.Run, cs []actor.Context, first int, begins, 
 						}
 						if source == 9 || source < 4 {
 							next2 := t30[4]
-							loaded11 := host2.Load(r, &t322[next2&(shape.Slots-1)*shape.InStep])
-							middle := uint32(loaded11>>32) == next2+1
+							loaded12 := host2.Load(r, &t322[next2&(shape.Slots-1)*shape.InStep])
+							middle := uint32(loaded12>>32) == next2+1
 //line alone.go:128
 							posted := false
 							slots2 := uint32(t31[11])
 							if slots2 != 0 {
 //line alone.go:130
 								next3 := uint32(t31[8])
-								loaded12 := host2.Load(r, &t332[next3&(slots2-1)*shape.InStep])
-								posted = uint32(loaded12>>32) == next3+1
+								loaded13 := host2.Load(r, &t332[next3&(slots2-1)*shape.InStep])
+								posted = uint32(loaded13>>32) == next3+1
 							}
 							if posted && !(middle && t30[8] == 8) {
 								source = 8
@@ -14305,8 +14478,8 @@ func quernRow1CollectActor(r *host2.Run, cs []actor.Context, first int, begins, 
 						}
 						if !(source == 9) {
 //line alone.go:143
-							t123 := t322
-							ring := t123
+							t122 := t322
+							ring := t122
 							var at2 uint32
 //line alone.go:144
 							if source == 8 {
@@ -14353,8 +14526,8 @@ func quernRow1CollectActor(r *host2.Run, cs []actor.Context, first int, begins, 
 							slot2 := ring[t212:t222]
 							cell := words[:t232]
 							for w5 := 0; w5 < len(slot2); w5++ {
-								loaded13 := host2.Load(r, &slot2[w5])
-								v := loaded13
+								loaded14 := host2.Load(r, &slot2[w5])
+								v := loaded14
 //line alone.go:155
 								if uint32(v>>32) != sh.Ticket+1 {
 									break block3
@@ -14420,7 +14593,7 @@ func quernRow4CollectActor(r *host2.Run, cells []actor.Cell[Ball, Ball]) {
 }
 
 //go:noinline
-func quernRow5CollectActor(r *host2.Run, cs2 []*actor.Context, first3 int, t213, t34, t46 *Ball, sh *actor.Status, outcome uint32) {
+func quernRow5CollectActor(r *host2.Run, cs2 []*actor.Context, first3 int, t213, t34, t45 *Ball, sh *actor.Status, outcome uint32) {
 	cRow2 := cs2[first3:][:32]
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
@@ -14435,7 +14608,7 @@ func quernRow5CollectActor(r *host2.Run, cs2 []*actor.Context, first3 int, t213,
 //line handlers.go:218
 				*t213 = *t34
 			}
-			*t46 = *t213
+			*t45 = *t213
 		}
 //line alone.go:59
 		if t2 {
@@ -14445,7 +14618,7 @@ func quernRow5CollectActor(r *host2.Run, cs2 []*actor.Context, first3 int, t213,
 }
 
 //go:noinline
-func quernRow6CollectActor(r *host2.Run, cs []actor.Context, first4 int, begins, borns []int64, source2 uint32, box []uint64, sh *actor.Status, out []uint64, result uint32, shape *actor.Shape, words []uint32, t97, t105 uint32, cursor []uint32, forwards bool, t50, t51 uint32, last bool, command, in, mail []uint64, t233, t253, t263 uint32) {
+func quernRow6CollectActor(r *host2.Run, cs []actor.Context, first4 int, begins, borns []int64, source2 uint32, box []uint64, sh *actor.Status, out []uint64, result uint32, shape *actor.Shape, words []uint32, t96, t106 uint32, cursor []uint32, forwards bool, t50, t51 uint32, last bool, command, in, mail []uint64, t233, t253, t263 uint32) {
 	cRow := cs[first4:][:32]
 	beginRow := begins[first4:][:32]
 	bornRow := borns[first4:][:32]
@@ -14495,12 +14668,12 @@ func quernRow6CollectActor(r *host2.Run, cs []actor.Context, first4 int, begins,
 				}
 //line alone.go:174
 				at3 := (result010 + sh.Ticket&(result011-1)) * shape.OutStep
-				t75 := at3
-				t85 := at3 + shape.Out
+				t74 := at3
+				t86 := at3 + shape.Out
 //line alone.go:175
-				slot3 := t422[t75:t85]
+				slot3 := t422[t74:t86]
 				tag2 := uint64(sh.Ticket+1) << 32
-				reply2 := words[t97:t105]
+				reply2 := words[t96:t106]
 				kernel.StoreRelaxed(&slot3[0], tag2|uint64(t442))
 				kernel.StoreRelaxed(&slot3[1], tag2|uint64(t452))
 				kernel.StoreRelaxed(&slot3[2], tag2)
@@ -14536,90 +14709,107 @@ func quernRow6CollectActor(r *host2.Run, cs []actor.Context, first4 int, begins,
 							t215 := (int(t115) + 1) * 16
 //line send.go:30
 							b4 := t48.Post[t116:t215]
-							loaded14 := host2.Load(r, &b4[0])
+							loaded15 := host2.Load(r, &b4[0])
 //line send.go:31
-							loaded15 := host2.Load(r, &b4[8])
-							loaded16 := host2.Load(r, &b4[10])
+							loaded16 := host2.Load(r, &b4[8])
+							loaded17 := host2.Load(r, &b4[10])
 //line send.go:31
-							t48.To = actor.Target{Box: t115, Tail: loaded14, Head: loaded15, Ring: b4[14], Step: b4[12], Slots: uint32(b4[11]), Kind: uint32(b4[13]), Closed: uint32(loaded16)}
+							t48.To = actor.Target{Box: t115, Tail: loaded15, Head: loaded16, Ring: b4[14], Step: b4[12], Slots: uint32(b4[11]), Kind: uint32(b4[13]), Closed: uint32(loaded17)}
+//line send.go:33
+							room4 := len(t48.Post)
+							if t48.To.Kind == 1 {
+								room4 = len(t48.Host)
+							}
+							end2 := t48.To.Ring + uint64(t48.To.Slots)*t48.To.Step
+							if end2 > uint64(room4) || t48.To.Ring > end2 {
+//line send.go:38
+								host2.Fail(r, "a Ref that names no mailbox")
+							}
 						}
 //line alone.go:193
 						t216 := t48
 						var ticket3 uint32
-						var room4 uint32
+						var room5 uint32
 					block8:
 						switch {
 						default:
-//line send.go:43
+//line send.go:54
 							box4 := int(t216.To.Box)
 							t117 := box4 * 16
 							t217 := (box4 + 1) * 16
-//line send.go:44
+//line send.go:55
 							b5 := t216.Post[t117:t217]
-							loaded17 := host2.Load(r, &b5[10])
-							closed2 := uint32(loaded17)
-//line send.go:46
-							var room5 uint32 = 2
-							for t216.To.Closed == 0 || closed2 == 0 {
-								if uint32(t216.To.Tail)-uint32(t216.To.Head) >= t216.To.Slots {
-									t410 := t216
-									t57 := t216
-//line send.go:49
-									loaded18 := host2.Load(r, &b5[0])
-									t76 := loaded18
-//line send.go:49
-									loaded19 := host2.Load(r, &b5[8])
-									t98 := loaded19
-//line send.go:49
-									t410.To.Tail = t76
-//line send.go:49
-									t57.To.Head = t98
-									if uint32(t216.To.Tail)-uint32(t216.To.Head) >= t216.To.Slots && t216.To.Kind == 1 {
-										loaded20 := host2.Load(r, &t216.Host[b5[15]+1])
-//line send.go:51
-										t216.To.Head = loaded20
-										kernel.StoreRelaxed(&b5[8], t216.To.Head)
-									}
-									if uint32(t216.To.Tail)-uint32(t216.To.Head) >= t216.To.Slots {
-										room5 = 1
-										break
-									}
-								}
-//line send.go:61
-								old2 := kernel.AtomicCompareAndSwap(&b5[0], t216.To.Tail, t216.To.Tail+1)
-								tail2 := old2
-//line send.go:62
-								if tail2 == t216.To.Tail {
-									t124 := t216
-									t134 := t216
-									t144 := tail2 + 1
-									t153 := closed2
-//line send.go:63
-									t124.To.Tail = t144
-//line send.go:63
-									t134.To.Closed = t153
-									t164 := uint32(tail2)
-									ticket3 = t164
-									room4 = 0
-									break block8
-								}
-//line send.go:66
-								t216.To.Tail = tail2
+							if t216.To.Closed != 0 {
+								loaded18 := host2.Load(r, &b5[10])
+//line send.go:57
+								t216.To.Closed = uint32(loaded18)
 							}
-							atomic.AddUint64(&b5[1], 1)
-							ticket3 = 0
-							room4 = room5
+							if t216.To.Closed != 0 {
+								atomic.AddUint64(&b5[1], 1)
+								ticket3 = 0
+								room5 = 2
+							} else {
+//line send.go:63
+								loaded19 := host2.Load(r, &b5[10])
+								for closed2 := uint32(loaded19); ; {
+									if uint32(t216.To.Tail)-uint32(t216.To.Head) >= t216.To.Slots {
+										t57 := t216
+										t67 := t216
+//line send.go:66
+										loaded20 := host2.Load(r, &b5[0])
+										t87 := loaded20
+//line send.go:66
+										loaded21 := host2.Load(r, &b5[8])
+										t107 := loaded21
+//line send.go:66
+										t57.To.Tail = t87
+//line send.go:66
+										t67.To.Head = t107
+										if uint32(t216.To.Tail)-uint32(t216.To.Head) >= t216.To.Slots && t216.To.Kind == 1 {
+											loaded22 := host2.Load(r, &t216.Host[b5[15]+1])
+//line send.go:68
+											t216.To.Head = loaded22
+											kernel.StoreRelaxed(&b5[8], t216.To.Head)
+										}
+										if uint32(t216.To.Tail)-uint32(t216.To.Head) >= t216.To.Slots {
+											atomic.AddUint64(&b5[1], 1)
+											ticket3 = 0
+											room5 = 1
+											break block8
+										}
+									}
+									old2 := kernel.AtomicCompareAndSwap(&b5[0], t216.To.Tail, t216.To.Tail+1)
+									tail2 := old2
+//line send.go:79
+									if tail2 == t216.To.Tail {
+										t134 := t216
+										t144 := t216
+										t153 := tail2 + 1
+										t164 := closed2
+//line send.go:80
+										t134.To.Tail = t153
+//line send.go:80
+										t144.To.Closed = t164
+										t173 := uint32(tail2)
+										ticket3 = t173
+										room5 = 0
+										break block8
+									}
+//line send.go:83
+									t216.To.Tail = tail2
+								}
+							}
 						}
 //line alone.go:193
 						ticket4 := ticket3
-						room6 := room4
+						room6 := room5
 //line alone.go:194
 						if room6 == 1 {
 							t58 := int(t49[13])
 //line alone.go:195
-							t66 := int(t49[13]) + len(t522) + 1
+							t68 := int(t49[13]) + len(t522) + 1
 //line alone.go:195
-							saved3 := t48.Post[t58:t66]
+							saved3 := t48.Post[t58:t68]
 							for w8 := 0; w8 < len(t522); w8++ {
 								saved3[w8] = uint64(t522[w8])
 							}
@@ -14632,67 +14822,67 @@ func quernRow6CollectActor(r *host2.Run, cs []actor.Context, first4 int, begins,
 						}
 //line alone.go:203
 						if room6 == 0 {
-							t86 := t48
-							t99 := t522
-							t106 := ticket4
+							t88 := t48
+							t97 := t522
+							t108 := ticket4
 //line alone.go:227
-							t118 := t106
-//line send.go:37
-							result014 := int(t86.To.Ring + uint64(t118&(t86.To.Slots-1))*t86.To.Step)
+							t118 := t108
+//line send.go:46
+							result014 := int(t88.To.Ring + uint64(t118&(t88.To.Slots-1))*t88.To.Step)
 //line alone.go:227
 							t35 := result014
-							t411 := uint64(t106+1) << 32
+							t46 := uint64(t108+1) << 32
 							slot4 := t35
-							tag3 := t411
+							tag3 := t46
 //line alone.go:228
-							if t86.To.Kind == 1 {
-								t59 := t86
-								t67 := slot4
-								t77 := tag3
-//line send.go:83
-								t119 := t67
-								t218 := t67 + 4
-//line send.go:83
+							if t88.To.Kind == 1 {
+								t59 := t88
+								t69 := slot4
+								t75 := tag3
+//line send.go:102
+								t119 := t69
+								t218 := t69 + 4
+//line send.go:102
 								h3 := t59.Host[t119:t218]
-								kernel.StoreRelaxed(&h3[0], t77|uint64(t59.ID<<8|128))
-								kernel.StoreRelaxed(&h3[1], t77)
-								kernel.StoreRelaxed(&h3[2], t77|uint64(t59.Words[t59.At+2]))
-								kernel.StoreRelaxed(&h3[3], t77|uint64(t59.Words[t59.At+3]))
+								kernel.StoreRelaxed(&h3[0], t75|uint64(t59.ID<<8|128))
+								kernel.StoreRelaxed(&h3[1], t75)
+								kernel.StoreRelaxed(&h3[2], t75|uint64(t59.Words[t59.At+2]))
+								kernel.StoreRelaxed(&h3[3], t75|uint64(t59.Words[t59.At+3]))
 //line alone.go:230
-								for w9 := 0; w9 < len(t99); w9++ {
-									kernel.StoreRelaxed(&t86.Host[slot4+4+w9], tag3|uint64(t99[w9]))
+								for w9 := 0; w9 < len(t97); w9++ {
+									kernel.StoreRelaxed(&t88.Host[slot4+4+w9], tag3|uint64(t97[w9]))
 								}
 							} else {
 //line alone.go:235
-								t87 := t86
-								t910 := slot4
-								t107 := tag3
-//line send.go:74
-								t120 := t910
-								t219 := t910 + 4
-//line send.go:74
-								h4 := t87.Post[t120:t219]
-								kernel.StoreRelaxed(&h4[0], t107|uint64(t87.ID<<8|128))
-								kernel.StoreRelaxed(&h4[1], t107)
-								kernel.StoreRelaxed(&h4[2], t107|uint64(t87.Words[t87.At+2]))
-								kernel.StoreRelaxed(&h4[3], t107|uint64(t87.Words[t87.At+3]))
+								t89 := t88
+								t98 := slot4
+								t109 := tag3
+//line send.go:91
+								t120 := t98
+								t219 := t98 + 4
+//line send.go:91
+								h4 := t89.Post[t120:t219]
+								kernel.StoreRelaxed(&h4[0], t109|uint64(t89.ID<<8|128))
+								kernel.StoreRelaxed(&h4[1], t109)
+								kernel.StoreRelaxed(&h4[2], t109|uint64(t89.Words[t89.At+2]))
+								kernel.StoreRelaxed(&h4[3], t109|uint64(t89.Words[t89.At+3]))
 //line alone.go:236
-								for w10 := 0; w10 < len(t99); w10++ {
-									kernel.StoreRelaxed(&t86.Post[slot4+4+w10], tag3|uint64(t99[w10]))
+								for w10 := 0; w10 < len(t97); w10++ {
+									kernel.StoreRelaxed(&t88.Post[slot4+4+w10], tag3|uint64(t97[w10]))
 								}
-								t1110 := t86
-//line send.go:92
+								t1110 := t88
+//line send.go:113
 								if !(t1110.Wakes == 0) {
-//line send.go:97
+//line send.go:118
 									kernel.Fence()
 									box5 := int(t1110.To.Box)
 									t121 := box5 * 16
 									t220 := (box5 + 1) * 16
-//line send.go:99
+//line send.go:120
 									b6 := t1110.Post[t121:t220]
-									loaded21 := host2.Load(r, &b6[9])
-									if loaded21 != 0 {
-//line send.go:101
+									loaded23 := host2.Load(r, &b6[9])
+									if loaded23 != 0 {
+//line send.go:122
 										kernel.StoreRelaxed(&t1110.Host[b6[15]], 1)
 										kernel.StoreRelaxed(&t1110.Host[0], 1)
 									}
@@ -14719,8 +14909,8 @@ func quernRow6CollectActor(r *host2.Run, cs []actor.Context, first4 int, begins,
 				switch {
 				default:
 //line alone.go:103
-					loaded22 := host2.Load(r, &t582[0])
-					ordered2 := loaded22
+					loaded24 := host2.Load(r, &t582[0])
+					ordered2 := loaded24
 //line alone.go:104
 					sh.Asked[0] = uint32(ordered2)
 					if !(sh.Asked[0] != 0) {
@@ -14728,9 +14918,9 @@ func quernRow6CollectActor(r *host2.Run, cs []actor.Context, first4 int, begins,
 						hint2 := uint32(ordered2 >> 32)
 //line alone.go:108
 						if hint2 != sh.Hint[0] {
-							t412 := hint2
+							t410 := hint2
 //line alone.go:109
-							sh.Hint[0] = t412
+							sh.Hint[0] = t410
 //line alone.go:109
 							sh.Higher[0] = 1
 						}
@@ -14743,29 +14933,29 @@ func quernRow6CollectActor(r *host2.Run, cs []actor.Context, first4 int, begins,
 									continue
 								}
 								next4 := t592[level2]
-								t68 := level2
+								t610 := level2
 								var result015 uint32
 								switch {
 								default:
 //line serve.go:82
-									if t68 == 4 {
+									if t610 == 4 {
 										result015 = 0
 										break
 //line serve.go:84
-									} else if t68 < 4 {
-										result015 = shape.Slots + t68*shape.SideSlots
+									} else if t610 < 4 {
+										result015 = shape.Slots + t610*shape.SideSlots
 										break
 									}
 //line serve.go:87
-									result015 = shape.Slots + (t68-1)*shape.SideSlots
+									result015 = shape.Slots + (t610-1)*shape.SideSlots
 								}
 //line alone.go:118
 								at4 := (result015 + next4&(shape.SideSlots-1)) * shape.InStep
-								loaded23 := host2.Load(r, &t61[at4])
-								if uint32(loaded23>>32) == next4+1 {
+								loaded25 := host2.Load(r, &t61[at4])
+								if uint32(loaded25>>32) == next4+1 {
 //line alone.go:120
-									t911 := level2
-									source4 = t911
+									t99 := level2
+									source4 = t99
 									sides2 = 1
 								}
 							}
@@ -14774,16 +14964,16 @@ func quernRow6CollectActor(r *host2.Run, cs []actor.Context, first4 int, begins,
 						}
 						if source4 == 9 || source4 < 4 {
 							next5 := t592[4]
-							loaded24 := host2.Load(r, &t61[next5&(shape.Slots-1)*shape.InStep])
-							middle2 := uint32(loaded24>>32) == next5+1
+							loaded26 := host2.Load(r, &t61[next5&(shape.Slots-1)*shape.InStep])
+							middle2 := uint32(loaded26>>32) == next5+1
 //line alone.go:128
 							posted2 := false
 							slots3 := uint32(t60[11])
 							if slots3 != 0 {
 //line alone.go:130
 								next6 := uint32(t60[8])
-								loaded25 := host2.Load(r, &t622[next6&(slots3-1)*shape.InStep])
-								posted2 = uint32(loaded25>>32) == next6+1
+								loaded27 := host2.Load(r, &t622[next6&(slots3-1)*shape.InStep])
+								posted2 = uint32(loaded27>>32) == next6+1
 							}
 							if posted2 && !(middle2 && t592[8] == 8) {
 								source4 = 8
@@ -14793,8 +14983,8 @@ func quernRow6CollectActor(r *host2.Run, cs []actor.Context, first4 int, begins,
 						}
 						if !(source4 == 9) {
 //line alone.go:143
-							t125 := t61
-							ring2 := t125
+							t123 := t61
+							ring2 := t123
 							var at5 uint32
 //line alone.go:144
 							if source4 == 8 {
@@ -14841,8 +15031,8 @@ func quernRow6CollectActor(r *host2.Run, cs []actor.Context, first4 int, begins,
 							slot5 := ring2[t2110:t223]
 							cell2 := words[:t233]
 							for w11 := 0; w11 < len(slot5); w11++ {
-								loaded26 := host2.Load(r, &slot5[w11])
-								v2 := loaded26
+								loaded28 := host2.Load(r, &slot5[w11])
+								v2 := loaded28
 //line alone.go:155
 								if uint32(v2>>32) != sh.Ticket+1 {
 									break block9
@@ -14927,14 +15117,14 @@ func quernHostCountActor(r *host2.Run) {
 	cells := host2.Dynamic[actor.Cell[Ball, Ball]](r, 1)
 	var out2 *Ball
 	var t213 *Ball
-	var t46 *Ball
+	var t45 *Ball
 	var result09 kernel.Action = 1
 	outcome := uint32(result09)
 	var forwards bool
 	var stops bool
 	var last bool
-	t97 := shape.OutAt
-	t105 := shape.OutAt + shape.Out - 3
+	t96 := shape.OutAt
+	t106 := shape.OutAt + shape.Out - 3
 	t50 := shape.OutAt
 	t51 := shape.OutAt + shape.Out - 3
 	t233 := shape.Stride
@@ -15030,12 +15220,12 @@ func quernHostCountActor(r *host2.Run) {
 				out2 = &cells[0].Out
 //line quern_gen.go:13
 				t213 = state
-				t46 = out2
+				t45 = out2
 				for threadZ := range 1 {
 					for threadY := range 1 {
 						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 						first3 := (threadZ*1 + threadY) * 32
-						quernRow4CountActor(r, cs2, first3, t213, t46, sh, outcome)
+						quernRow4CountActor(r, cs2, first3, t213, t45, sh, outcome)
 					}
 				}
 				r.ThreadIdx = kernel.Dim3{}
@@ -15054,7 +15244,7 @@ func quernHostCountActor(r *host2.Run) {
 				for threadY := range 1 {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 					first4 := (threadZ*1 + threadY) * 32
-					quernRow5CountActor(r, cs, first4, begins, borns, source2, box, sh, out, result, &shape, words, t97, t105, cursor, forwards, t50, t51, last, command, in, mail, t233, t253, t263)
+					quernRow5CountActor(r, cs, first4, begins, borns, source2, box, sh, out, result, &shape, words, t96, t106, cursor, forwards, t50, t51, last, command, in, mail, t233, t253, t263)
 				}
 			}
 //line alone.go:88
@@ -15160,84 +15350,101 @@ func quernRow1CountActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 							loaded3 := host2.Load(r, &b[10])
 //line send.go:31
 							t72.To = actor.Target{Box: t16, Tail: loaded, Head: loaded2, Ring: b[14], Step: b[12], Slots: uint32(b[11]), Kind: uint32(b[13]), Closed: uint32(loaded3)}
+//line send.go:33
+							room := len(t72.Post)
+							if t72.To.Kind == 1 {
+								room = len(t72.Host)
+							}
+							end := t72.To.Ring + uint64(t72.To.Slots)*t72.To.Step
+//line send.go:37
+							if end > uint64(room) || t72.To.Ring > end {
+								host2.Fail(r, "a Ref that names no mailbox")
+							}
 						}
 //line alone.go:193
 						t27 := t72
 						var ticket uint32
-						var room uint32
+						var room2 uint32
 					block2:
 						switch {
 						default:
-//line send.go:43
+//line send.go:54
 							box2 := int(t27.To.Box)
 							t18 := box2 * 16
 							t28 := (box2 + 1) * 16
-//line send.go:44
+//line send.go:55
 							b2 := t27.Post[t18:t28]
-							loaded4 := host2.Load(r, &b2[10])
-							closed := uint32(loaded4)
-//line send.go:46
-							var room2 uint32 = 2
-							for t27.To.Closed == 0 || closed == 0 {
-								if uint32(t27.To.Tail)-uint32(t27.To.Head) >= t27.To.Slots {
-									t43 := t27
-									t53 := t27
-//line send.go:49
-									loaded5 := host2.Load(r, &b2[0])
-									t73 := loaded5
-//line send.go:49
-									loaded6 := host2.Load(r, &b2[8])
-									t93 := loaded6
-//line send.go:49
-									t43.To.Tail = t73
-//line send.go:49
-									t53.To.Head = t93
-									if uint32(t27.To.Tail)-uint32(t27.To.Head) >= t27.To.Slots && t27.To.Kind == 1 {
-										loaded7 := host2.Load(r, &t27.Host[b2[15]+1])
-//line send.go:51
-										t27.To.Head = loaded7
-										kernel.StoreRelaxed(&b2[8], t27.To.Head)
-									}
-									if uint32(t27.To.Tail)-uint32(t27.To.Head) >= t27.To.Slots {
-										room2 = 1
-										break
-									}
-								}
-//line send.go:61
-								old := kernel.AtomicCompareAndSwap(&b2[0], t27.To.Tail, t27.To.Tail+1)
-								tail := old
-//line send.go:62
-								if tail == t27.To.Tail {
-									t122 := t27
-									t132 := t27
-									t142 := tail + 1
-									t152 := closed
-//line send.go:63
-									t122.To.Tail = t142
-//line send.go:63
-									t132.To.Closed = t152
-									t162 := uint32(tail)
-									ticket = t162
-									room = 0
-									break block2
-								}
-//line send.go:66
-								t27.To.Tail = tail
+							if t27.To.Closed != 0 {
+								loaded4 := host2.Load(r, &b2[10])
+//line send.go:57
+								t27.To.Closed = uint32(loaded4)
 							}
-							atomic.AddUint64(&b2[1], 1)
-							ticket = 0
-							room = room2
+							if t27.To.Closed != 0 {
+								atomic.AddUint64(&b2[1], 1)
+								ticket = 0
+								room2 = 2
+							} else {
+//line send.go:63
+								loaded5 := host2.Load(r, &b2[10])
+								for closed := uint32(loaded5); ; {
+									if uint32(t27.To.Tail)-uint32(t27.To.Head) >= t27.To.Slots {
+										t53 := t27
+										t63 := t27
+//line send.go:66
+										loaded6 := host2.Load(r, &b2[0])
+										t83 := loaded6
+//line send.go:66
+										loaded7 := host2.Load(r, &b2[8])
+										t103 := loaded7
+//line send.go:66
+										t53.To.Tail = t83
+//line send.go:66
+										t63.To.Head = t103
+										if uint32(t27.To.Tail)-uint32(t27.To.Head) >= t27.To.Slots && t27.To.Kind == 1 {
+											loaded8 := host2.Load(r, &t27.Host[b2[15]+1])
+//line send.go:68
+											t27.To.Head = loaded8
+											kernel.StoreRelaxed(&b2[8], t27.To.Head)
+										}
+										if uint32(t27.To.Tail)-uint32(t27.To.Head) >= t27.To.Slots {
+											atomic.AddUint64(&b2[1], 1)
+											ticket = 0
+											room2 = 1
+											break block2
+										}
+									}
+									old := kernel.AtomicCompareAndSwap(&b2[0], t27.To.Tail, t27.To.Tail+1)
+									tail := old
+//line send.go:79
+									if tail == t27.To.Tail {
+										t132 := t27
+										t142 := t27
+										t152 := tail + 1
+										t162 := closed
+//line send.go:80
+										t132.To.Tail = t152
+//line send.go:80
+										t142.To.Closed = t162
+										t172 := uint32(tail)
+										ticket = t172
+										room2 = 0
+										break block2
+									}
+//line send.go:83
+									t27.To.Tail = tail
+								}
+							}
 						}
 //line alone.go:193
 						ticket2 := ticket
-						room3 := room
+						room3 := room2
 //line alone.go:194
 						if room3 == 1 {
 							t54 := int(t82[13])
 //line alone.go:195
-							t63 := int(t82[13]) + len(t92) + 1
+							t64 := int(t82[13]) + len(t92) + 1
 //line alone.go:195
-							saved2 := t72.Post[t54:t63]
+							saved2 := t72.Post[t54:t64]
 							for w2 := 0; w2 < len(t92); w2++ {
 								saved2[w2] = uint64(t92[w2])
 							}
@@ -15250,67 +15457,67 @@ func quernRow1CountActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 						}
 //line alone.go:203
 						if room3 == 0 {
-							t83 := t72
-							t94 := t92
-							t103 := ticket2
+							t84 := t72
+							t93 := t92
+							t104 := ticket2
 //line alone.go:227
-							t19 := t103
-//line send.go:37
-							result04 := int(t83.To.Ring + uint64(t19&(t83.To.Slots-1))*t83.To.Step)
+							t19 := t104
+//line send.go:46
+							result04 := int(t84.To.Ring + uint64(t19&(t84.To.Slots-1))*t84.To.Step)
 //line alone.go:227
 							t33 := result04
-							t44 := uint64(t103+1) << 32
+							t43 := uint64(t104+1) << 32
 							slot := t33
-							tag := t44
+							tag := t43
 //line alone.go:228
-							if t83.To.Kind == 1 {
-								t55 := t83
-								t64 := slot
-								t74 := tag
-//line send.go:83
-								t110 := t64
-								t29 := t64 + 4
-//line send.go:83
+							if t84.To.Kind == 1 {
+								t55 := t84
+								t65 := slot
+								t73 := tag
+//line send.go:102
+								t110 := t65
+								t29 := t65 + 4
+//line send.go:102
 								h := t55.Host[t110:t29]
-								kernel.StoreRelaxed(&h[0], t74|uint64(t55.ID<<8|128))
-								kernel.StoreRelaxed(&h[1], t74)
-								kernel.StoreRelaxed(&h[2], t74|uint64(t55.Words[t55.At+2]))
-								kernel.StoreRelaxed(&h[3], t74|uint64(t55.Words[t55.At+3]))
+								kernel.StoreRelaxed(&h[0], t73|uint64(t55.ID<<8|128))
+								kernel.StoreRelaxed(&h[1], t73)
+								kernel.StoreRelaxed(&h[2], t73|uint64(t55.Words[t55.At+2]))
+								kernel.StoreRelaxed(&h[3], t73|uint64(t55.Words[t55.At+3]))
 //line alone.go:230
-								for w3 := 0; w3 < len(t94); w3++ {
-									kernel.StoreRelaxed(&t83.Host[slot+4+w3], tag|uint64(t94[w3]))
+								for w3 := 0; w3 < len(t93); w3++ {
+									kernel.StoreRelaxed(&t84.Host[slot+4+w3], tag|uint64(t93[w3]))
 								}
 							} else {
 //line alone.go:235
-								t84 := t83
-								t95 := slot
-								t104 := tag
-//line send.go:74
-								t111 := t95
-								t210 := t95 + 4
-//line send.go:74
-								h2 := t84.Post[t111:t210]
-								kernel.StoreRelaxed(&h2[0], t104|uint64(t84.ID<<8|128))
-								kernel.StoreRelaxed(&h2[1], t104)
-								kernel.StoreRelaxed(&h2[2], t104|uint64(t84.Words[t84.At+2]))
-								kernel.StoreRelaxed(&h2[3], t104|uint64(t84.Words[t84.At+3]))
+								t85 := t84
+								t94 := slot
+								t105 := tag
+//line send.go:91
+								t111 := t94
+								t210 := t94 + 4
+//line send.go:91
+								h2 := t85.Post[t111:t210]
+								kernel.StoreRelaxed(&h2[0], t105|uint64(t85.ID<<8|128))
+								kernel.StoreRelaxed(&h2[1], t105)
+								kernel.StoreRelaxed(&h2[2], t105|uint64(t85.Words[t85.At+2]))
+								kernel.StoreRelaxed(&h2[3], t105|uint64(t85.Words[t85.At+3]))
 //line alone.go:236
-								for w4 := 0; w4 < len(t94); w4++ {
-									kernel.StoreRelaxed(&t83.Post[slot+4+w4], tag|uint64(t94[w4]))
+								for w4 := 0; w4 < len(t93); w4++ {
+									kernel.StoreRelaxed(&t84.Post[slot+4+w4], tag|uint64(t93[w4]))
 								}
-								t112 := t83
-//line send.go:92
+								t112 := t84
+//line send.go:113
 								if !(t112.Wakes == 0) {
-//line send.go:97
+//line send.go:118
 									kernel.Fence()
 									box3 := int(t112.To.Box)
 									t113 := box3 * 16
 									t211 := (box3 + 1) * 16
-//line send.go:99
+//line send.go:120
 									b3 := t112.Post[t113:t211]
-									loaded8 := host2.Load(r, &b3[9])
-									if loaded8 != 0 {
-//line send.go:101
+									loaded9 := host2.Load(r, &b3[9])
+									if loaded9 != 0 {
+//line send.go:122
 										kernel.StoreRelaxed(&t112.Host[b3[15]], 1)
 										kernel.StoreRelaxed(&t112.Host[0], 1)
 									}
@@ -15336,8 +15543,8 @@ func quernRow1CountActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 				switch {
 				default:
 //line alone.go:103
-					loaded9 := host2.Load(r, &t292[0])
-					ordered := loaded9
+					loaded10 := host2.Load(r, &t292[0])
+					ordered := loaded10
 //line alone.go:104
 					sh.Asked[0] = uint32(ordered)
 					if !(sh.Asked[0] != 0) {
@@ -15345,9 +15552,9 @@ func quernRow1CountActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 						hint := uint32(ordered >> 32)
 //line alone.go:108
 						if hint != sh.Hint[0] {
-							t45 := hint
+							t44 := hint
 //line alone.go:109
-							sh.Hint[0] = t45
+							sh.Hint[0] = t44
 //line alone.go:109
 							sh.Higher[0] = 1
 						}
@@ -15360,29 +15567,29 @@ func quernRow1CountActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 									continue
 								}
 								next := t30[level]
-								t65 := level
+								t66 := level
 								var result05 uint32
 								switch {
 								default:
 //line serve.go:82
-									if t65 == 4 {
+									if t66 == 4 {
 										result05 = 0
 										break
 //line serve.go:84
-									} else if t65 < 4 {
-										result05 = shape.Slots + t65*shape.SideSlots
+									} else if t66 < 4 {
+										result05 = shape.Slots + t66*shape.SideSlots
 										break
 									}
 //line serve.go:87
-									result05 = shape.Slots + (t65-1)*shape.SideSlots
+									result05 = shape.Slots + (t66-1)*shape.SideSlots
 								}
 //line alone.go:118
 								at := (result05 + next&(shape.SideSlots-1)) * shape.InStep
-								loaded10 := host2.Load(r, &t322[at])
-								if uint32(loaded10>>32) == next+1 {
+								loaded11 := host2.Load(r, &t322[at])
+								if uint32(loaded11>>32) == next+1 {
 //line alone.go:120
-									t96 := level
-									source = t96
+									t95 := level
+									source = t95
 									sides = 1
 								}
 							}
@@ -15391,16 +15598,16 @@ func quernRow1CountActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 						}
 						if source == 9 || source < 4 {
 							next2 := t30[4]
-							loaded11 := host2.Load(r, &t322[next2&(shape.Slots-1)*shape.InStep])
-							middle := uint32(loaded11>>32) == next2+1
+							loaded12 := host2.Load(r, &t322[next2&(shape.Slots-1)*shape.InStep])
+							middle := uint32(loaded12>>32) == next2+1
 //line alone.go:128
 							posted := false
 							slots2 := uint32(t31[11])
 							if slots2 != 0 {
 //line alone.go:130
 								next3 := uint32(t31[8])
-								loaded12 := host2.Load(r, &t332[next3&(slots2-1)*shape.InStep])
-								posted = uint32(loaded12>>32) == next3+1
+								loaded13 := host2.Load(r, &t332[next3&(slots2-1)*shape.InStep])
+								posted = uint32(loaded13>>32) == next3+1
 							}
 							if posted && !(middle && t30[8] == 8) {
 								source = 8
@@ -15410,8 +15617,8 @@ func quernRow1CountActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 						}
 						if !(source == 9) {
 //line alone.go:143
-							t123 := t322
-							ring := t123
+							t122 := t322
+							ring := t122
 							var at2 uint32
 //line alone.go:144
 							if source == 8 {
@@ -15458,8 +15665,8 @@ func quernRow1CountActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 							slot2 := ring[t212:t222]
 							cell := words[:t232]
 							for w5 := 0; w5 < len(slot2); w5++ {
-								loaded13 := host2.Load(r, &slot2[w5])
-								v := loaded13
+								loaded14 := host2.Load(r, &slot2[w5])
+								v := loaded14
 //line alone.go:155
 								if uint32(v>>32) != sh.Ticket+1 {
 									break block3
@@ -15518,7 +15725,7 @@ func quernRow3CountActor(r *host2.Run, cells []actor.Cell[Ball, Ball]) {
 }
 
 //go:noinline
-func quernRow4CountActor(r *host2.Run, cs2 []*actor.Context, first3 int, t213, t46 *Ball, sh *actor.Status, outcome uint32) {
+func quernRow4CountActor(r *host2.Run, cs2 []*actor.Context, first3 int, t213, t45 *Ball, sh *actor.Status, outcome uint32) {
 	cRow2 := cs2[first3:][:32]
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
@@ -15533,7 +15740,7 @@ func quernRow4CountActor(r *host2.Run, cs2 []*actor.Context, first3 int, t213, t
 //line handlers.go:231
 				t213.Count++
 			}
-			*t46 = *t213
+			*t45 = *t213
 		}
 //line alone.go:59
 		if t2 {
@@ -15543,7 +15750,7 @@ func quernRow4CountActor(r *host2.Run, cs2 []*actor.Context, first3 int, t213, t
 }
 
 //go:noinline
-func quernRow5CountActor(r *host2.Run, cs []actor.Context, first4 int, begins, borns []int64, source2 uint32, box []uint64, sh *actor.Status, out []uint64, result uint32, shape *actor.Shape, words []uint32, t97, t105 uint32, cursor []uint32, forwards bool, t50, t51 uint32, last bool, command, in, mail []uint64, t233, t253, t263 uint32) {
+func quernRow5CountActor(r *host2.Run, cs []actor.Context, first4 int, begins, borns []int64, source2 uint32, box []uint64, sh *actor.Status, out []uint64, result uint32, shape *actor.Shape, words []uint32, t96, t106 uint32, cursor []uint32, forwards bool, t50, t51 uint32, last bool, command, in, mail []uint64, t233, t253, t263 uint32) {
 	cRow := cs[first4:][:32]
 	beginRow := begins[first4:][:32]
 	bornRow := borns[first4:][:32]
@@ -15593,12 +15800,12 @@ func quernRow5CountActor(r *host2.Run, cs []actor.Context, first4 int, begins, b
 				}
 //line alone.go:174
 				at3 := (result010 + sh.Ticket&(result011-1)) * shape.OutStep
-				t75 := at3
-				t85 := at3 + shape.Out
+				t74 := at3
+				t86 := at3 + shape.Out
 //line alone.go:175
-				slot3 := t422[t75:t85]
+				slot3 := t422[t74:t86]
 				tag2 := uint64(sh.Ticket+1) << 32
-				reply2 := words[t97:t105]
+				reply2 := words[t96:t106]
 				kernel.StoreRelaxed(&slot3[0], tag2|uint64(t442))
 				kernel.StoreRelaxed(&slot3[1], tag2|uint64(t452))
 				kernel.StoreRelaxed(&slot3[2], tag2)
@@ -15634,90 +15841,107 @@ func quernRow5CountActor(r *host2.Run, cs []actor.Context, first4 int, begins, b
 							t215 := (int(t115) + 1) * 16
 //line send.go:30
 							b4 := t48.Post[t116:t215]
-							loaded14 := host2.Load(r, &b4[0])
+							loaded15 := host2.Load(r, &b4[0])
 //line send.go:31
-							loaded15 := host2.Load(r, &b4[8])
-							loaded16 := host2.Load(r, &b4[10])
+							loaded16 := host2.Load(r, &b4[8])
+							loaded17 := host2.Load(r, &b4[10])
 //line send.go:31
-							t48.To = actor.Target{Box: t115, Tail: loaded14, Head: loaded15, Ring: b4[14], Step: b4[12], Slots: uint32(b4[11]), Kind: uint32(b4[13]), Closed: uint32(loaded16)}
+							t48.To = actor.Target{Box: t115, Tail: loaded15, Head: loaded16, Ring: b4[14], Step: b4[12], Slots: uint32(b4[11]), Kind: uint32(b4[13]), Closed: uint32(loaded17)}
+//line send.go:33
+							room4 := len(t48.Post)
+							if t48.To.Kind == 1 {
+								room4 = len(t48.Host)
+							}
+							end2 := t48.To.Ring + uint64(t48.To.Slots)*t48.To.Step
+							if end2 > uint64(room4) || t48.To.Ring > end2 {
+//line send.go:38
+								host2.Fail(r, "a Ref that names no mailbox")
+							}
 						}
 //line alone.go:193
 						t216 := t48
 						var ticket3 uint32
-						var room4 uint32
+						var room5 uint32
 					block8:
 						switch {
 						default:
-//line send.go:43
+//line send.go:54
 							box4 := int(t216.To.Box)
 							t117 := box4 * 16
 							t217 := (box4 + 1) * 16
-//line send.go:44
+//line send.go:55
 							b5 := t216.Post[t117:t217]
-							loaded17 := host2.Load(r, &b5[10])
-							closed2 := uint32(loaded17)
-//line send.go:46
-							var room5 uint32 = 2
-							for t216.To.Closed == 0 || closed2 == 0 {
-								if uint32(t216.To.Tail)-uint32(t216.To.Head) >= t216.To.Slots {
-									t410 := t216
-									t57 := t216
-//line send.go:49
-									loaded18 := host2.Load(r, &b5[0])
-									t76 := loaded18
-//line send.go:49
-									loaded19 := host2.Load(r, &b5[8])
-									t98 := loaded19
-//line send.go:49
-									t410.To.Tail = t76
-//line send.go:49
-									t57.To.Head = t98
-									if uint32(t216.To.Tail)-uint32(t216.To.Head) >= t216.To.Slots && t216.To.Kind == 1 {
-										loaded20 := host2.Load(r, &t216.Host[b5[15]+1])
-//line send.go:51
-										t216.To.Head = loaded20
-										kernel.StoreRelaxed(&b5[8], t216.To.Head)
-									}
-									if uint32(t216.To.Tail)-uint32(t216.To.Head) >= t216.To.Slots {
-										room5 = 1
-										break
-									}
-								}
-//line send.go:61
-								old2 := kernel.AtomicCompareAndSwap(&b5[0], t216.To.Tail, t216.To.Tail+1)
-								tail2 := old2
-//line send.go:62
-								if tail2 == t216.To.Tail {
-									t124 := t216
-									t134 := t216
-									t144 := tail2 + 1
-									t153 := closed2
-//line send.go:63
-									t124.To.Tail = t144
-//line send.go:63
-									t134.To.Closed = t153
-									t164 := uint32(tail2)
-									ticket3 = t164
-									room4 = 0
-									break block8
-								}
-//line send.go:66
-								t216.To.Tail = tail2
+							if t216.To.Closed != 0 {
+								loaded18 := host2.Load(r, &b5[10])
+//line send.go:57
+								t216.To.Closed = uint32(loaded18)
 							}
-							atomic.AddUint64(&b5[1], 1)
-							ticket3 = 0
-							room4 = room5
+							if t216.To.Closed != 0 {
+								atomic.AddUint64(&b5[1], 1)
+								ticket3 = 0
+								room5 = 2
+							} else {
+//line send.go:63
+								loaded19 := host2.Load(r, &b5[10])
+								for closed2 := uint32(loaded19); ; {
+									if uint32(t216.To.Tail)-uint32(t216.To.Head) >= t216.To.Slots {
+										t57 := t216
+										t67 := t216
+//line send.go:66
+										loaded20 := host2.Load(r, &b5[0])
+										t87 := loaded20
+//line send.go:66
+										loaded21 := host2.Load(r, &b5[8])
+										t107 := loaded21
+//line send.go:66
+										t57.To.Tail = t87
+//line send.go:66
+										t67.To.Head = t107
+										if uint32(t216.To.Tail)-uint32(t216.To.Head) >= t216.To.Slots && t216.To.Kind == 1 {
+											loaded22 := host2.Load(r, &t216.Host[b5[15]+1])
+//line send.go:68
+											t216.To.Head = loaded22
+											kernel.StoreRelaxed(&b5[8], t216.To.Head)
+										}
+										if uint32(t216.To.Tail)-uint32(t216.To.Head) >= t216.To.Slots {
+											atomic.AddUint64(&b5[1], 1)
+											ticket3 = 0
+											room5 = 1
+											break block8
+										}
+									}
+									old2 := kernel.AtomicCompareAndSwap(&b5[0], t216.To.Tail, t216.To.Tail+1)
+									tail2 := old2
+//line send.go:79
+									if tail2 == t216.To.Tail {
+										t134 := t216
+										t144 := t216
+										t153 := tail2 + 1
+										t164 := closed2
+//line send.go:80
+										t134.To.Tail = t153
+//line send.go:80
+										t144.To.Closed = t164
+										t173 := uint32(tail2)
+										ticket3 = t173
+										room5 = 0
+										break block8
+									}
+//line send.go:83
+									t216.To.Tail = tail2
+								}
+							}
 						}
 //line alone.go:193
 						ticket4 := ticket3
-						room6 := room4
+						room6 := room5
 //line alone.go:194
 						if room6 == 1 {
 							t58 := int(t49[13])
 //line alone.go:195
-							t66 := int(t49[13]) + len(t522) + 1
+							t68 := int(t49[13]) + len(t522) + 1
 //line alone.go:195
-							saved3 := t48.Post[t58:t66]
+							saved3 := t48.Post[t58:t68]
 							for w8 := 0; w8 < len(t522); w8++ {
 								saved3[w8] = uint64(t522[w8])
 							}
@@ -15730,67 +15954,67 @@ func quernRow5CountActor(r *host2.Run, cs []actor.Context, first4 int, begins, b
 						}
 //line alone.go:203
 						if room6 == 0 {
-							t86 := t48
-							t99 := t522
-							t106 := ticket4
+							t88 := t48
+							t97 := t522
+							t108 := ticket4
 //line alone.go:227
-							t118 := t106
-//line send.go:37
-							result014 := int(t86.To.Ring + uint64(t118&(t86.To.Slots-1))*t86.To.Step)
+							t118 := t108
+//line send.go:46
+							result014 := int(t88.To.Ring + uint64(t118&(t88.To.Slots-1))*t88.To.Step)
 //line alone.go:227
 							t34 := result014
-							t411 := uint64(t106+1) << 32
+							t46 := uint64(t108+1) << 32
 							slot4 := t34
-							tag3 := t411
+							tag3 := t46
 //line alone.go:228
-							if t86.To.Kind == 1 {
-								t59 := t86
-								t67 := slot4
-								t77 := tag3
-//line send.go:83
-								t119 := t67
-								t218 := t67 + 4
-//line send.go:83
+							if t88.To.Kind == 1 {
+								t59 := t88
+								t69 := slot4
+								t75 := tag3
+//line send.go:102
+								t119 := t69
+								t218 := t69 + 4
+//line send.go:102
 								h3 := t59.Host[t119:t218]
-								kernel.StoreRelaxed(&h3[0], t77|uint64(t59.ID<<8|128))
-								kernel.StoreRelaxed(&h3[1], t77)
-								kernel.StoreRelaxed(&h3[2], t77|uint64(t59.Words[t59.At+2]))
-								kernel.StoreRelaxed(&h3[3], t77|uint64(t59.Words[t59.At+3]))
+								kernel.StoreRelaxed(&h3[0], t75|uint64(t59.ID<<8|128))
+								kernel.StoreRelaxed(&h3[1], t75)
+								kernel.StoreRelaxed(&h3[2], t75|uint64(t59.Words[t59.At+2]))
+								kernel.StoreRelaxed(&h3[3], t75|uint64(t59.Words[t59.At+3]))
 //line alone.go:230
-								for w9 := 0; w9 < len(t99); w9++ {
-									kernel.StoreRelaxed(&t86.Host[slot4+4+w9], tag3|uint64(t99[w9]))
+								for w9 := 0; w9 < len(t97); w9++ {
+									kernel.StoreRelaxed(&t88.Host[slot4+4+w9], tag3|uint64(t97[w9]))
 								}
 							} else {
 //line alone.go:235
-								t87 := t86
-								t910 := slot4
-								t107 := tag3
-//line send.go:74
-								t120 := t910
-								t219 := t910 + 4
-//line send.go:74
-								h4 := t87.Post[t120:t219]
-								kernel.StoreRelaxed(&h4[0], t107|uint64(t87.ID<<8|128))
-								kernel.StoreRelaxed(&h4[1], t107)
-								kernel.StoreRelaxed(&h4[2], t107|uint64(t87.Words[t87.At+2]))
-								kernel.StoreRelaxed(&h4[3], t107|uint64(t87.Words[t87.At+3]))
+								t89 := t88
+								t98 := slot4
+								t109 := tag3
+//line send.go:91
+								t120 := t98
+								t219 := t98 + 4
+//line send.go:91
+								h4 := t89.Post[t120:t219]
+								kernel.StoreRelaxed(&h4[0], t109|uint64(t89.ID<<8|128))
+								kernel.StoreRelaxed(&h4[1], t109)
+								kernel.StoreRelaxed(&h4[2], t109|uint64(t89.Words[t89.At+2]))
+								kernel.StoreRelaxed(&h4[3], t109|uint64(t89.Words[t89.At+3]))
 //line alone.go:236
-								for w10 := 0; w10 < len(t99); w10++ {
-									kernel.StoreRelaxed(&t86.Post[slot4+4+w10], tag3|uint64(t99[w10]))
+								for w10 := 0; w10 < len(t97); w10++ {
+									kernel.StoreRelaxed(&t88.Post[slot4+4+w10], tag3|uint64(t97[w10]))
 								}
-								t1110 := t86
-//line send.go:92
+								t1110 := t88
+//line send.go:113
 								if !(t1110.Wakes == 0) {
-//line send.go:97
+//line send.go:118
 									kernel.Fence()
 									box5 := int(t1110.To.Box)
 									t121 := box5 * 16
 									t220 := (box5 + 1) * 16
-//line send.go:99
+//line send.go:120
 									b6 := t1110.Post[t121:t220]
-									loaded21 := host2.Load(r, &b6[9])
-									if loaded21 != 0 {
-//line send.go:101
+									loaded23 := host2.Load(r, &b6[9])
+									if loaded23 != 0 {
+//line send.go:122
 										kernel.StoreRelaxed(&t1110.Host[b6[15]], 1)
 										kernel.StoreRelaxed(&t1110.Host[0], 1)
 									}
@@ -15817,8 +16041,8 @@ func quernRow5CountActor(r *host2.Run, cs []actor.Context, first4 int, begins, b
 				switch {
 				default:
 //line alone.go:103
-					loaded22 := host2.Load(r, &t582[0])
-					ordered2 := loaded22
+					loaded24 := host2.Load(r, &t582[0])
+					ordered2 := loaded24
 //line alone.go:104
 					sh.Asked[0] = uint32(ordered2)
 					if !(sh.Asked[0] != 0) {
@@ -15826,9 +16050,9 @@ func quernRow5CountActor(r *host2.Run, cs []actor.Context, first4 int, begins, b
 						hint2 := uint32(ordered2 >> 32)
 //line alone.go:108
 						if hint2 != sh.Hint[0] {
-							t412 := hint2
+							t410 := hint2
 //line alone.go:109
-							sh.Hint[0] = t412
+							sh.Hint[0] = t410
 //line alone.go:109
 							sh.Higher[0] = 1
 						}
@@ -15841,29 +16065,29 @@ func quernRow5CountActor(r *host2.Run, cs []actor.Context, first4 int, begins, b
 									continue
 								}
 								next4 := t592[level2]
-								t68 := level2
+								t610 := level2
 								var result015 uint32
 								switch {
 								default:
 //line serve.go:82
-									if t68 == 4 {
+									if t610 == 4 {
 										result015 = 0
 										break
 //line serve.go:84
-									} else if t68 < 4 {
-										result015 = shape.Slots + t68*shape.SideSlots
+									} else if t610 < 4 {
+										result015 = shape.Slots + t610*shape.SideSlots
 										break
 									}
 //line serve.go:87
-									result015 = shape.Slots + (t68-1)*shape.SideSlots
+									result015 = shape.Slots + (t610-1)*shape.SideSlots
 								}
 //line alone.go:118
 								at4 := (result015 + next4&(shape.SideSlots-1)) * shape.InStep
-								loaded23 := host2.Load(r, &t61[at4])
-								if uint32(loaded23>>32) == next4+1 {
+								loaded25 := host2.Load(r, &t61[at4])
+								if uint32(loaded25>>32) == next4+1 {
 //line alone.go:120
-									t911 := level2
-									source4 = t911
+									t99 := level2
+									source4 = t99
 									sides2 = 1
 								}
 							}
@@ -15872,16 +16096,16 @@ func quernRow5CountActor(r *host2.Run, cs []actor.Context, first4 int, begins, b
 						}
 						if source4 == 9 || source4 < 4 {
 							next5 := t592[4]
-							loaded24 := host2.Load(r, &t61[next5&(shape.Slots-1)*shape.InStep])
-							middle2 := uint32(loaded24>>32) == next5+1
+							loaded26 := host2.Load(r, &t61[next5&(shape.Slots-1)*shape.InStep])
+							middle2 := uint32(loaded26>>32) == next5+1
 //line alone.go:128
 							posted2 := false
 							slots3 := uint32(t60[11])
 							if slots3 != 0 {
 //line alone.go:130
 								next6 := uint32(t60[8])
-								loaded25 := host2.Load(r, &t622[next6&(slots3-1)*shape.InStep])
-								posted2 = uint32(loaded25>>32) == next6+1
+								loaded27 := host2.Load(r, &t622[next6&(slots3-1)*shape.InStep])
+								posted2 = uint32(loaded27>>32) == next6+1
 							}
 							if posted2 && !(middle2 && t592[8] == 8) {
 								source4 = 8
@@ -15891,8 +16115,8 @@ func quernRow5CountActor(r *host2.Run, cs []actor.Context, first4 int, begins, b
 						}
 						if !(source4 == 9) {
 //line alone.go:143
-							t125 := t61
-							ring2 := t125
+							t123 := t61
+							ring2 := t123
 							var at5 uint32
 //line alone.go:144
 							if source4 == 8 {
@@ -15939,8 +16163,8 @@ func quernRow5CountActor(r *host2.Run, cs []actor.Context, first4 int, begins, b
 							slot5 := ring2[t2110:t223]
 							cell2 := words[:t233]
 							for w11 := 0; w11 < len(slot5); w11++ {
-								loaded26 := host2.Load(r, &slot5[w11])
-								v2 := loaded26
+								loaded28 := host2.Load(r, &slot5[w11])
+								v2 := loaded28
 //line alone.go:155
 								if uint32(v2>>32) != sh.Ticket+1 {
 									break block9
@@ -16030,8 +16254,8 @@ func quernHostTurnedActor(r *host2.Run) {
 	var forwards bool
 	var stops bool
 	var last bool
-	t97 := shape.OutAt
-	t105 := shape.OutAt + shape.Out - 3
+	t96 := shape.OutAt
+	t106 := shape.OutAt + shape.Out - 3
 	t50 := shape.OutAt
 	t51 := shape.OutAt + shape.Out - 3
 	t233 := shape.Stride
@@ -16149,7 +16373,7 @@ func quernHostTurnedActor(r *host2.Run) {
 				for threadY := range 1 {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 					first2 := (threadZ*1 + threadY) * 32
-					quernRow5TurnedActor(r, cs, first2, begins, borns, source2, box, sh, out, result, &shape, words, t97, t105, cursor, forwards, t50, t51, last, command, in, mail, t233, t253, t263)
+					quernRow5TurnedActor(r, cs, first2, begins, borns, source2, box, sh, out, result, &shape, words, t96, t106, cursor, forwards, t50, t51, last, command, in, mail, t233, t253, t263)
 				}
 			}
 //line alone.go:88
@@ -16255,84 +16479,101 @@ func quernRow1TurnedActor(r *host2.Run, cs []actor.Context, first int, begins, b
 							loaded3 := host2.Load(r, &b[10])
 //line send.go:31
 							t72.To = actor.Target{Box: t16, Tail: loaded, Head: loaded2, Ring: b[14], Step: b[12], Slots: uint32(b[11]), Kind: uint32(b[13]), Closed: uint32(loaded3)}
+//line send.go:33
+							room := len(t72.Post)
+							if t72.To.Kind == 1 {
+								room = len(t72.Host)
+							}
+							end := t72.To.Ring + uint64(t72.To.Slots)*t72.To.Step
+//line send.go:37
+							if end > uint64(room) || t72.To.Ring > end {
+								host2.Fail(r, "a Ref that names no mailbox")
+							}
 						}
 //line alone.go:193
 						t27 := t72
 						var ticket uint32
-						var room uint32
+						var room2 uint32
 					block2:
 						switch {
 						default:
-//line send.go:43
+//line send.go:54
 							box2 := int(t27.To.Box)
 							t18 := box2 * 16
 							t28 := (box2 + 1) * 16
-//line send.go:44
+//line send.go:55
 							b2 := t27.Post[t18:t28]
-							loaded4 := host2.Load(r, &b2[10])
-							closed := uint32(loaded4)
-//line send.go:46
-							var room2 uint32 = 2
-							for t27.To.Closed == 0 || closed == 0 {
-								if uint32(t27.To.Tail)-uint32(t27.To.Head) >= t27.To.Slots {
-									t43 := t27
-									t53 := t27
-//line send.go:49
-									loaded5 := host2.Load(r, &b2[0])
-									t73 := loaded5
-//line send.go:49
-									loaded6 := host2.Load(r, &b2[8])
-									t93 := loaded6
-//line send.go:49
-									t43.To.Tail = t73
-//line send.go:49
-									t53.To.Head = t93
-									if uint32(t27.To.Tail)-uint32(t27.To.Head) >= t27.To.Slots && t27.To.Kind == 1 {
-										loaded7 := host2.Load(r, &t27.Host[b2[15]+1])
-//line send.go:51
-										t27.To.Head = loaded7
-										kernel.StoreRelaxed(&b2[8], t27.To.Head)
-									}
-									if uint32(t27.To.Tail)-uint32(t27.To.Head) >= t27.To.Slots {
-										room2 = 1
-										break
-									}
-								}
-//line send.go:61
-								old := kernel.AtomicCompareAndSwap(&b2[0], t27.To.Tail, t27.To.Tail+1)
-								tail := old
-//line send.go:62
-								if tail == t27.To.Tail {
-									t122 := t27
-									t132 := t27
-									t142 := tail + 1
-									t152 := closed
-//line send.go:63
-									t122.To.Tail = t142
-//line send.go:63
-									t132.To.Closed = t152
-									t162 := uint32(tail)
-									ticket = t162
-									room = 0
-									break block2
-								}
-//line send.go:66
-								t27.To.Tail = tail
+							if t27.To.Closed != 0 {
+								loaded4 := host2.Load(r, &b2[10])
+//line send.go:57
+								t27.To.Closed = uint32(loaded4)
 							}
-							atomic.AddUint64(&b2[1], 1)
-							ticket = 0
-							room = room2
+							if t27.To.Closed != 0 {
+								atomic.AddUint64(&b2[1], 1)
+								ticket = 0
+								room2 = 2
+							} else {
+//line send.go:63
+								loaded5 := host2.Load(r, &b2[10])
+								for closed := uint32(loaded5); ; {
+									if uint32(t27.To.Tail)-uint32(t27.To.Head) >= t27.To.Slots {
+										t53 := t27
+										t63 := t27
+//line send.go:66
+										loaded6 := host2.Load(r, &b2[0])
+										t83 := loaded6
+//line send.go:66
+										loaded7 := host2.Load(r, &b2[8])
+										t103 := loaded7
+//line send.go:66
+										t53.To.Tail = t83
+//line send.go:66
+										t63.To.Head = t103
+										if uint32(t27.To.Tail)-uint32(t27.To.Head) >= t27.To.Slots && t27.To.Kind == 1 {
+											loaded8 := host2.Load(r, &t27.Host[b2[15]+1])
+//line send.go:68
+											t27.To.Head = loaded8
+											kernel.StoreRelaxed(&b2[8], t27.To.Head)
+										}
+										if uint32(t27.To.Tail)-uint32(t27.To.Head) >= t27.To.Slots {
+											atomic.AddUint64(&b2[1], 1)
+											ticket = 0
+											room2 = 1
+											break block2
+										}
+									}
+									old := kernel.AtomicCompareAndSwap(&b2[0], t27.To.Tail, t27.To.Tail+1)
+									tail := old
+//line send.go:79
+									if tail == t27.To.Tail {
+										t132 := t27
+										t142 := t27
+										t152 := tail + 1
+										t162 := closed
+//line send.go:80
+										t132.To.Tail = t152
+//line send.go:80
+										t142.To.Closed = t162
+										t172 := uint32(tail)
+										ticket = t172
+										room2 = 0
+										break block2
+									}
+//line send.go:83
+									t27.To.Tail = tail
+								}
+							}
 						}
 //line alone.go:193
 						ticket2 := ticket
-						room3 := room
+						room3 := room2
 //line alone.go:194
 						if room3 == 1 {
 							t54 := int(t82[13])
 //line alone.go:195
-							t63 := int(t82[13]) + len(t92) + 1
+							t64 := int(t82[13]) + len(t92) + 1
 //line alone.go:195
-							saved2 := t72.Post[t54:t63]
+							saved2 := t72.Post[t54:t64]
 							for w2 := 0; w2 < len(t92); w2++ {
 								saved2[w2] = uint64(t92[w2])
 							}
@@ -16345,67 +16586,67 @@ func quernRow1TurnedActor(r *host2.Run, cs []actor.Context, first int, begins, b
 						}
 //line alone.go:203
 						if room3 == 0 {
-							t83 := t72
-							t94 := t92
-							t103 := ticket2
+							t84 := t72
+							t93 := t92
+							t104 := ticket2
 //line alone.go:227
-							t19 := t103
-//line send.go:37
-							result04 := int(t83.To.Ring + uint64(t19&(t83.To.Slots-1))*t83.To.Step)
+							t19 := t104
+//line send.go:46
+							result04 := int(t84.To.Ring + uint64(t19&(t84.To.Slots-1))*t84.To.Step)
 //line alone.go:227
 							t33 := result04
-							t44 := uint64(t103+1) << 32
+							t43 := uint64(t104+1) << 32
 							slot := t33
-							tag := t44
+							tag := t43
 //line alone.go:228
-							if t83.To.Kind == 1 {
-								t55 := t83
-								t64 := slot
-								t74 := tag
-//line send.go:83
-								t110 := t64
-								t29 := t64 + 4
-//line send.go:83
+							if t84.To.Kind == 1 {
+								t55 := t84
+								t65 := slot
+								t73 := tag
+//line send.go:102
+								t110 := t65
+								t29 := t65 + 4
+//line send.go:102
 								h := t55.Host[t110:t29]
-								kernel.StoreRelaxed(&h[0], t74|uint64(t55.ID<<8|128))
-								kernel.StoreRelaxed(&h[1], t74)
-								kernel.StoreRelaxed(&h[2], t74|uint64(t55.Words[t55.At+2]))
-								kernel.StoreRelaxed(&h[3], t74|uint64(t55.Words[t55.At+3]))
+								kernel.StoreRelaxed(&h[0], t73|uint64(t55.ID<<8|128))
+								kernel.StoreRelaxed(&h[1], t73)
+								kernel.StoreRelaxed(&h[2], t73|uint64(t55.Words[t55.At+2]))
+								kernel.StoreRelaxed(&h[3], t73|uint64(t55.Words[t55.At+3]))
 //line alone.go:230
-								for w3 := 0; w3 < len(t94); w3++ {
-									kernel.StoreRelaxed(&t83.Host[slot+4+w3], tag|uint64(t94[w3]))
+								for w3 := 0; w3 < len(t93); w3++ {
+									kernel.StoreRelaxed(&t84.Host[slot+4+w3], tag|uint64(t93[w3]))
 								}
 							} else {
 //line alone.go:235
-								t84 := t83
-								t95 := slot
-								t104 := tag
-//line send.go:74
-								t111 := t95
-								t210 := t95 + 4
-//line send.go:74
-								h2 := t84.Post[t111:t210]
-								kernel.StoreRelaxed(&h2[0], t104|uint64(t84.ID<<8|128))
-								kernel.StoreRelaxed(&h2[1], t104)
-								kernel.StoreRelaxed(&h2[2], t104|uint64(t84.Words[t84.At+2]))
-								kernel.StoreRelaxed(&h2[3], t104|uint64(t84.Words[t84.At+3]))
+								t85 := t84
+								t94 := slot
+								t105 := tag
+//line send.go:91
+								t111 := t94
+								t210 := t94 + 4
+//line send.go:91
+								h2 := t85.Post[t111:t210]
+								kernel.StoreRelaxed(&h2[0], t105|uint64(t85.ID<<8|128))
+								kernel.StoreRelaxed(&h2[1], t105)
+								kernel.StoreRelaxed(&h2[2], t105|uint64(t85.Words[t85.At+2]))
+								kernel.StoreRelaxed(&h2[3], t105|uint64(t85.Words[t85.At+3]))
 //line alone.go:236
-								for w4 := 0; w4 < len(t94); w4++ {
-									kernel.StoreRelaxed(&t83.Post[slot+4+w4], tag|uint64(t94[w4]))
+								for w4 := 0; w4 < len(t93); w4++ {
+									kernel.StoreRelaxed(&t84.Post[slot+4+w4], tag|uint64(t93[w4]))
 								}
-								t112 := t83
-//line send.go:92
+								t112 := t84
+//line send.go:113
 								if !(t112.Wakes == 0) {
-//line send.go:97
+//line send.go:118
 									kernel.Fence()
 									box3 := int(t112.To.Box)
 									t113 := box3 * 16
 									t211 := (box3 + 1) * 16
-//line send.go:99
+//line send.go:120
 									b3 := t112.Post[t113:t211]
-									loaded8 := host2.Load(r, &b3[9])
-									if loaded8 != 0 {
-//line send.go:101
+									loaded9 := host2.Load(r, &b3[9])
+									if loaded9 != 0 {
+//line send.go:122
 										kernel.StoreRelaxed(&t112.Host[b3[15]], 1)
 										kernel.StoreRelaxed(&t112.Host[0], 1)
 									}
@@ -16431,8 +16672,8 @@ func quernRow1TurnedActor(r *host2.Run, cs []actor.Context, first int, begins, b
 				switch {
 				default:
 //line alone.go:103
-					loaded9 := host2.Load(r, &t292[0])
-					ordered := loaded9
+					loaded10 := host2.Load(r, &t292[0])
+					ordered := loaded10
 //line alone.go:104
 					sh.Asked[0] = uint32(ordered)
 					if !(sh.Asked[0] != 0) {
@@ -16440,9 +16681,9 @@ func quernRow1TurnedActor(r *host2.Run, cs []actor.Context, first int, begins, b
 						hint := uint32(ordered >> 32)
 //line alone.go:108
 						if hint != sh.Hint[0] {
-							t45 := hint
+							t44 := hint
 //line alone.go:109
-							sh.Hint[0] = t45
+							sh.Hint[0] = t44
 //line alone.go:109
 							sh.Higher[0] = 1
 						}
@@ -16455,29 +16696,29 @@ func quernRow1TurnedActor(r *host2.Run, cs []actor.Context, first int, begins, b
 									continue
 								}
 								next := t30[level]
-								t65 := level
+								t66 := level
 								var result05 uint32
 								switch {
 								default:
 //line serve.go:82
-									if t65 == 4 {
+									if t66 == 4 {
 										result05 = 0
 										break
 //line serve.go:84
-									} else if t65 < 4 {
-										result05 = shape.Slots + t65*shape.SideSlots
+									} else if t66 < 4 {
+										result05 = shape.Slots + t66*shape.SideSlots
 										break
 									}
 //line serve.go:87
-									result05 = shape.Slots + (t65-1)*shape.SideSlots
+									result05 = shape.Slots + (t66-1)*shape.SideSlots
 								}
 //line alone.go:118
 								at := (result05 + next&(shape.SideSlots-1)) * shape.InStep
-								loaded10 := host2.Load(r, &t322[at])
-								if uint32(loaded10>>32) == next+1 {
+								loaded11 := host2.Load(r, &t322[at])
+								if uint32(loaded11>>32) == next+1 {
 //line alone.go:120
-									t96 := level
-									source = t96
+									t95 := level
+									source = t95
 									sides = 1
 								}
 							}
@@ -16486,16 +16727,16 @@ func quernRow1TurnedActor(r *host2.Run, cs []actor.Context, first int, begins, b
 						}
 						if source == 9 || source < 4 {
 							next2 := t30[4]
-							loaded11 := host2.Load(r, &t322[next2&(shape.Slots-1)*shape.InStep])
-							middle := uint32(loaded11>>32) == next2+1
+							loaded12 := host2.Load(r, &t322[next2&(shape.Slots-1)*shape.InStep])
+							middle := uint32(loaded12>>32) == next2+1
 //line alone.go:128
 							posted := false
 							slots2 := uint32(t31[11])
 							if slots2 != 0 {
 //line alone.go:130
 								next3 := uint32(t31[8])
-								loaded12 := host2.Load(r, &t332[next3&(slots2-1)*shape.InStep])
-								posted = uint32(loaded12>>32) == next3+1
+								loaded13 := host2.Load(r, &t332[next3&(slots2-1)*shape.InStep])
+								posted = uint32(loaded13>>32) == next3+1
 							}
 							if posted && !(middle && t30[8] == 8) {
 								source = 8
@@ -16505,8 +16746,8 @@ func quernRow1TurnedActor(r *host2.Run, cs []actor.Context, first int, begins, b
 						}
 						if !(source == 9) {
 //line alone.go:143
-							t123 := t322
-							ring := t123
+							t122 := t322
+							ring := t122
 							var at2 uint32
 //line alone.go:144
 							if source == 8 {
@@ -16553,8 +16794,8 @@ func quernRow1TurnedActor(r *host2.Run, cs []actor.Context, first int, begins, b
 							slot2 := ring[t212:t222]
 							cell := words[:t232]
 							for w5 := 0; w5 < len(slot2); w5++ {
-								loaded13 := host2.Load(r, &slot2[w5])
-								v := loaded13
+								loaded14 := host2.Load(r, &slot2[w5])
+								v := loaded14
 //line alone.go:155
 								if uint32(v>>32) != sh.Ticket+1 {
 									break block3
@@ -16623,7 +16864,7 @@ func quernRow4TurnedActor(r *host2.Run, t34, t213 *page, sh *actor.Status, outco
 }
 
 //go:noinline
-func quernRow5TurnedActor(r *host2.Run, cs []actor.Context, first2 int, begins, borns []int64, source2 uint32, box []uint64, sh *actor.Status, out []uint64, result uint32, shape *actor.Shape, words []uint32, t97, t105 uint32, cursor []uint32, forwards bool, t50, t51 uint32, last bool, command, in, mail []uint64, t233, t253, t263 uint32) {
+func quernRow5TurnedActor(r *host2.Run, cs []actor.Context, first2 int, begins, borns []int64, source2 uint32, box []uint64, sh *actor.Status, out []uint64, result uint32, shape *actor.Shape, words []uint32, t96, t106 uint32, cursor []uint32, forwards bool, t50, t51 uint32, last bool, command, in, mail []uint64, t233, t253, t263 uint32) {
 	cRow := cs[first2:][:32]
 	beginRow := begins[first2:][:32]
 	bornRow := borns[first2:][:32]
@@ -16643,7 +16884,7 @@ func quernRow5TurnedActor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 			} else {
 				t422 := out
 				t442 := result
-				t452 := uint32(now3 - begin)
+				t45 := uint32(now3 - begin)
 //line alone.go:173
 				source3 := sh.Missing[0]
 				t214 := source3
@@ -16673,14 +16914,14 @@ func quernRow5TurnedActor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 				}
 //line alone.go:174
 				at3 := (result09 + sh.Ticket&(result010-1)) * shape.OutStep
-				t75 := at3
-				t85 := at3 + shape.Out
+				t74 := at3
+				t86 := at3 + shape.Out
 //line alone.go:175
-				slot3 := t422[t75:t85]
+				slot3 := t422[t74:t86]
 				tag2 := uint64(sh.Ticket+1) << 32
-				reply2 := words[t97:t105]
+				reply2 := words[t96:t106]
 				kernel.StoreRelaxed(&slot3[0], tag2|uint64(t442))
-				kernel.StoreRelaxed(&slot3[1], tag2|uint64(t452))
+				kernel.StoreRelaxed(&slot3[1], tag2|uint64(t45))
 				kernel.StoreRelaxed(&slot3[2], tag2)
 				for w7 := 0; w7 < len(reply2); w7++ {
 					kernel.StoreRelaxed(&slot3[3+w7], tag2|uint64(reply2[w7]))
@@ -16714,90 +16955,107 @@ func quernRow5TurnedActor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 							t215 := (int(t114) + 1) * 16
 //line send.go:30
 							b4 := t48.Post[t115:t215]
-							loaded14 := host2.Load(r, &b4[0])
+							loaded15 := host2.Load(r, &b4[0])
 //line send.go:31
-							loaded15 := host2.Load(r, &b4[8])
-							loaded16 := host2.Load(r, &b4[10])
+							loaded16 := host2.Load(r, &b4[8])
+							loaded17 := host2.Load(r, &b4[10])
 //line send.go:31
-							t48.To = actor.Target{Box: t114, Tail: loaded14, Head: loaded15, Ring: b4[14], Step: b4[12], Slots: uint32(b4[11]), Kind: uint32(b4[13]), Closed: uint32(loaded16)}
+							t48.To = actor.Target{Box: t114, Tail: loaded15, Head: loaded16, Ring: b4[14], Step: b4[12], Slots: uint32(b4[11]), Kind: uint32(b4[13]), Closed: uint32(loaded17)}
+//line send.go:33
+							room4 := len(t48.Post)
+							if t48.To.Kind == 1 {
+								room4 = len(t48.Host)
+							}
+							end2 := t48.To.Ring + uint64(t48.To.Slots)*t48.To.Step
+							if end2 > uint64(room4) || t48.To.Ring > end2 {
+//line send.go:38
+								host2.Fail(r, "a Ref that names no mailbox")
+							}
 						}
 //line alone.go:193
 						t216 := t48
 						var ticket3 uint32
-						var room4 uint32
+						var room5 uint32
 					block8:
 						switch {
 						default:
-//line send.go:43
+//line send.go:54
 							box4 := int(t216.To.Box)
 							t116 := box4 * 16
 							t217 := (box4 + 1) * 16
-//line send.go:44
+//line send.go:55
 							b5 := t216.Post[t116:t217]
-							loaded17 := host2.Load(r, &b5[10])
-							closed2 := uint32(loaded17)
-//line send.go:46
-							var room5 uint32 = 2
-							for t216.To.Closed == 0 || closed2 == 0 {
-								if uint32(t216.To.Tail)-uint32(t216.To.Head) >= t216.To.Slots {
-									t46 := t216
-									t57 := t216
-//line send.go:49
-									loaded18 := host2.Load(r, &b5[0])
-									t76 := loaded18
-//line send.go:49
-									loaded19 := host2.Load(r, &b5[8])
-									t98 := loaded19
-//line send.go:49
-									t46.To.Tail = t76
-//line send.go:49
-									t57.To.Head = t98
-									if uint32(t216.To.Tail)-uint32(t216.To.Head) >= t216.To.Slots && t216.To.Kind == 1 {
-										loaded20 := host2.Load(r, &t216.Host[b5[15]+1])
-//line send.go:51
-										t216.To.Head = loaded20
-										kernel.StoreRelaxed(&b5[8], t216.To.Head)
-									}
-									if uint32(t216.To.Tail)-uint32(t216.To.Head) >= t216.To.Slots {
-										room5 = 1
-										break
-									}
-								}
-//line send.go:61
-								old2 := kernel.AtomicCompareAndSwap(&b5[0], t216.To.Tail, t216.To.Tail+1)
-								tail2 := old2
-//line send.go:62
-								if tail2 == t216.To.Tail {
-									t124 := t216
-									t134 := t216
-									t144 := tail2 + 1
-									t153 := closed2
-//line send.go:63
-									t124.To.Tail = t144
-//line send.go:63
-									t134.To.Closed = t153
-									t164 := uint32(tail2)
-									ticket3 = t164
-									room4 = 0
-									break block8
-								}
-//line send.go:66
-								t216.To.Tail = tail2
+							if t216.To.Closed != 0 {
+								loaded18 := host2.Load(r, &b5[10])
+//line send.go:57
+								t216.To.Closed = uint32(loaded18)
 							}
-							atomic.AddUint64(&b5[1], 1)
-							ticket3 = 0
-							room4 = room5
+							if t216.To.Closed != 0 {
+								atomic.AddUint64(&b5[1], 1)
+								ticket3 = 0
+								room5 = 2
+							} else {
+//line send.go:63
+								loaded19 := host2.Load(r, &b5[10])
+								for closed2 := uint32(loaded19); ; {
+									if uint32(t216.To.Tail)-uint32(t216.To.Head) >= t216.To.Slots {
+										t57 := t216
+										t67 := t216
+//line send.go:66
+										loaded20 := host2.Load(r, &b5[0])
+										t87 := loaded20
+//line send.go:66
+										loaded21 := host2.Load(r, &b5[8])
+										t107 := loaded21
+//line send.go:66
+										t57.To.Tail = t87
+//line send.go:66
+										t67.To.Head = t107
+										if uint32(t216.To.Tail)-uint32(t216.To.Head) >= t216.To.Slots && t216.To.Kind == 1 {
+											loaded22 := host2.Load(r, &t216.Host[b5[15]+1])
+//line send.go:68
+											t216.To.Head = loaded22
+											kernel.StoreRelaxed(&b5[8], t216.To.Head)
+										}
+										if uint32(t216.To.Tail)-uint32(t216.To.Head) >= t216.To.Slots {
+											atomic.AddUint64(&b5[1], 1)
+											ticket3 = 0
+											room5 = 1
+											break block8
+										}
+									}
+									old2 := kernel.AtomicCompareAndSwap(&b5[0], t216.To.Tail, t216.To.Tail+1)
+									tail2 := old2
+//line send.go:79
+									if tail2 == t216.To.Tail {
+										t134 := t216
+										t144 := t216
+										t153 := tail2 + 1
+										t164 := closed2
+//line send.go:80
+										t134.To.Tail = t153
+//line send.go:80
+										t144.To.Closed = t164
+										t173 := uint32(tail2)
+										ticket3 = t173
+										room5 = 0
+										break block8
+									}
+//line send.go:83
+									t216.To.Tail = tail2
+								}
+							}
 						}
 //line alone.go:193
 						ticket4 := ticket3
-						room6 := room4
+						room6 := room5
 //line alone.go:194
 						if room6 == 1 {
 							t58 := int(t49[13])
 //line alone.go:195
-							t66 := int(t49[13]) + len(t522) + 1
+							t68 := int(t49[13]) + len(t522) + 1
 //line alone.go:195
-							saved3 := t48.Post[t58:t66]
+							saved3 := t48.Post[t58:t68]
 							for w8 := 0; w8 < len(t522); w8++ {
 								saved3[w8] = uint64(t522[w8])
 							}
@@ -16810,67 +17068,67 @@ func quernRow5TurnedActor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 						}
 //line alone.go:203
 						if room6 == 0 {
-							t86 := t48
-							t99 := t522
-							t106 := ticket4
+							t88 := t48
+							t97 := t522
+							t108 := ticket4
 //line alone.go:227
-							t117 := t106
-//line send.go:37
-							result013 := int(t86.To.Ring + uint64(t117&(t86.To.Slots-1))*t86.To.Step)
+							t117 := t108
+//line send.go:46
+							result013 := int(t88.To.Ring + uint64(t117&(t88.To.Slots-1))*t88.To.Step)
 //line alone.go:227
 							t35 := result013
-							t410 := uint64(t106+1) << 32
+							t46 := uint64(t108+1) << 32
 							slot4 := t35
-							tag3 := t410
+							tag3 := t46
 //line alone.go:228
-							if t86.To.Kind == 1 {
-								t59 := t86
-								t67 := slot4
-								t77 := tag3
-//line send.go:83
-								t118 := t67
-								t218 := t67 + 4
-//line send.go:83
+							if t88.To.Kind == 1 {
+								t59 := t88
+								t69 := slot4
+								t75 := tag3
+//line send.go:102
+								t118 := t69
+								t218 := t69 + 4
+//line send.go:102
 								h3 := t59.Host[t118:t218]
-								kernel.StoreRelaxed(&h3[0], t77|uint64(t59.ID<<8|128))
-								kernel.StoreRelaxed(&h3[1], t77)
-								kernel.StoreRelaxed(&h3[2], t77|uint64(t59.Words[t59.At+2]))
-								kernel.StoreRelaxed(&h3[3], t77|uint64(t59.Words[t59.At+3]))
+								kernel.StoreRelaxed(&h3[0], t75|uint64(t59.ID<<8|128))
+								kernel.StoreRelaxed(&h3[1], t75)
+								kernel.StoreRelaxed(&h3[2], t75|uint64(t59.Words[t59.At+2]))
+								kernel.StoreRelaxed(&h3[3], t75|uint64(t59.Words[t59.At+3]))
 //line alone.go:230
-								for w9 := 0; w9 < len(t99); w9++ {
-									kernel.StoreRelaxed(&t86.Host[slot4+4+w9], tag3|uint64(t99[w9]))
+								for w9 := 0; w9 < len(t97); w9++ {
+									kernel.StoreRelaxed(&t88.Host[slot4+4+w9], tag3|uint64(t97[w9]))
 								}
 							} else {
 //line alone.go:235
-								t87 := t86
-								t910 := slot4
-								t107 := tag3
-//line send.go:74
-								t119 := t910
-								t219 := t910 + 4
-//line send.go:74
-								h4 := t87.Post[t119:t219]
-								kernel.StoreRelaxed(&h4[0], t107|uint64(t87.ID<<8|128))
-								kernel.StoreRelaxed(&h4[1], t107)
-								kernel.StoreRelaxed(&h4[2], t107|uint64(t87.Words[t87.At+2]))
-								kernel.StoreRelaxed(&h4[3], t107|uint64(t87.Words[t87.At+3]))
+								t89 := t88
+								t98 := slot4
+								t109 := tag3
+//line send.go:91
+								t119 := t98
+								t219 := t98 + 4
+//line send.go:91
+								h4 := t89.Post[t119:t219]
+								kernel.StoreRelaxed(&h4[0], t109|uint64(t89.ID<<8|128))
+								kernel.StoreRelaxed(&h4[1], t109)
+								kernel.StoreRelaxed(&h4[2], t109|uint64(t89.Words[t89.At+2]))
+								kernel.StoreRelaxed(&h4[3], t109|uint64(t89.Words[t89.At+3]))
 //line alone.go:236
-								for w10 := 0; w10 < len(t99); w10++ {
-									kernel.StoreRelaxed(&t86.Post[slot4+4+w10], tag3|uint64(t99[w10]))
+								for w10 := 0; w10 < len(t97); w10++ {
+									kernel.StoreRelaxed(&t88.Post[slot4+4+w10], tag3|uint64(t97[w10]))
 								}
-								t1110 := t86
-//line send.go:92
+								t1110 := t88
+//line send.go:113
 								if !(t1110.Wakes == 0) {
-//line send.go:97
+//line send.go:118
 									kernel.Fence()
 									box5 := int(t1110.To.Box)
 									t120 := box5 * 16
 									t220 := (box5 + 1) * 16
-//line send.go:99
+//line send.go:120
 									b6 := t1110.Post[t120:t220]
-									loaded21 := host2.Load(r, &b6[9])
-									if loaded21 != 0 {
-//line send.go:101
+									loaded23 := host2.Load(r, &b6[9])
+									if loaded23 != 0 {
+//line send.go:122
 										kernel.StoreRelaxed(&t1110.Host[b6[15]], 1)
 										kernel.StoreRelaxed(&t1110.Host[0], 1)
 									}
@@ -16897,8 +17155,8 @@ func quernRow5TurnedActor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 				switch {
 				default:
 //line alone.go:103
-					loaded22 := host2.Load(r, &t582[0])
-					ordered2 := loaded22
+					loaded24 := host2.Load(r, &t582[0])
+					ordered2 := loaded24
 //line alone.go:104
 					sh.Asked[0] = uint32(ordered2)
 					if !(sh.Asked[0] != 0) {
@@ -16906,9 +17164,9 @@ func quernRow5TurnedActor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 						hint2 := uint32(ordered2 >> 32)
 //line alone.go:108
 						if hint2 != sh.Hint[0] {
-							t411 := hint2
+							t410 := hint2
 //line alone.go:109
-							sh.Hint[0] = t411
+							sh.Hint[0] = t410
 //line alone.go:109
 							sh.Higher[0] = 1
 						}
@@ -16921,29 +17179,29 @@ func quernRow5TurnedActor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 									continue
 								}
 								next4 := t592[level2]
-								t68 := level2
+								t610 := level2
 								var result014 uint32
 								switch {
 								default:
 //line serve.go:82
-									if t68 == 4 {
+									if t610 == 4 {
 										result014 = 0
 										break
 //line serve.go:84
-									} else if t68 < 4 {
-										result014 = shape.Slots + t68*shape.SideSlots
+									} else if t610 < 4 {
+										result014 = shape.Slots + t610*shape.SideSlots
 										break
 									}
 //line serve.go:87
-									result014 = shape.Slots + (t68-1)*shape.SideSlots
+									result014 = shape.Slots + (t610-1)*shape.SideSlots
 								}
 //line alone.go:118
 								at4 := (result014 + next4&(shape.SideSlots-1)) * shape.InStep
-								loaded23 := host2.Load(r, &t61[at4])
-								if uint32(loaded23>>32) == next4+1 {
+								loaded25 := host2.Load(r, &t61[at4])
+								if uint32(loaded25>>32) == next4+1 {
 //line alone.go:120
-									t911 := level2
-									source4 = t911
+									t99 := level2
+									source4 = t99
 									sides2 = 1
 								}
 							}
@@ -16952,16 +17210,16 @@ func quernRow5TurnedActor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 						}
 						if source4 == 9 || source4 < 4 {
 							next5 := t592[4]
-							loaded24 := host2.Load(r, &t61[next5&(shape.Slots-1)*shape.InStep])
-							middle2 := uint32(loaded24>>32) == next5+1
+							loaded26 := host2.Load(r, &t61[next5&(shape.Slots-1)*shape.InStep])
+							middle2 := uint32(loaded26>>32) == next5+1
 //line alone.go:128
 							posted2 := false
 							slots3 := uint32(t60[11])
 							if slots3 != 0 {
 //line alone.go:130
 								next6 := uint32(t60[8])
-								loaded25 := host2.Load(r, &t622[next6&(slots3-1)*shape.InStep])
-								posted2 = uint32(loaded25>>32) == next6+1
+								loaded27 := host2.Load(r, &t622[next6&(slots3-1)*shape.InStep])
+								posted2 = uint32(loaded27>>32) == next6+1
 							}
 							if posted2 && !(middle2 && t592[8] == 8) {
 								source4 = 8
@@ -16971,8 +17229,8 @@ func quernRow5TurnedActor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 						}
 						if !(source4 == 9) {
 //line alone.go:143
-							t125 := t61
-							ring2 := t125
+							t123 := t61
+							ring2 := t123
 							var at5 uint32
 //line alone.go:144
 							if source4 == 8 {
@@ -17019,8 +17277,8 @@ func quernRow5TurnedActor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 							slot5 := ring2[t2110:t223]
 							cell2 := words[:t233]
 							for w11 := 0; w11 < len(slot5); w11++ {
-								loaded26 := host2.Load(r, &slot5[w11])
-								v2 := loaded26
+								loaded28 := host2.Load(r, &slot5[w11])
+								v2 := loaded28
 //line alone.go:155
 								if uint32(v2>>32) != sh.Ticket+1 {
 									break block9

@@ -40,29 +40,11 @@ var quernPlusOneActor = gpu.NewKernel(gpu.KernelInfo{
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 14, Col: 18},
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 17, Col: 17},
 			{Kind: gpu.SliceSite, File: "send.go", Line: 30, Col: 7},
-			{Kind: gpu.SliceSite, File: "send.go", Line: 44, Col: 7},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 51, Col: 37},
+			{Kind: gpu.PanicSite, File: "send.go", Line: 38, Col: 3, Text: "a Ref that names no mailbox"},
 			{Kind: gpu.SliceSite, File: "forward.go", Line: 30, Col: 27},
 			{Kind: gpu.SliceSite, File: "forward.go", Line: 51, Col: 7},
-			{Kind: gpu.SliceSite, File: "send.go", Line: 83, Col: 7},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 84, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 85, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 86, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 86, Col: 53},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 87, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 87, Col: 54},
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 59, Col: 25},
-			{Kind: gpu.SliceSite, File: "send.go", Line: 74, Col: 7},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 75, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 76, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 77, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 77, Col: 53},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 78, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 78, Col: 54},
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 67, Col: 24},
-			{Kind: gpu.SliceSite, File: "send.go", Line: 99, Col: 7},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 101, Col: 24},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 102, Col: 24},
 			{Kind: gpu.SliceSite, File: "forward.go", Line: 33, Col: 24},
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 82, Col: 3},
 			{Kind: gpu.IndexSite, File: "context.go", Line: 31, Col: 16},
@@ -115,29 +97,11 @@ var quernTimesTwoActor = gpu.NewKernel(gpu.KernelInfo{
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 14, Col: 18},
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 17, Col: 17},
 			{Kind: gpu.SliceSite, File: "send.go", Line: 30, Col: 7},
-			{Kind: gpu.SliceSite, File: "send.go", Line: 44, Col: 7},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 51, Col: 37},
+			{Kind: gpu.PanicSite, File: "send.go", Line: 38, Col: 3, Text: "a Ref that names no mailbox"},
 			{Kind: gpu.SliceSite, File: "forward.go", Line: 30, Col: 27},
 			{Kind: gpu.SliceSite, File: "forward.go", Line: 51, Col: 7},
-			{Kind: gpu.SliceSite, File: "send.go", Line: 83, Col: 7},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 84, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 85, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 86, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 86, Col: 53},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 87, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 87, Col: 54},
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 59, Col: 25},
-			{Kind: gpu.SliceSite, File: "send.go", Line: 74, Col: 7},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 75, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 76, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 77, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 77, Col: 53},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 78, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 78, Col: 54},
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 67, Col: 24},
-			{Kind: gpu.SliceSite, File: "send.go", Line: 99, Col: 7},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 101, Col: 24},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 102, Col: 24},
 			{Kind: gpu.SliceSite, File: "forward.go", Line: 33, Col: 24},
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 82, Col: 3},
 			{Kind: gpu.IndexSite, File: "context.go", Line: 31, Col: 16},
@@ -190,29 +154,11 @@ var quernTallyActor = gpu.NewKernel(gpu.KernelInfo{
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 14, Col: 18},
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 17, Col: 17},
 			{Kind: gpu.SliceSite, File: "send.go", Line: 30, Col: 7},
-			{Kind: gpu.SliceSite, File: "send.go", Line: 44, Col: 7},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 51, Col: 37},
+			{Kind: gpu.PanicSite, File: "send.go", Line: 38, Col: 3, Text: "a Ref that names no mailbox"},
 			{Kind: gpu.SliceSite, File: "forward.go", Line: 30, Col: 27},
 			{Kind: gpu.SliceSite, File: "forward.go", Line: 51, Col: 7},
-			{Kind: gpu.SliceSite, File: "send.go", Line: 83, Col: 7},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 84, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 85, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 86, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 86, Col: 53},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 87, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 87, Col: 54},
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 59, Col: 25},
-			{Kind: gpu.SliceSite, File: "send.go", Line: 74, Col: 7},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 75, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 76, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 77, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 77, Col: 53},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 78, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 78, Col: 54},
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 67, Col: 24},
-			{Kind: gpu.SliceSite, File: "send.go", Line: 99, Col: 7},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 101, Col: 24},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 102, Col: 24},
 			{Kind: gpu.SliceSite, File: "forward.go", Line: 33, Col: 24},
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 82, Col: 3},
 			{Kind: gpu.IndexSite, File: "context.go", Line: 31, Col: 16},
@@ -265,29 +211,11 @@ var quernSendActor = gpu.NewKernel(gpu.KernelInfo{
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 14, Col: 18},
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 17, Col: 17},
 			{Kind: gpu.SliceSite, File: "send.go", Line: 30, Col: 7},
-			{Kind: gpu.SliceSite, File: "send.go", Line: 44, Col: 7},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 51, Col: 37},
+			{Kind: gpu.PanicSite, File: "send.go", Line: 38, Col: 3, Text: "a Ref that names no mailbox"},
 			{Kind: gpu.SliceSite, File: "forward.go", Line: 30, Col: 27},
 			{Kind: gpu.SliceSite, File: "forward.go", Line: 51, Col: 7},
-			{Kind: gpu.SliceSite, File: "send.go", Line: 83, Col: 7},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 84, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 85, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 86, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 86, Col: 53},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 87, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 87, Col: 54},
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 59, Col: 25},
-			{Kind: gpu.SliceSite, File: "send.go", Line: 74, Col: 7},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 75, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 76, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 77, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 77, Col: 53},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 78, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 78, Col: 54},
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 67, Col: 24},
-			{Kind: gpu.SliceSite, File: "send.go", Line: 99, Col: 7},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 101, Col: 24},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 102, Col: 24},
 			{Kind: gpu.SliceSite, File: "forward.go", Line: 33, Col: 24},
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 82, Col: 3},
 			{Kind: gpu.IndexSite, File: "context.go", Line: 31, Col: 16},
@@ -348,29 +276,11 @@ var quernWorkActor = gpu.NewKernel(gpu.KernelInfo{
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 14, Col: 18},
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 17, Col: 17},
 			{Kind: gpu.SliceSite, File: "send.go", Line: 30, Col: 7},
-			{Kind: gpu.SliceSite, File: "send.go", Line: 44, Col: 7},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 51, Col: 37},
+			{Kind: gpu.PanicSite, File: "send.go", Line: 38, Col: 3, Text: "a Ref that names no mailbox"},
 			{Kind: gpu.SliceSite, File: "forward.go", Line: 30, Col: 27},
 			{Kind: gpu.SliceSite, File: "forward.go", Line: 51, Col: 7},
-			{Kind: gpu.SliceSite, File: "send.go", Line: 83, Col: 7},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 84, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 85, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 86, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 86, Col: 53},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 87, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 87, Col: 54},
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 59, Col: 25},
-			{Kind: gpu.SliceSite, File: "send.go", Line: 74, Col: 7},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 75, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 76, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 77, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 77, Col: 53},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 78, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 78, Col: 54},
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 67, Col: 24},
-			{Kind: gpu.SliceSite, File: "send.go", Line: 99, Col: 7},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 101, Col: 24},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 102, Col: 24},
 			{Kind: gpu.SliceSite, File: "forward.go", Line: 33, Col: 24},
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 82, Col: 3},
 			{Kind: gpu.IndexSite, File: "context.go", Line: 31, Col: 16},
@@ -401,29 +311,11 @@ var quernWorkActor = gpu.NewKernel(gpu.KernelInfo{
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 14, Col: 18},
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 17, Col: 17},
 			{Kind: gpu.SliceSite, File: "send.go", Line: 30, Col: 7},
-			{Kind: gpu.SliceSite, File: "send.go", Line: 44, Col: 7},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 51, Col: 37},
+			{Kind: gpu.PanicSite, File: "send.go", Line: 38, Col: 3, Text: "a Ref that names no mailbox"},
 			{Kind: gpu.SliceSite, File: "forward.go", Line: 30, Col: 27},
 			{Kind: gpu.SliceSite, File: "forward.go", Line: 51, Col: 7},
-			{Kind: gpu.SliceSite, File: "send.go", Line: 83, Col: 7},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 84, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 85, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 86, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 86, Col: 53},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 87, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 87, Col: 54},
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 59, Col: 25},
-			{Kind: gpu.SliceSite, File: "send.go", Line: 74, Col: 7},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 75, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 76, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 77, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 77, Col: 53},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 78, Col: 23},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 78, Col: 54},
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 67, Col: 24},
-			{Kind: gpu.SliceSite, File: "send.go", Line: 99, Col: 7},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 101, Col: 24},
-			{Kind: gpu.IndexSite, File: "send.go", Line: 102, Col: 24},
 			{Kind: gpu.SliceSite, File: "forward.go", Line: 33, Col: 24},
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 82, Col: 3},
 			{Kind: gpu.IndexSite, File: "context.go", Line: 31, Col: 16},
@@ -571,8 +463,8 @@ func quernHostPlusOneActor(r *host2.Run) {
 	var forwards bool
 	var stops bool
 	var last bool
-	t97 := shape.OutAt
-	t105 := shape.OutAt + shape.Out - 3
+	t96 := shape.OutAt
+	t106 := shape.OutAt + shape.Out - 3
 	t50 := shape.OutAt
 	t51 := shape.OutAt + shape.Out - 3
 	t233 := shape.Stride
@@ -690,7 +582,7 @@ func quernHostPlusOneActor(r *host2.Run) {
 				for threadY := range 1 {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 					first2 := (threadZ*1 + threadY) * 32
-					quernRow5PlusOneActor(r, cs, first2, begins, borns, source2, box, sh, out, result, &shape, words, t97, t105, cursor, forwards, t50, t51, last, command, in, mail, t233, t253, t263)
+					quernRow5PlusOneActor(r, cs, first2, begins, borns, source2, box, sh, out, result, &shape, words, t96, t106, cursor, forwards, t50, t51, last, command, in, mail, t233, t253, t263)
 				}
 			}
 //line alone.go:88
@@ -796,84 +688,101 @@ func quernRow1PlusOneActor(r *host2.Run, cs []actor.Context, first int, begins, 
 							loaded3 := host2.Load(r, &b[10])
 //line send.go:31
 							t72.To = actor.Target{Box: t16, Tail: loaded, Head: loaded2, Ring: b[14], Step: b[12], Slots: uint32(b[11]), Kind: uint32(b[13]), Closed: uint32(loaded3)}
+//line send.go:33
+							room := len(t72.Post)
+							if t72.To.Kind == 1 {
+								room = len(t72.Host)
+							}
+							end := t72.To.Ring + uint64(t72.To.Slots)*t72.To.Step
+//line send.go:37
+							if end > uint64(room) || t72.To.Ring > end {
+								host2.Fail(r, "a Ref that names no mailbox")
+							}
 						}
 //line alone.go:193
 						t27 := t72
 						var ticket uint32
-						var room uint32
+						var room2 uint32
 					block2:
 						switch {
 						default:
-//line send.go:43
+//line send.go:54
 							box2 := int(t27.To.Box)
 							t18 := box2 * 16
 							t28 := (box2 + 1) * 16
-//line send.go:44
+//line send.go:55
 							b2 := t27.Post[t18:t28]
-							loaded4 := host2.Load(r, &b2[10])
-							closed := uint32(loaded4)
-//line send.go:46
-							var room2 uint32 = 2
-							for t27.To.Closed == 0 || closed == 0 {
-								if uint32(t27.To.Tail)-uint32(t27.To.Head) >= t27.To.Slots {
-									t43 := t27
-									t53 := t27
-//line send.go:49
-									loaded5 := host2.Load(r, &b2[0])
-									t73 := loaded5
-//line send.go:49
-									loaded6 := host2.Load(r, &b2[8])
-									t93 := loaded6
-//line send.go:49
-									t43.To.Tail = t73
-//line send.go:49
-									t53.To.Head = t93
-									if uint32(t27.To.Tail)-uint32(t27.To.Head) >= t27.To.Slots && t27.To.Kind == 1 {
-										loaded7 := host2.Load(r, &t27.Host[b2[15]+1])
-//line send.go:51
-										t27.To.Head = loaded7
-										kernel.StoreRelaxed(&b2[8], t27.To.Head)
-									}
-									if uint32(t27.To.Tail)-uint32(t27.To.Head) >= t27.To.Slots {
-										room2 = 1
-										break
-									}
-								}
-//line send.go:61
-								old := kernel.AtomicCompareAndSwap(&b2[0], t27.To.Tail, t27.To.Tail+1)
-								tail := old
-//line send.go:62
-								if tail == t27.To.Tail {
-									t122 := t27
-									t132 := t27
-									t142 := tail + 1
-									t152 := closed
-//line send.go:63
-									t122.To.Tail = t142
-//line send.go:63
-									t132.To.Closed = t152
-									t162 := uint32(tail)
-									ticket = t162
-									room = 0
-									break block2
-								}
-//line send.go:66
-								t27.To.Tail = tail
+							if t27.To.Closed != 0 {
+								loaded4 := host2.Load(r, &b2[10])
+//line send.go:57
+								t27.To.Closed = uint32(loaded4)
 							}
-							atomic.AddUint64(&b2[1], 1)
-							ticket = 0
-							room = room2
+							if t27.To.Closed != 0 {
+								atomic.AddUint64(&b2[1], 1)
+								ticket = 0
+								room2 = 2
+							} else {
+//line send.go:63
+								loaded5 := host2.Load(r, &b2[10])
+								for closed := uint32(loaded5); ; {
+									if uint32(t27.To.Tail)-uint32(t27.To.Head) >= t27.To.Slots {
+										t53 := t27
+										t63 := t27
+//line send.go:66
+										loaded6 := host2.Load(r, &b2[0])
+										t83 := loaded6
+//line send.go:66
+										loaded7 := host2.Load(r, &b2[8])
+										t103 := loaded7
+//line send.go:66
+										t53.To.Tail = t83
+//line send.go:66
+										t63.To.Head = t103
+										if uint32(t27.To.Tail)-uint32(t27.To.Head) >= t27.To.Slots && t27.To.Kind == 1 {
+											loaded8 := host2.Load(r, &t27.Host[b2[15]+1])
+//line send.go:68
+											t27.To.Head = loaded8
+											kernel.StoreRelaxed(&b2[8], t27.To.Head)
+										}
+										if uint32(t27.To.Tail)-uint32(t27.To.Head) >= t27.To.Slots {
+											atomic.AddUint64(&b2[1], 1)
+											ticket = 0
+											room2 = 1
+											break block2
+										}
+									}
+									old := kernel.AtomicCompareAndSwap(&b2[0], t27.To.Tail, t27.To.Tail+1)
+									tail := old
+//line send.go:79
+									if tail == t27.To.Tail {
+										t132 := t27
+										t142 := t27
+										t152 := tail + 1
+										t162 := closed
+//line send.go:80
+										t132.To.Tail = t152
+//line send.go:80
+										t142.To.Closed = t162
+										t172 := uint32(tail)
+										ticket = t172
+										room2 = 0
+										break block2
+									}
+//line send.go:83
+									t27.To.Tail = tail
+								}
+							}
 						}
 //line alone.go:193
 						ticket2 := ticket
-						room3 := room
+						room3 := room2
 //line alone.go:194
 						if room3 == 1 {
 							t54 := int(t82[13])
 //line alone.go:195
-							t63 := int(t82[13]) + len(t92) + 1
+							t64 := int(t82[13]) + len(t92) + 1
 //line alone.go:195
-							saved2 := t72.Post[t54:t63]
+							saved2 := t72.Post[t54:t64]
 							for w2 := 0; w2 < len(t92); w2++ {
 								saved2[w2] = uint64(t92[w2])
 							}
@@ -886,67 +795,67 @@ func quernRow1PlusOneActor(r *host2.Run, cs []actor.Context, first int, begins, 
 						}
 //line alone.go:203
 						if room3 == 0 {
-							t83 := t72
-							t94 := t92
-							t103 := ticket2
+							t84 := t72
+							t93 := t92
+							t104 := ticket2
 //line alone.go:227
-							t19 := t103
-//line send.go:37
-							result04 := int(t83.To.Ring + uint64(t19&(t83.To.Slots-1))*t83.To.Step)
+							t19 := t104
+//line send.go:46
+							result04 := int(t84.To.Ring + uint64(t19&(t84.To.Slots-1))*t84.To.Step)
 //line alone.go:227
 							t33 := result04
-							t44 := uint64(t103+1) << 32
+							t43 := uint64(t104+1) << 32
 							slot := t33
-							tag := t44
+							tag := t43
 //line alone.go:228
-							if t83.To.Kind == 1 {
-								t55 := t83
-								t64 := slot
-								t74 := tag
-//line send.go:83
-								t110 := t64
-								t29 := t64 + 4
-//line send.go:83
+							if t84.To.Kind == 1 {
+								t55 := t84
+								t65 := slot
+								t73 := tag
+//line send.go:102
+								t110 := t65
+								t29 := t65 + 4
+//line send.go:102
 								h := t55.Host[t110:t29]
-								kernel.StoreRelaxed(&h[0], t74|uint64(t55.ID<<8|128))
-								kernel.StoreRelaxed(&h[1], t74)
-								kernel.StoreRelaxed(&h[2], t74|uint64(t55.Words[t55.At+2]))
-								kernel.StoreRelaxed(&h[3], t74|uint64(t55.Words[t55.At+3]))
+								kernel.StoreRelaxed(&h[0], t73|uint64(t55.ID<<8|128))
+								kernel.StoreRelaxed(&h[1], t73)
+								kernel.StoreRelaxed(&h[2], t73|uint64(t55.Words[t55.At+2]))
+								kernel.StoreRelaxed(&h[3], t73|uint64(t55.Words[t55.At+3]))
 //line alone.go:230
-								for w3 := 0; w3 < len(t94); w3++ {
-									kernel.StoreRelaxed(&t83.Host[slot+4+w3], tag|uint64(t94[w3]))
+								for w3 := 0; w3 < len(t93); w3++ {
+									kernel.StoreRelaxed(&t84.Host[slot+4+w3], tag|uint64(t93[w3]))
 								}
 							} else {
 //line alone.go:235
-								t84 := t83
-								t95 := slot
-								t104 := tag
-//line send.go:74
-								t111 := t95
-								t210 := t95 + 4
-//line send.go:74
-								h2 := t84.Post[t111:t210]
-								kernel.StoreRelaxed(&h2[0], t104|uint64(t84.ID<<8|128))
-								kernel.StoreRelaxed(&h2[1], t104)
-								kernel.StoreRelaxed(&h2[2], t104|uint64(t84.Words[t84.At+2]))
-								kernel.StoreRelaxed(&h2[3], t104|uint64(t84.Words[t84.At+3]))
+								t85 := t84
+								t94 := slot
+								t105 := tag
+//line send.go:91
+								t111 := t94
+								t210 := t94 + 4
+//line send.go:91
+								h2 := t85.Post[t111:t210]
+								kernel.StoreRelaxed(&h2[0], t105|uint64(t85.ID<<8|128))
+								kernel.StoreRelaxed(&h2[1], t105)
+								kernel.StoreRelaxed(&h2[2], t105|uint64(t85.Words[t85.At+2]))
+								kernel.StoreRelaxed(&h2[3], t105|uint64(t85.Words[t85.At+3]))
 //line alone.go:236
-								for w4 := 0; w4 < len(t94); w4++ {
-									kernel.StoreRelaxed(&t83.Post[slot+4+w4], tag|uint64(t94[w4]))
+								for w4 := 0; w4 < len(t93); w4++ {
+									kernel.StoreRelaxed(&t84.Post[slot+4+w4], tag|uint64(t93[w4]))
 								}
-								t112 := t83
-//line send.go:92
+								t112 := t84
+//line send.go:113
 								if !(t112.Wakes == 0) {
-//line send.go:97
+//line send.go:118
 									kernel.Fence()
 									box3 := int(t112.To.Box)
 									t113 := box3 * 16
 									t211 := (box3 + 1) * 16
-//line send.go:99
+//line send.go:120
 									b3 := t112.Post[t113:t211]
-									loaded8 := host2.Load(r, &b3[9])
-									if loaded8 != 0 {
-//line send.go:101
+									loaded9 := host2.Load(r, &b3[9])
+									if loaded9 != 0 {
+//line send.go:122
 										kernel.StoreRelaxed(&t112.Host[b3[15]], 1)
 										kernel.StoreRelaxed(&t112.Host[0], 1)
 									}
@@ -972,8 +881,8 @@ func quernRow1PlusOneActor(r *host2.Run, cs []actor.Context, first int, begins, 
 				switch {
 				default:
 //line alone.go:103
-					loaded9 := host2.Load(r, &t292[0])
-					ordered := loaded9
+					loaded10 := host2.Load(r, &t292[0])
+					ordered := loaded10
 //line alone.go:104
 					sh.Asked[0] = uint32(ordered)
 					if !(sh.Asked[0] != 0) {
@@ -981,9 +890,9 @@ func quernRow1PlusOneActor(r *host2.Run, cs []actor.Context, first int, begins, 
 						hint := uint32(ordered >> 32)
 //line alone.go:108
 						if hint != sh.Hint[0] {
-							t45 := hint
+							t44 := hint
 //line alone.go:109
-							sh.Hint[0] = t45
+							sh.Hint[0] = t44
 //line alone.go:109
 							sh.Higher[0] = 1
 						}
@@ -996,29 +905,29 @@ func quernRow1PlusOneActor(r *host2.Run, cs []actor.Context, first int, begins, 
 									continue
 								}
 								next := t30[level]
-								t65 := level
+								t66 := level
 								var result05 uint32
 								switch {
 								default:
 //line serve.go:82
-									if t65 == 4 {
+									if t66 == 4 {
 										result05 = 0
 										break
 //line serve.go:84
-									} else if t65 < 4 {
-										result05 = shape.Slots + t65*shape.SideSlots
+									} else if t66 < 4 {
+										result05 = shape.Slots + t66*shape.SideSlots
 										break
 									}
 //line serve.go:87
-									result05 = shape.Slots + (t65-1)*shape.SideSlots
+									result05 = shape.Slots + (t66-1)*shape.SideSlots
 								}
 //line alone.go:118
 								at := (result05 + next&(shape.SideSlots-1)) * shape.InStep
-								loaded10 := host2.Load(r, &t322[at])
-								if uint32(loaded10>>32) == next+1 {
+								loaded11 := host2.Load(r, &t322[at])
+								if uint32(loaded11>>32) == next+1 {
 //line alone.go:120
-									t96 := level
-									source = t96
+									t95 := level
+									source = t95
 									sides = 1
 								}
 							}
@@ -1027,16 +936,16 @@ func quernRow1PlusOneActor(r *host2.Run, cs []actor.Context, first int, begins, 
 						}
 						if source == 9 || source < 4 {
 							next2 := t30[4]
-							loaded11 := host2.Load(r, &t322[next2&(shape.Slots-1)*shape.InStep])
-							middle := uint32(loaded11>>32) == next2+1
+							loaded12 := host2.Load(r, &t322[next2&(shape.Slots-1)*shape.InStep])
+							middle := uint32(loaded12>>32) == next2+1
 //line alone.go:128
 							posted := false
 							slots2 := uint32(t31[11])
 							if slots2 != 0 {
 //line alone.go:130
 								next3 := uint32(t31[8])
-								loaded12 := host2.Load(r, &t332[next3&(slots2-1)*shape.InStep])
-								posted = uint32(loaded12>>32) == next3+1
+								loaded13 := host2.Load(r, &t332[next3&(slots2-1)*shape.InStep])
+								posted = uint32(loaded13>>32) == next3+1
 							}
 							if posted && !(middle && t30[8] == 8) {
 								source = 8
@@ -1046,8 +955,8 @@ func quernRow1PlusOneActor(r *host2.Run, cs []actor.Context, first int, begins, 
 						}
 						if !(source == 9) {
 //line alone.go:143
-							t123 := t322
-							ring := t123
+							t122 := t322
+							ring := t122
 							var at2 uint32
 //line alone.go:144
 							if source == 8 {
@@ -1094,8 +1003,8 @@ func quernRow1PlusOneActor(r *host2.Run, cs []actor.Context, first int, begins, 
 							slot2 := ring[t212:t222]
 							cell := words[:t232]
 							for w5 := 0; w5 < len(slot2); w5++ {
-								loaded13 := host2.Load(r, &slot2[w5])
-								v := loaded13
+								loaded14 := host2.Load(r, &slot2[w5])
+								v := loaded14
 //line alone.go:155
 								if uint32(v>>32) != sh.Ticket+1 {
 									break block3
@@ -1164,7 +1073,7 @@ func quernRow4PlusOneActor(r *host2.Run, t34, t213 *Item, sh *actor.Status, outc
 }
 
 //go:noinline
-func quernRow5PlusOneActor(r *host2.Run, cs []actor.Context, first2 int, begins, borns []int64, source2 uint32, box []uint64, sh *actor.Status, out []uint64, result uint32, shape *actor.Shape, words []uint32, t97, t105 uint32, cursor []uint32, forwards bool, t50, t51 uint32, last bool, command, in, mail []uint64, t233, t253, t263 uint32) {
+func quernRow5PlusOneActor(r *host2.Run, cs []actor.Context, first2 int, begins, borns []int64, source2 uint32, box []uint64, sh *actor.Status, out []uint64, result uint32, shape *actor.Shape, words []uint32, t96, t106 uint32, cursor []uint32, forwards bool, t50, t51 uint32, last bool, command, in, mail []uint64, t233, t253, t263 uint32) {
 	cRow := cs[first2:][:32]
 	beginRow := begins[first2:][:32]
 	bornRow := borns[first2:][:32]
@@ -1184,7 +1093,7 @@ func quernRow5PlusOneActor(r *host2.Run, cs []actor.Context, first2 int, begins,
 			} else {
 				t422 := out
 				t442 := result
-				t452 := uint32(now3 - begin)
+				t45 := uint32(now3 - begin)
 //line alone.go:173
 				source3 := sh.Missing[0]
 				t214 := source3
@@ -1214,14 +1123,14 @@ func quernRow5PlusOneActor(r *host2.Run, cs []actor.Context, first2 int, begins,
 				}
 //line alone.go:174
 				at3 := (result09 + sh.Ticket&(result010-1)) * shape.OutStep
-				t75 := at3
-				t85 := at3 + shape.Out
+				t74 := at3
+				t86 := at3 + shape.Out
 //line alone.go:175
-				slot3 := t422[t75:t85]
+				slot3 := t422[t74:t86]
 				tag2 := uint64(sh.Ticket+1) << 32
-				reply2 := words[t97:t105]
+				reply2 := words[t96:t106]
 				kernel.StoreRelaxed(&slot3[0], tag2|uint64(t442))
-				kernel.StoreRelaxed(&slot3[1], tag2|uint64(t452))
+				kernel.StoreRelaxed(&slot3[1], tag2|uint64(t45))
 				kernel.StoreRelaxed(&slot3[2], tag2)
 				for w7 := 0; w7 < len(reply2); w7++ {
 					kernel.StoreRelaxed(&slot3[3+w7], tag2|uint64(reply2[w7]))
@@ -1255,90 +1164,107 @@ func quernRow5PlusOneActor(r *host2.Run, cs []actor.Context, first2 int, begins,
 							t215 := (int(t114) + 1) * 16
 //line send.go:30
 							b4 := t48.Post[t115:t215]
-							loaded14 := host2.Load(r, &b4[0])
+							loaded15 := host2.Load(r, &b4[0])
 //line send.go:31
-							loaded15 := host2.Load(r, &b4[8])
-							loaded16 := host2.Load(r, &b4[10])
+							loaded16 := host2.Load(r, &b4[8])
+							loaded17 := host2.Load(r, &b4[10])
 //line send.go:31
-							t48.To = actor.Target{Box: t114, Tail: loaded14, Head: loaded15, Ring: b4[14], Step: b4[12], Slots: uint32(b4[11]), Kind: uint32(b4[13]), Closed: uint32(loaded16)}
+							t48.To = actor.Target{Box: t114, Tail: loaded15, Head: loaded16, Ring: b4[14], Step: b4[12], Slots: uint32(b4[11]), Kind: uint32(b4[13]), Closed: uint32(loaded17)}
+//line send.go:33
+							room4 := len(t48.Post)
+							if t48.To.Kind == 1 {
+								room4 = len(t48.Host)
+							}
+							end2 := t48.To.Ring + uint64(t48.To.Slots)*t48.To.Step
+							if end2 > uint64(room4) || t48.To.Ring > end2 {
+//line send.go:38
+								host2.Fail(r, "a Ref that names no mailbox")
+							}
 						}
 //line alone.go:193
 						t216 := t48
 						var ticket3 uint32
-						var room4 uint32
+						var room5 uint32
 					block8:
 						switch {
 						default:
-//line send.go:43
+//line send.go:54
 							box4 := int(t216.To.Box)
 							t116 := box4 * 16
 							t217 := (box4 + 1) * 16
-//line send.go:44
+//line send.go:55
 							b5 := t216.Post[t116:t217]
-							loaded17 := host2.Load(r, &b5[10])
-							closed2 := uint32(loaded17)
-//line send.go:46
-							var room5 uint32 = 2
-							for t216.To.Closed == 0 || closed2 == 0 {
-								if uint32(t216.To.Tail)-uint32(t216.To.Head) >= t216.To.Slots {
-									t46 := t216
-									t57 := t216
-//line send.go:49
-									loaded18 := host2.Load(r, &b5[0])
-									t76 := loaded18
-//line send.go:49
-									loaded19 := host2.Load(r, &b5[8])
-									t98 := loaded19
-//line send.go:49
-									t46.To.Tail = t76
-//line send.go:49
-									t57.To.Head = t98
-									if uint32(t216.To.Tail)-uint32(t216.To.Head) >= t216.To.Slots && t216.To.Kind == 1 {
-										loaded20 := host2.Load(r, &t216.Host[b5[15]+1])
-//line send.go:51
-										t216.To.Head = loaded20
-										kernel.StoreRelaxed(&b5[8], t216.To.Head)
-									}
-									if uint32(t216.To.Tail)-uint32(t216.To.Head) >= t216.To.Slots {
-										room5 = 1
-										break
-									}
-								}
-//line send.go:61
-								old2 := kernel.AtomicCompareAndSwap(&b5[0], t216.To.Tail, t216.To.Tail+1)
-								tail2 := old2
-//line send.go:62
-								if tail2 == t216.To.Tail {
-									t124 := t216
-									t134 := t216
-									t144 := tail2 + 1
-									t153 := closed2
-//line send.go:63
-									t124.To.Tail = t144
-//line send.go:63
-									t134.To.Closed = t153
-									t164 := uint32(tail2)
-									ticket3 = t164
-									room4 = 0
-									break block8
-								}
-//line send.go:66
-								t216.To.Tail = tail2
+							if t216.To.Closed != 0 {
+								loaded18 := host2.Load(r, &b5[10])
+//line send.go:57
+								t216.To.Closed = uint32(loaded18)
 							}
-							atomic.AddUint64(&b5[1], 1)
-							ticket3 = 0
-							room4 = room5
+							if t216.To.Closed != 0 {
+								atomic.AddUint64(&b5[1], 1)
+								ticket3 = 0
+								room5 = 2
+							} else {
+//line send.go:63
+								loaded19 := host2.Load(r, &b5[10])
+								for closed2 := uint32(loaded19); ; {
+									if uint32(t216.To.Tail)-uint32(t216.To.Head) >= t216.To.Slots {
+										t57 := t216
+										t67 := t216
+//line send.go:66
+										loaded20 := host2.Load(r, &b5[0])
+										t87 := loaded20
+//line send.go:66
+										loaded21 := host2.Load(r, &b5[8])
+										t107 := loaded21
+//line send.go:66
+										t57.To.Tail = t87
+//line send.go:66
+										t67.To.Head = t107
+										if uint32(t216.To.Tail)-uint32(t216.To.Head) >= t216.To.Slots && t216.To.Kind == 1 {
+											loaded22 := host2.Load(r, &t216.Host[b5[15]+1])
+//line send.go:68
+											t216.To.Head = loaded22
+											kernel.StoreRelaxed(&b5[8], t216.To.Head)
+										}
+										if uint32(t216.To.Tail)-uint32(t216.To.Head) >= t216.To.Slots {
+											atomic.AddUint64(&b5[1], 1)
+											ticket3 = 0
+											room5 = 1
+											break block8
+										}
+									}
+									old2 := kernel.AtomicCompareAndSwap(&b5[0], t216.To.Tail, t216.To.Tail+1)
+									tail2 := old2
+//line send.go:79
+									if tail2 == t216.To.Tail {
+										t134 := t216
+										t144 := t216
+										t153 := tail2 + 1
+										t164 := closed2
+//line send.go:80
+										t134.To.Tail = t153
+//line send.go:80
+										t144.To.Closed = t164
+										t173 := uint32(tail2)
+										ticket3 = t173
+										room5 = 0
+										break block8
+									}
+//line send.go:83
+									t216.To.Tail = tail2
+								}
+							}
 						}
 //line alone.go:193
 						ticket4 := ticket3
-						room6 := room4
+						room6 := room5
 //line alone.go:194
 						if room6 == 1 {
 							t58 := int(t49[13])
 //line alone.go:195
-							t66 := int(t49[13]) + len(t522) + 1
+							t68 := int(t49[13]) + len(t522) + 1
 //line alone.go:195
-							saved3 := t48.Post[t58:t66]
+							saved3 := t48.Post[t58:t68]
 							for w8 := 0; w8 < len(t522); w8++ {
 								saved3[w8] = uint64(t522[w8])
 							}
@@ -1351,67 +1277,67 @@ func quernRow5PlusOneActor(r *host2.Run, cs []actor.Context, first2 int, begins,
 						}
 //line alone.go:203
 						if room6 == 0 {
-							t86 := t48
-							t99 := t522
-							t106 := ticket4
+							t88 := t48
+							t97 := t522
+							t108 := ticket4
 //line alone.go:227
-							t117 := t106
-//line send.go:37
-							result013 := int(t86.To.Ring + uint64(t117&(t86.To.Slots-1))*t86.To.Step)
+							t117 := t108
+//line send.go:46
+							result013 := int(t88.To.Ring + uint64(t117&(t88.To.Slots-1))*t88.To.Step)
 //line alone.go:227
 							t35 := result013
-							t410 := uint64(t106+1) << 32
+							t46 := uint64(t108+1) << 32
 							slot4 := t35
-							tag3 := t410
+							tag3 := t46
 //line alone.go:228
-							if t86.To.Kind == 1 {
-								t59 := t86
-								t67 := slot4
-								t77 := tag3
-//line send.go:83
-								t118 := t67
-								t218 := t67 + 4
-//line send.go:83
+							if t88.To.Kind == 1 {
+								t59 := t88
+								t69 := slot4
+								t75 := tag3
+//line send.go:102
+								t118 := t69
+								t218 := t69 + 4
+//line send.go:102
 								h3 := t59.Host[t118:t218]
-								kernel.StoreRelaxed(&h3[0], t77|uint64(t59.ID<<8|128))
-								kernel.StoreRelaxed(&h3[1], t77)
-								kernel.StoreRelaxed(&h3[2], t77|uint64(t59.Words[t59.At+2]))
-								kernel.StoreRelaxed(&h3[3], t77|uint64(t59.Words[t59.At+3]))
+								kernel.StoreRelaxed(&h3[0], t75|uint64(t59.ID<<8|128))
+								kernel.StoreRelaxed(&h3[1], t75)
+								kernel.StoreRelaxed(&h3[2], t75|uint64(t59.Words[t59.At+2]))
+								kernel.StoreRelaxed(&h3[3], t75|uint64(t59.Words[t59.At+3]))
 //line alone.go:230
-								for w9 := 0; w9 < len(t99); w9++ {
-									kernel.StoreRelaxed(&t86.Host[slot4+4+w9], tag3|uint64(t99[w9]))
+								for w9 := 0; w9 < len(t97); w9++ {
+									kernel.StoreRelaxed(&t88.Host[slot4+4+w9], tag3|uint64(t97[w9]))
 								}
 							} else {
 //line alone.go:235
-								t87 := t86
-								t910 := slot4
-								t107 := tag3
-//line send.go:74
-								t119 := t910
-								t219 := t910 + 4
-//line send.go:74
-								h4 := t87.Post[t119:t219]
-								kernel.StoreRelaxed(&h4[0], t107|uint64(t87.ID<<8|128))
-								kernel.StoreRelaxed(&h4[1], t107)
-								kernel.StoreRelaxed(&h4[2], t107|uint64(t87.Words[t87.At+2]))
-								kernel.StoreRelaxed(&h4[3], t107|uint64(t87.Words[t87.At+3]))
+								t89 := t88
+								t98 := slot4
+								t109 := tag3
+//line send.go:91
+								t119 := t98
+								t219 := t98 + 4
+//line send.go:91
+								h4 := t89.Post[t119:t219]
+								kernel.StoreRelaxed(&h4[0], t109|uint64(t89.ID<<8|128))
+								kernel.StoreRelaxed(&h4[1], t109)
+								kernel.StoreRelaxed(&h4[2], t109|uint64(t89.Words[t89.At+2]))
+								kernel.StoreRelaxed(&h4[3], t109|uint64(t89.Words[t89.At+3]))
 //line alone.go:236
-								for w10 := 0; w10 < len(t99); w10++ {
-									kernel.StoreRelaxed(&t86.Post[slot4+4+w10], tag3|uint64(t99[w10]))
+								for w10 := 0; w10 < len(t97); w10++ {
+									kernel.StoreRelaxed(&t88.Post[slot4+4+w10], tag3|uint64(t97[w10]))
 								}
-								t1110 := t86
-//line send.go:92
+								t1110 := t88
+//line send.go:113
 								if !(t1110.Wakes == 0) {
-//line send.go:97
+//line send.go:118
 									kernel.Fence()
 									box5 := int(t1110.To.Box)
 									t120 := box5 * 16
 									t220 := (box5 + 1) * 16
-//line send.go:99
+//line send.go:120
 									b6 := t1110.Post[t120:t220]
-									loaded21 := host2.Load(r, &b6[9])
-									if loaded21 != 0 {
-//line send.go:101
+									loaded23 := host2.Load(r, &b6[9])
+									if loaded23 != 0 {
+//line send.go:122
 										kernel.StoreRelaxed(&t1110.Host[b6[15]], 1)
 										kernel.StoreRelaxed(&t1110.Host[0], 1)
 									}
@@ -1438,8 +1364,8 @@ func quernRow5PlusOneActor(r *host2.Run, cs []actor.Context, first2 int, begins,
 				switch {
 				default:
 //line alone.go:103
-					loaded22 := host2.Load(r, &t582[0])
-					ordered2 := loaded22
+					loaded24 := host2.Load(r, &t582[0])
+					ordered2 := loaded24
 //line alone.go:104
 					sh.Asked[0] = uint32(ordered2)
 					if !(sh.Asked[0] != 0) {
@@ -1447,9 +1373,9 @@ func quernRow5PlusOneActor(r *host2.Run, cs []actor.Context, first2 int, begins,
 						hint2 := uint32(ordered2 >> 32)
 //line alone.go:108
 						if hint2 != sh.Hint[0] {
-							t411 := hint2
+							t410 := hint2
 //line alone.go:109
-							sh.Hint[0] = t411
+							sh.Hint[0] = t410
 //line alone.go:109
 							sh.Higher[0] = 1
 						}
@@ -1462,29 +1388,29 @@ func quernRow5PlusOneActor(r *host2.Run, cs []actor.Context, first2 int, begins,
 									continue
 								}
 								next4 := t592[level2]
-								t68 := level2
+								t610 := level2
 								var result014 uint32
 								switch {
 								default:
 //line serve.go:82
-									if t68 == 4 {
+									if t610 == 4 {
 										result014 = 0
 										break
 //line serve.go:84
-									} else if t68 < 4 {
-										result014 = shape.Slots + t68*shape.SideSlots
+									} else if t610 < 4 {
+										result014 = shape.Slots + t610*shape.SideSlots
 										break
 									}
 //line serve.go:87
-									result014 = shape.Slots + (t68-1)*shape.SideSlots
+									result014 = shape.Slots + (t610-1)*shape.SideSlots
 								}
 //line alone.go:118
 								at4 := (result014 + next4&(shape.SideSlots-1)) * shape.InStep
-								loaded23 := host2.Load(r, &t61[at4])
-								if uint32(loaded23>>32) == next4+1 {
+								loaded25 := host2.Load(r, &t61[at4])
+								if uint32(loaded25>>32) == next4+1 {
 //line alone.go:120
-									t911 := level2
-									source4 = t911
+									t99 := level2
+									source4 = t99
 									sides2 = 1
 								}
 							}
@@ -1493,16 +1419,16 @@ func quernRow5PlusOneActor(r *host2.Run, cs []actor.Context, first2 int, begins,
 						}
 						if source4 == 9 || source4 < 4 {
 							next5 := t592[4]
-							loaded24 := host2.Load(r, &t61[next5&(shape.Slots-1)*shape.InStep])
-							middle2 := uint32(loaded24>>32) == next5+1
+							loaded26 := host2.Load(r, &t61[next5&(shape.Slots-1)*shape.InStep])
+							middle2 := uint32(loaded26>>32) == next5+1
 //line alone.go:128
 							posted2 := false
 							slots3 := uint32(t60[11])
 							if slots3 != 0 {
 //line alone.go:130
 								next6 := uint32(t60[8])
-								loaded25 := host2.Load(r, &t622[next6&(slots3-1)*shape.InStep])
-								posted2 = uint32(loaded25>>32) == next6+1
+								loaded27 := host2.Load(r, &t622[next6&(slots3-1)*shape.InStep])
+								posted2 = uint32(loaded27>>32) == next6+1
 							}
 							if posted2 && !(middle2 && t592[8] == 8) {
 								source4 = 8
@@ -1512,8 +1438,8 @@ func quernRow5PlusOneActor(r *host2.Run, cs []actor.Context, first2 int, begins,
 						}
 						if !(source4 == 9) {
 //line alone.go:143
-							t125 := t61
-							ring2 := t125
+							t123 := t61
+							ring2 := t123
 							var at5 uint32
 //line alone.go:144
 							if source4 == 8 {
@@ -1560,8 +1486,8 @@ func quernRow5PlusOneActor(r *host2.Run, cs []actor.Context, first2 int, begins,
 							slot5 := ring2[t2110:t223]
 							cell2 := words[:t233]
 							for w11 := 0; w11 < len(slot5); w11++ {
-								loaded26 := host2.Load(r, &slot5[w11])
-								v2 := loaded26
+								loaded28 := host2.Load(r, &slot5[w11])
+								v2 := loaded28
 //line alone.go:155
 								if uint32(v2>>32) != sh.Ticket+1 {
 									break block9
@@ -1651,8 +1577,8 @@ func quernHostTimesTwoActor(r *host2.Run) {
 	var forwards bool
 	var stops bool
 	var last bool
-	t97 := shape.OutAt
-	t105 := shape.OutAt + shape.Out - 3
+	t96 := shape.OutAt
+	t106 := shape.OutAt + shape.Out - 3
 	t50 := shape.OutAt
 	t51 := shape.OutAt + shape.Out - 3
 	t233 := shape.Stride
@@ -1770,7 +1696,7 @@ func quernHostTimesTwoActor(r *host2.Run) {
 				for threadY := range 1 {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 					first2 := (threadZ*1 + threadY) * 32
-					quernRow5TimesTwoActor(r, cs, first2, begins, borns, source2, box, sh, out, result, &shape, words, t97, t105, cursor, forwards, t50, t51, last, command, in, mail, t233, t253, t263)
+					quernRow5TimesTwoActor(r, cs, first2, begins, borns, source2, box, sh, out, result, &shape, words, t96, t106, cursor, forwards, t50, t51, last, command, in, mail, t233, t253, t263)
 				}
 			}
 //line alone.go:88
@@ -1876,84 +1802,101 @@ func quernRow1TimesTwoActor(r *host2.Run, cs []actor.Context, first int, begins,
 							loaded3 := host2.Load(r, &b[10])
 //line send.go:31
 							t72.To = actor.Target{Box: t16, Tail: loaded, Head: loaded2, Ring: b[14], Step: b[12], Slots: uint32(b[11]), Kind: uint32(b[13]), Closed: uint32(loaded3)}
+//line send.go:33
+							room := len(t72.Post)
+							if t72.To.Kind == 1 {
+								room = len(t72.Host)
+							}
+							end := t72.To.Ring + uint64(t72.To.Slots)*t72.To.Step
+//line send.go:37
+							if end > uint64(room) || t72.To.Ring > end {
+								host2.Fail(r, "a Ref that names no mailbox")
+							}
 						}
 //line alone.go:193
 						t27 := t72
 						var ticket uint32
-						var room uint32
+						var room2 uint32
 					block2:
 						switch {
 						default:
-//line send.go:43
+//line send.go:54
 							box2 := int(t27.To.Box)
 							t18 := box2 * 16
 							t28 := (box2 + 1) * 16
-//line send.go:44
+//line send.go:55
 							b2 := t27.Post[t18:t28]
-							loaded4 := host2.Load(r, &b2[10])
-							closed := uint32(loaded4)
-//line send.go:46
-							var room2 uint32 = 2
-							for t27.To.Closed == 0 || closed == 0 {
-								if uint32(t27.To.Tail)-uint32(t27.To.Head) >= t27.To.Slots {
-									t43 := t27
-									t53 := t27
-//line send.go:49
-									loaded5 := host2.Load(r, &b2[0])
-									t73 := loaded5
-//line send.go:49
-									loaded6 := host2.Load(r, &b2[8])
-									t93 := loaded6
-//line send.go:49
-									t43.To.Tail = t73
-//line send.go:49
-									t53.To.Head = t93
-									if uint32(t27.To.Tail)-uint32(t27.To.Head) >= t27.To.Slots && t27.To.Kind == 1 {
-										loaded7 := host2.Load(r, &t27.Host[b2[15]+1])
-//line send.go:51
-										t27.To.Head = loaded7
-										kernel.StoreRelaxed(&b2[8], t27.To.Head)
-									}
-									if uint32(t27.To.Tail)-uint32(t27.To.Head) >= t27.To.Slots {
-										room2 = 1
-										break
-									}
-								}
-//line send.go:61
-								old := kernel.AtomicCompareAndSwap(&b2[0], t27.To.Tail, t27.To.Tail+1)
-								tail := old
-//line send.go:62
-								if tail == t27.To.Tail {
-									t122 := t27
-									t132 := t27
-									t142 := tail + 1
-									t152 := closed
-//line send.go:63
-									t122.To.Tail = t142
-//line send.go:63
-									t132.To.Closed = t152
-									t162 := uint32(tail)
-									ticket = t162
-									room = 0
-									break block2
-								}
-//line send.go:66
-								t27.To.Tail = tail
+							if t27.To.Closed != 0 {
+								loaded4 := host2.Load(r, &b2[10])
+//line send.go:57
+								t27.To.Closed = uint32(loaded4)
 							}
-							atomic.AddUint64(&b2[1], 1)
-							ticket = 0
-							room = room2
+							if t27.To.Closed != 0 {
+								atomic.AddUint64(&b2[1], 1)
+								ticket = 0
+								room2 = 2
+							} else {
+//line send.go:63
+								loaded5 := host2.Load(r, &b2[10])
+								for closed := uint32(loaded5); ; {
+									if uint32(t27.To.Tail)-uint32(t27.To.Head) >= t27.To.Slots {
+										t53 := t27
+										t63 := t27
+//line send.go:66
+										loaded6 := host2.Load(r, &b2[0])
+										t83 := loaded6
+//line send.go:66
+										loaded7 := host2.Load(r, &b2[8])
+										t103 := loaded7
+//line send.go:66
+										t53.To.Tail = t83
+//line send.go:66
+										t63.To.Head = t103
+										if uint32(t27.To.Tail)-uint32(t27.To.Head) >= t27.To.Slots && t27.To.Kind == 1 {
+											loaded8 := host2.Load(r, &t27.Host[b2[15]+1])
+//line send.go:68
+											t27.To.Head = loaded8
+											kernel.StoreRelaxed(&b2[8], t27.To.Head)
+										}
+										if uint32(t27.To.Tail)-uint32(t27.To.Head) >= t27.To.Slots {
+											atomic.AddUint64(&b2[1], 1)
+											ticket = 0
+											room2 = 1
+											break block2
+										}
+									}
+									old := kernel.AtomicCompareAndSwap(&b2[0], t27.To.Tail, t27.To.Tail+1)
+									tail := old
+//line send.go:79
+									if tail == t27.To.Tail {
+										t132 := t27
+										t142 := t27
+										t152 := tail + 1
+										t162 := closed
+//line send.go:80
+										t132.To.Tail = t152
+//line send.go:80
+										t142.To.Closed = t162
+										t172 := uint32(tail)
+										ticket = t172
+										room2 = 0
+										break block2
+									}
+//line send.go:83
+									t27.To.Tail = tail
+								}
+							}
 						}
 //line alone.go:193
 						ticket2 := ticket
-						room3 := room
+						room3 := room2
 //line alone.go:194
 						if room3 == 1 {
 							t54 := int(t82[13])
 //line alone.go:195
-							t63 := int(t82[13]) + len(t92) + 1
+							t64 := int(t82[13]) + len(t92) + 1
 //line alone.go:195
-							saved2 := t72.Post[t54:t63]
+							saved2 := t72.Post[t54:t64]
 							for w2 := 0; w2 < len(t92); w2++ {
 								saved2[w2] = uint64(t92[w2])
 							}
@@ -1966,67 +1909,67 @@ func quernRow1TimesTwoActor(r *host2.Run, cs []actor.Context, first int, begins,
 						}
 //line alone.go:203
 						if room3 == 0 {
-							t83 := t72
-							t94 := t92
-							t103 := ticket2
+							t84 := t72
+							t93 := t92
+							t104 := ticket2
 //line alone.go:227
-							t19 := t103
-//line send.go:37
-							result04 := int(t83.To.Ring + uint64(t19&(t83.To.Slots-1))*t83.To.Step)
+							t19 := t104
+//line send.go:46
+							result04 := int(t84.To.Ring + uint64(t19&(t84.To.Slots-1))*t84.To.Step)
 //line alone.go:227
 							t33 := result04
-							t44 := uint64(t103+1) << 32
+							t43 := uint64(t104+1) << 32
 							slot := t33
-							tag := t44
+							tag := t43
 //line alone.go:228
-							if t83.To.Kind == 1 {
-								t55 := t83
-								t64 := slot
-								t74 := tag
-//line send.go:83
-								t110 := t64
-								t29 := t64 + 4
-//line send.go:83
+							if t84.To.Kind == 1 {
+								t55 := t84
+								t65 := slot
+								t73 := tag
+//line send.go:102
+								t110 := t65
+								t29 := t65 + 4
+//line send.go:102
 								h := t55.Host[t110:t29]
-								kernel.StoreRelaxed(&h[0], t74|uint64(t55.ID<<8|128))
-								kernel.StoreRelaxed(&h[1], t74)
-								kernel.StoreRelaxed(&h[2], t74|uint64(t55.Words[t55.At+2]))
-								kernel.StoreRelaxed(&h[3], t74|uint64(t55.Words[t55.At+3]))
+								kernel.StoreRelaxed(&h[0], t73|uint64(t55.ID<<8|128))
+								kernel.StoreRelaxed(&h[1], t73)
+								kernel.StoreRelaxed(&h[2], t73|uint64(t55.Words[t55.At+2]))
+								kernel.StoreRelaxed(&h[3], t73|uint64(t55.Words[t55.At+3]))
 //line alone.go:230
-								for w3 := 0; w3 < len(t94); w3++ {
-									kernel.StoreRelaxed(&t83.Host[slot+4+w3], tag|uint64(t94[w3]))
+								for w3 := 0; w3 < len(t93); w3++ {
+									kernel.StoreRelaxed(&t84.Host[slot+4+w3], tag|uint64(t93[w3]))
 								}
 							} else {
 //line alone.go:235
-								t84 := t83
-								t95 := slot
-								t104 := tag
-//line send.go:74
-								t111 := t95
-								t210 := t95 + 4
-//line send.go:74
-								h2 := t84.Post[t111:t210]
-								kernel.StoreRelaxed(&h2[0], t104|uint64(t84.ID<<8|128))
-								kernel.StoreRelaxed(&h2[1], t104)
-								kernel.StoreRelaxed(&h2[2], t104|uint64(t84.Words[t84.At+2]))
-								kernel.StoreRelaxed(&h2[3], t104|uint64(t84.Words[t84.At+3]))
+								t85 := t84
+								t94 := slot
+								t105 := tag
+//line send.go:91
+								t111 := t94
+								t210 := t94 + 4
+//line send.go:91
+								h2 := t85.Post[t111:t210]
+								kernel.StoreRelaxed(&h2[0], t105|uint64(t85.ID<<8|128))
+								kernel.StoreRelaxed(&h2[1], t105)
+								kernel.StoreRelaxed(&h2[2], t105|uint64(t85.Words[t85.At+2]))
+								kernel.StoreRelaxed(&h2[3], t105|uint64(t85.Words[t85.At+3]))
 //line alone.go:236
-								for w4 := 0; w4 < len(t94); w4++ {
-									kernel.StoreRelaxed(&t83.Post[slot+4+w4], tag|uint64(t94[w4]))
+								for w4 := 0; w4 < len(t93); w4++ {
+									kernel.StoreRelaxed(&t84.Post[slot+4+w4], tag|uint64(t93[w4]))
 								}
-								t112 := t83
-//line send.go:92
+								t112 := t84
+//line send.go:113
 								if !(t112.Wakes == 0) {
-//line send.go:97
+//line send.go:118
 									kernel.Fence()
 									box3 := int(t112.To.Box)
 									t113 := box3 * 16
 									t211 := (box3 + 1) * 16
-//line send.go:99
+//line send.go:120
 									b3 := t112.Post[t113:t211]
-									loaded8 := host2.Load(r, &b3[9])
-									if loaded8 != 0 {
-//line send.go:101
+									loaded9 := host2.Load(r, &b3[9])
+									if loaded9 != 0 {
+//line send.go:122
 										kernel.StoreRelaxed(&t112.Host[b3[15]], 1)
 										kernel.StoreRelaxed(&t112.Host[0], 1)
 									}
@@ -2052,8 +1995,8 @@ func quernRow1TimesTwoActor(r *host2.Run, cs []actor.Context, first int, begins,
 				switch {
 				default:
 //line alone.go:103
-					loaded9 := host2.Load(r, &t292[0])
-					ordered := loaded9
+					loaded10 := host2.Load(r, &t292[0])
+					ordered := loaded10
 //line alone.go:104
 					sh.Asked[0] = uint32(ordered)
 					if !(sh.Asked[0] != 0) {
@@ -2061,9 +2004,9 @@ func quernRow1TimesTwoActor(r *host2.Run, cs []actor.Context, first int, begins,
 						hint := uint32(ordered >> 32)
 //line alone.go:108
 						if hint != sh.Hint[0] {
-							t45 := hint
+							t44 := hint
 //line alone.go:109
-							sh.Hint[0] = t45
+							sh.Hint[0] = t44
 //line alone.go:109
 							sh.Higher[0] = 1
 						}
@@ -2076,29 +2019,29 @@ func quernRow1TimesTwoActor(r *host2.Run, cs []actor.Context, first int, begins,
 									continue
 								}
 								next := t30[level]
-								t65 := level
+								t66 := level
 								var result05 uint32
 								switch {
 								default:
 //line serve.go:82
-									if t65 == 4 {
+									if t66 == 4 {
 										result05 = 0
 										break
 //line serve.go:84
-									} else if t65 < 4 {
-										result05 = shape.Slots + t65*shape.SideSlots
+									} else if t66 < 4 {
+										result05 = shape.Slots + t66*shape.SideSlots
 										break
 									}
 //line serve.go:87
-									result05 = shape.Slots + (t65-1)*shape.SideSlots
+									result05 = shape.Slots + (t66-1)*shape.SideSlots
 								}
 //line alone.go:118
 								at := (result05 + next&(shape.SideSlots-1)) * shape.InStep
-								loaded10 := host2.Load(r, &t322[at])
-								if uint32(loaded10>>32) == next+1 {
+								loaded11 := host2.Load(r, &t322[at])
+								if uint32(loaded11>>32) == next+1 {
 //line alone.go:120
-									t96 := level
-									source = t96
+									t95 := level
+									source = t95
 									sides = 1
 								}
 							}
@@ -2107,16 +2050,16 @@ func quernRow1TimesTwoActor(r *host2.Run, cs []actor.Context, first int, begins,
 						}
 						if source == 9 || source < 4 {
 							next2 := t30[4]
-							loaded11 := host2.Load(r, &t322[next2&(shape.Slots-1)*shape.InStep])
-							middle := uint32(loaded11>>32) == next2+1
+							loaded12 := host2.Load(r, &t322[next2&(shape.Slots-1)*shape.InStep])
+							middle := uint32(loaded12>>32) == next2+1
 //line alone.go:128
 							posted := false
 							slots2 := uint32(t31[11])
 							if slots2 != 0 {
 //line alone.go:130
 								next3 := uint32(t31[8])
-								loaded12 := host2.Load(r, &t332[next3&(slots2-1)*shape.InStep])
-								posted = uint32(loaded12>>32) == next3+1
+								loaded13 := host2.Load(r, &t332[next3&(slots2-1)*shape.InStep])
+								posted = uint32(loaded13>>32) == next3+1
 							}
 							if posted && !(middle && t30[8] == 8) {
 								source = 8
@@ -2126,8 +2069,8 @@ func quernRow1TimesTwoActor(r *host2.Run, cs []actor.Context, first int, begins,
 						}
 						if !(source == 9) {
 //line alone.go:143
-							t123 := t322
-							ring := t123
+							t122 := t322
+							ring := t122
 							var at2 uint32
 //line alone.go:144
 							if source == 8 {
@@ -2174,8 +2117,8 @@ func quernRow1TimesTwoActor(r *host2.Run, cs []actor.Context, first int, begins,
 							slot2 := ring[t212:t222]
 							cell := words[:t232]
 							for w5 := 0; w5 < len(slot2); w5++ {
-								loaded13 := host2.Load(r, &slot2[w5])
-								v := loaded13
+								loaded14 := host2.Load(r, &slot2[w5])
+								v := loaded14
 //line alone.go:155
 								if uint32(v>>32) != sh.Ticket+1 {
 									break block3
@@ -2244,7 +2187,7 @@ func quernRow4TimesTwoActor(r *host2.Run, t34, t213 *Item, sh *actor.Status, out
 }
 
 //go:noinline
-func quernRow5TimesTwoActor(r *host2.Run, cs []actor.Context, first2 int, begins, borns []int64, source2 uint32, box []uint64, sh *actor.Status, out []uint64, result uint32, shape *actor.Shape, words []uint32, t97, t105 uint32, cursor []uint32, forwards bool, t50, t51 uint32, last bool, command, in, mail []uint64, t233, t253, t263 uint32) {
+func quernRow5TimesTwoActor(r *host2.Run, cs []actor.Context, first2 int, begins, borns []int64, source2 uint32, box []uint64, sh *actor.Status, out []uint64, result uint32, shape *actor.Shape, words []uint32, t96, t106 uint32, cursor []uint32, forwards bool, t50, t51 uint32, last bool, command, in, mail []uint64, t233, t253, t263 uint32) {
 	cRow := cs[first2:][:32]
 	beginRow := begins[first2:][:32]
 	bornRow := borns[first2:][:32]
@@ -2264,7 +2207,7 @@ func quernRow5TimesTwoActor(r *host2.Run, cs []actor.Context, first2 int, begins
 			} else {
 				t422 := out
 				t442 := result
-				t452 := uint32(now3 - begin)
+				t45 := uint32(now3 - begin)
 //line alone.go:173
 				source3 := sh.Missing[0]
 				t214 := source3
@@ -2294,14 +2237,14 @@ func quernRow5TimesTwoActor(r *host2.Run, cs []actor.Context, first2 int, begins
 				}
 //line alone.go:174
 				at3 := (result09 + sh.Ticket&(result010-1)) * shape.OutStep
-				t75 := at3
-				t85 := at3 + shape.Out
+				t74 := at3
+				t86 := at3 + shape.Out
 //line alone.go:175
-				slot3 := t422[t75:t85]
+				slot3 := t422[t74:t86]
 				tag2 := uint64(sh.Ticket+1) << 32
-				reply2 := words[t97:t105]
+				reply2 := words[t96:t106]
 				kernel.StoreRelaxed(&slot3[0], tag2|uint64(t442))
-				kernel.StoreRelaxed(&slot3[1], tag2|uint64(t452))
+				kernel.StoreRelaxed(&slot3[1], tag2|uint64(t45))
 				kernel.StoreRelaxed(&slot3[2], tag2)
 				for w7 := 0; w7 < len(reply2); w7++ {
 					kernel.StoreRelaxed(&slot3[3+w7], tag2|uint64(reply2[w7]))
@@ -2335,90 +2278,107 @@ func quernRow5TimesTwoActor(r *host2.Run, cs []actor.Context, first2 int, begins
 							t215 := (int(t114) + 1) * 16
 //line send.go:30
 							b4 := t48.Post[t115:t215]
-							loaded14 := host2.Load(r, &b4[0])
+							loaded15 := host2.Load(r, &b4[0])
 //line send.go:31
-							loaded15 := host2.Load(r, &b4[8])
-							loaded16 := host2.Load(r, &b4[10])
+							loaded16 := host2.Load(r, &b4[8])
+							loaded17 := host2.Load(r, &b4[10])
 //line send.go:31
-							t48.To = actor.Target{Box: t114, Tail: loaded14, Head: loaded15, Ring: b4[14], Step: b4[12], Slots: uint32(b4[11]), Kind: uint32(b4[13]), Closed: uint32(loaded16)}
+							t48.To = actor.Target{Box: t114, Tail: loaded15, Head: loaded16, Ring: b4[14], Step: b4[12], Slots: uint32(b4[11]), Kind: uint32(b4[13]), Closed: uint32(loaded17)}
+//line send.go:33
+							room4 := len(t48.Post)
+							if t48.To.Kind == 1 {
+								room4 = len(t48.Host)
+							}
+							end2 := t48.To.Ring + uint64(t48.To.Slots)*t48.To.Step
+							if end2 > uint64(room4) || t48.To.Ring > end2 {
+//line send.go:38
+								host2.Fail(r, "a Ref that names no mailbox")
+							}
 						}
 //line alone.go:193
 						t216 := t48
 						var ticket3 uint32
-						var room4 uint32
+						var room5 uint32
 					block8:
 						switch {
 						default:
-//line send.go:43
+//line send.go:54
 							box4 := int(t216.To.Box)
 							t116 := box4 * 16
 							t217 := (box4 + 1) * 16
-//line send.go:44
+//line send.go:55
 							b5 := t216.Post[t116:t217]
-							loaded17 := host2.Load(r, &b5[10])
-							closed2 := uint32(loaded17)
-//line send.go:46
-							var room5 uint32 = 2
-							for t216.To.Closed == 0 || closed2 == 0 {
-								if uint32(t216.To.Tail)-uint32(t216.To.Head) >= t216.To.Slots {
-									t46 := t216
-									t57 := t216
-//line send.go:49
-									loaded18 := host2.Load(r, &b5[0])
-									t76 := loaded18
-//line send.go:49
-									loaded19 := host2.Load(r, &b5[8])
-									t98 := loaded19
-//line send.go:49
-									t46.To.Tail = t76
-//line send.go:49
-									t57.To.Head = t98
-									if uint32(t216.To.Tail)-uint32(t216.To.Head) >= t216.To.Slots && t216.To.Kind == 1 {
-										loaded20 := host2.Load(r, &t216.Host[b5[15]+1])
-//line send.go:51
-										t216.To.Head = loaded20
-										kernel.StoreRelaxed(&b5[8], t216.To.Head)
-									}
-									if uint32(t216.To.Tail)-uint32(t216.To.Head) >= t216.To.Slots {
-										room5 = 1
-										break
-									}
-								}
-//line send.go:61
-								old2 := kernel.AtomicCompareAndSwap(&b5[0], t216.To.Tail, t216.To.Tail+1)
-								tail2 := old2
-//line send.go:62
-								if tail2 == t216.To.Tail {
-									t124 := t216
-									t134 := t216
-									t144 := tail2 + 1
-									t153 := closed2
-//line send.go:63
-									t124.To.Tail = t144
-//line send.go:63
-									t134.To.Closed = t153
-									t164 := uint32(tail2)
-									ticket3 = t164
-									room4 = 0
-									break block8
-								}
-//line send.go:66
-								t216.To.Tail = tail2
+							if t216.To.Closed != 0 {
+								loaded18 := host2.Load(r, &b5[10])
+//line send.go:57
+								t216.To.Closed = uint32(loaded18)
 							}
-							atomic.AddUint64(&b5[1], 1)
-							ticket3 = 0
-							room4 = room5
+							if t216.To.Closed != 0 {
+								atomic.AddUint64(&b5[1], 1)
+								ticket3 = 0
+								room5 = 2
+							} else {
+//line send.go:63
+								loaded19 := host2.Load(r, &b5[10])
+								for closed2 := uint32(loaded19); ; {
+									if uint32(t216.To.Tail)-uint32(t216.To.Head) >= t216.To.Slots {
+										t57 := t216
+										t67 := t216
+//line send.go:66
+										loaded20 := host2.Load(r, &b5[0])
+										t87 := loaded20
+//line send.go:66
+										loaded21 := host2.Load(r, &b5[8])
+										t107 := loaded21
+//line send.go:66
+										t57.To.Tail = t87
+//line send.go:66
+										t67.To.Head = t107
+										if uint32(t216.To.Tail)-uint32(t216.To.Head) >= t216.To.Slots && t216.To.Kind == 1 {
+											loaded22 := host2.Load(r, &t216.Host[b5[15]+1])
+//line send.go:68
+											t216.To.Head = loaded22
+											kernel.StoreRelaxed(&b5[8], t216.To.Head)
+										}
+										if uint32(t216.To.Tail)-uint32(t216.To.Head) >= t216.To.Slots {
+											atomic.AddUint64(&b5[1], 1)
+											ticket3 = 0
+											room5 = 1
+											break block8
+										}
+									}
+									old2 := kernel.AtomicCompareAndSwap(&b5[0], t216.To.Tail, t216.To.Tail+1)
+									tail2 := old2
+//line send.go:79
+									if tail2 == t216.To.Tail {
+										t134 := t216
+										t144 := t216
+										t153 := tail2 + 1
+										t164 := closed2
+//line send.go:80
+										t134.To.Tail = t153
+//line send.go:80
+										t144.To.Closed = t164
+										t173 := uint32(tail2)
+										ticket3 = t173
+										room5 = 0
+										break block8
+									}
+//line send.go:83
+									t216.To.Tail = tail2
+								}
+							}
 						}
 //line alone.go:193
 						ticket4 := ticket3
-						room6 := room4
+						room6 := room5
 //line alone.go:194
 						if room6 == 1 {
 							t58 := int(t49[13])
 //line alone.go:195
-							t66 := int(t49[13]) + len(t522) + 1
+							t68 := int(t49[13]) + len(t522) + 1
 //line alone.go:195
-							saved3 := t48.Post[t58:t66]
+							saved3 := t48.Post[t58:t68]
 							for w8 := 0; w8 < len(t522); w8++ {
 								saved3[w8] = uint64(t522[w8])
 							}
@@ -2431,67 +2391,67 @@ func quernRow5TimesTwoActor(r *host2.Run, cs []actor.Context, first2 int, begins
 						}
 //line alone.go:203
 						if room6 == 0 {
-							t86 := t48
-							t99 := t522
-							t106 := ticket4
+							t88 := t48
+							t97 := t522
+							t108 := ticket4
 //line alone.go:227
-							t117 := t106
-//line send.go:37
-							result013 := int(t86.To.Ring + uint64(t117&(t86.To.Slots-1))*t86.To.Step)
+							t117 := t108
+//line send.go:46
+							result013 := int(t88.To.Ring + uint64(t117&(t88.To.Slots-1))*t88.To.Step)
 //line alone.go:227
 							t35 := result013
-							t410 := uint64(t106+1) << 32
+							t46 := uint64(t108+1) << 32
 							slot4 := t35
-							tag3 := t410
+							tag3 := t46
 //line alone.go:228
-							if t86.To.Kind == 1 {
-								t59 := t86
-								t67 := slot4
-								t77 := tag3
-//line send.go:83
-								t118 := t67
-								t218 := t67 + 4
-//line send.go:83
+							if t88.To.Kind == 1 {
+								t59 := t88
+								t69 := slot4
+								t75 := tag3
+//line send.go:102
+								t118 := t69
+								t218 := t69 + 4
+//line send.go:102
 								h3 := t59.Host[t118:t218]
-								kernel.StoreRelaxed(&h3[0], t77|uint64(t59.ID<<8|128))
-								kernel.StoreRelaxed(&h3[1], t77)
-								kernel.StoreRelaxed(&h3[2], t77|uint64(t59.Words[t59.At+2]))
-								kernel.StoreRelaxed(&h3[3], t77|uint64(t59.Words[t59.At+3]))
+								kernel.StoreRelaxed(&h3[0], t75|uint64(t59.ID<<8|128))
+								kernel.StoreRelaxed(&h3[1], t75)
+								kernel.StoreRelaxed(&h3[2], t75|uint64(t59.Words[t59.At+2]))
+								kernel.StoreRelaxed(&h3[3], t75|uint64(t59.Words[t59.At+3]))
 //line alone.go:230
-								for w9 := 0; w9 < len(t99); w9++ {
-									kernel.StoreRelaxed(&t86.Host[slot4+4+w9], tag3|uint64(t99[w9]))
+								for w9 := 0; w9 < len(t97); w9++ {
+									kernel.StoreRelaxed(&t88.Host[slot4+4+w9], tag3|uint64(t97[w9]))
 								}
 							} else {
 //line alone.go:235
-								t87 := t86
-								t910 := slot4
-								t107 := tag3
-//line send.go:74
-								t119 := t910
-								t219 := t910 + 4
-//line send.go:74
-								h4 := t87.Post[t119:t219]
-								kernel.StoreRelaxed(&h4[0], t107|uint64(t87.ID<<8|128))
-								kernel.StoreRelaxed(&h4[1], t107)
-								kernel.StoreRelaxed(&h4[2], t107|uint64(t87.Words[t87.At+2]))
-								kernel.StoreRelaxed(&h4[3], t107|uint64(t87.Words[t87.At+3]))
+								t89 := t88
+								t98 := slot4
+								t109 := tag3
+//line send.go:91
+								t119 := t98
+								t219 := t98 + 4
+//line send.go:91
+								h4 := t89.Post[t119:t219]
+								kernel.StoreRelaxed(&h4[0], t109|uint64(t89.ID<<8|128))
+								kernel.StoreRelaxed(&h4[1], t109)
+								kernel.StoreRelaxed(&h4[2], t109|uint64(t89.Words[t89.At+2]))
+								kernel.StoreRelaxed(&h4[3], t109|uint64(t89.Words[t89.At+3]))
 //line alone.go:236
-								for w10 := 0; w10 < len(t99); w10++ {
-									kernel.StoreRelaxed(&t86.Post[slot4+4+w10], tag3|uint64(t99[w10]))
+								for w10 := 0; w10 < len(t97); w10++ {
+									kernel.StoreRelaxed(&t88.Post[slot4+4+w10], tag3|uint64(t97[w10]))
 								}
-								t1110 := t86
-//line send.go:92
+								t1110 := t88
+//line send.go:113
 								if !(t1110.Wakes == 0) {
-//line send.go:97
+//line send.go:118
 									kernel.Fence()
 									box5 := int(t1110.To.Box)
 									t120 := box5 * 16
 									t220 := (box5 + 1) * 16
-//line send.go:99
+//line send.go:120
 									b6 := t1110.Post[t120:t220]
-									loaded21 := host2.Load(r, &b6[9])
-									if loaded21 != 0 {
-//line send.go:101
+									loaded23 := host2.Load(r, &b6[9])
+									if loaded23 != 0 {
+//line send.go:122
 										kernel.StoreRelaxed(&t1110.Host[b6[15]], 1)
 										kernel.StoreRelaxed(&t1110.Host[0], 1)
 									}
@@ -2518,8 +2478,8 @@ func quernRow5TimesTwoActor(r *host2.Run, cs []actor.Context, first2 int, begins
 				switch {
 				default:
 //line alone.go:103
-					loaded22 := host2.Load(r, &t582[0])
-					ordered2 := loaded22
+					loaded24 := host2.Load(r, &t582[0])
+					ordered2 := loaded24
 //line alone.go:104
 					sh.Asked[0] = uint32(ordered2)
 					if !(sh.Asked[0] != 0) {
@@ -2527,9 +2487,9 @@ func quernRow5TimesTwoActor(r *host2.Run, cs []actor.Context, first2 int, begins
 						hint2 := uint32(ordered2 >> 32)
 //line alone.go:108
 						if hint2 != sh.Hint[0] {
-							t411 := hint2
+							t410 := hint2
 //line alone.go:109
-							sh.Hint[0] = t411
+							sh.Hint[0] = t410
 //line alone.go:109
 							sh.Higher[0] = 1
 						}
@@ -2542,29 +2502,29 @@ func quernRow5TimesTwoActor(r *host2.Run, cs []actor.Context, first2 int, begins
 									continue
 								}
 								next4 := t592[level2]
-								t68 := level2
+								t610 := level2
 								var result014 uint32
 								switch {
 								default:
 //line serve.go:82
-									if t68 == 4 {
+									if t610 == 4 {
 										result014 = 0
 										break
 //line serve.go:84
-									} else if t68 < 4 {
-										result014 = shape.Slots + t68*shape.SideSlots
+									} else if t610 < 4 {
+										result014 = shape.Slots + t610*shape.SideSlots
 										break
 									}
 //line serve.go:87
-									result014 = shape.Slots + (t68-1)*shape.SideSlots
+									result014 = shape.Slots + (t610-1)*shape.SideSlots
 								}
 //line alone.go:118
 								at4 := (result014 + next4&(shape.SideSlots-1)) * shape.InStep
-								loaded23 := host2.Load(r, &t61[at4])
-								if uint32(loaded23>>32) == next4+1 {
+								loaded25 := host2.Load(r, &t61[at4])
+								if uint32(loaded25>>32) == next4+1 {
 //line alone.go:120
-									t911 := level2
-									source4 = t911
+									t99 := level2
+									source4 = t99
 									sides2 = 1
 								}
 							}
@@ -2573,16 +2533,16 @@ func quernRow5TimesTwoActor(r *host2.Run, cs []actor.Context, first2 int, begins
 						}
 						if source4 == 9 || source4 < 4 {
 							next5 := t592[4]
-							loaded24 := host2.Load(r, &t61[next5&(shape.Slots-1)*shape.InStep])
-							middle2 := uint32(loaded24>>32) == next5+1
+							loaded26 := host2.Load(r, &t61[next5&(shape.Slots-1)*shape.InStep])
+							middle2 := uint32(loaded26>>32) == next5+1
 //line alone.go:128
 							posted2 := false
 							slots3 := uint32(t60[11])
 							if slots3 != 0 {
 //line alone.go:130
 								next6 := uint32(t60[8])
-								loaded25 := host2.Load(r, &t622[next6&(slots3-1)*shape.InStep])
-								posted2 = uint32(loaded25>>32) == next6+1
+								loaded27 := host2.Load(r, &t622[next6&(slots3-1)*shape.InStep])
+								posted2 = uint32(loaded27>>32) == next6+1
 							}
 							if posted2 && !(middle2 && t592[8] == 8) {
 								source4 = 8
@@ -2592,8 +2552,8 @@ func quernRow5TimesTwoActor(r *host2.Run, cs []actor.Context, first2 int, begins
 						}
 						if !(source4 == 9) {
 //line alone.go:143
-							t125 := t61
-							ring2 := t125
+							t123 := t61
+							ring2 := t123
 							var at5 uint32
 //line alone.go:144
 							if source4 == 8 {
@@ -2640,8 +2600,8 @@ func quernRow5TimesTwoActor(r *host2.Run, cs []actor.Context, first2 int, begins
 							slot5 := ring2[t2110:t223]
 							cell2 := words[:t233]
 							for w11 := 0; w11 < len(slot5); w11++ {
-								loaded26 := host2.Load(r, &slot5[w11])
-								v2 := loaded26
+								loaded28 := host2.Load(r, &slot5[w11])
+								v2 := loaded28
 //line alone.go:155
 								if uint32(v2>>32) != sh.Ticket+1 {
 									break block9
@@ -2731,8 +2691,8 @@ func quernHostTallyActor(r *host2.Run) {
 	var forwards bool
 	var stops bool
 	var last bool
-	t97 := shape.OutAt
-	t105 := shape.OutAt + shape.Out - 3
+	t96 := shape.OutAt
+	t106 := shape.OutAt + shape.Out - 3
 	t50 := shape.OutAt
 	t51 := shape.OutAt + shape.Out - 3
 	t233 := shape.Stride
@@ -2860,7 +2820,7 @@ func quernHostTallyActor(r *host2.Run) {
 				for threadY := range 1 {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 					first2 := (threadZ*1 + threadY) * 32
-					quernRow6TallyActor(r, cs, first2, begins, borns, source2, box, sh, out, result, &shape, words, t97, t105, cursor, forwards, t50, t51, last, command, in, mail, t233, t253, t263)
+					quernRow6TallyActor(r, cs, first2, begins, borns, source2, box, sh, out, result, &shape, words, t96, t106, cursor, forwards, t50, t51, last, command, in, mail, t233, t253, t263)
 				}
 			}
 //line alone.go:88
@@ -2966,84 +2926,101 @@ func quernRow1TallyActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 							loaded3 := host2.Load(r, &b[10])
 //line send.go:31
 							t72.To = actor.Target{Box: t16, Tail: loaded, Head: loaded2, Ring: b[14], Step: b[12], Slots: uint32(b[11]), Kind: uint32(b[13]), Closed: uint32(loaded3)}
+//line send.go:33
+							room := len(t72.Post)
+							if t72.To.Kind == 1 {
+								room = len(t72.Host)
+							}
+							end := t72.To.Ring + uint64(t72.To.Slots)*t72.To.Step
+//line send.go:37
+							if end > uint64(room) || t72.To.Ring > end {
+								host2.Fail(r, "a Ref that names no mailbox")
+							}
 						}
 //line alone.go:193
 						t27 := t72
 						var ticket uint32
-						var room uint32
+						var room2 uint32
 					block2:
 						switch {
 						default:
-//line send.go:43
+//line send.go:54
 							box2 := int(t27.To.Box)
 							t18 := box2 * 16
 							t28 := (box2 + 1) * 16
-//line send.go:44
+//line send.go:55
 							b2 := t27.Post[t18:t28]
-							loaded4 := host2.Load(r, &b2[10])
-							closed := uint32(loaded4)
-//line send.go:46
-							var room2 uint32 = 2
-							for t27.To.Closed == 0 || closed == 0 {
-								if uint32(t27.To.Tail)-uint32(t27.To.Head) >= t27.To.Slots {
-									t43 := t27
-									t53 := t27
-//line send.go:49
-									loaded5 := host2.Load(r, &b2[0])
-									t73 := loaded5
-//line send.go:49
-									loaded6 := host2.Load(r, &b2[8])
-									t93 := loaded6
-//line send.go:49
-									t43.To.Tail = t73
-//line send.go:49
-									t53.To.Head = t93
-									if uint32(t27.To.Tail)-uint32(t27.To.Head) >= t27.To.Slots && t27.To.Kind == 1 {
-										loaded7 := host2.Load(r, &t27.Host[b2[15]+1])
-//line send.go:51
-										t27.To.Head = loaded7
-										kernel.StoreRelaxed(&b2[8], t27.To.Head)
-									}
-									if uint32(t27.To.Tail)-uint32(t27.To.Head) >= t27.To.Slots {
-										room2 = 1
-										break
-									}
-								}
-//line send.go:61
-								old := kernel.AtomicCompareAndSwap(&b2[0], t27.To.Tail, t27.To.Tail+1)
-								tail := old
-//line send.go:62
-								if tail == t27.To.Tail {
-									t122 := t27
-									t132 := t27
-									t142 := tail + 1
-									t152 := closed
-//line send.go:63
-									t122.To.Tail = t142
-//line send.go:63
-									t132.To.Closed = t152
-									t162 := uint32(tail)
-									ticket = t162
-									room = 0
-									break block2
-								}
-//line send.go:66
-								t27.To.Tail = tail
+							if t27.To.Closed != 0 {
+								loaded4 := host2.Load(r, &b2[10])
+//line send.go:57
+								t27.To.Closed = uint32(loaded4)
 							}
-							atomic.AddUint64(&b2[1], 1)
-							ticket = 0
-							room = room2
+							if t27.To.Closed != 0 {
+								atomic.AddUint64(&b2[1], 1)
+								ticket = 0
+								room2 = 2
+							} else {
+//line send.go:63
+								loaded5 := host2.Load(r, &b2[10])
+								for closed := uint32(loaded5); ; {
+									if uint32(t27.To.Tail)-uint32(t27.To.Head) >= t27.To.Slots {
+										t53 := t27
+										t63 := t27
+//line send.go:66
+										loaded6 := host2.Load(r, &b2[0])
+										t83 := loaded6
+//line send.go:66
+										loaded7 := host2.Load(r, &b2[8])
+										t103 := loaded7
+//line send.go:66
+										t53.To.Tail = t83
+//line send.go:66
+										t63.To.Head = t103
+										if uint32(t27.To.Tail)-uint32(t27.To.Head) >= t27.To.Slots && t27.To.Kind == 1 {
+											loaded8 := host2.Load(r, &t27.Host[b2[15]+1])
+//line send.go:68
+											t27.To.Head = loaded8
+											kernel.StoreRelaxed(&b2[8], t27.To.Head)
+										}
+										if uint32(t27.To.Tail)-uint32(t27.To.Head) >= t27.To.Slots {
+											atomic.AddUint64(&b2[1], 1)
+											ticket = 0
+											room2 = 1
+											break block2
+										}
+									}
+									old := kernel.AtomicCompareAndSwap(&b2[0], t27.To.Tail, t27.To.Tail+1)
+									tail := old
+//line send.go:79
+									if tail == t27.To.Tail {
+										t132 := t27
+										t142 := t27
+										t152 := tail + 1
+										t162 := closed
+//line send.go:80
+										t132.To.Tail = t152
+//line send.go:80
+										t142.To.Closed = t162
+										t172 := uint32(tail)
+										ticket = t172
+										room2 = 0
+										break block2
+									}
+//line send.go:83
+									t27.To.Tail = tail
+								}
+							}
 						}
 //line alone.go:193
 						ticket2 := ticket
-						room3 := room
+						room3 := room2
 //line alone.go:194
 						if room3 == 1 {
 							t54 := int(t82[13])
 //line alone.go:195
-							t63 := int(t82[13]) + len(t92) + 1
+							t64 := int(t82[13]) + len(t92) + 1
 //line alone.go:195
-							saved2 := t72.Post[t54:t63]
+							saved2 := t72.Post[t54:t64]
 							for w2 := 0; w2 < len(t92); w2++ {
 								saved2[w2] = uint64(t92[w2])
 							}
@@ -3056,67 +3033,67 @@ func quernRow1TallyActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 						}
 //line alone.go:203
 						if room3 == 0 {
-							t83 := t72
-							t94 := t92
-							t103 := ticket2
+							t84 := t72
+							t93 := t92
+							t104 := ticket2
 //line alone.go:227
-							t19 := t103
-//line send.go:37
-							result04 := int(t83.To.Ring + uint64(t19&(t83.To.Slots-1))*t83.To.Step)
+							t19 := t104
+//line send.go:46
+							result04 := int(t84.To.Ring + uint64(t19&(t84.To.Slots-1))*t84.To.Step)
 //line alone.go:227
 							t33 := result04
-							t44 := uint64(t103+1) << 32
+							t43 := uint64(t104+1) << 32
 							slot := t33
-							tag := t44
+							tag := t43
 //line alone.go:228
-							if t83.To.Kind == 1 {
-								t55 := t83
-								t64 := slot
-								t74 := tag
-//line send.go:83
-								t110 := t64
-								t29 := t64 + 4
-//line send.go:83
+							if t84.To.Kind == 1 {
+								t55 := t84
+								t65 := slot
+								t73 := tag
+//line send.go:102
+								t110 := t65
+								t29 := t65 + 4
+//line send.go:102
 								h := t55.Host[t110:t29]
-								kernel.StoreRelaxed(&h[0], t74|uint64(t55.ID<<8|128))
-								kernel.StoreRelaxed(&h[1], t74)
-								kernel.StoreRelaxed(&h[2], t74|uint64(t55.Words[t55.At+2]))
-								kernel.StoreRelaxed(&h[3], t74|uint64(t55.Words[t55.At+3]))
+								kernel.StoreRelaxed(&h[0], t73|uint64(t55.ID<<8|128))
+								kernel.StoreRelaxed(&h[1], t73)
+								kernel.StoreRelaxed(&h[2], t73|uint64(t55.Words[t55.At+2]))
+								kernel.StoreRelaxed(&h[3], t73|uint64(t55.Words[t55.At+3]))
 //line alone.go:230
-								for w3 := 0; w3 < len(t94); w3++ {
-									kernel.StoreRelaxed(&t83.Host[slot+4+w3], tag|uint64(t94[w3]))
+								for w3 := 0; w3 < len(t93); w3++ {
+									kernel.StoreRelaxed(&t84.Host[slot+4+w3], tag|uint64(t93[w3]))
 								}
 							} else {
 //line alone.go:235
-								t84 := t83
-								t95 := slot
-								t104 := tag
-//line send.go:74
-								t111 := t95
-								t210 := t95 + 4
-//line send.go:74
-								h2 := t84.Post[t111:t210]
-								kernel.StoreRelaxed(&h2[0], t104|uint64(t84.ID<<8|128))
-								kernel.StoreRelaxed(&h2[1], t104)
-								kernel.StoreRelaxed(&h2[2], t104|uint64(t84.Words[t84.At+2]))
-								kernel.StoreRelaxed(&h2[3], t104|uint64(t84.Words[t84.At+3]))
+								t85 := t84
+								t94 := slot
+								t105 := tag
+//line send.go:91
+								t111 := t94
+								t210 := t94 + 4
+//line send.go:91
+								h2 := t85.Post[t111:t210]
+								kernel.StoreRelaxed(&h2[0], t105|uint64(t85.ID<<8|128))
+								kernel.StoreRelaxed(&h2[1], t105)
+								kernel.StoreRelaxed(&h2[2], t105|uint64(t85.Words[t85.At+2]))
+								kernel.StoreRelaxed(&h2[3], t105|uint64(t85.Words[t85.At+3]))
 //line alone.go:236
-								for w4 := 0; w4 < len(t94); w4++ {
-									kernel.StoreRelaxed(&t83.Post[slot+4+w4], tag|uint64(t94[w4]))
+								for w4 := 0; w4 < len(t93); w4++ {
+									kernel.StoreRelaxed(&t84.Post[slot+4+w4], tag|uint64(t93[w4]))
 								}
-								t112 := t83
-//line send.go:92
+								t112 := t84
+//line send.go:113
 								if !(t112.Wakes == 0) {
-//line send.go:97
+//line send.go:118
 									kernel.Fence()
 									box3 := int(t112.To.Box)
 									t113 := box3 * 16
 									t211 := (box3 + 1) * 16
-//line send.go:99
+//line send.go:120
 									b3 := t112.Post[t113:t211]
-									loaded8 := host2.Load(r, &b3[9])
-									if loaded8 != 0 {
-//line send.go:101
+									loaded9 := host2.Load(r, &b3[9])
+									if loaded9 != 0 {
+//line send.go:122
 										kernel.StoreRelaxed(&t112.Host[b3[15]], 1)
 										kernel.StoreRelaxed(&t112.Host[0], 1)
 									}
@@ -3142,8 +3119,8 @@ func quernRow1TallyActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 				switch {
 				default:
 //line alone.go:103
-					loaded9 := host2.Load(r, &t292[0])
-					ordered := loaded9
+					loaded10 := host2.Load(r, &t292[0])
+					ordered := loaded10
 //line alone.go:104
 					sh.Asked[0] = uint32(ordered)
 					if !(sh.Asked[0] != 0) {
@@ -3151,9 +3128,9 @@ func quernRow1TallyActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 						hint := uint32(ordered >> 32)
 //line alone.go:108
 						if hint != sh.Hint[0] {
-							t45 := hint
+							t44 := hint
 //line alone.go:109
-							sh.Hint[0] = t45
+							sh.Hint[0] = t44
 //line alone.go:109
 							sh.Higher[0] = 1
 						}
@@ -3166,29 +3143,29 @@ func quernRow1TallyActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 									continue
 								}
 								next := t30[level]
-								t65 := level
+								t66 := level
 								var result05 uint32
 								switch {
 								default:
 //line serve.go:82
-									if t65 == 4 {
+									if t66 == 4 {
 										result05 = 0
 										break
 //line serve.go:84
-									} else if t65 < 4 {
-										result05 = shape.Slots + t65*shape.SideSlots
+									} else if t66 < 4 {
+										result05 = shape.Slots + t66*shape.SideSlots
 										break
 									}
 //line serve.go:87
-									result05 = shape.Slots + (t65-1)*shape.SideSlots
+									result05 = shape.Slots + (t66-1)*shape.SideSlots
 								}
 //line alone.go:118
 								at := (result05 + next&(shape.SideSlots-1)) * shape.InStep
-								loaded10 := host2.Load(r, &t322[at])
-								if uint32(loaded10>>32) == next+1 {
+								loaded11 := host2.Load(r, &t322[at])
+								if uint32(loaded11>>32) == next+1 {
 //line alone.go:120
-									t96 := level
-									source = t96
+									t95 := level
+									source = t95
 									sides = 1
 								}
 							}
@@ -3197,16 +3174,16 @@ func quernRow1TallyActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 						}
 						if source == 9 || source < 4 {
 							next2 := t30[4]
-							loaded11 := host2.Load(r, &t322[next2&(shape.Slots-1)*shape.InStep])
-							middle := uint32(loaded11>>32) == next2+1
+							loaded12 := host2.Load(r, &t322[next2&(shape.Slots-1)*shape.InStep])
+							middle := uint32(loaded12>>32) == next2+1
 //line alone.go:128
 							posted := false
 							slots2 := uint32(t31[11])
 							if slots2 != 0 {
 //line alone.go:130
 								next3 := uint32(t31[8])
-								loaded12 := host2.Load(r, &t332[next3&(slots2-1)*shape.InStep])
-								posted = uint32(loaded12>>32) == next3+1
+								loaded13 := host2.Load(r, &t332[next3&(slots2-1)*shape.InStep])
+								posted = uint32(loaded13>>32) == next3+1
 							}
 							if posted && !(middle && t30[8] == 8) {
 								source = 8
@@ -3216,8 +3193,8 @@ func quernRow1TallyActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 						}
 						if !(source == 9) {
 //line alone.go:143
-							t123 := t322
-							ring := t123
+							t122 := t322
+							ring := t122
 							var at2 uint32
 //line alone.go:144
 							if source == 8 {
@@ -3264,8 +3241,8 @@ func quernRow1TallyActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 							slot2 := ring[t212:t222]
 							cell := words[:t232]
 							for w5 := 0; w5 < len(slot2); w5++ {
-								loaded13 := host2.Load(r, &slot2[w5])
-								v := loaded13
+								loaded14 := host2.Load(r, &slot2[w5])
+								v := loaded14
 //line alone.go:155
 								if uint32(v>>32) != sh.Ticket+1 {
 									break block3
@@ -3360,7 +3337,7 @@ func quernRow5TallyActor(r *host2.Run, t213 *Item, t34, t114 *Tally, sh *actor.S
 }
 
 //go:noinline
-func quernRow6TallyActor(r *host2.Run, cs []actor.Context, first2 int, begins, borns []int64, source2 uint32, box []uint64, sh *actor.Status, out []uint64, result uint32, shape *actor.Shape, words []uint32, t97, t105 uint32, cursor []uint32, forwards bool, t50, t51 uint32, last bool, command, in, mail []uint64, t233, t253, t263 uint32) {
+func quernRow6TallyActor(r *host2.Run, cs []actor.Context, first2 int, begins, borns []int64, source2 uint32, box []uint64, sh *actor.Status, out []uint64, result uint32, shape *actor.Shape, words []uint32, t96, t106 uint32, cursor []uint32, forwards bool, t50, t51 uint32, last bool, command, in, mail []uint64, t233, t253, t263 uint32) {
 	cRow := cs[first2:][:32]
 	beginRow := begins[first2:][:32]
 	bornRow := borns[first2:][:32]
@@ -3380,7 +3357,7 @@ func quernRow6TallyActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 			} else {
 				t422 := out
 				t442 := result
-				t452 := uint32(now3 - begin)
+				t45 := uint32(now3 - begin)
 //line alone.go:173
 				source3 := sh.Missing[0]
 				t214 := source3
@@ -3410,14 +3387,14 @@ func quernRow6TallyActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 				}
 //line alone.go:174
 				at3 := (result09 + sh.Ticket&(result010-1)) * shape.OutStep
-				t75 := at3
-				t85 := at3 + shape.Out
+				t74 := at3
+				t86 := at3 + shape.Out
 //line alone.go:175
-				slot3 := t422[t75:t85]
+				slot3 := t422[t74:t86]
 				tag2 := uint64(sh.Ticket+1) << 32
-				reply2 := words[t97:t105]
+				reply2 := words[t96:t106]
 				kernel.StoreRelaxed(&slot3[0], tag2|uint64(t442))
-				kernel.StoreRelaxed(&slot3[1], tag2|uint64(t452))
+				kernel.StoreRelaxed(&slot3[1], tag2|uint64(t45))
 				kernel.StoreRelaxed(&slot3[2], tag2)
 				for w7 := 0; w7 < len(reply2); w7++ {
 					kernel.StoreRelaxed(&slot3[3+w7], tag2|uint64(reply2[w7]))
@@ -3451,90 +3428,107 @@ func quernRow6TallyActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 							t215 := (int(t115) + 1) * 16
 //line send.go:30
 							b4 := t48.Post[t116:t215]
-							loaded14 := host2.Load(r, &b4[0])
+							loaded15 := host2.Load(r, &b4[0])
 //line send.go:31
-							loaded15 := host2.Load(r, &b4[8])
-							loaded16 := host2.Load(r, &b4[10])
+							loaded16 := host2.Load(r, &b4[8])
+							loaded17 := host2.Load(r, &b4[10])
 //line send.go:31
-							t48.To = actor.Target{Box: t115, Tail: loaded14, Head: loaded15, Ring: b4[14], Step: b4[12], Slots: uint32(b4[11]), Kind: uint32(b4[13]), Closed: uint32(loaded16)}
+							t48.To = actor.Target{Box: t115, Tail: loaded15, Head: loaded16, Ring: b4[14], Step: b4[12], Slots: uint32(b4[11]), Kind: uint32(b4[13]), Closed: uint32(loaded17)}
+//line send.go:33
+							room4 := len(t48.Post)
+							if t48.To.Kind == 1 {
+								room4 = len(t48.Host)
+							}
+							end2 := t48.To.Ring + uint64(t48.To.Slots)*t48.To.Step
+							if end2 > uint64(room4) || t48.To.Ring > end2 {
+//line send.go:38
+								host2.Fail(r, "a Ref that names no mailbox")
+							}
 						}
 //line alone.go:193
 						t216 := t48
 						var ticket3 uint32
-						var room4 uint32
+						var room5 uint32
 					block8:
 						switch {
 						default:
-//line send.go:43
+//line send.go:54
 							box4 := int(t216.To.Box)
 							t117 := box4 * 16
 							t217 := (box4 + 1) * 16
-//line send.go:44
+//line send.go:55
 							b5 := t216.Post[t117:t217]
-							loaded17 := host2.Load(r, &b5[10])
-							closed2 := uint32(loaded17)
-//line send.go:46
-							var room5 uint32 = 2
-							for t216.To.Closed == 0 || closed2 == 0 {
-								if uint32(t216.To.Tail)-uint32(t216.To.Head) >= t216.To.Slots {
-									t46 := t216
-									t57 := t216
-//line send.go:49
-									loaded18 := host2.Load(r, &b5[0])
-									t76 := loaded18
-//line send.go:49
-									loaded19 := host2.Load(r, &b5[8])
-									t98 := loaded19
-//line send.go:49
-									t46.To.Tail = t76
-//line send.go:49
-									t57.To.Head = t98
-									if uint32(t216.To.Tail)-uint32(t216.To.Head) >= t216.To.Slots && t216.To.Kind == 1 {
-										loaded20 := host2.Load(r, &t216.Host[b5[15]+1])
-//line send.go:51
-										t216.To.Head = loaded20
-										kernel.StoreRelaxed(&b5[8], t216.To.Head)
-									}
-									if uint32(t216.To.Tail)-uint32(t216.To.Head) >= t216.To.Slots {
-										room5 = 1
-										break
-									}
-								}
-//line send.go:61
-								old2 := kernel.AtomicCompareAndSwap(&b5[0], t216.To.Tail, t216.To.Tail+1)
-								tail2 := old2
-//line send.go:62
-								if tail2 == t216.To.Tail {
-									t124 := t216
-									t134 := t216
-									t144 := tail2 + 1
-									t153 := closed2
-//line send.go:63
-									t124.To.Tail = t144
-//line send.go:63
-									t134.To.Closed = t153
-									t164 := uint32(tail2)
-									ticket3 = t164
-									room4 = 0
-									break block8
-								}
-//line send.go:66
-								t216.To.Tail = tail2
+							if t216.To.Closed != 0 {
+								loaded18 := host2.Load(r, &b5[10])
+//line send.go:57
+								t216.To.Closed = uint32(loaded18)
 							}
-							atomic.AddUint64(&b5[1], 1)
-							ticket3 = 0
-							room4 = room5
+							if t216.To.Closed != 0 {
+								atomic.AddUint64(&b5[1], 1)
+								ticket3 = 0
+								room5 = 2
+							} else {
+//line send.go:63
+								loaded19 := host2.Load(r, &b5[10])
+								for closed2 := uint32(loaded19); ; {
+									if uint32(t216.To.Tail)-uint32(t216.To.Head) >= t216.To.Slots {
+										t57 := t216
+										t67 := t216
+//line send.go:66
+										loaded20 := host2.Load(r, &b5[0])
+										t87 := loaded20
+//line send.go:66
+										loaded21 := host2.Load(r, &b5[8])
+										t107 := loaded21
+//line send.go:66
+										t57.To.Tail = t87
+//line send.go:66
+										t67.To.Head = t107
+										if uint32(t216.To.Tail)-uint32(t216.To.Head) >= t216.To.Slots && t216.To.Kind == 1 {
+											loaded22 := host2.Load(r, &t216.Host[b5[15]+1])
+//line send.go:68
+											t216.To.Head = loaded22
+											kernel.StoreRelaxed(&b5[8], t216.To.Head)
+										}
+										if uint32(t216.To.Tail)-uint32(t216.To.Head) >= t216.To.Slots {
+											atomic.AddUint64(&b5[1], 1)
+											ticket3 = 0
+											room5 = 1
+											break block8
+										}
+									}
+									old2 := kernel.AtomicCompareAndSwap(&b5[0], t216.To.Tail, t216.To.Tail+1)
+									tail2 := old2
+//line send.go:79
+									if tail2 == t216.To.Tail {
+										t134 := t216
+										t144 := t216
+										t153 := tail2 + 1
+										t164 := closed2
+//line send.go:80
+										t134.To.Tail = t153
+//line send.go:80
+										t144.To.Closed = t164
+										t173 := uint32(tail2)
+										ticket3 = t173
+										room5 = 0
+										break block8
+									}
+//line send.go:83
+									t216.To.Tail = tail2
+								}
+							}
 						}
 //line alone.go:193
 						ticket4 := ticket3
-						room6 := room4
+						room6 := room5
 //line alone.go:194
 						if room6 == 1 {
 							t58 := int(t49[13])
 //line alone.go:195
-							t66 := int(t49[13]) + len(t522) + 1
+							t68 := int(t49[13]) + len(t522) + 1
 //line alone.go:195
-							saved3 := t48.Post[t58:t66]
+							saved3 := t48.Post[t58:t68]
 							for w8 := 0; w8 < len(t522); w8++ {
 								saved3[w8] = uint64(t522[w8])
 							}
@@ -3547,67 +3541,67 @@ func quernRow6TallyActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 						}
 //line alone.go:203
 						if room6 == 0 {
-							t86 := t48
-							t99 := t522
-							t106 := ticket4
+							t88 := t48
+							t97 := t522
+							t108 := ticket4
 //line alone.go:227
-							t118 := t106
-//line send.go:37
-							result013 := int(t86.To.Ring + uint64(t118&(t86.To.Slots-1))*t86.To.Step)
+							t118 := t108
+//line send.go:46
+							result013 := int(t88.To.Ring + uint64(t118&(t88.To.Slots-1))*t88.To.Step)
 //line alone.go:227
 							t35 := result013
-							t410 := uint64(t106+1) << 32
+							t46 := uint64(t108+1) << 32
 							slot4 := t35
-							tag3 := t410
+							tag3 := t46
 //line alone.go:228
-							if t86.To.Kind == 1 {
-								t59 := t86
-								t67 := slot4
-								t77 := tag3
-//line send.go:83
-								t119 := t67
-								t218 := t67 + 4
-//line send.go:83
+							if t88.To.Kind == 1 {
+								t59 := t88
+								t69 := slot4
+								t75 := tag3
+//line send.go:102
+								t119 := t69
+								t218 := t69 + 4
+//line send.go:102
 								h3 := t59.Host[t119:t218]
-								kernel.StoreRelaxed(&h3[0], t77|uint64(t59.ID<<8|128))
-								kernel.StoreRelaxed(&h3[1], t77)
-								kernel.StoreRelaxed(&h3[2], t77|uint64(t59.Words[t59.At+2]))
-								kernel.StoreRelaxed(&h3[3], t77|uint64(t59.Words[t59.At+3]))
+								kernel.StoreRelaxed(&h3[0], t75|uint64(t59.ID<<8|128))
+								kernel.StoreRelaxed(&h3[1], t75)
+								kernel.StoreRelaxed(&h3[2], t75|uint64(t59.Words[t59.At+2]))
+								kernel.StoreRelaxed(&h3[3], t75|uint64(t59.Words[t59.At+3]))
 //line alone.go:230
-								for w9 := 0; w9 < len(t99); w9++ {
-									kernel.StoreRelaxed(&t86.Host[slot4+4+w9], tag3|uint64(t99[w9]))
+								for w9 := 0; w9 < len(t97); w9++ {
+									kernel.StoreRelaxed(&t88.Host[slot4+4+w9], tag3|uint64(t97[w9]))
 								}
 							} else {
 //line alone.go:235
-								t87 := t86
-								t910 := slot4
-								t107 := tag3
-//line send.go:74
-								t120 := t910
-								t219 := t910 + 4
-//line send.go:74
-								h4 := t87.Post[t120:t219]
-								kernel.StoreRelaxed(&h4[0], t107|uint64(t87.ID<<8|128))
-								kernel.StoreRelaxed(&h4[1], t107)
-								kernel.StoreRelaxed(&h4[2], t107|uint64(t87.Words[t87.At+2]))
-								kernel.StoreRelaxed(&h4[3], t107|uint64(t87.Words[t87.At+3]))
+								t89 := t88
+								t98 := slot4
+								t109 := tag3
+//line send.go:91
+								t120 := t98
+								t219 := t98 + 4
+//line send.go:91
+								h4 := t89.Post[t120:t219]
+								kernel.StoreRelaxed(&h4[0], t109|uint64(t89.ID<<8|128))
+								kernel.StoreRelaxed(&h4[1], t109)
+								kernel.StoreRelaxed(&h4[2], t109|uint64(t89.Words[t89.At+2]))
+								kernel.StoreRelaxed(&h4[3], t109|uint64(t89.Words[t89.At+3]))
 //line alone.go:236
-								for w10 := 0; w10 < len(t99); w10++ {
-									kernel.StoreRelaxed(&t86.Post[slot4+4+w10], tag3|uint64(t99[w10]))
+								for w10 := 0; w10 < len(t97); w10++ {
+									kernel.StoreRelaxed(&t88.Post[slot4+4+w10], tag3|uint64(t97[w10]))
 								}
-								t1110 := t86
-//line send.go:92
+								t1110 := t88
+//line send.go:113
 								if !(t1110.Wakes == 0) {
-//line send.go:97
+//line send.go:118
 									kernel.Fence()
 									box5 := int(t1110.To.Box)
 									t121 := box5 * 16
 									t220 := (box5 + 1) * 16
-//line send.go:99
+//line send.go:120
 									b6 := t1110.Post[t121:t220]
-									loaded21 := host2.Load(r, &b6[9])
-									if loaded21 != 0 {
-//line send.go:101
+									loaded23 := host2.Load(r, &b6[9])
+									if loaded23 != 0 {
+//line send.go:122
 										kernel.StoreRelaxed(&t1110.Host[b6[15]], 1)
 										kernel.StoreRelaxed(&t1110.Host[0], 1)
 									}
@@ -3634,8 +3628,8 @@ func quernRow6TallyActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 				switch {
 				default:
 //line alone.go:103
-					loaded22 := host2.Load(r, &t582[0])
-					ordered2 := loaded22
+					loaded24 := host2.Load(r, &t582[0])
+					ordered2 := loaded24
 //line alone.go:104
 					sh.Asked[0] = uint32(ordered2)
 					if !(sh.Asked[0] != 0) {
@@ -3643,9 +3637,9 @@ func quernRow6TallyActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 						hint2 := uint32(ordered2 >> 32)
 //line alone.go:108
 						if hint2 != sh.Hint[0] {
-							t411 := hint2
+							t410 := hint2
 //line alone.go:109
-							sh.Hint[0] = t411
+							sh.Hint[0] = t410
 //line alone.go:109
 							sh.Higher[0] = 1
 						}
@@ -3658,29 +3652,29 @@ func quernRow6TallyActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 									continue
 								}
 								next4 := t592[level2]
-								t68 := level2
+								t610 := level2
 								var result014 uint32
 								switch {
 								default:
 //line serve.go:82
-									if t68 == 4 {
+									if t610 == 4 {
 										result014 = 0
 										break
 //line serve.go:84
-									} else if t68 < 4 {
-										result014 = shape.Slots + t68*shape.SideSlots
+									} else if t610 < 4 {
+										result014 = shape.Slots + t610*shape.SideSlots
 										break
 									}
 //line serve.go:87
-									result014 = shape.Slots + (t68-1)*shape.SideSlots
+									result014 = shape.Slots + (t610-1)*shape.SideSlots
 								}
 //line alone.go:118
 								at4 := (result014 + next4&(shape.SideSlots-1)) * shape.InStep
-								loaded23 := host2.Load(r, &t61[at4])
-								if uint32(loaded23>>32) == next4+1 {
+								loaded25 := host2.Load(r, &t61[at4])
+								if uint32(loaded25>>32) == next4+1 {
 //line alone.go:120
-									t911 := level2
-									source4 = t911
+									t99 := level2
+									source4 = t99
 									sides2 = 1
 								}
 							}
@@ -3689,16 +3683,16 @@ func quernRow6TallyActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 						}
 						if source4 == 9 || source4 < 4 {
 							next5 := t592[4]
-							loaded24 := host2.Load(r, &t61[next5&(shape.Slots-1)*shape.InStep])
-							middle2 := uint32(loaded24>>32) == next5+1
+							loaded26 := host2.Load(r, &t61[next5&(shape.Slots-1)*shape.InStep])
+							middle2 := uint32(loaded26>>32) == next5+1
 //line alone.go:128
 							posted2 := false
 							slots3 := uint32(t60[11])
 							if slots3 != 0 {
 //line alone.go:130
 								next6 := uint32(t60[8])
-								loaded25 := host2.Load(r, &t622[next6&(slots3-1)*shape.InStep])
-								posted2 = uint32(loaded25>>32) == next6+1
+								loaded27 := host2.Load(r, &t622[next6&(slots3-1)*shape.InStep])
+								posted2 = uint32(loaded27>>32) == next6+1
 							}
 							if posted2 && !(middle2 && t592[8] == 8) {
 								source4 = 8
@@ -3708,8 +3702,8 @@ func quernRow6TallyActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 						}
 						if !(source4 == 9) {
 //line alone.go:143
-							t125 := t61
-							ring2 := t125
+							t123 := t61
+							ring2 := t123
 							var at5 uint32
 //line alone.go:144
 							if source4 == 8 {
@@ -3756,8 +3750,8 @@ func quernRow6TallyActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 							slot5 := ring2[t2110:t223]
 							cell2 := words[:t233]
 							for w11 := 0; w11 < len(slot5); w11++ {
-								loaded26 := host2.Load(r, &slot5[w11])
-								v2 := loaded26
+								loaded28 := host2.Load(r, &slot5[w11])
+								v2 := loaded28
 //line alone.go:155
 								if uint32(v2>>32) != sh.Ticket+1 {
 									break block9
@@ -3842,14 +3836,14 @@ func quernHostSendActor(r *host2.Run) {
 	var in2 *Order
 	var out2 *Sent
 	var t34 *Order
-	var t46 *Sent
+	var t45 *Sent
 	var result032 kernel.Action = 1
 	outcome := uint32(result032)
 	var forwards bool
 	var stops bool
 	var last bool
-	t917 := shape.OutAt
-	t1011 := shape.OutAt + shape.Out - 3
+	t912 := shape.OutAt
+	t1016 := shape.OutAt + shape.Out - 3
 	t50 := shape.OutAt
 	t51 := shape.OutAt + shape.Out - 3
 	t2311 := shape.Stride
@@ -3945,12 +3939,12 @@ func quernHostSendActor(r *host2.Run) {
 				out2 = &cells[0].Out
 //line quern_gen.go:13
 				t34 = in2
-				t46 = out2
+				t45 = out2
 				for threadZ := range 1 {
 					for threadY := range 1 {
 						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 						first3 := (threadZ*1 + threadY) * 32
-						quernRow4SendActor(r, cs2, first3, t34, t46, sh, outcome)
+						quernRow4SendActor(r, cs2, first3, t34, t45, sh, outcome)
 					}
 				}
 				r.ThreadIdx = kernel.Dim3{}
@@ -3969,7 +3963,7 @@ func quernHostSendActor(r *host2.Run) {
 				for threadY := range 1 {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 					first4 := (threadZ*1 + threadY) * 32
-					quernRow5SendActor(r, cs, first4, begins, borns, source2, box, sh, out, result, &shape, words, t917, t1011, cursor, forwards, t50, t51, last, command, in, mail, t2311, t254, t263)
+					quernRow5SendActor(r, cs, first4, begins, borns, source2, box, sh, out, result, &shape, words, t912, t1016, cursor, forwards, t50, t51, last, command, in, mail, t2311, t254, t263)
 				}
 			}
 //line alone.go:88
@@ -4075,84 +4069,101 @@ func quernRow1SendActor(r *host2.Run, cs []actor.Context, first int, begins, bor
 							loaded3 := host2.Load(r, &b[10])
 //line send.go:31
 							t72.To = actor.Target{Box: t16, Tail: loaded, Head: loaded2, Ring: b[14], Step: b[12], Slots: uint32(b[11]), Kind: uint32(b[13]), Closed: uint32(loaded3)}
+//line send.go:33
+							room := len(t72.Post)
+							if t72.To.Kind == 1 {
+								room = len(t72.Host)
+							}
+							end := t72.To.Ring + uint64(t72.To.Slots)*t72.To.Step
+//line send.go:37
+							if end > uint64(room) || t72.To.Ring > end {
+								host2.Fail(r, "a Ref that names no mailbox")
+							}
 						}
 //line alone.go:193
 						t27 := t72
 						var ticket uint32
-						var room uint32
+						var room2 uint32
 					block2:
 						switch {
 						default:
-//line send.go:43
+//line send.go:54
 							box2 := int(t27.To.Box)
 							t18 := box2 * 16
 							t28 := (box2 + 1) * 16
-//line send.go:44
+//line send.go:55
 							b2 := t27.Post[t18:t28]
-							loaded4 := host2.Load(r, &b2[10])
-							closed := uint32(loaded4)
-//line send.go:46
-							var room2 uint32 = 2
-							for t27.To.Closed == 0 || closed == 0 {
-								if uint32(t27.To.Tail)-uint32(t27.To.Head) >= t27.To.Slots {
-									t43 := t27
-									t53 := t27
-//line send.go:49
-									loaded5 := host2.Load(r, &b2[0])
-									t73 := loaded5
-//line send.go:49
-									loaded6 := host2.Load(r, &b2[8])
-									t93 := loaded6
-//line send.go:49
-									t43.To.Tail = t73
-//line send.go:49
-									t53.To.Head = t93
-									if uint32(t27.To.Tail)-uint32(t27.To.Head) >= t27.To.Slots && t27.To.Kind == 1 {
-										loaded7 := host2.Load(r, &t27.Host[b2[15]+1])
-//line send.go:51
-										t27.To.Head = loaded7
-										kernel.StoreRelaxed(&b2[8], t27.To.Head)
-									}
-									if uint32(t27.To.Tail)-uint32(t27.To.Head) >= t27.To.Slots {
-										room2 = 1
-										break
-									}
-								}
-//line send.go:61
-								old := kernel.AtomicCompareAndSwap(&b2[0], t27.To.Tail, t27.To.Tail+1)
-								tail := old
-//line send.go:62
-								if tail == t27.To.Tail {
-									t122 := t27
-									t132 := t27
-									t142 := tail + 1
-									t152 := closed
-//line send.go:63
-									t122.To.Tail = t142
-//line send.go:63
-									t132.To.Closed = t152
-									t162 := uint32(tail)
-									ticket = t162
-									room = 0
-									break block2
-								}
-//line send.go:66
-								t27.To.Tail = tail
+							if t27.To.Closed != 0 {
+								loaded4 := host2.Load(r, &b2[10])
+//line send.go:57
+								t27.To.Closed = uint32(loaded4)
 							}
-							atomic.AddUint64(&b2[1], 1)
-							ticket = 0
-							room = room2
+							if t27.To.Closed != 0 {
+								atomic.AddUint64(&b2[1], 1)
+								ticket = 0
+								room2 = 2
+							} else {
+//line send.go:63
+								loaded5 := host2.Load(r, &b2[10])
+								for closed := uint32(loaded5); ; {
+									if uint32(t27.To.Tail)-uint32(t27.To.Head) >= t27.To.Slots {
+										t53 := t27
+										t63 := t27
+//line send.go:66
+										loaded6 := host2.Load(r, &b2[0])
+										t83 := loaded6
+//line send.go:66
+										loaded7 := host2.Load(r, &b2[8])
+										t103 := loaded7
+//line send.go:66
+										t53.To.Tail = t83
+//line send.go:66
+										t63.To.Head = t103
+										if uint32(t27.To.Tail)-uint32(t27.To.Head) >= t27.To.Slots && t27.To.Kind == 1 {
+											loaded8 := host2.Load(r, &t27.Host[b2[15]+1])
+//line send.go:68
+											t27.To.Head = loaded8
+											kernel.StoreRelaxed(&b2[8], t27.To.Head)
+										}
+										if uint32(t27.To.Tail)-uint32(t27.To.Head) >= t27.To.Slots {
+											atomic.AddUint64(&b2[1], 1)
+											ticket = 0
+											room2 = 1
+											break block2
+										}
+									}
+									old := kernel.AtomicCompareAndSwap(&b2[0], t27.To.Tail, t27.To.Tail+1)
+									tail := old
+//line send.go:79
+									if tail == t27.To.Tail {
+										t132 := t27
+										t142 := t27
+										t152 := tail + 1
+										t162 := closed
+//line send.go:80
+										t132.To.Tail = t152
+//line send.go:80
+										t142.To.Closed = t162
+										t172 := uint32(tail)
+										ticket = t172
+										room2 = 0
+										break block2
+									}
+//line send.go:83
+									t27.To.Tail = tail
+								}
+							}
 						}
 //line alone.go:193
 						ticket2 := ticket
-						room3 := room
+						room3 := room2
 //line alone.go:194
 						if room3 == 1 {
 							t54 := int(t82[13])
 //line alone.go:195
-							t63 := int(t82[13]) + len(t92) + 1
+							t64 := int(t82[13]) + len(t92) + 1
 //line alone.go:195
-							saved2 := t72.Post[t54:t63]
+							saved2 := t72.Post[t54:t64]
 							for w2 := 0; w2 < len(t92); w2++ {
 								saved2[w2] = uint64(t92[w2])
 							}
@@ -4165,67 +4176,67 @@ func quernRow1SendActor(r *host2.Run, cs []actor.Context, first int, begins, bor
 						}
 //line alone.go:203
 						if room3 == 0 {
-							t83 := t72
-							t94 := t92
-							t103 := ticket2
+							t84 := t72
+							t93 := t92
+							t104 := ticket2
 //line alone.go:227
-							t19 := t103
-//line send.go:37
-							result04 := int(t83.To.Ring + uint64(t19&(t83.To.Slots-1))*t83.To.Step)
+							t19 := t104
+//line send.go:46
+							result04 := int(t84.To.Ring + uint64(t19&(t84.To.Slots-1))*t84.To.Step)
 //line alone.go:227
 							t33 := result04
-							t44 := uint64(t103+1) << 32
+							t43 := uint64(t104+1) << 32
 							slot := t33
-							tag := t44
+							tag := t43
 //line alone.go:228
-							if t83.To.Kind == 1 {
-								t55 := t83
-								t64 := slot
-								t74 := tag
-//line send.go:83
-								t110 := t64
-								t29 := t64 + 4
-//line send.go:83
+							if t84.To.Kind == 1 {
+								t55 := t84
+								t65 := slot
+								t73 := tag
+//line send.go:102
+								t110 := t65
+								t29 := t65 + 4
+//line send.go:102
 								h := t55.Host[t110:t29]
-								kernel.StoreRelaxed(&h[0], t74|uint64(t55.ID<<8|128))
-								kernel.StoreRelaxed(&h[1], t74)
-								kernel.StoreRelaxed(&h[2], t74|uint64(t55.Words[t55.At+2]))
-								kernel.StoreRelaxed(&h[3], t74|uint64(t55.Words[t55.At+3]))
+								kernel.StoreRelaxed(&h[0], t73|uint64(t55.ID<<8|128))
+								kernel.StoreRelaxed(&h[1], t73)
+								kernel.StoreRelaxed(&h[2], t73|uint64(t55.Words[t55.At+2]))
+								kernel.StoreRelaxed(&h[3], t73|uint64(t55.Words[t55.At+3]))
 //line alone.go:230
-								for w3 := 0; w3 < len(t94); w3++ {
-									kernel.StoreRelaxed(&t83.Host[slot+4+w3], tag|uint64(t94[w3]))
+								for w3 := 0; w3 < len(t93); w3++ {
+									kernel.StoreRelaxed(&t84.Host[slot+4+w3], tag|uint64(t93[w3]))
 								}
 							} else {
 //line alone.go:235
-								t84 := t83
-								t95 := slot
-								t104 := tag
-//line send.go:74
-								t111 := t95
-								t210 := t95 + 4
-//line send.go:74
-								h2 := t84.Post[t111:t210]
-								kernel.StoreRelaxed(&h2[0], t104|uint64(t84.ID<<8|128))
-								kernel.StoreRelaxed(&h2[1], t104)
-								kernel.StoreRelaxed(&h2[2], t104|uint64(t84.Words[t84.At+2]))
-								kernel.StoreRelaxed(&h2[3], t104|uint64(t84.Words[t84.At+3]))
+								t85 := t84
+								t94 := slot
+								t105 := tag
+//line send.go:91
+								t111 := t94
+								t210 := t94 + 4
+//line send.go:91
+								h2 := t85.Post[t111:t210]
+								kernel.StoreRelaxed(&h2[0], t105|uint64(t85.ID<<8|128))
+								kernel.StoreRelaxed(&h2[1], t105)
+								kernel.StoreRelaxed(&h2[2], t105|uint64(t85.Words[t85.At+2]))
+								kernel.StoreRelaxed(&h2[3], t105|uint64(t85.Words[t85.At+3]))
 //line alone.go:236
-								for w4 := 0; w4 < len(t94); w4++ {
-									kernel.StoreRelaxed(&t83.Post[slot+4+w4], tag|uint64(t94[w4]))
+								for w4 := 0; w4 < len(t93); w4++ {
+									kernel.StoreRelaxed(&t84.Post[slot+4+w4], tag|uint64(t93[w4]))
 								}
-								t112 := t83
-//line send.go:92
+								t112 := t84
+//line send.go:113
 								if !(t112.Wakes == 0) {
-//line send.go:97
+//line send.go:118
 									kernel.Fence()
 									box3 := int(t112.To.Box)
 									t113 := box3 * 16
 									t211 := (box3 + 1) * 16
-//line send.go:99
+//line send.go:120
 									b3 := t112.Post[t113:t211]
-									loaded8 := host2.Load(r, &b3[9])
-									if loaded8 != 0 {
-//line send.go:101
+									loaded9 := host2.Load(r, &b3[9])
+									if loaded9 != 0 {
+//line send.go:122
 										kernel.StoreRelaxed(&t112.Host[b3[15]], 1)
 										kernel.StoreRelaxed(&t112.Host[0], 1)
 									}
@@ -4251,8 +4262,8 @@ func quernRow1SendActor(r *host2.Run, cs []actor.Context, first int, begins, bor
 				switch {
 				default:
 //line alone.go:103
-					loaded9 := host2.Load(r, &t292[0])
-					ordered := loaded9
+					loaded10 := host2.Load(r, &t292[0])
+					ordered := loaded10
 //line alone.go:104
 					sh.Asked[0] = uint32(ordered)
 					if !(sh.Asked[0] != 0) {
@@ -4260,9 +4271,9 @@ func quernRow1SendActor(r *host2.Run, cs []actor.Context, first int, begins, bor
 						hint := uint32(ordered >> 32)
 //line alone.go:108
 						if hint != sh.Hint[0] {
-							t45 := hint
+							t44 := hint
 //line alone.go:109
-							sh.Hint[0] = t45
+							sh.Hint[0] = t44
 //line alone.go:109
 							sh.Higher[0] = 1
 						}
@@ -4275,29 +4286,29 @@ func quernRow1SendActor(r *host2.Run, cs []actor.Context, first int, begins, bor
 									continue
 								}
 								next := t30[level]
-								t65 := level
+								t66 := level
 								var result05 uint32
 								switch {
 								default:
 //line serve.go:82
-									if t65 == 4 {
+									if t66 == 4 {
 										result05 = 0
 										break
 //line serve.go:84
-									} else if t65 < 4 {
-										result05 = shape.Slots + t65*shape.SideSlots
+									} else if t66 < 4 {
+										result05 = shape.Slots + t66*shape.SideSlots
 										break
 									}
 //line serve.go:87
-									result05 = shape.Slots + (t65-1)*shape.SideSlots
+									result05 = shape.Slots + (t66-1)*shape.SideSlots
 								}
 //line alone.go:118
 								at := (result05 + next&(shape.SideSlots-1)) * shape.InStep
-								loaded10 := host2.Load(r, &t322[at])
-								if uint32(loaded10>>32) == next+1 {
+								loaded11 := host2.Load(r, &t322[at])
+								if uint32(loaded11>>32) == next+1 {
 //line alone.go:120
-									t96 := level
-									source = t96
+									t95 := level
+									source = t95
 									sides = 1
 								}
 							}
@@ -4306,16 +4317,16 @@ func quernRow1SendActor(r *host2.Run, cs []actor.Context, first int, begins, bor
 						}
 						if source == 9 || source < 4 {
 							next2 := t30[4]
-							loaded11 := host2.Load(r, &t322[next2&(shape.Slots-1)*shape.InStep])
-							middle := uint32(loaded11>>32) == next2+1
+							loaded12 := host2.Load(r, &t322[next2&(shape.Slots-1)*shape.InStep])
+							middle := uint32(loaded12>>32) == next2+1
 //line alone.go:128
 							posted := false
 							slots2 := uint32(t31[11])
 							if slots2 != 0 {
 //line alone.go:130
 								next3 := uint32(t31[8])
-								loaded12 := host2.Load(r, &t332[next3&(slots2-1)*shape.InStep])
-								posted = uint32(loaded12>>32) == next3+1
+								loaded13 := host2.Load(r, &t332[next3&(slots2-1)*shape.InStep])
+								posted = uint32(loaded13>>32) == next3+1
 							}
 							if posted && !(middle && t30[8] == 8) {
 								source = 8
@@ -4325,8 +4336,8 @@ func quernRow1SendActor(r *host2.Run, cs []actor.Context, first int, begins, bor
 						}
 						if !(source == 9) {
 //line alone.go:143
-							t123 := t322
-							ring := t123
+							t122 := t322
+							ring := t122
 							var at2 uint32
 //line alone.go:144
 							if source == 8 {
@@ -4373,8 +4384,8 @@ func quernRow1SendActor(r *host2.Run, cs []actor.Context, first int, begins, bor
 							slot2 := ring[t212:t222]
 							cell := words[:t232]
 							for w5 := 0; w5 < len(slot2); w5++ {
-								loaded13 := host2.Load(r, &slot2[w5])
-								v := loaded13
+								loaded14 := host2.Load(r, &slot2[w5])
+								v := loaded14
 //line alone.go:155
 								if uint32(v>>32) != sh.Ticket+1 {
 									break block3
@@ -4433,7 +4444,7 @@ func quernRow3SendActor(r *host2.Run, cells []actor.Cell[Order, Sent]) {
 }
 
 //go:noinline
-func quernRow4SendActor(r *host2.Run, cs2 []*actor.Context, first3 int, t34 *Order, t46 *Sent, sh *actor.Status, outcome uint32) {
+func quernRow4SendActor(r *host2.Run, cs2 []*actor.Context, first3 int, t34 *Order, t45 *Sent, sh *actor.Status, outcome uint32) {
 	cRow2 := cs2[first3:][:32]
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
@@ -4458,183 +4469,200 @@ func quernRow4SendActor(r *host2.Run, cs2 []*actor.Context, first3 int, t34 *Ord
 			t36 := result08
 			for i2 := 0; i2 < t36; i2++ {
 //line group.go:43
-				t47 := t115
+				t46 := t115
 				t56 := t115
-				t66 := i2
+				t67 := i2
 //line group.go:32
-				t37 := t66 < 0
+				t37 := t67 < 0
 				if !t37 {
 					t117 := t56
 //line group.go:32
 					result09 := t213.Len(t117)
-					t37 = t66 >= result09
+					t37 = t67 >= result09
 				}
 				if t37 {
 //line group.go:33
 					host2.Fail(r, "group has no member of this number")
 				}
-				loaded14 := host2.Load(r, &t56.Post[int(uint32(t56.Post[t213.Place]))+t66])
-				result010 := actor.Ref[Item]{Mailbox: uint32(loaded14)}
+				loaded15 := host2.Load(r, &t56.Post[int(uint32(t56.Post[t213.Place]))+t67])
+				result010 := actor.Ref[Item]{Mailbox: uint32(loaded15)}
 //line group.go:43
-				t85 := result010
-				t97 := t35
+				t86 := result010
+				t96 := t35
 				var result011 bool
 //line context.go:47
-				if t85.Mailbox == 0 {
+				if t86.Mailbox == 0 {
 					result011 = false
 				} else {
-					t118 := t85.Mailbox
+					t118 := t86.Mailbox
 //line send.go:27
-					if !(t47.To.Box == t118) {
+					if !(t46.To.Box == t118) {
 //line send.go:30
 						t119 := int(t118) * 16
 						t214 := (int(t118) + 1) * 16
 //line send.go:30
-						b4 := t47.Post[t119:t214]
-						loaded15 := host2.Load(r, &b4[0])
+						b4 := t46.Post[t119:t214]
+						loaded16 := host2.Load(r, &b4[0])
 //line send.go:31
-						loaded16 := host2.Load(r, &b4[8])
-						loaded17 := host2.Load(r, &b4[10])
+						loaded17 := host2.Load(r, &b4[8])
+						loaded18 := host2.Load(r, &b4[10])
 //line send.go:31
-						t47.To = actor.Target{Box: t118, Tail: loaded15, Head: loaded16, Ring: b4[14], Step: b4[12], Slots: uint32(b4[11]), Kind: uint32(b4[13]), Closed: uint32(loaded17)}
+						t46.To = actor.Target{Box: t118, Tail: loaded16, Head: loaded17, Ring: b4[14], Step: b4[12], Slots: uint32(b4[11]), Kind: uint32(b4[13]), Closed: uint32(loaded18)}
+//line send.go:33
+						room4 := len(t46.Post)
+						if t46.To.Kind == 1 {
+							room4 = len(t46.Host)
+						}
+						end2 := t46.To.Ring + uint64(t46.To.Slots)*t46.To.Step
+//line send.go:37
+						if end2 > uint64(room4) || t46.To.Ring > end2 {
+							host2.Fail(r, "a Ref that names no mailbox")
+						}
 					}
 //line context.go:51
-					t215 := t47
+					t215 := t46
 					var ticket3 uint32
-					var room4 uint32
+					var room5 uint32
 				block6:
 					switch {
 					default:
-//line send.go:43
+//line send.go:54
 						box4 := int(t215.To.Box)
 						t120 := box4 * 16
 						t216 := (box4 + 1) * 16
-//line send.go:44
+//line send.go:55
 						b5 := t215.Post[t120:t216]
-						loaded18 := host2.Load(r, &b5[10])
-						closed2 := uint32(loaded18)
-//line send.go:46
-						var room5 uint32 = 2
-						for t215.To.Closed == 0 || closed2 == 0 {
-							if uint32(t215.To.Tail)-uint32(t215.To.Head) >= t215.To.Slots {
-								t48 := t215
-								t57 := t215
-//line send.go:49
-								loaded19 := host2.Load(r, &b5[0])
-								t75 := loaded19
-//line send.go:49
-								loaded20 := host2.Load(r, &b5[8])
-								t98 := loaded20
-//line send.go:49
-								t48.To.Tail = t75
-//line send.go:49
-								t57.To.Head = t98
-								if uint32(t215.To.Tail)-uint32(t215.To.Head) >= t215.To.Slots && t215.To.Kind == 1 {
-									loaded21 := host2.Load(r, &t215.Host[b5[15]+1])
-//line send.go:51
-									t215.To.Head = loaded21
-									kernel.StoreRelaxed(&b5[8], t215.To.Head)
-								}
-								if uint32(t215.To.Tail)-uint32(t215.To.Head) >= t215.To.Slots {
-									room5 = 1
-									break
-								}
-							}
-//line send.go:61
-							old2 := kernel.AtomicCompareAndSwap(&b5[0], t215.To.Tail, t215.To.Tail+1)
-							tail2 := old2
-//line send.go:62
-							if tail2 == t215.To.Tail {
-								t124 := t215
-								t134 := t215
-								t144 := tail2 + 1
-								t153 := closed2
-//line send.go:63
-								t124.To.Tail = t144
-//line send.go:63
-								t134.To.Closed = t153
-								t164 := uint32(tail2)
-								ticket3 = t164
-								room4 = 0
-								break block6
-							}
-//line send.go:66
-							t215.To.Tail = tail2
+						if t215.To.Closed != 0 {
+							loaded19 := host2.Load(r, &b5[10])
+//line send.go:57
+							t215.To.Closed = uint32(loaded19)
 						}
-						atomic.AddUint64(&b5[1], 1)
-						ticket3 = 0
-						room4 = room5
+						if t215.To.Closed != 0 {
+							atomic.AddUint64(&b5[1], 1)
+							ticket3 = 0
+							room5 = 2
+						} else {
+//line send.go:63
+							loaded20 := host2.Load(r, &b5[10])
+							for closed2 := uint32(loaded20); ; {
+								if uint32(t215.To.Tail)-uint32(t215.To.Head) >= t215.To.Slots {
+									t57 := t215
+									t68 := t215
+//line send.go:66
+									loaded21 := host2.Load(r, &b5[0])
+									t87 := loaded21
+//line send.go:66
+									loaded22 := host2.Load(r, &b5[8])
+									t106 := loaded22
+//line send.go:66
+									t57.To.Tail = t87
+//line send.go:66
+									t68.To.Head = t106
+									if uint32(t215.To.Tail)-uint32(t215.To.Head) >= t215.To.Slots && t215.To.Kind == 1 {
+										loaded23 := host2.Load(r, &t215.Host[b5[15]+1])
+//line send.go:68
+										t215.To.Head = loaded23
+										kernel.StoreRelaxed(&b5[8], t215.To.Head)
+									}
+									if uint32(t215.To.Tail)-uint32(t215.To.Head) >= t215.To.Slots {
+										atomic.AddUint64(&b5[1], 1)
+										ticket3 = 0
+										room5 = 1
+										break block6
+									}
+								}
+								old2 := kernel.AtomicCompareAndSwap(&b5[0], t215.To.Tail, t215.To.Tail+1)
+								tail2 := old2
+//line send.go:79
+								if tail2 == t215.To.Tail {
+									t134 := t215
+									t144 := t215
+									t153 := tail2 + 1
+									t164 := closed2
+//line send.go:80
+									t134.To.Tail = t153
+//line send.go:80
+									t144.To.Closed = t164
+									t173 := uint32(tail2)
+									ticket3 = t173
+									room5 = 0
+									break block6
+								}
+//line send.go:83
+								t215.To.Tail = tail2
+							}
+						}
 					}
 //line context.go:51
 					ticket4 := ticket3
-					room6 := room4
+					room6 := room5
 //line context.go:52
 					if room6 != 0 {
 						result011 = false
 					} else {
 						t58 := ticket4
-//line send.go:37
-						result012 := int(t47.To.Ring + uint64(t58&(t47.To.Slots-1))*t47.To.Step)
+//line send.go:46
+						result012 := int(t46.To.Ring + uint64(t58&(t46.To.Slots-1))*t46.To.Step)
 //line context.go:55
-						t76 := result012
-						t86 := uint64(ticket4+1) << 32
-						slot3 := t76
-						tag2 := t86
+						t74 := result012
+						t88 := uint64(ticket4+1) << 32
+						slot3 := t74
+						tag2 := t88
 //line context.go:56
-						if t47.To.Kind == 1 {
-							t99 := t47
-							t105 := slot3
+						if t46.To.Kind == 1 {
+							t97 := t46
+							t107 := slot3
 							t1110 := tag2
-//line send.go:83
-							t121 := t105
-							t217 := t105 + 4
-//line send.go:83
-							h3 := t99.Host[t121:t217]
-							kernel.StoreRelaxed(&h3[0], t1110|uint64(t99.ID<<8|128))
+//line send.go:102
+							t121 := t107
+							t217 := t107 + 4
+//line send.go:102
+							h3 := t97.Host[t121:t217]
+							kernel.StoreRelaxed(&h3[0], t1110|uint64(t97.ID<<8|128))
 							kernel.StoreRelaxed(&h3[1], t1110)
-							kernel.StoreRelaxed(&h3[2], t1110|uint64(t99.Words[t99.At+2]))
-							kernel.StoreRelaxed(&h3[3], t1110|uint64(t99.Words[t99.At+3]))
+							kernel.StoreRelaxed(&h3[2], t1110|uint64(t97.Words[t97.At+2]))
+							kernel.StoreRelaxed(&h3[3], t1110|uint64(t97.Words[t97.At+3]))
 //line context.go:58
-							t125 := t47.Host
+							t123 := t46.Host
 							t135 := slot3 + 4
 							t145 := tag2
-							t154 := t97
+							t154 := t96
 //line context.go:58
-							kernel.PutWords(t125, t135, t145, t154)
+							kernel.PutWords(t123, t135, t145, t154)
 							result011 = true
 						} else {
-							t165 := t47
-							t172 := slot3
+							t165 := t46
+							t174 := slot3
 							t182 := tag2
-//line send.go:74
-							t126 := t172
-							t218 := t172 + 4
-//line send.go:74
-							h4 := t165.Post[t126:t218]
+//line send.go:91
+							t124 := t174
+							t218 := t174 + 4
+//line send.go:91
+							h4 := t165.Post[t124:t218]
 							kernel.StoreRelaxed(&h4[0], t182|uint64(t165.ID<<8|128))
 							kernel.StoreRelaxed(&h4[1], t182)
 							kernel.StoreRelaxed(&h4[2], t182|uint64(t165.Words[t165.At+2]))
 							kernel.StoreRelaxed(&h4[3], t182|uint64(t165.Words[t165.At+3]))
 //line context.go:62
-							t193 := t47.Post
+							t193 := t46.Post
 							t202 := slot3 + 4
 							t219 := tag2
-							t223 := t97
+							t223 := t96
 //line context.go:62
 							kernel.PutWords(t193, t202, t219, t223)
-							t233 := t47
-//line send.go:92
+							t233 := t46
+//line send.go:113
 							if !(t233.Wakes == 0) {
-//line send.go:97
+//line send.go:118
 								kernel.Fence()
 								box5 := int(t233.To.Box)
-								t127 := box5 * 16
+								t125 := box5 * 16
 								t220 := (box5 + 1) * 16
-//line send.go:99
-								b6 := t233.Post[t127:t220]
-								loaded22 := host2.Load(r, &b6[9])
-								if loaded22 != 0 {
-//line send.go:101
+//line send.go:120
+								b6 := t233.Post[t125:t220]
+								loaded24 := host2.Load(r, &b6[9])
+								if loaded24 != 0 {
+//line send.go:122
 									kernel.StoreRelaxed(&t233.Host[b6[15]], 1)
 									kernel.StoreRelaxed(&t233.Host[0], 1)
 								}
@@ -4656,13 +4684,13 @@ func quernRow4SendActor(r *host2.Run, cs2 []*actor.Context, first3 int, t34 *Ord
 			item.Key += uint64(threadX)
 			t59 := t114
 //line handlers.go:107
-			t67 := t34.To
-			t77 := item.Key
-			t87 := &item
+			t69 := t34.To
+			t75 := item.Key
+			t89 := &item
 //line group.go:54
-			t128 := t59
+			t126 := t59
 //line group.go:54
-			result014 := t67.Len(t128)
+			result014 := t69.Len(t126)
 			n := result014
 			var result015 bool
 //line group.go:55
@@ -4670,162 +4698,179 @@ func quernRow4SendActor(r *host2.Run, cs2 []*actor.Context, first3 int, t34 *Ord
 				result015 = false
 			} else {
 				t38 := t59
-				t49 := t59
-				t510 := t77
-				t68 := n
+				t47 := t59
+				t510 := t75
+				t610 := n
 //line group.go:58
-				result016 := actor.Pick(t510, t68)
-				t88 := result016
+				result016 := actor.Pick(t510, t610)
+				t810 := result016
 //line group.go:32
-				t39 := t88 < 0
+				t39 := t810 < 0
 				if !t39 {
-					t129 := t49
+					t127 := t47
 //line group.go:32
-					result017 := t67.Len(t129)
-					t39 = t88 >= result017
+					result017 := t69.Len(t127)
+					t39 = t810 >= result017
 				}
 				if t39 {
 //line group.go:33
 					host2.Fail(r, "group has no member of this number")
 				}
-				loaded23 := host2.Load(r, &t49.Post[int(uint32(t49.Post[t67.Place]))+t88])
-				result018 := actor.Ref[Item]{Mailbox: uint32(loaded23)}
+				loaded25 := host2.Load(r, &t47.Post[int(uint32(t47.Post[t69.Place]))+t810])
+				result018 := actor.Ref[Item]{Mailbox: uint32(loaded25)}
 //line group.go:58
-				t106 := result018
-				t1111 := t87
+				t108 := result018
+				t1111 := t89
 				var result019 bool
 //line context.go:47
-				if t106.Mailbox == 0 {
+				if t108.Mailbox == 0 {
 					result019 = false
 				} else {
-					t130 := t106.Mailbox
+					t128 := t108.Mailbox
 //line send.go:27
-					if !(t38.To.Box == t130) {
+					if !(t38.To.Box == t128) {
 //line send.go:30
-						t131 := int(t130) * 16
-						t221 := (int(t130) + 1) * 16
+						t129 := int(t128) * 16
+						t221 := (int(t128) + 1) * 16
 //line send.go:30
-						b7 := t38.Post[t131:t221]
-						loaded24 := host2.Load(r, &b7[0])
+						b7 := t38.Post[t129:t221]
+						loaded26 := host2.Load(r, &b7[0])
 //line send.go:31
-						loaded25 := host2.Load(r, &b7[8])
-						loaded26 := host2.Load(r, &b7[10])
+						loaded27 := host2.Load(r, &b7[8])
+						loaded28 := host2.Load(r, &b7[10])
 //line send.go:31
-						t38.To = actor.Target{Box: t130, Tail: loaded24, Head: loaded25, Ring: b7[14], Step: b7[12], Slots: uint32(b7[11]), Kind: uint32(b7[13]), Closed: uint32(loaded26)}
+						t38.To = actor.Target{Box: t128, Tail: loaded26, Head: loaded27, Ring: b7[14], Step: b7[12], Slots: uint32(b7[11]), Kind: uint32(b7[13]), Closed: uint32(loaded28)}
+//line send.go:33
+						room7 := len(t38.Post)
+						if t38.To.Kind == 1 {
+							room7 = len(t38.Host)
+						}
+						end3 := t38.To.Ring + uint64(t38.To.Slots)*t38.To.Step
+//line send.go:37
+						if end3 > uint64(room7) || t38.To.Ring > end3 {
+							host2.Fail(r, "a Ref that names no mailbox")
+						}
 					}
 //line context.go:51
 					t224 := t38
 					var ticket5 uint32
-					var room7 uint32
+					var room8 uint32
 				block7:
 					switch {
 					default:
-//line send.go:43
+//line send.go:54
 						box6 := int(t224.To.Box)
-						t136 := box6 * 16
+						t130 := box6 * 16
 						t225 := (box6 + 1) * 16
-//line send.go:44
-						b8 := t224.Post[t136:t225]
-						loaded27 := host2.Load(r, &b8[10])
-						closed3 := uint32(loaded27)
-//line send.go:46
-						var room8 uint32 = 2
-						for t224.To.Closed == 0 || closed3 == 0 {
-							if uint32(t224.To.Tail)-uint32(t224.To.Head) >= t224.To.Slots {
-								t410 := t224
-								t511 := t224
-//line send.go:49
-								loaded28 := host2.Load(r, &b8[0])
-								t78 := loaded28
-//line send.go:49
-								loaded29 := host2.Load(r, &b8[8])
-								t910 := loaded29
-//line send.go:49
-								t410.To.Tail = t78
-//line send.go:49
-								t511.To.Head = t910
-								if uint32(t224.To.Tail)-uint32(t224.To.Head) >= t224.To.Slots && t224.To.Kind == 1 {
-									loaded30 := host2.Load(r, &t224.Host[b8[15]+1])
-//line send.go:51
-									t224.To.Head = loaded30
-									kernel.StoreRelaxed(&b8[8], t224.To.Head)
-								}
-								if uint32(t224.To.Tail)-uint32(t224.To.Head) >= t224.To.Slots {
-									room8 = 1
-									break
-								}
-							}
-//line send.go:61
-							old3 := kernel.AtomicCompareAndSwap(&b8[0], t224.To.Tail, t224.To.Tail+1)
-							tail3 := old3
-//line send.go:62
-							if tail3 == t224.To.Tail {
-								t1210 := t224
-								t137 := t224
-								t146 := tail3 + 1
-								t155 := closed3
-//line send.go:63
-								t1210.To.Tail = t146
-//line send.go:63
-								t137.To.Closed = t155
-								t166 := uint32(tail3)
-								ticket5 = t166
-								room7 = 0
-								break block7
-							}
-//line send.go:66
-							t224.To.Tail = tail3
+//line send.go:55
+						b8 := t224.Post[t130:t225]
+						if t224.To.Closed != 0 {
+							loaded29 := host2.Load(r, &b8[10])
+//line send.go:57
+							t224.To.Closed = uint32(loaded29)
 						}
-						atomic.AddUint64(&b8[1], 1)
-						ticket5 = 0
-						room7 = room8
+						if t224.To.Closed != 0 {
+							atomic.AddUint64(&b8[1], 1)
+							ticket5 = 0
+							room8 = 2
+						} else {
+//line send.go:63
+							loaded30 := host2.Load(r, &b8[10])
+							for closed3 := uint32(loaded30); ; {
+								if uint32(t224.To.Tail)-uint32(t224.To.Head) >= t224.To.Slots {
+									t511 := t224
+									t611 := t224
+//line send.go:66
+									loaded31 := host2.Load(r, &b8[0])
+									t811 := loaded31
+//line send.go:66
+									loaded32 := host2.Load(r, &b8[8])
+									t109 := loaded32
+//line send.go:66
+									t511.To.Tail = t811
+//line send.go:66
+									t611.To.Head = t109
+									if uint32(t224.To.Tail)-uint32(t224.To.Head) >= t224.To.Slots && t224.To.Kind == 1 {
+										loaded33 := host2.Load(r, &t224.Host[b8[15]+1])
+//line send.go:68
+										t224.To.Head = loaded33
+										kernel.StoreRelaxed(&b8[8], t224.To.Head)
+									}
+									if uint32(t224.To.Tail)-uint32(t224.To.Head) >= t224.To.Slots {
+										atomic.AddUint64(&b8[1], 1)
+										ticket5 = 0
+										room8 = 1
+										break block7
+									}
+								}
+								old3 := kernel.AtomicCompareAndSwap(&b8[0], t224.To.Tail, t224.To.Tail+1)
+								tail3 := old3
+//line send.go:79
+								if tail3 == t224.To.Tail {
+									t136 := t224
+									t146 := t224
+									t155 := tail3 + 1
+									t166 := closed3
+//line send.go:80
+									t136.To.Tail = t155
+//line send.go:80
+									t146.To.Closed = t166
+									t175 := uint32(tail3)
+									ticket5 = t175
+									room8 = 0
+									break block7
+								}
+//line send.go:83
+								t224.To.Tail = tail3
+							}
+						}
 					}
 //line context.go:51
 					ticket6 := ticket5
-					room9 := room7
+					room9 := room8
 //line context.go:52
 					if room9 != 0 {
 						result019 = false
 					} else {
 						t512 := ticket6
-//line send.go:37
+//line send.go:46
 						result020 := int(t38.To.Ring + uint64(t512&(t38.To.Slots-1))*t38.To.Step)
 //line context.go:55
-						t79 := result020
-						t89 := uint64(ticket6+1) << 32
-						slot4 := t79
-						tag3 := t89
+						t76 := result020
+						t812 := uint64(ticket6+1) << 32
+						slot4 := t76
+						tag3 := t812
 //line context.go:56
 						if t38.To.Kind == 1 {
-							t911 := t38
-							t107 := slot4
+							t98 := t38
+							t1010 := slot4
 							t1112 := tag3
-//line send.go:83
-							t138 := t107
-							t226 := t107 + 4
-//line send.go:83
-							h5 := t911.Host[t138:t226]
-							kernel.StoreRelaxed(&h5[0], t1112|uint64(t911.ID<<8|128))
+//line send.go:102
+							t131 := t1010
+							t226 := t1010 + 4
+//line send.go:102
+							h5 := t98.Host[t131:t226]
+							kernel.StoreRelaxed(&h5[0], t1112|uint64(t98.ID<<8|128))
 							kernel.StoreRelaxed(&h5[1], t1112)
-							kernel.StoreRelaxed(&h5[2], t1112|uint64(t911.Words[t911.At+2]))
-							kernel.StoreRelaxed(&h5[3], t1112|uint64(t911.Words[t911.At+3]))
+							kernel.StoreRelaxed(&h5[2], t1112|uint64(t98.Words[t98.At+2]))
+							kernel.StoreRelaxed(&h5[3], t1112|uint64(t98.Words[t98.At+3]))
 //line context.go:58
-							t1211 := t38.Host
-							t139 := slot4 + 4
+							t1210 := t38.Host
+							t137 := slot4 + 4
 							t147 := tag3
 							t156 := t1111
 //line context.go:58
-							kernel.PutWords(t1211, t139, t147, t156)
+							kernel.PutWords(t1210, t137, t147, t156)
 							result019 = true
 						} else {
 							t167 := t38
-							t173 := slot4
+							t176 := slot4
 							t183 := tag3
-//line send.go:74
-							t140 := t173
-							t227 := t173 + 4
-//line send.go:74
-							h6 := t167.Post[t140:t227]
+//line send.go:91
+							t138 := t176
+							t227 := t176 + 4
+//line send.go:91
+							h6 := t167.Post[t138:t227]
 							kernel.StoreRelaxed(&h6[0], t183|uint64(t167.ID<<8|128))
 							kernel.StoreRelaxed(&h6[1], t183)
 							kernel.StoreRelaxed(&h6[2], t183|uint64(t167.Words[t167.At+2]))
@@ -4838,18 +4883,18 @@ func quernRow4SendActor(r *host2.Run, cs2 []*actor.Context, first3 int, t34 *Ord
 //line context.go:62
 							kernel.PutWords(t194, t203, t2110, t228)
 							t234 := t38
-//line send.go:92
+//line send.go:113
 							if !(t234.Wakes == 0) {
-//line send.go:97
+//line send.go:118
 								kernel.Fence()
 								box7 := int(t234.To.Box)
-								t141 := box7 * 16
+								t139 := box7 * 16
 								t229 := (box7 + 1) * 16
-//line send.go:99
-								b9 := t234.Post[t141:t229]
-								loaded31 := host2.Load(r, &b9[9])
-								if loaded31 != 0 {
-//line send.go:101
+//line send.go:120
+								b9 := t234.Post[t139:t229]
+								loaded34 := host2.Load(r, &b9[9])
+								if loaded34 != 0 {
+//line send.go:122
 									kernel.StoreRelaxed(&t234.Host[b9[15]], 1)
 									kernel.StoreRelaxed(&t234.Host[0], 1)
 								}
@@ -4867,186 +4912,203 @@ func quernRow4SendActor(r *host2.Run, cs2 []*actor.Context, first3 int, t34 *Ord
 				taken = 1
 			}
 		} else if t34.How == 2 && threadX == 0 {
-			t108 := t114
+			t1011 := t114
 			t1113 := t114
 //line handlers.go:111
-			t1212 := int(t34.Member)
+			t1211 := int(t34.Member)
 //line handlers.go:111
 			g := t34.To
 //line group.go:32
-			t310 := t1212 < 0
+			t310 := t1211 < 0
 			if !t310 {
-				t148 := t1113
+				t140 := t1113
 //line group.go:32
-				result021 := g.Len(t148)
-				t310 = t1212 >= result021
+				result021 := g.Len(t140)
+				t310 = t1211 >= result021
 			}
 			if t310 {
 //line group.go:33
 				host2.Fail(r, "group has no member of this number")
 			}
-			loaded32 := host2.Load(r, &t1113.Post[int(uint32(t1113.Post[g.Place]))+t1212])
-			result022 := actor.Ref[Item]{Mailbox: uint32(loaded32)}
+			loaded35 := host2.Load(r, &t1113.Post[int(uint32(t1113.Post[g.Place]))+t1211])
+			result022 := actor.Ref[Item]{Mailbox: uint32(loaded35)}
 //line handlers.go:111
-			t149 := result022
+			t148 := result022
 			t157 := &item
 			var result023 bool
 //line context.go:47
-			if t149.Mailbox == 0 {
+			if t148.Mailbox == 0 {
 				result023 = false
 			} else {
-				t150 := t149.Mailbox
+				t141 := t148.Mailbox
 //line send.go:27
-				if !(t108.To.Box == t150) {
+				if !(t1011.To.Box == t141) {
 //line send.go:30
-					t151 := int(t150) * 16
-					t230 := (int(t150) + 1) * 16
+					t149 := int(t141) * 16
+					t230 := (int(t141) + 1) * 16
 //line send.go:30
-					b10 := t108.Post[t151:t230]
-					loaded33 := host2.Load(r, &b10[0])
+					b10 := t1011.Post[t149:t230]
+					loaded36 := host2.Load(r, &b10[0])
 //line send.go:31
-					loaded34 := host2.Load(r, &b10[8])
-					loaded35 := host2.Load(r, &b10[10])
+					loaded37 := host2.Load(r, &b10[8])
+					loaded38 := host2.Load(r, &b10[10])
 //line send.go:31
-					t108.To = actor.Target{Box: t150, Tail: loaded33, Head: loaded34, Ring: b10[14], Step: b10[12], Slots: uint32(b10[11]), Kind: uint32(b10[13]), Closed: uint32(loaded35)}
+					t1011.To = actor.Target{Box: t141, Tail: loaded36, Head: loaded37, Ring: b10[14], Step: b10[12], Slots: uint32(b10[11]), Kind: uint32(b10[13]), Closed: uint32(loaded38)}
+//line send.go:33
+					room10 := len(t1011.Post)
+					if t1011.To.Kind == 1 {
+						room10 = len(t1011.Host)
+					}
+					end4 := t1011.To.Ring + uint64(t1011.To.Slots)*t1011.To.Step
+//line send.go:37
+					if end4 > uint64(room10) || t1011.To.Ring > end4 {
+						host2.Fail(r, "a Ref that names no mailbox")
+					}
 				}
 //line context.go:51
-				t231 := t108
+				t231 := t1011
 				var ticket7 uint32
-				var room10 uint32
+				var room11 uint32
 			block8:
 				switch {
 				default:
-//line send.go:43
+//line send.go:54
 					box8 := int(t231.To.Box)
-					t158 := box8 * 16
+					t150 := box8 * 16
 					t235 := (box8 + 1) * 16
-//line send.go:44
-					b11 := t231.Post[t158:t235]
-					loaded36 := host2.Load(r, &b11[10])
-					closed4 := uint32(loaded36)
-//line send.go:46
-					var room11 uint32 = 2
-					for t231.To.Closed == 0 || closed4 == 0 {
-						if uint32(t231.To.Tail)-uint32(t231.To.Head) >= t231.To.Slots {
-							t411 := t231
-							t513 := t231
-//line send.go:49
-							loaded37 := host2.Load(r, &b11[0])
-							t710 := loaded37
-//line send.go:49
-							loaded38 := host2.Load(r, &b11[8])
-							t912 := loaded38
-//line send.go:49
-							t411.To.Tail = t710
-//line send.go:49
-							t513.To.Head = t912
-							if uint32(t231.To.Tail)-uint32(t231.To.Head) >= t231.To.Slots && t231.To.Kind == 1 {
-								loaded39 := host2.Load(r, &t231.Host[b11[15]+1])
-//line send.go:51
-								t231.To.Head = loaded39
-								kernel.StoreRelaxed(&b11[8], t231.To.Head)
-							}
-							if uint32(t231.To.Tail)-uint32(t231.To.Head) >= t231.To.Slots {
-								room11 = 1
-								break
-							}
-						}
-//line send.go:61
-						old4 := kernel.AtomicCompareAndSwap(&b11[0], t231.To.Tail, t231.To.Tail+1)
-						tail4 := old4
-//line send.go:62
-						if tail4 == t231.To.Tail {
-							t1213 := t231
-							t1310 := t231
-							t1410 := tail4 + 1
-							t159 := closed4
-//line send.go:63
-							t1213.To.Tail = t1410
-//line send.go:63
-							t1310.To.Closed = t159
-							t168 := uint32(tail4)
-							ticket7 = t168
-							room10 = 0
-							break block8
-						}
-//line send.go:66
-						t231.To.Tail = tail4
+//line send.go:55
+					b11 := t231.Post[t150:t235]
+					if t231.To.Closed != 0 {
+						loaded39 := host2.Load(r, &b11[10])
+//line send.go:57
+						t231.To.Closed = uint32(loaded39)
 					}
-					atomic.AddUint64(&b11[1], 1)
-					ticket7 = 0
-					room10 = room11
+					if t231.To.Closed != 0 {
+						atomic.AddUint64(&b11[1], 1)
+						ticket7 = 0
+						room11 = 2
+					} else {
+//line send.go:63
+						loaded40 := host2.Load(r, &b11[10])
+						for closed4 := uint32(loaded40); ; {
+							if uint32(t231.To.Tail)-uint32(t231.To.Head) >= t231.To.Slots {
+								t513 := t231
+								t612 := t231
+//line send.go:66
+								loaded41 := host2.Load(r, &b11[0])
+								t813 := loaded41
+//line send.go:66
+								loaded42 := host2.Load(r, &b11[8])
+								t1012 := loaded42
+//line send.go:66
+								t513.To.Tail = t813
+//line send.go:66
+								t612.To.Head = t1012
+								if uint32(t231.To.Tail)-uint32(t231.To.Head) >= t231.To.Slots && t231.To.Kind == 1 {
+									loaded43 := host2.Load(r, &t231.Host[b11[15]+1])
+//line send.go:68
+									t231.To.Head = loaded43
+									kernel.StoreRelaxed(&b11[8], t231.To.Head)
+								}
+								if uint32(t231.To.Tail)-uint32(t231.To.Head) >= t231.To.Slots {
+									atomic.AddUint64(&b11[1], 1)
+									ticket7 = 0
+									room11 = 1
+									break block8
+								}
+							}
+							old4 := kernel.AtomicCompareAndSwap(&b11[0], t231.To.Tail, t231.To.Tail+1)
+							tail4 := old4
+//line send.go:79
+							if tail4 == t231.To.Tail {
+								t1310 := t231
+								t1410 := t231
+								t158 := tail4 + 1
+								t168 := closed4
+//line send.go:80
+								t1310.To.Tail = t158
+//line send.go:80
+								t1410.To.Closed = t168
+								t177 := uint32(tail4)
+								ticket7 = t177
+								room11 = 0
+								break block8
+							}
+//line send.go:83
+							t231.To.Tail = tail4
+						}
+					}
 				}
 //line context.go:51
 				ticket8 := ticket7
-				room12 := room10
+				room12 := room11
 //line context.go:52
 				if room12 != 0 {
 					result023 = false
 				} else {
 					t514 := ticket8
-//line send.go:37
-					result024 := int(t108.To.Ring + uint64(t514&(t108.To.Slots-1))*t108.To.Step)
+//line send.go:46
+					result024 := int(t1011.To.Ring + uint64(t514&(t1011.To.Slots-1))*t1011.To.Step)
 //line context.go:55
-					t711 := result024
-					t810 := uint64(ticket8+1) << 32
-					slot5 := t711
-					tag4 := t810
+					t77 := result024
+					t814 := uint64(ticket8+1) << 32
+					slot5 := t77
+					tag4 := t814
 //line context.go:56
-					if t108.To.Kind == 1 {
-						t913 := t108
-						t109 := slot5
+					if t1011.To.Kind == 1 {
+						t99 := t1011
+						t1013 := slot5
 						t1114 := tag4
-//line send.go:83
-						t160 := t109
-						t236 := t109 + 4
-//line send.go:83
-						h7 := t913.Host[t160:t236]
-						kernel.StoreRelaxed(&h7[0], t1114|uint64(t913.ID<<8|128))
+//line send.go:102
+						t151 := t1013
+						t236 := t1013 + 4
+//line send.go:102
+						h7 := t99.Host[t151:t236]
+						kernel.StoreRelaxed(&h7[0], t1114|uint64(t99.ID<<8|128))
 						kernel.StoreRelaxed(&h7[1], t1114)
-						kernel.StoreRelaxed(&h7[2], t1114|uint64(t913.Words[t913.At+2]))
-						kernel.StoreRelaxed(&h7[3], t1114|uint64(t913.Words[t913.At+3]))
+						kernel.StoreRelaxed(&h7[2], t1114|uint64(t99.Words[t99.At+2]))
+						kernel.StoreRelaxed(&h7[3], t1114|uint64(t99.Words[t99.At+3]))
 //line context.go:58
-						t1214 := t108.Host
+						t1212 := t1011.Host
 						t1311 := slot5 + 4
 						t1411 := tag4
-						t1510 := t157
+						t159 := t157
 //line context.go:58
-						kernel.PutWords(t1214, t1311, t1411, t1510)
+						kernel.PutWords(t1212, t1311, t1411, t159)
 						result023 = true
 					} else {
-						t169 := t108
-						t174 := slot5
+						t169 := t1011
+						t178 := slot5
 						t184 := tag4
-//line send.go:74
-						t161 := t174
-						t237 := t174 + 4
-//line send.go:74
-						h8 := t169.Post[t161:t237]
+//line send.go:91
+						t160 := t178
+						t237 := t178 + 4
+//line send.go:91
+						h8 := t169.Post[t160:t237]
 						kernel.StoreRelaxed(&h8[0], t184|uint64(t169.ID<<8|128))
 						kernel.StoreRelaxed(&h8[1], t184)
 						kernel.StoreRelaxed(&h8[2], t184|uint64(t169.Words[t169.At+2]))
 						kernel.StoreRelaxed(&h8[3], t184|uint64(t169.Words[t169.At+3]))
 //line context.go:62
-						t195 := t108.Post
+						t195 := t1011.Post
 						t204 := slot5 + 4
 						t2111 := tag4
 						t2210 := t157
 //line context.go:62
 						kernel.PutWords(t195, t204, t2111, t2210)
-						t238 := t108
-//line send.go:92
+						t238 := t1011
+//line send.go:113
 						if !(t238.Wakes == 0) {
-//line send.go:97
+//line send.go:118
 							kernel.Fence()
 							box9 := int(t238.To.Box)
-							t170 := box9 * 16
+							t161 := box9 * 16
 							t239 := (box9 + 1) * 16
-//line send.go:99
-							b12 := t238.Post[t170:t239]
-							loaded40 := host2.Load(r, &b12[9])
-							if loaded40 != 0 {
-//line send.go:101
+//line send.go:120
+							b12 := t238.Post[t161:t239]
+							loaded44 := host2.Load(r, &b12[9])
+							if loaded44 != 0 {
+//line send.go:122
 								kernel.StoreRelaxed(&t238.Host[b12[15]], 1)
 								kernel.StoreRelaxed(&t238.Host[0], 1)
 							}
@@ -5061,195 +5123,212 @@ func quernRow4SendActor(r *host2.Run, cs2 []*actor.Context, first3 int, t34 *Ord
 				taken = 1
 			}
 		} else if t34.How == 3 {
-			t175 := t114
+			t179 := t114
 //line handlers.go:115
 			t185 := t34.To
 			t196 := &item
 //line group.go:41
 			taken3 := 0
-			t171 := t175
+			t170 := t179
 //line group.go:42
-			result025 := t185.Len(t171)
+			result025 := t185.Len(t170)
 			t311 := result025
 			for i3 := 0; i3 < t311; i3++ {
 //line group.go:43
-				t412 := t175
-				t515 := t175
-				t69 := i3
+				t48 := t179
+				t515 := t179
+				t613 := i3
 //line group.go:32
-				t312 := t69 < 0
+				t312 := t613 < 0
 				if !t312 {
-					t176 := t515
+					t171 := t515
 //line group.go:32
-					result026 := t185.Len(t176)
-					t312 = t69 >= result026
+					result026 := t185.Len(t171)
+					t312 = t613 >= result026
 				}
 				if t312 {
 //line group.go:33
 					host2.Fail(r, "group has no member of this number")
 				}
-				loaded41 := host2.Load(r, &t515.Post[int(uint32(t515.Post[t185.Place]))+t69])
-				result027 := actor.Ref[Item]{Mailbox: uint32(loaded41)}
+				loaded45 := host2.Load(r, &t515.Post[int(uint32(t515.Post[t185.Place]))+t613])
+				result027 := actor.Ref[Item]{Mailbox: uint32(loaded45)}
 //line group.go:43
-				t811 := result027
-				t914 := t196
+				t815 := result027
+				t910 := t196
 				var result028 bool
 //line context.go:47
-				if t811.Mailbox == 0 {
+				if t815.Mailbox == 0 {
 					result028 = false
 				} else {
-					t177 := t811.Mailbox
+					t180 := t815.Mailbox
 //line send.go:27
-					if !(t412.To.Box == t177) {
+					if !(t48.To.Box == t180) {
 //line send.go:30
-						t178 := int(t177) * 16
-						t240 := (int(t177) + 1) * 16
+						t181 := int(t180) * 16
+						t240 := (int(t180) + 1) * 16
 //line send.go:30
-						b13 := t412.Post[t178:t240]
-						loaded42 := host2.Load(r, &b13[0])
+						b13 := t48.Post[t181:t240]
+						loaded46 := host2.Load(r, &b13[0])
 //line send.go:31
-						loaded43 := host2.Load(r, &b13[8])
-						loaded44 := host2.Load(r, &b13[10])
+						loaded47 := host2.Load(r, &b13[8])
+						loaded48 := host2.Load(r, &b13[10])
 //line send.go:31
-						t412.To = actor.Target{Box: t177, Tail: loaded42, Head: loaded43, Ring: b13[14], Step: b13[12], Slots: uint32(b13[11]), Kind: uint32(b13[13]), Closed: uint32(loaded44)}
+						t48.To = actor.Target{Box: t180, Tail: loaded46, Head: loaded47, Ring: b13[14], Step: b13[12], Slots: uint32(b13[11]), Kind: uint32(b13[13]), Closed: uint32(loaded48)}
+//line send.go:33
+						room13 := len(t48.Post)
+						if t48.To.Kind == 1 {
+							room13 = len(t48.Host)
+						}
+						end5 := t48.To.Ring + uint64(t48.To.Slots)*t48.To.Step
+//line send.go:37
+						if end5 > uint64(room13) || t48.To.Ring > end5 {
+							host2.Fail(r, "a Ref that names no mailbox")
+						}
 					}
 //line context.go:51
-					t241 := t412
+					t241 := t48
 					var ticket9 uint32
-					var room13 uint32
+					var room14 uint32
 				block9:
 					switch {
 					default:
-//line send.go:43
+//line send.go:54
 						box10 := int(t241.To.Box)
-						t179 := box10 * 16
+						t186 := box10 * 16
 						t242 := (box10 + 1) * 16
-//line send.go:44
-						b14 := t241.Post[t179:t242]
-						loaded45 := host2.Load(r, &b14[10])
-						closed5 := uint32(loaded45)
-//line send.go:46
-						var room14 uint32 = 2
-						for t241.To.Closed == 0 || closed5 == 0 {
-							if uint32(t241.To.Tail)-uint32(t241.To.Head) >= t241.To.Slots {
-								t413 := t241
-								t516 := t241
-//line send.go:49
-								loaded46 := host2.Load(r, &b14[0])
-								t712 := loaded46
-//line send.go:49
-								loaded47 := host2.Load(r, &b14[8])
-								t915 := loaded47
-//line send.go:49
-								t413.To.Tail = t712
-//line send.go:49
-								t516.To.Head = t915
-								if uint32(t241.To.Tail)-uint32(t241.To.Head) >= t241.To.Slots && t241.To.Kind == 1 {
-									loaded48 := host2.Load(r, &t241.Host[b14[15]+1])
-//line send.go:51
-									t241.To.Head = loaded48
-									kernel.StoreRelaxed(&b14[8], t241.To.Head)
-								}
-								if uint32(t241.To.Tail)-uint32(t241.To.Head) >= t241.To.Slots {
-									room14 = 1
-									break
-								}
-							}
-//line send.go:61
-							old5 := kernel.AtomicCompareAndSwap(&b14[0], t241.To.Tail, t241.To.Tail+1)
-							tail5 := old5
-//line send.go:62
-							if tail5 == t241.To.Tail {
-								t1215 := t241
-								t1312 := t241
-								t1412 := tail5 + 1
-								t1511 := closed5
-//line send.go:63
-								t1215.To.Tail = t1412
-//line send.go:63
-								t1312.To.Closed = t1511
-								t1610 := uint32(tail5)
-								ticket9 = t1610
-								room13 = 0
-								break block9
-							}
-//line send.go:66
-							t241.To.Tail = tail5
+//line send.go:55
+						b14 := t241.Post[t186:t242]
+						if t241.To.Closed != 0 {
+							loaded49 := host2.Load(r, &b14[10])
+//line send.go:57
+							t241.To.Closed = uint32(loaded49)
 						}
-						atomic.AddUint64(&b14[1], 1)
-						ticket9 = 0
-						room13 = room14
+						if t241.To.Closed != 0 {
+							atomic.AddUint64(&b14[1], 1)
+							ticket9 = 0
+							room14 = 2
+						} else {
+//line send.go:63
+							loaded50 := host2.Load(r, &b14[10])
+							for closed5 := uint32(loaded50); ; {
+								if uint32(t241.To.Tail)-uint32(t241.To.Head) >= t241.To.Slots {
+									t516 := t241
+									t614 := t241
+//line send.go:66
+									loaded51 := host2.Load(r, &b14[0])
+									t816 := loaded51
+//line send.go:66
+									loaded52 := host2.Load(r, &b14[8])
+									t1014 := loaded52
+//line send.go:66
+									t516.To.Tail = t816
+//line send.go:66
+									t614.To.Head = t1014
+									if uint32(t241.To.Tail)-uint32(t241.To.Head) >= t241.To.Slots && t241.To.Kind == 1 {
+										loaded53 := host2.Load(r, &t241.Host[b14[15]+1])
+//line send.go:68
+										t241.To.Head = loaded53
+										kernel.StoreRelaxed(&b14[8], t241.To.Head)
+									}
+									if uint32(t241.To.Tail)-uint32(t241.To.Head) >= t241.To.Slots {
+										atomic.AddUint64(&b14[1], 1)
+										ticket9 = 0
+										room14 = 1
+										break block9
+									}
+								}
+								old5 := kernel.AtomicCompareAndSwap(&b14[0], t241.To.Tail, t241.To.Tail+1)
+								tail5 := old5
+//line send.go:79
+								if tail5 == t241.To.Tail {
+									t1312 := t241
+									t1412 := t241
+									t1510 := tail5 + 1
+									t1610 := closed5
+//line send.go:80
+									t1312.To.Tail = t1510
+//line send.go:80
+									t1412.To.Closed = t1610
+									t1710 := uint32(tail5)
+									ticket9 = t1710
+									room14 = 0
+									break block9
+								}
+//line send.go:83
+								t241.To.Tail = tail5
+							}
+						}
 					}
 //line context.go:51
 					ticket10 := ticket9
-					room15 := room13
+					room15 := room14
 //line context.go:52
 					if room15 != 0 {
 						result028 = false
 					} else {
 						t517 := ticket10
-//line send.go:37
-						result029 := int(t412.To.Ring + uint64(t517&(t412.To.Slots-1))*t412.To.Step)
+//line send.go:46
+						result029 := int(t48.To.Ring + uint64(t517&(t48.To.Slots-1))*t48.To.Step)
 //line context.go:55
-						t713 := result029
-						t812 := uint64(ticket10+1) << 32
-						slot6 := t713
-						tag5 := t812
+						t78 := result029
+						t817 := uint64(ticket10+1) << 32
+						slot6 := t78
+						tag5 := t817
 //line context.go:56
-						if t412.To.Kind == 1 {
-							t916 := t412
-							t1010 := slot6
+						if t48.To.Kind == 1 {
+							t911 := t48
+							t1015 := slot6
 							t1115 := tag5
-//line send.go:83
-							t180 := t1010
-							t243 := t1010 + 4
-//line send.go:83
-							h9 := t916.Host[t180:t243]
-							kernel.StoreRelaxed(&h9[0], t1115|uint64(t916.ID<<8|128))
+//line send.go:102
+							t187 := t1015
+							t243 := t1015 + 4
+//line send.go:102
+							h9 := t911.Host[t187:t243]
+							kernel.StoreRelaxed(&h9[0], t1115|uint64(t911.ID<<8|128))
 							kernel.StoreRelaxed(&h9[1], t1115)
-							kernel.StoreRelaxed(&h9[2], t1115|uint64(t916.Words[t916.At+2]))
-							kernel.StoreRelaxed(&h9[3], t1115|uint64(t916.Words[t916.At+3]))
+							kernel.StoreRelaxed(&h9[2], t1115|uint64(t911.Words[t911.At+2]))
+							kernel.StoreRelaxed(&h9[3], t1115|uint64(t911.Words[t911.At+3]))
 //line context.go:58
-							t1216 := t412.Host
+							t1213 := t48.Host
 							t1313 := slot6 + 4
 							t1413 := tag5
-							t1512 := t914
+							t1511 := t910
 //line context.go:58
-							kernel.PutWords(t1216, t1313, t1413, t1512)
+							kernel.PutWords(t1213, t1313, t1413, t1511)
 							result028 = true
 						} else {
-							t1611 := t412
-							t1710 := slot6
-							t186 := tag5
-//line send.go:74
-							t181 := t1710
-							t244 := t1710 + 4
-//line send.go:74
-							h10 := t1611.Post[t181:t244]
-							kernel.StoreRelaxed(&h10[0], t186|uint64(t1611.ID<<8|128))
-							kernel.StoreRelaxed(&h10[1], t186)
-							kernel.StoreRelaxed(&h10[2], t186|uint64(t1611.Words[t1611.At+2]))
-							kernel.StoreRelaxed(&h10[3], t186|uint64(t1611.Words[t1611.At+3]))
+							t1611 := t48
+							t1711 := slot6
+							t188 := tag5
+//line send.go:91
+							t189 := t1711
+							t244 := t1711 + 4
+//line send.go:91
+							h10 := t1611.Post[t189:t244]
+							kernel.StoreRelaxed(&h10[0], t188|uint64(t1611.ID<<8|128))
+							kernel.StoreRelaxed(&h10[1], t188)
+							kernel.StoreRelaxed(&h10[2], t188|uint64(t1611.Words[t1611.At+2]))
+							kernel.StoreRelaxed(&h10[3], t188|uint64(t1611.Words[t1611.At+3]))
 //line context.go:62
-							t197 := t412.Post
+							t197 := t48.Post
 							t205 := slot6 + 4
 							t2112 := tag5
-							t2211 := t914
+							t2211 := t910
 //line context.go:62
 							kernel.PutWords(t197, t205, t2112, t2211)
-							t2310 := t412
-//line send.go:92
+							t2310 := t48
+//line send.go:113
 							if !(t2310.Wakes == 0) {
-//line send.go:97
+//line send.go:118
 								kernel.Fence()
 								box11 := int(t2310.To.Box)
-								t187 := box11 * 16
+								t190 := box11 * 16
 								t245 := (box11 + 1) * 16
-//line send.go:99
-								b15 := t2310.Post[t187:t245]
-								loaded49 := host2.Load(r, &b15[9])
-								if loaded49 != 0 {
-//line send.go:101
+//line send.go:120
+								b15 := t2310.Post[t190:t245]
+								loaded54 := host2.Load(r, &b15[9])
+								if loaded54 != 0 {
+//line send.go:122
 									kernel.StoreRelaxed(&t2310.Host[b15[15]], 1)
 									kernel.StoreRelaxed(&t2310.Host[0], 1)
 								}
@@ -5268,13 +5347,13 @@ func quernRow4SendActor(r *host2.Run, cs2 []*actor.Context, first3 int, t34 *Ord
 //line handlers.go:115
 			taken = result030
 		}
-		atomic.AddInt32(&t46.Taken, int32(taken))
+		atomic.AddInt32(&t45.Taken, int32(taken))
 		if threadX == 0 {
 			t2113 := t114
 //line handlers.go:119
 			result031 := t34.To.Len(t2113)
 //line handlers.go:119
-			t46.Members = int32(result031)
+			t45.Members = int32(result031)
 		}
 //line alone.go:59
 		if t2 {
@@ -5284,7 +5363,7 @@ func quernRow4SendActor(r *host2.Run, cs2 []*actor.Context, first3 int, t34 *Ord
 }
 
 //go:noinline
-func quernRow5SendActor(r *host2.Run, cs []actor.Context, first4 int, begins, borns []int64, source2 uint32, box []uint64, sh *actor.Status, out []uint64, result uint32, shape *actor.Shape, words []uint32, t917, t1011 uint32, cursor []uint32, forwards bool, t50, t51 uint32, last bool, command, in, mail []uint64, t2311, t254, t263 uint32) {
+func quernRow5SendActor(r *host2.Run, cs []actor.Context, first4 int, begins, borns []int64, source2 uint32, box []uint64, sh *actor.Status, out []uint64, result uint32, shape *actor.Shape, words []uint32, t912, t1016 uint32, cursor []uint32, forwards bool, t50, t51 uint32, last bool, command, in, mail []uint64, t2311, t254, t263 uint32) {
 	cRow := cs[first4:][:32]
 	beginRow := begins[first4:][:32]
 	bornRow := borns[first4:][:32]
@@ -5334,12 +5413,12 @@ func quernRow5SendActor(r *host2.Run, cs []actor.Context, first4 int, begins, bo
 				}
 //line alone.go:174
 				at3 := (result033 + sh.Ticket&(result034-1)) * shape.OutStep
-				t714 := at3
-				t813 := at3 + shape.Out
+				t79 := at3
+				t818 := at3 + shape.Out
 //line alone.go:175
-				slot7 := t422[t714:t813]
+				slot7 := t422[t79:t818]
 				tag6 := uint64(sh.Ticket+1) << 32
-				reply2 := words[t917:t1011]
+				reply2 := words[t912:t1016]
 				kernel.StoreRelaxed(&slot7[0], tag6|uint64(t442))
 				kernel.StoreRelaxed(&slot7[1], tag6|uint64(t452))
 				kernel.StoreRelaxed(&slot7[2], tag6)
@@ -5356,7 +5435,7 @@ func quernRow5SendActor(r *host2.Run, cs []actor.Context, first4 int, begins, bo
 			t542 := !forwards
 			if !t542 {
 				t482 := c
-				t492 := cursor
+				t49 := cursor
 //line alone.go:82
 				t522 := words[t50:t51]
 				var result035 bool
@@ -5364,174 +5443,191 @@ func quernRow5SendActor(r *host2.Run, cs []actor.Context, first4 int, begins, bo
 				switch {
 				default:
 //line alone.go:189
-					list2 := int(t492[11])
+					list2 := int(t49[11])
 					count2 := uint32(t482.Post[list2])
 					for i4 := uint32(0); i4 < count2; i4++ {
-						t188 := uint32(t482.Post[list2+1+int(i4)])
+						t191 := uint32(t482.Post[list2+1+int(i4)])
 //line send.go:27
-						if !(t482.To.Box == t188) {
+						if !(t482.To.Box == t191) {
 //line send.go:30
-							t189 := int(t188) * 16
-							t247 := (int(t188) + 1) * 16
+							t198 := int(t191) * 16
+							t247 := (int(t191) + 1) * 16
 //line send.go:30
-							b16 := t482.Post[t189:t247]
-							loaded50 := host2.Load(r, &b16[0])
+							b16 := t482.Post[t198:t247]
+							loaded55 := host2.Load(r, &b16[0])
 //line send.go:31
-							loaded51 := host2.Load(r, &b16[8])
-							loaded52 := host2.Load(r, &b16[10])
+							loaded56 := host2.Load(r, &b16[8])
+							loaded57 := host2.Load(r, &b16[10])
 //line send.go:31
-							t482.To = actor.Target{Box: t188, Tail: loaded50, Head: loaded51, Ring: b16[14], Step: b16[12], Slots: uint32(b16[11]), Kind: uint32(b16[13]), Closed: uint32(loaded52)}
+							t482.To = actor.Target{Box: t191, Tail: loaded55, Head: loaded56, Ring: b16[14], Step: b16[12], Slots: uint32(b16[11]), Kind: uint32(b16[13]), Closed: uint32(loaded57)}
+//line send.go:33
+							room16 := len(t482.Post)
+							if t482.To.Kind == 1 {
+								room16 = len(t482.Host)
+							}
+							end6 := t482.To.Ring + uint64(t482.To.Slots)*t482.To.Step
+							if end6 > uint64(room16) || t482.To.Ring > end6 {
+//line send.go:38
+								host2.Fail(r, "a Ref that names no mailbox")
+							}
 						}
 //line alone.go:193
 						t248 := t482
 						var ticket11 uint32
-						var room16 uint32
+						var room17 uint32
 					block12:
 						switch {
 						default:
-//line send.go:43
+//line send.go:54
 							box12 := int(t248.To.Box)
-							t190 := box12 * 16
+							t199 := box12 * 16
 							t249 := (box12 + 1) * 16
-//line send.go:44
-							b17 := t248.Post[t190:t249]
-							loaded53 := host2.Load(r, &b17[10])
-							closed6 := uint32(loaded53)
-//line send.go:46
-							var room17 uint32 = 2
-							for t248.To.Closed == 0 || closed6 == 0 {
-								if uint32(t248.To.Tail)-uint32(t248.To.Head) >= t248.To.Slots {
-									t414 := t248
-									t519 := t248
-//line send.go:49
-									loaded54 := host2.Load(r, &b17[0])
-									t715 := loaded54
-//line send.go:49
-									loaded55 := host2.Load(r, &b17[8])
-									t918 := loaded55
-//line send.go:49
-									t414.To.Tail = t715
-//line send.go:49
-									t519.To.Head = t918
-									if uint32(t248.To.Tail)-uint32(t248.To.Head) >= t248.To.Slots && t248.To.Kind == 1 {
-										loaded56 := host2.Load(r, &t248.Host[b17[15]+1])
-//line send.go:51
-										t248.To.Head = loaded56
-										kernel.StoreRelaxed(&b17[8], t248.To.Head)
-									}
-									if uint32(t248.To.Tail)-uint32(t248.To.Head) >= t248.To.Slots {
-										room17 = 1
-										break
-									}
-								}
-//line send.go:61
-								old6 := kernel.AtomicCompareAndSwap(&b17[0], t248.To.Tail, t248.To.Tail+1)
-								tail6 := old6
-//line send.go:62
-								if tail6 == t248.To.Tail {
-									t1217 := t248
-									t1314 := t248
-									t1414 := tail6 + 1
-									t1513 := closed6
-//line send.go:63
-									t1217.To.Tail = t1414
-//line send.go:63
-									t1314.To.Closed = t1513
-									t1612 := uint32(tail6)
-									ticket11 = t1612
-									room16 = 0
-									break block12
-								}
-//line send.go:66
-								t248.To.Tail = tail6
+//line send.go:55
+							b17 := t248.Post[t199:t249]
+							if t248.To.Closed != 0 {
+								loaded58 := host2.Load(r, &b17[10])
+//line send.go:57
+								t248.To.Closed = uint32(loaded58)
 							}
-							atomic.AddUint64(&b17[1], 1)
-							ticket11 = 0
-							room16 = room17
+							if t248.To.Closed != 0 {
+								atomic.AddUint64(&b17[1], 1)
+								ticket11 = 0
+								room17 = 2
+							} else {
+//line send.go:63
+								loaded59 := host2.Load(r, &b17[10])
+								for closed6 := uint32(loaded59); ; {
+									if uint32(t248.To.Tail)-uint32(t248.To.Head) >= t248.To.Slots {
+										t519 := t248
+										t615 := t248
+//line send.go:66
+										loaded60 := host2.Load(r, &b17[0])
+										t819 := loaded60
+//line send.go:66
+										loaded61 := host2.Load(r, &b17[8])
+										t1017 := loaded61
+//line send.go:66
+										t519.To.Tail = t819
+//line send.go:66
+										t615.To.Head = t1017
+										if uint32(t248.To.Tail)-uint32(t248.To.Head) >= t248.To.Slots && t248.To.Kind == 1 {
+											loaded62 := host2.Load(r, &t248.Host[b17[15]+1])
+//line send.go:68
+											t248.To.Head = loaded62
+											kernel.StoreRelaxed(&b17[8], t248.To.Head)
+										}
+										if uint32(t248.To.Tail)-uint32(t248.To.Head) >= t248.To.Slots {
+											atomic.AddUint64(&b17[1], 1)
+											ticket11 = 0
+											room17 = 1
+											break block12
+										}
+									}
+									old6 := kernel.AtomicCompareAndSwap(&b17[0], t248.To.Tail, t248.To.Tail+1)
+									tail6 := old6
+//line send.go:79
+									if tail6 == t248.To.Tail {
+										t1314 := t248
+										t1414 := t248
+										t1512 := tail6 + 1
+										t1612 := closed6
+//line send.go:80
+										t1314.To.Tail = t1512
+//line send.go:80
+										t1414.To.Closed = t1612
+										t1712 := uint32(tail6)
+										ticket11 = t1712
+										room17 = 0
+										break block12
+									}
+//line send.go:83
+									t248.To.Tail = tail6
+								}
+							}
 						}
 //line alone.go:193
 						ticket12 := ticket11
-						room18 := room16
+						room18 := room17
 //line alone.go:194
 						if room18 == 1 {
-							t520 := int(t492[13])
+							t520 := int(t49[13])
 //line alone.go:195
-							t610 := int(t492[13]) + len(t522) + 1
+							t616 := int(t49[13]) + len(t522) + 1
 //line alone.go:195
-							saved3 := t482.Post[t520:t610]
+							saved3 := t482.Post[t520:t616]
 							for w8 := 0; w8 < len(t522); w8++ {
 								saved3[w8] = uint64(t522[w8])
 							}
 							result036 := t482.Correlation()
 //line alone.go:199
 							saved3[len(t522)] = result036
-							t492[12] = i4 + 1
+							t49[12] = i4 + 1
 							result035 = false
 							break block11
 						}
 //line alone.go:203
 						if room18 == 0 {
-							t814 := t482
-							t919 := t522
-							t1012 := ticket12
+							t820 := t482
+							t913 := t522
+							t1018 := ticket12
 //line alone.go:227
-							t191 := t1012
-//line send.go:37
-							result037 := int(t814.To.Ring + uint64(t191&(t814.To.Slots-1))*t814.To.Step)
+							t1100 := t1018
+//line send.go:46
+							result037 := int(t820.To.Ring + uint64(t1100&(t820.To.Slots-1))*t820.To.Step)
 //line alone.go:227
 							t313 := result037
-							t415 := uint64(t1012+1) << 32
+							t410 := uint64(t1018+1) << 32
 							slot8 := t313
-							tag7 := t415
+							tag7 := t410
 //line alone.go:228
-							if t814.To.Kind == 1 {
-								t521 := t814
-								t611 := slot8
-								t716 := tag7
-//line send.go:83
-								t198 := t611
-								t250 := t611 + 4
-//line send.go:83
-								h11 := t521.Host[t198:t250]
-								kernel.StoreRelaxed(&h11[0], t716|uint64(t521.ID<<8|128))
-								kernel.StoreRelaxed(&h11[1], t716)
-								kernel.StoreRelaxed(&h11[2], t716|uint64(t521.Words[t521.At+2]))
-								kernel.StoreRelaxed(&h11[3], t716|uint64(t521.Words[t521.At+3]))
+							if t820.To.Kind == 1 {
+								t521 := t820
+								t617 := slot8
+								t710 := tag7
+//line send.go:102
+								t1101 := t617
+								t250 := t617 + 4
+//line send.go:102
+								h11 := t521.Host[t1101:t250]
+								kernel.StoreRelaxed(&h11[0], t710|uint64(t521.ID<<8|128))
+								kernel.StoreRelaxed(&h11[1], t710)
+								kernel.StoreRelaxed(&h11[2], t710|uint64(t521.Words[t521.At+2]))
+								kernel.StoreRelaxed(&h11[3], t710|uint64(t521.Words[t521.At+3]))
 //line alone.go:230
-								for w9 := 0; w9 < len(t919); w9++ {
-									kernel.StoreRelaxed(&t814.Host[slot8+4+w9], tag7|uint64(t919[w9]))
+								for w9 := 0; w9 < len(t913); w9++ {
+									kernel.StoreRelaxed(&t820.Host[slot8+4+w9], tag7|uint64(t913[w9]))
 								}
 							} else {
 //line alone.go:235
-								t815 := t814
-								t920 := slot8
-								t1013 := tag7
-//line send.go:74
-								t199 := t920
-								t251 := t920 + 4
-//line send.go:74
-								h12 := t815.Post[t199:t251]
-								kernel.StoreRelaxed(&h12[0], t1013|uint64(t815.ID<<8|128))
-								kernel.StoreRelaxed(&h12[1], t1013)
-								kernel.StoreRelaxed(&h12[2], t1013|uint64(t815.Words[t815.At+2]))
-								kernel.StoreRelaxed(&h12[3], t1013|uint64(t815.Words[t815.At+3]))
+								t821 := t820
+								t914 := slot8
+								t1019 := tag7
+//line send.go:91
+								t1102 := t914
+								t251 := t914 + 4
+//line send.go:91
+								h12 := t821.Post[t1102:t251]
+								kernel.StoreRelaxed(&h12[0], t1019|uint64(t821.ID<<8|128))
+								kernel.StoreRelaxed(&h12[1], t1019)
+								kernel.StoreRelaxed(&h12[2], t1019|uint64(t821.Words[t821.At+2]))
+								kernel.StoreRelaxed(&h12[3], t1019|uint64(t821.Words[t821.At+3]))
 //line alone.go:236
-								for w10 := 0; w10 < len(t919); w10++ {
-									kernel.StoreRelaxed(&t814.Post[slot8+4+w10], tag7|uint64(t919[w10]))
+								for w10 := 0; w10 < len(t913); w10++ {
+									kernel.StoreRelaxed(&t820.Post[slot8+4+w10], tag7|uint64(t913[w10]))
 								}
-								t1116 := t814
-//line send.go:92
+								t1116 := t820
+//line send.go:113
 								if !(t1116.Wakes == 0) {
-//line send.go:97
+//line send.go:118
 									kernel.Fence()
 									box13 := int(t1116.To.Box)
-									t1100 := box13 * 16
+									t1103 := box13 * 16
 									t253 := (box13 + 1) * 16
-//line send.go:99
-									b18 := t1116.Post[t1100:t253]
-									loaded57 := host2.Load(r, &b18[9])
-									if loaded57 != 0 {
-//line send.go:101
+//line send.go:120
+									b18 := t1116.Post[t1103:t253]
+									loaded63 := host2.Load(r, &b18[9])
+									if loaded63 != 0 {
+//line send.go:122
 										kernel.StoreRelaxed(&t1116.Host[b18[15]], 1)
 										kernel.StoreRelaxed(&t1116.Host[0], 1)
 									}
@@ -5558,8 +5654,8 @@ func quernRow5SendActor(r *host2.Run, cs []actor.Context, first4 int, begins, bo
 				switch {
 				default:
 //line alone.go:103
-					loaded58 := host2.Load(r, &t582[0])
-					ordered2 := loaded58
+					loaded64 := host2.Load(r, &t582[0])
+					ordered2 := loaded64
 //line alone.go:104
 					sh.Asked[0] = uint32(ordered2)
 					if !(sh.Asked[0] != 0) {
@@ -5567,9 +5663,9 @@ func quernRow5SendActor(r *host2.Run, cs []actor.Context, first4 int, begins, bo
 						hint2 := uint32(ordered2 >> 32)
 //line alone.go:108
 						if hint2 != sh.Hint[0] {
-							t416 := hint2
+							t411 := hint2
 //line alone.go:109
-							sh.Hint[0] = t416
+							sh.Hint[0] = t411
 //line alone.go:109
 							sh.Higher[0] = 1
 						}
@@ -5582,29 +5678,29 @@ func quernRow5SendActor(r *host2.Run, cs []actor.Context, first4 int, begins, bo
 									continue
 								}
 								next4 := t592[level2]
-								t612 := level2
+								t618 := level2
 								var result038 uint32
 								switch {
 								default:
 //line serve.go:82
-									if t612 == 4 {
+									if t618 == 4 {
 										result038 = 0
 										break
 //line serve.go:84
-									} else if t612 < 4 {
-										result038 = shape.Slots + t612*shape.SideSlots
+									} else if t618 < 4 {
+										result038 = shape.Slots + t618*shape.SideSlots
 										break
 									}
 //line serve.go:87
-									result038 = shape.Slots + (t612-1)*shape.SideSlots
+									result038 = shape.Slots + (t618-1)*shape.SideSlots
 								}
 //line alone.go:118
 								at4 := (result038 + next4&(shape.SideSlots-1)) * shape.InStep
-								loaded59 := host2.Load(r, &t61[at4])
-								if uint32(loaded59>>32) == next4+1 {
+								loaded65 := host2.Load(r, &t61[at4])
+								if uint32(loaded65>>32) == next4+1 {
 //line alone.go:120
-									t921 := level2
-									source4 = t921
+									t915 := level2
+									source4 = t915
 									sides2 = 1
 								}
 							}
@@ -5613,16 +5709,16 @@ func quernRow5SendActor(r *host2.Run, cs []actor.Context, first4 int, begins, bo
 						}
 						if source4 == 9 || source4 < 4 {
 							next5 := t592[4]
-							loaded60 := host2.Load(r, &t61[next5&(shape.Slots-1)*shape.InStep])
-							middle2 := uint32(loaded60>>32) == next5+1
+							loaded66 := host2.Load(r, &t61[next5&(shape.Slots-1)*shape.InStep])
+							middle2 := uint32(loaded66>>32) == next5+1
 //line alone.go:128
 							posted2 := false
 							slots3 := uint32(t60[11])
 							if slots3 != 0 {
 //line alone.go:130
 								next6 := uint32(t60[8])
-								loaded61 := host2.Load(r, &t622[next6&(slots3-1)*shape.InStep])
-								posted2 = uint32(loaded61>>32) == next6+1
+								loaded67 := host2.Load(r, &t622[next6&(slots3-1)*shape.InStep])
+								posted2 = uint32(loaded67>>32) == next6+1
 							}
 							if posted2 && !(middle2 && t592[8] == 8) {
 								source4 = 8
@@ -5632,8 +5728,8 @@ func quernRow5SendActor(r *host2.Run, cs []actor.Context, first4 int, begins, bo
 						}
 						if !(source4 == 9) {
 //line alone.go:143
-							t1218 := t61
-							ring2 := t1218
+							t1214 := t61
+							ring2 := t1214
 							var at5 uint32
 //line alone.go:144
 							if source4 == 8 {
@@ -5680,8 +5776,8 @@ func quernRow5SendActor(r *host2.Run, cs []actor.Context, first4 int, begins, bo
 							slot9 := ring2[t2114:t2212]
 							cell2 := words[:t2311]
 							for w11 := 0; w11 < len(slot9); w11++ {
-								loaded62 := host2.Load(r, &slot9[w11])
-								v2 := loaded62
+								loaded68 := host2.Load(r, &slot9[w11])
+								v2 := loaded68
 //line alone.go:155
 								if uint32(v2>>32) != sh.Ticket+1 {
 									break block13
@@ -5768,7 +5864,7 @@ func quernHostWorkActor(r *host2.Run) {
 	var in2 *Batch
 	var out2 *Result
 	var t34 *Desk
-	var t46 *Batch
+	var t45 *Batch
 	var t56 *Result
 	t1s := host2.Scratch[*actor.Context](r, 4, r.BlockDim.Count())
 	var ref actor.Payload[float32]
@@ -5776,8 +5872,8 @@ func quernHostWorkActor(r *host2.Run) {
 	var forwards bool
 	var stops bool
 	var last bool
-	t910 := shape.OutAt
-	t107 := shape.OutAt + shape.Out - 3
+	t98 := shape.OutAt
+	t109 := shape.OutAt + shape.Out - 3
 	t50 := shape.OutAt
 	t51 := shape.OutAt + shape.Out - 3
 	t237 := shape.Stride
@@ -5882,7 +5978,7 @@ func quernHostWorkActor(r *host2.Run) {
 				out2 = &cells[0].Out
 //line quern_gen.go:13
 				t34 = state
-				t46 = in2
+				t45 = in2
 				t56 = out2
 				for threadZ := range 1 {
 					for threadY := range 1 {
@@ -5892,22 +5988,22 @@ func quernHostWorkActor(r *host2.Run) {
 				}
 				r.ThreadIdx = kernel.Dim3{}
 //line payloads.go:48
-				ref = t46.Values
+				ref = t45.Values
 				r.ThreadIdx = kernel.Dim3{}
 //line payloads.go:49
-				if t46.Do == 3 {
+				if t45.Do == 3 {
 					ref = t34.Kept
 				}
 				for threadZ := range 1 {
 					for threadY := range 1 {
 						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 						first4 := (threadZ*1 + threadY) * 32
-						quernRow6WorkActor(r, t1s, first4, valuess, t46, ref, data)
+						quernRow6WorkActor(r, t1s, first4, valuess, t45, ref, data)
 					}
 				}
 				r.ThreadIdx = kernel.Dim3{}
 //line payloads.go:56
-				if t46.Do == 1 || t46.Do == 5 {
+				if t45.Do == 1 || t45.Do == 5 {
 					for threadZ := range 1 {
 						for threadY := range 1 {
 							r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
@@ -5918,7 +6014,7 @@ func quernHostWorkActor(r *host2.Run) {
 				}
 				r.ThreadIdx = kernel.Dim3{}
 //line payloads.go:62
-				if t46.Do == 0 || t46.Do == 3 {
+				if t45.Do == 0 || t45.Do == 3 {
 					for threadZ := range 1 {
 						for threadY := range 1 {
 							r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
@@ -5931,7 +6027,7 @@ func quernHostWorkActor(r *host2.Run) {
 					for threadY := range 1 {
 						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 						first8 := (threadZ*1 + threadY) * 32
-						quernRow9WorkActor(r, t1s, first8, t46, t34, t56, ref, sh)
+						quernRow9WorkActor(r, t1s, first8, t45, t34, t56, ref, sh)
 					}
 				}
 				r.ThreadIdx = kernel.Dim3{}
@@ -5950,7 +6046,7 @@ func quernHostWorkActor(r *host2.Run) {
 				for threadY := range 1 {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 					first10 := (threadZ*1 + threadY) * 32
-					quernRow10WorkActor(r, cs, first10, begins, borns, source2, box, sh, out, result, &shape, words, t910, t107, cursor, forwards, t50, t51, last, command, in, mail, t237, t253, t263)
+					quernRow10WorkActor(r, cs, first10, begins, borns, source2, box, sh, out, result, &shape, words, t98, t109, cursor, forwards, t50, t51, last, command, in, mail, t237, t253, t263)
 				}
 			}
 //line alone.go:88
@@ -6056,84 +6152,101 @@ func quernRow1WorkActor(r *host2.Run, cs []actor.Context, first int, begins, bor
 							loaded3 := host2.Load(r, &b[10])
 //line send.go:31
 							t72.To = actor.Target{Box: t16, Tail: loaded, Head: loaded2, Ring: b[14], Step: b[12], Slots: uint32(b[11]), Kind: uint32(b[13]), Closed: uint32(loaded3)}
+//line send.go:33
+							room := len(t72.Post)
+							if t72.To.Kind == 1 {
+								room = len(t72.Host)
+							}
+							end := t72.To.Ring + uint64(t72.To.Slots)*t72.To.Step
+//line send.go:37
+							if end > uint64(room) || t72.To.Ring > end {
+								host2.Fail(r, "a Ref that names no mailbox")
+							}
 						}
 //line alone.go:193
 						t27 := t72
 						var ticket uint32
-						var room uint32
+						var room2 uint32
 					block2:
 						switch {
 						default:
-//line send.go:43
+//line send.go:54
 							box2 := int(t27.To.Box)
 							t18 := box2 * 16
 							t28 := (box2 + 1) * 16
-//line send.go:44
+//line send.go:55
 							b2 := t27.Post[t18:t28]
-							loaded4 := host2.Load(r, &b2[10])
-							closed := uint32(loaded4)
-//line send.go:46
-							var room2 uint32 = 2
-							for t27.To.Closed == 0 || closed == 0 {
-								if uint32(t27.To.Tail)-uint32(t27.To.Head) >= t27.To.Slots {
-									t43 := t27
-									t53 := t27
-//line send.go:49
-									loaded5 := host2.Load(r, &b2[0])
-									t73 := loaded5
-//line send.go:49
-									loaded6 := host2.Load(r, &b2[8])
-									t93 := loaded6
-//line send.go:49
-									t43.To.Tail = t73
-//line send.go:49
-									t53.To.Head = t93
-									if uint32(t27.To.Tail)-uint32(t27.To.Head) >= t27.To.Slots && t27.To.Kind == 1 {
-										loaded7 := host2.Load(r, &t27.Host[b2[15]+1])
-//line send.go:51
-										t27.To.Head = loaded7
-										kernel.StoreRelaxed(&b2[8], t27.To.Head)
-									}
-									if uint32(t27.To.Tail)-uint32(t27.To.Head) >= t27.To.Slots {
-										room2 = 1
-										break
-									}
-								}
-//line send.go:61
-								old := kernel.AtomicCompareAndSwap(&b2[0], t27.To.Tail, t27.To.Tail+1)
-								tail := old
-//line send.go:62
-								if tail == t27.To.Tail {
-									t122 := t27
-									t132 := t27
-									t142 := tail + 1
-									t152 := closed
-//line send.go:63
-									t122.To.Tail = t142
-//line send.go:63
-									t132.To.Closed = t152
-									t162 := uint32(tail)
-									ticket = t162
-									room = 0
-									break block2
-								}
-//line send.go:66
-								t27.To.Tail = tail
+							if t27.To.Closed != 0 {
+								loaded4 := host2.Load(r, &b2[10])
+//line send.go:57
+								t27.To.Closed = uint32(loaded4)
 							}
-							atomic.AddUint64(&b2[1], 1)
-							ticket = 0
-							room = room2
+							if t27.To.Closed != 0 {
+								atomic.AddUint64(&b2[1], 1)
+								ticket = 0
+								room2 = 2
+							} else {
+//line send.go:63
+								loaded5 := host2.Load(r, &b2[10])
+								for closed := uint32(loaded5); ; {
+									if uint32(t27.To.Tail)-uint32(t27.To.Head) >= t27.To.Slots {
+										t53 := t27
+										t63 := t27
+//line send.go:66
+										loaded6 := host2.Load(r, &b2[0])
+										t83 := loaded6
+//line send.go:66
+										loaded7 := host2.Load(r, &b2[8])
+										t103 := loaded7
+//line send.go:66
+										t53.To.Tail = t83
+//line send.go:66
+										t63.To.Head = t103
+										if uint32(t27.To.Tail)-uint32(t27.To.Head) >= t27.To.Slots && t27.To.Kind == 1 {
+											loaded8 := host2.Load(r, &t27.Host[b2[15]+1])
+//line send.go:68
+											t27.To.Head = loaded8
+											kernel.StoreRelaxed(&b2[8], t27.To.Head)
+										}
+										if uint32(t27.To.Tail)-uint32(t27.To.Head) >= t27.To.Slots {
+											atomic.AddUint64(&b2[1], 1)
+											ticket = 0
+											room2 = 1
+											break block2
+										}
+									}
+									old := kernel.AtomicCompareAndSwap(&b2[0], t27.To.Tail, t27.To.Tail+1)
+									tail := old
+//line send.go:79
+									if tail == t27.To.Tail {
+										t132 := t27
+										t142 := t27
+										t152 := tail + 1
+										t162 := closed
+//line send.go:80
+										t132.To.Tail = t152
+//line send.go:80
+										t142.To.Closed = t162
+										t172 := uint32(tail)
+										ticket = t172
+										room2 = 0
+										break block2
+									}
+//line send.go:83
+									t27.To.Tail = tail
+								}
+							}
 						}
 //line alone.go:193
 						ticket2 := ticket
-						room3 := room
+						room3 := room2
 //line alone.go:194
 						if room3 == 1 {
 							t54 := int(t82[13])
 //line alone.go:195
-							t63 := int(t82[13]) + len(t92) + 1
+							t64 := int(t82[13]) + len(t92) + 1
 //line alone.go:195
-							saved2 := t72.Post[t54:t63]
+							saved2 := t72.Post[t54:t64]
 							for w2 := 0; w2 < len(t92); w2++ {
 								saved2[w2] = uint64(t92[w2])
 							}
@@ -6146,67 +6259,67 @@ func quernRow1WorkActor(r *host2.Run, cs []actor.Context, first int, begins, bor
 						}
 //line alone.go:203
 						if room3 == 0 {
-							t83 := t72
-							t94 := t92
-							t103 := ticket2
+							t84 := t72
+							t93 := t92
+							t104 := ticket2
 //line alone.go:227
-							t19 := t103
-//line send.go:37
-							result04 := int(t83.To.Ring + uint64(t19&(t83.To.Slots-1))*t83.To.Step)
+							t19 := t104
+//line send.go:46
+							result04 := int(t84.To.Ring + uint64(t19&(t84.To.Slots-1))*t84.To.Step)
 //line alone.go:227
 							t33 := result04
-							t44 := uint64(t103+1) << 32
+							t43 := uint64(t104+1) << 32
 							slot := t33
-							tag := t44
+							tag := t43
 //line alone.go:228
-							if t83.To.Kind == 1 {
-								t55 := t83
-								t64 := slot
-								t74 := tag
-//line send.go:83
-								t110 := t64
-								t29 := t64 + 4
-//line send.go:83
+							if t84.To.Kind == 1 {
+								t55 := t84
+								t65 := slot
+								t73 := tag
+//line send.go:102
+								t110 := t65
+								t29 := t65 + 4
+//line send.go:102
 								h := t55.Host[t110:t29]
-								kernel.StoreRelaxed(&h[0], t74|uint64(t55.ID<<8|128))
-								kernel.StoreRelaxed(&h[1], t74)
-								kernel.StoreRelaxed(&h[2], t74|uint64(t55.Words[t55.At+2]))
-								kernel.StoreRelaxed(&h[3], t74|uint64(t55.Words[t55.At+3]))
+								kernel.StoreRelaxed(&h[0], t73|uint64(t55.ID<<8|128))
+								kernel.StoreRelaxed(&h[1], t73)
+								kernel.StoreRelaxed(&h[2], t73|uint64(t55.Words[t55.At+2]))
+								kernel.StoreRelaxed(&h[3], t73|uint64(t55.Words[t55.At+3]))
 //line alone.go:230
-								for w3 := 0; w3 < len(t94); w3++ {
-									kernel.StoreRelaxed(&t83.Host[slot+4+w3], tag|uint64(t94[w3]))
+								for w3 := 0; w3 < len(t93); w3++ {
+									kernel.StoreRelaxed(&t84.Host[slot+4+w3], tag|uint64(t93[w3]))
 								}
 							} else {
 //line alone.go:235
-								t84 := t83
-								t95 := slot
-								t104 := tag
-//line send.go:74
-								t111 := t95
-								t210 := t95 + 4
-//line send.go:74
-								h2 := t84.Post[t111:t210]
-								kernel.StoreRelaxed(&h2[0], t104|uint64(t84.ID<<8|128))
-								kernel.StoreRelaxed(&h2[1], t104)
-								kernel.StoreRelaxed(&h2[2], t104|uint64(t84.Words[t84.At+2]))
-								kernel.StoreRelaxed(&h2[3], t104|uint64(t84.Words[t84.At+3]))
+								t85 := t84
+								t94 := slot
+								t105 := tag
+//line send.go:91
+								t111 := t94
+								t210 := t94 + 4
+//line send.go:91
+								h2 := t85.Post[t111:t210]
+								kernel.StoreRelaxed(&h2[0], t105|uint64(t85.ID<<8|128))
+								kernel.StoreRelaxed(&h2[1], t105)
+								kernel.StoreRelaxed(&h2[2], t105|uint64(t85.Words[t85.At+2]))
+								kernel.StoreRelaxed(&h2[3], t105|uint64(t85.Words[t85.At+3]))
 //line alone.go:236
-								for w4 := 0; w4 < len(t94); w4++ {
-									kernel.StoreRelaxed(&t83.Post[slot+4+w4], tag|uint64(t94[w4]))
+								for w4 := 0; w4 < len(t93); w4++ {
+									kernel.StoreRelaxed(&t84.Post[slot+4+w4], tag|uint64(t93[w4]))
 								}
-								t112 := t83
-//line send.go:92
+								t112 := t84
+//line send.go:113
 								if !(t112.Wakes == 0) {
-//line send.go:97
+//line send.go:118
 									kernel.Fence()
 									box3 := int(t112.To.Box)
 									t113 := box3 * 16
 									t211 := (box3 + 1) * 16
-//line send.go:99
+//line send.go:120
 									b3 := t112.Post[t113:t211]
-									loaded8 := host2.Load(r, &b3[9])
-									if loaded8 != 0 {
-//line send.go:101
+									loaded9 := host2.Load(r, &b3[9])
+									if loaded9 != 0 {
+//line send.go:122
 										kernel.StoreRelaxed(&t112.Host[b3[15]], 1)
 										kernel.StoreRelaxed(&t112.Host[0], 1)
 									}
@@ -6232,8 +6345,8 @@ func quernRow1WorkActor(r *host2.Run, cs []actor.Context, first int, begins, bor
 				switch {
 				default:
 //line alone.go:103
-					loaded9 := host2.Load(r, &t292[0])
-					ordered := loaded9
+					loaded10 := host2.Load(r, &t292[0])
+					ordered := loaded10
 //line alone.go:104
 					sh.Asked[0] = uint32(ordered)
 					if !(sh.Asked[0] != 0) {
@@ -6241,9 +6354,9 @@ func quernRow1WorkActor(r *host2.Run, cs []actor.Context, first int, begins, bor
 						hint := uint32(ordered >> 32)
 //line alone.go:108
 						if hint != sh.Hint[0] {
-							t45 := hint
+							t44 := hint
 //line alone.go:109
-							sh.Hint[0] = t45
+							sh.Hint[0] = t44
 //line alone.go:109
 							sh.Higher[0] = 1
 						}
@@ -6256,29 +6369,29 @@ func quernRow1WorkActor(r *host2.Run, cs []actor.Context, first int, begins, bor
 									continue
 								}
 								next := t30[level]
-								t65 := level
+								t66 := level
 								var result05 uint32
 								switch {
 								default:
 //line serve.go:82
-									if t65 == 4 {
+									if t66 == 4 {
 										result05 = 0
 										break
 //line serve.go:84
-									} else if t65 < 4 {
-										result05 = shape.Slots + t65*shape.SideSlots
+									} else if t66 < 4 {
+										result05 = shape.Slots + t66*shape.SideSlots
 										break
 									}
 //line serve.go:87
-									result05 = shape.Slots + (t65-1)*shape.SideSlots
+									result05 = shape.Slots + (t66-1)*shape.SideSlots
 								}
 //line alone.go:118
 								at := (result05 + next&(shape.SideSlots-1)) * shape.InStep
-								loaded10 := host2.Load(r, &t322[at])
-								if uint32(loaded10>>32) == next+1 {
+								loaded11 := host2.Load(r, &t322[at])
+								if uint32(loaded11>>32) == next+1 {
 //line alone.go:120
-									t96 := level
-									source = t96
+									t95 := level
+									source = t95
 									sides = 1
 								}
 							}
@@ -6287,16 +6400,16 @@ func quernRow1WorkActor(r *host2.Run, cs []actor.Context, first int, begins, bor
 						}
 						if source == 9 || source < 4 {
 							next2 := t30[4]
-							loaded11 := host2.Load(r, &t322[next2&(shape.Slots-1)*shape.InStep])
-							middle := uint32(loaded11>>32) == next2+1
+							loaded12 := host2.Load(r, &t322[next2&(shape.Slots-1)*shape.InStep])
+							middle := uint32(loaded12>>32) == next2+1
 //line alone.go:128
 							posted := false
 							slots2 := uint32(t31[11])
 							if slots2 != 0 {
 //line alone.go:130
 								next3 := uint32(t31[8])
-								loaded12 := host2.Load(r, &t332[next3&(slots2-1)*shape.InStep])
-								posted = uint32(loaded12>>32) == next3+1
+								loaded13 := host2.Load(r, &t332[next3&(slots2-1)*shape.InStep])
+								posted = uint32(loaded13>>32) == next3+1
 							}
 							if posted && !(middle && t30[8] == 8) {
 								source = 8
@@ -6306,8 +6419,8 @@ func quernRow1WorkActor(r *host2.Run, cs []actor.Context, first int, begins, bor
 						}
 						if !(source == 9) {
 //line alone.go:143
-							t123 := t322
-							ring := t123
+							t122 := t322
+							ring := t122
 							var at2 uint32
 //line alone.go:144
 							if source == 8 {
@@ -6354,8 +6467,8 @@ func quernRow1WorkActor(r *host2.Run, cs []actor.Context, first int, begins, bor
 							slot2 := ring[t212:t222]
 							cell := words[:t232]
 							for w5 := 0; w5 < len(slot2); w5++ {
-								loaded13 := host2.Load(r, &slot2[w5])
-								v := loaded13
+								loaded14 := host2.Load(r, &slot2[w5])
+								v := loaded14
 //line alone.go:155
 								if uint32(v>>32) != sh.Ticket+1 {
 									break block3
@@ -6433,7 +6546,7 @@ func quernRow5WorkActor(r *host2.Run, cs2 []*actor.Context, first3 int, t1s []*a
 }
 
 //go:noinline
-func quernRow6WorkActor(r *host2.Run, t1s []*actor.Context, first4 int, valuess [][]float32, t46 *Batch, ref actor.Payload[float32], data []float32) {
+func quernRow6WorkActor(r *host2.Run, t1s []*actor.Context, first4 int, valuess [][]float32, t45 *Batch, ref actor.Payload[float32], data []float32) {
 	t1Row := t1s[first4:][:32]
 	valuesRow := valuess[first4:][:32]
 	for threadX := range 32 {
@@ -6441,7 +6554,7 @@ func quernRow6WorkActor(r *host2.Run, t1s []*actor.Context, first4 int, valuess 
 		t114 := t1Row[threadX]
 //line payloads.go:52
 		values := ([]float32)(nil)
-		if t46.Do != 4 {
+		if t45.Do != 4 {
 			t115 := t114
 			p := ref
 //line payload.go:44
@@ -6452,15 +6565,15 @@ func quernRow6WorkActor(r *host2.Run, t1s []*actor.Context, first4 int, valuess 
 			if t35 == 0 {
 				host2.Fail(r, "reference to no payload")
 			}
-			loaded14 := host2.Load(r, &t116[t213+0])
-			host3 := loaded14
+			loaded15 := host2.Load(r, &t116[t213+0])
+			host3 := loaded15
 //line payload.go:80
 			if uint32(host3>>32) != t35 {
 				host2.Fail(r, "payload was released")
 			}
 			if host3&1 == 0 {
-				loaded15 := host2.Load(r, &t116[t213+1])
-				actors := loaded15
+				loaded16 := host2.Load(r, &t116[t213+1])
+				actors := loaded16
 //line payload.go:85
 				if uint32(actors) <= uint32(host3)>>1 {
 					host2.Fail(r, "payload was released")
@@ -6468,18 +6581,18 @@ func quernRow6WorkActor(r *host2.Run, t1s []*actor.Context, first4 int, valuess 
 			}
 //line payload.go:45
 			extent := t115.Post[p.Entry+2]
-			t47 := uint32(extent)
+			t46 := uint32(extent)
 			t57 := uint32(extent >> 32)
-			first5 := t47
+			first5 := t46
 			n := t57
 //line payload.go:47
 			if p.Offset < first5 || p.Length > n || p.Offset-first5 > n-p.Length {
 				host2.Fail(r, "reference to elements that are not of its payload")
 			}
-			t66 := int(p.Offset)
-			t75 := int(p.Offset) + int(p.Length)
+			t67 := int(p.Offset)
+			t74 := int(p.Offset) + int(p.Length)
 //line payload.go:50
-			result08 := data[t66:t75]
+			result08 := data[t67:t74]
 //line payloads.go:54
 			values = result08
 		}
@@ -6516,7 +6629,7 @@ func quernRow8WorkActor(r *host2.Run, valuess [][]float32, first7 int, t56 *Resu
 }
 
 //go:noinline
-func quernRow9WorkActor(r *host2.Run, t1s []*actor.Context, first8 int, t46 *Batch, t34 *Desk, t56 *Result, ref actor.Payload[float32], sh *actor.Status) {
+func quernRow9WorkActor(r *host2.Run, t1s []*actor.Context, first8 int, t45 *Batch, t34 *Desk, t56 *Result, ref actor.Payload[float32], sh *actor.Status) {
 	t1Row := t1s[first8:][:32]
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
@@ -6528,32 +6641,32 @@ func quernRow9WorkActor(r *host2.Run, t1s []*actor.Context, first8 int, t46 *Bat
 		if !first9 {
 			result09 = 1
 		} else {
-			t48 := t46.Do
-			if t48 == 0 {
+			t47 := t45.Do
+			if t47 == 0 {
 				result010 := t114.Sender()
 				if result010 != 0 {
 //line payloads.go:76
 					t34.Given++
 					t34.Sum += t56.Sum
-					t67 := t114
+					t68 := t114
 					p2 := ref
 //line payload.go:66
-					t117 := t67.Post
+					t117 := t68.Post
 					t214 := p2.Entry
 					t36 := p2.Generation
 //line payload.go:76
 					if t36 == 0 {
 						host2.Fail(r, "reference to no payload")
 					}
-					loaded16 := host2.Load(r, &t117[t214+0])
-					host4 := loaded16
+					loaded17 := host2.Load(r, &t117[t214+0])
+					host4 := loaded17
 //line payload.go:80
 					if uint32(host4>>32) != t36 {
 						host2.Fail(r, "payload was released")
 					}
 					if host4&1 == 0 {
-						loaded17 := host2.Load(r, &t117[t214+1])
-						actors2 := loaded17
+						loaded18 := host2.Load(r, &t117[t214+1])
+						actors2 := loaded18
 //line payload.go:85
 						if uint32(actors2) <= uint32(host4)>>1 {
 							host2.Fail(r, "payload was released")
@@ -6561,34 +6674,34 @@ func quernRow9WorkActor(r *host2.Run, t1s []*actor.Context, first8 int, t46 *Bat
 					}
 //line payload.go:67
 					kernel.Fence()
-					old2 := kernel.AtomicSub(&t67.Post[p2.Entry+1], 1)
+					old2 := kernel.AtomicSub(&t68.Post[p2.Entry+1], 1)
 					if uint32(old2) == 0 {
 //line payload.go:69
-						atomic.AddUint64(&t67.Post[p2.Entry+1], 1)
+						atomic.AddUint64(&t68.Post[p2.Entry+1], 1)
 						host2.Fail(r, "payload released more often than retained")
 					}
 				}
 //line payloads.go:80
-			} else if t48 == 2 {
-				t76 := t114
+			} else if t47 == 2 {
+				t75 := t114
 				p3 := ref
 //line payload.go:58
-				t118 := t76.Post
+				t118 := t75.Post
 				t215 := p3.Entry
 				t37 := p3.Generation
 //line payload.go:76
 				if t37 == 0 {
 					host2.Fail(r, "reference to no payload")
 				}
-				loaded18 := host2.Load(r, &t118[t215+0])
-				host5 := loaded18
+				loaded19 := host2.Load(r, &t118[t215+0])
+				host5 := loaded19
 //line payload.go:80
 				if uint32(host5>>32) != t37 {
 					host2.Fail(r, "payload was released")
 				}
 				if host5&1 == 0 {
-					loaded19 := host2.Load(r, &t118[t215+1])
-					actors3 := loaded19
+					loaded20 := host2.Load(r, &t118[t215+1])
+					actors3 := loaded20
 //line payload.go:85
 					if uint32(actors3) <= uint32(host5)>>1 {
 						host2.Fail(r, "payload was released")
@@ -6596,30 +6709,30 @@ func quernRow9WorkActor(r *host2.Run, t1s []*actor.Context, first8 int, t46 *Bat
 				}
 //line payload.go:59
 				kernel.Fence()
-				atomic.AddUint64(&t76.Post[p3.Entry+1], 1)
+				atomic.AddUint64(&t75.Post[p3.Entry+1], 1)
 //line payloads.go:82
 				t34.Kept = ref
-			} else if t48 == 4 {
-				t85 := t114
+			} else if t47 == 4 {
+				t86 := t114
 //line payloads.go:84
 				p4 := t34.Kept
 //line payload.go:66
-				t119 := t85.Post
+				t119 := t86.Post
 				t216 := p4.Entry
 				t38 := p4.Generation
 //line payload.go:76
 				if t38 == 0 {
 					host2.Fail(r, "reference to no payload")
 				}
-				loaded20 := host2.Load(r, &t119[t216+0])
-				host6 := loaded20
+				loaded21 := host2.Load(r, &t119[t216+0])
+				host6 := loaded21
 //line payload.go:80
 				if uint32(host6>>32) != t38 {
 					host2.Fail(r, "payload was released")
 				}
 				if host6&1 == 0 {
-					loaded21 := host2.Load(r, &t119[t216+1])
-					actors4 := loaded21
+					loaded22 := host2.Load(r, &t119[t216+1])
+					actors4 := loaded22
 //line payload.go:85
 					if uint32(actors4) <= uint32(host6)>>1 {
 						host2.Fail(r, "payload was released")
@@ -6627,33 +6740,33 @@ func quernRow9WorkActor(r *host2.Run, t1s []*actor.Context, first8 int, t46 *Bat
 				}
 //line payload.go:67
 				kernel.Fence()
-				old3 := kernel.AtomicSub(&t85.Post[p4.Entry+1], 1)
+				old3 := kernel.AtomicSub(&t86.Post[p4.Entry+1], 1)
 				if uint32(old3) == 0 {
 //line payload.go:69
-					atomic.AddUint64(&t85.Post[p4.Entry+1], 1)
+					atomic.AddUint64(&t86.Post[p4.Entry+1], 1)
 					host2.Fail(r, "payload released more often than retained")
 				}
 //line payloads.go:85
-			} else if t48 == 5 {
-				t97 := t114
+			} else if t47 == 5 {
+				t96 := t114
 				p5 := ref
 //line payload.go:58
-				t120 := t97.Post
+				t120 := t96.Post
 				t217 := p5.Entry
 				t39 := p5.Generation
 //line payload.go:76
 				if t39 == 0 {
 					host2.Fail(r, "reference to no payload")
 				}
-				loaded22 := host2.Load(r, &t120[t217+0])
-				host7 := loaded22
+				loaded23 := host2.Load(r, &t120[t217+0])
+				host7 := loaded23
 //line payload.go:80
 				if uint32(host7>>32) != t39 {
 					host2.Fail(r, "payload was released")
 				}
 				if host7&1 == 0 {
-					loaded23 := host2.Load(r, &t120[t217+1])
-					actors5 := loaded23
+					loaded24 := host2.Load(r, &t120[t217+1])
+					actors5 := loaded24
 //line payload.go:85
 					if uint32(actors5) <= uint32(host7)>>1 {
 						host2.Fail(r, "payload was released")
@@ -6661,13 +6774,13 @@ func quernRow9WorkActor(r *host2.Run, t1s []*actor.Context, first8 int, t46 *Bat
 				}
 //line payload.go:59
 				kernel.Fence()
-				atomic.AddUint64(&t97.Post[p5.Entry+1], 1)
+				atomic.AddUint64(&t96.Post[p5.Entry+1], 1)
 //line payloads.go:87
 				next4 := Batch{Values: ref}
-				t105 := t114
+				t106 := t114
 //line payloads.go:88
-				t1110 := t46.Next
-				t124 := &next4
+				t1110 := t45.Next
+				t123 := &next4
 				var result011 bool
 //line context.go:47
 				if t1110.Mailbox == 0 {
@@ -6675,156 +6788,173 @@ func quernRow9WorkActor(r *host2.Run, t1s []*actor.Context, first8 int, t46 *Bat
 				} else {
 					t121 := t1110.Mailbox
 //line send.go:27
-					if !(t105.To.Box == t121) {
+					if !(t106.To.Box == t121) {
 //line send.go:30
-						t125 := int(t121) * 16
+						t124 := int(t121) * 16
 						t218 := (int(t121) + 1) * 16
 //line send.go:30
-						b4 := t105.Post[t125:t218]
-						loaded24 := host2.Load(r, &b4[0])
+						b4 := t106.Post[t124:t218]
+						loaded25 := host2.Load(r, &b4[0])
 //line send.go:31
-						loaded25 := host2.Load(r, &b4[8])
-						loaded26 := host2.Load(r, &b4[10])
+						loaded26 := host2.Load(r, &b4[8])
+						loaded27 := host2.Load(r, &b4[10])
 //line send.go:31
-						t105.To = actor.Target{Box: t121, Tail: loaded24, Head: loaded25, Ring: b4[14], Step: b4[12], Slots: uint32(b4[11]), Kind: uint32(b4[13]), Closed: uint32(loaded26)}
+						t106.To = actor.Target{Box: t121, Tail: loaded25, Head: loaded26, Ring: b4[14], Step: b4[12], Slots: uint32(b4[11]), Kind: uint32(b4[13]), Closed: uint32(loaded27)}
+//line send.go:33
+						room4 := len(t106.Post)
+						if t106.To.Kind == 1 {
+							room4 = len(t106.Host)
+						}
+						end2 := t106.To.Ring + uint64(t106.To.Slots)*t106.To.Step
+//line send.go:37
+						if end2 > uint64(room4) || t106.To.Ring > end2 {
+							host2.Fail(r, "a Ref that names no mailbox")
+						}
 					}
 //line context.go:51
-					t219 := t105
+					t219 := t106
 					var ticket3 uint32
-					var room4 uint32
+					var room5 uint32
 				block6:
 					switch {
 					default:
-//line send.go:43
+//line send.go:54
 						box4 := int(t219.To.Box)
-						t126 := box4 * 16
+						t125 := box4 * 16
 						t220 := (box4 + 1) * 16
-//line send.go:44
-						b5 := t219.Post[t126:t220]
-						loaded27 := host2.Load(r, &b5[10])
-						closed2 := uint32(loaded27)
-//line send.go:46
-						var room5 uint32 = 2
-						for t219.To.Closed == 0 || closed2 == 0 {
-							if uint32(t219.To.Tail)-uint32(t219.To.Head) >= t219.To.Slots {
-								t49 := t219
-								t58 := t219
-//line send.go:49
-								loaded28 := host2.Load(r, &b5[0])
-								t77 := loaded28
-//line send.go:49
-								loaded29 := host2.Load(r, &b5[8])
-								t98 := loaded29
-//line send.go:49
-								t49.To.Tail = t77
-//line send.go:49
-								t58.To.Head = t98
-								if uint32(t219.To.Tail)-uint32(t219.To.Head) >= t219.To.Slots && t219.To.Kind == 1 {
-									loaded30 := host2.Load(r, &t219.Host[b5[15]+1])
-//line send.go:51
-									t219.To.Head = loaded30
-									kernel.StoreRelaxed(&b5[8], t219.To.Head)
-								}
-								if uint32(t219.To.Tail)-uint32(t219.To.Head) >= t219.To.Slots {
-									room5 = 1
-									break
-								}
-							}
-//line send.go:61
-							old4 := kernel.AtomicCompareAndSwap(&b5[0], t219.To.Tail, t219.To.Tail+1)
-							tail2 := old4
-//line send.go:62
-							if tail2 == t219.To.Tail {
-								t127 := t219
-								t134 := t219
-								t144 := tail2 + 1
-								t153 := closed2
-//line send.go:63
-								t127.To.Tail = t144
-//line send.go:63
-								t134.To.Closed = t153
-								t164 := uint32(tail2)
-								ticket3 = t164
-								room4 = 0
-								break block6
-							}
-//line send.go:66
-							t219.To.Tail = tail2
+//line send.go:55
+						b5 := t219.Post[t125:t220]
+						if t219.To.Closed != 0 {
+							loaded28 := host2.Load(r, &b5[10])
+//line send.go:57
+							t219.To.Closed = uint32(loaded28)
 						}
-						atomic.AddUint64(&b5[1], 1)
-						ticket3 = 0
-						room4 = room5
+						if t219.To.Closed != 0 {
+							atomic.AddUint64(&b5[1], 1)
+							ticket3 = 0
+							room5 = 2
+						} else {
+//line send.go:63
+							loaded29 := host2.Load(r, &b5[10])
+							for closed2 := uint32(loaded29); ; {
+								if uint32(t219.To.Tail)-uint32(t219.To.Head) >= t219.To.Slots {
+									t58 := t219
+									t69 := t219
+//line send.go:66
+									loaded30 := host2.Load(r, &b5[0])
+									t87 := loaded30
+//line send.go:66
+									loaded31 := host2.Load(r, &b5[8])
+									t107 := loaded31
+//line send.go:66
+									t58.To.Tail = t87
+//line send.go:66
+									t69.To.Head = t107
+									if uint32(t219.To.Tail)-uint32(t219.To.Head) >= t219.To.Slots && t219.To.Kind == 1 {
+										loaded32 := host2.Load(r, &t219.Host[b5[15]+1])
+//line send.go:68
+										t219.To.Head = loaded32
+										kernel.StoreRelaxed(&b5[8], t219.To.Head)
+									}
+									if uint32(t219.To.Tail)-uint32(t219.To.Head) >= t219.To.Slots {
+										atomic.AddUint64(&b5[1], 1)
+										ticket3 = 0
+										room5 = 1
+										break block6
+									}
+								}
+								old4 := kernel.AtomicCompareAndSwap(&b5[0], t219.To.Tail, t219.To.Tail+1)
+								tail2 := old4
+//line send.go:79
+								if tail2 == t219.To.Tail {
+									t134 := t219
+									t144 := t219
+									t153 := tail2 + 1
+									t164 := closed2
+//line send.go:80
+									t134.To.Tail = t153
+//line send.go:80
+									t144.To.Closed = t164
+									t173 := uint32(tail2)
+									ticket3 = t173
+									room5 = 0
+									break block6
+								}
+//line send.go:83
+								t219.To.Tail = tail2
+							}
+						}
 					}
 //line context.go:51
 					ticket4 := ticket3
-					room6 := room4
+					room6 := room5
 //line context.go:52
 					if room6 != 0 {
 						result011 = false
 					} else {
 						t59 := ticket4
-//line send.go:37
-						result012 := int(t105.To.Ring + uint64(t59&(t105.To.Slots-1))*t105.To.Step)
+//line send.go:46
+						result012 := int(t106.To.Ring + uint64(t59&(t106.To.Slots-1))*t106.To.Step)
 //line context.go:55
-						t78 := result012
-						t86 := uint64(ticket4+1) << 32
-						slot3 := t78
-						tag2 := t86
+						t76 := result012
+						t88 := uint64(ticket4+1) << 32
+						slot3 := t76
+						tag2 := t88
 //line context.go:56
-						if t105.To.Kind == 1 {
-							t99 := t105
-							t106 := slot3
+						if t106.To.Kind == 1 {
+							t97 := t106
+							t108 := slot3
 							t1111 := tag2
-//line send.go:83
-							t128 := t106
-							t221 := t106 + 4
-//line send.go:83
-							h3 := t99.Host[t128:t221]
-							kernel.StoreRelaxed(&h3[0], t1111|uint64(t99.ID<<8|128))
+//line send.go:102
+							t126 := t108
+							t221 := t108 + 4
+//line send.go:102
+							h3 := t97.Host[t126:t221]
+							kernel.StoreRelaxed(&h3[0], t1111|uint64(t97.ID<<8|128))
 							kernel.StoreRelaxed(&h3[1], t1111)
-							kernel.StoreRelaxed(&h3[2], t1111|uint64(t99.Words[t99.At+2]))
-							kernel.StoreRelaxed(&h3[3], t1111|uint64(t99.Words[t99.At+3]))
+							kernel.StoreRelaxed(&h3[2], t1111|uint64(t97.Words[t97.At+2]))
+							kernel.StoreRelaxed(&h3[3], t1111|uint64(t97.Words[t97.At+3]))
 //line context.go:58
-							t129 := t105.Host
+							t127 := t106.Host
 							t135 := slot3 + 4
 							t145 := tag2
-							t154 := t124
+							t154 := t123
 //line context.go:58
-							kernel.PutWords(t129, t135, t145, t154)
+							kernel.PutWords(t127, t135, t145, t154)
 							result011 = true
 						} else {
-							t165 := t105
-							t172 := slot3
+							t165 := t106
+							t174 := slot3
 							t182 := tag2
-//line send.go:74
-							t130 := t172
-							t223 := t172 + 4
-//line send.go:74
-							h4 := t165.Post[t130:t223]
+//line send.go:91
+							t128 := t174
+							t223 := t174 + 4
+//line send.go:91
+							h4 := t165.Post[t128:t223]
 							kernel.StoreRelaxed(&h4[0], t182|uint64(t165.ID<<8|128))
 							kernel.StoreRelaxed(&h4[1], t182)
 							kernel.StoreRelaxed(&h4[2], t182|uint64(t165.Words[t165.At+2]))
 							kernel.StoreRelaxed(&h4[3], t182|uint64(t165.Words[t165.At+3]))
 //line context.go:62
-							t193 := t105.Post
+							t193 := t106.Post
 							t202 := slot3 + 4
 							t2110 := tag2
-							t224 := t124
+							t224 := t123
 //line context.go:62
 							kernel.PutWords(t193, t202, t2110, t224)
-							t233 := t105
-//line send.go:92
+							t233 := t106
+//line send.go:113
 							if !(t233.Wakes == 0) {
-//line send.go:97
+//line send.go:118
 								kernel.Fence()
 								box5 := int(t233.To.Box)
-								t131 := box5 * 16
+								t129 := box5 * 16
 								t225 := (box5 + 1) * 16
-//line send.go:99
-								b6 := t233.Post[t131:t225]
-								loaded31 := host2.Load(r, &b6[9])
-								if loaded31 != 0 {
-//line send.go:101
+//line send.go:120
+								b6 := t233.Post[t129:t225]
+								loaded33 := host2.Load(r, &b6[9])
+								if loaded33 != 0 {
+//line send.go:122
 									kernel.StoreRelaxed(&t233.Host[b6[15]], 1)
 									kernel.StoreRelaxed(&t233.Host[0], 1)
 								}
@@ -6839,22 +6969,22 @@ func quernRow9WorkActor(r *host2.Run, t1s []*actor.Context, first8 int, t46 *Bat
 					t146 := t114
 					p6 := ref
 //line payload.go:66
-					t136 := t146.Post
+					t130 := t146.Post
 					t226 := p6.Entry
 					t310 := p6.Generation
 //line payload.go:76
 					if t310 == 0 {
 						host2.Fail(r, "reference to no payload")
 					}
-					loaded32 := host2.Load(r, &t136[t226+0])
-					host8 := loaded32
+					loaded34 := host2.Load(r, &t130[t226+0])
+					host8 := loaded34
 //line payload.go:80
 					if uint32(host8>>32) != t310 {
 						host2.Fail(r, "payload was released")
 					}
 					if host8&1 == 0 {
-						loaded33 := host2.Load(r, &t136[t226+1])
-						actors6 := loaded33
+						loaded35 := host2.Load(r, &t130[t226+1])
+						actors6 := loaded35
 //line payload.go:85
 						if uint32(actors6) <= uint32(host8)>>1 {
 							host2.Fail(r, "payload was released")
@@ -6870,26 +7000,26 @@ func quernRow9WorkActor(r *host2.Run, t1s []*actor.Context, first8 int, t46 *Bat
 					}
 				}
 //line payloads.go:91
-			} else if t48 == 6 {
+			} else if t47 == 6 {
 				t155 := t114
 				p7 := ref
 //line payload.go:58
-				t137 := t155.Post
+				t131 := t155.Post
 				t227 := p7.Entry
 				t311 := p7.Generation
 //line payload.go:76
 				if t311 == 0 {
 					host2.Fail(r, "reference to no payload")
 				}
-				loaded34 := host2.Load(r, &t137[t227+0])
-				host9 := loaded34
+				loaded36 := host2.Load(r, &t131[t227+0])
+				host9 := loaded36
 //line payload.go:80
 				if uint32(host9>>32) != t311 {
 					host2.Fail(r, "payload was released")
 				}
 				if host9&1 == 0 {
-					loaded35 := host2.Load(r, &t137[t227+1])
-					actors7 := loaded35
+					loaded37 := host2.Load(r, &t131[t227+1])
+					actors7 := loaded37
 //line payload.go:85
 					if uint32(actors7) <= uint32(host9)>>1 {
 						host2.Fail(r, "payload was released")
@@ -6902,7 +7032,7 @@ func quernRow9WorkActor(r *host2.Run, t1s []*actor.Context, first8 int, t46 *Bat
 				t56.Values = ref
 			}
 			t56.Given = t34.Given
-			if t46.Do == 6 && t34.Given > 0 {
+			if t45.Do == 6 && t34.Given > 0 {
 				t56.Sum = t34.Sum
 			}
 			result09 = 1
@@ -6920,7 +7050,7 @@ func quernRow9WorkActor(r *host2.Run, t1s []*actor.Context, first8 int, t46 *Bat
 }
 
 //go:noinline
-func quernRow10WorkActor(r *host2.Run, cs []actor.Context, first10 int, begins, borns []int64, source2 uint32, box []uint64, sh *actor.Status, out []uint64, result uint32, shape *actor.Shape, words []uint32, t910, t107 uint32, cursor []uint32, forwards bool, t50, t51 uint32, last bool, command, in, mail []uint64, t237, t253, t263 uint32) {
+func quernRow10WorkActor(r *host2.Run, cs []actor.Context, first10 int, begins, borns []int64, source2 uint32, box []uint64, sh *actor.Status, out []uint64, result uint32, shape *actor.Shape, words []uint32, t98, t109 uint32, cursor []uint32, forwards bool, t50, t51 uint32, last bool, command, in, mail []uint64, t237, t253, t263 uint32) {
 	cRow := cs[first10:][:32]
 	beginRow := begins[first10:][:32]
 	bornRow := borns[first10:][:32]
@@ -6970,12 +7100,12 @@ func quernRow10WorkActor(r *host2.Run, cs []actor.Context, first10 int, begins, 
 				}
 //line alone.go:174
 				at3 := (result013 + sh.Ticket&(result014-1)) * shape.OutStep
-				t79 := at3
-				t87 := at3 + shape.Out
+				t77 := at3
+				t89 := at3 + shape.Out
 //line alone.go:175
-				slot4 := t422[t79:t87]
+				slot4 := t422[t77:t89]
 				tag3 := uint64(sh.Ticket+1) << 32
-				reply2 := words[t910:t107]
+				reply2 := words[t98:t109]
 				kernel.StoreRelaxed(&slot4[0], tag3|uint64(t442))
 				kernel.StoreRelaxed(&slot4[1], tag3|uint64(t452))
 				kernel.StoreRelaxed(&slot4[2], tag3)
@@ -6991,8 +7121,8 @@ func quernRow10WorkActor(r *host2.Run, cs []actor.Context, first10 int, begins, 
 			sh.Missing[0] = 9
 			t542 := !forwards
 			if !t542 {
-				t482 := c
-				t492 := cursor
+				t48 := c
+				t49 := cursor
 //line alone.go:82
 				t522 := words[t50:t51]
 				var result015 bool
@@ -7000,174 +7130,191 @@ func quernRow10WorkActor(r *host2.Run, cs []actor.Context, first10 int, begins, 
 				switch {
 				default:
 //line alone.go:189
-					list2 := int(t492[11])
-					count2 := uint32(t482.Post[list2])
+					list2 := int(t49[11])
+					count2 := uint32(t48.Post[list2])
 					for i4 := uint32(0); i4 < count2; i4++ {
-						t138 := uint32(t482.Post[list2+1+int(i4)])
+						t136 := uint32(t48.Post[list2+1+int(i4)])
 //line send.go:27
-						if !(t482.To.Box == t138) {
+						if !(t48.To.Box == t136) {
 //line send.go:30
-							t139 := int(t138) * 16
-							t229 := (int(t138) + 1) * 16
+							t137 := int(t136) * 16
+							t229 := (int(t136) + 1) * 16
 //line send.go:30
-							b7 := t482.Post[t139:t229]
-							loaded36 := host2.Load(r, &b7[0])
+							b7 := t48.Post[t137:t229]
+							loaded38 := host2.Load(r, &b7[0])
 //line send.go:31
-							loaded37 := host2.Load(r, &b7[8])
-							loaded38 := host2.Load(r, &b7[10])
+							loaded39 := host2.Load(r, &b7[8])
+							loaded40 := host2.Load(r, &b7[10])
 //line send.go:31
-							t482.To = actor.Target{Box: t138, Tail: loaded36, Head: loaded37, Ring: b7[14], Step: b7[12], Slots: uint32(b7[11]), Kind: uint32(b7[13]), Closed: uint32(loaded38)}
+							t48.To = actor.Target{Box: t136, Tail: loaded38, Head: loaded39, Ring: b7[14], Step: b7[12], Slots: uint32(b7[11]), Kind: uint32(b7[13]), Closed: uint32(loaded40)}
+//line send.go:33
+							room7 := len(t48.Post)
+							if t48.To.Kind == 1 {
+								room7 = len(t48.Host)
+							}
+							end3 := t48.To.Ring + uint64(t48.To.Slots)*t48.To.Step
+							if end3 > uint64(room7) || t48.To.Ring > end3 {
+//line send.go:38
+								host2.Fail(r, "a Ref that names no mailbox")
+							}
 						}
 //line alone.go:193
-						t230 := t482
+						t230 := t48
 						var ticket5 uint32
-						var room7 uint32
+						var room8 uint32
 					block9:
 						switch {
 						default:
-//line send.go:43
+//line send.go:54
 							box6 := int(t230.To.Box)
-							t140 := box6 * 16
+							t138 := box6 * 16
 							t231 := (box6 + 1) * 16
-//line send.go:44
-							b8 := t230.Post[t140:t231]
-							loaded39 := host2.Load(r, &b8[10])
-							closed3 := uint32(loaded39)
-//line send.go:46
-							var room8 uint32 = 2
-							for t230.To.Closed == 0 || closed3 == 0 {
-								if uint32(t230.To.Tail)-uint32(t230.To.Head) >= t230.To.Slots {
-									t410 := t230
-									t511 := t230
-//line send.go:49
-									loaded40 := host2.Load(r, &b8[0])
-									t710 := loaded40
-//line send.go:49
-									loaded41 := host2.Load(r, &b8[8])
-									t911 := loaded41
-//line send.go:49
-									t410.To.Tail = t710
-//line send.go:49
-									t511.To.Head = t911
-									if uint32(t230.To.Tail)-uint32(t230.To.Head) >= t230.To.Slots && t230.To.Kind == 1 {
-										loaded42 := host2.Load(r, &t230.Host[b8[15]+1])
-//line send.go:51
-										t230.To.Head = loaded42
-										kernel.StoreRelaxed(&b8[8], t230.To.Head)
-									}
-									if uint32(t230.To.Tail)-uint32(t230.To.Head) >= t230.To.Slots {
-										room8 = 1
-										break
-									}
-								}
-//line send.go:61
-								old6 := kernel.AtomicCompareAndSwap(&b8[0], t230.To.Tail, t230.To.Tail+1)
-								tail3 := old6
-//line send.go:62
-								if tail3 == t230.To.Tail {
-									t1210 := t230
-									t1310 := t230
-									t147 := tail3 + 1
-									t156 := closed3
-//line send.go:63
-									t1210.To.Tail = t147
-//line send.go:63
-									t1310.To.Closed = t156
-									t166 := uint32(tail3)
-									ticket5 = t166
-									room7 = 0
-									break block9
-								}
-//line send.go:66
-								t230.To.Tail = tail3
+//line send.go:55
+							b8 := t230.Post[t138:t231]
+							if t230.To.Closed != 0 {
+								loaded41 := host2.Load(r, &b8[10])
+//line send.go:57
+								t230.To.Closed = uint32(loaded41)
 							}
-							atomic.AddUint64(&b8[1], 1)
-							ticket5 = 0
-							room7 = room8
+							if t230.To.Closed != 0 {
+								atomic.AddUint64(&b8[1], 1)
+								ticket5 = 0
+								room8 = 2
+							} else {
+//line send.go:63
+								loaded42 := host2.Load(r, &b8[10])
+								for closed3 := uint32(loaded42); ; {
+									if uint32(t230.To.Tail)-uint32(t230.To.Head) >= t230.To.Slots {
+										t511 := t230
+										t610 := t230
+//line send.go:66
+										loaded43 := host2.Load(r, &b8[0])
+										t810 := loaded43
+//line send.go:66
+										loaded44 := host2.Load(r, &b8[8])
+										t1010 := loaded44
+//line send.go:66
+										t511.To.Tail = t810
+//line send.go:66
+										t610.To.Head = t1010
+										if uint32(t230.To.Tail)-uint32(t230.To.Head) >= t230.To.Slots && t230.To.Kind == 1 {
+											loaded45 := host2.Load(r, &t230.Host[b8[15]+1])
+//line send.go:68
+											t230.To.Head = loaded45
+											kernel.StoreRelaxed(&b8[8], t230.To.Head)
+										}
+										if uint32(t230.To.Tail)-uint32(t230.To.Head) >= t230.To.Slots {
+											atomic.AddUint64(&b8[1], 1)
+											ticket5 = 0
+											room8 = 1
+											break block9
+										}
+									}
+									old6 := kernel.AtomicCompareAndSwap(&b8[0], t230.To.Tail, t230.To.Tail+1)
+									tail3 := old6
+//line send.go:79
+									if tail3 == t230.To.Tail {
+										t139 := t230
+										t147 := t230
+										t156 := tail3 + 1
+										t166 := closed3
+//line send.go:80
+										t139.To.Tail = t156
+//line send.go:80
+										t147.To.Closed = t166
+										t175 := uint32(tail3)
+										ticket5 = t175
+										room8 = 0
+										break block9
+									}
+//line send.go:83
+									t230.To.Tail = tail3
+								}
+							}
 						}
 //line alone.go:193
 						ticket6 := ticket5
-						room9 := room7
+						room9 := room8
 //line alone.go:194
 						if room9 == 1 {
-							t512 := int(t492[13])
+							t512 := int(t49[13])
 //line alone.go:195
-							t68 := int(t492[13]) + len(t522) + 1
+							t611 := int(t49[13]) + len(t522) + 1
 //line alone.go:195
-							saved3 := t482.Post[t512:t68]
+							saved3 := t48.Post[t512:t611]
 							for w8 := 0; w8 < len(t522); w8++ {
 								saved3[w8] = uint64(t522[w8])
 							}
-							result016 := t482.Correlation()
+							result016 := t48.Correlation()
 //line alone.go:199
 							saved3[len(t522)] = result016
-							t492[12] = i4 + 1
+							t49[12] = i4 + 1
 							result015 = false
 							break block8
 						}
 //line alone.go:203
 						if room9 == 0 {
-							t88 := t482
-							t912 := t522
-							t108 := ticket6
+							t811 := t48
+							t99 := t522
+							t1011 := ticket6
 //line alone.go:227
-							t141 := t108
-//line send.go:37
-							result017 := int(t88.To.Ring + uint64(t141&(t88.To.Slots-1))*t88.To.Step)
+							t140 := t1011
+//line send.go:46
+							result017 := int(t811.To.Ring + uint64(t140&(t811.To.Slots-1))*t811.To.Step)
 //line alone.go:227
 							t312 := result017
-							t411 := uint64(t108+1) << 32
+							t410 := uint64(t1011+1) << 32
 							slot5 := t312
-							tag4 := t411
+							tag4 := t410
 //line alone.go:228
-							if t88.To.Kind == 1 {
-								t513 := t88
-								t69 := slot5
-								t711 := tag4
-//line send.go:83
-								t148 := t69
-								t234 := t69 + 4
-//line send.go:83
-								h5 := t513.Host[t148:t234]
-								kernel.StoreRelaxed(&h5[0], t711|uint64(t513.ID<<8|128))
-								kernel.StoreRelaxed(&h5[1], t711)
-								kernel.StoreRelaxed(&h5[2], t711|uint64(t513.Words[t513.At+2]))
-								kernel.StoreRelaxed(&h5[3], t711|uint64(t513.Words[t513.At+3]))
+							if t811.To.Kind == 1 {
+								t513 := t811
+								t612 := slot5
+								t78 := tag4
+//line send.go:102
+								t141 := t612
+								t234 := t612 + 4
+//line send.go:102
+								h5 := t513.Host[t141:t234]
+								kernel.StoreRelaxed(&h5[0], t78|uint64(t513.ID<<8|128))
+								kernel.StoreRelaxed(&h5[1], t78)
+								kernel.StoreRelaxed(&h5[2], t78|uint64(t513.Words[t513.At+2]))
+								kernel.StoreRelaxed(&h5[3], t78|uint64(t513.Words[t513.At+3]))
 //line alone.go:230
-								for w9 := 0; w9 < len(t912); w9++ {
-									kernel.StoreRelaxed(&t88.Host[slot5+4+w9], tag4|uint64(t912[w9]))
+								for w9 := 0; w9 < len(t99); w9++ {
+									kernel.StoreRelaxed(&t811.Host[slot5+4+w9], tag4|uint64(t99[w9]))
 								}
 							} else {
 //line alone.go:235
-								t89 := t88
-								t913 := slot5
-								t109 := tag4
-//line send.go:74
-								t149 := t913
-								t235 := t913 + 4
-//line send.go:74
-								h6 := t89.Post[t149:t235]
-								kernel.StoreRelaxed(&h6[0], t109|uint64(t89.ID<<8|128))
-								kernel.StoreRelaxed(&h6[1], t109)
-								kernel.StoreRelaxed(&h6[2], t109|uint64(t89.Words[t89.At+2]))
-								kernel.StoreRelaxed(&h6[3], t109|uint64(t89.Words[t89.At+3]))
+								t812 := t811
+								t910 := slot5
+								t1012 := tag4
+//line send.go:91
+								t148 := t910
+								t235 := t910 + 4
+//line send.go:91
+								h6 := t812.Post[t148:t235]
+								kernel.StoreRelaxed(&h6[0], t1012|uint64(t812.ID<<8|128))
+								kernel.StoreRelaxed(&h6[1], t1012)
+								kernel.StoreRelaxed(&h6[2], t1012|uint64(t812.Words[t812.At+2]))
+								kernel.StoreRelaxed(&h6[3], t1012|uint64(t812.Words[t812.At+3]))
 //line alone.go:236
-								for w10 := 0; w10 < len(t912); w10++ {
-									kernel.StoreRelaxed(&t88.Post[slot5+4+w10], tag4|uint64(t912[w10]))
+								for w10 := 0; w10 < len(t99); w10++ {
+									kernel.StoreRelaxed(&t811.Post[slot5+4+w10], tag4|uint64(t99[w10]))
 								}
-								t1112 := t88
-//line send.go:92
+								t1112 := t811
+//line send.go:113
 								if !(t1112.Wakes == 0) {
-//line send.go:97
+//line send.go:118
 									kernel.Fence()
 									box7 := int(t1112.To.Box)
-									t150 := box7 * 16
+									t149 := box7 * 16
 									t236 := (box7 + 1) * 16
-//line send.go:99
-									b9 := t1112.Post[t150:t236]
-									loaded43 := host2.Load(r, &b9[9])
-									if loaded43 != 0 {
-//line send.go:101
+//line send.go:120
+									b9 := t1112.Post[t149:t236]
+									loaded46 := host2.Load(r, &b9[9])
+									if loaded46 != 0 {
+//line send.go:122
 										kernel.StoreRelaxed(&t1112.Host[b9[15]], 1)
 										kernel.StoreRelaxed(&t1112.Host[0], 1)
 									}
@@ -7194,8 +7341,8 @@ func quernRow10WorkActor(r *host2.Run, cs []actor.Context, first10 int, begins, 
 				switch {
 				default:
 //line alone.go:103
-					loaded44 := host2.Load(r, &t582[0])
-					ordered2 := loaded44
+					loaded47 := host2.Load(r, &t582[0])
+					ordered2 := loaded47
 //line alone.go:104
 					sh.Asked[0] = uint32(ordered2)
 					if !(sh.Asked[0] != 0) {
@@ -7203,9 +7350,9 @@ func quernRow10WorkActor(r *host2.Run, cs []actor.Context, first10 int, begins, 
 						hint2 := uint32(ordered2 >> 32)
 //line alone.go:108
 						if hint2 != sh.Hint[0] {
-							t412 := hint2
+							t411 := hint2
 //line alone.go:109
-							sh.Hint[0] = t412
+							sh.Hint[0] = t411
 //line alone.go:109
 							sh.Higher[0] = 1
 						}
@@ -7218,29 +7365,29 @@ func quernRow10WorkActor(r *host2.Run, cs []actor.Context, first10 int, begins, 
 									continue
 								}
 								next5 := t592[level2]
-								t610 := level2
+								t613 := level2
 								var result018 uint32
 								switch {
 								default:
 //line serve.go:82
-									if t610 == 4 {
+									if t613 == 4 {
 										result018 = 0
 										break
 //line serve.go:84
-									} else if t610 < 4 {
-										result018 = shape.Slots + t610*shape.SideSlots
+									} else if t613 < 4 {
+										result018 = shape.Slots + t613*shape.SideSlots
 										break
 									}
 //line serve.go:87
-									result018 = shape.Slots + (t610-1)*shape.SideSlots
+									result018 = shape.Slots + (t613-1)*shape.SideSlots
 								}
 //line alone.go:118
 								at4 := (result018 + next5&(shape.SideSlots-1)) * shape.InStep
-								loaded45 := host2.Load(r, &t61[at4])
-								if uint32(loaded45>>32) == next5+1 {
+								loaded48 := host2.Load(r, &t61[at4])
+								if uint32(loaded48>>32) == next5+1 {
 //line alone.go:120
-									t914 := level2
-									source4 = t914
+									t911 := level2
+									source4 = t911
 									sides2 = 1
 								}
 							}
@@ -7249,16 +7396,16 @@ func quernRow10WorkActor(r *host2.Run, cs []actor.Context, first10 int, begins, 
 						}
 						if source4 == 9 || source4 < 4 {
 							next6 := t592[4]
-							loaded46 := host2.Load(r, &t61[next6&(shape.Slots-1)*shape.InStep])
-							middle2 := uint32(loaded46>>32) == next6+1
+							loaded49 := host2.Load(r, &t61[next6&(shape.Slots-1)*shape.InStep])
+							middle2 := uint32(loaded49>>32) == next6+1
 //line alone.go:128
 							posted2 := false
 							slots3 := uint32(t60[11])
 							if slots3 != 0 {
 //line alone.go:130
 								next7 := uint32(t60[8])
-								loaded47 := host2.Load(r, &t622[next7&(slots3-1)*shape.InStep])
-								posted2 = uint32(loaded47>>32) == next7+1
+								loaded50 := host2.Load(r, &t622[next7&(slots3-1)*shape.InStep])
+								posted2 = uint32(loaded50>>32) == next7+1
 							}
 							if posted2 && !(middle2 && t592[8] == 8) {
 								source4 = 8
@@ -7268,16 +7415,16 @@ func quernRow10WorkActor(r *host2.Run, cs []actor.Context, first10 int, begins, 
 						}
 						if !(source4 == 9) {
 //line alone.go:143
-							t1211 := t61
-							ring2 := t1211
+							t1210 := t61
+							ring2 := t1210
 							var at5 uint32
 //line alone.go:144
 							if source4 == 8 {
 								sh.Ticket = uint32(t60[8])
-								t1311 := t622
+								t1310 := t622
 //line alone.go:146
 								t1410 := sh.Ticket & (uint32(t60[11]) - 1) * shape.InStep
-								ring2 = t1311
+								ring2 = t1310
 								at5 = t1410
 							} else {
 //line alone.go:148
@@ -7316,8 +7463,8 @@ func quernRow10WorkActor(r *host2.Run, cs []actor.Context, first10 int, begins, 
 							slot6 := ring2[t2111:t2210]
 							cell2 := words[:t237]
 							for w11 := 0; w11 < len(slot6); w11++ {
-								loaded48 := host2.Load(r, &slot6[w11])
-								v2 := loaded48
+								loaded51 := host2.Load(r, &slot6[w11])
+								v2 := loaded51
 //line alone.go:155
 								if uint32(v2>>32) != sh.Ticket+1 {
 									break block10
