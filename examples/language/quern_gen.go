@@ -2441,7 +2441,7 @@ var quernSummariseActor = gpu.NewKernel(gpu.KernelInfo{
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 82, Col: 3},
 			{Kind: gpu.IndexSite, File: "context.go", Line: 31, Col: 16},
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 85, Col: 3},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 610, Col: 27},
+			{Kind: gpu.IndexSite, File: "serve.go", Line: 615, Col: 27},
 			{Kind: gpu.IndexSite, File: "context.go", Line: 31, Col: 60},
 		}},
 	},

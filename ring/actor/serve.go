@@ -175,7 +175,11 @@ func serve[State, In, Out any](t kernel.Thread, s Shape, control []uint64, curso
 		kernel.StoreRelaxed(&box[BoxAsleep], 0)
 	}
 	for m := range s.Batch {
-		empties(s, words, m*s.Stride+s.OutAt-OutHeader, thread, threads)
+		reply := m*s.Stride + s.OutAt - OutHeader
+		if first { // is read in place of a word of the reply
+			words[reply+OutHeader-1] = 0
+		}
+		empties(s, words, reply, thread, threads)
 	}
 	t.Sync()
 
@@ -442,6 +446,10 @@ func serve[State, In, Out any](t kernel.Thread, s Shape, control []uint64, curso
 		// Each thread has one word of the reply, or none.
 		simple := source != Post && routes == 0 && s.Out <= threads
 		carries := simple && thread >= OutHeader && thread < s.Out
+		mine := uint32(OutHeader - 1)
+		if carries {
+			mine = thread
+		}
 		arrived := kernel.Clock()
 		begin := arrived
 		for m := range fresh {
@@ -464,14 +472,11 @@ func serve[State, In, Out any](t kernel.Thread, s Shape, control []uint64, curso
 				}
 			}
 			outcome := uint32(handle(t, &c, &states[me], &cells[m].In, &cells[m].Out))
+			now := kernel.Clock()
 			finish(t, sh, outcome, calls)
 			sync(t)
-			word := uint32(0)
-			if carries {
-				word = words[reply+thread]
-			}
+			word := words[reply+mine]
 			done := replied(t, sh, outcome, calls)
-			now := kernel.Clock()
 			took, waited := uint32(now-begin), uint32(begin-arrived)
 			begin = now
 			if done && simple {
@@ -682,7 +687,8 @@ func settle(slot []uint64, words uint32, tag uint64, outcome, thread, threads ui
 func finishInWarp(kernel.Thread, *Status, uint32, uint32) {}
 
 func repliedInWarp(t kernel.Thread, _ *Status, outcome, _ uint32) bool {
-	return kernel.Ballot(t, outcome == uint32(kernel.Reply))&1 != 0 && kernel.Ballot(t, true) == uint32(1<<t.BlockDim.X-1)
+	all, with := uint32(1<<t.BlockDim.X-1), kernel.Ballot(t, outcome == uint32(kernel.Reply))
+	return with == all || with&1 != 0 && kernel.Ballot(t, true) == all
 }
 
 func agreeInWarp(t kernel.Thread, _ *Status, outcome, _ uint32) (result uint32, whole bool) {
