@@ -54,10 +54,20 @@ func newActor[In, Out any](c *core) *Actor[In, Out] { return &Actor[In, Out]{cor
 func (a *Actor[In, Out]) Ref() actor.Ref[In] {
 	a.core.rt.referred.Store(true)
 	if h, ok := a.core.server.(*host); ok {
-		return actor.Ref[In]{Mailbox: h.box()}
+		return ref[In](h.box(), a.core)
 	}
-	return actor.Ref[In]{Mailbox: a.core.box.box}
+	return ref[In](a.core.box.box, a.core)
 }
+
+func ref[M any](box uint32, c *core) actor.Ref[M] {
+	if box == 0 {
+		return actor.Ref[M]{}
+	}
+	return actor.Ref[M]{Mailbox: box, Actor: c.number}
+}
+
+// refWord is a Ref in a word of the post memory.
+func refWord[M any](r actor.Ref[M]) uint64 { return uint64(r.Actor)<<32 | uint64(r.Mailbox) }
 
 // Name returns the actor's name.
 func (a *Actor[In, Out]) Name() string { return a.core.name }

@@ -16,19 +16,19 @@ import (
 // nothing: connections that form a circle can come to a halt. An actor that takes no
 // more messages is left out, which its mailbox counts.
 func Connect[In, Mid, Out any](from *Actor[In, Mid], to ...*Actor[Mid, Out]) error {
-	boxes := make([]uint32, len(to))
+	routes := make([]uint64, len(to))
 	for i, a := range to {
 		if a.core.rt != from.core.rt {
 			return invalid("actors %s and %s are of different runtimes", from.core.name, a.core.name)
 		}
-		if boxes[i] = a.Ref().Mailbox; boxes[i] == 0 {
+		if routes[i] = refWord(a.Ref()); routes[i] == 0 {
 			return invalid("actor %s cannot be reached from the device", a.core.name)
 		}
 	}
-	return from.core.connect(boxes)
+	return from.core.connect(routes)
 }
 
-func (c *core) connect(boxes []uint32) error {
+func (c *core) connect(to []uint64) error {
 	at, ok := c.server.(interface {
 		route(routes, saved uint32) error
 	})
@@ -43,7 +43,7 @@ func (c *core) connect(boxes []uint32) error {
 	}
 	c.routing.mu.Lock()
 	defer c.routing.mu.Unlock()
-	routes, saved, err := c.routing.set(c.rt.post, boxes, int(c.outSize+3)/4)
+	routes, saved, err := c.routing.set(c.rt.post, to, int(c.outSize+3)/4)
 	if err == nil {
 		err = at.route(routes, saved)
 	}
@@ -61,7 +61,7 @@ type routing struct {
 
 // set makes a list of routes for replies of some words and returns what goes into
 // the cursors. The actor is held; that the memory grows has all make way.
-func (r *routing) set(p *post, boxes []uint32, words int) (routes, saved uint32, err error) {
+func (r *routing) set(p *post, to []uint64, words int) (routes, saved uint32, err error) {
 	if r.list != 0 {
 		p.release(r.list, r.words)
 		r.list = 0
@@ -72,18 +72,14 @@ func (r *routing) set(p *post, boxes []uint32, words int) (routes, saved uint32,
 			return 0, 0, err
 		}
 	}
-	if len(boxes) == 0 {
+	if len(to) == 0 {
 		return 0, r.saved, nil
 	}
-	r.words = 1 + len(boxes)
+	r.words = 1 + len(to)
 	if r.list, err = p.reserve(r.words); err != nil {
 		return 0, 0, err
 	}
-	list := []uint64{uint64(len(boxes))}
-	for _, b := range boxes {
-		list = append(list, uint64(b))
-	}
-	return r.list, r.saved, p.write(r.list, list...)
+	return r.list, r.saved, p.write(r.list, append([]uint64{uint64(len(to))}, to...)...)
 }
 
 // free gives back the memory, once the cursors are another actor's: until then the

@@ -185,7 +185,7 @@ func (g *Group[M]) replace(members []Member[M]) error {
 	words := make([]uint64, len(members))
 	for i, m := range members {
 		if m.sender().current() != Terminated {
-			words[i] = uint64(m.Ref().Mailbox)
+			words[i] = refWord(m.Ref())
 		}
 	}
 	at, room := g.list, g.room

@@ -75,7 +75,7 @@ func (h *host) makeBag() (*bag, error) {
 	words := make([]uint64, actor.BoxWords)
 	words[actor.BoxSlots], words[actor.BoxStep] = uint64(b.slots), uint64(b.step)
 	words[actor.BoxKind], words[actor.BoxRing] = actor.HostBox, uint64(b.ring)
-	words[actor.BoxBell] = uint64(b.at)
+	words[actor.BoxBell], words[actor.BoxOwner] = uint64(b.at), uint64(c.number)
 	if err := p.write(place, words...); err != nil {
 		return nil, err
 	}
@@ -237,7 +237,7 @@ func (h *host) dropBag() (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, rt.Resume()) }()
-	if err := rt.post.write(b.box*actor.BoxWords+actor.BoxClosed, 1); err != nil {
+	if err := rt.post.write(b.box*actor.BoxWords+actor.BoxOwner, 0); err != nil {
 		return err
 	}
 	for rt.collectBags() > 0 {

@@ -245,7 +245,7 @@ const (
 )
 
 // newBox makes a mailbox for an actor on the device whose messages take step words.
-func (p *post) newBox(step int) (postbox, error) {
+func (p *post) newBox(step int, owner uint32) (postbox, error) {
 	b := postbox{slots: maxBoxSlots}
 	for b.slots > minBoxSlots && b.slots*step*8 > boxBytes {
 		b.slots /= 2
@@ -258,7 +258,7 @@ func (p *post) newBox(step int) (postbox, error) {
 	b.box = at / actor.BoxWords
 	if b.bell, err = p.reserveHost(2); err == nil {
 		words := make([]uint64, actor.BoxWords)
-		words[actor.BoxAsleep] = 1
+		words[actor.BoxAsleep], words[actor.BoxOwner] = 1, uint64(owner)
 		words[actor.BoxSlots], words[actor.BoxStep] = uint64(b.slots), uint64(step)
 		words[actor.BoxKind], words[actor.BoxRing] = actor.DeviceBox, uint64(at)+actor.BoxWords
 		words[actor.BoxBell] = uint64(b.bell)
@@ -276,7 +276,7 @@ func (c *core) shutBox() error {
 	if c.box.box == 0 || !c.rt.referred.Load() {
 		return nil // nobody can send one
 	}
-	return c.rt.post.write(c.box.box*actor.BoxWords+actor.BoxClosed, 1)
+	return c.rt.post.write(c.box.box*actor.BoxWords+actor.BoxOwner, 0)
 }
 
 // skip takes the message at the head out of a mailbox whose loop does not run.

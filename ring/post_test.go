@@ -21,7 +21,7 @@ func TestListsOfRoutesAreGivenBack(t *testing.T) {
 	used := 0
 	for i := range 100 {
 		var r routing
-		for _, boxes := range [][]uint32{{1, 2, 3}, make([]uint32, 40), nil, {4}} {
+		for _, boxes := range [][]uint64{{1, 2, 3}, make([]uint64, 40), nil, {4}} {
 			if _, _, err := r.set(rt.post, boxes, 8); err != nil {
 				t.Fatal(err)
 			}

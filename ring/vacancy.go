@@ -53,17 +53,25 @@ func (c *cohort) berth(a *core) (i int, err error) {
 	}
 	c.mu.Unlock()
 	if before == nil {
-		a.box, err = c.rt.post.newBox(int(c.shape.InStep))
+		a.box, err = c.rt.post.newBox(int(c.shape.InStep), a.number)
 	} else {
-		a.box, err = before.bequeath()
+		a.box, err = before.bequeath(a)
 	}
 	return i, err
 }
 
-// bequeath returns the mailbox in the post memory of an actor that has ended. What
-// others on the device had put there are dead letters.
-func (c *core) bequeath() (postbox, error) {
-	p, b := c.rt.post, c.box
+// bequeath gives the heir the mailbox in the post memory of an actor that has ended.
+// What others on the device had put there are dead letters.
+func (c *core) bequeath(heir *core) (b postbox, err error) {
+	if c.rt.referred.Load() {
+		// Senders keep in mind whose mailbox it was, until their launch ends.
+		if err := c.rt.Quiesce("hand a mailbox on"); err != nil {
+			return b, err
+		}
+		defer func() { err = errors.Join(err, c.rt.Resume()) }()
+	}
+	p := c.rt.post
+	b = c.box
 	at, words := b.box*actor.BoxWords, make([]uint64, actor.BoxWords)
 	if err := p.read(at, words); err != nil {
 		return b, err
@@ -84,7 +92,7 @@ func (c *core) bequeath() (postbox, error) {
 		c.queue.mu.Unlock()
 	}
 	b.first = words[actor.BoxTail]
-	return b, errors.Join(p.write(at+actor.BoxRefused, 0), p.write(at+actor.BoxHead, uint64(tail), 1, 0)) // asleep, and open
+	return b, errors.Join(p.write(at+actor.BoxRefused, 0), p.write(at+actor.BoxHead, uint64(tail), 1, uint64(heir.number))) // asleep
 }
 
 // vacate gives the rings of an actor that has ended up, if nobody has a use for them

@@ -32,23 +32,23 @@ var quernWatchActor = gpu.NewKernel(gpu.KernelInfo{
 	PTX: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "wide", Sites: []gpu.Site{
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 94, Col: 17},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 96, Col: 3},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 96, Col: 26},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 99, Col: 29},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 99, Col: 3},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 95, Col: 17},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 97, Col: 3},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 97, Col: 26},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 100, Col: 29},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 100, Col: 3},
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 14, Col: 18},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 17, Col: 17},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 17, Col: 9},
 			{Kind: gpu.SliceSite, File: "send.go", Line: 30, Col: 7},
 			{Kind: gpu.PanicSite, File: "send.go", Line: 38, Col: 3, Text: "a Ref that names no mailbox"},
-			{Kind: gpu.SliceSite, File: "forward.go", Line: 30, Col: 27},
-			{Kind: gpu.SliceSite, File: "forward.go", Line: 51, Col: 7},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 59, Col: 25},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 67, Col: 24},
-			{Kind: gpu.SliceSite, File: "forward.go", Line: 33, Col: 24},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 82, Col: 3},
+			{Kind: gpu.SliceSite, File: "forward.go", Line: 31, Col: 27},
+			{Kind: gpu.SliceSite, File: "forward.go", Line: 52, Col: 7},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 60, Col: 25},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 68, Col: 24},
+			{Kind: gpu.SliceSite, File: "forward.go", Line: 34, Col: 24},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 83, Col: 3},
 			{Kind: gpu.IndexSite, File: "context.go", Line: 31, Col: 16},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 85, Col: 3},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 86, Col: 3},
 			{Kind: gpu.DivideSite, File: "detector.go", Line: 99, Col: 38},
 			{Kind: gpu.IndexSite, File: "detector.go", Line: 99, Col: 19},
 			{Kind: gpu.DivideSite, File: "detector.go", Line: 67, Col: 45},
@@ -152,9 +152,9 @@ func quernHostWatchActor(r *host2.Run) {
 	cells := host2.Dynamic[actor.Cell[reading, finding]](r, 1)
 	var in2 *reading
 	var out2 *finding
-	var t114 *detector
+	var t115 *detector
 	var t213 *reading
-	var t34 *finding
+	var t35 *finding
 	var forwards bool
 	var stops bool
 	var last bool
@@ -262,13 +262,13 @@ func quernHostWatchActor(r *host2.Run) {
 //line alone.go:58
 				out2 = &cells[0].Out
 //line quern_gen.go:12
-				t114 = state
+				t115 = state
 				t213 = in2
-				t34 = out2
+				t35 = out2
 				for threadZ := range 1 {
 					for threadY := range 1 {
 						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-						quernRow5WatchActor(r, t34, t213, t114, sh)
+						quernRow5WatchActor(r, t35, t213, t115, sh)
 					}
 				}
 				r.ThreadIdx = kernel.Dim3{}
@@ -337,34 +337,34 @@ func quernRow1WatchActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 			t21 := cursor
 //line alone.go:42
 			t24 := words[t22:t23]
-//line alone.go:212
+//line alone.go:213
 			pending := t21[12]
 			var result0 bool
-//line alone.go:213
+//line alone.go:214
 			if pending == 0 {
 				result0 = true
 			} else {
 				t15 := int(t21[13])
-//line alone.go:216
+//line alone.go:217
 				t25 := int(t21[13]) + len(t24) + 1
-//line alone.go:216
+//line alone.go:217
 				saved := t20.Post[t15:t25]
 				for w := 0; w < len(t24); w++ {
 					t24[w] = uint32(saved[w])
 				}
 				t32 := t20.Words
-//line alone.go:220
+//line alone.go:221
 				_ = t32[2]
 				t42 := t20.Words
-//line alone.go:220
+//line alone.go:221
 				_ = t42[3]
-//line alone.go:220
+//line alone.go:221
 				t52 := uint32(saved[len(t24)])
-//line alone.go:220
+//line alone.go:221
 				t62 := uint32(saved[len(t24)] >> 32)
-//line alone.go:220
+//line alone.go:221
 				t32[2] = t52
-//line alone.go:220
+//line alone.go:221
 				t42[3] = t62
 				t21[12] = 0
 				t72 := t20
@@ -379,20 +379,22 @@ func quernRow1WatchActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 					list := int(t82[11])
 					count := uint32(t72.Post[list])
 					for i := t102; i < count; i++ {
-						t16 := uint32(t72.Post[list+1+int(i)])
+						to := t72.Post[list+1+int(i)]
+						t16 := uint32(to)
+						t26 := uint32(to >> 32)
 //line send.go:27
-						if !(t72.To.Box == t16) {
+						if !(t72.To.Box == t16 && t72.To.Actor == t26) {
 //line send.go:30
 							t17 := int(t16) * 16
-							t26 := (int(t16) + 1) * 16
+							t27 := (int(t16) + 1) * 16
 //line send.go:30
-							b := t72.Post[t17:t26]
+							b := t72.Post[t17:t27]
 							loaded := host2.Load(r, &b[0])
 //line send.go:31
 							loaded2 := host2.Load(r, &b[8])
 							loaded3 := host2.Load(r, &b[10])
 //line send.go:31
-							t72.To = actor.Target{Box: t16, Tail: loaded, Head: loaded2, Ring: b[14], Step: b[12], Slots: uint32(b[11]), Kind: uint32(b[13]), Closed: uint32(loaded3)}
+							t72.To = actor.Target{Box: t16, Actor: t26, Tail: loaded, Head: loaded2, Ring: b[14], Step: b[12], Slots: uint32(b[11]), Kind: uint32(b[13]), Owner: uint32(loaded3)}
 //line send.go:33
 							room := len(t72.Post)
 							if t72.To.Kind == 1 {
@@ -404,35 +406,35 @@ func quernRow1WatchActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 								host2.Fail(r, "a Ref that names no mailbox")
 							}
 						}
-//line alone.go:193
-						t27 := t72
+//line alone.go:194
+						t33 := t72
 						var ticket uint32
 						var room2 uint32
 					block2:
 						switch {
 						default:
 //line send.go:54
-							box2 := int(t27.To.Box)
+							box2 := int(t33.To.Box)
 							t18 := box2 * 16
 							t28 := (box2 + 1) * 16
 //line send.go:55
-							b2 := t27.Post[t18:t28]
-							if t27.To.Closed != 0 {
+							b2 := t33.Post[t18:t28]
+							if t33.To.Owner != t33.To.Actor {
 								loaded4 := host2.Load(r, &b2[10])
 //line send.go:57
-								t27.To.Closed = uint32(loaded4)
+								t33.To.Owner = uint32(loaded4)
 							}
-							if t27.To.Closed != 0 {
+							if t33.To.Owner != t33.To.Actor {
 								atomic.AddUint64(&b2[1], 1)
 								ticket = 0
 								room2 = 2
 							} else {
 //line send.go:63
 								loaded5 := host2.Load(r, &b2[10])
-								for closed := uint32(loaded5); ; {
-									if uint32(t27.To.Tail)-uint32(t27.To.Head) >= t27.To.Slots {
-										t53 := t27
-										t63 := t27
+								for owner := uint32(loaded5); ; {
+									if uint32(t33.To.Tail)-uint32(t33.To.Head) >= t33.To.Slots {
+										t53 := t33
+										t63 := t33
 //line send.go:66
 										loaded6 := host2.Load(r, &b2[0])
 										t83 := loaded6
@@ -443,135 +445,135 @@ func quernRow1WatchActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 										t53.To.Tail = t83
 //line send.go:66
 										t63.To.Head = t103
-										if uint32(t27.To.Tail)-uint32(t27.To.Head) >= t27.To.Slots && t27.To.Kind == 1 {
-											loaded8 := host2.Load(r, &t27.Host[b2[15]+1])
+										if uint32(t33.To.Tail)-uint32(t33.To.Head) >= t33.To.Slots && t33.To.Kind == 1 {
+											loaded8 := host2.Load(r, &t33.Host[b2[15]+1])
 //line send.go:68
-											t27.To.Head = loaded8
-											kernel.StoreRelaxed(&b2[8], t27.To.Head)
+											t33.To.Head = loaded8
+											kernel.StoreRelaxed(&b2[8], t33.To.Head)
 										}
-										if uint32(t27.To.Tail)-uint32(t27.To.Head) >= t27.To.Slots {
+										if uint32(t33.To.Tail)-uint32(t33.To.Head) >= t33.To.Slots {
 											atomic.AddUint64(&b2[1], 1)
 											ticket = 0
 											room2 = 1
 											break block2
 										}
 									}
-									old := kernel.AtomicCompareAndSwap(&b2[0], t27.To.Tail, t27.To.Tail+1)
+									old := kernel.AtomicCompareAndSwap(&b2[0], t33.To.Tail, t33.To.Tail+1)
 									tail := old
 //line send.go:79
-									if tail == t27.To.Tail {
-										t132 := t27
-										t142 := t27
+									if tail == t33.To.Tail {
+										t132 := t33
+										t142 := t33
 										t152 := tail + 1
-										t162 := closed
+										t162 := owner
 //line send.go:80
 										t132.To.Tail = t152
 //line send.go:80
-										t142.To.Closed = t162
+										t142.To.Owner = t162
 										t172 := uint32(tail)
 										ticket = t172
 										room2 = 0
 										break block2
 									}
 //line send.go:83
-									t27.To.Tail = tail
+									t33.To.Tail = tail
 								}
 							}
 						}
-//line alone.go:193
+//line alone.go:194
 						ticket2 := ticket
 						room3 := room2
-//line alone.go:194
+//line alone.go:195
 						if room3 == 1 {
-							t54 := int(t82[13])
-//line alone.go:195
-							t64 := int(t82[13]) + len(t92) + 1
-//line alone.go:195
-							saved2 := t72.Post[t54:t64]
+							t64 := int(t82[13])
+//line alone.go:196
+							t73 := int(t82[13]) + len(t92) + 1
+//line alone.go:196
+							saved2 := t72.Post[t64:t73]
 							for w2 := 0; w2 < len(t92); w2++ {
 								saved2[w2] = uint64(t92[w2])
 							}
 							result03 := t72.Correlation()
-//line alone.go:199
+//line alone.go:200
 							saved2[len(t92)] = result03
 							t82[12] = i + 1
 							result02 = false
 							break block
 						}
-//line alone.go:203
+//line alone.go:204
 						if room3 == 0 {
-							t84 := t72
-							t93 := t92
-							t104 := ticket2
-//line alone.go:227
-							t19 := t104
-//line send.go:46
-							result04 := int(t84.To.Ring + uint64(t19&(t84.To.Slots-1))*t84.To.Step)
-//line alone.go:227
-							t33 := result04
-							t43 := uint64(t104+1) << 32
-							slot := t33
-							tag := t43
+							t93 := t72
+							t104 := t92
+							t112 := ticket2
 //line alone.go:228
-							if t84.To.Kind == 1 {
-								t55 := t84
+							t19 := t112
+//line send.go:46
+							result04 := int(t93.To.Ring + uint64(t19&(t93.To.Slots-1))*t93.To.Step)
+//line alone.go:228
+							t34 := result04
+							t43 := uint64(t112+1) << 32
+							slot := t34
+							tag := t43
+//line alone.go:229
+							if t93.To.Kind == 1 {
+								t54 := t93
 								t65 := slot
-								t73 := tag
+								t74 := tag
 //line send.go:102
 								t110 := t65
 								t29 := t65 + 4
 //line send.go:102
-								h := t55.Host[t110:t29]
-								kernel.StoreRelaxed(&h[0], t73|uint64(t55.ID<<8|128))
-								kernel.StoreRelaxed(&h[1], t73)
-								kernel.StoreRelaxed(&h[2], t73|uint64(t55.Words[t55.At+2]))
-								kernel.StoreRelaxed(&h[3], t73|uint64(t55.Words[t55.At+3]))
-//line alone.go:230
-								for w3 := 0; w3 < len(t93); w3++ {
-									kernel.StoreRelaxed(&t84.Host[slot+4+w3], tag|uint64(t93[w3]))
+								h := t54.Host[t110:t29]
+								kernel.StoreRelaxed(&h[0], t74|uint64(t54.ID<<8|128))
+								kernel.StoreRelaxed(&h[1], t74)
+								kernel.StoreRelaxed(&h[2], t74|uint64(t54.Words[t54.At+2]))
+								kernel.StoreRelaxed(&h[3], t74|uint64(t54.Words[t54.At+3]))
+//line alone.go:231
+								for w3 := 0; w3 < len(t104); w3++ {
+									kernel.StoreRelaxed(&t93.Host[slot+4+w3], tag|uint64(t104[w3]))
 								}
 							} else {
-//line alone.go:235
-								t85 := t84
+//line alone.go:236
+								t84 := t93
 								t94 := slot
 								t105 := tag
 //line send.go:91
 								t111 := t94
 								t210 := t94 + 4
 //line send.go:91
-								h2 := t85.Post[t111:t210]
-								kernel.StoreRelaxed(&h2[0], t105|uint64(t85.ID<<8|128))
+								h2 := t84.Post[t111:t210]
+								kernel.StoreRelaxed(&h2[0], t105|uint64(t84.ID<<8|128))
 								kernel.StoreRelaxed(&h2[1], t105)
-								kernel.StoreRelaxed(&h2[2], t105|uint64(t85.Words[t85.At+2]))
-								kernel.StoreRelaxed(&h2[3], t105|uint64(t85.Words[t85.At+3]))
-//line alone.go:236
-								for w4 := 0; w4 < len(t93); w4++ {
-									kernel.StoreRelaxed(&t84.Post[slot+4+w4], tag|uint64(t93[w4]))
+								kernel.StoreRelaxed(&h2[2], t105|uint64(t84.Words[t84.At+2]))
+								kernel.StoreRelaxed(&h2[3], t105|uint64(t84.Words[t84.At+3]))
+//line alone.go:237
+								for w4 := 0; w4 < len(t104); w4++ {
+									kernel.StoreRelaxed(&t93.Post[slot+4+w4], tag|uint64(t104[w4]))
 								}
-								t112 := t84
+								t113 := t93
 //line send.go:113
-								if !(t112.Wakes == 0) {
+								if !(t113.Wakes == 0) {
 //line send.go:118
 									kernel.Fence()
-									box3 := int(t112.To.Box)
-									t113 := box3 * 16
+									box3 := int(t113.To.Box)
+									t114 := box3 * 16
 									t211 := (box3 + 1) * 16
 //line send.go:120
-									b3 := t112.Post[t113:t211]
+									b3 := t113.Post[t114:t211]
 									loaded9 := host2.Load(r, &b3[9])
 									if loaded9 != 0 {
 //line send.go:122
-										kernel.StoreRelaxed(&t112.Host[b3[15]], 1)
-										kernel.StoreRelaxed(&t112.Host[0], 1)
+										kernel.StoreRelaxed(&t113.Host[b3[15]], 1)
+										kernel.StoreRelaxed(&t113.Host[0], 1)
 									}
 								}
 							}
 						}
 					}
-//line alone.go:207
+//line alone.go:208
 					result02 = true
 				}
-//line alone.go:222
+//line alone.go:223
 				result0 = result02
 			}
 //line alone.go:42
@@ -769,7 +771,7 @@ func quernRow4WatchActor(r *host2.Run, cells []actor.Cell[reading, finding]) {
 }
 
 //go:noinline
-func quernRow5WatchActor(r *host2.Run, t34 *finding, t213 *reading, t114 *detector, sh *actor.Status) {
+func quernRow5WatchActor(r *host2.Run, t35 *finding, t213 *reading, t115 *detector, sh *actor.Status) {
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		t2 := threadX == 0
@@ -778,55 +780,55 @@ func quernRow5WatchActor(r *host2.Run, t34 *finding, t213 *reading, t114 *detect
 		if threadX != 0 {
 			result08 = 0
 		} else {
-			t115 := t34
-			t214 := t34
-			t35 := t34
-			t45 := t34
-			t56 := t34
+			t116 := t35
+			t214 := t35
+			t36 := t35
+			t45 := t35
+			t55 := t35
 //line detector.go:77
 			t67 := t213.Kind
 //line detector.go:77
-			t74 := t114.Sensor
+			t75 := t115.Sensor
 //line detector.go:77
-			t86 := t213.Number
+			t85 := t213.Number
 //line detector.go:77
 			t96 := t213.Sent
 //line detector.go:77
 			t106 := t213.Value
 //line detector.go:77
-			t115.Kind = t67
+			t116.Kind = t67
 //line detector.go:77
-			t214.Sensor = t74
+			t214.Sensor = t75
 //line detector.go:77
-			t35.Number = t86
+			t36.Number = t85
 //line detector.go:77
 			t45.Sent = t96
 //line detector.go:77
-			t56.Value = t106
+			t55.Value = t106
 			if t213.Kind == 1 {
-				t116 := t34
-				t123 := t34
+				t117 := t35
+				t123 := t35
 //line detector.go:79
-				t134 := t114.Seen
+				t134 := t115.Seen
 //line detector.go:79
-				t144 := t114.Strange
+				t144 := t115.Strange
 //line detector.go:79
-				t116.Seen = t134
+				t117.Seen = t134
 //line detector.go:79
 				t123.Strange = t144
 				result08 = 1
 			} else {
 				t153 := t213.Value
 //line detector.go:82
-				want, score := t114.judge(t153)
+				want, score := t115.judge(t153)
 				want2 := want
 				score2 := score
 //line detector.go:83
-				strange := !(score2 <= t114.Threshold)
+				strange := !(score2 <= t115.Threshold)
 				if strange {
-					t114.Strange++
-					t182 := t34
-					t193 := t34
+					t115.Strange++
+					t182 := t35
+					t193 := t35
 					t202 := want2
 					t215 := score2
 //line detector.go:86
@@ -836,13 +838,13 @@ func quernRow5WatchActor(r *host2.Run, t34 *finding, t213 *reading, t114 *detect
 				}
 				t223 := t213.Value - want2
 //line detector.go:88
-				t114.learn(t223)
-				t233 := t34
-				t242 := t34
+				t115.learn(t223)
+				t233 := t35
+				t242 := t35
 //line detector.go:89
-				t253 := t114.Seen
+				t253 := t115.Seen
 //line detector.go:89
-				t263 := t114.Strange
+				t263 := t115.Strange
 //line detector.go:89
 				t233.Seen = t253
 //line detector.go:89
@@ -905,20 +907,20 @@ func quernRow6WatchActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 					result09 = shape.Slots + (t216-1)*shape.SideSlots
 				}
 //line alone.go:174
-				t57 := source3
+				t56 := source3
 				var result010 uint32
 //line serve.go:92
-				if t57 == 4 {
+				if t56 == 4 {
 					result010 = shape.Slots
 				} else {
 					result010 = shape.SideSlots
 				}
 //line alone.go:174
 				at3 := (result09 + sh.Ticket&(result010-1)) * shape.OutStep
-				t75 := at3
-				t87 := at3 + shape.Out
+				t76 := at3
+				t86 := at3 + shape.Out
 //line alone.go:175
-				slot3 := t422[t75:t87]
+				slot3 := t422[t76:t86]
 				tag2 := uint64(sh.Ticket+1) << 32
 				reply2 := words[t97:t107]
 				kernel.StoreRelaxed(&slot3[0], tag2|uint64(t442))
@@ -948,20 +950,22 @@ func quernRow6WatchActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 					list2 := int(t49[11])
 					count2 := uint32(t48.Post[list2])
 					for i2 := uint32(0); i2 < count2; i2++ {
-						t117 := uint32(t48.Post[list2+1+int(i2)])
+						to2 := t48.Post[list2+1+int(i2)]
+						t118 := uint32(to2)
+						t217 := uint32(to2 >> 32)
 //line send.go:27
-						if !(t48.To.Box == t117) {
+						if !(t48.To.Box == t118 && t48.To.Actor == t217) {
 //line send.go:30
-							t118 := int(t117) * 16
-							t217 := (int(t117) + 1) * 16
+							t119 := int(t118) * 16
+							t218 := (int(t118) + 1) * 16
 //line send.go:30
-							b4 := t48.Post[t118:t217]
+							b4 := t48.Post[t119:t218]
 							loaded15 := host2.Load(r, &b4[0])
 //line send.go:31
 							loaded16 := host2.Load(r, &b4[8])
 							loaded17 := host2.Load(r, &b4[10])
 //line send.go:31
-							t48.To = actor.Target{Box: t117, Tail: loaded15, Head: loaded16, Ring: b4[14], Step: b4[12], Slots: uint32(b4[11]), Kind: uint32(b4[13]), Closed: uint32(loaded17)}
+							t48.To = actor.Target{Box: t118, Actor: t217, Tail: loaded15, Head: loaded16, Ring: b4[14], Step: b4[12], Slots: uint32(b4[11]), Kind: uint32(b4[13]), Owner: uint32(loaded17)}
 //line send.go:33
 							room4 := len(t48.Post)
 							if t48.To.Kind == 1 {
@@ -973,171 +977,171 @@ func quernRow6WatchActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 								host2.Fail(r, "a Ref that names no mailbox")
 							}
 						}
-//line alone.go:193
-						t218 := t48
+//line alone.go:194
+						t37 := t48
 						var ticket3 uint32
 						var room5 uint32
 					block8:
 						switch {
 						default:
 //line send.go:54
-							box4 := int(t218.To.Box)
-							t119 := box4 * 16
+							box4 := int(t37.To.Box)
+							t120 := box4 * 16
 							t219 := (box4 + 1) * 16
 //line send.go:55
-							b5 := t218.Post[t119:t219]
-							if t218.To.Closed != 0 {
+							b5 := t37.Post[t120:t219]
+							if t37.To.Owner != t37.To.Actor {
 								loaded18 := host2.Load(r, &b5[10])
 //line send.go:57
-								t218.To.Closed = uint32(loaded18)
+								t37.To.Owner = uint32(loaded18)
 							}
-							if t218.To.Closed != 0 {
+							if t37.To.Owner != t37.To.Actor {
 								atomic.AddUint64(&b5[1], 1)
 								ticket3 = 0
 								room5 = 2
 							} else {
 //line send.go:63
 								loaded19 := host2.Load(r, &b5[10])
-								for closed2 := uint32(loaded19); ; {
-									if uint32(t218.To.Tail)-uint32(t218.To.Head) >= t218.To.Slots {
-										t58 := t218
-										t68 := t218
+								for owner2 := uint32(loaded19); ; {
+									if uint32(t37.To.Tail)-uint32(t37.To.Head) >= t37.To.Slots {
+										t57 := t37
+										t68 := t37
 //line send.go:66
 										loaded20 := host2.Load(r, &b5[0])
-										t88 := loaded20
+										t87 := loaded20
 //line send.go:66
 										loaded21 := host2.Load(r, &b5[8])
 										t108 := loaded21
 //line send.go:66
-										t58.To.Tail = t88
+										t57.To.Tail = t87
 //line send.go:66
 										t68.To.Head = t108
-										if uint32(t218.To.Tail)-uint32(t218.To.Head) >= t218.To.Slots && t218.To.Kind == 1 {
-											loaded22 := host2.Load(r, &t218.Host[b5[15]+1])
+										if uint32(t37.To.Tail)-uint32(t37.To.Head) >= t37.To.Slots && t37.To.Kind == 1 {
+											loaded22 := host2.Load(r, &t37.Host[b5[15]+1])
 //line send.go:68
-											t218.To.Head = loaded22
-											kernel.StoreRelaxed(&b5[8], t218.To.Head)
+											t37.To.Head = loaded22
+											kernel.StoreRelaxed(&b5[8], t37.To.Head)
 										}
-										if uint32(t218.To.Tail)-uint32(t218.To.Head) >= t218.To.Slots {
+										if uint32(t37.To.Tail)-uint32(t37.To.Head) >= t37.To.Slots {
 											atomic.AddUint64(&b5[1], 1)
 											ticket3 = 0
 											room5 = 1
 											break block8
 										}
 									}
-									old2 := kernel.AtomicCompareAndSwap(&b5[0], t218.To.Tail, t218.To.Tail+1)
+									old2 := kernel.AtomicCompareAndSwap(&b5[0], t37.To.Tail, t37.To.Tail+1)
 									tail2 := old2
 //line send.go:79
-									if tail2 == t218.To.Tail {
-										t135 := t218
-										t145 := t218
+									if tail2 == t37.To.Tail {
+										t135 := t37
+										t145 := t37
 										t154 := tail2 + 1
-										t164 := closed2
+										t164 := owner2
 //line send.go:80
 										t135.To.Tail = t154
 //line send.go:80
-										t145.To.Closed = t164
+										t145.To.Owner = t164
 										t173 := uint32(tail2)
 										ticket3 = t173
 										room5 = 0
 										break block8
 									}
 //line send.go:83
-									t218.To.Tail = tail2
+									t37.To.Tail = tail2
 								}
 							}
 						}
-//line alone.go:193
+//line alone.go:194
 						ticket4 := ticket3
 						room6 := room5
-//line alone.go:194
+//line alone.go:195
 						if room6 == 1 {
-							t59 := int(t49[13])
-//line alone.go:195
-							t69 := int(t49[13]) + len(t522) + 1
-//line alone.go:195
-							saved3 := t48.Post[t59:t69]
+							t69 := int(t49[13])
+//line alone.go:196
+							t77 := int(t49[13]) + len(t522) + 1
+//line alone.go:196
+							saved3 := t48.Post[t69:t77]
 							for w8 := 0; w8 < len(t522); w8++ {
 								saved3[w8] = uint64(t522[w8])
 							}
 							result012 := t48.Correlation()
-//line alone.go:199
+//line alone.go:200
 							saved3[len(t522)] = result012
 							t49[12] = i2 + 1
 							result011 = false
 							break block7
 						}
-//line alone.go:203
+//line alone.go:204
 						if room6 == 0 {
-							t89 := t48
-							t98 := t522
-							t109 := ticket4
-//line alone.go:227
-							t120 := t109
-//line send.go:46
-							result013 := int(t89.To.Ring + uint64(t120&(t89.To.Slots-1))*t89.To.Step)
-//line alone.go:227
-							t36 := result013
-							t46 := uint64(t109+1) << 32
-							slot4 := t36
-							tag3 := t46
+							t98 := t48
+							t109 := t522
+							t1110 := ticket4
 //line alone.go:228
-							if t89.To.Kind == 1 {
-								t510 := t89
+							t121 := t1110
+//line send.go:46
+							result013 := int(t98.To.Ring + uint64(t121&(t98.To.Slots-1))*t98.To.Step)
+//line alone.go:228
+							t38 := result013
+							t46 := uint64(t1110+1) << 32
+							slot4 := t38
+							tag3 := t46
+//line alone.go:229
+							if t98.To.Kind == 1 {
+								t58 := t98
 								t610 := slot4
-								t76 := tag3
+								t78 := tag3
 //line send.go:102
-								t121 := t610
+								t124 := t610
 								t220 := t610 + 4
 //line send.go:102
-								h3 := t510.Host[t121:t220]
-								kernel.StoreRelaxed(&h3[0], t76|uint64(t510.ID<<8|128))
-								kernel.StoreRelaxed(&h3[1], t76)
-								kernel.StoreRelaxed(&h3[2], t76|uint64(t510.Words[t510.At+2]))
-								kernel.StoreRelaxed(&h3[3], t76|uint64(t510.Words[t510.At+3]))
-//line alone.go:230
-								for w9 := 0; w9 < len(t98); w9++ {
-									kernel.StoreRelaxed(&t89.Host[slot4+4+w9], tag3|uint64(t98[w9]))
+								h3 := t58.Host[t124:t220]
+								kernel.StoreRelaxed(&h3[0], t78|uint64(t58.ID<<8|128))
+								kernel.StoreRelaxed(&h3[1], t78)
+								kernel.StoreRelaxed(&h3[2], t78|uint64(t58.Words[t58.At+2]))
+								kernel.StoreRelaxed(&h3[3], t78|uint64(t58.Words[t58.At+3]))
+//line alone.go:231
+								for w9 := 0; w9 < len(t109); w9++ {
+									kernel.StoreRelaxed(&t98.Host[slot4+4+w9], tag3|uint64(t109[w9]))
 								}
 							} else {
-//line alone.go:235
-								t810 := t89
+//line alone.go:236
+								t88 := t98
 								t99 := slot4
 								t1010 := tag3
 //line send.go:91
-								t124 := t99
+								t125 := t99
 								t221 := t99 + 4
 //line send.go:91
-								h4 := t810.Post[t124:t221]
-								kernel.StoreRelaxed(&h4[0], t1010|uint64(t810.ID<<8|128))
+								h4 := t88.Post[t125:t221]
+								kernel.StoreRelaxed(&h4[0], t1010|uint64(t88.ID<<8|128))
 								kernel.StoreRelaxed(&h4[1], t1010)
-								kernel.StoreRelaxed(&h4[2], t1010|uint64(t810.Words[t810.At+2]))
-								kernel.StoreRelaxed(&h4[3], t1010|uint64(t810.Words[t810.At+3]))
-//line alone.go:236
-								for w10 := 0; w10 < len(t98); w10++ {
-									kernel.StoreRelaxed(&t89.Post[slot4+4+w10], tag3|uint64(t98[w10]))
+								kernel.StoreRelaxed(&h4[2], t1010|uint64(t88.Words[t88.At+2]))
+								kernel.StoreRelaxed(&h4[3], t1010|uint64(t88.Words[t88.At+3]))
+//line alone.go:237
+								for w10 := 0; w10 < len(t109); w10++ {
+									kernel.StoreRelaxed(&t98.Post[slot4+4+w10], tag3|uint64(t109[w10]))
 								}
-								t1110 := t89
+								t1111 := t98
 //line send.go:113
-								if !(t1110.Wakes == 0) {
+								if !(t1111.Wakes == 0) {
 //line send.go:118
 									kernel.Fence()
-									box5 := int(t1110.To.Box)
-									t125 := box5 * 16
+									box5 := int(t1111.To.Box)
+									t126 := box5 * 16
 									t224 := (box5 + 1) * 16
 //line send.go:120
-									b6 := t1110.Post[t125:t224]
+									b6 := t1111.Post[t126:t224]
 									loaded23 := host2.Load(r, &b6[9])
 									if loaded23 != 0 {
 //line send.go:122
-										kernel.StoreRelaxed(&t1110.Host[b6[15]], 1)
-										kernel.StoreRelaxed(&t1110.Host[0], 1)
+										kernel.StoreRelaxed(&t1111.Host[b6[15]], 1)
+										kernel.StoreRelaxed(&t1111.Host[0], 1)
 									}
 								}
 							}
 						}
 					}
-//line alone.go:207
+//line alone.go:208
 					result011 = true
 				}
 //line alone.go:82
@@ -1148,7 +1152,7 @@ func quernRow6WatchActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 			if whole && !last {
 				t572 := begin - born
 				t582 := command
-				t592 := cursor
+				t59 := cursor
 				t60 := box
 				t61 := in
 				t622 := mail
@@ -1179,7 +1183,7 @@ func quernRow6WatchActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 								if level2 == 4 {
 									continue
 								}
-								next4 := t592[level2]
+								next4 := t59[level2]
 								t611 := level2
 								var result014 uint32
 								switch {
@@ -1210,7 +1214,7 @@ func quernRow6WatchActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 							sh.Higher[0] = sides2
 						}
 						if source4 == 9 || source4 < 4 {
-							next5 := t592[4]
+							next5 := t59[4]
 							loaded26 := host2.Load(r, &t61[next5&(shape.Slots-1)*shape.InStep])
 							middle2 := uint32(loaded26>>32) == next5+1
 //line alone.go:128
@@ -1222,7 +1226,7 @@ func quernRow6WatchActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 								loaded27 := host2.Load(r, &t622[next6&(slots3-1)*shape.InStep])
 								posted2 = uint32(loaded27>>32) == next6+1
 							}
-							if posted2 && !(middle2 && t592[8] == 8) {
+							if posted2 && !(middle2 && t59[8] == 8) {
 								source4 = 8
 							} else if middle2 {
 								source4 = 4
@@ -1230,8 +1234,8 @@ func quernRow6WatchActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 						}
 						if !(source4 == 9) {
 //line alone.go:143
-							t126 := t61
-							ring2 := t126
+							t127 := t61
+							ring2 := t127
 							var at5 uint32
 //line alone.go:144
 							if source4 == 8 {
@@ -1243,7 +1247,7 @@ func quernRow6WatchActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 								at5 = t146
 							} else {
 //line alone.go:148
-								sh.Ticket = t592[source4]
+								sh.Ticket = t59[source4]
 								t165 := source4
 								var result015 uint32
 								switch {
@@ -1300,7 +1304,7 @@ func quernRow6WatchActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 //line alone.go:166
 								sh.Late = 1
 							}
-							t592[8] = source4
+							t59[8] = source4
 						}
 					}
 				}

@@ -2424,23 +2424,23 @@ var quernSummariseActor = gpu.NewKernel(gpu.KernelInfo{
 	PTX: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "wide", Sites: []gpu.Site{
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 94, Col: 17},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 96, Col: 3},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 96, Col: 26},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 99, Col: 29},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 99, Col: 3},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 95, Col: 17},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 97, Col: 3},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 97, Col: 26},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 100, Col: 29},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 100, Col: 3},
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 14, Col: 18},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 17, Col: 17},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 17, Col: 9},
 			{Kind: gpu.SliceSite, File: "send.go", Line: 30, Col: 7},
 			{Kind: gpu.PanicSite, File: "send.go", Line: 38, Col: 3, Text: "a Ref that names no mailbox"},
-			{Kind: gpu.SliceSite, File: "forward.go", Line: 30, Col: 27},
-			{Kind: gpu.SliceSite, File: "forward.go", Line: 51, Col: 7},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 59, Col: 25},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 67, Col: 24},
-			{Kind: gpu.SliceSite, File: "forward.go", Line: 33, Col: 24},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 82, Col: 3},
+			{Kind: gpu.SliceSite, File: "forward.go", Line: 31, Col: 27},
+			{Kind: gpu.SliceSite, File: "forward.go", Line: 52, Col: 7},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 60, Col: 25},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 68, Col: 24},
+			{Kind: gpu.SliceSite, File: "forward.go", Line: 34, Col: 24},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 83, Col: 3},
 			{Kind: gpu.IndexSite, File: "context.go", Line: 31, Col: 16},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 85, Col: 3},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 86, Col: 3},
 			{Kind: gpu.IndexSite, File: "serve.go", Line: 615, Col: 27},
 			{Kind: gpu.IndexSite, File: "context.go", Line: 31, Col: 60},
 		}},
@@ -8399,9 +8399,9 @@ func quernHostSummariseActor(r *host2.Run) {
 	cells := host2.Dynamic[actor.Cell[samples, summary]](r, 1)
 	var in2 *samples
 	var out2 *summary
-	var t114 *summary
+	var t115 *summary
 	var t213 *samples
-	var t34 *summary
+	var t35 *summary
 	givens := host2.Scratch[float32](r, 4, r.BlockDim.Count())
 	reduceAdds := host2.Scratch[float32](r, 3, r.BlockDim.Count())
 	sums := host2.Shared[[2]float32](r, 3)
@@ -8514,9 +8514,9 @@ func quernHostSummariseActor(r *host2.Run) {
 //line alone.go:58
 				out2 = &cells[0].Out
 //line quern_gen.go:15
-				t114 = state
+				t115 = state
 				t213 = in2
-				t34 = out2
+				t35 = out2
 				for threadZ := range 1 {
 					for threadY := range 1 {
 						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
@@ -8536,7 +8536,7 @@ func quernHostSummariseActor(r *host2.Run) {
 				for threadZ := range 1 {
 					for threadY := range 1 {
 						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-						quernRow7SummariseActor(r, t114, sums, t34, sh, outcome)
+						quernRow7SummariseActor(r, t115, sums, t35, sh, outcome)
 					}
 				}
 				r.ThreadIdx = kernel.Dim3{}
@@ -8605,34 +8605,34 @@ func quernRow1SummariseActor(r *host2.Run, cs []actor.Context, first int, begins
 			t21 := cursor
 //line alone.go:42
 			t24 := words[t22:t23]
-//line alone.go:212
+//line alone.go:213
 			pending := t21[12]
 			var result0 bool
-//line alone.go:213
+//line alone.go:214
 			if pending == 0 {
 				result0 = true
 			} else {
 				t15 := int(t21[13])
-//line alone.go:216
+//line alone.go:217
 				t25 := int(t21[13]) + len(t24) + 1
-//line alone.go:216
+//line alone.go:217
 				saved := t20.Post[t15:t25]
 				for w := 0; w < len(t24); w++ {
 					t24[w] = uint32(saved[w])
 				}
 				t32 := t20.Words
-//line alone.go:220
+//line alone.go:221
 				_ = t32[2]
 				t42 := t20.Words
-//line alone.go:220
+//line alone.go:221
 				_ = t42[3]
-//line alone.go:220
+//line alone.go:221
 				t52 := uint32(saved[len(t24)])
-//line alone.go:220
+//line alone.go:221
 				t62 := uint32(saved[len(t24)] >> 32)
-//line alone.go:220
+//line alone.go:221
 				t32[2] = t52
-//line alone.go:220
+//line alone.go:221
 				t42[3] = t62
 				t21[12] = 0
 				t72 := t20
@@ -8647,20 +8647,22 @@ func quernRow1SummariseActor(r *host2.Run, cs []actor.Context, first int, begins
 					list := int(t82[11])
 					count := uint32(t72.Post[list])
 					for i := t102; i < count; i++ {
-						t16 := uint32(t72.Post[list+1+int(i)])
+						to := t72.Post[list+1+int(i)]
+						t16 := uint32(to)
+						t26 := uint32(to >> 32)
 //line send.go:27
-						if !(t72.To.Box == t16) {
+						if !(t72.To.Box == t16 && t72.To.Actor == t26) {
 //line send.go:30
 							t17 := int(t16) * 16
-							t26 := (int(t16) + 1) * 16
+							t27 := (int(t16) + 1) * 16
 //line send.go:30
-							b := t72.Post[t17:t26]
+							b := t72.Post[t17:t27]
 							loaded := host2.Load(r, &b[0])
 //line send.go:31
 							loaded2 := host2.Load(r, &b[8])
 							loaded3 := host2.Load(r, &b[10])
 //line send.go:31
-							t72.To = actor.Target{Box: t16, Tail: loaded, Head: loaded2, Ring: b[14], Step: b[12], Slots: uint32(b[11]), Kind: uint32(b[13]), Closed: uint32(loaded3)}
+							t72.To = actor.Target{Box: t16, Actor: t26, Tail: loaded, Head: loaded2, Ring: b[14], Step: b[12], Slots: uint32(b[11]), Kind: uint32(b[13]), Owner: uint32(loaded3)}
 //line send.go:33
 							room := len(t72.Post)
 							if t72.To.Kind == 1 {
@@ -8672,35 +8674,35 @@ func quernRow1SummariseActor(r *host2.Run, cs []actor.Context, first int, begins
 								host2.Fail(r, "a Ref that names no mailbox")
 							}
 						}
-//line alone.go:193
-						t27 := t72
+//line alone.go:194
+						t33 := t72
 						var ticket uint32
 						var room2 uint32
 					block2:
 						switch {
 						default:
 //line send.go:54
-							box2 := int(t27.To.Box)
+							box2 := int(t33.To.Box)
 							t18 := box2 * 16
 							t28 := (box2 + 1) * 16
 //line send.go:55
-							b2 := t27.Post[t18:t28]
-							if t27.To.Closed != 0 {
+							b2 := t33.Post[t18:t28]
+							if t33.To.Owner != t33.To.Actor {
 								loaded4 := host2.Load(r, &b2[10])
 //line send.go:57
-								t27.To.Closed = uint32(loaded4)
+								t33.To.Owner = uint32(loaded4)
 							}
-							if t27.To.Closed != 0 {
+							if t33.To.Owner != t33.To.Actor {
 								atomic.AddUint64(&b2[1], 1)
 								ticket = 0
 								room2 = 2
 							} else {
 //line send.go:63
 								loaded5 := host2.Load(r, &b2[10])
-								for closed := uint32(loaded5); ; {
-									if uint32(t27.To.Tail)-uint32(t27.To.Head) >= t27.To.Slots {
-										t53 := t27
-										t63 := t27
+								for owner := uint32(loaded5); ; {
+									if uint32(t33.To.Tail)-uint32(t33.To.Head) >= t33.To.Slots {
+										t53 := t33
+										t63 := t33
 //line send.go:66
 										loaded6 := host2.Load(r, &b2[0])
 										t83 := loaded6
@@ -8711,135 +8713,135 @@ func quernRow1SummariseActor(r *host2.Run, cs []actor.Context, first int, begins
 										t53.To.Tail = t83
 //line send.go:66
 										t63.To.Head = t103
-										if uint32(t27.To.Tail)-uint32(t27.To.Head) >= t27.To.Slots && t27.To.Kind == 1 {
-											loaded8 := host2.Load(r, &t27.Host[b2[15]+1])
+										if uint32(t33.To.Tail)-uint32(t33.To.Head) >= t33.To.Slots && t33.To.Kind == 1 {
+											loaded8 := host2.Load(r, &t33.Host[b2[15]+1])
 //line send.go:68
-											t27.To.Head = loaded8
-											kernel.StoreRelaxed(&b2[8], t27.To.Head)
+											t33.To.Head = loaded8
+											kernel.StoreRelaxed(&b2[8], t33.To.Head)
 										}
-										if uint32(t27.To.Tail)-uint32(t27.To.Head) >= t27.To.Slots {
+										if uint32(t33.To.Tail)-uint32(t33.To.Head) >= t33.To.Slots {
 											atomic.AddUint64(&b2[1], 1)
 											ticket = 0
 											room2 = 1
 											break block2
 										}
 									}
-									old := kernel.AtomicCompareAndSwap(&b2[0], t27.To.Tail, t27.To.Tail+1)
+									old := kernel.AtomicCompareAndSwap(&b2[0], t33.To.Tail, t33.To.Tail+1)
 									tail := old
 //line send.go:79
-									if tail == t27.To.Tail {
-										t132 := t27
-										t142 := t27
+									if tail == t33.To.Tail {
+										t132 := t33
+										t142 := t33
 										t152 := tail + 1
-										t162 := closed
+										t162 := owner
 //line send.go:80
 										t132.To.Tail = t152
 //line send.go:80
-										t142.To.Closed = t162
+										t142.To.Owner = t162
 										t172 := uint32(tail)
 										ticket = t172
 										room2 = 0
 										break block2
 									}
 //line send.go:83
-									t27.To.Tail = tail
+									t33.To.Tail = tail
 								}
 							}
 						}
-//line alone.go:193
+//line alone.go:194
 						ticket2 := ticket
 						room3 := room2
-//line alone.go:194
+//line alone.go:195
 						if room3 == 1 {
-							t54 := int(t82[13])
-//line alone.go:195
-							t64 := int(t82[13]) + len(t92) + 1
-//line alone.go:195
-							saved2 := t72.Post[t54:t64]
+							t64 := int(t82[13])
+//line alone.go:196
+							t73 := int(t82[13]) + len(t92) + 1
+//line alone.go:196
+							saved2 := t72.Post[t64:t73]
 							for w2 := 0; w2 < len(t92); w2++ {
 								saved2[w2] = uint64(t92[w2])
 							}
 							result03 := t72.Correlation()
-//line alone.go:199
+//line alone.go:200
 							saved2[len(t92)] = result03
 							t82[12] = i + 1
 							result02 = false
 							break block
 						}
-//line alone.go:203
+//line alone.go:204
 						if room3 == 0 {
-							t84 := t72
-							t93 := t92
-							t104 := ticket2
-//line alone.go:227
-							t19 := t104
-//line send.go:46
-							result04 := int(t84.To.Ring + uint64(t19&(t84.To.Slots-1))*t84.To.Step)
-//line alone.go:227
-							t33 := result04
-							t43 := uint64(t104+1) << 32
-							slot := t33
-							tag := t43
+							t93 := t72
+							t104 := t92
+							t112 := ticket2
 //line alone.go:228
-							if t84.To.Kind == 1 {
-								t55 := t84
+							t19 := t112
+//line send.go:46
+							result04 := int(t93.To.Ring + uint64(t19&(t93.To.Slots-1))*t93.To.Step)
+//line alone.go:228
+							t34 := result04
+							t43 := uint64(t112+1) << 32
+							slot := t34
+							tag := t43
+//line alone.go:229
+							if t93.To.Kind == 1 {
+								t54 := t93
 								t65 := slot
-								t73 := tag
+								t74 := tag
 //line send.go:102
 								t110 := t65
 								t29 := t65 + 4
 //line send.go:102
-								h := t55.Host[t110:t29]
-								kernel.StoreRelaxed(&h[0], t73|uint64(t55.ID<<8|128))
-								kernel.StoreRelaxed(&h[1], t73)
-								kernel.StoreRelaxed(&h[2], t73|uint64(t55.Words[t55.At+2]))
-								kernel.StoreRelaxed(&h[3], t73|uint64(t55.Words[t55.At+3]))
-//line alone.go:230
-								for w3 := 0; w3 < len(t93); w3++ {
-									kernel.StoreRelaxed(&t84.Host[slot+4+w3], tag|uint64(t93[w3]))
+								h := t54.Host[t110:t29]
+								kernel.StoreRelaxed(&h[0], t74|uint64(t54.ID<<8|128))
+								kernel.StoreRelaxed(&h[1], t74)
+								kernel.StoreRelaxed(&h[2], t74|uint64(t54.Words[t54.At+2]))
+								kernel.StoreRelaxed(&h[3], t74|uint64(t54.Words[t54.At+3]))
+//line alone.go:231
+								for w3 := 0; w3 < len(t104); w3++ {
+									kernel.StoreRelaxed(&t93.Host[slot+4+w3], tag|uint64(t104[w3]))
 								}
 							} else {
-//line alone.go:235
-								t85 := t84
+//line alone.go:236
+								t84 := t93
 								t94 := slot
 								t105 := tag
 //line send.go:91
 								t111 := t94
 								t210 := t94 + 4
 //line send.go:91
-								h2 := t85.Post[t111:t210]
-								kernel.StoreRelaxed(&h2[0], t105|uint64(t85.ID<<8|128))
+								h2 := t84.Post[t111:t210]
+								kernel.StoreRelaxed(&h2[0], t105|uint64(t84.ID<<8|128))
 								kernel.StoreRelaxed(&h2[1], t105)
-								kernel.StoreRelaxed(&h2[2], t105|uint64(t85.Words[t85.At+2]))
-								kernel.StoreRelaxed(&h2[3], t105|uint64(t85.Words[t85.At+3]))
-//line alone.go:236
-								for w4 := 0; w4 < len(t93); w4++ {
-									kernel.StoreRelaxed(&t84.Post[slot+4+w4], tag|uint64(t93[w4]))
+								kernel.StoreRelaxed(&h2[2], t105|uint64(t84.Words[t84.At+2]))
+								kernel.StoreRelaxed(&h2[3], t105|uint64(t84.Words[t84.At+3]))
+//line alone.go:237
+								for w4 := 0; w4 < len(t104); w4++ {
+									kernel.StoreRelaxed(&t93.Post[slot+4+w4], tag|uint64(t104[w4]))
 								}
-								t112 := t84
+								t113 := t93
 //line send.go:113
-								if !(t112.Wakes == 0) {
+								if !(t113.Wakes == 0) {
 //line send.go:118
 									kernel.Fence()
-									box3 := int(t112.To.Box)
-									t113 := box3 * 16
+									box3 := int(t113.To.Box)
+									t114 := box3 * 16
 									t211 := (box3 + 1) * 16
 //line send.go:120
-									b3 := t112.Post[t113:t211]
+									b3 := t113.Post[t114:t211]
 									loaded9 := host2.Load(r, &b3[9])
 									if loaded9 != 0 {
 //line send.go:122
-										kernel.StoreRelaxed(&t112.Host[b3[15]], 1)
-										kernel.StoreRelaxed(&t112.Host[0], 1)
+										kernel.StoreRelaxed(&t113.Host[b3[15]], 1)
+										kernel.StoreRelaxed(&t113.Host[0], 1)
 									}
 								}
 							}
 						}
 					}
-//line alone.go:207
+//line alone.go:208
 					result02 = true
 				}
-//line alone.go:222
+//line alone.go:223
 				result0 = result02
 			}
 //line alone.go:42
@@ -9062,15 +9064,15 @@ func quernRow6SummariseActor(r *host2.Run, reduceAdds []float32, first3 int, sum
 }
 
 //go:noinline
-func quernRow7SummariseActor(r *host2.Run, t114 *summary, sums *[2]float32, t34 *summary, sh *actor.Status, outcome uint32) {
+func quernRow7SummariseActor(r *host2.Run, t115 *summary, sums *[2]float32, t35 *summary, sh *actor.Status, outcome uint32) {
 	for threadX := range 64 {
 		r.ThreadIdx.X = threadX
 		t2 := threadX == 0
 //line actor.go:31
 		if threadX == 0 {
-			t114.Sum += float64(sums[0]) + float64(sums[1])
-			t114.Count += 64
-			*t34 = *t114
+			t115.Sum += float64(sums[0]) + float64(sums[1])
+			t115.Count += 64
+			*t35 = *t115
 		}
 //line alone.go:59
 		if t2 {
@@ -9120,20 +9122,20 @@ func quernRow8SummariseActor(r *host2.Run, cs []actor.Context, first4 int, begin
 					result09 = shape.Slots + (t214-1)*shape.SideSlots
 				}
 //line alone.go:174
-				t56 := source3
+				t55 := source3
 				var result010 uint32
 //line serve.go:92
-				if t56 == 4 {
+				if t55 == 4 {
 					result010 = shape.Slots
 				} else {
 					result010 = shape.SideSlots
 				}
 //line alone.go:174
 				at3 := (result09 + sh.Ticket&(result010-1)) * shape.OutStep
-				t74 := at3
-				t86 := at3 + shape.Out
+				t75 := at3
+				t85 := at3 + shape.Out
 //line alone.go:175
-				slot3 := t422[t74:t86]
+				slot3 := t422[t75:t85]
 				tag2 := uint64(sh.Ticket+1) << 32
 				reply2 := words[t96:t106]
 				kernel.StoreRelaxed(&slot3[0], tag2|uint64(t442))
@@ -9163,20 +9165,22 @@ func quernRow8SummariseActor(r *host2.Run, cs []actor.Context, first4 int, begin
 					list2 := int(t49[11])
 					count2 := uint32(t48.Post[list2])
 					for i2 := uint32(0); i2 < count2; i2++ {
-						t115 := uint32(t48.Post[list2+1+int(i2)])
+						to2 := t48.Post[list2+1+int(i2)]
+						t116 := uint32(to2)
+						t215 := uint32(to2 >> 32)
 //line send.go:27
-						if !(t48.To.Box == t115) {
+						if !(t48.To.Box == t116 && t48.To.Actor == t215) {
 //line send.go:30
-							t116 := int(t115) * 16
-							t215 := (int(t115) + 1) * 16
+							t117 := int(t116) * 16
+							t216 := (int(t116) + 1) * 16
 //line send.go:30
-							b4 := t48.Post[t116:t215]
+							b4 := t48.Post[t117:t216]
 							loaded15 := host2.Load(r, &b4[0])
 //line send.go:31
 							loaded16 := host2.Load(r, &b4[8])
 							loaded17 := host2.Load(r, &b4[10])
 //line send.go:31
-							t48.To = actor.Target{Box: t115, Tail: loaded15, Head: loaded16, Ring: b4[14], Step: b4[12], Slots: uint32(b4[11]), Kind: uint32(b4[13]), Closed: uint32(loaded17)}
+							t48.To = actor.Target{Box: t116, Actor: t215, Tail: loaded15, Head: loaded16, Ring: b4[14], Step: b4[12], Slots: uint32(b4[11]), Kind: uint32(b4[13]), Owner: uint32(loaded17)}
 //line send.go:33
 							room4 := len(t48.Post)
 							if t48.To.Kind == 1 {
@@ -9188,160 +9192,160 @@ func quernRow8SummariseActor(r *host2.Run, cs []actor.Context, first4 int, begin
 								host2.Fail(r, "a Ref that names no mailbox")
 							}
 						}
-//line alone.go:193
-						t216 := t48
+//line alone.go:194
+						t36 := t48
 						var ticket3 uint32
 						var room5 uint32
 					block8:
 						switch {
 						default:
 //line send.go:54
-							box4 := int(t216.To.Box)
-							t117 := box4 * 16
+							box4 := int(t36.To.Box)
+							t118 := box4 * 16
 							t217 := (box4 + 1) * 16
 //line send.go:55
-							b5 := t216.Post[t117:t217]
-							if t216.To.Closed != 0 {
+							b5 := t36.Post[t118:t217]
+							if t36.To.Owner != t36.To.Actor {
 								loaded18 := host2.Load(r, &b5[10])
 //line send.go:57
-								t216.To.Closed = uint32(loaded18)
+								t36.To.Owner = uint32(loaded18)
 							}
-							if t216.To.Closed != 0 {
+							if t36.To.Owner != t36.To.Actor {
 								atomic.AddUint64(&b5[1], 1)
 								ticket3 = 0
 								room5 = 2
 							} else {
 //line send.go:63
 								loaded19 := host2.Load(r, &b5[10])
-								for closed2 := uint32(loaded19); ; {
-									if uint32(t216.To.Tail)-uint32(t216.To.Head) >= t216.To.Slots {
-										t57 := t216
-										t67 := t216
+								for owner2 := uint32(loaded19); ; {
+									if uint32(t36.To.Tail)-uint32(t36.To.Head) >= t36.To.Slots {
+										t56 := t36
+										t67 := t36
 //line send.go:66
 										loaded20 := host2.Load(r, &b5[0])
-										t87 := loaded20
+										t86 := loaded20
 //line send.go:66
 										loaded21 := host2.Load(r, &b5[8])
 										t107 := loaded21
 //line send.go:66
-										t57.To.Tail = t87
+										t56.To.Tail = t86
 //line send.go:66
 										t67.To.Head = t107
-										if uint32(t216.To.Tail)-uint32(t216.To.Head) >= t216.To.Slots && t216.To.Kind == 1 {
-											loaded22 := host2.Load(r, &t216.Host[b5[15]+1])
+										if uint32(t36.To.Tail)-uint32(t36.To.Head) >= t36.To.Slots && t36.To.Kind == 1 {
+											loaded22 := host2.Load(r, &t36.Host[b5[15]+1])
 //line send.go:68
-											t216.To.Head = loaded22
-											kernel.StoreRelaxed(&b5[8], t216.To.Head)
+											t36.To.Head = loaded22
+											kernel.StoreRelaxed(&b5[8], t36.To.Head)
 										}
-										if uint32(t216.To.Tail)-uint32(t216.To.Head) >= t216.To.Slots {
+										if uint32(t36.To.Tail)-uint32(t36.To.Head) >= t36.To.Slots {
 											atomic.AddUint64(&b5[1], 1)
 											ticket3 = 0
 											room5 = 1
 											break block8
 										}
 									}
-									old2 := kernel.AtomicCompareAndSwap(&b5[0], t216.To.Tail, t216.To.Tail+1)
+									old2 := kernel.AtomicCompareAndSwap(&b5[0], t36.To.Tail, t36.To.Tail+1)
 									tail2 := old2
 //line send.go:79
-									if tail2 == t216.To.Tail {
-										t134 := t216
-										t144 := t216
+									if tail2 == t36.To.Tail {
+										t134 := t36
+										t144 := t36
 										t153 := tail2 + 1
-										t164 := closed2
+										t164 := owner2
 //line send.go:80
 										t134.To.Tail = t153
 //line send.go:80
-										t144.To.Closed = t164
+										t144.To.Owner = t164
 										t173 := uint32(tail2)
 										ticket3 = t173
 										room5 = 0
 										break block8
 									}
 //line send.go:83
-									t216.To.Tail = tail2
+									t36.To.Tail = tail2
 								}
 							}
 						}
-//line alone.go:193
+//line alone.go:194
 						ticket4 := ticket3
 						room6 := room5
-//line alone.go:194
+//line alone.go:195
 						if room6 == 1 {
-							t58 := int(t49[13])
-//line alone.go:195
-							t68 := int(t49[13]) + len(t522) + 1
-//line alone.go:195
-							saved3 := t48.Post[t58:t68]
+							t68 := int(t49[13])
+//line alone.go:196
+							t76 := int(t49[13]) + len(t522) + 1
+//line alone.go:196
+							saved3 := t48.Post[t68:t76]
 							for w8 := 0; w8 < len(t522); w8++ {
 								saved3[w8] = uint64(t522[w8])
 							}
 							result012 := t48.Correlation()
-//line alone.go:199
+//line alone.go:200
 							saved3[len(t522)] = result012
 							t49[12] = i2 + 1
 							result011 = false
 							break block7
 						}
-//line alone.go:203
+//line alone.go:204
 						if room6 == 0 {
-							t88 := t48
-							t97 := t522
-							t108 := ticket4
-//line alone.go:227
-							t118 := t108
-//line send.go:46
-							result013 := int(t88.To.Ring + uint64(t118&(t88.To.Slots-1))*t88.To.Step)
-//line alone.go:227
-							t35 := result013
-							t46 := uint64(t108+1) << 32
-							slot4 := t35
-							tag3 := t46
+							t97 := t48
+							t108 := t522
+							t119 := ticket4
 //line alone.go:228
-							if t88.To.Kind == 1 {
-								t59 := t88
+							t120 := t119
+//line send.go:46
+							result013 := int(t97.To.Ring + uint64(t120&(t97.To.Slots-1))*t97.To.Step)
+//line alone.go:228
+							t37 := result013
+							t46 := uint64(t119+1) << 32
+							slot4 := t37
+							tag3 := t46
+//line alone.go:229
+							if t97.To.Kind == 1 {
+								t57 := t97
 								t69 := slot4
-								t75 := tag3
+								t77 := tag3
 //line send.go:102
-								t119 := t69
+								t121 := t69
 								t218 := t69 + 4
 //line send.go:102
-								h3 := t59.Host[t119:t218]
-								kernel.StoreRelaxed(&h3[0], t75|uint64(t59.ID<<8|128))
-								kernel.StoreRelaxed(&h3[1], t75)
-								kernel.StoreRelaxed(&h3[2], t75|uint64(t59.Words[t59.At+2]))
-								kernel.StoreRelaxed(&h3[3], t75|uint64(t59.Words[t59.At+3]))
-//line alone.go:230
-								for w9 := 0; w9 < len(t97); w9++ {
-									kernel.StoreRelaxed(&t88.Host[slot4+4+w9], tag3|uint64(t97[w9]))
+								h3 := t57.Host[t121:t218]
+								kernel.StoreRelaxed(&h3[0], t77|uint64(t57.ID<<8|128))
+								kernel.StoreRelaxed(&h3[1], t77)
+								kernel.StoreRelaxed(&h3[2], t77|uint64(t57.Words[t57.At+2]))
+								kernel.StoreRelaxed(&h3[3], t77|uint64(t57.Words[t57.At+3]))
+//line alone.go:231
+								for w9 := 0; w9 < len(t108); w9++ {
+									kernel.StoreRelaxed(&t97.Host[slot4+4+w9], tag3|uint64(t108[w9]))
 								}
 							} else {
-//line alone.go:235
-								t89 := t88
+//line alone.go:236
+								t87 := t97
 								t98 := slot4
 								t109 := tag3
 //line send.go:91
-								t120 := t98
+								t123 := t98
 								t219 := t98 + 4
 //line send.go:91
-								h4 := t89.Post[t120:t219]
-								kernel.StoreRelaxed(&h4[0], t109|uint64(t89.ID<<8|128))
+								h4 := t87.Post[t123:t219]
+								kernel.StoreRelaxed(&h4[0], t109|uint64(t87.ID<<8|128))
 								kernel.StoreRelaxed(&h4[1], t109)
-								kernel.StoreRelaxed(&h4[2], t109|uint64(t89.Words[t89.At+2]))
-								kernel.StoreRelaxed(&h4[3], t109|uint64(t89.Words[t89.At+3]))
-//line alone.go:236
-								for w10 := 0; w10 < len(t97); w10++ {
-									kernel.StoreRelaxed(&t88.Post[slot4+4+w10], tag3|uint64(t97[w10]))
+								kernel.StoreRelaxed(&h4[2], t109|uint64(t87.Words[t87.At+2]))
+								kernel.StoreRelaxed(&h4[3], t109|uint64(t87.Words[t87.At+3]))
+//line alone.go:237
+								for w10 := 0; w10 < len(t108); w10++ {
+									kernel.StoreRelaxed(&t97.Post[slot4+4+w10], tag3|uint64(t108[w10]))
 								}
-								t1110 := t88
+								t1110 := t97
 //line send.go:113
 								if !(t1110.Wakes == 0) {
 //line send.go:118
 									kernel.Fence()
 									box5 := int(t1110.To.Box)
-									t121 := box5 * 16
+									t124 := box5 * 16
 									t220 := (box5 + 1) * 16
 //line send.go:120
-									b6 := t1110.Post[t121:t220]
+									b6 := t1110.Post[t124:t220]
 									loaded23 := host2.Load(r, &b6[9])
 									if loaded23 != 0 {
 //line send.go:122
@@ -9352,7 +9356,7 @@ func quernRow8SummariseActor(r *host2.Run, cs []actor.Context, first4 int, begin
 							}
 						}
 					}
-//line alone.go:207
+//line alone.go:208
 					result011 = true
 				}
 //line alone.go:82
@@ -9362,8 +9366,8 @@ func quernRow8SummariseActor(r *host2.Run, cs []actor.Context, first4 int, begin
 //line alone.go:83
 			if whole && !last {
 				t572 := begin - born
-				t582 := command
-				t592 := cursor
+				t58 := command
+				t59 := cursor
 				t60 := box
 				t61 := in
 				t622 := mail
@@ -9371,7 +9375,7 @@ func quernRow8SummariseActor(r *host2.Run, cs []actor.Context, first4 int, begin
 				switch {
 				default:
 //line alone.go:103
-					loaded24 := host2.Load(r, &t582[0])
+					loaded24 := host2.Load(r, &t58[0])
 					ordered2 := loaded24
 //line alone.go:104
 					sh.Asked[0] = uint32(ordered2)
@@ -9394,7 +9398,7 @@ func quernRow8SummariseActor(r *host2.Run, cs []actor.Context, first4 int, begin
 								if level2 == 4 {
 									continue
 								}
-								next4 := t592[level2]
+								next4 := t59[level2]
 								t610 := level2
 								var result014 uint32
 								switch {
@@ -9425,7 +9429,7 @@ func quernRow8SummariseActor(r *host2.Run, cs []actor.Context, first4 int, begin
 							sh.Higher[0] = sides2
 						}
 						if source4 == 9 || source4 < 4 {
-							next5 := t592[4]
+							next5 := t59[4]
 							loaded26 := host2.Load(r, &t61[next5&(shape.Slots-1)*shape.InStep])
 							middle2 := uint32(loaded26>>32) == next5+1
 //line alone.go:128
@@ -9437,7 +9441,7 @@ func quernRow8SummariseActor(r *host2.Run, cs []actor.Context, first4 int, begin
 								loaded27 := host2.Load(r, &t622[next6&(slots3-1)*shape.InStep])
 								posted2 = uint32(loaded27>>32) == next6+1
 							}
-							if posted2 && !(middle2 && t592[8] == 8) {
+							if posted2 && !(middle2 && t59[8] == 8) {
 								source4 = 8
 							} else if middle2 {
 								source4 = 4
@@ -9445,8 +9449,8 @@ func quernRow8SummariseActor(r *host2.Run, cs []actor.Context, first4 int, begin
 						}
 						if !(source4 == 9) {
 //line alone.go:143
-							t123 := t61
-							ring2 := t123
+							t125 := t61
+							ring2 := t125
 							var at5 uint32
 //line alone.go:144
 							if source4 == 8 {
@@ -9458,7 +9462,7 @@ func quernRow8SummariseActor(r *host2.Run, cs []actor.Context, first4 int, begin
 								at5 = t145
 							} else {
 //line alone.go:148
-								sh.Ticket = t592[source4]
+								sh.Ticket = t59[source4]
 								t165 := source4
 								var result015 uint32
 								switch {
@@ -9515,7 +9519,7 @@ func quernRow8SummariseActor(r *host2.Run, cs []actor.Context, first4 int, begin
 //line alone.go:166
 								sh.Late = 1
 							}
-							t592[8] = source4
+							t59[8] = source4
 						}
 					}
 				}

@@ -32,23 +32,23 @@ var quernRankActor = gpu.NewKernel(gpu.KernelInfo{
 	PTX: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "wide", Sites: []gpu.Site{
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 94, Col: 17},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 96, Col: 3},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 96, Col: 26},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 99, Col: 29},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 99, Col: 3},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 95, Col: 17},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 97, Col: 3},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 97, Col: 26},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 100, Col: 29},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 100, Col: 3},
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 14, Col: 18},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 17, Col: 17},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 17, Col: 9},
 			{Kind: gpu.SliceSite, File: "send.go", Line: 30, Col: 7},
 			{Kind: gpu.PanicSite, File: "send.go", Line: 38, Col: 3, Text: "a Ref that names no mailbox"},
-			{Kind: gpu.SliceSite, File: "forward.go", Line: 30, Col: 27},
-			{Kind: gpu.SliceSite, File: "forward.go", Line: 51, Col: 7},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 59, Col: 25},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 67, Col: 24},
-			{Kind: gpu.SliceSite, File: "forward.go", Line: 33, Col: 24},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 82, Col: 3},
+			{Kind: gpu.SliceSite, File: "forward.go", Line: 31, Col: 27},
+			{Kind: gpu.SliceSite, File: "forward.go", Line: 52, Col: 7},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 60, Col: 25},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 68, Col: 24},
+			{Kind: gpu.SliceSite, File: "forward.go", Line: 34, Col: 24},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 83, Col: 3},
 			{Kind: gpu.IndexSite, File: "context.go", Line: 31, Col: 16},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 85, Col: 3},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 86, Col: 3},
 			{Kind: gpu.IndexSite, File: "rank.go", Line: 109, Col: 23},
 			{Kind: gpu.IndexSite, File: "rank.go", Line: 117, Col: 35},
 			{Kind: gpu.IndexSite, File: "rank.go", Line: 117, Col: 22},
@@ -57,12 +57,12 @@ var quernRankActor = gpu.NewKernel(gpu.KernelInfo{
 			{Kind: gpu.IndexSite, File: "rank.go", Line: 165, Col: 15},
 			{Kind: gpu.IndexSite, File: "rank.go", Line: 171, Col: 33},
 			{Kind: gpu.DivideSite, File: "rank.go", Line: 171, Col: 42},
-			{Kind: gpu.IndexSite, File: "group.go", Line: 27, Col: 13},
-			{Kind: gpu.PanicSite, File: "group.go", Line: 33, Col: 3, Text: "group has no member of this number"},
-			{Kind: gpu.IndexSite, File: "group.go", Line: 35, Col: 61},
-			{Kind: gpu.IndexSite, File: "group.go", Line: 35, Col: 43},
-			{Kind: gpu.IndexSite, File: "context.go", Line: 58, Col: 3},
-			{Kind: gpu.IndexSite, File: "context.go", Line: 62, Col: 2},
+			{Kind: gpu.IndexSite, File: "group.go", Line: 28, Col: 13},
+			{Kind: gpu.PanicSite, File: "group.go", Line: 34, Col: 3, Text: "group has no member of this number"},
+			{Kind: gpu.IndexSite, File: "group.go", Line: 36, Col: 50},
+			{Kind: gpu.IndexSite, File: "group.go", Line: 36, Col: 32},
+			{Kind: gpu.IndexSite, File: "context.go", Line: 62, Col: 3},
+			{Kind: gpu.IndexSite, File: "context.go", Line: 66, Col: 2},
 			{Kind: gpu.IndexSite, File: "rank.go", Line: 179, Col: 5},
 			{Kind: gpu.IndexSite, File: "rank.go", Line: 188, Col: 28},
 			{Kind: gpu.DivideSite, File: "rank.go", Line: 220, Col: 45},
@@ -197,18 +197,18 @@ func quernHostRankActor(r *host2.Run) {
 	var in2 *message
 	var out2 *ranks
 	var t213 *part
-	var t34 *message
+	var t35 *message
 	var t45 *ranks
 	t1s := host2.Scratch[*actor.Context](r, 4, r.BlockDim.Count())
 	var side uint32
-	var t35 uint32
+	var t36 uint32
 	var result08 kernel.Action
 	var i2 int
 	var t164 *part
 	t15s := host2.Scratch[*actor.Context](r, 5, r.BlockDim.Count())
-	var t36 uint32
+	var t37 uint32
 	var t47 uint32
-	var t57 int64
+	var t56 int64
 	var mark uint32
 	var number2 uint32
 	var refused int64
@@ -221,7 +221,7 @@ func quernHostRankActor(r *host2.Run) {
 	var t231 uint32
 	var side3 uint32
 	var step uint32
-	var t38 int64
+	var t311 int64
 	var t48 int64
 	var dangling int64
 	var change int64
@@ -336,7 +336,7 @@ func quernHostRankActor(r *host2.Run) {
 				out2 = &cells[0].Out
 //line quern_gen.go:13
 				t213 = state
-				t34 = in2
+				t35 = in2
 				t45 = out2
 				for threadZ := range 1 {
 					for threadY := range 1 {
@@ -348,17 +348,17 @@ func quernHostRankActor(r *host2.Run) {
 				default:
 					r.ThreadIdx = kernel.Dim3{}
 //line rank.go:105
-					side = t34.Step & 1
+					side = t35.Step & 1
 					r.ThreadIdx = kernel.Dim3{}
 //line rank.go:106
-					t35 = t34.Kind
-					if t35 == 4 {
+					t36 = t35.Kind
+					if t36 == 4 {
 //line rank.go:114
 						result08 = 1
 						for threadZ := range 1 {
 							for threadY := range 1 {
 								r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-								quernRow6RankActor(r, t34, t213, t45)
+								quernRow6RankActor(r, t35, t213, t45)
 							}
 						}
 						break
@@ -366,14 +366,14 @@ func quernHostRankActor(r *host2.Run) {
 						for threadZ := range 1 {
 							for threadY := range 1 {
 								r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-								quernRow7RankActor(r, t35, t34, t213, side)
+								quernRow7RankActor(r, t36, t35, t213, side)
 							}
 						}
 					}
 					for threadZ := range 1 {
 						for threadY := range 1 {
 							r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-							quernRow8RankActor(r, t34, t213, side)
+							quernRow8RankActor(r, t35, t213, side)
 						}
 					}
 //line rank.go:135
@@ -393,16 +393,16 @@ func quernHostRankActor(r *host2.Run) {
 						}
 						r.ThreadIdx = kernel.Dim3{}
 //line rank.go:155
-						t36 = t164.Step + 1
+						t37 = t164.Step + 1
 						r.ThreadIdx = kernel.Dim3{}
 //line rank.go:155
 						t47 = t164.Chunks + t164.Parts
 						r.ThreadIdx = kernel.Dim3{}
 //line rank.go:155
-						t57 = t164.Refused
-						mark = t36
+						t56 = t164.Refused
+						mark = t37
 						number2 = t47
-						refused = t57
+						refused = t56
 //line rank.go:156
 						i3 = 0
 						for ; i3 < 4; i3++ {
@@ -453,11 +453,11 @@ func quernHostRankActor(r *host2.Run) {
 						step = t231
 						r.ThreadIdx = kernel.Dim3{}
 //line rank.go:208
-						t38 = t177.AllDangling[side3]
+						t311 = t177.AllDangling[side3]
 						r.ThreadIdx = kernel.Dim3{}
 //line rank.go:208
 						t48 = t177.AllChange[side3]
-						dangling = t38
+						dangling = t311
 						change = t48
 						for threadZ := range 1 {
 							for threadY := range 1 {
@@ -557,34 +557,34 @@ func quernRow1RankActor(r *host2.Run, cs []actor.Context, first int, begins, bor
 			t21 := cursor
 //line alone.go:42
 			t24 := words[t22:t23]
-//line alone.go:212
+//line alone.go:213
 			pending := t21[12]
 			var result0 bool
-//line alone.go:213
+//line alone.go:214
 			if pending == 0 {
 				result0 = true
 			} else {
 				t15 := int(t21[13])
-//line alone.go:216
+//line alone.go:217
 				t25 := int(t21[13]) + len(t24) + 1
-//line alone.go:216
+//line alone.go:217
 				saved := t20.Post[t15:t25]
 				for w := 0; w < len(t24); w++ {
 					t24[w] = uint32(saved[w])
 				}
 				t32 := t20.Words
-//line alone.go:220
+//line alone.go:221
 				_ = t32[2]
 				t42 := t20.Words
-//line alone.go:220
+//line alone.go:221
 				_ = t42[3]
-//line alone.go:220
+//line alone.go:221
 				t52 := uint32(saved[len(t24)])
-//line alone.go:220
+//line alone.go:221
 				t62 := uint32(saved[len(t24)] >> 32)
-//line alone.go:220
+//line alone.go:221
 				t32[2] = t52
-//line alone.go:220
+//line alone.go:221
 				t42[3] = t62
 				t21[12] = 0
 				t72 := t20
@@ -599,20 +599,22 @@ func quernRow1RankActor(r *host2.Run, cs []actor.Context, first int, begins, bor
 					list := int(t82[11])
 					count := uint32(t72.Post[list])
 					for i := t102; i < count; i++ {
-						t16 := uint32(t72.Post[list+1+int(i)])
+						to := t72.Post[list+1+int(i)]
+						t16 := uint32(to)
+						t26 := uint32(to >> 32)
 //line send.go:27
-						if !(t72.To.Box == t16) {
+						if !(t72.To.Box == t16 && t72.To.Actor == t26) {
 //line send.go:30
 							t17 := int(t16) * 16
-							t26 := (int(t16) + 1) * 16
+							t27 := (int(t16) + 1) * 16
 //line send.go:30
-							b := t72.Post[t17:t26]
+							b := t72.Post[t17:t27]
 							loaded := host2.Load(r, &b[0])
 //line send.go:31
 							loaded2 := host2.Load(r, &b[8])
 							loaded3 := host2.Load(r, &b[10])
 //line send.go:31
-							t72.To = actor.Target{Box: t16, Tail: loaded, Head: loaded2, Ring: b[14], Step: b[12], Slots: uint32(b[11]), Kind: uint32(b[13]), Closed: uint32(loaded3)}
+							t72.To = actor.Target{Box: t16, Actor: t26, Tail: loaded, Head: loaded2, Ring: b[14], Step: b[12], Slots: uint32(b[11]), Kind: uint32(b[13]), Owner: uint32(loaded3)}
 //line send.go:33
 							room := len(t72.Post)
 							if t72.To.Kind == 1 {
@@ -624,35 +626,35 @@ func quernRow1RankActor(r *host2.Run, cs []actor.Context, first int, begins, bor
 								host2.Fail(r, "a Ref that names no mailbox")
 							}
 						}
-//line alone.go:193
-						t27 := t72
+//line alone.go:194
+						t33 := t72
 						var ticket uint32
 						var room2 uint32
 					block2:
 						switch {
 						default:
 //line send.go:54
-							box2 := int(t27.To.Box)
+							box2 := int(t33.To.Box)
 							t18 := box2 * 16
 							t28 := (box2 + 1) * 16
 //line send.go:55
-							b2 := t27.Post[t18:t28]
-							if t27.To.Closed != 0 {
+							b2 := t33.Post[t18:t28]
+							if t33.To.Owner != t33.To.Actor {
 								loaded4 := host2.Load(r, &b2[10])
 //line send.go:57
-								t27.To.Closed = uint32(loaded4)
+								t33.To.Owner = uint32(loaded4)
 							}
-							if t27.To.Closed != 0 {
+							if t33.To.Owner != t33.To.Actor {
 								atomic.AddUint64(&b2[1], 1)
 								ticket = 0
 								room2 = 2
 							} else {
 //line send.go:63
 								loaded5 := host2.Load(r, &b2[10])
-								for closed := uint32(loaded5); ; {
-									if uint32(t27.To.Tail)-uint32(t27.To.Head) >= t27.To.Slots {
-										t53 := t27
-										t63 := t27
+								for owner := uint32(loaded5); ; {
+									if uint32(t33.To.Tail)-uint32(t33.To.Head) >= t33.To.Slots {
+										t53 := t33
+										t63 := t33
 //line send.go:66
 										loaded6 := host2.Load(r, &b2[0])
 										t83 := loaded6
@@ -663,135 +665,135 @@ func quernRow1RankActor(r *host2.Run, cs []actor.Context, first int, begins, bor
 										t53.To.Tail = t83
 //line send.go:66
 										t63.To.Head = t103
-										if uint32(t27.To.Tail)-uint32(t27.To.Head) >= t27.To.Slots && t27.To.Kind == 1 {
-											loaded8 := host2.Load(r, &t27.Host[b2[15]+1])
+										if uint32(t33.To.Tail)-uint32(t33.To.Head) >= t33.To.Slots && t33.To.Kind == 1 {
+											loaded8 := host2.Load(r, &t33.Host[b2[15]+1])
 //line send.go:68
-											t27.To.Head = loaded8
-											kernel.StoreRelaxed(&b2[8], t27.To.Head)
+											t33.To.Head = loaded8
+											kernel.StoreRelaxed(&b2[8], t33.To.Head)
 										}
-										if uint32(t27.To.Tail)-uint32(t27.To.Head) >= t27.To.Slots {
+										if uint32(t33.To.Tail)-uint32(t33.To.Head) >= t33.To.Slots {
 											atomic.AddUint64(&b2[1], 1)
 											ticket = 0
 											room2 = 1
 											break block2
 										}
 									}
-									old := kernel.AtomicCompareAndSwap(&b2[0], t27.To.Tail, t27.To.Tail+1)
+									old := kernel.AtomicCompareAndSwap(&b2[0], t33.To.Tail, t33.To.Tail+1)
 									tail := old
 //line send.go:79
-									if tail == t27.To.Tail {
-										t132 := t27
-										t142 := t27
+									if tail == t33.To.Tail {
+										t132 := t33
+										t142 := t33
 										t152 := tail + 1
-										t162 := closed
+										t162 := owner
 //line send.go:80
 										t132.To.Tail = t152
 //line send.go:80
-										t142.To.Closed = t162
+										t142.To.Owner = t162
 										t172 := uint32(tail)
 										ticket = t172
 										room2 = 0
 										break block2
 									}
 //line send.go:83
-									t27.To.Tail = tail
+									t33.To.Tail = tail
 								}
 							}
 						}
-//line alone.go:193
+//line alone.go:194
 						ticket2 := ticket
 						room3 := room2
-//line alone.go:194
+//line alone.go:195
 						if room3 == 1 {
-							t54 := int(t82[13])
-//line alone.go:195
-							t64 := int(t82[13]) + len(t92) + 1
-//line alone.go:195
-							saved2 := t72.Post[t54:t64]
+							t64 := int(t82[13])
+//line alone.go:196
+							t73 := int(t82[13]) + len(t92) + 1
+//line alone.go:196
+							saved2 := t72.Post[t64:t73]
 							for w2 := 0; w2 < len(t92); w2++ {
 								saved2[w2] = uint64(t92[w2])
 							}
 							result03 := t72.Correlation()
-//line alone.go:199
+//line alone.go:200
 							saved2[len(t92)] = result03
 							t82[12] = i + 1
 							result02 = false
 							break block
 						}
-//line alone.go:203
+//line alone.go:204
 						if room3 == 0 {
-							t84 := t72
-							t93 := t92
-							t104 := ticket2
-//line alone.go:227
-							t19 := t104
-//line send.go:46
-							result04 := int(t84.To.Ring + uint64(t19&(t84.To.Slots-1))*t84.To.Step)
-//line alone.go:227
-							t33 := result04
-							t43 := uint64(t104+1) << 32
-							slot := t33
-							tag := t43
+							t93 := t72
+							t104 := t92
+							t112 := ticket2
 //line alone.go:228
-							if t84.To.Kind == 1 {
-								t55 := t84
+							t19 := t112
+//line send.go:46
+							result04 := int(t93.To.Ring + uint64(t19&(t93.To.Slots-1))*t93.To.Step)
+//line alone.go:228
+							t34 := result04
+							t43 := uint64(t112+1) << 32
+							slot := t34
+							tag := t43
+//line alone.go:229
+							if t93.To.Kind == 1 {
+								t54 := t93
 								t65 := slot
-								t73 := tag
+								t74 := tag
 //line send.go:102
 								t110 := t65
 								t29 := t65 + 4
 //line send.go:102
-								h := t55.Host[t110:t29]
-								kernel.StoreRelaxed(&h[0], t73|uint64(t55.ID<<8|128))
-								kernel.StoreRelaxed(&h[1], t73)
-								kernel.StoreRelaxed(&h[2], t73|uint64(t55.Words[t55.At+2]))
-								kernel.StoreRelaxed(&h[3], t73|uint64(t55.Words[t55.At+3]))
-//line alone.go:230
-								for w3 := 0; w3 < len(t93); w3++ {
-									kernel.StoreRelaxed(&t84.Host[slot+4+w3], tag|uint64(t93[w3]))
+								h := t54.Host[t110:t29]
+								kernel.StoreRelaxed(&h[0], t74|uint64(t54.ID<<8|128))
+								kernel.StoreRelaxed(&h[1], t74)
+								kernel.StoreRelaxed(&h[2], t74|uint64(t54.Words[t54.At+2]))
+								kernel.StoreRelaxed(&h[3], t74|uint64(t54.Words[t54.At+3]))
+//line alone.go:231
+								for w3 := 0; w3 < len(t104); w3++ {
+									kernel.StoreRelaxed(&t93.Host[slot+4+w3], tag|uint64(t104[w3]))
 								}
 							} else {
-//line alone.go:235
-								t85 := t84
+//line alone.go:236
+								t84 := t93
 								t94 := slot
 								t105 := tag
 //line send.go:91
 								t111 := t94
 								t210 := t94 + 4
 //line send.go:91
-								h2 := t85.Post[t111:t210]
-								kernel.StoreRelaxed(&h2[0], t105|uint64(t85.ID<<8|128))
+								h2 := t84.Post[t111:t210]
+								kernel.StoreRelaxed(&h2[0], t105|uint64(t84.ID<<8|128))
 								kernel.StoreRelaxed(&h2[1], t105)
-								kernel.StoreRelaxed(&h2[2], t105|uint64(t85.Words[t85.At+2]))
-								kernel.StoreRelaxed(&h2[3], t105|uint64(t85.Words[t85.At+3]))
-//line alone.go:236
-								for w4 := 0; w4 < len(t93); w4++ {
-									kernel.StoreRelaxed(&t84.Post[slot+4+w4], tag|uint64(t93[w4]))
+								kernel.StoreRelaxed(&h2[2], t105|uint64(t84.Words[t84.At+2]))
+								kernel.StoreRelaxed(&h2[3], t105|uint64(t84.Words[t84.At+3]))
+//line alone.go:237
+								for w4 := 0; w4 < len(t104); w4++ {
+									kernel.StoreRelaxed(&t93.Post[slot+4+w4], tag|uint64(t104[w4]))
 								}
-								t112 := t84
+								t113 := t93
 //line send.go:113
-								if !(t112.Wakes == 0) {
+								if !(t113.Wakes == 0) {
 //line send.go:118
 									kernel.Fence()
-									box3 := int(t112.To.Box)
-									t113 := box3 * 16
+									box3 := int(t113.To.Box)
+									t114 := box3 * 16
 									t211 := (box3 + 1) * 16
 //line send.go:120
-									b3 := t112.Post[t113:t211]
+									b3 := t113.Post[t114:t211]
 									loaded9 := host2.Load(r, &b3[9])
 									if loaded9 != 0 {
 //line send.go:122
-										kernel.StoreRelaxed(&t112.Host[b3[15]], 1)
-										kernel.StoreRelaxed(&t112.Host[0], 1)
+										kernel.StoreRelaxed(&t113.Host[b3[15]], 1)
+										kernel.StoreRelaxed(&t113.Host[0], 1)
 									}
 								}
 							}
 						}
 					}
-//line alone.go:207
+//line alone.go:208
 					result02 = true
 				}
-//line alone.go:222
+//line alone.go:223
 				result0 = result02
 			}
 //line alone.go:42
@@ -1001,35 +1003,35 @@ func quernRow5RankActor(r *host2.Run, cs2 []*actor.Context, first3 int, t1s []*a
 	for threadX := range 32 {
 		c2 := cRow2[threadX]
 //line quern_gen.go:13
-		t114 := c2
-		t1Row[threadX] = t114
+		t115 := c2
+		t1Row[threadX] = t115
 	}
 }
 
 //go:noinline
-func quernRow6RankActor(r *host2.Run, t34 *message, t213 *part, t45 *ranks) {
+func quernRow6RankActor(r *host2.Run, t35 *message, t213 *part, t45 *ranks) {
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
-		t115 := uint32(threadX)
+		t116 := uint32(threadX)
 		t214 := threadX == 0
 //line rank.go:108
-		v2 := t34.From + t115
+		v2 := t35.From + t116
 //line rank.go:108
-		if t115 < 8 && v2 < t213.Vertices {
-			t45.Rank[t115] = t213.Rank[v2]
+		if t116 < 8 && v2 < t213.Vertices {
+			t45.Rank[t116] = t213.Rank[v2]
 		}
 		if t214 {
 			t46 := t45
-			t56 := t45
+			t55 := t45
 			t67 := t45
-			t74 := t45
-			t86 := t45
+			t75 := t45
+			t85 := t45
 //line rank.go:112
 			t96 := t213.Converged
 //line rank.go:112
 			t106 := t213.Step
 //line rank.go:112
-			t116 := t213.Sent
+			t117 := t213.Sent
 //line rank.go:112
 			t123 := t213.Refused
 //line rank.go:112
@@ -1037,45 +1039,45 @@ func quernRow6RankActor(r *host2.Run, t34 *message, t213 *part, t45 *ranks) {
 //line rank.go:112
 			t46.Converged = t96
 //line rank.go:112
-			t56.Step = t106
+			t55.Step = t106
 //line rank.go:112
-			t67.Sent = t116
+			t67.Sent = t117
 //line rank.go:112
-			t74.Refused = t123
+			t75.Refused = t123
 //line rank.go:112
-			t86.Change = t134
+			t85.Change = t134
 		}
 	}
 }
 
 //go:noinline
-func quernRow7RankActor(r *host2.Run, t35 uint32, t34 *message, t213 *part, side uint32) {
+func quernRow7RankActor(r *host2.Run, t36 uint32, t35 *message, t213 *part, side uint32) {
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
-		t115 := uint32(threadX)
+		t116 := uint32(threadX)
 //line rank.go:115
-		if t35 == 0 {
-			if t115 < t34.Count {
-				atomic.AddInt64(&t213.Next[side][t34.Target[t115]], t34.Value[t115])
+		if t36 == 0 {
+			if t116 < t35.Count {
+				atomic.AddInt64(&t213.Next[side][t35.Target[t116]], t35.Value[t116])
 			}
 		}
 	}
 }
 
 //go:noinline
-func quernRow8RankActor(r *host2.Run, t34 *message, t213 *part, side uint32) {
+func quernRow8RankActor(r *host2.Run, t35 *message, t213 *part, side uint32) {
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		t214 := threadX == 0
 //line rank.go:120
 		if t214 {
-			t144 := t34.Kind
+			t144 := t35.Kind
 			if t144 == 0 {
 				t213.Arrived[side]++
 			} else if t144 == 1 {
 				t213.Arrived[side]++
-				t213.AllDangling[side] += t34.Value[0]
-				t213.AllChange[side] += t34.Value[1]
+				t213.AllDangling[side] += t35.Value[0]
+				t213.AllChange[side] += t35.Value[1]
 			} else if t144 == 2 {
 				t213.Ticking = 0
 			} else if t144 == 3 {
@@ -1090,9 +1092,9 @@ func quernRow9RankActor(r *host2.Run, t1s []*actor.Context, first4 int, t15s []*
 	t1Row := t1s[first4:][:32]
 	t15Row := t15s[first4:][:32]
 	for threadX := range 32 {
-		t114 := t1Row[threadX]
+		t115 := t1Row[threadX]
 //line rank.go:139
-		t153 := t114
+		t153 := t115
 		t15Row[threadX] = t153
 	}
 }
@@ -1103,38 +1105,38 @@ func quernRow10RankActor(r *host2.Run, t15s []*actor.Context, first5 int, t164 *
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		t153 := t15Row[threadX]
-		t117 := uint32(threadX)
+		t118 := uint32(threadX)
 //line rank.go:160
-		i4 := t164.First + t117
+		i4 := t164.First + t118
 		if i4 < number2 && t164.Done[i4] != mark {
 			m := message{Step: t164.Step}
-			to := i4 - t164.Chunks
+			to2 := i4 - t164.Chunks
 			if i4 < t164.Chunks {
 				t68 := t164
-				t75 := i4
+				t76 := i4
 //line rank.go:165
-				_ = t68.Chunk[t75]
+				_ = t68.Chunk[t76]
 //line rank.go:165
-				edges := &t68.Chunk[t75]
-				to = edges.To
+				edges := &t68.Chunk[t76]
+				to2 = edges.To
 				m.Count = edges.Count
 				for k := 0; k < 8; k++ {
 					if uint32(k) < edges.Count {
 						v3 := edges.Source[k]
-						t87 := k
+						t86 := k
 //line rank.go:171
-						_ = m.Value[t87]
+						_ = m.Value[t86]
 						t97 := k
 //line rank.go:171
 						_ = m.Target[t97]
 //line rank.go:171
 						t107 := t164.Rank[v3] / int64(t164.Degree[v3])
 //line rank.go:171
-						t118 := edges.Target[k]
+						t119 := edges.Target[k]
 //line rank.go:171
-						m.Value[t87] = t107
+						m.Value[t86] = t107
 //line rank.go:171
-						m.Target[t97] = t118
+						m.Target[t97] = t119
 					}
 				}
 			} else {
@@ -1148,45 +1150,48 @@ func quernRow10RankActor(r *host2.Run, t15s []*actor.Context, first5 int, t164 *
 //line rank.go:178
 			t145 := t153
 			t154 := t153
-			t165 := int(to)
+			t165 := int(to2)
 //line rank.go:178
 			g := t164.Peers
-//line group.go:32
-			t37 := t165 < 0
-			if !t37 {
-				t119 := t154
-//line group.go:32
-				result09 := g.Len(t119)
-				t37 = t165 >= result09
-			}
-			if t37 {
 //line group.go:33
+			t38 := t165 < 0
+			if !t38 {
+				t120 := t154
+//line group.go:33
+				result09 := g.Len(t120)
+				t38 = t165 >= result09
+			}
+			if t38 {
+//line group.go:34
 				host2.Fail(r, "group has no member of this number")
 			}
 			loaded15 := host2.Load(r, &t154.Post[int(uint32(t154.Post[g.Place]))+t165])
-			result010 := actor.Ref[message]{Mailbox: uint32(loaded15)}
+			member := loaded15
+//line group.go:37
+			result010 := actor.Ref[message]{Mailbox: uint32(member), Actor: uint32(member >> 32)}
 //line rank.go:178
 			t182 := result010
 			t193 := &m
 			var result011 bool
-//line context.go:47
+//line context.go:51
 			if t182.Mailbox == 0 {
 				result011 = false
 			} else {
-				t120 := t182.Mailbox
+				t121 := t182.Mailbox
+				t215 := t182.Actor
 //line send.go:27
-				if !(t145.To.Box == t120) {
+				if !(t145.To.Box == t121 && t145.To.Actor == t215) {
 //line send.go:30
-					t121 := int(t120) * 16
-					t215 := (int(t120) + 1) * 16
+					t125 := int(t121) * 16
+					t216 := (int(t121) + 1) * 16
 //line send.go:30
-					b4 := t145.Post[t121:t215]
+					b4 := t145.Post[t125:t216]
 					loaded16 := host2.Load(r, &b4[0])
 //line send.go:31
 					loaded17 := host2.Load(r, &b4[8])
 					loaded18 := host2.Load(r, &b4[10])
 //line send.go:31
-					t145.To = actor.Target{Box: t120, Tail: loaded16, Head: loaded17, Ring: b4[14], Step: b4[12], Slots: uint32(b4[11]), Kind: uint32(b4[13]), Closed: uint32(loaded18)}
+					t145.To = actor.Target{Box: t121, Actor: t215, Tail: loaded16, Head: loaded17, Ring: b4[14], Step: b4[12], Slots: uint32(b4[11]), Kind: uint32(b4[13]), Owner: uint32(loaded18)}
 //line send.go:33
 					room4 := len(t145.Post)
 					if t145.To.Kind == 1 {
@@ -1198,155 +1203,155 @@ func quernRow10RankActor(r *host2.Run, t15s []*actor.Context, first5 int, t164 *
 						host2.Fail(r, "a Ref that names no mailbox")
 					}
 				}
-//line context.go:51
-				t216 := t145
+//line context.go:55
+				t39 := t145
 				var ticket3 uint32
 				var room5 uint32
 			block7:
 				switch {
 				default:
 //line send.go:54
-					box4 := int(t216.To.Box)
-					t125 := box4 * 16
+					box4 := int(t39.To.Box)
+					t126 := box4 * 16
 					t217 := (box4 + 1) * 16
 //line send.go:55
-					b5 := t216.Post[t125:t217]
-					if t216.To.Closed != 0 {
+					b5 := t39.Post[t126:t217]
+					if t39.To.Owner != t39.To.Actor {
 						loaded19 := host2.Load(r, &b5[10])
 //line send.go:57
-						t216.To.Closed = uint32(loaded19)
+						t39.To.Owner = uint32(loaded19)
 					}
-					if t216.To.Closed != 0 {
+					if t39.To.Owner != t39.To.Actor {
 						atomic.AddUint64(&b5[1], 1)
 						ticket3 = 0
 						room5 = 2
 					} else {
 //line send.go:63
 						loaded20 := host2.Load(r, &b5[10])
-						for closed2 := uint32(loaded20); ; {
-							if uint32(t216.To.Tail)-uint32(t216.To.Head) >= t216.To.Slots {
-								t58 := t216
-								t69 := t216
+						for owner2 := uint32(loaded20); ; {
+							if uint32(t39.To.Tail)-uint32(t39.To.Head) >= t39.To.Slots {
+								t57 := t39
+								t69 := t39
 //line send.go:66
 								loaded21 := host2.Load(r, &b5[0])
-								t88 := loaded21
+								t87 := loaded21
 //line send.go:66
 								loaded22 := host2.Load(r, &b5[8])
 								t108 := loaded22
 //line send.go:66
-								t58.To.Tail = t88
+								t57.To.Tail = t87
 //line send.go:66
 								t69.To.Head = t108
-								if uint32(t216.To.Tail)-uint32(t216.To.Head) >= t216.To.Slots && t216.To.Kind == 1 {
-									loaded23 := host2.Load(r, &t216.Host[b5[15]+1])
+								if uint32(t39.To.Tail)-uint32(t39.To.Head) >= t39.To.Slots && t39.To.Kind == 1 {
+									loaded23 := host2.Load(r, &t39.Host[b5[15]+1])
 //line send.go:68
-									t216.To.Head = loaded23
-									kernel.StoreRelaxed(&b5[8], t216.To.Head)
+									t39.To.Head = loaded23
+									kernel.StoreRelaxed(&b5[8], t39.To.Head)
 								}
-								if uint32(t216.To.Tail)-uint32(t216.To.Head) >= t216.To.Slots {
+								if uint32(t39.To.Tail)-uint32(t39.To.Head) >= t39.To.Slots {
 									atomic.AddUint64(&b5[1], 1)
 									ticket3 = 0
 									room5 = 1
 									break block7
 								}
 							}
-							old2 := kernel.AtomicCompareAndSwap(&b5[0], t216.To.Tail, t216.To.Tail+1)
+							old2 := kernel.AtomicCompareAndSwap(&b5[0], t39.To.Tail, t39.To.Tail+1)
 							tail2 := old2
 //line send.go:79
-							if tail2 == t216.To.Tail {
-								t136 := t216
-								t146 := t216
+							if tail2 == t39.To.Tail {
+								t136 := t39
+								t146 := t39
 								t155 := tail2 + 1
-								t166 := closed2
+								t166 := owner2
 //line send.go:80
 								t136.To.Tail = t155
 //line send.go:80
-								t146.To.Closed = t166
+								t146.To.Owner = t166
 								t173 := uint32(tail2)
 								ticket3 = t173
 								room5 = 0
 								break block7
 							}
 //line send.go:83
-							t216.To.Tail = tail2
+							t39.To.Tail = tail2
 						}
 					}
 				}
-//line context.go:51
+//line context.go:55
 				ticket4 := ticket3
 				room6 := room5
-//line context.go:52
+//line context.go:56
 				if room6 != 0 {
 					result011 = false
 				} else {
-					t59 := ticket4
+					t610 := ticket4
 //line send.go:46
-					result012 := int(t145.To.Ring + uint64(t59&(t145.To.Slots-1))*t145.To.Step)
-//line context.go:55
-					t76 := result012
-					t89 := uint64(ticket4+1) << 32
-					slot3 := t76
-					tag2 := t89
-//line context.go:56
+					result012 := int(t145.To.Ring + uint64(t610&(t145.To.Slots-1))*t145.To.Step)
+//line context.go:59
+					t88 := result012
+					t98 := uint64(ticket4+1) << 32
+					slot3 := t88
+					tag2 := t98
+//line context.go:60
 					if t145.To.Kind == 1 {
-						t98 := t145
-						t109 := slot3
-						t1110 := tag2
+						t109 := t145
+						t1110 := slot3
+						t127 := tag2
 //line send.go:102
-						t126 := t109
-						t218 := t109 + 4
+						t128 := t1110
+						t218 := t1110 + 4
 //line send.go:102
-						h3 := t98.Host[t126:t218]
-						kernel.StoreRelaxed(&h3[0], t1110|uint64(t98.ID<<8|128))
-						kernel.StoreRelaxed(&h3[1], t1110)
-						kernel.StoreRelaxed(&h3[2], t1110|uint64(t98.Words[t98.At+2]))
-						kernel.StoreRelaxed(&h3[3], t1110|uint64(t98.Words[t98.At+3]))
-//line context.go:58
-						t127 := t145.Host
-						t137 := slot3 + 4
-						t147 := tag2
-						t156 := t193
-//line context.go:58
-						kernel.PutWords(t127, t137, t147, t156)
+						h3 := t109.Host[t128:t218]
+						kernel.StoreRelaxed(&h3[0], t127|uint64(t109.ID<<8|128))
+						kernel.StoreRelaxed(&h3[1], t127)
+						kernel.StoreRelaxed(&h3[2], t127|uint64(t109.Words[t109.At+2]))
+						kernel.StoreRelaxed(&h3[3], t127|uint64(t109.Words[t109.At+3]))
+//line context.go:62
+						t137 := t145.Host
+						t147 := slot3 + 4
+						t156 := tag2
+						t167 := t193
+//line context.go:62
+						kernel.PutWords(t137, t147, t156, t167)
 						result011 = true
 					} else {
-						t167 := t145
-						t174 := slot3
-						t183 := tag2
+						t174 := t145
+						t183 := slot3
+						t194 := tag2
 //line send.go:91
-						t128 := t174
-						t219 := t174 + 4
+						t129 := t183
+						t219 := t183 + 4
 //line send.go:91
-						h4 := t167.Post[t128:t219]
-						kernel.StoreRelaxed(&h4[0], t183|uint64(t167.ID<<8|128))
-						kernel.StoreRelaxed(&h4[1], t183)
-						kernel.StoreRelaxed(&h4[2], t183|uint64(t167.Words[t167.At+2]))
-						kernel.StoreRelaxed(&h4[3], t183|uint64(t167.Words[t167.At+3]))
-//line context.go:62
-						t194 := t145.Post
-						t202 := slot3 + 4
-						t2110 := tag2
-						t223 := t193
-//line context.go:62
-						kernel.PutWords(t194, t202, t2110, t223)
-						t233 := t145
+						h4 := t174.Post[t129:t219]
+						kernel.StoreRelaxed(&h4[0], t194|uint64(t174.ID<<8|128))
+						kernel.StoreRelaxed(&h4[1], t194)
+						kernel.StoreRelaxed(&h4[2], t194|uint64(t174.Words[t174.At+2]))
+						kernel.StoreRelaxed(&h4[3], t194|uint64(t174.Words[t174.At+3]))
+//line context.go:66
+						t202 := t145.Post
+						t2110 := slot3 + 4
+						t223 := tag2
+						t233 := t193
+//line context.go:66
+						kernel.PutWords(t202, t2110, t223, t233)
+						t242 := t145
 //line send.go:113
-						if !(t233.Wakes == 0) {
+						if !(t242.Wakes == 0) {
 //line send.go:118
 							kernel.Fence()
-							box5 := int(t233.To.Box)
-							t129 := box5 * 16
+							box5 := int(t242.To.Box)
+							t130 := box5 * 16
 							t220 := (box5 + 1) * 16
 //line send.go:120
-							b6 := t233.Post[t129:t220]
+							b6 := t242.Post[t130:t220]
 							loaded24 := host2.Load(r, &b6[9])
 							if loaded24 != 0 {
 //line send.go:122
-								kernel.StoreRelaxed(&t233.Host[b6[15]], 1)
-								kernel.StoreRelaxed(&t233.Host[0], 1)
+								kernel.StoreRelaxed(&t242.Host[b6[15]], 1)
+								kernel.StoreRelaxed(&t242.Host[0], 1)
 							}
 						}
-//line context.go:64
+//line context.go:68
 						result011 = true
 					}
 				}
@@ -1395,24 +1400,25 @@ func quernRow12RankActor(r *host2.Run, t15s []*actor.Context, first6 int, t164 *
 			t253 := result013
 			t263 := &m2
 			var result014 bool
-//line context.go:47
+//line context.go:51
 			if t253.Mailbox == 0 {
 				result014 = false
 			} else {
-				t130 := t253.Mailbox
+				t131 := t253.Mailbox
+				t225 := t253.Actor
 //line send.go:27
-				if !(t224.To.Box == t130) {
+				if !(t224.To.Box == t131 && t224.To.Actor == t225) {
 //line send.go:30
-					t131 := int(t130) * 16
-					t225 := (int(t130) + 1) * 16
+					t138 := int(t131) * 16
+					t226 := (int(t131) + 1) * 16
 //line send.go:30
-					b7 := t224.Post[t131:t225]
+					b7 := t224.Post[t138:t226]
 					loaded25 := host2.Load(r, &b7[0])
 //line send.go:31
 					loaded26 := host2.Load(r, &b7[8])
 					loaded27 := host2.Load(r, &b7[10])
 //line send.go:31
-					t224.To = actor.Target{Box: t130, Tail: loaded25, Head: loaded26, Ring: b7[14], Step: b7[12], Slots: uint32(b7[11]), Kind: uint32(b7[13]), Closed: uint32(loaded27)}
+					t224.To = actor.Target{Box: t131, Actor: t225, Tail: loaded25, Head: loaded26, Ring: b7[14], Step: b7[12], Slots: uint32(b7[11]), Kind: uint32(b7[13]), Owner: uint32(loaded27)}
 //line send.go:33
 					room7 := len(t224.Post)
 					if t224.To.Kind == 1 {
@@ -1424,155 +1430,155 @@ func quernRow12RankActor(r *host2.Run, t15s []*actor.Context, first6 int, t164 *
 						host2.Fail(r, "a Ref that names no mailbox")
 					}
 				}
-//line context.go:51
-				t226 := t224
+//line context.go:55
+				t310 := t224
 				var ticket5 uint32
 				var room8 uint32
 			block8:
 				switch {
 				default:
 //line send.go:54
-					box6 := int(t226.To.Box)
-					t138 := box6 * 16
+					box6 := int(t310.To.Box)
+					t139 := box6 * 16
 					t227 := (box6 + 1) * 16
 //line send.go:55
-					b8 := t226.Post[t138:t227]
-					if t226.To.Closed != 0 {
+					b8 := t310.Post[t139:t227]
+					if t310.To.Owner != t310.To.Actor {
 						loaded28 := host2.Load(r, &b8[10])
 //line send.go:57
-						t226.To.Closed = uint32(loaded28)
+						t310.To.Owner = uint32(loaded28)
 					}
-					if t226.To.Closed != 0 {
+					if t310.To.Owner != t310.To.Actor {
 						atomic.AddUint64(&b8[1], 1)
 						ticket5 = 0
 						room8 = 2
 					} else {
 //line send.go:63
 						loaded29 := host2.Load(r, &b8[10])
-						for closed3 := uint32(loaded29); ; {
-							if uint32(t226.To.Tail)-uint32(t226.To.Head) >= t226.To.Slots {
-								t510 := t226
-								t610 := t226
+						for owner3 := uint32(loaded29); ; {
+							if uint32(t310.To.Tail)-uint32(t310.To.Head) >= t310.To.Slots {
+								t58 := t310
+								t611 := t310
 //line send.go:66
 								loaded30 := host2.Load(r, &b8[0])
-								t810 := loaded30
+								t89 := loaded30
 //line send.go:66
 								loaded31 := host2.Load(r, &b8[8])
 								t1010 := loaded31
 //line send.go:66
-								t510.To.Tail = t810
+								t58.To.Tail = t89
 //line send.go:66
-								t610.To.Head = t1010
-								if uint32(t226.To.Tail)-uint32(t226.To.Head) >= t226.To.Slots && t226.To.Kind == 1 {
-									loaded32 := host2.Load(r, &t226.Host[b8[15]+1])
+								t611.To.Head = t1010
+								if uint32(t310.To.Tail)-uint32(t310.To.Head) >= t310.To.Slots && t310.To.Kind == 1 {
+									loaded32 := host2.Load(r, &t310.Host[b8[15]+1])
 //line send.go:68
-									t226.To.Head = loaded32
-									kernel.StoreRelaxed(&b8[8], t226.To.Head)
+									t310.To.Head = loaded32
+									kernel.StoreRelaxed(&b8[8], t310.To.Head)
 								}
-								if uint32(t226.To.Tail)-uint32(t226.To.Head) >= t226.To.Slots {
+								if uint32(t310.To.Tail)-uint32(t310.To.Head) >= t310.To.Slots {
 									atomic.AddUint64(&b8[1], 1)
 									ticket5 = 0
 									room8 = 1
 									break block8
 								}
 							}
-							old3 := kernel.AtomicCompareAndSwap(&b8[0], t226.To.Tail, t226.To.Tail+1)
+							old3 := kernel.AtomicCompareAndSwap(&b8[0], t310.To.Tail, t310.To.Tail+1)
 							tail3 := old3
 //line send.go:79
-							if tail3 == t226.To.Tail {
-								t139 := t226
-								t148 := t226
+							if tail3 == t310.To.Tail {
+								t1310 := t310
+								t148 := t310
 								t157 := tail3 + 1
-								t168 := closed3
+								t168 := owner3
 //line send.go:80
-								t139.To.Tail = t157
+								t1310.To.Tail = t157
 //line send.go:80
-								t148.To.Closed = t168
+								t148.To.Owner = t168
 								t175 := uint32(tail3)
 								ticket5 = t175
 								room8 = 0
 								break block8
 							}
 //line send.go:83
-							t226.To.Tail = tail3
+							t310.To.Tail = tail3
 						}
 					}
 				}
-//line context.go:51
+//line context.go:55
 				ticket6 := ticket5
 				room9 := room8
-//line context.go:52
+//line context.go:56
 				if room9 != 0 {
 					result014 = false
 				} else {
-					t511 := ticket6
+					t612 := ticket6
 //line send.go:46
-					result015 := int(t224.To.Ring + uint64(t511&(t224.To.Slots-1))*t224.To.Step)
-//line context.go:55
-					t77 := result015
-					t811 := uint64(ticket6+1) << 32
-					slot4 := t77
-					tag3 := t811
-//line context.go:56
+					result015 := int(t224.To.Ring + uint64(t612&(t224.To.Slots-1))*t224.To.Step)
+//line context.go:59
+					t810 := result015
+					t99 := uint64(ticket6+1) << 32
+					slot4 := t810
+					tag3 := t99
+//line context.go:60
 					if t224.To.Kind == 1 {
-						t99 := t224
-						t1011 := slot4
-						t1111 := tag3
+						t1011 := t224
+						t1111 := slot4
+						t1210 := tag3
 //line send.go:102
-						t140 := t1011
-						t228 := t1011 + 4
+						t140 := t1111
+						t228 := t1111 + 4
 //line send.go:102
-						h5 := t99.Host[t140:t228]
-						kernel.StoreRelaxed(&h5[0], t1111|uint64(t99.ID<<8|128))
-						kernel.StoreRelaxed(&h5[1], t1111)
-						kernel.StoreRelaxed(&h5[2], t1111|uint64(t99.Words[t99.At+2]))
-						kernel.StoreRelaxed(&h5[3], t1111|uint64(t99.Words[t99.At+3]))
-//line context.go:58
-						t1210 := t224.Host
-						t1310 := slot4 + 4
-						t149 := tag3
-						t158 := t263
-//line context.go:58
-						kernel.PutWords(t1210, t1310, t149, t158)
+						h5 := t1011.Host[t140:t228]
+						kernel.StoreRelaxed(&h5[0], t1210|uint64(t1011.ID<<8|128))
+						kernel.StoreRelaxed(&h5[1], t1210)
+						kernel.StoreRelaxed(&h5[2], t1210|uint64(t1011.Words[t1011.At+2]))
+						kernel.StoreRelaxed(&h5[3], t1210|uint64(t1011.Words[t1011.At+3]))
+//line context.go:62
+						t1311 := t224.Host
+						t149 := slot4 + 4
+						t158 := tag3
+						t169 := t263
+//line context.go:62
+						kernel.PutWords(t1311, t149, t158, t169)
 						result014 = true
 					} else {
-						t169 := t224
-						t176 := slot4
-						t184 := tag3
+						t176 := t224
+						t184 := slot4
+						t195 := tag3
 //line send.go:91
-						t141 := t176
-						t229 := t176 + 4
+						t141 := t184
+						t229 := t184 + 4
 //line send.go:91
-						h6 := t169.Post[t141:t229]
-						kernel.StoreRelaxed(&h6[0], t184|uint64(t169.ID<<8|128))
-						kernel.StoreRelaxed(&h6[1], t184)
-						kernel.StoreRelaxed(&h6[2], t184|uint64(t169.Words[t169.At+2]))
-						kernel.StoreRelaxed(&h6[3], t184|uint64(t169.Words[t169.At+3]))
-//line context.go:62
-						t195 := t224.Post
-						t203 := slot4 + 4
-						t2112 := tag3
-						t2210 := t263
-//line context.go:62
-						kernel.PutWords(t195, t203, t2112, t2210)
-						t235 := t224
+						h6 := t176.Post[t141:t229]
+						kernel.StoreRelaxed(&h6[0], t195|uint64(t176.ID<<8|128))
+						kernel.StoreRelaxed(&h6[1], t195)
+						kernel.StoreRelaxed(&h6[2], t195|uint64(t176.Words[t176.At+2]))
+						kernel.StoreRelaxed(&h6[3], t195|uint64(t176.Words[t176.At+3]))
+//line context.go:66
+						t203 := t224.Post
+						t2112 := slot4 + 4
+						t2210 := tag3
+						t235 := t263
+//line context.go:66
+						kernel.PutWords(t203, t2112, t2210, t235)
+						t243 := t224
 //line send.go:113
-						if !(t235.Wakes == 0) {
+						if !(t243.Wakes == 0) {
 //line send.go:118
 							kernel.Fence()
-							box7 := int(t235.To.Box)
+							box7 := int(t243.To.Box)
 							t150 := box7 * 16
 							t230 := (box7 + 1) * 16
 //line send.go:120
-							b9 := t235.Post[t150:t230]
+							b9 := t243.Post[t150:t230]
 							loaded33 := host2.Load(r, &b9[9])
 							if loaded33 != 0 {
 //line send.go:122
-								kernel.StoreRelaxed(&t235.Host[b9[15]], 1)
-								kernel.StoreRelaxed(&t235.Host[0], 1)
+								kernel.StoreRelaxed(&t243.Host[b9[15]], 1)
+								kernel.StoreRelaxed(&t243.Host[0], 1)
 							}
 						}
-//line context.go:64
+//line context.go:68
 						result014 = true
 					}
 				}
@@ -1592,22 +1598,22 @@ func quernRow13RankActor(r *host2.Run, t177 *part, side3 uint32, change int64, s
 		first7 := threadX == 0
 //line rank.go:210
 		if first7 {
-			t512 := t177
-			t611 := side3
+			t59 := t177
+			t613 := side3
 //line rank.go:211
-			_ = t512.AllDangling[t611]
-			t78 := t177
-			t812 := side3
+			_ = t59.AllDangling[t613]
+			t77 := t177
+			t811 := side3
 //line rank.go:211
-			_ = t78.AllChange[t812]
+			_ = t77.AllChange[t811]
 			t910 := t177
 			t1012 := side3
 //line rank.go:211
 			_ = t910.Arrived[t1012]
 //line rank.go:211
-			t512.AllDangling[t611] = 0
+			t59.AllDangling[t613] = 0
 //line rank.go:211
-			t78.AllChange[t812] = 0
+			t77.AllChange[t811] = 0
 //line rank.go:211
 			t910.Arrived[t1012] = 0
 			t177.LastChange = change
@@ -1619,10 +1625,10 @@ func quernRow13RankActor(r *host2.Run, t177 *part, side3 uint32, change int64, s
 //line rank.go:214
 				t1211.Converged = 1
 			}
-			t1311 := t177
+			t1312 := t177
 			t1410 := t177
 //line rank.go:216
-			t1311.Dangling = 0
+			t1312.Dangling = 0
 //line rank.go:216
 			t1410.Change = 0
 		}
@@ -1721,20 +1727,20 @@ func quernRow17RankActor(r *host2.Run, cs []actor.Context, first8 int, begins, b
 					result016 = shape.Slots + (t236-1)*shape.SideSlots
 				}
 //line alone.go:174
-				t513 := source3
+				t510 := source3
 				var result017 uint32
 //line serve.go:92
-				if t513 == 4 {
+				if t510 == 4 {
 					result017 = shape.Slots
 				} else {
 					result017 = shape.SideSlots
 				}
 //line alone.go:174
 				at3 := (result016 + sh.Ticket&(result017-1)) * shape.OutStep
-				t79 := at3
-				t813 := at3 + shape.Out
+				t78 := at3
+				t812 := at3 + shape.Out
 //line alone.go:175
-				slot5 := t422[t79:t813]
+				slot5 := t422[t78:t812]
 				tag4 := uint64(sh.Ticket+1) << 32
 				reply2 := words[t911:t1013]
 				kernel.StoreRelaxed(&slot5[0], tag4|uint64(t442))
@@ -1764,20 +1770,22 @@ func quernRow17RankActor(r *host2.Run, cs []actor.Context, first8 int, begins, b
 					list2 := int(t49[11])
 					count2 := uint32(t482.Post[list2])
 					for i6 := uint32(0); i6 < count2; i6++ {
-						t160 := uint32(t482.Post[list2+1+int(i6)])
+						to3 := t482.Post[list2+1+int(i6)]
+						t160 := uint32(to3)
+						t237 := uint32(to3 >> 32)
 //line send.go:27
-						if !(t482.To.Box == t160) {
+						if !(t482.To.Box == t160 && t482.To.Actor == t237) {
 //line send.go:30
 							t161 := int(t160) * 16
-							t237 := (int(t160) + 1) * 16
+							t238 := (int(t160) + 1) * 16
 //line send.go:30
-							b10 := t482.Post[t161:t237]
+							b10 := t482.Post[t161:t238]
 							loaded34 := host2.Load(r, &b10[0])
 //line send.go:31
 							loaded35 := host2.Load(r, &b10[8])
 							loaded36 := host2.Load(r, &b10[10])
 //line send.go:31
-							t482.To = actor.Target{Box: t160, Tail: loaded34, Head: loaded35, Ring: b10[14], Step: b10[12], Slots: uint32(b10[11]), Kind: uint32(b10[13]), Closed: uint32(loaded36)}
+							t482.To = actor.Target{Box: t160, Actor: t237, Tail: loaded34, Head: loaded35, Ring: b10[14], Step: b10[12], Slots: uint32(b10[11]), Kind: uint32(b10[13]), Owner: uint32(loaded36)}
 //line send.go:33
 							room10 := len(t482.Post)
 							if t482.To.Kind == 1 {
@@ -1789,171 +1797,171 @@ func quernRow17RankActor(r *host2.Run, cs []actor.Context, first8 int, begins, b
 								host2.Fail(r, "a Ref that names no mailbox")
 							}
 						}
-//line alone.go:193
-						t238 := t482
+//line alone.go:194
+						t312 := t482
 						var ticket7 uint32
 						var room11 uint32
 					block11:
 						switch {
 						default:
 //line send.go:54
-							box8 := int(t238.To.Box)
+							box8 := int(t312.To.Box)
 							t170 := box8 * 16
 							t239 := (box8 + 1) * 16
 //line send.go:55
-							b11 := t238.Post[t170:t239]
-							if t238.To.Closed != 0 {
+							b11 := t312.Post[t170:t239]
+							if t312.To.Owner != t312.To.Actor {
 								loaded37 := host2.Load(r, &b11[10])
 //line send.go:57
-								t238.To.Closed = uint32(loaded37)
+								t312.To.Owner = uint32(loaded37)
 							}
-							if t238.To.Closed != 0 {
+							if t312.To.Owner != t312.To.Actor {
 								atomic.AddUint64(&b11[1], 1)
 								ticket7 = 0
 								room11 = 2
 							} else {
 //line send.go:63
 								loaded38 := host2.Load(r, &b11[10])
-								for closed4 := uint32(loaded38); ; {
-									if uint32(t238.To.Tail)-uint32(t238.To.Head) >= t238.To.Slots {
-										t514 := t238
-										t612 := t238
+								for owner4 := uint32(loaded38); ; {
+									if uint32(t312.To.Tail)-uint32(t312.To.Head) >= t312.To.Slots {
+										t511 := t312
+										t614 := t312
 //line send.go:66
 										loaded39 := host2.Load(r, &b11[0])
-										t814 := loaded39
+										t813 := loaded39
 //line send.go:66
 										loaded40 := host2.Load(r, &b11[8])
 										t1014 := loaded40
 //line send.go:66
-										t514.To.Tail = t814
+										t511.To.Tail = t813
 //line send.go:66
-										t612.To.Head = t1014
-										if uint32(t238.To.Tail)-uint32(t238.To.Head) >= t238.To.Slots && t238.To.Kind == 1 {
-											loaded41 := host2.Load(r, &t238.Host[b11[15]+1])
+										t614.To.Head = t1014
+										if uint32(t312.To.Tail)-uint32(t312.To.Head) >= t312.To.Slots && t312.To.Kind == 1 {
+											loaded41 := host2.Load(r, &t312.Host[b11[15]+1])
 //line send.go:68
-											t238.To.Head = loaded41
-											kernel.StoreRelaxed(&b11[8], t238.To.Head)
+											t312.To.Head = loaded41
+											kernel.StoreRelaxed(&b11[8], t312.To.Head)
 										}
-										if uint32(t238.To.Tail)-uint32(t238.To.Head) >= t238.To.Slots {
+										if uint32(t312.To.Tail)-uint32(t312.To.Head) >= t312.To.Slots {
 											atomic.AddUint64(&b11[1], 1)
 											ticket7 = 0
 											room11 = 1
 											break block11
 										}
 									}
-									old4 := kernel.AtomicCompareAndSwap(&b11[0], t238.To.Tail, t238.To.Tail+1)
+									old4 := kernel.AtomicCompareAndSwap(&b11[0], t312.To.Tail, t312.To.Tail+1)
 									tail4 := old4
 //line send.go:79
-									if tail4 == t238.To.Tail {
-										t1312 := t238
-										t1411 := t238
+									if tail4 == t312.To.Tail {
+										t1313 := t312
+										t1411 := t312
 										t1510 := tail4 + 1
-										t1611 := closed4
+										t1611 := owner4
 //line send.go:80
-										t1312.To.Tail = t1510
+										t1313.To.Tail = t1510
 //line send.go:80
-										t1411.To.Closed = t1611
+										t1411.To.Owner = t1611
 										t179 := uint32(tail4)
 										ticket7 = t179
 										room11 = 0
 										break block11
 									}
 //line send.go:83
-									t238.To.Tail = tail4
+									t312.To.Tail = tail4
 								}
 							}
 						}
-//line alone.go:193
+//line alone.go:194
 						ticket8 := ticket7
 						room12 := room11
-//line alone.go:194
+//line alone.go:195
 						if room12 == 1 {
-							t515 := int(t49[13])
-//line alone.go:195
-							t613 := int(t49[13]) + len(t522) + 1
-//line alone.go:195
-							saved3 := t482.Post[t515:t613]
+							t615 := int(t49[13])
+//line alone.go:196
+							t79 := int(t49[13]) + len(t522) + 1
+//line alone.go:196
+							saved3 := t482.Post[t615:t79]
 							for w8 := 0; w8 < len(t522); w8++ {
 								saved3[w8] = uint64(t522[w8])
 							}
 							result019 := t482.Correlation()
-//line alone.go:199
+//line alone.go:200
 							saved3[len(t522)] = result019
 							t49[12] = i6 + 1
 							result018 = false
 							break block10
 						}
-//line alone.go:203
+//line alone.go:204
 						if room12 == 0 {
-							t815 := t482
-							t912 := t522
-							t1015 := ticket8
-//line alone.go:227
-							t171 := t1015
-//line send.go:46
-							result020 := int(t815.To.Ring + uint64(t171&(t815.To.Slots-1))*t815.To.Step)
-//line alone.go:227
-							t39 := result020
-							t410 := uint64(t1015+1) << 32
-							slot6 := t39
-							tag5 := t410
+							t912 := t482
+							t1015 := t522
+							t1113 := ticket8
 //line alone.go:228
-							if t815.To.Kind == 1 {
-								t516 := t815
-								t614 := slot6
+							t171 := t1113
+//line send.go:46
+							result020 := int(t912.To.Ring + uint64(t171&(t912.To.Slots-1))*t912.To.Step)
+//line alone.go:228
+							t313 := result020
+							t410 := uint64(t1113+1) << 32
+							slot6 := t313
+							tag5 := t410
+//line alone.go:229
+							if t912.To.Kind == 1 {
+								t512 := t912
+								t616 := slot6
 								t710 := tag5
 //line send.go:102
-								t180 := t614
-								t240 := t614 + 4
+								t180 := t616
+								t240 := t616 + 4
 //line send.go:102
-								h7 := t516.Host[t180:t240]
-								kernel.StoreRelaxed(&h7[0], t710|uint64(t516.ID<<8|128))
+								h7 := t512.Host[t180:t240]
+								kernel.StoreRelaxed(&h7[0], t710|uint64(t512.ID<<8|128))
 								kernel.StoreRelaxed(&h7[1], t710)
-								kernel.StoreRelaxed(&h7[2], t710|uint64(t516.Words[t516.At+2]))
-								kernel.StoreRelaxed(&h7[3], t710|uint64(t516.Words[t516.At+3]))
-//line alone.go:230
-								for w9 := 0; w9 < len(t912); w9++ {
-									kernel.StoreRelaxed(&t815.Host[slot6+4+w9], tag5|uint64(t912[w9]))
+								kernel.StoreRelaxed(&h7[2], t710|uint64(t512.Words[t512.At+2]))
+								kernel.StoreRelaxed(&h7[3], t710|uint64(t512.Words[t512.At+3]))
+//line alone.go:231
+								for w9 := 0; w9 < len(t1015); w9++ {
+									kernel.StoreRelaxed(&t912.Host[slot6+4+w9], tag5|uint64(t1015[w9]))
 								}
 							} else {
-//line alone.go:235
-								t816 := t815
+//line alone.go:236
+								t814 := t912
 								t913 := slot6
 								t1016 := tag5
 //line send.go:91
 								t181 := t913
 								t241 := t913 + 4
 //line send.go:91
-								h8 := t816.Post[t181:t241]
-								kernel.StoreRelaxed(&h8[0], t1016|uint64(t816.ID<<8|128))
+								h8 := t814.Post[t181:t241]
+								kernel.StoreRelaxed(&h8[0], t1016|uint64(t814.ID<<8|128))
 								kernel.StoreRelaxed(&h8[1], t1016)
-								kernel.StoreRelaxed(&h8[2], t1016|uint64(t816.Words[t816.At+2]))
-								kernel.StoreRelaxed(&h8[3], t1016|uint64(t816.Words[t816.At+3]))
-//line alone.go:236
-								for w10 := 0; w10 < len(t912); w10++ {
-									kernel.StoreRelaxed(&t815.Post[slot6+4+w10], tag5|uint64(t912[w10]))
+								kernel.StoreRelaxed(&h8[2], t1016|uint64(t814.Words[t814.At+2]))
+								kernel.StoreRelaxed(&h8[3], t1016|uint64(t814.Words[t814.At+3]))
+//line alone.go:237
+								for w10 := 0; w10 < len(t1015); w10++ {
+									kernel.StoreRelaxed(&t912.Post[slot6+4+w10], tag5|uint64(t1015[w10]))
 								}
-								t1113 := t815
+								t1114 := t912
 //line send.go:113
-								if !(t1113.Wakes == 0) {
+								if !(t1114.Wakes == 0) {
 //line send.go:118
 									kernel.Fence()
-									box9 := int(t1113.To.Box)
+									box9 := int(t1114.To.Box)
 									t185 := box9 * 16
-									t242 := (box9 + 1) * 16
+									t244 := (box9 + 1) * 16
 //line send.go:120
-									b12 := t1113.Post[t185:t242]
+									b12 := t1114.Post[t185:t244]
 									loaded42 := host2.Load(r, &b12[9])
 									if loaded42 != 0 {
 //line send.go:122
-										kernel.StoreRelaxed(&t1113.Host[b12[15]], 1)
-										kernel.StoreRelaxed(&t1113.Host[0], 1)
+										kernel.StoreRelaxed(&t1114.Host[b12[15]], 1)
+										kernel.StoreRelaxed(&t1114.Host[0], 1)
 									}
 								}
 							}
 						}
 					}
-//line alone.go:207
+//line alone.go:208
 					result018 = true
 				}
 //line alone.go:82
@@ -1996,21 +2004,21 @@ func quernRow17RankActor(r *host2.Run, cs []actor.Context, first8 int, begins, b
 									continue
 								}
 								next4 := t592[level2]
-								t615 := level2
+								t617 := level2
 								var result021 uint32
 								switch {
 								default:
 //line serve.go:82
-									if t615 == 4 {
+									if t617 == 4 {
 										result021 = 0
 										break
 //line serve.go:84
-									} else if t615 < 4 {
-										result021 = shape.Slots + t615*shape.SideSlots
+									} else if t617 < 4 {
+										result021 = shape.Slots + t617*shape.SideSlots
 										break
 									}
 //line serve.go:87
-									result021 = shape.Slots + (t615-1)*shape.SideSlots
+									result021 = shape.Slots + (t617-1)*shape.SideSlots
 								}
 //line alone.go:118
 								at4 := (result021 + next4&(shape.SideSlots-1)) * shape.InStep
@@ -2052,10 +2060,10 @@ func quernRow17RankActor(r *host2.Run, cs []actor.Context, first8 int, begins, b
 //line alone.go:144
 							if source4 == 8 {
 								sh.Ticket = uint32(t60[8])
-								t1313 := t622
+								t1314 := t622
 //line alone.go:146
 								t1412 := sh.Ticket & (uint32(t60[11]) - 1) * shape.InStep
-								ring2 = t1313
+								ring2 = t1314
 								at5 = t1412
 							} else {
 //line alone.go:148

@@ -118,23 +118,23 @@ var quernEcho16Actor = gpu.NewKernel(gpu.KernelInfo{
 	PTX: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "wide", Sites: []gpu.Site{
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 94, Col: 17},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 96, Col: 3},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 96, Col: 26},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 99, Col: 29},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 99, Col: 3},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 95, Col: 17},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 97, Col: 3},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 97, Col: 26},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 100, Col: 29},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 100, Col: 3},
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 14, Col: 18},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 17, Col: 17},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 17, Col: 9},
 			{Kind: gpu.SliceSite, File: "send.go", Line: 30, Col: 7},
 			{Kind: gpu.PanicSite, File: "send.go", Line: 38, Col: 3, Text: "a Ref that names no mailbox"},
-			{Kind: gpu.SliceSite, File: "forward.go", Line: 30, Col: 27},
-			{Kind: gpu.SliceSite, File: "forward.go", Line: 51, Col: 7},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 59, Col: 25},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 67, Col: 24},
-			{Kind: gpu.SliceSite, File: "forward.go", Line: 33, Col: 24},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 82, Col: 3},
+			{Kind: gpu.SliceSite, File: "forward.go", Line: 31, Col: 27},
+			{Kind: gpu.SliceSite, File: "forward.go", Line: 52, Col: 7},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 60, Col: 25},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 68, Col: 24},
+			{Kind: gpu.SliceSite, File: "forward.go", Line: 34, Col: 24},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 83, Col: 3},
 			{Kind: gpu.IndexSite, File: "context.go", Line: 31, Col: 16},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 85, Col: 3},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 86, Col: 3},
 			{Kind: gpu.IndexSite, File: "context.go", Line: 31, Col: 60},
 		}},
 	},
@@ -173,23 +173,23 @@ var quernEcho64Actor = gpu.NewKernel(gpu.KernelInfo{
 	PTX: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "wide", Sites: []gpu.Site{
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 94, Col: 17},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 96, Col: 3},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 96, Col: 26},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 99, Col: 29},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 99, Col: 3},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 95, Col: 17},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 97, Col: 3},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 97, Col: 26},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 100, Col: 29},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 100, Col: 3},
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 14, Col: 18},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 17, Col: 17},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 17, Col: 9},
 			{Kind: gpu.SliceSite, File: "send.go", Line: 30, Col: 7},
 			{Kind: gpu.PanicSite, File: "send.go", Line: 38, Col: 3, Text: "a Ref that names no mailbox"},
-			{Kind: gpu.SliceSite, File: "forward.go", Line: 30, Col: 27},
-			{Kind: gpu.SliceSite, File: "forward.go", Line: 51, Col: 7},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 59, Col: 25},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 67, Col: 24},
-			{Kind: gpu.SliceSite, File: "forward.go", Line: 33, Col: 24},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 82, Col: 3},
+			{Kind: gpu.SliceSite, File: "forward.go", Line: 31, Col: 27},
+			{Kind: gpu.SliceSite, File: "forward.go", Line: 52, Col: 7},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 60, Col: 25},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 68, Col: 24},
+			{Kind: gpu.SliceSite, File: "forward.go", Line: 34, Col: 24},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 83, Col: 3},
 			{Kind: gpu.IndexSite, File: "context.go", Line: 31, Col: 16},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 85, Col: 3},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 86, Col: 3},
 			{Kind: gpu.IndexSite, File: "context.go", Line: 31, Col: 60},
 		}},
 	},
@@ -228,23 +228,23 @@ var quernEcho256Actor = gpu.NewKernel(gpu.KernelInfo{
 	PTX: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "wide", Sites: []gpu.Site{
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 94, Col: 17},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 96, Col: 3},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 96, Col: 26},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 99, Col: 29},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 99, Col: 3},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 95, Col: 17},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 97, Col: 3},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 97, Col: 26},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 100, Col: 29},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 100, Col: 3},
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 14, Col: 18},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 17, Col: 17},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 17, Col: 9},
 			{Kind: gpu.SliceSite, File: "send.go", Line: 30, Col: 7},
 			{Kind: gpu.PanicSite, File: "send.go", Line: 38, Col: 3, Text: "a Ref that names no mailbox"},
-			{Kind: gpu.SliceSite, File: "forward.go", Line: 30, Col: 27},
-			{Kind: gpu.SliceSite, File: "forward.go", Line: 51, Col: 7},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 59, Col: 25},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 67, Col: 24},
-			{Kind: gpu.SliceSite, File: "forward.go", Line: 33, Col: 24},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 82, Col: 3},
+			{Kind: gpu.SliceSite, File: "forward.go", Line: 31, Col: 27},
+			{Kind: gpu.SliceSite, File: "forward.go", Line: 52, Col: 7},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 60, Col: 25},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 68, Col: 24},
+			{Kind: gpu.SliceSite, File: "forward.go", Line: 34, Col: 24},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 83, Col: 3},
 			{Kind: gpu.IndexSite, File: "context.go", Line: 31, Col: 16},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 85, Col: 3},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 86, Col: 3},
 			{Kind: gpu.IndexSite, File: "context.go", Line: 31, Col: 60},
 		}},
 	},
@@ -274,7 +274,7 @@ var quernRelayActor = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "shape", Kind: gpu.Struct, Type: "actor.Shape", Size: 104},
 		{Name: "control", Kind: gpu.Slice, Type: "uint64", Size: 8},
 		{Name: "cursors", Kind: gpu.Slice, Type: "uint32", Size: 4},
-		{Name: "states", Kind: gpu.Slice, Type: "Court", Size: 1880},
+		{Name: "states", Kind: gpu.Slice, Type: "Court", Size: 1888},
 		{Name: "inbox", Kind: gpu.Slice, Type: "uint64", Size: 8},
 		{Name: "outbox", Kind: gpu.Slice, Type: "uint64", Size: 8},
 		{Name: "post", Kind: gpu.Slice, Type: "uint64", Size: 8},
@@ -283,25 +283,25 @@ var quernRelayActor = gpu.NewKernel(gpu.KernelInfo{
 	PTX: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "wide", Sites: []gpu.Site{
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 94, Col: 17},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 96, Col: 3},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 96, Col: 26},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 99, Col: 29},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 99, Col: 3},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 95, Col: 17},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 97, Col: 3},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 97, Col: 26},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 100, Col: 29},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 100, Col: 3},
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 14, Col: 18},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 17, Col: 17},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 17, Col: 9},
 			{Kind: gpu.SliceSite, File: "send.go", Line: 30, Col: 7},
 			{Kind: gpu.PanicSite, File: "send.go", Line: 38, Col: 3, Text: "a Ref that names no mailbox"},
-			{Kind: gpu.SliceSite, File: "forward.go", Line: 30, Col: 27},
-			{Kind: gpu.SliceSite, File: "forward.go", Line: 51, Col: 7},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 59, Col: 25},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 67, Col: 24},
-			{Kind: gpu.SliceSite, File: "forward.go", Line: 33, Col: 24},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 82, Col: 3},
+			{Kind: gpu.SliceSite, File: "forward.go", Line: 31, Col: 27},
+			{Kind: gpu.SliceSite, File: "forward.go", Line: 52, Col: 7},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 60, Col: 25},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 68, Col: 24},
+			{Kind: gpu.SliceSite, File: "forward.go", Line: 34, Col: 24},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 83, Col: 3},
 			{Kind: gpu.IndexSite, File: "context.go", Line: 31, Col: 16},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 85, Col: 3},
-			{Kind: gpu.IndexSite, File: "context.go", Line: 58, Col: 3},
-			{Kind: gpu.IndexSite, File: "context.go", Line: 62, Col: 2},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 86, Col: 3},
+			{Kind: gpu.IndexSite, File: "context.go", Line: 62, Col: 3},
+			{Kind: gpu.IndexSite, File: "context.go", Line: 66, Col: 2},
 			{Kind: gpu.IndexSite, File: "relay.go", Line: 76, Col: 4},
 			{Kind: gpu.IndexSite, File: "context.go", Line: 31, Col: 60},
 		}},
@@ -338,7 +338,10 @@ var (
 		Last    int64
 		Trips   [464]uint32
 	})(nil))
-	_ = (*actor.Ref[Ball])((*struct{ Mailbox uint32 })(nil))
+	_ = (*actor.Ref[Ball])((*struct {
+		Mailbox uint32
+		Actor   uint32
+	})(nil))
 	_ = (*Ball)((*struct {
 		Kind   Kind
 		Number uint32
@@ -526,9 +529,9 @@ func quernHostEcho16Actor(r *host2.Run) {
 	cells := host2.Dynamic[actor.Cell[Message16, Message16]](r, 1)
 	var in2 *Message16
 	var out2 *Message16
-	var t114 *uint64
+	var t115 *uint64
 	var t213 *Message16
-	var t34 *Message16
+	var t35 *Message16
 	var result08 kernel.Action = 1
 	outcome := uint32(result08)
 	var forwards bool
@@ -638,13 +641,13 @@ func quernHostEcho16Actor(r *host2.Run) {
 //line alone.go:58
 				out2 = &cells[0].Out
 //line quern_gen.go:12
-				t114 = state
+				t115 = state
 				t213 = in2
-				t34 = out2
+				t35 = out2
 				for threadZ := range 1 {
 					for threadY := range 1 {
 						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-						quernRow5Echo16Actor(r, t34, t213, t114, sh, outcome)
+						quernRow5Echo16Actor(r, t35, t213, t115, sh, outcome)
 					}
 				}
 				r.ThreadIdx = kernel.Dim3{}
@@ -713,34 +716,34 @@ func quernRow1Echo16Actor(r *host2.Run, cs []actor.Context, first int, begins, b
 			t21 := cursor
 //line alone.go:42
 			t24 := words[t22:t23]
-//line alone.go:212
+//line alone.go:213
 			pending := t21[12]
 			var result0 bool
-//line alone.go:213
+//line alone.go:214
 			if pending == 0 {
 				result0 = true
 			} else {
 				t15 := int(t21[13])
-//line alone.go:216
+//line alone.go:217
 				t25 := int(t21[13]) + len(t24) + 1
-//line alone.go:216
+//line alone.go:217
 				saved := t20.Post[t15:t25]
 				for w := 0; w < len(t24); w++ {
 					t24[w] = uint32(saved[w])
 				}
 				t32 := t20.Words
-//line alone.go:220
+//line alone.go:221
 				_ = t32[2]
 				t42 := t20.Words
-//line alone.go:220
+//line alone.go:221
 				_ = t42[3]
-//line alone.go:220
+//line alone.go:221
 				t52 := uint32(saved[len(t24)])
-//line alone.go:220
+//line alone.go:221
 				t62 := uint32(saved[len(t24)] >> 32)
-//line alone.go:220
+//line alone.go:221
 				t32[2] = t52
-//line alone.go:220
+//line alone.go:221
 				t42[3] = t62
 				t21[12] = 0
 				t72 := t20
@@ -755,20 +758,22 @@ func quernRow1Echo16Actor(r *host2.Run, cs []actor.Context, first int, begins, b
 					list := int(t82[11])
 					count := uint32(t72.Post[list])
 					for i := t102; i < count; i++ {
-						t16 := uint32(t72.Post[list+1+int(i)])
+						to := t72.Post[list+1+int(i)]
+						t16 := uint32(to)
+						t26 := uint32(to >> 32)
 //line send.go:27
-						if !(t72.To.Box == t16) {
+						if !(t72.To.Box == t16 && t72.To.Actor == t26) {
 //line send.go:30
 							t17 := int(t16) * 16
-							t26 := (int(t16) + 1) * 16
+							t27 := (int(t16) + 1) * 16
 //line send.go:30
-							b := t72.Post[t17:t26]
+							b := t72.Post[t17:t27]
 							loaded := host2.Load(r, &b[0])
 //line send.go:31
 							loaded2 := host2.Load(r, &b[8])
 							loaded3 := host2.Load(r, &b[10])
 //line send.go:31
-							t72.To = actor.Target{Box: t16, Tail: loaded, Head: loaded2, Ring: b[14], Step: b[12], Slots: uint32(b[11]), Kind: uint32(b[13]), Closed: uint32(loaded3)}
+							t72.To = actor.Target{Box: t16, Actor: t26, Tail: loaded, Head: loaded2, Ring: b[14], Step: b[12], Slots: uint32(b[11]), Kind: uint32(b[13]), Owner: uint32(loaded3)}
 //line send.go:33
 							room := len(t72.Post)
 							if t72.To.Kind == 1 {
@@ -780,35 +785,35 @@ func quernRow1Echo16Actor(r *host2.Run, cs []actor.Context, first int, begins, b
 								host2.Fail(r, "a Ref that names no mailbox")
 							}
 						}
-//line alone.go:193
-						t27 := t72
+//line alone.go:194
+						t33 := t72
 						var ticket uint32
 						var room2 uint32
 					block2:
 						switch {
 						default:
 //line send.go:54
-							box2 := int(t27.To.Box)
+							box2 := int(t33.To.Box)
 							t18 := box2 * 16
 							t28 := (box2 + 1) * 16
 //line send.go:55
-							b2 := t27.Post[t18:t28]
-							if t27.To.Closed != 0 {
+							b2 := t33.Post[t18:t28]
+							if t33.To.Owner != t33.To.Actor {
 								loaded4 := host2.Load(r, &b2[10])
 //line send.go:57
-								t27.To.Closed = uint32(loaded4)
+								t33.To.Owner = uint32(loaded4)
 							}
-							if t27.To.Closed != 0 {
+							if t33.To.Owner != t33.To.Actor {
 								atomic.AddUint64(&b2[1], 1)
 								ticket = 0
 								room2 = 2
 							} else {
 //line send.go:63
 								loaded5 := host2.Load(r, &b2[10])
-								for closed := uint32(loaded5); ; {
-									if uint32(t27.To.Tail)-uint32(t27.To.Head) >= t27.To.Slots {
-										t53 := t27
-										t63 := t27
+								for owner := uint32(loaded5); ; {
+									if uint32(t33.To.Tail)-uint32(t33.To.Head) >= t33.To.Slots {
+										t53 := t33
+										t63 := t33
 //line send.go:66
 										loaded6 := host2.Load(r, &b2[0])
 										t83 := loaded6
@@ -819,135 +824,135 @@ func quernRow1Echo16Actor(r *host2.Run, cs []actor.Context, first int, begins, b
 										t53.To.Tail = t83
 //line send.go:66
 										t63.To.Head = t103
-										if uint32(t27.To.Tail)-uint32(t27.To.Head) >= t27.To.Slots && t27.To.Kind == 1 {
-											loaded8 := host2.Load(r, &t27.Host[b2[15]+1])
+										if uint32(t33.To.Tail)-uint32(t33.To.Head) >= t33.To.Slots && t33.To.Kind == 1 {
+											loaded8 := host2.Load(r, &t33.Host[b2[15]+1])
 //line send.go:68
-											t27.To.Head = loaded8
-											kernel.StoreRelaxed(&b2[8], t27.To.Head)
+											t33.To.Head = loaded8
+											kernel.StoreRelaxed(&b2[8], t33.To.Head)
 										}
-										if uint32(t27.To.Tail)-uint32(t27.To.Head) >= t27.To.Slots {
+										if uint32(t33.To.Tail)-uint32(t33.To.Head) >= t33.To.Slots {
 											atomic.AddUint64(&b2[1], 1)
 											ticket = 0
 											room2 = 1
 											break block2
 										}
 									}
-									old := kernel.AtomicCompareAndSwap(&b2[0], t27.To.Tail, t27.To.Tail+1)
+									old := kernel.AtomicCompareAndSwap(&b2[0], t33.To.Tail, t33.To.Tail+1)
 									tail := old
 //line send.go:79
-									if tail == t27.To.Tail {
-										t132 := t27
-										t142 := t27
+									if tail == t33.To.Tail {
+										t132 := t33
+										t142 := t33
 										t152 := tail + 1
-										t162 := closed
+										t162 := owner
 //line send.go:80
 										t132.To.Tail = t152
 //line send.go:80
-										t142.To.Closed = t162
+										t142.To.Owner = t162
 										t172 := uint32(tail)
 										ticket = t172
 										room2 = 0
 										break block2
 									}
 //line send.go:83
-									t27.To.Tail = tail
+									t33.To.Tail = tail
 								}
 							}
 						}
-//line alone.go:193
+//line alone.go:194
 						ticket2 := ticket
 						room3 := room2
-//line alone.go:194
+//line alone.go:195
 						if room3 == 1 {
-							t54 := int(t82[13])
-//line alone.go:195
-							t64 := int(t82[13]) + len(t92) + 1
-//line alone.go:195
-							saved2 := t72.Post[t54:t64]
+							t64 := int(t82[13])
+//line alone.go:196
+							t73 := int(t82[13]) + len(t92) + 1
+//line alone.go:196
+							saved2 := t72.Post[t64:t73]
 							for w2 := 0; w2 < len(t92); w2++ {
 								saved2[w2] = uint64(t92[w2])
 							}
 							result03 := t72.Correlation()
-//line alone.go:199
+//line alone.go:200
 							saved2[len(t92)] = result03
 							t82[12] = i + 1
 							result02 = false
 							break block
 						}
-//line alone.go:203
+//line alone.go:204
 						if room3 == 0 {
-							t84 := t72
-							t93 := t92
-							t104 := ticket2
-//line alone.go:227
-							t19 := t104
-//line send.go:46
-							result04 := int(t84.To.Ring + uint64(t19&(t84.To.Slots-1))*t84.To.Step)
-//line alone.go:227
-							t33 := result04
-							t43 := uint64(t104+1) << 32
-							slot := t33
-							tag := t43
+							t93 := t72
+							t104 := t92
+							t112 := ticket2
 //line alone.go:228
-							if t84.To.Kind == 1 {
-								t55 := t84
+							t19 := t112
+//line send.go:46
+							result04 := int(t93.To.Ring + uint64(t19&(t93.To.Slots-1))*t93.To.Step)
+//line alone.go:228
+							t34 := result04
+							t43 := uint64(t112+1) << 32
+							slot := t34
+							tag := t43
+//line alone.go:229
+							if t93.To.Kind == 1 {
+								t54 := t93
 								t65 := slot
-								t73 := tag
+								t74 := tag
 //line send.go:102
 								t110 := t65
 								t29 := t65 + 4
 //line send.go:102
-								h := t55.Host[t110:t29]
-								kernel.StoreRelaxed(&h[0], t73|uint64(t55.ID<<8|128))
-								kernel.StoreRelaxed(&h[1], t73)
-								kernel.StoreRelaxed(&h[2], t73|uint64(t55.Words[t55.At+2]))
-								kernel.StoreRelaxed(&h[3], t73|uint64(t55.Words[t55.At+3]))
-//line alone.go:230
-								for w3 := 0; w3 < len(t93); w3++ {
-									kernel.StoreRelaxed(&t84.Host[slot+4+w3], tag|uint64(t93[w3]))
+								h := t54.Host[t110:t29]
+								kernel.StoreRelaxed(&h[0], t74|uint64(t54.ID<<8|128))
+								kernel.StoreRelaxed(&h[1], t74)
+								kernel.StoreRelaxed(&h[2], t74|uint64(t54.Words[t54.At+2]))
+								kernel.StoreRelaxed(&h[3], t74|uint64(t54.Words[t54.At+3]))
+//line alone.go:231
+								for w3 := 0; w3 < len(t104); w3++ {
+									kernel.StoreRelaxed(&t93.Host[slot+4+w3], tag|uint64(t104[w3]))
 								}
 							} else {
-//line alone.go:235
-								t85 := t84
+//line alone.go:236
+								t84 := t93
 								t94 := slot
 								t105 := tag
 //line send.go:91
 								t111 := t94
 								t210 := t94 + 4
 //line send.go:91
-								h2 := t85.Post[t111:t210]
-								kernel.StoreRelaxed(&h2[0], t105|uint64(t85.ID<<8|128))
+								h2 := t84.Post[t111:t210]
+								kernel.StoreRelaxed(&h2[0], t105|uint64(t84.ID<<8|128))
 								kernel.StoreRelaxed(&h2[1], t105)
-								kernel.StoreRelaxed(&h2[2], t105|uint64(t85.Words[t85.At+2]))
-								kernel.StoreRelaxed(&h2[3], t105|uint64(t85.Words[t85.At+3]))
-//line alone.go:236
-								for w4 := 0; w4 < len(t93); w4++ {
-									kernel.StoreRelaxed(&t84.Post[slot+4+w4], tag|uint64(t93[w4]))
+								kernel.StoreRelaxed(&h2[2], t105|uint64(t84.Words[t84.At+2]))
+								kernel.StoreRelaxed(&h2[3], t105|uint64(t84.Words[t84.At+3]))
+//line alone.go:237
+								for w4 := 0; w4 < len(t104); w4++ {
+									kernel.StoreRelaxed(&t93.Post[slot+4+w4], tag|uint64(t104[w4]))
 								}
-								t112 := t84
+								t113 := t93
 //line send.go:113
-								if !(t112.Wakes == 0) {
+								if !(t113.Wakes == 0) {
 //line send.go:118
 									kernel.Fence()
-									box3 := int(t112.To.Box)
-									t113 := box3 * 16
+									box3 := int(t113.To.Box)
+									t114 := box3 * 16
 									t211 := (box3 + 1) * 16
 //line send.go:120
-									b3 := t112.Post[t113:t211]
+									b3 := t113.Post[t114:t211]
 									loaded9 := host2.Load(r, &b3[9])
 									if loaded9 != 0 {
 //line send.go:122
-										kernel.StoreRelaxed(&t112.Host[b3[15]], 1)
-										kernel.StoreRelaxed(&t112.Host[0], 1)
+										kernel.StoreRelaxed(&t113.Host[b3[15]], 1)
+										kernel.StoreRelaxed(&t113.Host[0], 1)
 									}
 								}
 							}
 						}
 					}
-//line alone.go:207
+//line alone.go:208
 					result02 = true
 				}
-//line alone.go:222
+//line alone.go:223
 				result0 = result02
 			}
 //line alone.go:42
@@ -1145,16 +1150,16 @@ func quernRow4Echo16Actor(r *host2.Run, cells []actor.Cell[Message16, Message16]
 }
 
 //go:noinline
-func quernRow5Echo16Actor(r *host2.Run, t34, t213 *Message16, t114 *uint64, sh *actor.Status, outcome uint32) {
+func quernRow5Echo16Actor(r *host2.Run, t35, t213 *Message16, t115 *uint64, sh *actor.Status, outcome uint32) {
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		t2 := threadX == 0
 //line handlers.go:20
 		for i2 := threadX; i2 < 4; i2 += 32 {
-			t34.Words[i2] = t213.Words[i2] + 1
+			t35.Words[i2] = t213.Words[i2] + 1
 		}
 		if threadX == 0 {
-			*t114++
+			*t115++
 		}
 //line alone.go:59
 		if t2 {
@@ -1204,20 +1209,20 @@ func quernRow6Echo16Actor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 					result09 = shape.Slots + (t214-1)*shape.SideSlots
 				}
 //line alone.go:174
-				t56 := source3
+				t55 := source3
 				var result010 uint32
 //line serve.go:92
-				if t56 == 4 {
+				if t55 == 4 {
 					result010 = shape.Slots
 				} else {
 					result010 = shape.SideSlots
 				}
 //line alone.go:174
 				at3 := (result09 + sh.Ticket&(result010-1)) * shape.OutStep
-				t74 := at3
-				t86 := at3 + shape.Out
+				t75 := at3
+				t85 := at3 + shape.Out
 //line alone.go:175
-				slot3 := t422[t74:t86]
+				slot3 := t422[t75:t85]
 				tag2 := uint64(sh.Ticket+1) << 32
 				reply2 := words[t96:t106]
 				kernel.StoreRelaxed(&slot3[0], tag2|uint64(t442))
@@ -1247,20 +1252,22 @@ func quernRow6Echo16Actor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 					list2 := int(t49[11])
 					count2 := uint32(t48.Post[list2])
 					for i3 := uint32(0); i3 < count2; i3++ {
-						t115 := uint32(t48.Post[list2+1+int(i3)])
+						to2 := t48.Post[list2+1+int(i3)]
+						t116 := uint32(to2)
+						t215 := uint32(to2 >> 32)
 //line send.go:27
-						if !(t48.To.Box == t115) {
+						if !(t48.To.Box == t116 && t48.To.Actor == t215) {
 //line send.go:30
-							t116 := int(t115) * 16
-							t215 := (int(t115) + 1) * 16
+							t117 := int(t116) * 16
+							t216 := (int(t116) + 1) * 16
 //line send.go:30
-							b4 := t48.Post[t116:t215]
+							b4 := t48.Post[t117:t216]
 							loaded15 := host2.Load(r, &b4[0])
 //line send.go:31
 							loaded16 := host2.Load(r, &b4[8])
 							loaded17 := host2.Load(r, &b4[10])
 //line send.go:31
-							t48.To = actor.Target{Box: t115, Tail: loaded15, Head: loaded16, Ring: b4[14], Step: b4[12], Slots: uint32(b4[11]), Kind: uint32(b4[13]), Closed: uint32(loaded17)}
+							t48.To = actor.Target{Box: t116, Actor: t215, Tail: loaded15, Head: loaded16, Ring: b4[14], Step: b4[12], Slots: uint32(b4[11]), Kind: uint32(b4[13]), Owner: uint32(loaded17)}
 //line send.go:33
 							room4 := len(t48.Post)
 							if t48.To.Kind == 1 {
@@ -1272,160 +1279,160 @@ func quernRow6Echo16Actor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 								host2.Fail(r, "a Ref that names no mailbox")
 							}
 						}
-//line alone.go:193
-						t216 := t48
+//line alone.go:194
+						t36 := t48
 						var ticket3 uint32
 						var room5 uint32
 					block8:
 						switch {
 						default:
 //line send.go:54
-							box4 := int(t216.To.Box)
-							t117 := box4 * 16
+							box4 := int(t36.To.Box)
+							t118 := box4 * 16
 							t217 := (box4 + 1) * 16
 //line send.go:55
-							b5 := t216.Post[t117:t217]
-							if t216.To.Closed != 0 {
+							b5 := t36.Post[t118:t217]
+							if t36.To.Owner != t36.To.Actor {
 								loaded18 := host2.Load(r, &b5[10])
 //line send.go:57
-								t216.To.Closed = uint32(loaded18)
+								t36.To.Owner = uint32(loaded18)
 							}
-							if t216.To.Closed != 0 {
+							if t36.To.Owner != t36.To.Actor {
 								atomic.AddUint64(&b5[1], 1)
 								ticket3 = 0
 								room5 = 2
 							} else {
 //line send.go:63
 								loaded19 := host2.Load(r, &b5[10])
-								for closed2 := uint32(loaded19); ; {
-									if uint32(t216.To.Tail)-uint32(t216.To.Head) >= t216.To.Slots {
-										t57 := t216
-										t67 := t216
+								for owner2 := uint32(loaded19); ; {
+									if uint32(t36.To.Tail)-uint32(t36.To.Head) >= t36.To.Slots {
+										t56 := t36
+										t67 := t36
 //line send.go:66
 										loaded20 := host2.Load(r, &b5[0])
-										t87 := loaded20
+										t86 := loaded20
 //line send.go:66
 										loaded21 := host2.Load(r, &b5[8])
 										t107 := loaded21
 //line send.go:66
-										t57.To.Tail = t87
+										t56.To.Tail = t86
 //line send.go:66
 										t67.To.Head = t107
-										if uint32(t216.To.Tail)-uint32(t216.To.Head) >= t216.To.Slots && t216.To.Kind == 1 {
-											loaded22 := host2.Load(r, &t216.Host[b5[15]+1])
+										if uint32(t36.To.Tail)-uint32(t36.To.Head) >= t36.To.Slots && t36.To.Kind == 1 {
+											loaded22 := host2.Load(r, &t36.Host[b5[15]+1])
 //line send.go:68
-											t216.To.Head = loaded22
-											kernel.StoreRelaxed(&b5[8], t216.To.Head)
+											t36.To.Head = loaded22
+											kernel.StoreRelaxed(&b5[8], t36.To.Head)
 										}
-										if uint32(t216.To.Tail)-uint32(t216.To.Head) >= t216.To.Slots {
+										if uint32(t36.To.Tail)-uint32(t36.To.Head) >= t36.To.Slots {
 											atomic.AddUint64(&b5[1], 1)
 											ticket3 = 0
 											room5 = 1
 											break block8
 										}
 									}
-									old2 := kernel.AtomicCompareAndSwap(&b5[0], t216.To.Tail, t216.To.Tail+1)
+									old2 := kernel.AtomicCompareAndSwap(&b5[0], t36.To.Tail, t36.To.Tail+1)
 									tail2 := old2
 //line send.go:79
-									if tail2 == t216.To.Tail {
-										t134 := t216
-										t144 := t216
+									if tail2 == t36.To.Tail {
+										t134 := t36
+										t144 := t36
 										t153 := tail2 + 1
-										t164 := closed2
+										t164 := owner2
 //line send.go:80
 										t134.To.Tail = t153
 //line send.go:80
-										t144.To.Closed = t164
+										t144.To.Owner = t164
 										t173 := uint32(tail2)
 										ticket3 = t173
 										room5 = 0
 										break block8
 									}
 //line send.go:83
-									t216.To.Tail = tail2
+									t36.To.Tail = tail2
 								}
 							}
 						}
-//line alone.go:193
+//line alone.go:194
 						ticket4 := ticket3
 						room6 := room5
-//line alone.go:194
+//line alone.go:195
 						if room6 == 1 {
-							t58 := int(t49[13])
-//line alone.go:195
-							t68 := int(t49[13]) + len(t522) + 1
-//line alone.go:195
-							saved3 := t48.Post[t58:t68]
+							t68 := int(t49[13])
+//line alone.go:196
+							t76 := int(t49[13]) + len(t522) + 1
+//line alone.go:196
+							saved3 := t48.Post[t68:t76]
 							for w8 := 0; w8 < len(t522); w8++ {
 								saved3[w8] = uint64(t522[w8])
 							}
 							result012 := t48.Correlation()
-//line alone.go:199
+//line alone.go:200
 							saved3[len(t522)] = result012
 							t49[12] = i3 + 1
 							result011 = false
 							break block7
 						}
-//line alone.go:203
+//line alone.go:204
 						if room6 == 0 {
-							t88 := t48
-							t97 := t522
-							t108 := ticket4
-//line alone.go:227
-							t118 := t108
-//line send.go:46
-							result013 := int(t88.To.Ring + uint64(t118&(t88.To.Slots-1))*t88.To.Step)
-//line alone.go:227
-							t35 := result013
-							t46 := uint64(t108+1) << 32
-							slot4 := t35
-							tag3 := t46
+							t97 := t48
+							t108 := t522
+							t119 := ticket4
 //line alone.go:228
-							if t88.To.Kind == 1 {
-								t59 := t88
+							t120 := t119
+//line send.go:46
+							result013 := int(t97.To.Ring + uint64(t120&(t97.To.Slots-1))*t97.To.Step)
+//line alone.go:228
+							t37 := result013
+							t46 := uint64(t119+1) << 32
+							slot4 := t37
+							tag3 := t46
+//line alone.go:229
+							if t97.To.Kind == 1 {
+								t57 := t97
 								t69 := slot4
-								t75 := tag3
+								t77 := tag3
 //line send.go:102
-								t119 := t69
+								t121 := t69
 								t218 := t69 + 4
 //line send.go:102
-								h3 := t59.Host[t119:t218]
-								kernel.StoreRelaxed(&h3[0], t75|uint64(t59.ID<<8|128))
-								kernel.StoreRelaxed(&h3[1], t75)
-								kernel.StoreRelaxed(&h3[2], t75|uint64(t59.Words[t59.At+2]))
-								kernel.StoreRelaxed(&h3[3], t75|uint64(t59.Words[t59.At+3]))
-//line alone.go:230
-								for w9 := 0; w9 < len(t97); w9++ {
-									kernel.StoreRelaxed(&t88.Host[slot4+4+w9], tag3|uint64(t97[w9]))
+								h3 := t57.Host[t121:t218]
+								kernel.StoreRelaxed(&h3[0], t77|uint64(t57.ID<<8|128))
+								kernel.StoreRelaxed(&h3[1], t77)
+								kernel.StoreRelaxed(&h3[2], t77|uint64(t57.Words[t57.At+2]))
+								kernel.StoreRelaxed(&h3[3], t77|uint64(t57.Words[t57.At+3]))
+//line alone.go:231
+								for w9 := 0; w9 < len(t108); w9++ {
+									kernel.StoreRelaxed(&t97.Host[slot4+4+w9], tag3|uint64(t108[w9]))
 								}
 							} else {
-//line alone.go:235
-								t89 := t88
+//line alone.go:236
+								t87 := t97
 								t98 := slot4
 								t109 := tag3
 //line send.go:91
-								t120 := t98
+								t123 := t98
 								t219 := t98 + 4
 //line send.go:91
-								h4 := t89.Post[t120:t219]
-								kernel.StoreRelaxed(&h4[0], t109|uint64(t89.ID<<8|128))
+								h4 := t87.Post[t123:t219]
+								kernel.StoreRelaxed(&h4[0], t109|uint64(t87.ID<<8|128))
 								kernel.StoreRelaxed(&h4[1], t109)
-								kernel.StoreRelaxed(&h4[2], t109|uint64(t89.Words[t89.At+2]))
-								kernel.StoreRelaxed(&h4[3], t109|uint64(t89.Words[t89.At+3]))
-//line alone.go:236
-								for w10 := 0; w10 < len(t97); w10++ {
-									kernel.StoreRelaxed(&t88.Post[slot4+4+w10], tag3|uint64(t97[w10]))
+								kernel.StoreRelaxed(&h4[2], t109|uint64(t87.Words[t87.At+2]))
+								kernel.StoreRelaxed(&h4[3], t109|uint64(t87.Words[t87.At+3]))
+//line alone.go:237
+								for w10 := 0; w10 < len(t108); w10++ {
+									kernel.StoreRelaxed(&t97.Post[slot4+4+w10], tag3|uint64(t108[w10]))
 								}
-								t1110 := t88
+								t1110 := t97
 //line send.go:113
 								if !(t1110.Wakes == 0) {
 //line send.go:118
 									kernel.Fence()
 									box5 := int(t1110.To.Box)
-									t121 := box5 * 16
+									t124 := box5 * 16
 									t220 := (box5 + 1) * 16
 //line send.go:120
-									b6 := t1110.Post[t121:t220]
+									b6 := t1110.Post[t124:t220]
 									loaded23 := host2.Load(r, &b6[9])
 									if loaded23 != 0 {
 //line send.go:122
@@ -1436,7 +1443,7 @@ func quernRow6Echo16Actor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 							}
 						}
 					}
-//line alone.go:207
+//line alone.go:208
 					result011 = true
 				}
 //line alone.go:82
@@ -1446,8 +1453,8 @@ func quernRow6Echo16Actor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 //line alone.go:83
 			if whole && !last {
 				t572 := begin - born
-				t582 := command
-				t592 := cursor
+				t58 := command
+				t59 := cursor
 				t60 := box
 				t61 := in
 				t622 := mail
@@ -1455,7 +1462,7 @@ func quernRow6Echo16Actor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 				switch {
 				default:
 //line alone.go:103
-					loaded24 := host2.Load(r, &t582[0])
+					loaded24 := host2.Load(r, &t58[0])
 					ordered2 := loaded24
 //line alone.go:104
 					sh.Asked[0] = uint32(ordered2)
@@ -1478,7 +1485,7 @@ func quernRow6Echo16Actor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 								if level2 == 4 {
 									continue
 								}
-								next4 := t592[level2]
+								next4 := t59[level2]
 								t610 := level2
 								var result014 uint32
 								switch {
@@ -1509,7 +1516,7 @@ func quernRow6Echo16Actor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 							sh.Higher[0] = sides2
 						}
 						if source4 == 9 || source4 < 4 {
-							next5 := t592[4]
+							next5 := t59[4]
 							loaded26 := host2.Load(r, &t61[next5&(shape.Slots-1)*shape.InStep])
 							middle2 := uint32(loaded26>>32) == next5+1
 //line alone.go:128
@@ -1521,7 +1528,7 @@ func quernRow6Echo16Actor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 								loaded27 := host2.Load(r, &t622[next6&(slots3-1)*shape.InStep])
 								posted2 = uint32(loaded27>>32) == next6+1
 							}
-							if posted2 && !(middle2 && t592[8] == 8) {
+							if posted2 && !(middle2 && t59[8] == 8) {
 								source4 = 8
 							} else if middle2 {
 								source4 = 4
@@ -1529,8 +1536,8 @@ func quernRow6Echo16Actor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 						}
 						if !(source4 == 9) {
 //line alone.go:143
-							t123 := t61
-							ring2 := t123
+							t125 := t61
+							ring2 := t125
 							var at5 uint32
 //line alone.go:144
 							if source4 == 8 {
@@ -1542,7 +1549,7 @@ func quernRow6Echo16Actor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 								at5 = t145
 							} else {
 //line alone.go:148
-								sh.Ticket = t592[source4]
+								sh.Ticket = t59[source4]
 								t165 := source4
 								var result015 uint32
 								switch {
@@ -1599,7 +1606,7 @@ func quernRow6Echo16Actor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 //line alone.go:166
 								sh.Late = 1
 							}
-							t592[8] = source4
+							t59[8] = source4
 						}
 					}
 				}
@@ -1662,9 +1669,9 @@ func quernHostEcho64Actor(r *host2.Run) {
 	cells := host2.Dynamic[actor.Cell[Message64, Message64]](r, 1)
 	var in2 *Message64
 	var out2 *Message64
-	var t114 *uint64
+	var t115 *uint64
 	var t213 *Message64
-	var t34 *Message64
+	var t35 *Message64
 	var result08 kernel.Action = 1
 	outcome := uint32(result08)
 	var forwards bool
@@ -1774,13 +1781,13 @@ func quernHostEcho64Actor(r *host2.Run) {
 //line alone.go:58
 				out2 = &cells[0].Out
 //line quern_gen.go:12
-				t114 = state
+				t115 = state
 				t213 = in2
-				t34 = out2
+				t35 = out2
 				for threadZ := range 1 {
 					for threadY := range 1 {
 						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-						quernRow5Echo64Actor(r, t34, t213, t114, sh, outcome)
+						quernRow5Echo64Actor(r, t35, t213, t115, sh, outcome)
 					}
 				}
 				r.ThreadIdx = kernel.Dim3{}
@@ -1849,34 +1856,34 @@ func quernRow1Echo64Actor(r *host2.Run, cs []actor.Context, first int, begins, b
 			t21 := cursor
 //line alone.go:42
 			t24 := words[t22:t23]
-//line alone.go:212
+//line alone.go:213
 			pending := t21[12]
 			var result0 bool
-//line alone.go:213
+//line alone.go:214
 			if pending == 0 {
 				result0 = true
 			} else {
 				t15 := int(t21[13])
-//line alone.go:216
+//line alone.go:217
 				t25 := int(t21[13]) + len(t24) + 1
-//line alone.go:216
+//line alone.go:217
 				saved := t20.Post[t15:t25]
 				for w := 0; w < len(t24); w++ {
 					t24[w] = uint32(saved[w])
 				}
 				t32 := t20.Words
-//line alone.go:220
+//line alone.go:221
 				_ = t32[2]
 				t42 := t20.Words
-//line alone.go:220
+//line alone.go:221
 				_ = t42[3]
-//line alone.go:220
+//line alone.go:221
 				t52 := uint32(saved[len(t24)])
-//line alone.go:220
+//line alone.go:221
 				t62 := uint32(saved[len(t24)] >> 32)
-//line alone.go:220
+//line alone.go:221
 				t32[2] = t52
-//line alone.go:220
+//line alone.go:221
 				t42[3] = t62
 				t21[12] = 0
 				t72 := t20
@@ -1891,20 +1898,22 @@ func quernRow1Echo64Actor(r *host2.Run, cs []actor.Context, first int, begins, b
 					list := int(t82[11])
 					count := uint32(t72.Post[list])
 					for i := t102; i < count; i++ {
-						t16 := uint32(t72.Post[list+1+int(i)])
+						to := t72.Post[list+1+int(i)]
+						t16 := uint32(to)
+						t26 := uint32(to >> 32)
 //line send.go:27
-						if !(t72.To.Box == t16) {
+						if !(t72.To.Box == t16 && t72.To.Actor == t26) {
 //line send.go:30
 							t17 := int(t16) * 16
-							t26 := (int(t16) + 1) * 16
+							t27 := (int(t16) + 1) * 16
 //line send.go:30
-							b := t72.Post[t17:t26]
+							b := t72.Post[t17:t27]
 							loaded := host2.Load(r, &b[0])
 //line send.go:31
 							loaded2 := host2.Load(r, &b[8])
 							loaded3 := host2.Load(r, &b[10])
 //line send.go:31
-							t72.To = actor.Target{Box: t16, Tail: loaded, Head: loaded2, Ring: b[14], Step: b[12], Slots: uint32(b[11]), Kind: uint32(b[13]), Closed: uint32(loaded3)}
+							t72.To = actor.Target{Box: t16, Actor: t26, Tail: loaded, Head: loaded2, Ring: b[14], Step: b[12], Slots: uint32(b[11]), Kind: uint32(b[13]), Owner: uint32(loaded3)}
 //line send.go:33
 							room := len(t72.Post)
 							if t72.To.Kind == 1 {
@@ -1916,35 +1925,35 @@ func quernRow1Echo64Actor(r *host2.Run, cs []actor.Context, first int, begins, b
 								host2.Fail(r, "a Ref that names no mailbox")
 							}
 						}
-//line alone.go:193
-						t27 := t72
+//line alone.go:194
+						t33 := t72
 						var ticket uint32
 						var room2 uint32
 					block2:
 						switch {
 						default:
 //line send.go:54
-							box2 := int(t27.To.Box)
+							box2 := int(t33.To.Box)
 							t18 := box2 * 16
 							t28 := (box2 + 1) * 16
 //line send.go:55
-							b2 := t27.Post[t18:t28]
-							if t27.To.Closed != 0 {
+							b2 := t33.Post[t18:t28]
+							if t33.To.Owner != t33.To.Actor {
 								loaded4 := host2.Load(r, &b2[10])
 //line send.go:57
-								t27.To.Closed = uint32(loaded4)
+								t33.To.Owner = uint32(loaded4)
 							}
-							if t27.To.Closed != 0 {
+							if t33.To.Owner != t33.To.Actor {
 								atomic.AddUint64(&b2[1], 1)
 								ticket = 0
 								room2 = 2
 							} else {
 //line send.go:63
 								loaded5 := host2.Load(r, &b2[10])
-								for closed := uint32(loaded5); ; {
-									if uint32(t27.To.Tail)-uint32(t27.To.Head) >= t27.To.Slots {
-										t53 := t27
-										t63 := t27
+								for owner := uint32(loaded5); ; {
+									if uint32(t33.To.Tail)-uint32(t33.To.Head) >= t33.To.Slots {
+										t53 := t33
+										t63 := t33
 //line send.go:66
 										loaded6 := host2.Load(r, &b2[0])
 										t83 := loaded6
@@ -1955,135 +1964,135 @@ func quernRow1Echo64Actor(r *host2.Run, cs []actor.Context, first int, begins, b
 										t53.To.Tail = t83
 //line send.go:66
 										t63.To.Head = t103
-										if uint32(t27.To.Tail)-uint32(t27.To.Head) >= t27.To.Slots && t27.To.Kind == 1 {
-											loaded8 := host2.Load(r, &t27.Host[b2[15]+1])
+										if uint32(t33.To.Tail)-uint32(t33.To.Head) >= t33.To.Slots && t33.To.Kind == 1 {
+											loaded8 := host2.Load(r, &t33.Host[b2[15]+1])
 //line send.go:68
-											t27.To.Head = loaded8
-											kernel.StoreRelaxed(&b2[8], t27.To.Head)
+											t33.To.Head = loaded8
+											kernel.StoreRelaxed(&b2[8], t33.To.Head)
 										}
-										if uint32(t27.To.Tail)-uint32(t27.To.Head) >= t27.To.Slots {
+										if uint32(t33.To.Tail)-uint32(t33.To.Head) >= t33.To.Slots {
 											atomic.AddUint64(&b2[1], 1)
 											ticket = 0
 											room2 = 1
 											break block2
 										}
 									}
-									old := kernel.AtomicCompareAndSwap(&b2[0], t27.To.Tail, t27.To.Tail+1)
+									old := kernel.AtomicCompareAndSwap(&b2[0], t33.To.Tail, t33.To.Tail+1)
 									tail := old
 //line send.go:79
-									if tail == t27.To.Tail {
-										t132 := t27
-										t142 := t27
+									if tail == t33.To.Tail {
+										t132 := t33
+										t142 := t33
 										t152 := tail + 1
-										t162 := closed
+										t162 := owner
 //line send.go:80
 										t132.To.Tail = t152
 //line send.go:80
-										t142.To.Closed = t162
+										t142.To.Owner = t162
 										t172 := uint32(tail)
 										ticket = t172
 										room2 = 0
 										break block2
 									}
 //line send.go:83
-									t27.To.Tail = tail
+									t33.To.Tail = tail
 								}
 							}
 						}
-//line alone.go:193
+//line alone.go:194
 						ticket2 := ticket
 						room3 := room2
-//line alone.go:194
+//line alone.go:195
 						if room3 == 1 {
-							t54 := int(t82[13])
-//line alone.go:195
-							t64 := int(t82[13]) + len(t92) + 1
-//line alone.go:195
-							saved2 := t72.Post[t54:t64]
+							t64 := int(t82[13])
+//line alone.go:196
+							t73 := int(t82[13]) + len(t92) + 1
+//line alone.go:196
+							saved2 := t72.Post[t64:t73]
 							for w2 := 0; w2 < len(t92); w2++ {
 								saved2[w2] = uint64(t92[w2])
 							}
 							result03 := t72.Correlation()
-//line alone.go:199
+//line alone.go:200
 							saved2[len(t92)] = result03
 							t82[12] = i + 1
 							result02 = false
 							break block
 						}
-//line alone.go:203
+//line alone.go:204
 						if room3 == 0 {
-							t84 := t72
-							t93 := t92
-							t104 := ticket2
-//line alone.go:227
-							t19 := t104
-//line send.go:46
-							result04 := int(t84.To.Ring + uint64(t19&(t84.To.Slots-1))*t84.To.Step)
-//line alone.go:227
-							t33 := result04
-							t43 := uint64(t104+1) << 32
-							slot := t33
-							tag := t43
+							t93 := t72
+							t104 := t92
+							t112 := ticket2
 //line alone.go:228
-							if t84.To.Kind == 1 {
-								t55 := t84
+							t19 := t112
+//line send.go:46
+							result04 := int(t93.To.Ring + uint64(t19&(t93.To.Slots-1))*t93.To.Step)
+//line alone.go:228
+							t34 := result04
+							t43 := uint64(t112+1) << 32
+							slot := t34
+							tag := t43
+//line alone.go:229
+							if t93.To.Kind == 1 {
+								t54 := t93
 								t65 := slot
-								t73 := tag
+								t74 := tag
 //line send.go:102
 								t110 := t65
 								t29 := t65 + 4
 //line send.go:102
-								h := t55.Host[t110:t29]
-								kernel.StoreRelaxed(&h[0], t73|uint64(t55.ID<<8|128))
-								kernel.StoreRelaxed(&h[1], t73)
-								kernel.StoreRelaxed(&h[2], t73|uint64(t55.Words[t55.At+2]))
-								kernel.StoreRelaxed(&h[3], t73|uint64(t55.Words[t55.At+3]))
-//line alone.go:230
-								for w3 := 0; w3 < len(t93); w3++ {
-									kernel.StoreRelaxed(&t84.Host[slot+4+w3], tag|uint64(t93[w3]))
+								h := t54.Host[t110:t29]
+								kernel.StoreRelaxed(&h[0], t74|uint64(t54.ID<<8|128))
+								kernel.StoreRelaxed(&h[1], t74)
+								kernel.StoreRelaxed(&h[2], t74|uint64(t54.Words[t54.At+2]))
+								kernel.StoreRelaxed(&h[3], t74|uint64(t54.Words[t54.At+3]))
+//line alone.go:231
+								for w3 := 0; w3 < len(t104); w3++ {
+									kernel.StoreRelaxed(&t93.Host[slot+4+w3], tag|uint64(t104[w3]))
 								}
 							} else {
-//line alone.go:235
-								t85 := t84
+//line alone.go:236
+								t84 := t93
 								t94 := slot
 								t105 := tag
 //line send.go:91
 								t111 := t94
 								t210 := t94 + 4
 //line send.go:91
-								h2 := t85.Post[t111:t210]
-								kernel.StoreRelaxed(&h2[0], t105|uint64(t85.ID<<8|128))
+								h2 := t84.Post[t111:t210]
+								kernel.StoreRelaxed(&h2[0], t105|uint64(t84.ID<<8|128))
 								kernel.StoreRelaxed(&h2[1], t105)
-								kernel.StoreRelaxed(&h2[2], t105|uint64(t85.Words[t85.At+2]))
-								kernel.StoreRelaxed(&h2[3], t105|uint64(t85.Words[t85.At+3]))
-//line alone.go:236
-								for w4 := 0; w4 < len(t93); w4++ {
-									kernel.StoreRelaxed(&t84.Post[slot+4+w4], tag|uint64(t93[w4]))
+								kernel.StoreRelaxed(&h2[2], t105|uint64(t84.Words[t84.At+2]))
+								kernel.StoreRelaxed(&h2[3], t105|uint64(t84.Words[t84.At+3]))
+//line alone.go:237
+								for w4 := 0; w4 < len(t104); w4++ {
+									kernel.StoreRelaxed(&t93.Post[slot+4+w4], tag|uint64(t104[w4]))
 								}
-								t112 := t84
+								t113 := t93
 //line send.go:113
-								if !(t112.Wakes == 0) {
+								if !(t113.Wakes == 0) {
 //line send.go:118
 									kernel.Fence()
-									box3 := int(t112.To.Box)
-									t113 := box3 * 16
+									box3 := int(t113.To.Box)
+									t114 := box3 * 16
 									t211 := (box3 + 1) * 16
 //line send.go:120
-									b3 := t112.Post[t113:t211]
+									b3 := t113.Post[t114:t211]
 									loaded9 := host2.Load(r, &b3[9])
 									if loaded9 != 0 {
 //line send.go:122
-										kernel.StoreRelaxed(&t112.Host[b3[15]], 1)
-										kernel.StoreRelaxed(&t112.Host[0], 1)
+										kernel.StoreRelaxed(&t113.Host[b3[15]], 1)
+										kernel.StoreRelaxed(&t113.Host[0], 1)
 									}
 								}
 							}
 						}
 					}
-//line alone.go:207
+//line alone.go:208
 					result02 = true
 				}
-//line alone.go:222
+//line alone.go:223
 				result0 = result02
 			}
 //line alone.go:42
@@ -2281,16 +2290,16 @@ func quernRow4Echo64Actor(r *host2.Run, cells []actor.Cell[Message64, Message64]
 }
 
 //go:noinline
-func quernRow5Echo64Actor(r *host2.Run, t34, t213 *Message64, t114 *uint64, sh *actor.Status, outcome uint32) {
+func quernRow5Echo64Actor(r *host2.Run, t35, t213 *Message64, t115 *uint64, sh *actor.Status, outcome uint32) {
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		t2 := threadX == 0
 //line handlers.go:31
 		for i2 := threadX; i2 < 16; i2 += 32 {
-			t34.Words[i2] = t213.Words[i2] + 1
+			t35.Words[i2] = t213.Words[i2] + 1
 		}
 		if threadX == 0 {
-			*t114++
+			*t115++
 		}
 //line alone.go:59
 		if t2 {
@@ -2340,20 +2349,20 @@ func quernRow6Echo64Actor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 					result09 = shape.Slots + (t214-1)*shape.SideSlots
 				}
 //line alone.go:174
-				t56 := source3
+				t55 := source3
 				var result010 uint32
 //line serve.go:92
-				if t56 == 4 {
+				if t55 == 4 {
 					result010 = shape.Slots
 				} else {
 					result010 = shape.SideSlots
 				}
 //line alone.go:174
 				at3 := (result09 + sh.Ticket&(result010-1)) * shape.OutStep
-				t74 := at3
-				t86 := at3 + shape.Out
+				t75 := at3
+				t85 := at3 + shape.Out
 //line alone.go:175
-				slot3 := t422[t74:t86]
+				slot3 := t422[t75:t85]
 				tag2 := uint64(sh.Ticket+1) << 32
 				reply2 := words[t96:t106]
 				kernel.StoreRelaxed(&slot3[0], tag2|uint64(t442))
@@ -2383,20 +2392,22 @@ func quernRow6Echo64Actor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 					list2 := int(t49[11])
 					count2 := uint32(t48.Post[list2])
 					for i3 := uint32(0); i3 < count2; i3++ {
-						t115 := uint32(t48.Post[list2+1+int(i3)])
+						to2 := t48.Post[list2+1+int(i3)]
+						t116 := uint32(to2)
+						t215 := uint32(to2 >> 32)
 //line send.go:27
-						if !(t48.To.Box == t115) {
+						if !(t48.To.Box == t116 && t48.To.Actor == t215) {
 //line send.go:30
-							t116 := int(t115) * 16
-							t215 := (int(t115) + 1) * 16
+							t117 := int(t116) * 16
+							t216 := (int(t116) + 1) * 16
 //line send.go:30
-							b4 := t48.Post[t116:t215]
+							b4 := t48.Post[t117:t216]
 							loaded15 := host2.Load(r, &b4[0])
 //line send.go:31
 							loaded16 := host2.Load(r, &b4[8])
 							loaded17 := host2.Load(r, &b4[10])
 //line send.go:31
-							t48.To = actor.Target{Box: t115, Tail: loaded15, Head: loaded16, Ring: b4[14], Step: b4[12], Slots: uint32(b4[11]), Kind: uint32(b4[13]), Closed: uint32(loaded17)}
+							t48.To = actor.Target{Box: t116, Actor: t215, Tail: loaded15, Head: loaded16, Ring: b4[14], Step: b4[12], Slots: uint32(b4[11]), Kind: uint32(b4[13]), Owner: uint32(loaded17)}
 //line send.go:33
 							room4 := len(t48.Post)
 							if t48.To.Kind == 1 {
@@ -2408,160 +2419,160 @@ func quernRow6Echo64Actor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 								host2.Fail(r, "a Ref that names no mailbox")
 							}
 						}
-//line alone.go:193
-						t216 := t48
+//line alone.go:194
+						t36 := t48
 						var ticket3 uint32
 						var room5 uint32
 					block8:
 						switch {
 						default:
 //line send.go:54
-							box4 := int(t216.To.Box)
-							t117 := box4 * 16
+							box4 := int(t36.To.Box)
+							t118 := box4 * 16
 							t217 := (box4 + 1) * 16
 //line send.go:55
-							b5 := t216.Post[t117:t217]
-							if t216.To.Closed != 0 {
+							b5 := t36.Post[t118:t217]
+							if t36.To.Owner != t36.To.Actor {
 								loaded18 := host2.Load(r, &b5[10])
 //line send.go:57
-								t216.To.Closed = uint32(loaded18)
+								t36.To.Owner = uint32(loaded18)
 							}
-							if t216.To.Closed != 0 {
+							if t36.To.Owner != t36.To.Actor {
 								atomic.AddUint64(&b5[1], 1)
 								ticket3 = 0
 								room5 = 2
 							} else {
 //line send.go:63
 								loaded19 := host2.Load(r, &b5[10])
-								for closed2 := uint32(loaded19); ; {
-									if uint32(t216.To.Tail)-uint32(t216.To.Head) >= t216.To.Slots {
-										t57 := t216
-										t67 := t216
+								for owner2 := uint32(loaded19); ; {
+									if uint32(t36.To.Tail)-uint32(t36.To.Head) >= t36.To.Slots {
+										t56 := t36
+										t67 := t36
 //line send.go:66
 										loaded20 := host2.Load(r, &b5[0])
-										t87 := loaded20
+										t86 := loaded20
 //line send.go:66
 										loaded21 := host2.Load(r, &b5[8])
 										t107 := loaded21
 //line send.go:66
-										t57.To.Tail = t87
+										t56.To.Tail = t86
 //line send.go:66
 										t67.To.Head = t107
-										if uint32(t216.To.Tail)-uint32(t216.To.Head) >= t216.To.Slots && t216.To.Kind == 1 {
-											loaded22 := host2.Load(r, &t216.Host[b5[15]+1])
+										if uint32(t36.To.Tail)-uint32(t36.To.Head) >= t36.To.Slots && t36.To.Kind == 1 {
+											loaded22 := host2.Load(r, &t36.Host[b5[15]+1])
 //line send.go:68
-											t216.To.Head = loaded22
-											kernel.StoreRelaxed(&b5[8], t216.To.Head)
+											t36.To.Head = loaded22
+											kernel.StoreRelaxed(&b5[8], t36.To.Head)
 										}
-										if uint32(t216.To.Tail)-uint32(t216.To.Head) >= t216.To.Slots {
+										if uint32(t36.To.Tail)-uint32(t36.To.Head) >= t36.To.Slots {
 											atomic.AddUint64(&b5[1], 1)
 											ticket3 = 0
 											room5 = 1
 											break block8
 										}
 									}
-									old2 := kernel.AtomicCompareAndSwap(&b5[0], t216.To.Tail, t216.To.Tail+1)
+									old2 := kernel.AtomicCompareAndSwap(&b5[0], t36.To.Tail, t36.To.Tail+1)
 									tail2 := old2
 //line send.go:79
-									if tail2 == t216.To.Tail {
-										t134 := t216
-										t144 := t216
+									if tail2 == t36.To.Tail {
+										t134 := t36
+										t144 := t36
 										t153 := tail2 + 1
-										t164 := closed2
+										t164 := owner2
 //line send.go:80
 										t134.To.Tail = t153
 //line send.go:80
-										t144.To.Closed = t164
+										t144.To.Owner = t164
 										t173 := uint32(tail2)
 										ticket3 = t173
 										room5 = 0
 										break block8
 									}
 //line send.go:83
-									t216.To.Tail = tail2
+									t36.To.Tail = tail2
 								}
 							}
 						}
-//line alone.go:193
+//line alone.go:194
 						ticket4 := ticket3
 						room6 := room5
-//line alone.go:194
+//line alone.go:195
 						if room6 == 1 {
-							t58 := int(t49[13])
-//line alone.go:195
-							t68 := int(t49[13]) + len(t522) + 1
-//line alone.go:195
-							saved3 := t48.Post[t58:t68]
+							t68 := int(t49[13])
+//line alone.go:196
+							t76 := int(t49[13]) + len(t522) + 1
+//line alone.go:196
+							saved3 := t48.Post[t68:t76]
 							for w8 := 0; w8 < len(t522); w8++ {
 								saved3[w8] = uint64(t522[w8])
 							}
 							result012 := t48.Correlation()
-//line alone.go:199
+//line alone.go:200
 							saved3[len(t522)] = result012
 							t49[12] = i3 + 1
 							result011 = false
 							break block7
 						}
-//line alone.go:203
+//line alone.go:204
 						if room6 == 0 {
-							t88 := t48
-							t97 := t522
-							t108 := ticket4
-//line alone.go:227
-							t118 := t108
-//line send.go:46
-							result013 := int(t88.To.Ring + uint64(t118&(t88.To.Slots-1))*t88.To.Step)
-//line alone.go:227
-							t35 := result013
-							t46 := uint64(t108+1) << 32
-							slot4 := t35
-							tag3 := t46
+							t97 := t48
+							t108 := t522
+							t119 := ticket4
 //line alone.go:228
-							if t88.To.Kind == 1 {
-								t59 := t88
+							t120 := t119
+//line send.go:46
+							result013 := int(t97.To.Ring + uint64(t120&(t97.To.Slots-1))*t97.To.Step)
+//line alone.go:228
+							t37 := result013
+							t46 := uint64(t119+1) << 32
+							slot4 := t37
+							tag3 := t46
+//line alone.go:229
+							if t97.To.Kind == 1 {
+								t57 := t97
 								t69 := slot4
-								t75 := tag3
+								t77 := tag3
 //line send.go:102
-								t119 := t69
+								t121 := t69
 								t218 := t69 + 4
 //line send.go:102
-								h3 := t59.Host[t119:t218]
-								kernel.StoreRelaxed(&h3[0], t75|uint64(t59.ID<<8|128))
-								kernel.StoreRelaxed(&h3[1], t75)
-								kernel.StoreRelaxed(&h3[2], t75|uint64(t59.Words[t59.At+2]))
-								kernel.StoreRelaxed(&h3[3], t75|uint64(t59.Words[t59.At+3]))
-//line alone.go:230
-								for w9 := 0; w9 < len(t97); w9++ {
-									kernel.StoreRelaxed(&t88.Host[slot4+4+w9], tag3|uint64(t97[w9]))
+								h3 := t57.Host[t121:t218]
+								kernel.StoreRelaxed(&h3[0], t77|uint64(t57.ID<<8|128))
+								kernel.StoreRelaxed(&h3[1], t77)
+								kernel.StoreRelaxed(&h3[2], t77|uint64(t57.Words[t57.At+2]))
+								kernel.StoreRelaxed(&h3[3], t77|uint64(t57.Words[t57.At+3]))
+//line alone.go:231
+								for w9 := 0; w9 < len(t108); w9++ {
+									kernel.StoreRelaxed(&t97.Host[slot4+4+w9], tag3|uint64(t108[w9]))
 								}
 							} else {
-//line alone.go:235
-								t89 := t88
+//line alone.go:236
+								t87 := t97
 								t98 := slot4
 								t109 := tag3
 //line send.go:91
-								t120 := t98
+								t123 := t98
 								t219 := t98 + 4
 //line send.go:91
-								h4 := t89.Post[t120:t219]
-								kernel.StoreRelaxed(&h4[0], t109|uint64(t89.ID<<8|128))
+								h4 := t87.Post[t123:t219]
+								kernel.StoreRelaxed(&h4[0], t109|uint64(t87.ID<<8|128))
 								kernel.StoreRelaxed(&h4[1], t109)
-								kernel.StoreRelaxed(&h4[2], t109|uint64(t89.Words[t89.At+2]))
-								kernel.StoreRelaxed(&h4[3], t109|uint64(t89.Words[t89.At+3]))
-//line alone.go:236
-								for w10 := 0; w10 < len(t97); w10++ {
-									kernel.StoreRelaxed(&t88.Post[slot4+4+w10], tag3|uint64(t97[w10]))
+								kernel.StoreRelaxed(&h4[2], t109|uint64(t87.Words[t87.At+2]))
+								kernel.StoreRelaxed(&h4[3], t109|uint64(t87.Words[t87.At+3]))
+//line alone.go:237
+								for w10 := 0; w10 < len(t108); w10++ {
+									kernel.StoreRelaxed(&t97.Post[slot4+4+w10], tag3|uint64(t108[w10]))
 								}
-								t1110 := t88
+								t1110 := t97
 //line send.go:113
 								if !(t1110.Wakes == 0) {
 //line send.go:118
 									kernel.Fence()
 									box5 := int(t1110.To.Box)
-									t121 := box5 * 16
+									t124 := box5 * 16
 									t220 := (box5 + 1) * 16
 //line send.go:120
-									b6 := t1110.Post[t121:t220]
+									b6 := t1110.Post[t124:t220]
 									loaded23 := host2.Load(r, &b6[9])
 									if loaded23 != 0 {
 //line send.go:122
@@ -2572,7 +2583,7 @@ func quernRow6Echo64Actor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 							}
 						}
 					}
-//line alone.go:207
+//line alone.go:208
 					result011 = true
 				}
 //line alone.go:82
@@ -2582,8 +2593,8 @@ func quernRow6Echo64Actor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 //line alone.go:83
 			if whole && !last {
 				t572 := begin - born
-				t582 := command
-				t592 := cursor
+				t58 := command
+				t59 := cursor
 				t60 := box
 				t61 := in
 				t622 := mail
@@ -2591,7 +2602,7 @@ func quernRow6Echo64Actor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 				switch {
 				default:
 //line alone.go:103
-					loaded24 := host2.Load(r, &t582[0])
+					loaded24 := host2.Load(r, &t58[0])
 					ordered2 := loaded24
 //line alone.go:104
 					sh.Asked[0] = uint32(ordered2)
@@ -2614,7 +2625,7 @@ func quernRow6Echo64Actor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 								if level2 == 4 {
 									continue
 								}
-								next4 := t592[level2]
+								next4 := t59[level2]
 								t610 := level2
 								var result014 uint32
 								switch {
@@ -2645,7 +2656,7 @@ func quernRow6Echo64Actor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 							sh.Higher[0] = sides2
 						}
 						if source4 == 9 || source4 < 4 {
-							next5 := t592[4]
+							next5 := t59[4]
 							loaded26 := host2.Load(r, &t61[next5&(shape.Slots-1)*shape.InStep])
 							middle2 := uint32(loaded26>>32) == next5+1
 //line alone.go:128
@@ -2657,7 +2668,7 @@ func quernRow6Echo64Actor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 								loaded27 := host2.Load(r, &t622[next6&(slots3-1)*shape.InStep])
 								posted2 = uint32(loaded27>>32) == next6+1
 							}
-							if posted2 && !(middle2 && t592[8] == 8) {
+							if posted2 && !(middle2 && t59[8] == 8) {
 								source4 = 8
 							} else if middle2 {
 								source4 = 4
@@ -2665,8 +2676,8 @@ func quernRow6Echo64Actor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 						}
 						if !(source4 == 9) {
 //line alone.go:143
-							t123 := t61
-							ring2 := t123
+							t125 := t61
+							ring2 := t125
 							var at5 uint32
 //line alone.go:144
 							if source4 == 8 {
@@ -2678,7 +2689,7 @@ func quernRow6Echo64Actor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 								at5 = t145
 							} else {
 //line alone.go:148
-								sh.Ticket = t592[source4]
+								sh.Ticket = t59[source4]
 								t165 := source4
 								var result015 uint32
 								switch {
@@ -2735,7 +2746,7 @@ func quernRow6Echo64Actor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 //line alone.go:166
 								sh.Late = 1
 							}
-							t592[8] = source4
+							t59[8] = source4
 						}
 					}
 				}
@@ -2798,9 +2809,9 @@ func quernHostEcho256Actor(r *host2.Run) {
 	cells := host2.Dynamic[actor.Cell[Message256, Message256]](r, 1)
 	var in2 *Message256
 	var out2 *Message256
-	var t114 *uint64
+	var t115 *uint64
 	var t213 *Message256
-	var t34 *Message256
+	var t35 *Message256
 	var result08 kernel.Action = 1
 	outcome := uint32(result08)
 	var forwards bool
@@ -2910,13 +2921,13 @@ func quernHostEcho256Actor(r *host2.Run) {
 //line alone.go:58
 				out2 = &cells[0].Out
 //line quern_gen.go:12
-				t114 = state
+				t115 = state
 				t213 = in2
-				t34 = out2
+				t35 = out2
 				for threadZ := range 1 {
 					for threadY := range 1 {
 						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-						quernRow5Echo256Actor(r, t34, t213, t114, sh, outcome)
+						quernRow5Echo256Actor(r, t35, t213, t115, sh, outcome)
 					}
 				}
 				r.ThreadIdx = kernel.Dim3{}
@@ -2985,34 +2996,34 @@ func quernRow1Echo256Actor(r *host2.Run, cs []actor.Context, first int, begins, 
 			t21 := cursor
 //line alone.go:42
 			t24 := words[t22:t23]
-//line alone.go:212
+//line alone.go:213
 			pending := t21[12]
 			var result0 bool
-//line alone.go:213
+//line alone.go:214
 			if pending == 0 {
 				result0 = true
 			} else {
 				t15 := int(t21[13])
-//line alone.go:216
+//line alone.go:217
 				t25 := int(t21[13]) + len(t24) + 1
-//line alone.go:216
+//line alone.go:217
 				saved := t20.Post[t15:t25]
 				for w := 0; w < len(t24); w++ {
 					t24[w] = uint32(saved[w])
 				}
 				t32 := t20.Words
-//line alone.go:220
+//line alone.go:221
 				_ = t32[2]
 				t42 := t20.Words
-//line alone.go:220
+//line alone.go:221
 				_ = t42[3]
-//line alone.go:220
+//line alone.go:221
 				t52 := uint32(saved[len(t24)])
-//line alone.go:220
+//line alone.go:221
 				t62 := uint32(saved[len(t24)] >> 32)
-//line alone.go:220
+//line alone.go:221
 				t32[2] = t52
-//line alone.go:220
+//line alone.go:221
 				t42[3] = t62
 				t21[12] = 0
 				t72 := t20
@@ -3027,20 +3038,22 @@ func quernRow1Echo256Actor(r *host2.Run, cs []actor.Context, first int, begins, 
 					list := int(t82[11])
 					count := uint32(t72.Post[list])
 					for i := t102; i < count; i++ {
-						t16 := uint32(t72.Post[list+1+int(i)])
+						to := t72.Post[list+1+int(i)]
+						t16 := uint32(to)
+						t26 := uint32(to >> 32)
 //line send.go:27
-						if !(t72.To.Box == t16) {
+						if !(t72.To.Box == t16 && t72.To.Actor == t26) {
 //line send.go:30
 							t17 := int(t16) * 16
-							t26 := (int(t16) + 1) * 16
+							t27 := (int(t16) + 1) * 16
 //line send.go:30
-							b := t72.Post[t17:t26]
+							b := t72.Post[t17:t27]
 							loaded := host2.Load(r, &b[0])
 //line send.go:31
 							loaded2 := host2.Load(r, &b[8])
 							loaded3 := host2.Load(r, &b[10])
 //line send.go:31
-							t72.To = actor.Target{Box: t16, Tail: loaded, Head: loaded2, Ring: b[14], Step: b[12], Slots: uint32(b[11]), Kind: uint32(b[13]), Closed: uint32(loaded3)}
+							t72.To = actor.Target{Box: t16, Actor: t26, Tail: loaded, Head: loaded2, Ring: b[14], Step: b[12], Slots: uint32(b[11]), Kind: uint32(b[13]), Owner: uint32(loaded3)}
 //line send.go:33
 							room := len(t72.Post)
 							if t72.To.Kind == 1 {
@@ -3052,35 +3065,35 @@ func quernRow1Echo256Actor(r *host2.Run, cs []actor.Context, first int, begins, 
 								host2.Fail(r, "a Ref that names no mailbox")
 							}
 						}
-//line alone.go:193
-						t27 := t72
+//line alone.go:194
+						t33 := t72
 						var ticket uint32
 						var room2 uint32
 					block2:
 						switch {
 						default:
 //line send.go:54
-							box2 := int(t27.To.Box)
+							box2 := int(t33.To.Box)
 							t18 := box2 * 16
 							t28 := (box2 + 1) * 16
 //line send.go:55
-							b2 := t27.Post[t18:t28]
-							if t27.To.Closed != 0 {
+							b2 := t33.Post[t18:t28]
+							if t33.To.Owner != t33.To.Actor {
 								loaded4 := host2.Load(r, &b2[10])
 //line send.go:57
-								t27.To.Closed = uint32(loaded4)
+								t33.To.Owner = uint32(loaded4)
 							}
-							if t27.To.Closed != 0 {
+							if t33.To.Owner != t33.To.Actor {
 								atomic.AddUint64(&b2[1], 1)
 								ticket = 0
 								room2 = 2
 							} else {
 //line send.go:63
 								loaded5 := host2.Load(r, &b2[10])
-								for closed := uint32(loaded5); ; {
-									if uint32(t27.To.Tail)-uint32(t27.To.Head) >= t27.To.Slots {
-										t53 := t27
-										t63 := t27
+								for owner := uint32(loaded5); ; {
+									if uint32(t33.To.Tail)-uint32(t33.To.Head) >= t33.To.Slots {
+										t53 := t33
+										t63 := t33
 //line send.go:66
 										loaded6 := host2.Load(r, &b2[0])
 										t83 := loaded6
@@ -3091,135 +3104,135 @@ func quernRow1Echo256Actor(r *host2.Run, cs []actor.Context, first int, begins, 
 										t53.To.Tail = t83
 //line send.go:66
 										t63.To.Head = t103
-										if uint32(t27.To.Tail)-uint32(t27.To.Head) >= t27.To.Slots && t27.To.Kind == 1 {
-											loaded8 := host2.Load(r, &t27.Host[b2[15]+1])
+										if uint32(t33.To.Tail)-uint32(t33.To.Head) >= t33.To.Slots && t33.To.Kind == 1 {
+											loaded8 := host2.Load(r, &t33.Host[b2[15]+1])
 //line send.go:68
-											t27.To.Head = loaded8
-											kernel.StoreRelaxed(&b2[8], t27.To.Head)
+											t33.To.Head = loaded8
+											kernel.StoreRelaxed(&b2[8], t33.To.Head)
 										}
-										if uint32(t27.To.Tail)-uint32(t27.To.Head) >= t27.To.Slots {
+										if uint32(t33.To.Tail)-uint32(t33.To.Head) >= t33.To.Slots {
 											atomic.AddUint64(&b2[1], 1)
 											ticket = 0
 											room2 = 1
 											break block2
 										}
 									}
-									old := kernel.AtomicCompareAndSwap(&b2[0], t27.To.Tail, t27.To.Tail+1)
+									old := kernel.AtomicCompareAndSwap(&b2[0], t33.To.Tail, t33.To.Tail+1)
 									tail := old
 //line send.go:79
-									if tail == t27.To.Tail {
-										t132 := t27
-										t142 := t27
+									if tail == t33.To.Tail {
+										t132 := t33
+										t142 := t33
 										t152 := tail + 1
-										t162 := closed
+										t162 := owner
 //line send.go:80
 										t132.To.Tail = t152
 //line send.go:80
-										t142.To.Closed = t162
+										t142.To.Owner = t162
 										t172 := uint32(tail)
 										ticket = t172
 										room2 = 0
 										break block2
 									}
 //line send.go:83
-									t27.To.Tail = tail
+									t33.To.Tail = tail
 								}
 							}
 						}
-//line alone.go:193
+//line alone.go:194
 						ticket2 := ticket
 						room3 := room2
-//line alone.go:194
+//line alone.go:195
 						if room3 == 1 {
-							t54 := int(t82[13])
-//line alone.go:195
-							t64 := int(t82[13]) + len(t92) + 1
-//line alone.go:195
-							saved2 := t72.Post[t54:t64]
+							t64 := int(t82[13])
+//line alone.go:196
+							t73 := int(t82[13]) + len(t92) + 1
+//line alone.go:196
+							saved2 := t72.Post[t64:t73]
 							for w2 := 0; w2 < len(t92); w2++ {
 								saved2[w2] = uint64(t92[w2])
 							}
 							result03 := t72.Correlation()
-//line alone.go:199
+//line alone.go:200
 							saved2[len(t92)] = result03
 							t82[12] = i + 1
 							result02 = false
 							break block
 						}
-//line alone.go:203
+//line alone.go:204
 						if room3 == 0 {
-							t84 := t72
-							t93 := t92
-							t104 := ticket2
-//line alone.go:227
-							t19 := t104
-//line send.go:46
-							result04 := int(t84.To.Ring + uint64(t19&(t84.To.Slots-1))*t84.To.Step)
-//line alone.go:227
-							t33 := result04
-							t43 := uint64(t104+1) << 32
-							slot := t33
-							tag := t43
+							t93 := t72
+							t104 := t92
+							t112 := ticket2
 //line alone.go:228
-							if t84.To.Kind == 1 {
-								t55 := t84
+							t19 := t112
+//line send.go:46
+							result04 := int(t93.To.Ring + uint64(t19&(t93.To.Slots-1))*t93.To.Step)
+//line alone.go:228
+							t34 := result04
+							t43 := uint64(t112+1) << 32
+							slot := t34
+							tag := t43
+//line alone.go:229
+							if t93.To.Kind == 1 {
+								t54 := t93
 								t65 := slot
-								t73 := tag
+								t74 := tag
 //line send.go:102
 								t110 := t65
 								t29 := t65 + 4
 //line send.go:102
-								h := t55.Host[t110:t29]
-								kernel.StoreRelaxed(&h[0], t73|uint64(t55.ID<<8|128))
-								kernel.StoreRelaxed(&h[1], t73)
-								kernel.StoreRelaxed(&h[2], t73|uint64(t55.Words[t55.At+2]))
-								kernel.StoreRelaxed(&h[3], t73|uint64(t55.Words[t55.At+3]))
-//line alone.go:230
-								for w3 := 0; w3 < len(t93); w3++ {
-									kernel.StoreRelaxed(&t84.Host[slot+4+w3], tag|uint64(t93[w3]))
+								h := t54.Host[t110:t29]
+								kernel.StoreRelaxed(&h[0], t74|uint64(t54.ID<<8|128))
+								kernel.StoreRelaxed(&h[1], t74)
+								kernel.StoreRelaxed(&h[2], t74|uint64(t54.Words[t54.At+2]))
+								kernel.StoreRelaxed(&h[3], t74|uint64(t54.Words[t54.At+3]))
+//line alone.go:231
+								for w3 := 0; w3 < len(t104); w3++ {
+									kernel.StoreRelaxed(&t93.Host[slot+4+w3], tag|uint64(t104[w3]))
 								}
 							} else {
-//line alone.go:235
-								t85 := t84
+//line alone.go:236
+								t84 := t93
 								t94 := slot
 								t105 := tag
 //line send.go:91
 								t111 := t94
 								t210 := t94 + 4
 //line send.go:91
-								h2 := t85.Post[t111:t210]
-								kernel.StoreRelaxed(&h2[0], t105|uint64(t85.ID<<8|128))
+								h2 := t84.Post[t111:t210]
+								kernel.StoreRelaxed(&h2[0], t105|uint64(t84.ID<<8|128))
 								kernel.StoreRelaxed(&h2[1], t105)
-								kernel.StoreRelaxed(&h2[2], t105|uint64(t85.Words[t85.At+2]))
-								kernel.StoreRelaxed(&h2[3], t105|uint64(t85.Words[t85.At+3]))
-//line alone.go:236
-								for w4 := 0; w4 < len(t93); w4++ {
-									kernel.StoreRelaxed(&t84.Post[slot+4+w4], tag|uint64(t93[w4]))
+								kernel.StoreRelaxed(&h2[2], t105|uint64(t84.Words[t84.At+2]))
+								kernel.StoreRelaxed(&h2[3], t105|uint64(t84.Words[t84.At+3]))
+//line alone.go:237
+								for w4 := 0; w4 < len(t104); w4++ {
+									kernel.StoreRelaxed(&t93.Post[slot+4+w4], tag|uint64(t104[w4]))
 								}
-								t112 := t84
+								t113 := t93
 //line send.go:113
-								if !(t112.Wakes == 0) {
+								if !(t113.Wakes == 0) {
 //line send.go:118
 									kernel.Fence()
-									box3 := int(t112.To.Box)
-									t113 := box3 * 16
+									box3 := int(t113.To.Box)
+									t114 := box3 * 16
 									t211 := (box3 + 1) * 16
 //line send.go:120
-									b3 := t112.Post[t113:t211]
+									b3 := t113.Post[t114:t211]
 									loaded9 := host2.Load(r, &b3[9])
 									if loaded9 != 0 {
 //line send.go:122
-										kernel.StoreRelaxed(&t112.Host[b3[15]], 1)
-										kernel.StoreRelaxed(&t112.Host[0], 1)
+										kernel.StoreRelaxed(&t113.Host[b3[15]], 1)
+										kernel.StoreRelaxed(&t113.Host[0], 1)
 									}
 								}
 							}
 						}
 					}
-//line alone.go:207
+//line alone.go:208
 					result02 = true
 				}
-//line alone.go:222
+//line alone.go:223
 				result0 = result02
 			}
 //line alone.go:42
@@ -3417,16 +3430,16 @@ func quernRow4Echo256Actor(r *host2.Run, cells []actor.Cell[Message256, Message2
 }
 
 //go:noinline
-func quernRow5Echo256Actor(r *host2.Run, t34, t213 *Message256, t114 *uint64, sh *actor.Status, outcome uint32) {
+func quernRow5Echo256Actor(r *host2.Run, t35, t213 *Message256, t115 *uint64, sh *actor.Status, outcome uint32) {
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		t2 := threadX == 0
 //line handlers.go:42
 		for i2 := threadX; i2 < 64; i2 += 32 {
-			t34.Words[i2] = t213.Words[i2] + 1
+			t35.Words[i2] = t213.Words[i2] + 1
 		}
 		if threadX == 0 {
-			*t114++
+			*t115++
 		}
 //line alone.go:59
 		if t2 {
@@ -3476,20 +3489,20 @@ func quernRow6Echo256Actor(r *host2.Run, cs []actor.Context, first2 int, begins,
 					result09 = shape.Slots + (t214-1)*shape.SideSlots
 				}
 //line alone.go:174
-				t56 := source3
+				t55 := source3
 				var result010 uint32
 //line serve.go:92
-				if t56 == 4 {
+				if t55 == 4 {
 					result010 = shape.Slots
 				} else {
 					result010 = shape.SideSlots
 				}
 //line alone.go:174
 				at3 := (result09 + sh.Ticket&(result010-1)) * shape.OutStep
-				t74 := at3
-				t86 := at3 + shape.Out
+				t75 := at3
+				t85 := at3 + shape.Out
 //line alone.go:175
-				slot3 := t422[t74:t86]
+				slot3 := t422[t75:t85]
 				tag2 := uint64(sh.Ticket+1) << 32
 				reply2 := words[t96:t106]
 				kernel.StoreRelaxed(&slot3[0], tag2|uint64(t442))
@@ -3519,20 +3532,22 @@ func quernRow6Echo256Actor(r *host2.Run, cs []actor.Context, first2 int, begins,
 					list2 := int(t49[11])
 					count2 := uint32(t48.Post[list2])
 					for i3 := uint32(0); i3 < count2; i3++ {
-						t115 := uint32(t48.Post[list2+1+int(i3)])
+						to2 := t48.Post[list2+1+int(i3)]
+						t116 := uint32(to2)
+						t215 := uint32(to2 >> 32)
 //line send.go:27
-						if !(t48.To.Box == t115) {
+						if !(t48.To.Box == t116 && t48.To.Actor == t215) {
 //line send.go:30
-							t116 := int(t115) * 16
-							t215 := (int(t115) + 1) * 16
+							t117 := int(t116) * 16
+							t216 := (int(t116) + 1) * 16
 //line send.go:30
-							b4 := t48.Post[t116:t215]
+							b4 := t48.Post[t117:t216]
 							loaded15 := host2.Load(r, &b4[0])
 //line send.go:31
 							loaded16 := host2.Load(r, &b4[8])
 							loaded17 := host2.Load(r, &b4[10])
 //line send.go:31
-							t48.To = actor.Target{Box: t115, Tail: loaded15, Head: loaded16, Ring: b4[14], Step: b4[12], Slots: uint32(b4[11]), Kind: uint32(b4[13]), Closed: uint32(loaded17)}
+							t48.To = actor.Target{Box: t116, Actor: t215, Tail: loaded15, Head: loaded16, Ring: b4[14], Step: b4[12], Slots: uint32(b4[11]), Kind: uint32(b4[13]), Owner: uint32(loaded17)}
 //line send.go:33
 							room4 := len(t48.Post)
 							if t48.To.Kind == 1 {
@@ -3544,160 +3559,160 @@ func quernRow6Echo256Actor(r *host2.Run, cs []actor.Context, first2 int, begins,
 								host2.Fail(r, "a Ref that names no mailbox")
 							}
 						}
-//line alone.go:193
-						t216 := t48
+//line alone.go:194
+						t36 := t48
 						var ticket3 uint32
 						var room5 uint32
 					block8:
 						switch {
 						default:
 //line send.go:54
-							box4 := int(t216.To.Box)
-							t117 := box4 * 16
+							box4 := int(t36.To.Box)
+							t118 := box4 * 16
 							t217 := (box4 + 1) * 16
 //line send.go:55
-							b5 := t216.Post[t117:t217]
-							if t216.To.Closed != 0 {
+							b5 := t36.Post[t118:t217]
+							if t36.To.Owner != t36.To.Actor {
 								loaded18 := host2.Load(r, &b5[10])
 //line send.go:57
-								t216.To.Closed = uint32(loaded18)
+								t36.To.Owner = uint32(loaded18)
 							}
-							if t216.To.Closed != 0 {
+							if t36.To.Owner != t36.To.Actor {
 								atomic.AddUint64(&b5[1], 1)
 								ticket3 = 0
 								room5 = 2
 							} else {
 //line send.go:63
 								loaded19 := host2.Load(r, &b5[10])
-								for closed2 := uint32(loaded19); ; {
-									if uint32(t216.To.Tail)-uint32(t216.To.Head) >= t216.To.Slots {
-										t57 := t216
-										t67 := t216
+								for owner2 := uint32(loaded19); ; {
+									if uint32(t36.To.Tail)-uint32(t36.To.Head) >= t36.To.Slots {
+										t56 := t36
+										t67 := t36
 //line send.go:66
 										loaded20 := host2.Load(r, &b5[0])
-										t87 := loaded20
+										t86 := loaded20
 //line send.go:66
 										loaded21 := host2.Load(r, &b5[8])
 										t107 := loaded21
 //line send.go:66
-										t57.To.Tail = t87
+										t56.To.Tail = t86
 //line send.go:66
 										t67.To.Head = t107
-										if uint32(t216.To.Tail)-uint32(t216.To.Head) >= t216.To.Slots && t216.To.Kind == 1 {
-											loaded22 := host2.Load(r, &t216.Host[b5[15]+1])
+										if uint32(t36.To.Tail)-uint32(t36.To.Head) >= t36.To.Slots && t36.To.Kind == 1 {
+											loaded22 := host2.Load(r, &t36.Host[b5[15]+1])
 //line send.go:68
-											t216.To.Head = loaded22
-											kernel.StoreRelaxed(&b5[8], t216.To.Head)
+											t36.To.Head = loaded22
+											kernel.StoreRelaxed(&b5[8], t36.To.Head)
 										}
-										if uint32(t216.To.Tail)-uint32(t216.To.Head) >= t216.To.Slots {
+										if uint32(t36.To.Tail)-uint32(t36.To.Head) >= t36.To.Slots {
 											atomic.AddUint64(&b5[1], 1)
 											ticket3 = 0
 											room5 = 1
 											break block8
 										}
 									}
-									old2 := kernel.AtomicCompareAndSwap(&b5[0], t216.To.Tail, t216.To.Tail+1)
+									old2 := kernel.AtomicCompareAndSwap(&b5[0], t36.To.Tail, t36.To.Tail+1)
 									tail2 := old2
 //line send.go:79
-									if tail2 == t216.To.Tail {
-										t134 := t216
-										t144 := t216
+									if tail2 == t36.To.Tail {
+										t134 := t36
+										t144 := t36
 										t153 := tail2 + 1
-										t164 := closed2
+										t164 := owner2
 //line send.go:80
 										t134.To.Tail = t153
 //line send.go:80
-										t144.To.Closed = t164
+										t144.To.Owner = t164
 										t173 := uint32(tail2)
 										ticket3 = t173
 										room5 = 0
 										break block8
 									}
 //line send.go:83
-									t216.To.Tail = tail2
+									t36.To.Tail = tail2
 								}
 							}
 						}
-//line alone.go:193
+//line alone.go:194
 						ticket4 := ticket3
 						room6 := room5
-//line alone.go:194
+//line alone.go:195
 						if room6 == 1 {
-							t58 := int(t49[13])
-//line alone.go:195
-							t68 := int(t49[13]) + len(t522) + 1
-//line alone.go:195
-							saved3 := t48.Post[t58:t68]
+							t68 := int(t49[13])
+//line alone.go:196
+							t76 := int(t49[13]) + len(t522) + 1
+//line alone.go:196
+							saved3 := t48.Post[t68:t76]
 							for w8 := 0; w8 < len(t522); w8++ {
 								saved3[w8] = uint64(t522[w8])
 							}
 							result012 := t48.Correlation()
-//line alone.go:199
+//line alone.go:200
 							saved3[len(t522)] = result012
 							t49[12] = i3 + 1
 							result011 = false
 							break block7
 						}
-//line alone.go:203
+//line alone.go:204
 						if room6 == 0 {
-							t88 := t48
-							t97 := t522
-							t108 := ticket4
-//line alone.go:227
-							t118 := t108
-//line send.go:46
-							result013 := int(t88.To.Ring + uint64(t118&(t88.To.Slots-1))*t88.To.Step)
-//line alone.go:227
-							t35 := result013
-							t46 := uint64(t108+1) << 32
-							slot4 := t35
-							tag3 := t46
+							t97 := t48
+							t108 := t522
+							t119 := ticket4
 //line alone.go:228
-							if t88.To.Kind == 1 {
-								t59 := t88
+							t120 := t119
+//line send.go:46
+							result013 := int(t97.To.Ring + uint64(t120&(t97.To.Slots-1))*t97.To.Step)
+//line alone.go:228
+							t37 := result013
+							t46 := uint64(t119+1) << 32
+							slot4 := t37
+							tag3 := t46
+//line alone.go:229
+							if t97.To.Kind == 1 {
+								t57 := t97
 								t69 := slot4
-								t75 := tag3
+								t77 := tag3
 //line send.go:102
-								t119 := t69
+								t121 := t69
 								t218 := t69 + 4
 //line send.go:102
-								h3 := t59.Host[t119:t218]
-								kernel.StoreRelaxed(&h3[0], t75|uint64(t59.ID<<8|128))
-								kernel.StoreRelaxed(&h3[1], t75)
-								kernel.StoreRelaxed(&h3[2], t75|uint64(t59.Words[t59.At+2]))
-								kernel.StoreRelaxed(&h3[3], t75|uint64(t59.Words[t59.At+3]))
-//line alone.go:230
-								for w9 := 0; w9 < len(t97); w9++ {
-									kernel.StoreRelaxed(&t88.Host[slot4+4+w9], tag3|uint64(t97[w9]))
+								h3 := t57.Host[t121:t218]
+								kernel.StoreRelaxed(&h3[0], t77|uint64(t57.ID<<8|128))
+								kernel.StoreRelaxed(&h3[1], t77)
+								kernel.StoreRelaxed(&h3[2], t77|uint64(t57.Words[t57.At+2]))
+								kernel.StoreRelaxed(&h3[3], t77|uint64(t57.Words[t57.At+3]))
+//line alone.go:231
+								for w9 := 0; w9 < len(t108); w9++ {
+									kernel.StoreRelaxed(&t97.Host[slot4+4+w9], tag3|uint64(t108[w9]))
 								}
 							} else {
-//line alone.go:235
-								t89 := t88
+//line alone.go:236
+								t87 := t97
 								t98 := slot4
 								t109 := tag3
 //line send.go:91
-								t120 := t98
+								t123 := t98
 								t219 := t98 + 4
 //line send.go:91
-								h4 := t89.Post[t120:t219]
-								kernel.StoreRelaxed(&h4[0], t109|uint64(t89.ID<<8|128))
+								h4 := t87.Post[t123:t219]
+								kernel.StoreRelaxed(&h4[0], t109|uint64(t87.ID<<8|128))
 								kernel.StoreRelaxed(&h4[1], t109)
-								kernel.StoreRelaxed(&h4[2], t109|uint64(t89.Words[t89.At+2]))
-								kernel.StoreRelaxed(&h4[3], t109|uint64(t89.Words[t89.At+3]))
-//line alone.go:236
-								for w10 := 0; w10 < len(t97); w10++ {
-									kernel.StoreRelaxed(&t88.Post[slot4+4+w10], tag3|uint64(t97[w10]))
+								kernel.StoreRelaxed(&h4[2], t109|uint64(t87.Words[t87.At+2]))
+								kernel.StoreRelaxed(&h4[3], t109|uint64(t87.Words[t87.At+3]))
+//line alone.go:237
+								for w10 := 0; w10 < len(t108); w10++ {
+									kernel.StoreRelaxed(&t97.Post[slot4+4+w10], tag3|uint64(t108[w10]))
 								}
-								t1110 := t88
+								t1110 := t97
 //line send.go:113
 								if !(t1110.Wakes == 0) {
 //line send.go:118
 									kernel.Fence()
 									box5 := int(t1110.To.Box)
-									t121 := box5 * 16
+									t124 := box5 * 16
 									t220 := (box5 + 1) * 16
 //line send.go:120
-									b6 := t1110.Post[t121:t220]
+									b6 := t1110.Post[t124:t220]
 									loaded23 := host2.Load(r, &b6[9])
 									if loaded23 != 0 {
 //line send.go:122
@@ -3708,7 +3723,7 @@ func quernRow6Echo256Actor(r *host2.Run, cs []actor.Context, first2 int, begins,
 							}
 						}
 					}
-//line alone.go:207
+//line alone.go:208
 					result011 = true
 				}
 //line alone.go:82
@@ -3718,8 +3733,8 @@ func quernRow6Echo256Actor(r *host2.Run, cs []actor.Context, first2 int, begins,
 //line alone.go:83
 			if whole && !last {
 				t572 := begin - born
-				t582 := command
-				t592 := cursor
+				t58 := command
+				t59 := cursor
 				t60 := box
 				t61 := in
 				t622 := mail
@@ -3727,7 +3742,7 @@ func quernRow6Echo256Actor(r *host2.Run, cs []actor.Context, first2 int, begins,
 				switch {
 				default:
 //line alone.go:103
-					loaded24 := host2.Load(r, &t582[0])
+					loaded24 := host2.Load(r, &t58[0])
 					ordered2 := loaded24
 //line alone.go:104
 					sh.Asked[0] = uint32(ordered2)
@@ -3750,7 +3765,7 @@ func quernRow6Echo256Actor(r *host2.Run, cs []actor.Context, first2 int, begins,
 								if level2 == 4 {
 									continue
 								}
-								next4 := t592[level2]
+								next4 := t59[level2]
 								t610 := level2
 								var result014 uint32
 								switch {
@@ -3781,7 +3796,7 @@ func quernRow6Echo256Actor(r *host2.Run, cs []actor.Context, first2 int, begins,
 							sh.Higher[0] = sides2
 						}
 						if source4 == 9 || source4 < 4 {
-							next5 := t592[4]
+							next5 := t59[4]
 							loaded26 := host2.Load(r, &t61[next5&(shape.Slots-1)*shape.InStep])
 							middle2 := uint32(loaded26>>32) == next5+1
 //line alone.go:128
@@ -3793,7 +3808,7 @@ func quernRow6Echo256Actor(r *host2.Run, cs []actor.Context, first2 int, begins,
 								loaded27 := host2.Load(r, &t622[next6&(slots3-1)*shape.InStep])
 								posted2 = uint32(loaded27>>32) == next6+1
 							}
-							if posted2 && !(middle2 && t592[8] == 8) {
+							if posted2 && !(middle2 && t59[8] == 8) {
 								source4 = 8
 							} else if middle2 {
 								source4 = 4
@@ -3801,8 +3816,8 @@ func quernRow6Echo256Actor(r *host2.Run, cs []actor.Context, first2 int, begins,
 						}
 						if !(source4 == 9) {
 //line alone.go:143
-							t123 := t61
-							ring2 := t123
+							t125 := t61
+							ring2 := t125
 							var at5 uint32
 //line alone.go:144
 							if source4 == 8 {
@@ -3814,7 +3829,7 @@ func quernRow6Echo256Actor(r *host2.Run, cs []actor.Context, first2 int, begins,
 								at5 = t145
 							} else {
 //line alone.go:148
-								sh.Ticket = t592[source4]
+								sh.Ticket = t59[source4]
 								t165 := source4
 								var result015 uint32
 								switch {
@@ -3871,7 +3886,7 @@ func quernRow6Echo256Actor(r *host2.Run, cs []actor.Context, first2 int, begins,
 //line alone.go:166
 								sh.Late = 1
 							}
-							t592[8] = source4
+							t59[8] = source4
 						}
 					}
 				}
@@ -3936,7 +3951,7 @@ func quernHostRelayActor(r *host2.Run) {
 	var in2 *Ball
 	var out2 *uint64
 	var t213 *Court
-	var t34 *Ball
+	var t35 *Ball
 	var t45 *uint64
 	var forwards bool
 	var stops bool
@@ -4047,13 +4062,13 @@ func quernHostRelayActor(r *host2.Run) {
 				out2 = &cells[0].Out
 //line quern_gen.go:14
 				t213 = state
-				t34 = in2
+				t35 = in2
 				t45 = out2
 				for threadZ := range 1 {
 					for threadY := range 1 {
 						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 						first3 := (threadZ*1 + threadY) * 32
-						quernRow5RelayActor(r, cs2, first3, t34, t213, t45, sh)
+						quernRow5RelayActor(r, cs2, first3, t35, t213, t45, sh)
 					}
 				}
 				r.ThreadIdx = kernel.Dim3{}
@@ -4122,34 +4137,34 @@ func quernRow1RelayActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 			t21 := cursor
 //line alone.go:42
 			t24 := words[t22:t23]
-//line alone.go:212
+//line alone.go:213
 			pending := t21[12]
 			var result0 bool
-//line alone.go:213
+//line alone.go:214
 			if pending == 0 {
 				result0 = true
 			} else {
 				t15 := int(t21[13])
-//line alone.go:216
+//line alone.go:217
 				t25 := int(t21[13]) + len(t24) + 1
-//line alone.go:216
+//line alone.go:217
 				saved := t20.Post[t15:t25]
 				for w := 0; w < len(t24); w++ {
 					t24[w] = uint32(saved[w])
 				}
 				t32 := t20.Words
-//line alone.go:220
+//line alone.go:221
 				_ = t32[2]
 				t42 := t20.Words
-//line alone.go:220
+//line alone.go:221
 				_ = t42[3]
-//line alone.go:220
+//line alone.go:221
 				t52 := uint32(saved[len(t24)])
-//line alone.go:220
+//line alone.go:221
 				t62 := uint32(saved[len(t24)] >> 32)
-//line alone.go:220
+//line alone.go:221
 				t32[2] = t52
-//line alone.go:220
+//line alone.go:221
 				t42[3] = t62
 				t21[12] = 0
 				t72 := t20
@@ -4164,20 +4179,22 @@ func quernRow1RelayActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 					list := int(t82[11])
 					count := uint32(t72.Post[list])
 					for i := t102; i < count; i++ {
-						t16 := uint32(t72.Post[list+1+int(i)])
+						to := t72.Post[list+1+int(i)]
+						t16 := uint32(to)
+						t26 := uint32(to >> 32)
 //line send.go:27
-						if !(t72.To.Box == t16) {
+						if !(t72.To.Box == t16 && t72.To.Actor == t26) {
 //line send.go:30
 							t17 := int(t16) * 16
-							t26 := (int(t16) + 1) * 16
+							t27 := (int(t16) + 1) * 16
 //line send.go:30
-							b := t72.Post[t17:t26]
+							b := t72.Post[t17:t27]
 							loaded := host2.Load(r, &b[0])
 //line send.go:31
 							loaded2 := host2.Load(r, &b[8])
 							loaded3 := host2.Load(r, &b[10])
 //line send.go:31
-							t72.To = actor.Target{Box: t16, Tail: loaded, Head: loaded2, Ring: b[14], Step: b[12], Slots: uint32(b[11]), Kind: uint32(b[13]), Closed: uint32(loaded3)}
+							t72.To = actor.Target{Box: t16, Actor: t26, Tail: loaded, Head: loaded2, Ring: b[14], Step: b[12], Slots: uint32(b[11]), Kind: uint32(b[13]), Owner: uint32(loaded3)}
 //line send.go:33
 							room := len(t72.Post)
 							if t72.To.Kind == 1 {
@@ -4189,35 +4206,35 @@ func quernRow1RelayActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 								host2.Fail(r, "a Ref that names no mailbox")
 							}
 						}
-//line alone.go:193
-						t27 := t72
+//line alone.go:194
+						t33 := t72
 						var ticket uint32
 						var room2 uint32
 					block2:
 						switch {
 						default:
 //line send.go:54
-							box2 := int(t27.To.Box)
+							box2 := int(t33.To.Box)
 							t18 := box2 * 16
 							t28 := (box2 + 1) * 16
 //line send.go:55
-							b2 := t27.Post[t18:t28]
-							if t27.To.Closed != 0 {
+							b2 := t33.Post[t18:t28]
+							if t33.To.Owner != t33.To.Actor {
 								loaded4 := host2.Load(r, &b2[10])
 //line send.go:57
-								t27.To.Closed = uint32(loaded4)
+								t33.To.Owner = uint32(loaded4)
 							}
-							if t27.To.Closed != 0 {
+							if t33.To.Owner != t33.To.Actor {
 								atomic.AddUint64(&b2[1], 1)
 								ticket = 0
 								room2 = 2
 							} else {
 //line send.go:63
 								loaded5 := host2.Load(r, &b2[10])
-								for closed := uint32(loaded5); ; {
-									if uint32(t27.To.Tail)-uint32(t27.To.Head) >= t27.To.Slots {
-										t53 := t27
-										t63 := t27
+								for owner := uint32(loaded5); ; {
+									if uint32(t33.To.Tail)-uint32(t33.To.Head) >= t33.To.Slots {
+										t53 := t33
+										t63 := t33
 //line send.go:66
 										loaded6 := host2.Load(r, &b2[0])
 										t83 := loaded6
@@ -4228,135 +4245,135 @@ func quernRow1RelayActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 										t53.To.Tail = t83
 //line send.go:66
 										t63.To.Head = t103
-										if uint32(t27.To.Tail)-uint32(t27.To.Head) >= t27.To.Slots && t27.To.Kind == 1 {
-											loaded8 := host2.Load(r, &t27.Host[b2[15]+1])
+										if uint32(t33.To.Tail)-uint32(t33.To.Head) >= t33.To.Slots && t33.To.Kind == 1 {
+											loaded8 := host2.Load(r, &t33.Host[b2[15]+1])
 //line send.go:68
-											t27.To.Head = loaded8
-											kernel.StoreRelaxed(&b2[8], t27.To.Head)
+											t33.To.Head = loaded8
+											kernel.StoreRelaxed(&b2[8], t33.To.Head)
 										}
-										if uint32(t27.To.Tail)-uint32(t27.To.Head) >= t27.To.Slots {
+										if uint32(t33.To.Tail)-uint32(t33.To.Head) >= t33.To.Slots {
 											atomic.AddUint64(&b2[1], 1)
 											ticket = 0
 											room2 = 1
 											break block2
 										}
 									}
-									old := kernel.AtomicCompareAndSwap(&b2[0], t27.To.Tail, t27.To.Tail+1)
+									old := kernel.AtomicCompareAndSwap(&b2[0], t33.To.Tail, t33.To.Tail+1)
 									tail := old
 //line send.go:79
-									if tail == t27.To.Tail {
-										t132 := t27
-										t142 := t27
+									if tail == t33.To.Tail {
+										t132 := t33
+										t142 := t33
 										t152 := tail + 1
-										t162 := closed
+										t162 := owner
 //line send.go:80
 										t132.To.Tail = t152
 //line send.go:80
-										t142.To.Closed = t162
+										t142.To.Owner = t162
 										t172 := uint32(tail)
 										ticket = t172
 										room2 = 0
 										break block2
 									}
 //line send.go:83
-									t27.To.Tail = tail
+									t33.To.Tail = tail
 								}
 							}
 						}
-//line alone.go:193
+//line alone.go:194
 						ticket2 := ticket
 						room3 := room2
-//line alone.go:194
+//line alone.go:195
 						if room3 == 1 {
-							t54 := int(t82[13])
-//line alone.go:195
-							t64 := int(t82[13]) + len(t92) + 1
-//line alone.go:195
-							saved2 := t72.Post[t54:t64]
+							t64 := int(t82[13])
+//line alone.go:196
+							t73 := int(t82[13]) + len(t92) + 1
+//line alone.go:196
+							saved2 := t72.Post[t64:t73]
 							for w2 := 0; w2 < len(t92); w2++ {
 								saved2[w2] = uint64(t92[w2])
 							}
 							result03 := t72.Correlation()
-//line alone.go:199
+//line alone.go:200
 							saved2[len(t92)] = result03
 							t82[12] = i + 1
 							result02 = false
 							break block
 						}
-//line alone.go:203
+//line alone.go:204
 						if room3 == 0 {
-							t84 := t72
-							t93 := t92
-							t104 := ticket2
-//line alone.go:227
-							t19 := t104
-//line send.go:46
-							result04 := int(t84.To.Ring + uint64(t19&(t84.To.Slots-1))*t84.To.Step)
-//line alone.go:227
-							t33 := result04
-							t43 := uint64(t104+1) << 32
-							slot := t33
-							tag := t43
+							t93 := t72
+							t104 := t92
+							t112 := ticket2
 //line alone.go:228
-							if t84.To.Kind == 1 {
-								t55 := t84
+							t19 := t112
+//line send.go:46
+							result04 := int(t93.To.Ring + uint64(t19&(t93.To.Slots-1))*t93.To.Step)
+//line alone.go:228
+							t34 := result04
+							t43 := uint64(t112+1) << 32
+							slot := t34
+							tag := t43
+//line alone.go:229
+							if t93.To.Kind == 1 {
+								t54 := t93
 								t65 := slot
-								t73 := tag
+								t74 := tag
 //line send.go:102
 								t110 := t65
 								t29 := t65 + 4
 //line send.go:102
-								h := t55.Host[t110:t29]
-								kernel.StoreRelaxed(&h[0], t73|uint64(t55.ID<<8|128))
-								kernel.StoreRelaxed(&h[1], t73)
-								kernel.StoreRelaxed(&h[2], t73|uint64(t55.Words[t55.At+2]))
-								kernel.StoreRelaxed(&h[3], t73|uint64(t55.Words[t55.At+3]))
-//line alone.go:230
-								for w3 := 0; w3 < len(t93); w3++ {
-									kernel.StoreRelaxed(&t84.Host[slot+4+w3], tag|uint64(t93[w3]))
+								h := t54.Host[t110:t29]
+								kernel.StoreRelaxed(&h[0], t74|uint64(t54.ID<<8|128))
+								kernel.StoreRelaxed(&h[1], t74)
+								kernel.StoreRelaxed(&h[2], t74|uint64(t54.Words[t54.At+2]))
+								kernel.StoreRelaxed(&h[3], t74|uint64(t54.Words[t54.At+3]))
+//line alone.go:231
+								for w3 := 0; w3 < len(t104); w3++ {
+									kernel.StoreRelaxed(&t93.Host[slot+4+w3], tag|uint64(t104[w3]))
 								}
 							} else {
-//line alone.go:235
-								t85 := t84
+//line alone.go:236
+								t84 := t93
 								t94 := slot
 								t105 := tag
 //line send.go:91
 								t111 := t94
 								t210 := t94 + 4
 //line send.go:91
-								h2 := t85.Post[t111:t210]
-								kernel.StoreRelaxed(&h2[0], t105|uint64(t85.ID<<8|128))
+								h2 := t84.Post[t111:t210]
+								kernel.StoreRelaxed(&h2[0], t105|uint64(t84.ID<<8|128))
 								kernel.StoreRelaxed(&h2[1], t105)
-								kernel.StoreRelaxed(&h2[2], t105|uint64(t85.Words[t85.At+2]))
-								kernel.StoreRelaxed(&h2[3], t105|uint64(t85.Words[t85.At+3]))
-//line alone.go:236
-								for w4 := 0; w4 < len(t93); w4++ {
-									kernel.StoreRelaxed(&t84.Post[slot+4+w4], tag|uint64(t93[w4]))
+								kernel.StoreRelaxed(&h2[2], t105|uint64(t84.Words[t84.At+2]))
+								kernel.StoreRelaxed(&h2[3], t105|uint64(t84.Words[t84.At+3]))
+//line alone.go:237
+								for w4 := 0; w4 < len(t104); w4++ {
+									kernel.StoreRelaxed(&t93.Post[slot+4+w4], tag|uint64(t104[w4]))
 								}
-								t112 := t84
+								t113 := t93
 //line send.go:113
-								if !(t112.Wakes == 0) {
+								if !(t113.Wakes == 0) {
 //line send.go:118
 									kernel.Fence()
-									box3 := int(t112.To.Box)
-									t113 := box3 * 16
+									box3 := int(t113.To.Box)
+									t114 := box3 * 16
 									t211 := (box3 + 1) * 16
 //line send.go:120
-									b3 := t112.Post[t113:t211]
+									b3 := t113.Post[t114:t211]
 									loaded9 := host2.Load(r, &b3[9])
 									if loaded9 != 0 {
 //line send.go:122
-										kernel.StoreRelaxed(&t112.Host[b3[15]], 1)
-										kernel.StoreRelaxed(&t112.Host[0], 1)
+										kernel.StoreRelaxed(&t113.Host[b3[15]], 1)
+										kernel.StoreRelaxed(&t113.Host[0], 1)
 									}
 								}
 							}
 						}
 					}
-//line alone.go:207
+//line alone.go:208
 					result02 = true
 				}
-//line alone.go:222
+//line alone.go:223
 				result0 = result02
 			}
 //line alone.go:42
@@ -4560,14 +4577,14 @@ func quernRow4RelayActor(r *host2.Run, cells []actor.Cell[Ball, uint64]) {
 }
 
 //go:noinline
-func quernRow5RelayActor(r *host2.Run, cs2 []*actor.Context, first3 int, t34 *Ball, t213 *Court, t45 *uint64, sh *actor.Status) {
+func quernRow5RelayActor(r *host2.Run, cs2 []*actor.Context, first3 int, t35 *Ball, t213 *Court, t45 *uint64, sh *actor.Status) {
 	cRow2 := cs2[first3:][:32]
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		c2 := cRow2[threadX]
 		t2 := threadX == 0
 //line quern_gen.go:14
-		t114 := c2
+		t115 := c2
 		var result08 kernel.Action
 		switch {
 		default:
@@ -4575,36 +4592,37 @@ func quernRow5RelayActor(r *host2.Run, cs2 []*actor.Context, first3 int, t34 *Ba
 			if threadX != 0 {
 				result08 = 1
 			} else {
-				t115 := t34.Kind
-				if t115 == 0 {
+				t116 := t35.Kind
+				if t116 == 0 {
 					if t213.Stopped != 0 {
 						result08 = 0
 						break
 					}
 //line relay.go:71
-					t214 := t114
+					t214 := t115
 //line relay.go:71
-					t35 := t213.Next
-					t46 := t34
+					t36 := t213.Next
+					t46 := t35
 					var result09 bool
-//line context.go:47
-					if t35.Mailbox == 0 {
+//line context.go:51
+					if t36.Mailbox == 0 {
 						result09 = false
 					} else {
-						t116 := t35.Mailbox
+						t117 := t36.Mailbox
+						t215 := t36.Actor
 //line send.go:27
-						if !(t214.To.Box == t116) {
+						if !(t214.To.Box == t117 && t214.To.Actor == t215) {
 //line send.go:30
-							t117 := int(t116) * 16
-							t215 := (int(t116) + 1) * 16
+							t118 := int(t117) * 16
+							t216 := (int(t117) + 1) * 16
 //line send.go:30
-							b4 := t214.Post[t117:t215]
+							b4 := t214.Post[t118:t216]
 							loaded15 := host2.Load(r, &b4[0])
 //line send.go:31
 							loaded16 := host2.Load(r, &b4[8])
 							loaded17 := host2.Load(r, &b4[10])
 //line send.go:31
-							t214.To = actor.Target{Box: t116, Tail: loaded15, Head: loaded16, Ring: b4[14], Step: b4[12], Slots: uint32(b4[11]), Kind: uint32(b4[13]), Closed: uint32(loaded17)}
+							t214.To = actor.Target{Box: t117, Actor: t215, Tail: loaded15, Head: loaded16, Ring: b4[14], Step: b4[12], Slots: uint32(b4[11]), Kind: uint32(b4[13]), Owner: uint32(loaded17)}
 //line send.go:33
 							room4 := len(t214.Post)
 							if t214.To.Kind == 1 {
@@ -4616,155 +4634,155 @@ func quernRow5RelayActor(r *host2.Run, cs2 []*actor.Context, first3 int, t34 *Ba
 								host2.Fail(r, "a Ref that names no mailbox")
 							}
 						}
-//line context.go:51
-						t216 := t214
+//line context.go:55
+						t37 := t214
 						var ticket3 uint32
 						var room5 uint32
 					block7:
 						switch {
 						default:
 //line send.go:54
-							box4 := int(t216.To.Box)
-							t118 := box4 * 16
+							box4 := int(t37.To.Box)
+							t119 := box4 * 16
 							t217 := (box4 + 1) * 16
 //line send.go:55
-							b5 := t216.Post[t118:t217]
-							if t216.To.Closed != 0 {
+							b5 := t37.Post[t119:t217]
+							if t37.To.Owner != t37.To.Actor {
 								loaded18 := host2.Load(r, &b5[10])
 //line send.go:57
-								t216.To.Closed = uint32(loaded18)
+								t37.To.Owner = uint32(loaded18)
 							}
-							if t216.To.Closed != 0 {
+							if t37.To.Owner != t37.To.Actor {
 								atomic.AddUint64(&b5[1], 1)
 								ticket3 = 0
 								room5 = 2
 							} else {
 //line send.go:63
 								loaded19 := host2.Load(r, &b5[10])
-								for closed2 := uint32(loaded19); ; {
-									if uint32(t216.To.Tail)-uint32(t216.To.Head) >= t216.To.Slots {
-										t56 := t216
-										t67 := t216
+								for owner2 := uint32(loaded19); ; {
+									if uint32(t37.To.Tail)-uint32(t37.To.Head) >= t37.To.Slots {
+										t55 := t37
+										t67 := t37
 //line send.go:66
 										loaded20 := host2.Load(r, &b5[0])
-										t86 := loaded20
+										t85 := loaded20
 //line send.go:66
 										loaded21 := host2.Load(r, &b5[8])
 										t106 := loaded21
 //line send.go:66
-										t56.To.Tail = t86
+										t55.To.Tail = t85
 //line send.go:66
 										t67.To.Head = t106
-										if uint32(t216.To.Tail)-uint32(t216.To.Head) >= t216.To.Slots && t216.To.Kind == 1 {
-											loaded22 := host2.Load(r, &t216.Host[b5[15]+1])
+										if uint32(t37.To.Tail)-uint32(t37.To.Head) >= t37.To.Slots && t37.To.Kind == 1 {
+											loaded22 := host2.Load(r, &t37.Host[b5[15]+1])
 //line send.go:68
-											t216.To.Head = loaded22
-											kernel.StoreRelaxed(&b5[8], t216.To.Head)
+											t37.To.Head = loaded22
+											kernel.StoreRelaxed(&b5[8], t37.To.Head)
 										}
-										if uint32(t216.To.Tail)-uint32(t216.To.Head) >= t216.To.Slots {
+										if uint32(t37.To.Tail)-uint32(t37.To.Head) >= t37.To.Slots {
 											atomic.AddUint64(&b5[1], 1)
 											ticket3 = 0
 											room5 = 1
 											break block7
 										}
 									}
-									old2 := kernel.AtomicCompareAndSwap(&b5[0], t216.To.Tail, t216.To.Tail+1)
+									old2 := kernel.AtomicCompareAndSwap(&b5[0], t37.To.Tail, t37.To.Tail+1)
 									tail2 := old2
 //line send.go:79
-									if tail2 == t216.To.Tail {
-										t134 := t216
-										t144 := t216
+									if tail2 == t37.To.Tail {
+										t134 := t37
+										t144 := t37
 										t153 := tail2 + 1
-										t164 := closed2
+										t164 := owner2
 //line send.go:80
 										t134.To.Tail = t153
 //line send.go:80
-										t144.To.Closed = t164
+										t144.To.Owner = t164
 										t173 := uint32(tail2)
 										ticket3 = t173
 										room5 = 0
 										break block7
 									}
 //line send.go:83
-									t216.To.Tail = tail2
+									t37.To.Tail = tail2
 								}
 							}
 						}
-//line context.go:51
+//line context.go:55
 						ticket4 := ticket3
 						room6 := room5
-//line context.go:52
+//line context.go:56
 						if room6 != 0 {
 							result09 = false
 						} else {
-							t57 := ticket4
+							t68 := ticket4
 //line send.go:46
-							result010 := int(t214.To.Ring + uint64(t57&(t214.To.Slots-1))*t214.To.Step)
-//line context.go:55
-							t74 := result010
-							t87 := uint64(ticket4+1) << 32
-							slot3 := t74
-							tag2 := t87
-//line context.go:56
+							result010 := int(t214.To.Ring + uint64(t68&(t214.To.Slots-1))*t214.To.Step)
+//line context.go:59
+							t86 := result010
+							t96 := uint64(ticket4+1) << 32
+							slot3 := t86
+							tag2 := t96
+//line context.go:60
 							if t214.To.Kind == 1 {
-								t96 := t214
-								t107 := slot3
-								t119 := tag2
+								t107 := t214
+								t1110 := slot3
+								t123 := tag2
 //line send.go:102
-								t120 := t107
-								t218 := t107 + 4
+								t120 := t1110
+								t218 := t1110 + 4
 //line send.go:102
-								h3 := t96.Host[t120:t218]
-								kernel.StoreRelaxed(&h3[0], t119|uint64(t96.ID<<8|128))
-								kernel.StoreRelaxed(&h3[1], t119)
-								kernel.StoreRelaxed(&h3[2], t119|uint64(t96.Words[t96.At+2]))
-								kernel.StoreRelaxed(&h3[3], t119|uint64(t96.Words[t96.At+3]))
-//line context.go:58
-								t123 := t214.Host
-								t135 := slot3 + 4
-								t145 := tag2
-								t154 := t46
-//line context.go:58
-								kernel.PutWords(t123, t135, t145, t154)
+								h3 := t107.Host[t120:t218]
+								kernel.StoreRelaxed(&h3[0], t123|uint64(t107.ID<<8|128))
+								kernel.StoreRelaxed(&h3[1], t123)
+								kernel.StoreRelaxed(&h3[2], t123|uint64(t107.Words[t107.At+2]))
+								kernel.StoreRelaxed(&h3[3], t123|uint64(t107.Words[t107.At+3]))
+//line context.go:62
+								t135 := t214.Host
+								t145 := slot3 + 4
+								t154 := tag2
+								t165 := t46
+//line context.go:62
+								kernel.PutWords(t135, t145, t154, t165)
 								result09 = true
 							} else {
-								t165 := t214
-								t174 := slot3
-								t182 := tag2
+								t174 := t214
+								t182 := slot3
+								t193 := tag2
 //line send.go:91
-								t121 := t174
-								t219 := t174 + 4
+								t121 := t182
+								t219 := t182 + 4
 //line send.go:91
-								h4 := t165.Post[t121:t219]
-								kernel.StoreRelaxed(&h4[0], t182|uint64(t165.ID<<8|128))
-								kernel.StoreRelaxed(&h4[1], t182)
-								kernel.StoreRelaxed(&h4[2], t182|uint64(t165.Words[t165.At+2]))
-								kernel.StoreRelaxed(&h4[3], t182|uint64(t165.Words[t165.At+3]))
-//line context.go:62
-								t193 := t214.Post
-								t202 := slot3 + 4
-								t2110 := tag2
-								t223 := t46
-//line context.go:62
-								kernel.PutWords(t193, t202, t2110, t223)
-								t233 := t214
+								h4 := t174.Post[t121:t219]
+								kernel.StoreRelaxed(&h4[0], t193|uint64(t174.ID<<8|128))
+								kernel.StoreRelaxed(&h4[1], t193)
+								kernel.StoreRelaxed(&h4[2], t193|uint64(t174.Words[t174.At+2]))
+								kernel.StoreRelaxed(&h4[3], t193|uint64(t174.Words[t174.At+3]))
+//line context.go:66
+								t202 := t214.Post
+								t2110 := slot3 + 4
+								t223 := tag2
+								t233 := t46
+//line context.go:66
+								kernel.PutWords(t202, t2110, t223, t233)
+								t242 := t214
 //line send.go:113
-								if !(t233.Wakes == 0) {
+								if !(t242.Wakes == 0) {
 //line send.go:118
 									kernel.Fence()
-									box5 := int(t233.To.Box)
+									box5 := int(t242.To.Box)
 									t124 := box5 * 16
 									t220 := (box5 + 1) * 16
 //line send.go:120
-									b6 := t233.Post[t124:t220]
+									b6 := t242.Post[t124:t220]
 									loaded23 := host2.Load(r, &b6[9])
 									if loaded23 != 0 {
 //line send.go:122
-										kernel.StoreRelaxed(&t233.Host[b6[15]], 1)
-										kernel.StoreRelaxed(&t233.Host[0], 1)
+										kernel.StoreRelaxed(&t242.Host[b6[15]], 1)
+										kernel.StoreRelaxed(&t242.Host[0], 1)
 									}
 								}
-//line context.go:64
+//line context.go:68
 								result09 = true
 							}
 						}
@@ -4790,29 +4808,29 @@ func quernRow5RelayActor(r *host2.Run, cs2 []*actor.Context, first3 int, t34 *Ba
 					result08 = 0
 					break
 //line relay.go:81
-				} else if t115 == 1 {
+				} else if t116 == 1 {
 					t97 := t213
 					t108 := t213
-					t1110 := t213
+					t1111 := t213
 //line relay.go:82
-					t125 := t34.Next
+					t125 := t35.Next
 //line relay.go:82
 					t97.Next = t125
 //line relay.go:82
 					t108.Stopped = 0
 //line relay.go:82
-					t1110.Last = 0
-				} else if t115 == 2 {
+					t1111.Last = 0
+				} else if t116 == 2 {
 					t213.Stopped = 1
-				} else if t115 == 3 {
+				} else if t116 == 3 {
 					*t45 = t213.Balls
-				} else if t115 == 4 {
-					*t45 = uint64(t213.Trips[t34.Number%464])
-				} else if t115 == 5 {
+				} else if t116 == 4 {
+					*t45 = uint64(t213.Trips[t35.Number%464])
+				} else if t116 == 5 {
 					now4 := kernel.Clock()
 //line relay.go:90
 					*t45 = uint64(now4)
-				} else if t115 == 6 {
+				} else if t116 == 6 {
 					now5 := kernel.GlobalTimer()
 //line relay.go:92
 					*t45 = uint64(now5)
@@ -4871,10 +4889,10 @@ func quernRow6RelayActor(r *host2.Run, cs []actor.Context, first4 int, begins, b
 					result012 = shape.Slots + (t221-1)*shape.SideSlots
 				}
 //line alone.go:174
-				t58 := source3
+				t56 := source3
 				var result013 uint32
 //line serve.go:92
-				if t58 == 4 {
+				if t56 == 4 {
 					result013 = shape.Slots
 				} else {
 					result013 = shape.SideSlots
@@ -4882,9 +4900,9 @@ func quernRow6RelayActor(r *host2.Run, cs []actor.Context, first4 int, begins, b
 //line alone.go:174
 				at3 := (result012 + sh.Ticket&(result013-1)) * shape.OutStep
 				t76 := at3
-				t88 := at3 + shape.Out
+				t87 := at3 + shape.Out
 //line alone.go:175
-				slot4 := t422[t76:t88]
+				slot4 := t422[t76:t87]
 				tag3 := uint64(sh.Ticket+1) << 32
 				reply2 := words[t98:t109]
 				kernel.StoreRelaxed(&slot4[0], tag3|uint64(t442))
@@ -4914,20 +4932,22 @@ func quernRow6RelayActor(r *host2.Run, cs []actor.Context, first4 int, begins, b
 					list2 := int(t49[11])
 					count2 := uint32(t48.Post[list2])
 					for i2 := uint32(0); i2 < count2; i2++ {
-						t126 := uint32(t48.Post[list2+1+int(i2)])
+						to2 := t48.Post[list2+1+int(i2)]
+						t126 := uint32(to2)
+						t224 := uint32(to2 >> 32)
 //line send.go:27
-						if !(t48.To.Box == t126) {
+						if !(t48.To.Box == t126 && t48.To.Actor == t224) {
 //line send.go:30
 							t127 := int(t126) * 16
-							t224 := (int(t126) + 1) * 16
+							t225 := (int(t126) + 1) * 16
 //line send.go:30
-							b7 := t48.Post[t127:t224]
+							b7 := t48.Post[t127:t225]
 							loaded24 := host2.Load(r, &b7[0])
 //line send.go:31
 							loaded25 := host2.Load(r, &b7[8])
 							loaded26 := host2.Load(r, &b7[10])
 //line send.go:31
-							t48.To = actor.Target{Box: t126, Tail: loaded24, Head: loaded25, Ring: b7[14], Step: b7[12], Slots: uint32(b7[11]), Kind: uint32(b7[13]), Closed: uint32(loaded26)}
+							t48.To = actor.Target{Box: t126, Actor: t224, Tail: loaded24, Head: loaded25, Ring: b7[14], Step: b7[12], Slots: uint32(b7[11]), Kind: uint32(b7[13]), Owner: uint32(loaded26)}
 //line send.go:33
 							room7 := len(t48.Post)
 							if t48.To.Kind == 1 {
@@ -4939,171 +4959,171 @@ func quernRow6RelayActor(r *host2.Run, cs []actor.Context, first4 int, begins, b
 								host2.Fail(r, "a Ref that names no mailbox")
 							}
 						}
-//line alone.go:193
-						t225 := t48
+//line alone.go:194
+						t38 := t48
 						var ticket5 uint32
 						var room8 uint32
 					block10:
 						switch {
 						default:
 //line send.go:54
-							box6 := int(t225.To.Box)
+							box6 := int(t38.To.Box)
 							t128 := box6 * 16
 							t226 := (box6 + 1) * 16
 //line send.go:55
-							b8 := t225.Post[t128:t226]
-							if t225.To.Closed != 0 {
+							b8 := t38.Post[t128:t226]
+							if t38.To.Owner != t38.To.Actor {
 								loaded27 := host2.Load(r, &b8[10])
 //line send.go:57
-								t225.To.Closed = uint32(loaded27)
+								t38.To.Owner = uint32(loaded27)
 							}
-							if t225.To.Closed != 0 {
+							if t38.To.Owner != t38.To.Actor {
 								atomic.AddUint64(&b8[1], 1)
 								ticket5 = 0
 								room8 = 2
 							} else {
 //line send.go:63
 								loaded28 := host2.Load(r, &b8[10])
-								for closed3 := uint32(loaded28); ; {
-									if uint32(t225.To.Tail)-uint32(t225.To.Head) >= t225.To.Slots {
-										t59 := t225
-										t68 := t225
+								for owner3 := uint32(loaded28); ; {
+									if uint32(t38.To.Tail)-uint32(t38.To.Head) >= t38.To.Slots {
+										t57 := t38
+										t69 := t38
 //line send.go:66
 										loaded29 := host2.Load(r, &b8[0])
-										t89 := loaded29
+										t88 := loaded29
 //line send.go:66
 										loaded30 := host2.Load(r, &b8[8])
 										t1010 := loaded30
 //line send.go:66
-										t59.To.Tail = t89
+										t57.To.Tail = t88
 //line send.go:66
-										t68.To.Head = t1010
-										if uint32(t225.To.Tail)-uint32(t225.To.Head) >= t225.To.Slots && t225.To.Kind == 1 {
-											loaded31 := host2.Load(r, &t225.Host[b8[15]+1])
+										t69.To.Head = t1010
+										if uint32(t38.To.Tail)-uint32(t38.To.Head) >= t38.To.Slots && t38.To.Kind == 1 {
+											loaded31 := host2.Load(r, &t38.Host[b8[15]+1])
 //line send.go:68
-											t225.To.Head = loaded31
-											kernel.StoreRelaxed(&b8[8], t225.To.Head)
+											t38.To.Head = loaded31
+											kernel.StoreRelaxed(&b8[8], t38.To.Head)
 										}
-										if uint32(t225.To.Tail)-uint32(t225.To.Head) >= t225.To.Slots {
+										if uint32(t38.To.Tail)-uint32(t38.To.Head) >= t38.To.Slots {
 											atomic.AddUint64(&b8[1], 1)
 											ticket5 = 0
 											room8 = 1
 											break block10
 										}
 									}
-									old3 := kernel.AtomicCompareAndSwap(&b8[0], t225.To.Tail, t225.To.Tail+1)
+									old3 := kernel.AtomicCompareAndSwap(&b8[0], t38.To.Tail, t38.To.Tail+1)
 									tail3 := old3
 //line send.go:79
-									if tail3 == t225.To.Tail {
-										t136 := t225
-										t146 := t225
+									if tail3 == t38.To.Tail {
+										t136 := t38
+										t146 := t38
 										t155 := tail3 + 1
-										t166 := closed3
+										t166 := owner3
 //line send.go:80
 										t136.To.Tail = t155
 //line send.go:80
-										t146.To.Closed = t166
+										t146.To.Owner = t166
 										t175 := uint32(tail3)
 										ticket5 = t175
 										room8 = 0
 										break block10
 									}
 //line send.go:83
-									t225.To.Tail = tail3
+									t38.To.Tail = tail3
 								}
 							}
 						}
-//line alone.go:193
+//line alone.go:194
 						ticket6 := ticket5
 						room9 := room8
-//line alone.go:194
+//line alone.go:195
 						if room9 == 1 {
-							t510 := int(t49[13])
-//line alone.go:195
-							t69 := int(t49[13]) + len(t522) + 1
-//line alone.go:195
-							saved3 := t48.Post[t510:t69]
+							t610 := int(t49[13])
+//line alone.go:196
+							t77 := int(t49[13]) + len(t522) + 1
+//line alone.go:196
+							saved3 := t48.Post[t610:t77]
 							for w8 := 0; w8 < len(t522); w8++ {
 								saved3[w8] = uint64(t522[w8])
 							}
 							result015 := t48.Correlation()
-//line alone.go:199
+//line alone.go:200
 							saved3[len(t522)] = result015
 							t49[12] = i2 + 1
 							result014 = false
 							break block9
 						}
-//line alone.go:203
+//line alone.go:204
 						if room9 == 0 {
-							t810 := t48
-							t99 := t522
-							t1011 := ticket6
-//line alone.go:227
-							t129 := t1011
-//line send.go:46
-							result016 := int(t810.To.Ring + uint64(t129&(t810.To.Slots-1))*t810.To.Step)
-//line alone.go:227
-							t36 := result016
-							t410 := uint64(t1011+1) << 32
-							slot5 := t36
-							tag4 := t410
+							t99 := t48
+							t1011 := t522
+							t1112 := ticket6
 //line alone.go:228
-							if t810.To.Kind == 1 {
-								t511 := t810
-								t610 := slot5
-								t77 := tag4
+							t129 := t1112
+//line send.go:46
+							result016 := int(t99.To.Ring + uint64(t129&(t99.To.Slots-1))*t99.To.Step)
+//line alone.go:228
+							t39 := result016
+							t410 := uint64(t1112+1) << 32
+							slot5 := t39
+							tag4 := t410
+//line alone.go:229
+							if t99.To.Kind == 1 {
+								t58 := t99
+								t611 := slot5
+								t78 := tag4
 //line send.go:102
-								t130 := t610
-								t227 := t610 + 4
+								t130 := t611
+								t227 := t611 + 4
 //line send.go:102
-								h5 := t511.Host[t130:t227]
-								kernel.StoreRelaxed(&h5[0], t77|uint64(t511.ID<<8|128))
-								kernel.StoreRelaxed(&h5[1], t77)
-								kernel.StoreRelaxed(&h5[2], t77|uint64(t511.Words[t511.At+2]))
-								kernel.StoreRelaxed(&h5[3], t77|uint64(t511.Words[t511.At+3]))
-//line alone.go:230
-								for w9 := 0; w9 < len(t99); w9++ {
-									kernel.StoreRelaxed(&t810.Host[slot5+4+w9], tag4|uint64(t99[w9]))
+								h5 := t58.Host[t130:t227]
+								kernel.StoreRelaxed(&h5[0], t78|uint64(t58.ID<<8|128))
+								kernel.StoreRelaxed(&h5[1], t78)
+								kernel.StoreRelaxed(&h5[2], t78|uint64(t58.Words[t58.At+2]))
+								kernel.StoreRelaxed(&h5[3], t78|uint64(t58.Words[t58.At+3]))
+//line alone.go:231
+								for w9 := 0; w9 < len(t1011); w9++ {
+									kernel.StoreRelaxed(&t99.Host[slot5+4+w9], tag4|uint64(t1011[w9]))
 								}
 							} else {
-//line alone.go:235
-								t811 := t810
+//line alone.go:236
+								t89 := t99
 								t910 := slot5
 								t1012 := tag4
 //line send.go:91
 								t131 := t910
 								t228 := t910 + 4
 //line send.go:91
-								h6 := t811.Post[t131:t228]
-								kernel.StoreRelaxed(&h6[0], t1012|uint64(t811.ID<<8|128))
+								h6 := t89.Post[t131:t228]
+								kernel.StoreRelaxed(&h6[0], t1012|uint64(t89.ID<<8|128))
 								kernel.StoreRelaxed(&h6[1], t1012)
-								kernel.StoreRelaxed(&h6[2], t1012|uint64(t811.Words[t811.At+2]))
-								kernel.StoreRelaxed(&h6[3], t1012|uint64(t811.Words[t811.At+3]))
-//line alone.go:236
-								for w10 := 0; w10 < len(t99); w10++ {
-									kernel.StoreRelaxed(&t810.Post[slot5+4+w10], tag4|uint64(t99[w10]))
+								kernel.StoreRelaxed(&h6[2], t1012|uint64(t89.Words[t89.At+2]))
+								kernel.StoreRelaxed(&h6[3], t1012|uint64(t89.Words[t89.At+3]))
+//line alone.go:237
+								for w10 := 0; w10 < len(t1011); w10++ {
+									kernel.StoreRelaxed(&t99.Post[slot5+4+w10], tag4|uint64(t1011[w10]))
 								}
-								t1111 := t810
+								t1113 := t99
 //line send.go:113
-								if !(t1111.Wakes == 0) {
+								if !(t1113.Wakes == 0) {
 //line send.go:118
 									kernel.Fence()
-									box7 := int(t1111.To.Box)
+									box7 := int(t1113.To.Box)
 									t137 := box7 * 16
 									t229 := (box7 + 1) * 16
 //line send.go:120
-									b9 := t1111.Post[t137:t229]
+									b9 := t1113.Post[t137:t229]
 									loaded32 := host2.Load(r, &b9[9])
 									if loaded32 != 0 {
 //line send.go:122
-										kernel.StoreRelaxed(&t1111.Host[b9[15]], 1)
-										kernel.StoreRelaxed(&t1111.Host[0], 1)
+										kernel.StoreRelaxed(&t1113.Host[b9[15]], 1)
+										kernel.StoreRelaxed(&t1113.Host[0], 1)
 									}
 								}
 							}
 						}
 					}
-//line alone.go:207
+//line alone.go:208
 					result014 = true
 				}
 //line alone.go:82
@@ -5114,7 +5134,7 @@ func quernRow6RelayActor(r *host2.Run, cs []actor.Context, first4 int, begins, b
 			if whole && !last {
 				t572 := begin - born
 				t582 := command
-				t592 := cursor
+				t59 := cursor
 				t60 := box
 				t61 := in
 				t622 := mail
@@ -5145,22 +5165,22 @@ func quernRow6RelayActor(r *host2.Run, cs []actor.Context, first4 int, begins, b
 								if level2 == 4 {
 									continue
 								}
-								next4 := t592[level2]
-								t611 := level2
+								next4 := t59[level2]
+								t612 := level2
 								var result017 uint32
 								switch {
 								default:
 //line serve.go:82
-									if t611 == 4 {
+									if t612 == 4 {
 										result017 = 0
 										break
 //line serve.go:84
-									} else if t611 < 4 {
-										result017 = shape.Slots + t611*shape.SideSlots
+									} else if t612 < 4 {
+										result017 = shape.Slots + t612*shape.SideSlots
 										break
 									}
 //line serve.go:87
-									result017 = shape.Slots + (t611-1)*shape.SideSlots
+									result017 = shape.Slots + (t612-1)*shape.SideSlots
 								}
 //line alone.go:118
 								at4 := (result017 + next4&(shape.SideSlots-1)) * shape.InStep
@@ -5176,7 +5196,7 @@ func quernRow6RelayActor(r *host2.Run, cs []actor.Context, first4 int, begins, b
 							sh.Higher[0] = sides2
 						}
 						if source4 == 9 || source4 < 4 {
-							next5 := t592[4]
+							next5 := t59[4]
 							loaded35 := host2.Load(r, &t61[next5&(shape.Slots-1)*shape.InStep])
 							middle2 := uint32(loaded35>>32) == next5+1
 //line alone.go:128
@@ -5188,7 +5208,7 @@ func quernRow6RelayActor(r *host2.Run, cs []actor.Context, first4 int, begins, b
 								loaded36 := host2.Load(r, &t622[next6&(slots3-1)*shape.InStep])
 								posted2 = uint32(loaded36>>32) == next6+1
 							}
-							if posted2 && !(middle2 && t592[8] == 8) {
+							if posted2 && !(middle2 && t59[8] == 8) {
 								source4 = 8
 							} else if middle2 {
 								source4 = 4
@@ -5209,7 +5229,7 @@ func quernRow6RelayActor(r *host2.Run, cs []actor.Context, first4 int, begins, b
 								at5 = t147
 							} else {
 //line alone.go:148
-								sh.Ticket = t592[source4]
+								sh.Ticket = t59[source4]
 								t167 := source4
 								var result018 uint32
 								switch {
@@ -5266,7 +5286,7 @@ func quernRow6RelayActor(r *host2.Run, cs []actor.Context, first4 int, begins, b
 //line alone.go:166
 								sh.Late = 1
 							}
-							t592[8] = source4
+							t59[8] = source4
 						}
 					}
 				}

@@ -189,7 +189,8 @@ func relay(c *Context, cursor, reply []uint32, first uint32) bool {
 	list := int(cursor[Routes])
 	count := uint32(c.Post[list])
 	for i := first; i < count; i++ {
-		c.aim(uint32(c.Post[list+1+int(i)]))
+		to := c.Post[list+1+int(i)]
+		c.aim(uint32(to), uint32(to>>32))
 		ticket, room := reserve(c)
 		if room == roomFull {
 			saved := c.Post[int(cursor[Saved]) : int(cursor[Saved])+len(reply)+1]

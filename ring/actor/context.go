@@ -32,11 +32,15 @@ func (c *Context) Correlation() uint64 {
 }
 
 // Ref names an actor that takes messages of type M to actors on the device. It is
-// plain data: it may be part of states and messages. The zero Ref names nobody.
-type Ref[M any] struct{ Mailbox uint32 }
+// plain data: it may be part of states and messages. The zero Ref names nobody. That of
+// an actor that has ended never names another one.
+type Ref[M any] struct {
+	Mailbox uint32
+	Actor   uint32 // its number
+}
 
 // Self is the handler's own actor. M is the type of the messages that it takes.
-func Self[M any](c *Context) Ref[M] { return Ref[M]{c.Mailbox} }
+func Self[M any](c *Context) Ref[M] { return Ref[M]{c.Mailbox, c.ID} }
 
 // Send sends a message to an actor, which may be the sender, on the device or on the
 // host, and reports whether it has been taken. It is not if the receiver's mailbox is
@@ -47,7 +51,7 @@ func Send[M any](_ kernel.Thread, c *Context, to Ref[M], msg *M) bool {
 	if to.Mailbox == 0 {
 		return false
 	}
-	c.aim(to.Mailbox)
+	c.aim(to.Mailbox, to.Actor)
 	ticket, room := reserve(c)
 	if room != roomTaken {
 		return false

@@ -2,8 +2,8 @@ package actor
 
 import "quern.dev/kernel"
 
-// A list of routes in the post memory is the number of mailboxes, then their
-// numbers. The host changes it between launches.
+// A list of routes in the post memory is the number of actors, then a word for each:
+// its mailbox in the lower half, its own number in the upper one. The host changes it between launches.
 
 // forward sends a reply, whose words begin at from, to the mailboxes of the
 // actor's routes from number first on. It waits for room. If the loop is to
@@ -14,10 +14,11 @@ func forward(t kernel.Thread, s Shape, sync func(kernel.Thread), sh *Status, c *
 	count := uint32(post[list])
 	size := s.Out - OutHeader
 	for i := first; i < count; i++ {
-		box := uint32(post[list+1+int(i)])
+		to := post[list+1+int(i)]
+		box := uint32(to)
 		for {
 			if t.ThreadIdx.X == 0 {
-				c.aim(box)
+				c.aim(box, uint32(to>>32))
 				sh.Ticket, sh.Room = reserve(c)
 				if sh.Room == roomFull && (s.Alone != 0 || uint32(kernel.LoadRelaxed(&command[Command], kernel.SystemScope)) != 0) {
 					sh.Room = roomFull + roomAsked

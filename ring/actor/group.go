@@ -3,7 +3,8 @@ package actor
 import "quern.dev/kernel"
 
 // A group in the post memory is one word: in the lower half where the list of its
-// members' mailboxes is, one to a word, in the upper half their number. Group and list
+// members is, in the upper half their number. A member is a word, its mailbox in the
+// lower half and its own number in the upper one. Group and list
 // change only while no loop runs, but for the word of a member that has terminated,
 // which becomes 0.
 
@@ -32,7 +33,8 @@ func (g Group[M]) At(c *Context, i int) Ref[M] {
 	if i < 0 || i >= g.Len(c) {
 		panic("group has no member of this number")
 	}
-	return Ref[M]{uint32(kernel.LoadRelaxed(&c.Post[int(uint32(c.Post[g.Place]))+i]))}
+	member := kernel.LoadRelaxed(&c.Post[int(uint32(c.Post[g.Place]))+i])
+	return Ref[M]{uint32(member), uint32(member >> 32)}
 }
 
 // Publish sends a message to each member, as [Send] does, and returns how many have

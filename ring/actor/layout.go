@@ -81,7 +81,7 @@ const (
 	BoxRefused = 1  // senders: messages that were not taken
 	BoxHead    = 8  // the receiver: the ticket that it handles next. For a host actor's, what senders know of it
 	BoxAsleep  = 9  // the receiver: 1 while it looks at its mailbox only if the bell rings
-	BoxClosed  = 10 // 1 if it takes no messages
+	BoxOwner   = 10 // the number of the actor that it is for, 0 if it takes no messages
 	BoxSlots   = 11 // a power of two
 	BoxStep    = 12 // words from slot to slot
 	BoxKind    = 13

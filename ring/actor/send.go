@@ -12,24 +12,24 @@ const (
 // Target is what a sender knows of the mailbox that it sent to last, so that it need
 // not wait for that before it asks for a ticket.
 type Target struct {
-	Box        uint32 // 0 for none
+	Box, Actor uint32 // 0 for none
 	Tail, Head uint64 // as they were last seen
 
 	// What does not change while loops run.
 	Ring, Step  uint64
 	Slots, Kind uint32
 
-	Closed uint32 // when the last ticket was taken
+	Owner uint32 // of the mailbox, when the last ticket was taken
 }
 
-// aim makes a mailbox the target.
-func (c *Context) aim(box uint32) {
-	if c.To.Box == box {
+// aim makes the mailbox of an actor the target.
+func (c *Context) aim(box, actor uint32) {
+	if c.To.Box == box && c.To.Actor == actor {
 		return
 	}
 	b := c.Post[int(box)*BoxWords : (int(box)+1)*BoxWords]
-	c.To = Target{Box: box, Tail: kernel.LoadRelaxed(&b[BoxTail]), Head: kernel.LoadRelaxed(&b[BoxHead]),
-		Ring: b[BoxRing], Step: b[BoxStep], Slots: uint32(b[BoxSlots]), Kind: uint32(b[BoxKind]), Closed: uint32(kernel.LoadRelaxed(&b[BoxClosed]))}
+	c.To = Target{Box: box, Actor: actor, Tail: kernel.LoadRelaxed(&b[BoxTail]), Head: kernel.LoadRelaxed(&b[BoxHead]),
+		Ring: b[BoxRing], Step: b[BoxStep], Slots: uint32(b[BoxSlots]), Kind: uint32(b[BoxKind]), Owner: uint32(kernel.LoadRelaxed(&b[BoxOwner]))}
 	room := len(c.Post)
 	if c.To.Kind == HostBox {
 		room = len(c.Host)
@@ -53,14 +53,14 @@ func (c *Context) slot(ticket uint32) int {
 func reserve(c *Context) (ticket, room uint32) {
 	box := int(c.To.Box)
 	b := c.Post[box*BoxWords : (box+1)*BoxWords]
-	if c.To.Closed != 0 {
-		c.To.Closed = uint32(kernel.LoadRelaxed(&b[BoxClosed]))
+	if c.To.Owner != c.To.Actor {
+		c.To.Owner = uint32(kernel.LoadRelaxed(&b[BoxOwner]))
 	}
-	if c.To.Closed != 0 {
+	if c.To.Owner != c.To.Actor {
 		kernel.AtomicAdd(&b[BoxRefused], 1)
 		return 0, roomClosed
 	}
-	closed := uint32(kernel.LoadRelaxed(&b[BoxClosed])) // comes while the ticket does
+	owner := uint32(kernel.LoadRelaxed(&b[BoxOwner])) // comes while the ticket does
 	for {
 		if uint32(c.To.Tail)-uint32(c.To.Head) >= c.To.Slots {
 			c.To.Tail, c.To.Head = kernel.LoadRelaxed(&b[BoxTail]), kernel.LoadRelaxed(&b[BoxHead])
@@ -77,7 +77,7 @@ func reserve(c *Context) (ticket, room uint32) {
 		// it read. So the sender may write without a fence.
 		tail := kernel.AtomicCompareAndSwap(&b[BoxTail], c.To.Tail, c.To.Tail+1)
 		if tail == c.To.Tail {
-			c.To.Tail, c.To.Closed = tail+1, closed
+			c.To.Tail, c.To.Owner = tail+1, owner
 			return uint32(tail), roomTaken
 		}
 		c.To.Tail = tail

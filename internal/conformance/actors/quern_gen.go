@@ -32,23 +32,23 @@ var quernPostActor = gpu.NewKernel(gpu.KernelInfo{
 	PTX: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "wide", Sites: []gpu.Site{
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 94, Col: 17},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 96, Col: 3},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 96, Col: 26},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 99, Col: 29},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 99, Col: 3},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 95, Col: 17},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 97, Col: 3},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 97, Col: 26},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 100, Col: 29},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 100, Col: 3},
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 14, Col: 18},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 17, Col: 17},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 17, Col: 9},
 			{Kind: gpu.SliceSite, File: "send.go", Line: 30, Col: 7},
 			{Kind: gpu.PanicSite, File: "send.go", Line: 38, Col: 3, Text: "a Ref that names no mailbox"},
-			{Kind: gpu.SliceSite, File: "forward.go", Line: 30, Col: 27},
-			{Kind: gpu.SliceSite, File: "forward.go", Line: 51, Col: 7},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 59, Col: 25},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 67, Col: 24},
-			{Kind: gpu.SliceSite, File: "forward.go", Line: 33, Col: 24},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 82, Col: 3},
+			{Kind: gpu.SliceSite, File: "forward.go", Line: 31, Col: 27},
+			{Kind: gpu.SliceSite, File: "forward.go", Line: 52, Col: 7},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 60, Col: 25},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 68, Col: 24},
+			{Kind: gpu.SliceSite, File: "forward.go", Line: 34, Col: 24},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 83, Col: 3},
 			{Kind: gpu.IndexSite, File: "context.go", Line: 31, Col: 16},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 85, Col: 3},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 86, Col: 3},
 			{Kind: gpu.IndexSite, File: "context.go", Line: 31, Col: 60},
 		}},
 	},
@@ -89,23 +89,23 @@ var quernHighestActor = gpu.NewKernel(gpu.KernelInfo{
 	PTX: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "wide", Sites: []gpu.Site{
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 94, Col: 17},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 96, Col: 3},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 96, Col: 26},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 99, Col: 29},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 99, Col: 3},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 95, Col: 17},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 97, Col: 3},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 97, Col: 26},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 100, Col: 29},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 100, Col: 3},
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 14, Col: 18},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 17, Col: 17},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 17, Col: 9},
 			{Kind: gpu.SliceSite, File: "send.go", Line: 30, Col: 7},
 			{Kind: gpu.PanicSite, File: "send.go", Line: 38, Col: 3, Text: "a Ref that names no mailbox"},
-			{Kind: gpu.SliceSite, File: "forward.go", Line: 30, Col: 27},
-			{Kind: gpu.SliceSite, File: "forward.go", Line: 51, Col: 7},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 59, Col: 25},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 67, Col: 24},
-			{Kind: gpu.SliceSite, File: "forward.go", Line: 33, Col: 24},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 82, Col: 3},
+			{Kind: gpu.SliceSite, File: "forward.go", Line: 31, Col: 27},
+			{Kind: gpu.SliceSite, File: "forward.go", Line: 52, Col: 7},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 60, Col: 25},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 68, Col: 24},
+			{Kind: gpu.SliceSite, File: "forward.go", Line: 34, Col: 24},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 83, Col: 3},
 			{Kind: gpu.IndexSite, File: "context.go", Line: 31, Col: 16},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 85, Col: 3},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 86, Col: 3},
 			{Kind: gpu.IndexSite, File: "serve.go", Line: 615, Col: 27},
 			{Kind: gpu.IndexSite, File: "context.go", Line: 31, Col: 60},
 		}},
@@ -148,23 +148,23 @@ var quernEchoActor = gpu.NewKernel(gpu.KernelInfo{
 	PTX: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "wide", Sites: []gpu.Site{
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 94, Col: 17},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 96, Col: 3},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 96, Col: 26},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 99, Col: 29},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 99, Col: 3},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 95, Col: 17},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 97, Col: 3},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 97, Col: 26},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 100, Col: 29},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 100, Col: 3},
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 14, Col: 18},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 17, Col: 17},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 17, Col: 9},
 			{Kind: gpu.SliceSite, File: "send.go", Line: 30, Col: 7},
 			{Kind: gpu.PanicSite, File: "send.go", Line: 38, Col: 3, Text: "a Ref that names no mailbox"},
-			{Kind: gpu.SliceSite, File: "forward.go", Line: 30, Col: 27},
-			{Kind: gpu.SliceSite, File: "forward.go", Line: 51, Col: 7},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 59, Col: 25},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 67, Col: 24},
-			{Kind: gpu.SliceSite, File: "forward.go", Line: 33, Col: 24},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 82, Col: 3},
+			{Kind: gpu.SliceSite, File: "forward.go", Line: 31, Col: 27},
+			{Kind: gpu.SliceSite, File: "forward.go", Line: 52, Col: 7},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 60, Col: 25},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 68, Col: 24},
+			{Kind: gpu.SliceSite, File: "forward.go", Line: 34, Col: 24},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 83, Col: 3},
 			{Kind: gpu.IndexSite, File: "context.go", Line: 31, Col: 16},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 85, Col: 3},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 86, Col: 3},
 			{Kind: gpu.IndexSite, File: "context.go", Line: 31, Col: 60},
 		}},
 	},
@@ -205,23 +205,23 @@ var quernAccumulateActor = gpu.NewKernel(gpu.KernelInfo{
 	PTX: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "wide", Sites: []gpu.Site{
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 94, Col: 17},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 96, Col: 3},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 96, Col: 26},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 99, Col: 29},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 99, Col: 3},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 95, Col: 17},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 97, Col: 3},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 97, Col: 26},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 100, Col: 29},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 100, Col: 3},
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 14, Col: 18},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 17, Col: 17},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 17, Col: 9},
 			{Kind: gpu.SliceSite, File: "send.go", Line: 30, Col: 7},
 			{Kind: gpu.PanicSite, File: "send.go", Line: 38, Col: 3, Text: "a Ref that names no mailbox"},
-			{Kind: gpu.SliceSite, File: "forward.go", Line: 30, Col: 27},
-			{Kind: gpu.SliceSite, File: "forward.go", Line: 51, Col: 7},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 59, Col: 25},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 67, Col: 24},
-			{Kind: gpu.SliceSite, File: "forward.go", Line: 33, Col: 24},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 82, Col: 3},
+			{Kind: gpu.SliceSite, File: "forward.go", Line: 31, Col: 27},
+			{Kind: gpu.SliceSite, File: "forward.go", Line: 52, Col: 7},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 60, Col: 25},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 68, Col: 24},
+			{Kind: gpu.SliceSite, File: "forward.go", Line: 34, Col: 24},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 83, Col: 3},
 			{Kind: gpu.IndexSite, File: "context.go", Line: 31, Col: 16},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 85, Col: 3},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 86, Col: 3},
 			{Kind: gpu.IndexSite, File: "serve.go", Line: 615, Col: 27},
 			{Kind: gpu.PanicSite, File: "handlers.go", Line: 68, Col: 3, Text: "asked to"},
 			{Kind: gpu.IndexSite, File: "context.go", Line: 31, Col: 60},
@@ -264,23 +264,23 @@ var quernFirstOfActor = gpu.NewKernel(gpu.KernelInfo{
 	PTX: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "wide", Sites: []gpu.Site{
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 94, Col: 17},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 96, Col: 3},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 96, Col: 26},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 99, Col: 29},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 99, Col: 3},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 95, Col: 17},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 97, Col: 3},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 97, Col: 26},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 100, Col: 29},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 100, Col: 3},
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 14, Col: 18},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 17, Col: 17},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 17, Col: 9},
 			{Kind: gpu.SliceSite, File: "send.go", Line: 30, Col: 7},
 			{Kind: gpu.PanicSite, File: "send.go", Line: 38, Col: 3, Text: "a Ref that names no mailbox"},
-			{Kind: gpu.SliceSite, File: "forward.go", Line: 30, Col: 27},
-			{Kind: gpu.SliceSite, File: "forward.go", Line: 51, Col: 7},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 59, Col: 25},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 67, Col: 24},
-			{Kind: gpu.SliceSite, File: "forward.go", Line: 33, Col: 24},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 82, Col: 3},
+			{Kind: gpu.SliceSite, File: "forward.go", Line: 31, Col: 27},
+			{Kind: gpu.SliceSite, File: "forward.go", Line: 52, Col: 7},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 60, Col: 25},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 68, Col: 24},
+			{Kind: gpu.SliceSite, File: "forward.go", Line: 34, Col: 24},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 83, Col: 3},
 			{Kind: gpu.IndexSite, File: "context.go", Line: 31, Col: 16},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 85, Col: 3},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 86, Col: 3},
 			{Kind: gpu.IndexSite, File: "handlers.go", Line: 95, Col: 10},
 			{Kind: gpu.IndexSite, File: "context.go", Line: 31, Col: 60},
 		}},
@@ -322,23 +322,23 @@ var quernBulkyActor = gpu.NewKernel(gpu.KernelInfo{
 	PTX: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "wide", Sites: []gpu.Site{
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 94, Col: 17},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 96, Col: 3},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 96, Col: 26},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 99, Col: 29},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 99, Col: 3},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 95, Col: 17},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 97, Col: 3},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 97, Col: 26},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 100, Col: 29},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 100, Col: 3},
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 14, Col: 18},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 17, Col: 17},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 17, Col: 9},
 			{Kind: gpu.SliceSite, File: "send.go", Line: 30, Col: 7},
 			{Kind: gpu.PanicSite, File: "send.go", Line: 38, Col: 3, Text: "a Ref that names no mailbox"},
-			{Kind: gpu.SliceSite, File: "forward.go", Line: 30, Col: 27},
-			{Kind: gpu.SliceSite, File: "forward.go", Line: 51, Col: 7},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 59, Col: 25},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 67, Col: 24},
-			{Kind: gpu.SliceSite, File: "forward.go", Line: 33, Col: 24},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 82, Col: 3},
+			{Kind: gpu.SliceSite, File: "forward.go", Line: 31, Col: 27},
+			{Kind: gpu.SliceSite, File: "forward.go", Line: 52, Col: 7},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 60, Col: 25},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 68, Col: 24},
+			{Kind: gpu.SliceSite, File: "forward.go", Line: 34, Col: 24},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 83, Col: 3},
 			{Kind: gpu.IndexSite, File: "context.go", Line: 31, Col: 16},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 85, Col: 3},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 86, Col: 3},
 			{Kind: gpu.IndexSite, File: "context.go", Line: 31, Col: 60},
 		}},
 	},
@@ -379,25 +379,25 @@ var quernBounceActor = gpu.NewKernel(gpu.KernelInfo{
 	PTX: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "wide", Sites: []gpu.Site{
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 94, Col: 17},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 96, Col: 3},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 96, Col: 26},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 99, Col: 29},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 99, Col: 3},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 95, Col: 17},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 97, Col: 3},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 97, Col: 26},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 100, Col: 29},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 100, Col: 3},
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 14, Col: 18},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 17, Col: 17},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 17, Col: 9},
 			{Kind: gpu.SliceSite, File: "send.go", Line: 30, Col: 7},
 			{Kind: gpu.PanicSite, File: "send.go", Line: 38, Col: 3, Text: "a Ref that names no mailbox"},
-			{Kind: gpu.SliceSite, File: "forward.go", Line: 30, Col: 27},
-			{Kind: gpu.SliceSite, File: "forward.go", Line: 51, Col: 7},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 59, Col: 25},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 67, Col: 24},
-			{Kind: gpu.SliceSite, File: "forward.go", Line: 33, Col: 24},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 82, Col: 3},
+			{Kind: gpu.SliceSite, File: "forward.go", Line: 31, Col: 27},
+			{Kind: gpu.SliceSite, File: "forward.go", Line: 52, Col: 7},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 60, Col: 25},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 68, Col: 24},
+			{Kind: gpu.SliceSite, File: "forward.go", Line: 34, Col: 24},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 83, Col: 3},
 			{Kind: gpu.IndexSite, File: "context.go", Line: 31, Col: 16},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 85, Col: 3},
-			{Kind: gpu.IndexSite, File: "context.go", Line: 58, Col: 3},
-			{Kind: gpu.IndexSite, File: "context.go", Line: 62, Col: 2},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 86, Col: 3},
+			{Kind: gpu.IndexSite, File: "context.go", Line: 62, Col: 3},
+			{Kind: gpu.IndexSite, File: "context.go", Line: 66, Col: 2},
 			{Kind: gpu.IndexSite, File: "context.go", Line: 31, Col: 60},
 		}},
 	},
@@ -438,23 +438,23 @@ var quernTwiceActor = gpu.NewKernel(gpu.KernelInfo{
 	PTX: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "wide", Sites: []gpu.Site{
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 94, Col: 17},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 96, Col: 3},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 96, Col: 26},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 99, Col: 29},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 99, Col: 3},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 95, Col: 17},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 97, Col: 3},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 97, Col: 26},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 100, Col: 29},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 100, Col: 3},
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 14, Col: 18},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 17, Col: 17},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 17, Col: 9},
 			{Kind: gpu.SliceSite, File: "send.go", Line: 30, Col: 7},
 			{Kind: gpu.PanicSite, File: "send.go", Line: 38, Col: 3, Text: "a Ref that names no mailbox"},
-			{Kind: gpu.SliceSite, File: "forward.go", Line: 30, Col: 27},
-			{Kind: gpu.SliceSite, File: "forward.go", Line: 51, Col: 7},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 59, Col: 25},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 67, Col: 24},
-			{Kind: gpu.SliceSite, File: "forward.go", Line: 33, Col: 24},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 82, Col: 3},
+			{Kind: gpu.SliceSite, File: "forward.go", Line: 31, Col: 27},
+			{Kind: gpu.SliceSite, File: "forward.go", Line: 52, Col: 7},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 60, Col: 25},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 68, Col: 24},
+			{Kind: gpu.SliceSite, File: "forward.go", Line: 34, Col: 24},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 83, Col: 3},
 			{Kind: gpu.IndexSite, File: "context.go", Line: 31, Col: 16},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 85, Col: 3},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 86, Col: 3},
 			{Kind: gpu.IndexSite, File: "context.go", Line: 31, Col: 60},
 		}},
 	},
@@ -495,23 +495,23 @@ var quernLingerActor = gpu.NewKernel(gpu.KernelInfo{
 	PTX: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "wide", Sites: []gpu.Site{
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 94, Col: 17},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 96, Col: 3},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 96, Col: 26},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 99, Col: 29},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 99, Col: 3},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 95, Col: 17},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 97, Col: 3},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 97, Col: 26},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 100, Col: 29},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 100, Col: 3},
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 14, Col: 18},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 17, Col: 17},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 17, Col: 9},
 			{Kind: gpu.SliceSite, File: "send.go", Line: 30, Col: 7},
 			{Kind: gpu.PanicSite, File: "send.go", Line: 38, Col: 3, Text: "a Ref that names no mailbox"},
-			{Kind: gpu.SliceSite, File: "forward.go", Line: 30, Col: 27},
-			{Kind: gpu.SliceSite, File: "forward.go", Line: 51, Col: 7},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 59, Col: 25},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 67, Col: 24},
-			{Kind: gpu.SliceSite, File: "forward.go", Line: 33, Col: 24},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 82, Col: 3},
+			{Kind: gpu.SliceSite, File: "forward.go", Line: 31, Col: 27},
+			{Kind: gpu.SliceSite, File: "forward.go", Line: 52, Col: 7},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 60, Col: 25},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 68, Col: 24},
+			{Kind: gpu.SliceSite, File: "forward.go", Line: 34, Col: 24},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 83, Col: 3},
 			{Kind: gpu.IndexSite, File: "context.go", Line: 31, Col: 16},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 85, Col: 3},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 86, Col: 3},
 			{Kind: gpu.IndexSite, File: "context.go", Line: 31, Col: 60},
 		}},
 	},
@@ -552,25 +552,25 @@ var quernScatterActor = gpu.NewKernel(gpu.KernelInfo{
 	PTX: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "wide", Sites: []gpu.Site{
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 94, Col: 17},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 96, Col: 3},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 96, Col: 26},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 99, Col: 29},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 99, Col: 3},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 95, Col: 17},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 97, Col: 3},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 97, Col: 26},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 100, Col: 29},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 100, Col: 3},
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 14, Col: 18},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 17, Col: 17},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 17, Col: 9},
 			{Kind: gpu.SliceSite, File: "send.go", Line: 30, Col: 7},
 			{Kind: gpu.PanicSite, File: "send.go", Line: 38, Col: 3, Text: "a Ref that names no mailbox"},
-			{Kind: gpu.SliceSite, File: "forward.go", Line: 30, Col: 27},
-			{Kind: gpu.SliceSite, File: "forward.go", Line: 51, Col: 7},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 59, Col: 25},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 67, Col: 24},
-			{Kind: gpu.SliceSite, File: "forward.go", Line: 33, Col: 24},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 82, Col: 3},
+			{Kind: gpu.SliceSite, File: "forward.go", Line: 31, Col: 27},
+			{Kind: gpu.SliceSite, File: "forward.go", Line: 52, Col: 7},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 60, Col: 25},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 68, Col: 24},
+			{Kind: gpu.SliceSite, File: "forward.go", Line: 34, Col: 24},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 83, Col: 3},
 			{Kind: gpu.IndexSite, File: "context.go", Line: 31, Col: 16},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 85, Col: 3},
-			{Kind: gpu.IndexSite, File: "context.go", Line: 58, Col: 3},
-			{Kind: gpu.IndexSite, File: "context.go", Line: 62, Col: 2},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 86, Col: 3},
+			{Kind: gpu.IndexSite, File: "context.go", Line: 62, Col: 3},
+			{Kind: gpu.IndexSite, File: "context.go", Line: 66, Col: 2},
 			{Kind: gpu.IndexSite, File: "context.go", Line: 31, Col: 60},
 		}},
 	},
@@ -611,23 +611,23 @@ var quernSumActor = gpu.NewKernel(gpu.KernelInfo{
 	PTX: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "wide", Sites: []gpu.Site{
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 94, Col: 17},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 96, Col: 3},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 96, Col: 26},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 99, Col: 29},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 99, Col: 3},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 95, Col: 17},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 97, Col: 3},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 97, Col: 26},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 100, Col: 29},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 100, Col: 3},
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 14, Col: 18},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 17, Col: 17},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 17, Col: 9},
 			{Kind: gpu.SliceSite, File: "send.go", Line: 30, Col: 7},
 			{Kind: gpu.PanicSite, File: "send.go", Line: 38, Col: 3, Text: "a Ref that names no mailbox"},
-			{Kind: gpu.SliceSite, File: "forward.go", Line: 30, Col: 27},
-			{Kind: gpu.SliceSite, File: "forward.go", Line: 51, Col: 7},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 59, Col: 25},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 67, Col: 24},
-			{Kind: gpu.SliceSite, File: "forward.go", Line: 33, Col: 24},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 82, Col: 3},
+			{Kind: gpu.SliceSite, File: "forward.go", Line: 31, Col: 27},
+			{Kind: gpu.SliceSite, File: "forward.go", Line: 52, Col: 7},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 60, Col: 25},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 68, Col: 24},
+			{Kind: gpu.SliceSite, File: "forward.go", Line: 34, Col: 24},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 83, Col: 3},
 			{Kind: gpu.IndexSite, File: "context.go", Line: 31, Col: 16},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 85, Col: 3},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 86, Col: 3},
 			{Kind: gpu.IndexSite, File: "context.go", Line: 31, Col: 60},
 		}},
 	},
@@ -668,23 +668,23 @@ var quernCollectActor = gpu.NewKernel(gpu.KernelInfo{
 	PTX: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "wide", Sites: []gpu.Site{
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 94, Col: 17},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 96, Col: 3},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 96, Col: 26},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 99, Col: 29},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 99, Col: 3},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 95, Col: 17},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 97, Col: 3},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 97, Col: 26},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 100, Col: 29},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 100, Col: 3},
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 14, Col: 18},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 17, Col: 17},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 17, Col: 9},
 			{Kind: gpu.SliceSite, File: "send.go", Line: 30, Col: 7},
 			{Kind: gpu.PanicSite, File: "send.go", Line: 38, Col: 3, Text: "a Ref that names no mailbox"},
-			{Kind: gpu.SliceSite, File: "forward.go", Line: 30, Col: 27},
-			{Kind: gpu.SliceSite, File: "forward.go", Line: 51, Col: 7},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 59, Col: 25},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 67, Col: 24},
-			{Kind: gpu.SliceSite, File: "forward.go", Line: 33, Col: 24},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 82, Col: 3},
+			{Kind: gpu.SliceSite, File: "forward.go", Line: 31, Col: 27},
+			{Kind: gpu.SliceSite, File: "forward.go", Line: 52, Col: 7},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 60, Col: 25},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 68, Col: 24},
+			{Kind: gpu.SliceSite, File: "forward.go", Line: 34, Col: 24},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 83, Col: 3},
 			{Kind: gpu.IndexSite, File: "context.go", Line: 31, Col: 16},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 85, Col: 3},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 86, Col: 3},
 			{Kind: gpu.IndexSite, File: "context.go", Line: 23, Col: 44},
 			{Kind: gpu.IndexSite, File: "context.go", Line: 31, Col: 60},
 		}},
@@ -726,23 +726,23 @@ var quernCountActor = gpu.NewKernel(gpu.KernelInfo{
 	PTX: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "wide", Sites: []gpu.Site{
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 94, Col: 17},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 96, Col: 3},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 96, Col: 26},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 99, Col: 29},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 99, Col: 3},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 95, Col: 17},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 97, Col: 3},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 97, Col: 26},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 100, Col: 29},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 100, Col: 3},
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 14, Col: 18},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 17, Col: 17},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 17, Col: 9},
 			{Kind: gpu.SliceSite, File: "send.go", Line: 30, Col: 7},
 			{Kind: gpu.PanicSite, File: "send.go", Line: 38, Col: 3, Text: "a Ref that names no mailbox"},
-			{Kind: gpu.SliceSite, File: "forward.go", Line: 30, Col: 27},
-			{Kind: gpu.SliceSite, File: "forward.go", Line: 51, Col: 7},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 59, Col: 25},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 67, Col: 24},
-			{Kind: gpu.SliceSite, File: "forward.go", Line: 33, Col: 24},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 82, Col: 3},
+			{Kind: gpu.SliceSite, File: "forward.go", Line: 31, Col: 27},
+			{Kind: gpu.SliceSite, File: "forward.go", Line: 52, Col: 7},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 60, Col: 25},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 68, Col: 24},
+			{Kind: gpu.SliceSite, File: "forward.go", Line: 34, Col: 24},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 83, Col: 3},
 			{Kind: gpu.IndexSite, File: "context.go", Line: 31, Col: 16},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 85, Col: 3},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 86, Col: 3},
 			{Kind: gpu.IndexSite, File: "context.go", Line: 23, Col: 44},
 			{Kind: gpu.IndexSite, File: "context.go", Line: 31, Col: 60},
 		}},
@@ -784,23 +784,23 @@ var quernTurnedActor = gpu.NewKernel(gpu.KernelInfo{
 	PTX: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "wide", Sites: []gpu.Site{
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 94, Col: 17},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 96, Col: 3},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 96, Col: 26},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 99, Col: 29},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 99, Col: 3},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 95, Col: 17},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 97, Col: 3},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 97, Col: 26},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 100, Col: 29},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 100, Col: 3},
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 14, Col: 18},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 17, Col: 17},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 17, Col: 9},
 			{Kind: gpu.SliceSite, File: "send.go", Line: 30, Col: 7},
 			{Kind: gpu.PanicSite, File: "send.go", Line: 38, Col: 3, Text: "a Ref that names no mailbox"},
-			{Kind: gpu.SliceSite, File: "forward.go", Line: 30, Col: 27},
-			{Kind: gpu.SliceSite, File: "forward.go", Line: 51, Col: 7},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 59, Col: 25},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 67, Col: 24},
-			{Kind: gpu.SliceSite, File: "forward.go", Line: 33, Col: 24},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 82, Col: 3},
+			{Kind: gpu.SliceSite, File: "forward.go", Line: 31, Col: 27},
+			{Kind: gpu.SliceSite, File: "forward.go", Line: 52, Col: 7},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 60, Col: 25},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 68, Col: 24},
+			{Kind: gpu.SliceSite, File: "forward.go", Line: 34, Col: 24},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 83, Col: 3},
 			{Kind: gpu.IndexSite, File: "context.go", Line: 31, Col: 16},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 85, Col: 3},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 86, Col: 3},
 			{Kind: gpu.IndexSite, File: "context.go", Line: 31, Col: 60},
 		}},
 	},
@@ -857,7 +857,10 @@ var (
 		Result actor.Ref[Ball]
 		Turns  uint64
 	})(nil))
-	_ = (*actor.Ref[Ball])((*struct{ Mailbox uint32 })(nil))
+	_ = (*actor.Ref[Ball])((*struct {
+		Mailbox uint32
+		Actor   uint32
+	})(nil))
 	_ = (*Ball)((*struct {
 		Back  actor.Ref[Ball]
 		Left  uint32
@@ -869,7 +872,10 @@ var (
 		First int64
 		Count int32
 	})(nil))
-	_ = (*actor.Ref[int64])((*struct{ Mailbox uint32 })(nil))
+	_ = (*actor.Ref[int64])((*struct {
+		Mailbox uint32
+		Actor   uint32
+	})(nil))
 	_ = (*page)((*[3584]uint32)(nil))
 )
 
@@ -914,7 +920,7 @@ func quernHostPostActor(r *host2.Run) {
 	var in2 *int32
 	var out2 *host
 	var t213 *host
-	var t34 *int32
+	var t35 *int32
 	var t45 *host
 	var result08 kernel.Action = 1
 	outcome := uint32(result08)
@@ -1026,12 +1032,12 @@ func quernHostPostActor(r *host2.Run) {
 				out2 = &cells[0].Out
 //line quern_gen.go:13
 				t213 = state
-				t34 = in2
+				t35 = in2
 				t45 = out2
 				for threadZ := range 1 {
 					for threadY := range 1 {
 						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-						quernRow5PostActor(r, t213, t34, t45, sh, outcome)
+						quernRow5PostActor(r, t213, t35, t45, sh, outcome)
 					}
 				}
 				r.ThreadIdx = kernel.Dim3{}
@@ -1100,34 +1106,34 @@ func quernRow1PostActor(r *host2.Run, cs []actor.Context, first int, begins, bor
 			t21 := cursor
 //line alone.go:42
 			t24 := words[t22:t23]
-//line alone.go:212
+//line alone.go:213
 			pending := t21[12]
 			var result0 bool
-//line alone.go:213
+//line alone.go:214
 			if pending == 0 {
 				result0 = true
 			} else {
 				t15 := int(t21[13])
-//line alone.go:216
+//line alone.go:217
 				t25 := int(t21[13]) + len(t24) + 1
-//line alone.go:216
+//line alone.go:217
 				saved := t20.Post[t15:t25]
 				for w := 0; w < len(t24); w++ {
 					t24[w] = uint32(saved[w])
 				}
 				t32 := t20.Words
-//line alone.go:220
+//line alone.go:221
 				_ = t32[2]
 				t42 := t20.Words
-//line alone.go:220
+//line alone.go:221
 				_ = t42[3]
-//line alone.go:220
+//line alone.go:221
 				t52 := uint32(saved[len(t24)])
-//line alone.go:220
+//line alone.go:221
 				t62 := uint32(saved[len(t24)] >> 32)
-//line alone.go:220
+//line alone.go:221
 				t32[2] = t52
-//line alone.go:220
+//line alone.go:221
 				t42[3] = t62
 				t21[12] = 0
 				t72 := t20
@@ -1142,20 +1148,22 @@ func quernRow1PostActor(r *host2.Run, cs []actor.Context, first int, begins, bor
 					list := int(t82[11])
 					count := uint32(t72.Post[list])
 					for i := t102; i < count; i++ {
-						t16 := uint32(t72.Post[list+1+int(i)])
+						to := t72.Post[list+1+int(i)]
+						t16 := uint32(to)
+						t26 := uint32(to >> 32)
 //line send.go:27
-						if !(t72.To.Box == t16) {
+						if !(t72.To.Box == t16 && t72.To.Actor == t26) {
 //line send.go:30
 							t17 := int(t16) * 16
-							t26 := (int(t16) + 1) * 16
+							t27 := (int(t16) + 1) * 16
 //line send.go:30
-							b := t72.Post[t17:t26]
+							b := t72.Post[t17:t27]
 							loaded := host2.Load(r, &b[0])
 //line send.go:31
 							loaded2 := host2.Load(r, &b[8])
 							loaded3 := host2.Load(r, &b[10])
 //line send.go:31
-							t72.To = actor.Target{Box: t16, Tail: loaded, Head: loaded2, Ring: b[14], Step: b[12], Slots: uint32(b[11]), Kind: uint32(b[13]), Closed: uint32(loaded3)}
+							t72.To = actor.Target{Box: t16, Actor: t26, Tail: loaded, Head: loaded2, Ring: b[14], Step: b[12], Slots: uint32(b[11]), Kind: uint32(b[13]), Owner: uint32(loaded3)}
 //line send.go:33
 							room := len(t72.Post)
 							if t72.To.Kind == 1 {
@@ -1167,35 +1175,35 @@ func quernRow1PostActor(r *host2.Run, cs []actor.Context, first int, begins, bor
 								host2.Fail(r, "a Ref that names no mailbox")
 							}
 						}
-//line alone.go:193
-						t27 := t72
+//line alone.go:194
+						t33 := t72
 						var ticket uint32
 						var room2 uint32
 					block2:
 						switch {
 						default:
 //line send.go:54
-							box2 := int(t27.To.Box)
+							box2 := int(t33.To.Box)
 							t18 := box2 * 16
 							t28 := (box2 + 1) * 16
 //line send.go:55
-							b2 := t27.Post[t18:t28]
-							if t27.To.Closed != 0 {
+							b2 := t33.Post[t18:t28]
+							if t33.To.Owner != t33.To.Actor {
 								loaded4 := host2.Load(r, &b2[10])
 //line send.go:57
-								t27.To.Closed = uint32(loaded4)
+								t33.To.Owner = uint32(loaded4)
 							}
-							if t27.To.Closed != 0 {
+							if t33.To.Owner != t33.To.Actor {
 								atomic.AddUint64(&b2[1], 1)
 								ticket = 0
 								room2 = 2
 							} else {
 //line send.go:63
 								loaded5 := host2.Load(r, &b2[10])
-								for closed := uint32(loaded5); ; {
-									if uint32(t27.To.Tail)-uint32(t27.To.Head) >= t27.To.Slots {
-										t53 := t27
-										t63 := t27
+								for owner := uint32(loaded5); ; {
+									if uint32(t33.To.Tail)-uint32(t33.To.Head) >= t33.To.Slots {
+										t53 := t33
+										t63 := t33
 //line send.go:66
 										loaded6 := host2.Load(r, &b2[0])
 										t83 := loaded6
@@ -1206,135 +1214,135 @@ func quernRow1PostActor(r *host2.Run, cs []actor.Context, first int, begins, bor
 										t53.To.Tail = t83
 //line send.go:66
 										t63.To.Head = t103
-										if uint32(t27.To.Tail)-uint32(t27.To.Head) >= t27.To.Slots && t27.To.Kind == 1 {
-											loaded8 := host2.Load(r, &t27.Host[b2[15]+1])
+										if uint32(t33.To.Tail)-uint32(t33.To.Head) >= t33.To.Slots && t33.To.Kind == 1 {
+											loaded8 := host2.Load(r, &t33.Host[b2[15]+1])
 //line send.go:68
-											t27.To.Head = loaded8
-											kernel.StoreRelaxed(&b2[8], t27.To.Head)
+											t33.To.Head = loaded8
+											kernel.StoreRelaxed(&b2[8], t33.To.Head)
 										}
-										if uint32(t27.To.Tail)-uint32(t27.To.Head) >= t27.To.Slots {
+										if uint32(t33.To.Tail)-uint32(t33.To.Head) >= t33.To.Slots {
 											atomic.AddUint64(&b2[1], 1)
 											ticket = 0
 											room2 = 1
 											break block2
 										}
 									}
-									old := kernel.AtomicCompareAndSwap(&b2[0], t27.To.Tail, t27.To.Tail+1)
+									old := kernel.AtomicCompareAndSwap(&b2[0], t33.To.Tail, t33.To.Tail+1)
 									tail := old
 //line send.go:79
-									if tail == t27.To.Tail {
-										t132 := t27
-										t142 := t27
+									if tail == t33.To.Tail {
+										t132 := t33
+										t142 := t33
 										t152 := tail + 1
-										t162 := closed
+										t162 := owner
 //line send.go:80
 										t132.To.Tail = t152
 //line send.go:80
-										t142.To.Closed = t162
+										t142.To.Owner = t162
 										t172 := uint32(tail)
 										ticket = t172
 										room2 = 0
 										break block2
 									}
 //line send.go:83
-									t27.To.Tail = tail
+									t33.To.Tail = tail
 								}
 							}
 						}
-//line alone.go:193
+//line alone.go:194
 						ticket2 := ticket
 						room3 := room2
-//line alone.go:194
+//line alone.go:195
 						if room3 == 1 {
-							t54 := int(t82[13])
-//line alone.go:195
-							t64 := int(t82[13]) + len(t92) + 1
-//line alone.go:195
-							saved2 := t72.Post[t54:t64]
+							t64 := int(t82[13])
+//line alone.go:196
+							t73 := int(t82[13]) + len(t92) + 1
+//line alone.go:196
+							saved2 := t72.Post[t64:t73]
 							for w2 := 0; w2 < len(t92); w2++ {
 								saved2[w2] = uint64(t92[w2])
 							}
 							result03 := t72.Correlation()
-//line alone.go:199
+//line alone.go:200
 							saved2[len(t92)] = result03
 							t82[12] = i + 1
 							result02 = false
 							break block
 						}
-//line alone.go:203
+//line alone.go:204
 						if room3 == 0 {
-							t84 := t72
-							t93 := t92
-							t104 := ticket2
-//line alone.go:227
-							t19 := t104
-//line send.go:46
-							result04 := int(t84.To.Ring + uint64(t19&(t84.To.Slots-1))*t84.To.Step)
-//line alone.go:227
-							t33 := result04
-							t43 := uint64(t104+1) << 32
-							slot := t33
-							tag := t43
+							t93 := t72
+							t104 := t92
+							t112 := ticket2
 //line alone.go:228
-							if t84.To.Kind == 1 {
-								t55 := t84
+							t19 := t112
+//line send.go:46
+							result04 := int(t93.To.Ring + uint64(t19&(t93.To.Slots-1))*t93.To.Step)
+//line alone.go:228
+							t34 := result04
+							t43 := uint64(t112+1) << 32
+							slot := t34
+							tag := t43
+//line alone.go:229
+							if t93.To.Kind == 1 {
+								t54 := t93
 								t65 := slot
-								t73 := tag
+								t74 := tag
 //line send.go:102
 								t110 := t65
 								t29 := t65 + 4
 //line send.go:102
-								h := t55.Host[t110:t29]
-								kernel.StoreRelaxed(&h[0], t73|uint64(t55.ID<<8|128))
-								kernel.StoreRelaxed(&h[1], t73)
-								kernel.StoreRelaxed(&h[2], t73|uint64(t55.Words[t55.At+2]))
-								kernel.StoreRelaxed(&h[3], t73|uint64(t55.Words[t55.At+3]))
-//line alone.go:230
-								for w3 := 0; w3 < len(t93); w3++ {
-									kernel.StoreRelaxed(&t84.Host[slot+4+w3], tag|uint64(t93[w3]))
+								h := t54.Host[t110:t29]
+								kernel.StoreRelaxed(&h[0], t74|uint64(t54.ID<<8|128))
+								kernel.StoreRelaxed(&h[1], t74)
+								kernel.StoreRelaxed(&h[2], t74|uint64(t54.Words[t54.At+2]))
+								kernel.StoreRelaxed(&h[3], t74|uint64(t54.Words[t54.At+3]))
+//line alone.go:231
+								for w3 := 0; w3 < len(t104); w3++ {
+									kernel.StoreRelaxed(&t93.Host[slot+4+w3], tag|uint64(t104[w3]))
 								}
 							} else {
-//line alone.go:235
-								t85 := t84
+//line alone.go:236
+								t84 := t93
 								t94 := slot
 								t105 := tag
 //line send.go:91
 								t111 := t94
 								t210 := t94 + 4
 //line send.go:91
-								h2 := t85.Post[t111:t210]
-								kernel.StoreRelaxed(&h2[0], t105|uint64(t85.ID<<8|128))
+								h2 := t84.Post[t111:t210]
+								kernel.StoreRelaxed(&h2[0], t105|uint64(t84.ID<<8|128))
 								kernel.StoreRelaxed(&h2[1], t105)
-								kernel.StoreRelaxed(&h2[2], t105|uint64(t85.Words[t85.At+2]))
-								kernel.StoreRelaxed(&h2[3], t105|uint64(t85.Words[t85.At+3]))
-//line alone.go:236
-								for w4 := 0; w4 < len(t93); w4++ {
-									kernel.StoreRelaxed(&t84.Post[slot+4+w4], tag|uint64(t93[w4]))
+								kernel.StoreRelaxed(&h2[2], t105|uint64(t84.Words[t84.At+2]))
+								kernel.StoreRelaxed(&h2[3], t105|uint64(t84.Words[t84.At+3]))
+//line alone.go:237
+								for w4 := 0; w4 < len(t104); w4++ {
+									kernel.StoreRelaxed(&t93.Post[slot+4+w4], tag|uint64(t104[w4]))
 								}
-								t112 := t84
+								t113 := t93
 //line send.go:113
-								if !(t112.Wakes == 0) {
+								if !(t113.Wakes == 0) {
 //line send.go:118
 									kernel.Fence()
-									box3 := int(t112.To.Box)
-									t113 := box3 * 16
+									box3 := int(t113.To.Box)
+									t114 := box3 * 16
 									t211 := (box3 + 1) * 16
 //line send.go:120
-									b3 := t112.Post[t113:t211]
+									b3 := t113.Post[t114:t211]
 									loaded9 := host2.Load(r, &b3[9])
 									if loaded9 != 0 {
 //line send.go:122
-										kernel.StoreRelaxed(&t112.Host[b3[15]], 1)
-										kernel.StoreRelaxed(&t112.Host[0], 1)
+										kernel.StoreRelaxed(&t113.Host[b3[15]], 1)
+										kernel.StoreRelaxed(&t113.Host[0], 1)
 									}
 								}
 							}
 						}
 					}
-//line alone.go:207
+//line alone.go:208
 					result02 = true
 				}
-//line alone.go:222
+//line alone.go:223
 				result0 = result02
 			}
 //line alone.go:42
@@ -1532,13 +1540,13 @@ func quernRow4PostActor(r *host2.Run, cells []actor.Cell[int32, host]) {
 }
 
 //go:noinline
-func quernRow5PostActor(r *host2.Run, t213 *host, t34 *int32, t45 *host, sh *actor.Status, outcome uint32) {
+func quernRow5PostActor(r *host2.Run, t213 *host, t35 *int32, t45 *host, sh *actor.Status, outcome uint32) {
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		t2 := threadX == 0
 //line forms.go:16
 		if threadX == 0 {
-			t213.Messages += *t34
+			t213.Messages += *t35
 			t45.Messages = t213.Messages
 		}
 //line alone.go:59
@@ -1589,20 +1597,20 @@ func quernRow6PostActor(r *host2.Run, cs []actor.Context, first2 int, begins, bo
 					result09 = shape.Slots + (t214-1)*shape.SideSlots
 				}
 //line alone.go:174
-				t56 := source3
+				t55 := source3
 				var result010 uint32
 //line serve.go:92
-				if t56 == 4 {
+				if t55 == 4 {
 					result010 = shape.Slots
 				} else {
 					result010 = shape.SideSlots
 				}
 //line alone.go:174
 				at3 := (result09 + sh.Ticket&(result010-1)) * shape.OutStep
-				t74 := at3
-				t86 := at3 + shape.Out
+				t75 := at3
+				t85 := at3 + shape.Out
 //line alone.go:175
-				slot3 := t422[t74:t86]
+				slot3 := t422[t75:t85]
 				tag2 := uint64(sh.Ticket+1) << 32
 				reply2 := words[t96:t106]
 				kernel.StoreRelaxed(&slot3[0], tag2|uint64(t442))
@@ -1632,20 +1640,22 @@ func quernRow6PostActor(r *host2.Run, cs []actor.Context, first2 int, begins, bo
 					list2 := int(t49[11])
 					count2 := uint32(t48.Post[list2])
 					for i2 := uint32(0); i2 < count2; i2++ {
-						t114 := uint32(t48.Post[list2+1+int(i2)])
+						to2 := t48.Post[list2+1+int(i2)]
+						t115 := uint32(to2)
+						t215 := uint32(to2 >> 32)
 //line send.go:27
-						if !(t48.To.Box == t114) {
+						if !(t48.To.Box == t115 && t48.To.Actor == t215) {
 //line send.go:30
-							t115 := int(t114) * 16
-							t215 := (int(t114) + 1) * 16
+							t116 := int(t115) * 16
+							t216 := (int(t115) + 1) * 16
 //line send.go:30
-							b4 := t48.Post[t115:t215]
+							b4 := t48.Post[t116:t216]
 							loaded15 := host2.Load(r, &b4[0])
 //line send.go:31
 							loaded16 := host2.Load(r, &b4[8])
 							loaded17 := host2.Load(r, &b4[10])
 //line send.go:31
-							t48.To = actor.Target{Box: t114, Tail: loaded15, Head: loaded16, Ring: b4[14], Step: b4[12], Slots: uint32(b4[11]), Kind: uint32(b4[13]), Closed: uint32(loaded17)}
+							t48.To = actor.Target{Box: t115, Actor: t215, Tail: loaded15, Head: loaded16, Ring: b4[14], Step: b4[12], Slots: uint32(b4[11]), Kind: uint32(b4[13]), Owner: uint32(loaded17)}
 //line send.go:33
 							room4 := len(t48.Post)
 							if t48.To.Kind == 1 {
@@ -1657,160 +1667,160 @@ func quernRow6PostActor(r *host2.Run, cs []actor.Context, first2 int, begins, bo
 								host2.Fail(r, "a Ref that names no mailbox")
 							}
 						}
-//line alone.go:193
-						t216 := t48
+//line alone.go:194
+						t36 := t48
 						var ticket3 uint32
 						var room5 uint32
 					block8:
 						switch {
 						default:
 //line send.go:54
-							box4 := int(t216.To.Box)
-							t116 := box4 * 16
+							box4 := int(t36.To.Box)
+							t117 := box4 * 16
 							t217 := (box4 + 1) * 16
 //line send.go:55
-							b5 := t216.Post[t116:t217]
-							if t216.To.Closed != 0 {
+							b5 := t36.Post[t117:t217]
+							if t36.To.Owner != t36.To.Actor {
 								loaded18 := host2.Load(r, &b5[10])
 //line send.go:57
-								t216.To.Closed = uint32(loaded18)
+								t36.To.Owner = uint32(loaded18)
 							}
-							if t216.To.Closed != 0 {
+							if t36.To.Owner != t36.To.Actor {
 								atomic.AddUint64(&b5[1], 1)
 								ticket3 = 0
 								room5 = 2
 							} else {
 //line send.go:63
 								loaded19 := host2.Load(r, &b5[10])
-								for closed2 := uint32(loaded19); ; {
-									if uint32(t216.To.Tail)-uint32(t216.To.Head) >= t216.To.Slots {
-										t57 := t216
-										t67 := t216
+								for owner2 := uint32(loaded19); ; {
+									if uint32(t36.To.Tail)-uint32(t36.To.Head) >= t36.To.Slots {
+										t56 := t36
+										t67 := t36
 //line send.go:66
 										loaded20 := host2.Load(r, &b5[0])
-										t87 := loaded20
+										t86 := loaded20
 //line send.go:66
 										loaded21 := host2.Load(r, &b5[8])
 										t107 := loaded21
 //line send.go:66
-										t57.To.Tail = t87
+										t56.To.Tail = t86
 //line send.go:66
 										t67.To.Head = t107
-										if uint32(t216.To.Tail)-uint32(t216.To.Head) >= t216.To.Slots && t216.To.Kind == 1 {
-											loaded22 := host2.Load(r, &t216.Host[b5[15]+1])
+										if uint32(t36.To.Tail)-uint32(t36.To.Head) >= t36.To.Slots && t36.To.Kind == 1 {
+											loaded22 := host2.Load(r, &t36.Host[b5[15]+1])
 //line send.go:68
-											t216.To.Head = loaded22
-											kernel.StoreRelaxed(&b5[8], t216.To.Head)
+											t36.To.Head = loaded22
+											kernel.StoreRelaxed(&b5[8], t36.To.Head)
 										}
-										if uint32(t216.To.Tail)-uint32(t216.To.Head) >= t216.To.Slots {
+										if uint32(t36.To.Tail)-uint32(t36.To.Head) >= t36.To.Slots {
 											atomic.AddUint64(&b5[1], 1)
 											ticket3 = 0
 											room5 = 1
 											break block8
 										}
 									}
-									old2 := kernel.AtomicCompareAndSwap(&b5[0], t216.To.Tail, t216.To.Tail+1)
+									old2 := kernel.AtomicCompareAndSwap(&b5[0], t36.To.Tail, t36.To.Tail+1)
 									tail2 := old2
 //line send.go:79
-									if tail2 == t216.To.Tail {
-										t134 := t216
-										t144 := t216
+									if tail2 == t36.To.Tail {
+										t134 := t36
+										t144 := t36
 										t153 := tail2 + 1
-										t164 := closed2
+										t164 := owner2
 //line send.go:80
 										t134.To.Tail = t153
 //line send.go:80
-										t144.To.Closed = t164
+										t144.To.Owner = t164
 										t173 := uint32(tail2)
 										ticket3 = t173
 										room5 = 0
 										break block8
 									}
 //line send.go:83
-									t216.To.Tail = tail2
+									t36.To.Tail = tail2
 								}
 							}
 						}
-//line alone.go:193
+//line alone.go:194
 						ticket4 := ticket3
 						room6 := room5
-//line alone.go:194
+//line alone.go:195
 						if room6 == 1 {
-							t58 := int(t49[13])
-//line alone.go:195
-							t68 := int(t49[13]) + len(t522) + 1
-//line alone.go:195
-							saved3 := t48.Post[t58:t68]
+							t68 := int(t49[13])
+//line alone.go:196
+							t76 := int(t49[13]) + len(t522) + 1
+//line alone.go:196
+							saved3 := t48.Post[t68:t76]
 							for w8 := 0; w8 < len(t522); w8++ {
 								saved3[w8] = uint64(t522[w8])
 							}
 							result012 := t48.Correlation()
-//line alone.go:199
+//line alone.go:200
 							saved3[len(t522)] = result012
 							t49[12] = i2 + 1
 							result011 = false
 							break block7
 						}
-//line alone.go:203
+//line alone.go:204
 						if room6 == 0 {
-							t88 := t48
-							t97 := t522
-							t108 := ticket4
-//line alone.go:227
-							t117 := t108
-//line send.go:46
-							result013 := int(t88.To.Ring + uint64(t117&(t88.To.Slots-1))*t88.To.Step)
-//line alone.go:227
-							t35 := result013
-							t46 := uint64(t108+1) << 32
-							slot4 := t35
-							tag3 := t46
+							t97 := t48
+							t108 := t522
+							t118 := ticket4
 //line alone.go:228
-							if t88.To.Kind == 1 {
-								t59 := t88
+							t119 := t118
+//line send.go:46
+							result013 := int(t97.To.Ring + uint64(t119&(t97.To.Slots-1))*t97.To.Step)
+//line alone.go:228
+							t37 := result013
+							t46 := uint64(t118+1) << 32
+							slot4 := t37
+							tag3 := t46
+//line alone.go:229
+							if t97.To.Kind == 1 {
+								t57 := t97
 								t69 := slot4
-								t75 := tag3
+								t77 := tag3
 //line send.go:102
-								t118 := t69
+								t120 := t69
 								t218 := t69 + 4
 //line send.go:102
-								h3 := t59.Host[t118:t218]
-								kernel.StoreRelaxed(&h3[0], t75|uint64(t59.ID<<8|128))
-								kernel.StoreRelaxed(&h3[1], t75)
-								kernel.StoreRelaxed(&h3[2], t75|uint64(t59.Words[t59.At+2]))
-								kernel.StoreRelaxed(&h3[3], t75|uint64(t59.Words[t59.At+3]))
-//line alone.go:230
-								for w9 := 0; w9 < len(t97); w9++ {
-									kernel.StoreRelaxed(&t88.Host[slot4+4+w9], tag3|uint64(t97[w9]))
+								h3 := t57.Host[t120:t218]
+								kernel.StoreRelaxed(&h3[0], t77|uint64(t57.ID<<8|128))
+								kernel.StoreRelaxed(&h3[1], t77)
+								kernel.StoreRelaxed(&h3[2], t77|uint64(t57.Words[t57.At+2]))
+								kernel.StoreRelaxed(&h3[3], t77|uint64(t57.Words[t57.At+3]))
+//line alone.go:231
+								for w9 := 0; w9 < len(t108); w9++ {
+									kernel.StoreRelaxed(&t97.Host[slot4+4+w9], tag3|uint64(t108[w9]))
 								}
 							} else {
-//line alone.go:235
-								t89 := t88
+//line alone.go:236
+								t87 := t97
 								t98 := slot4
 								t109 := tag3
 //line send.go:91
-								t119 := t98
+								t121 := t98
 								t219 := t98 + 4
 //line send.go:91
-								h4 := t89.Post[t119:t219]
-								kernel.StoreRelaxed(&h4[0], t109|uint64(t89.ID<<8|128))
+								h4 := t87.Post[t121:t219]
+								kernel.StoreRelaxed(&h4[0], t109|uint64(t87.ID<<8|128))
 								kernel.StoreRelaxed(&h4[1], t109)
-								kernel.StoreRelaxed(&h4[2], t109|uint64(t89.Words[t89.At+2]))
-								kernel.StoreRelaxed(&h4[3], t109|uint64(t89.Words[t89.At+3]))
-//line alone.go:236
-								for w10 := 0; w10 < len(t97); w10++ {
-									kernel.StoreRelaxed(&t88.Post[slot4+4+w10], tag3|uint64(t97[w10]))
+								kernel.StoreRelaxed(&h4[2], t109|uint64(t87.Words[t87.At+2]))
+								kernel.StoreRelaxed(&h4[3], t109|uint64(t87.Words[t87.At+3]))
+//line alone.go:237
+								for w10 := 0; w10 < len(t108); w10++ {
+									kernel.StoreRelaxed(&t97.Post[slot4+4+w10], tag3|uint64(t108[w10]))
 								}
-								t1110 := t88
+								t1110 := t97
 //line send.go:113
 								if !(t1110.Wakes == 0) {
 //line send.go:118
 									kernel.Fence()
 									box5 := int(t1110.To.Box)
-									t120 := box5 * 16
+									t123 := box5 * 16
 									t220 := (box5 + 1) * 16
 //line send.go:120
-									b6 := t1110.Post[t120:t220]
+									b6 := t1110.Post[t123:t220]
 									loaded23 := host2.Load(r, &b6[9])
 									if loaded23 != 0 {
 //line send.go:122
@@ -1821,7 +1831,7 @@ func quernRow6PostActor(r *host2.Run, cs []actor.Context, first2 int, begins, bo
 							}
 						}
 					}
-//line alone.go:207
+//line alone.go:208
 					result011 = true
 				}
 //line alone.go:82
@@ -1831,8 +1841,8 @@ func quernRow6PostActor(r *host2.Run, cs []actor.Context, first2 int, begins, bo
 //line alone.go:83
 			if whole && !last {
 				t572 := begin - born
-				t582 := command
-				t592 := cursor
+				t58 := command
+				t59 := cursor
 				t60 := box
 				t61 := in
 				t622 := mail
@@ -1840,7 +1850,7 @@ func quernRow6PostActor(r *host2.Run, cs []actor.Context, first2 int, begins, bo
 				switch {
 				default:
 //line alone.go:103
-					loaded24 := host2.Load(r, &t582[0])
+					loaded24 := host2.Load(r, &t58[0])
 					ordered2 := loaded24
 //line alone.go:104
 					sh.Asked[0] = uint32(ordered2)
@@ -1863,7 +1873,7 @@ func quernRow6PostActor(r *host2.Run, cs []actor.Context, first2 int, begins, bo
 								if level2 == 4 {
 									continue
 								}
-								next4 := t592[level2]
+								next4 := t59[level2]
 								t610 := level2
 								var result014 uint32
 								switch {
@@ -1894,7 +1904,7 @@ func quernRow6PostActor(r *host2.Run, cs []actor.Context, first2 int, begins, bo
 							sh.Higher[0] = sides2
 						}
 						if source4 == 9 || source4 < 4 {
-							next5 := t592[4]
+							next5 := t59[4]
 							loaded26 := host2.Load(r, &t61[next5&(shape.Slots-1)*shape.InStep])
 							middle2 := uint32(loaded26>>32) == next5+1
 //line alone.go:128
@@ -1906,7 +1916,7 @@ func quernRow6PostActor(r *host2.Run, cs []actor.Context, first2 int, begins, bo
 								loaded27 := host2.Load(r, &t622[next6&(slots3-1)*shape.InStep])
 								posted2 = uint32(loaded27>>32) == next6+1
 							}
-							if posted2 && !(middle2 && t592[8] == 8) {
+							if posted2 && !(middle2 && t59[8] == 8) {
 								source4 = 8
 							} else if middle2 {
 								source4 = 4
@@ -1914,8 +1924,8 @@ func quernRow6PostActor(r *host2.Run, cs []actor.Context, first2 int, begins, bo
 						}
 						if !(source4 == 9) {
 //line alone.go:143
-							t123 := t61
-							ring2 := t123
+							t124 := t61
+							ring2 := t124
 							var at5 uint32
 //line alone.go:144
 							if source4 == 8 {
@@ -1927,7 +1937,7 @@ func quernRow6PostActor(r *host2.Run, cs []actor.Context, first2 int, begins, bo
 								at5 = t145
 							} else {
 //line alone.go:148
-								sh.Ticket = t592[source4]
+								sh.Ticket = t59[source4]
 								t165 := source4
 								var result015 uint32
 								switch {
@@ -1984,7 +1994,7 @@ func quernRow6PostActor(r *host2.Run, cs []actor.Context, first2 int, begins, bo
 //line alone.go:166
 								sh.Late = 1
 							}
-							t592[8] = source4
+							t59[8] = source4
 						}
 					}
 				}
@@ -2047,9 +2057,9 @@ func quernHostHighestActor(r *host2.Run) {
 	cells := host2.Dynamic[actor.Cell[Row, Highest]](r, 1)
 	var in2 *Row
 	var out2 *Highest
-	var t114 *int32
+	var t115 *int32
 	var t213 *Row
-	var t34 *Highest
+	var t35 *Highest
 	best := host2.Shared[[64]Highest](r, 3)
 	var n int
 	last := host2.Shared[Highest](r, 4)
@@ -2164,9 +2174,9 @@ func quernHostHighestActor(r *host2.Run) {
 //line alone.go:58
 				out2 = &cells[0].Out
 //line quern_gen.go:13
-				t114 = state
+				t115 = state
 				t213 = in2
-				t34 = out2
+				t35 = out2
 				for threadZ := range 1 {
 					for threadY := range 1 {
 						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
@@ -2196,7 +2206,7 @@ func quernHostHighestActor(r *host2.Run) {
 				for threadZ := range 1 {
 					for threadY := range 1 {
 						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-						quernRow8HighestActor(r, t114, t34, found, sh, outcome)
+						quernRow8HighestActor(r, t115, t35, found, sh, outcome)
 					}
 				}
 				r.ThreadIdx = kernel.Dim3{}
@@ -2265,34 +2275,34 @@ func quernRow1HighestActor(r *host2.Run, cs []actor.Context, first int, begins, 
 			t21 := cursor
 //line alone.go:42
 			t24 := words[t22:t23]
-//line alone.go:212
+//line alone.go:213
 			pending := t21[12]
 			var result0 bool
-//line alone.go:213
+//line alone.go:214
 			if pending == 0 {
 				result0 = true
 			} else {
 				t15 := int(t21[13])
-//line alone.go:216
+//line alone.go:217
 				t25 := int(t21[13]) + len(t24) + 1
-//line alone.go:216
+//line alone.go:217
 				saved := t20.Post[t15:t25]
 				for w := 0; w < len(t24); w++ {
 					t24[w] = uint32(saved[w])
 				}
 				t32 := t20.Words
-//line alone.go:220
+//line alone.go:221
 				_ = t32[2]
 				t42 := t20.Words
-//line alone.go:220
+//line alone.go:221
 				_ = t42[3]
-//line alone.go:220
+//line alone.go:221
 				t52 := uint32(saved[len(t24)])
-//line alone.go:220
+//line alone.go:221
 				t62 := uint32(saved[len(t24)] >> 32)
-//line alone.go:220
+//line alone.go:221
 				t32[2] = t52
-//line alone.go:220
+//line alone.go:221
 				t42[3] = t62
 				t21[12] = 0
 				t72 := t20
@@ -2307,20 +2317,22 @@ func quernRow1HighestActor(r *host2.Run, cs []actor.Context, first int, begins, 
 					list := int(t82[11])
 					count := uint32(t72.Post[list])
 					for i := t102; i < count; i++ {
-						t16 := uint32(t72.Post[list+1+int(i)])
+						to := t72.Post[list+1+int(i)]
+						t16 := uint32(to)
+						t26 := uint32(to >> 32)
 //line send.go:27
-						if !(t72.To.Box == t16) {
+						if !(t72.To.Box == t16 && t72.To.Actor == t26) {
 //line send.go:30
 							t17 := int(t16) * 16
-							t26 := (int(t16) + 1) * 16
+							t27 := (int(t16) + 1) * 16
 //line send.go:30
-							b := t72.Post[t17:t26]
+							b := t72.Post[t17:t27]
 							loaded := host2.Load(r, &b[0])
 //line send.go:31
 							loaded2 := host2.Load(r, &b[8])
 							loaded3 := host2.Load(r, &b[10])
 //line send.go:31
-							t72.To = actor.Target{Box: t16, Tail: loaded, Head: loaded2, Ring: b[14], Step: b[12], Slots: uint32(b[11]), Kind: uint32(b[13]), Closed: uint32(loaded3)}
+							t72.To = actor.Target{Box: t16, Actor: t26, Tail: loaded, Head: loaded2, Ring: b[14], Step: b[12], Slots: uint32(b[11]), Kind: uint32(b[13]), Owner: uint32(loaded3)}
 //line send.go:33
 							room := len(t72.Post)
 							if t72.To.Kind == 1 {
@@ -2332,35 +2344,35 @@ func quernRow1HighestActor(r *host2.Run, cs []actor.Context, first int, begins, 
 								host2.Fail(r, "a Ref that names no mailbox")
 							}
 						}
-//line alone.go:193
-						t27 := t72
+//line alone.go:194
+						t33 := t72
 						var ticket uint32
 						var room2 uint32
 					block2:
 						switch {
 						default:
 //line send.go:54
-							box2 := int(t27.To.Box)
+							box2 := int(t33.To.Box)
 							t18 := box2 * 16
 							t28 := (box2 + 1) * 16
 //line send.go:55
-							b2 := t27.Post[t18:t28]
-							if t27.To.Closed != 0 {
+							b2 := t33.Post[t18:t28]
+							if t33.To.Owner != t33.To.Actor {
 								loaded4 := host2.Load(r, &b2[10])
 //line send.go:57
-								t27.To.Closed = uint32(loaded4)
+								t33.To.Owner = uint32(loaded4)
 							}
-							if t27.To.Closed != 0 {
+							if t33.To.Owner != t33.To.Actor {
 								atomic.AddUint64(&b2[1], 1)
 								ticket = 0
 								room2 = 2
 							} else {
 //line send.go:63
 								loaded5 := host2.Load(r, &b2[10])
-								for closed := uint32(loaded5); ; {
-									if uint32(t27.To.Tail)-uint32(t27.To.Head) >= t27.To.Slots {
-										t53 := t27
-										t63 := t27
+								for owner := uint32(loaded5); ; {
+									if uint32(t33.To.Tail)-uint32(t33.To.Head) >= t33.To.Slots {
+										t53 := t33
+										t63 := t33
 //line send.go:66
 										loaded6 := host2.Load(r, &b2[0])
 										t83 := loaded6
@@ -2371,135 +2383,135 @@ func quernRow1HighestActor(r *host2.Run, cs []actor.Context, first int, begins, 
 										t53.To.Tail = t83
 //line send.go:66
 										t63.To.Head = t103
-										if uint32(t27.To.Tail)-uint32(t27.To.Head) >= t27.To.Slots && t27.To.Kind == 1 {
-											loaded8 := host2.Load(r, &t27.Host[b2[15]+1])
+										if uint32(t33.To.Tail)-uint32(t33.To.Head) >= t33.To.Slots && t33.To.Kind == 1 {
+											loaded8 := host2.Load(r, &t33.Host[b2[15]+1])
 //line send.go:68
-											t27.To.Head = loaded8
-											kernel.StoreRelaxed(&b2[8], t27.To.Head)
+											t33.To.Head = loaded8
+											kernel.StoreRelaxed(&b2[8], t33.To.Head)
 										}
-										if uint32(t27.To.Tail)-uint32(t27.To.Head) >= t27.To.Slots {
+										if uint32(t33.To.Tail)-uint32(t33.To.Head) >= t33.To.Slots {
 											atomic.AddUint64(&b2[1], 1)
 											ticket = 0
 											room2 = 1
 											break block2
 										}
 									}
-									old := kernel.AtomicCompareAndSwap(&b2[0], t27.To.Tail, t27.To.Tail+1)
+									old := kernel.AtomicCompareAndSwap(&b2[0], t33.To.Tail, t33.To.Tail+1)
 									tail := old
 //line send.go:79
-									if tail == t27.To.Tail {
-										t132 := t27
-										t142 := t27
+									if tail == t33.To.Tail {
+										t132 := t33
+										t142 := t33
 										t152 := tail + 1
-										t162 := closed
+										t162 := owner
 //line send.go:80
 										t132.To.Tail = t152
 //line send.go:80
-										t142.To.Closed = t162
+										t142.To.Owner = t162
 										t172 := uint32(tail)
 										ticket = t172
 										room2 = 0
 										break block2
 									}
 //line send.go:83
-									t27.To.Tail = tail
+									t33.To.Tail = tail
 								}
 							}
 						}
-//line alone.go:193
+//line alone.go:194
 						ticket2 := ticket
 						room3 := room2
-//line alone.go:194
+//line alone.go:195
 						if room3 == 1 {
-							t54 := int(t82[13])
-//line alone.go:195
-							t64 := int(t82[13]) + len(t92) + 1
-//line alone.go:195
-							saved2 := t72.Post[t54:t64]
+							t64 := int(t82[13])
+//line alone.go:196
+							t73 := int(t82[13]) + len(t92) + 1
+//line alone.go:196
+							saved2 := t72.Post[t64:t73]
 							for w2 := 0; w2 < len(t92); w2++ {
 								saved2[w2] = uint64(t92[w2])
 							}
 							result03 := t72.Correlation()
-//line alone.go:199
+//line alone.go:200
 							saved2[len(t92)] = result03
 							t82[12] = i + 1
 							result02 = false
 							break block
 						}
-//line alone.go:203
+//line alone.go:204
 						if room3 == 0 {
-							t84 := t72
-							t93 := t92
-							t104 := ticket2
-//line alone.go:227
-							t19 := t104
-//line send.go:46
-							result04 := int(t84.To.Ring + uint64(t19&(t84.To.Slots-1))*t84.To.Step)
-//line alone.go:227
-							t33 := result04
-							t43 := uint64(t104+1) << 32
-							slot := t33
-							tag := t43
+							t93 := t72
+							t104 := t92
+							t112 := ticket2
 //line alone.go:228
-							if t84.To.Kind == 1 {
-								t55 := t84
+							t19 := t112
+//line send.go:46
+							result04 := int(t93.To.Ring + uint64(t19&(t93.To.Slots-1))*t93.To.Step)
+//line alone.go:228
+							t34 := result04
+							t43 := uint64(t112+1) << 32
+							slot := t34
+							tag := t43
+//line alone.go:229
+							if t93.To.Kind == 1 {
+								t54 := t93
 								t65 := slot
-								t73 := tag
+								t74 := tag
 //line send.go:102
 								t110 := t65
 								t29 := t65 + 4
 //line send.go:102
-								h := t55.Host[t110:t29]
-								kernel.StoreRelaxed(&h[0], t73|uint64(t55.ID<<8|128))
-								kernel.StoreRelaxed(&h[1], t73)
-								kernel.StoreRelaxed(&h[2], t73|uint64(t55.Words[t55.At+2]))
-								kernel.StoreRelaxed(&h[3], t73|uint64(t55.Words[t55.At+3]))
-//line alone.go:230
-								for w3 := 0; w3 < len(t93); w3++ {
-									kernel.StoreRelaxed(&t84.Host[slot+4+w3], tag|uint64(t93[w3]))
+								h := t54.Host[t110:t29]
+								kernel.StoreRelaxed(&h[0], t74|uint64(t54.ID<<8|128))
+								kernel.StoreRelaxed(&h[1], t74)
+								kernel.StoreRelaxed(&h[2], t74|uint64(t54.Words[t54.At+2]))
+								kernel.StoreRelaxed(&h[3], t74|uint64(t54.Words[t54.At+3]))
+//line alone.go:231
+								for w3 := 0; w3 < len(t104); w3++ {
+									kernel.StoreRelaxed(&t93.Host[slot+4+w3], tag|uint64(t104[w3]))
 								}
 							} else {
-//line alone.go:235
-								t85 := t84
+//line alone.go:236
+								t84 := t93
 								t94 := slot
 								t105 := tag
 //line send.go:91
 								t111 := t94
 								t210 := t94 + 4
 //line send.go:91
-								h2 := t85.Post[t111:t210]
-								kernel.StoreRelaxed(&h2[0], t105|uint64(t85.ID<<8|128))
+								h2 := t84.Post[t111:t210]
+								kernel.StoreRelaxed(&h2[0], t105|uint64(t84.ID<<8|128))
 								kernel.StoreRelaxed(&h2[1], t105)
-								kernel.StoreRelaxed(&h2[2], t105|uint64(t85.Words[t85.At+2]))
-								kernel.StoreRelaxed(&h2[3], t105|uint64(t85.Words[t85.At+3]))
-//line alone.go:236
-								for w4 := 0; w4 < len(t93); w4++ {
-									kernel.StoreRelaxed(&t84.Post[slot+4+w4], tag|uint64(t93[w4]))
+								kernel.StoreRelaxed(&h2[2], t105|uint64(t84.Words[t84.At+2]))
+								kernel.StoreRelaxed(&h2[3], t105|uint64(t84.Words[t84.At+3]))
+//line alone.go:237
+								for w4 := 0; w4 < len(t104); w4++ {
+									kernel.StoreRelaxed(&t93.Post[slot+4+w4], tag|uint64(t104[w4]))
 								}
-								t112 := t84
+								t113 := t93
 //line send.go:113
-								if !(t112.Wakes == 0) {
+								if !(t113.Wakes == 0) {
 //line send.go:118
 									kernel.Fence()
-									box3 := int(t112.To.Box)
-									t113 := box3 * 16
+									box3 := int(t113.To.Box)
+									t114 := box3 * 16
 									t211 := (box3 + 1) * 16
 //line send.go:120
-									b3 := t112.Post[t113:t211]
+									b3 := t113.Post[t114:t211]
 									loaded9 := host2.Load(r, &b3[9])
 									if loaded9 != 0 {
 //line send.go:122
-										kernel.StoreRelaxed(&t112.Host[b3[15]], 1)
-										kernel.StoreRelaxed(&t112.Host[0], 1)
+										kernel.StoreRelaxed(&t113.Host[b3[15]], 1)
+										kernel.StoreRelaxed(&t113.Host[0], 1)
 									}
 								}
 							}
 						}
 					}
-//line alone.go:207
+//line alone.go:208
 					result02 = true
 				}
-//line alone.go:222
+//line alone.go:223
 				result0 = result02
 			}
 //line alone.go:42
@@ -2728,14 +2740,14 @@ func quernRow7HighestActor(r *host2.Run, last *Highest, best *[64]Highest) {
 }
 
 //go:noinline
-func quernRow8HighestActor(r *host2.Run, t114 *int32, t34 *Highest, found Highest, sh *actor.Status, outcome uint32) {
+func quernRow8HighestActor(r *host2.Run, t115 *int32, t35 *Highest, found Highest, sh *actor.Status, outcome uint32) {
 	for threadX := range 64 {
 		r.ThreadIdx.X = threadX
 		t2 := threadX == 0
 //line forms.go:39
 		if threadX == 0 {
-			*t114++
-			*t34 = found
+			*t115++
+			*t35 = found
 		}
 //line alone.go:59
 		if t2 {
@@ -2785,20 +2797,20 @@ func quernRow9HighestActor(r *host2.Run, cs []actor.Context, first2 int, begins,
 					result010 = shape.Slots + (t214-1)*shape.SideSlots
 				}
 //line alone.go:174
-				t56 := source3
+				t55 := source3
 				var result011 uint32
 //line serve.go:92
-				if t56 == 4 {
+				if t55 == 4 {
 					result011 = shape.Slots
 				} else {
 					result011 = shape.SideSlots
 				}
 //line alone.go:174
 				at3 := (result010 + sh.Ticket&(result011-1)) * shape.OutStep
-				t74 := at3
-				t86 := at3 + shape.Out
+				t75 := at3
+				t85 := at3 + shape.Out
 //line alone.go:175
-				slot3 := t422[t74:t86]
+				slot3 := t422[t75:t85]
 				tag2 := uint64(sh.Ticket+1) << 32
 				reply2 := words[t96:t106]
 				kernel.StoreRelaxed(&slot3[0], tag2|uint64(t442))
@@ -2828,20 +2840,22 @@ func quernRow9HighestActor(r *host2.Run, cs []actor.Context, first2 int, begins,
 					list2 := int(t49[11])
 					count2 := uint32(t48.Post[list2])
 					for i2 := uint32(0); i2 < count2; i2++ {
-						t115 := uint32(t48.Post[list2+1+int(i2)])
+						to2 := t48.Post[list2+1+int(i2)]
+						t116 := uint32(to2)
+						t215 := uint32(to2 >> 32)
 //line send.go:27
-						if !(t48.To.Box == t115) {
+						if !(t48.To.Box == t116 && t48.To.Actor == t215) {
 //line send.go:30
-							t116 := int(t115) * 16
-							t215 := (int(t115) + 1) * 16
+							t117 := int(t116) * 16
+							t216 := (int(t116) + 1) * 16
 //line send.go:30
-							b4 := t48.Post[t116:t215]
+							b4 := t48.Post[t117:t216]
 							loaded15 := host2.Load(r, &b4[0])
 //line send.go:31
 							loaded16 := host2.Load(r, &b4[8])
 							loaded17 := host2.Load(r, &b4[10])
 //line send.go:31
-							t48.To = actor.Target{Box: t115, Tail: loaded15, Head: loaded16, Ring: b4[14], Step: b4[12], Slots: uint32(b4[11]), Kind: uint32(b4[13]), Closed: uint32(loaded17)}
+							t48.To = actor.Target{Box: t116, Actor: t215, Tail: loaded15, Head: loaded16, Ring: b4[14], Step: b4[12], Slots: uint32(b4[11]), Kind: uint32(b4[13]), Owner: uint32(loaded17)}
 //line send.go:33
 							room4 := len(t48.Post)
 							if t48.To.Kind == 1 {
@@ -2853,160 +2867,160 @@ func quernRow9HighestActor(r *host2.Run, cs []actor.Context, first2 int, begins,
 								host2.Fail(r, "a Ref that names no mailbox")
 							}
 						}
-//line alone.go:193
-						t216 := t48
+//line alone.go:194
+						t36 := t48
 						var ticket3 uint32
 						var room5 uint32
 					block8:
 						switch {
 						default:
 //line send.go:54
-							box4 := int(t216.To.Box)
-							t117 := box4 * 16
+							box4 := int(t36.To.Box)
+							t118 := box4 * 16
 							t217 := (box4 + 1) * 16
 //line send.go:55
-							b5 := t216.Post[t117:t217]
-							if t216.To.Closed != 0 {
+							b5 := t36.Post[t118:t217]
+							if t36.To.Owner != t36.To.Actor {
 								loaded18 := host2.Load(r, &b5[10])
 //line send.go:57
-								t216.To.Closed = uint32(loaded18)
+								t36.To.Owner = uint32(loaded18)
 							}
-							if t216.To.Closed != 0 {
+							if t36.To.Owner != t36.To.Actor {
 								atomic.AddUint64(&b5[1], 1)
 								ticket3 = 0
 								room5 = 2
 							} else {
 //line send.go:63
 								loaded19 := host2.Load(r, &b5[10])
-								for closed2 := uint32(loaded19); ; {
-									if uint32(t216.To.Tail)-uint32(t216.To.Head) >= t216.To.Slots {
-										t57 := t216
-										t67 := t216
+								for owner2 := uint32(loaded19); ; {
+									if uint32(t36.To.Tail)-uint32(t36.To.Head) >= t36.To.Slots {
+										t56 := t36
+										t67 := t36
 //line send.go:66
 										loaded20 := host2.Load(r, &b5[0])
-										t87 := loaded20
+										t86 := loaded20
 //line send.go:66
 										loaded21 := host2.Load(r, &b5[8])
 										t107 := loaded21
 //line send.go:66
-										t57.To.Tail = t87
+										t56.To.Tail = t86
 //line send.go:66
 										t67.To.Head = t107
-										if uint32(t216.To.Tail)-uint32(t216.To.Head) >= t216.To.Slots && t216.To.Kind == 1 {
-											loaded22 := host2.Load(r, &t216.Host[b5[15]+1])
+										if uint32(t36.To.Tail)-uint32(t36.To.Head) >= t36.To.Slots && t36.To.Kind == 1 {
+											loaded22 := host2.Load(r, &t36.Host[b5[15]+1])
 //line send.go:68
-											t216.To.Head = loaded22
-											kernel.StoreRelaxed(&b5[8], t216.To.Head)
+											t36.To.Head = loaded22
+											kernel.StoreRelaxed(&b5[8], t36.To.Head)
 										}
-										if uint32(t216.To.Tail)-uint32(t216.To.Head) >= t216.To.Slots {
+										if uint32(t36.To.Tail)-uint32(t36.To.Head) >= t36.To.Slots {
 											atomic.AddUint64(&b5[1], 1)
 											ticket3 = 0
 											room5 = 1
 											break block8
 										}
 									}
-									old2 := kernel.AtomicCompareAndSwap(&b5[0], t216.To.Tail, t216.To.Tail+1)
+									old2 := kernel.AtomicCompareAndSwap(&b5[0], t36.To.Tail, t36.To.Tail+1)
 									tail2 := old2
 //line send.go:79
-									if tail2 == t216.To.Tail {
-										t134 := t216
-										t144 := t216
+									if tail2 == t36.To.Tail {
+										t134 := t36
+										t144 := t36
 										t153 := tail2 + 1
-										t164 := closed2
+										t164 := owner2
 //line send.go:80
 										t134.To.Tail = t153
 //line send.go:80
-										t144.To.Closed = t164
+										t144.To.Owner = t164
 										t173 := uint32(tail2)
 										ticket3 = t173
 										room5 = 0
 										break block8
 									}
 //line send.go:83
-									t216.To.Tail = tail2
+									t36.To.Tail = tail2
 								}
 							}
 						}
-//line alone.go:193
+//line alone.go:194
 						ticket4 := ticket3
 						room6 := room5
-//line alone.go:194
+//line alone.go:195
 						if room6 == 1 {
-							t58 := int(t49[13])
-//line alone.go:195
-							t68 := int(t49[13]) + len(t522) + 1
-//line alone.go:195
-							saved3 := t48.Post[t58:t68]
+							t68 := int(t49[13])
+//line alone.go:196
+							t76 := int(t49[13]) + len(t522) + 1
+//line alone.go:196
+							saved3 := t48.Post[t68:t76]
 							for w8 := 0; w8 < len(t522); w8++ {
 								saved3[w8] = uint64(t522[w8])
 							}
 							result013 := t48.Correlation()
-//line alone.go:199
+//line alone.go:200
 							saved3[len(t522)] = result013
 							t49[12] = i2 + 1
 							result012 = false
 							break block7
 						}
-//line alone.go:203
+//line alone.go:204
 						if room6 == 0 {
-							t88 := t48
-							t97 := t522
-							t108 := ticket4
-//line alone.go:227
-							t118 := t108
-//line send.go:46
-							result014 := int(t88.To.Ring + uint64(t118&(t88.To.Slots-1))*t88.To.Step)
-//line alone.go:227
-							t35 := result014
-							t46 := uint64(t108+1) << 32
-							slot4 := t35
-							tag3 := t46
+							t97 := t48
+							t108 := t522
+							t119 := ticket4
 //line alone.go:228
-							if t88.To.Kind == 1 {
-								t59 := t88
+							t120 := t119
+//line send.go:46
+							result014 := int(t97.To.Ring + uint64(t120&(t97.To.Slots-1))*t97.To.Step)
+//line alone.go:228
+							t37 := result014
+							t46 := uint64(t119+1) << 32
+							slot4 := t37
+							tag3 := t46
+//line alone.go:229
+							if t97.To.Kind == 1 {
+								t57 := t97
 								t69 := slot4
-								t75 := tag3
+								t77 := tag3
 //line send.go:102
-								t119 := t69
+								t121 := t69
 								t218 := t69 + 4
 //line send.go:102
-								h3 := t59.Host[t119:t218]
-								kernel.StoreRelaxed(&h3[0], t75|uint64(t59.ID<<8|128))
-								kernel.StoreRelaxed(&h3[1], t75)
-								kernel.StoreRelaxed(&h3[2], t75|uint64(t59.Words[t59.At+2]))
-								kernel.StoreRelaxed(&h3[3], t75|uint64(t59.Words[t59.At+3]))
-//line alone.go:230
-								for w9 := 0; w9 < len(t97); w9++ {
-									kernel.StoreRelaxed(&t88.Host[slot4+4+w9], tag3|uint64(t97[w9]))
+								h3 := t57.Host[t121:t218]
+								kernel.StoreRelaxed(&h3[0], t77|uint64(t57.ID<<8|128))
+								kernel.StoreRelaxed(&h3[1], t77)
+								kernel.StoreRelaxed(&h3[2], t77|uint64(t57.Words[t57.At+2]))
+								kernel.StoreRelaxed(&h3[3], t77|uint64(t57.Words[t57.At+3]))
+//line alone.go:231
+								for w9 := 0; w9 < len(t108); w9++ {
+									kernel.StoreRelaxed(&t97.Host[slot4+4+w9], tag3|uint64(t108[w9]))
 								}
 							} else {
-//line alone.go:235
-								t89 := t88
+//line alone.go:236
+								t87 := t97
 								t98 := slot4
 								t109 := tag3
 //line send.go:91
-								t120 := t98
+								t123 := t98
 								t219 := t98 + 4
 //line send.go:91
-								h4 := t89.Post[t120:t219]
-								kernel.StoreRelaxed(&h4[0], t109|uint64(t89.ID<<8|128))
+								h4 := t87.Post[t123:t219]
+								kernel.StoreRelaxed(&h4[0], t109|uint64(t87.ID<<8|128))
 								kernel.StoreRelaxed(&h4[1], t109)
-								kernel.StoreRelaxed(&h4[2], t109|uint64(t89.Words[t89.At+2]))
-								kernel.StoreRelaxed(&h4[3], t109|uint64(t89.Words[t89.At+3]))
-//line alone.go:236
-								for w10 := 0; w10 < len(t97); w10++ {
-									kernel.StoreRelaxed(&t88.Post[slot4+4+w10], tag3|uint64(t97[w10]))
+								kernel.StoreRelaxed(&h4[2], t109|uint64(t87.Words[t87.At+2]))
+								kernel.StoreRelaxed(&h4[3], t109|uint64(t87.Words[t87.At+3]))
+//line alone.go:237
+								for w10 := 0; w10 < len(t108); w10++ {
+									kernel.StoreRelaxed(&t97.Post[slot4+4+w10], tag3|uint64(t108[w10]))
 								}
-								t1110 := t88
+								t1110 := t97
 //line send.go:113
 								if !(t1110.Wakes == 0) {
 //line send.go:118
 									kernel.Fence()
 									box5 := int(t1110.To.Box)
-									t121 := box5 * 16
+									t124 := box5 * 16
 									t220 := (box5 + 1) * 16
 //line send.go:120
-									b6 := t1110.Post[t121:t220]
+									b6 := t1110.Post[t124:t220]
 									loaded23 := host2.Load(r, &b6[9])
 									if loaded23 != 0 {
 //line send.go:122
@@ -3017,7 +3031,7 @@ func quernRow9HighestActor(r *host2.Run, cs []actor.Context, first2 int, begins,
 							}
 						}
 					}
-//line alone.go:207
+//line alone.go:208
 					result012 = true
 				}
 //line alone.go:82
@@ -3027,8 +3041,8 @@ func quernRow9HighestActor(r *host2.Run, cs []actor.Context, first2 int, begins,
 //line alone.go:83
 			if whole && !last2 {
 				t572 := begin - born
-				t582 := command
-				t592 := cursor
+				t58 := command
+				t59 := cursor
 				t60 := box
 				t61 := in
 				t622 := mail
@@ -3036,7 +3050,7 @@ func quernRow9HighestActor(r *host2.Run, cs []actor.Context, first2 int, begins,
 				switch {
 				default:
 //line alone.go:103
-					loaded24 := host2.Load(r, &t582[0])
+					loaded24 := host2.Load(r, &t58[0])
 					ordered2 := loaded24
 //line alone.go:104
 					sh.Asked[0] = uint32(ordered2)
@@ -3059,7 +3073,7 @@ func quernRow9HighestActor(r *host2.Run, cs []actor.Context, first2 int, begins,
 								if level2 == 4 {
 									continue
 								}
-								next4 := t592[level2]
+								next4 := t59[level2]
 								t610 := level2
 								var result015 uint32
 								switch {
@@ -3090,7 +3104,7 @@ func quernRow9HighestActor(r *host2.Run, cs []actor.Context, first2 int, begins,
 							sh.Higher[0] = sides2
 						}
 						if source4 == 9 || source4 < 4 {
-							next5 := t592[4]
+							next5 := t59[4]
 							loaded26 := host2.Load(r, &t61[next5&(shape.Slots-1)*shape.InStep])
 							middle2 := uint32(loaded26>>32) == next5+1
 //line alone.go:128
@@ -3102,7 +3116,7 @@ func quernRow9HighestActor(r *host2.Run, cs []actor.Context, first2 int, begins,
 								loaded27 := host2.Load(r, &t622[next6&(slots3-1)*shape.InStep])
 								posted2 = uint32(loaded27>>32) == next6+1
 							}
-							if posted2 && !(middle2 && t592[8] == 8) {
+							if posted2 && !(middle2 && t59[8] == 8) {
 								source4 = 8
 							} else if middle2 {
 								source4 = 4
@@ -3110,8 +3124,8 @@ func quernRow9HighestActor(r *host2.Run, cs []actor.Context, first2 int, begins,
 						}
 						if !(source4 == 9) {
 //line alone.go:143
-							t123 := t61
-							ring2 := t123
+							t125 := t61
+							ring2 := t125
 							var at5 uint32
 //line alone.go:144
 							if source4 == 8 {
@@ -3123,7 +3137,7 @@ func quernRow9HighestActor(r *host2.Run, cs []actor.Context, first2 int, begins,
 								at5 = t145
 							} else {
 //line alone.go:148
-								sh.Ticket = t592[source4]
+								sh.Ticket = t59[source4]
 								t165 := source4
 								var result016 uint32
 								switch {
@@ -3180,7 +3194,7 @@ func quernRow9HighestActor(r *host2.Run, cs []actor.Context, first2 int, begins,
 //line alone.go:166
 								sh.Late = 1
 							}
-							t592[8] = source4
+							t59[8] = source4
 						}
 					}
 				}
@@ -3243,9 +3257,9 @@ func quernHostEchoActor(r *host2.Run) {
 	cells := host2.Dynamic[actor.Cell[Message, Message]](r, 1)
 	var in2 *Message
 	var out2 *Message
-	var t114 *Count
+	var t115 *Count
 	var t213 *Message
-	var t34 *Message
+	var t35 *Message
 	var result08 kernel.Action = 1
 	outcome := uint32(result08)
 	var forwards bool
@@ -3355,13 +3369,13 @@ func quernHostEchoActor(r *host2.Run) {
 //line alone.go:58
 				out2 = &cells[0].Out
 //line quern_gen.go:13
-				t114 = state
+				t115 = state
 				t213 = in2
-				t34 = out2
+				t35 = out2
 				for threadZ := range 1 {
 					for threadY := range 1 {
 						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-						quernRow5EchoActor(r, t34, t213, t114, sh, outcome)
+						quernRow5EchoActor(r, t35, t213, t115, sh, outcome)
 					}
 				}
 				r.ThreadIdx = kernel.Dim3{}
@@ -3430,34 +3444,34 @@ func quernRow1EchoActor(r *host2.Run, cs []actor.Context, first int, begins, bor
 			t21 := cursor
 //line alone.go:42
 			t24 := words[t22:t23]
-//line alone.go:212
+//line alone.go:213
 			pending := t21[12]
 			var result0 bool
-//line alone.go:213
+//line alone.go:214
 			if pending == 0 {
 				result0 = true
 			} else {
 				t15 := int(t21[13])
-//line alone.go:216
+//line alone.go:217
 				t25 := int(t21[13]) + len(t24) + 1
-//line alone.go:216
+//line alone.go:217
 				saved := t20.Post[t15:t25]
 				for w := 0; w < len(t24); w++ {
 					t24[w] = uint32(saved[w])
 				}
 				t32 := t20.Words
-//line alone.go:220
+//line alone.go:221
 				_ = t32[2]
 				t42 := t20.Words
-//line alone.go:220
+//line alone.go:221
 				_ = t42[3]
-//line alone.go:220
+//line alone.go:221
 				t52 := uint32(saved[len(t24)])
-//line alone.go:220
+//line alone.go:221
 				t62 := uint32(saved[len(t24)] >> 32)
-//line alone.go:220
+//line alone.go:221
 				t32[2] = t52
-//line alone.go:220
+//line alone.go:221
 				t42[3] = t62
 				t21[12] = 0
 				t72 := t20
@@ -3472,20 +3486,22 @@ func quernRow1EchoActor(r *host2.Run, cs []actor.Context, first int, begins, bor
 					list := int(t82[11])
 					count := uint32(t72.Post[list])
 					for i := t102; i < count; i++ {
-						t16 := uint32(t72.Post[list+1+int(i)])
+						to := t72.Post[list+1+int(i)]
+						t16 := uint32(to)
+						t26 := uint32(to >> 32)
 //line send.go:27
-						if !(t72.To.Box == t16) {
+						if !(t72.To.Box == t16 && t72.To.Actor == t26) {
 //line send.go:30
 							t17 := int(t16) * 16
-							t26 := (int(t16) + 1) * 16
+							t27 := (int(t16) + 1) * 16
 //line send.go:30
-							b := t72.Post[t17:t26]
+							b := t72.Post[t17:t27]
 							loaded := host2.Load(r, &b[0])
 //line send.go:31
 							loaded2 := host2.Load(r, &b[8])
 							loaded3 := host2.Load(r, &b[10])
 //line send.go:31
-							t72.To = actor.Target{Box: t16, Tail: loaded, Head: loaded2, Ring: b[14], Step: b[12], Slots: uint32(b[11]), Kind: uint32(b[13]), Closed: uint32(loaded3)}
+							t72.To = actor.Target{Box: t16, Actor: t26, Tail: loaded, Head: loaded2, Ring: b[14], Step: b[12], Slots: uint32(b[11]), Kind: uint32(b[13]), Owner: uint32(loaded3)}
 //line send.go:33
 							room := len(t72.Post)
 							if t72.To.Kind == 1 {
@@ -3497,35 +3513,35 @@ func quernRow1EchoActor(r *host2.Run, cs []actor.Context, first int, begins, bor
 								host2.Fail(r, "a Ref that names no mailbox")
 							}
 						}
-//line alone.go:193
-						t27 := t72
+//line alone.go:194
+						t33 := t72
 						var ticket uint32
 						var room2 uint32
 					block2:
 						switch {
 						default:
 //line send.go:54
-							box2 := int(t27.To.Box)
+							box2 := int(t33.To.Box)
 							t18 := box2 * 16
 							t28 := (box2 + 1) * 16
 //line send.go:55
-							b2 := t27.Post[t18:t28]
-							if t27.To.Closed != 0 {
+							b2 := t33.Post[t18:t28]
+							if t33.To.Owner != t33.To.Actor {
 								loaded4 := host2.Load(r, &b2[10])
 //line send.go:57
-								t27.To.Closed = uint32(loaded4)
+								t33.To.Owner = uint32(loaded4)
 							}
-							if t27.To.Closed != 0 {
+							if t33.To.Owner != t33.To.Actor {
 								atomic.AddUint64(&b2[1], 1)
 								ticket = 0
 								room2 = 2
 							} else {
 //line send.go:63
 								loaded5 := host2.Load(r, &b2[10])
-								for closed := uint32(loaded5); ; {
-									if uint32(t27.To.Tail)-uint32(t27.To.Head) >= t27.To.Slots {
-										t53 := t27
-										t63 := t27
+								for owner := uint32(loaded5); ; {
+									if uint32(t33.To.Tail)-uint32(t33.To.Head) >= t33.To.Slots {
+										t53 := t33
+										t63 := t33
 //line send.go:66
 										loaded6 := host2.Load(r, &b2[0])
 										t83 := loaded6
@@ -3536,135 +3552,135 @@ func quernRow1EchoActor(r *host2.Run, cs []actor.Context, first int, begins, bor
 										t53.To.Tail = t83
 //line send.go:66
 										t63.To.Head = t103
-										if uint32(t27.To.Tail)-uint32(t27.To.Head) >= t27.To.Slots && t27.To.Kind == 1 {
-											loaded8 := host2.Load(r, &t27.Host[b2[15]+1])
+										if uint32(t33.To.Tail)-uint32(t33.To.Head) >= t33.To.Slots && t33.To.Kind == 1 {
+											loaded8 := host2.Load(r, &t33.Host[b2[15]+1])
 //line send.go:68
-											t27.To.Head = loaded8
-											kernel.StoreRelaxed(&b2[8], t27.To.Head)
+											t33.To.Head = loaded8
+											kernel.StoreRelaxed(&b2[8], t33.To.Head)
 										}
-										if uint32(t27.To.Tail)-uint32(t27.To.Head) >= t27.To.Slots {
+										if uint32(t33.To.Tail)-uint32(t33.To.Head) >= t33.To.Slots {
 											atomic.AddUint64(&b2[1], 1)
 											ticket = 0
 											room2 = 1
 											break block2
 										}
 									}
-									old := kernel.AtomicCompareAndSwap(&b2[0], t27.To.Tail, t27.To.Tail+1)
+									old := kernel.AtomicCompareAndSwap(&b2[0], t33.To.Tail, t33.To.Tail+1)
 									tail := old
 //line send.go:79
-									if tail == t27.To.Tail {
-										t132 := t27
-										t142 := t27
+									if tail == t33.To.Tail {
+										t132 := t33
+										t142 := t33
 										t152 := tail + 1
-										t162 := closed
+										t162 := owner
 //line send.go:80
 										t132.To.Tail = t152
 //line send.go:80
-										t142.To.Closed = t162
+										t142.To.Owner = t162
 										t172 := uint32(tail)
 										ticket = t172
 										room2 = 0
 										break block2
 									}
 //line send.go:83
-									t27.To.Tail = tail
+									t33.To.Tail = tail
 								}
 							}
 						}
-//line alone.go:193
+//line alone.go:194
 						ticket2 := ticket
 						room3 := room2
-//line alone.go:194
+//line alone.go:195
 						if room3 == 1 {
-							t54 := int(t82[13])
-//line alone.go:195
-							t64 := int(t82[13]) + len(t92) + 1
-//line alone.go:195
-							saved2 := t72.Post[t54:t64]
+							t64 := int(t82[13])
+//line alone.go:196
+							t73 := int(t82[13]) + len(t92) + 1
+//line alone.go:196
+							saved2 := t72.Post[t64:t73]
 							for w2 := 0; w2 < len(t92); w2++ {
 								saved2[w2] = uint64(t92[w2])
 							}
 							result03 := t72.Correlation()
-//line alone.go:199
+//line alone.go:200
 							saved2[len(t92)] = result03
 							t82[12] = i + 1
 							result02 = false
 							break block
 						}
-//line alone.go:203
+//line alone.go:204
 						if room3 == 0 {
-							t84 := t72
-							t93 := t92
-							t104 := ticket2
-//line alone.go:227
-							t19 := t104
-//line send.go:46
-							result04 := int(t84.To.Ring + uint64(t19&(t84.To.Slots-1))*t84.To.Step)
-//line alone.go:227
-							t33 := result04
-							t43 := uint64(t104+1) << 32
-							slot := t33
-							tag := t43
+							t93 := t72
+							t104 := t92
+							t112 := ticket2
 //line alone.go:228
-							if t84.To.Kind == 1 {
-								t55 := t84
+							t19 := t112
+//line send.go:46
+							result04 := int(t93.To.Ring + uint64(t19&(t93.To.Slots-1))*t93.To.Step)
+//line alone.go:228
+							t34 := result04
+							t43 := uint64(t112+1) << 32
+							slot := t34
+							tag := t43
+//line alone.go:229
+							if t93.To.Kind == 1 {
+								t54 := t93
 								t65 := slot
-								t73 := tag
+								t74 := tag
 //line send.go:102
 								t110 := t65
 								t29 := t65 + 4
 //line send.go:102
-								h := t55.Host[t110:t29]
-								kernel.StoreRelaxed(&h[0], t73|uint64(t55.ID<<8|128))
-								kernel.StoreRelaxed(&h[1], t73)
-								kernel.StoreRelaxed(&h[2], t73|uint64(t55.Words[t55.At+2]))
-								kernel.StoreRelaxed(&h[3], t73|uint64(t55.Words[t55.At+3]))
-//line alone.go:230
-								for w3 := 0; w3 < len(t93); w3++ {
-									kernel.StoreRelaxed(&t84.Host[slot+4+w3], tag|uint64(t93[w3]))
+								h := t54.Host[t110:t29]
+								kernel.StoreRelaxed(&h[0], t74|uint64(t54.ID<<8|128))
+								kernel.StoreRelaxed(&h[1], t74)
+								kernel.StoreRelaxed(&h[2], t74|uint64(t54.Words[t54.At+2]))
+								kernel.StoreRelaxed(&h[3], t74|uint64(t54.Words[t54.At+3]))
+//line alone.go:231
+								for w3 := 0; w3 < len(t104); w3++ {
+									kernel.StoreRelaxed(&t93.Host[slot+4+w3], tag|uint64(t104[w3]))
 								}
 							} else {
-//line alone.go:235
-								t85 := t84
+//line alone.go:236
+								t84 := t93
 								t94 := slot
 								t105 := tag
 //line send.go:91
 								t111 := t94
 								t210 := t94 + 4
 //line send.go:91
-								h2 := t85.Post[t111:t210]
-								kernel.StoreRelaxed(&h2[0], t105|uint64(t85.ID<<8|128))
+								h2 := t84.Post[t111:t210]
+								kernel.StoreRelaxed(&h2[0], t105|uint64(t84.ID<<8|128))
 								kernel.StoreRelaxed(&h2[1], t105)
-								kernel.StoreRelaxed(&h2[2], t105|uint64(t85.Words[t85.At+2]))
-								kernel.StoreRelaxed(&h2[3], t105|uint64(t85.Words[t85.At+3]))
-//line alone.go:236
-								for w4 := 0; w4 < len(t93); w4++ {
-									kernel.StoreRelaxed(&t84.Post[slot+4+w4], tag|uint64(t93[w4]))
+								kernel.StoreRelaxed(&h2[2], t105|uint64(t84.Words[t84.At+2]))
+								kernel.StoreRelaxed(&h2[3], t105|uint64(t84.Words[t84.At+3]))
+//line alone.go:237
+								for w4 := 0; w4 < len(t104); w4++ {
+									kernel.StoreRelaxed(&t93.Post[slot+4+w4], tag|uint64(t104[w4]))
 								}
-								t112 := t84
+								t113 := t93
 //line send.go:113
-								if !(t112.Wakes == 0) {
+								if !(t113.Wakes == 0) {
 //line send.go:118
 									kernel.Fence()
-									box3 := int(t112.To.Box)
-									t113 := box3 * 16
+									box3 := int(t113.To.Box)
+									t114 := box3 * 16
 									t211 := (box3 + 1) * 16
 //line send.go:120
-									b3 := t112.Post[t113:t211]
+									b3 := t113.Post[t114:t211]
 									loaded9 := host2.Load(r, &b3[9])
 									if loaded9 != 0 {
 //line send.go:122
-										kernel.StoreRelaxed(&t112.Host[b3[15]], 1)
-										kernel.StoreRelaxed(&t112.Host[0], 1)
+										kernel.StoreRelaxed(&t113.Host[b3[15]], 1)
+										kernel.StoreRelaxed(&t113.Host[0], 1)
 									}
 								}
 							}
 						}
 					}
-//line alone.go:207
+//line alone.go:208
 					result02 = true
 				}
-//line alone.go:222
+//line alone.go:223
 				result0 = result02
 			}
 //line alone.go:42
@@ -3862,17 +3878,17 @@ func quernRow4EchoActor(r *host2.Run, cells []actor.Cell[Message, Message]) {
 }
 
 //go:noinline
-func quernRow5EchoActor(r *host2.Run, t34, t213 *Message, t114 *Count, sh *actor.Status, outcome uint32) {
+func quernRow5EchoActor(r *host2.Run, t35, t213 *Message, t115 *Count, sh *actor.Status, outcome uint32) {
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		t2 := threadX == 0
 //line handlers.go:20
 		if threadX < 16 {
-			t34.Words[threadX] = t213.Words[threadX] + 1
+			t35.Words[threadX] = t213.Words[threadX] + 1
 		}
 		if threadX == 0 {
-			t114.Messages++
-			t114.Sum += int64(t213.Words[0])
+			t115.Messages++
+			t115.Sum += int64(t213.Words[0])
 		}
 //line alone.go:59
 		if t2 {
@@ -3922,20 +3938,20 @@ func quernRow6EchoActor(r *host2.Run, cs []actor.Context, first2 int, begins, bo
 					result09 = shape.Slots + (t214-1)*shape.SideSlots
 				}
 //line alone.go:174
-				t56 := source3
+				t55 := source3
 				var result010 uint32
 //line serve.go:92
-				if t56 == 4 {
+				if t55 == 4 {
 					result010 = shape.Slots
 				} else {
 					result010 = shape.SideSlots
 				}
 //line alone.go:174
 				at3 := (result09 + sh.Ticket&(result010-1)) * shape.OutStep
-				t74 := at3
-				t86 := at3 + shape.Out
+				t75 := at3
+				t85 := at3 + shape.Out
 //line alone.go:175
-				slot3 := t422[t74:t86]
+				slot3 := t422[t75:t85]
 				tag2 := uint64(sh.Ticket+1) << 32
 				reply2 := words[t96:t106]
 				kernel.StoreRelaxed(&slot3[0], tag2|uint64(t442))
@@ -3965,20 +3981,22 @@ func quernRow6EchoActor(r *host2.Run, cs []actor.Context, first2 int, begins, bo
 					list2 := int(t49[11])
 					count2 := uint32(t48.Post[list2])
 					for i2 := uint32(0); i2 < count2; i2++ {
-						t115 := uint32(t48.Post[list2+1+int(i2)])
+						to2 := t48.Post[list2+1+int(i2)]
+						t116 := uint32(to2)
+						t215 := uint32(to2 >> 32)
 //line send.go:27
-						if !(t48.To.Box == t115) {
+						if !(t48.To.Box == t116 && t48.To.Actor == t215) {
 //line send.go:30
-							t116 := int(t115) * 16
-							t215 := (int(t115) + 1) * 16
+							t117 := int(t116) * 16
+							t216 := (int(t116) + 1) * 16
 //line send.go:30
-							b4 := t48.Post[t116:t215]
+							b4 := t48.Post[t117:t216]
 							loaded15 := host2.Load(r, &b4[0])
 //line send.go:31
 							loaded16 := host2.Load(r, &b4[8])
 							loaded17 := host2.Load(r, &b4[10])
 //line send.go:31
-							t48.To = actor.Target{Box: t115, Tail: loaded15, Head: loaded16, Ring: b4[14], Step: b4[12], Slots: uint32(b4[11]), Kind: uint32(b4[13]), Closed: uint32(loaded17)}
+							t48.To = actor.Target{Box: t116, Actor: t215, Tail: loaded15, Head: loaded16, Ring: b4[14], Step: b4[12], Slots: uint32(b4[11]), Kind: uint32(b4[13]), Owner: uint32(loaded17)}
 //line send.go:33
 							room4 := len(t48.Post)
 							if t48.To.Kind == 1 {
@@ -3990,160 +4008,160 @@ func quernRow6EchoActor(r *host2.Run, cs []actor.Context, first2 int, begins, bo
 								host2.Fail(r, "a Ref that names no mailbox")
 							}
 						}
-//line alone.go:193
-						t216 := t48
+//line alone.go:194
+						t36 := t48
 						var ticket3 uint32
 						var room5 uint32
 					block8:
 						switch {
 						default:
 //line send.go:54
-							box4 := int(t216.To.Box)
-							t117 := box4 * 16
+							box4 := int(t36.To.Box)
+							t118 := box4 * 16
 							t217 := (box4 + 1) * 16
 //line send.go:55
-							b5 := t216.Post[t117:t217]
-							if t216.To.Closed != 0 {
+							b5 := t36.Post[t118:t217]
+							if t36.To.Owner != t36.To.Actor {
 								loaded18 := host2.Load(r, &b5[10])
 //line send.go:57
-								t216.To.Closed = uint32(loaded18)
+								t36.To.Owner = uint32(loaded18)
 							}
-							if t216.To.Closed != 0 {
+							if t36.To.Owner != t36.To.Actor {
 								atomic.AddUint64(&b5[1], 1)
 								ticket3 = 0
 								room5 = 2
 							} else {
 //line send.go:63
 								loaded19 := host2.Load(r, &b5[10])
-								for closed2 := uint32(loaded19); ; {
-									if uint32(t216.To.Tail)-uint32(t216.To.Head) >= t216.To.Slots {
-										t57 := t216
-										t67 := t216
+								for owner2 := uint32(loaded19); ; {
+									if uint32(t36.To.Tail)-uint32(t36.To.Head) >= t36.To.Slots {
+										t56 := t36
+										t67 := t36
 //line send.go:66
 										loaded20 := host2.Load(r, &b5[0])
-										t87 := loaded20
+										t86 := loaded20
 //line send.go:66
 										loaded21 := host2.Load(r, &b5[8])
 										t107 := loaded21
 //line send.go:66
-										t57.To.Tail = t87
+										t56.To.Tail = t86
 //line send.go:66
 										t67.To.Head = t107
-										if uint32(t216.To.Tail)-uint32(t216.To.Head) >= t216.To.Slots && t216.To.Kind == 1 {
-											loaded22 := host2.Load(r, &t216.Host[b5[15]+1])
+										if uint32(t36.To.Tail)-uint32(t36.To.Head) >= t36.To.Slots && t36.To.Kind == 1 {
+											loaded22 := host2.Load(r, &t36.Host[b5[15]+1])
 //line send.go:68
-											t216.To.Head = loaded22
-											kernel.StoreRelaxed(&b5[8], t216.To.Head)
+											t36.To.Head = loaded22
+											kernel.StoreRelaxed(&b5[8], t36.To.Head)
 										}
-										if uint32(t216.To.Tail)-uint32(t216.To.Head) >= t216.To.Slots {
+										if uint32(t36.To.Tail)-uint32(t36.To.Head) >= t36.To.Slots {
 											atomic.AddUint64(&b5[1], 1)
 											ticket3 = 0
 											room5 = 1
 											break block8
 										}
 									}
-									old2 := kernel.AtomicCompareAndSwap(&b5[0], t216.To.Tail, t216.To.Tail+1)
+									old2 := kernel.AtomicCompareAndSwap(&b5[0], t36.To.Tail, t36.To.Tail+1)
 									tail2 := old2
 //line send.go:79
-									if tail2 == t216.To.Tail {
-										t134 := t216
-										t144 := t216
+									if tail2 == t36.To.Tail {
+										t134 := t36
+										t144 := t36
 										t153 := tail2 + 1
-										t164 := closed2
+										t164 := owner2
 //line send.go:80
 										t134.To.Tail = t153
 //line send.go:80
-										t144.To.Closed = t164
+										t144.To.Owner = t164
 										t173 := uint32(tail2)
 										ticket3 = t173
 										room5 = 0
 										break block8
 									}
 //line send.go:83
-									t216.To.Tail = tail2
+									t36.To.Tail = tail2
 								}
 							}
 						}
-//line alone.go:193
+//line alone.go:194
 						ticket4 := ticket3
 						room6 := room5
-//line alone.go:194
+//line alone.go:195
 						if room6 == 1 {
-							t58 := int(t49[13])
-//line alone.go:195
-							t68 := int(t49[13]) + len(t522) + 1
-//line alone.go:195
-							saved3 := t48.Post[t58:t68]
+							t68 := int(t49[13])
+//line alone.go:196
+							t76 := int(t49[13]) + len(t522) + 1
+//line alone.go:196
+							saved3 := t48.Post[t68:t76]
 							for w8 := 0; w8 < len(t522); w8++ {
 								saved3[w8] = uint64(t522[w8])
 							}
 							result012 := t48.Correlation()
-//line alone.go:199
+//line alone.go:200
 							saved3[len(t522)] = result012
 							t49[12] = i2 + 1
 							result011 = false
 							break block7
 						}
-//line alone.go:203
+//line alone.go:204
 						if room6 == 0 {
-							t88 := t48
-							t97 := t522
-							t108 := ticket4
-//line alone.go:227
-							t118 := t108
-//line send.go:46
-							result013 := int(t88.To.Ring + uint64(t118&(t88.To.Slots-1))*t88.To.Step)
-//line alone.go:227
-							t35 := result013
-							t46 := uint64(t108+1) << 32
-							slot4 := t35
-							tag3 := t46
+							t97 := t48
+							t108 := t522
+							t119 := ticket4
 //line alone.go:228
-							if t88.To.Kind == 1 {
-								t59 := t88
+							t120 := t119
+//line send.go:46
+							result013 := int(t97.To.Ring + uint64(t120&(t97.To.Slots-1))*t97.To.Step)
+//line alone.go:228
+							t37 := result013
+							t46 := uint64(t119+1) << 32
+							slot4 := t37
+							tag3 := t46
+//line alone.go:229
+							if t97.To.Kind == 1 {
+								t57 := t97
 								t69 := slot4
-								t75 := tag3
+								t77 := tag3
 //line send.go:102
-								t119 := t69
+								t121 := t69
 								t218 := t69 + 4
 //line send.go:102
-								h3 := t59.Host[t119:t218]
-								kernel.StoreRelaxed(&h3[0], t75|uint64(t59.ID<<8|128))
-								kernel.StoreRelaxed(&h3[1], t75)
-								kernel.StoreRelaxed(&h3[2], t75|uint64(t59.Words[t59.At+2]))
-								kernel.StoreRelaxed(&h3[3], t75|uint64(t59.Words[t59.At+3]))
-//line alone.go:230
-								for w9 := 0; w9 < len(t97); w9++ {
-									kernel.StoreRelaxed(&t88.Host[slot4+4+w9], tag3|uint64(t97[w9]))
+								h3 := t57.Host[t121:t218]
+								kernel.StoreRelaxed(&h3[0], t77|uint64(t57.ID<<8|128))
+								kernel.StoreRelaxed(&h3[1], t77)
+								kernel.StoreRelaxed(&h3[2], t77|uint64(t57.Words[t57.At+2]))
+								kernel.StoreRelaxed(&h3[3], t77|uint64(t57.Words[t57.At+3]))
+//line alone.go:231
+								for w9 := 0; w9 < len(t108); w9++ {
+									kernel.StoreRelaxed(&t97.Host[slot4+4+w9], tag3|uint64(t108[w9]))
 								}
 							} else {
-//line alone.go:235
-								t89 := t88
+//line alone.go:236
+								t87 := t97
 								t98 := slot4
 								t109 := tag3
 //line send.go:91
-								t120 := t98
+								t123 := t98
 								t219 := t98 + 4
 //line send.go:91
-								h4 := t89.Post[t120:t219]
-								kernel.StoreRelaxed(&h4[0], t109|uint64(t89.ID<<8|128))
+								h4 := t87.Post[t123:t219]
+								kernel.StoreRelaxed(&h4[0], t109|uint64(t87.ID<<8|128))
 								kernel.StoreRelaxed(&h4[1], t109)
-								kernel.StoreRelaxed(&h4[2], t109|uint64(t89.Words[t89.At+2]))
-								kernel.StoreRelaxed(&h4[3], t109|uint64(t89.Words[t89.At+3]))
-//line alone.go:236
-								for w10 := 0; w10 < len(t97); w10++ {
-									kernel.StoreRelaxed(&t88.Post[slot4+4+w10], tag3|uint64(t97[w10]))
+								kernel.StoreRelaxed(&h4[2], t109|uint64(t87.Words[t87.At+2]))
+								kernel.StoreRelaxed(&h4[3], t109|uint64(t87.Words[t87.At+3]))
+//line alone.go:237
+								for w10 := 0; w10 < len(t108); w10++ {
+									kernel.StoreRelaxed(&t97.Post[slot4+4+w10], tag3|uint64(t108[w10]))
 								}
-								t1110 := t88
+								t1110 := t97
 //line send.go:113
 								if !(t1110.Wakes == 0) {
 //line send.go:118
 									kernel.Fence()
 									box5 := int(t1110.To.Box)
-									t121 := box5 * 16
+									t124 := box5 * 16
 									t220 := (box5 + 1) * 16
 //line send.go:120
-									b6 := t1110.Post[t121:t220]
+									b6 := t1110.Post[t124:t220]
 									loaded23 := host2.Load(r, &b6[9])
 									if loaded23 != 0 {
 //line send.go:122
@@ -4154,7 +4172,7 @@ func quernRow6EchoActor(r *host2.Run, cs []actor.Context, first2 int, begins, bo
 							}
 						}
 					}
-//line alone.go:207
+//line alone.go:208
 					result011 = true
 				}
 //line alone.go:82
@@ -4164,8 +4182,8 @@ func quernRow6EchoActor(r *host2.Run, cs []actor.Context, first2 int, begins, bo
 //line alone.go:83
 			if whole && !last {
 				t572 := begin - born
-				t582 := command
-				t592 := cursor
+				t58 := command
+				t59 := cursor
 				t60 := box
 				t61 := in
 				t622 := mail
@@ -4173,7 +4191,7 @@ func quernRow6EchoActor(r *host2.Run, cs []actor.Context, first2 int, begins, bo
 				switch {
 				default:
 //line alone.go:103
-					loaded24 := host2.Load(r, &t582[0])
+					loaded24 := host2.Load(r, &t58[0])
 					ordered2 := loaded24
 //line alone.go:104
 					sh.Asked[0] = uint32(ordered2)
@@ -4196,7 +4214,7 @@ func quernRow6EchoActor(r *host2.Run, cs []actor.Context, first2 int, begins, bo
 								if level2 == 4 {
 									continue
 								}
-								next4 := t592[level2]
+								next4 := t59[level2]
 								t610 := level2
 								var result014 uint32
 								switch {
@@ -4227,7 +4245,7 @@ func quernRow6EchoActor(r *host2.Run, cs []actor.Context, first2 int, begins, bo
 							sh.Higher[0] = sides2
 						}
 						if source4 == 9 || source4 < 4 {
-							next5 := t592[4]
+							next5 := t59[4]
 							loaded26 := host2.Load(r, &t61[next5&(shape.Slots-1)*shape.InStep])
 							middle2 := uint32(loaded26>>32) == next5+1
 //line alone.go:128
@@ -4239,7 +4257,7 @@ func quernRow6EchoActor(r *host2.Run, cs []actor.Context, first2 int, begins, bo
 								loaded27 := host2.Load(r, &t622[next6&(slots3-1)*shape.InStep])
 								posted2 = uint32(loaded27>>32) == next6+1
 							}
-							if posted2 && !(middle2 && t592[8] == 8) {
+							if posted2 && !(middle2 && t59[8] == 8) {
 								source4 = 8
 							} else if middle2 {
 								source4 = 4
@@ -4247,8 +4265,8 @@ func quernRow6EchoActor(r *host2.Run, cs []actor.Context, first2 int, begins, bo
 						}
 						if !(source4 == 9) {
 //line alone.go:143
-							t123 := t61
-							ring2 := t123
+							t125 := t61
+							ring2 := t125
 							var at5 uint32
 //line alone.go:144
 							if source4 == 8 {
@@ -4260,7 +4278,7 @@ func quernRow6EchoActor(r *host2.Run, cs []actor.Context, first2 int, begins, bo
 								at5 = t145
 							} else {
 //line alone.go:148
-								sh.Ticket = t592[source4]
+								sh.Ticket = t59[source4]
 								t165 := source4
 								var result015 uint32
 								switch {
@@ -4317,7 +4335,7 @@ func quernRow6EchoActor(r *host2.Run, cs []actor.Context, first2 int, begins, bo
 //line alone.go:166
 								sh.Late = 1
 							}
-							t592[8] = source4
+							t59[8] = source4
 						}
 					}
 				}
@@ -4380,10 +4398,10 @@ func quernHostAccumulateActor(r *host2.Run) {
 	cells := host2.Dynamic[actor.Cell[Sample, Reply]](r, 1)
 	var in2 *Sample
 	var out2 *Reply
-	var t114 *Total
+	var t115 *Total
 	var t213 *Sample
-	var t34 *Reply
-	var t56 Kind
+	var t35 *Reply
+	var t55 Kind
 	var forwards bool
 	var stops bool
 	var last bool
@@ -4491,9 +4509,9 @@ func quernHostAccumulateActor(r *host2.Run) {
 //line alone.go:58
 				out2 = &cells[0].Out
 //line quern_gen.go:13
-				t114 = state
+				t115 = state
 				t213 = in2
-				t34 = out2
+				t35 = out2
 				for threadZ := range 1 {
 					for threadY := range 1 {
 						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
@@ -4503,16 +4521,16 @@ func quernHostAccumulateActor(r *host2.Run) {
 				for threadZ := range 1 {
 					for threadY := range 1 {
 						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-						quernRow6AccumulateActor(r, t114, t213, t34)
+						quernRow6AccumulateActor(r, t115, t213, t35)
 					}
 				}
 				r.ThreadIdx = kernel.Dim3{}
 //line handlers.go:81
-				t56 = t213.Kind
+				t55 = t213.Kind
 				for threadZ := range 1 {
 					for threadY := range 1 {
 						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-						quernRow7AccumulateActor(r, t56, sh)
+						quernRow7AccumulateActor(r, t55, sh)
 					}
 				}
 				r.ThreadIdx = kernel.Dim3{}
@@ -4581,34 +4599,34 @@ func quernRow1AccumulateActor(r *host2.Run, cs []actor.Context, first int, begin
 			t21 := cursor
 //line alone.go:42
 			t24 := words[t22:t23]
-//line alone.go:212
+//line alone.go:213
 			pending := t21[12]
 			var result0 bool
-//line alone.go:213
+//line alone.go:214
 			if pending == 0 {
 				result0 = true
 			} else {
 				t15 := int(t21[13])
-//line alone.go:216
+//line alone.go:217
 				t25 := int(t21[13]) + len(t24) + 1
-//line alone.go:216
+//line alone.go:217
 				saved := t20.Post[t15:t25]
 				for w := 0; w < len(t24); w++ {
 					t24[w] = uint32(saved[w])
 				}
 				t32 := t20.Words
-//line alone.go:220
+//line alone.go:221
 				_ = t32[2]
 				t42 := t20.Words
-//line alone.go:220
+//line alone.go:221
 				_ = t42[3]
-//line alone.go:220
+//line alone.go:221
 				t52 := uint32(saved[len(t24)])
-//line alone.go:220
+//line alone.go:221
 				t62 := uint32(saved[len(t24)] >> 32)
-//line alone.go:220
+//line alone.go:221
 				t32[2] = t52
-//line alone.go:220
+//line alone.go:221
 				t42[3] = t62
 				t21[12] = 0
 				t72 := t20
@@ -4623,20 +4641,22 @@ func quernRow1AccumulateActor(r *host2.Run, cs []actor.Context, first int, begin
 					list := int(t82[11])
 					count := uint32(t72.Post[list])
 					for i := t102; i < count; i++ {
-						t16 := uint32(t72.Post[list+1+int(i)])
+						to := t72.Post[list+1+int(i)]
+						t16 := uint32(to)
+						t26 := uint32(to >> 32)
 //line send.go:27
-						if !(t72.To.Box == t16) {
+						if !(t72.To.Box == t16 && t72.To.Actor == t26) {
 //line send.go:30
 							t17 := int(t16) * 16
-							t26 := (int(t16) + 1) * 16
+							t27 := (int(t16) + 1) * 16
 //line send.go:30
-							b := t72.Post[t17:t26]
+							b := t72.Post[t17:t27]
 							loaded := host2.Load(r, &b[0])
 //line send.go:31
 							loaded2 := host2.Load(r, &b[8])
 							loaded3 := host2.Load(r, &b[10])
 //line send.go:31
-							t72.To = actor.Target{Box: t16, Tail: loaded, Head: loaded2, Ring: b[14], Step: b[12], Slots: uint32(b[11]), Kind: uint32(b[13]), Closed: uint32(loaded3)}
+							t72.To = actor.Target{Box: t16, Actor: t26, Tail: loaded, Head: loaded2, Ring: b[14], Step: b[12], Slots: uint32(b[11]), Kind: uint32(b[13]), Owner: uint32(loaded3)}
 //line send.go:33
 							room := len(t72.Post)
 							if t72.To.Kind == 1 {
@@ -4648,35 +4668,35 @@ func quernRow1AccumulateActor(r *host2.Run, cs []actor.Context, first int, begin
 								host2.Fail(r, "a Ref that names no mailbox")
 							}
 						}
-//line alone.go:193
-						t27 := t72
+//line alone.go:194
+						t33 := t72
 						var ticket uint32
 						var room2 uint32
 					block2:
 						switch {
 						default:
 //line send.go:54
-							box2 := int(t27.To.Box)
+							box2 := int(t33.To.Box)
 							t18 := box2 * 16
 							t28 := (box2 + 1) * 16
 //line send.go:55
-							b2 := t27.Post[t18:t28]
-							if t27.To.Closed != 0 {
+							b2 := t33.Post[t18:t28]
+							if t33.To.Owner != t33.To.Actor {
 								loaded4 := host2.Load(r, &b2[10])
 //line send.go:57
-								t27.To.Closed = uint32(loaded4)
+								t33.To.Owner = uint32(loaded4)
 							}
-							if t27.To.Closed != 0 {
+							if t33.To.Owner != t33.To.Actor {
 								atomic.AddUint64(&b2[1], 1)
 								ticket = 0
 								room2 = 2
 							} else {
 //line send.go:63
 								loaded5 := host2.Load(r, &b2[10])
-								for closed := uint32(loaded5); ; {
-									if uint32(t27.To.Tail)-uint32(t27.To.Head) >= t27.To.Slots {
-										t53 := t27
-										t63 := t27
+								for owner := uint32(loaded5); ; {
+									if uint32(t33.To.Tail)-uint32(t33.To.Head) >= t33.To.Slots {
+										t53 := t33
+										t63 := t33
 //line send.go:66
 										loaded6 := host2.Load(r, &b2[0])
 										t83 := loaded6
@@ -4687,135 +4707,135 @@ func quernRow1AccumulateActor(r *host2.Run, cs []actor.Context, first int, begin
 										t53.To.Tail = t83
 //line send.go:66
 										t63.To.Head = t103
-										if uint32(t27.To.Tail)-uint32(t27.To.Head) >= t27.To.Slots && t27.To.Kind == 1 {
-											loaded8 := host2.Load(r, &t27.Host[b2[15]+1])
+										if uint32(t33.To.Tail)-uint32(t33.To.Head) >= t33.To.Slots && t33.To.Kind == 1 {
+											loaded8 := host2.Load(r, &t33.Host[b2[15]+1])
 //line send.go:68
-											t27.To.Head = loaded8
-											kernel.StoreRelaxed(&b2[8], t27.To.Head)
+											t33.To.Head = loaded8
+											kernel.StoreRelaxed(&b2[8], t33.To.Head)
 										}
-										if uint32(t27.To.Tail)-uint32(t27.To.Head) >= t27.To.Slots {
+										if uint32(t33.To.Tail)-uint32(t33.To.Head) >= t33.To.Slots {
 											atomic.AddUint64(&b2[1], 1)
 											ticket = 0
 											room2 = 1
 											break block2
 										}
 									}
-									old := kernel.AtomicCompareAndSwap(&b2[0], t27.To.Tail, t27.To.Tail+1)
+									old := kernel.AtomicCompareAndSwap(&b2[0], t33.To.Tail, t33.To.Tail+1)
 									tail := old
 //line send.go:79
-									if tail == t27.To.Tail {
-										t132 := t27
-										t142 := t27
+									if tail == t33.To.Tail {
+										t132 := t33
+										t142 := t33
 										t152 := tail + 1
-										t162 := closed
+										t162 := owner
 //line send.go:80
 										t132.To.Tail = t152
 //line send.go:80
-										t142.To.Closed = t162
+										t142.To.Owner = t162
 										t172 := uint32(tail)
 										ticket = t172
 										room2 = 0
 										break block2
 									}
 //line send.go:83
-									t27.To.Tail = tail
+									t33.To.Tail = tail
 								}
 							}
 						}
-//line alone.go:193
+//line alone.go:194
 						ticket2 := ticket
 						room3 := room2
-//line alone.go:194
+//line alone.go:195
 						if room3 == 1 {
-							t54 := int(t82[13])
-//line alone.go:195
-							t64 := int(t82[13]) + len(t92) + 1
-//line alone.go:195
-							saved2 := t72.Post[t54:t64]
+							t64 := int(t82[13])
+//line alone.go:196
+							t73 := int(t82[13]) + len(t92) + 1
+//line alone.go:196
+							saved2 := t72.Post[t64:t73]
 							for w2 := 0; w2 < len(t92); w2++ {
 								saved2[w2] = uint64(t92[w2])
 							}
 							result03 := t72.Correlation()
-//line alone.go:199
+//line alone.go:200
 							saved2[len(t92)] = result03
 							t82[12] = i + 1
 							result02 = false
 							break block
 						}
-//line alone.go:203
+//line alone.go:204
 						if room3 == 0 {
-							t84 := t72
-							t93 := t92
-							t104 := ticket2
-//line alone.go:227
-							t19 := t104
-//line send.go:46
-							result04 := int(t84.To.Ring + uint64(t19&(t84.To.Slots-1))*t84.To.Step)
-//line alone.go:227
-							t33 := result04
-							t43 := uint64(t104+1) << 32
-							slot := t33
-							tag := t43
+							t93 := t72
+							t104 := t92
+							t112 := ticket2
 //line alone.go:228
-							if t84.To.Kind == 1 {
-								t55 := t84
+							t19 := t112
+//line send.go:46
+							result04 := int(t93.To.Ring + uint64(t19&(t93.To.Slots-1))*t93.To.Step)
+//line alone.go:228
+							t34 := result04
+							t43 := uint64(t112+1) << 32
+							slot := t34
+							tag := t43
+//line alone.go:229
+							if t93.To.Kind == 1 {
+								t54 := t93
 								t65 := slot
-								t73 := tag
+								t74 := tag
 //line send.go:102
 								t110 := t65
 								t29 := t65 + 4
 //line send.go:102
-								h := t55.Host[t110:t29]
-								kernel.StoreRelaxed(&h[0], t73|uint64(t55.ID<<8|128))
-								kernel.StoreRelaxed(&h[1], t73)
-								kernel.StoreRelaxed(&h[2], t73|uint64(t55.Words[t55.At+2]))
-								kernel.StoreRelaxed(&h[3], t73|uint64(t55.Words[t55.At+3]))
-//line alone.go:230
-								for w3 := 0; w3 < len(t93); w3++ {
-									kernel.StoreRelaxed(&t84.Host[slot+4+w3], tag|uint64(t93[w3]))
+								h := t54.Host[t110:t29]
+								kernel.StoreRelaxed(&h[0], t74|uint64(t54.ID<<8|128))
+								kernel.StoreRelaxed(&h[1], t74)
+								kernel.StoreRelaxed(&h[2], t74|uint64(t54.Words[t54.At+2]))
+								kernel.StoreRelaxed(&h[3], t74|uint64(t54.Words[t54.At+3]))
+//line alone.go:231
+								for w3 := 0; w3 < len(t104); w3++ {
+									kernel.StoreRelaxed(&t93.Host[slot+4+w3], tag|uint64(t104[w3]))
 								}
 							} else {
-//line alone.go:235
-								t85 := t84
+//line alone.go:236
+								t84 := t93
 								t94 := slot
 								t105 := tag
 //line send.go:91
 								t111 := t94
 								t210 := t94 + 4
 //line send.go:91
-								h2 := t85.Post[t111:t210]
-								kernel.StoreRelaxed(&h2[0], t105|uint64(t85.ID<<8|128))
+								h2 := t84.Post[t111:t210]
+								kernel.StoreRelaxed(&h2[0], t105|uint64(t84.ID<<8|128))
 								kernel.StoreRelaxed(&h2[1], t105)
-								kernel.StoreRelaxed(&h2[2], t105|uint64(t85.Words[t85.At+2]))
-								kernel.StoreRelaxed(&h2[3], t105|uint64(t85.Words[t85.At+3]))
-//line alone.go:236
-								for w4 := 0; w4 < len(t93); w4++ {
-									kernel.StoreRelaxed(&t84.Post[slot+4+w4], tag|uint64(t93[w4]))
+								kernel.StoreRelaxed(&h2[2], t105|uint64(t84.Words[t84.At+2]))
+								kernel.StoreRelaxed(&h2[3], t105|uint64(t84.Words[t84.At+3]))
+//line alone.go:237
+								for w4 := 0; w4 < len(t104); w4++ {
+									kernel.StoreRelaxed(&t93.Post[slot+4+w4], tag|uint64(t104[w4]))
 								}
-								t112 := t84
+								t113 := t93
 //line send.go:113
-								if !(t112.Wakes == 0) {
+								if !(t113.Wakes == 0) {
 //line send.go:118
 									kernel.Fence()
-									box3 := int(t112.To.Box)
-									t113 := box3 * 16
+									box3 := int(t113.To.Box)
+									t114 := box3 * 16
 									t211 := (box3 + 1) * 16
 //line send.go:120
-									b3 := t112.Post[t113:t211]
+									b3 := t113.Post[t114:t211]
 									loaded9 := host2.Load(r, &b3[9])
 									if loaded9 != 0 {
 //line send.go:122
-										kernel.StoreRelaxed(&t112.Host[b3[15]], 1)
-										kernel.StoreRelaxed(&t112.Host[0], 1)
+										kernel.StoreRelaxed(&t113.Host[b3[15]], 1)
+										kernel.StoreRelaxed(&t113.Host[0], 1)
 									}
 								}
 							}
 						}
 					}
-//line alone.go:207
+//line alone.go:208
 					result02 = true
 				}
-//line alone.go:222
+//line alone.go:223
 				result0 = result02
 			}
 //line alone.go:42
@@ -5028,30 +5048,30 @@ func quernRow5AccumulateActor(r *host2.Run, t213 *Sample) {
 }
 
 //go:noinline
-func quernRow6AccumulateActor(r *host2.Run, t114 *Total, t213 *Sample, t34 *Reply) {
+func quernRow6AccumulateActor(r *host2.Run, t115 *Total, t213 *Sample, t35 *Reply) {
 	for threadX := range 64 {
 		r.ThreadIdx.X = threadX
 //line handlers.go:75
 		if threadX == 0 {
-			t114.Sum += int64(t213.Value)
-			t114.Count++
-			t115 := t34
-			t214 := t34
+			t115.Sum += int64(t213.Value)
+			t115.Count++
+			t116 := t35
+			t214 := t35
 //line handlers.go:78
-			t35 := t114.Sum
+			t36 := t115.Sum
 //line handlers.go:78
-			t45 := t114.Count
+			t45 := t115.Count
 //line handlers.go:78
-			t115.Sum = t35
+			t116.Sum = t36
 //line handlers.go:78
 			t214.Count = t45
-			t34.Last = [3]uint8{uint8(t213.Value), uint8(t213.Value >> 8), uint8(t213.Kind)}
+			t35.Last = [3]uint8{uint8(t213.Value), uint8(t213.Value >> 8), uint8(t213.Kind)}
 		}
 	}
 }
 
 //go:noinline
-func quernRow7AccumulateActor(r *host2.Run, t56 Kind, sh *actor.Status) {
+func quernRow7AccumulateActor(r *host2.Run, t55 Kind, sh *actor.Status) {
 	for threadX := range 64 {
 		r.ThreadIdx.X = threadX
 		t2 := threadX == 0
@@ -5059,11 +5079,11 @@ func quernRow7AccumulateActor(r *host2.Run, t56 Kind, sh *actor.Status) {
 		switch {
 		default:
 //line handlers.go:82
-			if t56 == 1 {
+			if t55 == 1 {
 				result08 = 0
 				break
 //line handlers.go:84
-			} else if t56 == 4 {
+			} else if t55 == 4 {
 				result08 = 3
 				break
 			}
@@ -5121,20 +5141,20 @@ func quernRow8AccumulateActor(r *host2.Run, cs []actor.Context, first2 int, begi
 					result09 = shape.Slots + (t215-1)*shape.SideSlots
 				}
 //line alone.go:174
-				t57 := source3
+				t56 := source3
 				var result010 uint32
 //line serve.go:92
-				if t57 == 4 {
+				if t56 == 4 {
 					result010 = shape.Slots
 				} else {
 					result010 = shape.SideSlots
 				}
 //line alone.go:174
 				at3 := (result09 + sh.Ticket&(result010-1)) * shape.OutStep
-				t74 := at3
-				t86 := at3 + shape.Out
+				t75 := at3
+				t85 := at3 + shape.Out
 //line alone.go:175
-				slot3 := t422[t74:t86]
+				slot3 := t422[t75:t85]
 				tag2 := uint64(sh.Ticket+1) << 32
 				reply2 := words[t96:t106]
 				kernel.StoreRelaxed(&slot3[0], tag2|uint64(t442))
@@ -5164,20 +5184,22 @@ func quernRow8AccumulateActor(r *host2.Run, cs []actor.Context, first2 int, begi
 					list2 := int(t49[11])
 					count2 := uint32(t48.Post[list2])
 					for i2 := uint32(0); i2 < count2; i2++ {
-						t116 := uint32(t48.Post[list2+1+int(i2)])
+						to2 := t48.Post[list2+1+int(i2)]
+						t117 := uint32(to2)
+						t216 := uint32(to2 >> 32)
 //line send.go:27
-						if !(t48.To.Box == t116) {
+						if !(t48.To.Box == t117 && t48.To.Actor == t216) {
 //line send.go:30
-							t117 := int(t116) * 16
-							t216 := (int(t116) + 1) * 16
+							t118 := int(t117) * 16
+							t217 := (int(t117) + 1) * 16
 //line send.go:30
-							b4 := t48.Post[t117:t216]
+							b4 := t48.Post[t118:t217]
 							loaded15 := host2.Load(r, &b4[0])
 //line send.go:31
 							loaded16 := host2.Load(r, &b4[8])
 							loaded17 := host2.Load(r, &b4[10])
 //line send.go:31
-							t48.To = actor.Target{Box: t116, Tail: loaded15, Head: loaded16, Ring: b4[14], Step: b4[12], Slots: uint32(b4[11]), Kind: uint32(b4[13]), Closed: uint32(loaded17)}
+							t48.To = actor.Target{Box: t117, Actor: t216, Tail: loaded15, Head: loaded16, Ring: b4[14], Step: b4[12], Slots: uint32(b4[11]), Kind: uint32(b4[13]), Owner: uint32(loaded17)}
 //line send.go:33
 							room4 := len(t48.Post)
 							if t48.To.Kind == 1 {
@@ -5189,171 +5211,171 @@ func quernRow8AccumulateActor(r *host2.Run, cs []actor.Context, first2 int, begi
 								host2.Fail(r, "a Ref that names no mailbox")
 							}
 						}
-//line alone.go:193
-						t217 := t48
+//line alone.go:194
+						t37 := t48
 						var ticket3 uint32
 						var room5 uint32
 					block9:
 						switch {
 						default:
 //line send.go:54
-							box4 := int(t217.To.Box)
-							t118 := box4 * 16
+							box4 := int(t37.To.Box)
+							t119 := box4 * 16
 							t218 := (box4 + 1) * 16
 //line send.go:55
-							b5 := t217.Post[t118:t218]
-							if t217.To.Closed != 0 {
+							b5 := t37.Post[t119:t218]
+							if t37.To.Owner != t37.To.Actor {
 								loaded18 := host2.Load(r, &b5[10])
 //line send.go:57
-								t217.To.Closed = uint32(loaded18)
+								t37.To.Owner = uint32(loaded18)
 							}
-							if t217.To.Closed != 0 {
+							if t37.To.Owner != t37.To.Actor {
 								atomic.AddUint64(&b5[1], 1)
 								ticket3 = 0
 								room5 = 2
 							} else {
 //line send.go:63
 								loaded19 := host2.Load(r, &b5[10])
-								for closed2 := uint32(loaded19); ; {
-									if uint32(t217.To.Tail)-uint32(t217.To.Head) >= t217.To.Slots {
-										t58 := t217
-										t67 := t217
+								for owner2 := uint32(loaded19); ; {
+									if uint32(t37.To.Tail)-uint32(t37.To.Head) >= t37.To.Slots {
+										t57 := t37
+										t67 := t37
 //line send.go:66
 										loaded20 := host2.Load(r, &b5[0])
-										t87 := loaded20
+										t86 := loaded20
 //line send.go:66
 										loaded21 := host2.Load(r, &b5[8])
 										t107 := loaded21
 //line send.go:66
-										t58.To.Tail = t87
+										t57.To.Tail = t86
 //line send.go:66
 										t67.To.Head = t107
-										if uint32(t217.To.Tail)-uint32(t217.To.Head) >= t217.To.Slots && t217.To.Kind == 1 {
-											loaded22 := host2.Load(r, &t217.Host[b5[15]+1])
+										if uint32(t37.To.Tail)-uint32(t37.To.Head) >= t37.To.Slots && t37.To.Kind == 1 {
+											loaded22 := host2.Load(r, &t37.Host[b5[15]+1])
 //line send.go:68
-											t217.To.Head = loaded22
-											kernel.StoreRelaxed(&b5[8], t217.To.Head)
+											t37.To.Head = loaded22
+											kernel.StoreRelaxed(&b5[8], t37.To.Head)
 										}
-										if uint32(t217.To.Tail)-uint32(t217.To.Head) >= t217.To.Slots {
+										if uint32(t37.To.Tail)-uint32(t37.To.Head) >= t37.To.Slots {
 											atomic.AddUint64(&b5[1], 1)
 											ticket3 = 0
 											room5 = 1
 											break block9
 										}
 									}
-									old2 := kernel.AtomicCompareAndSwap(&b5[0], t217.To.Tail, t217.To.Tail+1)
+									old2 := kernel.AtomicCompareAndSwap(&b5[0], t37.To.Tail, t37.To.Tail+1)
 									tail2 := old2
 //line send.go:79
-									if tail2 == t217.To.Tail {
-										t134 := t217
-										t144 := t217
+									if tail2 == t37.To.Tail {
+										t134 := t37
+										t144 := t37
 										t153 := tail2 + 1
-										t164 := closed2
+										t164 := owner2
 //line send.go:80
 										t134.To.Tail = t153
 //line send.go:80
-										t144.To.Closed = t164
+										t144.To.Owner = t164
 										t173 := uint32(tail2)
 										ticket3 = t173
 										room5 = 0
 										break block9
 									}
 //line send.go:83
-									t217.To.Tail = tail2
+									t37.To.Tail = tail2
 								}
 							}
 						}
-//line alone.go:193
+//line alone.go:194
 						ticket4 := ticket3
 						room6 := room5
-//line alone.go:194
+//line alone.go:195
 						if room6 == 1 {
-							t59 := int(t49[13])
-//line alone.go:195
-							t68 := int(t49[13]) + len(t522) + 1
-//line alone.go:195
-							saved3 := t48.Post[t59:t68]
+							t68 := int(t49[13])
+//line alone.go:196
+							t76 := int(t49[13]) + len(t522) + 1
+//line alone.go:196
+							saved3 := t48.Post[t68:t76]
 							for w8 := 0; w8 < len(t522); w8++ {
 								saved3[w8] = uint64(t522[w8])
 							}
 							result012 := t48.Correlation()
-//line alone.go:199
+//line alone.go:200
 							saved3[len(t522)] = result012
 							t49[12] = i2 + 1
 							result011 = false
 							break block8
 						}
-//line alone.go:203
+//line alone.go:204
 						if room6 == 0 {
-							t88 := t48
-							t97 := t522
-							t108 := ticket4
-//line alone.go:227
-							t119 := t108
-//line send.go:46
-							result013 := int(t88.To.Ring + uint64(t119&(t88.To.Slots-1))*t88.To.Step)
-//line alone.go:227
-							t36 := result013
-							t46 := uint64(t108+1) << 32
-							slot4 := t36
-							tag3 := t46
+							t97 := t48
+							t108 := t522
+							t1110 := ticket4
 //line alone.go:228
-							if t88.To.Kind == 1 {
-								t510 := t88
+							t120 := t1110
+//line send.go:46
+							result013 := int(t97.To.Ring + uint64(t120&(t97.To.Slots-1))*t97.To.Step)
+//line alone.go:228
+							t38 := result013
+							t46 := uint64(t1110+1) << 32
+							slot4 := t38
+							tag3 := t46
+//line alone.go:229
+							if t97.To.Kind == 1 {
+								t58 := t97
 								t69 := slot4
-								t75 := tag3
+								t77 := tag3
 //line send.go:102
-								t120 := t69
+								t121 := t69
 								t219 := t69 + 4
 //line send.go:102
-								h3 := t510.Host[t120:t219]
-								kernel.StoreRelaxed(&h3[0], t75|uint64(t510.ID<<8|128))
-								kernel.StoreRelaxed(&h3[1], t75)
-								kernel.StoreRelaxed(&h3[2], t75|uint64(t510.Words[t510.At+2]))
-								kernel.StoreRelaxed(&h3[3], t75|uint64(t510.Words[t510.At+3]))
-//line alone.go:230
-								for w9 := 0; w9 < len(t97); w9++ {
-									kernel.StoreRelaxed(&t88.Host[slot4+4+w9], tag3|uint64(t97[w9]))
+								h3 := t58.Host[t121:t219]
+								kernel.StoreRelaxed(&h3[0], t77|uint64(t58.ID<<8|128))
+								kernel.StoreRelaxed(&h3[1], t77)
+								kernel.StoreRelaxed(&h3[2], t77|uint64(t58.Words[t58.At+2]))
+								kernel.StoreRelaxed(&h3[3], t77|uint64(t58.Words[t58.At+3]))
+//line alone.go:231
+								for w9 := 0; w9 < len(t108); w9++ {
+									kernel.StoreRelaxed(&t97.Host[slot4+4+w9], tag3|uint64(t108[w9]))
 								}
 							} else {
-//line alone.go:235
-								t89 := t88
+//line alone.go:236
+								t87 := t97
 								t98 := slot4
 								t109 := tag3
 //line send.go:91
-								t121 := t98
+								t123 := t98
 								t220 := t98 + 4
 //line send.go:91
-								h4 := t89.Post[t121:t220]
-								kernel.StoreRelaxed(&h4[0], t109|uint64(t89.ID<<8|128))
+								h4 := t87.Post[t123:t220]
+								kernel.StoreRelaxed(&h4[0], t109|uint64(t87.ID<<8|128))
 								kernel.StoreRelaxed(&h4[1], t109)
-								kernel.StoreRelaxed(&h4[2], t109|uint64(t89.Words[t89.At+2]))
-								kernel.StoreRelaxed(&h4[3], t109|uint64(t89.Words[t89.At+3]))
-//line alone.go:236
-								for w10 := 0; w10 < len(t97); w10++ {
-									kernel.StoreRelaxed(&t88.Post[slot4+4+w10], tag3|uint64(t97[w10]))
+								kernel.StoreRelaxed(&h4[2], t109|uint64(t87.Words[t87.At+2]))
+								kernel.StoreRelaxed(&h4[3], t109|uint64(t87.Words[t87.At+3]))
+//line alone.go:237
+								for w10 := 0; w10 < len(t108); w10++ {
+									kernel.StoreRelaxed(&t97.Post[slot4+4+w10], tag3|uint64(t108[w10]))
 								}
-								t1110 := t88
+								t1111 := t97
 //line send.go:113
-								if !(t1110.Wakes == 0) {
+								if !(t1111.Wakes == 0) {
 //line send.go:118
 									kernel.Fence()
-									box5 := int(t1110.To.Box)
-									t123 := box5 * 16
+									box5 := int(t1111.To.Box)
+									t124 := box5 * 16
 									t221 := (box5 + 1) * 16
 //line send.go:120
-									b6 := t1110.Post[t123:t221]
+									b6 := t1111.Post[t124:t221]
 									loaded23 := host2.Load(r, &b6[9])
 									if loaded23 != 0 {
 //line send.go:122
-										kernel.StoreRelaxed(&t1110.Host[b6[15]], 1)
-										kernel.StoreRelaxed(&t1110.Host[0], 1)
+										kernel.StoreRelaxed(&t1111.Host[b6[15]], 1)
+										kernel.StoreRelaxed(&t1111.Host[0], 1)
 									}
 								}
 							}
 						}
 					}
-//line alone.go:207
+//line alone.go:208
 					result011 = true
 				}
 //line alone.go:82
@@ -5364,7 +5386,7 @@ func quernRow8AccumulateActor(r *host2.Run, cs []actor.Context, first2 int, begi
 			if whole && !last {
 				t572 := begin - born
 				t582 := command
-				t592 := cursor
+				t59 := cursor
 				t60 := box
 				t61 := in
 				t622 := mail
@@ -5395,7 +5417,7 @@ func quernRow8AccumulateActor(r *host2.Run, cs []actor.Context, first2 int, begi
 								if level2 == 4 {
 									continue
 								}
-								next4 := t592[level2]
+								next4 := t59[level2]
 								t610 := level2
 								var result014 uint32
 								switch {
@@ -5426,7 +5448,7 @@ func quernRow8AccumulateActor(r *host2.Run, cs []actor.Context, first2 int, begi
 							sh.Higher[0] = sides2
 						}
 						if source4 == 9 || source4 < 4 {
-							next5 := t592[4]
+							next5 := t59[4]
 							loaded26 := host2.Load(r, &t61[next5&(shape.Slots-1)*shape.InStep])
 							middle2 := uint32(loaded26>>32) == next5+1
 //line alone.go:128
@@ -5438,7 +5460,7 @@ func quernRow8AccumulateActor(r *host2.Run, cs []actor.Context, first2 int, begi
 								loaded27 := host2.Load(r, &t622[next6&(slots3-1)*shape.InStep])
 								posted2 = uint32(loaded27>>32) == next6+1
 							}
-							if posted2 && !(middle2 && t592[8] == 8) {
+							if posted2 && !(middle2 && t59[8] == 8) {
 								source4 = 8
 							} else if middle2 {
 								source4 = 4
@@ -5446,8 +5468,8 @@ func quernRow8AccumulateActor(r *host2.Run, cs []actor.Context, first2 int, begi
 						}
 						if !(source4 == 9) {
 //line alone.go:143
-							t124 := t61
-							ring2 := t124
+							t125 := t61
+							ring2 := t125
 							var at5 uint32
 //line alone.go:144
 							if source4 == 8 {
@@ -5459,7 +5481,7 @@ func quernRow8AccumulateActor(r *host2.Run, cs []actor.Context, first2 int, begi
 								at5 = t145
 							} else {
 //line alone.go:148
-								sh.Ticket = t592[source4]
+								sh.Ticket = t59[source4]
 								t165 := source4
 								var result015 uint32
 								switch {
@@ -5516,7 +5538,7 @@ func quernRow8AccumulateActor(r *host2.Run, cs []actor.Context, first2 int, begi
 //line alone.go:166
 								sh.Late = 1
 							}
-							t592[8] = source4
+							t59[8] = source4
 						}
 					}
 				}
@@ -5579,7 +5601,7 @@ func quernHostFirstOfActor(r *host2.Run) {
 	var in2 *[4]int32
 	var out2 *int32
 	var t213 *[4]int32
-	var t34 *int32
+	var t35 *int32
 	var result08 kernel.Action = 1
 	outcome := uint32(result08)
 	var forwards bool
@@ -5681,11 +5703,11 @@ func quernHostFirstOfActor(r *host2.Run) {
 				out2 = &cells[0].Out
 //line quern_gen.go:13
 				t213 = in2
-				t34 = out2
+				t35 = out2
 				for threadZ := range 1 {
 					for threadY := range 1 {
 						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-						quernRow4FirstOfActor(r, t34, t213, sh, outcome)
+						quernRow4FirstOfActor(r, t35, t213, sh, outcome)
 					}
 				}
 				r.ThreadIdx = kernel.Dim3{}
@@ -5754,34 +5776,34 @@ func quernRow1FirstOfActor(r *host2.Run, cs []actor.Context, first int, begins, 
 			t21 := cursor
 //line alone.go:42
 			t24 := words[t22:t23]
-//line alone.go:212
+//line alone.go:213
 			pending := t21[12]
 			var result0 bool
-//line alone.go:213
+//line alone.go:214
 			if pending == 0 {
 				result0 = true
 			} else {
 				t15 := int(t21[13])
-//line alone.go:216
+//line alone.go:217
 				t25 := int(t21[13]) + len(t24) + 1
-//line alone.go:216
+//line alone.go:217
 				saved := t20.Post[t15:t25]
 				for w := 0; w < len(t24); w++ {
 					t24[w] = uint32(saved[w])
 				}
 				t32 := t20.Words
-//line alone.go:220
+//line alone.go:221
 				_ = t32[2]
 				t42 := t20.Words
-//line alone.go:220
+//line alone.go:221
 				_ = t42[3]
-//line alone.go:220
+//line alone.go:221
 				t52 := uint32(saved[len(t24)])
-//line alone.go:220
+//line alone.go:221
 				t62 := uint32(saved[len(t24)] >> 32)
-//line alone.go:220
+//line alone.go:221
 				t32[2] = t52
-//line alone.go:220
+//line alone.go:221
 				t42[3] = t62
 				t21[12] = 0
 				t72 := t20
@@ -5796,20 +5818,22 @@ func quernRow1FirstOfActor(r *host2.Run, cs []actor.Context, first int, begins, 
 					list := int(t82[11])
 					count := uint32(t72.Post[list])
 					for i := t102; i < count; i++ {
-						t16 := uint32(t72.Post[list+1+int(i)])
+						to := t72.Post[list+1+int(i)]
+						t16 := uint32(to)
+						t26 := uint32(to >> 32)
 //line send.go:27
-						if !(t72.To.Box == t16) {
+						if !(t72.To.Box == t16 && t72.To.Actor == t26) {
 //line send.go:30
 							t17 := int(t16) * 16
-							t26 := (int(t16) + 1) * 16
+							t27 := (int(t16) + 1) * 16
 //line send.go:30
-							b := t72.Post[t17:t26]
+							b := t72.Post[t17:t27]
 							loaded := host2.Load(r, &b[0])
 //line send.go:31
 							loaded2 := host2.Load(r, &b[8])
 							loaded3 := host2.Load(r, &b[10])
 //line send.go:31
-							t72.To = actor.Target{Box: t16, Tail: loaded, Head: loaded2, Ring: b[14], Step: b[12], Slots: uint32(b[11]), Kind: uint32(b[13]), Closed: uint32(loaded3)}
+							t72.To = actor.Target{Box: t16, Actor: t26, Tail: loaded, Head: loaded2, Ring: b[14], Step: b[12], Slots: uint32(b[11]), Kind: uint32(b[13]), Owner: uint32(loaded3)}
 //line send.go:33
 							room := len(t72.Post)
 							if t72.To.Kind == 1 {
@@ -5821,35 +5845,35 @@ func quernRow1FirstOfActor(r *host2.Run, cs []actor.Context, first int, begins, 
 								host2.Fail(r, "a Ref that names no mailbox")
 							}
 						}
-//line alone.go:193
-						t27 := t72
+//line alone.go:194
+						t33 := t72
 						var ticket uint32
 						var room2 uint32
 					block2:
 						switch {
 						default:
 //line send.go:54
-							box2 := int(t27.To.Box)
+							box2 := int(t33.To.Box)
 							t18 := box2 * 16
 							t28 := (box2 + 1) * 16
 //line send.go:55
-							b2 := t27.Post[t18:t28]
-							if t27.To.Closed != 0 {
+							b2 := t33.Post[t18:t28]
+							if t33.To.Owner != t33.To.Actor {
 								loaded4 := host2.Load(r, &b2[10])
 //line send.go:57
-								t27.To.Closed = uint32(loaded4)
+								t33.To.Owner = uint32(loaded4)
 							}
-							if t27.To.Closed != 0 {
+							if t33.To.Owner != t33.To.Actor {
 								atomic.AddUint64(&b2[1], 1)
 								ticket = 0
 								room2 = 2
 							} else {
 //line send.go:63
 								loaded5 := host2.Load(r, &b2[10])
-								for closed := uint32(loaded5); ; {
-									if uint32(t27.To.Tail)-uint32(t27.To.Head) >= t27.To.Slots {
-										t53 := t27
-										t63 := t27
+								for owner := uint32(loaded5); ; {
+									if uint32(t33.To.Tail)-uint32(t33.To.Head) >= t33.To.Slots {
+										t53 := t33
+										t63 := t33
 //line send.go:66
 										loaded6 := host2.Load(r, &b2[0])
 										t83 := loaded6
@@ -5860,135 +5884,135 @@ func quernRow1FirstOfActor(r *host2.Run, cs []actor.Context, first int, begins, 
 										t53.To.Tail = t83
 //line send.go:66
 										t63.To.Head = t103
-										if uint32(t27.To.Tail)-uint32(t27.To.Head) >= t27.To.Slots && t27.To.Kind == 1 {
-											loaded8 := host2.Load(r, &t27.Host[b2[15]+1])
+										if uint32(t33.To.Tail)-uint32(t33.To.Head) >= t33.To.Slots && t33.To.Kind == 1 {
+											loaded8 := host2.Load(r, &t33.Host[b2[15]+1])
 //line send.go:68
-											t27.To.Head = loaded8
-											kernel.StoreRelaxed(&b2[8], t27.To.Head)
+											t33.To.Head = loaded8
+											kernel.StoreRelaxed(&b2[8], t33.To.Head)
 										}
-										if uint32(t27.To.Tail)-uint32(t27.To.Head) >= t27.To.Slots {
+										if uint32(t33.To.Tail)-uint32(t33.To.Head) >= t33.To.Slots {
 											atomic.AddUint64(&b2[1], 1)
 											ticket = 0
 											room2 = 1
 											break block2
 										}
 									}
-									old := kernel.AtomicCompareAndSwap(&b2[0], t27.To.Tail, t27.To.Tail+1)
+									old := kernel.AtomicCompareAndSwap(&b2[0], t33.To.Tail, t33.To.Tail+1)
 									tail := old
 //line send.go:79
-									if tail == t27.To.Tail {
-										t132 := t27
-										t142 := t27
+									if tail == t33.To.Tail {
+										t132 := t33
+										t142 := t33
 										t152 := tail + 1
-										t162 := closed
+										t162 := owner
 //line send.go:80
 										t132.To.Tail = t152
 //line send.go:80
-										t142.To.Closed = t162
+										t142.To.Owner = t162
 										t172 := uint32(tail)
 										ticket = t172
 										room2 = 0
 										break block2
 									}
 //line send.go:83
-									t27.To.Tail = tail
+									t33.To.Tail = tail
 								}
 							}
 						}
-//line alone.go:193
+//line alone.go:194
 						ticket2 := ticket
 						room3 := room2
-//line alone.go:194
+//line alone.go:195
 						if room3 == 1 {
-							t54 := int(t82[13])
-//line alone.go:195
-							t64 := int(t82[13]) + len(t92) + 1
-//line alone.go:195
-							saved2 := t72.Post[t54:t64]
+							t64 := int(t82[13])
+//line alone.go:196
+							t73 := int(t82[13]) + len(t92) + 1
+//line alone.go:196
+							saved2 := t72.Post[t64:t73]
 							for w2 := 0; w2 < len(t92); w2++ {
 								saved2[w2] = uint64(t92[w2])
 							}
 							result03 := t72.Correlation()
-//line alone.go:199
+//line alone.go:200
 							saved2[len(t92)] = result03
 							t82[12] = i + 1
 							result02 = false
 							break block
 						}
-//line alone.go:203
+//line alone.go:204
 						if room3 == 0 {
-							t84 := t72
-							t93 := t92
-							t104 := ticket2
-//line alone.go:227
-							t19 := t104
-//line send.go:46
-							result04 := int(t84.To.Ring + uint64(t19&(t84.To.Slots-1))*t84.To.Step)
-//line alone.go:227
-							t33 := result04
-							t43 := uint64(t104+1) << 32
-							slot := t33
-							tag := t43
+							t93 := t72
+							t104 := t92
+							t112 := ticket2
 //line alone.go:228
-							if t84.To.Kind == 1 {
-								t55 := t84
+							t19 := t112
+//line send.go:46
+							result04 := int(t93.To.Ring + uint64(t19&(t93.To.Slots-1))*t93.To.Step)
+//line alone.go:228
+							t34 := result04
+							t43 := uint64(t112+1) << 32
+							slot := t34
+							tag := t43
+//line alone.go:229
+							if t93.To.Kind == 1 {
+								t54 := t93
 								t65 := slot
-								t73 := tag
+								t74 := tag
 //line send.go:102
 								t110 := t65
 								t29 := t65 + 4
 //line send.go:102
-								h := t55.Host[t110:t29]
-								kernel.StoreRelaxed(&h[0], t73|uint64(t55.ID<<8|128))
-								kernel.StoreRelaxed(&h[1], t73)
-								kernel.StoreRelaxed(&h[2], t73|uint64(t55.Words[t55.At+2]))
-								kernel.StoreRelaxed(&h[3], t73|uint64(t55.Words[t55.At+3]))
-//line alone.go:230
-								for w3 := 0; w3 < len(t93); w3++ {
-									kernel.StoreRelaxed(&t84.Host[slot+4+w3], tag|uint64(t93[w3]))
+								h := t54.Host[t110:t29]
+								kernel.StoreRelaxed(&h[0], t74|uint64(t54.ID<<8|128))
+								kernel.StoreRelaxed(&h[1], t74)
+								kernel.StoreRelaxed(&h[2], t74|uint64(t54.Words[t54.At+2]))
+								kernel.StoreRelaxed(&h[3], t74|uint64(t54.Words[t54.At+3]))
+//line alone.go:231
+								for w3 := 0; w3 < len(t104); w3++ {
+									kernel.StoreRelaxed(&t93.Host[slot+4+w3], tag|uint64(t104[w3]))
 								}
 							} else {
-//line alone.go:235
-								t85 := t84
+//line alone.go:236
+								t84 := t93
 								t94 := slot
 								t105 := tag
 //line send.go:91
 								t111 := t94
 								t210 := t94 + 4
 //line send.go:91
-								h2 := t85.Post[t111:t210]
-								kernel.StoreRelaxed(&h2[0], t105|uint64(t85.ID<<8|128))
+								h2 := t84.Post[t111:t210]
+								kernel.StoreRelaxed(&h2[0], t105|uint64(t84.ID<<8|128))
 								kernel.StoreRelaxed(&h2[1], t105)
-								kernel.StoreRelaxed(&h2[2], t105|uint64(t85.Words[t85.At+2]))
-								kernel.StoreRelaxed(&h2[3], t105|uint64(t85.Words[t85.At+3]))
-//line alone.go:236
-								for w4 := 0; w4 < len(t93); w4++ {
-									kernel.StoreRelaxed(&t84.Post[slot+4+w4], tag|uint64(t93[w4]))
+								kernel.StoreRelaxed(&h2[2], t105|uint64(t84.Words[t84.At+2]))
+								kernel.StoreRelaxed(&h2[3], t105|uint64(t84.Words[t84.At+3]))
+//line alone.go:237
+								for w4 := 0; w4 < len(t104); w4++ {
+									kernel.StoreRelaxed(&t93.Post[slot+4+w4], tag|uint64(t104[w4]))
 								}
-								t112 := t84
+								t113 := t93
 //line send.go:113
-								if !(t112.Wakes == 0) {
+								if !(t113.Wakes == 0) {
 //line send.go:118
 									kernel.Fence()
-									box3 := int(t112.To.Box)
-									t113 := box3 * 16
+									box3 := int(t113.To.Box)
+									t114 := box3 * 16
 									t211 := (box3 + 1) * 16
 //line send.go:120
-									b3 := t112.Post[t113:t211]
+									b3 := t113.Post[t114:t211]
 									loaded9 := host2.Load(r, &b3[9])
 									if loaded9 != 0 {
 //line send.go:122
-										kernel.StoreRelaxed(&t112.Host[b3[15]], 1)
-										kernel.StoreRelaxed(&t112.Host[0], 1)
+										kernel.StoreRelaxed(&t113.Host[b3[15]], 1)
+										kernel.StoreRelaxed(&t113.Host[0], 1)
 									}
 								}
 							}
 						}
 					}
-//line alone.go:207
+//line alone.go:208
 					result02 = true
 				}
-//line alone.go:222
+//line alone.go:223
 				result0 = result02
 			}
 //line alone.go:42
@@ -6179,13 +6203,13 @@ func quernRow3FirstOfActor(r *host2.Run, cells []actor.Cell[[4]int32, int32]) {
 }
 
 //go:noinline
-func quernRow4FirstOfActor(r *host2.Run, t34 *int32, t213 *[4]int32, sh *actor.Status, outcome uint32) {
+func quernRow4FirstOfActor(r *host2.Run, t35 *int32, t213 *[4]int32, sh *actor.Status, outcome uint32) {
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		t2 := threadX == 0
 //line handlers.go:94
 		if threadX == 0 {
-			*t34 = t213[t213[0]]
+			*t35 = t213[t213[0]]
 		}
 //line alone.go:59
 		if t2 {
@@ -6235,20 +6259,20 @@ func quernRow5FirstOfActor(r *host2.Run, cs []actor.Context, first2 int, begins,
 					result09 = shape.Slots + (t214-1)*shape.SideSlots
 				}
 //line alone.go:174
-				t56 := source3
+				t55 := source3
 				var result010 uint32
 //line serve.go:92
-				if t56 == 4 {
+				if t55 == 4 {
 					result010 = shape.Slots
 				} else {
 					result010 = shape.SideSlots
 				}
 //line alone.go:174
 				at3 := (result09 + sh.Ticket&(result010-1)) * shape.OutStep
-				t74 := at3
-				t86 := at3 + shape.Out
+				t75 := at3
+				t85 := at3 + shape.Out
 //line alone.go:175
-				slot3 := t422[t74:t86]
+				slot3 := t422[t75:t85]
 				tag2 := uint64(sh.Ticket+1) << 32
 				reply2 := words[t96:t106]
 				kernel.StoreRelaxed(&slot3[0], tag2|uint64(t442))
@@ -6278,20 +6302,22 @@ func quernRow5FirstOfActor(r *host2.Run, cs []actor.Context, first2 int, begins,
 					list2 := int(t49[11])
 					count2 := uint32(t48.Post[list2])
 					for i2 := uint32(0); i2 < count2; i2++ {
-						t114 := uint32(t48.Post[list2+1+int(i2)])
+						to2 := t48.Post[list2+1+int(i2)]
+						t115 := uint32(to2)
+						t215 := uint32(to2 >> 32)
 //line send.go:27
-						if !(t48.To.Box == t114) {
+						if !(t48.To.Box == t115 && t48.To.Actor == t215) {
 //line send.go:30
-							t115 := int(t114) * 16
-							t215 := (int(t114) + 1) * 16
+							t116 := int(t115) * 16
+							t216 := (int(t115) + 1) * 16
 //line send.go:30
-							b4 := t48.Post[t115:t215]
+							b4 := t48.Post[t116:t216]
 							loaded15 := host2.Load(r, &b4[0])
 //line send.go:31
 							loaded16 := host2.Load(r, &b4[8])
 							loaded17 := host2.Load(r, &b4[10])
 //line send.go:31
-							t48.To = actor.Target{Box: t114, Tail: loaded15, Head: loaded16, Ring: b4[14], Step: b4[12], Slots: uint32(b4[11]), Kind: uint32(b4[13]), Closed: uint32(loaded17)}
+							t48.To = actor.Target{Box: t115, Actor: t215, Tail: loaded15, Head: loaded16, Ring: b4[14], Step: b4[12], Slots: uint32(b4[11]), Kind: uint32(b4[13]), Owner: uint32(loaded17)}
 //line send.go:33
 							room4 := len(t48.Post)
 							if t48.To.Kind == 1 {
@@ -6303,160 +6329,160 @@ func quernRow5FirstOfActor(r *host2.Run, cs []actor.Context, first2 int, begins,
 								host2.Fail(r, "a Ref that names no mailbox")
 							}
 						}
-//line alone.go:193
-						t216 := t48
+//line alone.go:194
+						t36 := t48
 						var ticket3 uint32
 						var room5 uint32
 					block8:
 						switch {
 						default:
 //line send.go:54
-							box4 := int(t216.To.Box)
-							t116 := box4 * 16
+							box4 := int(t36.To.Box)
+							t117 := box4 * 16
 							t217 := (box4 + 1) * 16
 //line send.go:55
-							b5 := t216.Post[t116:t217]
-							if t216.To.Closed != 0 {
+							b5 := t36.Post[t117:t217]
+							if t36.To.Owner != t36.To.Actor {
 								loaded18 := host2.Load(r, &b5[10])
 //line send.go:57
-								t216.To.Closed = uint32(loaded18)
+								t36.To.Owner = uint32(loaded18)
 							}
-							if t216.To.Closed != 0 {
+							if t36.To.Owner != t36.To.Actor {
 								atomic.AddUint64(&b5[1], 1)
 								ticket3 = 0
 								room5 = 2
 							} else {
 //line send.go:63
 								loaded19 := host2.Load(r, &b5[10])
-								for closed2 := uint32(loaded19); ; {
-									if uint32(t216.To.Tail)-uint32(t216.To.Head) >= t216.To.Slots {
-										t57 := t216
-										t67 := t216
+								for owner2 := uint32(loaded19); ; {
+									if uint32(t36.To.Tail)-uint32(t36.To.Head) >= t36.To.Slots {
+										t56 := t36
+										t67 := t36
 //line send.go:66
 										loaded20 := host2.Load(r, &b5[0])
-										t87 := loaded20
+										t86 := loaded20
 //line send.go:66
 										loaded21 := host2.Load(r, &b5[8])
 										t107 := loaded21
 //line send.go:66
-										t57.To.Tail = t87
+										t56.To.Tail = t86
 //line send.go:66
 										t67.To.Head = t107
-										if uint32(t216.To.Tail)-uint32(t216.To.Head) >= t216.To.Slots && t216.To.Kind == 1 {
-											loaded22 := host2.Load(r, &t216.Host[b5[15]+1])
+										if uint32(t36.To.Tail)-uint32(t36.To.Head) >= t36.To.Slots && t36.To.Kind == 1 {
+											loaded22 := host2.Load(r, &t36.Host[b5[15]+1])
 //line send.go:68
-											t216.To.Head = loaded22
-											kernel.StoreRelaxed(&b5[8], t216.To.Head)
+											t36.To.Head = loaded22
+											kernel.StoreRelaxed(&b5[8], t36.To.Head)
 										}
-										if uint32(t216.To.Tail)-uint32(t216.To.Head) >= t216.To.Slots {
+										if uint32(t36.To.Tail)-uint32(t36.To.Head) >= t36.To.Slots {
 											atomic.AddUint64(&b5[1], 1)
 											ticket3 = 0
 											room5 = 1
 											break block8
 										}
 									}
-									old2 := kernel.AtomicCompareAndSwap(&b5[0], t216.To.Tail, t216.To.Tail+1)
+									old2 := kernel.AtomicCompareAndSwap(&b5[0], t36.To.Tail, t36.To.Tail+1)
 									tail2 := old2
 //line send.go:79
-									if tail2 == t216.To.Tail {
-										t134 := t216
-										t144 := t216
+									if tail2 == t36.To.Tail {
+										t134 := t36
+										t144 := t36
 										t153 := tail2 + 1
-										t164 := closed2
+										t164 := owner2
 //line send.go:80
 										t134.To.Tail = t153
 //line send.go:80
-										t144.To.Closed = t164
+										t144.To.Owner = t164
 										t173 := uint32(tail2)
 										ticket3 = t173
 										room5 = 0
 										break block8
 									}
 //line send.go:83
-									t216.To.Tail = tail2
+									t36.To.Tail = tail2
 								}
 							}
 						}
-//line alone.go:193
+//line alone.go:194
 						ticket4 := ticket3
 						room6 := room5
-//line alone.go:194
+//line alone.go:195
 						if room6 == 1 {
-							t58 := int(t49[13])
-//line alone.go:195
-							t68 := int(t49[13]) + len(t522) + 1
-//line alone.go:195
-							saved3 := t48.Post[t58:t68]
+							t68 := int(t49[13])
+//line alone.go:196
+							t76 := int(t49[13]) + len(t522) + 1
+//line alone.go:196
+							saved3 := t48.Post[t68:t76]
 							for w8 := 0; w8 < len(t522); w8++ {
 								saved3[w8] = uint64(t522[w8])
 							}
 							result012 := t48.Correlation()
-//line alone.go:199
+//line alone.go:200
 							saved3[len(t522)] = result012
 							t49[12] = i2 + 1
 							result011 = false
 							break block7
 						}
-//line alone.go:203
+//line alone.go:204
 						if room6 == 0 {
-							t88 := t48
-							t97 := t522
-							t108 := ticket4
-//line alone.go:227
-							t117 := t108
-//line send.go:46
-							result013 := int(t88.To.Ring + uint64(t117&(t88.To.Slots-1))*t88.To.Step)
-//line alone.go:227
-							t35 := result013
-							t46 := uint64(t108+1) << 32
-							slot4 := t35
-							tag3 := t46
+							t97 := t48
+							t108 := t522
+							t118 := ticket4
 //line alone.go:228
-							if t88.To.Kind == 1 {
-								t59 := t88
+							t119 := t118
+//line send.go:46
+							result013 := int(t97.To.Ring + uint64(t119&(t97.To.Slots-1))*t97.To.Step)
+//line alone.go:228
+							t37 := result013
+							t46 := uint64(t118+1) << 32
+							slot4 := t37
+							tag3 := t46
+//line alone.go:229
+							if t97.To.Kind == 1 {
+								t57 := t97
 								t69 := slot4
-								t75 := tag3
+								t77 := tag3
 //line send.go:102
-								t118 := t69
+								t120 := t69
 								t218 := t69 + 4
 //line send.go:102
-								h3 := t59.Host[t118:t218]
-								kernel.StoreRelaxed(&h3[0], t75|uint64(t59.ID<<8|128))
-								kernel.StoreRelaxed(&h3[1], t75)
-								kernel.StoreRelaxed(&h3[2], t75|uint64(t59.Words[t59.At+2]))
-								kernel.StoreRelaxed(&h3[3], t75|uint64(t59.Words[t59.At+3]))
-//line alone.go:230
-								for w9 := 0; w9 < len(t97); w9++ {
-									kernel.StoreRelaxed(&t88.Host[slot4+4+w9], tag3|uint64(t97[w9]))
+								h3 := t57.Host[t120:t218]
+								kernel.StoreRelaxed(&h3[0], t77|uint64(t57.ID<<8|128))
+								kernel.StoreRelaxed(&h3[1], t77)
+								kernel.StoreRelaxed(&h3[2], t77|uint64(t57.Words[t57.At+2]))
+								kernel.StoreRelaxed(&h3[3], t77|uint64(t57.Words[t57.At+3]))
+//line alone.go:231
+								for w9 := 0; w9 < len(t108); w9++ {
+									kernel.StoreRelaxed(&t97.Host[slot4+4+w9], tag3|uint64(t108[w9]))
 								}
 							} else {
-//line alone.go:235
-								t89 := t88
+//line alone.go:236
+								t87 := t97
 								t98 := slot4
 								t109 := tag3
 //line send.go:91
-								t119 := t98
+								t121 := t98
 								t219 := t98 + 4
 //line send.go:91
-								h4 := t89.Post[t119:t219]
-								kernel.StoreRelaxed(&h4[0], t109|uint64(t89.ID<<8|128))
+								h4 := t87.Post[t121:t219]
+								kernel.StoreRelaxed(&h4[0], t109|uint64(t87.ID<<8|128))
 								kernel.StoreRelaxed(&h4[1], t109)
-								kernel.StoreRelaxed(&h4[2], t109|uint64(t89.Words[t89.At+2]))
-								kernel.StoreRelaxed(&h4[3], t109|uint64(t89.Words[t89.At+3]))
-//line alone.go:236
-								for w10 := 0; w10 < len(t97); w10++ {
-									kernel.StoreRelaxed(&t88.Post[slot4+4+w10], tag3|uint64(t97[w10]))
+								kernel.StoreRelaxed(&h4[2], t109|uint64(t87.Words[t87.At+2]))
+								kernel.StoreRelaxed(&h4[3], t109|uint64(t87.Words[t87.At+3]))
+//line alone.go:237
+								for w10 := 0; w10 < len(t108); w10++ {
+									kernel.StoreRelaxed(&t97.Post[slot4+4+w10], tag3|uint64(t108[w10]))
 								}
-								t1110 := t88
+								t1110 := t97
 //line send.go:113
 								if !(t1110.Wakes == 0) {
 //line send.go:118
 									kernel.Fence()
 									box5 := int(t1110.To.Box)
-									t120 := box5 * 16
+									t123 := box5 * 16
 									t220 := (box5 + 1) * 16
 //line send.go:120
-									b6 := t1110.Post[t120:t220]
+									b6 := t1110.Post[t123:t220]
 									loaded23 := host2.Load(r, &b6[9])
 									if loaded23 != 0 {
 //line send.go:122
@@ -6467,7 +6493,7 @@ func quernRow5FirstOfActor(r *host2.Run, cs []actor.Context, first2 int, begins,
 							}
 						}
 					}
-//line alone.go:207
+//line alone.go:208
 					result011 = true
 				}
 //line alone.go:82
@@ -6477,8 +6503,8 @@ func quernRow5FirstOfActor(r *host2.Run, cs []actor.Context, first2 int, begins,
 //line alone.go:83
 			if whole && !last {
 				t572 := begin - born
-				t582 := command
-				t592 := cursor
+				t58 := command
+				t59 := cursor
 				t60 := box
 				t61 := in
 				t622 := mail
@@ -6486,7 +6512,7 @@ func quernRow5FirstOfActor(r *host2.Run, cs []actor.Context, first2 int, begins,
 				switch {
 				default:
 //line alone.go:103
-					loaded24 := host2.Load(r, &t582[0])
+					loaded24 := host2.Load(r, &t58[0])
 					ordered2 := loaded24
 //line alone.go:104
 					sh.Asked[0] = uint32(ordered2)
@@ -6509,7 +6535,7 @@ func quernRow5FirstOfActor(r *host2.Run, cs []actor.Context, first2 int, begins,
 								if level2 == 4 {
 									continue
 								}
-								next4 := t592[level2]
+								next4 := t59[level2]
 								t610 := level2
 								var result014 uint32
 								switch {
@@ -6540,7 +6566,7 @@ func quernRow5FirstOfActor(r *host2.Run, cs []actor.Context, first2 int, begins,
 							sh.Higher[0] = sides2
 						}
 						if source4 == 9 || source4 < 4 {
-							next5 := t592[4]
+							next5 := t59[4]
 							loaded26 := host2.Load(r, &t61[next5&(shape.Slots-1)*shape.InStep])
 							middle2 := uint32(loaded26>>32) == next5+1
 //line alone.go:128
@@ -6552,7 +6578,7 @@ func quernRow5FirstOfActor(r *host2.Run, cs []actor.Context, first2 int, begins,
 								loaded27 := host2.Load(r, &t622[next6&(slots3-1)*shape.InStep])
 								posted2 = uint32(loaded27>>32) == next6+1
 							}
-							if posted2 && !(middle2 && t592[8] == 8) {
+							if posted2 && !(middle2 && t59[8] == 8) {
 								source4 = 8
 							} else if middle2 {
 								source4 = 4
@@ -6560,8 +6586,8 @@ func quernRow5FirstOfActor(r *host2.Run, cs []actor.Context, first2 int, begins,
 						}
 						if !(source4 == 9) {
 //line alone.go:143
-							t123 := t61
-							ring2 := t123
+							t124 := t61
+							ring2 := t124
 							var at5 uint32
 //line alone.go:144
 							if source4 == 8 {
@@ -6573,7 +6599,7 @@ func quernRow5FirstOfActor(r *host2.Run, cs []actor.Context, first2 int, begins,
 								at5 = t145
 							} else {
 //line alone.go:148
-								sh.Ticket = t592[source4]
+								sh.Ticket = t59[source4]
 								t165 := source4
 								var result015 uint32
 								switch {
@@ -6630,7 +6656,7 @@ func quernRow5FirstOfActor(r *host2.Run, cs []actor.Context, first2 int, begins,
 //line alone.go:166
 								sh.Late = 1
 							}
-							t592[8] = source4
+							t59[8] = source4
 						}
 					}
 				}
@@ -6693,9 +6719,9 @@ func quernHostBulkyActor(r *host2.Run) {
 	cells := host2.Dynamic[actor.Cell[uint32, uint32]](r, 1)
 	var in2 *uint32
 	var out2 *uint32
-	var t114 *uint32
+	var t115 *uint32
 	var t213 *uint32
-	var t34 *uint32
+	var t35 *uint32
 	box4 := host2.Shared[[25000]uint32](r, 3)
 	var result08 kernel.Action = 1
 	outcome := uint32(result08)
@@ -6806,9 +6832,9 @@ func quernHostBulkyActor(r *host2.Run) {
 //line alone.go:58
 				out2 = &cells[0].Out
 //line quern_gen.go:13
-				t114 = state
+				t115 = state
 				t213 = in2
-				t34 = out2
+				t35 = out2
 				for threadZ := range 1 {
 					for threadY := range 1 {
 						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
@@ -6818,7 +6844,7 @@ func quernHostBulkyActor(r *host2.Run) {
 				for threadZ := range 1 {
 					for threadY := range 1 {
 						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-						quernRow6BulkyActor(r, t114, t34, box4, sh, outcome)
+						quernRow6BulkyActor(r, t115, t35, box4, sh, outcome)
 					}
 				}
 				r.ThreadIdx = kernel.Dim3{}
@@ -6887,34 +6913,34 @@ func quernRow1BulkyActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 			t21 := cursor
 //line alone.go:42
 			t24 := words[t22:t23]
-//line alone.go:212
+//line alone.go:213
 			pending := t21[12]
 			var result0 bool
-//line alone.go:213
+//line alone.go:214
 			if pending == 0 {
 				result0 = true
 			} else {
 				t15 := int(t21[13])
-//line alone.go:216
+//line alone.go:217
 				t25 := int(t21[13]) + len(t24) + 1
-//line alone.go:216
+//line alone.go:217
 				saved := t20.Post[t15:t25]
 				for w := 0; w < len(t24); w++ {
 					t24[w] = uint32(saved[w])
 				}
 				t32 := t20.Words
-//line alone.go:220
+//line alone.go:221
 				_ = t32[2]
 				t42 := t20.Words
-//line alone.go:220
+//line alone.go:221
 				_ = t42[3]
-//line alone.go:220
+//line alone.go:221
 				t52 := uint32(saved[len(t24)])
-//line alone.go:220
+//line alone.go:221
 				t62 := uint32(saved[len(t24)] >> 32)
-//line alone.go:220
+//line alone.go:221
 				t32[2] = t52
-//line alone.go:220
+//line alone.go:221
 				t42[3] = t62
 				t21[12] = 0
 				t72 := t20
@@ -6929,20 +6955,22 @@ func quernRow1BulkyActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 					list := int(t82[11])
 					count := uint32(t72.Post[list])
 					for i := t102; i < count; i++ {
-						t16 := uint32(t72.Post[list+1+int(i)])
+						to := t72.Post[list+1+int(i)]
+						t16 := uint32(to)
+						t26 := uint32(to >> 32)
 //line send.go:27
-						if !(t72.To.Box == t16) {
+						if !(t72.To.Box == t16 && t72.To.Actor == t26) {
 //line send.go:30
 							t17 := int(t16) * 16
-							t26 := (int(t16) + 1) * 16
+							t27 := (int(t16) + 1) * 16
 //line send.go:30
-							b := t72.Post[t17:t26]
+							b := t72.Post[t17:t27]
 							loaded := host2.Load(r, &b[0])
 //line send.go:31
 							loaded2 := host2.Load(r, &b[8])
 							loaded3 := host2.Load(r, &b[10])
 //line send.go:31
-							t72.To = actor.Target{Box: t16, Tail: loaded, Head: loaded2, Ring: b[14], Step: b[12], Slots: uint32(b[11]), Kind: uint32(b[13]), Closed: uint32(loaded3)}
+							t72.To = actor.Target{Box: t16, Actor: t26, Tail: loaded, Head: loaded2, Ring: b[14], Step: b[12], Slots: uint32(b[11]), Kind: uint32(b[13]), Owner: uint32(loaded3)}
 //line send.go:33
 							room := len(t72.Post)
 							if t72.To.Kind == 1 {
@@ -6954,35 +6982,35 @@ func quernRow1BulkyActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 								host2.Fail(r, "a Ref that names no mailbox")
 							}
 						}
-//line alone.go:193
-						t27 := t72
+//line alone.go:194
+						t33 := t72
 						var ticket uint32
 						var room2 uint32
 					block2:
 						switch {
 						default:
 //line send.go:54
-							box2 := int(t27.To.Box)
+							box2 := int(t33.To.Box)
 							t18 := box2 * 16
 							t28 := (box2 + 1) * 16
 //line send.go:55
-							b2 := t27.Post[t18:t28]
-							if t27.To.Closed != 0 {
+							b2 := t33.Post[t18:t28]
+							if t33.To.Owner != t33.To.Actor {
 								loaded4 := host2.Load(r, &b2[10])
 //line send.go:57
-								t27.To.Closed = uint32(loaded4)
+								t33.To.Owner = uint32(loaded4)
 							}
-							if t27.To.Closed != 0 {
+							if t33.To.Owner != t33.To.Actor {
 								atomic.AddUint64(&b2[1], 1)
 								ticket = 0
 								room2 = 2
 							} else {
 //line send.go:63
 								loaded5 := host2.Load(r, &b2[10])
-								for closed := uint32(loaded5); ; {
-									if uint32(t27.To.Tail)-uint32(t27.To.Head) >= t27.To.Slots {
-										t53 := t27
-										t63 := t27
+								for owner := uint32(loaded5); ; {
+									if uint32(t33.To.Tail)-uint32(t33.To.Head) >= t33.To.Slots {
+										t53 := t33
+										t63 := t33
 //line send.go:66
 										loaded6 := host2.Load(r, &b2[0])
 										t83 := loaded6
@@ -6993,135 +7021,135 @@ func quernRow1BulkyActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 										t53.To.Tail = t83
 //line send.go:66
 										t63.To.Head = t103
-										if uint32(t27.To.Tail)-uint32(t27.To.Head) >= t27.To.Slots && t27.To.Kind == 1 {
-											loaded8 := host2.Load(r, &t27.Host[b2[15]+1])
+										if uint32(t33.To.Tail)-uint32(t33.To.Head) >= t33.To.Slots && t33.To.Kind == 1 {
+											loaded8 := host2.Load(r, &t33.Host[b2[15]+1])
 //line send.go:68
-											t27.To.Head = loaded8
-											kernel.StoreRelaxed(&b2[8], t27.To.Head)
+											t33.To.Head = loaded8
+											kernel.StoreRelaxed(&b2[8], t33.To.Head)
 										}
-										if uint32(t27.To.Tail)-uint32(t27.To.Head) >= t27.To.Slots {
+										if uint32(t33.To.Tail)-uint32(t33.To.Head) >= t33.To.Slots {
 											atomic.AddUint64(&b2[1], 1)
 											ticket = 0
 											room2 = 1
 											break block2
 										}
 									}
-									old := kernel.AtomicCompareAndSwap(&b2[0], t27.To.Tail, t27.To.Tail+1)
+									old := kernel.AtomicCompareAndSwap(&b2[0], t33.To.Tail, t33.To.Tail+1)
 									tail := old
 //line send.go:79
-									if tail == t27.To.Tail {
-										t132 := t27
-										t142 := t27
+									if tail == t33.To.Tail {
+										t132 := t33
+										t142 := t33
 										t152 := tail + 1
-										t162 := closed
+										t162 := owner
 //line send.go:80
 										t132.To.Tail = t152
 //line send.go:80
-										t142.To.Closed = t162
+										t142.To.Owner = t162
 										t172 := uint32(tail)
 										ticket = t172
 										room2 = 0
 										break block2
 									}
 //line send.go:83
-									t27.To.Tail = tail
+									t33.To.Tail = tail
 								}
 							}
 						}
-//line alone.go:193
+//line alone.go:194
 						ticket2 := ticket
 						room3 := room2
-//line alone.go:194
+//line alone.go:195
 						if room3 == 1 {
-							t54 := int(t82[13])
-//line alone.go:195
-							t64 := int(t82[13]) + len(t92) + 1
-//line alone.go:195
-							saved2 := t72.Post[t54:t64]
+							t64 := int(t82[13])
+//line alone.go:196
+							t73 := int(t82[13]) + len(t92) + 1
+//line alone.go:196
+							saved2 := t72.Post[t64:t73]
 							for w2 := 0; w2 < len(t92); w2++ {
 								saved2[w2] = uint64(t92[w2])
 							}
 							result03 := t72.Correlation()
-//line alone.go:199
+//line alone.go:200
 							saved2[len(t92)] = result03
 							t82[12] = i + 1
 							result02 = false
 							break block
 						}
-//line alone.go:203
+//line alone.go:204
 						if room3 == 0 {
-							t84 := t72
-							t93 := t92
-							t104 := ticket2
-//line alone.go:227
-							t19 := t104
-//line send.go:46
-							result04 := int(t84.To.Ring + uint64(t19&(t84.To.Slots-1))*t84.To.Step)
-//line alone.go:227
-							t33 := result04
-							t43 := uint64(t104+1) << 32
-							slot := t33
-							tag := t43
+							t93 := t72
+							t104 := t92
+							t112 := ticket2
 //line alone.go:228
-							if t84.To.Kind == 1 {
-								t55 := t84
+							t19 := t112
+//line send.go:46
+							result04 := int(t93.To.Ring + uint64(t19&(t93.To.Slots-1))*t93.To.Step)
+//line alone.go:228
+							t34 := result04
+							t43 := uint64(t112+1) << 32
+							slot := t34
+							tag := t43
+//line alone.go:229
+							if t93.To.Kind == 1 {
+								t54 := t93
 								t65 := slot
-								t73 := tag
+								t74 := tag
 //line send.go:102
 								t110 := t65
 								t29 := t65 + 4
 //line send.go:102
-								h := t55.Host[t110:t29]
-								kernel.StoreRelaxed(&h[0], t73|uint64(t55.ID<<8|128))
-								kernel.StoreRelaxed(&h[1], t73)
-								kernel.StoreRelaxed(&h[2], t73|uint64(t55.Words[t55.At+2]))
-								kernel.StoreRelaxed(&h[3], t73|uint64(t55.Words[t55.At+3]))
-//line alone.go:230
-								for w3 := 0; w3 < len(t93); w3++ {
-									kernel.StoreRelaxed(&t84.Host[slot+4+w3], tag|uint64(t93[w3]))
+								h := t54.Host[t110:t29]
+								kernel.StoreRelaxed(&h[0], t74|uint64(t54.ID<<8|128))
+								kernel.StoreRelaxed(&h[1], t74)
+								kernel.StoreRelaxed(&h[2], t74|uint64(t54.Words[t54.At+2]))
+								kernel.StoreRelaxed(&h[3], t74|uint64(t54.Words[t54.At+3]))
+//line alone.go:231
+								for w3 := 0; w3 < len(t104); w3++ {
+									kernel.StoreRelaxed(&t93.Host[slot+4+w3], tag|uint64(t104[w3]))
 								}
 							} else {
-//line alone.go:235
-								t85 := t84
+//line alone.go:236
+								t84 := t93
 								t94 := slot
 								t105 := tag
 //line send.go:91
 								t111 := t94
 								t210 := t94 + 4
 //line send.go:91
-								h2 := t85.Post[t111:t210]
-								kernel.StoreRelaxed(&h2[0], t105|uint64(t85.ID<<8|128))
+								h2 := t84.Post[t111:t210]
+								kernel.StoreRelaxed(&h2[0], t105|uint64(t84.ID<<8|128))
 								kernel.StoreRelaxed(&h2[1], t105)
-								kernel.StoreRelaxed(&h2[2], t105|uint64(t85.Words[t85.At+2]))
-								kernel.StoreRelaxed(&h2[3], t105|uint64(t85.Words[t85.At+3]))
-//line alone.go:236
-								for w4 := 0; w4 < len(t93); w4++ {
-									kernel.StoreRelaxed(&t84.Post[slot+4+w4], tag|uint64(t93[w4]))
+								kernel.StoreRelaxed(&h2[2], t105|uint64(t84.Words[t84.At+2]))
+								kernel.StoreRelaxed(&h2[3], t105|uint64(t84.Words[t84.At+3]))
+//line alone.go:237
+								for w4 := 0; w4 < len(t104); w4++ {
+									kernel.StoreRelaxed(&t93.Post[slot+4+w4], tag|uint64(t104[w4]))
 								}
-								t112 := t84
+								t113 := t93
 //line send.go:113
-								if !(t112.Wakes == 0) {
+								if !(t113.Wakes == 0) {
 //line send.go:118
 									kernel.Fence()
-									box3 := int(t112.To.Box)
-									t113 := box3 * 16
+									box3 := int(t113.To.Box)
+									t114 := box3 * 16
 									t211 := (box3 + 1) * 16
 //line send.go:120
-									b3 := t112.Post[t113:t211]
+									b3 := t113.Post[t114:t211]
 									loaded9 := host2.Load(r, &b3[9])
 									if loaded9 != 0 {
 //line send.go:122
-										kernel.StoreRelaxed(&t112.Host[b3[15]], 1)
-										kernel.StoreRelaxed(&t112.Host[0], 1)
+										kernel.StoreRelaxed(&t113.Host[b3[15]], 1)
+										kernel.StoreRelaxed(&t113.Host[0], 1)
 									}
 								}
 							}
 						}
 					}
-//line alone.go:207
+//line alone.go:208
 					result02 = true
 				}
-//line alone.go:222
+//line alone.go:223
 				result0 = result02
 			}
 //line alone.go:42
@@ -7328,14 +7356,14 @@ func quernRow5BulkyActor(r *host2.Run, box4 *[25000]uint32, t213 *uint32) {
 }
 
 //go:noinline
-func quernRow6BulkyActor(r *host2.Run, t114, t34 *uint32, box4 *[25000]uint32, sh *actor.Status, outcome uint32) {
+func quernRow6BulkyActor(r *host2.Run, t115, t35 *uint32, box4 *[25000]uint32, sh *actor.Status, outcome uint32) {
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		t2 := threadX == 0
 //line handlers.go:107
 		if threadX == 0 {
-			*t114++
-			*t34 = box4[31] + 1
+			*t115++
+			*t35 = box4[31] + 1
 		}
 //line alone.go:59
 		if t2 {
@@ -7385,20 +7413,20 @@ func quernRow7BulkyActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 					result09 = shape.Slots + (t214-1)*shape.SideSlots
 				}
 //line alone.go:174
-				t56 := source3
+				t55 := source3
 				var result010 uint32
 //line serve.go:92
-				if t56 == 4 {
+				if t55 == 4 {
 					result010 = shape.Slots
 				} else {
 					result010 = shape.SideSlots
 				}
 //line alone.go:174
 				at3 := (result09 + sh.Ticket&(result010-1)) * shape.OutStep
-				t74 := at3
-				t86 := at3 + shape.Out
+				t75 := at3
+				t85 := at3 + shape.Out
 //line alone.go:175
-				slot3 := t422[t74:t86]
+				slot3 := t422[t75:t85]
 				tag2 := uint64(sh.Ticket+1) << 32
 				reply2 := words[t96:t106]
 				kernel.StoreRelaxed(&slot3[0], tag2|uint64(t442))
@@ -7428,20 +7456,22 @@ func quernRow7BulkyActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 					list2 := int(t49[11])
 					count2 := uint32(t48.Post[list2])
 					for i2 := uint32(0); i2 < count2; i2++ {
-						t115 := uint32(t48.Post[list2+1+int(i2)])
+						to2 := t48.Post[list2+1+int(i2)]
+						t116 := uint32(to2)
+						t215 := uint32(to2 >> 32)
 //line send.go:27
-						if !(t48.To.Box == t115) {
+						if !(t48.To.Box == t116 && t48.To.Actor == t215) {
 //line send.go:30
-							t116 := int(t115) * 16
-							t215 := (int(t115) + 1) * 16
+							t117 := int(t116) * 16
+							t216 := (int(t116) + 1) * 16
 //line send.go:30
-							b4 := t48.Post[t116:t215]
+							b4 := t48.Post[t117:t216]
 							loaded15 := host2.Load(r, &b4[0])
 //line send.go:31
 							loaded16 := host2.Load(r, &b4[8])
 							loaded17 := host2.Load(r, &b4[10])
 //line send.go:31
-							t48.To = actor.Target{Box: t115, Tail: loaded15, Head: loaded16, Ring: b4[14], Step: b4[12], Slots: uint32(b4[11]), Kind: uint32(b4[13]), Closed: uint32(loaded17)}
+							t48.To = actor.Target{Box: t116, Actor: t215, Tail: loaded15, Head: loaded16, Ring: b4[14], Step: b4[12], Slots: uint32(b4[11]), Kind: uint32(b4[13]), Owner: uint32(loaded17)}
 //line send.go:33
 							room4 := len(t48.Post)
 							if t48.To.Kind == 1 {
@@ -7453,160 +7483,160 @@ func quernRow7BulkyActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 								host2.Fail(r, "a Ref that names no mailbox")
 							}
 						}
-//line alone.go:193
-						t216 := t48
+//line alone.go:194
+						t36 := t48
 						var ticket3 uint32
 						var room5 uint32
 					block8:
 						switch {
 						default:
 //line send.go:54
-							box5 := int(t216.To.Box)
-							t117 := box5 * 16
+							box5 := int(t36.To.Box)
+							t118 := box5 * 16
 							t217 := (box5 + 1) * 16
 //line send.go:55
-							b5 := t216.Post[t117:t217]
-							if t216.To.Closed != 0 {
+							b5 := t36.Post[t118:t217]
+							if t36.To.Owner != t36.To.Actor {
 								loaded18 := host2.Load(r, &b5[10])
 //line send.go:57
-								t216.To.Closed = uint32(loaded18)
+								t36.To.Owner = uint32(loaded18)
 							}
-							if t216.To.Closed != 0 {
+							if t36.To.Owner != t36.To.Actor {
 								atomic.AddUint64(&b5[1], 1)
 								ticket3 = 0
 								room5 = 2
 							} else {
 //line send.go:63
 								loaded19 := host2.Load(r, &b5[10])
-								for closed2 := uint32(loaded19); ; {
-									if uint32(t216.To.Tail)-uint32(t216.To.Head) >= t216.To.Slots {
-										t57 := t216
-										t67 := t216
+								for owner2 := uint32(loaded19); ; {
+									if uint32(t36.To.Tail)-uint32(t36.To.Head) >= t36.To.Slots {
+										t56 := t36
+										t67 := t36
 //line send.go:66
 										loaded20 := host2.Load(r, &b5[0])
-										t87 := loaded20
+										t86 := loaded20
 //line send.go:66
 										loaded21 := host2.Load(r, &b5[8])
 										t107 := loaded21
 //line send.go:66
-										t57.To.Tail = t87
+										t56.To.Tail = t86
 //line send.go:66
 										t67.To.Head = t107
-										if uint32(t216.To.Tail)-uint32(t216.To.Head) >= t216.To.Slots && t216.To.Kind == 1 {
-											loaded22 := host2.Load(r, &t216.Host[b5[15]+1])
+										if uint32(t36.To.Tail)-uint32(t36.To.Head) >= t36.To.Slots && t36.To.Kind == 1 {
+											loaded22 := host2.Load(r, &t36.Host[b5[15]+1])
 //line send.go:68
-											t216.To.Head = loaded22
-											kernel.StoreRelaxed(&b5[8], t216.To.Head)
+											t36.To.Head = loaded22
+											kernel.StoreRelaxed(&b5[8], t36.To.Head)
 										}
-										if uint32(t216.To.Tail)-uint32(t216.To.Head) >= t216.To.Slots {
+										if uint32(t36.To.Tail)-uint32(t36.To.Head) >= t36.To.Slots {
 											atomic.AddUint64(&b5[1], 1)
 											ticket3 = 0
 											room5 = 1
 											break block8
 										}
 									}
-									old2 := kernel.AtomicCompareAndSwap(&b5[0], t216.To.Tail, t216.To.Tail+1)
+									old2 := kernel.AtomicCompareAndSwap(&b5[0], t36.To.Tail, t36.To.Tail+1)
 									tail2 := old2
 //line send.go:79
-									if tail2 == t216.To.Tail {
-										t134 := t216
-										t144 := t216
+									if tail2 == t36.To.Tail {
+										t134 := t36
+										t144 := t36
 										t153 := tail2 + 1
-										t164 := closed2
+										t164 := owner2
 //line send.go:80
 										t134.To.Tail = t153
 //line send.go:80
-										t144.To.Closed = t164
+										t144.To.Owner = t164
 										t173 := uint32(tail2)
 										ticket3 = t173
 										room5 = 0
 										break block8
 									}
 //line send.go:83
-									t216.To.Tail = tail2
+									t36.To.Tail = tail2
 								}
 							}
 						}
-//line alone.go:193
+//line alone.go:194
 						ticket4 := ticket3
 						room6 := room5
-//line alone.go:194
+//line alone.go:195
 						if room6 == 1 {
-							t58 := int(t49[13])
-//line alone.go:195
-							t68 := int(t49[13]) + len(t522) + 1
-//line alone.go:195
-							saved3 := t48.Post[t58:t68]
+							t68 := int(t49[13])
+//line alone.go:196
+							t76 := int(t49[13]) + len(t522) + 1
+//line alone.go:196
+							saved3 := t48.Post[t68:t76]
 							for w8 := 0; w8 < len(t522); w8++ {
 								saved3[w8] = uint64(t522[w8])
 							}
 							result012 := t48.Correlation()
-//line alone.go:199
+//line alone.go:200
 							saved3[len(t522)] = result012
 							t49[12] = i2 + 1
 							result011 = false
 							break block7
 						}
-//line alone.go:203
+//line alone.go:204
 						if room6 == 0 {
-							t88 := t48
-							t97 := t522
-							t108 := ticket4
-//line alone.go:227
-							t118 := t108
-//line send.go:46
-							result013 := int(t88.To.Ring + uint64(t118&(t88.To.Slots-1))*t88.To.Step)
-//line alone.go:227
-							t35 := result013
-							t46 := uint64(t108+1) << 32
-							slot4 := t35
-							tag3 := t46
+							t97 := t48
+							t108 := t522
+							t119 := ticket4
 //line alone.go:228
-							if t88.To.Kind == 1 {
-								t59 := t88
+							t120 := t119
+//line send.go:46
+							result013 := int(t97.To.Ring + uint64(t120&(t97.To.Slots-1))*t97.To.Step)
+//line alone.go:228
+							t37 := result013
+							t46 := uint64(t119+1) << 32
+							slot4 := t37
+							tag3 := t46
+//line alone.go:229
+							if t97.To.Kind == 1 {
+								t57 := t97
 								t69 := slot4
-								t75 := tag3
+								t77 := tag3
 //line send.go:102
-								t119 := t69
+								t121 := t69
 								t218 := t69 + 4
 //line send.go:102
-								h3 := t59.Host[t119:t218]
-								kernel.StoreRelaxed(&h3[0], t75|uint64(t59.ID<<8|128))
-								kernel.StoreRelaxed(&h3[1], t75)
-								kernel.StoreRelaxed(&h3[2], t75|uint64(t59.Words[t59.At+2]))
-								kernel.StoreRelaxed(&h3[3], t75|uint64(t59.Words[t59.At+3]))
-//line alone.go:230
-								for w9 := 0; w9 < len(t97); w9++ {
-									kernel.StoreRelaxed(&t88.Host[slot4+4+w9], tag3|uint64(t97[w9]))
+								h3 := t57.Host[t121:t218]
+								kernel.StoreRelaxed(&h3[0], t77|uint64(t57.ID<<8|128))
+								kernel.StoreRelaxed(&h3[1], t77)
+								kernel.StoreRelaxed(&h3[2], t77|uint64(t57.Words[t57.At+2]))
+								kernel.StoreRelaxed(&h3[3], t77|uint64(t57.Words[t57.At+3]))
+//line alone.go:231
+								for w9 := 0; w9 < len(t108); w9++ {
+									kernel.StoreRelaxed(&t97.Host[slot4+4+w9], tag3|uint64(t108[w9]))
 								}
 							} else {
-//line alone.go:235
-								t89 := t88
+//line alone.go:236
+								t87 := t97
 								t98 := slot4
 								t109 := tag3
 //line send.go:91
-								t120 := t98
+								t123 := t98
 								t219 := t98 + 4
 //line send.go:91
-								h4 := t89.Post[t120:t219]
-								kernel.StoreRelaxed(&h4[0], t109|uint64(t89.ID<<8|128))
+								h4 := t87.Post[t123:t219]
+								kernel.StoreRelaxed(&h4[0], t109|uint64(t87.ID<<8|128))
 								kernel.StoreRelaxed(&h4[1], t109)
-								kernel.StoreRelaxed(&h4[2], t109|uint64(t89.Words[t89.At+2]))
-								kernel.StoreRelaxed(&h4[3], t109|uint64(t89.Words[t89.At+3]))
-//line alone.go:236
-								for w10 := 0; w10 < len(t97); w10++ {
-									kernel.StoreRelaxed(&t88.Post[slot4+4+w10], tag3|uint64(t97[w10]))
+								kernel.StoreRelaxed(&h4[2], t109|uint64(t87.Words[t87.At+2]))
+								kernel.StoreRelaxed(&h4[3], t109|uint64(t87.Words[t87.At+3]))
+//line alone.go:237
+								for w10 := 0; w10 < len(t108); w10++ {
+									kernel.StoreRelaxed(&t97.Post[slot4+4+w10], tag3|uint64(t108[w10]))
 								}
-								t1110 := t88
+								t1110 := t97
 //line send.go:113
 								if !(t1110.Wakes == 0) {
 //line send.go:118
 									kernel.Fence()
 									box6 := int(t1110.To.Box)
-									t121 := box6 * 16
+									t124 := box6 * 16
 									t220 := (box6 + 1) * 16
 //line send.go:120
-									b6 := t1110.Post[t121:t220]
+									b6 := t1110.Post[t124:t220]
 									loaded23 := host2.Load(r, &b6[9])
 									if loaded23 != 0 {
 //line send.go:122
@@ -7617,7 +7647,7 @@ func quernRow7BulkyActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 							}
 						}
 					}
-//line alone.go:207
+//line alone.go:208
 					result011 = true
 				}
 //line alone.go:82
@@ -7627,8 +7657,8 @@ func quernRow7BulkyActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 //line alone.go:83
 			if whole && !last {
 				t572 := begin - born
-				t582 := command
-				t592 := cursor
+				t58 := command
+				t59 := cursor
 				t60 := box
 				t61 := in
 				t622 := mail
@@ -7636,7 +7666,7 @@ func quernRow7BulkyActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 				switch {
 				default:
 //line alone.go:103
-					loaded24 := host2.Load(r, &t582[0])
+					loaded24 := host2.Load(r, &t58[0])
 					ordered2 := loaded24
 //line alone.go:104
 					sh.Asked[0] = uint32(ordered2)
@@ -7659,7 +7689,7 @@ func quernRow7BulkyActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 								if level2 == 4 {
 									continue
 								}
-								next4 := t592[level2]
+								next4 := t59[level2]
 								t610 := level2
 								var result014 uint32
 								switch {
@@ -7690,7 +7720,7 @@ func quernRow7BulkyActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 							sh.Higher[0] = sides2
 						}
 						if source4 == 9 || source4 < 4 {
-							next5 := t592[4]
+							next5 := t59[4]
 							loaded26 := host2.Load(r, &t61[next5&(shape.Slots-1)*shape.InStep])
 							middle2 := uint32(loaded26>>32) == next5+1
 //line alone.go:128
@@ -7702,7 +7732,7 @@ func quernRow7BulkyActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 								loaded27 := host2.Load(r, &t622[next6&(slots3-1)*shape.InStep])
 								posted2 = uint32(loaded27>>32) == next6+1
 							}
-							if posted2 && !(middle2 && t592[8] == 8) {
+							if posted2 && !(middle2 && t59[8] == 8) {
 								source4 = 8
 							} else if middle2 {
 								source4 = 4
@@ -7710,8 +7740,8 @@ func quernRow7BulkyActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 						}
 						if !(source4 == 9) {
 //line alone.go:143
-							t123 := t61
-							ring2 := t123
+							t125 := t61
+							ring2 := t125
 							var at5 uint32
 //line alone.go:144
 							if source4 == 8 {
@@ -7723,7 +7753,7 @@ func quernRow7BulkyActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 								at5 = t145
 							} else {
 //line alone.go:148
-								sh.Ticket = t592[source4]
+								sh.Ticket = t59[source4]
 								t165 := source4
 								var result015 uint32
 								switch {
@@ -7780,7 +7810,7 @@ func quernRow7BulkyActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 //line alone.go:166
 								sh.Late = 1
 							}
-							t592[8] = source4
+							t59[8] = source4
 						}
 					}
 				}
@@ -7844,7 +7874,7 @@ func quernHostBounceActor(r *host2.Run) {
 	cells := host2.Dynamic[actor.Cell[Ball, Ball]](r, 1)
 	var in2 *Ball
 	var t213 *Match
-	var t34 *Ball
+	var t35 *Ball
 	var forwards bool
 	var stops bool
 	var last bool
@@ -7945,12 +7975,12 @@ func quernHostBounceActor(r *host2.Run) {
 				in2 = &cells[0].In
 //line quern_gen.go:13
 				t213 = state
-				t34 = in2
+				t35 = in2
 				for threadZ := range 1 {
 					for threadY := range 1 {
 						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 						first3 := (threadZ*1 + threadY) * 32
-						quernRow4BounceActor(r, cs2, first3, cells, t213, t34, sh)
+						quernRow4BounceActor(r, cs2, first3, cells, t213, t35, sh)
 					}
 				}
 				r.ThreadIdx = kernel.Dim3{}
@@ -8019,34 +8049,34 @@ func quernRow1BounceActor(r *host2.Run, cs []actor.Context, first int, begins, b
 			t21 := cursor
 //line alone.go:42
 			t24 := words[t22:t23]
-//line alone.go:212
+//line alone.go:213
 			pending := t21[12]
 			var result0 bool
-//line alone.go:213
+//line alone.go:214
 			if pending == 0 {
 				result0 = true
 			} else {
 				t15 := int(t21[13])
-//line alone.go:216
+//line alone.go:217
 				t25 := int(t21[13]) + len(t24) + 1
-//line alone.go:216
+//line alone.go:217
 				saved := t20.Post[t15:t25]
 				for w := 0; w < len(t24); w++ {
 					t24[w] = uint32(saved[w])
 				}
 				t32 := t20.Words
-//line alone.go:220
+//line alone.go:221
 				_ = t32[2]
 				t42 := t20.Words
-//line alone.go:220
+//line alone.go:221
 				_ = t42[3]
-//line alone.go:220
+//line alone.go:221
 				t52 := uint32(saved[len(t24)])
-//line alone.go:220
+//line alone.go:221
 				t62 := uint32(saved[len(t24)] >> 32)
-//line alone.go:220
+//line alone.go:221
 				t32[2] = t52
-//line alone.go:220
+//line alone.go:221
 				t42[3] = t62
 				t21[12] = 0
 				t72 := t20
@@ -8061,20 +8091,22 @@ func quernRow1BounceActor(r *host2.Run, cs []actor.Context, first int, begins, b
 					list := int(t82[11])
 					count := uint32(t72.Post[list])
 					for i := t102; i < count; i++ {
-						t16 := uint32(t72.Post[list+1+int(i)])
+						to := t72.Post[list+1+int(i)]
+						t16 := uint32(to)
+						t26 := uint32(to >> 32)
 //line send.go:27
-						if !(t72.To.Box == t16) {
+						if !(t72.To.Box == t16 && t72.To.Actor == t26) {
 //line send.go:30
 							t17 := int(t16) * 16
-							t26 := (int(t16) + 1) * 16
+							t27 := (int(t16) + 1) * 16
 //line send.go:30
-							b := t72.Post[t17:t26]
+							b := t72.Post[t17:t27]
 							loaded := host2.Load(r, &b[0])
 //line send.go:31
 							loaded2 := host2.Load(r, &b[8])
 							loaded3 := host2.Load(r, &b[10])
 //line send.go:31
-							t72.To = actor.Target{Box: t16, Tail: loaded, Head: loaded2, Ring: b[14], Step: b[12], Slots: uint32(b[11]), Kind: uint32(b[13]), Closed: uint32(loaded3)}
+							t72.To = actor.Target{Box: t16, Actor: t26, Tail: loaded, Head: loaded2, Ring: b[14], Step: b[12], Slots: uint32(b[11]), Kind: uint32(b[13]), Owner: uint32(loaded3)}
 //line send.go:33
 							room := len(t72.Post)
 							if t72.To.Kind == 1 {
@@ -8086,35 +8118,35 @@ func quernRow1BounceActor(r *host2.Run, cs []actor.Context, first int, begins, b
 								host2.Fail(r, "a Ref that names no mailbox")
 							}
 						}
-//line alone.go:193
-						t27 := t72
+//line alone.go:194
+						t33 := t72
 						var ticket uint32
 						var room2 uint32
 					block2:
 						switch {
 						default:
 //line send.go:54
-							box2 := int(t27.To.Box)
+							box2 := int(t33.To.Box)
 							t18 := box2 * 16
 							t28 := (box2 + 1) * 16
 //line send.go:55
-							b2 := t27.Post[t18:t28]
-							if t27.To.Closed != 0 {
+							b2 := t33.Post[t18:t28]
+							if t33.To.Owner != t33.To.Actor {
 								loaded4 := host2.Load(r, &b2[10])
 //line send.go:57
-								t27.To.Closed = uint32(loaded4)
+								t33.To.Owner = uint32(loaded4)
 							}
-							if t27.To.Closed != 0 {
+							if t33.To.Owner != t33.To.Actor {
 								atomic.AddUint64(&b2[1], 1)
 								ticket = 0
 								room2 = 2
 							} else {
 //line send.go:63
 								loaded5 := host2.Load(r, &b2[10])
-								for closed := uint32(loaded5); ; {
-									if uint32(t27.To.Tail)-uint32(t27.To.Head) >= t27.To.Slots {
-										t53 := t27
-										t63 := t27
+								for owner := uint32(loaded5); ; {
+									if uint32(t33.To.Tail)-uint32(t33.To.Head) >= t33.To.Slots {
+										t53 := t33
+										t63 := t33
 //line send.go:66
 										loaded6 := host2.Load(r, &b2[0])
 										t83 := loaded6
@@ -8125,135 +8157,135 @@ func quernRow1BounceActor(r *host2.Run, cs []actor.Context, first int, begins, b
 										t53.To.Tail = t83
 //line send.go:66
 										t63.To.Head = t103
-										if uint32(t27.To.Tail)-uint32(t27.To.Head) >= t27.To.Slots && t27.To.Kind == 1 {
-											loaded8 := host2.Load(r, &t27.Host[b2[15]+1])
+										if uint32(t33.To.Tail)-uint32(t33.To.Head) >= t33.To.Slots && t33.To.Kind == 1 {
+											loaded8 := host2.Load(r, &t33.Host[b2[15]+1])
 //line send.go:68
-											t27.To.Head = loaded8
-											kernel.StoreRelaxed(&b2[8], t27.To.Head)
+											t33.To.Head = loaded8
+											kernel.StoreRelaxed(&b2[8], t33.To.Head)
 										}
-										if uint32(t27.To.Tail)-uint32(t27.To.Head) >= t27.To.Slots {
+										if uint32(t33.To.Tail)-uint32(t33.To.Head) >= t33.To.Slots {
 											atomic.AddUint64(&b2[1], 1)
 											ticket = 0
 											room2 = 1
 											break block2
 										}
 									}
-									old := kernel.AtomicCompareAndSwap(&b2[0], t27.To.Tail, t27.To.Tail+1)
+									old := kernel.AtomicCompareAndSwap(&b2[0], t33.To.Tail, t33.To.Tail+1)
 									tail := old
 //line send.go:79
-									if tail == t27.To.Tail {
-										t132 := t27
-										t142 := t27
+									if tail == t33.To.Tail {
+										t132 := t33
+										t142 := t33
 										t152 := tail + 1
-										t162 := closed
+										t162 := owner
 //line send.go:80
 										t132.To.Tail = t152
 //line send.go:80
-										t142.To.Closed = t162
+										t142.To.Owner = t162
 										t172 := uint32(tail)
 										ticket = t172
 										room2 = 0
 										break block2
 									}
 //line send.go:83
-									t27.To.Tail = tail
+									t33.To.Tail = tail
 								}
 							}
 						}
-//line alone.go:193
+//line alone.go:194
 						ticket2 := ticket
 						room3 := room2
-//line alone.go:194
+//line alone.go:195
 						if room3 == 1 {
-							t54 := int(t82[13])
-//line alone.go:195
-							t64 := int(t82[13]) + len(t92) + 1
-//line alone.go:195
-							saved2 := t72.Post[t54:t64]
+							t64 := int(t82[13])
+//line alone.go:196
+							t73 := int(t82[13]) + len(t92) + 1
+//line alone.go:196
+							saved2 := t72.Post[t64:t73]
 							for w2 := 0; w2 < len(t92); w2++ {
 								saved2[w2] = uint64(t92[w2])
 							}
 							result03 := t72.Correlation()
-//line alone.go:199
+//line alone.go:200
 							saved2[len(t92)] = result03
 							t82[12] = i + 1
 							result02 = false
 							break block
 						}
-//line alone.go:203
+//line alone.go:204
 						if room3 == 0 {
-							t84 := t72
-							t93 := t92
-							t104 := ticket2
-//line alone.go:227
-							t19 := t104
-//line send.go:46
-							result04 := int(t84.To.Ring + uint64(t19&(t84.To.Slots-1))*t84.To.Step)
-//line alone.go:227
-							t33 := result04
-							t43 := uint64(t104+1) << 32
-							slot := t33
-							tag := t43
+							t93 := t72
+							t104 := t92
+							t112 := ticket2
 //line alone.go:228
-							if t84.To.Kind == 1 {
-								t55 := t84
+							t19 := t112
+//line send.go:46
+							result04 := int(t93.To.Ring + uint64(t19&(t93.To.Slots-1))*t93.To.Step)
+//line alone.go:228
+							t34 := result04
+							t43 := uint64(t112+1) << 32
+							slot := t34
+							tag := t43
+//line alone.go:229
+							if t93.To.Kind == 1 {
+								t54 := t93
 								t65 := slot
-								t73 := tag
+								t74 := tag
 //line send.go:102
 								t110 := t65
 								t29 := t65 + 4
 //line send.go:102
-								h := t55.Host[t110:t29]
-								kernel.StoreRelaxed(&h[0], t73|uint64(t55.ID<<8|128))
-								kernel.StoreRelaxed(&h[1], t73)
-								kernel.StoreRelaxed(&h[2], t73|uint64(t55.Words[t55.At+2]))
-								kernel.StoreRelaxed(&h[3], t73|uint64(t55.Words[t55.At+3]))
-//line alone.go:230
-								for w3 := 0; w3 < len(t93); w3++ {
-									kernel.StoreRelaxed(&t84.Host[slot+4+w3], tag|uint64(t93[w3]))
+								h := t54.Host[t110:t29]
+								kernel.StoreRelaxed(&h[0], t74|uint64(t54.ID<<8|128))
+								kernel.StoreRelaxed(&h[1], t74)
+								kernel.StoreRelaxed(&h[2], t74|uint64(t54.Words[t54.At+2]))
+								kernel.StoreRelaxed(&h[3], t74|uint64(t54.Words[t54.At+3]))
+//line alone.go:231
+								for w3 := 0; w3 < len(t104); w3++ {
+									kernel.StoreRelaxed(&t93.Host[slot+4+w3], tag|uint64(t104[w3]))
 								}
 							} else {
-//line alone.go:235
-								t85 := t84
+//line alone.go:236
+								t84 := t93
 								t94 := slot
 								t105 := tag
 //line send.go:91
 								t111 := t94
 								t210 := t94 + 4
 //line send.go:91
-								h2 := t85.Post[t111:t210]
-								kernel.StoreRelaxed(&h2[0], t105|uint64(t85.ID<<8|128))
+								h2 := t84.Post[t111:t210]
+								kernel.StoreRelaxed(&h2[0], t105|uint64(t84.ID<<8|128))
 								kernel.StoreRelaxed(&h2[1], t105)
-								kernel.StoreRelaxed(&h2[2], t105|uint64(t85.Words[t85.At+2]))
-								kernel.StoreRelaxed(&h2[3], t105|uint64(t85.Words[t85.At+3]))
-//line alone.go:236
-								for w4 := 0; w4 < len(t93); w4++ {
-									kernel.StoreRelaxed(&t84.Post[slot+4+w4], tag|uint64(t93[w4]))
+								kernel.StoreRelaxed(&h2[2], t105|uint64(t84.Words[t84.At+2]))
+								kernel.StoreRelaxed(&h2[3], t105|uint64(t84.Words[t84.At+3]))
+//line alone.go:237
+								for w4 := 0; w4 < len(t104); w4++ {
+									kernel.StoreRelaxed(&t93.Post[slot+4+w4], tag|uint64(t104[w4]))
 								}
-								t112 := t84
+								t113 := t93
 //line send.go:113
-								if !(t112.Wakes == 0) {
+								if !(t113.Wakes == 0) {
 //line send.go:118
 									kernel.Fence()
-									box3 := int(t112.To.Box)
-									t113 := box3 * 16
+									box3 := int(t113.To.Box)
+									t114 := box3 * 16
 									t211 := (box3 + 1) * 16
 //line send.go:120
-									b3 := t112.Post[t113:t211]
+									b3 := t113.Post[t114:t211]
 									loaded9 := host2.Load(r, &b3[9])
 									if loaded9 != 0 {
 //line send.go:122
-										kernel.StoreRelaxed(&t112.Host[b3[15]], 1)
-										kernel.StoreRelaxed(&t112.Host[0], 1)
+										kernel.StoreRelaxed(&t113.Host[b3[15]], 1)
+										kernel.StoreRelaxed(&t113.Host[0], 1)
 									}
 								}
 							}
 						}
 					}
-//line alone.go:207
+//line alone.go:208
 					result02 = true
 				}
-//line alone.go:222
+//line alone.go:223
 				result0 = result02
 			}
 //line alone.go:42
@@ -8448,7 +8480,7 @@ func quernRow3BounceActor(r *host2.Run, cells []actor.Cell[Ball, Ball]) {
 }
 
 //go:noinline
-func quernRow4BounceActor(r *host2.Run, cs2 []*actor.Context, first3 int, cells []actor.Cell[Ball, Ball], t213 *Match, t34 *Ball, sh *actor.Status) {
+func quernRow4BounceActor(r *host2.Run, cs2 []*actor.Context, first3 int, cells []actor.Cell[Ball, Ball], t213 *Match, t35 *Ball, sh *actor.Status) {
 	cRow2 := cs2[first3:][:32]
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
@@ -8457,47 +8489,48 @@ func quernRow4BounceActor(r *host2.Run, cs2 []*actor.Context, first3 int, cells 
 //line alone.go:58
 		_ = cells[0].Out
 //line quern_gen.go:13
-		t114 := c2
+		t115 := c2
 		var result08 kernel.Action
 //line handlers.go:132
 		if threadX > 0 {
 			result08 = 0
 		} else {
 			t213.Turns++
-			t115 := t114
+			t116 := t115
 //line handlers.go:136
-			result09 := actor.Self[Ball](t115)
+			result09 := actor.Self[Ball](t116)
 //line handlers.go:136
-			next4 := Ball{Back: result09, Left: t34.Left - 1, Count: t34.Count + 1, Sum: t34.Sum + uint64(t34.Left)}
-			to := t34.Back
-			if t34.Left == 0 {
-				t35 := t213.Result
+			next4 := Ball{Back: result09, Left: t35.Left - 1, Count: t35.Count + 1, Sum: t35.Sum + uint64(t35.Left)}
+			to2 := t35.Back
+			if t35.Left == 0 {
+				t36 := t213.Result
 				next4.Left = 0
-				to = t35
+				to2 = t36
 			}
 //line handlers.go:141
-			t45 := t114
-			t56 := to
+			t45 := t115
+			t55 := to2
 			t67 := &next4
 			var result010 bool
-//line context.go:47
-			if t56.Mailbox == 0 {
+//line context.go:51
+			if t55.Mailbox == 0 {
 				result010 = false
 			} else {
-				t116 := t56.Mailbox
+				t117 := t55.Mailbox
+				t214 := t55.Actor
 //line send.go:27
-				if !(t45.To.Box == t116) {
+				if !(t45.To.Box == t117 && t45.To.Actor == t214) {
 //line send.go:30
-					t117 := int(t116) * 16
-					t214 := (int(t116) + 1) * 16
+					t118 := int(t117) * 16
+					t215 := (int(t117) + 1) * 16
 //line send.go:30
-					b4 := t45.Post[t117:t214]
+					b4 := t45.Post[t118:t215]
 					loaded15 := host2.Load(r, &b4[0])
 //line send.go:31
 					loaded16 := host2.Load(r, &b4[8])
 					loaded17 := host2.Load(r, &b4[10])
 //line send.go:31
-					t45.To = actor.Target{Box: t116, Tail: loaded15, Head: loaded16, Ring: b4[14], Step: b4[12], Slots: uint32(b4[11]), Kind: uint32(b4[13]), Closed: uint32(loaded17)}
+					t45.To = actor.Target{Box: t117, Actor: t214, Tail: loaded15, Head: loaded16, Ring: b4[14], Step: b4[12], Slots: uint32(b4[11]), Kind: uint32(b4[13]), Owner: uint32(loaded17)}
 //line send.go:33
 					room4 := len(t45.Post)
 					if t45.To.Kind == 1 {
@@ -8509,155 +8542,155 @@ func quernRow4BounceActor(r *host2.Run, cs2 []*actor.Context, first3 int, cells 
 						host2.Fail(r, "a Ref that names no mailbox")
 					}
 				}
-//line context.go:51
-				t215 := t45
+//line context.go:55
+				t37 := t45
 				var ticket3 uint32
 				var room5 uint32
 			block6:
 				switch {
 				default:
 //line send.go:54
-					box4 := int(t215.To.Box)
-					t118 := box4 * 16
+					box4 := int(t37.To.Box)
+					t119 := box4 * 16
 					t216 := (box4 + 1) * 16
 //line send.go:55
-					b5 := t215.Post[t118:t216]
-					if t215.To.Closed != 0 {
+					b5 := t37.Post[t119:t216]
+					if t37.To.Owner != t37.To.Actor {
 						loaded18 := host2.Load(r, &b5[10])
 //line send.go:57
-						t215.To.Closed = uint32(loaded18)
+						t37.To.Owner = uint32(loaded18)
 					}
-					if t215.To.Closed != 0 {
+					if t37.To.Owner != t37.To.Actor {
 						atomic.AddUint64(&b5[1], 1)
 						ticket3 = 0
 						room5 = 2
 					} else {
 //line send.go:63
 						loaded19 := host2.Load(r, &b5[10])
-						for closed2 := uint32(loaded19); ; {
-							if uint32(t215.To.Tail)-uint32(t215.To.Head) >= t215.To.Slots {
-								t57 := t215
-								t68 := t215
+						for owner2 := uint32(loaded19); ; {
+							if uint32(t37.To.Tail)-uint32(t37.To.Head) >= t37.To.Slots {
+								t56 := t37
+								t68 := t37
 //line send.go:66
 								loaded20 := host2.Load(r, &b5[0])
-								t86 := loaded20
+								t85 := loaded20
 //line send.go:66
 								loaded21 := host2.Load(r, &b5[8])
 								t106 := loaded21
 //line send.go:66
-								t57.To.Tail = t86
+								t56.To.Tail = t85
 //line send.go:66
 								t68.To.Head = t106
-								if uint32(t215.To.Tail)-uint32(t215.To.Head) >= t215.To.Slots && t215.To.Kind == 1 {
-									loaded22 := host2.Load(r, &t215.Host[b5[15]+1])
+								if uint32(t37.To.Tail)-uint32(t37.To.Head) >= t37.To.Slots && t37.To.Kind == 1 {
+									loaded22 := host2.Load(r, &t37.Host[b5[15]+1])
 //line send.go:68
-									t215.To.Head = loaded22
-									kernel.StoreRelaxed(&b5[8], t215.To.Head)
+									t37.To.Head = loaded22
+									kernel.StoreRelaxed(&b5[8], t37.To.Head)
 								}
-								if uint32(t215.To.Tail)-uint32(t215.To.Head) >= t215.To.Slots {
+								if uint32(t37.To.Tail)-uint32(t37.To.Head) >= t37.To.Slots {
 									atomic.AddUint64(&b5[1], 1)
 									ticket3 = 0
 									room5 = 1
 									break block6
 								}
 							}
-							old2 := kernel.AtomicCompareAndSwap(&b5[0], t215.To.Tail, t215.To.Tail+1)
+							old2 := kernel.AtomicCompareAndSwap(&b5[0], t37.To.Tail, t37.To.Tail+1)
 							tail2 := old2
 //line send.go:79
-							if tail2 == t215.To.Tail {
-								t134 := t215
-								t144 := t215
+							if tail2 == t37.To.Tail {
+								t134 := t37
+								t144 := t37
 								t153 := tail2 + 1
-								t164 := closed2
+								t164 := owner2
 //line send.go:80
 								t134.To.Tail = t153
 //line send.go:80
-								t144.To.Closed = t164
+								t144.To.Owner = t164
 								t173 := uint32(tail2)
 								ticket3 = t173
 								room5 = 0
 								break block6
 							}
 //line send.go:83
-							t215.To.Tail = tail2
+							t37.To.Tail = tail2
 						}
 					}
 				}
-//line context.go:51
+//line context.go:55
 				ticket4 := ticket3
 				room6 := room5
-//line context.go:52
+//line context.go:56
 				if room6 != 0 {
 					result010 = false
 				} else {
-					t58 := ticket4
+					t69 := ticket4
 //line send.go:46
-					result011 := int(t45.To.Ring + uint64(t58&(t45.To.Slots-1))*t45.To.Step)
-//line context.go:55
-					t74 := result011
-					t87 := uint64(ticket4+1) << 32
-					slot3 := t74
-					tag2 := t87
-//line context.go:56
+					result011 := int(t45.To.Ring + uint64(t69&(t45.To.Slots-1))*t45.To.Step)
+//line context.go:59
+					t86 := result011
+					t96 := uint64(ticket4+1) << 32
+					slot3 := t86
+					tag2 := t96
+//line context.go:60
 					if t45.To.Kind == 1 {
-						t96 := t45
-						t107 := slot3
-						t119 := tag2
+						t107 := t45
+						t1110 := slot3
+						t123 := tag2
 //line send.go:102
-						t120 := t107
-						t217 := t107 + 4
+						t120 := t1110
+						t217 := t1110 + 4
 //line send.go:102
-						h3 := t96.Host[t120:t217]
-						kernel.StoreRelaxed(&h3[0], t119|uint64(t96.ID<<8|128))
-						kernel.StoreRelaxed(&h3[1], t119)
-						kernel.StoreRelaxed(&h3[2], t119|uint64(t96.Words[t96.At+2]))
-						kernel.StoreRelaxed(&h3[3], t119|uint64(t96.Words[t96.At+3]))
-//line context.go:58
-						t123 := t45.Host
-						t135 := slot3 + 4
-						t145 := tag2
-						t154 := t67
-//line context.go:58
-						kernel.PutWords(t123, t135, t145, t154)
+						h3 := t107.Host[t120:t217]
+						kernel.StoreRelaxed(&h3[0], t123|uint64(t107.ID<<8|128))
+						kernel.StoreRelaxed(&h3[1], t123)
+						kernel.StoreRelaxed(&h3[2], t123|uint64(t107.Words[t107.At+2]))
+						kernel.StoreRelaxed(&h3[3], t123|uint64(t107.Words[t107.At+3]))
+//line context.go:62
+						t135 := t45.Host
+						t145 := slot3 + 4
+						t154 := tag2
+						t165 := t67
+//line context.go:62
+						kernel.PutWords(t135, t145, t154, t165)
 						result010 = true
 					} else {
-						t165 := t45
-						t174 := slot3
-						t182 := tag2
+						t174 := t45
+						t182 := slot3
+						t193 := tag2
 //line send.go:91
-						t121 := t174
-						t218 := t174 + 4
+						t121 := t182
+						t218 := t182 + 4
 //line send.go:91
-						h4 := t165.Post[t121:t218]
-						kernel.StoreRelaxed(&h4[0], t182|uint64(t165.ID<<8|128))
-						kernel.StoreRelaxed(&h4[1], t182)
-						kernel.StoreRelaxed(&h4[2], t182|uint64(t165.Words[t165.At+2]))
-						kernel.StoreRelaxed(&h4[3], t182|uint64(t165.Words[t165.At+3]))
-//line context.go:62
-						t193 := t45.Post
-						t202 := slot3 + 4
-						t219 := tag2
-						t223 := t67
-//line context.go:62
-						kernel.PutWords(t193, t202, t219, t223)
-						t233 := t45
+						h4 := t174.Post[t121:t218]
+						kernel.StoreRelaxed(&h4[0], t193|uint64(t174.ID<<8|128))
+						kernel.StoreRelaxed(&h4[1], t193)
+						kernel.StoreRelaxed(&h4[2], t193|uint64(t174.Words[t174.At+2]))
+						kernel.StoreRelaxed(&h4[3], t193|uint64(t174.Words[t174.At+3]))
+//line context.go:66
+						t202 := t45.Post
+						t219 := slot3 + 4
+						t223 := tag2
+						t233 := t67
+//line context.go:66
+						kernel.PutWords(t202, t219, t223, t233)
+						t242 := t45
 //line send.go:113
-						if !(t233.Wakes == 0) {
+						if !(t242.Wakes == 0) {
 //line send.go:118
 							kernel.Fence()
-							box5 := int(t233.To.Box)
+							box5 := int(t242.To.Box)
 							t124 := box5 * 16
 							t220 := (box5 + 1) * 16
 //line send.go:120
-							b6 := t233.Post[t124:t220]
+							b6 := t242.Post[t124:t220]
 							loaded23 := host2.Load(r, &b6[9])
 							if loaded23 != 0 {
 //line send.go:122
-								kernel.StoreRelaxed(&t233.Host[b6[15]], 1)
-								kernel.StoreRelaxed(&t233.Host[0], 1)
+								kernel.StoreRelaxed(&t242.Host[b6[15]], 1)
+								kernel.StoreRelaxed(&t242.Host[0], 1)
 							}
 						}
-//line context.go:64
+//line context.go:68
 						result010 = true
 					}
 				}
@@ -8720,10 +8753,10 @@ func quernRow5BounceActor(r *host2.Run, cs []actor.Context, first4 int, begins, 
 					result012 = shape.Slots + (t221-1)*shape.SideSlots
 				}
 //line alone.go:174
-				t59 := source3
+				t57 := source3
 				var result013 uint32
 //line serve.go:92
-				if t59 == 4 {
+				if t57 == 4 {
 					result013 = shape.Slots
 				} else {
 					result013 = shape.SideSlots
@@ -8731,9 +8764,9 @@ func quernRow5BounceActor(r *host2.Run, cs []actor.Context, first4 int, begins, 
 //line alone.go:174
 				at3 := (result012 + sh.Ticket&(result013-1)) * shape.OutStep
 				t75 := at3
-				t88 := at3 + shape.Out
+				t87 := at3 + shape.Out
 //line alone.go:175
-				slot4 := t422[t75:t88]
+				slot4 := t422[t75:t87]
 				tag3 := uint64(sh.Ticket+1) << 32
 				reply2 := words[t97:t108]
 				kernel.StoreRelaxed(&slot4[0], tag3|uint64(t442))
@@ -8763,20 +8796,22 @@ func quernRow5BounceActor(r *host2.Run, cs []actor.Context, first4 int, begins, 
 					list2 := int(t49[11])
 					count2 := uint32(t48.Post[list2])
 					for i2 := uint32(0); i2 < count2; i2++ {
-						t125 := uint32(t48.Post[list2+1+int(i2)])
+						to3 := t48.Post[list2+1+int(i2)]
+						t125 := uint32(to3)
+						t224 := uint32(to3 >> 32)
 //line send.go:27
-						if !(t48.To.Box == t125) {
+						if !(t48.To.Box == t125 && t48.To.Actor == t224) {
 //line send.go:30
 							t126 := int(t125) * 16
-							t224 := (int(t125) + 1) * 16
+							t225 := (int(t125) + 1) * 16
 //line send.go:30
-							b7 := t48.Post[t126:t224]
+							b7 := t48.Post[t126:t225]
 							loaded24 := host2.Load(r, &b7[0])
 //line send.go:31
 							loaded25 := host2.Load(r, &b7[8])
 							loaded26 := host2.Load(r, &b7[10])
 //line send.go:31
-							t48.To = actor.Target{Box: t125, Tail: loaded24, Head: loaded25, Ring: b7[14], Step: b7[12], Slots: uint32(b7[11]), Kind: uint32(b7[13]), Closed: uint32(loaded26)}
+							t48.To = actor.Target{Box: t125, Actor: t224, Tail: loaded24, Head: loaded25, Ring: b7[14], Step: b7[12], Slots: uint32(b7[11]), Kind: uint32(b7[13]), Owner: uint32(loaded26)}
 //line send.go:33
 							room7 := len(t48.Post)
 							if t48.To.Kind == 1 {
@@ -8788,171 +8823,171 @@ func quernRow5BounceActor(r *host2.Run, cs []actor.Context, first4 int, begins, 
 								host2.Fail(r, "a Ref that names no mailbox")
 							}
 						}
-//line alone.go:193
-						t225 := t48
+//line alone.go:194
+						t38 := t48
 						var ticket5 uint32
 						var room8 uint32
 					block9:
 						switch {
 						default:
 //line send.go:54
-							box6 := int(t225.To.Box)
+							box6 := int(t38.To.Box)
 							t127 := box6 * 16
 							t226 := (box6 + 1) * 16
 //line send.go:55
-							b8 := t225.Post[t127:t226]
-							if t225.To.Closed != 0 {
+							b8 := t38.Post[t127:t226]
+							if t38.To.Owner != t38.To.Actor {
 								loaded27 := host2.Load(r, &b8[10])
 //line send.go:57
-								t225.To.Closed = uint32(loaded27)
+								t38.To.Owner = uint32(loaded27)
 							}
-							if t225.To.Closed != 0 {
+							if t38.To.Owner != t38.To.Actor {
 								atomic.AddUint64(&b8[1], 1)
 								ticket5 = 0
 								room8 = 2
 							} else {
 //line send.go:63
 								loaded28 := host2.Load(r, &b8[10])
-								for closed3 := uint32(loaded28); ; {
-									if uint32(t225.To.Tail)-uint32(t225.To.Head) >= t225.To.Slots {
-										t510 := t225
-										t69 := t225
+								for owner3 := uint32(loaded28); ; {
+									if uint32(t38.To.Tail)-uint32(t38.To.Head) >= t38.To.Slots {
+										t58 := t38
+										t610 := t38
 //line send.go:66
 										loaded29 := host2.Load(r, &b8[0])
-										t89 := loaded29
+										t88 := loaded29
 //line send.go:66
 										loaded30 := host2.Load(r, &b8[8])
 										t109 := loaded30
 //line send.go:66
-										t510.To.Tail = t89
+										t58.To.Tail = t88
 //line send.go:66
-										t69.To.Head = t109
-										if uint32(t225.To.Tail)-uint32(t225.To.Head) >= t225.To.Slots && t225.To.Kind == 1 {
-											loaded31 := host2.Load(r, &t225.Host[b8[15]+1])
+										t610.To.Head = t109
+										if uint32(t38.To.Tail)-uint32(t38.To.Head) >= t38.To.Slots && t38.To.Kind == 1 {
+											loaded31 := host2.Load(r, &t38.Host[b8[15]+1])
 //line send.go:68
-											t225.To.Head = loaded31
-											kernel.StoreRelaxed(&b8[8], t225.To.Head)
+											t38.To.Head = loaded31
+											kernel.StoreRelaxed(&b8[8], t38.To.Head)
 										}
-										if uint32(t225.To.Tail)-uint32(t225.To.Head) >= t225.To.Slots {
+										if uint32(t38.To.Tail)-uint32(t38.To.Head) >= t38.To.Slots {
 											atomic.AddUint64(&b8[1], 1)
 											ticket5 = 0
 											room8 = 1
 											break block9
 										}
 									}
-									old3 := kernel.AtomicCompareAndSwap(&b8[0], t225.To.Tail, t225.To.Tail+1)
+									old3 := kernel.AtomicCompareAndSwap(&b8[0], t38.To.Tail, t38.To.Tail+1)
 									tail3 := old3
 //line send.go:79
-									if tail3 == t225.To.Tail {
-										t136 := t225
-										t146 := t225
+									if tail3 == t38.To.Tail {
+										t136 := t38
+										t146 := t38
 										t155 := tail3 + 1
-										t166 := closed3
+										t166 := owner3
 //line send.go:80
 										t136.To.Tail = t155
 //line send.go:80
-										t146.To.Closed = t166
+										t146.To.Owner = t166
 										t175 := uint32(tail3)
 										ticket5 = t175
 										room8 = 0
 										break block9
 									}
 //line send.go:83
-									t225.To.Tail = tail3
+									t38.To.Tail = tail3
 								}
 							}
 						}
-//line alone.go:193
+//line alone.go:194
 						ticket6 := ticket5
 						room9 := room8
-//line alone.go:194
+//line alone.go:195
 						if room9 == 1 {
-							t511 := int(t49[13])
-//line alone.go:195
-							t610 := int(t49[13]) + len(t522) + 1
-//line alone.go:195
-							saved3 := t48.Post[t511:t610]
+							t611 := int(t49[13])
+//line alone.go:196
+							t76 := int(t49[13]) + len(t522) + 1
+//line alone.go:196
+							saved3 := t48.Post[t611:t76]
 							for w8 := 0; w8 < len(t522); w8++ {
 								saved3[w8] = uint64(t522[w8])
 							}
 							result015 := t48.Correlation()
-//line alone.go:199
+//line alone.go:200
 							saved3[len(t522)] = result015
 							t49[12] = i2 + 1
 							result014 = false
 							break block8
 						}
-//line alone.go:203
+//line alone.go:204
 						if room9 == 0 {
-							t810 := t48
-							t98 := t522
-							t1010 := ticket6
-//line alone.go:227
-							t128 := t1010
-//line send.go:46
-							result016 := int(t810.To.Ring + uint64(t128&(t810.To.Slots-1))*t810.To.Step)
-//line alone.go:227
-							t36 := result016
-							t46 := uint64(t1010+1) << 32
-							slot5 := t36
-							tag4 := t46
+							t98 := t48
+							t1010 := t522
+							t1111 := ticket6
 //line alone.go:228
-							if t810.To.Kind == 1 {
-								t512 := t810
-								t611 := slot5
-								t76 := tag4
+							t128 := t1111
+//line send.go:46
+							result016 := int(t98.To.Ring + uint64(t128&(t98.To.Slots-1))*t98.To.Step)
+//line alone.go:228
+							t39 := result016
+							t46 := uint64(t1111+1) << 32
+							slot5 := t39
+							tag4 := t46
+//line alone.go:229
+							if t98.To.Kind == 1 {
+								t59 := t98
+								t612 := slot5
+								t77 := tag4
 //line send.go:102
-								t129 := t611
-								t227 := t611 + 4
+								t129 := t612
+								t227 := t612 + 4
 //line send.go:102
-								h5 := t512.Host[t129:t227]
-								kernel.StoreRelaxed(&h5[0], t76|uint64(t512.ID<<8|128))
-								kernel.StoreRelaxed(&h5[1], t76)
-								kernel.StoreRelaxed(&h5[2], t76|uint64(t512.Words[t512.At+2]))
-								kernel.StoreRelaxed(&h5[3], t76|uint64(t512.Words[t512.At+3]))
-//line alone.go:230
-								for w9 := 0; w9 < len(t98); w9++ {
-									kernel.StoreRelaxed(&t810.Host[slot5+4+w9], tag4|uint64(t98[w9]))
+								h5 := t59.Host[t129:t227]
+								kernel.StoreRelaxed(&h5[0], t77|uint64(t59.ID<<8|128))
+								kernel.StoreRelaxed(&h5[1], t77)
+								kernel.StoreRelaxed(&h5[2], t77|uint64(t59.Words[t59.At+2]))
+								kernel.StoreRelaxed(&h5[3], t77|uint64(t59.Words[t59.At+3]))
+//line alone.go:231
+								for w9 := 0; w9 < len(t1010); w9++ {
+									kernel.StoreRelaxed(&t98.Host[slot5+4+w9], tag4|uint64(t1010[w9]))
 								}
 							} else {
-//line alone.go:235
-								t811 := t810
+//line alone.go:236
+								t89 := t98
 								t99 := slot5
 								t1011 := tag4
 //line send.go:91
 								t130 := t99
 								t228 := t99 + 4
 //line send.go:91
-								h6 := t811.Post[t130:t228]
-								kernel.StoreRelaxed(&h6[0], t1011|uint64(t811.ID<<8|128))
+								h6 := t89.Post[t130:t228]
+								kernel.StoreRelaxed(&h6[0], t1011|uint64(t89.ID<<8|128))
 								kernel.StoreRelaxed(&h6[1], t1011)
-								kernel.StoreRelaxed(&h6[2], t1011|uint64(t811.Words[t811.At+2]))
-								kernel.StoreRelaxed(&h6[3], t1011|uint64(t811.Words[t811.At+3]))
-//line alone.go:236
-								for w10 := 0; w10 < len(t98); w10++ {
-									kernel.StoreRelaxed(&t810.Post[slot5+4+w10], tag4|uint64(t98[w10]))
+								kernel.StoreRelaxed(&h6[2], t1011|uint64(t89.Words[t89.At+2]))
+								kernel.StoreRelaxed(&h6[3], t1011|uint64(t89.Words[t89.At+3]))
+//line alone.go:237
+								for w10 := 0; w10 < len(t1010); w10++ {
+									kernel.StoreRelaxed(&t98.Post[slot5+4+w10], tag4|uint64(t1010[w10]))
 								}
-								t1110 := t810
+								t1112 := t98
 //line send.go:113
-								if !(t1110.Wakes == 0) {
+								if !(t1112.Wakes == 0) {
 //line send.go:118
 									kernel.Fence()
-									box7 := int(t1110.To.Box)
+									box7 := int(t1112.To.Box)
 									t131 := box7 * 16
 									t229 := (box7 + 1) * 16
 //line send.go:120
-									b9 := t1110.Post[t131:t229]
+									b9 := t1112.Post[t131:t229]
 									loaded32 := host2.Load(r, &b9[9])
 									if loaded32 != 0 {
 //line send.go:122
-										kernel.StoreRelaxed(&t1110.Host[b9[15]], 1)
-										kernel.StoreRelaxed(&t1110.Host[0], 1)
+										kernel.StoreRelaxed(&t1112.Host[b9[15]], 1)
+										kernel.StoreRelaxed(&t1112.Host[0], 1)
 									}
 								}
 							}
 						}
 					}
-//line alone.go:207
+//line alone.go:208
 					result014 = true
 				}
 //line alone.go:82
@@ -8995,21 +9030,21 @@ func quernRow5BounceActor(r *host2.Run, cs []actor.Context, first4 int, begins, 
 									continue
 								}
 								next5 := t592[level2]
-								t612 := level2
+								t613 := level2
 								var result017 uint32
 								switch {
 								default:
 //line serve.go:82
-									if t612 == 4 {
+									if t613 == 4 {
 										result017 = 0
 										break
 //line serve.go:84
-									} else if t612 < 4 {
-										result017 = shape.Slots + t612*shape.SideSlots
+									} else if t613 < 4 {
+										result017 = shape.Slots + t613*shape.SideSlots
 										break
 									}
 //line serve.go:87
-									result017 = shape.Slots + (t612-1)*shape.SideSlots
+									result017 = shape.Slots + (t613-1)*shape.SideSlots
 								}
 //line alone.go:118
 								at4 := (result017 + next5&(shape.SideSlots-1)) * shape.InStep
@@ -9178,9 +9213,9 @@ func quernHostTwiceActor(r *host2.Run) {
 	cells := host2.Dynamic[actor.Cell[int64, int64]](r, 1)
 	var in2 *int64
 	var out2 *int64
-	var t114 *int64
+	var t115 *int64
 	var t213 *int64
-	var t34 *int64
+	var t35 *int64
 	var result08 kernel.Action = 1
 	outcome := uint32(result08)
 	var forwards bool
@@ -9290,13 +9325,13 @@ func quernHostTwiceActor(r *host2.Run) {
 //line alone.go:58
 				out2 = &cells[0].Out
 //line quern_gen.go:13
-				t114 = state
+				t115 = state
 				t213 = in2
-				t34 = out2
+				t35 = out2
 				for threadZ := range 1 {
 					for threadY := range 1 {
 						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-						quernRow5TwiceActor(r, t34, t213, t114, sh, outcome)
+						quernRow5TwiceActor(r, t35, t213, t115, sh, outcome)
 					}
 				}
 				r.ThreadIdx = kernel.Dim3{}
@@ -9365,34 +9400,34 @@ func quernRow1TwiceActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 			t21 := cursor
 //line alone.go:42
 			t24 := words[t22:t23]
-//line alone.go:212
+//line alone.go:213
 			pending := t21[12]
 			var result0 bool
-//line alone.go:213
+//line alone.go:214
 			if pending == 0 {
 				result0 = true
 			} else {
 				t15 := int(t21[13])
-//line alone.go:216
+//line alone.go:217
 				t25 := int(t21[13]) + len(t24) + 1
-//line alone.go:216
+//line alone.go:217
 				saved := t20.Post[t15:t25]
 				for w := 0; w < len(t24); w++ {
 					t24[w] = uint32(saved[w])
 				}
 				t32 := t20.Words
-//line alone.go:220
+//line alone.go:221
 				_ = t32[2]
 				t42 := t20.Words
-//line alone.go:220
+//line alone.go:221
 				_ = t42[3]
-//line alone.go:220
+//line alone.go:221
 				t52 := uint32(saved[len(t24)])
-//line alone.go:220
+//line alone.go:221
 				t62 := uint32(saved[len(t24)] >> 32)
-//line alone.go:220
+//line alone.go:221
 				t32[2] = t52
-//line alone.go:220
+//line alone.go:221
 				t42[3] = t62
 				t21[12] = 0
 				t72 := t20
@@ -9407,20 +9442,22 @@ func quernRow1TwiceActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 					list := int(t82[11])
 					count := uint32(t72.Post[list])
 					for i := t102; i < count; i++ {
-						t16 := uint32(t72.Post[list+1+int(i)])
+						to := t72.Post[list+1+int(i)]
+						t16 := uint32(to)
+						t26 := uint32(to >> 32)
 //line send.go:27
-						if !(t72.To.Box == t16) {
+						if !(t72.To.Box == t16 && t72.To.Actor == t26) {
 //line send.go:30
 							t17 := int(t16) * 16
-							t26 := (int(t16) + 1) * 16
+							t27 := (int(t16) + 1) * 16
 //line send.go:30
-							b := t72.Post[t17:t26]
+							b := t72.Post[t17:t27]
 							loaded := host2.Load(r, &b[0])
 //line send.go:31
 							loaded2 := host2.Load(r, &b[8])
 							loaded3 := host2.Load(r, &b[10])
 //line send.go:31
-							t72.To = actor.Target{Box: t16, Tail: loaded, Head: loaded2, Ring: b[14], Step: b[12], Slots: uint32(b[11]), Kind: uint32(b[13]), Closed: uint32(loaded3)}
+							t72.To = actor.Target{Box: t16, Actor: t26, Tail: loaded, Head: loaded2, Ring: b[14], Step: b[12], Slots: uint32(b[11]), Kind: uint32(b[13]), Owner: uint32(loaded3)}
 //line send.go:33
 							room := len(t72.Post)
 							if t72.To.Kind == 1 {
@@ -9432,35 +9469,35 @@ func quernRow1TwiceActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 								host2.Fail(r, "a Ref that names no mailbox")
 							}
 						}
-//line alone.go:193
-						t27 := t72
+//line alone.go:194
+						t33 := t72
 						var ticket uint32
 						var room2 uint32
 					block2:
 						switch {
 						default:
 //line send.go:54
-							box2 := int(t27.To.Box)
+							box2 := int(t33.To.Box)
 							t18 := box2 * 16
 							t28 := (box2 + 1) * 16
 //line send.go:55
-							b2 := t27.Post[t18:t28]
-							if t27.To.Closed != 0 {
+							b2 := t33.Post[t18:t28]
+							if t33.To.Owner != t33.To.Actor {
 								loaded4 := host2.Load(r, &b2[10])
 //line send.go:57
-								t27.To.Closed = uint32(loaded4)
+								t33.To.Owner = uint32(loaded4)
 							}
-							if t27.To.Closed != 0 {
+							if t33.To.Owner != t33.To.Actor {
 								atomic.AddUint64(&b2[1], 1)
 								ticket = 0
 								room2 = 2
 							} else {
 //line send.go:63
 								loaded5 := host2.Load(r, &b2[10])
-								for closed := uint32(loaded5); ; {
-									if uint32(t27.To.Tail)-uint32(t27.To.Head) >= t27.To.Slots {
-										t53 := t27
-										t63 := t27
+								for owner := uint32(loaded5); ; {
+									if uint32(t33.To.Tail)-uint32(t33.To.Head) >= t33.To.Slots {
+										t53 := t33
+										t63 := t33
 //line send.go:66
 										loaded6 := host2.Load(r, &b2[0])
 										t83 := loaded6
@@ -9471,135 +9508,135 @@ func quernRow1TwiceActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 										t53.To.Tail = t83
 //line send.go:66
 										t63.To.Head = t103
-										if uint32(t27.To.Tail)-uint32(t27.To.Head) >= t27.To.Slots && t27.To.Kind == 1 {
-											loaded8 := host2.Load(r, &t27.Host[b2[15]+1])
+										if uint32(t33.To.Tail)-uint32(t33.To.Head) >= t33.To.Slots && t33.To.Kind == 1 {
+											loaded8 := host2.Load(r, &t33.Host[b2[15]+1])
 //line send.go:68
-											t27.To.Head = loaded8
-											kernel.StoreRelaxed(&b2[8], t27.To.Head)
+											t33.To.Head = loaded8
+											kernel.StoreRelaxed(&b2[8], t33.To.Head)
 										}
-										if uint32(t27.To.Tail)-uint32(t27.To.Head) >= t27.To.Slots {
+										if uint32(t33.To.Tail)-uint32(t33.To.Head) >= t33.To.Slots {
 											atomic.AddUint64(&b2[1], 1)
 											ticket = 0
 											room2 = 1
 											break block2
 										}
 									}
-									old := kernel.AtomicCompareAndSwap(&b2[0], t27.To.Tail, t27.To.Tail+1)
+									old := kernel.AtomicCompareAndSwap(&b2[0], t33.To.Tail, t33.To.Tail+1)
 									tail := old
 //line send.go:79
-									if tail == t27.To.Tail {
-										t132 := t27
-										t142 := t27
+									if tail == t33.To.Tail {
+										t132 := t33
+										t142 := t33
 										t152 := tail + 1
-										t162 := closed
+										t162 := owner
 //line send.go:80
 										t132.To.Tail = t152
 //line send.go:80
-										t142.To.Closed = t162
+										t142.To.Owner = t162
 										t172 := uint32(tail)
 										ticket = t172
 										room2 = 0
 										break block2
 									}
 //line send.go:83
-									t27.To.Tail = tail
+									t33.To.Tail = tail
 								}
 							}
 						}
-//line alone.go:193
+//line alone.go:194
 						ticket2 := ticket
 						room3 := room2
-//line alone.go:194
+//line alone.go:195
 						if room3 == 1 {
-							t54 := int(t82[13])
-//line alone.go:195
-							t64 := int(t82[13]) + len(t92) + 1
-//line alone.go:195
-							saved2 := t72.Post[t54:t64]
+							t64 := int(t82[13])
+//line alone.go:196
+							t73 := int(t82[13]) + len(t92) + 1
+//line alone.go:196
+							saved2 := t72.Post[t64:t73]
 							for w2 := 0; w2 < len(t92); w2++ {
 								saved2[w2] = uint64(t92[w2])
 							}
 							result03 := t72.Correlation()
-//line alone.go:199
+//line alone.go:200
 							saved2[len(t92)] = result03
 							t82[12] = i + 1
 							result02 = false
 							break block
 						}
-//line alone.go:203
+//line alone.go:204
 						if room3 == 0 {
-							t84 := t72
-							t93 := t92
-							t104 := ticket2
-//line alone.go:227
-							t19 := t104
-//line send.go:46
-							result04 := int(t84.To.Ring + uint64(t19&(t84.To.Slots-1))*t84.To.Step)
-//line alone.go:227
-							t33 := result04
-							t43 := uint64(t104+1) << 32
-							slot := t33
-							tag := t43
+							t93 := t72
+							t104 := t92
+							t112 := ticket2
 //line alone.go:228
-							if t84.To.Kind == 1 {
-								t55 := t84
+							t19 := t112
+//line send.go:46
+							result04 := int(t93.To.Ring + uint64(t19&(t93.To.Slots-1))*t93.To.Step)
+//line alone.go:228
+							t34 := result04
+							t43 := uint64(t112+1) << 32
+							slot := t34
+							tag := t43
+//line alone.go:229
+							if t93.To.Kind == 1 {
+								t54 := t93
 								t65 := slot
-								t73 := tag
+								t74 := tag
 //line send.go:102
 								t110 := t65
 								t29 := t65 + 4
 //line send.go:102
-								h := t55.Host[t110:t29]
-								kernel.StoreRelaxed(&h[0], t73|uint64(t55.ID<<8|128))
-								kernel.StoreRelaxed(&h[1], t73)
-								kernel.StoreRelaxed(&h[2], t73|uint64(t55.Words[t55.At+2]))
-								kernel.StoreRelaxed(&h[3], t73|uint64(t55.Words[t55.At+3]))
-//line alone.go:230
-								for w3 := 0; w3 < len(t93); w3++ {
-									kernel.StoreRelaxed(&t84.Host[slot+4+w3], tag|uint64(t93[w3]))
+								h := t54.Host[t110:t29]
+								kernel.StoreRelaxed(&h[0], t74|uint64(t54.ID<<8|128))
+								kernel.StoreRelaxed(&h[1], t74)
+								kernel.StoreRelaxed(&h[2], t74|uint64(t54.Words[t54.At+2]))
+								kernel.StoreRelaxed(&h[3], t74|uint64(t54.Words[t54.At+3]))
+//line alone.go:231
+								for w3 := 0; w3 < len(t104); w3++ {
+									kernel.StoreRelaxed(&t93.Host[slot+4+w3], tag|uint64(t104[w3]))
 								}
 							} else {
-//line alone.go:235
-								t85 := t84
+//line alone.go:236
+								t84 := t93
 								t94 := slot
 								t105 := tag
 //line send.go:91
 								t111 := t94
 								t210 := t94 + 4
 //line send.go:91
-								h2 := t85.Post[t111:t210]
-								kernel.StoreRelaxed(&h2[0], t105|uint64(t85.ID<<8|128))
+								h2 := t84.Post[t111:t210]
+								kernel.StoreRelaxed(&h2[0], t105|uint64(t84.ID<<8|128))
 								kernel.StoreRelaxed(&h2[1], t105)
-								kernel.StoreRelaxed(&h2[2], t105|uint64(t85.Words[t85.At+2]))
-								kernel.StoreRelaxed(&h2[3], t105|uint64(t85.Words[t85.At+3]))
-//line alone.go:236
-								for w4 := 0; w4 < len(t93); w4++ {
-									kernel.StoreRelaxed(&t84.Post[slot+4+w4], tag|uint64(t93[w4]))
+								kernel.StoreRelaxed(&h2[2], t105|uint64(t84.Words[t84.At+2]))
+								kernel.StoreRelaxed(&h2[3], t105|uint64(t84.Words[t84.At+3]))
+//line alone.go:237
+								for w4 := 0; w4 < len(t104); w4++ {
+									kernel.StoreRelaxed(&t93.Post[slot+4+w4], tag|uint64(t104[w4]))
 								}
-								t112 := t84
+								t113 := t93
 //line send.go:113
-								if !(t112.Wakes == 0) {
+								if !(t113.Wakes == 0) {
 //line send.go:118
 									kernel.Fence()
-									box3 := int(t112.To.Box)
-									t113 := box3 * 16
+									box3 := int(t113.To.Box)
+									t114 := box3 * 16
 									t211 := (box3 + 1) * 16
 //line send.go:120
-									b3 := t112.Post[t113:t211]
+									b3 := t113.Post[t114:t211]
 									loaded9 := host2.Load(r, &b3[9])
 									if loaded9 != 0 {
 //line send.go:122
-										kernel.StoreRelaxed(&t112.Host[b3[15]], 1)
-										kernel.StoreRelaxed(&t112.Host[0], 1)
+										kernel.StoreRelaxed(&t113.Host[b3[15]], 1)
+										kernel.StoreRelaxed(&t113.Host[0], 1)
 									}
 								}
 							}
 						}
 					}
-//line alone.go:207
+//line alone.go:208
 					result02 = true
 				}
-//line alone.go:222
+//line alone.go:223
 				result0 = result02
 			}
 //line alone.go:42
@@ -9797,14 +9834,14 @@ func quernRow4TwiceActor(r *host2.Run, cells []actor.Cell[int64, int64]) {
 }
 
 //go:noinline
-func quernRow5TwiceActor(r *host2.Run, t34, t213, t114 *int64, sh *actor.Status, outcome uint32) {
+func quernRow5TwiceActor(r *host2.Run, t35, t213, t115 *int64, sh *actor.Status, outcome uint32) {
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		t2 := threadX == 0
 //line handlers.go:151
 		if threadX == 0 {
-			*t34 = 2 * *t213
-			*t114 += *t213
+			*t35 = 2 * *t213
+			*t115 += *t213
 		}
 //line alone.go:59
 		if t2 {
@@ -9854,20 +9891,20 @@ func quernRow6TwiceActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 					result09 = shape.Slots + (t214-1)*shape.SideSlots
 				}
 //line alone.go:174
-				t56 := source3
+				t55 := source3
 				var result010 uint32
 //line serve.go:92
-				if t56 == 4 {
+				if t55 == 4 {
 					result010 = shape.Slots
 				} else {
 					result010 = shape.SideSlots
 				}
 //line alone.go:174
 				at3 := (result09 + sh.Ticket&(result010-1)) * shape.OutStep
-				t74 := at3
-				t86 := at3 + shape.Out
+				t75 := at3
+				t85 := at3 + shape.Out
 //line alone.go:175
-				slot3 := t422[t74:t86]
+				slot3 := t422[t75:t85]
 				tag2 := uint64(sh.Ticket+1) << 32
 				reply2 := words[t96:t106]
 				kernel.StoreRelaxed(&slot3[0], tag2|uint64(t442))
@@ -9897,20 +9934,22 @@ func quernRow6TwiceActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 					list2 := int(t49[11])
 					count2 := uint32(t48.Post[list2])
 					for i2 := uint32(0); i2 < count2; i2++ {
-						t115 := uint32(t48.Post[list2+1+int(i2)])
+						to2 := t48.Post[list2+1+int(i2)]
+						t116 := uint32(to2)
+						t215 := uint32(to2 >> 32)
 //line send.go:27
-						if !(t48.To.Box == t115) {
+						if !(t48.To.Box == t116 && t48.To.Actor == t215) {
 //line send.go:30
-							t116 := int(t115) * 16
-							t215 := (int(t115) + 1) * 16
+							t117 := int(t116) * 16
+							t216 := (int(t116) + 1) * 16
 //line send.go:30
-							b4 := t48.Post[t116:t215]
+							b4 := t48.Post[t117:t216]
 							loaded15 := host2.Load(r, &b4[0])
 //line send.go:31
 							loaded16 := host2.Load(r, &b4[8])
 							loaded17 := host2.Load(r, &b4[10])
 //line send.go:31
-							t48.To = actor.Target{Box: t115, Tail: loaded15, Head: loaded16, Ring: b4[14], Step: b4[12], Slots: uint32(b4[11]), Kind: uint32(b4[13]), Closed: uint32(loaded17)}
+							t48.To = actor.Target{Box: t116, Actor: t215, Tail: loaded15, Head: loaded16, Ring: b4[14], Step: b4[12], Slots: uint32(b4[11]), Kind: uint32(b4[13]), Owner: uint32(loaded17)}
 //line send.go:33
 							room4 := len(t48.Post)
 							if t48.To.Kind == 1 {
@@ -9922,160 +9961,160 @@ func quernRow6TwiceActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 								host2.Fail(r, "a Ref that names no mailbox")
 							}
 						}
-//line alone.go:193
-						t216 := t48
+//line alone.go:194
+						t36 := t48
 						var ticket3 uint32
 						var room5 uint32
 					block8:
 						switch {
 						default:
 //line send.go:54
-							box4 := int(t216.To.Box)
-							t117 := box4 * 16
+							box4 := int(t36.To.Box)
+							t118 := box4 * 16
 							t217 := (box4 + 1) * 16
 //line send.go:55
-							b5 := t216.Post[t117:t217]
-							if t216.To.Closed != 0 {
+							b5 := t36.Post[t118:t217]
+							if t36.To.Owner != t36.To.Actor {
 								loaded18 := host2.Load(r, &b5[10])
 //line send.go:57
-								t216.To.Closed = uint32(loaded18)
+								t36.To.Owner = uint32(loaded18)
 							}
-							if t216.To.Closed != 0 {
+							if t36.To.Owner != t36.To.Actor {
 								atomic.AddUint64(&b5[1], 1)
 								ticket3 = 0
 								room5 = 2
 							} else {
 //line send.go:63
 								loaded19 := host2.Load(r, &b5[10])
-								for closed2 := uint32(loaded19); ; {
-									if uint32(t216.To.Tail)-uint32(t216.To.Head) >= t216.To.Slots {
-										t57 := t216
-										t67 := t216
+								for owner2 := uint32(loaded19); ; {
+									if uint32(t36.To.Tail)-uint32(t36.To.Head) >= t36.To.Slots {
+										t56 := t36
+										t67 := t36
 //line send.go:66
 										loaded20 := host2.Load(r, &b5[0])
-										t87 := loaded20
+										t86 := loaded20
 //line send.go:66
 										loaded21 := host2.Load(r, &b5[8])
 										t107 := loaded21
 //line send.go:66
-										t57.To.Tail = t87
+										t56.To.Tail = t86
 //line send.go:66
 										t67.To.Head = t107
-										if uint32(t216.To.Tail)-uint32(t216.To.Head) >= t216.To.Slots && t216.To.Kind == 1 {
-											loaded22 := host2.Load(r, &t216.Host[b5[15]+1])
+										if uint32(t36.To.Tail)-uint32(t36.To.Head) >= t36.To.Slots && t36.To.Kind == 1 {
+											loaded22 := host2.Load(r, &t36.Host[b5[15]+1])
 //line send.go:68
-											t216.To.Head = loaded22
-											kernel.StoreRelaxed(&b5[8], t216.To.Head)
+											t36.To.Head = loaded22
+											kernel.StoreRelaxed(&b5[8], t36.To.Head)
 										}
-										if uint32(t216.To.Tail)-uint32(t216.To.Head) >= t216.To.Slots {
+										if uint32(t36.To.Tail)-uint32(t36.To.Head) >= t36.To.Slots {
 											atomic.AddUint64(&b5[1], 1)
 											ticket3 = 0
 											room5 = 1
 											break block8
 										}
 									}
-									old2 := kernel.AtomicCompareAndSwap(&b5[0], t216.To.Tail, t216.To.Tail+1)
+									old2 := kernel.AtomicCompareAndSwap(&b5[0], t36.To.Tail, t36.To.Tail+1)
 									tail2 := old2
 //line send.go:79
-									if tail2 == t216.To.Tail {
-										t134 := t216
-										t144 := t216
+									if tail2 == t36.To.Tail {
+										t134 := t36
+										t144 := t36
 										t153 := tail2 + 1
-										t164 := closed2
+										t164 := owner2
 //line send.go:80
 										t134.To.Tail = t153
 //line send.go:80
-										t144.To.Closed = t164
+										t144.To.Owner = t164
 										t173 := uint32(tail2)
 										ticket3 = t173
 										room5 = 0
 										break block8
 									}
 //line send.go:83
-									t216.To.Tail = tail2
+									t36.To.Tail = tail2
 								}
 							}
 						}
-//line alone.go:193
+//line alone.go:194
 						ticket4 := ticket3
 						room6 := room5
-//line alone.go:194
+//line alone.go:195
 						if room6 == 1 {
-							t58 := int(t49[13])
-//line alone.go:195
-							t68 := int(t49[13]) + len(t522) + 1
-//line alone.go:195
-							saved3 := t48.Post[t58:t68]
+							t68 := int(t49[13])
+//line alone.go:196
+							t76 := int(t49[13]) + len(t522) + 1
+//line alone.go:196
+							saved3 := t48.Post[t68:t76]
 							for w8 := 0; w8 < len(t522); w8++ {
 								saved3[w8] = uint64(t522[w8])
 							}
 							result012 := t48.Correlation()
-//line alone.go:199
+//line alone.go:200
 							saved3[len(t522)] = result012
 							t49[12] = i2 + 1
 							result011 = false
 							break block7
 						}
-//line alone.go:203
+//line alone.go:204
 						if room6 == 0 {
-							t88 := t48
-							t97 := t522
-							t108 := ticket4
-//line alone.go:227
-							t118 := t108
-//line send.go:46
-							result013 := int(t88.To.Ring + uint64(t118&(t88.To.Slots-1))*t88.To.Step)
-//line alone.go:227
-							t35 := result013
-							t46 := uint64(t108+1) << 32
-							slot4 := t35
-							tag3 := t46
+							t97 := t48
+							t108 := t522
+							t119 := ticket4
 //line alone.go:228
-							if t88.To.Kind == 1 {
-								t59 := t88
+							t120 := t119
+//line send.go:46
+							result013 := int(t97.To.Ring + uint64(t120&(t97.To.Slots-1))*t97.To.Step)
+//line alone.go:228
+							t37 := result013
+							t46 := uint64(t119+1) << 32
+							slot4 := t37
+							tag3 := t46
+//line alone.go:229
+							if t97.To.Kind == 1 {
+								t57 := t97
 								t69 := slot4
-								t75 := tag3
+								t77 := tag3
 //line send.go:102
-								t119 := t69
+								t121 := t69
 								t218 := t69 + 4
 //line send.go:102
-								h3 := t59.Host[t119:t218]
-								kernel.StoreRelaxed(&h3[0], t75|uint64(t59.ID<<8|128))
-								kernel.StoreRelaxed(&h3[1], t75)
-								kernel.StoreRelaxed(&h3[2], t75|uint64(t59.Words[t59.At+2]))
-								kernel.StoreRelaxed(&h3[3], t75|uint64(t59.Words[t59.At+3]))
-//line alone.go:230
-								for w9 := 0; w9 < len(t97); w9++ {
-									kernel.StoreRelaxed(&t88.Host[slot4+4+w9], tag3|uint64(t97[w9]))
+								h3 := t57.Host[t121:t218]
+								kernel.StoreRelaxed(&h3[0], t77|uint64(t57.ID<<8|128))
+								kernel.StoreRelaxed(&h3[1], t77)
+								kernel.StoreRelaxed(&h3[2], t77|uint64(t57.Words[t57.At+2]))
+								kernel.StoreRelaxed(&h3[3], t77|uint64(t57.Words[t57.At+3]))
+//line alone.go:231
+								for w9 := 0; w9 < len(t108); w9++ {
+									kernel.StoreRelaxed(&t97.Host[slot4+4+w9], tag3|uint64(t108[w9]))
 								}
 							} else {
-//line alone.go:235
-								t89 := t88
+//line alone.go:236
+								t87 := t97
 								t98 := slot4
 								t109 := tag3
 //line send.go:91
-								t120 := t98
+								t123 := t98
 								t219 := t98 + 4
 //line send.go:91
-								h4 := t89.Post[t120:t219]
-								kernel.StoreRelaxed(&h4[0], t109|uint64(t89.ID<<8|128))
+								h4 := t87.Post[t123:t219]
+								kernel.StoreRelaxed(&h4[0], t109|uint64(t87.ID<<8|128))
 								kernel.StoreRelaxed(&h4[1], t109)
-								kernel.StoreRelaxed(&h4[2], t109|uint64(t89.Words[t89.At+2]))
-								kernel.StoreRelaxed(&h4[3], t109|uint64(t89.Words[t89.At+3]))
-//line alone.go:236
-								for w10 := 0; w10 < len(t97); w10++ {
-									kernel.StoreRelaxed(&t88.Post[slot4+4+w10], tag3|uint64(t97[w10]))
+								kernel.StoreRelaxed(&h4[2], t109|uint64(t87.Words[t87.At+2]))
+								kernel.StoreRelaxed(&h4[3], t109|uint64(t87.Words[t87.At+3]))
+//line alone.go:237
+								for w10 := 0; w10 < len(t108); w10++ {
+									kernel.StoreRelaxed(&t97.Post[slot4+4+w10], tag3|uint64(t108[w10]))
 								}
-								t1110 := t88
+								t1110 := t97
 //line send.go:113
 								if !(t1110.Wakes == 0) {
 //line send.go:118
 									kernel.Fence()
 									box5 := int(t1110.To.Box)
-									t121 := box5 * 16
+									t124 := box5 * 16
 									t220 := (box5 + 1) * 16
 //line send.go:120
-									b6 := t1110.Post[t121:t220]
+									b6 := t1110.Post[t124:t220]
 									loaded23 := host2.Load(r, &b6[9])
 									if loaded23 != 0 {
 //line send.go:122
@@ -10086,7 +10125,7 @@ func quernRow6TwiceActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 							}
 						}
 					}
-//line alone.go:207
+//line alone.go:208
 					result011 = true
 				}
 //line alone.go:82
@@ -10096,8 +10135,8 @@ func quernRow6TwiceActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 //line alone.go:83
 			if whole && !last {
 				t572 := begin - born
-				t582 := command
-				t592 := cursor
+				t58 := command
+				t59 := cursor
 				t60 := box
 				t61 := in
 				t622 := mail
@@ -10105,7 +10144,7 @@ func quernRow6TwiceActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 				switch {
 				default:
 //line alone.go:103
-					loaded24 := host2.Load(r, &t582[0])
+					loaded24 := host2.Load(r, &t58[0])
 					ordered2 := loaded24
 //line alone.go:104
 					sh.Asked[0] = uint32(ordered2)
@@ -10128,7 +10167,7 @@ func quernRow6TwiceActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 								if level2 == 4 {
 									continue
 								}
-								next4 := t592[level2]
+								next4 := t59[level2]
 								t610 := level2
 								var result014 uint32
 								switch {
@@ -10159,7 +10198,7 @@ func quernRow6TwiceActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 							sh.Higher[0] = sides2
 						}
 						if source4 == 9 || source4 < 4 {
-							next5 := t592[4]
+							next5 := t59[4]
 							loaded26 := host2.Load(r, &t61[next5&(shape.Slots-1)*shape.InStep])
 							middle2 := uint32(loaded26>>32) == next5+1
 //line alone.go:128
@@ -10171,7 +10210,7 @@ func quernRow6TwiceActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 								loaded27 := host2.Load(r, &t622[next6&(slots3-1)*shape.InStep])
 								posted2 = uint32(loaded27>>32) == next6+1
 							}
-							if posted2 && !(middle2 && t592[8] == 8) {
+							if posted2 && !(middle2 && t59[8] == 8) {
 								source4 = 8
 							} else if middle2 {
 								source4 = 4
@@ -10179,8 +10218,8 @@ func quernRow6TwiceActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 						}
 						if !(source4 == 9) {
 //line alone.go:143
-							t123 := t61
-							ring2 := t123
+							t125 := t61
+							ring2 := t125
 							var at5 uint32
 //line alone.go:144
 							if source4 == 8 {
@@ -10192,7 +10231,7 @@ func quernRow6TwiceActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 								at5 = t145
 							} else {
 //line alone.go:148
-								sh.Ticket = t592[source4]
+								sh.Ticket = t59[source4]
 								t165 := source4
 								var result015 uint32
 								switch {
@@ -10249,7 +10288,7 @@ func quernRow6TwiceActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 //line alone.go:166
 								sh.Late = 1
 							}
-							t592[8] = source4
+							t59[8] = source4
 						}
 					}
 				}
@@ -10312,9 +10351,9 @@ func quernHostLingerActor(r *host2.Run) {
 	cells := host2.Dynamic[actor.Cell[int64, int64]](r, 1)
 	var in2 *int64
 	var out2 *int64
-	var t114 *int64
+	var t115 *int64
 	var t213 *int64
-	var t34 *int64
+	var t35 *int64
 	var result08 kernel.Action = 1
 	outcome := uint32(result08)
 	var forwards bool
@@ -10424,13 +10463,13 @@ func quernHostLingerActor(r *host2.Run) {
 //line alone.go:58
 				out2 = &cells[0].Out
 //line quern_gen.go:13
-				t114 = state
+				t115 = state
 				t213 = in2
-				t34 = out2
+				t35 = out2
 				for threadZ := range 1 {
 					for threadY := range 1 {
 						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-						quernRow5LingerActor(r, t213, t114, t34, sh, outcome)
+						quernRow5LingerActor(r, t213, t115, t35, sh, outcome)
 					}
 				}
 				r.ThreadIdx = kernel.Dim3{}
@@ -10499,34 +10538,34 @@ func quernRow1LingerActor(r *host2.Run, cs []actor.Context, first int, begins, b
 			t21 := cursor
 //line alone.go:42
 			t24 := words[t22:t23]
-//line alone.go:212
+//line alone.go:213
 			pending := t21[12]
 			var result0 bool
-//line alone.go:213
+//line alone.go:214
 			if pending == 0 {
 				result0 = true
 			} else {
 				t15 := int(t21[13])
-//line alone.go:216
+//line alone.go:217
 				t25 := int(t21[13]) + len(t24) + 1
-//line alone.go:216
+//line alone.go:217
 				saved := t20.Post[t15:t25]
 				for w := 0; w < len(t24); w++ {
 					t24[w] = uint32(saved[w])
 				}
 				t32 := t20.Words
-//line alone.go:220
+//line alone.go:221
 				_ = t32[2]
 				t42 := t20.Words
-//line alone.go:220
+//line alone.go:221
 				_ = t42[3]
-//line alone.go:220
+//line alone.go:221
 				t52 := uint32(saved[len(t24)])
-//line alone.go:220
+//line alone.go:221
 				t62 := uint32(saved[len(t24)] >> 32)
-//line alone.go:220
+//line alone.go:221
 				t32[2] = t52
-//line alone.go:220
+//line alone.go:221
 				t42[3] = t62
 				t21[12] = 0
 				t72 := t20
@@ -10541,20 +10580,22 @@ func quernRow1LingerActor(r *host2.Run, cs []actor.Context, first int, begins, b
 					list := int(t82[11])
 					count := uint32(t72.Post[list])
 					for i := t102; i < count; i++ {
-						t16 := uint32(t72.Post[list+1+int(i)])
+						to := t72.Post[list+1+int(i)]
+						t16 := uint32(to)
+						t26 := uint32(to >> 32)
 //line send.go:27
-						if !(t72.To.Box == t16) {
+						if !(t72.To.Box == t16 && t72.To.Actor == t26) {
 //line send.go:30
 							t17 := int(t16) * 16
-							t26 := (int(t16) + 1) * 16
+							t27 := (int(t16) + 1) * 16
 //line send.go:30
-							b := t72.Post[t17:t26]
+							b := t72.Post[t17:t27]
 							loaded := host2.Load(r, &b[0])
 //line send.go:31
 							loaded2 := host2.Load(r, &b[8])
 							loaded3 := host2.Load(r, &b[10])
 //line send.go:31
-							t72.To = actor.Target{Box: t16, Tail: loaded, Head: loaded2, Ring: b[14], Step: b[12], Slots: uint32(b[11]), Kind: uint32(b[13]), Closed: uint32(loaded3)}
+							t72.To = actor.Target{Box: t16, Actor: t26, Tail: loaded, Head: loaded2, Ring: b[14], Step: b[12], Slots: uint32(b[11]), Kind: uint32(b[13]), Owner: uint32(loaded3)}
 //line send.go:33
 							room := len(t72.Post)
 							if t72.To.Kind == 1 {
@@ -10566,35 +10607,35 @@ func quernRow1LingerActor(r *host2.Run, cs []actor.Context, first int, begins, b
 								host2.Fail(r, "a Ref that names no mailbox")
 							}
 						}
-//line alone.go:193
-						t27 := t72
+//line alone.go:194
+						t33 := t72
 						var ticket uint32
 						var room2 uint32
 					block2:
 						switch {
 						default:
 //line send.go:54
-							box2 := int(t27.To.Box)
+							box2 := int(t33.To.Box)
 							t18 := box2 * 16
 							t28 := (box2 + 1) * 16
 //line send.go:55
-							b2 := t27.Post[t18:t28]
-							if t27.To.Closed != 0 {
+							b2 := t33.Post[t18:t28]
+							if t33.To.Owner != t33.To.Actor {
 								loaded4 := host2.Load(r, &b2[10])
 //line send.go:57
-								t27.To.Closed = uint32(loaded4)
+								t33.To.Owner = uint32(loaded4)
 							}
-							if t27.To.Closed != 0 {
+							if t33.To.Owner != t33.To.Actor {
 								atomic.AddUint64(&b2[1], 1)
 								ticket = 0
 								room2 = 2
 							} else {
 //line send.go:63
 								loaded5 := host2.Load(r, &b2[10])
-								for closed := uint32(loaded5); ; {
-									if uint32(t27.To.Tail)-uint32(t27.To.Head) >= t27.To.Slots {
-										t53 := t27
-										t63 := t27
+								for owner := uint32(loaded5); ; {
+									if uint32(t33.To.Tail)-uint32(t33.To.Head) >= t33.To.Slots {
+										t53 := t33
+										t63 := t33
 //line send.go:66
 										loaded6 := host2.Load(r, &b2[0])
 										t83 := loaded6
@@ -10605,135 +10646,135 @@ func quernRow1LingerActor(r *host2.Run, cs []actor.Context, first int, begins, b
 										t53.To.Tail = t83
 //line send.go:66
 										t63.To.Head = t103
-										if uint32(t27.To.Tail)-uint32(t27.To.Head) >= t27.To.Slots && t27.To.Kind == 1 {
-											loaded8 := host2.Load(r, &t27.Host[b2[15]+1])
+										if uint32(t33.To.Tail)-uint32(t33.To.Head) >= t33.To.Slots && t33.To.Kind == 1 {
+											loaded8 := host2.Load(r, &t33.Host[b2[15]+1])
 //line send.go:68
-											t27.To.Head = loaded8
-											kernel.StoreRelaxed(&b2[8], t27.To.Head)
+											t33.To.Head = loaded8
+											kernel.StoreRelaxed(&b2[8], t33.To.Head)
 										}
-										if uint32(t27.To.Tail)-uint32(t27.To.Head) >= t27.To.Slots {
+										if uint32(t33.To.Tail)-uint32(t33.To.Head) >= t33.To.Slots {
 											atomic.AddUint64(&b2[1], 1)
 											ticket = 0
 											room2 = 1
 											break block2
 										}
 									}
-									old := kernel.AtomicCompareAndSwap(&b2[0], t27.To.Tail, t27.To.Tail+1)
+									old := kernel.AtomicCompareAndSwap(&b2[0], t33.To.Tail, t33.To.Tail+1)
 									tail := old
 //line send.go:79
-									if tail == t27.To.Tail {
-										t132 := t27
-										t142 := t27
+									if tail == t33.To.Tail {
+										t132 := t33
+										t142 := t33
 										t152 := tail + 1
-										t162 := closed
+										t162 := owner
 //line send.go:80
 										t132.To.Tail = t152
 //line send.go:80
-										t142.To.Closed = t162
+										t142.To.Owner = t162
 										t172 := uint32(tail)
 										ticket = t172
 										room2 = 0
 										break block2
 									}
 //line send.go:83
-									t27.To.Tail = tail
+									t33.To.Tail = tail
 								}
 							}
 						}
-//line alone.go:193
+//line alone.go:194
 						ticket2 := ticket
 						room3 := room2
-//line alone.go:194
+//line alone.go:195
 						if room3 == 1 {
-							t54 := int(t82[13])
-//line alone.go:195
-							t64 := int(t82[13]) + len(t92) + 1
-//line alone.go:195
-							saved2 := t72.Post[t54:t64]
+							t64 := int(t82[13])
+//line alone.go:196
+							t73 := int(t82[13]) + len(t92) + 1
+//line alone.go:196
+							saved2 := t72.Post[t64:t73]
 							for w2 := 0; w2 < len(t92); w2++ {
 								saved2[w2] = uint64(t92[w2])
 							}
 							result03 := t72.Correlation()
-//line alone.go:199
+//line alone.go:200
 							saved2[len(t92)] = result03
 							t82[12] = i + 1
 							result02 = false
 							break block
 						}
-//line alone.go:203
+//line alone.go:204
 						if room3 == 0 {
-							t84 := t72
-							t93 := t92
-							t104 := ticket2
-//line alone.go:227
-							t19 := t104
-//line send.go:46
-							result04 := int(t84.To.Ring + uint64(t19&(t84.To.Slots-1))*t84.To.Step)
-//line alone.go:227
-							t33 := result04
-							t43 := uint64(t104+1) << 32
-							slot := t33
-							tag := t43
+							t93 := t72
+							t104 := t92
+							t112 := ticket2
 //line alone.go:228
-							if t84.To.Kind == 1 {
-								t55 := t84
+							t19 := t112
+//line send.go:46
+							result04 := int(t93.To.Ring + uint64(t19&(t93.To.Slots-1))*t93.To.Step)
+//line alone.go:228
+							t34 := result04
+							t43 := uint64(t112+1) << 32
+							slot := t34
+							tag := t43
+//line alone.go:229
+							if t93.To.Kind == 1 {
+								t54 := t93
 								t65 := slot
-								t73 := tag
+								t74 := tag
 //line send.go:102
 								t110 := t65
 								t29 := t65 + 4
 //line send.go:102
-								h := t55.Host[t110:t29]
-								kernel.StoreRelaxed(&h[0], t73|uint64(t55.ID<<8|128))
-								kernel.StoreRelaxed(&h[1], t73)
-								kernel.StoreRelaxed(&h[2], t73|uint64(t55.Words[t55.At+2]))
-								kernel.StoreRelaxed(&h[3], t73|uint64(t55.Words[t55.At+3]))
-//line alone.go:230
-								for w3 := 0; w3 < len(t93); w3++ {
-									kernel.StoreRelaxed(&t84.Host[slot+4+w3], tag|uint64(t93[w3]))
+								h := t54.Host[t110:t29]
+								kernel.StoreRelaxed(&h[0], t74|uint64(t54.ID<<8|128))
+								kernel.StoreRelaxed(&h[1], t74)
+								kernel.StoreRelaxed(&h[2], t74|uint64(t54.Words[t54.At+2]))
+								kernel.StoreRelaxed(&h[3], t74|uint64(t54.Words[t54.At+3]))
+//line alone.go:231
+								for w3 := 0; w3 < len(t104); w3++ {
+									kernel.StoreRelaxed(&t93.Host[slot+4+w3], tag|uint64(t104[w3]))
 								}
 							} else {
-//line alone.go:235
-								t85 := t84
+//line alone.go:236
+								t84 := t93
 								t94 := slot
 								t105 := tag
 //line send.go:91
 								t111 := t94
 								t210 := t94 + 4
 //line send.go:91
-								h2 := t85.Post[t111:t210]
-								kernel.StoreRelaxed(&h2[0], t105|uint64(t85.ID<<8|128))
+								h2 := t84.Post[t111:t210]
+								kernel.StoreRelaxed(&h2[0], t105|uint64(t84.ID<<8|128))
 								kernel.StoreRelaxed(&h2[1], t105)
-								kernel.StoreRelaxed(&h2[2], t105|uint64(t85.Words[t85.At+2]))
-								kernel.StoreRelaxed(&h2[3], t105|uint64(t85.Words[t85.At+3]))
-//line alone.go:236
-								for w4 := 0; w4 < len(t93); w4++ {
-									kernel.StoreRelaxed(&t84.Post[slot+4+w4], tag|uint64(t93[w4]))
+								kernel.StoreRelaxed(&h2[2], t105|uint64(t84.Words[t84.At+2]))
+								kernel.StoreRelaxed(&h2[3], t105|uint64(t84.Words[t84.At+3]))
+//line alone.go:237
+								for w4 := 0; w4 < len(t104); w4++ {
+									kernel.StoreRelaxed(&t93.Post[slot+4+w4], tag|uint64(t104[w4]))
 								}
-								t112 := t84
+								t113 := t93
 //line send.go:113
-								if !(t112.Wakes == 0) {
+								if !(t113.Wakes == 0) {
 //line send.go:118
 									kernel.Fence()
-									box3 := int(t112.To.Box)
-									t113 := box3 * 16
+									box3 := int(t113.To.Box)
+									t114 := box3 * 16
 									t211 := (box3 + 1) * 16
 //line send.go:120
-									b3 := t112.Post[t113:t211]
+									b3 := t113.Post[t114:t211]
 									loaded9 := host2.Load(r, &b3[9])
 									if loaded9 != 0 {
 //line send.go:122
-										kernel.StoreRelaxed(&t112.Host[b3[15]], 1)
-										kernel.StoreRelaxed(&t112.Host[0], 1)
+										kernel.StoreRelaxed(&t113.Host[b3[15]], 1)
+										kernel.StoreRelaxed(&t113.Host[0], 1)
 									}
 								}
 							}
 						}
 					}
-//line alone.go:207
+//line alone.go:208
 					result02 = true
 				}
-//line alone.go:222
+//line alone.go:223
 				result0 = result02
 			}
 //line alone.go:42
@@ -10931,7 +10972,7 @@ func quernRow4LingerActor(r *host2.Run, cells []actor.Cell[int64, int64]) {
 }
 
 //go:noinline
-func quernRow5LingerActor(r *host2.Run, t213, t114, t34 *int64, sh *actor.Status, outcome uint32) {
+func quernRow5LingerActor(r *host2.Run, t213, t115, t35 *int64, sh *actor.Status, outcome uint32) {
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		t2 := threadX == 0
@@ -10949,8 +10990,8 @@ func quernRow5LingerActor(r *host2.Run, t213, t114, t34 *int64, sh *actor.Status
 				}
 			}
 //line handlers.go:165
-			*t114++
-			*t34 = *t114
+			*t115++
+			*t35 = *t115
 		}
 //line alone.go:59
 		if t2 {
@@ -11000,20 +11041,20 @@ func quernRow6LingerActor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 					result09 = shape.Slots + (t214-1)*shape.SideSlots
 				}
 //line alone.go:174
-				t56 := source3
+				t55 := source3
 				var result010 uint32
 //line serve.go:92
-				if t56 == 4 {
+				if t55 == 4 {
 					result010 = shape.Slots
 				} else {
 					result010 = shape.SideSlots
 				}
 //line alone.go:174
 				at3 := (result09 + sh.Ticket&(result010-1)) * shape.OutStep
-				t74 := at3
-				t86 := at3 + shape.Out
+				t75 := at3
+				t85 := at3 + shape.Out
 //line alone.go:175
-				slot3 := t422[t74:t86]
+				slot3 := t422[t75:t85]
 				tag2 := uint64(sh.Ticket+1) << 32
 				reply2 := words[t96:t106]
 				kernel.StoreRelaxed(&slot3[0], tag2|uint64(t442))
@@ -11043,20 +11084,22 @@ func quernRow6LingerActor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 					list2 := int(t49[11])
 					count2 := uint32(t48.Post[list2])
 					for i2 := uint32(0); i2 < count2; i2++ {
-						t115 := uint32(t48.Post[list2+1+int(i2)])
+						to2 := t48.Post[list2+1+int(i2)]
+						t116 := uint32(to2)
+						t215 := uint32(to2 >> 32)
 //line send.go:27
-						if !(t48.To.Box == t115) {
+						if !(t48.To.Box == t116 && t48.To.Actor == t215) {
 //line send.go:30
-							t116 := int(t115) * 16
-							t215 := (int(t115) + 1) * 16
+							t117 := int(t116) * 16
+							t216 := (int(t116) + 1) * 16
 //line send.go:30
-							b4 := t48.Post[t116:t215]
+							b4 := t48.Post[t117:t216]
 							loaded15 := host2.Load(r, &b4[0])
 //line send.go:31
 							loaded16 := host2.Load(r, &b4[8])
 							loaded17 := host2.Load(r, &b4[10])
 //line send.go:31
-							t48.To = actor.Target{Box: t115, Tail: loaded15, Head: loaded16, Ring: b4[14], Step: b4[12], Slots: uint32(b4[11]), Kind: uint32(b4[13]), Closed: uint32(loaded17)}
+							t48.To = actor.Target{Box: t116, Actor: t215, Tail: loaded15, Head: loaded16, Ring: b4[14], Step: b4[12], Slots: uint32(b4[11]), Kind: uint32(b4[13]), Owner: uint32(loaded17)}
 //line send.go:33
 							room4 := len(t48.Post)
 							if t48.To.Kind == 1 {
@@ -11068,160 +11111,160 @@ func quernRow6LingerActor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 								host2.Fail(r, "a Ref that names no mailbox")
 							}
 						}
-//line alone.go:193
-						t216 := t48
+//line alone.go:194
+						t36 := t48
 						var ticket3 uint32
 						var room5 uint32
 					block8:
 						switch {
 						default:
 //line send.go:54
-							box4 := int(t216.To.Box)
-							t117 := box4 * 16
+							box4 := int(t36.To.Box)
+							t118 := box4 * 16
 							t217 := (box4 + 1) * 16
 //line send.go:55
-							b5 := t216.Post[t117:t217]
-							if t216.To.Closed != 0 {
+							b5 := t36.Post[t118:t217]
+							if t36.To.Owner != t36.To.Actor {
 								loaded18 := host2.Load(r, &b5[10])
 //line send.go:57
-								t216.To.Closed = uint32(loaded18)
+								t36.To.Owner = uint32(loaded18)
 							}
-							if t216.To.Closed != 0 {
+							if t36.To.Owner != t36.To.Actor {
 								atomic.AddUint64(&b5[1], 1)
 								ticket3 = 0
 								room5 = 2
 							} else {
 //line send.go:63
 								loaded19 := host2.Load(r, &b5[10])
-								for closed2 := uint32(loaded19); ; {
-									if uint32(t216.To.Tail)-uint32(t216.To.Head) >= t216.To.Slots {
-										t57 := t216
-										t67 := t216
+								for owner2 := uint32(loaded19); ; {
+									if uint32(t36.To.Tail)-uint32(t36.To.Head) >= t36.To.Slots {
+										t56 := t36
+										t67 := t36
 //line send.go:66
 										loaded20 := host2.Load(r, &b5[0])
-										t87 := loaded20
+										t86 := loaded20
 //line send.go:66
 										loaded21 := host2.Load(r, &b5[8])
 										t107 := loaded21
 //line send.go:66
-										t57.To.Tail = t87
+										t56.To.Tail = t86
 //line send.go:66
 										t67.To.Head = t107
-										if uint32(t216.To.Tail)-uint32(t216.To.Head) >= t216.To.Slots && t216.To.Kind == 1 {
-											loaded22 := host2.Load(r, &t216.Host[b5[15]+1])
+										if uint32(t36.To.Tail)-uint32(t36.To.Head) >= t36.To.Slots && t36.To.Kind == 1 {
+											loaded22 := host2.Load(r, &t36.Host[b5[15]+1])
 //line send.go:68
-											t216.To.Head = loaded22
-											kernel.StoreRelaxed(&b5[8], t216.To.Head)
+											t36.To.Head = loaded22
+											kernel.StoreRelaxed(&b5[8], t36.To.Head)
 										}
-										if uint32(t216.To.Tail)-uint32(t216.To.Head) >= t216.To.Slots {
+										if uint32(t36.To.Tail)-uint32(t36.To.Head) >= t36.To.Slots {
 											atomic.AddUint64(&b5[1], 1)
 											ticket3 = 0
 											room5 = 1
 											break block8
 										}
 									}
-									old2 := kernel.AtomicCompareAndSwap(&b5[0], t216.To.Tail, t216.To.Tail+1)
+									old2 := kernel.AtomicCompareAndSwap(&b5[0], t36.To.Tail, t36.To.Tail+1)
 									tail2 := old2
 //line send.go:79
-									if tail2 == t216.To.Tail {
-										t134 := t216
-										t144 := t216
+									if tail2 == t36.To.Tail {
+										t134 := t36
+										t144 := t36
 										t153 := tail2 + 1
-										t164 := closed2
+										t164 := owner2
 //line send.go:80
 										t134.To.Tail = t153
 //line send.go:80
-										t144.To.Closed = t164
+										t144.To.Owner = t164
 										t173 := uint32(tail2)
 										ticket3 = t173
 										room5 = 0
 										break block8
 									}
 //line send.go:83
-									t216.To.Tail = tail2
+									t36.To.Tail = tail2
 								}
 							}
 						}
-//line alone.go:193
+//line alone.go:194
 						ticket4 := ticket3
 						room6 := room5
-//line alone.go:194
+//line alone.go:195
 						if room6 == 1 {
-							t58 := int(t49[13])
-//line alone.go:195
-							t68 := int(t49[13]) + len(t522) + 1
-//line alone.go:195
-							saved3 := t48.Post[t58:t68]
+							t68 := int(t49[13])
+//line alone.go:196
+							t76 := int(t49[13]) + len(t522) + 1
+//line alone.go:196
+							saved3 := t48.Post[t68:t76]
 							for w8 := 0; w8 < len(t522); w8++ {
 								saved3[w8] = uint64(t522[w8])
 							}
 							result012 := t48.Correlation()
-//line alone.go:199
+//line alone.go:200
 							saved3[len(t522)] = result012
 							t49[12] = i2 + 1
 							result011 = false
 							break block7
 						}
-//line alone.go:203
+//line alone.go:204
 						if room6 == 0 {
-							t88 := t48
-							t97 := t522
-							t108 := ticket4
-//line alone.go:227
-							t118 := t108
-//line send.go:46
-							result013 := int(t88.To.Ring + uint64(t118&(t88.To.Slots-1))*t88.To.Step)
-//line alone.go:227
-							t35 := result013
-							t46 := uint64(t108+1) << 32
-							slot4 := t35
-							tag3 := t46
+							t97 := t48
+							t108 := t522
+							t119 := ticket4
 //line alone.go:228
-							if t88.To.Kind == 1 {
-								t59 := t88
+							t120 := t119
+//line send.go:46
+							result013 := int(t97.To.Ring + uint64(t120&(t97.To.Slots-1))*t97.To.Step)
+//line alone.go:228
+							t37 := result013
+							t46 := uint64(t119+1) << 32
+							slot4 := t37
+							tag3 := t46
+//line alone.go:229
+							if t97.To.Kind == 1 {
+								t57 := t97
 								t69 := slot4
-								t75 := tag3
+								t77 := tag3
 //line send.go:102
-								t119 := t69
+								t121 := t69
 								t218 := t69 + 4
 //line send.go:102
-								h3 := t59.Host[t119:t218]
-								kernel.StoreRelaxed(&h3[0], t75|uint64(t59.ID<<8|128))
-								kernel.StoreRelaxed(&h3[1], t75)
-								kernel.StoreRelaxed(&h3[2], t75|uint64(t59.Words[t59.At+2]))
-								kernel.StoreRelaxed(&h3[3], t75|uint64(t59.Words[t59.At+3]))
-//line alone.go:230
-								for w9 := 0; w9 < len(t97); w9++ {
-									kernel.StoreRelaxed(&t88.Host[slot4+4+w9], tag3|uint64(t97[w9]))
+								h3 := t57.Host[t121:t218]
+								kernel.StoreRelaxed(&h3[0], t77|uint64(t57.ID<<8|128))
+								kernel.StoreRelaxed(&h3[1], t77)
+								kernel.StoreRelaxed(&h3[2], t77|uint64(t57.Words[t57.At+2]))
+								kernel.StoreRelaxed(&h3[3], t77|uint64(t57.Words[t57.At+3]))
+//line alone.go:231
+								for w9 := 0; w9 < len(t108); w9++ {
+									kernel.StoreRelaxed(&t97.Host[slot4+4+w9], tag3|uint64(t108[w9]))
 								}
 							} else {
-//line alone.go:235
-								t89 := t88
+//line alone.go:236
+								t87 := t97
 								t98 := slot4
 								t109 := tag3
 //line send.go:91
-								t120 := t98
+								t123 := t98
 								t219 := t98 + 4
 //line send.go:91
-								h4 := t89.Post[t120:t219]
-								kernel.StoreRelaxed(&h4[0], t109|uint64(t89.ID<<8|128))
+								h4 := t87.Post[t123:t219]
+								kernel.StoreRelaxed(&h4[0], t109|uint64(t87.ID<<8|128))
 								kernel.StoreRelaxed(&h4[1], t109)
-								kernel.StoreRelaxed(&h4[2], t109|uint64(t89.Words[t89.At+2]))
-								kernel.StoreRelaxed(&h4[3], t109|uint64(t89.Words[t89.At+3]))
-//line alone.go:236
-								for w10 := 0; w10 < len(t97); w10++ {
-									kernel.StoreRelaxed(&t88.Post[slot4+4+w10], tag3|uint64(t97[w10]))
+								kernel.StoreRelaxed(&h4[2], t109|uint64(t87.Words[t87.At+2]))
+								kernel.StoreRelaxed(&h4[3], t109|uint64(t87.Words[t87.At+3]))
+//line alone.go:237
+								for w10 := 0; w10 < len(t108); w10++ {
+									kernel.StoreRelaxed(&t97.Post[slot4+4+w10], tag3|uint64(t108[w10]))
 								}
-								t1110 := t88
+								t1110 := t97
 //line send.go:113
 								if !(t1110.Wakes == 0) {
 //line send.go:118
 									kernel.Fence()
 									box5 := int(t1110.To.Box)
-									t121 := box5 * 16
+									t124 := box5 * 16
 									t220 := (box5 + 1) * 16
 //line send.go:120
-									b6 := t1110.Post[t121:t220]
+									b6 := t1110.Post[t124:t220]
 									loaded23 := host2.Load(r, &b6[9])
 									if loaded23 != 0 {
 //line send.go:122
@@ -11232,7 +11275,7 @@ func quernRow6LingerActor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 							}
 						}
 					}
-//line alone.go:207
+//line alone.go:208
 					result011 = true
 				}
 //line alone.go:82
@@ -11242,8 +11285,8 @@ func quernRow6LingerActor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 //line alone.go:83
 			if whole && !last {
 				t572 := begin - born
-				t582 := command
-				t592 := cursor
+				t58 := command
+				t59 := cursor
 				t60 := box
 				t61 := in
 				t622 := mail
@@ -11251,7 +11294,7 @@ func quernRow6LingerActor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 				switch {
 				default:
 //line alone.go:103
-					loaded24 := host2.Load(r, &t582[0])
+					loaded24 := host2.Load(r, &t58[0])
 					ordered2 := loaded24
 //line alone.go:104
 					sh.Asked[0] = uint32(ordered2)
@@ -11274,7 +11317,7 @@ func quernRow6LingerActor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 								if level2 == 4 {
 									continue
 								}
-								next4 := t592[level2]
+								next4 := t59[level2]
 								t610 := level2
 								var result014 uint32
 								switch {
@@ -11305,7 +11348,7 @@ func quernRow6LingerActor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 							sh.Higher[0] = sides2
 						}
 						if source4 == 9 || source4 < 4 {
-							next5 := t592[4]
+							next5 := t59[4]
 							loaded26 := host2.Load(r, &t61[next5&(shape.Slots-1)*shape.InStep])
 							middle2 := uint32(loaded26>>32) == next5+1
 //line alone.go:128
@@ -11317,7 +11360,7 @@ func quernRow6LingerActor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 								loaded27 := host2.Load(r, &t622[next6&(slots3-1)*shape.InStep])
 								posted2 = uint32(loaded27>>32) == next6+1
 							}
-							if posted2 && !(middle2 && t592[8] == 8) {
+							if posted2 && !(middle2 && t59[8] == 8) {
 								source4 = 8
 							} else if middle2 {
 								source4 = 4
@@ -11325,8 +11368,8 @@ func quernRow6LingerActor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 						}
 						if !(source4 == 9) {
 //line alone.go:143
-							t123 := t61
-							ring2 := t123
+							t125 := t61
+							ring2 := t125
 							var at5 uint32
 //line alone.go:144
 							if source4 == 8 {
@@ -11338,7 +11381,7 @@ func quernRow6LingerActor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 								at5 = t145
 							} else {
 //line alone.go:148
-								sh.Ticket = t592[source4]
+								sh.Ticket = t59[source4]
 								t165 := source4
 								var result015 uint32
 								switch {
@@ -11395,7 +11438,7 @@ func quernRow6LingerActor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 //line alone.go:166
 								sh.Late = 1
 							}
-							t592[8] = source4
+							t59[8] = source4
 						}
 					}
 				}
@@ -11460,7 +11503,7 @@ func quernHostScatterActor(r *host2.Run) {
 	var in2 *Burst
 	var out2 *int32
 	var t213 *[32]int32
-	var t34 *Burst
+	var t35 *Burst
 	var t45 *int32
 	dones := host2.Scratch[bool](r, 4, r.BlockDim.Count())
 	alls := host2.Scratch[bool](r, 5, r.BlockDim.Count())
@@ -11573,13 +11616,13 @@ func quernHostScatterActor(r *host2.Run) {
 				out2 = &cells[0].Out
 //line quern_gen.go:13
 				t213 = state
-				t34 = in2
+				t35 = in2
 				t45 = out2
 				for threadZ := range 1 {
 					for threadY := range 1 {
 						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 						first3 := (threadZ*1 + threadY) * 32
-						quernRow5ScatterActor(r, cs2, first3, dones, t213, t34)
+						quernRow5ScatterActor(r, cs2, first3, dones, t213, t35)
 					}
 				}
 //line handlers.go:191
@@ -11588,7 +11631,7 @@ func quernHostScatterActor(r *host2.Run) {
 					for threadY := range 1 {
 						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 						first4 := (threadZ*1 + threadY) * 32
-						quernRow6ScatterActor(r, alls, first4, t213, t45, t34, sh)
+						quernRow6ScatterActor(r, alls, first4, t213, t45, t35, sh)
 					}
 				}
 				r.ThreadIdx = kernel.Dim3{}
@@ -11657,34 +11700,34 @@ func quernRow1ScatterActor(r *host2.Run, cs []actor.Context, first int, begins, 
 			t21 := cursor
 //line alone.go:42
 			t24 := words[t22:t23]
-//line alone.go:212
+//line alone.go:213
 			pending := t21[12]
 			var result0 bool
-//line alone.go:213
+//line alone.go:214
 			if pending == 0 {
 				result0 = true
 			} else {
 				t15 := int(t21[13])
-//line alone.go:216
+//line alone.go:217
 				t25 := int(t21[13]) + len(t24) + 1
-//line alone.go:216
+//line alone.go:217
 				saved := t20.Post[t15:t25]
 				for w := 0; w < len(t24); w++ {
 					t24[w] = uint32(saved[w])
 				}
 				t32 := t20.Words
-//line alone.go:220
+//line alone.go:221
 				_ = t32[2]
 				t42 := t20.Words
-//line alone.go:220
+//line alone.go:221
 				_ = t42[3]
-//line alone.go:220
+//line alone.go:221
 				t52 := uint32(saved[len(t24)])
-//line alone.go:220
+//line alone.go:221
 				t62 := uint32(saved[len(t24)] >> 32)
-//line alone.go:220
+//line alone.go:221
 				t32[2] = t52
-//line alone.go:220
+//line alone.go:221
 				t42[3] = t62
 				t21[12] = 0
 				t72 := t20
@@ -11699,20 +11742,22 @@ func quernRow1ScatterActor(r *host2.Run, cs []actor.Context, first int, begins, 
 					list := int(t82[11])
 					count := uint32(t72.Post[list])
 					for i := t102; i < count; i++ {
-						t16 := uint32(t72.Post[list+1+int(i)])
+						to := t72.Post[list+1+int(i)]
+						t16 := uint32(to)
+						t26 := uint32(to >> 32)
 //line send.go:27
-						if !(t72.To.Box == t16) {
+						if !(t72.To.Box == t16 && t72.To.Actor == t26) {
 //line send.go:30
 							t17 := int(t16) * 16
-							t26 := (int(t16) + 1) * 16
+							t27 := (int(t16) + 1) * 16
 //line send.go:30
-							b := t72.Post[t17:t26]
+							b := t72.Post[t17:t27]
 							loaded := host2.Load(r, &b[0])
 //line send.go:31
 							loaded2 := host2.Load(r, &b[8])
 							loaded3 := host2.Load(r, &b[10])
 //line send.go:31
-							t72.To = actor.Target{Box: t16, Tail: loaded, Head: loaded2, Ring: b[14], Step: b[12], Slots: uint32(b[11]), Kind: uint32(b[13]), Closed: uint32(loaded3)}
+							t72.To = actor.Target{Box: t16, Actor: t26, Tail: loaded, Head: loaded2, Ring: b[14], Step: b[12], Slots: uint32(b[11]), Kind: uint32(b[13]), Owner: uint32(loaded3)}
 //line send.go:33
 							room := len(t72.Post)
 							if t72.To.Kind == 1 {
@@ -11724,35 +11769,35 @@ func quernRow1ScatterActor(r *host2.Run, cs []actor.Context, first int, begins, 
 								host2.Fail(r, "a Ref that names no mailbox")
 							}
 						}
-//line alone.go:193
-						t27 := t72
+//line alone.go:194
+						t33 := t72
 						var ticket uint32
 						var room2 uint32
 					block2:
 						switch {
 						default:
 //line send.go:54
-							box2 := int(t27.To.Box)
+							box2 := int(t33.To.Box)
 							t18 := box2 * 16
 							t28 := (box2 + 1) * 16
 //line send.go:55
-							b2 := t27.Post[t18:t28]
-							if t27.To.Closed != 0 {
+							b2 := t33.Post[t18:t28]
+							if t33.To.Owner != t33.To.Actor {
 								loaded4 := host2.Load(r, &b2[10])
 //line send.go:57
-								t27.To.Closed = uint32(loaded4)
+								t33.To.Owner = uint32(loaded4)
 							}
-							if t27.To.Closed != 0 {
+							if t33.To.Owner != t33.To.Actor {
 								atomic.AddUint64(&b2[1], 1)
 								ticket = 0
 								room2 = 2
 							} else {
 //line send.go:63
 								loaded5 := host2.Load(r, &b2[10])
-								for closed := uint32(loaded5); ; {
-									if uint32(t27.To.Tail)-uint32(t27.To.Head) >= t27.To.Slots {
-										t53 := t27
-										t63 := t27
+								for owner := uint32(loaded5); ; {
+									if uint32(t33.To.Tail)-uint32(t33.To.Head) >= t33.To.Slots {
+										t53 := t33
+										t63 := t33
 //line send.go:66
 										loaded6 := host2.Load(r, &b2[0])
 										t83 := loaded6
@@ -11763,135 +11808,135 @@ func quernRow1ScatterActor(r *host2.Run, cs []actor.Context, first int, begins, 
 										t53.To.Tail = t83
 //line send.go:66
 										t63.To.Head = t103
-										if uint32(t27.To.Tail)-uint32(t27.To.Head) >= t27.To.Slots && t27.To.Kind == 1 {
-											loaded8 := host2.Load(r, &t27.Host[b2[15]+1])
+										if uint32(t33.To.Tail)-uint32(t33.To.Head) >= t33.To.Slots && t33.To.Kind == 1 {
+											loaded8 := host2.Load(r, &t33.Host[b2[15]+1])
 //line send.go:68
-											t27.To.Head = loaded8
-											kernel.StoreRelaxed(&b2[8], t27.To.Head)
+											t33.To.Head = loaded8
+											kernel.StoreRelaxed(&b2[8], t33.To.Head)
 										}
-										if uint32(t27.To.Tail)-uint32(t27.To.Head) >= t27.To.Slots {
+										if uint32(t33.To.Tail)-uint32(t33.To.Head) >= t33.To.Slots {
 											atomic.AddUint64(&b2[1], 1)
 											ticket = 0
 											room2 = 1
 											break block2
 										}
 									}
-									old := kernel.AtomicCompareAndSwap(&b2[0], t27.To.Tail, t27.To.Tail+1)
+									old := kernel.AtomicCompareAndSwap(&b2[0], t33.To.Tail, t33.To.Tail+1)
 									tail := old
 //line send.go:79
-									if tail == t27.To.Tail {
-										t132 := t27
-										t142 := t27
+									if tail == t33.To.Tail {
+										t132 := t33
+										t142 := t33
 										t152 := tail + 1
-										t162 := closed
+										t162 := owner
 //line send.go:80
 										t132.To.Tail = t152
 //line send.go:80
-										t142.To.Closed = t162
+										t142.To.Owner = t162
 										t172 := uint32(tail)
 										ticket = t172
 										room2 = 0
 										break block2
 									}
 //line send.go:83
-									t27.To.Tail = tail
+									t33.To.Tail = tail
 								}
 							}
 						}
-//line alone.go:193
+//line alone.go:194
 						ticket2 := ticket
 						room3 := room2
-//line alone.go:194
+//line alone.go:195
 						if room3 == 1 {
-							t54 := int(t82[13])
-//line alone.go:195
-							t64 := int(t82[13]) + len(t92) + 1
-//line alone.go:195
-							saved2 := t72.Post[t54:t64]
+							t64 := int(t82[13])
+//line alone.go:196
+							t73 := int(t82[13]) + len(t92) + 1
+//line alone.go:196
+							saved2 := t72.Post[t64:t73]
 							for w2 := 0; w2 < len(t92); w2++ {
 								saved2[w2] = uint64(t92[w2])
 							}
 							result03 := t72.Correlation()
-//line alone.go:199
+//line alone.go:200
 							saved2[len(t92)] = result03
 							t82[12] = i + 1
 							result02 = false
 							break block
 						}
-//line alone.go:203
+//line alone.go:204
 						if room3 == 0 {
-							t84 := t72
-							t93 := t92
-							t104 := ticket2
-//line alone.go:227
-							t19 := t104
-//line send.go:46
-							result04 := int(t84.To.Ring + uint64(t19&(t84.To.Slots-1))*t84.To.Step)
-//line alone.go:227
-							t33 := result04
-							t43 := uint64(t104+1) << 32
-							slot := t33
-							tag := t43
+							t93 := t72
+							t104 := t92
+							t112 := ticket2
 //line alone.go:228
-							if t84.To.Kind == 1 {
-								t55 := t84
+							t19 := t112
+//line send.go:46
+							result04 := int(t93.To.Ring + uint64(t19&(t93.To.Slots-1))*t93.To.Step)
+//line alone.go:228
+							t34 := result04
+							t43 := uint64(t112+1) << 32
+							slot := t34
+							tag := t43
+//line alone.go:229
+							if t93.To.Kind == 1 {
+								t54 := t93
 								t65 := slot
-								t73 := tag
+								t74 := tag
 //line send.go:102
 								t110 := t65
 								t29 := t65 + 4
 //line send.go:102
-								h := t55.Host[t110:t29]
-								kernel.StoreRelaxed(&h[0], t73|uint64(t55.ID<<8|128))
-								kernel.StoreRelaxed(&h[1], t73)
-								kernel.StoreRelaxed(&h[2], t73|uint64(t55.Words[t55.At+2]))
-								kernel.StoreRelaxed(&h[3], t73|uint64(t55.Words[t55.At+3]))
-//line alone.go:230
-								for w3 := 0; w3 < len(t93); w3++ {
-									kernel.StoreRelaxed(&t84.Host[slot+4+w3], tag|uint64(t93[w3]))
+								h := t54.Host[t110:t29]
+								kernel.StoreRelaxed(&h[0], t74|uint64(t54.ID<<8|128))
+								kernel.StoreRelaxed(&h[1], t74)
+								kernel.StoreRelaxed(&h[2], t74|uint64(t54.Words[t54.At+2]))
+								kernel.StoreRelaxed(&h[3], t74|uint64(t54.Words[t54.At+3]))
+//line alone.go:231
+								for w3 := 0; w3 < len(t104); w3++ {
+									kernel.StoreRelaxed(&t93.Host[slot+4+w3], tag|uint64(t104[w3]))
 								}
 							} else {
-//line alone.go:235
-								t85 := t84
+//line alone.go:236
+								t84 := t93
 								t94 := slot
 								t105 := tag
 //line send.go:91
 								t111 := t94
 								t210 := t94 + 4
 //line send.go:91
-								h2 := t85.Post[t111:t210]
-								kernel.StoreRelaxed(&h2[0], t105|uint64(t85.ID<<8|128))
+								h2 := t84.Post[t111:t210]
+								kernel.StoreRelaxed(&h2[0], t105|uint64(t84.ID<<8|128))
 								kernel.StoreRelaxed(&h2[1], t105)
-								kernel.StoreRelaxed(&h2[2], t105|uint64(t85.Words[t85.At+2]))
-								kernel.StoreRelaxed(&h2[3], t105|uint64(t85.Words[t85.At+3]))
-//line alone.go:236
-								for w4 := 0; w4 < len(t93); w4++ {
-									kernel.StoreRelaxed(&t84.Post[slot+4+w4], tag|uint64(t93[w4]))
+								kernel.StoreRelaxed(&h2[2], t105|uint64(t84.Words[t84.At+2]))
+								kernel.StoreRelaxed(&h2[3], t105|uint64(t84.Words[t84.At+3]))
+//line alone.go:237
+								for w4 := 0; w4 < len(t104); w4++ {
+									kernel.StoreRelaxed(&t93.Post[slot+4+w4], tag|uint64(t104[w4]))
 								}
-								t112 := t84
+								t113 := t93
 //line send.go:113
-								if !(t112.Wakes == 0) {
+								if !(t113.Wakes == 0) {
 //line send.go:118
 									kernel.Fence()
-									box3 := int(t112.To.Box)
-									t113 := box3 * 16
+									box3 := int(t113.To.Box)
+									t114 := box3 * 16
 									t211 := (box3 + 1) * 16
 //line send.go:120
-									b3 := t112.Post[t113:t211]
+									b3 := t113.Post[t114:t211]
 									loaded9 := host2.Load(r, &b3[9])
 									if loaded9 != 0 {
 //line send.go:122
-										kernel.StoreRelaxed(&t112.Host[b3[15]], 1)
-										kernel.StoreRelaxed(&t112.Host[0], 1)
+										kernel.StoreRelaxed(&t113.Host[b3[15]], 1)
+										kernel.StoreRelaxed(&t113.Host[0], 1)
 									}
 								}
 							}
 						}
 					}
-//line alone.go:207
+//line alone.go:208
 					result02 = true
 				}
-//line alone.go:222
+//line alone.go:223
 				result0 = result02
 			}
 //line alone.go:42
@@ -12095,200 +12140,201 @@ func quernRow4ScatterActor(r *host2.Run, cells []actor.Cell[Burst, int32]) {
 }
 
 //go:noinline
-func quernRow5ScatterActor(r *host2.Run, cs2 []*actor.Context, first3 int, dones []bool, t213 *[32]int32, t34 *Burst) {
+func quernRow5ScatterActor(r *host2.Run, cs2 []*actor.Context, first3 int, dones []bool, t213 *[32]int32, t35 *Burst) {
 	cRow2 := cs2[first3:][:32]
 	doneRow := dones[first3:][:32]
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		c2 := cRow2[threadX]
 //line quern_gen.go:13
-		t114 := c2
+		t115 := c2
 //line handlers.go:183
-		for n := t213[threadX]; int(n)*32+threadX < int(t34.Count); n++ {
-			v2 := t34.First + int64(int(n)*32+threadX)
-			t115 := t114
+		for n := t213[threadX]; int(n)*32+threadX < int(t35.Count); n++ {
+			v2 := t35.First + int64(int(n)*32+threadX)
+			t116 := t115
 //line handlers.go:185
-			t214 := t34.To
-			t35 := &v2
+			t214 := t35.To
+			t36 := &v2
 			var result08 bool
-//line context.go:47
+//line context.go:51
 			if t214.Mailbox == 0 {
 				result08 = false
 			} else {
-				t116 := t214.Mailbox
+				t117 := t214.Mailbox
+				t215 := t214.Actor
 //line send.go:27
-				if !(t115.To.Box == t116) {
+				if !(t116.To.Box == t117 && t116.To.Actor == t215) {
 //line send.go:30
-					t117 := int(t116) * 16
-					t215 := (int(t116) + 1) * 16
+					t118 := int(t117) * 16
+					t216 := (int(t117) + 1) * 16
 //line send.go:30
-					b4 := t115.Post[t117:t215]
+					b4 := t116.Post[t118:t216]
 					loaded15 := host2.Load(r, &b4[0])
 //line send.go:31
 					loaded16 := host2.Load(r, &b4[8])
 					loaded17 := host2.Load(r, &b4[10])
 //line send.go:31
-					t115.To = actor.Target{Box: t116, Tail: loaded15, Head: loaded16, Ring: b4[14], Step: b4[12], Slots: uint32(b4[11]), Kind: uint32(b4[13]), Closed: uint32(loaded17)}
+					t116.To = actor.Target{Box: t117, Actor: t215, Tail: loaded15, Head: loaded16, Ring: b4[14], Step: b4[12], Slots: uint32(b4[11]), Kind: uint32(b4[13]), Owner: uint32(loaded17)}
 //line send.go:33
-					room4 := len(t115.Post)
-					if t115.To.Kind == 1 {
-						room4 = len(t115.Host)
+					room4 := len(t116.Post)
+					if t116.To.Kind == 1 {
+						room4 = len(t116.Host)
 					}
-					end2 := t115.To.Ring + uint64(t115.To.Slots)*t115.To.Step
+					end2 := t116.To.Ring + uint64(t116.To.Slots)*t116.To.Step
 //line send.go:37
-					if end2 > uint64(room4) || t115.To.Ring > end2 {
+					if end2 > uint64(room4) || t116.To.Ring > end2 {
 						host2.Fail(r, "a Ref that names no mailbox")
 					}
 				}
-//line context.go:51
-				t216 := t115
+//line context.go:55
+				t37 := t116
 				var ticket3 uint32
 				var room5 uint32
 			block6:
 				switch {
 				default:
 //line send.go:54
-					box4 := int(t216.To.Box)
-					t118 := box4 * 16
+					box4 := int(t37.To.Box)
+					t119 := box4 * 16
 					t217 := (box4 + 1) * 16
 //line send.go:55
-					b5 := t216.Post[t118:t217]
-					if t216.To.Closed != 0 {
+					b5 := t37.Post[t119:t217]
+					if t37.To.Owner != t37.To.Actor {
 						loaded18 := host2.Load(r, &b5[10])
 //line send.go:57
-						t216.To.Closed = uint32(loaded18)
+						t37.To.Owner = uint32(loaded18)
 					}
-					if t216.To.Closed != 0 {
+					if t37.To.Owner != t37.To.Actor {
 						atomic.AddUint64(&b5[1], 1)
 						ticket3 = 0
 						room5 = 2
 					} else {
 //line send.go:63
 						loaded19 := host2.Load(r, &b5[10])
-						for closed2 := uint32(loaded19); ; {
-							if uint32(t216.To.Tail)-uint32(t216.To.Head) >= t216.To.Slots {
-								t56 := t216
-								t67 := t216
+						for owner2 := uint32(loaded19); ; {
+							if uint32(t37.To.Tail)-uint32(t37.To.Head) >= t37.To.Slots {
+								t55 := t37
+								t67 := t37
 //line send.go:66
 								loaded20 := host2.Load(r, &b5[0])
-								t86 := loaded20
+								t85 := loaded20
 //line send.go:66
 								loaded21 := host2.Load(r, &b5[8])
 								t106 := loaded21
 //line send.go:66
-								t56.To.Tail = t86
+								t55.To.Tail = t85
 //line send.go:66
 								t67.To.Head = t106
-								if uint32(t216.To.Tail)-uint32(t216.To.Head) >= t216.To.Slots && t216.To.Kind == 1 {
-									loaded22 := host2.Load(r, &t216.Host[b5[15]+1])
+								if uint32(t37.To.Tail)-uint32(t37.To.Head) >= t37.To.Slots && t37.To.Kind == 1 {
+									loaded22 := host2.Load(r, &t37.Host[b5[15]+1])
 //line send.go:68
-									t216.To.Head = loaded22
-									kernel.StoreRelaxed(&b5[8], t216.To.Head)
+									t37.To.Head = loaded22
+									kernel.StoreRelaxed(&b5[8], t37.To.Head)
 								}
-								if uint32(t216.To.Tail)-uint32(t216.To.Head) >= t216.To.Slots {
+								if uint32(t37.To.Tail)-uint32(t37.To.Head) >= t37.To.Slots {
 									atomic.AddUint64(&b5[1], 1)
 									ticket3 = 0
 									room5 = 1
 									break block6
 								}
 							}
-							old2 := kernel.AtomicCompareAndSwap(&b5[0], t216.To.Tail, t216.To.Tail+1)
+							old2 := kernel.AtomicCompareAndSwap(&b5[0], t37.To.Tail, t37.To.Tail+1)
 							tail2 := old2
 //line send.go:79
-							if tail2 == t216.To.Tail {
-								t134 := t216
-								t144 := t216
+							if tail2 == t37.To.Tail {
+								t134 := t37
+								t144 := t37
 								t153 := tail2 + 1
-								t164 := closed2
+								t164 := owner2
 //line send.go:80
 								t134.To.Tail = t153
 //line send.go:80
-								t144.To.Closed = t164
+								t144.To.Owner = t164
 								t173 := uint32(tail2)
 								ticket3 = t173
 								room5 = 0
 								break block6
 							}
 //line send.go:83
-							t216.To.Tail = tail2
+							t37.To.Tail = tail2
 						}
 					}
 				}
-//line context.go:51
+//line context.go:55
 				ticket4 := ticket3
 				room6 := room5
-//line context.go:52
+//line context.go:56
 				if room6 != 0 {
 					result08 = false
 				} else {
-					t57 := ticket4
+					t68 := ticket4
 //line send.go:46
-					result09 := int(t115.To.Ring + uint64(t57&(t115.To.Slots-1))*t115.To.Step)
-//line context.go:55
-					t74 := result09
-					t87 := uint64(ticket4+1) << 32
-					slot3 := t74
-					tag2 := t87
-//line context.go:56
-					if t115.To.Kind == 1 {
-						t96 := t115
-						t107 := slot3
-						t119 := tag2
+					result09 := int(t116.To.Ring + uint64(t68&(t116.To.Slots-1))*t116.To.Step)
+//line context.go:59
+					t86 := result09
+					t96 := uint64(ticket4+1) << 32
+					slot3 := t86
+					tag2 := t96
+//line context.go:60
+					if t116.To.Kind == 1 {
+						t107 := t116
+						t1110 := slot3
+						t123 := tag2
 //line send.go:102
-						t120 := t107
-						t218 := t107 + 4
+						t120 := t1110
+						t218 := t1110 + 4
 //line send.go:102
-						h3 := t96.Host[t120:t218]
-						kernel.StoreRelaxed(&h3[0], t119|uint64(t96.ID<<8|128))
-						kernel.StoreRelaxed(&h3[1], t119)
-						kernel.StoreRelaxed(&h3[2], t119|uint64(t96.Words[t96.At+2]))
-						kernel.StoreRelaxed(&h3[3], t119|uint64(t96.Words[t96.At+3]))
-//line context.go:58
-						t123 := t115.Host
-						t135 := slot3 + 4
-						t145 := tag2
-						t154 := t35
-//line context.go:58
-						kernel.PutWords(t123, t135, t145, t154)
+						h3 := t107.Host[t120:t218]
+						kernel.StoreRelaxed(&h3[0], t123|uint64(t107.ID<<8|128))
+						kernel.StoreRelaxed(&h3[1], t123)
+						kernel.StoreRelaxed(&h3[2], t123|uint64(t107.Words[t107.At+2]))
+						kernel.StoreRelaxed(&h3[3], t123|uint64(t107.Words[t107.At+3]))
+//line context.go:62
+						t135 := t116.Host
+						t145 := slot3 + 4
+						t154 := tag2
+						t165 := t36
+//line context.go:62
+						kernel.PutWords(t135, t145, t154, t165)
 						result08 = true
 					} else {
-						t165 := t115
-						t174 := slot3
-						t182 := tag2
+						t174 := t116
+						t182 := slot3
+						t193 := tag2
 //line send.go:91
-						t121 := t174
-						t219 := t174 + 4
+						t121 := t182
+						t219 := t182 + 4
 //line send.go:91
-						h4 := t165.Post[t121:t219]
-						kernel.StoreRelaxed(&h4[0], t182|uint64(t165.ID<<8|128))
-						kernel.StoreRelaxed(&h4[1], t182)
-						kernel.StoreRelaxed(&h4[2], t182|uint64(t165.Words[t165.At+2]))
-						kernel.StoreRelaxed(&h4[3], t182|uint64(t165.Words[t165.At+3]))
-//line context.go:62
-						t193 := t115.Post
-						t202 := slot3 + 4
-						t2110 := tag2
-						t223 := t35
-//line context.go:62
-						kernel.PutWords(t193, t202, t2110, t223)
-						t233 := t115
+						h4 := t174.Post[t121:t219]
+						kernel.StoreRelaxed(&h4[0], t193|uint64(t174.ID<<8|128))
+						kernel.StoreRelaxed(&h4[1], t193)
+						kernel.StoreRelaxed(&h4[2], t193|uint64(t174.Words[t174.At+2]))
+						kernel.StoreRelaxed(&h4[3], t193|uint64(t174.Words[t174.At+3]))
+//line context.go:66
+						t202 := t116.Post
+						t2110 := slot3 + 4
+						t223 := tag2
+						t233 := t36
+//line context.go:66
+						kernel.PutWords(t202, t2110, t223, t233)
+						t242 := t116
 //line send.go:113
-						if !(t233.Wakes == 0) {
+						if !(t242.Wakes == 0) {
 //line send.go:118
 							kernel.Fence()
-							box5 := int(t233.To.Box)
+							box5 := int(t242.To.Box)
 							t124 := box5 * 16
 							t220 := (box5 + 1) * 16
 //line send.go:120
-							b6 := t233.Post[t124:t220]
+							b6 := t242.Post[t124:t220]
 							loaded23 := host2.Load(r, &b6[9])
 							if loaded23 != 0 {
 //line send.go:122
-								kernel.StoreRelaxed(&t233.Host[b6[15]], 1)
-								kernel.StoreRelaxed(&t233.Host[0], 1)
+								kernel.StoreRelaxed(&t242.Host[b6[15]], 1)
+								kernel.StoreRelaxed(&t242.Host[0], 1)
 							}
 						}
-//line context.go:64
+//line context.go:68
 						result08 = true
 					}
 				}
@@ -12299,13 +12345,13 @@ func quernRow5ScatterActor(r *host2.Run, cs2 []*actor.Context, first3 int, dones
 			}
 			t213[threadX] = n + 1
 		}
-		done := int(t213[threadX])*32+threadX >= int(t34.Count)
+		done := int(t213[threadX])*32+threadX >= int(t35.Count)
 		doneRow[threadX] = done
 	}
 }
 
 //go:noinline
-func quernRow6ScatterActor(r *host2.Run, alls []bool, first4 int, t213 *[32]int32, t45 *int32, t34 *Burst, sh *actor.Status) {
+func quernRow6ScatterActor(r *host2.Run, alls []bool, first4 int, t213 *[32]int32, t45 *int32, t35 *Burst, sh *actor.Status) {
 	allRow := alls[first4:][:32]
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
@@ -12318,7 +12364,7 @@ func quernRow6ScatterActor(r *host2.Run, alls []bool, first4 int, t213 *[32]int3
 		} else {
 			t213[threadX] = 0
 			if threadX == 0 {
-				*t45 = t34.Count
+				*t45 = t35.Count
 			}
 			result010 = 1
 		}
@@ -12373,10 +12419,10 @@ func quernRow7ScatterActor(r *host2.Run, cs []actor.Context, first5 int, begins,
 					result011 = shape.Slots + (t221-1)*shape.SideSlots
 				}
 //line alone.go:174
-				t58 := source3
+				t56 := source3
 				var result012 uint32
 //line serve.go:92
-				if t58 == 4 {
+				if t56 == 4 {
 					result012 = shape.Slots
 				} else {
 					result012 = shape.SideSlots
@@ -12384,9 +12430,9 @@ func quernRow7ScatterActor(r *host2.Run, cs []actor.Context, first5 int, begins,
 //line alone.go:174
 				at3 := (result011 + sh.Ticket&(result012-1)) * shape.OutStep
 				t75 := at3
-				t88 := at3 + shape.Out
+				t87 := at3 + shape.Out
 //line alone.go:175
-				slot4 := t422[t75:t88]
+				slot4 := t422[t75:t87]
 				tag3 := uint64(sh.Ticket+1) << 32
 				reply2 := words[t97:t108]
 				kernel.StoreRelaxed(&slot4[0], tag3|uint64(t442))
@@ -12416,20 +12462,22 @@ func quernRow7ScatterActor(r *host2.Run, cs []actor.Context, first5 int, begins,
 					list2 := int(t49[11])
 					count2 := uint32(t48.Post[list2])
 					for i2 := uint32(0); i2 < count2; i2++ {
-						t125 := uint32(t48.Post[list2+1+int(i2)])
+						to2 := t48.Post[list2+1+int(i2)]
+						t125 := uint32(to2)
+						t224 := uint32(to2 >> 32)
 //line send.go:27
-						if !(t48.To.Box == t125) {
+						if !(t48.To.Box == t125 && t48.To.Actor == t224) {
 //line send.go:30
 							t126 := int(t125) * 16
-							t224 := (int(t125) + 1) * 16
+							t225 := (int(t125) + 1) * 16
 //line send.go:30
-							b7 := t48.Post[t126:t224]
+							b7 := t48.Post[t126:t225]
 							loaded24 := host2.Load(r, &b7[0])
 //line send.go:31
 							loaded25 := host2.Load(r, &b7[8])
 							loaded26 := host2.Load(r, &b7[10])
 //line send.go:31
-							t48.To = actor.Target{Box: t125, Tail: loaded24, Head: loaded25, Ring: b7[14], Step: b7[12], Slots: uint32(b7[11]), Kind: uint32(b7[13]), Closed: uint32(loaded26)}
+							t48.To = actor.Target{Box: t125, Actor: t224, Tail: loaded24, Head: loaded25, Ring: b7[14], Step: b7[12], Slots: uint32(b7[11]), Kind: uint32(b7[13]), Owner: uint32(loaded26)}
 //line send.go:33
 							room7 := len(t48.Post)
 							if t48.To.Kind == 1 {
@@ -12441,171 +12489,171 @@ func quernRow7ScatterActor(r *host2.Run, cs []actor.Context, first5 int, begins,
 								host2.Fail(r, "a Ref that names no mailbox")
 							}
 						}
-//line alone.go:193
-						t225 := t48
+//line alone.go:194
+						t38 := t48
 						var ticket5 uint32
 						var room8 uint32
 					block9:
 						switch {
 						default:
 //line send.go:54
-							box6 := int(t225.To.Box)
+							box6 := int(t38.To.Box)
 							t127 := box6 * 16
 							t226 := (box6 + 1) * 16
 //line send.go:55
-							b8 := t225.Post[t127:t226]
-							if t225.To.Closed != 0 {
+							b8 := t38.Post[t127:t226]
+							if t38.To.Owner != t38.To.Actor {
 								loaded27 := host2.Load(r, &b8[10])
 //line send.go:57
-								t225.To.Closed = uint32(loaded27)
+								t38.To.Owner = uint32(loaded27)
 							}
-							if t225.To.Closed != 0 {
+							if t38.To.Owner != t38.To.Actor {
 								atomic.AddUint64(&b8[1], 1)
 								ticket5 = 0
 								room8 = 2
 							} else {
 //line send.go:63
 								loaded28 := host2.Load(r, &b8[10])
-								for closed3 := uint32(loaded28); ; {
-									if uint32(t225.To.Tail)-uint32(t225.To.Head) >= t225.To.Slots {
-										t59 := t225
-										t68 := t225
+								for owner3 := uint32(loaded28); ; {
+									if uint32(t38.To.Tail)-uint32(t38.To.Head) >= t38.To.Slots {
+										t57 := t38
+										t69 := t38
 //line send.go:66
 										loaded29 := host2.Load(r, &b8[0])
-										t89 := loaded29
+										t88 := loaded29
 //line send.go:66
 										loaded30 := host2.Load(r, &b8[8])
 										t109 := loaded30
 //line send.go:66
-										t59.To.Tail = t89
+										t57.To.Tail = t88
 //line send.go:66
-										t68.To.Head = t109
-										if uint32(t225.To.Tail)-uint32(t225.To.Head) >= t225.To.Slots && t225.To.Kind == 1 {
-											loaded31 := host2.Load(r, &t225.Host[b8[15]+1])
+										t69.To.Head = t109
+										if uint32(t38.To.Tail)-uint32(t38.To.Head) >= t38.To.Slots && t38.To.Kind == 1 {
+											loaded31 := host2.Load(r, &t38.Host[b8[15]+1])
 //line send.go:68
-											t225.To.Head = loaded31
-											kernel.StoreRelaxed(&b8[8], t225.To.Head)
+											t38.To.Head = loaded31
+											kernel.StoreRelaxed(&b8[8], t38.To.Head)
 										}
-										if uint32(t225.To.Tail)-uint32(t225.To.Head) >= t225.To.Slots {
+										if uint32(t38.To.Tail)-uint32(t38.To.Head) >= t38.To.Slots {
 											atomic.AddUint64(&b8[1], 1)
 											ticket5 = 0
 											room8 = 1
 											break block9
 										}
 									}
-									old3 := kernel.AtomicCompareAndSwap(&b8[0], t225.To.Tail, t225.To.Tail+1)
+									old3 := kernel.AtomicCompareAndSwap(&b8[0], t38.To.Tail, t38.To.Tail+1)
 									tail3 := old3
 //line send.go:79
-									if tail3 == t225.To.Tail {
-										t136 := t225
-										t146 := t225
+									if tail3 == t38.To.Tail {
+										t136 := t38
+										t146 := t38
 										t155 := tail3 + 1
-										t166 := closed3
+										t166 := owner3
 //line send.go:80
 										t136.To.Tail = t155
 //line send.go:80
-										t146.To.Closed = t166
+										t146.To.Owner = t166
 										t175 := uint32(tail3)
 										ticket5 = t175
 										room8 = 0
 										break block9
 									}
 //line send.go:83
-									t225.To.Tail = tail3
+									t38.To.Tail = tail3
 								}
 							}
 						}
-//line alone.go:193
+//line alone.go:194
 						ticket6 := ticket5
 						room9 := room8
-//line alone.go:194
+//line alone.go:195
 						if room9 == 1 {
-							t510 := int(t49[13])
-//line alone.go:195
-							t69 := int(t49[13]) + len(t522) + 1
-//line alone.go:195
-							saved3 := t48.Post[t510:t69]
+							t610 := int(t49[13])
+//line alone.go:196
+							t76 := int(t49[13]) + len(t522) + 1
+//line alone.go:196
+							saved3 := t48.Post[t610:t76]
 							for w8 := 0; w8 < len(t522); w8++ {
 								saved3[w8] = uint64(t522[w8])
 							}
 							result014 := t48.Correlation()
-//line alone.go:199
+//line alone.go:200
 							saved3[len(t522)] = result014
 							t49[12] = i2 + 1
 							result013 = false
 							break block8
 						}
-//line alone.go:203
+//line alone.go:204
 						if room9 == 0 {
-							t810 := t48
-							t98 := t522
-							t1010 := ticket6
-//line alone.go:227
-							t128 := t1010
-//line send.go:46
-							result015 := int(t810.To.Ring + uint64(t128&(t810.To.Slots-1))*t810.To.Step)
-//line alone.go:227
-							t36 := result015
-							t46 := uint64(t1010+1) << 32
-							slot5 := t36
-							tag4 := t46
+							t98 := t48
+							t1010 := t522
+							t1111 := ticket6
 //line alone.go:228
-							if t810.To.Kind == 1 {
-								t511 := t810
-								t610 := slot5
-								t76 := tag4
+							t128 := t1111
+//line send.go:46
+							result015 := int(t98.To.Ring + uint64(t128&(t98.To.Slots-1))*t98.To.Step)
+//line alone.go:228
+							t39 := result015
+							t46 := uint64(t1111+1) << 32
+							slot5 := t39
+							tag4 := t46
+//line alone.go:229
+							if t98.To.Kind == 1 {
+								t58 := t98
+								t611 := slot5
+								t77 := tag4
 //line send.go:102
-								t129 := t610
-								t227 := t610 + 4
+								t129 := t611
+								t227 := t611 + 4
 //line send.go:102
-								h5 := t511.Host[t129:t227]
-								kernel.StoreRelaxed(&h5[0], t76|uint64(t511.ID<<8|128))
-								kernel.StoreRelaxed(&h5[1], t76)
-								kernel.StoreRelaxed(&h5[2], t76|uint64(t511.Words[t511.At+2]))
-								kernel.StoreRelaxed(&h5[3], t76|uint64(t511.Words[t511.At+3]))
-//line alone.go:230
-								for w9 := 0; w9 < len(t98); w9++ {
-									kernel.StoreRelaxed(&t810.Host[slot5+4+w9], tag4|uint64(t98[w9]))
+								h5 := t58.Host[t129:t227]
+								kernel.StoreRelaxed(&h5[0], t77|uint64(t58.ID<<8|128))
+								kernel.StoreRelaxed(&h5[1], t77)
+								kernel.StoreRelaxed(&h5[2], t77|uint64(t58.Words[t58.At+2]))
+								kernel.StoreRelaxed(&h5[3], t77|uint64(t58.Words[t58.At+3]))
+//line alone.go:231
+								for w9 := 0; w9 < len(t1010); w9++ {
+									kernel.StoreRelaxed(&t98.Host[slot5+4+w9], tag4|uint64(t1010[w9]))
 								}
 							} else {
-//line alone.go:235
-								t811 := t810
+//line alone.go:236
+								t89 := t98
 								t99 := slot5
 								t1011 := tag4
 //line send.go:91
 								t130 := t99
 								t228 := t99 + 4
 //line send.go:91
-								h6 := t811.Post[t130:t228]
-								kernel.StoreRelaxed(&h6[0], t1011|uint64(t811.ID<<8|128))
+								h6 := t89.Post[t130:t228]
+								kernel.StoreRelaxed(&h6[0], t1011|uint64(t89.ID<<8|128))
 								kernel.StoreRelaxed(&h6[1], t1011)
-								kernel.StoreRelaxed(&h6[2], t1011|uint64(t811.Words[t811.At+2]))
-								kernel.StoreRelaxed(&h6[3], t1011|uint64(t811.Words[t811.At+3]))
-//line alone.go:236
-								for w10 := 0; w10 < len(t98); w10++ {
-									kernel.StoreRelaxed(&t810.Post[slot5+4+w10], tag4|uint64(t98[w10]))
+								kernel.StoreRelaxed(&h6[2], t1011|uint64(t89.Words[t89.At+2]))
+								kernel.StoreRelaxed(&h6[3], t1011|uint64(t89.Words[t89.At+3]))
+//line alone.go:237
+								for w10 := 0; w10 < len(t1010); w10++ {
+									kernel.StoreRelaxed(&t98.Post[slot5+4+w10], tag4|uint64(t1010[w10]))
 								}
-								t1110 := t810
+								t1112 := t98
 //line send.go:113
-								if !(t1110.Wakes == 0) {
+								if !(t1112.Wakes == 0) {
 //line send.go:118
 									kernel.Fence()
-									box7 := int(t1110.To.Box)
+									box7 := int(t1112.To.Box)
 									t131 := box7 * 16
 									t229 := (box7 + 1) * 16
 //line send.go:120
-									b9 := t1110.Post[t131:t229]
+									b9 := t1112.Post[t131:t229]
 									loaded32 := host2.Load(r, &b9[9])
 									if loaded32 != 0 {
 //line send.go:122
-										kernel.StoreRelaxed(&t1110.Host[b9[15]], 1)
-										kernel.StoreRelaxed(&t1110.Host[0], 1)
+										kernel.StoreRelaxed(&t1112.Host[b9[15]], 1)
+										kernel.StoreRelaxed(&t1112.Host[0], 1)
 									}
 								}
 							}
 						}
 					}
-//line alone.go:207
+//line alone.go:208
 					result013 = true
 				}
 //line alone.go:82
@@ -12616,7 +12664,7 @@ func quernRow7ScatterActor(r *host2.Run, cs []actor.Context, first5 int, begins,
 			if whole && !last {
 				t572 := begin - born
 				t582 := command
-				t592 := cursor
+				t59 := cursor
 				t60 := box
 				t61 := in
 				t622 := mail
@@ -12647,22 +12695,22 @@ func quernRow7ScatterActor(r *host2.Run, cs []actor.Context, first5 int, begins,
 								if level2 == 4 {
 									continue
 								}
-								next4 := t592[level2]
-								t611 := level2
+								next4 := t59[level2]
+								t612 := level2
 								var result016 uint32
 								switch {
 								default:
 //line serve.go:82
-									if t611 == 4 {
+									if t612 == 4 {
 										result016 = 0
 										break
 //line serve.go:84
-									} else if t611 < 4 {
-										result016 = shape.Slots + t611*shape.SideSlots
+									} else if t612 < 4 {
+										result016 = shape.Slots + t612*shape.SideSlots
 										break
 									}
 //line serve.go:87
-									result016 = shape.Slots + (t611-1)*shape.SideSlots
+									result016 = shape.Slots + (t612-1)*shape.SideSlots
 								}
 //line alone.go:118
 								at4 := (result016 + next4&(shape.SideSlots-1)) * shape.InStep
@@ -12678,7 +12726,7 @@ func quernRow7ScatterActor(r *host2.Run, cs []actor.Context, first5 int, begins,
 							sh.Higher[0] = sides2
 						}
 						if source4 == 9 || source4 < 4 {
-							next5 := t592[4]
+							next5 := t59[4]
 							loaded35 := host2.Load(r, &t61[next5&(shape.Slots-1)*shape.InStep])
 							middle2 := uint32(loaded35>>32) == next5+1
 //line alone.go:128
@@ -12690,7 +12738,7 @@ func quernRow7ScatterActor(r *host2.Run, cs []actor.Context, first5 int, begins,
 								loaded36 := host2.Load(r, &t622[next6&(slots3-1)*shape.InStep])
 								posted2 = uint32(loaded36>>32) == next6+1
 							}
-							if posted2 && !(middle2 && t592[8] == 8) {
+							if posted2 && !(middle2 && t59[8] == 8) {
 								source4 = 8
 							} else if middle2 {
 								source4 = 4
@@ -12711,7 +12759,7 @@ func quernRow7ScatterActor(r *host2.Run, cs []actor.Context, first5 int, begins,
 								at5 = t147
 							} else {
 //line alone.go:148
-								sh.Ticket = t592[source4]
+								sh.Ticket = t59[source4]
 								t167 := source4
 								var result017 uint32
 								switch {
@@ -12768,7 +12816,7 @@ func quernRow7ScatterActor(r *host2.Run, cs []actor.Context, first5 int, begins,
 //line alone.go:166
 								sh.Late = 1
 							}
-							t592[8] = source4
+							t59[8] = source4
 						}
 					}
 				}
@@ -12831,9 +12879,9 @@ func quernHostSumActor(r *host2.Run) {
 	cells := host2.Dynamic[actor.Cell[int64, int64]](r, 1)
 	var in2 *int64
 	var out2 *int64
-	var t114 *int64
+	var t115 *int64
 	var t213 *int64
-	var t34 *int64
+	var t35 *int64
 	var result08 kernel.Action = 1
 	outcome := uint32(result08)
 	var forwards bool
@@ -12943,13 +12991,13 @@ func quernHostSumActor(r *host2.Run) {
 //line alone.go:58
 				out2 = &cells[0].Out
 //line quern_gen.go:13
-				t114 = state
+				t115 = state
 				t213 = in2
-				t34 = out2
+				t35 = out2
 				for threadZ := range 1 {
 					for threadY := range 1 {
 						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-						quernRow5SumActor(r, t114, t213, t34, sh, outcome)
+						quernRow5SumActor(r, t115, t213, t35, sh, outcome)
 					}
 				}
 				r.ThreadIdx = kernel.Dim3{}
@@ -13018,34 +13066,34 @@ func quernRow1SumActor(r *host2.Run, cs []actor.Context, first int, begins, born
 			t21 := cursor
 //line alone.go:42
 			t24 := words[t22:t23]
-//line alone.go:212
+//line alone.go:213
 			pending := t21[12]
 			var result0 bool
-//line alone.go:213
+//line alone.go:214
 			if pending == 0 {
 				result0 = true
 			} else {
 				t15 := int(t21[13])
-//line alone.go:216
+//line alone.go:217
 				t25 := int(t21[13]) + len(t24) + 1
-//line alone.go:216
+//line alone.go:217
 				saved := t20.Post[t15:t25]
 				for w := 0; w < len(t24); w++ {
 					t24[w] = uint32(saved[w])
 				}
 				t32 := t20.Words
-//line alone.go:220
+//line alone.go:221
 				_ = t32[2]
 				t42 := t20.Words
-//line alone.go:220
+//line alone.go:221
 				_ = t42[3]
-//line alone.go:220
+//line alone.go:221
 				t52 := uint32(saved[len(t24)])
-//line alone.go:220
+//line alone.go:221
 				t62 := uint32(saved[len(t24)] >> 32)
-//line alone.go:220
+//line alone.go:221
 				t32[2] = t52
-//line alone.go:220
+//line alone.go:221
 				t42[3] = t62
 				t21[12] = 0
 				t72 := t20
@@ -13060,20 +13108,22 @@ func quernRow1SumActor(r *host2.Run, cs []actor.Context, first int, begins, born
 					list := int(t82[11])
 					count := uint32(t72.Post[list])
 					for i := t102; i < count; i++ {
-						t16 := uint32(t72.Post[list+1+int(i)])
+						to := t72.Post[list+1+int(i)]
+						t16 := uint32(to)
+						t26 := uint32(to >> 32)
 //line send.go:27
-						if !(t72.To.Box == t16) {
+						if !(t72.To.Box == t16 && t72.To.Actor == t26) {
 //line send.go:30
 							t17 := int(t16) * 16
-							t26 := (int(t16) + 1) * 16
+							t27 := (int(t16) + 1) * 16
 //line send.go:30
-							b := t72.Post[t17:t26]
+							b := t72.Post[t17:t27]
 							loaded := host2.Load(r, &b[0])
 //line send.go:31
 							loaded2 := host2.Load(r, &b[8])
 							loaded3 := host2.Load(r, &b[10])
 //line send.go:31
-							t72.To = actor.Target{Box: t16, Tail: loaded, Head: loaded2, Ring: b[14], Step: b[12], Slots: uint32(b[11]), Kind: uint32(b[13]), Closed: uint32(loaded3)}
+							t72.To = actor.Target{Box: t16, Actor: t26, Tail: loaded, Head: loaded2, Ring: b[14], Step: b[12], Slots: uint32(b[11]), Kind: uint32(b[13]), Owner: uint32(loaded3)}
 //line send.go:33
 							room := len(t72.Post)
 							if t72.To.Kind == 1 {
@@ -13085,35 +13135,35 @@ func quernRow1SumActor(r *host2.Run, cs []actor.Context, first int, begins, born
 								host2.Fail(r, "a Ref that names no mailbox")
 							}
 						}
-//line alone.go:193
-						t27 := t72
+//line alone.go:194
+						t33 := t72
 						var ticket uint32
 						var room2 uint32
 					block2:
 						switch {
 						default:
 //line send.go:54
-							box2 := int(t27.To.Box)
+							box2 := int(t33.To.Box)
 							t18 := box2 * 16
 							t28 := (box2 + 1) * 16
 //line send.go:55
-							b2 := t27.Post[t18:t28]
-							if t27.To.Closed != 0 {
+							b2 := t33.Post[t18:t28]
+							if t33.To.Owner != t33.To.Actor {
 								loaded4 := host2.Load(r, &b2[10])
 //line send.go:57
-								t27.To.Closed = uint32(loaded4)
+								t33.To.Owner = uint32(loaded4)
 							}
-							if t27.To.Closed != 0 {
+							if t33.To.Owner != t33.To.Actor {
 								atomic.AddUint64(&b2[1], 1)
 								ticket = 0
 								room2 = 2
 							} else {
 //line send.go:63
 								loaded5 := host2.Load(r, &b2[10])
-								for closed := uint32(loaded5); ; {
-									if uint32(t27.To.Tail)-uint32(t27.To.Head) >= t27.To.Slots {
-										t53 := t27
-										t63 := t27
+								for owner := uint32(loaded5); ; {
+									if uint32(t33.To.Tail)-uint32(t33.To.Head) >= t33.To.Slots {
+										t53 := t33
+										t63 := t33
 //line send.go:66
 										loaded6 := host2.Load(r, &b2[0])
 										t83 := loaded6
@@ -13124,135 +13174,135 @@ func quernRow1SumActor(r *host2.Run, cs []actor.Context, first int, begins, born
 										t53.To.Tail = t83
 //line send.go:66
 										t63.To.Head = t103
-										if uint32(t27.To.Tail)-uint32(t27.To.Head) >= t27.To.Slots && t27.To.Kind == 1 {
-											loaded8 := host2.Load(r, &t27.Host[b2[15]+1])
+										if uint32(t33.To.Tail)-uint32(t33.To.Head) >= t33.To.Slots && t33.To.Kind == 1 {
+											loaded8 := host2.Load(r, &t33.Host[b2[15]+1])
 //line send.go:68
-											t27.To.Head = loaded8
-											kernel.StoreRelaxed(&b2[8], t27.To.Head)
+											t33.To.Head = loaded8
+											kernel.StoreRelaxed(&b2[8], t33.To.Head)
 										}
-										if uint32(t27.To.Tail)-uint32(t27.To.Head) >= t27.To.Slots {
+										if uint32(t33.To.Tail)-uint32(t33.To.Head) >= t33.To.Slots {
 											atomic.AddUint64(&b2[1], 1)
 											ticket = 0
 											room2 = 1
 											break block2
 										}
 									}
-									old := kernel.AtomicCompareAndSwap(&b2[0], t27.To.Tail, t27.To.Tail+1)
+									old := kernel.AtomicCompareAndSwap(&b2[0], t33.To.Tail, t33.To.Tail+1)
 									tail := old
 //line send.go:79
-									if tail == t27.To.Tail {
-										t132 := t27
-										t142 := t27
+									if tail == t33.To.Tail {
+										t132 := t33
+										t142 := t33
 										t152 := tail + 1
-										t162 := closed
+										t162 := owner
 //line send.go:80
 										t132.To.Tail = t152
 //line send.go:80
-										t142.To.Closed = t162
+										t142.To.Owner = t162
 										t172 := uint32(tail)
 										ticket = t172
 										room2 = 0
 										break block2
 									}
 //line send.go:83
-									t27.To.Tail = tail
+									t33.To.Tail = tail
 								}
 							}
 						}
-//line alone.go:193
+//line alone.go:194
 						ticket2 := ticket
 						room3 := room2
-//line alone.go:194
+//line alone.go:195
 						if room3 == 1 {
-							t54 := int(t82[13])
-//line alone.go:195
-							t64 := int(t82[13]) + len(t92) + 1
-//line alone.go:195
-							saved2 := t72.Post[t54:t64]
+							t64 := int(t82[13])
+//line alone.go:196
+							t73 := int(t82[13]) + len(t92) + 1
+//line alone.go:196
+							saved2 := t72.Post[t64:t73]
 							for w2 := 0; w2 < len(t92); w2++ {
 								saved2[w2] = uint64(t92[w2])
 							}
 							result03 := t72.Correlation()
-//line alone.go:199
+//line alone.go:200
 							saved2[len(t92)] = result03
 							t82[12] = i + 1
 							result02 = false
 							break block
 						}
-//line alone.go:203
+//line alone.go:204
 						if room3 == 0 {
-							t84 := t72
-							t93 := t92
-							t104 := ticket2
-//line alone.go:227
-							t19 := t104
-//line send.go:46
-							result04 := int(t84.To.Ring + uint64(t19&(t84.To.Slots-1))*t84.To.Step)
-//line alone.go:227
-							t33 := result04
-							t43 := uint64(t104+1) << 32
-							slot := t33
-							tag := t43
+							t93 := t72
+							t104 := t92
+							t112 := ticket2
 //line alone.go:228
-							if t84.To.Kind == 1 {
-								t55 := t84
+							t19 := t112
+//line send.go:46
+							result04 := int(t93.To.Ring + uint64(t19&(t93.To.Slots-1))*t93.To.Step)
+//line alone.go:228
+							t34 := result04
+							t43 := uint64(t112+1) << 32
+							slot := t34
+							tag := t43
+//line alone.go:229
+							if t93.To.Kind == 1 {
+								t54 := t93
 								t65 := slot
-								t73 := tag
+								t74 := tag
 //line send.go:102
 								t110 := t65
 								t29 := t65 + 4
 //line send.go:102
-								h := t55.Host[t110:t29]
-								kernel.StoreRelaxed(&h[0], t73|uint64(t55.ID<<8|128))
-								kernel.StoreRelaxed(&h[1], t73)
-								kernel.StoreRelaxed(&h[2], t73|uint64(t55.Words[t55.At+2]))
-								kernel.StoreRelaxed(&h[3], t73|uint64(t55.Words[t55.At+3]))
-//line alone.go:230
-								for w3 := 0; w3 < len(t93); w3++ {
-									kernel.StoreRelaxed(&t84.Host[slot+4+w3], tag|uint64(t93[w3]))
+								h := t54.Host[t110:t29]
+								kernel.StoreRelaxed(&h[0], t74|uint64(t54.ID<<8|128))
+								kernel.StoreRelaxed(&h[1], t74)
+								kernel.StoreRelaxed(&h[2], t74|uint64(t54.Words[t54.At+2]))
+								kernel.StoreRelaxed(&h[3], t74|uint64(t54.Words[t54.At+3]))
+//line alone.go:231
+								for w3 := 0; w3 < len(t104); w3++ {
+									kernel.StoreRelaxed(&t93.Host[slot+4+w3], tag|uint64(t104[w3]))
 								}
 							} else {
-//line alone.go:235
-								t85 := t84
+//line alone.go:236
+								t84 := t93
 								t94 := slot
 								t105 := tag
 //line send.go:91
 								t111 := t94
 								t210 := t94 + 4
 //line send.go:91
-								h2 := t85.Post[t111:t210]
-								kernel.StoreRelaxed(&h2[0], t105|uint64(t85.ID<<8|128))
+								h2 := t84.Post[t111:t210]
+								kernel.StoreRelaxed(&h2[0], t105|uint64(t84.ID<<8|128))
 								kernel.StoreRelaxed(&h2[1], t105)
-								kernel.StoreRelaxed(&h2[2], t105|uint64(t85.Words[t85.At+2]))
-								kernel.StoreRelaxed(&h2[3], t105|uint64(t85.Words[t85.At+3]))
-//line alone.go:236
-								for w4 := 0; w4 < len(t93); w4++ {
-									kernel.StoreRelaxed(&t84.Post[slot+4+w4], tag|uint64(t93[w4]))
+								kernel.StoreRelaxed(&h2[2], t105|uint64(t84.Words[t84.At+2]))
+								kernel.StoreRelaxed(&h2[3], t105|uint64(t84.Words[t84.At+3]))
+//line alone.go:237
+								for w4 := 0; w4 < len(t104); w4++ {
+									kernel.StoreRelaxed(&t93.Post[slot+4+w4], tag|uint64(t104[w4]))
 								}
-								t112 := t84
+								t113 := t93
 //line send.go:113
-								if !(t112.Wakes == 0) {
+								if !(t113.Wakes == 0) {
 //line send.go:118
 									kernel.Fence()
-									box3 := int(t112.To.Box)
-									t113 := box3 * 16
+									box3 := int(t113.To.Box)
+									t114 := box3 * 16
 									t211 := (box3 + 1) * 16
 //line send.go:120
-									b3 := t112.Post[t113:t211]
+									b3 := t113.Post[t114:t211]
 									loaded9 := host2.Load(r, &b3[9])
 									if loaded9 != 0 {
 //line send.go:122
-										kernel.StoreRelaxed(&t112.Host[b3[15]], 1)
-										kernel.StoreRelaxed(&t112.Host[0], 1)
+										kernel.StoreRelaxed(&t113.Host[b3[15]], 1)
+										kernel.StoreRelaxed(&t113.Host[0], 1)
 									}
 								}
 							}
 						}
 					}
-//line alone.go:207
+//line alone.go:208
 					result02 = true
 				}
-//line alone.go:222
+//line alone.go:223
 				result0 = result02
 			}
 //line alone.go:42
@@ -13450,14 +13500,14 @@ func quernRow4SumActor(r *host2.Run, cells []actor.Cell[int64, int64]) {
 }
 
 //go:noinline
-func quernRow5SumActor(r *host2.Run, t114, t213, t34 *int64, sh *actor.Status, outcome uint32) {
+func quernRow5SumActor(r *host2.Run, t115, t213, t35 *int64, sh *actor.Status, outcome uint32) {
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		t2 := threadX == 0
 //line handlers.go:205
 		if threadX == 0 {
-			*t114 += *t213
-			*t34 = *t114
+			*t115 += *t213
+			*t35 = *t115
 		}
 //line alone.go:59
 		if t2 {
@@ -13507,20 +13557,20 @@ func quernRow6SumActor(r *host2.Run, cs []actor.Context, first2 int, begins, bor
 					result09 = shape.Slots + (t214-1)*shape.SideSlots
 				}
 //line alone.go:174
-				t56 := source3
+				t55 := source3
 				var result010 uint32
 //line serve.go:92
-				if t56 == 4 {
+				if t55 == 4 {
 					result010 = shape.Slots
 				} else {
 					result010 = shape.SideSlots
 				}
 //line alone.go:174
 				at3 := (result09 + sh.Ticket&(result010-1)) * shape.OutStep
-				t74 := at3
-				t86 := at3 + shape.Out
+				t75 := at3
+				t85 := at3 + shape.Out
 //line alone.go:175
-				slot3 := t422[t74:t86]
+				slot3 := t422[t75:t85]
 				tag2 := uint64(sh.Ticket+1) << 32
 				reply2 := words[t96:t106]
 				kernel.StoreRelaxed(&slot3[0], tag2|uint64(t442))
@@ -13550,20 +13600,22 @@ func quernRow6SumActor(r *host2.Run, cs []actor.Context, first2 int, begins, bor
 					list2 := int(t49[11])
 					count2 := uint32(t48.Post[list2])
 					for i2 := uint32(0); i2 < count2; i2++ {
-						t115 := uint32(t48.Post[list2+1+int(i2)])
+						to2 := t48.Post[list2+1+int(i2)]
+						t116 := uint32(to2)
+						t215 := uint32(to2 >> 32)
 //line send.go:27
-						if !(t48.To.Box == t115) {
+						if !(t48.To.Box == t116 && t48.To.Actor == t215) {
 //line send.go:30
-							t116 := int(t115) * 16
-							t215 := (int(t115) + 1) * 16
+							t117 := int(t116) * 16
+							t216 := (int(t116) + 1) * 16
 //line send.go:30
-							b4 := t48.Post[t116:t215]
+							b4 := t48.Post[t117:t216]
 							loaded15 := host2.Load(r, &b4[0])
 //line send.go:31
 							loaded16 := host2.Load(r, &b4[8])
 							loaded17 := host2.Load(r, &b4[10])
 //line send.go:31
-							t48.To = actor.Target{Box: t115, Tail: loaded15, Head: loaded16, Ring: b4[14], Step: b4[12], Slots: uint32(b4[11]), Kind: uint32(b4[13]), Closed: uint32(loaded17)}
+							t48.To = actor.Target{Box: t116, Actor: t215, Tail: loaded15, Head: loaded16, Ring: b4[14], Step: b4[12], Slots: uint32(b4[11]), Kind: uint32(b4[13]), Owner: uint32(loaded17)}
 //line send.go:33
 							room4 := len(t48.Post)
 							if t48.To.Kind == 1 {
@@ -13575,160 +13627,160 @@ func quernRow6SumActor(r *host2.Run, cs []actor.Context, first2 int, begins, bor
 								host2.Fail(r, "a Ref that names no mailbox")
 							}
 						}
-//line alone.go:193
-						t216 := t48
+//line alone.go:194
+						t36 := t48
 						var ticket3 uint32
 						var room5 uint32
 					block8:
 						switch {
 						default:
 //line send.go:54
-							box4 := int(t216.To.Box)
-							t117 := box4 * 16
+							box4 := int(t36.To.Box)
+							t118 := box4 * 16
 							t217 := (box4 + 1) * 16
 //line send.go:55
-							b5 := t216.Post[t117:t217]
-							if t216.To.Closed != 0 {
+							b5 := t36.Post[t118:t217]
+							if t36.To.Owner != t36.To.Actor {
 								loaded18 := host2.Load(r, &b5[10])
 //line send.go:57
-								t216.To.Closed = uint32(loaded18)
+								t36.To.Owner = uint32(loaded18)
 							}
-							if t216.To.Closed != 0 {
+							if t36.To.Owner != t36.To.Actor {
 								atomic.AddUint64(&b5[1], 1)
 								ticket3 = 0
 								room5 = 2
 							} else {
 //line send.go:63
 								loaded19 := host2.Load(r, &b5[10])
-								for closed2 := uint32(loaded19); ; {
-									if uint32(t216.To.Tail)-uint32(t216.To.Head) >= t216.To.Slots {
-										t57 := t216
-										t67 := t216
+								for owner2 := uint32(loaded19); ; {
+									if uint32(t36.To.Tail)-uint32(t36.To.Head) >= t36.To.Slots {
+										t56 := t36
+										t67 := t36
 //line send.go:66
 										loaded20 := host2.Load(r, &b5[0])
-										t87 := loaded20
+										t86 := loaded20
 //line send.go:66
 										loaded21 := host2.Load(r, &b5[8])
 										t107 := loaded21
 //line send.go:66
-										t57.To.Tail = t87
+										t56.To.Tail = t86
 //line send.go:66
 										t67.To.Head = t107
-										if uint32(t216.To.Tail)-uint32(t216.To.Head) >= t216.To.Slots && t216.To.Kind == 1 {
-											loaded22 := host2.Load(r, &t216.Host[b5[15]+1])
+										if uint32(t36.To.Tail)-uint32(t36.To.Head) >= t36.To.Slots && t36.To.Kind == 1 {
+											loaded22 := host2.Load(r, &t36.Host[b5[15]+1])
 //line send.go:68
-											t216.To.Head = loaded22
-											kernel.StoreRelaxed(&b5[8], t216.To.Head)
+											t36.To.Head = loaded22
+											kernel.StoreRelaxed(&b5[8], t36.To.Head)
 										}
-										if uint32(t216.To.Tail)-uint32(t216.To.Head) >= t216.To.Slots {
+										if uint32(t36.To.Tail)-uint32(t36.To.Head) >= t36.To.Slots {
 											atomic.AddUint64(&b5[1], 1)
 											ticket3 = 0
 											room5 = 1
 											break block8
 										}
 									}
-									old2 := kernel.AtomicCompareAndSwap(&b5[0], t216.To.Tail, t216.To.Tail+1)
+									old2 := kernel.AtomicCompareAndSwap(&b5[0], t36.To.Tail, t36.To.Tail+1)
 									tail2 := old2
 //line send.go:79
-									if tail2 == t216.To.Tail {
-										t134 := t216
-										t144 := t216
+									if tail2 == t36.To.Tail {
+										t134 := t36
+										t144 := t36
 										t153 := tail2 + 1
-										t164 := closed2
+										t164 := owner2
 //line send.go:80
 										t134.To.Tail = t153
 //line send.go:80
-										t144.To.Closed = t164
+										t144.To.Owner = t164
 										t173 := uint32(tail2)
 										ticket3 = t173
 										room5 = 0
 										break block8
 									}
 //line send.go:83
-									t216.To.Tail = tail2
+									t36.To.Tail = tail2
 								}
 							}
 						}
-//line alone.go:193
+//line alone.go:194
 						ticket4 := ticket3
 						room6 := room5
-//line alone.go:194
+//line alone.go:195
 						if room6 == 1 {
-							t58 := int(t49[13])
-//line alone.go:195
-							t68 := int(t49[13]) + len(t522) + 1
-//line alone.go:195
-							saved3 := t48.Post[t58:t68]
+							t68 := int(t49[13])
+//line alone.go:196
+							t76 := int(t49[13]) + len(t522) + 1
+//line alone.go:196
+							saved3 := t48.Post[t68:t76]
 							for w8 := 0; w8 < len(t522); w8++ {
 								saved3[w8] = uint64(t522[w8])
 							}
 							result012 := t48.Correlation()
-//line alone.go:199
+//line alone.go:200
 							saved3[len(t522)] = result012
 							t49[12] = i2 + 1
 							result011 = false
 							break block7
 						}
-//line alone.go:203
+//line alone.go:204
 						if room6 == 0 {
-							t88 := t48
-							t97 := t522
-							t108 := ticket4
-//line alone.go:227
-							t118 := t108
-//line send.go:46
-							result013 := int(t88.To.Ring + uint64(t118&(t88.To.Slots-1))*t88.To.Step)
-//line alone.go:227
-							t35 := result013
-							t46 := uint64(t108+1) << 32
-							slot4 := t35
-							tag3 := t46
+							t97 := t48
+							t108 := t522
+							t119 := ticket4
 //line alone.go:228
-							if t88.To.Kind == 1 {
-								t59 := t88
+							t120 := t119
+//line send.go:46
+							result013 := int(t97.To.Ring + uint64(t120&(t97.To.Slots-1))*t97.To.Step)
+//line alone.go:228
+							t37 := result013
+							t46 := uint64(t119+1) << 32
+							slot4 := t37
+							tag3 := t46
+//line alone.go:229
+							if t97.To.Kind == 1 {
+								t57 := t97
 								t69 := slot4
-								t75 := tag3
+								t77 := tag3
 //line send.go:102
-								t119 := t69
+								t121 := t69
 								t218 := t69 + 4
 //line send.go:102
-								h3 := t59.Host[t119:t218]
-								kernel.StoreRelaxed(&h3[0], t75|uint64(t59.ID<<8|128))
-								kernel.StoreRelaxed(&h3[1], t75)
-								kernel.StoreRelaxed(&h3[2], t75|uint64(t59.Words[t59.At+2]))
-								kernel.StoreRelaxed(&h3[3], t75|uint64(t59.Words[t59.At+3]))
-//line alone.go:230
-								for w9 := 0; w9 < len(t97); w9++ {
-									kernel.StoreRelaxed(&t88.Host[slot4+4+w9], tag3|uint64(t97[w9]))
+								h3 := t57.Host[t121:t218]
+								kernel.StoreRelaxed(&h3[0], t77|uint64(t57.ID<<8|128))
+								kernel.StoreRelaxed(&h3[1], t77)
+								kernel.StoreRelaxed(&h3[2], t77|uint64(t57.Words[t57.At+2]))
+								kernel.StoreRelaxed(&h3[3], t77|uint64(t57.Words[t57.At+3]))
+//line alone.go:231
+								for w9 := 0; w9 < len(t108); w9++ {
+									kernel.StoreRelaxed(&t97.Host[slot4+4+w9], tag3|uint64(t108[w9]))
 								}
 							} else {
-//line alone.go:235
-								t89 := t88
+//line alone.go:236
+								t87 := t97
 								t98 := slot4
 								t109 := tag3
 //line send.go:91
-								t120 := t98
+								t123 := t98
 								t219 := t98 + 4
 //line send.go:91
-								h4 := t89.Post[t120:t219]
-								kernel.StoreRelaxed(&h4[0], t109|uint64(t89.ID<<8|128))
+								h4 := t87.Post[t123:t219]
+								kernel.StoreRelaxed(&h4[0], t109|uint64(t87.ID<<8|128))
 								kernel.StoreRelaxed(&h4[1], t109)
-								kernel.StoreRelaxed(&h4[2], t109|uint64(t89.Words[t89.At+2]))
-								kernel.StoreRelaxed(&h4[3], t109|uint64(t89.Words[t89.At+3]))
-//line alone.go:236
-								for w10 := 0; w10 < len(t97); w10++ {
-									kernel.StoreRelaxed(&t88.Post[slot4+4+w10], tag3|uint64(t97[w10]))
+								kernel.StoreRelaxed(&h4[2], t109|uint64(t87.Words[t87.At+2]))
+								kernel.StoreRelaxed(&h4[3], t109|uint64(t87.Words[t87.At+3]))
+//line alone.go:237
+								for w10 := 0; w10 < len(t108); w10++ {
+									kernel.StoreRelaxed(&t97.Post[slot4+4+w10], tag3|uint64(t108[w10]))
 								}
-								t1110 := t88
+								t1110 := t97
 //line send.go:113
 								if !(t1110.Wakes == 0) {
 //line send.go:118
 									kernel.Fence()
 									box5 := int(t1110.To.Box)
-									t121 := box5 * 16
+									t124 := box5 * 16
 									t220 := (box5 + 1) * 16
 //line send.go:120
-									b6 := t1110.Post[t121:t220]
+									b6 := t1110.Post[t124:t220]
 									loaded23 := host2.Load(r, &b6[9])
 									if loaded23 != 0 {
 //line send.go:122
@@ -13739,7 +13791,7 @@ func quernRow6SumActor(r *host2.Run, cs []actor.Context, first2 int, begins, bor
 							}
 						}
 					}
-//line alone.go:207
+//line alone.go:208
 					result011 = true
 				}
 //line alone.go:82
@@ -13749,8 +13801,8 @@ func quernRow6SumActor(r *host2.Run, cs []actor.Context, first2 int, begins, bor
 //line alone.go:83
 			if whole && !last {
 				t572 := begin - born
-				t582 := command
-				t592 := cursor
+				t58 := command
+				t59 := cursor
 				t60 := box
 				t61 := in
 				t622 := mail
@@ -13758,7 +13810,7 @@ func quernRow6SumActor(r *host2.Run, cs []actor.Context, first2 int, begins, bor
 				switch {
 				default:
 //line alone.go:103
-					loaded24 := host2.Load(r, &t582[0])
+					loaded24 := host2.Load(r, &t58[0])
 					ordered2 := loaded24
 //line alone.go:104
 					sh.Asked[0] = uint32(ordered2)
@@ -13781,7 +13833,7 @@ func quernRow6SumActor(r *host2.Run, cs []actor.Context, first2 int, begins, bor
 								if level2 == 4 {
 									continue
 								}
-								next4 := t592[level2]
+								next4 := t59[level2]
 								t610 := level2
 								var result014 uint32
 								switch {
@@ -13812,7 +13864,7 @@ func quernRow6SumActor(r *host2.Run, cs []actor.Context, first2 int, begins, bor
 							sh.Higher[0] = sides2
 						}
 						if source4 == 9 || source4 < 4 {
-							next5 := t592[4]
+							next5 := t59[4]
 							loaded26 := host2.Load(r, &t61[next5&(shape.Slots-1)*shape.InStep])
 							middle2 := uint32(loaded26>>32) == next5+1
 //line alone.go:128
@@ -13824,7 +13876,7 @@ func quernRow6SumActor(r *host2.Run, cs []actor.Context, first2 int, begins, bor
 								loaded27 := host2.Load(r, &t622[next6&(slots3-1)*shape.InStep])
 								posted2 = uint32(loaded27>>32) == next6+1
 							}
-							if posted2 && !(middle2 && t592[8] == 8) {
+							if posted2 && !(middle2 && t59[8] == 8) {
 								source4 = 8
 							} else if middle2 {
 								source4 = 4
@@ -13832,8 +13884,8 @@ func quernRow6SumActor(r *host2.Run, cs []actor.Context, first2 int, begins, bor
 						}
 						if !(source4 == 9) {
 //line alone.go:143
-							t123 := t61
-							ring2 := t123
+							t125 := t61
+							ring2 := t125
 							var at5 uint32
 //line alone.go:144
 							if source4 == 8 {
@@ -13845,7 +13897,7 @@ func quernRow6SumActor(r *host2.Run, cs []actor.Context, first2 int, begins, bor
 								at5 = t145
 							} else {
 //line alone.go:148
-								sh.Ticket = t592[source4]
+								sh.Ticket = t59[source4]
 								t165 := source4
 								var result015 uint32
 								switch {
@@ -13902,7 +13954,7 @@ func quernRow6SumActor(r *host2.Run, cs []actor.Context, first2 int, begins, bor
 //line alone.go:166
 								sh.Late = 1
 							}
-							t592[8] = source4
+							t59[8] = source4
 						}
 					}
 				}
@@ -13967,7 +14019,7 @@ func quernHostCollectActor(r *host2.Run) {
 	var in2 *Ball
 	var out2 *Ball
 	var t213 *Ball
-	var t34 *Ball
+	var t35 *Ball
 	var t45 *Ball
 	var result09 kernel.Action = 1
 	outcome := uint32(result09)
@@ -14080,13 +14132,13 @@ func quernHostCollectActor(r *host2.Run) {
 				out2 = &cells[0].Out
 //line quern_gen.go:13
 				t213 = state
-				t34 = in2
+				t35 = in2
 				t45 = out2
 				for threadZ := range 1 {
 					for threadY := range 1 {
 						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 						first3 := (threadZ*1 + threadY) * 32
-						quernRow5CollectActor(r, cs2, first3, t213, t34, t45, sh, outcome)
+						quernRow5CollectActor(r, cs2, first3, t213, t35, t45, sh, outcome)
 					}
 				}
 				r.ThreadIdx = kernel.Dim3{}
@@ -14155,34 +14207,34 @@ func quernRow1CollectActor(r *host2.Run, cs []actor.Context, first int, begins, 
 			t21 := cursor
 //line alone.go:42
 			t24 := words[t22:t23]
-//line alone.go:212
+//line alone.go:213
 			pending := t21[12]
 			var result0 bool
-//line alone.go:213
+//line alone.go:214
 			if pending == 0 {
 				result0 = true
 			} else {
 				t15 := int(t21[13])
-//line alone.go:216
+//line alone.go:217
 				t25 := int(t21[13]) + len(t24) + 1
-//line alone.go:216
+//line alone.go:217
 				saved := t20.Post[t15:t25]
 				for w := 0; w < len(t24); w++ {
 					t24[w] = uint32(saved[w])
 				}
 				t32 := t20.Words
-//line alone.go:220
+//line alone.go:221
 				_ = t32[2]
 				t42 := t20.Words
-//line alone.go:220
+//line alone.go:221
 				_ = t42[3]
-//line alone.go:220
+//line alone.go:221
 				t52 := uint32(saved[len(t24)])
-//line alone.go:220
+//line alone.go:221
 				t62 := uint32(saved[len(t24)] >> 32)
-//line alone.go:220
+//line alone.go:221
 				t32[2] = t52
-//line alone.go:220
+//line alone.go:221
 				t42[3] = t62
 				t21[12] = 0
 				t72 := t20
@@ -14197,20 +14249,22 @@ func quernRow1CollectActor(r *host2.Run, cs []actor.Context, first int, begins, 
 					list := int(t82[11])
 					count := uint32(t72.Post[list])
 					for i := t102; i < count; i++ {
-						t16 := uint32(t72.Post[list+1+int(i)])
+						to := t72.Post[list+1+int(i)]
+						t16 := uint32(to)
+						t26 := uint32(to >> 32)
 //line send.go:27
-						if !(t72.To.Box == t16) {
+						if !(t72.To.Box == t16 && t72.To.Actor == t26) {
 //line send.go:30
 							t17 := int(t16) * 16
-							t26 := (int(t16) + 1) * 16
+							t27 := (int(t16) + 1) * 16
 //line send.go:30
-							b := t72.Post[t17:t26]
+							b := t72.Post[t17:t27]
 							loaded := host2.Load(r, &b[0])
 //line send.go:31
 							loaded2 := host2.Load(r, &b[8])
 							loaded3 := host2.Load(r, &b[10])
 //line send.go:31
-							t72.To = actor.Target{Box: t16, Tail: loaded, Head: loaded2, Ring: b[14], Step: b[12], Slots: uint32(b[11]), Kind: uint32(b[13]), Closed: uint32(loaded3)}
+							t72.To = actor.Target{Box: t16, Actor: t26, Tail: loaded, Head: loaded2, Ring: b[14], Step: b[12], Slots: uint32(b[11]), Kind: uint32(b[13]), Owner: uint32(loaded3)}
 //line send.go:33
 							room := len(t72.Post)
 							if t72.To.Kind == 1 {
@@ -14222,35 +14276,35 @@ func quernRow1CollectActor(r *host2.Run, cs []actor.Context, first int, begins, 
 								host2.Fail(r, "a Ref that names no mailbox")
 							}
 						}
-//line alone.go:193
-						t27 := t72
+//line alone.go:194
+						t33 := t72
 						var ticket uint32
 						var room2 uint32
 					block2:
 						switch {
 						default:
 //line send.go:54
-							box2 := int(t27.To.Box)
+							box2 := int(t33.To.Box)
 							t18 := box2 * 16
 							t28 := (box2 + 1) * 16
 //line send.go:55
-							b2 := t27.Post[t18:t28]
-							if t27.To.Closed != 0 {
+							b2 := t33.Post[t18:t28]
+							if t33.To.Owner != t33.To.Actor {
 								loaded4 := host2.Load(r, &b2[10])
 //line send.go:57
-								t27.To.Closed = uint32(loaded4)
+								t33.To.Owner = uint32(loaded4)
 							}
-							if t27.To.Closed != 0 {
+							if t33.To.Owner != t33.To.Actor {
 								atomic.AddUint64(&b2[1], 1)
 								ticket = 0
 								room2 = 2
 							} else {
 //line send.go:63
 								loaded5 := host2.Load(r, &b2[10])
-								for closed := uint32(loaded5); ; {
-									if uint32(t27.To.Tail)-uint32(t27.To.Head) >= t27.To.Slots {
-										t53 := t27
-										t63 := t27
+								for owner := uint32(loaded5); ; {
+									if uint32(t33.To.Tail)-uint32(t33.To.Head) >= t33.To.Slots {
+										t53 := t33
+										t63 := t33
 //line send.go:66
 										loaded6 := host2.Load(r, &b2[0])
 										t83 := loaded6
@@ -14261,135 +14315,135 @@ func quernRow1CollectActor(r *host2.Run, cs []actor.Context, first int, begins, 
 										t53.To.Tail = t83
 //line send.go:66
 										t63.To.Head = t103
-										if uint32(t27.To.Tail)-uint32(t27.To.Head) >= t27.To.Slots && t27.To.Kind == 1 {
-											loaded8 := host2.Load(r, &t27.Host[b2[15]+1])
+										if uint32(t33.To.Tail)-uint32(t33.To.Head) >= t33.To.Slots && t33.To.Kind == 1 {
+											loaded8 := host2.Load(r, &t33.Host[b2[15]+1])
 //line send.go:68
-											t27.To.Head = loaded8
-											kernel.StoreRelaxed(&b2[8], t27.To.Head)
+											t33.To.Head = loaded8
+											kernel.StoreRelaxed(&b2[8], t33.To.Head)
 										}
-										if uint32(t27.To.Tail)-uint32(t27.To.Head) >= t27.To.Slots {
+										if uint32(t33.To.Tail)-uint32(t33.To.Head) >= t33.To.Slots {
 											atomic.AddUint64(&b2[1], 1)
 											ticket = 0
 											room2 = 1
 											break block2
 										}
 									}
-									old := kernel.AtomicCompareAndSwap(&b2[0], t27.To.Tail, t27.To.Tail+1)
+									old := kernel.AtomicCompareAndSwap(&b2[0], t33.To.Tail, t33.To.Tail+1)
 									tail := old
 //line send.go:79
-									if tail == t27.To.Tail {
-										t132 := t27
-										t142 := t27
+									if tail == t33.To.Tail {
+										t132 := t33
+										t142 := t33
 										t152 := tail + 1
-										t162 := closed
+										t162 := owner
 //line send.go:80
 										t132.To.Tail = t152
 //line send.go:80
-										t142.To.Closed = t162
+										t142.To.Owner = t162
 										t172 := uint32(tail)
 										ticket = t172
 										room2 = 0
 										break block2
 									}
 //line send.go:83
-									t27.To.Tail = tail
+									t33.To.Tail = tail
 								}
 							}
 						}
-//line alone.go:193
+//line alone.go:194
 						ticket2 := ticket
 						room3 := room2
-//line alone.go:194
+//line alone.go:195
 						if room3 == 1 {
-							t54 := int(t82[13])
-//line alone.go:195
-							t64 := int(t82[13]) + len(t92) + 1
-//line alone.go:195
-							saved2 := t72.Post[t54:t64]
+							t64 := int(t82[13])
+//line alone.go:196
+							t73 := int(t82[13]) + len(t92) + 1
+//line alone.go:196
+							saved2 := t72.Post[t64:t73]
 							for w2 := 0; w2 < len(t92); w2++ {
 								saved2[w2] = uint64(t92[w2])
 							}
 							result03 := t72.Correlation()
-//line alone.go:199
+//line alone.go:200
 							saved2[len(t92)] = result03
 							t82[12] = i + 1
 							result02 = false
 							break block
 						}
-//line alone.go:203
+//line alone.go:204
 						if room3 == 0 {
-							t84 := t72
-							t93 := t92
-							t104 := ticket2
-//line alone.go:227
-							t19 := t104
-//line send.go:46
-							result04 := int(t84.To.Ring + uint64(t19&(t84.To.Slots-1))*t84.To.Step)
-//line alone.go:227
-							t33 := result04
-							t43 := uint64(t104+1) << 32
-							slot := t33
-							tag := t43
+							t93 := t72
+							t104 := t92
+							t112 := ticket2
 //line alone.go:228
-							if t84.To.Kind == 1 {
-								t55 := t84
+							t19 := t112
+//line send.go:46
+							result04 := int(t93.To.Ring + uint64(t19&(t93.To.Slots-1))*t93.To.Step)
+//line alone.go:228
+							t34 := result04
+							t43 := uint64(t112+1) << 32
+							slot := t34
+							tag := t43
+//line alone.go:229
+							if t93.To.Kind == 1 {
+								t54 := t93
 								t65 := slot
-								t73 := tag
+								t74 := tag
 //line send.go:102
 								t110 := t65
 								t29 := t65 + 4
 //line send.go:102
-								h := t55.Host[t110:t29]
-								kernel.StoreRelaxed(&h[0], t73|uint64(t55.ID<<8|128))
-								kernel.StoreRelaxed(&h[1], t73)
-								kernel.StoreRelaxed(&h[2], t73|uint64(t55.Words[t55.At+2]))
-								kernel.StoreRelaxed(&h[3], t73|uint64(t55.Words[t55.At+3]))
-//line alone.go:230
-								for w3 := 0; w3 < len(t93); w3++ {
-									kernel.StoreRelaxed(&t84.Host[slot+4+w3], tag|uint64(t93[w3]))
+								h := t54.Host[t110:t29]
+								kernel.StoreRelaxed(&h[0], t74|uint64(t54.ID<<8|128))
+								kernel.StoreRelaxed(&h[1], t74)
+								kernel.StoreRelaxed(&h[2], t74|uint64(t54.Words[t54.At+2]))
+								kernel.StoreRelaxed(&h[3], t74|uint64(t54.Words[t54.At+3]))
+//line alone.go:231
+								for w3 := 0; w3 < len(t104); w3++ {
+									kernel.StoreRelaxed(&t93.Host[slot+4+w3], tag|uint64(t104[w3]))
 								}
 							} else {
-//line alone.go:235
-								t85 := t84
+//line alone.go:236
+								t84 := t93
 								t94 := slot
 								t105 := tag
 //line send.go:91
 								t111 := t94
 								t210 := t94 + 4
 //line send.go:91
-								h2 := t85.Post[t111:t210]
-								kernel.StoreRelaxed(&h2[0], t105|uint64(t85.ID<<8|128))
+								h2 := t84.Post[t111:t210]
+								kernel.StoreRelaxed(&h2[0], t105|uint64(t84.ID<<8|128))
 								kernel.StoreRelaxed(&h2[1], t105)
-								kernel.StoreRelaxed(&h2[2], t105|uint64(t85.Words[t85.At+2]))
-								kernel.StoreRelaxed(&h2[3], t105|uint64(t85.Words[t85.At+3]))
-//line alone.go:236
-								for w4 := 0; w4 < len(t93); w4++ {
-									kernel.StoreRelaxed(&t84.Post[slot+4+w4], tag|uint64(t93[w4]))
+								kernel.StoreRelaxed(&h2[2], t105|uint64(t84.Words[t84.At+2]))
+								kernel.StoreRelaxed(&h2[3], t105|uint64(t84.Words[t84.At+3]))
+//line alone.go:237
+								for w4 := 0; w4 < len(t104); w4++ {
+									kernel.StoreRelaxed(&t93.Post[slot+4+w4], tag|uint64(t104[w4]))
 								}
-								t112 := t84
+								t113 := t93
 //line send.go:113
-								if !(t112.Wakes == 0) {
+								if !(t113.Wakes == 0) {
 //line send.go:118
 									kernel.Fence()
-									box3 := int(t112.To.Box)
-									t113 := box3 * 16
+									box3 := int(t113.To.Box)
+									t114 := box3 * 16
 									t211 := (box3 + 1) * 16
 //line send.go:120
-									b3 := t112.Post[t113:t211]
+									b3 := t113.Post[t114:t211]
 									loaded9 := host2.Load(r, &b3[9])
 									if loaded9 != 0 {
 //line send.go:122
-										kernel.StoreRelaxed(&t112.Host[b3[15]], 1)
-										kernel.StoreRelaxed(&t112.Host[0], 1)
+										kernel.StoreRelaxed(&t113.Host[b3[15]], 1)
+										kernel.StoreRelaxed(&t113.Host[0], 1)
 									}
 								}
 							}
 						}
 					}
-//line alone.go:207
+//line alone.go:208
 					result02 = true
 				}
-//line alone.go:222
+//line alone.go:223
 				result0 = result02
 			}
 //line alone.go:42
@@ -14593,20 +14647,20 @@ func quernRow4CollectActor(r *host2.Run, cells []actor.Cell[Ball, Ball]) {
 }
 
 //go:noinline
-func quernRow5CollectActor(r *host2.Run, cs2 []*actor.Context, first3 int, t213, t34, t45 *Ball, sh *actor.Status, outcome uint32) {
+func quernRow5CollectActor(r *host2.Run, cs2 []*actor.Context, first3 int, t213, t35, t45 *Ball, sh *actor.Status, outcome uint32) {
 	cRow2 := cs2[first3:][:32]
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		c2 := cRow2[threadX]
 		t2 := threadX == 0
 //line quern_gen.go:13
-		t114 := c2
+		t115 := c2
 //line handlers.go:216
 		if threadX == 0 {
-			result08 := t114.Sender()
+			result08 := t115.Sender()
 			if result08 != 0 {
 //line handlers.go:218
-				*t213 = *t34
+				*t213 = *t35
 			}
 			*t45 = *t213
 		}
@@ -14658,20 +14712,20 @@ func quernRow6CollectActor(r *host2.Run, cs []actor.Context, first4 int, begins,
 					result010 = shape.Slots + (t214-1)*shape.SideSlots
 				}
 //line alone.go:174
-				t56 := source3
+				t55 := source3
 				var result011 uint32
 //line serve.go:92
-				if t56 == 4 {
+				if t55 == 4 {
 					result011 = shape.Slots
 				} else {
 					result011 = shape.SideSlots
 				}
 //line alone.go:174
 				at3 := (result010 + sh.Ticket&(result011-1)) * shape.OutStep
-				t74 := at3
-				t86 := at3 + shape.Out
+				t75 := at3
+				t85 := at3 + shape.Out
 //line alone.go:175
-				slot3 := t422[t74:t86]
+				slot3 := t422[t75:t85]
 				tag2 := uint64(sh.Ticket+1) << 32
 				reply2 := words[t96:t106]
 				kernel.StoreRelaxed(&slot3[0], tag2|uint64(t442))
@@ -14701,20 +14755,22 @@ func quernRow6CollectActor(r *host2.Run, cs []actor.Context, first4 int, begins,
 					list2 := int(t49[11])
 					count2 := uint32(t48.Post[list2])
 					for i2 := uint32(0); i2 < count2; i2++ {
-						t115 := uint32(t48.Post[list2+1+int(i2)])
+						to2 := t48.Post[list2+1+int(i2)]
+						t116 := uint32(to2)
+						t215 := uint32(to2 >> 32)
 //line send.go:27
-						if !(t48.To.Box == t115) {
+						if !(t48.To.Box == t116 && t48.To.Actor == t215) {
 //line send.go:30
-							t116 := int(t115) * 16
-							t215 := (int(t115) + 1) * 16
+							t117 := int(t116) * 16
+							t216 := (int(t116) + 1) * 16
 //line send.go:30
-							b4 := t48.Post[t116:t215]
+							b4 := t48.Post[t117:t216]
 							loaded15 := host2.Load(r, &b4[0])
 //line send.go:31
 							loaded16 := host2.Load(r, &b4[8])
 							loaded17 := host2.Load(r, &b4[10])
 //line send.go:31
-							t48.To = actor.Target{Box: t115, Tail: loaded15, Head: loaded16, Ring: b4[14], Step: b4[12], Slots: uint32(b4[11]), Kind: uint32(b4[13]), Closed: uint32(loaded17)}
+							t48.To = actor.Target{Box: t116, Actor: t215, Tail: loaded15, Head: loaded16, Ring: b4[14], Step: b4[12], Slots: uint32(b4[11]), Kind: uint32(b4[13]), Owner: uint32(loaded17)}
 //line send.go:33
 							room4 := len(t48.Post)
 							if t48.To.Kind == 1 {
@@ -14726,160 +14782,160 @@ func quernRow6CollectActor(r *host2.Run, cs []actor.Context, first4 int, begins,
 								host2.Fail(r, "a Ref that names no mailbox")
 							}
 						}
-//line alone.go:193
-						t216 := t48
+//line alone.go:194
+						t36 := t48
 						var ticket3 uint32
 						var room5 uint32
 					block8:
 						switch {
 						default:
 //line send.go:54
-							box4 := int(t216.To.Box)
-							t117 := box4 * 16
+							box4 := int(t36.To.Box)
+							t118 := box4 * 16
 							t217 := (box4 + 1) * 16
 //line send.go:55
-							b5 := t216.Post[t117:t217]
-							if t216.To.Closed != 0 {
+							b5 := t36.Post[t118:t217]
+							if t36.To.Owner != t36.To.Actor {
 								loaded18 := host2.Load(r, &b5[10])
 //line send.go:57
-								t216.To.Closed = uint32(loaded18)
+								t36.To.Owner = uint32(loaded18)
 							}
-							if t216.To.Closed != 0 {
+							if t36.To.Owner != t36.To.Actor {
 								atomic.AddUint64(&b5[1], 1)
 								ticket3 = 0
 								room5 = 2
 							} else {
 //line send.go:63
 								loaded19 := host2.Load(r, &b5[10])
-								for closed2 := uint32(loaded19); ; {
-									if uint32(t216.To.Tail)-uint32(t216.To.Head) >= t216.To.Slots {
-										t57 := t216
-										t67 := t216
+								for owner2 := uint32(loaded19); ; {
+									if uint32(t36.To.Tail)-uint32(t36.To.Head) >= t36.To.Slots {
+										t56 := t36
+										t67 := t36
 //line send.go:66
 										loaded20 := host2.Load(r, &b5[0])
-										t87 := loaded20
+										t86 := loaded20
 //line send.go:66
 										loaded21 := host2.Load(r, &b5[8])
 										t107 := loaded21
 //line send.go:66
-										t57.To.Tail = t87
+										t56.To.Tail = t86
 //line send.go:66
 										t67.To.Head = t107
-										if uint32(t216.To.Tail)-uint32(t216.To.Head) >= t216.To.Slots && t216.To.Kind == 1 {
-											loaded22 := host2.Load(r, &t216.Host[b5[15]+1])
+										if uint32(t36.To.Tail)-uint32(t36.To.Head) >= t36.To.Slots && t36.To.Kind == 1 {
+											loaded22 := host2.Load(r, &t36.Host[b5[15]+1])
 //line send.go:68
-											t216.To.Head = loaded22
-											kernel.StoreRelaxed(&b5[8], t216.To.Head)
+											t36.To.Head = loaded22
+											kernel.StoreRelaxed(&b5[8], t36.To.Head)
 										}
-										if uint32(t216.To.Tail)-uint32(t216.To.Head) >= t216.To.Slots {
+										if uint32(t36.To.Tail)-uint32(t36.To.Head) >= t36.To.Slots {
 											atomic.AddUint64(&b5[1], 1)
 											ticket3 = 0
 											room5 = 1
 											break block8
 										}
 									}
-									old2 := kernel.AtomicCompareAndSwap(&b5[0], t216.To.Tail, t216.To.Tail+1)
+									old2 := kernel.AtomicCompareAndSwap(&b5[0], t36.To.Tail, t36.To.Tail+1)
 									tail2 := old2
 //line send.go:79
-									if tail2 == t216.To.Tail {
-										t134 := t216
-										t144 := t216
+									if tail2 == t36.To.Tail {
+										t134 := t36
+										t144 := t36
 										t153 := tail2 + 1
-										t164 := closed2
+										t164 := owner2
 //line send.go:80
 										t134.To.Tail = t153
 //line send.go:80
-										t144.To.Closed = t164
+										t144.To.Owner = t164
 										t173 := uint32(tail2)
 										ticket3 = t173
 										room5 = 0
 										break block8
 									}
 //line send.go:83
-									t216.To.Tail = tail2
+									t36.To.Tail = tail2
 								}
 							}
 						}
-//line alone.go:193
+//line alone.go:194
 						ticket4 := ticket3
 						room6 := room5
-//line alone.go:194
+//line alone.go:195
 						if room6 == 1 {
-							t58 := int(t49[13])
-//line alone.go:195
-							t68 := int(t49[13]) + len(t522) + 1
-//line alone.go:195
-							saved3 := t48.Post[t58:t68]
+							t68 := int(t49[13])
+//line alone.go:196
+							t76 := int(t49[13]) + len(t522) + 1
+//line alone.go:196
+							saved3 := t48.Post[t68:t76]
 							for w8 := 0; w8 < len(t522); w8++ {
 								saved3[w8] = uint64(t522[w8])
 							}
 							result013 := t48.Correlation()
-//line alone.go:199
+//line alone.go:200
 							saved3[len(t522)] = result013
 							t49[12] = i2 + 1
 							result012 = false
 							break block7
 						}
-//line alone.go:203
+//line alone.go:204
 						if room6 == 0 {
-							t88 := t48
-							t97 := t522
-							t108 := ticket4
-//line alone.go:227
-							t118 := t108
-//line send.go:46
-							result014 := int(t88.To.Ring + uint64(t118&(t88.To.Slots-1))*t88.To.Step)
-//line alone.go:227
-							t35 := result014
-							t46 := uint64(t108+1) << 32
-							slot4 := t35
-							tag3 := t46
+							t97 := t48
+							t108 := t522
+							t119 := ticket4
 //line alone.go:228
-							if t88.To.Kind == 1 {
-								t59 := t88
+							t120 := t119
+//line send.go:46
+							result014 := int(t97.To.Ring + uint64(t120&(t97.To.Slots-1))*t97.To.Step)
+//line alone.go:228
+							t37 := result014
+							t46 := uint64(t119+1) << 32
+							slot4 := t37
+							tag3 := t46
+//line alone.go:229
+							if t97.To.Kind == 1 {
+								t57 := t97
 								t69 := slot4
-								t75 := tag3
+								t77 := tag3
 //line send.go:102
-								t119 := t69
+								t121 := t69
 								t218 := t69 + 4
 //line send.go:102
-								h3 := t59.Host[t119:t218]
-								kernel.StoreRelaxed(&h3[0], t75|uint64(t59.ID<<8|128))
-								kernel.StoreRelaxed(&h3[1], t75)
-								kernel.StoreRelaxed(&h3[2], t75|uint64(t59.Words[t59.At+2]))
-								kernel.StoreRelaxed(&h3[3], t75|uint64(t59.Words[t59.At+3]))
-//line alone.go:230
-								for w9 := 0; w9 < len(t97); w9++ {
-									kernel.StoreRelaxed(&t88.Host[slot4+4+w9], tag3|uint64(t97[w9]))
+								h3 := t57.Host[t121:t218]
+								kernel.StoreRelaxed(&h3[0], t77|uint64(t57.ID<<8|128))
+								kernel.StoreRelaxed(&h3[1], t77)
+								kernel.StoreRelaxed(&h3[2], t77|uint64(t57.Words[t57.At+2]))
+								kernel.StoreRelaxed(&h3[3], t77|uint64(t57.Words[t57.At+3]))
+//line alone.go:231
+								for w9 := 0; w9 < len(t108); w9++ {
+									kernel.StoreRelaxed(&t97.Host[slot4+4+w9], tag3|uint64(t108[w9]))
 								}
 							} else {
-//line alone.go:235
-								t89 := t88
+//line alone.go:236
+								t87 := t97
 								t98 := slot4
 								t109 := tag3
 //line send.go:91
-								t120 := t98
+								t123 := t98
 								t219 := t98 + 4
 //line send.go:91
-								h4 := t89.Post[t120:t219]
-								kernel.StoreRelaxed(&h4[0], t109|uint64(t89.ID<<8|128))
+								h4 := t87.Post[t123:t219]
+								kernel.StoreRelaxed(&h4[0], t109|uint64(t87.ID<<8|128))
 								kernel.StoreRelaxed(&h4[1], t109)
-								kernel.StoreRelaxed(&h4[2], t109|uint64(t89.Words[t89.At+2]))
-								kernel.StoreRelaxed(&h4[3], t109|uint64(t89.Words[t89.At+3]))
-//line alone.go:236
-								for w10 := 0; w10 < len(t97); w10++ {
-									kernel.StoreRelaxed(&t88.Post[slot4+4+w10], tag3|uint64(t97[w10]))
+								kernel.StoreRelaxed(&h4[2], t109|uint64(t87.Words[t87.At+2]))
+								kernel.StoreRelaxed(&h4[3], t109|uint64(t87.Words[t87.At+3]))
+//line alone.go:237
+								for w10 := 0; w10 < len(t108); w10++ {
+									kernel.StoreRelaxed(&t97.Post[slot4+4+w10], tag3|uint64(t108[w10]))
 								}
-								t1110 := t88
+								t1110 := t97
 //line send.go:113
 								if !(t1110.Wakes == 0) {
 //line send.go:118
 									kernel.Fence()
 									box5 := int(t1110.To.Box)
-									t121 := box5 * 16
+									t124 := box5 * 16
 									t220 := (box5 + 1) * 16
 //line send.go:120
-									b6 := t1110.Post[t121:t220]
+									b6 := t1110.Post[t124:t220]
 									loaded23 := host2.Load(r, &b6[9])
 									if loaded23 != 0 {
 //line send.go:122
@@ -14890,7 +14946,7 @@ func quernRow6CollectActor(r *host2.Run, cs []actor.Context, first4 int, begins,
 							}
 						}
 					}
-//line alone.go:207
+//line alone.go:208
 					result012 = true
 				}
 //line alone.go:82
@@ -14900,8 +14956,8 @@ func quernRow6CollectActor(r *host2.Run, cs []actor.Context, first4 int, begins,
 //line alone.go:83
 			if whole && !last {
 				t572 := begin - born
-				t582 := command
-				t592 := cursor
+				t58 := command
+				t59 := cursor
 				t60 := box
 				t61 := in
 				t622 := mail
@@ -14909,7 +14965,7 @@ func quernRow6CollectActor(r *host2.Run, cs []actor.Context, first4 int, begins,
 				switch {
 				default:
 //line alone.go:103
-					loaded24 := host2.Load(r, &t582[0])
+					loaded24 := host2.Load(r, &t58[0])
 					ordered2 := loaded24
 //line alone.go:104
 					sh.Asked[0] = uint32(ordered2)
@@ -14932,7 +14988,7 @@ func quernRow6CollectActor(r *host2.Run, cs []actor.Context, first4 int, begins,
 								if level2 == 4 {
 									continue
 								}
-								next4 := t592[level2]
+								next4 := t59[level2]
 								t610 := level2
 								var result015 uint32
 								switch {
@@ -14963,7 +15019,7 @@ func quernRow6CollectActor(r *host2.Run, cs []actor.Context, first4 int, begins,
 							sh.Higher[0] = sides2
 						}
 						if source4 == 9 || source4 < 4 {
-							next5 := t592[4]
+							next5 := t59[4]
 							loaded26 := host2.Load(r, &t61[next5&(shape.Slots-1)*shape.InStep])
 							middle2 := uint32(loaded26>>32) == next5+1
 //line alone.go:128
@@ -14975,7 +15031,7 @@ func quernRow6CollectActor(r *host2.Run, cs []actor.Context, first4 int, begins,
 								loaded27 := host2.Load(r, &t622[next6&(slots3-1)*shape.InStep])
 								posted2 = uint32(loaded27>>32) == next6+1
 							}
-							if posted2 && !(middle2 && t592[8] == 8) {
+							if posted2 && !(middle2 && t59[8] == 8) {
 								source4 = 8
 							} else if middle2 {
 								source4 = 4
@@ -14983,8 +15039,8 @@ func quernRow6CollectActor(r *host2.Run, cs []actor.Context, first4 int, begins,
 						}
 						if !(source4 == 9) {
 //line alone.go:143
-							t123 := t61
-							ring2 := t123
+							t125 := t61
+							ring2 := t125
 							var at5 uint32
 //line alone.go:144
 							if source4 == 8 {
@@ -14996,7 +15052,7 @@ func quernRow6CollectActor(r *host2.Run, cs []actor.Context, first4 int, begins,
 								at5 = t145
 							} else {
 //line alone.go:148
-								sh.Ticket = t592[source4]
+								sh.Ticket = t59[source4]
 								t165 := source4
 								var result016 uint32
 								switch {
@@ -15053,7 +15109,7 @@ func quernRow6CollectActor(r *host2.Run, cs []actor.Context, first4 int, begins,
 //line alone.go:166
 								sh.Late = 1
 							}
-							t592[8] = source4
+							t59[8] = source4
 						}
 					}
 				}
@@ -15294,34 +15350,34 @@ func quernRow1CountActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 			t21 := cursor
 //line alone.go:42
 			t24 := words[t22:t23]
-//line alone.go:212
+//line alone.go:213
 			pending := t21[12]
 			var result0 bool
-//line alone.go:213
+//line alone.go:214
 			if pending == 0 {
 				result0 = true
 			} else {
 				t15 := int(t21[13])
-//line alone.go:216
+//line alone.go:217
 				t25 := int(t21[13]) + len(t24) + 1
-//line alone.go:216
+//line alone.go:217
 				saved := t20.Post[t15:t25]
 				for w := 0; w < len(t24); w++ {
 					t24[w] = uint32(saved[w])
 				}
 				t32 := t20.Words
-//line alone.go:220
+//line alone.go:221
 				_ = t32[2]
 				t42 := t20.Words
-//line alone.go:220
+//line alone.go:221
 				_ = t42[3]
-//line alone.go:220
+//line alone.go:221
 				t52 := uint32(saved[len(t24)])
-//line alone.go:220
+//line alone.go:221
 				t62 := uint32(saved[len(t24)] >> 32)
-//line alone.go:220
+//line alone.go:221
 				t32[2] = t52
-//line alone.go:220
+//line alone.go:221
 				t42[3] = t62
 				t21[12] = 0
 				t72 := t20
@@ -15336,20 +15392,22 @@ func quernRow1CountActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 					list := int(t82[11])
 					count := uint32(t72.Post[list])
 					for i := t102; i < count; i++ {
-						t16 := uint32(t72.Post[list+1+int(i)])
+						to := t72.Post[list+1+int(i)]
+						t16 := uint32(to)
+						t26 := uint32(to >> 32)
 //line send.go:27
-						if !(t72.To.Box == t16) {
+						if !(t72.To.Box == t16 && t72.To.Actor == t26) {
 //line send.go:30
 							t17 := int(t16) * 16
-							t26 := (int(t16) + 1) * 16
+							t27 := (int(t16) + 1) * 16
 //line send.go:30
-							b := t72.Post[t17:t26]
+							b := t72.Post[t17:t27]
 							loaded := host2.Load(r, &b[0])
 //line send.go:31
 							loaded2 := host2.Load(r, &b[8])
 							loaded3 := host2.Load(r, &b[10])
 //line send.go:31
-							t72.To = actor.Target{Box: t16, Tail: loaded, Head: loaded2, Ring: b[14], Step: b[12], Slots: uint32(b[11]), Kind: uint32(b[13]), Closed: uint32(loaded3)}
+							t72.To = actor.Target{Box: t16, Actor: t26, Tail: loaded, Head: loaded2, Ring: b[14], Step: b[12], Slots: uint32(b[11]), Kind: uint32(b[13]), Owner: uint32(loaded3)}
 //line send.go:33
 							room := len(t72.Post)
 							if t72.To.Kind == 1 {
@@ -15361,35 +15419,35 @@ func quernRow1CountActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 								host2.Fail(r, "a Ref that names no mailbox")
 							}
 						}
-//line alone.go:193
-						t27 := t72
+//line alone.go:194
+						t33 := t72
 						var ticket uint32
 						var room2 uint32
 					block2:
 						switch {
 						default:
 //line send.go:54
-							box2 := int(t27.To.Box)
+							box2 := int(t33.To.Box)
 							t18 := box2 * 16
 							t28 := (box2 + 1) * 16
 //line send.go:55
-							b2 := t27.Post[t18:t28]
-							if t27.To.Closed != 0 {
+							b2 := t33.Post[t18:t28]
+							if t33.To.Owner != t33.To.Actor {
 								loaded4 := host2.Load(r, &b2[10])
 //line send.go:57
-								t27.To.Closed = uint32(loaded4)
+								t33.To.Owner = uint32(loaded4)
 							}
-							if t27.To.Closed != 0 {
+							if t33.To.Owner != t33.To.Actor {
 								atomic.AddUint64(&b2[1], 1)
 								ticket = 0
 								room2 = 2
 							} else {
 //line send.go:63
 								loaded5 := host2.Load(r, &b2[10])
-								for closed := uint32(loaded5); ; {
-									if uint32(t27.To.Tail)-uint32(t27.To.Head) >= t27.To.Slots {
-										t53 := t27
-										t63 := t27
+								for owner := uint32(loaded5); ; {
+									if uint32(t33.To.Tail)-uint32(t33.To.Head) >= t33.To.Slots {
+										t53 := t33
+										t63 := t33
 //line send.go:66
 										loaded6 := host2.Load(r, &b2[0])
 										t83 := loaded6
@@ -15400,135 +15458,135 @@ func quernRow1CountActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 										t53.To.Tail = t83
 //line send.go:66
 										t63.To.Head = t103
-										if uint32(t27.To.Tail)-uint32(t27.To.Head) >= t27.To.Slots && t27.To.Kind == 1 {
-											loaded8 := host2.Load(r, &t27.Host[b2[15]+1])
+										if uint32(t33.To.Tail)-uint32(t33.To.Head) >= t33.To.Slots && t33.To.Kind == 1 {
+											loaded8 := host2.Load(r, &t33.Host[b2[15]+1])
 //line send.go:68
-											t27.To.Head = loaded8
-											kernel.StoreRelaxed(&b2[8], t27.To.Head)
+											t33.To.Head = loaded8
+											kernel.StoreRelaxed(&b2[8], t33.To.Head)
 										}
-										if uint32(t27.To.Tail)-uint32(t27.To.Head) >= t27.To.Slots {
+										if uint32(t33.To.Tail)-uint32(t33.To.Head) >= t33.To.Slots {
 											atomic.AddUint64(&b2[1], 1)
 											ticket = 0
 											room2 = 1
 											break block2
 										}
 									}
-									old := kernel.AtomicCompareAndSwap(&b2[0], t27.To.Tail, t27.To.Tail+1)
+									old := kernel.AtomicCompareAndSwap(&b2[0], t33.To.Tail, t33.To.Tail+1)
 									tail := old
 //line send.go:79
-									if tail == t27.To.Tail {
-										t132 := t27
-										t142 := t27
+									if tail == t33.To.Tail {
+										t132 := t33
+										t142 := t33
 										t152 := tail + 1
-										t162 := closed
+										t162 := owner
 //line send.go:80
 										t132.To.Tail = t152
 //line send.go:80
-										t142.To.Closed = t162
+										t142.To.Owner = t162
 										t172 := uint32(tail)
 										ticket = t172
 										room2 = 0
 										break block2
 									}
 //line send.go:83
-									t27.To.Tail = tail
+									t33.To.Tail = tail
 								}
 							}
 						}
-//line alone.go:193
+//line alone.go:194
 						ticket2 := ticket
 						room3 := room2
-//line alone.go:194
+//line alone.go:195
 						if room3 == 1 {
-							t54 := int(t82[13])
-//line alone.go:195
-							t64 := int(t82[13]) + len(t92) + 1
-//line alone.go:195
-							saved2 := t72.Post[t54:t64]
+							t64 := int(t82[13])
+//line alone.go:196
+							t73 := int(t82[13]) + len(t92) + 1
+//line alone.go:196
+							saved2 := t72.Post[t64:t73]
 							for w2 := 0; w2 < len(t92); w2++ {
 								saved2[w2] = uint64(t92[w2])
 							}
 							result03 := t72.Correlation()
-//line alone.go:199
+//line alone.go:200
 							saved2[len(t92)] = result03
 							t82[12] = i + 1
 							result02 = false
 							break block
 						}
-//line alone.go:203
+//line alone.go:204
 						if room3 == 0 {
-							t84 := t72
-							t93 := t92
-							t104 := ticket2
-//line alone.go:227
-							t19 := t104
-//line send.go:46
-							result04 := int(t84.To.Ring + uint64(t19&(t84.To.Slots-1))*t84.To.Step)
-//line alone.go:227
-							t33 := result04
-							t43 := uint64(t104+1) << 32
-							slot := t33
-							tag := t43
+							t93 := t72
+							t104 := t92
+							t112 := ticket2
 //line alone.go:228
-							if t84.To.Kind == 1 {
-								t55 := t84
+							t19 := t112
+//line send.go:46
+							result04 := int(t93.To.Ring + uint64(t19&(t93.To.Slots-1))*t93.To.Step)
+//line alone.go:228
+							t34 := result04
+							t43 := uint64(t112+1) << 32
+							slot := t34
+							tag := t43
+//line alone.go:229
+							if t93.To.Kind == 1 {
+								t54 := t93
 								t65 := slot
-								t73 := tag
+								t74 := tag
 //line send.go:102
 								t110 := t65
 								t29 := t65 + 4
 //line send.go:102
-								h := t55.Host[t110:t29]
-								kernel.StoreRelaxed(&h[0], t73|uint64(t55.ID<<8|128))
-								kernel.StoreRelaxed(&h[1], t73)
-								kernel.StoreRelaxed(&h[2], t73|uint64(t55.Words[t55.At+2]))
-								kernel.StoreRelaxed(&h[3], t73|uint64(t55.Words[t55.At+3]))
-//line alone.go:230
-								for w3 := 0; w3 < len(t93); w3++ {
-									kernel.StoreRelaxed(&t84.Host[slot+4+w3], tag|uint64(t93[w3]))
+								h := t54.Host[t110:t29]
+								kernel.StoreRelaxed(&h[0], t74|uint64(t54.ID<<8|128))
+								kernel.StoreRelaxed(&h[1], t74)
+								kernel.StoreRelaxed(&h[2], t74|uint64(t54.Words[t54.At+2]))
+								kernel.StoreRelaxed(&h[3], t74|uint64(t54.Words[t54.At+3]))
+//line alone.go:231
+								for w3 := 0; w3 < len(t104); w3++ {
+									kernel.StoreRelaxed(&t93.Host[slot+4+w3], tag|uint64(t104[w3]))
 								}
 							} else {
-//line alone.go:235
-								t85 := t84
+//line alone.go:236
+								t84 := t93
 								t94 := slot
 								t105 := tag
 //line send.go:91
 								t111 := t94
 								t210 := t94 + 4
 //line send.go:91
-								h2 := t85.Post[t111:t210]
-								kernel.StoreRelaxed(&h2[0], t105|uint64(t85.ID<<8|128))
+								h2 := t84.Post[t111:t210]
+								kernel.StoreRelaxed(&h2[0], t105|uint64(t84.ID<<8|128))
 								kernel.StoreRelaxed(&h2[1], t105)
-								kernel.StoreRelaxed(&h2[2], t105|uint64(t85.Words[t85.At+2]))
-								kernel.StoreRelaxed(&h2[3], t105|uint64(t85.Words[t85.At+3]))
-//line alone.go:236
-								for w4 := 0; w4 < len(t93); w4++ {
-									kernel.StoreRelaxed(&t84.Post[slot+4+w4], tag|uint64(t93[w4]))
+								kernel.StoreRelaxed(&h2[2], t105|uint64(t84.Words[t84.At+2]))
+								kernel.StoreRelaxed(&h2[3], t105|uint64(t84.Words[t84.At+3]))
+//line alone.go:237
+								for w4 := 0; w4 < len(t104); w4++ {
+									kernel.StoreRelaxed(&t93.Post[slot+4+w4], tag|uint64(t104[w4]))
 								}
-								t112 := t84
+								t113 := t93
 //line send.go:113
-								if !(t112.Wakes == 0) {
+								if !(t113.Wakes == 0) {
 //line send.go:118
 									kernel.Fence()
-									box3 := int(t112.To.Box)
-									t113 := box3 * 16
+									box3 := int(t113.To.Box)
+									t114 := box3 * 16
 									t211 := (box3 + 1) * 16
 //line send.go:120
-									b3 := t112.Post[t113:t211]
+									b3 := t113.Post[t114:t211]
 									loaded9 := host2.Load(r, &b3[9])
 									if loaded9 != 0 {
 //line send.go:122
-										kernel.StoreRelaxed(&t112.Host[b3[15]], 1)
-										kernel.StoreRelaxed(&t112.Host[0], 1)
+										kernel.StoreRelaxed(&t113.Host[b3[15]], 1)
+										kernel.StoreRelaxed(&t113.Host[0], 1)
 									}
 								}
 							}
 						}
 					}
-//line alone.go:207
+//line alone.go:208
 					result02 = true
 				}
-//line alone.go:222
+//line alone.go:223
 				result0 = result02
 			}
 //line alone.go:42
@@ -15732,10 +15790,10 @@ func quernRow4CountActor(r *host2.Run, cs2 []*actor.Context, first3 int, t213, t
 		c2 := cRow2[threadX]
 		t2 := threadX == 0
 //line quern_gen.go:13
-		t114 := c2
+		t115 := c2
 //line handlers.go:229
 		if threadX == 0 {
-			result08 := t114.Sender()
+			result08 := t115.Sender()
 			if result08 != 0 {
 //line handlers.go:231
 				t213.Count++
@@ -15790,20 +15848,20 @@ func quernRow5CountActor(r *host2.Run, cs []actor.Context, first4 int, begins, b
 					result010 = shape.Slots + (t214-1)*shape.SideSlots
 				}
 //line alone.go:174
-				t56 := source3
+				t55 := source3
 				var result011 uint32
 //line serve.go:92
-				if t56 == 4 {
+				if t55 == 4 {
 					result011 = shape.Slots
 				} else {
 					result011 = shape.SideSlots
 				}
 //line alone.go:174
 				at3 := (result010 + sh.Ticket&(result011-1)) * shape.OutStep
-				t74 := at3
-				t86 := at3 + shape.Out
+				t75 := at3
+				t85 := at3 + shape.Out
 //line alone.go:175
-				slot3 := t422[t74:t86]
+				slot3 := t422[t75:t85]
 				tag2 := uint64(sh.Ticket+1) << 32
 				reply2 := words[t96:t106]
 				kernel.StoreRelaxed(&slot3[0], tag2|uint64(t442))
@@ -15833,20 +15891,22 @@ func quernRow5CountActor(r *host2.Run, cs []actor.Context, first4 int, begins, b
 					list2 := int(t49[11])
 					count2 := uint32(t48.Post[list2])
 					for i2 := uint32(0); i2 < count2; i2++ {
-						t115 := uint32(t48.Post[list2+1+int(i2)])
+						to2 := t48.Post[list2+1+int(i2)]
+						t116 := uint32(to2)
+						t215 := uint32(to2 >> 32)
 //line send.go:27
-						if !(t48.To.Box == t115) {
+						if !(t48.To.Box == t116 && t48.To.Actor == t215) {
 //line send.go:30
-							t116 := int(t115) * 16
-							t215 := (int(t115) + 1) * 16
+							t117 := int(t116) * 16
+							t216 := (int(t116) + 1) * 16
 //line send.go:30
-							b4 := t48.Post[t116:t215]
+							b4 := t48.Post[t117:t216]
 							loaded15 := host2.Load(r, &b4[0])
 //line send.go:31
 							loaded16 := host2.Load(r, &b4[8])
 							loaded17 := host2.Load(r, &b4[10])
 //line send.go:31
-							t48.To = actor.Target{Box: t115, Tail: loaded15, Head: loaded16, Ring: b4[14], Step: b4[12], Slots: uint32(b4[11]), Kind: uint32(b4[13]), Closed: uint32(loaded17)}
+							t48.To = actor.Target{Box: t116, Actor: t215, Tail: loaded15, Head: loaded16, Ring: b4[14], Step: b4[12], Slots: uint32(b4[11]), Kind: uint32(b4[13]), Owner: uint32(loaded17)}
 //line send.go:33
 							room4 := len(t48.Post)
 							if t48.To.Kind == 1 {
@@ -15858,160 +15918,160 @@ func quernRow5CountActor(r *host2.Run, cs []actor.Context, first4 int, begins, b
 								host2.Fail(r, "a Ref that names no mailbox")
 							}
 						}
-//line alone.go:193
-						t216 := t48
+//line alone.go:194
+						t35 := t48
 						var ticket3 uint32
 						var room5 uint32
 					block8:
 						switch {
 						default:
 //line send.go:54
-							box4 := int(t216.To.Box)
-							t117 := box4 * 16
+							box4 := int(t35.To.Box)
+							t118 := box4 * 16
 							t217 := (box4 + 1) * 16
 //line send.go:55
-							b5 := t216.Post[t117:t217]
-							if t216.To.Closed != 0 {
+							b5 := t35.Post[t118:t217]
+							if t35.To.Owner != t35.To.Actor {
 								loaded18 := host2.Load(r, &b5[10])
 //line send.go:57
-								t216.To.Closed = uint32(loaded18)
+								t35.To.Owner = uint32(loaded18)
 							}
-							if t216.To.Closed != 0 {
+							if t35.To.Owner != t35.To.Actor {
 								atomic.AddUint64(&b5[1], 1)
 								ticket3 = 0
 								room5 = 2
 							} else {
 //line send.go:63
 								loaded19 := host2.Load(r, &b5[10])
-								for closed2 := uint32(loaded19); ; {
-									if uint32(t216.To.Tail)-uint32(t216.To.Head) >= t216.To.Slots {
-										t57 := t216
-										t67 := t216
+								for owner2 := uint32(loaded19); ; {
+									if uint32(t35.To.Tail)-uint32(t35.To.Head) >= t35.To.Slots {
+										t56 := t35
+										t67 := t35
 //line send.go:66
 										loaded20 := host2.Load(r, &b5[0])
-										t87 := loaded20
+										t86 := loaded20
 //line send.go:66
 										loaded21 := host2.Load(r, &b5[8])
 										t107 := loaded21
 //line send.go:66
-										t57.To.Tail = t87
+										t56.To.Tail = t86
 //line send.go:66
 										t67.To.Head = t107
-										if uint32(t216.To.Tail)-uint32(t216.To.Head) >= t216.To.Slots && t216.To.Kind == 1 {
-											loaded22 := host2.Load(r, &t216.Host[b5[15]+1])
+										if uint32(t35.To.Tail)-uint32(t35.To.Head) >= t35.To.Slots && t35.To.Kind == 1 {
+											loaded22 := host2.Load(r, &t35.Host[b5[15]+1])
 //line send.go:68
-											t216.To.Head = loaded22
-											kernel.StoreRelaxed(&b5[8], t216.To.Head)
+											t35.To.Head = loaded22
+											kernel.StoreRelaxed(&b5[8], t35.To.Head)
 										}
-										if uint32(t216.To.Tail)-uint32(t216.To.Head) >= t216.To.Slots {
+										if uint32(t35.To.Tail)-uint32(t35.To.Head) >= t35.To.Slots {
 											atomic.AddUint64(&b5[1], 1)
 											ticket3 = 0
 											room5 = 1
 											break block8
 										}
 									}
-									old2 := kernel.AtomicCompareAndSwap(&b5[0], t216.To.Tail, t216.To.Tail+1)
+									old2 := kernel.AtomicCompareAndSwap(&b5[0], t35.To.Tail, t35.To.Tail+1)
 									tail2 := old2
 //line send.go:79
-									if tail2 == t216.To.Tail {
-										t134 := t216
-										t144 := t216
+									if tail2 == t35.To.Tail {
+										t134 := t35
+										t144 := t35
 										t153 := tail2 + 1
-										t164 := closed2
+										t164 := owner2
 //line send.go:80
 										t134.To.Tail = t153
 //line send.go:80
-										t144.To.Closed = t164
+										t144.To.Owner = t164
 										t173 := uint32(tail2)
 										ticket3 = t173
 										room5 = 0
 										break block8
 									}
 //line send.go:83
-									t216.To.Tail = tail2
+									t35.To.Tail = tail2
 								}
 							}
 						}
-//line alone.go:193
+//line alone.go:194
 						ticket4 := ticket3
 						room6 := room5
-//line alone.go:194
+//line alone.go:195
 						if room6 == 1 {
-							t58 := int(t49[13])
-//line alone.go:195
-							t68 := int(t49[13]) + len(t522) + 1
-//line alone.go:195
-							saved3 := t48.Post[t58:t68]
+							t68 := int(t49[13])
+//line alone.go:196
+							t76 := int(t49[13]) + len(t522) + 1
+//line alone.go:196
+							saved3 := t48.Post[t68:t76]
 							for w8 := 0; w8 < len(t522); w8++ {
 								saved3[w8] = uint64(t522[w8])
 							}
 							result013 := t48.Correlation()
-//line alone.go:199
+//line alone.go:200
 							saved3[len(t522)] = result013
 							t49[12] = i2 + 1
 							result012 = false
 							break block7
 						}
-//line alone.go:203
+//line alone.go:204
 						if room6 == 0 {
-							t88 := t48
-							t97 := t522
-							t108 := ticket4
-//line alone.go:227
-							t118 := t108
-//line send.go:46
-							result014 := int(t88.To.Ring + uint64(t118&(t88.To.Slots-1))*t88.To.Step)
-//line alone.go:227
-							t34 := result014
-							t46 := uint64(t108+1) << 32
-							slot4 := t34
-							tag3 := t46
+							t97 := t48
+							t108 := t522
+							t119 := ticket4
 //line alone.go:228
-							if t88.To.Kind == 1 {
-								t59 := t88
+							t120 := t119
+//line send.go:46
+							result014 := int(t97.To.Ring + uint64(t120&(t97.To.Slots-1))*t97.To.Step)
+//line alone.go:228
+							t36 := result014
+							t46 := uint64(t119+1) << 32
+							slot4 := t36
+							tag3 := t46
+//line alone.go:229
+							if t97.To.Kind == 1 {
+								t57 := t97
 								t69 := slot4
-								t75 := tag3
+								t77 := tag3
 //line send.go:102
-								t119 := t69
+								t121 := t69
 								t218 := t69 + 4
 //line send.go:102
-								h3 := t59.Host[t119:t218]
-								kernel.StoreRelaxed(&h3[0], t75|uint64(t59.ID<<8|128))
-								kernel.StoreRelaxed(&h3[1], t75)
-								kernel.StoreRelaxed(&h3[2], t75|uint64(t59.Words[t59.At+2]))
-								kernel.StoreRelaxed(&h3[3], t75|uint64(t59.Words[t59.At+3]))
-//line alone.go:230
-								for w9 := 0; w9 < len(t97); w9++ {
-									kernel.StoreRelaxed(&t88.Host[slot4+4+w9], tag3|uint64(t97[w9]))
+								h3 := t57.Host[t121:t218]
+								kernel.StoreRelaxed(&h3[0], t77|uint64(t57.ID<<8|128))
+								kernel.StoreRelaxed(&h3[1], t77)
+								kernel.StoreRelaxed(&h3[2], t77|uint64(t57.Words[t57.At+2]))
+								kernel.StoreRelaxed(&h3[3], t77|uint64(t57.Words[t57.At+3]))
+//line alone.go:231
+								for w9 := 0; w9 < len(t108); w9++ {
+									kernel.StoreRelaxed(&t97.Host[slot4+4+w9], tag3|uint64(t108[w9]))
 								}
 							} else {
-//line alone.go:235
-								t89 := t88
+//line alone.go:236
+								t87 := t97
 								t98 := slot4
 								t109 := tag3
 //line send.go:91
-								t120 := t98
+								t123 := t98
 								t219 := t98 + 4
 //line send.go:91
-								h4 := t89.Post[t120:t219]
-								kernel.StoreRelaxed(&h4[0], t109|uint64(t89.ID<<8|128))
+								h4 := t87.Post[t123:t219]
+								kernel.StoreRelaxed(&h4[0], t109|uint64(t87.ID<<8|128))
 								kernel.StoreRelaxed(&h4[1], t109)
-								kernel.StoreRelaxed(&h4[2], t109|uint64(t89.Words[t89.At+2]))
-								kernel.StoreRelaxed(&h4[3], t109|uint64(t89.Words[t89.At+3]))
-//line alone.go:236
-								for w10 := 0; w10 < len(t97); w10++ {
-									kernel.StoreRelaxed(&t88.Post[slot4+4+w10], tag3|uint64(t97[w10]))
+								kernel.StoreRelaxed(&h4[2], t109|uint64(t87.Words[t87.At+2]))
+								kernel.StoreRelaxed(&h4[3], t109|uint64(t87.Words[t87.At+3]))
+//line alone.go:237
+								for w10 := 0; w10 < len(t108); w10++ {
+									kernel.StoreRelaxed(&t97.Post[slot4+4+w10], tag3|uint64(t108[w10]))
 								}
-								t1110 := t88
+								t1110 := t97
 //line send.go:113
 								if !(t1110.Wakes == 0) {
 //line send.go:118
 									kernel.Fence()
 									box5 := int(t1110.To.Box)
-									t121 := box5 * 16
+									t124 := box5 * 16
 									t220 := (box5 + 1) * 16
 //line send.go:120
-									b6 := t1110.Post[t121:t220]
+									b6 := t1110.Post[t124:t220]
 									loaded23 := host2.Load(r, &b6[9])
 									if loaded23 != 0 {
 //line send.go:122
@@ -16022,7 +16082,7 @@ func quernRow5CountActor(r *host2.Run, cs []actor.Context, first4 int, begins, b
 							}
 						}
 					}
-//line alone.go:207
+//line alone.go:208
 					result012 = true
 				}
 //line alone.go:82
@@ -16032,8 +16092,8 @@ func quernRow5CountActor(r *host2.Run, cs []actor.Context, first4 int, begins, b
 //line alone.go:83
 			if whole && !last {
 				t572 := begin - born
-				t582 := command
-				t592 := cursor
+				t58 := command
+				t59 := cursor
 				t60 := box
 				t61 := in
 				t622 := mail
@@ -16041,7 +16101,7 @@ func quernRow5CountActor(r *host2.Run, cs []actor.Context, first4 int, begins, b
 				switch {
 				default:
 //line alone.go:103
-					loaded24 := host2.Load(r, &t582[0])
+					loaded24 := host2.Load(r, &t58[0])
 					ordered2 := loaded24
 //line alone.go:104
 					sh.Asked[0] = uint32(ordered2)
@@ -16064,7 +16124,7 @@ func quernRow5CountActor(r *host2.Run, cs []actor.Context, first4 int, begins, b
 								if level2 == 4 {
 									continue
 								}
-								next4 := t592[level2]
+								next4 := t59[level2]
 								t610 := level2
 								var result015 uint32
 								switch {
@@ -16095,7 +16155,7 @@ func quernRow5CountActor(r *host2.Run, cs []actor.Context, first4 int, begins, b
 							sh.Higher[0] = sides2
 						}
 						if source4 == 9 || source4 < 4 {
-							next5 := t592[4]
+							next5 := t59[4]
 							loaded26 := host2.Load(r, &t61[next5&(shape.Slots-1)*shape.InStep])
 							middle2 := uint32(loaded26>>32) == next5+1
 //line alone.go:128
@@ -16107,7 +16167,7 @@ func quernRow5CountActor(r *host2.Run, cs []actor.Context, first4 int, begins, b
 								loaded27 := host2.Load(r, &t622[next6&(slots3-1)*shape.InStep])
 								posted2 = uint32(loaded27>>32) == next6+1
 							}
-							if posted2 && !(middle2 && t592[8] == 8) {
+							if posted2 && !(middle2 && t59[8] == 8) {
 								source4 = 8
 							} else if middle2 {
 								source4 = 4
@@ -16115,8 +16175,8 @@ func quernRow5CountActor(r *host2.Run, cs []actor.Context, first4 int, begins, b
 						}
 						if !(source4 == 9) {
 //line alone.go:143
-							t123 := t61
-							ring2 := t123
+							t125 := t61
+							ring2 := t125
 							var at5 uint32
 //line alone.go:144
 							if source4 == 8 {
@@ -16128,7 +16188,7 @@ func quernRow5CountActor(r *host2.Run, cs []actor.Context, first4 int, begins, b
 								at5 = t145
 							} else {
 //line alone.go:148
-								sh.Ticket = t592[source4]
+								sh.Ticket = t59[source4]
 								t165 := source4
 								var result016 uint32
 								switch {
@@ -16185,7 +16245,7 @@ func quernRow5CountActor(r *host2.Run, cs []actor.Context, first4 int, begins, b
 //line alone.go:166
 								sh.Late = 1
 							}
-							t592[8] = source4
+							t59[8] = source4
 						}
 					}
 				}
@@ -16248,7 +16308,7 @@ func quernHostTurnedActor(r *host2.Run) {
 	var in2 *page
 	var out2 *page
 	var t213 *page
-	var t34 *page
+	var t35 *page
 	var result08 kernel.Action = 1
 	outcome := uint32(result08)
 	var forwards bool
@@ -16350,11 +16410,11 @@ func quernHostTurnedActor(r *host2.Run) {
 				out2 = &cells[0].Out
 //line quern_gen.go:13
 				t213 = in2
-				t34 = out2
+				t35 = out2
 				for threadZ := range 1 {
 					for threadY := range 1 {
 						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-						quernRow4TurnedActor(r, t34, t213, sh, outcome)
+						quernRow4TurnedActor(r, t35, t213, sh, outcome)
 					}
 				}
 				r.ThreadIdx = kernel.Dim3{}
@@ -16423,34 +16483,34 @@ func quernRow1TurnedActor(r *host2.Run, cs []actor.Context, first int, begins, b
 			t21 := cursor
 //line alone.go:42
 			t24 := words[t22:t23]
-//line alone.go:212
+//line alone.go:213
 			pending := t21[12]
 			var result0 bool
-//line alone.go:213
+//line alone.go:214
 			if pending == 0 {
 				result0 = true
 			} else {
 				t15 := int(t21[13])
-//line alone.go:216
+//line alone.go:217
 				t25 := int(t21[13]) + len(t24) + 1
-//line alone.go:216
+//line alone.go:217
 				saved := t20.Post[t15:t25]
 				for w := 0; w < len(t24); w++ {
 					t24[w] = uint32(saved[w])
 				}
 				t32 := t20.Words
-//line alone.go:220
+//line alone.go:221
 				_ = t32[2]
 				t42 := t20.Words
-//line alone.go:220
+//line alone.go:221
 				_ = t42[3]
-//line alone.go:220
+//line alone.go:221
 				t52 := uint32(saved[len(t24)])
-//line alone.go:220
+//line alone.go:221
 				t62 := uint32(saved[len(t24)] >> 32)
-//line alone.go:220
+//line alone.go:221
 				t32[2] = t52
-//line alone.go:220
+//line alone.go:221
 				t42[3] = t62
 				t21[12] = 0
 				t72 := t20
@@ -16465,20 +16525,22 @@ func quernRow1TurnedActor(r *host2.Run, cs []actor.Context, first int, begins, b
 					list := int(t82[11])
 					count := uint32(t72.Post[list])
 					for i := t102; i < count; i++ {
-						t16 := uint32(t72.Post[list+1+int(i)])
+						to := t72.Post[list+1+int(i)]
+						t16 := uint32(to)
+						t26 := uint32(to >> 32)
 //line send.go:27
-						if !(t72.To.Box == t16) {
+						if !(t72.To.Box == t16 && t72.To.Actor == t26) {
 //line send.go:30
 							t17 := int(t16) * 16
-							t26 := (int(t16) + 1) * 16
+							t27 := (int(t16) + 1) * 16
 //line send.go:30
-							b := t72.Post[t17:t26]
+							b := t72.Post[t17:t27]
 							loaded := host2.Load(r, &b[0])
 //line send.go:31
 							loaded2 := host2.Load(r, &b[8])
 							loaded3 := host2.Load(r, &b[10])
 //line send.go:31
-							t72.To = actor.Target{Box: t16, Tail: loaded, Head: loaded2, Ring: b[14], Step: b[12], Slots: uint32(b[11]), Kind: uint32(b[13]), Closed: uint32(loaded3)}
+							t72.To = actor.Target{Box: t16, Actor: t26, Tail: loaded, Head: loaded2, Ring: b[14], Step: b[12], Slots: uint32(b[11]), Kind: uint32(b[13]), Owner: uint32(loaded3)}
 //line send.go:33
 							room := len(t72.Post)
 							if t72.To.Kind == 1 {
@@ -16490,35 +16552,35 @@ func quernRow1TurnedActor(r *host2.Run, cs []actor.Context, first int, begins, b
 								host2.Fail(r, "a Ref that names no mailbox")
 							}
 						}
-//line alone.go:193
-						t27 := t72
+//line alone.go:194
+						t33 := t72
 						var ticket uint32
 						var room2 uint32
 					block2:
 						switch {
 						default:
 //line send.go:54
-							box2 := int(t27.To.Box)
+							box2 := int(t33.To.Box)
 							t18 := box2 * 16
 							t28 := (box2 + 1) * 16
 //line send.go:55
-							b2 := t27.Post[t18:t28]
-							if t27.To.Closed != 0 {
+							b2 := t33.Post[t18:t28]
+							if t33.To.Owner != t33.To.Actor {
 								loaded4 := host2.Load(r, &b2[10])
 //line send.go:57
-								t27.To.Closed = uint32(loaded4)
+								t33.To.Owner = uint32(loaded4)
 							}
-							if t27.To.Closed != 0 {
+							if t33.To.Owner != t33.To.Actor {
 								atomic.AddUint64(&b2[1], 1)
 								ticket = 0
 								room2 = 2
 							} else {
 //line send.go:63
 								loaded5 := host2.Load(r, &b2[10])
-								for closed := uint32(loaded5); ; {
-									if uint32(t27.To.Tail)-uint32(t27.To.Head) >= t27.To.Slots {
-										t53 := t27
-										t63 := t27
+								for owner := uint32(loaded5); ; {
+									if uint32(t33.To.Tail)-uint32(t33.To.Head) >= t33.To.Slots {
+										t53 := t33
+										t63 := t33
 //line send.go:66
 										loaded6 := host2.Load(r, &b2[0])
 										t83 := loaded6
@@ -16529,135 +16591,135 @@ func quernRow1TurnedActor(r *host2.Run, cs []actor.Context, first int, begins, b
 										t53.To.Tail = t83
 //line send.go:66
 										t63.To.Head = t103
-										if uint32(t27.To.Tail)-uint32(t27.To.Head) >= t27.To.Slots && t27.To.Kind == 1 {
-											loaded8 := host2.Load(r, &t27.Host[b2[15]+1])
+										if uint32(t33.To.Tail)-uint32(t33.To.Head) >= t33.To.Slots && t33.To.Kind == 1 {
+											loaded8 := host2.Load(r, &t33.Host[b2[15]+1])
 //line send.go:68
-											t27.To.Head = loaded8
-											kernel.StoreRelaxed(&b2[8], t27.To.Head)
+											t33.To.Head = loaded8
+											kernel.StoreRelaxed(&b2[8], t33.To.Head)
 										}
-										if uint32(t27.To.Tail)-uint32(t27.To.Head) >= t27.To.Slots {
+										if uint32(t33.To.Tail)-uint32(t33.To.Head) >= t33.To.Slots {
 											atomic.AddUint64(&b2[1], 1)
 											ticket = 0
 											room2 = 1
 											break block2
 										}
 									}
-									old := kernel.AtomicCompareAndSwap(&b2[0], t27.To.Tail, t27.To.Tail+1)
+									old := kernel.AtomicCompareAndSwap(&b2[0], t33.To.Tail, t33.To.Tail+1)
 									tail := old
 //line send.go:79
-									if tail == t27.To.Tail {
-										t132 := t27
-										t142 := t27
+									if tail == t33.To.Tail {
+										t132 := t33
+										t142 := t33
 										t152 := tail + 1
-										t162 := closed
+										t162 := owner
 //line send.go:80
 										t132.To.Tail = t152
 //line send.go:80
-										t142.To.Closed = t162
+										t142.To.Owner = t162
 										t172 := uint32(tail)
 										ticket = t172
 										room2 = 0
 										break block2
 									}
 //line send.go:83
-									t27.To.Tail = tail
+									t33.To.Tail = tail
 								}
 							}
 						}
-//line alone.go:193
+//line alone.go:194
 						ticket2 := ticket
 						room3 := room2
-//line alone.go:194
+//line alone.go:195
 						if room3 == 1 {
-							t54 := int(t82[13])
-//line alone.go:195
-							t64 := int(t82[13]) + len(t92) + 1
-//line alone.go:195
-							saved2 := t72.Post[t54:t64]
+							t64 := int(t82[13])
+//line alone.go:196
+							t73 := int(t82[13]) + len(t92) + 1
+//line alone.go:196
+							saved2 := t72.Post[t64:t73]
 							for w2 := 0; w2 < len(t92); w2++ {
 								saved2[w2] = uint64(t92[w2])
 							}
 							result03 := t72.Correlation()
-//line alone.go:199
+//line alone.go:200
 							saved2[len(t92)] = result03
 							t82[12] = i + 1
 							result02 = false
 							break block
 						}
-//line alone.go:203
+//line alone.go:204
 						if room3 == 0 {
-							t84 := t72
-							t93 := t92
-							t104 := ticket2
-//line alone.go:227
-							t19 := t104
-//line send.go:46
-							result04 := int(t84.To.Ring + uint64(t19&(t84.To.Slots-1))*t84.To.Step)
-//line alone.go:227
-							t33 := result04
-							t43 := uint64(t104+1) << 32
-							slot := t33
-							tag := t43
+							t93 := t72
+							t104 := t92
+							t112 := ticket2
 //line alone.go:228
-							if t84.To.Kind == 1 {
-								t55 := t84
+							t19 := t112
+//line send.go:46
+							result04 := int(t93.To.Ring + uint64(t19&(t93.To.Slots-1))*t93.To.Step)
+//line alone.go:228
+							t34 := result04
+							t43 := uint64(t112+1) << 32
+							slot := t34
+							tag := t43
+//line alone.go:229
+							if t93.To.Kind == 1 {
+								t54 := t93
 								t65 := slot
-								t73 := tag
+								t74 := tag
 //line send.go:102
 								t110 := t65
 								t29 := t65 + 4
 //line send.go:102
-								h := t55.Host[t110:t29]
-								kernel.StoreRelaxed(&h[0], t73|uint64(t55.ID<<8|128))
-								kernel.StoreRelaxed(&h[1], t73)
-								kernel.StoreRelaxed(&h[2], t73|uint64(t55.Words[t55.At+2]))
-								kernel.StoreRelaxed(&h[3], t73|uint64(t55.Words[t55.At+3]))
-//line alone.go:230
-								for w3 := 0; w3 < len(t93); w3++ {
-									kernel.StoreRelaxed(&t84.Host[slot+4+w3], tag|uint64(t93[w3]))
+								h := t54.Host[t110:t29]
+								kernel.StoreRelaxed(&h[0], t74|uint64(t54.ID<<8|128))
+								kernel.StoreRelaxed(&h[1], t74)
+								kernel.StoreRelaxed(&h[2], t74|uint64(t54.Words[t54.At+2]))
+								kernel.StoreRelaxed(&h[3], t74|uint64(t54.Words[t54.At+3]))
+//line alone.go:231
+								for w3 := 0; w3 < len(t104); w3++ {
+									kernel.StoreRelaxed(&t93.Host[slot+4+w3], tag|uint64(t104[w3]))
 								}
 							} else {
-//line alone.go:235
-								t85 := t84
+//line alone.go:236
+								t84 := t93
 								t94 := slot
 								t105 := tag
 //line send.go:91
 								t111 := t94
 								t210 := t94 + 4
 //line send.go:91
-								h2 := t85.Post[t111:t210]
-								kernel.StoreRelaxed(&h2[0], t105|uint64(t85.ID<<8|128))
+								h2 := t84.Post[t111:t210]
+								kernel.StoreRelaxed(&h2[0], t105|uint64(t84.ID<<8|128))
 								kernel.StoreRelaxed(&h2[1], t105)
-								kernel.StoreRelaxed(&h2[2], t105|uint64(t85.Words[t85.At+2]))
-								kernel.StoreRelaxed(&h2[3], t105|uint64(t85.Words[t85.At+3]))
-//line alone.go:236
-								for w4 := 0; w4 < len(t93); w4++ {
-									kernel.StoreRelaxed(&t84.Post[slot+4+w4], tag|uint64(t93[w4]))
+								kernel.StoreRelaxed(&h2[2], t105|uint64(t84.Words[t84.At+2]))
+								kernel.StoreRelaxed(&h2[3], t105|uint64(t84.Words[t84.At+3]))
+//line alone.go:237
+								for w4 := 0; w4 < len(t104); w4++ {
+									kernel.StoreRelaxed(&t93.Post[slot+4+w4], tag|uint64(t104[w4]))
 								}
-								t112 := t84
+								t113 := t93
 //line send.go:113
-								if !(t112.Wakes == 0) {
+								if !(t113.Wakes == 0) {
 //line send.go:118
 									kernel.Fence()
-									box3 := int(t112.To.Box)
-									t113 := box3 * 16
+									box3 := int(t113.To.Box)
+									t114 := box3 * 16
 									t211 := (box3 + 1) * 16
 //line send.go:120
-									b3 := t112.Post[t113:t211]
+									b3 := t113.Post[t114:t211]
 									loaded9 := host2.Load(r, &b3[9])
 									if loaded9 != 0 {
 //line send.go:122
-										kernel.StoreRelaxed(&t112.Host[b3[15]], 1)
-										kernel.StoreRelaxed(&t112.Host[0], 1)
+										kernel.StoreRelaxed(&t113.Host[b3[15]], 1)
+										kernel.StoreRelaxed(&t113.Host[0], 1)
 									}
 								}
 							}
 						}
 					}
-//line alone.go:207
+//line alone.go:208
 					result02 = true
 				}
-//line alone.go:222
+//line alone.go:223
 				result0 = result02
 			}
 //line alone.go:42
@@ -16848,13 +16910,13 @@ func quernRow3TurnedActor(r *host2.Run, cells []actor.Cell[page, page]) {
 }
 
 //go:noinline
-func quernRow4TurnedActor(r *host2.Run, t34, t213 *page, sh *actor.Status, outcome uint32) {
+func quernRow4TurnedActor(r *host2.Run, t35, t213 *page, sh *actor.Status, outcome uint32) {
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		t2 := threadX == 0
 //line handlers.go:245
 		for i2 := threadX; i2 < 3584; i2 += 32 {
-			t34[i2] = t213[3583-i2]
+			t35[i2] = t213[3583-i2]
 		}
 //line alone.go:59
 		if t2 {
@@ -16904,20 +16966,20 @@ func quernRow5TurnedActor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 					result09 = shape.Slots + (t214-1)*shape.SideSlots
 				}
 //line alone.go:174
-				t56 := source3
+				t55 := source3
 				var result010 uint32
 //line serve.go:92
-				if t56 == 4 {
+				if t55 == 4 {
 					result010 = shape.Slots
 				} else {
 					result010 = shape.SideSlots
 				}
 //line alone.go:174
 				at3 := (result09 + sh.Ticket&(result010-1)) * shape.OutStep
-				t74 := at3
-				t86 := at3 + shape.Out
+				t75 := at3
+				t85 := at3 + shape.Out
 //line alone.go:175
-				slot3 := t422[t74:t86]
+				slot3 := t422[t75:t85]
 				tag2 := uint64(sh.Ticket+1) << 32
 				reply2 := words[t96:t106]
 				kernel.StoreRelaxed(&slot3[0], tag2|uint64(t442))
@@ -16947,20 +17009,22 @@ func quernRow5TurnedActor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 					list2 := int(t49[11])
 					count2 := uint32(t48.Post[list2])
 					for i3 := uint32(0); i3 < count2; i3++ {
-						t114 := uint32(t48.Post[list2+1+int(i3)])
+						to2 := t48.Post[list2+1+int(i3)]
+						t115 := uint32(to2)
+						t215 := uint32(to2 >> 32)
 //line send.go:27
-						if !(t48.To.Box == t114) {
+						if !(t48.To.Box == t115 && t48.To.Actor == t215) {
 //line send.go:30
-							t115 := int(t114) * 16
-							t215 := (int(t114) + 1) * 16
+							t116 := int(t115) * 16
+							t216 := (int(t115) + 1) * 16
 //line send.go:30
-							b4 := t48.Post[t115:t215]
+							b4 := t48.Post[t116:t216]
 							loaded15 := host2.Load(r, &b4[0])
 //line send.go:31
 							loaded16 := host2.Load(r, &b4[8])
 							loaded17 := host2.Load(r, &b4[10])
 //line send.go:31
-							t48.To = actor.Target{Box: t114, Tail: loaded15, Head: loaded16, Ring: b4[14], Step: b4[12], Slots: uint32(b4[11]), Kind: uint32(b4[13]), Closed: uint32(loaded17)}
+							t48.To = actor.Target{Box: t115, Actor: t215, Tail: loaded15, Head: loaded16, Ring: b4[14], Step: b4[12], Slots: uint32(b4[11]), Kind: uint32(b4[13]), Owner: uint32(loaded17)}
 //line send.go:33
 							room4 := len(t48.Post)
 							if t48.To.Kind == 1 {
@@ -16972,160 +17036,160 @@ func quernRow5TurnedActor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 								host2.Fail(r, "a Ref that names no mailbox")
 							}
 						}
-//line alone.go:193
-						t216 := t48
+//line alone.go:194
+						t36 := t48
 						var ticket3 uint32
 						var room5 uint32
 					block8:
 						switch {
 						default:
 //line send.go:54
-							box4 := int(t216.To.Box)
-							t116 := box4 * 16
+							box4 := int(t36.To.Box)
+							t117 := box4 * 16
 							t217 := (box4 + 1) * 16
 //line send.go:55
-							b5 := t216.Post[t116:t217]
-							if t216.To.Closed != 0 {
+							b5 := t36.Post[t117:t217]
+							if t36.To.Owner != t36.To.Actor {
 								loaded18 := host2.Load(r, &b5[10])
 //line send.go:57
-								t216.To.Closed = uint32(loaded18)
+								t36.To.Owner = uint32(loaded18)
 							}
-							if t216.To.Closed != 0 {
+							if t36.To.Owner != t36.To.Actor {
 								atomic.AddUint64(&b5[1], 1)
 								ticket3 = 0
 								room5 = 2
 							} else {
 //line send.go:63
 								loaded19 := host2.Load(r, &b5[10])
-								for closed2 := uint32(loaded19); ; {
-									if uint32(t216.To.Tail)-uint32(t216.To.Head) >= t216.To.Slots {
-										t57 := t216
-										t67 := t216
+								for owner2 := uint32(loaded19); ; {
+									if uint32(t36.To.Tail)-uint32(t36.To.Head) >= t36.To.Slots {
+										t56 := t36
+										t67 := t36
 //line send.go:66
 										loaded20 := host2.Load(r, &b5[0])
-										t87 := loaded20
+										t86 := loaded20
 //line send.go:66
 										loaded21 := host2.Load(r, &b5[8])
 										t107 := loaded21
 //line send.go:66
-										t57.To.Tail = t87
+										t56.To.Tail = t86
 //line send.go:66
 										t67.To.Head = t107
-										if uint32(t216.To.Tail)-uint32(t216.To.Head) >= t216.To.Slots && t216.To.Kind == 1 {
-											loaded22 := host2.Load(r, &t216.Host[b5[15]+1])
+										if uint32(t36.To.Tail)-uint32(t36.To.Head) >= t36.To.Slots && t36.To.Kind == 1 {
+											loaded22 := host2.Load(r, &t36.Host[b5[15]+1])
 //line send.go:68
-											t216.To.Head = loaded22
-											kernel.StoreRelaxed(&b5[8], t216.To.Head)
+											t36.To.Head = loaded22
+											kernel.StoreRelaxed(&b5[8], t36.To.Head)
 										}
-										if uint32(t216.To.Tail)-uint32(t216.To.Head) >= t216.To.Slots {
+										if uint32(t36.To.Tail)-uint32(t36.To.Head) >= t36.To.Slots {
 											atomic.AddUint64(&b5[1], 1)
 											ticket3 = 0
 											room5 = 1
 											break block8
 										}
 									}
-									old2 := kernel.AtomicCompareAndSwap(&b5[0], t216.To.Tail, t216.To.Tail+1)
+									old2 := kernel.AtomicCompareAndSwap(&b5[0], t36.To.Tail, t36.To.Tail+1)
 									tail2 := old2
 //line send.go:79
-									if tail2 == t216.To.Tail {
-										t134 := t216
-										t144 := t216
+									if tail2 == t36.To.Tail {
+										t134 := t36
+										t144 := t36
 										t153 := tail2 + 1
-										t164 := closed2
+										t164 := owner2
 //line send.go:80
 										t134.To.Tail = t153
 //line send.go:80
-										t144.To.Closed = t164
+										t144.To.Owner = t164
 										t173 := uint32(tail2)
 										ticket3 = t173
 										room5 = 0
 										break block8
 									}
 //line send.go:83
-									t216.To.Tail = tail2
+									t36.To.Tail = tail2
 								}
 							}
 						}
-//line alone.go:193
+//line alone.go:194
 						ticket4 := ticket3
 						room6 := room5
-//line alone.go:194
+//line alone.go:195
 						if room6 == 1 {
-							t58 := int(t49[13])
-//line alone.go:195
-							t68 := int(t49[13]) + len(t522) + 1
-//line alone.go:195
-							saved3 := t48.Post[t58:t68]
+							t68 := int(t49[13])
+//line alone.go:196
+							t76 := int(t49[13]) + len(t522) + 1
+//line alone.go:196
+							saved3 := t48.Post[t68:t76]
 							for w8 := 0; w8 < len(t522); w8++ {
 								saved3[w8] = uint64(t522[w8])
 							}
 							result012 := t48.Correlation()
-//line alone.go:199
+//line alone.go:200
 							saved3[len(t522)] = result012
 							t49[12] = i3 + 1
 							result011 = false
 							break block7
 						}
-//line alone.go:203
+//line alone.go:204
 						if room6 == 0 {
-							t88 := t48
-							t97 := t522
-							t108 := ticket4
-//line alone.go:227
-							t117 := t108
-//line send.go:46
-							result013 := int(t88.To.Ring + uint64(t117&(t88.To.Slots-1))*t88.To.Step)
-//line alone.go:227
-							t35 := result013
-							t46 := uint64(t108+1) << 32
-							slot4 := t35
-							tag3 := t46
+							t97 := t48
+							t108 := t522
+							t118 := ticket4
 //line alone.go:228
-							if t88.To.Kind == 1 {
-								t59 := t88
+							t119 := t118
+//line send.go:46
+							result013 := int(t97.To.Ring + uint64(t119&(t97.To.Slots-1))*t97.To.Step)
+//line alone.go:228
+							t37 := result013
+							t46 := uint64(t118+1) << 32
+							slot4 := t37
+							tag3 := t46
+//line alone.go:229
+							if t97.To.Kind == 1 {
+								t57 := t97
 								t69 := slot4
-								t75 := tag3
+								t77 := tag3
 //line send.go:102
-								t118 := t69
+								t120 := t69
 								t218 := t69 + 4
 //line send.go:102
-								h3 := t59.Host[t118:t218]
-								kernel.StoreRelaxed(&h3[0], t75|uint64(t59.ID<<8|128))
-								kernel.StoreRelaxed(&h3[1], t75)
-								kernel.StoreRelaxed(&h3[2], t75|uint64(t59.Words[t59.At+2]))
-								kernel.StoreRelaxed(&h3[3], t75|uint64(t59.Words[t59.At+3]))
-//line alone.go:230
-								for w9 := 0; w9 < len(t97); w9++ {
-									kernel.StoreRelaxed(&t88.Host[slot4+4+w9], tag3|uint64(t97[w9]))
+								h3 := t57.Host[t120:t218]
+								kernel.StoreRelaxed(&h3[0], t77|uint64(t57.ID<<8|128))
+								kernel.StoreRelaxed(&h3[1], t77)
+								kernel.StoreRelaxed(&h3[2], t77|uint64(t57.Words[t57.At+2]))
+								kernel.StoreRelaxed(&h3[3], t77|uint64(t57.Words[t57.At+3]))
+//line alone.go:231
+								for w9 := 0; w9 < len(t108); w9++ {
+									kernel.StoreRelaxed(&t97.Host[slot4+4+w9], tag3|uint64(t108[w9]))
 								}
 							} else {
-//line alone.go:235
-								t89 := t88
+//line alone.go:236
+								t87 := t97
 								t98 := slot4
 								t109 := tag3
 //line send.go:91
-								t119 := t98
+								t121 := t98
 								t219 := t98 + 4
 //line send.go:91
-								h4 := t89.Post[t119:t219]
-								kernel.StoreRelaxed(&h4[0], t109|uint64(t89.ID<<8|128))
+								h4 := t87.Post[t121:t219]
+								kernel.StoreRelaxed(&h4[0], t109|uint64(t87.ID<<8|128))
 								kernel.StoreRelaxed(&h4[1], t109)
-								kernel.StoreRelaxed(&h4[2], t109|uint64(t89.Words[t89.At+2]))
-								kernel.StoreRelaxed(&h4[3], t109|uint64(t89.Words[t89.At+3]))
-//line alone.go:236
-								for w10 := 0; w10 < len(t97); w10++ {
-									kernel.StoreRelaxed(&t88.Post[slot4+4+w10], tag3|uint64(t97[w10]))
+								kernel.StoreRelaxed(&h4[2], t109|uint64(t87.Words[t87.At+2]))
+								kernel.StoreRelaxed(&h4[3], t109|uint64(t87.Words[t87.At+3]))
+//line alone.go:237
+								for w10 := 0; w10 < len(t108); w10++ {
+									kernel.StoreRelaxed(&t97.Post[slot4+4+w10], tag3|uint64(t108[w10]))
 								}
-								t1110 := t88
+								t1110 := t97
 //line send.go:113
 								if !(t1110.Wakes == 0) {
 //line send.go:118
 									kernel.Fence()
 									box5 := int(t1110.To.Box)
-									t120 := box5 * 16
+									t123 := box5 * 16
 									t220 := (box5 + 1) * 16
 //line send.go:120
-									b6 := t1110.Post[t120:t220]
+									b6 := t1110.Post[t123:t220]
 									loaded23 := host2.Load(r, &b6[9])
 									if loaded23 != 0 {
 //line send.go:122
@@ -17136,7 +17200,7 @@ func quernRow5TurnedActor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 							}
 						}
 					}
-//line alone.go:207
+//line alone.go:208
 					result011 = true
 				}
 //line alone.go:82
@@ -17146,8 +17210,8 @@ func quernRow5TurnedActor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 //line alone.go:83
 			if whole && !last {
 				t572 := begin - born
-				t582 := command
-				t592 := cursor
+				t58 := command
+				t59 := cursor
 				t60 := box
 				t61 := in
 				t622 := mail
@@ -17155,7 +17219,7 @@ func quernRow5TurnedActor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 				switch {
 				default:
 //line alone.go:103
-					loaded24 := host2.Load(r, &t582[0])
+					loaded24 := host2.Load(r, &t58[0])
 					ordered2 := loaded24
 //line alone.go:104
 					sh.Asked[0] = uint32(ordered2)
@@ -17178,7 +17242,7 @@ func quernRow5TurnedActor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 								if level2 == 4 {
 									continue
 								}
-								next4 := t592[level2]
+								next4 := t59[level2]
 								t610 := level2
 								var result014 uint32
 								switch {
@@ -17209,7 +17273,7 @@ func quernRow5TurnedActor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 							sh.Higher[0] = sides2
 						}
 						if source4 == 9 || source4 < 4 {
-							next5 := t592[4]
+							next5 := t59[4]
 							loaded26 := host2.Load(r, &t61[next5&(shape.Slots-1)*shape.InStep])
 							middle2 := uint32(loaded26>>32) == next5+1
 //line alone.go:128
@@ -17221,7 +17285,7 @@ func quernRow5TurnedActor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 								loaded27 := host2.Load(r, &t622[next6&(slots3-1)*shape.InStep])
 								posted2 = uint32(loaded27>>32) == next6+1
 							}
-							if posted2 && !(middle2 && t592[8] == 8) {
+							if posted2 && !(middle2 && t59[8] == 8) {
 								source4 = 8
 							} else if middle2 {
 								source4 = 4
@@ -17229,8 +17293,8 @@ func quernRow5TurnedActor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 						}
 						if !(source4 == 9) {
 //line alone.go:143
-							t123 := t61
-							ring2 := t123
+							t124 := t61
+							ring2 := t124
 							var at5 uint32
 //line alone.go:144
 							if source4 == 8 {
@@ -17242,7 +17306,7 @@ func quernRow5TurnedActor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 								at5 = t145
 							} else {
 //line alone.go:148
-								sh.Ticket = t592[source4]
+								sh.Ticket = t59[source4]
 								t165 := source4
 								var result015 uint32
 								switch {
@@ -17299,7 +17363,7 @@ func quernRow5TurnedActor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 //line alone.go:166
 								sh.Late = 1
 							}
-							t592[8] = source4
+							t59[8] = source4
 						}
 					}
 				}

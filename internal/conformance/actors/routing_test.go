@@ -137,12 +137,19 @@ func TestMessagesToActorsThatHaveEndedAreRefused(t *testing.T) {
 		}
 		// The next actor in its place begins with an open mailbox and counts of its own.
 		next := spawned(t, ctx, rt, SpawnSum, ring.Options{})
-		if next.Ref() != sum.Ref() {
+		if next.Ref().Mailbox != sum.Ref().Mailbox {
 			t.Fatalf("the place of an actor that has ended is not used: %v, want %v", next.Ref(), sum.Ref())
+		}
+		// Who still sends to the one before does not reach it.
+		pass(5, sum)
+		for next.Info().Refused != 5 {
+			if ctx.Err() != nil {
+				t.Fatalf("%d messages are refused, want 5", next.Info().Refused)
+			}
 		}
 		pass(2, next)
 		total(t, ctx, next, 4)
-		if i := next.Info(); i.Refused != 0 || i.Queued != 0 || i.Accepted < 2 || i.Accepted != i.Handled {
+		if i := next.Info(); i.Refused != 5 || i.Queued != 0 || i.Accepted < 2 || i.Accepted != i.Handled {
 			t.Errorf("%+v: want all that was accepted to be handled", i)
 		}
 	})

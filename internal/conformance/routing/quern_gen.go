@@ -32,23 +32,23 @@ var quernPlusOneActor = gpu.NewKernel(gpu.KernelInfo{
 	PTX: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "wide", Sites: []gpu.Site{
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 94, Col: 17},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 96, Col: 3},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 96, Col: 26},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 99, Col: 29},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 99, Col: 3},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 95, Col: 17},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 97, Col: 3},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 97, Col: 26},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 100, Col: 29},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 100, Col: 3},
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 14, Col: 18},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 17, Col: 17},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 17, Col: 9},
 			{Kind: gpu.SliceSite, File: "send.go", Line: 30, Col: 7},
 			{Kind: gpu.PanicSite, File: "send.go", Line: 38, Col: 3, Text: "a Ref that names no mailbox"},
-			{Kind: gpu.SliceSite, File: "forward.go", Line: 30, Col: 27},
-			{Kind: gpu.SliceSite, File: "forward.go", Line: 51, Col: 7},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 59, Col: 25},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 67, Col: 24},
-			{Kind: gpu.SliceSite, File: "forward.go", Line: 33, Col: 24},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 82, Col: 3},
+			{Kind: gpu.SliceSite, File: "forward.go", Line: 31, Col: 27},
+			{Kind: gpu.SliceSite, File: "forward.go", Line: 52, Col: 7},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 60, Col: 25},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 68, Col: 24},
+			{Kind: gpu.SliceSite, File: "forward.go", Line: 34, Col: 24},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 83, Col: 3},
 			{Kind: gpu.IndexSite, File: "context.go", Line: 31, Col: 16},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 85, Col: 3},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 86, Col: 3},
 			{Kind: gpu.IndexSite, File: "context.go", Line: 31, Col: 60},
 		}},
 	},
@@ -89,23 +89,23 @@ var quernTimesTwoActor = gpu.NewKernel(gpu.KernelInfo{
 	PTX: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "wide", Sites: []gpu.Site{
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 94, Col: 17},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 96, Col: 3},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 96, Col: 26},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 99, Col: 29},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 99, Col: 3},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 95, Col: 17},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 97, Col: 3},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 97, Col: 26},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 100, Col: 29},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 100, Col: 3},
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 14, Col: 18},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 17, Col: 17},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 17, Col: 9},
 			{Kind: gpu.SliceSite, File: "send.go", Line: 30, Col: 7},
 			{Kind: gpu.PanicSite, File: "send.go", Line: 38, Col: 3, Text: "a Ref that names no mailbox"},
-			{Kind: gpu.SliceSite, File: "forward.go", Line: 30, Col: 27},
-			{Kind: gpu.SliceSite, File: "forward.go", Line: 51, Col: 7},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 59, Col: 25},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 67, Col: 24},
-			{Kind: gpu.SliceSite, File: "forward.go", Line: 33, Col: 24},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 82, Col: 3},
+			{Kind: gpu.SliceSite, File: "forward.go", Line: 31, Col: 27},
+			{Kind: gpu.SliceSite, File: "forward.go", Line: 52, Col: 7},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 60, Col: 25},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 68, Col: 24},
+			{Kind: gpu.SliceSite, File: "forward.go", Line: 34, Col: 24},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 83, Col: 3},
 			{Kind: gpu.IndexSite, File: "context.go", Line: 31, Col: 16},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 85, Col: 3},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 86, Col: 3},
 			{Kind: gpu.IndexSite, File: "context.go", Line: 31, Col: 60},
 		}},
 	},
@@ -146,23 +146,23 @@ var quernTallyActor = gpu.NewKernel(gpu.KernelInfo{
 	PTX: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "wide", Sites: []gpu.Site{
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 94, Col: 17},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 96, Col: 3},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 96, Col: 26},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 99, Col: 29},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 99, Col: 3},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 95, Col: 17},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 97, Col: 3},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 97, Col: 26},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 100, Col: 29},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 100, Col: 3},
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 14, Col: 18},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 17, Col: 17},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 17, Col: 9},
 			{Kind: gpu.SliceSite, File: "send.go", Line: 30, Col: 7},
 			{Kind: gpu.PanicSite, File: "send.go", Line: 38, Col: 3, Text: "a Ref that names no mailbox"},
-			{Kind: gpu.SliceSite, File: "forward.go", Line: 30, Col: 27},
-			{Kind: gpu.SliceSite, File: "forward.go", Line: 51, Col: 7},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 59, Col: 25},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 67, Col: 24},
-			{Kind: gpu.SliceSite, File: "forward.go", Line: 33, Col: 24},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 82, Col: 3},
+			{Kind: gpu.SliceSite, File: "forward.go", Line: 31, Col: 27},
+			{Kind: gpu.SliceSite, File: "forward.go", Line: 52, Col: 7},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 60, Col: 25},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 68, Col: 24},
+			{Kind: gpu.SliceSite, File: "forward.go", Line: 34, Col: 24},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 83, Col: 3},
 			{Kind: gpu.IndexSite, File: "context.go", Line: 31, Col: 16},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 85, Col: 3},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 86, Col: 3},
 			{Kind: gpu.IndexSite, File: "context.go", Line: 31, Col: 60},
 		}},
 	},
@@ -203,30 +203,30 @@ var quernSendActor = gpu.NewKernel(gpu.KernelInfo{
 	PTX: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "wide", Sites: []gpu.Site{
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 94, Col: 17},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 96, Col: 3},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 96, Col: 26},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 99, Col: 29},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 99, Col: 3},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 95, Col: 17},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 97, Col: 3},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 97, Col: 26},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 100, Col: 29},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 100, Col: 3},
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 14, Col: 18},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 17, Col: 17},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 17, Col: 9},
 			{Kind: gpu.SliceSite, File: "send.go", Line: 30, Col: 7},
 			{Kind: gpu.PanicSite, File: "send.go", Line: 38, Col: 3, Text: "a Ref that names no mailbox"},
-			{Kind: gpu.SliceSite, File: "forward.go", Line: 30, Col: 27},
-			{Kind: gpu.SliceSite, File: "forward.go", Line: 51, Col: 7},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 59, Col: 25},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 67, Col: 24},
-			{Kind: gpu.SliceSite, File: "forward.go", Line: 33, Col: 24},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 82, Col: 3},
+			{Kind: gpu.SliceSite, File: "forward.go", Line: 31, Col: 27},
+			{Kind: gpu.SliceSite, File: "forward.go", Line: 52, Col: 7},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 60, Col: 25},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 68, Col: 24},
+			{Kind: gpu.SliceSite, File: "forward.go", Line: 34, Col: 24},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 83, Col: 3},
 			{Kind: gpu.IndexSite, File: "context.go", Line: 31, Col: 16},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 85, Col: 3},
-			{Kind: gpu.IndexSite, File: "group.go", Line: 27, Col: 13},
-			{Kind: gpu.PanicSite, File: "group.go", Line: 33, Col: 3, Text: "group has no member of this number"},
-			{Kind: gpu.IndexSite, File: "group.go", Line: 35, Col: 61},
-			{Kind: gpu.IndexSite, File: "group.go", Line: 35, Col: 43},
-			{Kind: gpu.IndexSite, File: "context.go", Line: 58, Col: 3},
-			{Kind: gpu.IndexSite, File: "context.go", Line: 62, Col: 2},
-			{Kind: gpu.DivideSite, File: "group.go", Line: 69, Col: 29},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 86, Col: 3},
+			{Kind: gpu.IndexSite, File: "group.go", Line: 28, Col: 13},
+			{Kind: gpu.PanicSite, File: "group.go", Line: 34, Col: 3, Text: "group has no member of this number"},
+			{Kind: gpu.IndexSite, File: "group.go", Line: 36, Col: 50},
+			{Kind: gpu.IndexSite, File: "group.go", Line: 36, Col: 32},
+			{Kind: gpu.IndexSite, File: "context.go", Line: 62, Col: 3},
+			{Kind: gpu.IndexSite, File: "context.go", Line: 66, Col: 2},
+			{Kind: gpu.DivideSite, File: "group.go", Line: 71, Col: 29},
 			{Kind: gpu.IndexSite, File: "context.go", Line: 31, Col: 60},
 		}},
 	},
@@ -268,23 +268,23 @@ var quernWorkActor = gpu.NewKernel(gpu.KernelInfo{
 	PTX: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 1, 5, 9, 2147483647, 1, 6, 9, 2147483647, 1, 7, 9, 2147483647, 1, 8, 9, 2147483647, 0, 16, 2, 0, 5, 9, 31, 10, 3, 0, 8, 10, 3, 0, 8, 8, 5, 4, 9, 0}, Sites: []gpu.Site{
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 94, Col: 17},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 96, Col: 3},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 96, Col: 26},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 99, Col: 29},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 99, Col: 3},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 95, Col: 17},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 97, Col: 3},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 97, Col: 26},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 100, Col: 29},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 100, Col: 3},
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 14, Col: 18},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 17, Col: 17},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 17, Col: 9},
 			{Kind: gpu.SliceSite, File: "send.go", Line: 30, Col: 7},
 			{Kind: gpu.PanicSite, File: "send.go", Line: 38, Col: 3, Text: "a Ref that names no mailbox"},
-			{Kind: gpu.SliceSite, File: "forward.go", Line: 30, Col: 27},
-			{Kind: gpu.SliceSite, File: "forward.go", Line: 51, Col: 7},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 59, Col: 25},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 67, Col: 24},
-			{Kind: gpu.SliceSite, File: "forward.go", Line: 33, Col: 24},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 82, Col: 3},
+			{Kind: gpu.SliceSite, File: "forward.go", Line: 31, Col: 27},
+			{Kind: gpu.SliceSite, File: "forward.go", Line: 52, Col: 7},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 60, Col: 25},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 68, Col: 24},
+			{Kind: gpu.SliceSite, File: "forward.go", Line: 34, Col: 24},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 83, Col: 3},
 			{Kind: gpu.IndexSite, File: "context.go", Line: 31, Col: 16},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 85, Col: 3},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 86, Col: 3},
 			{Kind: gpu.PanicSite, File: "payload.go", Line: 77, Col: 3, Text: "reference to no payload"},
 			{Kind: gpu.IndexSite, File: "payload.go", Line: 79, Col: 30},
 			{Kind: gpu.PanicSite, File: "payload.go", Line: 81, Col: 3, Text: "payload was released"},
@@ -298,28 +298,28 @@ var quernWorkActor = gpu.NewKernel(gpu.KernelInfo{
 			{Kind: gpu.IndexSite, File: "payload.go", Line: 69, Col: 21},
 			{Kind: gpu.PanicSite, File: "payload.go", Line: 70, Col: 3, Text: "payload released more often than retained"},
 			{Kind: gpu.IndexSite, File: "payload.go", Line: 60, Col: 20},
-			{Kind: gpu.IndexSite, File: "context.go", Line: 58, Col: 3},
-			{Kind: gpu.IndexSite, File: "context.go", Line: 62, Col: 2},
+			{Kind: gpu.IndexSite, File: "context.go", Line: 62, Col: 3},
+			{Kind: gpu.IndexSite, File: "context.go", Line: 66, Col: 2},
 			{Kind: gpu.IndexSite, File: "context.go", Line: 31, Col: 60},
 		}},
 		{Name: "wide", Sites: []gpu.Site{
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 94, Col: 17},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 96, Col: 3},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 96, Col: 26},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 99, Col: 29},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 99, Col: 3},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 95, Col: 17},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 97, Col: 3},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 97, Col: 26},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 100, Col: 29},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 100, Col: 3},
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 14, Col: 18},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 17, Col: 17},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 17, Col: 9},
 			{Kind: gpu.SliceSite, File: "send.go", Line: 30, Col: 7},
 			{Kind: gpu.PanicSite, File: "send.go", Line: 38, Col: 3, Text: "a Ref that names no mailbox"},
-			{Kind: gpu.SliceSite, File: "forward.go", Line: 30, Col: 27},
-			{Kind: gpu.SliceSite, File: "forward.go", Line: 51, Col: 7},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 59, Col: 25},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 67, Col: 24},
-			{Kind: gpu.SliceSite, File: "forward.go", Line: 33, Col: 24},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 82, Col: 3},
+			{Kind: gpu.SliceSite, File: "forward.go", Line: 31, Col: 27},
+			{Kind: gpu.SliceSite, File: "forward.go", Line: 52, Col: 7},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 60, Col: 25},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 68, Col: 24},
+			{Kind: gpu.SliceSite, File: "forward.go", Line: 34, Col: 24},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 83, Col: 3},
 			{Kind: gpu.IndexSite, File: "context.go", Line: 31, Col: 16},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 85, Col: 3},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 86, Col: 3},
 			{Kind: gpu.PanicSite, File: "payload.go", Line: 77, Col: 3, Text: "reference to no payload"},
 			{Kind: gpu.IndexSite, File: "payload.go", Line: 79, Col: 30},
 			{Kind: gpu.PanicSite, File: "payload.go", Line: 81, Col: 3, Text: "payload was released"},
@@ -333,8 +333,8 @@ var quernWorkActor = gpu.NewKernel(gpu.KernelInfo{
 			{Kind: gpu.IndexSite, File: "payload.go", Line: 69, Col: 21},
 			{Kind: gpu.PanicSite, File: "payload.go", Line: 70, Col: 3, Text: "payload released more often than retained"},
 			{Kind: gpu.IndexSite, File: "payload.go", Line: 60, Col: 20},
-			{Kind: gpu.IndexSite, File: "context.go", Line: 58, Col: 3},
-			{Kind: gpu.IndexSite, File: "context.go", Line: 62, Col: 2},
+			{Kind: gpu.IndexSite, File: "context.go", Line: 62, Col: 3},
+			{Kind: gpu.IndexSite, File: "context.go", Line: 66, Col: 2},
 			{Kind: gpu.IndexSite, File: "context.go", Line: 31, Col: 60},
 		}},
 	},
@@ -409,7 +409,10 @@ var (
 		Next   actor.Ref[Batch]
 	})(nil))
 	_ = (*Do)((*uint32)(nil))
-	_ = (*actor.Ref[Batch])((*struct{ Mailbox uint32 })(nil))
+	_ = (*actor.Ref[Batch])((*struct {
+		Mailbox uint32
+		Actor   uint32
+	})(nil))
 	_ = (*Result)((*struct {
 		Sum    float32
 		Given  int32
@@ -457,7 +460,7 @@ func quernHostPlusOneActor(r *host2.Run) {
 	var in2 *Item
 	var out2 *Item
 	var t213 *Item
-	var t34 *Item
+	var t35 *Item
 	var result08 kernel.Action = 1
 	outcome := uint32(result08)
 	var forwards bool
@@ -559,11 +562,11 @@ func quernHostPlusOneActor(r *host2.Run) {
 				out2 = &cells[0].Out
 //line quern_gen.go:13
 				t213 = in2
-				t34 = out2
+				t35 = out2
 				for threadZ := range 1 {
 					for threadY := range 1 {
 						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-						quernRow4PlusOneActor(r, t34, t213, sh, outcome)
+						quernRow4PlusOneActor(r, t35, t213, sh, outcome)
 					}
 				}
 				r.ThreadIdx = kernel.Dim3{}
@@ -632,34 +635,34 @@ func quernRow1PlusOneActor(r *host2.Run, cs []actor.Context, first int, begins, 
 			t21 := cursor
 //line alone.go:42
 			t24 := words[t22:t23]
-//line alone.go:212
+//line alone.go:213
 			pending := t21[12]
 			var result0 bool
-//line alone.go:213
+//line alone.go:214
 			if pending == 0 {
 				result0 = true
 			} else {
 				t15 := int(t21[13])
-//line alone.go:216
+//line alone.go:217
 				t25 := int(t21[13]) + len(t24) + 1
-//line alone.go:216
+//line alone.go:217
 				saved := t20.Post[t15:t25]
 				for w := 0; w < len(t24); w++ {
 					t24[w] = uint32(saved[w])
 				}
 				t32 := t20.Words
-//line alone.go:220
+//line alone.go:221
 				_ = t32[2]
 				t42 := t20.Words
-//line alone.go:220
+//line alone.go:221
 				_ = t42[3]
-//line alone.go:220
+//line alone.go:221
 				t52 := uint32(saved[len(t24)])
-//line alone.go:220
+//line alone.go:221
 				t62 := uint32(saved[len(t24)] >> 32)
-//line alone.go:220
+//line alone.go:221
 				t32[2] = t52
-//line alone.go:220
+//line alone.go:221
 				t42[3] = t62
 				t21[12] = 0
 				t72 := t20
@@ -674,20 +677,22 @@ func quernRow1PlusOneActor(r *host2.Run, cs []actor.Context, first int, begins, 
 					list := int(t82[11])
 					count := uint32(t72.Post[list])
 					for i := t102; i < count; i++ {
-						t16 := uint32(t72.Post[list+1+int(i)])
+						to := t72.Post[list+1+int(i)]
+						t16 := uint32(to)
+						t26 := uint32(to >> 32)
 //line send.go:27
-						if !(t72.To.Box == t16) {
+						if !(t72.To.Box == t16 && t72.To.Actor == t26) {
 //line send.go:30
 							t17 := int(t16) * 16
-							t26 := (int(t16) + 1) * 16
+							t27 := (int(t16) + 1) * 16
 //line send.go:30
-							b := t72.Post[t17:t26]
+							b := t72.Post[t17:t27]
 							loaded := host2.Load(r, &b[0])
 //line send.go:31
 							loaded2 := host2.Load(r, &b[8])
 							loaded3 := host2.Load(r, &b[10])
 //line send.go:31
-							t72.To = actor.Target{Box: t16, Tail: loaded, Head: loaded2, Ring: b[14], Step: b[12], Slots: uint32(b[11]), Kind: uint32(b[13]), Closed: uint32(loaded3)}
+							t72.To = actor.Target{Box: t16, Actor: t26, Tail: loaded, Head: loaded2, Ring: b[14], Step: b[12], Slots: uint32(b[11]), Kind: uint32(b[13]), Owner: uint32(loaded3)}
 //line send.go:33
 							room := len(t72.Post)
 							if t72.To.Kind == 1 {
@@ -699,35 +704,35 @@ func quernRow1PlusOneActor(r *host2.Run, cs []actor.Context, first int, begins, 
 								host2.Fail(r, "a Ref that names no mailbox")
 							}
 						}
-//line alone.go:193
-						t27 := t72
+//line alone.go:194
+						t33 := t72
 						var ticket uint32
 						var room2 uint32
 					block2:
 						switch {
 						default:
 //line send.go:54
-							box2 := int(t27.To.Box)
+							box2 := int(t33.To.Box)
 							t18 := box2 * 16
 							t28 := (box2 + 1) * 16
 //line send.go:55
-							b2 := t27.Post[t18:t28]
-							if t27.To.Closed != 0 {
+							b2 := t33.Post[t18:t28]
+							if t33.To.Owner != t33.To.Actor {
 								loaded4 := host2.Load(r, &b2[10])
 //line send.go:57
-								t27.To.Closed = uint32(loaded4)
+								t33.To.Owner = uint32(loaded4)
 							}
-							if t27.To.Closed != 0 {
+							if t33.To.Owner != t33.To.Actor {
 								atomic.AddUint64(&b2[1], 1)
 								ticket = 0
 								room2 = 2
 							} else {
 //line send.go:63
 								loaded5 := host2.Load(r, &b2[10])
-								for closed := uint32(loaded5); ; {
-									if uint32(t27.To.Tail)-uint32(t27.To.Head) >= t27.To.Slots {
-										t53 := t27
-										t63 := t27
+								for owner := uint32(loaded5); ; {
+									if uint32(t33.To.Tail)-uint32(t33.To.Head) >= t33.To.Slots {
+										t53 := t33
+										t63 := t33
 //line send.go:66
 										loaded6 := host2.Load(r, &b2[0])
 										t83 := loaded6
@@ -738,135 +743,135 @@ func quernRow1PlusOneActor(r *host2.Run, cs []actor.Context, first int, begins, 
 										t53.To.Tail = t83
 //line send.go:66
 										t63.To.Head = t103
-										if uint32(t27.To.Tail)-uint32(t27.To.Head) >= t27.To.Slots && t27.To.Kind == 1 {
-											loaded8 := host2.Load(r, &t27.Host[b2[15]+1])
+										if uint32(t33.To.Tail)-uint32(t33.To.Head) >= t33.To.Slots && t33.To.Kind == 1 {
+											loaded8 := host2.Load(r, &t33.Host[b2[15]+1])
 //line send.go:68
-											t27.To.Head = loaded8
-											kernel.StoreRelaxed(&b2[8], t27.To.Head)
+											t33.To.Head = loaded8
+											kernel.StoreRelaxed(&b2[8], t33.To.Head)
 										}
-										if uint32(t27.To.Tail)-uint32(t27.To.Head) >= t27.To.Slots {
+										if uint32(t33.To.Tail)-uint32(t33.To.Head) >= t33.To.Slots {
 											atomic.AddUint64(&b2[1], 1)
 											ticket = 0
 											room2 = 1
 											break block2
 										}
 									}
-									old := kernel.AtomicCompareAndSwap(&b2[0], t27.To.Tail, t27.To.Tail+1)
+									old := kernel.AtomicCompareAndSwap(&b2[0], t33.To.Tail, t33.To.Tail+1)
 									tail := old
 //line send.go:79
-									if tail == t27.To.Tail {
-										t132 := t27
-										t142 := t27
+									if tail == t33.To.Tail {
+										t132 := t33
+										t142 := t33
 										t152 := tail + 1
-										t162 := closed
+										t162 := owner
 //line send.go:80
 										t132.To.Tail = t152
 //line send.go:80
-										t142.To.Closed = t162
+										t142.To.Owner = t162
 										t172 := uint32(tail)
 										ticket = t172
 										room2 = 0
 										break block2
 									}
 //line send.go:83
-									t27.To.Tail = tail
+									t33.To.Tail = tail
 								}
 							}
 						}
-//line alone.go:193
+//line alone.go:194
 						ticket2 := ticket
 						room3 := room2
-//line alone.go:194
+//line alone.go:195
 						if room3 == 1 {
-							t54 := int(t82[13])
-//line alone.go:195
-							t64 := int(t82[13]) + len(t92) + 1
-//line alone.go:195
-							saved2 := t72.Post[t54:t64]
+							t64 := int(t82[13])
+//line alone.go:196
+							t73 := int(t82[13]) + len(t92) + 1
+//line alone.go:196
+							saved2 := t72.Post[t64:t73]
 							for w2 := 0; w2 < len(t92); w2++ {
 								saved2[w2] = uint64(t92[w2])
 							}
 							result03 := t72.Correlation()
-//line alone.go:199
+//line alone.go:200
 							saved2[len(t92)] = result03
 							t82[12] = i + 1
 							result02 = false
 							break block
 						}
-//line alone.go:203
+//line alone.go:204
 						if room3 == 0 {
-							t84 := t72
-							t93 := t92
-							t104 := ticket2
-//line alone.go:227
-							t19 := t104
-//line send.go:46
-							result04 := int(t84.To.Ring + uint64(t19&(t84.To.Slots-1))*t84.To.Step)
-//line alone.go:227
-							t33 := result04
-							t43 := uint64(t104+1) << 32
-							slot := t33
-							tag := t43
+							t93 := t72
+							t104 := t92
+							t112 := ticket2
 //line alone.go:228
-							if t84.To.Kind == 1 {
-								t55 := t84
+							t19 := t112
+//line send.go:46
+							result04 := int(t93.To.Ring + uint64(t19&(t93.To.Slots-1))*t93.To.Step)
+//line alone.go:228
+							t34 := result04
+							t43 := uint64(t112+1) << 32
+							slot := t34
+							tag := t43
+//line alone.go:229
+							if t93.To.Kind == 1 {
+								t54 := t93
 								t65 := slot
-								t73 := tag
+								t74 := tag
 //line send.go:102
 								t110 := t65
 								t29 := t65 + 4
 //line send.go:102
-								h := t55.Host[t110:t29]
-								kernel.StoreRelaxed(&h[0], t73|uint64(t55.ID<<8|128))
-								kernel.StoreRelaxed(&h[1], t73)
-								kernel.StoreRelaxed(&h[2], t73|uint64(t55.Words[t55.At+2]))
-								kernel.StoreRelaxed(&h[3], t73|uint64(t55.Words[t55.At+3]))
-//line alone.go:230
-								for w3 := 0; w3 < len(t93); w3++ {
-									kernel.StoreRelaxed(&t84.Host[slot+4+w3], tag|uint64(t93[w3]))
+								h := t54.Host[t110:t29]
+								kernel.StoreRelaxed(&h[0], t74|uint64(t54.ID<<8|128))
+								kernel.StoreRelaxed(&h[1], t74)
+								kernel.StoreRelaxed(&h[2], t74|uint64(t54.Words[t54.At+2]))
+								kernel.StoreRelaxed(&h[3], t74|uint64(t54.Words[t54.At+3]))
+//line alone.go:231
+								for w3 := 0; w3 < len(t104); w3++ {
+									kernel.StoreRelaxed(&t93.Host[slot+4+w3], tag|uint64(t104[w3]))
 								}
 							} else {
-//line alone.go:235
-								t85 := t84
+//line alone.go:236
+								t84 := t93
 								t94 := slot
 								t105 := tag
 //line send.go:91
 								t111 := t94
 								t210 := t94 + 4
 //line send.go:91
-								h2 := t85.Post[t111:t210]
-								kernel.StoreRelaxed(&h2[0], t105|uint64(t85.ID<<8|128))
+								h2 := t84.Post[t111:t210]
+								kernel.StoreRelaxed(&h2[0], t105|uint64(t84.ID<<8|128))
 								kernel.StoreRelaxed(&h2[1], t105)
-								kernel.StoreRelaxed(&h2[2], t105|uint64(t85.Words[t85.At+2]))
-								kernel.StoreRelaxed(&h2[3], t105|uint64(t85.Words[t85.At+3]))
-//line alone.go:236
-								for w4 := 0; w4 < len(t93); w4++ {
-									kernel.StoreRelaxed(&t84.Post[slot+4+w4], tag|uint64(t93[w4]))
+								kernel.StoreRelaxed(&h2[2], t105|uint64(t84.Words[t84.At+2]))
+								kernel.StoreRelaxed(&h2[3], t105|uint64(t84.Words[t84.At+3]))
+//line alone.go:237
+								for w4 := 0; w4 < len(t104); w4++ {
+									kernel.StoreRelaxed(&t93.Post[slot+4+w4], tag|uint64(t104[w4]))
 								}
-								t112 := t84
+								t113 := t93
 //line send.go:113
-								if !(t112.Wakes == 0) {
+								if !(t113.Wakes == 0) {
 //line send.go:118
 									kernel.Fence()
-									box3 := int(t112.To.Box)
-									t113 := box3 * 16
+									box3 := int(t113.To.Box)
+									t114 := box3 * 16
 									t211 := (box3 + 1) * 16
 //line send.go:120
-									b3 := t112.Post[t113:t211]
+									b3 := t113.Post[t114:t211]
 									loaded9 := host2.Load(r, &b3[9])
 									if loaded9 != 0 {
 //line send.go:122
-										kernel.StoreRelaxed(&t112.Host[b3[15]], 1)
-										kernel.StoreRelaxed(&t112.Host[0], 1)
+										kernel.StoreRelaxed(&t113.Host[b3[15]], 1)
+										kernel.StoreRelaxed(&t113.Host[0], 1)
 									}
 								}
 							}
 						}
 					}
-//line alone.go:207
+//line alone.go:208
 					result02 = true
 				}
-//line alone.go:222
+//line alone.go:223
 				result0 = result02
 			}
 //line alone.go:42
@@ -1057,13 +1062,13 @@ func quernRow3PlusOneActor(r *host2.Run, cells []actor.Cell[Item, Item]) {
 }
 
 //go:noinline
-func quernRow4PlusOneActor(r *host2.Run, t34, t213 *Item, sh *actor.Status, outcome uint32) {
+func quernRow4PlusOneActor(r *host2.Run, t35, t213 *Item, sh *actor.Status, outcome uint32) {
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		t2 := threadX == 0
 //line handlers.go:20
 		if threadX == 0 {
-			*t34 = Item{Key: t213.Key, Value: t213.Value + 1, Stages: t213.Stages + 1, Ask: 0}
+			*t35 = Item{Key: t213.Key, Value: t213.Value + 1, Stages: t213.Stages + 1, Ask: 0}
 		}
 //line alone.go:59
 		if t2 {
@@ -1113,20 +1118,20 @@ func quernRow5PlusOneActor(r *host2.Run, cs []actor.Context, first2 int, begins,
 					result09 = shape.Slots + (t214-1)*shape.SideSlots
 				}
 //line alone.go:174
-				t56 := source3
+				t55 := source3
 				var result010 uint32
 //line serve.go:92
-				if t56 == 4 {
+				if t55 == 4 {
 					result010 = shape.Slots
 				} else {
 					result010 = shape.SideSlots
 				}
 //line alone.go:174
 				at3 := (result09 + sh.Ticket&(result010-1)) * shape.OutStep
-				t74 := at3
-				t86 := at3 + shape.Out
+				t75 := at3
+				t85 := at3 + shape.Out
 //line alone.go:175
-				slot3 := t422[t74:t86]
+				slot3 := t422[t75:t85]
 				tag2 := uint64(sh.Ticket+1) << 32
 				reply2 := words[t96:t106]
 				kernel.StoreRelaxed(&slot3[0], tag2|uint64(t442))
@@ -1156,20 +1161,22 @@ func quernRow5PlusOneActor(r *host2.Run, cs []actor.Context, first2 int, begins,
 					list2 := int(t49[11])
 					count2 := uint32(t48.Post[list2])
 					for i2 := uint32(0); i2 < count2; i2++ {
-						t114 := uint32(t48.Post[list2+1+int(i2)])
+						to2 := t48.Post[list2+1+int(i2)]
+						t115 := uint32(to2)
+						t215 := uint32(to2 >> 32)
 //line send.go:27
-						if !(t48.To.Box == t114) {
+						if !(t48.To.Box == t115 && t48.To.Actor == t215) {
 //line send.go:30
-							t115 := int(t114) * 16
-							t215 := (int(t114) + 1) * 16
+							t116 := int(t115) * 16
+							t216 := (int(t115) + 1) * 16
 //line send.go:30
-							b4 := t48.Post[t115:t215]
+							b4 := t48.Post[t116:t216]
 							loaded15 := host2.Load(r, &b4[0])
 //line send.go:31
 							loaded16 := host2.Load(r, &b4[8])
 							loaded17 := host2.Load(r, &b4[10])
 //line send.go:31
-							t48.To = actor.Target{Box: t114, Tail: loaded15, Head: loaded16, Ring: b4[14], Step: b4[12], Slots: uint32(b4[11]), Kind: uint32(b4[13]), Closed: uint32(loaded17)}
+							t48.To = actor.Target{Box: t115, Actor: t215, Tail: loaded15, Head: loaded16, Ring: b4[14], Step: b4[12], Slots: uint32(b4[11]), Kind: uint32(b4[13]), Owner: uint32(loaded17)}
 //line send.go:33
 							room4 := len(t48.Post)
 							if t48.To.Kind == 1 {
@@ -1181,160 +1188,160 @@ func quernRow5PlusOneActor(r *host2.Run, cs []actor.Context, first2 int, begins,
 								host2.Fail(r, "a Ref that names no mailbox")
 							}
 						}
-//line alone.go:193
-						t216 := t48
+//line alone.go:194
+						t36 := t48
 						var ticket3 uint32
 						var room5 uint32
 					block8:
 						switch {
 						default:
 //line send.go:54
-							box4 := int(t216.To.Box)
-							t116 := box4 * 16
+							box4 := int(t36.To.Box)
+							t117 := box4 * 16
 							t217 := (box4 + 1) * 16
 //line send.go:55
-							b5 := t216.Post[t116:t217]
-							if t216.To.Closed != 0 {
+							b5 := t36.Post[t117:t217]
+							if t36.To.Owner != t36.To.Actor {
 								loaded18 := host2.Load(r, &b5[10])
 //line send.go:57
-								t216.To.Closed = uint32(loaded18)
+								t36.To.Owner = uint32(loaded18)
 							}
-							if t216.To.Closed != 0 {
+							if t36.To.Owner != t36.To.Actor {
 								atomic.AddUint64(&b5[1], 1)
 								ticket3 = 0
 								room5 = 2
 							} else {
 //line send.go:63
 								loaded19 := host2.Load(r, &b5[10])
-								for closed2 := uint32(loaded19); ; {
-									if uint32(t216.To.Tail)-uint32(t216.To.Head) >= t216.To.Slots {
-										t57 := t216
-										t67 := t216
+								for owner2 := uint32(loaded19); ; {
+									if uint32(t36.To.Tail)-uint32(t36.To.Head) >= t36.To.Slots {
+										t56 := t36
+										t67 := t36
 //line send.go:66
 										loaded20 := host2.Load(r, &b5[0])
-										t87 := loaded20
+										t86 := loaded20
 //line send.go:66
 										loaded21 := host2.Load(r, &b5[8])
 										t107 := loaded21
 //line send.go:66
-										t57.To.Tail = t87
+										t56.To.Tail = t86
 //line send.go:66
 										t67.To.Head = t107
-										if uint32(t216.To.Tail)-uint32(t216.To.Head) >= t216.To.Slots && t216.To.Kind == 1 {
-											loaded22 := host2.Load(r, &t216.Host[b5[15]+1])
+										if uint32(t36.To.Tail)-uint32(t36.To.Head) >= t36.To.Slots && t36.To.Kind == 1 {
+											loaded22 := host2.Load(r, &t36.Host[b5[15]+1])
 //line send.go:68
-											t216.To.Head = loaded22
-											kernel.StoreRelaxed(&b5[8], t216.To.Head)
+											t36.To.Head = loaded22
+											kernel.StoreRelaxed(&b5[8], t36.To.Head)
 										}
-										if uint32(t216.To.Tail)-uint32(t216.To.Head) >= t216.To.Slots {
+										if uint32(t36.To.Tail)-uint32(t36.To.Head) >= t36.To.Slots {
 											atomic.AddUint64(&b5[1], 1)
 											ticket3 = 0
 											room5 = 1
 											break block8
 										}
 									}
-									old2 := kernel.AtomicCompareAndSwap(&b5[0], t216.To.Tail, t216.To.Tail+1)
+									old2 := kernel.AtomicCompareAndSwap(&b5[0], t36.To.Tail, t36.To.Tail+1)
 									tail2 := old2
 //line send.go:79
-									if tail2 == t216.To.Tail {
-										t134 := t216
-										t144 := t216
+									if tail2 == t36.To.Tail {
+										t134 := t36
+										t144 := t36
 										t153 := tail2 + 1
-										t164 := closed2
+										t164 := owner2
 //line send.go:80
 										t134.To.Tail = t153
 //line send.go:80
-										t144.To.Closed = t164
+										t144.To.Owner = t164
 										t173 := uint32(tail2)
 										ticket3 = t173
 										room5 = 0
 										break block8
 									}
 //line send.go:83
-									t216.To.Tail = tail2
+									t36.To.Tail = tail2
 								}
 							}
 						}
-//line alone.go:193
+//line alone.go:194
 						ticket4 := ticket3
 						room6 := room5
-//line alone.go:194
+//line alone.go:195
 						if room6 == 1 {
-							t58 := int(t49[13])
-//line alone.go:195
-							t68 := int(t49[13]) + len(t522) + 1
-//line alone.go:195
-							saved3 := t48.Post[t58:t68]
+							t68 := int(t49[13])
+//line alone.go:196
+							t76 := int(t49[13]) + len(t522) + 1
+//line alone.go:196
+							saved3 := t48.Post[t68:t76]
 							for w8 := 0; w8 < len(t522); w8++ {
 								saved3[w8] = uint64(t522[w8])
 							}
 							result012 := t48.Correlation()
-//line alone.go:199
+//line alone.go:200
 							saved3[len(t522)] = result012
 							t49[12] = i2 + 1
 							result011 = false
 							break block7
 						}
-//line alone.go:203
+//line alone.go:204
 						if room6 == 0 {
-							t88 := t48
-							t97 := t522
-							t108 := ticket4
-//line alone.go:227
-							t117 := t108
-//line send.go:46
-							result013 := int(t88.To.Ring + uint64(t117&(t88.To.Slots-1))*t88.To.Step)
-//line alone.go:227
-							t35 := result013
-							t46 := uint64(t108+1) << 32
-							slot4 := t35
-							tag3 := t46
+							t97 := t48
+							t108 := t522
+							t118 := ticket4
 //line alone.go:228
-							if t88.To.Kind == 1 {
-								t59 := t88
+							t119 := t118
+//line send.go:46
+							result013 := int(t97.To.Ring + uint64(t119&(t97.To.Slots-1))*t97.To.Step)
+//line alone.go:228
+							t37 := result013
+							t46 := uint64(t118+1) << 32
+							slot4 := t37
+							tag3 := t46
+//line alone.go:229
+							if t97.To.Kind == 1 {
+								t57 := t97
 								t69 := slot4
-								t75 := tag3
+								t77 := tag3
 //line send.go:102
-								t118 := t69
+								t120 := t69
 								t218 := t69 + 4
 //line send.go:102
-								h3 := t59.Host[t118:t218]
-								kernel.StoreRelaxed(&h3[0], t75|uint64(t59.ID<<8|128))
-								kernel.StoreRelaxed(&h3[1], t75)
-								kernel.StoreRelaxed(&h3[2], t75|uint64(t59.Words[t59.At+2]))
-								kernel.StoreRelaxed(&h3[3], t75|uint64(t59.Words[t59.At+3]))
-//line alone.go:230
-								for w9 := 0; w9 < len(t97); w9++ {
-									kernel.StoreRelaxed(&t88.Host[slot4+4+w9], tag3|uint64(t97[w9]))
+								h3 := t57.Host[t120:t218]
+								kernel.StoreRelaxed(&h3[0], t77|uint64(t57.ID<<8|128))
+								kernel.StoreRelaxed(&h3[1], t77)
+								kernel.StoreRelaxed(&h3[2], t77|uint64(t57.Words[t57.At+2]))
+								kernel.StoreRelaxed(&h3[3], t77|uint64(t57.Words[t57.At+3]))
+//line alone.go:231
+								for w9 := 0; w9 < len(t108); w9++ {
+									kernel.StoreRelaxed(&t97.Host[slot4+4+w9], tag3|uint64(t108[w9]))
 								}
 							} else {
-//line alone.go:235
-								t89 := t88
+//line alone.go:236
+								t87 := t97
 								t98 := slot4
 								t109 := tag3
 //line send.go:91
-								t119 := t98
+								t121 := t98
 								t219 := t98 + 4
 //line send.go:91
-								h4 := t89.Post[t119:t219]
-								kernel.StoreRelaxed(&h4[0], t109|uint64(t89.ID<<8|128))
+								h4 := t87.Post[t121:t219]
+								kernel.StoreRelaxed(&h4[0], t109|uint64(t87.ID<<8|128))
 								kernel.StoreRelaxed(&h4[1], t109)
-								kernel.StoreRelaxed(&h4[2], t109|uint64(t89.Words[t89.At+2]))
-								kernel.StoreRelaxed(&h4[3], t109|uint64(t89.Words[t89.At+3]))
-//line alone.go:236
-								for w10 := 0; w10 < len(t97); w10++ {
-									kernel.StoreRelaxed(&t88.Post[slot4+4+w10], tag3|uint64(t97[w10]))
+								kernel.StoreRelaxed(&h4[2], t109|uint64(t87.Words[t87.At+2]))
+								kernel.StoreRelaxed(&h4[3], t109|uint64(t87.Words[t87.At+3]))
+//line alone.go:237
+								for w10 := 0; w10 < len(t108); w10++ {
+									kernel.StoreRelaxed(&t97.Post[slot4+4+w10], tag3|uint64(t108[w10]))
 								}
-								t1110 := t88
+								t1110 := t97
 //line send.go:113
 								if !(t1110.Wakes == 0) {
 //line send.go:118
 									kernel.Fence()
 									box5 := int(t1110.To.Box)
-									t120 := box5 * 16
+									t123 := box5 * 16
 									t220 := (box5 + 1) * 16
 //line send.go:120
-									b6 := t1110.Post[t120:t220]
+									b6 := t1110.Post[t123:t220]
 									loaded23 := host2.Load(r, &b6[9])
 									if loaded23 != 0 {
 //line send.go:122
@@ -1345,7 +1352,7 @@ func quernRow5PlusOneActor(r *host2.Run, cs []actor.Context, first2 int, begins,
 							}
 						}
 					}
-//line alone.go:207
+//line alone.go:208
 					result011 = true
 				}
 //line alone.go:82
@@ -1355,8 +1362,8 @@ func quernRow5PlusOneActor(r *host2.Run, cs []actor.Context, first2 int, begins,
 //line alone.go:83
 			if whole && !last {
 				t572 := begin - born
-				t582 := command
-				t592 := cursor
+				t58 := command
+				t59 := cursor
 				t60 := box
 				t61 := in
 				t622 := mail
@@ -1364,7 +1371,7 @@ func quernRow5PlusOneActor(r *host2.Run, cs []actor.Context, first2 int, begins,
 				switch {
 				default:
 //line alone.go:103
-					loaded24 := host2.Load(r, &t582[0])
+					loaded24 := host2.Load(r, &t58[0])
 					ordered2 := loaded24
 //line alone.go:104
 					sh.Asked[0] = uint32(ordered2)
@@ -1387,7 +1394,7 @@ func quernRow5PlusOneActor(r *host2.Run, cs []actor.Context, first2 int, begins,
 								if level2 == 4 {
 									continue
 								}
-								next4 := t592[level2]
+								next4 := t59[level2]
 								t610 := level2
 								var result014 uint32
 								switch {
@@ -1418,7 +1425,7 @@ func quernRow5PlusOneActor(r *host2.Run, cs []actor.Context, first2 int, begins,
 							sh.Higher[0] = sides2
 						}
 						if source4 == 9 || source4 < 4 {
-							next5 := t592[4]
+							next5 := t59[4]
 							loaded26 := host2.Load(r, &t61[next5&(shape.Slots-1)*shape.InStep])
 							middle2 := uint32(loaded26>>32) == next5+1
 //line alone.go:128
@@ -1430,7 +1437,7 @@ func quernRow5PlusOneActor(r *host2.Run, cs []actor.Context, first2 int, begins,
 								loaded27 := host2.Load(r, &t622[next6&(slots3-1)*shape.InStep])
 								posted2 = uint32(loaded27>>32) == next6+1
 							}
-							if posted2 && !(middle2 && t592[8] == 8) {
+							if posted2 && !(middle2 && t59[8] == 8) {
 								source4 = 8
 							} else if middle2 {
 								source4 = 4
@@ -1438,8 +1445,8 @@ func quernRow5PlusOneActor(r *host2.Run, cs []actor.Context, first2 int, begins,
 						}
 						if !(source4 == 9) {
 //line alone.go:143
-							t123 := t61
-							ring2 := t123
+							t124 := t61
+							ring2 := t124
 							var at5 uint32
 //line alone.go:144
 							if source4 == 8 {
@@ -1451,7 +1458,7 @@ func quernRow5PlusOneActor(r *host2.Run, cs []actor.Context, first2 int, begins,
 								at5 = t145
 							} else {
 //line alone.go:148
-								sh.Ticket = t592[source4]
+								sh.Ticket = t59[source4]
 								t165 := source4
 								var result015 uint32
 								switch {
@@ -1508,7 +1515,7 @@ func quernRow5PlusOneActor(r *host2.Run, cs []actor.Context, first2 int, begins,
 //line alone.go:166
 								sh.Late = 1
 							}
-							t592[8] = source4
+							t59[8] = source4
 						}
 					}
 				}
@@ -1571,7 +1578,7 @@ func quernHostTimesTwoActor(r *host2.Run) {
 	var in2 *Item
 	var out2 *Item
 	var t213 *Item
-	var t34 *Item
+	var t35 *Item
 	var result08 kernel.Action = 1
 	outcome := uint32(result08)
 	var forwards bool
@@ -1673,11 +1680,11 @@ func quernHostTimesTwoActor(r *host2.Run) {
 				out2 = &cells[0].Out
 //line quern_gen.go:13
 				t213 = in2
-				t34 = out2
+				t35 = out2
 				for threadZ := range 1 {
 					for threadY := range 1 {
 						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-						quernRow4TimesTwoActor(r, t34, t213, sh, outcome)
+						quernRow4TimesTwoActor(r, t35, t213, sh, outcome)
 					}
 				}
 				r.ThreadIdx = kernel.Dim3{}
@@ -1746,34 +1753,34 @@ func quernRow1TimesTwoActor(r *host2.Run, cs []actor.Context, first int, begins,
 			t21 := cursor
 //line alone.go:42
 			t24 := words[t22:t23]
-//line alone.go:212
+//line alone.go:213
 			pending := t21[12]
 			var result0 bool
-//line alone.go:213
+//line alone.go:214
 			if pending == 0 {
 				result0 = true
 			} else {
 				t15 := int(t21[13])
-//line alone.go:216
+//line alone.go:217
 				t25 := int(t21[13]) + len(t24) + 1
-//line alone.go:216
+//line alone.go:217
 				saved := t20.Post[t15:t25]
 				for w := 0; w < len(t24); w++ {
 					t24[w] = uint32(saved[w])
 				}
 				t32 := t20.Words
-//line alone.go:220
+//line alone.go:221
 				_ = t32[2]
 				t42 := t20.Words
-//line alone.go:220
+//line alone.go:221
 				_ = t42[3]
-//line alone.go:220
+//line alone.go:221
 				t52 := uint32(saved[len(t24)])
-//line alone.go:220
+//line alone.go:221
 				t62 := uint32(saved[len(t24)] >> 32)
-//line alone.go:220
+//line alone.go:221
 				t32[2] = t52
-//line alone.go:220
+//line alone.go:221
 				t42[3] = t62
 				t21[12] = 0
 				t72 := t20
@@ -1788,20 +1795,22 @@ func quernRow1TimesTwoActor(r *host2.Run, cs []actor.Context, first int, begins,
 					list := int(t82[11])
 					count := uint32(t72.Post[list])
 					for i := t102; i < count; i++ {
-						t16 := uint32(t72.Post[list+1+int(i)])
+						to := t72.Post[list+1+int(i)]
+						t16 := uint32(to)
+						t26 := uint32(to >> 32)
 //line send.go:27
-						if !(t72.To.Box == t16) {
+						if !(t72.To.Box == t16 && t72.To.Actor == t26) {
 //line send.go:30
 							t17 := int(t16) * 16
-							t26 := (int(t16) + 1) * 16
+							t27 := (int(t16) + 1) * 16
 //line send.go:30
-							b := t72.Post[t17:t26]
+							b := t72.Post[t17:t27]
 							loaded := host2.Load(r, &b[0])
 //line send.go:31
 							loaded2 := host2.Load(r, &b[8])
 							loaded3 := host2.Load(r, &b[10])
 //line send.go:31
-							t72.To = actor.Target{Box: t16, Tail: loaded, Head: loaded2, Ring: b[14], Step: b[12], Slots: uint32(b[11]), Kind: uint32(b[13]), Closed: uint32(loaded3)}
+							t72.To = actor.Target{Box: t16, Actor: t26, Tail: loaded, Head: loaded2, Ring: b[14], Step: b[12], Slots: uint32(b[11]), Kind: uint32(b[13]), Owner: uint32(loaded3)}
 //line send.go:33
 							room := len(t72.Post)
 							if t72.To.Kind == 1 {
@@ -1813,35 +1822,35 @@ func quernRow1TimesTwoActor(r *host2.Run, cs []actor.Context, first int, begins,
 								host2.Fail(r, "a Ref that names no mailbox")
 							}
 						}
-//line alone.go:193
-						t27 := t72
+//line alone.go:194
+						t33 := t72
 						var ticket uint32
 						var room2 uint32
 					block2:
 						switch {
 						default:
 //line send.go:54
-							box2 := int(t27.To.Box)
+							box2 := int(t33.To.Box)
 							t18 := box2 * 16
 							t28 := (box2 + 1) * 16
 //line send.go:55
-							b2 := t27.Post[t18:t28]
-							if t27.To.Closed != 0 {
+							b2 := t33.Post[t18:t28]
+							if t33.To.Owner != t33.To.Actor {
 								loaded4 := host2.Load(r, &b2[10])
 //line send.go:57
-								t27.To.Closed = uint32(loaded4)
+								t33.To.Owner = uint32(loaded4)
 							}
-							if t27.To.Closed != 0 {
+							if t33.To.Owner != t33.To.Actor {
 								atomic.AddUint64(&b2[1], 1)
 								ticket = 0
 								room2 = 2
 							} else {
 //line send.go:63
 								loaded5 := host2.Load(r, &b2[10])
-								for closed := uint32(loaded5); ; {
-									if uint32(t27.To.Tail)-uint32(t27.To.Head) >= t27.To.Slots {
-										t53 := t27
-										t63 := t27
+								for owner := uint32(loaded5); ; {
+									if uint32(t33.To.Tail)-uint32(t33.To.Head) >= t33.To.Slots {
+										t53 := t33
+										t63 := t33
 //line send.go:66
 										loaded6 := host2.Load(r, &b2[0])
 										t83 := loaded6
@@ -1852,135 +1861,135 @@ func quernRow1TimesTwoActor(r *host2.Run, cs []actor.Context, first int, begins,
 										t53.To.Tail = t83
 //line send.go:66
 										t63.To.Head = t103
-										if uint32(t27.To.Tail)-uint32(t27.To.Head) >= t27.To.Slots && t27.To.Kind == 1 {
-											loaded8 := host2.Load(r, &t27.Host[b2[15]+1])
+										if uint32(t33.To.Tail)-uint32(t33.To.Head) >= t33.To.Slots && t33.To.Kind == 1 {
+											loaded8 := host2.Load(r, &t33.Host[b2[15]+1])
 //line send.go:68
-											t27.To.Head = loaded8
-											kernel.StoreRelaxed(&b2[8], t27.To.Head)
+											t33.To.Head = loaded8
+											kernel.StoreRelaxed(&b2[8], t33.To.Head)
 										}
-										if uint32(t27.To.Tail)-uint32(t27.To.Head) >= t27.To.Slots {
+										if uint32(t33.To.Tail)-uint32(t33.To.Head) >= t33.To.Slots {
 											atomic.AddUint64(&b2[1], 1)
 											ticket = 0
 											room2 = 1
 											break block2
 										}
 									}
-									old := kernel.AtomicCompareAndSwap(&b2[0], t27.To.Tail, t27.To.Tail+1)
+									old := kernel.AtomicCompareAndSwap(&b2[0], t33.To.Tail, t33.To.Tail+1)
 									tail := old
 //line send.go:79
-									if tail == t27.To.Tail {
-										t132 := t27
-										t142 := t27
+									if tail == t33.To.Tail {
+										t132 := t33
+										t142 := t33
 										t152 := tail + 1
-										t162 := closed
+										t162 := owner
 //line send.go:80
 										t132.To.Tail = t152
 //line send.go:80
-										t142.To.Closed = t162
+										t142.To.Owner = t162
 										t172 := uint32(tail)
 										ticket = t172
 										room2 = 0
 										break block2
 									}
 //line send.go:83
-									t27.To.Tail = tail
+									t33.To.Tail = tail
 								}
 							}
 						}
-//line alone.go:193
+//line alone.go:194
 						ticket2 := ticket
 						room3 := room2
-//line alone.go:194
+//line alone.go:195
 						if room3 == 1 {
-							t54 := int(t82[13])
-//line alone.go:195
-							t64 := int(t82[13]) + len(t92) + 1
-//line alone.go:195
-							saved2 := t72.Post[t54:t64]
+							t64 := int(t82[13])
+//line alone.go:196
+							t73 := int(t82[13]) + len(t92) + 1
+//line alone.go:196
+							saved2 := t72.Post[t64:t73]
 							for w2 := 0; w2 < len(t92); w2++ {
 								saved2[w2] = uint64(t92[w2])
 							}
 							result03 := t72.Correlation()
-//line alone.go:199
+//line alone.go:200
 							saved2[len(t92)] = result03
 							t82[12] = i + 1
 							result02 = false
 							break block
 						}
-//line alone.go:203
+//line alone.go:204
 						if room3 == 0 {
-							t84 := t72
-							t93 := t92
-							t104 := ticket2
-//line alone.go:227
-							t19 := t104
-//line send.go:46
-							result04 := int(t84.To.Ring + uint64(t19&(t84.To.Slots-1))*t84.To.Step)
-//line alone.go:227
-							t33 := result04
-							t43 := uint64(t104+1) << 32
-							slot := t33
-							tag := t43
+							t93 := t72
+							t104 := t92
+							t112 := ticket2
 //line alone.go:228
-							if t84.To.Kind == 1 {
-								t55 := t84
+							t19 := t112
+//line send.go:46
+							result04 := int(t93.To.Ring + uint64(t19&(t93.To.Slots-1))*t93.To.Step)
+//line alone.go:228
+							t34 := result04
+							t43 := uint64(t112+1) << 32
+							slot := t34
+							tag := t43
+//line alone.go:229
+							if t93.To.Kind == 1 {
+								t54 := t93
 								t65 := slot
-								t73 := tag
+								t74 := tag
 //line send.go:102
 								t110 := t65
 								t29 := t65 + 4
 //line send.go:102
-								h := t55.Host[t110:t29]
-								kernel.StoreRelaxed(&h[0], t73|uint64(t55.ID<<8|128))
-								kernel.StoreRelaxed(&h[1], t73)
-								kernel.StoreRelaxed(&h[2], t73|uint64(t55.Words[t55.At+2]))
-								kernel.StoreRelaxed(&h[3], t73|uint64(t55.Words[t55.At+3]))
-//line alone.go:230
-								for w3 := 0; w3 < len(t93); w3++ {
-									kernel.StoreRelaxed(&t84.Host[slot+4+w3], tag|uint64(t93[w3]))
+								h := t54.Host[t110:t29]
+								kernel.StoreRelaxed(&h[0], t74|uint64(t54.ID<<8|128))
+								kernel.StoreRelaxed(&h[1], t74)
+								kernel.StoreRelaxed(&h[2], t74|uint64(t54.Words[t54.At+2]))
+								kernel.StoreRelaxed(&h[3], t74|uint64(t54.Words[t54.At+3]))
+//line alone.go:231
+								for w3 := 0; w3 < len(t104); w3++ {
+									kernel.StoreRelaxed(&t93.Host[slot+4+w3], tag|uint64(t104[w3]))
 								}
 							} else {
-//line alone.go:235
-								t85 := t84
+//line alone.go:236
+								t84 := t93
 								t94 := slot
 								t105 := tag
 //line send.go:91
 								t111 := t94
 								t210 := t94 + 4
 //line send.go:91
-								h2 := t85.Post[t111:t210]
-								kernel.StoreRelaxed(&h2[0], t105|uint64(t85.ID<<8|128))
+								h2 := t84.Post[t111:t210]
+								kernel.StoreRelaxed(&h2[0], t105|uint64(t84.ID<<8|128))
 								kernel.StoreRelaxed(&h2[1], t105)
-								kernel.StoreRelaxed(&h2[2], t105|uint64(t85.Words[t85.At+2]))
-								kernel.StoreRelaxed(&h2[3], t105|uint64(t85.Words[t85.At+3]))
-//line alone.go:236
-								for w4 := 0; w4 < len(t93); w4++ {
-									kernel.StoreRelaxed(&t84.Post[slot+4+w4], tag|uint64(t93[w4]))
+								kernel.StoreRelaxed(&h2[2], t105|uint64(t84.Words[t84.At+2]))
+								kernel.StoreRelaxed(&h2[3], t105|uint64(t84.Words[t84.At+3]))
+//line alone.go:237
+								for w4 := 0; w4 < len(t104); w4++ {
+									kernel.StoreRelaxed(&t93.Post[slot+4+w4], tag|uint64(t104[w4]))
 								}
-								t112 := t84
+								t113 := t93
 //line send.go:113
-								if !(t112.Wakes == 0) {
+								if !(t113.Wakes == 0) {
 //line send.go:118
 									kernel.Fence()
-									box3 := int(t112.To.Box)
-									t113 := box3 * 16
+									box3 := int(t113.To.Box)
+									t114 := box3 * 16
 									t211 := (box3 + 1) * 16
 //line send.go:120
-									b3 := t112.Post[t113:t211]
+									b3 := t113.Post[t114:t211]
 									loaded9 := host2.Load(r, &b3[9])
 									if loaded9 != 0 {
 //line send.go:122
-										kernel.StoreRelaxed(&t112.Host[b3[15]], 1)
-										kernel.StoreRelaxed(&t112.Host[0], 1)
+										kernel.StoreRelaxed(&t113.Host[b3[15]], 1)
+										kernel.StoreRelaxed(&t113.Host[0], 1)
 									}
 								}
 							}
 						}
 					}
-//line alone.go:207
+//line alone.go:208
 					result02 = true
 				}
-//line alone.go:222
+//line alone.go:223
 				result0 = result02
 			}
 //line alone.go:42
@@ -2171,13 +2180,13 @@ func quernRow3TimesTwoActor(r *host2.Run, cells []actor.Cell[Item, Item]) {
 }
 
 //go:noinline
-func quernRow4TimesTwoActor(r *host2.Run, t34, t213 *Item, sh *actor.Status, outcome uint32) {
+func quernRow4TimesTwoActor(r *host2.Run, t35, t213 *Item, sh *actor.Status, outcome uint32) {
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		t2 := threadX == 0
 //line handlers.go:30
 		if threadX == 0 {
-			*t34 = Item{Key: t213.Key, Value: t213.Value * 2, Stages: t213.Stages + 1, Ask: 0}
+			*t35 = Item{Key: t213.Key, Value: t213.Value * 2, Stages: t213.Stages + 1, Ask: 0}
 		}
 //line alone.go:59
 		if t2 {
@@ -2227,20 +2236,20 @@ func quernRow5TimesTwoActor(r *host2.Run, cs []actor.Context, first2 int, begins
 					result09 = shape.Slots + (t214-1)*shape.SideSlots
 				}
 //line alone.go:174
-				t56 := source3
+				t55 := source3
 				var result010 uint32
 //line serve.go:92
-				if t56 == 4 {
+				if t55 == 4 {
 					result010 = shape.Slots
 				} else {
 					result010 = shape.SideSlots
 				}
 //line alone.go:174
 				at3 := (result09 + sh.Ticket&(result010-1)) * shape.OutStep
-				t74 := at3
-				t86 := at3 + shape.Out
+				t75 := at3
+				t85 := at3 + shape.Out
 //line alone.go:175
-				slot3 := t422[t74:t86]
+				slot3 := t422[t75:t85]
 				tag2 := uint64(sh.Ticket+1) << 32
 				reply2 := words[t96:t106]
 				kernel.StoreRelaxed(&slot3[0], tag2|uint64(t442))
@@ -2270,20 +2279,22 @@ func quernRow5TimesTwoActor(r *host2.Run, cs []actor.Context, first2 int, begins
 					list2 := int(t49[11])
 					count2 := uint32(t48.Post[list2])
 					for i2 := uint32(0); i2 < count2; i2++ {
-						t114 := uint32(t48.Post[list2+1+int(i2)])
+						to2 := t48.Post[list2+1+int(i2)]
+						t115 := uint32(to2)
+						t215 := uint32(to2 >> 32)
 //line send.go:27
-						if !(t48.To.Box == t114) {
+						if !(t48.To.Box == t115 && t48.To.Actor == t215) {
 //line send.go:30
-							t115 := int(t114) * 16
-							t215 := (int(t114) + 1) * 16
+							t116 := int(t115) * 16
+							t216 := (int(t115) + 1) * 16
 //line send.go:30
-							b4 := t48.Post[t115:t215]
+							b4 := t48.Post[t116:t216]
 							loaded15 := host2.Load(r, &b4[0])
 //line send.go:31
 							loaded16 := host2.Load(r, &b4[8])
 							loaded17 := host2.Load(r, &b4[10])
 //line send.go:31
-							t48.To = actor.Target{Box: t114, Tail: loaded15, Head: loaded16, Ring: b4[14], Step: b4[12], Slots: uint32(b4[11]), Kind: uint32(b4[13]), Closed: uint32(loaded17)}
+							t48.To = actor.Target{Box: t115, Actor: t215, Tail: loaded15, Head: loaded16, Ring: b4[14], Step: b4[12], Slots: uint32(b4[11]), Kind: uint32(b4[13]), Owner: uint32(loaded17)}
 //line send.go:33
 							room4 := len(t48.Post)
 							if t48.To.Kind == 1 {
@@ -2295,160 +2306,160 @@ func quernRow5TimesTwoActor(r *host2.Run, cs []actor.Context, first2 int, begins
 								host2.Fail(r, "a Ref that names no mailbox")
 							}
 						}
-//line alone.go:193
-						t216 := t48
+//line alone.go:194
+						t36 := t48
 						var ticket3 uint32
 						var room5 uint32
 					block8:
 						switch {
 						default:
 //line send.go:54
-							box4 := int(t216.To.Box)
-							t116 := box4 * 16
+							box4 := int(t36.To.Box)
+							t117 := box4 * 16
 							t217 := (box4 + 1) * 16
 //line send.go:55
-							b5 := t216.Post[t116:t217]
-							if t216.To.Closed != 0 {
+							b5 := t36.Post[t117:t217]
+							if t36.To.Owner != t36.To.Actor {
 								loaded18 := host2.Load(r, &b5[10])
 //line send.go:57
-								t216.To.Closed = uint32(loaded18)
+								t36.To.Owner = uint32(loaded18)
 							}
-							if t216.To.Closed != 0 {
+							if t36.To.Owner != t36.To.Actor {
 								atomic.AddUint64(&b5[1], 1)
 								ticket3 = 0
 								room5 = 2
 							} else {
 //line send.go:63
 								loaded19 := host2.Load(r, &b5[10])
-								for closed2 := uint32(loaded19); ; {
-									if uint32(t216.To.Tail)-uint32(t216.To.Head) >= t216.To.Slots {
-										t57 := t216
-										t67 := t216
+								for owner2 := uint32(loaded19); ; {
+									if uint32(t36.To.Tail)-uint32(t36.To.Head) >= t36.To.Slots {
+										t56 := t36
+										t67 := t36
 //line send.go:66
 										loaded20 := host2.Load(r, &b5[0])
-										t87 := loaded20
+										t86 := loaded20
 //line send.go:66
 										loaded21 := host2.Load(r, &b5[8])
 										t107 := loaded21
 //line send.go:66
-										t57.To.Tail = t87
+										t56.To.Tail = t86
 //line send.go:66
 										t67.To.Head = t107
-										if uint32(t216.To.Tail)-uint32(t216.To.Head) >= t216.To.Slots && t216.To.Kind == 1 {
-											loaded22 := host2.Load(r, &t216.Host[b5[15]+1])
+										if uint32(t36.To.Tail)-uint32(t36.To.Head) >= t36.To.Slots && t36.To.Kind == 1 {
+											loaded22 := host2.Load(r, &t36.Host[b5[15]+1])
 //line send.go:68
-											t216.To.Head = loaded22
-											kernel.StoreRelaxed(&b5[8], t216.To.Head)
+											t36.To.Head = loaded22
+											kernel.StoreRelaxed(&b5[8], t36.To.Head)
 										}
-										if uint32(t216.To.Tail)-uint32(t216.To.Head) >= t216.To.Slots {
+										if uint32(t36.To.Tail)-uint32(t36.To.Head) >= t36.To.Slots {
 											atomic.AddUint64(&b5[1], 1)
 											ticket3 = 0
 											room5 = 1
 											break block8
 										}
 									}
-									old2 := kernel.AtomicCompareAndSwap(&b5[0], t216.To.Tail, t216.To.Tail+1)
+									old2 := kernel.AtomicCompareAndSwap(&b5[0], t36.To.Tail, t36.To.Tail+1)
 									tail2 := old2
 //line send.go:79
-									if tail2 == t216.To.Tail {
-										t134 := t216
-										t144 := t216
+									if tail2 == t36.To.Tail {
+										t134 := t36
+										t144 := t36
 										t153 := tail2 + 1
-										t164 := closed2
+										t164 := owner2
 //line send.go:80
 										t134.To.Tail = t153
 //line send.go:80
-										t144.To.Closed = t164
+										t144.To.Owner = t164
 										t173 := uint32(tail2)
 										ticket3 = t173
 										room5 = 0
 										break block8
 									}
 //line send.go:83
-									t216.To.Tail = tail2
+									t36.To.Tail = tail2
 								}
 							}
 						}
-//line alone.go:193
+//line alone.go:194
 						ticket4 := ticket3
 						room6 := room5
-//line alone.go:194
+//line alone.go:195
 						if room6 == 1 {
-							t58 := int(t49[13])
-//line alone.go:195
-							t68 := int(t49[13]) + len(t522) + 1
-//line alone.go:195
-							saved3 := t48.Post[t58:t68]
+							t68 := int(t49[13])
+//line alone.go:196
+							t76 := int(t49[13]) + len(t522) + 1
+//line alone.go:196
+							saved3 := t48.Post[t68:t76]
 							for w8 := 0; w8 < len(t522); w8++ {
 								saved3[w8] = uint64(t522[w8])
 							}
 							result012 := t48.Correlation()
-//line alone.go:199
+//line alone.go:200
 							saved3[len(t522)] = result012
 							t49[12] = i2 + 1
 							result011 = false
 							break block7
 						}
-//line alone.go:203
+//line alone.go:204
 						if room6 == 0 {
-							t88 := t48
-							t97 := t522
-							t108 := ticket4
-//line alone.go:227
-							t117 := t108
-//line send.go:46
-							result013 := int(t88.To.Ring + uint64(t117&(t88.To.Slots-1))*t88.To.Step)
-//line alone.go:227
-							t35 := result013
-							t46 := uint64(t108+1) << 32
-							slot4 := t35
-							tag3 := t46
+							t97 := t48
+							t108 := t522
+							t118 := ticket4
 //line alone.go:228
-							if t88.To.Kind == 1 {
-								t59 := t88
+							t119 := t118
+//line send.go:46
+							result013 := int(t97.To.Ring + uint64(t119&(t97.To.Slots-1))*t97.To.Step)
+//line alone.go:228
+							t37 := result013
+							t46 := uint64(t118+1) << 32
+							slot4 := t37
+							tag3 := t46
+//line alone.go:229
+							if t97.To.Kind == 1 {
+								t57 := t97
 								t69 := slot4
-								t75 := tag3
+								t77 := tag3
 //line send.go:102
-								t118 := t69
+								t120 := t69
 								t218 := t69 + 4
 //line send.go:102
-								h3 := t59.Host[t118:t218]
-								kernel.StoreRelaxed(&h3[0], t75|uint64(t59.ID<<8|128))
-								kernel.StoreRelaxed(&h3[1], t75)
-								kernel.StoreRelaxed(&h3[2], t75|uint64(t59.Words[t59.At+2]))
-								kernel.StoreRelaxed(&h3[3], t75|uint64(t59.Words[t59.At+3]))
-//line alone.go:230
-								for w9 := 0; w9 < len(t97); w9++ {
-									kernel.StoreRelaxed(&t88.Host[slot4+4+w9], tag3|uint64(t97[w9]))
+								h3 := t57.Host[t120:t218]
+								kernel.StoreRelaxed(&h3[0], t77|uint64(t57.ID<<8|128))
+								kernel.StoreRelaxed(&h3[1], t77)
+								kernel.StoreRelaxed(&h3[2], t77|uint64(t57.Words[t57.At+2]))
+								kernel.StoreRelaxed(&h3[3], t77|uint64(t57.Words[t57.At+3]))
+//line alone.go:231
+								for w9 := 0; w9 < len(t108); w9++ {
+									kernel.StoreRelaxed(&t97.Host[slot4+4+w9], tag3|uint64(t108[w9]))
 								}
 							} else {
-//line alone.go:235
-								t89 := t88
+//line alone.go:236
+								t87 := t97
 								t98 := slot4
 								t109 := tag3
 //line send.go:91
-								t119 := t98
+								t121 := t98
 								t219 := t98 + 4
 //line send.go:91
-								h4 := t89.Post[t119:t219]
-								kernel.StoreRelaxed(&h4[0], t109|uint64(t89.ID<<8|128))
+								h4 := t87.Post[t121:t219]
+								kernel.StoreRelaxed(&h4[0], t109|uint64(t87.ID<<8|128))
 								kernel.StoreRelaxed(&h4[1], t109)
-								kernel.StoreRelaxed(&h4[2], t109|uint64(t89.Words[t89.At+2]))
-								kernel.StoreRelaxed(&h4[3], t109|uint64(t89.Words[t89.At+3]))
-//line alone.go:236
-								for w10 := 0; w10 < len(t97); w10++ {
-									kernel.StoreRelaxed(&t88.Post[slot4+4+w10], tag3|uint64(t97[w10]))
+								kernel.StoreRelaxed(&h4[2], t109|uint64(t87.Words[t87.At+2]))
+								kernel.StoreRelaxed(&h4[3], t109|uint64(t87.Words[t87.At+3]))
+//line alone.go:237
+								for w10 := 0; w10 < len(t108); w10++ {
+									kernel.StoreRelaxed(&t97.Post[slot4+4+w10], tag3|uint64(t108[w10]))
 								}
-								t1110 := t88
+								t1110 := t97
 //line send.go:113
 								if !(t1110.Wakes == 0) {
 //line send.go:118
 									kernel.Fence()
 									box5 := int(t1110.To.Box)
-									t120 := box5 * 16
+									t123 := box5 * 16
 									t220 := (box5 + 1) * 16
 //line send.go:120
-									b6 := t1110.Post[t120:t220]
+									b6 := t1110.Post[t123:t220]
 									loaded23 := host2.Load(r, &b6[9])
 									if loaded23 != 0 {
 //line send.go:122
@@ -2459,7 +2470,7 @@ func quernRow5TimesTwoActor(r *host2.Run, cs []actor.Context, first2 int, begins
 							}
 						}
 					}
-//line alone.go:207
+//line alone.go:208
 					result011 = true
 				}
 //line alone.go:82
@@ -2469,8 +2480,8 @@ func quernRow5TimesTwoActor(r *host2.Run, cs []actor.Context, first2 int, begins
 //line alone.go:83
 			if whole && !last {
 				t572 := begin - born
-				t582 := command
-				t592 := cursor
+				t58 := command
+				t59 := cursor
 				t60 := box
 				t61 := in
 				t622 := mail
@@ -2478,7 +2489,7 @@ func quernRow5TimesTwoActor(r *host2.Run, cs []actor.Context, first2 int, begins
 				switch {
 				default:
 //line alone.go:103
-					loaded24 := host2.Load(r, &t582[0])
+					loaded24 := host2.Load(r, &t58[0])
 					ordered2 := loaded24
 //line alone.go:104
 					sh.Asked[0] = uint32(ordered2)
@@ -2501,7 +2512,7 @@ func quernRow5TimesTwoActor(r *host2.Run, cs []actor.Context, first2 int, begins
 								if level2 == 4 {
 									continue
 								}
-								next4 := t592[level2]
+								next4 := t59[level2]
 								t610 := level2
 								var result014 uint32
 								switch {
@@ -2532,7 +2543,7 @@ func quernRow5TimesTwoActor(r *host2.Run, cs []actor.Context, first2 int, begins
 							sh.Higher[0] = sides2
 						}
 						if source4 == 9 || source4 < 4 {
-							next5 := t592[4]
+							next5 := t59[4]
 							loaded26 := host2.Load(r, &t61[next5&(shape.Slots-1)*shape.InStep])
 							middle2 := uint32(loaded26>>32) == next5+1
 //line alone.go:128
@@ -2544,7 +2555,7 @@ func quernRow5TimesTwoActor(r *host2.Run, cs []actor.Context, first2 int, begins
 								loaded27 := host2.Load(r, &t622[next6&(slots3-1)*shape.InStep])
 								posted2 = uint32(loaded27>>32) == next6+1
 							}
-							if posted2 && !(middle2 && t592[8] == 8) {
+							if posted2 && !(middle2 && t59[8] == 8) {
 								source4 = 8
 							} else if middle2 {
 								source4 = 4
@@ -2552,8 +2563,8 @@ func quernRow5TimesTwoActor(r *host2.Run, cs []actor.Context, first2 int, begins
 						}
 						if !(source4 == 9) {
 //line alone.go:143
-							t123 := t61
-							ring2 := t123
+							t124 := t61
+							ring2 := t124
 							var at5 uint32
 //line alone.go:144
 							if source4 == 8 {
@@ -2565,7 +2576,7 @@ func quernRow5TimesTwoActor(r *host2.Run, cs []actor.Context, first2 int, begins
 								at5 = t145
 							} else {
 //line alone.go:148
-								sh.Ticket = t592[source4]
+								sh.Ticket = t59[source4]
 								t165 := source4
 								var result015 uint32
 								switch {
@@ -2622,7 +2633,7 @@ func quernRow5TimesTwoActor(r *host2.Run, cs []actor.Context, first2 int, begins
 //line alone.go:166
 								sh.Late = 1
 							}
-							t592[8] = source4
+							t59[8] = source4
 						}
 					}
 				}
@@ -2685,9 +2696,9 @@ func quernHostTallyActor(r *host2.Run) {
 	cells := host2.Dynamic[actor.Cell[Item, Tally]](r, 1)
 	var in2 *Item
 	var out2 *Tally
-	var t114 *Tally
+	var t115 *Tally
 	var t213 *Item
-	var t34 *Tally
+	var t35 *Tally
 	var forwards bool
 	var stops bool
 	var last bool
@@ -2795,13 +2806,13 @@ func quernHostTallyActor(r *host2.Run) {
 //line alone.go:58
 				out2 = &cells[0].Out
 //line quern_gen.go:13
-				t114 = state
+				t115 = state
 				t213 = in2
-				t34 = out2
+				t35 = out2
 				for threadZ := range 1 {
 					for threadY := range 1 {
 						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-						quernRow5TallyActor(r, t213, t34, t114, sh)
+						quernRow5TallyActor(r, t213, t35, t115, sh)
 					}
 				}
 				r.ThreadIdx = kernel.Dim3{}
@@ -2870,34 +2881,34 @@ func quernRow1TallyActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 			t21 := cursor
 //line alone.go:42
 			t24 := words[t22:t23]
-//line alone.go:212
+//line alone.go:213
 			pending := t21[12]
 			var result0 bool
-//line alone.go:213
+//line alone.go:214
 			if pending == 0 {
 				result0 = true
 			} else {
 				t15 := int(t21[13])
-//line alone.go:216
+//line alone.go:217
 				t25 := int(t21[13]) + len(t24) + 1
-//line alone.go:216
+//line alone.go:217
 				saved := t20.Post[t15:t25]
 				for w := 0; w < len(t24); w++ {
 					t24[w] = uint32(saved[w])
 				}
 				t32 := t20.Words
-//line alone.go:220
+//line alone.go:221
 				_ = t32[2]
 				t42 := t20.Words
-//line alone.go:220
+//line alone.go:221
 				_ = t42[3]
-//line alone.go:220
+//line alone.go:221
 				t52 := uint32(saved[len(t24)])
-//line alone.go:220
+//line alone.go:221
 				t62 := uint32(saved[len(t24)] >> 32)
-//line alone.go:220
+//line alone.go:221
 				t32[2] = t52
-//line alone.go:220
+//line alone.go:221
 				t42[3] = t62
 				t21[12] = 0
 				t72 := t20
@@ -2912,20 +2923,22 @@ func quernRow1TallyActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 					list := int(t82[11])
 					count := uint32(t72.Post[list])
 					for i := t102; i < count; i++ {
-						t16 := uint32(t72.Post[list+1+int(i)])
+						to := t72.Post[list+1+int(i)]
+						t16 := uint32(to)
+						t26 := uint32(to >> 32)
 //line send.go:27
-						if !(t72.To.Box == t16) {
+						if !(t72.To.Box == t16 && t72.To.Actor == t26) {
 //line send.go:30
 							t17 := int(t16) * 16
-							t26 := (int(t16) + 1) * 16
+							t27 := (int(t16) + 1) * 16
 //line send.go:30
-							b := t72.Post[t17:t26]
+							b := t72.Post[t17:t27]
 							loaded := host2.Load(r, &b[0])
 //line send.go:31
 							loaded2 := host2.Load(r, &b[8])
 							loaded3 := host2.Load(r, &b[10])
 //line send.go:31
-							t72.To = actor.Target{Box: t16, Tail: loaded, Head: loaded2, Ring: b[14], Step: b[12], Slots: uint32(b[11]), Kind: uint32(b[13]), Closed: uint32(loaded3)}
+							t72.To = actor.Target{Box: t16, Actor: t26, Tail: loaded, Head: loaded2, Ring: b[14], Step: b[12], Slots: uint32(b[11]), Kind: uint32(b[13]), Owner: uint32(loaded3)}
 //line send.go:33
 							room := len(t72.Post)
 							if t72.To.Kind == 1 {
@@ -2937,35 +2950,35 @@ func quernRow1TallyActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 								host2.Fail(r, "a Ref that names no mailbox")
 							}
 						}
-//line alone.go:193
-						t27 := t72
+//line alone.go:194
+						t33 := t72
 						var ticket uint32
 						var room2 uint32
 					block2:
 						switch {
 						default:
 //line send.go:54
-							box2 := int(t27.To.Box)
+							box2 := int(t33.To.Box)
 							t18 := box2 * 16
 							t28 := (box2 + 1) * 16
 //line send.go:55
-							b2 := t27.Post[t18:t28]
-							if t27.To.Closed != 0 {
+							b2 := t33.Post[t18:t28]
+							if t33.To.Owner != t33.To.Actor {
 								loaded4 := host2.Load(r, &b2[10])
 //line send.go:57
-								t27.To.Closed = uint32(loaded4)
+								t33.To.Owner = uint32(loaded4)
 							}
-							if t27.To.Closed != 0 {
+							if t33.To.Owner != t33.To.Actor {
 								atomic.AddUint64(&b2[1], 1)
 								ticket = 0
 								room2 = 2
 							} else {
 //line send.go:63
 								loaded5 := host2.Load(r, &b2[10])
-								for closed := uint32(loaded5); ; {
-									if uint32(t27.To.Tail)-uint32(t27.To.Head) >= t27.To.Slots {
-										t53 := t27
-										t63 := t27
+								for owner := uint32(loaded5); ; {
+									if uint32(t33.To.Tail)-uint32(t33.To.Head) >= t33.To.Slots {
+										t53 := t33
+										t63 := t33
 //line send.go:66
 										loaded6 := host2.Load(r, &b2[0])
 										t83 := loaded6
@@ -2976,135 +2989,135 @@ func quernRow1TallyActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 										t53.To.Tail = t83
 //line send.go:66
 										t63.To.Head = t103
-										if uint32(t27.To.Tail)-uint32(t27.To.Head) >= t27.To.Slots && t27.To.Kind == 1 {
-											loaded8 := host2.Load(r, &t27.Host[b2[15]+1])
+										if uint32(t33.To.Tail)-uint32(t33.To.Head) >= t33.To.Slots && t33.To.Kind == 1 {
+											loaded8 := host2.Load(r, &t33.Host[b2[15]+1])
 //line send.go:68
-											t27.To.Head = loaded8
-											kernel.StoreRelaxed(&b2[8], t27.To.Head)
+											t33.To.Head = loaded8
+											kernel.StoreRelaxed(&b2[8], t33.To.Head)
 										}
-										if uint32(t27.To.Tail)-uint32(t27.To.Head) >= t27.To.Slots {
+										if uint32(t33.To.Tail)-uint32(t33.To.Head) >= t33.To.Slots {
 											atomic.AddUint64(&b2[1], 1)
 											ticket = 0
 											room2 = 1
 											break block2
 										}
 									}
-									old := kernel.AtomicCompareAndSwap(&b2[0], t27.To.Tail, t27.To.Tail+1)
+									old := kernel.AtomicCompareAndSwap(&b2[0], t33.To.Tail, t33.To.Tail+1)
 									tail := old
 //line send.go:79
-									if tail == t27.To.Tail {
-										t132 := t27
-										t142 := t27
+									if tail == t33.To.Tail {
+										t132 := t33
+										t142 := t33
 										t152 := tail + 1
-										t162 := closed
+										t162 := owner
 //line send.go:80
 										t132.To.Tail = t152
 //line send.go:80
-										t142.To.Closed = t162
+										t142.To.Owner = t162
 										t172 := uint32(tail)
 										ticket = t172
 										room2 = 0
 										break block2
 									}
 //line send.go:83
-									t27.To.Tail = tail
+									t33.To.Tail = tail
 								}
 							}
 						}
-//line alone.go:193
+//line alone.go:194
 						ticket2 := ticket
 						room3 := room2
-//line alone.go:194
+//line alone.go:195
 						if room3 == 1 {
-							t54 := int(t82[13])
-//line alone.go:195
-							t64 := int(t82[13]) + len(t92) + 1
-//line alone.go:195
-							saved2 := t72.Post[t54:t64]
+							t64 := int(t82[13])
+//line alone.go:196
+							t73 := int(t82[13]) + len(t92) + 1
+//line alone.go:196
+							saved2 := t72.Post[t64:t73]
 							for w2 := 0; w2 < len(t92); w2++ {
 								saved2[w2] = uint64(t92[w2])
 							}
 							result03 := t72.Correlation()
-//line alone.go:199
+//line alone.go:200
 							saved2[len(t92)] = result03
 							t82[12] = i + 1
 							result02 = false
 							break block
 						}
-//line alone.go:203
+//line alone.go:204
 						if room3 == 0 {
-							t84 := t72
-							t93 := t92
-							t104 := ticket2
-//line alone.go:227
-							t19 := t104
-//line send.go:46
-							result04 := int(t84.To.Ring + uint64(t19&(t84.To.Slots-1))*t84.To.Step)
-//line alone.go:227
-							t33 := result04
-							t43 := uint64(t104+1) << 32
-							slot := t33
-							tag := t43
+							t93 := t72
+							t104 := t92
+							t112 := ticket2
 //line alone.go:228
-							if t84.To.Kind == 1 {
-								t55 := t84
+							t19 := t112
+//line send.go:46
+							result04 := int(t93.To.Ring + uint64(t19&(t93.To.Slots-1))*t93.To.Step)
+//line alone.go:228
+							t34 := result04
+							t43 := uint64(t112+1) << 32
+							slot := t34
+							tag := t43
+//line alone.go:229
+							if t93.To.Kind == 1 {
+								t54 := t93
 								t65 := slot
-								t73 := tag
+								t74 := tag
 //line send.go:102
 								t110 := t65
 								t29 := t65 + 4
 //line send.go:102
-								h := t55.Host[t110:t29]
-								kernel.StoreRelaxed(&h[0], t73|uint64(t55.ID<<8|128))
-								kernel.StoreRelaxed(&h[1], t73)
-								kernel.StoreRelaxed(&h[2], t73|uint64(t55.Words[t55.At+2]))
-								kernel.StoreRelaxed(&h[3], t73|uint64(t55.Words[t55.At+3]))
-//line alone.go:230
-								for w3 := 0; w3 < len(t93); w3++ {
-									kernel.StoreRelaxed(&t84.Host[slot+4+w3], tag|uint64(t93[w3]))
+								h := t54.Host[t110:t29]
+								kernel.StoreRelaxed(&h[0], t74|uint64(t54.ID<<8|128))
+								kernel.StoreRelaxed(&h[1], t74)
+								kernel.StoreRelaxed(&h[2], t74|uint64(t54.Words[t54.At+2]))
+								kernel.StoreRelaxed(&h[3], t74|uint64(t54.Words[t54.At+3]))
+//line alone.go:231
+								for w3 := 0; w3 < len(t104); w3++ {
+									kernel.StoreRelaxed(&t93.Host[slot+4+w3], tag|uint64(t104[w3]))
 								}
 							} else {
-//line alone.go:235
-								t85 := t84
+//line alone.go:236
+								t84 := t93
 								t94 := slot
 								t105 := tag
 //line send.go:91
 								t111 := t94
 								t210 := t94 + 4
 //line send.go:91
-								h2 := t85.Post[t111:t210]
-								kernel.StoreRelaxed(&h2[0], t105|uint64(t85.ID<<8|128))
+								h2 := t84.Post[t111:t210]
+								kernel.StoreRelaxed(&h2[0], t105|uint64(t84.ID<<8|128))
 								kernel.StoreRelaxed(&h2[1], t105)
-								kernel.StoreRelaxed(&h2[2], t105|uint64(t85.Words[t85.At+2]))
-								kernel.StoreRelaxed(&h2[3], t105|uint64(t85.Words[t85.At+3]))
-//line alone.go:236
-								for w4 := 0; w4 < len(t93); w4++ {
-									kernel.StoreRelaxed(&t84.Post[slot+4+w4], tag|uint64(t93[w4]))
+								kernel.StoreRelaxed(&h2[2], t105|uint64(t84.Words[t84.At+2]))
+								kernel.StoreRelaxed(&h2[3], t105|uint64(t84.Words[t84.At+3]))
+//line alone.go:237
+								for w4 := 0; w4 < len(t104); w4++ {
+									kernel.StoreRelaxed(&t93.Post[slot+4+w4], tag|uint64(t104[w4]))
 								}
-								t112 := t84
+								t113 := t93
 //line send.go:113
-								if !(t112.Wakes == 0) {
+								if !(t113.Wakes == 0) {
 //line send.go:118
 									kernel.Fence()
-									box3 := int(t112.To.Box)
-									t113 := box3 * 16
+									box3 := int(t113.To.Box)
+									t114 := box3 * 16
 									t211 := (box3 + 1) * 16
 //line send.go:120
-									b3 := t112.Post[t113:t211]
+									b3 := t113.Post[t114:t211]
 									loaded9 := host2.Load(r, &b3[9])
 									if loaded9 != 0 {
 //line send.go:122
-										kernel.StoreRelaxed(&t112.Host[b3[15]], 1)
-										kernel.StoreRelaxed(&t112.Host[0], 1)
+										kernel.StoreRelaxed(&t113.Host[b3[15]], 1)
+										kernel.StoreRelaxed(&t113.Host[0], 1)
 									}
 								}
 							}
 						}
 					}
-//line alone.go:207
+//line alone.go:208
 					result02 = true
 				}
-//line alone.go:222
+//line alone.go:223
 				result0 = result02
 			}
 //line alone.go:42
@@ -3302,7 +3315,7 @@ func quernRow4TallyActor(r *host2.Run, cells []actor.Cell[Item, Tally]) {
 }
 
 //go:noinline
-func quernRow5TallyActor(r *host2.Run, t213 *Item, t34, t114 *Tally, sh *actor.Status) {
+func quernRow5TallyActor(r *host2.Run, t213 *Item, t35, t115 *Tally, sh *actor.Status) {
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		t2 := threadX == 0
@@ -3310,19 +3323,19 @@ func quernRow5TallyActor(r *host2.Run, t213 *Item, t34, t114 *Tally, sh *actor.S
 //line handlers.go:50
 		if t213.Ask != 0 {
 			if threadX == 0 {
-				*t34 = *t114
+				*t35 = *t115
 			}
 			result08 = 1
 		} else {
 			if threadX == 0 {
-				if t213.Value < t114.Last {
-					t114.Turned++
+				if t213.Value < t115.Last {
+					t115.Turned++
 				}
-				t114.Count++
-				t114.Values += t213.Value
-				t114.Stages += int64(t213.Stages)
-				t114.Keys ^= t213.Key
-				t114.Last = t213.Value
+				t115.Count++
+				t115.Values += t213.Value
+				t115.Stages += int64(t213.Stages)
+				t115.Keys ^= t213.Key
+				t115.Last = t213.Value
 			}
 			result08 = 0
 		}
@@ -3377,20 +3390,20 @@ func quernRow6TallyActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 					result09 = shape.Slots + (t214-1)*shape.SideSlots
 				}
 //line alone.go:174
-				t56 := source3
+				t55 := source3
 				var result010 uint32
 //line serve.go:92
-				if t56 == 4 {
+				if t55 == 4 {
 					result010 = shape.Slots
 				} else {
 					result010 = shape.SideSlots
 				}
 //line alone.go:174
 				at3 := (result09 + sh.Ticket&(result010-1)) * shape.OutStep
-				t74 := at3
-				t86 := at3 + shape.Out
+				t75 := at3
+				t85 := at3 + shape.Out
 //line alone.go:175
-				slot3 := t422[t74:t86]
+				slot3 := t422[t75:t85]
 				tag2 := uint64(sh.Ticket+1) << 32
 				reply2 := words[t96:t106]
 				kernel.StoreRelaxed(&slot3[0], tag2|uint64(t442))
@@ -3420,20 +3433,22 @@ func quernRow6TallyActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 					list2 := int(t49[11])
 					count2 := uint32(t48.Post[list2])
 					for i2 := uint32(0); i2 < count2; i2++ {
-						t115 := uint32(t48.Post[list2+1+int(i2)])
+						to2 := t48.Post[list2+1+int(i2)]
+						t116 := uint32(to2)
+						t215 := uint32(to2 >> 32)
 //line send.go:27
-						if !(t48.To.Box == t115) {
+						if !(t48.To.Box == t116 && t48.To.Actor == t215) {
 //line send.go:30
-							t116 := int(t115) * 16
-							t215 := (int(t115) + 1) * 16
+							t117 := int(t116) * 16
+							t216 := (int(t116) + 1) * 16
 //line send.go:30
-							b4 := t48.Post[t116:t215]
+							b4 := t48.Post[t117:t216]
 							loaded15 := host2.Load(r, &b4[0])
 //line send.go:31
 							loaded16 := host2.Load(r, &b4[8])
 							loaded17 := host2.Load(r, &b4[10])
 //line send.go:31
-							t48.To = actor.Target{Box: t115, Tail: loaded15, Head: loaded16, Ring: b4[14], Step: b4[12], Slots: uint32(b4[11]), Kind: uint32(b4[13]), Closed: uint32(loaded17)}
+							t48.To = actor.Target{Box: t116, Actor: t215, Tail: loaded15, Head: loaded16, Ring: b4[14], Step: b4[12], Slots: uint32(b4[11]), Kind: uint32(b4[13]), Owner: uint32(loaded17)}
 //line send.go:33
 							room4 := len(t48.Post)
 							if t48.To.Kind == 1 {
@@ -3445,160 +3460,160 @@ func quernRow6TallyActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 								host2.Fail(r, "a Ref that names no mailbox")
 							}
 						}
-//line alone.go:193
-						t216 := t48
+//line alone.go:194
+						t36 := t48
 						var ticket3 uint32
 						var room5 uint32
 					block8:
 						switch {
 						default:
 //line send.go:54
-							box4 := int(t216.To.Box)
-							t117 := box4 * 16
+							box4 := int(t36.To.Box)
+							t118 := box4 * 16
 							t217 := (box4 + 1) * 16
 //line send.go:55
-							b5 := t216.Post[t117:t217]
-							if t216.To.Closed != 0 {
+							b5 := t36.Post[t118:t217]
+							if t36.To.Owner != t36.To.Actor {
 								loaded18 := host2.Load(r, &b5[10])
 //line send.go:57
-								t216.To.Closed = uint32(loaded18)
+								t36.To.Owner = uint32(loaded18)
 							}
-							if t216.To.Closed != 0 {
+							if t36.To.Owner != t36.To.Actor {
 								atomic.AddUint64(&b5[1], 1)
 								ticket3 = 0
 								room5 = 2
 							} else {
 //line send.go:63
 								loaded19 := host2.Load(r, &b5[10])
-								for closed2 := uint32(loaded19); ; {
-									if uint32(t216.To.Tail)-uint32(t216.To.Head) >= t216.To.Slots {
-										t57 := t216
-										t67 := t216
+								for owner2 := uint32(loaded19); ; {
+									if uint32(t36.To.Tail)-uint32(t36.To.Head) >= t36.To.Slots {
+										t56 := t36
+										t67 := t36
 //line send.go:66
 										loaded20 := host2.Load(r, &b5[0])
-										t87 := loaded20
+										t86 := loaded20
 //line send.go:66
 										loaded21 := host2.Load(r, &b5[8])
 										t107 := loaded21
 //line send.go:66
-										t57.To.Tail = t87
+										t56.To.Tail = t86
 //line send.go:66
 										t67.To.Head = t107
-										if uint32(t216.To.Tail)-uint32(t216.To.Head) >= t216.To.Slots && t216.To.Kind == 1 {
-											loaded22 := host2.Load(r, &t216.Host[b5[15]+1])
+										if uint32(t36.To.Tail)-uint32(t36.To.Head) >= t36.To.Slots && t36.To.Kind == 1 {
+											loaded22 := host2.Load(r, &t36.Host[b5[15]+1])
 //line send.go:68
-											t216.To.Head = loaded22
-											kernel.StoreRelaxed(&b5[8], t216.To.Head)
+											t36.To.Head = loaded22
+											kernel.StoreRelaxed(&b5[8], t36.To.Head)
 										}
-										if uint32(t216.To.Tail)-uint32(t216.To.Head) >= t216.To.Slots {
+										if uint32(t36.To.Tail)-uint32(t36.To.Head) >= t36.To.Slots {
 											atomic.AddUint64(&b5[1], 1)
 											ticket3 = 0
 											room5 = 1
 											break block8
 										}
 									}
-									old2 := kernel.AtomicCompareAndSwap(&b5[0], t216.To.Tail, t216.To.Tail+1)
+									old2 := kernel.AtomicCompareAndSwap(&b5[0], t36.To.Tail, t36.To.Tail+1)
 									tail2 := old2
 //line send.go:79
-									if tail2 == t216.To.Tail {
-										t134 := t216
-										t144 := t216
+									if tail2 == t36.To.Tail {
+										t134 := t36
+										t144 := t36
 										t153 := tail2 + 1
-										t164 := closed2
+										t164 := owner2
 //line send.go:80
 										t134.To.Tail = t153
 //line send.go:80
-										t144.To.Closed = t164
+										t144.To.Owner = t164
 										t173 := uint32(tail2)
 										ticket3 = t173
 										room5 = 0
 										break block8
 									}
 //line send.go:83
-									t216.To.Tail = tail2
+									t36.To.Tail = tail2
 								}
 							}
 						}
-//line alone.go:193
+//line alone.go:194
 						ticket4 := ticket3
 						room6 := room5
-//line alone.go:194
+//line alone.go:195
 						if room6 == 1 {
-							t58 := int(t49[13])
-//line alone.go:195
-							t68 := int(t49[13]) + len(t522) + 1
-//line alone.go:195
-							saved3 := t48.Post[t58:t68]
+							t68 := int(t49[13])
+//line alone.go:196
+							t76 := int(t49[13]) + len(t522) + 1
+//line alone.go:196
+							saved3 := t48.Post[t68:t76]
 							for w8 := 0; w8 < len(t522); w8++ {
 								saved3[w8] = uint64(t522[w8])
 							}
 							result012 := t48.Correlation()
-//line alone.go:199
+//line alone.go:200
 							saved3[len(t522)] = result012
 							t49[12] = i2 + 1
 							result011 = false
 							break block7
 						}
-//line alone.go:203
+//line alone.go:204
 						if room6 == 0 {
-							t88 := t48
-							t97 := t522
-							t108 := ticket4
-//line alone.go:227
-							t118 := t108
-//line send.go:46
-							result013 := int(t88.To.Ring + uint64(t118&(t88.To.Slots-1))*t88.To.Step)
-//line alone.go:227
-							t35 := result013
-							t46 := uint64(t108+1) << 32
-							slot4 := t35
-							tag3 := t46
+							t97 := t48
+							t108 := t522
+							t119 := ticket4
 //line alone.go:228
-							if t88.To.Kind == 1 {
-								t59 := t88
+							t120 := t119
+//line send.go:46
+							result013 := int(t97.To.Ring + uint64(t120&(t97.To.Slots-1))*t97.To.Step)
+//line alone.go:228
+							t37 := result013
+							t46 := uint64(t119+1) << 32
+							slot4 := t37
+							tag3 := t46
+//line alone.go:229
+							if t97.To.Kind == 1 {
+								t57 := t97
 								t69 := slot4
-								t75 := tag3
+								t77 := tag3
 //line send.go:102
-								t119 := t69
+								t121 := t69
 								t218 := t69 + 4
 //line send.go:102
-								h3 := t59.Host[t119:t218]
-								kernel.StoreRelaxed(&h3[0], t75|uint64(t59.ID<<8|128))
-								kernel.StoreRelaxed(&h3[1], t75)
-								kernel.StoreRelaxed(&h3[2], t75|uint64(t59.Words[t59.At+2]))
-								kernel.StoreRelaxed(&h3[3], t75|uint64(t59.Words[t59.At+3]))
-//line alone.go:230
-								for w9 := 0; w9 < len(t97); w9++ {
-									kernel.StoreRelaxed(&t88.Host[slot4+4+w9], tag3|uint64(t97[w9]))
+								h3 := t57.Host[t121:t218]
+								kernel.StoreRelaxed(&h3[0], t77|uint64(t57.ID<<8|128))
+								kernel.StoreRelaxed(&h3[1], t77)
+								kernel.StoreRelaxed(&h3[2], t77|uint64(t57.Words[t57.At+2]))
+								kernel.StoreRelaxed(&h3[3], t77|uint64(t57.Words[t57.At+3]))
+//line alone.go:231
+								for w9 := 0; w9 < len(t108); w9++ {
+									kernel.StoreRelaxed(&t97.Host[slot4+4+w9], tag3|uint64(t108[w9]))
 								}
 							} else {
-//line alone.go:235
-								t89 := t88
+//line alone.go:236
+								t87 := t97
 								t98 := slot4
 								t109 := tag3
 //line send.go:91
-								t120 := t98
+								t123 := t98
 								t219 := t98 + 4
 //line send.go:91
-								h4 := t89.Post[t120:t219]
-								kernel.StoreRelaxed(&h4[0], t109|uint64(t89.ID<<8|128))
+								h4 := t87.Post[t123:t219]
+								kernel.StoreRelaxed(&h4[0], t109|uint64(t87.ID<<8|128))
 								kernel.StoreRelaxed(&h4[1], t109)
-								kernel.StoreRelaxed(&h4[2], t109|uint64(t89.Words[t89.At+2]))
-								kernel.StoreRelaxed(&h4[3], t109|uint64(t89.Words[t89.At+3]))
-//line alone.go:236
-								for w10 := 0; w10 < len(t97); w10++ {
-									kernel.StoreRelaxed(&t88.Post[slot4+4+w10], tag3|uint64(t97[w10]))
+								kernel.StoreRelaxed(&h4[2], t109|uint64(t87.Words[t87.At+2]))
+								kernel.StoreRelaxed(&h4[3], t109|uint64(t87.Words[t87.At+3]))
+//line alone.go:237
+								for w10 := 0; w10 < len(t108); w10++ {
+									kernel.StoreRelaxed(&t97.Post[slot4+4+w10], tag3|uint64(t108[w10]))
 								}
-								t1110 := t88
+								t1110 := t97
 //line send.go:113
 								if !(t1110.Wakes == 0) {
 //line send.go:118
 									kernel.Fence()
 									box5 := int(t1110.To.Box)
-									t121 := box5 * 16
+									t124 := box5 * 16
 									t220 := (box5 + 1) * 16
 //line send.go:120
-									b6 := t1110.Post[t121:t220]
+									b6 := t1110.Post[t124:t220]
 									loaded23 := host2.Load(r, &b6[9])
 									if loaded23 != 0 {
 //line send.go:122
@@ -3609,7 +3624,7 @@ func quernRow6TallyActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 							}
 						}
 					}
-//line alone.go:207
+//line alone.go:208
 					result011 = true
 				}
 //line alone.go:82
@@ -3619,8 +3634,8 @@ func quernRow6TallyActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 //line alone.go:83
 			if whole && !last {
 				t572 := begin - born
-				t582 := command
-				t592 := cursor
+				t58 := command
+				t59 := cursor
 				t60 := box
 				t61 := in
 				t622 := mail
@@ -3628,7 +3643,7 @@ func quernRow6TallyActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 				switch {
 				default:
 //line alone.go:103
-					loaded24 := host2.Load(r, &t582[0])
+					loaded24 := host2.Load(r, &t58[0])
 					ordered2 := loaded24
 //line alone.go:104
 					sh.Asked[0] = uint32(ordered2)
@@ -3651,7 +3666,7 @@ func quernRow6TallyActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 								if level2 == 4 {
 									continue
 								}
-								next4 := t592[level2]
+								next4 := t59[level2]
 								t610 := level2
 								var result014 uint32
 								switch {
@@ -3682,7 +3697,7 @@ func quernRow6TallyActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 							sh.Higher[0] = sides2
 						}
 						if source4 == 9 || source4 < 4 {
-							next5 := t592[4]
+							next5 := t59[4]
 							loaded26 := host2.Load(r, &t61[next5&(shape.Slots-1)*shape.InStep])
 							middle2 := uint32(loaded26>>32) == next5+1
 //line alone.go:128
@@ -3694,7 +3709,7 @@ func quernRow6TallyActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 								loaded27 := host2.Load(r, &t622[next6&(slots3-1)*shape.InStep])
 								posted2 = uint32(loaded27>>32) == next6+1
 							}
-							if posted2 && !(middle2 && t592[8] == 8) {
+							if posted2 && !(middle2 && t59[8] == 8) {
 								source4 = 8
 							} else if middle2 {
 								source4 = 4
@@ -3702,8 +3717,8 @@ func quernRow6TallyActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 						}
 						if !(source4 == 9) {
 //line alone.go:143
-							t123 := t61
-							ring2 := t123
+							t125 := t61
+							ring2 := t125
 							var at5 uint32
 //line alone.go:144
 							if source4 == 8 {
@@ -3715,7 +3730,7 @@ func quernRow6TallyActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 								at5 = t145
 							} else {
 //line alone.go:148
-								sh.Ticket = t592[source4]
+								sh.Ticket = t59[source4]
 								t165 := source4
 								var result015 uint32
 								switch {
@@ -3772,7 +3787,7 @@ func quernRow6TallyActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 //line alone.go:166
 								sh.Late = 1
 							}
-							t592[8] = source4
+							t59[8] = source4
 						}
 					}
 				}
@@ -3835,7 +3850,7 @@ func quernHostSendActor(r *host2.Run) {
 	cells := host2.Dynamic[actor.Cell[Order, Sent]](r, 1)
 	var in2 *Order
 	var out2 *Sent
-	var t34 *Order
+	var t35 *Order
 	var t45 *Sent
 	var result032 kernel.Action = 1
 	outcome := uint32(result032)
@@ -3847,7 +3862,7 @@ func quernHostSendActor(r *host2.Run) {
 	t50 := shape.OutAt
 	t51 := shape.OutAt + shape.Out - 3
 	t2311 := shape.Stride
-	t254 := shape.OutAt
+	t258 := shape.OutAt
 	t263 := shape.OutAt + shape.Out - 3
 	for r.Next() {
 		blockX := r.BlockIdx.X
@@ -3938,13 +3953,13 @@ func quernHostSendActor(r *host2.Run) {
 //line alone.go:58
 				out2 = &cells[0].Out
 //line quern_gen.go:13
-				t34 = in2
+				t35 = in2
 				t45 = out2
 				for threadZ := range 1 {
 					for threadY := range 1 {
 						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 						first3 := (threadZ*1 + threadY) * 32
-						quernRow4SendActor(r, cs2, first3, t34, t45, sh, outcome)
+						quernRow4SendActor(r, cs2, first3, t35, t45, sh, outcome)
 					}
 				}
 				r.ThreadIdx = kernel.Dim3{}
@@ -3963,7 +3978,7 @@ func quernHostSendActor(r *host2.Run) {
 				for threadY := range 1 {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 					first4 := (threadZ*1 + threadY) * 32
-					quernRow5SendActor(r, cs, first4, begins, borns, source2, box, sh, out, result, &shape, words, t912, t1016, cursor, forwards, t50, t51, last, command, in, mail, t2311, t254, t263)
+					quernRow5SendActor(r, cs, first4, begins, borns, source2, box, sh, out, result, &shape, words, t912, t1016, cursor, forwards, t50, t51, last, command, in, mail, t2311, t258, t263)
 				}
 			}
 //line alone.go:88
@@ -4013,34 +4028,34 @@ func quernRow1SendActor(r *host2.Run, cs []actor.Context, first int, begins, bor
 			t21 := cursor
 //line alone.go:42
 			t24 := words[t22:t23]
-//line alone.go:212
+//line alone.go:213
 			pending := t21[12]
 			var result0 bool
-//line alone.go:213
+//line alone.go:214
 			if pending == 0 {
 				result0 = true
 			} else {
 				t15 := int(t21[13])
-//line alone.go:216
+//line alone.go:217
 				t25 := int(t21[13]) + len(t24) + 1
-//line alone.go:216
+//line alone.go:217
 				saved := t20.Post[t15:t25]
 				for w := 0; w < len(t24); w++ {
 					t24[w] = uint32(saved[w])
 				}
 				t32 := t20.Words
-//line alone.go:220
+//line alone.go:221
 				_ = t32[2]
 				t42 := t20.Words
-//line alone.go:220
+//line alone.go:221
 				_ = t42[3]
-//line alone.go:220
+//line alone.go:221
 				t52 := uint32(saved[len(t24)])
-//line alone.go:220
+//line alone.go:221
 				t62 := uint32(saved[len(t24)] >> 32)
-//line alone.go:220
+//line alone.go:221
 				t32[2] = t52
-//line alone.go:220
+//line alone.go:221
 				t42[3] = t62
 				t21[12] = 0
 				t72 := t20
@@ -4055,20 +4070,22 @@ func quernRow1SendActor(r *host2.Run, cs []actor.Context, first int, begins, bor
 					list := int(t82[11])
 					count := uint32(t72.Post[list])
 					for i := t102; i < count; i++ {
-						t16 := uint32(t72.Post[list+1+int(i)])
+						to := t72.Post[list+1+int(i)]
+						t16 := uint32(to)
+						t26 := uint32(to >> 32)
 //line send.go:27
-						if !(t72.To.Box == t16) {
+						if !(t72.To.Box == t16 && t72.To.Actor == t26) {
 //line send.go:30
 							t17 := int(t16) * 16
-							t26 := (int(t16) + 1) * 16
+							t27 := (int(t16) + 1) * 16
 //line send.go:30
-							b := t72.Post[t17:t26]
+							b := t72.Post[t17:t27]
 							loaded := host2.Load(r, &b[0])
 //line send.go:31
 							loaded2 := host2.Load(r, &b[8])
 							loaded3 := host2.Load(r, &b[10])
 //line send.go:31
-							t72.To = actor.Target{Box: t16, Tail: loaded, Head: loaded2, Ring: b[14], Step: b[12], Slots: uint32(b[11]), Kind: uint32(b[13]), Closed: uint32(loaded3)}
+							t72.To = actor.Target{Box: t16, Actor: t26, Tail: loaded, Head: loaded2, Ring: b[14], Step: b[12], Slots: uint32(b[11]), Kind: uint32(b[13]), Owner: uint32(loaded3)}
 //line send.go:33
 							room := len(t72.Post)
 							if t72.To.Kind == 1 {
@@ -4080,35 +4097,35 @@ func quernRow1SendActor(r *host2.Run, cs []actor.Context, first int, begins, bor
 								host2.Fail(r, "a Ref that names no mailbox")
 							}
 						}
-//line alone.go:193
-						t27 := t72
+//line alone.go:194
+						t33 := t72
 						var ticket uint32
 						var room2 uint32
 					block2:
 						switch {
 						default:
 //line send.go:54
-							box2 := int(t27.To.Box)
+							box2 := int(t33.To.Box)
 							t18 := box2 * 16
 							t28 := (box2 + 1) * 16
 //line send.go:55
-							b2 := t27.Post[t18:t28]
-							if t27.To.Closed != 0 {
+							b2 := t33.Post[t18:t28]
+							if t33.To.Owner != t33.To.Actor {
 								loaded4 := host2.Load(r, &b2[10])
 //line send.go:57
-								t27.To.Closed = uint32(loaded4)
+								t33.To.Owner = uint32(loaded4)
 							}
-							if t27.To.Closed != 0 {
+							if t33.To.Owner != t33.To.Actor {
 								atomic.AddUint64(&b2[1], 1)
 								ticket = 0
 								room2 = 2
 							} else {
 //line send.go:63
 								loaded5 := host2.Load(r, &b2[10])
-								for closed := uint32(loaded5); ; {
-									if uint32(t27.To.Tail)-uint32(t27.To.Head) >= t27.To.Slots {
-										t53 := t27
-										t63 := t27
+								for owner := uint32(loaded5); ; {
+									if uint32(t33.To.Tail)-uint32(t33.To.Head) >= t33.To.Slots {
+										t53 := t33
+										t63 := t33
 //line send.go:66
 										loaded6 := host2.Load(r, &b2[0])
 										t83 := loaded6
@@ -4119,135 +4136,135 @@ func quernRow1SendActor(r *host2.Run, cs []actor.Context, first int, begins, bor
 										t53.To.Tail = t83
 //line send.go:66
 										t63.To.Head = t103
-										if uint32(t27.To.Tail)-uint32(t27.To.Head) >= t27.To.Slots && t27.To.Kind == 1 {
-											loaded8 := host2.Load(r, &t27.Host[b2[15]+1])
+										if uint32(t33.To.Tail)-uint32(t33.To.Head) >= t33.To.Slots && t33.To.Kind == 1 {
+											loaded8 := host2.Load(r, &t33.Host[b2[15]+1])
 //line send.go:68
-											t27.To.Head = loaded8
-											kernel.StoreRelaxed(&b2[8], t27.To.Head)
+											t33.To.Head = loaded8
+											kernel.StoreRelaxed(&b2[8], t33.To.Head)
 										}
-										if uint32(t27.To.Tail)-uint32(t27.To.Head) >= t27.To.Slots {
+										if uint32(t33.To.Tail)-uint32(t33.To.Head) >= t33.To.Slots {
 											atomic.AddUint64(&b2[1], 1)
 											ticket = 0
 											room2 = 1
 											break block2
 										}
 									}
-									old := kernel.AtomicCompareAndSwap(&b2[0], t27.To.Tail, t27.To.Tail+1)
+									old := kernel.AtomicCompareAndSwap(&b2[0], t33.To.Tail, t33.To.Tail+1)
 									tail := old
 //line send.go:79
-									if tail == t27.To.Tail {
-										t132 := t27
-										t142 := t27
+									if tail == t33.To.Tail {
+										t132 := t33
+										t142 := t33
 										t152 := tail + 1
-										t162 := closed
+										t162 := owner
 //line send.go:80
 										t132.To.Tail = t152
 //line send.go:80
-										t142.To.Closed = t162
+										t142.To.Owner = t162
 										t172 := uint32(tail)
 										ticket = t172
 										room2 = 0
 										break block2
 									}
 //line send.go:83
-									t27.To.Tail = tail
+									t33.To.Tail = tail
 								}
 							}
 						}
-//line alone.go:193
+//line alone.go:194
 						ticket2 := ticket
 						room3 := room2
-//line alone.go:194
+//line alone.go:195
 						if room3 == 1 {
-							t54 := int(t82[13])
-//line alone.go:195
-							t64 := int(t82[13]) + len(t92) + 1
-//line alone.go:195
-							saved2 := t72.Post[t54:t64]
+							t64 := int(t82[13])
+//line alone.go:196
+							t73 := int(t82[13]) + len(t92) + 1
+//line alone.go:196
+							saved2 := t72.Post[t64:t73]
 							for w2 := 0; w2 < len(t92); w2++ {
 								saved2[w2] = uint64(t92[w2])
 							}
 							result03 := t72.Correlation()
-//line alone.go:199
+//line alone.go:200
 							saved2[len(t92)] = result03
 							t82[12] = i + 1
 							result02 = false
 							break block
 						}
-//line alone.go:203
+//line alone.go:204
 						if room3 == 0 {
-							t84 := t72
-							t93 := t92
-							t104 := ticket2
-//line alone.go:227
-							t19 := t104
-//line send.go:46
-							result04 := int(t84.To.Ring + uint64(t19&(t84.To.Slots-1))*t84.To.Step)
-//line alone.go:227
-							t33 := result04
-							t43 := uint64(t104+1) << 32
-							slot := t33
-							tag := t43
+							t93 := t72
+							t104 := t92
+							t112 := ticket2
 //line alone.go:228
-							if t84.To.Kind == 1 {
-								t55 := t84
+							t19 := t112
+//line send.go:46
+							result04 := int(t93.To.Ring + uint64(t19&(t93.To.Slots-1))*t93.To.Step)
+//line alone.go:228
+							t34 := result04
+							t43 := uint64(t112+1) << 32
+							slot := t34
+							tag := t43
+//line alone.go:229
+							if t93.To.Kind == 1 {
+								t54 := t93
 								t65 := slot
-								t73 := tag
+								t74 := tag
 //line send.go:102
 								t110 := t65
 								t29 := t65 + 4
 //line send.go:102
-								h := t55.Host[t110:t29]
-								kernel.StoreRelaxed(&h[0], t73|uint64(t55.ID<<8|128))
-								kernel.StoreRelaxed(&h[1], t73)
-								kernel.StoreRelaxed(&h[2], t73|uint64(t55.Words[t55.At+2]))
-								kernel.StoreRelaxed(&h[3], t73|uint64(t55.Words[t55.At+3]))
-//line alone.go:230
-								for w3 := 0; w3 < len(t93); w3++ {
-									kernel.StoreRelaxed(&t84.Host[slot+4+w3], tag|uint64(t93[w3]))
+								h := t54.Host[t110:t29]
+								kernel.StoreRelaxed(&h[0], t74|uint64(t54.ID<<8|128))
+								kernel.StoreRelaxed(&h[1], t74)
+								kernel.StoreRelaxed(&h[2], t74|uint64(t54.Words[t54.At+2]))
+								kernel.StoreRelaxed(&h[3], t74|uint64(t54.Words[t54.At+3]))
+//line alone.go:231
+								for w3 := 0; w3 < len(t104); w3++ {
+									kernel.StoreRelaxed(&t93.Host[slot+4+w3], tag|uint64(t104[w3]))
 								}
 							} else {
-//line alone.go:235
-								t85 := t84
+//line alone.go:236
+								t84 := t93
 								t94 := slot
 								t105 := tag
 //line send.go:91
 								t111 := t94
 								t210 := t94 + 4
 //line send.go:91
-								h2 := t85.Post[t111:t210]
-								kernel.StoreRelaxed(&h2[0], t105|uint64(t85.ID<<8|128))
+								h2 := t84.Post[t111:t210]
+								kernel.StoreRelaxed(&h2[0], t105|uint64(t84.ID<<8|128))
 								kernel.StoreRelaxed(&h2[1], t105)
-								kernel.StoreRelaxed(&h2[2], t105|uint64(t85.Words[t85.At+2]))
-								kernel.StoreRelaxed(&h2[3], t105|uint64(t85.Words[t85.At+3]))
-//line alone.go:236
-								for w4 := 0; w4 < len(t93); w4++ {
-									kernel.StoreRelaxed(&t84.Post[slot+4+w4], tag|uint64(t93[w4]))
+								kernel.StoreRelaxed(&h2[2], t105|uint64(t84.Words[t84.At+2]))
+								kernel.StoreRelaxed(&h2[3], t105|uint64(t84.Words[t84.At+3]))
+//line alone.go:237
+								for w4 := 0; w4 < len(t104); w4++ {
+									kernel.StoreRelaxed(&t93.Post[slot+4+w4], tag|uint64(t104[w4]))
 								}
-								t112 := t84
+								t113 := t93
 //line send.go:113
-								if !(t112.Wakes == 0) {
+								if !(t113.Wakes == 0) {
 //line send.go:118
 									kernel.Fence()
-									box3 := int(t112.To.Box)
-									t113 := box3 * 16
+									box3 := int(t113.To.Box)
+									t114 := box3 * 16
 									t211 := (box3 + 1) * 16
 //line send.go:120
-									b3 := t112.Post[t113:t211]
+									b3 := t113.Post[t114:t211]
 									loaded9 := host2.Load(r, &b3[9])
 									if loaded9 != 0 {
 //line send.go:122
-										kernel.StoreRelaxed(&t112.Host[b3[15]], 1)
-										kernel.StoreRelaxed(&t112.Host[0], 1)
+										kernel.StoreRelaxed(&t113.Host[b3[15]], 1)
+										kernel.StoreRelaxed(&t113.Host[0], 1)
 									}
 								}
 							}
 						}
 					}
-//line alone.go:207
+//line alone.go:208
 					result02 = true
 				}
-//line alone.go:222
+//line alone.go:223
 				result0 = result02
 			}
 //line alone.go:42
@@ -4444,70 +4461,73 @@ func quernRow3SendActor(r *host2.Run, cells []actor.Cell[Order, Sent]) {
 }
 
 //go:noinline
-func quernRow4SendActor(r *host2.Run, cs2 []*actor.Context, first3 int, t34 *Order, t45 *Sent, sh *actor.Status, outcome uint32) {
+func quernRow4SendActor(r *host2.Run, cs2 []*actor.Context, first3 int, t35 *Order, t45 *Sent, sh *actor.Status, outcome uint32) {
 	cRow2 := cs2[first3:][:32]
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		c2 := cRow2[threadX]
 		t2 := threadX == 0
 //line quern_gen.go:13
-		t114 := c2
+		t115 := c2
 //line handlers.go:100
-		item := Item{Key: t34.Key, Value: t34.Value}
+		item := Item{Key: t35.Key, Value: t35.Value}
 		taken := 0
 //line handlers.go:103
-		if t34.How == 0 && threadX == 0 {
-			t115 := t114
-//line handlers.go:104
-			t213 := t34.To
-			t35 := &item
-//line group.go:41
-			taken2 := 0
+		if t35.How == 0 && threadX == 0 {
 			t116 := t115
-//line group.go:42
-			result08 := t213.Len(t116)
-			t36 := result08
-			for i2 := 0; i2 < t36; i2++ {
+//line handlers.go:104
+			t213 := t35.To
+			t36 := &item
 //line group.go:43
-				t46 := t115
-				t56 := t115
+			taken2 := 0
+			t117 := t116
+//line group.go:44
+			result08 := t213.Len(t117)
+			t37 := result08
+			for i2 := 0; i2 < t37; i2++ {
+//line group.go:45
+				t46 := t116
+				t55 := t116
 				t67 := i2
-//line group.go:32
-				t37 := t67 < 0
-				if !t37 {
-					t117 := t56
-//line group.go:32
-					result09 := t213.Len(t117)
-					t37 = t67 >= result09
-				}
-				if t37 {
 //line group.go:33
+				t38 := t67 < 0
+				if !t38 {
+					t118 := t55
+//line group.go:33
+					result09 := t213.Len(t118)
+					t38 = t67 >= result09
+				}
+				if t38 {
+//line group.go:34
 					host2.Fail(r, "group has no member of this number")
 				}
-				loaded15 := host2.Load(r, &t56.Post[int(uint32(t56.Post[t213.Place]))+t67])
-				result010 := actor.Ref[Item]{Mailbox: uint32(loaded15)}
-//line group.go:43
-				t86 := result010
-				t96 := t35
+				loaded15 := host2.Load(r, &t55.Post[int(uint32(t55.Post[t213.Place]))+t67])
+				member := loaded15
+//line group.go:37
+				result010 := actor.Ref[Item]{Mailbox: uint32(member), Actor: uint32(member >> 32)}
+//line group.go:45
+				t85 := result010
+				t96 := t36
 				var result011 bool
-//line context.go:47
-				if t86.Mailbox == 0 {
+//line context.go:51
+				if t85.Mailbox == 0 {
 					result011 = false
 				} else {
-					t118 := t86.Mailbox
+					t119 := t85.Mailbox
+					t214 := t85.Actor
 //line send.go:27
-					if !(t46.To.Box == t118) {
+					if !(t46.To.Box == t119 && t46.To.Actor == t214) {
 //line send.go:30
-						t119 := int(t118) * 16
-						t214 := (int(t118) + 1) * 16
+						t120 := int(t119) * 16
+						t215 := (int(t119) + 1) * 16
 //line send.go:30
-						b4 := t46.Post[t119:t214]
+						b4 := t46.Post[t120:t215]
 						loaded16 := host2.Load(r, &b4[0])
 //line send.go:31
 						loaded17 := host2.Load(r, &b4[8])
 						loaded18 := host2.Load(r, &b4[10])
 //line send.go:31
-						t46.To = actor.Target{Box: t118, Tail: loaded16, Head: loaded17, Ring: b4[14], Step: b4[12], Slots: uint32(b4[11]), Kind: uint32(b4[13]), Closed: uint32(loaded18)}
+						t46.To = actor.Target{Box: t119, Actor: t214, Tail: loaded16, Head: loaded17, Ring: b4[14], Step: b4[12], Slots: uint32(b4[11]), Kind: uint32(b4[13]), Owner: uint32(loaded18)}
 //line send.go:33
 						room4 := len(t46.Post)
 						if t46.To.Kind == 1 {
@@ -4519,160 +4539,160 @@ func quernRow4SendActor(r *host2.Run, cs2 []*actor.Context, first3 int, t34 *Ord
 							host2.Fail(r, "a Ref that names no mailbox")
 						}
 					}
-//line context.go:51
-					t215 := t46
+//line context.go:55
+					t39 := t46
 					var ticket3 uint32
 					var room5 uint32
 				block6:
 					switch {
 					default:
 //line send.go:54
-						box4 := int(t215.To.Box)
-						t120 := box4 * 16
+						box4 := int(t39.To.Box)
+						t121 := box4 * 16
 						t216 := (box4 + 1) * 16
 //line send.go:55
-						b5 := t215.Post[t120:t216]
-						if t215.To.Closed != 0 {
+						b5 := t39.Post[t121:t216]
+						if t39.To.Owner != t39.To.Actor {
 							loaded19 := host2.Load(r, &b5[10])
 //line send.go:57
-							t215.To.Closed = uint32(loaded19)
+							t39.To.Owner = uint32(loaded19)
 						}
-						if t215.To.Closed != 0 {
+						if t39.To.Owner != t39.To.Actor {
 							atomic.AddUint64(&b5[1], 1)
 							ticket3 = 0
 							room5 = 2
 						} else {
 //line send.go:63
 							loaded20 := host2.Load(r, &b5[10])
-							for closed2 := uint32(loaded20); ; {
-								if uint32(t215.To.Tail)-uint32(t215.To.Head) >= t215.To.Slots {
-									t57 := t215
-									t68 := t215
+							for owner2 := uint32(loaded20); ; {
+								if uint32(t39.To.Tail)-uint32(t39.To.Head) >= t39.To.Slots {
+									t56 := t39
+									t68 := t39
 //line send.go:66
 									loaded21 := host2.Load(r, &b5[0])
-									t87 := loaded21
+									t86 := loaded21
 //line send.go:66
 									loaded22 := host2.Load(r, &b5[8])
 									t106 := loaded22
 //line send.go:66
-									t57.To.Tail = t87
+									t56.To.Tail = t86
 //line send.go:66
 									t68.To.Head = t106
-									if uint32(t215.To.Tail)-uint32(t215.To.Head) >= t215.To.Slots && t215.To.Kind == 1 {
-										loaded23 := host2.Load(r, &t215.Host[b5[15]+1])
+									if uint32(t39.To.Tail)-uint32(t39.To.Head) >= t39.To.Slots && t39.To.Kind == 1 {
+										loaded23 := host2.Load(r, &t39.Host[b5[15]+1])
 //line send.go:68
-										t215.To.Head = loaded23
-										kernel.StoreRelaxed(&b5[8], t215.To.Head)
+										t39.To.Head = loaded23
+										kernel.StoreRelaxed(&b5[8], t39.To.Head)
 									}
-									if uint32(t215.To.Tail)-uint32(t215.To.Head) >= t215.To.Slots {
+									if uint32(t39.To.Tail)-uint32(t39.To.Head) >= t39.To.Slots {
 										atomic.AddUint64(&b5[1], 1)
 										ticket3 = 0
 										room5 = 1
 										break block6
 									}
 								}
-								old2 := kernel.AtomicCompareAndSwap(&b5[0], t215.To.Tail, t215.To.Tail+1)
+								old2 := kernel.AtomicCompareAndSwap(&b5[0], t39.To.Tail, t39.To.Tail+1)
 								tail2 := old2
 //line send.go:79
-								if tail2 == t215.To.Tail {
-									t134 := t215
-									t144 := t215
+								if tail2 == t39.To.Tail {
+									t134 := t39
+									t144 := t39
 									t153 := tail2 + 1
-									t164 := closed2
+									t164 := owner2
 //line send.go:80
 									t134.To.Tail = t153
 //line send.go:80
-									t144.To.Closed = t164
+									t144.To.Owner = t164
 									t173 := uint32(tail2)
 									ticket3 = t173
 									room5 = 0
 									break block6
 								}
 //line send.go:83
-								t215.To.Tail = tail2
+								t39.To.Tail = tail2
 							}
 						}
 					}
-//line context.go:51
+//line context.go:55
 					ticket4 := ticket3
 					room6 := room5
-//line context.go:52
+//line context.go:56
 					if room6 != 0 {
 						result011 = false
 					} else {
-						t58 := ticket4
+						t69 := ticket4
 //line send.go:46
-						result012 := int(t46.To.Ring + uint64(t58&(t46.To.Slots-1))*t46.To.Step)
-//line context.go:55
-						t74 := result012
-						t88 := uint64(ticket4+1) << 32
-						slot3 := t74
-						tag2 := t88
-//line context.go:56
+						result012 := int(t46.To.Ring + uint64(t69&(t46.To.Slots-1))*t46.To.Step)
+//line context.go:59
+						t87 := result012
+						t97 := uint64(ticket4+1) << 32
+						slot3 := t87
+						tag2 := t97
+//line context.go:60
 						if t46.To.Kind == 1 {
-							t97 := t46
-							t107 := slot3
-							t1110 := tag2
+							t107 := t46
+							t1110 := slot3
+							t123 := tag2
 //line send.go:102
-							t121 := t107
-							t217 := t107 + 4
+							t124 := t1110
+							t217 := t1110 + 4
 //line send.go:102
-							h3 := t97.Host[t121:t217]
-							kernel.StoreRelaxed(&h3[0], t1110|uint64(t97.ID<<8|128))
-							kernel.StoreRelaxed(&h3[1], t1110)
-							kernel.StoreRelaxed(&h3[2], t1110|uint64(t97.Words[t97.At+2]))
-							kernel.StoreRelaxed(&h3[3], t1110|uint64(t97.Words[t97.At+3]))
-//line context.go:58
-							t123 := t46.Host
-							t135 := slot3 + 4
-							t145 := tag2
-							t154 := t96
-//line context.go:58
-							kernel.PutWords(t123, t135, t145, t154)
+							h3 := t107.Host[t124:t217]
+							kernel.StoreRelaxed(&h3[0], t123|uint64(t107.ID<<8|128))
+							kernel.StoreRelaxed(&h3[1], t123)
+							kernel.StoreRelaxed(&h3[2], t123|uint64(t107.Words[t107.At+2]))
+							kernel.StoreRelaxed(&h3[3], t123|uint64(t107.Words[t107.At+3]))
+//line context.go:62
+							t135 := t46.Host
+							t145 := slot3 + 4
+							t154 := tag2
+							t165 := t96
+//line context.go:62
+							kernel.PutWords(t135, t145, t154, t165)
 							result011 = true
 						} else {
-							t165 := t46
-							t174 := slot3
-							t182 := tag2
+							t174 := t46
+							t182 := slot3
+							t193 := tag2
 //line send.go:91
-							t124 := t174
-							t218 := t174 + 4
+							t125 := t182
+							t218 := t182 + 4
 //line send.go:91
-							h4 := t165.Post[t124:t218]
-							kernel.StoreRelaxed(&h4[0], t182|uint64(t165.ID<<8|128))
-							kernel.StoreRelaxed(&h4[1], t182)
-							kernel.StoreRelaxed(&h4[2], t182|uint64(t165.Words[t165.At+2]))
-							kernel.StoreRelaxed(&h4[3], t182|uint64(t165.Words[t165.At+3]))
-//line context.go:62
-							t193 := t46.Post
-							t202 := slot3 + 4
-							t219 := tag2
-							t223 := t96
-//line context.go:62
-							kernel.PutWords(t193, t202, t219, t223)
-							t233 := t46
+							h4 := t174.Post[t125:t218]
+							kernel.StoreRelaxed(&h4[0], t193|uint64(t174.ID<<8|128))
+							kernel.StoreRelaxed(&h4[1], t193)
+							kernel.StoreRelaxed(&h4[2], t193|uint64(t174.Words[t174.At+2]))
+							kernel.StoreRelaxed(&h4[3], t193|uint64(t174.Words[t174.At+3]))
+//line context.go:66
+							t202 := t46.Post
+							t219 := slot3 + 4
+							t223 := tag2
+							t233 := t96
+//line context.go:66
+							kernel.PutWords(t202, t219, t223, t233)
+							t242 := t46
 //line send.go:113
-							if !(t233.Wakes == 0) {
+							if !(t242.Wakes == 0) {
 //line send.go:118
 								kernel.Fence()
-								box5 := int(t233.To.Box)
-								t125 := box5 * 16
+								box5 := int(t242.To.Box)
+								t126 := box5 * 16
 								t220 := (box5 + 1) * 16
 //line send.go:120
-								b6 := t233.Post[t125:t220]
+								b6 := t242.Post[t126:t220]
 								loaded24 := host2.Load(r, &b6[9])
 								if loaded24 != 0 {
 //line send.go:122
-									kernel.StoreRelaxed(&t233.Host[b6[15]], 1)
-									kernel.StoreRelaxed(&t233.Host[0], 1)
+									kernel.StoreRelaxed(&t242.Host[b6[15]], 1)
+									kernel.StoreRelaxed(&t242.Host[0], 1)
 								}
 							}
-//line context.go:64
+//line context.go:68
 							result011 = true
 						}
 					}
 				}
-//line group.go:43
+//line group.go:45
 				if result011 {
 					taken2++
 				}
@@ -4680,280 +4700,286 @@ func quernRow4SendActor(r *host2.Run, cs2 []*actor.Context, first3 int, t34 *Ord
 			result013 := taken2
 //line handlers.go:104
 			taken = result013
-		} else if t34.How == 1 {
+		} else if t35.How == 1 {
 			item.Key += uint64(threadX)
-			t59 := t114
+			t57 := t115
 //line handlers.go:107
-			t69 := t34.To
+			t610 := t35.To
 			t75 := item.Key
-			t89 := &item
-//line group.go:54
-			t126 := t59
-//line group.go:54
-			result014 := t69.Len(t126)
+			t88 := &item
+//line group.go:56
+			t127 := t57
+//line group.go:56
+			result014 := t610.Len(t127)
 			n := result014
 			var result015 bool
-//line group.go:55
+//line group.go:57
 			if n == 0 {
 				result015 = false
 			} else {
-				t38 := t59
-				t47 := t59
-				t510 := t75
-				t610 := n
-//line group.go:58
-				result016 := actor.Pick(t510, t610)
-				t810 := result016
-//line group.go:32
-				t39 := t810 < 0
-				if !t39 {
-					t127 := t47
-//line group.go:32
-					result017 := t69.Len(t127)
-					t39 = t810 >= result017
-				}
-				if t39 {
+				t310 := t57
+				t47 := t57
+				t58 := t75
+				t611 := n
+//line group.go:60
+				result016 := actor.Pick(t58, t611)
+				t89 := result016
 //line group.go:33
+				t311 := t89 < 0
+				if !t311 {
+					t128 := t47
+//line group.go:33
+					result017 := t610.Len(t128)
+					t311 = t89 >= result017
+				}
+				if t311 {
+//line group.go:34
 					host2.Fail(r, "group has no member of this number")
 				}
-				loaded25 := host2.Load(r, &t47.Post[int(uint32(t47.Post[t69.Place]))+t810])
-				result018 := actor.Ref[Item]{Mailbox: uint32(loaded25)}
-//line group.go:58
+				loaded25 := host2.Load(r, &t47.Post[int(uint32(t47.Post[t610.Place]))+t89])
+				member2 := loaded25
+//line group.go:37
+				result018 := actor.Ref[Item]{Mailbox: uint32(member2), Actor: uint32(member2 >> 32)}
+//line group.go:60
 				t108 := result018
-				t1111 := t89
+				t1111 := t88
 				var result019 bool
-//line context.go:47
+//line context.go:51
 				if t108.Mailbox == 0 {
 					result019 = false
 				} else {
-					t128 := t108.Mailbox
+					t129 := t108.Mailbox
+					t221 := t108.Actor
 //line send.go:27
-					if !(t38.To.Box == t128) {
+					if !(t310.To.Box == t129 && t310.To.Actor == t221) {
 //line send.go:30
-						t129 := int(t128) * 16
-						t221 := (int(t128) + 1) * 16
+						t130 := int(t129) * 16
+						t224 := (int(t129) + 1) * 16
 //line send.go:30
-						b7 := t38.Post[t129:t221]
+						b7 := t310.Post[t130:t224]
 						loaded26 := host2.Load(r, &b7[0])
 //line send.go:31
 						loaded27 := host2.Load(r, &b7[8])
 						loaded28 := host2.Load(r, &b7[10])
 //line send.go:31
-						t38.To = actor.Target{Box: t128, Tail: loaded26, Head: loaded27, Ring: b7[14], Step: b7[12], Slots: uint32(b7[11]), Kind: uint32(b7[13]), Closed: uint32(loaded28)}
+						t310.To = actor.Target{Box: t129, Actor: t221, Tail: loaded26, Head: loaded27, Ring: b7[14], Step: b7[12], Slots: uint32(b7[11]), Kind: uint32(b7[13]), Owner: uint32(loaded28)}
 //line send.go:33
-						room7 := len(t38.Post)
-						if t38.To.Kind == 1 {
-							room7 = len(t38.Host)
+						room7 := len(t310.Post)
+						if t310.To.Kind == 1 {
+							room7 = len(t310.Host)
 						}
-						end3 := t38.To.Ring + uint64(t38.To.Slots)*t38.To.Step
+						end3 := t310.To.Ring + uint64(t310.To.Slots)*t310.To.Step
 //line send.go:37
-						if end3 > uint64(room7) || t38.To.Ring > end3 {
+						if end3 > uint64(room7) || t310.To.Ring > end3 {
 							host2.Fail(r, "a Ref that names no mailbox")
 						}
 					}
-//line context.go:51
-					t224 := t38
+//line context.go:55
+					t312 := t310
 					var ticket5 uint32
 					var room8 uint32
 				block7:
 					switch {
 					default:
 //line send.go:54
-						box6 := int(t224.To.Box)
-						t130 := box6 * 16
+						box6 := int(t312.To.Box)
+						t131 := box6 * 16
 						t225 := (box6 + 1) * 16
 //line send.go:55
-						b8 := t224.Post[t130:t225]
-						if t224.To.Closed != 0 {
+						b8 := t312.Post[t131:t225]
+						if t312.To.Owner != t312.To.Actor {
 							loaded29 := host2.Load(r, &b8[10])
 //line send.go:57
-							t224.To.Closed = uint32(loaded29)
+							t312.To.Owner = uint32(loaded29)
 						}
-						if t224.To.Closed != 0 {
+						if t312.To.Owner != t312.To.Actor {
 							atomic.AddUint64(&b8[1], 1)
 							ticket5 = 0
 							room8 = 2
 						} else {
 //line send.go:63
 							loaded30 := host2.Load(r, &b8[10])
-							for closed3 := uint32(loaded30); ; {
-								if uint32(t224.To.Tail)-uint32(t224.To.Head) >= t224.To.Slots {
-									t511 := t224
-									t611 := t224
+							for owner3 := uint32(loaded30); ; {
+								if uint32(t312.To.Tail)-uint32(t312.To.Head) >= t312.To.Slots {
+									t59 := t312
+									t612 := t312
 //line send.go:66
 									loaded31 := host2.Load(r, &b8[0])
-									t811 := loaded31
+									t810 := loaded31
 //line send.go:66
 									loaded32 := host2.Load(r, &b8[8])
 									t109 := loaded32
 //line send.go:66
-									t511.To.Tail = t811
+									t59.To.Tail = t810
 //line send.go:66
-									t611.To.Head = t109
-									if uint32(t224.To.Tail)-uint32(t224.To.Head) >= t224.To.Slots && t224.To.Kind == 1 {
-										loaded33 := host2.Load(r, &t224.Host[b8[15]+1])
+									t612.To.Head = t109
+									if uint32(t312.To.Tail)-uint32(t312.To.Head) >= t312.To.Slots && t312.To.Kind == 1 {
+										loaded33 := host2.Load(r, &t312.Host[b8[15]+1])
 //line send.go:68
-										t224.To.Head = loaded33
-										kernel.StoreRelaxed(&b8[8], t224.To.Head)
+										t312.To.Head = loaded33
+										kernel.StoreRelaxed(&b8[8], t312.To.Head)
 									}
-									if uint32(t224.To.Tail)-uint32(t224.To.Head) >= t224.To.Slots {
+									if uint32(t312.To.Tail)-uint32(t312.To.Head) >= t312.To.Slots {
 										atomic.AddUint64(&b8[1], 1)
 										ticket5 = 0
 										room8 = 1
 										break block7
 									}
 								}
-								old3 := kernel.AtomicCompareAndSwap(&b8[0], t224.To.Tail, t224.To.Tail+1)
+								old3 := kernel.AtomicCompareAndSwap(&b8[0], t312.To.Tail, t312.To.Tail+1)
 								tail3 := old3
 //line send.go:79
-								if tail3 == t224.To.Tail {
-									t136 := t224
-									t146 := t224
+								if tail3 == t312.To.Tail {
+									t136 := t312
+									t146 := t312
 									t155 := tail3 + 1
-									t166 := closed3
+									t166 := owner3
 //line send.go:80
 									t136.To.Tail = t155
 //line send.go:80
-									t146.To.Closed = t166
+									t146.To.Owner = t166
 									t175 := uint32(tail3)
 									ticket5 = t175
 									room8 = 0
 									break block7
 								}
 //line send.go:83
-								t224.To.Tail = tail3
+								t312.To.Tail = tail3
 							}
 						}
 					}
-//line context.go:51
+//line context.go:55
 					ticket6 := ticket5
 					room9 := room8
-//line context.go:52
+//line context.go:56
 					if room9 != 0 {
 						result019 = false
 					} else {
-						t512 := ticket6
+						t613 := ticket6
 //line send.go:46
-						result020 := int(t38.To.Ring + uint64(t512&(t38.To.Slots-1))*t38.To.Step)
-//line context.go:55
-						t76 := result020
-						t812 := uint64(ticket6+1) << 32
-						slot4 := t76
-						tag3 := t812
-//line context.go:56
-						if t38.To.Kind == 1 {
-							t98 := t38
-							t1010 := slot4
-							t1112 := tag3
+						result020 := int(t310.To.Ring + uint64(t613&(t310.To.Slots-1))*t310.To.Step)
+//line context.go:59
+						t811 := result020
+						t98 := uint64(ticket6+1) << 32
+						slot4 := t811
+						tag3 := t98
+//line context.go:60
+						if t310.To.Kind == 1 {
+							t1010 := t310
+							t1112 := slot4
+							t1210 := tag3
 //line send.go:102
-							t131 := t1010
-							t226 := t1010 + 4
+							t137 := t1112
+							t226 := t1112 + 4
 //line send.go:102
-							h5 := t98.Host[t131:t226]
-							kernel.StoreRelaxed(&h5[0], t1112|uint64(t98.ID<<8|128))
-							kernel.StoreRelaxed(&h5[1], t1112)
-							kernel.StoreRelaxed(&h5[2], t1112|uint64(t98.Words[t98.At+2]))
-							kernel.StoreRelaxed(&h5[3], t1112|uint64(t98.Words[t98.At+3]))
-//line context.go:58
-							t1210 := t38.Host
-							t137 := slot4 + 4
-							t147 := tag3
-							t156 := t1111
-//line context.go:58
-							kernel.PutWords(t1210, t137, t147, t156)
+							h5 := t1010.Host[t137:t226]
+							kernel.StoreRelaxed(&h5[0], t1210|uint64(t1010.ID<<8|128))
+							kernel.StoreRelaxed(&h5[1], t1210)
+							kernel.StoreRelaxed(&h5[2], t1210|uint64(t1010.Words[t1010.At+2]))
+							kernel.StoreRelaxed(&h5[3], t1210|uint64(t1010.Words[t1010.At+3]))
+//line context.go:62
+							t138 := t310.Host
+							t147 := slot4 + 4
+							t156 := tag3
+							t167 := t1111
+//line context.go:62
+							kernel.PutWords(t138, t147, t156, t167)
 							result019 = true
 						} else {
-							t167 := t38
-							t176 := slot4
-							t183 := tag3
+							t176 := t310
+							t183 := slot4
+							t194 := tag3
 //line send.go:91
-							t138 := t176
-							t227 := t176 + 4
+							t139 := t183
+							t227 := t183 + 4
 //line send.go:91
-							h6 := t167.Post[t138:t227]
-							kernel.StoreRelaxed(&h6[0], t183|uint64(t167.ID<<8|128))
-							kernel.StoreRelaxed(&h6[1], t183)
-							kernel.StoreRelaxed(&h6[2], t183|uint64(t167.Words[t167.At+2]))
-							kernel.StoreRelaxed(&h6[3], t183|uint64(t167.Words[t167.At+3]))
-//line context.go:62
-							t194 := t38.Post
-							t203 := slot4 + 4
-							t2110 := tag3
-							t228 := t1111
-//line context.go:62
-							kernel.PutWords(t194, t203, t2110, t228)
-							t234 := t38
+							h6 := t176.Post[t139:t227]
+							kernel.StoreRelaxed(&h6[0], t194|uint64(t176.ID<<8|128))
+							kernel.StoreRelaxed(&h6[1], t194)
+							kernel.StoreRelaxed(&h6[2], t194|uint64(t176.Words[t176.At+2]))
+							kernel.StoreRelaxed(&h6[3], t194|uint64(t176.Words[t176.At+3]))
+//line context.go:66
+							t203 := t310.Post
+							t2110 := slot4 + 4
+							t228 := tag3
+							t234 := t1111
+//line context.go:66
+							kernel.PutWords(t203, t2110, t228, t234)
+							t243 := t310
 //line send.go:113
-							if !(t234.Wakes == 0) {
+							if !(t243.Wakes == 0) {
 //line send.go:118
 								kernel.Fence()
-								box7 := int(t234.To.Box)
-								t139 := box7 * 16
+								box7 := int(t243.To.Box)
+								t140 := box7 * 16
 								t229 := (box7 + 1) * 16
 //line send.go:120
-								b9 := t234.Post[t139:t229]
+								b9 := t243.Post[t140:t229]
 								loaded34 := host2.Load(r, &b9[9])
 								if loaded34 != 0 {
 //line send.go:122
-									kernel.StoreRelaxed(&t234.Host[b9[15]], 1)
-									kernel.StoreRelaxed(&t234.Host[0], 1)
+									kernel.StoreRelaxed(&t243.Host[b9[15]], 1)
+									kernel.StoreRelaxed(&t243.Host[0], 1)
 								}
 							}
-//line context.go:64
+//line context.go:68
 							result019 = true
 						}
 					}
 				}
-//line group.go:58
+//line group.go:60
 				result015 = result019
 			}
 //line handlers.go:107
 			if result015 {
 				taken = 1
 			}
-		} else if t34.How == 2 && threadX == 0 {
-			t1011 := t114
-			t1113 := t114
+		} else if t35.How == 2 && threadX == 0 {
+			t1011 := t115
+			t1113 := t115
 //line handlers.go:111
-			t1211 := int(t34.Member)
+			t1211 := int(t35.Member)
 //line handlers.go:111
-			g := t34.To
-//line group.go:32
-			t310 := t1211 < 0
-			if !t310 {
-				t140 := t1113
-//line group.go:32
-				result021 := g.Len(t140)
-				t310 = t1211 >= result021
-			}
-			if t310 {
+			g := t35.To
 //line group.go:33
+			t313 := t1211 < 0
+			if !t313 {
+				t141 := t1113
+//line group.go:33
+				result021 := g.Len(t141)
+				t313 = t1211 >= result021
+			}
+			if t313 {
+//line group.go:34
 				host2.Fail(r, "group has no member of this number")
 			}
 			loaded35 := host2.Load(r, &t1113.Post[int(uint32(t1113.Post[g.Place]))+t1211])
-			result022 := actor.Ref[Item]{Mailbox: uint32(loaded35)}
+			member3 := loaded35
+//line group.go:37
+			result022 := actor.Ref[Item]{Mailbox: uint32(member3), Actor: uint32(member3 >> 32)}
 //line handlers.go:111
 			t148 := result022
 			t157 := &item
 			var result023 bool
-//line context.go:47
+//line context.go:51
 			if t148.Mailbox == 0 {
 				result023 = false
 			} else {
-				t141 := t148.Mailbox
+				t149 := t148.Mailbox
+				t230 := t148.Actor
 //line send.go:27
-				if !(t1011.To.Box == t141) {
+				if !(t1011.To.Box == t149 && t1011.To.Actor == t230) {
 //line send.go:30
-					t149 := int(t141) * 16
-					t230 := (int(t141) + 1) * 16
+					t150 := int(t149) * 16
+					t231 := (int(t149) + 1) * 16
 //line send.go:30
-					b10 := t1011.Post[t149:t230]
+					b10 := t1011.Post[t150:t231]
 					loaded36 := host2.Load(r, &b10[0])
 //line send.go:31
 					loaded37 := host2.Load(r, &b10[8])
 					loaded38 := host2.Load(r, &b10[10])
 //line send.go:31
-					t1011.To = actor.Target{Box: t141, Tail: loaded36, Head: loaded37, Ring: b10[14], Step: b10[12], Slots: uint32(b10[11]), Kind: uint32(b10[13]), Closed: uint32(loaded38)}
+					t1011.To = actor.Target{Box: t149, Actor: t230, Tail: loaded36, Head: loaded37, Ring: b10[14], Step: b10[12], Slots: uint32(b10[11]), Kind: uint32(b10[13]), Owner: uint32(loaded38)}
 //line send.go:33
 					room10 := len(t1011.Post)
 					if t1011.To.Kind == 1 {
@@ -4965,155 +4991,155 @@ func quernRow4SendActor(r *host2.Run, cs2 []*actor.Context, first3 int, t34 *Ord
 						host2.Fail(r, "a Ref that names no mailbox")
 					}
 				}
-//line context.go:51
-				t231 := t1011
+//line context.go:55
+				t314 := t1011
 				var ticket7 uint32
 				var room11 uint32
 			block8:
 				switch {
 				default:
 //line send.go:54
-					box8 := int(t231.To.Box)
-					t150 := box8 * 16
+					box8 := int(t314.To.Box)
+					t151 := box8 * 16
 					t235 := (box8 + 1) * 16
 //line send.go:55
-					b11 := t231.Post[t150:t235]
-					if t231.To.Closed != 0 {
+					b11 := t314.Post[t151:t235]
+					if t314.To.Owner != t314.To.Actor {
 						loaded39 := host2.Load(r, &b11[10])
 //line send.go:57
-						t231.To.Closed = uint32(loaded39)
+						t314.To.Owner = uint32(loaded39)
 					}
-					if t231.To.Closed != 0 {
+					if t314.To.Owner != t314.To.Actor {
 						atomic.AddUint64(&b11[1], 1)
 						ticket7 = 0
 						room11 = 2
 					} else {
 //line send.go:63
 						loaded40 := host2.Load(r, &b11[10])
-						for closed4 := uint32(loaded40); ; {
-							if uint32(t231.To.Tail)-uint32(t231.To.Head) >= t231.To.Slots {
-								t513 := t231
-								t612 := t231
+						for owner4 := uint32(loaded40); ; {
+							if uint32(t314.To.Tail)-uint32(t314.To.Head) >= t314.To.Slots {
+								t510 := t314
+								t614 := t314
 //line send.go:66
 								loaded41 := host2.Load(r, &b11[0])
-								t813 := loaded41
+								t812 := loaded41
 //line send.go:66
 								loaded42 := host2.Load(r, &b11[8])
 								t1012 := loaded42
 //line send.go:66
-								t513.To.Tail = t813
+								t510.To.Tail = t812
 //line send.go:66
-								t612.To.Head = t1012
-								if uint32(t231.To.Tail)-uint32(t231.To.Head) >= t231.To.Slots && t231.To.Kind == 1 {
-									loaded43 := host2.Load(r, &t231.Host[b11[15]+1])
+								t614.To.Head = t1012
+								if uint32(t314.To.Tail)-uint32(t314.To.Head) >= t314.To.Slots && t314.To.Kind == 1 {
+									loaded43 := host2.Load(r, &t314.Host[b11[15]+1])
 //line send.go:68
-									t231.To.Head = loaded43
-									kernel.StoreRelaxed(&b11[8], t231.To.Head)
+									t314.To.Head = loaded43
+									kernel.StoreRelaxed(&b11[8], t314.To.Head)
 								}
-								if uint32(t231.To.Tail)-uint32(t231.To.Head) >= t231.To.Slots {
+								if uint32(t314.To.Tail)-uint32(t314.To.Head) >= t314.To.Slots {
 									atomic.AddUint64(&b11[1], 1)
 									ticket7 = 0
 									room11 = 1
 									break block8
 								}
 							}
-							old4 := kernel.AtomicCompareAndSwap(&b11[0], t231.To.Tail, t231.To.Tail+1)
+							old4 := kernel.AtomicCompareAndSwap(&b11[0], t314.To.Tail, t314.To.Tail+1)
 							tail4 := old4
 //line send.go:79
-							if tail4 == t231.To.Tail {
-								t1310 := t231
-								t1410 := t231
+							if tail4 == t314.To.Tail {
+								t1310 := t314
+								t1410 := t314
 								t158 := tail4 + 1
-								t168 := closed4
+								t168 := owner4
 //line send.go:80
 								t1310.To.Tail = t158
 //line send.go:80
-								t1410.To.Closed = t168
+								t1410.To.Owner = t168
 								t177 := uint32(tail4)
 								ticket7 = t177
 								room11 = 0
 								break block8
 							}
 //line send.go:83
-							t231.To.Tail = tail4
+							t314.To.Tail = tail4
 						}
 					}
 				}
-//line context.go:51
+//line context.go:55
 				ticket8 := ticket7
 				room12 := room11
-//line context.go:52
+//line context.go:56
 				if room12 != 0 {
 					result023 = false
 				} else {
-					t514 := ticket8
+					t615 := ticket8
 //line send.go:46
-					result024 := int(t1011.To.Ring + uint64(t514&(t1011.To.Slots-1))*t1011.To.Step)
-//line context.go:55
-					t77 := result024
-					t814 := uint64(ticket8+1) << 32
-					slot5 := t77
-					tag4 := t814
-//line context.go:56
+					result024 := int(t1011.To.Ring + uint64(t615&(t1011.To.Slots-1))*t1011.To.Step)
+//line context.go:59
+					t813 := result024
+					t99 := uint64(ticket8+1) << 32
+					slot5 := t813
+					tag4 := t99
+//line context.go:60
 					if t1011.To.Kind == 1 {
-						t99 := t1011
-						t1013 := slot5
-						t1114 := tag4
+						t1013 := t1011
+						t1114 := slot5
+						t1212 := tag4
 //line send.go:102
-						t151 := t1013
-						t236 := t1013 + 4
+						t159 := t1114
+						t236 := t1114 + 4
 //line send.go:102
-						h7 := t99.Host[t151:t236]
-						kernel.StoreRelaxed(&h7[0], t1114|uint64(t99.ID<<8|128))
-						kernel.StoreRelaxed(&h7[1], t1114)
-						kernel.StoreRelaxed(&h7[2], t1114|uint64(t99.Words[t99.At+2]))
-						kernel.StoreRelaxed(&h7[3], t1114|uint64(t99.Words[t99.At+3]))
-//line context.go:58
-						t1212 := t1011.Host
-						t1311 := slot5 + 4
-						t1411 := tag4
-						t159 := t157
-//line context.go:58
-						kernel.PutWords(t1212, t1311, t1411, t159)
+						h7 := t1013.Host[t159:t236]
+						kernel.StoreRelaxed(&h7[0], t1212|uint64(t1013.ID<<8|128))
+						kernel.StoreRelaxed(&h7[1], t1212)
+						kernel.StoreRelaxed(&h7[2], t1212|uint64(t1013.Words[t1013.At+2]))
+						kernel.StoreRelaxed(&h7[3], t1212|uint64(t1013.Words[t1013.At+3]))
+//line context.go:62
+						t1311 := t1011.Host
+						t1411 := slot5 + 4
+						t1510 := tag4
+						t169 := t157
+//line context.go:62
+						kernel.PutWords(t1311, t1411, t1510, t169)
 						result023 = true
 					} else {
-						t169 := t1011
-						t178 := slot5
-						t184 := tag4
+						t178 := t1011
+						t184 := slot5
+						t195 := tag4
 //line send.go:91
-						t160 := t178
-						t237 := t178 + 4
+						t160 := t184
+						t237 := t184 + 4
 //line send.go:91
-						h8 := t169.Post[t160:t237]
-						kernel.StoreRelaxed(&h8[0], t184|uint64(t169.ID<<8|128))
-						kernel.StoreRelaxed(&h8[1], t184)
-						kernel.StoreRelaxed(&h8[2], t184|uint64(t169.Words[t169.At+2]))
-						kernel.StoreRelaxed(&h8[3], t184|uint64(t169.Words[t169.At+3]))
-//line context.go:62
-						t195 := t1011.Post
-						t204 := slot5 + 4
-						t2111 := tag4
-						t2210 := t157
-//line context.go:62
-						kernel.PutWords(t195, t204, t2111, t2210)
-						t238 := t1011
+						h8 := t178.Post[t160:t237]
+						kernel.StoreRelaxed(&h8[0], t195|uint64(t178.ID<<8|128))
+						kernel.StoreRelaxed(&h8[1], t195)
+						kernel.StoreRelaxed(&h8[2], t195|uint64(t178.Words[t178.At+2]))
+						kernel.StoreRelaxed(&h8[3], t195|uint64(t178.Words[t178.At+3]))
+//line context.go:66
+						t204 := t1011.Post
+						t2111 := slot5 + 4
+						t2210 := tag4
+						t238 := t157
+//line context.go:66
+						kernel.PutWords(t204, t2111, t2210, t238)
+						t244 := t1011
 //line send.go:113
-						if !(t238.Wakes == 0) {
+						if !(t244.Wakes == 0) {
 //line send.go:118
 							kernel.Fence()
-							box9 := int(t238.To.Box)
+							box9 := int(t244.To.Box)
 							t161 := box9 * 16
 							t239 := (box9 + 1) * 16
 //line send.go:120
-							b12 := t238.Post[t161:t239]
+							b12 := t244.Post[t161:t239]
 							loaded44 := host2.Load(r, &b12[9])
 							if loaded44 != 0 {
 //line send.go:122
-								kernel.StoreRelaxed(&t238.Host[b12[15]], 1)
-								kernel.StoreRelaxed(&t238.Host[0], 1)
+								kernel.StoreRelaxed(&t244.Host[b12[15]], 1)
+								kernel.StoreRelaxed(&t244.Host[0], 1)
 							}
 						}
-//line context.go:64
+//line context.go:68
 						result023 = true
 					}
 				}
@@ -5122,58 +5148,61 @@ func quernRow4SendActor(r *host2.Run, cs2 []*actor.Context, first3 int, t34 *Ord
 			if result023 {
 				taken = 1
 			}
-		} else if t34.How == 3 {
-			t179 := t114
+		} else if t35.How == 3 {
+			t179 := t115
 //line handlers.go:115
-			t185 := t34.To
+			t185 := t35.To
 			t196 := &item
-//line group.go:41
+//line group.go:43
 			taken3 := 0
 			t170 := t179
-//line group.go:42
+//line group.go:44
 			result025 := t185.Len(t170)
-			t311 := result025
-			for i3 := 0; i3 < t311; i3++ {
-//line group.go:43
+			t315 := result025
+			for i3 := 0; i3 < t315; i3++ {
+//line group.go:45
 				t48 := t179
-				t515 := t179
-				t613 := i3
-//line group.go:32
-				t312 := t613 < 0
-				if !t312 {
-					t171 := t515
-//line group.go:32
-					result026 := t185.Len(t171)
-					t312 = t613 >= result026
-				}
-				if t312 {
+				t511 := t179
+				t616 := i3
 //line group.go:33
+				t316 := t616 < 0
+				if !t316 {
+					t171 := t511
+//line group.go:33
+					result026 := t185.Len(t171)
+					t316 = t616 >= result026
+				}
+				if t316 {
+//line group.go:34
 					host2.Fail(r, "group has no member of this number")
 				}
-				loaded45 := host2.Load(r, &t515.Post[int(uint32(t515.Post[t185.Place]))+t613])
-				result027 := actor.Ref[Item]{Mailbox: uint32(loaded45)}
-//line group.go:43
-				t815 := result027
+				loaded45 := host2.Load(r, &t511.Post[int(uint32(t511.Post[t185.Place]))+t616])
+				member4 := loaded45
+//line group.go:37
+				result027 := actor.Ref[Item]{Mailbox: uint32(member4), Actor: uint32(member4 >> 32)}
+//line group.go:45
+				t814 := result027
 				t910 := t196
 				var result028 bool
-//line context.go:47
-				if t815.Mailbox == 0 {
+//line context.go:51
+				if t814.Mailbox == 0 {
 					result028 = false
 				} else {
-					t180 := t815.Mailbox
+					t180 := t814.Mailbox
+					t240 := t814.Actor
 //line send.go:27
-					if !(t48.To.Box == t180) {
+					if !(t48.To.Box == t180 && t48.To.Actor == t240) {
 //line send.go:30
 						t181 := int(t180) * 16
-						t240 := (int(t180) + 1) * 16
+						t241 := (int(t180) + 1) * 16
 //line send.go:30
-						b13 := t48.Post[t181:t240]
+						b13 := t48.Post[t181:t241]
 						loaded46 := host2.Load(r, &b13[0])
 //line send.go:31
 						loaded47 := host2.Load(r, &b13[8])
 						loaded48 := host2.Load(r, &b13[10])
 //line send.go:31
-						t48.To = actor.Target{Box: t180, Tail: loaded46, Head: loaded47, Ring: b13[14], Step: b13[12], Slots: uint32(b13[11]), Kind: uint32(b13[13]), Closed: uint32(loaded48)}
+						t48.To = actor.Target{Box: t180, Actor: t240, Tail: loaded46, Head: loaded47, Ring: b13[14], Step: b13[12], Slots: uint32(b13[11]), Kind: uint32(b13[13]), Owner: uint32(loaded48)}
 //line send.go:33
 						room13 := len(t48.Post)
 						if t48.To.Kind == 1 {
@@ -5185,160 +5214,160 @@ func quernRow4SendActor(r *host2.Run, cs2 []*actor.Context, first3 int, t34 *Ord
 							host2.Fail(r, "a Ref that names no mailbox")
 						}
 					}
-//line context.go:51
-					t241 := t48
+//line context.go:55
+					t317 := t48
 					var ticket9 uint32
 					var room14 uint32
 				block9:
 					switch {
 					default:
 //line send.go:54
-						box10 := int(t241.To.Box)
+						box10 := int(t317.To.Box)
 						t186 := box10 * 16
-						t242 := (box10 + 1) * 16
+						t245 := (box10 + 1) * 16
 //line send.go:55
-						b14 := t241.Post[t186:t242]
-						if t241.To.Closed != 0 {
+						b14 := t317.Post[t186:t245]
+						if t317.To.Owner != t317.To.Actor {
 							loaded49 := host2.Load(r, &b14[10])
 //line send.go:57
-							t241.To.Closed = uint32(loaded49)
+							t317.To.Owner = uint32(loaded49)
 						}
-						if t241.To.Closed != 0 {
+						if t317.To.Owner != t317.To.Actor {
 							atomic.AddUint64(&b14[1], 1)
 							ticket9 = 0
 							room14 = 2
 						} else {
 //line send.go:63
 							loaded50 := host2.Load(r, &b14[10])
-							for closed5 := uint32(loaded50); ; {
-								if uint32(t241.To.Tail)-uint32(t241.To.Head) >= t241.To.Slots {
-									t516 := t241
-									t614 := t241
+							for owner5 := uint32(loaded50); ; {
+								if uint32(t317.To.Tail)-uint32(t317.To.Head) >= t317.To.Slots {
+									t512 := t317
+									t617 := t317
 //line send.go:66
 									loaded51 := host2.Load(r, &b14[0])
-									t816 := loaded51
+									t815 := loaded51
 //line send.go:66
 									loaded52 := host2.Load(r, &b14[8])
 									t1014 := loaded52
 //line send.go:66
-									t516.To.Tail = t816
+									t512.To.Tail = t815
 //line send.go:66
-									t614.To.Head = t1014
-									if uint32(t241.To.Tail)-uint32(t241.To.Head) >= t241.To.Slots && t241.To.Kind == 1 {
-										loaded53 := host2.Load(r, &t241.Host[b14[15]+1])
+									t617.To.Head = t1014
+									if uint32(t317.To.Tail)-uint32(t317.To.Head) >= t317.To.Slots && t317.To.Kind == 1 {
+										loaded53 := host2.Load(r, &t317.Host[b14[15]+1])
 //line send.go:68
-										t241.To.Head = loaded53
-										kernel.StoreRelaxed(&b14[8], t241.To.Head)
+										t317.To.Head = loaded53
+										kernel.StoreRelaxed(&b14[8], t317.To.Head)
 									}
-									if uint32(t241.To.Tail)-uint32(t241.To.Head) >= t241.To.Slots {
+									if uint32(t317.To.Tail)-uint32(t317.To.Head) >= t317.To.Slots {
 										atomic.AddUint64(&b14[1], 1)
 										ticket9 = 0
 										room14 = 1
 										break block9
 									}
 								}
-								old5 := kernel.AtomicCompareAndSwap(&b14[0], t241.To.Tail, t241.To.Tail+1)
+								old5 := kernel.AtomicCompareAndSwap(&b14[0], t317.To.Tail, t317.To.Tail+1)
 								tail5 := old5
 //line send.go:79
-								if tail5 == t241.To.Tail {
-									t1312 := t241
-									t1412 := t241
-									t1510 := tail5 + 1
-									t1610 := closed5
+								if tail5 == t317.To.Tail {
+									t1312 := t317
+									t1412 := t317
+									t1511 := tail5 + 1
+									t1610 := owner5
 //line send.go:80
-									t1312.To.Tail = t1510
+									t1312.To.Tail = t1511
 //line send.go:80
-									t1412.To.Closed = t1610
+									t1412.To.Owner = t1610
 									t1710 := uint32(tail5)
 									ticket9 = t1710
 									room14 = 0
 									break block9
 								}
 //line send.go:83
-								t241.To.Tail = tail5
+								t317.To.Tail = tail5
 							}
 						}
 					}
-//line context.go:51
+//line context.go:55
 					ticket10 := ticket9
 					room15 := room14
-//line context.go:52
+//line context.go:56
 					if room15 != 0 {
 						result028 = false
 					} else {
-						t517 := ticket10
+						t618 := ticket10
 //line send.go:46
-						result029 := int(t48.To.Ring + uint64(t517&(t48.To.Slots-1))*t48.To.Step)
-//line context.go:55
-						t78 := result029
-						t817 := uint64(ticket10+1) << 32
-						slot6 := t78
-						tag5 := t817
-//line context.go:56
+						result029 := int(t48.To.Ring + uint64(t618&(t48.To.Slots-1))*t48.To.Step)
+//line context.go:59
+						t816 := result029
+						t911 := uint64(ticket10+1) << 32
+						slot6 := t816
+						tag5 := t911
+//line context.go:60
 						if t48.To.Kind == 1 {
-							t911 := t48
-							t1015 := slot6
-							t1115 := tag5
+							t1015 := t48
+							t1115 := slot6
+							t1213 := tag5
 //line send.go:102
-							t187 := t1015
-							t243 := t1015 + 4
+							t187 := t1115
+							t246 := t1115 + 4
 //line send.go:102
-							h9 := t911.Host[t187:t243]
-							kernel.StoreRelaxed(&h9[0], t1115|uint64(t911.ID<<8|128))
-							kernel.StoreRelaxed(&h9[1], t1115)
-							kernel.StoreRelaxed(&h9[2], t1115|uint64(t911.Words[t911.At+2]))
-							kernel.StoreRelaxed(&h9[3], t1115|uint64(t911.Words[t911.At+3]))
-//line context.go:58
-							t1213 := t48.Host
-							t1313 := slot6 + 4
-							t1413 := tag5
-							t1511 := t910
-//line context.go:58
-							kernel.PutWords(t1213, t1313, t1413, t1511)
+							h9 := t1015.Host[t187:t246]
+							kernel.StoreRelaxed(&h9[0], t1213|uint64(t1015.ID<<8|128))
+							kernel.StoreRelaxed(&h9[1], t1213)
+							kernel.StoreRelaxed(&h9[2], t1213|uint64(t1015.Words[t1015.At+2]))
+							kernel.StoreRelaxed(&h9[3], t1213|uint64(t1015.Words[t1015.At+3]))
+//line context.go:62
+							t1313 := t48.Host
+							t1413 := slot6 + 4
+							t1512 := tag5
+							t1611 := t910
+//line context.go:62
+							kernel.PutWords(t1313, t1413, t1512, t1611)
 							result028 = true
 						} else {
-							t1611 := t48
-							t1711 := slot6
-							t188 := tag5
+							t1711 := t48
+							t188 := slot6
+							t197 := tag5
 //line send.go:91
-							t189 := t1711
-							t244 := t1711 + 4
+							t189 := t188
+							t247 := t188 + 4
 //line send.go:91
-							h10 := t1611.Post[t189:t244]
-							kernel.StoreRelaxed(&h10[0], t188|uint64(t1611.ID<<8|128))
-							kernel.StoreRelaxed(&h10[1], t188)
-							kernel.StoreRelaxed(&h10[2], t188|uint64(t1611.Words[t1611.At+2]))
-							kernel.StoreRelaxed(&h10[3], t188|uint64(t1611.Words[t1611.At+3]))
-//line context.go:62
-							t197 := t48.Post
-							t205 := slot6 + 4
-							t2112 := tag5
-							t2211 := t910
-//line context.go:62
-							kernel.PutWords(t197, t205, t2112, t2211)
-							t2310 := t48
+							h10 := t1711.Post[t189:t247]
+							kernel.StoreRelaxed(&h10[0], t197|uint64(t1711.ID<<8|128))
+							kernel.StoreRelaxed(&h10[1], t197)
+							kernel.StoreRelaxed(&h10[2], t197|uint64(t1711.Words[t1711.At+2]))
+							kernel.StoreRelaxed(&h10[3], t197|uint64(t1711.Words[t1711.At+3]))
+//line context.go:66
+							t205 := t48.Post
+							t2112 := slot6 + 4
+							t2211 := tag5
+							t2310 := t910
+//line context.go:66
+							kernel.PutWords(t205, t2112, t2211, t2310)
+							t248 := t48
 //line send.go:113
-							if !(t2310.Wakes == 0) {
+							if !(t248.Wakes == 0) {
 //line send.go:118
 								kernel.Fence()
-								box11 := int(t2310.To.Box)
+								box11 := int(t248.To.Box)
 								t190 := box11 * 16
-								t245 := (box11 + 1) * 16
+								t249 := (box11 + 1) * 16
 //line send.go:120
-								b15 := t2310.Post[t190:t245]
+								b15 := t248.Post[t190:t249]
 								loaded54 := host2.Load(r, &b15[9])
 								if loaded54 != 0 {
 //line send.go:122
-									kernel.StoreRelaxed(&t2310.Host[b15[15]], 1)
-									kernel.StoreRelaxed(&t2310.Host[0], 1)
+									kernel.StoreRelaxed(&t248.Host[b15[15]], 1)
+									kernel.StoreRelaxed(&t248.Host[0], 1)
 								}
 							}
-//line context.go:64
+//line context.go:68
 							result028 = true
 						}
 					}
 				}
-//line group.go:43
+//line group.go:45
 				if result028 {
 					taken3++
 				}
@@ -5349,9 +5378,9 @@ func quernRow4SendActor(r *host2.Run, cs2 []*actor.Context, first3 int, t34 *Ord
 		}
 		atomic.AddInt32(&t45.Taken, int32(taken))
 		if threadX == 0 {
-			t2113 := t114
+			t2113 := t115
 //line handlers.go:119
-			result031 := t34.To.Len(t2113)
+			result031 := t35.To.Len(t2113)
 //line handlers.go:119
 			t45.Members = int32(result031)
 		}
@@ -5363,7 +5392,7 @@ func quernRow4SendActor(r *host2.Run, cs2 []*actor.Context, first3 int, t34 *Ord
 }
 
 //go:noinline
-func quernRow5SendActor(r *host2.Run, cs []actor.Context, first4 int, begins, borns []int64, source2 uint32, box []uint64, sh *actor.Status, out []uint64, result uint32, shape *actor.Shape, words []uint32, t912, t1016 uint32, cursor []uint32, forwards bool, t50, t51 uint32, last bool, command, in, mail []uint64, t2311, t254, t263 uint32) {
+func quernRow5SendActor(r *host2.Run, cs []actor.Context, first4 int, begins, borns []int64, source2 uint32, box []uint64, sh *actor.Status, out []uint64, result uint32, shape *actor.Shape, words []uint32, t912, t1016 uint32, cursor []uint32, forwards bool, t50, t51 uint32, last bool, command, in, mail []uint64, t2311, t258, t263 uint32) {
 	cRow := cs[first4:][:32]
 	beginRow := begins[first4:][:32]
 	bornRow := borns[first4:][:32]
@@ -5386,37 +5415,37 @@ func quernRow5SendActor(r *host2.Run, cs []actor.Context, first4 int, begins, bo
 				t452 := uint32(now3 - begin)
 //line alone.go:173
 				source3 := sh.Missing[0]
-				t246 := source3
+				t250 := source3
 				var result033 uint32
 				switch {
 				default:
 //line serve.go:82
-					if t246 == 4 {
+					if t250 == 4 {
 						result033 = 0
 						break
 //line serve.go:84
-					} else if t246 < 4 {
-						result033 = shape.Slots + t246*shape.SideSlots
+					} else if t250 < 4 {
+						result033 = shape.Slots + t250*shape.SideSlots
 						break
 					}
 //line serve.go:87
-					result033 = shape.Slots + (t246-1)*shape.SideSlots
+					result033 = shape.Slots + (t250-1)*shape.SideSlots
 				}
 //line alone.go:174
-				t518 := source3
+				t513 := source3
 				var result034 uint32
 //line serve.go:92
-				if t518 == 4 {
+				if t513 == 4 {
 					result034 = shape.Slots
 				} else {
 					result034 = shape.SideSlots
 				}
 //line alone.go:174
 				at3 := (result033 + sh.Ticket&(result034-1)) * shape.OutStep
-				t79 := at3
-				t818 := at3 + shape.Out
+				t76 := at3
+				t817 := at3 + shape.Out
 //line alone.go:175
-				slot7 := t422[t79:t818]
+				slot7 := t422[t76:t817]
 				tag6 := uint64(sh.Ticket+1) << 32
 				reply2 := words[t912:t1016]
 				kernel.StoreRelaxed(&slot7[0], tag6|uint64(t442))
@@ -5446,20 +5475,22 @@ func quernRow5SendActor(r *host2.Run, cs []actor.Context, first4 int, begins, bo
 					list2 := int(t49[11])
 					count2 := uint32(t482.Post[list2])
 					for i4 := uint32(0); i4 < count2; i4++ {
-						t191 := uint32(t482.Post[list2+1+int(i4)])
+						to2 := t482.Post[list2+1+int(i4)]
+						t191 := uint32(to2)
+						t251 := uint32(to2 >> 32)
 //line send.go:27
-						if !(t482.To.Box == t191) {
+						if !(t482.To.Box == t191 && t482.To.Actor == t251) {
 //line send.go:30
 							t198 := int(t191) * 16
-							t247 := (int(t191) + 1) * 16
+							t253 := (int(t191) + 1) * 16
 //line send.go:30
-							b16 := t482.Post[t198:t247]
+							b16 := t482.Post[t198:t253]
 							loaded55 := host2.Load(r, &b16[0])
 //line send.go:31
 							loaded56 := host2.Load(r, &b16[8])
 							loaded57 := host2.Load(r, &b16[10])
 //line send.go:31
-							t482.To = actor.Target{Box: t191, Tail: loaded55, Head: loaded56, Ring: b16[14], Step: b16[12], Slots: uint32(b16[11]), Kind: uint32(b16[13]), Closed: uint32(loaded57)}
+							t482.To = actor.Target{Box: t191, Actor: t251, Tail: loaded55, Head: loaded56, Ring: b16[14], Step: b16[12], Slots: uint32(b16[11]), Kind: uint32(b16[13]), Owner: uint32(loaded57)}
 //line send.go:33
 							room16 := len(t482.Post)
 							if t482.To.Kind == 1 {
@@ -5471,171 +5502,171 @@ func quernRow5SendActor(r *host2.Run, cs []actor.Context, first4 int, begins, bo
 								host2.Fail(r, "a Ref that names no mailbox")
 							}
 						}
-//line alone.go:193
-						t248 := t482
+//line alone.go:194
+						t318 := t482
 						var ticket11 uint32
 						var room17 uint32
 					block12:
 						switch {
 						default:
 //line send.go:54
-							box12 := int(t248.To.Box)
+							box12 := int(t318.To.Box)
 							t199 := box12 * 16
-							t249 := (box12 + 1) * 16
+							t254 := (box12 + 1) * 16
 //line send.go:55
-							b17 := t248.Post[t199:t249]
-							if t248.To.Closed != 0 {
+							b17 := t318.Post[t199:t254]
+							if t318.To.Owner != t318.To.Actor {
 								loaded58 := host2.Load(r, &b17[10])
 //line send.go:57
-								t248.To.Closed = uint32(loaded58)
+								t318.To.Owner = uint32(loaded58)
 							}
-							if t248.To.Closed != 0 {
+							if t318.To.Owner != t318.To.Actor {
 								atomic.AddUint64(&b17[1], 1)
 								ticket11 = 0
 								room17 = 2
 							} else {
 //line send.go:63
 								loaded59 := host2.Load(r, &b17[10])
-								for closed6 := uint32(loaded59); ; {
-									if uint32(t248.To.Tail)-uint32(t248.To.Head) >= t248.To.Slots {
-										t519 := t248
-										t615 := t248
+								for owner6 := uint32(loaded59); ; {
+									if uint32(t318.To.Tail)-uint32(t318.To.Head) >= t318.To.Slots {
+										t514 := t318
+										t619 := t318
 //line send.go:66
 										loaded60 := host2.Load(r, &b17[0])
-										t819 := loaded60
+										t818 := loaded60
 //line send.go:66
 										loaded61 := host2.Load(r, &b17[8])
 										t1017 := loaded61
 //line send.go:66
-										t519.To.Tail = t819
+										t514.To.Tail = t818
 //line send.go:66
-										t615.To.Head = t1017
-										if uint32(t248.To.Tail)-uint32(t248.To.Head) >= t248.To.Slots && t248.To.Kind == 1 {
-											loaded62 := host2.Load(r, &t248.Host[b17[15]+1])
+										t619.To.Head = t1017
+										if uint32(t318.To.Tail)-uint32(t318.To.Head) >= t318.To.Slots && t318.To.Kind == 1 {
+											loaded62 := host2.Load(r, &t318.Host[b17[15]+1])
 //line send.go:68
-											t248.To.Head = loaded62
-											kernel.StoreRelaxed(&b17[8], t248.To.Head)
+											t318.To.Head = loaded62
+											kernel.StoreRelaxed(&b17[8], t318.To.Head)
 										}
-										if uint32(t248.To.Tail)-uint32(t248.To.Head) >= t248.To.Slots {
+										if uint32(t318.To.Tail)-uint32(t318.To.Head) >= t318.To.Slots {
 											atomic.AddUint64(&b17[1], 1)
 											ticket11 = 0
 											room17 = 1
 											break block12
 										}
 									}
-									old6 := kernel.AtomicCompareAndSwap(&b17[0], t248.To.Tail, t248.To.Tail+1)
+									old6 := kernel.AtomicCompareAndSwap(&b17[0], t318.To.Tail, t318.To.Tail+1)
 									tail6 := old6
 //line send.go:79
-									if tail6 == t248.To.Tail {
-										t1314 := t248
-										t1414 := t248
-										t1512 := tail6 + 1
-										t1612 := closed6
+									if tail6 == t318.To.Tail {
+										t1314 := t318
+										t1414 := t318
+										t1513 := tail6 + 1
+										t1612 := owner6
 //line send.go:80
-										t1314.To.Tail = t1512
+										t1314.To.Tail = t1513
 //line send.go:80
-										t1414.To.Closed = t1612
+										t1414.To.Owner = t1612
 										t1712 := uint32(tail6)
 										ticket11 = t1712
 										room17 = 0
 										break block12
 									}
 //line send.go:83
-									t248.To.Tail = tail6
+									t318.To.Tail = tail6
 								}
 							}
 						}
-//line alone.go:193
+//line alone.go:194
 						ticket12 := ticket11
 						room18 := room17
-//line alone.go:194
+//line alone.go:195
 						if room18 == 1 {
-							t520 := int(t49[13])
-//line alone.go:195
-							t616 := int(t49[13]) + len(t522) + 1
-//line alone.go:195
-							saved3 := t482.Post[t520:t616]
+							t620 := int(t49[13])
+//line alone.go:196
+							t77 := int(t49[13]) + len(t522) + 1
+//line alone.go:196
+							saved3 := t482.Post[t620:t77]
 							for w8 := 0; w8 < len(t522); w8++ {
 								saved3[w8] = uint64(t522[w8])
 							}
 							result036 := t482.Correlation()
-//line alone.go:199
+//line alone.go:200
 							saved3[len(t522)] = result036
 							t49[12] = i4 + 1
 							result035 = false
 							break block11
 						}
-//line alone.go:203
+//line alone.go:204
 						if room18 == 0 {
-							t820 := t482
-							t913 := t522
-							t1018 := ticket12
-//line alone.go:227
-							t1100 := t1018
-//line send.go:46
-							result037 := int(t820.To.Ring + uint64(t1100&(t820.To.Slots-1))*t820.To.Step)
-//line alone.go:227
-							t313 := result037
-							t410 := uint64(t1018+1) << 32
-							slot8 := t313
-							tag7 := t410
+							t913 := t482
+							t1018 := t522
+							t1116 := ticket12
 //line alone.go:228
-							if t820.To.Kind == 1 {
-								t521 := t820
-								t617 := slot8
-								t710 := tag7
+							t1100 := t1116
+//line send.go:46
+							result037 := int(t913.To.Ring + uint64(t1100&(t913.To.Slots-1))*t913.To.Step)
+//line alone.go:228
+							t319 := result037
+							t410 := uint64(t1116+1) << 32
+							slot8 := t319
+							tag7 := t410
+//line alone.go:229
+							if t913.To.Kind == 1 {
+								t515 := t913
+								t621 := slot8
+								t78 := tag7
 //line send.go:102
-								t1101 := t617
-								t250 := t617 + 4
+								t1101 := t621
+								t255 := t621 + 4
 //line send.go:102
-								h11 := t521.Host[t1101:t250]
-								kernel.StoreRelaxed(&h11[0], t710|uint64(t521.ID<<8|128))
-								kernel.StoreRelaxed(&h11[1], t710)
-								kernel.StoreRelaxed(&h11[2], t710|uint64(t521.Words[t521.At+2]))
-								kernel.StoreRelaxed(&h11[3], t710|uint64(t521.Words[t521.At+3]))
-//line alone.go:230
-								for w9 := 0; w9 < len(t913); w9++ {
-									kernel.StoreRelaxed(&t820.Host[slot8+4+w9], tag7|uint64(t913[w9]))
+								h11 := t515.Host[t1101:t255]
+								kernel.StoreRelaxed(&h11[0], t78|uint64(t515.ID<<8|128))
+								kernel.StoreRelaxed(&h11[1], t78)
+								kernel.StoreRelaxed(&h11[2], t78|uint64(t515.Words[t515.At+2]))
+								kernel.StoreRelaxed(&h11[3], t78|uint64(t515.Words[t515.At+3]))
+//line alone.go:231
+								for w9 := 0; w9 < len(t1018); w9++ {
+									kernel.StoreRelaxed(&t913.Host[slot8+4+w9], tag7|uint64(t1018[w9]))
 								}
 							} else {
-//line alone.go:235
-								t821 := t820
+//line alone.go:236
+								t819 := t913
 								t914 := slot8
 								t1019 := tag7
 //line send.go:91
 								t1102 := t914
-								t251 := t914 + 4
+								t256 := t914 + 4
 //line send.go:91
-								h12 := t821.Post[t1102:t251]
-								kernel.StoreRelaxed(&h12[0], t1019|uint64(t821.ID<<8|128))
+								h12 := t819.Post[t1102:t256]
+								kernel.StoreRelaxed(&h12[0], t1019|uint64(t819.ID<<8|128))
 								kernel.StoreRelaxed(&h12[1], t1019)
-								kernel.StoreRelaxed(&h12[2], t1019|uint64(t821.Words[t821.At+2]))
-								kernel.StoreRelaxed(&h12[3], t1019|uint64(t821.Words[t821.At+3]))
-//line alone.go:236
-								for w10 := 0; w10 < len(t913); w10++ {
-									kernel.StoreRelaxed(&t820.Post[slot8+4+w10], tag7|uint64(t913[w10]))
+								kernel.StoreRelaxed(&h12[2], t1019|uint64(t819.Words[t819.At+2]))
+								kernel.StoreRelaxed(&h12[3], t1019|uint64(t819.Words[t819.At+3]))
+//line alone.go:237
+								for w10 := 0; w10 < len(t1018); w10++ {
+									kernel.StoreRelaxed(&t913.Post[slot8+4+w10], tag7|uint64(t1018[w10]))
 								}
-								t1116 := t820
+								t1117 := t913
 //line send.go:113
-								if !(t1116.Wakes == 0) {
+								if !(t1117.Wakes == 0) {
 //line send.go:118
 									kernel.Fence()
-									box13 := int(t1116.To.Box)
+									box13 := int(t1117.To.Box)
 									t1103 := box13 * 16
-									t253 := (box13 + 1) * 16
+									t257 := (box13 + 1) * 16
 //line send.go:120
-									b18 := t1116.Post[t1103:t253]
+									b18 := t1117.Post[t1103:t257]
 									loaded63 := host2.Load(r, &b18[9])
 									if loaded63 != 0 {
 //line send.go:122
-										kernel.StoreRelaxed(&t1116.Host[b18[15]], 1)
-										kernel.StoreRelaxed(&t1116.Host[0], 1)
+										kernel.StoreRelaxed(&t1117.Host[b18[15]], 1)
+										kernel.StoreRelaxed(&t1117.Host[0], 1)
 									}
 								}
 							}
 						}
 					}
-//line alone.go:207
+//line alone.go:208
 					result035 = true
 				}
 //line alone.go:82
@@ -5678,21 +5709,21 @@ func quernRow5SendActor(r *host2.Run, cs []actor.Context, first4 int, begins, bo
 									continue
 								}
 								next4 := t592[level2]
-								t618 := level2
+								t623 := level2
 								var result038 uint32
 								switch {
 								default:
 //line serve.go:82
-									if t618 == 4 {
+									if t623 == 4 {
 										result038 = 0
 										break
 //line serve.go:84
-									} else if t618 < 4 {
-										result038 = shape.Slots + t618*shape.SideSlots
+									} else if t623 < 4 {
+										result038 = shape.Slots + t623*shape.SideSlots
 										break
 									}
 //line serve.go:87
-									result038 = shape.Slots + (t618-1)*shape.SideSlots
+									result038 = shape.Slots + (t623-1)*shape.SideSlots
 								}
 //line alone.go:118
 								at4 := (result038 + next4&(shape.SideSlots-1)) * shape.InStep
@@ -5784,7 +5815,7 @@ func quernRow5SendActor(r *host2.Run, cs []actor.Context, first4 int, begins, bo
 								}
 								cell2[w11] = uint32(v2)
 							}
-							reply3 := cell2[t254:t263]
+							reply3 := cell2[t258:t263]
 							for w12 := 0; w12 < len(reply3); w12++ {
 								reply3[w12] = 0
 							}
@@ -5863,9 +5894,9 @@ func quernHostWorkActor(r *host2.Run) {
 	cells := host2.Dynamic[actor.Cell[Batch, Result]](r, 1)
 	var in2 *Batch
 	var out2 *Result
-	var t34 *Desk
+	var t35 *Desk
 	var t45 *Batch
-	var t56 *Result
+	var t55 *Result
 	t1s := host2.Scratch[*actor.Context](r, 4, r.BlockDim.Count())
 	var ref actor.Payload[float32]
 	valuess := host2.Scratch[[]float32](r, 5, r.BlockDim.Count())
@@ -5977,9 +6008,9 @@ func quernHostWorkActor(r *host2.Run) {
 //line alone.go:58
 				out2 = &cells[0].Out
 //line quern_gen.go:13
-				t34 = state
+				t35 = state
 				t45 = in2
-				t56 = out2
+				t55 = out2
 				for threadZ := range 1 {
 					for threadY := range 1 {
 						first3 := (threadZ*1 + threadY) * 32
@@ -5992,7 +6023,7 @@ func quernHostWorkActor(r *host2.Run) {
 				r.ThreadIdx = kernel.Dim3{}
 //line payloads.go:49
 				if t45.Do == 3 {
-					ref = t34.Kept
+					ref = t35.Kept
 				}
 				for threadZ := range 1 {
 					for threadY := range 1 {
@@ -6019,7 +6050,7 @@ func quernHostWorkActor(r *host2.Run) {
 						for threadY := range 1 {
 							r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 							first7 := (threadZ*1 + threadY) * 32
-							quernRow8WorkActor(r, valuess, first7, t56)
+							quernRow8WorkActor(r, valuess, first7, t55)
 						}
 					}
 				}
@@ -6027,7 +6058,7 @@ func quernHostWorkActor(r *host2.Run) {
 					for threadY := range 1 {
 						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 						first8 := (threadZ*1 + threadY) * 32
-						quernRow9WorkActor(r, t1s, first8, t45, t34, t56, ref, sh)
+						quernRow9WorkActor(r, t1s, first8, t45, t35, t55, ref, sh)
 					}
 				}
 				r.ThreadIdx = kernel.Dim3{}
@@ -6096,34 +6127,34 @@ func quernRow1WorkActor(r *host2.Run, cs []actor.Context, first int, begins, bor
 			t21 := cursor
 //line alone.go:42
 			t24 := words[t22:t23]
-//line alone.go:212
+//line alone.go:213
 			pending := t21[12]
 			var result0 bool
-//line alone.go:213
+//line alone.go:214
 			if pending == 0 {
 				result0 = true
 			} else {
 				t15 := int(t21[13])
-//line alone.go:216
+//line alone.go:217
 				t25 := int(t21[13]) + len(t24) + 1
-//line alone.go:216
+//line alone.go:217
 				saved := t20.Post[t15:t25]
 				for w := 0; w < len(t24); w++ {
 					t24[w] = uint32(saved[w])
 				}
 				t32 := t20.Words
-//line alone.go:220
+//line alone.go:221
 				_ = t32[2]
 				t42 := t20.Words
-//line alone.go:220
+//line alone.go:221
 				_ = t42[3]
-//line alone.go:220
+//line alone.go:221
 				t52 := uint32(saved[len(t24)])
-//line alone.go:220
+//line alone.go:221
 				t62 := uint32(saved[len(t24)] >> 32)
-//line alone.go:220
+//line alone.go:221
 				t32[2] = t52
-//line alone.go:220
+//line alone.go:221
 				t42[3] = t62
 				t21[12] = 0
 				t72 := t20
@@ -6138,20 +6169,22 @@ func quernRow1WorkActor(r *host2.Run, cs []actor.Context, first int, begins, bor
 					list := int(t82[11])
 					count := uint32(t72.Post[list])
 					for i := t102; i < count; i++ {
-						t16 := uint32(t72.Post[list+1+int(i)])
+						to := t72.Post[list+1+int(i)]
+						t16 := uint32(to)
+						t26 := uint32(to >> 32)
 //line send.go:27
-						if !(t72.To.Box == t16) {
+						if !(t72.To.Box == t16 && t72.To.Actor == t26) {
 //line send.go:30
 							t17 := int(t16) * 16
-							t26 := (int(t16) + 1) * 16
+							t27 := (int(t16) + 1) * 16
 //line send.go:30
-							b := t72.Post[t17:t26]
+							b := t72.Post[t17:t27]
 							loaded := host2.Load(r, &b[0])
 //line send.go:31
 							loaded2 := host2.Load(r, &b[8])
 							loaded3 := host2.Load(r, &b[10])
 //line send.go:31
-							t72.To = actor.Target{Box: t16, Tail: loaded, Head: loaded2, Ring: b[14], Step: b[12], Slots: uint32(b[11]), Kind: uint32(b[13]), Closed: uint32(loaded3)}
+							t72.To = actor.Target{Box: t16, Actor: t26, Tail: loaded, Head: loaded2, Ring: b[14], Step: b[12], Slots: uint32(b[11]), Kind: uint32(b[13]), Owner: uint32(loaded3)}
 //line send.go:33
 							room := len(t72.Post)
 							if t72.To.Kind == 1 {
@@ -6163,35 +6196,35 @@ func quernRow1WorkActor(r *host2.Run, cs []actor.Context, first int, begins, bor
 								host2.Fail(r, "a Ref that names no mailbox")
 							}
 						}
-//line alone.go:193
-						t27 := t72
+//line alone.go:194
+						t33 := t72
 						var ticket uint32
 						var room2 uint32
 					block2:
 						switch {
 						default:
 //line send.go:54
-							box2 := int(t27.To.Box)
+							box2 := int(t33.To.Box)
 							t18 := box2 * 16
 							t28 := (box2 + 1) * 16
 //line send.go:55
-							b2 := t27.Post[t18:t28]
-							if t27.To.Closed != 0 {
+							b2 := t33.Post[t18:t28]
+							if t33.To.Owner != t33.To.Actor {
 								loaded4 := host2.Load(r, &b2[10])
 //line send.go:57
-								t27.To.Closed = uint32(loaded4)
+								t33.To.Owner = uint32(loaded4)
 							}
-							if t27.To.Closed != 0 {
+							if t33.To.Owner != t33.To.Actor {
 								atomic.AddUint64(&b2[1], 1)
 								ticket = 0
 								room2 = 2
 							} else {
 //line send.go:63
 								loaded5 := host2.Load(r, &b2[10])
-								for closed := uint32(loaded5); ; {
-									if uint32(t27.To.Tail)-uint32(t27.To.Head) >= t27.To.Slots {
-										t53 := t27
-										t63 := t27
+								for owner := uint32(loaded5); ; {
+									if uint32(t33.To.Tail)-uint32(t33.To.Head) >= t33.To.Slots {
+										t53 := t33
+										t63 := t33
 //line send.go:66
 										loaded6 := host2.Load(r, &b2[0])
 										t83 := loaded6
@@ -6202,135 +6235,135 @@ func quernRow1WorkActor(r *host2.Run, cs []actor.Context, first int, begins, bor
 										t53.To.Tail = t83
 //line send.go:66
 										t63.To.Head = t103
-										if uint32(t27.To.Tail)-uint32(t27.To.Head) >= t27.To.Slots && t27.To.Kind == 1 {
-											loaded8 := host2.Load(r, &t27.Host[b2[15]+1])
+										if uint32(t33.To.Tail)-uint32(t33.To.Head) >= t33.To.Slots && t33.To.Kind == 1 {
+											loaded8 := host2.Load(r, &t33.Host[b2[15]+1])
 //line send.go:68
-											t27.To.Head = loaded8
-											kernel.StoreRelaxed(&b2[8], t27.To.Head)
+											t33.To.Head = loaded8
+											kernel.StoreRelaxed(&b2[8], t33.To.Head)
 										}
-										if uint32(t27.To.Tail)-uint32(t27.To.Head) >= t27.To.Slots {
+										if uint32(t33.To.Tail)-uint32(t33.To.Head) >= t33.To.Slots {
 											atomic.AddUint64(&b2[1], 1)
 											ticket = 0
 											room2 = 1
 											break block2
 										}
 									}
-									old := kernel.AtomicCompareAndSwap(&b2[0], t27.To.Tail, t27.To.Tail+1)
+									old := kernel.AtomicCompareAndSwap(&b2[0], t33.To.Tail, t33.To.Tail+1)
 									tail := old
 //line send.go:79
-									if tail == t27.To.Tail {
-										t132 := t27
-										t142 := t27
+									if tail == t33.To.Tail {
+										t132 := t33
+										t142 := t33
 										t152 := tail + 1
-										t162 := closed
+										t162 := owner
 //line send.go:80
 										t132.To.Tail = t152
 //line send.go:80
-										t142.To.Closed = t162
+										t142.To.Owner = t162
 										t172 := uint32(tail)
 										ticket = t172
 										room2 = 0
 										break block2
 									}
 //line send.go:83
-									t27.To.Tail = tail
+									t33.To.Tail = tail
 								}
 							}
 						}
-//line alone.go:193
+//line alone.go:194
 						ticket2 := ticket
 						room3 := room2
-//line alone.go:194
+//line alone.go:195
 						if room3 == 1 {
-							t54 := int(t82[13])
-//line alone.go:195
-							t64 := int(t82[13]) + len(t92) + 1
-//line alone.go:195
-							saved2 := t72.Post[t54:t64]
+							t64 := int(t82[13])
+//line alone.go:196
+							t73 := int(t82[13]) + len(t92) + 1
+//line alone.go:196
+							saved2 := t72.Post[t64:t73]
 							for w2 := 0; w2 < len(t92); w2++ {
 								saved2[w2] = uint64(t92[w2])
 							}
 							result03 := t72.Correlation()
-//line alone.go:199
+//line alone.go:200
 							saved2[len(t92)] = result03
 							t82[12] = i + 1
 							result02 = false
 							break block
 						}
-//line alone.go:203
+//line alone.go:204
 						if room3 == 0 {
-							t84 := t72
-							t93 := t92
-							t104 := ticket2
-//line alone.go:227
-							t19 := t104
-//line send.go:46
-							result04 := int(t84.To.Ring + uint64(t19&(t84.To.Slots-1))*t84.To.Step)
-//line alone.go:227
-							t33 := result04
-							t43 := uint64(t104+1) << 32
-							slot := t33
-							tag := t43
+							t93 := t72
+							t104 := t92
+							t112 := ticket2
 //line alone.go:228
-							if t84.To.Kind == 1 {
-								t55 := t84
+							t19 := t112
+//line send.go:46
+							result04 := int(t93.To.Ring + uint64(t19&(t93.To.Slots-1))*t93.To.Step)
+//line alone.go:228
+							t34 := result04
+							t43 := uint64(t112+1) << 32
+							slot := t34
+							tag := t43
+//line alone.go:229
+							if t93.To.Kind == 1 {
+								t54 := t93
 								t65 := slot
-								t73 := tag
+								t74 := tag
 //line send.go:102
 								t110 := t65
 								t29 := t65 + 4
 //line send.go:102
-								h := t55.Host[t110:t29]
-								kernel.StoreRelaxed(&h[0], t73|uint64(t55.ID<<8|128))
-								kernel.StoreRelaxed(&h[1], t73)
-								kernel.StoreRelaxed(&h[2], t73|uint64(t55.Words[t55.At+2]))
-								kernel.StoreRelaxed(&h[3], t73|uint64(t55.Words[t55.At+3]))
-//line alone.go:230
-								for w3 := 0; w3 < len(t93); w3++ {
-									kernel.StoreRelaxed(&t84.Host[slot+4+w3], tag|uint64(t93[w3]))
+								h := t54.Host[t110:t29]
+								kernel.StoreRelaxed(&h[0], t74|uint64(t54.ID<<8|128))
+								kernel.StoreRelaxed(&h[1], t74)
+								kernel.StoreRelaxed(&h[2], t74|uint64(t54.Words[t54.At+2]))
+								kernel.StoreRelaxed(&h[3], t74|uint64(t54.Words[t54.At+3]))
+//line alone.go:231
+								for w3 := 0; w3 < len(t104); w3++ {
+									kernel.StoreRelaxed(&t93.Host[slot+4+w3], tag|uint64(t104[w3]))
 								}
 							} else {
-//line alone.go:235
-								t85 := t84
+//line alone.go:236
+								t84 := t93
 								t94 := slot
 								t105 := tag
 //line send.go:91
 								t111 := t94
 								t210 := t94 + 4
 //line send.go:91
-								h2 := t85.Post[t111:t210]
-								kernel.StoreRelaxed(&h2[0], t105|uint64(t85.ID<<8|128))
+								h2 := t84.Post[t111:t210]
+								kernel.StoreRelaxed(&h2[0], t105|uint64(t84.ID<<8|128))
 								kernel.StoreRelaxed(&h2[1], t105)
-								kernel.StoreRelaxed(&h2[2], t105|uint64(t85.Words[t85.At+2]))
-								kernel.StoreRelaxed(&h2[3], t105|uint64(t85.Words[t85.At+3]))
-//line alone.go:236
-								for w4 := 0; w4 < len(t93); w4++ {
-									kernel.StoreRelaxed(&t84.Post[slot+4+w4], tag|uint64(t93[w4]))
+								kernel.StoreRelaxed(&h2[2], t105|uint64(t84.Words[t84.At+2]))
+								kernel.StoreRelaxed(&h2[3], t105|uint64(t84.Words[t84.At+3]))
+//line alone.go:237
+								for w4 := 0; w4 < len(t104); w4++ {
+									kernel.StoreRelaxed(&t93.Post[slot+4+w4], tag|uint64(t104[w4]))
 								}
-								t112 := t84
+								t113 := t93
 //line send.go:113
-								if !(t112.Wakes == 0) {
+								if !(t113.Wakes == 0) {
 //line send.go:118
 									kernel.Fence()
-									box3 := int(t112.To.Box)
-									t113 := box3 * 16
+									box3 := int(t113.To.Box)
+									t114 := box3 * 16
 									t211 := (box3 + 1) * 16
 //line send.go:120
-									b3 := t112.Post[t113:t211]
+									b3 := t113.Post[t114:t211]
 									loaded9 := host2.Load(r, &b3[9])
 									if loaded9 != 0 {
 //line send.go:122
-										kernel.StoreRelaxed(&t112.Host[b3[15]], 1)
-										kernel.StoreRelaxed(&t112.Host[0], 1)
+										kernel.StoreRelaxed(&t113.Host[b3[15]], 1)
+										kernel.StoreRelaxed(&t113.Host[0], 1)
 									}
 								}
 							}
 						}
 					}
-//line alone.go:207
+//line alone.go:208
 					result02 = true
 				}
-//line alone.go:222
+//line alone.go:223
 				result0 = result02
 			}
 //line alone.go:42
@@ -6540,8 +6573,8 @@ func quernRow5WorkActor(r *host2.Run, cs2 []*actor.Context, first3 int, t1s []*a
 	for threadX := range 32 {
 		c2 := cRow2[threadX]
 //line quern_gen.go:13
-		t114 := c2
-		t1Row[threadX] = t114
+		t115 := c2
+		t1Row[threadX] = t115
 	}
 }
 
@@ -6551,28 +6584,28 @@ func quernRow6WorkActor(r *host2.Run, t1s []*actor.Context, first4 int, valuess 
 	valuesRow := valuess[first4:][:32]
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
-		t114 := t1Row[threadX]
+		t115 := t1Row[threadX]
 //line payloads.go:52
 		values := ([]float32)(nil)
 		if t45.Do != 4 {
-			t115 := t114
+			t116 := t115
 			p := ref
 //line payload.go:44
-			t116 := t115.Post
+			t117 := t116.Post
 			t213 := p.Entry
-			t35 := p.Generation
+			t36 := p.Generation
 //line payload.go:76
-			if t35 == 0 {
+			if t36 == 0 {
 				host2.Fail(r, "reference to no payload")
 			}
-			loaded15 := host2.Load(r, &t116[t213+0])
+			loaded15 := host2.Load(r, &t117[t213+0])
 			host3 := loaded15
 //line payload.go:80
-			if uint32(host3>>32) != t35 {
+			if uint32(host3>>32) != t36 {
 				host2.Fail(r, "payload was released")
 			}
 			if host3&1 == 0 {
-				loaded16 := host2.Load(r, &t116[t213+1])
+				loaded16 := host2.Load(r, &t117[t213+1])
 				actors := loaded16
 //line payload.go:85
 				if uint32(actors) <= uint32(host3)>>1 {
@@ -6580,19 +6613,19 @@ func quernRow6WorkActor(r *host2.Run, t1s []*actor.Context, first4 int, valuess 
 				}
 			}
 //line payload.go:45
-			extent := t115.Post[p.Entry+2]
+			extent := t116.Post[p.Entry+2]
 			t46 := uint32(extent)
-			t57 := uint32(extent >> 32)
+			t56 := uint32(extent >> 32)
 			first5 := t46
-			n := t57
+			n := t56
 //line payload.go:47
 			if p.Offset < first5 || p.Length > n || p.Offset-first5 > n-p.Length {
 				host2.Fail(r, "reference to elements that are not of its payload")
 			}
 			t67 := int(p.Offset)
-			t74 := int(p.Offset) + int(p.Length)
+			t75 := int(p.Offset) + int(p.Length)
 //line payload.go:50
-			result08 := data[t67:t74]
+			result08 := data[t67:t75]
 //line payloads.go:54
 			values = result08
 		}
@@ -6614,7 +6647,7 @@ func quernRow7WorkActor(r *host2.Run, valuess [][]float32, first6 int) {
 }
 
 //go:noinline
-func quernRow8WorkActor(r *host2.Run, valuess [][]float32, first7 int, t56 *Result) {
+func quernRow8WorkActor(r *host2.Run, valuess [][]float32, first7 int, t55 *Result) {
 	valuesRow := valuess[first7:][:32]
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
@@ -6624,16 +6657,16 @@ func quernRow8WorkActor(r *host2.Run, valuess [][]float32, first7 int, t56 *Resu
 		for i3 := threadX; i3 < len(values); i3 += 32 {
 			sum += values[i3]
 		}
-		kernel.AtomicAdd(&t56.Sum, sum)
+		kernel.AtomicAdd(&t55.Sum, sum)
 	}
 }
 
 //go:noinline
-func quernRow9WorkActor(r *host2.Run, t1s []*actor.Context, first8 int, t45 *Batch, t34 *Desk, t56 *Result, ref actor.Payload[float32], sh *actor.Status) {
+func quernRow9WorkActor(r *host2.Run, t1s []*actor.Context, first8 int, t45 *Batch, t35 *Desk, t55 *Result, ref actor.Payload[float32], sh *actor.Status) {
 	t1Row := t1s[first8:][:32]
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
-		t114 := t1Row[threadX]
+		t115 := t1Row[threadX]
 		first9 := threadX == 0
 		t2 := threadX == 0
 		var result09 kernel.Action
@@ -6643,29 +6676,29 @@ func quernRow9WorkActor(r *host2.Run, t1s []*actor.Context, first8 int, t45 *Bat
 		} else {
 			t47 := t45.Do
 			if t47 == 0 {
-				result010 := t114.Sender()
+				result010 := t115.Sender()
 				if result010 != 0 {
 //line payloads.go:76
-					t34.Given++
-					t34.Sum += t56.Sum
-					t68 := t114
+					t35.Given++
+					t35.Sum += t55.Sum
+					t68 := t115
 					p2 := ref
 //line payload.go:66
-					t117 := t68.Post
+					t118 := t68.Post
 					t214 := p2.Entry
-					t36 := p2.Generation
+					t37 := p2.Generation
 //line payload.go:76
-					if t36 == 0 {
+					if t37 == 0 {
 						host2.Fail(r, "reference to no payload")
 					}
-					loaded17 := host2.Load(r, &t117[t214+0])
+					loaded17 := host2.Load(r, &t118[t214+0])
 					host4 := loaded17
 //line payload.go:80
-					if uint32(host4>>32) != t36 {
+					if uint32(host4>>32) != t37 {
 						host2.Fail(r, "payload was released")
 					}
 					if host4&1 == 0 {
-						loaded18 := host2.Load(r, &t117[t214+1])
+						loaded18 := host2.Load(r, &t118[t214+1])
 						actors2 := loaded18
 //line payload.go:85
 						if uint32(actors2) <= uint32(host4)>>1 {
@@ -6683,24 +6716,24 @@ func quernRow9WorkActor(r *host2.Run, t1s []*actor.Context, first8 int, t45 *Bat
 				}
 //line payloads.go:80
 			} else if t47 == 2 {
-				t75 := t114
+				t76 := t115
 				p3 := ref
 //line payload.go:58
-				t118 := t75.Post
+				t119 := t76.Post
 				t215 := p3.Entry
-				t37 := p3.Generation
+				t38 := p3.Generation
 //line payload.go:76
-				if t37 == 0 {
+				if t38 == 0 {
 					host2.Fail(r, "reference to no payload")
 				}
-				loaded19 := host2.Load(r, &t118[t215+0])
+				loaded19 := host2.Load(r, &t119[t215+0])
 				host5 := loaded19
 //line payload.go:80
-				if uint32(host5>>32) != t37 {
+				if uint32(host5>>32) != t38 {
 					host2.Fail(r, "payload was released")
 				}
 				if host5&1 == 0 {
-					loaded20 := host2.Load(r, &t118[t215+1])
+					loaded20 := host2.Load(r, &t119[t215+1])
 					actors3 := loaded20
 //line payload.go:85
 					if uint32(actors3) <= uint32(host5)>>1 {
@@ -6709,29 +6742,29 @@ func quernRow9WorkActor(r *host2.Run, t1s []*actor.Context, first8 int, t45 *Bat
 				}
 //line payload.go:59
 				kernel.Fence()
-				atomic.AddUint64(&t75.Post[p3.Entry+1], 1)
+				atomic.AddUint64(&t76.Post[p3.Entry+1], 1)
 //line payloads.go:82
-				t34.Kept = ref
+				t35.Kept = ref
 			} else if t47 == 4 {
-				t86 := t114
+				t85 := t115
 //line payloads.go:84
-				p4 := t34.Kept
+				p4 := t35.Kept
 //line payload.go:66
-				t119 := t86.Post
+				t120 := t85.Post
 				t216 := p4.Entry
-				t38 := p4.Generation
+				t39 := p4.Generation
 //line payload.go:76
-				if t38 == 0 {
+				if t39 == 0 {
 					host2.Fail(r, "reference to no payload")
 				}
-				loaded21 := host2.Load(r, &t119[t216+0])
+				loaded21 := host2.Load(r, &t120[t216+0])
 				host6 := loaded21
 //line payload.go:80
-				if uint32(host6>>32) != t38 {
+				if uint32(host6>>32) != t39 {
 					host2.Fail(r, "payload was released")
 				}
 				if host6&1 == 0 {
-					loaded22 := host2.Load(r, &t119[t216+1])
+					loaded22 := host2.Load(r, &t120[t216+1])
 					actors4 := loaded22
 //line payload.go:85
 					if uint32(actors4) <= uint32(host6)>>1 {
@@ -6740,32 +6773,32 @@ func quernRow9WorkActor(r *host2.Run, t1s []*actor.Context, first8 int, t45 *Bat
 				}
 //line payload.go:67
 				kernel.Fence()
-				old3 := kernel.AtomicSub(&t86.Post[p4.Entry+1], 1)
+				old3 := kernel.AtomicSub(&t85.Post[p4.Entry+1], 1)
 				if uint32(old3) == 0 {
 //line payload.go:69
-					atomic.AddUint64(&t86.Post[p4.Entry+1], 1)
+					atomic.AddUint64(&t85.Post[p4.Entry+1], 1)
 					host2.Fail(r, "payload released more often than retained")
 				}
 //line payloads.go:85
 			} else if t47 == 5 {
-				t96 := t114
+				t96 := t115
 				p5 := ref
 //line payload.go:58
-				t120 := t96.Post
+				t121 := t96.Post
 				t217 := p5.Entry
-				t39 := p5.Generation
+				t310 := p5.Generation
 //line payload.go:76
-				if t39 == 0 {
+				if t310 == 0 {
 					host2.Fail(r, "reference to no payload")
 				}
-				loaded23 := host2.Load(r, &t120[t217+0])
+				loaded23 := host2.Load(r, &t121[t217+0])
 				host7 := loaded23
 //line payload.go:80
-				if uint32(host7>>32) != t39 {
+				if uint32(host7>>32) != t310 {
 					host2.Fail(r, "payload was released")
 				}
 				if host7&1 == 0 {
-					loaded24 := host2.Load(r, &t120[t217+1])
+					loaded24 := host2.Load(r, &t121[t217+1])
 					actors5 := loaded24
 //line payload.go:85
 					if uint32(actors5) <= uint32(host7)>>1 {
@@ -6777,29 +6810,30 @@ func quernRow9WorkActor(r *host2.Run, t1s []*actor.Context, first8 int, t45 *Bat
 				atomic.AddUint64(&t96.Post[p5.Entry+1], 1)
 //line payloads.go:87
 				next4 := Batch{Values: ref}
-				t106 := t114
+				t106 := t115
 //line payloads.go:88
 				t1110 := t45.Next
 				t123 := &next4
 				var result011 bool
-//line context.go:47
+//line context.go:51
 				if t1110.Mailbox == 0 {
 					result011 = false
 				} else {
-					t121 := t1110.Mailbox
+					t124 := t1110.Mailbox
+					t218 := t1110.Actor
 //line send.go:27
-					if !(t106.To.Box == t121) {
+					if !(t106.To.Box == t124 && t106.To.Actor == t218) {
 //line send.go:30
-						t124 := int(t121) * 16
-						t218 := (int(t121) + 1) * 16
+						t125 := int(t124) * 16
+						t219 := (int(t124) + 1) * 16
 //line send.go:30
-						b4 := t106.Post[t124:t218]
+						b4 := t106.Post[t125:t219]
 						loaded25 := host2.Load(r, &b4[0])
 //line send.go:31
 						loaded26 := host2.Load(r, &b4[8])
 						loaded27 := host2.Load(r, &b4[10])
 //line send.go:31
-						t106.To = actor.Target{Box: t121, Tail: loaded25, Head: loaded26, Ring: b4[14], Step: b4[12], Slots: uint32(b4[11]), Kind: uint32(b4[13]), Closed: uint32(loaded27)}
+						t106.To = actor.Target{Box: t124, Actor: t218, Tail: loaded25, Head: loaded26, Ring: b4[14], Step: b4[12], Slots: uint32(b4[11]), Kind: uint32(b4[13]), Owner: uint32(loaded27)}
 //line send.go:33
 						room4 := len(t106.Post)
 						if t106.To.Kind == 1 {
@@ -6811,179 +6845,179 @@ func quernRow9WorkActor(r *host2.Run, t1s []*actor.Context, first8 int, t45 *Bat
 							host2.Fail(r, "a Ref that names no mailbox")
 						}
 					}
-//line context.go:51
-					t219 := t106
+//line context.go:55
+					t311 := t106
 					var ticket3 uint32
 					var room5 uint32
 				block6:
 					switch {
 					default:
 //line send.go:54
-						box4 := int(t219.To.Box)
-						t125 := box4 * 16
+						box4 := int(t311.To.Box)
+						t126 := box4 * 16
 						t220 := (box4 + 1) * 16
 //line send.go:55
-						b5 := t219.Post[t125:t220]
-						if t219.To.Closed != 0 {
+						b5 := t311.Post[t126:t220]
+						if t311.To.Owner != t311.To.Actor {
 							loaded28 := host2.Load(r, &b5[10])
 //line send.go:57
-							t219.To.Closed = uint32(loaded28)
+							t311.To.Owner = uint32(loaded28)
 						}
-						if t219.To.Closed != 0 {
+						if t311.To.Owner != t311.To.Actor {
 							atomic.AddUint64(&b5[1], 1)
 							ticket3 = 0
 							room5 = 2
 						} else {
 //line send.go:63
 							loaded29 := host2.Load(r, &b5[10])
-							for closed2 := uint32(loaded29); ; {
-								if uint32(t219.To.Tail)-uint32(t219.To.Head) >= t219.To.Slots {
-									t58 := t219
-									t69 := t219
+							for owner2 := uint32(loaded29); ; {
+								if uint32(t311.To.Tail)-uint32(t311.To.Head) >= t311.To.Slots {
+									t57 := t311
+									t69 := t311
 //line send.go:66
 									loaded30 := host2.Load(r, &b5[0])
-									t87 := loaded30
+									t86 := loaded30
 //line send.go:66
 									loaded31 := host2.Load(r, &b5[8])
 									t107 := loaded31
 //line send.go:66
-									t58.To.Tail = t87
+									t57.To.Tail = t86
 //line send.go:66
 									t69.To.Head = t107
-									if uint32(t219.To.Tail)-uint32(t219.To.Head) >= t219.To.Slots && t219.To.Kind == 1 {
-										loaded32 := host2.Load(r, &t219.Host[b5[15]+1])
+									if uint32(t311.To.Tail)-uint32(t311.To.Head) >= t311.To.Slots && t311.To.Kind == 1 {
+										loaded32 := host2.Load(r, &t311.Host[b5[15]+1])
 //line send.go:68
-										t219.To.Head = loaded32
-										kernel.StoreRelaxed(&b5[8], t219.To.Head)
+										t311.To.Head = loaded32
+										kernel.StoreRelaxed(&b5[8], t311.To.Head)
 									}
-									if uint32(t219.To.Tail)-uint32(t219.To.Head) >= t219.To.Slots {
+									if uint32(t311.To.Tail)-uint32(t311.To.Head) >= t311.To.Slots {
 										atomic.AddUint64(&b5[1], 1)
 										ticket3 = 0
 										room5 = 1
 										break block6
 									}
 								}
-								old4 := kernel.AtomicCompareAndSwap(&b5[0], t219.To.Tail, t219.To.Tail+1)
+								old4 := kernel.AtomicCompareAndSwap(&b5[0], t311.To.Tail, t311.To.Tail+1)
 								tail2 := old4
 //line send.go:79
-								if tail2 == t219.To.Tail {
-									t134 := t219
-									t144 := t219
+								if tail2 == t311.To.Tail {
+									t134 := t311
+									t144 := t311
 									t153 := tail2 + 1
-									t164 := closed2
+									t164 := owner2
 //line send.go:80
 									t134.To.Tail = t153
 //line send.go:80
-									t144.To.Closed = t164
+									t144.To.Owner = t164
 									t173 := uint32(tail2)
 									ticket3 = t173
 									room5 = 0
 									break block6
 								}
 //line send.go:83
-								t219.To.Tail = tail2
+								t311.To.Tail = tail2
 							}
 						}
 					}
-//line context.go:51
+//line context.go:55
 					ticket4 := ticket3
 					room6 := room5
-//line context.go:52
+//line context.go:56
 					if room6 != 0 {
 						result011 = false
 					} else {
-						t59 := ticket4
+						t610 := ticket4
 //line send.go:46
-						result012 := int(t106.To.Ring + uint64(t59&(t106.To.Slots-1))*t106.To.Step)
-//line context.go:55
-						t76 := result012
-						t88 := uint64(ticket4+1) << 32
-						slot3 := t76
-						tag2 := t88
-//line context.go:56
+						result012 := int(t106.To.Ring + uint64(t610&(t106.To.Slots-1))*t106.To.Step)
+//line context.go:59
+						t87 := result012
+						t97 := uint64(ticket4+1) << 32
+						slot3 := t87
+						tag2 := t97
+//line context.go:60
 						if t106.To.Kind == 1 {
-							t97 := t106
-							t108 := slot3
-							t1111 := tag2
+							t108 := t106
+							t1111 := slot3
+							t127 := tag2
 //line send.go:102
-							t126 := t108
-							t221 := t108 + 4
+							t128 := t1111
+							t221 := t1111 + 4
 //line send.go:102
-							h3 := t97.Host[t126:t221]
-							kernel.StoreRelaxed(&h3[0], t1111|uint64(t97.ID<<8|128))
-							kernel.StoreRelaxed(&h3[1], t1111)
-							kernel.StoreRelaxed(&h3[2], t1111|uint64(t97.Words[t97.At+2]))
-							kernel.StoreRelaxed(&h3[3], t1111|uint64(t97.Words[t97.At+3]))
-//line context.go:58
-							t127 := t106.Host
-							t135 := slot3 + 4
-							t145 := tag2
-							t154 := t123
-//line context.go:58
-							kernel.PutWords(t127, t135, t145, t154)
+							h3 := t108.Host[t128:t221]
+							kernel.StoreRelaxed(&h3[0], t127|uint64(t108.ID<<8|128))
+							kernel.StoreRelaxed(&h3[1], t127)
+							kernel.StoreRelaxed(&h3[2], t127|uint64(t108.Words[t108.At+2]))
+							kernel.StoreRelaxed(&h3[3], t127|uint64(t108.Words[t108.At+3]))
+//line context.go:62
+							t135 := t106.Host
+							t145 := slot3 + 4
+							t154 := tag2
+							t165 := t123
+//line context.go:62
+							kernel.PutWords(t135, t145, t154, t165)
 							result011 = true
 						} else {
-							t165 := t106
-							t174 := slot3
-							t182 := tag2
+							t174 := t106
+							t182 := slot3
+							t193 := tag2
 //line send.go:91
-							t128 := t174
-							t223 := t174 + 4
+							t129 := t182
+							t223 := t182 + 4
 //line send.go:91
-							h4 := t165.Post[t128:t223]
-							kernel.StoreRelaxed(&h4[0], t182|uint64(t165.ID<<8|128))
-							kernel.StoreRelaxed(&h4[1], t182)
-							kernel.StoreRelaxed(&h4[2], t182|uint64(t165.Words[t165.At+2]))
-							kernel.StoreRelaxed(&h4[3], t182|uint64(t165.Words[t165.At+3]))
-//line context.go:62
-							t193 := t106.Post
-							t202 := slot3 + 4
-							t2110 := tag2
-							t224 := t123
-//line context.go:62
-							kernel.PutWords(t193, t202, t2110, t224)
-							t233 := t106
+							h4 := t174.Post[t129:t223]
+							kernel.StoreRelaxed(&h4[0], t193|uint64(t174.ID<<8|128))
+							kernel.StoreRelaxed(&h4[1], t193)
+							kernel.StoreRelaxed(&h4[2], t193|uint64(t174.Words[t174.At+2]))
+							kernel.StoreRelaxed(&h4[3], t193|uint64(t174.Words[t174.At+3]))
+//line context.go:66
+							t202 := t106.Post
+							t2110 := slot3 + 4
+							t224 := tag2
+							t233 := t123
+//line context.go:66
+							kernel.PutWords(t202, t2110, t224, t233)
+							t242 := t106
 //line send.go:113
-							if !(t233.Wakes == 0) {
+							if !(t242.Wakes == 0) {
 //line send.go:118
 								kernel.Fence()
-								box5 := int(t233.To.Box)
-								t129 := box5 * 16
+								box5 := int(t242.To.Box)
+								t130 := box5 * 16
 								t225 := (box5 + 1) * 16
 //line send.go:120
-								b6 := t233.Post[t129:t225]
+								b6 := t242.Post[t130:t225]
 								loaded33 := host2.Load(r, &b6[9])
 								if loaded33 != 0 {
 //line send.go:122
-									kernel.StoreRelaxed(&t233.Host[b6[15]], 1)
-									kernel.StoreRelaxed(&t233.Host[0], 1)
+									kernel.StoreRelaxed(&t242.Host[b6[15]], 1)
+									kernel.StoreRelaxed(&t242.Host[0], 1)
 								}
 							}
-//line context.go:64
+//line context.go:68
 							result011 = true
 						}
 					}
 				}
 //line payloads.go:88
 				if !result011 {
-					t146 := t114
+					t146 := t115
 					p6 := ref
 //line payload.go:66
-					t130 := t146.Post
+					t131 := t146.Post
 					t226 := p6.Entry
-					t310 := p6.Generation
+					t312 := p6.Generation
 //line payload.go:76
-					if t310 == 0 {
+					if t312 == 0 {
 						host2.Fail(r, "reference to no payload")
 					}
-					loaded34 := host2.Load(r, &t130[t226+0])
+					loaded34 := host2.Load(r, &t131[t226+0])
 					host8 := loaded34
 //line payload.go:80
-					if uint32(host8>>32) != t310 {
+					if uint32(host8>>32) != t312 {
 						host2.Fail(r, "payload was released")
 					}
 					if host8&1 == 0 {
-						loaded35 := host2.Load(r, &t130[t226+1])
+						loaded35 := host2.Load(r, &t131[t226+1])
 						actors6 := loaded35
 //line payload.go:85
 						if uint32(actors6) <= uint32(host8)>>1 {
@@ -7001,24 +7035,24 @@ func quernRow9WorkActor(r *host2.Run, t1s []*actor.Context, first8 int, t45 *Bat
 				}
 //line payloads.go:91
 			} else if t47 == 6 {
-				t155 := t114
+				t155 := t115
 				p7 := ref
 //line payload.go:58
-				t131 := t155.Post
+				t136 := t155.Post
 				t227 := p7.Entry
-				t311 := p7.Generation
+				t313 := p7.Generation
 //line payload.go:76
-				if t311 == 0 {
+				if t313 == 0 {
 					host2.Fail(r, "reference to no payload")
 				}
-				loaded36 := host2.Load(r, &t131[t227+0])
+				loaded36 := host2.Load(r, &t136[t227+0])
 				host9 := loaded36
 //line payload.go:80
-				if uint32(host9>>32) != t311 {
+				if uint32(host9>>32) != t313 {
 					host2.Fail(r, "payload was released")
 				}
 				if host9&1 == 0 {
-					loaded37 := host2.Load(r, &t131[t227+1])
+					loaded37 := host2.Load(r, &t136[t227+1])
 					actors7 := loaded37
 //line payload.go:85
 					if uint32(actors7) <= uint32(host9)>>1 {
@@ -7029,11 +7063,11 @@ func quernRow9WorkActor(r *host2.Run, t1s []*actor.Context, first8 int, t45 *Bat
 				kernel.Fence()
 				atomic.AddUint64(&t155.Post[p7.Entry+1], 1)
 //line payloads.go:93
-				t56.Values = ref
+				t55.Values = ref
 			}
-			t56.Given = t34.Given
-			if t45.Do == 6 && t34.Given > 0 {
-				t56.Sum = t34.Sum
+			t55.Given = t35.Given
+			if t45.Do == 6 && t35.Given > 0 {
+				t55.Sum = t35.Sum
 			}
 			result09 = 1
 		}
@@ -7090,10 +7124,10 @@ func quernRow10WorkActor(r *host2.Run, cs []actor.Context, first10 int, begins, 
 					result013 = shape.Slots + (t228-1)*shape.SideSlots
 				}
 //line alone.go:174
-				t510 := source3
+				t58 := source3
 				var result014 uint32
 //line serve.go:92
-				if t510 == 4 {
+				if t58 == 4 {
 					result014 = shape.Slots
 				} else {
 					result014 = shape.SideSlots
@@ -7101,9 +7135,9 @@ func quernRow10WorkActor(r *host2.Run, cs []actor.Context, first10 int, begins, 
 //line alone.go:174
 				at3 := (result013 + sh.Ticket&(result014-1)) * shape.OutStep
 				t77 := at3
-				t89 := at3 + shape.Out
+				t88 := at3 + shape.Out
 //line alone.go:175
-				slot4 := t422[t77:t89]
+				slot4 := t422[t77:t88]
 				tag3 := uint64(sh.Ticket+1) << 32
 				reply2 := words[t98:t109]
 				kernel.StoreRelaxed(&slot4[0], tag3|uint64(t442))
@@ -7133,20 +7167,22 @@ func quernRow10WorkActor(r *host2.Run, cs []actor.Context, first10 int, begins, 
 					list2 := int(t49[11])
 					count2 := uint32(t48.Post[list2])
 					for i4 := uint32(0); i4 < count2; i4++ {
-						t136 := uint32(t48.Post[list2+1+int(i4)])
+						to2 := t48.Post[list2+1+int(i4)]
+						t137 := uint32(to2)
+						t229 := uint32(to2 >> 32)
 //line send.go:27
-						if !(t48.To.Box == t136) {
+						if !(t48.To.Box == t137 && t48.To.Actor == t229) {
 //line send.go:30
-							t137 := int(t136) * 16
-							t229 := (int(t136) + 1) * 16
+							t138 := int(t137) * 16
+							t230 := (int(t137) + 1) * 16
 //line send.go:30
-							b7 := t48.Post[t137:t229]
+							b7 := t48.Post[t138:t230]
 							loaded38 := host2.Load(r, &b7[0])
 //line send.go:31
 							loaded39 := host2.Load(r, &b7[8])
 							loaded40 := host2.Load(r, &b7[10])
 //line send.go:31
-							t48.To = actor.Target{Box: t136, Tail: loaded38, Head: loaded39, Ring: b7[14], Step: b7[12], Slots: uint32(b7[11]), Kind: uint32(b7[13]), Closed: uint32(loaded40)}
+							t48.To = actor.Target{Box: t137, Actor: t229, Tail: loaded38, Head: loaded39, Ring: b7[14], Step: b7[12], Slots: uint32(b7[11]), Kind: uint32(b7[13]), Owner: uint32(loaded40)}
 //line send.go:33
 							room7 := len(t48.Post)
 							if t48.To.Kind == 1 {
@@ -7158,171 +7194,171 @@ func quernRow10WorkActor(r *host2.Run, cs []actor.Context, first10 int, begins, 
 								host2.Fail(r, "a Ref that names no mailbox")
 							}
 						}
-//line alone.go:193
-						t230 := t48
+//line alone.go:194
+						t314 := t48
 						var ticket5 uint32
 						var room8 uint32
 					block9:
 						switch {
 						default:
 //line send.go:54
-							box6 := int(t230.To.Box)
-							t138 := box6 * 16
+							box6 := int(t314.To.Box)
+							t139 := box6 * 16
 							t231 := (box6 + 1) * 16
 //line send.go:55
-							b8 := t230.Post[t138:t231]
-							if t230.To.Closed != 0 {
+							b8 := t314.Post[t139:t231]
+							if t314.To.Owner != t314.To.Actor {
 								loaded41 := host2.Load(r, &b8[10])
 //line send.go:57
-								t230.To.Closed = uint32(loaded41)
+								t314.To.Owner = uint32(loaded41)
 							}
-							if t230.To.Closed != 0 {
+							if t314.To.Owner != t314.To.Actor {
 								atomic.AddUint64(&b8[1], 1)
 								ticket5 = 0
 								room8 = 2
 							} else {
 //line send.go:63
 								loaded42 := host2.Load(r, &b8[10])
-								for closed3 := uint32(loaded42); ; {
-									if uint32(t230.To.Tail)-uint32(t230.To.Head) >= t230.To.Slots {
-										t511 := t230
-										t610 := t230
+								for owner3 := uint32(loaded42); ; {
+									if uint32(t314.To.Tail)-uint32(t314.To.Head) >= t314.To.Slots {
+										t59 := t314
+										t611 := t314
 //line send.go:66
 										loaded43 := host2.Load(r, &b8[0])
-										t810 := loaded43
+										t89 := loaded43
 //line send.go:66
 										loaded44 := host2.Load(r, &b8[8])
 										t1010 := loaded44
 //line send.go:66
-										t511.To.Tail = t810
+										t59.To.Tail = t89
 //line send.go:66
-										t610.To.Head = t1010
-										if uint32(t230.To.Tail)-uint32(t230.To.Head) >= t230.To.Slots && t230.To.Kind == 1 {
-											loaded45 := host2.Load(r, &t230.Host[b8[15]+1])
+										t611.To.Head = t1010
+										if uint32(t314.To.Tail)-uint32(t314.To.Head) >= t314.To.Slots && t314.To.Kind == 1 {
+											loaded45 := host2.Load(r, &t314.Host[b8[15]+1])
 //line send.go:68
-											t230.To.Head = loaded45
-											kernel.StoreRelaxed(&b8[8], t230.To.Head)
+											t314.To.Head = loaded45
+											kernel.StoreRelaxed(&b8[8], t314.To.Head)
 										}
-										if uint32(t230.To.Tail)-uint32(t230.To.Head) >= t230.To.Slots {
+										if uint32(t314.To.Tail)-uint32(t314.To.Head) >= t314.To.Slots {
 											atomic.AddUint64(&b8[1], 1)
 											ticket5 = 0
 											room8 = 1
 											break block9
 										}
 									}
-									old6 := kernel.AtomicCompareAndSwap(&b8[0], t230.To.Tail, t230.To.Tail+1)
+									old6 := kernel.AtomicCompareAndSwap(&b8[0], t314.To.Tail, t314.To.Tail+1)
 									tail3 := old6
 //line send.go:79
-									if tail3 == t230.To.Tail {
-										t139 := t230
-										t147 := t230
+									if tail3 == t314.To.Tail {
+										t1310 := t314
+										t147 := t314
 										t156 := tail3 + 1
-										t166 := closed3
+										t166 := owner3
 //line send.go:80
-										t139.To.Tail = t156
+										t1310.To.Tail = t156
 //line send.go:80
-										t147.To.Closed = t166
+										t147.To.Owner = t166
 										t175 := uint32(tail3)
 										ticket5 = t175
 										room8 = 0
 										break block9
 									}
 //line send.go:83
-									t230.To.Tail = tail3
+									t314.To.Tail = tail3
 								}
 							}
 						}
-//line alone.go:193
+//line alone.go:194
 						ticket6 := ticket5
 						room9 := room8
-//line alone.go:194
+//line alone.go:195
 						if room9 == 1 {
-							t512 := int(t49[13])
-//line alone.go:195
-							t611 := int(t49[13]) + len(t522) + 1
-//line alone.go:195
-							saved3 := t48.Post[t512:t611]
+							t612 := int(t49[13])
+//line alone.go:196
+							t78 := int(t49[13]) + len(t522) + 1
+//line alone.go:196
+							saved3 := t48.Post[t612:t78]
 							for w8 := 0; w8 < len(t522); w8++ {
 								saved3[w8] = uint64(t522[w8])
 							}
 							result016 := t48.Correlation()
-//line alone.go:199
+//line alone.go:200
 							saved3[len(t522)] = result016
 							t49[12] = i4 + 1
 							result015 = false
 							break block8
 						}
-//line alone.go:203
+//line alone.go:204
 						if room9 == 0 {
-							t811 := t48
-							t99 := t522
-							t1011 := ticket6
-//line alone.go:227
-							t140 := t1011
-//line send.go:46
-							result017 := int(t811.To.Ring + uint64(t140&(t811.To.Slots-1))*t811.To.Step)
-//line alone.go:227
-							t312 := result017
-							t410 := uint64(t1011+1) << 32
-							slot5 := t312
-							tag4 := t410
+							t99 := t48
+							t1011 := t522
+							t1112 := ticket6
 //line alone.go:228
-							if t811.To.Kind == 1 {
-								t513 := t811
-								t612 := slot5
-								t78 := tag4
+							t140 := t1112
+//line send.go:46
+							result017 := int(t99.To.Ring + uint64(t140&(t99.To.Slots-1))*t99.To.Step)
+//line alone.go:228
+							t315 := result017
+							t410 := uint64(t1112+1) << 32
+							slot5 := t315
+							tag4 := t410
+//line alone.go:229
+							if t99.To.Kind == 1 {
+								t510 := t99
+								t613 := slot5
+								t79 := tag4
 //line send.go:102
-								t141 := t612
-								t234 := t612 + 4
+								t141 := t613
+								t234 := t613 + 4
 //line send.go:102
-								h5 := t513.Host[t141:t234]
-								kernel.StoreRelaxed(&h5[0], t78|uint64(t513.ID<<8|128))
-								kernel.StoreRelaxed(&h5[1], t78)
-								kernel.StoreRelaxed(&h5[2], t78|uint64(t513.Words[t513.At+2]))
-								kernel.StoreRelaxed(&h5[3], t78|uint64(t513.Words[t513.At+3]))
-//line alone.go:230
-								for w9 := 0; w9 < len(t99); w9++ {
-									kernel.StoreRelaxed(&t811.Host[slot5+4+w9], tag4|uint64(t99[w9]))
+								h5 := t510.Host[t141:t234]
+								kernel.StoreRelaxed(&h5[0], t79|uint64(t510.ID<<8|128))
+								kernel.StoreRelaxed(&h5[1], t79)
+								kernel.StoreRelaxed(&h5[2], t79|uint64(t510.Words[t510.At+2]))
+								kernel.StoreRelaxed(&h5[3], t79|uint64(t510.Words[t510.At+3]))
+//line alone.go:231
+								for w9 := 0; w9 < len(t1011); w9++ {
+									kernel.StoreRelaxed(&t99.Host[slot5+4+w9], tag4|uint64(t1011[w9]))
 								}
 							} else {
-//line alone.go:235
-								t812 := t811
+//line alone.go:236
+								t810 := t99
 								t910 := slot5
 								t1012 := tag4
 //line send.go:91
 								t148 := t910
 								t235 := t910 + 4
 //line send.go:91
-								h6 := t812.Post[t148:t235]
-								kernel.StoreRelaxed(&h6[0], t1012|uint64(t812.ID<<8|128))
+								h6 := t810.Post[t148:t235]
+								kernel.StoreRelaxed(&h6[0], t1012|uint64(t810.ID<<8|128))
 								kernel.StoreRelaxed(&h6[1], t1012)
-								kernel.StoreRelaxed(&h6[2], t1012|uint64(t812.Words[t812.At+2]))
-								kernel.StoreRelaxed(&h6[3], t1012|uint64(t812.Words[t812.At+3]))
-//line alone.go:236
-								for w10 := 0; w10 < len(t99); w10++ {
-									kernel.StoreRelaxed(&t811.Post[slot5+4+w10], tag4|uint64(t99[w10]))
+								kernel.StoreRelaxed(&h6[2], t1012|uint64(t810.Words[t810.At+2]))
+								kernel.StoreRelaxed(&h6[3], t1012|uint64(t810.Words[t810.At+3]))
+//line alone.go:237
+								for w10 := 0; w10 < len(t1011); w10++ {
+									kernel.StoreRelaxed(&t99.Post[slot5+4+w10], tag4|uint64(t1011[w10]))
 								}
-								t1112 := t811
+								t1113 := t99
 //line send.go:113
-								if !(t1112.Wakes == 0) {
+								if !(t1113.Wakes == 0) {
 //line send.go:118
 									kernel.Fence()
-									box7 := int(t1112.To.Box)
+									box7 := int(t1113.To.Box)
 									t149 := box7 * 16
 									t236 := (box7 + 1) * 16
 //line send.go:120
-									b9 := t1112.Post[t149:t236]
+									b9 := t1113.Post[t149:t236]
 									loaded46 := host2.Load(r, &b9[9])
 									if loaded46 != 0 {
 //line send.go:122
-										kernel.StoreRelaxed(&t1112.Host[b9[15]], 1)
-										kernel.StoreRelaxed(&t1112.Host[0], 1)
+										kernel.StoreRelaxed(&t1113.Host[b9[15]], 1)
+										kernel.StoreRelaxed(&t1113.Host[0], 1)
 									}
 								}
 							}
 						}
 					}
-//line alone.go:207
+//line alone.go:208
 					result015 = true
 				}
 //line alone.go:82
@@ -7365,21 +7401,21 @@ func quernRow10WorkActor(r *host2.Run, cs []actor.Context, first10 int, begins, 
 									continue
 								}
 								next5 := t592[level2]
-								t613 := level2
+								t614 := level2
 								var result018 uint32
 								switch {
 								default:
 //line serve.go:82
-									if t613 == 4 {
+									if t614 == 4 {
 										result018 = 0
 										break
 //line serve.go:84
-									} else if t613 < 4 {
-										result018 = shape.Slots + t613*shape.SideSlots
+									} else if t614 < 4 {
+										result018 = shape.Slots + t614*shape.SideSlots
 										break
 									}
 //line serve.go:87
-									result018 = shape.Slots + (t613-1)*shape.SideSlots
+									result018 = shape.Slots + (t614-1)*shape.SideSlots
 								}
 //line alone.go:118
 								at4 := (result018 + next5&(shape.SideSlots-1)) * shape.InStep
@@ -7421,10 +7457,10 @@ func quernRow10WorkActor(r *host2.Run, cs []actor.Context, first10 int, begins, 
 //line alone.go:144
 							if source4 == 8 {
 								sh.Ticket = uint32(t60[8])
-								t1310 := t622
+								t1311 := t622
 //line alone.go:146
 								t1410 := sh.Ticket & (uint32(t60[11]) - 1) * shape.InStep
-								ring2 = t1310
+								ring2 = t1311
 								at5 = t1410
 							} else {
 //line alone.go:148
