@@ -61,8 +61,8 @@ var quernRankActor = gpu.NewKernel(gpu.KernelInfo{
 			{Kind: gpu.PanicSite, File: "group.go", Line: 34, Col: 3, Text: "group has no member of this number"},
 			{Kind: gpu.IndexSite, File: "group.go", Line: 36, Col: 50},
 			{Kind: gpu.IndexSite, File: "group.go", Line: 36, Col: 32},
-			{Kind: gpu.IndexSite, File: "context.go", Line: 62, Col: 3},
-			{Kind: gpu.IndexSite, File: "context.go", Line: 66, Col: 2},
+			{Kind: gpu.IndexSite, File: "context.go", Line: 63, Col: 3},
+			{Kind: gpu.IndexSite, File: "context.go", Line: 67, Col: 2},
 			{Kind: gpu.IndexSite, File: "rank.go", Line: 179, Col: 5},
 			{Kind: gpu.IndexSite, File: "rank.go", Line: 188, Col: 28},
 			{Kind: gpu.DivideSite, File: "rank.go", Line: 220, Col: 45},
@@ -1173,7 +1173,7 @@ func quernRow10RankActor(r *host2.Run, t15s []*actor.Context, first5 int, t164 *
 			t182 := result010
 			t193 := &m
 			var result011 bool
-//line context.go:51
+//line context.go:52
 			if t182.Mailbox == 0 {
 				result011 = false
 			} else {
@@ -1203,7 +1203,7 @@ func quernRow10RankActor(r *host2.Run, t15s []*actor.Context, first5 int, t164 *
 						host2.Fail(r, "a Ref that names no mailbox")
 					}
 				}
-//line context.go:55
+//line context.go:56
 				t39 := t145
 				var ticket3 uint32
 				var room5 uint32
@@ -1277,22 +1277,22 @@ func quernRow10RankActor(r *host2.Run, t15s []*actor.Context, first5 int, t164 *
 						}
 					}
 				}
-//line context.go:55
+//line context.go:56
 				ticket4 := ticket3
 				room6 := room5
-//line context.go:56
+//line context.go:57
 				if room6 != 0 {
 					result011 = false
 				} else {
 					t610 := ticket4
 //line send.go:46
 					result012 := int(t145.To.Ring + uint64(t610&(t145.To.Slots-1))*t145.To.Step)
-//line context.go:59
+//line context.go:60
 					t88 := result012
 					t98 := uint64(ticket4+1) << 32
 					slot3 := t88
 					tag2 := t98
-//line context.go:60
+//line context.go:61
 					if t145.To.Kind == 1 {
 						t109 := t145
 						t1110 := slot3
@@ -1306,12 +1306,12 @@ func quernRow10RankActor(r *host2.Run, t15s []*actor.Context, first5 int, t164 *
 						kernel.StoreRelaxed(&h3[1], t127)
 						kernel.StoreRelaxed(&h3[2], t127|uint64(t109.Words[t109.At+2]))
 						kernel.StoreRelaxed(&h3[3], t127|uint64(t109.Words[t109.At+3]))
-//line context.go:62
+//line context.go:63
 						t137 := t145.Host
 						t147 := slot3 + 4
 						t156 := tag2
 						t167 := t193
-//line context.go:62
+//line context.go:63
 						kernel.PutWords(t137, t147, t156, t167)
 						result011 = true
 					} else {
@@ -1327,12 +1327,12 @@ func quernRow10RankActor(r *host2.Run, t15s []*actor.Context, first5 int, t164 *
 						kernel.StoreRelaxed(&h4[1], t194)
 						kernel.StoreRelaxed(&h4[2], t194|uint64(t174.Words[t174.At+2]))
 						kernel.StoreRelaxed(&h4[3], t194|uint64(t174.Words[t174.At+3]))
-//line context.go:66
+//line context.go:67
 						t202 := t145.Post
 						t2110 := slot3 + 4
 						t223 := tag2
 						t233 := t193
-//line context.go:66
+//line context.go:67
 						kernel.PutWords(t202, t2110, t223, t233)
 						t242 := t145
 //line send.go:113
@@ -1351,7 +1351,7 @@ func quernRow10RankActor(r *host2.Run, t15s []*actor.Context, first5 int, t164 *
 								kernel.StoreRelaxed(&t242.Host[0], 1)
 							}
 						}
-//line context.go:68
+//line context.go:69
 						result011 = true
 					}
 				}
@@ -1400,7 +1400,7 @@ func quernRow12RankActor(r *host2.Run, t15s []*actor.Context, first6 int, t164 *
 			t253 := result013
 			t263 := &m2
 			var result014 bool
-//line context.go:51
+//line context.go:52
 			if t253.Mailbox == 0 {
 				result014 = false
 			} else {
@@ -1430,7 +1430,7 @@ func quernRow12RankActor(r *host2.Run, t15s []*actor.Context, first6 int, t164 *
 						host2.Fail(r, "a Ref that names no mailbox")
 					}
 				}
-//line context.go:55
+//line context.go:56
 				t310 := t224
 				var ticket5 uint32
 				var room8 uint32
@@ -1504,22 +1504,22 @@ func quernRow12RankActor(r *host2.Run, t15s []*actor.Context, first6 int, t164 *
 						}
 					}
 				}
-//line context.go:55
+//line context.go:56
 				ticket6 := ticket5
 				room9 := room8
-//line context.go:56
+//line context.go:57
 				if room9 != 0 {
 					result014 = false
 				} else {
 					t612 := ticket6
 //line send.go:46
 					result015 := int(t224.To.Ring + uint64(t612&(t224.To.Slots-1))*t224.To.Step)
-//line context.go:59
+//line context.go:60
 					t810 := result015
 					t99 := uint64(ticket6+1) << 32
 					slot4 := t810
 					tag3 := t99
-//line context.go:60
+//line context.go:61
 					if t224.To.Kind == 1 {
 						t1011 := t224
 						t1111 := slot4
@@ -1533,12 +1533,12 @@ func quernRow12RankActor(r *host2.Run, t15s []*actor.Context, first6 int, t164 *
 						kernel.StoreRelaxed(&h5[1], t1210)
 						kernel.StoreRelaxed(&h5[2], t1210|uint64(t1011.Words[t1011.At+2]))
 						kernel.StoreRelaxed(&h5[3], t1210|uint64(t1011.Words[t1011.At+3]))
-//line context.go:62
+//line context.go:63
 						t1311 := t224.Host
 						t149 := slot4 + 4
 						t158 := tag3
 						t169 := t263
-//line context.go:62
+//line context.go:63
 						kernel.PutWords(t1311, t149, t158, t169)
 						result014 = true
 					} else {
@@ -1554,12 +1554,12 @@ func quernRow12RankActor(r *host2.Run, t15s []*actor.Context, first6 int, t164 *
 						kernel.StoreRelaxed(&h6[1], t195)
 						kernel.StoreRelaxed(&h6[2], t195|uint64(t176.Words[t176.At+2]))
 						kernel.StoreRelaxed(&h6[3], t195|uint64(t176.Words[t176.At+3]))
-//line context.go:66
+//line context.go:67
 						t203 := t224.Post
 						t2112 := slot4 + 4
 						t2210 := tag3
 						t235 := t263
-//line context.go:66
+//line context.go:67
 						kernel.PutWords(t203, t2112, t2210, t235)
 						t243 := t224
 //line send.go:113
@@ -1578,7 +1578,7 @@ func quernRow12RankActor(r *host2.Run, t15s []*actor.Context, first6 int, t164 *
 								kernel.StoreRelaxed(&t243.Host[0], 1)
 							}
 						}
-//line context.go:68
+//line context.go:69
 						result014 = true
 					}
 				}

@@ -300,8 +300,8 @@ var quernRelayActor = gpu.NewKernel(gpu.KernelInfo{
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 83, Col: 3},
 			{Kind: gpu.IndexSite, File: "context.go", Line: 31, Col: 16},
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 86, Col: 3},
-			{Kind: gpu.IndexSite, File: "context.go", Line: 62, Col: 3},
-			{Kind: gpu.IndexSite, File: "context.go", Line: 66, Col: 2},
+			{Kind: gpu.IndexSite, File: "context.go", Line: 63, Col: 3},
+			{Kind: gpu.IndexSite, File: "context.go", Line: 67, Col: 2},
 			{Kind: gpu.IndexSite, File: "relay.go", Line: 76, Col: 4},
 			{Kind: gpu.IndexSite, File: "context.go", Line: 31, Col: 60},
 		}},
@@ -4604,7 +4604,7 @@ func quernRow5RelayActor(r *host2.Run, cs2 []*actor.Context, first3 int, t35 *Ba
 					t36 := t213.Next
 					t46 := t35
 					var result09 bool
-//line context.go:51
+//line context.go:52
 					if t36.Mailbox == 0 {
 						result09 = false
 					} else {
@@ -4634,7 +4634,7 @@ func quernRow5RelayActor(r *host2.Run, cs2 []*actor.Context, first3 int, t35 *Ba
 								host2.Fail(r, "a Ref that names no mailbox")
 							}
 						}
-//line context.go:55
+//line context.go:56
 						t37 := t214
 						var ticket3 uint32
 						var room5 uint32
@@ -4708,22 +4708,22 @@ func quernRow5RelayActor(r *host2.Run, cs2 []*actor.Context, first3 int, t35 *Ba
 								}
 							}
 						}
-//line context.go:55
+//line context.go:56
 						ticket4 := ticket3
 						room6 := room5
-//line context.go:56
+//line context.go:57
 						if room6 != 0 {
 							result09 = false
 						} else {
 							t68 := ticket4
 //line send.go:46
 							result010 := int(t214.To.Ring + uint64(t68&(t214.To.Slots-1))*t214.To.Step)
-//line context.go:59
+//line context.go:60
 							t86 := result010
 							t96 := uint64(ticket4+1) << 32
 							slot3 := t86
 							tag2 := t96
-//line context.go:60
+//line context.go:61
 							if t214.To.Kind == 1 {
 								t107 := t214
 								t1110 := slot3
@@ -4737,12 +4737,12 @@ func quernRow5RelayActor(r *host2.Run, cs2 []*actor.Context, first3 int, t35 *Ba
 								kernel.StoreRelaxed(&h3[1], t123)
 								kernel.StoreRelaxed(&h3[2], t123|uint64(t107.Words[t107.At+2]))
 								kernel.StoreRelaxed(&h3[3], t123|uint64(t107.Words[t107.At+3]))
-//line context.go:62
+//line context.go:63
 								t135 := t214.Host
 								t145 := slot3 + 4
 								t154 := tag2
 								t165 := t46
-//line context.go:62
+//line context.go:63
 								kernel.PutWords(t135, t145, t154, t165)
 								result09 = true
 							} else {
@@ -4758,12 +4758,12 @@ func quernRow5RelayActor(r *host2.Run, cs2 []*actor.Context, first3 int, t35 *Ba
 								kernel.StoreRelaxed(&h4[1], t193)
 								kernel.StoreRelaxed(&h4[2], t193|uint64(t174.Words[t174.At+2]))
 								kernel.StoreRelaxed(&h4[3], t193|uint64(t174.Words[t174.At+3]))
-//line context.go:66
+//line context.go:67
 								t202 := t214.Post
 								t2110 := slot3 + 4
 								t223 := tag2
 								t233 := t46
-//line context.go:66
+//line context.go:67
 								kernel.PutWords(t202, t2110, t223, t233)
 								t242 := t214
 //line send.go:113
@@ -4782,7 +4782,7 @@ func quernRow5RelayActor(r *host2.Run, cs2 []*actor.Context, first3 int, t35 *Ba
 										kernel.StoreRelaxed(&t242.Host[0], 1)
 									}
 								}
-//line context.go:68
+//line context.go:69
 								result09 = true
 							}
 						}

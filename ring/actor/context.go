@@ -44,7 +44,8 @@ func Self[M any](c *Context) Ref[M] { return Ref[M]{c.Mailbox, c.ID} }
 
 // Send sends a message to an actor, which may be the sender, on the device or on the
 // host, and reports whether it has been taken. It is not if the receiver's mailbox is
-// full, or the receiver takes no messages, or to is nobody; the mailbox counts these.
+// full, or the receiver takes no messages any more, which [Ended] tells apart; the
+// mailbox counts these.
 // Send does not wait. Each thread that calls it sends a message of its own; those of
 // one thread arrive in their order.
 func Send[M any](_ kernel.Thread, c *Context, to Ref[M], msg *M) bool {
@@ -66,4 +67,13 @@ func Send[M any](_ kernel.Thread, c *Context, to Ref[M], msg *M) bool {
 	kernel.PutWords(c.Post, slot+InHeader, tag, msg, kernel.DeviceScope)
 	wake(c)
 	return true
+}
+
+// Ended reports whether an actor takes no messages any more, or to is nobody: to wait
+// for room would be in vain.
+func Ended[M any](c *Context, to Ref[M]) bool {
+	if to.Mailbox == 0 {
+		return true
+	}
+	return uint32(kernel.LoadRelaxed(&c.Post[int(to.Mailbox)*BoxWords+BoxOwner])) != to.Actor
 }

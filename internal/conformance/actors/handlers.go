@@ -175,25 +175,31 @@ type Burst struct {
 	Count int32
 }
 
-// scatter sends numbers to an actor, a number each thread, until all are sent.
+// scatter sends numbers to an actor, a number each thread, until all are sent or the
+// actor has ended: then it replies with -1.
 //
 //quern:actor
 func scatter(t kernel.Thread, c *actor.Context, state *[32]int32, in *Burst, out *int32) kernel.Action {
-	i := t.ThreadIdx.X
+	i, ended := t.ThreadIdx.X, false
 	for n := state[i]; int(n)*t.BlockDim.X+i < int(in.Count); n++ {
 		v := in.First + int64(int(n)*t.BlockDim.X+i)
 		if !actor.Send(t, c, in.To, &v) {
+			ended = actor.Ended(c, in.To)
 			break
 		}
 		state[i] = n + 1
 	}
 	done := int(state[i])*t.BlockDim.X+i >= int(in.Count)
-	if !kernel.All(t, done) {
+	if !kernel.All(t, done || ended) {
 		return kernel.Again
 	}
+	lost := kernel.Any(t, ended)
 	state[i] = 0
 	if i == 0 {
 		*out = in.Count
+		if lost {
+			*out = -1
+		}
 	}
 	return kernel.Reply
 }

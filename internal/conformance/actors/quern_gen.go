@@ -396,8 +396,8 @@ var quernBounceActor = gpu.NewKernel(gpu.KernelInfo{
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 83, Col: 3},
 			{Kind: gpu.IndexSite, File: "context.go", Line: 31, Col: 16},
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 86, Col: 3},
-			{Kind: gpu.IndexSite, File: "context.go", Line: 62, Col: 3},
-			{Kind: gpu.IndexSite, File: "context.go", Line: 66, Col: 2},
+			{Kind: gpu.IndexSite, File: "context.go", Line: 63, Col: 3},
+			{Kind: gpu.IndexSite, File: "context.go", Line: 67, Col: 2},
 			{Kind: gpu.IndexSite, File: "context.go", Line: 31, Col: 60},
 		}},
 	},
@@ -569,8 +569,9 @@ var quernScatterActor = gpu.NewKernel(gpu.KernelInfo{
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 83, Col: 3},
 			{Kind: gpu.IndexSite, File: "context.go", Line: 31, Col: 16},
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 86, Col: 3},
-			{Kind: gpu.IndexSite, File: "context.go", Line: 62, Col: 3},
-			{Kind: gpu.IndexSite, File: "context.go", Line: 66, Col: 2},
+			{Kind: gpu.IndexSite, File: "context.go", Line: 63, Col: 3},
+			{Kind: gpu.IndexSite, File: "context.go", Line: 67, Col: 2},
+			{Kind: gpu.IndexSite, File: "context.go", Line: 78, Col: 36},
 			{Kind: gpu.IndexSite, File: "context.go", Line: 31, Col: 60},
 		}},
 	},
@@ -591,7 +592,8 @@ var quernScatterProgram = &ring.Program{Name: "scatter", Kernel: quernScatterAct
 
 // SpawnScatter makes an actor with the handler scatter.
 //
-// scatter sends numbers to an actor, a number each thread, until all are sent.
+// scatter sends numbers to an actor, a number each thread, until all are sent or the
+// actor has ended: then it replies with -1.
 func SpawnScatter(ctx context.Context, rt *ring.Runtime, o ring.Options) (*ring.Actor[Burst, int32], error) {
 	return ring.Spawn[[32]int32, Burst, int32](ctx, rt, quernScatterProgram, o)
 }
@@ -8512,7 +8514,7 @@ func quernRow4BounceActor(r *host2.Run, cs2 []*actor.Context, first3 int, cells 
 			t55 := to2
 			t67 := &next4
 			var result010 bool
-//line context.go:51
+//line context.go:52
 			if t55.Mailbox == 0 {
 				result010 = false
 			} else {
@@ -8542,7 +8544,7 @@ func quernRow4BounceActor(r *host2.Run, cs2 []*actor.Context, first3 int, cells 
 						host2.Fail(r, "a Ref that names no mailbox")
 					}
 				}
-//line context.go:55
+//line context.go:56
 				t37 := t45
 				var ticket3 uint32
 				var room5 uint32
@@ -8616,22 +8618,22 @@ func quernRow4BounceActor(r *host2.Run, cs2 []*actor.Context, first3 int, cells 
 						}
 					}
 				}
-//line context.go:55
+//line context.go:56
 				ticket4 := ticket3
 				room6 := room5
-//line context.go:56
+//line context.go:57
 				if room6 != 0 {
 					result010 = false
 				} else {
 					t69 := ticket4
 //line send.go:46
 					result011 := int(t45.To.Ring + uint64(t69&(t45.To.Slots-1))*t45.To.Step)
-//line context.go:59
+//line context.go:60
 					t86 := result011
 					t96 := uint64(ticket4+1) << 32
 					slot3 := t86
 					tag2 := t96
-//line context.go:60
+//line context.go:61
 					if t45.To.Kind == 1 {
 						t107 := t45
 						t1110 := slot3
@@ -8645,12 +8647,12 @@ func quernRow4BounceActor(r *host2.Run, cs2 []*actor.Context, first3 int, cells 
 						kernel.StoreRelaxed(&h3[1], t123)
 						kernel.StoreRelaxed(&h3[2], t123|uint64(t107.Words[t107.At+2]))
 						kernel.StoreRelaxed(&h3[3], t123|uint64(t107.Words[t107.At+3]))
-//line context.go:62
+//line context.go:63
 						t135 := t45.Host
 						t145 := slot3 + 4
 						t154 := tag2
 						t165 := t67
-//line context.go:62
+//line context.go:63
 						kernel.PutWords(t135, t145, t154, t165)
 						result010 = true
 					} else {
@@ -8666,12 +8668,12 @@ func quernRow4BounceActor(r *host2.Run, cs2 []*actor.Context, first3 int, cells 
 						kernel.StoreRelaxed(&h4[1], t193)
 						kernel.StoreRelaxed(&h4[2], t193|uint64(t174.Words[t174.At+2]))
 						kernel.StoreRelaxed(&h4[3], t193|uint64(t174.Words[t174.At+3]))
-//line context.go:66
+//line context.go:67
 						t202 := t45.Post
 						t219 := slot3 + 4
 						t223 := tag2
 						t233 := t67
-//line context.go:66
+//line context.go:67
 						kernel.PutWords(t202, t219, t223, t233)
 						t242 := t45
 //line send.go:113
@@ -8690,7 +8692,7 @@ func quernRow4BounceActor(r *host2.Run, cs2 []*actor.Context, first3 int, cells 
 								kernel.StoreRelaxed(&t242.Host[0], 1)
 							}
 						}
-//line context.go:68
+//line context.go:69
 						result010 = true
 					}
 				}
@@ -11505,8 +11507,13 @@ func quernHostScatterActor(r *host2.Run) {
 	var t213 *[32]int32
 	var t35 *Burst
 	var t45 *int32
-	dones := host2.Scratch[bool](r, 4, r.BlockDim.Count())
+	endeds := host2.Scratch[bool](r, 4, r.BlockDim.Count())
+	givens := host2.Scratch[bool](r, 7, r.BlockDim.Count())
 	alls := host2.Scratch[bool](r, 5, r.BlockDim.Count())
+	var result011 kernel.Action
+	anys := host2.Scratch[bool](r, 6, r.BlockDim.Count())
+	var result2 kernel.Action
+	var outcome uint32
 	var forwards bool
 	var stops bool
 	var last bool
@@ -11622,16 +11629,34 @@ func quernHostScatterActor(r *host2.Run) {
 					for threadY := range 1 {
 						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 						first3 := (threadZ*1 + threadY) * 32
-						quernRow5ScatterActor(r, cs2, first3, dones, t213, t35)
+						quernRow5ScatterActor(r, cs2, first3, endeds, givens, t213, t35)
 					}
 				}
-//line handlers.go:191
-				host2.All(alls, dones)
+//line handlers.go:193
+				host2.All(alls, givens)
+				if !alls[0] {
+//line handlers.go:194
+					result011 = 4
+				} else {
+					host2.Any(anys, endeds)
+//line handlers.go:204
+					result011 = 1
+					for threadZ := range 1 {
+						for threadY := range 1 {
+							r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+							first4 := (threadZ*1 + threadY) * 32
+							quernRow6ScatterActor(r, anys, first4, t213, t45, t35)
+						}
+					}
+				}
+//line quern_gen.go:13
+				result2 = result011
+//line alone.go:58
+				outcome = uint32(result2)
 				for threadZ := range 1 {
 					for threadY := range 1 {
 						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-						first4 := (threadZ*1 + threadY) * 32
-						quernRow6ScatterActor(r, alls, first4, t213, t45, t35, sh)
+						quernRow7ScatterActor(r, sh, outcome)
 					}
 				}
 				r.ThreadIdx = kernel.Dim3{}
@@ -11650,7 +11675,7 @@ func quernHostScatterActor(r *host2.Run) {
 				for threadY := range 1 {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 					first5 := (threadZ*1 + threadY) * 32
-					quernRow7ScatterActor(r, cs, first5, begins, borns, source2, box, sh, out, result, &shape, words, t97, t108, cursor, forwards, t50, t51, last, command, in, mail, t234, t253, t263)
+					quernRow8ScatterActor(r, cs, first5, begins, borns, source2, box, sh, out, result, &shape, words, t97, t108, cursor, forwards, t50, t51, last, command, in, mail, t234, t253, t263)
 				}
 			}
 //line alone.go:88
@@ -11662,7 +11687,7 @@ func quernHostScatterActor(r *host2.Run) {
 			for threadY := range 1 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				start := uint64(shape.Epoch)<<32 | uint64(leaving)
-				quernRow8ScatterActor(r, box, command, start)
+				quernRow9ScatterActor(r, box, command, start)
 			}
 		}
 	}
@@ -12140,23 +12165,25 @@ func quernRow4ScatterActor(r *host2.Run, cells []actor.Cell[Burst, int32]) {
 }
 
 //go:noinline
-func quernRow5ScatterActor(r *host2.Run, cs2 []*actor.Context, first3 int, dones []bool, t213 *[32]int32, t35 *Burst) {
+func quernRow5ScatterActor(r *host2.Run, cs2 []*actor.Context, first3 int, endeds, givens []bool, t213 *[32]int32, t35 *Burst) {
 	cRow2 := cs2[first3:][:32]
-	doneRow := dones[first3:][:32]
+	endedRow := endeds[first3:][:32]
+	givenRow := givens[first3:][:32]
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		c2 := cRow2[threadX]
 //line quern_gen.go:13
 		t115 := c2
 //line handlers.go:183
+		ended := false
 		for n := t213[threadX]; int(n)*32+threadX < int(t35.Count); n++ {
 			v2 := t35.First + int64(int(n)*32+threadX)
 			t116 := t115
-//line handlers.go:185
+//line handlers.go:186
 			t214 := t35.To
 			t36 := &v2
 			var result08 bool
-//line context.go:51
+//line context.go:52
 			if t214.Mailbox == 0 {
 				result08 = false
 			} else {
@@ -12186,7 +12213,7 @@ func quernRow5ScatterActor(r *host2.Run, cs2 []*actor.Context, first3 int, dones
 						host2.Fail(r, "a Ref that names no mailbox")
 					}
 				}
-//line context.go:55
+//line context.go:56
 				t37 := t116
 				var ticket3 uint32
 				var room5 uint32
@@ -12260,22 +12287,22 @@ func quernRow5ScatterActor(r *host2.Run, cs2 []*actor.Context, first3 int, dones
 						}
 					}
 				}
-//line context.go:55
+//line context.go:56
 				ticket4 := ticket3
 				room6 := room5
-//line context.go:56
+//line context.go:57
 				if room6 != 0 {
 					result08 = false
 				} else {
 					t68 := ticket4
 //line send.go:46
 					result09 := int(t116.To.Ring + uint64(t68&(t116.To.Slots-1))*t116.To.Step)
-//line context.go:59
+//line context.go:60
 					t86 := result09
 					t96 := uint64(ticket4+1) << 32
 					slot3 := t86
 					tag2 := t96
-//line context.go:60
+//line context.go:61
 					if t116.To.Kind == 1 {
 						t107 := t116
 						t1110 := slot3
@@ -12289,12 +12316,12 @@ func quernRow5ScatterActor(r *host2.Run, cs2 []*actor.Context, first3 int, dones
 						kernel.StoreRelaxed(&h3[1], t123)
 						kernel.StoreRelaxed(&h3[2], t123|uint64(t107.Words[t107.At+2]))
 						kernel.StoreRelaxed(&h3[3], t123|uint64(t107.Words[t107.At+3]))
-//line context.go:62
+//line context.go:63
 						t135 := t116.Host
 						t145 := slot3 + 4
 						t154 := tag2
 						t165 := t36
-//line context.go:62
+//line context.go:63
 						kernel.PutWords(t135, t145, t154, t165)
 						result08 = true
 					} else {
@@ -12310,12 +12337,12 @@ func quernRow5ScatterActor(r *host2.Run, cs2 []*actor.Context, first3 int, dones
 						kernel.StoreRelaxed(&h4[1], t193)
 						kernel.StoreRelaxed(&h4[2], t193|uint64(t174.Words[t174.At+2]))
 						kernel.StoreRelaxed(&h4[3], t193|uint64(t174.Words[t174.At+3]))
-//line context.go:66
+//line context.go:67
 						t202 := t116.Post
 						t2110 := slot3 + 4
 						t223 := tag2
 						t233 := t36
-//line context.go:66
+//line context.go:67
 						kernel.PutWords(t202, t2110, t223, t233)
 						t242 := t116
 //line send.go:113
@@ -12334,44 +12361,61 @@ func quernRow5ScatterActor(r *host2.Run, cs2 []*actor.Context, first3 int, dones
 								kernel.StoreRelaxed(&t242.Host[0], 1)
 							}
 						}
-//line context.go:68
+//line context.go:69
 						result08 = true
 					}
 				}
 			}
-//line handlers.go:185
+//line handlers.go:186
 			if !result08 {
+				t56 := t115
+//line handlers.go:187
+				t69 := t35.To
+				var result010 bool
+//line context.go:75
+				if t69.Mailbox == 0 {
+					result010 = true
+				} else {
+					loaded24 := host2.Load(r, &t56.Post[int(t69.Mailbox)*16+10])
+					result010 = uint32(loaded24) != t69.Actor
+				}
+//line handlers.go:187
+				ended = result010
 				break
 			}
 			t213[threadX] = n + 1
 		}
 		done := int(t213[threadX])*32+threadX >= int(t35.Count)
-		doneRow[threadX] = done
+		given := done || ended
+		endedRow[threadX] = ended
+		givenRow[threadX] = given
 	}
 }
 
 //go:noinline
-func quernRow6ScatterActor(r *host2.Run, alls []bool, first4 int, t213 *[32]int32, t45 *int32, t35 *Burst, sh *actor.Status) {
-	allRow := alls[first4:][:32]
+func quernRow6ScatterActor(r *host2.Run, anys []bool, first4 int, t213 *[32]int32, t45 *int32, t35 *Burst) {
+	anyRow := anys[first4:][:32]
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
-		all := allRow[threadX]
-		t2 := threadX == 0
-		var result010 kernel.Action
-//line handlers.go:191
-		if !all {
-			result010 = 4
-		} else {
-			t213[threadX] = 0
-			if threadX == 0 {
-				*t45 = t35.Count
+		any2 := anyRow[threadX]
+//line handlers.go:196
+		lost := any2
+		t213[threadX] = 0
+		if threadX == 0 {
+			*t45 = t35.Count
+			if lost {
+				*t45 = -1
 			}
-			result010 = 1
 		}
-//line quern_gen.go:13
-		result2 := result010
-//line alone.go:58
-		outcome := uint32(result2)
+	}
+}
+
+//go:noinline
+func quernRow7ScatterActor(r *host2.Run, sh *actor.Status, outcome uint32) {
+	for threadX := range 32 {
+		r.ThreadIdx.X = threadX
+		t2 := threadX == 0
+//line alone.go:59
 		if t2 {
 			sh.Outcome[0] = outcome
 		}
@@ -12379,7 +12423,7 @@ func quernRow6ScatterActor(r *host2.Run, alls []bool, first4 int, t213 *[32]int3
 }
 
 //go:noinline
-func quernRow7ScatterActor(r *host2.Run, cs []actor.Context, first5 int, begins, borns []int64, source2 uint32, box []uint64, sh *actor.Status, out []uint64, result uint32, shape *actor.Shape, words []uint32, t97, t108 uint32, cursor []uint32, forwards bool, t50, t51 uint32, last bool, command, in, mail []uint64, t234, t253, t263 uint32) {
+func quernRow8ScatterActor(r *host2.Run, cs []actor.Context, first5 int, begins, borns []int64, source2 uint32, box []uint64, sh *actor.Status, out []uint64, result uint32, shape *actor.Shape, words []uint32, t97, t108 uint32, cursor []uint32, forwards bool, t50, t51 uint32, last bool, command, in, mail []uint64, t234, t253, t263 uint32) {
 	cRow := cs[first5:][:32]
 	beginRow := begins[first5:][:32]
 	bornRow := borns[first5:][:32]
@@ -12403,32 +12447,32 @@ func quernRow7ScatterActor(r *host2.Run, cs []actor.Context, first5 int, begins,
 //line alone.go:173
 				source3 := sh.Missing[0]
 				t221 := source3
-				var result011 uint32
+				var result012 uint32
 				switch {
 				default:
 //line serve.go:82
 					if t221 == 4 {
-						result011 = 0
+						result012 = 0
 						break
 //line serve.go:84
 					} else if t221 < 4 {
-						result011 = shape.Slots + t221*shape.SideSlots
+						result012 = shape.Slots + t221*shape.SideSlots
 						break
 					}
 //line serve.go:87
-					result011 = shape.Slots + (t221-1)*shape.SideSlots
+					result012 = shape.Slots + (t221-1)*shape.SideSlots
 				}
 //line alone.go:174
-				t56 := source3
-				var result012 uint32
+				t57 := source3
+				var result013 uint32
 //line serve.go:92
-				if t56 == 4 {
-					result012 = shape.Slots
+				if t57 == 4 {
+					result013 = shape.Slots
 				} else {
-					result012 = shape.SideSlots
+					result013 = shape.SideSlots
 				}
 //line alone.go:174
-				at3 := (result011 + sh.Ticket&(result012-1)) * shape.OutStep
+				at3 := (result012 + sh.Ticket&(result013-1)) * shape.OutStep
 				t75 := at3
 				t87 := at3 + shape.Out
 //line alone.go:175
@@ -12454,7 +12498,7 @@ func quernRow7ScatterActor(r *host2.Run, cs []actor.Context, first5 int, begins,
 				t49 := cursor
 //line alone.go:82
 				t522 := words[t50:t51]
-				var result013 bool
+				var result014 bool
 			block8:
 				switch {
 				default:
@@ -12472,12 +12516,12 @@ func quernRow7ScatterActor(r *host2.Run, cs []actor.Context, first5 int, begins,
 							t225 := (int(t125) + 1) * 16
 //line send.go:30
 							b7 := t48.Post[t126:t225]
-							loaded24 := host2.Load(r, &b7[0])
+							loaded25 := host2.Load(r, &b7[0])
 //line send.go:31
-							loaded25 := host2.Load(r, &b7[8])
-							loaded26 := host2.Load(r, &b7[10])
+							loaded26 := host2.Load(r, &b7[8])
+							loaded27 := host2.Load(r, &b7[10])
 //line send.go:31
-							t48.To = actor.Target{Box: t125, Actor: t224, Tail: loaded24, Head: loaded25, Ring: b7[14], Step: b7[12], Slots: uint32(b7[11]), Kind: uint32(b7[13]), Owner: uint32(loaded26)}
+							t48.To = actor.Target{Box: t125, Actor: t224, Tail: loaded25, Head: loaded26, Ring: b7[14], Step: b7[12], Slots: uint32(b7[11]), Kind: uint32(b7[13]), Owner: uint32(loaded27)}
 //line send.go:33
 							room7 := len(t48.Post)
 							if t48.To.Kind == 1 {
@@ -12503,9 +12547,9 @@ func quernRow7ScatterActor(r *host2.Run, cs []actor.Context, first5 int, begins,
 //line send.go:55
 							b8 := t38.Post[t127:t226]
 							if t38.To.Owner != t38.To.Actor {
-								loaded27 := host2.Load(r, &b8[10])
+								loaded28 := host2.Load(r, &b8[10])
 //line send.go:57
-								t38.To.Owner = uint32(loaded27)
+								t38.To.Owner = uint32(loaded28)
 							}
 							if t38.To.Owner != t38.To.Actor {
 								atomic.AddUint64(&b8[1], 1)
@@ -12513,25 +12557,25 @@ func quernRow7ScatterActor(r *host2.Run, cs []actor.Context, first5 int, begins,
 								room8 = 2
 							} else {
 //line send.go:63
-								loaded28 := host2.Load(r, &b8[10])
-								for owner3 := uint32(loaded28); ; {
+								loaded29 := host2.Load(r, &b8[10])
+								for owner3 := uint32(loaded29); ; {
 									if uint32(t38.To.Tail)-uint32(t38.To.Head) >= t38.To.Slots {
-										t57 := t38
-										t69 := t38
+										t58 := t38
+										t610 := t38
 //line send.go:66
-										loaded29 := host2.Load(r, &b8[0])
-										t88 := loaded29
+										loaded30 := host2.Load(r, &b8[0])
+										t88 := loaded30
 //line send.go:66
-										loaded30 := host2.Load(r, &b8[8])
-										t109 := loaded30
+										loaded31 := host2.Load(r, &b8[8])
+										t109 := loaded31
 //line send.go:66
-										t57.To.Tail = t88
+										t58.To.Tail = t88
 //line send.go:66
-										t69.To.Head = t109
+										t610.To.Head = t109
 										if uint32(t38.To.Tail)-uint32(t38.To.Head) >= t38.To.Slots && t38.To.Kind == 1 {
-											loaded31 := host2.Load(r, &t38.Host[b8[15]+1])
+											loaded32 := host2.Load(r, &t38.Host[b8[15]+1])
 //line send.go:68
-											t38.To.Head = loaded31
+											t38.To.Head = loaded32
 											kernel.StoreRelaxed(&b8[8], t38.To.Head)
 										}
 										if uint32(t38.To.Tail)-uint32(t38.To.Head) >= t38.To.Slots {
@@ -12568,19 +12612,19 @@ func quernRow7ScatterActor(r *host2.Run, cs []actor.Context, first5 int, begins,
 						room9 := room8
 //line alone.go:195
 						if room9 == 1 {
-							t610 := int(t49[13])
+							t611 := int(t49[13])
 //line alone.go:196
 							t76 := int(t49[13]) + len(t522) + 1
 //line alone.go:196
-							saved3 := t48.Post[t610:t76]
+							saved3 := t48.Post[t611:t76]
 							for w8 := 0; w8 < len(t522); w8++ {
 								saved3[w8] = uint64(t522[w8])
 							}
-							result014 := t48.Correlation()
+							result015 := t48.Correlation()
 //line alone.go:200
-							saved3[len(t522)] = result014
+							saved3[len(t522)] = result015
 							t49[12] = i2 + 1
-							result013 = false
+							result014 = false
 							break block8
 						}
 //line alone.go:204
@@ -12591,26 +12635,26 @@ func quernRow7ScatterActor(r *host2.Run, cs []actor.Context, first5 int, begins,
 //line alone.go:228
 							t128 := t1111
 //line send.go:46
-							result015 := int(t98.To.Ring + uint64(t128&(t98.To.Slots-1))*t98.To.Step)
+							result016 := int(t98.To.Ring + uint64(t128&(t98.To.Slots-1))*t98.To.Step)
 //line alone.go:228
-							t39 := result015
+							t39 := result016
 							t46 := uint64(t1111+1) << 32
 							slot5 := t39
 							tag4 := t46
 //line alone.go:229
 							if t98.To.Kind == 1 {
-								t58 := t98
-								t611 := slot5
+								t59 := t98
+								t612 := slot5
 								t77 := tag4
 //line send.go:102
-								t129 := t611
-								t227 := t611 + 4
+								t129 := t612
+								t227 := t612 + 4
 //line send.go:102
-								h5 := t58.Host[t129:t227]
-								kernel.StoreRelaxed(&h5[0], t77|uint64(t58.ID<<8|128))
+								h5 := t59.Host[t129:t227]
+								kernel.StoreRelaxed(&h5[0], t77|uint64(t59.ID<<8|128))
 								kernel.StoreRelaxed(&h5[1], t77)
-								kernel.StoreRelaxed(&h5[2], t77|uint64(t58.Words[t58.At+2]))
-								kernel.StoreRelaxed(&h5[3], t77|uint64(t58.Words[t58.At+3]))
+								kernel.StoreRelaxed(&h5[2], t77|uint64(t59.Words[t59.At+2]))
+								kernel.StoreRelaxed(&h5[3], t77|uint64(t59.Words[t59.At+3]))
 //line alone.go:231
 								for w9 := 0; w9 < len(t1010); w9++ {
 									kernel.StoreRelaxed(&t98.Host[slot5+4+w9], tag4|uint64(t1010[w9]))
@@ -12643,8 +12687,8 @@ func quernRow7ScatterActor(r *host2.Run, cs []actor.Context, first5 int, begins,
 									t229 := (box7 + 1) * 16
 //line send.go:120
 									b9 := t1112.Post[t131:t229]
-									loaded32 := host2.Load(r, &b9[9])
-									if loaded32 != 0 {
+									loaded33 := host2.Load(r, &b9[9])
+									if loaded33 != 0 {
 //line send.go:122
 										kernel.StoreRelaxed(&t1112.Host[b9[15]], 1)
 										kernel.StoreRelaxed(&t1112.Host[0], 1)
@@ -12654,17 +12698,17 @@ func quernRow7ScatterActor(r *host2.Run, cs []actor.Context, first5 int, begins,
 						}
 					}
 //line alone.go:208
-					result013 = true
+					result014 = true
 				}
 //line alone.go:82
-				t542 = result013
+				t542 = result014
 			}
 			whole := t542
 //line alone.go:83
 			if whole && !last {
 				t572 := begin - born
 				t582 := command
-				t59 := cursor
+				t592 := cursor
 				t60 := box
 				t61 := in
 				t622 := mail
@@ -12672,8 +12716,8 @@ func quernRow7ScatterActor(r *host2.Run, cs []actor.Context, first5 int, begins,
 				switch {
 				default:
 //line alone.go:103
-					loaded33 := host2.Load(r, &t582[0])
-					ordered2 := loaded33
+					loaded34 := host2.Load(r, &t582[0])
+					ordered2 := loaded34
 //line alone.go:104
 					sh.Asked[0] = uint32(ordered2)
 					if !(sh.Asked[0] != 0) {
@@ -12695,27 +12739,27 @@ func quernRow7ScatterActor(r *host2.Run, cs []actor.Context, first5 int, begins,
 								if level2 == 4 {
 									continue
 								}
-								next4 := t59[level2]
-								t612 := level2
-								var result016 uint32
+								next4 := t592[level2]
+								t613 := level2
+								var result017 uint32
 								switch {
 								default:
 //line serve.go:82
-									if t612 == 4 {
-										result016 = 0
+									if t613 == 4 {
+										result017 = 0
 										break
 //line serve.go:84
-									} else if t612 < 4 {
-										result016 = shape.Slots + t612*shape.SideSlots
+									} else if t613 < 4 {
+										result017 = shape.Slots + t613*shape.SideSlots
 										break
 									}
 //line serve.go:87
-									result016 = shape.Slots + (t612-1)*shape.SideSlots
+									result017 = shape.Slots + (t613-1)*shape.SideSlots
 								}
 //line alone.go:118
-								at4 := (result016 + next4&(shape.SideSlots-1)) * shape.InStep
-								loaded34 := host2.Load(r, &t61[at4])
-								if uint32(loaded34>>32) == next4+1 {
+								at4 := (result017 + next4&(shape.SideSlots-1)) * shape.InStep
+								loaded35 := host2.Load(r, &t61[at4])
+								if uint32(loaded35>>32) == next4+1 {
 //line alone.go:120
 									t910 := level2
 									source4 = t910
@@ -12726,19 +12770,19 @@ func quernRow7ScatterActor(r *host2.Run, cs []actor.Context, first5 int, begins,
 							sh.Higher[0] = sides2
 						}
 						if source4 == 9 || source4 < 4 {
-							next5 := t59[4]
-							loaded35 := host2.Load(r, &t61[next5&(shape.Slots-1)*shape.InStep])
-							middle2 := uint32(loaded35>>32) == next5+1
+							next5 := t592[4]
+							loaded36 := host2.Load(r, &t61[next5&(shape.Slots-1)*shape.InStep])
+							middle2 := uint32(loaded36>>32) == next5+1
 //line alone.go:128
 							posted2 := false
 							slots3 := uint32(t60[11])
 							if slots3 != 0 {
 //line alone.go:130
 								next6 := uint32(t60[8])
-								loaded36 := host2.Load(r, &t622[next6&(slots3-1)*shape.InStep])
-								posted2 = uint32(loaded36>>32) == next6+1
+								loaded37 := host2.Load(r, &t622[next6&(slots3-1)*shape.InStep])
+								posted2 = uint32(loaded37>>32) == next6+1
 							}
-							if posted2 && !(middle2 && t59[8] == 8) {
+							if posted2 && !(middle2 && t592[8] == 8) {
 								source4 = 8
 							} else if middle2 {
 								source4 = 4
@@ -12759,34 +12803,34 @@ func quernRow7ScatterActor(r *host2.Run, cs []actor.Context, first5 int, begins,
 								at5 = t147
 							} else {
 //line alone.go:148
-								sh.Ticket = t59[source4]
+								sh.Ticket = t592[source4]
 								t167 := source4
-								var result017 uint32
+								var result018 uint32
 								switch {
 								default:
 //line serve.go:82
 									if t167 == 4 {
-										result017 = 0
+										result018 = 0
 										break
 //line serve.go:84
 									} else if t167 < 4 {
-										result017 = shape.Slots + t167*shape.SideSlots
+										result018 = shape.Slots + t167*shape.SideSlots
 										break
 									}
 //line serve.go:87
-									result017 = shape.Slots + (t167-1)*shape.SideSlots
+									result018 = shape.Slots + (t167-1)*shape.SideSlots
 								}
 //line alone.go:149
 								t194 := source4
-								var result018 uint32
+								var result019 uint32
 //line serve.go:92
 								if t194 == 4 {
-									result018 = shape.Slots
+									result019 = shape.Slots
 								} else {
-									result018 = shape.SideSlots
+									result019 = shape.SideSlots
 								}
 //line alone.go:149
-								at5 = (result017 + sh.Ticket&(result018-1)) * shape.InStep
+								at5 = (result018 + sh.Ticket&(result019-1)) * shape.InStep
 							}
 							t2111 := at5
 							t2210 := at5 + shape.In
@@ -12794,8 +12838,8 @@ func quernRow7ScatterActor(r *host2.Run, cs []actor.Context, first5 int, begins,
 							slot6 := ring2[t2111:t2210]
 							cell2 := words[:t234]
 							for w11 := 0; w11 < len(slot6); w11++ {
-								loaded37 := host2.Load(r, &slot6[w11])
-								v3 := loaded37
+								loaded38 := host2.Load(r, &slot6[w11])
+								v3 := loaded38
 //line alone.go:155
 								if uint32(v3>>32) != sh.Ticket+1 {
 									break block10
@@ -12816,7 +12860,7 @@ func quernRow7ScatterActor(r *host2.Run, cs []actor.Context, first5 int, begins,
 //line alone.go:166
 								sh.Late = 1
 							}
-							t59[8] = source4
+							t592[8] = source4
 						}
 					}
 				}
@@ -12827,7 +12871,7 @@ func quernRow7ScatterActor(r *host2.Run, cs []actor.Context, first5 int, begins,
 }
 
 //go:noinline
-func quernRow8ScatterActor(r *host2.Run, box, command []uint64, start uint64) {
+func quernRow9ScatterActor(r *host2.Run, box, command []uint64, start uint64) {
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		t2 := threadX == 0
@@ -13504,7 +13548,7 @@ func quernRow5SumActor(r *host2.Run, t115, t213, t35 *int64, sh *actor.Status, o
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		t2 := threadX == 0
-//line handlers.go:205
+//line handlers.go:211
 		if threadX == 0 {
 			*t115 += *t213
 			*t35 = *t115
@@ -14655,11 +14699,11 @@ func quernRow5CollectActor(r *host2.Run, cs2 []*actor.Context, first3 int, t213,
 		t2 := threadX == 0
 //line quern_gen.go:13
 		t115 := c2
-//line handlers.go:216
+//line handlers.go:222
 		if threadX == 0 {
 			result08 := t115.Sender()
 			if result08 != 0 {
-//line handlers.go:218
+//line handlers.go:224
 				*t213 = *t35
 			}
 			*t45 = *t213
@@ -15791,11 +15835,11 @@ func quernRow4CountActor(r *host2.Run, cs2 []*actor.Context, first3 int, t213, t
 		t2 := threadX == 0
 //line quern_gen.go:13
 		t115 := c2
-//line handlers.go:229
+//line handlers.go:235
 		if threadX == 0 {
 			result08 := t115.Sender()
 			if result08 != 0 {
-//line handlers.go:231
+//line handlers.go:237
 				t213.Count++
 			}
 			*t45 = *t213
@@ -16914,7 +16958,7 @@ func quernRow4TurnedActor(r *host2.Run, t35, t213 *page, sh *actor.Status, outco
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		t2 := threadX == 0
-//line handlers.go:245
+//line handlers.go:251
 		for i2 := threadX; i2 < 3584; i2 += 32 {
 			t35[i2] = t213[3583-i2]
 		}

@@ -176,3 +176,20 @@ func TestActorsInThePlaceOfConnectedOnesAreNotConnected(t *testing.T) {
 		total(t, ctx, end, 2*n)
 	})
 }
+
+func TestASenderLearnsThatTheReceiverHasEnded(t *testing.T) {
+	each(t, func(t *testing.T, ctx context.Context, rt *ring.Runtime) {
+		sender, sum := spawned(t, ctx, rt, SpawnScatter, ring.Options{}), spawned(t, ctx, rt, SpawnSum, ring.Options{})
+		burst := Burst{To: sum.Ref(), First: 1, Count: 70}
+		if n, err := sender.Ask(ctx, burst); err != nil || n != 70 {
+			t.Fatalf("%d sent, %v", n, err)
+		}
+		total(t, ctx, sum, 70*71/2)
+		if _, err := sum.Terminate(ctx); err != nil {
+			t.Fatal(err)
+		}
+		if n, err := sender.Ask(ctx, burst); err != nil || n != -1 {
+			t.Fatalf("%d sent to an actor that has ended, %v", n, err)
+		}
+	})
+}

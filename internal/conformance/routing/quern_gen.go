@@ -224,8 +224,8 @@ var quernSendActor = gpu.NewKernel(gpu.KernelInfo{
 			{Kind: gpu.PanicSite, File: "group.go", Line: 34, Col: 3, Text: "group has no member of this number"},
 			{Kind: gpu.IndexSite, File: "group.go", Line: 36, Col: 50},
 			{Kind: gpu.IndexSite, File: "group.go", Line: 36, Col: 32},
-			{Kind: gpu.IndexSite, File: "context.go", Line: 62, Col: 3},
-			{Kind: gpu.IndexSite, File: "context.go", Line: 66, Col: 2},
+			{Kind: gpu.IndexSite, File: "context.go", Line: 63, Col: 3},
+			{Kind: gpu.IndexSite, File: "context.go", Line: 67, Col: 2},
 			{Kind: gpu.DivideSite, File: "group.go", Line: 71, Col: 29},
 			{Kind: gpu.IndexSite, File: "context.go", Line: 31, Col: 60},
 		}},
@@ -298,8 +298,8 @@ var quernWorkActor = gpu.NewKernel(gpu.KernelInfo{
 			{Kind: gpu.IndexSite, File: "payload.go", Line: 69, Col: 21},
 			{Kind: gpu.PanicSite, File: "payload.go", Line: 70, Col: 3, Text: "payload released more often than retained"},
 			{Kind: gpu.IndexSite, File: "payload.go", Line: 60, Col: 20},
-			{Kind: gpu.IndexSite, File: "context.go", Line: 62, Col: 3},
-			{Kind: gpu.IndexSite, File: "context.go", Line: 66, Col: 2},
+			{Kind: gpu.IndexSite, File: "context.go", Line: 63, Col: 3},
+			{Kind: gpu.IndexSite, File: "context.go", Line: 67, Col: 2},
 			{Kind: gpu.IndexSite, File: "context.go", Line: 31, Col: 60},
 		}},
 		{Name: "wide", Sites: []gpu.Site{
@@ -333,8 +333,8 @@ var quernWorkActor = gpu.NewKernel(gpu.KernelInfo{
 			{Kind: gpu.IndexSite, File: "payload.go", Line: 69, Col: 21},
 			{Kind: gpu.PanicSite, File: "payload.go", Line: 70, Col: 3, Text: "payload released more often than retained"},
 			{Kind: gpu.IndexSite, File: "payload.go", Line: 60, Col: 20},
-			{Kind: gpu.IndexSite, File: "context.go", Line: 62, Col: 3},
-			{Kind: gpu.IndexSite, File: "context.go", Line: 66, Col: 2},
+			{Kind: gpu.IndexSite, File: "context.go", Line: 63, Col: 3},
+			{Kind: gpu.IndexSite, File: "context.go", Line: 67, Col: 2},
 			{Kind: gpu.IndexSite, File: "context.go", Line: 31, Col: 60},
 		}},
 	},
@@ -4509,7 +4509,7 @@ func quernRow4SendActor(r *host2.Run, cs2 []*actor.Context, first3 int, t35 *Ord
 				t85 := result010
 				t96 := t36
 				var result011 bool
-//line context.go:51
+//line context.go:52
 				if t85.Mailbox == 0 {
 					result011 = false
 				} else {
@@ -4539,7 +4539,7 @@ func quernRow4SendActor(r *host2.Run, cs2 []*actor.Context, first3 int, t35 *Ord
 							host2.Fail(r, "a Ref that names no mailbox")
 						}
 					}
-//line context.go:55
+//line context.go:56
 					t39 := t46
 					var ticket3 uint32
 					var room5 uint32
@@ -4613,22 +4613,22 @@ func quernRow4SendActor(r *host2.Run, cs2 []*actor.Context, first3 int, t35 *Ord
 							}
 						}
 					}
-//line context.go:55
+//line context.go:56
 					ticket4 := ticket3
 					room6 := room5
-//line context.go:56
+//line context.go:57
 					if room6 != 0 {
 						result011 = false
 					} else {
 						t69 := ticket4
 //line send.go:46
 						result012 := int(t46.To.Ring + uint64(t69&(t46.To.Slots-1))*t46.To.Step)
-//line context.go:59
+//line context.go:60
 						t87 := result012
 						t97 := uint64(ticket4+1) << 32
 						slot3 := t87
 						tag2 := t97
-//line context.go:60
+//line context.go:61
 						if t46.To.Kind == 1 {
 							t107 := t46
 							t1110 := slot3
@@ -4642,12 +4642,12 @@ func quernRow4SendActor(r *host2.Run, cs2 []*actor.Context, first3 int, t35 *Ord
 							kernel.StoreRelaxed(&h3[1], t123)
 							kernel.StoreRelaxed(&h3[2], t123|uint64(t107.Words[t107.At+2]))
 							kernel.StoreRelaxed(&h3[3], t123|uint64(t107.Words[t107.At+3]))
-//line context.go:62
+//line context.go:63
 							t135 := t46.Host
 							t145 := slot3 + 4
 							t154 := tag2
 							t165 := t96
-//line context.go:62
+//line context.go:63
 							kernel.PutWords(t135, t145, t154, t165)
 							result011 = true
 						} else {
@@ -4663,12 +4663,12 @@ func quernRow4SendActor(r *host2.Run, cs2 []*actor.Context, first3 int, t35 *Ord
 							kernel.StoreRelaxed(&h4[1], t193)
 							kernel.StoreRelaxed(&h4[2], t193|uint64(t174.Words[t174.At+2]))
 							kernel.StoreRelaxed(&h4[3], t193|uint64(t174.Words[t174.At+3]))
-//line context.go:66
+//line context.go:67
 							t202 := t46.Post
 							t219 := slot3 + 4
 							t223 := tag2
 							t233 := t96
-//line context.go:66
+//line context.go:67
 							kernel.PutWords(t202, t219, t223, t233)
 							t242 := t46
 //line send.go:113
@@ -4687,7 +4687,7 @@ func quernRow4SendActor(r *host2.Run, cs2 []*actor.Context, first3 int, t35 *Ord
 									kernel.StoreRelaxed(&t242.Host[0], 1)
 								}
 							}
-//line context.go:68
+//line context.go:69
 							result011 = true
 						}
 					}
@@ -4744,7 +4744,7 @@ func quernRow4SendActor(r *host2.Run, cs2 []*actor.Context, first3 int, t35 *Ord
 				t108 := result018
 				t1111 := t88
 				var result019 bool
-//line context.go:51
+//line context.go:52
 				if t108.Mailbox == 0 {
 					result019 = false
 				} else {
@@ -4774,7 +4774,7 @@ func quernRow4SendActor(r *host2.Run, cs2 []*actor.Context, first3 int, t35 *Ord
 							host2.Fail(r, "a Ref that names no mailbox")
 						}
 					}
-//line context.go:55
+//line context.go:56
 					t312 := t310
 					var ticket5 uint32
 					var room8 uint32
@@ -4848,22 +4848,22 @@ func quernRow4SendActor(r *host2.Run, cs2 []*actor.Context, first3 int, t35 *Ord
 							}
 						}
 					}
-//line context.go:55
+//line context.go:56
 					ticket6 := ticket5
 					room9 := room8
-//line context.go:56
+//line context.go:57
 					if room9 != 0 {
 						result019 = false
 					} else {
 						t613 := ticket6
 //line send.go:46
 						result020 := int(t310.To.Ring + uint64(t613&(t310.To.Slots-1))*t310.To.Step)
-//line context.go:59
+//line context.go:60
 						t811 := result020
 						t98 := uint64(ticket6+1) << 32
 						slot4 := t811
 						tag3 := t98
-//line context.go:60
+//line context.go:61
 						if t310.To.Kind == 1 {
 							t1010 := t310
 							t1112 := slot4
@@ -4877,12 +4877,12 @@ func quernRow4SendActor(r *host2.Run, cs2 []*actor.Context, first3 int, t35 *Ord
 							kernel.StoreRelaxed(&h5[1], t1210)
 							kernel.StoreRelaxed(&h5[2], t1210|uint64(t1010.Words[t1010.At+2]))
 							kernel.StoreRelaxed(&h5[3], t1210|uint64(t1010.Words[t1010.At+3]))
-//line context.go:62
+//line context.go:63
 							t138 := t310.Host
 							t147 := slot4 + 4
 							t156 := tag3
 							t167 := t1111
-//line context.go:62
+//line context.go:63
 							kernel.PutWords(t138, t147, t156, t167)
 							result019 = true
 						} else {
@@ -4898,12 +4898,12 @@ func quernRow4SendActor(r *host2.Run, cs2 []*actor.Context, first3 int, t35 *Ord
 							kernel.StoreRelaxed(&h6[1], t194)
 							kernel.StoreRelaxed(&h6[2], t194|uint64(t176.Words[t176.At+2]))
 							kernel.StoreRelaxed(&h6[3], t194|uint64(t176.Words[t176.At+3]))
-//line context.go:66
+//line context.go:67
 							t203 := t310.Post
 							t2110 := slot4 + 4
 							t228 := tag3
 							t234 := t1111
-//line context.go:66
+//line context.go:67
 							kernel.PutWords(t203, t2110, t228, t234)
 							t243 := t310
 //line send.go:113
@@ -4922,7 +4922,7 @@ func quernRow4SendActor(r *host2.Run, cs2 []*actor.Context, first3 int, t35 *Ord
 									kernel.StoreRelaxed(&t243.Host[0], 1)
 								}
 							}
-//line context.go:68
+//line context.go:69
 							result019 = true
 						}
 					}
@@ -4961,7 +4961,7 @@ func quernRow4SendActor(r *host2.Run, cs2 []*actor.Context, first3 int, t35 *Ord
 			t148 := result022
 			t157 := &item
 			var result023 bool
-//line context.go:51
+//line context.go:52
 			if t148.Mailbox == 0 {
 				result023 = false
 			} else {
@@ -4991,7 +4991,7 @@ func quernRow4SendActor(r *host2.Run, cs2 []*actor.Context, first3 int, t35 *Ord
 						host2.Fail(r, "a Ref that names no mailbox")
 					}
 				}
-//line context.go:55
+//line context.go:56
 				t314 := t1011
 				var ticket7 uint32
 				var room11 uint32
@@ -5065,22 +5065,22 @@ func quernRow4SendActor(r *host2.Run, cs2 []*actor.Context, first3 int, t35 *Ord
 						}
 					}
 				}
-//line context.go:55
+//line context.go:56
 				ticket8 := ticket7
 				room12 := room11
-//line context.go:56
+//line context.go:57
 				if room12 != 0 {
 					result023 = false
 				} else {
 					t615 := ticket8
 //line send.go:46
 					result024 := int(t1011.To.Ring + uint64(t615&(t1011.To.Slots-1))*t1011.To.Step)
-//line context.go:59
+//line context.go:60
 					t813 := result024
 					t99 := uint64(ticket8+1) << 32
 					slot5 := t813
 					tag4 := t99
-//line context.go:60
+//line context.go:61
 					if t1011.To.Kind == 1 {
 						t1013 := t1011
 						t1114 := slot5
@@ -5094,12 +5094,12 @@ func quernRow4SendActor(r *host2.Run, cs2 []*actor.Context, first3 int, t35 *Ord
 						kernel.StoreRelaxed(&h7[1], t1212)
 						kernel.StoreRelaxed(&h7[2], t1212|uint64(t1013.Words[t1013.At+2]))
 						kernel.StoreRelaxed(&h7[3], t1212|uint64(t1013.Words[t1013.At+3]))
-//line context.go:62
+//line context.go:63
 						t1311 := t1011.Host
 						t1411 := slot5 + 4
 						t1510 := tag4
 						t169 := t157
-//line context.go:62
+//line context.go:63
 						kernel.PutWords(t1311, t1411, t1510, t169)
 						result023 = true
 					} else {
@@ -5115,12 +5115,12 @@ func quernRow4SendActor(r *host2.Run, cs2 []*actor.Context, first3 int, t35 *Ord
 						kernel.StoreRelaxed(&h8[1], t195)
 						kernel.StoreRelaxed(&h8[2], t195|uint64(t178.Words[t178.At+2]))
 						kernel.StoreRelaxed(&h8[3], t195|uint64(t178.Words[t178.At+3]))
-//line context.go:66
+//line context.go:67
 						t204 := t1011.Post
 						t2111 := slot5 + 4
 						t2210 := tag4
 						t238 := t157
-//line context.go:66
+//line context.go:67
 						kernel.PutWords(t204, t2111, t2210, t238)
 						t244 := t1011
 //line send.go:113
@@ -5139,7 +5139,7 @@ func quernRow4SendActor(r *host2.Run, cs2 []*actor.Context, first3 int, t35 *Ord
 								kernel.StoreRelaxed(&t244.Host[0], 1)
 							}
 						}
-//line context.go:68
+//line context.go:69
 						result023 = true
 					}
 				}
@@ -5184,7 +5184,7 @@ func quernRow4SendActor(r *host2.Run, cs2 []*actor.Context, first3 int, t35 *Ord
 				t814 := result027
 				t910 := t196
 				var result028 bool
-//line context.go:51
+//line context.go:52
 				if t814.Mailbox == 0 {
 					result028 = false
 				} else {
@@ -5214,7 +5214,7 @@ func quernRow4SendActor(r *host2.Run, cs2 []*actor.Context, first3 int, t35 *Ord
 							host2.Fail(r, "a Ref that names no mailbox")
 						}
 					}
-//line context.go:55
+//line context.go:56
 					t317 := t48
 					var ticket9 uint32
 					var room14 uint32
@@ -5288,22 +5288,22 @@ func quernRow4SendActor(r *host2.Run, cs2 []*actor.Context, first3 int, t35 *Ord
 							}
 						}
 					}
-//line context.go:55
+//line context.go:56
 					ticket10 := ticket9
 					room15 := room14
-//line context.go:56
+//line context.go:57
 					if room15 != 0 {
 						result028 = false
 					} else {
 						t618 := ticket10
 //line send.go:46
 						result029 := int(t48.To.Ring + uint64(t618&(t48.To.Slots-1))*t48.To.Step)
-//line context.go:59
+//line context.go:60
 						t816 := result029
 						t911 := uint64(ticket10+1) << 32
 						slot6 := t816
 						tag5 := t911
-//line context.go:60
+//line context.go:61
 						if t48.To.Kind == 1 {
 							t1015 := t48
 							t1115 := slot6
@@ -5317,12 +5317,12 @@ func quernRow4SendActor(r *host2.Run, cs2 []*actor.Context, first3 int, t35 *Ord
 							kernel.StoreRelaxed(&h9[1], t1213)
 							kernel.StoreRelaxed(&h9[2], t1213|uint64(t1015.Words[t1015.At+2]))
 							kernel.StoreRelaxed(&h9[3], t1213|uint64(t1015.Words[t1015.At+3]))
-//line context.go:62
+//line context.go:63
 							t1313 := t48.Host
 							t1413 := slot6 + 4
 							t1512 := tag5
 							t1611 := t910
-//line context.go:62
+//line context.go:63
 							kernel.PutWords(t1313, t1413, t1512, t1611)
 							result028 = true
 						} else {
@@ -5338,12 +5338,12 @@ func quernRow4SendActor(r *host2.Run, cs2 []*actor.Context, first3 int, t35 *Ord
 							kernel.StoreRelaxed(&h10[1], t197)
 							kernel.StoreRelaxed(&h10[2], t197|uint64(t1711.Words[t1711.At+2]))
 							kernel.StoreRelaxed(&h10[3], t197|uint64(t1711.Words[t1711.At+3]))
-//line context.go:66
+//line context.go:67
 							t205 := t48.Post
 							t2112 := slot6 + 4
 							t2211 := tag5
 							t2310 := t910
-//line context.go:66
+//line context.go:67
 							kernel.PutWords(t205, t2112, t2211, t2310)
 							t248 := t48
 //line send.go:113
@@ -5362,7 +5362,7 @@ func quernRow4SendActor(r *host2.Run, cs2 []*actor.Context, first3 int, t35 *Ord
 									kernel.StoreRelaxed(&t248.Host[0], 1)
 								}
 							}
-//line context.go:68
+//line context.go:69
 							result028 = true
 						}
 					}
@@ -6815,7 +6815,7 @@ func quernRow9WorkActor(r *host2.Run, t1s []*actor.Context, first8 int, t45 *Bat
 				t1110 := t45.Next
 				t123 := &next4
 				var result011 bool
-//line context.go:51
+//line context.go:52
 				if t1110.Mailbox == 0 {
 					result011 = false
 				} else {
@@ -6845,7 +6845,7 @@ func quernRow9WorkActor(r *host2.Run, t1s []*actor.Context, first8 int, t45 *Bat
 							host2.Fail(r, "a Ref that names no mailbox")
 						}
 					}
-//line context.go:55
+//line context.go:56
 					t311 := t106
 					var ticket3 uint32
 					var room5 uint32
@@ -6919,22 +6919,22 @@ func quernRow9WorkActor(r *host2.Run, t1s []*actor.Context, first8 int, t45 *Bat
 							}
 						}
 					}
-//line context.go:55
+//line context.go:56
 					ticket4 := ticket3
 					room6 := room5
-//line context.go:56
+//line context.go:57
 					if room6 != 0 {
 						result011 = false
 					} else {
 						t610 := ticket4
 //line send.go:46
 						result012 := int(t106.To.Ring + uint64(t610&(t106.To.Slots-1))*t106.To.Step)
-//line context.go:59
+//line context.go:60
 						t87 := result012
 						t97 := uint64(ticket4+1) << 32
 						slot3 := t87
 						tag2 := t97
-//line context.go:60
+//line context.go:61
 						if t106.To.Kind == 1 {
 							t108 := t106
 							t1111 := slot3
@@ -6948,12 +6948,12 @@ func quernRow9WorkActor(r *host2.Run, t1s []*actor.Context, first8 int, t45 *Bat
 							kernel.StoreRelaxed(&h3[1], t127)
 							kernel.StoreRelaxed(&h3[2], t127|uint64(t108.Words[t108.At+2]))
 							kernel.StoreRelaxed(&h3[3], t127|uint64(t108.Words[t108.At+3]))
-//line context.go:62
+//line context.go:63
 							t135 := t106.Host
 							t145 := slot3 + 4
 							t154 := tag2
 							t165 := t123
-//line context.go:62
+//line context.go:63
 							kernel.PutWords(t135, t145, t154, t165)
 							result011 = true
 						} else {
@@ -6969,12 +6969,12 @@ func quernRow9WorkActor(r *host2.Run, t1s []*actor.Context, first8 int, t45 *Bat
 							kernel.StoreRelaxed(&h4[1], t193)
 							kernel.StoreRelaxed(&h4[2], t193|uint64(t174.Words[t174.At+2]))
 							kernel.StoreRelaxed(&h4[3], t193|uint64(t174.Words[t174.At+3]))
-//line context.go:66
+//line context.go:67
 							t202 := t106.Post
 							t2110 := slot3 + 4
 							t224 := tag2
 							t233 := t123
-//line context.go:66
+//line context.go:67
 							kernel.PutWords(t202, t2110, t224, t233)
 							t242 := t106
 //line send.go:113
@@ -6993,7 +6993,7 @@ func quernRow9WorkActor(r *host2.Run, t1s []*actor.Context, first8 int, t45 *Bat
 									kernel.StoreRelaxed(&t242.Host[0], 1)
 								}
 							}
-//line context.go:68
+//line context.go:69
 							result011 = true
 						}
 					}
