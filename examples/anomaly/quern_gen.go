@@ -389,10 +389,10 @@ func quernRow1WatchActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 							t27 := (int(t16) + 1) * 16
 //line send.go:30
 							b := t72.Post[t17:t27]
-							loaded := host2.Load(r, &b[0])
+							loaded := host2.Load64(r, &b[0])
 //line send.go:31
-							loaded2 := host2.Load(r, &b[8])
-							loaded3 := host2.Load(r, &b[10])
+							loaded2 := host2.Load64(r, &b[8])
+							loaded3 := host2.Load64(r, &b[10])
 //line send.go:31
 							t72.To = actor.Target{Box: t16, Actor: t26, Tail: loaded, Head: loaded2, Ring: b[14], Step: b[12], Slots: uint32(b[11]), Kind: uint32(b[13]), Owner: uint32(loaded3)}
 //line send.go:33
@@ -420,7 +420,7 @@ func quernRow1WatchActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 //line send.go:55
 							b2 := t33.Post[t18:t28]
 							if t33.To.Owner != t33.To.Actor {
-								loaded4 := host2.Load(r, &b2[10])
+								loaded4 := host2.Load64(r, &b2[10])
 //line send.go:57
 								t33.To.Owner = uint32(loaded4)
 							}
@@ -430,23 +430,23 @@ func quernRow1WatchActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 								room2 = 2
 							} else {
 //line send.go:63
-								loaded5 := host2.Load(r, &b2[10])
+								loaded5 := host2.Load64(r, &b2[10])
 								for owner := uint32(loaded5); ; {
 									if uint32(t33.To.Tail)-uint32(t33.To.Head) >= t33.To.Slots {
 										t53 := t33
 										t63 := t33
 //line send.go:66
-										loaded6 := host2.Load(r, &b2[0])
+										loaded6 := host2.Load64(r, &b2[0])
 										t83 := loaded6
 //line send.go:66
-										loaded7 := host2.Load(r, &b2[8])
+										loaded7 := host2.Load64(r, &b2[8])
 										t103 := loaded7
 //line send.go:66
 										t53.To.Tail = t83
 //line send.go:66
 										t63.To.Head = t103
 										if uint32(t33.To.Tail)-uint32(t33.To.Head) >= t33.To.Slots && t33.To.Kind == 1 {
-											loaded8 := host2.Load(r, &t33.Host[b2[15]+1])
+											loaded8 := host2.Load64(r, &t33.Host[b2[15]+1])
 //line send.go:68
 											t33.To.Head = loaded8
 											kernel.StoreRelaxed(&b2[8], t33.To.Head)
@@ -560,7 +560,7 @@ func quernRow1WatchActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 									t211 := (box3 + 1) * 16
 //line send.go:120
 									b3 := t113.Post[t114:t211]
-									loaded9 := host2.Load(r, &b3[9])
+									loaded9 := host2.Load64(r, &b3[9])
 									if loaded9 != 0 {
 //line send.go:122
 										kernel.StoreRelaxed(&t113.Host[b3[15]], 1)
@@ -588,7 +588,7 @@ func quernRow1WatchActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 				switch {
 				default:
 //line alone.go:103
-					loaded10 := host2.Load(r, &t292[0])
+					loaded10 := host2.Load64(r, &t292[0])
 					ordered := loaded10
 //line alone.go:104
 					sh.Asked[0] = uint32(ordered)
@@ -630,7 +630,7 @@ func quernRow1WatchActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 								}
 //line alone.go:118
 								at := (result05 + next&(shape.SideSlots-1)) * shape.InStep
-								loaded11 := host2.Load(r, &t322[at])
+								loaded11 := host2.Load64(r, &t322[at])
 								if uint32(loaded11>>32) == next+1 {
 //line alone.go:120
 									t95 := level
@@ -643,7 +643,7 @@ func quernRow1WatchActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 						}
 						if source == 9 || source < 4 {
 							next2 := t30[4]
-							loaded12 := host2.Load(r, &t322[next2&(shape.Slots-1)*shape.InStep])
+							loaded12 := host2.Load64(r, &t322[next2&(shape.Slots-1)*shape.InStep])
 							middle := uint32(loaded12>>32) == next2+1
 //line alone.go:128
 							posted := false
@@ -651,7 +651,7 @@ func quernRow1WatchActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 							if slots2 != 0 {
 //line alone.go:130
 								next3 := uint32(t31[8])
-								loaded13 := host2.Load(r, &t332[next3&(slots2-1)*shape.InStep])
+								loaded13 := host2.Load64(r, &t332[next3&(slots2-1)*shape.InStep])
 								posted = uint32(loaded13>>32) == next3+1
 							}
 							if posted && !(middle && t30[8] == 8) {
@@ -710,7 +710,7 @@ func quernRow1WatchActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 							slot2 := ring[t212:t222]
 							cell := words[:t232]
 							for w5 := 0; w5 < len(slot2); w5++ {
-								loaded14 := host2.Load(r, &slot2[w5])
+								loaded14 := host2.Load64(r, &slot2[w5])
 								v := loaded14
 //line alone.go:155
 								if uint32(v>>32) != sh.Ticket+1 {
@@ -960,10 +960,10 @@ func quernRow6WatchActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 							t218 := (int(t118) + 1) * 16
 //line send.go:30
 							b4 := t48.Post[t119:t218]
-							loaded15 := host2.Load(r, &b4[0])
+							loaded15 := host2.Load64(r, &b4[0])
 //line send.go:31
-							loaded16 := host2.Load(r, &b4[8])
-							loaded17 := host2.Load(r, &b4[10])
+							loaded16 := host2.Load64(r, &b4[8])
+							loaded17 := host2.Load64(r, &b4[10])
 //line send.go:31
 							t48.To = actor.Target{Box: t118, Actor: t217, Tail: loaded15, Head: loaded16, Ring: b4[14], Step: b4[12], Slots: uint32(b4[11]), Kind: uint32(b4[13]), Owner: uint32(loaded17)}
 //line send.go:33
@@ -991,7 +991,7 @@ func quernRow6WatchActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 //line send.go:55
 							b5 := t37.Post[t120:t219]
 							if t37.To.Owner != t37.To.Actor {
-								loaded18 := host2.Load(r, &b5[10])
+								loaded18 := host2.Load64(r, &b5[10])
 //line send.go:57
 								t37.To.Owner = uint32(loaded18)
 							}
@@ -1001,23 +1001,23 @@ func quernRow6WatchActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 								room5 = 2
 							} else {
 //line send.go:63
-								loaded19 := host2.Load(r, &b5[10])
+								loaded19 := host2.Load64(r, &b5[10])
 								for owner2 := uint32(loaded19); ; {
 									if uint32(t37.To.Tail)-uint32(t37.To.Head) >= t37.To.Slots {
 										t57 := t37
 										t68 := t37
 //line send.go:66
-										loaded20 := host2.Load(r, &b5[0])
+										loaded20 := host2.Load64(r, &b5[0])
 										t87 := loaded20
 //line send.go:66
-										loaded21 := host2.Load(r, &b5[8])
+										loaded21 := host2.Load64(r, &b5[8])
 										t108 := loaded21
 //line send.go:66
 										t57.To.Tail = t87
 //line send.go:66
 										t68.To.Head = t108
 										if uint32(t37.To.Tail)-uint32(t37.To.Head) >= t37.To.Slots && t37.To.Kind == 1 {
-											loaded22 := host2.Load(r, &t37.Host[b5[15]+1])
+											loaded22 := host2.Load64(r, &t37.Host[b5[15]+1])
 //line send.go:68
 											t37.To.Head = loaded22
 											kernel.StoreRelaxed(&b5[8], t37.To.Head)
@@ -1131,7 +1131,7 @@ func quernRow6WatchActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 									t224 := (box5 + 1) * 16
 //line send.go:120
 									b6 := t1111.Post[t126:t224]
-									loaded23 := host2.Load(r, &b6[9])
+									loaded23 := host2.Load64(r, &b6[9])
 									if loaded23 != 0 {
 //line send.go:122
 										kernel.StoreRelaxed(&t1111.Host[b6[15]], 1)
@@ -1160,7 +1160,7 @@ func quernRow6WatchActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 				switch {
 				default:
 //line alone.go:103
-					loaded24 := host2.Load(r, &t582[0])
+					loaded24 := host2.Load64(r, &t582[0])
 					ordered2 := loaded24
 //line alone.go:104
 					sh.Asked[0] = uint32(ordered2)
@@ -1202,7 +1202,7 @@ func quernRow6WatchActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 								}
 //line alone.go:118
 								at4 := (result014 + next4&(shape.SideSlots-1)) * shape.InStep
-								loaded25 := host2.Load(r, &t61[at4])
+								loaded25 := host2.Load64(r, &t61[at4])
 								if uint32(loaded25>>32) == next4+1 {
 //line alone.go:120
 									t910 := level2
@@ -1215,7 +1215,7 @@ func quernRow6WatchActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 						}
 						if source4 == 9 || source4 < 4 {
 							next5 := t59[4]
-							loaded26 := host2.Load(r, &t61[next5&(shape.Slots-1)*shape.InStep])
+							loaded26 := host2.Load64(r, &t61[next5&(shape.Slots-1)*shape.InStep])
 							middle2 := uint32(loaded26>>32) == next5+1
 //line alone.go:128
 							posted2 := false
@@ -1223,7 +1223,7 @@ func quernRow6WatchActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 							if slots3 != 0 {
 //line alone.go:130
 								next6 := uint32(t60[8])
-								loaded27 := host2.Load(r, &t622[next6&(slots3-1)*shape.InStep])
+								loaded27 := host2.Load64(r, &t622[next6&(slots3-1)*shape.InStep])
 								posted2 = uint32(loaded27>>32) == next6+1
 							}
 							if posted2 && !(middle2 && t59[8] == 8) {
@@ -1282,7 +1282,7 @@ func quernRow6WatchActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 							slot5 := ring2[t2110:t225]
 							cell2 := words[:t234]
 							for w11 := 0; w11 < len(slot5); w11++ {
-								loaded28 := host2.Load(r, &slot5[w11])
+								loaded28 := host2.Load64(r, &slot5[w11])
 								v2 := loaded28
 //line alone.go:155
 								if uint32(v2>>32) != sh.Ticket+1 {

@@ -609,10 +609,10 @@ func quernRow1RankActor(r *host2.Run, cs []actor.Context, first int, begins, bor
 							t27 := (int(t16) + 1) * 16
 //line send.go:30
 							b := t72.Post[t17:t27]
-							loaded := host2.Load(r, &b[0])
+							loaded := host2.Load64(r, &b[0])
 //line send.go:31
-							loaded2 := host2.Load(r, &b[8])
-							loaded3 := host2.Load(r, &b[10])
+							loaded2 := host2.Load64(r, &b[8])
+							loaded3 := host2.Load64(r, &b[10])
 //line send.go:31
 							t72.To = actor.Target{Box: t16, Actor: t26, Tail: loaded, Head: loaded2, Ring: b[14], Step: b[12], Slots: uint32(b[11]), Kind: uint32(b[13]), Owner: uint32(loaded3)}
 //line send.go:33
@@ -640,7 +640,7 @@ func quernRow1RankActor(r *host2.Run, cs []actor.Context, first int, begins, bor
 //line send.go:55
 							b2 := t33.Post[t18:t28]
 							if t33.To.Owner != t33.To.Actor {
-								loaded4 := host2.Load(r, &b2[10])
+								loaded4 := host2.Load64(r, &b2[10])
 //line send.go:57
 								t33.To.Owner = uint32(loaded4)
 							}
@@ -650,23 +650,23 @@ func quernRow1RankActor(r *host2.Run, cs []actor.Context, first int, begins, bor
 								room2 = 2
 							} else {
 //line send.go:63
-								loaded5 := host2.Load(r, &b2[10])
+								loaded5 := host2.Load64(r, &b2[10])
 								for owner := uint32(loaded5); ; {
 									if uint32(t33.To.Tail)-uint32(t33.To.Head) >= t33.To.Slots {
 										t53 := t33
 										t63 := t33
 //line send.go:66
-										loaded6 := host2.Load(r, &b2[0])
+										loaded6 := host2.Load64(r, &b2[0])
 										t83 := loaded6
 //line send.go:66
-										loaded7 := host2.Load(r, &b2[8])
+										loaded7 := host2.Load64(r, &b2[8])
 										t103 := loaded7
 //line send.go:66
 										t53.To.Tail = t83
 //line send.go:66
 										t63.To.Head = t103
 										if uint32(t33.To.Tail)-uint32(t33.To.Head) >= t33.To.Slots && t33.To.Kind == 1 {
-											loaded8 := host2.Load(r, &t33.Host[b2[15]+1])
+											loaded8 := host2.Load64(r, &t33.Host[b2[15]+1])
 //line send.go:68
 											t33.To.Head = loaded8
 											kernel.StoreRelaxed(&b2[8], t33.To.Head)
@@ -780,7 +780,7 @@ func quernRow1RankActor(r *host2.Run, cs []actor.Context, first int, begins, bor
 									t211 := (box3 + 1) * 16
 //line send.go:120
 									b3 := t113.Post[t114:t211]
-									loaded9 := host2.Load(r, &b3[9])
+									loaded9 := host2.Load64(r, &b3[9])
 									if loaded9 != 0 {
 //line send.go:122
 										kernel.StoreRelaxed(&t113.Host[b3[15]], 1)
@@ -808,7 +808,7 @@ func quernRow1RankActor(r *host2.Run, cs []actor.Context, first int, begins, bor
 				switch {
 				default:
 //line alone.go:103
-					loaded10 := host2.Load(r, &t292[0])
+					loaded10 := host2.Load64(r, &t292[0])
 					ordered := loaded10
 //line alone.go:104
 					sh.Asked[0] = uint32(ordered)
@@ -850,7 +850,7 @@ func quernRow1RankActor(r *host2.Run, cs []actor.Context, first int, begins, bor
 								}
 //line alone.go:118
 								at := (result05 + next&(shape.SideSlots-1)) * shape.InStep
-								loaded11 := host2.Load(r, &t322[at])
+								loaded11 := host2.Load64(r, &t322[at])
 								if uint32(loaded11>>32) == next+1 {
 //line alone.go:120
 									t95 := level
@@ -863,7 +863,7 @@ func quernRow1RankActor(r *host2.Run, cs []actor.Context, first int, begins, bor
 						}
 						if source == 9 || source < 4 {
 							next2 := t30[4]
-							loaded12 := host2.Load(r, &t322[next2&(shape.Slots-1)*shape.InStep])
+							loaded12 := host2.Load64(r, &t322[next2&(shape.Slots-1)*shape.InStep])
 							middle := uint32(loaded12>>32) == next2+1
 //line alone.go:128
 							posted := false
@@ -871,7 +871,7 @@ func quernRow1RankActor(r *host2.Run, cs []actor.Context, first int, begins, bor
 							if slots2 != 0 {
 //line alone.go:130
 								next3 := uint32(t31[8])
-								loaded13 := host2.Load(r, &t332[next3&(slots2-1)*shape.InStep])
+								loaded13 := host2.Load64(r, &t332[next3&(slots2-1)*shape.InStep])
 								posted = uint32(loaded13>>32) == next3+1
 							}
 							if posted && !(middle && t30[8] == 8) {
@@ -930,7 +930,7 @@ func quernRow1RankActor(r *host2.Run, cs []actor.Context, first int, begins, bor
 							slot2 := ring[t212:t222]
 							cell := words[:t232]
 							for w5 := 0; w5 < len(slot2); w5++ {
-								loaded14 := host2.Load(r, &slot2[w5])
+								loaded14 := host2.Load64(r, &slot2[w5])
 								v := loaded14
 //line alone.go:155
 								if uint32(v>>32) != sh.Ticket+1 {
@@ -1165,7 +1165,7 @@ func quernRow10RankActor(r *host2.Run, t15s []*actor.Context, first5 int, t164 *
 //line group.go:34
 				host2.Fail(r, "group has no member of this number")
 			}
-			loaded15 := host2.Load(r, &t154.Post[int(uint32(t154.Post[g.Place]))+t165])
+			loaded15 := host2.Load64(r, &t154.Post[int(uint32(t154.Post[g.Place]))+t165])
 			member := loaded15
 //line group.go:37
 			result010 := actor.Ref[message]{Mailbox: uint32(member), Actor: uint32(member >> 32)}
@@ -1186,10 +1186,10 @@ func quernRow10RankActor(r *host2.Run, t15s []*actor.Context, first5 int, t164 *
 					t216 := (int(t121) + 1) * 16
 //line send.go:30
 					b4 := t145.Post[t125:t216]
-					loaded16 := host2.Load(r, &b4[0])
+					loaded16 := host2.Load64(r, &b4[0])
 //line send.go:31
-					loaded17 := host2.Load(r, &b4[8])
-					loaded18 := host2.Load(r, &b4[10])
+					loaded17 := host2.Load64(r, &b4[8])
+					loaded18 := host2.Load64(r, &b4[10])
 //line send.go:31
 					t145.To = actor.Target{Box: t121, Actor: t215, Tail: loaded16, Head: loaded17, Ring: b4[14], Step: b4[12], Slots: uint32(b4[11]), Kind: uint32(b4[13]), Owner: uint32(loaded18)}
 //line send.go:33
@@ -1217,7 +1217,7 @@ func quernRow10RankActor(r *host2.Run, t15s []*actor.Context, first5 int, t164 *
 //line send.go:55
 					b5 := t39.Post[t126:t217]
 					if t39.To.Owner != t39.To.Actor {
-						loaded19 := host2.Load(r, &b5[10])
+						loaded19 := host2.Load64(r, &b5[10])
 //line send.go:57
 						t39.To.Owner = uint32(loaded19)
 					}
@@ -1227,23 +1227,23 @@ func quernRow10RankActor(r *host2.Run, t15s []*actor.Context, first5 int, t164 *
 						room5 = 2
 					} else {
 //line send.go:63
-						loaded20 := host2.Load(r, &b5[10])
+						loaded20 := host2.Load64(r, &b5[10])
 						for owner2 := uint32(loaded20); ; {
 							if uint32(t39.To.Tail)-uint32(t39.To.Head) >= t39.To.Slots {
 								t57 := t39
 								t69 := t39
 //line send.go:66
-								loaded21 := host2.Load(r, &b5[0])
+								loaded21 := host2.Load64(r, &b5[0])
 								t87 := loaded21
 //line send.go:66
-								loaded22 := host2.Load(r, &b5[8])
+								loaded22 := host2.Load64(r, &b5[8])
 								t108 := loaded22
 //line send.go:66
 								t57.To.Tail = t87
 //line send.go:66
 								t69.To.Head = t108
 								if uint32(t39.To.Tail)-uint32(t39.To.Head) >= t39.To.Slots && t39.To.Kind == 1 {
-									loaded23 := host2.Load(r, &t39.Host[b5[15]+1])
+									loaded23 := host2.Load64(r, &t39.Host[b5[15]+1])
 //line send.go:68
 									t39.To.Head = loaded23
 									kernel.StoreRelaxed(&b5[8], t39.To.Head)
@@ -1344,7 +1344,7 @@ func quernRow10RankActor(r *host2.Run, t15s []*actor.Context, first5 int, t164 *
 							t220 := (box5 + 1) * 16
 //line send.go:120
 							b6 := t242.Post[t130:t220]
-							loaded24 := host2.Load(r, &b6[9])
+							loaded24 := host2.Load64(r, &b6[9])
 							if loaded24 != 0 {
 //line send.go:122
 								kernel.StoreRelaxed(&t242.Host[b6[15]], 1)
@@ -1413,10 +1413,10 @@ func quernRow12RankActor(r *host2.Run, t15s []*actor.Context, first6 int, t164 *
 					t226 := (int(t131) + 1) * 16
 //line send.go:30
 					b7 := t224.Post[t138:t226]
-					loaded25 := host2.Load(r, &b7[0])
+					loaded25 := host2.Load64(r, &b7[0])
 //line send.go:31
-					loaded26 := host2.Load(r, &b7[8])
-					loaded27 := host2.Load(r, &b7[10])
+					loaded26 := host2.Load64(r, &b7[8])
+					loaded27 := host2.Load64(r, &b7[10])
 //line send.go:31
 					t224.To = actor.Target{Box: t131, Actor: t225, Tail: loaded25, Head: loaded26, Ring: b7[14], Step: b7[12], Slots: uint32(b7[11]), Kind: uint32(b7[13]), Owner: uint32(loaded27)}
 //line send.go:33
@@ -1444,7 +1444,7 @@ func quernRow12RankActor(r *host2.Run, t15s []*actor.Context, first6 int, t164 *
 //line send.go:55
 					b8 := t310.Post[t139:t227]
 					if t310.To.Owner != t310.To.Actor {
-						loaded28 := host2.Load(r, &b8[10])
+						loaded28 := host2.Load64(r, &b8[10])
 //line send.go:57
 						t310.To.Owner = uint32(loaded28)
 					}
@@ -1454,23 +1454,23 @@ func quernRow12RankActor(r *host2.Run, t15s []*actor.Context, first6 int, t164 *
 						room8 = 2
 					} else {
 //line send.go:63
-						loaded29 := host2.Load(r, &b8[10])
+						loaded29 := host2.Load64(r, &b8[10])
 						for owner3 := uint32(loaded29); ; {
 							if uint32(t310.To.Tail)-uint32(t310.To.Head) >= t310.To.Slots {
 								t58 := t310
 								t611 := t310
 //line send.go:66
-								loaded30 := host2.Load(r, &b8[0])
+								loaded30 := host2.Load64(r, &b8[0])
 								t89 := loaded30
 //line send.go:66
-								loaded31 := host2.Load(r, &b8[8])
+								loaded31 := host2.Load64(r, &b8[8])
 								t1010 := loaded31
 //line send.go:66
 								t58.To.Tail = t89
 //line send.go:66
 								t611.To.Head = t1010
 								if uint32(t310.To.Tail)-uint32(t310.To.Head) >= t310.To.Slots && t310.To.Kind == 1 {
-									loaded32 := host2.Load(r, &t310.Host[b8[15]+1])
+									loaded32 := host2.Load64(r, &t310.Host[b8[15]+1])
 //line send.go:68
 									t310.To.Head = loaded32
 									kernel.StoreRelaxed(&b8[8], t310.To.Head)
@@ -1571,7 +1571,7 @@ func quernRow12RankActor(r *host2.Run, t15s []*actor.Context, first6 int, t164 *
 							t230 := (box7 + 1) * 16
 //line send.go:120
 							b9 := t243.Post[t150:t230]
-							loaded33 := host2.Load(r, &b9[9])
+							loaded33 := host2.Load64(r, &b9[9])
 							if loaded33 != 0 {
 //line send.go:122
 								kernel.StoreRelaxed(&t243.Host[b9[15]], 1)
@@ -1780,10 +1780,10 @@ func quernRow17RankActor(r *host2.Run, cs []actor.Context, first8 int, begins, b
 							t238 := (int(t160) + 1) * 16
 //line send.go:30
 							b10 := t482.Post[t161:t238]
-							loaded34 := host2.Load(r, &b10[0])
+							loaded34 := host2.Load64(r, &b10[0])
 //line send.go:31
-							loaded35 := host2.Load(r, &b10[8])
-							loaded36 := host2.Load(r, &b10[10])
+							loaded35 := host2.Load64(r, &b10[8])
+							loaded36 := host2.Load64(r, &b10[10])
 //line send.go:31
 							t482.To = actor.Target{Box: t160, Actor: t237, Tail: loaded34, Head: loaded35, Ring: b10[14], Step: b10[12], Slots: uint32(b10[11]), Kind: uint32(b10[13]), Owner: uint32(loaded36)}
 //line send.go:33
@@ -1811,7 +1811,7 @@ func quernRow17RankActor(r *host2.Run, cs []actor.Context, first8 int, begins, b
 //line send.go:55
 							b11 := t312.Post[t170:t239]
 							if t312.To.Owner != t312.To.Actor {
-								loaded37 := host2.Load(r, &b11[10])
+								loaded37 := host2.Load64(r, &b11[10])
 //line send.go:57
 								t312.To.Owner = uint32(loaded37)
 							}
@@ -1821,23 +1821,23 @@ func quernRow17RankActor(r *host2.Run, cs []actor.Context, first8 int, begins, b
 								room11 = 2
 							} else {
 //line send.go:63
-								loaded38 := host2.Load(r, &b11[10])
+								loaded38 := host2.Load64(r, &b11[10])
 								for owner4 := uint32(loaded38); ; {
 									if uint32(t312.To.Tail)-uint32(t312.To.Head) >= t312.To.Slots {
 										t511 := t312
 										t614 := t312
 //line send.go:66
-										loaded39 := host2.Load(r, &b11[0])
+										loaded39 := host2.Load64(r, &b11[0])
 										t813 := loaded39
 //line send.go:66
-										loaded40 := host2.Load(r, &b11[8])
+										loaded40 := host2.Load64(r, &b11[8])
 										t1014 := loaded40
 //line send.go:66
 										t511.To.Tail = t813
 //line send.go:66
 										t614.To.Head = t1014
 										if uint32(t312.To.Tail)-uint32(t312.To.Head) >= t312.To.Slots && t312.To.Kind == 1 {
-											loaded41 := host2.Load(r, &t312.Host[b11[15]+1])
+											loaded41 := host2.Load64(r, &t312.Host[b11[15]+1])
 //line send.go:68
 											t312.To.Head = loaded41
 											kernel.StoreRelaxed(&b11[8], t312.To.Head)
@@ -1951,7 +1951,7 @@ func quernRow17RankActor(r *host2.Run, cs []actor.Context, first8 int, begins, b
 									t244 := (box9 + 1) * 16
 //line send.go:120
 									b12 := t1114.Post[t185:t244]
-									loaded42 := host2.Load(r, &b12[9])
+									loaded42 := host2.Load64(r, &b12[9])
 									if loaded42 != 0 {
 //line send.go:122
 										kernel.StoreRelaxed(&t1114.Host[b12[15]], 1)
@@ -1980,7 +1980,7 @@ func quernRow17RankActor(r *host2.Run, cs []actor.Context, first8 int, begins, b
 				switch {
 				default:
 //line alone.go:103
-					loaded43 := host2.Load(r, &t582[0])
+					loaded43 := host2.Load64(r, &t582[0])
 					ordered2 := loaded43
 //line alone.go:104
 					sh.Asked[0] = uint32(ordered2)
@@ -2022,7 +2022,7 @@ func quernRow17RankActor(r *host2.Run, cs []actor.Context, first8 int, begins, b
 								}
 //line alone.go:118
 								at4 := (result021 + next4&(shape.SideSlots-1)) * shape.InStep
-								loaded44 := host2.Load(r, &t61[at4])
+								loaded44 := host2.Load64(r, &t61[at4])
 								if uint32(loaded44>>32) == next4+1 {
 //line alone.go:120
 									t914 := level2
@@ -2035,7 +2035,7 @@ func quernRow17RankActor(r *host2.Run, cs []actor.Context, first8 int, begins, b
 						}
 						if source4 == 9 || source4 < 4 {
 							next5 := t592[4]
-							loaded45 := host2.Load(r, &t61[next5&(shape.Slots-1)*shape.InStep])
+							loaded45 := host2.Load64(r, &t61[next5&(shape.Slots-1)*shape.InStep])
 							middle2 := uint32(loaded45>>32) == next5+1
 //line alone.go:128
 							posted2 := false
@@ -2043,7 +2043,7 @@ func quernRow17RankActor(r *host2.Run, cs []actor.Context, first8 int, begins, b
 							if slots3 != 0 {
 //line alone.go:130
 								next6 := uint32(t60[8])
-								loaded46 := host2.Load(r, &t622[next6&(slots3-1)*shape.InStep])
+								loaded46 := host2.Load64(r, &t622[next6&(slots3-1)*shape.InStep])
 								posted2 = uint32(loaded46>>32) == next6+1
 							}
 							if posted2 && !(middle2 && t592[8] == 8) {
@@ -2102,7 +2102,7 @@ func quernRow17RankActor(r *host2.Run, cs []actor.Context, first8 int, begins, b
 							slot7 := ring2[t2113:t2211]
 							cell2 := words[:t2310]
 							for w11 := 0; w11 < len(slot7); w11++ {
-								loaded47 := host2.Load(r, &slot7[w11])
+								loaded47 := host2.Load64(r, &slot7[w11])
 								v5 := loaded47
 //line alone.go:155
 								if uint32(v5>>32) != sh.Ticket+1 {

@@ -393,7 +393,7 @@ func quernRow1Mirror(r *host2.Run, life int64, words []uint64, dimX int) {
 				break
 			}
 //line bare.go:40
-			loaded := host2.Load(r, &words[0])
+			loaded := host2.Load64(r, &words[0])
 			v := loaded
 			if v != last {
 //line bare.go:41
@@ -452,7 +452,7 @@ threads:
 			var loaded uint64
 			for {
 //line bare.go:65
-				loaded = host2.Load(r, &words[from])
+				loaded = host2.Load64(r, &words[from])
 				if !(loaded != number) {
 					break
 				}
@@ -768,10 +768,10 @@ func quernRow1Echo16Actor(r *host2.Run, cs []actor.Context, first int, begins, b
 							t27 := (int(t16) + 1) * 16
 //line send.go:30
 							b := t72.Post[t17:t27]
-							loaded := host2.Load(r, &b[0])
+							loaded := host2.Load64(r, &b[0])
 //line send.go:31
-							loaded2 := host2.Load(r, &b[8])
-							loaded3 := host2.Load(r, &b[10])
+							loaded2 := host2.Load64(r, &b[8])
+							loaded3 := host2.Load64(r, &b[10])
 //line send.go:31
 							t72.To = actor.Target{Box: t16, Actor: t26, Tail: loaded, Head: loaded2, Ring: b[14], Step: b[12], Slots: uint32(b[11]), Kind: uint32(b[13]), Owner: uint32(loaded3)}
 //line send.go:33
@@ -799,7 +799,7 @@ func quernRow1Echo16Actor(r *host2.Run, cs []actor.Context, first int, begins, b
 //line send.go:55
 							b2 := t33.Post[t18:t28]
 							if t33.To.Owner != t33.To.Actor {
-								loaded4 := host2.Load(r, &b2[10])
+								loaded4 := host2.Load64(r, &b2[10])
 //line send.go:57
 								t33.To.Owner = uint32(loaded4)
 							}
@@ -809,23 +809,23 @@ func quernRow1Echo16Actor(r *host2.Run, cs []actor.Context, first int, begins, b
 								room2 = 2
 							} else {
 //line send.go:63
-								loaded5 := host2.Load(r, &b2[10])
+								loaded5 := host2.Load64(r, &b2[10])
 								for owner := uint32(loaded5); ; {
 									if uint32(t33.To.Tail)-uint32(t33.To.Head) >= t33.To.Slots {
 										t53 := t33
 										t63 := t33
 //line send.go:66
-										loaded6 := host2.Load(r, &b2[0])
+										loaded6 := host2.Load64(r, &b2[0])
 										t83 := loaded6
 //line send.go:66
-										loaded7 := host2.Load(r, &b2[8])
+										loaded7 := host2.Load64(r, &b2[8])
 										t103 := loaded7
 //line send.go:66
 										t53.To.Tail = t83
 //line send.go:66
 										t63.To.Head = t103
 										if uint32(t33.To.Tail)-uint32(t33.To.Head) >= t33.To.Slots && t33.To.Kind == 1 {
-											loaded8 := host2.Load(r, &t33.Host[b2[15]+1])
+											loaded8 := host2.Load64(r, &t33.Host[b2[15]+1])
 //line send.go:68
 											t33.To.Head = loaded8
 											kernel.StoreRelaxed(&b2[8], t33.To.Head)
@@ -939,7 +939,7 @@ func quernRow1Echo16Actor(r *host2.Run, cs []actor.Context, first int, begins, b
 									t211 := (box3 + 1) * 16
 //line send.go:120
 									b3 := t113.Post[t114:t211]
-									loaded9 := host2.Load(r, &b3[9])
+									loaded9 := host2.Load64(r, &b3[9])
 									if loaded9 != 0 {
 //line send.go:122
 										kernel.StoreRelaxed(&t113.Host[b3[15]], 1)
@@ -967,7 +967,7 @@ func quernRow1Echo16Actor(r *host2.Run, cs []actor.Context, first int, begins, b
 				switch {
 				default:
 //line alone.go:103
-					loaded10 := host2.Load(r, &t292[0])
+					loaded10 := host2.Load64(r, &t292[0])
 					ordered := loaded10
 //line alone.go:104
 					sh.Asked[0] = uint32(ordered)
@@ -1009,7 +1009,7 @@ func quernRow1Echo16Actor(r *host2.Run, cs []actor.Context, first int, begins, b
 								}
 //line alone.go:118
 								at := (result05 + next&(shape.SideSlots-1)) * shape.InStep
-								loaded11 := host2.Load(r, &t322[at])
+								loaded11 := host2.Load64(r, &t322[at])
 								if uint32(loaded11>>32) == next+1 {
 //line alone.go:120
 									t95 := level
@@ -1022,7 +1022,7 @@ func quernRow1Echo16Actor(r *host2.Run, cs []actor.Context, first int, begins, b
 						}
 						if source == 9 || source < 4 {
 							next2 := t30[4]
-							loaded12 := host2.Load(r, &t322[next2&(shape.Slots-1)*shape.InStep])
+							loaded12 := host2.Load64(r, &t322[next2&(shape.Slots-1)*shape.InStep])
 							middle := uint32(loaded12>>32) == next2+1
 //line alone.go:128
 							posted := false
@@ -1030,7 +1030,7 @@ func quernRow1Echo16Actor(r *host2.Run, cs []actor.Context, first int, begins, b
 							if slots2 != 0 {
 //line alone.go:130
 								next3 := uint32(t31[8])
-								loaded13 := host2.Load(r, &t332[next3&(slots2-1)*shape.InStep])
+								loaded13 := host2.Load64(r, &t332[next3&(slots2-1)*shape.InStep])
 								posted = uint32(loaded13>>32) == next3+1
 							}
 							if posted && !(middle && t30[8] == 8) {
@@ -1089,7 +1089,7 @@ func quernRow1Echo16Actor(r *host2.Run, cs []actor.Context, first int, begins, b
 							slot2 := ring[t212:t222]
 							cell := words[:t232]
 							for w5 := 0; w5 < len(slot2); w5++ {
-								loaded14 := host2.Load(r, &slot2[w5])
+								loaded14 := host2.Load64(r, &slot2[w5])
 								v := loaded14
 //line alone.go:155
 								if uint32(v>>32) != sh.Ticket+1 {
@@ -1262,10 +1262,10 @@ func quernRow6Echo16Actor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 							t216 := (int(t116) + 1) * 16
 //line send.go:30
 							b4 := t48.Post[t117:t216]
-							loaded15 := host2.Load(r, &b4[0])
+							loaded15 := host2.Load64(r, &b4[0])
 //line send.go:31
-							loaded16 := host2.Load(r, &b4[8])
-							loaded17 := host2.Load(r, &b4[10])
+							loaded16 := host2.Load64(r, &b4[8])
+							loaded17 := host2.Load64(r, &b4[10])
 //line send.go:31
 							t48.To = actor.Target{Box: t116, Actor: t215, Tail: loaded15, Head: loaded16, Ring: b4[14], Step: b4[12], Slots: uint32(b4[11]), Kind: uint32(b4[13]), Owner: uint32(loaded17)}
 //line send.go:33
@@ -1293,7 +1293,7 @@ func quernRow6Echo16Actor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 //line send.go:55
 							b5 := t36.Post[t118:t217]
 							if t36.To.Owner != t36.To.Actor {
-								loaded18 := host2.Load(r, &b5[10])
+								loaded18 := host2.Load64(r, &b5[10])
 //line send.go:57
 								t36.To.Owner = uint32(loaded18)
 							}
@@ -1303,23 +1303,23 @@ func quernRow6Echo16Actor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 								room5 = 2
 							} else {
 //line send.go:63
-								loaded19 := host2.Load(r, &b5[10])
+								loaded19 := host2.Load64(r, &b5[10])
 								for owner2 := uint32(loaded19); ; {
 									if uint32(t36.To.Tail)-uint32(t36.To.Head) >= t36.To.Slots {
 										t56 := t36
 										t67 := t36
 //line send.go:66
-										loaded20 := host2.Load(r, &b5[0])
+										loaded20 := host2.Load64(r, &b5[0])
 										t86 := loaded20
 //line send.go:66
-										loaded21 := host2.Load(r, &b5[8])
+										loaded21 := host2.Load64(r, &b5[8])
 										t107 := loaded21
 //line send.go:66
 										t56.To.Tail = t86
 //line send.go:66
 										t67.To.Head = t107
 										if uint32(t36.To.Tail)-uint32(t36.To.Head) >= t36.To.Slots && t36.To.Kind == 1 {
-											loaded22 := host2.Load(r, &t36.Host[b5[15]+1])
+											loaded22 := host2.Load64(r, &t36.Host[b5[15]+1])
 //line send.go:68
 											t36.To.Head = loaded22
 											kernel.StoreRelaxed(&b5[8], t36.To.Head)
@@ -1433,7 +1433,7 @@ func quernRow6Echo16Actor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 									t220 := (box5 + 1) * 16
 //line send.go:120
 									b6 := t1110.Post[t124:t220]
-									loaded23 := host2.Load(r, &b6[9])
+									loaded23 := host2.Load64(r, &b6[9])
 									if loaded23 != 0 {
 //line send.go:122
 										kernel.StoreRelaxed(&t1110.Host[b6[15]], 1)
@@ -1462,7 +1462,7 @@ func quernRow6Echo16Actor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 				switch {
 				default:
 //line alone.go:103
-					loaded24 := host2.Load(r, &t58[0])
+					loaded24 := host2.Load64(r, &t58[0])
 					ordered2 := loaded24
 //line alone.go:104
 					sh.Asked[0] = uint32(ordered2)
@@ -1504,7 +1504,7 @@ func quernRow6Echo16Actor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 								}
 //line alone.go:118
 								at4 := (result014 + next4&(shape.SideSlots-1)) * shape.InStep
-								loaded25 := host2.Load(r, &t61[at4])
+								loaded25 := host2.Load64(r, &t61[at4])
 								if uint32(loaded25>>32) == next4+1 {
 //line alone.go:120
 									t99 := level2
@@ -1517,7 +1517,7 @@ func quernRow6Echo16Actor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 						}
 						if source4 == 9 || source4 < 4 {
 							next5 := t59[4]
-							loaded26 := host2.Load(r, &t61[next5&(shape.Slots-1)*shape.InStep])
+							loaded26 := host2.Load64(r, &t61[next5&(shape.Slots-1)*shape.InStep])
 							middle2 := uint32(loaded26>>32) == next5+1
 //line alone.go:128
 							posted2 := false
@@ -1525,7 +1525,7 @@ func quernRow6Echo16Actor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 							if slots3 != 0 {
 //line alone.go:130
 								next6 := uint32(t60[8])
-								loaded27 := host2.Load(r, &t622[next6&(slots3-1)*shape.InStep])
+								loaded27 := host2.Load64(r, &t622[next6&(slots3-1)*shape.InStep])
 								posted2 = uint32(loaded27>>32) == next6+1
 							}
 							if posted2 && !(middle2 && t59[8] == 8) {
@@ -1584,7 +1584,7 @@ func quernRow6Echo16Actor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 							slot5 := ring2[t2110:t223]
 							cell2 := words[:t233]
 							for w11 := 0; w11 < len(slot5); w11++ {
-								loaded28 := host2.Load(r, &slot5[w11])
+								loaded28 := host2.Load64(r, &slot5[w11])
 								v2 := loaded28
 //line alone.go:155
 								if uint32(v2>>32) != sh.Ticket+1 {
@@ -1908,10 +1908,10 @@ func quernRow1Echo64Actor(r *host2.Run, cs []actor.Context, first int, begins, b
 							t27 := (int(t16) + 1) * 16
 //line send.go:30
 							b := t72.Post[t17:t27]
-							loaded := host2.Load(r, &b[0])
+							loaded := host2.Load64(r, &b[0])
 //line send.go:31
-							loaded2 := host2.Load(r, &b[8])
-							loaded3 := host2.Load(r, &b[10])
+							loaded2 := host2.Load64(r, &b[8])
+							loaded3 := host2.Load64(r, &b[10])
 //line send.go:31
 							t72.To = actor.Target{Box: t16, Actor: t26, Tail: loaded, Head: loaded2, Ring: b[14], Step: b[12], Slots: uint32(b[11]), Kind: uint32(b[13]), Owner: uint32(loaded3)}
 //line send.go:33
@@ -1939,7 +1939,7 @@ func quernRow1Echo64Actor(r *host2.Run, cs []actor.Context, first int, begins, b
 //line send.go:55
 							b2 := t33.Post[t18:t28]
 							if t33.To.Owner != t33.To.Actor {
-								loaded4 := host2.Load(r, &b2[10])
+								loaded4 := host2.Load64(r, &b2[10])
 //line send.go:57
 								t33.To.Owner = uint32(loaded4)
 							}
@@ -1949,23 +1949,23 @@ func quernRow1Echo64Actor(r *host2.Run, cs []actor.Context, first int, begins, b
 								room2 = 2
 							} else {
 //line send.go:63
-								loaded5 := host2.Load(r, &b2[10])
+								loaded5 := host2.Load64(r, &b2[10])
 								for owner := uint32(loaded5); ; {
 									if uint32(t33.To.Tail)-uint32(t33.To.Head) >= t33.To.Slots {
 										t53 := t33
 										t63 := t33
 //line send.go:66
-										loaded6 := host2.Load(r, &b2[0])
+										loaded6 := host2.Load64(r, &b2[0])
 										t83 := loaded6
 //line send.go:66
-										loaded7 := host2.Load(r, &b2[8])
+										loaded7 := host2.Load64(r, &b2[8])
 										t103 := loaded7
 //line send.go:66
 										t53.To.Tail = t83
 //line send.go:66
 										t63.To.Head = t103
 										if uint32(t33.To.Tail)-uint32(t33.To.Head) >= t33.To.Slots && t33.To.Kind == 1 {
-											loaded8 := host2.Load(r, &t33.Host[b2[15]+1])
+											loaded8 := host2.Load64(r, &t33.Host[b2[15]+1])
 //line send.go:68
 											t33.To.Head = loaded8
 											kernel.StoreRelaxed(&b2[8], t33.To.Head)
@@ -2079,7 +2079,7 @@ func quernRow1Echo64Actor(r *host2.Run, cs []actor.Context, first int, begins, b
 									t211 := (box3 + 1) * 16
 //line send.go:120
 									b3 := t113.Post[t114:t211]
-									loaded9 := host2.Load(r, &b3[9])
+									loaded9 := host2.Load64(r, &b3[9])
 									if loaded9 != 0 {
 //line send.go:122
 										kernel.StoreRelaxed(&t113.Host[b3[15]], 1)
@@ -2107,7 +2107,7 @@ func quernRow1Echo64Actor(r *host2.Run, cs []actor.Context, first int, begins, b
 				switch {
 				default:
 //line alone.go:103
-					loaded10 := host2.Load(r, &t292[0])
+					loaded10 := host2.Load64(r, &t292[0])
 					ordered := loaded10
 //line alone.go:104
 					sh.Asked[0] = uint32(ordered)
@@ -2149,7 +2149,7 @@ func quernRow1Echo64Actor(r *host2.Run, cs []actor.Context, first int, begins, b
 								}
 //line alone.go:118
 								at := (result05 + next&(shape.SideSlots-1)) * shape.InStep
-								loaded11 := host2.Load(r, &t322[at])
+								loaded11 := host2.Load64(r, &t322[at])
 								if uint32(loaded11>>32) == next+1 {
 //line alone.go:120
 									t95 := level
@@ -2162,7 +2162,7 @@ func quernRow1Echo64Actor(r *host2.Run, cs []actor.Context, first int, begins, b
 						}
 						if source == 9 || source < 4 {
 							next2 := t30[4]
-							loaded12 := host2.Load(r, &t322[next2&(shape.Slots-1)*shape.InStep])
+							loaded12 := host2.Load64(r, &t322[next2&(shape.Slots-1)*shape.InStep])
 							middle := uint32(loaded12>>32) == next2+1
 //line alone.go:128
 							posted := false
@@ -2170,7 +2170,7 @@ func quernRow1Echo64Actor(r *host2.Run, cs []actor.Context, first int, begins, b
 							if slots2 != 0 {
 //line alone.go:130
 								next3 := uint32(t31[8])
-								loaded13 := host2.Load(r, &t332[next3&(slots2-1)*shape.InStep])
+								loaded13 := host2.Load64(r, &t332[next3&(slots2-1)*shape.InStep])
 								posted = uint32(loaded13>>32) == next3+1
 							}
 							if posted && !(middle && t30[8] == 8) {
@@ -2229,7 +2229,7 @@ func quernRow1Echo64Actor(r *host2.Run, cs []actor.Context, first int, begins, b
 							slot2 := ring[t212:t222]
 							cell := words[:t232]
 							for w5 := 0; w5 < len(slot2); w5++ {
-								loaded14 := host2.Load(r, &slot2[w5])
+								loaded14 := host2.Load64(r, &slot2[w5])
 								v := loaded14
 //line alone.go:155
 								if uint32(v>>32) != sh.Ticket+1 {
@@ -2402,10 +2402,10 @@ func quernRow6Echo64Actor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 							t216 := (int(t116) + 1) * 16
 //line send.go:30
 							b4 := t48.Post[t117:t216]
-							loaded15 := host2.Load(r, &b4[0])
+							loaded15 := host2.Load64(r, &b4[0])
 //line send.go:31
-							loaded16 := host2.Load(r, &b4[8])
-							loaded17 := host2.Load(r, &b4[10])
+							loaded16 := host2.Load64(r, &b4[8])
+							loaded17 := host2.Load64(r, &b4[10])
 //line send.go:31
 							t48.To = actor.Target{Box: t116, Actor: t215, Tail: loaded15, Head: loaded16, Ring: b4[14], Step: b4[12], Slots: uint32(b4[11]), Kind: uint32(b4[13]), Owner: uint32(loaded17)}
 //line send.go:33
@@ -2433,7 +2433,7 @@ func quernRow6Echo64Actor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 //line send.go:55
 							b5 := t36.Post[t118:t217]
 							if t36.To.Owner != t36.To.Actor {
-								loaded18 := host2.Load(r, &b5[10])
+								loaded18 := host2.Load64(r, &b5[10])
 //line send.go:57
 								t36.To.Owner = uint32(loaded18)
 							}
@@ -2443,23 +2443,23 @@ func quernRow6Echo64Actor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 								room5 = 2
 							} else {
 //line send.go:63
-								loaded19 := host2.Load(r, &b5[10])
+								loaded19 := host2.Load64(r, &b5[10])
 								for owner2 := uint32(loaded19); ; {
 									if uint32(t36.To.Tail)-uint32(t36.To.Head) >= t36.To.Slots {
 										t56 := t36
 										t67 := t36
 //line send.go:66
-										loaded20 := host2.Load(r, &b5[0])
+										loaded20 := host2.Load64(r, &b5[0])
 										t86 := loaded20
 //line send.go:66
-										loaded21 := host2.Load(r, &b5[8])
+										loaded21 := host2.Load64(r, &b5[8])
 										t107 := loaded21
 //line send.go:66
 										t56.To.Tail = t86
 //line send.go:66
 										t67.To.Head = t107
 										if uint32(t36.To.Tail)-uint32(t36.To.Head) >= t36.To.Slots && t36.To.Kind == 1 {
-											loaded22 := host2.Load(r, &t36.Host[b5[15]+1])
+											loaded22 := host2.Load64(r, &t36.Host[b5[15]+1])
 //line send.go:68
 											t36.To.Head = loaded22
 											kernel.StoreRelaxed(&b5[8], t36.To.Head)
@@ -2573,7 +2573,7 @@ func quernRow6Echo64Actor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 									t220 := (box5 + 1) * 16
 //line send.go:120
 									b6 := t1110.Post[t124:t220]
-									loaded23 := host2.Load(r, &b6[9])
+									loaded23 := host2.Load64(r, &b6[9])
 									if loaded23 != 0 {
 //line send.go:122
 										kernel.StoreRelaxed(&t1110.Host[b6[15]], 1)
@@ -2602,7 +2602,7 @@ func quernRow6Echo64Actor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 				switch {
 				default:
 //line alone.go:103
-					loaded24 := host2.Load(r, &t58[0])
+					loaded24 := host2.Load64(r, &t58[0])
 					ordered2 := loaded24
 //line alone.go:104
 					sh.Asked[0] = uint32(ordered2)
@@ -2644,7 +2644,7 @@ func quernRow6Echo64Actor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 								}
 //line alone.go:118
 								at4 := (result014 + next4&(shape.SideSlots-1)) * shape.InStep
-								loaded25 := host2.Load(r, &t61[at4])
+								loaded25 := host2.Load64(r, &t61[at4])
 								if uint32(loaded25>>32) == next4+1 {
 //line alone.go:120
 									t99 := level2
@@ -2657,7 +2657,7 @@ func quernRow6Echo64Actor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 						}
 						if source4 == 9 || source4 < 4 {
 							next5 := t59[4]
-							loaded26 := host2.Load(r, &t61[next5&(shape.Slots-1)*shape.InStep])
+							loaded26 := host2.Load64(r, &t61[next5&(shape.Slots-1)*shape.InStep])
 							middle2 := uint32(loaded26>>32) == next5+1
 //line alone.go:128
 							posted2 := false
@@ -2665,7 +2665,7 @@ func quernRow6Echo64Actor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 							if slots3 != 0 {
 //line alone.go:130
 								next6 := uint32(t60[8])
-								loaded27 := host2.Load(r, &t622[next6&(slots3-1)*shape.InStep])
+								loaded27 := host2.Load64(r, &t622[next6&(slots3-1)*shape.InStep])
 								posted2 = uint32(loaded27>>32) == next6+1
 							}
 							if posted2 && !(middle2 && t59[8] == 8) {
@@ -2724,7 +2724,7 @@ func quernRow6Echo64Actor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 							slot5 := ring2[t2110:t223]
 							cell2 := words[:t233]
 							for w11 := 0; w11 < len(slot5); w11++ {
-								loaded28 := host2.Load(r, &slot5[w11])
+								loaded28 := host2.Load64(r, &slot5[w11])
 								v2 := loaded28
 //line alone.go:155
 								if uint32(v2>>32) != sh.Ticket+1 {
@@ -3048,10 +3048,10 @@ func quernRow1Echo256Actor(r *host2.Run, cs []actor.Context, first int, begins, 
 							t27 := (int(t16) + 1) * 16
 //line send.go:30
 							b := t72.Post[t17:t27]
-							loaded := host2.Load(r, &b[0])
+							loaded := host2.Load64(r, &b[0])
 //line send.go:31
-							loaded2 := host2.Load(r, &b[8])
-							loaded3 := host2.Load(r, &b[10])
+							loaded2 := host2.Load64(r, &b[8])
+							loaded3 := host2.Load64(r, &b[10])
 //line send.go:31
 							t72.To = actor.Target{Box: t16, Actor: t26, Tail: loaded, Head: loaded2, Ring: b[14], Step: b[12], Slots: uint32(b[11]), Kind: uint32(b[13]), Owner: uint32(loaded3)}
 //line send.go:33
@@ -3079,7 +3079,7 @@ func quernRow1Echo256Actor(r *host2.Run, cs []actor.Context, first int, begins, 
 //line send.go:55
 							b2 := t33.Post[t18:t28]
 							if t33.To.Owner != t33.To.Actor {
-								loaded4 := host2.Load(r, &b2[10])
+								loaded4 := host2.Load64(r, &b2[10])
 //line send.go:57
 								t33.To.Owner = uint32(loaded4)
 							}
@@ -3089,23 +3089,23 @@ func quernRow1Echo256Actor(r *host2.Run, cs []actor.Context, first int, begins, 
 								room2 = 2
 							} else {
 //line send.go:63
-								loaded5 := host2.Load(r, &b2[10])
+								loaded5 := host2.Load64(r, &b2[10])
 								for owner := uint32(loaded5); ; {
 									if uint32(t33.To.Tail)-uint32(t33.To.Head) >= t33.To.Slots {
 										t53 := t33
 										t63 := t33
 //line send.go:66
-										loaded6 := host2.Load(r, &b2[0])
+										loaded6 := host2.Load64(r, &b2[0])
 										t83 := loaded6
 //line send.go:66
-										loaded7 := host2.Load(r, &b2[8])
+										loaded7 := host2.Load64(r, &b2[8])
 										t103 := loaded7
 //line send.go:66
 										t53.To.Tail = t83
 //line send.go:66
 										t63.To.Head = t103
 										if uint32(t33.To.Tail)-uint32(t33.To.Head) >= t33.To.Slots && t33.To.Kind == 1 {
-											loaded8 := host2.Load(r, &t33.Host[b2[15]+1])
+											loaded8 := host2.Load64(r, &t33.Host[b2[15]+1])
 //line send.go:68
 											t33.To.Head = loaded8
 											kernel.StoreRelaxed(&b2[8], t33.To.Head)
@@ -3219,7 +3219,7 @@ func quernRow1Echo256Actor(r *host2.Run, cs []actor.Context, first int, begins, 
 									t211 := (box3 + 1) * 16
 //line send.go:120
 									b3 := t113.Post[t114:t211]
-									loaded9 := host2.Load(r, &b3[9])
+									loaded9 := host2.Load64(r, &b3[9])
 									if loaded9 != 0 {
 //line send.go:122
 										kernel.StoreRelaxed(&t113.Host[b3[15]], 1)
@@ -3247,7 +3247,7 @@ func quernRow1Echo256Actor(r *host2.Run, cs []actor.Context, first int, begins, 
 				switch {
 				default:
 //line alone.go:103
-					loaded10 := host2.Load(r, &t292[0])
+					loaded10 := host2.Load64(r, &t292[0])
 					ordered := loaded10
 //line alone.go:104
 					sh.Asked[0] = uint32(ordered)
@@ -3289,7 +3289,7 @@ func quernRow1Echo256Actor(r *host2.Run, cs []actor.Context, first int, begins, 
 								}
 //line alone.go:118
 								at := (result05 + next&(shape.SideSlots-1)) * shape.InStep
-								loaded11 := host2.Load(r, &t322[at])
+								loaded11 := host2.Load64(r, &t322[at])
 								if uint32(loaded11>>32) == next+1 {
 //line alone.go:120
 									t95 := level
@@ -3302,7 +3302,7 @@ func quernRow1Echo256Actor(r *host2.Run, cs []actor.Context, first int, begins, 
 						}
 						if source == 9 || source < 4 {
 							next2 := t30[4]
-							loaded12 := host2.Load(r, &t322[next2&(shape.Slots-1)*shape.InStep])
+							loaded12 := host2.Load64(r, &t322[next2&(shape.Slots-1)*shape.InStep])
 							middle := uint32(loaded12>>32) == next2+1
 //line alone.go:128
 							posted := false
@@ -3310,7 +3310,7 @@ func quernRow1Echo256Actor(r *host2.Run, cs []actor.Context, first int, begins, 
 							if slots2 != 0 {
 //line alone.go:130
 								next3 := uint32(t31[8])
-								loaded13 := host2.Load(r, &t332[next3&(slots2-1)*shape.InStep])
+								loaded13 := host2.Load64(r, &t332[next3&(slots2-1)*shape.InStep])
 								posted = uint32(loaded13>>32) == next3+1
 							}
 							if posted && !(middle && t30[8] == 8) {
@@ -3369,7 +3369,7 @@ func quernRow1Echo256Actor(r *host2.Run, cs []actor.Context, first int, begins, 
 							slot2 := ring[t212:t222]
 							cell := words[:t232]
 							for w5 := 0; w5 < len(slot2); w5++ {
-								loaded14 := host2.Load(r, &slot2[w5])
+								loaded14 := host2.Load64(r, &slot2[w5])
 								v := loaded14
 //line alone.go:155
 								if uint32(v>>32) != sh.Ticket+1 {
@@ -3542,10 +3542,10 @@ func quernRow6Echo256Actor(r *host2.Run, cs []actor.Context, first2 int, begins,
 							t216 := (int(t116) + 1) * 16
 //line send.go:30
 							b4 := t48.Post[t117:t216]
-							loaded15 := host2.Load(r, &b4[0])
+							loaded15 := host2.Load64(r, &b4[0])
 //line send.go:31
-							loaded16 := host2.Load(r, &b4[8])
-							loaded17 := host2.Load(r, &b4[10])
+							loaded16 := host2.Load64(r, &b4[8])
+							loaded17 := host2.Load64(r, &b4[10])
 //line send.go:31
 							t48.To = actor.Target{Box: t116, Actor: t215, Tail: loaded15, Head: loaded16, Ring: b4[14], Step: b4[12], Slots: uint32(b4[11]), Kind: uint32(b4[13]), Owner: uint32(loaded17)}
 //line send.go:33
@@ -3573,7 +3573,7 @@ func quernRow6Echo256Actor(r *host2.Run, cs []actor.Context, first2 int, begins,
 //line send.go:55
 							b5 := t36.Post[t118:t217]
 							if t36.To.Owner != t36.To.Actor {
-								loaded18 := host2.Load(r, &b5[10])
+								loaded18 := host2.Load64(r, &b5[10])
 //line send.go:57
 								t36.To.Owner = uint32(loaded18)
 							}
@@ -3583,23 +3583,23 @@ func quernRow6Echo256Actor(r *host2.Run, cs []actor.Context, first2 int, begins,
 								room5 = 2
 							} else {
 //line send.go:63
-								loaded19 := host2.Load(r, &b5[10])
+								loaded19 := host2.Load64(r, &b5[10])
 								for owner2 := uint32(loaded19); ; {
 									if uint32(t36.To.Tail)-uint32(t36.To.Head) >= t36.To.Slots {
 										t56 := t36
 										t67 := t36
 //line send.go:66
-										loaded20 := host2.Load(r, &b5[0])
+										loaded20 := host2.Load64(r, &b5[0])
 										t86 := loaded20
 //line send.go:66
-										loaded21 := host2.Load(r, &b5[8])
+										loaded21 := host2.Load64(r, &b5[8])
 										t107 := loaded21
 //line send.go:66
 										t56.To.Tail = t86
 //line send.go:66
 										t67.To.Head = t107
 										if uint32(t36.To.Tail)-uint32(t36.To.Head) >= t36.To.Slots && t36.To.Kind == 1 {
-											loaded22 := host2.Load(r, &t36.Host[b5[15]+1])
+											loaded22 := host2.Load64(r, &t36.Host[b5[15]+1])
 //line send.go:68
 											t36.To.Head = loaded22
 											kernel.StoreRelaxed(&b5[8], t36.To.Head)
@@ -3713,7 +3713,7 @@ func quernRow6Echo256Actor(r *host2.Run, cs []actor.Context, first2 int, begins,
 									t220 := (box5 + 1) * 16
 //line send.go:120
 									b6 := t1110.Post[t124:t220]
-									loaded23 := host2.Load(r, &b6[9])
+									loaded23 := host2.Load64(r, &b6[9])
 									if loaded23 != 0 {
 //line send.go:122
 										kernel.StoreRelaxed(&t1110.Host[b6[15]], 1)
@@ -3742,7 +3742,7 @@ func quernRow6Echo256Actor(r *host2.Run, cs []actor.Context, first2 int, begins,
 				switch {
 				default:
 //line alone.go:103
-					loaded24 := host2.Load(r, &t58[0])
+					loaded24 := host2.Load64(r, &t58[0])
 					ordered2 := loaded24
 //line alone.go:104
 					sh.Asked[0] = uint32(ordered2)
@@ -3784,7 +3784,7 @@ func quernRow6Echo256Actor(r *host2.Run, cs []actor.Context, first2 int, begins,
 								}
 //line alone.go:118
 								at4 := (result014 + next4&(shape.SideSlots-1)) * shape.InStep
-								loaded25 := host2.Load(r, &t61[at4])
+								loaded25 := host2.Load64(r, &t61[at4])
 								if uint32(loaded25>>32) == next4+1 {
 //line alone.go:120
 									t99 := level2
@@ -3797,7 +3797,7 @@ func quernRow6Echo256Actor(r *host2.Run, cs []actor.Context, first2 int, begins,
 						}
 						if source4 == 9 || source4 < 4 {
 							next5 := t59[4]
-							loaded26 := host2.Load(r, &t61[next5&(shape.Slots-1)*shape.InStep])
+							loaded26 := host2.Load64(r, &t61[next5&(shape.Slots-1)*shape.InStep])
 							middle2 := uint32(loaded26>>32) == next5+1
 //line alone.go:128
 							posted2 := false
@@ -3805,7 +3805,7 @@ func quernRow6Echo256Actor(r *host2.Run, cs []actor.Context, first2 int, begins,
 							if slots3 != 0 {
 //line alone.go:130
 								next6 := uint32(t60[8])
-								loaded27 := host2.Load(r, &t622[next6&(slots3-1)*shape.InStep])
+								loaded27 := host2.Load64(r, &t622[next6&(slots3-1)*shape.InStep])
 								posted2 = uint32(loaded27>>32) == next6+1
 							}
 							if posted2 && !(middle2 && t59[8] == 8) {
@@ -3864,7 +3864,7 @@ func quernRow6Echo256Actor(r *host2.Run, cs []actor.Context, first2 int, begins,
 							slot5 := ring2[t2110:t223]
 							cell2 := words[:t233]
 							for w11 := 0; w11 < len(slot5); w11++ {
-								loaded28 := host2.Load(r, &slot5[w11])
+								loaded28 := host2.Load64(r, &slot5[w11])
 								v2 := loaded28
 //line alone.go:155
 								if uint32(v2>>32) != sh.Ticket+1 {
@@ -4189,10 +4189,10 @@ func quernRow1RelayActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 							t27 := (int(t16) + 1) * 16
 //line send.go:30
 							b := t72.Post[t17:t27]
-							loaded := host2.Load(r, &b[0])
+							loaded := host2.Load64(r, &b[0])
 //line send.go:31
-							loaded2 := host2.Load(r, &b[8])
-							loaded3 := host2.Load(r, &b[10])
+							loaded2 := host2.Load64(r, &b[8])
+							loaded3 := host2.Load64(r, &b[10])
 //line send.go:31
 							t72.To = actor.Target{Box: t16, Actor: t26, Tail: loaded, Head: loaded2, Ring: b[14], Step: b[12], Slots: uint32(b[11]), Kind: uint32(b[13]), Owner: uint32(loaded3)}
 //line send.go:33
@@ -4220,7 +4220,7 @@ func quernRow1RelayActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 //line send.go:55
 							b2 := t33.Post[t18:t28]
 							if t33.To.Owner != t33.To.Actor {
-								loaded4 := host2.Load(r, &b2[10])
+								loaded4 := host2.Load64(r, &b2[10])
 //line send.go:57
 								t33.To.Owner = uint32(loaded4)
 							}
@@ -4230,23 +4230,23 @@ func quernRow1RelayActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 								room2 = 2
 							} else {
 //line send.go:63
-								loaded5 := host2.Load(r, &b2[10])
+								loaded5 := host2.Load64(r, &b2[10])
 								for owner := uint32(loaded5); ; {
 									if uint32(t33.To.Tail)-uint32(t33.To.Head) >= t33.To.Slots {
 										t53 := t33
 										t63 := t33
 //line send.go:66
-										loaded6 := host2.Load(r, &b2[0])
+										loaded6 := host2.Load64(r, &b2[0])
 										t83 := loaded6
 //line send.go:66
-										loaded7 := host2.Load(r, &b2[8])
+										loaded7 := host2.Load64(r, &b2[8])
 										t103 := loaded7
 //line send.go:66
 										t53.To.Tail = t83
 //line send.go:66
 										t63.To.Head = t103
 										if uint32(t33.To.Tail)-uint32(t33.To.Head) >= t33.To.Slots && t33.To.Kind == 1 {
-											loaded8 := host2.Load(r, &t33.Host[b2[15]+1])
+											loaded8 := host2.Load64(r, &t33.Host[b2[15]+1])
 //line send.go:68
 											t33.To.Head = loaded8
 											kernel.StoreRelaxed(&b2[8], t33.To.Head)
@@ -4360,7 +4360,7 @@ func quernRow1RelayActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 									t211 := (box3 + 1) * 16
 //line send.go:120
 									b3 := t113.Post[t114:t211]
-									loaded9 := host2.Load(r, &b3[9])
+									loaded9 := host2.Load64(r, &b3[9])
 									if loaded9 != 0 {
 //line send.go:122
 										kernel.StoreRelaxed(&t113.Host[b3[15]], 1)
@@ -4388,7 +4388,7 @@ func quernRow1RelayActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 				switch {
 				default:
 //line alone.go:103
-					loaded10 := host2.Load(r, &t292[0])
+					loaded10 := host2.Load64(r, &t292[0])
 					ordered := loaded10
 //line alone.go:104
 					sh.Asked[0] = uint32(ordered)
@@ -4430,7 +4430,7 @@ func quernRow1RelayActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 								}
 //line alone.go:118
 								at := (result05 + next&(shape.SideSlots-1)) * shape.InStep
-								loaded11 := host2.Load(r, &t322[at])
+								loaded11 := host2.Load64(r, &t322[at])
 								if uint32(loaded11>>32) == next+1 {
 //line alone.go:120
 									t95 := level
@@ -4443,7 +4443,7 @@ func quernRow1RelayActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 						}
 						if source == 9 || source < 4 {
 							next2 := t30[4]
-							loaded12 := host2.Load(r, &t322[next2&(shape.Slots-1)*shape.InStep])
+							loaded12 := host2.Load64(r, &t322[next2&(shape.Slots-1)*shape.InStep])
 							middle := uint32(loaded12>>32) == next2+1
 //line alone.go:128
 							posted := false
@@ -4451,7 +4451,7 @@ func quernRow1RelayActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 							if slots2 != 0 {
 //line alone.go:130
 								next3 := uint32(t31[8])
-								loaded13 := host2.Load(r, &t332[next3&(slots2-1)*shape.InStep])
+								loaded13 := host2.Load64(r, &t332[next3&(slots2-1)*shape.InStep])
 								posted = uint32(loaded13>>32) == next3+1
 							}
 							if posted && !(middle && t30[8] == 8) {
@@ -4510,7 +4510,7 @@ func quernRow1RelayActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 							slot2 := ring[t212:t222]
 							cell := words[:t232]
 							for w5 := 0; w5 < len(slot2); w5++ {
-								loaded14 := host2.Load(r, &slot2[w5])
+								loaded14 := host2.Load64(r, &slot2[w5])
 								v := loaded14
 //line alone.go:155
 								if uint32(v>>32) != sh.Ticket+1 {
@@ -4617,10 +4617,10 @@ func quernRow5RelayActor(r *host2.Run, cs2 []*actor.Context, first3 int, t35 *Ba
 							t216 := (int(t117) + 1) * 16
 //line send.go:30
 							b4 := t214.Post[t118:t216]
-							loaded15 := host2.Load(r, &b4[0])
+							loaded15 := host2.Load64(r, &b4[0])
 //line send.go:31
-							loaded16 := host2.Load(r, &b4[8])
-							loaded17 := host2.Load(r, &b4[10])
+							loaded16 := host2.Load64(r, &b4[8])
+							loaded17 := host2.Load64(r, &b4[10])
 //line send.go:31
 							t214.To = actor.Target{Box: t117, Actor: t215, Tail: loaded15, Head: loaded16, Ring: b4[14], Step: b4[12], Slots: uint32(b4[11]), Kind: uint32(b4[13]), Owner: uint32(loaded17)}
 //line send.go:33
@@ -4648,7 +4648,7 @@ func quernRow5RelayActor(r *host2.Run, cs2 []*actor.Context, first3 int, t35 *Ba
 //line send.go:55
 							b5 := t37.Post[t119:t217]
 							if t37.To.Owner != t37.To.Actor {
-								loaded18 := host2.Load(r, &b5[10])
+								loaded18 := host2.Load64(r, &b5[10])
 //line send.go:57
 								t37.To.Owner = uint32(loaded18)
 							}
@@ -4658,23 +4658,23 @@ func quernRow5RelayActor(r *host2.Run, cs2 []*actor.Context, first3 int, t35 *Ba
 								room5 = 2
 							} else {
 //line send.go:63
-								loaded19 := host2.Load(r, &b5[10])
+								loaded19 := host2.Load64(r, &b5[10])
 								for owner2 := uint32(loaded19); ; {
 									if uint32(t37.To.Tail)-uint32(t37.To.Head) >= t37.To.Slots {
 										t55 := t37
 										t67 := t37
 //line send.go:66
-										loaded20 := host2.Load(r, &b5[0])
+										loaded20 := host2.Load64(r, &b5[0])
 										t85 := loaded20
 //line send.go:66
-										loaded21 := host2.Load(r, &b5[8])
+										loaded21 := host2.Load64(r, &b5[8])
 										t106 := loaded21
 //line send.go:66
 										t55.To.Tail = t85
 //line send.go:66
 										t67.To.Head = t106
 										if uint32(t37.To.Tail)-uint32(t37.To.Head) >= t37.To.Slots && t37.To.Kind == 1 {
-											loaded22 := host2.Load(r, &t37.Host[b5[15]+1])
+											loaded22 := host2.Load64(r, &t37.Host[b5[15]+1])
 //line send.go:68
 											t37.To.Head = loaded22
 											kernel.StoreRelaxed(&b5[8], t37.To.Head)
@@ -4775,7 +4775,7 @@ func quernRow5RelayActor(r *host2.Run, cs2 []*actor.Context, first3 int, t35 *Ba
 									t220 := (box5 + 1) * 16
 //line send.go:120
 									b6 := t242.Post[t124:t220]
-									loaded23 := host2.Load(r, &b6[9])
+									loaded23 := host2.Load64(r, &b6[9])
 									if loaded23 != 0 {
 //line send.go:122
 										kernel.StoreRelaxed(&t242.Host[b6[15]], 1)
@@ -4942,10 +4942,10 @@ func quernRow6RelayActor(r *host2.Run, cs []actor.Context, first4 int, begins, b
 							t225 := (int(t126) + 1) * 16
 //line send.go:30
 							b7 := t48.Post[t127:t225]
-							loaded24 := host2.Load(r, &b7[0])
+							loaded24 := host2.Load64(r, &b7[0])
 //line send.go:31
-							loaded25 := host2.Load(r, &b7[8])
-							loaded26 := host2.Load(r, &b7[10])
+							loaded25 := host2.Load64(r, &b7[8])
+							loaded26 := host2.Load64(r, &b7[10])
 //line send.go:31
 							t48.To = actor.Target{Box: t126, Actor: t224, Tail: loaded24, Head: loaded25, Ring: b7[14], Step: b7[12], Slots: uint32(b7[11]), Kind: uint32(b7[13]), Owner: uint32(loaded26)}
 //line send.go:33
@@ -4973,7 +4973,7 @@ func quernRow6RelayActor(r *host2.Run, cs []actor.Context, first4 int, begins, b
 //line send.go:55
 							b8 := t38.Post[t128:t226]
 							if t38.To.Owner != t38.To.Actor {
-								loaded27 := host2.Load(r, &b8[10])
+								loaded27 := host2.Load64(r, &b8[10])
 //line send.go:57
 								t38.To.Owner = uint32(loaded27)
 							}
@@ -4983,23 +4983,23 @@ func quernRow6RelayActor(r *host2.Run, cs []actor.Context, first4 int, begins, b
 								room8 = 2
 							} else {
 //line send.go:63
-								loaded28 := host2.Load(r, &b8[10])
+								loaded28 := host2.Load64(r, &b8[10])
 								for owner3 := uint32(loaded28); ; {
 									if uint32(t38.To.Tail)-uint32(t38.To.Head) >= t38.To.Slots {
 										t57 := t38
 										t69 := t38
 //line send.go:66
-										loaded29 := host2.Load(r, &b8[0])
+										loaded29 := host2.Load64(r, &b8[0])
 										t88 := loaded29
 //line send.go:66
-										loaded30 := host2.Load(r, &b8[8])
+										loaded30 := host2.Load64(r, &b8[8])
 										t1010 := loaded30
 //line send.go:66
 										t57.To.Tail = t88
 //line send.go:66
 										t69.To.Head = t1010
 										if uint32(t38.To.Tail)-uint32(t38.To.Head) >= t38.To.Slots && t38.To.Kind == 1 {
-											loaded31 := host2.Load(r, &t38.Host[b8[15]+1])
+											loaded31 := host2.Load64(r, &t38.Host[b8[15]+1])
 //line send.go:68
 											t38.To.Head = loaded31
 											kernel.StoreRelaxed(&b8[8], t38.To.Head)
@@ -5113,7 +5113,7 @@ func quernRow6RelayActor(r *host2.Run, cs []actor.Context, first4 int, begins, b
 									t229 := (box7 + 1) * 16
 //line send.go:120
 									b9 := t1113.Post[t137:t229]
-									loaded32 := host2.Load(r, &b9[9])
+									loaded32 := host2.Load64(r, &b9[9])
 									if loaded32 != 0 {
 //line send.go:122
 										kernel.StoreRelaxed(&t1113.Host[b9[15]], 1)
@@ -5142,7 +5142,7 @@ func quernRow6RelayActor(r *host2.Run, cs []actor.Context, first4 int, begins, b
 				switch {
 				default:
 //line alone.go:103
-					loaded33 := host2.Load(r, &t582[0])
+					loaded33 := host2.Load64(r, &t582[0])
 					ordered2 := loaded33
 //line alone.go:104
 					sh.Asked[0] = uint32(ordered2)
@@ -5184,7 +5184,7 @@ func quernRow6RelayActor(r *host2.Run, cs []actor.Context, first4 int, begins, b
 								}
 //line alone.go:118
 								at4 := (result017 + next4&(shape.SideSlots-1)) * shape.InStep
-								loaded34 := host2.Load(r, &t61[at4])
+								loaded34 := host2.Load64(r, &t61[at4])
 								if uint32(loaded34>>32) == next4+1 {
 //line alone.go:120
 									t911 := level2
@@ -5197,7 +5197,7 @@ func quernRow6RelayActor(r *host2.Run, cs []actor.Context, first4 int, begins, b
 						}
 						if source4 == 9 || source4 < 4 {
 							next5 := t59[4]
-							loaded35 := host2.Load(r, &t61[next5&(shape.Slots-1)*shape.InStep])
+							loaded35 := host2.Load64(r, &t61[next5&(shape.Slots-1)*shape.InStep])
 							middle2 := uint32(loaded35>>32) == next5+1
 //line alone.go:128
 							posted2 := false
@@ -5205,7 +5205,7 @@ func quernRow6RelayActor(r *host2.Run, cs []actor.Context, first4 int, begins, b
 							if slots3 != 0 {
 //line alone.go:130
 								next6 := uint32(t60[8])
-								loaded36 := host2.Load(r, &t622[next6&(slots3-1)*shape.InStep])
+								loaded36 := host2.Load64(r, &t622[next6&(slots3-1)*shape.InStep])
 								posted2 = uint32(loaded36>>32) == next6+1
 							}
 							if posted2 && !(middle2 && t59[8] == 8) {
@@ -5264,7 +5264,7 @@ func quernRow6RelayActor(r *host2.Run, cs []actor.Context, first4 int, begins, b
 							slot6 := ring2[t2111:t2210]
 							cell2 := words[:t234]
 							for w11 := 0; w11 < len(slot6); w11++ {
-								loaded37 := host2.Load(r, &slot6[w11])
+								loaded37 := host2.Load64(r, &slot6[w11])
 								v2 := loaded37
 //line alone.go:155
 								if uint32(v2>>32) != sh.Ticket+1 {

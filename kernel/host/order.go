@@ -2,6 +2,7 @@ package host
 
 import (
 	"runtime"
+	"sync/atomic"
 
 	"quern.dev/kernel"
 )
@@ -21,6 +22,15 @@ func Load[T kernel.AtomicNumber](r *Run, p *T) T {
 		r.look()
 	}
 	return kernel.LoadAcquire(p)
+}
+
+// Load64 is Load for words of 64 bits, which rings are made of. The compiler puts it
+// in place.
+func Load64(r *Run, p *uint64) uint64 {
+	if r.loads++; r.loads%loadsPerLook == 0 {
+		r.look()
+	}
+	return atomic.LoadUint64(p)
 }
 
 // look ends the thread if the launch has failed or was cancelled.

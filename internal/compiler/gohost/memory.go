@@ -13,7 +13,11 @@ func (e *emitter) memory(s *ir.Memory) {
 	switch {
 	case s.Op.IsLoad():
 		ptr, _ := e.address(s.Places[0])
-		e.result(s, fmt.Sprintf("%s(r, %s)", e.member(hostPath, "Load"), ptr))
+		load := "Load"
+		if s.Places[0].Type() == ir.TUint64 {
+			load = "Load64" // which the Go compiler inlines
+		}
+		e.result(s, fmt.Sprintf("%s(r, %s)", e.member(hostPath, load), ptr))
 	case s.Op.IsStore():
 		ptr, _ := e.address(s.Places[0])
 		e.out.at(s.Pos, true, "%s(%s, %s)", e.member(kernelPath, strings.TrimPrefix(s.Op.GoName(), "kernel.")), ptr, e.value(s.Args[0], s.Places[0].Type(), precOr))

@@ -1160,10 +1160,10 @@ func quernRow1PostActor(r *host2.Run, cs []actor.Context, first int, begins, bor
 							t27 := (int(t16) + 1) * 16
 //line send.go:30
 							b := t72.Post[t17:t27]
-							loaded := host2.Load(r, &b[0])
+							loaded := host2.Load64(r, &b[0])
 //line send.go:31
-							loaded2 := host2.Load(r, &b[8])
-							loaded3 := host2.Load(r, &b[10])
+							loaded2 := host2.Load64(r, &b[8])
+							loaded3 := host2.Load64(r, &b[10])
 //line send.go:31
 							t72.To = actor.Target{Box: t16, Actor: t26, Tail: loaded, Head: loaded2, Ring: b[14], Step: b[12], Slots: uint32(b[11]), Kind: uint32(b[13]), Owner: uint32(loaded3)}
 //line send.go:33
@@ -1191,7 +1191,7 @@ func quernRow1PostActor(r *host2.Run, cs []actor.Context, first int, begins, bor
 //line send.go:55
 							b2 := t33.Post[t18:t28]
 							if t33.To.Owner != t33.To.Actor {
-								loaded4 := host2.Load(r, &b2[10])
+								loaded4 := host2.Load64(r, &b2[10])
 //line send.go:57
 								t33.To.Owner = uint32(loaded4)
 							}
@@ -1201,23 +1201,23 @@ func quernRow1PostActor(r *host2.Run, cs []actor.Context, first int, begins, bor
 								room2 = 2
 							} else {
 //line send.go:63
-								loaded5 := host2.Load(r, &b2[10])
+								loaded5 := host2.Load64(r, &b2[10])
 								for owner := uint32(loaded5); ; {
 									if uint32(t33.To.Tail)-uint32(t33.To.Head) >= t33.To.Slots {
 										t53 := t33
 										t63 := t33
 //line send.go:66
-										loaded6 := host2.Load(r, &b2[0])
+										loaded6 := host2.Load64(r, &b2[0])
 										t83 := loaded6
 //line send.go:66
-										loaded7 := host2.Load(r, &b2[8])
+										loaded7 := host2.Load64(r, &b2[8])
 										t103 := loaded7
 //line send.go:66
 										t53.To.Tail = t83
 //line send.go:66
 										t63.To.Head = t103
 										if uint32(t33.To.Tail)-uint32(t33.To.Head) >= t33.To.Slots && t33.To.Kind == 1 {
-											loaded8 := host2.Load(r, &t33.Host[b2[15]+1])
+											loaded8 := host2.Load64(r, &t33.Host[b2[15]+1])
 //line send.go:68
 											t33.To.Head = loaded8
 											kernel.StoreRelaxed(&b2[8], t33.To.Head)
@@ -1331,7 +1331,7 @@ func quernRow1PostActor(r *host2.Run, cs []actor.Context, first int, begins, bor
 									t211 := (box3 + 1) * 16
 //line send.go:120
 									b3 := t113.Post[t114:t211]
-									loaded9 := host2.Load(r, &b3[9])
+									loaded9 := host2.Load64(r, &b3[9])
 									if loaded9 != 0 {
 //line send.go:122
 										kernel.StoreRelaxed(&t113.Host[b3[15]], 1)
@@ -1359,7 +1359,7 @@ func quernRow1PostActor(r *host2.Run, cs []actor.Context, first int, begins, bor
 				switch {
 				default:
 //line alone.go:103
-					loaded10 := host2.Load(r, &t292[0])
+					loaded10 := host2.Load64(r, &t292[0])
 					ordered := loaded10
 //line alone.go:104
 					sh.Asked[0] = uint32(ordered)
@@ -1401,7 +1401,7 @@ func quernRow1PostActor(r *host2.Run, cs []actor.Context, first int, begins, bor
 								}
 //line alone.go:118
 								at := (result05 + next&(shape.SideSlots-1)) * shape.InStep
-								loaded11 := host2.Load(r, &t322[at])
+								loaded11 := host2.Load64(r, &t322[at])
 								if uint32(loaded11>>32) == next+1 {
 //line alone.go:120
 									t95 := level
@@ -1414,7 +1414,7 @@ func quernRow1PostActor(r *host2.Run, cs []actor.Context, first int, begins, bor
 						}
 						if source == 9 || source < 4 {
 							next2 := t30[4]
-							loaded12 := host2.Load(r, &t322[next2&(shape.Slots-1)*shape.InStep])
+							loaded12 := host2.Load64(r, &t322[next2&(shape.Slots-1)*shape.InStep])
 							middle := uint32(loaded12>>32) == next2+1
 //line alone.go:128
 							posted := false
@@ -1422,7 +1422,7 @@ func quernRow1PostActor(r *host2.Run, cs []actor.Context, first int, begins, bor
 							if slots2 != 0 {
 //line alone.go:130
 								next3 := uint32(t31[8])
-								loaded13 := host2.Load(r, &t332[next3&(slots2-1)*shape.InStep])
+								loaded13 := host2.Load64(r, &t332[next3&(slots2-1)*shape.InStep])
 								posted = uint32(loaded13>>32) == next3+1
 							}
 							if posted && !(middle && t30[8] == 8) {
@@ -1481,7 +1481,7 @@ func quernRow1PostActor(r *host2.Run, cs []actor.Context, first int, begins, bor
 							slot2 := ring[t212:t222]
 							cell := words[:t232]
 							for w5 := 0; w5 < len(slot2); w5++ {
-								loaded14 := host2.Load(r, &slot2[w5])
+								loaded14 := host2.Load64(r, &slot2[w5])
 								v := loaded14
 //line alone.go:155
 								if uint32(v>>32) != sh.Ticket+1 {
@@ -1652,10 +1652,10 @@ func quernRow6PostActor(r *host2.Run, cs []actor.Context, first2 int, begins, bo
 							t216 := (int(t115) + 1) * 16
 //line send.go:30
 							b4 := t48.Post[t116:t216]
-							loaded15 := host2.Load(r, &b4[0])
+							loaded15 := host2.Load64(r, &b4[0])
 //line send.go:31
-							loaded16 := host2.Load(r, &b4[8])
-							loaded17 := host2.Load(r, &b4[10])
+							loaded16 := host2.Load64(r, &b4[8])
+							loaded17 := host2.Load64(r, &b4[10])
 //line send.go:31
 							t48.To = actor.Target{Box: t115, Actor: t215, Tail: loaded15, Head: loaded16, Ring: b4[14], Step: b4[12], Slots: uint32(b4[11]), Kind: uint32(b4[13]), Owner: uint32(loaded17)}
 //line send.go:33
@@ -1683,7 +1683,7 @@ func quernRow6PostActor(r *host2.Run, cs []actor.Context, first2 int, begins, bo
 //line send.go:55
 							b5 := t36.Post[t117:t217]
 							if t36.To.Owner != t36.To.Actor {
-								loaded18 := host2.Load(r, &b5[10])
+								loaded18 := host2.Load64(r, &b5[10])
 //line send.go:57
 								t36.To.Owner = uint32(loaded18)
 							}
@@ -1693,23 +1693,23 @@ func quernRow6PostActor(r *host2.Run, cs []actor.Context, first2 int, begins, bo
 								room5 = 2
 							} else {
 //line send.go:63
-								loaded19 := host2.Load(r, &b5[10])
+								loaded19 := host2.Load64(r, &b5[10])
 								for owner2 := uint32(loaded19); ; {
 									if uint32(t36.To.Tail)-uint32(t36.To.Head) >= t36.To.Slots {
 										t56 := t36
 										t67 := t36
 //line send.go:66
-										loaded20 := host2.Load(r, &b5[0])
+										loaded20 := host2.Load64(r, &b5[0])
 										t86 := loaded20
 //line send.go:66
-										loaded21 := host2.Load(r, &b5[8])
+										loaded21 := host2.Load64(r, &b5[8])
 										t107 := loaded21
 //line send.go:66
 										t56.To.Tail = t86
 //line send.go:66
 										t67.To.Head = t107
 										if uint32(t36.To.Tail)-uint32(t36.To.Head) >= t36.To.Slots && t36.To.Kind == 1 {
-											loaded22 := host2.Load(r, &t36.Host[b5[15]+1])
+											loaded22 := host2.Load64(r, &t36.Host[b5[15]+1])
 //line send.go:68
 											t36.To.Head = loaded22
 											kernel.StoreRelaxed(&b5[8], t36.To.Head)
@@ -1823,7 +1823,7 @@ func quernRow6PostActor(r *host2.Run, cs []actor.Context, first2 int, begins, bo
 									t220 := (box5 + 1) * 16
 //line send.go:120
 									b6 := t1110.Post[t123:t220]
-									loaded23 := host2.Load(r, &b6[9])
+									loaded23 := host2.Load64(r, &b6[9])
 									if loaded23 != 0 {
 //line send.go:122
 										kernel.StoreRelaxed(&t1110.Host[b6[15]], 1)
@@ -1852,7 +1852,7 @@ func quernRow6PostActor(r *host2.Run, cs []actor.Context, first2 int, begins, bo
 				switch {
 				default:
 //line alone.go:103
-					loaded24 := host2.Load(r, &t58[0])
+					loaded24 := host2.Load64(r, &t58[0])
 					ordered2 := loaded24
 //line alone.go:104
 					sh.Asked[0] = uint32(ordered2)
@@ -1894,7 +1894,7 @@ func quernRow6PostActor(r *host2.Run, cs []actor.Context, first2 int, begins, bo
 								}
 //line alone.go:118
 								at4 := (result014 + next4&(shape.SideSlots-1)) * shape.InStep
-								loaded25 := host2.Load(r, &t61[at4])
+								loaded25 := host2.Load64(r, &t61[at4])
 								if uint32(loaded25>>32) == next4+1 {
 //line alone.go:120
 									t99 := level2
@@ -1907,7 +1907,7 @@ func quernRow6PostActor(r *host2.Run, cs []actor.Context, first2 int, begins, bo
 						}
 						if source4 == 9 || source4 < 4 {
 							next5 := t59[4]
-							loaded26 := host2.Load(r, &t61[next5&(shape.Slots-1)*shape.InStep])
+							loaded26 := host2.Load64(r, &t61[next5&(shape.Slots-1)*shape.InStep])
 							middle2 := uint32(loaded26>>32) == next5+1
 //line alone.go:128
 							posted2 := false
@@ -1915,7 +1915,7 @@ func quernRow6PostActor(r *host2.Run, cs []actor.Context, first2 int, begins, bo
 							if slots3 != 0 {
 //line alone.go:130
 								next6 := uint32(t60[8])
-								loaded27 := host2.Load(r, &t622[next6&(slots3-1)*shape.InStep])
+								loaded27 := host2.Load64(r, &t622[next6&(slots3-1)*shape.InStep])
 								posted2 = uint32(loaded27>>32) == next6+1
 							}
 							if posted2 && !(middle2 && t59[8] == 8) {
@@ -1974,7 +1974,7 @@ func quernRow6PostActor(r *host2.Run, cs []actor.Context, first2 int, begins, bo
 							slot5 := ring2[t2110:t223]
 							cell2 := words[:t233]
 							for w11 := 0; w11 < len(slot5); w11++ {
-								loaded28 := host2.Load(r, &slot5[w11])
+								loaded28 := host2.Load64(r, &slot5[w11])
 								v2 := loaded28
 //line alone.go:155
 								if uint32(v2>>32) != sh.Ticket+1 {
@@ -2329,10 +2329,10 @@ func quernRow1HighestActor(r *host2.Run, cs []actor.Context, first int, begins, 
 							t27 := (int(t16) + 1) * 16
 //line send.go:30
 							b := t72.Post[t17:t27]
-							loaded := host2.Load(r, &b[0])
+							loaded := host2.Load64(r, &b[0])
 //line send.go:31
-							loaded2 := host2.Load(r, &b[8])
-							loaded3 := host2.Load(r, &b[10])
+							loaded2 := host2.Load64(r, &b[8])
+							loaded3 := host2.Load64(r, &b[10])
 //line send.go:31
 							t72.To = actor.Target{Box: t16, Actor: t26, Tail: loaded, Head: loaded2, Ring: b[14], Step: b[12], Slots: uint32(b[11]), Kind: uint32(b[13]), Owner: uint32(loaded3)}
 //line send.go:33
@@ -2360,7 +2360,7 @@ func quernRow1HighestActor(r *host2.Run, cs []actor.Context, first int, begins, 
 //line send.go:55
 							b2 := t33.Post[t18:t28]
 							if t33.To.Owner != t33.To.Actor {
-								loaded4 := host2.Load(r, &b2[10])
+								loaded4 := host2.Load64(r, &b2[10])
 //line send.go:57
 								t33.To.Owner = uint32(loaded4)
 							}
@@ -2370,23 +2370,23 @@ func quernRow1HighestActor(r *host2.Run, cs []actor.Context, first int, begins, 
 								room2 = 2
 							} else {
 //line send.go:63
-								loaded5 := host2.Load(r, &b2[10])
+								loaded5 := host2.Load64(r, &b2[10])
 								for owner := uint32(loaded5); ; {
 									if uint32(t33.To.Tail)-uint32(t33.To.Head) >= t33.To.Slots {
 										t53 := t33
 										t63 := t33
 //line send.go:66
-										loaded6 := host2.Load(r, &b2[0])
+										loaded6 := host2.Load64(r, &b2[0])
 										t83 := loaded6
 //line send.go:66
-										loaded7 := host2.Load(r, &b2[8])
+										loaded7 := host2.Load64(r, &b2[8])
 										t103 := loaded7
 //line send.go:66
 										t53.To.Tail = t83
 //line send.go:66
 										t63.To.Head = t103
 										if uint32(t33.To.Tail)-uint32(t33.To.Head) >= t33.To.Slots && t33.To.Kind == 1 {
-											loaded8 := host2.Load(r, &t33.Host[b2[15]+1])
+											loaded8 := host2.Load64(r, &t33.Host[b2[15]+1])
 //line send.go:68
 											t33.To.Head = loaded8
 											kernel.StoreRelaxed(&b2[8], t33.To.Head)
@@ -2500,7 +2500,7 @@ func quernRow1HighestActor(r *host2.Run, cs []actor.Context, first int, begins, 
 									t211 := (box3 + 1) * 16
 //line send.go:120
 									b3 := t113.Post[t114:t211]
-									loaded9 := host2.Load(r, &b3[9])
+									loaded9 := host2.Load64(r, &b3[9])
 									if loaded9 != 0 {
 //line send.go:122
 										kernel.StoreRelaxed(&t113.Host[b3[15]], 1)
@@ -2528,7 +2528,7 @@ func quernRow1HighestActor(r *host2.Run, cs []actor.Context, first int, begins, 
 				switch {
 				default:
 //line alone.go:103
-					loaded10 := host2.Load(r, &t292[0])
+					loaded10 := host2.Load64(r, &t292[0])
 					ordered := loaded10
 //line alone.go:104
 					sh.Asked[0] = uint32(ordered)
@@ -2570,7 +2570,7 @@ func quernRow1HighestActor(r *host2.Run, cs []actor.Context, first int, begins, 
 								}
 //line alone.go:118
 								at := (result05 + next&(shape.SideSlots-1)) * shape.InStep
-								loaded11 := host2.Load(r, &t322[at])
+								loaded11 := host2.Load64(r, &t322[at])
 								if uint32(loaded11>>32) == next+1 {
 //line alone.go:120
 									t95 := level
@@ -2583,7 +2583,7 @@ func quernRow1HighestActor(r *host2.Run, cs []actor.Context, first int, begins, 
 						}
 						if source == 9 || source < 4 {
 							next2 := t30[4]
-							loaded12 := host2.Load(r, &t322[next2&(shape.Slots-1)*shape.InStep])
+							loaded12 := host2.Load64(r, &t322[next2&(shape.Slots-1)*shape.InStep])
 							middle := uint32(loaded12>>32) == next2+1
 //line alone.go:128
 							posted := false
@@ -2591,7 +2591,7 @@ func quernRow1HighestActor(r *host2.Run, cs []actor.Context, first int, begins, 
 							if slots2 != 0 {
 //line alone.go:130
 								next3 := uint32(t31[8])
-								loaded13 := host2.Load(r, &t332[next3&(slots2-1)*shape.InStep])
+								loaded13 := host2.Load64(r, &t332[next3&(slots2-1)*shape.InStep])
 								posted = uint32(loaded13>>32) == next3+1
 							}
 							if posted && !(middle && t30[8] == 8) {
@@ -2650,7 +2650,7 @@ func quernRow1HighestActor(r *host2.Run, cs []actor.Context, first int, begins, 
 							slot2 := ring[t212:t222]
 							cell := words[:t232]
 							for w5 := 0; w5 < len(slot2); w5++ {
-								loaded14 := host2.Load(r, &slot2[w5])
+								loaded14 := host2.Load64(r, &slot2[w5])
 								v := loaded14
 //line alone.go:155
 								if uint32(v>>32) != sh.Ticket+1 {
@@ -2852,10 +2852,10 @@ func quernRow9HighestActor(r *host2.Run, cs []actor.Context, first2 int, begins,
 							t216 := (int(t116) + 1) * 16
 //line send.go:30
 							b4 := t48.Post[t117:t216]
-							loaded15 := host2.Load(r, &b4[0])
+							loaded15 := host2.Load64(r, &b4[0])
 //line send.go:31
-							loaded16 := host2.Load(r, &b4[8])
-							loaded17 := host2.Load(r, &b4[10])
+							loaded16 := host2.Load64(r, &b4[8])
+							loaded17 := host2.Load64(r, &b4[10])
 //line send.go:31
 							t48.To = actor.Target{Box: t116, Actor: t215, Tail: loaded15, Head: loaded16, Ring: b4[14], Step: b4[12], Slots: uint32(b4[11]), Kind: uint32(b4[13]), Owner: uint32(loaded17)}
 //line send.go:33
@@ -2883,7 +2883,7 @@ func quernRow9HighestActor(r *host2.Run, cs []actor.Context, first2 int, begins,
 //line send.go:55
 							b5 := t36.Post[t118:t217]
 							if t36.To.Owner != t36.To.Actor {
-								loaded18 := host2.Load(r, &b5[10])
+								loaded18 := host2.Load64(r, &b5[10])
 //line send.go:57
 								t36.To.Owner = uint32(loaded18)
 							}
@@ -2893,23 +2893,23 @@ func quernRow9HighestActor(r *host2.Run, cs []actor.Context, first2 int, begins,
 								room5 = 2
 							} else {
 //line send.go:63
-								loaded19 := host2.Load(r, &b5[10])
+								loaded19 := host2.Load64(r, &b5[10])
 								for owner2 := uint32(loaded19); ; {
 									if uint32(t36.To.Tail)-uint32(t36.To.Head) >= t36.To.Slots {
 										t56 := t36
 										t67 := t36
 //line send.go:66
-										loaded20 := host2.Load(r, &b5[0])
+										loaded20 := host2.Load64(r, &b5[0])
 										t86 := loaded20
 //line send.go:66
-										loaded21 := host2.Load(r, &b5[8])
+										loaded21 := host2.Load64(r, &b5[8])
 										t107 := loaded21
 //line send.go:66
 										t56.To.Tail = t86
 //line send.go:66
 										t67.To.Head = t107
 										if uint32(t36.To.Tail)-uint32(t36.To.Head) >= t36.To.Slots && t36.To.Kind == 1 {
-											loaded22 := host2.Load(r, &t36.Host[b5[15]+1])
+											loaded22 := host2.Load64(r, &t36.Host[b5[15]+1])
 //line send.go:68
 											t36.To.Head = loaded22
 											kernel.StoreRelaxed(&b5[8], t36.To.Head)
@@ -3023,7 +3023,7 @@ func quernRow9HighestActor(r *host2.Run, cs []actor.Context, first2 int, begins,
 									t220 := (box5 + 1) * 16
 //line send.go:120
 									b6 := t1110.Post[t124:t220]
-									loaded23 := host2.Load(r, &b6[9])
+									loaded23 := host2.Load64(r, &b6[9])
 									if loaded23 != 0 {
 //line send.go:122
 										kernel.StoreRelaxed(&t1110.Host[b6[15]], 1)
@@ -3052,7 +3052,7 @@ func quernRow9HighestActor(r *host2.Run, cs []actor.Context, first2 int, begins,
 				switch {
 				default:
 //line alone.go:103
-					loaded24 := host2.Load(r, &t58[0])
+					loaded24 := host2.Load64(r, &t58[0])
 					ordered2 := loaded24
 //line alone.go:104
 					sh.Asked[0] = uint32(ordered2)
@@ -3094,7 +3094,7 @@ func quernRow9HighestActor(r *host2.Run, cs []actor.Context, first2 int, begins,
 								}
 //line alone.go:118
 								at4 := (result015 + next4&(shape.SideSlots-1)) * shape.InStep
-								loaded25 := host2.Load(r, &t61[at4])
+								loaded25 := host2.Load64(r, &t61[at4])
 								if uint32(loaded25>>32) == next4+1 {
 //line alone.go:120
 									t99 := level2
@@ -3107,7 +3107,7 @@ func quernRow9HighestActor(r *host2.Run, cs []actor.Context, first2 int, begins,
 						}
 						if source4 == 9 || source4 < 4 {
 							next5 := t59[4]
-							loaded26 := host2.Load(r, &t61[next5&(shape.Slots-1)*shape.InStep])
+							loaded26 := host2.Load64(r, &t61[next5&(shape.Slots-1)*shape.InStep])
 							middle2 := uint32(loaded26>>32) == next5+1
 //line alone.go:128
 							posted2 := false
@@ -3115,7 +3115,7 @@ func quernRow9HighestActor(r *host2.Run, cs []actor.Context, first2 int, begins,
 							if slots3 != 0 {
 //line alone.go:130
 								next6 := uint32(t60[8])
-								loaded27 := host2.Load(r, &t622[next6&(slots3-1)*shape.InStep])
+								loaded27 := host2.Load64(r, &t622[next6&(slots3-1)*shape.InStep])
 								posted2 = uint32(loaded27>>32) == next6+1
 							}
 							if posted2 && !(middle2 && t59[8] == 8) {
@@ -3174,7 +3174,7 @@ func quernRow9HighestActor(r *host2.Run, cs []actor.Context, first2 int, begins,
 							slot5 := ring2[t2110:t223]
 							cell2 := words[:t233]
 							for w11 := 0; w11 < len(slot5); w11++ {
-								loaded28 := host2.Load(r, &slot5[w11])
+								loaded28 := host2.Load64(r, &slot5[w11])
 								v2 := loaded28
 //line alone.go:155
 								if uint32(v2>>32) != sh.Ticket+1 {
@@ -3498,10 +3498,10 @@ func quernRow1EchoActor(r *host2.Run, cs []actor.Context, first int, begins, bor
 							t27 := (int(t16) + 1) * 16
 //line send.go:30
 							b := t72.Post[t17:t27]
-							loaded := host2.Load(r, &b[0])
+							loaded := host2.Load64(r, &b[0])
 //line send.go:31
-							loaded2 := host2.Load(r, &b[8])
-							loaded3 := host2.Load(r, &b[10])
+							loaded2 := host2.Load64(r, &b[8])
+							loaded3 := host2.Load64(r, &b[10])
 //line send.go:31
 							t72.To = actor.Target{Box: t16, Actor: t26, Tail: loaded, Head: loaded2, Ring: b[14], Step: b[12], Slots: uint32(b[11]), Kind: uint32(b[13]), Owner: uint32(loaded3)}
 //line send.go:33
@@ -3529,7 +3529,7 @@ func quernRow1EchoActor(r *host2.Run, cs []actor.Context, first int, begins, bor
 //line send.go:55
 							b2 := t33.Post[t18:t28]
 							if t33.To.Owner != t33.To.Actor {
-								loaded4 := host2.Load(r, &b2[10])
+								loaded4 := host2.Load64(r, &b2[10])
 //line send.go:57
 								t33.To.Owner = uint32(loaded4)
 							}
@@ -3539,23 +3539,23 @@ func quernRow1EchoActor(r *host2.Run, cs []actor.Context, first int, begins, bor
 								room2 = 2
 							} else {
 //line send.go:63
-								loaded5 := host2.Load(r, &b2[10])
+								loaded5 := host2.Load64(r, &b2[10])
 								for owner := uint32(loaded5); ; {
 									if uint32(t33.To.Tail)-uint32(t33.To.Head) >= t33.To.Slots {
 										t53 := t33
 										t63 := t33
 //line send.go:66
-										loaded6 := host2.Load(r, &b2[0])
+										loaded6 := host2.Load64(r, &b2[0])
 										t83 := loaded6
 //line send.go:66
-										loaded7 := host2.Load(r, &b2[8])
+										loaded7 := host2.Load64(r, &b2[8])
 										t103 := loaded7
 //line send.go:66
 										t53.To.Tail = t83
 //line send.go:66
 										t63.To.Head = t103
 										if uint32(t33.To.Tail)-uint32(t33.To.Head) >= t33.To.Slots && t33.To.Kind == 1 {
-											loaded8 := host2.Load(r, &t33.Host[b2[15]+1])
+											loaded8 := host2.Load64(r, &t33.Host[b2[15]+1])
 //line send.go:68
 											t33.To.Head = loaded8
 											kernel.StoreRelaxed(&b2[8], t33.To.Head)
@@ -3669,7 +3669,7 @@ func quernRow1EchoActor(r *host2.Run, cs []actor.Context, first int, begins, bor
 									t211 := (box3 + 1) * 16
 //line send.go:120
 									b3 := t113.Post[t114:t211]
-									loaded9 := host2.Load(r, &b3[9])
+									loaded9 := host2.Load64(r, &b3[9])
 									if loaded9 != 0 {
 //line send.go:122
 										kernel.StoreRelaxed(&t113.Host[b3[15]], 1)
@@ -3697,7 +3697,7 @@ func quernRow1EchoActor(r *host2.Run, cs []actor.Context, first int, begins, bor
 				switch {
 				default:
 //line alone.go:103
-					loaded10 := host2.Load(r, &t292[0])
+					loaded10 := host2.Load64(r, &t292[0])
 					ordered := loaded10
 //line alone.go:104
 					sh.Asked[0] = uint32(ordered)
@@ -3739,7 +3739,7 @@ func quernRow1EchoActor(r *host2.Run, cs []actor.Context, first int, begins, bor
 								}
 //line alone.go:118
 								at := (result05 + next&(shape.SideSlots-1)) * shape.InStep
-								loaded11 := host2.Load(r, &t322[at])
+								loaded11 := host2.Load64(r, &t322[at])
 								if uint32(loaded11>>32) == next+1 {
 //line alone.go:120
 									t95 := level
@@ -3752,7 +3752,7 @@ func quernRow1EchoActor(r *host2.Run, cs []actor.Context, first int, begins, bor
 						}
 						if source == 9 || source < 4 {
 							next2 := t30[4]
-							loaded12 := host2.Load(r, &t322[next2&(shape.Slots-1)*shape.InStep])
+							loaded12 := host2.Load64(r, &t322[next2&(shape.Slots-1)*shape.InStep])
 							middle := uint32(loaded12>>32) == next2+1
 //line alone.go:128
 							posted := false
@@ -3760,7 +3760,7 @@ func quernRow1EchoActor(r *host2.Run, cs []actor.Context, first int, begins, bor
 							if slots2 != 0 {
 //line alone.go:130
 								next3 := uint32(t31[8])
-								loaded13 := host2.Load(r, &t332[next3&(slots2-1)*shape.InStep])
+								loaded13 := host2.Load64(r, &t332[next3&(slots2-1)*shape.InStep])
 								posted = uint32(loaded13>>32) == next3+1
 							}
 							if posted && !(middle && t30[8] == 8) {
@@ -3819,7 +3819,7 @@ func quernRow1EchoActor(r *host2.Run, cs []actor.Context, first int, begins, bor
 							slot2 := ring[t212:t222]
 							cell := words[:t232]
 							for w5 := 0; w5 < len(slot2); w5++ {
-								loaded14 := host2.Load(r, &slot2[w5])
+								loaded14 := host2.Load64(r, &slot2[w5])
 								v := loaded14
 //line alone.go:155
 								if uint32(v>>32) != sh.Ticket+1 {
@@ -3993,10 +3993,10 @@ func quernRow6EchoActor(r *host2.Run, cs []actor.Context, first2 int, begins, bo
 							t216 := (int(t116) + 1) * 16
 //line send.go:30
 							b4 := t48.Post[t117:t216]
-							loaded15 := host2.Load(r, &b4[0])
+							loaded15 := host2.Load64(r, &b4[0])
 //line send.go:31
-							loaded16 := host2.Load(r, &b4[8])
-							loaded17 := host2.Load(r, &b4[10])
+							loaded16 := host2.Load64(r, &b4[8])
+							loaded17 := host2.Load64(r, &b4[10])
 //line send.go:31
 							t48.To = actor.Target{Box: t116, Actor: t215, Tail: loaded15, Head: loaded16, Ring: b4[14], Step: b4[12], Slots: uint32(b4[11]), Kind: uint32(b4[13]), Owner: uint32(loaded17)}
 //line send.go:33
@@ -4024,7 +4024,7 @@ func quernRow6EchoActor(r *host2.Run, cs []actor.Context, first2 int, begins, bo
 //line send.go:55
 							b5 := t36.Post[t118:t217]
 							if t36.To.Owner != t36.To.Actor {
-								loaded18 := host2.Load(r, &b5[10])
+								loaded18 := host2.Load64(r, &b5[10])
 //line send.go:57
 								t36.To.Owner = uint32(loaded18)
 							}
@@ -4034,23 +4034,23 @@ func quernRow6EchoActor(r *host2.Run, cs []actor.Context, first2 int, begins, bo
 								room5 = 2
 							} else {
 //line send.go:63
-								loaded19 := host2.Load(r, &b5[10])
+								loaded19 := host2.Load64(r, &b5[10])
 								for owner2 := uint32(loaded19); ; {
 									if uint32(t36.To.Tail)-uint32(t36.To.Head) >= t36.To.Slots {
 										t56 := t36
 										t67 := t36
 //line send.go:66
-										loaded20 := host2.Load(r, &b5[0])
+										loaded20 := host2.Load64(r, &b5[0])
 										t86 := loaded20
 //line send.go:66
-										loaded21 := host2.Load(r, &b5[8])
+										loaded21 := host2.Load64(r, &b5[8])
 										t107 := loaded21
 //line send.go:66
 										t56.To.Tail = t86
 //line send.go:66
 										t67.To.Head = t107
 										if uint32(t36.To.Tail)-uint32(t36.To.Head) >= t36.To.Slots && t36.To.Kind == 1 {
-											loaded22 := host2.Load(r, &t36.Host[b5[15]+1])
+											loaded22 := host2.Load64(r, &t36.Host[b5[15]+1])
 //line send.go:68
 											t36.To.Head = loaded22
 											kernel.StoreRelaxed(&b5[8], t36.To.Head)
@@ -4164,7 +4164,7 @@ func quernRow6EchoActor(r *host2.Run, cs []actor.Context, first2 int, begins, bo
 									t220 := (box5 + 1) * 16
 //line send.go:120
 									b6 := t1110.Post[t124:t220]
-									loaded23 := host2.Load(r, &b6[9])
+									loaded23 := host2.Load64(r, &b6[9])
 									if loaded23 != 0 {
 //line send.go:122
 										kernel.StoreRelaxed(&t1110.Host[b6[15]], 1)
@@ -4193,7 +4193,7 @@ func quernRow6EchoActor(r *host2.Run, cs []actor.Context, first2 int, begins, bo
 				switch {
 				default:
 //line alone.go:103
-					loaded24 := host2.Load(r, &t58[0])
+					loaded24 := host2.Load64(r, &t58[0])
 					ordered2 := loaded24
 //line alone.go:104
 					sh.Asked[0] = uint32(ordered2)
@@ -4235,7 +4235,7 @@ func quernRow6EchoActor(r *host2.Run, cs []actor.Context, first2 int, begins, bo
 								}
 //line alone.go:118
 								at4 := (result014 + next4&(shape.SideSlots-1)) * shape.InStep
-								loaded25 := host2.Load(r, &t61[at4])
+								loaded25 := host2.Load64(r, &t61[at4])
 								if uint32(loaded25>>32) == next4+1 {
 //line alone.go:120
 									t99 := level2
@@ -4248,7 +4248,7 @@ func quernRow6EchoActor(r *host2.Run, cs []actor.Context, first2 int, begins, bo
 						}
 						if source4 == 9 || source4 < 4 {
 							next5 := t59[4]
-							loaded26 := host2.Load(r, &t61[next5&(shape.Slots-1)*shape.InStep])
+							loaded26 := host2.Load64(r, &t61[next5&(shape.Slots-1)*shape.InStep])
 							middle2 := uint32(loaded26>>32) == next5+1
 //line alone.go:128
 							posted2 := false
@@ -4256,7 +4256,7 @@ func quernRow6EchoActor(r *host2.Run, cs []actor.Context, first2 int, begins, bo
 							if slots3 != 0 {
 //line alone.go:130
 								next6 := uint32(t60[8])
-								loaded27 := host2.Load(r, &t622[next6&(slots3-1)*shape.InStep])
+								loaded27 := host2.Load64(r, &t622[next6&(slots3-1)*shape.InStep])
 								posted2 = uint32(loaded27>>32) == next6+1
 							}
 							if posted2 && !(middle2 && t59[8] == 8) {
@@ -4315,7 +4315,7 @@ func quernRow6EchoActor(r *host2.Run, cs []actor.Context, first2 int, begins, bo
 							slot5 := ring2[t2110:t223]
 							cell2 := words[:t233]
 							for w11 := 0; w11 < len(slot5); w11++ {
-								loaded28 := host2.Load(r, &slot5[w11])
+								loaded28 := host2.Load64(r, &slot5[w11])
 								v2 := loaded28
 //line alone.go:155
 								if uint32(v2>>32) != sh.Ticket+1 {
@@ -4653,10 +4653,10 @@ func quernRow1AccumulateActor(r *host2.Run, cs []actor.Context, first int, begin
 							t27 := (int(t16) + 1) * 16
 //line send.go:30
 							b := t72.Post[t17:t27]
-							loaded := host2.Load(r, &b[0])
+							loaded := host2.Load64(r, &b[0])
 //line send.go:31
-							loaded2 := host2.Load(r, &b[8])
-							loaded3 := host2.Load(r, &b[10])
+							loaded2 := host2.Load64(r, &b[8])
+							loaded3 := host2.Load64(r, &b[10])
 //line send.go:31
 							t72.To = actor.Target{Box: t16, Actor: t26, Tail: loaded, Head: loaded2, Ring: b[14], Step: b[12], Slots: uint32(b[11]), Kind: uint32(b[13]), Owner: uint32(loaded3)}
 //line send.go:33
@@ -4684,7 +4684,7 @@ func quernRow1AccumulateActor(r *host2.Run, cs []actor.Context, first int, begin
 //line send.go:55
 							b2 := t33.Post[t18:t28]
 							if t33.To.Owner != t33.To.Actor {
-								loaded4 := host2.Load(r, &b2[10])
+								loaded4 := host2.Load64(r, &b2[10])
 //line send.go:57
 								t33.To.Owner = uint32(loaded4)
 							}
@@ -4694,23 +4694,23 @@ func quernRow1AccumulateActor(r *host2.Run, cs []actor.Context, first int, begin
 								room2 = 2
 							} else {
 //line send.go:63
-								loaded5 := host2.Load(r, &b2[10])
+								loaded5 := host2.Load64(r, &b2[10])
 								for owner := uint32(loaded5); ; {
 									if uint32(t33.To.Tail)-uint32(t33.To.Head) >= t33.To.Slots {
 										t53 := t33
 										t63 := t33
 //line send.go:66
-										loaded6 := host2.Load(r, &b2[0])
+										loaded6 := host2.Load64(r, &b2[0])
 										t83 := loaded6
 //line send.go:66
-										loaded7 := host2.Load(r, &b2[8])
+										loaded7 := host2.Load64(r, &b2[8])
 										t103 := loaded7
 //line send.go:66
 										t53.To.Tail = t83
 //line send.go:66
 										t63.To.Head = t103
 										if uint32(t33.To.Tail)-uint32(t33.To.Head) >= t33.To.Slots && t33.To.Kind == 1 {
-											loaded8 := host2.Load(r, &t33.Host[b2[15]+1])
+											loaded8 := host2.Load64(r, &t33.Host[b2[15]+1])
 //line send.go:68
 											t33.To.Head = loaded8
 											kernel.StoreRelaxed(&b2[8], t33.To.Head)
@@ -4824,7 +4824,7 @@ func quernRow1AccumulateActor(r *host2.Run, cs []actor.Context, first int, begin
 									t211 := (box3 + 1) * 16
 //line send.go:120
 									b3 := t113.Post[t114:t211]
-									loaded9 := host2.Load(r, &b3[9])
+									loaded9 := host2.Load64(r, &b3[9])
 									if loaded9 != 0 {
 //line send.go:122
 										kernel.StoreRelaxed(&t113.Host[b3[15]], 1)
@@ -4852,7 +4852,7 @@ func quernRow1AccumulateActor(r *host2.Run, cs []actor.Context, first int, begin
 				switch {
 				default:
 //line alone.go:103
-					loaded10 := host2.Load(r, &t292[0])
+					loaded10 := host2.Load64(r, &t292[0])
 					ordered := loaded10
 //line alone.go:104
 					sh.Asked[0] = uint32(ordered)
@@ -4894,7 +4894,7 @@ func quernRow1AccumulateActor(r *host2.Run, cs []actor.Context, first int, begin
 								}
 //line alone.go:118
 								at := (result05 + next&(shape.SideSlots-1)) * shape.InStep
-								loaded11 := host2.Load(r, &t322[at])
+								loaded11 := host2.Load64(r, &t322[at])
 								if uint32(loaded11>>32) == next+1 {
 //line alone.go:120
 									t95 := level
@@ -4907,7 +4907,7 @@ func quernRow1AccumulateActor(r *host2.Run, cs []actor.Context, first int, begin
 						}
 						if source == 9 || source < 4 {
 							next2 := t30[4]
-							loaded12 := host2.Load(r, &t322[next2&(shape.Slots-1)*shape.InStep])
+							loaded12 := host2.Load64(r, &t322[next2&(shape.Slots-1)*shape.InStep])
 							middle := uint32(loaded12>>32) == next2+1
 //line alone.go:128
 							posted := false
@@ -4915,7 +4915,7 @@ func quernRow1AccumulateActor(r *host2.Run, cs []actor.Context, first int, begin
 							if slots2 != 0 {
 //line alone.go:130
 								next3 := uint32(t31[8])
-								loaded13 := host2.Load(r, &t332[next3&(slots2-1)*shape.InStep])
+								loaded13 := host2.Load64(r, &t332[next3&(slots2-1)*shape.InStep])
 								posted = uint32(loaded13>>32) == next3+1
 							}
 							if posted && !(middle && t30[8] == 8) {
@@ -4974,7 +4974,7 @@ func quernRow1AccumulateActor(r *host2.Run, cs []actor.Context, first int, begin
 							slot2 := ring[t212:t222]
 							cell := words[:t232]
 							for w5 := 0; w5 < len(slot2); w5++ {
-								loaded14 := host2.Load(r, &slot2[w5])
+								loaded14 := host2.Load64(r, &slot2[w5])
 								v := loaded14
 //line alone.go:155
 								if uint32(v>>32) != sh.Ticket+1 {
@@ -5196,10 +5196,10 @@ func quernRow8AccumulateActor(r *host2.Run, cs []actor.Context, first2 int, begi
 							t217 := (int(t117) + 1) * 16
 //line send.go:30
 							b4 := t48.Post[t118:t217]
-							loaded15 := host2.Load(r, &b4[0])
+							loaded15 := host2.Load64(r, &b4[0])
 //line send.go:31
-							loaded16 := host2.Load(r, &b4[8])
-							loaded17 := host2.Load(r, &b4[10])
+							loaded16 := host2.Load64(r, &b4[8])
+							loaded17 := host2.Load64(r, &b4[10])
 //line send.go:31
 							t48.To = actor.Target{Box: t117, Actor: t216, Tail: loaded15, Head: loaded16, Ring: b4[14], Step: b4[12], Slots: uint32(b4[11]), Kind: uint32(b4[13]), Owner: uint32(loaded17)}
 //line send.go:33
@@ -5227,7 +5227,7 @@ func quernRow8AccumulateActor(r *host2.Run, cs []actor.Context, first2 int, begi
 //line send.go:55
 							b5 := t37.Post[t119:t218]
 							if t37.To.Owner != t37.To.Actor {
-								loaded18 := host2.Load(r, &b5[10])
+								loaded18 := host2.Load64(r, &b5[10])
 //line send.go:57
 								t37.To.Owner = uint32(loaded18)
 							}
@@ -5237,23 +5237,23 @@ func quernRow8AccumulateActor(r *host2.Run, cs []actor.Context, first2 int, begi
 								room5 = 2
 							} else {
 //line send.go:63
-								loaded19 := host2.Load(r, &b5[10])
+								loaded19 := host2.Load64(r, &b5[10])
 								for owner2 := uint32(loaded19); ; {
 									if uint32(t37.To.Tail)-uint32(t37.To.Head) >= t37.To.Slots {
 										t57 := t37
 										t67 := t37
 //line send.go:66
-										loaded20 := host2.Load(r, &b5[0])
+										loaded20 := host2.Load64(r, &b5[0])
 										t86 := loaded20
 //line send.go:66
-										loaded21 := host2.Load(r, &b5[8])
+										loaded21 := host2.Load64(r, &b5[8])
 										t107 := loaded21
 //line send.go:66
 										t57.To.Tail = t86
 //line send.go:66
 										t67.To.Head = t107
 										if uint32(t37.To.Tail)-uint32(t37.To.Head) >= t37.To.Slots && t37.To.Kind == 1 {
-											loaded22 := host2.Load(r, &t37.Host[b5[15]+1])
+											loaded22 := host2.Load64(r, &t37.Host[b5[15]+1])
 //line send.go:68
 											t37.To.Head = loaded22
 											kernel.StoreRelaxed(&b5[8], t37.To.Head)
@@ -5367,7 +5367,7 @@ func quernRow8AccumulateActor(r *host2.Run, cs []actor.Context, first2 int, begi
 									t221 := (box5 + 1) * 16
 //line send.go:120
 									b6 := t1111.Post[t124:t221]
-									loaded23 := host2.Load(r, &b6[9])
+									loaded23 := host2.Load64(r, &b6[9])
 									if loaded23 != 0 {
 //line send.go:122
 										kernel.StoreRelaxed(&t1111.Host[b6[15]], 1)
@@ -5396,7 +5396,7 @@ func quernRow8AccumulateActor(r *host2.Run, cs []actor.Context, first2 int, begi
 				switch {
 				default:
 //line alone.go:103
-					loaded24 := host2.Load(r, &t582[0])
+					loaded24 := host2.Load64(r, &t582[0])
 					ordered2 := loaded24
 //line alone.go:104
 					sh.Asked[0] = uint32(ordered2)
@@ -5438,7 +5438,7 @@ func quernRow8AccumulateActor(r *host2.Run, cs []actor.Context, first2 int, begi
 								}
 //line alone.go:118
 								at4 := (result014 + next4&(shape.SideSlots-1)) * shape.InStep
-								loaded25 := host2.Load(r, &t61[at4])
+								loaded25 := host2.Load64(r, &t61[at4])
 								if uint32(loaded25>>32) == next4+1 {
 //line alone.go:120
 									t99 := level2
@@ -5451,7 +5451,7 @@ func quernRow8AccumulateActor(r *host2.Run, cs []actor.Context, first2 int, begi
 						}
 						if source4 == 9 || source4 < 4 {
 							next5 := t59[4]
-							loaded26 := host2.Load(r, &t61[next5&(shape.Slots-1)*shape.InStep])
+							loaded26 := host2.Load64(r, &t61[next5&(shape.Slots-1)*shape.InStep])
 							middle2 := uint32(loaded26>>32) == next5+1
 //line alone.go:128
 							posted2 := false
@@ -5459,7 +5459,7 @@ func quernRow8AccumulateActor(r *host2.Run, cs []actor.Context, first2 int, begi
 							if slots3 != 0 {
 //line alone.go:130
 								next6 := uint32(t60[8])
-								loaded27 := host2.Load(r, &t622[next6&(slots3-1)*shape.InStep])
+								loaded27 := host2.Load64(r, &t622[next6&(slots3-1)*shape.InStep])
 								posted2 = uint32(loaded27>>32) == next6+1
 							}
 							if posted2 && !(middle2 && t59[8] == 8) {
@@ -5518,7 +5518,7 @@ func quernRow8AccumulateActor(r *host2.Run, cs []actor.Context, first2 int, begi
 							slot5 := ring2[t2110:t223]
 							cell2 := words[:t233]
 							for w11 := 0; w11 < len(slot5); w11++ {
-								loaded28 := host2.Load(r, &slot5[w11])
+								loaded28 := host2.Load64(r, &slot5[w11])
 								v2 := loaded28
 //line alone.go:155
 								if uint32(v2>>32) != sh.Ticket+1 {
@@ -5830,10 +5830,10 @@ func quernRow1FirstOfActor(r *host2.Run, cs []actor.Context, first int, begins, 
 							t27 := (int(t16) + 1) * 16
 //line send.go:30
 							b := t72.Post[t17:t27]
-							loaded := host2.Load(r, &b[0])
+							loaded := host2.Load64(r, &b[0])
 //line send.go:31
-							loaded2 := host2.Load(r, &b[8])
-							loaded3 := host2.Load(r, &b[10])
+							loaded2 := host2.Load64(r, &b[8])
+							loaded3 := host2.Load64(r, &b[10])
 //line send.go:31
 							t72.To = actor.Target{Box: t16, Actor: t26, Tail: loaded, Head: loaded2, Ring: b[14], Step: b[12], Slots: uint32(b[11]), Kind: uint32(b[13]), Owner: uint32(loaded3)}
 //line send.go:33
@@ -5861,7 +5861,7 @@ func quernRow1FirstOfActor(r *host2.Run, cs []actor.Context, first int, begins, 
 //line send.go:55
 							b2 := t33.Post[t18:t28]
 							if t33.To.Owner != t33.To.Actor {
-								loaded4 := host2.Load(r, &b2[10])
+								loaded4 := host2.Load64(r, &b2[10])
 //line send.go:57
 								t33.To.Owner = uint32(loaded4)
 							}
@@ -5871,23 +5871,23 @@ func quernRow1FirstOfActor(r *host2.Run, cs []actor.Context, first int, begins, 
 								room2 = 2
 							} else {
 //line send.go:63
-								loaded5 := host2.Load(r, &b2[10])
+								loaded5 := host2.Load64(r, &b2[10])
 								for owner := uint32(loaded5); ; {
 									if uint32(t33.To.Tail)-uint32(t33.To.Head) >= t33.To.Slots {
 										t53 := t33
 										t63 := t33
 //line send.go:66
-										loaded6 := host2.Load(r, &b2[0])
+										loaded6 := host2.Load64(r, &b2[0])
 										t83 := loaded6
 //line send.go:66
-										loaded7 := host2.Load(r, &b2[8])
+										loaded7 := host2.Load64(r, &b2[8])
 										t103 := loaded7
 //line send.go:66
 										t53.To.Tail = t83
 //line send.go:66
 										t63.To.Head = t103
 										if uint32(t33.To.Tail)-uint32(t33.To.Head) >= t33.To.Slots && t33.To.Kind == 1 {
-											loaded8 := host2.Load(r, &t33.Host[b2[15]+1])
+											loaded8 := host2.Load64(r, &t33.Host[b2[15]+1])
 //line send.go:68
 											t33.To.Head = loaded8
 											kernel.StoreRelaxed(&b2[8], t33.To.Head)
@@ -6001,7 +6001,7 @@ func quernRow1FirstOfActor(r *host2.Run, cs []actor.Context, first int, begins, 
 									t211 := (box3 + 1) * 16
 //line send.go:120
 									b3 := t113.Post[t114:t211]
-									loaded9 := host2.Load(r, &b3[9])
+									loaded9 := host2.Load64(r, &b3[9])
 									if loaded9 != 0 {
 //line send.go:122
 										kernel.StoreRelaxed(&t113.Host[b3[15]], 1)
@@ -6029,7 +6029,7 @@ func quernRow1FirstOfActor(r *host2.Run, cs []actor.Context, first int, begins, 
 				switch {
 				default:
 //line alone.go:103
-					loaded10 := host2.Load(r, &t292[0])
+					loaded10 := host2.Load64(r, &t292[0])
 					ordered := loaded10
 //line alone.go:104
 					sh.Asked[0] = uint32(ordered)
@@ -6071,7 +6071,7 @@ func quernRow1FirstOfActor(r *host2.Run, cs []actor.Context, first int, begins, 
 								}
 //line alone.go:118
 								at := (result05 + next&(shape.SideSlots-1)) * shape.InStep
-								loaded11 := host2.Load(r, &t322[at])
+								loaded11 := host2.Load64(r, &t322[at])
 								if uint32(loaded11>>32) == next+1 {
 //line alone.go:120
 									t95 := level
@@ -6084,7 +6084,7 @@ func quernRow1FirstOfActor(r *host2.Run, cs []actor.Context, first int, begins, 
 						}
 						if source == 9 || source < 4 {
 							next2 := t30[4]
-							loaded12 := host2.Load(r, &t322[next2&(shape.Slots-1)*shape.InStep])
+							loaded12 := host2.Load64(r, &t322[next2&(shape.Slots-1)*shape.InStep])
 							middle := uint32(loaded12>>32) == next2+1
 //line alone.go:128
 							posted := false
@@ -6092,7 +6092,7 @@ func quernRow1FirstOfActor(r *host2.Run, cs []actor.Context, first int, begins, 
 							if slots2 != 0 {
 //line alone.go:130
 								next3 := uint32(t31[8])
-								loaded13 := host2.Load(r, &t332[next3&(slots2-1)*shape.InStep])
+								loaded13 := host2.Load64(r, &t332[next3&(slots2-1)*shape.InStep])
 								posted = uint32(loaded13>>32) == next3+1
 							}
 							if posted && !(middle && t30[8] == 8) {
@@ -6151,7 +6151,7 @@ func quernRow1FirstOfActor(r *host2.Run, cs []actor.Context, first int, begins, 
 							slot2 := ring[t212:t222]
 							cell := words[:t232]
 							for w5 := 0; w5 < len(slot2); w5++ {
-								loaded14 := host2.Load(r, &slot2[w5])
+								loaded14 := host2.Load64(r, &slot2[w5])
 								v := loaded14
 //line alone.go:155
 								if uint32(v>>32) != sh.Ticket+1 {
@@ -6314,10 +6314,10 @@ func quernRow5FirstOfActor(r *host2.Run, cs []actor.Context, first2 int, begins,
 							t216 := (int(t115) + 1) * 16
 //line send.go:30
 							b4 := t48.Post[t116:t216]
-							loaded15 := host2.Load(r, &b4[0])
+							loaded15 := host2.Load64(r, &b4[0])
 //line send.go:31
-							loaded16 := host2.Load(r, &b4[8])
-							loaded17 := host2.Load(r, &b4[10])
+							loaded16 := host2.Load64(r, &b4[8])
+							loaded17 := host2.Load64(r, &b4[10])
 //line send.go:31
 							t48.To = actor.Target{Box: t115, Actor: t215, Tail: loaded15, Head: loaded16, Ring: b4[14], Step: b4[12], Slots: uint32(b4[11]), Kind: uint32(b4[13]), Owner: uint32(loaded17)}
 //line send.go:33
@@ -6345,7 +6345,7 @@ func quernRow5FirstOfActor(r *host2.Run, cs []actor.Context, first2 int, begins,
 //line send.go:55
 							b5 := t36.Post[t117:t217]
 							if t36.To.Owner != t36.To.Actor {
-								loaded18 := host2.Load(r, &b5[10])
+								loaded18 := host2.Load64(r, &b5[10])
 //line send.go:57
 								t36.To.Owner = uint32(loaded18)
 							}
@@ -6355,23 +6355,23 @@ func quernRow5FirstOfActor(r *host2.Run, cs []actor.Context, first2 int, begins,
 								room5 = 2
 							} else {
 //line send.go:63
-								loaded19 := host2.Load(r, &b5[10])
+								loaded19 := host2.Load64(r, &b5[10])
 								for owner2 := uint32(loaded19); ; {
 									if uint32(t36.To.Tail)-uint32(t36.To.Head) >= t36.To.Slots {
 										t56 := t36
 										t67 := t36
 //line send.go:66
-										loaded20 := host2.Load(r, &b5[0])
+										loaded20 := host2.Load64(r, &b5[0])
 										t86 := loaded20
 //line send.go:66
-										loaded21 := host2.Load(r, &b5[8])
+										loaded21 := host2.Load64(r, &b5[8])
 										t107 := loaded21
 //line send.go:66
 										t56.To.Tail = t86
 //line send.go:66
 										t67.To.Head = t107
 										if uint32(t36.To.Tail)-uint32(t36.To.Head) >= t36.To.Slots && t36.To.Kind == 1 {
-											loaded22 := host2.Load(r, &t36.Host[b5[15]+1])
+											loaded22 := host2.Load64(r, &t36.Host[b5[15]+1])
 //line send.go:68
 											t36.To.Head = loaded22
 											kernel.StoreRelaxed(&b5[8], t36.To.Head)
@@ -6485,7 +6485,7 @@ func quernRow5FirstOfActor(r *host2.Run, cs []actor.Context, first2 int, begins,
 									t220 := (box5 + 1) * 16
 //line send.go:120
 									b6 := t1110.Post[t123:t220]
-									loaded23 := host2.Load(r, &b6[9])
+									loaded23 := host2.Load64(r, &b6[9])
 									if loaded23 != 0 {
 //line send.go:122
 										kernel.StoreRelaxed(&t1110.Host[b6[15]], 1)
@@ -6514,7 +6514,7 @@ func quernRow5FirstOfActor(r *host2.Run, cs []actor.Context, first2 int, begins,
 				switch {
 				default:
 //line alone.go:103
-					loaded24 := host2.Load(r, &t58[0])
+					loaded24 := host2.Load64(r, &t58[0])
 					ordered2 := loaded24
 //line alone.go:104
 					sh.Asked[0] = uint32(ordered2)
@@ -6556,7 +6556,7 @@ func quernRow5FirstOfActor(r *host2.Run, cs []actor.Context, first2 int, begins,
 								}
 //line alone.go:118
 								at4 := (result014 + next4&(shape.SideSlots-1)) * shape.InStep
-								loaded25 := host2.Load(r, &t61[at4])
+								loaded25 := host2.Load64(r, &t61[at4])
 								if uint32(loaded25>>32) == next4+1 {
 //line alone.go:120
 									t99 := level2
@@ -6569,7 +6569,7 @@ func quernRow5FirstOfActor(r *host2.Run, cs []actor.Context, first2 int, begins,
 						}
 						if source4 == 9 || source4 < 4 {
 							next5 := t59[4]
-							loaded26 := host2.Load(r, &t61[next5&(shape.Slots-1)*shape.InStep])
+							loaded26 := host2.Load64(r, &t61[next5&(shape.Slots-1)*shape.InStep])
 							middle2 := uint32(loaded26>>32) == next5+1
 //line alone.go:128
 							posted2 := false
@@ -6577,7 +6577,7 @@ func quernRow5FirstOfActor(r *host2.Run, cs []actor.Context, first2 int, begins,
 							if slots3 != 0 {
 //line alone.go:130
 								next6 := uint32(t60[8])
-								loaded27 := host2.Load(r, &t622[next6&(slots3-1)*shape.InStep])
+								loaded27 := host2.Load64(r, &t622[next6&(slots3-1)*shape.InStep])
 								posted2 = uint32(loaded27>>32) == next6+1
 							}
 							if posted2 && !(middle2 && t59[8] == 8) {
@@ -6636,7 +6636,7 @@ func quernRow5FirstOfActor(r *host2.Run, cs []actor.Context, first2 int, begins,
 							slot5 := ring2[t2110:t223]
 							cell2 := words[:t233]
 							for w11 := 0; w11 < len(slot5); w11++ {
-								loaded28 := host2.Load(r, &slot5[w11])
+								loaded28 := host2.Load64(r, &slot5[w11])
 								v2 := loaded28
 //line alone.go:155
 								if uint32(v2>>32) != sh.Ticket+1 {
@@ -6967,10 +6967,10 @@ func quernRow1BulkyActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 							t27 := (int(t16) + 1) * 16
 //line send.go:30
 							b := t72.Post[t17:t27]
-							loaded := host2.Load(r, &b[0])
+							loaded := host2.Load64(r, &b[0])
 //line send.go:31
-							loaded2 := host2.Load(r, &b[8])
-							loaded3 := host2.Load(r, &b[10])
+							loaded2 := host2.Load64(r, &b[8])
+							loaded3 := host2.Load64(r, &b[10])
 //line send.go:31
 							t72.To = actor.Target{Box: t16, Actor: t26, Tail: loaded, Head: loaded2, Ring: b[14], Step: b[12], Slots: uint32(b[11]), Kind: uint32(b[13]), Owner: uint32(loaded3)}
 //line send.go:33
@@ -6998,7 +6998,7 @@ func quernRow1BulkyActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 //line send.go:55
 							b2 := t33.Post[t18:t28]
 							if t33.To.Owner != t33.To.Actor {
-								loaded4 := host2.Load(r, &b2[10])
+								loaded4 := host2.Load64(r, &b2[10])
 //line send.go:57
 								t33.To.Owner = uint32(loaded4)
 							}
@@ -7008,23 +7008,23 @@ func quernRow1BulkyActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 								room2 = 2
 							} else {
 //line send.go:63
-								loaded5 := host2.Load(r, &b2[10])
+								loaded5 := host2.Load64(r, &b2[10])
 								for owner := uint32(loaded5); ; {
 									if uint32(t33.To.Tail)-uint32(t33.To.Head) >= t33.To.Slots {
 										t53 := t33
 										t63 := t33
 //line send.go:66
-										loaded6 := host2.Load(r, &b2[0])
+										loaded6 := host2.Load64(r, &b2[0])
 										t83 := loaded6
 //line send.go:66
-										loaded7 := host2.Load(r, &b2[8])
+										loaded7 := host2.Load64(r, &b2[8])
 										t103 := loaded7
 //line send.go:66
 										t53.To.Tail = t83
 //line send.go:66
 										t63.To.Head = t103
 										if uint32(t33.To.Tail)-uint32(t33.To.Head) >= t33.To.Slots && t33.To.Kind == 1 {
-											loaded8 := host2.Load(r, &t33.Host[b2[15]+1])
+											loaded8 := host2.Load64(r, &t33.Host[b2[15]+1])
 //line send.go:68
 											t33.To.Head = loaded8
 											kernel.StoreRelaxed(&b2[8], t33.To.Head)
@@ -7138,7 +7138,7 @@ func quernRow1BulkyActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 									t211 := (box3 + 1) * 16
 //line send.go:120
 									b3 := t113.Post[t114:t211]
-									loaded9 := host2.Load(r, &b3[9])
+									loaded9 := host2.Load64(r, &b3[9])
 									if loaded9 != 0 {
 //line send.go:122
 										kernel.StoreRelaxed(&t113.Host[b3[15]], 1)
@@ -7166,7 +7166,7 @@ func quernRow1BulkyActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 				switch {
 				default:
 //line alone.go:103
-					loaded10 := host2.Load(r, &t292[0])
+					loaded10 := host2.Load64(r, &t292[0])
 					ordered := loaded10
 //line alone.go:104
 					sh.Asked[0] = uint32(ordered)
@@ -7208,7 +7208,7 @@ func quernRow1BulkyActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 								}
 //line alone.go:118
 								at := (result05 + next&(shape.SideSlots-1)) * shape.InStep
-								loaded11 := host2.Load(r, &t322[at])
+								loaded11 := host2.Load64(r, &t322[at])
 								if uint32(loaded11>>32) == next+1 {
 //line alone.go:120
 									t95 := level
@@ -7221,7 +7221,7 @@ func quernRow1BulkyActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 						}
 						if source == 9 || source < 4 {
 							next2 := t30[4]
-							loaded12 := host2.Load(r, &t322[next2&(shape.Slots-1)*shape.InStep])
+							loaded12 := host2.Load64(r, &t322[next2&(shape.Slots-1)*shape.InStep])
 							middle := uint32(loaded12>>32) == next2+1
 //line alone.go:128
 							posted := false
@@ -7229,7 +7229,7 @@ func quernRow1BulkyActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 							if slots2 != 0 {
 //line alone.go:130
 								next3 := uint32(t31[8])
-								loaded13 := host2.Load(r, &t332[next3&(slots2-1)*shape.InStep])
+								loaded13 := host2.Load64(r, &t332[next3&(slots2-1)*shape.InStep])
 								posted = uint32(loaded13>>32) == next3+1
 							}
 							if posted && !(middle && t30[8] == 8) {
@@ -7288,7 +7288,7 @@ func quernRow1BulkyActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 							slot2 := ring[t212:t222]
 							cell := words[:t232]
 							for w5 := 0; w5 < len(slot2); w5++ {
-								loaded14 := host2.Load(r, &slot2[w5])
+								loaded14 := host2.Load64(r, &slot2[w5])
 								v := loaded14
 //line alone.go:155
 								if uint32(v>>32) != sh.Ticket+1 {
@@ -7468,10 +7468,10 @@ func quernRow7BulkyActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 							t216 := (int(t116) + 1) * 16
 //line send.go:30
 							b4 := t48.Post[t117:t216]
-							loaded15 := host2.Load(r, &b4[0])
+							loaded15 := host2.Load64(r, &b4[0])
 //line send.go:31
-							loaded16 := host2.Load(r, &b4[8])
-							loaded17 := host2.Load(r, &b4[10])
+							loaded16 := host2.Load64(r, &b4[8])
+							loaded17 := host2.Load64(r, &b4[10])
 //line send.go:31
 							t48.To = actor.Target{Box: t116, Actor: t215, Tail: loaded15, Head: loaded16, Ring: b4[14], Step: b4[12], Slots: uint32(b4[11]), Kind: uint32(b4[13]), Owner: uint32(loaded17)}
 //line send.go:33
@@ -7499,7 +7499,7 @@ func quernRow7BulkyActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 //line send.go:55
 							b5 := t36.Post[t118:t217]
 							if t36.To.Owner != t36.To.Actor {
-								loaded18 := host2.Load(r, &b5[10])
+								loaded18 := host2.Load64(r, &b5[10])
 //line send.go:57
 								t36.To.Owner = uint32(loaded18)
 							}
@@ -7509,23 +7509,23 @@ func quernRow7BulkyActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 								room5 = 2
 							} else {
 //line send.go:63
-								loaded19 := host2.Load(r, &b5[10])
+								loaded19 := host2.Load64(r, &b5[10])
 								for owner2 := uint32(loaded19); ; {
 									if uint32(t36.To.Tail)-uint32(t36.To.Head) >= t36.To.Slots {
 										t56 := t36
 										t67 := t36
 //line send.go:66
-										loaded20 := host2.Load(r, &b5[0])
+										loaded20 := host2.Load64(r, &b5[0])
 										t86 := loaded20
 //line send.go:66
-										loaded21 := host2.Load(r, &b5[8])
+										loaded21 := host2.Load64(r, &b5[8])
 										t107 := loaded21
 //line send.go:66
 										t56.To.Tail = t86
 //line send.go:66
 										t67.To.Head = t107
 										if uint32(t36.To.Tail)-uint32(t36.To.Head) >= t36.To.Slots && t36.To.Kind == 1 {
-											loaded22 := host2.Load(r, &t36.Host[b5[15]+1])
+											loaded22 := host2.Load64(r, &t36.Host[b5[15]+1])
 //line send.go:68
 											t36.To.Head = loaded22
 											kernel.StoreRelaxed(&b5[8], t36.To.Head)
@@ -7639,7 +7639,7 @@ func quernRow7BulkyActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 									t220 := (box6 + 1) * 16
 //line send.go:120
 									b6 := t1110.Post[t124:t220]
-									loaded23 := host2.Load(r, &b6[9])
+									loaded23 := host2.Load64(r, &b6[9])
 									if loaded23 != 0 {
 //line send.go:122
 										kernel.StoreRelaxed(&t1110.Host[b6[15]], 1)
@@ -7668,7 +7668,7 @@ func quernRow7BulkyActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 				switch {
 				default:
 //line alone.go:103
-					loaded24 := host2.Load(r, &t58[0])
+					loaded24 := host2.Load64(r, &t58[0])
 					ordered2 := loaded24
 //line alone.go:104
 					sh.Asked[0] = uint32(ordered2)
@@ -7710,7 +7710,7 @@ func quernRow7BulkyActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 								}
 //line alone.go:118
 								at4 := (result014 + next4&(shape.SideSlots-1)) * shape.InStep
-								loaded25 := host2.Load(r, &t61[at4])
+								loaded25 := host2.Load64(r, &t61[at4])
 								if uint32(loaded25>>32) == next4+1 {
 //line alone.go:120
 									t99 := level2
@@ -7723,7 +7723,7 @@ func quernRow7BulkyActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 						}
 						if source4 == 9 || source4 < 4 {
 							next5 := t59[4]
-							loaded26 := host2.Load(r, &t61[next5&(shape.Slots-1)*shape.InStep])
+							loaded26 := host2.Load64(r, &t61[next5&(shape.Slots-1)*shape.InStep])
 							middle2 := uint32(loaded26>>32) == next5+1
 //line alone.go:128
 							posted2 := false
@@ -7731,7 +7731,7 @@ func quernRow7BulkyActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 							if slots3 != 0 {
 //line alone.go:130
 								next6 := uint32(t60[8])
-								loaded27 := host2.Load(r, &t622[next6&(slots3-1)*shape.InStep])
+								loaded27 := host2.Load64(r, &t622[next6&(slots3-1)*shape.InStep])
 								posted2 = uint32(loaded27>>32) == next6+1
 							}
 							if posted2 && !(middle2 && t59[8] == 8) {
@@ -7790,7 +7790,7 @@ func quernRow7BulkyActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 							slot5 := ring2[t2110:t223]
 							cell2 := words[:t233]
 							for w11 := 0; w11 < len(slot5); w11++ {
-								loaded28 := host2.Load(r, &slot5[w11])
+								loaded28 := host2.Load64(r, &slot5[w11])
 								v2 := loaded28
 //line alone.go:155
 								if uint32(v2>>32) != sh.Ticket+1 {
@@ -8103,10 +8103,10 @@ func quernRow1BounceActor(r *host2.Run, cs []actor.Context, first int, begins, b
 							t27 := (int(t16) + 1) * 16
 //line send.go:30
 							b := t72.Post[t17:t27]
-							loaded := host2.Load(r, &b[0])
+							loaded := host2.Load64(r, &b[0])
 //line send.go:31
-							loaded2 := host2.Load(r, &b[8])
-							loaded3 := host2.Load(r, &b[10])
+							loaded2 := host2.Load64(r, &b[8])
+							loaded3 := host2.Load64(r, &b[10])
 //line send.go:31
 							t72.To = actor.Target{Box: t16, Actor: t26, Tail: loaded, Head: loaded2, Ring: b[14], Step: b[12], Slots: uint32(b[11]), Kind: uint32(b[13]), Owner: uint32(loaded3)}
 //line send.go:33
@@ -8134,7 +8134,7 @@ func quernRow1BounceActor(r *host2.Run, cs []actor.Context, first int, begins, b
 //line send.go:55
 							b2 := t33.Post[t18:t28]
 							if t33.To.Owner != t33.To.Actor {
-								loaded4 := host2.Load(r, &b2[10])
+								loaded4 := host2.Load64(r, &b2[10])
 //line send.go:57
 								t33.To.Owner = uint32(loaded4)
 							}
@@ -8144,23 +8144,23 @@ func quernRow1BounceActor(r *host2.Run, cs []actor.Context, first int, begins, b
 								room2 = 2
 							} else {
 //line send.go:63
-								loaded5 := host2.Load(r, &b2[10])
+								loaded5 := host2.Load64(r, &b2[10])
 								for owner := uint32(loaded5); ; {
 									if uint32(t33.To.Tail)-uint32(t33.To.Head) >= t33.To.Slots {
 										t53 := t33
 										t63 := t33
 //line send.go:66
-										loaded6 := host2.Load(r, &b2[0])
+										loaded6 := host2.Load64(r, &b2[0])
 										t83 := loaded6
 //line send.go:66
-										loaded7 := host2.Load(r, &b2[8])
+										loaded7 := host2.Load64(r, &b2[8])
 										t103 := loaded7
 //line send.go:66
 										t53.To.Tail = t83
 //line send.go:66
 										t63.To.Head = t103
 										if uint32(t33.To.Tail)-uint32(t33.To.Head) >= t33.To.Slots && t33.To.Kind == 1 {
-											loaded8 := host2.Load(r, &t33.Host[b2[15]+1])
+											loaded8 := host2.Load64(r, &t33.Host[b2[15]+1])
 //line send.go:68
 											t33.To.Head = loaded8
 											kernel.StoreRelaxed(&b2[8], t33.To.Head)
@@ -8274,7 +8274,7 @@ func quernRow1BounceActor(r *host2.Run, cs []actor.Context, first int, begins, b
 									t211 := (box3 + 1) * 16
 //line send.go:120
 									b3 := t113.Post[t114:t211]
-									loaded9 := host2.Load(r, &b3[9])
+									loaded9 := host2.Load64(r, &b3[9])
 									if loaded9 != 0 {
 //line send.go:122
 										kernel.StoreRelaxed(&t113.Host[b3[15]], 1)
@@ -8302,7 +8302,7 @@ func quernRow1BounceActor(r *host2.Run, cs []actor.Context, first int, begins, b
 				switch {
 				default:
 //line alone.go:103
-					loaded10 := host2.Load(r, &t292[0])
+					loaded10 := host2.Load64(r, &t292[0])
 					ordered := loaded10
 //line alone.go:104
 					sh.Asked[0] = uint32(ordered)
@@ -8344,7 +8344,7 @@ func quernRow1BounceActor(r *host2.Run, cs []actor.Context, first int, begins, b
 								}
 //line alone.go:118
 								at := (result05 + next&(shape.SideSlots-1)) * shape.InStep
-								loaded11 := host2.Load(r, &t322[at])
+								loaded11 := host2.Load64(r, &t322[at])
 								if uint32(loaded11>>32) == next+1 {
 //line alone.go:120
 									t95 := level
@@ -8357,7 +8357,7 @@ func quernRow1BounceActor(r *host2.Run, cs []actor.Context, first int, begins, b
 						}
 						if source == 9 || source < 4 {
 							next2 := t30[4]
-							loaded12 := host2.Load(r, &t322[next2&(shape.Slots-1)*shape.InStep])
+							loaded12 := host2.Load64(r, &t322[next2&(shape.Slots-1)*shape.InStep])
 							middle := uint32(loaded12>>32) == next2+1
 //line alone.go:128
 							posted := false
@@ -8365,7 +8365,7 @@ func quernRow1BounceActor(r *host2.Run, cs []actor.Context, first int, begins, b
 							if slots2 != 0 {
 //line alone.go:130
 								next3 := uint32(t31[8])
-								loaded13 := host2.Load(r, &t332[next3&(slots2-1)*shape.InStep])
+								loaded13 := host2.Load64(r, &t332[next3&(slots2-1)*shape.InStep])
 								posted = uint32(loaded13>>32) == next3+1
 							}
 							if posted && !(middle && t30[8] == 8) {
@@ -8424,7 +8424,7 @@ func quernRow1BounceActor(r *host2.Run, cs []actor.Context, first int, begins, b
 							slot2 := ring[t212:t222]
 							cell := words[:t232]
 							for w5 := 0; w5 < len(slot2); w5++ {
-								loaded14 := host2.Load(r, &slot2[w5])
+								loaded14 := host2.Load64(r, &slot2[w5])
 								v := loaded14
 //line alone.go:155
 								if uint32(v>>32) != sh.Ticket+1 {
@@ -8527,10 +8527,10 @@ func quernRow4BounceActor(r *host2.Run, cs2 []*actor.Context, first3 int, cells 
 					t215 := (int(t117) + 1) * 16
 //line send.go:30
 					b4 := t45.Post[t118:t215]
-					loaded15 := host2.Load(r, &b4[0])
+					loaded15 := host2.Load64(r, &b4[0])
 //line send.go:31
-					loaded16 := host2.Load(r, &b4[8])
-					loaded17 := host2.Load(r, &b4[10])
+					loaded16 := host2.Load64(r, &b4[8])
+					loaded17 := host2.Load64(r, &b4[10])
 //line send.go:31
 					t45.To = actor.Target{Box: t117, Actor: t214, Tail: loaded15, Head: loaded16, Ring: b4[14], Step: b4[12], Slots: uint32(b4[11]), Kind: uint32(b4[13]), Owner: uint32(loaded17)}
 //line send.go:33
@@ -8558,7 +8558,7 @@ func quernRow4BounceActor(r *host2.Run, cs2 []*actor.Context, first3 int, cells 
 //line send.go:55
 					b5 := t37.Post[t119:t216]
 					if t37.To.Owner != t37.To.Actor {
-						loaded18 := host2.Load(r, &b5[10])
+						loaded18 := host2.Load64(r, &b5[10])
 //line send.go:57
 						t37.To.Owner = uint32(loaded18)
 					}
@@ -8568,23 +8568,23 @@ func quernRow4BounceActor(r *host2.Run, cs2 []*actor.Context, first3 int, cells 
 						room5 = 2
 					} else {
 //line send.go:63
-						loaded19 := host2.Load(r, &b5[10])
+						loaded19 := host2.Load64(r, &b5[10])
 						for owner2 := uint32(loaded19); ; {
 							if uint32(t37.To.Tail)-uint32(t37.To.Head) >= t37.To.Slots {
 								t56 := t37
 								t68 := t37
 //line send.go:66
-								loaded20 := host2.Load(r, &b5[0])
+								loaded20 := host2.Load64(r, &b5[0])
 								t85 := loaded20
 //line send.go:66
-								loaded21 := host2.Load(r, &b5[8])
+								loaded21 := host2.Load64(r, &b5[8])
 								t106 := loaded21
 //line send.go:66
 								t56.To.Tail = t85
 //line send.go:66
 								t68.To.Head = t106
 								if uint32(t37.To.Tail)-uint32(t37.To.Head) >= t37.To.Slots && t37.To.Kind == 1 {
-									loaded22 := host2.Load(r, &t37.Host[b5[15]+1])
+									loaded22 := host2.Load64(r, &t37.Host[b5[15]+1])
 //line send.go:68
 									t37.To.Head = loaded22
 									kernel.StoreRelaxed(&b5[8], t37.To.Head)
@@ -8685,7 +8685,7 @@ func quernRow4BounceActor(r *host2.Run, cs2 []*actor.Context, first3 int, cells 
 							t220 := (box5 + 1) * 16
 //line send.go:120
 							b6 := t242.Post[t124:t220]
-							loaded23 := host2.Load(r, &b6[9])
+							loaded23 := host2.Load64(r, &b6[9])
 							if loaded23 != 0 {
 //line send.go:122
 								kernel.StoreRelaxed(&t242.Host[b6[15]], 1)
@@ -8808,10 +8808,10 @@ func quernRow5BounceActor(r *host2.Run, cs []actor.Context, first4 int, begins, 
 							t225 := (int(t125) + 1) * 16
 //line send.go:30
 							b7 := t48.Post[t126:t225]
-							loaded24 := host2.Load(r, &b7[0])
+							loaded24 := host2.Load64(r, &b7[0])
 //line send.go:31
-							loaded25 := host2.Load(r, &b7[8])
-							loaded26 := host2.Load(r, &b7[10])
+							loaded25 := host2.Load64(r, &b7[8])
+							loaded26 := host2.Load64(r, &b7[10])
 //line send.go:31
 							t48.To = actor.Target{Box: t125, Actor: t224, Tail: loaded24, Head: loaded25, Ring: b7[14], Step: b7[12], Slots: uint32(b7[11]), Kind: uint32(b7[13]), Owner: uint32(loaded26)}
 //line send.go:33
@@ -8839,7 +8839,7 @@ func quernRow5BounceActor(r *host2.Run, cs []actor.Context, first4 int, begins, 
 //line send.go:55
 							b8 := t38.Post[t127:t226]
 							if t38.To.Owner != t38.To.Actor {
-								loaded27 := host2.Load(r, &b8[10])
+								loaded27 := host2.Load64(r, &b8[10])
 //line send.go:57
 								t38.To.Owner = uint32(loaded27)
 							}
@@ -8849,23 +8849,23 @@ func quernRow5BounceActor(r *host2.Run, cs []actor.Context, first4 int, begins, 
 								room8 = 2
 							} else {
 //line send.go:63
-								loaded28 := host2.Load(r, &b8[10])
+								loaded28 := host2.Load64(r, &b8[10])
 								for owner3 := uint32(loaded28); ; {
 									if uint32(t38.To.Tail)-uint32(t38.To.Head) >= t38.To.Slots {
 										t58 := t38
 										t610 := t38
 //line send.go:66
-										loaded29 := host2.Load(r, &b8[0])
+										loaded29 := host2.Load64(r, &b8[0])
 										t88 := loaded29
 //line send.go:66
-										loaded30 := host2.Load(r, &b8[8])
+										loaded30 := host2.Load64(r, &b8[8])
 										t109 := loaded30
 //line send.go:66
 										t58.To.Tail = t88
 //line send.go:66
 										t610.To.Head = t109
 										if uint32(t38.To.Tail)-uint32(t38.To.Head) >= t38.To.Slots && t38.To.Kind == 1 {
-											loaded31 := host2.Load(r, &t38.Host[b8[15]+1])
+											loaded31 := host2.Load64(r, &t38.Host[b8[15]+1])
 //line send.go:68
 											t38.To.Head = loaded31
 											kernel.StoreRelaxed(&b8[8], t38.To.Head)
@@ -8979,7 +8979,7 @@ func quernRow5BounceActor(r *host2.Run, cs []actor.Context, first4 int, begins, 
 									t229 := (box7 + 1) * 16
 //line send.go:120
 									b9 := t1112.Post[t131:t229]
-									loaded32 := host2.Load(r, &b9[9])
+									loaded32 := host2.Load64(r, &b9[9])
 									if loaded32 != 0 {
 //line send.go:122
 										kernel.StoreRelaxed(&t1112.Host[b9[15]], 1)
@@ -9008,7 +9008,7 @@ func quernRow5BounceActor(r *host2.Run, cs []actor.Context, first4 int, begins, 
 				switch {
 				default:
 //line alone.go:103
-					loaded33 := host2.Load(r, &t582[0])
+					loaded33 := host2.Load64(r, &t582[0])
 					ordered2 := loaded33
 //line alone.go:104
 					sh.Asked[0] = uint32(ordered2)
@@ -9050,7 +9050,7 @@ func quernRow5BounceActor(r *host2.Run, cs []actor.Context, first4 int, begins, 
 								}
 //line alone.go:118
 								at4 := (result017 + next5&(shape.SideSlots-1)) * shape.InStep
-								loaded34 := host2.Load(r, &t61[at4])
+								loaded34 := host2.Load64(r, &t61[at4])
 								if uint32(loaded34>>32) == next5+1 {
 //line alone.go:120
 									t910 := level2
@@ -9063,7 +9063,7 @@ func quernRow5BounceActor(r *host2.Run, cs []actor.Context, first4 int, begins, 
 						}
 						if source4 == 9 || source4 < 4 {
 							next6 := t592[4]
-							loaded35 := host2.Load(r, &t61[next6&(shape.Slots-1)*shape.InStep])
+							loaded35 := host2.Load64(r, &t61[next6&(shape.Slots-1)*shape.InStep])
 							middle2 := uint32(loaded35>>32) == next6+1
 //line alone.go:128
 							posted2 := false
@@ -9071,7 +9071,7 @@ func quernRow5BounceActor(r *host2.Run, cs []actor.Context, first4 int, begins, 
 							if slots3 != 0 {
 //line alone.go:130
 								next7 := uint32(t60[8])
-								loaded36 := host2.Load(r, &t622[next7&(slots3-1)*shape.InStep])
+								loaded36 := host2.Load64(r, &t622[next7&(slots3-1)*shape.InStep])
 								posted2 = uint32(loaded36>>32) == next7+1
 							}
 							if posted2 && !(middle2 && t592[8] == 8) {
@@ -9130,7 +9130,7 @@ func quernRow5BounceActor(r *host2.Run, cs []actor.Context, first4 int, begins, 
 							slot6 := ring2[t2110:t2210]
 							cell2 := words[:t234]
 							for w11 := 0; w11 < len(slot6); w11++ {
-								loaded37 := host2.Load(r, &slot6[w11])
+								loaded37 := host2.Load64(r, &slot6[w11])
 								v2 := loaded37
 //line alone.go:155
 								if uint32(v2>>32) != sh.Ticket+1 {
@@ -9454,10 +9454,10 @@ func quernRow1TwiceActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 							t27 := (int(t16) + 1) * 16
 //line send.go:30
 							b := t72.Post[t17:t27]
-							loaded := host2.Load(r, &b[0])
+							loaded := host2.Load64(r, &b[0])
 //line send.go:31
-							loaded2 := host2.Load(r, &b[8])
-							loaded3 := host2.Load(r, &b[10])
+							loaded2 := host2.Load64(r, &b[8])
+							loaded3 := host2.Load64(r, &b[10])
 //line send.go:31
 							t72.To = actor.Target{Box: t16, Actor: t26, Tail: loaded, Head: loaded2, Ring: b[14], Step: b[12], Slots: uint32(b[11]), Kind: uint32(b[13]), Owner: uint32(loaded3)}
 //line send.go:33
@@ -9485,7 +9485,7 @@ func quernRow1TwiceActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 //line send.go:55
 							b2 := t33.Post[t18:t28]
 							if t33.To.Owner != t33.To.Actor {
-								loaded4 := host2.Load(r, &b2[10])
+								loaded4 := host2.Load64(r, &b2[10])
 //line send.go:57
 								t33.To.Owner = uint32(loaded4)
 							}
@@ -9495,23 +9495,23 @@ func quernRow1TwiceActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 								room2 = 2
 							} else {
 //line send.go:63
-								loaded5 := host2.Load(r, &b2[10])
+								loaded5 := host2.Load64(r, &b2[10])
 								for owner := uint32(loaded5); ; {
 									if uint32(t33.To.Tail)-uint32(t33.To.Head) >= t33.To.Slots {
 										t53 := t33
 										t63 := t33
 //line send.go:66
-										loaded6 := host2.Load(r, &b2[0])
+										loaded6 := host2.Load64(r, &b2[0])
 										t83 := loaded6
 //line send.go:66
-										loaded7 := host2.Load(r, &b2[8])
+										loaded7 := host2.Load64(r, &b2[8])
 										t103 := loaded7
 //line send.go:66
 										t53.To.Tail = t83
 //line send.go:66
 										t63.To.Head = t103
 										if uint32(t33.To.Tail)-uint32(t33.To.Head) >= t33.To.Slots && t33.To.Kind == 1 {
-											loaded8 := host2.Load(r, &t33.Host[b2[15]+1])
+											loaded8 := host2.Load64(r, &t33.Host[b2[15]+1])
 //line send.go:68
 											t33.To.Head = loaded8
 											kernel.StoreRelaxed(&b2[8], t33.To.Head)
@@ -9625,7 +9625,7 @@ func quernRow1TwiceActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 									t211 := (box3 + 1) * 16
 //line send.go:120
 									b3 := t113.Post[t114:t211]
-									loaded9 := host2.Load(r, &b3[9])
+									loaded9 := host2.Load64(r, &b3[9])
 									if loaded9 != 0 {
 //line send.go:122
 										kernel.StoreRelaxed(&t113.Host[b3[15]], 1)
@@ -9653,7 +9653,7 @@ func quernRow1TwiceActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 				switch {
 				default:
 //line alone.go:103
-					loaded10 := host2.Load(r, &t292[0])
+					loaded10 := host2.Load64(r, &t292[0])
 					ordered := loaded10
 //line alone.go:104
 					sh.Asked[0] = uint32(ordered)
@@ -9695,7 +9695,7 @@ func quernRow1TwiceActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 								}
 //line alone.go:118
 								at := (result05 + next&(shape.SideSlots-1)) * shape.InStep
-								loaded11 := host2.Load(r, &t322[at])
+								loaded11 := host2.Load64(r, &t322[at])
 								if uint32(loaded11>>32) == next+1 {
 //line alone.go:120
 									t95 := level
@@ -9708,7 +9708,7 @@ func quernRow1TwiceActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 						}
 						if source == 9 || source < 4 {
 							next2 := t30[4]
-							loaded12 := host2.Load(r, &t322[next2&(shape.Slots-1)*shape.InStep])
+							loaded12 := host2.Load64(r, &t322[next2&(shape.Slots-1)*shape.InStep])
 							middle := uint32(loaded12>>32) == next2+1
 //line alone.go:128
 							posted := false
@@ -9716,7 +9716,7 @@ func quernRow1TwiceActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 							if slots2 != 0 {
 //line alone.go:130
 								next3 := uint32(t31[8])
-								loaded13 := host2.Load(r, &t332[next3&(slots2-1)*shape.InStep])
+								loaded13 := host2.Load64(r, &t332[next3&(slots2-1)*shape.InStep])
 								posted = uint32(loaded13>>32) == next3+1
 							}
 							if posted && !(middle && t30[8] == 8) {
@@ -9775,7 +9775,7 @@ func quernRow1TwiceActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 							slot2 := ring[t212:t222]
 							cell := words[:t232]
 							for w5 := 0; w5 < len(slot2); w5++ {
-								loaded14 := host2.Load(r, &slot2[w5])
+								loaded14 := host2.Load64(r, &slot2[w5])
 								v := loaded14
 //line alone.go:155
 								if uint32(v>>32) != sh.Ticket+1 {
@@ -9946,10 +9946,10 @@ func quernRow6TwiceActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 							t216 := (int(t116) + 1) * 16
 //line send.go:30
 							b4 := t48.Post[t117:t216]
-							loaded15 := host2.Load(r, &b4[0])
+							loaded15 := host2.Load64(r, &b4[0])
 //line send.go:31
-							loaded16 := host2.Load(r, &b4[8])
-							loaded17 := host2.Load(r, &b4[10])
+							loaded16 := host2.Load64(r, &b4[8])
+							loaded17 := host2.Load64(r, &b4[10])
 //line send.go:31
 							t48.To = actor.Target{Box: t116, Actor: t215, Tail: loaded15, Head: loaded16, Ring: b4[14], Step: b4[12], Slots: uint32(b4[11]), Kind: uint32(b4[13]), Owner: uint32(loaded17)}
 //line send.go:33
@@ -9977,7 +9977,7 @@ func quernRow6TwiceActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 //line send.go:55
 							b5 := t36.Post[t118:t217]
 							if t36.To.Owner != t36.To.Actor {
-								loaded18 := host2.Load(r, &b5[10])
+								loaded18 := host2.Load64(r, &b5[10])
 //line send.go:57
 								t36.To.Owner = uint32(loaded18)
 							}
@@ -9987,23 +9987,23 @@ func quernRow6TwiceActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 								room5 = 2
 							} else {
 //line send.go:63
-								loaded19 := host2.Load(r, &b5[10])
+								loaded19 := host2.Load64(r, &b5[10])
 								for owner2 := uint32(loaded19); ; {
 									if uint32(t36.To.Tail)-uint32(t36.To.Head) >= t36.To.Slots {
 										t56 := t36
 										t67 := t36
 //line send.go:66
-										loaded20 := host2.Load(r, &b5[0])
+										loaded20 := host2.Load64(r, &b5[0])
 										t86 := loaded20
 //line send.go:66
-										loaded21 := host2.Load(r, &b5[8])
+										loaded21 := host2.Load64(r, &b5[8])
 										t107 := loaded21
 //line send.go:66
 										t56.To.Tail = t86
 //line send.go:66
 										t67.To.Head = t107
 										if uint32(t36.To.Tail)-uint32(t36.To.Head) >= t36.To.Slots && t36.To.Kind == 1 {
-											loaded22 := host2.Load(r, &t36.Host[b5[15]+1])
+											loaded22 := host2.Load64(r, &t36.Host[b5[15]+1])
 //line send.go:68
 											t36.To.Head = loaded22
 											kernel.StoreRelaxed(&b5[8], t36.To.Head)
@@ -10117,7 +10117,7 @@ func quernRow6TwiceActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 									t220 := (box5 + 1) * 16
 //line send.go:120
 									b6 := t1110.Post[t124:t220]
-									loaded23 := host2.Load(r, &b6[9])
+									loaded23 := host2.Load64(r, &b6[9])
 									if loaded23 != 0 {
 //line send.go:122
 										kernel.StoreRelaxed(&t1110.Host[b6[15]], 1)
@@ -10146,7 +10146,7 @@ func quernRow6TwiceActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 				switch {
 				default:
 //line alone.go:103
-					loaded24 := host2.Load(r, &t58[0])
+					loaded24 := host2.Load64(r, &t58[0])
 					ordered2 := loaded24
 //line alone.go:104
 					sh.Asked[0] = uint32(ordered2)
@@ -10188,7 +10188,7 @@ func quernRow6TwiceActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 								}
 //line alone.go:118
 								at4 := (result014 + next4&(shape.SideSlots-1)) * shape.InStep
-								loaded25 := host2.Load(r, &t61[at4])
+								loaded25 := host2.Load64(r, &t61[at4])
 								if uint32(loaded25>>32) == next4+1 {
 //line alone.go:120
 									t99 := level2
@@ -10201,7 +10201,7 @@ func quernRow6TwiceActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 						}
 						if source4 == 9 || source4 < 4 {
 							next5 := t59[4]
-							loaded26 := host2.Load(r, &t61[next5&(shape.Slots-1)*shape.InStep])
+							loaded26 := host2.Load64(r, &t61[next5&(shape.Slots-1)*shape.InStep])
 							middle2 := uint32(loaded26>>32) == next5+1
 //line alone.go:128
 							posted2 := false
@@ -10209,7 +10209,7 @@ func quernRow6TwiceActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 							if slots3 != 0 {
 //line alone.go:130
 								next6 := uint32(t60[8])
-								loaded27 := host2.Load(r, &t622[next6&(slots3-1)*shape.InStep])
+								loaded27 := host2.Load64(r, &t622[next6&(slots3-1)*shape.InStep])
 								posted2 = uint32(loaded27>>32) == next6+1
 							}
 							if posted2 && !(middle2 && t59[8] == 8) {
@@ -10268,7 +10268,7 @@ func quernRow6TwiceActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 							slot5 := ring2[t2110:t223]
 							cell2 := words[:t233]
 							for w11 := 0; w11 < len(slot5); w11++ {
-								loaded28 := host2.Load(r, &slot5[w11])
+								loaded28 := host2.Load64(r, &slot5[w11])
 								v2 := loaded28
 //line alone.go:155
 								if uint32(v2>>32) != sh.Ticket+1 {
@@ -10592,10 +10592,10 @@ func quernRow1LingerActor(r *host2.Run, cs []actor.Context, first int, begins, b
 							t27 := (int(t16) + 1) * 16
 //line send.go:30
 							b := t72.Post[t17:t27]
-							loaded := host2.Load(r, &b[0])
+							loaded := host2.Load64(r, &b[0])
 //line send.go:31
-							loaded2 := host2.Load(r, &b[8])
-							loaded3 := host2.Load(r, &b[10])
+							loaded2 := host2.Load64(r, &b[8])
+							loaded3 := host2.Load64(r, &b[10])
 //line send.go:31
 							t72.To = actor.Target{Box: t16, Actor: t26, Tail: loaded, Head: loaded2, Ring: b[14], Step: b[12], Slots: uint32(b[11]), Kind: uint32(b[13]), Owner: uint32(loaded3)}
 //line send.go:33
@@ -10623,7 +10623,7 @@ func quernRow1LingerActor(r *host2.Run, cs []actor.Context, first int, begins, b
 //line send.go:55
 							b2 := t33.Post[t18:t28]
 							if t33.To.Owner != t33.To.Actor {
-								loaded4 := host2.Load(r, &b2[10])
+								loaded4 := host2.Load64(r, &b2[10])
 //line send.go:57
 								t33.To.Owner = uint32(loaded4)
 							}
@@ -10633,23 +10633,23 @@ func quernRow1LingerActor(r *host2.Run, cs []actor.Context, first int, begins, b
 								room2 = 2
 							} else {
 //line send.go:63
-								loaded5 := host2.Load(r, &b2[10])
+								loaded5 := host2.Load64(r, &b2[10])
 								for owner := uint32(loaded5); ; {
 									if uint32(t33.To.Tail)-uint32(t33.To.Head) >= t33.To.Slots {
 										t53 := t33
 										t63 := t33
 //line send.go:66
-										loaded6 := host2.Load(r, &b2[0])
+										loaded6 := host2.Load64(r, &b2[0])
 										t83 := loaded6
 //line send.go:66
-										loaded7 := host2.Load(r, &b2[8])
+										loaded7 := host2.Load64(r, &b2[8])
 										t103 := loaded7
 //line send.go:66
 										t53.To.Tail = t83
 //line send.go:66
 										t63.To.Head = t103
 										if uint32(t33.To.Tail)-uint32(t33.To.Head) >= t33.To.Slots && t33.To.Kind == 1 {
-											loaded8 := host2.Load(r, &t33.Host[b2[15]+1])
+											loaded8 := host2.Load64(r, &t33.Host[b2[15]+1])
 //line send.go:68
 											t33.To.Head = loaded8
 											kernel.StoreRelaxed(&b2[8], t33.To.Head)
@@ -10763,7 +10763,7 @@ func quernRow1LingerActor(r *host2.Run, cs []actor.Context, first int, begins, b
 									t211 := (box3 + 1) * 16
 //line send.go:120
 									b3 := t113.Post[t114:t211]
-									loaded9 := host2.Load(r, &b3[9])
+									loaded9 := host2.Load64(r, &b3[9])
 									if loaded9 != 0 {
 //line send.go:122
 										kernel.StoreRelaxed(&t113.Host[b3[15]], 1)
@@ -10791,7 +10791,7 @@ func quernRow1LingerActor(r *host2.Run, cs []actor.Context, first int, begins, b
 				switch {
 				default:
 //line alone.go:103
-					loaded10 := host2.Load(r, &t292[0])
+					loaded10 := host2.Load64(r, &t292[0])
 					ordered := loaded10
 //line alone.go:104
 					sh.Asked[0] = uint32(ordered)
@@ -10833,7 +10833,7 @@ func quernRow1LingerActor(r *host2.Run, cs []actor.Context, first int, begins, b
 								}
 //line alone.go:118
 								at := (result05 + next&(shape.SideSlots-1)) * shape.InStep
-								loaded11 := host2.Load(r, &t322[at])
+								loaded11 := host2.Load64(r, &t322[at])
 								if uint32(loaded11>>32) == next+1 {
 //line alone.go:120
 									t95 := level
@@ -10846,7 +10846,7 @@ func quernRow1LingerActor(r *host2.Run, cs []actor.Context, first int, begins, b
 						}
 						if source == 9 || source < 4 {
 							next2 := t30[4]
-							loaded12 := host2.Load(r, &t322[next2&(shape.Slots-1)*shape.InStep])
+							loaded12 := host2.Load64(r, &t322[next2&(shape.Slots-1)*shape.InStep])
 							middle := uint32(loaded12>>32) == next2+1
 //line alone.go:128
 							posted := false
@@ -10854,7 +10854,7 @@ func quernRow1LingerActor(r *host2.Run, cs []actor.Context, first int, begins, b
 							if slots2 != 0 {
 //line alone.go:130
 								next3 := uint32(t31[8])
-								loaded13 := host2.Load(r, &t332[next3&(slots2-1)*shape.InStep])
+								loaded13 := host2.Load64(r, &t332[next3&(slots2-1)*shape.InStep])
 								posted = uint32(loaded13>>32) == next3+1
 							}
 							if posted && !(middle && t30[8] == 8) {
@@ -10913,7 +10913,7 @@ func quernRow1LingerActor(r *host2.Run, cs []actor.Context, first int, begins, b
 							slot2 := ring[t212:t222]
 							cell := words[:t232]
 							for w5 := 0; w5 < len(slot2); w5++ {
-								loaded14 := host2.Load(r, &slot2[w5])
+								loaded14 := host2.Load64(r, &slot2[w5])
 								v := loaded14
 //line alone.go:155
 								if uint32(v>>32) != sh.Ticket+1 {
@@ -11096,10 +11096,10 @@ func quernRow6LingerActor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 							t216 := (int(t116) + 1) * 16
 //line send.go:30
 							b4 := t48.Post[t117:t216]
-							loaded15 := host2.Load(r, &b4[0])
+							loaded15 := host2.Load64(r, &b4[0])
 //line send.go:31
-							loaded16 := host2.Load(r, &b4[8])
-							loaded17 := host2.Load(r, &b4[10])
+							loaded16 := host2.Load64(r, &b4[8])
+							loaded17 := host2.Load64(r, &b4[10])
 //line send.go:31
 							t48.To = actor.Target{Box: t116, Actor: t215, Tail: loaded15, Head: loaded16, Ring: b4[14], Step: b4[12], Slots: uint32(b4[11]), Kind: uint32(b4[13]), Owner: uint32(loaded17)}
 //line send.go:33
@@ -11127,7 +11127,7 @@ func quernRow6LingerActor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 //line send.go:55
 							b5 := t36.Post[t118:t217]
 							if t36.To.Owner != t36.To.Actor {
-								loaded18 := host2.Load(r, &b5[10])
+								loaded18 := host2.Load64(r, &b5[10])
 //line send.go:57
 								t36.To.Owner = uint32(loaded18)
 							}
@@ -11137,23 +11137,23 @@ func quernRow6LingerActor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 								room5 = 2
 							} else {
 //line send.go:63
-								loaded19 := host2.Load(r, &b5[10])
+								loaded19 := host2.Load64(r, &b5[10])
 								for owner2 := uint32(loaded19); ; {
 									if uint32(t36.To.Tail)-uint32(t36.To.Head) >= t36.To.Slots {
 										t56 := t36
 										t67 := t36
 //line send.go:66
-										loaded20 := host2.Load(r, &b5[0])
+										loaded20 := host2.Load64(r, &b5[0])
 										t86 := loaded20
 //line send.go:66
-										loaded21 := host2.Load(r, &b5[8])
+										loaded21 := host2.Load64(r, &b5[8])
 										t107 := loaded21
 //line send.go:66
 										t56.To.Tail = t86
 //line send.go:66
 										t67.To.Head = t107
 										if uint32(t36.To.Tail)-uint32(t36.To.Head) >= t36.To.Slots && t36.To.Kind == 1 {
-											loaded22 := host2.Load(r, &t36.Host[b5[15]+1])
+											loaded22 := host2.Load64(r, &t36.Host[b5[15]+1])
 //line send.go:68
 											t36.To.Head = loaded22
 											kernel.StoreRelaxed(&b5[8], t36.To.Head)
@@ -11267,7 +11267,7 @@ func quernRow6LingerActor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 									t220 := (box5 + 1) * 16
 //line send.go:120
 									b6 := t1110.Post[t124:t220]
-									loaded23 := host2.Load(r, &b6[9])
+									loaded23 := host2.Load64(r, &b6[9])
 									if loaded23 != 0 {
 //line send.go:122
 										kernel.StoreRelaxed(&t1110.Host[b6[15]], 1)
@@ -11296,7 +11296,7 @@ func quernRow6LingerActor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 				switch {
 				default:
 //line alone.go:103
-					loaded24 := host2.Load(r, &t58[0])
+					loaded24 := host2.Load64(r, &t58[0])
 					ordered2 := loaded24
 //line alone.go:104
 					sh.Asked[0] = uint32(ordered2)
@@ -11338,7 +11338,7 @@ func quernRow6LingerActor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 								}
 //line alone.go:118
 								at4 := (result014 + next4&(shape.SideSlots-1)) * shape.InStep
-								loaded25 := host2.Load(r, &t61[at4])
+								loaded25 := host2.Load64(r, &t61[at4])
 								if uint32(loaded25>>32) == next4+1 {
 //line alone.go:120
 									t99 := level2
@@ -11351,7 +11351,7 @@ func quernRow6LingerActor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 						}
 						if source4 == 9 || source4 < 4 {
 							next5 := t59[4]
-							loaded26 := host2.Load(r, &t61[next5&(shape.Slots-1)*shape.InStep])
+							loaded26 := host2.Load64(r, &t61[next5&(shape.Slots-1)*shape.InStep])
 							middle2 := uint32(loaded26>>32) == next5+1
 //line alone.go:128
 							posted2 := false
@@ -11359,7 +11359,7 @@ func quernRow6LingerActor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 							if slots3 != 0 {
 //line alone.go:130
 								next6 := uint32(t60[8])
-								loaded27 := host2.Load(r, &t622[next6&(slots3-1)*shape.InStep])
+								loaded27 := host2.Load64(r, &t622[next6&(slots3-1)*shape.InStep])
 								posted2 = uint32(loaded27>>32) == next6+1
 							}
 							if posted2 && !(middle2 && t59[8] == 8) {
@@ -11418,7 +11418,7 @@ func quernRow6LingerActor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 							slot5 := ring2[t2110:t223]
 							cell2 := words[:t233]
 							for w11 := 0; w11 < len(slot5); w11++ {
-								loaded28 := host2.Load(r, &slot5[w11])
+								loaded28 := host2.Load64(r, &slot5[w11])
 								v2 := loaded28
 //line alone.go:155
 								if uint32(v2>>32) != sh.Ticket+1 {
@@ -11777,10 +11777,10 @@ func quernRow1ScatterActor(r *host2.Run, cs []actor.Context, first int, begins, 
 							t27 := (int(t16) + 1) * 16
 //line send.go:30
 							b := t72.Post[t17:t27]
-							loaded := host2.Load(r, &b[0])
+							loaded := host2.Load64(r, &b[0])
 //line send.go:31
-							loaded2 := host2.Load(r, &b[8])
-							loaded3 := host2.Load(r, &b[10])
+							loaded2 := host2.Load64(r, &b[8])
+							loaded3 := host2.Load64(r, &b[10])
 //line send.go:31
 							t72.To = actor.Target{Box: t16, Actor: t26, Tail: loaded, Head: loaded2, Ring: b[14], Step: b[12], Slots: uint32(b[11]), Kind: uint32(b[13]), Owner: uint32(loaded3)}
 //line send.go:33
@@ -11808,7 +11808,7 @@ func quernRow1ScatterActor(r *host2.Run, cs []actor.Context, first int, begins, 
 //line send.go:55
 							b2 := t33.Post[t18:t28]
 							if t33.To.Owner != t33.To.Actor {
-								loaded4 := host2.Load(r, &b2[10])
+								loaded4 := host2.Load64(r, &b2[10])
 //line send.go:57
 								t33.To.Owner = uint32(loaded4)
 							}
@@ -11818,23 +11818,23 @@ func quernRow1ScatterActor(r *host2.Run, cs []actor.Context, first int, begins, 
 								room2 = 2
 							} else {
 //line send.go:63
-								loaded5 := host2.Load(r, &b2[10])
+								loaded5 := host2.Load64(r, &b2[10])
 								for owner := uint32(loaded5); ; {
 									if uint32(t33.To.Tail)-uint32(t33.To.Head) >= t33.To.Slots {
 										t53 := t33
 										t63 := t33
 //line send.go:66
-										loaded6 := host2.Load(r, &b2[0])
+										loaded6 := host2.Load64(r, &b2[0])
 										t83 := loaded6
 //line send.go:66
-										loaded7 := host2.Load(r, &b2[8])
+										loaded7 := host2.Load64(r, &b2[8])
 										t103 := loaded7
 //line send.go:66
 										t53.To.Tail = t83
 //line send.go:66
 										t63.To.Head = t103
 										if uint32(t33.To.Tail)-uint32(t33.To.Head) >= t33.To.Slots && t33.To.Kind == 1 {
-											loaded8 := host2.Load(r, &t33.Host[b2[15]+1])
+											loaded8 := host2.Load64(r, &t33.Host[b2[15]+1])
 //line send.go:68
 											t33.To.Head = loaded8
 											kernel.StoreRelaxed(&b2[8], t33.To.Head)
@@ -11948,7 +11948,7 @@ func quernRow1ScatterActor(r *host2.Run, cs []actor.Context, first int, begins, 
 									t211 := (box3 + 1) * 16
 //line send.go:120
 									b3 := t113.Post[t114:t211]
-									loaded9 := host2.Load(r, &b3[9])
+									loaded9 := host2.Load64(r, &b3[9])
 									if loaded9 != 0 {
 //line send.go:122
 										kernel.StoreRelaxed(&t113.Host[b3[15]], 1)
@@ -11976,7 +11976,7 @@ func quernRow1ScatterActor(r *host2.Run, cs []actor.Context, first int, begins, 
 				switch {
 				default:
 //line alone.go:103
-					loaded10 := host2.Load(r, &t292[0])
+					loaded10 := host2.Load64(r, &t292[0])
 					ordered := loaded10
 //line alone.go:104
 					sh.Asked[0] = uint32(ordered)
@@ -12018,7 +12018,7 @@ func quernRow1ScatterActor(r *host2.Run, cs []actor.Context, first int, begins, 
 								}
 //line alone.go:118
 								at := (result05 + next&(shape.SideSlots-1)) * shape.InStep
-								loaded11 := host2.Load(r, &t322[at])
+								loaded11 := host2.Load64(r, &t322[at])
 								if uint32(loaded11>>32) == next+1 {
 //line alone.go:120
 									t95 := level
@@ -12031,7 +12031,7 @@ func quernRow1ScatterActor(r *host2.Run, cs []actor.Context, first int, begins, 
 						}
 						if source == 9 || source < 4 {
 							next2 := t30[4]
-							loaded12 := host2.Load(r, &t322[next2&(shape.Slots-1)*shape.InStep])
+							loaded12 := host2.Load64(r, &t322[next2&(shape.Slots-1)*shape.InStep])
 							middle := uint32(loaded12>>32) == next2+1
 //line alone.go:128
 							posted := false
@@ -12039,7 +12039,7 @@ func quernRow1ScatterActor(r *host2.Run, cs []actor.Context, first int, begins, 
 							if slots2 != 0 {
 //line alone.go:130
 								next3 := uint32(t31[8])
-								loaded13 := host2.Load(r, &t332[next3&(slots2-1)*shape.InStep])
+								loaded13 := host2.Load64(r, &t332[next3&(slots2-1)*shape.InStep])
 								posted = uint32(loaded13>>32) == next3+1
 							}
 							if posted && !(middle && t30[8] == 8) {
@@ -12098,7 +12098,7 @@ func quernRow1ScatterActor(r *host2.Run, cs []actor.Context, first int, begins, 
 							slot2 := ring[t212:t222]
 							cell := words[:t232]
 							for w5 := 0; w5 < len(slot2); w5++ {
-								loaded14 := host2.Load(r, &slot2[w5])
+								loaded14 := host2.Load64(r, &slot2[w5])
 								v := loaded14
 //line alone.go:155
 								if uint32(v>>32) != sh.Ticket+1 {
@@ -12196,10 +12196,10 @@ func quernRow5ScatterActor(r *host2.Run, cs2 []*actor.Context, first3 int, ended
 					t216 := (int(t117) + 1) * 16
 //line send.go:30
 					b4 := t116.Post[t118:t216]
-					loaded15 := host2.Load(r, &b4[0])
+					loaded15 := host2.Load64(r, &b4[0])
 //line send.go:31
-					loaded16 := host2.Load(r, &b4[8])
-					loaded17 := host2.Load(r, &b4[10])
+					loaded16 := host2.Load64(r, &b4[8])
+					loaded17 := host2.Load64(r, &b4[10])
 //line send.go:31
 					t116.To = actor.Target{Box: t117, Actor: t215, Tail: loaded15, Head: loaded16, Ring: b4[14], Step: b4[12], Slots: uint32(b4[11]), Kind: uint32(b4[13]), Owner: uint32(loaded17)}
 //line send.go:33
@@ -12227,7 +12227,7 @@ func quernRow5ScatterActor(r *host2.Run, cs2 []*actor.Context, first3 int, ended
 //line send.go:55
 					b5 := t37.Post[t119:t217]
 					if t37.To.Owner != t37.To.Actor {
-						loaded18 := host2.Load(r, &b5[10])
+						loaded18 := host2.Load64(r, &b5[10])
 //line send.go:57
 						t37.To.Owner = uint32(loaded18)
 					}
@@ -12237,23 +12237,23 @@ func quernRow5ScatterActor(r *host2.Run, cs2 []*actor.Context, first3 int, ended
 						room5 = 2
 					} else {
 //line send.go:63
-						loaded19 := host2.Load(r, &b5[10])
+						loaded19 := host2.Load64(r, &b5[10])
 						for owner2 := uint32(loaded19); ; {
 							if uint32(t37.To.Tail)-uint32(t37.To.Head) >= t37.To.Slots {
 								t55 := t37
 								t67 := t37
 //line send.go:66
-								loaded20 := host2.Load(r, &b5[0])
+								loaded20 := host2.Load64(r, &b5[0])
 								t85 := loaded20
 //line send.go:66
-								loaded21 := host2.Load(r, &b5[8])
+								loaded21 := host2.Load64(r, &b5[8])
 								t106 := loaded21
 //line send.go:66
 								t55.To.Tail = t85
 //line send.go:66
 								t67.To.Head = t106
 								if uint32(t37.To.Tail)-uint32(t37.To.Head) >= t37.To.Slots && t37.To.Kind == 1 {
-									loaded22 := host2.Load(r, &t37.Host[b5[15]+1])
+									loaded22 := host2.Load64(r, &t37.Host[b5[15]+1])
 //line send.go:68
 									t37.To.Head = loaded22
 									kernel.StoreRelaxed(&b5[8], t37.To.Head)
@@ -12354,7 +12354,7 @@ func quernRow5ScatterActor(r *host2.Run, cs2 []*actor.Context, first3 int, ended
 							t220 := (box5 + 1) * 16
 //line send.go:120
 							b6 := t242.Post[t124:t220]
-							loaded23 := host2.Load(r, &b6[9])
+							loaded23 := host2.Load64(r, &b6[9])
 							if loaded23 != 0 {
 //line send.go:122
 								kernel.StoreRelaxed(&t242.Host[b6[15]], 1)
@@ -12376,7 +12376,7 @@ func quernRow5ScatterActor(r *host2.Run, cs2 []*actor.Context, first3 int, ended
 				if t69.Mailbox == 0 {
 					result010 = true
 				} else {
-					loaded24 := host2.Load(r, &t56.Post[int(t69.Mailbox)*16+10])
+					loaded24 := host2.Load64(r, &t56.Post[int(t69.Mailbox)*16+10])
 					result010 = uint32(loaded24) != t69.Actor
 				}
 //line handlers.go:187
@@ -12516,10 +12516,10 @@ func quernRow8ScatterActor(r *host2.Run, cs []actor.Context, first5 int, begins,
 							t225 := (int(t125) + 1) * 16
 //line send.go:30
 							b7 := t48.Post[t126:t225]
-							loaded25 := host2.Load(r, &b7[0])
+							loaded25 := host2.Load64(r, &b7[0])
 //line send.go:31
-							loaded26 := host2.Load(r, &b7[8])
-							loaded27 := host2.Load(r, &b7[10])
+							loaded26 := host2.Load64(r, &b7[8])
+							loaded27 := host2.Load64(r, &b7[10])
 //line send.go:31
 							t48.To = actor.Target{Box: t125, Actor: t224, Tail: loaded25, Head: loaded26, Ring: b7[14], Step: b7[12], Slots: uint32(b7[11]), Kind: uint32(b7[13]), Owner: uint32(loaded27)}
 //line send.go:33
@@ -12547,7 +12547,7 @@ func quernRow8ScatterActor(r *host2.Run, cs []actor.Context, first5 int, begins,
 //line send.go:55
 							b8 := t38.Post[t127:t226]
 							if t38.To.Owner != t38.To.Actor {
-								loaded28 := host2.Load(r, &b8[10])
+								loaded28 := host2.Load64(r, &b8[10])
 //line send.go:57
 								t38.To.Owner = uint32(loaded28)
 							}
@@ -12557,23 +12557,23 @@ func quernRow8ScatterActor(r *host2.Run, cs []actor.Context, first5 int, begins,
 								room8 = 2
 							} else {
 //line send.go:63
-								loaded29 := host2.Load(r, &b8[10])
+								loaded29 := host2.Load64(r, &b8[10])
 								for owner3 := uint32(loaded29); ; {
 									if uint32(t38.To.Tail)-uint32(t38.To.Head) >= t38.To.Slots {
 										t58 := t38
 										t610 := t38
 //line send.go:66
-										loaded30 := host2.Load(r, &b8[0])
+										loaded30 := host2.Load64(r, &b8[0])
 										t88 := loaded30
 //line send.go:66
-										loaded31 := host2.Load(r, &b8[8])
+										loaded31 := host2.Load64(r, &b8[8])
 										t109 := loaded31
 //line send.go:66
 										t58.To.Tail = t88
 //line send.go:66
 										t610.To.Head = t109
 										if uint32(t38.To.Tail)-uint32(t38.To.Head) >= t38.To.Slots && t38.To.Kind == 1 {
-											loaded32 := host2.Load(r, &t38.Host[b8[15]+1])
+											loaded32 := host2.Load64(r, &t38.Host[b8[15]+1])
 //line send.go:68
 											t38.To.Head = loaded32
 											kernel.StoreRelaxed(&b8[8], t38.To.Head)
@@ -12687,7 +12687,7 @@ func quernRow8ScatterActor(r *host2.Run, cs []actor.Context, first5 int, begins,
 									t229 := (box7 + 1) * 16
 //line send.go:120
 									b9 := t1112.Post[t131:t229]
-									loaded33 := host2.Load(r, &b9[9])
+									loaded33 := host2.Load64(r, &b9[9])
 									if loaded33 != 0 {
 //line send.go:122
 										kernel.StoreRelaxed(&t1112.Host[b9[15]], 1)
@@ -12716,7 +12716,7 @@ func quernRow8ScatterActor(r *host2.Run, cs []actor.Context, first5 int, begins,
 				switch {
 				default:
 //line alone.go:103
-					loaded34 := host2.Load(r, &t582[0])
+					loaded34 := host2.Load64(r, &t582[0])
 					ordered2 := loaded34
 //line alone.go:104
 					sh.Asked[0] = uint32(ordered2)
@@ -12758,7 +12758,7 @@ func quernRow8ScatterActor(r *host2.Run, cs []actor.Context, first5 int, begins,
 								}
 //line alone.go:118
 								at4 := (result017 + next4&(shape.SideSlots-1)) * shape.InStep
-								loaded35 := host2.Load(r, &t61[at4])
+								loaded35 := host2.Load64(r, &t61[at4])
 								if uint32(loaded35>>32) == next4+1 {
 //line alone.go:120
 									t910 := level2
@@ -12771,7 +12771,7 @@ func quernRow8ScatterActor(r *host2.Run, cs []actor.Context, first5 int, begins,
 						}
 						if source4 == 9 || source4 < 4 {
 							next5 := t592[4]
-							loaded36 := host2.Load(r, &t61[next5&(shape.Slots-1)*shape.InStep])
+							loaded36 := host2.Load64(r, &t61[next5&(shape.Slots-1)*shape.InStep])
 							middle2 := uint32(loaded36>>32) == next5+1
 //line alone.go:128
 							posted2 := false
@@ -12779,7 +12779,7 @@ func quernRow8ScatterActor(r *host2.Run, cs []actor.Context, first5 int, begins,
 							if slots3 != 0 {
 //line alone.go:130
 								next6 := uint32(t60[8])
-								loaded37 := host2.Load(r, &t622[next6&(slots3-1)*shape.InStep])
+								loaded37 := host2.Load64(r, &t622[next6&(slots3-1)*shape.InStep])
 								posted2 = uint32(loaded37>>32) == next6+1
 							}
 							if posted2 && !(middle2 && t592[8] == 8) {
@@ -12838,7 +12838,7 @@ func quernRow8ScatterActor(r *host2.Run, cs []actor.Context, first5 int, begins,
 							slot6 := ring2[t2111:t2210]
 							cell2 := words[:t234]
 							for w11 := 0; w11 < len(slot6); w11++ {
-								loaded38 := host2.Load(r, &slot6[w11])
+								loaded38 := host2.Load64(r, &slot6[w11])
 								v3 := loaded38
 //line alone.go:155
 								if uint32(v3>>32) != sh.Ticket+1 {
@@ -13162,10 +13162,10 @@ func quernRow1SumActor(r *host2.Run, cs []actor.Context, first int, begins, born
 							t27 := (int(t16) + 1) * 16
 //line send.go:30
 							b := t72.Post[t17:t27]
-							loaded := host2.Load(r, &b[0])
+							loaded := host2.Load64(r, &b[0])
 //line send.go:31
-							loaded2 := host2.Load(r, &b[8])
-							loaded3 := host2.Load(r, &b[10])
+							loaded2 := host2.Load64(r, &b[8])
+							loaded3 := host2.Load64(r, &b[10])
 //line send.go:31
 							t72.To = actor.Target{Box: t16, Actor: t26, Tail: loaded, Head: loaded2, Ring: b[14], Step: b[12], Slots: uint32(b[11]), Kind: uint32(b[13]), Owner: uint32(loaded3)}
 //line send.go:33
@@ -13193,7 +13193,7 @@ func quernRow1SumActor(r *host2.Run, cs []actor.Context, first int, begins, born
 //line send.go:55
 							b2 := t33.Post[t18:t28]
 							if t33.To.Owner != t33.To.Actor {
-								loaded4 := host2.Load(r, &b2[10])
+								loaded4 := host2.Load64(r, &b2[10])
 //line send.go:57
 								t33.To.Owner = uint32(loaded4)
 							}
@@ -13203,23 +13203,23 @@ func quernRow1SumActor(r *host2.Run, cs []actor.Context, first int, begins, born
 								room2 = 2
 							} else {
 //line send.go:63
-								loaded5 := host2.Load(r, &b2[10])
+								loaded5 := host2.Load64(r, &b2[10])
 								for owner := uint32(loaded5); ; {
 									if uint32(t33.To.Tail)-uint32(t33.To.Head) >= t33.To.Slots {
 										t53 := t33
 										t63 := t33
 //line send.go:66
-										loaded6 := host2.Load(r, &b2[0])
+										loaded6 := host2.Load64(r, &b2[0])
 										t83 := loaded6
 //line send.go:66
-										loaded7 := host2.Load(r, &b2[8])
+										loaded7 := host2.Load64(r, &b2[8])
 										t103 := loaded7
 //line send.go:66
 										t53.To.Tail = t83
 //line send.go:66
 										t63.To.Head = t103
 										if uint32(t33.To.Tail)-uint32(t33.To.Head) >= t33.To.Slots && t33.To.Kind == 1 {
-											loaded8 := host2.Load(r, &t33.Host[b2[15]+1])
+											loaded8 := host2.Load64(r, &t33.Host[b2[15]+1])
 //line send.go:68
 											t33.To.Head = loaded8
 											kernel.StoreRelaxed(&b2[8], t33.To.Head)
@@ -13333,7 +13333,7 @@ func quernRow1SumActor(r *host2.Run, cs []actor.Context, first int, begins, born
 									t211 := (box3 + 1) * 16
 //line send.go:120
 									b3 := t113.Post[t114:t211]
-									loaded9 := host2.Load(r, &b3[9])
+									loaded9 := host2.Load64(r, &b3[9])
 									if loaded9 != 0 {
 //line send.go:122
 										kernel.StoreRelaxed(&t113.Host[b3[15]], 1)
@@ -13361,7 +13361,7 @@ func quernRow1SumActor(r *host2.Run, cs []actor.Context, first int, begins, born
 				switch {
 				default:
 //line alone.go:103
-					loaded10 := host2.Load(r, &t292[0])
+					loaded10 := host2.Load64(r, &t292[0])
 					ordered := loaded10
 //line alone.go:104
 					sh.Asked[0] = uint32(ordered)
@@ -13403,7 +13403,7 @@ func quernRow1SumActor(r *host2.Run, cs []actor.Context, first int, begins, born
 								}
 //line alone.go:118
 								at := (result05 + next&(shape.SideSlots-1)) * shape.InStep
-								loaded11 := host2.Load(r, &t322[at])
+								loaded11 := host2.Load64(r, &t322[at])
 								if uint32(loaded11>>32) == next+1 {
 //line alone.go:120
 									t95 := level
@@ -13416,7 +13416,7 @@ func quernRow1SumActor(r *host2.Run, cs []actor.Context, first int, begins, born
 						}
 						if source == 9 || source < 4 {
 							next2 := t30[4]
-							loaded12 := host2.Load(r, &t322[next2&(shape.Slots-1)*shape.InStep])
+							loaded12 := host2.Load64(r, &t322[next2&(shape.Slots-1)*shape.InStep])
 							middle := uint32(loaded12>>32) == next2+1
 //line alone.go:128
 							posted := false
@@ -13424,7 +13424,7 @@ func quernRow1SumActor(r *host2.Run, cs []actor.Context, first int, begins, born
 							if slots2 != 0 {
 //line alone.go:130
 								next3 := uint32(t31[8])
-								loaded13 := host2.Load(r, &t332[next3&(slots2-1)*shape.InStep])
+								loaded13 := host2.Load64(r, &t332[next3&(slots2-1)*shape.InStep])
 								posted = uint32(loaded13>>32) == next3+1
 							}
 							if posted && !(middle && t30[8] == 8) {
@@ -13483,7 +13483,7 @@ func quernRow1SumActor(r *host2.Run, cs []actor.Context, first int, begins, born
 							slot2 := ring[t212:t222]
 							cell := words[:t232]
 							for w5 := 0; w5 < len(slot2); w5++ {
-								loaded14 := host2.Load(r, &slot2[w5])
+								loaded14 := host2.Load64(r, &slot2[w5])
 								v := loaded14
 //line alone.go:155
 								if uint32(v>>32) != sh.Ticket+1 {
@@ -13654,10 +13654,10 @@ func quernRow6SumActor(r *host2.Run, cs []actor.Context, first2 int, begins, bor
 							t216 := (int(t116) + 1) * 16
 //line send.go:30
 							b4 := t48.Post[t117:t216]
-							loaded15 := host2.Load(r, &b4[0])
+							loaded15 := host2.Load64(r, &b4[0])
 //line send.go:31
-							loaded16 := host2.Load(r, &b4[8])
-							loaded17 := host2.Load(r, &b4[10])
+							loaded16 := host2.Load64(r, &b4[8])
+							loaded17 := host2.Load64(r, &b4[10])
 //line send.go:31
 							t48.To = actor.Target{Box: t116, Actor: t215, Tail: loaded15, Head: loaded16, Ring: b4[14], Step: b4[12], Slots: uint32(b4[11]), Kind: uint32(b4[13]), Owner: uint32(loaded17)}
 //line send.go:33
@@ -13685,7 +13685,7 @@ func quernRow6SumActor(r *host2.Run, cs []actor.Context, first2 int, begins, bor
 //line send.go:55
 							b5 := t36.Post[t118:t217]
 							if t36.To.Owner != t36.To.Actor {
-								loaded18 := host2.Load(r, &b5[10])
+								loaded18 := host2.Load64(r, &b5[10])
 //line send.go:57
 								t36.To.Owner = uint32(loaded18)
 							}
@@ -13695,23 +13695,23 @@ func quernRow6SumActor(r *host2.Run, cs []actor.Context, first2 int, begins, bor
 								room5 = 2
 							} else {
 //line send.go:63
-								loaded19 := host2.Load(r, &b5[10])
+								loaded19 := host2.Load64(r, &b5[10])
 								for owner2 := uint32(loaded19); ; {
 									if uint32(t36.To.Tail)-uint32(t36.To.Head) >= t36.To.Slots {
 										t56 := t36
 										t67 := t36
 //line send.go:66
-										loaded20 := host2.Load(r, &b5[0])
+										loaded20 := host2.Load64(r, &b5[0])
 										t86 := loaded20
 //line send.go:66
-										loaded21 := host2.Load(r, &b5[8])
+										loaded21 := host2.Load64(r, &b5[8])
 										t107 := loaded21
 //line send.go:66
 										t56.To.Tail = t86
 //line send.go:66
 										t67.To.Head = t107
 										if uint32(t36.To.Tail)-uint32(t36.To.Head) >= t36.To.Slots && t36.To.Kind == 1 {
-											loaded22 := host2.Load(r, &t36.Host[b5[15]+1])
+											loaded22 := host2.Load64(r, &t36.Host[b5[15]+1])
 //line send.go:68
 											t36.To.Head = loaded22
 											kernel.StoreRelaxed(&b5[8], t36.To.Head)
@@ -13825,7 +13825,7 @@ func quernRow6SumActor(r *host2.Run, cs []actor.Context, first2 int, begins, bor
 									t220 := (box5 + 1) * 16
 //line send.go:120
 									b6 := t1110.Post[t124:t220]
-									loaded23 := host2.Load(r, &b6[9])
+									loaded23 := host2.Load64(r, &b6[9])
 									if loaded23 != 0 {
 //line send.go:122
 										kernel.StoreRelaxed(&t1110.Host[b6[15]], 1)
@@ -13854,7 +13854,7 @@ func quernRow6SumActor(r *host2.Run, cs []actor.Context, first2 int, begins, bor
 				switch {
 				default:
 //line alone.go:103
-					loaded24 := host2.Load(r, &t58[0])
+					loaded24 := host2.Load64(r, &t58[0])
 					ordered2 := loaded24
 //line alone.go:104
 					sh.Asked[0] = uint32(ordered2)
@@ -13896,7 +13896,7 @@ func quernRow6SumActor(r *host2.Run, cs []actor.Context, first2 int, begins, bor
 								}
 //line alone.go:118
 								at4 := (result014 + next4&(shape.SideSlots-1)) * shape.InStep
-								loaded25 := host2.Load(r, &t61[at4])
+								loaded25 := host2.Load64(r, &t61[at4])
 								if uint32(loaded25>>32) == next4+1 {
 //line alone.go:120
 									t99 := level2
@@ -13909,7 +13909,7 @@ func quernRow6SumActor(r *host2.Run, cs []actor.Context, first2 int, begins, bor
 						}
 						if source4 == 9 || source4 < 4 {
 							next5 := t59[4]
-							loaded26 := host2.Load(r, &t61[next5&(shape.Slots-1)*shape.InStep])
+							loaded26 := host2.Load64(r, &t61[next5&(shape.Slots-1)*shape.InStep])
 							middle2 := uint32(loaded26>>32) == next5+1
 //line alone.go:128
 							posted2 := false
@@ -13917,7 +13917,7 @@ func quernRow6SumActor(r *host2.Run, cs []actor.Context, first2 int, begins, bor
 							if slots3 != 0 {
 //line alone.go:130
 								next6 := uint32(t60[8])
-								loaded27 := host2.Load(r, &t622[next6&(slots3-1)*shape.InStep])
+								loaded27 := host2.Load64(r, &t622[next6&(slots3-1)*shape.InStep])
 								posted2 = uint32(loaded27>>32) == next6+1
 							}
 							if posted2 && !(middle2 && t59[8] == 8) {
@@ -13976,7 +13976,7 @@ func quernRow6SumActor(r *host2.Run, cs []actor.Context, first2 int, begins, bor
 							slot5 := ring2[t2110:t223]
 							cell2 := words[:t233]
 							for w11 := 0; w11 < len(slot5); w11++ {
-								loaded28 := host2.Load(r, &slot5[w11])
+								loaded28 := host2.Load64(r, &slot5[w11])
 								v2 := loaded28
 //line alone.go:155
 								if uint32(v2>>32) != sh.Ticket+1 {
@@ -14303,10 +14303,10 @@ func quernRow1CollectActor(r *host2.Run, cs []actor.Context, first int, begins, 
 							t27 := (int(t16) + 1) * 16
 //line send.go:30
 							b := t72.Post[t17:t27]
-							loaded := host2.Load(r, &b[0])
+							loaded := host2.Load64(r, &b[0])
 //line send.go:31
-							loaded2 := host2.Load(r, &b[8])
-							loaded3 := host2.Load(r, &b[10])
+							loaded2 := host2.Load64(r, &b[8])
+							loaded3 := host2.Load64(r, &b[10])
 //line send.go:31
 							t72.To = actor.Target{Box: t16, Actor: t26, Tail: loaded, Head: loaded2, Ring: b[14], Step: b[12], Slots: uint32(b[11]), Kind: uint32(b[13]), Owner: uint32(loaded3)}
 //line send.go:33
@@ -14334,7 +14334,7 @@ func quernRow1CollectActor(r *host2.Run, cs []actor.Context, first int, begins, 
 //line send.go:55
 							b2 := t33.Post[t18:t28]
 							if t33.To.Owner != t33.To.Actor {
-								loaded4 := host2.Load(r, &b2[10])
+								loaded4 := host2.Load64(r, &b2[10])
 //line send.go:57
 								t33.To.Owner = uint32(loaded4)
 							}
@@ -14344,23 +14344,23 @@ func quernRow1CollectActor(r *host2.Run, cs []actor.Context, first int, begins, 
 								room2 = 2
 							} else {
 //line send.go:63
-								loaded5 := host2.Load(r, &b2[10])
+								loaded5 := host2.Load64(r, &b2[10])
 								for owner := uint32(loaded5); ; {
 									if uint32(t33.To.Tail)-uint32(t33.To.Head) >= t33.To.Slots {
 										t53 := t33
 										t63 := t33
 //line send.go:66
-										loaded6 := host2.Load(r, &b2[0])
+										loaded6 := host2.Load64(r, &b2[0])
 										t83 := loaded6
 //line send.go:66
-										loaded7 := host2.Load(r, &b2[8])
+										loaded7 := host2.Load64(r, &b2[8])
 										t103 := loaded7
 //line send.go:66
 										t53.To.Tail = t83
 //line send.go:66
 										t63.To.Head = t103
 										if uint32(t33.To.Tail)-uint32(t33.To.Head) >= t33.To.Slots && t33.To.Kind == 1 {
-											loaded8 := host2.Load(r, &t33.Host[b2[15]+1])
+											loaded8 := host2.Load64(r, &t33.Host[b2[15]+1])
 //line send.go:68
 											t33.To.Head = loaded8
 											kernel.StoreRelaxed(&b2[8], t33.To.Head)
@@ -14474,7 +14474,7 @@ func quernRow1CollectActor(r *host2.Run, cs []actor.Context, first int, begins, 
 									t211 := (box3 + 1) * 16
 //line send.go:120
 									b3 := t113.Post[t114:t211]
-									loaded9 := host2.Load(r, &b3[9])
+									loaded9 := host2.Load64(r, &b3[9])
 									if loaded9 != 0 {
 //line send.go:122
 										kernel.StoreRelaxed(&t113.Host[b3[15]], 1)
@@ -14502,7 +14502,7 @@ func quernRow1CollectActor(r *host2.Run, cs []actor.Context, first int, begins, 
 				switch {
 				default:
 //line alone.go:103
-					loaded10 := host2.Load(r, &t292[0])
+					loaded10 := host2.Load64(r, &t292[0])
 					ordered := loaded10
 //line alone.go:104
 					sh.Asked[0] = uint32(ordered)
@@ -14544,7 +14544,7 @@ func quernRow1CollectActor(r *host2.Run, cs []actor.Context, first int, begins, 
 								}
 //line alone.go:118
 								at := (result05 + next&(shape.SideSlots-1)) * shape.InStep
-								loaded11 := host2.Load(r, &t322[at])
+								loaded11 := host2.Load64(r, &t322[at])
 								if uint32(loaded11>>32) == next+1 {
 //line alone.go:120
 									t95 := level
@@ -14557,7 +14557,7 @@ func quernRow1CollectActor(r *host2.Run, cs []actor.Context, first int, begins, 
 						}
 						if source == 9 || source < 4 {
 							next2 := t30[4]
-							loaded12 := host2.Load(r, &t322[next2&(shape.Slots-1)*shape.InStep])
+							loaded12 := host2.Load64(r, &t322[next2&(shape.Slots-1)*shape.InStep])
 							middle := uint32(loaded12>>32) == next2+1
 //line alone.go:128
 							posted := false
@@ -14565,7 +14565,7 @@ func quernRow1CollectActor(r *host2.Run, cs []actor.Context, first int, begins, 
 							if slots2 != 0 {
 //line alone.go:130
 								next3 := uint32(t31[8])
-								loaded13 := host2.Load(r, &t332[next3&(slots2-1)*shape.InStep])
+								loaded13 := host2.Load64(r, &t332[next3&(slots2-1)*shape.InStep])
 								posted = uint32(loaded13>>32) == next3+1
 							}
 							if posted && !(middle && t30[8] == 8) {
@@ -14624,7 +14624,7 @@ func quernRow1CollectActor(r *host2.Run, cs []actor.Context, first int, begins, 
 							slot2 := ring[t212:t222]
 							cell := words[:t232]
 							for w5 := 0; w5 < len(slot2); w5++ {
-								loaded14 := host2.Load(r, &slot2[w5])
+								loaded14 := host2.Load64(r, &slot2[w5])
 								v := loaded14
 //line alone.go:155
 								if uint32(v>>32) != sh.Ticket+1 {
@@ -14809,10 +14809,10 @@ func quernRow6CollectActor(r *host2.Run, cs []actor.Context, first4 int, begins,
 							t216 := (int(t116) + 1) * 16
 //line send.go:30
 							b4 := t48.Post[t117:t216]
-							loaded15 := host2.Load(r, &b4[0])
+							loaded15 := host2.Load64(r, &b4[0])
 //line send.go:31
-							loaded16 := host2.Load(r, &b4[8])
-							loaded17 := host2.Load(r, &b4[10])
+							loaded16 := host2.Load64(r, &b4[8])
+							loaded17 := host2.Load64(r, &b4[10])
 //line send.go:31
 							t48.To = actor.Target{Box: t116, Actor: t215, Tail: loaded15, Head: loaded16, Ring: b4[14], Step: b4[12], Slots: uint32(b4[11]), Kind: uint32(b4[13]), Owner: uint32(loaded17)}
 //line send.go:33
@@ -14840,7 +14840,7 @@ func quernRow6CollectActor(r *host2.Run, cs []actor.Context, first4 int, begins,
 //line send.go:55
 							b5 := t36.Post[t118:t217]
 							if t36.To.Owner != t36.To.Actor {
-								loaded18 := host2.Load(r, &b5[10])
+								loaded18 := host2.Load64(r, &b5[10])
 //line send.go:57
 								t36.To.Owner = uint32(loaded18)
 							}
@@ -14850,23 +14850,23 @@ func quernRow6CollectActor(r *host2.Run, cs []actor.Context, first4 int, begins,
 								room5 = 2
 							} else {
 //line send.go:63
-								loaded19 := host2.Load(r, &b5[10])
+								loaded19 := host2.Load64(r, &b5[10])
 								for owner2 := uint32(loaded19); ; {
 									if uint32(t36.To.Tail)-uint32(t36.To.Head) >= t36.To.Slots {
 										t56 := t36
 										t67 := t36
 //line send.go:66
-										loaded20 := host2.Load(r, &b5[0])
+										loaded20 := host2.Load64(r, &b5[0])
 										t86 := loaded20
 //line send.go:66
-										loaded21 := host2.Load(r, &b5[8])
+										loaded21 := host2.Load64(r, &b5[8])
 										t107 := loaded21
 //line send.go:66
 										t56.To.Tail = t86
 //line send.go:66
 										t67.To.Head = t107
 										if uint32(t36.To.Tail)-uint32(t36.To.Head) >= t36.To.Slots && t36.To.Kind == 1 {
-											loaded22 := host2.Load(r, &t36.Host[b5[15]+1])
+											loaded22 := host2.Load64(r, &t36.Host[b5[15]+1])
 //line send.go:68
 											t36.To.Head = loaded22
 											kernel.StoreRelaxed(&b5[8], t36.To.Head)
@@ -14980,7 +14980,7 @@ func quernRow6CollectActor(r *host2.Run, cs []actor.Context, first4 int, begins,
 									t220 := (box5 + 1) * 16
 //line send.go:120
 									b6 := t1110.Post[t124:t220]
-									loaded23 := host2.Load(r, &b6[9])
+									loaded23 := host2.Load64(r, &b6[9])
 									if loaded23 != 0 {
 //line send.go:122
 										kernel.StoreRelaxed(&t1110.Host[b6[15]], 1)
@@ -15009,7 +15009,7 @@ func quernRow6CollectActor(r *host2.Run, cs []actor.Context, first4 int, begins,
 				switch {
 				default:
 //line alone.go:103
-					loaded24 := host2.Load(r, &t58[0])
+					loaded24 := host2.Load64(r, &t58[0])
 					ordered2 := loaded24
 //line alone.go:104
 					sh.Asked[0] = uint32(ordered2)
@@ -15051,7 +15051,7 @@ func quernRow6CollectActor(r *host2.Run, cs []actor.Context, first4 int, begins,
 								}
 //line alone.go:118
 								at4 := (result015 + next4&(shape.SideSlots-1)) * shape.InStep
-								loaded25 := host2.Load(r, &t61[at4])
+								loaded25 := host2.Load64(r, &t61[at4])
 								if uint32(loaded25>>32) == next4+1 {
 //line alone.go:120
 									t99 := level2
@@ -15064,7 +15064,7 @@ func quernRow6CollectActor(r *host2.Run, cs []actor.Context, first4 int, begins,
 						}
 						if source4 == 9 || source4 < 4 {
 							next5 := t59[4]
-							loaded26 := host2.Load(r, &t61[next5&(shape.Slots-1)*shape.InStep])
+							loaded26 := host2.Load64(r, &t61[next5&(shape.Slots-1)*shape.InStep])
 							middle2 := uint32(loaded26>>32) == next5+1
 //line alone.go:128
 							posted2 := false
@@ -15072,7 +15072,7 @@ func quernRow6CollectActor(r *host2.Run, cs []actor.Context, first4 int, begins,
 							if slots3 != 0 {
 //line alone.go:130
 								next6 := uint32(t60[8])
-								loaded27 := host2.Load(r, &t622[next6&(slots3-1)*shape.InStep])
+								loaded27 := host2.Load64(r, &t622[next6&(slots3-1)*shape.InStep])
 								posted2 = uint32(loaded27>>32) == next6+1
 							}
 							if posted2 && !(middle2 && t59[8] == 8) {
@@ -15131,7 +15131,7 @@ func quernRow6CollectActor(r *host2.Run, cs []actor.Context, first4 int, begins,
 							slot5 := ring2[t2110:t223]
 							cell2 := words[:t233]
 							for w11 := 0; w11 < len(slot5); w11++ {
-								loaded28 := host2.Load(r, &slot5[w11])
+								loaded28 := host2.Load64(r, &slot5[w11])
 								v2 := loaded28
 //line alone.go:155
 								if uint32(v2>>32) != sh.Ticket+1 {
@@ -15446,10 +15446,10 @@ func quernRow1CountActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 							t27 := (int(t16) + 1) * 16
 //line send.go:30
 							b := t72.Post[t17:t27]
-							loaded := host2.Load(r, &b[0])
+							loaded := host2.Load64(r, &b[0])
 //line send.go:31
-							loaded2 := host2.Load(r, &b[8])
-							loaded3 := host2.Load(r, &b[10])
+							loaded2 := host2.Load64(r, &b[8])
+							loaded3 := host2.Load64(r, &b[10])
 //line send.go:31
 							t72.To = actor.Target{Box: t16, Actor: t26, Tail: loaded, Head: loaded2, Ring: b[14], Step: b[12], Slots: uint32(b[11]), Kind: uint32(b[13]), Owner: uint32(loaded3)}
 //line send.go:33
@@ -15477,7 +15477,7 @@ func quernRow1CountActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 //line send.go:55
 							b2 := t33.Post[t18:t28]
 							if t33.To.Owner != t33.To.Actor {
-								loaded4 := host2.Load(r, &b2[10])
+								loaded4 := host2.Load64(r, &b2[10])
 //line send.go:57
 								t33.To.Owner = uint32(loaded4)
 							}
@@ -15487,23 +15487,23 @@ func quernRow1CountActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 								room2 = 2
 							} else {
 //line send.go:63
-								loaded5 := host2.Load(r, &b2[10])
+								loaded5 := host2.Load64(r, &b2[10])
 								for owner := uint32(loaded5); ; {
 									if uint32(t33.To.Tail)-uint32(t33.To.Head) >= t33.To.Slots {
 										t53 := t33
 										t63 := t33
 //line send.go:66
-										loaded6 := host2.Load(r, &b2[0])
+										loaded6 := host2.Load64(r, &b2[0])
 										t83 := loaded6
 //line send.go:66
-										loaded7 := host2.Load(r, &b2[8])
+										loaded7 := host2.Load64(r, &b2[8])
 										t103 := loaded7
 //line send.go:66
 										t53.To.Tail = t83
 //line send.go:66
 										t63.To.Head = t103
 										if uint32(t33.To.Tail)-uint32(t33.To.Head) >= t33.To.Slots && t33.To.Kind == 1 {
-											loaded8 := host2.Load(r, &t33.Host[b2[15]+1])
+											loaded8 := host2.Load64(r, &t33.Host[b2[15]+1])
 //line send.go:68
 											t33.To.Head = loaded8
 											kernel.StoreRelaxed(&b2[8], t33.To.Head)
@@ -15617,7 +15617,7 @@ func quernRow1CountActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 									t211 := (box3 + 1) * 16
 //line send.go:120
 									b3 := t113.Post[t114:t211]
-									loaded9 := host2.Load(r, &b3[9])
+									loaded9 := host2.Load64(r, &b3[9])
 									if loaded9 != 0 {
 //line send.go:122
 										kernel.StoreRelaxed(&t113.Host[b3[15]], 1)
@@ -15645,7 +15645,7 @@ func quernRow1CountActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 				switch {
 				default:
 //line alone.go:103
-					loaded10 := host2.Load(r, &t292[0])
+					loaded10 := host2.Load64(r, &t292[0])
 					ordered := loaded10
 //line alone.go:104
 					sh.Asked[0] = uint32(ordered)
@@ -15687,7 +15687,7 @@ func quernRow1CountActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 								}
 //line alone.go:118
 								at := (result05 + next&(shape.SideSlots-1)) * shape.InStep
-								loaded11 := host2.Load(r, &t322[at])
+								loaded11 := host2.Load64(r, &t322[at])
 								if uint32(loaded11>>32) == next+1 {
 //line alone.go:120
 									t95 := level
@@ -15700,7 +15700,7 @@ func quernRow1CountActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 						}
 						if source == 9 || source < 4 {
 							next2 := t30[4]
-							loaded12 := host2.Load(r, &t322[next2&(shape.Slots-1)*shape.InStep])
+							loaded12 := host2.Load64(r, &t322[next2&(shape.Slots-1)*shape.InStep])
 							middle := uint32(loaded12>>32) == next2+1
 //line alone.go:128
 							posted := false
@@ -15708,7 +15708,7 @@ func quernRow1CountActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 							if slots2 != 0 {
 //line alone.go:130
 								next3 := uint32(t31[8])
-								loaded13 := host2.Load(r, &t332[next3&(slots2-1)*shape.InStep])
+								loaded13 := host2.Load64(r, &t332[next3&(slots2-1)*shape.InStep])
 								posted = uint32(loaded13>>32) == next3+1
 							}
 							if posted && !(middle && t30[8] == 8) {
@@ -15767,7 +15767,7 @@ func quernRow1CountActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 							slot2 := ring[t212:t222]
 							cell := words[:t232]
 							for w5 := 0; w5 < len(slot2); w5++ {
-								loaded14 := host2.Load(r, &slot2[w5])
+								loaded14 := host2.Load64(r, &slot2[w5])
 								v := loaded14
 //line alone.go:155
 								if uint32(v>>32) != sh.Ticket+1 {
@@ -15945,10 +15945,10 @@ func quernRow5CountActor(r *host2.Run, cs []actor.Context, first4 int, begins, b
 							t216 := (int(t116) + 1) * 16
 //line send.go:30
 							b4 := t48.Post[t117:t216]
-							loaded15 := host2.Load(r, &b4[0])
+							loaded15 := host2.Load64(r, &b4[0])
 //line send.go:31
-							loaded16 := host2.Load(r, &b4[8])
-							loaded17 := host2.Load(r, &b4[10])
+							loaded16 := host2.Load64(r, &b4[8])
+							loaded17 := host2.Load64(r, &b4[10])
 //line send.go:31
 							t48.To = actor.Target{Box: t116, Actor: t215, Tail: loaded15, Head: loaded16, Ring: b4[14], Step: b4[12], Slots: uint32(b4[11]), Kind: uint32(b4[13]), Owner: uint32(loaded17)}
 //line send.go:33
@@ -15976,7 +15976,7 @@ func quernRow5CountActor(r *host2.Run, cs []actor.Context, first4 int, begins, b
 //line send.go:55
 							b5 := t35.Post[t118:t217]
 							if t35.To.Owner != t35.To.Actor {
-								loaded18 := host2.Load(r, &b5[10])
+								loaded18 := host2.Load64(r, &b5[10])
 //line send.go:57
 								t35.To.Owner = uint32(loaded18)
 							}
@@ -15986,23 +15986,23 @@ func quernRow5CountActor(r *host2.Run, cs []actor.Context, first4 int, begins, b
 								room5 = 2
 							} else {
 //line send.go:63
-								loaded19 := host2.Load(r, &b5[10])
+								loaded19 := host2.Load64(r, &b5[10])
 								for owner2 := uint32(loaded19); ; {
 									if uint32(t35.To.Tail)-uint32(t35.To.Head) >= t35.To.Slots {
 										t56 := t35
 										t67 := t35
 //line send.go:66
-										loaded20 := host2.Load(r, &b5[0])
+										loaded20 := host2.Load64(r, &b5[0])
 										t86 := loaded20
 //line send.go:66
-										loaded21 := host2.Load(r, &b5[8])
+										loaded21 := host2.Load64(r, &b5[8])
 										t107 := loaded21
 //line send.go:66
 										t56.To.Tail = t86
 //line send.go:66
 										t67.To.Head = t107
 										if uint32(t35.To.Tail)-uint32(t35.To.Head) >= t35.To.Slots && t35.To.Kind == 1 {
-											loaded22 := host2.Load(r, &t35.Host[b5[15]+1])
+											loaded22 := host2.Load64(r, &t35.Host[b5[15]+1])
 //line send.go:68
 											t35.To.Head = loaded22
 											kernel.StoreRelaxed(&b5[8], t35.To.Head)
@@ -16116,7 +16116,7 @@ func quernRow5CountActor(r *host2.Run, cs []actor.Context, first4 int, begins, b
 									t220 := (box5 + 1) * 16
 //line send.go:120
 									b6 := t1110.Post[t124:t220]
-									loaded23 := host2.Load(r, &b6[9])
+									loaded23 := host2.Load64(r, &b6[9])
 									if loaded23 != 0 {
 //line send.go:122
 										kernel.StoreRelaxed(&t1110.Host[b6[15]], 1)
@@ -16145,7 +16145,7 @@ func quernRow5CountActor(r *host2.Run, cs []actor.Context, first4 int, begins, b
 				switch {
 				default:
 //line alone.go:103
-					loaded24 := host2.Load(r, &t58[0])
+					loaded24 := host2.Load64(r, &t58[0])
 					ordered2 := loaded24
 //line alone.go:104
 					sh.Asked[0] = uint32(ordered2)
@@ -16187,7 +16187,7 @@ func quernRow5CountActor(r *host2.Run, cs []actor.Context, first4 int, begins, b
 								}
 //line alone.go:118
 								at4 := (result015 + next4&(shape.SideSlots-1)) * shape.InStep
-								loaded25 := host2.Load(r, &t61[at4])
+								loaded25 := host2.Load64(r, &t61[at4])
 								if uint32(loaded25>>32) == next4+1 {
 //line alone.go:120
 									t99 := level2
@@ -16200,7 +16200,7 @@ func quernRow5CountActor(r *host2.Run, cs []actor.Context, first4 int, begins, b
 						}
 						if source4 == 9 || source4 < 4 {
 							next5 := t59[4]
-							loaded26 := host2.Load(r, &t61[next5&(shape.Slots-1)*shape.InStep])
+							loaded26 := host2.Load64(r, &t61[next5&(shape.Slots-1)*shape.InStep])
 							middle2 := uint32(loaded26>>32) == next5+1
 //line alone.go:128
 							posted2 := false
@@ -16208,7 +16208,7 @@ func quernRow5CountActor(r *host2.Run, cs []actor.Context, first4 int, begins, b
 							if slots3 != 0 {
 //line alone.go:130
 								next6 := uint32(t60[8])
-								loaded27 := host2.Load(r, &t622[next6&(slots3-1)*shape.InStep])
+								loaded27 := host2.Load64(r, &t622[next6&(slots3-1)*shape.InStep])
 								posted2 = uint32(loaded27>>32) == next6+1
 							}
 							if posted2 && !(middle2 && t59[8] == 8) {
@@ -16267,7 +16267,7 @@ func quernRow5CountActor(r *host2.Run, cs []actor.Context, first4 int, begins, b
 							slot5 := ring2[t2110:t223]
 							cell2 := words[:t233]
 							for w11 := 0; w11 < len(slot5); w11++ {
-								loaded28 := host2.Load(r, &slot5[w11])
+								loaded28 := host2.Load64(r, &slot5[w11])
 								v2 := loaded28
 //line alone.go:155
 								if uint32(v2>>32) != sh.Ticket+1 {
@@ -16579,10 +16579,10 @@ func quernRow1TurnedActor(r *host2.Run, cs []actor.Context, first int, begins, b
 							t27 := (int(t16) + 1) * 16
 //line send.go:30
 							b := t72.Post[t17:t27]
-							loaded := host2.Load(r, &b[0])
+							loaded := host2.Load64(r, &b[0])
 //line send.go:31
-							loaded2 := host2.Load(r, &b[8])
-							loaded3 := host2.Load(r, &b[10])
+							loaded2 := host2.Load64(r, &b[8])
+							loaded3 := host2.Load64(r, &b[10])
 //line send.go:31
 							t72.To = actor.Target{Box: t16, Actor: t26, Tail: loaded, Head: loaded2, Ring: b[14], Step: b[12], Slots: uint32(b[11]), Kind: uint32(b[13]), Owner: uint32(loaded3)}
 //line send.go:33
@@ -16610,7 +16610,7 @@ func quernRow1TurnedActor(r *host2.Run, cs []actor.Context, first int, begins, b
 //line send.go:55
 							b2 := t33.Post[t18:t28]
 							if t33.To.Owner != t33.To.Actor {
-								loaded4 := host2.Load(r, &b2[10])
+								loaded4 := host2.Load64(r, &b2[10])
 //line send.go:57
 								t33.To.Owner = uint32(loaded4)
 							}
@@ -16620,23 +16620,23 @@ func quernRow1TurnedActor(r *host2.Run, cs []actor.Context, first int, begins, b
 								room2 = 2
 							} else {
 //line send.go:63
-								loaded5 := host2.Load(r, &b2[10])
+								loaded5 := host2.Load64(r, &b2[10])
 								for owner := uint32(loaded5); ; {
 									if uint32(t33.To.Tail)-uint32(t33.To.Head) >= t33.To.Slots {
 										t53 := t33
 										t63 := t33
 //line send.go:66
-										loaded6 := host2.Load(r, &b2[0])
+										loaded6 := host2.Load64(r, &b2[0])
 										t83 := loaded6
 //line send.go:66
-										loaded7 := host2.Load(r, &b2[8])
+										loaded7 := host2.Load64(r, &b2[8])
 										t103 := loaded7
 //line send.go:66
 										t53.To.Tail = t83
 //line send.go:66
 										t63.To.Head = t103
 										if uint32(t33.To.Tail)-uint32(t33.To.Head) >= t33.To.Slots && t33.To.Kind == 1 {
-											loaded8 := host2.Load(r, &t33.Host[b2[15]+1])
+											loaded8 := host2.Load64(r, &t33.Host[b2[15]+1])
 //line send.go:68
 											t33.To.Head = loaded8
 											kernel.StoreRelaxed(&b2[8], t33.To.Head)
@@ -16750,7 +16750,7 @@ func quernRow1TurnedActor(r *host2.Run, cs []actor.Context, first int, begins, b
 									t211 := (box3 + 1) * 16
 //line send.go:120
 									b3 := t113.Post[t114:t211]
-									loaded9 := host2.Load(r, &b3[9])
+									loaded9 := host2.Load64(r, &b3[9])
 									if loaded9 != 0 {
 //line send.go:122
 										kernel.StoreRelaxed(&t113.Host[b3[15]], 1)
@@ -16778,7 +16778,7 @@ func quernRow1TurnedActor(r *host2.Run, cs []actor.Context, first int, begins, b
 				switch {
 				default:
 //line alone.go:103
-					loaded10 := host2.Load(r, &t292[0])
+					loaded10 := host2.Load64(r, &t292[0])
 					ordered := loaded10
 //line alone.go:104
 					sh.Asked[0] = uint32(ordered)
@@ -16820,7 +16820,7 @@ func quernRow1TurnedActor(r *host2.Run, cs []actor.Context, first int, begins, b
 								}
 //line alone.go:118
 								at := (result05 + next&(shape.SideSlots-1)) * shape.InStep
-								loaded11 := host2.Load(r, &t322[at])
+								loaded11 := host2.Load64(r, &t322[at])
 								if uint32(loaded11>>32) == next+1 {
 //line alone.go:120
 									t95 := level
@@ -16833,7 +16833,7 @@ func quernRow1TurnedActor(r *host2.Run, cs []actor.Context, first int, begins, b
 						}
 						if source == 9 || source < 4 {
 							next2 := t30[4]
-							loaded12 := host2.Load(r, &t322[next2&(shape.Slots-1)*shape.InStep])
+							loaded12 := host2.Load64(r, &t322[next2&(shape.Slots-1)*shape.InStep])
 							middle := uint32(loaded12>>32) == next2+1
 //line alone.go:128
 							posted := false
@@ -16841,7 +16841,7 @@ func quernRow1TurnedActor(r *host2.Run, cs []actor.Context, first int, begins, b
 							if slots2 != 0 {
 //line alone.go:130
 								next3 := uint32(t31[8])
-								loaded13 := host2.Load(r, &t332[next3&(slots2-1)*shape.InStep])
+								loaded13 := host2.Load64(r, &t332[next3&(slots2-1)*shape.InStep])
 								posted = uint32(loaded13>>32) == next3+1
 							}
 							if posted && !(middle && t30[8] == 8) {
@@ -16900,7 +16900,7 @@ func quernRow1TurnedActor(r *host2.Run, cs []actor.Context, first int, begins, b
 							slot2 := ring[t212:t222]
 							cell := words[:t232]
 							for w5 := 0; w5 < len(slot2); w5++ {
-								loaded14 := host2.Load(r, &slot2[w5])
+								loaded14 := host2.Load64(r, &slot2[w5])
 								v := loaded14
 //line alone.go:155
 								if uint32(v>>32) != sh.Ticket+1 {
@@ -17063,10 +17063,10 @@ func quernRow5TurnedActor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 							t216 := (int(t115) + 1) * 16
 //line send.go:30
 							b4 := t48.Post[t116:t216]
-							loaded15 := host2.Load(r, &b4[0])
+							loaded15 := host2.Load64(r, &b4[0])
 //line send.go:31
-							loaded16 := host2.Load(r, &b4[8])
-							loaded17 := host2.Load(r, &b4[10])
+							loaded16 := host2.Load64(r, &b4[8])
+							loaded17 := host2.Load64(r, &b4[10])
 //line send.go:31
 							t48.To = actor.Target{Box: t115, Actor: t215, Tail: loaded15, Head: loaded16, Ring: b4[14], Step: b4[12], Slots: uint32(b4[11]), Kind: uint32(b4[13]), Owner: uint32(loaded17)}
 //line send.go:33
@@ -17094,7 +17094,7 @@ func quernRow5TurnedActor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 //line send.go:55
 							b5 := t36.Post[t117:t217]
 							if t36.To.Owner != t36.To.Actor {
-								loaded18 := host2.Load(r, &b5[10])
+								loaded18 := host2.Load64(r, &b5[10])
 //line send.go:57
 								t36.To.Owner = uint32(loaded18)
 							}
@@ -17104,23 +17104,23 @@ func quernRow5TurnedActor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 								room5 = 2
 							} else {
 //line send.go:63
-								loaded19 := host2.Load(r, &b5[10])
+								loaded19 := host2.Load64(r, &b5[10])
 								for owner2 := uint32(loaded19); ; {
 									if uint32(t36.To.Tail)-uint32(t36.To.Head) >= t36.To.Slots {
 										t56 := t36
 										t67 := t36
 //line send.go:66
-										loaded20 := host2.Load(r, &b5[0])
+										loaded20 := host2.Load64(r, &b5[0])
 										t86 := loaded20
 //line send.go:66
-										loaded21 := host2.Load(r, &b5[8])
+										loaded21 := host2.Load64(r, &b5[8])
 										t107 := loaded21
 //line send.go:66
 										t56.To.Tail = t86
 //line send.go:66
 										t67.To.Head = t107
 										if uint32(t36.To.Tail)-uint32(t36.To.Head) >= t36.To.Slots && t36.To.Kind == 1 {
-											loaded22 := host2.Load(r, &t36.Host[b5[15]+1])
+											loaded22 := host2.Load64(r, &t36.Host[b5[15]+1])
 //line send.go:68
 											t36.To.Head = loaded22
 											kernel.StoreRelaxed(&b5[8], t36.To.Head)
@@ -17234,7 +17234,7 @@ func quernRow5TurnedActor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 									t220 := (box5 + 1) * 16
 //line send.go:120
 									b6 := t1110.Post[t123:t220]
-									loaded23 := host2.Load(r, &b6[9])
+									loaded23 := host2.Load64(r, &b6[9])
 									if loaded23 != 0 {
 //line send.go:122
 										kernel.StoreRelaxed(&t1110.Host[b6[15]], 1)
@@ -17263,7 +17263,7 @@ func quernRow5TurnedActor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 				switch {
 				default:
 //line alone.go:103
-					loaded24 := host2.Load(r, &t58[0])
+					loaded24 := host2.Load64(r, &t58[0])
 					ordered2 := loaded24
 //line alone.go:104
 					sh.Asked[0] = uint32(ordered2)
@@ -17305,7 +17305,7 @@ func quernRow5TurnedActor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 								}
 //line alone.go:118
 								at4 := (result014 + next4&(shape.SideSlots-1)) * shape.InStep
-								loaded25 := host2.Load(r, &t61[at4])
+								loaded25 := host2.Load64(r, &t61[at4])
 								if uint32(loaded25>>32) == next4+1 {
 //line alone.go:120
 									t99 := level2
@@ -17318,7 +17318,7 @@ func quernRow5TurnedActor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 						}
 						if source4 == 9 || source4 < 4 {
 							next5 := t59[4]
-							loaded26 := host2.Load(r, &t61[next5&(shape.Slots-1)*shape.InStep])
+							loaded26 := host2.Load64(r, &t61[next5&(shape.Slots-1)*shape.InStep])
 							middle2 := uint32(loaded26>>32) == next5+1
 //line alone.go:128
 							posted2 := false
@@ -17326,7 +17326,7 @@ func quernRow5TurnedActor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 							if slots3 != 0 {
 //line alone.go:130
 								next6 := uint32(t60[8])
-								loaded27 := host2.Load(r, &t622[next6&(slots3-1)*shape.InStep])
+								loaded27 := host2.Load64(r, &t622[next6&(slots3-1)*shape.InStep])
 								posted2 = uint32(loaded27>>32) == next6+1
 							}
 							if posted2 && !(middle2 && t59[8] == 8) {
@@ -17385,7 +17385,7 @@ func quernRow5TurnedActor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 							slot5 := ring2[t2110:t223]
 							cell2 := words[:t233]
 							for w11 := 0; w11 < len(slot5); w11++ {
-								loaded28 := host2.Load(r, &slot5[w11])
+								loaded28 := host2.Load64(r, &slot5[w11])
 								v2 := loaded28
 //line alone.go:155
 								if uint32(v2>>32) != sh.Ticket+1 {

@@ -4295,11 +4295,11 @@ func quernRow5Scan(r *host.Run, s *[64]int32, n int, descriptors []uint64, befor
 			if n > 0 {
 				kernel.StoreRelease(&descriptors[n], uint64(uint32(total))<<32|1)
 				for k := n - 1; ; k-- {
-					loaded := host.Load(r, &descriptors[k])
+					loaded := host.Load64(r, &descriptors[k])
 					d2 := loaded
 //line order.go:50
 					for d2&3 == 0 {
-						loaded2 := host.Load(r, &descriptors[k])
+						loaded2 := host.Load64(r, &descriptors[k])
 						d2 = loaded2
 					}
 //line order.go:53
@@ -4511,7 +4511,7 @@ func quernRow1PassAlong_uint64(r *host.Run, ticket []uint32, c uint32, ready []u
 		kernel.Fence()
 		v := step
 		if n > 0 {
-			loaded2 := host.Load(r, &chain[n-1])
+			loaded2 := host.Load64(r, &chain[n-1])
 			v += loaded2
 		}
 //line order.go:107

@@ -687,10 +687,10 @@ func quernRow1PlusOneActor(r *host2.Run, cs []actor.Context, first int, begins, 
 							t27 := (int(t16) + 1) * 16
 //line send.go:30
 							b := t72.Post[t17:t27]
-							loaded := host2.Load(r, &b[0])
+							loaded := host2.Load64(r, &b[0])
 //line send.go:31
-							loaded2 := host2.Load(r, &b[8])
-							loaded3 := host2.Load(r, &b[10])
+							loaded2 := host2.Load64(r, &b[8])
+							loaded3 := host2.Load64(r, &b[10])
 //line send.go:31
 							t72.To = actor.Target{Box: t16, Actor: t26, Tail: loaded, Head: loaded2, Ring: b[14], Step: b[12], Slots: uint32(b[11]), Kind: uint32(b[13]), Owner: uint32(loaded3)}
 //line send.go:33
@@ -718,7 +718,7 @@ func quernRow1PlusOneActor(r *host2.Run, cs []actor.Context, first int, begins, 
 //line send.go:55
 							b2 := t33.Post[t18:t28]
 							if t33.To.Owner != t33.To.Actor {
-								loaded4 := host2.Load(r, &b2[10])
+								loaded4 := host2.Load64(r, &b2[10])
 //line send.go:57
 								t33.To.Owner = uint32(loaded4)
 							}
@@ -728,23 +728,23 @@ func quernRow1PlusOneActor(r *host2.Run, cs []actor.Context, first int, begins, 
 								room2 = 2
 							} else {
 //line send.go:63
-								loaded5 := host2.Load(r, &b2[10])
+								loaded5 := host2.Load64(r, &b2[10])
 								for owner := uint32(loaded5); ; {
 									if uint32(t33.To.Tail)-uint32(t33.To.Head) >= t33.To.Slots {
 										t53 := t33
 										t63 := t33
 //line send.go:66
-										loaded6 := host2.Load(r, &b2[0])
+										loaded6 := host2.Load64(r, &b2[0])
 										t83 := loaded6
 //line send.go:66
-										loaded7 := host2.Load(r, &b2[8])
+										loaded7 := host2.Load64(r, &b2[8])
 										t103 := loaded7
 //line send.go:66
 										t53.To.Tail = t83
 //line send.go:66
 										t63.To.Head = t103
 										if uint32(t33.To.Tail)-uint32(t33.To.Head) >= t33.To.Slots && t33.To.Kind == 1 {
-											loaded8 := host2.Load(r, &t33.Host[b2[15]+1])
+											loaded8 := host2.Load64(r, &t33.Host[b2[15]+1])
 //line send.go:68
 											t33.To.Head = loaded8
 											kernel.StoreRelaxed(&b2[8], t33.To.Head)
@@ -858,7 +858,7 @@ func quernRow1PlusOneActor(r *host2.Run, cs []actor.Context, first int, begins, 
 									t211 := (box3 + 1) * 16
 //line send.go:120
 									b3 := t113.Post[t114:t211]
-									loaded9 := host2.Load(r, &b3[9])
+									loaded9 := host2.Load64(r, &b3[9])
 									if loaded9 != 0 {
 //line send.go:122
 										kernel.StoreRelaxed(&t113.Host[b3[15]], 1)
@@ -886,7 +886,7 @@ func quernRow1PlusOneActor(r *host2.Run, cs []actor.Context, first int, begins, 
 				switch {
 				default:
 //line alone.go:103
-					loaded10 := host2.Load(r, &t292[0])
+					loaded10 := host2.Load64(r, &t292[0])
 					ordered := loaded10
 //line alone.go:104
 					sh.Asked[0] = uint32(ordered)
@@ -928,7 +928,7 @@ func quernRow1PlusOneActor(r *host2.Run, cs []actor.Context, first int, begins, 
 								}
 //line alone.go:118
 								at := (result05 + next&(shape.SideSlots-1)) * shape.InStep
-								loaded11 := host2.Load(r, &t322[at])
+								loaded11 := host2.Load64(r, &t322[at])
 								if uint32(loaded11>>32) == next+1 {
 //line alone.go:120
 									t95 := level
@@ -941,7 +941,7 @@ func quernRow1PlusOneActor(r *host2.Run, cs []actor.Context, first int, begins, 
 						}
 						if source == 9 || source < 4 {
 							next2 := t30[4]
-							loaded12 := host2.Load(r, &t322[next2&(shape.Slots-1)*shape.InStep])
+							loaded12 := host2.Load64(r, &t322[next2&(shape.Slots-1)*shape.InStep])
 							middle := uint32(loaded12>>32) == next2+1
 //line alone.go:128
 							posted := false
@@ -949,7 +949,7 @@ func quernRow1PlusOneActor(r *host2.Run, cs []actor.Context, first int, begins, 
 							if slots2 != 0 {
 //line alone.go:130
 								next3 := uint32(t31[8])
-								loaded13 := host2.Load(r, &t332[next3&(slots2-1)*shape.InStep])
+								loaded13 := host2.Load64(r, &t332[next3&(slots2-1)*shape.InStep])
 								posted = uint32(loaded13>>32) == next3+1
 							}
 							if posted && !(middle && t30[8] == 8) {
@@ -1008,7 +1008,7 @@ func quernRow1PlusOneActor(r *host2.Run, cs []actor.Context, first int, begins, 
 							slot2 := ring[t212:t222]
 							cell := words[:t232]
 							for w5 := 0; w5 < len(slot2); w5++ {
-								loaded14 := host2.Load(r, &slot2[w5])
+								loaded14 := host2.Load64(r, &slot2[w5])
 								v := loaded14
 //line alone.go:155
 								if uint32(v>>32) != sh.Ticket+1 {
@@ -1171,10 +1171,10 @@ func quernRow5PlusOneActor(r *host2.Run, cs []actor.Context, first2 int, begins,
 							t216 := (int(t115) + 1) * 16
 //line send.go:30
 							b4 := t48.Post[t116:t216]
-							loaded15 := host2.Load(r, &b4[0])
+							loaded15 := host2.Load64(r, &b4[0])
 //line send.go:31
-							loaded16 := host2.Load(r, &b4[8])
-							loaded17 := host2.Load(r, &b4[10])
+							loaded16 := host2.Load64(r, &b4[8])
+							loaded17 := host2.Load64(r, &b4[10])
 //line send.go:31
 							t48.To = actor.Target{Box: t115, Actor: t215, Tail: loaded15, Head: loaded16, Ring: b4[14], Step: b4[12], Slots: uint32(b4[11]), Kind: uint32(b4[13]), Owner: uint32(loaded17)}
 //line send.go:33
@@ -1202,7 +1202,7 @@ func quernRow5PlusOneActor(r *host2.Run, cs []actor.Context, first2 int, begins,
 //line send.go:55
 							b5 := t36.Post[t117:t217]
 							if t36.To.Owner != t36.To.Actor {
-								loaded18 := host2.Load(r, &b5[10])
+								loaded18 := host2.Load64(r, &b5[10])
 //line send.go:57
 								t36.To.Owner = uint32(loaded18)
 							}
@@ -1212,23 +1212,23 @@ func quernRow5PlusOneActor(r *host2.Run, cs []actor.Context, first2 int, begins,
 								room5 = 2
 							} else {
 //line send.go:63
-								loaded19 := host2.Load(r, &b5[10])
+								loaded19 := host2.Load64(r, &b5[10])
 								for owner2 := uint32(loaded19); ; {
 									if uint32(t36.To.Tail)-uint32(t36.To.Head) >= t36.To.Slots {
 										t56 := t36
 										t67 := t36
 //line send.go:66
-										loaded20 := host2.Load(r, &b5[0])
+										loaded20 := host2.Load64(r, &b5[0])
 										t86 := loaded20
 //line send.go:66
-										loaded21 := host2.Load(r, &b5[8])
+										loaded21 := host2.Load64(r, &b5[8])
 										t107 := loaded21
 //line send.go:66
 										t56.To.Tail = t86
 //line send.go:66
 										t67.To.Head = t107
 										if uint32(t36.To.Tail)-uint32(t36.To.Head) >= t36.To.Slots && t36.To.Kind == 1 {
-											loaded22 := host2.Load(r, &t36.Host[b5[15]+1])
+											loaded22 := host2.Load64(r, &t36.Host[b5[15]+1])
 //line send.go:68
 											t36.To.Head = loaded22
 											kernel.StoreRelaxed(&b5[8], t36.To.Head)
@@ -1342,7 +1342,7 @@ func quernRow5PlusOneActor(r *host2.Run, cs []actor.Context, first2 int, begins,
 									t220 := (box5 + 1) * 16
 //line send.go:120
 									b6 := t1110.Post[t123:t220]
-									loaded23 := host2.Load(r, &b6[9])
+									loaded23 := host2.Load64(r, &b6[9])
 									if loaded23 != 0 {
 //line send.go:122
 										kernel.StoreRelaxed(&t1110.Host[b6[15]], 1)
@@ -1371,7 +1371,7 @@ func quernRow5PlusOneActor(r *host2.Run, cs []actor.Context, first2 int, begins,
 				switch {
 				default:
 //line alone.go:103
-					loaded24 := host2.Load(r, &t58[0])
+					loaded24 := host2.Load64(r, &t58[0])
 					ordered2 := loaded24
 //line alone.go:104
 					sh.Asked[0] = uint32(ordered2)
@@ -1413,7 +1413,7 @@ func quernRow5PlusOneActor(r *host2.Run, cs []actor.Context, first2 int, begins,
 								}
 //line alone.go:118
 								at4 := (result014 + next4&(shape.SideSlots-1)) * shape.InStep
-								loaded25 := host2.Load(r, &t61[at4])
+								loaded25 := host2.Load64(r, &t61[at4])
 								if uint32(loaded25>>32) == next4+1 {
 //line alone.go:120
 									t99 := level2
@@ -1426,7 +1426,7 @@ func quernRow5PlusOneActor(r *host2.Run, cs []actor.Context, first2 int, begins,
 						}
 						if source4 == 9 || source4 < 4 {
 							next5 := t59[4]
-							loaded26 := host2.Load(r, &t61[next5&(shape.Slots-1)*shape.InStep])
+							loaded26 := host2.Load64(r, &t61[next5&(shape.Slots-1)*shape.InStep])
 							middle2 := uint32(loaded26>>32) == next5+1
 //line alone.go:128
 							posted2 := false
@@ -1434,7 +1434,7 @@ func quernRow5PlusOneActor(r *host2.Run, cs []actor.Context, first2 int, begins,
 							if slots3 != 0 {
 //line alone.go:130
 								next6 := uint32(t60[8])
-								loaded27 := host2.Load(r, &t622[next6&(slots3-1)*shape.InStep])
+								loaded27 := host2.Load64(r, &t622[next6&(slots3-1)*shape.InStep])
 								posted2 = uint32(loaded27>>32) == next6+1
 							}
 							if posted2 && !(middle2 && t59[8] == 8) {
@@ -1493,7 +1493,7 @@ func quernRow5PlusOneActor(r *host2.Run, cs []actor.Context, first2 int, begins,
 							slot5 := ring2[t2110:t223]
 							cell2 := words[:t233]
 							for w11 := 0; w11 < len(slot5); w11++ {
-								loaded28 := host2.Load(r, &slot5[w11])
+								loaded28 := host2.Load64(r, &slot5[w11])
 								v2 := loaded28
 //line alone.go:155
 								if uint32(v2>>32) != sh.Ticket+1 {
@@ -1805,10 +1805,10 @@ func quernRow1TimesTwoActor(r *host2.Run, cs []actor.Context, first int, begins,
 							t27 := (int(t16) + 1) * 16
 //line send.go:30
 							b := t72.Post[t17:t27]
-							loaded := host2.Load(r, &b[0])
+							loaded := host2.Load64(r, &b[0])
 //line send.go:31
-							loaded2 := host2.Load(r, &b[8])
-							loaded3 := host2.Load(r, &b[10])
+							loaded2 := host2.Load64(r, &b[8])
+							loaded3 := host2.Load64(r, &b[10])
 //line send.go:31
 							t72.To = actor.Target{Box: t16, Actor: t26, Tail: loaded, Head: loaded2, Ring: b[14], Step: b[12], Slots: uint32(b[11]), Kind: uint32(b[13]), Owner: uint32(loaded3)}
 //line send.go:33
@@ -1836,7 +1836,7 @@ func quernRow1TimesTwoActor(r *host2.Run, cs []actor.Context, first int, begins,
 //line send.go:55
 							b2 := t33.Post[t18:t28]
 							if t33.To.Owner != t33.To.Actor {
-								loaded4 := host2.Load(r, &b2[10])
+								loaded4 := host2.Load64(r, &b2[10])
 //line send.go:57
 								t33.To.Owner = uint32(loaded4)
 							}
@@ -1846,23 +1846,23 @@ func quernRow1TimesTwoActor(r *host2.Run, cs []actor.Context, first int, begins,
 								room2 = 2
 							} else {
 //line send.go:63
-								loaded5 := host2.Load(r, &b2[10])
+								loaded5 := host2.Load64(r, &b2[10])
 								for owner := uint32(loaded5); ; {
 									if uint32(t33.To.Tail)-uint32(t33.To.Head) >= t33.To.Slots {
 										t53 := t33
 										t63 := t33
 //line send.go:66
-										loaded6 := host2.Load(r, &b2[0])
+										loaded6 := host2.Load64(r, &b2[0])
 										t83 := loaded6
 //line send.go:66
-										loaded7 := host2.Load(r, &b2[8])
+										loaded7 := host2.Load64(r, &b2[8])
 										t103 := loaded7
 //line send.go:66
 										t53.To.Tail = t83
 //line send.go:66
 										t63.To.Head = t103
 										if uint32(t33.To.Tail)-uint32(t33.To.Head) >= t33.To.Slots && t33.To.Kind == 1 {
-											loaded8 := host2.Load(r, &t33.Host[b2[15]+1])
+											loaded8 := host2.Load64(r, &t33.Host[b2[15]+1])
 //line send.go:68
 											t33.To.Head = loaded8
 											kernel.StoreRelaxed(&b2[8], t33.To.Head)
@@ -1976,7 +1976,7 @@ func quernRow1TimesTwoActor(r *host2.Run, cs []actor.Context, first int, begins,
 									t211 := (box3 + 1) * 16
 //line send.go:120
 									b3 := t113.Post[t114:t211]
-									loaded9 := host2.Load(r, &b3[9])
+									loaded9 := host2.Load64(r, &b3[9])
 									if loaded9 != 0 {
 //line send.go:122
 										kernel.StoreRelaxed(&t113.Host[b3[15]], 1)
@@ -2004,7 +2004,7 @@ func quernRow1TimesTwoActor(r *host2.Run, cs []actor.Context, first int, begins,
 				switch {
 				default:
 //line alone.go:103
-					loaded10 := host2.Load(r, &t292[0])
+					loaded10 := host2.Load64(r, &t292[0])
 					ordered := loaded10
 //line alone.go:104
 					sh.Asked[0] = uint32(ordered)
@@ -2046,7 +2046,7 @@ func quernRow1TimesTwoActor(r *host2.Run, cs []actor.Context, first int, begins,
 								}
 //line alone.go:118
 								at := (result05 + next&(shape.SideSlots-1)) * shape.InStep
-								loaded11 := host2.Load(r, &t322[at])
+								loaded11 := host2.Load64(r, &t322[at])
 								if uint32(loaded11>>32) == next+1 {
 //line alone.go:120
 									t95 := level
@@ -2059,7 +2059,7 @@ func quernRow1TimesTwoActor(r *host2.Run, cs []actor.Context, first int, begins,
 						}
 						if source == 9 || source < 4 {
 							next2 := t30[4]
-							loaded12 := host2.Load(r, &t322[next2&(shape.Slots-1)*shape.InStep])
+							loaded12 := host2.Load64(r, &t322[next2&(shape.Slots-1)*shape.InStep])
 							middle := uint32(loaded12>>32) == next2+1
 //line alone.go:128
 							posted := false
@@ -2067,7 +2067,7 @@ func quernRow1TimesTwoActor(r *host2.Run, cs []actor.Context, first int, begins,
 							if slots2 != 0 {
 //line alone.go:130
 								next3 := uint32(t31[8])
-								loaded13 := host2.Load(r, &t332[next3&(slots2-1)*shape.InStep])
+								loaded13 := host2.Load64(r, &t332[next3&(slots2-1)*shape.InStep])
 								posted = uint32(loaded13>>32) == next3+1
 							}
 							if posted && !(middle && t30[8] == 8) {
@@ -2126,7 +2126,7 @@ func quernRow1TimesTwoActor(r *host2.Run, cs []actor.Context, first int, begins,
 							slot2 := ring[t212:t222]
 							cell := words[:t232]
 							for w5 := 0; w5 < len(slot2); w5++ {
-								loaded14 := host2.Load(r, &slot2[w5])
+								loaded14 := host2.Load64(r, &slot2[w5])
 								v := loaded14
 //line alone.go:155
 								if uint32(v>>32) != sh.Ticket+1 {
@@ -2289,10 +2289,10 @@ func quernRow5TimesTwoActor(r *host2.Run, cs []actor.Context, first2 int, begins
 							t216 := (int(t115) + 1) * 16
 //line send.go:30
 							b4 := t48.Post[t116:t216]
-							loaded15 := host2.Load(r, &b4[0])
+							loaded15 := host2.Load64(r, &b4[0])
 //line send.go:31
-							loaded16 := host2.Load(r, &b4[8])
-							loaded17 := host2.Load(r, &b4[10])
+							loaded16 := host2.Load64(r, &b4[8])
+							loaded17 := host2.Load64(r, &b4[10])
 //line send.go:31
 							t48.To = actor.Target{Box: t115, Actor: t215, Tail: loaded15, Head: loaded16, Ring: b4[14], Step: b4[12], Slots: uint32(b4[11]), Kind: uint32(b4[13]), Owner: uint32(loaded17)}
 //line send.go:33
@@ -2320,7 +2320,7 @@ func quernRow5TimesTwoActor(r *host2.Run, cs []actor.Context, first2 int, begins
 //line send.go:55
 							b5 := t36.Post[t117:t217]
 							if t36.To.Owner != t36.To.Actor {
-								loaded18 := host2.Load(r, &b5[10])
+								loaded18 := host2.Load64(r, &b5[10])
 //line send.go:57
 								t36.To.Owner = uint32(loaded18)
 							}
@@ -2330,23 +2330,23 @@ func quernRow5TimesTwoActor(r *host2.Run, cs []actor.Context, first2 int, begins
 								room5 = 2
 							} else {
 //line send.go:63
-								loaded19 := host2.Load(r, &b5[10])
+								loaded19 := host2.Load64(r, &b5[10])
 								for owner2 := uint32(loaded19); ; {
 									if uint32(t36.To.Tail)-uint32(t36.To.Head) >= t36.To.Slots {
 										t56 := t36
 										t67 := t36
 //line send.go:66
-										loaded20 := host2.Load(r, &b5[0])
+										loaded20 := host2.Load64(r, &b5[0])
 										t86 := loaded20
 //line send.go:66
-										loaded21 := host2.Load(r, &b5[8])
+										loaded21 := host2.Load64(r, &b5[8])
 										t107 := loaded21
 //line send.go:66
 										t56.To.Tail = t86
 //line send.go:66
 										t67.To.Head = t107
 										if uint32(t36.To.Tail)-uint32(t36.To.Head) >= t36.To.Slots && t36.To.Kind == 1 {
-											loaded22 := host2.Load(r, &t36.Host[b5[15]+1])
+											loaded22 := host2.Load64(r, &t36.Host[b5[15]+1])
 //line send.go:68
 											t36.To.Head = loaded22
 											kernel.StoreRelaxed(&b5[8], t36.To.Head)
@@ -2460,7 +2460,7 @@ func quernRow5TimesTwoActor(r *host2.Run, cs []actor.Context, first2 int, begins
 									t220 := (box5 + 1) * 16
 //line send.go:120
 									b6 := t1110.Post[t123:t220]
-									loaded23 := host2.Load(r, &b6[9])
+									loaded23 := host2.Load64(r, &b6[9])
 									if loaded23 != 0 {
 //line send.go:122
 										kernel.StoreRelaxed(&t1110.Host[b6[15]], 1)
@@ -2489,7 +2489,7 @@ func quernRow5TimesTwoActor(r *host2.Run, cs []actor.Context, first2 int, begins
 				switch {
 				default:
 //line alone.go:103
-					loaded24 := host2.Load(r, &t58[0])
+					loaded24 := host2.Load64(r, &t58[0])
 					ordered2 := loaded24
 //line alone.go:104
 					sh.Asked[0] = uint32(ordered2)
@@ -2531,7 +2531,7 @@ func quernRow5TimesTwoActor(r *host2.Run, cs []actor.Context, first2 int, begins
 								}
 //line alone.go:118
 								at4 := (result014 + next4&(shape.SideSlots-1)) * shape.InStep
-								loaded25 := host2.Load(r, &t61[at4])
+								loaded25 := host2.Load64(r, &t61[at4])
 								if uint32(loaded25>>32) == next4+1 {
 //line alone.go:120
 									t99 := level2
@@ -2544,7 +2544,7 @@ func quernRow5TimesTwoActor(r *host2.Run, cs []actor.Context, first2 int, begins
 						}
 						if source4 == 9 || source4 < 4 {
 							next5 := t59[4]
-							loaded26 := host2.Load(r, &t61[next5&(shape.Slots-1)*shape.InStep])
+							loaded26 := host2.Load64(r, &t61[next5&(shape.Slots-1)*shape.InStep])
 							middle2 := uint32(loaded26>>32) == next5+1
 //line alone.go:128
 							posted2 := false
@@ -2552,7 +2552,7 @@ func quernRow5TimesTwoActor(r *host2.Run, cs []actor.Context, first2 int, begins
 							if slots3 != 0 {
 //line alone.go:130
 								next6 := uint32(t60[8])
-								loaded27 := host2.Load(r, &t622[next6&(slots3-1)*shape.InStep])
+								loaded27 := host2.Load64(r, &t622[next6&(slots3-1)*shape.InStep])
 								posted2 = uint32(loaded27>>32) == next6+1
 							}
 							if posted2 && !(middle2 && t59[8] == 8) {
@@ -2611,7 +2611,7 @@ func quernRow5TimesTwoActor(r *host2.Run, cs []actor.Context, first2 int, begins
 							slot5 := ring2[t2110:t223]
 							cell2 := words[:t233]
 							for w11 := 0; w11 < len(slot5); w11++ {
-								loaded28 := host2.Load(r, &slot5[w11])
+								loaded28 := host2.Load64(r, &slot5[w11])
 								v2 := loaded28
 //line alone.go:155
 								if uint32(v2>>32) != sh.Ticket+1 {
@@ -2933,10 +2933,10 @@ func quernRow1TallyActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 							t27 := (int(t16) + 1) * 16
 //line send.go:30
 							b := t72.Post[t17:t27]
-							loaded := host2.Load(r, &b[0])
+							loaded := host2.Load64(r, &b[0])
 //line send.go:31
-							loaded2 := host2.Load(r, &b[8])
-							loaded3 := host2.Load(r, &b[10])
+							loaded2 := host2.Load64(r, &b[8])
+							loaded3 := host2.Load64(r, &b[10])
 //line send.go:31
 							t72.To = actor.Target{Box: t16, Actor: t26, Tail: loaded, Head: loaded2, Ring: b[14], Step: b[12], Slots: uint32(b[11]), Kind: uint32(b[13]), Owner: uint32(loaded3)}
 //line send.go:33
@@ -2964,7 +2964,7 @@ func quernRow1TallyActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 //line send.go:55
 							b2 := t33.Post[t18:t28]
 							if t33.To.Owner != t33.To.Actor {
-								loaded4 := host2.Load(r, &b2[10])
+								loaded4 := host2.Load64(r, &b2[10])
 //line send.go:57
 								t33.To.Owner = uint32(loaded4)
 							}
@@ -2974,23 +2974,23 @@ func quernRow1TallyActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 								room2 = 2
 							} else {
 //line send.go:63
-								loaded5 := host2.Load(r, &b2[10])
+								loaded5 := host2.Load64(r, &b2[10])
 								for owner := uint32(loaded5); ; {
 									if uint32(t33.To.Tail)-uint32(t33.To.Head) >= t33.To.Slots {
 										t53 := t33
 										t63 := t33
 //line send.go:66
-										loaded6 := host2.Load(r, &b2[0])
+										loaded6 := host2.Load64(r, &b2[0])
 										t83 := loaded6
 //line send.go:66
-										loaded7 := host2.Load(r, &b2[8])
+										loaded7 := host2.Load64(r, &b2[8])
 										t103 := loaded7
 //line send.go:66
 										t53.To.Tail = t83
 //line send.go:66
 										t63.To.Head = t103
 										if uint32(t33.To.Tail)-uint32(t33.To.Head) >= t33.To.Slots && t33.To.Kind == 1 {
-											loaded8 := host2.Load(r, &t33.Host[b2[15]+1])
+											loaded8 := host2.Load64(r, &t33.Host[b2[15]+1])
 //line send.go:68
 											t33.To.Head = loaded8
 											kernel.StoreRelaxed(&b2[8], t33.To.Head)
@@ -3104,7 +3104,7 @@ func quernRow1TallyActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 									t211 := (box3 + 1) * 16
 //line send.go:120
 									b3 := t113.Post[t114:t211]
-									loaded9 := host2.Load(r, &b3[9])
+									loaded9 := host2.Load64(r, &b3[9])
 									if loaded9 != 0 {
 //line send.go:122
 										kernel.StoreRelaxed(&t113.Host[b3[15]], 1)
@@ -3132,7 +3132,7 @@ func quernRow1TallyActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 				switch {
 				default:
 //line alone.go:103
-					loaded10 := host2.Load(r, &t292[0])
+					loaded10 := host2.Load64(r, &t292[0])
 					ordered := loaded10
 //line alone.go:104
 					sh.Asked[0] = uint32(ordered)
@@ -3174,7 +3174,7 @@ func quernRow1TallyActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 								}
 //line alone.go:118
 								at := (result05 + next&(shape.SideSlots-1)) * shape.InStep
-								loaded11 := host2.Load(r, &t322[at])
+								loaded11 := host2.Load64(r, &t322[at])
 								if uint32(loaded11>>32) == next+1 {
 //line alone.go:120
 									t95 := level
@@ -3187,7 +3187,7 @@ func quernRow1TallyActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 						}
 						if source == 9 || source < 4 {
 							next2 := t30[4]
-							loaded12 := host2.Load(r, &t322[next2&(shape.Slots-1)*shape.InStep])
+							loaded12 := host2.Load64(r, &t322[next2&(shape.Slots-1)*shape.InStep])
 							middle := uint32(loaded12>>32) == next2+1
 //line alone.go:128
 							posted := false
@@ -3195,7 +3195,7 @@ func quernRow1TallyActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 							if slots2 != 0 {
 //line alone.go:130
 								next3 := uint32(t31[8])
-								loaded13 := host2.Load(r, &t332[next3&(slots2-1)*shape.InStep])
+								loaded13 := host2.Load64(r, &t332[next3&(slots2-1)*shape.InStep])
 								posted = uint32(loaded13>>32) == next3+1
 							}
 							if posted && !(middle && t30[8] == 8) {
@@ -3254,7 +3254,7 @@ func quernRow1TallyActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 							slot2 := ring[t212:t222]
 							cell := words[:t232]
 							for w5 := 0; w5 < len(slot2); w5++ {
-								loaded14 := host2.Load(r, &slot2[w5])
+								loaded14 := host2.Load64(r, &slot2[w5])
 								v := loaded14
 //line alone.go:155
 								if uint32(v>>32) != sh.Ticket+1 {
@@ -3443,10 +3443,10 @@ func quernRow6TallyActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 							t216 := (int(t116) + 1) * 16
 //line send.go:30
 							b4 := t48.Post[t117:t216]
-							loaded15 := host2.Load(r, &b4[0])
+							loaded15 := host2.Load64(r, &b4[0])
 //line send.go:31
-							loaded16 := host2.Load(r, &b4[8])
-							loaded17 := host2.Load(r, &b4[10])
+							loaded16 := host2.Load64(r, &b4[8])
+							loaded17 := host2.Load64(r, &b4[10])
 //line send.go:31
 							t48.To = actor.Target{Box: t116, Actor: t215, Tail: loaded15, Head: loaded16, Ring: b4[14], Step: b4[12], Slots: uint32(b4[11]), Kind: uint32(b4[13]), Owner: uint32(loaded17)}
 //line send.go:33
@@ -3474,7 +3474,7 @@ func quernRow6TallyActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 //line send.go:55
 							b5 := t36.Post[t118:t217]
 							if t36.To.Owner != t36.To.Actor {
-								loaded18 := host2.Load(r, &b5[10])
+								loaded18 := host2.Load64(r, &b5[10])
 //line send.go:57
 								t36.To.Owner = uint32(loaded18)
 							}
@@ -3484,23 +3484,23 @@ func quernRow6TallyActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 								room5 = 2
 							} else {
 //line send.go:63
-								loaded19 := host2.Load(r, &b5[10])
+								loaded19 := host2.Load64(r, &b5[10])
 								for owner2 := uint32(loaded19); ; {
 									if uint32(t36.To.Tail)-uint32(t36.To.Head) >= t36.To.Slots {
 										t56 := t36
 										t67 := t36
 //line send.go:66
-										loaded20 := host2.Load(r, &b5[0])
+										loaded20 := host2.Load64(r, &b5[0])
 										t86 := loaded20
 //line send.go:66
-										loaded21 := host2.Load(r, &b5[8])
+										loaded21 := host2.Load64(r, &b5[8])
 										t107 := loaded21
 //line send.go:66
 										t56.To.Tail = t86
 //line send.go:66
 										t67.To.Head = t107
 										if uint32(t36.To.Tail)-uint32(t36.To.Head) >= t36.To.Slots && t36.To.Kind == 1 {
-											loaded22 := host2.Load(r, &t36.Host[b5[15]+1])
+											loaded22 := host2.Load64(r, &t36.Host[b5[15]+1])
 //line send.go:68
 											t36.To.Head = loaded22
 											kernel.StoreRelaxed(&b5[8], t36.To.Head)
@@ -3614,7 +3614,7 @@ func quernRow6TallyActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 									t220 := (box5 + 1) * 16
 //line send.go:120
 									b6 := t1110.Post[t124:t220]
-									loaded23 := host2.Load(r, &b6[9])
+									loaded23 := host2.Load64(r, &b6[9])
 									if loaded23 != 0 {
 //line send.go:122
 										kernel.StoreRelaxed(&t1110.Host[b6[15]], 1)
@@ -3643,7 +3643,7 @@ func quernRow6TallyActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 				switch {
 				default:
 //line alone.go:103
-					loaded24 := host2.Load(r, &t58[0])
+					loaded24 := host2.Load64(r, &t58[0])
 					ordered2 := loaded24
 //line alone.go:104
 					sh.Asked[0] = uint32(ordered2)
@@ -3685,7 +3685,7 @@ func quernRow6TallyActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 								}
 //line alone.go:118
 								at4 := (result014 + next4&(shape.SideSlots-1)) * shape.InStep
-								loaded25 := host2.Load(r, &t61[at4])
+								loaded25 := host2.Load64(r, &t61[at4])
 								if uint32(loaded25>>32) == next4+1 {
 //line alone.go:120
 									t99 := level2
@@ -3698,7 +3698,7 @@ func quernRow6TallyActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 						}
 						if source4 == 9 || source4 < 4 {
 							next5 := t59[4]
-							loaded26 := host2.Load(r, &t61[next5&(shape.Slots-1)*shape.InStep])
+							loaded26 := host2.Load64(r, &t61[next5&(shape.Slots-1)*shape.InStep])
 							middle2 := uint32(loaded26>>32) == next5+1
 //line alone.go:128
 							posted2 := false
@@ -3706,7 +3706,7 @@ func quernRow6TallyActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 							if slots3 != 0 {
 //line alone.go:130
 								next6 := uint32(t60[8])
-								loaded27 := host2.Load(r, &t622[next6&(slots3-1)*shape.InStep])
+								loaded27 := host2.Load64(r, &t622[next6&(slots3-1)*shape.InStep])
 								posted2 = uint32(loaded27>>32) == next6+1
 							}
 							if posted2 && !(middle2 && t59[8] == 8) {
@@ -3765,7 +3765,7 @@ func quernRow6TallyActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 							slot5 := ring2[t2110:t223]
 							cell2 := words[:t233]
 							for w11 := 0; w11 < len(slot5); w11++ {
-								loaded28 := host2.Load(r, &slot5[w11])
+								loaded28 := host2.Load64(r, &slot5[w11])
 								v2 := loaded28
 //line alone.go:155
 								if uint32(v2>>32) != sh.Ticket+1 {
@@ -4080,10 +4080,10 @@ func quernRow1SendActor(r *host2.Run, cs []actor.Context, first int, begins, bor
 							t27 := (int(t16) + 1) * 16
 //line send.go:30
 							b := t72.Post[t17:t27]
-							loaded := host2.Load(r, &b[0])
+							loaded := host2.Load64(r, &b[0])
 //line send.go:31
-							loaded2 := host2.Load(r, &b[8])
-							loaded3 := host2.Load(r, &b[10])
+							loaded2 := host2.Load64(r, &b[8])
+							loaded3 := host2.Load64(r, &b[10])
 //line send.go:31
 							t72.To = actor.Target{Box: t16, Actor: t26, Tail: loaded, Head: loaded2, Ring: b[14], Step: b[12], Slots: uint32(b[11]), Kind: uint32(b[13]), Owner: uint32(loaded3)}
 //line send.go:33
@@ -4111,7 +4111,7 @@ func quernRow1SendActor(r *host2.Run, cs []actor.Context, first int, begins, bor
 //line send.go:55
 							b2 := t33.Post[t18:t28]
 							if t33.To.Owner != t33.To.Actor {
-								loaded4 := host2.Load(r, &b2[10])
+								loaded4 := host2.Load64(r, &b2[10])
 //line send.go:57
 								t33.To.Owner = uint32(loaded4)
 							}
@@ -4121,23 +4121,23 @@ func quernRow1SendActor(r *host2.Run, cs []actor.Context, first int, begins, bor
 								room2 = 2
 							} else {
 //line send.go:63
-								loaded5 := host2.Load(r, &b2[10])
+								loaded5 := host2.Load64(r, &b2[10])
 								for owner := uint32(loaded5); ; {
 									if uint32(t33.To.Tail)-uint32(t33.To.Head) >= t33.To.Slots {
 										t53 := t33
 										t63 := t33
 //line send.go:66
-										loaded6 := host2.Load(r, &b2[0])
+										loaded6 := host2.Load64(r, &b2[0])
 										t83 := loaded6
 //line send.go:66
-										loaded7 := host2.Load(r, &b2[8])
+										loaded7 := host2.Load64(r, &b2[8])
 										t103 := loaded7
 //line send.go:66
 										t53.To.Tail = t83
 //line send.go:66
 										t63.To.Head = t103
 										if uint32(t33.To.Tail)-uint32(t33.To.Head) >= t33.To.Slots && t33.To.Kind == 1 {
-											loaded8 := host2.Load(r, &t33.Host[b2[15]+1])
+											loaded8 := host2.Load64(r, &t33.Host[b2[15]+1])
 //line send.go:68
 											t33.To.Head = loaded8
 											kernel.StoreRelaxed(&b2[8], t33.To.Head)
@@ -4251,7 +4251,7 @@ func quernRow1SendActor(r *host2.Run, cs []actor.Context, first int, begins, bor
 									t211 := (box3 + 1) * 16
 //line send.go:120
 									b3 := t113.Post[t114:t211]
-									loaded9 := host2.Load(r, &b3[9])
+									loaded9 := host2.Load64(r, &b3[9])
 									if loaded9 != 0 {
 //line send.go:122
 										kernel.StoreRelaxed(&t113.Host[b3[15]], 1)
@@ -4279,7 +4279,7 @@ func quernRow1SendActor(r *host2.Run, cs []actor.Context, first int, begins, bor
 				switch {
 				default:
 //line alone.go:103
-					loaded10 := host2.Load(r, &t292[0])
+					loaded10 := host2.Load64(r, &t292[0])
 					ordered := loaded10
 //line alone.go:104
 					sh.Asked[0] = uint32(ordered)
@@ -4321,7 +4321,7 @@ func quernRow1SendActor(r *host2.Run, cs []actor.Context, first int, begins, bor
 								}
 //line alone.go:118
 								at := (result05 + next&(shape.SideSlots-1)) * shape.InStep
-								loaded11 := host2.Load(r, &t322[at])
+								loaded11 := host2.Load64(r, &t322[at])
 								if uint32(loaded11>>32) == next+1 {
 //line alone.go:120
 									t95 := level
@@ -4334,7 +4334,7 @@ func quernRow1SendActor(r *host2.Run, cs []actor.Context, first int, begins, bor
 						}
 						if source == 9 || source < 4 {
 							next2 := t30[4]
-							loaded12 := host2.Load(r, &t322[next2&(shape.Slots-1)*shape.InStep])
+							loaded12 := host2.Load64(r, &t322[next2&(shape.Slots-1)*shape.InStep])
 							middle := uint32(loaded12>>32) == next2+1
 //line alone.go:128
 							posted := false
@@ -4342,7 +4342,7 @@ func quernRow1SendActor(r *host2.Run, cs []actor.Context, first int, begins, bor
 							if slots2 != 0 {
 //line alone.go:130
 								next3 := uint32(t31[8])
-								loaded13 := host2.Load(r, &t332[next3&(slots2-1)*shape.InStep])
+								loaded13 := host2.Load64(r, &t332[next3&(slots2-1)*shape.InStep])
 								posted = uint32(loaded13>>32) == next3+1
 							}
 							if posted && !(middle && t30[8] == 8) {
@@ -4401,7 +4401,7 @@ func quernRow1SendActor(r *host2.Run, cs []actor.Context, first int, begins, bor
 							slot2 := ring[t212:t222]
 							cell := words[:t232]
 							for w5 := 0; w5 < len(slot2); w5++ {
-								loaded14 := host2.Load(r, &slot2[w5])
+								loaded14 := host2.Load64(r, &slot2[w5])
 								v := loaded14
 //line alone.go:155
 								if uint32(v>>32) != sh.Ticket+1 {
@@ -4501,7 +4501,7 @@ func quernRow4SendActor(r *host2.Run, cs2 []*actor.Context, first3 int, t35 *Ord
 //line group.go:34
 					host2.Fail(r, "group has no member of this number")
 				}
-				loaded15 := host2.Load(r, &t55.Post[int(uint32(t55.Post[t213.Place]))+t67])
+				loaded15 := host2.Load64(r, &t55.Post[int(uint32(t55.Post[t213.Place]))+t67])
 				member := loaded15
 //line group.go:37
 				result010 := actor.Ref[Item]{Mailbox: uint32(member), Actor: uint32(member >> 32)}
@@ -4522,10 +4522,10 @@ func quernRow4SendActor(r *host2.Run, cs2 []*actor.Context, first3 int, t35 *Ord
 						t215 := (int(t119) + 1) * 16
 //line send.go:30
 						b4 := t46.Post[t120:t215]
-						loaded16 := host2.Load(r, &b4[0])
+						loaded16 := host2.Load64(r, &b4[0])
 //line send.go:31
-						loaded17 := host2.Load(r, &b4[8])
-						loaded18 := host2.Load(r, &b4[10])
+						loaded17 := host2.Load64(r, &b4[8])
+						loaded18 := host2.Load64(r, &b4[10])
 //line send.go:31
 						t46.To = actor.Target{Box: t119, Actor: t214, Tail: loaded16, Head: loaded17, Ring: b4[14], Step: b4[12], Slots: uint32(b4[11]), Kind: uint32(b4[13]), Owner: uint32(loaded18)}
 //line send.go:33
@@ -4553,7 +4553,7 @@ func quernRow4SendActor(r *host2.Run, cs2 []*actor.Context, first3 int, t35 *Ord
 //line send.go:55
 						b5 := t39.Post[t121:t216]
 						if t39.To.Owner != t39.To.Actor {
-							loaded19 := host2.Load(r, &b5[10])
+							loaded19 := host2.Load64(r, &b5[10])
 //line send.go:57
 							t39.To.Owner = uint32(loaded19)
 						}
@@ -4563,23 +4563,23 @@ func quernRow4SendActor(r *host2.Run, cs2 []*actor.Context, first3 int, t35 *Ord
 							room5 = 2
 						} else {
 //line send.go:63
-							loaded20 := host2.Load(r, &b5[10])
+							loaded20 := host2.Load64(r, &b5[10])
 							for owner2 := uint32(loaded20); ; {
 								if uint32(t39.To.Tail)-uint32(t39.To.Head) >= t39.To.Slots {
 									t56 := t39
 									t68 := t39
 //line send.go:66
-									loaded21 := host2.Load(r, &b5[0])
+									loaded21 := host2.Load64(r, &b5[0])
 									t86 := loaded21
 //line send.go:66
-									loaded22 := host2.Load(r, &b5[8])
+									loaded22 := host2.Load64(r, &b5[8])
 									t106 := loaded22
 //line send.go:66
 									t56.To.Tail = t86
 //line send.go:66
 									t68.To.Head = t106
 									if uint32(t39.To.Tail)-uint32(t39.To.Head) >= t39.To.Slots && t39.To.Kind == 1 {
-										loaded23 := host2.Load(r, &t39.Host[b5[15]+1])
+										loaded23 := host2.Load64(r, &t39.Host[b5[15]+1])
 //line send.go:68
 										t39.To.Head = loaded23
 										kernel.StoreRelaxed(&b5[8], t39.To.Head)
@@ -4680,7 +4680,7 @@ func quernRow4SendActor(r *host2.Run, cs2 []*actor.Context, first3 int, t35 *Ord
 								t220 := (box5 + 1) * 16
 //line send.go:120
 								b6 := t242.Post[t126:t220]
-								loaded24 := host2.Load(r, &b6[9])
+								loaded24 := host2.Load64(r, &b6[9])
 								if loaded24 != 0 {
 //line send.go:122
 									kernel.StoreRelaxed(&t242.Host[b6[15]], 1)
@@ -4736,7 +4736,7 @@ func quernRow4SendActor(r *host2.Run, cs2 []*actor.Context, first3 int, t35 *Ord
 //line group.go:34
 					host2.Fail(r, "group has no member of this number")
 				}
-				loaded25 := host2.Load(r, &t47.Post[int(uint32(t47.Post[t610.Place]))+t89])
+				loaded25 := host2.Load64(r, &t47.Post[int(uint32(t47.Post[t610.Place]))+t89])
 				member2 := loaded25
 //line group.go:37
 				result018 := actor.Ref[Item]{Mailbox: uint32(member2), Actor: uint32(member2 >> 32)}
@@ -4757,10 +4757,10 @@ func quernRow4SendActor(r *host2.Run, cs2 []*actor.Context, first3 int, t35 *Ord
 						t224 := (int(t129) + 1) * 16
 //line send.go:30
 						b7 := t310.Post[t130:t224]
-						loaded26 := host2.Load(r, &b7[0])
+						loaded26 := host2.Load64(r, &b7[0])
 //line send.go:31
-						loaded27 := host2.Load(r, &b7[8])
-						loaded28 := host2.Load(r, &b7[10])
+						loaded27 := host2.Load64(r, &b7[8])
+						loaded28 := host2.Load64(r, &b7[10])
 //line send.go:31
 						t310.To = actor.Target{Box: t129, Actor: t221, Tail: loaded26, Head: loaded27, Ring: b7[14], Step: b7[12], Slots: uint32(b7[11]), Kind: uint32(b7[13]), Owner: uint32(loaded28)}
 //line send.go:33
@@ -4788,7 +4788,7 @@ func quernRow4SendActor(r *host2.Run, cs2 []*actor.Context, first3 int, t35 *Ord
 //line send.go:55
 						b8 := t312.Post[t131:t225]
 						if t312.To.Owner != t312.To.Actor {
-							loaded29 := host2.Load(r, &b8[10])
+							loaded29 := host2.Load64(r, &b8[10])
 //line send.go:57
 							t312.To.Owner = uint32(loaded29)
 						}
@@ -4798,23 +4798,23 @@ func quernRow4SendActor(r *host2.Run, cs2 []*actor.Context, first3 int, t35 *Ord
 							room8 = 2
 						} else {
 //line send.go:63
-							loaded30 := host2.Load(r, &b8[10])
+							loaded30 := host2.Load64(r, &b8[10])
 							for owner3 := uint32(loaded30); ; {
 								if uint32(t312.To.Tail)-uint32(t312.To.Head) >= t312.To.Slots {
 									t59 := t312
 									t612 := t312
 //line send.go:66
-									loaded31 := host2.Load(r, &b8[0])
+									loaded31 := host2.Load64(r, &b8[0])
 									t810 := loaded31
 //line send.go:66
-									loaded32 := host2.Load(r, &b8[8])
+									loaded32 := host2.Load64(r, &b8[8])
 									t109 := loaded32
 //line send.go:66
 									t59.To.Tail = t810
 //line send.go:66
 									t612.To.Head = t109
 									if uint32(t312.To.Tail)-uint32(t312.To.Head) >= t312.To.Slots && t312.To.Kind == 1 {
-										loaded33 := host2.Load(r, &t312.Host[b8[15]+1])
+										loaded33 := host2.Load64(r, &t312.Host[b8[15]+1])
 //line send.go:68
 										t312.To.Head = loaded33
 										kernel.StoreRelaxed(&b8[8], t312.To.Head)
@@ -4915,7 +4915,7 @@ func quernRow4SendActor(r *host2.Run, cs2 []*actor.Context, first3 int, t35 *Ord
 								t229 := (box7 + 1) * 16
 //line send.go:120
 								b9 := t243.Post[t140:t229]
-								loaded34 := host2.Load(r, &b9[9])
+								loaded34 := host2.Load64(r, &b9[9])
 								if loaded34 != 0 {
 //line send.go:122
 									kernel.StoreRelaxed(&t243.Host[b9[15]], 1)
@@ -4953,7 +4953,7 @@ func quernRow4SendActor(r *host2.Run, cs2 []*actor.Context, first3 int, t35 *Ord
 //line group.go:34
 				host2.Fail(r, "group has no member of this number")
 			}
-			loaded35 := host2.Load(r, &t1113.Post[int(uint32(t1113.Post[g.Place]))+t1211])
+			loaded35 := host2.Load64(r, &t1113.Post[int(uint32(t1113.Post[g.Place]))+t1211])
 			member3 := loaded35
 //line group.go:37
 			result022 := actor.Ref[Item]{Mailbox: uint32(member3), Actor: uint32(member3 >> 32)}
@@ -4974,10 +4974,10 @@ func quernRow4SendActor(r *host2.Run, cs2 []*actor.Context, first3 int, t35 *Ord
 					t231 := (int(t149) + 1) * 16
 //line send.go:30
 					b10 := t1011.Post[t150:t231]
-					loaded36 := host2.Load(r, &b10[0])
+					loaded36 := host2.Load64(r, &b10[0])
 //line send.go:31
-					loaded37 := host2.Load(r, &b10[8])
-					loaded38 := host2.Load(r, &b10[10])
+					loaded37 := host2.Load64(r, &b10[8])
+					loaded38 := host2.Load64(r, &b10[10])
 //line send.go:31
 					t1011.To = actor.Target{Box: t149, Actor: t230, Tail: loaded36, Head: loaded37, Ring: b10[14], Step: b10[12], Slots: uint32(b10[11]), Kind: uint32(b10[13]), Owner: uint32(loaded38)}
 //line send.go:33
@@ -5005,7 +5005,7 @@ func quernRow4SendActor(r *host2.Run, cs2 []*actor.Context, first3 int, t35 *Ord
 //line send.go:55
 					b11 := t314.Post[t151:t235]
 					if t314.To.Owner != t314.To.Actor {
-						loaded39 := host2.Load(r, &b11[10])
+						loaded39 := host2.Load64(r, &b11[10])
 //line send.go:57
 						t314.To.Owner = uint32(loaded39)
 					}
@@ -5015,23 +5015,23 @@ func quernRow4SendActor(r *host2.Run, cs2 []*actor.Context, first3 int, t35 *Ord
 						room11 = 2
 					} else {
 //line send.go:63
-						loaded40 := host2.Load(r, &b11[10])
+						loaded40 := host2.Load64(r, &b11[10])
 						for owner4 := uint32(loaded40); ; {
 							if uint32(t314.To.Tail)-uint32(t314.To.Head) >= t314.To.Slots {
 								t510 := t314
 								t614 := t314
 //line send.go:66
-								loaded41 := host2.Load(r, &b11[0])
+								loaded41 := host2.Load64(r, &b11[0])
 								t812 := loaded41
 //line send.go:66
-								loaded42 := host2.Load(r, &b11[8])
+								loaded42 := host2.Load64(r, &b11[8])
 								t1012 := loaded42
 //line send.go:66
 								t510.To.Tail = t812
 //line send.go:66
 								t614.To.Head = t1012
 								if uint32(t314.To.Tail)-uint32(t314.To.Head) >= t314.To.Slots && t314.To.Kind == 1 {
-									loaded43 := host2.Load(r, &t314.Host[b11[15]+1])
+									loaded43 := host2.Load64(r, &t314.Host[b11[15]+1])
 //line send.go:68
 									t314.To.Head = loaded43
 									kernel.StoreRelaxed(&b11[8], t314.To.Head)
@@ -5132,7 +5132,7 @@ func quernRow4SendActor(r *host2.Run, cs2 []*actor.Context, first3 int, t35 *Ord
 							t239 := (box9 + 1) * 16
 //line send.go:120
 							b12 := t244.Post[t161:t239]
-							loaded44 := host2.Load(r, &b12[9])
+							loaded44 := host2.Load64(r, &b12[9])
 							if loaded44 != 0 {
 //line send.go:122
 								kernel.StoreRelaxed(&t244.Host[b12[15]], 1)
@@ -5176,7 +5176,7 @@ func quernRow4SendActor(r *host2.Run, cs2 []*actor.Context, first3 int, t35 *Ord
 //line group.go:34
 					host2.Fail(r, "group has no member of this number")
 				}
-				loaded45 := host2.Load(r, &t511.Post[int(uint32(t511.Post[t185.Place]))+t616])
+				loaded45 := host2.Load64(r, &t511.Post[int(uint32(t511.Post[t185.Place]))+t616])
 				member4 := loaded45
 //line group.go:37
 				result027 := actor.Ref[Item]{Mailbox: uint32(member4), Actor: uint32(member4 >> 32)}
@@ -5197,10 +5197,10 @@ func quernRow4SendActor(r *host2.Run, cs2 []*actor.Context, first3 int, t35 *Ord
 						t241 := (int(t180) + 1) * 16
 //line send.go:30
 						b13 := t48.Post[t181:t241]
-						loaded46 := host2.Load(r, &b13[0])
+						loaded46 := host2.Load64(r, &b13[0])
 //line send.go:31
-						loaded47 := host2.Load(r, &b13[8])
-						loaded48 := host2.Load(r, &b13[10])
+						loaded47 := host2.Load64(r, &b13[8])
+						loaded48 := host2.Load64(r, &b13[10])
 //line send.go:31
 						t48.To = actor.Target{Box: t180, Actor: t240, Tail: loaded46, Head: loaded47, Ring: b13[14], Step: b13[12], Slots: uint32(b13[11]), Kind: uint32(b13[13]), Owner: uint32(loaded48)}
 //line send.go:33
@@ -5228,7 +5228,7 @@ func quernRow4SendActor(r *host2.Run, cs2 []*actor.Context, first3 int, t35 *Ord
 //line send.go:55
 						b14 := t317.Post[t186:t245]
 						if t317.To.Owner != t317.To.Actor {
-							loaded49 := host2.Load(r, &b14[10])
+							loaded49 := host2.Load64(r, &b14[10])
 //line send.go:57
 							t317.To.Owner = uint32(loaded49)
 						}
@@ -5238,23 +5238,23 @@ func quernRow4SendActor(r *host2.Run, cs2 []*actor.Context, first3 int, t35 *Ord
 							room14 = 2
 						} else {
 //line send.go:63
-							loaded50 := host2.Load(r, &b14[10])
+							loaded50 := host2.Load64(r, &b14[10])
 							for owner5 := uint32(loaded50); ; {
 								if uint32(t317.To.Tail)-uint32(t317.To.Head) >= t317.To.Slots {
 									t512 := t317
 									t617 := t317
 //line send.go:66
-									loaded51 := host2.Load(r, &b14[0])
+									loaded51 := host2.Load64(r, &b14[0])
 									t815 := loaded51
 //line send.go:66
-									loaded52 := host2.Load(r, &b14[8])
+									loaded52 := host2.Load64(r, &b14[8])
 									t1014 := loaded52
 //line send.go:66
 									t512.To.Tail = t815
 //line send.go:66
 									t617.To.Head = t1014
 									if uint32(t317.To.Tail)-uint32(t317.To.Head) >= t317.To.Slots && t317.To.Kind == 1 {
-										loaded53 := host2.Load(r, &t317.Host[b14[15]+1])
+										loaded53 := host2.Load64(r, &t317.Host[b14[15]+1])
 //line send.go:68
 										t317.To.Head = loaded53
 										kernel.StoreRelaxed(&b14[8], t317.To.Head)
@@ -5355,7 +5355,7 @@ func quernRow4SendActor(r *host2.Run, cs2 []*actor.Context, first3 int, t35 *Ord
 								t249 := (box11 + 1) * 16
 //line send.go:120
 								b15 := t248.Post[t190:t249]
-								loaded54 := host2.Load(r, &b15[9])
+								loaded54 := host2.Load64(r, &b15[9])
 								if loaded54 != 0 {
 //line send.go:122
 									kernel.StoreRelaxed(&t248.Host[b15[15]], 1)
@@ -5485,10 +5485,10 @@ func quernRow5SendActor(r *host2.Run, cs []actor.Context, first4 int, begins, bo
 							t253 := (int(t191) + 1) * 16
 //line send.go:30
 							b16 := t482.Post[t198:t253]
-							loaded55 := host2.Load(r, &b16[0])
+							loaded55 := host2.Load64(r, &b16[0])
 //line send.go:31
-							loaded56 := host2.Load(r, &b16[8])
-							loaded57 := host2.Load(r, &b16[10])
+							loaded56 := host2.Load64(r, &b16[8])
+							loaded57 := host2.Load64(r, &b16[10])
 //line send.go:31
 							t482.To = actor.Target{Box: t191, Actor: t251, Tail: loaded55, Head: loaded56, Ring: b16[14], Step: b16[12], Slots: uint32(b16[11]), Kind: uint32(b16[13]), Owner: uint32(loaded57)}
 //line send.go:33
@@ -5516,7 +5516,7 @@ func quernRow5SendActor(r *host2.Run, cs []actor.Context, first4 int, begins, bo
 //line send.go:55
 							b17 := t318.Post[t199:t254]
 							if t318.To.Owner != t318.To.Actor {
-								loaded58 := host2.Load(r, &b17[10])
+								loaded58 := host2.Load64(r, &b17[10])
 //line send.go:57
 								t318.To.Owner = uint32(loaded58)
 							}
@@ -5526,23 +5526,23 @@ func quernRow5SendActor(r *host2.Run, cs []actor.Context, first4 int, begins, bo
 								room17 = 2
 							} else {
 //line send.go:63
-								loaded59 := host2.Load(r, &b17[10])
+								loaded59 := host2.Load64(r, &b17[10])
 								for owner6 := uint32(loaded59); ; {
 									if uint32(t318.To.Tail)-uint32(t318.To.Head) >= t318.To.Slots {
 										t514 := t318
 										t619 := t318
 //line send.go:66
-										loaded60 := host2.Load(r, &b17[0])
+										loaded60 := host2.Load64(r, &b17[0])
 										t818 := loaded60
 //line send.go:66
-										loaded61 := host2.Load(r, &b17[8])
+										loaded61 := host2.Load64(r, &b17[8])
 										t1017 := loaded61
 //line send.go:66
 										t514.To.Tail = t818
 //line send.go:66
 										t619.To.Head = t1017
 										if uint32(t318.To.Tail)-uint32(t318.To.Head) >= t318.To.Slots && t318.To.Kind == 1 {
-											loaded62 := host2.Load(r, &t318.Host[b17[15]+1])
+											loaded62 := host2.Load64(r, &t318.Host[b17[15]+1])
 //line send.go:68
 											t318.To.Head = loaded62
 											kernel.StoreRelaxed(&b17[8], t318.To.Head)
@@ -5656,7 +5656,7 @@ func quernRow5SendActor(r *host2.Run, cs []actor.Context, first4 int, begins, bo
 									t257 := (box13 + 1) * 16
 //line send.go:120
 									b18 := t1117.Post[t1103:t257]
-									loaded63 := host2.Load(r, &b18[9])
+									loaded63 := host2.Load64(r, &b18[9])
 									if loaded63 != 0 {
 //line send.go:122
 										kernel.StoreRelaxed(&t1117.Host[b18[15]], 1)
@@ -5685,7 +5685,7 @@ func quernRow5SendActor(r *host2.Run, cs []actor.Context, first4 int, begins, bo
 				switch {
 				default:
 //line alone.go:103
-					loaded64 := host2.Load(r, &t582[0])
+					loaded64 := host2.Load64(r, &t582[0])
 					ordered2 := loaded64
 //line alone.go:104
 					sh.Asked[0] = uint32(ordered2)
@@ -5727,7 +5727,7 @@ func quernRow5SendActor(r *host2.Run, cs []actor.Context, first4 int, begins, bo
 								}
 //line alone.go:118
 								at4 := (result038 + next4&(shape.SideSlots-1)) * shape.InStep
-								loaded65 := host2.Load(r, &t61[at4])
+								loaded65 := host2.Load64(r, &t61[at4])
 								if uint32(loaded65>>32) == next4+1 {
 //line alone.go:120
 									t915 := level2
@@ -5740,7 +5740,7 @@ func quernRow5SendActor(r *host2.Run, cs []actor.Context, first4 int, begins, bo
 						}
 						if source4 == 9 || source4 < 4 {
 							next5 := t592[4]
-							loaded66 := host2.Load(r, &t61[next5&(shape.Slots-1)*shape.InStep])
+							loaded66 := host2.Load64(r, &t61[next5&(shape.Slots-1)*shape.InStep])
 							middle2 := uint32(loaded66>>32) == next5+1
 //line alone.go:128
 							posted2 := false
@@ -5748,7 +5748,7 @@ func quernRow5SendActor(r *host2.Run, cs []actor.Context, first4 int, begins, bo
 							if slots3 != 0 {
 //line alone.go:130
 								next6 := uint32(t60[8])
-								loaded67 := host2.Load(r, &t622[next6&(slots3-1)*shape.InStep])
+								loaded67 := host2.Load64(r, &t622[next6&(slots3-1)*shape.InStep])
 								posted2 = uint32(loaded67>>32) == next6+1
 							}
 							if posted2 && !(middle2 && t592[8] == 8) {
@@ -5807,7 +5807,7 @@ func quernRow5SendActor(r *host2.Run, cs []actor.Context, first4 int, begins, bo
 							slot9 := ring2[t2114:t2212]
 							cell2 := words[:t2311]
 							for w11 := 0; w11 < len(slot9); w11++ {
-								loaded68 := host2.Load(r, &slot9[w11])
+								loaded68 := host2.Load64(r, &slot9[w11])
 								v2 := loaded68
 //line alone.go:155
 								if uint32(v2>>32) != sh.Ticket+1 {
@@ -6179,10 +6179,10 @@ func quernRow1WorkActor(r *host2.Run, cs []actor.Context, first int, begins, bor
 							t27 := (int(t16) + 1) * 16
 //line send.go:30
 							b := t72.Post[t17:t27]
-							loaded := host2.Load(r, &b[0])
+							loaded := host2.Load64(r, &b[0])
 //line send.go:31
-							loaded2 := host2.Load(r, &b[8])
-							loaded3 := host2.Load(r, &b[10])
+							loaded2 := host2.Load64(r, &b[8])
+							loaded3 := host2.Load64(r, &b[10])
 //line send.go:31
 							t72.To = actor.Target{Box: t16, Actor: t26, Tail: loaded, Head: loaded2, Ring: b[14], Step: b[12], Slots: uint32(b[11]), Kind: uint32(b[13]), Owner: uint32(loaded3)}
 //line send.go:33
@@ -6210,7 +6210,7 @@ func quernRow1WorkActor(r *host2.Run, cs []actor.Context, first int, begins, bor
 //line send.go:55
 							b2 := t33.Post[t18:t28]
 							if t33.To.Owner != t33.To.Actor {
-								loaded4 := host2.Load(r, &b2[10])
+								loaded4 := host2.Load64(r, &b2[10])
 //line send.go:57
 								t33.To.Owner = uint32(loaded4)
 							}
@@ -6220,23 +6220,23 @@ func quernRow1WorkActor(r *host2.Run, cs []actor.Context, first int, begins, bor
 								room2 = 2
 							} else {
 //line send.go:63
-								loaded5 := host2.Load(r, &b2[10])
+								loaded5 := host2.Load64(r, &b2[10])
 								for owner := uint32(loaded5); ; {
 									if uint32(t33.To.Tail)-uint32(t33.To.Head) >= t33.To.Slots {
 										t53 := t33
 										t63 := t33
 //line send.go:66
-										loaded6 := host2.Load(r, &b2[0])
+										loaded6 := host2.Load64(r, &b2[0])
 										t83 := loaded6
 //line send.go:66
-										loaded7 := host2.Load(r, &b2[8])
+										loaded7 := host2.Load64(r, &b2[8])
 										t103 := loaded7
 //line send.go:66
 										t53.To.Tail = t83
 //line send.go:66
 										t63.To.Head = t103
 										if uint32(t33.To.Tail)-uint32(t33.To.Head) >= t33.To.Slots && t33.To.Kind == 1 {
-											loaded8 := host2.Load(r, &t33.Host[b2[15]+1])
+											loaded8 := host2.Load64(r, &t33.Host[b2[15]+1])
 //line send.go:68
 											t33.To.Head = loaded8
 											kernel.StoreRelaxed(&b2[8], t33.To.Head)
@@ -6350,7 +6350,7 @@ func quernRow1WorkActor(r *host2.Run, cs []actor.Context, first int, begins, bor
 									t211 := (box3 + 1) * 16
 //line send.go:120
 									b3 := t113.Post[t114:t211]
-									loaded9 := host2.Load(r, &b3[9])
+									loaded9 := host2.Load64(r, &b3[9])
 									if loaded9 != 0 {
 //line send.go:122
 										kernel.StoreRelaxed(&t113.Host[b3[15]], 1)
@@ -6378,7 +6378,7 @@ func quernRow1WorkActor(r *host2.Run, cs []actor.Context, first int, begins, bor
 				switch {
 				default:
 //line alone.go:103
-					loaded10 := host2.Load(r, &t292[0])
+					loaded10 := host2.Load64(r, &t292[0])
 					ordered := loaded10
 //line alone.go:104
 					sh.Asked[0] = uint32(ordered)
@@ -6420,7 +6420,7 @@ func quernRow1WorkActor(r *host2.Run, cs []actor.Context, first int, begins, bor
 								}
 //line alone.go:118
 								at := (result05 + next&(shape.SideSlots-1)) * shape.InStep
-								loaded11 := host2.Load(r, &t322[at])
+								loaded11 := host2.Load64(r, &t322[at])
 								if uint32(loaded11>>32) == next+1 {
 //line alone.go:120
 									t95 := level
@@ -6433,7 +6433,7 @@ func quernRow1WorkActor(r *host2.Run, cs []actor.Context, first int, begins, bor
 						}
 						if source == 9 || source < 4 {
 							next2 := t30[4]
-							loaded12 := host2.Load(r, &t322[next2&(shape.Slots-1)*shape.InStep])
+							loaded12 := host2.Load64(r, &t322[next2&(shape.Slots-1)*shape.InStep])
 							middle := uint32(loaded12>>32) == next2+1
 //line alone.go:128
 							posted := false
@@ -6441,7 +6441,7 @@ func quernRow1WorkActor(r *host2.Run, cs []actor.Context, first int, begins, bor
 							if slots2 != 0 {
 //line alone.go:130
 								next3 := uint32(t31[8])
-								loaded13 := host2.Load(r, &t332[next3&(slots2-1)*shape.InStep])
+								loaded13 := host2.Load64(r, &t332[next3&(slots2-1)*shape.InStep])
 								posted = uint32(loaded13>>32) == next3+1
 							}
 							if posted && !(middle && t30[8] == 8) {
@@ -6500,7 +6500,7 @@ func quernRow1WorkActor(r *host2.Run, cs []actor.Context, first int, begins, bor
 							slot2 := ring[t212:t222]
 							cell := words[:t232]
 							for w5 := 0; w5 < len(slot2); w5++ {
-								loaded14 := host2.Load(r, &slot2[w5])
+								loaded14 := host2.Load64(r, &slot2[w5])
 								v := loaded14
 //line alone.go:155
 								if uint32(v>>32) != sh.Ticket+1 {
@@ -6598,14 +6598,14 @@ func quernRow6WorkActor(r *host2.Run, t1s []*actor.Context, first4 int, valuess 
 			if t36 == 0 {
 				host2.Fail(r, "reference to no payload")
 			}
-			loaded15 := host2.Load(r, &t117[t213+0])
+			loaded15 := host2.Load64(r, &t117[t213+0])
 			host3 := loaded15
 //line payload.go:80
 			if uint32(host3>>32) != t36 {
 				host2.Fail(r, "payload was released")
 			}
 			if host3&1 == 0 {
-				loaded16 := host2.Load(r, &t117[t213+1])
+				loaded16 := host2.Load64(r, &t117[t213+1])
 				actors := loaded16
 //line payload.go:85
 				if uint32(actors) <= uint32(host3)>>1 {
@@ -6691,14 +6691,14 @@ func quernRow9WorkActor(r *host2.Run, t1s []*actor.Context, first8 int, t45 *Bat
 					if t37 == 0 {
 						host2.Fail(r, "reference to no payload")
 					}
-					loaded17 := host2.Load(r, &t118[t214+0])
+					loaded17 := host2.Load64(r, &t118[t214+0])
 					host4 := loaded17
 //line payload.go:80
 					if uint32(host4>>32) != t37 {
 						host2.Fail(r, "payload was released")
 					}
 					if host4&1 == 0 {
-						loaded18 := host2.Load(r, &t118[t214+1])
+						loaded18 := host2.Load64(r, &t118[t214+1])
 						actors2 := loaded18
 //line payload.go:85
 						if uint32(actors2) <= uint32(host4)>>1 {
@@ -6726,14 +6726,14 @@ func quernRow9WorkActor(r *host2.Run, t1s []*actor.Context, first8 int, t45 *Bat
 				if t38 == 0 {
 					host2.Fail(r, "reference to no payload")
 				}
-				loaded19 := host2.Load(r, &t119[t215+0])
+				loaded19 := host2.Load64(r, &t119[t215+0])
 				host5 := loaded19
 //line payload.go:80
 				if uint32(host5>>32) != t38 {
 					host2.Fail(r, "payload was released")
 				}
 				if host5&1 == 0 {
-					loaded20 := host2.Load(r, &t119[t215+1])
+					loaded20 := host2.Load64(r, &t119[t215+1])
 					actors3 := loaded20
 //line payload.go:85
 					if uint32(actors3) <= uint32(host5)>>1 {
@@ -6757,14 +6757,14 @@ func quernRow9WorkActor(r *host2.Run, t1s []*actor.Context, first8 int, t45 *Bat
 				if t39 == 0 {
 					host2.Fail(r, "reference to no payload")
 				}
-				loaded21 := host2.Load(r, &t120[t216+0])
+				loaded21 := host2.Load64(r, &t120[t216+0])
 				host6 := loaded21
 //line payload.go:80
 				if uint32(host6>>32) != t39 {
 					host2.Fail(r, "payload was released")
 				}
 				if host6&1 == 0 {
-					loaded22 := host2.Load(r, &t120[t216+1])
+					loaded22 := host2.Load64(r, &t120[t216+1])
 					actors4 := loaded22
 //line payload.go:85
 					if uint32(actors4) <= uint32(host6)>>1 {
@@ -6791,14 +6791,14 @@ func quernRow9WorkActor(r *host2.Run, t1s []*actor.Context, first8 int, t45 *Bat
 				if t310 == 0 {
 					host2.Fail(r, "reference to no payload")
 				}
-				loaded23 := host2.Load(r, &t121[t217+0])
+				loaded23 := host2.Load64(r, &t121[t217+0])
 				host7 := loaded23
 //line payload.go:80
 				if uint32(host7>>32) != t310 {
 					host2.Fail(r, "payload was released")
 				}
 				if host7&1 == 0 {
-					loaded24 := host2.Load(r, &t121[t217+1])
+					loaded24 := host2.Load64(r, &t121[t217+1])
 					actors5 := loaded24
 //line payload.go:85
 					if uint32(actors5) <= uint32(host7)>>1 {
@@ -6828,10 +6828,10 @@ func quernRow9WorkActor(r *host2.Run, t1s []*actor.Context, first8 int, t45 *Bat
 						t219 := (int(t124) + 1) * 16
 //line send.go:30
 						b4 := t106.Post[t125:t219]
-						loaded25 := host2.Load(r, &b4[0])
+						loaded25 := host2.Load64(r, &b4[0])
 //line send.go:31
-						loaded26 := host2.Load(r, &b4[8])
-						loaded27 := host2.Load(r, &b4[10])
+						loaded26 := host2.Load64(r, &b4[8])
+						loaded27 := host2.Load64(r, &b4[10])
 //line send.go:31
 						t106.To = actor.Target{Box: t124, Actor: t218, Tail: loaded25, Head: loaded26, Ring: b4[14], Step: b4[12], Slots: uint32(b4[11]), Kind: uint32(b4[13]), Owner: uint32(loaded27)}
 //line send.go:33
@@ -6859,7 +6859,7 @@ func quernRow9WorkActor(r *host2.Run, t1s []*actor.Context, first8 int, t45 *Bat
 //line send.go:55
 						b5 := t311.Post[t126:t220]
 						if t311.To.Owner != t311.To.Actor {
-							loaded28 := host2.Load(r, &b5[10])
+							loaded28 := host2.Load64(r, &b5[10])
 //line send.go:57
 							t311.To.Owner = uint32(loaded28)
 						}
@@ -6869,23 +6869,23 @@ func quernRow9WorkActor(r *host2.Run, t1s []*actor.Context, first8 int, t45 *Bat
 							room5 = 2
 						} else {
 //line send.go:63
-							loaded29 := host2.Load(r, &b5[10])
+							loaded29 := host2.Load64(r, &b5[10])
 							for owner2 := uint32(loaded29); ; {
 								if uint32(t311.To.Tail)-uint32(t311.To.Head) >= t311.To.Slots {
 									t57 := t311
 									t69 := t311
 //line send.go:66
-									loaded30 := host2.Load(r, &b5[0])
+									loaded30 := host2.Load64(r, &b5[0])
 									t86 := loaded30
 //line send.go:66
-									loaded31 := host2.Load(r, &b5[8])
+									loaded31 := host2.Load64(r, &b5[8])
 									t107 := loaded31
 //line send.go:66
 									t57.To.Tail = t86
 //line send.go:66
 									t69.To.Head = t107
 									if uint32(t311.To.Tail)-uint32(t311.To.Head) >= t311.To.Slots && t311.To.Kind == 1 {
-										loaded32 := host2.Load(r, &t311.Host[b5[15]+1])
+										loaded32 := host2.Load64(r, &t311.Host[b5[15]+1])
 //line send.go:68
 										t311.To.Head = loaded32
 										kernel.StoreRelaxed(&b5[8], t311.To.Head)
@@ -6986,7 +6986,7 @@ func quernRow9WorkActor(r *host2.Run, t1s []*actor.Context, first8 int, t45 *Bat
 								t225 := (box5 + 1) * 16
 //line send.go:120
 								b6 := t242.Post[t130:t225]
-								loaded33 := host2.Load(r, &b6[9])
+								loaded33 := host2.Load64(r, &b6[9])
 								if loaded33 != 0 {
 //line send.go:122
 									kernel.StoreRelaxed(&t242.Host[b6[15]], 1)
@@ -7010,14 +7010,14 @@ func quernRow9WorkActor(r *host2.Run, t1s []*actor.Context, first8 int, t45 *Bat
 					if t312 == 0 {
 						host2.Fail(r, "reference to no payload")
 					}
-					loaded34 := host2.Load(r, &t131[t226+0])
+					loaded34 := host2.Load64(r, &t131[t226+0])
 					host8 := loaded34
 //line payload.go:80
 					if uint32(host8>>32) != t312 {
 						host2.Fail(r, "payload was released")
 					}
 					if host8&1 == 0 {
-						loaded35 := host2.Load(r, &t131[t226+1])
+						loaded35 := host2.Load64(r, &t131[t226+1])
 						actors6 := loaded35
 //line payload.go:85
 						if uint32(actors6) <= uint32(host8)>>1 {
@@ -7045,14 +7045,14 @@ func quernRow9WorkActor(r *host2.Run, t1s []*actor.Context, first8 int, t45 *Bat
 				if t313 == 0 {
 					host2.Fail(r, "reference to no payload")
 				}
-				loaded36 := host2.Load(r, &t136[t227+0])
+				loaded36 := host2.Load64(r, &t136[t227+0])
 				host9 := loaded36
 //line payload.go:80
 				if uint32(host9>>32) != t313 {
 					host2.Fail(r, "payload was released")
 				}
 				if host9&1 == 0 {
-					loaded37 := host2.Load(r, &t136[t227+1])
+					loaded37 := host2.Load64(r, &t136[t227+1])
 					actors7 := loaded37
 //line payload.go:85
 					if uint32(actors7) <= uint32(host9)>>1 {
@@ -7177,10 +7177,10 @@ func quernRow10WorkActor(r *host2.Run, cs []actor.Context, first10 int, begins, 
 							t230 := (int(t137) + 1) * 16
 //line send.go:30
 							b7 := t48.Post[t138:t230]
-							loaded38 := host2.Load(r, &b7[0])
+							loaded38 := host2.Load64(r, &b7[0])
 //line send.go:31
-							loaded39 := host2.Load(r, &b7[8])
-							loaded40 := host2.Load(r, &b7[10])
+							loaded39 := host2.Load64(r, &b7[8])
+							loaded40 := host2.Load64(r, &b7[10])
 //line send.go:31
 							t48.To = actor.Target{Box: t137, Actor: t229, Tail: loaded38, Head: loaded39, Ring: b7[14], Step: b7[12], Slots: uint32(b7[11]), Kind: uint32(b7[13]), Owner: uint32(loaded40)}
 //line send.go:33
@@ -7208,7 +7208,7 @@ func quernRow10WorkActor(r *host2.Run, cs []actor.Context, first10 int, begins, 
 //line send.go:55
 							b8 := t314.Post[t139:t231]
 							if t314.To.Owner != t314.To.Actor {
-								loaded41 := host2.Load(r, &b8[10])
+								loaded41 := host2.Load64(r, &b8[10])
 //line send.go:57
 								t314.To.Owner = uint32(loaded41)
 							}
@@ -7218,23 +7218,23 @@ func quernRow10WorkActor(r *host2.Run, cs []actor.Context, first10 int, begins, 
 								room8 = 2
 							} else {
 //line send.go:63
-								loaded42 := host2.Load(r, &b8[10])
+								loaded42 := host2.Load64(r, &b8[10])
 								for owner3 := uint32(loaded42); ; {
 									if uint32(t314.To.Tail)-uint32(t314.To.Head) >= t314.To.Slots {
 										t59 := t314
 										t611 := t314
 //line send.go:66
-										loaded43 := host2.Load(r, &b8[0])
+										loaded43 := host2.Load64(r, &b8[0])
 										t89 := loaded43
 //line send.go:66
-										loaded44 := host2.Load(r, &b8[8])
+										loaded44 := host2.Load64(r, &b8[8])
 										t1010 := loaded44
 //line send.go:66
 										t59.To.Tail = t89
 //line send.go:66
 										t611.To.Head = t1010
 										if uint32(t314.To.Tail)-uint32(t314.To.Head) >= t314.To.Slots && t314.To.Kind == 1 {
-											loaded45 := host2.Load(r, &t314.Host[b8[15]+1])
+											loaded45 := host2.Load64(r, &t314.Host[b8[15]+1])
 //line send.go:68
 											t314.To.Head = loaded45
 											kernel.StoreRelaxed(&b8[8], t314.To.Head)
@@ -7348,7 +7348,7 @@ func quernRow10WorkActor(r *host2.Run, cs []actor.Context, first10 int, begins, 
 									t236 := (box7 + 1) * 16
 //line send.go:120
 									b9 := t1113.Post[t149:t236]
-									loaded46 := host2.Load(r, &b9[9])
+									loaded46 := host2.Load64(r, &b9[9])
 									if loaded46 != 0 {
 //line send.go:122
 										kernel.StoreRelaxed(&t1113.Host[b9[15]], 1)
@@ -7377,7 +7377,7 @@ func quernRow10WorkActor(r *host2.Run, cs []actor.Context, first10 int, begins, 
 				switch {
 				default:
 //line alone.go:103
-					loaded47 := host2.Load(r, &t582[0])
+					loaded47 := host2.Load64(r, &t582[0])
 					ordered2 := loaded47
 //line alone.go:104
 					sh.Asked[0] = uint32(ordered2)
@@ -7419,7 +7419,7 @@ func quernRow10WorkActor(r *host2.Run, cs []actor.Context, first10 int, begins, 
 								}
 //line alone.go:118
 								at4 := (result018 + next5&(shape.SideSlots-1)) * shape.InStep
-								loaded48 := host2.Load(r, &t61[at4])
+								loaded48 := host2.Load64(r, &t61[at4])
 								if uint32(loaded48>>32) == next5+1 {
 //line alone.go:120
 									t911 := level2
@@ -7432,7 +7432,7 @@ func quernRow10WorkActor(r *host2.Run, cs []actor.Context, first10 int, begins, 
 						}
 						if source4 == 9 || source4 < 4 {
 							next6 := t592[4]
-							loaded49 := host2.Load(r, &t61[next6&(shape.Slots-1)*shape.InStep])
+							loaded49 := host2.Load64(r, &t61[next6&(shape.Slots-1)*shape.InStep])
 							middle2 := uint32(loaded49>>32) == next6+1
 //line alone.go:128
 							posted2 := false
@@ -7440,7 +7440,7 @@ func quernRow10WorkActor(r *host2.Run, cs []actor.Context, first10 int, begins, 
 							if slots3 != 0 {
 //line alone.go:130
 								next7 := uint32(t60[8])
-								loaded50 := host2.Load(r, &t622[next7&(slots3-1)*shape.InStep])
+								loaded50 := host2.Load64(r, &t622[next7&(slots3-1)*shape.InStep])
 								posted2 = uint32(loaded50>>32) == next7+1
 							}
 							if posted2 && !(middle2 && t592[8] == 8) {
@@ -7499,7 +7499,7 @@ func quernRow10WorkActor(r *host2.Run, cs []actor.Context, first10 int, begins, 
 							slot6 := ring2[t2111:t2210]
 							cell2 := words[:t237]
 							for w11 := 0; w11 < len(slot6); w11++ {
-								loaded51 := host2.Load(r, &slot6[w11])
+								loaded51 := host2.Load64(r, &slot6[w11])
 								v2 := loaded51
 //line alone.go:155
 								if uint32(v2>>32) != sh.Ticket+1 {
