@@ -3,6 +3,7 @@ package ring
 import (
 	"errors"
 	"fmt"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -72,11 +73,10 @@ func (rt *Runtime) close() error {
 	close(rt.done)
 	living, cohorts := rt.living(), rt.all()
 	errs := make([]error, len(cohorts)+len(living))
-	deadline := time.Now().Add(rt.config.Patience)
 	var ends sync.WaitGroup
 	for i, c := range living {
 		if h, ok := c.server.(*host); ok {
-			ends.Go(func() { errs[len(cohorts)+i] = h.quit(deadline) })
+			ends.Go(func() { errs[len(cohorts)+i] = h.quit() })
 		}
 	}
 	for i, c := range cohorts {
@@ -106,13 +106,13 @@ func (rt *Runtime) close() error {
 	if !slices.ContainsFunc(errs[:len(cohorts)], isStuck) { // else the device has to know
 		rt.dev.RemoveResident(rt)
 	}
-	inUse := false
+	inUse, v := false, rt.patient()
 	for i, c := range cohorts {
 		if isStuck(errs[i]) {
 			inUse = true // its memory, and the mailboxes
 			continue
 		}
-		if n := c.visitors(deadline); n > 0 {
+		if n := c.visitors(v); n > 0 {
 			errs = append(errs, fmt.Errorf("ring: %d calls are still waiting for actors of %s; its memory stays in use", n, c.program.Name))
 			continue
 		}
@@ -137,24 +137,18 @@ func (rt *Runtime) supervised() bool {
 		rt.supervisors.Wait()
 		close(done)
 	}()
-	timer := time.NewTimer(rt.config.Patience)
-	defer timer.Stop()
-	select {
-	case <-done:
-		return true
-	case <-timer.C:
-		return false
-	}
+	return rt.patient().await(done)
 }
 
 // visitors waits until nobody looks at the rings of the cohort's actors any more,
-// all of which have ended, or until a time. It returns how many still do.
-func (c *cohort) visitors(deadline time.Time) (n int) {
+// all of which have ended, as long as there is patience. It returns how many still do.
+func (c *cohort) visitors(v *vigil) (n int) {
 	for _, a := range c.actors {
 		a.detach()
 		var p patience
-		for a.asking() && (p.turns < looking || time.Now().Before(deadline)) {
+		for a.asking() && (p.turns < looking || !v.look(time.Now(), 0)) {
 			p.pause()
+			runtime.Gosched()
 		}
 		if a.asking() {
 			n++

@@ -197,7 +197,7 @@ func (c *cohort) begin() error {
 	for i, a := range c.actors {
 		t := &c.tenants[i]
 		t.runs = a.runs() && !t.stuck
-		t.since, t.asked = time.Time{}, false
+		t.vigil, t.asked = *c.rt.patient(), false
 		if t.runs {
 			atomic.AndUint64(c.command(i), ^uint64(leave))
 		} else {

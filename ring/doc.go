@@ -67,7 +67,8 @@
 // # Handlers that do not return
 //
 // A handler that has not returned for Config.Patience is stuck: its actor is failed
-// with a [*StuckError], which callers that wait get and the supervisor is told.
+// with a [*StuckError], which callers that wait get and the supervisor is told. Time
+// that goroutines wait for a processor, or that the process is stopped, does not count.
 // Nothing but the end of the process stops a handler on a GPU. Until it returns,
 // other actors are served, in launches beside it; freeing memory, loading
 // kernels and closing the runtime and the device fail with a StuckError rather than

@@ -101,11 +101,10 @@ const hostSlots = 256
 // host is the server of a host actor. A goroutine calls the handler as long as there
 // are messages. They stay in the queue until it comes to them.
 type host struct {
-	actor    *core
-	mailbox  *mailbox
-	patience time.Duration
-	handle   func(again bool) (kernel.Action, error) // the message in the slot of the ticket
-	work     func()
+	actor   *core
+	mailbox *mailbox
+	handle  func(again bool) (kernel.Action, error) // the message in the slot of the ticket
+	work    func()
 
 	turn atomic.Int32 // of the goroutine: resting, working or recalled
 
@@ -131,7 +130,8 @@ type host struct {
 	bag     atomic.Pointer[bag] // for messages from actors on the device; made with bagging held
 
 	began atomic.Int64 // when the handler was called, by the runtime's clock; 0 while it is not
-	armed atomic.Bool  // the watchdog
+	armed atomic.Bool  // the watchdog, whose vigil is
+	vigil vigil
 }
 
 // Turns of the goroutine.
@@ -142,7 +142,7 @@ const (
 )
 
 func newHost(ctx context.Context, c *core, o *Options) *host {
-	h := &host{actor: c, patience: o.Patience, base: context.WithoutCancel(ctx)}
+	h := &host{actor: c, vigil: vigil{patience: o.Patience}, base: context.WithoutCancel(ctx)}
 	h.work = h.run
 	h.context.core = c
 	h.refresh()
@@ -369,29 +369,32 @@ func (h *host) nap() {
 // watch sees to it that a handler is noticed that does not return.
 func (h *host) watch() {
 	if !h.armed.Load() && h.armed.CompareAndSwap(false, true) {
-		time.AfterFunc(h.patience, h.look)
+		h.vigil.rest()
+		h.vigil.look(time.Now(), uint64(h.began.Load()))
+		time.AfterFunc(h.vigil.pause(), h.look)
 	}
 }
 
 // look finds out whether the handler has been called for too long.
 func (h *host) look() {
+	runtime.Gosched()
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	began := h.began.Load()
-	switch took := time.Duration(h.actor.rt.clock() - began); {
+	switch {
 	case began == 0 || h.closed:
 		h.armed.Store(false)
 		if h.began.Load() != 0 && !h.closed {
 			h.watch()
 		}
-	case took < h.patience:
-		time.AfterFunc(h.patience-took, h.look)
+	case !h.vigil.look(time.Now(), uint64(began)):
+		time.AfterFunc(h.vigil.pause(), h.look)
 	default:
 		h.armed.Store(false)
 		if !h.stuck {
 			h.stuck = true
 			h.cancel()
-			h.actor.fail(h.overdue(h.patience))
+			h.actor.fail(h.overdue(h.vigil.patience))
 		}
 	}
 }
@@ -404,11 +407,9 @@ func (h *host) handled(_ context.Context, m *mailbox, ticket uint64) (bool, erro
 	return m.handled(ticket), nil
 }
 
-func (h *host) hold() error { return h.halt(time.Now().Add(h.actor.rt.config.Patience)) }
-
-// halt holds the actor, and waits for the end of the call until a time. The context
-// of the handler is cancelled if the actor has ended.
-func (h *host) halt(deadline time.Time) error {
+// hold holds the actor, and waits for the end of the call as long as the runtime has
+// patience. The context of the handler is cancelled if the actor has ended.
+func (h *host) hold() error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.closed {
@@ -418,22 +419,15 @@ func (h *host) halt(deadline time.Time) error {
 	if h.actor.current() == Terminated {
 		h.cancel()
 	}
-	timer := time.NewTimer(time.Until(deadline))
-	defer timer.Stop()
-	for h.calling && !h.stuck {
+	v := h.actor.rt.patient()
+	for patience := true; patience && h.calling && !h.stuck; {
 		if h.idle == nil {
 			h.idle = make(chan struct{})
 		}
 		idle := h.idle
 		h.mu.Unlock()
-		select {
-		case <-idle:
-			h.mu.Lock()
-			continue
-		case <-timer.C:
-		}
+		patience = v.await(idle)
 		h.mu.Lock()
-		break
 	}
 	if h.calling {
 		h.holds--
@@ -460,11 +454,11 @@ func (h *host) renew(any) error { return nil }
 func (h *host) room() error     { return nil }
 
 // quit ends the host for good.
-func (h *host) quit(deadline time.Time) error {
+func (h *host) quit() error {
 	h.mu.Lock()
 	h.cancel()
 	h.mu.Unlock()
-	err := h.halt(deadline)
+	err := h.hold()
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.closed, h.given = true, h.calling

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"reflect"
+	"runtime"
 	"sync/atomic"
 	"time"
 )
@@ -129,17 +130,15 @@ func (c *core) terminate(ctx context.Context) (Farewell, error) {
 // handles none any more.
 func (c *core) drain(ctx context.Context) {
 	var p patience
-	left, since := c.queued(), time.Now()
-	for left > 0 && c.runs() {
+	v := c.rt.patient()
+	for left := c.queued(); left > 0 && c.runs(); {
 		c.server.kick()
 		if !p.pause() {
 			continue
 		}
-		n := c.queued()
-		if n != left {
-			left, since = n, time.Now()
-		}
-		if ctx.Err() != nil || c.rt.ending() || time.Since(since) > c.rt.config.Patience {
+		runtime.Gosched()
+		left = c.queued()
+		if ctx.Err() != nil || c.rt.ending() || v.look(time.Now(), uint64(left)) {
 			return
 		}
 	}

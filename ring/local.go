@@ -40,9 +40,8 @@ type local struct {
 	waiting atomic.Int32
 
 	epoch atomic.Uint32 // of the run
-	stuck atomic.Bool   // the run has not ended within the runtime's patience
-	seen  uint32        // run that the watchdog has seen first at since
-	since time.Time
+	stuck atomic.Bool   // a message has taken longer than the runtime's patience
+	vigil vigil         // the watchdog's
 }
 
 // waiter is who waits until a ticket is handled.
@@ -301,27 +300,26 @@ func (l *local) settle() {
 }
 
 func (l *local) hold() error {
-	if err := l.halt(time.Now().Add(l.cohort.rt.config.Patience)); err != nil {
+	if err := l.halt(l.cohort.rt.patient()); err != nil {
 		return err
 	}
 	l.turn.Unlock()
 	return nil
 }
 
-// halt waits for the end of the message that the handler is at, and takes the
-// turn and a hold.
-func (l *local) halt(deadline time.Time) error {
+// halt waits for the end of the message that the handler is at, as long as there is
+// patience, and takes the turn and a hold.
+func (l *local) halt(v *vigil) error {
 	c := l.cohort
 	for i := 0; !l.turn.TryLock(); i++ {
 		atomic.OrUint64(c.command(l.block), leave)
-		if l.stuck.Load() || time.Now().After(deadline) {
+		if l.stuck.Load() || v.look(time.Now(), 0) {
 			return l.overdue()
 		}
-		if i < yielding {
-			runtime.Gosched()
-		} else {
+		if i >= yielding {
 			time.Sleep(50 * time.Microsecond)
 		}
+		runtime.Gosched()
 	}
 	atomic.AndUint64(c.command(l.block), ^uint64(leave))
 	if l.closed {
@@ -354,7 +352,7 @@ func (l *local) room() error { return nil }
 
 // newLocal makes the server of an actor in a block. c.mu is held.
 func (c *cohort) newLocal(i int, a *core) *local {
-	l := &local{cohort: c, actor: a, block: i, holds: c.holds}
+	l := &local{cohort: c, actor: a, block: i, holds: c.holds, vigil: *c.rt.patient()}
 	l.cursors = c.hostCursors.Data()[i*actor.CursorWords:][:actor.CursorWords]
 	if i == len(c.locals) {
 		c.locals = append(c.locals, l)
@@ -399,13 +397,13 @@ func (c *cohort) blocks() []*local {
 // holdLocals holds all local actors, and those that are made until they are
 // resumed, or none.
 func (c *cohort) holdLocals() error {
-	deadline := time.Now().Add(c.rt.config.Patience)
+	v := c.rt.patient()
 	c.mu.Lock()
 	c.holds++
 	list := c.locals
 	c.mu.Unlock()
 	for i, l := range list {
-		if err := l.halt(deadline); err != nil {
+		if err := l.halt(v); err != nil {
 			return errors.Join(err, c.resumeLocals(func(n int) bool { return n < i || n >= len(list) }))
 		}
 		l.turn.Unlock()
@@ -430,10 +428,10 @@ func (c *cohort) resumeLocals(among func(int) bool) error {
 
 // closeLocals ends all local actors for good.
 func (c *cohort) closeLocals() error {
-	deadline := time.Now().Add(c.rt.config.Patience)
+	v := c.rt.patient()
 	stuck := &StuckError{After: c.rt.config.Patience}
 	for _, l := range c.blocks() {
-		switch err := l.halt(deadline); {
+		switch err := l.halt(v); {
 		case errors.Is(err, ErrClosed):
 		case err != nil:
 			stuck.Actors = append(stuck.Actors, l.actor.name)
@@ -461,32 +459,30 @@ func (l *local) overdue() error {
 
 // watchLocal looks for handlers that do not return.
 func (rt *Runtime) watchLocal() {
-	ticker := time.NewTicker(max(rt.config.Patience/4, time.Millisecond))
+	ticker := time.NewTicker(max(rt.patient().pause(), time.Millisecond))
 	defer ticker.Stop()
 	for {
 		select {
 		case <-rt.done:
 			return
-		case now := <-ticker.C:
-			for _, c := range rt.all() {
-				for _, l := range c.blocks() {
-					l.look(now)
-				}
+		case <-ticker.C:
+		}
+		runtime.Gosched()
+		for _, c := range rt.all() {
+			for _, l := range c.blocks() {
+				l.look(time.Now())
 			}
 		}
 	}
 }
 
-// look finds out whether the block has been running for too long.
+// look finds out whether the block has been at one message for too long.
 func (l *local) look(now time.Time) {
-	epoch := l.epoch.Load()
-	running := epoch != 0 && atomic.LoadUint64(l.cohort.left(l.block)) == 0
+	running := l.epoch.Load() != 0 && atomic.LoadUint64(l.cohort.left(l.block)) == 0 && l.call.Running()
 	switch {
-	case !running || epoch != l.seen:
-		l.seen, l.since = epoch, now
-	case !l.call.Running():
-		l.since = now
-	case now.Sub(l.since) >= l.cohort.rt.config.Patience && !l.stuck.Swap(true):
+	case !running:
+		l.vigil.rest()
+	case l.vigil.look(now, l.far()) && !l.stuck.Swap(true):
 		if l.crewed.Load() {
 			l.cohort.rt.crew.lose()
 		}
@@ -495,4 +491,14 @@ func (l *local) look(now time.Time) {
 		l.call.Cancel(err)
 		l.wake(nil)
 	}
+}
+
+// far is how far the block is: it becomes more with each run, and with each message
+// of a run.
+func (l *local) far() uint64 {
+	n := uint64(l.epoch.Load()) + uint64(l.cohort.rt.post.head(l.actor.box))
+	for _, m := range l.actor.mailboxes {
+		n += m.unhandled(m.next())
+	}
+	return n
 }

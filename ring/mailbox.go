@@ -314,9 +314,14 @@ func (m *mailbox) pending() bool {
 
 // queued counts the messages that are not handled.
 func (m *mailbox) queued() int {
+	tail := m.next()
+	return int(tail - m.unhandled(tail))
+}
+
+// unhandled is the first ticket that is not handled, tail if all before that are.
+func (m *mailbox) unhandled(tail uint64) uint64 {
 	// Messages are handled in order: the first that is not is between these.
-	low, high := m.oldest(), m.next()
-	tail := high
+	low, high := m.oldest(), tail
 	for low < high {
 		mid := low + (high-low)/2
 		done := m.slot(mid).Load()>>useBits > mid
@@ -329,7 +334,7 @@ func (m *mailbox) queued() int {
 			high = mid
 		}
 	}
-	return int(tail - low)
+	return low
 }
 
 // outcome is what became of a ticket, if that word of it has arrived.

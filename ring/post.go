@@ -291,10 +291,17 @@ func (p *post) skip(b postbox) error {
 // waiting counts the messages in a mailbox that are not handled, where the host
 // reaches it.
 func (p *post) waiting(b postbox) uint32 {
+	return uint32(p.word(b, actor.BoxTail)) - p.head(b)
+}
+
+// head is the ticket of the first of them.
+func (p *post) head(b postbox) uint32 { return uint32(p.word(b, actor.BoxHead)) }
+
+// word loads a word of a mailbox that the host reaches.
+func (p *post) word(b postbox, word uint32) uint64 {
 	p.mu.RLock()
 	defer p.mu.RUnlock()
-	w := p.device.source.Data()[b.box*actor.BoxWords:][:actor.BoxWords]
-	return uint32(atomic.LoadUint64(&w[actor.BoxTail])) - uint32(atomic.LoadUint64(&w[actor.BoxHead]))
+	return atomic.LoadUint64(&p.device.source.Data()[b.box*actor.BoxWords+word])
 }
 
 // answerBells has the actors served whose bells have rung.

@@ -21,10 +21,9 @@ type tenant struct {
 	stuck bool // its handler does not return; no launch waits for it
 	left  *orphan
 
-	// The watchdog's: messages that the actor has handled, and since when no more.
-	handled uint64
-	since   time.Time
-	asked   bool // it is to leave, to show that it can
+	// The watchdog's.
+	vigil vigil
+	asked bool // it is to leave, to show that it can
 }
 
 // orphan is a launch that others were begun beside, since some of its loops do not
@@ -70,11 +69,11 @@ func (c *cohort) halt() error {
 
 // haltOthers is halt of a launch that does not end. c.mu is held.
 func (c *cohort) haltOthers() error {
-	deadline := time.Now().Add(c.rt.config.Patience)
+	v := c.rt.patient()
 	for i := range c.tenants {
 		var p patience
 		for t := &c.tenants[i]; t.runs && !t.stuck && !c.hasLeft(i); p.pause() {
-			if c.stuck == 0 || time.Now().After(deadline) { // those of end have had their time
+			if c.stuck == 0 || v.look(time.Now(), 0) { // those of end have had their time
 				c.strike(i)
 			}
 		}
@@ -268,12 +267,12 @@ func (c *cohort) guard(now time.Time) {
 			continue
 		}
 		accepted, queued := a.traffic()
-		switch handled := accepted - uint64(queued); {
-		case queued == 0 || handled != t.handled || t.since.IsZero():
-			t.handled, t.since = handled, now
-		case now.Sub(t.since) >= c.rt.config.Patience:
+		switch {
+		case queued == 0:
+			t.vigil.rest()
+		case t.vigil.look(now, accepted-queued):
 			c.strike(i)
-		case now.Sub(t.since) >= c.rt.config.Patience/2 && !t.asked:
+		case t.vigil.spent >= t.vigil.patience/2 && !t.asked:
 			t.asked = true
 			atomic.OrUint64(c.command(i), leave)
 		}

@@ -18,8 +18,9 @@ import (
 
 // Config says how a runtime works. The zero value has the defaults.
 type Config struct {
-	// Patience is how long actors may take to come to the end of a message when
-	// the runtime has to stop them, 0 for 2 seconds.
+	// Patience is how long actors may take for a message, 0 for 2 seconds. Those that
+	// take longer are found within an eighth more, later where goroutines wait for
+	// processors: that does not count.
 	Patience time.Duration
 	// Watch is how often the runtime looks after actors on a GPU, 0 for 5
 	// milliseconds.
@@ -147,6 +148,9 @@ func New(dev *gpu.Device, config Config) (*Runtime, error) {
 	return rt, nil
 }
 
+// patient returns a vigil with the runtime's patience.
+func (rt *Runtime) patient() *vigil { return &vigil{patience: rt.config.Patience} }
+
 // Device returns the device of the actors.
 func (rt *Runtime) Device() *gpu.Device { return rt.dev }
 
@@ -258,6 +262,7 @@ func (rt *Runtime) watch() {
 	timer := time.NewTimer(wait)
 	defer timer.Stop()
 	var guarded time.Time
+	often := rt.patient().pause() / 2 // so that looks come on time in spite of the other work
 	for {
 		select {
 		case <-rt.done:
@@ -265,11 +270,11 @@ func (rt *Runtime) watch() {
 		case <-timer.C:
 		}
 		now := time.Now()
-		guard := now.Sub(guarded) >= rt.config.Patience/8
+		guard := now.Sub(guarded) >= often
 		if guard {
 			guarded = now
 		}
-		wait = min(wait*5/4, maxWatch*rt.config.Watch, rt.config.Patience/8)
+		wait = min(wait*5/4, maxWatch*rt.config.Watch, often)
 		for _, c := range rt.all() {
 			did, err := c.watch()
 			if err != nil && !errors.Is(err, ErrClosed) {

@@ -34,18 +34,28 @@ func openWith(t testing.TB, b gpu.Backend, config ring.Config) *ring.Runtime {
 	return rt
 }
 
-func timeout(t testing.TB) context.Context {
-	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+// within is a context that ends a test which takes far longer than it should: d, and
+// more under the race detector.
+func within(t testing.TB, d time.Duration) context.Context {
+	ctx, cancel := context.WithTimeout(context.Background(), slowness*d)
 	t.Cleanup(cancel)
 	return ctx
+}
+
+// fewer is a number for tests that do the same many times: n, or a part of it where
+// the tests are to be short and the race detector makes them long.
+func fewer(n, part int) int {
+	if testing.Short() && slowness > 1 {
+		return part
+	}
+	return n
 }
 
 func TestEcho(t *testing.T) {
 	for _, b := range backends {
 		t.Run(fmt.Sprint(b), func(t *testing.T) {
 			rt := open(t, b)
-			ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
-			defer cancel()
+			ctx := within(t, 20*time.Second)
 			a, err := SpawnEcho(ctx, rt, ring.Options{Capacity: 16})
 			if err != nil {
 				t.Fatal(err)

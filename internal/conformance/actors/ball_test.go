@@ -1,7 +1,6 @@
 package actors
 
 import (
-	"context"
 	"testing"
 	"time"
 
@@ -12,8 +11,7 @@ import (
 func TestMeasureBall(t *testing.T) {
 	for _, pairs := range []int{1, 32} {
 		rt := measured(t)
-		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
-		defer cancel()
+		ctx := within(t, 10*time.Second)
 		end := spawned(t, ctx, rt, SpawnCount, ring.Options{})
 		const turns = 200_000
 		var first []*ring.Actor[Ball, Ball]

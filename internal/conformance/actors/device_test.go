@@ -166,8 +166,7 @@ func TestMeasureThroughput64of14(t *testing.T) { flood(t, 64, 14, 32_000_000) }
 func TestMeasureQuiesce(t *testing.T) {
 	rt := measured(t)
 	dev := rt.Device()
-	ctx, cancel := context.WithTimeout(context.Background(), 15*time.Second)
-	defer cancel()
+	ctx := within(t, 15*time.Second)
 	var list []*ring.Actor[Message, Message]
 	for range 8 {
 		a, err := SpawnEcho(ctx, rt, ring.Options{})

@@ -15,8 +15,7 @@ func each(t *testing.T, test func(t *testing.T, ctx context.Context, rt *ring.Ru
 	for _, b := range backends {
 		t.Run(string(b), func(t *testing.T) {
 			rt := open(t, b)
-			ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
-			defer cancel()
+			ctx := within(t, 10*time.Second)
 			test(t, ctx, rt)
 		})
 	}

@@ -1,7 +1,6 @@
 package actors
 
 import (
-	"context"
 	"fmt"
 	"testing"
 	"time"
@@ -13,8 +12,7 @@ func TestHandlersMayTakeAContext(t *testing.T) {
 	for _, b := range backends {
 		t.Run(fmt.Sprint(b), func(t *testing.T) {
 			rt := open(t, b)
-			ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
-			defer cancel()
+			ctx := within(t, 20*time.Second)
 			a, err := SpawnPost(ctx, rt, ring.Options{State: host{Messages: 5}})
 			if err != nil {
 				t.Fatal(err)
@@ -32,8 +30,7 @@ func TestSharedVariablesOfHandlers(t *testing.T) {
 	for _, b := range backends {
 		t.Run(fmt.Sprint(b), func(t *testing.T) {
 			rt := open(t, b)
-			ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
-			defer cancel()
+			ctx := within(t, 20*time.Second)
 			a, err := SpawnHighest(ctx, rt, ring.Options{Batch: 4})
 			if err != nil {
 				t.Fatal(err)

@@ -12,9 +12,9 @@ import (
 	"quern.dev/ring"
 )
 
-func TestTenThousandConcurrentAsks(t *testing.T) {
+func TestConcurrentAsksOfManyCallers(t *testing.T) {
 	each(t, func(t *testing.T, ctx context.Context, rt *ring.Runtime) {
-		actors, callers := 100, 10_000
+		actors, callers := 100, fewer(10_000, 3000)
 		if rt.Device().Backend() == gpu.Sim { // a message takes fifty times as long
 			actors, callers = 20, 500
 		}
@@ -83,14 +83,15 @@ func TestMessagesThatNobodyWaitsForLeaveTheQueue(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for range 2000 {
+		n := fewer(2000, 1200) // more than the rings take, still
+		for range n {
 			if err := a.Tell(ctx, Sample{Value: 1, Kind: Quiet}); err != nil {
 				t.Fatal(err)
 			}
 		}
 		f, err := a.Terminate(ctx)
-		if i := a.Info(); err != nil || f.DeadLettered+f.Dropped != 0 || i.Handled != 2000 {
-			t.Errorf("%+v, %v, %+v; want 2000 messages handled", f, err, i)
+		if i := a.Info(); err != nil || f.DeadLettered+f.Dropped != 0 || i.Handled != uint64(n) {
+			t.Errorf("%+v, %v, %+v; want %d messages handled", f, err, i, n)
 		}
 	})
 }

@@ -6,3 +6,7 @@ package actors
 // takes instructions for nanoseconds, and under the race
 // detector far longer for each.
 const lingering = 20_000_000
+
+// slowness is how much longer tests may take than without the race detector, which
+// costs up to a factor ten, and more beside other work.
+const slowness = 12

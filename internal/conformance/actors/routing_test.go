@@ -35,7 +35,7 @@ func total(t *testing.T, ctx context.Context, a *ring.Actor[int64, int64], want 
 
 func TestActorsPlayBall(t *testing.T) {
 	each(t, func(t *testing.T, ctx context.Context, rt *ring.Runtime) {
-		const turns = 1000
+		turns := uint32(fewer(1000, 200))
 		end := spawned(t, ctx, rt, SpawnCollect, ring.Options{})
 		a := spawned(t, ctx, rt, SpawnBounce, ring.Options{State: Match{Result: end.Ref()}})
 		b := spawned(t, ctx, rt, SpawnBounce, ring.Options{State: Match{Result: end.Ref()}})
@@ -48,7 +48,7 @@ func TestActorsPlayBall(t *testing.T) {
 				t.Fatal(err)
 			}
 			if got.Count != 0 {
-				if got.Count != turns+1 || got.Sum != turns*(turns+1)/2 {
+				if got.Count != turns+1 || got.Sum != uint64(turns*(turns+1)/2) {
 					t.Errorf("the ball came back as %+v", got)
 				}
 				return

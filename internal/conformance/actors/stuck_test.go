@@ -38,8 +38,7 @@ func TestHandlersThatNeverReturnAreFound(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
-			defer cancel()
+			ctx := within(t, 10*time.Second)
 			failures := make(chan ring.Failure, 1)
 			a, err := SpawnAccumulate(ctx, rt, ring.Options{Name: "endless", Supervisor: func(f ring.Failure) ring.Decision {
 				failures <- f
@@ -94,6 +93,33 @@ func TestHandlersThatNeverReturnAreFound(t *testing.T) {
 				t.Error(err)
 			}
 		})
+	}
+}
+
+// A block handles many messages in one run, which may take longer than the runtime
+// has patience for one of them.
+func TestRunsOfManyMessagesAreNotStuck(t *testing.T) {
+	const patience = 400 * time.Millisecond
+	rt := openWith(t, gpu.CPU, ring.Config{Patience: patience})
+	ctx := within(t, 20*time.Second)
+	a := spawned(t, ctx, rt, SpawnLinger, ring.Options{Inactive: true})
+	const n, each = 40, 20 * time.Millisecond
+	for range n {
+		if err := a.Send(ctx, int64(each)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	begin := time.Now()
+	if err := a.Activate(); err != nil {
+		t.Fatal(err)
+	}
+	for i := range int64(n) {
+		if r, err := a.Receive(ctx); err != nil || r != i+1 {
+			t.Fatalf("reply %d: %d, %v", i, r, err)
+		}
+	}
+	if took := time.Since(begin); took < 3*patience/2 {
+		t.Errorf("the messages took %v, which the watchdog has patience for anyway", took)
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"testing"
+	"time"
 
 	"quern.dev/gpu"
 	"quern.dev/ring"
@@ -63,7 +64,7 @@ func TestCrashLoopsAreEscalated(t *testing.T) {
 			rt, ctx := openWith(t, b, ring.Config{Supervisor: func(f ring.Failure) ring.Decision {
 				escalated <- f
 				return ring.End
-			}}), timeout(t)
+			}}), within(t, 20*time.Second)
 			a, err := SpawnAccumulate(ctx, rt, ring.Options{MaxRestarts: 2, Supervisor: func(ring.Failure) ring.Decision { return ring.Renew }})
 			if err != nil {
 				t.Fatal(err)
@@ -96,9 +97,9 @@ func TestCrashLoopsAreEscalated(t *testing.T) {
 
 func TestActorsThatComeAndGo(t *testing.T) {
 	each(t, func(t *testing.T, ctx context.Context, rt *ring.Runtime) {
-		n := 300
+		n := fewer(300, 100)
 		if rt.Device().Backend() == gpu.CPU {
-			n = 10_000
+			n = fewer(10_000, 2000)
 		}
 		stays, err := SpawnAccumulate(ctx, rt, ring.Options{Name: "stays"})
 		if err != nil {
