@@ -79,6 +79,9 @@ func sizeOf[T any](n int) (int64, error) {
 }
 
 func (d *Device) alloc(doing string, size int64) (*memory, error) {
+	if size > 0 && d.besideResidents() {
+		return d.allocBeside(doing, size)
+	}
 	if err := d.acquire(); err != nil {
 		return nil, driverError(doing, err)
 	}

@@ -21,6 +21,7 @@ type Device struct {
 	def     *Stream
 	output  *output
 	staging staging
+	beside  beside
 
 	// lease is held by every stream, event, buffer and loaded kernel, so that
 	// the driver's device is closed after them.
@@ -201,6 +202,7 @@ func (d *Device) Close() error {
 	if err := d.drv.EndResidents(); err != nil {
 		return driverError("close", err) // waiting for their kernels would not end
 	}
+	d.beside.giveBack(d)
 	var errs []error
 	for _, s := range d.openStreams() {
 		errs = append(errs, s.Close())
@@ -235,7 +237,7 @@ func (d *Device) Close() error {
 }
 
 func (d *Device) destroy() error {
-	return driverError("close "+d.id, unlessLost(errors.Join(d.closeStaging(), d.drv.Close())))
+	return driverError("close "+d.id, unlessLost(errors.Join(d.closeStaging(), d.beside.close(d), d.drv.Close())))
 }
 
 // release ends the hold of one object on the device.

@@ -47,7 +47,9 @@ func (f DLPackFormat) check() error {
 // also if b is closed.
 //
 // The two libraries order their work themselves: wait for the stream before, or
-// make the other's work follow it (see [Stream.Handle]). Buffers of the simulator
+// make the other's work follow it (see [Stream.Handle]). The other library's work has
+// to be done when it calls the deleter: memory of a pool, and such that was made beside
+// actors, may be given out again at once if b is closed. Buffers of the simulator
 // and views of a [Unified] cannot be exported.
 func ExportDLPack[T any](b *Buffer[T], f DLPackFormat, shape ...int) (unsafe.Pointer, error) {
 	const doing = "export dlpack"

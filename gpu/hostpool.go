@@ -85,7 +85,7 @@ func (p *HostPool) inner() *Pool {
 type hostDriver struct{ dev *Device }
 
 func (h hostDriver) Alloc(_ driver.Stream, size int64) (driver.Memory, error) {
-	at, err := h.dev.drv.AllocHost(size)
+	at, err := h.dev.pageLock(size)
 	if err != nil {
 		return driver.Memory{}, h.dev.pinnedError(size, public(err))
 	}

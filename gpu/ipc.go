@@ -18,8 +18,8 @@ type IPCHandle struct {
 }
 
 // IPCHandle returns a name of the buffer, under which [OpenIPC] and other
-// libraries open the same memory in another process. Buffers of a pool and of
-// devices that are not GPUs have none.
+// libraries open the same memory in another process. Buffers of a pool, those that
+// were made beside actors, and those of devices that are not GPUs have none.
 //
 // The processes order their work themselves: one waits for its stream before it
 // tells the other. The buffer stays open while the other process uses it.
@@ -39,7 +39,7 @@ func (b *Buffer[T]) IPCHandle() (IPCHandle, error) {
 		return IPCHandle{}, driverError(doing, err)
 	}
 	if b.length == 0 || b.mem.block != nil {
-		return IPCHandle{}, driverError(doing, invalid("empty buffers and those of a pool have no name in other processes; use Alloc"))
+		return IPCHandle{}, driverError(doing, invalid("empty buffers, those of a pool and those that were made beside actors have no name in other processes; use Alloc before there are actors"))
 	}
 	h, offset, err := d.Share(b.at())
 	if err != nil {

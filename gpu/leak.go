@@ -182,7 +182,11 @@ func (p *Pool) allocations(size func(*block) int64) []allocation {
 	var all []allocation
 	for b := p.inUse.first; b != nil; b = b.next {
 		if !b.owner.lease.closed() {
-			all = append(all, allocation{[]uintptr{b.site}, size(b)})
+			a := allocation{[]uintptr{b.site}, size(b)}
+			if s := b.owner.site; s != nil {
+				a.site = s[:]
+			}
+			all = append(all, a)
 		}
 	}
 	return all

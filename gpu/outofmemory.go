@@ -91,7 +91,8 @@ func (d *Device) trimPools() bool {
 	d.mu.Unlock()
 	trimmed := false
 	for _, p := range pools {
-		if s := p.Stats(); s.Reserved > s.Used && !p.host {
+		mayKeep := p.config.ReleaseThreshold > 0 // its driver, of what was dropped
+		if s := p.Stats(); (s.Reserved > s.Used || mayKeep) && !p.host {
 			trimmed = p.Trim() == nil || trimmed
 		}
 	}

@@ -27,7 +27,8 @@ type HostBuffer[T any] struct {
 
 // hostMemory is the part of a memory that is the host's.
 type hostMemory struct {
-	at unsafe.Pointer // nil if the size is 0
+	at   unsafe.Pointer // nil if the size is 0
+	size int64          // of what lockPages returned, 0 if it is not from there
 
 	device     driver.Memory  // where kernels find mappedSize bytes of it
 	mappedSize int64          // 0 if nobody has asked
@@ -55,10 +56,11 @@ func AllocHost[T any](d *Device, n int) (*HostBuffer[T], error) {
 		return nil, driverError("alloc host", err)
 	}
 	m, err := d.hostMemory("alloc host", size, func(h *hostMemory) error {
-		var err error
-		if h.at, err = d.drv.AllocHost(size); err != nil {
+		p, err := d.lockPages(size)
+		if err != nil {
 			return err
 		}
+		h.at, h.size = p.at, p.size
 		return hostRanges.reserve(h.at, size)
 	})
 	if err != nil {
@@ -116,12 +118,16 @@ func (h *hostMemory) free(d *Device) error {
 	if h.at == nil {
 		return nil
 	}
+	reached := h.device != driver.Memory{} // by kernels, whose end freeing waits for
 	err := errors.Join(h.wait(), h.unmap(d))
 	hostRanges.remove(h.at)
-	if h.registered {
+	switch {
+	case h.registered:
 		err = errors.Join(err, d.drv.UnregisterHost(h.at))
 		h.pins.Unpin()
-	} else {
+	case h.size > 0 && !reached:
+		err = errors.Join(err, d.unlockPages(pages{h.at, h.size}))
+	default:
 		err = errors.Join(err, d.drv.FreeHost(h.at))
 	}
 	h.at = nil

@@ -53,6 +53,7 @@ type block struct {
 	// stand for.
 	home    *Stream
 	pending []driver.Event
+	stays   bool // one of them is of a detached stream, whose work may stay for long
 
 	owner *memory // nil while free
 	site  uintptr // of the acquisition
@@ -156,7 +157,7 @@ func (p *Pool) takeDone(s *Stream, class int, size int64) *block {
 				continue
 			}
 			p.events = append(p.events, b.pending...)
-			b.pending = b.pending[:0]
+			b.pending, b.stays = b.pending[:0], false
 			b.settled = !p.async || known.of(b.home)
 			return p.take(b, i)
 		}
@@ -170,9 +171,11 @@ func (b *block) done(s *Stream, known *idleness) bool {
 	if !b.pool.async {
 		return b.ordered(nil)
 	}
-	if b.home != s && !known.of(b.home) {
-		return false
-	}
+	return (b.home == s || known.of(b.home)) && b.passed()
+}
+
+// passed reports whether the pending events were reached.
+func (b *block) passed() bool {
 	for _, e := range b.pending {
 		if done, err := e.Done(); !done || err != nil {
 			return false
@@ -318,6 +321,15 @@ func (p *Pool) dropOne(b *block) error {
 	if !p.async {
 		return unlessLost(p.drv.Free(nil, b.mem))
 	}
+	if b.stays && !b.passed() { // nothing else is to wait for it
+		p.dropAfter(b, func() {
+			for _, e := range b.pending {
+				e.Synchronize(context.Background())
+			}
+			b.stays = false
+		})
+		return nil
+	}
 	if b.home.lease.acquire() {
 		defer b.home.release()
 		var errs []error
@@ -329,14 +341,7 @@ func (p *Pool) dropOne(b *block) error {
 		return unlessLost(errors.Join(errs...))
 	}
 	if !b.home.isDrained() { // it is being closed, perhaps by a caller of this
-		p.mu.Lock()
-		p.holds++
-		p.mu.Unlock()
-		go func() {
-			<-b.home.drained
-			p.dropOne(b)
-			p.release()
-		}()
+		p.dropAfter(b, func() { <-b.home.drained })
 		return nil
 	}
 	var errs []error
@@ -345,6 +350,18 @@ func (p *Pool) dropOne(b *block) error {
 	}
 	p.reuse(b.pending...)
 	return unlessLost(errors.Join(append(errs, p.drv.Free(nil, b.mem))...))
+}
+
+// dropAfter drops a block after a wait that the caller is to be spared.
+func (p *Pool) dropAfter(b *block, wait func()) {
+	p.mu.Lock()
+	p.holds++
+	p.mu.Unlock()
+	go func() {
+		wait()
+		p.dropOne(b)
+		p.release()
+	}()
 }
 
 // settle waits for the streams in whose order blocks were dropped.

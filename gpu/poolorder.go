@@ -9,11 +9,19 @@ import (
 // the work of other streams on it. The caller holds the memory. Work that is
 // recorded in a graph is not added to a stream yet: what runs it calls visitAll.
 func (m *memory) visit(s *Stream) error {
-	b := m.block
+	b := m.inner().block
 	if b == nil || !b.pool.async || b.home == s || s.drv == nil || s.capture.Load() != nil {
 		return nil
 	}
 	return b.visit(s)
+}
+
+// inner is the memory of which m is a view, or m.
+func (m *memory) inner() *memory {
+	if m.parent != nil {
+		return m.parent
+	}
+	return m
 }
 
 func (b *block) visit(s *Stream) error {
@@ -29,7 +37,8 @@ func (b *block) visit(s *Stream) error {
 	if err := follow(s); err != nil {
 		return err
 	}
-	b.visitors = append(b.visitors, s)
+	// The memory may be in use for longer than many streams.
+	b.visitors = append(slices.DeleteFunc(b.visitors, (*Stream).isDrained), s)
 	return nil
 }
 
@@ -59,7 +68,7 @@ func (b *block) follow(s *Stream) error {
 // for the work that the memory may have had, and its release waits for all
 // streams.
 func (m *memory) visitAll() error {
-	b := m.block
+	b := m.inner().block
 	if b == nil || !b.pool.async {
 		return nil
 	}
@@ -133,5 +142,6 @@ func (p *Pool) recordRelease(b *block, s *Stream) error {
 		return err
 	}
 	b.pending = append(b.pending, e)
+	b.stays = b.stays || s.detached
 	return nil
 }

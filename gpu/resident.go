@@ -8,12 +8,14 @@ import (
 
 // Resident is what keeps kernels running on a device for a long time, such as
 // actors. Some operations wait for everything that runs on a GPU, whatever its
-// stream: freeing memory, and loading and unloading kernels. The device calls
-// Quiesce before one of them, after which no kernel of the resident's runs, and
+// stream: freeing memory that was made before the first resident, mapped memory of
+// the host, managed memory and textures, and loading and unloading kernels. Buffers
+// and host buffers that are made beside residents are not among them. The device
+// calls Quiesce before one of them, after which no kernel of the resident's runs, and
 // Resume after it. Both may be called from any goroutine; they must not themselves
-// free memory or load kernels. Devices that are open for the same GPU have their
-// residents make way for each other. Closing the device calls Quiesce of its own, and
-// not Resume: the resident may then free what it has.
+// allocate or free memory, or load kernels. Devices that are open for the same GPU
+// have their residents make way for each other. Closing the device calls Quiesce of
+// its own, and not Resume: the resident may then free what it has.
 type Resident = driver.Resident
 
 // ResidentOperation says what a resident makes way for.
@@ -23,7 +25,12 @@ type ResidentOperation = driver.Operation
 func (d *Device) AddResident(r Resident) { d.drv.AddResident(neighbour{r, d}) }
 
 // RemoveResident ends what AddResident began.
-func (d *Device) RemoveResident(r Resident) { d.drv.RemoveResident(neighbour{r, d}) }
+func (d *Device) RemoveResident(r Resident) {
+	d.drv.RemoveResident(neighbour{r, d})
+	if !d.drv.HasResidents() {
+		d.beside.giveBack(d)
+	}
+}
 
 // neighbour is a resident of a device that does other work too.
 type neighbour struct {

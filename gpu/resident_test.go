@@ -36,6 +36,7 @@ func TestResidentsMakeWayForWhatWaitsForTheGPU(t *testing.T) {
 	x := must[*Buffer[float32]](t)(Upload(s, make([]float32, 8)))
 	host := must[*HostBuffer[float32]](t)(AllocHost[float32](d, 8))
 	registered := must[*HostBuffer[float32]](t)(RegisterHost(d, make([]float32, 1<<12)))
+	before := must[*Buffer[float32]](t)(Alloc[float32](d, 8))
 	k, w := NewKernel(saxpyInfo), new(watcher)
 	d.AddResident(w)
 	for _, c := range []struct {
@@ -53,8 +54,8 @@ func TestResidentsMakeWayForWhatWaitsForTheGPU(t *testing.T) {
 		{"loading it again", func() error { return k.Prepare(d) }, false},
 		{"a launch", func() error { return launchSaxpy(k, s, Linear(8), 1, 8, x, x) }, false},
 		{"a wait", func() error { return s.Synchronize(context.Background()) }, false},
-		{"freeing memory", x.Close, true},
-		{"freeing memory of the host", host.Close, true},
+		{"freeing memory of before", x.Close, true},
+		{"freeing a little memory of the host of before", host.Close, true},
 		{"ending a registration", registered.Close, true},
 	} {
 		*w = watcher{}
@@ -65,9 +66,8 @@ func TestResidentsMakeWayForWhatWaitsForTheGPU(t *testing.T) {
 			t.Errorf("%s: quiesced %d times, resumed %d times", c.name, w.quiesced, w.resumed)
 		}
 	}
-	b := must[*Buffer[float32]](t)(Alloc[float32](d, 8))
 	*w = watcher{refuses: errors.New("does not return")}
-	if err := b.Close(); !errors.Is(err, w.refuses) {
+	if err := before.Close(); !errors.Is(err, w.refuses) {
 		t.Errorf("freeing memory while a resident does not make way: %v", err)
 	}
 	*w = watcher{}
@@ -80,9 +80,9 @@ func TestResidentsMakeWayForWhatWaitsForTheGPU(t *testing.T) {
 func TestResidentsMakeWayAfterOtherWork(t *testing.T) {
 	lib := fakecuda.New(1)
 	d := openFake(t, lib)
+	b := must[*Buffer[float32]](t)(Alloc[float32](d, 8))
 	w := new(watcher)
 	d.AddResident(w)
-	b := must[*Buffer[float32]](t)(Alloc[float32](d, 8))
 	lib.Busy, lib.Waits = make(chan struct{}), make(chan string)
 	closed := make(chan error)
 	go func() { closed <- b.Close() }()
@@ -103,10 +103,18 @@ func TestResidentsMakeWayForOtherDevicesOfTheirGPU(t *testing.T) {
 	t.Cleanup(cuda.Substitute(lib))
 	open := func(id string) *Device { return must[*Device](t)(Open(Config{Device: id})) }
 	a, b, elsewhere := open("cuda:0"), open("cuda:0"), open("cuda:1")
+	buffers := map[*Device][]*Buffer[float32]{}
+	for _, d := range []*Device{a, a, a, b, elsewhere} {
+		buffers[d] = append(buffers[d], must[*Buffer[float32]](t)(Alloc[float32](d, 8)))
+	}
 	first, second := new(watcher), new(watcher)
 	a.AddResident(first)
 	b.AddResident(second)
-	free := func(d *Device) { t.Helper(); closeAll(t, must[*Buffer[float32]](t)(Alloc[float32](d, 8))) }
+	free := func(d *Device) {
+		t.Helper()
+		closeAll(t, buffers[d][0])
+		buffers[d] = buffers[d][1:]
+	}
 	counts := func(what string, n, m int) {
 		t.Helper()
 		if first.quiesced != n || second.quiesced != m {

@@ -99,7 +99,7 @@ func (d *Device) newStager(workers int) (*stager, error) {
 	t := &stager{dev: d}
 	n := workers * stagingSlots
 	var err error
-	if t.at, err = d.drv.AllocHost(int64(n) * stagingChunk); err != nil {
+	if t.at, err = d.pageLock(int64(n) * stagingChunk); err != nil {
 		return nil, err
 	}
 	for i := range n {

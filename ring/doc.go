@@ -18,7 +18,8 @@
 // # Beside other work
 //
 // Other work of the device goes on beside resident actors. What the driver does
-// only when no kernel runs (freeing memory, putting a kernel into the context)
+// only when no kernel runs (putting a kernel into the context, freeing memory that
+// was made before there were actors, or is registered, mapped or managed)
 // ends the launch at a message boundary and begins it again; no message is lost,
 // and [Runtime.Stats] counts the pauses, by cause. Before such a pause other
 // streams' work is waited for and kernels are compiled, so that actors are away for

@@ -87,11 +87,11 @@ func (p *post) close() error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.closed = true
-	errs := []error{p.device.close(), p.host.close()}
+	var errs []error
 	if p.stream != nil {
 		errs = append(errs, p.stream.Close())
 	}
-	return errors.Join(errs...)
+	return errors.Join(append(errs, p.device.close(), p.host.close())...)
 }
 
 // reserve gives out words of the device's region, zero, at a multiple of
@@ -140,29 +140,35 @@ func (p *post) giveBack(r *region, at uint32, words int) {
 
 // grow replaces a region by one of at least so many words.
 func (p *post) grow(r *region, words int) error {
-	if err := p.rt.Quiesce("grow mailboxes"); err != nil {
-		return err
+	// The device may call Quiesce to allocate it and to free what is left over.
+	p.mu.RLock()
+	closed, size, shared := p.closed, max(words, 2*r.words.Len()), r.source != nil
+	p.mu.RUnlock()
+	if closed {
+		return ErrClosed
 	}
-	old, err := p.replace(r, words)
-	err = errors.Join(err, p.rt.Resume())
-	// The device calls Quiesce to free it, so that this comes after Resume.
-	return errors.Join(err, old.close())
+	larger, err := p.makeRegion(size, shared)
+	if err != nil {
+		return errors.Join(err, larger.close())
+	}
+	if err := p.rt.Quiesce("grow mailboxes"); err != nil {
+		return errors.Join(err, larger.close())
+	}
+	old, err := p.replace(r, larger, words)
+	return errors.Join(err, p.rt.Resume(), old.close())
 }
 
 // replace is grow while no launch runs. It returns the region that is to be closed.
-func (p *post) replace(r *region, words int) (region, error) {
+func (p *post) replace(r *region, larger region, words int) (region, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	switch {
 	case p.closed:
-		return region{}, ErrClosed
+		return larger, ErrClosed
 	case r.words.Len() >= words: // another call has grown it
-		return region{}, nil
+		return larger, nil
 	}
-	larger, err := p.makeRegion(max(words, 2*r.words.Len()), r.source != nil)
-	if err != nil {
-		return larger, err
-	}
+	var err error
 	if r.source != nil {
 		copy(larger.source.Data(), r.source.Data())
 	} else if err = gpu.Copy(p.stream, larger.words.Slice(0, r.words.Len()), r.words); err == nil {

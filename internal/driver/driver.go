@@ -111,6 +111,7 @@ type Device interface {
 	// calls it around what would wait for their end; see [Residents].
 	AddResident(Resident)
 	RemoveResident(Resident)
+	HasResidents() bool  // of any device that is open for the same hardware
 	EndResidents() error // for good, before the streams are closed
 
 	// Close releases the device. All that it made has been closed before.

@@ -220,57 +220,6 @@ func checkConcurrent(ctx context.Context, c *Checker) error {
 	})
 }
 
-// checkPauses has actors that are asked make way for what waits for an idle GPU:
-// freeing a buffer.
-func checkPauses(ctx context.Context, c *Checker) error {
-	const actors, pauses = 8, 200
-	rt, err := ring.New(c.Device, ring.Config{})
-	if err != nil {
-		return err
-	}
-	e := kinds[1].make(rt)
-	err = e.spawn(ctx, actors)
-	if err == nil {
-		asking, stop := context.WithCancel(ctx)
-		var wg sync.WaitGroup
-		errs := make([]error, actors)
-		for i := range actors {
-			ask := e.asker(i)
-			wg.Go(func() {
-				for n := uint32(0); asking.Err() == nil; n++ {
-					if err := ask(ctx, n); err != nil {
-						errs[i] = err
-						return
-					}
-				}
-			})
-		}
-		var took durations
-		for range pauses {
-			begin := time.Now()
-			var b *gpu.Buffer[byte]
-			if b, err = gpu.Alloc[byte](c.Device, 1<<20); err == nil {
-				err = b.Close()
-			}
-			if err != nil {
-				break
-			}
-			took = append(took, time.Since(begin))
-		}
-		stop()
-		wg.Wait()
-		if err = errors.Join(err, errors.Join(errs...)); err == nil {
-			took.sort()
-			c.Add("a buffer beside 8 busy actors, p50", micro(took.at(0.5)), "µs", [2]*Goal{})
-			c.Add("a buffer beside 8 busy actors, p99", micro(took.at(0.99)), "µs", [2]*Goal{})
-			for _, p := range rt.Stats().Pauses {
-				c.Add(fmt.Sprintf("pause for %q, p99", p.Cause), micro(p.Duration.P99), "µs", AtMost(200, 200))
-			}
-		}
-	}
-	return errors.Join(err, rt.Close())
-}
-
 // checkSpawn measures from the call that makes an actor to its first reply,
 // beside others of its kind.
 func checkSpawn(ctx context.Context, c *Checker) error {

@@ -21,8 +21,37 @@ import (
 
 // operation is what a program does with the device.
 type operation struct {
-	name string
-	do   func() error
+	name   string
+	pauses pausing
+	do     func() error
+}
+
+// pausing says whether actors make way for an operation.
+type pausing int
+
+const (
+	never pausing = iota
+	always
+	atTimes // the first time, or with some drivers
+)
+
+// closing gives a program's memory back that it has made before.
+func closing[C io.Closer](list []C) func() error {
+	return func() error {
+		first := list[0]
+		list = list[1:]
+		return first.Close()
+	}
+}
+
+// makeWay has the actors of a device make way, as they do for what their driver
+// frees.
+func makeWay(dev *gpu.Device) error {
+	h, err := gpu.RegisterHost(dev, make([]uint64, 1<<10))
+	if err != nil {
+		return err
+	}
+	return h.Close()
 }
 
 // operations are those for which the driver has functions, some of which wait for
@@ -50,41 +79,41 @@ func operations(ctx context.Context, dev *gpu.Device) []operation {
 		}
 	}
 	return []operation{
-		{"memory", func() error { return opened(gpu.Alloc[float32](dev, 1<<18)) }},
-		{"memory of the host", func() error { return opened(gpu.AllocHost[float32](dev, 1<<16)) }},
-		{"a registration", func() error { return opened(gpu.RegisterHost(dev, data)) }},
-		{"managed memory", func() error { return opened(gpu.AllocManaged[float32](dev, 1<<12)) }},
-		{"copies", with(func(x *gpu.Buffer[float64]) error { return gpu.Download(ctx, s, data, x) })},
-		{"copies of page-locked memory", with(func(x *gpu.Buffer[float64]) error {
+		{"memory", never, func() error { return opened(gpu.Alloc[float32](dev, 1<<18)) }},
+		{"memory of the host", never, func() error { return opened(gpu.AllocHost[float32](dev, 1<<16)) }},
+		{"a registration", always, func() error { return opened(gpu.RegisterHost(dev, data)) }},
+		{"managed memory", always, func() error { return opened(gpu.AllocManaged[float32](dev, 1<<12)) }},
+		{"copies", never, with(func(x *gpu.Buffer[float64]) error { return gpu.Download(ctx, s, data, x) })},
+		{"copies of page-locked memory", never, with(func(x *gpu.Buffer[float64]) error {
 			h, err := gpu.AllocHost[float64](dev, len(data))
 			if err != nil {
 				return err
 			}
 			return errors.Join(gpu.CopyInAsync(s, x, h), gpu.CopyOutAsync(s, h, x), s.Synchronize(ctx), h.Close())
 		})},
-		{"a fill", with(func(x *gpu.Buffer[float64]) error { return errors.Join(gpu.Fill(s, x, 3), s.Synchronize(ctx)) })},
-		{"a launch", with(func(x *gpu.Buffer[float64]) error { return errors.Join(scaled(x, s), s.Synchronize(ctx)) })},
-		{"a stream that is closed with work", with(func(x *gpu.Buffer[float64]) error {
+		{"a fill", never, with(func(x *gpu.Buffer[float64]) error { return errors.Join(gpu.Fill(s, x, 3), s.Synchronize(ctx)) })},
+		{"a launch", atTimes, with(func(x *gpu.Buffer[float64]) error { return errors.Join(scaled(x, s), s.Synchronize(ctx)) })},
+		{"a stream that is closed with work", never, with(func(x *gpu.Buffer[float64]) error {
 			other, err := dev.NewStream(ctx)
 			if err != nil {
 				return err
 			}
 			return errors.Join(scaled(x, other), other.Close())
 		})},
-		{"an event", func() error {
+		{"an event", never, func() error {
 			e, err := dev.NewEvent()
 			if err != nil {
 				return err
 			}
 			return errors.Join(s.Record(e), e.Synchronize(ctx), e.Close())
 		}},
-		{"the amount of memory", func() error {
+		{"the amount of memory", never, func() error {
 			if free, total := dev.Memory(); free <= 0 || free > total {
 				return fmt.Errorf("%d bytes of %d are free", free, total)
 			}
 			return nil
 		}},
-		{"a pool", func() error {
+		{"a pool", never, func() error {
 			p, err := dev.NewPool(gpu.PoolConfig{})
 			if err != nil {
 				return err
@@ -95,7 +124,7 @@ func operations(ctx context.Context, dev *gpu.Device) []operation {
 			}
 			return errors.Join(err, s.Synchronize(ctx), p.Trim(), p.Close())
 		}},
-		{"a kernel that is compiled, loaded and launched", with(func(x *gpu.Buffer[float64]) error {
+		{"a kernel that is compiled, loaded and launched", always, with(func(x *gpu.Buffer[float64]) error {
 			loads++
 			k, err := dev.Compile(fmt.Sprintf(`package main
 
@@ -112,7 +141,7 @@ func fresh(t kernel.Thread, x []float64) {
 			}
 			return errors.Join(k.Launch(s, gpu.Linear(x.Len()), x), s.Synchronize(ctx))
 		})},
-		{"a graph", with(func(x *gpu.Buffer[float64]) error {
+		{"a graph", atTimes, with(func(x *gpu.Buffer[float64]) error {
 			g, err := dev.Capture(func(s *gpu.Stream) error { return errors.Join(scaled(x, s), gpu.Fill(s, x, 1)) })
 			if err != nil {
 				return err
@@ -124,11 +153,11 @@ func fresh(t kernel.Thread, x []float64) {
 			update := func(s *gpu.Stream) error { return gpu.Fill(s, x, 2) }
 			return errors.Join(e.Launch(s), e.Update(g.Nodes()[1], update), e.Launch(s), s.Synchronize(ctx), e.Close())
 		})},
-		{"a texture", func() error {
+		{"a texture", always, func() error {
 			return opened(gpu.NewTexture2D[float32](s, 64, 64, make([]float32, 64*64), gpu.TextureOptions{}))
 		}},
-		{"a function in a stream", func() error { return errors.Join(s.Call(func() error { return nil }), s.Synchronize(ctx)) }},
-		{"a kernel that prints", func() error { return errors.Join(output.LaunchChatter(s, gpu.Linear(32), 2), s.Synchronize(ctx)) }},
+		{"a function in a stream", never, func() error { return errors.Join(s.Call(func() error { return nil }), s.Synchronize(ctx)) }},
+		{"a kernel that prints", atTimes, func() error { return errors.Join(output.LaunchChatter(s, gpu.Linear(32), 2), s.Synchronize(ctx)) }},
 	}
 }
 
@@ -157,6 +186,19 @@ func besideActors(t *testing.T, actors, times int) {
 	dev, err := gpu.Open(gpu.Config{Require: gpu.CUDA, Output: io.Discard})
 	if err != nil {
 		t.Skipf("needs a GPU: %v; quern doctor says what to do", err)
+	}
+	var buffers []*gpu.Buffer[float32]
+	var hosts []*gpu.HostBuffer[byte]
+	for range times {
+		b, err := gpu.Alloc[float32](dev, 1<<18)
+		if err != nil {
+			t.Fatal(err)
+		}
+		h, err := gpu.AllocHost[byte](dev, 100) // of a size that is not kept
+		if err != nil {
+			t.Fatal(err)
+		}
+		buffers, hosts = append(buffers, b), append(hosts, h)
 	}
 	rt, err := ring.New(dev, ring.Config{})
 	if err != nil {
@@ -189,7 +231,10 @@ func besideActors(t *testing.T, actors, times int) {
 			}
 		})
 	}
-	for _, op := range operations(ctx, dev) {
+	for _, op := range append(operations(ctx, dev),
+		operation{"memory of before there were actors", always, closing(buffers)},
+		operation{"memory of the host of before", always, closing(hosts)},
+	) {
 		for k := range worst {
 			worst[k].Store(0)
 		}
@@ -214,7 +259,11 @@ func besideActors(t *testing.T, actors, times int) {
 		for k := range worst {
 			longest = max(longest, time.Duration(worst[k].Load()))
 		}
-		t.Logf("%-48s first %10v, then %10v; %3d pauses; longest ask %v", op.name, first, rest, pausesOf(rt)-before, longest)
+		pauses := pausesOf(rt) - before
+		if op.pauses == never && pauses > 0 || op.pauses == always && pauses < uint64(times) {
+			t.Errorf("%s: %d pauses in %d times", op.name, pauses, times)
+		}
+		t.Logf("%-48s first %10v, then %10v; %3d pauses; longest ask %v", op.name, first, rest, pauses, longest)
 	}
 	stop.Store(true)
 	asking.Wait()

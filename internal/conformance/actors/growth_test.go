@@ -41,11 +41,7 @@ func TestRuntimesOfOneGPUMakeWayForEachOther(t *testing.T) {
 			if r, err := a.Ask(ctx, Message{[16]uint32{7}}); err != nil || r.Words[0] != 8 {
 				return fmt.Errorf("actor %d: %d, %w", i, r.Words[0], err)
 			}
-			b, err := gpu.Alloc[byte](rt.Device(), 64)
-			if err != nil {
-				return err
-			}
-			if err := errors.Join(b.Close(), a.Deactivate()); err != nil {
+			if err := errors.Join(makeWay(rt.Device()), a.Deactivate()); err != nil {
 				return err
 			}
 		}
@@ -94,11 +90,7 @@ func TestManyActorsBesideOthersThatWork(t *testing.T) {
 				t.Errorf("message %d: %d, %v", i, r.Words[0], err)
 				return
 			}
-			b, err := gpu.Alloc[byte](rt.Device(), 64)
-			if err == nil {
-				err = b.Close()
-			}
-			if err != nil {
+			if err := makeWay(rt.Device()); err != nil {
 				t.Error(err)
 				return
 			}

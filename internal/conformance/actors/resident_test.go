@@ -142,6 +142,10 @@ func TestHandlersThatDoNotReturn(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	registered, err := gpu.RegisterHost(rt.Device(), make([]int32, 1<<10))
+	if err != nil {
+		t.Fatal(err)
+	}
 	b, err := gpu.Alloc[int32](rt.Device(), 4)
 	if err != nil {
 		t.Fatal(err)
@@ -163,8 +167,11 @@ func TestHandlersThatDoNotReturn(t *testing.T) {
 	if err := slow.Restart(false); !named(err) {
 		t.Errorf("restarting it at once: %v, want a StuckError", err)
 	}
-	if err := b.Close(); !named(err) {
-		t.Errorf("freeing memory: %v, want a StuckError", err)
+	if err := registered.Close(); !named(err) {
+		t.Errorf("ending a registration: %v, want a StuckError", err)
+	}
+	if err := b.Close(); err != nil {
+		t.Errorf("freeing memory that was made beside it: %v", err)
 	}
 	if n, err := other.Ask(ctx, 1); n != 1 || err != nil {
 		t.Errorf("the other actor: %d, %v", n, err)

@@ -13,7 +13,6 @@ import (
 	"strings"
 	"testing"
 
-	"quern.dev/gpu"
 	"quern.dev/ring"
 	"quern.dev/ring/metrics"
 )
@@ -324,11 +323,7 @@ func TestLaunchesAndPausesAreInTheTrace(t *testing.T) {
 	if _, err := a.Ask(ctx, Message{}); err != nil {
 		t.Fatal(err)
 	}
-	b, err := gpu.Alloc[byte](rt.Device(), 1<<20)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := b.Close(); err != nil {
+	if err := makeWay(rt.Device()); err != nil {
 		t.Fatal(err)
 	}
 	trace.Stop()

@@ -50,7 +50,11 @@ func releaseContext(l *Library, a []uintptr) int {
 		if owner != device {
 			continue
 		}
+		if p, ok := object[*pool](l, handle); ok {
+			l.used -= p.kept
+		}
 		delete(l.objects, handle)
+		delete(l.pools, handle)
 		if words, ok := l.memory[handle]; ok {
 			l.place(handle, true)
 			l.used -= int64(len(words)) * 8

@@ -87,7 +87,7 @@ func (l *Library) later(name string, a []uintptr) (code int, queued bool) {
 		t.do = func() int { return runNodes(l, nodes) }
 	case "cuMemFreeAsync":
 		t.stream = a[1]
-		t.do = func() int { return l.release(a[0]) }
+		t.do = func() int { return l.freeInOrder(a[0]) }
 	case "cuMemcpyHtoDAsync_v2":
 		t.stream = a[3]
 		src := bytes(a[1], a[2])

@@ -101,6 +101,7 @@ type Library struct {
 	onHost   map[uintptr]bool // managed memory that is not on the device
 	next     uintptr
 	memory   map[uintptr][]uint64 // by address
+	pools    map[uintptr]*pool    // that memory is of, by address
 	used     int64
 	objects  map[uintptr]any     // by handle
 	awaited  map[uintptr]awaited // by handle of the stream
@@ -126,6 +127,7 @@ func New(devices int) *Library {
 		fail:    make(map[string]int),
 		next:    0x1000,
 		memory:  make(map[uintptr][]uint64),
+		pools:   make(map[uintptr]*pool),
 		objects: make(map[uintptr]any),
 		strings: make(map[string]*byte),
 
@@ -291,7 +293,11 @@ func (l *Library) release(address uintptr) int {
 	}
 	l.place(address, true)
 	l.used -= int64(len(words)) * 8
+	if p := l.pools[address]; p != nil {
+		p.out -= int64(len(words)) * 8
+	}
 	delete(l.memory, address)
+	delete(l.pools, address)
 	delete(l.owner, address)
 	return Success
 }
