@@ -11,7 +11,8 @@ import (
 )
 
 // LeftError is what a runtime had left when it was closed: messages of actors that
-// nobody had terminated. They are dead letters now.
+// nobody had terminated. They are dead letters now. What actors on the device had
+// sent to each other is not among them.
 type LeftError struct {
 	Actors   []string // with messages
 	Messages int
@@ -28,7 +29,9 @@ func (e *LeftError) Error() string {
 }
 
 // Close ends all actors at a message boundary, and returns the errors that no call
-// has returned. Messages that are left are dead letters, and a [*LeftError]. A
+// has returned. Messages that are left are dead letters, and a [*LeftError]; those
+// of actors on the device to each other are dead letters alone, for some may always
+// be under way. A
 // handler that does not return is a [*StuckError] after the runtime's patience; what
 // it uses stays in use. Closing again does nothing.
 func (rt *Runtime) Close() (err error) {
@@ -102,6 +105,9 @@ func (rt *Runtime) close() error {
 	isStuck := func(err error) bool {
 		_, stuck := errors.AsType[*StuckError](err)
 		return stuck
+	}
+	for _, c := range cohorts {
+		errs = append(errs, c.returnMail())
 	}
 	if !slices.ContainsFunc(errs[:len(cohorts)], isStuck) { // else the device has to know
 		rt.dev.RemoveResident(rt)

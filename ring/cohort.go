@@ -274,9 +274,28 @@ func (c *cohort) account(i int, fault *gpu.KernelError) error {
 	case uint32(left) == actor.Stopped:
 		a.stopped()
 	case uint32(left) == actor.Failed:
-		a.fail(c.cause(i, fault))
+		return c.failed(i, c.cause(i, fault))
 	}
 	return nil
+}
+
+// failed notes that the handler of a block has failed, whose loop has left. c.mu is
+// held.
+func (c *cohort) failed(i int, why error) error {
+	a := c.actors[i]
+	a.fail(why)
+	if !c.rt.referred.Load() {
+		return nil // the message is from the program
+	}
+	source, at := make([]uint32, 1), i*actor.CursorWords+actor.AtSource
+	// Not behind a launch that goes on for actors that are stuck.
+	if err := gpu.Download(context.Background(), c.rt.post.stream, source, c.cursors.Slice(at, at+1)); err != nil {
+		return err
+	}
+	if source[0] != actor.Post {
+		return nil
+	}
+	return a.failedMail(true, why)
 }
 
 // cause is why block i failed.
@@ -295,12 +314,13 @@ func (c *cohort) settle(i int, fault *gpu.KernelError) error {
 	if err := gpu.Download(context.Background(), c.stream, cursors, at); err != nil {
 		return err
 	}
-	a := c.actors[i]
-	defer a.fail(c.cause(i, fault)) // who asked learns of the failure by the answer
+	a, why := c.actors[i], c.cause(i, fault)
 	source := cursors[actor.AtSource]
 	if source == actor.Post {
-		return c.rt.post.skip(a.box)
+		a.fail(why)
+		return a.failedMail(false, why)
 	}
+	defer a.fail(why) // who asked learns of the failure by the answer
 	cursors[source] = a.mailboxes[source].settleNext()
 	return gpu.CopyIn(c.stream, at, cursors)
 }

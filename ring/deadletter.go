@@ -18,7 +18,7 @@ type DeadLetter struct {
 	Sender      string // name of the actor that it was from, "" for the program
 	Reason      Reason
 	Err         error // the same as an error: ErrDropped, ErrExpired, ErrTerminated, a *HandlerError or ErrRefused
-	Body        any   // the message, of the actor's type In
+	Body        any   // the message, of the actor's type In; nil if another one was in its place when its failure was noticed
 	Time        time.Time
 }
 

@@ -127,7 +127,7 @@ func (rt *Runtime) collectBags() (n int) {
 func (b *bag) collect(words []uint64) (n int) {
 	c := b.host.actor
 	b.mail.in = unsafe.Pointer(&words[b.ring])
-	for ; n < int(b.slots) && b.arrived(words); n++ {
+	for ; n < int(b.slots) && b.mail.arrived(uint64(b.head)); n++ {
 		e := b.mail.envelope(uint64(b.head))
 		b.mail.message(uint64(b.head), b.msg)
 		if !c.acceptFromDevice(&e, b.msg) {
@@ -140,18 +140,6 @@ func (b *bag) collect(words []uint64) (n int) {
 		atomic.StoreUint64(&words[b.at+1], uint64(b.head))
 	}
 	return n
-}
-
-// arrived reports whether all words of the next message are there.
-func (b *bag) arrived(words []uint64) bool {
-	from := b.ring + b.head&uint32(b.mail.mask)*b.step
-	slot := words[from : from+actor.InHeader+uint32(b.mail.inSize+3)/4]
-	for i := range slot {
-		if uint32(atomic.LoadUint64(&slot[i])>>32) != b.head+1 {
-			return false
-		}
-	}
-	return true
 }
 
 // acceptFromDevice accepts a message if there is room. One for an actor that has

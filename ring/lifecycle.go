@@ -18,6 +18,7 @@ type life struct {
 	over     chan struct{} // closed when it is ended; after that:
 	farewell Farewell
 	err      error
+	counted  uint64 // messages accepted, in the sums of actors that are gone
 }
 
 func newLife[In, Out any](o *Options) life {
@@ -161,7 +162,9 @@ func (c *core) finish(before int) {
 	kept := min(left, c.rt.letterRoom())
 	c.farewell = Farewell{Drained: max(before, left) - left, DeadLettered: kept, Dropped: left - kept}
 	c.rt.strike(c)
-	c.rt.departed.add(c.info())
+	i := c.info()
+	c.rt.departed.add(i)
+	c.counted = i.Accepted
 	close(c.over)
 }
 
@@ -201,9 +204,11 @@ func (c *core) fail(err error) {
 // stopped notes that the handler has stopped the actor.
 func (c *core) stopped() {
 	c.setState(Terminated)
-	if c.ending.CompareAndSwap(false, true) {
-		c.rt.background(func() { c.finish(0) })
-	}
+	c.rt.background(func() { // Close, once it has begun, does it itself
+		if c.ending.CompareAndSwap(false, true) {
+			c.finish(0)
+		}
+	})
 }
 
 // runs reports whether the actor's loop is to run.

@@ -491,3 +491,27 @@ func TestSpawningAndTerminatingLeavesNothingBehind(t *testing.T) {
 		t.Errorf("%s is there", i.Name)
 	}
 }
+
+func TestActorsThatStopWhileTheRuntimeIsClosed(t *testing.T) {
+	rt, ctx := openAlone(t, ring.Config{}), within(t)
+	begun := make(chan bool)
+	a := spawn(t, rt, ring.Options{}, func(ctx context.Context, _ *ring.HostContext, _, _ *int) kernel.Action {
+		begun <- true
+		<-ctx.Done() // the runtime is being closed
+		return kernel.Stop
+	})
+	if err := a.Tell(ctx, 1); err != nil {
+		t.Fatal(err)
+	}
+	<-begun
+	closed := make(chan error)
+	go func() { closed <- rt.Close() }()
+	select {
+	case err := <-closed:
+		if err != nil || a.State() != ring.Terminated {
+			t.Errorf("closed: %v; the actor is %v", err, a.State())
+		}
+	case <-ctx.Done():
+		t.Fatal("Close does not return")
+	}
+}

@@ -269,31 +269,38 @@ func (l *local) end(err error) error {
 	if err != nil && !failed && !cancelled {
 		return err
 	}
-	left := atomic.LoadUint64(l.cohort.left(l.block))
-	if left>>32 != uint64(l.shape.Epoch) {
-		l.settle() // none of its threads was left to say so
-		left = actor.Failed
+	why := err
+	switch {
+	case failed:
+		why = fault
+	case err == nil:
+		why = errors.New("the handler has ended its threads")
 	}
-	switch uint32(left) {
-	case actor.Stopped:
+	left := atomic.LoadUint64(l.cohort.left(l.block))
+	silent := left>>32 != uint64(l.shape.Epoch) // none of its threads was left to say so
+	switch {
+	case !silent && uint32(left) == actor.Stopped:
 		l.actor.stopped()
-	case actor.Failed:
-		switch {
-		case failed:
-			l.actor.fail(fault)
-		case !cancelled:
-			l.actor.fail(errors.New("the handler has ended its threads"))
-		}
+		return nil
+	case !silent && uint32(left) != actor.Failed:
+		return nil
+	}
+	if silent {
+		l.settle()
+	}
+	if !cancelled {
+		l.actor.fail(why)
+	}
+	if l.cursors[actor.AtSource] == actor.Post {
+		return l.actor.failedMail(!silent, why)
 	}
 	return nil
 }
 
-// settle answers, in place of a loop that has ended without a word, the message
-// that it was at.
+// settle leaves in place of a loop that has ended without a word, and answers the
+// message that it was at.
 func (l *local) settle() {
-	if source := l.cursors[actor.AtSource]; source == actor.Post {
-		l.cohort.rt.note(l.cohort.rt.post.skip(l.actor.box))
-	} else {
+	if source := l.cursors[actor.AtSource]; source != actor.Post {
 		l.cursors[source] = l.actor.mailboxes[source].settleNext()
 	}
 	atomic.StoreUint64(l.cohort.left(l.block), uint64(l.shape.Epoch)<<32|actor.Failed)

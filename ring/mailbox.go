@@ -296,9 +296,18 @@ func store(p unsafe.Pointer, word uintptr, v uint64) {
 
 // handled reports whether all words of what became of a ticket have arrived.
 func (m *mailbox) handled(ticket uint64) bool {
-	at, want := m.outbox(ticket), uint32(ticket)+1
-	end := actor.OutHeader + (m.outSize+3)/4
-	for i := range end {
+	return whole(m.outbox(ticket), actor.OutHeader+(m.outSize+3)/4, ticket)
+}
+
+// arrived reports whether all words of the message with a ticket are there.
+func (m *mailbox) arrived(ticket uint64) bool {
+	return whole(m.inbox(ticket), actor.InHeader+(m.inSize+3)/4, ticket)
+}
+
+// whole reports whether all words are those of a ticket.
+func whole(at unsafe.Pointer, words uintptr, ticket uint64) bool {
+	want := uint32(ticket) + 1
+	for i := range words {
 		if uint32(load(at, i)>>32) != want {
 			return false
 		}

@@ -285,15 +285,6 @@ func (c *core) shutBox() error {
 	return c.rt.post.write(c.box.box*actor.BoxWords+actor.BoxOwner, 0)
 }
 
-// skip takes the message at the head out of a mailbox whose loop does not run.
-func (p *post) skip(b postbox) error {
-	at, words := b.box*actor.BoxWords+actor.BoxHead, make([]uint64, 1)
-	if err := p.read(at, words); err != nil {
-		return err
-	}
-	return p.write(at, uint64(uint32(words[0])+1))
-}
-
 // waiting counts the messages in a mailbox that are not handled, where the host
 // reaches it.
 func (p *post) waiting(b postbox) uint32 {

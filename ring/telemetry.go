@@ -166,19 +166,26 @@ func (c *core) info() Info {
 }
 
 // posted is what an actor's mailbox for messages from actors on the device counts.
-type posted struct{ taken, waiting, refused uint64 }
+type posted struct {
+	taken, waiting, refused uint64
+	last                    bool // the mailbox is another actor's now, or gone
+}
 
-// posted returns the counts, after the runtime is closed those of the end. On a GPU
-// that is a copy, which is left out where no actor can know another one.
+// posted returns the counts. On a GPU that is a copy, which is left out where no
+// actor can know another one.
 func (c *core) posted() posted {
 	if c.box.box == 0 || !c.rt.referred.Load() {
 		return posted{}
+	}
+	before := c.meter.posted.Load()
+	if before != nil && before.last {
+		return *before
 	}
 	var w [actor.BoxWords]uint64
 	if c.rt.post.read(c.box.box*actor.BoxWords, w[:]) == nil {
 		// The words may be of different times.
 		waiting := max(int32(uint32(w[actor.BoxTail])-uint32(w[actor.BoxHead])), 0)
-		c.meter.posted.Store(&posted{w[actor.BoxTail] - c.box.first, uint64(waiting), w[actor.BoxRefused]})
+		c.meter.posted.CompareAndSwap(before, &posted{taken: w[actor.BoxTail] - c.box.first, waiting: uint64(waiting), refused: w[actor.BoxRefused]})
 	}
 	if last := c.meter.posted.Load(); last != nil {
 		return *last

@@ -3,7 +3,6 @@ package ring
 import (
 	"errors"
 	"slices"
-	"unsafe"
 
 	"quern.dev/ring/actor"
 )
@@ -70,29 +69,14 @@ func (c *core) bequeath(heir *core) (b postbox, err error) {
 		}
 		defer func() { err = errors.Join(err, c.rt.Resume()) }()
 	}
-	p := c.rt.post
-	b = c.box
-	at, words := b.box*actor.BoxWords, make([]uint64, actor.BoxWords)
-	if err := p.read(at, words); err != nil {
+	next, err := c.returnMail()
+	if err != nil {
 		return b, err
 	}
-	head, tail := uint32(words[actor.BoxHead]), uint32(words[actor.BoxTail])
-	if head != tail {
-		ring := make([]uint64, b.words-actor.BoxWords)
-		if err := p.read(uint32(words[actor.BoxRing]), ring); err != nil {
-			return b, err
-		}
-		m := mailbox{in: unsafe.Pointer(&ring[0]), inStep: 8 * uintptr(words[actor.BoxStep]), inSize: c.inSize, mask: uint64(b.slots - 1)}
-		c.queue.mu.Lock()
-		for ; head != tail; head++ {
-			e, msg := m.envelope(uint64(head)), c.queue.types.blank()
-			m.message(uint64(head), msg)
-			c.refuse(&e, msg)
-		}
-		c.queue.mu.Unlock()
-	}
-	b.first = words[actor.BoxTail]
-	return b, errors.Join(p.write(at+actor.BoxRefused, 0), p.write(at+actor.BoxHead, uint64(tail), 1, uint64(heir.number))) // asleep
+	p, at := c.rt.post, c.box.box*actor.BoxWords
+	b = c.box
+	b.first = next
+	return b, errors.Join(p.write(at+actor.BoxRefused, 0), p.write(at+actor.BoxHead, uint64(uint32(next)), 1, uint64(heir.number))) // asleep
 }
 
 // vacate gives the rings of an actor that has ended up, if nobody has a use for them

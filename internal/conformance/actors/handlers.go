@@ -215,6 +215,28 @@ func sum(t kernel.Thread, state *int64, in *int64, out *int64) kernel.Action {
 	return kernel.Reply
 }
 
+// Flaw is a number that a handler fails on.
+type Flaw struct {
+	Number int64
+	Thread int32 // that panics; all do if it is less than zero
+	Sum    int64 // of the others
+}
+
+// flawed adds up what other actors send, but for one number.
+//
+//quern:actor
+func flawed(t kernel.Thread, state *Flaw, in *int64, out *int64) kernel.Action {
+	flaw := *in == state.Number
+	if flaw && (state.Thread < 0 || int(state.Thread) == t.ThreadIdx.X) {
+		panic("asked to")
+	}
+	if t.ThreadIdx.X == 0 && !flaw {
+		state.Sum += *in
+		*out = state.Sum
+	}
+	return kernel.Reply
+}
+
 // collect keeps the last ball that an actor has sent, and replies with it.
 //
 //quern:actor

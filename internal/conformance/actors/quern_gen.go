@@ -655,6 +655,64 @@ func SpawnSum(ctx context.Context, rt *ring.Runtime, o ring.Options) (*ring.Acto
 	return ring.Spawn[int64, int64, int64](ctx, rt, quernSumProgram, o)
 }
 
+var quernFlawedActor = gpu.NewKernel(gpu.KernelInfo{
+	Name: "flawedActor", Package: "quern.dev/internal/conformance/actors", Pos: "quern_gen.go:11",
+	Params: []gpu.Param{
+		{Name: "shape", Kind: gpu.Struct, Type: "actor.Shape", Size: 104},
+		{Name: "control", Kind: gpu.Slice, Type: "uint64", Size: 8},
+		{Name: "cursors", Kind: gpu.Slice, Type: "uint32", Size: 4},
+		{Name: "states", Kind: gpu.Slice, Type: "Flaw", Size: 24},
+		{Name: "inbox", Kind: gpu.Slice, Type: "uint64", Size: 8},
+		{Name: "outbox", Kind: gpu.Slice, Type: "uint64", Size: 8},
+		{Name: "post", Kind: gpu.Slice, Type: "uint64", Size: 8},
+		{Name: "host", Kind: gpu.Slice, Type: "uint64", Size: 8},
+	},
+	PTX: quernPTX,
+	Variants: []gpu.Variant{
+		{Name: "wide", Sites: []gpu.Site{
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 95, Col: 17},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 97, Col: 3},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 97, Col: 26},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 100, Col: 29},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 100, Col: 3},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 14, Col: 18},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 17, Col: 9},
+			{Kind: gpu.SliceSite, File: "send.go", Line: 30, Col: 7},
+			{Kind: gpu.PanicSite, File: "send.go", Line: 38, Col: 3, Text: "a Ref that names no mailbox"},
+			{Kind: gpu.SliceSite, File: "forward.go", Line: 31, Col: 27},
+			{Kind: gpu.SliceSite, File: "forward.go", Line: 52, Col: 7},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 60, Col: 25},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 68, Col: 24},
+			{Kind: gpu.SliceSite, File: "forward.go", Line: 34, Col: 24},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 83, Col: 3},
+			{Kind: gpu.IndexSite, File: "context.go", Line: 31, Col: 16},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 86, Col: 3},
+			{Kind: gpu.PanicSite, File: "handlers.go", Line: 231, Col: 3, Text: "asked to"},
+			{Kind: gpu.IndexSite, File: "context.go", Line: 31, Col: 60},
+		}},
+	},
+	Block:  gpu.Dim3{X: 32, Y: 1, Z: 1},
+	Shared: 124,
+	Host:   quernHostFlawedActor,
+})
+
+var _ = flawedActor // compiled, not called
+
+func flawedActor(t kernel.Thread, shape actor.Shape, control []uint64, cursors []uint32, states []Flaw, inbox, outbox, post, host []uint64) {
+	actor.ServeWarp(t, shape, control, cursors, states, inbox, outbox, post, host, func(t kernel.Thread, _ *actor.Context, state *Flaw, in *int64, out *int64) kernel.Action {
+		return flawed(t, state, in, out)
+	})
+}
+
+var quernFlawedProgram = &ring.Program{Name: "flawed", Kernel: quernFlawedActor, Threads: 32}
+
+// SpawnFlawed makes an actor with the handler flawed.
+//
+// flawed adds up what other actors send, but for one number.
+func SpawnFlawed(ctx context.Context, rt *ring.Runtime, o ring.Options) (*ring.Actor[int64, int64], error) {
+	return ring.Spawn[Flaw, int64, int64](ctx, rt, quernFlawedProgram, o)
+}
+
 var quernCollectActor = gpu.NewKernel(gpu.KernelInfo{
 	Name: "collectActor", Package: "quern.dev/internal/conformance/actors", Pos: "quern_gen.go:11",
 	Params: []gpu.Param{
@@ -877,6 +935,11 @@ var (
 	_ = (*actor.Ref[int64])((*struct {
 		Mailbox uint32
 		Actor   uint32
+	})(nil))
+	_ = (*Flaw)((*struct {
+		Number int64
+		Thread int32
+		Sum    int64
 	})(nil))
 	_ = (*page)((*[3584]uint32)(nil))
 )
@@ -14021,6 +14084,1151 @@ func quernRow7SumActor(r *host2.Run, box, command []uint64, start uint64) {
 	}
 }
 
+func quernHostFlawedActor(r *host2.Run) {
+	shape := host2.Value[actor.Shape](r, 0)
+	control := host2.Slice[uint64](r, 1)
+	cursors := host2.Slice[uint32](r, 2)
+	states := host2.Slice[Flaw](r, 3)
+	inbox := host2.Slice[uint64](r, 4)
+	outbox := host2.Slice[uint64](r, 5)
+	post := host2.Slice[uint64](r, 6)
+	host := host2.Slice[uint64](r, 7)
+	var command []uint64
+	var cursor []uint32
+	var in []uint64
+	slots := int(shape.Slots + 7*shape.SideSlots)
+	var out []uint64
+	var number int
+	var t11 int
+	var t12 int
+	var box []uint64
+	var t13 int
+	var t14 int
+	var mail []uint64
+	var routes uint32
+	var leaving uint32
+	var handled uint32
+	cs := host2.Scratch[actor.Context](r, 0, r.BlockDim.Count())
+	begins := host2.Scratch[int64](r, 1, r.BlockDim.Count())
+	borns := host2.Scratch[int64](r, 2, r.BlockDim.Count())
+	words := host2.Dynamic[uint32](r, 2)
+	sh := host2.Shared[actor.Status](r, 0)
+	t22 := shape.OutAt
+	t23 := shape.OutAt + shape.Out - 3
+	t232 := shape.Stride
+	t252 := shape.OutAt
+	t262 := shape.OutAt + shape.Out - 3
+	var source2 uint32
+	var result uint32
+	var state *Flaw
+	cells := host2.Dynamic[actor.Cell[int64, int64]](r, 1)
+	var in2 *int64
+	var out2 *int64
+	var t115 *Flaw
+	var t213 *int64
+	var t35 *int64
+	var flaw bool
+	var result08 kernel.Action = 1
+	outcome := uint32(result08)
+	var forwards bool
+	var stops bool
+	var last bool
+	t96 := shape.OutAt
+	t106 := shape.OutAt + shape.Out - 3
+	t50 := shape.OutAt
+	t51 := shape.OutAt + shape.Out - 3
+	t233 := shape.Stride
+	t253 := shape.OutAt
+	t263 := shape.OutAt + shape.Out - 3
+	for r.Next() {
+		blockX := r.BlockIdx.X
+		t1 := blockX + int(shape.First)
+		t3 := t1 * 16
+		t4 := (t1 + 1) * 16
+		t5 := t1 * 16
+		t6 := (t1 + 1) * 16
+		t7 := t1 * slots * int(shape.InStep)
+		t8 := (t1 + 1) * slots * int(shape.InStep)
+		t9 := t1 * slots * int(shape.OutStep)
+		t10 := (t1 + 1) * slots * int(shape.OutStep)
+		r.ThreadIdx = kernel.Dim3{}
+//line alone.go:23
+		command = control[t3:t4]
+		r.ThreadIdx = kernel.Dim3{}
+//line alone.go:24
+		cursor = cursors[t5:t6]
+		r.ThreadIdx = kernel.Dim3{}
+		in = inbox[t7:t8]
+		r.ThreadIdx = kernel.Dim3{}
+//line alone.go:27
+		out = outbox[t9:t10]
+		r.ThreadIdx = kernel.Dim3{}
+		number = int(cursor[9])
+		t11 = number * 16
+		t12 = (number + 1) * 16
+		r.ThreadIdx = kernel.Dim3{}
+//line alone.go:30
+		box = post[t11:t12]
+		r.ThreadIdx = kernel.Dim3{}
+//line alone.go:31
+		t13 = int(box[14])
+		r.ThreadIdx = kernel.Dim3{}
+//line alone.go:31
+		t14 = int(box[14]) + int(box[11])*int(shape.InStep)
+		r.ThreadIdx = kernel.Dim3{}
+//line alone.go:31
+		mail = post[t13:t14]
+		r.ThreadIdx = kernel.Dim3{}
+//line alone.go:32
+		routes = cursor[11]
+//line alone.go:35
+		leaving = 0
+		handled = 0
+		for threadZ := range 1 {
+			for threadY := range 1 {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				first := (threadZ*1 + threadY) * 32
+				quernRow1FlawedActor(r, cs, first, begins, borns, post, host, cursor, &shape, words, box, sh, t22, t23, command, in, mail, t232, t252, t262)
+			}
+		}
+//line alone.go:47
+		for leaving == 0 {
+			r.ThreadIdx = kernel.Dim3{}
+//line alone.go:48
+			source2 = sh.Missing[0]
+			if source2 == 9 {
+				leaving = 2
+				r.ThreadIdx = kernel.Dim3{}
+//line alone.go:51
+				if sh.Asked[0] != 0 {
+					leaving = 1
+				}
+				break
+			}
+			result = 257
+			r.ThreadIdx = kernel.Dim3{}
+//line alone.go:57
+			if sh.Late == 0 {
+				for threadZ := range 1 {
+					for threadY := range 1 {
+						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+						quernRow2FlawedActor(r, states, t1)
+					}
+				}
+				r.ThreadIdx = kernel.Dim3{}
+//line alone.go:58
+				state = &states[t1]
+				for threadZ := range 1 {
+					for threadY := range 1 {
+						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+						quernRow3FlawedActor(r, cells)
+					}
+				}
+				r.ThreadIdx = kernel.Dim3{}
+//line alone.go:58
+				in2 = &cells[0].In
+				for threadZ := range 1 {
+					for threadY := range 1 {
+						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+						quernRow4FlawedActor(r, cells)
+					}
+				}
+				r.ThreadIdx = kernel.Dim3{}
+//line alone.go:58
+				out2 = &cells[0].Out
+//line quern_gen.go:13
+				t115 = state
+				t213 = in2
+				t35 = out2
+				r.ThreadIdx = kernel.Dim3{}
+//line handlers.go:229
+				flaw = *t213 == t115.Number
+				for threadZ := range 1 {
+					for threadY := range 1 {
+						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+						quernRow5FlawedActor(r, flaw, t115, t213, t35, sh, outcome)
+					}
+				}
+				r.ThreadIdx = kernel.Dim3{}
+//line alone.go:63
+				result = sh.Outcome[0]
+			}
+			if result == 4 {
+				leaving = 2
+				break
+			}
+			handled++
+			forwards = routes != 0 && (result == 1 || result == 3)
+			stops = result == 2 || result == 3
+			last = stops || handled == shape.Messages
+			for threadZ := range 1 {
+				for threadY := range 1 {
+					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+					first2 := (threadZ*1 + threadY) * 32
+					quernRow6FlawedActor(r, cs, first2, begins, borns, source2, box, sh, out, result, &shape, words, t96, t106, cursor, forwards, t50, t51, last, command, in, mail, t233, t253, t263)
+				}
+			}
+//line alone.go:88
+			if stops {
+				leaving = 3
+			}
+		}
+		for threadZ := range 1 {
+			for threadY := range 1 {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				start := uint64(shape.Epoch)<<32 | uint64(leaving)
+				quernRow7FlawedActor(r, box, command, start)
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1FlawedActor(r *host2.Run, cs []actor.Context, first int, begins, borns []int64, post, host []uint64, cursor []uint32, shape *actor.Shape, words []uint32, box []uint64, sh *actor.Status, t22, t23 uint32, command, in, mail []uint64, t232, t252, t262 uint32) {
+	cRow := cs[first:][:32]
+	beginRow := begins[first:][:32]
+	bornRow := borns[first:][:32]
+	for threadX := range 32 {
+		r.ThreadIdx.X = threadX
+		c := &cRow[threadX]
+		t2 := threadX == 0
+//line alone.go:33
+		*c = actor.Context{Post: post, Host: host, Mailbox: cursor[9], ID: cursor[10], Wakes: shape.Wakes, Words: words}
+//line alone.go:36
+		var begin int64
+		var born int64
+//line alone.go:37
+		if t2 {
+			kernel.StoreRelaxed(&box[9], 0)
+			sh.Higher[0] = 1
+//line alone.go:39
+			sh.Hint[0] = 0
+//line alone.go:39
+			sh.Missing[0] = 9
+//line alone.go:39
+			sh.Asked[0] = 0
+			now := kernel.Clock()
+			begin = now
+//line alone.go:41
+			born = begin
+			t20 := c
+			t21 := cursor
+//line alone.go:42
+			t24 := words[t22:t23]
+//line alone.go:213
+			pending := t21[12]
+			var result0 bool
+//line alone.go:214
+			if pending == 0 {
+				result0 = true
+			} else {
+				t15 := int(t21[13])
+//line alone.go:217
+				t25 := int(t21[13]) + len(t24) + 1
+//line alone.go:217
+				saved := t20.Post[t15:t25]
+				for w := 0; w < len(t24); w++ {
+					t24[w] = uint32(saved[w])
+				}
+				t32 := t20.Words
+//line alone.go:221
+				_ = t32[2]
+				t42 := t20.Words
+//line alone.go:221
+				_ = t42[3]
+//line alone.go:221
+				t52 := uint32(saved[len(t24)])
+//line alone.go:221
+				t62 := uint32(saved[len(t24)] >> 32)
+//line alone.go:221
+				t32[2] = t52
+//line alone.go:221
+				t42[3] = t62
+				t21[12] = 0
+				t72 := t20
+				t82 := t21
+				t92 := t24
+				t102 := pending - 1
+				var result02 bool
+			block:
+				switch {
+				default:
+//line alone.go:189
+					list := int(t82[11])
+					count := uint32(t72.Post[list])
+					for i := t102; i < count; i++ {
+						to := t72.Post[list+1+int(i)]
+						t16 := uint32(to)
+						t26 := uint32(to >> 32)
+//line send.go:27
+						if !(t72.To.Box == t16 && t72.To.Actor == t26) {
+//line send.go:30
+							t17 := int(t16) * 16
+							t27 := (int(t16) + 1) * 16
+//line send.go:30
+							b := t72.Post[t17:t27]
+							loaded := host2.Load64(r, &b[0])
+//line send.go:31
+							loaded2 := host2.Load64(r, &b[8])
+							loaded3 := host2.Load64(r, &b[10])
+//line send.go:31
+							t72.To = actor.Target{Box: t16, Actor: t26, Tail: loaded, Head: loaded2, Ring: b[14], Step: b[12], Slots: uint32(b[11]), Kind: uint32(b[13]), Owner: uint32(loaded3)}
+//line send.go:33
+							room := len(t72.Post)
+							if t72.To.Kind == 1 {
+								room = len(t72.Host)
+							}
+							end := t72.To.Ring + uint64(t72.To.Slots)*t72.To.Step
+//line send.go:37
+							if end > uint64(room) || t72.To.Ring > end {
+								host2.Fail(r, "a Ref that names no mailbox")
+							}
+						}
+//line alone.go:194
+						t33 := t72
+						var ticket uint32
+						var room2 uint32
+					block2:
+						switch {
+						default:
+//line send.go:54
+							box2 := int(t33.To.Box)
+							t18 := box2 * 16
+							t28 := (box2 + 1) * 16
+//line send.go:55
+							b2 := t33.Post[t18:t28]
+							if t33.To.Owner != t33.To.Actor {
+								loaded4 := host2.Load64(r, &b2[10])
+//line send.go:57
+								t33.To.Owner = uint32(loaded4)
+							}
+							if t33.To.Owner != t33.To.Actor {
+								atomic.AddUint64(&b2[1], 1)
+								ticket = 0
+								room2 = 2
+							} else {
+//line send.go:63
+								loaded5 := host2.Load64(r, &b2[10])
+								for owner := uint32(loaded5); ; {
+									if uint32(t33.To.Tail)-uint32(t33.To.Head) >= t33.To.Slots {
+										t53 := t33
+										t63 := t33
+//line send.go:66
+										loaded6 := host2.Load64(r, &b2[0])
+										t83 := loaded6
+//line send.go:66
+										loaded7 := host2.Load64(r, &b2[8])
+										t103 := loaded7
+//line send.go:66
+										t53.To.Tail = t83
+//line send.go:66
+										t63.To.Head = t103
+										if uint32(t33.To.Tail)-uint32(t33.To.Head) >= t33.To.Slots && t33.To.Kind == 1 {
+											loaded8 := host2.Load64(r, &t33.Host[b2[15]+1])
+//line send.go:68
+											t33.To.Head = loaded8
+											kernel.StoreRelaxed(&b2[8], t33.To.Head)
+										}
+										if uint32(t33.To.Tail)-uint32(t33.To.Head) >= t33.To.Slots {
+											atomic.AddUint64(&b2[1], 1)
+											ticket = 0
+											room2 = 1
+											break block2
+										}
+									}
+									old := kernel.AtomicCompareAndSwap(&b2[0], t33.To.Tail, t33.To.Tail+1)
+									tail := old
+//line send.go:79
+									if tail == t33.To.Tail {
+										t132 := t33
+										t142 := t33
+										t152 := tail + 1
+										t162 := owner
+//line send.go:80
+										t132.To.Tail = t152
+//line send.go:80
+										t142.To.Owner = t162
+										t172 := uint32(tail)
+										ticket = t172
+										room2 = 0
+										break block2
+									}
+//line send.go:83
+									t33.To.Tail = tail
+								}
+							}
+						}
+//line alone.go:194
+						ticket2 := ticket
+						room3 := room2
+//line alone.go:195
+						if room3 == 1 {
+							t64 := int(t82[13])
+//line alone.go:196
+							t73 := int(t82[13]) + len(t92) + 1
+//line alone.go:196
+							saved2 := t72.Post[t64:t73]
+							for w2 := 0; w2 < len(t92); w2++ {
+								saved2[w2] = uint64(t92[w2])
+							}
+							result03 := t72.Correlation()
+//line alone.go:200
+							saved2[len(t92)] = result03
+							t82[12] = i + 1
+							result02 = false
+							break block
+						}
+//line alone.go:204
+						if room3 == 0 {
+							t93 := t72
+							t104 := t92
+							t112 := ticket2
+//line alone.go:228
+							t19 := t112
+//line send.go:46
+							result04 := int(t93.To.Ring + uint64(t19&(t93.To.Slots-1))*t93.To.Step)
+//line alone.go:228
+							t34 := result04
+							t43 := uint64(t112+1) << 32
+							slot := t34
+							tag := t43
+//line alone.go:229
+							if t93.To.Kind == 1 {
+								t54 := t93
+								t65 := slot
+								t74 := tag
+//line send.go:102
+								t110 := t65
+								t29 := t65 + 4
+//line send.go:102
+								h := t54.Host[t110:t29]
+								kernel.StoreRelaxed(&h[0], t74|uint64(t54.ID<<8|128))
+								kernel.StoreRelaxed(&h[1], t74)
+								kernel.StoreRelaxed(&h[2], t74|uint64(t54.Words[t54.At+2]))
+								kernel.StoreRelaxed(&h[3], t74|uint64(t54.Words[t54.At+3]))
+//line alone.go:231
+								for w3 := 0; w3 < len(t104); w3++ {
+									kernel.StoreRelaxed(&t93.Host[slot+4+w3], tag|uint64(t104[w3]))
+								}
+							} else {
+//line alone.go:236
+								t84 := t93
+								t94 := slot
+								t105 := tag
+//line send.go:91
+								t111 := t94
+								t210 := t94 + 4
+//line send.go:91
+								h2 := t84.Post[t111:t210]
+								kernel.StoreRelaxed(&h2[0], t105|uint64(t84.ID<<8|128))
+								kernel.StoreRelaxed(&h2[1], t105)
+								kernel.StoreRelaxed(&h2[2], t105|uint64(t84.Words[t84.At+2]))
+								kernel.StoreRelaxed(&h2[3], t105|uint64(t84.Words[t84.At+3]))
+//line alone.go:237
+								for w4 := 0; w4 < len(t104); w4++ {
+									kernel.StoreRelaxed(&t93.Post[slot+4+w4], tag|uint64(t104[w4]))
+								}
+								t113 := t93
+//line send.go:113
+								if !(t113.Wakes == 0) {
+//line send.go:118
+									kernel.Fence()
+									box3 := int(t113.To.Box)
+									t114 := box3 * 16
+									t211 := (box3 + 1) * 16
+//line send.go:120
+									b3 := t113.Post[t114:t211]
+									loaded9 := host2.Load64(r, &b3[9])
+									if loaded9 != 0 {
+//line send.go:122
+										kernel.StoreRelaxed(&t113.Host[b3[15]], 1)
+										kernel.StoreRelaxed(&t113.Host[0], 1)
+									}
+								}
+							}
+						}
+					}
+//line alone.go:208
+					result02 = true
+				}
+//line alone.go:223
+				result0 = result02
+			}
+//line alone.go:42
+			if result0 {
+				t282 := begin - born
+				t292 := command
+				t30 := cursor
+				t31 := box
+				t322 := in
+				t332 := mail
+			block3:
+				switch {
+				default:
+//line alone.go:103
+					loaded10 := host2.Load64(r, &t292[0])
+					ordered := loaded10
+//line alone.go:104
+					sh.Asked[0] = uint32(ordered)
+					if !(sh.Asked[0] != 0) {
+//line alone.go:108
+						hint := uint32(ordered >> 32)
+//line alone.go:108
+						if hint != sh.Hint[0] {
+							t44 := hint
+//line alone.go:109
+							sh.Hint[0] = t44
+//line alone.go:109
+							sh.Higher[0] = 1
+						}
+						var source uint32 = 9
+						var sides uint32
+//line alone.go:112
+						if sh.Higher[0] != 0 {
+							for level := uint32(0); level < 8; level++ {
+								if level == 4 {
+									continue
+								}
+								next := t30[level]
+								t66 := level
+								var result05 uint32
+								switch {
+								default:
+//line serve.go:82
+									if t66 == 4 {
+										result05 = 0
+										break
+//line serve.go:84
+									} else if t66 < 4 {
+										result05 = shape.Slots + t66*shape.SideSlots
+										break
+									}
+//line serve.go:87
+									result05 = shape.Slots + (t66-1)*shape.SideSlots
+								}
+//line alone.go:118
+								at := (result05 + next&(shape.SideSlots-1)) * shape.InStep
+								loaded11 := host2.Load64(r, &t322[at])
+								if uint32(loaded11>>32) == next+1 {
+//line alone.go:120
+									t95 := level
+									source = t95
+									sides = 1
+								}
+							}
+//line alone.go:123
+							sh.Higher[0] = sides
+						}
+						if source == 9 || source < 4 {
+							next2 := t30[4]
+							loaded12 := host2.Load64(r, &t322[next2&(shape.Slots-1)*shape.InStep])
+							middle := uint32(loaded12>>32) == next2+1
+//line alone.go:128
+							posted := false
+							slots2 := uint32(t31[11])
+							if slots2 != 0 {
+//line alone.go:130
+								next3 := uint32(t31[8])
+								loaded13 := host2.Load64(r, &t332[next3&(slots2-1)*shape.InStep])
+								posted = uint32(loaded13>>32) == next3+1
+							}
+							if posted && !(middle && t30[8] == 8) {
+								source = 8
+							} else if middle {
+								source = 4
+							}
+						}
+						if !(source == 9) {
+//line alone.go:143
+							t122 := t322
+							ring := t122
+							var at2 uint32
+//line alone.go:144
+							if source == 8 {
+								sh.Ticket = uint32(t31[8])
+								t133 := t332
+//line alone.go:146
+								t143 := sh.Ticket & (uint32(t31[11]) - 1) * shape.InStep
+								ring = t133
+								at2 = t143
+							} else {
+//line alone.go:148
+								sh.Ticket = t30[source]
+								t163 := source
+								var result06 uint32
+								switch {
+								default:
+//line serve.go:82
+									if t163 == 4 {
+										result06 = 0
+										break
+//line serve.go:84
+									} else if t163 < 4 {
+										result06 = shape.Slots + t163*shape.SideSlots
+										break
+									}
+//line serve.go:87
+									result06 = shape.Slots + (t163-1)*shape.SideSlots
+								}
+//line alone.go:149
+								t192 := source
+								var result07 uint32
+//line serve.go:92
+								if t192 == 4 {
+									result07 = shape.Slots
+								} else {
+									result07 = shape.SideSlots
+								}
+//line alone.go:149
+								at2 = (result06 + sh.Ticket&(result07-1)) * shape.InStep
+							}
+							t212 := at2
+							t222 := at2 + shape.In
+//line alone.go:151
+							slot2 := ring[t212:t222]
+							cell := words[:t232]
+							for w5 := 0; w5 < len(slot2); w5++ {
+								loaded14 := host2.Load64(r, &slot2[w5])
+								v := loaded14
+//line alone.go:155
+								if uint32(v>>32) != sh.Ticket+1 {
+									break block3
+								}
+								cell[w5] = uint32(v)
+							}
+							reply := cell[t252:t262]
+							for w6 := 0; w6 < len(reply); w6++ {
+								reply[w6] = 0
+							}
+							t293 := source
+//line alone.go:164
+							sh.Late = 0
+//line alone.go:164
+							sh.Missing[0] = t293
+							deadline := cell[1]
+							if deadline != 0 && int32(uint32((shape.Clock+t282)>>10)-deadline) > 0 {
+//line alone.go:166
+								sh.Late = 1
+							}
+							t30[8] = source
+						}
+					}
+				}
+			}
+		}
+		beginRow[threadX] = begin
+		bornRow[threadX] = born
+	}
+}
+
+//go:noinline
+func quernRow2FlawedActor(r *host2.Run, states []Flaw, t1 int) {
+	for threadX := range 32 {
+		r.ThreadIdx.X = threadX
+//line alone.go:58
+		_ = states[t1]
+	}
+}
+
+//go:noinline
+func quernRow3FlawedActor(r *host2.Run, cells []actor.Cell[int64, int64]) {
+	for threadX := range 32 {
+		r.ThreadIdx.X = threadX
+//line alone.go:58
+		_ = cells[0].In
+	}
+}
+
+//go:noinline
+func quernRow4FlawedActor(r *host2.Run, cells []actor.Cell[int64, int64]) {
+	for threadX := range 32 {
+		r.ThreadIdx.X = threadX
+//line alone.go:58
+		_ = cells[0].Out
+	}
+}
+
+//go:noinline
+func quernRow5FlawedActor(r *host2.Run, flaw bool, t115 *Flaw, t213, t35 *int64, sh *actor.Status, outcome uint32) {
+	for threadX := range 32 {
+		r.ThreadIdx.X = threadX
+		t2 := threadX == 0
+//line handlers.go:230
+		if flaw && (t115.Thread < 0 || int(t115.Thread) == threadX) {
+			host2.Fail(r, "asked to")
+		}
+		if threadX == 0 && !flaw {
+			t115.Sum += *t213
+			*t35 = t115.Sum
+		}
+//line alone.go:59
+		if t2 {
+			sh.Outcome[0] = outcome
+		}
+	}
+}
+
+//go:noinline
+func quernRow6FlawedActor(r *host2.Run, cs []actor.Context, first2 int, begins, borns []int64, source2 uint32, box []uint64, sh *actor.Status, out []uint64, result uint32, shape *actor.Shape, words []uint32, t96, t106 uint32, cursor []uint32, forwards bool, t50, t51 uint32, last bool, command, in, mail []uint64, t233, t253, t263 uint32) {
+	cRow := cs[first2:][:32]
+	beginRow := begins[first2:][:32]
+	bornRow := borns[first2:][:32]
+	for threadX := range 32 {
+		r.ThreadIdx.X = threadX
+		c := &cRow[threadX]
+		begin := beginRow[threadX]
+		born := bornRow[threadX]
+		t2 := threadX == 0
+//line alone.go:73
+		if t2 {
+			now2 := kernel.Clock()
+			now3 := now2
+//line alone.go:75
+			if source2 == 8 {
+				kernel.StoreRelaxed(&box[8], uint64(sh.Ticket+1))
+			} else {
+				t422 := out
+				t442 := result
+				t45 := uint32(now3 - begin)
+//line alone.go:173
+				source3 := sh.Missing[0]
+				t214 := source3
+				var result09 uint32
+				switch {
+				default:
+//line serve.go:82
+					if t214 == 4 {
+						result09 = 0
+						break
+//line serve.go:84
+					} else if t214 < 4 {
+						result09 = shape.Slots + t214*shape.SideSlots
+						break
+					}
+//line serve.go:87
+					result09 = shape.Slots + (t214-1)*shape.SideSlots
+				}
+//line alone.go:174
+				t55 := source3
+				var result010 uint32
+//line serve.go:92
+				if t55 == 4 {
+					result010 = shape.Slots
+				} else {
+					result010 = shape.SideSlots
+				}
+//line alone.go:174
+				at3 := (result09 + sh.Ticket&(result010-1)) * shape.OutStep
+				t75 := at3
+				t85 := at3 + shape.Out
+//line alone.go:175
+				slot3 := t422[t75:t85]
+				tag2 := uint64(sh.Ticket+1) << 32
+				reply2 := words[t96:t106]
+				kernel.StoreRelaxed(&slot3[0], tag2|uint64(t442))
+				kernel.StoreRelaxed(&slot3[1], tag2|uint64(t45))
+				kernel.StoreRelaxed(&slot3[2], tag2)
+				for w7 := 0; w7 < len(reply2); w7++ {
+					kernel.StoreRelaxed(&slot3[3+w7], tag2|uint64(reply2[w7]))
+				}
+//line alone.go:79
+				cursor[source2] = sh.Ticket + 1
+			}
+			t47 := now3
+			begin = t47
+//line alone.go:81
+			sh.Missing[0] = 9
+			t542 := !forwards
+			if !t542 {
+				t48 := c
+				t49 := cursor
+//line alone.go:82
+				t522 := words[t50:t51]
+				var result011 bool
+			block7:
+				switch {
+				default:
+//line alone.go:189
+					list2 := int(t49[11])
+					count2 := uint32(t48.Post[list2])
+					for i2 := uint32(0); i2 < count2; i2++ {
+						to2 := t48.Post[list2+1+int(i2)]
+						t116 := uint32(to2)
+						t215 := uint32(to2 >> 32)
+//line send.go:27
+						if !(t48.To.Box == t116 && t48.To.Actor == t215) {
+//line send.go:30
+							t117 := int(t116) * 16
+							t216 := (int(t116) + 1) * 16
+//line send.go:30
+							b4 := t48.Post[t117:t216]
+							loaded15 := host2.Load64(r, &b4[0])
+//line send.go:31
+							loaded16 := host2.Load64(r, &b4[8])
+							loaded17 := host2.Load64(r, &b4[10])
+//line send.go:31
+							t48.To = actor.Target{Box: t116, Actor: t215, Tail: loaded15, Head: loaded16, Ring: b4[14], Step: b4[12], Slots: uint32(b4[11]), Kind: uint32(b4[13]), Owner: uint32(loaded17)}
+//line send.go:33
+							room4 := len(t48.Post)
+							if t48.To.Kind == 1 {
+								room4 = len(t48.Host)
+							}
+							end2 := t48.To.Ring + uint64(t48.To.Slots)*t48.To.Step
+							if end2 > uint64(room4) || t48.To.Ring > end2 {
+//line send.go:38
+								host2.Fail(r, "a Ref that names no mailbox")
+							}
+						}
+//line alone.go:194
+						t36 := t48
+						var ticket3 uint32
+						var room5 uint32
+					block8:
+						switch {
+						default:
+//line send.go:54
+							box4 := int(t36.To.Box)
+							t118 := box4 * 16
+							t217 := (box4 + 1) * 16
+//line send.go:55
+							b5 := t36.Post[t118:t217]
+							if t36.To.Owner != t36.To.Actor {
+								loaded18 := host2.Load64(r, &b5[10])
+//line send.go:57
+								t36.To.Owner = uint32(loaded18)
+							}
+							if t36.To.Owner != t36.To.Actor {
+								atomic.AddUint64(&b5[1], 1)
+								ticket3 = 0
+								room5 = 2
+							} else {
+//line send.go:63
+								loaded19 := host2.Load64(r, &b5[10])
+								for owner2 := uint32(loaded19); ; {
+									if uint32(t36.To.Tail)-uint32(t36.To.Head) >= t36.To.Slots {
+										t56 := t36
+										t67 := t36
+//line send.go:66
+										loaded20 := host2.Load64(r, &b5[0])
+										t86 := loaded20
+//line send.go:66
+										loaded21 := host2.Load64(r, &b5[8])
+										t107 := loaded21
+//line send.go:66
+										t56.To.Tail = t86
+//line send.go:66
+										t67.To.Head = t107
+										if uint32(t36.To.Tail)-uint32(t36.To.Head) >= t36.To.Slots && t36.To.Kind == 1 {
+											loaded22 := host2.Load64(r, &t36.Host[b5[15]+1])
+//line send.go:68
+											t36.To.Head = loaded22
+											kernel.StoreRelaxed(&b5[8], t36.To.Head)
+										}
+										if uint32(t36.To.Tail)-uint32(t36.To.Head) >= t36.To.Slots {
+											atomic.AddUint64(&b5[1], 1)
+											ticket3 = 0
+											room5 = 1
+											break block8
+										}
+									}
+									old2 := kernel.AtomicCompareAndSwap(&b5[0], t36.To.Tail, t36.To.Tail+1)
+									tail2 := old2
+//line send.go:79
+									if tail2 == t36.To.Tail {
+										t134 := t36
+										t144 := t36
+										t153 := tail2 + 1
+										t164 := owner2
+//line send.go:80
+										t134.To.Tail = t153
+//line send.go:80
+										t144.To.Owner = t164
+										t173 := uint32(tail2)
+										ticket3 = t173
+										room5 = 0
+										break block8
+									}
+//line send.go:83
+									t36.To.Tail = tail2
+								}
+							}
+						}
+//line alone.go:194
+						ticket4 := ticket3
+						room6 := room5
+//line alone.go:195
+						if room6 == 1 {
+							t68 := int(t49[13])
+//line alone.go:196
+							t76 := int(t49[13]) + len(t522) + 1
+//line alone.go:196
+							saved3 := t48.Post[t68:t76]
+							for w8 := 0; w8 < len(t522); w8++ {
+								saved3[w8] = uint64(t522[w8])
+							}
+							result012 := t48.Correlation()
+//line alone.go:200
+							saved3[len(t522)] = result012
+							t49[12] = i2 + 1
+							result011 = false
+							break block7
+						}
+//line alone.go:204
+						if room6 == 0 {
+							t97 := t48
+							t108 := t522
+							t119 := ticket4
+//line alone.go:228
+							t120 := t119
+//line send.go:46
+							result013 := int(t97.To.Ring + uint64(t120&(t97.To.Slots-1))*t97.To.Step)
+//line alone.go:228
+							t37 := result013
+							t46 := uint64(t119+1) << 32
+							slot4 := t37
+							tag3 := t46
+//line alone.go:229
+							if t97.To.Kind == 1 {
+								t57 := t97
+								t69 := slot4
+								t77 := tag3
+//line send.go:102
+								t121 := t69
+								t218 := t69 + 4
+//line send.go:102
+								h3 := t57.Host[t121:t218]
+								kernel.StoreRelaxed(&h3[0], t77|uint64(t57.ID<<8|128))
+								kernel.StoreRelaxed(&h3[1], t77)
+								kernel.StoreRelaxed(&h3[2], t77|uint64(t57.Words[t57.At+2]))
+								kernel.StoreRelaxed(&h3[3], t77|uint64(t57.Words[t57.At+3]))
+//line alone.go:231
+								for w9 := 0; w9 < len(t108); w9++ {
+									kernel.StoreRelaxed(&t97.Host[slot4+4+w9], tag3|uint64(t108[w9]))
+								}
+							} else {
+//line alone.go:236
+								t87 := t97
+								t98 := slot4
+								t109 := tag3
+//line send.go:91
+								t123 := t98
+								t219 := t98 + 4
+//line send.go:91
+								h4 := t87.Post[t123:t219]
+								kernel.StoreRelaxed(&h4[0], t109|uint64(t87.ID<<8|128))
+								kernel.StoreRelaxed(&h4[1], t109)
+								kernel.StoreRelaxed(&h4[2], t109|uint64(t87.Words[t87.At+2]))
+								kernel.StoreRelaxed(&h4[3], t109|uint64(t87.Words[t87.At+3]))
+//line alone.go:237
+								for w10 := 0; w10 < len(t108); w10++ {
+									kernel.StoreRelaxed(&t97.Post[slot4+4+w10], tag3|uint64(t108[w10]))
+								}
+								t1110 := t97
+//line send.go:113
+								if !(t1110.Wakes == 0) {
+//line send.go:118
+									kernel.Fence()
+									box5 := int(t1110.To.Box)
+									t124 := box5 * 16
+									t220 := (box5 + 1) * 16
+//line send.go:120
+									b6 := t1110.Post[t124:t220]
+									loaded23 := host2.Load64(r, &b6[9])
+									if loaded23 != 0 {
+//line send.go:122
+										kernel.StoreRelaxed(&t1110.Host[b6[15]], 1)
+										kernel.StoreRelaxed(&t1110.Host[0], 1)
+									}
+								}
+							}
+						}
+					}
+//line alone.go:208
+					result011 = true
+				}
+//line alone.go:82
+				t542 = result011
+			}
+			whole := t542
+//line alone.go:83
+			if whole && !last {
+				t572 := begin - born
+				t58 := command
+				t59 := cursor
+				t60 := box
+				t61 := in
+				t622 := mail
+			block9:
+				switch {
+				default:
+//line alone.go:103
+					loaded24 := host2.Load64(r, &t58[0])
+					ordered2 := loaded24
+//line alone.go:104
+					sh.Asked[0] = uint32(ordered2)
+					if !(sh.Asked[0] != 0) {
+//line alone.go:108
+						hint2 := uint32(ordered2 >> 32)
+//line alone.go:108
+						if hint2 != sh.Hint[0] {
+							t410 := hint2
+//line alone.go:109
+							sh.Hint[0] = t410
+//line alone.go:109
+							sh.Higher[0] = 1
+						}
+						var source4 uint32 = 9
+						var sides2 uint32
+//line alone.go:112
+						if sh.Higher[0] != 0 {
+							for level2 := uint32(0); level2 < 8; level2++ {
+								if level2 == 4 {
+									continue
+								}
+								next4 := t59[level2]
+								t610 := level2
+								var result014 uint32
+								switch {
+								default:
+//line serve.go:82
+									if t610 == 4 {
+										result014 = 0
+										break
+//line serve.go:84
+									} else if t610 < 4 {
+										result014 = shape.Slots + t610*shape.SideSlots
+										break
+									}
+//line serve.go:87
+									result014 = shape.Slots + (t610-1)*shape.SideSlots
+								}
+//line alone.go:118
+								at4 := (result014 + next4&(shape.SideSlots-1)) * shape.InStep
+								loaded25 := host2.Load64(r, &t61[at4])
+								if uint32(loaded25>>32) == next4+1 {
+//line alone.go:120
+									t99 := level2
+									source4 = t99
+									sides2 = 1
+								}
+							}
+//line alone.go:123
+							sh.Higher[0] = sides2
+						}
+						if source4 == 9 || source4 < 4 {
+							next5 := t59[4]
+							loaded26 := host2.Load64(r, &t61[next5&(shape.Slots-1)*shape.InStep])
+							middle2 := uint32(loaded26>>32) == next5+1
+//line alone.go:128
+							posted2 := false
+							slots3 := uint32(t60[11])
+							if slots3 != 0 {
+//line alone.go:130
+								next6 := uint32(t60[8])
+								loaded27 := host2.Load64(r, &t622[next6&(slots3-1)*shape.InStep])
+								posted2 = uint32(loaded27>>32) == next6+1
+							}
+							if posted2 && !(middle2 && t59[8] == 8) {
+								source4 = 8
+							} else if middle2 {
+								source4 = 4
+							}
+						}
+						if !(source4 == 9) {
+//line alone.go:143
+							t125 := t61
+							ring2 := t125
+							var at5 uint32
+//line alone.go:144
+							if source4 == 8 {
+								sh.Ticket = uint32(t60[8])
+								t135 := t622
+//line alone.go:146
+								t145 := sh.Ticket & (uint32(t60[11]) - 1) * shape.InStep
+								ring2 = t135
+								at5 = t145
+							} else {
+//line alone.go:148
+								sh.Ticket = t59[source4]
+								t165 := source4
+								var result015 uint32
+								switch {
+								default:
+//line serve.go:82
+									if t165 == 4 {
+										result015 = 0
+										break
+//line serve.go:84
+									} else if t165 < 4 {
+										result015 = shape.Slots + t165*shape.SideSlots
+										break
+									}
+//line serve.go:87
+									result015 = shape.Slots + (t165-1)*shape.SideSlots
+								}
+//line alone.go:149
+								t193 := source4
+								var result016 uint32
+//line serve.go:92
+								if t193 == 4 {
+									result016 = shape.Slots
+								} else {
+									result016 = shape.SideSlots
+								}
+//line alone.go:149
+								at5 = (result015 + sh.Ticket&(result016-1)) * shape.InStep
+							}
+							t2110 := at5
+							t223 := at5 + shape.In
+//line alone.go:151
+							slot5 := ring2[t2110:t223]
+							cell2 := words[:t233]
+							for w11 := 0; w11 < len(slot5); w11++ {
+								loaded28 := host2.Load64(r, &slot5[w11])
+								v2 := loaded28
+//line alone.go:155
+								if uint32(v2>>32) != sh.Ticket+1 {
+									break block9
+								}
+								cell2[w11] = uint32(v2)
+							}
+							reply3 := cell2[t253:t263]
+							for w12 := 0; w12 < len(reply3); w12++ {
+								reply3[w12] = 0
+							}
+							t294 := source4
+//line alone.go:164
+							sh.Late = 0
+//line alone.go:164
+							sh.Missing[0] = t294
+							deadline2 := cell2[1]
+							if deadline2 != 0 && int32(uint32((shape.Clock+t572)>>10)-deadline2) > 0 {
+//line alone.go:166
+								sh.Late = 1
+							}
+							t59[8] = source4
+						}
+					}
+				}
+			}
+		}
+		beginRow[threadX] = begin
+	}
+}
+
+//go:noinline
+func quernRow7FlawedActor(r *host2.Run, box, command []uint64, start uint64) {
+	for threadX := range 32 {
+		r.ThreadIdx.X = threadX
+		t2 := threadX == 0
+//line alone.go:92
+		if t2 {
+			kernel.StoreRelaxed(&box[9], 1)
+			kernel.StoreRelease(&command[8], start)
+		}
+	}
+}
+
 func quernHostCollectActor(r *host2.Run) {
 	shape := host2.Value[actor.Shape](r, 0)
 	control := host2.Slice[uint64](r, 1)
@@ -14699,11 +15907,11 @@ func quernRow5CollectActor(r *host2.Run, cs2 []*actor.Context, first3 int, t213,
 		t2 := threadX == 0
 //line quern_gen.go:13
 		t115 := c2
-//line handlers.go:222
+//line handlers.go:244
 		if threadX == 0 {
 			result08 := t115.Sender()
 			if result08 != 0 {
-//line handlers.go:224
+//line handlers.go:246
 				*t213 = *t35
 			}
 			*t45 = *t213
@@ -15835,11 +17043,11 @@ func quernRow4CountActor(r *host2.Run, cs2 []*actor.Context, first3 int, t213, t
 		t2 := threadX == 0
 //line quern_gen.go:13
 		t115 := c2
-//line handlers.go:235
+//line handlers.go:257
 		if threadX == 0 {
 			result08 := t115.Sender()
 			if result08 != 0 {
-//line handlers.go:237
+//line handlers.go:259
 				t213.Count++
 			}
 			*t45 = *t213
@@ -16958,7 +18166,7 @@ func quernRow4TurnedActor(r *host2.Run, t35, t213 *page, sh *actor.Status, outco
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		t2 := threadX == 0
-//line handlers.go:251
+//line handlers.go:273
 		for i2 := threadX; i2 < 3584; i2 += 32 {
 			t35[i2] = t213[3583-i2]
 		}

@@ -1,0 +1,147 @@
+package actors
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"quern.dev/ring"
+)
+
+// mailed is how many numbers, from 1, the actor "scatter" sends in tests of what
+// becomes of messages that wait for an actor: fewer than its mailbox holds.
+const mailed = 100
+
+// mail has numbers sent to an actor.
+func mail(t *testing.T, ctx context.Context, rt *ring.Runtime, to *ring.Actor[int64, int64]) {
+	t.Helper()
+	from := spawned(t, ctx, rt, SpawnScatter, ring.Options{Name: "scatter"})
+	if n, err := from.Ask(ctx, Burst{To: to.Ref(), First: 1, Count: mailed}); err != nil || n != mailed {
+		t.Fatalf("%d messages were sent, %v", n, err)
+	}
+}
+
+// letters takes the dead letters, all of which are numbers that were sent to an
+// actor once, and counts them by reason.
+func letters(t *testing.T, rt *ring.Runtime, to string) (counts map[ring.Reason]int) {
+	t.Helper()
+	counts = map[ring.Reason]int{}
+	seen, ids := map[int64]bool{}, map[uint64]bool{}
+	for l := range rt.DeadLetters().All() {
+		n, ok := l.Body.(int64)
+		if !ok || n < 1 || n > mailed || seen[n] || ids[l.ID] || l.Actor != to || l.Sender != "scatter" || l.Err == nil {
+			t.Errorf("%+v: want a number once, from scatter to %s", l, to)
+		}
+		seen[n], ids[l.ID] = true, true
+		counts[l.Reason]++
+	}
+	return counts
+}
+
+// eachAndTheDouble runs a test on every device there is, and with resident actors of
+// the double.
+func eachAndTheDouble(t *testing.T, test func(t *testing.T, ctx context.Context, rt *ring.Runtime)) {
+	each(t, test)
+	t.Run("double", func(t *testing.T) {
+		rt, _ := double(t, 32, ring.Config{})
+		test(t, within(t, 10*time.Second), rt)
+	})
+}
+
+func addsUp(t *testing.T, rt *ring.Runtime) {
+	t.Helper()
+	s := rt.Stats()
+	if s.Accepted != s.Queued+s.Handled+s.Failed+s.Expired+s.Dropped || s.DeadLetters != rt.DeadLetters().Total() {
+		t.Errorf("the account does not add up: %d dead letters, %+v", rt.DeadLetters().Total(), s)
+	}
+}
+
+func TestMailOfActorsThatHaveEnded(t *testing.T) {
+	for _, tt := range []struct {
+		name string
+		ends bool // before the runtime
+		heir bool // an actor comes in its place
+	}{
+		{"before the runtime is closed", true, false},
+		{"before another actor comes in their place", true, true},
+		{"with the runtime", false, false},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			eachAndTheDouble(t, func(t *testing.T, ctx context.Context, rt *ring.Runtime) {
+				a := spawned(t, ctx, rt, SpawnSum, ring.Options{Name: "a", Inactive: true})
+				mail(t, ctx, rt, a)
+				if tt.ends {
+					if _, err := a.Terminate(ctx); err != nil {
+						t.Fatal(err)
+					}
+				}
+				if tt.heir {
+					heir := spawned(t, ctx, rt, SpawnSum, ring.Options{})
+					if got, err := heir.Ask(ctx, 7); err != nil || got != 7 {
+						t.Errorf("the actor in its place: %d, %v", got, err)
+					}
+					if n := rt.DeadLetters().Count(ring.ReasonTerminated); n != mailed {
+						t.Errorf("%d dead letters, want %d", n, mailed)
+					}
+				}
+				if err := rt.Close(); err != nil {
+					t.Errorf("closed: %v", err)
+				}
+				if got := letters(t, rt, "a"); got[ring.ReasonTerminated] != mailed || len(got) != 1 {
+					t.Errorf("dead letters %v, want all messages, of an actor that has terminated", got)
+				}
+				if i := a.Info(); i.Accepted != mailed || i.Dropped != mailed || i.DeadLetters != mailed || i.Handled != 0 || i.Queued != 0 {
+					t.Errorf("%+v, want %d messages dropped", i, mailed)
+				}
+				addsUp(t, rt)
+			})
+		})
+	}
+}
+
+func TestMailOfActorsThatFail(t *testing.T) {
+	const flaw = 40
+	for _, thread := range []int32{-1, 0, 20} {
+		for _, decision := range []ring.Decision{ring.Leave, ring.Resume, ring.End} {
+			name := map[ring.Decision]string{ring.Leave: "stays failed", ring.Resume: "goes on", ring.End: "ends"}[decision]
+			t.Run(fmt.Sprintf("in thread %d and the actor %s", thread, name), func(t *testing.T) {
+				eachAndTheDouble(t, func(t *testing.T, ctx context.Context, rt *ring.Runtime) {
+					a := spawned(t, ctx, rt, SpawnFlawed, ring.Options{Name: "a", Inactive: true, State: Flaw{Number: flaw, Thread: thread},
+						Supervisor: func(ring.Failure) ring.Decision { return decision }})
+					mail(t, ctx, rt, a)
+					if err := a.Activate(); err != nil {
+						t.Fatal(err)
+					}
+					l, err := rt.DeadLetters().Receive(ctx)
+					var handler *ring.HandlerError
+					if err != nil || l.Reason != ring.ReasonFailed || l.Body != int64(flaw) || !errors.As(l.Err, &handler) || handler.Actor != "a" || l.Sender != "scatter" {
+						t.Fatalf("%+v, %v; want the message that the handler failed on", l, err)
+					}
+					asked := uint64(0)
+					if decision == ring.Resume {
+						for a.State() == ring.Failed {
+							if ctx.Err() != nil {
+								t.Fatal("the actor stays failed")
+							}
+						}
+						for got, want := int64(0), int64(mailed*(mailed+1)/2-flaw); got != want; asked++ {
+							if got, err = a.Ask(ctx, 0); err != nil || got > want {
+								t.Fatalf("the sum of the other messages is %d, %v; want %d", got, err, want)
+							}
+						}
+					}
+					if err := rt.Close(); err != nil {
+						t.Errorf("closed: %v", err)
+					}
+					i, got := a.Info(), letters(t, rt, "a")
+					if ended := uint64(got[ring.ReasonTerminated]); i.Accepted != mailed+asked || i.Failed != 1 || i.Handled+ended+1 != i.Accepted || i.Dropped != ended || decision == ring.Resume && ended > 0 {
+						t.Errorf("%+v, dead letters %v; want each message handled or a letter", i, got)
+					}
+					addsUp(t, rt)
+				})
+			})
+		}
+	}
+}

@@ -1,0 +1,129 @@
+package ring
+
+import (
+	"unsafe"
+
+	"quern.dev/ring/actor"
+)
+
+// letterbox is a copy of an actor's mailbox in the post memory, for messages of other
+// actors on the device that the actor does not handle.
+type letterbox struct {
+	owner *core
+	words [actor.BoxWords]uint64
+	slots mailbox
+}
+
+func (c *core) letterbox() (*letterbox, error) {
+	b := &letterbox{owner: c}
+	return b, c.rt.post.read(c.box.box*actor.BoxWords, b.words[:])
+}
+
+// open copies the messages.
+func (b *letterbox) open() error {
+	c := b.owner
+	ring := make([]uint64, c.box.words-actor.BoxWords)
+	b.slots = mailbox{in: unsafe.Pointer(&ring[0]), inStep: 8 * uintptr(b.words[actor.BoxStep]), inSize: c.inSize, mask: uint64(c.box.slots - 1)}
+	return c.rt.post.read(uint32(b.words[actor.BoxRing]), ring)
+}
+
+// head is the ticket of the first message that is not handled, tail that of the next
+// one to come. The mailbox has the lower half of head.
+func (b *letterbox) head() uint64 {
+	return b.tail() - uint64(uint32(b.tail())-uint32(b.words[actor.BoxHead]))
+}
+
+func (b *letterbox) tail() uint64 { return b.words[actor.BoxTail] }
+
+// fail makes a dead letter of a message that the handler failed on. The next one may
+// be in its place already.
+func (b *letterbox) fail(ticket uint64, why error) {
+	c, e, body := b.owner, envelope{priority: DefaultPriority}, any(nil)
+	if b.slots.arrived(ticket) {
+		e, body = b.slots.envelope(ticket), b.body(ticket)
+	}
+	c.letter(e, c.id(actor.Post, ticket), ReasonFailed, &HandlerError{Actor: c.name, Ticket: ticket - c.box.first, Err: why}, body)
+}
+
+// end makes a dead letter of a message that the actor ended before, and reports
+// whether it is there: a sender that was ended in the middle of one leaves none.
+func (b *letterbox) end(ticket uint64) bool {
+	c := b.owner
+	if !b.slots.arrived(ticket) {
+		return false
+	}
+	c.letter(b.slots.envelope(ticket), c.id(actor.Post, ticket), ReasonTerminated, c.failure(), b.body(ticket))
+	return true
+}
+
+func (b *letterbox) body(ticket uint64) any {
+	types := b.owner.queue.types
+	msg := types.blank()
+	b.slots.message(ticket, msg)
+	return types.value(msg)
+}
+
+// failedMail makes a dead letter of the message that the handler failed on. Its loop
+// has left and has taken it out of the mailbox, or has left no word; then it is taken
+// out here.
+func (c *core) failedMail(taken bool, why error) error {
+	b, err := c.letterbox()
+	if err == nil {
+		err = b.open()
+	}
+	if err != nil {
+		return err
+	}
+	if taken {
+		b.fail(b.head()-1, why)
+		return nil
+	}
+	b.fail(b.head(), why)
+	return c.rt.post.write(c.box.box*actor.BoxWords+actor.BoxHead, uint64(uint32(b.head())+1))
+}
+
+// returnMail makes dead letters of what is in the mailbox of an actor that has ended,
+// and returns the ticket of the next message. No sender is at work.
+func (c *core) returnMail() (next uint64, err error) {
+	b, err := c.letterbox()
+	if err == nil && b.head() != b.tail() {
+		err = b.open()
+	}
+	if err != nil {
+		return 0, err
+	}
+	letters := uint64(0)
+	for t := b.head(); t != b.tail(); t++ {
+		if b.end(t) {
+			letters++
+		}
+	}
+	// From now on the mailbox says nothing of this actor.
+	last := &posted{taken: b.tail() - c.box.first, waiting: b.tail() - b.head(), refused: b.words[actor.BoxRefused], last: true}
+	if before := c.meter.posted.Load(); before != nil && before.last {
+		last.waiting += before.waiting
+	}
+	c.meter.posted.Store(last)
+	accepted := c.info().Accepted
+	late := accepted - c.counted // what has come since the actor was counted
+	c.rt.departed.add(Info{Accepted: late, Dropped: late, DeadLetters: letters})
+	c.counted = accepted
+	return b.tail(), nil
+}
+
+// returnMail makes dead letters of the mail of all actors of the cohort, which have
+// ended. No launch is there.
+func (c *cohort) returnMail() error {
+	if !c.rt.referred.Load() {
+		return nil // nobody could send any
+	}
+	c.mu.Lock()
+	list := c.actors
+	c.mu.Unlock()
+	for _, a := range list {
+		if _, err := a.returnMail(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
