@@ -44,7 +44,7 @@ type exposed struct {
 	actors   []exposedActor
 	gone     Stats
 	launches uint64
-	pauses   []pause
+	pauses   []*pause
 	letters  int
 	lost     uint64
 }
@@ -100,7 +100,7 @@ var families = []family{
 	}},
 	{"quern_ring_pause_seconds", "histogram", "Time that resident actors made way for what waits for an idle device.", func(p *exposition, name string, e *exposed) {
 		for _, v := range e.pauses {
-			p.histogram(name, v.histogram, e.device, label{"cause", v.cause})
+			p.histogram(name, &v.histogram, e.device, label{"cause", v.cause})
 		}
 	}},
 }

@@ -72,7 +72,8 @@ type Runtime struct {
 	quiescing sync.Mutex // from Quiesce to Resume
 	pausedFor gpu.ResidentOperation
 	pausedAt  time.Time
-	quiet     bool // between them; guarded by mu, as held is
+	awayAt    time.Time // when the last of them had left
+	quiet     bool      // between them; guarded by mu, as held is
 	held      []*cohort
 	crowded   atomic.Bool // more actors are active than can be resident
 
@@ -222,6 +223,7 @@ func (rt *Runtime) Quiesce(op gpu.ResidentOperation) error {
 			err = e
 		}
 	}
+	rt.awayAt = time.Now()
 	if err != nil {
 		return errors.Join(err, rt.Resume())
 	}
@@ -238,6 +240,7 @@ func (rt *Runtime) keep(c *cohort) {
 // Resume ends what Quiesce began.
 func (rt *Runtime) Resume() error {
 	defer rt.quiescing.Unlock()
+	away := time.Since(rt.awayAt)
 	rt.mu.Lock()
 	held := rt.held
 	rt.quiet, rt.held = false, nil
@@ -247,7 +250,7 @@ func (rt *Runtime) Resume() error {
 		errs = append(errs, c.resume())
 	}
 	if len(held) > 0 {
-		rt.paused(string(rt.pausedFor), rt.pausedAt)
+		rt.paused(string(rt.pausedFor), rt.pausedAt, away)
 	}
 	return errors.Join(errs...)
 }

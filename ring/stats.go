@@ -27,6 +27,7 @@ type Stats struct {
 type Pause struct {
 	Cause    string // "free", "load module", ...
 	Duration Durations
+	Away     Durations // of it, from when all had left until they began again: what they made way for
 }
 
 // Stats returns what is known of the runtime.
@@ -42,9 +43,10 @@ func (rt *Runtime) Stats() Stats {
 	return s
 }
 
-// paused notes that resident actors have made way for something since began.
-func (rt *Runtime) paused(cause string, began time.Time) {
-	rt.pauses.add(cause, time.Since(began))
+// paused notes that resident actors have made way for something since began, and for
+// how long they were away.
+func (rt *Runtime) paused(cause string, began time.Time, away time.Duration) {
+	rt.pauses.add(cause, time.Since(began), away)
 	rt.traces.span(pauseTrack, cause, began, 0)
 }
 
@@ -83,36 +85,37 @@ func (d *departed) load() Stats {
 // pauses counts the pauses of resident actors, by their cause.
 type pauses struct {
 	mu sync.Mutex
-	by map[string]*histogram
+	by map[string]*pause
 }
 
-func (p *pauses) add(cause string, took time.Duration) {
+func (p *pauses) add(cause string, took, away time.Duration) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.by == nil {
-		p.by = map[string]*histogram{}
+		p.by = map[string]*pause{}
 	}
-	h := p.by[cause]
-	if h == nil {
-		h = new(histogram)
-		p.by[cause] = h
+	of := p.by[cause]
+	if of == nil {
+		of = &pause{cause: cause}
+		p.by[cause] = of
 	}
-	h.add(uint32(min(took, 1<<32-1)))
+	of.histogram.add(uint32(min(took, 1<<32-1)))
+	of.away.add(uint32(min(away, 1<<32-1)))
 }
 
 // pause is the pauses of one cause.
 type pause struct {
-	cause     string
-	histogram *histogram
+	cause           string
+	histogram, away histogram
 }
 
 // all returns the pauses, by their cause.
-func (p *pauses) all() []pause {
+func (p *pauses) all() []*pause {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	var list []pause
+	var list []*pause
 	for _, cause := range slices.Sorted(maps.Keys(p.by)) {
-		list = append(list, pause{cause, p.by[cause]})
+		list = append(list, p.by[cause])
 	}
 	return list
 }
@@ -121,7 +124,7 @@ func (p *pauses) all() []pause {
 func (p *pauses) load() []Pause {
 	var list []Pause
 	for _, v := range p.all() {
-		list = append(list, Pause{v.cause, v.histogram.durations()})
+		list = append(list, Pause{v.cause, v.histogram.durations(), v.away.durations()})
 	}
 	return list
 }

@@ -93,11 +93,11 @@ func TestRatesAreOfTheLastSeconds(t *testing.T) {
 
 func TestPausesAreCountedByTheirCause(t *testing.T) {
 	var p pauses
-	p.add("free", 20*time.Microsecond)
-	p.add("actor", 30*time.Microsecond)
-	p.add("free", 40*time.Microsecond)
+	p.add("free", 20*time.Microsecond, 15*time.Microsecond)
+	p.add("actor", 30*time.Microsecond, 0)
+	p.add("free", 40*time.Microsecond, 30*time.Microsecond)
 	got := p.load()
-	if len(got) != 2 || got[0].Cause != "actor" || got[1].Cause != "free" || got[1].Duration.Count != 2 || got[1].Duration.Sum != 60*time.Microsecond {
+	if len(got) != 2 || got[0].Cause != "actor" || got[1].Cause != "free" || got[1].Duration.Count != 2 || got[1].Duration.Sum != 60*time.Microsecond || got[1].Away.Sum != 45*time.Microsecond {
 		t.Errorf("pauses are %+v", got)
 	}
 }

@@ -337,7 +337,7 @@ func TestLaunchesAndPausesAreInTheTrace(t *testing.T) {
 	}
 	s := rt.Stats()
 	i := slices.IndexFunc(s.Pauses, func(p ring.Pause) bool { return p.Cause == "free" })
-	if i < 0 || s.Pauses[i].Duration.Count == 0 || s.Launches < 2 {
+	if i < 0 || s.Pauses[i].Duration.Count == 0 || s.Launches < 2 || s.Pauses[i].Away.Sum <= 0 || s.Pauses[i].Away.Sum >= s.Pauses[i].Duration.Sum {
 		t.Errorf("statistics: %+v", s)
 	}
 	var text bytes.Buffer
