@@ -2,6 +2,7 @@ package ring
 
 import (
 	"context"
+	"fmt"
 	"sync"
 	"sync/atomic"
 	"unsafe"
@@ -22,6 +23,8 @@ type delivery struct {
 	capacity  int
 	roomy     bool // what is in the rings alone is within the capacity
 	full      Policy
+	saysFull  sync.Once
+	isFull    error      // once saysFull
 	refs      references // nil if messages have none
 	pulls     bool       // the server takes messages out of the queue, one at a time
 
@@ -109,7 +112,7 @@ func (c *core) admit(ctx context.Context, op string, e *envelope, use uint64, ms
 		}
 		if c.full == Reject {
 			c.meter.rejected.Add(1)
-			return pending{}, ErrQueueFull
+			return pending{}, c.queueFull()
 		}
 		if wait.crowd == 0 {
 			wait.among(int(c.rt.mail.waiting.Add(1)))
@@ -122,6 +125,14 @@ func (c *core) admit(ctx context.Context, op string, e *envelope, use uint64, ms
 			}
 		}
 	}
+}
+
+// queueFull is the error of messages that are rejected, which may be many.
+func (c *core) queueFull() error {
+	c.saysFull.Do(func() {
+		c.isFull = fmt.Errorf("ring: actor %s: %w: %d messages wait; send later, or spawn it with a larger Capacity or another policy", c.name, ErrQueueFull, c.capacity)
+	})
+	return c.isFull
 }
 
 // direct reports whether messages may go into the rings without a look at the

@@ -97,6 +97,5 @@
 // races; how the device makes way, against a double of the driver. Resident actors
 // have run on one GPU, an H200: messages from and to the host, from actor to actor,
 // beside other work, and when processes are killed; "quern ring bench" measures a
-// machine. Other GPUs and Windows have not been tried. A Ref of an actor that has
-// terminated is not told from one of the next actor in its place.
+// machine. Other GPUs and Windows have not been tried.
 package ring

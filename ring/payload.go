@@ -53,6 +53,9 @@ func NewPayload[T any](rt *Runtime, n int) (*Payload[T], error) {
 	if n < 1 || size == 0 {
 		return nil, invalid("a payload of %d elements of type %v; it has a byte at least", n, t)
 	}
+	if rt.ending() {
+		return nil, fmt.Errorf("ring: new payload: %w", ErrClosed)
+	}
 	m := rt.payloads
 	if int64(n) > m.bytes/size {
 		return nil, &PayloadMemoryError{Want: satMul(int64(n), size), Size: m.bytes, Free: m.bytes, Largest: m.bytes}

@@ -140,8 +140,8 @@ func New(dev *gpu.Device, config Config) (*Runtime, error) {
 		return nil, err
 	}
 	rt.payloads = newPayloadMemory(dev, rt.post, config.PayloadBytes)
+	dev.AddResident(rt) // closing the device closes the runtime first
 	if rt.resident {
-		dev.AddResident(rt)
 		rt.pumps.Go(rt.watch)
 	} else {
 		rt.pumps.Go(rt.watchLocal)

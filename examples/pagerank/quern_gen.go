@@ -53,21 +53,21 @@ var quernRankActor = gpu.NewKernel(gpu.KernelInfo{
 			{Kind: gpu.IndexSite, File: "rank.go", Line: 117, Col: 35},
 			{Kind: gpu.IndexSite, File: "rank.go", Line: 117, Col: 22},
 			{Kind: gpu.IndexSite, File: "rank.go", Line: 117, Col: 55},
-			{Kind: gpu.IndexSite, File: "rank.go", Line: 161, Col: 20},
-			{Kind: gpu.IndexSite, File: "rank.go", Line: 165, Col: 15},
-			{Kind: gpu.IndexSite, File: "rank.go", Line: 171, Col: 33},
-			{Kind: gpu.DivideSite, File: "rank.go", Line: 171, Col: 42},
+			{Kind: gpu.IndexSite, File: "rank.go", Line: 163, Col: 20},
+			{Kind: gpu.IndexSite, File: "rank.go", Line: 167, Col: 15},
+			{Kind: gpu.IndexSite, File: "rank.go", Line: 173, Col: 33},
+			{Kind: gpu.DivideSite, File: "rank.go", Line: 173, Col: 42},
 			{Kind: gpu.IndexSite, File: "group.go", Line: 28, Col: 13},
 			{Kind: gpu.PanicSite, File: "group.go", Line: 34, Col: 3, Text: "group has no member of this number"},
 			{Kind: gpu.IndexSite, File: "group.go", Line: 36, Col: 50},
 			{Kind: gpu.IndexSite, File: "group.go", Line: 36, Col: 32},
 			{Kind: gpu.IndexSite, File: "context.go", Line: 63, Col: 3},
 			{Kind: gpu.IndexSite, File: "context.go", Line: 67, Col: 2},
-			{Kind: gpu.IndexSite, File: "rank.go", Line: 179, Col: 5},
-			{Kind: gpu.IndexSite, File: "rank.go", Line: 188, Col: 28},
-			{Kind: gpu.DivideSite, File: "rank.go", Line: 220, Col: 45},
-			{Kind: gpu.IndexSite, File: "rank.go", Line: 222, Col: 11},
-			{Kind: gpu.DivideSite, File: "rank.go", Line: 222, Col: 37},
+			{Kind: gpu.IndexSite, File: "rank.go", Line: 181, Col: 5},
+			{Kind: gpu.IndexSite, File: "rank.go", Line: 190, Col: 28},
+			{Kind: gpu.DivideSite, File: "rank.go", Line: 222, Col: 45},
+			{Kind: gpu.IndexSite, File: "rank.go", Line: 224, Col: 11},
+			{Kind: gpu.DivideSite, File: "rank.go", Line: 224, Col: 37},
 			{Kind: gpu.IndexSite, File: "context.go", Line: 31, Col: 60},
 		}},
 	},
@@ -213,6 +213,7 @@ func quernHostRankActor(r *host2.Run) {
 	var number2 uint32
 	var refused int64
 	var i3 int
+	var enough bool
 	var t2111 uint32 = 32
 	var side2 uint32
 	var complete bool
@@ -408,7 +409,9 @@ func quernHostRankActor(r *host2.Run) {
 						for ; i3 < 4; i3++ {
 							r.ThreadIdx = kernel.Dim3{}
 //line rank.go:157
-							if t164.First == number2 || t164.Refused != refused {
+							enough = t164.First == number2 || t164.Refused != refused
+//line rank.go:159
+							if enough {
 								break
 							}
 							for threadZ := range 1 {
@@ -444,18 +447,18 @@ func quernHostRankActor(r *host2.Run) {
 						}
 						t177 = t213
 						r.ThreadIdx = kernel.Dim3{}
-//line rank.go:207
+//line rank.go:209
 						t151 = t177.Step & 1
 						r.ThreadIdx = kernel.Dim3{}
-//line rank.go:207
+//line rank.go:209
 						t231 = t177.Step
 						side3 = t151
 						step = t231
 						r.ThreadIdx = kernel.Dim3{}
-//line rank.go:208
+//line rank.go:210
 						t311 = t177.AllDangling[side3]
 						r.ThreadIdx = kernel.Dim3{}
-//line rank.go:208
+//line rank.go:210
 						t48 = t177.AllChange[side3]
 						dangling = t311
 						change = t48
@@ -1106,7 +1109,7 @@ func quernRow10RankActor(r *host2.Run, t15s []*actor.Context, first5 int, t164 *
 		r.ThreadIdx.X = threadX
 		t153 := t15Row[threadX]
 		t118 := uint32(threadX)
-//line rank.go:160
+//line rank.go:162
 		i4 := t164.First + t118
 		if i4 < number2 && t164.Done[i4] != mark {
 			m := message{Step: t164.Step}
@@ -1114,9 +1117,9 @@ func quernRow10RankActor(r *host2.Run, t15s []*actor.Context, first5 int, t164 *
 			if i4 < t164.Chunks {
 				t68 := t164
 				t76 := i4
-//line rank.go:165
+//line rank.go:167
 				_ = t68.Chunk[t76]
-//line rank.go:165
+//line rank.go:167
 				edges := &t68.Chunk[t76]
 				to2 = edges.To
 				m.Count = edges.Count
@@ -1124,34 +1127,34 @@ func quernRow10RankActor(r *host2.Run, t15s []*actor.Context, first5 int, t164 *
 					if uint32(k) < edges.Count {
 						v3 := edges.Source[k]
 						t86 := k
-//line rank.go:171
+//line rank.go:173
 						_ = m.Value[t86]
 						t97 := k
-//line rank.go:171
+//line rank.go:173
 						_ = m.Target[t97]
-//line rank.go:171
+//line rank.go:173
 						t107 := t164.Rank[v3] / int64(t164.Degree[v3])
-//line rank.go:171
+//line rank.go:173
 						t119 := edges.Target[k]
-//line rank.go:171
+//line rank.go:173
 						m.Value[t86] = t107
-//line rank.go:171
+//line rank.go:173
 						m.Target[t97] = t119
 					}
 				}
 			} else {
 				m.Kind = 1
 				t124 := t164.Dangling
-//line rank.go:176
+//line rank.go:178
 				t135 := t164.Change
 				m.Value[0] = t124
 				m.Value[1] = t135
 			}
-//line rank.go:178
+//line rank.go:180
 			t145 := t153
 			t154 := t153
 			t165 := int(to2)
-//line rank.go:178
+//line rank.go:180
 			g := t164.Peers
 //line group.go:33
 			t38 := t165 < 0
@@ -1169,7 +1172,7 @@ func quernRow10RankActor(r *host2.Run, t15s []*actor.Context, first5 int, t164 *
 			member := loaded15
 //line group.go:37
 			result010 := actor.Ref[message]{Mailbox: uint32(member), Actor: uint32(member >> 32)}
-//line rank.go:178
+//line rank.go:180
 			t182 := result010
 			t193 := &m
 			var result011 bool
@@ -1356,7 +1359,7 @@ func quernRow10RankActor(r *host2.Run, t15s []*actor.Context, first5 int, t164 *
 					}
 				}
 			}
-//line rank.go:178
+//line rank.go:180
 			if result011 {
 				t164.Done[i4] = mark
 				atomic.AddInt64(&t164.Sent, 1)
@@ -1372,7 +1375,7 @@ func quernRow11RankActor(r *host2.Run, t2111 uint32, t164 *part, number2, mark u
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		t221 := threadX == 0
-//line rank.go:186
+//line rank.go:188
 		if t221 {
 			for i5 := uint32(0); i5 < t2111; i5++ {
 				if t164.First < number2 && t164.Done[t164.First] == mark {
@@ -1390,12 +1393,12 @@ func quernRow12RankActor(r *host2.Run, t15s []*actor.Context, first6 int, t164 *
 		r.ThreadIdx.X = threadX
 		t153 := t15Row[threadX]
 		t221 := threadX == 0
-//line rank.go:195
+//line rank.go:197
 		if t221 && t164.First < number2 && t164.Ticking == 0 {
 			m2 := message{Kind: 2}
 			t224 := t153
 			t234 := t153
-//line rank.go:197
+//line rank.go:199
 			result013 := actor.Self[message](t234)
 			t253 := result013
 			t263 := &m2
@@ -1583,7 +1586,7 @@ func quernRow12RankActor(r *host2.Run, t15s []*actor.Context, first6 int, t164 *
 					}
 				}
 			}
-//line rank.go:197
+//line rank.go:199
 			if result014 {
 				t164.Ticking = 1
 			}
@@ -1596,40 +1599,40 @@ func quernRow13RankActor(r *host2.Run, t177 *part, side3 uint32, change int64, s
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		first7 := threadX == 0
-//line rank.go:210
+//line rank.go:212
 		if first7 {
 			t59 := t177
 			t613 := side3
-//line rank.go:211
+//line rank.go:213
 			_ = t59.AllDangling[t613]
 			t77 := t177
 			t811 := side3
-//line rank.go:211
+//line rank.go:213
 			_ = t77.AllChange[t811]
 			t910 := t177
 			t1012 := side3
-//line rank.go:211
+//line rank.go:213
 			_ = t910.Arrived[t1012]
-//line rank.go:211
+//line rank.go:213
 			t59.AllDangling[t613] = 0
-//line rank.go:211
+//line rank.go:213
 			t77.AllChange[t811] = 0
-//line rank.go:211
+//line rank.go:213
 			t910.Arrived[t1012] = 0
 			t177.LastChange = change
 			if step > 0 && change <= t177.Tolerance || step == t177.Limit {
 				t1112 := t177
 				t1211 := t177
-//line rank.go:214
+//line rank.go:216
 				t1112.Running = 0
-//line rank.go:214
+//line rank.go:216
 				t1211.Converged = 1
 			}
 			t1312 := t177
 			t1410 := t177
-//line rank.go:216
+//line rank.go:218
 			t1312.Dangling = 0
-//line rank.go:216
+//line rank.go:218
 			t1410.Change = 0
 		}
 	}
@@ -1639,7 +1642,7 @@ func quernRow13RankActor(r *host2.Run, t177 *part, side3 uint32, change int64, s
 func quernRow14RankActor(r *host2.Run, t177 *part, side3 uint32, dangling int64) {
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
-//line rank.go:219
+//line rank.go:221
 		if t177.Running != 0 {
 			base := int64(1.152921504606847e+18*(1-t177.Damping)) / t177.All
 			for v4 := uint32(threadX); v4 < t177.Vertices; v4 += 32 {
@@ -1661,14 +1664,14 @@ func quernRow15RankActor(r *host2.Run, t177 *part, step uint32) {
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		first7 := threadX == 0
-//line rank.go:233
+//line rank.go:235
 		if first7 && t177.Running != 0 {
 			t159 := t177
 			t1610 := t177
 			t178 := step + 1
-//line rank.go:234
+//line rank.go:236
 			t159.Step = t178
-//line rank.go:234
+//line rank.go:236
 			t1610.First = 0
 		}
 	}

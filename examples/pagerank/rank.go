@@ -154,8 +154,10 @@ func send(t kernel.Thread, c *actor.Context, p *part) {
 	thread, first := uint32(t.ThreadIdx.X), t.ThreadIdx.X == 0
 	mark, number, refused := p.Step+1, p.Chunks+p.Parts, p.Refused
 	for range rounds {
-		if p.First == number || p.Refused != refused {
-			break // the receivers have enough to do
+		enough := p.First == number || p.Refused != refused // the receivers have enough to do
+		t.Sync()                                            // before others add to that
+		if enough {
+			break
 		}
 		i := p.First + thread
 		if i < number && p.Done[i] != mark {

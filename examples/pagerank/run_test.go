@@ -127,6 +127,21 @@ func TestRanksAreTheSameOnEveryDevice(t *testing.T) {
 	}
 }
 
+// TestFullMailboxesOnTheSimulator has the simulator look for races where parts wait
+// for room.
+func TestFullMailboxesOnTheSimulator(t *testing.T) {
+	o := defaults()
+	o.vertices, o.degree, o.steps, o.tolerance = 500, 16, 3, 0
+	g := newGraph(o)
+	r := solve(t, gpu.Sim, g, o)
+	if d := r.distance(g.reference(o)); d > o.tolerated() {
+		t.Errorf("the ranks differ by %g", d)
+	}
+	if r.refused == 0 {
+		t.Error("no mailbox was full")
+	}
+}
+
 func TestGraphsThatAreTooLargeAreRefused(t *testing.T) {
 	o := defaults()
 	o.vertices = 3000

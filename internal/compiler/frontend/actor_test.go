@@ -47,6 +47,26 @@ func use(ctx context.Context, rt *ring.Runtime) (*ring.Actor[int32, int64], erro
 			kernels: []string{"a.addActor"},
 		},
 		{
+			name: "a constructor that is missing may be the argument of a call",
+			source: `
+//quern:actor
+func add(t kernel.Thread, state *total, in *int32, out *int64) kernel.Action { return kernel.Reply }
+
+func must[T any](v T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return v
+}
+
+func use(ctx context.Context, rt *ring.Runtime) {
+	a := must(SpawnAdd(ctx, rt, ring.Options{}))
+	_ = a
+}
+`,
+			kernels: []string{"a.addActor"},
+		},
+		{
 			name: "a handler may take a context and payload memory, and have the names of the kernel's variables",
 			source: `
 type out struct{ shape int32 }

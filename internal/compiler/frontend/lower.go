@@ -126,7 +126,8 @@ func (l *lowering) typeErrors(generated map[string]bool) bool {
 // harmless reports whether what e is about can be lowered all the same: it may
 // be a consequence of a missing launcher.
 func harmless(e types.Error) bool {
-	return strings.Contains(e.Msg, "imported and not used") || strings.HasPrefix(e.Msg, "declared and not used")
+	return strings.Contains(e.Msg, "imported and not used") || strings.HasPrefix(e.Msg, "declared and not used") ||
+		strings.Contains(e.Msg, "unknown type") // of an argument: the call that it is has an error of its own
 }
 
 // missing is the name that an error says is undefined, without its package.
