@@ -82,7 +82,8 @@ func (a *Actor[In, Out]) Info() Info { return a.core.info() }
 // the message may still be handled. Without a reply the error is [ErrNoReply], a
 // [*HandlerError] if the handler failed, [ErrExpired] or [ErrDropped] if the message
 // did not come to the handler, or a [*StateError] if the actor has failed or ended
-// first.
+// first. If ctx cannot be cancelled, the caller may run a handler on the CPU itself, and
+// returns when that does.
 func (a *Actor[In, Out]) Ask(ctx context.Context, msg In, opts ...MessageOption) (reply Out, err error) {
 	p, err := a.core.post(ctx, "ask", asked, unsafe.Pointer(&msg), opts)
 	if err != nil {
