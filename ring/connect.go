@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"sync"
+	"unsafe"
 
 	"quern.dev/gpu"
 	"quern.dev/ring/actor"
@@ -15,9 +16,15 @@ import (
 // before. While a mailbox is full the actor waits for room in it and handles
 // nothing: connections that form a circle can come to a halt. An actor that takes no
 // more messages is left out, which its mailbox counts.
+//
+// A reply for which there is no room yet when the actor ends, or is connected to
+// others, is delivered by the host, and may be handled before replies that went on
+// before it. It is a dead letter of an actor that takes no messages, has no room for
+// it in its queue either, or is being closed.
 func Connect[In, Mid, Out any](from *Actor[In, Mid], to ...*Actor[Mid, Out]) error {
-	routes := make([]uint64, len(to))
+	routes, targets := make([]uint64, len(to)), make([]*core, len(to))
 	for i, a := range to {
+		targets[i] = a.core
 		if a.core.rt != from.core.rt {
 			return invalid("actors %s and %s are of different runtimes", from.core.name, a.core.name)
 		}
@@ -25,13 +32,21 @@ func Connect[In, Mid, Out any](from *Actor[In, Mid], to ...*Actor[Mid, Out]) err
 			return invalid("actor %s cannot be reached from the device", a.core.name)
 		}
 	}
-	return from.core.connect(routes)
+	return from.core.connect(routes, targets)
 }
 
-func (c *core) connect(to []uint64) error {
-	at, ok := c.server.(interface {
-		route(routes, saved uint32) error
-	})
+// router is a server whose replies can go on.
+type router interface {
+	// route sets the routes of the actor, which is held.
+	route(routes, saved uint32) error
+	// unsent is one more than the position of the first route that the reply has not
+	// gone to which the loop has kept, 0 if there is none. The loop, which does not
+	// run, forgets it.
+	unsent() (uint32, error)
+}
+
+func (c *core) connect(routes []uint64, targets []*core) error {
+	at, ok := c.server.(router)
 	if !ok {
 		return invalid("actor %s is not on the device; its handler can send", c.name)
 	}
@@ -43,11 +58,56 @@ func (c *core) connect(to []uint64) error {
 	}
 	c.routing.mu.Lock()
 	defer c.routing.mu.Unlock()
-	routes, saved, err := c.routing.set(c.rt.post, to, int(c.outSize+3)/4)
+	err := c.passOn(at)
+	var list, saved uint32
 	if err == nil {
-		err = at.route(routes, saved)
+		list, saved, err = c.routing.set(c.rt.post, routes, int(c.outSize+3)/4)
+	}
+	if err == nil {
+		c.routing.targets = targets
+		err = at.route(list, saved)
 	}
 	return errors.Join(err, c.server.resume())
+}
+
+// passOnLast is passOn for an actor that has ended. Somebody who connects it does it
+// first, and may wait for the caller.
+func (c *core) passOnLast() error {
+	at, ok := c.server.(router)
+	if !ok || !c.routing.mu.TryLock() {
+		return nil
+	}
+	defer c.routing.mu.Unlock()
+	return c.passOn(at)
+}
+
+// passOn delivers the reply that the actor's loop, which does not run, has kept for
+// lack of room. routing.mu is held.
+func (c *core) passOn(at router) error {
+	r := &c.routing
+	if r.list == 0 {
+		return nil
+	}
+	unsent, err := at.unsent()
+	if unsent == 0 || err != nil {
+		return err
+	}
+	words := make([]uint64, actor.InHeader+r.values)
+	if err := c.rt.post.read(r.saved, words[actor.InHeader:]); err != nil {
+		return err
+	}
+	e := envelope{priority: DefaultPriority, sender: c.number, correlation: words[len(words)-1]}
+	for _, to := range r.targets[unsent-1:] {
+		slot, msg := mailbox{in: unsafe.Pointer(&words[0]), inSize: to.inSize}, to.queue.types.blank()
+		slot.message(0, msg)
+		if c.rt.ending() || !to.acceptFromDevice(&e, msg) {
+			to.queue.mu.Lock()
+			to.refuse(&e, msg)
+			to.queue.mu.Unlock()
+		}
+		to.recount()
+	}
+	return nil
 }
 
 // routing is what an actor's cursors say of its routes.
@@ -56,7 +116,9 @@ type routing struct {
 	list   uint32 // in the post memory, 0 if there is none
 	words  int    // of list
 	saved  uint32
-	values int // of saved
+	values int // of saved: words of a reply, and its correlation
+
+	targets []*core // that list names
 }
 
 // set makes a list of routes for replies of some words and returns what goes into
@@ -82,9 +144,8 @@ func (r *routing) set(p *post, to []uint64, words int) (routes, saved uint32, er
 	return r.list, r.saved, p.write(r.list, append([]uint64{uint64(len(to))}, to...)...)
 }
 
-// free gives back the memory, once the cursors are another actor's: until then the
-// loop sends from it the reply that it has kept. It waits for nobody who connects the
-// actor, which may wait for the caller.
+// free gives back the memory, once the cursors are another actor's. It waits for
+// nobody who connects the actor, which may wait for the caller.
 func (r *routing) free(p *post) {
 	if !r.mu.TryLock() {
 		return
@@ -96,10 +157,9 @@ func (r *routing) free(p *post) {
 	if r.saved != 0 {
 		p.release(r.saved, r.values)
 	}
-	r.list, r.saved = 0, 0
+	r.list, r.saved, r.targets = 0, 0, nil
 }
 
-// route sets the routes of an actor of a resident launch, which is held.
 func (p *place) route(routes, saved uint32) (err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -110,10 +170,28 @@ func (p *place) route(routes, saved uint32) (err error) {
 	return errors.Join(err, p.stream.Synchronize(context.Background()))
 }
 
-// route sets the routes of a local actor, which is held.
 func (l *local) route(routes, saved uint32) error {
 	l.turn.Lock()
 	defer l.turn.Unlock()
 	l.cursors[actor.Routes], l.cursors[actor.Saved] = routes, saved
 	return nil
+}
+
+func (p *place) unsent() (uint32, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	at := p.block*actor.CursorWords + actor.Pending
+	word, in := make([]uint32, 1), p.cursors.Slice(at, at+1)
+	if err := gpu.Download(context.Background(), p.stream, word, in); err != nil || word[0] == 0 {
+		return 0, err
+	}
+	return word[0], errors.Join(gpu.CopyIn(p.stream, in, []uint32{0}), p.stream.Synchronize(context.Background()))
+}
+
+func (l *local) unsent() (uint32, error) {
+	l.turn.Lock()
+	defer l.turn.Unlock()
+	unsent := l.cursors[actor.Pending]
+	l.cursors[actor.Pending] = 0
+	return unsent, nil
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"reflect"
 	"runtime"
+	"sync"
 	"sync/atomic"
 	"time"
 )
@@ -18,7 +19,10 @@ type life struct {
 	over     chan struct{} // closed when it is ended; after that:
 	farewell Farewell
 	err      error
-	counted  uint64 // messages accepted, in the sums of actors that are gone
+
+	departure sync.Mutex
+	departed  bool
+	counted   Info // of it in the sums of actors that are gone
 }
 
 func newLife[In, Out any](o *Options) life {
@@ -149,10 +153,7 @@ func (c *core) drain(ctx context.Context) {
 // set ending calls it.
 func (c *core) finish(before int) {
 	c.setState(Terminated)
-	if err := restart(c.server); !errors.Is(err, ErrClosed) {
-		c.err = errors.Join(c.err, err)
-	}
-	c.err = errors.Join(c.err, c.shutBox(), c.rt.groups.vacate(c))
+	c.err = errors.Join(c.err, c.leave(), c.shutBox(), c.rt.groups.vacate(c))
 	if h, ok := c.server.(*host); ok {
 		if err := h.dropBag(); err != nil {
 			c.err = errors.Join(c.err, err)
@@ -162,10 +163,21 @@ func (c *core) finish(before int) {
 	kept := min(left, c.rt.letterRoom())
 	c.farewell = Farewell{Drained: max(before, left) - left, DeadLettered: kept, Dropped: left - kept}
 	c.rt.strike(c)
-	i := c.info()
-	c.rt.departed.add(i)
-	c.counted = i.Accepted
+	c.depart()
 	close(c.over)
+}
+
+// leave has the server take note that the actor has ended, and does what its loop has
+// left undone.
+func (c *core) leave() error {
+	err := c.server.hold()
+	switch {
+	case errors.Is(err, ErrClosed): // the loop has left for good
+		return c.passOnLast()
+	case err != nil:
+		return err
+	}
+	return errors.Join(c.passOnLast(), c.server.resume())
 }
 
 // end terminates an actor that has failed.

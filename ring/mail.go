@@ -45,15 +45,12 @@ func (b *letterbox) fail(ticket uint64, why error) {
 	c.letter(e, c.id(actor.Post, ticket), ReasonFailed, &HandlerError{Actor: c.name, Ticket: ticket - c.box.first, Err: why}, body)
 }
 
-// end makes a dead letter of a message that the actor ended before, and reports
-// whether it is there: a sender that was ended in the middle of one leaves none.
-func (b *letterbox) end(ticket uint64) bool {
-	c := b.owner
-	if !b.slots.arrived(ticket) {
-		return false
+// end makes a dead letter of a message that the actor ended before. A sender that was
+// ended in the middle of one leaves none.
+func (b *letterbox) end(ticket uint64) {
+	if c := b.owner; b.slots.arrived(ticket) {
+		c.letter(b.slots.envelope(ticket), c.id(actor.Post, ticket), ReasonTerminated, c.failure(), b.body(ticket))
 	}
-	c.letter(b.slots.envelope(ticket), c.id(actor.Post, ticket), ReasonTerminated, c.failure(), b.body(ticket))
-	return true
 }
 
 func (b *letterbox) body(ticket uint64) any {
@@ -92,11 +89,8 @@ func (c *core) returnMail() (next uint64, err error) {
 	if err != nil {
 		return 0, err
 	}
-	letters := uint64(0)
 	for t := b.head(); t != b.tail(); t++ {
-		if b.end(t) {
-			letters++
-		}
+		b.end(t)
 	}
 	// From now on the mailbox says nothing of this actor.
 	last := &posted{taken: b.tail() - c.box.first, waiting: b.tail() - b.head(), refused: b.words[actor.BoxRefused], last: true}
@@ -104,10 +98,7 @@ func (c *core) returnMail() (next uint64, err error) {
 		last.waiting += before.waiting
 	}
 	c.meter.posted.Store(last)
-	accepted := c.info().Accepted
-	late := accepted - c.counted // what has come since the actor was counted
-	c.rt.departed.add(Info{Accepted: late, Dropped: late, DeadLetters: letters})
-	c.counted = accepted
+	c.recount()
 	return b.tail(), nil
 }
 

@@ -64,6 +64,40 @@ func (s *Stats) add(i Info) {
 	s.Restarts += i.Restarts
 }
 
+// less is what was counted between other and i.
+func (i Info) less(other Info) Info {
+	i.Accepted -= other.Accepted
+	i.Queued -= other.Queued
+	i.Handled -= other.Handled
+	i.Failed -= other.Failed
+	i.Expired -= other.Expired
+	i.Dropped -= other.Dropped
+	i.DeadLetters -= other.DeadLetters
+	i.Rejected -= other.Rejected
+	i.Refused -= other.Refused
+	i.Restarts -= other.Restarts
+	return i
+}
+
+// depart adds what an actor that ends has counted to the sums of those that are gone.
+func (c *core) depart() {
+	c.departure.Lock()
+	c.departed = true
+	c.departure.Unlock()
+	c.recount()
+}
+
+// recount adds to the sums what an actor that is gone has counted since it was added.
+func (c *core) recount() {
+	c.departure.Lock()
+	defer c.departure.Unlock()
+	if c.departed {
+		i := c.info()
+		c.rt.departed.add(i.less(c.counted))
+		c.counted = i
+	}
+}
+
 // departed adds up what actors had counted that a runtime knows no more.
 type departed struct {
 	mu    sync.Mutex

@@ -128,7 +128,8 @@ func TestActorsTakeTurnsWhereNotAllCanBeResident(t *testing.T) {
 }
 
 func TestHandlersThatDoNotReturn(t *testing.T) {
-	rt, _ := double(t, 32, ring.Config{Patience: 100 * time.Millisecond})
+	// Less than slow takes, and enough for the others beside whatever the machine does.
+	rt, _ := double(t, 32, ring.Config{Patience: 400 * time.Millisecond})
 	ctx := within(t, 30*time.Second)
 	told := make(chan ring.Failure, 1)
 	slow, err := SpawnLinger(ctx, rt, ring.Options{Name: "slow", Supervisor: func(f ring.Failure) ring.Decision {
