@@ -79,12 +79,18 @@ func (c *core) left() int {
 func (c *core) traffic() (accepted, waiting uint64) {
 	c.queue.mu.Lock()
 	defer c.queue.mu.Unlock()
-	waiting = uint64(c.left())
-	accepted = c.queue.removed + uint64(c.queue.length.Load())
+	waiting = uint64(c.queue.length.Load())
+	accepted = c.queue.removed + waiting
 	for _, m := range c.mailboxes {
-		accepted += m.accepted()
+		if c.detached {
+			accepted += m.accepted()
+			continue
+		}
+		first, tail := m.unhandled() // of one moment, so that what is done never becomes less
+		accepted += tail - m.first
+		waiting += tail - first
 	}
-	return accepted, min(waiting, accepted)
+	return accepted, waiting
 }
 
 // sweep counts messages that have expired or failed and that nobody has looked at

@@ -505,7 +505,8 @@ func (l *local) look(now time.Time) {
 func (l *local) far() uint64 {
 	n := uint64(l.epoch.Load()) + uint64(l.cohort.rt.post.head(l.actor.box))
 	for _, m := range l.actor.mailboxes {
-		n += m.unhandled(m.next())
+		first, _ := m.unhandled()
+		n += first
 	}
 	return n
 }

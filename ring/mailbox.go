@@ -323,14 +323,16 @@ func (m *mailbox) pending() bool {
 
 // queued counts the messages that are not handled.
 func (m *mailbox) queued() int {
-	tail := m.next()
-	return int(tail - m.unhandled(tail))
+	first, tail := m.unhandled()
+	return int(tail - first)
 }
 
-// unhandled is the first ticket that is not handled, tail if all before that are.
-func (m *mailbox) unhandled(tail uint64) uint64 {
+// unhandled is the first ticket that is not handled, and the next one.
+func (m *mailbox) unhandled() (first, tail uint64) {
 	// Messages are handled in order: the first that is not is between these.
-	low, high := m.oldest(), tail
+	low := m.oldest()
+	high := m.next() // after that: while messages come and go oldest passes any earlier tail
+	tail = high
 	for low < high {
 		mid := low + (high-low)/2
 		done := m.slot(mid).Load()>>useBits > mid
@@ -343,7 +345,7 @@ func (m *mailbox) unhandled(tail uint64) uint64 {
 			high = mid
 		}
 	}
-	return low
+	return low, tail
 }
 
 // outcome is what became of a ticket, if that word of it has arrived.
