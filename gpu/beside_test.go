@@ -205,14 +205,14 @@ func TestMemoryWithWorkBesideResidentsIsNotGivenOut(t *testing.T) {
 		if end == nil {
 			end = b
 		}
-		lib.Busy = make(chan struct{})
+		busy := lib.Occupy()
 		do(t, c.work(b))
 		closeAll(t, end)
 		next := alloc[float32](t, d, 1000)
 		if next.at() == b.at() {
 			t.Errorf("%s: the memory is given out while it is in use", c.name)
 		}
-		close(lib.Busy)
+		close(busy)
 		closeAll(t, next)
 		do(t, s.Synchronize(t.Context()))
 	}

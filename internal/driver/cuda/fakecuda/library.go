@@ -75,7 +75,8 @@ type Library struct {
 
 	// Busy, if not nil, is work that streams and events wait for: it ends when
 	// the channel is closed.
-	Busy chan struct{}
+	Busy   chan struct{}
+	busyMu sync.Mutex // of Busy, where it changes while others wait
 
 	// Waits, if not nil, receives the name of each function that waits for Busy,
 	// when it begins to.
@@ -217,9 +218,21 @@ func (l *Library) Call(address uintptr, args []uintptr) uintptr {
 	return uintptr(f.run(l, args))
 }
 
+// Occupy keeps the devices busy until what it returns is closed. Others may still wait
+// for what kept them busy before.
+func (l *Library) Occupy() chan<- struct{} {
+	l.busyMu.Lock()
+	defer l.busyMu.Unlock()
+	l.Busy = make(chan struct{})
+	return l.Busy
+}
+
 // wait waits for the work that keeps the devices busy, or says that it goes on.
 func (l *Library) wait(name string) int {
-	if l.Busy == nil {
+	l.busyMu.Lock()
+	busy := l.Busy
+	l.busyMu.Unlock()
+	if busy == nil {
 		return Success
 	}
 	switch name {
@@ -227,10 +240,10 @@ func (l *Library) wait(name string) int {
 		if l.Waits != nil {
 			l.Waits <- name
 		}
-		<-l.Busy
+		<-busy
 	case "cuStreamQuery", "cuEventQuery":
 		select {
-		case <-l.Busy:
+		case <-busy:
 		default:
 			return NotReady
 		}
