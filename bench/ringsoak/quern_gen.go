@@ -674,16 +674,16 @@ func quernRow1TallyActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 								var result05 uint32
 								switch {
 								default:
-//line serve.go:82
+//line look.go:33
 									if t66 == 4 {
 										result05 = 0
 										break
-//line serve.go:84
+//line look.go:35
 									} else if t66 < 4 {
 										result05 = shape.Slots + t66*shape.SideSlots
 										break
 									}
-//line serve.go:87
+//line look.go:38
 									result05 = shape.Slots + (t66-1)*shape.SideSlots
 								}
 //line alone.go:118
@@ -738,22 +738,22 @@ func quernRow1TallyActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 								var result06 uint32
 								switch {
 								default:
-//line serve.go:82
+//line look.go:33
 									if t163 == 4 {
 										result06 = 0
 										break
-//line serve.go:84
+//line look.go:35
 									} else if t163 < 4 {
 										result06 = shape.Slots + t163*shape.SideSlots
 										break
 									}
-//line serve.go:87
+//line look.go:38
 									result06 = shape.Slots + (t163-1)*shape.SideSlots
 								}
 //line alone.go:149
 								t192 := source
 								var result07 uint32
-//line serve.go:92
+//line look.go:43
 								if t192 == 4 {
 									result07 = shape.Slots
 								} else {
@@ -913,22 +913,22 @@ func quernRow6TallyActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 				var result010 uint32
 				switch {
 				default:
-//line serve.go:82
+//line look.go:33
 					if t214 == 4 {
 						result010 = 0
 						break
-//line serve.go:84
+//line look.go:35
 					} else if t214 < 4 {
 						result010 = shape.Slots + t214*shape.SideSlots
 						break
 					}
-//line serve.go:87
+//line look.go:38
 					result010 = shape.Slots + (t214-1)*shape.SideSlots
 				}
 //line alone.go:174
 				t56 := source3
 				var result011 uint32
-//line serve.go:92
+//line look.go:43
 				if t56 == 4 {
 					result011 = shape.Slots
 				} else {
@@ -1207,16 +1207,16 @@ func quernRow6TallyActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 								var result015 uint32
 								switch {
 								default:
-//line serve.go:82
+//line look.go:33
 									if t611 == 4 {
 										result015 = 0
 										break
-//line serve.go:84
+//line look.go:35
 									} else if t611 < 4 {
 										result015 = shape.Slots + t611*shape.SideSlots
 										break
 									}
-//line serve.go:87
+//line look.go:38
 									result015 = shape.Slots + (t611-1)*shape.SideSlots
 								}
 //line alone.go:118
@@ -1271,22 +1271,22 @@ func quernRow6TallyActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 								var result016 uint32
 								switch {
 								default:
-//line serve.go:82
+//line look.go:33
 									if t165 == 4 {
 										result016 = 0
 										break
-//line serve.go:84
+//line look.go:35
 									} else if t165 < 4 {
 										result016 = shape.Slots + t165*shape.SideSlots
 										break
 									}
-//line serve.go:87
+//line look.go:38
 									result016 = shape.Slots + (t165-1)*shape.SideSlots
 								}
 //line alone.go:149
 								t193 := source4
 								var result017 uint32
-//line serve.go:92
+//line look.go:43
 								if t193 == 4 {
 									result017 = shape.Slots
 								} else {

@@ -616,16 +616,16 @@ func quernRow1WatchActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 								var result05 uint32
 								switch {
 								default:
-//line serve.go:82
+//line look.go:33
 									if t66 == 4 {
 										result05 = 0
 										break
-//line serve.go:84
+//line look.go:35
 									} else if t66 < 4 {
 										result05 = shape.Slots + t66*shape.SideSlots
 										break
 									}
-//line serve.go:87
+//line look.go:38
 									result05 = shape.Slots + (t66-1)*shape.SideSlots
 								}
 //line alone.go:118
@@ -680,22 +680,22 @@ func quernRow1WatchActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 								var result06 uint32
 								switch {
 								default:
-//line serve.go:82
+//line look.go:33
 									if t163 == 4 {
 										result06 = 0
 										break
-//line serve.go:84
+//line look.go:35
 									} else if t163 < 4 {
 										result06 = shape.Slots + t163*shape.SideSlots
 										break
 									}
-//line serve.go:87
+//line look.go:38
 									result06 = shape.Slots + (t163-1)*shape.SideSlots
 								}
 //line alone.go:149
 								t192 := source
 								var result07 uint32
-//line serve.go:92
+//line look.go:43
 								if t192 == 4 {
 									result07 = shape.Slots
 								} else {
@@ -894,22 +894,22 @@ func quernRow6WatchActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 				var result09 uint32
 				switch {
 				default:
-//line serve.go:82
+//line look.go:33
 					if t216 == 4 {
 						result09 = 0
 						break
-//line serve.go:84
+//line look.go:35
 					} else if t216 < 4 {
 						result09 = shape.Slots + t216*shape.SideSlots
 						break
 					}
-//line serve.go:87
+//line look.go:38
 					result09 = shape.Slots + (t216-1)*shape.SideSlots
 				}
 //line alone.go:174
 				t56 := source3
 				var result010 uint32
-//line serve.go:92
+//line look.go:43
 				if t56 == 4 {
 					result010 = shape.Slots
 				} else {
@@ -1188,16 +1188,16 @@ func quernRow6WatchActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 								var result014 uint32
 								switch {
 								default:
-//line serve.go:82
+//line look.go:33
 									if t611 == 4 {
 										result014 = 0
 										break
-//line serve.go:84
+//line look.go:35
 									} else if t611 < 4 {
 										result014 = shape.Slots + t611*shape.SideSlots
 										break
 									}
-//line serve.go:87
+//line look.go:38
 									result014 = shape.Slots + (t611-1)*shape.SideSlots
 								}
 //line alone.go:118
@@ -1252,22 +1252,22 @@ func quernRow6WatchActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 								var result015 uint32
 								switch {
 								default:
-//line serve.go:82
+//line look.go:33
 									if t165 == 4 {
 										result015 = 0
 										break
-//line serve.go:84
+//line look.go:35
 									} else if t165 < 4 {
 										result015 = shape.Slots + t165*shape.SideSlots
 										break
 									}
-//line serve.go:87
+//line look.go:38
 									result015 = shape.Slots + (t165-1)*shape.SideSlots
 								}
 //line alone.go:149
 								t194 := source4
 								var result016 uint32
-//line serve.go:92
+//line look.go:43
 								if t194 == 4 {
 									result016 = shape.Slots
 								} else {

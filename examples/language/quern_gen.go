@@ -2441,7 +2441,7 @@ var quernSummariseActor = gpu.NewKernel(gpu.KernelInfo{
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 83, Col: 3},
 			{Kind: gpu.IndexSite, File: "context.go", Line: 31, Col: 16},
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 86, Col: 3},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 615, Col: 27},
+			{Kind: gpu.IndexSite, File: "look.go", Line: 67, Col: 27},
 			{Kind: gpu.IndexSite, File: "context.go", Line: 31, Col: 60},
 		}},
 	},
@@ -8884,16 +8884,16 @@ func quernRow1SummariseActor(r *host2.Run, cs []actor.Context, first int, begins
 								var result05 uint32
 								switch {
 								default:
-//line serve.go:82
+//line look.go:33
 									if t66 == 4 {
 										result05 = 0
 										break
-//line serve.go:84
+//line look.go:35
 									} else if t66 < 4 {
 										result05 = shape.Slots + t66*shape.SideSlots
 										break
 									}
-//line serve.go:87
+//line look.go:38
 									result05 = shape.Slots + (t66-1)*shape.SideSlots
 								}
 //line alone.go:118
@@ -8948,22 +8948,22 @@ func quernRow1SummariseActor(r *host2.Run, cs []actor.Context, first int, begins
 								var result06 uint32
 								switch {
 								default:
-//line serve.go:82
+//line look.go:33
 									if t163 == 4 {
 										result06 = 0
 										break
-//line serve.go:84
+//line look.go:35
 									} else if t163 < 4 {
 										result06 = shape.Slots + t163*shape.SideSlots
 										break
 									}
-//line serve.go:87
+//line look.go:38
 									result06 = shape.Slots + (t163-1)*shape.SideSlots
 								}
 //line alone.go:149
 								t192 := source
 								var result07 uint32
-//line serve.go:92
+//line look.go:43
 								if t192 == 4 {
 									result07 = shape.Slots
 								} else {
@@ -9109,22 +9109,22 @@ func quernRow8SummariseActor(r *host2.Run, cs []actor.Context, first4 int, begin
 				var result09 uint32
 				switch {
 				default:
-//line serve.go:82
+//line look.go:33
 					if t214 == 4 {
 						result09 = 0
 						break
-//line serve.go:84
+//line look.go:35
 					} else if t214 < 4 {
 						result09 = shape.Slots + t214*shape.SideSlots
 						break
 					}
-//line serve.go:87
+//line look.go:38
 					result09 = shape.Slots + (t214-1)*shape.SideSlots
 				}
 //line alone.go:174
 				t55 := source3
 				var result010 uint32
-//line serve.go:92
+//line look.go:43
 				if t55 == 4 {
 					result010 = shape.Slots
 				} else {
@@ -9403,16 +9403,16 @@ func quernRow8SummariseActor(r *host2.Run, cs []actor.Context, first4 int, begin
 								var result014 uint32
 								switch {
 								default:
-//line serve.go:82
+//line look.go:33
 									if t610 == 4 {
 										result014 = 0
 										break
-//line serve.go:84
+//line look.go:35
 									} else if t610 < 4 {
 										result014 = shape.Slots + t610*shape.SideSlots
 										break
 									}
-//line serve.go:87
+//line look.go:38
 									result014 = shape.Slots + (t610-1)*shape.SideSlots
 								}
 //line alone.go:118
@@ -9467,22 +9467,22 @@ func quernRow8SummariseActor(r *host2.Run, cs []actor.Context, first4 int, begin
 								var result015 uint32
 								switch {
 								default:
-//line serve.go:82
+//line look.go:33
 									if t165 == 4 {
 										result015 = 0
 										break
-//line serve.go:84
+//line look.go:35
 									} else if t165 < 4 {
 										result015 = shape.Slots + t165*shape.SideSlots
 										break
 									}
-//line serve.go:87
+//line look.go:38
 									result015 = shape.Slots + (t165-1)*shape.SideSlots
 								}
 //line alone.go:149
 								t193 := source4
 								var result016 uint32
-//line serve.go:92
+//line look.go:43
 								if t193 == 4 {
 									result016 = shape.Slots
 								} else {

@@ -839,16 +839,16 @@ func quernRow1RankActor(r *host2.Run, cs []actor.Context, first int, begins, bor
 								var result05 uint32
 								switch {
 								default:
-//line serve.go:82
+//line look.go:33
 									if t66 == 4 {
 										result05 = 0
 										break
-//line serve.go:84
+//line look.go:35
 									} else if t66 < 4 {
 										result05 = shape.Slots + t66*shape.SideSlots
 										break
 									}
-//line serve.go:87
+//line look.go:38
 									result05 = shape.Slots + (t66-1)*shape.SideSlots
 								}
 //line alone.go:118
@@ -903,22 +903,22 @@ func quernRow1RankActor(r *host2.Run, cs []actor.Context, first int, begins, bor
 								var result06 uint32
 								switch {
 								default:
-//line serve.go:82
+//line look.go:33
 									if t163 == 4 {
 										result06 = 0
 										break
-//line serve.go:84
+//line look.go:35
 									} else if t163 < 4 {
 										result06 = shape.Slots + t163*shape.SideSlots
 										break
 									}
-//line serve.go:87
+//line look.go:38
 									result06 = shape.Slots + (t163-1)*shape.SideSlots
 								}
 //line alone.go:149
 								t192 := source
 								var result07 uint32
-//line serve.go:92
+//line look.go:43
 								if t192 == 4 {
 									result07 = shape.Slots
 								} else {
@@ -1717,22 +1717,22 @@ func quernRow17RankActor(r *host2.Run, cs []actor.Context, first8 int, begins, b
 				var result016 uint32
 				switch {
 				default:
-//line serve.go:82
+//line look.go:33
 					if t236 == 4 {
 						result016 = 0
 						break
-//line serve.go:84
+//line look.go:35
 					} else if t236 < 4 {
 						result016 = shape.Slots + t236*shape.SideSlots
 						break
 					}
-//line serve.go:87
+//line look.go:38
 					result016 = shape.Slots + (t236-1)*shape.SideSlots
 				}
 //line alone.go:174
 				t510 := source3
 				var result017 uint32
-//line serve.go:92
+//line look.go:43
 				if t510 == 4 {
 					result017 = shape.Slots
 				} else {
@@ -2011,16 +2011,16 @@ func quernRow17RankActor(r *host2.Run, cs []actor.Context, first8 int, begins, b
 								var result021 uint32
 								switch {
 								default:
-//line serve.go:82
+//line look.go:33
 									if t617 == 4 {
 										result021 = 0
 										break
-//line serve.go:84
+//line look.go:35
 									} else if t617 < 4 {
 										result021 = shape.Slots + t617*shape.SideSlots
 										break
 									}
-//line serve.go:87
+//line look.go:38
 									result021 = shape.Slots + (t617-1)*shape.SideSlots
 								}
 //line alone.go:118
@@ -2075,22 +2075,22 @@ func quernRow17RankActor(r *host2.Run, cs []actor.Context, first8 int, begins, b
 								var result022 uint32
 								switch {
 								default:
-//line serve.go:82
+//line look.go:33
 									if t1612 == 4 {
 										result022 = 0
 										break
-//line serve.go:84
+//line look.go:35
 									} else if t1612 < 4 {
 										result022 = shape.Slots + t1612*shape.SideSlots
 										break
 									}
-//line serve.go:87
+//line look.go:38
 									result022 = shape.Slots + (t1612-1)*shape.SideSlots
 								}
 //line alone.go:149
 								t196 := source4
 								var result023 uint32
-//line serve.go:92
+//line look.go:43
 								if t196 == 4 {
 									result023 = shape.Slots
 								} else {

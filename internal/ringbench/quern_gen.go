@@ -995,16 +995,16 @@ func quernRow1Echo16Actor(r *host2.Run, cs []actor.Context, first int, begins, b
 								var result05 uint32
 								switch {
 								default:
-//line serve.go:82
+//line look.go:33
 									if t66 == 4 {
 										result05 = 0
 										break
-//line serve.go:84
+//line look.go:35
 									} else if t66 < 4 {
 										result05 = shape.Slots + t66*shape.SideSlots
 										break
 									}
-//line serve.go:87
+//line look.go:38
 									result05 = shape.Slots + (t66-1)*shape.SideSlots
 								}
 //line alone.go:118
@@ -1059,22 +1059,22 @@ func quernRow1Echo16Actor(r *host2.Run, cs []actor.Context, first int, begins, b
 								var result06 uint32
 								switch {
 								default:
-//line serve.go:82
+//line look.go:33
 									if t163 == 4 {
 										result06 = 0
 										break
-//line serve.go:84
+//line look.go:35
 									} else if t163 < 4 {
 										result06 = shape.Slots + t163*shape.SideSlots
 										break
 									}
-//line serve.go:87
+//line look.go:38
 									result06 = shape.Slots + (t163-1)*shape.SideSlots
 								}
 //line alone.go:149
 								t192 := source
 								var result07 uint32
-//line serve.go:92
+//line look.go:43
 								if t192 == 4 {
 									result07 = shape.Slots
 								} else {
@@ -1196,22 +1196,22 @@ func quernRow6Echo16Actor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 				var result09 uint32
 				switch {
 				default:
-//line serve.go:82
+//line look.go:33
 					if t214 == 4 {
 						result09 = 0
 						break
-//line serve.go:84
+//line look.go:35
 					} else if t214 < 4 {
 						result09 = shape.Slots + t214*shape.SideSlots
 						break
 					}
-//line serve.go:87
+//line look.go:38
 					result09 = shape.Slots + (t214-1)*shape.SideSlots
 				}
 //line alone.go:174
 				t55 := source3
 				var result010 uint32
-//line serve.go:92
+//line look.go:43
 				if t55 == 4 {
 					result010 = shape.Slots
 				} else {
@@ -1490,16 +1490,16 @@ func quernRow6Echo16Actor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 								var result014 uint32
 								switch {
 								default:
-//line serve.go:82
+//line look.go:33
 									if t610 == 4 {
 										result014 = 0
 										break
-//line serve.go:84
+//line look.go:35
 									} else if t610 < 4 {
 										result014 = shape.Slots + t610*shape.SideSlots
 										break
 									}
-//line serve.go:87
+//line look.go:38
 									result014 = shape.Slots + (t610-1)*shape.SideSlots
 								}
 //line alone.go:118
@@ -1554,22 +1554,22 @@ func quernRow6Echo16Actor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 								var result015 uint32
 								switch {
 								default:
-//line serve.go:82
+//line look.go:33
 									if t165 == 4 {
 										result015 = 0
 										break
-//line serve.go:84
+//line look.go:35
 									} else if t165 < 4 {
 										result015 = shape.Slots + t165*shape.SideSlots
 										break
 									}
-//line serve.go:87
+//line look.go:38
 									result015 = shape.Slots + (t165-1)*shape.SideSlots
 								}
 //line alone.go:149
 								t193 := source4
 								var result016 uint32
-//line serve.go:92
+//line look.go:43
 								if t193 == 4 {
 									result016 = shape.Slots
 								} else {
@@ -2135,16 +2135,16 @@ func quernRow1Echo64Actor(r *host2.Run, cs []actor.Context, first int, begins, b
 								var result05 uint32
 								switch {
 								default:
-//line serve.go:82
+//line look.go:33
 									if t66 == 4 {
 										result05 = 0
 										break
-//line serve.go:84
+//line look.go:35
 									} else if t66 < 4 {
 										result05 = shape.Slots + t66*shape.SideSlots
 										break
 									}
-//line serve.go:87
+//line look.go:38
 									result05 = shape.Slots + (t66-1)*shape.SideSlots
 								}
 //line alone.go:118
@@ -2199,22 +2199,22 @@ func quernRow1Echo64Actor(r *host2.Run, cs []actor.Context, first int, begins, b
 								var result06 uint32
 								switch {
 								default:
-//line serve.go:82
+//line look.go:33
 									if t163 == 4 {
 										result06 = 0
 										break
-//line serve.go:84
+//line look.go:35
 									} else if t163 < 4 {
 										result06 = shape.Slots + t163*shape.SideSlots
 										break
 									}
-//line serve.go:87
+//line look.go:38
 									result06 = shape.Slots + (t163-1)*shape.SideSlots
 								}
 //line alone.go:149
 								t192 := source
 								var result07 uint32
-//line serve.go:92
+//line look.go:43
 								if t192 == 4 {
 									result07 = shape.Slots
 								} else {
@@ -2336,22 +2336,22 @@ func quernRow6Echo64Actor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 				var result09 uint32
 				switch {
 				default:
-//line serve.go:82
+//line look.go:33
 					if t214 == 4 {
 						result09 = 0
 						break
-//line serve.go:84
+//line look.go:35
 					} else if t214 < 4 {
 						result09 = shape.Slots + t214*shape.SideSlots
 						break
 					}
-//line serve.go:87
+//line look.go:38
 					result09 = shape.Slots + (t214-1)*shape.SideSlots
 				}
 //line alone.go:174
 				t55 := source3
 				var result010 uint32
-//line serve.go:92
+//line look.go:43
 				if t55 == 4 {
 					result010 = shape.Slots
 				} else {
@@ -2630,16 +2630,16 @@ func quernRow6Echo64Actor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 								var result014 uint32
 								switch {
 								default:
-//line serve.go:82
+//line look.go:33
 									if t610 == 4 {
 										result014 = 0
 										break
-//line serve.go:84
+//line look.go:35
 									} else if t610 < 4 {
 										result014 = shape.Slots + t610*shape.SideSlots
 										break
 									}
-//line serve.go:87
+//line look.go:38
 									result014 = shape.Slots + (t610-1)*shape.SideSlots
 								}
 //line alone.go:118
@@ -2694,22 +2694,22 @@ func quernRow6Echo64Actor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 								var result015 uint32
 								switch {
 								default:
-//line serve.go:82
+//line look.go:33
 									if t165 == 4 {
 										result015 = 0
 										break
-//line serve.go:84
+//line look.go:35
 									} else if t165 < 4 {
 										result015 = shape.Slots + t165*shape.SideSlots
 										break
 									}
-//line serve.go:87
+//line look.go:38
 									result015 = shape.Slots + (t165-1)*shape.SideSlots
 								}
 //line alone.go:149
 								t193 := source4
 								var result016 uint32
-//line serve.go:92
+//line look.go:43
 								if t193 == 4 {
 									result016 = shape.Slots
 								} else {
@@ -3275,16 +3275,16 @@ func quernRow1Echo256Actor(r *host2.Run, cs []actor.Context, first int, begins, 
 								var result05 uint32
 								switch {
 								default:
-//line serve.go:82
+//line look.go:33
 									if t66 == 4 {
 										result05 = 0
 										break
-//line serve.go:84
+//line look.go:35
 									} else if t66 < 4 {
 										result05 = shape.Slots + t66*shape.SideSlots
 										break
 									}
-//line serve.go:87
+//line look.go:38
 									result05 = shape.Slots + (t66-1)*shape.SideSlots
 								}
 //line alone.go:118
@@ -3339,22 +3339,22 @@ func quernRow1Echo256Actor(r *host2.Run, cs []actor.Context, first int, begins, 
 								var result06 uint32
 								switch {
 								default:
-//line serve.go:82
+//line look.go:33
 									if t163 == 4 {
 										result06 = 0
 										break
-//line serve.go:84
+//line look.go:35
 									} else if t163 < 4 {
 										result06 = shape.Slots + t163*shape.SideSlots
 										break
 									}
-//line serve.go:87
+//line look.go:38
 									result06 = shape.Slots + (t163-1)*shape.SideSlots
 								}
 //line alone.go:149
 								t192 := source
 								var result07 uint32
-//line serve.go:92
+//line look.go:43
 								if t192 == 4 {
 									result07 = shape.Slots
 								} else {
@@ -3476,22 +3476,22 @@ func quernRow6Echo256Actor(r *host2.Run, cs []actor.Context, first2 int, begins,
 				var result09 uint32
 				switch {
 				default:
-//line serve.go:82
+//line look.go:33
 					if t214 == 4 {
 						result09 = 0
 						break
-//line serve.go:84
+//line look.go:35
 					} else if t214 < 4 {
 						result09 = shape.Slots + t214*shape.SideSlots
 						break
 					}
-//line serve.go:87
+//line look.go:38
 					result09 = shape.Slots + (t214-1)*shape.SideSlots
 				}
 //line alone.go:174
 				t55 := source3
 				var result010 uint32
-//line serve.go:92
+//line look.go:43
 				if t55 == 4 {
 					result010 = shape.Slots
 				} else {
@@ -3770,16 +3770,16 @@ func quernRow6Echo256Actor(r *host2.Run, cs []actor.Context, first2 int, begins,
 								var result014 uint32
 								switch {
 								default:
-//line serve.go:82
+//line look.go:33
 									if t610 == 4 {
 										result014 = 0
 										break
-//line serve.go:84
+//line look.go:35
 									} else if t610 < 4 {
 										result014 = shape.Slots + t610*shape.SideSlots
 										break
 									}
-//line serve.go:87
+//line look.go:38
 									result014 = shape.Slots + (t610-1)*shape.SideSlots
 								}
 //line alone.go:118
@@ -3834,22 +3834,22 @@ func quernRow6Echo256Actor(r *host2.Run, cs []actor.Context, first2 int, begins,
 								var result015 uint32
 								switch {
 								default:
-//line serve.go:82
+//line look.go:33
 									if t165 == 4 {
 										result015 = 0
 										break
-//line serve.go:84
+//line look.go:35
 									} else if t165 < 4 {
 										result015 = shape.Slots + t165*shape.SideSlots
 										break
 									}
-//line serve.go:87
+//line look.go:38
 									result015 = shape.Slots + (t165-1)*shape.SideSlots
 								}
 //line alone.go:149
 								t193 := source4
 								var result016 uint32
-//line serve.go:92
+//line look.go:43
 								if t193 == 4 {
 									result016 = shape.Slots
 								} else {
@@ -4416,16 +4416,16 @@ func quernRow1RelayActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 								var result05 uint32
 								switch {
 								default:
-//line serve.go:82
+//line look.go:33
 									if t66 == 4 {
 										result05 = 0
 										break
-//line serve.go:84
+//line look.go:35
 									} else if t66 < 4 {
 										result05 = shape.Slots + t66*shape.SideSlots
 										break
 									}
-//line serve.go:87
+//line look.go:38
 									result05 = shape.Slots + (t66-1)*shape.SideSlots
 								}
 //line alone.go:118
@@ -4480,22 +4480,22 @@ func quernRow1RelayActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 								var result06 uint32
 								switch {
 								default:
-//line serve.go:82
+//line look.go:33
 									if t163 == 4 {
 										result06 = 0
 										break
-//line serve.go:84
+//line look.go:35
 									} else if t163 < 4 {
 										result06 = shape.Slots + t163*shape.SideSlots
 										break
 									}
-//line serve.go:87
+//line look.go:38
 									result06 = shape.Slots + (t163-1)*shape.SideSlots
 								}
 //line alone.go:149
 								t192 := source
 								var result07 uint32
-//line serve.go:92
+//line look.go:43
 								if t192 == 4 {
 									result07 = shape.Slots
 								} else {
@@ -4876,22 +4876,22 @@ func quernRow6RelayActor(r *host2.Run, cs []actor.Context, first4 int, begins, b
 				var result012 uint32
 				switch {
 				default:
-//line serve.go:82
+//line look.go:33
 					if t221 == 4 {
 						result012 = 0
 						break
-//line serve.go:84
+//line look.go:35
 					} else if t221 < 4 {
 						result012 = shape.Slots + t221*shape.SideSlots
 						break
 					}
-//line serve.go:87
+//line look.go:38
 					result012 = shape.Slots + (t221-1)*shape.SideSlots
 				}
 //line alone.go:174
 				t56 := source3
 				var result013 uint32
-//line serve.go:92
+//line look.go:43
 				if t56 == 4 {
 					result013 = shape.Slots
 				} else {
@@ -5170,16 +5170,16 @@ func quernRow6RelayActor(r *host2.Run, cs []actor.Context, first4 int, begins, b
 								var result017 uint32
 								switch {
 								default:
-//line serve.go:82
+//line look.go:33
 									if t612 == 4 {
 										result017 = 0
 										break
-//line serve.go:84
+//line look.go:35
 									} else if t612 < 4 {
 										result017 = shape.Slots + t612*shape.SideSlots
 										break
 									}
-//line serve.go:87
+//line look.go:38
 									result017 = shape.Slots + (t612-1)*shape.SideSlots
 								}
 //line alone.go:118
@@ -5234,22 +5234,22 @@ func quernRow6RelayActor(r *host2.Run, cs []actor.Context, first4 int, begins, b
 								var result018 uint32
 								switch {
 								default:
-//line serve.go:82
+//line look.go:33
 									if t167 == 4 {
 										result018 = 0
 										break
-//line serve.go:84
+//line look.go:35
 									} else if t167 < 4 {
 										result018 = shape.Slots + t167*shape.SideSlots
 										break
 									}
-//line serve.go:87
+//line look.go:38
 									result018 = shape.Slots + (t167-1)*shape.SideSlots
 								}
 //line alone.go:149
 								t194 := source4
 								var result019 uint32
-//line serve.go:92
+//line look.go:43
 								if t194 == 4 {
 									result019 = shape.Slots
 								} else {

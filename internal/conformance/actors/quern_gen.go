@@ -106,7 +106,7 @@ var quernHighestActor = gpu.NewKernel(gpu.KernelInfo{
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 83, Col: 3},
 			{Kind: gpu.IndexSite, File: "context.go", Line: 31, Col: 16},
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 86, Col: 3},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 615, Col: 27},
+			{Kind: gpu.IndexSite, File: "look.go", Line: 67, Col: 27},
 			{Kind: gpu.IndexSite, File: "context.go", Line: 31, Col: 60},
 		}},
 	},
@@ -222,7 +222,7 @@ var quernAccumulateActor = gpu.NewKernel(gpu.KernelInfo{
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 83, Col: 3},
 			{Kind: gpu.IndexSite, File: "context.go", Line: 31, Col: 16},
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 86, Col: 3},
-			{Kind: gpu.IndexSite, File: "serve.go", Line: 615, Col: 27},
+			{Kind: gpu.IndexSite, File: "look.go", Line: 67, Col: 27},
 			{Kind: gpu.PanicSite, File: "handlers.go", Line: 68, Col: 3, Text: "asked to"},
 			{Kind: gpu.IndexSite, File: "context.go", Line: 31, Col: 60},
 		}},
@@ -1450,16 +1450,16 @@ func quernRow1PostActor(r *host2.Run, cs []actor.Context, first int, begins, bor
 								var result05 uint32
 								switch {
 								default:
-//line serve.go:82
+//line look.go:33
 									if t66 == 4 {
 										result05 = 0
 										break
-//line serve.go:84
+//line look.go:35
 									} else if t66 < 4 {
 										result05 = shape.Slots + t66*shape.SideSlots
 										break
 									}
-//line serve.go:87
+//line look.go:38
 									result05 = shape.Slots + (t66-1)*shape.SideSlots
 								}
 //line alone.go:118
@@ -1514,22 +1514,22 @@ func quernRow1PostActor(r *host2.Run, cs []actor.Context, first int, begins, bor
 								var result06 uint32
 								switch {
 								default:
-//line serve.go:82
+//line look.go:33
 									if t163 == 4 {
 										result06 = 0
 										break
-//line serve.go:84
+//line look.go:35
 									} else if t163 < 4 {
 										result06 = shape.Slots + t163*shape.SideSlots
 										break
 									}
-//line serve.go:87
+//line look.go:38
 									result06 = shape.Slots + (t163-1)*shape.SideSlots
 								}
 //line alone.go:149
 								t192 := source
 								var result07 uint32
-//line serve.go:92
+//line look.go:43
 								if t192 == 4 {
 									result07 = shape.Slots
 								} else {
@@ -1649,22 +1649,22 @@ func quernRow6PostActor(r *host2.Run, cs []actor.Context, first2 int, begins, bo
 				var result09 uint32
 				switch {
 				default:
-//line serve.go:82
+//line look.go:33
 					if t214 == 4 {
 						result09 = 0
 						break
-//line serve.go:84
+//line look.go:35
 					} else if t214 < 4 {
 						result09 = shape.Slots + t214*shape.SideSlots
 						break
 					}
-//line serve.go:87
+//line look.go:38
 					result09 = shape.Slots + (t214-1)*shape.SideSlots
 				}
 //line alone.go:174
 				t55 := source3
 				var result010 uint32
-//line serve.go:92
+//line look.go:43
 				if t55 == 4 {
 					result010 = shape.Slots
 				} else {
@@ -1943,16 +1943,16 @@ func quernRow6PostActor(r *host2.Run, cs []actor.Context, first2 int, begins, bo
 								var result014 uint32
 								switch {
 								default:
-//line serve.go:82
+//line look.go:33
 									if t610 == 4 {
 										result014 = 0
 										break
-//line serve.go:84
+//line look.go:35
 									} else if t610 < 4 {
 										result014 = shape.Slots + t610*shape.SideSlots
 										break
 									}
-//line serve.go:87
+//line look.go:38
 									result014 = shape.Slots + (t610-1)*shape.SideSlots
 								}
 //line alone.go:118
@@ -2007,22 +2007,22 @@ func quernRow6PostActor(r *host2.Run, cs []actor.Context, first2 int, begins, bo
 								var result015 uint32
 								switch {
 								default:
-//line serve.go:82
+//line look.go:33
 									if t165 == 4 {
 										result015 = 0
 										break
-//line serve.go:84
+//line look.go:35
 									} else if t165 < 4 {
 										result015 = shape.Slots + t165*shape.SideSlots
 										break
 									}
-//line serve.go:87
+//line look.go:38
 									result015 = shape.Slots + (t165-1)*shape.SideSlots
 								}
 //line alone.go:149
 								t193 := source4
 								var result016 uint32
-//line serve.go:92
+//line look.go:43
 								if t193 == 4 {
 									result016 = shape.Slots
 								} else {
@@ -2619,16 +2619,16 @@ func quernRow1HighestActor(r *host2.Run, cs []actor.Context, first int, begins, 
 								var result05 uint32
 								switch {
 								default:
-//line serve.go:82
+//line look.go:33
 									if t66 == 4 {
 										result05 = 0
 										break
-//line serve.go:84
+//line look.go:35
 									} else if t66 < 4 {
 										result05 = shape.Slots + t66*shape.SideSlots
 										break
 									}
-//line serve.go:87
+//line look.go:38
 									result05 = shape.Slots + (t66-1)*shape.SideSlots
 								}
 //line alone.go:118
@@ -2683,22 +2683,22 @@ func quernRow1HighestActor(r *host2.Run, cs []actor.Context, first int, begins, 
 								var result06 uint32
 								switch {
 								default:
-//line serve.go:82
+//line look.go:33
 									if t163 == 4 {
 										result06 = 0
 										break
-//line serve.go:84
+//line look.go:35
 									} else if t163 < 4 {
 										result06 = shape.Slots + t163*shape.SideSlots
 										break
 									}
-//line serve.go:87
+//line look.go:38
 									result06 = shape.Slots + (t163-1)*shape.SideSlots
 								}
 //line alone.go:149
 								t192 := source
 								var result07 uint32
-//line serve.go:92
+//line look.go:43
 								if t192 == 4 {
 									result07 = shape.Slots
 								} else {
@@ -2849,22 +2849,22 @@ func quernRow9HighestActor(r *host2.Run, cs []actor.Context, first2 int, begins,
 				var result010 uint32
 				switch {
 				default:
-//line serve.go:82
+//line look.go:33
 					if t214 == 4 {
 						result010 = 0
 						break
-//line serve.go:84
+//line look.go:35
 					} else if t214 < 4 {
 						result010 = shape.Slots + t214*shape.SideSlots
 						break
 					}
-//line serve.go:87
+//line look.go:38
 					result010 = shape.Slots + (t214-1)*shape.SideSlots
 				}
 //line alone.go:174
 				t55 := source3
 				var result011 uint32
-//line serve.go:92
+//line look.go:43
 				if t55 == 4 {
 					result011 = shape.Slots
 				} else {
@@ -3143,16 +3143,16 @@ func quernRow9HighestActor(r *host2.Run, cs []actor.Context, first2 int, begins,
 								var result015 uint32
 								switch {
 								default:
-//line serve.go:82
+//line look.go:33
 									if t610 == 4 {
 										result015 = 0
 										break
-//line serve.go:84
+//line look.go:35
 									} else if t610 < 4 {
 										result015 = shape.Slots + t610*shape.SideSlots
 										break
 									}
-//line serve.go:87
+//line look.go:38
 									result015 = shape.Slots + (t610-1)*shape.SideSlots
 								}
 //line alone.go:118
@@ -3207,22 +3207,22 @@ func quernRow9HighestActor(r *host2.Run, cs []actor.Context, first2 int, begins,
 								var result016 uint32
 								switch {
 								default:
-//line serve.go:82
+//line look.go:33
 									if t165 == 4 {
 										result016 = 0
 										break
-//line serve.go:84
+//line look.go:35
 									} else if t165 < 4 {
 										result016 = shape.Slots + t165*shape.SideSlots
 										break
 									}
-//line serve.go:87
+//line look.go:38
 									result016 = shape.Slots + (t165-1)*shape.SideSlots
 								}
 //line alone.go:149
 								t193 := source4
 								var result017 uint32
-//line serve.go:92
+//line look.go:43
 								if t193 == 4 {
 									result017 = shape.Slots
 								} else {
@@ -3788,16 +3788,16 @@ func quernRow1EchoActor(r *host2.Run, cs []actor.Context, first int, begins, bor
 								var result05 uint32
 								switch {
 								default:
-//line serve.go:82
+//line look.go:33
 									if t66 == 4 {
 										result05 = 0
 										break
-//line serve.go:84
+//line look.go:35
 									} else if t66 < 4 {
 										result05 = shape.Slots + t66*shape.SideSlots
 										break
 									}
-//line serve.go:87
+//line look.go:38
 									result05 = shape.Slots + (t66-1)*shape.SideSlots
 								}
 //line alone.go:118
@@ -3852,22 +3852,22 @@ func quernRow1EchoActor(r *host2.Run, cs []actor.Context, first int, begins, bor
 								var result06 uint32
 								switch {
 								default:
-//line serve.go:82
+//line look.go:33
 									if t163 == 4 {
 										result06 = 0
 										break
-//line serve.go:84
+//line look.go:35
 									} else if t163 < 4 {
 										result06 = shape.Slots + t163*shape.SideSlots
 										break
 									}
-//line serve.go:87
+//line look.go:38
 									result06 = shape.Slots + (t163-1)*shape.SideSlots
 								}
 //line alone.go:149
 								t192 := source
 								var result07 uint32
-//line serve.go:92
+//line look.go:43
 								if t192 == 4 {
 									result07 = shape.Slots
 								} else {
@@ -3990,22 +3990,22 @@ func quernRow6EchoActor(r *host2.Run, cs []actor.Context, first2 int, begins, bo
 				var result09 uint32
 				switch {
 				default:
-//line serve.go:82
+//line look.go:33
 					if t214 == 4 {
 						result09 = 0
 						break
-//line serve.go:84
+//line look.go:35
 					} else if t214 < 4 {
 						result09 = shape.Slots + t214*shape.SideSlots
 						break
 					}
-//line serve.go:87
+//line look.go:38
 					result09 = shape.Slots + (t214-1)*shape.SideSlots
 				}
 //line alone.go:174
 				t55 := source3
 				var result010 uint32
-//line serve.go:92
+//line look.go:43
 				if t55 == 4 {
 					result010 = shape.Slots
 				} else {
@@ -4284,16 +4284,16 @@ func quernRow6EchoActor(r *host2.Run, cs []actor.Context, first2 int, begins, bo
 								var result014 uint32
 								switch {
 								default:
-//line serve.go:82
+//line look.go:33
 									if t610 == 4 {
 										result014 = 0
 										break
-//line serve.go:84
+//line look.go:35
 									} else if t610 < 4 {
 										result014 = shape.Slots + t610*shape.SideSlots
 										break
 									}
-//line serve.go:87
+//line look.go:38
 									result014 = shape.Slots + (t610-1)*shape.SideSlots
 								}
 //line alone.go:118
@@ -4348,22 +4348,22 @@ func quernRow6EchoActor(r *host2.Run, cs []actor.Context, first2 int, begins, bo
 								var result015 uint32
 								switch {
 								default:
-//line serve.go:82
+//line look.go:33
 									if t165 == 4 {
 										result015 = 0
 										break
-//line serve.go:84
+//line look.go:35
 									} else if t165 < 4 {
 										result015 = shape.Slots + t165*shape.SideSlots
 										break
 									}
-//line serve.go:87
+//line look.go:38
 									result015 = shape.Slots + (t165-1)*shape.SideSlots
 								}
 //line alone.go:149
 								t193 := source4
 								var result016 uint32
-//line serve.go:92
+//line look.go:43
 								if t193 == 4 {
 									result016 = shape.Slots
 								} else {
@@ -4943,16 +4943,16 @@ func quernRow1AccumulateActor(r *host2.Run, cs []actor.Context, first int, begin
 								var result05 uint32
 								switch {
 								default:
-//line serve.go:82
+//line look.go:33
 									if t66 == 4 {
 										result05 = 0
 										break
-//line serve.go:84
+//line look.go:35
 									} else if t66 < 4 {
 										result05 = shape.Slots + t66*shape.SideSlots
 										break
 									}
-//line serve.go:87
+//line look.go:38
 									result05 = shape.Slots + (t66-1)*shape.SideSlots
 								}
 //line alone.go:118
@@ -5007,22 +5007,22 @@ func quernRow1AccumulateActor(r *host2.Run, cs []actor.Context, first int, begin
 								var result06 uint32
 								switch {
 								default:
-//line serve.go:82
+//line look.go:33
 									if t163 == 4 {
 										result06 = 0
 										break
-//line serve.go:84
+//line look.go:35
 									} else if t163 < 4 {
 										result06 = shape.Slots + t163*shape.SideSlots
 										break
 									}
-//line serve.go:87
+//line look.go:38
 									result06 = shape.Slots + (t163-1)*shape.SideSlots
 								}
 //line alone.go:149
 								t192 := source
 								var result07 uint32
-//line serve.go:92
+//line look.go:43
 								if t192 == 4 {
 									result07 = shape.Slots
 								} else {
@@ -5193,22 +5193,22 @@ func quernRow8AccumulateActor(r *host2.Run, cs []actor.Context, first2 int, begi
 				var result09 uint32
 				switch {
 				default:
-//line serve.go:82
+//line look.go:33
 					if t215 == 4 {
 						result09 = 0
 						break
-//line serve.go:84
+//line look.go:35
 					} else if t215 < 4 {
 						result09 = shape.Slots + t215*shape.SideSlots
 						break
 					}
-//line serve.go:87
+//line look.go:38
 					result09 = shape.Slots + (t215-1)*shape.SideSlots
 				}
 //line alone.go:174
 				t56 := source3
 				var result010 uint32
-//line serve.go:92
+//line look.go:43
 				if t56 == 4 {
 					result010 = shape.Slots
 				} else {
@@ -5487,16 +5487,16 @@ func quernRow8AccumulateActor(r *host2.Run, cs []actor.Context, first2 int, begi
 								var result014 uint32
 								switch {
 								default:
-//line serve.go:82
+//line look.go:33
 									if t610 == 4 {
 										result014 = 0
 										break
-//line serve.go:84
+//line look.go:35
 									} else if t610 < 4 {
 										result014 = shape.Slots + t610*shape.SideSlots
 										break
 									}
-//line serve.go:87
+//line look.go:38
 									result014 = shape.Slots + (t610-1)*shape.SideSlots
 								}
 //line alone.go:118
@@ -5551,22 +5551,22 @@ func quernRow8AccumulateActor(r *host2.Run, cs []actor.Context, first2 int, begi
 								var result015 uint32
 								switch {
 								default:
-//line serve.go:82
+//line look.go:33
 									if t165 == 4 {
 										result015 = 0
 										break
-//line serve.go:84
+//line look.go:35
 									} else if t165 < 4 {
 										result015 = shape.Slots + t165*shape.SideSlots
 										break
 									}
-//line serve.go:87
+//line look.go:38
 									result015 = shape.Slots + (t165-1)*shape.SideSlots
 								}
 //line alone.go:149
 								t193 := source4
 								var result016 uint32
-//line serve.go:92
+//line look.go:43
 								if t193 == 4 {
 									result016 = shape.Slots
 								} else {
@@ -6120,16 +6120,16 @@ func quernRow1FirstOfActor(r *host2.Run, cs []actor.Context, first int, begins, 
 								var result05 uint32
 								switch {
 								default:
-//line serve.go:82
+//line look.go:33
 									if t66 == 4 {
 										result05 = 0
 										break
-//line serve.go:84
+//line look.go:35
 									} else if t66 < 4 {
 										result05 = shape.Slots + t66*shape.SideSlots
 										break
 									}
-//line serve.go:87
+//line look.go:38
 									result05 = shape.Slots + (t66-1)*shape.SideSlots
 								}
 //line alone.go:118
@@ -6184,22 +6184,22 @@ func quernRow1FirstOfActor(r *host2.Run, cs []actor.Context, first int, begins, 
 								var result06 uint32
 								switch {
 								default:
-//line serve.go:82
+//line look.go:33
 									if t163 == 4 {
 										result06 = 0
 										break
-//line serve.go:84
+//line look.go:35
 									} else if t163 < 4 {
 										result06 = shape.Slots + t163*shape.SideSlots
 										break
 									}
-//line serve.go:87
+//line look.go:38
 									result06 = shape.Slots + (t163-1)*shape.SideSlots
 								}
 //line alone.go:149
 								t192 := source
 								var result07 uint32
-//line serve.go:92
+//line look.go:43
 								if t192 == 4 {
 									result07 = shape.Slots
 								} else {
@@ -6311,22 +6311,22 @@ func quernRow5FirstOfActor(r *host2.Run, cs []actor.Context, first2 int, begins,
 				var result09 uint32
 				switch {
 				default:
-//line serve.go:82
+//line look.go:33
 					if t214 == 4 {
 						result09 = 0
 						break
-//line serve.go:84
+//line look.go:35
 					} else if t214 < 4 {
 						result09 = shape.Slots + t214*shape.SideSlots
 						break
 					}
-//line serve.go:87
+//line look.go:38
 					result09 = shape.Slots + (t214-1)*shape.SideSlots
 				}
 //line alone.go:174
 				t55 := source3
 				var result010 uint32
-//line serve.go:92
+//line look.go:43
 				if t55 == 4 {
 					result010 = shape.Slots
 				} else {
@@ -6605,16 +6605,16 @@ func quernRow5FirstOfActor(r *host2.Run, cs []actor.Context, first2 int, begins,
 								var result014 uint32
 								switch {
 								default:
-//line serve.go:82
+//line look.go:33
 									if t610 == 4 {
 										result014 = 0
 										break
-//line serve.go:84
+//line look.go:35
 									} else if t610 < 4 {
 										result014 = shape.Slots + t610*shape.SideSlots
 										break
 									}
-//line serve.go:87
+//line look.go:38
 									result014 = shape.Slots + (t610-1)*shape.SideSlots
 								}
 //line alone.go:118
@@ -6669,22 +6669,22 @@ func quernRow5FirstOfActor(r *host2.Run, cs []actor.Context, first2 int, begins,
 								var result015 uint32
 								switch {
 								default:
-//line serve.go:82
+//line look.go:33
 									if t165 == 4 {
 										result015 = 0
 										break
-//line serve.go:84
+//line look.go:35
 									} else if t165 < 4 {
 										result015 = shape.Slots + t165*shape.SideSlots
 										break
 									}
-//line serve.go:87
+//line look.go:38
 									result015 = shape.Slots + (t165-1)*shape.SideSlots
 								}
 //line alone.go:149
 								t193 := source4
 								var result016 uint32
-//line serve.go:92
+//line look.go:43
 								if t193 == 4 {
 									result016 = shape.Slots
 								} else {
@@ -7257,16 +7257,16 @@ func quernRow1BulkyActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 								var result05 uint32
 								switch {
 								default:
-//line serve.go:82
+//line look.go:33
 									if t66 == 4 {
 										result05 = 0
 										break
-//line serve.go:84
+//line look.go:35
 									} else if t66 < 4 {
 										result05 = shape.Slots + t66*shape.SideSlots
 										break
 									}
-//line serve.go:87
+//line look.go:38
 									result05 = shape.Slots + (t66-1)*shape.SideSlots
 								}
 //line alone.go:118
@@ -7321,22 +7321,22 @@ func quernRow1BulkyActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 								var result06 uint32
 								switch {
 								default:
-//line serve.go:82
+//line look.go:33
 									if t163 == 4 {
 										result06 = 0
 										break
-//line serve.go:84
+//line look.go:35
 									} else if t163 < 4 {
 										result06 = shape.Slots + t163*shape.SideSlots
 										break
 									}
-//line serve.go:87
+//line look.go:38
 									result06 = shape.Slots + (t163-1)*shape.SideSlots
 								}
 //line alone.go:149
 								t192 := source
 								var result07 uint32
-//line serve.go:92
+//line look.go:43
 								if t192 == 4 {
 									result07 = shape.Slots
 								} else {
@@ -7465,22 +7465,22 @@ func quernRow7BulkyActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 				var result09 uint32
 				switch {
 				default:
-//line serve.go:82
+//line look.go:33
 					if t214 == 4 {
 						result09 = 0
 						break
-//line serve.go:84
+//line look.go:35
 					} else if t214 < 4 {
 						result09 = shape.Slots + t214*shape.SideSlots
 						break
 					}
-//line serve.go:87
+//line look.go:38
 					result09 = shape.Slots + (t214-1)*shape.SideSlots
 				}
 //line alone.go:174
 				t55 := source3
 				var result010 uint32
-//line serve.go:92
+//line look.go:43
 				if t55 == 4 {
 					result010 = shape.Slots
 				} else {
@@ -7759,16 +7759,16 @@ func quernRow7BulkyActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 								var result014 uint32
 								switch {
 								default:
-//line serve.go:82
+//line look.go:33
 									if t610 == 4 {
 										result014 = 0
 										break
-//line serve.go:84
+//line look.go:35
 									} else if t610 < 4 {
 										result014 = shape.Slots + t610*shape.SideSlots
 										break
 									}
-//line serve.go:87
+//line look.go:38
 									result014 = shape.Slots + (t610-1)*shape.SideSlots
 								}
 //line alone.go:118
@@ -7823,22 +7823,22 @@ func quernRow7BulkyActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 								var result015 uint32
 								switch {
 								default:
-//line serve.go:82
+//line look.go:33
 									if t165 == 4 {
 										result015 = 0
 										break
-//line serve.go:84
+//line look.go:35
 									} else if t165 < 4 {
 										result015 = shape.Slots + t165*shape.SideSlots
 										break
 									}
-//line serve.go:87
+//line look.go:38
 									result015 = shape.Slots + (t165-1)*shape.SideSlots
 								}
 //line alone.go:149
 								t193 := source4
 								var result016 uint32
-//line serve.go:92
+//line look.go:43
 								if t193 == 4 {
 									result016 = shape.Slots
 								} else {
@@ -8393,16 +8393,16 @@ func quernRow1BounceActor(r *host2.Run, cs []actor.Context, first int, begins, b
 								var result05 uint32
 								switch {
 								default:
-//line serve.go:82
+//line look.go:33
 									if t66 == 4 {
 										result05 = 0
 										break
-//line serve.go:84
+//line look.go:35
 									} else if t66 < 4 {
 										result05 = shape.Slots + t66*shape.SideSlots
 										break
 									}
-//line serve.go:87
+//line look.go:38
 									result05 = shape.Slots + (t66-1)*shape.SideSlots
 								}
 //line alone.go:118
@@ -8457,22 +8457,22 @@ func quernRow1BounceActor(r *host2.Run, cs []actor.Context, first int, begins, b
 								var result06 uint32
 								switch {
 								default:
-//line serve.go:82
+//line look.go:33
 									if t163 == 4 {
 										result06 = 0
 										break
-//line serve.go:84
+//line look.go:35
 									} else if t163 < 4 {
 										result06 = shape.Slots + t163*shape.SideSlots
 										break
 									}
-//line serve.go:87
+//line look.go:38
 									result06 = shape.Slots + (t163-1)*shape.SideSlots
 								}
 //line alone.go:149
 								t192 := source
 								var result07 uint32
-//line serve.go:92
+//line look.go:43
 								if t192 == 4 {
 									result07 = shape.Slots
 								} else {
@@ -8805,22 +8805,22 @@ func quernRow5BounceActor(r *host2.Run, cs []actor.Context, first4 int, begins, 
 				var result012 uint32
 				switch {
 				default:
-//line serve.go:82
+//line look.go:33
 					if t221 == 4 {
 						result012 = 0
 						break
-//line serve.go:84
+//line look.go:35
 					} else if t221 < 4 {
 						result012 = shape.Slots + t221*shape.SideSlots
 						break
 					}
-//line serve.go:87
+//line look.go:38
 					result012 = shape.Slots + (t221-1)*shape.SideSlots
 				}
 //line alone.go:174
 				t57 := source3
 				var result013 uint32
-//line serve.go:92
+//line look.go:43
 				if t57 == 4 {
 					result013 = shape.Slots
 				} else {
@@ -9099,16 +9099,16 @@ func quernRow5BounceActor(r *host2.Run, cs []actor.Context, first4 int, begins, 
 								var result017 uint32
 								switch {
 								default:
-//line serve.go:82
+//line look.go:33
 									if t613 == 4 {
 										result017 = 0
 										break
-//line serve.go:84
+//line look.go:35
 									} else if t613 < 4 {
 										result017 = shape.Slots + t613*shape.SideSlots
 										break
 									}
-//line serve.go:87
+//line look.go:38
 									result017 = shape.Slots + (t613-1)*shape.SideSlots
 								}
 //line alone.go:118
@@ -9163,22 +9163,22 @@ func quernRow5BounceActor(r *host2.Run, cs []actor.Context, first4 int, begins, 
 								var result018 uint32
 								switch {
 								default:
-//line serve.go:82
+//line look.go:33
 									if t167 == 4 {
 										result018 = 0
 										break
-//line serve.go:84
+//line look.go:35
 									} else if t167 < 4 {
 										result018 = shape.Slots + t167*shape.SideSlots
 										break
 									}
-//line serve.go:87
+//line look.go:38
 									result018 = shape.Slots + (t167-1)*shape.SideSlots
 								}
 //line alone.go:149
 								t194 := source4
 								var result019 uint32
-//line serve.go:92
+//line look.go:43
 								if t194 == 4 {
 									result019 = shape.Slots
 								} else {
@@ -9744,16 +9744,16 @@ func quernRow1TwiceActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 								var result05 uint32
 								switch {
 								default:
-//line serve.go:82
+//line look.go:33
 									if t66 == 4 {
 										result05 = 0
 										break
-//line serve.go:84
+//line look.go:35
 									} else if t66 < 4 {
 										result05 = shape.Slots + t66*shape.SideSlots
 										break
 									}
-//line serve.go:87
+//line look.go:38
 									result05 = shape.Slots + (t66-1)*shape.SideSlots
 								}
 //line alone.go:118
@@ -9808,22 +9808,22 @@ func quernRow1TwiceActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 								var result06 uint32
 								switch {
 								default:
-//line serve.go:82
+//line look.go:33
 									if t163 == 4 {
 										result06 = 0
 										break
-//line serve.go:84
+//line look.go:35
 									} else if t163 < 4 {
 										result06 = shape.Slots + t163*shape.SideSlots
 										break
 									}
-//line serve.go:87
+//line look.go:38
 									result06 = shape.Slots + (t163-1)*shape.SideSlots
 								}
 //line alone.go:149
 								t192 := source
 								var result07 uint32
-//line serve.go:92
+//line look.go:43
 								if t192 == 4 {
 									result07 = shape.Slots
 								} else {
@@ -9943,22 +9943,22 @@ func quernRow6TwiceActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 				var result09 uint32
 				switch {
 				default:
-//line serve.go:82
+//line look.go:33
 					if t214 == 4 {
 						result09 = 0
 						break
-//line serve.go:84
+//line look.go:35
 					} else if t214 < 4 {
 						result09 = shape.Slots + t214*shape.SideSlots
 						break
 					}
-//line serve.go:87
+//line look.go:38
 					result09 = shape.Slots + (t214-1)*shape.SideSlots
 				}
 //line alone.go:174
 				t55 := source3
 				var result010 uint32
-//line serve.go:92
+//line look.go:43
 				if t55 == 4 {
 					result010 = shape.Slots
 				} else {
@@ -10237,16 +10237,16 @@ func quernRow6TwiceActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 								var result014 uint32
 								switch {
 								default:
-//line serve.go:82
+//line look.go:33
 									if t610 == 4 {
 										result014 = 0
 										break
-//line serve.go:84
+//line look.go:35
 									} else if t610 < 4 {
 										result014 = shape.Slots + t610*shape.SideSlots
 										break
 									}
-//line serve.go:87
+//line look.go:38
 									result014 = shape.Slots + (t610-1)*shape.SideSlots
 								}
 //line alone.go:118
@@ -10301,22 +10301,22 @@ func quernRow6TwiceActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 								var result015 uint32
 								switch {
 								default:
-//line serve.go:82
+//line look.go:33
 									if t165 == 4 {
 										result015 = 0
 										break
-//line serve.go:84
+//line look.go:35
 									} else if t165 < 4 {
 										result015 = shape.Slots + t165*shape.SideSlots
 										break
 									}
-//line serve.go:87
+//line look.go:38
 									result015 = shape.Slots + (t165-1)*shape.SideSlots
 								}
 //line alone.go:149
 								t193 := source4
 								var result016 uint32
-//line serve.go:92
+//line look.go:43
 								if t193 == 4 {
 									result016 = shape.Slots
 								} else {
@@ -10882,16 +10882,16 @@ func quernRow1LingerActor(r *host2.Run, cs []actor.Context, first int, begins, b
 								var result05 uint32
 								switch {
 								default:
-//line serve.go:82
+//line look.go:33
 									if t66 == 4 {
 										result05 = 0
 										break
-//line serve.go:84
+//line look.go:35
 									} else if t66 < 4 {
 										result05 = shape.Slots + t66*shape.SideSlots
 										break
 									}
-//line serve.go:87
+//line look.go:38
 									result05 = shape.Slots + (t66-1)*shape.SideSlots
 								}
 //line alone.go:118
@@ -10946,22 +10946,22 @@ func quernRow1LingerActor(r *host2.Run, cs []actor.Context, first int, begins, b
 								var result06 uint32
 								switch {
 								default:
-//line serve.go:82
+//line look.go:33
 									if t163 == 4 {
 										result06 = 0
 										break
-//line serve.go:84
+//line look.go:35
 									} else if t163 < 4 {
 										result06 = shape.Slots + t163*shape.SideSlots
 										break
 									}
-//line serve.go:87
+//line look.go:38
 									result06 = shape.Slots + (t163-1)*shape.SideSlots
 								}
 //line alone.go:149
 								t192 := source
 								var result07 uint32
-//line serve.go:92
+//line look.go:43
 								if t192 == 4 {
 									result07 = shape.Slots
 								} else {
@@ -11093,22 +11093,22 @@ func quernRow6LingerActor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 				var result09 uint32
 				switch {
 				default:
-//line serve.go:82
+//line look.go:33
 					if t214 == 4 {
 						result09 = 0
 						break
-//line serve.go:84
+//line look.go:35
 					} else if t214 < 4 {
 						result09 = shape.Slots + t214*shape.SideSlots
 						break
 					}
-//line serve.go:87
+//line look.go:38
 					result09 = shape.Slots + (t214-1)*shape.SideSlots
 				}
 //line alone.go:174
 				t55 := source3
 				var result010 uint32
-//line serve.go:92
+//line look.go:43
 				if t55 == 4 {
 					result010 = shape.Slots
 				} else {
@@ -11387,16 +11387,16 @@ func quernRow6LingerActor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 								var result014 uint32
 								switch {
 								default:
-//line serve.go:82
+//line look.go:33
 									if t610 == 4 {
 										result014 = 0
 										break
-//line serve.go:84
+//line look.go:35
 									} else if t610 < 4 {
 										result014 = shape.Slots + t610*shape.SideSlots
 										break
 									}
-//line serve.go:87
+//line look.go:38
 									result014 = shape.Slots + (t610-1)*shape.SideSlots
 								}
 //line alone.go:118
@@ -11451,22 +11451,22 @@ func quernRow6LingerActor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 								var result015 uint32
 								switch {
 								default:
-//line serve.go:82
+//line look.go:33
 									if t165 == 4 {
 										result015 = 0
 										break
-//line serve.go:84
+//line look.go:35
 									} else if t165 < 4 {
 										result015 = shape.Slots + t165*shape.SideSlots
 										break
 									}
-//line serve.go:87
+//line look.go:38
 									result015 = shape.Slots + (t165-1)*shape.SideSlots
 								}
 //line alone.go:149
 								t193 := source4
 								var result016 uint32
-//line serve.go:92
+//line look.go:43
 								if t193 == 4 {
 									result016 = shape.Slots
 								} else {
@@ -12067,16 +12067,16 @@ func quernRow1ScatterActor(r *host2.Run, cs []actor.Context, first int, begins, 
 								var result05 uint32
 								switch {
 								default:
-//line serve.go:82
+//line look.go:33
 									if t66 == 4 {
 										result05 = 0
 										break
-//line serve.go:84
+//line look.go:35
 									} else if t66 < 4 {
 										result05 = shape.Slots + t66*shape.SideSlots
 										break
 									}
-//line serve.go:87
+//line look.go:38
 									result05 = shape.Slots + (t66-1)*shape.SideSlots
 								}
 //line alone.go:118
@@ -12131,22 +12131,22 @@ func quernRow1ScatterActor(r *host2.Run, cs []actor.Context, first int, begins, 
 								var result06 uint32
 								switch {
 								default:
-//line serve.go:82
+//line look.go:33
 									if t163 == 4 {
 										result06 = 0
 										break
-//line serve.go:84
+//line look.go:35
 									} else if t163 < 4 {
 										result06 = shape.Slots + t163*shape.SideSlots
 										break
 									}
-//line serve.go:87
+//line look.go:38
 									result06 = shape.Slots + (t163-1)*shape.SideSlots
 								}
 //line alone.go:149
 								t192 := source
 								var result07 uint32
-//line serve.go:92
+//line look.go:43
 								if t192 == 4 {
 									result07 = shape.Slots
 								} else {
@@ -12513,22 +12513,22 @@ func quernRow8ScatterActor(r *host2.Run, cs []actor.Context, first5 int, begins,
 				var result012 uint32
 				switch {
 				default:
-//line serve.go:82
+//line look.go:33
 					if t221 == 4 {
 						result012 = 0
 						break
-//line serve.go:84
+//line look.go:35
 					} else if t221 < 4 {
 						result012 = shape.Slots + t221*shape.SideSlots
 						break
 					}
-//line serve.go:87
+//line look.go:38
 					result012 = shape.Slots + (t221-1)*shape.SideSlots
 				}
 //line alone.go:174
 				t57 := source3
 				var result013 uint32
-//line serve.go:92
+//line look.go:43
 				if t57 == 4 {
 					result013 = shape.Slots
 				} else {
@@ -12807,16 +12807,16 @@ func quernRow8ScatterActor(r *host2.Run, cs []actor.Context, first5 int, begins,
 								var result017 uint32
 								switch {
 								default:
-//line serve.go:82
+//line look.go:33
 									if t613 == 4 {
 										result017 = 0
 										break
-//line serve.go:84
+//line look.go:35
 									} else if t613 < 4 {
 										result017 = shape.Slots + t613*shape.SideSlots
 										break
 									}
-//line serve.go:87
+//line look.go:38
 									result017 = shape.Slots + (t613-1)*shape.SideSlots
 								}
 //line alone.go:118
@@ -12871,22 +12871,22 @@ func quernRow8ScatterActor(r *host2.Run, cs []actor.Context, first5 int, begins,
 								var result018 uint32
 								switch {
 								default:
-//line serve.go:82
+//line look.go:33
 									if t167 == 4 {
 										result018 = 0
 										break
-//line serve.go:84
+//line look.go:35
 									} else if t167 < 4 {
 										result018 = shape.Slots + t167*shape.SideSlots
 										break
 									}
-//line serve.go:87
+//line look.go:38
 									result018 = shape.Slots + (t167-1)*shape.SideSlots
 								}
 //line alone.go:149
 								t194 := source4
 								var result019 uint32
-//line serve.go:92
+//line look.go:43
 								if t194 == 4 {
 									result019 = shape.Slots
 								} else {
@@ -13452,16 +13452,16 @@ func quernRow1SumActor(r *host2.Run, cs []actor.Context, first int, begins, born
 								var result05 uint32
 								switch {
 								default:
-//line serve.go:82
+//line look.go:33
 									if t66 == 4 {
 										result05 = 0
 										break
-//line serve.go:84
+//line look.go:35
 									} else if t66 < 4 {
 										result05 = shape.Slots + t66*shape.SideSlots
 										break
 									}
-//line serve.go:87
+//line look.go:38
 									result05 = shape.Slots + (t66-1)*shape.SideSlots
 								}
 //line alone.go:118
@@ -13516,22 +13516,22 @@ func quernRow1SumActor(r *host2.Run, cs []actor.Context, first int, begins, born
 								var result06 uint32
 								switch {
 								default:
-//line serve.go:82
+//line look.go:33
 									if t163 == 4 {
 										result06 = 0
 										break
-//line serve.go:84
+//line look.go:35
 									} else if t163 < 4 {
 										result06 = shape.Slots + t163*shape.SideSlots
 										break
 									}
-//line serve.go:87
+//line look.go:38
 									result06 = shape.Slots + (t163-1)*shape.SideSlots
 								}
 //line alone.go:149
 								t192 := source
 								var result07 uint32
-//line serve.go:92
+//line look.go:43
 								if t192 == 4 {
 									result07 = shape.Slots
 								} else {
@@ -13651,22 +13651,22 @@ func quernRow6SumActor(r *host2.Run, cs []actor.Context, first2 int, begins, bor
 				var result09 uint32
 				switch {
 				default:
-//line serve.go:82
+//line look.go:33
 					if t214 == 4 {
 						result09 = 0
 						break
-//line serve.go:84
+//line look.go:35
 					} else if t214 < 4 {
 						result09 = shape.Slots + t214*shape.SideSlots
 						break
 					}
-//line serve.go:87
+//line look.go:38
 					result09 = shape.Slots + (t214-1)*shape.SideSlots
 				}
 //line alone.go:174
 				t55 := source3
 				var result010 uint32
-//line serve.go:92
+//line look.go:43
 				if t55 == 4 {
 					result010 = shape.Slots
 				} else {
@@ -13945,16 +13945,16 @@ func quernRow6SumActor(r *host2.Run, cs []actor.Context, first2 int, begins, bor
 								var result014 uint32
 								switch {
 								default:
-//line serve.go:82
+//line look.go:33
 									if t610 == 4 {
 										result014 = 0
 										break
-//line serve.go:84
+//line look.go:35
 									} else if t610 < 4 {
 										result014 = shape.Slots + t610*shape.SideSlots
 										break
 									}
-//line serve.go:87
+//line look.go:38
 									result014 = shape.Slots + (t610-1)*shape.SideSlots
 								}
 //line alone.go:118
@@ -14009,22 +14009,22 @@ func quernRow6SumActor(r *host2.Run, cs []actor.Context, first2 int, begins, bor
 								var result015 uint32
 								switch {
 								default:
-//line serve.go:82
+//line look.go:33
 									if t165 == 4 {
 										result015 = 0
 										break
-//line serve.go:84
+//line look.go:35
 									} else if t165 < 4 {
 										result015 = shape.Slots + t165*shape.SideSlots
 										break
 									}
-//line serve.go:87
+//line look.go:38
 									result015 = shape.Slots + (t165-1)*shape.SideSlots
 								}
 //line alone.go:149
 								t193 := source4
 								var result016 uint32
-//line serve.go:92
+//line look.go:43
 								if t193 == 4 {
 									result016 = shape.Slots
 								} else {
@@ -14594,16 +14594,16 @@ func quernRow1FlawedActor(r *host2.Run, cs []actor.Context, first int, begins, b
 								var result05 uint32
 								switch {
 								default:
-//line serve.go:82
+//line look.go:33
 									if t66 == 4 {
 										result05 = 0
 										break
-//line serve.go:84
+//line look.go:35
 									} else if t66 < 4 {
 										result05 = shape.Slots + t66*shape.SideSlots
 										break
 									}
-//line serve.go:87
+//line look.go:38
 									result05 = shape.Slots + (t66-1)*shape.SideSlots
 								}
 //line alone.go:118
@@ -14658,22 +14658,22 @@ func quernRow1FlawedActor(r *host2.Run, cs []actor.Context, first int, begins, b
 								var result06 uint32
 								switch {
 								default:
-//line serve.go:82
+//line look.go:33
 									if t163 == 4 {
 										result06 = 0
 										break
-//line serve.go:84
+//line look.go:35
 									} else if t163 < 4 {
 										result06 = shape.Slots + t163*shape.SideSlots
 										break
 									}
-//line serve.go:87
+//line look.go:38
 									result06 = shape.Slots + (t163-1)*shape.SideSlots
 								}
 //line alone.go:149
 								t192 := source
 								var result07 uint32
-//line serve.go:92
+//line look.go:43
 								if t192 == 4 {
 									result07 = shape.Slots
 								} else {
@@ -14796,22 +14796,22 @@ func quernRow6FlawedActor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 				var result09 uint32
 				switch {
 				default:
-//line serve.go:82
+//line look.go:33
 					if t214 == 4 {
 						result09 = 0
 						break
-//line serve.go:84
+//line look.go:35
 					} else if t214 < 4 {
 						result09 = shape.Slots + t214*shape.SideSlots
 						break
 					}
-//line serve.go:87
+//line look.go:38
 					result09 = shape.Slots + (t214-1)*shape.SideSlots
 				}
 //line alone.go:174
 				t55 := source3
 				var result010 uint32
-//line serve.go:92
+//line look.go:43
 				if t55 == 4 {
 					result010 = shape.Slots
 				} else {
@@ -15090,16 +15090,16 @@ func quernRow6FlawedActor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 								var result014 uint32
 								switch {
 								default:
-//line serve.go:82
+//line look.go:33
 									if t610 == 4 {
 										result014 = 0
 										break
-//line serve.go:84
+//line look.go:35
 									} else if t610 < 4 {
 										result014 = shape.Slots + t610*shape.SideSlots
 										break
 									}
-//line serve.go:87
+//line look.go:38
 									result014 = shape.Slots + (t610-1)*shape.SideSlots
 								}
 //line alone.go:118
@@ -15154,22 +15154,22 @@ func quernRow6FlawedActor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 								var result015 uint32
 								switch {
 								default:
-//line serve.go:82
+//line look.go:33
 									if t165 == 4 {
 										result015 = 0
 										break
-//line serve.go:84
+//line look.go:35
 									} else if t165 < 4 {
 										result015 = shape.Slots + t165*shape.SideSlots
 										break
 									}
-//line serve.go:87
+//line look.go:38
 									result015 = shape.Slots + (t165-1)*shape.SideSlots
 								}
 //line alone.go:149
 								t193 := source4
 								var result016 uint32
-//line serve.go:92
+//line look.go:43
 								if t193 == 4 {
 									result016 = shape.Slots
 								} else {
@@ -15738,16 +15738,16 @@ func quernRow1CollectActor(r *host2.Run, cs []actor.Context, first int, begins, 
 								var result05 uint32
 								switch {
 								default:
-//line serve.go:82
+//line look.go:33
 									if t66 == 4 {
 										result05 = 0
 										break
-//line serve.go:84
+//line look.go:35
 									} else if t66 < 4 {
 										result05 = shape.Slots + t66*shape.SideSlots
 										break
 									}
-//line serve.go:87
+//line look.go:38
 									result05 = shape.Slots + (t66-1)*shape.SideSlots
 								}
 //line alone.go:118
@@ -15802,22 +15802,22 @@ func quernRow1CollectActor(r *host2.Run, cs []actor.Context, first int, begins, 
 								var result06 uint32
 								switch {
 								default:
-//line serve.go:82
+//line look.go:33
 									if t163 == 4 {
 										result06 = 0
 										break
-//line serve.go:84
+//line look.go:35
 									} else if t163 < 4 {
 										result06 = shape.Slots + t163*shape.SideSlots
 										break
 									}
-//line serve.go:87
+//line look.go:38
 									result06 = shape.Slots + (t163-1)*shape.SideSlots
 								}
 //line alone.go:149
 								t192 := source
 								var result07 uint32
-//line serve.go:92
+//line look.go:43
 								if t192 == 4 {
 									result07 = shape.Slots
 								} else {
@@ -15951,22 +15951,22 @@ func quernRow6CollectActor(r *host2.Run, cs []actor.Context, first4 int, begins,
 				var result010 uint32
 				switch {
 				default:
-//line serve.go:82
+//line look.go:33
 					if t214 == 4 {
 						result010 = 0
 						break
-//line serve.go:84
+//line look.go:35
 					} else if t214 < 4 {
 						result010 = shape.Slots + t214*shape.SideSlots
 						break
 					}
-//line serve.go:87
+//line look.go:38
 					result010 = shape.Slots + (t214-1)*shape.SideSlots
 				}
 //line alone.go:174
 				t55 := source3
 				var result011 uint32
-//line serve.go:92
+//line look.go:43
 				if t55 == 4 {
 					result011 = shape.Slots
 				} else {
@@ -16245,16 +16245,16 @@ func quernRow6CollectActor(r *host2.Run, cs []actor.Context, first4 int, begins,
 								var result015 uint32
 								switch {
 								default:
-//line serve.go:82
+//line look.go:33
 									if t610 == 4 {
 										result015 = 0
 										break
-//line serve.go:84
+//line look.go:35
 									} else if t610 < 4 {
 										result015 = shape.Slots + t610*shape.SideSlots
 										break
 									}
-//line serve.go:87
+//line look.go:38
 									result015 = shape.Slots + (t610-1)*shape.SideSlots
 								}
 //line alone.go:118
@@ -16309,22 +16309,22 @@ func quernRow6CollectActor(r *host2.Run, cs []actor.Context, first4 int, begins,
 								var result016 uint32
 								switch {
 								default:
-//line serve.go:82
+//line look.go:33
 									if t165 == 4 {
 										result016 = 0
 										break
-//line serve.go:84
+//line look.go:35
 									} else if t165 < 4 {
 										result016 = shape.Slots + t165*shape.SideSlots
 										break
 									}
-//line serve.go:87
+//line look.go:38
 									result016 = shape.Slots + (t165-1)*shape.SideSlots
 								}
 //line alone.go:149
 								t193 := source4
 								var result017 uint32
-//line serve.go:92
+//line look.go:43
 								if t193 == 4 {
 									result017 = shape.Slots
 								} else {
@@ -16881,16 +16881,16 @@ func quernRow1CountActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 								var result05 uint32
 								switch {
 								default:
-//line serve.go:82
+//line look.go:33
 									if t66 == 4 {
 										result05 = 0
 										break
-//line serve.go:84
+//line look.go:35
 									} else if t66 < 4 {
 										result05 = shape.Slots + t66*shape.SideSlots
 										break
 									}
-//line serve.go:87
+//line look.go:38
 									result05 = shape.Slots + (t66-1)*shape.SideSlots
 								}
 //line alone.go:118
@@ -16945,22 +16945,22 @@ func quernRow1CountActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 								var result06 uint32
 								switch {
 								default:
-//line serve.go:82
+//line look.go:33
 									if t163 == 4 {
 										result06 = 0
 										break
-//line serve.go:84
+//line look.go:35
 									} else if t163 < 4 {
 										result06 = shape.Slots + t163*shape.SideSlots
 										break
 									}
-//line serve.go:87
+//line look.go:38
 									result06 = shape.Slots + (t163-1)*shape.SideSlots
 								}
 //line alone.go:149
 								t192 := source
 								var result07 uint32
-//line serve.go:92
+//line look.go:43
 								if t192 == 4 {
 									result07 = shape.Slots
 								} else {
@@ -17087,22 +17087,22 @@ func quernRow5CountActor(r *host2.Run, cs []actor.Context, first4 int, begins, b
 				var result010 uint32
 				switch {
 				default:
-//line serve.go:82
+//line look.go:33
 					if t214 == 4 {
 						result010 = 0
 						break
-//line serve.go:84
+//line look.go:35
 					} else if t214 < 4 {
 						result010 = shape.Slots + t214*shape.SideSlots
 						break
 					}
-//line serve.go:87
+//line look.go:38
 					result010 = shape.Slots + (t214-1)*shape.SideSlots
 				}
 //line alone.go:174
 				t55 := source3
 				var result011 uint32
-//line serve.go:92
+//line look.go:43
 				if t55 == 4 {
 					result011 = shape.Slots
 				} else {
@@ -17381,16 +17381,16 @@ func quernRow5CountActor(r *host2.Run, cs []actor.Context, first4 int, begins, b
 								var result015 uint32
 								switch {
 								default:
-//line serve.go:82
+//line look.go:33
 									if t610 == 4 {
 										result015 = 0
 										break
-//line serve.go:84
+//line look.go:35
 									} else if t610 < 4 {
 										result015 = shape.Slots + t610*shape.SideSlots
 										break
 									}
-//line serve.go:87
+//line look.go:38
 									result015 = shape.Slots + (t610-1)*shape.SideSlots
 								}
 //line alone.go:118
@@ -17445,22 +17445,22 @@ func quernRow5CountActor(r *host2.Run, cs []actor.Context, first4 int, begins, b
 								var result016 uint32
 								switch {
 								default:
-//line serve.go:82
+//line look.go:33
 									if t165 == 4 {
 										result016 = 0
 										break
-//line serve.go:84
+//line look.go:35
 									} else if t165 < 4 {
 										result016 = shape.Slots + t165*shape.SideSlots
 										break
 									}
-//line serve.go:87
+//line look.go:38
 									result016 = shape.Slots + (t165-1)*shape.SideSlots
 								}
 //line alone.go:149
 								t193 := source4
 								var result017 uint32
-//line serve.go:92
+//line look.go:43
 								if t193 == 4 {
 									result017 = shape.Slots
 								} else {
@@ -18014,16 +18014,16 @@ func quernRow1TurnedActor(r *host2.Run, cs []actor.Context, first int, begins, b
 								var result05 uint32
 								switch {
 								default:
-//line serve.go:82
+//line look.go:33
 									if t66 == 4 {
 										result05 = 0
 										break
-//line serve.go:84
+//line look.go:35
 									} else if t66 < 4 {
 										result05 = shape.Slots + t66*shape.SideSlots
 										break
 									}
-//line serve.go:87
+//line look.go:38
 									result05 = shape.Slots + (t66-1)*shape.SideSlots
 								}
 //line alone.go:118
@@ -18078,22 +18078,22 @@ func quernRow1TurnedActor(r *host2.Run, cs []actor.Context, first int, begins, b
 								var result06 uint32
 								switch {
 								default:
-//line serve.go:82
+//line look.go:33
 									if t163 == 4 {
 										result06 = 0
 										break
-//line serve.go:84
+//line look.go:35
 									} else if t163 < 4 {
 										result06 = shape.Slots + t163*shape.SideSlots
 										break
 									}
-//line serve.go:87
+//line look.go:38
 									result06 = shape.Slots + (t163-1)*shape.SideSlots
 								}
 //line alone.go:149
 								t192 := source
 								var result07 uint32
-//line serve.go:92
+//line look.go:43
 								if t192 == 4 {
 									result07 = shape.Slots
 								} else {
@@ -18205,22 +18205,22 @@ func quernRow5TurnedActor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 				var result09 uint32
 				switch {
 				default:
-//line serve.go:82
+//line look.go:33
 					if t214 == 4 {
 						result09 = 0
 						break
-//line serve.go:84
+//line look.go:35
 					} else if t214 < 4 {
 						result09 = shape.Slots + t214*shape.SideSlots
 						break
 					}
-//line serve.go:87
+//line look.go:38
 					result09 = shape.Slots + (t214-1)*shape.SideSlots
 				}
 //line alone.go:174
 				t55 := source3
 				var result010 uint32
-//line serve.go:92
+//line look.go:43
 				if t55 == 4 {
 					result010 = shape.Slots
 				} else {
@@ -18499,16 +18499,16 @@ func quernRow5TurnedActor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 								var result014 uint32
 								switch {
 								default:
-//line serve.go:82
+//line look.go:33
 									if t610 == 4 {
 										result014 = 0
 										break
-//line serve.go:84
+//line look.go:35
 									} else if t610 < 4 {
 										result014 = shape.Slots + t610*shape.SideSlots
 										break
 									}
-//line serve.go:87
+//line look.go:38
 									result014 = shape.Slots + (t610-1)*shape.SideSlots
 								}
 //line alone.go:118
@@ -18563,22 +18563,22 @@ func quernRow5TurnedActor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 								var result015 uint32
 								switch {
 								default:
-//line serve.go:82
+//line look.go:33
 									if t165 == 4 {
 										result015 = 0
 										break
-//line serve.go:84
+//line look.go:35
 									} else if t165 < 4 {
 										result015 = shape.Slots + t165*shape.SideSlots
 										break
 									}
-//line serve.go:87
+//line look.go:38
 									result015 = shape.Slots + (t165-1)*shape.SideSlots
 								}
 //line alone.go:149
 								t193 := source4
 								var result016 uint32
-//line serve.go:92
+//line look.go:43
 								if t193 == 4 {
 									result016 = shape.Slots
 								} else {

@@ -914,16 +914,16 @@ func quernRow1PlusOneActor(r *host2.Run, cs []actor.Context, first int, begins, 
 								var result05 uint32
 								switch {
 								default:
-//line serve.go:82
+//line look.go:33
 									if t66 == 4 {
 										result05 = 0
 										break
-//line serve.go:84
+//line look.go:35
 									} else if t66 < 4 {
 										result05 = shape.Slots + t66*shape.SideSlots
 										break
 									}
-//line serve.go:87
+//line look.go:38
 									result05 = shape.Slots + (t66-1)*shape.SideSlots
 								}
 //line alone.go:118
@@ -978,22 +978,22 @@ func quernRow1PlusOneActor(r *host2.Run, cs []actor.Context, first int, begins, 
 								var result06 uint32
 								switch {
 								default:
-//line serve.go:82
+//line look.go:33
 									if t163 == 4 {
 										result06 = 0
 										break
-//line serve.go:84
+//line look.go:35
 									} else if t163 < 4 {
 										result06 = shape.Slots + t163*shape.SideSlots
 										break
 									}
-//line serve.go:87
+//line look.go:38
 									result06 = shape.Slots + (t163-1)*shape.SideSlots
 								}
 //line alone.go:149
 								t192 := source
 								var result07 uint32
-//line serve.go:92
+//line look.go:43
 								if t192 == 4 {
 									result07 = shape.Slots
 								} else {
@@ -1105,22 +1105,22 @@ func quernRow5PlusOneActor(r *host2.Run, cs []actor.Context, first2 int, begins,
 				var result09 uint32
 				switch {
 				default:
-//line serve.go:82
+//line look.go:33
 					if t214 == 4 {
 						result09 = 0
 						break
-//line serve.go:84
+//line look.go:35
 					} else if t214 < 4 {
 						result09 = shape.Slots + t214*shape.SideSlots
 						break
 					}
-//line serve.go:87
+//line look.go:38
 					result09 = shape.Slots + (t214-1)*shape.SideSlots
 				}
 //line alone.go:174
 				t55 := source3
 				var result010 uint32
-//line serve.go:92
+//line look.go:43
 				if t55 == 4 {
 					result010 = shape.Slots
 				} else {
@@ -1399,16 +1399,16 @@ func quernRow5PlusOneActor(r *host2.Run, cs []actor.Context, first2 int, begins,
 								var result014 uint32
 								switch {
 								default:
-//line serve.go:82
+//line look.go:33
 									if t610 == 4 {
 										result014 = 0
 										break
-//line serve.go:84
+//line look.go:35
 									} else if t610 < 4 {
 										result014 = shape.Slots + t610*shape.SideSlots
 										break
 									}
-//line serve.go:87
+//line look.go:38
 									result014 = shape.Slots + (t610-1)*shape.SideSlots
 								}
 //line alone.go:118
@@ -1463,22 +1463,22 @@ func quernRow5PlusOneActor(r *host2.Run, cs []actor.Context, first2 int, begins,
 								var result015 uint32
 								switch {
 								default:
-//line serve.go:82
+//line look.go:33
 									if t165 == 4 {
 										result015 = 0
 										break
-//line serve.go:84
+//line look.go:35
 									} else if t165 < 4 {
 										result015 = shape.Slots + t165*shape.SideSlots
 										break
 									}
-//line serve.go:87
+//line look.go:38
 									result015 = shape.Slots + (t165-1)*shape.SideSlots
 								}
 //line alone.go:149
 								t193 := source4
 								var result016 uint32
-//line serve.go:92
+//line look.go:43
 								if t193 == 4 {
 									result016 = shape.Slots
 								} else {
@@ -2032,16 +2032,16 @@ func quernRow1TimesTwoActor(r *host2.Run, cs []actor.Context, first int, begins,
 								var result05 uint32
 								switch {
 								default:
-//line serve.go:82
+//line look.go:33
 									if t66 == 4 {
 										result05 = 0
 										break
-//line serve.go:84
+//line look.go:35
 									} else if t66 < 4 {
 										result05 = shape.Slots + t66*shape.SideSlots
 										break
 									}
-//line serve.go:87
+//line look.go:38
 									result05 = shape.Slots + (t66-1)*shape.SideSlots
 								}
 //line alone.go:118
@@ -2096,22 +2096,22 @@ func quernRow1TimesTwoActor(r *host2.Run, cs []actor.Context, first int, begins,
 								var result06 uint32
 								switch {
 								default:
-//line serve.go:82
+//line look.go:33
 									if t163 == 4 {
 										result06 = 0
 										break
-//line serve.go:84
+//line look.go:35
 									} else if t163 < 4 {
 										result06 = shape.Slots + t163*shape.SideSlots
 										break
 									}
-//line serve.go:87
+//line look.go:38
 									result06 = shape.Slots + (t163-1)*shape.SideSlots
 								}
 //line alone.go:149
 								t192 := source
 								var result07 uint32
-//line serve.go:92
+//line look.go:43
 								if t192 == 4 {
 									result07 = shape.Slots
 								} else {
@@ -2223,22 +2223,22 @@ func quernRow5TimesTwoActor(r *host2.Run, cs []actor.Context, first2 int, begins
 				var result09 uint32
 				switch {
 				default:
-//line serve.go:82
+//line look.go:33
 					if t214 == 4 {
 						result09 = 0
 						break
-//line serve.go:84
+//line look.go:35
 					} else if t214 < 4 {
 						result09 = shape.Slots + t214*shape.SideSlots
 						break
 					}
-//line serve.go:87
+//line look.go:38
 					result09 = shape.Slots + (t214-1)*shape.SideSlots
 				}
 //line alone.go:174
 				t55 := source3
 				var result010 uint32
-//line serve.go:92
+//line look.go:43
 				if t55 == 4 {
 					result010 = shape.Slots
 				} else {
@@ -2517,16 +2517,16 @@ func quernRow5TimesTwoActor(r *host2.Run, cs []actor.Context, first2 int, begins
 								var result014 uint32
 								switch {
 								default:
-//line serve.go:82
+//line look.go:33
 									if t610 == 4 {
 										result014 = 0
 										break
-//line serve.go:84
+//line look.go:35
 									} else if t610 < 4 {
 										result014 = shape.Slots + t610*shape.SideSlots
 										break
 									}
-//line serve.go:87
+//line look.go:38
 									result014 = shape.Slots + (t610-1)*shape.SideSlots
 								}
 //line alone.go:118
@@ -2581,22 +2581,22 @@ func quernRow5TimesTwoActor(r *host2.Run, cs []actor.Context, first2 int, begins
 								var result015 uint32
 								switch {
 								default:
-//line serve.go:82
+//line look.go:33
 									if t165 == 4 {
 										result015 = 0
 										break
-//line serve.go:84
+//line look.go:35
 									} else if t165 < 4 {
 										result015 = shape.Slots + t165*shape.SideSlots
 										break
 									}
-//line serve.go:87
+//line look.go:38
 									result015 = shape.Slots + (t165-1)*shape.SideSlots
 								}
 //line alone.go:149
 								t193 := source4
 								var result016 uint32
-//line serve.go:92
+//line look.go:43
 								if t193 == 4 {
 									result016 = shape.Slots
 								} else {
@@ -3160,16 +3160,16 @@ func quernRow1TallyActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 								var result05 uint32
 								switch {
 								default:
-//line serve.go:82
+//line look.go:33
 									if t66 == 4 {
 										result05 = 0
 										break
-//line serve.go:84
+//line look.go:35
 									} else if t66 < 4 {
 										result05 = shape.Slots + t66*shape.SideSlots
 										break
 									}
-//line serve.go:87
+//line look.go:38
 									result05 = shape.Slots + (t66-1)*shape.SideSlots
 								}
 //line alone.go:118
@@ -3224,22 +3224,22 @@ func quernRow1TallyActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 								var result06 uint32
 								switch {
 								default:
-//line serve.go:82
+//line look.go:33
 									if t163 == 4 {
 										result06 = 0
 										break
-//line serve.go:84
+//line look.go:35
 									} else if t163 < 4 {
 										result06 = shape.Slots + t163*shape.SideSlots
 										break
 									}
-//line serve.go:87
+//line look.go:38
 									result06 = shape.Slots + (t163-1)*shape.SideSlots
 								}
 //line alone.go:149
 								t192 := source
 								var result07 uint32
-//line serve.go:92
+//line look.go:43
 								if t192 == 4 {
 									result07 = shape.Slots
 								} else {
@@ -3377,22 +3377,22 @@ func quernRow6TallyActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 				var result09 uint32
 				switch {
 				default:
-//line serve.go:82
+//line look.go:33
 					if t214 == 4 {
 						result09 = 0
 						break
-//line serve.go:84
+//line look.go:35
 					} else if t214 < 4 {
 						result09 = shape.Slots + t214*shape.SideSlots
 						break
 					}
-//line serve.go:87
+//line look.go:38
 					result09 = shape.Slots + (t214-1)*shape.SideSlots
 				}
 //line alone.go:174
 				t55 := source3
 				var result010 uint32
-//line serve.go:92
+//line look.go:43
 				if t55 == 4 {
 					result010 = shape.Slots
 				} else {
@@ -3671,16 +3671,16 @@ func quernRow6TallyActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 								var result014 uint32
 								switch {
 								default:
-//line serve.go:82
+//line look.go:33
 									if t610 == 4 {
 										result014 = 0
 										break
-//line serve.go:84
+//line look.go:35
 									} else if t610 < 4 {
 										result014 = shape.Slots + t610*shape.SideSlots
 										break
 									}
-//line serve.go:87
+//line look.go:38
 									result014 = shape.Slots + (t610-1)*shape.SideSlots
 								}
 //line alone.go:118
@@ -3735,22 +3735,22 @@ func quernRow6TallyActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 								var result015 uint32
 								switch {
 								default:
-//line serve.go:82
+//line look.go:33
 									if t165 == 4 {
 										result015 = 0
 										break
-//line serve.go:84
+//line look.go:35
 									} else if t165 < 4 {
 										result015 = shape.Slots + t165*shape.SideSlots
 										break
 									}
-//line serve.go:87
+//line look.go:38
 									result015 = shape.Slots + (t165-1)*shape.SideSlots
 								}
 //line alone.go:149
 								t193 := source4
 								var result016 uint32
-//line serve.go:92
+//line look.go:43
 								if t193 == 4 {
 									result016 = shape.Slots
 								} else {
@@ -4307,16 +4307,16 @@ func quernRow1SendActor(r *host2.Run, cs []actor.Context, first int, begins, bor
 								var result05 uint32
 								switch {
 								default:
-//line serve.go:82
+//line look.go:33
 									if t66 == 4 {
 										result05 = 0
 										break
-//line serve.go:84
+//line look.go:35
 									} else if t66 < 4 {
 										result05 = shape.Slots + t66*shape.SideSlots
 										break
 									}
-//line serve.go:87
+//line look.go:38
 									result05 = shape.Slots + (t66-1)*shape.SideSlots
 								}
 //line alone.go:118
@@ -4371,22 +4371,22 @@ func quernRow1SendActor(r *host2.Run, cs []actor.Context, first int, begins, bor
 								var result06 uint32
 								switch {
 								default:
-//line serve.go:82
+//line look.go:33
 									if t163 == 4 {
 										result06 = 0
 										break
-//line serve.go:84
+//line look.go:35
 									} else if t163 < 4 {
 										result06 = shape.Slots + t163*shape.SideSlots
 										break
 									}
-//line serve.go:87
+//line look.go:38
 									result06 = shape.Slots + (t163-1)*shape.SideSlots
 								}
 //line alone.go:149
 								t192 := source
 								var result07 uint32
-//line serve.go:92
+//line look.go:43
 								if t192 == 4 {
 									result07 = shape.Slots
 								} else {
@@ -5419,22 +5419,22 @@ func quernRow5SendActor(r *host2.Run, cs []actor.Context, first4 int, begins, bo
 				var result033 uint32
 				switch {
 				default:
-//line serve.go:82
+//line look.go:33
 					if t250 == 4 {
 						result033 = 0
 						break
-//line serve.go:84
+//line look.go:35
 					} else if t250 < 4 {
 						result033 = shape.Slots + t250*shape.SideSlots
 						break
 					}
-//line serve.go:87
+//line look.go:38
 					result033 = shape.Slots + (t250-1)*shape.SideSlots
 				}
 //line alone.go:174
 				t513 := source3
 				var result034 uint32
-//line serve.go:92
+//line look.go:43
 				if t513 == 4 {
 					result034 = shape.Slots
 				} else {
@@ -5713,16 +5713,16 @@ func quernRow5SendActor(r *host2.Run, cs []actor.Context, first4 int, begins, bo
 								var result038 uint32
 								switch {
 								default:
-//line serve.go:82
+//line look.go:33
 									if t623 == 4 {
 										result038 = 0
 										break
-//line serve.go:84
+//line look.go:35
 									} else if t623 < 4 {
 										result038 = shape.Slots + t623*shape.SideSlots
 										break
 									}
-//line serve.go:87
+//line look.go:38
 									result038 = shape.Slots + (t623-1)*shape.SideSlots
 								}
 //line alone.go:118
@@ -5777,22 +5777,22 @@ func quernRow5SendActor(r *host2.Run, cs []actor.Context, first4 int, begins, bo
 								var result039 uint32
 								switch {
 								default:
-//line serve.go:82
+//line look.go:33
 									if t1613 == 4 {
 										result039 = 0
 										break
-//line serve.go:84
+//line look.go:35
 									} else if t1613 < 4 {
 										result039 = shape.Slots + t1613*shape.SideSlots
 										break
 									}
-//line serve.go:87
+//line look.go:38
 									result039 = shape.Slots + (t1613-1)*shape.SideSlots
 								}
 //line alone.go:149
 								t1910 := source4
 								var result040 uint32
-//line serve.go:92
+//line look.go:43
 								if t1910 == 4 {
 									result040 = shape.Slots
 								} else {
@@ -6406,16 +6406,16 @@ func quernRow1WorkActor(r *host2.Run, cs []actor.Context, first int, begins, bor
 								var result05 uint32
 								switch {
 								default:
-//line serve.go:82
+//line look.go:33
 									if t66 == 4 {
 										result05 = 0
 										break
-//line serve.go:84
+//line look.go:35
 									} else if t66 < 4 {
 										result05 = shape.Slots + t66*shape.SideSlots
 										break
 									}
-//line serve.go:87
+//line look.go:38
 									result05 = shape.Slots + (t66-1)*shape.SideSlots
 								}
 //line alone.go:118
@@ -6470,22 +6470,22 @@ func quernRow1WorkActor(r *host2.Run, cs []actor.Context, first int, begins, bor
 								var result06 uint32
 								switch {
 								default:
-//line serve.go:82
+//line look.go:33
 									if t163 == 4 {
 										result06 = 0
 										break
-//line serve.go:84
+//line look.go:35
 									} else if t163 < 4 {
 										result06 = shape.Slots + t163*shape.SideSlots
 										break
 									}
-//line serve.go:87
+//line look.go:38
 									result06 = shape.Slots + (t163-1)*shape.SideSlots
 								}
 //line alone.go:149
 								t192 := source
 								var result07 uint32
-//line serve.go:92
+//line look.go:43
 								if t192 == 4 {
 									result07 = shape.Slots
 								} else {
@@ -7111,22 +7111,22 @@ func quernRow10WorkActor(r *host2.Run, cs []actor.Context, first10 int, begins, 
 				var result013 uint32
 				switch {
 				default:
-//line serve.go:82
+//line look.go:33
 					if t228 == 4 {
 						result013 = 0
 						break
-//line serve.go:84
+//line look.go:35
 					} else if t228 < 4 {
 						result013 = shape.Slots + t228*shape.SideSlots
 						break
 					}
-//line serve.go:87
+//line look.go:38
 					result013 = shape.Slots + (t228-1)*shape.SideSlots
 				}
 //line alone.go:174
 				t58 := source3
 				var result014 uint32
-//line serve.go:92
+//line look.go:43
 				if t58 == 4 {
 					result014 = shape.Slots
 				} else {
@@ -7405,16 +7405,16 @@ func quernRow10WorkActor(r *host2.Run, cs []actor.Context, first10 int, begins, 
 								var result018 uint32
 								switch {
 								default:
-//line serve.go:82
+//line look.go:33
 									if t614 == 4 {
 										result018 = 0
 										break
-//line serve.go:84
+//line look.go:35
 									} else if t614 < 4 {
 										result018 = shape.Slots + t614*shape.SideSlots
 										break
 									}
-//line serve.go:87
+//line look.go:38
 									result018 = shape.Slots + (t614-1)*shape.SideSlots
 								}
 //line alone.go:118
@@ -7469,22 +7469,22 @@ func quernRow10WorkActor(r *host2.Run, cs []actor.Context, first10 int, begins, 
 								var result019 uint32
 								switch {
 								default:
-//line serve.go:82
+//line look.go:33
 									if t167 == 4 {
 										result019 = 0
 										break
-//line serve.go:84
+//line look.go:35
 									} else if t167 < 4 {
 										result019 = shape.Slots + t167*shape.SideSlots
 										break
 									}
-//line serve.go:87
+//line look.go:38
 									result019 = shape.Slots + (t167-1)*shape.SideSlots
 								}
 //line alone.go:149
 								t194 := source4
 								var result020 uint32
-//line serve.go:92
+//line look.go:43
 								if t194 == 4 {
 									result020 = shape.Slots
 								} else {
